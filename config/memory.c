@@ -1,0 +1,33 @@
+#define _DEFAULT_SOURCE /* madvise */
+#include "config/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_PAGE = 2 << 20 }; /* bytes; blocks of at least four of them are aligned to one */
+
+wr_status wr_alloc(void *block, int64_t count, size_t size, const char *what) {
+  void **out = (void **)block;
+  *out = NULL;
+  size_t bytes;
+  if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) || bytes > PTRDIFF_MAX - 2 * (size_t)HUGE_PAGE)
+    return wr_fail(WR_ENOMEM, "out of memory: %lld elements of %zu bytes asked for %s", (long long)count, size, what);
+  size_t alignment = bytes >= 4 * (size_t)HUGE_PAGE ? HUGE_PAGE : WR_ALIGNMENT;
+  size_t padded = (bytes + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
+  if (padded == 0) padded = WR_ALIGNMENT;
+  if (posix_memalign(out, alignment, padded) != 0) {
+    *out = NULL;
+    return wr_fail(WR_ENOMEM, "out of memory: %.1f MB asked for %s", (double)bytes / 1e6, what);
+  }
+  if (alignment == HUGE_PAGE) madvise(*out, padded, MADV_HUGEPAGE); /* a hint: refusal changes speed alone */
+  return WR_OK;
+}
+
+wr_status wr_alloc_zeroed(void *block, int64_t count, size_t size, const char *what) {
+  wr_status status = wr_alloc(block, count, size, what);
+  if (status == WR_OK) memset(*(void **)block, 0, (size_t)count * size);
+  return status;
+}
+
+void wr_free(void *block) { free(block); }

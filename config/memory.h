@@ -1,0 +1,28 @@
+/* Host memory: the one allocator. Every block is aligned to 128 bytes, padded to a multiple of 128, and large ones ask for
+ * huge pages. Nothing is touched, so the thread that writes a page first decides on which memory node it lies. */
+#ifndef WR_MEMORY_H
+#define WR_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WR_ALIGNMENT 128 /* bytes: a cache line pair, and four 32-byte sectors of a device */
+
+/* *block (a pointer to a pointer of any type) := room for count elements of size bytes; count 0 gives a valid block.
+ * WR_ENOMEM with how much was asked for, and for what, when there is none; *block is then NULL. */
+wr_status wr_alloc(void *block, int64_t count, size_t size, const char *what);
+wr_status wr_alloc_zeroed(void *block, int64_t count, size_t size, const char *what);
+
+/* Frees what wr_alloc gave; NULL is fine. */
+void wr_free(void *block);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
