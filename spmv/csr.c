@@ -1,0 +1,94 @@
+#include "spmv/csr.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "config/memory.h"
+
+wr_status wr_csr_create(int64_t nrows, int64_t ncols, int64_t nnz, int with_values, wr_csr **out) {
+  wr_status status;
+  wr_csr *A = NULL;
+  *out = NULL;
+  if (nrows < 1 || ncols < 1 || nrows > WR_MAX_INDEX || ncols > WR_MAX_INDEX || nnz < 0)
+    return wr_fail(WR_EUSAGE, "a matrix of %lld x %lld with %lld entries is outside 1..%lld rows and columns",
+                   (long long)nrows, (long long)ncols, (long long)nnz, (long long)WR_MAX_INDEX);
+  TRY(wr_alloc_zeroed(&A, 1, sizeof *A, "a matrix"));
+  A->nrows = nrows, A->ncols = ncols, A->nnz = nnz;
+  TRY(wr_alloc_zeroed(&A->row_ptr, nrows + 1, sizeof *A->row_ptr, "the row pointers"));
+  TRY(wr_alloc(&A->col, nnz, sizeof *A->col, "the column indices"));
+  if (with_values) TRY(wr_alloc(&A->val, nnz, sizeof *A->val, "the values"));
+  *out = A;
+done:
+  if (status != WR_OK) wr_csr_free(A);
+  return status;
+}
+
+wr_status wr_csr_copy(const wr_csr *A, wr_csr **out) {
+  wr_status status = wr_csr_create(A->nrows, A->ncols, A->nnz, A->val != NULL, out);
+  if (status != WR_OK) return status;
+  wr_csr *B = *out;
+  B->symmetric = A->symmetric;
+  memcpy(B->row_ptr, A->row_ptr, (size_t)(A->nrows + 1) * sizeof *A->row_ptr);
+#pragma omp parallel for schedule(static)
+  for (int64_t k = 0; k < A->nnz; k++) {
+    B->col[k] = A->col[k];
+    if (A->val) B->val[k] = A->val[k];
+  }
+  return WR_OK;
+}
+
+void wr_csr_free(wr_csr *A) {
+  if (A == NULL) return;
+  wr_csr_device_free(A->device);
+  wr_free(A->row_ptr);
+  wr_free(A->col);
+  wr_free(A->val);
+  wr_free(A);
+}
+
+static wr_status check_row(const wr_csr *A, int64_t i) {
+  for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+    if (A->col[k] < 0 || A->col[k] >= A->ncols)
+      return wr_fail(WR_EINPUT, "row %lld: column %d is outside 0..%lld", (long long)i, A->col[k],
+                     (long long)A->ncols - 1);
+    if (k > A->row_ptr[i] && A->col[k] <= A->col[k - 1])
+      return wr_fail(WR_EINPUT, "row %lld: column %d follows column %d; columns must ascend", (long long)i, A->col[k],
+                     A->col[k - 1]);
+  }
+  return WR_OK;
+}
+
+wr_status wr_csr_check(const wr_csr *A) {
+  if (A->nrows < 1 || A->ncols < 1 || A->nrows > WR_MAX_INDEX || A->ncols > WR_MAX_INDEX || A->nnz < 0)
+    return wr_fail(WR_EINPUT, "sizes %lld x %lld, %lld entries are out of range", (long long)A->nrows,
+                   (long long)A->ncols, (long long)A->nnz);
+  if (A->row_ptr[0] != 0 || A->row_ptr[A->nrows] != A->nnz)
+    return wr_fail(WR_EINPUT, "row pointers run from %lld to %lld, not from 0 to %lld", (long long)A->row_ptr[0],
+                   (long long)A->row_ptr[A->nrows], (long long)A->nnz);
+  for (int64_t i = 0; i < A->nrows; i++)
+    if (A->row_ptr[i + 1] < A->row_ptr[i] || A->row_ptr[i + 1] > A->nnz)
+      return wr_fail(WR_EINPUT, "row %lld ends at %lld, before it begins at %lld or past the last entry", (long long)i,
+                     (long long)A->row_ptr[i + 1], (long long)A->row_ptr[i]);
+  for (int64_t i = 0; i < A->nrows; i++) {
+    wr_status status = check_row(A, i);
+    if (status != WR_OK) return status;
+  }
+  return WR_OK;
+}
+
+/* Half a unit beyond FLT_MAX still rounds to it. */
+static int beyond_f32(double value) { return isfinite(value) && fabs(value) >= (double)FLT_MAX * (1 + 0x1p-25); }
+
+wr_status wr_csr_check_range(const wr_csr *A, int f32) {
+  int64_t beyond = A->nnz;
+  if (!f32 || A->val == NULL) return WR_OK;
+#pragma omp parallel for schedule(static) reduction(min : beyond)
+  for (int64_t k = 0; k < A->nnz; k++)
+    if (beyond_f32(A->val[k]) && k < beyond) beyond = k;
+  if (beyond == A->nnz) return WR_OK;
+  int64_t i = 0;
+  while (A->row_ptr[i + 1] <= beyond) i++;
+  return wr_fail(WR_ENUMERIC, "the value %g in row %lld, column %lld is beyond f32: use -p f64", A->val[beyond],
+                 (long long)i + 1, (long long)A->col[beyond] + 1);
+}

@@ -1,0 +1,100 @@
+/* The matrix as everyone outside a backend knows it: compressed sparse rows, with a host view and, made on demand, a device
+ * view. It outlives the plans made from it, which may borrow its arrays.
+ *
+ *   6x6 example used in every format picture:      row_ptr [0 2 4 4 8 9 10]
+ *     a . b . . .                                  col     [0 2 | 1 4 | | 0 2 3 5 | 4 | 5]
+ *     . c . . d .                                  val     [a b | c d | | e f g h | i | j]
+ *     . . . . . .
+ *     e . f g . h
+ *     . . . . i .
+ *     . . . . . j
+ */
+#ifndef WR_CSR_H
+#define WR_CSR_H
+
+#include <stdint.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct wr_env;
+struct wr_csr_device;
+
+#define WR_MAX_INDEX INT32_MAX /* most rows, and most columns: a column index fits 32 bits; counts of entries are 64-bit */
+
+typedef struct wr_csr {
+  int64_t nrows, ncols, nnz;
+  int64_t *row_ptr; /* [nrows + 1], row_ptr[0] = 0, ascending                                                        */
+  int32_t *col;     /* [nnz], within a row strictly ascending                                                        */
+  double *val;      /* [nnz], or NULL: a pattern, every entry 1. NULL is the only sign of a pattern.                 */
+  int symmetric;    /* 1: known to equal its transpose (a symmetric file), so that nobody transposes it              */
+  struct wr_csr_device *device; /* cached device views; NULL until the first is made. Freed by wr_csr_free.          */
+} wr_csr;
+
+/* What a file or a caller says entry by entry, before it becomes rows: chunks in file order, each filled by one thread. */
+typedef struct wr_triplet_chunk {
+  int64_t count, capacity;
+  int32_t *row, *col; /* [count], 0-based                            */
+  double *val;        /* [count], or NULL in every chunk: a pattern  */
+} wr_triplet_chunk;
+
+typedef enum wr_symmetry { WR_GENERAL, WR_SYMMETRIC, WR_SKEW_SYMMETRIC } wr_symmetry;
+
+typedef enum wr_duplicates {
+  WR_DUPLICATES_SUM, /* entries at the same place are added, in file order; a pattern with any becomes counts */
+  WR_DUPLICATES_ONCE /* a pattern keeps one of them and stays a pattern; values are added all the same        */
+} wr_duplicates;
+
+typedef struct wr_triplets {
+  int64_t nrows, ncols;
+  wr_symmetry symmetry; /* symmetric kinds hold the lower triangle; assembling adds the other */
+  int64_t nchunks;
+  wr_triplet_chunk *chunks; /* [nchunks] */
+} wr_triplets;
+
+void wr_triplets_free(wr_triplets *triplets); /* frees what it holds, not the struct; a zeroed one is fine */
+
+/* *out := the rows of the triplets: expanded by symmetry, columns sorted, duplicates treated as said, explicit zeros kept.
+ * Parallel, and bit for bit the same on any number of threads. Chunks are freed as soon as they are used up.
+ * WR_ENOMEM; WR_EINPUT when a sum of duplicates overflows. *repeated, if not NULL, := the number of entries merged away. */
+wr_status wr_csr_assemble(wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out, int64_t *repeated);
+
+/* An nrows x ncols matrix with room for nnz entries, row_ptr zeroed, col and val untouched; with_values 0: a pattern.
+ * WR_EUSAGE for sizes outside 1..WR_MAX_INDEX or nnz < 0, WR_ENOMEM. */
+wr_status wr_csr_create(int64_t nrows, int64_t ncols, int64_t nnz, int with_values, wr_csr **out);
+
+wr_status wr_csr_copy(const wr_csr *A, wr_csr **out); /* host arrays; WR_ENOMEM */
+
+void wr_csr_free(wr_csr *A); /* device views too; NULL is fine */
+
+/* *out := A transposed, entries of a row in ascending column order; stable, parallel, and bit for bit the same on any
+ * number of threads. WR_ENOMEM. */
+wr_status wr_csr_transpose(const wr_csr *A, wr_csr **out);
+
+/* WR_OK, or WR_EINPUT with the first violated promise of the struct above. For matrices that come from outside. */
+wr_status wr_csr_check(const wr_csr *A);
+
+/* WR_ENUMERIC, with the place, when a value is beyond f32 (1: f32 is wanted, else nothing can be wrong). */
+wr_status wr_csr_check_range(const wr_csr *A, int f32);
+
+/* The matrix on a device, in the type of env: made at the first call, then cached with A.  Arrays are aligned to 128 bytes
+ * and padded with zeros to a multiple of 128, and the padding may be read. */
+typedef struct wr_csr_view {
+  int wide;            /* 0: row_ptr is int32_t (nnz < 2^31); 1: int64_t                */
+  const void *row_ptr; /* [nrows + 1] on the device                                     */
+  const int32_t *col;  /* [nnz] on the device                                           */
+  const void *val;     /* [nnz] of env's type on the device, or NULL: a pattern         */
+  int64_t bytes;       /* what these arrays take, padding included                      */
+} wr_csr_view;
+
+/* WR_ENOMEM, WR_EDEVICE; WR_EUNAVAILABLE without CUDA; WR_ENUMERIC when a value does not fit env's type. */
+wr_status wr_csr_device_view(wr_csr *A, struct wr_env *env, wr_csr_view *view);
+void wr_csr_device_free(struct wr_csr_device *device); /* for wr_csr_free; NULL is fine */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

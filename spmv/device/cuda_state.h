@@ -1,0 +1,60 @@
+/* What an open device env holds (wr_env.state), and what the CUDA sources of this folder share. */
+#ifndef WR_CUDA_STATE_H
+#define WR_CUDA_STATE_H
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#include "spmv/device/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the blocks of one launch leave their sums. One per env: its stream lets one launch at a time use it. */
+typedef struct wr_workspace {
+  double *partial;   /* [WR_MAX_REDUCTIONS][max_blocks] on the device               */
+  unsigned *arrived; /* [1] on the device: blocks that are done; 0 between launches */
+  int64_t max_blocks;
+} wr_workspace;
+
+/* A pinned room that copies go through, and the moment from which it may be refilled. */
+typedef struct wr_stage {
+  char *room;
+  cudaEvent_t free;
+} wr_stage;
+
+enum { WR_STAGES = 4, WR_STAGE_BYTES = 2 << 20, WR_SMALL_STAGE_BYTES = 4096 };
+
+typedef struct wr_cuda_state {
+  cudaStream_t stream;
+  wr_workspace workspace;
+  wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES, from the beginning      */
+  wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each, from the first large copy on     */
+  int next_stage;
+  cudaEvent_t stamps[WR_STAMPS]; /* NULL until used */
+} wr_cuda_state;
+
+/* Makes env's device the calling thread's; WR_EUSAGE when env is not open on a device. */
+wr_status wr_cuda_enter(const wr_env *env);
+
+/* The workspace of env, for kernels that end in wr_sums_finish. A grid of more than max_blocks asks for more in prepare:
+ * reserve waits for the stream, and sets *workspace. WR_ENOMEM. */
+wr_status wr_workspace_reserve(wr_env *env, int64_t max_blocks, wr_workspace *workspace);
+
+/* WR_OK when v is an allocated vector of env's device with memory aligned as the contract says. */
+wr_status wr_cuda_check_vec(const wr_env *env, const wr_vec *v, const char *role);
+
+/* WR_OK, or WR_EUNAVAILABLE when this build has no code for env's device. */
+wr_status wr_cuda_check_image(const wr_env *env);
+
+/* The operations that are kernels: rows of the table wr_vecops_cuda. */
+wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value);
+wr_status wr_cuda_fused(wr_env *env, const wr_fused *f);
+wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, const wr_scalar_op *ops, int count);
+wr_status wr_cuda_epilogue(wr_env *env, const struct wr_apply *apply);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,96 @@
+/* Opening a place, and what the tables of vector operations share: ids and the checks of a request. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "spmv/device/vec.h"
+
+wr_status wr_env_open(wr_env *env) {
+  const wr_vecops *ops = env->place == WR_CUDA ? &wr_vecops_cuda : &wr_vecops_host;
+  env->ops = NULL;
+  wr_status status = ops->open(env);
+  if (status == WR_OK) env->ops = ops;
+  return status;
+}
+
+void wr_env_close(wr_env *env) {
+  if (env->ops) env->ops->close(env);
+  env->ops = NULL;
+}
+
+uint64_t wr_vec_new_id(void) {
+  static _Atomic uint64_t last; /* the promise "never used twice in a process" needs one counter a process */
+  return atomic_fetch_add(&last, 1) + 1;
+}
+
+/* The first vector that is given fixes length, type and place; all others must agree. */
+static wr_status check_vec(const wr_env *env, const wr_vec *v, const wr_vec **first, const char *role) {
+  if (v == NULL) return WR_OK;
+  if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "fused operation: %s is not allocated", role);
+  if (v->place != env->place) return wr_fail(WR_EUSAGE, "fused operation: %s lives at another place", role);
+  if (*first == NULL) *first = v;
+  if (v->n != (*first)->n || v->type != (*first)->type)
+    return wr_fail(WR_EUSAGE, "fused operation: %s has %lld elements of type %d where others have %lld of type %d", role,
+                   (long long)v->n, (int)v->type, (long long)(*first)->n, (int)(*first)->type);
+  return WR_OK;
+}
+
+static wr_status check_scalar(const wr_env *env, wr_scalar s) {
+  if (s.bank == NULL) return WR_OK;
+  if (s.bank->place != env->place || s.bank->type != WR_F64 || s.index < 0 || s.index >= s.bank->n)
+    return wr_fail(WR_EUSAGE, "scalar %d is not in a bank of f64 at this place (which has %lld)", s.index,
+                   (long long)s.bank->n);
+  return WR_OK;
+}
+
+static int is_among(const wr_fused *f, const wr_vec *v) {
+  int found = v == f->times;
+  for (int k = 0; k < WR_MAX_INPUTS; k++) found |= v == f->in[k];
+  for (int o = 0; o < WR_MAX_OUTPUTS; o++) found |= v == f->out[o];
+  return v != NULL && found;
+}
+
+static wr_status check_reduction(const wr_env *env, const wr_fused *f, const wr_reduction *r) {
+  if (r->kind == WR_NO_REDUCTION) return WR_OK;
+  int needs_z = r->kind == WR_DOT || r->kind == WR_L1DIFF || r->kind == WR_SUM_UNSCALED;
+  if (!is_among(f, r->of) || (needs_z && !is_among(f, r->z)))
+    return wr_fail(WR_EUSAGE, "fused operation: a reduction's vector is neither input nor output");
+  if (r->into.bank == NULL) return wr_fail(WR_EUSAGE, "fused operation: a reduction has nowhere to go");
+  return check_scalar(env, r->into);
+}
+
+wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
+  wr_status status;
+  const wr_vec *first = NULL;
+  for (int k = 0; k < WR_MAX_INPUTS; k++) {
+    TRY(check_vec(env, f->in[k], &first, "an input"));
+    if (k > 0 && f->in[k] && !f->in[k - 1]) return wr_fail(WR_EUSAGE, "fused operation: inputs have a gap");
+  }
+  TRY(check_vec(env, f->times, &first, "times"));
+  for (int o = 0; o < WR_MAX_OUTPUTS; o++) {
+    TRY(check_vec(env, f->out[o], &first, "an output"));
+    for (int k = 0; k <= WR_MAX_INPUTS; k++) {
+      if (f->c[o][k].factor == 0) continue;
+      TRY(check_scalar(env, f->c[o][k].scalar));
+      int present = k == WR_MAX_INPUTS ? o == 1 && f->out[0] != NULL : f->in[k] != NULL;
+      if (f->out[o] && !present) return wr_fail(WR_EUSAGE, "fused operation: coefficient %d has no vector", k);
+    }
+  }
+  if (f->out[1] && (!f->out[0] || f->out[0] == f->out[1]))
+    return wr_fail(WR_EUSAGE, "fused operation: two outputs must be two vectors, the first one given");
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) TRY(check_reduction(env, f, &f->reduce[r]));
+  if (first == NULL) return wr_fail(WR_EUSAGE, "fused operation: no vector at all");
+done:
+  return status;
+}
+
+wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_scalar_op *ops, int count) {
+  if (bank == NULL || bank->place != env->place || bank->type != WR_F64 || bank->n > 256)
+    return wr_fail(WR_EUSAGE, "a scalar program needs a bank of at most 256 f64 at this place");
+  if (count < 0 || count > WR_MAX_SCALAR_OPS)
+    return wr_fail(WR_EUSAGE, "a scalar program of %d steps; at most %d", count, WR_MAX_SCALAR_OPS);
+  for (int p = 0; p < count; p++)
+    if (ops[p].code > WR_S_SELECT || ops[p].dst >= bank->n || ops[p].a >= bank->n || ops[p].b >= bank->n ||
+        ops[p].c >= bank->n)
+      return wr_fail(WR_EUSAGE, "step %d of a scalar program leaves its bank of %lld", p, (long long)bank->n);
+  return WR_OK;
+}

@@ -1,0 +1,39 @@
+/* Device memory: the one room where it is allocated, freed, and filled from the host. */
+#ifndef WR_DEVICE_MEMORY_H
+#define WR_DEVICE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spmv/device/pack.h"
+#include "spmv/device/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* *block (a pointer to a pointer of any type) := device memory for count elements of size bytes, aligned to 128 bytes and
+ * padded with zeros to a multiple of 128; count 0 gives a valid block. _zeroed zeroes all of it. Zeroing is ordered by
+ * env's stream. WR_ENOMEM with the bytes asked for, what for, and the bytes that are free. */
+wr_status wr_device_alloc(wr_env *env, void *block, int64_t count, size_t size, const char *what);
+wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t size, const char *what);
+
+/* Frees on the given device; waits until the device has finished with it. NULL is fine. */
+void wr_device_free(int device, void *block);
+
+/* Bytes that a block of count elements takes, padding included. */
+int64_t wr_device_bytes(int64_t count, size_t size);
+
+/* Host memory that the device reaches without a copy in between. */
+wr_status wr_pinned_alloc(void *block, int64_t bytes, const char *what);
+void wr_pinned_free(void *block);
+
+/* Copies count elements in the order of env's stream, through pinned memory. An upload has read `from` when it returns and
+ * reaches the device later; a download waits. */
+wr_status wr_device_upload(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how);
+wr_status wr_device_download(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

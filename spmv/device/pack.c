@@ -1,0 +1,48 @@
+#include "spmv/device/pack.h"
+
+#include <string.h>
+
+enum { PARALLEL_FROM = 1 << 16, PARTS = 64 }; /* elements from which waking threads pays; pieces of a plain copy */
+
+int64_t wr_conversion_host_size(wr_conversion how) { return how == WR_AS_4_BYTES ? 4 : 8; }
+int64_t wr_conversion_device_size(wr_conversion how) { return how == WR_AS_8_BYTES ? 8 : 4; }
+
+static void copy(char *to, const char *from, int64_t count, int64_t size) {
+  int64_t parts = count >= PARALLEL_FROM ? PARTS : 1;
+#pragma omp parallel for schedule(static) if (parts > 1)
+  for (int64_t p = 0; p < parts; p++) {
+    int64_t first = count / parts * p, last = p + 1 == parts ? count : count / parts * (p + 1);
+    memcpy(to + first * size, from + first * size, (size_t)((last - first) * size));
+  }
+}
+
+static void round_all(float *to, const double *from, int64_t count) {
+#pragma omp parallel for schedule(static) if (count >= PARALLEL_FROM)
+  for (int64_t i = 0; i < count; i++) to[i] = (float)from[i];
+}
+
+static void widen_all(double *to, const float *from, int64_t count) {
+#pragma omp parallel for schedule(static) if (count >= PARALLEL_FROM)
+  for (int64_t i = 0; i < count; i++) to[i] = (double)from[i];
+}
+
+static void narrow_all(int32_t *to, const int64_t *from, int64_t count) {
+#pragma omp parallel for schedule(static) if (count >= PARALLEL_FROM)
+  for (int64_t i = 0; i < count; i++) to[i] = (int32_t)from[i];
+}
+
+void wr_pack_elements(void *room, const void *from, int64_t count, wr_conversion how) {
+  if (how == WR_F64_AS_F32)
+    round_all(room, from, count);
+  else if (how == WR_I64_AS_I32)
+    narrow_all(room, from, count);
+  else
+    copy(room, from, count, wr_conversion_host_size(how));
+}
+
+void wr_unpack_elements(void *to, const void *room, int64_t count, wr_conversion how) {
+  if (how == WR_F64_AS_F32)
+    widen_all(to, room, count);
+  else
+    copy(to, room, count, wr_conversion_device_size(how));
+}

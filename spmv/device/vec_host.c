@@ -1,0 +1,269 @@
+/* Vector operations on the host: OpenMP over blocks of a fixed size, so that every sum has an order that depends on the
+ * length alone. A block is worked through term by term in f64 in the first cache. */
+#define _DEFAULT_SOURCE /* _SC_AVPHYS_PAGES */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/memory.h"
+#include "spmv/device/finish_host.h"
+#include "spmv/device/vec.h"
+#include "spmv/spmv.h"
+
+enum { BLOCK = 1024, SERIAL_BELOW = 16 * BLOCK }; /* elements; shorter vectors are not worth waking threads for */
+
+typedef struct host_state {
+  double *partials; /* [capacity][WR_MAX_REDUCTIONS], one row a block */
+  int64_t capacity;
+  double stamps[WR_STAMPS]; /* seconds of the monotonic clock */
+} host_state;
+
+#define T float
+#define NAME(x) x##_f32
+#include "spmv/device/vec_host_type.h"
+#undef T
+#undef NAME
+#define T double
+#define NAME(x) x##_f64
+#include "spmv/device/vec_host_type.h"
+#undef T
+#undef NAME
+
+static wr_status open_host(wr_env *env) {
+  if (env->threads > 0) omp_set_num_threads(env->threads);
+  snprintf(env->device_name, sizeof env->device_name, "CPU, %d threads", omp_get_max_threads());
+  return wr_alloc_zeroed(&env->state, 1, sizeof(host_state), "the host's vector operations");
+}
+
+static void close_host(wr_env *env) {
+  host_state *state = env->state;
+  wr_free(state->partials);
+  wr_free(state);
+  env->state = NULL;
+}
+
+static int64_t blocks_of(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
+
+static int threads_for(int64_t n) { return n < SERIAL_BELOW ? 1 : omp_get_max_threads(); }
+
+static double *scalar_at(wr_scalar s) { return (double *)s.bank->data + s.index; }
+
+static void release(wr_env *env, wr_vec *v) {
+  (void)env;
+  wr_free(v->data);
+  memset(v, 0, sizeof *v);
+}
+
+/* Grows the partials here, so that no operation allocates. */
+static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
+  wr_status status;
+  host_state *state = env->state;
+  memset(v, 0, sizeof *v);
+  if (n < 1) return wr_fail(WR_EUSAGE, "a vector of %lld elements for %s", (long long)n, what);
+  if (state->capacity < blocks_of(n)) {
+    wr_free(state->partials);
+    state->capacity = 0;
+    TRY(wr_alloc(&state->partials, blocks_of(n) * WR_MAX_REDUCTIONS, sizeof *state->partials, "partial sums"));
+    state->capacity = blocks_of(n);
+  }
+  TRY(wr_alloc(&v->data, n, (size_t)wr_type_bytes(type), what));
+  v->n = n, v->type = type, v->place = WR_HOST, v->id = wr_vec_new_id(), v->writes = 1;
+  size_t size = (size_t)wr_type_bytes(type), padded = ((size_t)n * size + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
+#pragma omp parallel for schedule(static) num_threads(threads_for(n))
+  for (int64_t b = 0; b < blocks_of(n); b++) {
+    size_t first = (size_t)b * BLOCK * size, last = b + 1 == blocks_of(n) ? padded : first + BLOCK * size;
+    memset((char *)v->data + first, 0, last - first);
+  }
+done:
+  return status;
+}
+
+static wr_status check_mine(const wr_vec *v) {
+  if (v->id == 0 || v->place != WR_HOST) return wr_fail(WR_EUSAGE, "the vector is not one of the host's");
+  return WR_OK;
+}
+
+static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
+  (void)env;
+  wr_status status;
+  TRY(check_mine(v));
+  v->writes++;
+#pragma omp parallel for schedule(static) num_threads(threads_for(v->n))
+  for (int64_t i = 0; i < v->n; i++) {
+    if (v->type == WR_F32)
+      ((float *)v->data)[i] = (float)values[i];
+    else
+      ((double *)v->data)[i] = values[i];
+  }
+done:
+  return status;
+}
+
+static wr_status download(wr_env *env, const wr_vec *v, double *values) {
+  (void)env;
+  wr_status status;
+  TRY(check_mine(v));
+#pragma omp parallel for schedule(static) num_threads(threads_for(v->n))
+  for (int64_t i = 0; i < v->n; i++)
+    values[i] = v->type == WR_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
+done:
+  return status;
+}
+
+static wr_status fill(wr_env *env, wr_vec *v, double value) {
+  (void)env;
+  wr_status status;
+  TRY(check_mine(v));
+  v->writes++;
+#pragma omp parallel for schedule(static) num_threads(threads_for(v->n))
+  for (int64_t i = 0; i < v->n; i++) {
+    if (v->type == WR_F32)
+      ((float *)v->data)[i] = (float)value;
+    else
+      ((double *)v->data)[i] = value;
+  }
+done:
+  return status;
+}
+
+/* The coefficients' values at the time of the operation: scalars may be its own results' neighbours. */
+static void read_coefficients(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1]) {
+  for (int o = 0; o < WR_MAX_OUTPUTS; o++)
+    for (int k = 0; k <= WR_MAX_INPUTS; k++) {
+      c[o][k] = f->c[o][k].factor;
+      if (c[o][k] != 0 && f->c[o][k].scalar.bank) c[o][k] *= *scalar_at(f->c[o][k].scalar);
+    }
+}
+
+static int64_t length_of(const wr_fused *f) {
+  if (f->in[0]) return f->in[0]->n;
+  return f->times ? f->times->n : f->out[0]->n;
+}
+
+static wr_type type_of(const wr_fused *f) {
+  if (f->in[0]) return f->in[0]->type;
+  return f->times ? f->times->type : f->out[0]->type;
+}
+
+static wr_status fused(wr_env *env, const wr_fused *f) {
+  wr_status status;
+  host_state *state = env->state;
+  double c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1];
+  TRY(wr_fused_check(env, f));
+  read_coefficients(f, c);
+  int64_t n = length_of(f), nblocks = blocks_of(n);
+  int f32 = type_of(f) == WR_F32;
+#pragma omp parallel for schedule(static) num_threads(threads_for(n))
+  for (int64_t b = 0; b < nblocks; b++) {
+    int64_t count = n - b * BLOCK < BLOCK ? n - b * BLOCK : BLOCK;
+    (f32 ? fused_block_f32 : fused_block_f64)(f, c, b * BLOCK, count, state->partials + b * WR_MAX_REDUCTIONS);
+  }
+  for (int o = 0; o < WR_MAX_OUTPUTS; o++)
+    if (f->out[o]) f->out[o]->writes++;
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+    if (f->reduce[r].kind == WR_NO_REDUCTION) continue;
+    double sum = 0;
+    for (int64_t b = 0; b < nblocks; b++) sum += state->partials[b * WR_MAX_REDUCTIONS + r];
+    *scalar_at(f->reduce[r].into) = sum;
+    f->reduce[r].into.bank->writes++;
+  }
+done:
+  return status;
+}
+
+static double run_step(const double *s, wr_scalar_op op) {
+  double a = s[op.a], b = s[op.b];
+  switch ((wr_scalar_code)op.code) {
+    case WR_S_COPY: return a;
+    case WR_S_ADD: return a + b;
+    case WR_S_SUB: return a - b;
+    case WR_S_MUL: return a * b;
+    case WR_S_DIV: return a / b;
+    case WR_S_ABS: return fabs(a);
+    case WR_S_LESS: return a < b;
+    case WR_S_NONZERO: return a != 0 && isfinite(a);
+    case WR_S_AND: return a != 0 && b != 0;
+    case WR_S_OR: return a != 0 || b != 0;
+    case WR_S_NOT: return a == 0;
+    case WR_S_SELECT: return a != 0 ? b : s[op.c];
+  }
+  return NAN; /* codes are checked before */
+}
+
+static wr_status scalars(wr_env *env, wr_vec *bank, const wr_scalar_op *ops, int count) {
+  wr_status status;
+  TRY(wr_scalars_check(env, bank, ops, count));
+  bank->writes++;
+  for (int p = 0; p < count; p++) ((double *)bank->data)[ops[p].dst] = run_step(bank->data, ops[p]);
+done:
+  return status;
+}
+
+static wr_status epilogue(wr_env *env, const wr_apply *request) {
+  host_state *state = env->state;
+  int64_t n = request->y->n, nblocks = blocks_of(n);
+#pragma omp parallel for schedule(static) num_threads(threads_for(n))
+  for (int64_t b = 0; b < nblocks; b++) {
+    double sum[WR_FINISH_ROWS], *partial = state->partials + b * WR_MAX_REDUCTIONS;
+    memset(partial, 0, WR_MAX_REDUCTIONS * sizeof *partial);
+    for (int64_t i = b * BLOCK; i < n && i < (b + 1) * BLOCK; i += WR_FINISH_ROWS) {
+      int64_t count = n - i < WR_FINISH_ROWS ? n - i : WR_FINISH_ROWS;
+      for (int64_t k = 0; k < count; k++)
+        sum[k] = request->y->type == WR_F32 ? (double)((float *)request->y->data)[i + k]
+                                            : ((double *)request->y->data)[i + k];
+      wr_finish_rows_host(request, i, count, sum, partial);
+    }
+  }
+  wr_finish_reductions_host(request, state->partials, nblocks);
+  return WR_OK;
+}
+
+static wr_status wait(wr_env *env) {
+  (void)env;
+  return WR_OK;
+}
+
+static wr_status stamp(wr_env *env, int slot) {
+  struct timespec now;
+  if (slot < 0 || slot >= WR_STAMPS) return wr_fail(WR_EUSAGE, "stamp %d of %d", slot, WR_STAMPS);
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  ((host_state *)env->state)->stamps[slot] = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  return WR_OK;
+}
+
+static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
+  const host_state *state = env->state;
+  if (from < 0 || from >= WR_STAMPS || to < 0 || to >= WR_STAMPS)
+    return wr_fail(WR_EUSAGE, "stamps %d and %d of %d", from, to, WR_STAMPS);
+  *seconds = state->stamps[to] - state->stamps[from];
+  return WR_OK;
+}
+
+static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) {
+  (void)env;
+  int64_t page = sysconf(_SC_PAGESIZE);
+  *free_bytes = page * sysconf(_SC_AVPHYS_PAGES);
+  *total_bytes = page * sysconf(_SC_PHYS_PAGES);
+  return WR_OK;
+}
+
+const wr_vecops wr_vecops_host = {
+    .name = "host",
+    .open = open_host,
+    .close = close_host,
+    .alloc = alloc,
+    .release = release,
+    .upload = upload,
+    .download = download,
+    .fill = fill,
+    .fused = fused,
+    .scalars = scalars,
+    .epilogue = epilogue,
+    .wait = wait,
+    .stamp = stamp,
+    .elapsed = elapsed,
+    .memory = memory,
+};

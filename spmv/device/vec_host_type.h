@@ -1,0 +1,44 @@
+/* Included once per type of data: T, and NAME(x) for the functions' names. */
+
+/* sum += c * in (* times) over one block. */
+static void NAME(add_term)(double *sum, double c, const T *in, const T *times, int64_t count) {
+  if (times) {
+    for (int64_t i = 0; i < count; i++) sum[i] += c * ((double)in[i] * (double)times[i]);
+  } else {
+    for (int64_t i = 0; i < count; i++) sum[i] += c * (double)in[i];
+  }
+}
+
+/* The vector's values as a reduction sees them: an output's new ones, else what is in memory. */
+static const double *NAME(operand)(const wr_fused *f, const wr_vec *v, double new_value[WR_MAX_OUTPUTS][BLOCK],
+                                   double *room, int64_t first, int64_t count) {
+  for (int o = 0; o < WR_MAX_OUTPUTS; o++)
+    if (v == f->out[o]) return new_value[o];
+  if (v == NULL) return room;
+  if (sizeof(T) == sizeof(double)) return (const double *)v->data + first;
+  for (int64_t i = 0; i < count; i++) room[i] = (double)((const T *)v->data)[first + i];
+  return room;
+}
+
+static void NAME(fused_block)(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1], int64_t first,
+                              int64_t count, double *partial) {
+  double value[WR_MAX_OUTPUTS][BLOCK], u[BLOCK], z[BLOCK];
+  for (int o = 0; o < WR_MAX_OUTPUTS && f->out[o]; o++) {
+    memset(value[o], 0, (size_t)count * sizeof(double));
+    for (int k = 0; k < WR_MAX_INPUTS; k++) {
+      const T *times = k == 0 && f->times ? (const T *)f->times->data + first : NULL;
+      if (c[o][k] != 0) NAME(add_term)(value[o], c[o][k], (const T *)f->in[k]->data + first, times, count);
+    }
+    if (o == 1 && c[1][WR_MAX_INPUTS] != 0)
+      for (int64_t i = 0; i < count; i++) value[1][i] += c[1][WR_MAX_INPUTS] * value[0][i];
+    for (int64_t i = 0; i < count; i++) value[o][i] = (double)(T)value[o][i]; /* as stored */
+  }
+  for (int o = 0; o < WR_MAX_OUTPUTS && f->out[o]; o++)
+    for (int64_t i = 0; i < count; i++) ((T *)f->out[o]->data)[first + i] = (T)value[o][i];
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+    const wr_reduction *reduce = &f->reduce[r];
+    if (reduce->kind == WR_NO_REDUCTION) continue;
+    partial[r] = wr_reduce_host(reduce->kind, NAME(operand)(f, reduce->of, value, u, first, count),
+                                NAME(operand)(f, reduce->z, value, z, first, count), count);
+  }
+}

@@ -1,0 +1,94 @@
+/* The table of backends, made from backends.def, with stubs for those that this build does not hold. */
+#include <string.h>
+
+#include "spmv/spmv.h"
+
+static wr_status check_later(const wr_env *env, const wr_csr *A, const void *knobs) {
+  (void)env, (void)A, (void)knobs;
+  return wr_fail(WR_EUNAVAILABLE, "this backend is not written yet; --list-backends shows those that are");
+}
+
+#ifndef WR_HAVE_CUDA
+static wr_status check_no_cuda(const wr_env *env, const wr_csr *A, const void *knobs) {
+  (void)env, (void)A, (void)knobs;
+  return wr_fail(WR_EUNAVAILABLE, "this build has no CUDA parts: install the CUDA toolkit (nvcc 12.4 or newer), "
+                                  "then make clean and make");
+}
+#endif
+
+#define STUB(id, where, what, refuse)                                                                         \
+  static const wr_backend stub_##id = {                                                                       \
+      .name = #id, .summary = what, .source = "", .place = where, .check = refuse};
+#define DECLARE(id) extern const wr_backend wr_backend_##id;
+
+/* First pass: declarations and stubs. */
+#define DEFINE_HOST(id, where, what) DECLARE(id)
+#define DEFINE_LATER(id, where, what) STUB(id, where, what, check_later)
+#ifdef WR_HAVE_CUDA
+#define DEFINE_CUDA(id, where, what) DECLARE(id)
+#else
+#define DEFINE_CUDA(id, where, what) STUB(id, where, what, check_no_cuda)
+#endif
+#define WR_BACKEND(id, state, where, what) DEFINE_##state(id, where, what)
+#include "spmv/backends.def"
+#undef WR_BACKEND
+
+/* Second pass: the table. */
+#define ROW_HOST(id) &wr_backend_##id,
+#define ROW_LATER(id) &stub_##id,
+#ifdef WR_HAVE_CUDA
+#define ROW_CUDA(id) &wr_backend_##id,
+#else
+#define ROW_CUDA(id) &stub_##id,
+#endif
+#define WR_BACKEND(id, state, where, what) ROW_##state(id)
+static const wr_backend *const table[] = {
+#include "spmv/backends.def"
+};
+#undef WR_BACKEND
+
+enum { COUNT = sizeof table / sizeof table[0] };
+
+int wr_backend_count(void) { return COUNT; }
+
+const wr_backend *wr_backend_at(int index) { return table[index]; }
+
+wr_status wr_backend_find(const char *name, const wr_backend **backend) {
+  const char *names[COUNT];
+  for (int b = 0; b < COUNT; b++) {
+    names[b] = table[b]->name;
+    if (strcmp(name, names[b]) == 0) {
+      *backend = table[b];
+      return WR_OK;
+    }
+  }
+  *backend = NULL;
+  const char *closest = wr_closest(name, names, COUNT);
+  if (closest) return wr_fail(WR_EUSAGE, "unknown backend '%s'; did you mean '%s'? (--list-backends)", name, closest);
+  return wr_fail(WR_EUSAGE, "unknown backend '%s'; --list-backends shows them all", name);
+}
+
+/* Why a backend cannot be used now, or "". The reason lies in text until the next call. */
+static const char *unavailable(const wr_backend *backend, const wr_env *env, wr_status env_status,
+                               const char *env_reason) {
+  if (backend->plan == NULL) return backend->check(env, NULL, NULL) == WR_OK ? "" : wr_status_message();
+  return env_status == WR_OK ? "" : env_reason;
+}
+
+void wr_backends_print(FILE *out) {
+  wr_env cuda = {.place = WR_CUDA, .type = WR_F64};
+  char reason[512] = "";
+  wr_status cuda_status = wr_env_open(&cuda);
+  if (cuda_status != WR_OK) snprintf(reason, sizeof reason, "%s", wr_status_message());
+  for (int b = 0; b < COUNT; b++) {
+    const wr_backend *backend = table[b];
+    int host = backend->place == WR_HOST;
+    const char *why = unavailable(backend, &cuda, host ? WR_OK : cuda_status, reason);
+    fprintf(out, "%-20s %-4s  %s\n", backend->name, host ? "CPU" : "GPU", backend->summary);
+    if (backend->source[0]) fprintf(out, "%28s%s\n", "from: ", backend->source);
+    for (const wr_knob *k = backend->knobs; k && k->name; k++)
+      fprintf(out, "%28s%s = %s: %s\n", "knob: ", k->name, k->value ? k->value : "0", k->help);
+    if (why[0]) fprintf(out, "%28s%s\n", "not available: ", why);
+  }
+  wr_env_close(&cuda);
+}

@@ -1,0 +1,299 @@
+/* The checked calls around a backend's table: arguments, the bookkeeping of y_next, and what a backend does not do itself. */
+#include "spmv/spmv.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/memory.h"
+
+enum { PAIRS = WR_STAMPS / 2 }; /* applies that may be in flight between two collections of their times */
+
+struct wr_plan {
+  const wr_backend *backend;
+  wr_csr *A;
+  wr_env *env;
+  void *knobs, *state;
+  char knobs_text[256];
+  wr_plan_info info;
+  int prepared;
+  wr_vec product;          /* alpha*A*x for backends without beta; else not allocated                       */
+  int promised;            /* the last apply had a y_next: the next one must have beta == 0                 */
+  uint64_t next_id, next_writes; /* the vector that the backend prepared, as it was then; id 0: none        */
+  int timing, pending;     /* pairs of stamps not yet collected                                             */
+  double *seconds;         /* [WR_MAX_TIMES]                                                                */
+  int64_t applies;
+  double total;
+};
+
+static wr_status check_caps(const wr_plan *plan) {
+  const wr_backend *b = plan->backend;
+  const wr_csr *A = plan->A;
+  if (!(b->caps & (plan->env->type == WR_F32 ? WR_CAP_F32 : WR_CAP_F64)))
+    return wr_fail(WR_EUNAVAILABLE, "%s does not compute in %s", b->name, plan->env->type == WR_F32 ? "f32" : "f64");
+  if (!(b->caps & WR_CAP_PATTERN) && A->val == NULL)
+    return wr_fail(WR_EUNAVAILABLE, "%s needs a matrix with values", b->name);
+  if (!(b->caps & WR_CAP_RECTANGULAR) && A->nrows != A->ncols)
+    return wr_fail(WR_EUNAVAILABLE, "%s needs a square matrix, not %lld x %lld", b->name, (long long)A->nrows,
+                   (long long)A->ncols);
+  return WR_OK;
+}
+
+wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A, wr_env *env, wr_plan **out) {
+  wr_status status;
+  wr_plan *plan = NULL;
+  *out = NULL;
+  TRY(wr_alloc_zeroed(&plan, 1, sizeof *plan, "a plan"));
+  plan->backend = backend, plan->A = A, plan->env = env;
+  TRY(wr_alloc_zeroed(&plan->knobs, 1, backend->knobs_size, "knobs"));
+  TRY(wr_alloc_zeroed(&plan->state, 1, backend->state_size, "a backend's state"));
+  if (backend->plan == NULL) { /* a stub: its check says why */
+    status = backend->check(env, A, plan->knobs);
+    goto done;
+  }
+  TRY(wr_options_default(backend->knobs, plan->knobs));
+  TRY(wr_knobs_parse(backend->knobs, plan->knobs, knobs, backend->name));
+  wr_knobs_text(backend->knobs, plan->knobs, plan->knobs_text, sizeof plan->knobs_text);
+  if (backend->place != env->place)
+    TRY(wr_fail(WR_EUNAVAILABLE, "%s runs on the %s", backend->name, backend->place == WR_CUDA ? "GPU" : "CPU"));
+  TRY(check_caps(plan));
+  TRY(backend->check(env, A, plan->knobs));
+  TRY(backend->plan(env, A, plan->knobs, &plan->info));
+  if (env->deterministic && !plan->info.deterministic)
+    TRY(wr_fail(WR_EUNAVAILABLE, "%s with %s cannot give the same bits from run to run", backend->name,
+                plan->knobs_text[0] ? plan->knobs_text : "its defaults"));
+  *out = plan;
+done:
+  if (status != WR_OK) wr_plan_destroy(plan);
+  return status;
+}
+
+static void unprepare(wr_plan *plan) {
+  if (plan->backend->destroy) plan->backend->destroy(plan->state, plan->env);
+  memset(plan->state, 0, plan->backend->state_size);
+  if (plan->product.id) plan->env->ops->release(plan->env, &plan->product);
+  plan->prepared = 0;
+  wr_plan_forget(plan);
+}
+
+wr_status wr_plan_prepare(wr_plan *plan) {
+  wr_status status;
+  if (plan->prepared) return wr_fail(WR_EUSAGE, "%s is prepared already", plan->backend->name);
+  if (plan->env->place == WR_HOST) TRY(wr_csr_check_range(plan->A, plan->env->type == WR_F32));
+  TRY(plan->backend->prepare(plan->state, plan->env, plan->A, plan->knobs, &plan->info));
+  if (plan->env->need_beta && !(plan->backend->caps & WR_CAP_BETA)) {
+    TRY(plan->env->ops->alloc(plan->env, plan->A->nrows, plan->env->type, "a product apart", &plan->product));
+    plan->info.extra_bytes += plan->A->nrows * wr_type_bytes(plan->env->type);
+  }
+  plan->prepared = 1;
+done:
+  if (status != WR_OK) unprepare(plan);
+  return status;
+}
+
+void wr_plan_destroy(wr_plan *plan) {
+  if (plan == NULL) return;
+  if (plan->state && plan->knobs) unprepare(plan);
+  if (plan->knobs) wr_free(plan->knobs);
+  wr_free(plan->state);
+  wr_free(plan->seconds);
+  wr_free(plan);
+}
+
+static wr_status check_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
+  if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "apply: %s is not allocated", role);
+  if (v->place != plan->env->place) return wr_fail(WR_EUSAGE, "apply: %s does not live where the plan runs", role);
+  if (v->n != n)
+    return wr_fail(WR_EUSAGE, "apply: %s has %lld elements, not %lld", role, (long long)v->n, (long long)n);
+  if (v->type != plan->env->type) return wr_fail(WR_EUSAGE, "apply: %s is of another type than the plan", role);
+  return WR_OK;
+}
+
+static wr_status check_bank(const wr_plan *plan, wr_scalar s, const char *role) {
+  if (s.bank->place != plan->env->place || s.bank->type != WR_F64 || s.index < 0 || s.index >= s.bank->n)
+    return wr_fail(WR_EUSAGE, "apply: %s is not in a bank of f64 where the plan runs", role);
+  return WR_OK;
+}
+
+static wr_status check_reductions(const wr_plan *plan, const wr_apply *request) {
+  wr_status status = WR_OK;
+  const wr_epilogue *e = request->epilogue;
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+    const wr_reduction *reduce = &e->reduce[r];
+    if (reduce->kind == WR_NO_REDUCTION) continue;
+    if (reduce->of) return wr_fail(WR_EUSAGE, "apply: reduction %d is of y; it names no vector", r);
+    if (reduce->into.bank == NULL) return wr_fail(WR_EUSAGE, "apply: reduction %d has nowhere to go", r);
+    TRY(check_bank(plan, reduce->into, "a reduction's result"));
+    if (reduce->kind == WR_SUM_UNSCALED && !e->scale)
+      return wr_fail(WR_EUSAGE, "apply: the sum of unscaled elements needs a scale");
+    if (reduce->kind != WR_DOT && reduce->kind != WR_L1DIFF) continue;
+    if (!reduce->z) return wr_fail(WR_EUSAGE, "apply: reduction %d needs a second vector", r);
+    TRY(check_vec(plan, reduce->z, plan->A->nrows, "a reduction's vector"));
+    if (reduce->z == request->y || reduce->z == e->scaled)
+      return wr_fail(WR_EUSAGE, "apply: reduction %d reads what this apply writes", r);
+  }
+done:
+  return status;
+}
+
+static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
+  wr_status status;
+  const wr_epilogue *e = request->epilogue;
+  const wr_vec *const others[] = {request->x, request->y, request->y_next};
+  const wr_vec *const mine[] = {e->scaled, e->scale, e->shift_dir};
+  if (e->shift.bank) TRY(check_bank(plan, e->shift, "the shift"));
+  if (!e->shift.bank && e->shift_dir) return wr_fail(WR_EUSAGE, "apply: a direction without a shift");
+  if (!e->scale && e->scaled) return wr_fail(WR_EUSAGE, "apply: scaled without scale");
+  for (int m = 0; m < 3; m++) {
+    if (!mine[m]) continue;
+    TRY(check_vec(plan, mine[m], plan->A->nrows, "a vector of the epilogue"));
+    for (int o = 0; o < 3; o++)
+      if (mine[m] == others[o]) return wr_fail(WR_EUSAGE, "apply: a vector of the epilogue is x, y or y_next too");
+    for (int k = 0; k < m; k++)
+      if (mine[m] == mine[k]) return wr_fail(WR_EUSAGE, "apply: two vectors of the epilogue are one");
+  }
+  TRY(check_reductions(plan, request));
+done:
+  return status;
+}
+
+static wr_status check_request(const wr_plan *plan, const wr_apply *request) {
+  wr_status status;
+  if (!plan->prepared) return wr_fail(WR_EUSAGE, "apply: %s is not prepared", plan->backend->name);
+  if (!request->x || !request->y) return wr_fail(WR_EUSAGE, "apply: x and y are needed");
+  TRY(check_vec(plan, request->x, plan->A->ncols, "x"));
+  TRY(check_vec(plan, request->y, plan->A->nrows, "y"));
+  if (request->y_next) TRY(check_vec(plan, request->y_next, plan->A->nrows, "y_next"));
+  if (request->x == request->y || request->x == request->y_next || request->y == request->y_next)
+    return wr_fail(WR_EUSAGE, "apply: x, y and y_next must be distinct vectors");
+  if (request->beta != 0 && plan->promised)
+    return wr_fail(WR_EUSAGE, "apply: the y_next of the last apply promised beta == 0 for this one");
+  if (request->beta != 0 && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id)
+    return wr_fail(WR_EUSAGE, "apply: beta != 0 needs need_beta in the plan's environment");
+  if (request->epilogue) TRY(check_epilogue(plan, request));
+done:
+  return status;
+}
+
+static void count_writes(const wr_apply *request) {
+  request->y->writes++;
+  if (request->y_next) request->y_next->writes++;
+  if (request->epilogue == NULL) return;
+  if (request->epilogue->scaled) request->epilogue->scaled->writes++;
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (request->epilogue->reduce[r].kind != WR_NO_REDUCTION) request->epilogue->reduce[r].into.bank->writes++;
+}
+
+static int reads_y_next(const wr_apply *request) {
+  if (request->epilogue == NULL || request->y_next == NULL) return 0;
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (request->epilogue->reduce[r].kind != WR_NO_REDUCTION && request->epilogue->reduce[r].z == request->y_next)
+      return 1;
+  return 0;
+}
+
+/* y = alpha*A*x + beta*y for a backend that only overwrites. */
+static wr_status multiply_then_add(wr_plan *plan, wr_apply_args *args) {
+  wr_status status;
+  wr_vec *y = args->request.y;
+  wr_fused add = {.in = {&plan->product, y}, .out = {y}, .c = {{{.factor = 1}, {.factor = args->request.beta}}}};
+  args->request.y = &plan->product, args->request.y_next = NULL, args->request.beta = 0, args->y_prepared = 0;
+  TRY(plan->backend->apply(plan->state, plan->env, args));
+  TRY(plan->env->ops->fused(plan->env, &add));
+done:
+  return status;
+}
+
+/* What the backend gets is the request less what the core does afterwards. */
+static wr_status run(wr_plan *plan, const wr_apply *request) {
+  wr_status status;
+  unsigned caps = plan->backend->caps;
+  wr_apply_args args = {.request = *request};
+  int add_apart = request->beta != 0 && !(caps & WR_CAP_BETA);
+  int finish_apart = request->epilogue && (!(caps & WR_CAP_EPILOGUE) || add_apart);
+  args.y_prepared = plan->next_id == request->y->id && plan->next_writes == request->y->writes;
+  if (finish_apart) args.request.epilogue = NULL;
+  if (!(caps & WR_CAP_Y_NEXT) || (finish_apart && reads_y_next(request))) args.request.y_next = NULL;
+  int prepares = args.request.y_next != NULL && !add_apart;
+  wr_plan_forget(plan); /* whatever happens now, the old promise is used up */
+  count_writes(request);
+  TRY(add_apart ? multiply_then_add(plan, &args) : plan->backend->apply(plan->state, plan->env, &args));
+  if (finish_apart) TRY(plan->env->ops->epilogue(plan->env, request));
+  if (request->y_next && !prepares && plan->env->poison) TRY(plan->env->ops->fill(plan->env, request->y_next, NAN));
+  plan->promised = request->y_next != NULL;
+  if (prepares) plan->next_id = request->y_next->id, plan->next_writes = request->y_next->writes;
+done:
+  return status;
+}
+
+wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request) {
+  wr_status status;
+  TRY(check_request(plan, request));
+  if (!plan->timing) {
+    status = run(plan, request);
+    goto done;
+  }
+  if (plan->pending == PAIRS) TRY(wr_plan_time_collect(plan));
+  TRY(plan->env->ops->stamp(plan->env, 2 * plan->pending));
+  TRY(run(plan, request));
+  TRY(plan->env->ops->stamp(plan->env, 2 * plan->pending + 1));
+  plan->pending++;
+done:
+  return status;
+}
+
+void wr_plan_forget(wr_plan *plan) {
+  plan->promised = 0;
+  plan->next_id = 0, plan->next_writes = 0;
+}
+
+wr_status wr_plan_decode(wr_plan *plan, wr_csr **A) {
+  *A = NULL;
+  if (!plan->prepared) return wr_fail(WR_EUSAGE, "decode: %s is not prepared", plan->backend->name);
+  if (!plan->backend->decode) return wr_fail(WR_EUNAVAILABLE, "%s has no format of its own", plan->backend->name);
+  return plan->backend->decode(plan->state, plan->env, A);
+}
+
+wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
+  if (!plan->prepared) return wr_fail(WR_EUSAGE, "update_values: %s is not prepared", plan->backend->name);
+  if (A->nrows != plan->A->nrows || A->ncols != plan->A->ncols || A->nnz != plan->A->nnz ||
+      (A->val == NULL) != (plan->A->val == NULL))
+    return wr_fail(WR_EUSAGE, "update_values: the new matrix has another pattern");
+  if (plan->backend->update_values) return plan->backend->update_values(plan->state, plan->env, A);
+  unprepare(plan);
+  plan->A = A;
+  return wr_plan_prepare(plan);
+}
+
+const wr_backend *wr_plan_backend(const wr_plan *plan) { return plan->backend; }
+const wr_plan_info *wr_plan_get_info(const wr_plan *plan) { return &plan->info; }
+const char *wr_plan_knobs(const wr_plan *plan) { return plan->knobs_text; }
+
+wr_status wr_plan_time_start(wr_plan *plan) {
+  plan->applies = 0, plan->total = 0, plan->pending = 0;
+  plan->timing = 1;
+  if (plan->seconds) return WR_OK;
+  return wr_alloc(&plan->seconds, WR_MAX_TIMES, sizeof *plan->seconds, "apply times");
+}
+
+wr_status wr_plan_time_collect(wr_plan *plan) {
+  wr_status status = WR_OK;
+  for (int p = 0; p < plan->pending; p++) {
+    double seconds;
+    TRY(plan->env->ops->elapsed(plan->env, 2 * p, 2 * p + 1, &seconds));
+    if (plan->applies < WR_MAX_TIMES) plan->seconds[plan->applies] = seconds;
+    plan->applies++;
+    plan->total += seconds;
+  }
+done:
+  plan->pending = 0;
+  return status;
+}
+
+wr_plan_times wr_plan_get_times(const wr_plan *plan) {
+  return (wr_plan_times){.applies = plan->applies,
+                         .count = plan->applies < WR_MAX_TIMES ? plan->applies : WR_MAX_TIMES,
+                         .seconds = plan->seconds,
+                         .total = plan->total};
+}

@@ -1,0 +1,148 @@
+/* THE interface: y = alpha*A*x + beta*y with an epilogue, by any backend. Read this file first.
+ *
+ *   wr_env env = {.place = WR_CUDA, .type = WR_F64};            where and how
+ *   wr_env_open(&env);
+ *   wr_backend_find("merbit", &backend);                        what
+ *   wr_plan_create(backend, "sigma=11", A, &env, &plan);        checks and estimates: cheap, nothing is built
+ *   wr_plan_prepare(plan);                                      builds the format
+ *   wr_plan_apply(plan, &(wr_apply){.alpha = 1, .x = &x, .y = &y});   as often as wanted
+ *   wr_plan_destroy(plan);
+ *
+ * A caller uses the wr_plan functions; they check every argument, keep the bookkeeping of y_next and supply what a backend
+ * does not do itself. A backend is one const struct wr_backend. Vectors, scalars and the places they live: device/vec.h. */
+#ifndef WR_SPMV_H
+#define WR_SPMV_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/option.h"
+#include "config/status.h"
+#include "spmv/csr.h"
+#include "spmv/device/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What happens to row i once y[i] is known, while it is at hand, in this order:
+ *   y[i] += *shift * shift_dir[i]     (shift_dir NULL: ones; PageRank's teleport, or b in a residual)
+ *   scaled[i] = scale[i] * y[i]       (both or neither; 1/outdegree)
+ *   the reductions, which see y as stored: after beta and shift, before scale
+ * scaled, scale, shift_dir, each z, x and y are distinct vectors, except that z may be y_next, and x if A is square. Empty
+ * rows get it all too. */
+typedef struct wr_epilogue {
+  wr_scalar shift; /* bank NULL: no shift */
+  const wr_vec *shift_dir;
+  const wr_vec *scale;
+  wr_vec *scaled;
+  wr_reduction reduce[WR_MAX_REDUCTIONS]; /* `of` is NULL: y */
+} wr_epilogue;
+
+/* y = alpha*A*x + beta*y, then the epilogue. */
+typedef struct wr_apply {
+  double alpha, beta;           /* beta == 0: the old y is never read (NaN there is harmless)                         */
+  const wr_vec *x;              /* [ncols], aliases neither y nor y_next                                              */
+  wr_vec *y;                    /* [nrows]                                                                            */
+  wr_vec *y_next;               /* [nrows] or NULL: the buffer that the NEXT apply of this plan writes, with beta     */
+                                /* == 0. Its contents are undefined afterwards: the backend may prepare it now        */
+                                /* (dual-buffer output, MERBIT section 3), so that no vector is cleared in a loop     */
+  const wr_epilogue *epilogue;  /* or NULL                                                                            */
+} wr_apply;
+
+enum {               /* what a backend can do; the core does the rest, or refuses                        */
+  WR_CAP_BETA = 1,        /* beta != 0 in the same pass                                                  */
+  WR_CAP_Y_NEXT = 2,      /* prepares y_next                                                             */
+  WR_CAP_EPILOGUE = 4,    /* fuses the epilogue                                                          */
+  WR_CAP_PATTERN = 8,     /* takes val == NULL                                                           */
+  WR_CAP_RECTANGULAR = 16,
+  WR_CAP_F32 = 32,
+  WR_CAP_F64 = 64
+};
+
+/* A plan's estimates, and after prepare its exact sizes. */
+typedef struct wr_plan_info {
+  double apply_bytes;     /* moved by one apply without epilogue: format, x once, y once         */
+  int64_t format_bytes;   /* what the format itself takes, for the byte model                    */
+  int64_t extra_bytes;    /* memory that this plan allocates where it runs                       */
+  int64_t borrowed_bytes; /* of the matrix's own arrays that it uses                             */
+  int deterministic;      /* 1: with these knobs every apply gives the same bits                 */
+  double sum_unit;        /* rounding unit in which rows are summed; 0: f64's 2^-53              */
+  char line[160];         /* one line: what was chosen and why                                   */
+} wr_plan_info;
+
+/* What a backend gets in apply: the checked request, and what the bookkeeping found. */
+typedef struct wr_apply_args {
+  wr_apply request;
+  int y_prepared; /* 1: y is as this plan's apply left it in y_next. 0: clear what must be clear */
+} wr_apply_args;
+
+typedef struct wr_backend {
+  const char *name;    /* what -k takes                       */
+  const char *summary; /* one line                            */
+  const char *source;  /* the paper, or whose library         */
+  wr_place place;
+  unsigned caps;
+  const wr_knob *knobs; /* NULL: none                         */
+  size_t knobs_size, state_size; /* the core allocates both, zeroed */
+  /* REQUIRED. state: [state_size]; knobs: [knobs_size], parsed and in range; A NULL in check: in general.       */
+  wr_status (*check)(const wr_env *env, const wr_csr *A, const void *knobs); /* can it run? WR_EUNAVAILABLE with  */
+                                                                             /* why, and what would help          */
+  wr_status (*plan)(const wr_env *env, const wr_csr *A, const void *knobs, wr_plan_info *info);
+  wr_status (*prepare)(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info);
+  wr_status (*apply)(void *state, wr_env *env, const wr_apply_args *args); /* asynchronous; never allocates or waits */
+  void (*destroy)(void *state, wr_env *env); /* also after a prepare that failed, and with a zeroed state */
+  /* OPTIONAL */
+  wr_status (*decode)(void *state, wr_env *env, wr_csr **A); /* the format back to rows: the round-trip test */
+  wr_status (*update_values)(void *state, wr_env *env, wr_csr *A); /* same pattern, new values */
+} wr_backend;
+
+/* The registry: rows of backends.def, in its order; also those that are not built or not there yet, whose check says so. */
+int wr_backend_count(void);
+const wr_backend *wr_backend_at(int index);
+wr_status wr_backend_find(const char *name, const wr_backend **backend); /* WR_EUSAGE, naming the closest */
+
+/* Every name with what it is, what it needs and, if it is not available, why. */
+void wr_backends_print(FILE *out);
+
+typedef struct wr_plan wr_plan;
+
+/* Checks that the backend can serve A under env and makes the estimates. A and env must outlive the plan; knobs as
+ * "sigma=11:layout=paper" or NULL. WR_EUSAGE: unknown knob or value. WR_EUNAVAILABLE: the backend cannot, with the reason. */
+wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A, wr_env *env, wr_plan **plan);
+wr_status wr_plan_prepare(wr_plan *plan); /* WR_ENOMEM, WR_EDEVICE, WR_ENUMERIC (a value does not fit env's type) */
+
+/* Asynchronous on a device. WR_EUSAGE for what does not fit; nothing is computed then. */
+wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request);
+
+/* Forgets what y_next of the last apply was prepared for, and its promise. */
+void wr_plan_forget(wr_plan *plan);
+void wr_plan_destroy(wr_plan *plan); /* NULL is fine */
+
+wr_status wr_plan_decode(wr_plan *plan, wr_csr **A);          /* WR_EUNAVAILABLE where the backend has none */
+wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);    /* without its own: prepares anew             */
+
+const wr_backend *wr_plan_backend(const wr_plan *plan);
+const wr_plan_info *wr_plan_get_info(const wr_plan *plan);
+const char *wr_plan_knobs(const wr_plan *plan); /* "alg=1": every knob with its effective value */
+
+/* Apply times: from now on every apply is stamped. collect waits for those in flight; call it where the solver waits
+ * anyway. Seconds of each apply since the start, in order (the first WR_MAX_TIMES of them), and the sum of all. */
+enum { WR_MAX_TIMES = 65536 };
+typedef struct wr_plan_times {
+  int64_t applies; /* counted                                  */
+  int64_t count;   /* in `seconds`: min(applies, WR_MAX_TIMES) */
+  const double *seconds;
+  double total;    /* of all applies */
+} wr_plan_times;
+wr_status wr_plan_time_start(wr_plan *plan);
+wr_status wr_plan_time_collect(wr_plan *plan);
+wr_plan_times wr_plan_get_times(const wr_plan *plan);
+
+/* Measured read bandwidth of env's place, bytes a second: the best of a few sums over a vector much larger than caches. */
+wr_status wr_env_read_bandwidth(wr_env *env, double *bytes_per_second);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
