@@ -1,0 +1,91 @@
+/* What a family of generated matrices is, and the tools that families share. A family is one const struct: its keys are
+ * option rows, its matrix is a function of the row number. Rows are made in any order by any number of threads, so all
+ * chance is a hash of (seed, purpose, row, count), and no number depends on a mathematical library's last bit or on
+ * fused multiply-add: all that decides one is whole numbers, powers of two, and single divisions and square roots.
+ *
+ *   row 7 of gen:web -> hash(seed, degree, 7) links, link k from hash(seed, link, 7, k) -> sorted, repeats merged */
+#ifndef WR_FAMILY_H
+#define WR_FAMILY_H
+
+#include <stdint.h>
+
+#include "config/option.h"
+#include "config/status.h"
+
+/* Entries under construction: rows are appended one after the other. Zeroed (but with_values) it is empty. */
+typedef struct wr_rows {
+  int with_values;
+  int64_t count, capacity;
+  int32_t *col;           /* [capacity], the first count are set         */
+  double *val;            /* [capacity], or NULL: a pattern              */
+  int32_t *spare;         /* [spare_capacity], scratch of wr_rows_merge  */
+  int64_t spare_capacity;
+} wr_rows;
+
+/* Room for so many entries more, even if none: every row begins with this. WR_ENOMEM. */
+wr_status wr_rows_reserve(wr_rows *rows, int64_t more);
+
+/* The columns from entry `first` on: sorted, repeats merged. Values do not move along: set them afterwards. WR_ENOMEM. */
+wr_status wr_rows_merge(wr_rows *rows, int64_t first);
+
+void wr_rows_release(wr_rows *rows);
+
+typedef struct wr_family_shape {
+  int64_t n;        /* rows, and columns                                                                 */
+  int64_t expected; /* entries, about; INT64_MAX when beyond. Sizes the pieces of work, and memory first */
+  int symmetric;
+} wr_family_shape;
+
+typedef struct wr_family {
+  const char *name, *summary;
+  const wr_option *options; /* each ends with WR_SEED_ROW */
+  size_t settings_size;     /* zeroed, then the options, then what prepare derives from them */
+  int with_values;
+  /* Derives what rows need, and the shape. WR_EUSAGE when the keys do not fit together, WR_ENOMEM. */
+  wr_status (*prepare)(void *settings, wr_family_shape *shape);
+  int64_t (*length)(const void *settings, int64_t i); /* entries of row i; NULL: known only once the row is made */
+  wr_status (*row)(const void *settings, int64_t i, wr_rows *rows); /* appends row i, columns strictly ascending */
+  void (*release)(void *settings); /* NULL: nothing to free. Also after a prepare that failed */
+} wr_family;
+
+extern const wr_family wr_family_road, wr_family_web, wr_family_rmat, wr_family_hubs, wr_family_stencil, wr_family_fem,
+    wr_family_band, wr_family_chain, wr_family_uniform, wr_family_density;
+
+/* The key that all families have. Whole numbers are exact up to 2^53 in an option's limits. */
+#define WR_SEED_ROW(settings)                                                                                        \
+  {.name = "seed", .type = WR_OPTION_INT, .offset = offsetof(settings, seed), .min = 0, .max = 0x1p53, .value = "1", \
+   .help = "another seed, another matrix"}
+
+/* 64 random bits, the same for the same key and count: the count-th output of SplitMix64 begun at key (Steele, Lea,
+ * Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014). A hash is a key again, so hashes nest. */
+static inline uint64_t wr_hash(uint64_t key, uint64_t count) {
+  uint64_t z = key + (count + 1) * UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+/* A number in [0, n), n <= 2^32, from the high half of random bits. */
+static inline int64_t wr_below(uint64_t bits, int64_t n) { return (int64_t)(((bits >> 32) * (uint64_t)n) >> 32); }
+
+/* Chance p in [0, 1] as a limit: an event happens when wr_unit(bits) < limit. */
+static inline uint64_t wr_unit(uint64_t bits) { return bits >> 11; }
+static inline uint64_t wr_chance(double p) { return (uint64_t)(p * 0x1p53); }
+
+int64_t wr_share(double p, int64_t count);  /* p * count, p in [0, 1], to the nearest whole number          */
+int64_t wr_times(int64_t a, int64_t b);     /* a * b of numbers >= 0, or INT64_MAX when it does not fit     */
+
+enum { WR_PERMUTATION_ROUNDS = 4 };
+
+/* A random one-to-one map of 0..size-1 onto itself. */
+typedef struct wr_permutation {
+  uint64_t size, mask; /* mask + 1: the next power of two */
+  int shift;
+  uint64_t key[WR_PERMUTATION_ROUNDS];
+} wr_permutation;
+
+wr_permutation wr_permutation_of(int64_t size, uint64_t key);                    /* size >= 1 */
+int64_t wr_permutation_apply(const wr_permutation *permutation, int64_t place);
+int64_t wr_permutation_invert(const wr_permutation *permutation, int64_t image);
+
+#endif
