@@ -1,0 +1,191 @@
+# windrow. Two commands to begin with: `make demo` and `make check`; `make help` lists the rest.
+#
+# Sources are found by name, so a new file needs no line here. Everything made goes to $(BUILD): found.mk (what tools/
+# find_tools.sh found here), obj/ (objects and their dependencies), libwindrow.a, the programs, tests/ and bench/.
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+ifeq ($(MAKELEVEL),0) # all cores; a -jN on the command line wins
+MAKEFLAGS += -j$(or $(shell nproc 2>/dev/null),2)
+endif
+ifneq ($(filter clean deps check-%,$(MAKECMDGOALS)),) # one after the other
+.NOTPARALLEL:
+endif
+
+#: BUILD=DIR        where everything made goes (build)
+#: CC=COMMAND       the C compiler, gcc or clang (gcc)
+#: MARCH=NAME       processor to compile for; MARCH= makes a portable build (native)
+#: OPT=FLAGS        optimisation (-O3)
+#: CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS, NVCCFLAGS   added to ours
+#: WERROR=          lets warnings pass (they are errors)
+#: CUDA=0           builds without CUDA although it is there
+#: CUDA_HOME=DIR    where the CUDA toolkit is, if nvcc is not in PATH
+#: CUDA_ARCH=sm_NN  device code for this architecture (the card's own; sm_90 and PTX where there is none)
+#: JOBS=N           tests run side by side (2)
+#: TEST_TIMEOUT=S   seconds that one test program may take (300)
+#: TESTS='NAMES'    only these tests, such as TESTS='test_option lint'
+#: V=1              shows the commands
+BUILD := $(or $(BUILD),build)
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+MARCH ?= native
+OPT ?= -O3
+WERROR ?= -Werror
+JOBS ?= 2
+TEST_TIMEOUT ?= 300
+CLANG ?= clang
+Q := $(if $(V),,@)
+SAY := @$(if $(V),:,printf '  %-5s %s\n')
+
+.PHONY: all demo check check-gpu check-asan check-tsan check-deps bench format lint longest deps clean help FORCE
+all: programs
+
+# --- What this machine has ------------------------------------------------------------------------------------------------
+# found.mk is made anew when it was made for other settings, or when it lacks something that may have been installed since.
+
+ifneq ($(filter-out check-deps format lint longest deps clean help,$(or $(MAKECMDGOALS),all)),)
+include $(BUILD)/found.mk
+ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME))
+$(BUILD)/found.mk: FORCE
+endif
+endif
+
+$(BUILD)/found.mk: tools/find_tools.sh
+	@CC='$(CC)' MARCH='$(MARCH)' CUDA='$(CUDA)' CUDA_ARCH='$(CUDA_ARCH)' CUDA_HOME='$(CUDA_HOME)' \
+	  sh tools/find_tools.sh $@
+
+# --- Sources --------------------------------------------------------------------------------------------------------------
+
+CUDA_ONLY := $(wildcard spmv/cusparse/*.c)
+CPU_ONLY := spmv/device/no_cuda.c
+
+SOURCES := $(sort $(shell find config spmv io data solvers -name '*.c' 2>/dev/null))
+SOURCES := $(filter-out $(if $(FOUND_CUDA),$(CPU_ONLY),$(CUDA_ONLY)),$(SOURCES))
+SOURCES += $(if $(FOUND_CUDA),$(sort $(shell find spmv -name '*.cu')))
+MAINS := $(filter solvers/%_main.c,$(SOURCES))
+PROGRAMS := $(MAINS:solvers/%_main.c=$(BUILD)/%)
+
+TEST_SOURCES := $(wildcard tests/unit/*.c tests/conformance/*.c tests/solvers/*.c)
+TEST_MAINS := $(foreach source,$(TEST_SOURCES),$(if $(filter test_%,$(notdir $(source))),$(source)))
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_MAINS)))
+TEST_SCRIPTS := $(filter-out %/lib.sh %/common.sh,$(wildcard tests/unit/*.sh tests/cli/*.sh))
+BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+
+objects_of = $(1:%=$(BUILD)/obj/%.o)
+LIBRARY := $(BUILD)/libwindrow.a
+LIBRARY_OBJECTS := $(call objects_of,$(filter-out $(MAINS),$(SOURCES)))
+TEST_OBJECTS := $(call objects_of,$(filter-out $(TEST_MAINS),$(TEST_SOURCES)))
+
+# --- Flags ----------------------------------------------------------------------------------------------------------------
+# No contraction of a*b + c behind our back: the same bits from gcc and clang at every -O; where an fma is meant it says so.
+
+DEFINES := $(if $(FOUND_CUDA),-DWR_HAVE_CUDA) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB)
+INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS))
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(WERROR)
+SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+ALL_CFLAGS = -std=c11 $(OPT) -g $(MARCH_FLAG) -fno-math-errno -ffp-contract=off -fopenmp $(WARNINGS) $(SANITIZERS) \
+  $(INCLUDES) $(DEFINES) $(CPPFLAGS) $(CFLAGS)
+ALL_NVCCFLAGS = -std=c++17 -O3 -lineinfo $(GENCODE) -Xcompiler -Wall,-Wextra $(if $(WERROR),-Werror all-warnings) \
+  -I. $(DEFINES) $(CPPFLAGS) $(NVCCFLAGS)
+ALL_LDFLAGS = -fopenmp $(SANITIZERS) $(LDFLAGS)
+CUDA_LIBS := -L$(CUDA_LIBRARIES) -Wl,-rpath,$(CUDA_LIBRARIES) -lcusparse -lcudart_static -lstdc++ -ldl -lrt
+ALL_LIBS = $(if $(FOUND_CUDA),$(CUDA_LIBS)) $(if $(FOUND_ZLIB),-lz) $(LDLIBS) -lpthread -lm
+
+# A file that changes when its text does: what depends on it is made again then, and only then.
+define stamp
+$(1): FORCE
+	@mkdir -p $$(@D); printf '%s\n' '$(2)' | cmp -s - $$@ || printf '%s\n' '$(2)' >$$@
+endef
+$(eval $(call stamp,$(BUILD)/flags,$$(FOUND_COMPILER) $$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) $$(ALL_LIBS)))
+$(eval $(call stamp,$(BUILD)/flags.cu,$$(FOUND_CUDA) $$(NVCC) $$(ALL_NVCCFLAGS)))
+$(eval $(call stamp,$(BUILD)/members,$$(LIBRARY_OBJECTS) $$(TEST_OBJECTS)))
+
+# --- Building -------------------------------------------------------------------------------------------------------------
+
+.PHONY: programs tests
+programs: $(PROGRAMS)
+tests: $(TEST_PROGRAMS)
+
+$(BUILD)/obj/%.c.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(SAY) CC $<
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/%.cu.o: %.cu $(BUILD)/flags.cu
+	@mkdir -p $(@D)
+	$(SAY) NVCC $<
+	$(Q)$(NVCC) $(ALL_NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(LIBRARY): $(LIBRARY_OBJECTS) $(BUILD)/members
+	$(SAY) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+
+# $(call program,what to make,its source,further objects)
+define program
+$(1): $(call objects_of,$(2)) $(3) $(LIBRARY) $(BUILD)/members
+	@mkdir -p $$(@D)
+	$$(SAY) LD $$@
+	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) $$(ALL_LIBS)
+endef
+$(foreach main,$(MAINS),$(eval $(call program,$(main:solvers/%_main.c=$(BUILD)/%),$(main))))
+$(foreach main,$(TEST_MAINS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(main))),$(main),$(TEST_OBJECTS))))
+$(foreach bench,$(BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench/%=tests/bench/%.c))))
+
+-include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(TEST_MAINS)))
+-include $(patsubst $(BUILD)/bench/%,$(BUILD)/obj/tests/bench/%.c.d,$(BENCHES))
+
+# --- Running --------------------------------------------------------------------------------------------------------------
+
+demo: programs ## both programs on generated problems with every backend that runs here
+	@BUILD=$(BUILD) sh tools/demo.sh
+
+STATIC_CHECKS := $(if $(SANITIZE),,tools/lint.sh tools/check_deps.sh)
+WANTED_TESTS = $(if $(TESTS),$(foreach test,$(TEST_PROGRAMS) $(TEST_SCRIPTS) $(STATIC_CHECKS),$(if \
+  $(filter $(TESTS),$(basename $(notdir $(test)))),$(test))),$(TEST_PROGRAMS) $(TEST_SCRIPTS) $(STATIC_CHECKS))
+
+check: programs tests ## builds and runs every test; the last line sums up
+	@BUILD=$(BUILD) JOBS=$(JOBS) TEST_TIMEOUT=$(TEST_TIMEOUT) sh tools/run_tests.sh $(WANTED_TESTS)
+
+check-gpu: ## the same, and a test that finds no device fails
+	@FOUND_CUDA='$(FOUND_CUDA)' WHY='$(WHY_NO_CUDA)' sh tools/find_card.sh
+	@WR_NEED_GPU=1 $(MAKE) --no-print-directory check
+
+check-asan: ## the tests under the address and undefined-behaviour sanitizers, CPU build
+	@ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	  $(MAKE) --no-print-directory check BUILD=$(BUILD)/asan SANITIZE=address,undefined,float-cast-overflow OPT=-O1 CUDA=0 \
+	  TEST_TIMEOUT=$$((4 * $(TEST_TIMEOUT)))
+
+# libomp tells the sanitizer about its barriers through libarcher; gcc's libgomp does not and gives false races.
+check-tsan: ## the tests under clang's thread sanitizer, CPU build
+	@OMP_TOOL_LIBRARIES=$$(CLANG='$(CLANG)' sh tools/find_archer.sh) && export OMP_TOOL_LIBRARIES && \
+	  TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:second_deadlock_stack=1 \
+	  $(MAKE) --no-print-directory check BUILD=$(BUILD)/tsan CC='$(CLANG)' SANITIZE=thread OPT=-O1 CUDA=0 \
+	  TEST_TIMEOUT=$$((4 * $(TEST_TIMEOUT)))
+
+check-deps: ## which folder includes which
+	@sh tools/check_deps.sh
+
+bench: $(BENCHES) ## the measurements in tests/bench
+	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
+
+format: ## brings C and CUDA sources into the layout of .clang-format
+	@sh tools/format.sh fix
+
+lint: ## forbidden calls, names and layout
+	@sh tools/lint.sh
+
+longest: ## the longest functions and files
+	@sh tools/longest.sh
+
+deps: ## installs what is missing from the system's packages
+	@sh tools/deps.sh
+
+clean: ## removes what was made
+	@for folder in $(BUILD)/asan $(BUILD)/tsan $(BUILD); do test ! -e $$folder/found.mk || rm -rf $$folder; done
+
+help: ## this list
+	@echo 'make [TARGET...] [NAME=VALUE...]'; echo; echo '  all          the programs: $(notdir $(PROGRAMS))'
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
+	@echo; sed -n 's/^#: /  /p' Makefile

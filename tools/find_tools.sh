@@ -1,0 +1,131 @@
+#!/bin/sh
+# Finds the compiler, OpenMP, zlib and CUDA and writes what it found as make variables into the file $1, which is left
+# alone when nothing changed. The report is printed when something did. In the environment: CC, MARCH, CUDA (0: do not
+# look), CUDA_ARCH, CUDA_HOME.
+set -u
+out=$1
+here=$(dirname "$0")
+work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+hint() { sh "$here/deps.sh" --hint "$1"; }
+set_var() { printf '%s := %s\n' "$1" "$2" >>"$work/vars"; }
+say() { printf '  %-9s %s\n' "$1" "$2" >>"$work/report"; }
+# CC may be two words ("ccache gcc"), so it stays without quotes.
+links() { $CC "$work/try.c" -o "$work/try" "$@" 2>"$work/errors"; }
+compiler_line() { $CC --version | head -n 1; }
+
+find_compiler() {
+  echo 'int main(void) { return 0; }' >"$work/try.c"
+  if ! links; then
+    echo "windrow: no working C compiler '$CC': $(hint gcc), or set CC" >&2
+    exit 1
+  fi
+  set_var FOUND_COMPILER "$(compiler_line)"
+  march=${MARCH:+-march=$MARCH}
+  if [ -n "$march" ] && ! links "$march"; then
+    march=
+    say march "$CC knows no -march=$MARCH: code for the compiler's default processor"
+  fi
+  set_var MARCH_FLAG "$march"
+}
+
+find_openmp() {
+  echo '#include <omp.h>
+int main(void) { return omp_get_max_threads() < 1; }' >"$work/try.c"
+  if ! links -fopenmp; then
+    case $(compiler_line) in *clang*) item=openmp ;; *) item=gcc ;; esac
+    echo "windrow: '$CC' has no OpenMP, which is needed: $(hint $item), or make deps" >&2
+    exit 1
+  fi
+  say compiler "$(compiler_line), with OpenMP"
+}
+
+find_zlib() {
+  printf '#include <zlib.h>\nint main(void) { return zlibVersion() == 0; }\n' >"$work/try.c"
+  if links -lz; then
+    set_var FOUND_ZLIB 1
+    say zlib 'found: gzip files are read'
+  else
+    set_var FOUND_ZLIB ''
+    set_var LOOK_AGAIN 1
+    say zlib "not found, gzip files will be refused: $(hint zlib), or make deps"
+  fi
+}
+
+no_cuda() { # reason, look again?
+  set_var FOUND_CUDA ''
+  set_var WHY_NO_CUDA "$1"
+  [ -z "${2:-}" ] || set_var LOOK_AGAIN 1
+  say CUDA "$1"
+}
+
+find_nvcc() {
+  for nvcc in "$(command -v nvcc 2>/dev/null)" "${CUDA_HOME:+$CUDA_HOME/bin/nvcc}" /usr/local/cuda/bin/nvcc; do
+    if [ -n "$nvcc" ] && [ -x "$nvcc" ]; then
+      readlink -f "$nvcc"
+      return
+    fi
+  done
+}
+
+# The folder with the toolkit's libraries, or nothing.
+find_cuda_libraries() { # root
+  for folder in "$1/lib64" "$1/lib" "$1"/targets/*/lib /usr/lib/*-linux-gnu; do
+    if [ -e "$folder/libcudart_static.a" ] && [ -e "$folder/libcusparse.so" ]; then
+      echo "$folder"
+      return
+    fi
+  done
+}
+
+# Sets arch and why: CUDA_ARCH, else that of the first card, else sm_90 with PTX, which newer cards translate.
+choose_arch() {
+  card=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d ' .')
+  case $card in *[!0-9]*) card= ;; esac
+  if [ -n "${CUDA_ARCH:-}" ]; then
+    arch=$CUDA_ARCH why='as CUDA_ARCH says'
+  elif [ -n "$card" ]; then
+    arch=sm_$card why="this machine's card"
+  else
+    arch=sm_90 why='no card seen: sm_90 with PTX, CUDA_ARCH chooses another'
+  fi
+  number=${arch#sm_}
+  gencode="arch=compute_$number,code=[sm_$number,compute_$number]"
+}
+
+find_cuda() {
+  install='install the CUDA toolkit 12.4 or newer and have its nvcc in PATH or CUDA_HOME'
+  [ "${CUDA:-}" != 0 ] || { no_cuda 'off (CUDA=0): CPU build'; return; }
+  nvcc=$(find_nvcc)
+  [ -n "$nvcc" ] || { no_cuda "nvcc not found, CPU build: $install" again; return; }
+  version=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\.[0-9]*\).*/\1/p')
+  echo "${version:-0.0}" | awk -F. '{ exit !($1 > 12 || ($1 == 12 && $2 >= 4)) }' ||
+    { no_cuda "$nvcc is ${version:-of unknown version}, 12.4 or newer is needed, CPU build: $install" again; return; }
+  libraries=$(find_cuda_libraries "$(dirname "$(dirname "$nvcc")")")
+  [ -n "$libraries" ] || { no_cuda "no libcusparse and libcudart_static beside $nvcc, CPU build: $install" again; return; }
+  choose_arch
+  echo '__global__ void nothing() {}' >"$work/try.cu"
+  "$nvcc" -gencode "$gencode" -c "$work/try.cu" -o "$work/try.o" >"$work/errors" 2>&1 ||
+    { no_cuda "$nvcc fails, CPU build: $(head -n 1 "$work/errors" | cut -c 1-200 | tr -d '#$')" again; return; }
+  set_var FOUND_CUDA "$version"
+  set_var NVCC "$nvcc"
+  set_var CUDA_LIBRARIES "$libraries"
+  set_var CUDA_HEADERS "$(dirname "$(dirname "$nvcc")")/include"
+  set_var GENCODE "-gencode $gencode"
+  say CUDA "$version ($nvcc) for $arch ($why)"
+}
+
+: >"$work/vars"
+: >"$work/report"
+find_compiler
+find_openmp
+find_zlib
+find_cuda
+set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}"
+if ! cmp -s "$work/vars" "$out"; then
+  mkdir -p "$(dirname "$out")"
+  echo "windrow builds into $(dirname "$out") with"
+  cat "$work/report"
+  cp "$work/vars" "$out"
+fi
