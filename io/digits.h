@@ -1,0 +1,38 @@
+/* Eight characters at a time: digits counted and converted in one 64-bit word, without a branch per digit. */
+#ifndef WR_DIGITS_H
+#define WR_DIGITS_H
+
+#include <stdint.h>
+#include <string.h>
+
+static const uint64_t wr_small_power[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
+/* The next eight characters, the first in the lowest byte; past `end` there are zeros. */
+static inline uint64_t wr_load8(const char *at, const char *end) {
+  uint64_t word = 0;
+  if (end - at >= 8)
+    memcpy(&word, at, 8);
+  else
+    for (int i = 0; i < end - at; i++) memcpy((char *)&word + i, at + i, 1);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  word = __builtin_bswap64(word);
+#endif
+  return word;
+}
+
+/* How many of them, from the first on, are digits. A byte that is none may spoil the test of later bytes alone. */
+static inline int wr_digit_count(uint64_t word) {
+  uint64_t t = word ^ UINT64_C(0x3030303030303030);
+  uint64_t others = (t | (t + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080);
+  return others == 0 ? 8 : __builtin_ctzll(others) >> 3;
+}
+
+/* The number that the first count (1..8) characters are: pairs, fours, eights. */
+static inline uint64_t wr_digit_value(uint64_t word, int count) {
+  word = (word & UINT64_C(0x0f0f0f0f0f0f0f0f)) << (64 - 8 * count);
+  word = (word * ((10 << 8) + 1)) >> 8 & UINT64_C(0x00ff00ff00ff00ff);
+  word = (word * ((100 << 16) + 1)) >> 16 & UINT64_C(0x0000ffff0000ffff);
+  return (word * ((UINT64_C(10000) << 32) + 1)) >> 32;
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* One entry line of a Matrix Market file. Two parsers: a fast one for lines as programs write them, and a careful one that
+ * is the policy of io/reader.h, word by word; what the first does not understand the second decides. Internal to io/. */
+#ifndef WR_ENTRY_H
+#define WR_ENTRY_H
+
+#include <stdint.h>
+
+#include "io/input_text.h"
+#include "spmv/csr.h"
+
+/* What a line has to look like. */
+typedef struct wr_entry_format {
+  int coordinate;  /* 1: row, column, value; 0: a value (array)        */
+  int pattern;     /* 1: no value                                      */
+  int integer;     /* 1: values are integers                           */
+  int nonnegative; /* 1: values, mirrored ones too, must not be below 0 */
+  wr_symmetry symmetry;
+  int64_t nrows, ncols;
+} wr_entry_format;
+
+typedef struct wr_entry {
+  int64_t row, col; /* 0-based; 0 in an array   */
+  double value;     /* 1 in a pattern           */
+} wr_entry;
+
+int wr_line_is_blank(const wr_line *line);
+
+/* A line that is not blank. `where` begins the error; WR_EINPUT with the first word that is wrong. */
+wr_status wr_entry_parse(const wr_entry_format *format, const wr_line *line, const char *where, wr_entry *entry);
+
+/* Appends to the chunk (as far as it has capacity) the lines of [at, stop) that are as programs write them. Returns the
+ * beginning of the first line that it leaves: for another parser, for lack of room, or stop. Lines may end behind stop but
+ * not behind text_end. */
+const char *wr_entries_scan(const wr_entry_format *format, const char *at, const char *stop, const char *text_end,
+                            wr_triplet_chunk *chunk);
+
+/* Appends one entry; the chunk must have room. */
+void wr_entry_append(const wr_entry_format *format, const wr_entry *entry, wr_triplet_chunk *chunk);
+
+#endif

@@ -1,0 +1,179 @@
+#define _DEFAULT_SOURCE /* pread */
+#include "io/input_stream.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/memory.h"
+
+#ifdef WR_HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+enum { BLOCK = 256 << 10 }; /* bytes: read from the file at a time */
+
+/* A file, a block at a time. */
+typedef struct source {
+  int file;
+  const char *name;
+  char *block;  /* [BLOCK]                                       */
+  int64_t have; /* bytes of the block that are filled; 0 at the end */
+} source;
+
+/* Text that grows: its capacity by half, so that copying costs little and little is asked for in vain. */
+typedef struct store {
+  wr_text *text;
+  int64_t capacity;
+} store;
+
+static wr_status next_block(source *s) {
+  s->have = 0;
+  while (s->have < BLOCK) {
+    ssize_t got = read(s->file, s->block + s->have, (size_t)(BLOCK - s->have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return wr_fail(WR_EINPUT, "%s: cannot be read: %s", s->name, strerror(errno));
+    if (got == 0) break;
+    s->have += got;
+  }
+  return WR_OK;
+}
+
+static wr_status reserve(store *s, int64_t more) {
+  wr_text *text = s->text;
+  int64_t used = text->end - text->begin;
+  if (s->capacity - used >= more) return WR_OK;
+  int64_t capacity = s->capacity + s->capacity / 2 > used + more ? s->capacity + s->capacity / 2 : used + more;
+  char *begin;
+  wr_status status = wr_alloc(&begin, capacity, 1, text->name);
+  if (status != WR_OK) return status;
+  if (used > 0) memcpy(begin, text->begin, (size_t)used);
+  wr_free(text->begin);
+  text->begin = begin, text->end = begin + used;
+  s->capacity = capacity;
+  return WR_OK;
+}
+
+static int64_t filled(const store *s) { return s->text->end - s->text->begin; }
+
+/* The first block is in the source. */
+static wr_status read_plain(source *in, const char *magic, store *out) {
+  while (in->have > 0) {
+    wr_status status = reserve(out, in->have);
+    if (status != WR_OK) return status;
+    memcpy(out->text->end, in->block, (size_t)in->have);
+    out->text->end += in->have;
+    if (!wr_text_begins(out->text->begin, filled(out), magic)) return WR_OK;
+    if ((status = next_block(in)) != WR_OK) return status;
+  }
+  return WR_OK;
+}
+
+#ifdef WR_HAVE_ZLIB
+
+static void *allocate(void *unused, unsigned count, unsigned size) {
+  void *block;
+  (void)unused;
+  return wr_alloc(&block, count, size, "inflating") == WR_OK ? block : NULL;
+}
+
+static void release(void *unused, void *block) {
+  (void)unused;
+  wr_free(block);
+}
+
+static wr_status damaged(const char *name, const z_stream *z, int code) {
+  if (code == Z_MEM_ERROR) return wr_fail(WR_ENOMEM, "out of memory: inflating %s", name);
+  return wr_fail(WR_EINPUT, "%s: damaged gzip stream (%s)", name, z->msg ? z->msg : "no detail");
+}
+
+/* Makes sure that there is input; *ended: there is no more. */
+static wr_status refill(source *in, z_stream *z, int *ended) {
+  *ended = 0;
+  if (z->avail_in > 0) return WR_OK;
+  wr_status status = next_block(in);
+  z->next_in = (unsigned char *)in->block;
+  z->avail_in = (unsigned)in->have;
+  *ended = in->have == 0;
+  return status;
+}
+
+/* One step of inflating; *done: a member has ended. */
+static wr_status inflate_some(source *in, z_stream *z, store *out, int *done) {
+  int ended;
+  wr_status status = refill(in, z, &ended);
+  if (status != WR_OK) return status;
+  if (ended) return wr_fail(WR_EINPUT, "%s: the gzip stream ends early", in->name);
+  if ((status = reserve(out, BLOCK)) != WR_OK) return status;
+  int64_t room = out->capacity - filled(out);
+  z->next_out = (unsigned char *)out->text->end;
+  z->avail_out = room < 1 << 30 ? (unsigned)room : 1u << 30;
+  int code = inflate(z, Z_NO_FLUSH);
+  out->text->end = (char *)z->next_out;
+  *done = code == Z_STREAM_END;
+  return code == Z_OK || code == Z_STREAM_END ? WR_OK : damaged(in->name, z, code);
+}
+
+/* Members may follow one another, as after `cat a.gz b.gz`; nothing else may. */
+static wr_status inflate_members(source *in, const char *magic, z_stream *z, store *out) {
+  for (;;) {
+    int done = 0, ended;
+    wr_status status = inflate_some(in, z, out, &done);
+    if (status != WR_OK || !wr_text_begins(out->text->begin, filled(out), magic)) return status;
+    if (!done) continue;
+    if ((status = refill(in, z, &ended)) != WR_OK || ended) return status;
+    if (*z->next_in != 0x1f) return wr_fail(WR_EINPUT, "%s: something follows the end of the gzip stream", in->name);
+    int code = inflateReset(z);
+    if (code != Z_OK) return damaged(in->name, z, code);
+  }
+}
+
+/* The length that the end of a gzip file states (modulo 2^32, and a forger's to choose), if deflate can reach it. size: bytes
+ * from the beginning of the source's block to the end of the file, or -1. */
+static int64_t stated_length(const source *in, int64_t size) {
+  unsigned char tail[4];
+  off_t at = lseek(in->file, 0, SEEK_CUR);
+  if (size < 18 || at < 0 || pread(in->file, tail, 4, at - (off_t)in->have + (off_t)size - 4) != 4) return 0;
+  int64_t length = tail[0] | tail[1] << 8 | tail[2] << 16 | (int64_t)tail[3] << 24;
+  return length / 1032 > size ? 0 : length;
+}
+
+static wr_status read_gzip(source *in, int64_t size, const char *magic, store *out) {
+  z_stream z = {.zalloc = allocate, .zfree = release, .next_in = (unsigned char *)in->block,
+                .avail_in = (unsigned)in->have};
+  int code = inflateInit2(&z, 15 + 16); /* the largest window; a gzip header and its checksums */
+  if (code != Z_OK) return damaged(in->name, &z, code);
+  wr_status status = reserve(out, stated_length(in, size) + BLOCK);
+  if (status == WR_OK) status = inflate_members(in, magic, &z, out);
+  inflateEnd(&z);
+  if (status == WR_OK && wr_text_is_gzip(out->text->begin, filled(out)))
+    status = wr_fail(WR_EINPUT, "%s: compressed with gzip more than once; gunzip it first", in->name);
+  return status;
+}
+
+#endif
+
+static wr_status read_any(source *in, int64_t size, const char *magic, store *out) {
+  if (!wr_text_is_gzip(in->block, in->have)) return read_plain(in, magic, out);
+  out->text->compressed = 1;
+#ifdef WR_HAVE_ZLIB
+  return read_gzip(in, size, magic, out);
+#else
+  (void)size;
+  return wr_fail(WR_EINPUT, "%s: compressed with gzip, for which this build lacks zlib: install zlib1g-dev, then make again",
+                 in->name);
+#endif
+}
+
+wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *text) {
+  source in = {.file = file, .name = text->name};
+  store out = {.text = text};
+  wr_status status = wr_alloc(&in.block, BLOCK, 1, "reading");
+  if (status != WR_OK) return status;
+  TRY(next_block(&in));
+  TRY(reserve(&out, in.have));
+  TRY(read_any(&in, size, magic, &out));
+done:
+  wr_free(in.block);
+  return status;
+}

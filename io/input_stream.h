@@ -1,0 +1,18 @@
+/* Inputs that come in sequence: pipes, terminals, gzip streams. Part of io/input_text.h's work, internal to io/. */
+#ifndef WR_INPUT_STREAM_H
+#define WR_INPUT_STREAM_H
+
+#include <stdint.h>
+
+#include "io/input_text.h"
+
+/* Fills text (whose name is set) with all that is left in the open file, inflated if it is gzip. size: how many bytes that
+ * is, or -1 if nobody knows. magic, errors: as wr_text_read. text may hold memory on failure. */
+wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *text);
+
+int wr_text_is_gzip(const char *begin, int64_t count);
+
+/* 0 if [begin, begin + count) cannot be the beginning of a text that begins with magic. */
+int wr_text_begins(const char *begin, int64_t count, const char *magic);
+
+#endif

@@ -1,0 +1,23 @@
+/* Text to number for the readers: correctly rounded, independent of the locale, nothing accepted by accident. */
+#ifndef WR_NUMBER_H
+#define WR_NUMBER_H
+
+#include <stdint.h>
+
+typedef enum wr_number_status {
+  WR_NUMBER_OK,
+  WR_NUMBER_BAD,      /* not a number of this kind (nan, inf and hex are none) */
+  WR_NUMBER_OVERFLOW  /* a number, but beyond the type                         */
+} wr_number_status;
+
+/* The token [text, end) is one decimal floating-point number: sign, digits with at most one point, an exponent with e, E, d
+ * or D. Underflow gives a denormal or 0. */
+wr_number_status wr_number_real(const char *text, const char *end, double *value);
+
+/* The same at the beginning of [text, end): *stop := the first character that does not belong to the number. */
+wr_number_status wr_number_scan(const char *text, const char *end, double *value, const char **stop);
+
+/* The token [text, end) is one integer: a sign and digits. */
+wr_number_status wr_number_integer(const char *text, const char *end, int64_t *value);
+
+#endif

@@ -1,0 +1,120 @@
+#define _GNU_SOURCE /* realpath, fchmod, fdopen, AT_EACCESS */
+#include "io/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+_Static_assert((int)WR_PATH_ROOM >= PATH_MAX, "realpath writes up to PATH_MAX bytes");
+
+static wr_status cannot(const wr_output_file *out, const char *what, int error) {
+  return wr_fail(WR_EOUTPUT, "%s: cannot %s: %s", out->name, what, error ? strerror(error) : "it did not take all of it");
+}
+
+/* /dev/stdout and its like must share the stream of standard output: a second one would overwrite the first one's text. */
+static int is_standard_output(const struct stat *facts) {
+  struct stat standard;
+  return fstat(STDOUT_FILENO, &standard) == 0 && standard.st_dev == facts->st_dev && standard.st_ino == facts->st_ino;
+}
+
+static wr_status open_direct(const char *path, wr_output_file *out) {
+  int fd = open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) return cannot(out, "open it for writing", errno);
+  out->file = fdopen(fd, "w");
+  if (out->file) return WR_OK;
+  close(fd);
+  return cannot(out, "open it for writing", ENOMEM);
+}
+
+/* The partial file's name is short whatever the target's is, so that a longest possible name can be written too. */
+static int create_partial(wr_output_file *out) {
+  const char *slash = strrchr(out->target, '/');
+  int folder = slash ? (int)(slash - out->target) + 1 : 0;
+  for (int attempt = 0; attempt < 1000; attempt++) {
+    int length = snprintf(out->partial, sizeof out->partial, "%.*s.windrow-%ld-%d.partial", folder, out->target,
+                          (long)getpid(), attempt);
+    if (length >= (int)sizeof out->partial) {
+      errno = ENAMETOOLONG;
+      return -1;
+    }
+    int fd = open(out->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+static wr_status open_beside(wr_output_file *out, const struct stat *existing) {
+  int fd = create_partial(out);
+  if (fd < 0) {
+    int error = errno;
+    out->partial[0] = '\0';
+    return cannot(out, "create a file beside it", error);
+  }
+  if (existing) (void)!fchmod(fd, existing->st_mode & 07777); /* refused on some file systems: then the usual mode */
+  out->file = fdopen(fd, "w");
+  if (out->file) return WR_OK;
+  close(fd);
+  wr_output_abandon(out);
+  return cannot(out, "open it for writing", ENOMEM);
+}
+
+/* What can be known to fail at the end is refused at the beginning: an empty name, a name that ends like a folder's. */
+static wr_status find_target(const char *path, int exists, wr_output_file *out) {
+  size_t length = strlen(path);
+  if (length == 0) return wr_fail(WR_EOUTPUT, "an output has an empty file name");
+  if (path[length - 1] == '/') return cannot(out, "write it", EISDIR);
+  if (exists) {
+    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 || !realpath(path, out->target)) return cannot(out, "write it", errno);
+    return WR_OK;
+  }
+  if (length >= sizeof out->target) return cannot(out, "write it", ENAMETOOLONG);
+  memcpy(out->target, path, length + 1);
+  return WR_OK;
+}
+
+wr_status wr_output_open(const char *path, wr_output_file *out) {
+  *out = (wr_output_file){.name = path};
+  struct stat facts;
+  int exists = strcmp(path, "-") != 0 && stat(path, &facts) == 0;
+  if (strcmp(path, "-") == 0 || (exists && is_standard_output(&facts))) {
+    out->name = "standard output";
+    out->file = stdout;
+    return WR_OK;
+  }
+  if (!exists && errno != ENOENT) return cannot(out, "write it", errno);
+  if (exists && S_ISDIR(facts.st_mode)) return cannot(out, "write it", EISDIR);
+  if (exists && !S_ISREG(facts.st_mode)) return open_direct(path, out);
+  wr_status status = find_target(path, exists, out);
+  return status == WR_OK ? open_beside(out, exists ? &facts : NULL) : status;
+}
+
+/* No fsync: it guards against a crash of the machine, and costs more than the writing. */
+wr_status wr_output_commit(wr_output_file *out) {
+  if (!out->file) return wr_fail(WR_EINTERNAL, "an output that is not open was committed");
+  errno = 0;
+  int failed = fflush(out->file) != 0 || ferror(out->file);
+  int error = errno;
+  if (out->file != stdout && fclose(out->file) != 0 && !failed) {
+    failed = 1;
+    error = errno;
+  }
+  out->file = NULL;
+  if (!failed && out->partial[0] && rename(out->partial, out->target) != 0) {
+    failed = 1;
+    error = errno;
+  }
+  if (!failed) out->partial[0] = '\0';
+  wr_output_abandon(out);
+  return failed ? cannot(out, "write it", error) : WR_OK;
+}
+
+void wr_output_abandon(wr_output_file *out) {
+  if (out->file && out->file != stdout) fclose(out->file);
+  if (out->partial[0]) unlink(out->partial);
+  out->file = NULL;
+  out->partial[0] = '\0';
+}

@@ -1,0 +1,35 @@
+/* Reads a Matrix Market file into triplets: in one piece, parsed in parallel, checked in every detail. gzip is recognised by
+ * its first two bytes whatever the name; "-" is standard input.
+ *
+ * Policy: coordinate and array x real, integer, pattern x general, symmetric, skew-symmetric; no pattern array and no
+ * skew-symmetric pattern, which mean nothing. Comments and blank lines before the size line; after it blank lines only.
+ * Lines end with LF or CR LF. One entry a line with exactly its number of tokens. Numbers are correctly rounded, whatever
+ * their length; plus signs, missing digits on one side of the point and Fortran's D exponents are fine; nan, inf, hex and
+ * overflow are refused; underflow gives 0 or a denormal. Integers are refused beyond 64 bits and beyond 2^53 become the
+ * nearest double. Nothing is allocated from the header alone. A defect is WR_EINPUT with `file:line: what (value)`; with
+ * several, the one on the earliest line; what is missing at the end is on the line after the last. Of a file without a
+ * readable text (absent, a directory, a damaged gzip stream) it is `file: what`. */
+#ifndef WR_READER_H
+#define WR_READER_H
+
+#include "config/status.h"
+#include "spmv/csr.h"
+
+typedef struct wr_read_options {
+  int threads;      /* 0: all that OpenMP would use                                                           */
+  int nonnegative;  /* 1: a negative value is a defect of its line (weights of edges)                          */
+} wr_read_options;
+
+/* What was read, for the reports. */
+typedef struct wr_read_facts {
+  int64_t bytes;       /* of text, after inflating      */
+  int64_t stored;      /* entry lines                   */
+  int compressed;      /* 1: gzip                       */
+  char kind[64];       /* "coordinate real general"     */
+} wr_read_facts;
+
+/* *triplets is filled on WR_OK and zeroed otherwise. An array file gives all its entries, zeros too (a symmetric one its
+ * lower triangle). options and facts may be NULL. WR_EINPUT, also for more than WR_MAX_INDEX rows or columns; WR_ENOMEM. */
+wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_read_facts *facts);
+
+#endif

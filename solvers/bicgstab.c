@@ -1,0 +1,379 @@
+#include "solvers/bicgstab.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "config/defaults.h"
+#include "config/memory.h"
+
+/* The scalars of the bank. Flags are 0 or 1. */
+enum {
+  RHO, SIGMA, ALPHA, SS, TS, TT, OMEGA, RR, RHO_NEXT, BETA, BETA_OMEGA, /* of the method; RR = ||r||^2, SS = ||s||^2 */
+  BOUND,     /* on ||r||^2 */
+  LARGEST,   /* 1/u^2: alpha and beta beyond it are a breakdown */
+  HUGE_SUM,  /* anything finite is below it */
+  QQ,        /* ||b - A x||^2 */
+  ZERO, ONE,
+  STEPS,     /* iterations taken */
+  ACTIVE,    /* this iteration counts: nothing had ended it before, and alpha is fine */
+  DONE,      /* the host must look: converged or broken down. All later steps leave x and r as they are */
+  BAD_SIGMA, BAD_OMEGA, BAD_RHO,
+  T0, T1, T2, /* temporaries */
+  SCALARS
+};
+
+/* alpha = rho / sigma, or 0 when that is a breakdown or all is over. */
+static const wr_scalar_op after_first_product[] = {
+    {WR_S_DIV, ALPHA, RHO, SIGMA, 0},   {WR_S_ABS, T0, ALPHA, 0, 0},
+    {WR_S_LESS, T0, T0, LARGEST, 0},    {WR_S_NONZERO, T1, SIGMA, 0, 0},
+    {WR_S_AND, T0, T0, T1, 0},          {WR_S_NOT, T1, DONE, 0, 0},
+    {WR_S_AND, ACTIVE, T0, T1, 0},      {WR_S_NOT, T0, T0, 0, 0},
+    {WR_S_AND, T0, T0, T1, 0},          {WR_S_OR, BAD_SIGMA, BAD_SIGMA, T0, 0},
+    {WR_S_SELECT, ALPHA, ACTIVE, ALPHA, ZERO},
+};
+
+/* omega = (t, s) / (t, t), or 0: when s is small enough that the half step ends it, on a breakdown, or when all is over. */
+static const wr_scalar_op after_second_product[] = {
+    {WR_S_LESS, T0, BOUND, SS, 0},      {WR_S_NOT, T0, T0, 0, 0},
+    {WR_S_LESS, T1, SS, HUGE_SUM, 0},   {WR_S_AND, T0, T0, T1, 0}, /* T0: the half step is enough */
+    {WR_S_NOT, T0, T0, 0, 0},           {WR_S_AND, T0, T0, ACTIVE, 0},
+    {WR_S_DIV, OMEGA, TS, TT, 0},       {WR_S_NONZERO, T1, OMEGA, 0, 0},
+    {WR_S_AND, T2, T0, T1, 0},          {WR_S_SELECT, OMEGA, T2, OMEGA, ZERO},
+    {WR_S_NOT, T1, T1, 0, 0},           {WR_S_AND, T1, T0, T1, 0},
+    {WR_S_OR, BAD_OMEGA, BAD_OMEGA, T1, 0},
+};
+
+/* beta = (rho' / rho) (alpha / omega), and whether this was the last step. */
+static const wr_scalar_op after_update[] = {
+    {WR_S_ADD, STEPS, STEPS, ACTIVE, 0},
+    {WR_S_LESS, T0, BOUND, RR, 0},      {WR_S_NOT, T0, T0, 0, 0},
+    {WR_S_LESS, T1, RR, HUGE_SUM, 0},   {WR_S_AND, T0, T0, T1, 0}, /* converged */
+    {WR_S_NOT, T1, T1, 0, 0},           {WR_S_OR, DONE, DONE, T1, 0}, /* or not finite */
+    {WR_S_OR, DONE, DONE, T0, 0},       {WR_S_OR, DONE, DONE, BAD_SIGMA, 0},
+    {WR_S_OR, DONE, DONE, BAD_OMEGA, 0},
+    {WR_S_DIV, BETA, RHO_NEXT, RHO, 0}, {WR_S_DIV, T0, ALPHA, OMEGA, 0},
+    {WR_S_MUL, BETA, BETA, T0, 0},      {WR_S_ABS, T0, BETA, 0, 0},
+    {WR_S_LESS, T0, T0, LARGEST, 0},    {WR_S_NONZERO, T1, RHO_NEXT, 0, 0},
+    {WR_S_AND, T0, T0, T1, 0},          {WR_S_NOT, T0, T0, 0, 0},
+    {WR_S_NOT, T1, DONE, 0, 0},         {WR_S_AND, T0, T0, T1, 0},
+    {WR_S_OR, BAD_RHO, BAD_RHO, T0, 0}, {WR_S_OR, DONE, DONE, T0, 0},
+    {WR_S_SELECT, BETA, DONE, ZERO, BETA},
+    {WR_S_MUL, BETA_OMEGA, BETA, OMEGA, 0},
+    {WR_S_SELECT, RHO, DONE, RHO, RHO_NEXT},
+};
+
+#define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
+
+/* What the host remembers between its looks. */
+typedef struct progress {
+  const wr_bicgstab_options *options;
+  const wr_monitor *monitor;
+  wr_result *result;
+  double scalars[SCALARS];  /* as last downloaded                                                       */
+  double bound;             /* on ||r||                                                                 */
+  double shadow_norm;
+  double snapshot_norm;     /* ||r|| of the snapshot                                                    */
+  int snapshot_is_start;    /* the snapshot is the iterate of the last start                            */
+  int64_t start_iteration;  /* of the last start                                                        */
+  int64_t gain_iteration;   /* of the last 10% progress, and the norm reached then                      */
+  double gain_norm;
+  double restart_norm;      /* ||r|| at the last restart                                                */
+  int poor_restarts;        /* in a row                                                                 */
+  double last_true;         /* the true residual at which the last refinement began; INFINITY: none did */
+} progress;
+
+wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env) {
+  wr_status status;
+  *s = (wr_bicgstab){.system = system, .plan = plan, .env = env};
+  wr_vec *const vectors[] = {&s->b, &s->x, &s->r, &s->p, &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
+  for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
+    TRY(env->ops->alloc(env, system->n, env->type, "a vector of BiCGSTAB", vectors[k]));
+  TRY(env->ops->alloc(env, SCALARS, WR_F64, "scalars", &s->bank));
+  TRY(env->ops->upload(env, &s->b, system->b));
+done:
+  if (status != WR_OK) wr_bicgstab_close(s);
+  return status;
+}
+
+void wr_bicgstab_close(wr_bicgstab *s) {
+  if (s->env == NULL) return;
+  wr_vec *const vectors[] = {&s->b, &s->x, &s->r, &s->p, &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot, &s->bank};
+  for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++) s->env->ops->release(s->env, vectors[k]);
+  wr_free(s->room);
+  *s = (wr_bicgstab){0};
+}
+
+static wr_scalar scalar(wr_bicgstab *s, int index) { return (wr_scalar){&s->bank, index}; }
+
+static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
+  wr_fused f = {.in = {from}, .out = {to}, .c = {{{.factor = 1}}}};
+  return s->env->ops->fused(s->env, &f);
+}
+
+/* t := b - A x, *norm := its norm. Outside the rotation of the buffers: the plan finds that out by itself. */
+static wr_status true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {
+  wr_status status;
+  double scalars[SCALARS];
+  wr_epilogue e = {.shift = scalar(s, ONE), .shift_dir = &s->b, .reduce = {{WR_NRM2SQ, NULL, NULL, scalar(s, QQ)}}};
+  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = -1, .x = x, .y = &s->t, .epilogue = &e}));
+  TRY(s->env->ops->download(s->env, &s->bank, scalars));
+  *norm = sqrt(scalars[QQ]);
+done:
+  return status;
+}
+
+/* Begins anew from x with r := t, its true residual of this norm. signs 0: shadow := r; else the shadow is made of signs
+ * by a hash of index and signs, so that it has nothing to do with r. */
+static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
+  wr_status status;
+  wr_env *env = s->env;
+  TRY(copy(s, &s->r, &s->t));
+  TRY(copy(s, &s->p, &s->t));
+  if (signs == 0) {
+    TRY(copy(s, &s->shadow, &s->t));
+  } else {
+    if (s->room == NULL) TRY(wr_alloc(&s->room, s->system->n, sizeof *s->room, "a shadow vector"));
+    wr_hash_signs(s->room, s->system->n, signs);
+    TRY(env->ops->upload(env, &s->shadow, s->room));
+  }
+  double *c = g->scalars;
+  double unit = wr_type_unit(env->type), steps = c[STEPS];
+  for (int i = 0; i < SCALARS; i++) c[i] = 0;
+  c[STEPS] = steps, c[ONE] = 1, c[HUGE_SUM] = DBL_MAX, c[LARGEST] = 1 / (unit * unit);
+  c[BOUND] = g->bound * g->bound, c[RR] = norm * norm;
+  TRY(env->ops->upload(env, &s->bank, c));
+  wr_fused products = {.in = {&s->shadow, &s->r},
+                       .reduce = {{WR_DOT, &s->shadow, &s->r, scalar(s, RHO)},
+                                  {WR_NRM2SQ, &s->shadow, NULL, scalar(s, SS)}}};
+  TRY(env->ops->fused(env, &products));
+  TRY(env->ops->download(env, &s->bank, c));
+  g->shadow_norm = sqrt(c[SS]);
+  g->start_iteration = g->gain_iteration = (int64_t)steps;
+  g->gain_norm = norm;
+  wr_plan_forget(s->plan);
+done:
+  return status;
+}
+
+/* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads shadow; r v (writes s over
+ * r); s; x p s t shadow (writes x, r); r p v (writes p): 10 reads and 4 writes. i is the place of this iteration's v. */
+static wr_status iterate(wr_bicgstab *s, int i) {
+  wr_status status;
+  wr_env *env = s->env;
+  wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r, *bank = &s->bank;
+  wr_epilogue sigma = {.reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}}};
+  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, r, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}}};
+  wr_fused half = {.in = {r, v}, /* s = r - alpha v, in r's place */
+                   .out = {r},
+                   .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
+                   .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, SS)}}};
+  wr_fused update = {.in = {&s->x, &s->p, r, t, &s->shadow}, /* x += alpha p + omega s;  r = s - omega t */
+                     .out = {&s->x, r},
+                     .c = {{{.factor = 1}, {1, scalar(s, ALPHA)}, {1, scalar(s, OMEGA)}},
+                           {[2] = {.factor = 1}, [3] = {-1, scalar(s, OMEGA)}}},
+                     .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}}};
+  wr_fused direction = {.in = {r, &s->p, v}, /* p = r + beta (p - omega v) */
+                        .out = {&s->p},
+                        .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
+  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = &s->p, .y = v, .y_next = t, .epilogue = &sigma}));
+  TRY(env->ops->scalars(env, bank, after_first_product, COUNT(after_first_product)));
+  TRY(env->ops->fused(env, &half));
+  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = r, .y = t, .y_next = &s->v[1 - i], .epilogue = &omega}));
+  TRY(env->ops->scalars(env, bank, after_second_product, COUNT(after_second_product)));
+  TRY(env->ops->fused(env, &update));
+  TRY(env->ops->scalars(env, bank, after_update, COUNT(after_update)));
+  TRY(env->ops->fused(env, &direction));
+done:
+  return status;
+}
+
+static void end_with(wr_result *result, wr_outcome outcome, const char *note) {
+  result->outcome = outcome;
+  snprintf(result->note, sizeof result->note, "%s", note);
+}
+
+/* x := the better of x and the snapshot by their true residuals, t := that residual, *norm := its norm; a residual that is not
+ * finite is worse than any. *was_snapshot says which. */
+static wr_status choose_better(wr_bicgstab *s, double *norm, int *was_snapshot) {
+  wr_status status;
+  double current, saved;
+  TRY(true_residual(s, &s->x, &current));
+  TRY(true_residual(s, &s->snapshot, &saved));
+  *was_snapshot = !(current < saved);
+  *norm = *was_snapshot ? saved : current;
+  if (*was_snapshot)
+    TRY(copy(s, &s->x, &s->snapshot));
+  else
+    TRY(true_residual(s, &s->x, &current));
+done:
+  return status;
+}
+
+/* ||r|| says converged: the true residual decides. *end := 1 when the solve is over. */
+static wr_status question(wr_bicgstab *s, progress *g, int *end) {
+  wr_status status;
+  double norm;
+  TRY(true_residual(s, &s->x, &norm));
+  *end = 1;
+  if (norm <= g->bound) {
+    g->result->outcome = WR_CONVERGED;
+  } else if (!(norm <= g->last_true / 2) || g->result->refinements >= WR_BICGSTAB_REFINEMENTS) {
+    end_with(g->result, WR_STAGNATED, "the true residual does not follow: this is what the precision attains");
+  } else {
+    g->last_true = norm;
+    g->result->refinements++;
+    TRY(begin(s, g, norm, 0));
+    *end = 0;
+  }
+done:
+  return status;
+}
+
+/* A breakdown: go on from the better iterate, unless restarts have stopped helping. */
+static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end) {
+  wr_status status;
+  double norm;
+  int was_snapshot;
+  int64_t steps = (int64_t)g->scalars[STEPS];
+  int fresh = g->result->restarts == 0; /* the phase before the first restart is not judged */
+  g->result->restarts++;
+  TRY(choose_better(s, &norm, &was_snapshot));
+  if (!was_snapshot) TRY(copy(s, &s->snapshot, &s->x));
+  int moved = was_snapshot ? !g->snapshot_is_start : steps > g->start_iteration;
+  g->snapshot_norm = norm;
+  if (!fresh) g->poor_restarts = norm <= g->restart_norm / 2 ? 0 : g->poor_restarts + 1;
+  *end = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm) || norm == 0;
+  if (*end) {
+    end_with(g->result, isfinite(norm) ? WR_BREAKDOWN : WR_NON_FINITE, cause);
+    if (g->result->restarts > WR_BICGSTAB_RESTARTS) g->result->restarts = WR_BICGSTAB_RESTARTS;
+    goto done;
+  }
+  g->restart_norm = norm;
+  g->snapshot_is_start = 1; /* the iterate of this start is in the snapshot in either case */
+  TRY(begin(s, g, norm, moved ? 0 : g->result->restarts));
+done:
+  return status;
+}
+
+/* No 10% progress for as long as the last progress took, and at least 200 iterations, while the shadow has become orthogonal
+ * to the residual up to rounding: rho is noise. */
+static int stalled(const progress *g, double norm, double unit) {
+  int64_t steps = (int64_t)g->scalars[STEPS], patience = g->gain_iteration > 200 ? g->gain_iteration : 200;
+  double cosine = fabs(g->scalars[RHO]) / (g->shadow_norm * norm);
+  return steps - g->gain_iteration >= patience && cosine < unit;
+}
+
+/* Progress while nothing has ended: snapshot, stall. */
+static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
+  wr_status status = WR_OK;
+  double norm = sqrt(g->scalars[RR]);
+  if (norm < 0.1 * g->snapshot_norm) {
+    TRY(copy(s, &s->snapshot, &s->x));
+    g->snapshot_norm = norm, g->snapshot_is_start = 0;
+  }
+  if (norm < 0.9 * g->gain_norm) g->gain_norm = norm, g->gain_iteration = (int64_t)g->scalars[STEPS];
+  if (stalled(g, norm, wr_type_unit(s->env->type)))
+    TRY(restart(s, g, "(shadow, r) is rounding noise and nothing moves", end));
+done:
+  return status;
+}
+
+/* What the host does at a look. *end := 1 when the solve is over. */
+static wr_status look(wr_bicgstab *s, progress *g, int *end) {
+  wr_status status;
+  double *c = g->scalars;
+  const wr_monitor *m = g->monitor;
+  TRY(s->env->ops->download(s->env, &s->bank, c));
+  TRY(wr_plan_time_collect(s->plan));
+  g->result->iterations = (int64_t)c[STEPS];
+  g->result->measure = sqrt(c[RR]) / s->system->norm_b;
+  if (m->history) TRY(wr_history_add(m->history, g->result->iterations, g->result->measure));
+  if (m->progress)
+    m->progress(m->context, g->result->iterations, g->result->measure, g->bound / s->system->norm_b);
+  if (c[DONE] == 0)
+    TRY(go_on(s, g, end));
+  else if (!isfinite(c[RR]))
+    TRY(restart(s, g, "the residual is not finite any more", end));
+  else if (c[RR] <= c[BOUND])
+    TRY(question(s, g, end));
+  else
+    TRY(restart(s, g, c[BAD_SIGMA] != 0 ? "breakdown: (shadow, A p) vanished or alpha exploded"
+                      : c[BAD_OMEGA] != 0 ? "breakdown: omega vanished"
+                                          : "breakdown: (shadow, r) vanished or beta exploded", end));
+done:
+  return status;
+}
+
+/* The better of x and the snapshot is the answer, whatever happened; t is its residual. */
+static wr_status settle(wr_bicgstab *s, progress *g) {
+  wr_status status;
+  double norm;
+  int was_snapshot;
+  if (g->result->outcome == WR_CONVERGED)
+    TRY(true_residual(s, &s->x, &norm));
+  else
+    TRY(choose_better(s, &norm, &was_snapshot));
+  g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
+  if (g->result->outcome != WR_CONVERGED && norm <= g->bound) end_with(g->result, WR_CONVERGED, "");
+  if (!isfinite(norm)) end_with(g->result, WR_NON_FINITE, "no iterate has a finite residual");
+done:
+  return status;
+}
+
+static wr_status start(wr_bicgstab *s, progress *g, int *end) {
+  wr_status status;
+  double norm;
+  wr_env *env = s->env;
+  double scalars[SCALARS] = {[ONE] = 1};
+  TRY(env->ops->upload(env, &s->bank, scalars));
+  if (s->system->guess && s->system->norm_b > 0)
+    TRY(env->ops->upload(env, &s->x, s->system->guess));
+  else
+    TRY(env->ops->fill(env, &s->x, 0));
+  TRY(copy(s, &s->snapshot, &s->x));
+  TRY(true_residual(s, &s->x, &norm));
+  g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
+  g->snapshot_norm = norm, g->snapshot_is_start = 1;
+  g->restart_norm = norm, g->last_true = INFINITY;
+  g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
+  *end = norm <= g->bound; /* b = 0, an exact guess */
+  if (*end) g->result->outcome = WR_CONVERGED;
+  if (!isfinite(norm)) *end = 1, end_with(g->result, WR_NON_FINITE, "the first residual is not finite");
+  if (!*end) TRY(begin(s, g, norm, 0));
+done:
+  return status;
+}
+
+wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
+                            wr_result *result) {
+  wr_status status;
+  int end = 0;
+  progress g = {.options = options, .monitor = monitor, .result = result};
+  *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
+  TRY(start(s, &g, &end));
+  int64_t launched = 0; /* iterations asked for; those after an end inside change nothing and are not counted */
+  for (int i = 0; !end && result->iterations < options->iterations; i = 1 - i) {
+    TRY(iterate(s, i));
+    launched++;
+    if (launched % options->check_every != 0 && (int64_t)g.scalars[STEPS] + options->check_every < options->iterations)
+      continue;
+    TRY(look(s, &g, &end));
+    if (!end && monitor->interrupted && *monitor->interrupted) {
+      end_with(result, WR_INTERRUPTED, "");
+      end = 1;
+    }
+  }
+  TRY(settle(s, &g));
+done:
+  wr_plan_forget(s->plan);
+  return status;
+}
+
+wr_status wr_bicgstab_download(wr_bicgstab *s, double *u, double *q) {
+  wr_status status = WR_OK;
+  if (u) TRY(s->env->ops->download(s->env, &s->x, u));
+  if (q) TRY(s->env->ops->download(s->env, &s->t, q));
+done:
+  return status;
+}

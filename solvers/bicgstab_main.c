@@ -1,0 +1,158 @@
+/* bicgstab: solves a square, general linear system. */
+#include <math.h>
+#include <stdio.h>
+
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "io/vector_file.h"
+#include "solvers/bicgstab.h"
+#include "solvers/program.h"
+#include "solvers/verify.h"
+
+static const char usage[] =
+    "usage: bicgstab [options] MATRIX\n"
+    "Solves A x = b by BiCGSTAB and checks the residual independently.\n"
+    "MATRIX: a Matrix Market file (gzip too), - for standard input, or gen:FAMILY:key=value,...\n"
+    "  bicgstab A.mtx                               b = A times ones\n"
+    "  bicgstab -b b.mtx -o x.mtx --precond jacobi A.mtx\n"
+    "  bicgstab -k cpu_csr,cusparse gen:stencil:n=100   two backends compared on a generated system\n"
+    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of memory,\n"
+    "      7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
+
+/* A solve in progress. */
+typedef struct solving {
+  wr_bicgstab method;
+  const wr_system *system;
+  wr_bicgstab_options options;
+  wr_rounding rounding;
+  double norm; /* of the final residual, as the device computed it, of the scaled system */
+} solving;
+
+static void complete(wr_settings *s) {
+  if (s->tolerance == 0) s->tolerance = s->precision == WR_F32 ? WR_BICGSTAB_TOLERANCE_F32 : WR_BICGSTAB_TOLERANCE_F64;
+  if (s->iterations == 0) s->iterations = WR_BICGSTAB_ITERATIONS;
+}
+
+static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts *facts, void **problem) {
+  wr_status status;
+  double *b = NULL, *guess = NULL;
+  wr_system *system = NULL;
+  *problem = NULL;
+  if (A->nrows != A->ncols)
+    TRY(wr_fail(WR_EINPUT, "%s: a linear system needs a square matrix, not %lld x %lld", facts->source,
+                (long long)A->nrows, (long long)A->ncols));
+  if (s->rhs) TRY(wr_vector_read(s->rhs, A->nrows, "the matrix's rows", &b));
+  if (s->guess) TRY(wr_vector_read(s->guess, A->ncols, "the matrix's columns", &guess));
+  TRY(wr_alloc_zeroed(&system, 1, sizeof *system, "a system"));
+  double *taken_b = b, *taken_guess = guess;
+  b = guess = NULL; /* the system frees them from here on */
+  TRY(wr_system_build(A, taken_b, taken_guess, s->rhs_random, s->rhs_seed, s->precond == WR_PRECOND_JACOBI, s->atol,
+                      system));
+  size_t used = 0;
+  while (facts->remark[used]) used++;
+  snprintf(facts->remark + used, sizeof facts->remark - used, "%sb = %.200s", used ? "; " : "",
+           s->rhs ? s->rhs : s->rhs_random ? "A times random numbers" : "A times ones");
+  *problem = system;
+  system = NULL;
+done:
+  wr_free(system);
+  wr_free(b);
+  wr_free(guess);
+  return status;
+}
+
+static void close_problem(void *problem) {
+  wr_system_free(problem);
+  wr_free(problem);
+}
+
+static wr_csr *matrix(void *problem) { return ((wr_system *)problem)->matrix; }
+
+static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan, wr_env *env, void **solve) {
+  wr_status status;
+  solving *r = NULL;
+  TRY(wr_alloc_zeroed(&r, 1, sizeof *r, "a solve"));
+  double sum_unit = wr_plan_get_info(plan)->sum_unit;
+  r->system = problem;
+  r->rounding = (wr_rounding){.unit = wr_type_unit(env->type), .sum_unit = sum_unit > 0 ? sum_unit : 0x1p-53};
+  r->options = (wr_bicgstab_options){
+      .tolerance = s->tolerance, .iterations = s->iterations, .check_every = s->check_every};
+  TRY(wr_bicgstab_open(&r->method, problem, plan, env));
+done:
+  if (status != WR_OK) wr_free(r), r = NULL;
+  *solve = r;
+  return status;
+}
+
+static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
+  solving *r = solve;
+  wr_status status = wr_bicgstab_solve(&r->method, &r->options, monitor, result);
+  r->norm = r->system->norm_b > 0 ? result->measure * r->system->norm_b : result->measure;
+  return status;
+}
+
+static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status;
+  solving *r = solve;
+  double *u = NULL, *q = NULL;
+  int64_t n = r->system->n;
+  *verdict = (wr_verdict){.level = level};
+  if (level == WR_VERIFY_OFF) return WR_OK;
+  TRY(wr_alloc(&u, n, sizeof *u, "verification"));
+  TRY(wr_alloc(&q, n, sizeof *q, "verification"));
+  TRY(wr_bicgstab_download(&r->method, u, q));
+  TRY(wr_verify_system(r->system, r->options.tolerance, r->rounding, u, q, r->norm, level, rows, verdict));
+  if (r->system->norm_b > 0) verdict->measure /= r->system->norm_b, verdict->limit /= r->system->norm_b;
+done:
+  wr_free(u);
+  wr_free(q);
+  return status;
+}
+
+static wr_status answer(void *solve, double **x, int64_t *n) {
+  wr_status status;
+  solving *r = solve;
+  *n = r->system->n;
+  TRY(wr_alloc(x, *n, sizeof **x, "the solution"));
+  TRY(wr_bicgstab_download(&r->method, *x, NULL));
+  wr_system_unscale(r->system, *x);
+done:
+  if (status != WR_OK) wr_free(*x), *x = NULL;
+  return status;
+}
+
+static void stop(void *solve) {
+  if (solve) wr_bicgstab_close(&((solving *)solve)->method);
+  wr_free(solve);
+}
+
+/* Relative to b, scaled so that squares do not overflow. */
+static double difference(const double *a, const double *b, int64_t n) {
+  double largest = 0, distance = 0, norm = 0;
+  for (int64_t i = 0; i < n; i++) largest = fmax(largest, fmax(fabs(a[i]), fabs(b[i])));
+  if (largest == 0) return 0;
+  for (int64_t i = 0; i < n; i++) {
+    double d = (a[i] - b[i]) / largest, v = b[i] / largest;
+    distance += d * d, norm += v * v;
+  }
+  return norm > 0 ? sqrt(distance / norm) : INFINITY;
+}
+
+int main(int argc, char **argv) {
+  static const wr_program program = {
+      .name = "bicgstab",
+      .usage = usage,
+      .options = wr_bicgstab_table,
+      .complete = complete,
+      .open = open_problem,
+      .close = close_problem,
+      .matrix = matrix,
+      .start = start_solve,
+      .run = run,
+      .verify = verify,
+      .answer = answer,
+      .stop = stop,
+      .difference = difference,
+  };
+  return wr_program_run(&program, argc, argv);
+}

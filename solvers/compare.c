@@ -1,0 +1,233 @@
+#include "solvers/compare.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "solvers/progress.h"
+#include "solvers/statistics.h"
+
+wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count) {
+  *count = 0;
+  for (const char *at = list;; at++) {
+    char name[64];
+    size_t length = strcspn(at, ","), name_length = strcspn(at, ":,");
+    if (*count == WR_MAX_RUNS) return wr_fail(WR_EUSAGE, "--backend: more than %d backends", WR_MAX_RUNS);
+    wr_choice *choice = &choices[(*count)++];
+    if (name_length == 0) return wr_fail(WR_EUSAGE, "--backend: an empty name in '%s'", list);
+    if (name_length >= sizeof name || length - name_length >= sizeof choice->knobs)
+      return wr_fail(WR_EUSAGE, "--backend: '%.40s...' is too long", at);
+    memcpy(name, at, name_length);
+    name[name_length] = '\0';
+    wr_status status = wr_backend_find(name, &choice->backend);
+    if (status != WR_OK) return status;
+    const char *knobs = at + name_length;
+    size_t knobs_length = length - name_length;
+    if (knobs_length > 0) knobs++, knobs_length--;
+    memcpy(choice->knobs, knobs, knobs_length);
+    choice->knobs[knobs_length] = '\0';
+    at += length;
+    if (*at == '\0') return WR_OK;
+  }
+}
+
+wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
+  if (!c->env_tried[place]) {
+    wr_ledger_begin(&c->place_ledger[place], WR_PHASE_INIT);
+    c->env_tried[place] = 1;
+    c->env[place] = (wr_env){.place = place,
+                             .device = c->settings->device_number,
+                             .type = (wr_type)c->settings->precision,
+                             .threads = (int)c->settings->threads,
+                             .deterministic = c->settings->deterministic};
+    c->env_status[place] = wr_env_open(&c->env[place]);
+    if (c->env_status[place] != WR_OK)
+      snprintf(c->env_reason[place], sizeof c->env_reason[place], "%s", wr_status_message());
+    wr_ledger_stop(&c->place_ledger[place]);
+  }
+  return c->env_status[place] == WR_OK ? WR_OK : wr_fail(c->env_status[place], "%s", c->env_reason[place]);
+}
+
+/* Uploads the matrix once for all runs of the device. */
+static wr_status upload_matrix(wr_comparison *c) {
+  wr_csr_view view;
+  wr_ledger *ledger = &c->place_ledger[WR_CUDA];
+  wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
+  wr_status status = wr_csr_device_view(c->program->matrix(c->problem), &c->env[WR_CUDA], &view);
+  wr_ledger_stop(ledger);
+  return status;
+}
+
+static void measure_bandwidth(wr_comparison *c, wr_place place) {
+  if (c->bandwidth[place] != 0) return;
+  wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
+  if (wr_env_read_bandwidth(&c->env[place], &c->bandwidth[place]) != WR_OK)
+    c->bandwidth[place] = 0; /* no memory for it: the share is left out */
+}
+
+/* Is -d against this backend? */
+static wr_status check_device(const wr_comparison *c, const wr_backend *backend) {
+  if (backend->plan == NULL) return WR_OK; /* a stub speaks for itself */
+  if (c->settings->device == WR_DEVICE_CPU && backend->place == WR_CUDA)
+    return wr_fail(WR_EUNAVAILABLE, "--device cpu leaves out what runs on a GPU");
+  if (c->settings->device == WR_DEVICE_CUDA && backend->place == WR_HOST)
+    return wr_fail(WR_EUNAVAILABLE, "--device cuda leaves out what runs on the CPU");
+  return WR_OK;
+}
+
+static wr_status take_times(wr_run *run, const wr_plan *plan) {
+  wr_status status;
+  wr_sample sample;
+  wr_plan_times times = wr_plan_get_times(plan);
+  run->applies = times.applies, run->apply_total = times.total;
+  if (times.count == 0) return WR_OK;
+  run->apply_first = times.seconds[0];
+  int64_t later = times.count > 1 ? 1 : 0; /* the first one warms up */
+  TRY(wr_sample_get(times.seconds + later, times.count - later, &sample));
+  run->apply_median = sample.median, run->apply_low = sample.low, run->apply_high = sample.high;
+done:
+  return status;
+}
+
+/* The level of verification that the settings leave open: full while it is cheap. */
+static wr_verified choose_level(const wr_comparison *c, const wr_run *run) {
+  if (!c->settings->verify_auto) return c->settings->verify;
+  double seconds = 1e-8 * (double)c->facts->nnz / omp_get_max_threads(); /* measured: 4 to 12 ns an entry */
+  double allowed = fmax(WR_VERIFY_SECONDS, WR_VERIFY_SHARE * wr_ledger_end_to_end(&run->ledger));
+  return seconds <= allowed ? WR_VERIFY_FULL : WR_VERIFY_SAMPLE;
+}
+
+/* Later solves with the same plan: what a second solve in this process takes. */
+static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monitor, wr_run *run) {
+  wr_status status = WR_OK;
+  double *seconds = NULL;
+  int64_t count = c->settings->repeat - 1;
+  if (count < 1 || *c->interrupted) return WR_OK;
+  TRY(wr_alloc(&seconds, count, sizeof *seconds, "times of repeated solves"));
+  wr_monitor quiet = {.interrupted = monitor->interrupted};
+  for (int64_t k = 0; k < count; k++) {
+    wr_result again;
+    double *x = NULL, begin = wr_clock();
+    int64_t n;
+    TRY(c->program->run(solve, &quiet, &again));
+    if (again.outcome == WR_INTERRUPTED) goto done;
+    TRY(c->program->answer(solve, &x, &n));
+    seconds[k] = wr_clock() - begin;
+    wr_free(x);
+  }
+  wr_sample sample;
+  TRY(wr_sample_get(seconds, count, &sample));
+  run->warm = sample.median;
+done:
+  wr_free(seconds);
+  return status;
+}
+
+/* Keeps the first answer; measures the distance of later ones to it. */
+static void keep_answer(wr_comparison *c, int index, double *x, int64_t n) {
+  if (c->answer == NULL) {
+    c->answer = x, c->answer_n = n, c->answer_run = index;
+    return;
+  }
+  c->runs[index].difference = c->program->difference(x, c->answer, n);
+  wr_free(x);
+}
+
+static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_env *env) {
+  wr_status status;
+  wr_run *run = &c->runs[index];
+  wr_ledger *ledger = &run->ledger;
+  void *solve = NULL;
+  double *x = NULL;
+  int64_t n = 0;
+  wr_progress progress;
+  wr_progress_begin(&progress, stderr);
+  wr_monitor monitor = {.progress = c->settings->quiet ? NULL : wr_progress_show,
+                        .context = &progress,
+                        .interrupted = c->interrupted,
+                        .history = c->histories ? &c->histories[index] : NULL};
+  wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
+  TRY(c->program->start(c->problem, c->settings, plan, env, &solve));
+  TRY(env->ops->wait(env));
+  wr_ledger_enter(ledger, WR_PHASE_SOLVE);
+  TRY(wr_plan_time_start(plan));
+  TRY(c->program->run(solve, &monitor, &run->result));
+  TRY(env->ops->wait(env));
+  TRY(wr_plan_time_collect(plan));
+  run->ran = 1;
+  wr_progress_end(&progress);
+  wr_ledger_enter(ledger, WR_PHASE_DOWNLOAD);
+  TRY(take_times(run, plan));
+  TRY(c->program->answer(solve, &x, &n));
+  wr_ledger_enter(ledger, WR_PHASE_VERIFY);
+  TRY(c->program->verify(solve, choose_level(c, run), c->settings->verify_rows, &run->verdict));
+  wr_ledger_enter(ledger, WR_PHASE_CALIBRATE);
+  keep_answer(c, index, x, n);
+  TRY(run_warm(c, solve, &monitor, run));
+done:
+  wr_progress_end(&progress);
+  c->program->stop(solve);
+  return status;
+}
+
+static wr_status run_one(wr_comparison *c, int index) {
+  wr_status status;
+  wr_run *run = &c->runs[index];
+  const wr_choice *choice = &c->choices[index];
+  wr_place place = choice->backend->place;
+  wr_plan *plan = NULL;
+  wr_env *env = &c->env[place];
+  int built = choice->backend->plan != NULL;
+  TRY(check_device(c, choice->backend));
+  if (built) TRY(wr_comparison_open_place(c, place));
+  if (built && place == WR_CUDA) TRY(upload_matrix(c));
+  if (built && (c->count > 1 || c->settings->verbose || c->settings->json)) measure_bandwidth(c, place);
+  wr_ledger_stop(c->process);
+  wr_ledger_add(&run->ledger, c->process);
+  wr_ledger_add(&run->ledger, &c->place_ledger[place]);
+  run->read_bandwidth = c->bandwidth[place];
+  wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
+  double before = run->ledger.seconds[WR_PHASE_PREPARE];
+  TRY(wr_plan_create(choice->backend, choice->knobs, c->program->matrix(c->problem), env, &plan));
+  snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plan));
+  snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name);
+  run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;
+  TRY(wr_plan_prepare(plan));
+  TRY(env->ops->wait(env));
+  wr_ledger_stop(&run->ledger);
+  run->setup = run->ledger.seconds[WR_PHASE_PREPARE] - before;
+  run->info = *wr_plan_get_info(plan);
+  TRY(solve_and_check(c, index, plan, env));
+done:
+  run->status = status;
+  if (status != WR_OK) snprintf(run->reason, sizeof run->reason, "%s", wr_status_message());
+  wr_plan_destroy(plan);
+  wr_ledger_stop(&run->ledger);
+  return status;
+}
+
+wr_status wr_compare(wr_comparison *c) {
+  c->answer_run = -1;
+  for (int k = 0; k < c->count; k++) {
+    wr_run *run = &c->runs[k];
+    *run = (wr_run){.backend = c->choices[k].backend};
+    if (*c->interrupted) {
+      run->status = WR_EUNAVAILABLE;
+      snprintf(run->reason, sizeof run->reason, "interrupted before it began");
+      continue;
+    }
+    wr_status status = run_one(c, k);
+    if (status == WR_EUSAGE || status == WR_EINPUT) return status; /* a misspelt knob concerns the whole command */
+  }
+  return WR_OK;
+}
+
+void wr_comparison_close(wr_comparison *c) {
+  wr_env_close(&c->env[WR_HOST]);
+  wr_env_close(&c->env[WR_CUDA]);
+  wr_free(c->answer);
+  c->answer = NULL;
+}

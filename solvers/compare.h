@@ -1,0 +1,49 @@
+/* Runs one problem with several backends, each on the same matrix and, on a device, on the same uploaded arrays. */
+#ifndef WR_COMPARE_H
+#define WR_COMPARE_H
+
+#include <signal.h>
+
+#include "solvers/program.h"
+
+enum { WR_MAX_RUNS = 64 };
+
+/* One of -k's list. */
+typedef struct wr_choice {
+  const wr_backend *backend;
+  char knobs[128];
+} wr_choice;
+
+/* "cusparse:alg=2,cpu_csr" into choices[WR_MAX_RUNS]. WR_EUSAGE: an unknown name (the closest is named), too many, an empty one. */
+wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count);
+
+typedef struct wr_comparison {
+  const wr_program *program;
+  const wr_settings *settings;
+  wr_problem_facts *facts;
+  void *problem;
+  wr_ledger *process;                       /* of the program: its phases so far are every run's      */
+  const volatile sig_atomic_t *interrupted;
+  const wr_choice *choices;
+  int count;
+  wr_run *runs;                             /* [count], filled in                                     */
+  wr_history *histories;                    /* [count] or NULL                                        */
+  double *answer;                           /* of the first run that has one; [answer_n]              */
+  int64_t answer_n;
+  int answer_run;                           /* its number, -1: none                                   */
+  wr_env env[2];                            /* by place: opened once                                  */
+  wr_status env_status[2];
+  char env_reason[2][512];
+  int env_tried[2];
+  wr_ledger place_ledger[2];                /* opening a place and uploading the matrix there         */
+  double bandwidth[2];                      /* read bandwidth, 0: not measured                        */
+} wr_comparison;
+
+/* Fills in runs. An error of one backend is in its run; what is returned concerns all (WR_ENOMEM on the host). */
+wr_status wr_compare(wr_comparison *c);
+void wr_comparison_close(wr_comparison *c);
+
+/* Opens a place once; later calls repeat the answer. */
+wr_status wr_comparison_open_place(wr_comparison *c, wr_place place);
+
+#endif

@@ -1,0 +1,19 @@
+/* Residuals by iteration as a table for other programs. */
+#ifndef WR_HISTORY_FILE_H
+#define WR_HISTORY_FILE_H
+
+#include "config/status.h"
+#include "solvers/solver.h"
+
+/* One run's history under the name of its backend. */
+typedef struct wr_history_series {
+  const char *backend;
+  const wr_history *history;
+} wr_history_series;
+
+/* Writes CSV: the header `backend,iteration,measure`, then a line an entry, series after series; a measure is the shortest
+ * decimal that reads back to the same bits, or inf, -inf, nan. Complete or not there, "-" is standard output: as
+ * io/output_file.h. WR_EOUTPUT. */
+wr_status wr_history_write(const char *path, const wr_history_series *series, int count);
+
+#endif

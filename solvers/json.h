@@ -1,0 +1,32 @@
+/* Writes JSON (RFC 8259), indented, onto a stream. Commas, line ends and escapes are the writer's business; that begins and
+ * ends pair up is the caller's. Errors are the stream's: ferror.
+ *
+ *   wr_json json = {.file = file};
+ *   wr_json_begin(&json, NULL, '{');
+ *   wr_json_integer(&json, "nnz", 10);
+ *   wr_json_end(&json, '}');
+ *
+ * A name is given inside an object and NULL inside an array or at the top. */
+#ifndef WR_JSON_H
+#define WR_JSON_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct wr_json {
+  FILE *file;
+  int depth;    /* of open objects and arrays           */
+  int in_list;  /* 1: something stands before, a comma is due */
+} wr_json;
+
+void wr_json_begin(wr_json *json, const char *name, char bracket); /* '{' or '[' */
+void wr_json_end(wr_json *json, char bracket);                     /* '}' or ']' */
+
+/* NULL becomes null; bytes that are no UTF-8 become U+FFFD. */
+void wr_json_text(wr_json *json, const char *name, const char *value);
+void wr_json_integer(wr_json *json, const char *name, int64_t value); /* every digit */
+void wr_json_real(wr_json *json, const char *name, double value);     /* reads back to the same bits; not finite: null */
+void wr_json_boolean(wr_json *json, const char *name, int value);
+void wr_json_null(wr_json *json, const char *name);
+
+#endif

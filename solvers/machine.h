@@ -1,0 +1,19 @@
+/* Facts about the machine and the build, for reports. */
+#ifndef WR_MACHINE_H
+#define WR_MACHINE_H
+
+#define WR_VERSION "0.1.0"
+
+typedef struct wr_machine {
+  char cpu[128];      /* model name                         */
+  int cores;          /* that this process may use          */
+  double memory;      /* bytes                              */
+  char system[128];   /* kernel name and release            */
+  char compiler[64];  /* that built this                    */
+  char cuda[64];      /* toolkit of this build, or "none"   */
+} wr_machine;
+
+/* What the system does not tell stays empty or 0. A build with CUDA says which by the macro WR_CUDA_TOOLKIT ("12.4"). */
+void wr_machine_get(wr_machine *machine);
+
+#endif

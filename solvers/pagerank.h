@@ -1,0 +1,48 @@
+/* PageRank by the power method:  r <- d (P^T r + (dangling mass) v) + (1 - d) v.
+ * One apply an iteration: y = d * F x with x = scale * r; the epilogue adds the teleport, measures the change, sums the
+ * dangling mass and makes the next x. */
+#ifndef WR_PAGERANK_H
+#define WR_PAGERANK_H
+
+#include "solvers/graph.h"
+#include "solvers/solver.h"
+#include "spmv/spmv.h"
+
+typedef struct wr_pagerank_options {
+  double damping;         /* d, 0 <= d < 1                                                              */
+  double tolerance;       /* > 0: on change * d / (1 - d), the bound of the L1 error; or on the change   */
+  int stop_on_change;
+  int64_t iterations;     /* at most                                                                    */
+  int64_t check_every;    /* iterations between two looks at the change                                 */
+} wr_pagerank_options;
+
+typedef struct wr_pagerank {
+  const wr_graph *graph;
+  wr_plan *plan;  /* of graph->flow */
+  wr_env *env;
+  wr_vec r[2], x[2];      /* ranks and what they pass on, before and after a step; index `now` is the current */
+  wr_vec scale, teleport; /* teleport not allocated: uniform                                                  */
+  wr_vec bank;            /* scalars */
+  int now;
+} wr_pagerank;
+
+/* Allocates the vectors and uploads what does not change. */
+wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env);
+void wr_pagerank_close(wr_pagerank *p); /* a zeroed one is fine */
+
+/* Iterates from the graph's start. Not converging is in the result; WR_EDEVICE and the like are errors. */
+wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *options, const wr_monitor *monitor,
+                            wr_result *result);
+
+/* scores[n] := the ranks as they are, not normalised. Waits. */
+wr_status wr_pagerank_download(wr_pagerank *p, double *scores);
+
+/* One more exact step of the ranks, by the device: scores[n] := its result. The ranks stay. *change := its L1 change,
+ * *dangling := the dangling mass of the ranks as the device summed it. Once after a solve. */
+wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *options, double *scores, double *change,
+                           double *dangling);
+
+/* Divides by the sum. WR_EINTERNAL when the sum is off 1 by more than max(tolerance, 100 u / (1 - d)). */
+wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *options, double unit);
+
+#endif

@@ -1,0 +1,173 @@
+/* pagerank: ranks the nodes of a graph. */
+#include <math.h>
+#include <stdio.h>
+
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "io/vector_file.h"
+#include "solvers/pagerank.h"
+#include "solvers/program.h"
+#include "solvers/top.h"
+#include "solvers/verify.h"
+
+static const char usage[] =
+    "usage: pagerank [options] GRAPH\n"
+    "Ranks the nodes of a graph by the power method and proves how close the scores are.\n"
+    "GRAPH: a Matrix Market file (gzip too), - for standard input, or gen:FAMILY:key=value,...\n"
+    "  pagerank web.mtx                              the ten best pages\n"
+    "  pagerank -k cpu_csr,cusparse -o scores.mtx web.mtx   two backends compared, scores written\n"
+    "  pagerank gen:web:n=100000                     a generated graph\n"
+    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of memory,\n"
+    "      7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
+
+/* A solve in progress. */
+typedef struct ranking {
+  wr_pagerank method;
+  const wr_graph *graph;
+  const wr_settings *settings;
+  wr_pagerank_options options;
+  wr_rounding rounding;
+} ranking;
+
+static void complete(wr_settings *s) {
+  if (s->tolerance == 0) s->tolerance = s->precision == WR_F32 ? WR_PAGERANK_TOLERANCE_F32 : WR_PAGERANK_TOLERANCE_F64;
+  if (s->iterations == 0) {
+    double needed = s->damping > 0 ? 2 * log(s->tolerance * (1 - s->damping)) / log(s->damping) : 0;
+    s->iterations = (int64_t)fmin(fmax(WR_PAGERANK_LEAST_ITERATIONS, ceil(needed)), 1e15);
+  }
+}
+
+static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts *facts, void **problem) {
+  wr_status status;
+  double *teleport = NULL, *start = NULL;
+  wr_graph *graph = NULL;
+  *problem = NULL;
+  if (A->nrows != A->ncols)
+    TRY(wr_fail(WR_EINPUT, "%s: a graph needs a square matrix, not %lld x %lld", facts->source, (long long)A->nrows,
+                (long long)A->ncols));
+  if (s->personalize) TRY(wr_vector_read(s->personalize, A->nrows, "the graph's nodes", &teleport));
+  if (s->guess) TRY(wr_vector_read(s->guess, A->nrows, "the graph's nodes", &start));
+  TRY(wr_alloc_zeroed(&graph, 1, sizeof *graph, "a graph"));
+  double *t = teleport, *g = start;
+  teleport = start = NULL; /* the graph frees them from here on */
+  TRY(wr_graph_build(A, s->edges == WR_EDGES_IN, t, g, graph));
+  size_t used = 0;
+  while (facts->remark[used]) used++;
+  snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling nodes%s", used ? "; " : "",
+           (long long)graph->dangling, A->symmetric ? ", undirected" : "");
+  *problem = graph;
+  graph = NULL;
+done:
+  wr_free(graph);
+  wr_free(teleport);
+  wr_free(start);
+  return status;
+}
+
+static void close_problem(void *problem) {
+  wr_graph_free(problem);
+  wr_free(problem);
+}
+
+static wr_csr *matrix(void *problem) { return ((wr_graph *)problem)->flow; }
+
+static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan, wr_env *env, void **solve) {
+  wr_status status;
+  ranking *r = NULL;
+  TRY(wr_alloc_zeroed(&r, 1, sizeof *r, "a solve"));
+  double sum_unit = wr_plan_get_info(plan)->sum_unit;
+  r->graph = problem, r->settings = s;
+  r->rounding = (wr_rounding){.unit = wr_type_unit(env->type), .sum_unit = sum_unit > 0 ? sum_unit : 0x1p-53};
+  r->options = (wr_pagerank_options){.damping = s->damping,
+                                     .tolerance = s->tolerance,
+                                     .stop_on_change = s->stop == WR_STOP_CHANGE,
+                                     .iterations = s->iterations,
+                                     .check_every = s->check_every};
+  TRY(wr_pagerank_open(&r->method, problem, plan, env));
+done:
+  if (status != WR_OK) wr_free(r), r = NULL;
+  *solve = r;
+  return status;
+}
+
+static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
+  ranking *r = solve;
+  return wr_pagerank_solve(&r->method, &r->options, monitor, result);
+}
+
+static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status;
+  ranking *r = solve;
+  double *ranks = NULL, *step = NULL, change, dangling;
+  int64_t n = r->graph->n;
+  *verdict = (wr_verdict){.level = level};
+  if (level == WR_VERIFY_OFF) return WR_OK;
+  TRY(wr_alloc(&ranks, n, sizeof *ranks, "verification"));
+  TRY(wr_alloc(&step, n, sizeof *step, "verification"));
+  TRY(wr_pagerank_download(&r->method, ranks));
+  TRY(wr_pagerank_step(&r->method, &r->options, step, &change, &dangling));
+  TRY(wr_verify_pagerank(r->graph, r->options.damping, r->options.tolerance, r->options.stop_on_change, r->rounding,
+                         ranks, step, change, dangling, level, rows, verdict));
+done:
+  wr_free(ranks);
+  wr_free(step);
+  return status;
+}
+
+static wr_status answer(void *solve, double **x, int64_t *n) {
+  wr_status status;
+  ranking *r = solve;
+  *n = r->graph->n;
+  TRY(wr_alloc(x, *n, sizeof **x, "the scores"));
+  TRY(wr_pagerank_download(&r->method, *x));
+  for (int64_t i = 0; i < *n; i++)
+    if (!isfinite((*x)[i])) goto done; /* non-finite is the outcome already */
+  TRY(wr_pagerank_normalise(*x, *n, &r->options, r->rounding.unit));
+done:
+  if (status != WR_OK) wr_free(*x), *x = NULL;
+  return status;
+}
+
+static void stop(void *solve) {
+  if (solve) wr_pagerank_close(&((ranking *)solve)->method);
+  wr_free(solve);
+}
+
+static double difference(const double *a, const double *b, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += fabs(a[i] - b[i]);
+  return sum;
+}
+
+static wr_status present(FILE *out, const wr_settings *s, const double *x, int64_t n) {
+  int64_t count = s->top < n ? s->top : n, *best;
+  wr_status status = wr_alloc(&best, count, sizeof *best, "the best nodes");
+  if (status != WR_OK) return status;
+  wr_top(x, n, count, best);
+  if (count > 0) fprintf(out, "\n%8s  %12s  score\n", "rank", "node");
+  for (int64_t k = 0; k < count; k++)
+    fprintf(out, "%8lld  %12lld  %.12g\n", (long long)k + 1, (long long)best[k] + 1, x[best[k]]);
+  wr_free(best);
+  return WR_OK;
+}
+
+int main(int argc, char **argv) {
+  static const wr_program program = {
+      .name = "pagerank",
+      .usage = usage,
+      .options = wr_pagerank_table,
+      .nonnegative = 1,
+      .complete = complete,
+      .open = open_problem,
+      .close = close_problem,
+      .matrix = matrix,
+      .start = start_solve,
+      .run = run,
+      .verify = verify,
+      .answer = answer,
+      .stop = stop,
+      .difference = difference,
+      .present = present,
+  };
+  return wr_program_run(&program, argc, argv);
+}

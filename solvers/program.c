@@ -1,0 +1,260 @@
+/* The way of every program: options, parse, work, report. This file and the *_main.c print and decide on the exit code. */
+#define _DEFAULT_SOURCE /* sigaction */
+#include "solvers/program.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "io/output_file.h"
+#include "io/vector_file.h"
+#include "solvers/compare.h"
+#include "solvers/history_file.h"
+#include "solvers/machine.h"
+#include "solvers/source.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+/* From the first solve on a signal ends the iteration, and the iterate is written; a second one ends the program. */
+static void catch_signals(void) {
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+static int complain(const wr_program *program, wr_status status) {
+  fprintf(stderr, "%s: %s\n", program->name, wr_status_message());
+  if (status == WR_EUSAGE) fprintf(stderr, "%s --help shows the options\n", program->name);
+  return wr_status_exit_code(status);
+}
+
+/* Everything of one call; what it holds is freed at the end whatever happened. */
+typedef struct job {
+  const wr_program *program;
+  wr_settings settings;
+  wr_ledger ledger;
+  const char *operand;
+  wr_csr *A;
+  wr_problem_facts facts;
+  void *problem;
+  wr_choice choices[WR_MAX_RUNS];
+  wr_run runs[WR_MAX_RUNS];
+  wr_history histories[WR_MAX_RUNS];
+  wr_comparison comparison;
+} job;
+
+/* --help and the like: 1 when there was such a thing. */
+static int act(const wr_program *program, const wr_settings *settings) {
+  if (settings->help) {
+    printf("%s\n", program->usage);
+    wr_options_help(program->options, stdout);
+  } else if (settings->version) {
+    printf("%s (windrow) %s\n", program->name, WR_VERSION);
+  } else if (settings->list_backends) {
+    wr_backends_print(stdout);
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
+static wr_status parse(job *j, int argc, char **argv) {
+  wr_status status;
+  int first;
+  const wr_option *options = j->program->options;
+  TRY(wr_options_default(options, &j->settings));
+  TRY(wr_options_parse(options, &j->settings, argc, argv, &first));
+  TRY(wr_settings_finish(&j->settings));
+  if (j->settings.help || j->settings.version || j->settings.list_backends) goto done;
+  if (first == argc) TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, - for standard input, or gen:FAMILY"));
+  if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
+  j->operand = argv[first];
+  if (j->settings.threads > 0) omp_set_num_threads((int)j->settings.threads);
+  j->program->complete(&j->settings);
+done:
+  return status;
+}
+
+/* Without -k: the GPU if there is one, else the CPU and a line that says why. */
+static wr_status choose_backend(job *j) {
+  wr_settings *s = &j->settings;
+  const char *name = "cpu_csr";
+  if (s->device != WR_DEVICE_CPU) {
+    wr_status status = wr_comparison_open_place(&j->comparison, WR_CUDA);
+    if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
+    if (status == WR_OK)
+      name = "cusparse";
+    else if (!s->quiet)
+      fprintf(stderr, "%s: computing on the CPU with cpu_csr: %s\n", j->program->name, wr_status_message());
+  }
+  return wr_option_set(j->program->options, s, "backend", name, "--backend");
+}
+
+static wr_status prepare_problem(job *j) {
+  wr_status status;
+  const wr_settings *s = &j->settings;
+  wr_source_options how = {.threads = (int)s->threads, .nonnegative = j->program->nonnegative};
+  if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
+  TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
+  wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
+  TRY(j->program->open(s, j->A, &j->facts, &j->problem));
+done:
+  return status;
+}
+
+static wr_status solve_all(job *j) {
+  wr_comparison *c = &j->comparison;
+  c->problem = j->problem, c->facts = &j->facts;
+  c->histories = j->settings.history ? j->histories : NULL;
+  catch_signals();
+  return wr_compare(c);
+}
+
+static int all_finite(const double *x, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    if (!isfinite(x[i])) return 0;
+  return 1;
+}
+
+static wr_status write_answer(job *j) {
+  const wr_comparison *c = &j->comparison;
+  char comment[640];
+  if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
+  if (!all_finite(c->answer, c->answer_n)) return WR_OK; /* the exit code and the report say non-finite */
+  const wr_run *run = &c->runs[c->answer_run];
+  snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld iterations", j->program->name, j->operand,
+           run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
+           (long long)run->result.iterations);
+  return wr_vector_write(j->settings.output, c->answer_n, c->answer, comment);
+}
+
+static wr_status write_history(job *j) {
+  wr_history_series series[WR_MAX_RUNS];
+  if (j->settings.history == NULL) return WR_OK;
+  for (int k = 0; k < j->comparison.count; k++)
+    series[k] = (wr_history_series){j->choices[k].backend->name, &j->histories[k]};
+  return wr_history_write(j->settings.history, series, j->comparison.count);
+}
+
+/* The effective options as a text for the JSON report; WR_ENOMEM. */
+static wr_status settings_text(const job *j, char **text) {
+  size_t size;
+  *text = NULL;
+  FILE *stream = open_memstream(text, &size);
+  if (stream == NULL) return wr_fail(WR_ENOMEM, "out of memory: the text of the options");
+  wr_options_write(j->program->options, &j->settings, stream);
+  if (fclose(stream) != 0) return wr_fail(WR_ENOMEM, "out of memory: the text of the options");
+  return WR_OK;
+}
+
+static wr_status write_json(job *j) {
+  wr_status status;
+  char *text = NULL;
+  if (j->settings.json == NULL) return WR_OK;
+  TRY(settings_text(j, &text));
+  TRY(wr_report_json(j->settings.json, &j->facts, j->runs, j->comparison.count, text, &j->ledger));
+done:
+  wr_free(text);
+  return status;
+}
+
+/* Writes what was asked for; the time counts to the run whose answer it is. */
+static wr_status write_all(job *j) {
+  wr_status status;
+  wr_ledger_enter(&j->ledger, WR_PHASE_WRITE);
+  TRY(write_answer(j));
+  TRY(write_history(j));
+  wr_ledger_stop(&j->ledger);
+  if (j->comparison.answer_run >= 0)
+    j->runs[j->comparison.answer_run].ledger.seconds[WR_PHASE_WRITE] += j->ledger.seconds[WR_PHASE_WRITE];
+  TRY(write_json(j));
+done:
+  return status;
+}
+
+static wr_status report(job *j) {
+  wr_status status = WR_OK;
+  const wr_comparison *c = &j->comparison;
+  FILE *out = j->settings.output && strcmp(j->settings.output, "-") == 0 ? stderr : stdout;
+  if (j->settings.quiet) return WR_OK;
+  if (j->settings.verbose) {
+    fprintf(out, "# effective options\n");
+    wr_options_write(j->program->options, &j->settings, out);
+    fprintf(out, "\n");
+  }
+  if (c->count == 1)
+    wr_report_run(out, &j->facts, &j->runs[0], j->settings.verbose);
+  else
+    wr_report_table(out, &j->facts, j->runs, c->count);
+  if (j->settings.verbose && c->count > 1)
+    for (int k = 0; k < c->count; k++) {
+      fprintf(out, "\n");
+      wr_report_run(out, &j->facts, &j->runs[k], 1);
+    }
+  if (c->answer && j->program->present) TRY(j->program->present(out, &j->settings, c->answer, c->answer_n));
+  if (fflush(out) != 0 || ferror(out)) status = wr_fail(WR_EOUTPUT, "standard output takes no more");
+done:
+  return status;
+}
+
+static wr_status work(job *j) {
+  wr_status status;
+  if (j->settings.backends == NULL) TRY(choose_backend(j));
+  TRY(wr_choices_parse(j->settings.backends, j->choices, &j->comparison.count));
+  TRY(prepare_problem(j));
+  TRY(solve_all(j));
+  TRY(write_all(j));
+  TRY(report(j));
+done:
+  return status;
+}
+
+static void complain_of_runs(const job *j) {
+  for (int k = 0; k < j->comparison.count; k++)
+    if (j->runs[k].status != WR_OK && (j->comparison.count == 1 || j->settings.quiet))
+      fprintf(stderr, "%s: %s: %s\n", j->program->name, j->choices[k].backend->name, j->runs[k].reason);
+}
+
+static void close_job(job *j) {
+  wr_comparison_close(&j->comparison);
+  for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]);
+  if (j->problem) j->program->close(j->problem);
+  wr_csr_free(j->A);
+  wr_options_release(j->program->options, &j->settings);
+  wr_free(j);
+}
+
+int wr_program_run(const wr_program *program, int argc, char **argv) {
+  job *j = NULL;
+  wr_ledger ledger;
+  wr_ledger_begin_process(&ledger);
+  if (wr_alloc_zeroed(&j, 1, sizeof *j, "the program") != WR_OK) return complain(program, WR_ENOMEM);
+  j->program = program, j->ledger = ledger;
+  wr_comparison *c = &j->comparison;
+  *c = (wr_comparison){.program = program, .settings = &j->settings, .process = &j->ledger,
+                       .interrupted = &interrupted, .choices = j->choices, .runs = j->runs, .answer_run = -1};
+  wr_status status = parse(j, argc, argv);
+  int code = 0;
+  if (status == WR_OK && !act(program, &j->settings)) {
+    j->facts.program = program->name;
+    j->facts.precision = j->settings.precision == WR_F32 ? "f32" : "f64";
+    j->facts.tolerance = j->settings.tolerance;
+    status = work(j);
+    if (status == WR_OK) {
+      complain_of_runs(j);
+      code = wr_report_exit_code(j->runs, c->count);
+    }
+  }
+  if (status != WR_OK) code = complain(program, status);
+  close_job(j);
+  return code;
+}

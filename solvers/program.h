@@ -1,0 +1,35 @@
+/* What the programs have in common, from the command line to the exit code: a program is a table of what its method does. */
+#ifndef WR_PROGRAM_H
+#define WR_PROGRAM_H
+
+#include "solvers/settings.h"
+#include "solvers/solver.h"
+#include "spmv/spmv.h"
+
+typedef struct wr_program {
+  const char *name;
+  const char *usage;        /* lines for the top of --help                                    */
+  const wr_option *options;
+  int nonnegative;          /* values are weights                                             */
+  /* Fills in what the settings leave to the method: tolerance, iterations. */
+  void (*complete)(wr_settings *settings);
+  /* The problem on the host, from the parsed matrix, which outlives it; may add to facts->remark. */
+  wr_status (*open)(const wr_settings *settings, wr_csr *A, wr_problem_facts *facts, void **problem);
+  void (*close)(void *problem);
+  wr_csr *(*matrix)(void *problem); /* that plans are made of */
+  /* One backend's solve: vectors, iteration, checking, answer ([*n], wr_alloc'ed), end. */
+  wr_status (*start)(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void **solve);
+  wr_status (*run)(void *solve, const wr_monitor *monitor, wr_result *result);
+  wr_status (*verify)(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict);
+  wr_status (*answer)(void *solve, double **x, int64_t *n);
+  void (*stop)(void *solve); /* NULL is fine */
+  /* Distance of two answers, as reports give it. */
+  double (*difference)(const double *a, const double *b, int64_t n);
+  /* Prints what people want to see of the answer (the best pages); may be NULL. */
+  wr_status (*present)(FILE *out, const wr_settings *settings, const double *x, int64_t n);
+} wr_program;
+
+/* Runs it; returns the exit code. */
+int wr_program_run(const wr_program *program, int argc, char **argv);
+
+#endif

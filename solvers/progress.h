@@ -1,0 +1,44 @@
+/* A line on the terminal while a solver runs:
+ *   iteration 120   1.2e-6 -> 1e-9   850 it/s   about 3 s left
+ * redrawn in place at most ten times a second and wiped at the end; nothing at all where there is no terminal.
+ *
+ *   wr_progress progress;
+ *   wr_progress_begin(&progress, stderr);
+ *   wr_monitor monitor = {.progress = wr_progress_show, .context = &progress};
+ *   ...
+ *   wr_progress_end(&progress);          before anything else is printed there */
+#ifndef WR_PROGRESS_H
+#define WR_PROGRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { WR_PROGRESS_WIDTH = 79 };
+
+/* The state of a solve at one moment. */
+typedef struct wr_progress_mark {
+  double time; /* seconds */
+  int64_t iteration;
+  double measure;
+} wr_progress_mark;
+
+typedef struct wr_progress {
+  FILE *out;
+  int shown;             /* 1: out is a terminal                                                       */
+  int drawn;             /* characters that stand on the line now                                      */
+  double drawn_at;       /* seconds; the begin counts, so that a short solve draws nothing             */
+  wr_progress_mark begin;
+  wr_progress_mark from; /* what the rate of fall is taken against: after a quarter to a half of the way  */
+  wr_progress_mark last; /* becomes `from` when the iterations have doubled                            */
+} wr_progress;
+
+void wr_progress_begin(wr_progress *progress, FILE *out);
+void wr_progress_show(void *progress, int64_t iteration, double measure, double target); /* wr_monitor's */
+void wr_progress_end(wr_progress *progress);
+
+/* What show draws at a moment: 1 and the line in text[WR_PROGRESS_WIDTH + 1], or 0 when it is too early for another one.
+ * The time left supposes that the measure goes on falling by the same factor a second; it is left out while it does not. */
+int wr_progress_line(wr_progress *progress, double now, int64_t iteration, double measure, double target, char *text);
+
+#endif

@@ -1,0 +1,212 @@
+#include "solvers/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "solvers/report_text.h"
+#include "solvers/statistics.h"
+
+enum { TEXT_ROOM = 16, LABEL_ROOM = 256, INDENT = 12 };
+
+const wr_run *wr_baseline(const wr_run *runs, int count) {
+  const wr_run *best = NULL, *first = NULL;
+  for (int i = 0; i < count; i++) {
+    const wr_run *run = &runs[i];
+    if (!wr_run_counts(run)) continue;
+    if (!first) first = run;
+    if (strncmp(run->backend->name, "cusparse", 8) != 0) continue;
+    if (!best || wr_ledger_end_to_end(&run->ledger) < wr_ledger_end_to_end(&best->ledger)) best = run;
+  }
+  return best ? best : first;
+}
+
+int64_t wr_break_even(const wr_run *run, const wr_run *base) {
+  double cost = (run->setup - base->setup) +
+                ((run->apply_first - run->apply_median) - (base->apply_first - base->apply_median));
+  double gain = base->apply_median - run->apply_median;
+  if (!isfinite(cost) || !isfinite(gain)) return -1;
+  if (gain > 0) {
+    double multiplies = ceil(cost / gain);
+    if (multiplies >= 0x1p63) return -1;
+    return multiplies > 0 ? (int64_t)multiplies : 0;
+  }
+  return cost - gain * (double)run->applies <= 0 && (cost < 0 || gain == 0) ? 0 : -1;
+}
+
+int wr_faster(const wr_run *a, const wr_run *b) {
+  return a->applies >= WR_LEAST_SAMPLE && b->applies >= WR_LEAST_SAMPLE && a->apply_high > 0 &&
+         b->apply_low > 1.02 * a->apply_high;
+}
+
+int wr_run_exit_code(const wr_run *run) {
+  if (run->status != WR_OK) return wr_status_exit_code(run->status);
+  if (!run->ran) return wr_status_exit_code(WR_EUNAVAILABLE);
+  int code = wr_outcome_exit_code(run->result.outcome);
+  const wr_verdict *verdict = &run->verdict;
+  if (run->result.outcome == WR_NON_FINITE || run->result.outcome == WR_INTERRUPTED) return code;
+  if (verdict->level == WR_VERIFY_OFF) return code;
+  if (!verdict->multiplied_right) return wr_status_exit_code(WR_EINTERNAL);
+  return code == 0 && !verdict->met_tolerance ? wr_outcome_exit_code(WR_MAX_ITERATIONS) : code;
+}
+
+int wr_report_exit_code(const wr_run *runs, int count) {
+  static const int worst_first[] = {130, 7, 9, 5, 6, 8, 3, 1, 2, 0};
+  for (size_t rank = 0; rank < sizeof worst_first / sizeof *worst_first; rank++)
+    for (int i = 0; i < count; i++)
+      if (wr_run_exit_code(&runs[i]) == worst_first[rank]) return worst_first[rank];
+  return wr_status_exit_code(WR_EUNAVAILABLE);
+}
+
+static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
+
+/* A labelled paragraph: "  times     init 0.31 s, ..." */
+static void print_labelled(FILE *out, const char *label, const wr_line *line) {
+  fprintf(out, "  %-*s", INDENT - 2, label);
+  wr_line_print(out, line, INDENT, INDENT);
+}
+
+/* What must be said before the outcome is named. */
+static const char *warning(const wr_run *run) {
+  if (run->status != WR_OK) return "BROKE OFF: ";
+  int code = wr_run_exit_code(run);
+  if (code == wr_status_exit_code(WR_EINTERNAL)) return "WRONG, the verification failed: ";
+  return run->result.outcome == WR_CONVERGED && code != 0 ? "NOT ACCURATE ENOUGH: " : "";
+}
+
+/* The first line is the answer, and it never sounds better than the verdict. */
+static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
+  const wr_result *result = &run->result;
+  wr_line line = {0};
+  wr_line_add(&line, "%s", warning(run));
+  if (result->outcome == WR_CONVERGED)
+    wr_line_add(&line, "converged in");
+  else
+    wr_line_add(&line, "not converged (%s) after", wr_outcome_title(result->outcome));
+  wr_line_add(&line, " %" PRId64 " iteration%s", result->iterations, plural(result->iterations));
+  if (result->restarts) wr_line_add(&line, ", %d restart%s", result->restarts, plural(result->restarts));
+  if (result->refinements)
+    wr_line_add(&line, ", %d continuation%s from the true residual", result->refinements, plural(result->refinements));
+  wr_line_add(&line, ": ");
+  wr_line_add_measure(&line, problem, run);
+  if (run->verdict.level == WR_VERIFY_OFF) wr_line_add(&line, ", unverified");
+  wr_line_print(out, &line, 0, 2);
+  if (result->note[0]) {
+    wr_line note = {0};
+    wr_line_add(&note, "%s", result->note);
+    print_labelled(out, "why", &note);
+  }
+}
+
+static void print_backend(FILE *out, const wr_run *run, int verbose) {
+  char label[LABEL_ROOM], text[TEXT_ROOM], more[TEXT_ROOM];
+  const wr_plan_info *info = &run->info;
+  wr_line line = {0};
+  wr_line_add(&line, "%s", wr_run_label(run, label, sizeof label));
+  if (run->device_name[0]) wr_line_add(&line, " on %s", run->device_name);
+  wr_line_add(&line, ", epilogue %s", run->fused_epilogue ? "fused" : "separate");
+  print_labelled(out, "backend", &line);
+  if (!verbose) return;
+  line = (wr_line){0};
+  wr_line_add(&line, "%s", info->line);
+  print_labelled(out, "plan", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "an apply moves %s", wr_text_bytes(info->apply_bytes, text));
+  if (run->apply_median > 0) wr_line_add(&line, ", %s/s", wr_text_bytes(info->apply_bytes / run->apply_median, text));
+  if (run->apply_median > 0 && run->read_bandwidth > 0)
+    wr_line_add(&line, " or %s of the %s/s that can be read", wr_run_share(run, more),
+                wr_text_bytes(run->read_bandwidth, text));
+  wr_line_add(&line, "; the format takes %s", wr_text_bytes((double)info->format_bytes, text));
+  wr_line_add(&line, " (%s allocated, %s borrowed from the matrix)", wr_text_bytes((double)info->extra_bytes, text),
+              wr_text_bytes((double)info->borrowed_bytes, more));
+  wr_line_add(&line, "; %s", info->deterministic ? "deterministic" : "not deterministic");
+  print_labelled(out, "bytes", &line);
+}
+
+static void add_multiply_check(wr_line *line, const wr_verdict *verdict) {
+  char text[TEXT_ROOM];
+  wr_text_bound(verdict->worst_row, text);
+  if (verdict->multiplied_right)
+    wr_line_add(line, "multiplied right (largest error %s of its rounding bound)", text);
+  else
+    wr_line_add(line, "MULTIPLIED WRONG: the largest error is %s times its rounding bound, a defect of windrow", text);
+}
+
+static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
+  const wr_verdict *verdict = &run->verdict;
+  int is_pagerank = strcmp(problem->program, "pagerank") == 0;
+  char measure[TEXT_ROOM], limit[TEXT_ROOM], error[TEXT_ROOM];
+  wr_line line = {0};
+  switch (verdict->level) {
+    case WR_VERIFY_OFF: wr_line_add(&line, "no: nobody checked this answer"); break;
+    case WR_VERIFY_DEVICE: wr_line_add(&line, "on the device alone: "); break;
+    case WR_VERIFY_SAMPLE: wr_line_add(&line, "on the device, and on the host in a sample: "); break;
+    case WR_VERIFY_FULL: wr_line_add(&line, "in full, on the host: "); break;
+  }
+  if (verdict->level != WR_VERIFY_OFF) {
+    if (verdict->rows > 0) {
+      wr_line_add(&line, "%" PRId64 " row%s ", verdict->rows, plural(verdict->rows));
+      add_multiply_check(&line, verdict);
+      wr_line_add(&line, "; ");
+    } else if (!verdict->multiplied_right) {
+      add_multiply_check(&line, verdict);
+      wr_line_add(&line, "; ");
+    }
+    wr_line_add(&line, "%s %s, %s is allowed%s", is_pagerank ? "an exact step changes the scores by" : "true residual",
+                wr_text_real(verdict->measure, measure), wr_text_real(verdict->limit, limit),
+                verdict->met_tolerance ? "" : ": TOO MUCH");
+    if (!is_pagerank) wr_line_add(&line, "; backward error %s", wr_text_real(verdict->backward_error, error));
+  }
+  print_labelled(out, "verified", &line);
+}
+
+/* ", of it 52 applies 11.5 ms (median 210 us)", behind the solve phase. */
+static void add_applies(wr_line *line, const wr_run *run) {
+  char total[TEXT_ROOM], median[TEXT_ROOM];
+  if (run->applies <= 0 || !(run->apply_median > 0)) return;
+  wr_line_add(line, " (%" PRId64 " multipl%s", run->applies, run->applies == 1 ? "y" : "ies");
+  if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
+  wr_line_add(line, ", median %s)", wr_text_seconds(run->apply_median, median));
+}
+
+static void print_times(FILE *out, const wr_run *run) {
+  const char *separator = "", *mark = run->verdict.level == WR_VERIFY_OFF ? " (unverified)" : "";
+  char text[TEXT_ROOM];
+  wr_line line = {0};
+  for (int phase = 0; phase < WR_PHASE_COUNT; phase++) {
+    double seconds = run->ledger.seconds[phase], hidden = run->ledger.hidden[phase];
+    if (seconds <= 0 && hidden <= 0) continue;
+    wr_line_add(&line, "%s%s %s", separator, wr_phase_title((wr_phase)phase), wr_text_seconds(seconds, text));
+    if (hidden > 0) wr_line_add(&line, " (and %s hidden)", wr_text_seconds(hidden, text));
+    if (phase == WR_PHASE_SOLVE) add_applies(&line, run);
+    separator = ", ";
+  }
+  print_labelled(out, "times", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "end to end %s%s", wr_text_seconds(wr_ledger_end_to_end(&run->ledger), text), mark);
+  if (run->verdict.level != WR_VERIFY_OFF)
+    wr_line_add(&line, ", to verified answer %s", wr_text_seconds(wr_ledger_to_verified(&run->ledger), text));
+  if (run->warm > 0) wr_line_add(&line, "; a second solve, warm: %s", wr_text_seconds(run->warm, text));
+  print_labelled(out, "", &line);
+}
+
+void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
+  wr_line line = {0};
+  if (run->ran) {
+    print_answer(out, problem, run);
+  } else {
+    wr_line_add(&line, "%s: %s", run->status == WR_EUNAVAILABLE ? "not available" : "broke off", run->reason);
+    wr_line_print(out, &line, 0, 2);
+  }
+  line = (wr_line){0};
+  wr_line_add_problem(&line, problem);
+  print_labelled(out, "problem", &line);
+  if (run->ran && run->status != WR_OK) {
+    line = (wr_line){0};
+    wr_line_add(&line, "%s", run->reason);
+    print_labelled(out, "broke off", &line);
+  }
+  print_backend(out, run, verbose && run->ran);
+  if (run->ran) print_verdict(out, problem, run);
+  print_times(out, run);
+}

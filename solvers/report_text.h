@@ -1,0 +1,50 @@
+/* Words and lines of the reports: what report.c and report_table.c share. */
+#ifndef WR_REPORT_TEXT_H
+#define WR_REPORT_TEXT_H
+
+#include <stdio.h>
+
+#include "config/status.h"
+#include "solvers/report.h"
+
+enum { WR_REPORT_WIDTH = 100 }; /* no line of a report is longer, in bytes and so in columns */
+
+/* A paragraph that grows; what does not fit is left out. */
+typedef struct wr_line {
+  size_t length;
+  char text[4096];
+} wr_line;
+
+void wr_line_add(wr_line *line, const char *format, ...) WR_PRINTF(2, 3);
+
+/* Prints the paragraph from column `at` on, broken at blanks (inside words that are too long) and continued at column
+ * `indent`; ends the line. Control characters print as blanks. */
+void wr_line_print(FILE *out, const wr_line *line, int at, int indent);
+
+/* Share of the read bandwidth that an apply reaches by the format's own bytes: "74%", "-" where one was not measured. */
+char *wr_run_share(const wr_run *run, char *text);
+
+/* name in at most `width` bytes: a longer one loses its end, or with keep_end its beginning, to "..". UTF-8 characters stay
+ * whole, control characters become '?'. text has room for width + 1. Returns text. */
+char *wr_text_fit(const char *name, int width, int keep_end, char *text);
+
+/* What -k would take for this run: "merbit:sigma=9", knobs at their defaults left out. Returns text. */
+char *wr_run_label(const wr_run *run, char *text, size_t size);
+
+/* 1 if the run has an answer that was computed without an error ... */
+int wr_run_answered(const wr_run *run);
+
+/* ... and did not fail the check of its multiplies, so that its times can be compared. */
+int wr_run_counts(const wr_run *run);
+
+/* The measure that the solve stopped by: "L1 error <= 8.1e-10", "||b - A x|| = 6.5e-9 ||b||". */
+void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const wr_run *run);
+
+/* "graph.mtx in f64: coordinate pattern general, 281903 x 281903, 2.31 M nonzeros; remark" */
+void wr_line_add_problem(wr_line *line, const wr_problem_facts *problem);
+
+/* What stands below the table: one sentence on what it shows, the answers' greatest difference, warm times, and how to
+ * read it. */
+void wr_report_summary(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count);
+
+#endif

@@ -1,0 +1,53 @@
+#include "solvers/solver.h"
+
+#include <string.h>
+
+#include "config/memory.h"
+
+#define TITLE(name, title, exit_code) title,
+#define EXIT_CODE(name, title, exit_code) exit_code,
+static const char *const titles[] = {WR_OUTCOME_LIST(TITLE)};
+static const int exit_codes[] = {WR_OUTCOME_LIST(EXIT_CODE)};
+
+const char *wr_outcome_title(wr_outcome outcome) { return titles[outcome]; }
+int wr_outcome_exit_code(wr_outcome outcome) { return exit_codes[outcome]; }
+
+/* Both arrays are there before either is replaced, so that a failure leaves the history as it was. */
+static wr_status grow(wr_history *history) {
+  wr_status status;
+  int64_t capacity = history->capacity < 64 ? 64 : 2 * history->capacity;
+  int64_t *iteration = NULL;
+  double *measure = NULL;
+  TRY(wr_alloc(&iteration, capacity, sizeof *iteration, "the residual history"));
+  TRY(wr_alloc(&measure, capacity, sizeof *measure, "the residual history"));
+  if (history->count > 0) {
+    memcpy(iteration, history->iteration, (size_t)history->count * sizeof *iteration);
+    memcpy(measure, history->measure, (size_t)history->count * sizeof *measure);
+  }
+  wr_free(history->iteration);
+  wr_free(history->measure);
+  history->iteration = iteration;
+  history->measure = measure;
+  history->capacity = capacity;
+  return WR_OK;
+done:
+  wr_free(iteration);
+  return status;
+}
+
+wr_status wr_history_add(wr_history *history, int64_t iteration, double measure) {
+  if (history->count == history->capacity) {
+    wr_status status = grow(history);
+    if (status != WR_OK) return status;
+  }
+  history->iteration[history->count] = iteration;
+  history->measure[history->count] = measure;
+  history->count++;
+  return WR_OK;
+}
+
+void wr_history_free(wr_history *history) {
+  wr_free(history->iteration);
+  wr_free(history->measure);
+  *history = (wr_history){0};
+}

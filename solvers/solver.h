@@ -1,0 +1,56 @@
+/* What the two solvers share: outcomes, how a run is watched and stopped, what it returns. */
+#ifndef WR_SOLVER_H
+#define WR_SOLVER_H
+
+#include <signal.h>
+#include <stdint.h>
+
+#include "config/status.h"
+
+/* Not converging is a result, not an error. name, title, exit code */
+#define WR_OUTCOME_LIST(X)                   \
+  X(CONVERGED, "converged", 0)               \
+  X(MAX_ITERATIONS, "max-iterations", 2)     \
+  X(STAGNATED, "stagnated", 2)               \
+  X(BREAKDOWN, "breakdown", 5)               \
+  X(NON_FINITE, "non-finite", 5)             \
+  X(INTERRUPTED, "interrupted", 130)
+
+typedef enum wr_outcome {
+#define WR_OUTCOME_ENUM(name, title, exit_code) WR_##name,
+  WR_OUTCOME_LIST(WR_OUTCOME_ENUM)
+#undef WR_OUTCOME_ENUM
+} wr_outcome;
+
+const char *wr_outcome_title(wr_outcome outcome);
+int wr_outcome_exit_code(wr_outcome outcome);
+
+/* Residuals by iteration, as far as they were looked at. */
+typedef struct wr_history {
+  int64_t count, capacity;
+  int64_t *iteration; /* [count]                                                         */
+  double *measure;    /* [count] BiCGSTAB: ||r|| / ||b||; PageRank: L1 change of a step   */
+} wr_history;
+wr_status wr_history_add(wr_history *history, int64_t iteration, double measure); /* WR_ENOMEM */
+void wr_history_free(wr_history *history);
+
+/* How a run is watched and stopped. All may be NULL. */
+typedef struct wr_monitor {
+  void (*progress)(void *context, int64_t iteration, double measure, double target);
+  void *context;
+  const volatile sig_atomic_t *interrupted; /* looked at wherever the solver waits */
+  wr_history *history;
+} wr_monitor;
+
+typedef struct wr_result {
+  wr_outcome outcome;
+  int64_t iterations;  /* BiCGSTAB: full or half steps; PageRank: multiplies                        */
+  double measure;      /* what was compared with the tolerance last: ||b - Ax|| / ||b||, or the bound */
+  double change;       /* PageRank: the last L1 change                                              */
+  double bound;        /* PageRank: proven L1 error: change d/(1-d) + 4u/(1-d)                      */
+  int restarts;        /* BiCGSTAB                                                                  */
+  int refinements;     /* BiCGSTAB: continuations from the true residual                            */
+  char note[160];      /* one clause: why it ended as it did; "" when converged                     */
+} wr_result;
+
+#endif

@@ -1,0 +1,165 @@
+#include "solvers/verify.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "config/memory.h"
+
+/* Adds one checked row to the verdict: error and what it may be. */
+static void judge_row(wr_verdict *verdict, double error, double bound) {
+  double ratio = bound > 0 ? error / bound : error > 0 ? INFINITY : 0;
+  verdict->rows++;
+  if (!(ratio <= verdict->worst_row)) verdict->worst_row = ratio; /* a NaN stays */
+}
+
+/* Row k of a sample of `rows` out of n, spread evenly with both ends. */
+static int64_t sample_row(int64_t k, int64_t rows, int64_t n) {
+  return rows < 2 ? 0 : (int64_t)((double)k / (double)(rows - 1) * (double)(n - 1));
+}
+
+/* flow[i] += what page i gets from all links, walking the links as parsed; length[i] += 1 for each. */
+static void follow_links(const wr_graph *g, const double *ranks, double *flow, double *length) {
+  const wr_csr *m = g->links;
+#pragma omp parallel for schedule(guided)
+  for (int64_t i = 0; i < m->nrows; i++)
+    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
+      int64_t from = g->edges_in ? m->col[k] : i, to = g->edges_in ? i : m->col[k];
+      double share = g->out_weight[from] > 0 ? (m->val ? m->val[k] : 1) / g->out_weight[from] * ranks[from] : 0;
+#pragma omp atomic
+      flow[to] += share;
+#pragma omp atomic
+      length[to] += 1;
+    }
+}
+
+/* What all pages together get by teleporting, from the device's own dangling mass, which is checked here. */
+static double teleported(const wr_graph *g, double damping, const double *ranks, double dangling, wr_verdict *verdict) {
+  double sum = 0, correction = 0; /* compensated */
+  for (int64_t i = 0; i < g->n; i++) {
+    if (g->out_weight[i] != 0) continue;
+    double y = ranks[i] - correction, next = sum + y;
+    correction = (next - sum) - y;
+    sum = next;
+  }
+  judge_row(verdict, fabs(dangling - sum), (2048 + (double)g->n / 512) * 0x1p-53 * sum);
+  verdict->rows--; /* no row of the matrix */
+  return damping * dangling + (1 - damping);
+}
+
+static double teleport_of(const wr_graph *g, int64_t i) { return g->teleport ? g->teleport[i] : 1 / (double)g->n; }
+
+/* Bound of a row's error: terms and result are rounded in the stored type, the sum in sum_unit; DBL_MIN and FLT_MIN cover
+ * what underflows. */
+static double row_bound(wr_rounding rounding, double length, double magnitude) {
+  double tiny = rounding.unit > 0x1p-40 ? FLT_MIN : DBL_MIN;
+  return (4 * rounding.unit + (length + 2) * rounding.sum_unit) * magnitude + (length + 2) * tiny;
+}
+
+static wr_status verify_step(const wr_graph *g, double damping, double jump, wr_rounding rounding, const double *ranks,
+                             const double *step, wr_verdict *verdict, double *allowance) {
+  wr_status status;
+  double *flow = NULL, *length = NULL, change = 0, weight = 0;
+  TRY(wr_alloc_zeroed(&flow, g->n, sizeof *flow, "verification"));
+  TRY(wr_alloc_zeroed(&length, g->n, sizeof *length, "verification"));
+  follow_links(g, ranks, flow, length);
+  for (int64_t i = 0; i < g->n; i++) {
+    double exact = damping * flow[i] + jump * teleport_of(g, i);
+    judge_row(verdict, fabs(step[i] - exact), row_bound(rounding, length[i], exact));
+    change += fabs(exact - ranks[i]);
+    weight += length[i] * fabs(ranks[i]);
+  }
+  verdict->measure = change;
+  *allowance = rounding.sum_unit * weight;
+done:
+  wr_free(flow);
+  wr_free(length);
+  return status;
+}
+
+static void verify_step_sample(const wr_graph *g, double damping, double jump, wr_rounding rounding,
+                               const double *ranks, const double *step, int64_t rows, wr_verdict *verdict) {
+  for (int64_t k = 0; k < rows; k++) {
+    int64_t i = sample_row(k, rows, g->n), length = g->flow->row_ptr[i + 1] - g->flow->row_ptr[i];
+    double flow = 0;
+    for (int64_t e = g->flow->row_ptr[i]; e < g->flow->row_ptr[i + 1]; e++) {
+      int64_t from = g->flow->col[e];
+      flow += (g->flow->val ? g->flow->val[e] : g->scale[from]) * ranks[from];
+    }
+    double exact = damping * flow + jump * teleport_of(g, i);
+    judge_row(verdict, fabs(step[i] - exact), row_bound(rounding, (double)length, exact));
+  }
+}
+
+wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double tolerance, int stop_on_change,
+                             wr_rounding rounding, const double *ranks, const double *step, double device_change,
+                             double dangling, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status = WR_OK;
+  double allowance = 0;
+  *verdict = (wr_verdict){.level = level, .measure = device_change};
+  if (level == WR_VERIFY_OFF) return WR_OK;
+  double jump = teleported(graph, damping, ranks, dangling, verdict);
+  if (level == WR_VERIFY_FULL)
+    TRY(verify_step(graph, damping, jump, rounding, ranks, step, verdict, &allowance));
+  else if (level == WR_VERIFY_SAMPLE)
+    verify_step_sample(graph, damping, jump, rounding, ranks, step, rows < graph->n ? rows : graph->n, verdict);
+  if (level != WR_VERIFY_FULL) {
+    double longest = 0; /* without the whole step the allowance is what the longest row would need */
+    for (int64_t i = 0; i < graph->n; i++)
+      longest = fmax(longest, (double)(graph->flow->row_ptr[i + 1] - graph->flow->row_ptr[i]));
+    allowance = rounding.sum_unit * longest;
+  }
+  verdict->limit = (stop_on_change ? tolerance : (1 - damping) * tolerance) + 8 * rounding.unit + allowance;
+  verdict->multiplied_right = verdict->worst_row <= 1;
+  verdict->met_tolerance = verdict->measure <= verdict->limit;
+done:
+  return status;
+}
+
+/* One row of the system on the host: the residual, and |A||u| + |b|. */
+typedef struct row_facts {
+  double residual, magnitude, length;
+} row_facts;
+
+static row_facts look_at_row(const wr_system *s, const double *u, int64_t i) {
+  const wr_csr *A = s->A;
+  row_facts f = {s->b[i], fabs(s->b[i]), (double)(A->row_ptr[i + 1] - A->row_ptr[i])};
+  for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+    int64_t j = A->col[k];
+    double x = s->inverse_diagonal ? u[j] * s->inverse_diagonal[j] : u[j];
+    double term = (A->val ? A->val[k] : 1) * x;
+    f.residual -= term;
+    f.magnitude += fabs(term);
+  }
+  return f;
+}
+
+wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const double *u,
+                           const double *q, double device_norm, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status = WR_OK;
+  double residual = 0, magnitude = 0, backward = 0, *error = NULL, *bound = NULL;
+  int64_t n = system->n, count = level == WR_VERIFY_FULL ? n : level != WR_VERIFY_SAMPLE ? 0 : rows < n ? rows : n;
+  *verdict = (wr_verdict){.level = level, .measure = device_norm};
+  if (level == WR_VERIFY_OFF) return WR_OK;
+  TRY(wr_alloc(&error, count, sizeof *error, "verification"));
+  TRY(wr_alloc(&bound, count, sizeof *bound, "verification"));
+#pragma omp parallel for schedule(guided) reduction(+ : residual, magnitude) reduction(max : backward)
+  for (int64_t k = 0; k < count; k++) {
+    int64_t i = level == WR_VERIFY_FULL ? k : sample_row(k, count, n);
+    row_facts f = look_at_row(system, u, i);
+    error[k] = fabs(f.residual - q[i]);
+    bound[k] = row_bound(rounding, f.length, f.magnitude);
+    residual += f.residual * f.residual;
+    magnitude += f.magnitude * f.magnitude;
+    if (f.magnitude > 0) backward = fmax(backward, fabs(f.residual) / f.magnitude);
+  }
+  for (int64_t k = 0; k < count; k++) judge_row(verdict, error[k], bound[k]);
+  if (level == WR_VERIFY_FULL) verdict->measure = sqrt(residual);
+  verdict->backward_error = backward;
+  verdict->limit = 1.001 * fmax(tolerance * system->norm_b, system->absolute) + 2 * rounding.unit * sqrt(magnitude);
+  verdict->multiplied_right = verdict->worst_row <= 1;
+  verdict->met_tolerance = verdict->measure <= verdict->limit;
+done:
+  wr_free(error);
+  wr_free(bound);
+  return status;
+}

@@ -1,0 +1,123 @@
+/* The epilogue as a pass of its own over y, for backends that do not fuse it: the rows of kernel/finish.cuh, 16 bytes of
+ * every vector at a time. */
+#include <cuda_runtime.h>
+
+#include "spmv/device/check.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/stream.cuh"
+#include "spmv/spmv.h"
+
+template <typename T>
+struct epilogue_args {
+  int64_t n, groups;
+  T *y;
+  wr_finish<T> finish;
+};
+
+/* A vector's group, or zeros where the epilogue has no such vector. */
+template <typename T, int V>
+__device__ inline void load_if(const T *vector, int64_t group, T (&values)[V]) {
+  wr_pack<T, V> loaded;
+  for (int e = 0; e < V; e++) loaded.at[e] = 0;
+  if (vector) loaded = wr_load<T, V>(vector, group);
+  for (int e = 0; e < V; e++) values[e] = loaded.at[e];
+}
+
+template <typename T, int V>
+__device__ inline void finish_group(const epilogue_args<T> &a, double shift, int64_t group,
+                                    double (&sum)[WR_MAX_REDUCTIONS]) {
+  wr_finish_rows<T, V> row;
+  wr_pack<T, V> y = wr_load<T, V>(a.y, group), scaled;
+  load_if(a.finish.shift_dir, group, row.shift_dir);
+  load_if(a.finish.scale, group, row.scale);
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) load_if(a.finish.z[r], group, row.z[r]);
+  for (int e = 0; e < V; e++) row.value[e] = (double)y.at[e];
+  wr_finish_values(a.finish, shift, row, y.at, scaled.at, sum);
+  if (a.finish.shift) wr_store<T, V>(a.y, group, y);
+  if (a.finish.scaled) wr_store<T, V>(a.finish.scaled, group, scaled);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(WR_STREAM_THREADS, 4) epilogue(const epilogue_args<T> a) {
+  constexpr int V = WR_PACK_BYTES / sizeof(T);
+  int64_t thread = wr_stream_thread(), threads = wr_stream_threads();
+  double sum[WR_MAX_REDUCTIONS] = {0, 0, 0}, shift = wr_finish_shift(a.finish);
+  for (int64_t g = thread; g < a.groups; g += threads) finish_group<T, V>(a, shift, g, sum);
+  for (int64_t i = a.groups * V + thread; i < a.n; i += threads) finish_group<T, 1>(a, shift, i, sum);
+  wr_sums_finish(a.finish.sums, sum);
+}
+
+template <typename T>
+static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
+  epilogue_args<T> a = {};
+  a.n = apply->y->n;
+  a.y = (T *)apply->y->data;
+  a.finish = wr_finish_make<T>(apply->epilogue, &((wr_cuda_state *)env->state)->workspace);
+  bool aligned = wr_is_aligned(a.y) && wr_is_aligned(a.finish.shift_dir) && wr_is_aligned(a.finish.scale) &&
+                 wr_is_aligned(a.finish.scaled);
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) aligned = aligned && wr_is_aligned(a.finish.z[r]);
+  a.groups = aligned ? a.n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
+  if (a.finish.shift) apply->y->writes++;
+  return WR_LAUNCH((epilogue<T>), wr_stream_blocks(a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, env->stream, a);
+}
+
+/* One vector of the epilogue, NULL if it has none of the kind. */
+static wr_status check_part(const wr_env *env, const wr_vec *y, const wr_vec *v, const char *role) {
+  if (v == NULL) return WR_OK;
+  wr_status status = wr_cuda_check_vec(env, v, role);
+  if (status != WR_OK) return status;
+  if (v->n != y->n || v->type != y->type)
+    return wr_fail(WR_EUSAGE, "%s has %lld elements of type %d where y has %lld of type %d", role, (long long)v->n,
+                   (int)v->type, (long long)y->n, (int)y->type);
+  return WR_OK;
+}
+
+static wr_status check_scalar(const wr_env *env, wr_scalar s, const char *role) {
+  if (s.bank == NULL) return WR_OK;
+  wr_status status = wr_cuda_check_vec(env, s.bank, role);
+  if (status != WR_OK) return status;
+  if (s.bank->type != WR_F64 || s.index < 0 || s.index >= s.bank->n)
+    return wr_fail(WR_EUSAGE, "%s: scalar %d is not in a bank of f64 (which has %lld)", role, s.index,
+                   (long long)s.bank->n);
+  return WR_OK;
+}
+
+static wr_status check_reduction(const wr_env *env, const wr_vec *y, const wr_epilogue *e, const wr_reduction *r) {
+  wr_status status;
+  if (r->kind == WR_NO_REDUCTION) return WR_OK;
+  if (r->of != NULL && r->of != y) return wr_fail(WR_EUSAGE, "an epilogue's reduction is of y alone");
+  if ((r->kind == WR_DOT || r->kind == WR_L1DIFF) && r->z == NULL)
+    return wr_fail(WR_EUSAGE, "an epilogue's reduction lacks its z");
+  if (r->kind == WR_SUM_UNSCALED && e->scale == NULL)
+    return wr_fail(WR_EUSAGE, "an epilogue without a scale has no unscaled rows to sum");
+  TRY(check_part(env, y, r->z, "an epilogue's z"));
+  TRY(check_scalar(env, r->into, "an epilogue's result"));
+done:
+  return status;
+}
+
+static wr_status check(const wr_env *env, const wr_apply *apply) {
+  wr_status status;
+  const wr_epilogue *e = apply->epilogue;
+  TRY(wr_cuda_check_vec(env, apply->y, "an epilogue's y"));
+  TRY(check_scalar(env, e->shift, "an epilogue's shift"));
+  TRY(check_part(env, apply->y, e->shift_dir, "an epilogue's shift direction"));
+  TRY(check_part(env, apply->y, e->scale, "an epilogue's scale"));
+  TRY(check_part(env, apply->y, e->scaled, "an epilogue's scaled vector"));
+  if (e->scaled && e->scale == NULL) return wr_fail(WR_EUSAGE, "an epilogue has a scaled vector and no scale");
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) TRY(check_reduction(env, apply->y, e, &e->reduce[r]));
+done:
+  return status;
+}
+
+extern "C" wr_status wr_cuda_epilogue(wr_env *env, const wr_apply *apply) {
+  wr_status status;
+  if (apply->epilogue == NULL) return WR_OK;
+  TRY(wr_cuda_enter(env));
+  TRY(check(env, apply));
+  TRY(apply->y->type == WR_F32 ? launch_epilogue<float>(env, apply) : launch_epilogue<double>(env, apply));
+done:
+  return status;
+}

@@ -1,0 +1,370 @@
+/* The vector operations that are kernels: fill, fused and scalar programs. */
+#include <cuda_runtime.h>
+#include <math.h>
+#include <string.h>
+
+#include "spmv/device/check.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/stream.cuh"
+#include "spmv/spmv.h"
+
+enum { SLOTS = WR_MAX_INPUTS + 1 }; /* vectors that a fused operation reads: inputs and times */
+
+static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
+
+/* ---- fill ---- */
+
+template <typename T>
+__global__ void __launch_bounds__(WR_STREAM_THREADS) fill_with(int64_t n, int64_t groups, T *out, T value) {
+  constexpr int V = WR_PACK_BYTES / sizeof(T);
+  int64_t thread = wr_stream_thread(), threads = wr_stream_threads();
+  wr_pack<T, V> values;
+  for (int e = 0; e < V; e++) values.at[e] = value;
+  for (int64_t g = thread; g < groups; g += threads) wr_store<T, V>(out, g, values);
+  for (int64_t i = groups * V + thread; i < n; i += threads) out[i] = value;
+}
+
+template <typename T>
+static wr_status launch_fill(wr_env *env, wr_vec *v, double value) {
+  int64_t groups = wr_is_aligned(v->data) ? v->n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
+  return WR_LAUNCH((fill_with<T>), wr_stream_blocks(groups ? groups : v->n), WR_STREAM_THREADS, 0, env->stream, v->n, groups,
+                   (T *)v->data, (T)value);
+}
+
+extern "C" wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value) {
+  wr_status status;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_cuda_check_vec(env, v, "the target of a fill"));
+  v->writes++;
+  if (value == 0 && !signbit(value))
+    TRY(WR_CUDA(cudaMemsetAsync(v->data, 0, (size_t)(v->n * wr_type_bytes(v->type)), state_of(env)->stream)));
+  else
+    TRY(v->type == WR_F32 ? launch_fill<float>(env, v, value) : launch_fill<double>(env, v, value));
+done:
+  return status;
+}
+
+/* ---- fused ---- */
+
+typedef struct device_coefficient {
+  double factor;
+  const double *scalar; /* NULL: 1 */
+} device_coefficient;
+
+/* A fused operation as a kernel parameter: vectors that nobody reads are gone, times (if any) is in[1]. Terms and operands
+ * of reductions name their vector by its slot: k for in[k], NIN + o for out[o]. */
+template <typename T>
+struct fused_args {
+  int64_t n, groups;
+  const T *in[SLOTS];
+  T *out[WR_MAX_OUTPUTS];
+  int has_times;
+  unsigned terms[WR_MAX_OUTPUTS]; /* bit k: in[k] is in the sum; bit SLOTS: out[0] is */
+  device_coefficient c[WR_MAX_OUTPUTS][SLOTS + 1];
+  wr_sums sums;
+  int u[WR_MAX_REDUCTIONS], z[WR_MAX_REDUCTIONS];
+};
+
+/* c[WR_MAX_OUTPUTS][SLOTS + 1] in shared memory: the coefficients' values, read once a block. In registers they would crowd
+ * out the loads in flight. */
+template <typename T>
+__device__ inline void read_coefficients(const fused_args<T> &f, double *c) {
+  int k = threadIdx.x;
+  if (k < WR_MAX_OUTPUTS * (SLOTS + 1)) {
+    device_coefficient from = f.c[k / (SLOTS + 1)][k % (SLOTS + 1)];
+    c[k] = from.scalar ? from.factor * *from.scalar : from.factor;
+  }
+  __syncthreads();
+}
+
+/* values := vector slot of what was loaded or computed. The slot is the same for all threads. */
+template <typename T, int V, int COUNT>
+__device__ inline void pick(const wr_pack<T, V> (&from)[COUNT], int slot, double (&values)[V]) {
+#pragma unroll
+  for (int s = 0; s < COUNT; s++)
+    if (s == slot)
+#pragma unroll
+      for (int e = 0; e < V; e++) values[e] = (double)from[s].at[e];
+}
+
+/* Output o of one group, from inputs in v[0..NIN-1] and the first output in v[NIN]. */
+template <typename T, int V, int NIN, int NOUT>
+__device__ inline void compute_output(const fused_args<T> &f, const double *c, int o,
+                                      wr_pack<T, V> (&v)[NIN + NOUT]) {
+  double sum[V];
+  for (int e = 0; e < V; e++) sum[e] = 0;
+#pragma unroll
+  for (int k = 0; k < NIN; k++)
+    if (f.terms[o] >> k & 1)
+#pragma unroll
+      for (int e = 0; e < V; e++) {
+        double value = (double)v[k].at[e];
+        if (k == 0 && NIN > 1 && f.has_times) value *= (double)v[NIN > 1 ? 1 : 0].at[e];
+        sum[e] += c[o * (SLOTS + 1) + k] * value;
+      }
+  if (o == 1 && f.terms[1] >> SLOTS & 1)
+#pragma unroll
+    for (int e = 0; e < V; e++) sum[e] += c[2 * SLOTS + 1] * (double)v[NIN].at[e];
+#pragma unroll
+  for (int e = 0; e < V; e++) v[NIN + o].at[e] = (T)sum[e];
+}
+
+/* One group whose inputs are loaded: outputs are computed and stored, reductions see them as stored. */
+template <typename T, int V, int NIN, int NOUT>
+__device__ inline void finish_group(const fused_args<T> &f, const double *c, int64_t group,
+                                    wr_pack<T, V> (&v)[NIN + NOUT], double (&sum)[WR_MAX_REDUCTIONS]) {
+#pragma unroll
+  for (int o = 0; o < NOUT; o++) compute_output<T, V, NIN, NOUT>(f, c, o, v);
+#pragma unroll
+  for (int o = 0; o < NOUT; o++) wr_store<T, V>(f.out[o], group, v[NIN + o]);
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (r < f.sums.count) {
+      double u[V], z[V];
+      for (int e = 0; e < V; e++) u[e] = z[e] = 0;
+      pick(v, f.u[r], u);
+      if (wr_reduction_has_z(f.sums.kind[r])) pick(v, f.z[r], z);
+      wr_sum_terms(f.sums.kind[r], u, z, sum[r]);
+    }
+}
+
+/* Groups from `first` below `end`, DEPTH of them in flight: all loads of a batch come before the first use. */
+template <typename T, int V, int NIN, int NOUT, int DEPTH>
+__device__ inline void walk(const fused_args<T> &f, const double *c, int64_t first, int64_t end,
+                            double (&sum)[WR_MAX_REDUCTIONS]) {
+  int64_t threads = wr_stream_threads();
+  for (int64_t g = first; g < end; g += DEPTH * threads) {
+    wr_pack<T, V> v[DEPTH][NIN + NOUT];
+#pragma unroll
+    for (int d = 0; d < DEPTH; d++)
+      if (g + d * threads < end)
+#pragma unroll
+        for (int k = 0; k < NIN; k++) v[d][k] = wr_load<T, V>(f.in[k], g + d * threads);
+#pragma unroll
+    for (int d = 0; d < DEPTH; d++)
+      if (g + d * threads < end) finish_group<T, V, NIN, NOUT>(f, c, g + d * threads, v[d], sum);
+  }
+}
+
+/* Batches as deep as 64 registers allow; deep enough for two to six 16-byte loads of a thread in flight. */
+template <int NIN, int NOUT>
+constexpr int depth = 2 * NIN + NOUT <= 3 ? 4 : NIN + NOUT <= 3 ? 2 : 1;
+
+template <typename T, int NIN, int NOUT>
+__global__ void __launch_bounds__(WR_STREAM_THREADS, 4) fused(const fused_args<T> f) {
+  constexpr int V = WR_PACK_BYTES / sizeof(T);
+  int64_t thread = wr_stream_thread();
+  double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  WR_SHARED(double, c, WR_MAX_OUTPUTS * (SLOTS + 1));
+  read_coefficients(f, c);
+  walk<T, V, NIN, NOUT, depth<NIN, NOUT>>(f, c, thread, f.groups, sum);
+  walk<T, 1, NIN, NOUT, 1>(f, c, f.groups * V + thread, f.n, sum);
+  wr_sums_finish(f.sums, sum);
+}
+
+/* What is worked out about a request before it becomes arguments: which vectors are read, in the order of their slots. */
+typedef struct fused_plan {
+  const wr_vec *in[SLOTS];
+  int slot_of[WR_MAX_INPUTS]; /* of f->in[k]; -1: nobody reads it */
+  int nin, nout, has_times;
+} fused_plan;
+
+static bool is_term(const wr_fused *f, int k) {
+  for (int o = 0; o < WR_MAX_OUTPUTS; o++)
+    if (f->out[o] && f->c[o][k].factor != 0) return true;
+  return false;
+}
+
+static bool is_output(const wr_fused *f, const wr_vec *v) { return v == f->out[0] || v == f->out[1]; }
+
+/* A slot for a vector that a reduction reads, unless it is an output or has one. */
+static void add_operand(fused_plan *p, const wr_fused *f, const wr_vec *v) {
+  if (is_output(f, v)) return;
+  for (int s = 0; s < p->nin; s++)
+    if (p->in[s] == v) return;
+  p->in[p->nin++] = v;
+}
+
+static fused_plan make_plan(const wr_fused *f) {
+  fused_plan p;
+  memset(&p, 0, sizeof p);
+  while (p.nout < WR_MAX_OUTPUTS && f->out[p.nout]) p.nout++;
+  for (int k = 0; k < WR_MAX_INPUTS; k++) {
+    p.slot_of[k] = -1;
+    if (f->in[k] == NULL || !is_term(f, k)) continue;
+    p.slot_of[k] = p.nin;
+    p.in[p.nin++] = f->in[k];
+    if (k == 0 && f->times) {
+      p.has_times = 1;
+      p.in[p.nin++] = f->times;
+    }
+  }
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+    const wr_reduction *reduce = &f->reduce[r];
+    if (reduce->kind == WR_NO_REDUCTION) continue;
+    add_operand(&p, f, reduce->of);
+    if (wr_reduction_has_z(reduce->kind)) add_operand(&p, f, reduce->z);
+  }
+  return p;
+}
+
+static int slot_of_operand(const fused_plan *p, const wr_fused *f, const wr_vec *v) {
+  for (int o = 0; o < p->nout; o++)
+    if (v == f->out[o]) return p->nin + o;
+  for (int s = 0; s < p->nin; s++)
+    if (v == p->in[s]) return s;
+  return 0;
+}
+
+static device_coefficient coefficient_of(const wr_coefficient *c) {
+  device_coefficient d = {c->factor, NULL};
+  if (c->scalar.bank && c->factor != 0) d.scalar = (const double *)c->scalar.bank->data + c->scalar.index;
+  return d;
+}
+
+template <typename T>
+static void add_terms(fused_args<T> *a, const fused_plan *p, const wr_fused *f, int o) {
+  for (int k = 0; k < WR_MAX_INPUTS; k++) {
+    if (f->c[o][k].factor == 0 || p->slot_of[k] < 0) continue;
+    a->terms[o] |= 1u << p->slot_of[k];
+    a->c[o][p->slot_of[k]] = coefficient_of(&f->c[o][k]);
+  }
+  if (o == 1 && f->c[1][WR_MAX_INPUTS].factor != 0) {
+    a->terms[1] |= 1u << SLOTS;
+    a->c[1][SLOTS] = coefficient_of(&f->c[1][WR_MAX_INPUTS]);
+  }
+}
+
+template <typename T>
+static fused_args<T> make_args(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
+  fused_args<T> a;
+  memset(&a, 0, sizeof a);
+  bool aligned = true;
+  a.n = n;
+  a.has_times = p->has_times;
+  for (int s = 0; s < p->nin; s++) aligned &= wr_is_aligned(a.in[s] = (const T *)p->in[s]->data);
+  for (int o = 0; o < p->nout; o++) {
+    aligned &= wr_is_aligned(a.out[o] = (T *)f->out[o]->data);
+    f->out[o]->writes++;
+    add_terms(&a, p, f, o);
+  }
+  a.groups = aligned ? n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
+  a.sums = wr_sums_make(&state_of(env)->workspace);
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+    int at = wr_sums_add(&a.sums, &f->reduce[r]);
+    if (at < 0) continue;
+    a.u[at] = slot_of_operand(p, f, f->reduce[r].of);
+    a.z[at] = wr_reduction_has_z(f->reduce[r].kind) ? slot_of_operand(p, f, f->reduce[r].z) : a.u[at];
+  }
+  return a;
+}
+
+template <typename T, int NIN, int NOUT>
+static wr_status launch_shape(wr_env *env, const fused_args<T> &a) {
+  int64_t units = a.groups ? (a.groups + depth<NIN, NOUT> - 1) / depth<NIN, NOUT> : a.n;
+  return WR_LAUNCH((fused<T, NIN, NOUT>), wr_stream_blocks(units), WR_STREAM_THREADS, 0, env->stream, a);
+}
+
+template <typename T, int NIN>
+static wr_status launch_inputs(wr_env *env, const fused_args<T> &a, int nout) {
+  if (nout == 0) return launch_shape<T, NIN, 0>(env, a);
+  return nout == 1 ? launch_shape<T, NIN, 1>(env, a) : launch_shape<T, NIN, 2>(env, a);
+}
+
+template <typename T>
+static wr_status launch_fused(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
+  fused_args<T> a = make_args<T>(env, p, f, n);
+  switch (p->nin) {
+    case 0: /* outputs of zeros, or of the first output alone: a slot that no term reads makes the shape */
+      a.in[0] = a.out[0];
+      for (int r = 0; r < a.sums.count; r++) a.u[r]++, a.z[r]++;
+      return launch_inputs<T, 1>(env, a, p->nout);
+    case 1: return launch_inputs<T, 1>(env, a, p->nout);
+    case 2: return launch_inputs<T, 2>(env, a, p->nout);
+    case 3: return launch_inputs<T, 3>(env, a, p->nout);
+    case 4: return launch_inputs<T, 4>(env, a, p->nout);
+    case 5: return launch_inputs<T, 5>(env, a, p->nout);
+    default: return launch_inputs<T, 6>(env, a, p->nout);
+  }
+}
+
+extern "C" wr_status wr_cuda_fused(wr_env *env, const wr_fused *f) {
+  wr_status status;
+  fused_plan plan;
+  const wr_vec *any;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_fused_check(env, f));
+  plan = make_plan(f);
+  any = plan.nin ? plan.in[0] : f->out[0];
+  if (any == NULL) return WR_OK; /* nothing is stored and nothing summed */
+  TRY(any->type == WR_F32 ? launch_fused<float>(env, &plan, f, any->n) : launch_fused<double>(env, &plan, f, any->n));
+done:
+  return status;
+}
+
+/* ---- scalar programs ---- */
+
+typedef struct scalar_program {
+  int count;
+  wr_scalar_op ops[WR_MAX_SCALAR_OPS];
+} scalar_program;
+
+enum { MAX_BANK = 256 }; /* scalars that a step can name; wr_scalars_check refuses larger banks */
+
+__device__ inline double run_step(wr_scalar_op op, double a, double b, double c) {
+  switch (op.code) {
+    case WR_S_COPY: return a;
+    case WR_S_ADD: return a + b;
+    case WR_S_SUB: return a - b;
+    case WR_S_MUL: return a * b;
+    case WR_S_DIV: return a / b;
+    case WR_S_ABS: return fabs(a);
+    case WR_S_LESS: return a < b;
+    case WR_S_NONZERO: return a != 0 && isfinite(a);
+    case WR_S_AND: return a != 0 && b != 0;
+    case WR_S_OR: return a != 0 || b != 0;
+    case WR_S_NOT: return a == 0;
+    default: return a != 0 ? b : c; /* WR_S_SELECT */
+  }
+}
+
+/* One warp: the bank is copied to shared memory, where a step costs tens of cycles instead of hundreds. */
+__global__ void __launch_bounds__(WR_WARP) run_program(const scalar_program program, double *bank, int n) {
+  WR_SHARED(double, s, MAX_BANK);
+  for (int i = threadIdx.x; i < n; i += WR_WARP) s[i] = bank[i];
+  __syncwarp();
+  if (threadIdx.x == 0)
+    for (int p = 0; p < program.count; p++) {
+      wr_scalar_op op = program.ops[p];
+      s[op.dst] = run_step(op, s[op.a], s[op.b], s[op.c]);
+    }
+  __syncwarp();
+  for (int i = threadIdx.x; i < n; i += WR_WARP) bank[i] = s[i];
+}
+
+extern "C" wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, const wr_scalar_op *ops, int count) {
+  wr_status status;
+  scalar_program program;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_scalars_check(env, bank, ops, count));
+  memset(&program, 0, sizeof program);
+  program.count = count;
+  if (count > 0) memcpy(program.ops, ops, (size_t)count * sizeof *ops);
+  bank->writes++;
+  TRY(WR_LAUNCH((run_program), 1, WR_WARP, 0, env->stream, program, (double *)bank->data,
+                (int)bank->n));
+done:
+  return status;
+}
+
+extern "C" wr_status wr_cuda_check_image(const wr_env *env) {
+  cudaFuncAttributes attributes;
+  cudaError_t error = cudaFuncGetAttributes(&attributes, run_program);
+  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction)
+    return wr_cuda_check(error, "cudaFuncGetAttributes");
+  (void)cudaGetLastError();
+  return wr_fail(WR_EUNAVAILABLE, "this build has no code for %s (CUDA device %d); run make again with CUDA_ARCH set to its "
+                 "architecture (such as sm_90)", env->device_name, env->device);
+}

@@ -1,0 +1,219 @@
+/* The table of vector operations on a CUDA device: opening, memory, copies, time. Its kernels: fused_cuda.cu. */
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "spmv/device/check.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/device/memory.h"
+
+enum { WORKSPACE_BLOCKS = 4096 }; /* room for the sums of as many blocks, to begin with */
+
+static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
+
+extern "C" wr_status wr_cuda_enter(const wr_env *env) {
+  if (env->place != WR_CUDA || env->state == NULL) return wr_fail(WR_EUSAGE, "the env is not open on a CUDA device");
+  return WR_CUDA(cudaSetDevice(env->device));
+}
+
+extern "C" wr_status wr_cuda_check_vec(const wr_env *env, const wr_vec *v, const char *role) {
+  if (v == NULL || v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "%s is not an allocated vector", role);
+  if (v->place != env->place) return wr_fail(WR_EUSAGE, "%s does not live on a CUDA device", role);
+  return WR_OK;
+}
+
+static wr_status check_driver(void) {
+  int count = 0, driver = 0, runtime = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return WR_OK;
+  (void)cudaGetLastError();
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) (void)cudaGetLastError();
+  if (cudaRuntimeGetVersion(&runtime) != cudaSuccess) (void)cudaGetLastError();
+  if (driver == 0)
+    return wr_fail(WR_EUNAVAILABLE, "no CUDA driver is installed on this machine; install NVIDIA's driver, or compute on "
+                   "the CPU (-d cpu)");
+  if (error == cudaErrorInsufficientDriver)
+    return wr_fail(WR_EUNAVAILABLE, "the CUDA driver serves CUDA %d.%d and this build needs %d.%d; update NVIDIA's driver",
+                   driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+  if (error == cudaSuccess || error == cudaErrorNoDevice)
+    return wr_fail(WR_EUNAVAILABLE, "no CUDA device on this machine (or CUDA_VISIBLE_DEVICES hides it); compute on the CPU "
+                   "(-d cpu)");
+  return wr_fail(WR_EUNAVAILABLE, "CUDA does not start: %s (%s)", cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+static wr_status check_device(const wr_env *env) {
+  int count = 0;
+  wr_status status = WR_CUDA(cudaGetDeviceCount(&count));
+  if (status == WR_OK && (env->device < 0 || env->device >= count))
+    return wr_fail(WR_EUNAVAILABLE, "there is no CUDA device %d: this machine has %d, numbered from 0", env->device, count);
+  return status;
+}
+
+extern "C" wr_status wr_workspace_reserve(wr_env *env, int64_t max_blocks, wr_workspace *workspace) {
+  wr_status status;
+  wr_workspace *w;
+  double *partial = NULL;
+  TRY(wr_cuda_enter(env));
+  w = &state_of(env)->workspace;
+  if (w->arrived == NULL) TRY(wr_device_alloc_zeroed(env, &w->arrived, 1, sizeof *w->arrived, "a count of blocks"));
+  if (w->max_blocks < max_blocks) {
+    TRY(wr_device_alloc(env, &partial, max_blocks * WR_MAX_REDUCTIONS, sizeof *partial, "partial sums"));
+    TRY(WR_CUDA(cudaStreamSynchronize(state_of(env)->stream)));
+    wr_device_free(env->device, w->partial);
+    w->partial = partial;
+    w->max_blocks = max_blocks;
+    partial = NULL;
+  }
+  *workspace = *w;
+done:
+  wr_device_free(env->device, partial);
+  return status;
+}
+
+static void free_stage(wr_stage *stage) {
+  wr_pinned_free(stage->room);
+  if (stage->free) (void)cudaEventDestroy(stage->free);
+}
+
+/* Errors have nowhere to go here: what failed before was reported by the call that met it. */
+static void close_cuda(wr_env *env) {
+  wr_cuda_state *state = state_of(env);
+  if (state == NULL) return;
+  (void)cudaSetDevice(env->device);
+  if (state->stream) (void)cudaStreamSynchronize(state->stream);
+  wr_device_free(env->device, state->workspace.partial);
+  wr_device_free(env->device, state->workspace.arrived);
+  free_stage(&state->small);
+  for (int s = 0; s < WR_STAGES; s++) free_stage(&state->ring[s]);
+  for (int s = 0; s < WR_STAMPS; s++)
+    if (state->stamps[s]) (void)cudaEventDestroy(state->stamps[s]);
+  if (state->stream) (void)cudaStreamDestroy(state->stream);
+  (void)cudaGetLastError();
+  wr_free(state);
+  env->state = env->stream = NULL;
+}
+
+static wr_status open_parts(wr_env *env) {
+  wr_status status;
+  wr_workspace workspace;
+  cudaDeviceProp properties;
+  TRY(WR_CUDA(cudaSetDevice(env->device)));
+  TRY(WR_CUDA(cudaGetDeviceProperties(&properties, env->device)));
+  snprintf(env->device_name, sizeof env->device_name, "%.*s",
+           (int)sizeof env->device_name - 1, properties.name);
+  TRY(wr_cuda_check_image(env));
+  TRY(WR_CUDA(cudaStreamCreateWithFlags(&state_of(env)->stream, cudaStreamNonBlocking)));
+  env->stream = state_of(env)->stream;
+  TRY(wr_workspace_reserve(env, WORKSPACE_BLOCKS, &workspace));
+done:
+  return status;
+}
+
+/* A device that cannot be opened is not available, whatever CUDA calls the reason. */
+static wr_status open_cuda(wr_env *env) {
+  wr_status status;
+  env->state = env->stream = NULL;
+  TRY(check_driver());
+  TRY(check_device(env));
+  TRY(wr_alloc_zeroed(&env->state, 1, sizeof(wr_cuda_state), "the device's vector operations"));
+  TRY(open_parts(env));
+done:
+  if (status == WR_OK) return WR_OK;
+  if (status == WR_EDEVICE)
+    status = wr_fail(WR_EUNAVAILABLE, "CUDA device %d cannot be used: %s", env->device, wr_status_message());
+  close_cuda(env);
+  return status;
+}
+
+static void release(wr_env *env, wr_vec *v) {
+  wr_device_free(env->device, v->data);
+  memset(v, 0, sizeof *v);
+}
+
+static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
+  wr_status status;
+  memset(v, 0, sizeof *v);
+  if (n < 1) return wr_fail(WR_EUSAGE, "a vector of %lld elements for %s", (long long)n, what);
+  TRY(wr_device_alloc_zeroed(env, &v->data, n, (size_t)wr_type_bytes(type), what));
+  v->n = n, v->type = type, v->place = WR_CUDA, v->id = wr_vec_new_id(), v->writes = 1;
+done:
+  return status;
+}
+
+static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
+  wr_status status;
+  TRY(wr_cuda_check_vec(env, v, "the target of an upload"));
+  v->writes++;
+  TRY(wr_device_upload(env, v->data, values, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
+done:
+  return status;
+}
+
+static wr_status download(wr_env *env, const wr_vec *v, double *values) {
+  wr_status status;
+  TRY(wr_cuda_check_vec(env, v, "the source of a download"));
+  TRY(wr_device_download(env, values, v->data, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
+done:
+  return status;
+}
+
+static wr_status wait_cuda(wr_env *env) {
+  wr_status status = wr_cuda_enter(env);
+  return status == WR_OK ? WR_CUDA(cudaStreamSynchronize(state_of(env)->stream)) : status;
+}
+
+static wr_status stamp(wr_env *env, int slot) {
+  wr_status status;
+  TRY(wr_cuda_enter(env));
+  if (slot < 0 || slot >= WR_STAMPS) return wr_fail(WR_EUSAGE, "stamp %d of %d", slot, WR_STAMPS);
+  if (state_of(env)->stamps[slot] == NULL) TRY(WR_CUDA(cudaEventCreate(&state_of(env)->stamps[slot])));
+  TRY(WR_CUDA(cudaEventRecord(state_of(env)->stamps[slot], state_of(env)->stream)));
+done:
+  return status;
+}
+
+static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
+  wr_status status;
+  float milliseconds;
+  cudaEvent_t *stamps;
+  TRY(wr_cuda_enter(env));
+  stamps = state_of(env)->stamps;
+  if (from < 0 || from >= WR_STAMPS || to < 0 || to >= WR_STAMPS || !stamps[from] || !stamps[to])
+    return wr_fail(WR_EUSAGE, "stamps %d and %d: not both of them were set, or not below %d", from, to, WR_STAMPS);
+  TRY(WR_CUDA(cudaEventSynchronize(stamps[from])));
+  TRY(WR_CUDA(cudaEventSynchronize(stamps[to])));
+  TRY(WR_CUDA(cudaEventElapsedTime(&milliseconds, stamps[from], stamps[to])));
+  *seconds = (double)milliseconds * 1e-3;
+done:
+  return status;
+}
+
+static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) {
+  wr_status status;
+  size_t free_size = 0, total_size = 0;
+  TRY(wr_cuda_enter(env));
+  TRY(WR_CUDA(cudaMemGetInfo(&free_size, &total_size)));
+  *free_bytes = (int64_t)free_size;
+  *total_bytes = (int64_t)total_size;
+done:
+  return status;
+}
+
+extern "C" const wr_vecops wr_vecops_cuda = {
+    .name = "cuda",
+    .open = open_cuda,
+    .close = close_cuda,
+    .alloc = alloc,
+    .release = release,
+    .upload = upload,
+    .download = download,
+    .fill = wr_cuda_fill,
+    .fused = wr_cuda_fused,
+    .scalars = wr_cuda_scalars,
+    .epilogue = wr_cuda_epilogue,
+    .wait = wait_cuda,
+    .stamp = stamp,
+    .elapsed = elapsed,
+    .memory = memory,
+};

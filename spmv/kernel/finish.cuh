@@ -1,0 +1,185 @@
+/* THE epilogue as device code: what happens to row i once its sum is known (spmv.h, wr_epilogue), and how the sums of all
+ * blocks become one number in the same launch. Whatever completes rows includes this.
+ *
+ *   double shift = wr_finish_shift(finish), sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
+ *   for every row i that this thread completes:
+ *     wr_finish_row(finish, shift, i, alpha * (A x)_i + beta * y_i, y, sum);
+ *     and only now clear y_next[i], which may have been a z
+ *   wr_sums_finish(finish.sums, sum);      every thread of every block, once, at the end
+ */
+#ifndef WR_FINISH_CUH
+#define WR_FINISH_CUH
+
+#include "spmv/device/cuda_state.h"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/warp.cuh"
+#include "spmv/spmv.h"
+
+/* Where the reductions of a launch go: a kernel parameter. */
+typedef struct wr_sums {
+  int count;
+  wr_reduction_kind kind[WR_MAX_REDUCTIONS]; /* [count] */
+  double *into[WR_MAX_REDUCTIONS];           /* [count] */
+  double *partial;                           /* [count][blocks] of the launch */
+  unsigned *arrived;
+} wr_sums;
+
+/* Whether a kind reads a second vector. */
+__host__ __device__ inline bool wr_reduction_has_z(wr_reduction_kind kind) {
+  return kind == WR_DOT || kind == WR_L1DIFF || kind == WR_SUM_UNSCALED;
+}
+
+/* sum += the terms of V elements. z is read by the kinds that have one. */
+template <int V>
+__device__ inline void wr_sum_terms(wr_reduction_kind kind, const double (&u)[V], const double (&z)[V], double &sum) {
+  switch (kind) {
+    case WR_NO_REDUCTION: break;
+    case WR_DOT:
+      for (int e = 0; e < V; e++) sum += u[e] * z[e];
+      break;
+    case WR_NRM2SQ:
+      for (int e = 0; e < V; e++) sum += u[e] * u[e];
+      break;
+    case WR_L1DIFF:
+      for (int e = 0; e < V; e++) sum += fabs(u[e] - z[e]);
+      break;
+    case WR_SUM:
+      for (int e = 0; e < V; e++) sum += u[e];
+      break;
+    case WR_SUM_UNSCALED:
+      for (int e = 0; e < V; e++) sum += z[e] == 0 ? u[e] : 0;
+      break;
+  }
+}
+
+/* The last block to arrive adds up what the others left, in the order of the blocks, so that the result does not depend on
+ * who was last. The fence before the count makes a block's sums visible before its arrival; the one after it keeps the last
+ * block from reading them earlier. */
+__device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
+  WR_SHARED(int, is_last, 1);
+  if (s.count == 0) return;
+  unsigned blocks = gridDim.x;
+  wr_block_sum(sum);
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+      if (r < s.count) s.partial[(int64_t)r * blocks + blockIdx.x] = sum[r];
+    __threadfence();
+    is_last[0] = atomicAdd(s.arrived, 1u) == blocks - 1;
+  }
+  __syncthreads();
+  if (!is_last[0]) return;
+  __threadfence();
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+    sum[r] = 0;
+    if (r < s.count)
+      for (unsigned b = threadIdx.x; b < blocks; b += blockDim.x) sum[r] += s.partial[(int64_t)r * blocks + b];
+  }
+  wr_block_sum(sum);
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+      if (r < s.count) *s.into[r] = sum[r];
+    *s.arrived = 0;
+  }
+}
+
+/* An epilogue as a kernel parameter. All members NULL or 0: nothing but y is stored. */
+template <typename T>
+struct wr_finish {
+  const double *shift; /* NULL: no shift                                                  */
+  const T *shift_dir;  /* [n], NULL: ones                                                 */
+  const T *scale;      /* [n], NULL: none                                                 */
+  T *scaled;           /* [n], NULL: none                                                 */
+  const T *z[WR_MAX_REDUCTIONS]; /* [n] each, NULL where the kind needs none or has scale */
+  wr_sums sums;
+};
+
+template <typename T>
+__device__ inline double wr_finish_shift(const wr_finish<T> &f) {
+  return f.shift ? *f.shift : 0;
+}
+
+/* V rows on their way: their sums in f64, and what an epilogue reads of them, 0 where it has no vector. */
+template <typename T, int V>
+struct wr_finish_rows {
+  double value[V];
+  T shift_dir[V], scale[V], z[WR_MAX_REDUCTIONS][V];
+};
+
+/* The arithmetic of V rows: y and scaled as they are to be stored, and the rows' terms added to sum. */
+template <typename T, int V>
+__device__ inline void wr_finish_values(const wr_finish<T> &f, double shift, const wr_finish_rows<T, V> &row, T (&y)[V],
+                                        T (&scaled)[V], double (&sum)[WR_MAX_REDUCTIONS]) {
+  double stored[V], z[V];
+#pragma unroll
+  for (int e = 0; e < V; e++) {
+    double added = f.shift_dir ? shift * (double)row.shift_dir[e] : shift;
+    y[e] = (T)(f.shift ? row.value[e] + added : row.value[e]);
+    stored[e] = (double)y[e];
+    scaled[e] = (T)((double)row.scale[e] * stored[e]);
+  }
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (r < f.sums.count) {
+      wr_reduction_kind kind = f.sums.kind[r];
+      for (int e = 0; e < V; e++) z[e] = (double)(kind == WR_SUM_UNSCALED ? row.scale[e] : row.z[r][e]);
+      wr_sum_terms(kind, stored, z, sum[r]);
+    }
+}
+
+/* Row i from its sum in f64 to all that is stored for it. */
+template <typename T>
+__device__ inline void wr_finish_row(const wr_finish<T> &f, double shift, int64_t i, double value, T *y,
+                                     double (&sum)[WR_MAX_REDUCTIONS]) {
+  wr_finish_rows<T, 1> row;
+  T stored[1], scaled[1];
+  row.value[0] = value;
+  row.shift_dir[0] = f.shift_dir ? f.shift_dir[i] : (T)0;
+  row.scale[0] = f.scale ? f.scale[i] : (T)0;
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? f.z[r][i] : (T)0;
+  wr_finish_values(f, shift, row, stored, scaled, sum);
+  y[i] = stored[0];
+  if (f.scaled) f.scaled[i] = scaled[0];
+}
+
+/* The parameter for one reduction more; those with nowhere to go are left out. */
+inline int wr_sums_add(wr_sums *s, const wr_reduction *r) {
+  if (r->kind == WR_NO_REDUCTION || r->into.bank == NULL) return -1;
+  s->kind[s->count] = r->kind;
+  s->into[s->count] = (double *)r->into.bank->data + r->into.index;
+  r->into.bank->writes++;
+  return s->count++;
+}
+
+inline wr_sums wr_sums_make(const wr_workspace *workspace) {
+  wr_sums s = {};
+  s.partial = workspace->partial;
+  s.arrived = workspace->arrived;
+  return s;
+}
+
+/* The parameter for a request that was checked; counts the writes of what it will change. epilogue NULL: just y. */
+template <typename T>
+inline wr_finish<T> wr_finish_make(const wr_epilogue *e, const wr_workspace *workspace) {
+  wr_finish<T> f = {};
+  f.sums = wr_sums_make(workspace);
+  if (e == NULL) return f;
+  if (e->shift.bank) f.shift = (const double *)e->shift.bank->data + e->shift.index;
+  if (f.shift && e->shift_dir) f.shift_dir = (const T *)e->shift_dir->data;
+  if (e->scale) f.scale = (const T *)e->scale->data;
+  if (e->scaled) {
+    f.scaled = (T *)e->scaled->data;
+    e->scaled->writes++;
+  }
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+    int at = wr_sums_add(&f.sums, &e->reduce[r]);
+    wr_reduction_kind kind = e->reduce[r].kind;
+    if (at >= 0 && wr_reduction_has_z(kind) && kind != WR_SUM_UNSCALED) f.z[at] = (const T *)e->reduce[r].z->data;
+  }
+  return f;
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* The one way to launch a kernel, and the one way to have shared memory. Everything else that kernels may use is listed in
+ * the design's rules for kernels: barriers, *_sync shuffles and votes, atomics, __ldg __ldcs __stcs, fences.
+ *
+ *   status = WR_LAUNCH((scale<float, 4>), blocks, threads, shared_bytes, stream, n, x, y);
+ *
+ * The kernel stands in parentheses, so that commas of a template stay inside. The value is a wr_status: WR_OK, or WR_EDEVICE
+ * with the kernel's name when the launch was refused. What fails later, while the kernel runs, is reported by the next wait.
+ * A build for another execution model defines these macros before it includes a kernel. */
+#ifndef WR_LAUNCH_CUH
+#define WR_LAUNCH_CUH
+
+#include <cuda_runtime.h>
+
+#include "config/status.h"
+
+inline wr_status wr_launch_check(cudaError_t error, const char *kernel) {
+  if (error == cudaSuccess) return WR_OK;
+  if (error == cudaErrorNoKernelImageForDevice)
+    return wr_fail(WR_EUNAVAILABLE, "kernel %s: this build has no code for this card; run make again with CUDA_ARCH set "
+                   "to its architecture (such as sm_90)", kernel);
+  return wr_fail(WR_EDEVICE, "kernel %s: %s (%s)", kernel, cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+#ifndef WR_LAUNCH
+#define WR_WITHOUT_PARENTHESES(...) __VA_ARGS__
+#define WR_LAUNCH(kernel, grid, block, shared, stream, ...)                                                          \
+  wr_launch_check(                                                                                                   \
+      (WR_WITHOUT_PARENTHESES kernel<<<(grid), (block), (shared), (cudaStream_t)(stream)>>>(__VA_ARGS__), cudaGetLastError()), \
+      #kernel)
+
+/* T name[n], one array a block; n is a constant. Use it as a pointer: sizeof is not promised. */
+#define WR_SHARED(T, name, n) __shared__ T name[n]
+
+/* T *name: the launch's shared_bytes, 16-byte aligned; at most one a kernel. */
+#define WR_SHARED_DYNAMIC(T, name)                                \
+  extern __shared__ __align__(16) unsigned char wr_shared_room[]; \
+  T *name = reinterpret_cast<T *>(wr_shared_room)
+#endif
+
+#endif

@@ -1,0 +1,34 @@
+/* Sums over a warp and over a block, in an order that depends on nothing but the number of threads. Every thread of the
+ * warp, or block, must arrive. */
+#ifndef WR_WARP_CUH
+#define WR_WARP_CUH
+
+#include "spmv/kernel/launch.cuh"
+
+enum { WR_WARP = 32, WR_FULL_MASK = -1 }; /* lanes of a warp; all of them */
+
+/* Every lane gets the sum; the butterfly adds the same pairs in every lane, so all get the same bits. */
+__device__ inline double wr_warp_sum(double value) {
+  for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync((unsigned)WR_FULL_MASK, value, distance);
+  return value;
+}
+
+/* value[R] of thread 0 := sums over the block, whose size is a multiple of a warp, at most 1024. */
+template <int R>
+__device__ inline void wr_block_sum(double (&value)[R]) {
+  WR_SHARED(double, part, R * WR_WARP); /* [R][warps] */
+  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, warps = blockDim.x / WR_WARP;
+#pragma unroll
+  for (int r = 0; r < R; r++) value[r] = wr_warp_sum(value[r]);
+  if (lane == 0)
+#pragma unroll
+    for (int r = 0; r < R; r++) part[r * WR_WARP + warp] = value[r];
+  __syncthreads();
+  if (warp == 0)
+#pragma unroll
+    for (int r = 0; r < R; r++) value[r] = wr_warp_sum(lane < warps ? part[r * WR_WARP + lane] : 0.0);
+  __syncthreads(); /* part may be used again */
+}
+
+#endif
