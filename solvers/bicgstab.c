@@ -17,7 +17,7 @@ enum {
   ZERO, ONE,
   STEPS,     /* iterations taken */
   ACTIVE,    /* this iteration counts: nothing had ended it before, and alpha is fine */
-  DONE,      /* the host must look: converged or broken down. All later steps leave x and r as they are */
+  DONE,      /* the host must look: converged or broken down. All later steps leave d and r as they are */
   BAD_SIGMA, BAD_OMEGA, BAD_RHO,
   T0, T1, T2, /* temporaries */
   SCALARS
@@ -86,7 +86,7 @@ typedef struct progress {
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env) {
   wr_status status;
   *s = (wr_bicgstab){.system = system, .plan = plan, .env = env};
-  wr_vec *const vectors[] = {&s->b, &s->x, &s->r, &s->p, &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
+  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p, &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
     TRY(env->ops->alloc(env, system->n, env->type, "a vector of BiCGSTAB", vectors[k]));
   TRY(env->ops->alloc(env, SCALARS, WR_F64, "scalars", &s->bank));
@@ -98,7 +98,8 @@ done:
 
 void wr_bicgstab_close(wr_bicgstab *s) {
   if (s->env == NULL) return;
-  wr_vec *const vectors[] = {&s->b, &s->x, &s->r, &s->p, &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot, &s->bank};
+  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p, &s->shadow,
+                             &s->v[0], &s->v[1], &s->t, &s->snapshot, &s->bank};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++) s->env->ops->release(s->env, vectors[k]);
   wr_free(s->room);
   *s = (wr_bicgstab){0};
@@ -109,6 +110,21 @@ static wr_scalar scalar(wr_bicgstab *s, int index) { return (wr_scalar){&s->bank
 static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
   wr_fused f = {.in = {from}, .out = {to}, .c = {{{.factor = 1}}}};
   return s->env->ops->fused(s->env, &f);
+}
+
+/* to := x + d, the iterate */
+static wr_status collect(wr_bicgstab *s, wr_vec *to) {
+  wr_fused f = {.in = {&s->x, &s->d}, .out = {to}, .c = {{{.factor = 1}, {.factor = 1}}}};
+  return s->env->ops->fused(s->env, &f);
+}
+
+/* The iterate goes into x, d := 0. Before a start and at the end. */
+static wr_status settle_iterate(wr_bicgstab *s) {
+  wr_status status;
+  TRY(collect(s, &s->x));
+  TRY(s->env->ops->fill(s->env, &s->d, 0));
+done:
+  return status;
 }
 
 /* t := b - A x, *norm := its norm. Outside the rotation of the buffers: the plan finds that out by itself. */
@@ -123,7 +139,7 @@ done:
   return status;
 }
 
-/* Begins anew from x with r := t, its true residual of this norm. signs 0: shadow := r; else the shadow is made of signs
+/* Begins anew from x, d being 0, with r := t, its true residual of this norm. signs 0: shadow := r; else the shadow is made of signs
  * by a hash of index and signs, so that it has nothing to do with r. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   wr_status status;
@@ -157,7 +173,7 @@ done:
 }
 
 /* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads shadow; r v (writes s over
- * r); s; x p s t shadow (writes x, r); r p v (writes p): 10 reads and 4 writes. i is the place of this iteration's v. */
+ * r); s; d p s t shadow (writes d, r); r p v (writes p): 10 reads and 4 writes. i is the place of this iteration's v. */
 static wr_status iterate(wr_bicgstab *s, int i) {
   wr_status status;
   wr_env *env = s->env;
@@ -168,8 +184,8 @@ static wr_status iterate(wr_bicgstab *s, int i) {
                    .out = {r},
                    .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
                    .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, SS)}}};
-  wr_fused update = {.in = {&s->x, &s->p, r, t, &s->shadow}, /* x += alpha p + omega s;  r = s - omega t */
-                     .out = {&s->x, r},
+  wr_fused update = {.in = {&s->d, &s->p, r, t, &s->shadow}, /* d += alpha p + omega s;  r = s - omega t */
+                     .out = {&s->d, r},
                      .c = {{{.factor = 1}, {1, scalar(s, ALPHA)}, {1, scalar(s, OMEGA)}},
                            {[2] = {.factor = 1}, [3] = {-1, scalar(s, OMEGA)}}},
                      .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}}};
@@ -193,11 +209,12 @@ static void end_with(wr_result *result, wr_outcome outcome, const char *note) {
   snprintf(result->note, sizeof result->note, "%s", note);
 }
 
-/* x := the better of x and the snapshot by their true residuals, t := that residual, *norm := its norm; a residual that is not
+/* x := the better of the iterate and the snapshot by their true residuals, t := that residual, *norm := its norm; a residual that is not
  * finite is worse than any. *was_snapshot says which. */
 static wr_status choose_better(wr_bicgstab *s, double *norm, int *was_snapshot) {
   wr_status status;
   double current, saved;
+  TRY(settle_iterate(s));
   TRY(true_residual(s, &s->x, &current));
   TRY(true_residual(s, &s->snapshot, &saved));
   *was_snapshot = !(current < saved);
@@ -214,6 +231,7 @@ done:
 static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm;
+  TRY(settle_iterate(s));
   TRY(true_residual(s, &s->x, &norm));
   *end = 1;
   if (norm <= g->bound) {
@@ -269,7 +287,7 @@ static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   wr_status status = WR_OK;
   double norm = sqrt(g->scalars[RR]);
   if (norm < 0.1 * g->snapshot_norm) {
-    TRY(copy(s, &s->snapshot, &s->x));
+    TRY(collect(s, &s->snapshot));
     g->snapshot_norm = norm, g->snapshot_is_start = 0;
   }
   if (norm < 0.9 * g->gain_norm) g->gain_norm = norm, g->gain_iteration = (int64_t)g->scalars[STEPS];
@@ -331,6 +349,7 @@ static wr_status start(wr_bicgstab *s, progress *g, int *end) {
     TRY(env->ops->upload(env, &s->x, s->system->guess));
   else
     TRY(env->ops->fill(env, &s->x, 0));
+  TRY(env->ops->fill(env, &s->d, 0));
   TRY(copy(s, &s->snapshot, &s->x));
   TRY(true_residual(s, &s->x, &norm));
   g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);

@@ -16,7 +16,9 @@ typedef struct wr_bicgstab {
   const wr_system *system;
   wr_plan *plan; /* of system->matrix */
   wr_env *env;
-  wr_vec b, x, r, p, shadow; /* r holds s between the two halves of an iteration                                  */
+  wr_vec b, r, p, shadow;    /* r holds s between the two halves of an iteration                                  */
+  wr_vec x, d;               /* the iterate is x + d: x as of the last start, d what was added since. So rounding */
+                             /* d's many updates costs digits of d alone, which a refinement needs                */
   wr_vec v[2], t;            /* A p of this and of the last iteration, A s: the three buffers that applies rotate */
   wr_vec snapshot;           /* the iterate of the least residual so far                                         */
   wr_vec bank;               /* scalars */

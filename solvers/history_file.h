@@ -11,9 +11,9 @@ typedef struct wr_history_series {
   const wr_history *history;
 } wr_history_series;
 
-/* Writes CSV: the header `backend,iteration,measure`, then a line an entry, series after series; a measure is the shortest
- * decimal that reads back to the same bits, or inf, -inf, nan. Complete or not there, "-" is standard output: as
- * io/output_file.h. WR_EOUTPUT. */
+/* Writes CSV: the header `backend,iteration,measure`, then a line an entry, series after series; a measure is the
+ * shortest decimal that reads back to the same bits, or inf, -inf, nan. Complete or not there, "-" is standard output:
+ * as io/output_file.h. WR_EOUTPUT. */
 wr_status wr_history_write(const char *path, const wr_history_series *series, int count);
 
 #endif

@@ -9,8 +9,9 @@
  * U+10FFFF), or 0. */
 static int character_bytes(const unsigned char *text) {
   unsigned char lead = text[0], low = 0x80, high = 0xBF; /* bounds of the second byte */
-  int bytes = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : (lead & 0xF0) == 0xE0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
-  if (bytes <= 1) return bytes;
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  int bytes = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
   if (lead == 0xE0) low = 0xA0;
   if (lead == 0xED) high = 0x9F;
   if (lead == 0xF0) low = 0x90;

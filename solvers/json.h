@@ -1,5 +1,5 @@
-/* Writes JSON (RFC 8259), indented, onto a stream. Commas, line ends and escapes are the writer's business; that begins and
- * ends pair up is the caller's. Errors are the stream's: ferror.
+/* Writes JSON (RFC 8259), indented, onto a stream. Commas, line ends and escapes are the writer's business; that
+ * begins and ends pair up is the caller's. Errors are the stream's: ferror.
  *
  *   wr_json json = {.file = file};
  *   wr_json_begin(&json, NULL, '{');
@@ -25,7 +25,7 @@ void wr_json_end(wr_json *json, char bracket);                     /* '}' or ']'
 /* NULL becomes null; bytes that are no UTF-8 become U+FFFD. */
 void wr_json_text(wr_json *json, const char *name, const char *value);
 void wr_json_integer(wr_json *json, const char *name, int64_t value); /* every digit */
-void wr_json_real(wr_json *json, const char *name, double value);     /* reads back to the same bits; not finite: null */
+void wr_json_real(wr_json *json, const char *name, double value); /* reads back to the same bits; not finite: null */
 void wr_json_boolean(wr_json *json, const char *name, int value);
 void wr_json_null(wr_json *json, const char *name);
 

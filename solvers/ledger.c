@@ -16,7 +16,8 @@ static double clock_seconds(clockid_t clock) {
 
 double wr_clock(void) { return clock_seconds(CLOCK_MONOTONIC); }
 
-/* The clock is read once a change: what one phase loses the next one gains, so that nothing is lost or counted twice. */
+/* The clock is read once a change: what one phase loses the next one gains, so that nothing is lost or
+ * counted twice. */
 static double book(wr_ledger *ledger) {
   double now = wr_clock();
   if (ledger->running) ledger->seconds[ledger->phase] += now - ledger->since;

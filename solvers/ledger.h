@@ -1,5 +1,5 @@
-/* Where the time went. Every moment since the process began belongs to one phase: wall clock, exclusive. Entering a phase
- * ends the one before. The time that the process used before main is counted to init. */
+/* Where the time went. Every moment since the process began belongs to one phase: wall clock, exclusive. Entering a
+ * phase ends the one before. The time that the process used before main is counted to init. */
 #ifndef WR_LEDGER_H
 #define WR_LEDGER_H
 
@@ -43,7 +43,8 @@ void wr_ledger_begin(wr_ledger *ledger, wr_phase phase);
 void wr_ledger_enter(wr_ledger *ledger, wr_phase phase); /* ends the current phase, begins this one  */
 void wr_ledger_stop(wr_ledger *ledger);                  /* ends the current phase; enter begins anew */
 
-/* Adds what part has booked, hidden work too. A running part's current phase is booked when it ends: stop part before. */
+/* Adds what part has booked, hidden work too. A running part's current phase is booked when it ends: stop
+ * part before. */
 void wr_ledger_add(wr_ledger *sum, const wr_ledger *part);
 
 double wr_ledger_end_to_end(const wr_ledger *ledger);       /* all counted phases              */

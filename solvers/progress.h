@@ -37,8 +37,9 @@ void wr_progress_begin(wr_progress *progress, FILE *out);
 void wr_progress_show(void *progress, int64_t iteration, double measure, double target); /* wr_monitor's */
 void wr_progress_end(wr_progress *progress);
 
-/* What show draws at a moment: 1 and the line in text[WR_PROGRESS_WIDTH + 1], or 0 when it is too early for another one.
- * The time left supposes that the measure goes on falling by the same factor a second; it is left out while it does not. */
+/* What show draws at a moment: 1 and the line in text[WR_PROGRESS_WIDTH + 1], or 0 when it is too early for another
+ * one. The time left supposes that the measure goes on falling by the same factor a second; it is left out while it
+ * does not. */
 int wr_progress_line(wr_progress *progress, double now, int64_t iteration, double measure, double target, char *text);
 
 #endif

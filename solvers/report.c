@@ -22,8 +22,8 @@ const wr_run *wr_baseline(const wr_run *runs, int count) {
 }
 
 int64_t wr_break_even(const wr_run *run, const wr_run *base) {
-  double cost = (run->setup - base->setup) +
-                ((run->apply_first - run->apply_median) - (base->apply_first - base->apply_median));
+  double cost =
+      (run->setup - base->setup) + ((run->apply_first - run->apply_median) - (base->apply_first - base->apply_median));
   double gain = base->apply_median - run->apply_median;
   if (!isfinite(cost) || !isfinite(gain)) return -1;
   if (gain > 0) {

@@ -60,35 +60,35 @@ typedef struct wr_problem_facts {
  * NULL if none did. A run that failed or multiplied wrong is no baseline. */
 const wr_run *wr_baseline(const wr_run *runs, int count);
 
-/* Multiplies after which run has paid for its preparation against base: ceil(((S - S0) + (f - f0)) / (t0 - t)); 0 when it
- * never costs more; -1 when it never pays. S setup, f first apply less the median, t the median apply. A run that is
- * cheaper to prepare and slower to apply has 0 while it is ahead after its own `applies`, -1 when it has been overtaken by
- * then. -1 also when a time is not finite. */
+/* Multiplies after which run has paid for its preparation against base: ceil(((S - S0) + (f - f0)) / (t0 - t)); 0 when
+ * it never costs more; -1 when it never pays. S setup, f first apply less the median, t the median apply. A run that
+ * is cheaper to prepare and slower to apply has 0 while it is ahead after its own `applies`, -1 when it has been
+ * overtaken by then. -1 also when a time is not finite. */
 int64_t wr_break_even(const wr_run *run, const wr_run *base);
 
 /* One run in words: outcome, iterations, times by phase, verification. verbose adds the plan's line and byte model. */
 void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose);
 
-/* The comparison: a table of at most 100 columns, a row a run (those that did not run with their reason), and one sentence
- * on what it shows. */
+/* The comparison: a table of at most 100 columns, a row a run (those that did not run with their reason), and one
+ * sentence on what it shows. */
 void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count);
 
-/* Everything as JSON (schema version 1), settings_text being the effective options. Strings are escaped; non-finite numbers
- * become null. WR_EOUTPUT. */
+/* Everything as JSON (schema version 1), settings_text being the effective options. Strings are escaped; non-finite
+ * numbers become null. WR_EOUTPUT. */
 wr_status wr_report_json(const char *path, const wr_problem_facts *problem, const wr_run *runs, int count,
                          const char *settings_text, const wr_ledger *process);
 
-/* 1 if a's apply is faster than b's beyond doubt: both were timed at least WR_LEAST_SAMPLE times, and b's 95% interval begins
- * more than 2% above the end of a's. */
+/* 1 if a's apply is faster than b's beyond doubt: both were timed at least WR_LEAST_SAMPLE times, and b's 95% interval
+ * begins more than 2% above the end of a's. */
 int wr_faster(const wr_run *a, const wr_run *b);
 
-/* Exit code of one run: its status's if that is no success, else its outcome's; verification that failed is 7 (multiplied
- * wrong) or, where the outcome is converged, 2 (tolerance not met). Non-finite and interrupted runs keep 5 and 130: there
- * is nothing to verify. */
+/* Exit code of one run: its status's if that is no success, else its outcome's; verification that failed is 7
+ * (multiplied wrong) or, where the outcome is converged, 2 (tolerance not met). Non-finite and interrupted runs keep 5
+ * and 130: there is nothing to verify. */
 int wr_run_exit_code(const wr_run *run);
 
-/* Of all runs: with one its own; with several 130 if one was interrupted, else the worst in the order 7, 9, 5, 6, 8, 3, 1, 2,
- * 0, rows that were not available left out; WR_EUNAVAILABLE's if none is left. */
+/* Of all runs: with one its own; with several 130 if one was interrupted, else the worst in the order 7, 9, 5, 6, 8,
+ * 3, 1, 2, 0, rows that were not available left out; WR_EUNAVAILABLE's if none is left. */
 int wr_report_exit_code(const wr_run *runs, int count);
 
 /* Numbers for people, in three digits: 1234567 -> "1.23 M" (999999 and below in full); 0.000123 -> "123 us"; 1.5e9 ->

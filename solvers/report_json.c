@@ -50,7 +50,8 @@ static void write_ledger(wr_json *json, const char *name, const wr_ledger *ledge
   wr_json_end(json, '}');
 }
 
-/* When and how long: the date, the time on the wall since the process began, and the processor time of all its threads. */
+/* When and how long: the date, the time on the wall since the process began, and the processor time of all its
+ * threads. */
 static void write_clocks(wr_json *json, const wr_ledger *process) {
   time_t now = time(NULL);
   struct tm date;

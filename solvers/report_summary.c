@@ -9,8 +9,8 @@
 enum { TEXT_ROOM = 16, LABEL_ROOM = 256 };
 
 /* The least of a positive quantity among the runs that `counts` accepts, `except` left out; NULL if there is none. */
-static const wr_run *least(const wr_run *runs, int count, int (*counts)(const wr_run *), double (*quantity)(const wr_run *),
-                           const wr_run *except) {
+static const wr_run *least(const wr_run *runs, int count, int (*counts)(const wr_run *),
+                           double (*quantity)(const wr_run *), const wr_run *except) {
   const wr_run *best = NULL;
   for (int i = 0; i < count; i++) {
     if (&runs[i] == except || !counts(&runs[i]) || !(quantity(&runs[i]) > 0)) continue;
@@ -93,11 +93,12 @@ static void print_baseline(FILE *out, const wr_run *runs, int count) {
   if (!base) return;
   int is_cusparse = strncmp(base->backend->name, "cusparse", 8) == 0;
   wr_line line = {0};
-  wr_line_add(&line, "apply: median of a multiply; read: share of the measured read bandwidth, by the format's own bytes; "
-              "speed-up of a multiply, and after how many of them the preparation has paid: against %s, ",
+  wr_line_add(&line,
+              "apply: median of a multiply; read: share of the measured read bandwidth, by the format's own "
+              "bytes; speed-up of a multiply, and after how many of them the preparation has paid: against %s, ",
               wr_run_label(base, label, sizeof label));
   wr_line_add(&line, is_cusparse ? "the cusparse format with the least total"
-                                 : "the first of the list that ran, since no cusparse format did");
+                                 : "the first of the list that can be compared, for want of a cusparse format");
   wr_line_print(out, &line, 0, 2);
 }
 
@@ -106,8 +107,9 @@ static void print_warm(FILE *out, const wr_run *runs, int count) {
   wr_line line = {0};
   for (int i = 0; i < count; i++) {
     if (!runs[i].ran || !(runs[i].warm > 0)) continue;
-    wr_line_add(&line, "%s %s %s", line.length ? "," : "a second solve, warm:",
-                wr_run_label(&runs[i], label, sizeof label), wr_text_seconds(runs[i].warm, text));
+    wr_line_add(&line, "%s %s %s",
+                line.length ? "," : "a second solve, warm:", wr_run_label(&runs[i], label, sizeof label),
+                wr_text_seconds(runs[i].warm, text));
   }
   if (line.length) wr_line_print(out, &line, 0, 2);
 }

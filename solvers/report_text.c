@@ -68,7 +68,8 @@ char *wr_text_seconds(double value, char *text) {
 }
 
 char *wr_text_bytes(double value, char *text) {
-  static const unit units[] = {{1, "B"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}, {1e12, "TB"}, {1e15, "PB"}, {1e18, "EB"}};
+  static const unit units[] = {{1, "B"},     {1e3, "kB"},  {1e6, "MB"}, {1e9, "GB"},
+                               {1e12, "TB"}, {1e15, "PB"}, {1e18, "EB"}};
   if (fabs(value) < 999.5) {
     snprintf(text, TEXT_ROOM, "%.0f B", value);
     return text;
@@ -95,9 +96,12 @@ static size_t character_start(const char *text, size_t at) {
 }
 
 /* "15.0 ms" stays on one line. */
-static int joins_unit(const char *blank) { return isdigit((unsigned char)blank[-1]) && isalpha((unsigned char)blank[1]); }
+static int joins_unit(const char *blank) {
+  return isdigit((unsigned char)blank[-1]) && isalpha((unsigned char)blank[1]);
+}
 
-/* Bytes of text that go on a line with this much room: up to the last good blank, else up to the last blank, else all. */
+/* Bytes of text that go on a line with this much room: up to the last good blank, else up to the last blank,
+ * else all. */
 static size_t bytes_that_fit(const char *text, size_t room) {
   size_t length = strlen(text), last = 0;
   if (length <= room) return length;

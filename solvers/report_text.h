@@ -21,11 +21,12 @@ void wr_line_add(wr_line *line, const char *format, ...) WR_PRINTF(2, 3);
  * `indent`; ends the line. Control characters print as blanks. */
 void wr_line_print(FILE *out, const wr_line *line, int at, int indent);
 
-/* Share of the read bandwidth that an apply reaches by the format's own bytes: "74%", "-" where one was not measured. */
+/* Share of the read bandwidth that an apply reaches by the format's own bytes: "74%", "-" where one was not
+ * measured. */
 char *wr_run_share(const wr_run *run, char *text);
 
-/* name in at most `width` bytes: a longer one loses its end, or with keep_end its beginning, to "..". UTF-8 characters stay
- * whole, control characters become '?'. text has room for width + 1. Returns text. */
+/* name in at most `width` bytes: a longer one loses its end, or with keep_end its beginning, to "..". UTF-8 characters
+ * stay whole, control characters become '?'. text has room for width + 1. Returns text. */
 char *wr_text_fit(const char *name, int width, int keep_end, char *text);
 
 /* What -k would take for this run: "merbit:sigma=9", knobs at their defaults left out. Returns text. */

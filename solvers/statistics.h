@@ -22,8 +22,8 @@ typedef struct wr_sample {
  * P(j <= B <= count - j) (David, Nagaraja: Order Statistics, 3rd edition, section 7.1). *coverage may be NULL. */
 int64_t wr_median_rank(int64_t count, double confidence, double *coverage);
 
-/* *sample := median and 95% interval of values[count], in any order. A NaN counts as greater than everything. No values:
- * NaN throughout. WR_ENOMEM. */
+/* sample := median and 95% interval of values[count], in any order. A NaN counts as greater than everything. No
+ * values: NaN throughout. WR_ENOMEM. */
 wr_status wr_sample_get(const double *values, int64_t count, wr_sample *sample);
 
 #endif
