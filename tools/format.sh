@@ -18,14 +18,14 @@ find_tool() {
   return 1
 }
 
-# Fences off what is laid out by hand, by marks that clang-format heeds, and shortens comments behind code to their number,
-# so that their length moves no code. unfence undoes both.
+# Fences off what is laid out by hand, by marks that clang-format heeds, and shortens comments that pass column 120 to their
+# number, so that their length moves no code. unfence undoes both.
 fence() {
   awk -v comments="$work/comments" '
     function off() { print "// clang-format off" }
     function on() { print "// clang-format on"; inside = 0 }
     BEGIN { printf "" >comments }
-    /[^ ].*\/\*.*\*\/$/ && !/^ *\/?\*/ {
+    length > 120 && /[^ ].*\/\*.*\*\/$/ && !/^ *\/?\*/ {
       at = match($0, /\/\*([^*]|\*+[^*\/])*\*+\/$/)
       if (at) {
         print substr($0, at) >comments

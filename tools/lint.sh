@@ -23,7 +23,10 @@ verdict() { # rule; findings in $work/found
 
 code_rule() { # name, where, allowed in, pattern
   WHERE=$2 ROOM=$3 PATTERN=$4 awk -F'\t' '$1 ~ ENVIRON["WHERE"] && $1 !~ ENVIRON["ROOM"] && $3 ~ ENVIRON["PATTERN"] {
-    print $1 ":" $2 ": " $3 }' "$work/code" >"$work/found" || echo 'this rule does not work' >>"$work/found"
+    print $1, $2 }' "$work/code" >"$work/places" || echo 'this-rule-does-not-work 0' >>"$work/places"
+  while read -r path line; do
+    echo "$path:$line: $(sed -n "${line}s/^ *//p" "$path")"
+  done <"$work/places" >"$work/found"
   verdict "$1"
 }
 
