@@ -110,6 +110,12 @@ static int stagnated(const changes *c, double damping, double unit) {
   return isfinite(c->least_before) && least > (1 + pow(damping, WINDOW)) / 2 * c->least_before && least < 1000 * unit;
 }
 
+/* What the iteration may leave of the tolerance: rounding takes its part first, as long as that is the smaller one. */
+static double target(const wr_pagerank_options *o, double unit) {
+  double rounding = 4 * unit / (1 - o->damping);
+  return o->stop_on_change || rounding > o->tolerance / 2 ? o->tolerance : o->tolerance - rounding;
+}
+
 /* What a look at the change says; returns 1 when the iteration ends. */
 static int judge(const wr_pagerank_options *o, double unit, const wr_monitor *monitor, changes *seen, wr_result *result) {
   double rate = o->damping / (1 - o->damping);
@@ -118,7 +124,7 @@ static int judge(const wr_pagerank_options *o, double unit, const wr_monitor *mo
   remember(seen, result->iterations, result->change);
   if (!isfinite(result->change))
     result->outcome = WR_NON_FINITE;
-  else if (result->measure <= o->tolerance)
+  else if (result->measure <= target(o, unit))
     result->outcome = WR_CONVERGED;
   else if (stagnated(seen, o->damping, unit))
     result->outcome = WR_STAGNATED;

@@ -63,7 +63,6 @@ void wr_progress_show(void *context, int64_t iteration, double measure, double t
   int before = progress->drawn;
   progress->drawn = fprintf(progress->out, "\r%s", text) - 1;
   if (progress->drawn < before) fprintf(progress->out, "%*s", before - progress->drawn, "");
-  if (progress->drawn < before) progress->drawn = before; /* the blanks are wiped at the end too */
   fflush(progress->out);
 }
 

@@ -35,7 +35,7 @@ int64_t wr_break_even(const wr_run *run, const wr_run *base) {
 }
 
 int wr_faster(const wr_run *a, const wr_run *b) {
-  return a->applies >= WR_LEAST_SAMPLE && b->applies >= WR_LEAST_SAMPLE && a->apply_high > 0 &&
+  return a->applies > WR_LEAST_SAMPLE && b->applies > WR_LEAST_SAMPLE && a->apply_high > 0 &&
          b->apply_low > 1.02 * a->apply_high;
 }
 

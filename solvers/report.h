@@ -78,8 +78,8 @@ void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *r
 wr_status wr_report_json(const char *path, const wr_problem_facts *problem, const wr_run *runs, int count,
                          const char *settings_text, const wr_ledger *process);
 
-/* 1 if a's apply is faster than b's beyond doubt: both were timed at least WR_LEAST_SAMPLE times, and b's 95% interval
- * begins more than 2% above the end of a's. */
+/* 1 if a's apply is faster than b's beyond doubt: both were timed more than WR_LEAST_SAMPLE times (the first one is
+ * in no interval), and b's 95% interval begins more than 2% above the end of a's. */
 int wr_faster(const wr_run *a, const wr_run *b);
 
 /* Exit code of one run: its status's if that is no success, else its outcome's; verification that failed is 7

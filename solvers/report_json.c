@@ -145,12 +145,12 @@ static void write_verdict(wr_json *json, const wr_verdict *verdict) {
 
 /* Against the baseline; nulls where there is nothing to compare. */
 static void write_comparison(wr_json *json, const wr_run *run, const wr_run *base) {
-  int comparable = base && run->apply_median > 0 && base->apply_median > 0;
+  int comparable = base && wr_run_counts(run) && run->apply_median > 0 && base->apply_median > 0;
   int64_t multiplies = comparable ? wr_break_even(run, base) : -1;
   wr_json_begin(json, "comparison", '{');
   wr_json_boolean(json, "is_baseline", run == base);
   real_or_null(json, "speed_up", comparable ? base->apply_median / run->apply_median : 0);
-  wr_json_boolean(json, "faster", base && wr_faster(run, base));
+  wr_json_boolean(json, "faster", comparable && wr_faster(run, base));
   if (multiplies >= 0)
     wr_json_integer(json, "break_even", multiplies);
   else
@@ -165,6 +165,7 @@ static void write_run(wr_json *json, const wr_run *run, const wr_run *base) {
   wr_json_text(json, "label", wr_run_label(run, label, sizeof label));
   wr_json_text(json, "backend", run->backend->name);
   wr_json_text(json, "summary", run->backend->summary);
+  wr_json_text(json, "source", run->backend->source);
   wr_json_text(json, "place", run->backend->place == WR_CUDA ? "cuda" : "host");
   wr_json_text(json, "device", run->device_name);
   wr_json_text(json, "knobs", run->knobs);

@@ -63,7 +63,7 @@ static void add_fastest_multiply(wr_line *line, const wr_run *runs, int count) {
   if (!wr_faster(fastest, next))
     wr_line_add(line, "; the multiplies of %s and %s are too close to call (%s, %s)", label, other, text, text_other);
   else if (fastest == least(runs, count, gave_answer, total, NULL))
-    wr_line_add(line, "; its multiply is faster too, %s to %s of %s", text, text_other, other);
+    wr_line_add(line, "; its multiply is faster, %s to %s of %s", text, text_other, other);
   else
     wr_line_add(line, "; the multiply of %s is faster, %s to %s of %s", label, text, text_other, other);
 }

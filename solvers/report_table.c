@@ -21,10 +21,12 @@ static void prepare_cell(const context *c, const wr_run *run, char *text) {
   wr_text_seconds(run->setup, text);
 }
 
+static void write_word(const char *word, char *text) { snprintf(text, CELL_ROOM, "%s", word); }
+
 static void apply_cell(const context *c, const wr_run *run, char *text) {
   double microseconds = 1e6 * run->apply_median;
   if (!(microseconds > 0))
-    strcpy(text, "-");
+    write_word("-", text);
   else if (microseconds < 1e8)
     snprintf(text, CELL_ROOM, "%.*f", c->apply_decimals, microseconds);
   else
@@ -63,9 +65,10 @@ static void read_cell(const context *c, const wr_run *run, char *text) {
   wr_run_share(run, text);
 }
 
+/* A multiply that is wrong has no speed-up. */
 static int comparable(const context *c, const wr_run *run) {
-  return c->base && run->apply_median > 0 && c->base->apply_median > 0 && isfinite(run->apply_median) &&
-         isfinite(c->base->apply_median);
+  return c->base && wr_run_counts(run) && run->apply_median > 0 && c->base->apply_median > 0 &&
+         isfinite(run->apply_median) && isfinite(c->base->apply_median);
 }
 
 static void ratio_text(double ratio, char *text) {
@@ -80,7 +83,7 @@ static void speed_cell(const context *c, const wr_run *run, char *text) {
   if (comparable(c, run))
     ratio_text(c->base->apply_median / run->apply_median, text);
   else
-    strcpy(text, "-");
+    write_word("-", text);
 }
 
 /* Under the heading "pays at": "41 of 238". */
@@ -88,9 +91,9 @@ static void break_even_cell(const context *c, const wr_run *run, char *text) {
   char at[TEXT_ROOM], of[TEXT_ROOM];
   int64_t multiplies = run == c->base || !comparable(c, run) ? -2 : wr_break_even(run, c->base);
   if (multiplies == -2)
-    strcpy(text, "-");
+    write_word("-", text);
   else if (multiplies == -1)
-    strcpy(text, "never");
+    write_word("never", text);
   else
     snprintf(text, CELL_ROOM, "%s of %s", wr_text_count(multiplies, at), wr_text_count(run->applies, of));
 }

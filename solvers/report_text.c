@@ -38,6 +38,11 @@ char *wr_text_bound(double value, char *text) {
   return wr_text_real(step * ceil(value / step * (1 - 1e-12)), text); /* 1e-9 / 1e-11 is a little above 100 */
 }
 
+static char *word(const char *value, char *text) {
+  snprintf(text, TEXT_ROOM, "%s", value);
+  return text;
+}
+
 /* value in the unit that leaves one to three digits before the point; beyond the last unit an exponent. */
 static char *with_unit(double value, const unit *units, int count, char *text) {
   if (!isfinite(value)) return wr_text_real(value, text);
@@ -63,7 +68,7 @@ char *wr_text_count(int64_t value, char *text) {
 
 char *wr_text_seconds(double value, char *text) {
   static const unit units[] = {{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}};
-  if (fabs(value) < 1e-11) return strcpy(text, "0 s");
+  if (fabs(value) < 1e-11) return word("0 s", text);
   return with_unit(value, units, 4, text);
 }
 
@@ -178,8 +183,8 @@ char *wr_run_label(const wr_run *run, char *text, size_t size) {
 
 char *wr_run_share(const wr_run *run, char *text) {
   double share = 100 * run->info.apply_bytes / run->apply_median / run->read_bandwidth;
-  if (!(run->apply_median > 0) || !(run->read_bandwidth > 0) || !(share >= 0)) return strcpy(text, "-");
-  if (share >= 9999.5) return strcpy(text, ">9999%");
+  if (!(run->apply_median > 0) || !(run->read_bandwidth > 0) || !(share >= 0)) return word("-", text);
+  if (share >= 9999.5) return word(">9999%", text);
   snprintf(text, TEXT_ROOM, "%.0f%%", share);
   return text;
 }
@@ -192,7 +197,7 @@ int wr_run_counts(const wr_run *run) {
 
 void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const wr_run *run) {
   const wr_result *result = &run->result;
-  char measure[TEXT_ROOM], bound[TEXT_ROOM], asked[TEXT_ROOM];
+  char measure[TEXT_ROOM], change[TEXT_ROOM], bound[TEXT_ROOM], asked[TEXT_ROOM];
   wr_text_real(result->measure, measure);
   wr_text_bound(result->bound, bound);
   wr_text_real(problem->tolerance, asked);
@@ -202,7 +207,8 @@ void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const w
   else if (stopped_by_change)
     wr_line_add(line, "last change %s (asked for %s), L1 error <= %s", measure, asked, bound);
   else
-    wr_line_add(line, "L1 error <= %s (asked for %s)", bound, asked);
+    wr_line_add(line, "L1 error <= %s (asked for %s), last change %s", bound, asked,
+                wr_text_real(result->change, change));
 }
 
 void wr_line_add_problem(wr_line *line, const wr_problem_facts *problem) {
