@@ -45,7 +45,7 @@ all: programs
 # --- What this machine has ------------------------------------------------------------------------------------------------
 # found.mk is made anew when it was made for other settings, or when it lacks something that may have been installed since.
 
-ifneq ($(filter-out check-deps format lint longest deps clean help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out check-asan check-tsan check-deps format lint longest deps clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
 ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME))
 $(BUILD)/found.mk: FORCE
@@ -70,7 +70,7 @@ PROGRAMS := $(MAINS:solvers/%_main.c=$(BUILD)/%)
 TEST_SOURCES := $(wildcard tests/unit/*.c tests/conformance/*.c tests/solvers/*.c)
 TEST_MAINS := $(foreach source,$(TEST_SOURCES),$(if $(filter test_%,$(notdir $(source))),$(source)))
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_MAINS)))
-TEST_SCRIPTS := $(filter-out %/lib.sh %/common.sh,$(wildcard tests/unit/*.sh tests/cli/*.sh))
+TEST_SCRIPTS := $(filter-out %/lib.sh %/common.sh %/test_tools.sh,$(wildcard tests/unit/*.sh tests/cli/*.sh))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
 objects_of = $(1:%=$(BUILD)/obj/%.o)
@@ -141,9 +141,11 @@ $(foreach bench,$(BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench
 demo: programs ## both programs on generated problems with every backend that runs here
 	@BUILD=$(BUILD) sh tools/demo.sh
 
-STATIC_CHECKS := $(if $(SANITIZE),,tools/lint.sh tools/check_deps.sh)
-WANTED_TESTS = $(if $(TESTS),$(foreach test,$(TEST_PROGRAMS) $(TEST_SCRIPTS) $(STATIC_CHECKS),$(if \
-  $(filter $(TESTS),$(basename $(notdir $(test)))),$(test))),$(TEST_PROGRAMS) $(TEST_SCRIPTS) $(STATIC_CHECKS))
+# What looks at texts alone has nothing to say under a sanitizer.
+TEXT_CHECKS := $(if $(SANITIZE),,tools/lint.sh tools/check_deps.sh tests/unit/test_tools.sh)
+ALL_TESTS := $(TEST_PROGRAMS) $(TEST_SCRIPTS) $(TEXT_CHECKS)
+named = $(filter $(TESTS),$(basename $(notdir $(1))))
+WANTED_TESTS := $(if $(TESTS),$(foreach test,$(ALL_TESTS),$(if $(call named,$(test)),$(test))),$(ALL_TESTS))
 
 check: programs tests ## builds and runs every test; the last line sums up
 	@BUILD=$(BUILD) JOBS=$(JOBS) TEST_TIMEOUT=$(TEST_TIMEOUT) sh tools/run_tests.sh $(WANTED_TESTS)

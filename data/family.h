@@ -25,7 +25,7 @@ typedef struct wr_rows {
 /* Room for so many entries more, even if none: every row begins with this. WR_ENOMEM. */
 wr_status wr_rows_reserve(wr_rows *rows, int64_t more);
 
-/* The columns from entry `first` on: sorted, repeats merged. Values do not move along: set them afterwards. WR_ENOMEM. */
+/* The columns from entry `first` on: sorted, repeats merged. Values do not move along: set them after. WR_ENOMEM. */
 wr_status wr_rows_merge(wr_rows *rows, int64_t first);
 
 void wr_rows_release(wr_rows *rows);

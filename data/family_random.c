@@ -47,9 +47,9 @@ const wr_family wr_family_uniform = {
 /* ---- rmat ---- */
 
 /* An edge chooses a quarter of the matrix `scale` times over, with chances (0.57, 0.19, 0.19, 0.05) (Chakrabarti, Zhan,
- * Faloutsos, R-MAT, SDM 2004). So row i gets edges in proportion to 0.76^(zeros of i) 0.24^(ones of i), a Poisson number
- * of them, and their columns' bits follow from the row's: the chance of a one is 0.19 / 0.76 = 1/4 beside a zero and
- * 0.05 / 0.24 = 5/24 beside a one. */
+ * Faloutsos, R-MAT, SDM 2004). So row i gets edges in proportion to 0.76^(zeros of i) 0.24^(ones of i), a Poisson
+ * number of them, and their columns' bits follow from the row's: the chance of a one is 0.19 / 0.76 = 1/4 beside a zero
+ * and 0.05 / 0.24 = 5/24 beside a one. */
 enum { ZERO_PERCENT = 76, ONE_PERCENT = 24, MAX_SCALE = 30, FRACTION_BITS = 24, CHANCE_BITS = 16,
        POISSON_TERMS = 21 };
 

@@ -88,7 +88,7 @@ static wr_status hubs_prepare(void *settings, wr_family_shape *shape) {
   return WR_OK;
 }
 
-/* Division, sqrt and product are correctly rounded, so this is the same everywhere; and rising, so that it rises too. */
+/* Division, sqrt and product are correctly rounded, so this is the same everywhere, and rising, so this rises too. */
 static int64_t first_leaf(const hubs *h, int64_t hub) {
   return (int64_t)(sqrt(sqrt((double)hub / (double)h->hubs)) * (double)(h->n - h->hubs));
 }

@@ -198,14 +198,15 @@ static wr_status fill_piece(build *b, int64_t p, wr_rows *rows) {
   return WR_OK;
 }
 
-/* Fails now, rather than in the midst of work, when what is needed at once (of entries, kept ones twice) is more than any
- * memory here. Nothing is touched. */
+/* Fails now, rather than in the midst of work, when what is needed at once (of entries, kept ones twice) is more than
+ * there can be. Nothing is touched. */
 static wr_status check_room(const build *b) {
   void *room;
   int64_t entry_bytes = sizeof(int32_t) + (b->family->with_values ? sizeof(double) : 0);
   int64_t row_bytes = sizeof *b->length + sizeof *b->A->row_ptr, bytes;
   if (b->family->length == NULL) entry_bytes *= 2;
-  if (__builtin_add_overflow(wr_times(b->shape.expected, entry_bytes), b->shape.n * row_bytes, &bytes)) bytes = INT64_MAX;
+  bytes = wr_times(b->shape.expected, entry_bytes);
+  if (__builtin_add_overflow(bytes, b->shape.n * row_bytes, &bytes)) bytes = INT64_MAX;
   char what[WHERE];
   snprintf(what, sizeof what, "the entries of gen:%s", b->family->name);
   wr_status status = wr_alloc(&room, bytes, 1, what);

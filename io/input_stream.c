@@ -42,7 +42,7 @@ static wr_status next_block(source *s) {
 static wr_status reserve(store *s, int64_t more) {
   wr_text *text = s->text;
   int64_t used = text->end - text->begin;
-  if (s->capacity - used >= more) return WR_OK;
+  if (text->begin != NULL && s->capacity - used >= more) return WR_OK;
   int64_t capacity = s->capacity + s->capacity / 2 > used + more ? s->capacity + s->capacity / 2 : used + more;
   char *begin;
   wr_status status = wr_alloc(&begin, capacity, 1, text->name);
@@ -105,9 +105,8 @@ static wr_status inflate_some(source *in, z_stream *z, store *out, int *done) {
   if (status != WR_OK) return status;
   if (ended) return wr_fail(WR_EINPUT, "%s: the gzip stream ends early", in->name);
   if ((status = reserve(out, BLOCK)) != WR_OK) return status;
-  int64_t room = out->capacity - filled(out);
   z->next_out = (unsigned char *)out->text->end;
-  z->avail_out = room < 1 << 30 ? (unsigned)room : 1u << 30;
+  z->avail_out = BLOCK; /* at a time, so that a wrong beginning is seen soon */
   int code = inflate(z, Z_NO_FLUSH);
   out->text->end = (char *)z->next_out;
   *done = code == Z_STREAM_END;

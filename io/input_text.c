@@ -46,6 +46,7 @@ static int64_t read_at(int file, char *to, int64_t count, int64_t offset) {
 static int64_t read_pieces(int file, char *to, int64_t size, int64_t offset, int threads, int *error) {
   int64_t pieces = (size + PIECE - 1) / PIECE, total = 0;
   int failure = 0;
+  if (threads > pieces) threads = pieces > 0 ? (int)pieces : 1;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(+ : total) reduction(max : failure)
   for (int64_t k = 0; k < pieces; k++) {
     int64_t begin = k * PIECE, count = size - begin < PIECE ? size - begin : PIECE;

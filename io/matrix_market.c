@@ -201,10 +201,10 @@ wr_status mm_write_mtx_array_size(FILE *file, int64_t nrows, int64_t ncols) {
 
 /* How many values an array file stores: all, the lower triangle, or what is strictly below the diagonal. */
 static wr_status count_array(const char *where, mm_header *h) {
-  int64_t columns = h->ncols, halves = mm_is_general(h->matcode) ? 1 : 2;
+  int128 columns = h->ncols;
   if (mm_is_symmetric(h->matcode)) columns++;
   if (mm_is_skew(h->matcode)) columns--;
-  int128 count = (int128)h->nrows * columns / halves;
+  int128 count = h->nrows * columns / (mm_is_general(h->matcode) ? 1 : 2);
   if (count > INT64_MAX)
     return wr_fail(WR_EINPUT, "%s: more values than 64 bits count (%lld x %lld)", where, (long long)h->nrows,
                    (long long)h->ncols);

@@ -12,10 +12,12 @@
 _Static_assert((int)WR_PATH_ROOM >= PATH_MAX, "realpath writes up to PATH_MAX bytes");
 
 static wr_status cannot(const wr_output_file *out, const char *what, int error) {
-  return wr_fail(WR_EOUTPUT, "%s: cannot %s: %s", out->name, what, error ? strerror(error) : "it did not take all of it");
+  const char *why = error ? strerror(error) : "it did not take all of it";
+  return wr_fail(WR_EOUTPUT, "%s: cannot %s: %s", out->name, what, why);
 }
 
-/* /dev/stdout and its like must share the stream of standard output: a second one would overwrite the first one's text. */
+/* /dev/stdout and its like must share the stream of standard output: a second one would overwrite the first one's
+ * text. */
 static int is_standard_output(const struct stat *facts) {
   struct stat standard;
   return fstat(STDOUT_FILENO, &standard) == 0 && standard.st_dev == facts->st_dev && standard.st_ino == facts->st_ino;
@@ -68,8 +70,8 @@ static wr_status find_target(const char *path, int exists, wr_output_file *out) 
   if (length == 0) return wr_fail(WR_EOUTPUT, "an output has an empty file name");
   if (path[length - 1] == '/') return cannot(out, "write it", EISDIR);
   if (exists) {
-    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 || !realpath(path, out->target)) return cannot(out, "write it", errno);
-    return WR_OK;
+    int writable = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 && realpath(path, out->target);
+    return writable ? WR_OK : cannot(out, "write it", errno);
   }
   if (length >= sizeof out->target) return cannot(out, "write it", ENAMETOOLONG);
   memcpy(out->target, path, length + 1);

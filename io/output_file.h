@@ -1,5 +1,5 @@
-/* Output files that are complete or not there: written beside their place and renamed when all is well. What is no regular
- * file (a device, a pipe) is written directly, and "-" is standard output.
+/* Output files that are complete or not there: written beside their place and renamed when all is well. What is no
+ * regular file (a device, a pipe) is written directly, and "-" is standard output.
  *
  *   wr_output_file out;
  *   TRY(wr_output_open(path, &out));
@@ -26,8 +26,9 @@ typedef struct wr_output_file {
 /* path must stay valid until commit or abandon. WR_EOUTPUT: a folder, not writable, no such folder, name too long. */
 wr_status wr_output_open(const char *path, wr_output_file *out);
 
-/* Ends the output: flushed, closed (standard output stays open) and under its name. WR_EOUTPUT when anything written since
- * the opening did not arrive, a full disk for instance; no partial file is left, and an older one keeps its contents. */
+/* Ends the output: flushed, closed (standard output stays open) and under its name. WR_EOUTPUT when anything written
+ * since the opening did not arrive, a full disk for instance; no partial file is left, and an older one keeps its
+ * contents. */
 wr_status wr_output_commit(wr_output_file *out);
 
 /* Removes what was written, as far as it can be taken back. Fine after a commit, a failed open, and when zeroed. */

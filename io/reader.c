@@ -64,6 +64,7 @@ static wr_status cut(reader *r) {
   if (length > CHUNK_MAX) length = CHUNK_MAX;
   if (length < CHUNK_MIN) length = CHUNK_MIN;
   r->nparts = bytes / length + 1;
+  if (r->threads > r->nparts) r->threads = (int)r->nparts;
   wr_status status = wr_alloc_zeroed(&r->parts, r->nparts, sizeof *r->parts, "the chunks of a file");
   if (status == WR_OK)
     status = wr_alloc_zeroed(&r->triplets->chunks, r->nparts, sizeof *r->triplets->chunks, "the chunks of a file");

@@ -16,7 +16,8 @@ static wr_status gather(const char *path, const wr_triplets *t, double *values) 
     const wr_triplet_chunk *chunk = &t->chunks[c];
     for (int64_t k = 0; k < chunk->count; k++) {
       double *at = &values[row ? chunk->col[k] : chunk->row[k]];
-      *at += chunk->val != NULL ? chunk->val[k] : 1;
+      double value = chunk->val != NULL ? chunk->val[k] : 1;
+      *at = *at == 0 ? value : *at + value; /* so that -0 stays what it is */
       if (!isfinite(*at))
         return wr_fail(WR_EINPUT, "%s: the sum of the values at place %lld overflows", path, (long long)(at - values) + 1);
     }

@@ -214,6 +214,7 @@ wr_status wr_compare(wr_comparison *c) {
   for (int k = 0; k < c->count; k++) {
     wr_run *run = &c->runs[k];
     *run = (wr_run){.backend = c->choices[k].backend};
+    snprintf(run->knobs, sizeof run->knobs, "%s", c->choices[k].knobs); /* as given, until a plan knows them all */
     if (*c->interrupted) {
       run->status = WR_EUNAVAILABLE;
       snprintf(run->reason, sizeof run->reason, "interrupted before it began");

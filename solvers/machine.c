@@ -7,6 +7,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "spmv/device/vec.h"
+
 /* "model name<tab>: NAME" of /proc/cpuinfo; architectures that do not say it are named by the caller. */
 static void read_cpu_name(char *name, size_t size) {
   FILE *file = fopen("/proc/cpuinfo", "r");
@@ -45,9 +47,9 @@ void wr_machine_get(wr_machine *machine) {
 #else
   snprintf(machine->compiler, sizeof machine->compiler, "gcc %s", __VERSION__);
 #endif
-#ifdef WR_CUDA_TOOLKIT
-  snprintf(machine->cuda, sizeof machine->cuda, "%s", WR_CUDA_TOOLKIT);
-#else
-  snprintf(machine->cuda, sizeof machine->cuda, "none");
-#endif
+  int toolkit = wr_cuda_toolkit();
+  if (toolkit > 0)
+    snprintf(machine->cuda, sizeof machine->cuda, "%d.%d", toolkit / 1000, toolkit % 1000 / 10);
+  else
+    snprintf(machine->cuda, sizeof machine->cuda, "none");
 }

@@ -13,8 +13,7 @@ typedef struct wr_machine {
   char cuda[64];      /* toolkit of this build, or "none"   */
 } wr_machine;
 
-/* What the system does not tell stays empty or 0. A build with CUDA says which by the macro WR_CUDA_TOOLKIT
- * ("12.4"). */
+/* What the system does not tell stays empty or 0. */
 void wr_machine_get(wr_machine *machine);
 
 #endif

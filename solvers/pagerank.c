@@ -139,7 +139,8 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   wr_status status;
   double scalars[SCALARS], unit = wr_type_unit(p->env->type);
   changes seen = {.least_before = INFINITY};
-  *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY};
+  *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
+                        .by_change = o->stop_on_change};
   TRY(start(p, o));
   for (int64_t k = 1; k <= o->iterations; k++) {
     TRY(step(p, o->damping, 1));

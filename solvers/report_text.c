@@ -201,7 +201,7 @@ void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const w
   wr_text_real(result->measure, measure);
   wr_text_bound(result->bound, bound);
   wr_text_real(problem->tolerance, asked);
-  int stopped_by_change = result->measure == result->change && result->measure != result->bound;
+  int stopped_by_change = result->by_change;
   if (strcmp(problem->program, "pagerank") != 0)
     wr_line_add(line, "||b - A x|| = %s ||b|| (asked for %s)", measure, asked);
   else if (stopped_by_change)

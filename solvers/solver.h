@@ -47,6 +47,7 @@ typedef struct wr_result {
   int64_t iterations;  /* BiCGSTAB: full or half steps; PageRank: multiplies                        */
   double measure;      /* what was compared with the tolerance last: ||b - Ax|| / ||b||, or the bound */
   double change;       /* PageRank: the last L1 change                                              */
+  int by_change;       /* PageRank: 1: the change was compared with the tolerance, not the bound    */
   double bound;        /* PageRank: proven L1 error: change d/(1-d) + 4u/(1-d)                      */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */

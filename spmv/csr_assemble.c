@@ -12,12 +12,14 @@ enum {
   BUCKETS_MAX = 1024,     /* so many streams of stores still find room in the caches   */
   BUCKET_ENTRIES = 32768, /* a bucket of as many fits a core's cache                   */
   BUCKET_ROWS = 65536,
+  THREAD_ENTRIES = 8192,  /* fewer, and rows, are not worth another thread             */
   SHORT_ROW = 64,         /* up to here insertion beats counting, by measurement       */
   DIGIT = 256             /* values of a column's byte, by which long rows are sorted  */
 };
 
 typedef struct assembly {
   wr_triplets *triplets;
+  int threads;
   int mirror;        /* 1: entries off the diagonal stand for two                                  */
   double sign;       /* of the value of the second                                                 */
   int shift;         /* row >> shift is its bucket                                                 */
@@ -113,7 +115,7 @@ static int count_chunk(const assembly *a, const wr_triplet_chunk *chunk, int64_t
 static wr_status count_all(assembly *a, int64_t *nnz) {
   const wr_triplets *t = a->triplets;
   int outside = 0;
-#pragma omp parallel for schedule(dynamic, 1) reduction(+ : outside)
+#pragma omp parallel for num_threads(a->threads) schedule(dynamic, 1) reduction(+ : outside)
   for (int64_t c = 0; c < t->nchunks; c++) outside += !count_chunk(a, &t->chunks[c], a->next + c * a->nbuckets);
   if (outside > 0) return wr_fail(WR_EINTERNAL, "a triplet lies outside its matrix");
   int64_t sum = 0;
@@ -138,7 +140,7 @@ static inline void put(const assembly *a, int64_t *next, int32_t i, int32_t j, d
 
 /* Moves all entries to their buckets and frees the chunks on the way. */
 static void scatter(const assembly *a) {
-#pragma omp parallel for schedule(dynamic, 1)
+#pragma omp parallel for num_threads(a->threads) schedule(dynamic, 1)
   for (int64_t c = 0; c < a->triplets->nchunks; c++) {
     wr_triplet_chunk *chunk = &a->triplets->chunks[c];
     int64_t *next = a->next + c * a->nbuckets;
@@ -190,7 +192,7 @@ static wr_status order_bucket(const assembly *a, int64_t b, scratch *s) {
 
 static wr_status order_buckets(const assembly *a) {
   int failed = 0;
-#pragma omp parallel reduction(+ : failed)
+#pragma omp parallel num_threads(a->threads) reduction(+ : failed)
   {
     scratch s = {.capacity = 0};
 #pragma omp for schedule(dynamic, 1)
@@ -284,7 +286,7 @@ static void choose_tasks(assembly *a) {
 static wr_status sort_rows(assembly *a) {
   int failed = 0;
   choose_tasks(a);
-#pragma omp parallel reduction(+ : failed)
+#pragma omp parallel num_threads(a->threads) reduction(+ : failed)
   {
     scratch s = {.capacity = 0};
 #pragma omp for schedule(dynamic, 1)
@@ -322,7 +324,7 @@ static wr_status merge(assembly *a, wr_duplicates duplicates) {
   wr_status status = wr_csr_create(A->nrows, A->ncols, a->distinct[a->ntasks], values, &B);
   if (status != WR_OK) return status;
   int64_t overflow = A->nrows; /* the first row with one */
-#pragma omp parallel for schedule(dynamic, 1) reduction(min : overflow)
+#pragma omp parallel for num_threads(a->threads) schedule(dynamic, 1) reduction(min : overflow)
   for (int64_t t = 0; t < a->ntasks; t++) {
     int64_t k = a->distinct[t];
     for (int64_t i = a->first[t]; i < a->first[t + 1]; i++) {
@@ -342,7 +344,10 @@ static wr_status merge(assembly *a, wr_duplicates duplicates) {
 
 static wr_status allocate(assembly *a, int64_t count) {
   choose_buckets(a, count);
-  a->ntasks = 16 * (int64_t)omp_get_max_threads();
+  a->threads = omp_get_max_threads();
+  int64_t work = count + a->triplets->nrows;
+  if (a->threads > 1 + work / THREAD_ENTRIES) a->threads = (int)(1 + work / THREAD_ENTRIES);
+  a->ntasks = 16 * (int64_t)a->threads;
   wr_status status = wr_alloc_zeroed(&a->next, a->triplets->nchunks * a->nbuckets, sizeof *a->next, "counting entries");
   if (status == WR_OK) status = wr_alloc_zeroed(&a->begin, a->nbuckets + 1, sizeof *a->begin, "counting entries");
   if (status == WR_OK) status = wr_alloc_zeroed(&a->first, a->ntasks + 1, sizeof *a->first, "counting entries");

@@ -41,7 +41,8 @@ typedef struct wr_epilogue {
 
 /* y = alpha*A*x + beta*y, then the epilogue. */
 typedef struct wr_apply {
-  double alpha, beta;           /* beta == 0: the old y is never read (NaN there is harmless)                         */
+  double alpha, beta;           /* beta == 0: the old y is never read (NaN there is harmless). alpha == 0: whether    */
+                                /* NaN in x matters is left open                                                      */
   const wr_vec *x;              /* [ncols], aliases neither y nor y_next                                              */
   wr_vec *y;                    /* [nrows]                                                                            */
   wr_vec *y_next;               /* [nrows] or NULL: the buffer that the NEXT apply of this plan writes, with beta     */

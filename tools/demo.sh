@@ -1,8 +1,8 @@
 #!/bin/sh
 # The demo: a web-like graph is ranked and a convection-diffusion system is solved, with every backend that this machine runs.
-# usage: demo.sh BUILD
+# BUILD: the folder of the programs.
 set -u
-build=${1:-build}
+build=${BUILD:-build}
 work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 code=0

@@ -4,7 +4,8 @@
 # or with another exit status than its line deserves, counts as failed. The last line here sums up.
 set -u
 BUILD=${BUILD:-build} JOBS=${JOBS:-2} TEST_TIMEOUT=${TEST_TIMEOUT:-300}
-export BUILD JOBS TEST_TIMEOUT
+OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} # threads that spin take the cores from the test beside them
+export BUILD JOBS TEST_TIMEOUT OMP_WAIT_POLICY
 results=$BUILD/results
 counts='s/^[^:]*: \([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed, \([0-9][0-9]*\) skipped$/\1 \2 \3/p'
 

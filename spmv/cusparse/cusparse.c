@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "spmv/device/check.cuh"
-#include "spmv/device/memory.h"
+#include "spmv/device/device_memory.h"
 #include "spmv/spmv.h"
 
 typedef struct cusparse_knobs {
@@ -35,9 +35,10 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
   if (env->deterministic && !is_deterministic(k))
     return wr_fail(WR_EUNAVAILABLE, "cusparse:alg=1 may give other bits from run to run; cusparse:alg=2 does not");
   if (A && A->nnz > INT32_MAX)
-    return wr_fail(WR_EUNAVAILABLE,
-                   "cusparse wants row pointers as narrow as columns, 32 bits, and %lld entries need 64; cpu_csr takes them",
-                   (long long)A->nnz);
+    return wr_fail(
+        WR_EUNAVAILABLE,
+        "cusparse wants row pointers as narrow as columns, 32 bits, and %lld entries need 64; cpu_csr takes them",
+        (long long)A->nnz);
   return WR_OK;
 }
 
@@ -149,6 +150,7 @@ done:
 /* What fails here has nobody to tell: a device error was reported by the call that met it. */
 static void destroy(void *state, wr_env *env) {
   cusparse_state *s = state;
+  if (s->handle) (void)cudaSetDevice(s->device);
   if (s->x) (void)cusparseDestroyDnVec(s->x);
   if (s->y) (void)cusparseDestroyDnVec(s->y);
   if (s->matrix) (void)cusparseDestroySpMat(s->matrix);

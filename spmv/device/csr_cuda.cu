@@ -3,7 +3,7 @@
 #include "spmv/csr.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
-#include "spmv/device/memory.h"
+#include "spmv/device/device_memory.h"
 
 struct wr_csr_device {
   struct wr_csr_device *next;

@@ -34,11 +34,13 @@ static wr_status check_vec(const wr_env *env, const wr_vec *v, const wr_vec **fi
   return WR_OK;
 }
 
-static wr_status check_scalar(const wr_env *env, wr_scalar s) {
+static wr_status check_scalar(const wr_env *env, const wr_fused *f, wr_scalar s) {
   if (s.bank == NULL) return WR_OK;
   if (s.bank->place != env->place || s.bank->type != WR_F64 || s.index < 0 || s.index >= s.bank->n)
     return wr_fail(WR_EUSAGE, "scalar %d is not in a bank of f64 at this place (which has %lld)", s.index,
                    (long long)s.bank->n);
+  if (s.bank == f->out[0] || s.bank == f->out[1])
+    return wr_fail(WR_EUSAGE, "fused operation: a bank of scalars is an output too");
   return WR_OK;
 }
 
@@ -55,7 +57,7 @@ static wr_status check_reduction(const wr_env *env, const wr_fused *f, const wr_
   if (!is_among(f, r->of) || (needs_z && !is_among(f, r->z)))
     return wr_fail(WR_EUSAGE, "fused operation: a reduction's vector is neither input nor output");
   if (r->into.bank == NULL) return wr_fail(WR_EUSAGE, "fused operation: a reduction has nowhere to go");
-  return check_scalar(env, r->into);
+  return check_scalar(env, f, r->into);
 }
 
 wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
@@ -70,7 +72,7 @@ wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
     TRY(check_vec(env, f->out[o], &first, "an output"));
     for (int k = 0; k <= WR_MAX_INPUTS; k++) {
       if (f->c[o][k].factor == 0) continue;
-      TRY(check_scalar(env, f->c[o][k].scalar));
+      TRY(check_scalar(env, f, f->c[o][k].scalar));
       int present = k == WR_MAX_INPUTS ? o == 1 && f->out[0] != NULL : f->in[k] != NULL;
       if (f->out[o] && !present) return wr_fail(WR_EUSAGE, "fused operation: coefficient %d has no vector", k);
     }

@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS) fill_with(int64_t n, int64_
 template <typename T>
 static wr_status launch_fill(wr_env *env, wr_vec *v, double value) {
   int64_t groups = wr_is_aligned(v->data) ? v->n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
-  return WR_LAUNCH((fill_with<T>), wr_stream_blocks(groups ? groups : v->n), WR_STREAM_THREADS, 0, env->stream, v->n, groups,
-                   (T *)v->data, (T)value);
+  return WR_LAUNCH((fill_with<T>), wr_stream_blocks(groups ? groups : v->n), WR_STREAM_THREADS, 0, env->stream, v->n,
+                   groups, (T *)v->data, (T)value);
 }
 
 extern "C" wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value) {
@@ -61,8 +61,7 @@ struct fused_args {
   const T *in[SLOTS];
   T *out[WR_MAX_OUTPUTS];
   int has_times;
-  unsigned terms[WR_MAX_OUTPUTS]; /* bit k: in[k] is in the sum; bit SLOTS: out[0] is */
-  device_coefficient c[WR_MAX_OUTPUTS][SLOTS + 1];
+  device_coefficient c[WR_MAX_OUTPUTS][SLOTS + 1]; /* of in[k]; of out[0] at SLOTS. 0: not in the sum */
   wr_sums sums;
   int u[WR_MAX_REDUCTIONS], z[WR_MAX_REDUCTIONS];
 };
@@ -91,20 +90,19 @@ __device__ inline void pick(const wr_pack<T, V> (&from)[COUNT], int slot, double
 
 /* Output o of one group, from inputs in v[0..NIN-1] and the first output in v[NIN]. */
 template <typename T, int V, int NIN, int NOUT>
-__device__ inline void compute_output(const fused_args<T> &f, const double *c, int o,
-                                      wr_pack<T, V> (&v)[NIN + NOUT]) {
+__device__ inline void compute_output(const fused_args<T> &f, const double *c, int o, wr_pack<T, V> (&v)[NIN + NOUT]) {
   double sum[V];
   for (int e = 0; e < V; e++) sum[e] = 0;
 #pragma unroll
   for (int k = 0; k < NIN; k++)
-    if (f.terms[o] >> k & 1)
+    if (c[o * (SLOTS + 1) + k] != 0) /* a term that is left out or worth nothing; the same for all threads */
 #pragma unroll
       for (int e = 0; e < V; e++) {
         double value = (double)v[k].at[e];
         if (k == 0 && NIN > 1 && f.has_times) value *= (double)v[NIN > 1 ? 1 : 0].at[e];
         sum[e] += c[o * (SLOTS + 1) + k] * value;
       }
-  if (o == 1 && f.terms[1] >> SLOTS & 1)
+  if (o == 1 && c[2 * SLOTS + 1] != 0)
 #pragma unroll
     for (int e = 0; e < V; e++) sum[e] += c[2 * SLOTS + 1] * (double)v[NIN].at[e];
 #pragma unroll
@@ -150,7 +148,9 @@ __device__ inline void walk(const fused_args<T> &f, const double *c, int64_t fir
 
 /* Batches as deep as 64 registers allow; deep enough for two to six 16-byte loads of a thread in flight. */
 template <int NIN, int NOUT>
-constexpr int depth = 2 * NIN + NOUT <= 3 ? 4 : NIN + NOUT <= 3 ? 2 : 1;
+constexpr int depth = 2 * NIN + NOUT <= 3 ? 4
+                      : NIN + NOUT <= 3   ? 2
+                                          : 1;
 
 template <typename T, int NIN, int NOUT>
 __global__ void __launch_bounds__(WR_STREAM_THREADS, 4) fused(const fused_args<T> f) {
@@ -228,13 +228,9 @@ template <typename T>
 static void add_terms(fused_args<T> *a, const fused_plan *p, const wr_fused *f, int o) {
   for (int k = 0; k < WR_MAX_INPUTS; k++) {
     if (f->c[o][k].factor == 0 || p->slot_of[k] < 0) continue;
-    a->terms[o] |= 1u << p->slot_of[k];
     a->c[o][p->slot_of[k]] = coefficient_of(&f->c[o][k]);
   }
-  if (o == 1 && f->c[1][WR_MAX_INPUTS].factor != 0) {
-    a->terms[1] |= 1u << SLOTS;
-    a->c[1][SLOTS] = coefficient_of(&f->c[1][WR_MAX_INPUTS]);
-  }
+  if (o == 1) a->c[1][SLOTS] = coefficient_of(&f->c[1][WR_MAX_INPUTS]);
 }
 
 template <typename T>
@@ -353,8 +349,7 @@ extern "C" wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, const wr_scalar_
   program.count = count;
   if (count > 0) memcpy(program.ops, ops, (size_t)count * sizeof *ops);
   bank->writes++;
-  TRY(WR_LAUNCH((run_program), 1, WR_WARP, 0, env->stream, program, (double *)bank->data,
-                (int)bank->n));
+  TRY(WR_LAUNCH((run_program), 1, WR_WARP, 0, env->stream, program, (double *)bank->data, (int)bank->n));
 done:
   return status;
 }
@@ -365,6 +360,8 @@ extern "C" wr_status wr_cuda_check_image(const wr_env *env) {
   if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction)
     return wr_cuda_check(error, "cudaFuncGetAttributes");
   (void)cudaGetLastError();
-  return wr_fail(WR_EUNAVAILABLE, "this build has no code for %s (CUDA device %d); run make again with CUDA_ARCH set to its "
-                 "architecture (such as sm_90)", env->device_name, env->device);
+  return wr_fail(WR_EUNAVAILABLE,
+                 "this build has no code for %s (CUDA device %d); run make again with CUDA_ARCH set to its "
+                 "architecture (such as sm_90)",
+                 env->device_name, env->device);
 }

@@ -1,4 +1,4 @@
-#include "spmv/device/memory.h"
+#include "spmv/device/device_memory.h"
 
 #include <cuda_runtime.h>
 
@@ -23,7 +23,8 @@ static wr_status fail_memory(double bytes, const char *what) {
 /* Zeroes from byte `from` on; a block that cannot be zeroed is given back. */
 static wr_status zero_tail(wr_env *env, void **block, int64_t from, int64_t whole) {
   if (from == whole) return WR_OK;
-  wr_status status = WR_CUDA(cudaMemsetAsync((char *)*block + from, 0, (size_t)(whole - from), (cudaStream_t)env->stream));
+  wr_status status =
+      WR_CUDA(cudaMemsetAsync((char *)*block + from, 0, (size_t)(whole - from), (cudaStream_t)env->stream));
   if (status == WR_OK) return WR_OK;
   wr_device_free(env->device, *block);
   *block = NULL;

@@ -25,7 +25,9 @@ static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, w
   return fail();
 }
 
-static wr_status upload(wr_env *env, wr_vec *v, const double *values) { return (void)env, (void)v, (void)values, fail(); }
+static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
+  return (void)env, (void)v, (void)values, fail();
+}
 
 static wr_status download(wr_env *env, const wr_vec *v, double *values) {
   return (void)env, (void)v, (void)values, fail();
@@ -67,3 +69,5 @@ wr_status wr_csr_device_view(wr_csr *A, struct wr_env *env, wr_csr_view *view) {
 }
 
 void wr_csr_device_free(struct wr_csr_device *views) { (void)views; /* there are none */ }
+
+int wr_cuda_toolkit(void) { return 0; }

@@ -127,6 +127,9 @@ enum { WR_STAMPS = 256 };
 extern const wr_vecops wr_vecops_host;
 extern const wr_vecops wr_vecops_cuda; /* without CUDA: open answers WR_EUNAVAILABLE */
 
+/* Version of the CUDA toolkit of this build, 1000 * major + 10 * minor; 0: built without CUDA. */
+int wr_cuda_toolkit(void);
+
 /* Where and how to compute: filled in by the caller up to the line, opened by wr_env_open. One env serves one solve at a
  * time: its stream orders everything. */
 typedef struct wr_env {

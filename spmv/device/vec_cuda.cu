@@ -6,7 +6,7 @@
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
-#include "spmv/device/memory.h"
+#include "spmv/device/device_memory.h"
 
 enum { WORKSPACE_BLOCKS = 4096 }; /* room for the sums of as many blocks, to begin with */
 
@@ -31,13 +31,16 @@ static wr_status check_driver(void) {
   if (cudaDriverGetVersion(&driver) != cudaSuccess) (void)cudaGetLastError();
   if (cudaRuntimeGetVersion(&runtime) != cudaSuccess) (void)cudaGetLastError();
   if (driver == 0)
-    return wr_fail(WR_EUNAVAILABLE, "no CUDA driver is installed on this machine; install NVIDIA's driver, or compute on "
+    return wr_fail(WR_EUNAVAILABLE,
+                   "no CUDA driver is installed on this machine; install NVIDIA's driver, or compute on "
                    "the CPU (-d cpu)");
   if (error == cudaErrorInsufficientDriver)
-    return wr_fail(WR_EUNAVAILABLE, "the CUDA driver serves CUDA %d.%d and this build needs %d.%d; update NVIDIA's driver",
+    return wr_fail(WR_EUNAVAILABLE,
+                   "the CUDA driver serves CUDA %d.%d and this build needs %d.%d; update NVIDIA's driver",
                    driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
   if (error == cudaSuccess || error == cudaErrorNoDevice)
-    return wr_fail(WR_EUNAVAILABLE, "no CUDA device on this machine (or CUDA_VISIBLE_DEVICES hides it); compute on the CPU "
+    return wr_fail(WR_EUNAVAILABLE,
+                   "no CUDA device on this machine (or CUDA_VISIBLE_DEVICES hides it); compute on the CPU "
                    "(-d cpu)");
   return wr_fail(WR_EUNAVAILABLE, "CUDA does not start: %s (%s)", cudaGetErrorString(error), cudaGetErrorName(error));
 }
@@ -46,7 +49,8 @@ static wr_status check_device(const wr_env *env) {
   int count = 0;
   wr_status status = WR_CUDA(cudaGetDeviceCount(&count));
   if (status == WR_OK && (env->device < 0 || env->device >= count))
-    return wr_fail(WR_EUNAVAILABLE, "there is no CUDA device %d: this machine has %d, numbered from 0", env->device, count);
+    return wr_fail(WR_EUNAVAILABLE, "there is no CUDA device %d: this machine has %d, numbered from 0", env->device,
+                   count);
   return status;
 }
 
@@ -100,8 +104,7 @@ static wr_status open_parts(wr_env *env) {
   cudaDeviceProp properties;
   TRY(WR_CUDA(cudaSetDevice(env->device)));
   TRY(WR_CUDA(cudaGetDeviceProperties(&properties, env->device)));
-  snprintf(env->device_name, sizeof env->device_name, "%.*s",
-           (int)sizeof env->device_name - 1, properties.name);
+  snprintf(env->device_name, sizeof env->device_name, "%.*s", (int)sizeof env->device_name - 1, properties.name);
   TRY(wr_cuda_check_image(env));
   TRY(WR_CUDA(cudaStreamCreateWithFlags(&state_of(env)->stream, cudaStreamNonBlocking)));
   env->stream = state_of(env)->stream;
@@ -217,3 +220,5 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .elapsed = elapsed,
     .memory = memory,
 };
+
+extern "C" int wr_cuda_toolkit(void) { return CUDART_VERSION; }

@@ -10,23 +10,30 @@
 #define WR_LAUNCH_CUH
 
 #include <cuda_runtime.h>
+#include <string.h>
 
 #include "config/status.h"
 
+/* kernel: as it stands in WR_LAUNCH, in its parentheses. */
 inline wr_status wr_launch_check(cudaError_t error, const char *kernel) {
   if (error == cudaSuccess) return WR_OK;
+  int length = (int)strlen(kernel) - 2;
   if (error == cudaErrorNoKernelImageForDevice)
-    return wr_fail(WR_EUNAVAILABLE, "kernel %s: this build has no code for this card; run make again with CUDA_ARCH set "
-                   "to its architecture (such as sm_90)", kernel);
-  return wr_fail(WR_EDEVICE, "kernel %s: %s (%s)", kernel, cudaGetErrorString(error), cudaGetErrorName(error));
+    return wr_fail(WR_EUNAVAILABLE,
+                   "kernel %.*s: this build has no code for this card; run make again with CUDA_ARCH set to its "
+                   "architecture (such as sm_90)",
+                   length, kernel + 1);
+  return wr_fail(WR_EDEVICE, "kernel %.*s: %s (%s)", length, kernel + 1, cudaGetErrorString(error),
+                 cudaGetErrorName(error));
 }
 
 #ifndef WR_LAUNCH
 #define WR_WITHOUT_PARENTHESES(...) __VA_ARGS__
-#define WR_LAUNCH(kernel, grid, block, shared, stream, ...)                                                          \
-  wr_launch_check(                                                                                                   \
-      (WR_WITHOUT_PARENTHESES kernel<<<(grid), (block), (shared), (cudaStream_t)(stream)>>>(__VA_ARGS__), cudaGetLastError()), \
-      #kernel)
+#define WR_LAUNCH(kernel, grid, block, shared, stream, ...)                                            \
+  wr_launch_check((WR_WITHOUT_PARENTHESES kernel<<<(grid), (block), (shared), (cudaStream_t)(stream)>>>( \
+                       __VA_ARGS__),                                                                   \
+                   cudaGetLastError()),                                                                \
+                  #kernel)
 
 /* T name[n], one array a block; n is a constant. Use it as a pointer: sizeof is not promised. */
 #define WR_SHARED(T, name, n) __shared__ T name[n]

@@ -8,7 +8,8 @@
 
 static inline const char *json_blanks(const char *at) { return at + strspn(at, " \t\r\n"); }
 
-/* Each of these gets the first byte of a thing and gives the first one behind it, or NULL where the thing is no JSON. */
+/* Each of these gets the first byte of a thing and gives the first one behind it, or NULL where the thing is
+ * no JSON. */
 static inline const char *json_string(const char *at) {
   if (*at++ != '"') return NULL;
   for (; *at != '"'; at++) {
@@ -38,7 +39,8 @@ static inline const char *json_number(const char *at) {
 
 static inline const char *json_value(const char *at);
 
-/* An object or array. If found is not NULL, *found := the value of the member (of this index, for an array) called name. */
+/* An object or array. If found is not NULL, *found := the value of the member (of this index, for an array) called
+ * name. */
 static inline const char *json_members(const char *at, const char *name, size_t length, const char **found) {
   char bracket = *at, end = bracket == '{' ? '}' : ']';
   at = json_blanks(at + 1);

@@ -23,10 +23,14 @@ static const wr_knob fixture_table[] = {
     {.name = NULL},
 };
 
+/* An array of characters := text. */
+#define SET_TEXT(array, text) snprintf(array, sizeof(array), "%s", text)
+
 static const wr_backend fixture_reference = {.name = "reference", .summary = "plain loop", .place = WR_HOST};
 static const wr_backend fixture_cpu_csr = {.name = "cpu_csr", .summary = "rows", .place = WR_HOST};
 static const wr_backend fixture_cusparse = {
-    .name = "cusparse", .summary = "vendor", .place = WR_CUDA, .knobs = fixture_table, .knobs_size = sizeof(fixture_knobs)};
+    .name = "cusparse", .summary = "vendor", .place = WR_CUDA,
+    .knobs = fixture_table, .knobs_size = sizeof(fixture_knobs)};
 static const wr_backend fixture_cusparse_coo = {.name = "cusparse_coo", .summary = "vendor", .place = WR_CUDA};
 
 /* A verified run of 54 iterations that took `solve` seconds, 1 second to read, and `apply` seconds a multiply. */
@@ -43,8 +47,10 @@ static inline wr_run fixture_run(const wr_backend *backend, double prepare, doub
   run.apply_low = 0.995 * apply;
   run.apply_high = 1.005 * apply;
   run.read_bandwidth = 4e12;
-  run.info = (wr_plan_info){.apply_bytes = 2e12 * apply, .format_bytes = 1234, .extra_bytes = 1500000000, .deterministic = 1};
-  run.result = (wr_result){.outcome = WR_CONVERGED, .iterations = 54, .measure = 8.125e-10, .change = 1.4375e-10, .bound = 8.125e-10};
+  run.info = (wr_plan_info){
+      .apply_bytes = 2e12 * apply, .format_bytes = 1234, .extra_bytes = 1500000000, .deterministic = 1};
+  run.result = (wr_result){.outcome = WR_CONVERGED, .iterations = 54,
+                           .measure = 8.125e-10, .change = 1.4375e-10, .bound = 8.125e-10};
   run.verdict = (wr_verdict){.level = WR_VERIFY_FULL, .rows = 281903, .multiplied_right = 1, .worst_row = 0.125,
                              .met_tolerance = 1, .measure = 6e-11, .limit = 1.5e-10};
   return run;
@@ -60,7 +66,7 @@ static inline wr_run fixture_absent(const wr_backend *backend, const char *reaso
 static inline wr_problem_facts fixture_problem(const char *program) {
   wr_problem_facts problem = {.program = program, .source = "web.mtx", .nrows = 281903, .ncols = 281903, .nnz = 2312497,
                               .bytes = 31000000, .has_values = 0, .precision = "f64", .tolerance = 1e-9};
-  strcpy(problem.kind, "coordinate pattern general");
+  SET_TEXT(problem.kind, "coordinate pattern general");
   return problem;
 }
 

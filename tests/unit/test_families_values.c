@@ -48,7 +48,7 @@ static int64_t stencil_entries(int64_t n, int points) {
   return (3 * n - 2) * (3 * n - 2) * (3 * n - 2);
 }
 
-/* Grid points whose entries are not all to points at most one step away on each axis, and on one axis only if points < 27. */
+/* Entries that do not lead at most one step along each axis, or, with less than 27 points, along one axis alone. */
 static int64_t astray(const wr_csr *A, int64_t n, int points) {
   int64_t wrong = 0;
   for (int64_t i = 0; i < A->nrows; i++)
@@ -121,8 +121,8 @@ static void test_fem(int64_t n) {
 
 /* ---- band ---- */
 
-/* Rows that are not `width` whole blocks in one run, or not as far to the left of the diagonal as to the right, but for one
- * block, unless at a side of the matrix. */
+/* Rows that are not `width` whole blocks in one run, or, away from the sides of the matrix, do not reach as far to the
+ * left of the diagonal as to the right, but for one block. */
 static int64_t band_astray(const wr_csr *A, int64_t block, int64_t width) {
   int64_t last_block = (A->nrows - 1) / block, wrong = 0;
   for (int64_t i = 0; i < A->nrows; i++) {
@@ -220,13 +220,18 @@ static void test_densities(void) {
   test_density("gen:density:n=1,block=1,density=1", 1, 1, 1, 1);
 }
 
-/* Places within blocks are random: over many blocks each is taken about equally often. */
+/* Blocks, and places within them, are random: each is taken about equally often. */
 static void test_density_places(void) {
   wr_csr *A = make("gen:density:n=1600,block=8,density=0.5,fill=16");
-  double taken[64] = {0}, blocks = 20000; /* half of 200 * 200 */
+  double taken[64] = {0}, in_column[200] = {0}, blocks = 20000; /* half of 200 * 200 */
   for (int64_t i = 0; i < A->nrows; i++)
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) taken[i % 8 * 8 + A->col[k] % 8]++;
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      taken[i % 8 * 8 + A->col[k] % 8]++;
+      in_column[A->col[k] / 8] += 1.0 / 16;
+    }
   CHECK(A->nnz == (int64_t)blocks * 16);
+  for (int J = 0; J < 200; J++) /* binomial: each row of blocks takes a column with a chance of 1/2 */
+    CHECKF(fabs(in_column[J] - 100) <= 6 * sqrt(200 * 0.25), "%g blocks in column %d", in_column[J], J);
   for (int p = 0; p < 64; p++) /* binomial: each block takes a place with a chance of 16 / 64 */
     CHECKF(fabs(taken[p] - blocks / 4) <= 6 * sqrt(blocks * 3 / 16), "place %d: %g of %g", p, taken[p], blocks / 4);
   wr_csr_free(A);

@@ -7,8 +7,7 @@
 /* The clock moves on at least once, so that no phase is empty. */
 static void spend(void) {
   double begin = wr_clock();
-  while (wr_clock() == begin) {
-  }
+  while (wr_clock() == begin) {}
 }
 
 /* The ledger's own stamps tell what each phase must hold: what one phase loses the next one gains, to the last bit. */

@@ -38,7 +38,8 @@ static const char *contents(const char *path) {
 static int files_in_folder(void) {
   int count = 0;
   DIR *dir = opendir(folder);
-  for (struct dirent *entry; dir && (entry = readdir(dir));) count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+  for (struct dirent *entry; dir && (entry = readdir(dir));)
+    count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
   if (dir) closedir(dir);
   return count;
 }

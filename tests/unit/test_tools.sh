@@ -1,15 +1,15 @@
 #!/bin/sh
-# The tools that judge everybody else: each rule of lint and check_deps must find its planted fault and nothing in clean
-# files; the test runner must see through tests that crash, hang, lie or say nothing.
+# The tools that judge everybody else: lint and check_deps must find each planted fault and nothing in clean files; the
+# runner must see through tests that crash, hang, lie or say nothing.
 set -u
 root=$(pwd)
 tree=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
-trap 'rm -rf "$tree"' EXIT
+trap 'rm -rf "$tree" "$tree.output" "$tree.expected"' EXIT
 export GIT_DIR=/nonexistent # the planted tree is listed by find
-passed=0 failed=0
+passed=0 failed=0 skipped=0 planted=0
 
-expect() { # what, status of the check
-  if [ "$2" = 0 ]; then
+expect() { # what is wrong if the last command failed
+  if [ $? = 0 ]; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
@@ -18,112 +18,146 @@ expect() { # what, status of the check
   fi
 }
 
-shows() { grep -qF -- "$1" "$tree.output"; }
-
-# A file with one line must be found by the tool under that rule.
-plant() { # tool, path, line, what the finding begins with
-  mkdir -p "$tree/$(dirname "$2")"
-  printf '%b\n' "$3" >"$tree/$2"
-  (cd "$tree" && sh "$root/tools/$1.sh") >"$tree.output" 2>&1
-  status=$?
-  [ $status != 0 ] && shows "$1: $4"
-  expect "$1 does not find '$3' in $2" $?
-  rm "$tree/$2"
+# Writes a file into the tree; @ in its path becomes a number, so that names differ.
+file() { # path, text
+  planted=$((planted + 1))
+  path=$(echo "$1" | sed "s/@/$planted/")
+  mkdir -p "$tree/$(dirname "$path")"
+  printf '%b\n' "$2" >"$tree/$path"
 }
 
-# And must pass where it is allowed.
-allow() { # tool, path, line
-  mkdir -p "$tree/$(dirname "$2")"
-  printf '%b\n' "$3" >"$tree/$2"
-  (cd "$tree" && sh "$root/tools/$1.sh") >"$tree.output" 2>&1
-  expect "$1 refuses '$3' in $2" $?
-  rm "$tree/$2"
+# A file, and what a finding in it begins with; @@ there stands for the path.
+plant() { # path, text, finding
+  file "$1" "$2"
+  echo "$3" | sed "s|@@|$path|" >>"$tree.expected"
 }
 
-test_lint() {
-  plant lint io/a.c 'void f(void) { void *p = malloc(3); }' 'memory is had from wr_alloc: io/a.c:1:'
-  plant lint spmv/b.c 'int x;\nvoid f(void *p) { free (p); }' 'memory is had from wr_alloc: spmv/b.c:2:'
-  allow lint config/memory.c 'void wr_free(void *block) { free(block); }'
-  allow lint io/a.c '/* malloc(1) and free(2) */\nconst char *const s = "free(\\"x)"; /* abort(\n exit( */'
-  allow lint io/a.c 'void f(void) { wr_free(p); }'
-  plant lint solvers/a.c 'void f(void) { cudaFree(p); }' 'device memory'
-  plant lint data/a.c 'void f(void) { exit(1); }' 'errors are returned'
-  allow lint solvers/a_main.c 'int main(void) { exit(1); }'
-  plant lint solvers/a.c 'double f(void) { return strtod(s, 0); }' 'text becomes a number'
-  allow lint io/a.c 'double f(void) { return strtod(s, 0); }'
-  plant lint spmv/a.c 'void f(void) { printf("a"); }' 'main files and reports'
-  plant lint spmv/a.c 'void f(void) { fputs("a", stderr); }' 'main files and reports'
-  allow lint spmv/a.c 'void f(FILE *out) { fprintf(out, "printf(stderr"); }'
-  plant lint tests/unit/a.c 'void f(void) { sprintf(s, "a"); }' 'calls that cannot be bounded'
-  plant lint io/a.c 'void f(void) { setlocale(LC_ALL, ""); }' 'numbers do not depend'
-  plant lint data/a.c 'int f(void) { return rand(); }' 'chance comes from'
-  plant lint spmv/x/k.cu 'void f(void) { k<<<1, 2>>>(); }' 'launches go through'
-  allow lint spmv/kernel/launch.cuh 'void f() { k<<<1, 2>>>(); }'
-  plant lint spmv/x/k.cu '__shared__ int a;' 'shared arrays'
-  plant lint spmv/x/k.cu 'void f(void) { asm("nop;"); }' 'assembly stays'
-  plant lint spmv/x/k.cu 'int f(void) { return __activemask(); }' 'no lane asks'
-  plant lint spmv/x/k.cu '#include <cooperative_groups.h>' 'no lane asks'
-  plant lint spmv/x/k.cu 'using namespace nvcuda;' 'tensor-core'
-  plant lint io/a.c 'static int count = 0;' 'no global state'
-  plant lint io/a.c 'int64_t table[3];' 'no global state'
-  allow lint io/a.c 'static const int table[3] = {1, 2, 3};'
-  plant lint docs/a.md 'TO''DO: later' 'work left over'
-  plant lint docs/a.md 'this is not implement''ed' 'work left over'
-  plant lint io/a.c 'int f(void); ' 'blanks at the end'
-  plant lint io/a.c '\tint f(void);' 'tabs'
-  plant lint io/a.c "int f(void); /* $(printf '%0120d' 0) */" 'long lines'
-  plant lint io/a.c "int f_$(printf '%0120d' 0)(void);" 'long lines: io/a.c:1: code beyond'
-  plant lint io/same.c 'int f(void);' 'file names are unique'
-  printf 'no newline' >"$tree/spmv/b.md"
-  plant lint io/a.c 'int f(void);' 'last line: spmv/b.md'
-  rm "$tree/spmv/b.md"
-  allow lint io/a.c 'int f(void);'
+clear_tree() {
+  rm -rf "$tree"
+  mkdir "$tree"
+  cp .clang-format "$tree"
+  : >"$tree.expected"
+}
+
+run_tool() { (cd "$tree" && sh "$root/tools/$1.sh") >"$tree.output" 2>&1; }
+
+# Every planted fault is found.
+finds_all() { # tool
+  ! run_tool "$1"
+  expect "$1 succeeds in spite of planted faults"
+  while IFS= read -r finding; do
+    grep -qF -- "$1: $finding" "$tree.output"
+    expect "$1 does not say '$finding'"
+  done <"$tree.expected"
+}
+
+finds_nothing() { # tool
+  run_tool "$1"
+  expect "$1 finds fault with clean files"
+}
+
+memory='memory is had from wr_alloc'
+test_lint_faults() {
+  clear_tree
+  plant io/f@.c 'void f(void) { void *p = malloc(3); }' "$memory: @@:1: void f(void) { void *p = malloc(3); }"
+  plant spmv/f@.c 'int x(void);\nvoid f(void *p) { free (p); }' "$memory: @@:2:"
+  plant spmv/f@.c '/* a\n "b */ void f(char *p) { free(p); } /* c */' "$memory: @@:2:"
+  plant solvers/f@.c 'void f(void) { cudaFree(p); }' 'device memory is had in spmv/device: @@:1:'
+  plant data/f@.c 'void f(void) { exit(1); }' 'errors are returned; main files alone exit: @@:1:'
+  plant solvers/f@.c 'double f(void) { return strtod(s, 0); }' 'text becomes a number in io and option.c: @@:1:'
+  plant spmv/f@.c 'void f(void) { printf("a"); }' 'main files and reports alone print: @@:1:'
+  plant spmv/f@.c 'void f(void) { fputs("a", stderr); }' 'main files and reports alone print: @@:1:'
+  plant tests/unit/f@.c 'void f(void) { sprintf(s, "a"); }' 'calls that cannot be bounded: @@:1:'
+  plant io/f@.c 'void f(void) { setlocale(LC_ALL, ""); }' 'numbers do not depend on the locale: @@:1:'
+  plant data/f@.c 'int f(void) { return rand(); }' 'chance comes from our own generator: @@:1:'
+  plant spmv/x/f@.cu 'void f(void) { k<<<1, 2>>>(); }' 'launches go through launch.cuh: @@:1:'
+  plant spmv/x/f@.cu '__shared__ int a;' 'shared arrays are made by launch.cuh: @@:1:'
+  plant spmv/x/f@.cu 'void f(void) { asm("nop;"); }' 'assembly stays in spmv/kernel: @@:1:'
+  plant spmv/x/f@.cu 'int f(void) { return __activemask(); }' 'no lane asks who is active; no grid-wide groups: @@:1:'
+  plant spmv/x/f@.cu '#include <cooperative_groups.h>' 'no lane asks who is active; no grid-wide groups: @@:1:'
+  plant spmv/x/f@.cu 'using namespace nvcuda;' 'tensor-core calls stay in spmv/kernel: @@:1:'
+  plant io/f@.c 'static int count = 0;' 'no global state: @@:1:'
+  plant io/f@.c 'int64_t table[3];' 'no global state: @@:1:'
+  plant docs/f@.md 'TO''DO: later' 'work left over: @@:1:'
+  plant docs/f@.md 'this is not implement''ed' 'work left over: @@:1:'
+  plant io/f@.c 'int f(void); ' 'blanks at the end of a line: @@:1:'
+  plant io/f@.c '\tint f(void);' 'tabs: @@:1:'
+  plant io/f@.c "int f(void); /* $(printf '%0120d' 0) */" 'long lines: @@:1: 139 columns'
+  plant io/f@.c "int f_$(printf '%0120d' 0)(void);" 'long lines: @@:1: code beyond column 120'
+  plant io/same.c 'int f(void);' 'file names are unique: spmv/same.c: the name of io/same.c'
+  file spmv/same.c 'int f(void);'
+  plant io/f@.md 'one line' 'last line: @@: no newline'
+  printf 'no newline' >"$tree/$path"
+  finds_all lint
+}
+
+test_lint_clean() {
+  clear_tree
+  file config/memory.c 'void wr_free(void *block) { free(block); }'
+  file io/f@.c '/* malloc(1) and free(2) */\nconst char *const s = "free(\\"x)"; /* abort(\n exit( */'
+  file io/f@.c 'void f(void) { wr_free(p); }'
+  file io/f@.c 'double f(void) { return strtod(s, 0); }'
+  file solvers/a_main.c 'int main(void) { exit(1); }'
+  file spmv/f@.c 'void f(FILE *out) { fprintf(out, "printf(stderr"); }'
+  file spmv/kernel/launch.cuh '#define LAUNCH() k<<<1, 2>>>()'
+  file io/f@.c 'static const int table[3] = {1, 2, 3};'
+  file io/f@.c 'typedef struct t {\n  int a;       /* far */\n  double long_name; /* away */\n} t;'
+  file io/f@.c "static int f(void); /* $(printf '%095d' 0) */"
+  file io/f@.c 'static const pair pairs[] = {\n   {.first = 1,\n     .second = 2}, {3, 4}};'
+  file io/f@.h '#define SUM(a, b)   \\\\\n     ((a)+\\\\\n  (b))'
+  finds_nothing lint
 }
 
 test_layout() {
-  if sh tools/format.sh able >/dev/null; then
-    plant lint io/a.c 'int f( void );' 'layout'
-    allow lint io/a.c 'typedef struct t {\n  int a;       /* far */\n  double long_name; /* away */\n} t;'
-    printf 'int f( void );\n' >"$tree/io/a.c"
-    (cd "$tree" && sh "$root/tools/format.sh" fix) >"$tree.output" 2>&1
-    [ "$(cat "$tree/io/a.c")" = 'int f(void);' ]
-    expect 'format does not format' $?
-    rm "$tree/io/a.c"
-  else
+  if ! sh tools/format.sh able >"$tree.output"; then
     skipped=1
-    echo "[layout] skipped: $(sh tools/format.sh able)" >&2
+    echo "[layout] skipped: $(cat "$tree.output")" >&2
+    return
   fi
+  clear_tree
+  plant io/f@.c 'int f( void );' 'layout (make format): @@:1:'
+  finds_all lint
+  file io/g.c 'int g( int a );   /* as far\n                     as this */\nint   h; /* 1 */'
+  (cd "$tree" && sh "$root/tools/format.sh" fix) >"$tree.output" 2>&1
+  [ "$(cat "$tree/io/g.c")" = "$(printf 'int g(int a); /* as far\n                     as this */\nint h;        /* 1 */')" ]
+  expect 'format lays io/g.c out otherwise'
+  finds_nothing lint
 }
 
 test_deps() {
-  plant check_deps io/a.c '#include "solvers/b.h"' 'io/a.c:1: "solvers/b.h" is not a file'
-  plant check_deps io/a.c '#include "inner.h"' 'io/a.c:1: "inner.h" is not a file'
+  clear_tree
   for path in solvers/b.h spmv/merbit/m.h spmv/bsr/b2.h io/i.h data/d.h config/c.h spmv/s.h spmv/device/v.h; do
-    mkdir -p "$tree/$(dirname "$path")"
-    echo 'int f(void);' >"$tree/$path"
+    file $path 'int f(void);'
   done
-  plant check_deps io/a.c '#include "solvers/b.h"' 'io/a.c:1: io may not include'
-  plant check_deps io/a.c '#include "data/d.h"' 'io/a.c:1: io may not include'
-  plant check_deps spmv/a.c '#include "io/i.h"' 'spmv/a.c:1: spmv may not include'
-  plant check_deps config/a.c '#include "spmv/s.h"' 'config/a.c:1: config may not include'
-  plant check_deps spmv/a.c '  #  include "spmv/bsr/b2.h"' 'spmv/a.c:1: spmv may not include'
-  plant check_deps spmv/bsr/a.cu '#include "spmv/merbit/m.h"' 'spmv/bsr/a.cu:1: spmv/bsr may not include'
-  plant check_deps solvers/a.c '#include "spmv/merbit/m.h"' 'solvers/a.c:1: solvers may not include'
-  plant check_deps solvers/a.c '#include <cuda_runtime.h>' 'solvers/a.c:1: has no business with <cuda_runtime.h>'
-  plant check_deps spmv/bsr/a.cu '#include <cub/cub.cuh>' 'spmv/bsr/a.cu:1: has no business'
-  allow check_deps solvers/a.c '#include <zstd.h>\n#include "io/i.h"\n#include "data/d.h"\n#include "spmv/device/v.h"'
-  allow check_deps spmv/bsr/a.cu '#include "spmv/bsr/b2.h"\n#include "spmv/s.h"\n#include "config/c.h"'
-  allow check_deps tests/unit/a.c '#include "spmv/bsr/b2.h"'
+  cp -R "$tree" "$tree.clean"
+  plant io/f@.c '#include "solvers/absent.h"' '@@:1: "solvers/absent.h" is not a file'
+  plant io/f@.c '#include "i.h"' '@@:1: "i.h" is not a file'
+  plant io/f@.c '#include "solvers/b.h"' '@@:1: io may not include'
+  plant io/f@.c '#include "data/d.h"' '@@:1: io may not include'
+  plant spmv/f@.c '#include "io/i.h"' '@@:1: spmv may not include'
+  plant config/f@.c '#include "spmv/s.h"' '@@:1: config may not include'
+  plant spmv/f@.c '\n  #  include "spmv/bsr/b2.h"' '@@:2: spmv may not include'
+  plant spmv/bsr/f@.cu '#include "spmv/merbit/m.h"' '@@:1: spmv/bsr may not include'
+  plant solvers/f@.c '#include "spmv/merbit/m.h"' '@@:1: solvers may not include'
+  plant solvers/f@.c '#include <cuda_runtime.h>' '@@:1: has no business with <cuda_runtime.h>'
+  plant spmv/bsr/f@.cu '#include <cub/cub.cuh>' '@@:1: has no business with <cub/cub.cuh>'
+  finds_all check_deps
+  rm -rf "$tree"
+  mv "$tree.clean" "$tree"
+  file solvers/f@.c '#include <stdio.h>\n#include "io/i.h"\n#include "data/d.h"\n#include "spmv/device/v.h"'
+  file spmv/bsr/f@.cu '#include <cuda_runtime.h>\n#include "spmv/bsr/b2.h"\n#include "spmv/s.h"\n#include "config/c.h"'
+  file tests/unit/f@.c '#include "spmv/bsr/b2.h"'
+  finds_nothing check_deps
 }
 
 # A script of this text must be judged so by the runner.
 judged() { # text, line that the runner shows, sum
-  printf '%b\n' "$1" >"$tree/trial.sh"
+  file trial.sh "$1"
   BUILD=$tree/run JOBS=1 TEST_TIMEOUT=1 sh tools/run_tests.sh "$tree/trial.sh" >"$tree.output" 2>&1
   status=$?
   case $3 in *' 0 failed'*) want=0 ;; *) want=1 ;; esac
-  [ $status = $want ] && shows "$2" && [ "$(tail -n 1 "$tree.output")" = "$3" ]
-  expect "the runner misjudges: $1" $?
+  [ $status = $want ] && grep -qF -- "$2" "$tree.output" && [ "$(tail -n 1 "$tree.output")" = "$3" ]
+  expect "the runner misjudges: $1"
 }
 
 test_runner() {
@@ -141,14 +175,10 @@ test_runner() {
   judged 'sleep 20; echo "t: 1 passed, 0 failed, 0 skipped"' 'stopped after 1 s' '0 passed, 1 failed, 0 skipped'
 }
 
-skipped=0
-cp .clang-format "$tree/"
-mkdir -p "$tree/spmv" "$tree/io"
-echo 'int same(void);' >"$tree/spmv/same.c"
-test_lint
+test_lint_faults
+test_lint_clean
 test_layout
 test_deps
 test_runner
-rm -f "$tree.output"
 echo "test_tools: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
