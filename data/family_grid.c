@@ -55,8 +55,8 @@ static wr_status stencil_prepare(void *settings, wr_family_shape *shape) {
   s->depth = s->points == POINTS_5 ? 1 : n;
   shape->n = n * n * s->depth;
   if (shape->n > WR_MAX_INDEX)
-    return wr_fail(WR_EUSAGE, "gen:stencil: n=%lld in space gives %lld rows, but a matrix has at most %d: n <= 1290, "
-                   "or points=5", (long long)n, (long long)shape->n, WR_MAX_INDEX);
+    return wr_fail(WR_EUSAGE, "gen:stencil: n=%lld in space gives %lld rows, over %d: at most n=1290, or points=5",
+                   (long long)n, (long long)shape->n, WR_MAX_INDEX);
   shape->expected = shape->n * longest[s->points];
   s->upwind = 1 + s->convection;
   s->downwind = 2 - s->upwind;

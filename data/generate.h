@@ -1,18 +1,22 @@
 /* Test matrices out of nothing: gen:FAMILY:key=value,...  Deterministic by seed, bit for bit the same on any number of
  * threads and on any machine. A graph is given as a file would be: entry (i, j) is the edge i -> j.
  *
- *   gen:road     side=4096 keep=0.57          side^2 grid points in Morton order, each undirected edge kept with p = keep
+ *   gen:road     side=4096 keep=0.57          side^2 grid points in Morton order, each undirected edge kept with
+ *                                             probability keep
  *   gen:web      n=3000000 dmin=7 alpha=1.6 dangling=0.1 dmax=5000 local=3000
- *                                             copying model: power-law out-degrees, near links, skewed global targets
+ *                                             copying model: power-law out-degrees, links to near pages (most within
+ *                                             local/5), skewed global targets
  *   gen:rmat     scale=20 degree=48           2^scale nodes, Kronecker probabilities (0.57, 0.19, 0.19, 0.05)
- *   gen:hubs     n=10000000 hubs=1000         every leaf tied to one of a few skewed hubs, both directions
+ *   gen:hubs     n=10000000 hubs=1000         n nodes, hubs of them skewed hubs, every other one tied to one of these
  *   gen:stencil  n=200 points=7 convection=0.4   5 points: n^2; 7 and 27: n^3; nonsymmetric when convection is not 0
  *   gen:fem      n=49                         n^3 nodes, 27 neighbours, 3x3 blocks
  *   gen:band     n=32000 block=5 density=0.05    dense blocks about the diagonal, row sums 1
  *   gen:chain    scale=24                     a path over 2^scale nodes in random order, cut every 1000
  *   gen:uniform  n=4000000 degree=12          uniformly random columns
- *   gen:density  n=4096 block=16 density=0.1 fill=1   random blocks, `density` of all, each with `fill` of its entries
+ *   gen:density  n=4096 block=16 density=0.1 fill=1   random blocks, `density` of all; fill up to 1: the share of a
+ *                                             block's entries, above 1: their number
  *   and seed=1 for each. */
+
 #ifndef WR_GENERATE_H
 #define WR_GENERATE_H
 

@@ -60,7 +60,8 @@ static wr_status parse_value(cursor *c, const wr_entry_format *f, double *value)
   } else {
     switch (wr_number_real(c->word, c->word_end, value)) {
       case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the value is not a number ('%s')", c->where, c->quote);
-      case WR_NUMBER_OVERFLOW: return wr_fail(WR_EINPUT, "%s: the value is beyond double precision (%s)", c->where, c->quote);
+      case WR_NUMBER_OVERFLOW:
+        return wr_fail(WR_EINPUT, "%s: the value is too big for a double (%s)", c->where, c->quote);
       case WR_NUMBER_OK: break;
     }
   }

@@ -159,7 +159,7 @@ static wr_status read_any(source *in, int64_t size, const char *magic, store *ou
   return read_gzip(in, size, magic, out);
 #else
   (void)size;
-  return wr_fail(WR_EINPUT, "%s: compressed with gzip, for which this build lacks zlib: install zlib1g-dev, then make again",
+  return wr_fail(WR_EINPUT, "%s: gzip needs zlib, which this build lacks: install zlib1g-dev, then make again",
                  in->name);
 #endif
 }

@@ -53,7 +53,8 @@ char *mm_typecode_to_str(const MM_typecode matcode, char *text, size_t size) {
 }
 
 /* `where` begins the errors of the functions that parse a line. */
-static wr_status parse_word(const char *where, const struct mm_part *part, const char **at, const char *end, char *letter) {
+static wr_status parse_word(const char *where, const struct mm_part *part, const char **at, const char *end,
+                            char *letter) {
   const char *word, *word_end;
   char quote[WR_QUOTE];
   if (!wr_line_word(at, end, &word, &word_end))
@@ -105,8 +106,7 @@ static wr_status parse_size(const char *where, const char *word, const char *wor
     case WR_NUMBER_OVERFLOW: return wr_fail(WR_EINPUT, "%s: a size is beyond 64 bits (%s)", where, quote);
     case WR_NUMBER_OK: break;
   }
-  if (*size < least)
-    return wr_fail(WR_EINPUT, "%s: a size is %s (%s)", where, *size < 0 ? "negative" : "zero", quote);
+  if (*size < least) return wr_fail(WR_EINPUT, "%s: a size is %s (%s)", where, *size < 0 ? "negative" : "zero", quote);
   return WR_OK;
 }
 

@@ -94,6 +94,16 @@ wr_status wr_output_open(const char *path, wr_output_file *out) {
   return status == WR_OK ? open_beside(out, exists ? &facts : NULL) : status;
 }
 
+wr_status wr_output_check(const char *path) {
+  wr_output_file out = {.name = path};
+  struct stat facts;
+  if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))
+    return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ? WR_OK : cannot(&out, "write it", errno);
+  wr_status status = wr_output_open(path, &out);
+  wr_output_abandon(&out);
+  return status;
+}
+
 /* No fsync: it guards against a crash of the machine, and costs more than the writing. */
 wr_status wr_output_commit(wr_output_file *out) {
   if (!out->file) return wr_fail(WR_EINTERNAL, "an output that is not open was committed");

@@ -26,6 +26,10 @@ typedef struct wr_output_file {
 /* path must stay valid until commit or abandon. WR_EOUTPUT: a folder, not writable, no such folder, name too long. */
 wr_status wr_output_open(const char *path, wr_output_file *out);
 
+/* WR_OK if wr_output_open would do, tried and undone; a device or pipe is only looked at. For a program that knows its outputs
+ * long before it has something to write. */
+wr_status wr_output_check(const char *path);
+
 /* Ends the output: flushed, closed (standard output stays open) and under its name. WR_EOUTPUT when anything written
  * since the opening did not arrive, a full disk for instance; no partial file is left, and an older one keeps its
  * contents. */

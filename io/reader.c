@@ -46,7 +46,9 @@ static wr_status parse_header(reader *r) {
   r->format.coordinate = mm_is_coordinate(h->matcode);
   r->format.pattern = mm_is_pattern(h->matcode);
   r->format.integer = mm_is_integer(h->matcode);
-  r->format.symmetry = mm_is_symmetric(h->matcode) ? WR_SYMMETRIC : mm_is_skew(h->matcode) ? WR_SKEW_SYMMETRIC : WR_GENERAL;
+  r->format.symmetry = mm_is_symmetric(h->matcode) ? WR_SYMMETRIC
+                       : mm_is_skew(h->matcode)    ? WR_SKEW_SYMMETRIC
+                                                   : WR_GENERAL;
   r->format.nrows = h->nrows;
   r->format.ncols = h->ncols;
   return WR_OK;
@@ -162,12 +164,14 @@ static wr_status surplus(const reader *r, const part *p, int64_t within) {
 
 /* The failure of a part again, now in this thread and with its line number. */
 static wr_status defect(const reader *r, const part *p) {
-  if (p->status == WR_ENOMEM) return wr_fail(WR_ENOMEM, "out of memory: no room for the entries in %.1f MB of the text of %s",
-                                            (double)(p->end - p->begin) / 1e6, r->text.name);
+  if (p->status == WR_ENOMEM)
+    return wr_fail(WR_ENOMEM, "out of memory: no room for the entries in %.1f MB of the text of %s",
+                   (double)(p->end - p->begin) / 1e6, r->text.name);
   char where[WR_WHERE];
   wr_entry entry;
   wr_line line = wr_line_at(p->stop, r->text.end);
-  return wr_entry_parse(&r->format, &line, wr_where(r->text.name, wr_line_number(r->text.begin, p->stop), where), &entry);
+  return wr_entry_parse(&r->format, &line, wr_where(r->text.name, wr_line_number(r->text.begin, p->stop), where),
+                        &entry);
 }
 
 /* The parts in file order: the first defect is the file's. *found := the number of entries. */
@@ -229,7 +233,8 @@ static void note_facts(const reader *r, int64_t stored, wr_read_facts *facts) {
   snprintf(facts->kind, sizeof facts->kind, "%s", kind + strlen("matrix "));
 }
 
-wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_read_facts *facts) {
+wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets,
+                           wr_read_facts *facts) {
   reader r = {.triplets = triplets, .threads = options != NULL ? options->threads : 0};
   if (r.threads <= 0) r.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;

@@ -30,6 +30,7 @@ typedef struct wr_read_facts {
 
 /* *triplets is filled on WR_OK and zeroed otherwise. An array file gives all its entries, zeros too (a symmetric one its
  * lower triangle). options and facts may be NULL. WR_EINPUT, also for more than WR_MAX_INDEX rows or columns; WR_ENOMEM. */
-wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_read_facts *facts);
+wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets,
+                           wr_read_facts *facts);
 
 #endif

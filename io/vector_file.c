@@ -19,7 +19,7 @@ static wr_status gather(const char *path, const wr_triplets *t, double *values) 
       double value = chunk->val != NULL ? chunk->val[k] : 1;
       *at = *at == 0 ? value : *at + value; /* so that -0 stays what it is */
       if (!isfinite(*at))
-        return wr_fail(WR_EINPUT, "%s: the sum of the values at place %lld overflows", path, (long long)(at - values) + 1);
+        return wr_fail(WR_EINPUT, "%s: the sum of values at place %lld overflows", path, (long long)(at - values) + 1);
     }
   }
   return WR_OK;
@@ -76,7 +76,7 @@ wr_status wr_vector_write(const char *path, int64_t n, const double *values, con
   if (n < 1) return wr_fail(WR_EUSAGE, "%s: a vector of %lld values cannot be written", path, (long long)n);
   for (int64_t i = 0; i < n; i++)
     if (!isfinite(values[i]))
-      return wr_fail(WR_ENUMERIC, "%s: not written, as value %lld is not finite (%g)", path, (long long)i + 1, values[i]);
+      return wr_fail(WR_ENUMERIC, "%s: not written: value %lld is not finite (%g)", path, (long long)i + 1, values[i]);
   mm_initialize_typecode(&kind);
   mm_set_matrix(&kind);
   mm_set_array(&kind);

@@ -164,7 +164,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   TRY(c->program->answer(solve, &x, &n));
   wr_ledger_enter(ledger, WR_PHASE_VERIFY);
   TRY(c->program->verify(solve, choose_level(c, run), c->settings->verify_rows, &run->verdict));
-  wr_ledger_enter(ledger, WR_PHASE_CALIBRATE);
+  wr_ledger_stop(ledger);
   keep_answer(c, index, x, n);
   TRY(run_warm(c, solve, &monitor, run));
 done:

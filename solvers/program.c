@@ -170,7 +170,7 @@ done:
 /* Writes what was asked for; the time counts to the run whose answer it is. */
 static wr_status write_all(job *j) {
   wr_status status;
-  wr_ledger_enter(&j->ledger, WR_PHASE_WRITE);
+  if (j->settings.output || j->settings.history) wr_ledger_enter(&j->ledger, WR_PHASE_WRITE);
   TRY(write_answer(j));
   TRY(write_history(j));
   wr_ledger_stop(&j->ledger);
@@ -206,8 +206,19 @@ done:
   return status;
 }
 
+/* An output that cannot be written shall be known before the work, not after it. */
+static wr_status check_outputs(const wr_settings *s) {
+  wr_status status = WR_OK;
+  const char *const paths[] = {s->output, s->json, s->history};
+  for (int k = 0; k < 3; k++)
+    if (paths[k]) TRY(wr_output_check(paths[k]));
+done:
+  return status;
+}
+
 static wr_status work(job *j) {
   wr_status status;
+  TRY(check_outputs(&j->settings));
   if (j->settings.backends == NULL) TRY(choose_backend(j));
   TRY(wr_choices_parse(j->settings.backends, j->choices, &j->comparison.count));
   TRY(prepare_problem(j));

@@ -1,6 +1,5 @@
 #include "spmv/csr.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -77,8 +76,8 @@ wr_status wr_csr_check(const wr_csr *A) {
   return WR_OK;
 }
 
-/* Half a unit beyond FLT_MAX still rounds to it. */
-static int beyond_f32(double value) { return isfinite(value) && fabs(value) >= (double)FLT_MAX * (1 + 0x1p-25); }
+/* Less than half a unit beyond FLT_MAX (0x1.fffffep127) rounds to it; half a unit rounds to infinity. */
+static int beyond_f32(double value) { return isfinite(value) && fabs(value) >= 0x1.ffffffp127; }
 
 wr_status wr_csr_check_range(const wr_csr *A, int f32) {
   int64_t beyond = A->nnz;

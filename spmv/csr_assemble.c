@@ -84,7 +84,8 @@ static wr_status check_triplets(const wr_triplets *t, int *values, int64_t *coun
     if (*values && t->chunks[c].count > 0 && t->chunks[c].val == NULL)
       return wr_fail(WR_EINTERNAL, "some triplets have values and some have none");
   if (t->symmetry != WR_GENERAL && t->nrows != t->ncols)
-    return wr_fail(WR_EINPUT, "a symmetric matrix must be square (%lld x %lld)", (long long)t->nrows, (long long)t->ncols);
+    return wr_fail(WR_EINPUT, "a symmetric matrix must be square (%lld x %lld)", (long long)t->nrows,
+                   (long long)t->ncols);
   if (t->symmetry == WR_SKEW_SYMMETRIC && !*values && *count > 0)
     return wr_fail(WR_EINPUT, "a skew-symmetric matrix needs values");
   return WR_OK;
@@ -291,8 +292,7 @@ static wr_status sort_rows(assembly *a) {
     scratch s = {.capacity = 0};
 #pragma omp for schedule(dynamic, 1)
     for (int64_t t = 0; t < a->ntasks; t++)
-      for (int64_t i = a->first[t]; i < a->first[t + 1]; i++)
-        failed += sort_row(a->A, i, &s, &a->distinct[t]) != WR_OK;
+      for (int64_t i = a->first[t]; i < a->first[t + 1]; i++) failed += sort_row(a->A, i, &s, &a->distinct[t]) != WR_OK;
     scratch_free(&s);
   }
   if (failed > 0) return out_of_scratch(a);

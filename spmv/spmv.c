@@ -16,7 +16,7 @@ struct wr_plan {
   wr_env *env;
   void *knobs, *state;
   char knobs_text[256];
-  wr_plan_info info;
+  wr_plan_info estimate, info; /* as planned; and, after prepare, with exact sizes */
   int prepared;
   wr_vec product;          /* alpha*A*x for backends without beta; else not allocated                       */
   int promised;            /* the last apply had a y_next: the next one must have beta == 0                 */
@@ -60,6 +60,7 @@ wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A
   TRY(check_caps(plan));
   TRY(backend->check(env, A, plan->knobs));
   TRY(backend->plan(env, A, plan->knobs, &plan->info));
+  plan->estimate = plan->info;
   if (env->deterministic && !plan->info.deterministic)
     TRY(wr_fail(WR_EUNAVAILABLE, "%s with %s cannot give the same bits from run to run", backend->name,
                 plan->knobs_text[0] ? plan->knobs_text : "its defaults"));
@@ -80,6 +81,7 @@ static void unprepare(wr_plan *plan) {
 wr_status wr_plan_prepare(wr_plan *plan) {
   wr_status status;
   if (plan->prepared) return wr_fail(WR_EUSAGE, "%s is prepared already", plan->backend->name);
+  plan->info = plan->estimate; /* it may have been prepared before */
   if (plan->env->place == WR_HOST) TRY(wr_csr_check_range(plan->A, plan->env->type == WR_F32));
   TRY(plan->backend->prepare(plan->state, plan->env, plan->A, plan->knobs, &plan->info));
   if (plan->env->need_beta && !(plan->backend->caps & WR_CAP_BETA)) {
@@ -271,10 +273,12 @@ const wr_plan_info *wr_plan_get_info(const wr_plan *plan) { return &plan->info; 
 const char *wr_plan_knobs(const wr_plan *plan) { return plan->knobs_text; }
 
 wr_status wr_plan_time_start(wr_plan *plan) {
+  wr_status status = WR_OK;
+  if (!plan->seconds) TRY(wr_alloc(&plan->seconds, WR_MAX_TIMES, sizeof *plan->seconds, "apply times"));
   plan->applies = 0, plan->total = 0, plan->pending = 0;
   plan->timing = 1;
-  if (plan->seconds) return WR_OK;
-  return wr_alloc(&plan->seconds, WR_MAX_TIMES, sizeof *plan->seconds, "apply times");
+done:
+  return status;
 }
 
 wr_status wr_plan_time_collect(wr_plan *plan) {

@@ -19,7 +19,7 @@ static uint64_t random_bits(void) { /* splitmix64 */
   return z ^ z >> 31;
 }
 
-static int below(int limit) { return (int)(random_bits() % (uint64_t)limit); }
+static int below(int64_t limit) { return (int)(random_bits() % (uint64_t)limit); }
 
 /* One entry read by the fast parser, out of a block that ends where the text does. 1 if it took the line. */
 static int scan_one(const wr_entry_format *f, const char *text, size_t length, wr_entry *entry, size_t *taken) {
@@ -46,8 +46,8 @@ static int compare(const wr_entry_format *f, const char *text, size_t length) {
   int took = scan_one(f, text, length, &fast, &taken);
   CHECKF(took == (taken > 0), "'%.*s'", (int)length, text);
   if (!took) return 0;
-  CHECKF(!wr_line_is_blank(&line) && wr_entry_parse(f, &line, "line", &careful) == WR_OK, "'%.*s': %s", (int)length, text,
-         wr_status_message());
+  CHECKF(!wr_line_is_blank(&line) && wr_entry_parse(f, &line, "line", &careful) == WR_OK, "'%.*s': %s", (int)length,
+         text, wr_status_message());
   CHECKF(taken == (size_t)(line.next - text) && same_entry(&fast, &careful), "'%.*s': %lld %lld %a, not %lld %lld %a",
          (int)length, text, (long long)fast.row, (long long)fast.col, fast.value, (long long)careful.row,
          (long long)careful.col, careful.value);
@@ -55,7 +55,10 @@ static int compare(const wr_entry_format *f, const char *text, size_t length) {
 }
 
 static wr_entry_format random_format(void) {
-  wr_entry_format f = {.coordinate = below(4) != 0, .nonnegative = below(4) == 0, .nrows = 1 + below(30), .ncols = 1 + below(30)};
+  wr_entry_format f = {.coordinate = below(4) != 0};
+  f.nonnegative = below(4) == 0;
+  f.nrows = 1 + below(30);
+  f.ncols = 1 + below(30);
   f.symmetry = (wr_symmetry)below(3);
   f.pattern = f.coordinate && f.symmetry != WR_SKEW_SYMMETRIC && below(3) == 0;
   f.integer = !f.pattern && below(3) == 0;
@@ -65,16 +68,22 @@ static wr_entry_format random_format(void) {
 
 /* A line that is nearly always right for the format, in one of many spellings. */
 static int random_line(const wr_entry_format *f, char *text, size_t room) {
-  static const char *const blanks[] = {" ", " ", "\t", "  ", " \t "}, *const ends[] = {"\n", "\n", "\r\n", " \n", "\t\r\n"};
+  static const char *const blanks[] = {" ", " ", "\t", "  ", " \t "};
+  static const char *const ends[] = {"\n", "\n", "\r\n", " \n", "\t\r\n"};
   static const char *const formats[] = {"%.3g", "%.17g", "%.13e", "%f", "%.0f.", "%+g", "%.25e", "%E"};
-  int used = below(8) == 0 ? snprintf(text, room, " ") : 0;
-  double value = (double)(int64_t)random_bits() / (double)(1 + random_bits() % 1000000000);
-  if (f->coordinate)
-    used += snprintf(text + used, room - (size_t)used, "%s%d%s%d", below(20) == 0 ? "00" : "", 1 + below((int)f->nrows - (f->nrows > 1)),
-                     blanks[below(5)], 1 + below((int)f->ncols - (f->ncols > 1)));
-  if (f->coordinate && !f->pattern) used += snprintf(text + used, room - (size_t)used, "%s", blanks[below(5)]);
+  double value = (double)(int64_t)random_bits();
+  value /= (double)(1 + random_bits() % 1000000000);
+  int64_t number = (int64_t)random_bits();
+  number >>= below(64);
+  int row = 1 + below(f->nrows), col = 1 + below(f->ncols), used = 0;
+  if (below(8) == 0) text[used++] = ' ';
+  if (f->coordinate) {
+    used += snprintf(text + used, room - (size_t)used, "%s%d", below(20) == 0 ? "00" : "", row);
+    used += snprintf(text + used, room - (size_t)used, "%s%d", blanks[below(5)], col);
+    if (!f->pattern) used += snprintf(text + used, room - (size_t)used, "%s", blanks[below(5)]);
+  }
   if (f->integer)
-    used += snprintf(text + used, room - (size_t)used, "%" PRId64, (int64_t)random_bits() >> below(64));
+    used += snprintf(text + used, room - (size_t)used, "%" PRId64, number);
   else if (!f->pattern)
     used += snprintf(text + used, room - (size_t)used, formats[below(8)], value);
   return used + snprintf(text + used, room - (size_t)used, "%s", ends[below(5)]);
@@ -90,7 +99,10 @@ static void test_parsers(void) {
     char text[256];
     int length = random_line(&f, text, sizeof text);
     taken += compare(&f, text, (size_t)length);
-    for (int change = below(3); change >= 0; change--) text[below(length)] = odd[below((int)sizeof odd - 1)];
+    for (int change = below(3); change >= 0; change--) {
+      int at = below(length);
+      text[at] = odd[below((int)sizeof odd - 1)];
+    }
     taken_odd += compare(&f, text, (size_t)(below(4) == 0 ? 1 + below(length) : length));
   }
   CHECKF(taken > LINES / 4, "the fast parser took just %d lines", taken);
@@ -136,21 +148,29 @@ typedef struct many {
 /* `shift` blanks on a line of their own come first and move all others across the chunks' borders. */
 static void write_many(many *m, int shift, int64_t declared) {
   char *at = m->text;
-  at += snprintf(at, 200, "%%%%MatrixMarket matrix coordinate real general\n%d %d %" PRId64 "\n%*s\n", SIZE, SIZE, declared, shift, "");
+  at += snprintf(at, 200, "%%%%MatrixMarket matrix coordinate real general\n%d %d %" PRId64 "\n", SIZE, SIZE, declared);
+  at += snprintf(at, 200, "%*s\n", shift, "");
   random_state = 11;
   for (int k = 0; k < ENTRIES; k++) {
-    m->row[k] = below(SIZE), m->col[k] = below(SIZE) >> below(17), m->val[k] = (double)(random_bits() >> below(64));
-    at += snprintf(at, 200, "%d %*d %.17g%s\n", m->row[k] + 1, 1 + below(12), m->col[k] + 1, m->val[k], below(9) ? "" : " \n\t");
+    int width = 1 + below(12), shorter = below(17), fewer = below(64), blank = below(9) == 0;
+    m->row[k] = below(SIZE);
+    m->col[k] = below(SIZE) >> shorter;
+    m->val[k] = (double)(random_bits() >> fewer);
+    at += snprintf(at, 200, "%d %*d %.17g\n", m->row[k] + 1, width, m->col[k] + 1, m->val[k]);
+    if (blank) at += snprintf(at, 200, " \t\n");
   }
   m->length = (size_t)(at - m->text);
 }
 
 static int is_same(const many *m, const wr_triplets *t) {
   int64_t k = 0;
-  for (int64_t c = 0; c < t->nchunks; c++)
-    for (int64_t n = 0; n < t->chunks[c].count; n++, k++)
-      if (k >= ENTRIES || t->chunks[c].row[n] != m->row[k] || t->chunks[c].col[n] != m->col[k] || t->chunks[c].val[n] != m->val[k])
+  for (int64_t c = 0; c < t->nchunks; c++) {
+    const wr_triplet_chunk *chunk = &t->chunks[c];
+    for (int64_t n = 0; n < chunk->count; n++, k++) {
+      if (k >= ENTRIES || chunk->row[n] != m->row[k] || chunk->col[n] != m->col[k] || chunk->val[n] != m->val[k])
         return 0;
+    }
+  }
   return k == ENTRIES;
 }
 
@@ -226,10 +246,12 @@ static void test_arrays(many *m) {
     const char *kind;
     int n;
     wr_symmetry symmetry;
-  } kinds[] = {{"general", 150, WR_GENERAL}, {"symmetric", 211, WR_SYMMETRIC}, {"skew-symmetric", 212, WR_SKEW_SYMMETRIC}};
+  } kinds[] = {
+      {"general", 150, WR_GENERAL}, {"symmetric", 211, WR_SYMMETRIC}, {"skew-symmetric", 212, WR_SKEW_SYMMETRIC}};
   for (int k = 0; k < 3; k++) {
     int n = kinds[k].n;
-    char *at = m->text + snprintf(m->text, 200, "%%%%MatrixMarket matrix array integer %s\n%d %d\n", kinds[k].kind, n, n);
+    char *at =
+        m->text + snprintf(m->text, 200, "%%%%MatrixMarket matrix array integer %s\n%d %d\n", kinds[k].kind, n, n);
     for (int j = 0; j < n; j++)
       for (int i = k == 0 ? 0 : j + k - 1; i < n; i++) at += snprintf(at, 200, "%d\n", i * 1000 + j);
     wr_triplets t;
@@ -240,7 +262,8 @@ static void test_arrays(many *m) {
     for (int64_t c = 0; c < t.nchunks; c++)
       for (int64_t e = 0; e < t.chunks[c].count; e++, count++)
         wrong += t.chunks[c].val[e] != t.chunks[c].row[e] * 1000.0 + t.chunks[c].col[e];
-    CHECKF(wrong == 0, "%s: %lld of %lld values are in a wrong place", kinds[k].kind, (long long)wrong, (long long)count);
+    CHECKF(wrong == 0, "%s: %lld of %lld values are in a wrong place", kinds[k].kind, (long long)wrong,
+           (long long)count);
     wr_triplets_free(&t);
   }
 }

@@ -127,7 +127,8 @@ static void test_magic(char *many) {
   CHECK(text.end - text.begin == MANY);
   wr_text_free(&text);
   CHECK_OK(wr_text_read(fixture_path("many"), "other", 2, &text));
-  CHECKF(text.end - text.begin < MANY / 2 && text.end - text.begin >= 5, "%lld bytes", (long long)(text.end - text.begin));
+  CHECKF(text.end - text.begin < MANY / 2 && text.end - text.begin >= 5, "%lld bytes",
+         (long long)(text.end - text.begin));
   CHECK(memcmp(text.begin, many, (size_t)(text.end - text.begin)) == 0);
   wr_text_free(&text);
   CHECK_OK(wr_text_read(fixture_put("short", "ab", 2), "abc", 1, &text)); /* could still have become one */
@@ -146,7 +147,8 @@ static void test_magic(char *many) {
 static size_t compress_to(char *to, size_t room, const char *bytes, size_t count) {
   z_stream z = {.next_in = (unsigned char *)(size_t)bytes, .avail_in = (unsigned)count, .next_out = (unsigned char *)to,
                 .avail_out = (unsigned)room};
-  CHECK(deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK && deflate(&z, Z_FINISH) == Z_STREAM_END);
+  CHECK(deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK &&
+        deflate(&z, Z_FINISH) == Z_STREAM_END);
   deflateEnd(&z);
   return room - z.avail_out;
 }
@@ -238,7 +240,8 @@ static void test_gzip_memory(void) {}
 
 static void check_line(const char *text, const char *line, size_t step) {
   wr_line found = wr_line_at(text, text + strlen(text));
-  CHECKF((size_t)(found.end - found.begin) == strlen(line) && memcmp(found.begin, line, strlen(line)) == 0, "'%s'", text);
+  CHECKF((size_t)(found.end - found.begin) == strlen(line) && memcmp(found.begin, line, strlen(line)) == 0, "'%s'",
+         text);
   CHECKF((size_t)(found.next - text) == step, "'%s': next after %d", text, (int)(found.next - text));
 }
 
@@ -262,7 +265,8 @@ static void test_lines(void) {
   CHECK(!wr_line_word(&at, line_end, &word, &word_end) && !wr_line_word(&at, line_end, &word, &word_end));
   const char *real = "ReaLly";
   CHECK(wr_word_is(real, real, "") && !wr_word_is(real, real, "r"));
-  CHECK(wr_word_is(real, real + 4, "real") && !wr_word_is(real, real + 4, "really") && !wr_word_is(real, real + 5, "real"));
+  CHECK(wr_word_is(real, real + 4, "real") && !wr_word_is(real, real + 4, "really") &&
+        !wr_word_is(real, real + 5, "real"));
 }
 
 static void test_quotes(void) {

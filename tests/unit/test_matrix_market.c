@@ -24,8 +24,10 @@ static void test_typecodes(void) {
   mm_set_coordinate(&code);
   mm_set_real(&code);
   mm_set_symmetric(&code);
-  CHECK(mm_is_matrix(code) && mm_is_coordinate(code) && mm_is_sparse(code) && mm_is_real(code) && mm_is_symmetric(code));
-  CHECK(!mm_is_array(code) && !mm_is_dense(code) && !mm_is_integer(code) && !mm_is_pattern(code) && !mm_is_complex(code));
+  CHECK(mm_is_matrix(code) && mm_is_coordinate(code) && mm_is_sparse(code) && mm_is_real(code) &&
+        mm_is_symmetric(code));
+  CHECK(!mm_is_array(code) && !mm_is_dense(code) && !mm_is_integer(code) && !mm_is_pattern(code) &&
+        !mm_is_complex(code));
   CHECK(!mm_is_general(code) && !mm_is_skew(code) && !mm_is_hermitian(code));
   mm_set_dense(&code);
   mm_set_integer(&code);

@@ -63,10 +63,10 @@ static void test_forms(void) {
 
 static void test_no_numbers(void) {
   CASE("no numbers");
-  static const char *const bad[] = {"",     "+",     "-",     ".",      "+.",    "e5",    ".e5",   "1e",    "1e+",   "1d-",
-                                    "nan",  "NaN",   "inf",   "-Inf",   "infinity", "0x10", "0x1p3", "1.2.3", "1e5.0", "1e5e5",
-                                    "1,5",  "1_000", "--1",   "+-1",    " 1",    "1 ",    "1\n",   "two",   "1f",    "1e 5",
-                                    "1L",   "\xe2\x88\x92\x31", "0b1", "1e0x1", "$1", "1:", "1/", "/1", ":1"};
+  static const char *const bad[] = {
+      "",    "+",    "-",        ".",    "+.",    "e5",    ".e5",   "1e",    "1e+", "1d-",   "nan", "NaN", "inf", "/1",
+      ":1",  "-Inf", "infinity", "0x10", "0x1p3", "1.2.3", "1e5.0", "1e5e5", "1,5", "1_000", "--1", "+-1", " 1",  "1 ",
+      "1\n", "two",  "1f",       "1e 5", "1L",    "0b1",   "1e0x1", "$1",    "1:",  "1/",    "\xe2\x88\x92\x31"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) check_real_fails(bad[i], WR_NUMBER_BAD);
   double value;
   CHECK(real_of("1\0", 2, &value) == WR_NUMBER_BAD);
@@ -159,7 +159,8 @@ static void test_random(void) {
     check_against_strtod(text);
     snprintf(text, sizeof text, "%" PRIu64 "e%d", random_bits(), (int)(random_bits() % 720) - 360);
     check_against_strtod(text);
-    snprintf(text, sizeof text, "%.*f", (int)(random_bits() % 100), ldexp((double)(bits >> 11) + 0.5, -(int)(bits % 64)));
+    value = ldexp((double)(bits >> 11) + 0.5, -(int)(bits % 64));
+    snprintf(text, sizeof text, "%.*f", (int)(random_bits() % 100), value);
     check_against_strtod(text);
   }
   for (int power = -400; power <= 400; power++) {
@@ -228,8 +229,8 @@ static void test_digits(void) {
     uint64_t digits = wr_decimal_digits(value, count, &power);
     snprintf(expected, sizeof expected, "%.*e", count - 1, value);
     snprintf(found, sizeof found, "%" PRIu64 "e%d", digits, power);
-    CHECKF((int)strcspn(found, "e") == count && strtod(found, NULL) == strtod(expected, NULL), "%d digits of %a: %s, not %s",
-           count, value, found, expected);
+    CHECKF((int)strcspn(found, "e") == count && strtod(found, NULL) == strtod(expected, NULL),
+           "%d digits of %a: %s, not %s", count, value, found, expected);
   }
 }
 

@@ -271,6 +271,26 @@ static void test_standard_output(void) {
   CHECK_MESSAGE("standard output");
 }
 
+/* Looking leaves nothing behind, and an older file as it was. */
+static void test_check(void) {
+  char path[128], below[160];
+  CASE("looking ahead");
+  snprintf(path, sizeof path, "%s/kept", folder);
+  CHECK_OK(write_text(path, "old"));
+  CHECK_OK(wr_output_check(path));
+  CHECKF(strcmp(contents(path), "old") == 0, "%s", contents(path));
+  CHECK(files_in_folder() == 1);
+  unlink(path);
+  CHECK_OK(wr_output_check(path));
+  CHECK(files_in_folder() == 0);
+  CHECK_OK(wr_output_check("-"));
+  CHECK_OK(wr_output_check("/dev/full")); /* full, but open to writing */
+  snprintf(below, sizeof below, "%s/below", path);
+  CHECK_FAILS(WR_EOUTPUT, wr_output_check(below));
+  CHECK_FAILS(WR_EOUTPUT, wr_output_check(folder));
+  CHECK_MESSAGE(folder);
+}
+
 int main(void) {
   const char *parent = getenv("TMPDIR");
   snprintf(folder, sizeof folder, "%s/windrow-output-XXXXXX", parent && parent[0] == '/' ? parent : "/tmp");
@@ -278,6 +298,7 @@ int main(void) {
     perror(folder);
     return 1;
   }
+  test_check();
   test_new();
   test_replaced();
   test_link();

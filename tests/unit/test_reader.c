@@ -13,6 +13,7 @@
 #include "tests/unit/input_fixture.h"
 
 #define REAL "%%MatrixMarket matrix coordinate real general\n"
+#define INTEGER "%%MatrixMarket matrix coordinate integer general\n"
 
 static wr_status read_with(const char *path, int threads, wr_triplets *t, wr_read_facts *facts) {
   wr_read_options options = {.threads = threads};
@@ -58,12 +59,14 @@ static int value_is(const wr_csr *A, int64_t i, int64_t j, double value) {
 static void check_remark(const char *name, const wr_csr *A) {
   if (strcmp(name, "duplicates.mtx") == 0) CHECK(value_is(A, 1, 1, 7));
   if (strcmp(name, "array_order.mtx") == 0) CHECK(value_is(A, 2, 1, 2) && value_is(A, 1, 2, 3));
-  if (strcmp(name, "array_symmetric.mtx") == 0) CHECK(value_is(A, 3, 1, 3) && value_is(A, 1, 3, 3) && value_is(A, 2, 2, 4));
+  if (strcmp(name, "array_symmetric.mtx") == 0)
+    CHECK(value_is(A, 3, 1, 3) && value_is(A, 1, 3, 3) && value_is(A, 2, 2, 4));
   if (strcmp(name, "value_underflow.mtx") == 0) CHECK(value_is(A, 2, 2, 0));
   if (strcmp(name, "value_40_digits.mtx") == 0) CHECK(value_is(A, 2, 2, 1.0 / 3));
   if (strcmp(name, "value_denormal.mtx") == 0)
     CHECK(value_is(A, 1, 1, 0x1p-1074) && value_is(A, 2, 2, -(0x1p-1022 - 0x1p-1074)));
-  if (strcmp(name, "explicit_zeros.mtx") == 0) CHECK(value_is(A, 1, 1, 0) && value_is(A, 3, 1, 0) && value_is(A, 3, 3, 0));
+  if (strcmp(name, "explicit_zeros.mtx") == 0)
+    CHECK(value_is(A, 1, 1, 0) && value_is(A, 3, 1, 0) && value_is(A, 3, 3, 0));
 }
 
 static void check_accepted(const char *name, wr_triplets *t, const char *facts) {
@@ -74,15 +77,15 @@ static void check_accepted(const char *name, wr_triplets *t, const char *facts) 
   CHECK_OK(wr_csr_assemble(t, WR_DUPLICATES_SUM, &A, NULL));
   if (A == NULL) return;
   for (int64_t k = 0; k < A->nnz; k++) sum += A->val != NULL ? A->val[k] : 1;
-  CHECKF(A->nrows == nrows && A->ncols == ncols && A->nnz == nnz && sum == expected, "%s: %lld x %lld, %lld, %.17g", name,
-         (long long)A->nrows, (long long)A->ncols, (long long)A->nnz, sum);
+  CHECKF(A->nrows == nrows && A->ncols == ncols && A->nnz == nnz && sum == expected, "%s: %lld x %lld, %lld, %.17g",
+         name, (long long)A->nrows, (long long)A->ncols, (long long)A->nnz, sum);
   CHECK_OK(wr_csr_check(A));
   check_remark(name, A);
   wr_csr_free(A);
 }
 
 static void check_verdict(const char *name, const char *verdict, const char *line, const char *facts, int threads) {
-  char path[256], begin[300];
+  char path[600], begin[700];
   wr_triplets t;
   snprintf(path, sizeof path, "tests/data/bad/%s", name);
   snprintf(begin, sizeof begin, "%s:%s%s ", path, *line == '-' ? "" : line, *line == '-' ? "" : ":");
@@ -153,8 +156,7 @@ static void check_prefix(const char *text, const char *body, size_t length, int6
     CHECKF(status == WR_EINPUT && t.chunks == NULL, "%zu bytes: %s", length, wr_status_message());
     return;
   }
-  CHECKF(length >= (size_t)(body - text) && full_lines(prefix + (body - text)) == nnz, "%zu bytes of %s", length,
-         text);
+  CHECKF(length >= (size_t)(body - text) && full_lines(prefix + (body - text)) == nnz, "%zu bytes of %s", length, text);
   CHECK(count_of(&t) == nnz);
   for (int64_t k = 0; k < nnz; k++) {
     int32_t i, j, row, col;
@@ -186,7 +188,7 @@ static void test_prefixes(void) {
 
 static void test_edges(void) {
   CASE("edges of sizes, counts and lines");
-  check_refused(REAL "2147483648 1 1\n1 1 1\n", "2: more rows than the 2147483647 that a 32-bit index reaches (2147483648)");
+  check_refused(REAL "2147483648 1 1\n1 1 1\n", "2: more rows than the 2147483647 that a 32-bit");
   check_refused(REAL "1 9223372036854775807 1\n1 1 1\n", "2: more columns than");
   check_refused("%%MatrixMarket matrix array real general\n9223372036854775807 2\n1\n", "2: more values than 64 bits");
   check_refused("%%MatrixMarket matrix array real general\n2000000000 2000000000\n1\n", "4: the file ends after 1 of");
@@ -202,13 +204,11 @@ static void test_edges(void) {
   check_refused(REAL "3 3 1\n1 1 1\r\r\n", "3: a carriage return");
   check_refused(REAL "3 3 1\n1\v1 1\n", "3: ");
   check_refused("%%MatrixMarket matrix array real general\n2 1\n1 2\n", "3: one word too many ('2')");
-  check_refused("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 9223372036854775808\n", "3: the integer is beyond");
+  check_refused(INTEGER "2 2 1\n1 1 9223372036854775808\n", "3: the integer is beyond 64 bits (9223372036854775808)");
   check_refused("%%MatrixMarket matrix array real skew-symmetric\n1 1\n0\n", "3: more entries than the 0");
   check_refused("%%MatrixMarket matrix array pattern general\n1 1\n", "1: there is no such kind");
   wr_triplets t;
-  CHECK_OK(read_text("%%MatrixMarket matrix coordinate integer general\n2147483647 2147483647 1\n2147483647 +2147483647 "
-                     "9223372036854775807\n",
-                     1, &t));
+  CHECK_OK(read_text(INTEGER "2147483647 2147483647 1\n2147483647 +2147483647 9223372036854775807\n", 1, &t));
   int32_t i, j;
   CHECK(entry(&t, 0, &i, &j) == 0x1p63 && i == 2147483646 && j == 2147483646);
   wr_triplets_free(&t);
@@ -250,8 +250,9 @@ static void test_nonnegative(void) {
   check_nonnegative(REAL "2 2 2\n1 1 0\n2 2 -0\n", NULL);
   check_nonnegative(REAL "2 2 2\n1 1 1\n2 2 -1e-300\n", "text.mtx:4: a negative value");
   check_nonnegative("%%MatrixMarket matrix array integer general\n2 1\n1\n-2\n", "text.mtx:4: a negative value");
-  check_nonnegative("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 0\n", NULL);
-  check_nonnegative("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 3\n", "text.mtx:3: its mirror image");
+#define SKEW "%%MatrixMarket matrix coordinate real skew-symmetric\n"
+  check_nonnegative(SKEW "2 2 1\n2 1 0\n", NULL);
+  check_nonnegative(SKEW "2 2 1\n2 1 3\n", "text.mtx:3: its mirror image");
 }
 
 static void test_facts(void) {

@@ -12,6 +12,12 @@
 
 enum { FIELDS = 16 };
 
+#ifdef WR_HAVE_ZLIB
+enum { HAVE_ZLIB = 1 };
+#else
+enum { HAVE_ZLIB = 0 };
+#endif
+
 typedef struct expected {
   const char *name, *kind;
   long long nrows, ncols, stored, nnz;
@@ -44,8 +50,8 @@ static int parse(char *line, expected *e) {
 }
 
 static void check_near(const expected *e, const char *what, long double found, double wanted, double bound) {
-  CHECKF(fabsl(found - (long double)wanted) <= (long double)bound, "%s: %s is %.17Lg, not %.17g (bound %g)", e->name, what,
-         found, wanted, bound);
+  CHECKF(fabsl(found - (long double)wanted) <= (long double)bound, "%s: %s is %.17Lg, not %.17g (bound %g)", e->name,
+         what, found, wanted, bound);
 }
 
 /* The table's numbers are rounded once, from exact sums; y has the rounding of ordinary sums along rows, so it is known
@@ -100,8 +106,8 @@ static void check_file(const expected *e, const char *path, int threads) {
   wr_csr *A = NULL;
   int64_t repeated = -1;
   CHECK_OK(wr_read_triplets(path, &options, &t, &facts));
-  CHECKF(facts.stored == e->stored && strcmp(facts.kind, e->kind) == 0 && facts.compressed, "%s: %lld lines, %s", e->name,
-         (long long)facts.stored, facts.kind);
+  CHECKF(facts.stored == e->stored && strcmp(facts.kind, e->kind) == 0 && facts.compressed, "%s: %lld lines, %s",
+         e->name, (long long)facts.stored, facts.kind);
   CHECK_OK(wr_csr_assemble(&t, WR_DUPLICATES_SUM, &A, &repeated));
   wr_triplets_free(&t);
   if (A == NULL) return;
@@ -115,11 +121,12 @@ static void check_file(const expected *e, const char *path, int threads) {
   wr_csr_free(A);
 }
 
-/* 1 if the file was there. */
+/* 1 if the file is there. */
 static int check_in(const char *folder, const expected *e) {
-  char path[1024];
+  char path[4096];
   snprintf(path, sizeof path, "%s/%s.mtx.gz", folder, e->name);
   if (access(path, F_OK) != 0) return 0;
+  if (!HAVE_ZLIB) return 1;
   for (int threads = 1; threads <= 2; threads++) check_file(e, path, threads);
   return 1;
 }
@@ -135,22 +142,15 @@ int main(void) {
     expected e;
     if (!parse(line, &e)) continue;
     CASE(e.name);
-#ifdef WR_HAVE_ZLIB
     int here = check_in("tests/data/real", &e), there = more != NULL && !here && check_in(folder, &e);
     if (more != NULL) CHECKF(here || there, "%s is in neither folder", e.name);
     absent += !here && !there;
     files += here;
-#else
-    files++;
-#endif
   }
   if (table != NULL) fclose(table);
   CASE("real files");
-#ifdef WR_HAVE_ZLIB
   CHECKF(files == 9, "%d files in tests/data/real", files);
+  if (!HAVE_ZLIB) SKIP("all files are compressed with gzip: built without zlib");
   if (absent > 0) SKIP("%d larger files: WR_MATRICES=DIR says where DIR/real/NAME.mtx.gz are", absent);
-#else
-  SKIP("%d compressed files: built without zlib", files + absent);
-#endif
   return wr_test_report("real_files");
 }

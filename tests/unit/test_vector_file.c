@@ -142,7 +142,8 @@ static void test_round_trip(void) {
   CHECK_OK(wr_vector_read(path, N, "the test", &back));
   if (back != NULL) check_equal(back, values, N);
   wr_free(back);
-  static const char begin[] = "%%MatrixMarket matrix array real general\n% scores of a graph\n% second line\n3000 1\n-0\n";
+  static const char begin[] =
+      "%%MatrixMarket matrix array real general\n% scores of a graph\n% second line\n3000 1\n-0\n";
   fixture_text text = fixture_read(path);
   CHECKF(text.count > sizeof begin && memcmp(text.bytes, begin, sizeof begin - 1) == 0, "%.120s", text.bytes);
   CHECK(text.count > 0 && text.bytes[text.count - 1] == '\n');
