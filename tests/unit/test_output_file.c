@@ -273,7 +273,7 @@ static void test_standard_output(void) {
 
 /* Looking leaves nothing behind, and an older file as it was. */
 static void test_check(void) {
-  char path[128], below[160];
+  char path[600], below[640];
   CASE("looking ahead");
   snprintf(path, sizeof path, "%s/kept", folder);
   CHECK_OK(write_text(path, "old"));
