@@ -5,16 +5,16 @@
 
 #include "config/memory.h"
 
-/* Adds one checked row to the verdict: error and what it may be. */
+/* Adds one checked row to the verdict: error and what it may be. A NaN is an infinite error, so that it stays the worst. */
 static void judge_row(wr_verdict *verdict, double error, double bound) {
-  double ratio = bound > 0 ? error / bound : error > 0 ? INFINITY : 0;
+  double ratio = error == 0 ? 0 : bound > 0 ? error / bound : INFINITY;
   verdict->rows++;
-  if (!(ratio <= verdict->worst_row)) verdict->worst_row = ratio; /* a NaN stays */
+  if (!(ratio <= verdict->worst_row)) verdict->worst_row = isnan(ratio) ? INFINITY : ratio;
 }
 
 /* Row k of a sample of `rows` out of n, spread evenly with both ends. */
 static int64_t sample_row(int64_t k, int64_t rows, int64_t n) {
-  return rows < 2 ? 0 : (int64_t)((double)k / (double)(rows - 1) * (double)(n - 1));
+  return rows < 2 ? 0 : k * (n - 1) / (rows - 1); /* both below 2^31 */
 }
 
 /* flow[i] += what page i gets from all links, walking the links as parsed; length[i] += 1 for each. */
@@ -110,7 +110,7 @@ wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double toler
   }
   verdict->limit = (stop_on_change ? tolerance : (1 - damping) * tolerance) + 8 * rounding.unit + allowance;
   verdict->multiplied_right = verdict->worst_row <= 1;
-  verdict->met_tolerance = verdict->measure <= verdict->limit;
+  verdict->met_tolerance = isfinite(verdict->measure) && verdict->measure <= verdict->limit;
 done:
   return status;
 }
@@ -157,7 +157,7 @@ wr_status wr_verify_system(const wr_system *system, double tolerance, wr_roundin
   verdict->backward_error = backward;
   verdict->limit = 1.001 * fmax(tolerance * system->norm_b, system->absolute) + 2 * rounding.unit * sqrt(magnitude);
   verdict->multiplied_right = verdict->worst_row <= 1;
-  verdict->met_tolerance = verdict->measure <= verdict->limit;
+  verdict->met_tolerance = isfinite(verdict->measure) && verdict->measure <= verdict->limit;
 done:
   wr_free(error);
   wr_free(bound);

@@ -28,7 +28,7 @@ static int scan_one(const wr_entry_format *f, const char *text, size_t length, w
   wr_triplet_chunk chunk = {.capacity = 1, .row = &row, .col = &col, .val = f->pattern ? NULL : &val};
   char *block = malloc(length + (length == 0));
   memcpy(block, text, length);
-  *taken = (size_t)(wr_entries_scan(f, block, block + length, block + length, &chunk) - block);
+  *taken = (size_t)(wr_entries_scan(f, block, block + length, &chunk) - block);
   free(block);
   *entry = (wr_entry){.row = row, .col = col, .value = val};
   return (int)chunk.count;

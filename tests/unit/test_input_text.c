@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #ifdef WR_HAVE_ZLIB
 #include <zlib.h>
@@ -13,24 +14,37 @@
 #include "tests/check.h"
 #include "tests/unit/input_fixture.h"
 
+/* All the text of a path: as one run of lines, and as runs of `step` bytes, which must follow one another. */
 static void check_text(const char *path, const char *bytes, size_t count, int compressed) {
   wr_text text;
-  wr_status status = wr_text_read(path, NULL, 2, &text);
+  wr_lines lines = {.capacity = 0};
+  wr_status status = wr_text_open(path, NULL, &text);
   CHECKF(status == WR_OK, "%s", wr_status_message());
   if (status != WR_OK) return;
-  CHECKF((size_t)(text.end - text.begin) == count && memcmp(text.begin, bytes, count) == 0, "%s: %lld bytes, not %zu",
-         path, (long long)(text.end - text.begin), count);
-  CHECK(text.compressed == compressed);
-  wr_text_free(&text);
-  CHECK(text.begin == NULL);
+  CHECKF((size_t)text.size == count && text.compressed == compressed, "%s: %lld bytes, not %zu", path,
+         (long long)text.size, count);
+  CHECK_OK(wr_text_lines(&text, 0, text.size, &lines));
+  CHECKF(lines.end - lines.begin == text.size && memcmp(lines.begin, bytes, count) == 0, "%s: %lld bytes", path,
+         (long long)(lines.end - lines.begin));
+  int64_t next = 0, step = text.size / 37 + 1, wrong = 0;
+  for (int64_t from = 0; from < text.size; from += step) {
+    CHECK_OK(wr_text_lines(&text, from, from + step, &lines));
+    int64_t length = lines.end - lines.begin;
+    if (length > 0) wrong += lines.offset != next || memcmp(lines.begin, bytes + next, (size_t)length) != 0;
+    next += length;
+  }
+  CHECKF(wrong == 0 && next == text.size, "%s: %lld runs are wrong", path, (long long)wrong);
+  CHECK_OK(wr_text_unchanged(&text));
+  wr_lines_free(&lines);
+  wr_text_close(&text);
 }
 
 static void check_refused(const char *path, const char *why) {
   wr_text text;
-  CHECK_FAILS(WR_EINPUT, wr_text_read(path, NULL, 2, &text));
+  CHECK_FAILS(WR_EINPUT, wr_text_open(path, NULL, &text));
   CHECK_MESSAGE(why);
   CHECKF(strncmp(wr_status_message(), text.name, strlen(text.name)) == 0, "%s", wr_status_message());
-  CHECK(text.begin == NULL);
+  CHECK(text.memory == NULL && text.file < 0);
 }
 
 enum { MANY = 9 << 20 }; /* more than two pieces of a file, and dozens of blocks of a stream */
@@ -53,9 +67,9 @@ static void test_files(char *many) {
   check_text("/dev/null", "", 0, 0);
   if (access("/proc/self/limits", R_OK) == 0) {
     wr_text text;
-    CHECK_OK(wr_text_read("/proc/self/limits", NULL, 1, &text)); /* a file that says that it is empty, and is not */
-    CHECK(text.end > text.begin);
-    wr_text_free(&text);
+    CHECK_OK(wr_text_open("/proc/self/limits", NULL, &text)); /* a file that says that it is empty, and is not */
+    CHECK(text.size > 0);
+    wr_text_close(&text);
   }
   CASE("no files");
   check_refused(fixture_folder(), "Is a directory");
@@ -121,23 +135,53 @@ static void test_standard_input(char *many) {
 }
 
 static void test_magic(char *many) {
-  CASE("what a text must begin with");
+  CASE("what a stream must begin with");
   wr_text text;
-  CHECK_OK(wr_text_read(fixture_put("many", many, MANY), "0 0\n", 2, &text));
-  CHECK(text.end - text.begin == MANY);
-  wr_text_free(&text);
-  CHECK_OK(wr_text_read(fixture_path("many"), "other", 2, &text));
-  CHECKF(text.end - text.begin < MANY / 2 && text.end - text.begin >= 5, "%lld bytes",
-         (long long)(text.end - text.begin));
-  CHECK(memcmp(text.begin, many, (size_t)(text.end - text.begin)) == 0);
-  wr_text_free(&text);
-  CHECK_OK(wr_text_read(fixture_put("short", "ab", 2), "abc", 1, &text)); /* could still have become one */
-  CHECK(text.end - text.begin == 2);
-  wr_text_free(&text);
+  int ends[2];
+  pthread_t thread;
+  for (int right = 0; right <= 1; right++) {
+    CHECK(pipe(ends) == 0);
+    feed f = {.bytes = many, .count = MANY, .file = ends[1]};
+    char path[32];
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    CHECK(pthread_create(&thread, NULL, feed_pipe, &f) == 0);
+    CHECK_OK(wr_text_open(path, right ? "0 0\n" : "other", &text));
+    CHECKF(right ? text.size == MANY : text.size >= 5 && text.size < MANY / 2, "%lld bytes", (long long)text.size);
+    CHECK(text.memory != NULL && memcmp(text.memory, many, (size_t)text.size) == 0);
+    wr_text_close(&text);
+    close(ends[0]);
+    pthread_join(thread, NULL);
+  }
+  CHECK_OK(wr_text_open(fixture_put("short", "ab", 2), "abc", &text)); /* could still have become one */
+  CHECK(text.size == 2);
+  wr_text_close(&text);
   if (access("/dev/zero", R_OK) == 0) { /* would never end */
-    CHECK_OK(wr_text_read("/dev/zero", "abc", 1, &text));
-    CHECK(text.end > text.begin);
-    wr_text_free(&text);
+    CHECK_OK(wr_text_open("/dev/zero", "abc", &text));
+    CHECK(text.size > 0);
+    wr_text_close(&text);
+  }
+}
+
+/* Someone else writes to the file while we read it. */
+static void test_changed(char *many) {
+  CASE("changed while it is read");
+  for (int longer = 0; longer <= 1; longer++) {
+    wr_text text;
+    wr_lines lines = {.capacity = 0};
+    const char *path = fixture_put("changing", many, MANY);
+    CHECK_OK(wr_text_open(path, NULL, &text));
+    CHECK_OK(wr_text_lines(&text, 0, 1000, &lines));
+    CHECK(truncate(path, longer ? MANY + 1 : MANY / 2) == 0);
+    CHECK_FAILS(WR_EINPUT, wr_text_unchanged(&text));
+    CHECK_MESSAGE("changing: was changed");
+    if (!longer) {
+      int64_t number;
+      CHECK_FAILS(WR_EINPUT, wr_text_lines(&text, MANY / 4, MANY, &lines));
+      CHECK_MESSAGE("changing: was changed");
+      CHECK_FAILS(WR_EINPUT, wr_text_line_number(&text, MANY, &number));
+    }
+    wr_lines_free(&lines);
+    wr_text_close(&text);
   }
 }
 
@@ -198,9 +242,9 @@ static void test_bomb(void) {
   char *zeros = calloc(1, ZEROS), *packed = malloc(1 << 20);
   size_t length = compress_to(packed, 1 << 20, zeros, ZEROS);
   wr_text text;
-  CHECK_OK(wr_text_read(fixture_put("bomb.gz", packed, length), "%%MatrixMarket", 1, &text));
-  CHECKF(text.end - text.begin < ZEROS / 2, "%lld bytes", (long long)(text.end - text.begin));
-  wr_text_free(&text);
+  CHECK_OK(wr_text_open(fixture_put("bomb.gz", packed, length), "%%MatrixMarket", &text));
+  CHECKF(text.size < ZEROS / 2, "%lld bytes", (long long)text.size);
+  wr_text_close(&text);
   check_text(fixture_put("bomb.gz", packed, length), zeros, ZEROS, 1);
   free(zeros);
   free(packed);
@@ -214,9 +258,9 @@ static void test_gzip_memory(void) {
   for (int allowed = 0; allowed < 100; allowed++) {
     wr_text text;
     fixture_fail_after(allowed);
-    wr_status status = wr_text_read(path, NULL, 1, &text);
+    wr_status status = wr_text_open(path, NULL, &text);
     fixture_fail_never();
-    wr_text_free(&text);
+    wr_text_close(&text);
     if (status == WR_OK) break;
     failures++;
     CHECKF(status == WR_ENOMEM, "%s", wr_status_message());
@@ -255,10 +299,6 @@ static void test_lines(void) {
   check_line("abc\r", "abc", 4);
   check_line("\n\n", "", 1);
   check_line("", "", 0);
-  const char *text = "one\ntwo\n\nfour", *end = text + strlen(text);
-  CHECK(wr_line_number(text, text) == 1 && wr_line_number(text, text + 3) == 1 && wr_line_number(text, text + 4) == 2);
-  CHECK(wr_line_number(text, text + 8) == 3 && wr_line_number(text, end) == 4);
-  CHECK(wr_line_after(text, end) == 5 && wr_line_after(text, text + 8) == 3 && wr_line_after(text, text) == 1);
   const char *at = " \tone  two\t", *line_end = at + strlen(at), *word, *word_end;
   CHECK(wr_line_word(&at, line_end, &word, &word_end) && word_end - word == 3 && memcmp(word, "one", 3) == 0);
   CHECK(wr_line_word(&at, line_end, &word, &word_end) && word_end - word == 3 && memcmp(word, "two", 3) == 0);
@@ -267,6 +307,60 @@ static void test_lines(void) {
   CHECK(wr_word_is(real, real, "") && !wr_word_is(real, real, "r"));
   CHECK(wr_word_is(real, real + 4, "real") && !wr_word_is(real, real + 4, "really") &&
         !wr_word_is(real, real + 5, "real"));
+}
+
+static void check_number(const char *bytes, int64_t offset, int64_t expected) {
+  wr_text text;
+  int64_t number = -1;
+  CHECK_OK(wr_text_open(fixture_put("lines", bytes, strlen(bytes)), NULL, &text));
+  CHECK_OK(wr_text_line_number(&text, offset, &number));
+  CHECKF(number == expected, "line %lld at %lld, not %lld", (long long)number, (long long)offset, (long long)expected);
+  wr_text_close(&text);
+}
+
+static void test_numbers(char *many) {
+  CASE("numbers of lines");
+  static const int64_t numbers[] = {1, 1, 1, 1, 2, 2, 2, 2, 3, 4, 4, 4, 4, 5}; /* of every place, and of the end */
+  for (int64_t k = 0; k < 14; k++) check_number("one\ntwo\n\nfour", k, numbers[k]);
+  check_number("one\n", 4, 2);
+  check_number("", 0, 1);
+  int64_t line = 1;
+  for (int64_t k = 0; k < MANY - 1; k++) line += many[k] == '\n';
+  many[MANY] = 0;
+  check_number(many, MANY - 1, line);
+}
+
+/* Every run of every short text of newlines and letters, from a file and from memory, against a plain search. */
+static void check_runs(const wr_text *text, const char *bytes) {
+  wr_lines lines = {.capacity = 0};
+  for (int64_t from = 0; from <= text->size; from++) {
+    for (int64_t to = from; to <= text->size + 1; to++) {
+      int64_t begin = from, end = 0;
+      while (begin < to && begin < text->size && begin > 0 && bytes[begin - 1] != '\n') begin++;
+      int none = begin >= to || begin >= text->size;
+      for (int64_t k = begin; !none && k < text->size && (k < to || bytes[k - 1] != '\n'); k++) end = k + 1;
+      CHECK_OK(wr_text_lines(text, from, to, &lines));
+      CHECKF(none ? lines.begin == lines.end : lines.offset == begin && lines.end - lines.begin == end - begin,
+             "'%s' [%d, %d): %d + %d, not [%d, %d)", bytes, (int)from, (int)to, (int)lines.offset,
+             (int)(lines.end - lines.begin), (int)begin, (int)end);
+    }
+  }
+  wr_lines_free(&lines);
+}
+
+static void test_runs(void) {
+  CASE("runs of lines");
+  for (int pattern = 0; pattern < 1 << 7; pattern++) {
+    char bytes[8] = "";
+    wr_text text;
+    int length = 1 + pattern % 7;
+    for (int k = 0; k < length; k++) bytes[k] = pattern >> k & 1 ? '\n' : 'a';
+    CHECK_OK(wr_text_open(fixture_put("runs", bytes, (size_t)length), NULL, &text));
+    check_runs(&text, bytes);
+    wr_text_close(&text);
+    wr_text memory = {.name = "memory", .size = length, .memory = bytes, .file = -1};
+    check_runs(&memory, bytes);
+  }
 }
 
 static void test_quotes(void) {
@@ -289,15 +383,19 @@ static void test_quotes(void) {
 
 int main(void) {
   char *many = make_many();
+  signal(SIGPIPE, SIG_IGN); /* a pipe that is not read to its end */
   fixture_begin();
   test_files(many);
   test_standard_input(many);
   test_magic(many);
+  test_changed(many);
   test_gzip(many);
   test_small_gzip();
   test_bomb();
   test_gzip_memory();
   test_lines();
+  test_numbers(many);
+  test_runs();
   test_quotes();
   fixture_end();
   free(many);

@@ -282,7 +282,7 @@ static void test_no_memory(void) {
     failures++;
     CHECKF(status == WR_ENOMEM, "%s", wr_status_message());
   }
-  CHECKF(failures == 6, "%d failures: the text, the parts, the chunks and three arrays", failures);
+  CHECKF(failures == 7, "%d failures: the header's lines, parts, chunks, three arrays, a part's lines", failures);
 }
 
 int main(void) {
