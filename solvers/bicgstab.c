@@ -71,7 +71,9 @@ typedef struct progress {
   const wr_monitor *monitor;
   wr_result *result;
   double scalars[SCALARS];  /* as last downloaded                                                       */
-  double bound;             /* on ||r||                                                                 */
+  double bound;             /* on ||b - A x||                                                           */
+  double target;            /* on ||r||: the bound, halved with every refinement, since the true        */
+                            /* residual has rounding on top of r                                        */
   double shadow_norm;
   double snapshot_norm;     /* ||r|| of the snapshot                                                    */
   int snapshot_is_start;    /* the snapshot is the iterate of the last start                            */
@@ -157,7 +159,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   double unit = wr_type_unit(env->type), steps = c[STEPS];
   for (int i = 0; i < SCALARS; i++) c[i] = 0;
   c[STEPS] = steps, c[ONE] = 1, c[HUGE_SUM] = DBL_MAX, c[LARGEST] = 1 / (unit * unit);
-  c[BOUND] = g->bound * g->bound, c[RR] = norm * norm;
+  c[BOUND] = g->target * g->target, c[RR] = norm * norm;
   TRY(env->ops->upload(env, &s->bank, c));
   wr_fused products = {.in = {&s->shadow, &s->r},
                        .reduce = {{WR_DOT, &s->shadow, &s->r, scalar(s, RHO)},
@@ -241,6 +243,7 @@ static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   } else {
     g->last_true = norm;
     g->result->refinements++;
+    g->target /= 2;
     TRY(begin(s, g, norm, 0));
     *end = 0;
   }
@@ -353,6 +356,7 @@ static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   TRY(copy(s, &s->snapshot, &s->x));
   TRY(true_residual(s, &s->x, &norm));
   g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
+  g->target = g->bound;
   g->snapshot_norm = norm, g->snapshot_is_start = 1;
   g->restart_norm = norm, g->last_true = INFINITY;
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;

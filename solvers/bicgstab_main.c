@@ -16,8 +16,8 @@ static const char usage[] =
     "  bicgstab A.mtx                               b = A times ones\n"
     "  bicgstab -b b.mtx -o x.mtx --precond jacobi A.mtx\n"
     "  bicgstab -k cpu_csr,cusparse gen:stencil:n=100   two backends compared on a generated system\n"
-    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of memory,\n"
-    "      7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
+    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of\n"
+    "      memory, 7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
 
 /* A solve in progress. */
 typedef struct solving {

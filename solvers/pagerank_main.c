@@ -17,8 +17,8 @@ static const char usage[] =
     "  pagerank web.mtx                              the ten best pages\n"
     "  pagerank -k cpu_csr,cusparse -o scores.mtx web.mtx   two backends compared, scores written\n"
     "  pagerank gen:web:n=100000                     a generated graph\n"
-    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of memory,\n"
-    "      7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
+    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of\n"
+    "      memory, 7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
 
 /* A solve in progress. */
 typedef struct ranking {

@@ -52,19 +52,25 @@ typedef struct job {
   wr_comparison comparison;
 } job;
 
-/* --help and the like: 1 when there was such a thing. */
-static int act(const wr_program *program, const wr_settings *settings) {
+static wr_status flush(FILE *out) {
+  return fflush(out) != 0 || ferror(out) ? wr_fail(WR_EOUTPUT, "standard output takes no more") : WR_OK;
+}
+
+static int is_action(const wr_settings *settings) {
+  return settings->help || settings->version || settings->list_backends;
+}
+
+/* --help and the like */
+static wr_status act(const wr_program *program, const wr_settings *settings) {
   if (settings->help) {
     printf("%s\n", program->usage);
     wr_options_help(program->options, stdout);
   } else if (settings->version) {
     printf("%s (windrow) %s\n", program->name, WR_VERSION);
-  } else if (settings->list_backends) {
-    wr_backends_print(stdout);
   } else {
-    return 0;
+    wr_backends_print(stdout);
   }
-  return 1;
+  return flush(stdout);
 }
 
 static wr_status parse(job *j, int argc, char **argv) {
@@ -74,7 +80,7 @@ static wr_status parse(job *j, int argc, char **argv) {
   TRY(wr_options_default(options, &j->settings));
   TRY(wr_options_parse(options, &j->settings, argc, argv, &first));
   TRY(wr_settings_finish(&j->settings));
-  if (j->settings.help || j->settings.version || j->settings.list_backends) goto done;
+  if (is_action(&j->settings)) goto done;
   if (first == argc) TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, - for standard input, or gen:FAMILY"));
   if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
   j->operand = argv[first];
@@ -181,10 +187,30 @@ done:
   return status;
 }
 
+/* Standard output belongs to what was sent there; reports then go to standard error. */
+static int has_standard_output(const wr_settings *s) {
+  const char *const paths[] = {s->output, s->json, s->history};
+  int count = 0;
+  for (int k = 0; k < 3; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
+  return count;
+}
+
+/* An output that cannot be written shall be known before the work, not after it. */
+static wr_status check_outputs(const wr_settings *s) {
+  wr_status status = WR_OK;
+  const char *const paths[] = {s->output, s->json, s->history};
+  for (int k = 0; k < 3; k++)
+    if (paths[k]) TRY(wr_output_check(paths[k]));
+  if (has_standard_output(s) > 1)
+    TRY(wr_fail(WR_EUSAGE, "only one of --output, --json and --history can go to standard output"));
+done:
+  return status;
+}
+
 static wr_status report(job *j) {
   wr_status status = WR_OK;
   const wr_comparison *c = &j->comparison;
-  FILE *out = j->settings.output && strcmp(j->settings.output, "-") == 0 ? stderr : stdout;
+  FILE *out = has_standard_output(&j->settings) ? stderr : stdout;
   if (j->settings.quiet) return WR_OK;
   if (j->settings.verbose) {
     fprintf(out, "# effective options\n");
@@ -201,17 +227,7 @@ static wr_status report(job *j) {
       wr_report_run(out, &j->facts, &j->runs[k], 1);
     }
   if (c->answer && j->program->present) TRY(j->program->present(out, &j->settings, c->answer, c->answer_n));
-  if (fflush(out) != 0 || ferror(out)) status = wr_fail(WR_EOUTPUT, "standard output takes no more");
-done:
-  return status;
-}
-
-/* An output that cannot be written shall be known before the work, not after it. */
-static wr_status check_outputs(const wr_settings *s) {
-  wr_status status = WR_OK;
-  const char *const paths[] = {s->output, s->json, s->history};
-  for (int k = 0; k < 3; k++)
-    if (paths[k]) TRY(wr_output_check(paths[k]));
+  status = flush(out);
 done:
   return status;
 }
@@ -255,14 +271,16 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
                        .interrupted = &interrupted, .choices = j->choices, .runs = j->runs, .answer_run = -1};
   wr_status status = parse(j, argc, argv);
   int code = 0;
-  if (status == WR_OK && !act(program, &j->settings)) {
+  if (status == WR_OK && is_action(&j->settings)) {
+    status = act(program, &j->settings);
+  } else if (status == WR_OK) {
     j->facts.program = program->name;
     j->facts.precision = j->settings.precision == WR_F32 ? "f32" : "f64";
     j->facts.tolerance = j->settings.tolerance;
     status = work(j);
     if (status == WR_OK) {
       complain_of_runs(j);
-      code = wr_report_exit_code(j->runs, c->count);
+      code = interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(j->runs, c->count);
     }
   }
   if (status != WR_OK) code = complain(program, status);

@@ -125,7 +125,8 @@ static wr_status finish_verify(wr_settings *s) {
   s->verify_auto = strcmp(s->verify_text, "auto") == 0;
   s->verify = WR_VERIFY_FULL;
   if (s->verify_auto) return WR_OK;
-  if (has_prefix(s->verify_text, "sample:") && parse_count(s->verify_text + 7, INT64_MAX, &s->verify_rows)) {
+  if (has_prefix(s->verify_text, "sample:") && parse_count(s->verify_text + 7, INT64_MAX, &s->verify_rows) &&
+      s->verify_rows > 0) {
     s->verify = WR_VERIFY_SAMPLE;
     return WR_OK;
   }

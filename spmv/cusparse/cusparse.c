@@ -48,7 +48,8 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
   *info = (wr_plan_info){.format_bytes = index_bytes + value_bytes,
                          .extra_bytes = A->val ? 0 : value_bytes,
                          .borrowed_bytes = index_bytes + (A->val ? value_bytes : 0),
-                         .deterministic = is_deterministic(k)};
+                         .deterministic = is_deterministic(k),
+                         .sum_unit = wr_type_unit(env->type)};
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
   snprintf(info->line, sizeof info->line, "CSR, algorithm %d, preprocessed%s%s", ((const cusparse_knobs *)k)->alg + 1,
            env->type == WR_F32 ? "; row sums in f32: the library has no f64 sums for f32 vectors" : "",

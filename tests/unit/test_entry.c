@@ -141,9 +141,12 @@ enum { ENTRIES = 4000, SIZE = 100000 };
 typedef struct many {
   int32_t row[ENTRIES], col[ENTRIES];
   double val[ENTRIES];
-  char *text; /* lines of 6 to 60 characters, more than a hundred thousand in all */
+  char *text; /* lines of 6 to 60 characters, more than a hundred thousand in all; or wider ones */
   size_t length;
+  int wider; /* by how many blanks at the end of each: so that a part is read in several runs */
 } many;
+
+enum { WIDER = 800 };
 
 /* `shift` blanks on a line of their own come first and move all others across the chunks' borders. */
 static void write_many(many *m, int shift, int64_t declared) {
@@ -156,7 +159,8 @@ static void write_many(many *m, int shift, int64_t declared) {
     m->row[k] = below(SIZE);
     m->col[k] = below(SIZE) >> shorter;
     m->val[k] = (double)(random_bits() >> fewer);
-    at += snprintf(at, 200, "%d %*d %.17g\n", m->row[k] + 1, width, m->col[k] + 1, m->val[k]);
+    at += snprintf(at, 200, "%d %*d %.17g", m->row[k] + 1, width, m->col[k] + 1, m->val[k]);
+    at += snprintf(at, WIDER + 2, "%*s\n", m->wider, "");
     if (blank) at += snprintf(at, 200, " \t\n");
   }
   m->length = (size_t)(at - m->text);
@@ -176,14 +180,16 @@ static int is_same(const many *m, const wr_triplets *t) {
 
 static void test_borders(many *m) {
   CASE("borders of chunks");
-  for (int shift = 0; shift < 70; shift++) {
+  for (int shift = 0; shift < 80; shift++) {
     wr_triplets t;
     wr_read_options options = {.threads = 1 + shift % 5};
+    m->wider = shift < 70 ? 0 : WIDER - shift;
     write_many(m, shift, ENTRIES);
     CHECK_OK(wr_read_triplets(fixture_put("many.mtx", m->text, m->length), &options, &t, NULL));
     CHECKF(t.nchunks > 4 && is_same(m, &t), "%lld chunks, moved by %d", (long long)t.nchunks, shift);
     wr_triplets_free(&t);
   }
+  m->wider = 0;
 }
 
 /* Line n of the text. */
@@ -225,7 +231,8 @@ static void test_earliest(many *m) {
 /* More entries than declared: the first one too many, unless a defect comes before it. */
 static void test_surplus(many *m) {
   CASE("entries too many");
-  for (int declared = 0; declared < ENTRIES; declared += 1 + below(400)) {
+  for (int declared = 0; declared < ENTRIES; declared += 211) {
+    m->wider = declared % 4 == 0 ? WIDER : 0;
     write_many(m, 0, declared);
     int seen = 0, line = 4;
     for (const char *at = line_of(m, line);; line++, at = strchr(at, '\n') + 1) {
@@ -237,6 +244,7 @@ static void test_surplus(many *m) {
     *line_of(m, 4) = 'x'; /* too: itself one too many when none is declared */
     check_defect(m, 4);
   }
+  m->wider = 0;
 }
 
 /* Values of an array get their places from their number, chunk by chunk. */
@@ -271,7 +279,7 @@ static void test_arrays(many *m) {
 int main(void) {
   static many m;
   fixture_begin();
-  m.text = malloc((size_t)ENTRIES * 100);
+  m.text = malloc((size_t)ENTRIES * (WIDER + 100));
   test_parsers();
   test_usual_lines();
   test_borders(&m);

@@ -279,6 +279,7 @@ static void test_not_passed(void) {
     CHECK_OK(wr_plan_apply(f.plan, &request));
     CHECK((seen.request.y_next != NULL) == passed);
     CHECK(isnan(element(&f.y[1], 0)) == (poison && !passed) && isnan(element(&f.y[1], 3)) == (poison && !passed));
+    CHECK_FAILS(WR_EUSAGE, wr_plan_apply(f.plan, &(wr_apply){.alpha = 1, .beta = 1, .x = &f.x, .y = &f.y[1]}));
     CHECK_OK(wr_plan_apply(f.plan, &(wr_apply){.alpha = 1, .x = &f.x, .y = &f.y[1]}));
     CHECK(seen.y_prepared == passed && holds(&f.y[1], 6, 0, -2, 44));
     close_fixture(&f);
