@@ -1,0 +1,126 @@
+# shellcheck shell=sh
+# What the scripts here share. Each is run from the repository root with BUILD in the environment, begins with
+# `. tests/cli/lib.sh` and ends with `report`.
+set -u
+BUILD=${BUILD:-build}
+case $BUILD in
+  /*) ;;
+  *) BUILD=$PWD/$BUILD ;;
+esac
+script=$(basename "$0" .sh)
+if [ ! -x "$BUILD/pagerank" ] || [ ! -x "$BUILD/bicgstab" ]; then
+  echo "$script: 0 passed, 1 failed, 0 skipped (no programs in $BUILD)"
+  exit 1
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+out=$work/out err=$work/err # of the last command
+in=/dev/null                # of the next ones
+passed=0 failed=0 skipped=0 command=
+export LC_ALL=C OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 # the inputs are tiny
+
+# The status of the last command is a check's result.
+expect() { # what is wrong when it failed
+  if [ $? = 0 ]; then
+    passed=$((passed + 1))
+    return
+  fi
+  failed=$((failed + 1))
+  echo "$script: $command: $1" >&2
+  for shown in "$out" "$err"; do
+    [ ! -s "$shown" ] || { echo "  $(basename "$shown"):" && head -n 30 "$shown" | cut -c 1-200 | sed 's/^/  | /'; } >&2
+  done
+}
+
+skip() { # how many checks, why
+  skipped=$((skipped + $1))
+  echo "[$script] skipped: $2" >&2
+}
+
+call() { # exit code, command...
+  wanted=$1
+  shift
+  command=$*
+  "$@" <"$in" >"$out" 2>"$err"
+  code=$?
+  [ $code = "$wanted" ]
+  expect "exit code $code, not $wanted"
+}
+
+# On the CPU, so that the same holds on a machine with a card; a -d among the arguments wins.
+run() { # exit code, program, arguments...
+  wanted=$1 program=$2
+  shift 2
+  call "$wanted" "$BUILD/$program" -d cpu "$@"
+}
+
+# A text as one line, wherever the report has broken it.
+flat() { # file
+  tr '\n' ' ' <"$1" | tr -s ' '
+}
+
+says() { # file, texts...
+  where=$1
+  shift
+  for text in "$@"; do
+    flat "$where" | grep -qF -- "$text"
+    expect "$(basename "$where") does not say '$text'"
+  done
+}
+
+is_empty() { # file
+  [ ! -s "$1" ]
+  expect "$(basename "$1") is not empty"
+}
+
+same() { # what they are, file, file
+  cmp -s "$2" "$3"
+  expect "$1: $(basename "$2") and $(basename "$3") differ"
+}
+
+# The program ends with this code, prints nothing, and says why in a line that begins with its name.
+refuses() { # exit code, text, program, arguments...
+  wanted=$1 sentence=$2
+  shift 2
+  run "$wanted" "$@"
+  [ $code = "$wanted" ] || return
+  is_empty "$out"
+  grep -qF -- "$sentence" "$err"
+  expect "stderr does not say '$sentence'"
+  head -n 1 "$err" | grep -q "^$1: "
+  expect "stderr does not begin with '$1: '"
+}
+
+# A Matrix Market file: $work/NAME.
+matrix() { # name, kind such as 'coordinate real general', lines...
+  path=$work/$1
+  echo "%%MatrixMarket matrix $2" >"$path"
+  shift 2
+  printf '%s\n' "$@" >>"$path"
+}
+
+# The values of a written vector, one a line.
+values() { # file
+  grep -v '^%' "$1" | tail -n +2
+}
+
+# Element i of a written vector is within eps of an expression that awk understands.
+element() { # file, i, expression, eps
+  value=$(values "$1" | sed -n "$2p")
+  awk "BEGIN { d = ${value:-1e99} - ($3); exit !(d <= $4 && d >= -($4)) }"
+  expect "element $2 of $(basename "$1") is ${value:-missing}, not within $4 of $3"
+}
+
+has_zlib() {
+  ! "$BUILD/pagerank" -q -d cpu tests/data/bad/gzip_content.mtx 2>&1 | grep -q zlib
+}
+
+has_card() {
+  "$BUILD/pagerank" -q -d cuda gen:chain:scale=1 >"$work/card" 2>&1
+}
+
+report() {
+  echo "$script: $passed passed, $failed failed, $skipped skipped"
+  [ $failed = 0 ] && [ $((passed + skipped)) != 0 ]
+  exit
+}

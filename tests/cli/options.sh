@@ -1,0 +1,171 @@
+#!/bin/sh
+# Every option in every form, on the command line and in a file; what -v prints repeats the run.
+. tests/cli/lib.sh
+
+matrix graph.mtx 'coordinate pattern general' '3 3 4' '1 2' '1 3' '2 1' '3 1'
+matrix vector.mtx 'array real general' '3 1' 1 2 3
+settings=$work/settings conf=$work/conf
+matrix both.mtx 'coordinate real general' '2 2 3' '1 1 1' '2 2 1' '1 2 2'
+graph=$work/graph.mtx vector=$work/vector.mtx
+
+# name, letter or -, value, whether quoted. What is asked of the card is not solved by cpu_csr, so every run is short.
+both_options="backend k reference,cpu_csr quoted
+device d cuda:3 quoted
+precision p f32 plain
+threads - 3 plain
+deterministic - yes flag
+no-graph - yes flag
+tolerance t 1e-6 plain
+max-iterations n 7 plain
+check-every - 5 plain
+guess x $vector quoted
+output o $work/unwritten quoted
+format - mtx plain
+json - $work/report.json quoted
+history - $work/history.csv quoted
+verify - sample:5 quoted
+repeat - 3 plain"
+pagerank_options="damping - 0.5 plain
+personalize - $vector quoted
+edges - in plain
+duplicates - sum plain
+top - 3 plain
+stop - change plain"
+bicgstab_options="rhs-file b $vector quoted
+rhs - random:7 quoted
+precond - none plain
+atol - 0.001 plain"
+elsewhere='config verbose quiet list-backends version help save-binary' # tested below
+
+# The effective options of a run that comes to no solve.
+effective() { # program, arguments...
+  program=$1
+  shift
+  run 4 "$program" -v -k cpu_csr -d cuda "$@" "$graph"
+  sed '/^$/q' "$out" >"$settings"
+}
+
+# As above, but the option file decides on device and backend.
+effective_by_file() { # program
+  { echo 'verbose = yes' && echo 'backend = cpu_csr' && echo 'device = cuda' && echo "$2"; } >"$conf"
+  call 4 "$BUILD/$1" --config "$conf" "$graph"
+  sed '/^$/q' "$out" >"$settings"
+}
+
+has_line() { # line
+  grep -qxF -- "$1" "$settings"
+  expect "the effective options lack '$1'"
+}
+
+check_forms() { # program, name, letter, value, plain | quoted | flag
+  line="$2 = $4"
+  [ "$5" != quoted ] || line="$2 = \"$4\""
+  effective "$1" "--$2=$4" && has_line "$line"
+  if [ "$5" = flag ]; then
+    effective "$1" "--$2" && has_line "$line"
+    effective "$1" "--$2" "--$2=no" && has_line "$2 = no"
+  else
+    effective "$1" "--$2" "$4" && has_line "$line"
+  fi
+  if [ "$3" != - ]; then
+    effective "$1" "-$3" "$4" && has_line "$line"
+    effective "$1" "-$3$4" && has_line "$line"
+  fi
+  effective_by_file "$1" "$line" && has_line "$line"
+  effective_by_file "$1" "$2=$4 # a comment" && has_line "$line"
+}
+
+check_program() { # program, its own options
+  printf '%s\n' "$both_options" "$2" >"$work/table"
+  while read -r name letter value kind; do check_forms "$1" "$name" "$letter" "$value" "$kind"; done <"$work/table"
+  call 0 "$BUILD/$1" --help
+  sed -n 's/^ *\(-., \)\{0,1\}--\([a-z-]*\).*/\2/p' "$out" >"$work/names"
+  while read -r name; do
+    { cut -d ' ' -f 1 "$work/table" && echo "$elsewhere" | tr ' ' '\n'; } | grep -qx -- "$name"
+    expect "--$name is not tested here"
+  done <"$work/names"
+  for name in $(cut -d ' ' -f 1 "$work/table") $elsewhere; do
+    grep -qE "^ *(-., )?--$name( |\$)" "$out"
+    expect "--help lacks --$name"
+  done
+}
+
+check_actions() { # program
+  for form in --help -h --help=yes "--help $graph" '--version=no --help'; do
+    # shellcheck disable=SC2086
+    call 0 "$BUILD/$1" $form
+    says "$out" "usage: $1 [options]"
+  done
+  awk 'length > 100 { wide = 1 } END { exit wide }' "$out"
+  expect '--help is wider than 100 columns'
+  for code in 0 1 2 3 4 5 6 7 8 9 130; do
+    sed -n '/^Exit:/,/^$/p' "$out" | tr '\n' ' ' | grep -qE "[ ,]$code [a-z]"
+    expect "--help does not explain exit code $code"
+  done
+  call 0 "$BUILD/$1" --version
+  grep -qxE "$1 \(windrow\) [0-9]+\.[0-9]+\.[0-9]+" "$out"
+  expect 'the version is not "PROGRAM (windrow) N.N.N"'
+  call 0 "$BUILD/$1" --list-backends
+  [ "$(grep -cE '^[a-z_]+ +(CPU|GPU) ' "$out")" = 19 ]
+  expect 'there are not 19 backends'
+  for name in reference cpu_csr cusparse merbit yaspmv; do
+    [ "$(grep -cE "^$name " "$out")" = 1 ]
+    expect "--list-backends does not have $name once"
+  done
+}
+
+check_precedence() {
+  echo 'damping = 0.5' >"$conf"
+  effective pagerank --config "$conf" && has_line 'damping = 0.5'
+  effective pagerank --config="$conf" --damping 0.7 && has_line 'damping = 0.7'
+  effective pagerank --damping 0.7 --config "$conf" && has_line 'damping = 0.7'
+  effective pagerank --damping 0.7 --damping 0.8 && has_line 'damping = 0.8'
+  effective pagerank --damp 0.6 && has_line 'damping = 0.6' # as short as is clear
+  run 4 pagerank "$graph" -d cuda -v -k cpu_csr --damping 0.4 # options may follow the matrix
+  sed '/^$/q' "$out" >"$settings" && has_line 'damping = 0.4'
+  printf '\n# nothing but this\n' >"$conf"
+  effective pagerank --config "$conf" && has_line 'damping = 0.85'
+}
+
+check_quiet() {
+  for program in pagerank bicgstab; do
+    for form in -q --quiet; do
+      run 0 "$program" $form "$work/both.mtx"
+      is_empty "$out"
+      is_empty "$err"
+    done
+  done
+}
+
+# -v once more, the program told nothing but what it printed: the same answer, bit for bit.
+check_repeats() { # program, arguments...
+  program=$1
+  shift
+  run 0 "$program" -v --json "$work/report.json" -o "$work/first.mtx" "$@"
+  sed '/^$/q' "$out" >"$conf"
+  sed -n 's/^  "settings": "\(.*\)",$/\1/p' "$work/report.json" | sed 's/\\n/\n/g; s/\\"/"/g' | sed '/^$/d' >"$work/json.conf"
+  sed '/^#/d; /^$/d' "$conf" | cmp -s - "$work/json.conf"
+  expect 'the options in the JSON report differ from those of -v'
+  for operand in "$@"; do :; done
+  call 0 "$BUILD/$program" --config "$conf" -o "$work/second.mtx" "$operand"
+  same 'a run and its repetition by the options of -v' "$work/first.mtx" "$work/second.mtx"
+  sed '/^$/q' "$out" | sed 's/second/first/' | cmp -s - "$conf"
+  expect 'the effective options differ'
+}
+
+check_presets() {
+  for preset in config/presets/*.conf; do
+    for program in pagerank bicgstab; do run 0 "$program" --config "$preset" "$work/both.mtx"; done
+  done
+}
+
+check_program pagerank "$pagerank_options"
+check_program bicgstab "$bicgstab_options"
+check_actions pagerank
+check_actions bicgstab
+check_precedence
+check_quiet
+check_presets
+check_repeats pagerank -p f32 --damping 0.7 -t 1e-4 --edges in -x "$vector" --personalize "$vector" --threads 2 "$graph"
+check_repeats bicgstab -t 1e-11 --rhs random:5 --precond jacobi -k reference gen:stencil:n=6
+report

@@ -1,0 +1,153 @@
+#!/bin/sh
+# How a run ends: every exit code that can be had without a card and without a defect. 7 (a wrong multiply) and 9 (a
+# device that fails in mid-run) cannot; 8 is in outputs.sh, 130 in signals.sh, 1 and 3 in errors.sh.
+. tests/cli/lib.sh
+
+matrix graph.mtx 'coordinate pattern general' '3 3 4' '1 2' '1 3' '2 1' '3 1'
+matrix swap.mtx 'coordinate pattern general' '2 2 2' '1 2' '2 1'
+matrix turn.mtx 'coordinate real general' '2 2 2' '1 2 1' '2 1 -1'
+matrix zero.mtx 'coordinate real general' '2 2 0'
+matrix large.mtx 'coordinate real general' '2 2 2' '1 1 1e300' '2 2 1'
+matrix first.mtx 'array real general' '2 1' 1 0
+graph=$work/graph.mtx answer=$work/answer.mtx
+system=gen:stencil:n=6
+
+writes() { # outcome
+  [ -e "$answer" ] && grep -q "^% by .*: $1, [0-9]* iterations\$" "$answer"
+  expect "$(basename "$answer") is not there, or does not say '$1'"
+  rm -f "$answer"
+}
+
+check_converged() {
+  run 0 pagerank -o "$answer" "$graph"
+  says "$out" 'converged in' 'L1 error <=' '(asked for 1e-9)' '3 x 3, 4 nonzeros' 'verified in full'
+  writes converged
+  run 0 bicgstab -o "$answer" $system
+  says "$out" 'converged in' '||b - A x|| =' '(asked for 1e-8)' '216 x 216' 'b = A times ones' 'verified in full'
+  writes converged
+  run 0 pagerank -p f32 "$graph" && says "$out" '(asked for 1e-5)' ' in f32: '
+  run 0 bicgstab -p f32 $system && says "$out" '(asked for 1e-5)' ' in f32: '
+  run 0 bicgstab "$work/zero.mtx" && says "$out" 'converged in 0 iterations'
+  run 0 bicgstab --atol 1e9 $system && says "$out" 'converged in 0 iterations'
+  run 0 bicgstab --rhs random:3 $system && says "$out" 'b = A times random numbers'
+}
+
+check_not_converged() {
+  run 2 pagerank -n 7 -o "$answer" "$graph"
+  says "$out" 'not converged (max-iterations) after 7 iterations'
+  writes max-iterations
+  run 2 bicgstab -n 3 -o "$answer" $system
+  says "$out" 'not converged (max-iterations) after 3 iterations'
+  writes max-iterations
+  run 2 pagerank -n 4 --check-every 3 "$graph" # the last iteration is always looked at
+  says "$out" 'after 4 iterations'
+  run 2 pagerank -p f32 -t 1e-12 -x "$work/first.mtx" -o "$answer" "$work/swap.mtx"
+  says "$out" 'not converged (stagnated)'
+  writes stagnated
+  run 2 bicgstab -p f32 -t 1e-12 -o "$answer" $system
+  says "$out" 'not converged (stagnated)' 'why'
+  writes stagnated
+}
+
+check_breakdown() {
+  run 5 bicgstab -o "$answer" "$work/turn.mtx"
+  says "$out" 'not converged (breakdown)' 'why'
+  writes breakdown
+  run 5 bicgstab -b "$work/first.mtx" "$work/zero.mtx"
+  says "$out" 'not converged (breakdown)'
+  run 5 bicgstab -p f32 -o "$answer" "$work/large.mtx"
+  says "$err" 'the value 1e+300 in row 1, column 1 is beyond f32: use -p f64'
+  [ ! -e "$answer" ]
+  expect 'an answer that does not exist was written'
+}
+
+check_memory() {
+  for program in pagerank bicgstab; do
+    refuses 6 'out of memory: ' "$program" gen:uniform:n=2000000000,degree=1000000000
+    says "$err" 'asked for the entries of gen:uniform'
+  done
+  if ! sh -c "ulimit -v 2000000 && '$BUILD/bicgstab' --version" >"$out" 2>&1; then
+    skip 3 'the program does not start in little memory, as under a sanitizer'
+    return
+  fi
+  call 6 sh -c "ulimit -v 2000000 && exec '$BUILD/bicgstab' -d cpu -o '$answer' gen:stencil:n=400"
+  says "$err" 'out of memory: ' 'asked for'
+  [ ! -e "$answer" ]
+  expect 'an answer that does not exist was written'
+}
+
+# Rows that are not available count only if there are no others.
+check_lists() {
+  run 0 pagerank -k merbit,cpu_csr,reference -o "$answer" "$graph"
+  says "$out" 'merbit not available: ' 'gave its verified answer first' 'answers differ by at most'
+  says "$answer" 'by cpu_csr in f64: converged'
+  run 2 bicgstab -k cpu_csr,yaspmv -n 2 $system
+  says "$out" '! cpu_csr: max-iterations' 'yaspmv not available: ' 'no backend gave an answer'
+  run 4 pagerank -k merbit,cusparse "$graph"
+  says "$out" 'merbit not available: ' 'cusparse not available: '
+  run 4 bicgstab -q -k merbit,cusparse $system
+  is_empty "$out"
+  says "$err" 'bicgstab: merbit: ' 'bicgstab: cusparse: '
+  run 5 bicgstab -k merbit,cpu_csr,cpu_csr "$work/turn.mtx"
+  run 4 pagerank -k cusparse -o "$answer.none" "$graph"
+  says "$err" 'pagerank: cusparse: '
+  run 4 pagerank -d cuda -k cpu_csr,reference "$graph"
+  says "$out" 'cpu_csr not available: --device cuda leaves out what runs on the CPU'
+  [ ! -e "$answer.none" ]
+  expect 'an answer that does not exist was written'
+}
+
+check_verify() { # program, operand, rows
+  run 0 "$1" --verify full "$2" && says "$out" "verified in full, on the host: $3 rows multiplied right"
+  run 0 "$1" --verify sample:2 "$2" && says "$out" 'in a sample: 2 rows multiplied right'
+  run 0 "$1" --verify sample:1 "$2" && says "$out" 'in a sample: 1 row multiplied right'
+  run 0 "$1" --verify sample:999999 "$2" && says "$out" "in a sample: $3 rows multiplied right"
+  run 0 "$1" --verify sample "$2" && says "$out" "in a sample: $3 rows multiplied right"
+  run 0 "$1" --verify device "$2" && says "$out" 'verified on the device alone: '
+  run 0 "$1" --verify auto "$2" && says "$out" 'verified in full'
+  run 0 "$1" --verify off "$2" && says "$out" ', unverified' 'nobody checked this answer' '(unverified)'
+}
+
+check_counts() {
+  for program in pagerank bicgstab; do
+    run 0 "$program" --repeat 4 "$work/both.mtx" && says "$out" '; a second solve, warm: '
+    run 0 "$program" "$work/both.mtx"
+    ! grep -q 'warm' "$out"
+    expect 'a warm time without --repeat'
+  done
+  run 0 pagerank --check-every 10 "$graph"
+  grep -qE 'converged in [0-9]+0 iterations' "$out"
+  expect 'it did not converge after a multiple of ten iterations'
+  run 0 pagerank --stop change -t 1e-6 "$graph" && says "$out" 'last change' '(asked for 1e-6), L1 error <='
+}
+
+ranks() { # how many are printed
+  [ "$(sed -n '/^ *rank  *node  *score$/,$p' "$out" | tail -n +2 | wc -l)" = "$1" ]
+  expect "there are not $1 ranks"
+}
+
+check_top() {
+  run 0 pagerank "$graph" && ranks 3
+  run 0 pagerank --top 2 "$graph" && ranks 2
+  run 0 pagerank --top 99 "$graph" && ranks 3
+  run 0 pagerank --top 1000000000 "$graph" && ranks 3
+  run 0 pagerank gen:web:n=100,dmax=20 && ranks 10
+  run 0 pagerank --top 0 "$graph"
+  ! grep -qE '^ *rank  *node' "$out"
+  expect 'ranks are printed although none were asked for'
+  run 0 pagerank --top 3 "$graph" # equal scores by number
+  [ "$(tail -n 3 "$out" | awk '{ print $2 }' | paste -sd ' ')" = '1 2 3' ]
+  expect 'nodes 2 and 3, which are equal, are not in order behind 1'
+}
+
+matrix both.mtx 'coordinate real general' '2 2 3' '1 1 1' '2 2 1' '1 2 2'
+check_converged
+check_not_converged
+check_breakdown
+check_memory
+check_lists
+check_verify pagerank "$graph" 3
+check_verify bicgstab $system 216
+check_counts
+check_top
+report

@@ -1,0 +1,102 @@
+#!/bin/sh
+# A signal during a solve ends the iteration: exit code 130, and the iterate is written. Before, it ends the program. The
+# program runs in the foreground, since a shell has others ignore SIGINT, and is told apart by /proc.
+. tests/cli/lib.sh
+
+matrix swap.mtx 'coordinate pattern general' '2 2 2' '1 2' '2 1'
+matrix first.mtx 'array real general' '2 1' 1 0
+folder=$work/folder answer=$work/folder/answer.mtx
+mkdir "$folder"
+
+# Mass that goes back and forth between two pages, and hardly any that jumps: 1e10 iterations would not settle it.
+endless="pagerank -x $work/first.mtx --damping 0.9999999999 -n 1e15 $work/swap.mtx"
+# A plane with 490000 points, without convection: over a thousand iterations.
+long='bicgstab gen:stencil:n=700,points=5,convection=0'
+
+catches_signals() { # process: is SIGTERM (bit 14) caught?
+  grep -qs '^SigCgt:.*[4567cdef][0-9a-f]\{3\}$' "/proc/$1/status"
+}
+
+# Waits until the program solves, or at most 30 s, and a little longer, then sends the signal.
+interrupt() { # signal, seconds
+  tries=0
+  until [ -s "$work/pid" ] && catches_signals "$(cat "$work/pid")" || [ $tries -ge 600 ]; do
+    sleep 0.05
+    tries=$((tries + 1))
+  done
+  sleep "$2"
+  kill -s "$1" "$(cat "$work/pid")"
+}
+
+# The command with its process number in $work/pid.
+call_known() { # exit code, program, arguments...
+  wanted=$1 program=$2
+  shift 2
+  # shellcheck disable=SC2016
+  call "$wanted" sh -c 'echo $$ >"$0"; exec "$@"' "$work/pid" "$BUILD/$program" -d cpu "$@"
+}
+
+interrupted() { # signal, seconds into the solve, program, arguments...
+  rm -f "$work/pid"
+  interrupt "$1" "$2" &
+  shift 2
+  call_known 130 "$@"
+  wait
+}
+
+check_iterate() { # signal
+  # shellcheck disable=SC2086
+  interrupted "$1" 0.1 $endless -o "$answer" --json "$folder/report.json" --history "$folder/history.csv"
+  says "$out" 'not converged (interrupted) after'
+  says "$answer" ': interrupted, '
+  element "$answer" 1 "1 - $(values "$answer" | sed -n 2p)" 1e-12
+  says "$folder/report.json" '"exit_code": 130' '"outcome": "interrupted"'
+  run 2 pagerank -n 1 -x "$answer" --damping 0.9999999999 "$work/swap.mtx"
+  # shellcheck disable=SC2086
+  interrupted "$1" 0.1 $long -q -o "$answer"
+  is_empty "$out"
+  is_empty "$err"
+  [ "$(grep -vc '^%' "$answer")" = 490001 ]
+  expect 'the iterate has not 490000 values'
+  [ "$(find "$folder" -type f | wc -l)" = 3 ]
+  expect 'something else was left in the folder'
+  rm "$folder"/*
+}
+
+# What the list still held is not begun, and the code says so.
+check_list() {
+  # shellcheck disable=SC2086
+  interrupted TERM 0.1 $endless -k cpu_csr,reference -o "$answer"
+  says "$out" '! cpu_csr: interrupted' 'reference' 'interrupted before it began'
+  says "$answer" ': interrupted, '
+  # The first one is done by then, and solves again and again.
+  interrupted TERM 1.5 pagerank -k cpu_csr,reference --repeat 1e6 gen:chain:scale=10
+  says "$out" 'interrupted before it began'
+}
+
+check_reading() { # signal, exit code
+  rm -f "$work/pid" "$answer"
+  mkfifo "$work/fifo"
+  { head -n 1 "$work/swap.mtx" && sleep 0.1 && kill -s "$1" "$(cat "$work/pid")"; } >"$work/fifo" &
+  call_known "$2" pagerank -o "$answer" "$work/fifo"
+  wait
+  is_empty "$out"
+  [ "$(find "$folder" -type f | wc -l)" = 0 ]
+  expect 'a run that was ended while it read left a file'
+  rm "$work/fifo"
+}
+
+if [ ! -e /proc/self/status ]; then
+  skip 1 'no /proc, which tells when a program solves'
+elif grep -q '^SigIgn:.*[2367abef]$' /proc/self/status; then
+  skip 1 'SIGINT is ignored here, as in the background of a shell'
+else
+  check_iterate INT
+  check_reading INT 130
+fi
+if [ -e /proc/self/status ]; then
+  check_iterate TERM
+  check_list
+  check_reading TERM 143
+fi
+report

@@ -1,0 +1,222 @@
+#include "tests/conformance/conformance.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "tests/conformance/cases.h"
+#include "tests/conformance/exact.h"
+
+static const double alphas[ALPHAS] = {1, -2.5, 0}, betas[BETAS] = {0, 1, -0.5};
+
+void conform_apply(trial *t, choice c) {
+  step s = {.alpha = alphas[c.alpha], .beta = betas[c.beta], .epilogue = c.epilogue, .x = &t->x[0], .y = &t->y[0],
+            .y_next = c.y_next ? &t->y[1] : NULL, .scaled = &t->scaled};
+  if (s.beta == 0)
+    trial_set(t, s.y, NAN);
+  else
+    trial_fill_one(t, s.y, 1);
+  trial_fill_one(t, &t->y[1], 2);
+  trial_step(t, &s);
+  wr_plan_forget(t->plan);
+}
+
+/* x := numbers, with `value` in three columns, one of them that of the entry in the middle. */
+static void spoil_x(trial *t, double value) {
+  double *x;
+  int64_t n = t->A->ncols, middle = t->A->nnz ? t->A->col[t->A->nnz / 2] : n / 2;
+  wr_status status = wr_alloc(&x, n, sizeof *x, "x with NaN");
+  TRIAL_OK(t, status);
+  if (status != WR_OK) return;
+  for (int64_t j = 0; j < n; j++) x[j] = case_number(3, j);
+  x[0] = x[n / 3] = x[middle] = value;
+  TRIAL_OK(t, guarded_set(&t->env, &t->x[0], x, 0));
+  wr_free(x);
+}
+
+void conform_nonfinite(trial *t) {
+  static const struct {
+    double value;
+    int epilogue;
+  } ways[] = {{NAN, EPILOGUE_NONE}, {INFINITY, EPILOGUE_ALL}, {-INFINITY, EPILOGUE_PAGERANK}};
+  for (int w = 0; w < 3; w++) {
+    spoil_x(t, ways[w].value);
+    conform_apply(t, (choice){.epilogue = ways[w].epilogue});
+  }
+  trial_fill(t, 0);
+}
+
+/* ---- chains ---- */
+
+/* scale := what keeps a chain x := scale * A x within bounds: 1 / (sum of |a| of a column), 0 where that is nothing. */
+static void scale_by_columns(trial *t) {
+  double *sum;
+  wr_status status = wr_alloc_zeroed(&sum, t->A->ncols, sizeof *sum, "sums of columns");
+  TRIAL_OK(t, status);
+  if (status != WR_OK) return;
+  for (int64_t k = 0; k < t->A->nnz; k++) sum[t->A->col[k]] += fabs(exact_entry(t->A, t->env.type, k));
+  for (int64_t j = 0; j < t->A->ncols; j++) sum[j] = sum[j] > 0x1p-10 ? 1 / sum[j] : 0;
+  TRIAL_OK(t, guarded_set(&t->env, &t->scale, sum, 0));
+  wr_free(sum);
+}
+
+typedef struct buffers {
+  guarded *last, *next, *spare; /* what the last apply wrote, what its y_next was, the third */
+} buffers;
+
+/* What a caller may do between applies. Returns whether it gives no y_next this time. */
+static int break_order(trial *t, buffers *b, int k) {
+  guarded *other = b->spare;
+  switch (k % 6) {
+    case 1: wr_plan_forget(t->plan); break;
+    case 2: trial_set(t, b->next, NAN); break;
+    case 4:
+      trial_set(t, other, NAN);
+      b->spare = b->next, b->next = other;
+      break;
+    case 5: return 1;
+    default: break;
+  }
+  return 0;
+}
+
+void conform_chain(trial *t, chain_kind kind) {
+  int square = t->A->nrows == t->A->ncols;
+  buffers b = {.last = &t->y[0], .next = &t->y[1], .spare = &t->y[2]};
+  trial_fill(t, 4);
+  trial_set(t, b.next, NAN);
+  if (square) scale_by_columns(t);
+  t->env.poison = kind == CHAIN_POISONED;
+  for (int k = 0; k < 50; k++) {
+    int without = kind == CHAIN_BROKEN && break_order(t, &b, k);
+    step s = {.alpha = 1 - k / 128.0, .epilogue = EPILOGUE_PAGERANK, .x = &t->x[square ? k % 2 : 0], .y = b.next,
+              .y_next = without ? NULL : b.last, .scaled = square ? &t->x[1 - k % 2] : &t->scaled};
+    trial_step(t, &s);
+    b.next = b.last, b.last = s.y;
+  }
+  t->env.poison = 0;
+  wr_plan_forget(t->plan);
+  trial_fill(t, 0);
+}
+
+/* ---- the format ---- */
+
+void conform_decode(trial *t) {
+  wr_csr *B = t->A;
+  const wr_csr *A = t->A;
+  wr_status status = wr_plan_decode(t->plan, &B);
+  if (t->backend->decode == NULL) {
+    trial_expect(t, status == WR_EUNAVAILABLE && B == NULL, "decode: %s without a format", wr_status_name(status));
+    return;
+  }
+  trial_expect(t, status == WR_OK, "decode: %s", wr_status_message());
+  if (status != WR_OK) return;
+  int64_t k = 0;
+  int same = B->nrows == A->nrows && B->ncols == A->ncols && B->nnz == A->nnz &&
+             memcmp(B->row_ptr, A->row_ptr, (size_t)(A->nrows + 1) * sizeof *A->row_ptr) == 0 &&
+             memcmp(B->col, A->col, (size_t)A->nnz * sizeof *A->col) == 0;
+  while (same && k < A->nnz && exact_entry(B, WR_F64, k) == exact_entry(A, t->env.type, k)) k++;
+  trial_expect(t, same && k == A->nnz, "decode: %lld x %lld with %lld entries, wrong from entry %lld on",
+               (long long)B->nrows, (long long)B->ncols, (long long)B->nnz, (long long)k);
+  wr_csr_free(B);
+}
+
+void conform_update_values(trial *t) {
+  wr_csr *A = t->A, *B;
+  int64_t extra_bytes = wr_plan_get_info(t->plan)->extra_bytes;
+  wr_status status = wr_csr_copy(A, &B);
+  TRIAL_OK(t, status);
+  if (status != WR_OK) return;
+  for (int64_t k = 0; k < B->nnz && B->val; k++) B->val[k] = case_number(6, k);
+  for (int turn = 0; turn < 2; turn++) {
+    t->A = turn == 0 ? B : A;
+    TRIAL_OK(t, wr_plan_update_values(t->plan, t->A));
+    conform_apply(t, (choice){.epilogue = EPILOGUE_ALL, .y_next = turn});
+    conform_decode(t);
+  }
+  trial_expect(t, wr_plan_get_info(t->plan)->extra_bytes == extra_bytes, "new values: %lld bytes became %lld",
+               (long long)extra_bytes, (long long)wr_plan_get_info(t->plan)->extra_bytes);
+  wr_csr_free(B);
+}
+
+void conform_need_beta(trial *t) {
+  wr_plan *usual = t->plan;
+  t->env.need_beta = 0;
+  TRIAL_OK(t, wr_plan_create(t->backend, t->knobs, t->A, &t->env, &t->plan));
+  if (t->plan == NULL) goto done;
+  TRIAL_OK(t, wr_plan_prepare(t->plan));
+  conform_apply(t, (choice){.epilogue = EPILOGUE_ALL});
+  if (t->backend->caps & WR_CAP_BETA) {
+    conform_apply(t, (choice){.epilogue = EPILOGUE_ALL, .beta = 2});
+  } else {
+    wr_apply request = {.alpha = 1, .beta = 1, .x = &t->x[0].vec, .y = &t->y[0].vec};
+    TRIAL_OK(t, guarded_read(&t->env, &t->y[0]));
+    trial_expect(t, wr_plan_apply(t->plan, &request) == WR_EUSAGE, "took a beta that was not announced");
+    TRIAL_OK(t, guarded_read(&t->env, &t->y[0]));
+    trial_expect(t, guarded_same(&t->y[0]), "refused and computed all the same");
+  }
+done:
+  wr_plan_destroy(t->plan);
+  t->plan = usual, t->env.need_beta = 1;
+}
+
+/* ---- the same bits ---- */
+
+/* bits[nrows + WR_MAX_REDUCTIONS] := y and the reductions of an apply. */
+static void collect_bits(trial *t, double *bits) {
+  conform_apply(t, (choice){.alpha = 1, .beta = 2, .epilogue = EPILOGUE_ALL});
+  memcpy(bits, guarded_now(&t->y[0]), (size_t)t->A->nrows * sizeof *bits);
+  memcpy(bits + t->A->nrows, guarded_now(&t->bank) + 1, WR_MAX_REDUCTIONS * sizeof *bits);
+}
+
+static int same_bits(const trial *t, const double *a, const double *b) {
+  return memcmp(a, b, (size_t)(t->A->nrows + WR_MAX_REDUCTIONS) * sizeof *a) == 0;
+}
+
+static double *room_for_bits(trial *t) {
+  double *bits;
+  TRIAL_OK(t, wr_alloc_zeroed(&bits, t->A->nrows + WR_MAX_REDUCTIONS, sizeof *bits, "results to compare"));
+  return bits;
+}
+
+void conform_repeats(trial *t) {
+  double *first = room_for_bits(t), *again = room_for_bits(t);
+  if (first && again && wr_plan_get_info(t->plan)->deterministic) {
+    collect_bits(t, first);
+    for (int k = 0; k < 3; k++) {
+      collect_bits(t, again);
+      trial_expect(t, same_bits(t, first, again), "other bits from an apply to the next");
+    }
+  }
+  wr_free(first);
+  wr_free(again);
+}
+
+void conform_deterministic(const trial *like) {
+  int threads = omp_get_max_threads(), turns = like->env.place == WR_HOST ? 3 : 2;
+  double *first = NULL;
+  for (int turn = 0; turn < turns; turn++) {
+    trial t = {.backend = like->backend, .knobs = like->knobs, .name = like->name, .A = like->A,
+               .findings = like->findings};
+    t.env = (wr_env){.place = like->env.place, .device = like->env.device, .type = like->env.type, .deterministic = 1,
+                     .need_beta = 1, .threads = like->env.place == WR_HOST ? turn + 1 : 0};
+    if (trial_open(&t)) {
+      trial_expect(&t, wr_plan_get_info(t.plan)->deterministic, "accepts env.deterministic without being so");
+      trial_fill(&t, 0);
+      double *bits = room_for_bits(&t);
+      collect_bits(&t, bits);
+      trial_expect(&t, first == NULL || same_bits(&t, first, bits), "other bits on %d threads, or from another plan",
+                   turn + 1);
+      if (first == NULL)
+        first = bits;
+      else
+        wr_free(bits);
+      conform_repeats(&t);
+    }
+    trial_close(&t);
+  }
+  omp_set_num_threads(threads); /* opening an env set it */
+  wr_free(first);
+}

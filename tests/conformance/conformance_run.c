@@ -1,0 +1,203 @@
+/* The ways through cases and settings. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/check.h"
+#include "tests/conformance/cases.h"
+#include "tests/conformance/conformance.h"
+#include "tests/conformance/covering.h"
+
+/* ---- knobs ---- */
+
+int conformance_knob_settings(const wr_backend *backend) { return backend->knobs && backend->knobs->name ? 3 : 1; }
+
+/* text := the least or the greatest value of a knob; "" for a text. */
+static void extreme(const wr_knob *knob, int most, char *text, size_t size) {
+  double real = most ? (knob->below_max ? nextafter(knob->max, -INFINITY) : knob->max)
+                     : (knob->above_min ? nextafter(knob->min, INFINITY) : knob->min);
+  long long whole = most ? (long long)knob->max - knob->below_max : (long long)knob->min + knob->above_min;
+  const char *last = knob->choices ? strrchr(knob->choices, '|') : NULL;
+  text[0] = '\0';
+  switch (knob->type) {
+    case WR_OPTION_FLAG: snprintf(text, size, "%s", most ? "yes" : "no"); break;
+    case WR_OPTION_INT: snprintf(text, size, "%lld", whole); break;
+    case WR_OPTION_REAL: snprintf(text, size, "%.17g", real); break;
+    case WR_OPTION_TEXT: break;
+    case WR_OPTION_CHOICE:
+      if (most && last)
+        snprintf(text, size, "%s", last + 1);
+      else
+        snprintf(text, size, "%.*s", (int)strcspn(knob->choices, "|"), knob->choices);
+      break;
+  }
+}
+
+void conformance_knobs(const wr_backend *backend, int setting, char *text, size_t size) {
+  char value[64];
+  text[0] = '\0';
+  if (setting == 0) return;
+  WR_EACH_OPTION(knob, backend->knobs) {
+    size_t used = strlen(text);
+    extreme(knob, setting == 2, value, sizeof value);
+    if (value[0]) snprintf(text + used, size - used, "%s%s=%s", used ? ":" : "", knob->name, value);
+  }
+}
+
+/* ---- one matrix ---- */
+
+static trial make_trial(const wr_backend *backend, const char *name, wr_csr *A, wr_type type, const char *knobs, findings *f) {
+  return (trial){.backend = backend, .knobs = knobs[0] ? knobs : NULL, .name = name, .A = A, .findings = f,
+                 .env = {.place = backend->place, .type = type, .need_beta = 1}};
+}
+
+static void apply_all(trial *t) {
+  for (int alpha = 0; alpha < ALPHAS; alpha++)
+    for (int beta = 0; beta < BETAS; beta++)
+      for (int y_next = 0; y_next < 2; y_next++)
+        for (int epilogue = 0; epilogue < EPILOGUES; epilogue++)
+          conform_apply(t, (choice){.alpha = alpha, .beta = beta, .y_next = y_next, .epilogue = epilogue});
+}
+
+/* All but the applies by choice. chains: bit k asks for the chain of kind k. */
+static void check_the_rest(trial *t, unsigned chains) {
+  conform_nonfinite(t);
+  for (int kind = 0; kind < CHAIN_KINDS; kind++)
+    if (chains >> kind & 1) conform_chain(t, (chain_kind)kind);
+  conform_decode(t);
+  conform_update_values(t);
+  conform_need_beta(t);
+  conform_repeats(t);
+  conform_deterministic(t);
+}
+
+static wr_csr *build(const wr_backend *backend, const test_case *c, findings *f) {
+  trial t = {.backend = backend, .name = c->name, .findings = f};
+  wr_csr *A;
+  wr_status status = case_build(c, &A);
+  if (status == WR_OK) status = wr_csr_check(A);
+  TRIAL_OK(&t, status);
+  if (status == WR_OK) return A;
+  wr_csr_free(A);
+  return NULL;
+}
+
+/* Who refuses everything has not passed. */
+static void expect_runs(const wr_backend *backend, const int runs[2], findings *f) {
+  for (int type = WR_F32; type <= WR_F64; type++) {
+    trial t = {.backend = backend, .name = "all cases", .env = {.type = (wr_type)type}, .findings = f};
+    if (backend->caps & (type == WR_F32 ? WR_CAP_F32 : WR_CAP_F64)) trial_expect(&t, runs[type] > 0, "nothing was taken");
+  }
+}
+
+static int enough(const findings *f) { return f->quiet && f->failed; }
+
+/* ---- the two ways ---- */
+
+static void run_small_case(const wr_backend *backend, const test_case *c, int runs[2], findings *f) {
+  wr_csr *A = build(backend, c, f);
+  if (A == NULL) return;
+  for (int type = WR_F32; type <= WR_F64; type++)
+    for (int setting = 0; setting < conformance_knob_settings(backend) && !enough(f); setting++) {
+      char knobs[256];
+      conformance_knobs(backend, setting, knobs, sizeof knobs);
+      trial t = make_trial(backend, c->name, A, (wr_type)type, knobs, f);
+      if (trial_open(&t)) {
+        runs[type]++;
+        trial_fill(&t, 0);
+        apply_all(&t);
+        check_the_rest(&t, (1u << CHAIN_KINDS) - 1);
+      }
+      trial_close(&t);
+    }
+  wr_csr_free(A);
+}
+
+void conformance_small(const wr_backend *backend, findings *f) {
+  case_list list;
+  int runs[2] = {0, 0};
+  trial t = {.backend = backend, .name = "small cases", .findings = f};
+  TRIAL_OK(&t, cases_small(&list));
+  for (int c = 0; c < list.count && !enough(f); c++) run_small_case(backend, &list.cases[c], runs, f);
+  if (!enough(f)) expect_runs(backend, runs, f);
+  cases_free(&list);
+}
+
+/* The order of the parameters: rows of the covering with the same first three follow each other and share a plan. */
+enum { CASE_OF, TYPE_OF, KNOBS_OF, ALPHA_OF, BETA_OF, NEXT_OF, EPILOGUE_OF, PARAMETERS };
+
+/* All rows from r on with the same case, type and knobs; returns the first that is not. */
+static int run_large_group(const wr_backend *backend, const test_case *c, wr_csr *A, const covering *cover, int r,
+                           int runs[2], findings *f) {
+  const int *row = cover->row[r];
+  char knobs[256];
+  conformance_knobs(backend, row[KNOBS_OF], knobs, sizeof knobs);
+  trial t = make_trial(backend, c->name, A, (wr_type)row[TYPE_OF], knobs, f);
+  int opened = A && trial_open(&t), end = r;
+  if (opened) trial_fill(&t, 0);
+  for (; end < cover->count && memcmp(cover->row[end], row, ALPHA_OF * sizeof *row) == 0; end++) {
+    const int *p = cover->row[end];
+    if (opened) conform_apply(&t, (choice){p[ALPHA_OF], p[BETA_OF], p[NEXT_OF], p[EPILOGUE_OF]});
+  }
+  if (opened) check_the_rest(&t, 1u << (row[CASE_OF] + row[TYPE_OF]) % CHAIN_KINDS);
+  runs[row[TYPE_OF]] += opened;
+  if (A) trial_close(&t);
+  return end;
+}
+
+void conformance_large(const wr_backend *backend, findings *f) {
+  case_list list;
+  covering cover;
+  wr_csr *A = NULL;
+  int runs[2] = {0, 0}, built = -1;
+  trial t = {.backend = backend, .name = "large cases", .findings = f};
+  TRIAL_OK(&t, cases_large(&list));
+  int levels[PARAMETERS] = {list.count, 2, conformance_knob_settings(backend), ALPHAS, BETAS, 2, EPILOGUES};
+  TRIAL_OK(&t, covering_make(levels, PARAMETERS, &cover));
+  for (int r = 0; r < cover.count;) {
+    const test_case *c = &list.cases[cover.row[r][CASE_OF]];
+    if (cover.row[r][CASE_OF] != built) {
+      wr_csr_free(A);
+      A = build(backend, c, f);
+      built = cover.row[r][CASE_OF];
+    }
+    r = run_large_group(backend, c, A, &cover, r, runs, f);
+  }
+  expect_runs(backend, runs, f);
+  wr_csr_free(A);
+  covering_free(&cover);
+  cases_free(&list);
+}
+
+/* ---- main ---- */
+
+static wr_status try_cuda(void) {
+  wr_env env = {.place = WR_CUDA, .type = WR_F64};
+  wr_status status = wr_env_open(&env);
+  wr_env_close(&env);
+  return status;
+}
+
+int conformance_main(const char *name, void (*run)(const wr_backend *backend, findings *f)) {
+  findings f = {0};
+  int on_host = 0, cuda = try_cuda() == WR_OK;
+  CASE("GPU");
+  if (!cuda && getenv("WR_NEED_GPU"))
+    CHECKF(0, "WR_NEED_GPU is set, and none can be used: %s", wr_status_message());
+  else if (!cuda)
+    SKIP("%s", wr_status_message());
+  for (int b = 0; b < wr_backend_count(); b++) {
+    const wr_backend *backend = wr_backend_at(b);
+    if (backend->plan == NULL || (backend->place == WR_CUDA && !cuda)) continue;
+    long passed = f.passed, failed = f.failed;
+    run(backend, &f);
+    on_host += backend->place == WR_HOST;
+    printf("%-20s %8ld passed, %ld failed\n", backend->name, f.passed - passed, f.failed - failed);
+  }
+  CASE("backends");
+  CHECKF(on_host >= 2, "%d backends on the host; reference and cpu_csr are in every build", on_host);
+  if (!WR_CASES_GZIP && run == conformance_large) SKIP("compressed matrices: this build has no zlib");
+  wr_test_passed += f.passed, wr_test_failed += f.failed;
+  return wr_test_report(name);
+}

@@ -1,0 +1,77 @@
+#include "tests/conformance/exact.h"
+
+#include <float.h>
+#include <math.h>
+
+/* long double's own rounding, which every bound has room for: 2^-64 where it has 64 bits. */
+static const long double own_unit = LDBL_EPSILON / 2;
+
+/* n roundings in a row, each at most u: the relative error of a sum in any order (Higham, Accuracy and Stability of
+ * Numerical Algorithms, section 3.1). */
+static long double gamma_of(int64_t n, long double u) { return (long double)n * u / (1 - (long double)n * u); }
+
+/* The distance between subnormal numbers: what underflow may cost besides. */
+static long double least(wr_type type) { return type == WR_F32 ? (long double)FLT_TRUE_MIN : (long double)DBL_TRUE_MIN; }
+
+double exact_entry(const wr_csr *A, wr_type type, int64_t k) {
+  if (A->val == NULL) return 1;
+  return type == WR_F32 ? (double)(float)A->val[k] : A->val[k];
+}
+
+/* The product of a row of `length` entries passes at most `length` roundings, alpha, beta and the shift add one each, and so
+ * does adding them up: length + 3 for the product, 3 for the rest. Then y is rounded once more, to be stored. */
+exact_value exact_row(const exact_apply *e, int64_t i) {
+  long double unit = (e->sum_unit > 0 ? (long double)e->sum_unit : 0x1p-53L) + own_unit;
+  long double stored = wr_type_unit(e->type), sum = 0, size = 0;
+  int64_t length = e->A->row_ptr[i + 1] - e->A->row_ptr[i];
+  for (int64_t k = e->A->row_ptr[i]; k < e->A->row_ptr[i + 1]; k++) {
+    long double term = (long double)exact_entry(e->A, e->type, k) * e->x[e->A->col[k]];
+    sum += term;
+    size += fabsl(term);
+  }
+  long double product = e->alpha * sum;
+  long double before = e->beta != 0 ? (long double)e->beta * e->y[i] : 0;
+  long double added = (long double)e->shift * (e->direction ? e->direction[i] : 1);
+  exact_value y = {.value = product + before + added};
+  y.bound = gamma_of(length + 3, unit) * fabsl(e->alpha) * size + gamma_of(3, unit) * (fabsl(before) + fabsl(added));
+  y.bound += (long double)(length + 4) * (1 + fabsl(e->alpha)) * least(e->type);
+  if (e->product_stored) y.bound += stored * (fabsl(product) + y.bound);
+  if (e->y_stored) y.bound += stored * (fabsl(product + before) + y.bound);
+  y.bound += stored * (fabsl(y.value) + y.bound);
+  return y;
+}
+
+exact_value exact_scaled(wr_type type, double scale, double y) {
+  long double value = (long double)scale * y;
+  return (exact_value){.value = value, .bound = (wr_type_unit(type) + own_unit) * fabsl(value) + least(type)};
+}
+
+static long double term_of(wr_reduction_kind kind, long double u, const double *z, int64_t i) {
+  switch (kind) {
+    case WR_DOT: return u * z[i];
+    case WR_NRM2SQ: return u * u;
+    case WR_L1DIFF: return fabsl(u - z[i]);
+    case WR_SUM: return u;
+    case WR_SUM_UNSCALED: return z[i] == 0 ? u : 0;
+    case WR_NO_REDUCTION: break;
+  }
+  return 0;
+}
+
+/* Sums are had piece by piece: no number passes more than 2048 + n/512 additions in f64. */
+exact_value exact_reduction(wr_reduction_kind kind, const double *u, const double *z, int64_t n) {
+  long double sum = 0, size = 0;
+  for (int64_t i = 0; i < n; i++) {
+    long double term = term_of(kind, u[i], z, i);
+    sum += term;
+    size += fabsl(term);
+  }
+  long double roundings = gamma_of(2048 + n / 512, 0x1p-53L) + gamma_of(n + 1, own_unit);
+  return (exact_value){.value = sum, .bound = roundings * size + (long double)n * least(WR_F64)};
+}
+
+int exact_accepts(exact_value expected, double got) {
+  if (isnan(expected.value)) return isnan(got);
+  if (isinf(expected.value)) return got == expected.value;
+  return fabsl(got - expected.value) <= expected.bound;
+}

@@ -1,0 +1,36 @@
+/* Vectors that notice who writes or reads beside them: a piece in the middle of a larger vector, with a known number on both
+ * sides, and zeros up to the next 128 bytes as the contract of wr_vec says. Works at every place. */
+#ifndef WR_GUARDED_H
+#define WR_GUARDED_H
+
+#include <stdint.h>
+
+#include "spmv/device/vec.h"
+
+typedef struct guarded {
+  wr_vec vec;     /* n elements, for the plan                                                             */
+  wr_vec room;    /* GUARDS elements, those of vec, zeros up to 128 bytes, GUARDS elements                */
+  double guard;   /* NaN beside a vector that is read, so that stray reads show; a number beside others   */
+  double *now;    /* [room.n] as last read                                                                */
+  double *before; /* [room.n] as read the time before                                                     */
+} guarded;
+
+enum { GUARDS = 64 }; /* a multiple of 128 bytes in f32 and in f64 */
+
+wr_status guarded_open(wr_env *env, int64_t n, wr_type type, double guard, guarded *g);
+void guarded_close(wr_env *env, guarded *g); /* a zeroed one is fine */
+
+/* The elements := values[n]; NULL: all := value. What is beside them is put up anew. */
+wr_status guarded_set(wr_env *env, guarded *g, const double *values, double value);
+
+/* Brings everything to the host; what was there becomes `before`. */
+wr_status guarded_read(wr_env *env, guarded *g);
+
+/* Elements on the host. */
+static inline const double *guarded_now(const guarded *g) { return g->now + GUARDS; }
+static inline const double *guarded_before(const guarded *g) { return g->before + GUARDS; }
+
+int guarded_same(const guarded *g);   /* 1: everything has the bits it had the time before                */
+int guarded_intact(const guarded *g); /* 1: everything beside the elements has the bits it had before     */
+
+#endif

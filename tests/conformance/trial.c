@@ -1,0 +1,249 @@
+#include "tests/conformance/trial.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "config/memory.h"
+#include "tests/conformance/cases.h"
+#include "tests/conformance/exact.h"
+
+enum { BANK = WR_MAX_REDUCTIONS + 2, SHOWN = 50 }; /* failures that are printed of one run */
+
+const epilogue_kind epilogue_kinds[EPILOGUES] = {
+    [EPILOGUE_NONE] = {.name = "none"},
+    {.name = "empty"},
+    {.name = "shift", .shift = SHIFT_ONES},
+    {.name = "residual", .shift = SHIFT_ALONG, .reduce = {{WR_NRM2SQ, Z_OWN}}},
+    {.name = "scale", .scale = 1},
+    [EPILOGUE_PAGERANK] = {.name = "pagerank", .shift = SHIFT_ONES, .scale = 1,
+                           .reduce = {{WR_L1DIFF, Z_NEXT}, {WR_SUM_UNSCALED, Z_OWN}, {WR_SUM, Z_OWN}}},
+    {.name = "bicgstab", .reduce = {{WR_DOT, Z_OWN}, {WR_DOT, Z_X}, {WR_NRM2SQ, Z_OWN}}},
+    {.name = "gap", .reduce = {{WR_NO_REDUCTION, Z_OWN}, {WR_DOT, Z_NEXT}, {WR_L1DIFF, Z_OWN}}},
+    [EPILOGUE_ALL] = {.name = "all", .shift = SHIFT_ALONG, .scale = 1,
+                      .reduce = {{WR_SUM_UNSCALED, Z_OWN}, {WR_L1DIFF, Z_X}, {WR_DOT, Z_NEXT}}},
+};
+
+void trial_expect(trial *t, int passed, const char *format, ...) {
+  findings *f = t->findings;
+  char place[200], what[300];
+  va_list values;
+  if (passed) {
+    f->passed++;
+    return;
+  }
+  va_start(values, format);
+  vsnprintf(what, sizeof what, format, values);
+  va_end(values);
+  snprintf(place, sizeof place, "%s%s%s, %s, %s", t->backend->name, t->knobs ? ":" : "", t->knobs ? t->knobs : "",
+           t->env.type == WR_F32 ? "f32" : "f64", t->name);
+  if (f->failed++ == 0) snprintf(f->first, sizeof f->first, "[%s] %s", place, what);
+  if (!f->quiet && f->failed <= SHOWN) fprintf(stderr, "[%s] %s\n", place, what);
+}
+
+/* ---- opening ---- */
+
+static int claims_to_take(const trial *t) {
+  unsigned caps = t->backend->caps;
+  return (caps & (t->env.type == WR_F32 ? WR_CAP_F32 : WR_CAP_F64)) && (t->A->val || (caps & WR_CAP_PATTERN)) &&
+         (t->A->nrows == t->A->ncols || (caps & WR_CAP_RECTANGULAR));
+}
+
+/* 1: there is a plan. */
+static int open_plan(trial *t) {
+  wr_fail(WR_OK, " "); /* whatever was said before */
+  wr_status status = wr_plan_create(t->backend, t->knobs, t->A, &t->env, &t->plan);
+  if (status == WR_OK) {
+    trial_expect(t, claims_to_take(t), "took what its capabilities leave out");
+    return 1;
+  }
+  trial_expect(t, status == WR_EUNAVAILABLE && t->plan == NULL && wr_status_message()[0] > ' ',
+               "refused with %s and '%s'", wr_status_name(status), wr_status_message());
+  return 0;
+}
+
+static int prepare(trial *t) {
+  int fits = wr_csr_check_range(t->A, t->env.type == WR_F32) == WR_OK;
+  wr_status status = wr_plan_prepare(t->plan), expected = fits ? WR_OK : WR_ENUMERIC;
+  trial_expect(t, status == expected, "prepare: %s, not %s (%s)", wr_status_name(status), wr_status_name(expected),
+               wr_status_message());
+  return status == WR_OK;
+}
+
+static void check_info(trial *t) {
+  const wr_plan_info *info = wr_plan_get_info(t->plan);
+  double vectors = (double)((t->A->nrows + t->A->ncols) * wr_type_bytes(t->env.type));
+  trial_expect(t, info->format_bytes >= 0 && info->extra_bytes >= 0 && info->borrowed_bytes >= 0,
+               "sizes of %lld, %lld and %lld bytes", (long long)info->format_bytes, (long long)info->extra_bytes,
+               (long long)info->borrowed_bytes);
+  trial_expect(t, info->apply_bytes >= vectors, "an apply moves %g bytes, less than x and y have (%g)",
+               info->apply_bytes, vectors);
+  trial_expect(t, info->sum_unit == 0 || info->sum_unit == 0x1p-53 || (info->sum_unit == 0x1p-24 && t->env.type == WR_F32),
+               "rows are summed with a unit of %g", info->sum_unit);
+  trial_expect(t, info->line[0] != '\0', "no line about what was chosen");
+}
+
+static wr_status open_vectors(trial *t) {
+  wr_status status;
+  wr_type type = t->env.type;
+  guarded *rows[] = {&t->y[0], &t->y[1], &t->y[2], &t->scaled, &t->scale, &t->direction, &t->z};
+  for (int v = 0; v < 2; v++) TRY(guarded_open(&t->env, t->A->ncols, type, NAN, &t->x[v]));
+  for (int v = 0; v < 7; v++) TRY(guarded_open(&t->env, t->A->nrows, type, v < 4 ? -7777.25 : NAN, rows[v]));
+  TRY(guarded_open(&t->env, BANK, WR_F64, NAN, &t->bank));
+done:
+  return status;
+}
+
+int trial_open(trial *t) {
+  wr_status status = wr_env_open(&t->env);
+  TRIAL_OK(t, status);
+  if (status != WR_OK || !open_plan(t) || !prepare(t)) return 0;
+  check_info(t);
+  status = open_vectors(t);
+  TRIAL_OK(t, status);
+  return status == WR_OK;
+}
+
+void trial_close(trial *t) {
+  guarded *vectors[] = {&t->x[0], &t->x[1], &t->y[0], &t->y[1], &t->y[2],
+                        &t->scaled, &t->scale, &t->direction, &t->z, &t->bank};
+  if (t->env.ops == NULL) return;
+  for (int v = 0; v < 10; v++) guarded_close(&t->env, vectors[v]);
+  wr_plan_destroy(t->plan);
+  wr_env_close(&t->env);
+}
+
+static void fill(trial *t, guarded *g, uint64_t key, int64_t zero_every) {
+  double *values;
+  wr_status status = wr_alloc(&values, g->vec.n, sizeof *values, "numbers by chance");
+  TRIAL_OK(t, status);
+  if (status != WR_OK) return;
+  for (int64_t i = 0; i < g->vec.n; i++) values[i] = zero_every && i % zero_every == 0 ? 0 : case_number(key, i);
+  TRIAL_OK(t, guarded_set(&t->env, g, values, 0));
+  wr_free(values);
+}
+
+void trial_fill_one(trial *t, guarded *g, uint64_t key) { fill(t, g, key, 0); }
+
+void trial_set(trial *t, guarded *g, double value) { TRIAL_OK(t, guarded_set(&t->env, g, NULL, value)); }
+
+void trial_fill(trial *t, uint64_t key) {
+  guarded *vectors[] = {&t->x[0], &t->x[1], &t->y[0], &t->y[1], &t->y[2], &t->scaled, &t->direction, &t->z};
+  for (uint64_t v = 0; v < 8; v++) trial_fill_one(t, vectors[v], 100 * key + v);
+  fill(t, &t->scale, 100 * key + 9, 5);
+}
+
+/* ---- one apply ---- */
+
+static guarded *z_of(trial *t, const step *s, int r) {
+  z_source z = epilogue_kinds[s->epilogue].reduce[r].z;
+  if (z == Z_X && t->A->nrows == t->A->ncols) return s->x;
+  return z == Z_NEXT && s->y_next ? s->y_next : &t->z;
+}
+
+static wr_epilogue make_epilogue(trial *t, const step *s) {
+  const epilogue_kind *kind = &epilogue_kinds[s->epilogue];
+  wr_epilogue e = {.shift = {.bank = NULL}};
+  if (kind->shift) e.shift = (wr_scalar){&t->bank.vec, 0};
+  if (kind->shift == SHIFT_ALONG) e.shift_dir = &t->direction.vec;
+  if (kind->scale) e.scale = &t->scale.vec, e.scaled = &s->scaled->vec;
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+    wr_reduction_kind reduction = kind->reduce[r].kind;
+    if (reduction == WR_NO_REDUCTION) continue;
+    e.reduce[r] = (wr_reduction){.kind = reduction, .into = {&t->bank.vec, 1 + r}};
+    if (reduction == WR_DOT || reduction == WR_L1DIFF) e.reduce[r].z = &z_of(t, s, r)->vec;
+    if (reduction == WR_SUM_UNSCALED) e.reduce[r].z = &t->scale.vec;
+  }
+  return e;
+}
+
+enum { PARTS = 8, OUTPUTS = 4 }; /* of a step: the first four are written */
+
+static void parts_of(trial *t, const step *s, guarded *part[PARTS]) {
+  guarded *all[PARTS] = {s->y, s->y_next, s->scaled, &t->bank, s->x, &t->scale, &t->direction, &t->z};
+  for (int p = 0; p < PARTS; p++) part[p] = all[p];
+}
+
+static void read_parts(trial *t, const step *s) {
+  guarded *part[PARTS];
+  parts_of(t, s, part);
+  for (int p = 0; p < PARTS; p++)
+    if (part[p]) TRIAL_OK(t, guarded_read(&t->env, part[p]));
+}
+
+static void check_parts(trial *t, const step *s) {
+  static const char *const name[PARTS] = {"y", "y_next", "scaled", "the bank", "x", "scale", "the direction", "z"};
+  guarded *part[PARTS];
+  int scales = epilogue_kinds[s->epilogue].scale;
+  parts_of(t, s, part);
+  for (int p = 0; p < PARTS; p++) {
+    if (part[p] == NULL) continue;
+    if (p < OUTPUTS && (part[p] != s->scaled || scales))
+      trial_expect(t, guarded_intact(part[p]), "something was written beside %s", name[p]);
+    else
+      trial_expect(t, guarded_same(part[p]), "%s has changed", name[p]);
+  }
+}
+
+static void check_rows(trial *t, const step *s) {
+  const epilogue_kind *kind = &epilogue_kinds[s->epilogue];
+  unsigned caps = t->backend->caps;
+  int beta_apart = s->beta != 0 && !(caps & WR_CAP_BETA);
+  const double *y = guarded_now(s->y);
+  exact_apply e = {.A = t->A, .type = t->env.type, .sum_unit = wr_plan_get_info(t->plan)->sum_unit,
+                   .alpha = s->alpha, .beta = s->beta, .shift = kind->shift ? TRIAL_SHIFT : 0,
+                   .x = guarded_before(s->x), .y = guarded_before(s->y), .product_stored = beta_apart,
+                   .y_stored = kind->shift && (beta_apart || !(caps & WR_CAP_EPILOGUE))};
+  if (kind->shift == SHIFT_ALONG) e.direction = guarded_before(&t->direction);
+  exact_value expected = {0, 0};
+  int64_t i = 0;
+  while (i < t->A->nrows && exact_accepts(expected = exact_row(&e, i), y[i])) i++;
+  trial_expect(t, i == t->A->nrows, "alpha %g, beta %g, epilogue %s, y_next %d: y[%lld] = %.17g, not %.17Lg +- %.2Lg",
+               s->alpha, s->beta, kind->name, s->y_next != NULL, (long long)i, i < t->A->nrows ? y[i] : 0,
+               expected.value, expected.bound);
+}
+
+static void check_scaled(trial *t, const step *s) {
+  const double *y = guarded_now(s->y), *scale = guarded_now(&t->scale), *scaled = guarded_now(s->scaled);
+  int64_t i = 0;
+  if (!epilogue_kinds[s->epilogue].scale) return;
+  while (i < t->A->nrows && exact_accepts(exact_scaled(t->env.type, scale[i], y[i]), scaled[i])) i++;
+  trial_expect(t, i == t->A->nrows, "alpha %g, beta %g, epilogue %s: scaled[%lld] is wrong", s->alpha, s->beta,
+               epilogue_kinds[s->epilogue].name, (long long)i);
+}
+
+static void check_reductions(trial *t, const step *s, const double *bank) {
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+    wr_reduction_kind kind = epilogue_kinds[s->epilogue].reduce[r].kind;
+    double got = guarded_now(&t->bank)[1 + r];
+    if (kind == WR_NO_REDUCTION) {
+      trial_expect(t, isnan(got) && isnan(bank[1 + r]), "a reduction that was not asked for was stored");
+      continue;
+    }
+    const double *z = kind == WR_SUM_UNSCALED ? guarded_now(&t->scale) : guarded_before(z_of(t, s, r));
+    exact_value expected = exact_reduction(kind, guarded_now(s->y), z, t->A->nrows);
+    trial_expect(t, exact_accepts(expected, got), "alpha %g, beta %g, epilogue %s, y_next %d: reduction %d is %.17g, not "
+                 "%.17Lg +- %.2Lg", s->alpha, s->beta, epilogue_kinds[s->epilogue].name, s->y_next != NULL, r, got,
+                 expected.value, expected.bound);
+  }
+}
+
+void trial_step(trial *t, const step *s) {
+  const double bank[BANK] = {TRIAL_SHIFT, NAN, NAN, NAN, 42};
+  TRIAL_OK(t, guarded_set(&t->env, &t->bank, bank, 0));
+  wr_epilogue e = make_epilogue(t, s);
+  wr_apply request = {.alpha = s->alpha, .beta = s->beta, .x = &s->x->vec, .y = &s->y->vec,
+                      .y_next = s->y_next ? &s->y_next->vec : NULL, .epilogue = s->epilogue == EPILOGUE_NONE ? NULL : &e};
+  read_parts(t, s);
+  wr_status status = wr_plan_apply(t->plan, &request);
+  if (status == WR_OK) status = t->env.ops->wait(&t->env);
+  trial_expect(t, status == WR_OK, "apply: %s", wr_status_message());
+  if (status != WR_OK) return;
+  read_parts(t, s);
+  check_parts(t, s);
+  trial_expect(t, guarded_now(&t->bank)[0] == TRIAL_SHIFT && guarded_now(&t->bank)[BANK - 1] == 42,
+               "a scalar of somebody else was changed");
+  check_rows(t, s);
+  check_scaled(t, s);
+  check_reductions(t, s, bank);
+}

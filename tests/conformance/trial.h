@@ -1,0 +1,77 @@
+/* One backend with one matrix in one type under one setting of its knobs, and the checked apply that all checks are made of. */
+#ifndef WR_TRIAL_H
+#define WR_TRIAL_H
+
+#include "spmv/spmv.h"
+#include "tests/conformance/guarded.h"
+
+/* What came out, over many trials. */
+typedef struct findings {
+  long passed, failed;
+  int quiet;       /* 1: failures are counted and not printed */
+  char first[520]; /* the first failure                       */
+} findings;
+
+typedef enum z_source { Z_OWN, Z_X, Z_NEXT } z_source;
+
+/* An epilogue to try; `own` vectors stand in for x where the matrix is not square, and for y_next where there is none. */
+typedef struct epilogue_kind {
+  const char *name;
+  enum { SHIFT_NONE, SHIFT_ONES, SHIFT_ALONG } shift;
+  int scale;
+  struct {
+    wr_reduction_kind kind;
+    z_source z;
+  } reduce[WR_MAX_REDUCTIONS];
+} epilogue_kind;
+
+enum { EPILOGUE_NONE, EPILOGUE_PAGERANK = 5, EPILOGUE_ALL = 8, EPILOGUES = 9 };
+extern const epilogue_kind epilogue_kinds[EPILOGUES];
+
+typedef struct trial {
+  /* Set by the caller before trial_open: */
+  const wr_backend *backend;
+  const char *knobs; /* or NULL   */
+  const char *name;  /* of the case */
+  wr_csr *A;
+  wr_env env;
+  findings *findings;
+  /* Then ready for use: */
+  wr_plan *plan;
+  guarded x[2];                               /* [ncols]                                               */
+  guarded y[3], scaled, scale, direction, z;  /* [nrows]                                               */
+  guarded bank;                               /* f64: the shift, three results, and one that nobody owns */
+} trial;
+
+/* 1: the plan is prepared. 0: it is not, as it should be (the backend does not claim to take this, or says with a reason
+ * that it cannot; a value is beyond f32), or a failure is among the findings. Either way trial_close follows. */
+int trial_open(trial *t);
+void trial_close(trial *t);
+
+/* All vectors := numbers by chance, another key other numbers. Every fifth element of scale is 0. */
+void trial_fill(trial *t, uint64_t key);
+
+/* One of them: by chance, or a number (NaN where it must not be read). */
+void trial_fill_one(trial *t, guarded *g, uint64_t key);
+void trial_set(trial *t, guarded *g, double value);
+
+/* One apply, with vectors of the trial. */
+typedef struct step {
+  double alpha, beta;
+  int epilogue;             /* of epilogue_kinds */
+  guarded *x, *y, *y_next, *scaled; /* y_next: or NULL */
+} step;
+
+#define TRIAL_SHIFT 0.15
+
+/* Applies, and checks all that the contract says about it: every y, scaled and reduction within its error bound, everything
+ * that is only read unchanged, nothing touched beside the vectors. */
+void trial_step(trial *t, const step *s);
+
+/* Counts a check; the sentence is shown if it failed. */
+void trial_expect(trial *t, int passed, const char *format, ...) WR_PRINTF(3, 4);
+
+/* A call of vecops or plans that has to succeed. */
+#define TRIAL_OK(t, call) trial_expect((t), (call) == WR_OK, "%s: %s", #call, wr_status_message())
+
+#endif

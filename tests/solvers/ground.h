@@ -1,0 +1,211 @@
+/* What the solvers' tests share: the grounds to run on (every backend that this build and machine have, in both types),
+ * matrices in memory and from files. A test program includes it once, after defining _DEFAULT_SOURCE. */
+#ifndef WR_TEST_GROUND_H
+#define WR_TEST_GROUND_H
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "config/memory.h"
+#include "io/reader.h"
+#include "io/vector_file.h"
+#include "spmv/spmv.h"
+#include "tests/check.h"
+
+/* One backend and one type. env is open. */
+typedef struct ground {
+  const wr_backend *backend;
+  wr_env env;
+} ground;
+
+/* Names what the following checks are about, with the ground (or NULL) in front. */
+static inline void ground_case(const ground *g, const char *format, ...) WR_PRINTF(2, 3);
+static inline void ground_case(const ground *g, const char *format, ...) {
+  static char text[256];
+  va_list arguments;
+  int used = 0;
+  if (g) used = snprintf(text, sizeof text, "%s %s: ", g->backend->name, g->env.type == WR_F32 ? "f32" : "f64");
+  va_start(arguments, format);
+  vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
+  va_end(arguments);
+  CASE(text);
+}
+
+/* Opens the place; 0 when it is not there, which is a skip, or with WR_NEED_GPU a failure. */
+static inline int ground_open(ground *g, const wr_backend *backend, wr_type type) {
+  static int told;
+  *g = (ground){.backend = backend, .env = {.place = backend->place, .type = type, .threads = 2, .poison = 1}};
+  wr_status status = wr_env_open(&g->env);
+  if (status == WR_OK) return 1;
+  if (status == WR_EUNAVAILABLE && backend->place == WR_CUDA && getenv("WR_NEED_GPU") == NULL) {
+    if (!told++) SKIP("%s", wr_status_message());
+    return 0;
+  }
+  CHECKF(0, "%s: %s", backend->name, wr_status_message());
+  return 0;
+}
+
+/* Runs the tests of `body` on the named backend in both types. */
+static inline void on_backend(const wr_backend *backend, void (*body)(ground *)) {
+  ground g;
+  for (int type = WR_F32; type <= WR_F64; type++) {
+    ground_case(NULL, "%s", backend->name);
+    if (!ground_open(&g, backend, (wr_type)type)) continue;
+    body(&g);
+    wr_env_close(&g.env);
+  }
+}
+
+/* ... on every backend that is written. */
+static inline void on_every_ground(void (*body)(ground *)) {
+  for (int k = 0; k < wr_backend_count(); k++)
+    if (wr_backend_at(k)->plan) on_backend(wr_backend_at(k), body);
+  if (getenv("WR_NEED_GPU") == NULL) return;
+  const wr_backend *cusparse;
+  CHECK_OK(wr_backend_find("cusparse", &cusparse));
+  CHECKF(cusparse->plan != NULL, "WR_NEED_GPU is set, and this build has no CUDA");
+}
+
+/* ... on the fast ones alone, for what takes long: the two that programs choose by themselves. */
+static inline void on_default_grounds(void (*body)(ground *)) {
+  static const char *const names[] = {"cpu_csr", "cusparse"};
+  for (int k = 0; k < 2; k++) {
+    const wr_backend *backend;
+    CHECK_OK(wr_backend_find(names[k], &backend));
+    if (backend->plan) on_backend(backend, body);
+    CHECKF(backend->plan || k == 0 || getenv("WR_NEED_GPU") == NULL, "WR_NEED_GPU is set, and this build has no CUDA");
+  }
+}
+
+/* A prepared plan; NULL, with a failed check, when there is none. */
+static inline wr_plan *ground_plan(ground *g, wr_csr *A) {
+  wr_plan *plan = NULL;
+  wr_status status = wr_plan_create(g->backend, NULL, A, &g->env, &plan);
+  if (status == WR_OK) status = wr_plan_prepare(plan);
+  CHECKF(status == WR_OK, "%s", wr_status_message());
+  if (status == WR_OK) return plan;
+  wr_plan_destroy(plan);
+  return NULL;
+}
+
+/* ---- Numbers and matrices ---- */
+
+static inline void *room_for(int64_t count, size_t size) {
+  void *room = calloc(count > 0 ? (size_t)count : 1, size);
+  if (room == NULL) abort(); /* a test without memory shows nothing */
+  return room;
+}
+
+/* Uniform in [0, 1), 53 bits. */
+static inline double random_in(uint64_t *state) {
+  *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
+  return (double)(*state >> 11) * 0x1p-53;
+}
+
+/* A copy from wr_alloc, for what takes vectors over; NULL stays NULL. */
+static inline double *given(const double *values, int64_t n) {
+  double *copy = NULL;
+  if (values == NULL) return NULL;
+  if (wr_alloc(&copy, n, sizeof *copy, "a test") != WR_OK) abort();
+  memcpy(copy, values, (size_t)n * sizeof *copy);
+  return copy;
+}
+
+typedef struct entry {
+  int64_t row, col;
+  double value;
+} entry;
+
+static inline int compare_entries(const void *left, const void *right) {
+  const entry *a = left, *b = right;
+  if (a->row != b->row) return a->row < b->row ? -1 : 1;
+  return a->col < b->col ? -1 : a->col > b->col;
+}
+
+/* The n x n matrix of these entries, which get sorted; of several at one place the first counts. */
+static inline wr_csr *matrix_of(int64_t n, entry *entries, int64_t count, int with_values) {
+  wr_csr *A = NULL;
+  if (count > 1) qsort(entries, (size_t)count, sizeof *entries, compare_entries);
+  if (wr_csr_create(n, n, count, with_values, &A) != WR_OK) abort();
+  A->nnz = 0;
+  for (int64_t k = 0; k < count; k++) {
+    if (k > 0 && compare_entries(&entries[k - 1], &entries[k]) == 0) continue;
+    A->col[A->nnz] = (int32_t)entries[k].col;
+    if (with_values) A->val[A->nnz] = entries[k].value;
+    A->row_ptr[entries[k].row + 1] = ++A->nnz;
+  }
+  for (int64_t i = 0; i < n; i++)
+    if (A->row_ptr[i + 1] == 0) A->row_ptr[i + 1] = A->row_ptr[i];
+  CHECK_OK(wr_csr_check(A));
+  return A;
+}
+
+/* From its picture, row by row; zeros are left out. */
+static inline wr_csr *matrix_of_picture(int64_t n, const double *picture) {
+  entry *entries = room_for(n * n, sizeof *entries);
+  int64_t count = 0;
+  for (int64_t k = 0; k < n * n; k++)
+    if (picture[k] != 0) entries[count++] = (entry){k / n, k % n, picture[k]};
+  wr_csr *A = matrix_of(n, entries, count, 1);
+  free(entries);
+  return A;
+}
+
+/* About `degree` random entries a row; diagonal 0: none is put on it; else every diagonal element is that. Values in
+ * [-1, 1), or with_values 0: none. */
+static inline wr_csr *random_matrix(int64_t n, int64_t degree, double diagonal, int with_values, uint64_t seed) {
+  entry *entries = room_for(n * (degree + 1), sizeof *entries);
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (diagonal != 0) entries[count++] = (entry){i, i, diagonal};
+    for (int64_t k = 0; k < degree; k++) {
+      int64_t j = (int64_t)(random_in(&seed) * (double)n);
+      double value = 2 * random_in(&seed) - 1;
+      if (diagonal == 0 || j != i) entries[count++] = (entry){i, j, value};
+    }
+  }
+  wr_csr *A = matrix_of(n, entries, count, with_values);
+  free(entries);
+  return A;
+}
+
+/* ---- Real files ---- */
+
+/* The file NAME.mtx.gz: of tests/data/real, or, named by WR_MATRICES, of DIR/real. NULL: it is in neither. The text is
+ * valid until the next call. */
+static inline const char *real_path(const char *name) {
+  static char path[1024];
+  const char *more = getenv("WR_MATRICES");
+  snprintf(path, sizeof path, "tests/data/real/%s.mtx.gz", name);
+  if (access(path, R_OK) == 0) return path;
+  if (more == NULL) return NULL;
+  snprintf(path, sizeof path, "%s/real/%s.mtx.gz", more, name);
+  return access(path, R_OK) == 0 ? path : NULL;
+}
+
+/* NULL: not there (a skip only where a small file is missing, or WR_MATRICES names a folder without it), or cannot be
+ * read, as without zlib. */
+static inline wr_csr *real_matrix(const char *name, int small) {
+  wr_csr *A = NULL;
+  wr_triplets triplets = {0};
+  const char *path = real_path(name);
+  if (path == NULL) {
+    CHECKF(!small, "%s is not in tests/data/real", name);
+    if (getenv("WR_MATRICES")) SKIP("%s is not in the folder that WR_MATRICES names", name);
+    return NULL;
+  }
+  wr_status status = wr_read_triplets(path, NULL, &triplets, NULL);
+  if (status == WR_EINPUT && strstr(wr_status_message(), "zlib")) {
+    SKIP("%s", wr_status_message());
+    return NULL;
+  }
+  CHECKF(status == WR_OK, "%s", wr_status_message());
+  if (status != WR_OK) return NULL;
+  CHECK_OK(wr_csr_assemble(&triplets, WR_DUPLICATES_SUM, &A, NULL));
+  wr_triplets_free(&triplets);
+  return A;
+}
+
+#endif

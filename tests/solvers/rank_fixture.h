@@ -1,0 +1,216 @@
+/* One PageRank run, the same ranks by an independent power method in long double, and what must hold of every run. */
+#ifndef WR_TEST_RANK_FIXTURE_H
+#define WR_TEST_RANK_FIXTURE_H
+
+#include "solvers/pagerank.h"
+#include "solvers/verify.h"
+#include "tests/solvers/ground.h"
+
+typedef struct ranking {
+  /* given */
+  wr_csr *links;
+  int edges_in;
+  const double *teleport, *start; /* [n] or NULL */
+  wr_pagerank_options options;
+  wr_monitor monitor;
+  /* found */
+  wr_result result;
+  wr_verdict verdict;
+  double *scores;                 /* [n] normalised */
+  wr_history history;
+  int deterministic;              /* of the plan    */
+} ranking;
+
+static inline ranking ranking_of(const ground *g, wr_csr *links) {
+  return (ranking){.links = links,
+                   .options = {.damping = 0.85,
+                               .tolerance = g->env.type == WR_F32 ? 1e-5 : 1e-9,
+                               .iterations = 20000,
+                               .check_every = 1}};
+}
+
+static inline void ranking_free(ranking *r) {
+  free(r->scores);
+  wr_history_free(&r->history);
+  r->scores = NULL;
+}
+
+static inline double plan_sum_unit(const wr_plan *plan) {
+  double unit = wr_plan_get_info(plan)->sum_unit;
+  return unit > 0 ? unit : 0x1p-53;
+}
+
+/* Fills in what is found of an opened solve. */
+static inline wr_status ranking_solve(ranking *r, wr_pagerank *method, const wr_graph *graph, wr_rounding rounding) {
+  wr_status status;
+  int64_t n = graph->n;
+  double change, dangling, *ranks = room_for(n, sizeof *ranks), *step = room_for(n, sizeof *step);
+  TRY(wr_pagerank_solve(method, &r->options, &r->monitor, &r->result));
+  TRY(wr_pagerank_download(method, r->scores));
+  TRY(wr_pagerank_normalise(r->scores, n, &r->options, rounding.unit));
+  TRY(wr_pagerank_download(method, ranks));
+  TRY(wr_pagerank_step(method, &r->options, step, &change, &dangling));
+  TRY(wr_verify_pagerank(graph, r->options.damping, r->options.tolerance, r->options.stop_on_change, rounding, ranks,
+                         step, change, dangling, WR_VERIFY_FULL, n, &r->verdict));
+done:
+  free(ranks);
+  free(step);
+  return status;
+}
+
+/* All of a run, from the matrix to the verdict. */
+static inline void ranking_run(ground *g, ranking *r) {
+  wr_graph graph = {0};
+  wr_pagerank method = {0};
+  int64_t n = r->links->nrows;
+  ranking_free(r);
+  r->scores = room_for(n, sizeof *r->scores);
+  r->monitor.history = &r->history;
+  CHECK_OK(wr_graph_build(r->links, r->edges_in, given(r->teleport, n), given(r->start, n), &graph));
+  if (graph.flow == NULL) return;
+  wr_plan *plan = ground_plan(g, graph.flow);
+  if (plan) {
+    wr_rounding rounding = {wr_type_unit(g->env.type), plan_sum_unit(plan)};
+    r->deterministic = wr_plan_get_info(plan)->deterministic;
+    CHECK_OK(wr_pagerank_open(&method, &graph, plan, &g->env));
+    CHECK_OK(ranking_solve(r, &method, &graph, rounding));
+    wr_pagerank_close(&method);
+  }
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+}
+
+/* ---- The independent answer ---- */
+
+typedef struct exact_ranks {
+  int64_t n;
+  long double *score; /* [n], sum 1                                         */
+  long double error;  /* L1, bound by the last change and by its rounding   */
+} exact_ranks;
+
+static inline long double weight_of(const wr_csr *links, int64_t k) {
+  return links->val ? (long double)links->val[k] : 1.0L;
+}
+
+static inline long double *out_weights(const ranking *r) {
+  const wr_csr *m = r->links;
+  long double *out = room_for(m->nrows, sizeof *out);
+  for (int64_t i = 0; i < m->nrows; i++)
+    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) out[r->edges_in ? m->col[k] : i] += weight_of(m, k);
+  return out;
+}
+
+static inline long double jump_to(const ranking *r, long double teleport_sum, int64_t i) {
+  return r->teleport ? (long double)r->teleport[i] / teleport_sum : 1.0L / (long double)r->links->nrows;
+}
+
+/* next := d (P^T now + dangling mass * v) + (1 - d) v; returns the L1 change. */
+static inline long double exact_step(const ranking *r, const long double *out, const long double *now,
+                                     long double *next) {
+  const wr_csr *m = r->links;
+  long double d = (long double)r->options.damping, dangling = 0, teleport_sum = 0, change = 0;
+  for (int64_t i = 0; i < m->nrows; i++) {
+    next[i] = 0;
+    if (out[i] == 0) dangling += now[i];
+    if (r->teleport) teleport_sum += (long double)r->teleport[i];
+  }
+  for (int64_t i = 0; i < m->nrows; i++)
+    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
+      int64_t from = r->edges_in ? m->col[k] : i, to = r->edges_in ? i : m->col[k];
+      if (out[from] > 0) next[to] += weight_of(m, k) / out[from] * now[from];
+    }
+  for (int64_t i = 0; i < m->nrows; i++) {
+    next[i] = d * next[i] + (d * dangling + (1 - d)) * jump_to(r, teleport_sum, i);
+    change += fabsl(next[i] - now[i]);
+  }
+  return change;
+}
+
+static inline exact_ranks exact_ranks_of(const ranking *r) {
+  int64_t n = r->links->nrows;
+  long double *out = out_weights(r), *now = room_for(n, sizeof *now), *next = room_for(n, sizeof *next);
+  long double d = (long double)r->options.damping, change = 1, sum = 0;
+  for (int64_t i = 0; i < n; i++) now[i] = 1.0L / (long double)n;
+  for (int k = 0; k < 10000 && change > 1e-18L; k++) {
+    change = exact_step(r, out, now, next);
+    long double *swap = now;
+    now = next, next = swap;
+  }
+  for (int64_t i = 0; i < n; i++) sum += now[i];
+  for (int64_t i = 0; i < n; i++) now[i] /= sum;
+  free(next);
+  free(out);
+  return (exact_ranks){n, now, (change * d + (long double)(n + 8) * 0x1p-63L) / (1 - d)};
+}
+
+/* ---- What must hold ---- */
+
+/* A step shrinks the change by the damping at least, but for the rounding of both steps, which is what verification allows a
+ * step beyond the tolerance. */
+static inline void check_history(const ranking *r) {
+  const wr_history *h = &r->history;
+  const wr_pagerank_options *o = &r->options;
+  CHECKF(h->count > 0 && h->iteration[h->count - 1] == r->result.iterations, "%lld entries", (long long)h->count);
+  if (h->count == 0) return;
+  CHECK(h->measure[h->count - 1] == r->result.change);
+  double rounding = 2 * (r->verdict.limit - (o->stop_on_change ? o->tolerance : (1 - o->damping) * o->tolerance));
+  int64_t misplaced = 0, growing = 0;
+  for (int64_t k = 0; k < h->count; k++) {
+    int64_t at = (k + 1) * o->check_every;
+    misplaced += h->iteration[k] != (at < o->iterations ? at : o->iterations);
+    if (k > 0 && h->measure[k] > o->damping * h->measure[k - 1] + rounding) growing++;
+  }
+  CHECKF(misplaced == 0, "%lld looks at other iterations than every %lld", (long long)misplaced,
+         (long long)o->check_every);
+  CHECKF(growing == 0, "%lld changes shrank by less than the damping", (long long)growing);
+}
+
+/* The result's own numbers, and the scores against the independent answer: the printed bound is one. */
+static inline void check_ranking(const ground *g, const ranking *r, const exact_ranks *exact) {
+  const wr_result *result = &r->result;
+  const wr_pagerank_options *o = &r->options;
+  double unit = wr_type_unit(g->env.type), rate = o->damping / (1 - o->damping);
+  double least = 1, compared = o->stop_on_change ? result->change : result->change * rate;
+  long double distance = 0, sum = 0;
+  for (int64_t i = 0; i < exact->n; i++) {
+    distance += fabsl((long double)r->scores[i] - exact->score[i]);
+    sum += (long double)r->scores[i];
+    if (!(r->scores[i] >= least)) least = r->scores[i];
+  }
+  CHECKF(distance <= (long double)result->bound + exact->error, "L1 error %.3Lg, bound %.3g (%s after %lld)", distance,
+         result->bound, wr_outcome_title(result->outcome), (long long)result->iterations);
+  CHECKF(fabsl(sum - 1) <= (long double)(exact->n + 2) * 0x1p-53L, "the scores have the sum %.18Lg", sum);
+  CHECKF(least >= 0, "a score is %g", least);
+  CHECKF(result->bound == result->change * rate + 4 * unit / (1 - o->damping), "bound %g", result->bound);
+  CHECKF(result->measure == compared, "%g was compared", result->measure);
+  CHECKF((result->outcome == WR_CONVERGED) == (compared <= o->tolerance), "%s with %g of %g",
+         wr_outcome_title(result->outcome), compared, o->tolerance);
+  CHECKF(result->iterations >= 1 && result->iterations <= o->iterations, "%lld", (long long)result->iterations);
+  CHECKF(r->verdict.multiplied_right, "largest error %g of its bound", r->verdict.worst_row);
+  CHECKF(r->verdict.rows == exact->n, "%lld rows verified", (long long)r->verdict.rows);
+  if (result->outcome == WR_CONVERGED)
+    CHECKF(r->verdict.met_tolerance, "a step changes %g of %g", r->verdict.measure, r->verdict.limit);
+  check_history(r);
+}
+
+/* All of it in one. known: the independent answer, made if it is not there yet; for the caller to free. */
+static inline void run_and_compare(ground *g, ranking *r, exact_ranks *known) {
+  if (known->score == NULL) *known = exact_ranks_of(r);
+  ranking_run(g, r);
+  check_ranking(g, r, known);
+}
+
+static inline void run_and_check(ground *g, ranking *r) {
+  exact_ranks exact = {0};
+  run_and_compare(g, r, &exact);
+  free(exact.score);
+}
+
+/* Greatest difference of two runs' scores in L1. */
+static inline double ranking_distance(const ranking *a, const ranking *b) {
+  double sum = 0;
+  for (int64_t i = 0; i < a->links->nrows; i++) sum += fabs(a->scores[i] - b->scores[i]);
+  return sum;
+}
+
+#endif

@@ -1,0 +1,184 @@
+/* One BiCGSTAB run, its residual recomputed in long double, and what must hold of every run whatever its outcome. */
+#ifndef WR_TEST_SOLVE_FIXTURE_H
+#define WR_TEST_SOLVE_FIXTURE_H
+
+#include "config/defaults.h"
+#include "solvers/bicgstab.h"
+#include "solvers/verify.h"
+#include "tests/solvers/ground.h"
+
+typedef struct solution {
+  /* given */
+  wr_csr *A;
+  const double *b, *guess; /* [n]; NULL: A times ones, 0 */
+  int jacobi;
+  double atol;
+  wr_bicgstab_options options;
+  wr_monitor monitor;
+  /* found */
+  wr_result result;
+  wr_verdict verdict;
+  double *x;                /* [n] of A x = b                                                       */
+  double *used_b;           /* [n]                                                                  */
+  wr_history history;
+  int deterministic;        /* of the plan                                                          */
+  double bound;             /* on ||b - A x|| / ||b||, from tolerance and atol                      */
+  long double first, final; /* ||b - A x|| / ||b||, of the guess and of the answer, in long double  */
+  long double first_slack;  /* by which the device's own residual may differ from it: its rounding, */
+  long double final_slack;  /* and that of the matrix and of b                                      */
+} solution;
+
+static inline solution solution_of(const ground *g, wr_csr *A) {
+  return (solution){.A = A,
+                    .options = {.tolerance = g->env.type == WR_F32 ? WR_BICGSTAB_TOLERANCE_F32 : WR_BICGSTAB_TOLERANCE_F64,
+                                .iterations = WR_BICGSTAB_ITERATIONS,
+                                .check_every = 1}};
+}
+
+static inline void solution_free(solution *s) {
+  free(s->x), free(s->used_b);
+  s->x = s->used_b = NULL;
+  wr_history_free(&s->history);
+}
+
+/* ||b - A u|| of the scaled system over ||b||, b = 0 counting as 1. *slack: what the device may be off by, row by row as
+ * solvers/verify.h says. */
+static inline long double residual_of(const wr_system *system, const double *u, wr_rounding rounding, long double *slack) {
+  const wr_csr *A = system->A;
+  long double sum = 0, slack_sum = 0, norm = system->norm_b > 0 ? (long double)system->norm_b : 1;
+  for (int64_t i = 0; i < A->nrows; i++) {
+    long double r = (long double)system->b[i], size = fabsl(r), length = (long double)(A->row_ptr[i + 1] - A->row_ptr[i]);
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      long double term = (A->val ? (long double)A->val[k] : 1) * (u ? (long double)u[A->col[k]] : 0);
+      if (system->inverse_diagonal) term *= (long double)system->inverse_diagonal[A->col[k]];
+      r -= term, size += fabsl(term);
+    }
+    long double row = (4 * (long double)rounding.unit + (length + 2) * (long double)rounding.sum_unit) * size;
+    sum += r * r, slack_sum += row * row;
+  }
+  *slack = sqrtl(slack_sum) / norm;
+  return sqrtl(sum) / norm;
+}
+
+/* ||b - A x|| / ||b|| of the problem as it was given. */
+static inline long double residual_as_given(const solution *s) {
+  const wr_csr *A = s->A;
+  long double sum = 0, norm = 0;
+  for (int64_t i = 0; i < A->nrows; i++) {
+    long double b = (long double)(s->b ? s->b[i] : s->used_b[i]), r = b;
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
+      r -= (A->val ? (long double)A->val[k] : 1) * (long double)s->x[A->col[k]];
+    sum += r * r, norm += b * b;
+  }
+  return norm > 0 ? sqrtl(sum) / sqrtl(norm) : sqrtl(sum);
+}
+
+static inline wr_status solution_find(solution *s, wr_bicgstab *method, const wr_system *system, wr_rounding rounding) {
+  wr_status status;
+  int64_t n = system->n;
+  double *u = s->x, *q = room_for(n, sizeof *q), norm = system->norm_b;
+  s->bound = norm > 0 ? fmax(s->options.tolerance, system->absolute / norm) : system->absolute;
+  s->first = residual_of(system, norm > 0 ? system->guess : NULL, rounding, &s->first_slack);
+  TRY(wr_bicgstab_solve(method, &s->options, &s->monitor, &s->result));
+  TRY(wr_bicgstab_download(method, u, q));
+  s->final = residual_of(system, u, rounding, &s->final_slack);
+  TRY(wr_verify_system(system, s->options.tolerance, rounding, u, q, s->result.measure * (norm > 0 ? norm : 1),
+                       WR_VERIFY_FULL, n, &s->verdict));
+  wr_system_unscale(system, s->x);
+done:
+  free(q);
+  return status;
+}
+
+/* All of a run, from the matrix to the verdict. */
+static inline void solution_run(ground *g, solution *s) {
+  wr_system system = {0};
+  wr_bicgstab method = {0};
+  int64_t n = s->A->nrows;
+  solution_free(s);
+  s->x = room_for(n, sizeof *s->x), s->used_b = room_for(n, sizeof *s->used_b);
+  s->monitor.history = &s->history;
+  CHECK_OK(wr_system_build(s->A, given(s->b, n), given(s->guess, n), 0, 0, s->jacobi, s->atol, &system));
+  if (system.matrix == NULL) return;
+  for (int64_t i = 0; i < n; i++) s->used_b[i] = ldexp(system.b[i], -system.exponent);
+  wr_plan *plan = ground_plan(g, system.matrix);
+  if (plan) {
+    double unit = wr_plan_get_info(plan)->sum_unit;
+    wr_rounding rounding = {wr_type_unit(g->env.type), unit > 0 ? unit : 0x1p-53};
+    s->deterministic = wr_plan_get_info(plan)->deterministic;
+    CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
+    CHECK_OK(solution_find(s, &method, &system, rounding));
+    wr_bicgstab_close(&method);
+  }
+  wr_plan_destroy(plan);
+  wr_system_free(&system);
+}
+
+/* ---- What must hold ---- */
+
+static inline void check_solution_history(const solution *s) {
+  const wr_history *h = &s->history;
+  int64_t backwards = 0;
+  for (int64_t k = 1; k < h->count; k++) backwards += h->iteration[k] < h->iteration[k - 1];
+  CHECKF(backwards == 0, "%lld steps back in the history", (long long)backwards);
+  CHECKF(h->count == 0 ? s->result.iterations == 0 : h->iteration[h->count - 1] == s->result.iterations,
+         "%lld entries, %lld iterations", (long long)h->count, (long long)s->result.iterations);
+}
+
+/* The outcome says what the residual shows, and the residual is the true one. */
+static inline void check_outcome(const solution *s) {
+  const wr_result *result = &s->result;
+  long double off = fabsl((long double)result->measure - s->final);
+  int converged = result->outcome == WR_CONVERGED;
+  CHECKF(off <= s->final_slack * (1 + 1e-6L), "residual %.17g, in truth %.17Lg (slack %.3Lg)", result->measure, s->final,
+         s->final_slack);
+  CHECKF(converged == (result->measure <= s->bound * (1 + 0x1p-50)), "%s with %g of %g",
+         wr_outcome_title(result->outcome), result->measure, s->bound);
+  CHECKF(!converged || s->verdict.met_tolerance, "%g of %g", s->verdict.measure, s->verdict.limit);
+  CHECKF(!converged || result->note[0] == '\0', "'%s'", result->note);
+  CHECKF(s->verdict.multiplied_right, "largest error %g of its bound", s->verdict.worst_row);
+  long double as_given = residual_as_given(s);
+  CHECKF(fabsl(as_given - s->final) <= s->final_slack * (1 + 1e-6L), "residual of A x = b as given: %.17Lg, not %.17Lg",
+         as_given, s->final);
+  CHECKF(s->final <= s->first + s->first_slack + s->final_slack, "worse than the guess: %.3Lg, first %.3Lg", s->final,
+         s->first);
+}
+
+/* Whatever the problem: a finite answer, no worse than the guess, and an outcome that is true. */
+static inline void check_solution(const solution *s) {
+  const wr_result *result = &s->result;
+  int64_t n = s->A->nrows, bad = 0;
+  for (int64_t i = 0; i < n; i++) bad += !isfinite(s->x[i]);
+  CHECKF(bad == 0, "%lld elements of the answer are not finite (%s)", (long long)bad, wr_outcome_title(result->outcome));
+  CHECKF(result->iterations >= 0 && result->iterations <= s->options.iterations, "%lld", (long long)result->iterations);
+  CHECKF(result->restarts >= 0 && result->restarts <= WR_BICGSTAB_RESTARTS, "%d", result->restarts);
+  CHECKF(result->refinements >= 0 && result->refinements <= WR_BICGSTAB_REFINEMENTS, "%d", result->refinements);
+  check_solution_history(s);
+  if (bad == 0) check_outcome(s);
+}
+
+static inline void solve_and_check(ground *g, solution *s) {
+  solution_run(g, s);
+  check_solution(s);
+}
+
+/* ... and the outcome is this one. */
+static inline void expect_outcome(ground *g, solution *s, wr_outcome outcome) {
+  solve_and_check(g, s);
+  CHECKF(s->result.outcome == outcome, "%s, not %s: %.3g after %lld, %d restarts, '%s'",
+         wr_outcome_title(s->result.outcome), wr_outcome_title(outcome), s->result.measure,
+         (long long)s->result.iterations, s->result.restarts, s->result.note);
+}
+
+/* Of two runs between which nothing may matter: as many iterations, and the same bits. Where the multiply itself may give
+ * other bits from run to run there is nothing to compare. */
+static inline void check_same_run(const solution *a, const solution *b) {
+  if (!a->deterministic) return;
+  CHECKF(a->result.iterations == b->result.iterations && a->result.restarts == b->result.restarts,
+         "%lld iterations and %d restarts, not %lld and %d", (long long)a->result.iterations, a->result.restarts,
+         (long long)b->result.iterations, b->result.restarts);
+  CHECKF(memcmp(a->x, b->x, (size_t)a->A->nrows * sizeof *a->x) == 0, "other bits after %lld iterations",
+         (long long)a->result.iterations);
+}
+
+#endif

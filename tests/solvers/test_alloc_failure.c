@@ -1,0 +1,258 @@
+/* Memory that ends at any point: every allocation of a whole solve fails once, alone and with all later ones. Each time the
+ * answer is WR_ENOMEM with a sentence, and nothing is left behind: freed blocks are counted, or under sanitizers, which
+ * have their own free, found by them. */
+#define _DEFAULT_SOURCE
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "solvers/bicgstab.h"
+#include "solvers/pagerank.h"
+#include "solvers/source.h"
+#include "solvers/verify.h"
+#include "tests/solvers/ground.h"
+
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#define COUNTS_FREES 1
+#else
+#define COUNTS_FREES 0
+#endif
+
+/* ---- The allocator under test ---- */
+
+enum { SLOTS = 1 << 14 };
+static _Atomic(void *) live[SLOTS];   /* blocks of wr_alloc, hashed by address       */
+static atomic_long live_count;
+static atomic_long granted = -1;      /* requests that still succeed; -1: all of them */
+static atomic_int goes_on;            /* 1: all later ones fail too                   */
+static atomic_long refused;
+
+static size_t slot_of(const void *block) { return ((uintptr_t)block >> 7) * 2654435761u % SLOTS; }
+
+static int is_refused(void) {
+  long left = atomic_load(&granted);
+  while (left > 0 && !atomic_compare_exchange_weak(&granted, &left, left - 1)) continue;
+  if (left != 0) return 0;
+  atomic_fetch_add(&refused, 1);
+  if (!atomic_load(&goes_on)) atomic_store(&granted, -1);
+  return 1;
+}
+
+/* In place of the C library's; wr_alloc has no other source. */
+int posix_memalign(void **block, size_t alignment, size_t size) {
+  if (is_refused()) return ENOMEM;
+  *block = aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (*block == NULL) return ENOMEM;
+  if (!COUNTS_FREES) return 0;
+  size_t slot = slot_of(*block);
+  for (void *none = NULL; !atomic_compare_exchange_strong(&live[slot], &none, *block); none = NULL)
+    slot = (slot + 1) % SLOTS;
+  atomic_fetch_add(&live_count, 1);
+  return 0;
+}
+
+#if COUNTS_FREES
+extern void __libc_free(void *block);
+
+/* In place of the C library's: takes the block out of the table. Others than wr_alloc's are not in it. */
+void free(void *block) {
+  size_t slot = slot_of(block);
+  for (int tries = 0; block && tries < SLOTS; tries++, slot = (slot + 1) % SLOTS) {
+    void *found = block;
+    if (atomic_compare_exchange_strong(&live[slot], &found, NULL)) {
+      atomic_fetch_sub(&live_count, 1);
+      break;
+    }
+    if (tries > 64 && found == NULL) break;
+  }
+  __libc_free(block);
+}
+#endif
+
+/* ---- What is tried ---- */
+
+typedef struct trial {
+  const char *name;
+  wr_status (*run)(ground *g);
+} trial;
+
+/* A graph with weights, ranked, verified. Every step is tried, whatever became of others' memory. */
+static wr_status rank(ground *g, wr_csr *links, wr_verified level) {
+  wr_status status;
+  wr_graph graph = {0};
+  wr_plan *plan = NULL;
+  wr_pagerank method = {0};
+  wr_result result;
+  wr_verdict verdict;
+  wr_history history = {0};
+  double *ranks = NULL, *step = NULL, change, dangling;
+  wr_pagerank_options options = {.damping = 0.85, .tolerance = 1e-5, .iterations = 100, .check_every = 1};
+  TRY(wr_graph_build(links, 0, NULL, NULL, &graph));
+  TRY(wr_plan_create(g->backend, NULL, graph.flow, &g->env, &plan));
+  TRY(wr_plan_prepare(plan));
+  TRY(wr_pagerank_open(&method, &graph, plan, &g->env));
+  TRY(wr_plan_time_start(plan));
+  TRY(wr_pagerank_solve(&method, &options, &(wr_monitor){.history = &history}, &result));
+  TRY(wr_alloc(&ranks, graph.n, sizeof *ranks, "a test"));
+  TRY(wr_alloc(&step, graph.n, sizeof *step, "a test"));
+  TRY(wr_pagerank_download(&method, ranks));
+  TRY(wr_pagerank_step(&method, &options, step, &change, &dangling));
+  wr_rounding rounding = {wr_type_unit(g->env.type), 0x1p-53};
+  TRY(wr_verify_pagerank(&graph, 0.85, 1e-5, 0, rounding, ranks, step, change, dangling, level, 5, &verdict));
+  CHECK(result.outcome == WR_CONVERGED && verdict.multiplied_right && verdict.met_tolerance);
+done:
+  wr_free(ranks), wr_free(step);
+  wr_history_free(&history);
+  wr_pagerank_close(&method);
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+  return status;
+}
+
+/* A system with an exact breakdown, so that the room for a shadow of signs is asked for too. */
+static wr_status solve(ground *g, wr_csr *A, const double *b, int jacobi) {
+  wr_status status;
+  wr_system system = {0};
+  wr_plan *plan = NULL;
+  wr_bicgstab method = {0};
+  wr_result result;
+  wr_verdict verdict;
+  wr_history history = {0};
+  double *u = NULL, *q = NULL, *taken = NULL;
+  wr_bicgstab_options options = {.tolerance = 1e-5, .iterations = 1000, .check_every = 1};
+  if (b) TRY(wr_alloc(&taken, A->nrows, sizeof *taken, "a test"));
+  for (int64_t i = 0; b && i < A->nrows; i++) taken[i] = b[i];
+  TRY(wr_system_build(A, taken, NULL, 0, 0, jacobi, 0, &system));
+  TRY(wr_plan_create(g->backend, NULL, system.matrix, &g->env, &plan));
+  TRY(wr_plan_prepare(plan));
+  TRY(wr_bicgstab_open(&method, &system, plan, &g->env));
+  TRY(wr_bicgstab_solve(&method, &options, &(wr_monitor){.history = &history}, &result));
+  TRY(wr_alloc(&u, system.n, sizeof *u, "a test"));
+  TRY(wr_alloc(&q, system.n, sizeof *q, "a test"));
+  TRY(wr_bicgstab_download(&method, u, q));
+  wr_rounding rounding = {wr_type_unit(g->env.type), 0x1p-53};
+  TRY(wr_verify_system(&system, 1e-5, rounding, u, q, result.measure * system.norm_b, WR_VERIFY_FULL, 0, &verdict));
+  CHECK(result.outcome == WR_CONVERGED && verdict.multiplied_right && verdict.met_tolerance);
+done:
+  wr_free(u), wr_free(q);
+  wr_history_free(&history);
+  wr_bicgstab_close(&method);
+  wr_plan_destroy(plan);
+  wr_system_free(&system);
+  return status;
+}
+
+static wr_status load(const char *path, wr_csr **A) {
+  wr_ledger ledger;
+  wr_problem_facts facts = {0};
+  wr_ledger_begin(&ledger, WR_PHASE_READ);
+  return wr_source_load(path, &(wr_source_options){.threads = 2}, &ledger, A, &facts);
+}
+
+static wr_status rank_pattern(ground *g) {
+  wr_csr *links = NULL;
+  wr_status status = wr_csr_create(40, 40, 0, 0, &links);
+  if (status == WR_OK) status = rank(g, links, WR_VERIFY_SAMPLE);
+  wr_csr_free(links);
+  return status;
+}
+
+static wr_status rank_generated(ground *g) {
+  wr_csr *links = NULL;
+  wr_status status = load("gen:road:side=8", &links);
+  if (status == WR_OK) status = rank(g, links, WR_VERIFY_FULL);
+  wr_csr_free(links);
+  return status;
+}
+
+/* Read, assembled, transposed, divided by out-weights. */
+static wr_status rank_file(ground *g) {
+  wr_csr *links = NULL;
+  wr_status status = load("tests/data/bad/duplicates.mtx", &links);
+  if (status == WR_OK) status = rank(g, links, WR_VERIFY_FULL);
+  wr_csr_free(links);
+  return status;
+}
+
+static wr_status solve_breakdown(ground *g) {
+  wr_csr *A = NULL;
+  const double b[] = {1, 0, 0};
+  wr_status status = wr_csr_create(3, 3, 3, 1, &A); /* a cyclic permutation: sigma is 0 */
+  if (status == WR_OK) {
+    for (int i = 0; i < 3; i++) A->row_ptr[i + 1] = i + 1, A->col[i] = (i + 1) % 3, A->val[i] = 1;
+    status = solve(g, A, b, 0);
+  }
+  wr_csr_free(A);
+  return status;
+}
+
+static wr_status solve_file(ground *g) {
+  wr_csr *A = NULL;
+  wr_status status = load("tests/data/real/bar.mtx.gz", &A);
+  if (status == WR_OK) status = solve(g, A, NULL, 1);
+  wr_csr_free(A);
+  return status;
+}
+
+/* All of them from the opening of the place on. */
+static wr_status with_ground(const trial *t, const wr_backend *backend, wr_type type) {
+  ground g = {.backend = backend, .env = {.place = WR_HOST, .type = type, .threads = 2}};
+  wr_status status = wr_env_open(&g.env);
+  if (status == WR_OK) status = t->run(&g);
+  wr_env_close(&g.env);
+  return status;
+}
+
+/* Fails request number `at`; returns 1 while there was one. */
+static int fail_at(const trial *t, const wr_backend *backend, wr_type type, long at, int all_later) {
+  long before = atomic_load(&live_count);
+  wr_fail(WR_OK, "nothing was said");
+  atomic_store(&refused, 0);
+  atomic_store(&goes_on, all_later);
+  atomic_store(&granted, at);
+  wr_status status = with_ground(t, backend, type);
+  atomic_store(&granted, -1);
+  long left = atomic_load(&live_count) - before;
+  CHECKF(!COUNTS_FREES || left == 0, "request %ld: %ld blocks are left behind (%s)", at, left, wr_status_message());
+  if (atomic_load(&refused) == 0) {
+    CHECKF(status == WR_OK, "nothing failed, but %s: %s", wr_status_name(status), wr_status_message());
+    return 0;
+  }
+  CHECKF(status == WR_ENOMEM, "request %ld: %s: %s", at, wr_status_name(status), wr_status_message());
+  CHECKF(strstr(wr_status_message(), "out of memory") != NULL, "request %ld: '%s'", at, wr_status_message());
+  return 1;
+}
+
+static void run_trial(const trial *t, const wr_backend *backend, wr_type type) {
+  ground_case(NULL, "%s, %s, %s", t->name, backend->name, type == WR_F32 ? "f32" : "f64");
+  if (with_ground(t, backend, type) != WR_OK) {
+    if (strstr(wr_status_message(), "zlib")) SKIP("%s", wr_status_message());
+    CHECKF(strstr(wr_status_message(), "zlib") != NULL, "%s", wr_status_message());
+    return;
+  }
+  for (int all_later = 0; all_later < 2; all_later++) {
+    long at = 0;
+    while (at < 2000 && fail_at(t, backend, type, at, all_later)) at++;
+    CHECKF(at > 10 && at < 2000, "%ld requests", at);
+  }
+}
+
+int main(void) {
+  static const trial trials[] = {
+      {"ranks without links", rank_pattern}, {"ranks of a generated graph", rank_generated},
+      {"ranks of a file", rank_file},        {"a breakdown", solve_breakdown},
+      {"the solution of a file", solve_file},
+  };
+  static const char *const names[] = {"cpu_csr", "reference"};
+  for (size_t t = 0; t < sizeof trials / sizeof *trials; t++)
+    for (int k = 0; k < 2; k++)
+      for (int type = WR_F32; type <= WR_F64; type++) {
+        const wr_backend *backend;
+        CHECK_OK(wr_backend_find(names[k], &backend));
+        run_trial(&trials[t], backend, (wr_type)type);
+      }
+  return wr_test_report("alloc_failure");
+}
