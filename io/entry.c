@@ -5,11 +5,6 @@
 #include "io/digits.h"
 #include "io/number.h"
 
-int wr_line_is_blank(const wr_line *line) {
-  const char *at = line->begin, *word, *word_end;
-  return !wr_line_word(&at, line->end, &word, &word_end);
-}
-
 /* A word that is taken from a line, with all that its error needs. */
 typedef struct cursor {
   const char *where, *at, *end; /* the line's rest */
@@ -166,19 +161,18 @@ static inline const char *scan_place(const wr_entry_format *f, const char *at, c
   return entry->row > entry->col || (entry->row == entry->col && f->symmetry == WR_SYMMETRIC) ? at : NULL;
 }
 
-const char *wr_entries_scan(const wr_entry_format *format, const char *at, const char *stop, const char *text_end,
-                            wr_triplet_chunk *chunk) {
+const char *wr_entries_scan(const wr_entry_format *format, const char *at, const char *end, wr_triplet_chunk *chunk) {
   const wr_entry_format f = *format; /* a copy that no store through the chunk can change */
   wr_triplet_chunk c = *chunk;
-  while (at < stop && c.count < c.capacity) {
+  while (at < end && c.count < c.capacity) {
     wr_entry entry = {.value = 1};
     const char *p = at;
     if (f.coordinate) {
-      p = scan_place(&f, p, text_end, &entry);
-      if (p == NULL || p == text_end || (!f.pattern && *p != ' ' && *p != '\t')) break;
+      p = scan_place(&f, p, end, &entry);
+      if (p == NULL || p == end || (!f.pattern && *p != ' ' && *p != '\t')) break;
     }
-    if (!f.pattern && (p = scan_value(&f, p, text_end, &entry.value)) == NULL) break;
-    if ((p = scan_line_end(p, text_end)) == NULL) break;
+    if (!f.pattern && (p = scan_value(&f, p, end, &entry.value)) == NULL) break;
+    if ((p = scan_line_end(p, end)) == NULL) break;
     wr_entry_append(&f, &entry, &c);
     at = p;
   }

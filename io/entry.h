@@ -23,16 +23,12 @@ typedef struct wr_entry {
   double value;     /* 1 in a pattern           */
 } wr_entry;
 
-int wr_line_is_blank(const wr_line *line);
-
 /* A line that is not blank. `where` begins the error; WR_EINPUT with the first word that is wrong. */
 wr_status wr_entry_parse(const wr_entry_format *format, const wr_line *line, const char *where, wr_entry *entry);
 
-/* Appends to the chunk (as far as it has capacity) the lines of [at, stop) that are as programs write them. Returns the
- * beginning of the first line that it leaves: for another parser, for lack of room, or stop. Lines may end behind stop but
- * not behind text_end. */
-const char *wr_entries_scan(const wr_entry_format *format, const char *at, const char *stop, const char *text_end,
-                            wr_triplet_chunk *chunk);
+/* Appends to the chunk (as far as it has capacity) the lines of [at, end) that are as programs write them. Returns the
+ * beginning of the first line that it leaves: for the careful parser or for lack of room; or end. */
+const char *wr_entries_scan(const wr_entry_format *format, const char *at, const char *end, wr_triplet_chunk *chunk);
 
 /* Appends one entry; the chunk must have room. */
 void wr_entry_append(const wr_entry_format *format, const wr_entry *entry, wr_triplet_chunk *chunk);

@@ -21,7 +21,7 @@ typedef struct source {
   int64_t have; /* bytes of the block that are filled; 0 at the end */
 } source;
 
-/* Text that grows: its capacity by half, so that copying costs little and little is asked for in vain. */
+/* Text in memory that grows: by half, so that copying costs little and little is asked for in vain. */
 typedef struct store {
   wr_text *text;
   int64_t capacity;
@@ -41,29 +41,40 @@ static wr_status next_block(source *s) {
 
 static wr_status reserve(store *s, int64_t more) {
   wr_text *text = s->text;
-  int64_t used = text->end - text->begin;
-  if (text->begin != NULL && s->capacity - used >= more) return WR_OK;
-  int64_t capacity = s->capacity + s->capacity / 2 > used + more ? s->capacity + s->capacity / 2 : used + more;
-  char *begin;
-  wr_status status = wr_alloc(&begin, capacity, 1, text->name);
+  if (text->memory != NULL && s->capacity - text->size >= more) return WR_OK;
+  int64_t capacity = s->capacity + s->capacity / 2;
+  if (capacity < text->size + more) capacity = text->size + more;
+  char *memory;
+  wr_status status = wr_alloc(&memory, capacity, 1, text->name);
   if (status != WR_OK) return status;
-  if (used > 0) memcpy(begin, text->begin, (size_t)used);
-  wr_free(text->begin);
-  text->begin = begin, text->end = begin + used;
+  if (text->size > 0) memcpy(memory, text->memory, (size_t)text->size);
+  wr_free(text->memory);
+  text->memory = memory;
   s->capacity = capacity;
   return WR_OK;
 }
 
-static int64_t filled(const store *s) { return s->text->end - s->text->begin; }
+int wr_text_may_begin(const char *begin, int64_t count, const char *magic) {
+  if (magic == NULL || count < (int64_t)strlen(magic)) return 1;
+  return wr_word_is(begin, begin + strlen(magic), magic);
+}
+
+static int may_begin_with(const wr_text *text, const char *magic) {
+  return wr_text_may_begin(text->memory, text->size, magic);
+}
+
+int wr_text_is_gzip(const char *begin, int64_t count) {
+  return count >= 2 && (unsigned char)begin[0] == 0x1f && (unsigned char)begin[1] == 0x8b;
+}
 
 /* The first block is in the source. */
 static wr_status read_plain(source *in, const char *magic, store *out) {
   while (in->have > 0) {
     wr_status status = reserve(out, in->have);
     if (status != WR_OK) return status;
-    memcpy(out->text->end, in->block, (size_t)in->have);
-    out->text->end += in->have;
-    if (!wr_text_begins(out->text->begin, filled(out), magic)) return WR_OK;
+    memcpy(out->text->memory + out->text->size, in->block, (size_t)in->have);
+    out->text->size += in->have;
+    if (!may_begin_with(out->text, magic)) return WR_OK;
     if ((status = next_block(in)) != WR_OK) return status;
   }
   return WR_OK;
@@ -105,10 +116,10 @@ static wr_status inflate_some(source *in, z_stream *z, store *out, int *done) {
   if (status != WR_OK) return status;
   if (ended) return wr_fail(WR_EINPUT, "%s: the gzip stream ends early", in->name);
   if ((status = reserve(out, BLOCK)) != WR_OK) return status;
-  z->next_out = (unsigned char *)out->text->end;
+  z->next_out = (unsigned char *)out->text->memory + out->text->size;
   z->avail_out = BLOCK; /* at a time, so that a wrong beginning is seen soon */
   int code = inflate(z, Z_NO_FLUSH);
-  out->text->end = (char *)z->next_out;
+  out->text->size += BLOCK - (int64_t)z->avail_out;
   *done = code == Z_STREAM_END;
   return code == Z_OK || code == Z_STREAM_END ? WR_OK : damaged(in->name, z, code);
 }
@@ -118,7 +129,7 @@ static wr_status inflate_members(source *in, const char *magic, z_stream *z, sto
   for (;;) {
     int done = 0, ended;
     wr_status status = inflate_some(in, z, out, &done);
-    if (status != WR_OK || !wr_text_begins(out->text->begin, filled(out), magic)) return status;
+    if (status != WR_OK || !may_begin_with(out->text, magic)) return status;
     if (!done) continue;
     if ((status = refill(in, z, &ended)) != WR_OK || ended) return status;
     if (*z->next_in != 0x1f) return wr_fail(WR_EINPUT, "%s: something follows the end of the gzip stream", in->name);
@@ -145,7 +156,7 @@ static wr_status read_gzip(source *in, int64_t size, const char *magic, store *o
   wr_status status = reserve(out, stated_length(in, size) + BLOCK);
   if (status == WR_OK) status = inflate_members(in, magic, &z, out);
   inflateEnd(&z);
-  if (status == WR_OK && wr_text_is_gzip(out->text->begin, filled(out)))
+  if (status == WR_OK && wr_text_is_gzip(out->text->memory, out->text->size))
     status = wr_fail(WR_EINPUT, "%s: compressed with gzip more than once; gunzip it first", in->name);
   return status;
 }
@@ -167,6 +178,7 @@ static wr_status read_any(source *in, int64_t size, const char *magic, store *ou
 wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *text) {
   source in = {.file = file, .name = text->name};
   store out = {.text = text};
+  text->size = 0;
   wr_status status = wr_alloc(&in.block, BLOCK, 1, "reading");
   if (status != WR_OK) return status;
   TRY(next_block(&in));

@@ -6,13 +6,13 @@
 
 #include "io/input_text.h"
 
-/* Fills text (whose name is set) with all that is left in the open file, inflated if it is gzip. size: how many bytes that
- * is, or -1 if nobody knows. magic, errors: as wr_text_read. text may hold memory on failure. */
+/* Fills text->memory with all that is left in the open file, inflated if it is gzip. size: how many bytes that is, or -1 if
+ * nobody knows. magic, errors: as wr_text_open. text may hold memory on failure. */
 wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *text);
 
 int wr_text_is_gzip(const char *begin, int64_t count);
 
-/* 0 if [begin, begin + count) cannot be the beginning of a text that begins with magic. */
-int wr_text_begins(const char *begin, int64_t count, const char *magic);
+/* 0 if a text that begins with [begin, begin + count) does not begin with magic (NULL: anything is right). */
+int wr_text_may_begin(const char *begin, int64_t count, const char *magic);
 
 #endif

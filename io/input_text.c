@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,24 +11,19 @@
 #include "io/input_stream.h"
 
 enum {
-  PIECE = 4 << 20, /* bytes that one thread reads at a time: enough to keep a disk busy, little enough to share out */
-  PROBE = 4 << 10  /* bytes that are looked at before all is read                                                   */
+  SLACK = 4 << 10, /* bytes read behind a run of lines, for the end of its last one */
+  PIECE = 1 << 20  /* bytes read at a time when lines are counted                   */
 };
 
 static wr_status read_failed(const char *name, int error) {
   return wr_fail(WR_EINPUT, "%s: cannot be read: %s", name, strerror(error));
 }
 
-int wr_text_is_gzip(const char *begin, int64_t count) {
-  return count >= 2 && (unsigned char)begin[0] == 0x1f && (unsigned char)begin[1] == 0x8b;
+static wr_status was_changed(const wr_text *text) {
+  return wr_fail(WR_EINPUT, "%s: was changed while it was being read; read it again", text->name);
 }
 
-int wr_text_begins(const char *begin, int64_t count, const char *magic) {
-  if (magic == NULL || count < (int64_t)strlen(magic)) return 1;
-  return wr_word_is(begin, begin + strlen(magic), magic);
-}
-
-/* Reads exactly count bytes at offset, or until the end of the file; returns how many, or -1 with errno. */
+/* Reads count bytes at an offset of the file, or up to its end; returns how many, or -1 with errno. */
 static int64_t read_at(int file, char *to, int64_t count, int64_t offset) {
   int64_t done = 0;
   while (done < count) {
@@ -42,128 +36,133 @@ static int64_t read_at(int file, char *to, int64_t count, int64_t offset) {
   return done;
 }
 
-/* *error := errno of a piece that could not be read; returns the number of bytes read. */
-static int64_t read_pieces(int file, char *to, int64_t size, int64_t offset, int threads, int *error) {
-  int64_t pieces = (size + PIECE - 1) / PIECE, total = 0;
-  int failure = 0;
-  if (threads > pieces) threads = pieces > 0 ? (int)pieces : 1;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(+ : total) reduction(max : failure)
-  for (int64_t k = 0; k < pieces; k++) {
-    int64_t begin = k * PIECE, count = size - begin < PIECE ? size - begin : PIECE;
-    int64_t got = read_at(file, to + begin, count, offset + begin);
-    if (got < 0 && errno > failure) failure = errno;
-    if (got > 0) total += got;
-  }
-  *error = failure;
-  return total;
-}
-
-/* The rest of a regular file, of which `before` was seen when it was opened. */
-static wr_status read_file(int file, const struct stat *before, int64_t offset, const char *magic, int threads,
-                           wr_text *text) {
-  int64_t size = before->st_size > offset ? before->st_size - offset : 0;
-  wr_status status = wr_alloc(&text->begin, size, 1, text->name);
-  if (status != WR_OK) return status;
-  int64_t probe = size < PROBE ? size : PROBE;
-  if (read_at(file, text->begin, probe, offset) == probe && !wr_text_begins(text->begin, probe, magic)) size = probe;
-  text->end = text->begin + size;
-  int error;
-  int64_t got = read_pieces(file, text->begin, size, offset, threads, &error);
-  if (error != 0) return read_failed(text->name, error);
-  struct stat after;
-  if (fstat(file, &after) != 0) return read_failed(text->name, errno);
-  if (got != size || after.st_size != before->st_size || after.st_mtim.tv_sec != before->st_mtim.tv_sec ||
-      after.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
-    return wr_fail(WR_EINPUT, "%s: changed while it was being read (%lld bytes at first, then %lld)", text->name,
-                   (long long)before->st_size, (long long)after.st_size);
+static wr_status open_file(int file, const char *magic, wr_text *text) {
+  struct stat facts;
+  char head[32];
+  if (fstat(file, &facts) != 0) return read_failed(text->name, errno);
+  if (S_ISDIR(facts.st_mode)) return read_failed(text->name, EISDIR);
+  text->offset = lseek(file, 0, SEEK_CUR);
+  text->size = facts.st_size - text->offset;
+  /* Files of /proc say that they are regular and have no bytes: they are read as a pipe is. */
+  if (!S_ISREG(facts.st_mode) || text->offset < 0 || text->size <= 0) return wr_stream_read(file, -1, magic, text);
+  int64_t got = read_at(file, head, sizeof head, text->offset);
+  if (got < 0) return read_failed(text->name, errno);
+  /* What begins wrongly may have no lines at all: as a stream it is left after its first block. */
+  if (wr_text_is_gzip(head, got) || !wr_text_may_begin(head, got, magic))
+    return wr_stream_read(file, text->size, magic, text);
+  text->file = file;
+  text->seconds = facts.st_mtim.tv_sec;
+  text->nanoseconds = facts.st_mtim.tv_nsec;
   return WR_OK;
 }
 
-static wr_status read_open(int file, const char *magic, int threads, wr_text *text) {
-  struct stat facts;
-  if (fstat(file, &facts) != 0) return read_failed(text->name, errno);
-  if (S_ISDIR(facts.st_mode)) return read_failed(text->name, EISDIR);
-  int64_t offset = lseek(file, 0, SEEK_CUR);
-  char head[2];
-  /* Files of /proc say that they are regular and have no bytes: they are read as a pipe is. */
-  if (!S_ISREG(facts.st_mode) || facts.st_size == 0 || offset < 0) return wr_stream_read(file, -1, magic, text);
-  int64_t got = read_at(file, head, 2, offset);
-  if (got < 0) return read_failed(text->name, errno);
-  if (wr_text_is_gzip(head, got)) return wr_stream_read(file, facts.st_size - offset, magic, text);
-  return read_file(file, &facts, offset, magic, threads, text);
-}
-
-wr_status wr_text_read(const char *path, const char *magic, int threads, wr_text *text) {
+wr_status wr_text_open(const char *path, const char *magic, wr_text *text) {
   int standard = strcmp(path, "-") == 0;
-  *text = (wr_text){.name = standard ? "standard input" : path};
+  *text = (wr_text){.name = standard ? "standard input" : path, .file = -1};
   int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return wr_fail(WR_EINPUT, "%s: cannot be opened: %s", text->name, strerror(errno));
-  wr_status status = read_open(file, magic, threads, text);
-  if (!standard) close(file);
-  if (status != WR_OK) wr_text_free(text);
+  wr_status status = open_file(file, magic, text);
+  if (!standard && text->file < 0) close(file);
+  if (status != WR_OK) wr_text_close(text);
   return status;
 }
 
-void wr_text_free(wr_text *text) {
-  wr_free(text->begin);
-  text->begin = text->end = NULL;
+void wr_text_close(wr_text *text) {
+  if (text->file >= 0 && text->file != STDIN_FILENO) close(text->file);
+  wr_free(text->memory);
+  text->memory = NULL;
+  text->file = -1;
 }
 
-wr_line wr_line_at(const char *begin, const char *text_end) {
-  const char *end = memchr(begin, '\n', (size_t)(text_end - begin));
-  wr_line line = {.begin = begin, .end = end ? end : text_end, .next = end ? end + 1 : text_end};
-  if (line.end > begin && line.end[-1] == '\r') line.end--;
-  return line;
+void wr_lines_free(wr_lines *lines) {
+  wr_free(lines->block);
+  *lines = (wr_lines){.capacity = 0};
 }
 
-int wr_line_word(const char **at, const char *line_end, const char **word, const char **word_end) {
-  const char *p = *at;
-  while (p < line_end && (*p == ' ' || *p == '\t')) p++;
-  *word = p;
-  while (p < line_end && *p != ' ' && *p != '\t') p++;
-  *word_end = *at = p;
-  return p > *word;
-}
-
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
-int wr_word_is(const char *word, const char *word_end, const char *name) {
-  for (; word < word_end && *name != 0; word++, name++)
-    if (lower(*word) != lower(*name)) return 0;
-  return word == word_end && *name == 0;
-}
-
-int64_t wr_line_number(const char *text, const char *at) {
-  int64_t number = 1;
-  for (const char *p = text; p < at; p++) {
-    p = memchr(p, '\n', (size_t)(at - p));
-    if (p == NULL) return number;
-    number++;
+/* *bytes := [from, to) of the text, read into the block if need be. */
+static wr_status load(const wr_text *text, int64_t from, int64_t to, wr_lines *lines, const char **bytes) {
+  *bytes = text->memory != NULL ? text->memory + from : lines->block;
+  if (text->memory != NULL) return WR_OK;
+  if (lines->block == NULL || to - from > lines->capacity) {
+    wr_lines_free(lines);
+    wr_status status = wr_alloc(&lines->block, to - from, 1, text->name);
+    if (status != WR_OK) return status;
+    lines->capacity = to - from;
+    *bytes = lines->block;
   }
-  return number;
+  int64_t got = read_at(text->file, lines->block, to - from, text->offset + from);
+  if (got < 0) return read_failed(text->name, errno);
+  return got == to - from ? WR_OK : was_changed(text);
 }
 
-int64_t wr_line_after(const char *text, const char *end) {
-  return wr_line_number(text, end) + (end > text && end[-1] != '\n');
-}
+/* Bytes that tell which lines begin in [from, to): from the one before `from` on (if there is one), which must be a line's
+ * end if a line begins at from, until where the last line may end. */
+typedef struct span {
+  int64_t from, to;     /* of the lines' beginnings */
+  int64_t start, until; /* of the bytes             */
+  const char *bytes;    /* [until - start]          */
+} span;
 
-const char *wr_where(const char *name, int64_t line, char where[WR_WHERE]) {
-  size_t length = strlen(name), most = WR_WHERE - 32;
-  if (length > most)
-    snprintf(where, WR_WHERE, "...%s:%lld", name + (length - most), (long long)line);
-  else
-    snprintf(where, WR_WHERE, "%s:%lld", name, (long long)line);
-  return where;
-}
-
-const char *wr_quote(const char *begin, const char *end, char text[WR_QUOTE]) {
-  size_t used = 0;
-  for (; begin < end && used <= 40; begin++) {
-    if (*begin >= 0x20 && *begin < 0x7f)
-      text[used++] = *begin;
-    else
-      used += (size_t)snprintf(text + used, WR_QUOTE - used, "\\x%02x", (unsigned)(unsigned char)*begin);
+/* 0: the last line goes on behind the bytes. */
+static int find_lines(const span *s, int64_t size, wr_lines *lines) {
+  const char *begin = s->bytes, *last_byte = s->bytes + (s->to - 1 - s->start);
+  if (s->from > 0) {
+    const char *newline = memchr(s->bytes, '\n', (size_t)(s->to - s->from));
+    if (newline == NULL) return 1;
+    begin = newline + 1;
   }
-  snprintf(text + used, WR_QUOTE - used, "%s", begin < end ? "..." : "");
-  return text;
+  const char *last = memchr(last_byte, '\n', (size_t)(s->until - (s->to - 1)));
+  if (last == NULL && s->until < size) return 0;
+  lines->begin = begin;
+  lines->end = last != NULL ? last + 1 : s->bytes + (s->until - s->start);
+  lines->offset = s->start + (begin - s->bytes);
+  return 1;
+}
+
+wr_status wr_text_lines(const wr_text *text, int64_t from, int64_t to, wr_lines *lines) {
+  static const char none[1] = "";
+  lines->begin = lines->end = none;
+  lines->offset = from;
+  if (to > text->size) to = text->size;
+  if (from >= to) return WR_OK;
+  span s = {.from = from, .to = to, .start = from > 0 ? from - 1 : 0, .until = to + SLACK};
+  for (;;) {
+    if (s.until > text->size || text->memory != NULL) s.until = text->size;
+    wr_status status = load(text, s.start, s.until, lines, &s.bytes);
+    if (status != WR_OK || find_lines(&s, text->size, lines)) return status;
+    s.until += s.until - s.start;
+  }
+}
+
+wr_status wr_text_unchanged(const wr_text *text) {
+  struct stat facts;
+  if (text->file < 0) return WR_OK;
+  if (fstat(text->file, &facts) != 0) return read_failed(text->name, errno);
+  int same = facts.st_size == text->offset + text->size && facts.st_mtim.tv_sec == text->seconds &&
+             facts.st_mtim.tv_nsec == text->nanoseconds;
+  return same ? WR_OK : was_changed(text);
+}
+
+static int64_t count_newlines(const char *at, const char *end) {
+  int64_t count = 0;
+  for (; at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++) count++;
+  return count;
+}
+
+wr_status wr_text_line_number(const wr_text *text, int64_t offset, int64_t *number) {
+  wr_lines lines = {.capacity = 0};
+  wr_status status = WR_OK;
+  char last = '\n';
+  *number = 1;
+  for (int64_t from = 0; from < offset; from += PIECE) {
+    int64_t to = offset - from < PIECE ? offset : from + PIECE;
+    const char *bytes;
+    TRY(load(text, from, to, &lines, &bytes));
+    *number += count_newlines(bytes, bytes + (to - from));
+    last = bytes[to - from - 1];
+  }
+  if (offset == text->size && last != '\n') ++*number;
+done:
+  wr_lines_free(&lines);
+  return status;
 }

@@ -1,8 +1,9 @@
-/* The text of an input: a file, standard input, or what either holds compressed with gzip, as one span in memory; and its
- * lines, as all readers of text see them.
+/* The text of an input: a file, standard input, or what either holds compressed with gzip; and its lines, as all readers of
+ * text see them.
  *
- * Files are read, by all threads at once, rather than mapped: a mapping ends the process with SIGBUS when someone else cuts
- * the file short, its pages cannot be huge ones, and each of them is a fault of its own. */
+ * A plain file is read in pieces, by any number of threads at once; a stream is held in memory whole. Nothing is mapped: a
+ * mapping ends the process with SIGBUS when someone else cuts the file short. Nor is a whole file kept: memory that is new
+ * to a process costs more than reading does (where the kernel must clear or fetch it, several times more). */
 #ifndef WR_INPUT_TEXT_H
 #define WR_INPUT_TEXT_H
 
@@ -11,19 +12,43 @@
 #include "config/status.h"
 
 typedef struct wr_text {
-  const char *name; /* begins the errors: the path (not copied), or "standard input"     */
-  char *begin;      /* [begin, end) is the text, after inflating; wr_text_free frees it  */
-  char *end;
-  int compressed;   /* 1: it was gzip                                                    */
+  const char *name;  /* begins the errors: the path (not copied), or "standard input"       */
+  int64_t size;      /* bytes of text, after inflating                                      */
+  int compressed;    /* 1: it was gzip                                                      */
+  char *memory;      /* [size] all of it; NULL: it stays in the file                        */
+  int file;          /* the open file, or -1                                                */
+  int64_t offset;    /* in the file, where the text begins                                  */
+  int64_t seconds, nanoseconds; /* when the file was last written, as seen at the beginning */
 } wr_text;
 
-/* Reads all of path ("-": standard input from where it stands). A gzip stream, recognised by its first two bytes, must be
- * whole, with nothing but further gzip members behind it, and its checksums right. magic (may be NULL) is what the text
- * must begin with, letter case aside: if it does not, some of the text may be all that is read, as the caller is going to
- * refuse it. WR_EINPUT: cannot be opened or read, a directory, damaged, changed meanwhile; WR_ENOMEM. */
-wr_status wr_text_read(const char *path, const char *magic, int threads, wr_text *text);
+/* Opens path ("-": standard input from where it stands). A gzip stream, recognised by its first two bytes, must be whole,
+ * with nothing but further gzip members behind it, and its checksums right. magic (may be NULL) is what the text must begin
+ * with, letter case aside: if it does not, a part may be all that is read, as the caller is going to refuse it.
+ * WR_EINPUT: cannot be opened or read, a directory, damaged; WR_ENOMEM. */
+wr_status wr_text_open(const char *path, const char *magic, wr_text *text);
 
-void wr_text_free(wr_text *text); /* a zeroed one is fine */
+void wr_text_close(wr_text *text);
+
+/* A run of whole lines. Zeroed before the first use; a thread's own. */
+typedef struct wr_lines {
+  const char *begin, *end; /* the lines, the last one perhaps without its end */
+  int64_t offset;          /* of begin in the text                            */
+  char *block;             /* [capacity] what was read, if it was             */
+  int64_t capacity;
+} wr_lines;
+
+/* *lines := the lines whose first character is in [from, to) of the text, however far the last one goes; none if no line
+ * begins there. Valid until the next call. WR_EINPUT: cannot be read, or was cut short meanwhile; WR_ENOMEM. */
+wr_status wr_text_lines(const wr_text *text, int64_t from, int64_t to, wr_lines *lines);
+
+void wr_lines_free(wr_lines *lines);
+
+/* WR_EINPUT when the file was written to since it was opened. */
+wr_status wr_text_unchanged(const wr_text *text);
+
+/* *number := the 1-based number of the line that holds the character at offset: one pass over all before it. For the text's
+ * end it is the line where something is missing: the one after the last. */
+wr_status wr_text_line_number(const wr_text *text, int64_t offset, int64_t *number);
 
 /* A line without its end, which is LF or CR LF, or at the very end of the text nothing or CR. */
 typedef struct wr_line {
@@ -36,14 +61,10 @@ wr_line wr_line_at(const char *begin, const char *text_end);
 /* 1 and the next word [*word, *word_end) of a line between blanks and tabs; *at moves behind it. 0: no more words. */
 int wr_line_word(const char **at, const char *line_end, const char **word, const char **word_end);
 
+int wr_line_is_blank(const wr_line *line);
+
 /* 1 if the word is `name`, letter case aside, in whatever locale. */
 int wr_word_is(const char *word, const char *word_end, const char *name);
-
-/* The 1-based number of the line that `at` lies in: one pass over all before it. */
-int64_t wr_line_number(const char *text, const char *at);
-
-/* The number of the line that would follow the last: where something is missing. 1 for an empty text. */
-int64_t wr_line_after(const char *text, const char *end);
 
 #define WR_WHERE 512
 

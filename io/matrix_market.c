@@ -152,9 +152,8 @@ wr_status mm_read_banner(FILE *file, MM_typecode *matcode) {
   return parse_banner("banner", line.begin, line.end, matcode);
 }
 
-static int is_blank_or_comment(const char *begin, const char *end) {
-  const char *word, *word_end;
-  return (begin < end && *begin == '%') || !wr_line_word(&begin, end, &word, &word_end);
+static int is_blank_or_comment(const wr_line *line) {
+  return (line->begin < line->end && *line->begin == '%') || wr_line_is_blank(line);
 }
 
 static wr_status read_sizes(FILE *file, int numbers, int64_t sizes[3]) {
@@ -163,7 +162,7 @@ static wr_status read_sizes(FILE *file, int numbers, int64_t sizes[3]) {
   int too_long;
   do {
     if (!read_line(file, text, &line, &too_long)) return wr_fail(WR_EINPUT, "size line: the file ends before it");
-  } while (is_blank_or_comment(line.begin, line.end));
+  } while (is_blank_or_comment(&line));
   if (too_long) return wr_fail(WR_EINPUT, "size line: longer than %d characters", MM_MAX_LINE_LENGTH);
   return parse_sizes("size line", line.begin, line.end, numbers, sizes);
 }
@@ -231,6 +230,14 @@ static wr_status parse_size_line(const char *where, const wr_line *line, mm_head
   return coordinate ? WR_OK : count_array(where, h);
 }
 
+int mm_has_header(const char *text, const char *end) {
+  for (wr_line line = wr_line_at(text, end); line.next < end;) {
+    line = wr_line_at(line.next, end);
+    if (!is_blank_or_comment(&line)) return 1;
+  }
+  return 0;
+}
+
 wr_status mm_parse_header(const char *name, const char *text, const char *end, mm_header *header, const char **body,
                           int64_t *body_line) {
   char where[WR_WHERE];
@@ -247,7 +254,7 @@ wr_status mm_parse_header(const char *name, const char *text, const char *end, m
     wr_where(name, number, where);
     if (line.next == end) return wr_fail(WR_EINPUT, "%s: the file ends before the size line", where);
     line = wr_line_at(line.next, end);
-  } while (is_blank_or_comment(line.begin, line.end));
+  } while (is_blank_or_comment(&line));
   *body = line.next;
   *body_line = number + 1;
   return parse_size_line(where, &line, header);

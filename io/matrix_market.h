@@ -75,4 +75,7 @@ typedef struct mm_header {
 wr_status mm_parse_header(const char *name, const char *text, const char *end, mm_header *header, const char **body,
                           int64_t *body_line);
 
+/* 1 if [text, end), whole lines from the file's first byte on, reaches as far as the size line. */
+int mm_has_header(const char *text, const char *end);
+
 #endif

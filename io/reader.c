@@ -9,75 +9,88 @@
 #include "io/input_text.h"
 #include "io/matrix_market.h"
 
-/* Text is shared out in chunks: several a thread, so that a slow thread delays nobody; small enough that the room for their
- * triplets is estimated well and comes free bit by bit when they are assembled. */
-enum { CHUNK_MIN = 16 << 10, CHUNK_MAX = 8 << 20, CHUNKS_PER_THREAD = 8 };
+/* The body is shared out in parts: several a thread, so that a slow thread delays nobody; small enough that the room for
+ * their triplets is estimated well and comes free bit by bit when they are assembled. A part is read and parsed run by run,
+ * each of which stays in a core's cache. */
+enum { PART_MIN = 16 << 10, PART_MAX = 8 << 20, PARTS_PER_THREAD = 8, RUN = 256 << 10, HEADER = 64 << 10 }; /* bytes */
 
-/* What became of a chunk of text. */
+/* The lines that begin in [begin, end) of the text, and what became of them. */
 typedef struct part {
-  const char *begin, *end; /* whole lines                                       */
-  const char *stop;        /* WR_EINPUT: the defective line                     */
-  int64_t before;          /* entries in the parts before it                    */
+  int64_t begin, end;
+  int64_t defect; /* where the first defective line begins; -1: none */
+  int64_t before; /* entries in the parts before it                  */
   wr_status status;
 } part;
 
 typedef struct reader {
   wr_text text;
   mm_header header;
-  const char *body;
+  int64_t body; /* where it begins in the text */
   int64_t body_line;
   wr_entry_format format;
   int threads;
   int64_t nparts;
   part *parts; /* [nparts], the text of triplets->chunks */
   wr_triplets *triplets;
+  int64_t failed;    /* the first part that failed, or nparts; */
+  char message[512]; /* and its thread's sentence              */
 } reader;
 
-static wr_status parse_header(reader *r) {
+static wr_symmetry symmetry_of(const MM_typecode matcode) {
+  if (mm_is_symmetric(matcode)) return WR_SYMMETRIC;
+  return mm_is_skew(matcode) ? WR_SKEW_SYMMETRIC : WR_GENERAL;
+}
+
+static wr_status use_header(reader *r) {
   const mm_header *h = &r->header;
-  wr_status status = mm_parse_header(r->text.name, r->text.begin, r->text.end, &r->header, &r->body, &r->body_line);
-  if (status != WR_OK) return status;
   char where[WR_WHERE];
-  wr_where(r->text.name, r->body_line - 1, where);
   int64_t most = h->nrows > h->ncols ? h->nrows : h->ncols;
   if (most > WR_MAX_INDEX)
-    return wr_fail(WR_EINPUT, "%s: more %s than the %lld that a 32-bit index reaches (%lld)", where,
-                   most == h->nrows ? "rows" : "columns", (long long)WR_MAX_INDEX, (long long)most);
+    return wr_fail(WR_EINPUT, "%s: more %s than the %lld that a 32-bit index reaches (%lld)",
+                   wr_where(r->text.name, r->body_line - 1, where), most == h->nrows ? "rows" : "columns",
+                   (long long)WR_MAX_INDEX, (long long)most);
   r->format.coordinate = mm_is_coordinate(h->matcode);
   r->format.pattern = mm_is_pattern(h->matcode);
   r->format.integer = mm_is_integer(h->matcode);
-  r->format.symmetry = mm_is_symmetric(h->matcode) ? WR_SYMMETRIC
-                       : mm_is_skew(h->matcode)    ? WR_SKEW_SYMMETRIC
-                                                   : WR_GENERAL;
+  r->format.symmetry = symmetry_of(h->matcode);
   r->format.nrows = h->nrows;
   r->format.ncols = h->ncols;
   return WR_OK;
 }
 
-static const char *next_line(const char *at, const char *end) {
-  const char *newline = memchr(at, '\n', (size_t)(end - at));
-  return newline ? newline + 1 : end;
+/* Comments may be long, so the text is looked at twice as far until the size line is there. */
+static wr_status read_header(reader *r) {
+  wr_lines lines = {.capacity = 0};
+  wr_status status = WR_OK;
+  for (int64_t length = HEADER;; length *= 2) {
+    TRY(wr_text_lines(&r->text, 0, length, &lines));
+    if (length >= r->text.size || mm_has_header(lines.begin, lines.end)) break;
+  }
+  const char *body = lines.begin;
+  TRY(mm_parse_header(r->text.name, lines.begin, lines.end, &r->header, &body, &r->body_line));
+  r->body = body - lines.begin;
+  TRY(use_header(r));
+done:
+  wr_lines_free(&lines);
+  return status;
 }
 
-/* Cuts the body at line ends into parts of about equal length. */
+/* Cuts the body into parts of equal length. */
 static wr_status cut(reader *r) {
-  int64_t bytes = r->text.end - r->body;
-  int64_t length = bytes / ((int64_t)r->threads * CHUNKS_PER_THREAD);
-  if (length > CHUNK_MAX) length = CHUNK_MAX;
-  if (length < CHUNK_MIN) length = CHUNK_MIN;
+  int64_t bytes = r->text.size - r->body;
+  int64_t length = bytes / ((int64_t)r->threads * PARTS_PER_THREAD);
+  if (length > PART_MAX) length = PART_MAX;
+  if (length < PART_MIN) length = PART_MIN;
   r->nparts = bytes / length + 1;
   if (r->threads > r->nparts) r->threads = (int)r->nparts;
-  wr_status status = wr_alloc_zeroed(&r->parts, r->nparts, sizeof *r->parts, "the chunks of a file");
+  wr_status status = wr_alloc(&r->parts, r->nparts, sizeof *r->parts, "the parts of a file");
   if (status == WR_OK)
-    status = wr_alloc_zeroed(&r->triplets->chunks, r->nparts, sizeof *r->triplets->chunks, "the chunks of a file");
+    status = wr_alloc_zeroed(&r->triplets->chunks, r->nparts, sizeof *r->triplets->chunks, "the parts of a file");
   if (status != WR_OK) return status;
   r->triplets->nchunks = r->nparts;
-  const char *at = r->body;
   for (int64_t k = 0; k < r->nparts; k++) {
-    const char *goal = k + 1 < r->nparts ? r->body + (k + 1) * length : r->text.end;
-    r->parts[k].begin = at;
-    if (goal > at && goal < r->text.end) goal = next_line(goal - 1, r->text.end);
-    r->parts[k].end = at = goal > at ? goal : at;
+    int64_t begin = r->body + k * length, end = k + 1 < r->nparts ? begin + length : r->text.size;
+    r->parts[k] = (part){.begin = begin, .end = end, .defect = -1};
   }
   return WR_OK;
 }
@@ -105,90 +118,131 @@ static wr_status grow(const wr_entry_format *format, int64_t capacity, wr_triple
 static int64_t expected_entries(const reader *r, const part *p) {
   int64_t bytes = p->end - p->begin;
   int64_t most = bytes / (r->format.coordinate ? 4 : 2) + 1;
-  double share = (double)r->header.nnz * (double)bytes / (double)(r->text.end - r->body + 1);
+  double share = (double)r->header.nnz * (double)bytes / (double)(r->text.size - r->body + 1);
   return share * 1.05 + 64 < (double)most ? (int64_t)(share * 1.05) + 64 : most;
 }
 
-static wr_status parse_part(const reader *r, part *p, wr_triplet_chunk *chunk) {
-  wr_status status = grow(&r->format, expected_entries(r, p), chunk);
-  const char *at = p->begin;
-  while (status == WR_OK && at < p->end) {
+/* *at moves to the end of the lines, or to the defective one. */
+static wr_status parse_lines(const reader *r, const char **at, const char *end, wr_triplet_chunk *chunk) {
+  while (*at < end) {
+    wr_status status = WR_OK;
     if (chunk->count == chunk->capacity) status = grow(&r->format, chunk->capacity + chunk->capacity / 2 + 64, chunk);
-    if (status != WR_OK) break;
-    at = wr_entries_scan(&r->format, at, p->end, r->text.end, chunk);
-    if (at >= p->end || chunk->count == chunk->capacity) continue;
-    wr_line line = wr_line_at(at, r->text.end);
-    wr_entry entry;
+    if (status != WR_OK) return status;
+    *at = wr_entries_scan(&r->format, *at, end, chunk);
+    if (*at >= end || chunk->count == chunk->capacity) continue;
+    wr_line line = wr_line_at(*at, end);
     if (!wr_line_is_blank(&line)) {
+      wr_entry entry;
       status = wr_entry_parse(&r->format, &line, "", &entry);
-      if (status != WR_OK) break;
+      if (status != WR_OK) return status;
       wr_entry_append(&r->format, &entry, chunk);
     }
-    at = line.next;
+    *at = line.next;
   }
-  p->stop = at;
+  return WR_OK;
+}
+
+static wr_status parse_part(const reader *r, part *p, wr_triplet_chunk *chunk, wr_lines *lines) {
+  wr_status status = grow(&r->format, expected_entries(r, p), chunk);
+  for (int64_t from = p->begin; from < p->end && status == WR_OK; from += RUN) {
+    status = wr_text_lines(&r->text, from, p->end - from < RUN ? p->end : from + RUN, lines);
+    if (status != WR_OK) return status;
+    const char *at = lines->begin;
+    status = parse_lines(r, &at, lines->end, chunk);
+    if (status == WR_EINPUT) p->defect = lines->offset + (at - lines->begin);
+  }
   return status;
 }
 
-/* Chunks behind one that failed are not begun: a defect on an earlier line is all that counts. */
-static void parse_parts(reader *r) {
-  int64_t failed = r->nparts;
-#pragma omp parallel for num_threads(r->threads) schedule(dynamic, 1)
-  for (int64_t k = 0; k < r->nparts; k++) {
-    int64_t earliest;
-#pragma omp atomic read
-    earliest = failed;
-    if (k > earliest) continue;
-    r->parts[k].status = parse_part(r, &r->parts[k], &r->triplets->chunks[k]);
-    if (r->parts[k].status == WR_OK) continue;
+static void note_failure(reader *r, int64_t k) {
 #pragma omp critical(wr_reader)
-    if (k < failed) {
+  if (k < r->failed) {
+    snprintf(r->message, sizeof r->message, "%s", wr_status_message());
 #pragma omp atomic write
-      failed = k;
+    r->failed = k;
+  }
+}
+
+/* Parts behind one that failed are not begun: a defect on an earlier line is all that counts. */
+static void parse_parts(reader *r) {
+  r->failed = r->nparts;
+#pragma omp parallel num_threads(r->threads)
+  {
+    wr_lines lines = {.capacity = 0};
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t k = 0; k < r->nparts; k++) {
+      int64_t earliest;
+#pragma omp atomic read
+      earliest = r->failed;
+      if (k > earliest) continue;
+      r->parts[k].status = parse_part(r, &r->parts[k], &r->triplets->chunks[k], &lines);
+      if (r->parts[k].status != WR_OK) note_failure(r, k);
+    }
+    wr_lines_free(&lines);
+  }
+}
+
+/* Fails for the line at an offset of the text, now with its number: as an entry too many, or with its own defect. */
+static wr_status fail_at(const reader *r, int64_t offset, int surplus) {
+  char where[WR_WHERE], quote[WR_QUOTE];
+  wr_lines lines = {.capacity = 0};
+  wr_entry entry;
+  int64_t number;
+  wr_status status = wr_text_line_number(&r->text, offset, &number);
+  if (status == WR_OK) status = wr_text_lines(&r->text, offset, offset + 1, &lines);
+  if (status == WR_OK) {
+    wr_line line = wr_line_at(lines.begin, lines.end);
+    wr_where(r->text.name, number, where);
+    if (surplus)
+      status = wr_fail(WR_EINPUT, "%s: more entries than the %lld that are declared ('%s')", where,
+                       (long long)r->header.nnz, wr_quote(line.begin, line.end, quote));
+    else
+      status = wr_entry_parse(&r->format, &line, where, &entry);
+  }
+  wr_lines_free(&lines);
+  return status != WR_OK ? status : wr_fail(WR_EINPUT, "%s: was changed while it was being read", r->text.name);
+}
+
+/* The part's entry after `within` others, found by reading the part again. */
+static wr_status fail_surplus(const reader *r, const part *p, int64_t within) {
+  wr_lines lines = {.capacity = 0};
+  wr_status status = WR_OK;
+  int64_t seen = 0, offset = p->begin;
+  for (int64_t from = p->begin; from < p->end && seen <= within && status == WR_OK; from += RUN) {
+    status = wr_text_lines(&r->text, from, p->end - from < RUN ? p->end : from + RUN, &lines);
+    for (const char *at = lines.begin; status == WR_OK && at < lines.end && seen <= within;) {
+      wr_line line = wr_line_at(at, lines.end);
+      offset = lines.offset + (at - lines.begin);
+      seen += !wr_line_is_blank(&line);
+      at = line.next;
     }
   }
+  wr_lines_free(&lines);
+  return status != WR_OK ? status : fail_at(r, offset, 1);
 }
 
-/* The line of the entry that is one too many: the one after `within` entries of the part. */
-static wr_status surplus(const reader *r, const part *p, int64_t within) {
-  char where[WR_WHERE], quote[WR_QUOTE];
-  wr_line line = wr_line_at(p->begin, r->text.end);
-  for (int64_t seen = wr_line_is_blank(&line) ? 0 : 1; seen <= within;) {
-    line = wr_line_at(line.next, r->text.end);
-    seen += !wr_line_is_blank(&line);
-  }
-  return wr_fail(WR_EINPUT, "%s: more entries than the %lld that are declared ('%s')",
-                 wr_where(r->text.name, wr_line_number(r->text.begin, line.begin), where), (long long)r->header.nnz,
-                 wr_quote(line.begin, line.end, quote));
-}
-
-/* The failure of a part again, now in this thread and with its line number. */
-static wr_status defect(const reader *r, const part *p) {
-  if (p->status == WR_ENOMEM)
-    return wr_fail(WR_ENOMEM, "out of memory: no room for the entries in %.1f MB of the text of %s",
-                   (double)(p->end - p->begin) / 1e6, r->text.name);
+static wr_status fail_missing(const reader *r, int64_t found) {
   char where[WR_WHERE];
-  wr_entry entry;
-  wr_line line = wr_line_at(p->stop, r->text.end);
-  return wr_entry_parse(&r->format, &line, wr_where(r->text.name, wr_line_number(r->text.begin, p->stop), where),
-                        &entry);
+  int64_t number;
+  wr_status status = wr_text_line_number(&r->text, r->text.size, &number);
+  if (status != WR_OK) return status;
+  return wr_fail(WR_EINPUT, "%s: the file ends after %lld of %lld entries", wr_where(r->text.name, number, where),
+                 (long long)found, (long long)r->header.nnz);
 }
 
 /* The parts in file order: the first defect is the file's. *found := the number of entries. */
 static wr_status settle(reader *r, int64_t *found) {
   *found = 0;
   for (int64_t k = 0; k < r->nparts; k++) {
+    part *p = &r->parts[k];
     int64_t count = r->triplets->chunks[k].count;
-    if (count > r->header.nnz - *found) return surplus(r, &r->parts[k], r->header.nnz - *found);
-    if (r->parts[k].status != WR_OK) return defect(r, &r->parts[k]);
-    r->parts[k].before = *found;
+    if (count > r->header.nnz - *found) return fail_surplus(r, p, r->header.nnz - *found);
+    if (p->defect >= 0) return fail_at(r, p->defect, 0);
+    if (p->status != WR_OK) return wr_fail(p->status, "%s", r->message);
+    p->before = *found;
     *found += count;
   }
-  if (*found == r->header.nnz) return WR_OK;
-  char where[WR_WHERE];
-  return wr_fail(WR_EINPUT, "%s: the file ends after %lld of %lld entries",
-                 wr_where(r->text.name, wr_line_after(r->text.begin, r->text.end), where), (long long)*found,
-                 (long long)r->header.nnz);
+  return *found == r->header.nnz ? WR_OK : fail_missing(r, *found);
 }
 
 /* Where column j of an array file begins among its values: whole columns, or what lies on or below the diagonal (skip 0) or
@@ -228,7 +282,7 @@ static void place_array(const reader *r) {
 static void note_facts(const reader *r, int64_t stored, wr_read_facts *facts) {
   char kind[64];
   *facts = (wr_read_facts){
-      .bytes = r->text.end - r->text.begin, .stored = stored, .compressed = r->text.compressed};
+      .bytes = r->text.size, .stored = stored, .compressed = r->text.compressed};
   mm_typecode_to_str(r->header.matcode, kind, sizeof kind);
   snprintf(facts->kind, sizeof facts->kind, "%s", kind + strlen("matrix "));
 }
@@ -240,12 +294,13 @@ wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_
   r.format.nonnegative = options != NULL && options->nonnegative;
   *triplets = (wr_triplets){.nrows = 0};
   int64_t stored;
-  wr_status status = wr_text_read(path, MM_BANNER, r.threads, &r.text);
+  wr_status status = wr_text_open(path, MM_BANNER, &r.text);
   if (status != WR_OK) return status;
-  TRY(parse_header(&r));
+  TRY(read_header(&r));
   TRY(cut(&r));
   parse_parts(&r);
   TRY(settle(&r, &stored));
+  TRY(wr_text_unchanged(&r.text));
   if (!r.format.coordinate) place_array(&r);
   triplets->nrows = r.header.nrows;
   triplets->ncols = r.header.ncols;
@@ -254,6 +309,6 @@ wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_
 done:
   if (status != WR_OK) wr_triplets_free(triplets);
   wr_free(r.parts);
-  wr_text_free(&r.text);
+  wr_text_close(&r.text);
   return status;
 }

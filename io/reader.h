@@ -1,5 +1,5 @@
-/* Reads a Matrix Market file into triplets: in one piece, parsed in parallel, checked in every detail. gzip is recognised by
- * its first two bytes whatever the name; "-" is standard input.
+/* Reads a Matrix Market file into triplets: read and parsed by all threads at once, checked in every detail. gzip is
+ * recognised by its first two bytes whatever the name; "-" is standard input.
  *
  * Policy: coordinate and array x real, integer, pattern x general, symmetric, skew-symmetric; no pattern array and no
  * skew-symmetric pattern, which mean nothing. Comments and blank lines before the size line; after it blank lines only.
@@ -8,7 +8,7 @@
  * overflow are refused; underflow gives 0 or a denormal. Integers are refused beyond 64 bits and beyond 2^53 become the
  * nearest double. Nothing is allocated from the header alone. A defect is WR_EINPUT with `file:line: what (value)`; with
  * several, the one on the earliest line; what is missing at the end is on the line after the last. Of a file without a
- * readable text (absent, a directory, a damaged gzip stream) it is `file: what`. */
+ * readable text (absent, a directory, a damaged gzip stream, written to while it is read) it is `file: what`. */
 #ifndef WR_READER_H
 #define WR_READER_H
 

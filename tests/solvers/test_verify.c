@@ -140,6 +140,8 @@ static void test_wrong_step(wr_rounding rounding, int variant) {
   r.step[0] = NAN; /* the ends are in every sample */
   CHECK(!judge(&r, rounding, 1e-5, WR_VERIFY_SAMPLE, 2).multiplied_right);
   CHECK(!judge(&r, rounding, 1e-5, WR_VERIFY_SAMPLE, 1).multiplied_right);
+  r.step[0] = kept, r.step[N - 1] = NAN;
+  CHECK(!judge(&r, rounding, 1e-5, WR_VERIFY_SAMPLE, 2).multiplied_right);
   free_ranked(&r);
 }
 
@@ -273,7 +275,10 @@ static void test_wrong_residual(wr_rounding rounding, int jacobi) {
     s.q[i] = right;
   }
   CHECK(judge_solved(&s, WR_VERIFY_FULL, 0).multiplied_right);
-  s.q[0] = NAN;
+  double last = s.q[N - 1];
+  s.q[N - 1] = NAN; /* the ends are in every sample */
+  CHECK(!judge_solved(&s, WR_VERIFY_SAMPLE, 2).multiplied_right);
+  s.q[N - 1] = last, s.q[0] = NAN;
   CHECK(!judge_solved(&s, WR_VERIFY_SAMPLE, 2).multiplied_right);
   s.q[0] = 0, s.A->val[0] *= 1.01; /* as if the device had another value in that row */
   CHECK(!judge_solved(&s, WR_VERIFY_FULL, 0).multiplied_right);

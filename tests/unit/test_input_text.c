@@ -134,7 +134,7 @@ static void test_standard_input(char *many) {
 }
 
 static void test_magic(char *many) {
-  CASE("what a stream must begin with");
+  CASE("what a text must begin with");
   wr_text text;
   int ends[2];
   pthread_t thread;
@@ -151,6 +151,9 @@ static void test_magic(char *many) {
     close(ends[0]);
     pthread_join(thread, NULL);
   }
+  CHECK_OK(wr_text_open(fixture_put("many", many, MANY), "other", &text));
+  CHECKF(text.size >= 5 && text.size < MANY / 2, "%lld bytes", (long long)text.size);
+  wr_text_close(&text);
   CHECK_OK(wr_text_open(fixture_put("short", "ab", 2), "abc", &text)); /* could still have become one */
   CHECK(text.size == 2);
   wr_text_close(&text);
