@@ -6,62 +6,7 @@
 
 #include "config/defaults.h"
 #include "config/memory.h"
-
-/* The scalars of the bank. Flags are 0 or 1. */
-enum {
-  RHO, SIGMA, ALPHA, SS, TS, TT, OMEGA, RR, RHO_NEXT, BETA, BETA_OMEGA, /* of the method; RR = ||r||^2, SS = ||s||^2 */
-  BOUND,     /* on ||r||^2 */
-  LARGEST,   /* 1/u^2: alpha and beta beyond it are a breakdown */
-  HUGE_SUM,  /* anything finite is below it */
-  QQ,        /* ||b - A x||^2 */
-  ZERO, ONE,
-  STEPS,     /* iterations taken */
-  ACTIVE,    /* this iteration counts: nothing had ended it before, and alpha is fine */
-  DONE,      /* the host must look: converged or broken down. All later steps leave d and r as they are */
-  BAD_SIGMA, BAD_OMEGA, BAD_RHO,
-  T0, T1, T2, /* temporaries */
-  SCALARS
-};
-
-/* alpha = rho / sigma, or 0 when that is a breakdown or all is over. */
-static const wr_scalar_op after_first_product[] = {
-    {WR_S_DIV, ALPHA, RHO, SIGMA, 0},   {WR_S_ABS, T0, ALPHA, 0, 0},
-    {WR_S_LESS, T0, T0, LARGEST, 0},    {WR_S_NONZERO, T1, SIGMA, 0, 0},
-    {WR_S_AND, T0, T0, T1, 0},          {WR_S_NOT, T1, DONE, 0, 0},
-    {WR_S_AND, ACTIVE, T0, T1, 0},      {WR_S_NOT, T0, T0, 0, 0},
-    {WR_S_AND, T0, T0, T1, 0},          {WR_S_OR, BAD_SIGMA, BAD_SIGMA, T0, 0},
-    {WR_S_SELECT, ALPHA, ACTIVE, ALPHA, ZERO},
-};
-
-/* omega = (t, s) / (t, t), or 0: when s is small enough that the half step ends it, on a breakdown, or when all is over. */
-static const wr_scalar_op after_second_product[] = {
-    {WR_S_LESS, T0, BOUND, SS, 0},      {WR_S_NOT, T0, T0, 0, 0},
-    {WR_S_LESS, T1, SS, HUGE_SUM, 0},   {WR_S_AND, T0, T0, T1, 0}, /* T0: the half step is enough */
-    {WR_S_NOT, T0, T0, 0, 0},           {WR_S_AND, T0, T0, ACTIVE, 0},
-    {WR_S_DIV, OMEGA, TS, TT, 0},       {WR_S_NONZERO, T1, OMEGA, 0, 0},
-    {WR_S_AND, T2, T0, T1, 0},          {WR_S_SELECT, OMEGA, T2, OMEGA, ZERO},
-    {WR_S_NOT, T1, T1, 0, 0},           {WR_S_AND, T1, T0, T1, 0},
-    {WR_S_OR, BAD_OMEGA, BAD_OMEGA, T1, 0},
-};
-
-/* beta = (rho' / rho) (alpha / omega), and whether this was the last step. */
-static const wr_scalar_op after_update[] = {
-    {WR_S_ADD, STEPS, STEPS, ACTIVE, 0},
-    {WR_S_LESS, T0, BOUND, RR, 0},      {WR_S_NOT, T0, T0, 0, 0},
-    {WR_S_LESS, T1, RR, HUGE_SUM, 0},   {WR_S_AND, T0, T0, T1, 0}, /* converged */
-    {WR_S_NOT, T1, T1, 0, 0},           {WR_S_OR, DONE, DONE, T1, 0}, /* or not finite */
-    {WR_S_OR, DONE, DONE, T0, 0},       {WR_S_OR, DONE, DONE, BAD_SIGMA, 0},
-    {WR_S_OR, DONE, DONE, BAD_OMEGA, 0},
-    {WR_S_DIV, BETA, RHO_NEXT, RHO, 0}, {WR_S_DIV, T0, ALPHA, OMEGA, 0},
-    {WR_S_MUL, BETA, BETA, T0, 0},      {WR_S_ABS, T0, BETA, 0, 0},
-    {WR_S_LESS, T0, T0, LARGEST, 0},    {WR_S_NONZERO, T1, RHO_NEXT, 0, 0},
-    {WR_S_AND, T0, T0, T1, 0},          {WR_S_NOT, T0, T0, 0, 0},
-    {WR_S_NOT, T1, DONE, 0, 0},         {WR_S_AND, T0, T0, T1, 0},
-    {WR_S_OR, BAD_RHO, BAD_RHO, T0, 0}, {WR_S_OR, DONE, DONE, T0, 0},
-    {WR_S_SELECT, BETA, DONE, ZERO, BETA},
-    {WR_S_MUL, BETA_OMEGA, BETA, OMEGA, 0},
-    {WR_S_SELECT, RHO, DONE, RHO, RHO_NEXT},
-};
+#include "solvers/bicgstab_scalars.h"
 
 #define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
 
@@ -141,8 +86,8 @@ done:
   return status;
 }
 
-/* Begins anew from x, d being 0, with r := t, its true residual of this norm. signs 0: shadow := r; else the shadow is made of signs
- * by a hash of index and signs, so that it has nothing to do with r. */
+/* Begins anew from x, d being 0, with r := t, its true residual of this norm. signs 0: shadow := r; else the shadow is made
+ * of signs by a hash of index and signs, so that it has nothing to do with r. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   wr_status status;
   wr_env *env = s->env;
@@ -211,8 +156,8 @@ static void end_with(wr_result *result, wr_outcome outcome, const char *note) {
   snprintf(result->note, sizeof result->note, "%s", note);
 }
 
-/* x := the better of the iterate and the snapshot by their true residuals, t := that residual, *norm := its norm; a residual that is not
- * finite is worse than any. *was_snapshot says which. */
+/* x := the better of the iterate and the snapshot by their true residuals, t := that residual, *norm := its norm; a residual
+ * that is not finite is worse than any. *was_snapshot says which. */
 static wr_status choose_better(wr_bicgstab *s, double *norm, int *was_snapshot) {
   wr_status status;
   double current, saved;
@@ -310,8 +255,7 @@ static wr_status look(wr_bicgstab *s, progress *g, int *end) {
   g->result->iterations = (int64_t)c[STEPS];
   g->result->measure = sqrt(c[RR]) / s->system->norm_b;
   if (m->history) TRY(wr_history_add(m->history, g->result->iterations, g->result->measure));
-  if (m->progress)
-    m->progress(m->context, g->result->iterations, g->result->measure, g->bound / s->system->norm_b);
+  if (m->progress) m->progress(m->context, g->result->iterations, g->result->measure, g->bound / s->system->norm_b);
   if (c[DONE] == 0)
     TRY(go_on(s, g, end));
   else if (!isfinite(c[RR]))
@@ -319,9 +263,11 @@ static wr_status look(wr_bicgstab *s, progress *g, int *end) {
   else if (c[RR] <= c[BOUND])
     TRY(question(s, g, end));
   else
-    TRY(restart(s, g, c[BAD_SIGMA] != 0 ? "breakdown: (shadow, A p) vanished or alpha exploded"
-                      : c[BAD_OMEGA] != 0 ? "breakdown: omega vanished"
-                                          : "breakdown: (shadow, r) vanished or beta exploded", end));
+    TRY(restart(s, g,
+                c[BAD_SIGMA] != 0   ? "breakdown: (shadow, A p) vanished or alpha exploded"
+                : c[BAD_OMEGA] != 0 ? "breakdown: omega vanished"
+                                    : "breakdown: (shadow, r) vanished or beta exploded",
+                end));
 done:
   return status;
 }

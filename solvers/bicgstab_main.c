@@ -51,7 +51,9 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts 
   size_t used = 0;
   while (facts->remark[used]) used++;
   snprintf(facts->remark + used, sizeof facts->remark - used, "%sb = %.200s", used ? "; " : "",
-           s->rhs ? s->rhs : s->rhs_random ? "A times random numbers" : "A times ones");
+           s->rhs          ? s->rhs
+           : s->rhs_random ? "A times random numbers"
+                           : "A times ones");
   *problem = system;
   system = NULL;
 done:

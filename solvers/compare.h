@@ -14,7 +14,8 @@ typedef struct wr_choice {
   char knobs[128];
 } wr_choice;
 
-/* "cusparse:alg=2,cpu_csr" into choices[WR_MAX_RUNS]. WR_EUSAGE: an unknown name (the closest is named), too many, an empty one. */
+/* "cusparse:alg=2,cpu_csr" into choices[WR_MAX_RUNS]. WR_EUSAGE: an unknown name (the closest is named), too many, an empty
+ * one. */
 wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count);
 
 typedef struct wr_comparison {

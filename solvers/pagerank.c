@@ -117,7 +117,8 @@ static double target(const wr_pagerank_options *o, double unit) {
 }
 
 /* What a look at the change says; returns 1 when the iteration ends. */
-static int judge(const wr_pagerank_options *o, double unit, const wr_monitor *monitor, changes *seen, wr_result *result) {
+static int judge(const wr_pagerank_options *o, double unit, const wr_monitor *monitor, changes *seen,
+                 wr_result *result) {
   double rate = o->damping / (1 - o->damping);
   result->bound = result->change * rate + 4 * unit / (1 - o->damping);
   result->measure = o->stop_on_change ? result->change : result->change * rate;
@@ -135,7 +136,8 @@ static int judge(const wr_pagerank_options *o, double unit, const wr_monitor *mo
   return 1;
 }
 
-wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const wr_monitor *monitor, wr_result *result) {
+wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const wr_monitor *monitor,
+                            wr_result *result) {
   wr_status status;
   double scalars[SCALARS], unit = wr_type_unit(p->env->type);
   changes seen = {.least_before = INFINITY};

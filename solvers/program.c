@@ -81,7 +81,8 @@ static wr_status parse(job *j, int argc, char **argv) {
   TRY(wr_options_parse(options, &j->settings, argc, argv, &first));
   TRY(wr_settings_finish(&j->settings));
   if (is_action(&j->settings)) goto done;
-  if (first == argc) TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, - for standard input, or gen:FAMILY"));
+  if (first == argc)
+    TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, - for standard input, or gen:FAMILY"));
   if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
   j->operand = argv[first];
   if (j->settings.threads > 0) omp_set_num_threads((int)j->settings.threads);

@@ -27,7 +27,8 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
   wr_read_options how = {.threads = options->threads, .nonnegative = options->nonnegative};
   TRY(wr_read_triplets(name, &how, &triplets, &read));
   wr_ledger_enter(ledger, WR_PHASE_ASSEMBLE);
-  TRY(wr_csr_assemble(&triplets, options->duplicates, A, &repeated));
+  status = wr_csr_assemble(&triplets, options->duplicates, A, &repeated);
+  if (status != WR_OK) TRY(wr_fail(status, "%s: %s", name, wr_status_message()));
   facts->bytes = read.bytes;
   snprintf(facts->kind, sizeof facts->kind, "%s", read.kind);
   if (repeated > 0)

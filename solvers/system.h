@@ -19,8 +19,8 @@ typedef struct wr_system {
   double absolute;          /* atol, scaled                                                                       */
 } wr_system;
 
-/* A must outlive the system; b and guess ([n], wr_alloc'ed, guess may be NULL) are taken over, whatever happens. b NULL: A times
- * x, x being ones, or with random 1 uniform in [0, 1) by seed. WR_EINPUT: A not square; jacobi with a zero or missing
+/* A must outlive the system; b and guess ([n], wr_alloc'ed, guess may be NULL) are taken over, whatever happens. b NULL: A
+ * times x, x being ones, or with random 1 uniform in [0, 1) by seed. WR_EINPUT: A not square; jacobi with a zero or missing
  * diagonal element; numbers in b or guess that are not finite. WR_ENOMEM. */
 wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, int jacobi, double atol,
                           wr_system *system);

@@ -29,8 +29,9 @@ static wr_status check_vec(const wr_env *env, const wr_vec *v, const wr_vec **fi
   if (v->place != env->place) return wr_fail(WR_EUSAGE, "fused operation: %s lives at another place", role);
   if (*first == NULL) *first = v;
   if (v->n != (*first)->n || v->type != (*first)->type)
-    return wr_fail(WR_EUSAGE, "fused operation: %s has %lld elements of type %d where others have %lld of type %d", role,
-                   (long long)v->n, (int)v->type, (long long)(*first)->n, (int)(*first)->type);
+    return wr_fail(WR_EUSAGE, "fused operation: %s has %lld elements of %d bytes where others have %lld of %d", role,
+                   (long long)v->n, (int)wr_type_bytes(v->type), (long long)(*first)->n,
+                   (int)wr_type_bytes((*first)->type));
   return WR_OK;
 }
 

@@ -71,7 +71,8 @@ static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, w
   }
   TRY(wr_alloc(&v->data, n, (size_t)wr_type_bytes(type), what));
   v->n = n, v->type = type, v->place = WR_HOST, v->id = wr_vec_new_id(), v->writes = 1;
-  size_t size = (size_t)wr_type_bytes(type), padded = ((size_t)n * size + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
+  size_t size = (size_t)wr_type_bytes(type);
+  size_t padded = ((size_t)n * size + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
 #pragma omp parallel for schedule(static) num_threads(threads_for(n))
   for (int64_t b = 0; b < blocks_of(n); b++) {
     size_t first = (size_t)b * BLOCK * size, last = b + 1 == blocks_of(n) ? padded : first + BLOCK * size;

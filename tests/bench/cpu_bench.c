@@ -50,9 +50,11 @@ static wr_status bench(const char *name, wr_csr *A, wr_env *env, double bandwidt
   double bytes = wr_plan_get_info(plan)->apply_bytes, share = bytes / sample.median / bandwidth;
   printf("%-28s %s %-7s %9.1f us  %6.1f GB/s  %3.0f%% of %.1f GB/s\n", name, precision, A->val ? "values" : "pattern",
          sample.median * 1e6, bytes / sample.median / 1e9, share * 100, bandwidth / 1e9);
-  fprintf(json, "%s{\"matrix\": \"%s\", \"precision\": \"%s\", \"values\": %s, \"apply_us\": %.2f, \"low_us\": %.2f, "
-          "\"high_us\": %.2f, \"bytes\": %.0f, \"share\": %.4f}", (*count)++ ? ",\n  " : "\n  ", name, precision,
-          A->val ? "true" : "false", sample.median * 1e6, sample.low * 1e6, sample.high * 1e6, bytes, share);
+  fprintf(json,
+          "%s{\"matrix\": \"%s\", \"precision\": \"%s\", \"values\": %s, \"apply_us\": %.2f, \"low_us\": %.2f, "
+          "\"high_us\": %.2f, \"bytes\": %.0f, \"share\": %.4f}",
+          (*count)++ ? ",\n  " : "\n  ", name, precision, A->val ? "true" : "false", sample.median * 1e6,
+          sample.low * 1e6, sample.high * 1e6, bytes, share);
 done:
   env->ops->release(env, &x);
   env->ops->release(env, &y);
