@@ -21,8 +21,11 @@ matrix rhs.mtx 'array real general' '2 1' 4 8
 graph=$work/graph.mtx result=$work/result.mtx
 
 solve() { # program, arguments...: the values go to $work/values
+  rm -f "$result"
   run 0 "$@" -q -o "$result"
   values "$result" >"$work/values"
+  [ -s "$work/values" ]
+  expect 'no result was written'
 }
 
 keep() { # name
@@ -38,14 +41,14 @@ check_sources() {
   solve pagerank "$graph" && keep graph
   cp "$graph" "$work/a name with blanks"
   solve pagerank "$work/a name with blanks" && same_as graph
-  cp "$graph" "$work/-n"
+  cp "$graph" "$work/-n" && rm "$result"
   (cd "$work" && "$BUILD/pagerank" -q -d cpu -o result.mtx -- -n)
   expect 'a file named -n cannot be read'
   values "$result" >"$work/values" && same_as graph
   in=$graph
   solve pagerank - && same_as graph
   in=/dev/null
-  command='cat graph.mtx | pagerank -'
+  command='cat graph.mtx | pagerank -' && rm "$result"
   # shellcheck disable=SC2002
   cat "$graph" | "$BUILD/pagerank" -q -d cpu -o "$result" -
   expect 'a pipe cannot be read'
@@ -68,7 +71,7 @@ check_gzip() {
   in=$work/graph.mtx.gz
   solve pagerank - && same_as graph
   in=/dev/null
-  command='gzip -c graph.mtx | pagerank -'
+  command='gzip -c graph.mtx | pagerank -' && rm "$result"
   gzip -c "$graph" | "$BUILD/pagerank" -q -d cpu -o "$result" -
   expect 'a compressed pipe cannot be read'
   values "$result" >"$work/values" && same_as graph

@@ -69,8 +69,10 @@ check_list() {
   says "$out" '! cpu_csr: interrupted' 'reference' 'interrupted before it began'
   says "$answer" ': interrupted, '
   # The first one is done by then, and solves again and again.
-  interrupted TERM 1.5 pagerank -k cpu_csr,reference --repeat 1e6 gen:chain:scale=10
+  interrupted TERM 1.5 pagerank -k cpu_csr,reference --repeat 1e6 --json "$folder/report.json" gen:chain:scale=10
   says "$out" 'interrupted before it began'
+  says "$folder/report.json" '"program": "pagerank", "exit_code": 130'
+  rm "$folder"/*
 }
 
 check_reading() { # signal, exit code

@@ -45,16 +45,20 @@ static inline wr_status ranking_solve(ranking *r, wr_pagerank *method, const wr_
   wr_status status;
   int64_t n = graph->n;
   double change, dangling, *ranks = room_for(n, sizeof *ranks), *step = room_for(n, sizeof *step);
+  double *after = room_for(n, sizeof *after);
   TRY(wr_pagerank_solve(method, &r->options, &r->monitor, &r->result));
   TRY(wr_pagerank_download(method, r->scores));
   TRY(wr_pagerank_normalise(r->scores, n, &r->options, rounding.unit));
   TRY(wr_pagerank_download(method, ranks));
   TRY(wr_pagerank_step(method, &r->options, step, &change, &dangling));
+  TRY(wr_pagerank_download(method, after));
+  CHECKF(memcmp(after, ranks, (size_t)n * sizeof *ranks) == 0, "the step changed the ranks");
   TRY(wr_verify_pagerank(graph, r->options.damping, r->options.tolerance, r->options.stop_on_change, rounding, ranks,
                          step, change, dangling, WR_VERIFY_FULL, n, &r->verdict));
 done:
   free(ranks);
   free(step);
+  free(after);
   return status;
 }
 

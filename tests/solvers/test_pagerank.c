@@ -162,6 +162,11 @@ static void test_known_scores(ground *g) {
   for (int64_t i = 0; i < 1000; i++)
     CHECKF(fabs(r.scores[i] - each) <= 2 * wr_type_unit(g->env.type) * each, "score %g", r.scores[i]);
   CHECKF(r.result.iterations <= 2, "%lld iterations", (long long)r.result.iterations);
+  double *targets = some_targets(1000); /* without a guess it begins where the surfer jumps to: that is the answer here */
+  r.teleport = targets;
+  ranking_run(g, &r);
+  CHECKF(r.history.measure[0] <= 8 * wr_type_unit(g->env.type), "the first change is %g", r.history.measure[0]);
+  free(targets);
   ranking_free(&r);
   wr_csr_free(links);
   double target = 42;
@@ -214,8 +219,15 @@ static void test_guess(ground *g) {
   far.start = corner;
   run_and_check(g, &far);
   CHECK(far.result.outcome == WR_CONVERGED);
+  double *targets = some_targets(NODES); /* with both, the guess is where it begins */
+  again.teleport = plain.teleport = targets, again.start = NULL;
+  run_and_check(g, &plain);
+  again.start = plain.scores;
+  run_and_check(g, &again);
+  CHECKF(again.result.iterations * 2 < plain.result.iterations, "%lld, then %lld", (long long)plain.result.iterations,
+         (long long)again.result.iterations);
   ranking_free(&plain), ranking_free(&again), ranking_free(&far);
-  free(corner);
+  free(corner), free(targets);
   wr_csr_free(links);
 }
 
@@ -299,6 +311,7 @@ static void test_stagnation(ground *g) {
   wr_csr *const all[] = {random_graph(), weighted(), undirected(), hub_graph()};
   for (int k = 0; k < 4; k++) {
     exact_ranks exact = {0};
+    int64_t first = 0;
     for (int64_t every = 1; every <= 4; every += 3) {
       ranking r = ranking_of(g, all[k]);
       r.options.tolerance = wr_type_unit(g->env.type) / 1000, r.options.check_every = every;
@@ -307,6 +320,9 @@ static void test_stagnation(ground *g) {
       CHECKF(r.result.outcome == WR_STAGNATED || r.result.outcome == WR_CONVERGED, "%s after %lld",
              wr_outcome_title(r.result.outcome), (long long)r.result.iterations);
       CHECKF(r.result.change < 1000 * wr_type_unit(g->env.type), "the change is %g", r.result.change);
+      if (every == 1) first = r.result.iterations;
+      CHECKF(r.result.iterations <= first + 24, "%lld iterations, %lld with a look at each", /* a window or two later */
+             (long long)r.result.iterations, (long long)first);
       ranking_free(&r);
     }
     free(exact.score);
