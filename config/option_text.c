@@ -233,7 +233,7 @@ wr_status wr_options_read(const wr_option *table, void *settings, const char *pa
   if (in == NULL) return wr_fail(WR_EINPUT, "%s: cannot be opened (%s)", path, strerror(errno));
   char where[WHERE];
   line current = {0};
-  int more;
+  int more = 0;
   wr_status status;
   for (;;) {
     TRY(next_line(in, path, &current, &more));

@@ -54,7 +54,7 @@ static wr_status open_beside(wr_output_file *out, const struct stat *existing) {
   if (fd < 0) {
     int error = errno;
     out->partial[0] = '\0';
-    return cannot(out, "create a file beside it", error);
+    return cannot(out, "create it", error);
   }
   if (existing) (void)!fchmod(fd, existing->st_mode & 07777); /* refused on some file systems: then the usual mode */
   out->file = fdopen(fd, "w");
@@ -104,12 +104,20 @@ wr_status wr_output_check(const char *path) {
   return status;
 }
 
+/* What made an earlier write of this stream fail: its errno is long gone, so one more byte is tried. The output is lost in any
+ * case. */
+static int find_reason(FILE *file) {
+  clearerr(file);
+  errno = 0;
+  return fputc('\n', file) == EOF || fflush(file) != 0 ? errno : 0;
+}
+
 /* No fsync: it guards against a crash of the machine, and costs more than the writing. */
 wr_status wr_output_commit(wr_output_file *out) {
   if (!out->file) return wr_fail(WR_EINTERNAL, "an output that is not open was committed");
   errno = 0;
   int failed = fflush(out->file) != 0 || ferror(out->file);
-  int error = errno;
+  int error = failed && errno == 0 ? find_reason(out->file) : errno;
   if (out->file != stdout && fclose(out->file) != 0 && !failed) {
     failed = 1;
     error = errno;

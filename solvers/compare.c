@@ -14,6 +14,7 @@ wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count) {
   *count = 0;
   for (const char *at = list;; at++) {
     char name[64];
+    at += strspn(at, " ");
     size_t length = strcspn(at, ","), name_length = strcspn(at, ":,");
     if (*count == WR_MAX_RUNS) return wr_fail(WR_EUSAGE, "--backend: more than %d backends", WR_MAX_RUNS);
     wr_choice *choice = &choices[(*count)++];
@@ -32,6 +33,20 @@ wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count) {
     at += length;
     if (*at == '\0') return WR_OK;
   }
+}
+
+wr_status wr_choice_check(const wr_choice *choice) {
+  wr_status status;
+  const wr_backend *backend = choice->backend;
+  void *knobs = NULL;
+  if (backend->plan == NULL) return WR_OK;
+  TRY(wr_alloc_zeroed(&knobs, 1, backend->knobs_size, "knobs"));
+  TRY(wr_options_default(backend->knobs, knobs));
+  TRY(wr_knobs_parse(backend->knobs, knobs, choice->knobs, backend->name));
+done:
+  if (knobs) wr_options_release(backend->knobs, knobs);
+  wr_free(knobs);
+  return status;
 }
 
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {

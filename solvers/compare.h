@@ -18,6 +18,9 @@ typedef struct wr_choice {
  * one. */
 wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count);
 
+/* WR_OK if the knobs of a choice are ones of its backend, in range; what is not built is not looked at. WR_EUSAGE. */
+wr_status wr_choice_check(const wr_choice *choice);
+
 typedef struct wr_comparison {
   const wr_program *program;
   const wr_settings *settings;

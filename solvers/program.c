@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "data/generate.h"
 #include "io/output_file.h"
 #include "io/vector_file.h"
 #include "solvers/compare.h"
@@ -25,10 +26,11 @@ static void on_signal(int number) {
 
 /* From the first solve on a signal ends the iteration, and the iterate is written; a second one ends the program. */
 static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+  static const int numbers[] = {SIGINT, SIGTERM};
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}, before;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  for (int k = 0; k < 2; k++) /* who started us in the background may have decided that it is to be ignored */
+    if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[k], &action, NULL);
 }
 
 static int complain(const wr_program *program, wr_status status) {
@@ -43,6 +45,7 @@ typedef struct job {
   wr_settings settings;
   wr_ledger ledger;
   const char *operand;
+  char why_cpu[512]; /* why the default is the CPU; "": it is not, or -d asks for it */
   wr_csr *A;
   wr_problem_facts facts;
   void *problem;
@@ -57,7 +60,7 @@ static wr_status flush(FILE *out) {
 }
 
 static int is_action(const wr_settings *settings) {
-  return settings->help || settings->version || settings->list_backends;
+  return settings->help || settings->version || settings->list_backends || settings->list_generators;
 }
 
 /* --help and the like */
@@ -67,10 +70,22 @@ static wr_status act(const wr_program *program, const wr_settings *settings) {
     wr_options_help(program->options, stdout);
   } else if (settings->version) {
     printf("%s (windrow) %s\n", program->name, WR_VERSION);
-  } else {
+  } else if (settings->list_backends) {
     wr_backends_print(stdout);
+  } else {
+    wr_generate_help(stdout);
   }
   return flush(stdout);
+}
+
+/* Standard input can be read once. */
+static wr_status check_inputs(const job *j) {
+  const wr_settings *s = &j->settings;
+  const char *const paths[] = {j->operand, s->rhs, s->guess, s->personalize};
+  int count = 0;
+  for (int k = 0; k < 4; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
+  if (count > 1) return wr_fail(WR_EUSAGE, "standard input (-) can be one of the inputs only, not %d of them", count);
+  return WR_OK;
 }
 
 static wr_status parse(job *j, int argc, char **argv) {
@@ -85,6 +100,7 @@ static wr_status parse(job *j, int argc, char **argv) {
     TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, - for standard input, or gen:FAMILY"));
   if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
   j->operand = argv[first];
+  TRY(check_inputs(j));
   if (j->settings.threads > 0) omp_set_num_threads((int)j->settings.threads);
   j->program->complete(&j->settings);
 done:
@@ -100,8 +116,8 @@ static wr_status choose_backend(job *j) {
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
     if (status == WR_OK)
       name = "cusparse";
-    else if (!s->quiet)
-      fprintf(stderr, "%s: computing on the CPU with cpu_csr: %s\n", j->program->name, wr_status_message());
+    else
+      snprintf(j->why_cpu, sizeof j->why_cpu, "%s", wr_status_message());
   }
   return wr_option_set(j->program->options, s, "backend", name, "--backend");
 }
@@ -174,25 +190,32 @@ done:
   return status;
 }
 
-/* Writes what was asked for; the time counts to the run whose answer it is. */
+/* Keeps the first failure of several steps that do not depend on each other. */
+static void keep_first(wr_status *first, wr_status status, char *message, size_t size) {
+  if (*first != WR_OK || status == WR_OK) return;
+  *first = status;
+  snprintf(message, size, "%s", wr_status_message());
+}
+
+/* Writes what was asked for; one output that fails does not keep the others. The time counts to the run whose answer it is. */
 static wr_status write_all(job *j) {
-  wr_status status;
+  wr_status first = WR_OK;
+  char message[512];
   if (j->settings.output || j->settings.history) wr_ledger_enter(&j->ledger, WR_PHASE_WRITE);
-  TRY(write_answer(j));
-  TRY(write_history(j));
+  keep_first(&first, write_answer(j), message, sizeof message);
+  keep_first(&first, write_history(j), message, sizeof message);
   wr_ledger_stop(&j->ledger);
   if (j->comparison.answer_run >= 0)
     j->runs[j->comparison.answer_run].ledger.seconds[WR_PHASE_WRITE] += j->ledger.seconds[WR_PHASE_WRITE];
-  TRY(write_json(j));
-done:
-  return status;
+  keep_first(&first, write_json(j), message, sizeof message);
+  return first == WR_OK ? WR_OK : wr_fail(first, "%s", message);
 }
 
 /* Standard output belongs to what was sent there; reports then go to standard error. */
 static int has_standard_output(const wr_settings *s) {
   const char *const paths[] = {s->output, s->json, s->history};
   int count = 0;
-  for (int k = 0; k < 3; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
+  for (int k = 0; k < 3; k++) count += paths[k] && (strcmp(paths[k], "-") == 0 || strcmp(paths[k], "/dev/stdout") == 0);
   return count;
 }
 
@@ -200,10 +223,14 @@ static int has_standard_output(const wr_settings *s) {
 static wr_status check_outputs(const wr_settings *s) {
   wr_status status = WR_OK;
   const char *const paths[] = {s->output, s->json, s->history};
-  for (int k = 0; k < 3; k++)
-    if (paths[k]) TRY(wr_output_check(paths[k]));
   if (has_standard_output(s) > 1)
     TRY(wr_fail(WR_EUSAGE, "only one of --output, --json and --history can go to standard output"));
+  for (int k = 0; k < 3; k++) {
+    if (paths[k]) TRY(wr_output_check(paths[k]));
+    for (int m = 0; paths[k] && m < k; m++)
+      if (paths[m] && strcmp(paths[k], paths[m]) == 0 && strncmp(paths[k], "/dev/", 5) != 0)
+        TRY(wr_fail(WR_EUSAGE, "%s: two of --output, --json and --history go to the same place", paths[k]));
+  }
 done:
   return status;
 }
@@ -233,23 +260,52 @@ done:
   return status;
 }
 
+/* What can be known before anything is read: misspelt knobs, and a single backend that is not available. */
+static wr_status check_choices(job *j) {
+  wr_status status = WR_OK;
+  wr_comparison *c = &j->comparison;
+  for (int k = 0; k < c->count; k++) TRY(wr_choice_check(&j->choices[k]));
+  if (c->count > 1 || j->settings.json) return WR_OK; /* a list and a JSON report say so in a row */
+  const wr_backend *only = j->choices[0].backend;
+  if (only->plan == NULL)
+    status = only->check(&c->env[only->place], NULL, NULL);
+  else if (j->settings.device != (only->place == WR_CUDA ? WR_DEVICE_CPU : WR_DEVICE_CUDA))
+    status = wr_comparison_open_place(c, only->place);
+  if (status != WR_OK) status = wr_fail(status, "%s: %s", only->name, wr_status_message());
+done:
+  return status;
+}
+
 static wr_status work(job *j) {
   wr_status status;
   TRY(check_outputs(&j->settings));
   if (j->settings.backends == NULL) TRY(choose_backend(j));
   TRY(wr_choices_parse(j->settings.backends, j->choices, &j->comparison.count));
+  TRY(check_choices(j));
   TRY(prepare_problem(j));
+  if (j->why_cpu[0] && !j->settings.quiet)
+    fprintf(stderr, "%s: computing on the CPU with cpu_csr: %s\n", j->program->name, j->why_cpu);
   TRY(solve_all(j));
-  TRY(write_all(j));
-  TRY(report(j));
+  j->facts.interrupted = interrupted != 0;
+  char message[512];
+  keep_first(&status, write_all(j), message, sizeof message);
+  keep_first(&status, report(j), message, sizeof message); /* an answer that could not be written can still be shown */
+  if (status != WR_OK) wr_fail(status, "%s", message);
 done:
   return status;
 }
 
+/* What went wrong in single runs, where no report says so. */
 static void complain_of_runs(const job *j) {
-  for (int k = 0; k < j->comparison.count; k++)
-    if (j->runs[k].status != WR_OK && (j->comparison.count == 1 || j->settings.quiet))
-      fprintf(stderr, "%s: %s: %s\n", j->program->name, j->choices[k].backend->name, j->runs[k].reason);
+  for (int k = 0; k < j->comparison.count; k++) {
+    const wr_run *run = &j->runs[k];
+    if (run->status != WR_OK && (j->comparison.count == 1 || j->settings.quiet))
+      fprintf(stderr, "%s: %s: %s\n", j->program->name, j->choices[k].backend->name, run->reason);
+    else if (j->settings.quiet && wr_run_exit_code(run) != 0)
+      fprintf(stderr, "%s: %s: %s%s\n", j->program->name, j->choices[k].backend->name,
+              wr_outcome_title(run->result.outcome),
+              run->verdict.level != WR_VERIFY_OFF && !run->verdict.multiplied_right ? ", and verification failed" : "");
+  }
 }
 
 static void close_job(job *j) {

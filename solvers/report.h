@@ -53,6 +53,7 @@ typedef struct wr_problem_facts {
   int has_values;
   const char *precision;   /* "f64"                                                                   */
   double tolerance;
+  int interrupted;         /* 1: a signal ended the program before it was through                     */
   char remark[256];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */
 } wr_problem_facts;
 
@@ -87,8 +88,8 @@ int wr_faster(const wr_run *a, const wr_run *b);
  * and 130: there is nothing to verify. */
 int wr_run_exit_code(const wr_run *run);
 
-/* Of all runs: with one its own; with several 130 if one was interrupted, else the worst in the order 7, 9, 5, 6, 8,
- * 3, 1, 2, 0, rows that were not available left out; WR_EUNAVAILABLE's if none is left. */
+/* Of all runs: with one its own; with several 130 if one was interrupted, else the worst in the order 7, 9, 5, 6, 8, 3, 1, 2,
+ * 0, rows that were not available left out; WR_EUNAVAILABLE's if none is left. */
 int wr_report_exit_code(const wr_run *runs, int count);
 
 /* Numbers for people, in three digits: 1234567 -> "1.23 M" (999999 and below in full); 0.000123 -> "123 us"; 1.5e9 ->

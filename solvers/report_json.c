@@ -195,7 +195,8 @@ wr_status wr_report_json(const char *path, const wr_problem_facts *problem, cons
   wr_json_begin(&json, NULL, '{');
   wr_json_integer(&json, "schema", SCHEMA);
   wr_json_text(&json, "program", problem->program);
-  wr_json_integer(&json, "exit_code", wr_report_exit_code(runs, count));
+  wr_json_integer(&json, "exit_code",
+                  problem->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(runs, count));
   write_machine(&json);
   write_clocks(&json, process);
   wr_json_text(&json, "settings", settings_text);

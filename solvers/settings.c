@@ -59,6 +59,8 @@
   {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = AT(quiet), .help = "nothing but errors"},          \
   {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = AT(list_backends), .command = 1,                          \
    .help = "all backends, what they need, and why one is not available"},                                               \
+  {.name = "list-generators", .type = WR_OPTION_FLAG, .offset = AT(list_generators), .command = 1,                      \
+   .help = "the matrices that gen:FAMILY:key=value,... makes, with their keys"},                                        \
   {.name = "version", .type = WR_OPTION_FLAG, .offset = AT(version), .command = 1, .help = "print the version"},        \
   {.name = "help", .letter = 'h', .type = WR_OPTION_FLAG, .offset = AT(help), .command = 1, .help = "print this"},      \
   {0}

@@ -39,7 +39,7 @@ typedef struct wr_settings {
   int64_t repeat;
   char *verify_text;
   /* actions */
-  int list_backends, version, help;
+  int list_backends, list_generators, version, help;
   /* -- derived by wr_settings_finish */
   int device;         /* WR_DEVICE_...                         */
   int device_number;  /* of cuda:N                             */

@@ -35,7 +35,7 @@ bicgstab_options="rhs-file b $vector quoted
 rhs - random:7 quoted
 precond - none plain
 atol - 0.001 plain"
-elsewhere='config verbose quiet list-backends version help save-binary' # tested below
+elsewhere='config verbose quiet list-backends list-generators version help save-binary' # tested below
 
 # The effective options of a run that comes to no solve.
 effective() { # program, arguments...
