@@ -51,6 +51,9 @@ done:
 
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
   if (!c->env_tried[place]) {
+    int interrupts = c->process->running; /* a moment belongs to one phase: this one to the place, not to the program */
+    wr_phase phase = c->process->phase;
+    wr_ledger_stop(c->process);
     wr_ledger_begin(&c->place_ledger[place], WR_PHASE_INIT);
     c->env_tried[place] = 1;
     c->env[place] = (wr_env){.place = place,
@@ -62,6 +65,7 @@ wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
     if (c->env_status[place] != WR_OK)
       snprintf(c->env_reason[place], sizeof c->env_reason[place], "%s", wr_status_message());
     wr_ledger_stop(&c->place_ledger[place]);
+    if (interrupts) wr_ledger_enter(c->process, phase);
   }
   return c->env_status[place] == WR_OK ? WR_OK : wr_fail(c->env_status[place], "%s", c->env_reason[place]);
 }
@@ -196,6 +200,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   wr_plan *plan = NULL;
   wr_env *env = &c->env[place];
   int built = choice->backend->plan != NULL;
+  wr_ledger_stop(c->process);
   TRY(check_device(c, choice->backend));
   if (built) TRY(wr_comparison_open_place(c, place));
   if (built && place == WR_CUDA) TRY(upload_matrix(c));

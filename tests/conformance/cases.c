@@ -109,8 +109,8 @@ static void triangle(case_entries *e) {
     for (int64_t j = 0; j < i; j++) put(e, i, j);
 }
 
-/* Rows of 2^k - 1, 2^k and 2^k + 1 entries, the longest first, so that whatever is cut into pieces of a power of two is cut
- * just before, at and just behind the end of a row. */
+/* Rows of 2^k - 1, 2^k and 2^k + 1 entries, the longest first, so that whatever is cut into pieces of a power of two
+ * is cut just before, at and just behind the end of a row. */
 static void powers_of_two(case_entries *e) {
   int64_t i = 0;
   for (int64_t length = e->ncols - 1; length >= 1; length /= 2)
@@ -146,8 +146,10 @@ static void large_terms(case_entries *e) {
 /* From numbers that are subnormal in f32 up to large ones. */
 static void magnitudes(case_entries *e) {
   for (int64_t i = 0; i < e->nrows; i++)
-    for (int64_t k = 0; k < 7; k++)
-      put_value(e, i, (i * 13 + k * 5) % e->ncols, ldexp(case_number(4, i * 7 + k), (int)((i * 31 + k * 17) % 240) - 140));
+    for (int64_t k = 0; k < 7; k++) {
+      int exponent = (int)((i * 31 + k * 17) % 240) - 140;
+      put_value(e, i, (i * 13 + k * 5) % e->ncols, ldexp(case_number(4, i * 7 + k), exponent));
+    }
 }
 
 static void beyond_f32(case_entries *e) {

@@ -1,12 +1,12 @@
-/* What every backend must pass: the checks, and their two ways through the cases. A new backend needs no line here: it is
- * found in the registry, and its knobs are found in its table.
+/* What every backend must pass: the checks, and their two ways through the cases. A new backend needs no line here: it
+ * is found in the registry, and its knobs are found in its table.
  *
  *   cases.c      the matrices
  *   trial.c      one apply with all that must hold after it
  *   exact.c      what the numbers must be, and how near
  *   guarded.c    vectors that notice strays
  *   covering.c   few settings that hold all pairs
- *   test_conformance_faults.c   a backend with faults, each of which must be found; without them a model of a backend */
+ *   test_conformance_faults.c   a backend with faults, all of which must be found; without them the model of one */
 #ifndef WR_CONFORMANCE_H
 #define WR_CONFORMANCE_H
 
@@ -24,8 +24,9 @@ void conform_apply(trial *t, choice c);
 /* NaN and infinities in x reach the rows that use them, and no others. */
 void conform_nonfinite(trial *t);
 
-/* 50 applies in a row that alternate buffers, z = y_next. In one kind the core fills with NaN what is undefined; in the other
- * the caller breaks the order: forgets, overwrites the buffer that was prepared, comes with another, gives none. */
+/* 50 applies in a row that alternate buffers, z = y_next. In one kind the core fills with NaN what is undefined; in
+ * the other the caller breaks the order: forgets, overwrites the buffer that was prepared, comes with another, gives
+ * none. */
 typedef enum chain_kind { CHAIN_PLAIN, CHAIN_POISONED, CHAIN_BROKEN, CHAIN_KINDS } chain_kind;
 void conform_chain(trial *t, chain_kind kind);
 

@@ -11,15 +11,15 @@ static const long double own_unit = LDBL_EPSILON / 2;
 static long double gamma_of(int64_t n, long double u) { return (long double)n * u / (1 - (long double)n * u); }
 
 /* The distance between subnormal numbers: what underflow may cost besides. */
-static long double least(wr_type type) { return type == WR_F32 ? (long double)FLT_TRUE_MIN : (long double)DBL_TRUE_MIN; }
+static long double least(wr_type type) { return type == WR_F32 ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN; }
 
 double exact_entry(const wr_csr *A, wr_type type, int64_t k) {
   if (A->val == NULL) return 1;
   return type == WR_F32 ? (double)(float)A->val[k] : A->val[k];
 }
 
-/* The product of a row of `length` entries passes at most `length` roundings, alpha, beta and the shift add one each, and so
- * does adding them up: length + 3 for the product, 3 for the rest. Then y is rounded once more, to be stored. */
+/* The product of a row of `length` entries passes at most `length` roundings, alpha, beta and the shift add one each,
+ * and so does adding them up: length + 3 for the product, 3 for the rest. Then y is rounded once more, to be stored. */
 exact_value exact_row(const exact_apply *e, int64_t i) {
   long double unit = (e->sum_unit > 0 ? (long double)e->sum_unit : 0x1p-53L) + own_unit;
   long double stored = wr_type_unit(e->type), sum = 0, size = 0;

@@ -1,5 +1,5 @@
-/* What an apply must give, computed apart from every backend in long double from the numbers as they are stored, and how
- * far a backend may be from it: an error bound of each number, never one tolerance for all. */
+/* What an apply must give, computed apart from every backend in long double from the numbers as they are stored, and
+ * how far a backend may be from it: an error bound of each number, never one tolerance for all. */
 #ifndef WR_EXACT_H
 #define WR_EXACT_H
 

@@ -1,5 +1,5 @@
-/* Vectors that notice who writes or reads beside them: a piece in the middle of a larger vector, with a known number on both
- * sides, and zeros up to the next 128 bytes as the contract of wr_vec says. Works at every place. */
+/* Vectors that notice who writes or reads beside them: a piece in the middle of a larger vector, with a known number
+ * on both sides, and zeros up to the next 128 bytes as the contract of wr_vec says. Works at every place. */
 #ifndef WR_GUARDED_H
 #define WR_GUARDED_H
 

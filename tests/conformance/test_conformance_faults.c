@@ -1,6 +1,6 @@
-/* The checks checked: a backend with every capability that passes them all, and each of its planted faults found. It is also
- * a model of what the contract asks for, in the fewest lines: it adds into y, so y has to be clear, which an apply with
- * y_next does for the one after. With fewer capabilities the core does the rest, and must pass as well. */
+/* The checks checked: a backend with every capability that passes them all, and each of its planted faults found. It
+ * is also a model of what the contract asks for, in the fewest lines: it adds into y, so y has to be clear, which an
+ * apply with y_next does for the one after. With fewer capabilities the core does the rest, and must pass as well. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -155,7 +155,8 @@ static void finish_row(const wr_apply *request, int64_t i, double value, double 
   put(request->y, i, value);
   if (e == NULL) return;
   double y = planted == SUMS_UNROUNDED ? value : get(request->y, i);
-  if (e->scaled) put(e->scaled, i, get(e->scale, i) * (planted == SCALES_BEFORE_SHIFT ? unshifted : get(request->y, i)));
+  double unscaled = planted == SCALES_BEFORE_SHIFT ? unshifted : get(request->y, i);
+  if (e->scaled) put(e->scaled, i, get(e->scale, i) * unscaled);
   if (e->scaled && planted == SUMS_SCALED) y = get(e->scaled, i);
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     const wr_vec *z = e->reduce[r].kind == WR_SUM_UNSCALED ? e->scale : e->reduce[r].z;
@@ -239,7 +240,8 @@ static const wr_backend model = {
     .summary = "adds rows into y, which the apply before has cleared",
     .source = "",
     .place = WR_HOST,
-    .caps = WR_CAP_BETA | WR_CAP_Y_NEXT | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
+    .caps = WR_CAP_BETA | WR_CAP_Y_NEXT | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 |
+            WR_CAP_F64,
     .state_size = sizeof(model_state),
     .check = check,
     .plan = plan,
@@ -293,10 +295,11 @@ static void test_capabilities(void) {
   }
 }
 
-/* Every pair of values of two parameters stands in some row, and there are few rows: the two parameters with most values
- * alone need their product. */
+/* Every pair of values of two parameters stands in some row, and there are few rows: the two parameters with most
+ * values alone need their product. */
 static void test_covering(void) {
-  static const int levels[4][COVERING_PARAMETERS] = {{2, 2}, {5, 3, 2, 2, 4}, {30, 2, 3, 3, 3, 2, 9}, {1, 7, 1, 1, 1, 1, 1, 6}};
+  static const int levels[4][COVERING_PARAMETERS] = {
+      {2, 2}, {5, 3, 2, 2, 4}, {30, 2, 3, 3, 3, 2, 9}, {1, 7, 1, 1, 1, 1, 1, 6}};
   static const int parameters[] = {2, 5, 7, 8}, least[] = {2 * 2, 5 * 4, 30 * 9, 7 * 6};
   for (int l = 0; l < 4; l++) {
     CASE("covering");

@@ -1,4 +1,5 @@
-/* One backend with one matrix in one type under one setting of its knobs, and the checked apply that all checks are made of. */
+/* One backend with one matrix in one type under one setting of its knobs, and the checked apply that all checks are
+ * made of. */
 #ifndef WR_TRIAL_H
 #define WR_TRIAL_H
 
@@ -14,7 +15,8 @@ typedef struct findings {
 
 typedef enum z_source { Z_OWN, Z_X, Z_NEXT } z_source;
 
-/* An epilogue to try; `own` vectors stand in for x where the matrix is not square, and for y_next where there is none. */
+/* An epilogue to try; `own` vectors stand in for x where the matrix is not square, and for y_next where there is
+ * none. */
 typedef struct epilogue_kind {
   const char *name;
   enum { SHIFT_NONE, SHIFT_ONES, SHIFT_ALONG } shift;
@@ -43,8 +45,8 @@ typedef struct trial {
   guarded bank;                               /* f64: the shift, three results, and one that nobody owns */
 } trial;
 
-/* 1: the plan is prepared. 0: it is not, as it should be (the backend does not claim to take this, or says with a reason
- * that it cannot; a value is beyond f32), or a failure is among the findings. Either way trial_close follows. */
+/* 1: the plan is prepared. 0: it is not, as it should be (the backend does not claim to take this, or says with a
+ * reason that it cannot; a value is beyond f32), or a failure is among the findings. Either way trial_close follows. */
 int trial_open(trial *t);
 void trial_close(trial *t);
 
@@ -64,8 +66,8 @@ typedef struct step {
 
 #define TRIAL_SHIFT 0.15
 
-/* Applies, and checks all that the contract says about it: every y, scaled and reduction within its error bound, everything
- * that is only read unchanged, nothing touched beside the vectors. */
+/* Applies, and checks all that the contract says about it: every y, scaled and reduction within its error bound,
+ * everything that is only read unchanged, nothing touched beside the vectors. */
 void trial_step(trial *t, const step *s);
 
 /* Counts a check; the sentence is shown if it failed. */

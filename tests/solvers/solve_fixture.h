@@ -116,6 +116,18 @@ static inline void solution_run(ground *g, solution *s) {
 
 /* ---- What must hold ---- */
 
+/* With a look at each iteration and no refinement: the first residual within the bound is the last one looked at. */
+static inline void check_end_of_history(const solution *s) {
+  const wr_history *h = &s->history;
+  int64_t early = 0;
+  if (s->options.check_every != 1 || s->result.refinements > 0 || h->count == 0) return;
+  for (int64_t k = 0; k + 1 < h->count; k++) early += h->measure[k] <= s->bound * (1 - 0x1p-50);
+  CHECKF(early == 0, "it went on %lld times from a residual within the bound", (long long)early);
+  double last = h->measure[h->count - 1];
+  CHECKF(s->result.outcome != WR_CONVERGED || s->result.restarts > 0 || last <= s->bound * (1 + 0x1p-50),
+         "converged with a last residual of %g, asked for %g", last, s->bound);
+}
+
 static inline void check_solution_history(const solution *s) {
   const wr_history *h = &s->history;
   int64_t backwards = 0;
@@ -123,6 +135,7 @@ static inline void check_solution_history(const solution *s) {
   CHECKF(backwards == 0, "%lld steps back in the history", (long long)backwards);
   CHECKF(h->count == 0 ? s->result.iterations == 0 : h->iteration[h->count - 1] == s->result.iterations,
          "%lld entries, %lld iterations", (long long)h->count, (long long)s->result.iterations);
+  check_end_of_history(s);
 }
 
 /* The outcome says what the residual shows, and the residual is the true one. */

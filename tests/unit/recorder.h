@@ -1,5 +1,5 @@
-/* A backend that multiplies, keeps a log of what the core gives it, and fails when told to; and a small matrix with vectors.
- * For test_plan.c and test_plan_apply.c. */
+/* A backend that multiplies, keeps a log of what the core gives it, and fails when told to; and a small matrix with
+ * vectors. For test_plan.c and test_plan_apply.c. */
 #ifndef WR_RECORDER_H
 #define WR_RECORDER_H
 
@@ -34,8 +34,8 @@ typedef struct recorder_state {
 } recorder_state;
 
 static const wr_knob recorder_knob_table[] = {
-    {.name = "level", .type = WR_OPTION_INT, .offset = offsetof(recorder_knobs, level), .min = 0, .max = 9, .value = "2",
-     .help = "a number"},
+    {.name = "level", .type = WR_OPTION_INT, .offset = offsetof(recorder_knobs, level), .min = 0, .max = 9,
+     .value = "2", .help = "a number"},
     {.name = "mode", .type = WR_OPTION_CHOICE, .offset = offsetof(recorder_knobs, mode), .choices = "slow|fast",
      .value = "slow", .help = "a word"},
     {.name = NULL},
@@ -59,7 +59,8 @@ static wr_status record_check(const wr_env *env, const wr_csr *A, const void *kn
 static wr_status record_plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_plan_info *info) {
   (void)env, (void)knobs;
   seen.plans++;
-  *info = (wr_plan_info){.format_bytes = A->nnz, .extra_bytes = 1000, .deterministic = seen.deterministic, .line = "log"};
+  *info = (wr_plan_info){.extra_bytes = 1000, .deterministic = seen.deterministic, .line = "log"};
+  info->format_bytes = A->nnz;
   return answer(seen.plan, "plan");
 }
 
@@ -166,11 +167,13 @@ static inline wr_csr *small_matrix(void) {
   return A;
 }
 
-static inline void set(fixture *f, wr_vec *v, const double *values) { CHECK_OK(f->env.ops->upload(&f->env, v, values)); }
+static inline void set(fixture *f, wr_vec *v, const double *values) {
+  CHECK_OK(f->env.ops->upload(&f->env, v, values));
+}
 
 static inline void set_vectors(fixture *f) {
-  static const double x[] = {1, 2, 4, 8}, y[] = {100, 200, 300, 400}, scale[] = {1, 0, 4, 0.5}, direction[] = {1, 1, 2, 2},
-                      z[] = {1, 1, 1, 1}, bank[BANK] = {10, -1, -1, -1, -1, -1};
+  static const double x[] = {1, 2, 4, 8}, y[] = {100, 200, 300, 400}, scale[] = {1, 0, 4, 0.5};
+  static const double direction[] = {1, 1, 2, 2}, z[] = {1, 1, 1, 1}, bank[BANK] = {10, -1, -1, -1, -1, -1};
   set(f, &f->x, x);
   for (int v = 0; v < 3; v++) set(f, &f->y[v], y);
   set(f, &f->scaled, y);

@@ -224,8 +224,8 @@ static void check_times(const fixture *f, int64_t applies) {
   wr_plan_times times = wr_plan_get_times(f->plan);
   int64_t kept = applies < WR_MAX_TIMES ? applies : WR_MAX_TIMES, negative = 0;
   double sum = 0;
-  CHECKF(times.applies == applies && times.count == kept, "%lld applies, %lld times; not %lld", (long long)times.applies,
-         (long long)times.count, (long long)applies);
+  CHECKF(times.applies == applies && times.count == kept, "%lld applies, %lld times; not %lld",
+         (long long)times.applies, (long long)times.count, (long long)applies);
   for (int64_t k = 0; k < times.count; k++) {
     negative += !(times.seconds[k] >= 0);
     sum += times.seconds[k];

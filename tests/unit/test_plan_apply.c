@@ -10,29 +10,58 @@ typedef struct misfits {
 
 typedef enum spoil {
   NO_X, NO_Y, X_LONGER, Y_LONGER, NEXT_LONGER, X_F32, Y_F32, NEXT_F32, X_ELSEWHERE, Y_ELSEWHERE, X_UNALLOCATED,
-  Y_WITHOUT_DATA, X_IS_Y, X_IS_NEXT, Y_IS_NEXT,
-  SHIFT_F32, SHIFT_BELOW, SHIFT_BEHIND, SHIFT_ELSEWHERE, DIRECTION_ALONE, DIRECTION_LONGER, DIRECTION_IS_X,
-  DIRECTION_IS_Y, DIRECTION_IS_NEXT, SCALED_ALONE, SCALE_F32, SCALE_IS_Y, SCALED_IS_SCALE, SCALED_IS_DIRECTION, SCALED_IS_X,
-  SCALED_IS_NEXT, SUM_OF_OTHER, SUM_NOWHERE, SUM_F32, SUM_BEHIND, UNSCALED_WITHOUT_SCALE, DOT_WITHOUT_Z, L1DIFF_WITHOUT_Z,
-  Z_LONGER, Z_F32, Z_IS_Y, Z_IS_SCALED, SECOND_SUM_NOWHERE, SPOILS
+  Y_WITHOUT_DATA, X_IS_Y, X_IS_NEXT, Y_IS_NEXT, SHIFT_F32, SHIFT_BELOW, SHIFT_BEHIND, SHIFT_ELSEWHERE,
+  DIRECTION_ALONE, DIRECTION_LONGER, DIRECTION_IS_X, DIRECTION_IS_Y, DIRECTION_IS_NEXT, SCALED_ALONE, SCALE_F32,
+  SCALE_IS_Y, SCALED_IS_SCALE, SCALED_IS_DIRECTION, SCALED_IS_X, SCALED_IS_NEXT, SUM_OF_OTHER, SUM_NOWHERE,
+  SUM_F32, SUM_BEHIND, UNSCALED_WITHOUT_SCALE, DOT_WITHOUT_Z, L1DIFF_WITHOUT_Z, Z_LONGER, Z_F32, Z_IS_Y,
+  Z_IS_SCALED, SECOND_SUM_NOWHERE, SPOILS
 } spoil;
 
 static const char *const says[SPOILS] = {
-    [NO_X] = "x and y are needed", [NO_Y] = "x and y are needed", [X_LONGER] = "x has 5 elements, not 4",
-    [Y_LONGER] = "y has 5 elements, not 4", [NEXT_LONGER] = "y_next has 5 elements, not 4",
-    [X_F32] = "x is of another type", [Y_F32] = "y is of another type", [NEXT_F32] = "y_next is of another type",
-    [X_ELSEWHERE] = "x does not live", [Y_ELSEWHERE] = "y does not live", [X_UNALLOCATED] = "x is not allocated",
-    [Y_WITHOUT_DATA] = "y is not allocated", [X_IS_Y] = "distinct", [X_IS_NEXT] = "distinct", [Y_IS_NEXT] = "distinct",
-    [SHIFT_F32] = "the shift", [SHIFT_BELOW] = "the shift", [SHIFT_BEHIND] = "the shift", [SHIFT_ELSEWHERE] = "the shift",
-    [DIRECTION_ALONE] = "direction without a shift", [DIRECTION_LONGER] = "5 elements",
-    [DIRECTION_IS_X] = "x, y or y_next", [DIRECTION_IS_Y] = "x, y or y_next", [DIRECTION_IS_NEXT] = "x, y or y_next",
-    [SCALED_ALONE] = "scaled without scale", [SCALE_F32] = "another type", [SCALE_IS_Y] = "x, y or y_next",
-    [SCALED_IS_SCALE] = "two vectors", [SCALED_IS_DIRECTION] = "two vectors", [SCALED_IS_X] = "x, y or y_next",
-    [SCALED_IS_NEXT] = "x, y or y_next", [SUM_OF_OTHER] = "is of y", [SUM_NOWHERE] = "nowhere to go",
-    [SUM_F32] = "bank of f64", [SUM_BEHIND] = "bank of f64", [UNSCALED_WITHOUT_SCALE] = "needs a scale",
-    [DOT_WITHOUT_Z] = "second vector", [L1DIFF_WITHOUT_Z] = "second vector", [Z_LONGER] = "5 elements",
-    [Z_F32] = "another type", [Z_IS_Y] = "reads what this apply writes", [Z_IS_SCALED] = "reads what this apply writes",
-    [SECOND_SUM_NOWHERE] = "reduction 1 has nowhere to go"};
+    [NO_X] = "x and y are needed",
+    [NO_Y] = "x and y are needed",
+    [X_LONGER] = "x has 5 elements, not 4",
+    [Y_LONGER] = "y has 5 elements, not 4",
+    [NEXT_LONGER] = "y_next has 5 elements, not 4",
+    [X_F32] = "x is of another type",
+    [Y_F32] = "y is of another type",
+    [NEXT_F32] = "y_next is of another type",
+    [X_ELSEWHERE] = "x does not live",
+    [Y_ELSEWHERE] = "y does not live",
+    [X_UNALLOCATED] = "x is not allocated",
+    [Y_WITHOUT_DATA] = "y is not allocated",
+    [X_IS_Y] = "distinct",
+    [X_IS_NEXT] = "distinct",
+    [Y_IS_NEXT] = "distinct",
+    [SHIFT_F32] = "the shift",
+    [SHIFT_BELOW] = "the shift",
+    [SHIFT_BEHIND] = "the shift",
+    [SHIFT_ELSEWHERE] = "the shift",
+    [DIRECTION_ALONE] = "direction without a shift",
+    [DIRECTION_LONGER] = "5 elements",
+    [DIRECTION_IS_X] = "x, y or y_next",
+    [DIRECTION_IS_Y] = "x, y or y_next",
+    [DIRECTION_IS_NEXT] = "x, y or y_next",
+    [SCALED_ALONE] = "scaled without scale",
+    [SCALE_F32] = "another type",
+    [SCALE_IS_Y] = "x, y or y_next",
+    [SCALED_IS_SCALE] = "two vectors",
+    [SCALED_IS_DIRECTION] = "two vectors",
+    [SCALED_IS_X] = "x, y or y_next",
+    [SCALED_IS_NEXT] = "x, y or y_next",
+    [SUM_OF_OTHER] = "is of y",
+    [SUM_NOWHERE] = "nowhere to go",
+    [SUM_F32] = "bank of f64",
+    [SUM_BEHIND] = "bank of f64",
+    [UNSCALED_WITHOUT_SCALE] = "needs a scale",
+    [DOT_WITHOUT_Z] = "second vector",
+    [L1DIFF_WITHOUT_Z] = "second vector",
+    [Z_LONGER] = "5 elements",
+    [Z_F32] = "another type",
+    [Z_IS_Y] = "reads what this apply writes",
+    [Z_IS_SCALED] = "reads what this apply writes",
+    [SECOND_SUM_NOWHERE] = "reduction 1 has nowhere to go",
+};
 
 static void spoil_request(spoil what, fixture *f, misfits *m, wr_apply *r) {
   switch (what) {
@@ -236,7 +265,8 @@ static void test_promise(void) {
     if (way == 2) wr_plan_forget(f.plan);
     if (way == 3) { /* an apply that fails uses the promise up */
       seen.apply = WR_EDEVICE;
-      CHECK_FAILS(WR_EDEVICE, wr_plan_apply(f.plan, &(wr_apply){.alpha = 1, .x = &f.x, .y = &f.y[1], .y_next = &f.y[0]}));
+      wr_apply failing = {.alpha = 1, .x = &f.x, .y = &f.y[1], .y_next = &f.y[0]};
+      CHECK_FAILS(WR_EDEVICE, wr_plan_apply(f.plan, &failing));
       seen.apply = WR_OK;
     }
     CHECK_OK(wr_plan_apply(f.plan, &with_beta));

@@ -76,10 +76,17 @@ static void test_closest(void) {
   static const struct {
     const char *name, *says;
   } wrong[] = {
-      {"referense", "did you mean 'reference'"}, {"cpu-csr", "did you mean 'cpu_csr'"}, {"cuspars", "did you mean 'cusparse'"},
-      {"merbitt", "did you mean 'merbit'"}, {"cb-spmv", "did you mean 'cb_spmv'"}, {"csr_wrap", "did you mean 'csr_warp'"},
-      {"bsr_unroled", "did you mean 'bsr_unrolled'"}, {"yaspm", "did you mean 'yaspmv'"},
-      {"ellpack", "'ellpack'; --list-backends"}, {"", "''; --list-backends"}, {"q", "'q'; --list-backends"},
+      {"referense", "did you mean 'reference'"},
+      {"cpu-csr", "did you mean 'cpu_csr'"},
+      {"cuspars", "did you mean 'cusparse'"},
+      {"merbitt", "did you mean 'merbit'"},
+      {"cb-spmv", "did you mean 'cb_spmv'"},
+      {"csr_wrap", "did you mean 'csr_warp'"},
+      {"bsr_unroled", "did you mean 'bsr_unrolled'"},
+      {"yaspm", "did you mean 'yaspmv'"},
+      {"ellpack", "'ellpack'; --list-backends"},
+      {"", "''; --list-backends"},
+      {"q", "'q'; --list-backends"},
   };
   for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
     CASE(wrong[w].name);

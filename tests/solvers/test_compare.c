@@ -1,0 +1,171 @@
+/* solvers/compare.c with a method of the test's own: the parsing of -k, rows that cannot run, the distance of answers, and that
+ * no moment is counted twice. */
+#include <stdlib.h>
+
+#include "config/memory.h"
+#include "solvers/compare.h"
+#include "tests/check.h"
+
+enum { N = 50 };
+
+/* A method that answers with its backend's number of calls so far. */
+typedef struct method {
+  wr_csr *A;
+  int solves, stops;
+} method;
+
+static wr_csr *matrix(void *problem) { return ((method *)problem)->A; }
+
+static wr_status start(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void **solve) {
+  (void)settings, (void)plan, (void)env;
+  *solve = problem;
+  return WR_OK;
+}
+
+static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
+  (void)monitor;
+  ((method *)solve)->solves++;
+  *result = (wr_result){.outcome = WR_CONVERGED, .iterations = 3};
+  return WR_OK;
+}
+
+static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  (void)solve, (void)rows;
+  *verdict = (wr_verdict){.level = level, .multiplied_right = 1, .met_tolerance = 1};
+  return WR_OK;
+}
+
+static wr_status answer(void *solve, double **x, int64_t *n) {
+  *n = N;
+  wr_status status = wr_alloc(x, N, sizeof **x, "an answer");
+  for (int i = 0; status == WR_OK && i < N; i++) (*x)[i] = ((method *)solve)->solves;
+  return status;
+}
+
+static void stop(void *solve) {
+  if (solve) ((method *)solve)->stops++;
+}
+
+static double difference(const double *a, const double *b, int64_t n) { return n == N ? a[0] - b[0] : -1; }
+
+static const wr_program program = {.name = "test",
+                                   .matrix = matrix,
+                                   .start = start,
+                                   .run = run,
+                                   .verify = verify,
+                                   .answer = answer,
+                                   .stop = stop,
+                                   .difference = difference};
+
+static wr_csr *identity(void) {
+  wr_csr *A = NULL;
+  CHECK_OK(wr_csr_create(N, N, N, 1, &A));
+  for (int i = 0; A && i < N; i++) A->row_ptr[i + 1] = i + 1, A->col[i] = i, A->val[i] = 1;
+  return A;
+}
+
+static double sum_of(const wr_ledger *ledger) {
+  double sum = 0;
+  for (int p = 0; p < WR_PHASE_COUNT; p++) sum += ledger->seconds[p];
+  return sum;
+}
+
+static void compare(const char *list, wr_settings *settings, wr_run *runs, method *m, wr_comparison *c) {
+  static wr_choice choices[WR_MAX_RUNS];
+  static volatile sig_atomic_t never;
+  static wr_problem_facts facts;
+  static wr_ledger process;
+  wr_ledger_begin(&process, WR_PHASE_TRANSFORM);
+  *c = (wr_comparison){.program = &program, .settings = settings, .facts = &facts, .problem = m, .process = &process,
+                       .interrupted = &never, .choices = choices, .runs = runs};
+  CHECK_OK(wr_choices_parse(list, choices, &c->count));
+  CHECK_OK(wr_compare(c));
+}
+
+static void test_runs(void) {
+  CASE("a list of three");
+  wr_run runs[WR_MAX_RUNS];
+  wr_comparison c;
+  method m = {.A = identity()};
+  wr_settings settings = {.precision = WR_F64, .repeat = 3, .verify = WR_VERIFY_FULL};
+  double begin = wr_clock();
+  compare("cpu_csr,merbit,reference", &settings, runs, &m, &c);
+  double elapsed = wr_clock() - begin;
+  CHECK(runs[0].ran && runs[0].status == WR_OK && runs[2].ran && runs[2].status == WR_OK);
+  CHECK(!runs[1].ran && runs[1].status == WR_EUNAVAILABLE && strstr(runs[1].reason, "not written yet"));
+  CHECKF(m.solves == 6 && m.stops == 2, "%d solves, %d stops", m.solves, m.stops); /* each once and twice again */
+  CHECK(c.answer_run == 0 && c.answer[0] == 1);
+  CHECKF(runs[2].difference == 3, "%g", runs[2].difference); /* the fourth solve's answer less the first's */
+  CHECK(runs[0].warm > 0 && runs[2].warm > 0);
+  CHECKF(sum_of(c.process) + sum_of(&c.place_ledger[WR_HOST]) <= elapsed, "no moment is counted twice");
+  CHECKF(sum_of(&runs[0].ledger) <= elapsed && sum_of(&runs[2].ledger) <= elapsed, "nor in a run");
+  double own = 0; /* what is shared and what is each run's own fit into the time that passed */
+  for (int k = 0; k < 3; k += 2) own += sum_of(&runs[k].ledger) - sum_of(&c.place_ledger[WR_HOST]);
+  CHECKF(own - sum_of(c.process) <= elapsed, "own parts %g s in %g s", own, elapsed);
+  wr_comparison_close(&c);
+  wr_csr_free(m.A);
+}
+
+/* Opening a place is the place's time and not the program's as well. */
+static void test_place(void) {
+  CASE("opening a place");
+  static volatile sig_atomic_t never;
+  wr_settings settings = {.precision = WR_F64};
+  wr_ledger process;
+  wr_comparison c = {.program = &program, .settings = &settings, .process = &process, .interrupted = &never};
+  double begin = wr_clock();
+  wr_ledger_begin(&process, WR_PHASE_TRANSFORM);
+  CHECK_OK(wr_comparison_open_place(&c, WR_HOST));
+  CHECK(process.running && process.phase == WR_PHASE_TRANSFORM);
+  wr_ledger_stop(&process);
+  double elapsed = wr_clock() - begin, place = sum_of(&c.place_ledger[WR_HOST]);
+  CHECK(place > 0 && sum_of(&process) + place <= elapsed);
+  CHECK_OK(wr_comparison_open_place(&c, WR_HOST)); /* once is enough */
+  CHECK(sum_of(&c.place_ledger[WR_HOST]) == place);
+  wr_comparison_close(&c);
+}
+
+static void test_device(void) {
+  CASE("-d cuda leaves out the CPU");
+  wr_run runs[WR_MAX_RUNS];
+  wr_comparison c;
+  method m = {.A = identity()};
+  wr_settings settings = {.precision = WR_F64, .repeat = 1, .device = WR_DEVICE_CUDA};
+  compare("cpu_csr", &settings, runs, &m, &c);
+  CHECK(!runs[0].ran && runs[0].status == WR_EUNAVAILABLE && strstr(runs[0].reason, "--device cuda"));
+  CHECK(m.solves == 0 && c.answer == NULL && c.answer_run == -1);
+  wr_comparison_close(&c);
+  wr_csr_free(m.A);
+}
+
+static void test_choices(void) {
+  CASE("-k as text");
+  wr_choice choices[WR_MAX_RUNS];
+  int count;
+  CHECK_OK(wr_choices_parse("reference", choices, &count));
+  CHECK(count == 1 && strcmp(choices[0].backend->name, "reference") == 0 && choices[0].knobs[0] == '\0');
+  CHECK_OK(wr_choices_parse("cpu_csr, merbit:sigma=11:layout=paper,cpu_csr", choices, &count));
+  CHECK(count == 3 && strcmp(choices[1].knobs, "sigma=11:layout=paper") == 0);
+  CHECK(strcmp(choices[1].backend->name, "merbit") == 0 && strcmp(choices[2].backend->name, "cpu_csr") == 0);
+  CHECK_FAILS(WR_EUSAGE, wr_choices_parse("", choices, &count));
+  CHECK_FAILS(WR_EUSAGE, wr_choices_parse("cpu_csr,", choices, &count));
+  CHECK_FAILS(WR_EUSAGE, wr_choices_parse(",cpu_csr", choices, &count));
+  CHECK_FAILS(WR_EUSAGE, wr_choices_parse("cpu_cs", choices, &count));
+  CHECK_MESSAGE("did you mean 'cpu_csr'");
+  char list[(WR_MAX_RUNS + 1) * 10 + 1] = ""; /* one more than there is room for */
+  for (int k = 0; k <= WR_MAX_RUNS; k++) memcpy(list + 10 * k, k < WR_MAX_RUNS ? "reference," : "reference", 10);
+  CHECK_FAILS(WR_EUSAGE, wr_choices_parse(list, choices, &count));
+  CHECK_MESSAGE("more than 64");
+  CHECK_OK(wr_choices_parse("reference", choices, &count));
+  CHECK_OK(wr_choice_check(&choices[0]));
+  CHECK_OK(wr_choices_parse("reference:x=1", choices, &count));
+  CHECK_FAILS(WR_EUSAGE, wr_choice_check(&choices[0]));
+}
+
+int main(void) {
+  test_runs();
+  test_place();
+  test_device();
+  test_choices();
+  return wr_test_report("compare");
+}
