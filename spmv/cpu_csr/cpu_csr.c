@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "config/memory.h"
 #include "spmv/cpu_csr/cpu_csr_format.h"

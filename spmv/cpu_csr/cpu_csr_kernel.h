@@ -1,12 +1,13 @@
 /* Included once per type of data: T, and NAME(x) for the functions' names. */
 
-/* Four elements as f64. */
-static inline four NAME(widen)(const T *p) { return (four){(double)p[0], (double)p[1], (double)p[2], (double)p[3]}; }
+typedef T NAME(quad) __attribute__((vector_size(4 * sizeof(T))));
 
-/* a * x for four entries; val NULL: a pattern. */
+/* a * x for four entries, in f64; val NULL: a pattern. */
 static inline four NAME(products)(const T *val, const int32_t *col, const T *x) {
-  T gathered[4] = {x[col[0]], x[col[1]], x[col[2]], x[col[3]]};
-  return val ? NAME(widen)(val) * NAME(widen)(gathered) : NAME(widen)(gathered);
+  NAME(quad) gathered = {x[col[0]], x[col[1]], x[col[2]], x[col[3]]}, factors;
+  if (val == NULL) return __builtin_convertvector(gathered, four);
+  memcpy(&factors, val, sizeof factors); /* val is aligned to an element only */
+  return __builtin_convertvector(factors, four) * __builtin_convertvector(gathered, four);
 }
 
 /* Asks for the entries that this thread will need in about a hundred cycles. The processor's own prefetching loses the

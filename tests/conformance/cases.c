@@ -29,8 +29,7 @@ static wr_status grow(wr_triplet_chunk *c) {
   TRY(wr_alloc(&more.row, more.capacity, sizeof *more.row, "a case"));
   TRY(wr_alloc(&more.col, more.capacity, sizeof *more.col, "a case"));
   TRY(wr_alloc(&more.val, more.capacity, sizeof *more.val, "a case"));
-  for (int64_t k = 0; k < c->count; k++)
-    more.row[k] = c->row[k], more.col[k] = c->col[k], more.val[k] = c->val[k];
+  for (int64_t k = 0; k < c->count; k++) more.row[k] = c->row[k], more.col[k] = c->col[k], more.val[k] = c->val[k];
   wr_free(c->row), wr_free(c->col), wr_free(c->val);
   *c = more;
   return WR_OK;

@@ -49,7 +49,11 @@ void conformance_knobs(const wr_backend *backend, int setting, char *text, size_
 
 static trial make_trial(const wr_backend *backend, const char *name, wr_csr *A, wr_type type, const char *knobs,
                         findings *f) {
-  return (trial){.backend = backend, .knobs = knobs[0] ? knobs : NULL, .name = name, .A = A, .findings = f,
+  return (trial){.backend = backend,
+                 .knobs = knobs[0] ? knobs : NULL,
+                 .name = name,
+                 .A = A,
+                 .findings = f,
                  .env = {.place = backend->place, .type = type, .need_beta = 1}};
 }
 

@@ -3,6 +3,7 @@
 #ifndef WR_TEST_GROUND_H
 #define WR_TEST_GROUND_H
 
+#include <omp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -78,6 +79,10 @@ static inline void on_default_grounds(void (*body)(ground *)) {
     CHECKF(backend->plan || k == 0 || getenv("WR_NEED_GPU") == NULL, "WR_NEED_GPU is set, and this build has no CUDA");
   }
 }
+
+/* Two threads where there is work for them: on a busy machine they wait for each other much longer than a small problem
+ * takes. */
+static inline void ground_threads(int64_t n) { omp_set_num_threads(n < 10000 ? 1 : 2); }
 
 /* A prepared plan; NULL, with a failed check, when there is none. */
 static inline wr_plan *ground_plan(ground *g, wr_csr *A) {

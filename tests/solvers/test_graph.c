@@ -161,6 +161,7 @@ static void test_refusals(void) {
 }
 
 int main(void) {
+  ground_threads(60);
   test_flow();
   test_borrowed();
   test_links_stay();

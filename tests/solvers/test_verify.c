@@ -324,6 +324,7 @@ static void test_small(void) {
 }
 
 int main(void) {
+  ground_threads(N);
   for (int k = 0; k < ROUNDINGS; k++) {
     for (int variant = 0; variant < 8; variant++) {
       ground_case(NULL, "PageRank, rounding %d, variant %d", k, variant);
