@@ -59,9 +59,12 @@ static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
   return s->env->ops->fused(s->env, &f);
 }
 
-/* to := x + d, the iterate */
+/* to := x + d, the iterate, and its sum. */
 static wr_status collect(wr_bicgstab *s, wr_vec *to) {
-  wr_fused f = {.in = {&s->x, &s->d}, .out = {to}, .c = {{{.factor = 1}, {.factor = 1}}}};
+  wr_fused f = {.in = {&s->x, &s->d},
+                .out = {to},
+                .c = {{{.factor = 1}, {.factor = 1}}},
+                .reduce = {{WR_SUM, to, NULL, scalar(s, SUM_X)}}};
   return s->env->ops->fused(s->env, &f);
 }
 
@@ -74,14 +77,17 @@ done:
   return status;
 }
 
-/* t := b - A x, *norm := its norm. Outside the rotation of the buffers: the plan finds that out by itself. */
+/* t := b - A x, *norm := its norm, or infinity where x is not finite throughout: an empty column would hide that from the
+ * residual. Outside the rotation of the buffers: the plan finds that out by itself. */
 static wr_status true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {
   wr_status status;
   double scalars[SCALARS];
   wr_epilogue e = {.shift = scalar(s, ONE), .shift_dir = &s->b, .reduce = {{WR_NRM2SQ, NULL, NULL, scalar(s, QQ)}}};
+  wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, scalar(s, SUM_X)}}};
   TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = -1, .x = x, .y = &s->t, .epilogue = &e}));
+  TRY(s->env->ops->fused(s->env, &sum));
   TRY(s->env->ops->download(s->env, &s->bank, scalars));
-  *norm = sqrt(scalars[QQ]);
+  *norm = isfinite(scalars[SUM_X]) ? sqrt(scalars[QQ]) : INFINITY;
 done:
   return status;
 }
@@ -104,6 +110,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   double unit = wr_type_unit(env->type), steps = c[STEPS];
   for (int i = 0; i < SCALARS; i++) c[i] = 0;
   c[STEPS] = steps, c[ONE] = 1, c[HUGE_SUM] = DBL_MAX, c[LARGEST] = 1 / (unit * unit);
+  c[LARGEST_ALPHA] = c[LARGEST] / s->system->largest;
   c[BOUND] = g->target * g->target, c[RR] = norm * norm;
   TRY(env->ops->upload(env, &s->bank, c));
   wr_fused products = {.in = {&s->shadow, &s->r},
@@ -230,14 +237,24 @@ static int stalled(const progress *g, double norm, double unit) {
   return steps - g->gain_iteration >= patience && cosine < unit;
 }
 
+/* snapshot := the iterate, unless it is not finite throughout. It is collected in t, which holds nothing between iterations. */
+static wr_status take_snapshot(wr_bicgstab *s, progress *g, double norm) {
+  wr_status status;
+  double scalars[SCALARS];
+  TRY(collect(s, &s->t));
+  TRY(s->env->ops->download(s->env, &s->bank, scalars));
+  if (!isfinite(scalars[SUM_X])) goto done;
+  TRY(copy(s, &s->snapshot, &s->t));
+  g->snapshot_norm = norm, g->snapshot_is_start = 0;
+done:
+  return status;
+}
+
 /* Progress while nothing has ended: snapshot, stall. */
 static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   wr_status status = WR_OK;
   double norm = sqrt(g->scalars[RR]);
-  if (norm < 0.1 * g->snapshot_norm) {
-    TRY(collect(s, &s->snapshot));
-    g->snapshot_norm = norm, g->snapshot_is_start = 0;
-  }
+  if (norm < 0.1 * g->snapshot_norm) TRY(take_snapshot(s, g, norm));
   if (norm < 0.9 * g->gain_norm) g->gain_norm = norm, g->gain_iteration = (int64_t)g->scalars[STEPS];
   if (stalled(g, norm, wr_type_unit(s->env->type)))
     TRY(restart(s, g, "(shadow, r) is rounding noise and nothing moves", end));

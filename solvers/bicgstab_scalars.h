@@ -8,9 +8,11 @@
 enum {
   RHO, SIGMA, ALPHA, SS, TS, TT, OMEGA, RR, RHO_NEXT, BETA, BETA_OMEGA, /* of the method; RR = ||r||^2, SS = ||s||^2 */
   BOUND,     /* on ||r||^2 */
-  LARGEST,   /* 1/u^2: alpha and beta beyond it are a breakdown */
+  LARGEST,       /* 1/u^2: beta beyond it is a breakdown */
+  LARGEST_ALPHA, /* the same for alpha, which has the unit of 1/A: 1/(u^2 max |a|) */
   HUGE_SUM,  /* anything finite is below it */
   QQ,        /* ||b - A x||^2 */
+  SUM_X,     /* sum of an iterate's elements: finite if they all are */
   ZERO, ONE,
   STEPS,     /* iterations taken */
   ACTIVE,    /* this iteration counts: nothing had ended it before, and alpha is fine */
@@ -23,7 +25,7 @@ enum {
 /* alpha = rho / sigma, or 0 when that is a breakdown or all is over. */
 static const wr_scalar_op after_first_product[] = {
     {WR_S_DIV, ALPHA, RHO, SIGMA, 0},   {WR_S_ABS, T0, ALPHA, 0, 0},
-    {WR_S_LESS, T0, T0, LARGEST, 0},    {WR_S_NONZERO, T1, SIGMA, 0, 0},
+    {WR_S_LESS, T0, T0, LARGEST_ALPHA, 0}, {WR_S_NONZERO, T1, SIGMA, 0, 0},
     {WR_S_AND, T0, T0, T1, 0},          {WR_S_NOT, T1, DONE, 0, 0},
     {WR_S_AND, ACTIVE, T0, T1, 0},      {WR_S_NOT, T0, T0, 0, 0},
     {WR_S_AND, T0, T0, T1, 0},          {WR_S_OR, BAD_SIGMA, BAD_SIGMA, T0, 0},

@@ -40,7 +40,7 @@ static wr_status sum_out_weights(wr_graph *g) {
   TRY(wr_alloc_zeroed(&g->out_weight, g->n, sizeof *g->out_weight, "out-weights"));
   const wr_csr *m = g->links;
   if (!g->edges_in) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (m->nnz > 1 << 14)
     for (int64_t i = 0; i < m->nrows; i++) {
       double sum = 0;
       for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) sum += m->val ? m->val[k] : 1;
@@ -86,7 +86,7 @@ static wr_status make_flow(wr_graph *g, wr_csr *links) {
   g->owns_flow = 1;
   wr_csr *flow = g->flow;
   if (flow->val == NULL) return WR_OK;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (flow->nnz > 1 << 14)
   for (int64_t k = 0; k < flow->nnz; k++) {
     double w = g->out_weight[flow->col[k]];
     flow->val[k] = w == 0 ? 0 : flow->val[k] / w;

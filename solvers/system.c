@@ -25,7 +25,7 @@ static wr_status multiply_out(wr_system *s, int random, int64_t seed) {
   const wr_csr *A = s->A;
   wr_status status = wr_alloc(&s->b, s->n, sizeof *s->b, "the right-hand side");
   if (status != WR_OK) return status;
-#pragma omp parallel for schedule(guided)
+#pragma omp parallel for schedule(guided) if (s->n > 1 << 12)
   for (int64_t i = 0; i < s->n; i++) {
     double sum = 0;
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
@@ -77,13 +77,20 @@ static wr_status scale_columns(wr_system *s) {
   TRY(wr_csr_create(A->nrows, A->ncols, A->nnz, 1, &s->matrix));
   s->owns_matrix = 1;
   for (int64_t i = 0; i <= A->nrows; i++) s->matrix->row_ptr[i] = A->row_ptr[i];
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (A->nnz > 1 << 14)
   for (int64_t k = 0; k < A->nnz; k++) {
     s->matrix->col[k] = A->col[k];
     s->matrix->val[k] = (A->val ? A->val[k] : 1) * s->inverse_diagonal[A->col[k]];
   }
 done:
   return status;
+}
+
+static double largest_value(const wr_csr *A) {
+  double largest = A->val || A->nnz == 0 ? 0 : 1;
+#pragma omp parallel for schedule(static) reduction(max : largest) if (A->nnz > 1 << 14)
+  for (int64_t k = 0; k < (A->val ? A->nnz : 0); k++) largest = fmax(largest, fabs(A->val[k]));
+  return largest > 0 ? largest : 1;
 }
 
 wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, int jacobi, double atol,
@@ -101,6 +108,7 @@ wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64
     TRY(invert_diagonal(system));
     TRY(scale_columns(system));
   }
+  system->largest = largest_value(system->matrix);
   for (int64_t i = 0; guess && i < system->n; i++) {
     guess[i] = ldexp(guess[i], system->exponent);
     if (jacobi) guess[i] /= system->inverse_diagonal[i];

@@ -12,8 +12,9 @@
 
 enum { BATCHES = 31 };
 
-static const char *const matrices[] = {"gen:stencil:n=200", "gen:stencil:n=200,points=27", "gen:stencil:n=2000,points=5",
-                                       "gen:fem:n=49", "gen:band", "gen:road", "gen:web"};
+static const char *const matrices[] = {
+    "gen:stencil:n=200", "gen:stencil:n=200,points=27", "gen:stencil:n=2000,points=5", "gen:fem:n=49", "gen:band",
+    "gen:road",          "gen:web"};
 
 /* Seconds of one multiply: median of batches of 20 ms or more. */
 static wr_status time_apply(wr_plan *plan, const wr_apply *apply, wr_sample *sample) {

@@ -24,11 +24,10 @@ void conform_apply(trial *t, choice c);
 /* NaN and infinities in x reach the rows that use them, and no others. */
 void conform_nonfinite(trial *t);
 
-/* 50 applies in a row that alternate buffers, z = y_next. In one kind the core fills with NaN what is undefined; in
- * the other the caller breaks the order: forgets, overwrites the buffer that was prepared, comes with another, gives
- * none. */
+/* Applies in a row that alternate buffers, z = y_next. In one kind the core fills with NaN what is undefined; in the other
+ * the caller breaks the order: forgets, overwrites the buffer that was prepared, comes with another, gives none. */
 typedef enum chain_kind { CHAIN_PLAIN, CHAIN_POISONED, CHAIN_BROKEN, CHAIN_KINDS } chain_kind;
-void conform_chain(trial *t, chain_kind kind);
+void conform_chain(trial *t, chain_kind kind, int applies);
 
 /* The format as rows again: the same entries, explicit zeros too. */
 void conform_decode(trial *t);

@@ -172,6 +172,29 @@ static void test_scale_of_b(ground *g) {
   wr_csr_free(A);
 }
 
+/* Nor does the unit that the matrix is written in: values of 1e-17 or 1e19 in f32 are none the worse. */
+static void test_scale_of_matrix(ground *g) {
+  enum { N = 300 };
+  static const int exponents[] = {-60, 60, -300, 300};
+  wr_csr *A = easy(N);
+  double *b = random_vector(N, 1, 9);
+  solution plain = solution_of(g, A), s = plain;
+  plain.b = s.b = b;
+  ground_case(g, "random b");
+  expect_outcome(g, &plain, WR_CONVERGED);
+  for (int e = 0; e < (g->env.type == WR_F32 ? 2 : 4); e++) {
+    ground_case(g, "A times 2^%d", exponents[e]);
+    for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], exponents[e]);
+    expect_outcome(g, &s, WR_CONVERGED);
+    for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], -exponents[e]);
+    for (int i = 0; i < N; i++) s.x[i] = ldexp(s.x[i], exponents[e]);
+    check_same_run(&s, &plain);
+  }
+  solution_free(&plain), solution_free(&s);
+  free(b);
+  wr_csr_free(A);
+}
+
 /* The largest b there is, and the smallest. */
 static void test_extreme_b(ground *g) {
   wr_csr *A = diagonal(2, one);
@@ -381,6 +404,7 @@ static void test_all(ground *g) {
   test_zero_right_hand_side(g);
   test_guess(g);
   test_scale_of_b(g);
+  test_scale_of_matrix(g);
   test_extreme_b(g);
   test_large_values(g);
   test_jacobi(g);

@@ -98,6 +98,26 @@ static void test_jacobi(ground *g) {
   }
 }
 
+/* sherman5's residual goes up and down by orders of magnitude: wherever it is cut off, the answer is about the best that was
+ * seen, since a snapshot is taken whenever the residual is below a tenth of the last one's. */
+static void test_best_so_far(ground *g) {
+  wr_csr *A = real_matrix("sherman5", 1);
+  int worse = 0;
+  for (int64_t most = 40; A && g->env.type == WR_F64 && most <= 1000; most += 40) {
+    solution s = solution_of(g, A);
+    s.options.iterations = most;
+    ground_case(g, "sherman5, at most %lld iterations", (long long)most);
+    expect_outcome(g, &s, WR_MAX_ITERATIONS);
+    double best = 1, last = s.history.measure[s.history.count - 1];
+    for (int64_t k = 0; k < s.history.count; k++) best = fmin(best, s.history.measure[k]);
+    CHECKF(s.final <= 10.01L * (long double)best + s.final_slack, "%.3Lg, where %.3g was seen", s.final, best);
+    worse += last > 20 * best;
+    solution_free(&s);
+  }
+  CHECKF(worse > 0 || A == NULL || g->env.type != WR_F64, "the last residual is always among the best: nothing is shown");
+  wr_csr_free(A);
+}
+
 /* The same answer quality however seldom is looked. */
 static void test_check_every(ground *g) {
   wr_csr *A = real_matrix("add32", 1);
@@ -115,6 +135,7 @@ static void test_check_every(ground *g) {
 static void test_all(ground *g) {
   for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) test_system(g, &systems[k]);
   test_jacobi(g);
+  test_best_so_far(g);
   test_check_every(g);
 }
 
