@@ -20,6 +20,7 @@ typedef struct progress {
   double target;            /* on ||r||: the bound, halved with every refinement, since the true        */
                             /* residual has rounding on top of r                                        */
   double shadow_norm;
+  double first_norm;        /* true residual of the guess                                               */
   double snapshot_norm;     /* ||r|| of the snapshot                                                    */
   int snapshot_is_start;    /* the snapshot is the iterate of the last start                            */
   int64_t start_iteration;  /* of the last start                                                        */
@@ -163,20 +164,28 @@ static void end_with(wr_result *result, wr_outcome outcome, const char *note) {
   snprintf(result->note, sizeof result->note, "%s", note);
 }
 
-/* x := the better of the iterate and the snapshot by their true residuals, t := that residual, *norm := its norm; a residual
- * that is not finite is worse than any. *was_snapshot says which. */
-static wr_status choose_better(wr_bicgstab *s, double *norm, int *was_snapshot) {
+/* x := the first guess. */
+static wr_status load_guess(wr_bicgstab *s) {
+  int given = s->system->guess && s->system->norm_b > 0; /* b = 0 has the answer 0, whatever the guess */
+  return given ? s->env->ops->upload(s->env, &s->x, s->system->guess) : s->env->ops->fill(s->env, &s->x, 0);
+}
+
+typedef enum origin { CURRENT, SNAPSHOT, GUESS } origin;
+
+/* x := the better of the iterate and the snapshot by their true residuals, or the guess if both are worse than that; t := the
+ * residual of x, *norm := its norm. A residual that is not finite is worse than any. *from says which it was. */
+static wr_status choose_better(wr_bicgstab *s, const progress *g, double *norm, origin *from) {
   wr_status status;
   double current, saved;
   TRY(settle_iterate(s));
   TRY(true_residual(s, &s->x, &current));
   TRY(true_residual(s, &s->snapshot, &saved));
-  *was_snapshot = !(current < saved);
-  *norm = *was_snapshot ? saved : current;
-  if (*was_snapshot)
-    TRY(copy(s, &s->x, &s->snapshot));
-  else
-    TRY(true_residual(s, &s->x, &current));
+  *from = current < saved ? CURRENT : SNAPSHOT;
+  *norm = *from == CURRENT ? current : saved;
+  if (!(*norm <= g->first_norm)) *from = GUESS;
+  if (*from == SNAPSHOT) TRY(copy(s, &s->x, &s->snapshot));
+  if (*from == GUESS) TRY(load_guess(s));
+  if (*from != SNAPSHOT) TRY(true_residual(s, &s->x, norm)); /* t has the snapshot's */
 done:
   return status;
 }
@@ -207,13 +216,13 @@ done:
 static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end) {
   wr_status status;
   double norm;
-  int was_snapshot;
+  origin from;
   int64_t steps = (int64_t)g->scalars[STEPS];
   int fresh = g->result->restarts == 0; /* the phase before the first restart is not judged */
   g->result->restarts++;
-  TRY(choose_better(s, &norm, &was_snapshot));
-  if (!was_snapshot) TRY(copy(s, &s->snapshot, &s->x));
-  int moved = was_snapshot ? !g->snapshot_is_start : steps > g->start_iteration;
+  TRY(choose_better(s, g, &norm, &from));
+  if (from != SNAPSHOT) TRY(copy(s, &s->snapshot, &s->x));
+  int moved = from == CURRENT ? steps > g->start_iteration : from == SNAPSHOT && !g->snapshot_is_start;
   g->snapshot_norm = norm;
   if (!fresh) g->poor_restarts = norm <= g->restart_norm / 2 ? 0 : g->poor_restarts + 1;
   *end = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm) || norm == 0;
@@ -289,15 +298,15 @@ done:
   return status;
 }
 
-/* The better of x and the snapshot is the answer, whatever happened; t is its residual. */
+/* The best iterate is the answer, whatever happened; t is its residual. */
 static wr_status settle(wr_bicgstab *s, progress *g) {
   wr_status status;
   double norm;
-  int was_snapshot;
+  origin from;
   if (g->result->outcome == WR_CONVERGED)
     TRY(true_residual(s, &s->x, &norm));
   else
-    TRY(choose_better(s, &norm, &was_snapshot));
+    TRY(choose_better(s, g, &norm, &from));
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
   if (g->result->outcome != WR_CONVERGED && norm <= g->bound) end_with(g->result, WR_CONVERGED, "");
   if (!isfinite(norm)) end_with(g->result, WR_NON_FINITE, "no iterate has a finite residual");
@@ -311,16 +320,13 @@ static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   wr_env *env = s->env;
   double scalars[SCALARS] = {[ONE] = 1};
   TRY(env->ops->upload(env, &s->bank, scalars));
-  if (s->system->guess && s->system->norm_b > 0)
-    TRY(env->ops->upload(env, &s->x, s->system->guess));
-  else
-    TRY(env->ops->fill(env, &s->x, 0));
+  TRY(load_guess(s));
   TRY(env->ops->fill(env, &s->d, 0));
   TRY(copy(s, &s->snapshot, &s->x));
   TRY(true_residual(s, &s->x, &norm));
   g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
   g->target = g->bound;
-  g->snapshot_norm = norm, g->snapshot_is_start = 1;
+  g->first_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
   g->restart_norm = norm, g->last_true = INFINITY;
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
   *end = norm <= g->bound; /* b = 0, an exact guess */

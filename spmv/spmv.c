@@ -112,6 +112,9 @@ static wr_status check_vec(const wr_plan *plan, const wr_vec *v, int64_t n, cons
   return WR_OK;
 }
 
+/* One vector under two names, or two descriptions of the same memory. */
+static int is_same(const wr_vec *a, const wr_vec *b) { return a && b && (a == b || a->data == b->data); }
+
 static wr_status check_bank(const wr_plan *plan, wr_scalar s, const char *role) {
   if (s.bank->place != plan->env->place || s.bank->type != WR_F64 || s.index < 0 || s.index >= s.bank->n)
     return wr_fail(WR_EUSAGE, "apply: %s is not in a bank of f64 where the plan runs", role);
@@ -127,12 +130,14 @@ static wr_status check_reductions(const wr_plan *plan, const wr_apply *request) 
     if (reduce->of) return wr_fail(WR_EUSAGE, "apply: reduction %d is of y; it names no vector", r);
     if (reduce->into.bank == NULL) return wr_fail(WR_EUSAGE, "apply: reduction %d has nowhere to go", r);
     TRY(check_bank(plan, reduce->into, "a reduction's result"));
+    if (is_same(reduce->into.bank, request->x) || is_same(reduce->into.bank, request->y))
+      return wr_fail(WR_EUSAGE, "apply: reduction %d would go into x or y", r);
     if (reduce->kind == WR_SUM_UNSCALED && !e->scale)
       return wr_fail(WR_EUSAGE, "apply: the sum of unscaled elements needs a scale");
     if (reduce->kind != WR_DOT && reduce->kind != WR_L1DIFF) continue;
     if (!reduce->z) return wr_fail(WR_EUSAGE, "apply: reduction %d needs a second vector", r);
     TRY(check_vec(plan, reduce->z, plan->A->nrows, "a reduction's vector"));
-    if (reduce->z == request->y || reduce->z == e->scaled)
+    if (is_same(reduce->z, request->y) || is_same(reduce->z, e->scaled))
       return wr_fail(WR_EUSAGE, "apply: reduction %d reads what this apply writes", r);
   }
 done:
@@ -151,9 +156,10 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
     if (!mine[m]) continue;
     TRY(check_vec(plan, mine[m], plan->A->nrows, "a vector of the epilogue"));
     for (int o = 0; o < 3; o++)
-      if (mine[m] == others[o]) return wr_fail(WR_EUSAGE, "apply: a vector of the epilogue is x, y or y_next too");
+      if (is_same(mine[m], others[o]))
+        return wr_fail(WR_EUSAGE, "apply: a vector of the epilogue is x, y or y_next too");
     for (int k = 0; k < m; k++)
-      if (mine[m] == mine[k]) return wr_fail(WR_EUSAGE, "apply: two vectors of the epilogue are one");
+      if (is_same(mine[m], mine[k])) return wr_fail(WR_EUSAGE, "apply: two vectors of the epilogue are one");
   }
   TRY(check_reductions(plan, request));
 done:
@@ -167,7 +173,7 @@ static wr_status check_request(const wr_plan *plan, const wr_apply *request) {
   TRY(check_vec(plan, request->x, plan->A->ncols, "x"));
   TRY(check_vec(plan, request->y, plan->A->nrows, "y"));
   if (request->y_next) TRY(check_vec(plan, request->y_next, plan->A->nrows, "y_next"));
-  if (request->x == request->y || request->x == request->y_next || request->y == request->y_next)
+  if (is_same(request->x, request->y) || is_same(request->x, request->y_next) || is_same(request->y, request->y_next))
     return wr_fail(WR_EUSAGE, "apply: x, y and y_next must be distinct vectors");
   if (request->beta != 0 && plan->promised)
     return wr_fail(WR_EUSAGE, "apply: the y_next of the last apply promised beta == 0 for this one");

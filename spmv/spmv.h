@@ -27,7 +27,7 @@ extern "C" {
 
 /* What happens to row i once y[i] is known, while it is at hand, in this order:
  *   y[i] += *shift * shift_dir[i]     (shift_dir NULL: ones; PageRank's teleport, or b in a residual)
- *   scaled[i] = scale[i] * y[i]       (both or neither; 1/outdegree)
+ *   scaled[i] = scale[i] * y[i]       (1/outdegree; scale alone is the mask of WR_SUM_UNSCALED)
  *   the reductions, which see y as stored: after beta and shift, before scale
  * scaled, scale, shift_dir, each z, x and y are distinct vectors, except that z may be y_next, and x if A is square. Empty
  * rows get it all too. */

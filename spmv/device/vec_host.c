@@ -47,6 +47,12 @@ static void close_host(wr_env *env) {
 
 static int64_t blocks_of(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
 
+/* The partials grow when a vector is allocated; one of another env may be longer than any of this one. */
+static wr_status check_length(const host_state *state, int64_t n) {
+  if (blocks_of(n) <= state->capacity) return WR_OK;
+  return wr_fail(WR_EUSAGE, "a vector of %lld elements was allocated by another environment", (long long)n);
+}
+
 static int threads_for(int64_t n) { return n < SERIAL_BELOW ? 1 : omp_get_max_threads(); }
 
 static double *scalar_at(wr_scalar s) { return (double *)s.bank->data + s.index; }
@@ -154,6 +160,7 @@ static wr_status fused(wr_env *env, const wr_fused *f) {
   host_state *state = env->state;
   double c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1];
   TRY(wr_fused_check(env, f));
+  TRY(check_length(state, length_of(f)));
   read_coefficients(f, c);
   int64_t n = length_of(f), nblocks = blocks_of(n);
   int f32 = type_of(f) == WR_F32;
@@ -206,6 +213,8 @@ done:
 static wr_status epilogue(wr_env *env, const wr_apply *request) {
   host_state *state = env->state;
   int64_t n = request->y->n, nblocks = blocks_of(n);
+  wr_status status = check_length(state, n);
+  if (status != WR_OK) return status;
 #pragma omp parallel for schedule(static) num_threads(threads_for(n))
   for (int64_t b = 0; b < nblocks; b++) {
     double sum[WR_FINISH_ROWS], *partial = state->partials + b * WR_MAX_REDUCTIONS;

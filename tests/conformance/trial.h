@@ -33,16 +33,16 @@ extern const epilogue_kind epilogue_kinds[EPILOGUES];
 typedef struct trial {
   /* Set by the caller before trial_open: */
   const wr_backend *backend;
-  const char *knobs; /* or NULL   */
+  const char *knobs; /* or NULL     */
   const char *name;  /* of the case */
   wr_csr *A;
   wr_env env;
   findings *findings;
   /* Then ready for use: */
   wr_plan *plan;
-  guarded x[2];                               /* [ncols]                                               */
-  guarded y[3], scaled, scale, direction, z;  /* [nrows]                                               */
-  guarded bank;                               /* f64: the shift, three results, and one that nobody owns */
+  guarded x[2];                              /* [ncols]                                                */
+  guarded y[3], scaled, scale, direction, z; /* [nrows]                                                */
+  guarded bank;                              /* f64: the shift, three results, and one that nobody owns */
 } trial;
 
 /* 1: the plan is prepared. 0: it is not, as it should be (the backend does not claim to take this, or says with a
@@ -60,8 +60,8 @@ void trial_set(trial *t, guarded *g, double value);
 /* One apply, with vectors of the trial. */
 typedef struct step {
   double alpha, beta;
-  int epilogue;             /* of epilogue_kinds */
-  guarded *x, *y, *y_next, *scaled; /* y_next: or NULL */
+  int epilogue;                     /* of epilogue_kinds */
+  guarded *x, *y, *y_next, *scaled; /* y_next: or NULL   */
 } step;
 
 #define TRIAL_SHIFT 0.15

@@ -22,7 +22,8 @@ typedef struct ranking {
 } ranking;
 
 static inline ranking ranking_of(const ground *g, wr_csr *links) {
-  return (ranking){.links = links,
+  return (ranking){
+      .links = links,
                    .options = {.damping = 0.85,
                                .tolerance = g->env.type == WR_F32 ? 1e-5 : 1e-9,
                                .iterations = 20000,

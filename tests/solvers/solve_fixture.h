@@ -29,10 +29,9 @@ typedef struct solution {
 } solution;
 
 static inline solution solution_of(const ground *g, wr_csr *A) {
-  return (solution){.A = A,
-                    .options = {.tolerance = g->env.type == WR_F32 ? WR_BICGSTAB_TOLERANCE_F32 : WR_BICGSTAB_TOLERANCE_F64,
-                                .iterations = WR_BICGSTAB_ITERATIONS,
-                                .check_every = 1}};
+  double tolerance = g->env.type == WR_F32 ? WR_BICGSTAB_TOLERANCE_F32 : WR_BICGSTAB_TOLERANCE_F64;
+  wr_bicgstab_options options = {.tolerance = tolerance, .iterations = WR_BICGSTAB_ITERATIONS, .check_every = 1};
+  return (solution){.A = A, .options = options};
 }
 
 static inline void solution_free(solution *s) {
@@ -43,11 +42,13 @@ static inline void solution_free(solution *s) {
 
 /* ||b - A u|| of the scaled system over ||b||, b = 0 counting as 1. *slack: what the device may be off by, row by row as
  * solvers/verify.h says. */
-static inline long double residual_of(const wr_system *system, const double *u, wr_rounding rounding, long double *slack) {
+static inline long double residual_of(const wr_system *system, const double *u, wr_rounding rounding,
+                                      long double *slack) {
   const wr_csr *A = system->A;
   long double sum = 0, slack_sum = 0, norm = system->norm_b > 0 ? (long double)system->norm_b : 1;
   for (int64_t i = 0; i < A->nrows; i++) {
-    long double r = (long double)system->b[i], size = fabsl(r), length = (long double)(A->row_ptr[i + 1] - A->row_ptr[i]);
+    long double r = (long double)system->b[i], size = fabsl(r),
+                length = (long double)(A->row_ptr[i + 1] - A->row_ptr[i]);
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
       long double term = (A->val ? (long double)A->val[k] : 1) * (u ? (long double)u[A->col[k]] : 0);
       if (system->inverse_diagonal) term *= (long double)system->inverse_diagonal[A->col[k]];
@@ -121,8 +122,7 @@ static inline void solution_run(ground *g, solution *s) {
 static inline void check_end_of_history(const solution *s) {
   const wr_history *h = &s->history;
   int64_t early = 0;
-  if (s->options.check_every != 1 || s->result.restarts > 0 || s->result.refinements > 0 || h->count == 0)
-    return;
+  if (s->options.check_every != 1 || s->result.restarts > 0 || s->result.refinements > 0 || h->count == 0) return;
   for (int64_t k = 0; k + 1 < h->count; k++) early += h->measure[k] <= s->bound * (1 - 0x1p-50);
   CHECKF(early == 0, "it went on %lld times from a residual within the bound", (long long)early);
   double last = h->measure[h->count - 1];
@@ -145,8 +145,8 @@ static inline void check_outcome(const solution *s) {
   const wr_result *result = &s->result;
   long double off = fabsl((long double)result->measure - s->final);
   int converged = result->outcome == WR_CONVERGED;
-  CHECKF(off <= s->final_slack * (1 + 1e-6L), "residual %.17g, in truth %.17Lg (slack %.3Lg)", result->measure, s->final,
-         s->final_slack);
+  CHECKF(off <= s->final_slack * (1 + 1e-6L), "residual %.17g, in truth %.17Lg (slack %.3Lg)", result->measure,
+         s->final, s->final_slack);
   CHECKF(converged == (result->measure <= s->bound * (1 + 0x1p-50)), "%s with %g of %g",
          wr_outcome_title(result->outcome), result->measure, s->bound);
   CHECKF(!converged || s->verdict.met_tolerance, "%g of %g", s->verdict.measure, s->verdict.limit);
@@ -165,7 +165,8 @@ static inline void check_solution(const solution *s) {
   const wr_result *result = &s->result;
   int64_t n = s->A->nrows, bad = 0;
   for (int64_t i = 0; i < n; i++) bad += !isfinite(s->x[i]);
-  CHECKF(bad == 0, "%lld elements of the answer are not finite (%s)", (long long)bad, wr_outcome_title(result->outcome));
+  CHECKF(bad == 0, "%lld elements of the answer are not finite (%s)", (long long)bad,
+         wr_outcome_title(result->outcome));
   CHECKF(result->iterations >= 0 && result->iterations <= s->options.iterations, "%lld", (long long)result->iterations);
   CHECKF(result->restarts >= 0 && result->restarts <= WR_BICGSTAB_RESTARTS, "%d", result->restarts);
   CHECKF(result->refinements >= 0 && result->refinements <= WR_BICGSTAB_REFINEMENTS, "%d", result->refinements);

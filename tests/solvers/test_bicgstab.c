@@ -195,6 +195,19 @@ static void test_scale_of_matrix(ground *g) {
   wr_csr_free(A);
 }
 
+/* Nor the units of its rows: the one of 1e-9 needs an alpha of 1e9, and nothing has broken down. */
+static void test_scale_of_rows(ground *g) {
+  wr_csr *A = matrix_of_picture(2, (const double[]){1e9, 0, 0, 1e-9});
+  const double b[] = {1, 1};
+  solution s = solution_of(g, A);
+  s.b = b;
+  ground_case(g, "rows of 1e9 and 1e-9");
+  expect_outcome(g, &s, WR_CONVERGED);
+  CHECKF(s.result.restarts == 0, "%d restarts", s.result.restarts);
+  solution_free(&s);
+  wr_csr_free(A);
+}
+
 /* The largest b there is, and the smallest. */
 static void test_extreme_b(ground *g) {
   wr_csr *A = diagonal(2, one);
@@ -317,7 +330,8 @@ static void test_max_iterations(ground *g) {
       s.options.iterations = most, s.options.check_every = every;
       ground_case(g, "at most %lld iterations, a look every %lld", (long long)most, (long long)every);
       expect_outcome(g, &s, WR_MAX_ITERATIONS);
-      CHECKF(s.result.iterations == most && s.final < 1, "%lld, residual %.3Lg", (long long)s.result.iterations, s.final);
+      CHECKF(s.result.iterations == most && s.final < 1, "%lld, residual %.3Lg", (long long)s.result.iterations,
+             s.final);
       CHECK(!s.verdict.met_tolerance);
       solution_free(&s);
     }
@@ -405,6 +419,7 @@ static void test_all(ground *g) {
   test_guess(g);
   test_scale_of_b(g);
   test_scale_of_matrix(g);
+  test_scale_of_rows(g);
   test_extreme_b(g);
   test_large_values(g);
   test_jacobi(g);

@@ -114,7 +114,8 @@ static void test_best_so_far(ground *g) {
     worse += last > 20 * best;
     solution_free(&s);
   }
-  CHECKF(worse > 0 || A == NULL || g->env.type != WR_F64, "the last residual is always among the best: nothing is shown");
+  CHECKF(worse > 0 || A == NULL || g->env.type != WR_F64,
+         "the last residual is always among the best: nothing is shown");
   wr_csr_free(A);
 }
 

@@ -46,7 +46,8 @@ static int read_expected(expected_ranks *expected, int most) {
       e->id[k] = strtoll(id, &id, 10) - 1, e->score[k] = strtod(score, &score);
       id += *id == ',', score += *score == ',';
     }
-    CHECKF(*id == '\0' && *score == '\0' && e->id[TEN - 1] >= 0 && e->score[TEN - 1] > 0, "%s: not ten of each", e->name);
+    CHECKF(*id == '\0' && *score == '\0' && e->id[TEN - 1] >= 0 && e->score[TEN - 1] > 0, "%s: not ten of each",
+           e->name);
   }
   fclose(file);
   return count;
@@ -59,10 +60,10 @@ static void check_best(const ranking *r, const expected_ranks *e) {
   int64_t best[TEN];
   wr_top(r->scores, r->links->nrows, TEN, best);
   for (int k = 0; k < TEN; k++) {
-    CHECKF(fabs(r->scores[best[k]] - e->score[k]) <= 1e-9, "rank %d: score %.12g, not %.12g", k + 1,
-           r->scores[best[k]], e->score[k]);
-    CHECKF(fabs(r->scores[e->id[k]] - e->score[k]) <= 1e-9, "node %lld: score %.12g, not %.12g", (long long)e->id[k] + 1,
-           r->scores[e->id[k]], e->score[k]);
+    CHECKF(fabs(r->scores[best[k]] - e->score[k]) <= 1e-9, "rank %d: score %.12g, not %.12g", k + 1, r->scores[best[k]],
+           e->score[k]);
+    CHECKF(fabs(r->scores[e->id[k]] - e->score[k]) <= 1e-9, "node %lld: score %.12g, not %.12g",
+           (long long)e->id[k] + 1, r->scores[e->id[k]], e->score[k]);
     int tied = 0; /* the node found here has the score that belongs here, or it is the expected one */
     for (int other = 0; other < TEN; other++) tied |= fabs(e->score[other] - e->score[k]) <= 2e-12;
     CHECKF(best[k] == e->id[k] || tied, "rank %d: node %lld, not %lld", k + 1, (long long)best[k] + 1,

@@ -1,4 +1,5 @@
-/* Linear systems made ready: the right-hand side, its scale, the preconditioner, and the way back to the unknowns of A x = b. */
+/* Linear systems made ready: the right-hand side, its scale, the preconditioner, and the way back to the unknowns of
+ * A x = b. */
 #define _DEFAULT_SOURCE
 #include "solvers/system.h"
 #include "tests/solvers/ground.h"

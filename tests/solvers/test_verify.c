@@ -151,7 +151,8 @@ static void test_wrong_dangling(wr_rounding rounding, int variant) {
   for (wr_verified level = WR_VERIFY_DEVICE; level <= WR_VERIFY_FULL; level++) {
     CHECK(judge(&r, rounding, 1e-5, level, 10).multiplied_right);
     r.dangling = right * (1 + 1e-11) + 1e-300;
-    CHECKF(!judge(&r, rounding, 1e-5, level, 10).multiplied_right, "level %d: a dangling mass off by 1e-11", (int)level);
+    CHECKF(!judge(&r, rounding, 1e-5, level, 10).multiplied_right, "level %d: a dangling mass off by 1e-11",
+           (int)level);
     r.dangling = NAN;
     CHECKF(!judge(&r, rounding, 1e-5, level, 10).multiplied_right, "level %d: a dangling mass of NaN", (int)level);
     r.dangling = right;
@@ -200,8 +201,8 @@ static void make_residual(solved *s) {
       r -= (long double)A->val[k] * x, size += fabsl((long double)A->val[k] * x);
     }
     s->q[i] = stored(s->rounding, r);
-    s->bound[i] = (4 * s->rounding.unit + (double)(A->row_ptr[i + 1] - A->row_ptr[i] + 2) * s->rounding.sum_unit) *
-                  (double)size;
+    s->bound[i] =
+        (4 * s->rounding.unit + (double)(A->row_ptr[i + 1] - A->row_ptr[i] + 2) * s->rounding.sum_unit) * (double)size;
     s->norm += s->q[i] * s->q[i];
   }
   s->norm = sqrt(s->norm);
