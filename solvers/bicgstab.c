@@ -111,7 +111,6 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   double unit = wr_type_unit(env->type), steps = c[STEPS];
   for (int i = 0; i < SCALARS; i++) c[i] = 0;
   c[STEPS] = steps, c[ONE] = 1, c[HUGE_SUM] = DBL_MAX, c[LARGEST] = 1 / (unit * unit);
-  c[LARGEST_ALPHA] = c[LARGEST] / s->system->largest;
   c[BOUND] = g->target * g->target, c[RR] = norm * norm;
   TRY(env->ops->upload(env, &s->bank, c));
   wr_fused products = {.in = {&s->shadow, &s->r},
@@ -133,7 +132,7 @@ static wr_status iterate(wr_bicgstab *s, int i) {
   wr_status status;
   wr_env *env = s->env;
   wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r, *bank = &s->bank;
-  wr_epilogue sigma = {.reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}}};
+  wr_epilogue sigma = {.reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}}};
   wr_epilogue omega = {.reduce = {{WR_DOT, NULL, r, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}}};
   wr_fused half = {.in = {r, v}, /* s = r - alpha v, in r's place */
                    .out = {r},

@@ -6,10 +6,9 @@
 
 /* The scalars of the bank. Flags are 0 or 1. */
 enum {
-  RHO, SIGMA, ALPHA, SS, TS, TT, OMEGA, RR, RHO_NEXT, BETA, BETA_OMEGA, /* of the method; RR = ||r||^2, SS = ||s||^2 */
+  RHO, SIGMA, VV, ALPHA, SS, TS, TT, OMEGA, RR, RHO_NEXT, BETA, BETA_OMEGA, /* of the method; XX = ||x||^2 */
   BOUND,     /* on ||r||^2 */
-  LARGEST,       /* 1/u^2: beta beyond it is a breakdown */
-  LARGEST_ALPHA, /* the same for alpha, which has the unit of 1/A: 1/(u^2 max |a|) */
+  LARGEST,   /* 1/u^2: beta beyond it is a breakdown, and ||alpha A p|| / ||r|| */
   HUGE_SUM,  /* anything finite is below it */
   QQ,        /* ||b - A x||^2 */
   SUM_X,     /* sum of an iterate's elements: finite if they all are */
@@ -22,14 +21,17 @@ enum {
   SCALARS
 };
 
-/* alpha = rho / sigma, or 0 when that is a breakdown or all is over. */
+/* alpha = rho / sigma, or 0 when that is a breakdown or all is over. It is a breakdown when alpha A p would be 1/u^2 times
+ * the residual: alpha itself has the unit of 1/A and says nothing. */
 static const wr_scalar_op after_first_product[] = {
-    {WR_S_DIV, ALPHA, RHO, SIGMA, 0},   {WR_S_ABS, T0, ALPHA, 0, 0},
-    {WR_S_LESS, T0, T0, LARGEST_ALPHA, 0}, {WR_S_NONZERO, T1, SIGMA, 0, 0},
-    {WR_S_AND, T0, T0, T1, 0},          {WR_S_NOT, T1, DONE, 0, 0},
-    {WR_S_AND, ACTIVE, T0, T1, 0},      {WR_S_NOT, T0, T0, 0, 0},
-    {WR_S_AND, T0, T0, T1, 0},          {WR_S_OR, BAD_SIGMA, BAD_SIGMA, T0, 0},
-    {WR_S_SELECT, ALPHA, ACTIVE, ALPHA, ZERO},
+    {WR_S_DIV, ALPHA, RHO, SIGMA, 0},   {WR_S_MUL, T0, ALPHA, ALPHA, 0},
+    {WR_S_MUL, T0, T0, VV, 0},          {WR_S_MUL, T1, LARGEST, LARGEST, 0},
+    {WR_S_MUL, T1, T1, RR, 0},          {WR_S_LESS, T0, T0, T1, 0},
+    {WR_S_NONZERO, T1, SIGMA, 0, 0},    {WR_S_AND, T0, T0, T1, 0},
+    {WR_S_NONZERO, T1, VV, 0, 0},       {WR_S_AND, T0, T0, T1, 0},
+    {WR_S_NOT, T1, DONE, 0, 0},         {WR_S_AND, ACTIVE, T0, T1, 0},
+    {WR_S_NOT, T0, T0, 0, 0},           {WR_S_AND, T0, T0, T1, 0},
+    {WR_S_OR, BAD_SIGMA, BAD_SIGMA, T0, 0}, {WR_S_SELECT, ALPHA, ACTIVE, ALPHA, ZERO},
 };
 
 /* omega = (t, s) / (t, t), or 0: when s is small enough that the half step ends it, on a breakdown, or when all is over. */

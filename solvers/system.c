@@ -86,13 +86,6 @@ done:
   return status;
 }
 
-static double largest_value(const wr_csr *A) {
-  double largest = A->val || A->nnz == 0 ? 0 : 1;
-#pragma omp parallel for schedule(static) reduction(max : largest) if (A->nnz > 1 << 14)
-  for (int64_t k = 0; k < (A->val ? A->nnz : 0); k++) largest = fmax(largest, fabs(A->val[k]));
-  return largest > 0 ? largest : 1;
-}
-
 wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, int jacobi, double atol,
                           wr_system *system) {
   wr_status status;
@@ -108,7 +101,6 @@ wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64
     TRY(invert_diagonal(system));
     TRY(scale_columns(system));
   }
-  system->largest = largest_value(system->matrix);
   for (int64_t i = 0; guess && i < system->n; i++) {
     guess[i] = ldexp(guess[i], system->exponent);
     if (jacobi) guess[i] /= system->inverse_diagonal[i];

@@ -15,7 +15,6 @@ typedef struct wr_system {
   double *guess;            /* [n] first guess in the solver's unknown u = D x 2^exponent; NULL: 0                 */
   double *inverse_diagonal; /* [n] or NULL: D = 1                                                                 */
   int exponent;
-  double largest;           /* greatest |a| of matrix; 1 if it has none but zeros                                  */
   double norm_b;            /* of the scaled b                                                                    */
   double absolute;          /* atol, scaled                                                                       */
 } wr_system;

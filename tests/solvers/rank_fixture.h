@@ -2,6 +2,7 @@
 #ifndef WR_TEST_RANK_FIXTURE_H
 #define WR_TEST_RANK_FIXTURE_H
 
+#include "config/defaults.h"
 #include "solvers/pagerank.h"
 #include "solvers/verify.h"
 #include "tests/solvers/ground.h"
@@ -22,12 +23,9 @@ typedef struct ranking {
 } ranking;
 
 static inline ranking ranking_of(const ground *g, wr_csr *links) {
-  return (ranking){
-      .links = links,
-                   .options = {.damping = 0.85,
-                               .tolerance = g->env.type == WR_F32 ? 1e-5 : 1e-9,
-                               .iterations = 20000,
-                               .check_every = 1}};
+  double tolerance = g->env.type == WR_F32 ? WR_PAGERANK_TOLERANCE_F32 : WR_PAGERANK_TOLERANCE_F64;
+  wr_pagerank_options options = {.damping = 0.85, .tolerance = tolerance, .iterations = 20000, .check_every = 1};
+  return (ranking){.links = links, .options = options};
 }
 
 static inline void ranking_free(ranking *r) {

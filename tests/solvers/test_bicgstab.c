@@ -1,5 +1,5 @@
 /* BiCGSTAB on systems made here, on every backend in both types: whatever the outcome, the residual is recomputed in long
- * double and must be the reported one. Breakdowns have a test of their own. */
+ * double and must be the reported one. How it ends and breaks down: test_bicgstab_end.c, test_breakdown.c. */
 #define _DEFAULT_SOURCE
 #include "tests/solvers/solve_fixture.h"
 
@@ -195,19 +195,6 @@ static void test_scale_of_matrix(ground *g) {
   wr_csr_free(A);
 }
 
-/* Nor the units of its rows: the one of 1e-9 needs an alpha of 1e9, and nothing has broken down. */
-static void test_scale_of_rows(ground *g) {
-  wr_csr *A = matrix_of_picture(2, (const double[]){1e9, 0, 0, 1e-9});
-  const double b[] = {1, 1};
-  solution s = solution_of(g, A);
-  s.b = b;
-  ground_case(g, "rows of 1e9 and 1e-9");
-  expect_outcome(g, &s, WR_CONVERGED);
-  CHECKF(s.result.restarts == 0, "%d restarts", s.result.restarts);
-  solution_free(&s);
-  wr_csr_free(A);
-}
-
 /* The largest b there is, and the smallest. */
 static void test_extreme_b(ground *g) {
   wr_csr *A = diagonal(2, one);
@@ -284,133 +271,6 @@ static void test_atol(ground *g) {
   wr_csr_free(A);
 }
 
-/* When the first half of a step is enough the second is not made: alpha = 1/2 solves this at once, omega being 0/0. */
-static void test_half_step(ground *g) {
-  wr_csr *A = matrix_of_picture(3, (const double[]){2, 0, 0, 0, 2, 0, 0, 0, 2});
-  for (int64_t every = 1; every <= 3; every++) {
-    solution s = solution_of(g, A);
-    s.options.check_every = every;
-    ground_case(g, "half step, a look every %lld", (long long)every);
-    expect_outcome(g, &s, WR_CONVERGED);
-    CHECKF(s.result.iterations == 1 && s.result.restarts == 0, "%lld iterations, %d restarts",
-           (long long)s.result.iterations, s.result.restarts);
-    CHECKF(s.x[0] == 1 && s.x[1] == 1 && s.x[2] == 1 && s.result.measure == 0, "(%g, %g, %g)", s.x[0], s.x[1], s.x[2]);
-    solution_free(&s);
-  }
-  wr_csr_free(A);
-}
-
-/* Iterations asked for beyond the end change nothing: the answer has the same bits, and they are not counted. */
-static void test_check_every(ground *g) {
-  wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
-  solution first = solution_of(g, A);
-  ground_case(g, "a look every iteration");
-  expect_outcome(g, &first, WR_CONVERGED);
-  static const int64_t distances[] = {2, 3, 4, 5, 6, 7, 100, 1000000};
-  for (size_t k = 0; k < sizeof distances / sizeof *distances; k++) {
-    solution s = solution_of(g, A);
-    s.options.check_every = distances[k];
-    s.options.iterations = first.result.iterations + (k < 6 ? 50 : 150);
-    ground_case(g, "a look every %lld iterations", (long long)distances[k]);
-    expect_outcome(g, &s, WR_CONVERGED);
-    check_same_run(&s, &first);
-    CHECKF(s.history.count <= first.history.count / distances[k] + 51, "%lld looks", (long long)s.history.count);
-    solution_free(&s);
-  }
-  solution_free(&first);
-  wr_csr_free(A);
-}
-
-/* The most iterations are kept exactly, and the answer of such an end is the best there was. */
-static void test_max_iterations(ground *g) {
-  wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
-  for (int64_t most = 1; most <= 5; most++)
-    for (int64_t every = 1; every <= 4; every += 3) {
-      solution s = solution_of(g, A);
-      s.options.iterations = most, s.options.check_every = every;
-      ground_case(g, "at most %lld iterations, a look every %lld", (long long)most, (long long)every);
-      expect_outcome(g, &s, WR_MAX_ITERATIONS);
-      CHECKF(s.result.iterations == most && s.final < 1, "%lld, residual %.3Lg", (long long)s.result.iterations,
-             s.final);
-      CHECK(!s.verdict.met_tolerance);
-      solution_free(&s);
-    }
-  wr_csr_free(A);
-}
-
-typedef struct stopper {
-  int64_t at, calls;
-  volatile sig_atomic_t flag;
-} stopper;
-
-static void stop_at(void *context, int64_t iteration, double measure, double target) {
-  stopper *s = context;
-  s->calls++;
-  CHECKF(measure > target && target > 0, "%g, target %g", measure, target);
-  if (iteration >= s->at) s->flag = 1;
-}
-
-static void test_interrupted(ground *g) {
-  wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
-  stopper stop = {.at = 3};
-  solution s = solution_of(g, A);
-  s.monitor = (wr_monitor){.progress = stop_at, .context = &stop, .interrupted = &stop.flag};
-  ground_case(g, "interrupted");
-  expect_outcome(g, &s, WR_INTERRUPTED);
-  CHECKF(s.result.iterations == 3 && stop.calls == 3 && s.final < 1, "%lld, residual %.3Lg",
-         (long long)s.result.iterations, s.final);
-  solution_free(&s);
-  wr_csr_free(A);
-}
-
-/* A tolerance that rounding does not allow: refined while that helps, then stagnated, near what the type can hold. */
-static void test_stagnation(ground *g) {
-  double unit = wr_type_unit(g->env.type);
-  for (int64_t every = 1; every <= 5; every += 4) {
-    wr_csr *A = easy(2000);
-    solution s = solution_of(g, A);
-    s.options.tolerance = unit / 100, s.options.check_every = every;
-    ground_case(g, "a tolerance below rounding, a look every %lld", (long long)every);
-    expect_outcome(g, &s, WR_STAGNATED);
-    CHECKF(s.result.refinements >= 1 && s.result.note[0], "%d refinements, '%s'", s.result.refinements, s.result.note);
-    CHECKF(s.final <= 20 * (long double)unit, "%.3Lg", s.final);
-    solution_free(&s);
-    wr_csr_free(A);
-  }
-}
-
-/* A second solve with the same opened problem begins anew. */
-static void test_again(ground *g) {
-  enum { N = 3000 };
-  wr_csr *A = random_matrix(N, 6, 4, 1, 31);
-  wr_system system;
-  wr_bicgstab method;
-  double *x[3];
-  wr_result results[3];
-  wr_bicgstab_options options = solution_of(g, A).options;
-  ground_case(g, "solved again");
-  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, 0, 0, &system));
-  wr_plan *plan = ground_plan(g, system.matrix);
-  CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
-  for (int k = 0; k < 3; k++) {
-    g->env.poison = k == 1;
-    x[k] = room_for(N, sizeof **x);
-    CHECK_OK(wr_bicgstab_solve(&method, &options, &(wr_monitor){0}, &results[k]));
-    CHECK_OK(wr_bicgstab_download(&method, x[k], NULL));
-    CHECKF(results[k].outcome == WR_CONVERGED, "%s", wr_outcome_title(results[k].outcome));
-  }
-  g->env.poison = 1;
-  if (wr_plan_get_info(plan)->deterministic)
-    for (int k = 1; k < 3; k++)
-      CHECKF(results[k].iterations == results[0].iterations && memcmp(x[k], x[0], N * sizeof **x) == 0, "run %d", k);
-  for (int k = 0; k < 3; k++) free(x[k]);
-  wr_bicgstab_close(&method);
-  wr_bicgstab_close(&method);
-  wr_plan_destroy(plan);
-  wr_system_free(&system);
-  wr_csr_free(A);
-}
-
 static void test_all(ground *g) {
   test_simple_matrices(g);
   test_pattern(g);
@@ -419,17 +279,10 @@ static void test_all(ground *g) {
   test_guess(g);
   test_scale_of_b(g);
   test_scale_of_matrix(g);
-  test_scale_of_rows(g);
   test_extreme_b(g);
   test_large_values(g);
   test_jacobi(g);
   test_atol(g);
-  test_half_step(g);
-  test_check_every(g);
-  test_max_iterations(g);
-  test_interrupted(g);
-  test_stagnation(g);
-  test_again(g);
 }
 
 int main(void) {

@@ -70,10 +70,6 @@ static void test_system(ground *g, const real_system *system) {
     if (system->most) s.options.iterations = system->most;
     solve_and_check(g, &s);
     check_asked(&s, g->env.type == WR_F64 ? system->f64 : system->f32, g->env.type == WR_F64 ? system->needed : 0);
-    if (getenv("WR_SHOW"))
-      printf("%-14s %-11s %s  %-14s %6lld  %2d %2d  %.3e\n", system->name, system->rhs ? system->rhs : "ones",
-             g->env.type == WR_F64 ? "f64" : "f32", wr_outcome_title(s.result.outcome), (long long)s.result.iterations,
-             s.result.restarts, s.result.refinements, s.result.measure);
     solution_free(&s);
   } else {
     CHECKF(!is_small(system->name), "%s is not there", system->rhs);
