@@ -132,7 +132,8 @@ static wr_status iterate(wr_bicgstab *s, int i) {
   wr_status status;
   wr_env *env = s->env;
   wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r, *bank = &s->bank;
-  wr_epilogue sigma = {.reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}}};
+  wr_epilogue sigma = {
+      .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}}};
   wr_epilogue omega = {.reduce = {{WR_DOT, NULL, r, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}}};
   wr_fused half = {.in = {r, v}, /* s = r - alpha v, in r's place */
                    .out = {r},

@@ -70,6 +70,9 @@ wr_status wr_csr_copy(const wr_csr *A, wr_csr **out); /* host arrays; WR_ENOMEM 
 
 void wr_csr_free(wr_csr *A); /* device views too; NULL is fine */
 
+/* Drops the device views. To be called when the values have been changed in place, and when no plan borrows a view. */
+void wr_csr_forget_device(wr_csr *A);
+
 /* *out := A transposed, entries of a row in ascending column order; stable, parallel, and bit for bit the same on any
  * number of threads. WR_ENOMEM. */
 wr_status wr_csr_transpose(const wr_csr *A, wr_csr **out);

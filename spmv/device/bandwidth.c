@@ -1,8 +1,20 @@
 /* The read bandwidth that a place really has: the yardstick for what a multiply reaches. */
+#define _DEFAULT_SOURCE /* _SC_LEVEL3_CACHE_SIZE */
+#include <unistd.h>
+
 #include "spmv/spmv.h"
 
-/* Larger than the caches of a socket, and read in a blink. */
-static int64_t elements(wr_place place) { return (place == WR_CUDA ? 1024 : 256) * (int64_t)(1 << 20) / 8; }
+enum { MEGABYTE = 1 << 20 };
+
+/* Twice the last cache, 256 MB at least; 512 MB at most, since touching new memory takes longer than reading it. */
+static int64_t elements(wr_place place) {
+  int64_t bytes = (place == WR_CUDA ? 1024 : 256) * (int64_t)MEGABYTE;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  int64_t cache = place == WR_HOST ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
+  if (2 * cache > bytes) bytes = 512 * (int64_t)MEGABYTE;
+#endif
+  return bytes / 8;
+}
 
 enum { SUMS = 5 };
 static const double enough = 0.05; /* seconds; on a busy machine one sum takes longer, and then it has to do */

@@ -183,10 +183,10 @@ static inline wr_csr *random_matrix(int64_t n, int64_t degree, double diagonal, 
 static inline const char *real_path(const char *name) {
   static char path[1024];
   const char *more = getenv("WR_MATRICES");
-  snprintf(path, sizeof path, "tests/data/real/%s.mtx.gz", name);
+  snprintf(path, sizeof path, "tests/data/real/%.100s.mtx.gz", name);
   if (access(path, R_OK) == 0) return path;
   if (more == NULL) return NULL;
-  snprintf(path, sizeof path, "%s/real/%s.mtx.gz", more, name);
+  snprintf(path, sizeof path, "%.800s/real/%.100s.mtx.gz", more, name);
   return access(path, R_OK) == 0 ? path : NULL;
 }
 

@@ -185,13 +185,28 @@ static void test_scale_of_matrix(ground *g) {
   for (int e = 0; e < (g->env.type == WR_F32 ? 2 : 4); e++) {
     ground_case(g, "A times 2^%d", exponents[e]);
     for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], exponents[e]);
+    wr_csr_forget_device(A);
     expect_outcome(g, &s, WR_CONVERGED);
     for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], -exponents[e]);
+    wr_csr_forget_device(A);
     for (int i = 0; i < N; i++) s.x[i] = ldexp(s.x[i], exponents[e]);
     check_same_run(&s, &plain);
   }
   solution_free(&plain), solution_free(&s);
   free(b);
+  wr_csr_free(A);
+}
+
+/* Nor the units of its rows: the one of 1e-9 needs an alpha of 1e9, and nothing has broken down. */
+static void test_scale_of_rows(ground *g) {
+  wr_csr *A = matrix_of_picture(2, (const double[]){1e9, 0, 0, 1e-9});
+  const double b[] = {1, 1};
+  solution s = solution_of(g, A);
+  s.b = b;
+  ground_case(g, "rows of 1e9 and 1e-9");
+  expect_outcome(g, &s, WR_CONVERGED);
+  CHECKF(s.result.restarts == 0, "%d restarts", s.result.restarts);
+  solution_free(&s);
   wr_csr_free(A);
 }
 
@@ -279,6 +294,7 @@ static void test_all(ground *g) {
   test_guess(g);
   test_scale_of_b(g);
   test_scale_of_matrix(g);
+  test_scale_of_rows(g);
   test_extreme_b(g);
   test_large_values(g);
   test_jacobi(g);
