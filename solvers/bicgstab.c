@@ -199,7 +199,7 @@ static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   *end = 1;
   if (norm <= g->bound) {
     g->result->outcome = WR_CONVERGED;
-  } else if (!(norm <= g->last_true / 2) || g->result->refinements >= WR_BICGSTAB_REFINEMENTS) {
+  } else if (!isfinite(norm) || !(norm <= g->last_true / 2) || g->result->refinements >= WR_BICGSTAB_REFINEMENTS) {
     end_with(g->result, WR_STAGNATED, "the true residual does not follow: this is what the precision attains");
   } else {
     g->last_true = norm;

@@ -185,8 +185,10 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   TRY(c->program->verify(solve, choose_level(c, run), c->settings->verify_rows, &run->verdict));
   wr_ledger_stop(ledger);
   keep_answer(c, index, x, n);
+  x = NULL; /* it is kept, or freed already */
   TRY(run_warm(c, solve, &monitor, run));
 done:
+  wr_free(x);
   wr_progress_end(&progress);
   c->program->stop(solve);
   return status;

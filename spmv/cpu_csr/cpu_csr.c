@@ -1,3 +1,4 @@
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,11 @@ static inline int64_t chunk_entry(const cpu_csr_state *s, int64_t c) {
 }
 
 /* Four numbers in a register where the processor has one as wide (gcc and clang). */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are handed to inlined functions of this file alone */
+#elif defined(__clang__)
+#pragma clang diagnostic ignored "-Wpsabi"
+#endif
 typedef double four __attribute__((vector_size(4 * sizeof(double))));
 typedef int64_t four_bits __attribute__((vector_size(4 * sizeof(int64_t))));
 
@@ -78,6 +84,8 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs,
   *s = (cpu_csr_state){.nrows = A->nrows, .nnz = A->nnz, .row_ptr = A->row_ptr, .col = A->col, .val = A->val,
                        .type = env->type};
   s->nchunks = (A->nrows + A->nnz + WR_CPU_CSR_STEPS - 1) / WR_CPU_CSR_STEPS;
+  s->nshares = s->nchunks < omp_get_max_threads() ? (int)s->nchunks : omp_get_max_threads();
+  TRY(wr_alloc_zeroed(&s->shares, s->nshares, sizeof *s->shares, "chunks"));
   TRY(wr_alloc(&s->first_row, s->nchunks + 1, sizeof *s->first_row, "chunks"));
   TRY(wr_alloc(&s->head, s->nchunks, sizeof *s->head, "chunks"));
   TRY(wr_alloc(&s->tail, s->nchunks, sizeof *s->tail, "chunks"));
@@ -102,12 +110,31 @@ static void run_chunk(const cpu_csr_state *s, const wr_apply *request, int64_t c
     run_chunk_f64(s, request, c, NULL);
 }
 
+/* Every thread gets neighbouring chunks, the same at each apply, whose pages it was the first to touch. */
+static void deal_chunks(cpu_csr_state *s) {
+  for (int t = 0; t < s->nshares; t++) {
+    atomic_store_explicit(&s->shares[t].next, s->nchunks * t / s->nshares, memory_order_relaxed);
+    s->shares[t].end = s->nchunks * (t + 1) / s->nshares;
+  }
+}
+
+/* A thread works off its own share and then helps the others with theirs: on a busy machine one of them is always late (16
+ * threads of a shared Xeon, 2026-11: 10 to 60% of the time won). Results do not depend on who did a chunk. */
+static void run_shares(cpu_csr_state *s, const wr_apply *request, int me) {
+  for (int k = 0; k < s->nshares; k++) {
+    cpu_csr_share *share = &s->shares[(me + k) % s->nshares];
+    for (int64_t c; (c = atomic_fetch_add_explicit(&share->next, 1, memory_order_relaxed)) < share->end;)
+      run_chunk(s, request, c);
+  }
+}
+
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
-  const cpu_csr_state *s = state;
+  cpu_csr_state *s = state;
   const wr_apply *request = &args->request;
   (void)env;
-#pragma omp parallel for schedule(static) if (s->nchunks > 1)
-  for (int64_t c = 0; c < s->nchunks; c++) run_chunk(s, request, c);
+  deal_chunks(s);
+#pragma omp parallel num_threads(s->nshares) if (s->nchunks > 1)
+  run_shares(s, request, omp_get_thread_num());
   if (s->type == WR_F32)
     join_chunks_f32(s, request);
   else
@@ -120,6 +147,7 @@ static void destroy(void *state, wr_env *env) {
   cpu_csr_state *s = state;
   (void)env;
   wr_free(s->own_val);
+  wr_free(s->shares);
   wr_free(s->first_row);
   wr_free(s->head);
   wr_free(s->tail);
