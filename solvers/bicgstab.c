@@ -20,6 +20,7 @@ typedef struct progress {
   double target;            /* on ||r||: the bound, halved with every refinement, since the true        */
                             /* residual has rounding on top of r                                        */
   double shadow_norm;
+  double true_norm;         /* of the last question, or of the start: t holds that residual            */
   double first_norm;        /* true residual of the guess                                               */
   double snapshot_norm;     /* ||r|| of the snapshot                                                    */
   int snapshot_is_start;    /* the snapshot is the iterate of the last start                            */
@@ -196,6 +197,7 @@ static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   double norm;
   TRY(settle_iterate(s));
   TRY(true_residual(s, &s->x, &norm));
+  g->true_norm = norm;
   *end = 1;
   if (norm <= g->bound) {
     g->result->outcome = WR_CONVERGED;
@@ -300,13 +302,10 @@ done:
 
 /* The best iterate is the answer, whatever happened; t is its residual. */
 static wr_status settle(wr_bicgstab *s, progress *g) {
-  wr_status status;
-  double norm;
+  wr_status status = WR_OK;
+  double norm = g->true_norm;
   origin from;
-  if (g->result->outcome == WR_CONVERGED)
-    TRY(true_residual(s, &s->x, &norm));
-  else
-    TRY(choose_better(s, g, &norm, &from));
+  if (g->result->outcome != WR_CONVERGED) TRY(choose_better(s, g, &norm, &from));
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
   if (g->result->outcome != WR_CONVERGED && norm <= g->bound) end_with(g->result, WR_CONVERGED, "");
   if (!isfinite(norm)) end_with(g->result, WR_NON_FINITE, "no iterate has a finite residual");
@@ -326,7 +325,7 @@ static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   TRY(true_residual(s, &s->x, &norm));
   g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
   g->target = g->bound;
-  g->first_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
+  g->first_norm = g->true_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
   g->restart_norm = norm, g->last_true = INFINITY;
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
   *end = norm <= g->bound; /* b = 0, an exact guess */

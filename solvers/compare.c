@@ -114,7 +114,7 @@ done:
 /* The level of verification that the settings leave open: full while it is cheap. */
 static wr_verified choose_level(const wr_comparison *c, const wr_run *run) {
   if (!c->settings->verify_auto) return c->settings->verify;
-  double seconds = 1e-8 * (double)c->facts->nnz / omp_get_max_threads(); /* measured: 4 to 12 ns an entry */
+  double seconds = c->program->verify_seconds(c->facts->nrows, c->facts->nnz, omp_get_max_threads());
   double allowed = fmax(WR_VERIFY_SECONDS, WR_VERIFY_SHARE * wr_ledger_end_to_end(&run->ledger));
   return seconds <= allowed ? WR_VERIFY_FULL : WR_VERIFY_SAMPLE;
 }

@@ -5,6 +5,11 @@
 
 #include "config/memory.h"
 
+wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan) {
+  double sum_unit = wr_plan_get_info(plan)->sum_unit;
+  return (wr_rounding){.unit = wr_type_unit(env->type), .sum_unit = sum_unit > 0 ? sum_unit : wr_type_unit(WR_F64)};
+}
+
 /* Adds one checked row to the verdict: error and what it may be. A NaN is an infinite error, so that it stays the worst. */
 static void judge_row(wr_verdict *verdict, double error, double bound) {
   double ratio = error == 0 ? 0 : bound > 0 ? error / bound : INFINITY;

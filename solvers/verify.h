@@ -16,6 +16,8 @@ typedef struct wr_rounding {
   double sum_unit; /* in which it adds up the terms of a row */
 } wr_rounding;
 
+wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan);
+
 /* ranks[n]: r as the device has it (not normalised); step[n]: one more step by the device. level: full or sample (rows: how
  * many, spread evenly; needs the rows of graph->flow and cannot judge the whole step: change is then the device's own).
  * dangling: the mass of the dangling pages as the device summed it; it is checked with the bound of a sum whose longest
