@@ -110,16 +110,16 @@ done:
 /* Without -k: the GPU if there is one, else the CPU and a line that says why. */
 static wr_status choose_backend(job *j) {
   wr_settings *s = &j->settings;
-  const char *name = "cpu_csr";
+  wr_place place = WR_HOST;
   if (s->device != WR_DEVICE_CPU) {
     wr_status status = wr_comparison_open_place(&j->comparison, WR_CUDA);
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
     if (status == WR_OK)
-      name = "cusparse";
+      place = WR_CUDA;
     else
       snprintf(j->why_cpu, sizeof j->why_cpu, "%s", wr_status_message());
   }
-  return wr_option_set(j->program->options, s, "backend", name, "--backend");
+  return wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
 }
 
 static wr_status prepare_problem(job *j) {

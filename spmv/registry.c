@@ -8,11 +8,16 @@ static wr_status check_later(const wr_env *env, const wr_csr *A, const void *kno
   return wr_fail(WR_EUNAVAILABLE, "this backend is not written yet; --list-backends shows those that are");
 }
 
-#ifndef WR_HAVE_CUDA
+#if !defined(WR_HAVE_CUDA)
 static wr_status check_no_cuda(const wr_env *env, const wr_csr *A, const void *knobs) {
   (void)env, (void)A, (void)knobs;
   return wr_fail(WR_EUNAVAILABLE, "this build has no CUDA parts: install the CUDA toolkit (nvcc 12.4 or newer), "
                                   "then make clean and make");
+}
+#elif !defined(WR_HAVE_CUSPARSE)
+static wr_status check_no_vendor(const wr_env *env, const wr_csr *A, const void *knobs) {
+  (void)env, (void)A, (void)knobs;
+  return wr_fail(WR_EUNAVAILABLE, "the vendor's kernels need a card, and in this build the CPU stands in for one");
 }
 #endif
 
@@ -29,6 +34,13 @@ static wr_status check_no_cuda(const wr_env *env, const wr_csr *A, const void *k
 #else
 #define DEFINE_CUDA(id, where, what) STUB(id, where, what, check_no_cuda)
 #endif
+#if defined(WR_HAVE_CUSPARSE)
+#define DEFINE_VENDOR(id, where, what) DECLARE(id)
+#elif defined(WR_HAVE_CUDA)
+#define DEFINE_VENDOR(id, where, what) STUB(id, where, what, check_no_vendor)
+#else
+#define DEFINE_VENDOR(id, where, what) STUB(id, where, what, check_no_cuda)
+#endif
 #define WR_BACKEND(id, state, where, what) DEFINE_##state(id, where, what)
 #include "spmv/backends.def"
 #undef WR_BACKEND
@@ -40,6 +52,11 @@ static wr_status check_no_cuda(const wr_env *env, const wr_csr *A, const void *k
 #define ROW_CUDA(id) &wr_backend_##id,
 #else
 #define ROW_CUDA(id) &stub_##id,
+#endif
+#ifdef WR_HAVE_CUSPARSE
+#define ROW_VENDOR(id) &wr_backend_##id,
+#else
+#define ROW_VENDOR(id) &stub_##id,
 #endif
 #define WR_BACKEND(id, state, where, what) ROW_##state(id)
 static const wr_backend *const table[] = {
@@ -66,6 +83,15 @@ wr_status wr_backend_find(const char *name, const wr_backend **backend) {
   const char *closest = wr_closest(name, names, COUNT);
   if (closest) return wr_fail(WR_EUSAGE, "unknown backend '%s'; did you mean '%s'? (--list-backends)", name, closest);
   return wr_fail(WR_EUSAGE, "unknown backend '%s'; --list-backends shows them all", name);
+}
+
+const wr_backend *wr_backend_default(wr_place place) {
+  static const char *const on_gpu[] = {"cusparse", "csr_warp"}, *const on_cpu[] = {"cpu_csr", "reference"};
+  const char *const *names = place == WR_CUDA ? on_gpu : on_cpu;
+  const wr_backend *backend = NULL;
+  for (int k = 0; k < 2; k++)
+    if (wr_backend_find(names[k], &backend) == WR_OK && backend->plan) break;
+  return backend;
 }
 
 /* Why a backend cannot be used now, or "". The reason lies in text until the next call. */

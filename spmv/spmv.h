@@ -103,6 +103,9 @@ int wr_backend_count(void);
 const wr_backend *wr_backend_at(int index);
 wr_status wr_backend_find(const char *name, const wr_backend **backend); /* WR_EUSAGE, naming the closest */
 
+/* What a program takes when nobody names a backend: the first of a short list that this build holds, else a stub. */
+const wr_backend *wr_backend_default(wr_place place);
+
 /* Every name with what it is, what it needs and, if it is not available, why. */
 void wr_backends_print(FILE *out);
 

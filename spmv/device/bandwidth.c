@@ -6,14 +6,22 @@
 
 enum { MEGABYTE = 1 << 20 };
 
-/* Twice the last cache, 256 MB at least; 512 MB at most, since touching new memory takes longer than reading it. */
-static int64_t elements(wr_place place) {
-  int64_t bytes = (place == WR_CUDA ? 1024 : 256) * (int64_t)MEGABYTE;
+/* On the host twice the last cache, 256 MB at least; 512 MB at most, since touching new memory takes longer than reading it.
+ * On a device 1 GB, and no more than the 64th part of its memory. */
+static wr_status choose_elements(wr_env *env, int64_t *elements) {
+  wr_status status = WR_OK;
+  int64_t bytes = (env->place == WR_CUDA ? 1024 : 256) * (int64_t)MEGABYTE, free_bytes, total_bytes;
 #ifdef _SC_LEVEL3_CACHE_SIZE
-  int64_t cache = place == WR_HOST ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
+  int64_t cache = env->place == WR_HOST ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
   if (2 * cache > bytes) bytes = 512 * (int64_t)MEGABYTE;
 #endif
-  return bytes / 8;
+  if (env->place == WR_CUDA) {
+    TRY(env->ops->memory(env, &free_bytes, &total_bytes));
+    if (total_bytes / 64 < bytes) bytes = total_bytes / 64;
+  }
+  *elements = bytes / 8;
+done:
+  return status;
 }
 
 enum { SUMS = 5 };
@@ -22,8 +30,10 @@ static const double enough = 0.05; /* seconds; on a busy machine one sum takes l
 wr_status wr_env_read_bandwidth(wr_env *env, double *bytes_per_second) {
   wr_status status;
   wr_vec v = {0}, bank = {0};
+  int64_t elements;
   *bytes_per_second = 0;
-  TRY(env->ops->alloc(env, elements(env->place), WR_F64, "measuring the read bandwidth", &v));
+  TRY(choose_elements(env, &elements));
+  TRY(env->ops->alloc(env, elements, WR_F64, "measuring the read bandwidth", &v));
   TRY(env->ops->alloc(env, 1, WR_F64, "measuring the read bandwidth", &bank));
   wr_fused sum = {.in = {&v}, .reduce = {{WR_SUM, &v, NULL, {&bank, 0}}}};
   TRY(env->ops->fused(env, &sum)); /* the first touch is not counted */
