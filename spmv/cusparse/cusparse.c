@@ -4,9 +4,9 @@
 #include <cusparse.h>
 #include <stdio.h>
 
+#include "spmv/csr_model.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/device_memory.h"
-#include "spmv/spmv.h"
 
 typedef struct cusparse_knobs {
   int alg; /* position in the choices: 0 is algorithm 1 */
@@ -43,14 +43,13 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan_info *info) {
-  int64_t value_bytes = A->nnz * wr_type_bytes(env->type);
-  int64_t index_bytes = (A->nrows + 1 + A->nnz) * (int64_t)sizeof(int32_t);
-  *info = (wr_plan_info){.format_bytes = index_bytes + value_bytes,
-                         .extra_bytes = A->val ? 0 : value_bytes,
-                         .borrowed_bytes = index_bytes + (A->val ? value_bytes : 0),
-                         .deterministic = is_deterministic(k),
-                         .sum_unit = wr_type_unit(env->type)};
-  info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
+  int64_t ones_bytes = A->val ? 0 : A->nnz * wr_type_bytes(env->type);
+  wr_csr_estimate(env, A, info);
+  info->format_bytes += ones_bytes;
+  info->apply_bytes += (double)ones_bytes;
+  info->extra_bytes = ones_bytes;
+  info->deterministic = is_deterministic(k);
+  info->sum_unit = wr_type_unit(env->type);
   snprintf(info->line, sizeof info->line, "CSR, algorithm %d, preprocessed%s%s", ((const cusparse_knobs *)k)->alg + 1,
            env->type == WR_F32 ? "; row sums in f32: the library has no f64 sums for f32 vectors" : "",
            A->val ? "" : "; ones stored as values");
@@ -61,7 +60,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
 static wr_status describe(cusparse_state *s, wr_env *env, wr_csr *A, wr_plan_info *info) {
   wr_status status;
   wr_csr_view view;
-  TRY(wr_csr_device_view(A, env, &view));
+  TRY(wr_csr_borrow(A, env, &view, info));
   if (!A->val) {
     TRY(env->ops->alloc(env, A->nnz, env->type, "ones as the values of a pattern", &s->ones));
     TRY(env->ops->fill(env, &s->ones, 1));
@@ -70,7 +69,6 @@ static wr_status describe(cusparse_state *s, wr_env *env, wr_csr *A, wr_plan_inf
   TRY(WR_CUSPARSE(cusparseCreateCsr(&s->matrix, A->nrows, A->ncols, A->nnz, (void *)view.row_ptr, (void *)view.col,
                                     (void *)val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
                                     s->type)));
-  info->borrowed_bytes = view.bytes;
   info->extra_bytes = A->val ? 0 : wr_device_bytes(A->nnz, (size_t)wr_type_bytes(env->type));
 done:
   return status;

@@ -1,0 +1,22 @@
+/* What the backends have in common that multiply straight from the matrix's device view (csr.h) and store no format of
+ * their own: the sizes that they state in plan, and the arrays that they borrow in prepare. */
+#ifndef WR_CSR_MODEL_H
+#define WR_CSR_MODEL_H
+
+#include "spmv/spmv.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* *info := format_bytes, borrowed_bytes and apply_bytes of A's device view in env's type, without padding; the rest 0.
+ * Asks no device. */
+void wr_csr_estimate(const wr_env *env, const wr_csr *A, wr_plan_info *info);
+
+/* *view := the device view; info->borrowed_bytes := what it takes, padding included. Errors: wr_csr_device_view. */
+wr_status wr_csr_borrow(wr_csr *A, wr_env *env, wr_csr_view *view, wr_plan_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
