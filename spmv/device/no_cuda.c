@@ -2,6 +2,8 @@
 #include <stdint.h>
 
 #include "spmv/csr.h"
+#include "spmv/device/device_memory.h"
+#include "spmv/device/sort.h"
 #include "spmv/device/vec.h"
 #include "spmv/spmv.h"
 
@@ -62,6 +64,50 @@ const wr_vecops wr_vecops_cuda = {
     .elapsed = elapsed,
     .memory = memory,
 };
+
+wr_status wr_device_alloc(wr_env *env, void *block, int64_t count, size_t size, const char *what) {
+  (void)env, (void)count, (void)size, (void)what;
+  *(void **)block = NULL;
+  return fail();
+}
+
+wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t size, const char *what) {
+  return wr_device_alloc(env, block, count, size, what);
+}
+
+void wr_device_free(int device, void *block) { (void)device, (void)block; /* there are none */ }
+
+wr_status wr_device_upload(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) {
+  return (void)env, (void)to, (void)from, (void)count, (void)how, fail();
+}
+
+wr_status wr_device_download(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) {
+  return (void)env, (void)to, (void)from, (void)count, (void)how, fail();
+}
+
+wr_status wr_device_sort_pairs(wr_env *env, void *keys, size_t key_size, void *values, size_t value_size, int64_t count,
+                               int begin_bit, int end_bit) {
+  (void)env, (void)keys, (void)key_size, (void)values, (void)value_size, (void)count, (void)begin_bit, (void)end_bit;
+  return fail();
+}
+
+wr_status wr_device_scan(wr_env *env, const void *counts, size_t count_size, int64_t count, void *offsets,
+                         size_t offset_size, int64_t *total) {
+  (void)env, (void)counts, (void)count_size, (void)count, (void)offsets, (void)offset_size, (void)total;
+  return fail();
+}
+
+wr_status wr_device_select(wr_env *env, const uint8_t *kinds, uint8_t kind, int64_t count, const void *items,
+                           void *selected, size_t item_size, int64_t *found) {
+  (void)env, (void)kinds, (void)kind, (void)count, (void)items, (void)selected, (void)item_size, (void)found;
+  return fail();
+}
+
+wr_status wr_device_runs(wr_env *env, const void *keys, size_t key_size, int64_t count, void *unique, void *offsets,
+                         size_t offset_size, int64_t *runs) {
+  (void)env, (void)keys, (void)key_size, (void)count, (void)unique, (void)offsets, (void)offset_size, (void)runs;
+  return fail();
+}
 
 wr_status wr_csr_device_view(wr_csr *A, struct wr_env *env, wr_csr_view *view) {
   (void)A, (void)env, (void)view;

@@ -1,0 +1,267 @@
+/* The one user of CUB. Its scan, select and reduce count with an int in CUDA 12, so they get pieces of at most 2^30 elements,
+ * each beginning with what the pieces before it came to; its sort takes 64-bit counts. What differs between callers in width
+ * is decided while reading, so that few kernels are instantiated. */
+#include "spmv/device/sort.h"
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include "spmv/device/check.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/device/device_memory.h"
+
+static const int64_t PIECE = 1 << 30;
+
+static int piece(int64_t from, int64_t count) { return (int)(count - from < PIECE ? count - from : PIECE); }
+
+static cudaStream_t stream_of(const wr_env *env) { return (cudaStream_t)env->stream; }
+
+/* call(room, bytes): asked without room, a CUB function says how many bytes it needs; with room, it works. */
+template <typename Call>
+static wr_status with_room(wr_env *env, const char *name, Call call) {
+  wr_status status;
+  void *room = NULL;
+  size_t bytes = 0;
+  TRY(wr_cuda_check(call(NULL, bytes), name));
+  TRY(wr_device_alloc(env, &room, (int64_t)bytes, 1, name));
+  TRY(wr_cuda_check(call(room, bytes), name));
+  TRY(wr_cuda_check(cudaStreamSynchronize(stream_of(env)), name));
+done:
+  wr_device_free(env->device, room);
+  return status;
+}
+
+/* ---- Reading element i ---- */
+
+struct read_count {
+  const void *counts;
+  bool wide;
+  __host__ __device__ int64_t operator()(int64_t i) const {
+    return wide ? static_cast<const int64_t *>(counts)[i] : static_cast<const int32_t *>(counts)[i];
+  }
+};
+
+struct is_of_kind { /* 0 or 1 */
+  const uint8_t *kinds;
+  uint8_t kind;
+  __host__ __device__ int operator()(int64_t i) const { return kinds[i] == kind; }
+};
+
+struct begins_run { /* 0 or 1 */
+  const void *keys;
+  bool wide;
+  template <typename K>
+  __host__ __device__ static int differs(const K *keys, int64_t i) {
+    return i == 0 || keys[i] != keys[i - 1];
+  }
+  __host__ __device__ int operator()(int64_t i) const {
+    return wide ? differs(static_cast<const uint64_t *>(keys), i) : differs(static_cast<const uint32_t *>(keys), i);
+  }
+};
+
+template <typename T>
+struct read_item {
+  const T *items; /* NULL: i */
+  __host__ __device__ T operator()(int64_t i) const { return items ? items[i] : (T)i; }
+};
+
+struct add {
+  __host__ __device__ int64_t operator()(int64_t a, int64_t b) const { return a + b; }
+};
+
+template <typename Read>
+static auto reading(Read read, int64_t from) {
+  return thrust::make_transform_iterator(thrust::counting_iterator<int64_t>(from), read);
+}
+
+/* ---- Sort ---- */
+
+template <typename K, typename V>
+static wr_status sort_words(wr_env *env, K *keys, V *values, int64_t count, int begin_bit, int end_bit) {
+  wr_status status;
+  K *more_keys = NULL;
+  V *more_values = NULL;
+  cub::DoubleBuffer<K> k;
+  cub::DoubleBuffer<V> v;
+  TRY(wr_device_alloc(env, &more_keys, count, sizeof(K), "sorting"));
+  if (values) TRY(wr_device_alloc(env, &more_values, count, sizeof(V), "sorting"));
+  k = cub::DoubleBuffer<K>(keys, more_keys);
+  v = cub::DoubleBuffer<V>(values, more_values);
+  TRY(with_room(env, "cub::DeviceRadixSort", [&](void *room, size_t &bytes) {
+    return values ? cub::DeviceRadixSort::SortPairs(room, bytes, k, v, count, begin_bit, end_bit, stream_of(env))
+                  : cub::DeviceRadixSort::SortKeys(room, bytes, k, count, begin_bit, end_bit, stream_of(env));
+  }));
+  if (k.Current() != keys)
+    TRY(WR_CUDA(cudaMemcpyAsync(keys, k.Current(), count * sizeof(K), cudaMemcpyDeviceToDevice, stream_of(env))));
+  if (v.Current() != values)
+    TRY(WR_CUDA(cudaMemcpyAsync(values, v.Current(), count * sizeof(V), cudaMemcpyDeviceToDevice, stream_of(env))));
+  TRY(WR_CUDA(cudaStreamSynchronize(stream_of(env))));
+done:
+  wr_device_free(env->device, more_keys);
+  wr_device_free(env->device, more_values);
+  return status;
+}
+
+template <typename K>
+static wr_status sort_keys(wr_env *env, void *keys, void *values, size_t value_size, int64_t count, int begin_bit,
+                           int end_bit) {
+  if (value_size == 8) return sort_words(env, (K *)keys, (uint64_t *)values, count, begin_bit, end_bit);
+  return sort_words(env, (K *)keys, (uint32_t *)values, count, begin_bit, end_bit);
+}
+
+extern "C" wr_status wr_device_sort_pairs(wr_env *env, void *keys, size_t key_size, void *values, size_t value_size,
+                                          int64_t count, int begin_bit, int end_bit) {
+  wr_status status;
+  if (values == NULL) value_size = 4;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_sort_check(count, key_size, value_size));
+  TRY(wr_sort_check_bits(key_size, begin_bit, end_bit));
+  if (count == 0 || begin_bit == end_bit) return WR_OK;
+  if (key_size == 8)
+    TRY(sort_keys<uint64_t>(env, keys, values, value_size, count, begin_bit, end_bit));
+  else
+    TRY(sort_keys<uint32_t>(env, keys, values, value_size, count, begin_bit, end_bit));
+done:
+  return status;
+}
+
+/* ---- Scan ---- */
+
+/* *sum := the sum of what is read for n elements. */
+template <typename Read>
+static wr_status add_up(wr_env *env, Read read, int64_t from, int n, int64_t *sum) {
+  wr_status status;
+  int64_t *on_device = NULL;
+  TRY(wr_device_alloc(env, &on_device, 1, sizeof *on_device, "a sum"));
+  TRY(with_room(env, "cub::DeviceReduce::Sum", [&](void *room, size_t &bytes) {
+    return cub::DeviceReduce::Sum(room, bytes, reading(read, from), on_device, n, stream_of(env));
+  }));
+  TRY(wr_device_download(env, sum, on_device, 1, WR_AS_8_BYTES));
+done:
+  wr_device_free(env->device, on_device);
+  return status;
+}
+
+/* offsets[at] := value, the last step of a scan and of runs. */
+static wr_status finish_offsets(wr_env *env, void *offsets, size_t size, int64_t at, int64_t value) {
+  wr_status status;
+  void *to = (char *)offsets + at * (int64_t)size;
+  TRY(wr_sort_check_position(value, size));
+  TRY(wr_device_upload(env, to, &value, 1, size == 8 ? WR_AS_8_BYTES : WR_I64_AS_I32));
+  TRY(WR_CUDA(cudaStreamSynchronize(stream_of(env))));
+done:
+  return status;
+}
+
+template <typename T>
+static wr_status scan_counts(wr_env *env, read_count read, int64_t count, T *offsets, int64_t *total) {
+  wr_status status = WR_OK;
+  int64_t sum, before = 0;
+  for (int64_t from = 0; from < count; from += PIECE) {
+    int n = piece(from, count);
+    TRY(add_up(env, read, from, n, &sum));
+    TRY(wr_sort_check_position(before + sum, sizeof(T)));
+    TRY(with_room(env, "cub::DeviceScan::ExclusiveScan", [&](void *room, size_t &bytes) {
+      return cub::DeviceScan::ExclusiveScan(room, bytes, reading(read, from), offsets + from, add(), before, n,
+                                            stream_of(env));
+    }));
+    before += sum;
+  }
+  TRY(finish_offsets(env, offsets, sizeof(T), count, before));
+  if (total) *total = before;
+done:
+  return status;
+}
+
+extern "C" wr_status wr_device_scan(wr_env *env, const void *counts, size_t count_size, int64_t count, void *offsets,
+                                    size_t offset_size, int64_t *total) {
+  wr_status status;
+  read_count read = {counts, count_size == 8};
+  TRY(wr_cuda_enter(env));
+  TRY(wr_sort_check(count, count_size, offset_size));
+  if (offset_size == 8) return scan_counts(env, read, count, (int64_t *)offsets, total);
+  return scan_counts(env, read, count, (int32_t *)offsets, total);
+done:
+  return status;
+}
+
+/* ---- Select, and runs, whose first elements are selected ---- */
+
+template <typename Is>
+static wr_status count_only(wr_env *env, Is is, int64_t count, int64_t *found) {
+  wr_status status = WR_OK;
+  int64_t part;
+  *found = 0;
+  for (int64_t from = 0; from < count; from += PIECE) {
+    TRY(add_up(env, is, from, piece(from, count), &part));
+    *found += part;
+  }
+done:
+  return status;
+}
+
+template <typename T, typename Is>
+static wr_status select_words(wr_env *env, Is is, int64_t count, const T *items, T *selected, int64_t *found) {
+  wr_status status;
+  int64_t part, *on_device = NULL;
+  *found = 0;
+  TRY(wr_device_alloc(env, &on_device, 1, sizeof *on_device, "a count"));
+  for (int64_t from = 0; from < count; from += PIECE) {
+    TRY(with_room(env, "cub::DeviceSelect::Flagged", [&](void *room, size_t &bytes) {
+      return cub::DeviceSelect::Flagged(room, bytes, reading(read_item<T>{items}, from), reading(is, from),
+                                        selected + *found, on_device, piece(from, count), stream_of(env));
+    }));
+    TRY(wr_device_download(env, &part, on_device, 1, WR_AS_8_BYTES));
+    *found += part;
+  }
+done:
+  wr_device_free(env->device, on_device);
+  return status;
+}
+
+/* items NULL: the positions, which must fit. */
+template <typename Is>
+static wr_status select_items(wr_env *env, Is is, int64_t count, const void *items, void *selected, size_t size,
+                              int64_t *found) {
+  wr_status status;
+  if (items == NULL) TRY(wr_sort_check_position(count - 1, size));
+  if (size == 8) return select_words(env, is, count, (const uint64_t *)items, (uint64_t *)selected, found);
+  return select_words(env, is, count, (const uint32_t *)items, (uint32_t *)selected, found);
+done:
+  return status;
+}
+
+extern "C" wr_status wr_device_select(wr_env *env, const uint8_t *kinds, uint8_t kind, int64_t count, const void *items,
+                                      void *selected, size_t item_size, int64_t *found) {
+  wr_status status;
+  is_of_kind is = {kinds, kind};
+  if (selected == NULL) item_size = 8;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_sort_check(count, item_size, item_size));
+  if (selected == NULL) return count_only(env, is, count, found);
+  return select_items(env, is, count, items, selected, item_size, found);
+done:
+  return status;
+}
+
+extern "C" wr_status wr_device_runs(wr_env *env, const void *keys, size_t key_size, int64_t count, void *unique,
+                                    void *offsets, size_t offset_size, int64_t *runs) {
+  wr_status status;
+  begins_run begins = {keys, key_size == 8};
+  if (offsets == NULL) offset_size = 8;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_sort_check(count, key_size, offset_size));
+  TRY(wr_sort_check_position(count, offset_size));
+  if (unique == NULL && offsets == NULL) return count_only(env, begins, count, runs);
+  if (unique) TRY(select_items(env, begins, count, keys, unique, key_size, runs));
+  if (offsets) {
+    TRY(select_items(env, begins, count, NULL, offsets, offset_size, runs));
+    TRY(finish_offsets(env, offsets, offset_size, *runs, count));
+  }
+done:
+  return status;
+}

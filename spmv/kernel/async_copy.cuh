@@ -1,0 +1,152 @@
+/* Streams on their way to the threads: bulk copies from global to shared memory that run while the block computes, and
+ * loads that leave the first-level cache to what is used again. The one place with PTX; each has a plain twin, for cards
+ * before sm_90 and for builds that run kernels on the host.
+ *
+ * One thread asks, all wait. A barrier counts phases, 0 at the beginning; the k-th use of a stage waits for parity k & 1:
+ *
+ *   WR_SHARED(wr_copy_barrier, arrived, 2);                              one for each stage
+ *   if (threadIdx.x == 0) wr_copy_barrier_init(&arrived[0]), wr_copy_barrier_init(&arrived[1]);
+ *   __syncthreads();
+ *   thread 0, once every thread is done with the stage (__syncthreads):
+ *     wr_copy_expect(&arrived[s], bytes of all copies of this phase);
+ *     wr_copy_bulk(stage_col, col + k0, col_bytes, &arrived[s]);
+ *     wr_copy_bulk(stage_val, val + k0, val_bytes, &arrived[s]);
+ *   every thread: wr_copy_wait(&arrived[s], k & 1);                      now the stage may be read, and written
+ *
+ * Every copy asked for must be waited for before the block ends. Facts: PTX ISA, "mbarrier", "cp.async.bulk", proxies. */
+#ifndef WR_ASYNC_COPY_CUH
+#define WR_ASYNC_COPY_CUH
+
+#include <stdint.h>
+#include <string.h>
+
+#include "spmv/kernel/launch.cuh"
+
+/* Addresses and sizes of bulk copies are multiples of this; so a stream begins at a multiple below and ends at one above
+ * what is wanted, which the padding of device arrays allows. */
+constexpr unsigned WR_COPY_BYTES = 16;
+
+/* In shared memory, and touched through the functions below alone. */
+typedef struct wr_copy_barrier {
+  uint64_t word;
+} wr_copy_barrier;
+
+#if defined(WR_SIMT)
+
+inline void wr_copy_barrier_init(wr_copy_barrier *barrier) { simt_bulk_init(&barrier->word); }
+inline void wr_copy_expect(wr_copy_barrier *barrier, unsigned bytes) { simt_bulk_expect(&barrier->word, bytes); }
+inline void wr_copy_bulk(void *to, const void *from, unsigned bytes, wr_copy_barrier *barrier) {
+  if (bytes) simt_bulk_copy(to, from, bytes, &barrier->word);
+}
+inline void wr_copy_wait(wr_copy_barrier *barrier, unsigned parity, SIMT_HERE) {
+  simt_bulk_wait(&barrier->word, parity, {file, line, "wr_copy_wait"});
+}
+
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+
+__device__ inline unsigned wr_shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+/* One thread; the others may use the barrier after a __syncthreads. */
+__device__ inline void wr_copy_barrier_init(wr_copy_barrier *barrier) {
+  unsigned at = wr_shared_address(barrier);
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" : : "r"(at) : "memory");
+}
+
+/* Begins a phase of so many bytes, less than 2^20; 0 ends it at once. The engine that copies sees memory through a proxy of
+ * its own: the fence puts what threads did to the stage before the last __syncthreads ahead of what the engine will write. */
+__device__ inline void wr_copy_expect(wr_copy_barrier *barrier, unsigned bytes) {
+  unsigned at = wr_shared_address(barrier);
+  asm volatile("fence.proxy.async.shared::cta; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :
+               : "r"(at), "r"(bytes)
+               : "memory");
+}
+
+/* Asks for bytes (a multiple of 16, as are both addresses; 0 copies nothing) from global to shared memory, as part of the
+ * phase that this thread has begun. A stream is read once, so L2 is to give its lines up first. */
+__device__ inline void wr_copy_bulk(void *to, const void *from, unsigned bytes, wr_copy_barrier *barrier) {
+  unsigned stage = wr_shared_address(to), at = wr_shared_address(barrier);
+  uint64_t stream = __cvta_generic_to_global(from), once;
+  if (bytes == 0) return;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
+      :
+      : "r"(stage), "l"(stream), "r"(bytes), "r"(at), "l"(once)
+      : "memory");
+}
+
+/* Until the phase of this parity is over: all its bytes are in shared memory, visible to the caller. */
+__device__ inline void wr_copy_wait(wr_copy_barrier *barrier, unsigned parity) {
+  unsigned over, at = wr_shared_address(barrier);
+  do {
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(over)
+                 : "r"(at), "r"(parity)
+                 : "memory");
+  } while (!over);
+}
+
+#else
+
+/* The twin: the thread that asks copies. word: phases that are over in the upper half, bytes to come in the lower one. */
+__device__ inline void wr_copy_count(wr_copy_barrier *barrier, uint64_t bytes_to_come, uint64_t phases_over) {
+  if (bytes_to_come == 0) phases_over++;
+  *(volatile uint64_t *)&barrier->word = phases_over << 32 | bytes_to_come;
+}
+
+__device__ inline void wr_copy_barrier_init(wr_copy_barrier *barrier) { *(volatile uint64_t *)&barrier->word = 0; }
+
+__device__ inline void wr_copy_expect(wr_copy_barrier *barrier, unsigned bytes) {
+  wr_copy_count(barrier, bytes, barrier->word >> 32);
+}
+
+__device__ inline void wr_copy_bulk(void *to, const void *from, unsigned bytes, wr_copy_barrier *barrier) {
+  uint64_t word = *(volatile uint64_t *)&barrier->word;
+  if (bytes == 0) return;
+#pragma unroll 4
+  for (unsigned k = 0; k < bytes / WR_COPY_BYTES; k++)
+    static_cast<uint4 *>(to)[k] = static_cast<const uint4 *>(from)[k];
+  __threadfence_block(); /* the bytes before the news of them */
+  wr_copy_count(barrier, (uint32_t)word - bytes, word >> 32);
+}
+
+__device__ inline void wr_copy_wait(wr_copy_barrier *barrier, unsigned parity) {
+  while ((*(volatile uint64_t *)&barrier->word >> 32 & 1) == parity) {}
+  __threadfence_block();
+}
+
+#endif
+
+/* *p, of 2, 4, 8 or 16 bytes and aligned to its size, in global memory that nobody writes while the kernel runs. For
+ * streams that are read once: they pass by the first-level cache, which then keeps more of x. */
+template <typename T>
+__device__ inline T wr_load_stream(const T *p) {
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "no load of this size");
+#if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+  T value;
+  uint64_t at = __cvta_generic_to_global(p);
+  if constexpr (sizeof(T) == 2) {
+    uint16_t bits;
+    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(bits) : "l"(at));
+    memcpy(&value, &bits, sizeof value);
+  } else if constexpr (sizeof(T) == 4) {
+    uint32_t bits;
+    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(at));
+    memcpy(&value, &bits, sizeof value);
+  } else if constexpr (sizeof(T) == 8) {
+    uint64_t bits;
+    asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(bits) : "l"(at));
+    memcpy(&value, &bits, sizeof value);
+  } else {
+    uint64_t bits[2];
+    asm("ld.global.nc.L1::no_allocate.v2.u64 {%0, %1}, [%2];" : "=l"(bits[0]), "=l"(bits[1]) : "l"(at));
+    memcpy(&value, bits, sizeof value);
+  }
+  return value;
+#else
+  return *p;
+#endif
+}
+
+#endif
