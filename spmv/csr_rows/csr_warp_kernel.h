@@ -1,0 +1,20 @@
+#ifndef WR_CSR_WARP_KERNEL_H
+#define WR_CSR_WARP_KERNEL_H
+
+#include "spmv/spmv.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Room for the sums of a launch in env's workspace: once, before the first. WR_ENOMEM. */
+wr_status wr_csr_warp_reserve(wr_env *env);
+
+/* y = alpha*A*x + beta*y and the epilogue by the kernel of csr_warp_kernel.cu, on env's stream. WR_EDEVICE when the
+ * launch is refused. */
+wr_status wr_csr_warp_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,70 @@
+/* From a matrix's device view and a request to a kernel's parameters, in the types that they have. A kernel on plain rows
+ * is a template over these types; its launcher says
+ *
+ *   wr_csr_dispatch(env, A, request, [=](const auto &rows) { return launch(env, rows); });
+ */
+#ifndef WR_CSR_LAUNCH_CUH
+#define WR_CSR_LAUNCH_CUH
+
+#include <cuda_runtime.h>
+
+#include "spmv/device/cuda_state.h"
+#include "spmv/spmv.h"
+
+/* y = alpha*A*x + beta*y. T: float or double; P: int32_t or int64_t, of the row pointers. */
+template <typename T, typename P, bool PATTERN>
+struct wr_csr_rows {
+  int64_t nrows;
+  const P *row_ptr;   /* [nrows + 1]                 */
+  const int32_t *col; /* [nnz]                       */
+  const T *val;       /* [nnz], not used if PATTERN  */
+  const T *x;         /* [ncols]                     */
+  T *y;               /* [nrows]                     */
+  double alpha, beta;
+};
+
+/* An entry of a pattern is 1. */
+template <typename T, typename P, bool PATTERN>
+__device__ inline double wr_csr_value(const wr_csr_rows<T, P, PATTERN> &a, int64_t k) {
+  return PATTERN ? 1 : (double)a.val[k];
+}
+
+/* What y[i] becomes, given the row's sum; the old one is read only if beta needs it. */
+template <typename T, typename P, bool PATTERN>
+__device__ inline double wr_csr_result(const wr_csr_rows<T, P, PATTERN> &a, int64_t i, double sum) {
+  return a.beta == 0 ? a.alpha * sum : a.alpha * sum + a.beta * (double)a.y[i];
+}
+
+template <typename T, typename P, bool PATTERN>
+inline wr_csr_rows<T, P, PATTERN> wr_csr_rows_make(const wr_csr_view *A, const wr_apply *request) {
+  wr_csr_rows<T, P, PATTERN> a = {};
+  a.nrows = request->y->n;
+  a.row_ptr = (const P *)A->row_ptr;
+  a.col = A->col;
+  a.val = (const T *)A->val;
+  a.x = (const T *)request->x->data;
+  a.y = (T *)request->y->data;
+  a.alpha = request->alpha;
+  a.beta = request->beta;
+  return a;
+}
+
+template <typename T, typename Launch>
+inline wr_status wr_csr_dispatch_rows(const wr_csr_view *A, const wr_apply *request, Launch launch) {
+  if (A->wide)
+    return A->val ? launch(wr_csr_rows_make<T, int64_t, false>(A, request))
+                  : launch(wr_csr_rows_make<T, int64_t, true>(A, request));
+  return A->val ? launch(wr_csr_rows_make<T, int32_t, false>(A, request))
+                : launch(wr_csr_rows_make<T, int32_t, true>(A, request));
+}
+
+/* What launch(rows) returns, called with env's device as the current one. */
+template <typename Launch>
+inline wr_status wr_csr_dispatch(const wr_env *env, const wr_csr_view *A, const wr_apply *request, Launch launch) {
+  wr_status status = wr_cuda_enter(env);
+  if (status != WR_OK) return status;
+  return env->type == WR_F32 ? wr_csr_dispatch_rows<float>(A, request, launch)
+                             : wr_csr_dispatch_rows<double>(A, request, launch);
+}
+
+#endif
