@@ -15,6 +15,7 @@ endif
 
 #: BUILD=DIR        where everything made goes (build)
 #: CC=COMMAND       the C compiler, gcc or clang (gcc)
+#: CXX=COMMAND      the C++ compiler that reads kernels for the CPU (g++)
 #: MARCH=NAME       processor to compile for; MARCH= makes a portable build (native)
 #: OPT=FLAGS        optimisation (-O3)
 #: CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS, NVCCFLAGS   added to ours
@@ -22,6 +23,7 @@ endif
 #: CUDA=0           builds without CUDA although it is there
 #: CUDA_HOME=DIR    where the CUDA toolkit is, if nvcc is not in PATH
 #: CUDA_ARCH=sm_NN  device code for this architecture (the card's own; sm_90 and PTX where there is none)
+#: SHIM=0           leaves out the tests that run kernels on the CPU
 #: JOBS=N           tests run side by side (2)
 #: TEST_TIMEOUT=S   seconds that one test program may take (300)
 #: TESTS='NAMES'    only these tests, such as TESTS='test_option lint'
@@ -29,6 +31,9 @@ endif
 BUILD := $(or $(BUILD),build)
 ifeq ($(origin CC),default)
 CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
 endif
 MARCH ?= native
 OPT ?= -O3
@@ -39,13 +44,13 @@ CLANG ?= clang
 Q := $(if $(V),,@)
 SAY := @$(if $(V),:,printf '  %-5s %s\n')
 
-.PHONY: all demo check check-gpu check-asan check-tsan check-deps bench format lint longest deps clean help FORCE
+.PHONY: all demo check check-gpu check-asan check-tsan check-deps bench bench-all format lint longest deps new-backend clean help FORCE
 all: programs
 
 # --- What this machine has ------------------------------------------------------------------------------------------------
 # found.mk is made anew when it was made for other settings, or when it lacks something that may have been installed since.
 
-ifneq ($(filter-out check-asan check-tsan check-deps format lint longest deps clean help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out check-asan check-tsan check-deps format lint longest deps new-backend clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
 ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME))
 $(BUILD)/found.mk: FORCE
@@ -58,7 +63,11 @@ $(BUILD)/found.mk: tools/find_tools.sh
 
 # --- Sources --------------------------------------------------------------------------------------------------------------
 
-CUDA_ONLY := $(wildcard spmv/cusparse/*.c)
+# CUDA_BACKENDS: those whose kernels are ours, by their rows in the table.
+CUDA_BACKENDS := $(shell sed -n 's/^WR_BACKEND.\([a-z_0-9]*\), CUDA,.*/\1/p' spmv/backends.def)
+BUILT_BACKENDS := $(shell sed -n '/, LATER,/d; s/^WR_BACKEND.\([a-z_0-9]*\),.*/\1/p' spmv/backends.def)
+OWN_CUDA := $(foreach name,$(CUDA_BACKENDS),$(wildcard spmv/*/$(name).c))
+CUDA_ONLY := $(OWN_CUDA) $(wildcard spmv/cusparse/*.c)
 CPU_ONLY := spmv/device/no_cuda.c
 
 SOURCES := $(sort $(shell find config spmv io data solvers -name '*.c' 2>/dev/null))
@@ -68,20 +77,37 @@ MAINS := $(filter solvers/%_main.c,$(SOURCES))
 PROGRAMS := $(MAINS:solvers/%_main.c=$(BUILD)/%)
 
 TEST_SOURCES := $(wildcard tests/unit/*.c tests/conformance/*.c tests/solvers/*.c)
+KERNEL_TESTS := $(wildcard tests/kernels/test_*.cu)
 TEST_MAINS := $(foreach source,$(TEST_SOURCES),$(if $(filter test_%,$(notdir $(source))),$(source)))
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_MAINS)))
+TEST_PROGRAMS += $(if $(FOUND_CUDA),$(patsubst %.cu,$(BUILD)/tests/%,$(notdir $(KERNEL_TESTS))))
 TEST_SCRIPTS := $(filter-out %/lib.sh %/common.sh %/test_tools.sh,$(wildcard tests/unit/*.sh tests/cli/*.sh))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
+# The same programs and tests once more with kernels that run on the CPU (tests/simt): what knows of CUDA is compiled anew
+# against the shadow headers there, the rest is shared. Not under the thread sanitizer, which knows nothing of fibers.
+SIMT := $(BUILD)/simt
+ifeq ($(findstring thread,$(SANITIZE))$(filter 0,$(SHIM)),)
+SIMT_SOURCES := spmv/registry.c $(OWN_CUDA) $(sort $(filter-out spmv/device/sort.cu,$(shell find spmv -name '*.cu'))) \
+  $(filter-out tests/simt/test_%,$(wildcard tests/simt/*.cpp))
+SIMT_TESTS := test_vec test_vec_fused test_sort
+SIMT_CONFORMANCE := test_conformance_small test_conformance_large
+SIMT_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(SIMT)/%)
+endif
+
 objects_of = $(1:%=$(BUILD)/obj/%.o)
+simt_objects_of = $(1:%=$(SIMT)/obj/%.o)
 LIBRARY := $(BUILD)/libwindrow.a
 LIBRARY_OBJECTS := $(call objects_of,$(filter-out $(MAINS),$(SOURCES)))
 TEST_OBJECTS := $(call objects_of,$(filter-out $(TEST_MAINS),$(TEST_SOURCES)))
+SIMT_LIBRARY := $(SIMT)/libwindrow.a
+SIMT_OBJECTS := $(call simt_objects_of,$(SIMT_SOURCES)) \
+  $(call objects_of,$(filter-out $(MAINS) $(SIMT_SOURCES) $(CUDA_ONLY) $(CPU_ONLY) %.cu,$(SOURCES)))
 
 # --- Flags ----------------------------------------------------------------------------------------------------------------
 # No contraction of a*b + c behind our back: the same bits from gcc and clang at every -O; where an fma is meant it says so.
 
-DEFINES := $(if $(FOUND_CUDA),-DWR_HAVE_CUDA) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB)
+DEFINES = $(if $(FOUND_CUDA),-DWR_HAVE_CUDA -DWR_HAVE_CUSPARSE) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB)
 INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS))
 # Texts are cut to their room on purpose; which cuts gcc warns of changes with every version.
 CUT_TEXTS := $(if $(findstring clang,$(FOUND_COMPILER)),,-Wno-format-truncation)
@@ -91,6 +117,11 @@ ALL_CFLAGS = -std=c11 $(OPT) -g $(MARCH_FLAG) -fno-math-errno -ffp-contract=off 
   $(INCLUDES) $(DEFINES) $(CPPFLAGS) $(CFLAGS)
 ALL_NVCCFLAGS = -std=c++17 -O3 -lineinfo $(GENCODE) -Xcompiler -Wall,-Wextra $(if $(WERROR),-Werror all-warnings) \
   -I. $(DEFINES) $(CPPFLAGS) $(NVCCFLAGS)
+SIMT_FLAGS = -g $(MARCH_FLAG) -fno-math-errno -ffp-contract=off -fopenmp -Wall -Wextra $(WERROR) $(SANITIZERS) \
+  -Itests/simt/include -I. -DWR_HAVE_CUDA $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) $(CPPFLAGS)
+SIMT_CFLAGS = -std=c11 $(OPT) $(SIMT_FLAGS) $(CUT_TEXTS) $(CFLAGS)
+# Kernels are scalar code; gcc 12.2, vectorising it, loses the rounding of an output to f32 on the way into a sum.
+SIMT_CXXFLAGS = -std=c++17 -O2 -fno-tree-vectorize $(SIMT_FLAGS) -Wno-unknown-pragmas $(CXXFLAGS)
 ALL_LDFLAGS = -fopenmp $(SANITIZERS) $(LDFLAGS)
 CUDA_LIBS := -L$(CUDA_LIBRARIES) -Wl,-rpath,$(CUDA_LIBRARIES) -lcusparse -lcudart_static -lstdc++ -ldl -lrt
 ALL_LIBS = $(if $(FOUND_CUDA),$(CUDA_LIBS)) $(if $(FOUND_ZLIB),-lz) $(LDLIBS) -lpthread -lm
@@ -103,6 +134,8 @@ endef
 $(eval $(call stamp,$(BUILD)/flags,$$(FOUND_COMPILER) $$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) $$(ALL_LIBS)))
 $(eval $(call stamp,$(BUILD)/flags.cu,$$(FOUND_CUDA) $$(NVCC) $$(ALL_NVCCFLAGS)))
 $(eval $(call stamp,$(BUILD)/members,$$(LIBRARY_OBJECTS) $$(TEST_OBJECTS)))
+$(eval $(call stamp,$(SIMT)/flags,$$(FOUND_COMPILER) $$(CC) $$(CXX) $$(SIMT_CFLAGS) $$(SIMT_CXXFLAGS)))
+$(eval $(call stamp,$(SIMT)/members,$$(SIMT_OBJECTS)))
 
 # --- Building -------------------------------------------------------------------------------------------------------------
 
@@ -133,9 +166,53 @@ $(1): $(call objects_of,$(2)) $(3) $(LIBRARY) $(BUILD)/members
 endef
 $(foreach main,$(MAINS),$(eval $(call program,$(main:solvers/%_main.c=$(BUILD)/%),$(main))))
 $(foreach main,$(TEST_MAINS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(main))),$(main),$(TEST_OBJECTS))))
+$(foreach test,$(KERNEL_TESTS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(test))),$(test))))
 $(foreach bench,$(BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench/%=tests/bench/%.c))))
 
+# $(call simt_program,what to make,its objects)
+define simt_program
+$(1): $(2) $(SIMT_LIBRARY) $(SIMT)/members
+	@mkdir -p $$(@D)
+	$$(SAY) LD $$@
+	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) -lstdc++ $$(if $$(FOUND_ZLIB),-lz) $$(LDLIBS) -ldl -lpthread -lm
+endef
+
+$(SIMT)/obj/%.c.o: %.c $(SIMT)/flags
+	@mkdir -p $(@D)
+	$(SAY) CC '$< (simt)'
+	$(Q)$(CC) $(SIMT_CFLAGS) -MMD -MP -c $< -o $@
+
+$(SIMT)/obj/%.cu.o: %.cu $(SIMT)/flags
+	@mkdir -p $(@D)
+	$(SAY) CXX '$< (simt)'
+	$(Q)$(CXX) $(SIMT_CXXFLAGS) -MMD -MP -MF $(@:.o=.d) -x c++ -c $< -o $@
+
+$(SIMT)/obj/%.cpp.o: %.cpp $(SIMT)/flags
+	@mkdir -p $(@D)
+	$(SAY) CXX '$< (simt)'
+	$(Q)$(CXX) $(SIMT_CXXFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(SIMT_LIBRARY): $(SIMT_OBJECTS) $(SIMT)/members
+	$(SAY) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+
+# Tests of the rest of the tree are run as they are; those of the shim itself, and kernels with their own tests, are compiled
+# for it.
+simt_test = $(patsubst test_%,$(SIMT)/tests/simt_%,$(basename $(notdir $(1))))
+SIMT_TEST_MAINS := $(foreach name,$(SIMT_TESTS) $(SIMT_CONFORMANCE),$(filter %/$(name).c,$(TEST_MAINS)))
+SIMT_KERNEL_MAINS := $(if $(SIMT_TESTS),$(KERNEL_TESTS) $(wildcard tests/simt/test_*.cpp))
+SIMT_TEST_PROGRAMS := $(call simt_test,$(SIMT_TEST_MAINS) $(SIMT_KERNEL_MAINS))
+$(foreach main,$(MAINS),$(eval \
+  $(call simt_program,$(main:solvers/%_main.c=$(SIMT)/%),$(call objects_of,$(main)))))
+$(foreach main,$(SIMT_TEST_MAINS),$(eval \
+  $(call simt_program,$(call simt_test,$(main)),$(call objects_of,$(main)) $(TEST_OBJECTS))))
+$(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,$(main)),$(call simt_objects_of,$(main)))))
+
+.PHONY: simt
+simt: $(SIMT_PROGRAMS) $(SIMT_TEST_PROGRAMS) ## programs whose kernels run on the CPU, in $(BUILD)/simt
+
 -include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(TEST_MAINS)))
+-include $(patsubst %.o,%.d,$(filter $(SIMT)/%,$(SIMT_OBJECTS)) $(call simt_objects_of,$(SIMT_KERNEL_MAINS)))
 -include $(patsubst $(BUILD)/bench/%,$(BUILD)/obj/tests/bench/%.c.d,$(BENCHES))
 
 # --- Running --------------------------------------------------------------------------------------------------------------
@@ -145,16 +222,23 @@ demo: programs ## both programs on generated problems with every backend that ru
 
 # What looks at texts alone has nothing to say under a sanitizer.
 TEXT_CHECKS := $(if $(SANITIZE),,tools/lint.sh tools/check_deps.sh tests/unit/test_tools.sh)
-ALL_TESTS := $(TEST_PROGRAMS) $(TEST_SCRIPTS) $(TEXT_CHECKS)
+SIMT_ITEMS := $(foreach test,$(call simt_test,$(SIMT_CONFORMANCE)),$(CUDA_BACKENDS:%=$(test):%)) \
+  $(call simt_test,$(SIMT_TESTS) $(SIMT_KERNEL_MAINS))
+# On a card the backends' conformance is what takes longest: a process each.
+CONFORMANCE := $(filter %/test_conformance_small %/test_conformance_large,$(TEST_PROGRAMS))
+BY_BACKEND := $(if $(WR_NEED_GPU),$(CONFORMANCE))
+CONFORMANCE_ITEMS := $(foreach test,$(BY_BACKEND),$(BUILT_BACKENDS:%=$(test):%))
+ALL_TESTS := $(if $(SIMT_TESTS),$(SIMT_ITEMS)) $(CONFORMANCE_ITEMS) $(filter-out $(BY_BACKEND),$(TEST_PROGRAMS)) \
+  $(TEST_SCRIPTS) $(TEXT_CHECKS)
 named = $(filter $(TESTS),$(basename $(notdir $(1))))
 WANTED_TESTS := $(if $(TESTS),$(foreach test,$(ALL_TESTS),$(if $(call named,$(test)),$(test))),$(ALL_TESTS))
 
-check: programs tests ## builds and runs every test; the last line sums up
+check: programs tests simt ## builds and runs every test; the last line sums up
 	@BUILD=$(BUILD) JOBS=$(JOBS) TEST_TIMEOUT=$(TEST_TIMEOUT) sh tools/run_tests.sh $(WANTED_TESTS)
 
 check-gpu: ## the same, and a test that finds no device fails
 	@FOUND_CUDA='$(FOUND_CUDA)' WHY='$(WHY_NO_CUDA)' sh tools/find_card.sh
-	@WR_NEED_GPU=1 $(MAKE) --no-print-directory check
+	@WR_NEED_GPU=1 $(MAKE) --no-print-directory check SHIM=0
 
 check-asan: ## the tests under the address and undefined-behaviour sanitizers, CPU build
 	@ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
@@ -171,7 +255,10 @@ check-tsan: ## the tests under clang's thread sanitizer, CPU build
 check-deps: ## which folder includes which
 	@sh tools/check_deps.sh
 
-bench: $(BENCHES) ## the measurements in tests/bench
+bench: $(BUILD)/bench/apply_bench ## times one multiply of every backend that runs here on the matrices of the design
+	$(BUILD)/bench/apply_bench --cold --json $(BUILD)/bench/apply_bench.json
+
+bench-all: $(BENCHES) ## all measurements in tests/bench
 	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
 
 format: ## brings C and CUDA sources into the layout of .clang-format
@@ -185,6 +272,9 @@ longest: ## the longest functions and files
 
 deps: ## installs what is missing from the system's packages
 	@sh tools/deps.sh
+
+new-backend: ## begins a backend as a copy of another: FROM=csr_warp NAME=mine
+	@sh tools/new_backend.sh '$(FROM)' '$(NAME)'
 
 clean: ## removes what was made
 	@for folder in $(BUILD)/asan $(BUILD)/tsan $(BUILD); do test ! -e $$folder/found.mk || rm -rf $$folder; done

@@ -6,7 +6,7 @@ here=$(dirname "$0")
 work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
-sh "$here/sources.sh" '\.(c|h|cu|cuh|def)$' >"$work/files"
+sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp|def)$' >"$work/files"
 xargs awk '/^[ \t]*#[ \t]*include[ \t]*["<]/ {
   target = $0
   sub(/^[^"<]*/, "", target)

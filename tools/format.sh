@@ -90,7 +90,7 @@ fi
 [ "${1:-}" != able ] || exit 0
 work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-sh "$here/sources.sh" '\.(c|h|cu|cuh)$' | while IFS= read -r path; do
+sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp)$' | while IFS= read -r path; do
   compare "$path" && continue
   if [ "${1:-}" = fix ]; then
     merge "$path" >"$work/merged"

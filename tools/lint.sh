@@ -7,8 +7,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
 
-sh "$here/sources.sh" '\.(c|h|cu|cuh|def)$' >"$work/c_files"
-sh "$here/sources.sh" '\.(c|h|cu|cuh|def|sh|awk|mk|md|conf)$' '^Makefile$' '^\.ci/run$' | grep -v '^tests/data/' \
+sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp|def)$' >"$work/c_files"
+sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp|def|sh|awk|mk|md|conf)$' '^Makefile$' '^\.ci/run$' | grep -v '^tests/data/' \
   >"$work/text_files"
 xargs awk -f "$here/code_only.awk" <"$work/c_files" >"$work/code"
 
@@ -53,7 +53,7 @@ code_rules() {
   code_rule 'chance comes from our own generator' "$ours" "$nowhere" "$(call 'rand|srand|random|srandom|drand48')"
   code_rule 'launches go through launch.cuh' . '^spmv/kernel/launch[.]cuh$' '<<<'
   code_rule 'shared arrays are made by launch.cuh' . '^spmv/kernel/launch[.]cuh$' '__shared__'
-  code_rule 'assembly stays in spmv/kernel' . '^spmv/kernel/' "$(word 'asm|__asm__|__asm')"
+  code_rule 'assembly stays in spmv/kernel' . '^spmv/kernel/|^tests/simt/simt_switch[.]h$' "$(word 'asm|__asm__|__asm')"
   code_rule 'no lane asks who is active; no grid-wide groups' . "$nowhere" \
     "__activemask|cooperative_groups|$(word 'cudaLaunchCooperativeKernel|__cluster_dims__')"
   code_rule 'tensor-core calls stay in spmv/kernel' . '^spmv/kernel/' "$(word 'wmma|nvcuda')"

@@ -2,7 +2,7 @@
 # The longest functions (from the line that opens the body to the closing brace in column 1) and files.
 set -u
 here=$(dirname "$0")
-files=$(sh "$here/sources.sh" '\.(c|h|cu|cuh)$')
+files=$(sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp)$')
 # shellcheck disable=SC2086
 functions=$(awk '
   FNR == 1 { open = 0 }

@@ -32,7 +32,9 @@ typedef struct case_list {
 
 /* small: at most some thousand entries each, for the product of all parameters. large: rows and columns longer than
  * what a backend does in one go, generated matrices of up to 200000 entries, tests/data/real, and *.mtx and *.mtx.gz
- * of the folder that the environment names by WR_MATRICES and of its `real`. WR_ENOMEM. */
+ * of the folder that the environment names by WR_MATRICES and of its `real`. WR_SHORT in the environment, for
+ * where kernels run on the CPU: the largest with fewer rows. WR_EVERY=k: every k-th of the small ones, for tools that take
+ * long. WR_ENOMEM. */
 wr_status cases_small(case_list *list);
 wr_status cases_large(case_list *list);
 void cases_free(case_list *list);

@@ -52,7 +52,8 @@ void conformance_knobs(const wr_backend *backend, int setting, char *text, size_
 void conformance_small(const wr_backend *backend, findings *f);
 void conformance_large(const wr_backend *backend, findings *f);
 
-/* main: one of these for all backends that can run here. WR_NEED_GPU in the environment: none on a GPU is a failure. */
-int conformance_main(const char *name, void (*run)(const wr_backend *backend, findings *f));
+/* main: one of these for all backends that can run here, or for those that the arguments name, which have to be able to.
+ * WR_NEED_GPU in the environment: none on a GPU is a failure. */
+int conformance_main(int argc, char **argv, const char *name, void (*run)(const wr_backend *backend, findings *f));
 
 #endif

@@ -1,4 +1,4 @@
 /* Every backend that can run here, on small matrices, with every combination of parameters. */
 #include "tests/conformance/conformance.h"
 
-int main(void) { return conformance_main("conformance_small", conformance_small); }
+int main(int argc, char **argv) { return conformance_main(argc, argv, "conformance_small", conformance_small); }

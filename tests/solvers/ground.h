@@ -59,25 +59,28 @@ static inline void on_backend(const wr_backend *backend, void (*body)(ground *))
   }
 }
 
+/* WR_NEED_GPU: a GPU has to be there, and backends for it. WR_PLACE=cuda: those alone. */
+static inline int ground_is_wanted(const wr_backend *backend) {
+  const char *place = getenv("WR_PLACE");
+  return backend->plan && (place == NULL || strcmp(place, "cuda") != 0 || backend->place == WR_CUDA);
+}
+
 /* ... on every backend that is written. */
 static inline void on_every_ground(void (*body)(ground *)) {
   for (int k = 0; k < wr_backend_count(); k++)
-    if (wr_backend_at(k)->plan) on_backend(wr_backend_at(k), body);
-  if (getenv("WR_NEED_GPU") == NULL) return;
-  const wr_backend *cusparse;
-  CHECK_OK(wr_backend_find("cusparse", &cusparse));
-  CHECKF(cusparse->plan != NULL, "WR_NEED_GPU is set, and this build has no CUDA");
+    if (ground_is_wanted(wr_backend_at(k))) on_backend(wr_backend_at(k), body);
+  CHECKF(wr_backend_default(WR_CUDA)->plan || !getenv("WR_NEED_GPU"), "WR_NEED_GPU is set, and this build has no CUDA");
 }
 
-/* ... on the fast ones alone, for what takes long: the two that programs choose by themselves. */
+/* ... on a few alone, for what takes long: the two that programs choose by themselves, and one that fuses the epilogue on
+ * the GPU. */
 static inline void on_default_grounds(void (*body)(ground *)) {
-  static const char *const names[] = {"cpu_csr", "cusparse"};
-  for (int k = 0; k < 2; k++) {
-    const wr_backend *backend;
-    CHECK_OK(wr_backend_find(names[k], &backend));
-    if (backend->plan) on_backend(backend, body);
-    CHECKF(backend->plan || k == 0 || getenv("WR_NEED_GPU") == NULL, "WR_NEED_GPU is set, and this build has no CUDA");
-  }
+  const wr_backend *gpu = wr_backend_default(WR_CUDA), *fused = NULL;
+  CHECK_OK(wr_backend_find("csr_warp", &fused));
+  const wr_backend *const few[] = {wr_backend_default(WR_HOST), gpu, fused == gpu ? NULL : fused};
+  for (int k = 0; k < 3; k++)
+    if (few[k] && ground_is_wanted(few[k])) on_backend(few[k], body);
+  CHECKF(gpu->plan || !getenv("WR_NEED_GPU"), "WR_NEED_GPU is set, and this build has no CUDA");
 }
 
 /* Two threads where there is work for them: on a busy machine they wait for each other much longer than a small problem

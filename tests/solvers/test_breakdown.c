@@ -197,6 +197,6 @@ static void test_all(ground *g) {
 }
 
 int main(void) {
-  on_every_ground(test_all);
+  on_default_grounds(test_all);
   return wr_test_report("breakdown");
 }

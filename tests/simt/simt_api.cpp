@@ -1,0 +1,185 @@
+/* The host's side of CUDA: one device that answers as an H200 does, streams that have always finished, events that are a
+ * clock. Capturing a graph is not supported, so a solver takes its plain path. */
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/simt/simt.h"
+
+struct simt_stream {
+  bool alive;
+};
+
+struct simt_event {
+  double seconds;
+};
+
+static cudaError_t last_error;
+
+static cudaError_t answer(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+cudaError_t cudaGetLastError(void) {
+  cudaError_t error = last_error;
+  last_error = cudaSuccess;
+  return error;
+}
+
+cudaError_t cudaPeekAtLastError(void) { return last_error; }
+
+static const struct {
+  cudaError_t error;
+  const char *name, *sentence;
+} errors[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+};
+
+static int row_of(cudaError_t error) {
+  int row = 0, count = (int)(sizeof errors / sizeof *errors);
+  while (row < count && errors[row].error != error) row++;
+  return row < count ? row : 1;
+}
+
+const char *cudaGetErrorString(cudaError_t error) { return errors[row_of(error)].sentence; }
+const char *cudaGetErrorName(cudaError_t error) { return errors[row_of(error)].name; }
+
+/* ---- The device ---- */
+
+cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaSetDevice(int device) { return answer(device == 0 ? cudaSuccess : cudaErrorInvalidDevice); }
+cudaError_t cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int *version) { return *version = CUDART_VERSION, cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int *version) { return *version = CUDART_VERSION, cudaSuccess; }
+cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device) {
+  static const char name[] = "no card: the CPU in its place";
+  if (device != 0) return answer(cudaErrorInvalidDevice);
+  memset(p, 0, sizeof *p);
+  memcpy(p->name, name, sizeof name);
+  p->totalGlobalMem = simt_memory_total();
+  p->sharedMemPerBlock = 48 << 10, p->sharedMemPerBlockOptin = 227 << 10, p->sharedMemPerMultiprocessor = 228 << 10;
+  p->regsPerBlock = 65536, p->warpSize = 32, p->maxThreadsPerBlock = 1024, p->multiProcessorCount = 132;
+  p->l2CacheSize = 50 << 20, p->major = 9, p->minor = 0;
+  p->maxThreadsPerMultiProcessor = 2048, p->maxBlocksPerMultiProcessor = 32;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
+  cudaDeviceProp p;
+  cudaError_t error = cudaGetDeviceProperties(&p, device);
+  if (error != cudaSuccess) return error;
+  switch (attribute) {
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = (int)p.sharedMemPerBlock; break;
+    case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
+    case cudaDevAttrL2CacheSize: *value = p.l2CacheSize; break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = p.maxThreadsPerMultiProcessor; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = p.major; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = (int)p.sharedMemPerMultiprocessor; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int)p.sharedMemPerBlockOptin; break;
+    default: return answer(cudaErrorInvalidValue);
+  }
+  return cudaSuccess;
+}
+
+/* ---- Memory ---- */
+
+cudaError_t cudaMalloc(void **block, size_t bytes) {
+  *block = simt_memory_take(bytes);
+  return answer(*block ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFree(void *block) {
+  if (block == nullptr) return cudaSuccess;
+  if (!simt_memory_give(block)) simt_fail("cudaFree of %p, which is no block of device memory (any more)", block);
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void **block, size_t bytes, unsigned) {
+  *block = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  return answer(*block ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFreeHost(void *block) { return free(block), cudaSuccess; }
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total) {
+  *total = simt_memory_total();
+  *free_bytes = *total - simt_memory_used();
+  return cudaSuccess;
+}
+
+static bool fits(const void *address, size_t bytes, bool device) {
+  return device ? simt_memory_holds(address, bytes) : !simt_memory_is_device(address);
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+  bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  if (kind == cudaMemcpyDefault) from_device = simt_memory_is_device(from), to_device = simt_memory_is_device(to);
+  if (bytes == 0) return cudaSuccess;
+  if (!fits(from, bytes, from_device) || !fits(to, bytes, to_device)) return answer(cudaErrorInvalidValue);
+  if (from_device) simt_open_memory(from);
+  if (to_device) simt_open_memory(to);
+  memmove(to, from, bytes);
+  if (from_device) simt_close_memory(from);
+  if (to_device) simt_close_memory(to);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void *block, int value, size_t bytes) {
+  if (bytes == 0) return cudaSuccess;
+  if (!simt_memory_holds(block, bytes)) return answer(cudaErrorInvalidValue);
+  simt_open_memory(block);
+  memset(block, value, bytes);
+  simt_close_memory(block);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+cudaError_t cudaMemsetAsync(void *block, int value, size_t bytes, cudaStream_t) {
+  return cudaMemset(block, value, bytes);
+}
+
+/* ---- Streams and events ---- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
+  *stream = new simt_stream{true};
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return answer(cudaErrorNotSupported); }
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *) { return answer(cudaErrorNotSupported); }
+
+cudaError_t cudaEventCreate(cudaEvent_t *event) { return *event = new simt_event{0}, cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  timespec now;
+  if (event == nullptr) return answer(cudaErrorInvalidResourceHandle);
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  event->seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) { return answer(event ? cudaSuccess : cudaErrorInvalidResourceHandle); }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { return cudaEventQuery(event); }
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  if (from == nullptr || to == nullptr) return answer(cudaErrorInvalidResourceHandle);
+  *milliseconds = (float)((to->seconds - from->seconds) * 1e3);
+  return cudaSuccess;
+}
