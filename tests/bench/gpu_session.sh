@@ -1,21 +1,26 @@
 #!/bin/sh
 # Everything that only a machine with a card can show, in one go: build, tests, checks by compute-sanitizer, and the times
-# of the vector operations and of cuSPARSE. Results go to the folder OUT (default: build/gpu); a step that fails does not stop
-# the next. Exit status: 0 if all steps passed.
+# of the vector operations and of one multiply by every backend. Results go to the folder OUT (default: build/gpu); a step
+# that fails does not stop the next. Exit status: 0 if all steps passed.
 #   CUDA_ARCH=sm_90 JOBS=16 OUT=DIR sh tests/bench/gpu_session.sh [build|check|sanitize|bench ...]     default: all
+#   OWN='csr_warp csr_thread'   backends whose conformance is sanitized (all that run on the card, the vendor's left out)
+#   TOOLS='memcheck racecheck'  compute-sanitizer's tools (all four)     LIMIT=240  seconds for each of its runs
+#   BENCH='-d cuda -p f64 gen:web'  what apply_bench is given (-d cuda --cold: the standard matrices)
 set -u
 out=${OUT:-build/gpu}
 arch=${CUDA_ARCH:-sm_90}
 jobs=${JOBS:-16}
+limit=${LIMIT:-240}
+tools=${TOOLS:-memcheck initcheck racecheck synccheck}
 failed=0
 mkdir -p "$out"
 
 step() { # name, limit in seconds, command
-  name=$1 limit=$2
+  name=$1 seconds=$2
   shift 2
   echo "== $name"
   start=$(date +%s)
-  timeout "$limit" "$@" >"$out/$name.log" 2>&1
+  timeout -k 20 "$seconds" "$@" >"$out/$name.log" 2>&1
   code=$?
   echo "   exit $code after $(($(date +%s) - start)) s; last lines of $name.log:"
   tail -n 6 "$out/$name.log" | sed 's/^/   /'
@@ -24,21 +29,61 @@ step() { # name, limit in seconds, command
 
 wants() { case " $steps " in *" $1 "*) true ;; *) false ;; esac }
 
+# The backends that run on the card here: names of --list-backends without a reason why not. The vendor's are its own affair.
+own_backends() {
+  build/pagerank --list-backends | awk '
+    /^[a-z]/ { if (name) print name; name = $2 == "GPU" && $1 !~ /^cusparse/ ? $1 : "" }
+    /^ *not available:/ { name = "" }
+    END { if (name) print name }'
+}
+
+# racecheck follows every access to shared memory and takes a hundred times as long as the others: a few cases have to do.
+few_for() { # tool
+  case $1 in racecheck) echo 'WR_EVERY=9' ;; *) echo 'WR_EVERY=1' ;; esac
+}
+
+# A test program under one tool; a test that finds no device fails.
+sanitize() { # tool, name of the step, program and arguments
+  tool=$1 what=$2
+  shift 2
+  leaks=
+  # Tests ask for more memory than there is; the code checks every call by itself.
+  [ "$tool" = memcheck ] && leaks='--leak-check full --report-api-errors no'
+  # shellcheck disable=SC2086
+  step "$tool-$what" "$limit" env WR_NEED_GPU=1 WR_SHORT=1 "$(few_for "$tool")" compute-sanitizer --tool "$tool" $leaks --error-exitcode 9 "$@"
+}
+
+sanitize_all() {
+  own=${OWN:-$(own_backends)}
+  [ -n "$own" ] || echo "== sanitize: no backend of our own runs on a card here"
+  for tool in $tools; do
+    for test in vec vec_fused sort async_copy; do sanitize "$tool" $test build/tests/test_$test; done
+    # shellcheck disable=SC2086
+    [ -z "$own" ] || sanitize "$tool" conformance build/tests/test_conformance_small $own
+  done
+}
+
 steps=${*:-build check sanitize bench}
 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.mem --format=csv >"$out/card.csv" 2>&1
 if wants build; then
-  step build 300 make -j"$jobs" CUDA_ARCH="$arch" programs tests build/bench/vec_bench
+  step build 400 make -j"$jobs" CUDA_ARCH="$arch" programs tests build/bench/vec_bench build/bench/apply_bench
 fi
 if wants check; then
-  step check-gpu 400 make CUDA_ARCH="$arch" JOBS="$jobs" check-gpu
+  step check-gpu 500 make CUDA_ARCH="$arch" JOBS="$jobs" check-gpu
 fi
-if wants sanitize && command -v compute-sanitizer >/dev/null 2>&1; then
-  step memcheck 120 compute-sanitizer --tool memcheck --leak-check full --error-exitcode 9 build/tests/test_vec
-  step initcheck 120 compute-sanitizer --tool initcheck --error-exitcode 9 build/tests/test_vec
-  step racecheck 120 compute-sanitizer --tool racecheck --error-exitcode 9 build/tests/test_vec
+if wants sanitize; then
+  if command -v compute-sanitizer >/dev/null 2>&1; then
+    sanitize_all
+  else
+    echo "== sanitize: there is no compute-sanitizer in PATH; it comes with the CUDA toolkit"
+    failed=1
+  fi
 fi
 if wants bench; then
   step vec_bench 200 build/bench/vec_bench cuda "$out/vec_bench.json"
   cat "$out/vec_bench.log"
+  # shellcheck disable=SC2086
+  step apply_bench 400 build/bench/apply_bench --json "$out/apply_bench.json" ${BENCH:--d cuda --cold}
+  cat "$out/apply_bench.log"
 fi
 exit $failed
