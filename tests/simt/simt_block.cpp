@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/simt/simt_switch.h"
 #include "tests/simt/simt.h"
+#include "tests/simt/simt_lanes.h"
+#include "tests/simt/simt_switch.h"
 
 enum { WARP = 32, MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / WARP };
 
@@ -37,8 +38,7 @@ struct warp {
   fiber *lanes;         /* [WARP] */
   int meetings;
   meeting open[WARP];
-  uint64_t value[WARP], result[WARP]; /* by lane: what it brings to a meeting and takes away */
-  int source[WARP];
+  simt_lanes brought;
 };
 
 uint3 threadIdx, blockIdx;
@@ -262,61 +262,12 @@ int simt_barrier(int predicate, const simt_site &site) {
 
 /* ---- Collectives of a warp ---- */
 
-static uint64_t combine(simt_op op, uint64_t a, uint64_t b) {
-  switch (op) { /* values of 32 bits, signed ones with their sign */
-    case SIMT_ADD: return a + b;
-    case SIMT_MIN: return (int64_t)b < (int64_t)a ? b : a;
-    case SIMT_MAX: return (int64_t)b > (int64_t)a ? b : a;
-    case SIMT_AND: return a & b;
-    case SIMT_OR: return a | b;
-    default: return a ^ b;
-  }
-}
-
-static void shuffle(warp *w, const meeting *m) {
-  for (unsigned left = m->mask; left; left &= left - 1) {
-    int lane = __builtin_ctz(left), source = w->source[lane];
-    if (!(m->mask >> source & 1))
-      simt_fail("%s at %s:%d reads from lane %d, which its mask %08x does not name", m->site.what, m->site.file,
-                m->site.line, source, m->mask);
-    w->result[lane] = w->value[source];
-  }
-}
-
-static void match(warp *w, const meeting *m) {
-  for (unsigned left = m->mask; left; left &= left - 1) {
-    int lane = __builtin_ctz(left);
-    w->result[lane] = 0;
-    for (unsigned others = m->mask; others; others &= others - 1)
-      w->result[lane] |= (uint64_t)(w->value[__builtin_ctz(others)] == w->value[lane]) << __builtin_ctz(others);
-  }
-}
-
-/* All lanes get the same. */
-static void combine_all(warp *w, const meeting *m) {
-  unsigned left = m->mask;
-  uint64_t result = w->value[__builtin_ctz(left)];
-  for (left &= left - 1; left; left &= left - 1) result = combine(m->op, result, w->value[__builtin_ctz(left)]);
-  for (left = m->mask; left; left &= left - 1) w->result[__builtin_ctz(left)] = result;
-}
-
-static void vote(warp *w, const meeting *m) {
-  uint64_t result = 0;
-  for (unsigned left = m->mask; left; left &= left - 1) result |= w->value[__builtin_ctz(left)] << __builtin_ctz(left);
-  for (unsigned left = m->mask; left; left &= left - 1) w->result[__builtin_ctz(left)] = result;
-}
-
 /* Everybody is here. A barrier lets another warp go first, as a card may. */
 static void complete(warp *w, int at) {
   meeting m = w->open[at];
   w->open[at] = w->open[--w->meetings];
-  switch (m.op) {
-    case SIMT_SYNC: block.position = (block.position + 1) % block.warps; break;
-    case SIMT_SHUFFLE: shuffle(w, &m); break;
-    case SIMT_MATCH: match(w, &m); break;
-    case SIMT_BALLOT: vote(w, &m); break;
-    default: combine_all(w, &m);
-  }
+  simt_lanes_exchange(&w->brought, m.op, m.mask, m.site);
+  if (m.op == SIMT_SYNC) block.position = (block.position + 1) % block.warps;
   bool all = m.mask == 0xffffffffu; /* the usual case */
   if (all) w->ready = m.mask;
   for (unsigned left = all ? 0 : m.mask; left; left &= left - 1) w->ready |= w->lanes[__builtin_ctz(left)].position;
@@ -357,13 +308,13 @@ uint64_t simt_meet(simt_op op, unsigned mask, uint64_t value, int source, const 
               me->lane);
   int at = find_meeting(w, op, mask, site);
   w->open[at].here |= 1u << me->lane;
-  w->value[me->lane] = value;
-  w->source[me->lane] = source;
+  w->brought.value[me->lane] = value;
+  w->brought.source[me->lane] = source;
   block.progress = true;
   stop(me);
   if (w->open[at].here == mask) complete(w, at);
   pause();
-  return w->result[me->lane];
+  return w->brought.result[me->lane];
 }
 
 /* ---- Blocks ---- */

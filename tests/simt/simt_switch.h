@@ -14,6 +14,9 @@
 #endif
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
+#define SIMT_UCONTEXT 1 /* or defined by hand, to try it */
+#endif
+#if defined(SIMT_UCONTEXT)
 #include <ucontext.h>
 #endif
 
@@ -70,7 +73,7 @@ static inline void simt_stack_free(simt_stack *s) {
 /* ---- Contexts ---- */
 
 struct simt_context {
-#if !defined(__x86_64__) && !defined(__aarch64__)
+#if defined(SIMT_UCONTEXT)
   ucontext_t at;
 #else
   void *at; /* the stack pointer, above the saved registers */
@@ -83,7 +86,15 @@ struct simt_context {
 #endif
 };
 
-#if defined(__x86_64__)
+#if defined(SIMT_UCONTEXT)
+static inline void simt_context_start(simt_context *c, char *top, void (*entry)(void)) {
+  if (getcontext(&c->at) != 0) simt_stack_fail();
+  c->at.uc_stack.ss_sp = top - SIMT_STACK / 2; /* what all colors leave */
+  c->at.uc_stack.ss_size = SIMT_STACK / 2 - 64;
+  c->at.uc_link = nullptr;
+  makecontext(&c->at, entry, 0);
+}
+#elif defined(__x86_64__)
 extern "C" void simt_switch_stacks(void **save, void *load);
 asm(".text\n.type simt_switch_stacks, @function\nsimt_switch_stacks:\n"
     "  push %rbp\n  push %rbx\n  push %r12\n  push %r13\n  push %r14\n  push %r15\n"
@@ -98,7 +109,7 @@ static inline void simt_context_start(simt_context *c, char *top, void (*entry)(
   for (int r = 0; r < 6; r++) *--p = nullptr;
   c->at = p;
 }
-#elif defined(__aarch64__)
+#else /* AArch64 */
 extern "C" void simt_switch_stacks(void **save, void *load);
 asm(".text\n.type simt_switch_stacks, %function\nsimt_switch_stacks:\n"
     "  sub sp, sp, #160\n"
@@ -117,14 +128,6 @@ static inline void simt_context_start(simt_context *c, char *top, void (*entry)(
   for (int r = 0; r < 20; r++) p[r] = nullptr;
   p[11] = (void *)entry; /* x30 */
   c->at = p;
-}
-#else
-static inline void simt_context_start(simt_context *c, char *top, void (*entry)(void)) {
-  if (getcontext(&c->at) != 0) simt_stack_fail();
-  c->at.uc_stack.ss_sp = top - SIMT_STACK / 2; /* what all colors leave */
-  c->at.uc_stack.ss_size = SIMT_STACK / 2 - 64;
-  c->at.uc_link = nullptr;
-  makecontext(&c->at, entry, 0);
 }
 #endif
 
@@ -154,7 +157,7 @@ static inline void simt_switch(simt_context *from, simt_context *to) {
   simt_from = from;
   __sanitizer_start_switch_fiber(from->last ? nullptr : &from->fake, to->low, to->size);
 #endif
-#if !defined(__x86_64__) && !defined(__aarch64__)
+#if defined(SIMT_UCONTEXT)
   (void)swapcontext(&from->at, &to->at);
 #else
   simt_switch_stacks(&from->at, to->at);
