@@ -242,7 +242,7 @@ check-gpu: ## the same, and a test that finds no device fails
 
 check-asan: ## the tests under the address and undefined-behaviour sanitizers, CPU build
 	@ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(MAKE) --no-print-directory check BUILD=$(BUILD)/asan SANITIZE=address,undefined,float-cast-overflow OPT=-O1 CUDA=0 \
+	  WR_SIMT=replay=off $(MAKE) --no-print-directory check BUILD=$(BUILD)/asan SANITIZE=address,undefined,float-cast-overflow OPT=-O1 CUDA=0 \
 	  TEST_TIMEOUT=$$((4 * $(TEST_TIMEOUT)))
 
 # libomp tells the sanitizer about its barriers through libarcher; gcc's libgomp does not and gives false races.
