@@ -1,0 +1,45 @@
+/* What the backends on cuSPARSE have in common, whatever the format: the library's handle and vectors, preprocessing, and
+ * the call of its multiply. A format's file makes the matrix's description in between:
+ *
+ *   wr_cusparse_open, then cusparseCreate<Format>(&s->matrix, ...), wr_cusparse_preprocess; wr_cusparse_apply; _close */
+#ifndef WR_CUSPARSE_COMMON_H
+#define WR_CUSPARSE_COMMON_H
+
+#include <cuda_runtime_api.h>
+#include <cusparse.h>
+
+#include "spmv/device/check.cuh"
+#include "spmv/spmv.h"
+
+/* The beginning of every state; zeroed is closed. */
+typedef struct wr_cusparse {
+  cusparseHandle_t handle;
+  cusparseSpMatDescr_t matrix;
+  cusparseDnVecDescr_t x, y; /* their pointers are set in every apply */
+  cusparseSpMVAlg_t algorithm;
+  cudaDataType_t type;
+  void *buffer;
+  int device, empty; /* empty: no entries; the library is not asked */
+  wr_vec ones;       /* [nnz] for a pattern stored with values, else not allocated */
+} wr_cusparse;
+
+/* For a plan's line: "" or, in f32, how rows are summed. */
+const char *wr_cusparse_sums(wr_type type);
+
+/* The handle, on env's stream; none for a matrix without entries. WR_EDEVICE, WR_ENOMEM. */
+wr_status wr_cusparse_open(wr_cusparse *s, wr_env *env, const wr_csr *A, cusparseSpMVAlg_t algorithm);
+
+/* *val := the view's values or, because the library knows no matrix without values, nnz ones in s->ones, which then count
+ * in info->extra_bytes. WR_ENOMEM. */
+wr_status wr_cusparse_values(wr_cusparse *s, wr_env *env, const wr_csr *A, const wr_csr_view *view, void **val,
+                             wr_plan_info *info);
+
+/* The library's buffer, which is added to info->extra_bytes, and what it wants to know beforehand. WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_cusparse_preprocess(wr_cusparse *s, wr_env *env, const wr_csr *A, wr_plan_info *info);
+
+/* y = alpha*A*x + beta*y on env's stream. WR_EDEVICE. */
+wr_status wr_cusparse_apply(wr_cusparse *s, wr_env *env, const wr_apply *request);
+
+void wr_cusparse_close(wr_cusparse *s, wr_env *env);
+
+#endif
