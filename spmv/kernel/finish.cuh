@@ -20,6 +20,7 @@ typedef struct wr_sums {
   int count;
   wr_reduction_kind kind[WR_MAX_REDUCTIONS]; /* [count] */
   double *into[WR_MAX_REDUCTIONS];           /* [count] */
+  const double *before[WR_MAX_REDUCTIONS];   /* [count] sums of an earlier launch, to be added; NULL: none */
   double *partial;                           /* [count][blocks] of the launch */
   unsigned *arrived;
 } wr_sums;
@@ -80,7 +81,7 @@ __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_RED
   if (threadIdx.x == 0) {
 #pragma unroll
     for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-      if (r < s.count) *s.into[r] = sum[r];
+      if (r < s.count) *s.into[r] = s.before[r] ? *s.before[r] + sum[r] : sum[r];
     *s.arrived = 0;
   }
 }
