@@ -278,7 +278,7 @@ static void test_faults(void) {
   for (const fault_case &c : cases) {
     CASE(c.name);
     int status = outcome(&c, text, sizeof text);
-    bool first = strstr(text, "AddressSanitizer: use-after-poison") != nullptr; /* it sees an access beside an array before us */
+    bool first = strstr(text, "AddressSanitizer: use-after-poison") != nullptr; /* it saw the access before us */
     CHECKF(status == SIMT_EXIT || first, "exit status %d; it said: %s", status, text);
     CHECKF(first || strstr(text, c.says) != nullptr, "it does not say '%s' but: %s", c.says, text);
     CHECKF(strstr(text, first ? HERE : c.also) != nullptr, "it does not say '%s' but: %s", c.also, text);

@@ -58,7 +58,7 @@ test_refusals() {
   refuses 'FROM=csr_warp NAME=mine'
   refuses 'FROM=csr_warp NAME=mine' csr_warp
   refuses 'FROM=csr_warp NAME=mine' '' mine
-  refuses "no backend 'csr_wrap'; what can be copied: reference, cpu_csr, csr_thread, " csr_wrap mine
+  refuses "no backend 'csr_wrap'; what can be copied: reference, cpu_csr, " csr_wrap mine
   refuses 'not written yet; what can be copied' merge_later mine
   refuses 'kernels of a library; what can be copied' cusparse mine
   refuses "has a backend 'csr_warp' already" csr_warp csr_warp
