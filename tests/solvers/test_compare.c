@@ -89,7 +89,7 @@ static void test_runs(void) {
   method m = {.A = identity()};
   wr_settings settings = {.precision = WR_F64, .repeat = 3, .verify = WR_VERIFY_FULL};
   double begin = wr_clock();
-  compare("cpu_csr,merbit,reference", &settings, runs, &m, &c);
+  compare("cpu_csr,yaspmv,reference", &settings, runs, &m, &c);
   double elapsed = wr_clock() - begin;
   CHECK(runs[0].ran && runs[0].status == WR_OK && runs[2].ran && runs[2].status == WR_OK);
   CHECK(!runs[1].ran && runs[1].status == WR_EUNAVAILABLE && strstr(runs[1].reason, "not written yet"));
