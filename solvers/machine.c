@@ -53,3 +53,22 @@ void wr_machine_get(wr_machine *machine) {
   else
     snprintf(machine->cuda, sizeof machine->cuda, "none");
 }
+
+void wr_machine_write(wr_json *json) {
+  wr_machine machine;
+  wr_machine_get(&machine);
+  wr_json_begin(json, "machine", '{');
+  wr_json_text(json, "cpu", machine.cpu);
+  wr_json_integer(json, "cores", machine.cores);
+  if (machine.memory > 0)
+    wr_json_real(json, "memory_bytes", machine.memory);
+  else
+    wr_json_null(json, "memory_bytes");
+  wr_json_text(json, "system", machine.system);
+  wr_json_end(json, '}');
+  wr_json_begin(json, "versions", '{');
+  wr_json_text(json, "windrow", WR_VERSION);
+  wr_json_text(json, "compiler", machine.compiler);
+  wr_json_text(json, "cuda", machine.cuda);
+  wr_json_end(json, '}');
+}

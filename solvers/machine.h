@@ -2,6 +2,8 @@
 #ifndef WR_MACHINE_H
 #define WR_MACHINE_H
 
+#include "solvers/json.h"
+
 #define WR_VERSION "0.1.0"
 
 typedef struct wr_machine {
@@ -15,5 +17,8 @@ typedef struct wr_machine {
 
 /* What the system does not tell stays empty or 0. */
 void wr_machine_get(wr_machine *machine);
+
+/* The members "machine" and "versions" of a report. */
+void wr_machine_write(wr_json *json);
 
 #endif

@@ -18,22 +18,6 @@ static void real_or_null(wr_json *json, const char *name, double value) {
     wr_json_null(json, name);
 }
 
-static void write_machine(wr_json *json) {
-  wr_machine machine;
-  wr_machine_get(&machine);
-  wr_json_begin(json, "machine", '{');
-  wr_json_text(json, "cpu", machine.cpu);
-  wr_json_integer(json, "cores", machine.cores);
-  real_or_null(json, "memory_bytes", machine.memory);
-  wr_json_text(json, "system", machine.system);
-  wr_json_end(json, '}');
-  wr_json_begin(json, "versions", '{');
-  wr_json_text(json, "windrow", WR_VERSION);
-  wr_json_text(json, "compiler", machine.compiler);
-  wr_json_text(json, "cuda", machine.cuda);
-  wr_json_end(json, '}');
-}
-
 static void write_ledger(wr_json *json, const char *name, const wr_ledger *ledger) {
   wr_json_begin(json, name, '{');
   wr_json_begin(json, "phases", '{');
@@ -197,7 +181,7 @@ wr_status wr_report_json(const char *path, const wr_problem_facts *problem, cons
   wr_json_text(&json, "program", problem->program);
   wr_json_integer(&json, "exit_code",
                   problem->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(runs, count));
-  write_machine(&json);
+  wr_machine_write(&json);
   write_clocks(&json, process);
   wr_json_text(&json, "settings", settings_text);
   write_problem(&json, problem);

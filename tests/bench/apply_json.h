@@ -13,22 +13,6 @@
 
 enum { APPLY_SCHEMA = 1 };
 
-static void json_machine(wr_json *json) {
-  wr_machine machine;
-  wr_machine_get(&machine);
-  wr_json_begin(json, "machine", '{');
-  wr_json_text(json, "cpu", machine.cpu);
-  wr_json_integer(json, "cores", machine.cores);
-  wr_json_real(json, "memory_bytes", machine.memory);
-  wr_json_text(json, "system", machine.system);
-  wr_json_end(json, '}');
-  wr_json_begin(json, "versions", '{');
-  wr_json_text(json, "windrow", WR_VERSION);
-  wr_json_text(json, "compiler", machine.compiler);
-  wr_json_text(json, "cuda", machine.cuda);
-  wr_json_end(json, '}');
-}
-
 static void json_places(wr_json *json, const wr_apply_place *places) {
   static const char *const names[] = {[WR_HOST] = "host", [WR_CUDA] = "cuda"};
   wr_json_begin(json, "places", '[');
@@ -54,7 +38,7 @@ static void json_head(wr_json *json, const char *settings, const wr_apply_place 
   wr_json_integer(json, "schema", APPLY_SCHEMA);
   wr_json_text(json, "program", "apply_bench");
   wr_json_text(json, "date", text);
-  json_machine(json);
+  wr_machine_write(json);
   wr_json_text(json, "settings", settings);
   json_places(json, places);
   wr_json_begin(json, "matrices", '[');
