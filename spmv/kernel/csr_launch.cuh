@@ -9,6 +9,7 @@
 #include <cuda_runtime.h>
 
 #include "spmv/device/cuda_state.h"
+#include "spmv/kernel/finish.cuh"
 #include "spmv/spmv.h"
 
 /* y = alpha*A*x + beta*y. T: float or double; P: int32_t or int64_t, of the row pointers. */
@@ -29,10 +30,9 @@ __device__ inline double wr_csr_value(const wr_csr_rows<T, P, PATTERN> &a, int64
   return PATTERN ? 1 : (double)a.val[k];
 }
 
-/* What y[i] becomes, given the row's sum; the old one is read only if beta needs it. */
 template <typename T, typename P, bool PATTERN>
 __device__ inline double wr_csr_result(const wr_csr_rows<T, P, PATTERN> &a, int64_t i, double sum) {
-  return a.beta == 0 ? a.alpha * sum : a.alpha * sum + a.beta * (double)a.y[i];
+  return wr_finish_beta(a.alpha, a.beta, a.y, i, sum);
 }
 
 template <typename T, typename P, bool PATTERN>

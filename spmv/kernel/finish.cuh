@@ -102,6 +102,12 @@ __device__ inline double wr_finish_shift(const wr_finish<T> &f) {
   return f.shift ? *f.shift : 0;
 }
 
+/* What y[i] becomes before its epilogue, given the row's sum; the old one is read only if beta needs it. */
+template <typename T>
+__device__ inline double wr_finish_beta(double alpha, double beta, const T *y, int64_t i, double sum) {
+  return beta == 0 ? alpha * sum : alpha * sum + beta * (double)y[i];
+}
+
 /* V rows on their way: their sums in f64, and what an epilogue reads of them, 0 where it has no vector. */
 template <typename T, int V>
 struct wr_finish_rows {

@@ -32,9 +32,17 @@ static int sigma_of(const void *k) {
 }
 
 static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
+  wr_status status = WR_OK;
   (void)env;
   if (A == NULL) return WR_OK;
-  return wr_merbit_check(A->nrows, A->ncols, A->nnz, sigma_of(k), A->nnz > INT32_MAX);
+  wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma_of(k));
+  TRY(wr_merbit_check(A->nrows, A->ncols, A->nnz, shape.sigma, shape.wide));
+  if (wr_merbit_blocks(&shape) > INT32_MAX) /* a launch has no more */
+    return wr_fail(WR_EUNAVAILABLE,
+                   "merbit:sigma=%d needs %lld thread blocks for this matrix; a larger sigma needs fewer", shape.sigma,
+                   (long long)wr_merbit_blocks(&shape));
+done:
+  return status;
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan_info *info) {
@@ -59,7 +67,8 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_
   TRY(wr_merbit_device_build(env, A->nrows, A->ncols, A->nnz, &p->view, sigma_of(k), &p->format));
   TRY(wr_merbit_plan_open(env, p));
   info->extra_bytes = wr_merbit_device_bytes(&p->format) + wr_device_bytes(p->blocks, sizeof *p->origin) +
-                      wr_device_bytes(p->blocks, sizeof *p->head) + wr_device_bytes(p->blocks, sizeof *p->tail);
+                      wr_device_bytes(p->blocks, sizeof *p->head) + wr_device_bytes(p->blocks, sizeof *p->tail) +
+                      wr_device_bytes(WR_MAX_REDUCTIONS, sizeof *p->sums);
 done:
   return status;
 }

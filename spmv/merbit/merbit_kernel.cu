@@ -75,7 +75,7 @@ static __device__ inline double scan_open(double open, bool ends) {
   return open;
 }
 
-/* One tile by one warp; at: its stretch, counted from the block's. Returns, to all lanes, the sum of the row that is open at
+/* One tile by one warp, in the block whose stretch is given. Returns, to all lanes, the sum of the row that is open at
  * its end. products and sums are the block's. */
 template <typename T, typename P, typename W, bool PATTERN>
 static __device__ inline double run_tile(const merbit_args<T, P, W, PATTERN> &a, int64_t tile, const stretch &block,
@@ -143,8 +143,7 @@ __global__ void __launch_bounds__(THREADS) merbit(const merbit_args<T, P, W, PAT
     if (r == 0 && is_shared)
       a.head[blockIdx.x] = sums[0];
     else
-      wr_finish_row(finish, shift, i, a.beta == 0 ? a.alpha * sums[r] : a.alpha * sums[r] + a.beta * (double)a.y[i],
-                    a.y, reduced);
+      wr_finish_row(finish, shift, i, wr_finish_beta(a.alpha, a.beta, a.y, i, sums[r]), a.y, reduced);
   }
   wr_sums_finish(finish.sums, reduced);
 }
@@ -163,9 +162,7 @@ __global__ void __launch_bounds__(SHARED_THREADS)
     for (int64_t k = from + lane; k < b; k += WR_WARP) sum += a.tail[k];
     sum = wr_warp_sum(sum) + a.head[b];
     int64_t i = a.tile_y[b * WARPS] & ~WR_MERBIT_LONG_ROW;
-    if (lane == 0)
-      wr_finish_row(finish, shift, i, a.beta == 0 ? a.alpha * sum : a.alpha * sum + a.beta * (double)a.y[i], a.y,
-                    reduced);
+    if (lane == 0) wr_finish_row(finish, shift, i, wr_finish_beta(a.alpha, a.beta, a.y, i, sum), a.y, reduced);
   }
   wr_sums_finish(finish.sums, reduced);
 }
