@@ -1,8 +1,6 @@
 /* Bulk copies and streaming loads as kernels use them (spmv/kernel/async_copy.cuh): tiles of uneven length, in two stages,
  * by a grid that may have fewer blocks than there are tiles, or more; stages are overwritten before they are used again.
  * All values are small whole numbers, so that every sum is exact. */
-#include <stdlib.h>
-
 #include <vector>
 
 #include "spmv/device/device_memory.h"
@@ -10,7 +8,7 @@
 #include "spmv/kernel/stream.cuh"
 #include "spmv/kernel/warp.cuh"
 #include "spmv/spmv.h"
-#include "tests/check.h"
+#include "tests/kernels/on_device.h"
 
 constexpr int STAGES = 2, TILE = 256, GROUP = 4; /* a tile: at most so many entries; copied in groups, of 16 bytes or 32 */
 constexpr int ROOM = TILE + 2 * GROUP;           /* entries of a stage: groups at both ends may stick out */
@@ -192,21 +190,12 @@ static void test_loads(wr_env *env) {
   test_loads_as<wr_pack<uint16_t, 8>>(env, "loads of 8 times 2 bytes");
 }
 
+static void test_device(wr_env *env) {
+  test_bulk(env);
+  test_loads(env);
+}
+
 int main(void) {
-  wr_env env = {};
-  env.place = WR_CUDA;
-  env.type = WR_F64;
-  CASE("cuda");
-  wr_status status = wr_env_open(&env);
-  if (status == WR_EUNAVAILABLE && getenv("WR_NEED_GPU") == NULL) {
-    SKIP("%s", wr_status_message());
-    return wr_test_report("async_copy");
-  }
-  CHECKF(status == WR_OK, "%s", wr_status_message());
-  if (status == WR_OK) {
-    test_bulk(&env);
-    test_loads(&env);
-  }
-  wr_env_close(&env);
+  on_device(test_device);
   return wr_test_report("async_copy");
 }

@@ -1,8 +1,5 @@
 /* Kernels on plain rows with row pointers of 64 bits, which matrices of fewer than 2^31 entries never have: the same bits as
  * with 32. The matrix is small; its rows are of all lengths, some with columns that spread wide. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <vector>
 
 #include "spmv/csr_rows/csr_thread_kernel.h"
@@ -10,7 +7,7 @@
 #include "spmv/csr_rows/csr_warp_kernel.h"
 #include "spmv/csr_rows/csr_warp_shared_kernel.h"
 #include "spmv/device/device_memory.h"
-#include "tests/check.h"
+#include "tests/kernels/on_device.h"
 
 enum { ROWS = 300, COLUMNS = 5000, ROOM = 60000 };
 
@@ -79,21 +76,12 @@ static void test_wide(wr_env *env, bool pattern) {
   wr_csr_free(A);
 }
 
+static void test_all(wr_env *env) {
+  test_wide(env, false);
+  test_wide(env, true);
+}
+
 int main(void) {
-  for (int type = WR_F32; type <= WR_F64; type++) {
-    wr_env env = {};
-    env.place = WR_CUDA, env.type = (wr_type)type;
-    CASE("a device");
-    wr_status status = wr_env_open(&env);
-    if (status != WR_OK && getenv("WR_NEED_GPU") == nullptr) {
-      SKIP("%s", wr_status_message());
-      continue;
-    }
-    CHECK_OK(status);
-    if (status != WR_OK) continue;
-    test_wide(&env, false);
-    test_wide(&env, true);
-    wr_env_close(&env);
-  }
+  on_device(test_all);
   return wr_test_report("csr_rows");
 }

@@ -1,12 +1,11 @@
 /* MERBIT's builder on a device: the bytes that the host's builder makes, for 32-bit and 64-bit row pointers and words. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <vector>
 
 #include "spmv/device/device_memory.h"
 #include "spmv/merbit/merbit_build.h"
-#include "tests/check.h"
+#include "tests/kernels/on_device.h"
 
 static const int sigmas[] = {1, 2, 7, 13, 14, 21, 22, 23, WR_MERBIT_MAX_SIGMA};
 
@@ -100,20 +99,12 @@ static void test_refusals(wr_env *env) {
   CHECK(f.tile_x == nullptr && f.tile_y == nullptr && f.lane == nullptr);
 }
 
+static void test_device(wr_env *env) {
+  test_all(env);
+  test_refusals(env);
+}
+
 int main(void) {
-  wr_env env = {};
-  env.place = WR_CUDA, env.type = WR_F64;
-  CASE("a device");
-  wr_status status = wr_env_open(&env);
-  if (status != WR_OK && getenv("WR_NEED_GPU") == nullptr) {
-    SKIP("%s", wr_status_message());
-    return wr_test_report("merbit_build");
-  }
-  CHECK_OK(status);
-  if (status == WR_OK) {
-    test_all(&env);
-    test_refusals(&env);
-    wr_env_close(&env);
-  }
+  on_device(test_device);
   return wr_test_report("merbit_build");
 }
