@@ -26,6 +26,7 @@ awk -F'\t' '
     if (from == to || from == "tests" || to == "config") return 1
     if (to == "spmv" || to == "spmv/device") return from != "config"
     if (to == "spmv/kernel") return from ~ /^spmv\//
+    if (to == "spmv/bsr") return from == "spmv/cusparse" || from == "spmv/cpu_bsr" # a format that three families share
     if (backend(to) || to == "solvers" || to == "tests") return 0
     return from == "solvers" && (to == "io" || to == "data")
   }

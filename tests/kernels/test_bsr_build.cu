@@ -1,0 +1,186 @@
+/* The builder of blocks on a device: the bytes that the host's builder makes, for 32-bit and 64-bit row pointers, values and
+ * patterns, short rows and rows that many tasks share. */
+#include <string.h>
+
+#include <vector>
+
+#include "spmv/bsr/bsr_build.h"
+#include "spmv/device/device_memory.h"
+#include "tests/kernels/on_device.h"
+
+static uint64_t hash(int64_t i, int64_t j) {
+  uint64_t z = ((uint64_t)i * 1000003 + (uint64_t)j + 1) * UINT64_C(0x9e3779b97f4a7c15);
+  return (z ^ z >> 31) * UINT64_C(0xbf58476d1ce4e5b9) >> 20;
+}
+
+/* Zeros of both signs, what becomes one in f32, and what is no number are among them. */
+static double value_at(int64_t i, int64_t j) {
+  static const double odd[] = {0.0, -0.0, 1e-300, -1e-300, INFINITY, -INFINITY, NAN, -1e-40};
+  uint64_t h = hash(j, i + 5);
+  return h % 8 == 0 ? odd[h / 8 % 8] : (double)(h >> 8) / 1e9 - 4;
+}
+
+/* The column after `last` in row i, which begins with last = -1; ncols or more: there is none. */
+typedef int64_t (*next_column)(int64_t i, int64_t last, int64_t ncols);
+
+static int64_t none(int64_t, int64_t, int64_t ncols) { return ncols; }
+static int64_t all(int64_t, int64_t last, int64_t) { return last + 1; }
+static int64_t diagonal(int64_t i, int64_t last, int64_t ncols) { return last < 0 ? i % ncols : ncols; }
+static int64_t near(int64_t i, int64_t last, int64_t) { return last + 1 + (int64_t)(hash(i, last) % 9); }
+static int64_t far(int64_t i, int64_t last, int64_t) { return last + 1 + (int64_t)(hash(i, last) % 3000); }
+static int64_t gaps(int64_t i, int64_t last, int64_t ncols) { return i / 40 % 2 ? near(i, last, ncols) : ncols; }
+static int64_t blocks(int64_t i, int64_t last, int64_t ncols) {
+  int64_t j = last + 1;
+  while (j < ncols && hash(i / 3, j / 3) % 8 != 0) j += 3 - j % 3;
+  return j;
+}
+static int64_t one_block_row(int64_t i, int64_t last, int64_t ncols) {
+  return i / 16 == 1 ? last + 1 + (int64_t)(hash(i, last) % 3) : ncols;
+}
+/* Rows of one block row that have nothing to do with each other: one begins where the one before it ends, and is longer. */
+static int64_t stairs(int64_t i, int64_t last, int64_t ncols) {
+  int64_t end = (i + 1) * (i + 2) * 60;
+  return last < 0 ? i * (i + 1) * 60 : last + 1 < end ? last + 1 : ncols;
+}
+static int64_t last_columns(int64_t, int64_t last, int64_t ncols) { return last < ncols - 20 ? ncols - 20 : last + 1; }
+
+struct matrix {
+  std::vector<int64_t> row_ptr;
+  std::vector<int32_t> col;
+  std::vector<double> val;
+  wr_csr A = {};
+  matrix(next_column next, int64_t nrows, int64_t ncols, bool with_values) : row_ptr(1) {
+    for (int64_t i = 0; i < nrows; i++) {
+      for (int64_t j = next(i, -1, ncols); j < ncols; j = next(i, j, ncols)) {
+        col.push_back((int32_t)j);
+        val.push_back(value_at(i, j));
+      }
+      row_ptr.push_back((int64_t)col.size());
+    }
+    A.nrows = nrows, A.ncols = ncols, A.nnz = (int64_t)col.size();
+    A.row_ptr = row_ptr.data(), A.col = col.data(), A.val = with_values ? val.data() : nullptr;
+  }
+};
+
+/* A view of our own: wide where wr_csr_device_view would have none. */
+static wr_csr_view make_view(wr_env *env, const wr_csr *A, int wide) {
+  wr_csr_view view = {};
+  void *row_ptr = nullptr, *val = nullptr;
+  int32_t *col = nullptr;
+  bool f64 = env->type == WR_F64;
+  CHECK_OK(wr_device_alloc(env, &row_ptr, A->nrows + 1, wide ? 8 : 4, "row pointers"));
+  CHECK_OK(wr_device_alloc(env, &col, A->nnz, sizeof *col, "columns"));
+  CHECK_OK(wr_device_upload(env, row_ptr, A->row_ptr, A->nrows + 1, wide ? WR_AS_8_BYTES : WR_I64_AS_I32));
+  CHECK_OK(wr_device_upload(env, col, A->col, A->nnz, WR_AS_4_BYTES));
+  if (A->val) CHECK_OK(wr_device_alloc(env, &val, A->nnz, f64 ? 8 : 4, "values"));
+  if (A->val) CHECK_OK(wr_device_upload(env, val, A->val, A->nnz, f64 ? WR_AS_8_BYTES : WR_F64_AS_F32));
+  view.wide = wide, view.row_ptr = row_ptr, view.col = col, view.val = val;
+  return view;
+}
+
+static void free_view(wr_env *env, wr_csr_view *view) {
+  wr_device_free(env->device, (void *)view->row_ptr);
+  wr_device_free(env->device, (void *)view->col);
+  wr_device_free(env->device, (void *)view->val);
+}
+
+static void check_same(const wr_bsr *a, const wr_bsr *b) {
+  CHECK(a->nrows == b->nrows && a->ncols == b->ncols && a->nnz == b->nnz && a->type == b->type);
+  CHECK(a->brows == b->brows && a->bcols == b->bcols && a->r == b->r && a->c == b->c && a->wide == b->wide);
+  CHECKF(a->blocks == b->blocks, "%d x %d: %lld blocks, not %lld", a->r, a->c, (long long)a->blocks,
+         (long long)b->blocks);
+  if (a->blocks != b->blocks) return;
+  size_t values = (size_t)(a->blocks * a->r * a->c * wr_type_bytes(a->type));
+  CHECKF(memcmp(a->row_ptr, b->row_ptr, (size_t)(a->brows + 1) * (a->wide ? 8 : 4)) == 0, "%d x %d", a->r, a->c);
+  CHECKF(memcmp(a->col, b->col, (size_t)a->blocks * sizeof *a->col) == 0, "%d x %d", a->r, a->c);
+  CHECKF(memcmp(a->val, b->val, values) == 0, "%d x %d", a->r, a->c);
+}
+
+static void test_build(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c) {
+  wr_bsr there, here, expected;
+  CHECK_OK(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, view, r, c, &there));
+  CHECK_OK(wr_bsr_download(env, &there, &here));
+  CHECK_OK(wr_bsr_build(A, r, c, env->type, 0, &expected));
+  check_same(&here, &expected);
+  int64_t padding = wr_bsr_device_bytes(&there) - wr_bsr_bytes(&there);
+  CHECKF(0 <= padding && padding <= 3 * 128, "%lld bytes of padding", (long long)padding);
+  wr_bsr_free(&here);
+  wr_bsr_free(&expected);
+  wr_bsr_device_free(env->device, &there);
+  CHECK(there.row_ptr == nullptr && there.col == nullptr && there.val == nullptr);
+}
+
+static void test_small(wr_env *env) {
+  static const struct {
+    const char *name;
+    next_column next;
+    int64_t nrows, ncols;
+  } cases[] = {{"no entries", none, 100, 7},  {"one place", all, 1, 1},     {"dense", all, 37, 50},
+               {"diagonal", diagonal, 90, 77}, {"short rows", near, 131, 20}, {"blocks", blocks, 65, 91}};
+  for (const auto &c : cases) {
+    CASE(c.name);
+    for (int with_values = 0; with_values < 2; with_values++) {
+      matrix m(c.next, c.nrows, c.ncols, with_values);
+      wr_csr_view view = make_view(env, &m.A, with_values == (env->type == WR_F64));
+      for (int side = 1; side <= 8; side++)
+        for (int other = 1 + (side + with_values) % 2; other <= 8; other += 2)
+          test_build(env, &m.A, &view, side, other);
+      test_build(env, &m.A, &view, 16, 16);
+      test_build(env, &m.A, &view, 16, 1);
+      test_build(env, &m.A, &view, 1, 16);
+      test_build(env, &m.A, &view, 11, 13);
+      free_view(env, &view);
+    }
+  }
+}
+
+/* Block rows of more entries than a task has, in whose rows these lie alike or not at all alike. */
+static void test_large(wr_env *env) {
+  static const int sides[][2] = {{1, 1}, {1, 16}, {2, 3}, {3, 3}, {5, 2}, {16, 1}, {16, 16}};
+  constexpr int SIDES = sizeof sides / sizeof *sides;
+  static const struct {
+    const char *name;
+    next_column next;
+    int64_t nrows, ncols;
+  } cases[] = {{"one block row holds everything", one_block_row, 50, 901}, {"long rows", near, 20, 4000},
+               {"rows that do not overlap", stairs, 13, 20000},           {"long dense rows", all, 3, 2500},
+               {"empty block rows", gaps, 130, 200},                      {"columns far apart", far, 12, 600000},
+               {"the last columns", last_columns, 40, WR_MAX_INDEX},      {"many short rows", near, 2000, 9}};
+  for (const auto &c : cases) {
+    CASE(c.name);
+    matrix m(c.next, c.nrows, c.ncols, true);
+    for (int wide = 0; wide < 2; wide++) {
+      wr_csr_view view = make_view(env, &m.A, wide);
+      for (int n = wide == (env->type == WR_F64); n < SIDES; n += 2)
+        test_build(env, &m.A, &view, sides[n][0], sides[n][1]);
+      free_view(env, &view);
+    }
+  }
+}
+
+static void test_refusals(wr_env *env) {
+  CASE("refusals");
+  wr_csr_view view = {};
+  wr_bsr b;
+  memset((void *)&b, 1, sizeof b);
+  CHECK_FAILS(WR_EUSAGE, wr_bsr_device_build(env, 6, 6, 10, &view, 17, 1, &b));
+  CHECK(b.row_ptr == nullptr && b.col == nullptr && b.val == nullptr);
+  CHECK_FAILS(WR_EUSAGE, wr_bsr_device_build(env, WR_MAX_INDEX, WR_MAX_INDEX, (int64_t)1 << 31, &view, 2, 2, &b));
+  CHECK(b.row_ptr == nullptr && b.col == nullptr && b.val == nullptr);
+  view.wide = 1;
+  CHECK_FAILS(WR_EUNAVAILABLE,
+              wr_bsr_device_build(env, WR_MAX_INDEX, WR_MAX_INDEX, WR_BSR_MAX_VALUES, &view, 2, 2, &b));
+  CHECK_FAILS(WR_ENOMEM, wr_bsr_device_build(env, WR_MAX_INDEX, WR_MAX_INDEX, WR_BSR_MAX_VALUES, &view, 1, 1, &b));
+  CHECK(b.row_ptr == nullptr && b.col == nullptr && b.val == nullptr);
+}
+
+static void test_device(wr_env *env) {
+  test_small(env);
+  test_large(env);
+  test_refusals(env);
+}
+
+int main(void) {
+  on_device(test_device);
+  return wr_test_report("bsr_build");
+}
