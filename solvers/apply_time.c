@@ -150,12 +150,13 @@ done:
   return status;
 }
 
-/* `length` roundings and three for products, alpha and beta, each at most `unit`; then y is rounded twice, as stored and, for
+/* `length` roundings and three for products, alpha and beta, each at most `unit`, and term_unit of every term; then y is rounded twice, as stored and, for
  * the comparison, the long double. */
-static double row_bound(wr_type type, double sum_unit, int64_t length, double value, double size) {
-  double unit = (sum_unit > 0 ? sum_unit : 0x1p-53) + (double)LDBL_EPSILON, n = (double)(length + 3);
-  double summed = n * unit < 1 ? n * unit / (1 - n * unit) * size : INFINITY;
+static double row_bound(wr_type type, const wr_plan_info *info, int64_t length, double value, double size) {
+  double unit = (info->sum_unit > 0 ? info->sum_unit : 0x1p-53) + (double)LDBL_EPSILON, n = (double)(length + 3);
+  double summed = n * unit < 1 ? n * unit / (1 - n * unit) * (1 + info->term_unit) + info->term_unit : INFINITY;
   double least = type == WR_F32 ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
+  summed = size > 0 ? summed * size : 0;
   return summed + wr_type_unit(type) * (fabs(value) + summed) + 0x1p-53 * fabs(value) + (n + 2) * least;
 }
 
@@ -168,12 +169,12 @@ static wr_status check_product(bench *b, lane *l) {
   v->level = b->settings->verify, v->met_tolerance = 1;
   if (v->level == WR_VERIFY_OFF) return WR_OK;
   TRY(l->env->ops->download(l->env, &l->room->y[l->dual ? 1 - l->turn : 0], e->y));
-  double sum_unit = wr_plan_get_info(l->plan)->sum_unit;
+  const wr_plan_info *info = wr_plan_get_info(l->plan);
 #pragma omp parallel for schedule(static) reduction(max : worst)
   for (int64_t k = 0; k < e->count; k++) {
     int64_t i = checked_row(b, k), length = b->A->row_ptr[i + 1] - b->A->row_ptr[i];
     double error = fabs(e->y[i] - e->value[k]);
-    double ratio = error / row_bound(b->type, sum_unit, length, e->value[k], e->size[k]);
+    double ratio = error / row_bound(b->type, info, length, e->value[k], e->size[k]);
     worst = fmax(worst, isfinite(e->y[i]) && !isnan(ratio) ? ratio : INFINITY);
   }
   v->rows = e->count, v->worst_row = worst;

@@ -54,7 +54,7 @@ typedef struct wr_apply_times {
  * than the hot batches. A backend that cannot run, or breaks off, is a run with its reason. A device view stays cached.
  *
  * Each y is checked twice, after the first apply and after the last, both begun with NaN in y: row i must be within
- *   (length + 3) * sum_unit * sum_j |a_ij x_j| + u |y_i| + 2^-53 |y_i|
+ *   ((length + 3) * sum_unit + term_unit) * sum_j |a_ij x_j| + u |y_i| + 2^-53 |y_i|
  * of the sum in long double, u being the unit of the type (Higham, Accuracy and Stability of Numerical Algorithms, section
  * 3.1), underflow added. In run.verdict, worst_row is the largest error / bound; not finite is infinitely wrong.
  *

@@ -12,7 +12,7 @@
   {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
    .group = "What to run",                                                                                              \
    .help = "backends, separated by commas, each with its knobs behind colons: cusparse:alg=2,cpu_csr; "                 \
-           "default: cusparse with a GPU, else cpu_csr"},                                                               \
+           "default: merbit with a GPU, else cpu_csr"},                                                               \
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
    .argument = "cpu|cuda[:N]|auto", .help = "where to compute"},                                                        \
   {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = AT(precision), .choices = "f32|f64",         \

@@ -6,8 +6,10 @@
 #include "config/memory.h"
 
 wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan) {
-  double sum_unit = wr_plan_get_info(plan)->sum_unit;
-  return (wr_rounding){.unit = wr_type_unit(env->type), .sum_unit = sum_unit > 0 ? sum_unit : wr_type_unit(WR_F64)};
+  const wr_plan_info *info = wr_plan_get_info(plan);
+  return (wr_rounding){.unit = wr_type_unit(env->type),
+                       .sum_unit = info->sum_unit > 0 ? info->sum_unit : wr_type_unit(WR_F64),
+                       .term_unit = info->term_unit};
 }
 
 /* Adds one checked row to the verdict: error and what it may be. A NaN is an infinite error, so that it stays the worst. */
@@ -53,11 +55,11 @@ static double teleported(const wr_graph *g, double damping, const double *ranks,
 
 static double teleport_of(const wr_graph *g, int64_t i) { return g->teleport ? g->teleport[i] : 1 / (double)g->n; }
 
-/* Bound of a row's error: terms and result are rounded in the stored type, the sum in sum_unit; DBL_MIN and FLT_MIN cover
+/* Bound of a row's error: terms and result are rounded in the stored type, terms by term_unit besides, the sum in sum_unit; DBL_MIN and FLT_MIN cover
  * what underflows. */
 static double row_bound(wr_rounding rounding, double length, double magnitude) {
   double tiny = rounding.unit > 0x1p-40 ? FLT_MIN : DBL_MIN;
-  return (4 * rounding.unit + (length + 2) * rounding.sum_unit) * magnitude + (length + 2) * tiny;
+  return (4 * rounding.unit + rounding.term_unit + (length + 2) * rounding.sum_unit) * magnitude + (length + 2) * tiny;
 }
 
 static wr_status verify_step(const wr_graph *g, double damping, double jump, wr_rounding rounding, const double *ranks,
@@ -113,7 +115,8 @@ wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double toler
       longest = fmax(longest, (double)(graph->flow->row_ptr[i + 1] - graph->flow->row_ptr[i]));
     allowance = rounding.sum_unit * longest;
   }
-  verdict->limit = (stop_on_change ? tolerance : (1 - damping) * tolerance) + 8 * rounding.unit + allowance;
+  verdict->limit =
+      (stop_on_change ? tolerance : (1 - damping) * tolerance) + 8 * rounding.unit + rounding.term_unit + allowance;
   verdict->multiplied_right = verdict->worst_row <= 1;
   verdict->met_tolerance = isfinite(verdict->measure) && verdict->measure <= verdict->limit;
 done:
@@ -160,7 +163,8 @@ wr_status wr_verify_system(const wr_system *system, double tolerance, wr_roundin
   for (int64_t k = 0; k < count; k++) judge_row(verdict, error[k], bound[k]);
   if (level == WR_VERIFY_FULL) verdict->measure = sqrt(residual);
   verdict->backward_error = backward;
-  verdict->limit = 1.001 * fmax(tolerance * system->norm_b, system->absolute) + 2 * rounding.unit * sqrt(magnitude);
+  verdict->limit = 1.001 * fmax(tolerance * system->norm_b, system->absolute) +
+                   (2 * rounding.unit + rounding.term_unit) * sqrt(magnitude);
   verdict->multiplied_right = verdict->worst_row <= 1;
   verdict->met_tolerance = isfinite(verdict->measure) && verdict->measure <= verdict->limit;
 done:

@@ -12,8 +12,9 @@
 
 /* How the device rounds. */
 typedef struct wr_rounding {
-  double unit;     /* of the stored type                    */
-  double sum_unit; /* in which it adds up the terms of a row */
+  double unit;      /* of the stored type                              */
+  double sum_unit;  /* in which it adds up the terms of a row          */
+  double term_unit; /* how much it may round each term besides, or 0   */
 } wr_rounding;
 
 wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan);
@@ -21,16 +22,16 @@ wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan);
 /* ranks[n]: r as the device has it (not normalised); step[n]: one more step by the device. level: full or sample (rows: how
  * many, spread evenly; needs the rows of graph->flow and cannot judge the whole step: change is then the device's own).
  * dangling: the mass of the dangling pages as the device summed it; it is checked with the bound of a sum whose longest
- * chain of additions is 2048 + n / 512. Row bound: (4 u + (length + 2) * sum_unit) * value.
- * Tolerance: an exact step changes r by at most (1 - d) t + 8 u + sum_unit * sum_i (length of row i) r_i; stop by change: t
+ * chain of additions is 2048 + n / 512. Row bound: (4 u + term_unit + (length + 2) * sum_unit) * value.
+ * Tolerance: an exact step changes r by at most (1 - d) t + 8 u + term_unit + sum_unit * sum_i (length of row i) r_i; stop by change: t
  * in place of (1 - d) t. */
 wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double tolerance, int stop_on_change,
                              wr_rounding rounding, const double *ranks, const double *step, double device_change,
                              double dangling, wr_verified level, int64_t rows, wr_verdict *verdict);
 
 /* u[n]: the solver's unknown; q[n]: b - A u as the device computed it; both of the scaled system.
- * Row bound: (4 u + (length + 2) * sum_unit) (|A||u| + |b|).
- * Tolerance: ||b - A u|| <= (1 + 1e-3) max(t ||b||, atol) + 2 u || |A||u| + |b| ||. */
+ * Row bound: (4 u + term_unit + (length + 2) * sum_unit) (|A||u| + |b|).
+ * Tolerance: ||b - A u|| <= (1 + 1e-3) max(t ||b||, atol) + (2 u + term_unit) || |A||u| + |b| ||. */
 wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const double *u,
                            const double *q, double device_norm, wr_verified level, int64_t rows, wr_verdict *verdict);
 

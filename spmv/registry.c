@@ -86,7 +86,7 @@ wr_status wr_backend_find(const char *name, const wr_backend **backend) {
 }
 
 const wr_backend *wr_backend_default(wr_place place) {
-  static const char *const on_gpu[] = {"cusparse", "csr_warp"}, *const on_cpu[] = {"cpu_csr", "reference"};
+  static const char *const on_gpu[] = {"merbit", "csr_warp"}, *const on_cpu[] = {"cpu_csr", "reference"};
   const char *const *names = place == WR_CUDA ? on_gpu : on_cpu;
   const wr_backend *backend = NULL;
   for (int k = 0; k < 2; k++)
@@ -114,6 +114,8 @@ void wr_backends_print(FILE *out) {
     if (backend->source[0]) fprintf(out, "%28s%s\n", "from: ", backend->source);
     for (const wr_knob *k = backend->knobs; k && k->name; k++)
       fprintf(out, "%28s%s = %s: %s\n", "knob: ", k->name, k->value ? k->value : "0", k->help);
+    if (backend->caps & WR_CAP_FINITE_X)
+      fprintf(out, "%28s%s\n", "limit: ", "needs finite x: Inf or NaN there may reach rows that do not use it");
     if (why[0]) fprintf(out, "%28s%s\n", "not available: ", why);
   }
   wr_env_close(&cuda);

@@ -58,7 +58,9 @@ enum {               /* what a backend can do; the core does the rest, or refuse
   WR_CAP_PATTERN = 8,     /* takes val == NULL                                                           */
   WR_CAP_RECTANGULAR = 16,
   WR_CAP_F32 = 32,
-  WR_CAP_F64 = 64
+  WR_CAP_F64 = 64,
+  WR_CAP_FINITE_X = 128   /* a limit, not a capability, and for the vendor's kernels alone: they multiply padding by x,  */
+                          /* so Inf or NaN in x may reach any row. Solvers keep x finite                                 */
 };
 
 /* A plan's estimates, and after prepare its exact sizes. */
@@ -69,6 +71,7 @@ typedef struct wr_plan_info {
   int64_t borrowed_bytes; /* of the matrix's own arrays that it uses                             */
   int deterministic;      /* 1: with these knobs every apply gives the same bits                 */
   double sum_unit;        /* rounding unit in which rows are summed; 0: f64's 2^-53              */
+  double term_unit;       /* how much each term may be rounded besides, relative to it; 0: none  */
   char line[160];         /* one line: what was chosen and why                                   */
 } wr_plan_info;
 

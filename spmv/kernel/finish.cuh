@@ -12,6 +12,7 @@
 
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/spin.cuh"
 #include "spmv/kernel/warp.cuh"
 #include "spmv/spmv.h"
 
@@ -20,8 +21,9 @@ typedef struct wr_sums {
   int count;
   wr_reduction_kind kind[WR_MAX_REDUCTIONS]; /* [count] */
   double *into[WR_MAX_REDUCTIONS];           /* [count] */
-  const double *before[WR_MAX_REDUCTIONS];   /* [count] sums of an earlier launch, to be added; NULL: none */
-  double *partial;                           /* [count][blocks] of the launch */
+  int64_t before;                            /* blocks of earlier launches that have left their part       */
+  double *partial;                           /* [count][stride] a part a block, those of earlier launches first */
+  int64_t stride;                            /* at least the blocks of all launches                        */
   unsigned *arrived;
 } wr_sums;
 
@@ -53,21 +55,24 @@ __device__ inline void wr_sum_terms(wr_reduction_kind kind, const double (&u)[V]
   }
 }
 
-/* The last block to arrive adds up what the others left, in the order of the blocks, so that the result does not depend on
- * who was last. The fence before the count makes a block's sums visible before its arrival; the one after it keeps the last
- * block from reading them earlier. */
+/* Leaves a block's part of each sum, to be added up by a later launch with `before` set. Every thread of the block. */
+__device__ inline void wr_sums_leave(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
+  if (s.count == 0) return;
+  wr_block_sum(sum);
+  if (threadIdx.x != 0) return;
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (r < s.count) s.partial[r * s.stride + s.before + blockIdx.x] = sum[r];
+}
+
+/* The last block to arrive adds up what all have left, in the order of the blocks, so that the result does not depend on who
+ * was last. What thread 0 has left is visible before its arrival; the fence after it keeps the last block from reading
+ * earlier. */
 __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   WR_SHARED(int, is_last, 1);
   if (s.count == 0) return;
-  unsigned blocks = gridDim.x;
-  wr_block_sum(sum);
-  if (threadIdx.x == 0) {
-#pragma unroll
-    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-      if (r < s.count) s.partial[(int64_t)r * blocks + blockIdx.x] = sum[r];
-    __threadfence();
-    is_last[0] = atomicAdd(s.arrived, 1u) == blocks - 1;
-  }
+  wr_sums_leave(s, sum);
+  if (threadIdx.x == 0) is_last[0] = wr_arrive(s.arrived) == gridDim.x - 1;
   __syncthreads();
   if (!is_last[0]) return;
   __threadfence();
@@ -75,13 +80,14 @@ __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_RED
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     sum[r] = 0;
     if (r < s.count)
-      for (unsigned b = threadIdx.x; b < blocks; b += blockDim.x) sum[r] += s.partial[(int64_t)r * blocks + b];
+      for (int64_t b = threadIdx.x; b < s.before + gridDim.x; b += blockDim.x)
+        sum[r] += __ldcg(s.partial + r * s.stride + b);
   }
   wr_block_sum(sum);
   if (threadIdx.x == 0) {
 #pragma unroll
     for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-      if (r < s.count) *s.into[r] = s.before[r] ? *s.before[r] + sum[r] : sum[r];
+      if (r < s.count) *s.into[r] = sum[r];
     *s.arrived = 0;
   }
 }
@@ -164,6 +170,7 @@ inline int wr_sums_add(wr_sums *s, const wr_reduction *r) {
 inline wr_sums wr_sums_make(const wr_workspace *workspace) {
   wr_sums s = {};
   s.partial = workspace->partial;
+  s.stride = workspace->max_blocks;
   s.arrived = workspace->arrived;
   return s;
 }

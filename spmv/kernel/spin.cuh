@@ -8,6 +8,8 @@
 #ifndef WR_SPIN_CUH
 #define WR_SPIN_CUH
 
+#include <stdint.h>
+
 #include "spmv/kernel/launch.cuh"
 
 template <class Condition>
@@ -33,6 +35,21 @@ __device__ inline T wr_load_acquire(const T *at) {
   T value = *(const volatile T *)at;
   __threadfence();
   return value;
+}
+
+/* How many came before: everything that this thread wrote before is visible to whoever is told a larger number and then
+ * calls __threadfence. Unlike a __threadfence before an atomicAdd it leaves the first-level cache, which may hold much of x,
+ * as it is. */
+__device__ inline unsigned wr_arrive(unsigned *count) {
+#if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+  unsigned before;
+  uint64_t at = __cvta_generic_to_global(count);
+  asm volatile("atom.add.release.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(at) : "memory");
+  return before;
+#else
+  __threadfence();
+  return atomicAdd(count, 1u);
+#endif
 }
 
 #endif

@@ -9,6 +9,8 @@
 
 typedef struct merbit_knobs {
   int64_t sigma;
+  int layout, gather, commit;
+  int long_rows, segmented; /* 0: on, 1: off */
 } merbit_knobs;
 
 typedef struct merbit_state {
@@ -16,26 +18,50 @@ typedef struct merbit_state {
   const wr_csr *A; /* for decode */
 } merbit_state;
 
+enum { GATHER_AUTO, GATHER_LOCAL, GATHER_SCATTERED };
+enum { COMMIT_AUTO, COMMIT_DUAL, COMMIT_CLEAR, COMMIT_ORDERED };
+
 static const wr_knob knobs[] = {
     {.name = "sigma", .type = WR_OPTION_INT, .offset = offsetof(merbit_knobs, sigma), .min = 0,
-     .max = WR_MERBIT_KERNEL_SIGMA, .value = "0", .help = "steps of a lane; 0: 14"},
+     .max = WR_MERBIT_KERNEL_SIGMA, .value = "0",
+     .help = "steps of a lane; 0: 14 in f64 and 19 in f32, 9 and 12 where columns are scattered"},
+    {.name = "layout", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, layout), .choices = "paper",
+     .value = "paper", .help = "how entries lie; paper: in rows, as they were"},
+    {.name = "gather", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, gather),
+     .choices = "auto|local|scattered", .value = "auto",
+     .help = "scattered leaves more first-level cache to x; auto: where a sample of columns has few in the same lines"},
+    {.name = "commit", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, commit),
+     .choices = "auto|dual|clear|ordered", .value = "auto",
+     .help = "rows that thread blocks share: dual adds to y, cleared by the multiply before; clear clears all of y; "
+             "ordered adds up in order; auto: dual in f64, ordered in f32 and with --deterministic"},
+    {.name = "long_rows", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, long_rows), .choices = "on|off",
+     .value = "on", .help = "tiles within one row go without shared memory"},
+    {.name = "segmented", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, segmented), .choices = "on|off",
+     .value = "on", .help = "lanes join their sums by a segmented scan; off: by atomics in shared memory"},
     {.name = NULL},
 };
 
-/* The best of 5, 7, 10, 14 and 20 on most matrices, in both precisions (H200, 2026-11-21), and the largest that the paper's
- * words with two offsets hold. */
-enum { DEFAULT_SIGMA = 14 };
+static int sigma_of(const wr_env *env, const merbit_knobs *k, int scattered) {
+  if (k->sigma) return (int)k->sigma;
+  if (env->type == WR_F32) return scattered ? WR_MERBIT_SCATTERED_F32 : WR_MERBIT_LOCAL_F32;
+  return scattered ? WR_MERBIT_SCATTERED_F64 : WR_MERBIT_LOCAL_F64;
+}
 
-static int sigma_of(const void *k) {
-  int64_t sigma = ((const merbit_knobs *)k)->sigma;
-  return sigma ? (int)sigma : DEFAULT_SIGMA;
+/* Parts that are added to y are rounded to its type: in f32 that would give up the sums in f64. */
+static wr_merbit_commit commit_of(const wr_env *env, const merbit_knobs *k) {
+  switch (k->commit) {
+    case COMMIT_DUAL: return WR_MERBIT_DUAL;
+    case COMMIT_CLEAR: return WR_MERBIT_CLEAR;
+    case COMMIT_ORDERED: return WR_MERBIT_ORDERED;
+    default: return env->deterministic || env->type == WR_F32 ? WR_MERBIT_ORDERED : WR_MERBIT_DUAL;
+  }
 }
 
 static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
   wr_status status = WR_OK;
-  (void)env;
   if (A == NULL) return WR_OK;
-  wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma_of(k));
+  int least = sigma_of(env, k, ((const merbit_knobs *)k)->gather != GATHER_LOCAL);
+  wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, least);
   TRY(wr_merbit_check(A->nrows, A->ncols, A->nnz, shape.sigma, shape.wide));
   if (wr_merbit_blocks(&shape) > INT32_MAX) /* a launch has no more */
     return wr_fail(WR_EUNAVAILABLE,
@@ -45,37 +71,57 @@ done:
   return status;
 }
 
-static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan_info *info) {
-  wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma_of(k));
+/* What follows from the shape; extra_bytes and the line are prepare's. */
+static void estimate(const wr_env *env, const wr_csr *A, const merbit_knobs *k, int scattered, wr_plan_info *info) {
+  static const char *const commits[] = {"are added to y, cleared by the multiply before", "are added to a cleared y",
+                                        "are added up in order"};
+  wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma_of(env, k, scattered));
   int64_t entries = A->nnz * ((int64_t)sizeof *A->col + (A->val ? wr_type_bytes(env->type) : 0));
-  wr_csr_estimate(env, A, info);
+  wr_merbit_commit commit = commit_of(env, k);
+  int in_f64 = k->segmented == 0 && (commit == WR_MERBIT_ORDERED || env->type == WR_F64);
   info->format_bytes = wr_merbit_bytes(&shape) + entries;
   info->extra_bytes = wr_merbit_bytes(&shape) + wr_merbit_blocks(&shape) * 20;
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
-  info->deterministic = 1;
-  snprintf(info->line, sizeof info->line, "%lld tiles of 32 x %d steps; rows that blocks share are added up in order",
-           (long long)shape.tiles, shape.sigma);
+  info->deterministic = k->segmented == 0 && commit == WR_MERBIT_ORDERED;
+  info->sum_unit = in_f64 ? 0 : wr_type_unit(env->type);
+  /* A product, a row's sum, and that sum with what an earlier tile has of it are kept in f32. */
+  info->term_unit = env->type == WR_F32 ? 3 * wr_type_unit(WR_F32) : 0;
+  snprintf(info->line, sizeof info->line, "%lld tiles of 32 x %d steps%s; shared rows %s", (long long)shape.tiles,
+           shape.sigma, scattered ? ", most cache left to x" : "", commits[commit]);
+}
+
+static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan_info *info) {
+  wr_csr_estimate(env, A, info);
+  estimate(env, A, k, ((const merbit_knobs *)k)->gather == GATHER_SCATTERED, info);
   return WR_OK;
 }
+
+/* Where more than this share of a window's entries reads a line of x of its own, cache is worth more than parallelism:
+ * Kronecker graphs of scale 18 and 20 have 0.67 and 0.77, the web graph 0.27, grids and meshes 0.05 and less. */
+static const double scattered_share = 0.5;
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_plan_info *info) {
   wr_status status;
   merbit_state *s = state;
   wr_merbit_plan *p = &s->plan;
+  const merbit_knobs *knob = k;
+  double share = 0;
   s->A = A;
   TRY(wr_csr_borrow(A, env, &p->view, info));
-  TRY(wr_merbit_device_build(env, A->nrows, A->ncols, A->nnz, &p->view, sigma_of(k), &p->format));
+  if (knob->gather == GATHER_AUTO) TRY(wr_merbit_scatter(env, &p->view, A->ncols, A->nnz, &share));
+  p->scattered = knob->gather == GATHER_SCATTERED || share > scattered_share;
+  p->commit = commit_of(env, k), p->long_rows = knob->long_rows == 0, p->segmented = knob->segmented == 0;
+  estimate(env, A, k, p->scattered, info);
+  TRY(wr_merbit_device_build(env, A->nrows, A->ncols, A->nnz, &p->view, sigma_of(env, k, p->scattered), &p->format));
   TRY(wr_merbit_plan_open(env, p));
-  info->extra_bytes = wr_merbit_device_bytes(&p->format) + wr_device_bytes(p->blocks, sizeof *p->origin) +
-                      wr_device_bytes(p->blocks, sizeof *p->head) + wr_device_bytes(p->blocks, sizeof *p->tail) +
-                      wr_device_bytes(WR_MAX_REDUCTIONS, sizeof *p->sums);
+  info->extra_bytes = wr_merbit_plan_bytes(p);
 done:
   return status;
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   const merbit_state *s = state;
-  return wr_merbit_launch(env, &s->plan, &args->request);
+  return wr_merbit_launch(env, &s->plan, args);
 }
 
 static void destroy(void *state, wr_env *env) {
@@ -105,7 +151,8 @@ const wr_backend wr_backend_merbit = {
     .summary = "merge-path bit-field tiles",
     .source = "MERBIT: A GPU-Based SpMV Method for Iterative Workloads",
     .place = WR_CUDA,
-    .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
+    .caps = WR_CAP_BETA | WR_CAP_Y_NEXT | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 |
+            WR_CAP_F64,
     .knobs = knobs,
     .knobs_size = sizeof(merbit_knobs),
     .state_size = sizeof(merbit_state),

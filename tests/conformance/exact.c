@@ -19,7 +19,8 @@ double exact_entry(const wr_csr *A, wr_type type, int64_t k) {
 }
 
 /* The product of a row of `length` entries passes at most `length` roundings, alpha, beta and the shift add one each,
- * and so does adding them up: length + 3 for the product, 3 for the rest. Then y is rounded once more, to be stored. */
+ * and so does adding them up: length + 3 for the product, 3 for the rest; a backend may round each term once more, by
+ * term_unit. Then y is rounded once more, to be stored. */
 exact_value exact_row(const exact_apply *e, int64_t i) {
   long double unit = (e->sum_unit > 0 ? (long double)e->sum_unit : 0x1p-53L) + own_unit;
   long double stored = wr_type_unit(e->type), sum = 0, size = 0;
@@ -33,7 +34,9 @@ exact_value exact_row(const exact_apply *e, int64_t i) {
   long double before = e->beta != 0 ? (long double)e->beta * e->y[i] : 0;
   long double added = (long double)e->shift * (e->direction ? e->direction[i] : 1);
   exact_value y = {.value = product + before + added};
-  y.bound = gamma_of(length + 3, unit) * fabsl(e->alpha) * size + gamma_of(3, unit) * (fabsl(before) + fabsl(added));
+  y.bound = (gamma_of(length + 3, unit) * (1 + (long double)e->term_unit) + (long double)e->term_unit) *
+                fabsl(e->alpha) * size +
+            gamma_of(3, unit) * (fabsl(before) + fabsl(added));
   y.bound += (long double)(length + 4) * (1 + fabsl(e->alpha)) * least(e->type);
   if (e->product_stored) y.bound += stored * (fabsl(product) + y.bound);
   if (e->y_stored) y.bound += stored * (fabsl(product + before) + y.bound);

@@ -15,7 +15,7 @@ typedef struct exact_value {
 typedef struct exact_apply {
   const wr_csr *A;
   wr_type type;
-  double sum_unit;         /* wr_plan_info's                                                                   */
+  double sum_unit, term_unit; /* wr_plan_info's                                                                */
   double alpha, beta, shift;
   const double *x;         /* [ncols]                                                                          */
   const double *y;         /* [nrows] before the apply; not read when beta is 0                                */

@@ -190,6 +190,7 @@ static exact_apply exact_of(const trial *t, const step *s) {
   unsigned caps = t->backend->caps;
   int beta_apart = s->beta != 0 && !(caps & WR_CAP_BETA);
   exact_apply e = {.A = t->A, .type = t->env.type, .sum_unit = wr_plan_get_info(t->plan)->sum_unit,
+                   .term_unit = wr_plan_get_info(t->plan)->term_unit,
                    .alpha = s->alpha, .beta = s->beta, .shift = kind->shift ? TRIAL_SHIFT : 0,
                    .x = guarded_before(s->x), .y = guarded_before(s->y), .product_stored = beta_apart,
                    .y_stored = kind->shift && (beta_apart || !(caps & WR_CAP_EPILOGUE))};

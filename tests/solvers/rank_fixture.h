@@ -34,11 +34,6 @@ static inline void ranking_free(ranking *r) {
   r->scores = NULL;
 }
 
-static inline double plan_sum_unit(const wr_plan *plan) {
-  double unit = wr_plan_get_info(plan)->sum_unit;
-  return unit > 0 ? unit : 0x1p-53;
-}
-
 /* Fills in what is found of an opened solve. */
 static inline wr_status ranking_solve(ranking *r, wr_pagerank *method, const wr_graph *graph, wr_rounding rounding) {
   wr_status status;
@@ -74,7 +69,7 @@ static inline void ranking_run(ground *g, ranking *r) {
   if (graph.flow == NULL) return;
   wr_plan *plan = ground_plan(g, graph.flow);
   if (plan) {
-    wr_rounding rounding = {wr_type_unit(g->env.type), plan_sum_unit(plan)};
+    wr_rounding rounding = wr_rounding_of(&g->env, plan);
     r->deterministic = wr_plan_get_info(plan)->deterministic;
     CHECK_OK(wr_pagerank_open(&method, &graph, plan, &g->env));
     CHECK_OK(ranking_solve(r, &method, &graph, rounding));

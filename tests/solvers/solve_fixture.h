@@ -54,7 +54,8 @@ static inline long double residual_of(const wr_system *system, const double *u, 
       if (system->inverse_diagonal) term *= (long double)system->inverse_diagonal[A->col[k]];
       r -= term, size += fabsl(term);
     }
-    long double row = (4 * (long double)rounding.unit + (length + 2) * (long double)rounding.sum_unit) * size;
+    long double terms = 4 * (long double)rounding.unit + (long double)rounding.term_unit;
+    long double row = (terms + (length + 2) * (long double)rounding.sum_unit) * size;
     sum += r * r, slack_sum += row * row;
   }
   *slack = sqrtl(slack_sum) / norm;
@@ -105,8 +106,7 @@ static inline void solution_run(ground *g, solution *s) {
   for (int64_t i = 0; i < n; i++) s->used_b[i] = ldexp(system.b[i], -system.exponent);
   wr_plan *plan = ground_plan(g, system.matrix);
   if (plan) {
-    double unit = wr_plan_get_info(plan)->sum_unit;
-    wr_rounding rounding = {wr_type_unit(g->env.type), unit > 0 ? unit : 0x1p-53};
+    wr_rounding rounding = wr_rounding_of(&g->env, plan);
     s->deterministic = wr_plan_get_info(plan)->deterministic;
     CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
     CHECK_OK(solution_find(s, &method, &system, rounding));

@@ -118,7 +118,7 @@ static wr_status rank(ground *g, wr_csr *links, int targets, wr_verified level) 
   TRY(wr_pagerank_open(&method, &graph, plan, &g->env));
   opened = 1;
   TRY(wr_plan_time_start(plan));
-  TRY(rank_opened(&method, &graph, (wr_rounding){wr_type_unit(g->env.type), 0x1p-53}, level));
+  TRY(rank_opened(&method, &graph, (wr_rounding){wr_type_unit(g->env.type), 0x1p-53, 0}, level));
 done:
   if (opened) wr_pagerank_close(&method);
   wr_plan_destroy(plan);
@@ -163,7 +163,7 @@ static wr_status solve(ground *g, wr_csr *A, int with_b, int jacobi) {
   TRY(wr_plan_prepare(plan));
   TRY(wr_bicgstab_open(&method, &system, plan, &g->env));
   opened = 1;
-  TRY(solve_opened(&method, &system, (wr_rounding){wr_type_unit(g->env.type), 0x1p-53}));
+  TRY(solve_opened(&method, &system, (wr_rounding){wr_type_unit(g->env.type), 0x1p-53, 0}));
 done:
   if (opened) wr_bicgstab_close(&method);
   wr_plan_destroy(plan);

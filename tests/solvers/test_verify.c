@@ -5,7 +5,8 @@
 #include "tests/solvers/ground.h"
 
 enum { N = 3000 };
-static const wr_rounding roundings[] = {{0x1p-24, 0x1p-53}, {0x1p-53, 0x1p-53}, {0x1p-24, 0x1p-24}};
+static const wr_rounding roundings[] = {
+    {0x1p-24, 0x1p-53, 0}, {0x1p-53, 0x1p-53, 0}, {0x1p-24, 0x1p-24, 0}, {0x1p-24, 0x1p-53, 3 * 0x1p-24}};
 enum { ROUNDINGS = 3 };
 
 static double stored(wr_rounding rounding, long double value) {
@@ -86,7 +87,7 @@ static wr_verdict judge(const ranked *r, wr_rounding rounding, double tolerance,
 static double bound_of_row(const ranked *r, wr_rounding rounding, int64_t i) {
   const wr_csr *flow = r->graph.flow;
   double length = (double)(flow->row_ptr[i + 1] - flow->row_ptr[i]);
-  return (4 * rounding.unit + (length + 2) * rounding.sum_unit) * r->step[i];
+  return (4 * rounding.unit + rounding.term_unit + (length + 2) * rounding.sum_unit) * r->step[i];
 }
 
 static void test_right_step(wr_rounding rounding, int variant) {
@@ -95,8 +96,9 @@ static void test_right_step(wr_rounding rounding, int variant) {
   CHECKF(verdict.multiplied_right && verdict.worst_row <= 1 && verdict.rows == N, "error %g of its bound in %lld rows",
          verdict.worst_row, (long long)verdict.rows);
   CHECKF(verdict.met_tolerance && verdict.measure <= verdict.limit, "%g of %g", verdict.measure, verdict.limit);
-  CHECKF(verdict.limit >= 0.15e-5 && verdict.limit <= 0.15e-5 + 8 * rounding.unit + 40 * rounding.sum_unit, "%g",
-         verdict.limit);
+  CHECKF(verdict.limit >= 0.15e-5 &&
+             verdict.limit <= 0.15e-5 + 8 * rounding.unit + rounding.term_unit + 40 * rounding.sum_unit,
+         "%g", verdict.limit);
   CHECK(verdict.level == WR_VERIFY_FULL);
   verdict = judge(&r, rounding, 1e-5, WR_VERIFY_SAMPLE, 100);
   CHECKF(verdict.multiplied_right && verdict.met_tolerance && verdict.rows == 100, "error %g, change %g of %g",
@@ -201,8 +203,8 @@ static void make_residual(solved *s) {
       r -= (long double)A->val[k] * x, size += fabsl((long double)A->val[k] * x);
     }
     s->q[i] = stored(s->rounding, r);
-    s->bound[i] =
-        (4 * s->rounding.unit + (double)(A->row_ptr[i + 1] - A->row_ptr[i] + 2) * s->rounding.sum_unit) * (double)size;
+    double terms = 4 * s->rounding.unit + s->rounding.term_unit, length = (double)(A->row_ptr[i + 1] - A->row_ptr[i]);
+    s->bound[i] = (terms + (length + 2) * s->rounding.sum_unit) * (double)size;
     s->norm += s->q[i] * s->q[i];
   }
   s->norm = sqrt(s->norm);

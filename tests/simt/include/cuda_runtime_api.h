@@ -53,6 +53,8 @@ typedef enum cudaFuncAttribute {
   cudaFuncAttributePreferredSharedMemoryCarveout = 9
 } cudaFuncAttribute;
 
+enum { cudaSharedmemCarveoutDefault = -1 };
+
 typedef enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerBlock = 8,
   cudaDevAttrMultiProcessorCount = 16,

@@ -1,0 +1,138 @@
+/* What a multiply knows beside the format: the rows that thread blocks share, and whether columns are scattered. */
+#include "spmv/device/check.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/device/device_memory.h"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/merbit/merbit_build.h"
+#include "spmv/merbit/merbit_kernel.h"
+
+constexpr int THREADS = 256, MOST_BLOCKS = 132 * 8;
+
+static __device__ inline int64_t row_before(const wr_merbit_format &f, int64_t block) {
+  int64_t tile = block * WR_MERBIT_WARPS;
+  return f.tile_y[tile < f.tiles ? tile : f.tiles] & ~WR_MERBIT_LONG_ROW;
+}
+
+/* Where a block begins, the row that ends next is open if its first step lies in an earlier block; none is where the path
+ * ends. P: int32_t or int64_t, of row_ptr. */
+template <typename P>
+__global__ void merbit_origins(const wr_merbit_format f, const P *row_ptr, int64_t blocks, int32_t *origin) {
+  int64_t stride = (int64_t)gridDim.x * blockDim.x, steps = (int64_t)WR_MERBIT_WARPS * WR_MERBIT_LANES * f.sigma;
+  for (int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; b <= blocks; b += stride) {
+    int64_t row = row_before(f, b), from = b;
+    if (b < blocks && row < f.nrows) from = (row_ptr[row] + row) / steps; /* the row's first step */
+    origin[b] = (int32_t)(from < b ? from : b);
+  }
+}
+
+/* The shared row that a block completes is the first that ends in it. */
+template <typename T>
+__global__ void merbit_clear(const wr_merbit_format f, int64_t blocks, const int32_t *origin, T *y) {
+  int64_t stride = (int64_t)gridDim.x * blockDim.x;
+  for (int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; b < blocks; b += stride)
+    if (origin[b] != (int32_t)b && row_before(f, b + 1) > row_before(f, b)) y[row_before(f, b)] = 0;
+}
+
+static unsigned grid_for(int64_t threads) {
+  int64_t wanted = (threads + THREADS - 1) / THREADS;
+  return (unsigned)(wanted < MOST_BLOCKS ? wanted : MOST_BLOCKS);
+}
+
+int64_t wr_merbit_blocks(const wr_merbit_format *shape) {
+  return (shape->tiles + WR_MERBIT_WARPS - 1) / WR_MERBIT_WARPS;
+}
+
+extern "C" wr_status wr_merbit_plan_open(wr_env *env, wr_merbit_plan *p) {
+  wr_status status;
+  wr_workspace workspace;
+  p->blocks = wr_merbit_blocks(&p->format);
+  unsigned grid = grid_for(p->blocks + 1);
+  TRY(env->type == WR_F32 ? wr_merbit_ready_f32(p) : wr_merbit_ready_f64(p));
+  TRY(wr_device_alloc(env, &p->origin, p->blocks + 1, sizeof *p->origin, "where shared rows begin"));
+  TRY(wr_device_alloc_zeroed(env, &p->head, p->blocks, sizeof *p->head, "parts of shared rows"));
+  TRY(wr_device_alloc_zeroed(env, &p->tail, p->blocks, sizeof *p->tail, "parts of shared rows"));
+  TRY(wr_workspace_reserve(env, p->blocks + WR_MERBIT_LAST_BLOCKS, &workspace));
+  if (p->view.wide)
+    TRY(WR_LAUNCH((merbit_origins<int64_t>), grid, THREADS, 0, env->stream, p->format, (const int64_t *)p->view.row_ptr,
+                  p->blocks, p->origin));
+  else
+    TRY(WR_LAUNCH((merbit_origins<int32_t>), grid, THREADS, 0, env->stream, p->format, (const int32_t *)p->view.row_ptr,
+                  p->blocks, p->origin));
+done:
+  return status;
+}
+
+extern "C" void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *p) {
+  wr_merbit_device_free(env->device, &p->format);
+  wr_device_free(env->device, p->origin);
+  wr_device_free(env->device, p->head);
+  wr_device_free(env->device, p->tail);
+}
+
+extern "C" int64_t wr_merbit_plan_bytes(const wr_merbit_plan *p) {
+  return wr_merbit_device_bytes(&p->format) + wr_device_bytes(p->blocks + 1, sizeof *p->origin) +
+         wr_device_bytes(p->blocks, sizeof *p->head) + wr_device_bytes(p->blocks, sizeof *p->tail);
+}
+
+/* Where parts are added to y, its shared rows have to be 0 first: as the last multiply left them, or by clearing. */
+static wr_status clear(wr_env *env, const wr_merbit_plan *p, const wr_apply_args *args) {
+  const wr_vec *y = args->request.y;
+  unsigned grid = grid_for(p->blocks);
+  if (args->request.beta != 0 || p->commit == WR_MERBIT_ORDERED) return WR_OK;
+  if (p->commit == WR_MERBIT_CLEAR)
+    return WR_CUDA(cudaMemsetAsync(y->data, 0, (size_t)(y->n * wr_type_bytes(y->type)), (cudaStream_t)env->stream));
+  if (args->y_prepared) return WR_OK;
+  if (y->type == WR_F32)
+    return WR_LAUNCH((merbit_clear<float>), grid, THREADS, 0, env->stream, p->format, p->blocks, p->origin,
+                     (float *)y->data);
+  return WR_LAUNCH((merbit_clear<double>), grid, THREADS, 0, env->stream, p->format, p->blocks, p->origin,
+                   (double *)y->data);
+}
+
+extern "C" wr_status wr_merbit_launch(wr_env *env, const wr_merbit_plan *plan, const wr_apply_args *args) {
+  wr_status status;
+  TRY(wr_cuda_enter(env));
+  TRY(clear(env, plan, args));
+  TRY(env->type == WR_F32 ? wr_merbit_launch_f32(env, plan, &args->request)
+                          : wr_merbit_launch_f64(env, plan, &args->request));
+done:
+  return status;
+}
+
+/* ---- Scattered columns ---- */
+
+constexpr int WINDOW = 1024, WINDOWS = 512, HASH_BITS = 15, CACHE_BYTES = 192 << 10;
+
+/* *lines += distinct lines of a window a block, counted by a bit each in a table of 32 times as many; two that share a bit
+ * count once, which is rare. line_shift: columns of a line, as a power of two. */
+__global__ void __launch_bounds__(THREADS)
+    merbit_lines(const int32_t *col, int64_t nnz, int line_shift, unsigned long long *lines) {
+  WR_SHARED(unsigned, bits, 1 << (HASH_BITS - 5));
+  int64_t from = (nnz - WINDOW) / (gridDim.x > 1 ? gridDim.x - 1 : 1) * blockIdx.x;
+  unsigned found = 0;
+  for (int w = threadIdx.x; w < 1 << (HASH_BITS - 5); w += THREADS) bits[w] = 0;
+  __syncthreads();
+  for (int k = threadIdx.x; k < WINDOW; k += THREADS) {
+    unsigned hash = ((unsigned)col[from + k] >> line_shift) * 0x9E3779B1u >> (32 - HASH_BITS);
+    found += !(atomicOr(&bits[hash / 32], 1u << hash % 32) >> hash % 32 & 1);
+  }
+  if (found) atomicAdd(lines, (unsigned long long)found);
+}
+
+extern "C" wr_status wr_merbit_scatter(wr_env *env, const wr_csr_view *view, int64_t ncols, int64_t nnz,
+                                       double *share) {
+  wr_status status;
+  unsigned long long *lines = NULL;
+  int64_t windows = nnz / WINDOW < WINDOWS ? nnz / WINDOW : WINDOWS;
+  uint64_t found;
+  *share = 0;
+  if (windows == 0 || ncols * wr_type_bytes(env->type) <= CACHE_BYTES) return WR_OK;
+  TRY(wr_device_alloc_zeroed(env, &lines, 1, sizeof *lines, "a count of cache lines"));
+  TRY(WR_LAUNCH((merbit_lines), (unsigned)windows, THREADS, 0, env->stream, view->col, nnz, env->type == WR_F32 ? 5 : 4,
+                lines));
+  TRY(wr_device_download(env, &found, lines, 1, WR_AS_8_BYTES));
+  *share = (double)found / ((double)windows * WINDOW);
+done:
+  wr_device_free(env->device, lines);
+  return status;
+}
