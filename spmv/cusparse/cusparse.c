@@ -61,7 +61,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_
   TRY(wr_cusparse_open(s, env, A, is_deterministic(k) ? CUSPARSE_SPMV_CSR_ALG2 : CUSPARSE_SPMV_CSR_ALG1));
   if (s->empty) return WR_OK;
   TRY(describe(s, env, A, info));
-  TRY(wr_cusparse_preprocess(s, env, A, info));
+  TRY(wr_cusparse_preprocess(s, env, A->nrows, A->ncols, info));
 done:
   return status;
 }

@@ -33,8 +33,43 @@ done:
   return status;
 }
 
+/* Of plain rows with 32-bit indices and values: what padding is compared with. */
+static double bytes_of_rows(const wr_env *env, const wr_csr *A) {
+  double entry_bytes = (double)(sizeof *A->col + (size_t)wr_type_bytes(env->type));
+  return (double)(A->nrows + 1) * sizeof(int32_t) + (double)A->nnz * entry_bytes;
+}
+
+wr_status wr_cusparse_check_padding(const wr_env *env, const wr_csr *A, const char *what, double bytes) {
+  const double most = 20, always_fine = 64e6;
+  double row_bytes = bytes_of_rows(env, A);
+  int64_t free_bytes = 0, total_bytes;
+  if (bytes <= always_fine) return WR_OK;
+  if (bytes > most * row_bytes)
+    return wr_fail(
+        WR_EUNAVAILABLE,
+        "%s, padding included, take %.1f MB, %.0f times the %.1f MB of plain rows; cusparse takes the matrix "
+        "without padding",
+        what, bytes / 1e6, bytes / row_bytes, row_bytes / 1e6);
+  if (env->ops == NULL) return WR_OK;
+  wr_status status = env->ops->memory((wr_env *)env, &free_bytes, &total_bytes); /* which only looks */
+  if (status == WR_OK && bytes > (double)free_bytes)
+    return wr_fail(WR_EUNAVAILABLE,
+                   "%s, padding included, take %.1f MB, and %.1f MB of device memory are free; cusparse takes the "
+                   "matrix without padding, in %.1f MB",
+                   what, bytes / 1e6, (double)free_bytes / 1e6, row_bytes / 1e6);
+  return status;
+}
+
+/* Not every format has something to prepare; what the multiply cannot do it says itself, in the call that counts. */
+static wr_status preprocess(wr_cusparse *s, const void *one, const void *zero) {
+  cusparseStatus_t answer = cusparseSpMV_preprocess(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, one, s->matrix, s->x,
+                                                    zero, s->y, s->type, s->algorithm, s->buffer);
+  if (answer == CUSPARSE_STATUS_NOT_SUPPORTED || answer == CUSPARSE_STATUS_INVALID_VALUE) return WR_OK;
+  return wr_cusparse_check(answer, "cusparseSpMV_preprocess");
+}
+
 /* The library wants vectors to preprocess with: two of the right lengths for the moment. */
-wr_status wr_cusparse_preprocess(wr_cusparse *s, wr_env *env, const wr_csr *A, wr_plan_info *info) {
+wr_status wr_cusparse_preprocess(wr_cusparse *s, wr_env *env, int64_t nrows, int64_t ncols, wr_plan_info *info) {
   wr_status status;
   wr_vec x = {0}, y = {0};
   const double one_f64 = 1, zero_f64 = 0;
@@ -42,15 +77,14 @@ wr_status wr_cusparse_preprocess(wr_cusparse *s, wr_env *env, const wr_csr *A, w
   const void *one = s->type == CUDA_R_32F ? (const void *)&one_f32 : &one_f64;
   const void *zero = s->type == CUDA_R_32F ? (const void *)&zero_f32 : &zero_f64;
   size_t bytes = 0;
-  TRY(env->ops->alloc(env, A->ncols, env->type, "x of the preprocessing", &x));
-  TRY(env->ops->alloc(env, A->nrows, env->type, "y of the preprocessing", &y));
-  TRY(WR_CUSPARSE(cusparseCreateDnVec(&s->x, A->ncols, x.data, s->type)));
-  TRY(WR_CUSPARSE(cusparseCreateDnVec(&s->y, A->nrows, y.data, s->type)));
+  TRY(env->ops->alloc(env, ncols, env->type, "x of the preprocessing", &x));
+  TRY(env->ops->alloc(env, nrows, env->type, "y of the preprocessing", &y));
+  TRY(WR_CUSPARSE(cusparseCreateDnVec(&s->x, ncols, x.data, s->type)));
+  TRY(WR_CUSPARSE(cusparseCreateDnVec(&s->y, nrows, y.data, s->type)));
   TRY(WR_CUSPARSE(cusparseSpMV_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, one, s->matrix, s->x, zero, s->y,
                                           s->type, s->algorithm, &bytes)));
   TRY(wr_device_alloc(env, &s->buffer, (int64_t)bytes, 1, "cuSPARSE's buffer"));
-  TRY(WR_CUSPARSE(cusparseSpMV_preprocess(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, one, s->matrix, s->x, zero, s->y,
-                                          s->type, s->algorithm, s->buffer)));
+  TRY(preprocess(s, one, zero));
   info->extra_bytes += wr_device_bytes((int64_t)bytes, 1);
   TRY(env->ops->wait(env)); /* x and y go */
 done:

@@ -34,8 +34,14 @@ wr_status wr_cusparse_open(wr_cusparse *s, wr_env *env, const wr_csr *A, cuspars
 wr_status wr_cusparse_values(wr_cusparse *s, wr_env *env, const wr_csr *A, const wr_csr_view *view, void **val,
                              wr_plan_info *info);
 
-/* The library's buffer, which is added to info->extra_bytes, and what it wants to know beforehand. WR_ENOMEM, WR_EDEVICE. */
-wr_status wr_cusparse_preprocess(wr_cusparse *s, wr_env *env, const wr_csr *A, wr_plan_info *info);
+/* The library's buffer, which is added to info->extra_bytes, and what it wants to know beforehand, for a matrix that it
+ * takes to be nrows x ncols. A format that it has nothing to prepare for is fine. WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_cusparse_preprocess(wr_cusparse *s, wr_env *env, int64_t nrows, int64_t ncols, wr_plan_info *info);
+
+/* WR_EUNAVAILABLE, with the sizes and who pads nothing, when a padded format of so many bytes is out of proportion: more
+ * than 20 times plain rows (and more than 64 MB, below which nobody cares), or more than env's device has free, if env is
+ * open. what names the format: "cusparse_sell: slices of 32 rows". */
+wr_status wr_cusparse_check_padding(const wr_env *env, const wr_csr *A, const char *what, double bytes);
 
 /* y = alpha*A*x + beta*y on env's stream. WR_EDEVICE. */
 wr_status wr_cusparse_apply(wr_cusparse *s, wr_env *env, const wr_apply *request);

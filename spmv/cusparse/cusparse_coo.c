@@ -73,7 +73,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_
   TRY(wr_cusparse_open(&s->library, env, A, is_deterministic(k) ? CUSPARSE_SPMV_COO_ALG2 : CUSPARSE_SPMV_COO_ALG1));
   if (s->library.empty) return WR_OK;
   TRY(describe(s, env, A, info));
-  TRY(wr_cusparse_preprocess(&s->library, env, A, info));
+  TRY(wr_cusparse_preprocess(&s->library, env, A->nrows, A->ncols, info));
 done:
   return status;
 }

@@ -41,6 +41,7 @@ void conform_nonfinite(trial *t) {
     double value;
     int epilogue;
   } ways[] = {{NAN, EPILOGUE_NONE}, {INFINITY, EPILOGUE_ALL}, {-INFINITY, EPILOGUE_PAGERANK}};
+  if (t->backend->caps & WR_CAP_FINITE_X) return;
   for (int w = 0; w < 3; w++) {
     spoil_x(t, ways[w].value);
     conform_apply(t, (choice){.epilogue = ways[w].epilogue});

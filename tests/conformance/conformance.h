@@ -21,7 +21,8 @@ typedef struct choice {
 /* y holds NaN if beta is 0. */
 void conform_apply(trial *t, choice c);
 
-/* NaN and infinities in x reach the rows that use them, and no others. */
+/* NaN and infinities in x reach the rows that use them, and no others. Left out for a backend that needs finite x, which
+ * the registry's test allows the vendor's alone. */
 void conform_nonfinite(trial *t);
 
 /* Applies in a row that alternate buffers, z = y_next. In one kind the core fills with NaN what is undefined; in the other

@@ -295,6 +295,20 @@ static void test_capabilities(void) {
   }
 }
 
+/* A backend that says it needs finite x may multiply padding by x, and nothing else is forgiven it. */
+static void test_finite_x(void) {
+  static const fault others[] = {READS_BESIDE_X, READS_OLD_Y, DROPS_ZEROS, CLEARS_BY_ZERO};
+  wr_backend backend = model;
+  backend.caps |= WR_CAP_FINITE_X;
+  CASE("needs finite x");
+  findings f = run(&backend, FILLS_WITH_ZEROS);
+  CHECKF(f.failed == 0 && f.passed > 1000, "%ld passed; %s", f.passed, f.first);
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+    f = run(&backend, others[k]);
+    CHECKF(f.failed > 0, "fault %d: %ld checks passed and none failed", (int)others[k], f.passed);
+  }
+}
+
 /* Every pair of values of two parameters stands in some row, and there are few rows: the two parameters with most
  * values alone need their product. */
 static void test_covering(void) {
@@ -323,5 +337,6 @@ int main(void) {
   test_covering();
   test_faults();
   test_capabilities();
+  test_finite_x();
   return wr_test_report("conformance_faults");
 }

@@ -1,9 +1,11 @@
-/* The row of every entry, as the library's COO wants it. The matrices have empty rows, also many together and at both
- * ends, and one long row. */
+/* The formats that are built for the library, entry by entry: the row of every entry, slices, and transposed blocks. The
+ * matrices have empty rows, also at both ends and whole slices of them, and one long row; slices do not divide the rows. */
+#include <algorithm>
 #include <vector>
 
 #include "spmv/cusparse/cusparse_build.h"
 #include "spmv/device/device_memory.h"
+#include "spmv/device/sort.h"
 #include "tests/kernels/on_device.h"
 
 enum { COLUMNS = 3000, ROOM = 20000 };
@@ -44,12 +46,87 @@ static void test_rows(wr_env *env, const wr_csr *A, const wr_csr_view *view) {
   wr_device_free(env->device, row);
 }
 
+/* What stands at a place must be the entry of that row and column, or padding where the row has ended. */
+static void check_slices(wr_env *env, const wr_csr *A, const wr_sell *sell) {
+  std::vector<int32_t> offset((size_t)sell->nslices + 1), col((size_t)sell->size);
+  std::vector<double> val((size_t)sell->size);
+  CHECK_OK(wr_device_download(env, offset.data(), sell->offset, sell->nslices + 1, WR_AS_4_BYTES));
+  CHECK_OK(wr_device_download(env, col.data(), sell->col, sell->size, WR_AS_4_BYTES));
+  CHECK_OK(
+      wr_device_download(env, val.data(), sell->val, sell->size, env->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
+  int64_t place = 0, wrong = 0;
+  for (int64_t s = 0; s < sell->nslices; s++) {
+    int64_t longest = 0;
+    for (int64_t i = s * sell->slice; i < std::min((s + 1) * sell->slice, A->nrows); i++)
+      longest = std::max(longest, A->row_ptr[i + 1] - A->row_ptr[i]);
+    CHECK(offset[(size_t)s] == place);
+    for (int64_t j = 0; j < longest; j++)
+      for (int64_t i = s * sell->slice; i < (s + 1) * sell->slice; i++, place++) {
+        int64_t k = i < A->nrows ? A->row_ptr[i] + j : 0;
+        bool is_entry = i < A->nrows && k < A->row_ptr[i + 1];
+        wrong += col[(size_t)place] != (is_entry ? A->col[k] : -1);
+        wrong += val[(size_t)place] != (!is_entry ? 0 : A->val ? A->val[k] : 1);
+      }
+  }
+  CHECK(place == sell->size && offset[(size_t)sell->nslices] == place);
+  CHECKF(wrong == 0, "slices of %d: %lld wrong", sell->slice, (long long)wrong);
+}
+
+static void test_slices(wr_env *env, const wr_csr *A, const wr_csr_view *view, int32_t slice) {
+  wr_sell sell = {};
+  int64_t *size = nullptr;
+  sell.nrows = A->nrows, sell.slice = slice, sell.nslices = (A->nrows + slice - 1) / slice;
+  CASE("slices");
+  CHECK_OK(wr_device_alloc(env, &size, sell.nslices, sizeof *size, "sizes"));
+  CHECK_OK(wr_device_alloc(env, &sell.offset, sell.nslices + 1, sizeof *sell.offset, "offsets"));
+  CHECK_OK(wr_sell_sizes(env, &sell, view, size));
+  CHECK_OK(wr_device_scan(env, size, sizeof *size, sell.nslices, sell.offset, sizeof *sell.offset, &sell.size));
+  CHECK_OK(wr_device_alloc(env, &sell.col, sell.size, sizeof *sell.col, "columns"));
+  CHECK_OK(wr_device_alloc(env, &sell.val, sell.size, (size_t)wr_type_bytes(env->type), "values"));
+  CHECK_OK(wr_sell_fill(env, &sell, view));
+  check_slices(env, A, &sell);
+  wr_device_free(env->device, size);
+  wr_device_free(env->device, sell.offset);
+  wr_device_free(env->device, sell.col);
+  wr_device_free(env->device, sell.val);
+}
+
 static void test_matrix(wr_env *env, int64_t nrows, bool pattern) {
+  static const int32_t slices[] = {1, 2, 16, 32, 64, 256};
   wr_csr *A = make_matrix(nrows, pattern);
   wr_csr_view view;
   CHECK_OK(wr_csr_device_view(A, env, &view));
   test_rows(env, A, &view);
+  for (int32_t slice : slices) test_slices(env, A, &view, slice);
   wr_csr_free(A);
+}
+
+/* How many of the values, which are their places plus 1, are not where a transposition has to put them. */
+static int64_t count_untransposed(const std::vector<double> &got, int side) {
+  int64_t wrong = 0, place = 0;
+  for (int64_t first = 0; first < (int64_t)got.size(); first += side * side)
+    for (int i = 0; i < side; i++)
+      for (int j = 0; j < side; j++) wrong += got[(size_t)place++] != (double)(first + j * side + i + 1);
+  return wrong;
+}
+
+static void test_transposed(wr_env *env, int64_t blocks, int side) {
+  int64_t values = blocks * side * side;
+  std::vector<double> before((size_t)values), got((size_t)values);
+  void *val = nullptr;
+  wr_conversion how = env->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES;
+  for (int64_t k = 0; k < values; k++) before[(size_t)k] = (double)(k + 1);
+  CASE("transposed blocks");
+  CHECK_OK(wr_device_alloc(env, &val, values, (size_t)wr_type_bytes(env->type), "blocks"));
+  CHECK_OK(wr_device_upload(env, val, before.data(), values, how));
+  CHECK_OK(wr_blocks_transpose(env, blocks, side, val));
+  CHECK_OK(wr_device_download(env, got.data(), val, values, how));
+  int64_t wrong = count_untransposed(got, side);
+  CHECKF(wrong == 0, "%lld blocks of %d: %lld values wrong", (long long)blocks, side, (long long)wrong);
+  CHECK_OK(wr_blocks_transpose(env, blocks, side, val));
+  CHECK_OK(wr_device_download(env, got.data(), val, values, how));
+  CHECKF(got == before, "%lld blocks of %d: twice is not as before", (long long)blocks, side);
+  wr_device_free(env->device, val);
 }
 
 static void test_all(wr_env *env) {
@@ -58,6 +135,8 @@ static void test_all(wr_env *env) {
     test_matrix(env, 333, pattern);
     test_matrix(env, 1024, pattern);
   }
+  for (int side = 1; side <= 16; side++)
+    for (int64_t blocks : {0, 1, 77}) test_transposed(env, blocks, side);
 }
 
 int main(void) {

@@ -53,6 +53,21 @@ static void test_built(void) {
   CHECK(wr_backend_at(0)->plan != NULL && wr_backend_at(1)->plan != NULL);
 }
 
+/* Needing finite x is a limit of the vendor's kernels, which nothing of ours may have. */
+static void test_finite_x(void) {
+  enum { HOST, CUDA, VENDOR, LATER };
+#define WR_BACKEND(id, state, where, what) state,
+  static const int state[] = {
+#include "spmv/backends.def"
+  };
+#undef WR_BACKEND
+  CHECK(sizeof state / sizeof *state == EXPECTED);
+  for (int b = 0; b < EXPECTED && b < wr_backend_count(); b++) {
+    CASE(wr_backend_at(b)->name);
+    CHECK(state[b] == VENDOR || !(wr_backend_at(b)->caps & WR_CAP_FINITE_X));
+  }
+}
+
 /* A name that is taken by nothing yet: check and a plan refuse with one sentence that a user can do something with. */
 static void test_stubs(void) {
   wr_csr *A = NULL;
@@ -111,6 +126,7 @@ static void check_listed(const char *text, const wr_backend *backend) {
   CHECK(strstr(part, backend->place == WR_HOST ? " CPU " : " GPU ") != NULL);
   CHECK(backend->source[0] == '\0' || strstr(part, backend->source) != NULL);
   WR_EACH_OPTION(knob, backend->knobs) CHECKF(strstr(part, knob->name) != NULL, "knob %s is not listed", knob->name);
+  CHECK(!(backend->caps & WR_CAP_FINITE_X) == !strstr(part, "needs finite x"));
   if (backend->plan == NULL) CHECK(strstr(part, "not available: ") != NULL);
   if (backend->plan && backend->place == WR_HOST) CHECK(strstr(part, "not available: ") == NULL);
 }
@@ -133,6 +149,7 @@ static void test_list(void) {
 int main(void) {
   test_names();
   test_built();
+  test_finite_x();
   test_stubs();
   test_closest();
   test_list();
