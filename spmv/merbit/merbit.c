@@ -80,7 +80,7 @@ static void estimate(const wr_env *env, const wr_csr *A, const merbit_knobs *k, 
   wr_merbit_commit commit = commit_of(env, k);
   int in_f64 = k->segmented == 0 && (commit == WR_MERBIT_ORDERED || env->type == WR_F64);
   info->format_bytes = wr_merbit_bytes(&shape) + entries;
-  info->extra_bytes = wr_merbit_bytes(&shape) + wr_merbit_blocks(&shape) * 20;
+  info->extra_bytes = wr_merbit_bytes(&shape) + wr_merbit_blocks(&shape) * 24;
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
   info->deterministic = k->segmented == 0 && commit == WR_MERBIT_ORDERED;
   info->sum_unit = in_f64 ? 0 : wr_type_unit(env->type);

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   stretch block = stretch_of(f, tile, end);
   int rows = (int)(block.y1 - block.y0);
   S *sums = products + (block.x1 - block.x0);
-  bool has_head = rows > 0 && a.origin[b] != b, has_tail = a.origin[b + 1] != b + 1;
+  bool has_head = a.row[b] >= 0, has_tail = a.origin[b + 1] != b + 1;
   if (!a.segmented) {
     for (int r = threadIdx.x; r <= rows; r += MERBIT_THREADS) sums[r] = 0;
     __syncthreads();
@@ -65,27 +65,37 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   wr_sums_leave(finish.sums, reduced);
 }
 
-/* The sum of all parts of the row that ends in block b, always in the same order, to all lanes. */
+/* The sum of all parts of the row that begins in block `from` and ends in block b, for every lane that has such a row;
+ * always in the same order: a few parts by the lane itself, many by the warp. All lanes; without a row, from == b. */
 template <typename T>
-static __device__ inline double sum_parts(const merbit_args<T> &a, int64_t b) {
+static __device__ inline double sum_parts(const merbit_args<T> &a, int64_t from, int64_t b) {
+  constexpr int64_t FEW = 16;
+  int lane = threadIdx.x % WR_WARP;
   double sum = 0;
+  if (b - from <= FEW)
+    for (int64_t k = from; k < b; k++) sum += a.tail[k];
+  for (unsigned many = __ballot_sync((unsigned)WR_FULL_MASK, b - from > FEW); many; many &= many - 1) {
+    int owner = __ffs((int)many) - 1;
+    int64_t begin = __shfl_sync((unsigned)WR_FULL_MASK, from, owner), end = __shfl_sync((unsigned)WR_FULL_MASK, b, owner);
+    double part = 0;
 #pragma unroll 4
-  for (int64_t k = a.origin[b] + (int64_t)(threadIdx.x % WR_WARP); k < b; k += WR_WARP) sum += a.tail[k];
-  return wr_warp_sum(sum) + a.head[b];
+    for (int64_t k = begin + lane; k < end; k += WR_WARP) part += a.tail[k];
+    part = wr_warp_sum(part);
+    if (lane == owner) sum = part;
+  }
+  return from < b ? sum + a.head[b] : 0;
 }
 
-/* Completes the shared rows, each in one place: a warp a row, the first that ends in a block. */
+/* Completes the shared rows, each in one place: a thread each, that of the block in which the row ends. */
 template <typename T>
 __global__ void __launch_bounds__(MERBIT_THREADS) merbit_last(const merbit_args<T> a, const wr_finish<T> finish) {
   double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  int64_t warps = (int64_t)gridDim.x * WR_MERBIT_WARPS, tiles = a.format.tiles;
-  int64_t warp = (int64_t)blockIdx.x * WR_MERBIT_WARPS + threadIdx.x / WR_WARP;
-  for (int64_t b = warp; b < a.blocks; b += warps) {
-    int64_t tile = b * WR_MERBIT_WARPS, next = tile + WR_MERBIT_WARPS < tiles ? tile + WR_MERBIT_WARPS : tiles;
-    int64_t i = tile_y(a.format, tile);
-    if (a.origin[b] == b || tile_y(a.format, next) == i) continue;
-    double value = a.ordered ? wr_finish_beta(a.alpha, a.beta, a.y, i, sum_parts(a, b)) : (double)a.y[i];
-    if (threadIdx.x % WR_WARP != 0) continue;
+  int64_t stride = (int64_t)gridDim.x * MERBIT_THREADS, lane = threadIdx.x % WR_WARP;
+  for (int64_t first = (int64_t)blockIdx.x * MERBIT_THREADS + threadIdx.x - lane; first < a.blocks; first += stride) {
+    int64_t b = first + lane, i = b < a.blocks ? a.row[b] : -1;
+    double sum = a.ordered ? sum_parts(a, i >= 0 ? a.origin[b] : b, b) : 0;
+    if (i < 0) continue;
+    double value = a.ordered ? wr_finish_beta(a.alpha, a.beta, a.y, i, sum) : (double)a.y[i];
     wr_finish_row(finish, shift, i, value, a.y, reduced);
     if (a.y_next) a.y_next[i] = 0;
   }
@@ -103,7 +113,7 @@ static merbit_args<T> merbit_make_args(const wr_merbit_plan *p, const wr_apply *
   a.ordered = request->beta != 0 || p->commit == WR_MERBIT_ORDERED;
   if (request->y_next && p->commit == WR_MERBIT_DUAL) a.y_next = (T *)request->y_next->data;
   a.long_rows = p->long_rows, a.segmented = p->segmented;
-  a.origin = p->origin, a.head = p->head, a.tail = p->tail;
+  a.origin = p->origin, a.row = p->row, a.head = p->head, a.tail = p->tail;
   return a;
 }
 
@@ -161,7 +171,7 @@ static wr_status merbit_launch_all(wr_env *env, const wr_merbit_plan *p, const w
   wr_status status;
   merbit_args<T> a = merbit_make_args<T>(p, request);
   wr_finish<T> finish = wr_finish_make<T>(request->epilogue, &((wr_cuda_state *)env->state)->workspace);
-  int64_t wanted = (a.blocks + WR_MERBIT_WARPS - 1) / WR_MERBIT_WARPS;
+  int64_t wanted = (a.blocks + MERBIT_THREADS - 1) / MERBIT_THREADS;
   unsigned grid = wanted < WR_MERBIT_LAST_BLOCKS ? (unsigned)wanted : (unsigned)WR_MERBIT_LAST_BLOCKS;
   TRY(merbit_with<T>(p, [&](auto merbit_kernel) {
     return WR_LAUNCH((merbit_kernel), (unsigned)a.blocks, MERBIT_THREADS,

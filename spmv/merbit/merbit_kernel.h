@@ -39,6 +39,7 @@ typedef struct wr_merbit_plan {
   int long_rows, segmented; /* the first and the second optimisation of section 4.2: 0 goes without */
   int scattered;            /* columns are far apart: leave the first-level cache to x, with the sigmas above */
   int32_t *origin; /* [blocks + 1] where the row that is open at a block's begin begins; the block itself: none is open  */
+  int32_t *row;    /* [blocks] the shared row that ends in the block, its first; -1: none does                           */
   double *head;    /* [blocks] ordered: the block's part of the shared row that ends in it                               */
   double *tail;    /* [blocks] ordered: its part of the row that is open at its end                                      */
 } wr_merbit_plan;

@@ -13,24 +13,25 @@ static __device__ inline int64_t row_before(const wr_merbit_format &f, int64_t b
   return f.tile_y[tile < f.tiles ? tile : f.tiles] & ~WR_MERBIT_LONG_ROW;
 }
 
-/* Where a block begins, the row that ends next is open if its first step lies in an earlier block; none is where the path
- * ends. P: int32_t or int64_t, of row_ptr. */
+/* origin and row. Where a block begins, the row that ends next is open if its first step lies in an earlier block; none is
+ * where the path ends. P: int32_t or int64_t, of row_ptr. */
 template <typename P>
-__global__ void merbit_origins(const wr_merbit_format f, const P *row_ptr, int64_t blocks, int32_t *origin) {
+__global__ void merbit_origins(const wr_merbit_format f, const P *row_ptr, int64_t blocks, int32_t *origin,
+                               int32_t *row) {
   int64_t stride = (int64_t)gridDim.x * blockDim.x, steps = (int64_t)WR_MERBIT_WARPS * WR_MERBIT_LANES * f.sigma;
   for (int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; b <= blocks; b += stride) {
-    int64_t row = row_before(f, b), from = b;
-    if (b < blocks && row < f.nrows) from = (row_ptr[row] + row) / steps; /* the row's first step */
+    int64_t i = row_before(f, b), from = b;
+    if (b < blocks && i < f.nrows) from = (row_ptr[i] + i) / steps; /* the row's first step */
     origin[b] = (int32_t)(from < b ? from : b);
+    if (b < blocks) row[b] = from < b && row_before(f, b + 1) > i ? (int32_t)i : -1;
   }
 }
 
-/* The shared row that a block completes is the first that ends in it. */
 template <typename T>
-__global__ void merbit_clear(const wr_merbit_format f, int64_t blocks, const int32_t *origin, T *y) {
+__global__ void merbit_clear(int64_t blocks, const int32_t *row, T *y) {
   int64_t stride = (int64_t)gridDim.x * blockDim.x;
   for (int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; b < blocks; b += stride)
-    if (origin[b] != (int32_t)b && row_before(f, b + 1) > row_before(f, b)) y[row_before(f, b)] = 0;
+    if (row[b] >= 0) y[row[b]] = 0;
 }
 
 static unsigned grid_for(int64_t threads) {
@@ -49,15 +50,16 @@ extern "C" wr_status wr_merbit_plan_open(wr_env *env, wr_merbit_plan *p) {
   unsigned grid = grid_for(p->blocks + 1);
   TRY(env->type == WR_F32 ? wr_merbit_ready_f32(p) : wr_merbit_ready_f64(p));
   TRY(wr_device_alloc(env, &p->origin, p->blocks + 1, sizeof *p->origin, "where shared rows begin"));
+  TRY(wr_device_alloc(env, &p->row, p->blocks, sizeof *p->row, "shared rows"));
   TRY(wr_device_alloc_zeroed(env, &p->head, p->blocks, sizeof *p->head, "parts of shared rows"));
   TRY(wr_device_alloc_zeroed(env, &p->tail, p->blocks, sizeof *p->tail, "parts of shared rows"));
   TRY(wr_workspace_reserve(env, p->blocks + WR_MERBIT_LAST_BLOCKS, &workspace));
   if (p->view.wide)
     TRY(WR_LAUNCH((merbit_origins<int64_t>), grid, THREADS, 0, env->stream, p->format, (const int64_t *)p->view.row_ptr,
-                  p->blocks, p->origin));
+                  p->blocks, p->origin, p->row));
   else
     TRY(WR_LAUNCH((merbit_origins<int32_t>), grid, THREADS, 0, env->stream, p->format, (const int32_t *)p->view.row_ptr,
-                  p->blocks, p->origin));
+                  p->blocks, p->origin, p->row));
 done:
   return status;
 }
@@ -65,13 +67,15 @@ done:
 extern "C" void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *p) {
   wr_merbit_device_free(env->device, &p->format);
   wr_device_free(env->device, p->origin);
+  wr_device_free(env->device, p->row);
   wr_device_free(env->device, p->head);
   wr_device_free(env->device, p->tail);
 }
 
 extern "C" int64_t wr_merbit_plan_bytes(const wr_merbit_plan *p) {
   return wr_merbit_device_bytes(&p->format) + wr_device_bytes(p->blocks + 1, sizeof *p->origin) +
-         wr_device_bytes(p->blocks, sizeof *p->head) + wr_device_bytes(p->blocks, sizeof *p->tail);
+         wr_device_bytes(p->blocks, sizeof *p->row) + wr_device_bytes(p->blocks, sizeof *p->head) +
+         wr_device_bytes(p->blocks, sizeof *p->tail);
 }
 
 /* Where parts are added to y, its shared rows have to be 0 first: as the last multiply left them, or by clearing. */
@@ -83,10 +87,8 @@ static wr_status clear(wr_env *env, const wr_merbit_plan *p, const wr_apply_args
     return WR_CUDA(cudaMemsetAsync(y->data, 0, (size_t)(y->n * wr_type_bytes(y->type)), (cudaStream_t)env->stream));
   if (args->y_prepared) return WR_OK;
   if (y->type == WR_F32)
-    return WR_LAUNCH((merbit_clear<float>), grid, THREADS, 0, env->stream, p->format, p->blocks, p->origin,
-                     (float *)y->data);
-  return WR_LAUNCH((merbit_clear<double>), grid, THREADS, 0, env->stream, p->format, p->blocks, p->origin,
-                   (double *)y->data);
+    return WR_LAUNCH((merbit_clear<float>), grid, THREADS, 0, env->stream, p->blocks, p->row, (float *)y->data);
+  return WR_LAUNCH((merbit_clear<double>), grid, THREADS, 0, env->stream, p->blocks, p->row, (double *)y->data);
 }
 
 extern "C" wr_status wr_merbit_launch(wr_env *env, const wr_merbit_plan *plan, const wr_apply_args *args) {

@@ -23,7 +23,7 @@ struct merbit_args {
   int plain;             /* beta is 0 and there is no epilogue                               */
   int ordered;           /* parts of shared rows go to head and tail; 0: they are added to y */
   int long_rows, segmented; /* the paper's first and second optimisation; 0: off             */
-  const int32_t *origin; /* wr_merbit_plan's, and so are head and tail                       */
+  const int32_t *origin, *row; /* wr_merbit_plan's, and so are head and tail                 */
   double *head, *tail;
 };
 
