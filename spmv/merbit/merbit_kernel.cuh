@@ -4,6 +4,7 @@
 
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
+#include "spmv/kernel/parts.cuh"
 #include "spmv/merbit/merbit_commit.cuh"
 
 constexpr int MERBIT_THREADS = WR_MERBIT_WARPS * WR_WARP;
@@ -65,27 +66,6 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   wr_sums_leave(finish.sums, reduced);
 }
 
-/* The sum of all parts of the row that begins in block `from` and ends in block b, for every lane that has such a row;
- * always in the same order: a few parts by the lane itself, many by the warp. All lanes; without a row, from == b. */
-template <typename T>
-static __device__ inline double sum_parts(const merbit_args<T> &a, int64_t from, int64_t b) {
-  constexpr int64_t FEW = 16;
-  int lane = threadIdx.x % WR_WARP;
-  double sum = 0;
-  if (b - from <= FEW)
-    for (int64_t k = from; k < b; k++) sum += a.tail[k];
-  for (unsigned many = __ballot_sync((unsigned)WR_FULL_MASK, b - from > FEW); many; many &= many - 1) {
-    int owner = __ffs((int)many) - 1;
-    int64_t begin = __shfl_sync((unsigned)WR_FULL_MASK, from, owner), end = __shfl_sync((unsigned)WR_FULL_MASK, b, owner);
-    double part = 0;
-#pragma unroll 4
-    for (int64_t k = begin + lane; k < end; k += WR_WARP) part += a.tail[k];
-    part = wr_warp_sum(part);
-    if (lane == owner) sum = part;
-  }
-  return from < b ? sum + a.head[b] : 0;
-}
-
 /* Completes the shared rows, each in one place: a thread each, that of the block in which the row ends. */
 template <typename T>
 __global__ void __launch_bounds__(MERBIT_THREADS) merbit_last(const merbit_args<T> a, const wr_finish<T> finish) {
@@ -93,9 +73,9 @@ __global__ void __launch_bounds__(MERBIT_THREADS) merbit_last(const merbit_args<
   int64_t stride = (int64_t)gridDim.x * MERBIT_THREADS, lane = threadIdx.x % WR_WARP;
   for (int64_t first = (int64_t)blockIdx.x * MERBIT_THREADS + threadIdx.x - lane; first < a.blocks; first += stride) {
     int64_t b = first + lane, i = b < a.blocks ? a.row[b] : -1;
-    double sum = a.ordered ? sum_parts(a, i >= 0 ? a.origin[b] : b, b) : 0;
+    double sum = a.ordered ? wr_parts_sum(a.tail, 1, i >= 0 ? a.origin[b] : b, b) : 0;
     if (i < 0) continue;
-    double value = a.ordered ? wr_finish_beta(a.alpha, a.beta, a.y, i, sum) : (double)a.y[i];
+    double value = a.ordered ? wr_finish_beta(a.alpha, a.beta, a.y, i, sum + a.head[b]) : (double)a.y[i];
     wr_finish_row(finish, shift, i, value, a.y, reduced);
     if (a.y_next) a.y_next[i] = 0;
   }

@@ -140,8 +140,8 @@ static __device__ inline double run_tile(const merbit_args<T> &a, int64_t tile, 
     for_products<BATCH, PATTERN>(a, at.x0, n, [&](int, T v, T xj) { sum += (double)v * (double)xj; });
     return wr_warp_sum(sum);
   }
-  if (n == 0) { /* rows without entries */
-    for (int r = lane; r < (int)(at.y1 - at.y0); r += WR_WARP) ended[r] = 0;
+  if (n == 0) { /* rows without entries; with atomics all sums are 0 already, and the tile before may have added to one */
+    for (int r = lane; a.segmented && r < (int)(at.y1 - at.y0); r += WR_WARP) ended[r] = 0;
     return 0;
   }
   uint64_t word = lane_word<SIGMA>(f, tile, sigma), flags = wr_merbit_flags(word, sigma);

@@ -54,6 +54,8 @@ typedef enum fault {
 } fault;
 
 static fault planted; /* the one fault that the backend has now */
+static double rough;   /* 0, or how much it rounds each term; it tells of ROUGH_TOLD then */
+#define ROUGH_TOLD 0x1p-18
 
 typedef struct model_state {
   int64_t nrows, ncols, nnz, applies;
@@ -85,6 +87,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
   (void)knobs;
   *info = (wr_plan_info){.format_bytes = A->nnz * 12, .extra_bytes = A->nnz * 12, .deterministic = 1, .line = "rows"};
   info->apply_bytes = (double)(A->nnz * 12 + (A->nrows + A->ncols) * wr_type_bytes(env->type));
+  info->term_unit = rough > 0 ? ROUGH_TOLD : 0;
   return WR_OK;
 }
 
@@ -123,7 +126,7 @@ static double row_sum(const model_state *s, const wr_apply *request, int64_t i) 
   int64_t end = s->row_ptr[i + 1];
   if (planted == SKIPS_LAST_ENTRY && end - s->row_ptr[i] > 100) end--;
   for (int64_t k = s->row_ptr[i]; k < end; k++) {
-    sum += s->val[k] * get(request->x, s->col[k]);
+    sum += s->val[k] * get(request->x, s->col[k]) * (1 + rough);
     if (planted == SUMS_IN_F32) sum = (double)(float)sum;
   }
   if (planted == FILLS_WITH_ZEROS) sum += 0 * get(request->x, 0);
@@ -309,6 +312,18 @@ static void test_finite_x(void) {
   }
 }
 
+/* A backend may round each term by what it tells, and by no more. */
+static void test_rough_terms(void) {
+  CASE("rounds terms");
+  rough = 0.9 * ROUGH_TOLD;
+  findings f = run(&model, NO_FAULT);
+  CHECKF(f.failed == 0 && f.passed > 1000, "%ld passed; %s", f.passed, f.first);
+  rough = 1.2 * ROUGH_TOLD;
+  f = run(&model, NO_FAULT);
+  CHECKF(f.failed > 0, "%ld checks passed and none failed", f.passed);
+  rough = 0;
+}
+
 /* Every pair of values of two parameters stands in some row, and there are few rows: the two parameters with most
  * values alone need their product. */
 static void test_covering(void) {
@@ -338,5 +353,6 @@ int main(void) {
   test_faults();
   test_capabilities();
   test_finite_x();
+  test_rough_terms();
   return wr_test_report("conformance_faults");
 }

@@ -67,6 +67,7 @@ typedef struct fake_knobs {
   int how;                 /* HOW_...                                                           */
   int64_t from, until;     /* from this apply of a plan on, and before that one, it is so       */
   int unit, name;          /* sum_unit by wr_type; of the log                                   */
+  double term;             /* term_unit                                                         */
 } fake_knobs;
 
 enum { HOW_OFF, HOW_NAN, HOW_UNWRITTEN, HOW_SECOND, HOW_FAIL, HOW_INTERRUPT, HOW_PREPARE };
@@ -82,6 +83,7 @@ static const wr_knob fake_table[] = {
     {.name = "from", .type = WR_OPTION_INT, .offset = KNOB(from), .min = 0, .max = 1e9, .value = "0"},
     {.name = "until", .type = WR_OPTION_INT, .offset = KNOB(until), .min = 0, .max = 1e9, .value = "1000000"},
     {.name = "unit", .type = WR_OPTION_CHOICE, .offset = KNOB(unit), .choices = "f32|f64", .value = "f64"},
+    {.name = "term", .type = WR_OPTION_REAL, .offset = KNOB(term), .min = 0, .max = 1, .value = "0"},
     {.name = "name", .type = WR_OPTION_CHOICE, .offset = KNOB(name), .choices = "A|B|C|D", .value = "A"},
     {.name = NULL},
 };
@@ -103,6 +105,7 @@ static wr_status fake_plan(const wr_env *env, const wr_csr *A, const void *knobs
   (void)env;
   *info = (wr_plan_info){.apply_bytes = (double)A->nnz, .deterministic = 1};
   info->sum_unit = ((const fake_knobs *)knobs)->unit == WR_F32 ? 0x1p-24 : 0;
+  info->term_unit = ((const fake_knobs *)knobs)->term;
   return WR_OK;
 }
 
@@ -136,7 +139,8 @@ static double make_row(const fake_state *s, const wr_apply *request, int64_t i, 
     size += fabsl((long double)entry * element(request->x, A->col[k]));
   }
   long double length = (long double)(A->row_ptr[i + 1] - A->row_ptr[i]);
-  long double bound = (length + 3) * unit * size + ((f32 ? 0x1p-24L : 0x1p-53L) + 0x1p-53L) * fabsl(sum);
+  long double bound = ((length + 3) * unit + s->knobs.term) * size;
+  bound += ((f32 ? 0x1p-24L : 0x1p-53L) + 0x1p-53L) * fabsl(sum);
   return (double)(sum + off * bound);
 }
 

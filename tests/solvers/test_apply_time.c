@@ -149,6 +149,26 @@ static void test_bound(void) {
   CHECK(is_right(&fake, "", WR_F32) && is_right(&fake, "", WR_F64) && is_right(&fake_dual, "", WR_F64));
 }
 
+/* Once a row, whatever its length; beside sums in either type, and where it is most of the bound and where it is not. */
+static void test_term_bound(void) {
+  CASE("terms that a backend rounds besides, from both sides");
+  static const char *const terms[] = {"0.001", "1.79e-7", "5e-16"}; /* the second: three roundings to f32 */
+  for (int row = 0; row < 4; row += row ? 1 : 2)
+    for (int k = 0; k < 12; k++) {
+      char knobs[64];
+      wr_type type = k & 1 && k < 8 ? WR_F32 : WR_F64; /* the last is nothing beside a y in f32 */
+      for (int sign = -1; sign <= 1; sign += 2) {
+        const char *unit = k & 2 ? "f32" : "f64";
+        snprintf(knobs, sizeof knobs, "term=%s:unit=%s:row=%d:off=%g", terms[k / 4], unit, row, 0.7 * sign);
+        CHECKF(is_right(&fake, knobs, type), "%s: %g", knobs, runs[0].verdict.worst_row);
+        snprintf(knobs, sizeof knobs, "term=%s:unit=%s:row=%d:off=%g", terms[k / 4], unit, row, 1.4 * sign);
+        CHECKF(!is_right(&fake, knobs, type), "%s: %g", knobs, runs[0].verdict.worst_row);
+      }
+    }
+  CHECK(is_right(&fake, "term=1", WR_F32) && is_right(&fake, "term=1:unit=f32", WR_F64));
+  CHECK(!is_right(&fake, "term=1:how=unwritten:row=1", WR_F64)); /* without terms there is nothing to round */
+}
+
 static void test_wrong(void) {
   CASE("NaN, rows not written, the buffer prepared before, late errors");
   CHECK(!is_right(&fake, "how=nan:row=3", WR_F64) && isinf(runs[0].verdict.worst_row));
@@ -292,6 +312,7 @@ int main(void) {
   test_slow();
   test_standing();
   test_bound();
+  test_term_bound();
   test_wrong();
   test_levels();
   test_absent();
