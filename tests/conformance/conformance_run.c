@@ -138,6 +138,11 @@ void conformance_small(const wr_backend *backend, findings *f) {
 /* The order of the parameters: rows of the covering with the same first three follow each other and share a plan. */
 enum { CASE_OF, TYPE_OF, KNOBS_OF, ALPHA_OF, BETA_OF, NEXT_OF, EPILOGUE_OF, PARAMETERS };
 
+/* In short, a format of so many bytes (large blocks, mostly padding) is applied once. */
+static int is_heavy(const trial *t) {
+  return getenv("WR_SHORT") && wr_plan_get_info(t->plan)->format_bytes > (int64_t)16 << 20;
+}
+
 /* All rows from r on with the same case, type and knobs; returns the first that is not. */
 static int run_large_group(const wr_backend *backend, const test_case *c, wr_csr *A, const covering *cover, int r,
                            int runs[2], findings *f) {
@@ -145,17 +150,18 @@ static int run_large_group(const wr_backend *backend, const test_case *c, wr_csr
   char knobs[256];
   conformance_knobs(backend, row[KNOBS_OF], knobs, sizeof knobs);
   trial t = make_trial(backend, c->name, A, (wr_type)row[TYPE_OF], knobs, f);
-  int opened = A && trial_open(&t), end = r;
+  int opened = A && trial_open(&t), heavy = opened && is_heavy(&t), end = r;
   if (opened) trial_fill(&t, 0);
   for (; end < cover->count && memcmp(cover->row[end], row, ALPHA_OF * sizeof *row) == 0; end++) {
     const int *p = cover->row[end];
-    if (opened) conform_apply(&t, (choice){p[ALPHA_OF], p[BETA_OF], p[NEXT_OF], p[EPILOGUE_OF]});
+    if (opened && (!heavy || end == r))
+      conform_apply(&t, (choice){p[ALPHA_OF], p[BETA_OF], p[NEXT_OF], p[EPILOGUE_OF]});
   }
-  if (opened) { /* in short each of the two with one of the types */
+  if (opened) runs[row[TYPE_OF]]++;
+  if (opened && !heavy) { /* in short each of the two with one of the types */
     int turn = getenv("WR_SHORT") ? (row[CASE_OF] + row[TYPE_OF] + row[KNOBS_OF]) % 2 : 2;
     if (turn != 0) conform_chain(&t, (chain_kind)((row[CASE_OF] + row[TYPE_OF]) % CHAIN_KINDS), turn == 2 ? 14 : 7);
     if (turn != 1) check_the_rest(&t);
-    runs[row[TYPE_OF]]++;
   }
   if (A) trial_close(&t);
   return end;

@@ -1,0 +1,282 @@
+/* The multiply with interleaved blocks (bsr_interleaved.h), for one type. */
+#ifndef WR_BSR_INTERLEAVED_KERNEL_CUH
+#define WR_BSR_INTERLEAVED_KERNEL_CUH
+
+#include "spmv/bsr/bsr_interleaved.h"
+#include "spmv/bsr/bsr_rows.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/kernel/async_copy.cuh"
+#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/parts.cuh"
+#include "spmv/kernel/warp.cuh"
+
+constexpr int IB_WARPS = WR_BSR_WARPS, IB_THREADS = IB_WARPS * WR_WARP;
+
+template <typename T>
+struct ib_args {
+  wr_bsr_interleaved b;
+  const T *x;   /* [ncols]                           */
+  T *y;         /* [nrows]                           */
+  T *y_next;    /* [nrows], NULL: nobody is to clear */
+  double alpha, beta;
+  int plain;    /* beta is 0 and there is no epilogue                               */
+  int ordered;  /* parts of shared rows go to head and tail; 0: they are added to y */
+};
+
+/* x[j]; behind its end, where padding lies, 0. */
+template <typename T>
+static __device__ inline double ib_x(const ib_args<T> &a, int64_t j) {
+  return j < a.b.ncols ? (double)__ldg(a.x + j) : 0;
+}
+
+/* What inner blocks from..to contribute to their row r, without padding: for sums that came out as NaN, as padding times an
+ * infinity may have done it. */
+template <typename T>
+static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int r, int64_t from, int64_t to) {
+  const wr_bsr_interleaved &b = a.b;
+  double sum = 0;
+  for (int64_t g = from; g < to; g++) {
+    int64_t warp = g / (WR_WARP * b.each), lane = g / b.each % WR_WARP, line = warp * b.each + g % b.each;
+    for (int c = 0; c < b.c; c++) {
+      T v = ((const T *)b.val)[((line * b.c + c) * b.r + r) * WR_WARP + lane];
+      if (!wr_bsr_is_padding(v)) sum += (double)v * ib_x(a, (int64_t)b.col[line * WR_WARP + lane] * b.c + c);
+    }
+  }
+  return sum;
+}
+
+/* A lane's blocks: what it adds up before its first row ends goes to head, what after its last to open; rows between are
+ * whole and go to sums. */
+template <int R, int C, int K, typename T>
+static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uint32_t flags, double *sums,
+                                          double (&open)[R], double (&head)[R]) {
+  int lane = threadIdx.x % WR_WARP;
+  const int32_t *col = a.b.col + warp * K * WR_WARP + lane;
+  const T *val = (const T *)a.b.val + warp * K * R * C * WR_WARP + lane;
+  int32_t j[K];
+  bool first = true;
+#pragma unroll
+  for (int k = 0; k < K; k++) j[k] = wr_load_stream(col + k * WR_WARP);
+#pragma unroll
+  for (int r = 0; r < R; r++) open[r] = 0, head[r] = 0;
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+    T v[R * C];
+    double x[C];
+#pragma unroll
+    for (int e = 0; e < R * C; e++) v[e] = wr_load_stream(val + (k * R * C + e) * WR_WARP);
+#pragma unroll
+    for (int c = 0; c < C; c++) x[c] = ib_x(a, (int64_t)j[k] * C + c);
+#pragma unroll
+    for (int c = 0; c < C; c++)
+#pragma unroll
+      for (int r = 0; r < R; r++) open[r] += (double)v[c * R + r] * x[c];
+    if (!(flags >> k & 1)) continue;
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+      if (first)
+        head[r] = open[r];
+      else
+        sums[r] = open[r];
+      open[r] = 0;
+    }
+    first = false;
+    sums += R;
+  }
+}
+
+/* Joins what the lanes of a warp have left open: heads get what lies before them, to their row in `own`; open becomes, in
+ * every lane, what the warp leaves open. */
+template <int R>
+static __device__ inline void ib_join_lanes(bool ends, unsigned ended, double *own, double (&open)[R],
+                                            const double (&head)[R]) {
+  int lane = threadIdx.x % WR_WARP;
+#pragma unroll
+  for (int r = 0; r < R; r++) {
+    double sum = open[r];
+#pragma unroll
+    for (int distance = 1; distance < WR_WARP; distance *= 2) {
+      double before = __shfl_up_sync((unsigned)WR_FULL_MASK, sum, (unsigned)distance);
+      if (lane >= distance && !(ended & ((1u << distance) - 1) << (lane - distance + 1))) sum = before + sum;
+    }
+    double before = __shfl_up_sync((unsigned)WR_FULL_MASK, sum, 1u);
+    if (ends) own[r] = lane == 0 ? head[r] : before + head[r];
+    open[r] = __shfl_sync((unsigned)WR_FULL_MASK, sum, WR_WARP - 1);
+  }
+}
+
+/* Adds what the warps before `warp` have left open to the row that ends first in it; to thread IB_WARPS * R + r: what the
+ * block leaves open. first[w]: the row that ends first in warp w, counted from the block's; -1: none does. */
+template <int R>
+static __device__ inline double ib_join_warps(const double *open, const int *first, double *sums) {
+  int warp = threadIdx.x / R, r = threadIdx.x % R;
+  double sum = 0;
+  if (warp > IB_WARPS) return 0;
+  for (int w = warp - 1; w >= 0; w--) {
+    sum = open[w * R + r] + sum;
+    if (first[w] >= 0) break;
+  }
+  if (warp < IB_WARPS && first[warp] >= 0) sums[first[warp] * R + r] += sum;
+  return sum;
+}
+
+/* Scalar row r of inner block row `row`, counted among those with blocks. */
+template <int R, typename T>
+static __device__ inline int64_t ib_row(const ib_args<T> &a, int64_t row, int r) {
+  return (a.b.row ? (int64_t)a.b.row[row] : row) * R + r;
+}
+
+/* A block's part of a row that others share, blocks from..to of it. One thread a scalar row. */
+template <int R, typename T>
+static __device__ inline void ib_leave(const ib_args<T> &a, int64_t row, int r, double part, int64_t from, int64_t to,
+                                       double *place) {
+  int64_t i = ib_row<R>(a, row, r);
+  if (i >= a.b.nrows) return;
+  if (isnan(part)) part = ib_exact(a, r, from, to);
+  if (a.ordered)
+    *place = part;
+  else
+    atomicAdd(a.y + i, (T)(a.alpha * part));
+}
+
+template <int R, typename T>
+static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> &finish, int64_t y0, int rows, int skip,
+                                        const double *sums, double (&reduced)[WR_MAX_REDUCTIONS]) {
+  double shift = wr_finish_shift(finish);
+  for (int q = skip * R + (int)threadIdx.x; q < rows * R; q += IB_THREADS) {
+    int64_t row = y0 + q / R, i = ib_row<R>(a, row, q % R);
+    double sum = sums[q];
+    if (i >= a.b.nrows) continue;
+    if (isnan(sum)) sum = ib_exact(a, q % R, a.b.start[row], a.b.start[row + 1]);
+    if (a.plain)
+      a.y[i] = (T)(a.alpha * sum);
+    else
+      wr_finish_row(finish, shift, i, wr_finish_beta(a.alpha, a.beta, a.y, i, sum), a.y, reduced);
+  }
+}
+
+/* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of an inner block; K of them a lane. */
+template <typename T, int R, int C, int K>
+__global__ void __launch_bounds__(IB_THREADS) bsr_interleaved(const ib_args<T> a, const wr_finish<T> finish) {
+  WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
+  WR_SHARED(double, opens, IB_WARPS * R);
+  WR_SHARED(int, first, IB_WARPS);
+  constexpr int64_t PER_WARP = (int64_t)WR_WARP * K;
+  const wr_bsr_interleaved &b = a.b;
+  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP;
+  int64_t block = blockIdx.x, w0 = block * IB_WARPS, w1 = w0 + IB_WARPS < b.warps ? w0 + IB_WARPS : b.warps,
+          w = w0 + warp;
+  int64_t y0 = b.first[w0], y1 = b.first[w1], from = b.origin[block], tail_from = b.origin[block + 1];
+  bool has_head = from != block && y1 > y0, has_tail = tail_from != block + 1;
+  if (w < w1) {
+    uint32_t word = wr_load_stream(b.word + w * WR_WARP + lane), flags = word & ((1u << K) - 1);
+    int at = (int)(b.first[w] - y0) + (int)(word >> K);
+    double open[R], head[R];
+    ib_multiply<R, C, K>(a, w, flags, sums + at * R, open, head);
+    unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, flags != 0);
+    ib_join_lanes<R>(flags != 0, ended, sums + at * R, open, head);
+    int row = __shfl_sync((unsigned)WR_FULL_MASK, at, ended ? __ffs((int)ended) - 1 : 0);
+    if (lane == 0) first[warp] = ended ? row : -1;
+    for (int r = 0; r < R; r++)
+      if (lane == 0) opens[warp * R + r] = open[r];
+  } else if (lane == 0) {
+    first[warp] = -1;
+    for (int r = 0; r < R; r++) opens[warp * R + r] = 0;
+  }
+  __syncthreads();
+  double tail = ib_join_warps<R>(opens, first, sums);
+  __syncthreads();
+  int64_t g0 = w0 * PER_WARP, g1 = (w0 + IB_WARPS) * PER_WARP;
+  int r = (int)threadIdx.x - IB_WARPS * R;
+  if (has_tail && r >= 0 && r < R) {
+    int64_t begin = b.start[y1] > g0 ? b.start[y1] : g0;
+    ib_leave<R>(a, y1, r, tail, begin, g1, b.tail + block * R + r);
+  }
+  if (has_head && threadIdx.x < R) {
+    ib_leave<R>(a, y0, (int)threadIdx.x, sums[threadIdx.x], g0, b.start[y0 + 1], b.head + block * R + threadIdx.x);
+    int64_t i = ib_row<R>(a, y0, (int)threadIdx.x);
+    if (a.plain && a.y_next && i < b.nrows) a.y_next[i] = 0;
+  }
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  ib_commit<R>(a, finish, y0, (int)(y1 - y0), has_head, sums, reduced);
+  wr_sums_leave(finish.sums, reduced);
+}
+
+/* Completes the shared rows, a thread each, and the empty ones. */
+template <typename T, int R>
+__global__ void __launch_bounds__(IB_THREADS) bsr_interleaved_last(const ib_args<T> a, const wr_finish<T> finish) {
+  const wr_bsr_interleaved &b = a.b;
+  double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  int64_t stride = (int64_t)gridDim.x * IB_THREADS, lane = threadIdx.x % WR_WARP;
+  int64_t begin = (int64_t)blockIdx.x * IB_THREADS + threadIdx.x - lane;
+  for (int64_t base = begin; base < b.grid * R; base += stride) {
+    int64_t q = base + lane, block = q / R, w1 = (block + 1) * IB_WARPS < b.warps ? (block + 1) * IB_WARPS : b.warps;
+    int64_t y0 = -1, from = block, i = b.nrows;
+    if (q < b.grid * R) y0 = b.first[block * IB_WARPS], from = b.origin[block];
+    if (y0 >= 0 && from != block && b.first[w1] > y0) i = ib_row<R>(a, y0, (int)(q % R));
+    if (i >= b.nrows) from = block;
+    double sum = a.ordered ? wr_parts_sum(b.tail + q % R, R, from, block) : 0;
+    if (i >= b.nrows) continue;
+    double value = a.ordered ? wr_finish_beta(a.alpha, a.beta, a.y, i, sum + b.head[q]) : (double)a.y[i];
+    wr_finish_row(finish, shift, i, value, a.y, reduced);
+    if (a.y_next) a.y_next[i] = 0;
+  }
+  for (int64_t q = begin + lane; q < b.empty * R; q += stride) {
+    int64_t i = (int64_t)b.empty_row[q / R] * R + q % R;
+    if (i < b.nrows) wr_finish_row(finish, shift, i, wr_finish_beta(a.alpha, a.beta, a.y, i, 0), a.y, reduced);
+  }
+  wr_sums_finish(finish.sums, reduced);
+}
+
+template <typename T, int R, int C, int K>
+static wr_status ib_launch(wr_env *env, const ib_args<T> &a, wr_finish<T> finish) {
+  wr_status status = WR_OK;
+  size_t shared = (size_t)a.b.shared_rows * R * sizeof(double);
+  if (a.b.grid > 0)
+    TRY(WR_LAUNCH((bsr_interleaved<T, R, C, K>), (unsigned)a.b.grid, IB_THREADS, shared, env->stream, a, finish));
+  finish.sums.before = a.b.grid;
+  if (a.ordered || !a.plain || a.b.empty)
+    TRY(WR_LAUNCH((bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(&a.b), IB_THREADS, 0, env->stream, a,
+                  finish));
+done:
+  return status;
+}
+
+/* The instances: sizes of inner blocks, and how many of them a lane takes in a large and in a small matrix. */
+template <typename T>
+static wr_status ib_launch_size(wr_env *env, const ib_args<T> &a, const wr_finish<T> &finish) {
+#define SIZE(R, C, K) \
+  if (a.b.r == R && a.b.c == C && a.b.each == K) return ib_launch<T, R, C, K>(env, a, finish)
+  SIZE(1, 1, 12);
+  SIZE(1, 1, 4);
+  SIZE(2, 2, 6);
+  SIZE(2, 2, 2);
+  SIZE(3, 3, 4);
+  SIZE(3, 3, 2);
+  SIZE(4, 4, 2);
+  SIZE(4, 4, 1);
+  SIZE(5, 5, 2);
+  SIZE(5, 5, 1);
+  SIZE(6, 6, 1);
+  SIZE(8, 4, 1);
+  SIZE(16, 1, 2);
+  SIZE(16, 1, 1);
+  SIZE(1, 8, 4);
+  SIZE(1, 8, 2);
+#undef SIZE
+  return wr_fail(WR_EINTERNAL, "no kernel for %d inner blocks of %d x %d a lane", a.b.each, a.b.r, a.b.c);
+}
+
+template <typename T>
+static wr_status ib_launch_all(wr_env *env, const wr_bsr_interleaved *b, const wr_apply *request) {
+  ib_args<T> a = {};
+  a.b = *b, a.x = (const T *)request->x->data, a.y = (T *)request->y->data;
+  a.alpha = request->alpha, a.beta = request->beta;
+  a.plain = request->beta == 0 && request->epilogue == NULL;
+  a.ordered = request->beta != 0 || b->commit == WR_BSR_ORDERED;
+  if (request->y_next && b->commit == WR_BSR_DUAL) a.y_next = (T *)request->y_next->data;
+  return ib_launch_size<T>(env, a, wr_finish_make<T>(request->epilogue, &((wr_cuda_state *)env->state)->workspace));
+}
+
+#endif

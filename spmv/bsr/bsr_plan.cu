@@ -1,0 +1,96 @@
+#include "spmv/bsr/bsr_plan.h"
+
+#include <stdio.h>
+
+#include "spmv/device/cuda_state.h"
+#include "spmv/device/device_memory.h"
+
+/* Blocks that a card of today holds at a time, for the estimate: 132 multiprocessors, 2048 threads each. */
+constexpr int64_t PROCESSORS = 132, PROCESSOR_THREADS = 2048, PROCESSOR_BLOCKS = 32;
+
+static int threads_of(const wr_bsr_kernel *kernel, const wr_bsr_knobs *k, int r, int c) {
+  int threads = 32 << k->block, least = (r * c + 31) / 32 * 32;
+  return kernel->whole_blocks && threads < least ? least : threads;
+}
+
+/* Tasks wanted, but no more than leave each thread a few values of each row of a block, as the sums of a task's threads have
+ * to be added up afterwards. */
+static int64_t tasks_wanted(const wr_bsr_knobs *k, int64_t resident, int64_t values, int r, int threads) {
+  int64_t wanted = (int64_t)((double)resident * k->oversubscription), useful = values / (4 * (int64_t)r * threads);
+  if (wanted > useful) wanted = useful;
+  return wanted < 1 ? 1 : wanted;
+}
+
+extern "C" wr_status wr_bsr_plan_check(const wr_csr *A, const wr_bsr_knobs *k) {
+  if (A == NULL) return WR_OK;
+  return wr_bsr_check(A->nrows, A->ncols, A->nnz, k->r ? (int)k->r : 1, k->c ? (int)k->c : 1);
+}
+
+extern "C" wr_status wr_bsr_plan_estimate(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *k,
+                                          const wr_bsr_kernel *kernel, wr_plan_info *info) {
+  wr_status status;
+  wr_bsr_choice choice;
+  TRY(wr_bsr_choose(A, env->type, (int)k->r, (int)k->c, &choice));
+  {
+    int threads = threads_of(kernel, k, choice.r, choice.c);
+    int64_t each = PROCESSOR_THREADS / threads < PROCESSOR_BLOCKS ? PROCESSOR_THREADS / threads : PROCESSOR_BLOCKS;
+    int64_t values = (int64_t)(choice.blocks * choice.r * choice.c);
+    int64_t tasks = tasks_wanted(k, PROCESSORS * each, values, choice.r, threads);
+    *info = {};
+    info->format_bytes = (int64_t)choice.bytes;
+    info->extra_bytes = info->format_bytes + tasks * (16 + 16 * choice.r);
+    info->apply_bytes = choice.bytes + (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
+    info->deterministic = threads <= kernel->deterministic_upto;
+    snprintf(info->line, sizeof info->line, "%s%s; tasks of %d threads", choice.line,
+             wr_bsr_pays(&choice) ? "" : "; merbit reads less", threads);
+  }
+done:
+  return status;
+}
+
+static wr_status make_tasks(wr_bsr_plan *p, wr_env *env, const wr_bsr_knobs *k, const wr_bsr_kernel *kernel) {
+  wr_status status;
+  wr_workspace workspace;
+  int resident = 0;
+  int64_t values = p->format.blocks * p->format.r * p->format.c;
+  TRY(kernel->resident(env, p, &resident));
+  TRY(wr_bsr_tasks_build(env, &p->format, tasks_wanted(k, resident, values, p->format.r, p->threads), &p->tasks));
+  if (kernel->fuses) TRY(wr_workspace_reserve(env, p->tasks.count + wr_bsr_rest_grid(&p->tasks), &workspace));
+done:
+  return status;
+}
+
+extern "C" wr_status wr_bsr_plan_prepare(wr_bsr_plan *p, wr_env *env, wr_csr *A, const wr_bsr_knobs *k,
+                                         const wr_bsr_kernel *kernel, wr_plan_info *info) {
+  wr_status status;
+  wr_bsr_choice choice;
+  wr_csr_view view;
+  TRY(wr_bsr_choose(A, env->type, (int)k->r, (int)k->c, &choice));
+  p->threads = threads_of(kernel, k, choice.r, choice.c);
+  p->rows_at_once = 1 << k->rows_at_once;
+  p->pattern = A->val == NULL;
+  TRY(wr_csr_device_view(A, env, &view));
+  TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, choice.r, choice.c, &p->format));
+  TRY(make_tasks(p, env, k, kernel));
+  info->format_bytes = wr_bsr_bytes(&p->format);
+  info->extra_bytes = wr_bsr_device_bytes(&p->format) + wr_bsr_tasks_bytes(&p->tasks);
+  info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
+done:
+  return status;
+}
+
+extern "C" void wr_bsr_plan_destroy(wr_bsr_plan *p, wr_env *env) {
+  wr_bsr_device_free(env->device, &p->format);
+  wr_bsr_tasks_free(env->device, &p->tasks);
+}
+
+extern "C" wr_status wr_bsr_plan_decode(wr_bsr_plan *p, wr_env *env, wr_csr **A) {
+  wr_status status;
+  wr_bsr host = {};
+  *A = NULL;
+  TRY(wr_bsr_download(env, &p->format, &host));
+  TRY(wr_bsr_decode(&host, p->pattern, A));
+done:
+  wr_bsr_free(&host);
+  return status;
+}
