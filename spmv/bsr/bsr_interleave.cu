@@ -9,13 +9,14 @@
 
 constexpr int THREADS = 256, MOST_BLOCKS = 132 * 16;
 
-/* The sizes that have kernels: what they are cut into, and how many inner blocks a lane takes of a large matrix and of one
- * that would leave multiprocessors without warps. */
+/* The sizes that have kernels: what they are cut into, and how many inner blocks a lane can take: first the number for large
+ * matrices, second the one where fewer would leave multiprocessors without warps; 0: no more. */
 static const struct size {
-  int r, c, inner_r, inner_c, many, few;
+  int r, c, inner_r, inner_c, each[4];
 } sizes[] = {
-    {1, 1, 1, 1, 12, 4}, {2, 2, 2, 2, 6, 2}, {3, 3, 3, 3, 4, 2},   {4, 4, 4, 4, 2, 1},   {5, 5, 5, 5, 2, 1},
-    {6, 6, 6, 6, 1, 1},  {8, 8, 8, 4, 1, 1}, {16, 16, 8, 4, 1, 1}, {16, 1, 16, 1, 2, 1}, {1, 16, 1, 8, 4, 2},
+    {1, 1, 1, 1, {12, 4, 8, 0}}, {2, 2, 2, 2, {6, 2, 4, 0}}, {3, 3, 3, 3, {4, 2, 3, 1}}, {4, 4, 4, 4, {2, 1, 3, 0}},
+    {5, 5, 5, 5, {2, 1, 3, 0}},  {6, 6, 6, 6, {1, 1, 2, 0}}, {8, 8, 8, 4, {1, 1, 2, 0}}, {16, 16, 8, 4, {1, 1, 2, 0}},
+    {16, 1, 16, 1, {2, 1, 0, 0}}, {1, 16, 1, 8, {4, 2, 0, 0}},
 };
 constexpr int64_t ENOUGH_WARPS = 132 * 32;
 
@@ -26,6 +27,18 @@ static const struct size *size_of(int r, int c) {
 }
 
 extern "C" int wr_bsr_can_interleave(int r, int c) { return size_of(r, c) != NULL; }
+
+/* How many inner blocks a lane takes: by the number of blocks; or the most that there is a kernel for and that are not more
+ * than asked for. */
+static int choose_each(const struct size *s, int64_t blocks, int asked) {
+  if (asked == 0) return blocks / (WR_WARP * s->each[0]) < ENOUGH_WARPS ? s->each[1] : s->each[0];
+  int best = 0, least = s->each[0];
+  for (int each : s->each) {
+    if (each && each < least) least = each;
+    if (each <= asked && each > best) best = each;
+  }
+  return best ? best : least;
+}
 
 /* Where the inner blocks of an inner block row come from: `down` inner rows a block row, `across` inner blocks a row. */
 struct cut {
@@ -170,18 +183,17 @@ done:
   return status;
 }
 
-extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, wr_bsr_interleaved *b) {
+extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each, wr_bsr_interleaved *b) {
   wr_status status;
   const struct size *s = size_of(from->r, from->c);
-  wr_bsr_commit commit = b->commit;
   *b = {};
   if (s == NULL)
     return wr_fail(WR_EUNAVAILABLE, "layout=interleaved has no kernel for blocks of %d x %d; layout=report has",
                    from->r, from->c);
   cut k = {from->row_ptr, from->wide, from->r / s->inner_r, from->c / s->inner_c};
   b->nrows = from->nrows, b->ncols = from->ncols, b->r = s->inner_r, b->c = s->inner_c, b->type = from->type;
-  b->commit = commit, b->blocks = from->blocks * k.down * k.across;
-  b->each = b->blocks / (WR_WARP * s->many) < ENOUGH_WARPS ? s->few : s->many;
+  b->blocks = from->blocks * k.down * k.across;
+  b->each = choose_each(s, b->blocks, each);
   b->warps = (b->blocks + WR_WARP * b->each - 1) / (WR_WARP * b->each);
   b->grid = (b->warps + WR_BSR_WARPS - 1) / WR_BSR_WARPS;
   if (b->grid > INT32_MAX || from->brows * k.down > INT32_MAX || from->bcols * k.across > INT32_MAX)

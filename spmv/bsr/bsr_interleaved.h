@@ -58,9 +58,10 @@ typedef struct wr_bsr_interleaved {
 /* 1 when there is a kernel for blocks of r x c: 1..6, 8 and 16 square, 16x1, 1x16. */
 int wr_bsr_can_interleave(int r, int c);
 
-/* *to := the blocks of a device, side by side; commit is set by the caller before. Waits. WR_EUNAVAILABLE for other sizes and
- * for more than 2^31 - 1 thread blocks; WR_ENOMEM, WR_EDEVICE. */
-wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, wr_bsr_interleaved *to);
+/* *to := the blocks of a device, side by side; how parts come together is the caller's to set. each: 0, or the
+ * most inner blocks that a lane is to take. Waits. WR_EUNAVAILABLE for other sizes and for more than 2^31 - 1 thread blocks;
+ * WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each, wr_bsr_interleaved *to);
 void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b); /* a zeroed one is fine */
 int64_t wr_bsr_interleaved_bytes(const wr_bsr_interleaved *b);    /* on the device, padding included */
 

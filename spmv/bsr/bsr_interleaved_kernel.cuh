@@ -243,22 +243,30 @@ done:
   return status;
 }
 
-/* The instances: sizes of inner blocks, and how many of them a lane takes in a large and in a small matrix. */
+/* The instances: sizes of inner blocks, and how many of them a lane takes; the table in bsr_interleave.cu names them too. */
 template <typename T>
 static wr_status ib_launch_size(wr_env *env, const ib_args<T> &a, const wr_finish<T> &finish) {
 #define SIZE(R, C, K) \
   if (a.b.r == R && a.b.c == C && a.b.each == K) return ib_launch<T, R, C, K>(env, a, finish)
   SIZE(1, 1, 12);
+  SIZE(1, 1, 8);
   SIZE(1, 1, 4);
   SIZE(2, 2, 6);
+  SIZE(2, 2, 4);
   SIZE(2, 2, 2);
   SIZE(3, 3, 4);
+  SIZE(3, 3, 3);
   SIZE(3, 3, 2);
+  SIZE(3, 3, 1);
+  SIZE(4, 4, 3);
   SIZE(4, 4, 2);
   SIZE(4, 4, 1);
+  SIZE(5, 5, 3);
   SIZE(5, 5, 2);
   SIZE(5, 5, 1);
+  SIZE(6, 6, 2);
   SIZE(6, 6, 1);
+  SIZE(8, 4, 2);
   SIZE(8, 4, 1);
   SIZE(16, 1, 2);
   SIZE(16, 1, 1);

@@ -8,6 +8,7 @@
 
 typedef struct unrolled_knobs {
   wr_bsr_knobs bsr;
+  int64_t each;
   int commit;
 } unrolled_knobs;
 
@@ -28,6 +29,8 @@ static const wr_knob knobs[] = {
      .choices = "auto|interleaved|report", .value = "auto",
      .help = "interleaved: values of 32 blocks side by side, for 1..6, 8, 16 square, 16x1, 1x16; report: blocks in rows; "
              "auto: interleaved where it can"},
+    {.name = "each", .type = WR_OPTION_INT, .offset = offsetof(unrolled_knobs, each), .min = 0, .max = 12, .value = "0",
+     .help = "interleaved: blocks of a lane, at most; 0: by the matrix's size"},
     {.name = "commit", .type = WR_OPTION_CHOICE, .offset = offsetof(unrolled_knobs, commit),
      .choices = "auto|dual|ordered", .value = "auto",
      .help = "interleaved: rows that thread blocks share are added to y, cleared by the multiply before (dual), or added up "
@@ -82,7 +85,7 @@ static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unr
   wr_bsr_interleaved *b = &s->side;
   TRY(wr_csr_device_view(A, env, &view));
   TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, choice->r, choice->c, &blocks));
-  TRY(wr_bsr_interleave(env, &blocks, b));
+  TRY(wr_bsr_interleave(env, &blocks, (int)k->each, b));
   int must_order = env->deterministic || (env->type == WR_F32 && b->longest > few_parts);
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
   TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(b), &workspace));

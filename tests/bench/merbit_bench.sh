@@ -31,7 +31,7 @@ for step in $steps; do
     multiply)
       # shellcheck disable=SC2086
       multiply merbit cusparse,cusparse:alg=2,cusparse_coo,cusparse_sell,merbit,merbit:commit=dual,merbit:commit=ordered \
-        --cold --seconds 0.2 $matrices gen:fem:n=24 gen:rmat:scale=18 gen:uniform gen:web:seed=7
+        --seconds ${SECONDS_EACH:-0.2} $matrices gen:fem:n=24 gen:rmat:scale=18 gen:uniform gen:web:seed=7
       ;;
     sigma)
       list=cusparse_coo
