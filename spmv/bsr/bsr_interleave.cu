@@ -18,7 +18,7 @@ static const struct size {
     {5, 5, 5, 5, {2, 1, 3, 0}},  {6, 6, 6, 6, {1, 1, 2, 0}}, {8, 8, 8, 4, {1, 1, 2, 0}}, {16, 16, 8, 4, {1, 1, 2, 0}},
     {16, 1, 16, 1, {2, 1, 0, 0}}, {1, 16, 1, 8, {4, 2, 0, 0}},
 };
-constexpr int64_t ENOUGH_WARPS = 132 * 32;
+constexpr int64_t ENOUGH_WARPS = 132 * 16;
 
 static const struct size *size_of(int r, int c) {
   for (const struct size &s : sizes)

@@ -12,6 +12,9 @@
 #include "spmv/kernel/warp.cuh"
 
 constexpr int IB_WARPS = WR_BSR_WARPS, IB_THREADS = IB_WARPS * WR_WARP;
+/* Thread blocks that a multiprocessor is to hold: without saying so the compiler keeps to so few registers that hardly any
+ * loads are under way at a time. */
+constexpr int IB_BLOCKS = 4;
 
 template <typename T>
 struct ib_args {
@@ -26,8 +29,8 @@ struct ib_args {
 
 /* x[j]; behind its end, where padding lies, 0. */
 template <typename T>
-static __device__ inline double ib_x(const ib_args<T> &a, int64_t j) {
-  return j < a.b.ncols ? (double)__ldg(a.x + j) : 0;
+static __device__ inline T ib_x(const ib_args<T> &a, int64_t j) {
+  return j < a.b.ncols ? __ldg(a.x + j) : (T)0;
 }
 
 /* What inner blocks from..to contribute to their row r, without padding: for sums that came out as NaN, as padding times an
@@ -40,57 +43,46 @@ static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int r, int64
     int64_t warp = g / (WR_WARP * b.each), lane = g / b.each % WR_WARP, line = warp * b.each + g % b.each;
     for (int c = 0; c < b.c; c++) {
       T v = ((const T *)b.val)[((line * b.c + c) * b.r + r) * WR_WARP + lane];
-      if (!wr_bsr_is_padding(v)) sum += (double)v * ib_x(a, (int64_t)b.col[line * WR_WARP + lane] * b.c + c);
+      if (!wr_bsr_is_padding(v)) sum += (double)v * (double)ib_x(a, (int64_t)b.col[line * WR_WARP + lane] * b.c + c);
     }
   }
   return sum;
 }
 
-/* A lane's blocks: what it adds up before its first row ends goes to head, what after its last to open; rows between are
- * whole and go to sums. */
+/* A lane's blocks, the sums of rows that end in them to `sums`, one after the other: of the first just the lane's own part.
+ * open: what is left after the last. All loads are under way before the first is waited for: branches at the ends of rows
+ * would hold the later ones back. */
 template <int R, int C, int K, typename T>
 static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uint32_t flags, double *sums,
-                                          double (&open)[R], double (&head)[R]) {
+                                          double (&open)[R]) {
   int lane = threadIdx.x % WR_WARP;
   const int32_t *col = a.b.col + warp * K * WR_WARP + lane;
   const T *val = (const T *)a.b.val + warp * K * R * C * WR_WARP + lane;
   int32_t j[K];
-  bool first = true;
+  T v[K * R * C], x[K * C];
 #pragma unroll
-  for (int k = 0; k < K; k++) j[k] = wr_load_stream(col + k * WR_WARP);
+  for (int k = 0; k < K; k++) j[k] = wr_load_early(col + k * WR_WARP);
 #pragma unroll
-  for (int r = 0; r < R; r++) open[r] = 0, head[r] = 0;
+  for (int e = 0; e < K * R * C; e++) v[e] = wr_load_early(val + e * WR_WARP);
+#pragma unroll
+  for (int e = 0; e < K * C; e++) x[e] = ib_x(a, (int64_t)j[e / C] * C + e % C);
+#pragma unroll
+  for (int r = 0; r < R; r++) open[r] = 0;
 #pragma unroll
   for (int k = 0; k < K; k++) {
-    T v[R * C];
-    double x[C];
 #pragma unroll
-    for (int e = 0; e < R * C; e++) v[e] = wr_load_stream(val + (k * R * C + e) * WR_WARP);
-#pragma unroll
-    for (int c = 0; c < C; c++) x[c] = ib_x(a, (int64_t)j[k] * C + c);
-#pragma unroll
-    for (int c = 0; c < C; c++)
-#pragma unroll
-      for (int r = 0; r < R; r++) open[r] += (double)v[c * R + r] * x[c];
+    for (int e = 0; e < R * C; e++) open[e % R] += (double)v[k * R * C + e] * (double)x[k * C + e / R];
     if (!(flags >> k & 1)) continue;
 #pragma unroll
-    for (int r = 0; r < R; r++) {
-      if (first)
-        head[r] = open[r];
-      else
-        sums[r] = open[r];
-      open[r] = 0;
-    }
-    first = false;
+    for (int r = 0; r < R; r++) sums[r] = open[r], open[r] = 0;
     sums += R;
   }
 }
 
-/* Joins what the lanes of a warp have left open: heads get what lies before them, to their row in `own`; open becomes, in
- * every lane, what the warp leaves open. */
+/* Joins what the lanes of a warp have left open: the first row that ends in a lane, at `own`, gets what lies before; open
+ * becomes, in every lane, what the warp leaves open. */
 template <int R>
-static __device__ inline void ib_join_lanes(bool ends, unsigned ended, double *own, double (&open)[R],
-                                            const double (&head)[R]) {
+static __device__ inline void ib_join_lanes(bool ends, unsigned ended, double *own, double (&open)[R]) {
   int lane = threadIdx.x % WR_WARP;
 #pragma unroll
   for (int r = 0; r < R; r++) {
@@ -101,7 +93,7 @@ static __device__ inline void ib_join_lanes(bool ends, unsigned ended, double *o
       if (lane >= distance && !(ended & ((1u << distance) - 1) << (lane - distance + 1))) sum = before + sum;
     }
     double before = __shfl_up_sync((unsigned)WR_FULL_MASK, sum, 1u);
-    if (ends) own[r] = lane == 0 ? head[r] : before + head[r];
+    if (ends && lane > 0) own[r] = before + own[r];
     open[r] = __shfl_sync((unsigned)WR_FULL_MASK, sum, WR_WARP - 1);
   }
 }
@@ -158,7 +150,8 @@ static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> 
 
 /* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of an inner block; K of them a lane. */
 template <typename T, int R, int C, int K>
-__global__ void __launch_bounds__(IB_THREADS) bsr_interleaved(const ib_args<T> a, const wr_finish<T> finish) {
+__global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
+    bsr_interleaved(const ib_args<T> a, const wr_finish<T> finish) {
   WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
   WR_SHARED(double, opens, IB_WARPS * R);
   WR_SHARED(int, first, IB_WARPS);
@@ -172,10 +165,10 @@ __global__ void __launch_bounds__(IB_THREADS) bsr_interleaved(const ib_args<T> a
   if (w < w1) {
     uint32_t word = wr_load_stream(b.word + w * WR_WARP + lane), flags = word & ((1u << K) - 1);
     int at = (int)(b.first[w] - y0) + (int)(word >> K);
-    double open[R], head[R];
-    ib_multiply<R, C, K>(a, w, flags, sums + at * R, open, head);
+    double open[R];
+    ib_multiply<R, C, K>(a, w, flags, sums + at * R, open);
     unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, flags != 0);
-    ib_join_lanes<R>(flags != 0, ended, sums + at * R, open, head);
+    ib_join_lanes<R>(flags != 0, ended, sums + at * R, open);
     int row = __shfl_sync((unsigned)WR_FULL_MASK, at, ended ? __ffs((int)ended) - 1 : 0);
     if (lane == 0) first[warp] = ended ? row : -1;
     for (int r = 0; r < R; r++)
