@@ -44,6 +44,18 @@ static wr_status fill(wr_env *env, const wr_merbit_format &f, const void *row_pt
   return f.wide ? launch<int64_t, uint64_t>(env, f, row_ptr) : launch<int32_t, uint64_t>(env, f, row_ptr);
 }
 
+/* The three arrays, one behind the other: an allocation takes longer than a small format's kernel. */
+static wr_status allocate(wr_env *env, wr_merbit_format *f) {
+  wr_status status;
+  int64_t x_bytes = wr_device_bytes(f->tiles + 1, f->wide ? 8 : 4);
+  int64_t y_bytes = wr_device_bytes(f->tiles + 1, sizeof *f->tile_y);
+  TRY(wr_device_alloc(env, &f->tile_x, wr_merbit_device_bytes(f), 1, "tiles"));
+  f->tile_y = (uint32_t *)((char *)f->tile_x + x_bytes);
+  f->lane = (char *)f->tile_x + x_bytes + y_bytes;
+done:
+  return status;
+}
+
 extern "C" wr_status wr_merbit_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,
                                             const wr_csr_view *view, int sigma, wr_merbit_format *format) {
   wr_status status;
@@ -52,10 +64,7 @@ extern "C" wr_status wr_merbit_device_build(wr_env *env, int64_t nrows, int64_t 
   TRY(wr_merbit_check(nrows, ncols, nnz, sigma, view->wide));
   *format = wr_merbit_shape(nrows, ncols, nnz, sigma);
   format->wide = view->wide != 0;
-  TRY(wr_device_alloc(env, &format->tile_x, format->tiles + 1, format->wide ? 8 : 4, "tiles' entries"));
-  TRY(wr_device_alloc(env, &format->tile_y, format->tiles + 1, sizeof *format->tile_y, "tiles' rows"));
-  TRY(wr_device_alloc(env, &format->lane, format->tiles * WR_MERBIT_LANES, (size_t)wr_merbit_lane_bytes(sigma),
-                      "lanes' words"));
+  TRY(allocate(env, format));
   TRY(fill(env, *format, view->row_ptr));
 done:
   if (status != WR_OK) wr_merbit_device_free(env->device, format);
@@ -63,9 +72,7 @@ done:
 }
 
 extern "C" void wr_merbit_device_free(int device, wr_merbit_format *format) {
-  wr_device_free(device, format->tile_x);
-  wr_device_free(device, format->tile_y);
-  wr_device_free(device, format->lane);
+  wr_device_free(device, format->tile_x); /* the others are in it */
   format->tile_x = NULL, format->tile_y = NULL, format->lane = NULL;
 }
 

@@ -43,16 +43,27 @@ int64_t wr_merbit_blocks(const wr_merbit_format *shape) {
   return (shape->tiles + WR_MERBIT_WARPS - 1) / WR_MERBIT_WARPS;
 }
 
+/* What lies beside the format, one behind the other. */
+static wr_status allocate(wr_env *env, wr_merbit_plan *p) {
+  wr_status status;
+  int64_t parts = wr_device_bytes(p->blocks, sizeof *p->head), rows = wr_device_bytes(p->blocks, sizeof *p->row);
+  char *base = NULL;
+  TRY(wr_device_alloc(env, &base, wr_merbit_plan_bytes(p) - wr_merbit_device_bytes(&p->format), 1, "shared rows"));
+  p->head = (double *)(void *)base;
+  p->tail = (double *)(void *)(base + parts);
+  p->row = (int32_t *)(void *)(base + 2 * parts);
+  p->origin = (int32_t *)(void *)(base + 2 * parts + rows);
+done:
+  return status;
+}
+
 extern "C" wr_status wr_merbit_plan_open(wr_env *env, wr_merbit_plan *p) {
   wr_status status;
   wr_workspace workspace;
   p->blocks = wr_merbit_blocks(&p->format);
   unsigned grid = grid_for(p->blocks + 1);
   TRY(env->type == WR_F32 ? wr_merbit_ready_f32(p) : wr_merbit_ready_f64(p));
-  TRY(wr_device_alloc(env, &p->origin, p->blocks + 1, sizeof *p->origin, "where shared rows begin"));
-  TRY(wr_device_alloc(env, &p->row, p->blocks, sizeof *p->row, "shared rows"));
-  TRY(wr_device_alloc_zeroed(env, &p->head, p->blocks, sizeof *p->head, "parts of shared rows"));
-  TRY(wr_device_alloc_zeroed(env, &p->tail, p->blocks, sizeof *p->tail, "parts of shared rows"));
+  TRY(allocate(env, p));
   TRY(wr_workspace_reserve(env, p->blocks + WR_MERBIT_LAST_BLOCKS, &workspace));
   if (p->view.wide)
     TRY(WR_LAUNCH((merbit_origins<int64_t>), grid, THREADS, 0, env->stream, p->format, (const int64_t *)p->view.row_ptr,
@@ -66,10 +77,7 @@ done:
 
 extern "C" void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *p) {
   wr_merbit_device_free(env->device, &p->format);
-  wr_device_free(env->device, p->origin);
-  wr_device_free(env->device, p->row);
-  wr_device_free(env->device, p->head);
-  wr_device_free(env->device, p->tail);
+  wr_device_free(env->device, p->head); /* the others are in it */
 }
 
 extern "C" int64_t wr_merbit_plan_bytes(const wr_merbit_plan *p) {
