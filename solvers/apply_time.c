@@ -150,8 +150,8 @@ done:
   return status;
 }
 
-/* `length` roundings and three for products, alpha and beta, each at most `unit`, and term_unit of every term; then y is rounded twice, as stored and, for
- * the comparison, the long double. */
+/* `length` roundings and three for products, alpha and beta, each at most `unit`, and term_unit of every term; then y
+ * is rounded twice, as stored and, for the comparison, the long double. */
 static double row_bound(wr_type type, const wr_plan_info *info, int64_t length, double value, double size) {
   double unit = (info->sum_unit > 0 ? info->sum_unit : 0x1p-53) + (double)LDBL_EPSILON, n = (double)(length + 3);
   double summed = n * unit < 1 ? n * unit / (1 - n * unit) * (1 + info->term_unit) + info->term_unit : INFINITY;
@@ -275,8 +275,8 @@ static wr_status give_up(lane *l, wr_status status) {
 
 /* ---- all of them in turn ---- */
 
-/* Another batch, as long as it must be at least. The multiply before it brings back what others displaced, and keeps a device
- * busy until the batch is on its way. */
+/* Another batch, as long as it must be at least. The multiply before it brings back what others displaced, and keeps
+ * a device busy until the batch is on its way. */
 static wr_status time_hot(lane *l, double least) {
   wr_status status;
   double seconds;

@@ -55,8 +55,8 @@ static double teleported(const wr_graph *g, double damping, const double *ranks,
 
 static double teleport_of(const wr_graph *g, int64_t i) { return g->teleport ? g->teleport[i] : 1 / (double)g->n; }
 
-/* Bound of a row's error: terms and result are rounded in the stored type, terms by term_unit besides, the sum in sum_unit; DBL_MIN and FLT_MIN cover
- * what underflows. */
+/* Bound of a row's error: terms and result are rounded in the stored type, terms by term_unit besides, the sum in
+ * sum_unit; DBL_MIN and FLT_MIN cover what underflows. */
 static double row_bound(wr_rounding rounding, double length, double magnitude) {
   double tiny = rounding.unit > 0x1p-40 ? FLT_MIN : DBL_MIN;
   return (4 * rounding.unit + rounding.term_unit + (length + 2) * rounding.sum_unit) * magnitude + (length + 2) * tiny;

@@ -11,7 +11,8 @@
  *     val          A0 C0 E0 A1 C1 E1 | B0 D0 F0 B1 D1 F1 | G0 . . G1 . . | . . . . . .
  *     col          A C E | B D F | G . . | . . .
  *
- * Larger blocks are cut into inner ones, a part of their rows and columns; block rows without blocks are left out, and listed. */
+ * Larger blocks are cut into inner ones, a part of their rows and columns; block rows without blocks are left out, and
+ * listed. */
 #ifndef WR_BSR_INTERLEAVED_H
 #define WR_BSR_INTERLEAVED_H
 

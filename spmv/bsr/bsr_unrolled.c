@@ -27,14 +27,14 @@ static const wr_knob knobs[] = {
     WR_BSR_SIDE_KNOB(c, "columns"),
     {.name = "layout", .type = WR_OPTION_CHOICE, .offset = offsetof(wr_bsr_knobs, layout),
      .choices = "auto|interleaved|report", .value = "auto",
-     .help = "interleaved: values of 32 blocks side by side, for 1..6, 8, 16 square, 16x1, 1x16; report: blocks in rows; "
-             "auto: interleaved where it can"},
+     .help = "interleaved: values of 32 blocks side by side, for 1..6, 8, 16 square, 16x1, 1x16; report: blocks in "
+             "rows; auto: interleaved where it can"},
     {.name = "each", .type = WR_OPTION_INT, .offset = offsetof(unrolled_knobs, each), .min = 0, .max = 12, .value = "0",
      .help = "interleaved: blocks of a lane, at most; 0: by the matrix's size"},
     {.name = "commit", .type = WR_OPTION_CHOICE, .offset = offsetof(unrolled_knobs, commit),
      .choices = "auto|dual|ordered", .value = "auto",
-     .help = "interleaved: rows that thread blocks share are added to y, cleared by the multiply before (dual), or added up "
-             "in order; auto: dual, but ordered with --deterministic and for long rows in f32"},
+     .help = "interleaved: rows that thread blocks share are added to y, cleared by the multiply before (dual), or "
+             "added up in order; auto: dual, but ordered with --deterministic and for long rows in f32"},
     /* The best of table 12 on a P100. */
     WR_BSR_BLOCK_KNOB("32|64|128|256", "64"),
     WR_BSR_OVERSUBSCRIPTION_KNOB("4"),

@@ -22,7 +22,8 @@ static __device__ inline double open_before(const tile_ends &t, int tile) {
   return sum;
 }
 
-/* Adds what the tiles have left open to the rows that end in the block; returns, to thread WARPS, what the block leaves open. */
+/* Adds what the tiles have left open to the rows that end in the block; returns, to thread WARPS, what the block leaves
+ * open. */
 template <int WARPS, typename S>
 static __device__ inline double join_tiles(const tile_ends &t, int tiles, S *sums) {
   int tile = threadIdx.x;

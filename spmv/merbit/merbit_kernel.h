@@ -58,7 +58,8 @@ int64_t wr_merbit_plan_bytes(const wr_merbit_plan *plan);     /* what it allocat
  * WR_EDEVICE. */
 wr_status wr_merbit_scatter(wr_env *env, const wr_csr_view *view, int64_t ncols, int64_t nnz, double *share);
 
-/* y = alpha*A*x + beta*y and the epilogue of a checked request, on env's stream. beta != 0 goes by the ordered way. WR_EDEVICE. */
+/* y = alpha*A*x + beta*y and the epilogue of a checked request, on env's stream. beta != 0 goes by the ordered way.
+ * WR_EDEVICE. */
 wr_status wr_merbit_launch(wr_env *env, const wr_merbit_plan *plan, const wr_apply_args *args);
 
 /* For each type. ready: settles how much of a multiprocessor's memory is shared; the device is the current one. launch:

@@ -1,5 +1,6 @@
-/* Matrices of small integers, so that every sum of a multiply is exact in f32 whatever the order, and results are compared to
- * the last bit. Their shapes are told in steps of MERBIT's path: where rows begin and end among thread blocks is what matters. */
+/* Matrices of small integers, so that every sum of a multiply is exact in f32 whatever the order, and results are
+ * compared to the last bit. Their shapes are told in steps of MERBIT's path: where rows begin and end among thread
+ * blocks is what matters. */
 #ifndef WR_MERBIT_CASES_H
 #define WR_MERBIT_CASES_H
 
