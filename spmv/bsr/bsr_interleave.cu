@@ -81,8 +81,8 @@ static __device__ inline int64_t ended_before(const wr_bsr_interleaved &b, int64
   return low;
 }
 
-/* Words, columns and values: a warp its own, a lane its own blocks. T: of the values. */
-template <typename T>
+/* Words, columns and values: a warp its own, a lane its own blocks. T: of the values; V: as what they are stored. */
+template <typename T, typename V>
 __global__ void __launch_bounds__(THREADS) ib_fill(const cut k, const wr_bsr from, const wr_bsr_interleaved b) {
   int lane = threadIdx.x % WR_WARP, down = k.down;
   int64_t warps = (int64_t)gridDim.x * (THREADS / WR_WARP);
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(THREADS) ib_fill(const cut k, const wr_bsr fro
     if (lane == 0) b.first[w] = (int32_t)first;
     for (int j = 0; j < b.each; j++, g++) {
       int64_t line = w * b.each + j, at = line * WR_WARP + lane;
-      T *val = (T *)b.val + line * b.r * b.c * WR_WARP + lane;
+      V *val = (V *)b.val + line * b.r * b.c * WR_WARP + lane;
       if (g >= b.blocks) {
         b.col[at] = 0;
         for (int e = 0; e < b.r * b.c; e++) val[e * WR_WARP] = 0;
@@ -105,12 +105,21 @@ __global__ void __launch_bounds__(THREADS) ib_fill(const cut k, const wr_bsr fro
       const T *block = (const T *)from.val + source * from.r * from.c;
       b.col[at] = (int32_t)((int64_t)from.col[source] * k.across + s % k.across);
       for (int c = 0; c < b.c; c++)
-        for (int r = 0; r < b.r; r++) val[(c * b.r + r) * WR_WARP] = block[(top + r) * from.c + left + c];
+        for (int r = 0; r < b.r; r++) val[(c * b.r + r) * WR_WARP] = (V)block[(top + r) * from.c + left + c];
       if (g + 1 == b.start[row + 1]) word |= 1u << j, row++;
     }
     b.word[w * WR_WARP + lane] = word;
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) b.first[b.warps] = (int32_t)b.brows;
+}
+
+/* *inexact := 1 when a value is none of f32's. Once one is found nobody looks further. */
+__global__ void ib_inexact(const double *val, int64_t count, int *inexact) {
+  int64_t stride = (int64_t)gridDim.x * blockDim.x;
+  for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += stride) {
+    if (*(volatile int *)inexact) return;
+    if (!((double)(float)val[k] == val[k])) *(volatile int *)inexact = 1;
+  }
 }
 
 /* origin of all thread blocks; most[0] := rows that end in one of them, most[1] := how far back one's origin lies. */
@@ -149,12 +158,29 @@ done:
   return status;
 }
 
+/* As what values are stored. */
+static wr_status choose_stored(wr_env *env, const wr_bsr *from, int narrow, wr_bsr_interleaved *b) {
+  wr_status status = WR_OK;
+  int *inexact = NULL;
+  int32_t found = 0;
+  int64_t count = from->blocks * from->r * from->c;
+  b->stored = b->type;
+  if (!narrow || b->type != WR_F64) return WR_OK;
+  TRY(wr_device_alloc_zeroed(env, &inexact, 1, sizeof *inexact, "a mark of values"));
+  TRY(WR_LAUNCH((ib_inexact), grid_for(count), THREADS, 0, env->stream, (const double *)from->val, count, inexact));
+  TRY(wr_device_download(env, &found, inexact, 1, WR_AS_4_BYTES));
+  if (!found) b->stored = WR_F32;
+done:
+  wr_device_free(env->device, inexact);
+  return status;
+}
+
 static wr_status allocate(wr_env *env, wr_bsr_interleaved *b) {
   wr_status status;
   int64_t lines = b->warps * b->each * WR_WARP;
   TRY(wr_device_alloc(env, &b->start, b->brows + 1, sizeof *b->start, "block rows"));
   TRY(wr_device_alloc(env, &b->col, lines, sizeof *b->col, "block columns"));
-  TRY(wr_device_alloc(env, &b->val, lines * b->r * b->c, (size_t)wr_type_bytes(b->type), "blocks"));
+  TRY(wr_device_alloc(env, &b->val, lines * b->r * b->c, (size_t)wr_type_bytes(b->stored), "blocks"));
   TRY(wr_device_alloc(env, &b->word, b->warps * WR_WARP, sizeof *b->word, "lanes' words"));
   TRY(wr_device_alloc(env, &b->first, b->warps + 1, sizeof *b->first, "warps' rows"));
   TRY(wr_device_alloc(env, &b->origin, b->grid + 1, sizeof *b->origin, "where shared rows begin"));
@@ -172,9 +198,11 @@ static wr_status fill(wr_env *env, const cut &k, const wr_bsr *from, wr_bsr_inte
   TRY(wr_device_alloc_zeroed(env, &most, 2, sizeof *most, "rows of a thread block"));
   TRY(WR_LAUNCH((ib_starts), grid_for(b->brows + 1), THREADS, 0, env->stream, k, *b));
   if (b->type == WR_F32)
-    TRY(WR_LAUNCH((ib_fill<float>), grid, THREADS, 0, env->stream, k, *from, *b));
+    TRY(WR_LAUNCH((ib_fill<float, float>), grid, THREADS, 0, env->stream, k, *from, *b));
+  else if (b->stored == WR_F32)
+    TRY(WR_LAUNCH((ib_fill<double, float>), grid, THREADS, 0, env->stream, k, *from, *b));
   else
-    TRY(WR_LAUNCH((ib_fill<double>), grid, THREADS, 0, env->stream, k, *from, *b));
+    TRY(WR_LAUNCH((ib_fill<double, double>), grid, THREADS, 0, env->stream, k, *from, *b));
   TRY(WR_LAUNCH((ib_origins), grid_for(b->grid + 1), THREADS, 0, env->stream, *b, most));
   TRY(wr_device_download(env, found, most, 2, WR_AS_4_BYTES));
   b->shared_rows = (int)found[0], b->longest = (int)found[1];
@@ -183,7 +211,7 @@ done:
   return status;
 }
 
-extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each, wr_bsr_interleaved *b) {
+extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each, int narrow, wr_bsr_interleaved *b) {
   wr_status status;
   const struct size *s = size_of(from->r, from->c);
   *b = {};
@@ -200,6 +228,7 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each
     return wr_fail(WR_EUNAVAILABLE, "layout=interleaved has no room for %lld blocks; layout=report has",
                    (long long)from->blocks);
   TRY(wr_cuda_enter(env));
+  TRY(choose_stored(env, from, narrow, b));
   TRY(sort_out_rows(env, k, from->brows * k.down, b));
   TRY(allocate(env, b));
   TRY(fill(env, k, from, b));
@@ -218,7 +247,7 @@ extern "C" void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b) {
 extern "C" int64_t wr_bsr_interleaved_bytes(const wr_bsr_interleaved *b) {
   int64_t lines = b->warps * b->each * WR_WARP, rows = b->brows + b->empty;
   return wr_device_bytes(b->brows + 1, sizeof *b->start) + wr_device_bytes(lines, sizeof *b->col) +
-         wr_device_bytes(lines * b->r * b->c, (size_t)wr_type_bytes(b->type)) +
+         wr_device_bytes(lines * b->r * b->c, (size_t)wr_type_bytes(b->stored)) +
          wr_device_bytes(b->warps * WR_WARP, sizeof *b->word) + wr_device_bytes(b->warps + 1, sizeof *b->first) +
          wr_device_bytes(b->grid + 1, sizeof *b->origin) + 2 * wr_device_bytes(b->grid * b->r, sizeof *b->head) +
          (b->empty ? 2 * wr_device_bytes(rows, sizeof *b->row) : 0);
@@ -254,8 +283,12 @@ extern "C" wr_status wr_bsr_interleaved_launch(wr_env *env, const wr_bsr_interle
     else
       TRY(WR_LAUNCH((ib_clear<double>), grid, THREADS, 0, env->stream, *b, (double *)y->data));
   }
-  TRY(b->type == WR_F32 ? wr_bsr_interleaved_launch_f32(env, b, &args->request)
-                        : wr_bsr_interleaved_launch_f64(env, b, &args->request));
+  if (b->type == WR_F32)
+    TRY(wr_bsr_interleaved_launch_f32(env, b, &args->request));
+  else if (b->stored == WR_F32)
+    TRY(wr_bsr_interleaved_launch_narrow(env, b, &args->request));
+  else
+    TRY(wr_bsr_interleaved_launch_f64(env, b, &args->request));
 done:
   return status;
 }

@@ -43,7 +43,7 @@ typedef struct wr_bsr_interleaved {
   int shared_rows;    /* most rows that end in one thread block                                         */
   int longest;        /* most thread blocks, but one, that share a row                                  */
   int32_t *col;       /* [warps][each][32] inner block columns, 0 behind the end                        */
-  void *val;          /* [warps][each][c][r][32] of `type`, 0 behind the end; padding as in bsr_format.h */
+  void *val;          /* [warps][each][c][r][32] of `stored`, 0 behind the end; padding as in bsr_format.h */
   uint32_t *word;     /* [warps][32] flags, and from bit `each` on the rows ended in the warp before    */
   int32_t *first;     /* [warps + 1] rows ended before the warp                                         */
   int64_t *start;     /* [brows + 1] inner blocks before a row                                          */
@@ -52,7 +52,8 @@ typedef struct wr_bsr_interleaved {
   int32_t *origin;    /* [grid + 1] thread block where the row begins that is open where this one begins; itself: none */
   double *head;       /* [grid][r] ordered: the part of the row that ends first in the block            */
   double *tail;       /* [grid][r] ordered: the part of the row that is open at its end                 */
-  wr_type type;
+  wr_type type;       /* of the vectors                                                                 */
+  wr_type stored;     /* of val: f32 too where type is f64 and every value is one of f32's: half the bytes */
   wr_bsr_commit commit;
 } wr_bsr_interleaved;
 
@@ -60,9 +61,9 @@ typedef struct wr_bsr_interleaved {
 int wr_bsr_can_interleave(int r, int c);
 
 /* *to := the blocks of a device, side by side; how parts come together is the caller's to set. each: 0, or the
- * most inner blocks that a lane is to take. Waits. WR_EUNAVAILABLE for other sizes and for more than 2^31 - 1 thread blocks;
+ * most inner blocks that a lane is to take. narrow: store f64 values as f32 if that is exact. Waits. WR_EUNAVAILABLE for other sizes and for more than 2^31 - 1 thread blocks;
  * WR_ENOMEM, WR_EDEVICE. */
-wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each, wr_bsr_interleaved *to);
+wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each, int narrow, wr_bsr_interleaved *to);
 void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b); /* a zeroed one is fine */
 int64_t wr_bsr_interleaved_bytes(const wr_bsr_interleaved *b);    /* on the device, padding included */
 
@@ -77,6 +78,7 @@ unsigned wr_bsr_interleaved_last_grid(const wr_bsr_interleaved *b);
 wr_status wr_bsr_interleaved_launch(wr_env *env, const wr_bsr_interleaved *b, const wr_apply_args *args);
 
 wr_status wr_bsr_interleaved_launch_f32(wr_env *env, const wr_bsr_interleaved *b, const wr_apply *request);
+wr_status wr_bsr_interleaved_launch_narrow(wr_env *env, const wr_bsr_interleaved *b, const wr_apply *request);
 wr_status wr_bsr_interleaved_launch_f64(wr_env *env, const wr_bsr_interleaved *b, const wr_apply *request);
 
 #ifdef __cplusplus

@@ -38,7 +38,7 @@ static wr_status make_copies(wr_env *env, const wr_bsr_interleaved *b, struct co
   TRY(copy(env, b->col, lines, 4, &h->col));
   TRY(copy(env, b->first, b->warps + 1, 4, &h->first));
   TRY(copy(env, b->word, lanes, 4, &h->word));
-  TRY(copy(env, (const char *)b->val, lines * b->r * b->c, (size_t)wr_type_bytes(b->type), (char **)&h->val));
+  TRY(copy(env, (const char *)b->val, lines * b->r * b->c, (size_t)wr_type_bytes(b->stored), (char **)&h->val));
   if (b->row) TRY(copy(env, b->row, b->brows, 4, &h->row));
 done:
   return status;
@@ -48,7 +48,7 @@ done:
 static int value_at(const wr_bsr_interleaved *b, const struct copies *h, int64_t g, int r, int c, double *value) {
   int64_t line = g / (32 * b->each) * b->each + g % b->each,
           at = ((line * b->c + c) * b->r + r) * 32 + g / b->each % 32;
-  if (b->type == WR_F32) {
+  if (b->stored == WR_F32) {
     float v = ((const float *)h->val)[at];
     *value = (double)v;
     return !wr_bsr_is_padding_f32(v);

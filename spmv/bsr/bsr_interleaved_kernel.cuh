@@ -1,4 +1,4 @@
-/* The multiply with interleaved blocks (bsr_interleaved.h), for one type. */
+/* The multiply with interleaved blocks (bsr_interleaved.h), for one type T of the vectors and V of the stored values. */
 #ifndef WR_BSR_INTERLEAVED_KERNEL_CUH
 #define WR_BSR_INTERLEAVED_KERNEL_CUH
 
@@ -35,14 +35,14 @@ static __device__ inline T ib_x(const ib_args<T> &a, int64_t j) {
 
 /* What inner blocks from..to contribute to their row r, without padding: for sums that came out as NaN, as padding times an
  * infinity may have done it. */
-template <typename T>
+template <typename V, typename T>
 static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int r, int64_t from, int64_t to) {
   const wr_bsr_interleaved &b = a.b;
   double sum = 0;
   for (int64_t g = from; g < to; g++) {
     int64_t warp = g / (WR_WARP * b.each), lane = g / b.each % WR_WARP, line = warp * b.each + g % b.each;
     for (int c = 0; c < b.c; c++) {
-      T v = ((const T *)b.val)[((line * b.c + c) * b.r + r) * WR_WARP + lane];
+      V v = ((const V *)b.val)[((line * b.c + c) * b.r + r) * WR_WARP + lane];
       if (!wr_bsr_is_padding(v)) sum += (double)v * (double)ib_x(a, (int64_t)b.col[line * WR_WARP + lane] * b.c + c);
     }
   }
@@ -52,14 +52,15 @@ static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int r, int64
 /* A lane's blocks, the sums of rows that end in them to `sums`, one after the other: of the first just the lane's own part.
  * open: what is left after the last. All loads are under way before the first is waited for: branches at the ends of rows
  * would hold the later ones back. */
-template <int R, int C, int K, typename T>
+template <typename V, int R, int C, int K, typename T>
 static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uint32_t flags, double *sums,
                                           double (&open)[R]) {
   int lane = threadIdx.x % WR_WARP;
   const int32_t *col = a.b.col + warp * K * WR_WARP + lane;
-  const T *val = (const T *)a.b.val + warp * K * R * C * WR_WARP + lane;
+  const V *val = (const V *)a.b.val + warp * K * R * C * WR_WARP + lane;
   int32_t j[K];
-  T v[K * R * C], x[K * C];
+  V v[K * R * C];
+  T x[K * C];
 #pragma unroll
   for (int k = 0; k < K; k++) j[k] = wr_load_early(col + k * WR_WARP);
 #pragma unroll
@@ -120,19 +121,19 @@ static __device__ inline int64_t ib_row(const ib_args<T> &a, int64_t row, int r)
 }
 
 /* A block's part of a row that others share, blocks from..to of it. One thread a scalar row. */
-template <int R, typename T>
+template <typename V, int R, typename T>
 static __device__ inline void ib_leave(const ib_args<T> &a, int64_t row, int r, double part, int64_t from, int64_t to,
                                        double *place) {
   int64_t i = ib_row<R>(a, row, r);
   if (i >= a.b.nrows) return;
-  if (isnan(part)) part = ib_exact(a, r, from, to);
+  if (isnan(part)) part = ib_exact<V>(a, r, from, to);
   if (a.ordered)
     *place = part;
   else
     atomicAdd(a.y + i, (T)(a.alpha * part));
 }
 
-template <int R, typename T>
+template <typename V, int R, typename T>
 static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> &finish, int64_t y0, int rows, int skip,
                                         const double *sums, double (&reduced)[WR_MAX_REDUCTIONS]) {
   double shift = wr_finish_shift(finish);
@@ -140,7 +141,7 @@ static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> 
     int64_t row = y0 + q / R, i = ib_row<R>(a, row, q % R);
     double sum = sums[q];
     if (i >= a.b.nrows) continue;
-    if (isnan(sum)) sum = ib_exact(a, q % R, a.b.start[row], a.b.start[row + 1]);
+    if (isnan(sum)) sum = ib_exact<V>(a, q % R, a.b.start[row], a.b.start[row + 1]);
     if (a.plain)
       a.y[i] = (T)(a.alpha * sum);
     else
@@ -149,7 +150,7 @@ static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> 
 }
 
 /* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of an inner block; K of them a lane. */
-template <typename T, int R, int C, int K>
+template <typename T, typename V, int R, int C, int K>
 __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
     bsr_interleaved(const ib_args<T> a, const wr_finish<T> finish) {
   WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
@@ -162,11 +163,13 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
           w = w0 + warp;
   int64_t y0 = b.first[w0], y1 = b.first[w1], from = b.origin[block], tail_from = b.origin[block + 1];
   bool has_head = from != block && y1 > y0, has_tail = tail_from != block + 1;
+  int64_t rest = b.nrows - y0 * R; /* of the matrix: the last row of blocks may reach beyond it */
+  if (!a.plain && !b.row) wr_finish_prefetch(finish, y0 * R, (y1 - y0) * R < rest ? (y1 - y0) * R : rest);
   if (w < w1) {
     uint32_t word = wr_load_stream(b.word + w * WR_WARP + lane), flags = word & ((1u << K) - 1);
     int at = (int)(b.first[w] - y0) + (int)(word >> K);
     double open[R];
-    ib_multiply<R, C, K>(a, w, flags, sums + at * R, open);
+    ib_multiply<V, R, C, K>(a, w, flags, sums + at * R, open);
     unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, flags != 0);
     ib_join_lanes<R>(flags != 0, ended, sums + at * R, open);
     int row = __shfl_sync((unsigned)WR_FULL_MASK, at, ended ? __ffs((int)ended) - 1 : 0);
@@ -184,15 +187,15 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
   int r = (int)threadIdx.x - IB_WARPS * R;
   if (has_tail && r >= 0 && r < R) {
     int64_t begin = b.start[y1] > g0 ? b.start[y1] : g0;
-    ib_leave<R>(a, y1, r, tail, begin, g1, b.tail + block * R + r);
+    ib_leave<V, R>(a, y1, r, tail, begin, g1, b.tail + block * R + r);
   }
   if (has_head && threadIdx.x < R) {
-    ib_leave<R>(a, y0, (int)threadIdx.x, sums[threadIdx.x], g0, b.start[y0 + 1], b.head + block * R + threadIdx.x);
+    ib_leave<V, R>(a, y0, (int)threadIdx.x, sums[threadIdx.x], g0, b.start[y0 + 1], b.head + block * R + threadIdx.x);
     int64_t i = ib_row<R>(a, y0, (int)threadIdx.x);
     if (a.plain && a.y_next && i < b.nrows) a.y_next[i] = 0;
   }
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  ib_commit<R>(a, finish, y0, (int)(y1 - y0), has_head, sums, reduced);
+  ib_commit<V, R>(a, finish, y0, (int)(y1 - y0), has_head, sums, reduced);
   wr_sums_leave(finish.sums, reduced);
 }
 
@@ -222,12 +225,12 @@ __global__ void __launch_bounds__(IB_THREADS) bsr_interleaved_last(const ib_args
   wr_sums_finish(finish.sums, reduced);
 }
 
-template <typename T, int R, int C, int K>
+template <typename T, typename V, int R, int C, int K>
 static wr_status ib_launch(wr_env *env, const ib_args<T> &a, wr_finish<T> finish) {
   wr_status status = WR_OK;
   size_t shared = (size_t)a.b.shared_rows * R * sizeof(double);
   if (a.b.grid > 0)
-    TRY(WR_LAUNCH((bsr_interleaved<T, R, C, K>), (unsigned)a.b.grid, IB_THREADS, shared, env->stream, a, finish));
+    TRY(WR_LAUNCH((bsr_interleaved<T, V, R, C, K>), (unsigned)a.b.grid, IB_THREADS, shared, env->stream, a, finish));
   finish.sums.before = a.b.grid;
   if (a.ordered || !a.plain || a.b.empty)
     TRY(WR_LAUNCH((bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(&a.b), IB_THREADS, 0, env->stream, a,
@@ -237,10 +240,10 @@ done:
 }
 
 /* The instances: sizes of inner blocks, and how many of them a lane takes; the table in bsr_interleave.cu names them too. */
-template <typename T>
+template <typename T, typename V>
 static wr_status ib_launch_size(wr_env *env, const ib_args<T> &a, const wr_finish<T> &finish) {
 #define SIZE(R, C, K) \
-  if (a.b.r == R && a.b.c == C && a.b.each == K) return ib_launch<T, R, C, K>(env, a, finish)
+  if (a.b.r == R && a.b.c == C && a.b.each == K) return ib_launch<T, V, R, C, K>(env, a, finish)
   SIZE(1, 1, 12);
   SIZE(1, 1, 8);
   SIZE(1, 1, 4);
@@ -269,7 +272,7 @@ static wr_status ib_launch_size(wr_env *env, const ib_args<T> &a, const wr_finis
   return wr_fail(WR_EINTERNAL, "no kernel for %d inner blocks of %d x %d a lane", a.b.each, a.b.r, a.b.c);
 }
 
-template <typename T>
+template <typename T, typename V>
 static wr_status ib_launch_all(wr_env *env, const wr_bsr_interleaved *b, const wr_apply *request) {
   ib_args<T> a = {};
   a.b = *b, a.x = (const T *)request->x->data, a.y = (T *)request->y->data;
@@ -277,7 +280,7 @@ static wr_status ib_launch_all(wr_env *env, const wr_bsr_interleaved *b, const w
   a.plain = request->beta == 0 && request->epilogue == NULL;
   a.ordered = request->beta != 0 || b->commit == WR_BSR_ORDERED;
   if (request->y_next && b->commit == WR_BSR_DUAL) a.y_next = (T *)request->y_next->data;
-  return ib_launch_size<T>(env, a, wr_finish_make<T>(request->epilogue, &((wr_cuda_state *)env->state)->workspace));
+  return ib_launch_size<T, V>(env, a, wr_finish_make<T>(request->epilogue, &((wr_cuda_state *)env->state)->workspace));
 }
 
 #endif

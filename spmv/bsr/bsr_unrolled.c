@@ -9,7 +9,7 @@
 typedef struct unrolled_knobs {
   wr_bsr_knobs bsr;
   int64_t each;
-  int commit;
+  int commit, values;
 } unrolled_knobs;
 
 typedef struct unrolled_state {
@@ -35,6 +35,8 @@ static const wr_knob knobs[] = {
      .choices = "auto|dual|ordered", .value = "auto",
      .help = "interleaved: rows that thread blocks share are added to y, cleared by the multiply before (dual), or "
              "added up in order; auto: dual, but ordered with --deterministic and for long rows in f32"},
+    {.name = "values", .type = WR_OPTION_CHOICE, .offset = offsetof(unrolled_knobs, values), .choices = "auto|full",
+     .value = "auto", .help = "interleaved: auto stores f64 values as f32 where all of them are f32's, sums stay f64"},
     /* The best of table 12 on a P100. */
     WR_BSR_BLOCK_KNOB("32|64|128|256", "64"),
     WR_BSR_OVERSUBSCRIPTION_KNOB("4"),
@@ -85,13 +87,14 @@ static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unr
   wr_bsr_interleaved *b = &s->side;
   TRY(wr_csr_device_view(A, env, &view));
   TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, choice->r, choice->c, &blocks));
-  TRY(wr_bsr_interleave(env, &blocks, (int)k->each, b));
+  TRY(wr_bsr_interleave(env, &blocks, (int)k->each, k->values == 0, b));
   int must_order = env->deterministic || (env->type == WR_F32 && b->longest > few_parts);
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
   TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(b), &workspace));
   info->deterministic = b->commit == WR_BSR_ORDERED;
   if (env->type == WR_F32 && b->commit == WR_BSR_DUAL) info->term_unit = (b->longest + 2) * wr_type_unit(WR_F32);
   info->format_bytes = wr_bsr_bytes(&blocks);
+  if (b->stored != env->type) info->format_bytes -= blocks.blocks * blocks.r * blocks.c * 4;
   info->extra_bytes = wr_bsr_interleaved_bytes(b);
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
 done:

@@ -11,6 +11,7 @@
 #define WR_FINISH_CUH
 
 #include "spmv/device/cuda_state.h"
+#include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/spin.cuh"
 #include "spmv/kernel/warp.cuh"
@@ -58,7 +59,7 @@ __device__ inline void wr_sum_terms(wr_reduction_kind kind, const double (&u)[V]
 /* Leaves a block's part of each sum, to be added up by a later launch with `before` set. Every thread of the block. */
 __device__ inline void wr_sums_leave(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   if (s.count == 0) return;
-  wr_block_sum(sum);
+  wr_block_sum(sum, s.count);
   if (threadIdx.x != 0) return;
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
@@ -83,7 +84,7 @@ __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_RED
       for (int64_t b = threadIdx.x; b < s.before + gridDim.x; b += blockDim.x)
         sum[r] += __ldcg(s.partial + r * s.stride + b);
   }
-  wr_block_sum(sum);
+  wr_block_sum(sum, s.count);
   if (threadIdx.x == 0) {
 #pragma unroll
     for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
@@ -106,6 +107,20 @@ struct wr_finish {
 template <typename T>
 __device__ inline double wr_finish_shift(const wr_finish<T> &f) {
   return f.shift ? *f.shift : 0;
+}
+
+/* Asks for what the epilogue of `rows` rows from `first` on will read, while their sums are still to be found; the threads
+ * of the block share the work. */
+template <typename T>
+__device__ inline void wr_finish_prefetch(const wr_finish<T> &f, int64_t first, int64_t rows) {
+  constexpr int64_t LINE = 128 / sizeof(T);
+  for (int64_t k = (int64_t)threadIdx.x * LINE; k < rows; k += (int64_t)blockDim.x * LINE) {
+    if (f.shift_dir) wr_prefetch(f.shift_dir + first + k);
+    if (f.scale) wr_prefetch(f.scale + first + k);
+#pragma unroll
+    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+      if (f.z[r]) wr_prefetch(f.z[r] + first + k);
+  }
 }
 
 /* What y[i] becomes before its epilogue, given the row's sum; the old one is read only if beta needs it. */

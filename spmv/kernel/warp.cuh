@@ -14,20 +14,24 @@ __device__ inline double wr_warp_sum(double value) {
   return value;
 }
 
-/* value[R] of thread 0 := sums over the block, whose size is a multiple of a warp, at most 1024. */
+/* value[count] of thread 0 := sums over the block, whose size is a multiple of a warp, at most 1024. count: the same for all
+ * threads, at most R; the rest of value is left alone. */
 template <int R>
-__device__ inline void wr_block_sum(double (&value)[R]) {
+__device__ inline void wr_block_sum(double (&value)[R], int count = R) {
   WR_SHARED(double, part, R * WR_WARP); /* [R][warps] */
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, warps = blockDim.x / WR_WARP;
 #pragma unroll
-  for (int r = 0; r < R; r++) value[r] = wr_warp_sum(value[r]);
+  for (int r = 0; r < R; r++)
+    if (r < count) value[r] = wr_warp_sum(value[r]);
   if (lane == 0)
 #pragma unroll
-    for (int r = 0; r < R; r++) part[r * WR_WARP + warp] = value[r];
+    for (int r = 0; r < R; r++)
+      if (r < count) part[r * WR_WARP + warp] = value[r];
   __syncthreads();
   if (warp == 0)
 #pragma unroll
-    for (int r = 0; r < R; r++) value[r] = wr_warp_sum(lane < warps ? part[r * WR_WARP + lane] : 0.0);
+    for (int r = 0; r < R; r++)
+      if (r < count) value[r] = wr_warp_sum(lane < warps ? part[r * WR_WARP + lane] : 0.0);
   __syncthreads(); /* part may be used again */
 }
 

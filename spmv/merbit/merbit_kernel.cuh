@@ -40,6 +40,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   int rows = (int)(block.y1 - block.y0);
   S *sums = products + (block.x1 - block.x0);
   bool has_head = a.row[b] >= 0, has_tail = a.origin[b + 1] != b + 1;
+  if (!a.plain) wr_finish_prefetch(finish, block.y0, rows);
   if (!a.segmented) {
     for (int r = threadIdx.x; r <= rows; r += MERBIT_THREADS) sums[r] = 0;
     __syncthreads();
