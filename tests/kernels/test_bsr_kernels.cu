@@ -117,7 +117,8 @@ static void test_backend(wr_env *env, const char *name, const char *more) {
 
 static void test_device(wr_env *env) {
   for (const char *name : {"bsr_row_major", "bsr_private", "bsr_team"}) test_backend(env, name, "");
-  for (const char *more : {"", ":layout=report", ":commit=ordered", ":values=full"}) test_backend(env, "bsr_unrolled", more);
+  for (const char *more : {"", ":layout=report", ":commit=ordered", ":values=full"})
+    test_backend(env, "bsr_unrolled", more);
 }
 
 int main(void) {
