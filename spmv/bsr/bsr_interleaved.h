@@ -1,6 +1,6 @@
-/* Blocks side by side: bsr_unrolled's layout for the common sizes. A lane multiplies `each` consecutive blocks, and value v of
- * block j of all 32 lanes lies side by side, so every load is coalesced and nothing but sums of rows goes through shared
- * memory (the transposed blocks of yaSpMV, section 3.2, with BSR's blocks).
+/* Blocks side by side: bsr_unrolled's layout for the common sizes. A lane multiplies `each` consecutive blocks, and
+ * value v of block j of all 32 lanes lies side by side, so every load is coalesced and nothing but sums of rows goes
+ * through shared memory (the transposed blocks of yaSpMV, section 3.2, with BSR's blocks).
  *
  *   Blocks A B C D E F G of 2 x 1, each = 2, and 3 lanes for 32; the rows end behind C, D and G:
  *
@@ -61,8 +61,8 @@ typedef struct wr_bsr_interleaved {
 int wr_bsr_can_interleave(int r, int c);
 
 /* *to := the blocks of a device, side by side; how parts come together is the caller's to set. each: 0, or the
- * most inner blocks that a lane is to take. narrow: store f64 values as f32 if that is exact. Waits. WR_EUNAVAILABLE for other sizes and for more than 2^31 - 1 thread blocks;
- * WR_ENOMEM, WR_EDEVICE. */
+ * most inner blocks that a lane is to take. narrow: store f64 values as f32 if that is exact. Waits. WR_EUNAVAILABLE
+ * for other sizes and for more than 2^31 - 1 thread blocks; WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each, int narrow, wr_bsr_interleaved *to);
 void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b); /* a zeroed one is fine */
 int64_t wr_bsr_interleaved_bytes(const wr_bsr_interleaved *b);    /* on the device, padding included */
