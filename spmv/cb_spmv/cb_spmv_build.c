@@ -5,7 +5,10 @@
 
 #include "config/memory.h"
 
-enum { THREAD_WORK = 8192 }; /* fewer entries and block rows are not worth another thread */
+enum {
+  THREAD_WORK = 8192, /* fewer entries and block rows are not worth another thread */
+  SAMPLES = 1024      /* block rows that an estimate looks at                      */
+};
 
 wr_status wr_cb_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_cb_options *o) {
   if (o->th0 < 0 || o->th0 > 100) return wr_fail(WR_EUSAGE, "th0 is %d, where 0 to 100 percent are possible", o->th0);
@@ -157,6 +160,40 @@ static tally count_blocks(const tasks *t, int aggregated) {
   return t->begin[t->count];
 }
 
+/* Sets what count_blocks has told before aggregation, or after it. */
+static void set_counts(wr_cb_format *f, const wr_cb_options *options, tally sum, int aggregated) {
+  if (!aggregated) f->plain = (wr_cb_fill){sum.blocks, sum.super_sparse, sum.heavy};
+  if (!aggregated) f->aggregated = wr_cb_aggregates(options, &f->plain);
+  f->blocks = sum.blocks, f->units = sum.units;
+}
+
+static int64_t scale(int64_t counted, int64_t part, int64_t whole) {
+  return (int64_t)((double)counted * ((double)whole / (double)part) + 0.5);
+}
+
+/* What every so many block rows come to, scaled up. */
+static tally sample_blocks(const tasks *t, int aggregated) {
+  int64_t taken = 0, step = t->brows / SAMPLES + 1;
+  tally sum = {0};
+  for (int64_t ib = 0; ib < t->brows; ib += step, taken++) sum = count_block_row(t, aggregated, ib, sum);
+  sum.blocks = scale(sum.blocks, taken, t->brows), sum.units = scale(sum.units, taken, t->brows);
+  sum.super_sparse = scale(sum.super_sparse, taken, t->brows), sum.heavy = scale(sum.heavy, taken, t->brows);
+  return sum;
+}
+
+wr_status wr_cb_estimate(const wr_csr *A, const wr_cb_options *options, wr_type type, wr_cb_format *shape) {
+  tasks t = {.A = A, .options = options, .type = type};
+  *shape = wr_cb_shape(1, 1, 0, type);
+  wr_status status = wr_cb_check(A->nrows, A->ncols, A->nnz, options);
+  if (status != WR_OK) return status;
+  *shape = wr_cb_shape(A->nrows, A->ncols, A->nnz, type);
+  t.brows = shape->brows;
+  set_counts(shape, options, sample_blocks(&t, 0), 0);
+  if (shape->aggregated) set_counts(shape, options, sample_blocks(&t, 1), 1);
+  wr_cb_settle(shape, options);
+  return WR_OK;
+}
+
 /* ---- Bytes ---- */
 
 static void put(wr_type type, uint8_t *values, int at, double value) {
@@ -227,17 +264,13 @@ static void write_lists(wr_cb_format *f) {
 wr_status wr_cb_build(const wr_csr *A, const wr_cb_options *options, wr_type type, wr_cb_format *f) {
   wr_status status;
   tasks t = {0};
-  tally sum;
   *f = wr_cb_shape(1, 1, 0, type);
   TRY(wr_cb_check(A->nrows, A->ncols, A->nnz, options));
   TRY(wr_csr_check_range(A, type == WR_F32));
   *f = wr_cb_shape(A->nrows, A->ncols, A->nnz, type);
   TRY(open_tasks(A, options, type, &t));
-  sum = count_blocks(&t, 0);
-  f->plain = (wr_cb_fill){sum.blocks, sum.super_sparse, sum.heavy};
-  f->aggregated = wr_cb_aggregates(options, &f->plain);
-  if (f->aggregated) sum = count_blocks(&t, 1);
-  f->blocks = sum.blocks, f->units = sum.units;
+  set_counts(f, options, count_blocks(&t, 0), 0);
+  if (f->aggregated) set_counts(f, options, count_blocks(&t, 1), 1);
   wr_cb_settle(f, options);
   TRY(wr_cb_alloc(f));
 #pragma omp parallel for num_threads(t.count) schedule(static, 1)

@@ -15,6 +15,10 @@ extern "C" {
  * more, else WR_EUSAGE; nrows, ncols in 1..WR_MAX_INDEX, nnz in 0..WR_CB_MAX_NNZ, else WR_EUNAVAILABLE. */
 wr_status wr_cb_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_cb_options *options);
 
+/* *shape := the counts that A's format will have, without memory: all counted if there are few block rows, else every so many
+ * of them, about a thousand, and scaled up. For plans and the byte model. Errors: wr_cb_check. */
+wr_status wr_cb_estimate(const wr_csr *A, const wr_cb_options *options, wr_type type, wr_cb_format *shape);
+
 /* *format := A in blocks, on the host, in parallel over block rows. Errors: wr_cb_check, WR_ENOMEM, WR_ENUMERIC when a value
  * is beyond f32; *format is then without memory. */
 wr_status wr_cb_build(const wr_csr *A, const wr_cb_options *options, wr_type type, wr_cb_format *format);
