@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "config/memory.h"
+#include "io/binary_file.h"
 
 #ifdef WR_HAVE_ZLIB
 #include <zlib.h>
@@ -56,7 +57,7 @@ static wr_status reserve(store *s, int64_t more) {
 
 int wr_text_may_begin(const char *begin, int64_t count, const char *magic) {
   if (magic == NULL || count < (int64_t)strlen(magic)) return 1;
-  return wr_word_is(begin, begin + strlen(magic), magic);
+  return wr_word_is(begin, begin + strlen(magic), magic) || (count >= 8 && memcmp(begin, WR_BINARY_MAGIC, 8) == 0);
 }
 
 static int may_begin_with(const wr_text *text, const char *magic) {

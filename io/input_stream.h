@@ -12,7 +12,8 @@ wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *tex
 
 int wr_text_is_gzip(const char *begin, int64_t count);
 
-/* 0 if a text that begins with [begin, begin + count) does not begin with magic (NULL: anything is right). */
+/* 0 if a text that begins with [begin, begin + count) begins neither with magic (NULL: anything is right) nor as a matrix
+ * that was saved in binary (io/binary_file.h). */
 int wr_text_may_begin(const char *begin, int64_t count, const char *magic);
 
 #endif

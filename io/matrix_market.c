@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "io/binary_file.h"
 #include "io/input_text.h"
 #include "io/number.h"
 
@@ -74,6 +75,8 @@ static wr_status no_banner(const char *where, const char *line, const char *end)
     return wr_fail(WR_EINPUT, "%s: a UTF-8 byte order mark before the banner; save the file without one", where);
   if (memchr(line, '\r', (size_t)(end - line)) != NULL)
     return wr_fail(WR_EINPUT, "%s: a carriage return inside a line; lines must end with LF or CR LF", where);
+  if (end - line >= 4 && memcmp(line, WR_BINARY_MAGIC, 4) == 0)
+    return wr_fail(WR_EINPUT, "%s: a matrix saved in binary, or what is left of one, where a text is needed", where);
   return wr_fail(WR_EINPUT, "%s: no Matrix Market banner (%s MATRIX FORMAT FIELD SYMMETRY expected, not '%s')", where,
                  MM_BANNER, wr_quote(line, end, quote));
 }

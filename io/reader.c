@@ -287,15 +287,13 @@ static void note_facts(const reader *r, int64_t stored, wr_read_facts *facts) {
   snprintf(facts->kind, sizeof facts->kind, "%s", kind + strlen("matrix "));
 }
 
-wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets,
-                           wr_read_facts *facts) {
-  reader r = {.triplets = triplets, .threads = options != NULL ? options->threads : 0};
+/* Closes the text. */
+static wr_status read_text(wr_text *text, const wr_read_options *options, wr_triplets *triplets, wr_read_facts *facts) {
+  reader r = {.text = *text, .triplets = triplets, .threads = options != NULL ? options->threads : 0};
   if (r.threads <= 0) r.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
-  *triplets = (wr_triplets){.nrows = 0};
   int64_t stored;
-  wr_status status = wr_text_open(path, MM_BANNER, &r.text);
-  if (status != WR_OK) return status;
+  wr_status status;
   TRY(read_header(&r));
   TRY(cut(&r));
   parse_parts(&r);
@@ -311,4 +309,36 @@ done:
   wr_free(r.parts);
   wr_text_close(&r.text);
   return status;
+}
+
+wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets,
+                           wr_read_facts *facts) {
+  wr_text text;
+  *triplets = (wr_triplets){.nrows = 0};
+  wr_status status = wr_text_open(path, MM_BANNER, &text);
+  return status == WR_OK ? read_text(&text, options, triplets, facts) : status;
+}
+
+static wr_status read_binary(wr_text *text, const wr_read_options *options, wr_csr **A, wr_binary_origin *origin,
+                             wr_read_facts *facts) {
+  int threads = options != NULL ? options->threads : 0, nonnegative = options != NULL && options->nonnegative;
+  wr_status status = wr_binary_read(text, threads, nonnegative, A, origin);
+  if (status == WR_OK && facts != NULL) {
+    *facts = (wr_read_facts){.bytes = text->size, .stored = (*A)->nnz, .compressed = text->compressed};
+    snprintf(facts->kind, sizeof facts->kind, "binary %s %s", (*A)->val ? "real" : "pattern",
+             (*A)->symmetric ? "symmetric" : "general");
+  }
+  wr_text_close(text);
+  return status;
+}
+
+wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_csr **A,
+                         wr_binary_origin *origin, wr_read_facts *facts) {
+  wr_text text;
+  *triplets = (wr_triplets){.nrows = 0};
+  *A = NULL;
+  wr_status status = wr_text_open(path, MM_BANNER, &text);
+  if (status != WR_OK) return status;
+  if (wr_binary_is(&text)) return read_binary(&text, options, A, origin, facts);
+  return read_text(&text, options, triplets, facts);
 }

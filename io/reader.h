@@ -13,6 +13,7 @@
 #define WR_READER_H
 
 #include "config/status.h"
+#include "io/binary_file.h"
 #include "spmv/csr.h"
 
 typedef struct wr_read_options {
@@ -32,5 +33,10 @@ typedef struct wr_read_facts {
  * lower triangle). options and facts may be NULL. WR_EINPUT, also for more than WR_MAX_INDEX rows or columns; WR_ENOMEM. */
 wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets,
                            wr_read_facts *facts);
+
+/* The same, and a file that was saved in binary (io/binary_file.h), told by how it begins, too: then *A := the matrix,
+ * *origin is filled and there are no triplets; of a text *A := NULL. */
+wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_csr **A,
+                         wr_binary_origin *origin, wr_read_facts *facts);
 
 #endif

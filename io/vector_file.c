@@ -57,11 +57,22 @@ static void write_comment(FILE *file, const char *comment) {
   }
 }
 
-/* Errors are the stream's to remember and the commit's to report, here and below. */
-static void write_values(FILE *file, int64_t n, const double *values) {
+static int put_id(int64_t id, char *text) {
+  char digits[20];
+  int count = 0, first = (int)sizeof digits;
+  do digits[--first] = (char)('0' + id % 10);
+  while ((id /= 10) > 0);
+  for (; first < (int)sizeof digits; first++) text[count++] = digits[first];
+  text[count++] = '\t';
+  return count;
+}
+
+/* Errors are the stream's to remember and the commit's to report, here and below. ids NULL: values alone. */
+static void write_values(FILE *file, const wr_ids *ids, int64_t n, const double *values) {
   char block[8192];
   size_t used = 0;
   for (int64_t i = 0; i < n; i++) {
+    if (ids != NULL) used += (size_t)put_id(wr_ids_at(ids, i), block + used);
     used += (size_t)wr_number_text(values[i], block + used);
     block[used++] = '\n';
     if (used < sizeof block - 64 && i + 1 < n) continue;
@@ -70,22 +81,35 @@ static void write_values(FILE *file, int64_t n, const double *values) {
   }
 }
 
-wr_status wr_vector_write(const char *path, int64_t n, const double *values, const char *comment) {
-  MM_typecode kind;
-  wr_output_file out;
+static wr_status check_values(const char *path, int64_t n, const double *values) {
   if (n < 1) return wr_fail(WR_EUSAGE, "%s: a vector of %lld values cannot be written", path, (long long)n);
   for (int64_t i = 0; i < n; i++)
     if (!isfinite(values[i]))
       return wr_fail(WR_ENUMERIC, "%s: not written: value %lld is not finite (%g)", path, (long long)i + 1, values[i]);
+  return WR_OK;
+}
+
+wr_status wr_vector_write(const char *path, int64_t n, const double *values, const char *comment) {
+  MM_typecode kind;
+  wr_output_file out;
+  wr_status status = check_values(path, n, values);
+  if (status != WR_OK) return status;
   mm_initialize_typecode(&kind);
   mm_set_matrix(&kind);
   mm_set_array(&kind);
   mm_set_real(&kind);
-  wr_status status = wr_output_open(path, &out);
-  if (status != WR_OK) return status;
+  if ((status = wr_output_open(path, &out)) != WR_OK) return status;
   mm_write_banner(out.file, kind);
   write_comment(out.file, comment);
   mm_write_mtx_array_size(out.file, n, 1);
-  write_values(out.file, n, values);
+  write_values(out.file, NULL, n, values);
+  return wr_output_commit(&out);
+}
+
+wr_status wr_vector_write_tsv(const char *path, const wr_ids *ids, int64_t n, const double *values) {
+  wr_output_file out;
+  wr_status status = check_values(path, n, values);
+  if (status != WR_OK || (status = wr_output_open(path, &out)) != WR_OK) return status;
+  write_values(out.file, ids, n, values);
   return wr_output_commit(&out);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "config/status.h"
+#include "io/ids.h"
 
 /* *values (wr_alloc'ed, [n]) := the vector in the file. WR_EINPUT: as the reader, and when its length is not n
  * (both are named; expected_for says what n belongs to: "the matrix's 991 rows"). Entries at the same place are added. */
@@ -16,6 +17,9 @@ wr_status wr_vector_read(const char *path, int64_t n, const char *expected_for, 
  * (io/output_file.h); a device or pipe is written directly. WR_EOUTPUT; WR_ENUMERIC, and nothing is written, when a value
  * is not finite, as a file cannot say it; WR_EUSAGE for n < 1. */
 wr_status wr_vector_write(const char *path, int64_t n, const double *values, const char *comment);
+
+/* The same values as lines of id, tab, value, without a heading: for edge lists the ids that they had. ids has at least n. */
+wr_status wr_vector_write_tsv(const char *path, const wr_ids *ids, int64_t n, const double *values);
 
 /* The shortest decimal that strtod reads back to the same bits, nearest to it where there are several; returns its length.
  * text has room for 32 characters. Plain from 1e-5 up to 17 digits, else d.ddde-N; "nan", "inf". */

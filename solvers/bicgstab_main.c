@@ -12,7 +12,8 @@
 static const char usage[] =
     "usage: bicgstab [options] MATRIX\n"
     "Solves A x = b by BiCGSTAB and checks the residual independently.\n"
-    "MATRIX: a Matrix Market file (gzip too), - for standard input, or gen:FAMILY:key=value,...\n"
+    "MATRIX: a Matrix Market file or a list of row, column, value (.tsv .txt .el .csv), gzip too;\n"
+    "        - for standard input; or gen:FAMILY:key=value,...\n"
     "  bicgstab A.mtx                               b = A times ones\n"
     "  bicgstab -b b.mtx -o x.mtx --precond jacobi A.mtx\n"
     "  bicgstab -k cpu_csr,cusparse gen:stencil:n=100   two backends compared on a generated system\n"

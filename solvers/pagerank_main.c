@@ -13,9 +13,11 @@
 static const char usage[] =
     "usage: pagerank [options] GRAPH\n"
     "Ranks the nodes of a graph by the power method and proves how close the scores are.\n"
-    "GRAPH: a Matrix Market file (gzip too), - for standard input, or gen:FAMILY:key=value,...\n"
+    "GRAPH: a Matrix Market file or an edge list (.tsv .txt .el .csv), gzip too; - for standard input;\n"
+    "       or gen:FAMILY:key=value,...\n"
     "  pagerank web.mtx                              the ten best pages\n"
     "  pagerank -k cpu_csr,cusparse -o scores.mtx web.mtx   two backends compared, scores written\n"
+    "  pagerank --format tsv -o scores.tsv links.tsv   an edge list; lines of id and score\n"
     "  pagerank gen:web:n=100000                     a generated graph\n"
     "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of\n"
     "      memory, 7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
@@ -145,14 +147,15 @@ static double difference(const double *a, const double *b, int64_t n) {
   return sum;
 }
 
-static wr_status present(FILE *out, const wr_settings *s, const double *x, int64_t n) {
+static wr_status present(FILE *out, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n) {
   int64_t count = s->top < n ? s->top : n, *best;
   wr_status status = wr_alloc(&best, count, sizeof *best, "the best nodes");
   if (status != WR_OK) return status;
   wr_top(x, n, count, best);
-  if (count > 0) fprintf(out, "\n%8s  %12s  score\n", "rank", "node");
+  int width = wr_ids_at(ids, n - 1) < INT64_C(1000000000000) ? 12 : 19; /* ids ascend */
+  if (count > 0) fprintf(out, "\n%8s  %*s  score\n", "rank", width, "node");
   for (int64_t k = 0; k < count; k++)
-    fprintf(out, "%8lld  %12lld  %.12g\n", (long long)k + 1, (long long)best[k] + 1, x[best[k]]);
+    fprintf(out, "%8lld  %*lld  %.12g\n", (long long)k + 1, width, (long long)wr_ids_at(ids, best[k]), x[best[k]]);
   wr_free(best);
   return WR_OK;
 }

@@ -47,6 +47,7 @@ typedef struct job {
   const char *operand;
   char why_cpu[512]; /* why the default is the CPU; "": it is not, or -d asks for it */
   wr_csr *A;
+  wr_ids ids; /* the names of its rows */
   wr_problem_facts facts;
   void *problem;
   wr_choice choices[WR_MAX_RUNS];
@@ -97,7 +98,7 @@ static wr_status parse(job *j, int argc, char **argv) {
   TRY(wr_settings_finish(&j->settings));
   if (is_action(&j->settings)) goto done;
   if (first == argc)
-    TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, - for standard input, or gen:FAMILY"));
+    TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, an edge list, - for standard input, or gen:FAMILY"));
   if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
   j->operand = argv[first];
   TRY(check_inputs(j));
@@ -125,7 +126,9 @@ static wr_status choose_backend(job *j) {
 static wr_status prepare_problem(job *j) {
   wr_status status;
   const wr_settings *s = &j->settings;
-  wr_source_options how = {.threads = (int)s->threads, .nonnegative = j->program->nonnegative};
+  wr_source_options how = {.threads = (int)s->threads, .nonnegative = j->program->nonnegative,
+                           .format = (wr_input_format)s->input_format, .ids = &j->ids,
+                           .save = s->save_binary};
   if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
   TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
   wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
@@ -153,10 +156,13 @@ static wr_status write_answer(job *j) {
   char comment[640];
   if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
   if (!all_finite(c->answer, c->answer_n)) return WR_OK; /* the exit code and the report say non-finite */
+  if (j->settings.format == WR_FORMAT_TSV)
+    return wr_vector_write_tsv(j->settings.output, &j->ids, c->answer_n, c->answer);
   const wr_run *run = &c->runs[c->answer_run];
-  snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld iterations", j->program->name, j->operand,
+  const char *order = j->ids.id != NULL || j->ids.first != 1 ? "\nin ascending order of ids" : "";
+  snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld iterations%s", j->program->name, j->operand,
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
-           (long long)run->result.iterations);
+           (long long)run->result.iterations, order);
   return wr_vector_write(j->settings.output, c->answer_n, c->answer, comment);
 }
 
@@ -201,35 +207,37 @@ static void keep_first(wr_status *first, wr_status status, char *message, size_t
 static wr_status write_all(job *j) {
   wr_status first = WR_OK;
   char message[512];
+  double before = j->ledger.seconds[WR_PHASE_WRITE]; /* saving the matrix counts to all runs */
   if (j->settings.output || j->settings.history) wr_ledger_enter(&j->ledger, WR_PHASE_WRITE);
   keep_first(&first, write_answer(j), message, sizeof message);
   keep_first(&first, write_history(j), message, sizeof message);
   wr_ledger_stop(&j->ledger);
   if (j->comparison.answer_run >= 0)
-    j->runs[j->comparison.answer_run].ledger.seconds[WR_PHASE_WRITE] += j->ledger.seconds[WR_PHASE_WRITE];
+    j->runs[j->comparison.answer_run].ledger.seconds[WR_PHASE_WRITE] += j->ledger.seconds[WR_PHASE_WRITE] - before;
   keep_first(&first, write_json(j), message, sizeof message);
   return first == WR_OK ? WR_OK : wr_fail(first, "%s", message);
 }
 
 /* Standard output belongs to what was sent there; reports then go to standard error. */
 static int has_standard_output(const wr_settings *s) {
-  const char *const paths[] = {s->output, s->json, s->history};
+  const char *const paths[] = {s->output, s->json, s->history, s->save_binary};
   int count = 0;
-  for (int k = 0; k < 3; k++) count += paths[k] && (strcmp(paths[k], "-") == 0 || strcmp(paths[k], "/dev/stdout") == 0);
+  for (int k = 0; k < 4; k++) count += paths[k] && (strcmp(paths[k], "-") == 0 || strcmp(paths[k], "/dev/stdout") == 0);
   return count;
 }
 
 /* An output that cannot be written shall be known before the work, not after it. */
 static wr_status check_outputs(const wr_settings *s) {
   wr_status status = WR_OK;
-  const char *const paths[] = {s->output, s->json, s->history};
+  const char *const paths[] = {s->output, s->json, s->history, s->save_binary};
   if (has_standard_output(s) > 1)
-    TRY(wr_fail(WR_EUSAGE, "only one of --output, --json and --history can go to standard output"));
-  for (int k = 0; k < 3; k++) {
+    TRY(wr_fail(WR_EUSAGE, "only one of --output, --json, --history and --save-binary can go to standard output"));
+  for (int k = 0; k < 4; k++) {
     if (paths[k]) TRY(wr_output_check(paths[k]));
     for (int m = 0; paths[k] && m < k; m++)
       if (paths[m] && strcmp(paths[k], paths[m]) == 0 && strncmp(paths[k], "/dev/", 5) != 0)
-        TRY(wr_fail(WR_EUSAGE, "%s: two of --output, --json and --history go to the same place", paths[k]));
+        TRY(wr_fail(WR_EUSAGE, "%s: two of --output, --json, --history and --save-binary go to the same place",
+                    paths[k]));
   }
 done:
   return status;
@@ -254,7 +262,7 @@ static wr_status report(job *j) {
       fprintf(out, "\n");
       wr_report_run(out, &j->facts, &j->runs[k], 1);
     }
-  if (c->answer && j->program->present) TRY(j->program->present(out, &j->settings, c->answer, c->answer_n));
+  if (c->answer && j->program->present) TRY(j->program->present(out, &j->settings, &j->ids, c->answer, c->answer_n));
   status = flush(out);
 done:
   return status;
@@ -313,6 +321,7 @@ static void close_job(job *j) {
   for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]);
   if (j->problem) j->program->close(j->problem);
   wr_csr_free(j->A);
+  wr_ids_free(&j->ids);
   wr_options_release(j->program->options, &j->settings);
   wr_free(j);
 }

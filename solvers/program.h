@@ -2,6 +2,7 @@
 #ifndef WR_PROGRAM_H
 #define WR_PROGRAM_H
 
+#include "io/ids.h"
 #include "solvers/settings.h"
 #include "solvers/solver.h"
 #include "spmv/spmv.h"
@@ -26,8 +27,8 @@ typedef struct wr_program {
   void (*stop)(void *solve); /* NULL is fine */
   /* Distance of two answers, as reports give it. */
   double (*difference)(const double *a, const double *b, int64_t n);
-  /* Prints what people want to see of the answer (the best pages); may be NULL. */
-  wr_status (*present)(FILE *out, const wr_settings *settings, const double *x, int64_t n);
+  /* Prints what people want to see of the answer (the best pages), with the names of its elements; may be NULL. */
+  wr_status (*present)(FILE *out, const wr_settings *settings, const wr_ids *ids, const double *x, int64_t n);
 } wr_program;
 
 /* Runs it; returns the exit code. */

@@ -36,15 +36,16 @@
   {.name = "guess", .letter = 'x', .type = WR_OPTION_TEXT, .offset = AT(guess), .argument = "FILE",                     \
    .group = "Files", .help = guess_help},                                                                               \
   {.name = "output", .letter = 'o', .type = WR_OPTION_TEXT, .offset = AT(output), .argument = "FILE",                   \
-   .help = "write the result as a Matrix Market array; - is standard output"},                                          \
+   .help = "write the result; - is standard output"},                                                                   \
   {.name = "format", .type = WR_OPTION_CHOICE, .offset = AT(format), .choices = "mtx|tsv", .value = "mtx",              \
-   .help = "of the result"},                                                                                            \
+   .help = "of the result: a Matrix Market array, or lines of id, tab, value"},                                         \
+  {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = AT(input_format), .choices = "auto|mtx|edges",           \
+   .value = "auto", .help = "of the matrix: Matrix Market or an edge list; auto: by the ending of its name"},           \
   {.name = "json", .type = WR_OPTION_TEXT, .offset = AT(json), .argument = "FILE", .help = "write the report as JSON"}, \
   {.name = "history", .type = WR_OPTION_TEXT, .offset = AT(history), .argument = "FILE",                                \
    .help = "write the residuals by iteration as CSV"},                                                                  \
   {.name = "save-binary", .type = WR_OPTION_TEXT, .offset = AT(save_binary), .argument = "FILE",                        \
-   .missing = "saving a matrix in binary is not there yet; give the .mtx file again instead",                           \
-   .help = "keep the matrix in a form that is read faster"},                                                            \
+   .help = "keep the matrix in a form that is read much faster than text"},                                             \
   {.name = "config", .type = WR_OPTION_TEXT, .offset = AT(config), .argument = "FILE",                                  \
    .help = "read options from a file; the command line wins"}
 
@@ -144,8 +145,6 @@ wr_status wr_settings_finish(wr_settings *s) {
   wr_status status;
   TRY(finish_device(s));
   TRY(finish_verify(s));
-  if (s->format != 0)
-    return wr_fail(WR_EUSAGE, "--format tsv is not there yet; leave it out for a Matrix Market array");
   if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");
   if (s->rhs_text && has_prefix(s->rhs_text, "random:")) {
     s->rhs_random = 1;

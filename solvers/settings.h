@@ -9,6 +9,7 @@
 
 enum { WR_DEVICE_AUTO, WR_DEVICE_CPU, WR_DEVICE_CUDA };                 /* --device, split by settings.c */
 enum { WR_STOP_BOUND, WR_STOP_CHANGE };                                 /* --stop                        */
+enum { WR_FORMAT_MTX, WR_FORMAT_TSV };                                  /* --format                      */
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
 enum { WR_PRECOND_NONE, WR_PRECOND_JACOBI };                            /* --precond                     */
 
@@ -33,7 +34,7 @@ typedef struct wr_settings {
   char *rhs, *rhs_text;
   /* files */
   char *guess, *output, *json, *history, *save_binary;
-  int format;
+  int format, input_format; /* the choices' order is mtx|tsv and that of wr_input_format */
   /* reports */
   int verbose, quiet;
   int64_t repeat;

@@ -1,19 +1,31 @@
-/* From a name on the command line to a matrix: a file, standard input, or a generator. */
+/* From a name on the command line to a matrix: a file (text, or saved in binary), standard input, or a generator. */
 #ifndef WR_SOURCE_H
 #define WR_SOURCE_H
 
+#include "io/ids.h"
 #include "solvers/ledger.h"
 #include "solvers/report.h"
 #include "spmv/csr.h"
+
+/* What a file is taken for. One that was saved in binary is told by how it begins. */
+typedef enum wr_input_format {
+  WR_INPUT_AUTO,  /* by the ending of its name: an edge list or else Matrix Market */
+  WR_INPUT_MTX,
+  WR_INPUT_EDGES
+} wr_input_format;
 
 typedef struct wr_source_options {
   int threads;              /* 0: all                                               */
   int nonnegative;          /* values are weights: a negative one is a defect       */
   wr_duplicates duplicates;
+  wr_input_format format;   /* of files and standard input                             */
+  wr_ids *ids;              /* gets the names of the rows, those of a file without: 1, 2, ...; may be NULL. To be freed. */
+  const char *save;         /* write the matrix there in binary; NULL: do not          */
 } wr_source_options;
 
 /* *A := the matrix; facts' source, kind, sizes, and in remark how many entries were repeated. Phases read and assemble of the
- * ledger. WR_EINPUT, WR_EUSAGE (an edge list, an unknown gen: name), WR_ENOMEM. */
+ * ledger, and write where it is saved. A binary has its repeated entries merged: of a graph (nonnegative) it is refused when
+ * they were merged the other way. WR_EINPUT, WR_EUSAGE (an unknown gen: name), WR_EOUTPUT, WR_ENOMEM. */
 wr_status wr_source_load(const char *name, const wr_source_options *options, wr_ledger *ledger, wr_csr **A,
                          wr_problem_facts *facts);
 

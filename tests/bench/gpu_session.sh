@@ -5,7 +5,7 @@
 #   CUDA_ARCH=sm_90 JOBS=16 OUT=DIR sh tests/bench/gpu_session.sh [build|check|sanitize|bench ...]     default: all
 #   OWN='csr_warp csr_thread'   backends whose conformance is sanitized (all that run on the card, the vendor's left out)
 #   TOOLS='memcheck racecheck'  compute-sanitizer's tools (all four)     LIMIT=240  seconds for each of its runs
-#   BENCH='-d cuda -p f64 gen:web'  what apply_bench is given (-d cuda --cold: the standard matrices)
+#   BENCH='-d cuda -p f64 gen:web'  what spmv is given (-d cuda --cold --standard: the standard matrices)
 set -u
 out=${OUT:-build/gpu}
 arch=${CUDA_ARCH:-sm_90}
@@ -66,7 +66,7 @@ sanitize_all() {
 steps=${*:-build check sanitize bench}
 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.mem --format=csv >"$out/card.csv" 2>&1
 if wants build; then
-  step build 400 make -j"$jobs" CUDA_ARCH="$arch" programs tests build/bench/vec_bench build/bench/apply_bench
+  step build 400 make -j"$jobs" CUDA_ARCH="$arch" programs tests build/bench/vec_bench
 fi
 if wants check; then
   step check-gpu 500 make CUDA_ARCH="$arch" JOBS="$jobs" check-gpu
@@ -83,7 +83,7 @@ if wants bench; then
   step vec_bench 200 build/bench/vec_bench cuda "$out/vec_bench.json"
   cat "$out/vec_bench.log"
   # shellcheck disable=SC2086
-  step apply_bench 400 build/bench/apply_bench --json "$out/apply_bench.json" ${BENCH:--d cuda --cold}
-  cat "$out/apply_bench.log"
+  step spmv 400 build/spmv --json "$out/spmv.json" ${BENCH:--d cuda --cold --standard}
+  cat "$out/spmv.log"
 fi
 exit $failed

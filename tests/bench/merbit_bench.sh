@@ -14,7 +14,7 @@ matrices='gen:road gen:web gen:rmat gen:hubs gen:stencil:n=200 gen:band gen:fem:
 multiply() { # name of the JSON file, backends, options and matrices...
   name=$1 backends=$2
   shift 2
-  "$build/bench/apply_bench" -d cuda -k "$backends" --json "$out/$name.json" "$@" || bad=1
+  "$build/spmv" -d cuda -k "$backends" --json "$out/$name.json" "$@" || bad=1
 }
 
 solve() { # program, options and matrix...

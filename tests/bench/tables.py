@@ -1,4 +1,4 @@
-"""The tables of docs/merbit.md from the JSON of merbit_bench.sh: reports of apply_bench, and of pagerank and bicgstab
+"""The tables of docs/merbit.md from the JSON of merbit_bench.sh: reports of spmv, and of pagerank and bicgstab
 (one object a file, or one a line).
 
 usage: tables.py JSON...                  prints every table that the files have the figures of
@@ -84,7 +84,7 @@ class Figures:
         self.multiply, self.sigma, self.switches, self.solves = [], [], [], []
 
     def add(self, report):
-        if report["program"] != "apply_bench":
+        if report["program"] not in ("spmv", "apply_bench"):  # the latter is what it was called at first
             runs = [run for run in report["runs"] if usable(run) and run["apply"]["median_s"]]
             self.solves += [Solve(report, run) for run in runs if run["result"]["iterations"]]
             return

@@ -72,17 +72,6 @@ check_backends() { # program
   misuse "is too long" "$1" -k "$(yes x | head -n 300 | paste -sd x)" "$graph"
 }
 
-# Parts that are not there say so before any work.
-check_absent() { # program
-  misuse '--save-binary: saving a matrix in binary is not there yet' "$1" --save-binary "$work/binary" "$graph"
-  misuse '--format tsv is not there yet' "$1" --format tsv "$graph"
-  for ending in tsv txt el csv; do
-    misuse "list.$ending: edge lists are not read yet" "$1" "$work/list.$ending"
-  done
-  [ ! -e "$work/binary" ]
-  expect 'a binary was written'
-}
-
 check_option_files() { # program
   conf=$work/options.conf
   refuses 3 "$work/none.conf: cannot be opened" "$1" --config "$work/none.conf" "$graph"
@@ -173,7 +162,6 @@ for program in pagerank bicgstab; do
   check_ranges "$program"
   check_choices "$program"
   check_backends "$program"
-  check_absent "$program"
   check_option_files "$program"
   check_generators "$program"
   check_files "$program"

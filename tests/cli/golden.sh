@@ -50,7 +50,7 @@ report_of bicgstab_verbose 0 bicgstab --verify device -v $system
 report_of pagerank_table 0 pagerank --verify full --top 2 -k cpu_csr,merbit,reference $graph
 report_of bicgstab_table_failed 2 bicgstab --verify off -n 2 -k cpu_csr,reference,yaspmv $system
 
-for program in pagerank bicgstab; do
+for program in pagerank bicgstab spmv; do
   run 0 "$program" --help
   cp "$out" "$work/text"
   compare "${program}_help"

@@ -20,9 +20,11 @@ max-iterations n 7 plain
 check-every - 5 plain
 guess x $vector quoted
 output o $work/unwritten quoted
-format - mtx plain
+format - tsv plain
+input-format - mtx plain
 json - $work/report.json quoted
 history - $work/history.csv quoted
+save-binary - $work/saved.wrm quoted
 verify - sample:5 quoted
 repeat - 3 plain"
 pagerank_options="damping - 0.5 plain
@@ -35,7 +37,7 @@ bicgstab_options="rhs-file b $vector quoted
 rhs - random:7 quoted
 precond - none plain
 atol - 0.001 plain"
-elsewhere='config verbose quiet list-backends list-generators version help save-binary' # tested below
+elsewhere='config verbose quiet list-backends list-generators version help' # tested below
 
 # The effective options of a run that comes to no solve.
 effective() { # program, arguments...

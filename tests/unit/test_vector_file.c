@@ -232,6 +232,39 @@ static void test_kinds(void) {
   check_refused(COORDINATE "real general\n2 1 2\n2 1 1e308\n2 1 1e308\n", 2, "overflows");
 }
 
+static void test_tsv(void) {
+  CASE("lines of id and value");
+  const int64_t id[] = {0, 7, INT64_MAX};
+  const double values[] = {0.5, -1e-300, 0x1p-1074};
+  const char *path = fixture_path("out.tsv");
+  CHECK_OK(wr_vector_write_tsv(path, &(wr_ids){.count = 3, .id = (int64_t *)id}, 3, values));
+  fixture_text text = fixture_read(path);
+  CHECKF(strcmp(text.bytes, "0\t0.5\n7\t-1e-300\n9223372036854775807\t5e-324\n") == 0, "%s", text.bytes);
+  fixture_free(&text);
+  CHECK_OK(wr_vector_write_tsv(path, &(wr_ids){.count = 3, .first = 99}, 2, values));
+  text = fixture_read(path);
+  CHECKF(strcmp(text.bytes, "99\t0.5\n100\t-1e-300\n") == 0, "%s", text.bytes);
+  fixture_free(&text);
+  CHECK_FAILS(WR_ENUMERIC, wr_vector_write_tsv(path, &(wr_ids){.count = 1, .first = 1}, 1, (double[]){NAN}));
+  CHECK_FAILS(WR_EOUTPUT,
+              wr_vector_write_tsv(fixture_path("no/out.tsv"), &(wr_ids){.count = 1, .first = 1}, 1, values));
+  text = fixture_read(path);
+  CHECKF(strncmp(text.bytes, "99\t", 3) == 0, "an older file was touched: %s", text.bytes);
+  fixture_free(&text);
+  double *many = malloc(3000 * sizeof *many), sum = 0; /* more than a block of output */
+  for (int k = 0; k < 3000; k++) many[k] = 1.0 / 3 + k;
+  CHECK_OK(wr_vector_write_tsv(path, &(wr_ids){.count = 3000, .first = INT64_MAX - 2999}, 3000, many));
+  text = fixture_read(path);
+  char *at = text.bytes;
+  for (int k = 0; k < 3000 && *at; k++) {
+    sum += strtoll(at, &at, 10) == INT64_MAX - 2999 + k && *at == '\t';
+    sum += strtod(at, &at) == many[k] && *at == '\n';
+  }
+  CHECKF(sum == 6000 && strcmp(at, "\n") == 0, "%g of 6000 are right", sum);
+  fixture_free(&text);
+  free(many);
+}
+
 static void test_no_memory(void) {
   CASE("no memory");
   const char *path = fixture_put("read.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n", 49);
@@ -257,6 +290,7 @@ int main(void) {
   test_standard_output();
   test_not_written();
   test_kinds();
+  test_tsv();
   test_no_memory();
   fixture_end();
   return wr_test_report("vector_file");

@@ -1,19 +1,18 @@
-/* The JSON of apply_bench: one object; times are seconds (_s), sizes bytes, what was not measured is null. */
-#ifndef WR_APPLY_JSON_H
-#define WR_APPLY_JSON_H
+#define _DEFAULT_SOURCE /* gmtime_r */
+#include "solvers/spmv_json.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-#include "solvers/apply_time.h"
-#include "solvers/json.h"
 #include "solvers/machine.h"
 #include "solvers/report_text.h"
+#include "solvers/sectors.h"
+#include "solvers/suggestion.h"
 
-enum { APPLY_SCHEMA = 1 };
+enum { SPMV_SCHEMA = 1 };
 
-static void json_places(wr_json *json, const wr_apply_place *places) {
+static void write_places(wr_json *json, const wr_apply_place *places) {
   static const char *const names[] = {[WR_HOST] = "host", [WR_CUDA] = "cuda"};
   wr_json_begin(json, "places", '[');
   for (int p = 0; p < 2; p++) {
@@ -28,29 +27,28 @@ static void json_places(wr_json *json, const wr_apply_place *places) {
   wr_json_end(json, ']');
 }
 
-/* All that stands before the matrices; their array is left open. */
-static void json_head(wr_json *json, const char *settings, const wr_apply_place *places) {
+void wr_spmv_json_begin(wr_json *json, const char *settings, const wr_apply_place *places) {
   time_t now = time(NULL);
   struct tm date;
   char text[32] = "";
   if (gmtime_r(&now, &date)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &date);
   wr_json_begin(json, NULL, '{');
-  wr_json_integer(json, "schema", APPLY_SCHEMA);
-  wr_json_text(json, "program", "apply_bench");
+  wr_json_integer(json, "schema", SPMV_SCHEMA);
+  wr_json_text(json, "program", "spmv");
   wr_json_text(json, "date", text);
   wr_machine_write(json);
   wr_json_text(json, "settings", settings);
-  json_places(json, places);
+  write_places(json, places);
   wr_json_begin(json, "matrices", '[');
 }
 
-static void json_tail(wr_json *json, int exit_code) {
+void wr_spmv_json_end(wr_json *json, int exit_code) {
   wr_json_end(json, ']');
   wr_json_integer(json, "exit_code", exit_code);
   wr_json_end(json, '}');
 }
 
-static void json_sample(wr_json *json, const char *name, const wr_sample *sample, int64_t repeat) {
+static void write_sample(wr_json *json, const char *name, const wr_sample *sample, int64_t repeat) {
   if (sample->count == 0) {
     wr_json_null(json, name);
     return;
@@ -65,7 +63,7 @@ static void json_sample(wr_json *json, const char *name, const wr_sample *sample
   wr_json_end(json, '}');
 }
 
-static void json_plan(wr_json *json, const wr_run *run) {
+static void write_plan(wr_json *json, const wr_run *run) {
   wr_json_begin(json, "plan", '{');
   wr_json_real(json, "apply_bytes", run->info.apply_bytes);
   wr_json_integer(json, "format_bytes", run->info.format_bytes);
@@ -76,21 +74,21 @@ static void json_plan(wr_json *json, const wr_run *run) {
   wr_json_end(json, '}');
 }
 
-static void json_times(wr_json *json, const wr_run *run, const wr_apply_times *times) {
+static void write_times(wr_json *json, const wr_run *run, const wr_apply_times *times) {
   wr_json_integer(json, "preparations", times->preparations);
   wr_json_real(json, "prepare_s", run->setup);
   wr_json_real(json, "prepare_once_s", times->setup_once);
   wr_json_real(json, "first_s", run->apply_first);
   wr_json_real(json, "first_once_s", times->first_once);
-  json_sample(json, "hot", &times->hot, times->repeat);
-  json_sample(json, "cold", &times->cold, 1);
+  write_sample(json, "hot", &times->hot, times->repeat);
+  write_sample(json, "cold", &times->cold, 1);
   wr_json_boolean(json, "y_next", times->dual);
   double rate = run->info.apply_bytes / run->apply_median;
   wr_json_real(json, "bytes_per_s", rate);
   wr_json_real(json, "read_share", run->read_bandwidth > 0 ? rate / run->read_bandwidth : NAN);
 }
 
-static void json_verdict(wr_json *json, const wr_verdict *verdict) {
+static void write_verdict(wr_json *json, const wr_verdict *verdict) {
   static const char *const levels[] = {
       [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
   wr_json_begin(json, "verification", '{');
@@ -103,7 +101,7 @@ static void json_verdict(wr_json *json, const wr_verdict *verdict) {
   wr_json_end(json, '}');
 }
 
-static void json_comparison(wr_json *json, const wr_run *run, const wr_run *base) {
+static void write_comparison(wr_json *json, const wr_run *run, const wr_run *base) {
   wr_apply_standing standing = wr_apply_compare(run, base);
   wr_json_begin(json, "comparison", '{');
   wr_json_boolean(json, "is_baseline", run == base);
@@ -121,8 +119,20 @@ static void json_comparison(wr_json *json, const wr_run *run, const wr_run *base
   wr_json_end(json, '}');
 }
 
-static void json_run(wr_json *json, const wr_run *run, const wr_apply_times *times, const wr_run *base) {
+static void write_sectors(wr_json *json, const wr_spmv_table *t, const wr_run *run) {
+  if (t->x_sectors < 0 || !wr_sectors_apply(run->backend)) {
+    wr_json_null(json, "sectors");
+    return;
+  }
+  wr_json_begin(json, "sectors", '{');
+  wr_json_integer(json, "streams", wr_sectors_of_streams(t->A, t->type, &run->info));
+  wr_json_integer(json, "x", t->x_sectors);
+  wr_json_end(json, '}');
+}
+
+static void write_run(wr_json *json, const wr_spmv_table *t, int k, const wr_run *base) {
   char label[256];
+  const wr_run *run = &t->runs[k];
   wr_json_begin(json, NULL, '{');
   wr_json_text(json, "label", wr_run_label(run, label, sizeof label));
   wr_json_text(json, "backend", run->backend->name);
@@ -132,33 +142,67 @@ static void json_run(wr_json *json, const wr_run *run, const wr_apply_times *tim
   wr_json_text(json, "reason", run->reason[0] ? run->reason : NULL);
   wr_json_boolean(json, "ran", run->ran);
   if (run->ran) {
-    json_plan(json, run);
-    json_times(json, run, times);
-    json_verdict(json, &run->verdict);
-    json_comparison(json, run, base);
+    write_plan(json, run);
+    write_sectors(json, t, run);
+    write_times(json, run, &t->times[k]);
+    write_verdict(json, &run->verdict);
+    write_comparison(json, run, base);
   }
   wr_json_end(json, '}');
 }
 
-/* One matrix in one precision. status not WR_OK: it could not be had or used, and the sentence says why; no runs then. */
-static void json_matrix(wr_json *json, const wr_problem_facts *facts, wr_status status, const wr_run *runs,
-                        const wr_apply_times *times, int count) {
+static void write_rows(wr_json *json, const wr_row_statistics *rows) {
+  wr_json_begin(json, "rows", '{');
+  wr_json_integer(json, "least", rows->least);
+  wr_json_real(json, "mean", rows->mean);
+  wr_json_integer(json, "most", rows->most);
+  wr_json_integer(json, "empty", rows->empty);
+  wr_json_integer(json, "bandwidth", rows->bandwidth);
+  wr_json_end(json, '}');
+}
+
+static void write_suggestion(wr_json *json, const wr_spmv_table *t) {
+  char label[256];
+  wr_stretch stretches[WR_MAX_RUNS];
+  int found = wr_suggest(t->runs, t->count, stretches);
+  wr_json_begin(json, "least_time", '[');
+  for (int k = 0; k < found; k++) {
+    wr_json_begin(json, NULL, '{');
+    wr_json_integer(json, "from", stretches[k].from);
+    wr_json_text(json, "label", wr_run_label(stretches[k].run, label, sizeof label));
+    wr_json_end(json, '}');
+  }
+  wr_json_end(json, ']');
+}
+
+static void write_facts(wr_json *json, const wr_problem_facts *facts, wr_status status, const char *reason) {
   wr_json_begin(json, NULL, '{');
   wr_json_text(json, "source", facts->source);
   wr_json_text(json, "precision", facts->precision);
   wr_json_text(json, "status", wr_status_name(status));
-  wr_json_text(json, "reason", status == WR_OK ? NULL : wr_status_message());
+  wr_json_text(json, "reason", reason);
   wr_json_text(json, "kind", facts->kind);
   wr_json_integer(json, "nrows", facts->nrows);
   wr_json_integer(json, "ncols", facts->ncols);
   wr_json_integer(json, "nnz", facts->nnz);
   wr_json_boolean(json, "has_values", facts->has_values);
   wr_json_text(json, "remark", facts->remark);
+}
+
+void wr_spmv_json_failure(wr_json *json, const wr_problem_facts *facts, wr_status status) {
+  write_facts(json, facts, status, wr_status_message());
   wr_json_begin(json, "runs", '[');
-  const wr_run *base = status == WR_OK ? wr_apply_base(runs, count) : NULL;
-  for (int k = 0; k < count && status == WR_OK; k++) json_run(json, &runs[k], &times[k], base);
   wr_json_end(json, ']');
   wr_json_end(json, '}');
 }
 
-#endif
+void wr_spmv_json_matrix(wr_json *json, const wr_spmv_table *t) {
+  const wr_run *base = wr_apply_base(t->runs, t->count);
+  write_facts(json, t->facts, WR_OK, NULL);
+  write_rows(json, t->rows);
+  write_suggestion(json, t);
+  wr_json_begin(json, "runs", '[');
+  for (int k = 0; k < t->count; k++) write_run(json, t, k, base);
+  wr_json_end(json, ']');
+  wr_json_end(json, '}');
+}

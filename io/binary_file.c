@@ -1,0 +1,309 @@
+#define _DEFAULT_SOURCE /* O_CLOEXEC */
+#include "io/binary_file.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <omp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/memory.h"
+#include "io/binary_scan.h"
+#include "io/checksum.h"
+#include "io/output_file.h"
+
+enum { PAGE = WR_BINARY_PAGE, SECTIONS = WR_BINARY_SECTIONS };
+
+/* Flags. */
+enum {
+  SYMMETRIC = 1,
+  HAS_VALUES = 2,
+  REPEATS_COUNTED = 4,
+  REPEATS_ONCE = 8,
+  HAS_IDS = 16,
+  LISTS_IDS = 32,
+  ALL_FLAGS = 63
+};
+
+#define BYTE_ORDER_MARK UINT64_C(0x0102030405060708)
+#define MOST_ENTRIES (INT64_C(1) << 56) /* keeps every offset within 64 bits */
+
+typedef struct section {
+  int64_t offset, bytes; /* all zeros: there is none */
+  uint64_t checksum;
+} section;
+
+typedef struct header {
+  char magic[8];
+  uint64_t byte_order;
+  uint32_t version, flags;
+  int64_t nrows, ncols, nnz;
+  int64_t repeated;
+  int64_t file_bytes;
+  section sections[SECTIONS];
+  int64_t first_id;
+  char zeros[PAGE - 64 - SECTIONS * sizeof(section) - 16];
+  uint64_t checksum; /* of all before */
+} header;
+
+_Static_assert(sizeof(header) == PAGE && offsetof(header, checksum) == PAGE - 8, "the header is a page without gaps");
+
+static const char *const section_names[SECTIONS] = {"row pointers", "column indices", "values", "ids"};
+
+static int64_t filled_up(int64_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+/* Sections and length, as the sizes and flags demand. */
+static void lay_out(header *h) {
+  const int64_t bytes[SECTIONS] = {(h->nrows + 1) * 8, h->nnz * 4, h->nnz * 8, h->nrows * 8};
+  const uint32_t needs[SECTIONS] = {[WR_BINARY_VALUES] = HAS_VALUES, [WR_BINARY_IDS] = LISTS_IDS};
+  h->file_bytes = PAGE;
+  for (int s = 0; s < SECTIONS; s++) {
+    int there = (h->flags & needs[s]) == needs[s];
+    h->sections[s].offset = there ? h->file_bytes : 0;
+    h->sections[s].bytes = there ? bytes[s] : 0;
+    h->file_bytes += filled_up(h->sections[s].bytes);
+  }
+}
+
+/* ---- what is wrong ---- */
+
+static int ids_pass_the_largest(const header *h) {
+  return !(h->flags & LISTS_IDS) && h->first_id > INT64_MAX - (h->nrows - 1);
+}
+
+/* What no matrix has. In a file with a right checksum it is another program's mistake. */
+static wr_status check_sizes(const char *name, const header *h) {
+  if (h->nrows < 1 || h->ncols < 1 || h->nrows > WR_MAX_INDEX || h->ncols > WR_MAX_INDEX)
+    return wr_fail(WR_EINPUT, "%s: a matrix of %lld x %lld is outside 1..%lld rows and columns", name,
+                   (long long)h->nrows, (long long)h->ncols, (long long)WR_MAX_INDEX);
+  if (h->nnz < 0 || h->nnz > h->nrows * h->ncols || h->nnz > MOST_ENTRIES || h->repeated < 0)
+    return wr_fail(WR_EINPUT, "%s: %lld entries (and %lld repeated) cannot be in a matrix of %lld x %lld", name,
+                   (long long)h->nnz, (long long)h->repeated, (long long)h->nrows, (long long)h->ncols);
+  if ((h->flags & SYMMETRIC) && h->nrows != h->ncols)
+    return wr_fail(WR_EINPUT, "%s: is marked as symmetric and is not square (%lld x %lld)", name, (long long)h->nrows,
+                   (long long)h->ncols);
+  if ((h->flags & HAS_IDS) && (h->nrows != h->ncols || h->first_id < 0 || ids_pass_the_largest(h)))
+    return wr_fail(WR_EINPUT, "%s: ids from %lld on cannot be those of %lld x %lld nodes", name, (long long)h->first_id,
+                   (long long)h->nrows, (long long)h->ncols);
+  int clash =
+      (h->flags & REPEATS_COUNTED && h->flags & REPEATS_ONCE) || (h->flags & LISTS_IDS && !(h->flags & HAS_IDS));
+  if ((h->flags & ~(uint32_t)ALL_FLAGS) || clash)
+    return wr_fail(WR_EINPUT, "%s: flags that this version does not know (%#lx)", name, (unsigned long)h->flags);
+  return WR_OK;
+}
+
+static wr_status fail_at_value(const char *name, const wr_csr *A, int nonnegative) {
+  int64_t k = 0, i = 0;
+  while (k < A->nnz - 1 && isfinite(A->val[k]) && !(nonnegative && A->val[k] < 0)) k++;
+  while (A->row_ptr[i + 1] <= k) i++;
+  const char *what = isfinite(A->val[k]) ? "a negative value where none may be" : "a value that is not finite";
+  return wr_fail(WR_EINPUT, "%s: row %lld, column %lld: %s (%g)", name, (long long)i + 1, (long long)A->col[k] + 1,
+                 what, A->val[k]);
+}
+
+/* The sentence for what a scan has noted. */
+static wr_status judge(const char *name, const wr_binary_scan *scan) {
+  if (scan->rows_wrong || scan->columns_wrong) {
+    wr_status status = wr_csr_check(scan->A);
+    return wr_fail(status == WR_OK ? WR_EINTERNAL : status, "%s: %s", name,
+                   status == WR_OK ? "two checks of a matrix disagree" : wr_status_message());
+  }
+  if (scan->ids_wrong) return wr_fail(WR_EINPUT, "%s: its nodes' ids do not ascend from the first one on", name);
+  if (scan->values_wrong) return fail_at_value(name, scan->A, scan->nonnegative);
+  if (scan->mirror_wrong) return wr_fail(WR_EINPUT, "%s: is marked as symmetric and is not", name);
+  return WR_OK;
+}
+
+/* ---- writing ---- */
+
+static header describe(const wr_csr *A, const wr_binary_origin *origin) {
+  header h = {.byte_order = BYTE_ORDER_MARK, .version = WR_BINARY_VERSION,
+              .nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz};
+  memcpy(h.magic, WR_BINARY_MAGIC, sizeof h.magic);
+  if (A->symmetric) h.flags |= SYMMETRIC;
+  if (A->val != NULL) h.flags |= HAS_VALUES;
+  if (origin->repeats == WR_REPEATS_COUNTED) h.flags |= REPEATS_COUNTED;
+  if (origin->repeats == WR_REPEATS_ONCE) h.flags |= REPEATS_ONCE;
+  if (origin->ids.count > 0) h.flags |= HAS_IDS;
+  if (origin->ids.count > 0 && origin->ids.id) h.flags |= LISTS_IDS;
+  h.repeated = origin->repeated;
+  if (origin->ids.count > 0) h.first_id = wr_ids_at(&origin->ids, 0);
+  lay_out(&h);
+  return h;
+}
+
+static int put(FILE *file, const void *bytes, int64_t count) {
+  return count == 0 || fwrite(bytes, 1, (size_t)count, file) == (size_t)count;
+}
+
+static void put_all(FILE *file, const header *h, const wr_csr *A, const int64_t *id) {
+  static const char zeros[PAGE];
+  const void *const arrays[SECTIONS] = {A->row_ptr, A->col, A->val, id};
+  int going = put(file, h, sizeof *h);
+  for (int s = 0; s < SECTIONS && going; s++) {
+    int64_t bytes = h->sections[s].bytes;
+    going = put(file, arrays[s], bytes) && put(file, zeros, filled_up(bytes) - bytes);
+  }
+}
+
+wr_status wr_binary_write(const char *path, const wr_csr *A, const wr_binary_origin *origin, int threads) {
+  static const char name[] = "the matrix to be saved";
+  wr_status status;
+  wr_csr borrowed = *A; /* a scan without a text changes nothing */
+  wr_binary_scan scan = {.A = &borrowed, .threads = threads > 0 ? threads : omp_get_max_threads()};
+  if (origin->ids.count > 0) scan.id = origin->ids.id;
+  header h = describe(A, origin);
+  wr_output_file out;
+  TRY(check_sizes(name, &h));
+  TRY(wr_binary_scan_rows(&scan));
+  TRY(judge(name, &scan));
+  TRY(wr_binary_scan_entries(&scan));
+  TRY(judge(name, &scan));
+  for (int s = 0; s < SECTIONS; s++) h.sections[s].checksum = scan.sum[s];
+  h.checksum = wr_checksum(&h, offsetof(header, checksum));
+  TRY(wr_output_open(path, &out));
+  put_all(out.file, &h, A, scan.id);
+  TRY(wr_output_commit(&out));
+done:
+  return status;
+}
+
+/* ---- reading ---- */
+
+int wr_binary_is(const wr_text *text) {
+  char magic[sizeof WR_BINARY_MAGIC - 1];
+  if (text->size < (int64_t)sizeof magic) return 0;
+  return wr_binary_load(text, 0, sizeof magic, magic) == WR_OK && memcmp(magic, WR_BINARY_MAGIC, sizeof magic) == 0;
+}
+
+int wr_binary_is_file(const char *path) {
+  struct stat facts;
+  wr_text text = {.name = path, .file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  if (text.file < 0) return 0;
+  if (fstat(text.file, &facts) == 0 && S_ISREG(facts.st_mode)) text.size = facts.st_size;
+  int is = wr_binary_is(&text);
+  close(text.file);
+  return is;
+}
+
+/* Of a file that someone writes to, everything can be wrong. */
+static wr_status damaged(const wr_text *text, const char *what) {
+  wr_status status = wr_text_unchanged(text);
+  return status != WR_OK ? status : wr_fail(WR_EINPUT, "%s: damaged: %s; save the matrix again", text->name, what);
+}
+
+/* What tells whether the rest of the header can be understood. */
+static wr_status check_identity(const wr_text *text, const header *h) {
+  if (h->byte_order == __builtin_bswap64(BYTE_ORDER_MARK))
+    return wr_fail(WR_EINPUT, "%s: was saved on a machine with the other byte order; save it again on this one",
+                   text->name);
+  if (h->byte_order != BYTE_ORDER_MARK) return damaged(text, "the mark of its byte order is none");
+  if (h->version != WR_BINARY_VERSION)
+    return wr_fail(WR_EINPUT, "%s: is of version %lu, and this program reads version %d; save the matrix again with it",
+                   text->name, (unsigned long)h->version, WR_BINARY_VERSION);
+  if (h->checksum != wr_checksum(h, offsetof(header, checksum)))
+    return damaged(text, "the checksum of its header differs");
+  return WR_OK;
+}
+
+/* The places that the header gives its sections must be those that its sizes demand, in a file of just that length. */
+static wr_status check_layout(const wr_text *text, const header *h) {
+  header right = *h;
+  lay_out(&right);
+  if (!(h->flags & HAS_IDS)) right.first_id = 0;
+  memset(right.zeros, 0, sizeof right.zeros);
+  if (memcmp(&right, h, sizeof right) != 0)
+    return wr_fail(WR_EINPUT, "%s: its sections are not where version %d has them", text->name, WR_BINARY_VERSION);
+  if (h->file_bytes != text->size)
+    return wr_fail(WR_EINPUT, "%s: %lld bytes, where its header says %lld: %s", text->name, (long long)text->size,
+                   (long long)h->file_bytes,
+                   text->size < h->file_bytes ? "it was cut short" : "something was added at its end");
+  return WR_OK;
+}
+
+static wr_status read_header(const wr_text *text, header *h) {
+  wr_status status;
+  if (text->size < PAGE)
+    return wr_fail(WR_EINPUT, "%s: a saved matrix, cut short inside its header (%lld bytes)", text->name,
+                   (long long)text->size);
+  TRY(wr_binary_load(text, 0, sizeof *h, h));
+  TRY(check_identity(text, h));
+  TRY(check_sizes(text->name, h));
+  TRY(check_layout(text, h));
+done:
+  return status;
+}
+
+/* Untouched, so that the threads that read have the pages made and near. */
+static wr_status make_room(const header *h, wr_csr **out, int64_t **id) {
+  wr_csr *A;
+  wr_status status = wr_alloc_zeroed(&A, 1, sizeof *A, "a matrix");
+  *out = A;
+  if (status != WR_OK) return status;
+  A->nrows = h->nrows, A->ncols = h->ncols, A->nnz = h->nnz;
+  A->symmetric = (h->flags & SYMMETRIC) != 0;
+  TRY(wr_alloc(&A->row_ptr, h->nrows + 1, sizeof *A->row_ptr, "the row pointers"));
+  TRY(wr_alloc(&A->col, h->nnz, sizeof *A->col, "the column indices"));
+  if (h->flags & HAS_VALUES) TRY(wr_alloc(&A->val, h->nnz, sizeof *A->val, "the values"));
+  if (h->flags & LISTS_IDS) TRY(wr_alloc(id, h->nrows, sizeof **id, "the ids"));
+done:
+  return status;
+}
+
+/* The checksums of sections [first, last], and the zeros behind each. */
+static wr_status check_sections(const wr_text *text, const header *h, const wr_binary_scan *scan, int first, int last) {
+  char what[64], filling[PAGE] = {0};
+  for (int s = first; s <= last; s++) {
+    const section *t = &h->sections[s];
+    snprintf(what, sizeof what, "the checksum of its %s differs", section_names[s]);
+    if (t->checksum != scan->sum[s]) return damaged(text, what);
+    int64_t count = filled_up(t->bytes) - t->bytes, others = 0;
+    wr_status status = wr_binary_load(text, t->offset + t->bytes, count, filling);
+    if (status != WR_OK) return status;
+    for (int64_t k = 0; k < count; k++) others += filling[k] != 0;
+    snprintf(what, sizeof what, "the filling behind its %s is not zero", section_names[s]);
+    if (others > 0) return damaged(text, what);
+  }
+  return WR_OK;
+}
+
+static wr_status read_arrays(const wr_text *text, const header *h, wr_binary_scan *scan) {
+  wr_status status;
+  for (int s = 0; s < SECTIONS; s++) scan->offset[s] = h->sections[s].offset;
+  TRY(wr_binary_scan_rows(scan));
+  TRY(check_sections(text, h, scan, WR_BINARY_ROWS, WR_BINARY_ROWS));
+  TRY(check_sections(text, h, scan, WR_BINARY_IDS, WR_BINARY_IDS));
+  scan->ids_wrong |= scan->id && scan->id[0] != h->first_id;
+  TRY(judge(text->name, scan));
+  TRY(wr_binary_scan_entries(scan));
+  TRY(check_sections(text, h, scan, WR_BINARY_COLUMNS, WR_BINARY_VALUES));
+  TRY(judge(text->name, scan));
+  TRY(wr_text_unchanged(text));
+done:
+  return status;
+}
+
+wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, wr_csr **A, wr_binary_origin *origin) {
+  wr_status status;
+  header h;
+  *A = NULL;
+  *origin = (wr_binary_origin){0};
+  TRY(read_header(text, &h));
+  TRY(make_room(&h, A, &origin->ids.id));
+  wr_binary_scan scan = {.text = text, .A = *A, .id = origin->ids.id, .nonnegative = nonnegative,
+                         .threads = threads > 0 ? threads : omp_get_max_threads()};
+  TRY(read_arrays(text, &h, &scan));
+  origin->repeated = h.repeated;
+  origin->ids.count = h.flags & HAS_IDS ? h.nrows : 0;
+  origin->ids.first = h.first_id;
+  if (h.flags & REPEATS_COUNTED) origin->repeats = WR_REPEATS_COUNTED;
+  if (h.flags & REPEATS_ONCE) origin->repeats = WR_REPEATS_ONCE;
+done:
+  if (status != WR_OK) {
+    wr_csr_free(*A), *A = NULL;
+    wr_ids_free(&origin->ids);
+  }
+  return status;
+}

@@ -1,0 +1,75 @@
+/* Matrices saved in binary: what was read once, in the form in which it is used, so that reading it again costs what the
+ * disk costs. Version 1:
+ *
+ *      0  +--------------------------------------------+   magic: 0x89 "WRM" CR LF 0x1a LF
+ *         | header, one page                           |   byte order, version, flags, sizes
+ *         |   sections:  offset, bytes, checksum  x 4  |   all zeros where there is none
+ *         |   zeros ... checksum of the bytes before   |
+ *   4096  +--------------------------------------------+
+ *         | row_ptr   int64 [nrows + 1]                |   each section begins at a multiple of 4096 and is
+ *         +--------------------------------------------+   filled up with zeros to the next one
+ *         | col       int32 [nnz]                      |
+ *         +--------------------------------------------+
+ *         | val       f64   [nnz]; none for a pattern  |
+ *         +--------------------------------------------+
+ *         | id        int64 [nrows], if nodes have ids |   ascending; none when they follow one another
+ *         +--------------------------------------------+   the end: one byte more or less and it is refused
+ *
+ * The header by offsets: 0 magic, 8 byte order (0x0102030405060708), 16 version and 20 flags (32 bits each: 1 symmetric, 2
+ * values, 4 repeats counted, 8 repeats once, 16 has ids, 32 lists them), 24 nrows, 32 ncols, 40 nnz, 48 entries merged away,
+ * 56 length of the file, 64 sections of 3 x 8 bytes, 160 id of the first node, 4088 checksum.
+ *
+ * A section's checksum is the checksum (io/checksum.h) of the checksums of its pieces of WR_BINARY_PIECE elements each, so
+ * that threads read, sum and check pieces in any order and the bytes do not depend on how many there were.
+ *
+ * Reading trusts nothing. The sizes must give the very length that the file has before any memory is asked for; checksums
+ * must be right; and then, since someone else may have written the file: rows in order, columns in range and ascending,
+ * values finite (as in text, where nan and inf are refused; all other bits are kept: -0, denormals), ids ascending, a
+ * symmetric matrix symmetric (told by a sum of hashes of entries minus that of their mirror images).
+ *
+ * Pieces are aligned to pages in the file and read straight to their place in the array. To put the arrays elsewhere
+ * (pinned memory), it is make_room in binary_file.c that has them; to use what has come while the rest is still coming
+ * (upload), the end of wr_binary_scan_rows's and wr_binary_scan_entries's work on a piece is the moment. */
+#ifndef WR_BINARY_FILE_H
+#define WR_BINARY_FILE_H
+
+#include "config/status.h"
+#include "io/ids.h"
+#include "io/input_text.h"
+#include "spmv/csr.h"
+
+#define WR_BINARY_MAGIC "\211WRM\r\n\032\n"
+
+enum { WR_BINARY_VERSION = 1, WR_BINARY_PAGE = 4096, WR_BINARY_PIECE = 1 << 16 };
+
+/* What became of entries that were given more than once. */
+typedef enum wr_binary_repeats {
+  WR_REPEATS_ADDED,   /* values were added, or nothing was repeated             */
+  WR_REPEATS_COUNTED, /* of a pattern: values now say how often                */
+  WR_REPEATS_ONCE     /* of a pattern: one of them was kept                    */
+} wr_binary_repeats;
+
+/* What the arrays do not say. */
+typedef struct wr_binary_origin {
+  int64_t repeated; /* entries merged away                                                     */
+  wr_binary_repeats repeats;
+  wr_ids ids;       /* of the nodes that rows are; count 0: they have none, else it is nrows   */
+} wr_binary_origin;
+
+/* Writes the matrix to path ("-": standard output), whole or not at all (io/output_file.h). The same bytes for any number
+ * of threads (0: all). WR_EOUTPUT; WR_EINPUT when the matrix breaks a promise of wr_csr or has a value that is not finite;
+ * WR_ENOMEM. */
+wr_status wr_binary_write(const char *path, const wr_csr *A, const wr_binary_origin *origin, int threads);
+
+/* 1 if the opened text begins with the magic. */
+int wr_binary_is(const wr_text *text);
+
+/* 1 if path is a file that does. 0 for what can be read once only, such as a pipe, which is left alone. */
+int wr_binary_is_file(const char *path);
+
+/* *A := the matrix of an opened file, or of what a pipe or a gzip stream held. nonnegative 1: a negative value is refused.
+ * WR_EINPUT with `file: what`: damaged, cut short, longer than it says, of another version or byte order, changed while
+ * it was read; WR_ENOMEM. origin->ids are the caller's to free; on failure *A is NULL and there are none. */
+wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, wr_csr **A, wr_binary_origin *origin);
+
+#endif

@@ -1,0 +1,227 @@
+#define _DEFAULT_SOURCE /* pread */
+#include "io/binary_scan.h"
+
+#include <errno.h>
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/memory.h"
+#include "io/checksum.h"
+
+enum { PIECE = WR_BINARY_PIECE };
+
+/* The work on the pieces, shared by the threads. */
+typedef struct work {
+  wr_binary_scan *scan;
+  int64_t npieces;
+  uint64_t *sums[WR_BINARY_SECTIONS]; /* [npieces] of each section that this work has, else NULL */
+  int failed;       /* 1: pieces that are not begun need not be; */
+  wr_status status; /* what failed first, and its sentence       */
+  char message[512];
+} work;
+
+static int64_t piece_count(int64_t elements) { return (elements + PIECE - 1) / PIECE; }
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+wr_status wr_binary_load(const wr_text *text, int64_t from, int64_t count, void *to) {
+  if (from > text->size || count > text->size - from)
+    return wr_fail(WR_EINPUT, "%s: ends after %lld bytes", text->name, (long long)text->size);
+  if (text->memory != NULL) {
+    memcpy(to, text->memory + from, (size_t)count);
+    return WR_OK;
+  }
+  for (int64_t done = 0; done < count;) {
+    ssize_t got = pread(text->file, (char *)to + done, (size_t)(count - done), (off_t)(text->offset + from + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return wr_fail(WR_EINPUT, "%s: cannot be read: %s", text->name, strerror(errno));
+    if (got == 0) return wr_fail(WR_EINPUT, "%s: was cut short while it was being read", text->name);
+    done += got;
+  }
+  return WR_OK;
+}
+
+/* Reads piece p of a section of `total` elements of `width` bytes and sums it. */
+static wr_status take(work *w, int section, int64_t p, int64_t total, size_t width, void *array) {
+  int64_t begin = p * PIECE * (int64_t)width, bytes = smaller(PIECE, total - p * PIECE) * (int64_t)width;
+  char *to = (char *)array + begin;
+  wr_status status = WR_OK;
+  if (w->scan->text != NULL) status = wr_binary_load(w->scan->text, w->scan->offset[section] + begin, bytes, to);
+  if (status == WR_OK) w->sums[section][p] = wr_checksum(to, bytes);
+  return status;
+}
+
+static void note_failure(work *w, wr_status status) {
+#pragma omp critical(wr_binary_scan)
+  if (w->status == WR_OK) {
+    snprintf(w->message, sizeof w->message, "%s", wr_status_message());
+    w->status = status;
+#pragma omp atomic write
+    w->failed = 1;
+  }
+}
+
+static int has_failed(work *w) {
+  int failed;
+#pragma omp atomic read
+  failed = w->failed;
+  return failed;
+}
+
+static wr_status begin(work *w, wr_binary_scan *scan, int64_t elements, int first, int last) {
+  wr_status status = WR_OK;
+  *w = (work){.scan = scan, .npieces = piece_count(elements)};
+  for (int s = first; s <= last && status == WR_OK; s++)
+    status = wr_alloc(&w->sums[s], w->npieces, sizeof **w->sums, "the checksums of a file");
+  return status;
+}
+
+static wr_status end(work *w, wr_status status) {
+  for (int s = 0; s < WR_BINARY_SECTIONS; s++) {
+    if (w->sums[s] == NULL) continue;
+    if (status == WR_OK && w->status == WR_OK)
+      w->scan->sum[s] = wr_checksum(w->sums[s], w->npieces * (int64_t)sizeof **w->sums);
+    wr_free(w->sums[s]);
+  }
+  if (status != WR_OK) return status;
+  return w->status == WR_OK ? WR_OK : wr_fail(w->status, "%s", w->message);
+}
+
+static int ascend(const int64_t *numbers, int64_t begin, int64_t end, int strictly) {
+  int wrong = 0;
+  for (int64_t i = begin + 1; i < end; i++)
+    wrong |= (numbers[i] < numbers[i - 1]) | (strictly & (numbers[i] == numbers[i - 1]));
+  return !wrong;
+}
+
+/* A section of `total` numbers; *result := 1 when they do not ascend, or do not begin at 0 or more. */
+static wr_status scan_ascending(wr_binary_scan *scan, int section, int64_t total, int strictly, int64_t *numbers,
+                                int *result) {
+  int wrong = 0;
+  work w;
+  wr_status status;
+  TRY(begin(&w, scan, total, section, section));
+#pragma omp parallel for num_threads(scan->threads) schedule(dynamic, 1) reduction(| : wrong)
+  for (int64_t p = 0; p < w.npieces; p++) {
+    if (has_failed(&w)) continue;
+    wr_status taken = take(&w, section, p, total, sizeof *numbers, numbers);
+    if (taken != WR_OK)
+      note_failure(&w, taken);
+    else
+      wrong |= !ascend(numbers, p * PIECE, smaller((p + 1) * PIECE, total), strictly);
+  }
+  if (w.status != WR_OK) goto done;
+  for (int64_t p = 1; p < w.npieces; p++) wrong |= !ascend(numbers, p * PIECE - 1, p * PIECE + 1, strictly);
+  *result = wrong || numbers[0] < 0;
+done:
+  return end(&w, status);
+}
+
+wr_status wr_binary_scan_rows(wr_binary_scan *scan) {
+  const wr_csr *A = scan->A;
+  wr_status status;
+  TRY(scan_ascending(scan, WR_BINARY_ROWS, A->nrows + 1, 0, A->row_ptr, &scan->rows_wrong));
+  scan->rows_wrong |= A->row_ptr[0] != 0 || A->row_ptr[A->nrows] != A->nnz;
+  if (scan->id) TRY(scan_ascending(scan, WR_BINARY_IDS, A->nrows, 1, scan->id, &scan->ids_wrong));
+done:
+  return status;
+}
+
+/* The row that holds entry k: the last one that begins at or before it and is not empty. */
+static int64_t row_of(const wr_csr *A, int64_t k) {
+  int64_t low = 0, high = A->nrows - 1; /* the first row that ends behind k */
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (A->row_ptr[middle + 1] > k)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/* Columns of the entries [begin, end), without looking at the one before. In a row they ascend: where they do not, a row
+ * begins, so that the descents of all entries are as many as those where rows begin. */
+static int columns_are_right(const wr_csr *A, int64_t begin, int64_t end) {
+  const int32_t *col = A->col;
+  uint32_t largest = 0;
+  int64_t descents = 0;
+  for (int64_t k = begin; k < end; k++) largest = (uint32_t)col[k] > largest ? (uint32_t)col[k] : largest;
+  for (int64_t k = begin + 1; k < end; k++) descents += col[k] <= col[k - 1];
+  for (int64_t i = row_of(A, begin); i < A->nrows && A->row_ptr[i] < end; i++) {
+    int64_t k = A->row_ptr[i];
+    if (k > begin && k < A->row_ptr[i + 1]) descents -= col[k] <= col[k - 1];
+  }
+  return largest < (uint64_t)A->ncols && descents == 0;
+}
+
+/* The first entry of a piece, beside the last of the piece before. */
+static int borders_are_right(const wr_csr *A) {
+  for (int64_t k = PIECE; k < A->nnz; k += PIECE)
+    if (A->col[k] <= A->col[k - 1] && A->row_ptr[row_of(A, k)] != k) return 0;
+  return 1;
+}
+
+static int values_are_right(const double *val, int64_t begin, int64_t end, int nonnegative) {
+  int wrong = 0;
+  double least = nonnegative ? 0 : -DBL_MAX;
+  for (int64_t k = begin; k < end; k++) wrong |= !(val[k] >= least) | !(val[k] <= DBL_MAX);
+  return !wrong;
+}
+
+static uint64_t hash_entry(int64_t i, int64_t j, uint64_t value) {
+  uint64_t h = ((uint64_t)i << 32 | (uint64_t)j) * UINT64_C(0x510e527fade682d1);
+  h = ((h ^ h >> 32) + value) * UINT64_C(0x9b05688c2b3e6c1f);
+  h = (h ^ h >> 29) * UINT64_C(0x510e527fade682d1);
+  return h ^ h >> 32;
+}
+
+/* Hashes of the entries minus those of their mirror images: over a whole symmetric matrix, 0. */
+static uint64_t mirror_sum(const wr_csr *A, int64_t begin, int64_t end) {
+  uint64_t sum = 0;
+  for (int64_t i = row_of(A, begin), k = begin; k < end; i++)
+    for (; k < end && k < A->row_ptr[i + 1]; k++) {
+      uint64_t value = 0;
+      if (A->val != NULL) memcpy(&value, &A->val[k], sizeof value);
+      sum += hash_entry(i, A->col[k], value) - hash_entry(A->col[k], i, value);
+    }
+  return sum;
+}
+
+/* What is wrong with the entries of a piece, as bits. */
+enum { COLUMNS = 1, VALUES = 2 };
+
+static wr_status take_entries(work *w, int64_t p, int *wrong, uint64_t *mirror) {
+  const wr_csr *A = w->scan->A;
+  int64_t begin = p * PIECE, end = smaller(begin + PIECE, A->nnz);
+  wr_status status = take(w, WR_BINARY_COLUMNS, p, A->nnz, sizeof *A->col, A->col);
+  if (status == WR_OK && A->val != NULL) status = take(w, WR_BINARY_VALUES, p, A->nnz, sizeof *A->val, A->val);
+  if (status != WR_OK) return status;
+  if (!columns_are_right(A, begin, end)) *wrong |= COLUMNS;
+  if (A->val != NULL && !values_are_right(A->val, begin, end, w->scan->nonnegative)) *wrong |= VALUES;
+  if (A->symmetric) *mirror += mirror_sum(A, begin, end);
+  return WR_OK;
+}
+
+wr_status wr_binary_scan_entries(wr_binary_scan *scan) {
+  wr_csr *A = scan->A;
+  int wrong = 0;
+  uint64_t mirror = 0;
+  work w;
+  wr_status status;
+  TRY(begin(&w, scan, A->nnz, WR_BINARY_COLUMNS, A->val != NULL ? WR_BINARY_VALUES : WR_BINARY_COLUMNS));
+#pragma omp parallel for num_threads(scan->threads) schedule(dynamic, 1) reduction(| : wrong) reduction(+ : mirror)
+  for (int64_t p = 0; p < w.npieces; p++) {
+    if (has_failed(&w)) continue;
+    wr_status taken = take_entries(&w, p, &wrong, &mirror);
+    if (taken != WR_OK) note_failure(&w, taken);
+  }
+  if (w.status != WR_OK) goto done;
+  scan->columns_wrong = (wrong & COLUMNS) || !borders_are_right(A);
+  scan->values_wrong = (wrong & VALUES) != 0;
+  scan->mirror_wrong = mirror != 0;
+done:
+  return end(&w, status);
+}

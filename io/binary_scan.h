@@ -1,0 +1,28 @@
+/* A binary file's pieces: read (or, for writing, found in memory), summed and checked by all threads. Internal to io/. */
+#ifndef WR_BINARY_SCAN_H
+#define WR_BINARY_SCAN_H
+
+#include "io/binary_file.h"
+
+enum { WR_BINARY_ROWS, WR_BINARY_COLUMNS, WR_BINARY_VALUES, WR_BINARY_IDS, WR_BINARY_SECTIONS };
+
+typedef struct wr_binary_scan {
+  const wr_text *text;                   /* where to read; NULL: the arrays are filled already            */
+  int64_t offset[WR_BINARY_SECTIONS];    /* of the sections in the text                                   */
+  wr_csr *A;                             /* with room in its arrays                                       */
+  int64_t *id;                           /* [nrows], or NULL: there are none                              */
+  int threads, nonnegative;
+  /* What came of it. */
+  uint64_t sum[WR_BINARY_SECTIONS];      /* the sections' checksums                                       */
+  int rows_wrong, ids_wrong, columns_wrong, values_wrong, mirror_wrong; /* 1: a promise is broken */
+} wr_binary_scan;
+
+/* The row pointers and ids; then, only if they are right, columns and values. WR_EINPUT: cannot be read, or ends early;
+ * WR_ENOMEM. What the bytes say wrongly is no failure here: it is noted in the struct. */
+wr_status wr_binary_scan_rows(wr_binary_scan *scan);
+wr_status wr_binary_scan_entries(wr_binary_scan *scan);
+
+/* count bytes from `from` on of the text into `to`. WR_EINPUT as above. */
+wr_status wr_binary_load(const wr_text *text, int64_t from, int64_t count, void *to);
+
+#endif

@@ -1,0 +1,28 @@
+/* Reads an edge list into triplets: a text with an edge a line, its source's id, its target's and perhaps a weight, read and
+ * parsed by all threads at once. gzip is recognised by its first two bytes; "-" is standard input.
+ *
+ * Policy: columns are told apart by blanks, tabs or a comma (one, among any blanks), in whatever mixture. Lines whose first
+ * character is # or % are comments, and like blank lines may stand anywhere. The first other line may be a heading: two or
+ * more words that all begin with a letter. The first edge decides whether there are weights; every line must then have as
+ * many columns. Ids are integers from 0 to 2^63 - 1; negative ones are refused. A node is an id that occurs: nothing is made
+ * up between 0 or 1 and the largest. Weights and ends of lines are as in Matrix Market files (io/reader.h). An empty list is
+ * refused, and so is a Matrix Market file, whose size line would pass for an edge.
+ * A defect is WR_EINPUT with `file:line: what (value)`; with several, the one on the earliest line. */
+#ifndef WR_EDGE_LIST_H
+#define WR_EDGE_LIST_H
+
+#include "config/status.h"
+#include "io/ids.h"
+#include "io/reader.h"
+#include "spmv/csr.h"
+
+/* 1 if a file of this name is taken for an edge list: .tsv .txt .el .csv, each also with .gz behind it, in any letter case. */
+int wr_edge_list_is_name(const char *path);
+
+/* *triplets := the edges, row the source's place among all ids, column the target's, square; values if there are weights.
+ * *ids := the ids by place. Both are zeroed on failure. options and facts (kind "edge list" or "edge list with weights") may
+ * be NULL. WR_EINPUT, also for more than WR_MAX_INDEX nodes; WR_ENOMEM. Memory follows the length of the text alone. */
+wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_ids *ids,
+                            wr_read_facts *facts);
+
+#endif

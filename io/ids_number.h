@@ -1,0 +1,48 @@
+/* From edges with ids to rows and columns, in two steps: each part of a list as soon as it is parsed, then all of them.
+ * Internal to io/. */
+#ifndef WR_IDS_NUMBER_H
+#define WR_IDS_NUMBER_H
+
+#include "config/status.h"
+#include "io/edge.h"
+#include "io/ids.h"
+#include "spmv/csr.h"
+
+/* The ids of a part. As long as they fit the rows and columns of its triplets they are these themselves; else a list of
+ * distinct ids, ascending, in which rows and columns are places. */
+typedef struct wr_id_part {
+  int64_t least, most;
+  int listed;
+  int64_t count; /* of the list */
+  int64_t *id;   /* [count]     */
+} wr_id_part;
+
+void wr_id_part_free(wr_id_part *part); /* a zeroed one is fine */
+
+/* A thread's room for sorting. Zeroed before the first use. */
+typedef struct wr_id_sorter {
+  int64_t capacity;
+  int64_t *key[2];    /* [capacity] */
+  uint32_t *place[2]; /* [capacity] */
+} wr_id_sorter;
+
+void wr_id_sorter_free(wr_id_sorter *sorter);
+
+/* *triplets and *part (both zeroed) := the edges. What they hold is the caller's to free, also after WR_ENOMEM. */
+wr_status wr_ids_take(const wr_edge_chunk *edges, wr_id_sorter *sorter, wr_triplet_chunk *triplets, wr_id_part *part);
+
+/* *ids := the nodes of all parts (as many as triplets->chunks), whose rows and columns become nodes. The result is the same
+ * however edges were shared out to parts, and on any number of threads. WR_EINPUT, beginning with name: more than
+ * WR_MAX_INDEX nodes; WR_ENOMEM. There must be an edge. */
+wr_status wr_ids_number(const char *name, wr_id_part *parts, int threads, wr_triplets *triplets, wr_ids *ids);
+
+/* The same for ids that lie too far apart for a table, by sorting, at a cost that no choice of ids can raise. ids->id is there
+ * in any case. */
+wr_status wr_ids_sort(const char *name, wr_id_part *parts, int threads, wr_triplets *triplets, wr_ids *ids);
+
+/* The edges of a part that has no list yet get one. */
+wr_status wr_ids_list(wr_id_sorter *sorter, const wr_edge_chunk *edges, wr_triplet_chunk *triplets, wr_id_part *part);
+
+wr_status wr_ids_too_many(const char *name, int64_t count);
+
+#endif

@@ -1,0 +1,5 @@
+#include "solvers/windrow.h"
+
+#include "solvers/machine.h"
+
+const char *wr_version(void) { return WR_VERSION; }

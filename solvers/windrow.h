@@ -1,0 +1,46 @@
+/* The library as programs outside see it: everything that is public, in the order in which it builds up. After installation
+ * it is <windrow/windrow.h>, and the headers named here lie beside it; libwindrow.so exports what they declare and no more.
+ *
+ *   status.h     errors: a wr_status and a sentence; TRY
+ *   memory.h     wr_alloc, for what is handed over to the library
+ *   csr.h        matrices: rows, or entries in any order that become rows
+ *   vec.h        where to compute (wr_env), and vectors there
+ *   option.h     tables of options; a backend's knobs are rows of one
+ *   spmv.h       plans: y = A x by any backend, those of other people too
+ *   solver.h     how a solve is watched, and how it ended
+ *   system.h, bicgstab.h    linear systems
+ *   graph.h, pagerank.h     graphs
+ *
+ * examples/ has whole programs. Compile and link with what `pkg-config --cflags --libs windrow` prints. */
+#ifndef WR_WINDROW_H
+#define WR_WINDROW_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/status.h"
+#include "config/memory.h"
+#include "config/option.h"
+#include "spmv/csr.h"
+#include "spmv/device/vec.h"
+#include "spmv/spmv.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "solvers/solver.h"
+#include "solvers/system.h"
+#include "solvers/bicgstab.h"
+#include "solvers/graph.h"
+#include "solvers/pagerank.h"
+
+/* "0.1.0": of the library that runs, which may be newer than the headers. */
+const char *wr_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,110 @@
+#!/bin/sh
+# Graphs and systems from edge lists: every way of writing, ids given back, and what is refused.
+. tests/cli/lib.sh
+
+edges=tests/data/edges result=$work/result.tsv
+
+scores() { # pagerank's arguments: id, tab, score go to $result
+  rm -f "$result"
+  run 0 pagerank -q --format tsv -o "$result" "$@"
+  [ -s "$result" ]
+  expect 'no result was written'
+}
+
+same_scores() {
+  same 'the scores' "$work/kept.tsv" "$result"
+}
+
+ids_are() { # ids...
+  [ "$(cut -f 1 "$result" | tr '\n' ' ')" = "$* " ]
+  expect "the ids are not $*"
+}
+
+score() { # id, expression, eps
+  value=$(awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$result")
+  awk "BEGIN { d = ${value:-1e99} - ($2); exit !(d <= $3 && d >= -($3)) }"
+  expect "the score of $1 is ${value:-missing}, not within $3 of $2"
+}
+
+# One graph in every wrapping gives the same bytes, those of its matrix but for the names of its nodes.
+check_sources() {
+  scores $edges/lanes.txt && ids_are 0 1 2 3 4 && cp "$result" "$work/kept.tsv"
+  scores $edges/lanes.csv && same_scores
+  in=$edges/lanes.txt
+  scores --input-format edges - && same_scores
+  in=/dev/null
+  cp $edges/lanes.txt "$work/lanes.dat"
+  scores --input-format edges "$work/lanes.dat" && same_scores
+  scores --threads 3 --deterministic $edges/lanes.txt && same_scores
+  if has_zlib; then
+    gzip -c $edges/lanes.csv >"$work/lanes.csv.gz"
+    scores "$work/lanes.csv.gz" && same_scores
+  else
+    skip 3 'this build has no zlib'
+  fi
+  matrix lanes.mtx 'coordinate pattern general' '5 5 7' '1 2' '1 3' '2 4' '3 4' '4 1' '1 2' '4 5'
+  scores "$work/lanes.mtx" && ids_are 1 2 3 4 5
+  awk -F '\t' '{ print $1 - 1 "\t" $2 }' "$result" >"$work/shifted" && mv "$work/shifted" "$result"
+  same_scores
+  cp "$work/lanes.mtx" "$work/matrix.txt"
+  scores --input-format mtx "$work/matrix.txt" && ids_are 1 2 3 4 5
+}
+
+# 9223372036854775807 shares 3 : 1 between two nodes that both link back to it alone.
+check_ids() {
+  scores $edges/couriers.el && ids_are 17 5000000000 9223372036854775807
+  r='(0.15 / 3 + 0.85) / 1.85'
+  score 9223372036854775807 "$r" 1e-9
+  score 5000000000 "0.05 + 0.85 * 0.75 * $r" 1e-9
+  score 17 "0.05 + 0.85 * 0.25 * $r" 1e-9
+  run 0 pagerank --top 1 $edges/couriers.el
+  says "$out" 'edge list with weights, 3 x 3, 4 nonzeros' 'ids 17 to 9223372036854775807' ' 1 9223372036854775807 0.4864'
+  run 0 pagerank -q -o "$work/result.mtx" $edges/couriers.el
+  says "$work/result.mtx" 'in ascending order of ids'
+  scores gen:chain:scale=2 && ids_are 1 2 3 4
+}
+
+check_duplicates() {
+  run 0 pagerank $edges/lanes.txt && says "$out" 'edge list, 5 x 5, 6 nonzeros' '1 repeated entries counted once'
+  scores --duplicates sum $edges/lanes.txt
+  ! cmp -s "$work/kept.tsv" "$result"
+  expect 'a repeated edge weighs no more than another'
+  run 0 pagerank --duplicates sum $edges/lanes.txt && says "$out" '1 repeated entries summed'
+}
+
+check_system() {
+  run 0 bicgstab -q --format tsv -o "$result" $edges/system.tsv && ids_are 1 2
+  score 1 1 1e-7
+  score 2 1 1e-7
+  printf '0 0 2\n0 1 -1\n1 1 4\n' >"$work/zero.txt"
+  run 0 bicgstab -q --format tsv -o "$result" "$work/zero.txt" && ids_are 0 1
+}
+
+check_refusals() {
+  printf '# c\n1 2\n2\n' >"$work/short.el"
+  printf '1 1 5\n2 2 -3\n' >"$work/negative.tsv"
+  for program in pagerank bicgstab; do
+    refuses 3 "$work/short.el:3: the target id is missing" "$program" "$work/short.el"
+    refuses 3 "$work/none.csv: cannot be opened" "$program" "$work/none.csv"
+    refuses 3 "$work/matrix.txt:1: a Matrix Market file, not an edge list" "$program" "$work/matrix.txt"
+    refuses 3 "$edges/lanes.txt:1: no Matrix Market banner" "$program" --input-format mtx $edges/lanes.txt
+    refuses 1 "--input-format: 'tsv' is not one of auto|mtx|edges" "$program" --input-format tsv $edges/lanes.txt
+  done
+  refuses 3 "$work/negative.tsv:2: a negative weight where none may be (-3)" pagerank "$work/negative.tsv"
+  run 0 bicgstab "$work/negative.tsv"
+  in=$work/short.el
+  refuses 3 'standard input:3: the target id is missing' pagerank --input-format edges -
+  refuses 3 'standard input:1: no Matrix Market banner' pagerank -
+  in=/dev/null
+  rm -f "$result"
+  run 3 pagerank -q --format tsv -o "$result" "$work/short.el"
+  [ ! -e "$result" ]
+  expect 'a result was written'
+}
+
+check_sources
+check_ids
+check_duplicates
+check_system
+check_refusals
+report

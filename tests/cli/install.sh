@@ -1,0 +1,227 @@
+#!/bin/sh
+# What `make install` puts somewhere is enough to compile, link and run; `make uninstall` leaves nothing; the package holds the
+# same. With the settings of the build at hand, so that nothing is made anew.
+build=${BUILD:-build} # as make was told, for it knows its objects by that name
+. tests/cli/lib.sh
+MAKEFLAGS=$(echo " ${MAKEFLAGS:-}" | sed 's/ -j[0-9]*//g; s/ --jobserver-[a-z]*=[^ ]*//g') # no jobs of a make that is not ours
+export MAKEFLAGS
+unset PREFIX DESTDIR
+asked=$(sed -n 's/^ASKED := //p' "$BUILD/found.mk")
+ours() { echo "$asked" | cut -d '|' -f "$1"; }
+CC=$(ours 1)
+instrument=${SANITIZE:+-fsanitize=$SANITIZE}
+
+build_to() { # arguments...
+  ${MAKE:-make} -s BUILD="$build" CC="$CC" MARCH="$(ours 2)" CUDA="$(ours 3)" CUDA_ARCH="$(ours 4)" \
+    CUDA_HOME="$(ours 5)" "$@"
+}
+
+files_in() { (cd "$1" && find . ! -type d | sort); }
+
+# Staged below DESTDIR, away again, and a folder that was there stays.
+test_staged() {
+  stage=$work/stage
+  mkdir -p "$stage/opt/w/lib"
+  call 0 build_to install DESTDIR="$stage" PREFIX=/opt/w
+  for place in bin/pagerank bin/bicgstab lib/libwindrow.a lib/libwindrow.so lib/pkgconfig/windrow.pc \
+    include/windrow/windrow.h share/man/man1/pagerank.1 share/bash-completion/completions/bicgstab \
+    share/zsh/site-functions/_pagerank share/doc/windrow/examples/own_backend.c; do
+    [ -s "$stage/opt/w/$place" ]
+    expect "$place is missing"
+  done
+  ! grep -rlF "$stage" "$stage" >"$out"
+  expect 'what is installed names the stage'
+  files_in "$stage" >"$work/first"
+  call 0 build_to install DESTDIR="$stage" PREFIX=/opt/w
+  files_in "$stage" >"$work/second"
+  same 'installing twice' "$work/first" "$work/second"
+  call 0 build_to uninstall DESTDIR="$stage" PREFIX=/opt/w
+  find "$stage" | sort >"$out"
+  printf '%s\n' "$stage" "$stage/opt" "$stage/opt/w" "$stage/opt/w/lib" >"$work/before"
+  same 'what uninstall leaves' "$work/before" "$out"
+  call 2 build_to install DESTDIR="$stage" PREFIX=opt
+  says "$err" "does not begin with /"
+}
+
+flags() { PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config "$@" windrow; }
+
+compile() { # to, flags for the link...; then the examples are run
+  folder=$work/$1
+  shift
+  mkdir "$folder"
+  for source in "$prefix"/share/doc/windrow/examples/*.c; do
+    # shellcheck disable=SC2046,SC2086
+    call 0 $CC -std=c11 -Wall -Wextra -Wpedantic -Werror $instrument $(flags --cflags) "$source" \
+      -o "$folder/$(basename "$source" .c)" "$@"
+  done
+  call 0 env EXAMPLES="$folder" LD_LIBRARY_PATH="$prefix/lib" BUILD="$BUILD" sh tests/cli/examples.sh
+}
+
+test_links() {
+  if ! command -v pkg-config >/dev/null; then
+    skip 53 'no pkg-config here'
+    return
+  fi
+  # shellcheck disable=SC2046
+  compile shared $(flags --libs) -lm
+  objdump -p "$folder/rank_graph" | grep -q "NEEDED *libwindrow[.]so[.][0-9]"
+  expect 'rank_graph does not ask for the shared library'
+  # shellcheck disable=SC2046
+  compile static $(flags --libs --static | sed 's/-lwindrow/-l:libwindrow.a/')
+  ! objdump -p "$folder/rank_graph" | grep -q libwindrow
+  expect 'rank_graph asks for the shared library'
+  call 0 flags --modversion
+  call 0 "$prefix/bin/pagerank" --version
+  [ "$(cat "$out")" = "pagerank (windrow) $(flags --modversion)" ]
+  expect 'pkg-config tells another version'
+}
+
+test_cpp() {
+  printf '#include <windrow/windrow.h>\nint main() { return wr_version()[0] == 0 || wr_outcome_title(WR_CONVERGED)[0] == 0; }\n' \
+    >"$work/try.cpp"
+  # shellcheck disable=SC2086
+  call 0 $CC -x c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror $instrument -I"$prefix/include" "$work/try.cpp" -o "$work/try" \
+    -L"$prefix/lib" -lwindrow
+  call 0 env LD_LIBRARY_PATH="$prefix/lib" "$work/try"
+}
+
+# Each header stands alone, and the library exports what they declare: here by their text, not by the compiler.
+test_surface() {
+  for header in "$prefix"/include/windrow/*.h; do
+    echo "#include <windrow/$(basename "$header")>" >"$work/try.c"
+    # shellcheck disable=SC2086
+    call 0 $CC -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$prefix/include" -fsyntax-only "$work/try.c"
+  done
+  command='exported symbols'
+  awk -f tools/code_only.awk "$prefix"/include/windrow/*.h | cut -f 3 | grep -vE '^ |^#|^static|^typedef|^}' >"$work/code"
+  { grep -oE 'wr_[a-z_0-9]+ *[(]' "$work/code" && sed -n 's/^extern const.* \(wr_[a-z_0-9]*\);.*/\1/p' "$work/code"; } |
+    tr -d ' (' | sort >"$work/declared"
+  nm -D --defined-only "$prefix/lib/libwindrow.so" | awk '$2 != "A" { print $3 }' | sort >"$work/exported"
+  sed 's/@@WINDROW_[0-9.]*$//' "$work/exported" | sort >"$out"
+  [ -s "$out" ] && ! grep -vq '@@WINDROW_[0-9]' "$work/exported"
+  expect 'symbols without a version'
+  [ -n "$instrument" ] || same 'exported and declared' "$work/declared" "$out"
+}
+
+option_names() { "$prefix/bin/$1" --help | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE '[-]-[a-z-]+' | sort -u; }
+
+# Those that the manual calls not available are not completed.
+available_names() { # program
+  sed 's/\\-/-/g' "$prefix/share/man/man1/$1.1" | awk '
+    /^[.]B/ { if (match($0, /--[a-z-]+/)) name = substr($0, RSTART, RLENGTH) }
+    /^Not available/ { print name }' >"$work/missing"
+  option_names "$1" | grep -vxFf "$work/missing"
+}
+
+test_manual() { # program
+  page=$prefix/share/man/man1/$1.1 command="$1.1"
+  option_names "$1" >"$work/options"
+  sed -n '/^[.]SH OPTIONS/,/^[.]SH BACKENDS/p' "$page" | grep '^[.]B' | sed 's/\\-/-/g' | grep -oE '[-]-[a-z-]+' | sort -u >"$out"
+  [ -s "$out" ]
+  expect 'no options'
+  same 'options in --help and in the manual' "$work/options" "$out"
+  if ! command -v groff >/dev/null || ! groff -man -Tascii -z "$page" 2>/dev/null; then
+    skip 1 'no groff here that knows man'
+    return
+  fi
+  call 0 groff -man -Tascii -ww -z "$page"
+  is_empty "$err"
+}
+
+# What bash offers for the last of the words, as bash cuts them.
+offers() { # texts joined by blanks, words...
+  offered=$1
+  shift
+  # shellcheck disable=SC2016
+  call 0 bash -c '. "$1" && shift && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); "_windrow_$1"; echo "${COMPREPLY[*]}"' \
+    bash "$prefix/share/bash-completion/completions/$1" "$@"
+  [ "$(cat "$out")" = "$offered" ]
+  expect "bash does not offer '$offered' for '$*'"
+  is_empty "$err"
+}
+
+test_bash() {
+  if ! command -v bash >/dev/null; then
+    skip 27 'no bash here'
+    return
+  fi
+  offers --precision pagerank --prec
+  offers 'f32 f64' bicgstab -p ''
+  offers in pagerank --edges = i
+  offers cpu_csr,reference pagerank -k cpu_csr,ref
+  offers 'sample:' pagerank --verify s
+  offers web pagerank gen : we
+  offers tests/cli/install.sh bicgstab -o tests/cli/inst
+  offers tests/cli/install.sh bicgstab tests/cli/inst
+  offers '' bicgstab --threads ''
+}
+
+# zsh's own functions would ask a terminal; what they are told is checked instead.
+test_zsh() {
+  if ! command -v zsh >/dev/null; then
+    skip 6 'no zsh here'
+    return
+  fi
+  for program in pagerank bicgstab; do
+    # shellcheck disable=SC2016
+    call 0 zsh -f -c '_arguments() { print -rl -- "$@"; }; . $1' zsh "$prefix/share/zsh/site-functions/_$program"
+    is_empty "$err"
+    grep -oE '^([(][^)]*[)])?--[a-z-]+' "$out" | sed 's/.*--/--/' | sort -u >"$work/told"
+    available_names $program >"$work/options"
+    same 'options in --help and for zsh' "$work/options" "$work/told"
+  done
+}
+
+test_package() {
+  if [ -n "$instrument" ] || ! command -v dpkg-deb >/dev/null; then
+    skip 8 'packages are made with dpkg-deb, of what no sanitizer is in'
+    return
+  fi
+  export COMPRESSION='-Zgzip -z1' # the quickest
+  call 0 build_to package
+  deb=$(tail -n 1 "$out")
+  call 0 dpkg-deb -f "$deb" Depends
+  grep -q 'libc6 (>= [0-9.]*).*libgomp1\|libc6 (>= [0-9.]*).*libomp' "$out"
+  expect 'the package does not ask for its libraries'
+  call 0 dpkg-deb -x "$deb" "$work/unpacked"
+  call 0 "$work/unpacked/usr/bin/bicgstab" -q -d cpu gen:stencil:n=8
+  (cd "$work/unpacked" && dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./md5sums | md5sum -c --quiet) >"$out" 2>&1
+  expect 'sums are wrong'
+  ! find "$work/unpacked" -perm /022 ! -type l | grep -q .
+  expect 'others may write to what the package holds'
+}
+
+# Into a root of its own that has the packages of this machine, so that what it asks for must be there.
+test_package_installs() {
+  if [ -z "${deb:-}" ] || [ "$(id -u)" != 0 ] || [ ! -s /var/lib/dpkg/status ]; then
+    skip 4 'dpkg needs root to install a package'
+    return
+  fi
+  root=$work/root
+  mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/triggers" "$root/var/log"
+  cp /var/lib/dpkg/status "$root/var/lib/dpkg"
+  files_in "$root" | grep -v '/dpkg' >"$work/before"
+  call 0 dpkg --root="$root" --no-triggers --log=/dev/null -i "$deb"
+  [ -x "$root/usr/bin/pagerank" ]
+  expect 'pagerank is not there'
+  call 0 dpkg --root="$root" --no-triggers --log=/dev/null -P windrow
+  files_in "$root" | grep -v '/dpkg' >"$out"
+  same 'what removing leaves' "$work/before" "$out"
+}
+
+prefix=$work/prefix
+test_staged
+call 0 build_to install PREFIX="$prefix"
+test_links
+test_cpp
+test_surface
+test_manual pagerank
+test_manual bicgstab
+test_bash
+test_zsh
+call 0 build_to uninstall PREFIX="$prefix"
+[ ! -e "$prefix" ]
+expect "uninstall leaves something in $prefix"
+test_package
+test_package_installs
+report

@@ -1,0 +1,221 @@
+#!/bin/sh
+# spmv: matrices of every kind, tables, JSON, what is refused and with which exit code.
+. tests/cli/lib.sh
+
+matrix graph.mtx 'coordinate pattern general' '3 3 4' '1 2' '1 3' '2 1' '3 1'
+matrix wide.mtx 'coordinate real general' '2 5 3' '1 1 2' '1 5 -1' '2 3 0.5'
+matrix broken.mtx 'coordinate real general' '2 2 1' '1 3 1'
+matrix huge.mtx 'coordinate real general' '1 1 1' '1 1 1e300'
+graph=$work/graph.mtx wide=$work/wide.mtx json=$work/report.json
+quick='--batches 1 --seconds 0' # the least that is measured
+
+# A value of the report: a Python expression of r.
+holds() { # expression
+  if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$json" "$1" 2>/dev/null
+    expect "$(basename "$json"): not true: $1"
+  else
+    skip 1 'python3 is missing, which reads JSON'
+  fi
+}
+
+spmv() { # exit code, arguments...
+  wanted=$1
+  shift
+  # shellcheck disable=SC2086
+  run "$wanted" spmv $quick "$@"
+}
+
+misuse() { # text, arguments...
+  sentence=$1
+  shift
+  refuses 1 "$sentence" spmv "$@"
+  grep -qx 'spmv --help shows the options' "$err"
+  expect 'stderr does not point to --help'
+}
+
+check_table() {
+  spmv 0 --batches 8 --cold --sectors -v -k cpu_csr,reference gen:stencil:n=6
+  is_empty "$err"
+  awk 'length > 100 { wide = 1 } END { exit wide }' "$out"
+  expect 'the table is wider than 100 columns'
+  says "$out" 'gen:stencil:n=6 in f32:' 'gen:stencil:n=6 in f64:' 'rows: 4 to 7 entries, ' 'none empty; bandwidth 36' \
+    'batches = 8' 'least time: ' 'sectors: none of these backends reads plain rows on a GPU' \
+    'backend prepare first us hot us +- cold us bytes GB/s read memory speed-up pays at'
+  for name in cpu_csr reference; do
+    [ "$(grep -c "^$name  *[0-9]" "$out")" = 2 ]
+    expect "not a row of $name in each precision"
+  done
+  spmv 0 -p f64 -k cpu_csr gen:stencil:n=6
+  ! grep -qE 'cold us|least time|sectors|effective' "$out"
+  expect 'the table has what nobody asked for'
+  spmv 0 -q -k cpu_csr "$graph"
+  is_empty "$out"
+  is_empty "$err"
+}
+
+check_json() {
+  spmv 0 --batches 8 --cold --json "$json" -k cpu_csr,reference,yaspmv "$wide" "$graph"
+  holds '(r["schema"], r["program"], r["exit_code"]) == (1, "spmv", 0)'
+  holds '[m["precision"] for m in r["matrices"]] == ["f32", "f64"] * 2'
+  holds 'all(m["status"] == "WR_OK" and len(m["runs"]) == 3 for m in r["matrices"])'
+  holds '[(m["nrows"], m["ncols"], m["nnz"]) for m in r["matrices"][::2]] == [(2, 5, 3), (3, 3, 4)]'
+  holds 'r["matrices"][0]["rows"] == {"least": 1, "mean": 1.5, "most": 2, "empty": 0, "bandwidth": 4}'
+  holds '[run["ran"] for run in r["matrices"][0]["runs"]] == [True, True, False]'
+  holds 'r["matrices"][0]["runs"][2]["status"] == "WR_EUNAVAILABLE"'
+  holds 'all(run[key]["median_s"] > 0 for m in r["matrices"] for run in m["runs"][:2] for key in ("hot", "cold"))'
+  holds 'all(run["first_s"] > 0 and run["prepare_s"] >= 0 for m in r["matrices"] for run in m["runs"][:2])'
+  holds 'all(run["verification"]["multiplied_right"] for m in r["matrices"] for run in m["runs"][:2])'
+  holds 'all(run["verification"]["rows"] == m["nrows"] for m in r["matrices"] for run in m["runs"][:2])'
+  holds 'all(m["least_time"][0]["from"] == 1 for m in r["matrices"])'
+  says "$out" 'yaspmv not available: '
+  spmv 0 -p f64 --json - -k cpu_csr "$graph"
+  cp "$out" "$json"
+  holds 'r["matrices"][0]["source"].endswith("graph.mtx") and not r["matrices"][0]["runs"][0]["cold"]'
+  says "$err" 'graph.mtx in f64: '
+}
+
+check_sources() {
+  printf '# two\n\n  %s  # wide\n\t%s\r\ngen:chain:scale=4' "$wide" "$graph" >"$work/list.txt"
+  spmv 0 -p f64 -k cpu_csr "@$work/list.txt" gen:stencil:n=3
+  [ "$(grep -c ' in f64: ' "$out")" = 4 ]
+  expect 'there are not four tables'
+  in=$wide
+  spmv 0 -p f64 -k cpu_csr -
+  in=/dev/null
+  says "$out" '2 x 5, 3 nonzeros'
+  printf '1\t2\n2\t3\n3\t1\n' >"$work/edges"
+  spmv 0 -p f64 -k cpu_csr --input-format edges "$work/edges"
+  says "$out" '3 x 3, 3 nonzeros'
+  spmv 0 -p f64 -k cpu_csr --values --pattern --json "$json" "$graph" "$wide"
+  holds '[m["has_values"] for m in r["matrices"]] == [True, False] * 2'
+  says "$out" 'values made up' 'values left out'
+  spmv 0 -p f32 -k cpu_csr --verify sample:2 --json "$json" gen:stencil:n=4
+  holds 'r["matrices"][0]["runs"][0]["verification"]["rows"] == 2'
+  spmv 0 -p f32 -k cpu_csr --verify off --json "$json" gen:stencil:n=4
+  holds 'r["matrices"][0]["runs"][0]["verification"] == {"level": "off"}'
+  spmv 0 -p f64 --json "$json" "$graph" # without -k: all that runs here but reference
+  holds '"cpu_csr" in [run["backend"] for run in r["matrices"][0]["runs"]]'
+  holds '"reference" not in [run["backend"] for run in r["matrices"][0]["runs"]]'
+}
+
+# One that cannot be had keeps no other from being timed.
+check_bad_matrices() {
+  spmv 3 -p f64 -k cpu_csr --json "$json" "$work/none.mtx" "$work/broken.mtx" "$graph"
+  says "$err" "spmv: $work/none.mtx: " "spmv: $work/broken.mtx:3: "
+  says "$out" 'graph.mtx in f64: '
+  holds '[m["status"] for m in r["matrices"]] == ["WR_EINPUT", "WR_EINPUT", "WR_OK"] and r["exit_code"] == 3'
+  holds 'r["matrices"][0]["runs"] == [] and "none.mtx" in r["matrices"][0]["reason"]'
+  spmv 5 -k cpu_csr "$work/huge.mtx" # fits f64 alone
+  says "$err" "spmv: $work/huge.mtx: "
+  says "$out" 'huge.mtx in f64: '
+  refuses 3 'the list of matrices cannot be read' spmv "@$work/none.txt"
+  echo "@$work/none.txt" >"$work/nested.txt"
+  refuses_list 3 "$work/nested.txt:1: " "$work/nested.txt"
+  head -c 5000 /dev/zero | tr '\0' a >"$work/long.txt"
+  refuses_list 3 "$work/long.txt:1: no name is longer than" "$work/long.txt"
+  spmv 1 -k cpu_csr gen:nothing
+}
+
+refuses_list() { # exit code, text, list
+  spmv "$1" -k cpu_csr "@$3"
+  says "$err" "spmv: $2"
+}
+
+check_refused() {
+  misuse 'no matrix is given'
+  misuse '--standard has matrices of its own' --standard "$graph"
+  misuse 'standard input (-) can be read once, not 2 times' - -
+  misuse '--frobnicate: unknown option' --frobnicate "$graph"
+  misuse '--tolerance: unknown option' --tolerance 1e-3 "$graph"
+  misuse '--batches: 0 is not in [1, 100000]' --batches 0 "$graph"
+  misuse "--precision: 'f16' is not one of f32|f64|both" -p f16 "$graph"
+  misuse '--verify: products are checked on the host, or not' --verify device "$graph"
+  misuse '--verbose and --quiet contradict each other' -v -q "$graph"
+  misuse 'cpu_csrr' -k cpu_csrr "$graph"
+  misuse 'sigma' -k cpu_csr:sigma=3 "$graph"
+  refuses 4 'yaspmv: ' spmv -k yaspmv "$graph"
+  refuses 4 'merbit: ' spmv -k merbit "$graph" # -d cpu leaves it out, or this build has none
+  refuses 8 "$work/no/report.json" spmv --json "$work/no/report.json" "$graph"
+  spmv 4 --json "$json" -k yaspmv "$graph"
+  holds 'r["exit_code"] == 4 and not r["matrices"][0]["runs"][0]["ran"]'
+  if has_card; then
+    skip 4 'this machine has a card'
+  else
+    refuses 4 CUDA spmv -d cuda "$graph"
+  fi
+}
+
+check_actions() {
+  for form in --help -h; do
+    call 0 "$BUILD/spmv" $form
+    says "$out" 'usage: spmv [options] MATRIX...'
+  done
+  awk 'length > 100 { wide = 1 } END { exit wide }' "$out"
+  expect '--help is wider than 100 columns'
+  for exit_code in 0 1 3 4 5 6 7 8 9 130; do
+    sed -n '/^Exit:/,/^$/p' "$out" | tr '\n' ' ' | grep -qE "[ ,]$exit_code [a-z]"
+    expect "--help does not explain exit code $exit_code"
+  done
+  call 0 "$BUILD/spmv" --version
+  grep -qxE 'spmv \(windrow\) [0-9]+\.[0-9]+\.[0-9]+' "$out"
+  expect 'the version is not "spmv (windrow) N.N.N"'
+  call 0 "$BUILD/spmv" --list-backends
+  says "$out" cpu_csr merbit
+  call 0 "$BUILD/spmv" --list-generators
+  says "$out" stencil rmat
+}
+
+# What -v printed is an option file that asks for the same.
+check_settings() {
+  spmv 0 -v -p f32 --threads 1 --verify sample:3 --pattern -k cpu_csr "$graph"
+  sed '/^$/q' "$out" >"$work/again.conf"
+  call 0 "$BUILD/spmv" --config "$work/again.conf" "$graph"
+  sed '/^$/q' "$out" >"$work/second"
+  same 'the effective options and their repetition' "$work/again.conf" "$work/second"
+}
+
+# What was measured by then is reported.
+check_signal() {
+  command='spmv, ended by a signal'
+  : >"$out" # nothing of what was run before
+  "$BUILD/spmv" -d cpu -k cpu_csr --batches 100000 --seconds 1e6 --json "$json" gen:stencil:n=6 >"$out" 2>"$err" &
+  child=$!
+  waited=0
+  while [ ! -s "$out" ] && [ $waited -lt 600 ]; do # from its first line on it heeds signals
+    sleep 0.1
+    waited=$((waited + 1))
+  done
+  kill -TERM $child
+  wait $child
+  [ $? = 130 ]
+  expect 'exit code is not 130'
+  holds 'r["exit_code"] == 130'
+}
+
+# Kernels on the CPU. The two rows of wide.mtx: columns 1, 5, 3, so x is 2 sectors in f64 and 1 in f32; 12 bytes of columns, 24 or
+# 12 of values and 12 of row pointers are one sector each.
+check_simt() {
+  if [ ! -x "$BUILD/simt/spmv" ]; then
+    skip 8 'this build has no programs whose kernels run on the CPU'
+    return
+  fi
+  export WR_SIMT=replay=off
+  # shellcheck disable=SC2086
+  call 0 "$BUILD/simt/spmv" -d cuda $quick --sectors --json "$json" -k csr_warp,merbit,csr_thread "$wide"
+  says "$out" 'sectors: csr_warp 4 (streams 3, x 1), merbit ' 'csr_thread 5 (streams 3, x 2); of 32 bytes, read from L2'
+  holds '[m["runs"][0]["sectors"] for m in r["matrices"]] == [{"streams": 3, "x": x} for x in (1, 2)]'
+  holds 'all(run["verification"]["multiplied_right"] for m in r["matrices"] for run in m["runs"])'
+  holds 'all(run["place"] == "cuda" and run["sectors"]["x"] for m in r["matrices"] for run in m["runs"])'
+}
+
+check_table
+check_json
+check_sources
+check_bad_matrices
+check_refused
+check_actions
+check_settings
+check_signal
+check_simt
+report
