@@ -1,7 +1,8 @@
 # windrow. Two commands to begin with: `make demo` and `make check`; `make help` lists the rest.
 #
 # Sources are found by name, so a new file needs no line here. Everything made goes to $(BUILD): found.mk (what tools/
-# find_tools.sh found here), obj/ (objects and their dependencies), libwindrow.a, the programs, tests/ and bench/.
+# find_tools.sh found here), obj/ (objects and their dependencies), the library as libwindrow.a and .so, the programs, include/,
+# manual/ (man pages, completion), examples/, tests/ and bench/.
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -27,6 +28,8 @@ endif
 #: JOBS=N           tests run side by side (2)
 #: TEST_TIMEOUT=S   seconds that one test program may take (300)
 #: TESTS='NAMES'    only these tests, such as TESTS='test_option lint'
+#: PREFIX=DIR       where install, uninstall put and look for things (/usr/local)
+#: DESTDIR=DIR      a folder that stands for / while a package is made
 #: V=1              shows the commands
 BUILD := $(or $(BUILD),build)
 ifeq ($(origin CC),default)
@@ -41,16 +44,18 @@ WERROR ?= -Werror
 JOBS ?= 2
 TEST_TIMEOUT ?= 300
 CLANG ?= clang
+PREFIX ?= /usr/local
+DESTDIR ?=
 Q := $(if $(V),,@)
 SAY := @$(if $(V),:,printf '  %-5s %s\n')
 
 .PHONY: all demo check check-gpu check-asan check-tsan check-deps bench bench-all format lint longest deps new-backend clean help FORCE
-all: programs
+all: programs libraries
 
 # --- What this machine has ------------------------------------------------------------------------------------------------
 # found.mk is made anew when it was made for other settings, or when it lacks something that may have been installed since.
 
-ifneq ($(filter-out check-asan check-tsan check-deps format lint longest deps new-backend clean help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out check-asan check-tsan check-deps deb format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
 ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME))
 $(BUILD)/found.mk: FORCE
@@ -113,9 +118,11 @@ INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS))
 CUT_TEXTS := $(if $(findstring clang,$(FOUND_COMPILER)),,-Wno-format-truncation)
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(CUT_TEXTS) $(WERROR)
 SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-ALL_CFLAGS = -std=c11 $(OPT) -g $(MARCH_FLAG) -fno-math-errno -ffp-contract=off -fopenmp $(WARNINGS) $(SANITIZERS) \
+# One set of objects for both libraries; ours are never replaced one by one, so that code may still be inlined.
+SHAREABLE := -fPIC -fno-semantic-interposition
+ALL_CFLAGS = -std=c11 $(OPT) -g $(MARCH_FLAG) -fno-math-errno -ffp-contract=off -fopenmp $(SHAREABLE) $(WARNINGS) $(SANITIZERS) \
   $(INCLUDES) $(DEFINES) $(CPPFLAGS) $(CFLAGS)
-ALL_NVCCFLAGS = -std=c++17 -O3 -lineinfo $(GENCODE) -Xcompiler -Wall,-Wextra $(if $(WERROR),-Werror all-warnings) \
+ALL_NVCCFLAGS = -std=c++17 -O3 -lineinfo $(GENCODE) -Xcompiler -fPIC,-Wall,-Wextra $(if $(WERROR),-Werror all-warnings) \
   -I. $(DEFINES) $(CPPFLAGS) $(NVCCFLAGS)
 SIMT_FLAGS = -g $(MARCH_FLAG) -fno-math-errno -ffp-contract=off -fopenmp -Wall -Wextra $(WERROR) $(SANITIZERS) \
   -Itests/simt/include -I. -DWR_HAVE_CUDA $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) $(CPPFLAGS)
@@ -215,6 +222,69 @@ simt: $(SIMT_PROGRAMS) $(SIMT_TEST_PROGRAMS) ## programs whose kernels run on th
 -include $(patsubst %.o,%.d,$(filter $(SIMT)/%,$(SIMT_OBJECTS)) $(call simt_objects_of,$(SIMT_KERNEL_MAINS)))
 -include $(patsubst $(BUILD)/bench/%,$(BUILD)/obj/tests/bench/%.c.d,$(BENCHES))
 
+# --- Library --------------------------------------------------------------------------------------------------------------
+# Public is what solvers/windrow.h names: these headers are copied to $(BUILD)/include/windrow as installation has them, side
+# by side, and the shared library exports the functions that they declare. Before 1.0 every minor version may break programs
+# that are linked to it, so it is part of the name that they ask for.
+
+.PHONY: libraries manuals examples install uninstall deb
+VERSION := $(shell sed -n 's/^.define WR_VERSION "\(.*\)"/\1/p' solvers/machine.h)
+NUMBERS := $(subst ., ,$(VERSION))
+ABI := $(word 1,$(NUMBERS))$(if $(filter 0,$(word 1,$(NUMBERS))),.$(word 2,$(NUMBERS)))
+SHARED := $(BUILD)/libwindrow.so
+PUBLIC := solvers/windrow.h $(shell sed -n 's/^.include "\(.*\)"/\1/p' solvers/windrow.h)
+HEADERS := $(foreach header,$(PUBLIC),$(BUILD)/include/windrow/$(notdir $(header)))
+
+define public_header
+$(BUILD)/include/windrow/$(notdir $(1)): $(1)
+	@mkdir -p $$(@D)
+	@sed 's|^#include ".*/\([^/"]*\)"|#include "\1"|' $$< >$$@
+endef
+$(foreach header,$(PUBLIC),$(eval $(call public_header,$(header))))
+
+$(BUILD)/windrow.map: $(HEADERS) tools/exports.awk solvers/machine.h
+	@$(CC) -E -P -x c $(BUILD)/include/windrow/windrow.h | awk -v node=WINDROW_$(ABI) -f tools/exports.awk >$@
+
+$(SHARED): $(LIBRARY_OBJECTS) $(BUILD)/windrow.map $(BUILD)/members
+	$(SAY) LD $@
+	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,libwindrow.so.$(ABI) -Wl,--version-script,$(BUILD)/windrow.map \
+	  $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter %.o,$^) $(ALL_LIBS)
+
+libraries: $(LIBRARY) $(SHARED) $(HEADERS)
+
+# Man pages and completion for bash and zsh are made from the option tables.
+MANUALS := $(foreach kind,man bash zsh,$(PROGRAMS:$(BUILD)/%=$(BUILD)/manual/%.$(kind)))
+$(eval $(call program,$(BUILD)/manual/manual,tools/manual.c))
+-include $(BUILD)/obj/tools/manual.c.d
+$(MANUALS): $(BUILD)/manual/%: $(BUILD)/manual/manual $(PROGRAMS)
+	@$(BUILD)/$(basename $*) --help | $(BUILD)/manual/manual $(subst .,,$(suffix $*)) $(basename $*) >$@
+manuals: $(MANUALS)
+
+# As somebody outside compiles them: with the public headers alone.
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
+$(EXAMPLES): $(BUILD)/examples/%: examples/%.c $(LIBRARY) $(HEADERS) $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(SAY) CC $<
+	$(Q)$(CC) -std=c11 -O2 -g $(WARNINGS) $(SANITIZERS) $(CFLAGS) -I$(BUILD)/include $< -o $@ $(LIBRARY) $(ALL_LDFLAGS) $(ALL_LIBS)
+examples: $(EXAMPLES) ## the programs of examples/, in $(BUILD)/examples
+
+INSTALLATION = BUILD='$(BUILD)' CC='$(CC)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' VERSION=$(VERSION) ABI=$(ABI) \
+  PROGRAMS='$(notdir $(PROGRAMS))' HEADERS='$(notdir $(HEADERS))' PRIVATE_LIBS='-fopenmp $(strip $(ALL_LIBS))'
+
+install: programs libraries manuals ## programs, libraries, headers, man pages, completion: PREFIX=/usr/local DESTDIR=
+	@$(INSTALLATION) sh tools/install_files.sh install
+
+uninstall: ## removes what install has put there
+	@$(INSTALLATION) sh tools/install_files.sh uninstall
+
+deb: ## a Debian package for any machine of this kind, in $(BUILD)/portable
+	@sh tools/make_deb.sh able
+	@$(MAKE) --no-print-directory package BUILD=$(BUILD)/portable MARCH=
+
+.PHONY: package
+package: programs libraries manuals
+	@$(INSTALLATION) sh tools/make_deb.sh
+
 # --- Running --------------------------------------------------------------------------------------------------------------
 
 demo: programs ## both programs on generated problems with every backend that runs here
@@ -233,8 +303,8 @@ ALL_TESTS := $(if $(SIMT_TESTS),$(SIMT_ITEMS)) $(CONFORMANCE_ITEMS) $(filter-out
 named = $(filter $(TESTS),$(basename $(notdir $(1))))
 WANTED_TESTS := $(if $(TESTS),$(foreach test,$(ALL_TESTS),$(if $(call named,$(test)),$(test))),$(ALL_TESTS))
 
-check: programs tests simt ## builds and runs every test; the last line sums up
-	@BUILD=$(BUILD) JOBS=$(JOBS) TEST_TIMEOUT=$(TEST_TIMEOUT) sh tools/run_tests.sh $(WANTED_TESTS)
+check: programs libraries manuals examples tests simt ## builds and runs every test; the last line sums up
+	@BUILD=$(BUILD) CC='$(CC)' JOBS=$(JOBS) TEST_TIMEOUT=$(TEST_TIMEOUT) sh tools/run_tests.sh $(WANTED_TESTS)
 
 check-gpu: ## the same, and a test that finds no device fails
 	@FOUND_CUDA='$(FOUND_CUDA)' WHY='$(WHY_NO_CUDA)' sh tools/find_card.sh
@@ -255,10 +325,12 @@ check-tsan: ## the tests under clang's thread sanitizer, CPU build
 check-deps: ## which folder includes which
 	@sh tools/check_deps.sh
 
-bench: $(BUILD)/bench/apply_bench ## times one multiply of every backend that runs here on the matrices of the design
-	$(BUILD)/bench/apply_bench --cold --json $(BUILD)/bench/apply_bench.json
+bench: $(BUILD)/spmv ## times one multiply of every backend that runs here on the matrices of the design
+	@mkdir -p $(BUILD)/bench
+	$(BUILD)/spmv --standard --cold --json $(BUILD)/bench/spmv.json
 
-bench-all: $(BENCHES) ## all measurements in tests/bench
+bench-all: $(BENCHES) $(BUILD)/spmv ## that, and all measurements in tests/bench
+	@$(MAKE) --no-print-directory bench
 	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
 
 format: ## brings C and CUDA sources into the layout of .clang-format
@@ -277,9 +349,9 @@ new-backend: ## begins a backend as a copy of another: FROM=csr_warp NAME=mine
 	@sh tools/new_backend.sh '$(FROM)' '$(NAME)'
 
 clean: ## removes what was made
-	@for folder in $(BUILD)/asan $(BUILD)/tsan $(BUILD); do test ! -e $$folder/found.mk || rm -rf $$folder; done
+	@for folder in $(BUILD)/asan $(BUILD)/tsan $(BUILD)/portable $(BUILD); do test ! -e $$folder/found.mk || rm -rf $$folder; done
 
 help: ## this list
-	@echo 'make [TARGET...] [NAME=VALUE...]'; echo; echo '  all          the programs: $(notdir $(PROGRAMS))'
+	@echo 'make [TARGET...] [NAME=VALUE...]'; echo; echo '  all          the programs: $(notdir $(PROGRAMS)), and libwindrow'
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
 	@echo; sed -n 's/^#: /  /p' Makefile

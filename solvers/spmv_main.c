@@ -17,18 +17,18 @@
 #include "solvers/spmv_settings.h"
 
 static const char usage[] =
-    "usage: spmv [options] MATRIX...\n"
+    "usage: spmv [options] MATRIX|@LIST...\n"
     "Times one multiply y = A x by several backends in turn and checks every product.\n"
-    "MATRIX: a Matrix Market file (gzip too), an edge list (.tsv .txt .el .csv), a saved binary, - for\n"
-    "        standard input, gen:FAMILY:key=value,..., or @LIST, a file with one of these a line\n"
+    "MATRIX: a .mtx file (gzip too), an edge list, a saved binary, - for standard input, gen:FAMILY:...\n"
+    "@LIST: a file with one of these a line; # begins a comment.\n"
+    "prepare, first: medians over a few preparations; hot: median of batches, +- its 95% interval.\n"
+    "bytes: predicted for one multiply; GB/s, read: at that time, and as a share of what can be read.\n"
+    "speed-up: against the first backend of the list; = where the intervals are not apart by over 2%.\n"
+    "pays at: multiplies after which the preparation has paid, or up to which a slower one leads (to N).\n"
+    "The last line names the backend with the least time for how many multiplies.\n"
     "  spmv A.mtx                                   every backend that runs here\n"
     "  spmv -k merbit,cusparse --cold @list.txt     two backends, caches cleared too\n"
-    "  spmv -p f64 --values --json out.json gen:web gen:stencil:n=100\n"
-    "prepare, first: medians over a few preparations. hot: median of batches, +- its 95% interval.\n"
-    "bytes: predicted for one multiply; GB/s and read: at that time, and as a share of what can be\n"
-    "read. speed-up, pays at: against the first backend of the list; = where the intervals are not\n"
-    "apart by over 2%; multiplies after which the preparation has paid, or up to which a slower one is\n"
-    "ahead (to N). The last line names the backend with the least time for how many multiplies.\n"
+    "  spmv --json out.json gen:web gen:stencil:n=100   generated matrices, a report for programs\n"
     "Exit: 0 all is right, 1 usage, 3 bad input, 4 not available, 5 non-finite numbers, 6 out of memory,\n"
     "      7 a product is wrong, 8 output not written, 9 device error, 130 interrupted.\n";
 

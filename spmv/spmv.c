@@ -270,6 +270,7 @@ wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
     return wr_fail(WR_EUSAGE, "update_values: the new matrix has another pattern");
   if (plan->backend->update_values) return plan->backend->update_values(plan->state, plan->env, A);
   unprepare(plan);
+  if (A == plan->A) wr_csr_forget_device(A); /* changed in place: the device still has the old values */
   plan->A = A;
   return wr_plan_prepare(plan);
 }

@@ -127,7 +127,10 @@ void wr_plan_forget(wr_plan *plan);
 void wr_plan_destroy(wr_plan *plan); /* NULL is fine */
 
 wr_status wr_plan_decode(wr_plan *plan, wr_csr **A);          /* WR_EUNAVAILABLE where the backend has none */
-wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);    /* without its own: prepares anew             */
+
+/* The same pattern with new values: another matrix, or the plan's own, changed in place, of which no other plan may then
+ * borrow a device view. A backend without its own way prepares anew. */
+wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);
 
 const wr_backend *wr_plan_backend(const wr_plan *plan);
 const wr_plan_info *wr_plan_get_info(const wr_plan *plan);

@@ -23,7 +23,7 @@ awk -F'\t' '
   }
   function backend(place) { return place ~ /^spmv\// && place != "spmv/device" && place != "spmv/kernel" }
   function allowed(from, to) {
-    if (from == to || from == "tests" || to == "config") return 1
+    if (from == to || from == "tests" || from == "tools" || to == "config") return 1
     if (to == "spmv" || to == "spmv/device") return from != "config"
     if (to == "spmv/kernel") return from ~ /^spmv\//
     if (to == "spmv/bsr") return from == "spmv/cusparse" || from == "spmv/cpu_bsr" # a format that three families share

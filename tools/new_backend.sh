@@ -189,10 +189,10 @@ say_next() {
   echo 'Next: change the kernel, the summary and the source, in the .c file and in the row, and now and then'
   if [ "$state" = CUDA ]; then
     echo "  make simt && make check TESTS='simt_conformance_small:$name simt_conformance_large:$name'"
-    echo "  make build/bench/apply_bench && build/bench/apply_bench -d cuda -k $name,$from    (on a card)"
+    echo "  make && build/spmv -d cuda -k $name,$from gen:web    (on a card)"
   else
     echo "  make tests && build/tests/test_conformance_small $name && build/tests/test_conformance_large $name"
-    echo "  make build/bench/apply_bench && build/bench/apply_bench -k $name,$from"
+    echo "  make && build/spmv -k $name,$from gen:web:n=100000"
   fi
   echo '  make format lint check-deps'
   echo 'docs/adding-a-backend.md says what each function has to do.'

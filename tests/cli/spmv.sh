@@ -149,7 +149,7 @@ check_refused() {
 check_actions() {
   for form in --help -h; do
     call 0 "$BUILD/spmv" $form
-    says "$out" 'usage: spmv [options] MATRIX...'
+    says "$out" 'usage: spmv [options] MATRIX|@LIST...'
   done
   awk 'length > 100 { wide = 1 } END { exit wide }' "$out"
   expect '--help is wider than 100 columns'

@@ -1,0 +1,100 @@
+#!/bin/sh
+# Puts windrow below $DESTDIR$PREFIX, or takes it away again. `make install` and `make uninstall` set what it needs: BUILD
+# (what was made), PREFIX, DESTDIR, VERSION, ABI, PROGRAMS, HEADERS (names), PRIVATE_LIBS (what libwindrow.a needs besides).
+#   tools/install_files.sh install | uninstall
+set -eu
+here=$(dirname "$0")
+case $PREFIX in
+  /*) ;;
+  *) echo "install: PREFIX='$PREFIX' does not begin with /" >&2 && exit 1 ;;
+esac
+base=${DESTDIR:-}$PREFIX
+work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+made=share/doc/windrow/folders # those that installing has made, so that they can go again
+
+# What is installed: mode, source, place below PREFIX. A source of -> is a link to the last word.
+contents() {
+  for name in $PROGRAMS; do
+    echo "755 $BUILD/$name bin/$name"
+    echo "644 $BUILD/manual/$name.man share/man/man1/$name.1"
+    echo "644 $BUILD/manual/$name.bash share/bash-completion/completions/$name"
+    echo "644 $BUILD/manual/$name.zsh share/zsh/site-functions/_$name"
+  done
+  for name in $HEADERS; do echo "644 $BUILD/include/windrow/$name include/windrow/$name"; done
+  echo "644 $BUILD/libwindrow.a lib/libwindrow.a"
+  echo "755 $BUILD/libwindrow.so lib/libwindrow.so.$VERSION"
+  [ "$ABI" = "$VERSION" ] || echo "-> libwindrow.so.$VERSION lib/libwindrow.so.$ABI"
+  echo "-> libwindrow.so.$ABI lib/libwindrow.so"
+  echo "644 $work/windrow.pc lib/pkgconfig/windrow.pc"
+  echo "644 $here/../LICENSE share/doc/windrow/LICENSE"
+  for path in "$here"/../examples/*.c; do echo "644 $path share/doc/windrow/examples/$(basename "$path")"; done
+}
+
+# -lwindrow is enough for the shared library, which knows what it needs; with the static one comes the rest.
+pkg_config() {
+  cat <<TXT
+prefix=$PREFIX
+libdir=\${prefix}/lib
+includedir=\${prefix}/include
+
+Name: windrow
+Description: iterative solvers for sparse systems and graphs, over interchangeable matrix-vector products
+Version: $VERSION
+Cflags: -I\${includedir}
+Libs: -L\${libdir} -lwindrow
+Libs.private: $PRIVATE_LIBS
+TXT
+}
+
+# Makes a folder and those above it that are missing, and notes them, the deepest last.
+make_folder() { # path
+  [ ! -d "$1" ] || return 0
+  make_folder "$(dirname "$1")"
+  mkdir "$1"
+  case $1 in
+    "$base"/*) echo "${1#"$base"/}" >>"$notes" ;;
+    *) echo "/${1#"${DESTDIR:-}"/}" >>"$notes" ;;
+  esac
+}
+
+put() { # mode, source, place
+  make_folder "$(dirname "$base/$3")"
+  if [ "$1" = '->' ]; then
+    ln -sf "$2" "$base/$3"
+  else
+    install -m "$1" "$2" "$base/$3"
+  fi
+}
+
+install_all() {
+  notes=$work/folders
+  if [ -f "$base/$made" ]; then cp "$base/$made" "$notes"; else : >"$notes"; fi
+  pkg_config >"$work/windrow.pc"
+  contents >"$work/contents"
+  while read -r mode source place; do put "$mode" "$source" "$place"; done <"$work/contents"
+  install -m 644 "$notes" "$base/$made"
+  echo "windrow $VERSION is installed in $base"
+  [ -n "${DESTDIR:-}" ] || echo "programs linked with -lwindrow find it after ldconfig, or with LD_LIBRARY_PATH=$base/lib"
+}
+
+# Folders go from the deepest up, and only empty ones that installing had made.
+uninstall_all() {
+  folders=
+  [ ! -f "$base/$made" ] || folders=$(sort -r "$base/$made")
+  contents | while read -r mode source place; do rm -f "$base/$place"; done
+  rm -f "$base/$made"
+  printf '%s\n' "$folders" | while IFS= read -r folder; do
+    case $folder in
+      '') ;;
+      /*) rmdir "${DESTDIR:-}$folder" 2>/dev/null || : ;;
+      *) rmdir "$base/$folder" 2>/dev/null || : ;;
+    esac
+  done
+}
+
+case ${1:-} in
+  install) install_all ;;
+  uninstall) uninstall_all ;;
+  *) echo 'usage: install_files.sh install|uninstall' >&2 && exit 1 ;;
+esac
