@@ -180,6 +180,7 @@ test_package() {
   export COMPRESSION='-Zgzip -z1' # the quickest
   call 0 build_to package
   deb=$(tail -n 1 "$out")
+  case $deb in /*) ;; *) deb=$PWD/$deb ;; esac # it is read from other folders
   call 0 dpkg-deb -f "$deb" Depends
   grep -q 'libc6 (>= [0-9.]*).*libgomp1\|libc6 (>= [0-9.]*).*libomp' "$out"
   expect 'the package does not ask for its libraries'
