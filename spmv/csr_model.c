@@ -13,3 +13,15 @@ wr_status wr_csr_borrow(wr_csr *A, wr_env *env, wr_csr_view *view, wr_plan_info 
   if (status == WR_OK) info->borrowed_bytes = view->bytes;
   return status;
 }
+
+wr_status wr_csr_check_nothing(const wr_env *env, const wr_csr *A, const void *knobs) {
+  (void)env, (void)A, (void)knobs;
+  return WR_OK;
+}
+
+wr_status wr_csr_prepare_view(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
+  (void)knobs;
+  return wr_csr_borrow(A, env, state, info);
+}
+
+void wr_csr_destroy_nothing(void *state, wr_env *env) { (void)state, (void)env; }

@@ -16,6 +16,11 @@ void wr_csr_estimate(const wr_env *env, const wr_csr *A, wr_plan_info *info);
 /* *view := the device view; info->borrowed_bytes := what it takes, padding included. Errors: wr_csr_device_view. */
 wr_status wr_csr_borrow(wr_csr *A, wr_env *env, wr_csr_view *view, wr_plan_info *info);
 
+/* For the table of a backend that takes every matrix and whose state is a wr_csr_view. */
+wr_status wr_csr_check_nothing(const wr_env *env, const wr_csr *A, const void *knobs);
+wr_status wr_csr_prepare_view(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info);
+void wr_csr_destroy_nothing(void *state, wr_env *env); /* the arrays are the matrix's */
+
 #ifdef __cplusplus
 }
 #endif

@@ -72,6 +72,7 @@ typedef struct wr_plan_info {
   int deterministic;      /* 1: with these knobs every apply gives the same bits                 */
   double sum_unit;        /* rounding unit in which rows are summed; 0: f64's 2^-53              */
   double term_unit;       /* how much each term may be rounded besides, relative to it; 0: none  */
+  int chosen[2];          /* what a backend's plan settles for its prepare: the sides of a block */
   char line[160];         /* one line: what was chosen and why                                   */
 } wr_plan_info;
 

@@ -53,27 +53,6 @@ static void set_ptr(const wr_bsr *b, int64_t ib, int64_t k) {
 
 /* ---- From rows ---- */
 
-/* The rows of a block row, each read up to `at`. */
-typedef struct cursors {
-  int rows; /* fewer than r at the matrix's end */
-  int64_t at[WR_BSR_MAX_SIDE], end[WR_BSR_MAX_SIDE];
-} cursors;
-
-static cursors open_rows(const wr_csr *A, int r, int64_t ib) {
-  int64_t first = ib * r;
-  cursors s = {.rows = A->nrows - first < r ? (int)(A->nrows - first) : r};
-  for (int i = 0; i < s.rows; i++) s.at[i] = A->row_ptr[first + i], s.end[i] = A->row_ptr[first + i + 1];
-  return s;
-}
-
-/* The least column that has not been read; ncols at the end. */
-static int64_t next_column(const wr_csr *A, const cursors *s) {
-  int64_t least = A->ncols;
-  for (int i = 0; i < s->rows; i++)
-    if (s->at[i] < s->end[i] && A->col[s->at[i]] < least) least = A->col[s->at[i]];
-  return least;
-}
-
 /* A zero of the matrix, and what becomes one in f32, loses its sign: negative zeros are padding. */
 static inline void put(const wr_bsr *b, int64_t at, double value) {
   if (b->type == WR_F64) {
@@ -85,7 +64,7 @@ static inline void put(const wr_bsr *b, int64_t at, double value) {
 }
 
 /* Makes block k of what the rows have before column `limit`, and moves them there. */
-static void fill_block(const wr_csr *A, cursors *s, const wr_bsr *b, int64_t k, int64_t limit) {
+static void fill_block(const wr_csr *A, wr_block_rows *s, const wr_bsr *b, int64_t k, int64_t limit) {
   int64_t size = b->r * b->c, line = k * size, left = limit - b->c;
   b->col[k] = (int32_t)(left / b->c);
   for (int64_t at = line; at < line + size; at++)
@@ -98,15 +77,15 @@ static void fill_block(const wr_csr *A, cursors *s, const wr_bsr *b, int64_t k, 
       put(b, line + A->col[s->at[i]] - left, A->val != NULL ? A->val[s->at[i]] : 1);
 }
 
-static void skip_block(const wr_csr *A, cursors *s, int64_t limit) {
+static void skip_block(const wr_csr *A, wr_block_rows *s, int64_t limit) {
   for (int i = 0; i < s->rows; i++)
     while (s->at[i] < s->end[i] && A->col[s->at[i]] < limit) s->at[i]++;
 }
 
 /* Merges the rows of a block row; b NULL: just counts. The number of blocks after it, when there were k before. */
 static int64_t merge_rows(const wr_csr *A, int r, int c, int64_t ib, const wr_bsr *b, int64_t k) {
-  cursors s = open_rows(A, r, ib);
-  for (int64_t j; (j = next_column(A, &s)) < A->ncols; k++) {
+  wr_block_rows s = wr_block_rows_open(A, ib * r, r);
+  for (int64_t j; (j = wr_block_rows_next(A, &s)) < A->ncols; k++) {
     int64_t limit = (j / c + 1) * c;
     if (b != NULL)
       fill_block(A, &s, b, k, limit);
@@ -196,10 +175,10 @@ done:
 static double get(const wr_bsr *b, int64_t at, int *padding) {
   if (b->type == WR_F64) {
     double value = ((const double *)b->val)[at];
-    return *padding = wr_bsr_is_padding_f64(value), value;
+    return *padding = wr_is_padding_f64(value), value;
   }
   float value = ((const float *)b->val)[at];
-  return *padding = wr_bsr_is_padding_f32(value), value;
+  return *padding = wr_is_padding_f32(value), value;
 }
 
 static wr_status check_shape(const wr_bsr *b) {

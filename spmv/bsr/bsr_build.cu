@@ -6,6 +6,7 @@
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
 #include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/search.cuh"
 #include "spmv/kernel/warp.cuh"
 
 constexpr int THREADS = 256, WARPS = THREADS / WR_WARP;
@@ -41,19 +42,6 @@ static __device__ inline int64_t first_task(const bsr_rows<P> &a, int64_t ib) {
   return ib + entries_before(a, ib) / TASK;
 }
 
-/* The first of a row's entries low..high - 1 that lies in column j or after. */
-template <typename P>
-static __device__ inline P find_column(const int32_t *col, P low, P high, uint32_t j) {
-  while (low < high) {
-    P middle = low + (high - low) / 2;
-    if ((uint32_t)col[middle] < j)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 template <typename V>
 static __device__ inline V group_min(V value, int group) {
   for (int distance = group / 2; distance > 0; distance /= 2) {
@@ -86,12 +74,12 @@ static __device__ P split_rows(const bsr_rows<P> &a, P begin, P end, int64_t par
   P first = begin, last = end;
   while (__any_sync(FULL, low < high)) {
     uint32_t middle = low + (high - low + 1) / 2;
-    P place = find_column(a.col, first, last, middle * (uint32_t)a.c);
+    P place = wr_find_column(a.col, first, last, middle * (uint32_t)a.c);
     bool before = group_sum(place - begin, a.group) <= goal, searching = low < high;
     if (searching && before) low = middle, first = place;
     if (searching && !before) high = middle - 1, last = place;
   }
-  return find_column(a.col, first, last, low * (uint32_t)a.c);
+  return wr_find_column(a.col, first, last, low * (uint32_t)a.c);
 }
 
 /* What a lane has of its row: entries at..end - 1, of which the next WINDOW are staged, and read up to pos. */
@@ -199,7 +187,7 @@ template <typename T, typename P>
 static __device__ inline void fill_line(const int32_t *col, const T *val, P begin, P end, int32_t left, int c, T *tile,
                                         int at) {
   for (int j = 0; j < c; j++) tile[skewed(at + j)] = -(T)0;
-  P first = find_column(col, begin, end, (uint32_t)left);
+  P first = wr_find_column(col, begin, end, (uint32_t)left);
   int most = end - first < c ? (int)(end - first) : c;
 #pragma unroll 4
   for (int n = 0; n < most; n++) {

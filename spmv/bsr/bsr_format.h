@@ -20,9 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "spmv/block_rows.h"
 #include "spmv/device/vec.h"
 
-enum { WR_BSR_MAX_SIDE = 16 };
+enum { WR_BSR_MAX_SIDE = WR_BLOCK_MAX_SIDE };
 
 /* Most values that blocks might hold: 12 bytes for each, a value of f64 with a block column, and row_ptr fit 63 bits. */
 #define WR_BSR_MAX_VALUES ((int64_t)1 << 59)
@@ -39,30 +40,6 @@ typedef struct wr_bsr {
   int32_t *col;          /* [blocks] block columns, strictly ascending within a block row             */
   void *val;             /* [blocks][r][c] of type; a pattern's entries are 1                         */
 } wr_bsr;
-
-#ifdef __CUDACC__
-#define WR_BSR_INLINE static __host__ __device__ __forceinline__
-#else
-#define WR_BSR_INLINE static inline
-#endif
-
-/* Whether a stored value is padding: by its bits, as -0 == 0. */
-WR_BSR_INLINE int wr_bsr_is_padding_f64(double value) {
-  union {
-    double value;
-    uint64_t bits;
-  } u;
-  u.value = value;
-  return u.bits == (uint64_t)1 << 63;
-}
-WR_BSR_INLINE int wr_bsr_is_padding_f32(float value) {
-  union {
-    float value;
-    uint32_t bits;
-  } u;
-  u.value = value;
-  return u.bits == (uint32_t)1 << 31;
-}
 
 /* A matrix in blocks of r x c without arrays, and blocks still 0. */
 static inline wr_bsr wr_bsr_shape(int64_t nrows, int64_t ncols, int64_t nnz, int r, int c, wr_type type) {

@@ -51,10 +51,10 @@ static int value_at(const wr_bsr_interleaved *b, const struct copies *h, int64_t
   if (b->stored == WR_F32) {
     float v = ((const float *)h->val)[at];
     *value = (double)v;
-    return !wr_bsr_is_padding_f32(v);
+    return !wr_is_padding_f32(v);
   }
   *value = ((const double *)h->val)[at];
-  return !wr_bsr_is_padding_f64(*value);
+  return !wr_is_padding_f64(*value);
 }
 
 /* The entries of scalar row i, row r of the inner row n, into A from entry *k on; A->col NULL: counts them alone. */

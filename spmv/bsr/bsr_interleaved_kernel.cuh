@@ -43,7 +43,7 @@ static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int r, int64
     int64_t warp = g / (WR_WARP * b.each), lane = g / b.each % WR_WARP, line = warp * b.each + g % b.each;
     for (int c = 0; c < b.c; c++) {
       V v = ((const V *)b.val)[((line * b.c + c) * b.r + r) * WR_WARP + lane];
-      if (!wr_bsr_is_padding(v)) sum += (double)v * (double)ib_x(a, (int64_t)b.col[line * WR_WARP + lane] * b.c + c);
+      if (!wr_is_padding(v)) sum += (double)v * (double)ib_x(a, (int64_t)b.col[line * WR_WARP + lane] * b.c + c);
     }
   }
   return sum;
@@ -62,9 +62,9 @@ static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uin
   V v[K * R * C];
   T x[K * C];
 #pragma unroll
-  for (int k = 0; k < K; k++) j[k] = wr_load_early(col + k * WR_WARP);
+  for (int k = 0; k < K; k++) j[k] = wr_load_stream(col + k * WR_WARP);
 #pragma unroll
-  for (int e = 0; e < K * R * C; e++) v[e] = wr_load_early(val + e * WR_WARP);
+  for (int e = 0; e < K * R * C; e++) v[e] = wr_load_stream(val + e * WR_WARP);
 #pragma unroll
   for (int e = 0; e < K * C; e++) x[e] = ib_x(a, (int64_t)j[e / C] * C + e % C);
 #pragma unroll
@@ -87,12 +87,7 @@ static __device__ inline void ib_join_lanes(bool ends, unsigned ended, double *o
   int lane = threadIdx.x % WR_WARP;
 #pragma unroll
   for (int r = 0; r < R; r++) {
-    double sum = open[r];
-#pragma unroll
-    for (int distance = 1; distance < WR_WARP; distance *= 2) {
-      double before = __shfl_up_sync((unsigned)WR_FULL_MASK, sum, (unsigned)distance);
-      if (lane >= distance && !(ended & ((1u << distance) - 1) << (lane - distance + 1))) sum = before + sum;
-    }
+    double sum = wr_scan_open(open[r], ended);
     double before = __shfl_up_sync((unsigned)WR_FULL_MASK, sum, 1u);
     if (ends && lane > 0) own[r] = before + own[r];
     open[r] = __shfl_sync((unsigned)WR_FULL_MASK, sum, WR_WARP - 1);
@@ -104,12 +99,8 @@ static __device__ inline void ib_join_lanes(bool ends, unsigned ended, double *o
 template <int R>
 static __device__ inline double ib_join_warps(const double *open, const int *first, double *sums) {
   int warp = threadIdx.x / R, r = threadIdx.x % R;
-  double sum = 0;
   if (warp > IB_WARPS) return 0;
-  for (int w = warp - 1; w >= 0; w--) {
-    sum = open[w * R + r] + sum;
-    if (first[w] >= 0) break;
-  }
+  double sum = wr_open_before(open + r, R, first, warp);
   if (warp < IB_WARPS && first[warp] >= 0) sums[first[warp] * R + r] += sum;
   return sum;
 }

@@ -1,6 +1,7 @@
 #include "spmv/bsr/bsr_plan.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -21,29 +22,43 @@ static int64_t tasks_wanted(const wr_bsr_knobs *k, int64_t resident, int64_t val
   return wanted < 1 ? 1 : wanted;
 }
 
-extern "C" wr_status wr_bsr_plan_check(const wr_csr *A, const wr_bsr_knobs *k) {
+extern "C" wr_status wr_bsr_plan_check(const wr_env *, const wr_csr *A, const void *knobs) {
+  const wr_bsr_knobs *k = (const wr_bsr_knobs *)knobs;
   if (A == NULL) return WR_OK;
   return wr_bsr_check(A->nrows, A->ncols, A->nnz, k->r ? (int)k->r : 1, k->c ? (int)k->c : 1);
+}
+
+extern "C" wr_status wr_bsr_plan_blocks(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *k, wr_plan_info *info,
+                                        wr_bsr_choice *choice) {
+  wr_status status;
+  TRY(wr_bsr_choose(A, env->type, (int)k->r, (int)k->c, choice));
+  *info = {};
+  info->chosen[0] = choice->r, info->chosen[1] = choice->c;
+  info->format_bytes = info->extra_bytes = (int64_t)choice->bytes;
+  info->apply_bytes = choice->bytes + (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
+  snprintf(info->line, sizeof info->line, "%s%s", choice->line, wr_bsr_pays(choice) ? "" : "; merbit reads less");
+done:
+  return status;
+}
+
+extern "C" void wr_bsr_plan_add_tasks(const wr_bsr_knobs *k, const wr_bsr_kernel *kernel, const wr_bsr_choice *choice,
+                                      wr_plan_info *info) {
+  int threads = threads_of(kernel, k, choice->r, choice->c);
+  int64_t each = PROCESSOR_THREADS / threads < PROCESSOR_BLOCKS ? PROCESSOR_THREADS / threads : PROCESSOR_BLOCKS;
+  int64_t values = (int64_t)(choice->blocks * choice->r * choice->c);
+  int64_t tasks = tasks_wanted(k, PROCESSORS * each, values, choice->r, threads);
+  size_t length = strlen(info->line);
+  info->extra_bytes += tasks * (16 + 16 * choice->r);
+  info->deterministic = threads <= kernel->deterministic_upto;
+  snprintf(info->line + length, sizeof info->line - length, "; tasks of %d threads", threads);
 }
 
 extern "C" wr_status wr_bsr_plan_estimate(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *k,
                                           const wr_bsr_kernel *kernel, wr_plan_info *info) {
   wr_status status;
   wr_bsr_choice choice;
-  TRY(wr_bsr_choose(A, env->type, (int)k->r, (int)k->c, &choice));
-  {
-    int threads = threads_of(kernel, k, choice.r, choice.c);
-    int64_t each = PROCESSOR_THREADS / threads < PROCESSOR_BLOCKS ? PROCESSOR_THREADS / threads : PROCESSOR_BLOCKS;
-    int64_t values = (int64_t)(choice.blocks * choice.r * choice.c);
-    int64_t tasks = tasks_wanted(k, PROCESSORS * each, values, choice.r, threads);
-    *info = {};
-    info->format_bytes = (int64_t)choice.bytes;
-    info->extra_bytes = info->format_bytes + tasks * (16 + 16 * choice.r);
-    info->apply_bytes = choice.bytes + (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
-    info->deterministic = threads <= kernel->deterministic_upto;
-    snprintf(info->line, sizeof info->line, "%s%s; tasks of %d threads", choice.line,
-             wr_bsr_pays(&choice) ? "" : "; merbit reads less", threads);
-  }
+  TRY(wr_bsr_plan_blocks(env, A, k, info, &choice));
+  wr_bsr_plan_add_tasks(k, kernel, &choice, info);
 done:
   return status;
 }
@@ -63,14 +78,13 @@ done:
 extern "C" wr_status wr_bsr_plan_prepare(wr_bsr_plan *p, wr_env *env, wr_csr *A, const wr_bsr_knobs *k,
                                          const wr_bsr_kernel *kernel, wr_plan_info *info) {
   wr_status status;
-  wr_bsr_choice choice;
   wr_csr_view view;
-  TRY(wr_bsr_choose(A, env->type, (int)k->r, (int)k->c, &choice));
-  p->threads = threads_of(kernel, k, choice.r, choice.c);
+  int r = info->chosen[0], c = info->chosen[1];
+  p->threads = threads_of(kernel, k, r, c);
   p->rows_at_once = 1 << k->rows_at_once;
   p->pattern = A->val == NULL;
   TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, choice.r, choice.c, &p->format));
+  TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, r, c, &p->format));
   TRY(make_tasks(p, env, k, kernel));
   info->format_bytes = wr_bsr_bytes(&p->format);
   info->extra_bytes = wr_bsr_device_bytes(&p->format) + wr_bsr_tasks_bytes(&p->tasks);
@@ -79,12 +93,14 @@ done:
   return status;
 }
 
-extern "C" void wr_bsr_plan_destroy(wr_bsr_plan *p, wr_env *env) {
+extern "C" void wr_bsr_plan_destroy(void *state, wr_env *env) {
+  wr_bsr_plan *p = (wr_bsr_plan *)state;
   wr_bsr_device_free(env->device, &p->format);
   wr_bsr_tasks_free(env->device, &p->tasks);
 }
 
-extern "C" wr_status wr_bsr_plan_decode(wr_bsr_plan *p, wr_env *env, wr_csr **A) {
+extern "C" wr_status wr_bsr_plan_decode(void *state, wr_env *env, wr_csr **A) {
+  const wr_bsr_plan *p = (const wr_bsr_plan *)state;
   wr_status status;
   wr_bsr host = {};
   *A = NULL;

@@ -47,14 +47,24 @@ typedef struct wr_bsr_kernel {
   wr_status (*resident)(const wr_env *env, const wr_bsr_plan *plan, int *blocks); /* format and threads are known       */
 } wr_bsr_kernel;
 
-/* The functions of a backend (spmv.h). */
-wr_status wr_bsr_plan_check(const wr_csr *A, const wr_bsr_knobs *knobs);
+/* The functions of a backend (spmv.h) whose knobs begin with a wr_bsr_knobs, and whose state is a wr_bsr_plan. */
+wr_status wr_bsr_plan_check(const wr_env *env, const wr_csr *A, const void *knobs);
+void wr_bsr_plan_destroy(void *state, wr_env *env);
+wr_status wr_bsr_plan_decode(void *state, wr_env *env, wr_csr **A);
+
+/* *info := what follows from the size of a block, which is chosen here, and left in info->chosen for prepare. */
+wr_status wr_bsr_plan_blocks(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *knobs, wr_plan_info *info,
+                             wr_bsr_choice *choice);
+
+/* Adds what follows from the tasks. */
+void wr_bsr_plan_add_tasks(const wr_bsr_knobs *knobs, const wr_bsr_kernel *kernel, const wr_bsr_choice *choice,
+                           wr_plan_info *info);
+
+/* For a backend's plan, both; and its prepare. */
 wr_status wr_bsr_plan_estimate(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *knobs,
                                const wr_bsr_kernel *kernel, wr_plan_info *info);
 wr_status wr_bsr_plan_prepare(wr_bsr_plan *plan, wr_env *env, wr_csr *A, const wr_bsr_knobs *knobs,
                               const wr_bsr_kernel *kernel, wr_plan_info *info);
-void wr_bsr_plan_destroy(wr_bsr_plan *plan, wr_env *env); /* a zeroed one is fine */
-wr_status wr_bsr_plan_decode(wr_bsr_plan *plan, wr_env *env, wr_csr **A);
 
 /* Thread blocks of the launch that completes what tasks share (bsr_report.cuh). */
 unsigned wr_bsr_rest_grid(const wr_bsr_tasks *tasks);

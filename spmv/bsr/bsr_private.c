@@ -12,11 +12,6 @@ static const wr_knob knobs[] = {
 
 static const wr_bsr_kernel kernel = {.deterministic_upto = 128, .resident = wr_bsr_private_resident};
 
-static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
-  (void)env;
-  return wr_bsr_plan_check(A, k);
-}
-
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan_info *info) {
   return wr_bsr_plan_estimate(env, A, k, &kernel, info);
 }
@@ -29,10 +24,6 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return wr_bsr_private_launch(env, state, &args->request);
 }
 
-static void destroy(void *state, wr_env *env) { wr_bsr_plan_destroy(state, env); }
-
-static wr_status decode(void *state, wr_env *env, wr_csr **A) { return wr_bsr_plan_decode(state, env, A); }
-
 const wr_backend wr_backend_bsr_private = {
     .name = "bsr_private",
     .summary = "BSR, accumulators private to a thread",
@@ -42,10 +33,10 @@ const wr_backend wr_backend_bsr_private = {
     .knobs = knobs,
     .knobs_size = sizeof(wr_bsr_knobs),
     .state_size = sizeof(wr_bsr_plan),
-    .check = check,
+    .check = wr_bsr_plan_check,
     .plan = plan,
     .prepare = prepare,
     .apply = apply,
-    .destroy = destroy,
-    .decode = decode,
+    .destroy = wr_bsr_plan_destroy,
+    .decode = wr_bsr_plan_decode,
 };

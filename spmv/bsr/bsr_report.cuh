@@ -131,7 +131,7 @@ static __device__ inline double wr_bsr_entries(const wr_bsr_args<T> &a, const S 
   for (int64_t k = wr_bsr_row_at(a.row_ptr, a.wide, i) + threadIdx.x % WR_WARP; k < end; k += WR_WARP)
     for (int j = 0; j < size.c(); j++) {
       T value = a.val[(k * size.r() + in) * size.c() + j];
-      if (!wr_bsr_is_padding(value)) sum += (double)value * wr_bsr_x(a, size, a.col[k], (unsigned)j);
+      if (!wr_is_padding(value)) sum += (double)value * wr_bsr_x(a, size, a.col[k], (unsigned)j);
     }
   return sum;
 }

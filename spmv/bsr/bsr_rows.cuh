@@ -10,7 +10,7 @@ static __device__ inline int64_t wr_bsr_row_at(const void *row_ptr, int wide, in
   return wide ? ((const int64_t *)row_ptr)[i] : ((const int32_t *)row_ptr)[i];
 }
 
-static __device__ inline bool wr_bsr_is_padding(double value) { return wr_bsr_is_padding_f64(value); }
-static __device__ inline bool wr_bsr_is_padding(float value) { return wr_bsr_is_padding_f32(value); }
+static __device__ inline bool wr_is_padding(double value) { return wr_is_padding_f64(value); }
+static __device__ inline bool wr_is_padding(float value) { return wr_is_padding_f32(value); }
 
 #endif

@@ -1,6 +1,7 @@
 /* BSR with accumulators of several rows in registers: blocks side by side (bsr_interleaved.h) where there is a kernel for
  * their size, else as the report's chapter 8 has it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "spmv/bsr/bsr_interleaved.h"
 #include "spmv/bsr/bsr_plan.h"
@@ -47,18 +48,17 @@ static const wr_knob knobs[] = {
 
 static const wr_bsr_kernel kernel = {.fuses = 1, .deterministic_upto = 64, .resident = wr_bsr_unrolled_resident};
 
-static int is_interleaved(const unrolled_knobs *k, const wr_bsr_choice *choice) {
-  return k->bsr.layout != LAYOUT_REPORT && wr_bsr_can_interleave(choice->r, choice->c);
+static int is_interleaved(const unrolled_knobs *k, const wr_plan_info *info) {
+  return k->bsr.layout != LAYOUT_REPORT && wr_bsr_can_interleave(info->chosen[0], info->chosen[1]);
 }
 
 static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
   const unrolled_knobs *k = knob;
   int r = (int)k->bsr.r, c = (int)k->bsr.c;
-  (void)env;
   if (k->bsr.layout == LAYOUT_INTERLEAVED && r && c && !wr_bsr_can_interleave(r, c))
     return wr_fail(WR_EUNAVAILABLE,
                    "bsr_unrolled:layout=interleaved has no kernel for blocks of %d x %d; layout=report has", r, c);
-  return wr_bsr_plan_check(A, &k->bsr);
+  return wr_bsr_plan_check(env, A, &k->bsr);
 }
 
 /* In f32 the parts of a row that are added to y are rounded: fine for a few, but not where a row is in many. */
@@ -68,25 +68,26 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
   wr_status status;
   const unrolled_knobs *k = knob;
   wr_bsr_choice choice;
-  TRY(wr_bsr_plan_estimate(env, A, &k->bsr, &kernel, info));
-  TRY(wr_bsr_choose(A, env->type, (int)k->bsr.r, (int)k->bsr.c, &choice));
-  if (!is_interleaved(k, &choice)) goto done;
-  info->deterministic = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && env->deterministic);
-  snprintf(info->line, sizeof info->line, "%s%s; blocks side by side", choice.line,
-           wr_bsr_pays(&choice) ? "" : "; merbit reads less");
+  TRY(wr_bsr_plan_blocks(env, A, &k->bsr, info, &choice));
+  if (is_interleaved(k, info)) {
+    size_t length = strlen(info->line);
+    info->deterministic = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && env->deterministic);
+    snprintf(info->line + length, sizeof info->line - length, "; blocks side by side");
+  } else {
+    wr_bsr_plan_add_tasks(&k->bsr, &kernel, &choice, info);
+  }
 done:
   return status;
 }
 
-static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unrolled_knobs *k,
-                            const wr_bsr_choice *choice, wr_plan_info *info) {
+static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unrolled_knobs *k, wr_plan_info *info) {
   wr_status status;
   wr_bsr blocks = {0};
   wr_csr_view view;
   wr_workspace workspace;
   wr_bsr_interleaved *b = &s->side;
   TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, choice->r, choice->c, &blocks));
+  TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, info->chosen[0], info->chosen[1], &blocks));
   TRY(wr_bsr_interleave(env, &blocks, (int)k->each, k->values == 0, b));
   int must_order = env->deterministic || (env->type == WR_F32 && b->longest > few_parts);
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
@@ -106,11 +107,9 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   wr_status status;
   unrolled_state *s = state;
   const unrolled_knobs *k = knob;
-  wr_bsr_choice choice;
-  TRY(wr_bsr_choose(A, env->type, (int)k->bsr.r, (int)k->bsr.c, &choice));
-  s->is_interleaved = is_interleaved(k, &choice), s->pattern = A->val == NULL;
+  s->is_interleaved = is_interleaved(k, info), s->pattern = A->val == NULL;
   if (s->is_interleaved)
-    TRY(interleave(s, env, A, k, &choice, info));
+    TRY(interleave(s, env, A, k, info));
   else
     TRY(wr_bsr_plan_prepare(&s->report, env, A, &k->bsr, &kernel, info));
 done:

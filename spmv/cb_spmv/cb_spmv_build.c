@@ -40,12 +40,6 @@ void wr_cb_free(wr_cb_format *f) {
 
 /* ---- Block after block ---- */
 
-/* The rows of a block row, each read up to `at`. */
-typedef struct cursors {
-  int rows; /* fewer than 16 at the matrix's end */
-  int64_t at[WR_CB_SIDE], end[WR_CB_SIDE];
-} cursors;
-
 /* A block: entries first[i]..first[i] + n[i] - 1 of A are its row i. */
 typedef struct block {
   int64_t left;             /* its first column, unless aggregated                        */
@@ -56,29 +50,14 @@ typedef struct block {
   int n[WR_CB_SIDE];
 } block;
 
-static cursors open_rows(const wr_csr *A, int64_t ib) {
-  int64_t first = ib * WR_CB_SIDE;
-  cursors s = {.rows = A->nrows - first < WR_CB_SIDE ? (int)(A->nrows - first) : WR_CB_SIDE};
-  for (int i = 0; i < s.rows; i++) s.at[i] = A->row_ptr[first + i], s.end[i] = A->row_ptr[first + i + 1];
-  return s;
-}
-
-/* The least column that has not been read; ncols at the end. */
-static int64_t next_column(const wr_csr *A, const cursors *s) {
-  int64_t least = A->ncols;
-  for (int i = 0; i < s->rows; i++)
-    if (s->at[i] < s->end[i] && A->col[s->at[i]] < least) least = A->col[s->at[i]];
-  return least;
-}
-
-static void read_until(const wr_csr *A, cursors *s, int64_t limit) {
+static void read_until(const wr_csr *A, wr_block_rows *s, int64_t limit) {
   for (int i = 0; i < s->rows; i++)
     while (s->at[i] < s->end[i] && A->col[s->at[i]] < limit) s->at[i]++;
 }
 
 /* *b := the next block of the rows; 0 if there is none. */
-static int next_block(const wr_csr *A, int aggregated, cursors *s, block *b) {
-  int64_t j = next_column(A, s);
+static int next_block(const wr_csr *A, int aggregated, wr_block_rows *s, block *b) {
+  int64_t j = wr_block_rows_next(A, s);
   if (j == A->ncols) return 0;
   *b = (block){.left = j / WR_CB_SIDE * WR_CB_SIDE};
   for (int i = 0; i < s->rows; i++) b->first[i] = s->at[i];
@@ -86,7 +65,7 @@ static int next_block(const wr_csr *A, int aggregated, cursors *s, block *b) {
   while (aggregated && j < A->ncols && b->columns < WR_CB_SIDE) {
     b->cols[b->columns++] = (int32_t)j;
     read_until(A, s, j + 1);
-    j = next_column(A, s);
+    j = wr_block_rows_next(A, s);
   }
   for (int i = 0; i < s->rows; i++) b->count += b->n[i] = (int)(s->at[i] - b->first[i]);
   return 1;
@@ -133,7 +112,7 @@ static wr_status open_tasks(const wr_csr *A, const wr_cb_options *options, wr_ty
 
 static tally count_block_row(const tasks *t, int aggregated, int64_t ib, tally sum) {
   int value_bytes = (int)wr_type_bytes(t->type);
-  cursors s = open_rows(t->A, ib);
+  wr_block_rows s = wr_block_rows_open(t->A, ib * WR_CB_SIDE, WR_CB_SIDE);
   for (block b; next_block(t->A, aggregated, &s, &b);) {
     sum.blocks++;
     sum.units += wr_cb_units(wr_cb_pick(t->options, b.count), b.count, value_bytes);
@@ -239,7 +218,7 @@ static void write_data(const wr_csr *A, const block *b, int kind, wr_type type, 
 }
 
 static void write_block_row(const tasks *t, int64_t ib, wr_cb_format *f, int64_t *k, int64_t *units) {
-  cursors s = open_rows(t->A, ib);
+  wr_block_rows s = wr_block_rows_open(t->A, ib * WR_CB_SIDE, WR_CB_SIDE);
   int64_t col = 0;
   for (block b; next_block(t->A, f->aggregated, &s, &b); ++*k, col++) {
     int kind = wr_cb_pick(t->options, b.count);

@@ -66,12 +66,12 @@ static __device__ P split_rows(const cb_rows<P> &a, P begin, P end, int64_t part
   P first = begin, last = end;
   while (__any_sync(CB_FULL, low < high)) {
     uint32_t middle = low + (high - low + 1) / 2;
-    P place = cb_find_column(a.col, first, last, middle * WINDOW);
+    P place = wr_find_column(a.col, first, last, middle * WINDOW);
     bool before = cb_sum((int64_t)(place - begin)) <= goal, searching = low < high;
     if (searching && before) low = middle, first = place;
     if (searching && !before) high = middle - 1, last = place;
   }
-  return wanted ? cb_find_column(a.col, first, last, low * WINDOW) : end;
+  return wanted ? wr_find_column(a.col, first, last, low * WINDOW) : end;
 }
 
 /* What a lane has of its row: entries at..end - 1, the next one in column `next`, or CB_NONE. */

@@ -38,8 +38,8 @@ static void read_dense(const uint8_t *values, wr_type type, entries *e) {
   for (int row = 0; row < WR_CB_SIDE; row++)
     for (int col = 0; col < WR_CB_SIDE; col++) {
       int at = col * WR_CB_SIDE + row;
-      int padding = type == WR_F64 ? wr_cb_is_padding_f64(((const double *)values)[at])
-                                   : wr_cb_is_padding_f32(((const float *)values)[at]);
+      int padding = type == WR_F64 ? wr_is_padding_f64(((const double *)values)[at])
+                                   : wr_is_padding_f32(((const float *)values)[at]);
       if (!padding) add(e, row, col, get(type, values, at));
     }
 }

@@ -56,6 +56,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "spmv/block_rows.h"
 #include "spmv/device/vec.h"
 
 #ifdef __CUDACC__
@@ -150,24 +151,6 @@ WR_CB_INLINE int wr_cb_index_bytes(int kind, int count, int value_bytes) {
 WR_CB_INLINE int wr_cb_units(int kind, int count, int value_bytes) {
   int values = kind == WR_CB_DENSE ? WR_CB_PLACES : count;
   return (wr_cb_index_bytes(kind, count, value_bytes) + values * value_bytes + WR_CB_UNIT - 1) / WR_CB_UNIT;
-}
-
-/* Whether a value of a dense block is padding: by its bits, as -0 == 0. */
-WR_CB_INLINE int wr_cb_is_padding_f64(double value) {
-  union {
-    double value;
-    uint64_t bits;
-  } u;
-  u.value = value;
-  return u.bits == (uint64_t)1 << 63;
-}
-WR_CB_INLINE int wr_cb_is_padding_f32(float value) {
-  union {
-    float value;
-    uint32_t bits;
-  } u;
-  u.value = value;
-  return u.bits == (uint32_t)1 << 31;
 }
 
 /* ---- Lists ---- */

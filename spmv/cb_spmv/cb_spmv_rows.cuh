@@ -5,6 +5,7 @@
 
 #include "spmv/cb_spmv/cb_spmv_build.h"
 #include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/search.cuh"
 #include "spmv/kernel/warp.cuh"
 
 constexpr int CB_THREADS = 256, CB_GROUPS = CB_THREADS / WR_CB_SIDE;
@@ -28,19 +29,6 @@ struct cb_rows {
   const int32_t *col;
   wr_cb_options options;
 };
-
-/* The first of a row's entries low..high - 1 that lies in column j or after. */
-template <typename P>
-static __device__ inline P cb_find_column(const int32_t *col, P low, P high, uint32_t j) {
-  while (low < high) {
-    P middle = low + (high - low) / 2;
-    if ((uint32_t)col[middle] < j)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
 
 template <typename V>
 static __device__ inline V cb_sum(V value) {
@@ -85,7 +73,7 @@ static __device__ inline void cb_open_block(const cb_rows<P> &a, const cb_found 
   if (first)
     piece->first = a.row_ptr[i];
   else if (!goes_on)
-    piece->first = cb_find_column(a.col, a.row_ptr[i], end, left);
+    piece->first = wr_find_column(a.col, a.row_ptr[i], end, left);
   while (piece->n < WR_CB_SIDE && piece->first + piece->n < end && (uint32_t)a.col[piece->first + piece->n] < limit)
     piece->n++;
 }

@@ -44,7 +44,8 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
   TRY(wr_bsr_choose(A, env->type, (int)knob->r, (int)knob->c, &choice));
   *info = (wr_plan_info){.format_bytes = (int64_t)choice.bytes,
                          .extra_bytes = (int64_t)choice.bytes,
-                         .deterministic = is_deterministic(knob)};
+                         .deterministic = is_deterministic(knob),
+                         .chosen = {choice.r, choice.c}};
   info->apply_bytes = choice.bytes + (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
   snprintf(info->line, sizeof info->line, "%s%s", choice.line,
            wr_bsr_pays(&choice) ? "" : "; cpu_csr has less to read");
@@ -56,12 +57,10 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_
   wr_status status;
   cpu_bsr_state *s = state;
   const cpu_bsr_knobs *knob = k;
-  wr_bsr_choice choice = {.r = (int)knob->r, .c = (int)knob->c};
   int64_t bytes;
   s->schedule = (cpu_bsr_schedule)knob->schedule, s->as_pattern = A->val == NULL;
   s->threads = omp_get_max_threads();
-  if (knob->r == 0 || knob->c == 0) TRY(wr_bsr_choose(A, env->type, choice.r, choice.c, &choice));
-  TRY(wr_bsr_build(A, choice.r, choice.c, env->type, 0, &s->matrix));
+  TRY(wr_bsr_build(A, info->chosen[0], info->chosen[1], env->type, 0, &s->matrix));
   s->kernel = wr_cpu_bsr_kernel(&s->matrix);
   TRY(wr_cpu_bsr_schedule(s, knob->chunks, &bytes));
   info->format_bytes = wr_bsr_bytes(&s->matrix);

@@ -143,7 +143,7 @@ static void NAME(repair)(const wr_bsr *b, const void *x, int64_t first, int64_t 
     for (int64_t k = first; k < last; k++) {
       const T *row = (const T *)b->val + (k * b->r + i) * b->c;
       for (int j = 0; j < b->c; j++)
-        if (!NAME(wr_bsr_is_padding)(row[j]))
+        if (!NAME(wr_is_padding)(row[j]))
           total += (double)row[j] * (double)((const T *)x)[b->col[k] * (int64_t)b->c + j];
     }
     sum[i] = total;

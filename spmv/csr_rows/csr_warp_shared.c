@@ -4,11 +4,6 @@
 #include "spmv/csr_model.h"
 #include "spmv/csr_rows/csr_warp_shared_kernel.h"
 
-static wr_status check(const wr_env *env, const wr_csr *A, const void *knobs) {
-  (void)env, (void)A, (void)knobs; /* takes every matrix */
-  return WR_OK;
-}
-
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_plan_info *info) {
   (void)knobs;
   wr_csr_estimate(env, A, info);
@@ -17,17 +12,9 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
   return WR_OK;
 }
 
-/* The state is the view. */
-static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
-  (void)knobs;
-  return wr_csr_borrow(A, env, state, info);
-}
-
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return wr_csr_warp_shared_launch(env, state, &args->request);
 }
-
-static void destroy(void *state, wr_env *env) { (void)state, (void)env; /* the arrays are the matrix's */ }
 
 const wr_backend wr_backend_csr_warp_shared = {
     .name = "csr_warp_shared",
@@ -36,9 +23,9 @@ const wr_backend wr_backend_csr_warp_shared = {
     .place = WR_CUDA,
     .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
     .state_size = sizeof(wr_csr_view),
-    .check = check,
+    .check = wr_csr_check_nothing,
     .plan = plan,
-    .prepare = prepare,
+    .prepare = wr_csr_prepare_view,
     .apply = apply,
-    .destroy = destroy,
+    .destroy = wr_csr_destroy_nothing,
 };

@@ -87,8 +87,8 @@ static int is_value(const wr_bsr *b, int64_t at, double value) {
 }
 
 static int is_padding(const wr_bsr *b, int64_t at) {
-  if (b->type == WR_F64) return wr_bsr_is_padding_f64(((const double *)b->val)[at]);
-  return wr_bsr_is_padding_f32(((const float *)b->val)[at]);
+  if (b->type == WR_F64) return wr_is_padding_f64(((const double *)b->val)[at]);
+  return wr_is_padding_f32(((const float *)b->val)[at]);
 }
 
 /* The entries of a block, and whether the places of block k say the same; k < 0: it is not stored. */
