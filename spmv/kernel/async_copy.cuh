@@ -149,29 +149,6 @@ __device__ inline T wr_load_stream(const T *p) {
 #endif
 }
 
-/* wr_load_stream of 4 or 8 bytes that begins where it stands: the compiler likes to move a load to where its value is needed,
- * behind branches, and then few are under way at a time. */
-template <typename T>
-__device__ inline T wr_load_early(const T *p) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "no load of this size");
-#if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-  T value;
-  uint64_t at = __cvta_generic_to_global(p);
-  if constexpr (sizeof(T) == 4) {
-    uint32_t bits;
-    asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(at));
-    memcpy(&value, &bits, sizeof value);
-  } else {
-    uint64_t bits;
-    asm volatile("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(bits) : "l"(at));
-    memcpy(&value, &bits, sizeof value);
-  }
-  return value;
-#else
-  return *p;
-#endif
-}
-
 /* Asks for the 128 bytes around an address to be brought as near as L2. Nobody waits for it and nothing depends on it. */
 __device__ inline void wr_prefetch(const void *at) {
 #if !defined(WR_SIMT) && defined(__CUDA_ARCH__)

@@ -1,8 +1,34 @@
-/* Rows that several thread blocks have parts of: their sums, always in the same order. */
+/* Rows that lanes, warps and thread blocks have parts of: joined always in the same order. */
 #ifndef WR_PARTS_CUH
 #define WR_PARTS_CUH
 
 #include "spmv/kernel/warp.cuh"
+
+/* What is open at a lane's end: its own open sum, and those of the lanes before it, back to the last one that has ended a row.
+ * ended: the lanes that have, the caller included. Every lane of the warp must arrive. (MERBIT, section 4.2: a segmented scan
+ * that needs nothing stored.) */
+static __device__ inline double wr_scan_open(double open, unsigned ended) {
+  int lane = threadIdx.x % WR_WARP;
+#pragma unroll
+  for (int distance = 1; distance < WR_WARP; distance *= 2) {
+    double before = __shfl_up_sync((unsigned)WR_FULL_MASK, open, (unsigned)distance);
+    if (lane < distance) continue;
+    unsigned between = ((1u << distance) - 1) << (lane - distance + 1);
+    if (!(ended & between)) open = before + open;
+  }
+  return open;
+}
+
+/* What warps before `warp` of a thread block have left open of the row that ends next in it. open[w * stride]: of warp w;
+ * first[w]: the row that ends first in it, -1: none does. */
+static __device__ inline double wr_open_before(const double *open, int stride, const int *first, int warp) {
+  double sum = 0;
+  for (int w = warp - 1; w >= 0; w--) {
+    sum = open[w * stride] + sum;
+    if (first[w] >= 0) break;
+  }
+  return sum;
+}
 
 /* part[from * stride] + part[(from + 1) * stride] + ... up to `to`, excluded: each lane's own range, which may be empty. A few
  * parts are added up by the lane itself, many by the warp. Every lane of the warp must arrive. */

@@ -12,26 +12,16 @@ struct tile_ends {
   int *first;
 };
 
-/* What tiles before `tile` have left open of the row that ends next in it. */
-static __device__ inline double open_before(const tile_ends &t, int tile) {
-  double sum = 0;
-  for (int w = tile - 1; w >= 0; w--) {
-    sum = t.open[w] + sum;
-    if (t.first[w] >= 0) break;
-  }
-  return sum;
-}
-
 /* Adds what the tiles have left open to the rows that end in the block; returns, to thread WARPS, what the block leaves
  * open. */
-template <int WARPS, typename S>
-static __device__ inline double join_tiles(const tile_ends &t, int tiles, S *sums) {
+template <int WARPS, typename T>
+static __device__ inline double join_tiles(const tile_ends &t, int tiles, T *sums) {
   int tile = threadIdx.x;
   if (tile > WARPS) return 0;
-  double sum = open_before(t, tile < tiles ? tile : tiles);
+  double sum = wr_open_before(t.open, 1, t.first, tile < tiles ? tile : tiles);
   if (tile < tiles && t.first[tile] >= 0) {
-    S *row = sums + t.first[tile];
-    *row = (S)(sum + (double)*row);
+    T *row = sums + t.first[tile];
+    *row = (T)(sum + (double)*row);
   }
   return sum;
 }
@@ -45,9 +35,9 @@ static __device__ inline void leave_part(const merbit_args<T> &a, int64_t i, dou
     atomicAdd(a.y + i, (T)(a.alpha * part));
 }
 
-template <typename T, typename S>
+template <typename T>
 static __device__ inline void commit_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
-                                          const stretch &block, int first, const S *sums,
+                                          const stretch &block, int first, const T *sums,
                                           double (&reduced)[WR_MAX_REDUCTIONS]) {
   int rows = (int)(block.y1 - block.y0);
   if (a.plain) {

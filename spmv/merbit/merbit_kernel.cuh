@@ -4,15 +4,9 @@
 
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
-#include "spmv/kernel/parts.cuh"
 #include "spmv/merbit/merbit_commit.cuh"
 
 constexpr int MERBIT_THREADS = WR_MERBIT_WARPS * WR_WARP;
-
-/* What a product and a row's sum are kept as in shared memory: in f32 a wider type would leave the first-level cache too
- * small (docs/merbit.md); what lanes, tiles and blocks leave open is f64 in both. */
-template <typename T>
-using merbit_stored = T;
 
 /* How an instance is made. BATCH: loads of each kind that a thread has on their way. BLOCKS: that a multiprocessor is to hold,
  * which bounds the registers. */
@@ -24,13 +18,13 @@ struct merbit_shape {
 };
 
 /* y = alpha*A*x + beta*y for one block's part of the path: a warp a tile. Columns and values are read 32 neighbours at a
- * time, products and sums go through shared memory, y is written in order. SIGMA 0: known at run time alone. */
+ * time, products and sums go through shared memory (as T: in f32 a wider type would leave the first-level cache too small,
+ * docs/merbit.md; what lanes, tiles and blocks leave open is f64), y is written in order. SIGMA 0: known at run time alone. */
 template <typename T, int SIGMA, bool SCATTERED, bool PATTERN>
 __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTERED>::BLOCKS))
     merbit(const merbit_args<T> a, const wr_finish<T> finish) {
-  typedef merbit_stored<T> S;
   constexpr int WARPS = WR_MERBIT_WARPS, BATCH = merbit_shape<T, SIGMA, SCATTERED>::BATCH;
-  WR_SHARED_DYNAMIC(S, products); /* [entries of the block], then [rows that end in it, and the one that is open] */
+  WR_SHARED_DYNAMIC(T, products); /* [entries of the block], then [rows that end in it, and the one that is open] */
   WR_SHARED(double, open, WARPS);
   WR_SHARED(int, first, WARPS);
   const wr_merbit_format &f = a.format;
@@ -38,7 +32,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   int64_t b = blockIdx.x, tile = b * WARPS, end = tile + WARPS < f.tiles ? tile + WARPS : f.tiles;
   stretch block = stretch_of(f, tile, end);
   int rows = (int)(block.y1 - block.y0);
-  S *sums = products + (block.x1 - block.x0);
+  T *sums = products + (block.x1 - block.x0);
   bool has_head = a.row[b] >= 0, has_tail = a.origin[b + 1] != b + 1;
   if (!a.plain) wr_finish_prefetch(finish, block.y0, rows);
   if (!a.segmented) {
@@ -47,8 +41,8 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   }
   if (tile + warp < end) {
     stretch at = stretch_of(f, tile + warp, tile + warp + 1);
-    S *staged = products + (at.x0 - block.x0), *ended = sums + (at.y0 - block.y0);
-    double sum = run_tile<SIGMA, BATCH, PATTERN, S>(a, tile + warp, at, staged, ended);
+    T *staged = products + (at.x0 - block.x0), *ended = sums + (at.y0 - block.y0);
+    double sum = run_tile<SIGMA, BATCH, PATTERN>(a, tile + warp, at, staged, ended);
     if (threadIdx.x % WR_WARP == 0) open[warp] = sum, first[warp] = at.y1 > at.y0 ? (int)(at.y0 - block.y0) : -1;
   }
   __syncthreads();
@@ -126,7 +120,7 @@ static wr_status merbit_with(const wr_merbit_plan *p, Use use) {
 
 template <typename T>
 static int merbit_shared_bytes(int sigma) {
-  return (MERBIT_THREADS * sigma + 1) * (int)sizeof(merbit_stored<T>);
+  return (MERBIT_THREADS * sigma + 1) * (int)sizeof(T);
 }
 
 /* Scattered columns gain more from first-level cache than from more thread blocks: no more than this is shared memory. */

@@ -6,6 +6,7 @@
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/finish.cuh"
 #include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/parts.cuh"
 #include "spmv/kernel/warp.cuh"
 #include "spmv/merbit/merbit_kernel.h"
 
@@ -83,8 +84,8 @@ static __device__ inline void for_products(const merbit_args<T> &a, int64_t x0, 
 
 /* A lane's steps: what it adds up before its first step down goes to `head`, what after its last is returned; rows between
  * are whole and go to sums. CHECKED: steps may lie behind the end of the path, where there are no products. */
-template <int SIGMA, bool CHECKED, typename S>
-static __device__ inline double walk(uint64_t flags, int sigma, const S *product, const S *end, S *sums, double *head) {
+template <int SIGMA, bool CHECKED, typename T>
+static __device__ inline double walk(uint64_t flags, int sigma, const T *product, const T *end, T *sums, double *head) {
   double sum = 0;
   bool first = true;
 #pragma unroll
@@ -93,7 +94,7 @@ static __device__ inline double walk(uint64_t flags, int sigma, const S *product
       if (first)
         *head = sum;
       else
-        *sums = (S)sum;
+        *sums = (T)sum;
       first = false;
       sums++;
       sum = 0;
@@ -104,35 +105,21 @@ static __device__ inline double walk(uint64_t flags, int sigma, const S *product
   return sum;
 }
 
-/* Sums over lanes up to the caller's, from the last lane on that has ended a row: section 4.2, without metadata. */
-static __device__ inline double scan_open(double open, bool ends) {
-  int lane = threadIdx.x % WR_WARP;
-  unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, ends);
-#pragma unroll
-  for (int distance = 1; distance < WR_WARP; distance *= 2) {
-    double before = __shfl_up_sync((unsigned)WR_FULL_MASK, open, (unsigned)distance);
-    if (lane < distance) continue;
-    unsigned between = ((1u << distance) - 1) << (lane - distance + 1);
-    if (!(ended & between)) open = before + open;
-  }
-  return open;
-}
-
 /* The lanes' open sums and heads to the rows they belong to. Returns, to all lanes, the sum of the row that is open at the
  * tile's end; ended: the first row that ends in it. */
-template <typename S>
-static __device__ inline double join_lanes(double open, double head, bool ends, S *own) {
-  open = scan_open(open, ends);
+template <typename T>
+static __device__ inline double join_lanes(double open, double head, bool ends, T *own) {
+  open = wr_scan_open(open, __ballot_sync((unsigned)WR_FULL_MASK, ends));
   double before = __shfl_up_sync((unsigned)WR_FULL_MASK, open, 1u);
-  if (ends) *own = (S)(threadIdx.x % WR_WARP == 0 ? head : before + head);
+  if (ends) *own = (T)(threadIdx.x % WR_WARP == 0 ? head : before + head);
   return __shfl_sync((unsigned)WR_FULL_MASK, open, WR_WARP - 1);
 }
 
 /* One tile by one warp. Returns, to all lanes, the sum of the row that is open at its end, or what other lanes and tiles
  * have not been told of it. staged: products of the tile; ended: sums of the rows that end in it. */
-template <int SIGMA, int BATCH, bool PATTERN, typename S, typename T>
-static __device__ inline double run_tile(const merbit_args<T> &a, int64_t tile, const stretch &at, S *staged,
-                                         S *ended) {
+template <int SIGMA, int BATCH, bool PATTERN, typename T>
+static __device__ inline double run_tile(const merbit_args<T> &a, int64_t tile, const stretch &at, T *staged,
+                                         T *ended) {
   const wr_merbit_format &f = a.format;
   int lane = threadIdx.x % WR_WARP, n = (int)(at.x1 - at.x0), sigma = SIGMA ? SIGMA : f.sigma;
   if (a.long_rows && (f.tile_y[tile] & WR_MERBIT_LONG_ROW)) { /* one row, that does not end */
@@ -145,18 +132,18 @@ static __device__ inline double run_tile(const merbit_args<T> &a, int64_t tile, 
     return 0;
   }
   uint64_t word = lane_word<SIGMA>(f, tile, sigma), flags = wr_merbit_flags(word, sigma);
-  for_products<BATCH, PATTERN>(a, at.x0, n, [=](int k, T v, T xj) { staged[k] = (S)v * (S)xj; });
+  for_products<BATCH, PATTERN>(a, at.x0, n, [=](int k, T v, T xj) { staged[k] = v * xj; });
   __syncwarp();
   int row = wr_merbit_y(word, sigma);
   double head = 0, open;
-  S *own = ended + row, *first = staged + (lane * sigma - row);
+  T *own = ended + row, *first = staged + (lane * sigma - row);
   if (tile + 1 < f.tiles)
     open = walk<SIGMA, false>(flags, sigma, first, staged + n, own, &head);
   else
     open = walk<SIGMA, true>(flags, sigma, first, staged + n, own, &head);
   if (a.segmented) return join_lanes(open, head, flags != 0, own);
-  if (flags != 0) atomicAdd(own, (S)head);
-  atomicAdd(own + (SIGMA <= 32 && SIGMA > 0 ? __popc((unsigned)flags) : __popcll(flags)), (S)open);
+  if (flags != 0) atomicAdd(own, (T)head);
+  atomicAdd(own + (SIGMA <= 32 && SIGMA > 0 ? __popc((unsigned)flags) : __popcll(flags)), (T)open);
   return 0;
 }
 
