@@ -28,6 +28,7 @@ enum { WR_STAGES = 4, WR_STAGE_BYTES = 2 << 20, WR_SMALL_STAGE_BYTES = 4096 };
 
 typedef struct wr_cuda_state {
   cudaStream_t stream;
+  cudaMemPool_t pool; /* device memory comes from here and goes back to it; NULL where there are none */
   wr_workspace workspace;
   wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES, from the beginning      */
   wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each, from the first large copy on     */
