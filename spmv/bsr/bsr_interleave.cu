@@ -9,14 +9,13 @@
 
 constexpr int THREADS = 256, MOST_BLOCKS = 132 * 16;
 
-/* The sizes that have kernels: what they are cut into, and how many inner blocks a lane can take: first the number for large
- * matrices, second the one where fewer would leave multiprocessors without warps; 0: no more. */
+/* The sizes that have kernels: what they are cut into, and how many inner blocks a lane takes: of large matrices, and where
+ * so many would leave multiprocessors without warps. More make joining lanes cheaper, and lie farther apart in x. */
 static const struct size {
-  int r, c, inner_r, inner_c, each[4];
+  int r, c, inner_r, inner_c, each, few;
 } sizes[] = {
-    {1, 1, 1, 1, {12, 4, 8, 0}}, {2, 2, 2, 2, {6, 2, 4, 0}}, {3, 3, 3, 3, {4, 2, 3, 1}}, {4, 4, 4, 4, {2, 1, 3, 0}},
-    {5, 5, 5, 5, {2, 1, 3, 0}},  {6, 6, 6, 6, {1, 1, 2, 0}}, {8, 8, 8, 4, {1, 1, 2, 0}}, {16, 16, 8, 4, {1, 1, 2, 0}},
-    {16, 1, 16, 1, {2, 1, 0, 0}}, {1, 16, 1, 8, {4, 2, 0, 0}},
+    {1, 1, 1, 1, 8, 4}, {2, 2, 2, 2, 8, 4}, {3, 3, 3, 3, 4, 4}, {4, 4, 4, 4, 4, 2},     {5, 5, 5, 5, 4, 2},
+    {6, 6, 6, 6, 4, 2}, {8, 8, 8, 4, 4, 2}, {16, 16, 8, 4, 4, 2}, {16, 1, 16, 1, 4, 2}, {1, 16, 1, 8, 4, 2},
 };
 constexpr int64_t ENOUGH_WARPS = 132 * 16;
 
@@ -26,18 +25,16 @@ static const struct size *size_of(int r, int c) {
   return NULL;
 }
 
-extern "C" int wr_bsr_can_interleave(int r, int c) { return size_of(r, c) != NULL; }
+extern "C" int wr_bsr_can_interleave(int r, int c, int64_t ncols) {
+  const struct size *s = size_of(r, c);
+  return s != NULL && s->inner_c <= ncols;
+}
 
-/* How many inner blocks a lane takes: by the number of blocks; or the most that there is a kernel for and that are not more
- * than asked for. */
-static int choose_each(const struct size *s, int64_t blocks, int asked) {
-  if (asked == 0) return blocks / (WR_WARP * s->each[0]) < ENOUGH_WARPS ? s->each[1] : s->each[0];
-  int best = 0, least = s->each[0];
-  for (int each : s->each) {
-    if (each && each < least) least = each;
-    if (each <= asked && each > best) best = each;
-  }
-  return best ? best : least;
+/* How many inner blocks a lane takes: about as many as asked for, else by the number of blocks; a multiple of at_a_time. */
+static int choose_each(const struct size *s, int64_t blocks, int at_a_time, int asked) {
+  int each = asked ? asked : blocks / (WR_WARP * s->each) < ENOUGH_WARPS ? s->few : s->each;
+  if (each > WR_BSR_EACH) each = WR_BSR_EACH;
+  return each < at_a_time ? at_a_time : each / at_a_time * at_a_time;
 }
 
 /* Where the inner blocks of an inner block row come from: `down` inner rows a block row, `across` inner blocks a row. */
@@ -103,9 +100,12 @@ __global__ void __launch_bounds__(THREADS) ib_fill(const cut k, const wr_bsr fro
       source = wr_bsr_row_at(k.row_ptr, k.wide, i / down) + s / k.across;
       int top = (int)(i % down) * b.r, left = (int)(s % k.across) * b.c;
       const T *block = (const T *)from.val + source * from.r * from.c;
-      b.col[at] = (int32_t)((int64_t)from.col[source] * k.across + s % k.across);
+      int64_t column = (int64_t)from.col[source] * from.c + left, last = b.ncols - b.c;
+      int64_t shift = column > last ? column - last : 0;
+      b.col[at] = (int32_t)(column - shift);
       for (int c = 0; c < b.c; c++)
-        for (int r = 0; r < b.r; r++) val[(c * b.r + r) * WR_WARP] = (V)block[(top + r) * from.c + left + c];
+        for (int r = 0; r < b.r; r++)
+          val[(c * b.r + r) * WR_WARP] = c < shift ? (V)-0.0 : (V)block[(top + r) * from.c + left + c - shift];
       if (g + 1 == b.start[row + 1]) word |= 1u << j, row++;
     }
     b.word[w * WR_WARP + lane] = word;
@@ -215,20 +215,21 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each
   wr_status status;
   const struct size *s = size_of(from->r, from->c);
   *b = {};
-  if (s == NULL)
-    return wr_fail(WR_EUNAVAILABLE, "layout=interleaved has no kernel for blocks of %d x %d; layout=report has",
-                   from->r, from->c);
+  if (!wr_bsr_can_interleave(from->r, from->c, from->ncols))
+    return wr_fail(WR_EUNAVAILABLE, "layout=interleaved has no kernel for blocks of %d x %d in %lld columns; layout=report has",
+                   from->r, from->c, (long long)from->ncols);
   cut k = {from->row_ptr, from->wide, from->r / s->inner_r, from->c / s->inner_c};
   b->nrows = from->nrows, b->ncols = from->ncols, b->r = s->inner_r, b->c = s->inner_c, b->type = from->type;
   b->blocks = from->blocks * k.down * k.across;
-  b->each = choose_each(s, b->blocks, each);
+  TRY(wr_cuda_enter(env));
+  TRY(choose_stored(env, from, narrow, b));
+  b->at_a_time = wr_bsr_at_a_time(b->r, b->c, (size_t)wr_type_bytes(b->stored));
+  b->each = choose_each(s, b->blocks, b->at_a_time, each);
   b->warps = (b->blocks + WR_WARP * b->each - 1) / (WR_WARP * b->each);
   b->grid = (b->warps + WR_BSR_WARPS - 1) / WR_BSR_WARPS;
   if (b->grid > INT32_MAX || from->brows * k.down > INT32_MAX || from->bcols * k.across > INT32_MAX)
     return wr_fail(WR_EUNAVAILABLE, "layout=interleaved has no room for %lld blocks; layout=report has",
                    (long long)from->blocks);
-  TRY(wr_cuda_enter(env));
-  TRY(choose_stored(env, from, narrow, b));
   TRY(sort_out_rows(env, k, from->brows * k.down, b));
   TRY(allocate(env, b));
   TRY(fill(env, k, from, b));

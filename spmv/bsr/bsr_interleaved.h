@@ -12,7 +12,8 @@
  *     col          A C E | B D F | G . . | . . .
  *
  * Larger blocks are cut into inner ones, a part of their rows and columns; block rows without blocks are left out, and
- * listed. */
+ * listed. A block that would reach beyond the last column begins so much further left, with padding there: no kernel has to
+ * look where x ends. */
 #ifndef WR_BSR_INTERLEAVED_H
 #define WR_BSR_INTERLEAVED_H
 
@@ -23,7 +24,10 @@
 extern "C" {
 #endif
 
-enum { WR_BSR_WARPS = 4 }; /* of a thread block */
+enum {
+  WR_BSR_WARPS = 4, /* of a thread block */
+  WR_BSR_EACH = 16  /* a lane's flags and the rows before it have to fit into 32 bits */
+};
 
 typedef enum wr_bsr_commit {
   WR_BSR_DUAL,   /* parts of shared rows are added to y atomically; who completes the row clears it in y_next */
@@ -34,7 +38,8 @@ typedef enum wr_bsr_commit {
 typedef struct wr_bsr_interleaved {
   int64_t nrows, ncols;
   int r, c;           /* of an inner block                                                              */
-  int each;           /* inner blocks of a lane                                                         */
+  int each;           /* inner blocks of a lane, at most WR_BSR_EACH                                    */
+  int at_a_time;      /* of these it multiplies so many at a time; f32 is summed as such within them    */
   int64_t blocks;     /* inner                                                                          */
   int64_t brows;      /* inner block rows with a block: rows, from here on                              */
   int64_t empty;      /* inner block rows without                                                       */
@@ -42,7 +47,7 @@ typedef struct wr_bsr_interleaved {
   int64_t grid;       /* thread blocks: warps / WR_BSR_WARPS, rounded up                                */
   int shared_rows;    /* most rows that end in one thread block                                         */
   int longest;        /* most thread blocks, but one, that share a row                                  */
-  int32_t *col;       /* [warps][each][32] inner block columns, 0 behind the end                        */
+  int32_t *col;       /* [warps][each][32] first column of an inner block, 0 behind the end             */
   void *val;          /* [warps][each][c][r][32] of `stored`, 0 behind the end; padding as in bsr_format.h */
   uint32_t *word;     /* [warps][32] flags, and from bit `each` on the rows ended in the warp before    */
   int32_t *first;     /* [warps + 1] rows ended before the warp                                         */
@@ -57,11 +62,12 @@ typedef struct wr_bsr_interleaved {
   wr_bsr_commit commit;
 } wr_bsr_interleaved;
 
-/* 1 when there is a kernel for blocks of r x c: 1..6, 8 and 16 square, 16x1, 1x16. */
-int wr_bsr_can_interleave(int r, int c);
+/* 1 when there is a kernel for blocks of r x c: 1..6, 8 and 16 square, 16x1, 1x16, in a matrix of no fewer columns than an
+ * inner block. */
+int wr_bsr_can_interleave(int r, int c, int64_t ncols);
 
-/* *to := the blocks of a device, side by side; how parts come together is the caller's to set. each: 0, or the
- * most inner blocks that a lane is to take. narrow: store f64 values as f32 if that is exact. Waits. WR_EUNAVAILABLE
+/* *to := the blocks of a device, side by side; how parts come together is the caller's to set. each: 0, or about
+ * how many inner blocks a lane is to take. narrow: store f64 values as f32 if that is exact. Waits. WR_EUNAVAILABLE
  * for other sizes and for more than 2^31 - 1 thread blocks; WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each, int narrow, wr_bsr_interleaved *to);
 void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b); /* a zeroed one is fine */

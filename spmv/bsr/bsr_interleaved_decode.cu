@@ -64,7 +64,7 @@ static void decode_row(const wr_bsr_interleaved *b, const struct copies *h, int6
     for (int c = 0; c < b->c; c++) {
       if (!value_at(b, h, g, r, c, &value)) continue;
       int64_t at = g / (32 * b->each) * b->each + g % b->each;
-      if (A->col) A->col[*k] = h->col[at * 32 + g / b->each % 32] * b->c + c;
+      if (A->col) A->col[*k] = h->col[at * 32 + g / b->each % 32] + c;
       if (A->val) A->val[*k] = value;
       ++*k;
     }

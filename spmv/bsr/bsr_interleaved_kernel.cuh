@@ -27,56 +27,61 @@ struct ib_args {
   int ordered;  /* parts of shared rows go to head and tail; 0: they are added to y */
 };
 
-/* x[j]; behind its end, where padding lies, 0. */
-template <typename T>
-static __device__ inline T ib_x(const ib_args<T> &a, int64_t j) {
-  return j < a.b.ncols ? __ldg(a.x + j) : (T)0;
-}
-
-/* What inner blocks from..to contribute to their row r, without padding: for sums that came out as NaN, as padding times an
- * infinity may have done it. */
+/* Row r of inner block row `row` without padding, as far as it lies in inner blocks from..to: for sums that came out as NaN,
+ * as padding times an infinity may have done it. */
 template <typename V, typename T>
-static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int r, int64_t from, int64_t to) {
+static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int64_t row, int r, int64_t from, int64_t to) {
   const wr_bsr_interleaved &b = a.b;
   double sum = 0;
-  for (int64_t g = from; g < to; g++) {
+  int64_t begin = b.start[row] > from ? b.start[row] : from, end = b.start[row + 1] < to ? b.start[row + 1] : to;
+  for (int64_t g = begin; g < end; g++) {
     int64_t warp = g / (WR_WARP * b.each), lane = g / b.each % WR_WARP, line = warp * b.each + g % b.each;
     for (int c = 0; c < b.c; c++) {
       V v = ((const V *)b.val)[((line * b.c + c) * b.r + r) * WR_WARP + lane];
-      if (!wr_is_padding(v)) sum += (double)v * (double)ib_x(a, (int64_t)b.col[line * WR_WARP + lane] * b.c + c);
+      if (!wr_is_padding(v)) sum += (double)v * (double)a.x[b.col[line * WR_WARP + lane] + c];
     }
   }
   return sum;
 }
 
 /* A lane's blocks, the sums of rows that end in them to `sums`, one after the other: of the first just the lane's own part.
- * open: what is left after the last. All loads are under way before the first is waited for: branches at the ends of rows
- * would hold the later ones back. */
-template <typename V, int R, int C, int K, typename T>
+ * open: what is left after the last. B blocks at a time, whose loads are all under way before the first is waited for: that,
+ * and the columns of the next B, keep memory busy. Within B blocks rows are summed as T. */
+template <typename V, int R, int C, int B, typename T>
 static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uint32_t flags, double *sums,
                                           double (&open)[R]) {
-  int lane = threadIdx.x % WR_WARP;
-  const int32_t *col = a.b.col + warp * K * WR_WARP + lane;
-  const V *val = (const V *)a.b.val + warp * K * R * C * WR_WARP + lane;
-  int32_t j[K];
-  V v[K * R * C];
-  T x[K * C];
+  int lane = threadIdx.x % WR_WARP, each = a.b.each;
+  const int32_t *col = a.b.col + warp * each * WR_WARP + lane;
+  const V *val = (const V *)a.b.val + warp * each * (R * C * WR_WARP) + lane;
+  int32_t j[B];
 #pragma unroll
-  for (int k = 0; k < K; k++) j[k] = wr_load_stream(col + k * WR_WARP);
-#pragma unroll
-  for (int e = 0; e < K * R * C; e++) v[e] = wr_load_stream(val + e * WR_WARP);
-#pragma unroll
-  for (int e = 0; e < K * C; e++) x[e] = ib_x(a, (int64_t)j[e / C] * C + e % C);
+  for (int k = 0; k < B; k++) j[k] = wr_load_stream(col + k * WR_WARP);
 #pragma unroll
   for (int r = 0; r < R; r++) open[r] = 0;
+  for (int done = 0; done < each; done += B, flags >>= B, val += B * R * C * WR_WARP) {
+    V v[B * R * C];
+    T x[B * C], part[R];
 #pragma unroll
-  for (int k = 0; k < K; k++) {
+    for (int e = 0; e < B * R * C; e++) v[e] = wr_load_stream(val + e * WR_WARP);
 #pragma unroll
-    for (int e = 0; e < R * C; e++) open[e % R] += (double)v[k * R * C + e] * (double)x[k * C + e / R];
-    if (!(flags >> k & 1)) continue;
+    for (int e = 0; e < B * C; e++) x[e] = __ldg(a.x + j[e / C] + e % C);
+    col += B * WR_WARP;
+    if (done + B < each)
 #pragma unroll
-    for (int r = 0; r < R; r++) sums[r] = open[r], open[r] = 0;
-    sums += R;
+      for (int k = 0; k < B; k++) j[k] = wr_load_stream(col + k * WR_WARP);
+#pragma unroll
+    for (int r = 0; r < R; r++) part[r] = 0;
+#pragma unroll
+    for (int k = 0; k < B; k++) {
+#pragma unroll
+      for (int e = 0; e < R * C; e++) part[e % R] += (T)v[k * R * C + e] * x[k * C + e / R];
+      if (!(flags >> k & 1)) continue;
+#pragma unroll
+      for (int r = 0; r < R; r++) sums[r] = open[r] + (double)part[r], open[r] = 0, part[r] = 0;
+      sums += R;
+    }
+#pragma unroll
+    for (int r = 0; r < R; r++) open[r] += (double)part[r];
   }
 }
 
@@ -111,13 +116,13 @@ static __device__ inline int64_t ib_row(const ib_args<T> &a, int64_t row, int r)
   return (a.b.row ? (int64_t)a.b.row[row] : row) * R + r;
 }
 
-/* A block's part of a row that others share, blocks from..to of it. One thread a scalar row. */
+/* A thread block's part of a row that others share; its inner blocks are from..to. One thread a scalar row. */
 template <typename V, int R, typename T>
 static __device__ inline void ib_leave(const ib_args<T> &a, int64_t row, int r, double part, int64_t from, int64_t to,
                                        double *place) {
   int64_t i = ib_row<R>(a, row, r);
   if (i >= a.b.nrows) return;
-  if (isnan(part)) part = ib_exact<V>(a, r, from, to);
+  if (isnan(part)) part = ib_exact<V>(a, row, r, from, to);
   if (a.ordered)
     *place = part;
   else
@@ -132,7 +137,7 @@ static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> 
     int64_t row = y0 + q / R, i = ib_row<R>(a, row, q % R);
     double sum = sums[q];
     if (i >= a.b.nrows) continue;
-    if (isnan(sum)) sum = ib_exact<V>(a, q % R, a.b.start[row], a.b.start[row + 1]);
+    if (isnan(sum)) sum = ib_exact<V>(a, row, q % R, 0, a.b.blocks);
     if (a.plain)
       a.y[i] = (T)(a.alpha * sum);
     else
@@ -140,48 +145,45 @@ static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> 
   }
 }
 
-/* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of an inner block; K of them a lane. */
-template <typename T, typename V, int R, int C, int K>
+/* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of an inner block; B of them at a time. */
+template <typename T, typename V, int R, int C, int B>
 __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
-    bsr_interleaved(const ib_args<T> a, const wr_finish<T> finish) {
+    bsr_interleaved(WR_KERNEL_PARAMETER ib_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
   WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
   WR_SHARED(double, opens, IB_WARPS * R);
   WR_SHARED(int, first, IB_WARPS);
-  constexpr int64_t PER_WARP = (int64_t)WR_WARP * K;
   const wr_bsr_interleaved &b = a.b;
-  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP;
+  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, each = b.each;
   int64_t block = blockIdx.x, w0 = block * IB_WARPS, w1 = w0 + IB_WARPS < b.warps ? w0 + IB_WARPS : b.warps,
           w = w0 + warp;
   int64_t y0 = b.first[w0], y1 = b.first[w1], from = b.origin[block], tail_from = b.origin[block + 1];
   bool has_head = from != block && y1 > y0, has_tail = tail_from != block + 1;
-  int64_t rest = b.nrows - y0 * R; /* of the matrix: the last row of blocks may reach beyond it */
-  if (!a.plain && !b.row) wr_finish_prefetch(finish, y0 * R, (y1 - y0) * R < rest ? (y1 - y0) * R : rest);
+  double open[R];
+#pragma unroll
+  for (int r = 0; r < R; r++) open[r] = 0;
+  int ends_first = -1; /* the row that ends first in the warp, counted from the block's */
   if (w < w1) {
-    uint32_t word = wr_load_stream(b.word + w * WR_WARP + lane), flags = word & ((1u << K) - 1);
-    int at = (int)(b.first[w] - y0) + (int)(word >> K);
-    double open[R];
-    ib_multiply<V, R, C, K>(a, w, flags, sums + at * R, open);
+    uint32_t word = wr_load_stream(b.word + w * WR_WARP + lane), flags = word & ((1u << each) - 1);
+    int at = (int)(b.first[w] - y0) + (int)(word >> each);
+    ib_multiply<V, R, C, B>(a, w, flags, sums + at * R, open);
     unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, flags != 0);
     ib_join_lanes<R>(flags != 0, ended, sums + at * R, open);
     int row = __shfl_sync((unsigned)WR_FULL_MASK, at, ended ? __ffs((int)ended) - 1 : 0);
-    if (lane == 0) first[warp] = ended ? row : -1;
-    for (int r = 0; r < R; r++)
-      if (lane == 0) opens[warp * R + r] = open[r];
-  } else if (lane == 0) {
-    first[warp] = -1;
-    for (int r = 0; r < R; r++) opens[warp * R + r] = 0;
+    if (ended) ends_first = row;
+  }
+  if (lane == 0) {
+    first[warp] = ends_first;
+#pragma unroll
+    for (int r = 0; r < R; r++) opens[warp * R + r] = open[r];
   }
   __syncthreads();
   double tail = ib_join_warps<R>(opens, first, sums);
   __syncthreads();
-  int64_t g0 = w0 * PER_WARP, g1 = (w0 + IB_WARPS) * PER_WARP;
+  int64_t g0 = w0 * WR_WARP * each, g1 = (w0 + IB_WARPS) * WR_WARP * each;
   int r = (int)threadIdx.x - IB_WARPS * R;
-  if (has_tail && r >= 0 && r < R) {
-    int64_t begin = b.start[y1] > g0 ? b.start[y1] : g0;
-    ib_leave<V, R>(a, y1, r, tail, begin, g1, b.tail + block * R + r);
-  }
+  if (has_tail && r >= 0 && r < R) ib_leave<V, R>(a, y1, r, tail, g0, g1, b.tail + block * R + r);
   if (has_head && threadIdx.x < R) {
-    ib_leave<V, R>(a, y0, (int)threadIdx.x, sums[threadIdx.x], g0, b.start[y0 + 1], b.head + block * R + threadIdx.x);
+    ib_leave<V, R>(a, y0, (int)threadIdx.x, sums[threadIdx.x], g0, g1, b.head + block * R + threadIdx.x);
     int64_t i = ib_row<R>(a, y0, (int)threadIdx.x);
     if (a.plain && a.y_next && i < b.nrows) a.y_next[i] = 0;
   }
@@ -192,7 +194,8 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
 
 /* Completes the shared rows, a thread each, and the empty ones. */
 template <typename T, int R>
-__global__ void __launch_bounds__(IB_THREADS) bsr_interleaved_last(const ib_args<T> a, const wr_finish<T> finish) {
+__global__ void __launch_bounds__(IB_THREADS)
+    bsr_interleaved_last(WR_KERNEL_PARAMETER ib_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
   const wr_bsr_interleaved &b = a.b;
   double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   int64_t stride = (int64_t)gridDim.x * IB_THREADS, lane = threadIdx.x % WR_WARP;
@@ -216,12 +219,12 @@ __global__ void __launch_bounds__(IB_THREADS) bsr_interleaved_last(const ib_args
   wr_sums_finish(finish.sums, reduced);
 }
 
-template <typename T, typename V, int R, int C, int K>
+template <typename T, typename V, int R, int C, int B>
 static wr_status ib_launch(wr_env *env, const ib_args<T> &a, wr_finish<T> finish) {
   wr_status status = WR_OK;
   size_t shared = (size_t)a.b.shared_rows * R * sizeof(double);
   if (a.b.grid > 0)
-    TRY(WR_LAUNCH((bsr_interleaved<T, V, R, C, K>), (unsigned)a.b.grid, IB_THREADS, shared, env->stream, a, finish));
+    TRY(WR_LAUNCH((bsr_interleaved<T, V, R, C, B>), (unsigned)a.b.grid, IB_THREADS, shared, env->stream, a, finish));
   finish.sums.before = a.b.grid;
   if (a.ordered || !a.plain || a.b.empty)
     TRY(WR_LAUNCH((bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(&a.b), IB_THREADS, 0, env->stream, a,
@@ -230,37 +233,23 @@ done:
   return status;
 }
 
-/* The instances: sizes of inner blocks, and how many of them a lane takes; the table in bsr_interleave.cu names them too. */
+/* The instances: sizes of inner blocks, and how many of them a lane multiplies at a time; each is a multiple of that
+ * (the table in bsr_interleave.cu). */
 template <typename T, typename V>
 static wr_status ib_launch_size(wr_env *env, const ib_args<T> &a, const wr_finish<T> &finish) {
-#define SIZE(R, C, K) \
-  if (a.b.r == R && a.b.c == C && a.b.each == K) return ib_launch<T, V, R, C, K>(env, a, finish)
-  SIZE(1, 1, 12);
-  SIZE(1, 1, 8);
-  SIZE(1, 1, 4);
-  SIZE(2, 2, 6);
-  SIZE(2, 2, 4);
-  SIZE(2, 2, 2);
-  SIZE(3, 3, 4);
-  SIZE(3, 3, 3);
-  SIZE(3, 3, 2);
-  SIZE(3, 3, 1);
-  SIZE(4, 4, 3);
-  SIZE(4, 4, 2);
-  SIZE(4, 4, 1);
-  SIZE(5, 5, 3);
-  SIZE(5, 5, 2);
-  SIZE(5, 5, 1);
-  SIZE(6, 6, 2);
-  SIZE(6, 6, 1);
-  SIZE(8, 4, 2);
-  SIZE(8, 4, 1);
-  SIZE(16, 1, 2);
-  SIZE(16, 1, 1);
-  SIZE(1, 8, 4);
-  SIZE(1, 8, 2);
+#define SIZE(R, C) \
+  if (a.b.r == R && a.b.c == C) return ib_launch<T, V, R, C, wr_bsr_at_a_time(R, C, sizeof(V))>(env, a, finish)
+  SIZE(1, 1);
+  SIZE(2, 2);
+  SIZE(3, 3);
+  SIZE(4, 4);
+  SIZE(5, 5);
+  SIZE(6, 6);
+  SIZE(8, 4);
+  SIZE(16, 1);
+  SIZE(1, 8);
 #undef SIZE
-  return wr_fail(WR_EINTERNAL, "no kernel for %d inner blocks of %d x %d a lane", a.b.each, a.b.r, a.b.c);
+  return wr_fail(WR_EINTERNAL, "no kernel for inner blocks of %d x %d", a.b.r, a.b.c);
 }
 
 template <typename T, typename V>

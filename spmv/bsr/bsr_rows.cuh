@@ -10,6 +10,17 @@ static __device__ inline int64_t wr_bsr_row_at(const void *row_ptr, int wide, in
   return wide ? ((const int64_t *)row_ptr)[i] : ((const int32_t *)row_ptr)[i];
 }
 
+/* How many inner blocks of r x c a lane multiplies at a time, their values loaded into about WR_BSR_WORDS registers of 4
+ * bytes: a power of two. value_size: of what is stored. */
+#ifndef WR_BSR_WORDS
+#define WR_BSR_WORDS 40
+#endif
+constexpr int wr_bsr_at_a_time(int r, int c, size_t value_size) {
+  int blocks = 8;
+  while (blocks > 1 && blocks * r * c * (int)(value_size / 4) > WR_BSR_WORDS) blocks /= 2;
+  return blocks;
+}
+
 static __device__ inline bool wr_is_padding(double value) { return wr_is_padding_f64(value); }
 static __device__ inline bool wr_is_padding(float value) { return wr_is_padding_f32(value); }
 

@@ -30,8 +30,8 @@ static const wr_knob knobs[] = {
      .choices = "auto|interleaved|report", .value = "auto",
      .help = "interleaved: values of 32 blocks side by side, for 1..6, 8, 16 square, 16x1, 1x16; report: blocks in "
              "rows; auto: interleaved where it can"},
-    {.name = "each", .type = WR_OPTION_INT, .offset = offsetof(unrolled_knobs, each), .min = 0, .max = 12, .value = "0",
-     .help = "interleaved: blocks of a lane, at most; 0: by the matrix's size"},
+    {.name = "each", .type = WR_OPTION_INT, .offset = offsetof(unrolled_knobs, each), .min = 0,
+     .max = WR_BSR_EACH, .value = "0", .help = "interleaved: blocks of a lane, about; 0: by the matrix's size"},
     {.name = "commit", .type = WR_OPTION_CHOICE, .offset = offsetof(unrolled_knobs, commit),
      .choices = "auto|dual|ordered", .value = "auto",
      .help = "interleaved: rows that thread blocks share are added to y, cleared by the multiply before (dual), or "
@@ -48,16 +48,17 @@ static const wr_knob knobs[] = {
 
 static const wr_bsr_kernel kernel = {.fuses = 1, .deterministic_upto = 64, .resident = wr_bsr_unrolled_resident};
 
-static int is_interleaved(const unrolled_knobs *k, const wr_plan_info *info) {
-  return k->bsr.layout != LAYOUT_REPORT && wr_bsr_can_interleave(info->chosen[0], info->chosen[1]);
+static int is_interleaved(const unrolled_knobs *k, const wr_csr *A, const wr_plan_info *info) {
+  return k->bsr.layout != LAYOUT_REPORT && wr_bsr_can_interleave(info->chosen[0], info->chosen[1], A->ncols);
 }
 
 static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
   const unrolled_knobs *k = knob;
   int r = (int)k->bsr.r, c = (int)k->bsr.c;
-  if (k->bsr.layout == LAYOUT_INTERLEAVED && r && c && !wr_bsr_can_interleave(r, c))
+  if (k->bsr.layout == LAYOUT_INTERLEAVED && r && c && !wr_bsr_can_interleave(r, c, A->ncols))
     return wr_fail(WR_EUNAVAILABLE,
-                   "bsr_unrolled:layout=interleaved has no kernel for blocks of %d x %d; layout=report has", r, c);
+                   "bsr_unrolled:layout=interleaved has no kernel for blocks of %d x %d in %lld columns; layout=report has",
+                   r, c, (long long)A->ncols);
   return wr_bsr_plan_check(env, A, &k->bsr);
 }
 
@@ -69,7 +70,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
   const unrolled_knobs *k = knob;
   wr_bsr_choice choice;
   TRY(wr_bsr_plan_blocks(env, A, &k->bsr, info, &choice));
-  if (is_interleaved(k, info)) {
+  if (is_interleaved(k, A, info)) {
     size_t length = strlen(info->line);
     info->deterministic = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && env->deterministic);
     snprintf(info->line + length, sizeof info->line - length, "; blocks side by side");
@@ -93,7 +94,10 @@ static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unr
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
   TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(b), &workspace));
   info->deterministic = b->commit == WR_BSR_ORDERED;
-  if (env->type == WR_F32 && b->commit == WR_BSR_DUAL) info->term_unit = (b->longest + 2) * wr_type_unit(WR_F32);
+  if (env->type == WR_F32) { /* products and sums within a few blocks, and parts that are added to y */
+    int parts = b->commit == WR_BSR_DUAL ? b->longest + 2 : 0;
+    info->term_unit = (b->at_a_time * b->c + 1 + parts) * wr_type_unit(WR_F32);
+  }
   info->format_bytes = wr_bsr_bytes(&blocks);
   if (b->stored != env->type) info->format_bytes -= blocks.blocks * blocks.r * blocks.c * 4;
   info->extra_bytes = wr_bsr_interleaved_bytes(b);
@@ -107,7 +111,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   wr_status status;
   unrolled_state *s = state;
   const unrolled_knobs *k = knob;
-  s->is_interleaved = is_interleaved(k, info), s->pattern = A->val == NULL;
+  s->is_interleaved = is_interleaved(k, A, info), s->pattern = A->val == NULL;
   if (s->is_interleaved)
     TRY(interleave(s, env, A, k, info));
   else

@@ -27,6 +27,14 @@ inline wr_status wr_launch_check(cudaError_t error, const char *kernel) {
                  cudaGetErrorName(error));
 }
 
+/* Stands before a kernel's parameter that functions take by reference: of one that is not marked so, every thread would copy
+ * all of it to its own memory. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+#define WR_KERNEL_PARAMETER const
+#else
+#define WR_KERNEL_PARAMETER const __grid_constant__
+#endif
+
 #ifndef WR_LAUNCH
 #define WR_WITHOUT_PARENTHESES(...) __VA_ARGS__
 #define WR_LAUNCH(kernel, grid, block, shared, stream, ...)                                            \
