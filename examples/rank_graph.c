@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
   TRY(wr_pagerank_open(&solver, &graph, plan, &env));
   TRY(wr_pagerank_solve(&solver, &options, &(wr_monitor){0}, &result));
   TRY(wr_pagerank_download(&solver, scores));
-  TRY(wr_pagerank_normalise(scores, PAGES, &options, wr_type_unit(env.type)));
+  TRY(wr_pagerank_normalise(scores, PAGES, &options, result.rounding));
   for (int i = 0; i < PAGES; i++) printf("page %d  %.12f\n", i, scores[i]);
 done:
   if (status != WR_OK) fprintf(stderr, "rank_graph: %s\n", wr_status_message());

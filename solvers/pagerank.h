@@ -42,7 +42,7 @@ wr_status wr_pagerank_download(wr_pagerank *p, double *scores);
 wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *options, double *scores, double *change,
                            double *dangling);
 
-/* Divides by the sum. WR_EINTERNAL when the sum is off 1 by more than max(tolerance, 100 u / (1 - d)). */
-wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *options, double unit);
+/* Divides by the sum. rounding: of the result. WR_EINTERNAL when the sum is off 1 by more than max(tolerance, 25 rounding). */
+wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *options, double rounding);
 
 #endif

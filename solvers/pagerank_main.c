@@ -29,6 +29,7 @@ typedef struct ranking {
   const wr_settings *settings;
   wr_pagerank_options options;
   wr_rounding rounding;
+  double rounded; /* of the result */
 } ranking;
 
 static void complete(wr_settings *s) {
@@ -93,7 +94,9 @@ done:
 
 static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
   ranking *r = solve;
-  return wr_pagerank_solve(&r->method, &r->options, monitor, result);
+  wr_status status = wr_pagerank_solve(&r->method, &r->options, monitor, result);
+  r->rounded = result->rounding;
+  return status;
 }
 
 static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
@@ -130,7 +133,7 @@ static wr_status answer(void *solve, double **x, int64_t *n) {
   TRY(wr_pagerank_download(&r->method, *x));
   for (int64_t i = 0; i < *n; i++)
     if (!isfinite((*x)[i])) goto done; /* non-finite is the outcome already */
-  TRY(wr_pagerank_normalise(*x, *n, &r->options, r->rounding.unit));
+  TRY(wr_pagerank_normalise(*x, *n, &r->options, r->rounded));
 done:
   if (status != WR_OK) wr_free(*x), *x = NULL;
   return status;

@@ -48,7 +48,9 @@ typedef struct wr_result {
   double measure;      /* what was compared with the tolerance last: ||b - Ax|| / ||b||, or the bound */
   double change;       /* PageRank: the last L1 change                                              */
   int by_change;       /* PageRank: 1: the change was compared with the tolerance, not the bound    */
-  double bound;        /* PageRank: proven L1 error: change d/(1-d) + 4u/(1-d)                      */
+  double bound;        /* PageRank: proven L1 error: change d/(1-d) + rounding                      */
+  double rounding;     /* PageRank: the part of bound that is for rounding: 4u/(1-d), and for what
+                          sums rows in less than f64, sum_i (length of row i) r_i of its units too  */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
   char note[160];      /* one clause: why it ended as it did; "" when converged                     */

@@ -9,15 +9,18 @@
 
 constexpr int THREADS = 256, MOST_BLOCKS = 132 * 16;
 
-/* The sizes that have kernels: what they are cut into, and how many inner blocks a lane takes: of large matrices, and where
- * so many would leave multiprocessors without warps. More make joining lanes cheaper, and lie farther apart in x. */
+/* The sizes that have kernels, and what they are cut into. */
 static const struct size {
-  int r, c, inner_r, inner_c, each, few;
+  int r, c, inner_r, inner_c;
 } sizes[] = {
-    {1, 1, 1, 1, 8, 4}, {2, 2, 2, 2, 8, 4}, {3, 3, 3, 3, 4, 4}, {4, 4, 4, 4, 4, 2},     {5, 5, 5, 5, 4, 2},
-    {6, 6, 6, 6, 4, 2}, {8, 8, 8, 4, 4, 2}, {16, 16, 8, 4, 4, 2}, {16, 1, 16, 1, 4, 2}, {1, 16, 1, 8, 4, 2},
+    {1, 1, 1, 1}, {2, 2, 2, 2}, {3, 3, 3, 3},   {4, 4, 4, 4},   {5, 5, 5, 5},
+    {6, 6, 6, 6}, {8, 8, 8, 4}, {16, 16, 8, 4}, {16, 1, 16, 1}, {1, 16, 1, 8},
 };
-constexpr int64_t ENOUGH_WARPS = 132 * 16;
+
+/* Inner blocks of a lane, and warps that a launch is to have before lanes get so many. More make it cheaper to join the
+ * lanes, but lie farther apart in x. */
+constexpr int EACH = 8;
+constexpr int64_t ENOUGH_WARPS = 132 * 8;
 
 static const struct size *size_of(int r, int c) {
   for (const struct size &s : sizes)
@@ -31,9 +34,9 @@ extern "C" int wr_bsr_can_interleave(int r, int c, int64_t ncols) {
 }
 
 /* How many inner blocks a lane takes: about as many as asked for, else by the number of blocks; a multiple of at_a_time. */
-static int choose_each(const struct size *s, int64_t blocks, int at_a_time, int asked) {
-  int each = asked ? asked : blocks / (WR_WARP * s->each) < ENOUGH_WARPS ? s->few : s->each;
-  if (each > WR_BSR_EACH) each = WR_BSR_EACH;
+static int choose_each(int64_t blocks, int at_a_time, int asked) {
+  int each = asked ? asked : EACH;
+  while (!asked && each > 1 && blocks / (WR_WARP * each) < ENOUGH_WARPS) each /= 2;
   return each < at_a_time ? at_a_time : each / at_a_time * at_a_time;
 }
 
@@ -224,7 +227,7 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each
   TRY(wr_cuda_enter(env));
   TRY(choose_stored(env, from, narrow, b));
   b->at_a_time = wr_bsr_at_a_time(b->r, b->c, (size_t)wr_type_bytes(b->stored));
-  b->each = choose_each(s, b->blocks, b->at_a_time, each);
+  b->each = choose_each(b->blocks, b->at_a_time, each);
   b->warps = (b->blocks + WR_WARP * b->each - 1) / (WR_WARP * b->each);
   b->grid = (b->warps + WR_BSR_WARPS - 1) / WR_BSR_WARPS;
   if (b->grid > INT32_MAX || from->brows * k.down > INT32_MAX || from->bcols * k.across > INT32_MAX)

@@ -13,7 +13,7 @@ static __device__ inline int64_t wr_bsr_row_at(const void *row_ptr, int wide, in
 /* How many inner blocks of r x c a lane multiplies at a time, their values loaded into about WR_BSR_WORDS registers of 4
  * bytes: a power of two. value_size: of what is stored. */
 #ifndef WR_BSR_WORDS
-#define WR_BSR_WORDS 40
+#define WR_BSR_WORDS 64
 #endif
 constexpr int wr_bsr_at_a_time(int r, int c, size_t value_size) {
   int blocks = 8;

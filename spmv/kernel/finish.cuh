@@ -67,11 +67,16 @@ __device__ inline void wr_sums_leave(const wr_sums &s, double (&sum)[WR_MAX_REDU
 }
 
 /* The last block to arrive adds up what all have left, in the order of the blocks, so that the result does not depend on who
- * was last. What thread 0 has left is visible before its arrival; the fence after it keeps the last block from reading
- * earlier. */
+ * was last. Parts of earlier launches, of which there may be tens of thousands, are first spread over this one's threads: one
+ * block alone would read them for longer than some multiplies take. What thread 0 has left is visible before its arrival;
+ * the fence after it keeps the last block from reading earlier. */
 __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   WR_SHARED(int, is_last, 1);
   if (s.count == 0) return;
+  for (int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; b < s.before; b += (int64_t)gridDim.x * blockDim.x)
+#pragma unroll
+    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+      if (r < s.count) sum[r] += __ldcg(s.partial + r * s.stride + b);
   wr_sums_leave(s, sum);
   if (threadIdx.x == 0) is_last[0] = wr_arrive(s.arrived) == gridDim.x - 1;
   __syncthreads();
@@ -81,8 +86,8 @@ __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_RED
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     sum[r] = 0;
     if (r < s.count)
-      for (int64_t b = threadIdx.x; b < s.before + gridDim.x; b += blockDim.x)
-        sum[r] += __ldcg(s.partial + r * s.stride + b);
+      for (int64_t b = threadIdx.x; b < gridDim.x; b += blockDim.x)
+        sum[r] += __ldcg(s.partial + r * s.stride + s.before + b);
   }
   wr_block_sum(sum, s.count);
   if (threadIdx.x == 0) {

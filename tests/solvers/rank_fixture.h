@@ -20,6 +20,8 @@ typedef struct ranking {
   double *scores;                 /* [n] normalised */
   wr_history history;
   int deterministic;              /* of the plan    */
+  double sum_unit;                /* of the plan, where it is more than f64's */
+  double longest;                 /* entries of a row of the flow */
 } ranking;
 
 static inline ranking ranking_of(const ground *g, wr_csr *links) {
@@ -34,6 +36,13 @@ static inline void ranking_free(ranking *r) {
   r->scores = NULL;
 }
 
+static inline double longest_row(const wr_csr *m) {
+  int64_t longest = 0;
+  for (int64_t i = 0; i < m->nrows; i++)
+    if (m->row_ptr[i + 1] - m->row_ptr[i] > longest) longest = m->row_ptr[i + 1] - m->row_ptr[i];
+  return (double)longest;
+}
+
 /* Fills in what is found of an opened solve. */
 static inline wr_status ranking_solve(ranking *r, wr_pagerank *method, const wr_graph *graph, wr_rounding rounding) {
   wr_status status;
@@ -42,7 +51,7 @@ static inline wr_status ranking_solve(ranking *r, wr_pagerank *method, const wr_
   double *after = room_for(n, sizeof *after);
   TRY(wr_pagerank_solve(method, &r->options, &r->monitor, &r->result));
   TRY(wr_pagerank_download(method, r->scores));
-  TRY(wr_pagerank_normalise(r->scores, n, &r->options, rounding.unit));
+  TRY(wr_pagerank_normalise(r->scores, n, &r->options, r->result.rounding));
   TRY(wr_pagerank_download(method, ranks));
   TRY(wr_pagerank_step(method, &r->options, step, &change, &dangling));
   TRY(wr_pagerank_download(method, after));
@@ -71,6 +80,8 @@ static inline void ranking_run(ground *g, ranking *r) {
   if (plan) {
     wr_rounding rounding = wr_rounding_of(&g->env, plan);
     r->deterministic = wr_plan_get_info(plan)->deterministic;
+    r->sum_unit = wr_plan_get_info(plan)->sum_unit;
+    r->longest = longest_row(graph.flow);
     CHECK_OK(wr_pagerank_open(&method, &graph, plan, &g->env));
     CHECK_OK(ranking_solve(r, &method, &graph, rounding));
     wr_pagerank_close(&method);
@@ -164,6 +175,14 @@ static inline void check_history(const ranking *r) {
   CHECKF(growing == 0, "%lld changes shrank by less than the damping", (long long)growing);
 }
 
+/* Rounding's part of the bound: that of the stored type, and of sums in less than f64 what the lengths of rows make of it. */
+static inline void check_rounding(const ranking *r, double unit) {
+  double stored = 4 * unit / (1 - r->options.damping), sums = r->sum_unit * r->longest / (1 - r->options.damping);
+  double rounding = r->result.rounding;
+  CHECKF(rounding >= stored && rounding <= stored + 1.001 * sums, "rounding %g, stored %g, sums %g", rounding, stored, sums);
+  CHECKF(rounding > stored || sums == 0, "rounding %g leaves out the sums", rounding);
+}
+
 /* The result's own numbers, and the scores against the independent answer: the printed bound is one. */
 static inline void check_ranking(const ground *g, const ranking *r, const exact_ranks *exact) {
   const wr_result *result = &r->result;
@@ -180,7 +199,9 @@ static inline void check_ranking(const ground *g, const ranking *r, const exact_
          result->bound, wr_outcome_title(result->outcome), (long long)result->iterations);
   CHECKF(fabsl(sum - 1) <= (long double)(exact->n + 2) * 0x1p-53L, "the scores have the sum %.18Lg", sum);
   CHECKF(least >= 0, "a score is %g", least);
-  CHECKF(result->bound == result->change * rate + 4 * unit / (1 - o->damping), "bound %g", result->bound);
+  CHECKF(fabs(result->bound - (result->change * rate + result->rounding)) <= 4 * 0x1p-53 * result->bound, "bound %g",
+         result->bound);
+  check_rounding(r, unit);
   CHECKF(result->measure == compared, "%g was compared", result->measure);
   CHECKF((result->outcome == WR_CONVERGED) == (compared <= o->tolerance), "%s with %g of %g",
          wr_outcome_title(result->outcome), compared, o->tolerance);

@@ -103,7 +103,8 @@ static void test_stagnation(ground *g) {
   }
 }
 
-/* In f32 the answer is as far from our own answer in f64 as the bound says, and that is within the default tolerance. */
+/* In f32 the answer is as far from our own answer in f64 as the bound says, and that is within the default tolerance where
+ * rows are summed in f64. */
 static void test_single_precision(ground *g) {
   if (g->env.type != WR_F32) return;
   wr_csr *const all[] = {random_graph(), weighted(), undirected(), hub_graph()};
@@ -116,7 +117,7 @@ static void test_single_precision(ground *g) {
     ranking_run(g, &single), ranking_run(&twin, &fine);
     double distance = ranking_distance(&single, &fine);
     CHECKF(distance <= single.result.bound + fine.result.bound, "%g, bound %g", distance, single.result.bound);
-    CHECKF(distance <= single.options.tolerance, "%g", distance);
+    if (single.sum_unit == 0) CHECKF(distance <= single.options.tolerance, "%g", distance);
     ranking_free(&single), ranking_free(&fine);
     wr_csr_free(all[k]);
   }
@@ -161,12 +162,12 @@ static void test_normalise(void) {
   wr_pagerank_options options = {.damping = 0.85, .tolerance = 1e-9};
   double good[] = {0.25, 0.25, 0.5 + 1e-10}, bad[] = {0.25, 0.25, 0.5 + 2e-9}, none[] = {0.5, NAN, 0.5};
   ground_case(NULL, "the sum of the scores");
-  CHECK_OK(wr_pagerank_normalise(good, 3, &options, 0x1p-53));
+  CHECK_OK(wr_pagerank_normalise(good, 3, &options, 1e-14));
   CHECKF(fabs(good[0] + good[1] + good[2] - 1) <= 3 * 0x1p-53, "%.17g", good[0] + good[1] + good[2]);
-  CHECK_FAILS(WR_EINTERNAL, wr_pagerank_normalise(bad, 3, &options, 0x1p-53));
+  CHECK_FAILS(WR_EINTERNAL, wr_pagerank_normalise(bad, 3, &options, 1e-14));
   CHECK_MESSAGE("1.000000002");
-  CHECK_OK(wr_pagerank_normalise(bad, 3, &options, 0x1p-24)); /* 100 u / (1 - d) is 4e-5 there */
-  CHECK_FAILS(WR_EINTERNAL, wr_pagerank_normalise(none, 3, &options, 0x1p-24));
+  CHECK_OK(wr_pagerank_normalise(bad, 3, &options, 1e-10)); /* 25 times that is more */
+  CHECK_FAILS(WR_EINTERNAL, wr_pagerank_normalise(none, 3, &options, 1e-10));
 }
 
 static void test_all(ground *g) {
