@@ -88,6 +88,8 @@ TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_MAINS)))
 TEST_PROGRAMS += $(if $(FOUND_CUDA),$(patsubst %.cu,$(BUILD)/tests/%,$(notdir $(KERNEL_TESTS))))
 TEST_SCRIPTS := $(filter-out %/lib.sh %/common.sh %/test_tools.sh,$(wildcard tests/unit/*.sh tests/cli/*.sh))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+# Those that want arguments, and cuBLAS.
+CUDA_BENCHES := $(if $(FOUND_CUBLAS),$(patsubst tests/bench/%.cu,$(BUILD)/bench/%,$(wildcard tests/bench/*.cu)))
 
 # The same programs and tests once more with kernels that run on the CPU (tests/simt): what knows of CUDA is compiled anew
 # against the shadow headers there, the rest is shared. Not under the thread sanitizer, which knows nothing of fibers.
@@ -175,6 +177,8 @@ $(foreach main,$(MAINS),$(eval $(call program,$(main:solvers/%_main.c=$(BUILD)/%
 $(foreach main,$(TEST_MAINS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(main))),$(main),$(TEST_OBJECTS))))
 $(foreach test,$(KERNEL_TESTS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(test))),$(test))))
 $(foreach bench,$(BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench/%=tests/bench/%.c))))
+$(foreach bench,$(CUDA_BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench/%=tests/bench/%.cu))))
+$(CUDA_BENCHES): private LDLIBS += -lcublas
 
 # $(call simt_program,what to make,its objects)
 define simt_program
@@ -221,6 +225,7 @@ simt: $(SIMT_PROGRAMS) $(SIMT_TEST_PROGRAMS) ## programs whose kernels run on th
 -include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(TEST_MAINS)))
 -include $(patsubst %.o,%.d,$(filter $(SIMT)/%,$(SIMT_OBJECTS)) $(call simt_objects_of,$(SIMT_KERNEL_MAINS)))
 -include $(patsubst $(BUILD)/bench/%,$(BUILD)/obj/tests/bench/%.c.d,$(BENCHES))
+-include $(patsubst $(BUILD)/bench/%,$(BUILD)/obj/tests/bench/%.cu.d,$(CUDA_BENCHES))
 
 # --- Library --------------------------------------------------------------------------------------------------------------
 # Public is what solvers/windrow.h names: these headers are copied to $(BUILD)/include/windrow as installation has them, side

@@ -7,6 +7,7 @@
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "solvers/bicgstab_scalars.h"
+#include "solvers/iteration.h"
 
 #define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
 
@@ -15,18 +16,15 @@ typedef struct progress {
   const wr_bicgstab_options *options;
   const wr_monitor *monitor;
   wr_result *result;
-  double scalars[SCALARS];  /* as last downloaded                                                       */
+  double scalars[SCALARS];  /* as last seen                                                             */
   double bound;             /* on ||b - A x||                                                           */
   double target;            /* on ||r||: the bound, halved with every refinement, since the true        */
                             /* residual has rounding on top of r                                        */
-  double shadow_norm;
   double true_norm;         /* of the last question, or of the start: t holds that residual            */
   double first_norm;        /* true residual of the guess                                               */
   double snapshot_norm;     /* ||r|| of the snapshot                                                    */
   int snapshot_is_start;    /* the snapshot is the iterate of the last start                            */
   int64_t start_iteration;  /* of the last start                                                        */
-  int64_t gain_iteration;   /* of the last 10% progress, and the norm reached then                      */
-  double gain_norm;
   double restart_norm;      /* ||r|| at the last restart                                                */
   int poor_restarts;        /* in a row                                                                 */
   double last_true;         /* the true residual at which the last refinement began; INFINITY: none did */
@@ -39,6 +37,7 @@ wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *pla
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
     TRY(env->ops->alloc(env, system->n, env->type, "a vector of BiCGSTAB", vectors[k]));
   TRY(env->ops->alloc(env, SCALARS, WR_F64, "scalars", &s->bank));
+  TRY(wr_iteration_open(env, &s->loop));
   TRY(env->ops->upload(env, &s->b, system->b));
 done:
   if (status != WR_OK) wr_bicgstab_close(s);
@@ -47,6 +46,7 @@ done:
 
 void wr_bicgstab_close(wr_bicgstab *s) {
   if (s->env == NULL) return;
+  wr_iteration_close(s->loop);
   wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p, &s->shadow,
                              &s->v[0], &s->v[1], &s->t, &s->snapshot, &s->bank};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++) s->env->ops->release(s->env, vectors[k]);
@@ -109,28 +109,33 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
     TRY(env->ops->upload(env, &s->shadow, s->room));
   }
   double *c = g->scalars;
-  double unit = wr_type_unit(env->type), steps = c[STEPS];
+  double unit = wr_type_unit(env->type), steps = c[STEPS], rounds = c[ROUNDS];
   for (int i = 0; i < SCALARS; i++) c[i] = 0;
-  c[STEPS] = steps, c[ONE] = 1, c[HUGE_SUM] = DBL_MAX, c[LARGEST] = 1 / (unit * unit);
+  c[STEPS] = steps, c[ROUNDS] = rounds, c[LAST] = rounds + (double)g->options->iterations - steps;
+  c[ONE] = 1, c[HUGE_SUM] = DBL_MAX, c[LARGEST] = 1 / (unit * unit);
   c[BOUND] = g->target * g->target, c[RR] = norm * norm;
+  c[EVERY] = (double)g->options->check_every, c[LOG_ROOM] = WR_LOG_ROOM;
+  c[SNAPSHOT_RR] = g->snapshot_norm * g->snapshot_norm, c[ENOUGH] = 0.01;
+  c[GAIN_RR] = norm * norm, c[GAIN_STEP] = steps, c[GAIN] = 0.81, c[PATIENCE] = 200;
   TRY(env->ops->upload(env, &s->bank, c));
   wr_fused products = {.in = {&s->shadow, &s->r},
                        .reduce = {{WR_DOT, &s->shadow, &s->r, scalar(s, RHO)},
                                   {WR_NRM2SQ, &s->shadow, NULL, scalar(s, SS)}}};
   TRY(env->ops->fused(env, &products));
   TRY(env->ops->download(env, &s->bank, c));
-  g->shadow_norm = sqrt(c[SS]);
-  g->start_iteration = g->gain_iteration = (int64_t)steps;
-  g->gain_norm = norm;
-  wr_plan_forget(s->plan);
+  c[NOISE] = unit * unit * c[SS];
+  TRY(env->ops->upload(env, &s->bank, c));
+  g->start_iteration = (int64_t)steps;
+  wr_iteration_begin(s->loop);
 done:
   return status;
 }
 
 /* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads shadow; r v (writes s over
  * r); s; d p s t shadow (writes d, r); r p v (writes p): 10 reads and 4 writes. i is the place of this iteration's v. */
-static wr_status iterate(wr_bicgstab *s, int i) {
+static wr_status iterate(void *solver, int i) {
   wr_status status;
+  wr_bicgstab *s = solver;
   wr_env *env = s->env;
   wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r, *bank = &s->bank;
   wr_epilogue sigma = {
@@ -149,12 +154,12 @@ static wr_status iterate(wr_bicgstab *s, int i) {
                         .out = {&s->p},
                         .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
   TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = &s->p, .y = v, .y_next = t, .epilogue = &sigma}));
-  TRY(env->ops->scalars(env, bank, after_first_product, COUNT(after_first_product)));
+  TRY(env->ops->scalars(env, bank, NULL, after_first_product, COUNT(after_first_product)));
   TRY(env->ops->fused(env, &half));
   TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = r, .y = t, .y_next = &s->v[1 - i], .epilogue = &omega}));
-  TRY(env->ops->scalars(env, bank, after_second_product, COUNT(after_second_product)));
+  TRY(env->ops->scalars(env, bank, NULL, after_second_product, COUNT(after_second_product)));
   TRY(env->ops->fused(env, &update));
-  TRY(env->ops->scalars(env, bank, after_update, COUNT(after_update)));
+  TRY(env->ops->scalars(env, bank, &s->loop->log, after_update, COUNT(after_update)));
   TRY(env->ops->fused(env, &direction));
 done:
   return status;
@@ -240,50 +245,40 @@ done:
   return status;
 }
 
-/* No 10% progress for as long as the last progress took, and at least 200 iterations, while the shadow has become orthogonal
- * to the residual up to rounding: rho is noise. */
-static int stalled(const progress *g, double norm, double unit) {
-  int64_t steps = (int64_t)g->scalars[STEPS], patience = g->gain_iteration > 200 ? g->gain_iteration : 200;
-  double cosine = fabs(g->scalars[RHO]) / (g->shadow_norm * norm);
-  return steps - g->gain_iteration >= patience && cosine < unit;
-}
-
 /* snapshot := the iterate, unless it is not finite throughout. It is collected in t, which holds nothing between iterations. */
-static wr_status take_snapshot(wr_bicgstab *s, progress *g, double norm) {
+static wr_status take_snapshot(wr_bicgstab *s, progress *g) {
   wr_status status;
-  double scalars[SCALARS];
+  double *c = g->scalars;
   TRY(collect(s, &s->t));
-  TRY(s->env->ops->download(s->env, &s->bank, scalars));
-  if (!isfinite(scalars[SUM_X])) goto done;
-  TRY(copy(s, &s->snapshot, &s->t));
-  g->snapshot_norm = norm, g->snapshot_is_start = 0;
+  TRY(s->env->ops->download(s->env, &s->bank, c));
+  if (isfinite(c[SUM_X])) {
+    TRY(copy(s, &s->snapshot, &s->t));
+    g->snapshot_norm = sqrt(c[RR]), g->snapshot_is_start = 0;
+  }
+  c[SNAPSHOT_RR] = c[RR]; /* one that was refused is not asked for again at once */
 done:
   return status;
 }
 
-/* Progress while nothing has ended: snapshot, stall. */
+/* While nothing has ended. */
 static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   wr_status status = WR_OK;
-  double norm = sqrt(g->scalars[RR]);
-  if (norm < 0.1 * g->snapshot_norm) TRY(take_snapshot(s, g, norm));
-  if (norm < 0.9 * g->gain_norm) g->gain_norm = norm, g->gain_iteration = (int64_t)g->scalars[STEPS];
-  if (stalled(g, norm, wr_type_unit(s->env->type)))
+  double *c = g->scalars;
+  int stalled = c[STALLED] != 0;
+  if (c[SNAP] != 0) TRY(take_snapshot(s, g));
+  c[STOP] = 0, c[STALLED] = 0;
+  if (stalled)
     TRY(restart(s, g, "(shadow, r) is rounding noise and nothing moves", end));
+  else
+    TRY(s->env->ops->upload(s->env, &s->bank, c));
 done:
   return status;
 }
 
-/* What the host does at a look. *end := 1 when the solve is over. */
+/* What the host does at a look that it was asked for. *end := 1 when the solve is over. */
 static wr_status look(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double *c = g->scalars;
-  const wr_monitor *m = g->monitor;
-  TRY(s->env->ops->download(s->env, &s->bank, c));
-  TRY(wr_plan_time_collect(s->plan));
-  g->result->iterations = (int64_t)c[STEPS];
-  g->result->measure = sqrt(c[RR]) / s->system->norm_b;
-  if (m->history) TRY(wr_history_add(m->history, g->result->iterations, g->result->measure));
-  if (m->progress) m->progress(m->context, g->result->iterations, g->result->measure, g->bound / s->system->norm_b);
   if (c[DONE] == 0)
     TRY(go_on(s, g, end));
   else if (!isfinite(c[RR]))
@@ -336,25 +331,37 @@ done:
   return status;
 }
 
+/* A logged ||r||^2 as users see it. */
+static double relative(const void *solver, double rr) {
+  const wr_bicgstab *s = solver;
+  return sqrt(rr) / s->system->norm_b;
+}
+
+static void set_up_loop(wr_bicgstab *s, const progress *g) {
+  wr_iteration *loop = s->loop;
+  loop->plan = s->plan, loop->solver = s, loop->step = iterate, loop->measure = relative, loop->bank = &s->bank;
+  loop->at = (wr_iteration_scalars){SCALARS, ROUNDS, STEPS, RR, STOP, LOGGED};
+  loop->every = g->options->check_every, loop->limit = g->options->iterations;
+  loop->host_only = g->options->no_graph, loop->monitor = g->monitor;
+}
+
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
                             wr_result *result) {
   wr_status status;
-  int end = 0;
+  int end = 0, interrupted = 0;
   progress g = {.options = options, .monitor = monitor, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
+  set_up_loop(s, &g);
   TRY(start(s, &g, &end));
-  int64_t launched = 0; /* iterations asked for; those after an end inside change nothing and are not counted */
-  for (int i = 0; !end && result->iterations < options->iterations; i = 1 - i) {
-    TRY(iterate(s, i));
-    launched++;
-    if (launched % options->check_every != 0 && (int64_t)g.scalars[STEPS] + options->check_every < options->iterations)
-      continue;
-    TRY(look(s, &g, &end));
-    if (!end && monitor->interrupted && *monitor->interrupted) {
-      end_with(result, WR_INTERRUPTED, "");
-      end = 1;
-    }
+  s->loop->target = g.bound / s->system->norm_b, s->loop->scale = 1;
+  while (!end && result->iterations < options->iterations) {
+    TRY(wr_iteration_go(s->loop, g.scalars, &interrupted));
+    result->iterations = (int64_t)g.scalars[STEPS];
+    result->measure = relative(s, g.scalars[RR]);
+    if (!interrupted) TRY(look(s, &g, &end));
+    if (!end && interrupted) end_with(result, WR_INTERRUPTED, ""), end = 1;
   }
+  result->by_device = s->loop->by_device;
   TRY(settle(s, &g));
 done:
   wr_plan_forget(s->plan);

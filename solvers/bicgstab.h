@@ -10,6 +10,7 @@ typedef struct wr_bicgstab_options {
   double tolerance;    /* stop at ||r|| <= max(tolerance * ||b||, the system's absolute) */
   int64_t iterations;  /* at most                                                       */
   int64_t check_every; /* iterations between two looks at the residual                  */
+  int no_graph;        /* 1: the host asks for every iteration                          */
 } wr_bicgstab_options;
 
 typedef struct wr_bicgstab {
@@ -23,6 +24,7 @@ typedef struct wr_bicgstab {
   wr_vec snapshot;           /* the iterate of the least residual so far                                         */
   wr_vec bank;               /* scalars */
   double *room;              /* [n] on the host, for a shadow made of signs */
+  struct wr_iteration *loop;
 } wr_bicgstab;
 
 /* Allocates the vectors and uploads b. */

@@ -13,10 +13,19 @@ enum {
   QQ,        /* ||b - A x||^2 */
   SUM_X,     /* sum of an iterate's elements: finite if they all are */
   ZERO, ONE,
-  STEPS,     /* iterations taken */
+  STEPS,        /* iterations taken */
+  ROUNDS, LAST, /* those that changed nothing, as something had ended before, counted too; the last one allowed */
   ACTIVE,    /* this iteration counts: nothing had ended it before, and alpha is fine */
   DONE,      /* the host must look: converged or broken down. All later steps leave d and r as they are */
   BAD_SIGMA, BAD_OMEGA, BAD_RHO,
+  SINCE, EVERY, LOOK, /* iterations since the last look, and between two; this one is a look */
+  SNAPSHOT_RR, ENOUGH, /* ||r||^2 of the snapshot; the host takes another below ENOUGH times that */
+  GAIN_RR, GAIN_STEP,  /* ||r||^2 at the last 10% progress, and when that was */
+  GAIN, PATIENCE,      /* 0.81; iterations that may always pass without */
+  NOISE,               /* (u ||shadow||)^2: rho^2 below it times ||r||^2 is rounding */
+  SNAP, STALLED,       /* at a look: a snapshot is due; nothing moves any more */
+  LOGGED, LOG_ROOM,
+  STOP, GO,
   T0, T1, T2, /* temporaries */
   SCALARS
 };
@@ -45,7 +54,9 @@ static const wr_scalar_op after_second_product[] = {
     {WR_S_OR, BAD_OMEGA, BAD_OMEGA, T1, 0},
 };
 
-/* beta = (rho' / rho) (alpha / omega), and whether this was the last step. */
+/* beta = (rho' / rho) (alpha / omega), and whether this was the last step. Then whether the host is to look. Stalled: no 10%
+ * progress for as long as the last progress took, and at least PATIENCE iterations, while the shadow has become orthogonal to
+ * the residual up to rounding. */
 static const wr_scalar_op after_update[] = {
     {WR_S_ADD, STEPS, STEPS, ACTIVE, 0},
     {WR_S_LESS, T0, BOUND, RR, 0},      {WR_S_NOT, T0, T0, 0, 0},
@@ -62,6 +73,24 @@ static const wr_scalar_op after_update[] = {
     {WR_S_SELECT, BETA, DONE, ZERO, BETA},
     {WR_S_MUL, BETA_OMEGA, BETA, OMEGA, 0},
     {WR_S_SELECT, RHO, DONE, RHO, RHO_NEXT},
+    {WR_S_ADD, ROUNDS, ROUNDS, ONE, 0},
+    {WR_S_ADD, SINCE, SINCE, ONE, 0},        {WR_S_LESS, T0, SINCE, EVERY, 0},
+    {WR_S_LESS, T1, ROUNDS, LAST, 0},        {WR_S_AND, LOOK, T0, T1, 0},
+    {WR_S_NOT, LOOK, LOOK, 0, 0},            {WR_S_SELECT, SINCE, LOOK, ZERO, SINCE},
+    {WR_S_MUL, T0, ENOUGH, SNAPSHOT_RR, 0},  {WR_S_LESS, SNAP, RR, T0, 0},
+    {WR_S_MUL, T0, GAIN, GAIN_RR, 0},        {WR_S_LESS, T0, RR, T0, 0},
+    {WR_S_AND, T0, T0, LOOK, 0},             {WR_S_SELECT, GAIN_RR, T0, RR, GAIN_RR},
+    {WR_S_SELECT, GAIN_STEP, T0, STEPS, GAIN_STEP},
+    {WR_S_SUB, T0, STEPS, GAIN_STEP, 0},     {WR_S_LESS, T2, T0, PATIENCE, 0},
+    {WR_S_LESS, T0, T0, GAIN_STEP, 0},       {WR_S_OR, T0, T0, T2, 0},
+    {WR_S_NOT, STALLED, T0, 0, 0},           {WR_S_MUL, T0, RHO, RHO, 0},
+    {WR_S_MUL, T2, NOISE, RR, 0},            {WR_S_LESS, T0, T0, T2, 0},
+    {WR_S_AND, STALLED, STALLED, T0, 0},     {WR_S_NOT, T1, T1, 0, 0},
+    {WR_S_OR, T0, T1, DONE, 0},              {WR_S_OR, T0, T0, SNAP, 0},
+    {WR_S_OR, T0, T0, STALLED, 0},           {WR_S_AND, STOP, T0, LOOK, 0},
+    {WR_S_PUSH, LOGGED, LOGGED, STEPS, LOOK}, {WR_S_PUSH, LOGGED, LOGGED, RR, LOOK},
+    {WR_S_LESS, T0, LOGGED, LOG_ROOM, 0},    {WR_S_NOT, T1, STOP, 0, 0},
+    {WR_S_AND, GO, T0, T1, 0},               {WR_S_GO, GO, GO, 0, 0},
 };
 
 #endif

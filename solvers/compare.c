@@ -122,16 +122,18 @@ static wr_verified choose_level(const wr_comparison *c, const wr_run *run) {
 /* Later solves with the same plan: what a second solve in this process takes. */
 static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monitor, wr_run *run) {
   wr_status status = WR_OK;
-  double *seconds = NULL;
+  double *seconds = NULL, *solving = NULL;
   int64_t count = c->settings->repeat - 1;
   if (count < 1 || *c->interrupted) return WR_OK;
   TRY(wr_alloc(&seconds, count, sizeof *seconds, "times of repeated solves"));
+  TRY(wr_alloc(&solving, count, sizeof *solving, "times of repeated solves"));
   wr_monitor quiet = {.interrupted = monitor->interrupted};
   for (int64_t k = 0; k < count; k++) {
     wr_result again;
     double *x = NULL, begin = wr_clock();
     int64_t n;
     TRY(c->program->run(solve, &quiet, &again));
+    solving[k] = wr_clock() - begin;
     if (again.outcome == WR_INTERRUPTED) goto done;
     TRY(c->program->answer(solve, &x, &n));
     seconds[k] = wr_clock() - begin;
@@ -140,8 +142,11 @@ static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monit
   wr_sample sample;
   TRY(wr_sample_get(seconds, count, &sample));
   run->warm = sample.median;
+  TRY(wr_sample_get(solving, count, &sample));
+  run->warm_solve = sample.median;
 done:
   wr_free(seconds);
+  wr_free(solving);
   return status;
 }
 

@@ -14,6 +14,7 @@ typedef struct wr_pagerank_options {
   int stop_on_change;
   int64_t iterations;     /* at most                                                                    */
   int64_t check_every;    /* iterations between two looks at the change                                 */
+  int no_graph;           /* 1: the host asks for every iteration, also where the device could repeat them */
 } wr_pagerank_options;
 
 typedef struct wr_pagerank {
@@ -24,6 +25,8 @@ typedef struct wr_pagerank {
   wr_vec scale, teleport; /* teleport not allocated: uniform                                                  */
   wr_vec bank;            /* scalars */
   int now;
+  double damping;         /* of the solve */
+  struct wr_iteration *loop;
 } wr_pagerank;
 
 /* Allocates the vectors and uploads what does not change. */

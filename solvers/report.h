@@ -37,6 +37,7 @@ typedef struct wr_run {
   int64_t applies;
   double setup;            /* s: prepare with tuning, for break-even                                  */
   double warm;             /* s: a second solve with the prepared plan; 0: not measured               */
+  double warm_solve;       /* s: its iterations alone, without the answer's way back                  */
   double read_bandwidth;   /* bytes/s measured at its place; 0: not measured                          */
   int fused_epilogue;
   wr_result result;

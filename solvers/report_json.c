@@ -161,6 +161,7 @@ static void write_run(wr_json *json, const wr_run *run, const wr_run *base) {
   write_ledger(json, "ledger", &run->ledger);
   wr_json_real(json, "setup_s", run->setup);
   real_or_null(json, "warm_s", run->warm);
+  real_or_null(json, "warm_solve_s", run->warm_solve);
   if (run->ran) {
     write_apply(json, run);
     write_result(json, &run->result);

@@ -21,7 +21,8 @@ struct wr_plan {
   wr_vec product;          /* alpha*A*x for backends without beta; else not allocated                       */
   int promised;            /* the last apply had a y_next: the next one must have beta == 0                 */
   uint64_t next_id, next_writes; /* the vector that the backend prepared, as it was then; id 0: none        */
-  int timing, pending;     /* pairs of stamps not yet collected                                             */
+  int timing, paused;      /* whether applies are stamped                                                   */
+  int pending;             /* pairs of stamps not yet collected                                             */
   double *seconds;         /* [WR_MAX_TIMES]                                                                */
   int64_t applies;
   double total;
@@ -238,7 +239,7 @@ done:
 wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request) {
   wr_status status;
   TRY(check_request(plan, request));
-  if (!plan->timing) {
+  if (!plan->timing || plan->paused) {
     status = run(plan, request);
     goto done;
   }
@@ -300,6 +301,12 @@ wr_status wr_plan_time_collect(wr_plan *plan) {
 done:
   plan->pending = 0;
   return status;
+}
+
+int wr_plan_time_pause(wr_plan *plan, int paused) {
+  int before = plan->paused;
+  plan->paused = paused;
+  return before;
 }
 
 wr_plan_times wr_plan_get_times(const wr_plan *plan) {

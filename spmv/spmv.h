@@ -148,6 +148,7 @@ typedef struct wr_plan_times {
 } wr_plan_times;
 wr_status wr_plan_time_start(wr_plan *plan);
 wr_status wr_plan_time_collect(wr_plan *plan);
+int wr_plan_time_pause(wr_plan *plan, int paused); /* 1: applies are not stamped for a while. Returns what it was */
 wr_plan_times wr_plan_get_times(const wr_plan *plan);
 
 /* Measured read bandwidth of env's place, bytes a second: the best of a few sums over a vector much larger than caches. */

@@ -113,6 +113,7 @@ find_cuda() {
   set_var CUDA_LIBRARIES "$libraries"
   set_var CUDA_HEADERS "$(dirname "$(dirname "$nvcc")")/include"
   set_var GENCODE "-gencode $gencode"
+  set_var FOUND_CUBLAS "$([ ! -e "$libraries/libcublas.so" ] || echo 1)" # for a measurement alone
   say CUDA "$version ($nvcc) for $arch ($why)"
 }
 

@@ -219,8 +219,9 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each
   const struct size *s = size_of(from->r, from->c);
   *b = {};
   if (!wr_bsr_can_interleave(from->r, from->c, from->ncols))
-    return wr_fail(WR_EUNAVAILABLE, "layout=interleaved has no kernel for blocks of %d x %d in %lld columns; layout=report has",
-                   from->r, from->c, (long long)from->ncols);
+    return wr_fail(WR_EUNAVAILABLE,
+                   "layout=interleaved has no kernel for blocks of %d x %d in %lld columns; layout=report has", from->r,
+                   from->c, (long long)from->ncols);
   cut k = {from->row_ptr, from->wide, from->r / s->inner_r, from->c / s->inner_c};
   b->nrows = from->nrows, b->ncols = from->ncols, b->r = s->inner_r, b->c = s->inner_c, b->type = from->type;
   b->blocks = from->blocks * k.down * k.across;

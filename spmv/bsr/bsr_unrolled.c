@@ -56,9 +56,10 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
   const unrolled_knobs *k = knob;
   int r = (int)k->bsr.r, c = (int)k->bsr.c;
   if (k->bsr.layout == LAYOUT_INTERLEAVED && r && c && !wr_bsr_can_interleave(r, c, A->ncols))
-    return wr_fail(WR_EUNAVAILABLE,
-                   "bsr_unrolled:layout=interleaved has no kernel for blocks of %d x %d in %lld columns; layout=report has",
-                   r, c, (long long)A->ncols);
+    return wr_fail(
+        WR_EUNAVAILABLE,
+        "bsr_unrolled:layout=interleaved has no kernel for blocks of %d x %d in %lld columns; layout=report has", r, c,
+        (long long)A->ncols);
   return wr_bsr_plan_check(env, A, &k->bsr);
 }
 

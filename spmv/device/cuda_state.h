@@ -26,6 +26,14 @@ typedef struct wr_stage {
 
 enum { WR_STAGES = 4, WR_STAGE_BYTES = 2 << 20, WR_SMALL_STAGE_BYTES = 4096 };
 
+/* What a WR_S_GO does beside its result while a loop is recorded: conditions of the graph (cudaGraphConditionalHandle) that
+ * it sets, the loop's own first. */
+typedef struct wr_go {
+  int conditions;               /* 0: none */
+  unsigned long long condition[2];
+  const unsigned *stop;         /* on the device: not 0: somebody wants the loop to end */
+} wr_go;
+
 typedef struct wr_cuda_state {
   cudaStream_t stream;
   cudaMemPool_t pool; /* device memory comes from here and goes back to it; NULL where there are none */
@@ -33,6 +41,7 @@ typedef struct wr_cuda_state {
   wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES, from the beginning      */
   wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each, from the first large copy on     */
   int next_stage;
+  wr_go go;                 /* while a loop is recorded */
   cudaEvent_t stamps[WR_STAMPS]; /* NULL until used */
 } wr_cuda_state;
 
@@ -52,7 +61,16 @@ wr_status wr_cuda_check_image(const wr_env *env);
 /* The operations that are kernels: rows of the table wr_vecops_cuda. */
 wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value);
 wr_status wr_cuda_fused(wr_env *env, const wr_fused *f);
-wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, const wr_scalar_op *ops, int count);
+wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count);
+
+/* Loops, as vec.h has them: loop_cuda.cu. */
+wr_status wr_cuda_loop_open(wr_env *env, wr_loop **loop);
+wr_status wr_cuda_loop_half(wr_env *env, wr_loop *loop);
+wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop);
+wr_status wr_cuda_loop_run(wr_env *env, wr_loop *loop);
+wr_status wr_cuda_loop_poll(wr_env *env, wr_loop *loop, const wr_vec *bank, double *scalars, int *ended);
+wr_status wr_cuda_loop_stop(wr_env *env, wr_loop *loop);
+void wr_cuda_loop_free(wr_env *env, wr_loop *loop);
 wr_status wr_cuda_epilogue(wr_env *env, const struct wr_apply *apply);
 
 #ifdef __cplusplus

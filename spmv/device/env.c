@@ -86,14 +86,19 @@ done:
   return status;
 }
 
-wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_scalar_op *ops, int count) {
+wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_vec *log, const wr_scalar_op *ops,
+                           int count) {
   if (bank == NULL || bank->place != env->place || bank->type != WR_F64 || bank->n > 256)
     return wr_fail(WR_EUSAGE, "a scalar program needs a bank of at most 256 f64 at this place");
+  if (log && (log == bank || log->place != env->place || log->type != WR_F64))
+    return wr_fail(WR_EUSAGE, "a scalar program's log is no f64 vector of its own at this place");
   if (count < 0 || count > WR_MAX_SCALAR_OPS)
     return wr_fail(WR_EUSAGE, "a scalar program of %d steps; at most %d", count, WR_MAX_SCALAR_OPS);
   for (int p = 0; p < count; p++)
-    if (ops[p].code > WR_S_SELECT || ops[p].dst >= bank->n || ops[p].a >= bank->n || ops[p].b >= bank->n ||
+    if (ops[p].code > WR_S_GO || ops[p].dst >= bank->n || ops[p].a >= bank->n || ops[p].b >= bank->n ||
         ops[p].c >= bank->n)
       return wr_fail(WR_EUSAGE, "step %d of a scalar program leaves its bank of %lld", p, (long long)bank->n);
+    else if (ops[p].code == WR_S_PUSH && log == NULL)
+      return wr_fail(WR_EUSAGE, "step %d of a scalar program has no log to add to", p);
   return WR_OK;
 }

@@ -1,4 +1,4 @@
-/* The vector operations that are kernels: fill, fused and scalar programs. */
+/* The vector operations that are kernels: fill and fused. Scalar programs: scalars_cuda.cu. */
 #include <cuda_runtime.h>
 #include <math.h>
 #include <string.h>
@@ -298,70 +298,4 @@ extern "C" wr_status wr_cuda_fused(wr_env *env, const wr_fused *f) {
   TRY(any->type == WR_F32 ? launch_fused<float>(env, &plan, f, any->n) : launch_fused<double>(env, &plan, f, any->n));
 done:
   return status;
-}
-
-/* ---- scalar programs ---- */
-
-typedef struct scalar_program {
-  int count;
-  wr_scalar_op ops[WR_MAX_SCALAR_OPS];
-} scalar_program;
-
-enum { MAX_BANK = 256 }; /* scalars that a step can name; wr_scalars_check refuses larger banks */
-
-__device__ inline double run_step(wr_scalar_op op, double a, double b, double c) {
-  switch (op.code) {
-    case WR_S_COPY: return a;
-    case WR_S_ADD: return a + b;
-    case WR_S_SUB: return a - b;
-    case WR_S_MUL: return a * b;
-    case WR_S_DIV: return a / b;
-    case WR_S_ABS: return fabs(a);
-    case WR_S_LESS: return a < b;
-    case WR_S_NONZERO: return a != 0 && isfinite(a);
-    case WR_S_AND: return a != 0 && b != 0;
-    case WR_S_OR: return a != 0 || b != 0;
-    case WR_S_NOT: return a == 0;
-    default: return a != 0 ? b : c; /* WR_S_SELECT */
-  }
-}
-
-/* One warp: the bank is copied to shared memory, where a step costs tens of cycles instead of hundreds. */
-__global__ void __launch_bounds__(WR_WARP) run_program(const scalar_program program, double *bank, int n) {
-  WR_SHARED(double, s, MAX_BANK);
-  for (int i = threadIdx.x; i < n; i += WR_WARP) s[i] = bank[i];
-  __syncwarp();
-  if (threadIdx.x == 0)
-    for (int p = 0; p < program.count; p++) {
-      wr_scalar_op op = program.ops[p];
-      s[op.dst] = run_step(op, s[op.a], s[op.b], s[op.c]);
-    }
-  __syncwarp();
-  for (int i = threadIdx.x; i < n; i += WR_WARP) bank[i] = s[i];
-}
-
-extern "C" wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, const wr_scalar_op *ops, int count) {
-  wr_status status;
-  scalar_program program;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_scalars_check(env, bank, ops, count));
-  memset(&program, 0, sizeof program);
-  program.count = count;
-  if (count > 0) memcpy(program.ops, ops, (size_t)count * sizeof *ops);
-  bank->writes++;
-  TRY(WR_LAUNCH((run_program), 1, WR_WARP, 0, env->stream, program, (double *)bank->data, (int)bank->n));
-done:
-  return status;
-}
-
-extern "C" wr_status wr_cuda_check_image(const wr_env *env) {
-  cudaFuncAttributes attributes;
-  cudaError_t error = cudaFuncGetAttributes(&attributes, run_program);
-  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction)
-    return wr_cuda_check(error, "cudaFuncGetAttributes");
-  (void)cudaGetLastError();
-  return wr_fail(WR_EUNAVAILABLE,
-                 "this build has no code for %s (CUDA device %d); run make again with CUDA_ARCH set to its "
-                 "architecture (such as sm_90)",
-                 env->device_name, env->device);
 }

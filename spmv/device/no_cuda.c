@@ -35,8 +35,8 @@ static wr_status download(wr_env *env, const wr_vec *v, double *values) {
   return (void)env, (void)v, (void)values, fail();
 }
 
-static wr_status scalars(wr_env *env, wr_vec *bank, const wr_scalar_op *ops, int count) {
-  return (void)env, (void)bank, (void)ops, (void)count, fail();
+static wr_status scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count) {
+  return (void)env, (void)bank, (void)log, (void)ops, (void)count, fail();
 }
 
 static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {

@@ -87,7 +87,10 @@ typedef enum wr_scalar_code {
   WR_S_AND,    /* s[a] != 0 && s[b] != 0 ? 1 : 0           */
   WR_S_OR,     /* s[a] != 0 || s[b] != 0 ? 1 : 0           */
   WR_S_NOT,    /* s[a] == 0 ? 1 : 0                        */
-  WR_S_SELECT  /* s[a] != 0 ? s[b] : s[c]                  */
+  WR_S_SELECT, /* s[a] != 0 ? s[b] : s[c]                  */
+  WR_S_SQRT,   /* square root of s[a]                      */
+  WR_S_PUSH,   /* s[c] != 0 ? s[a] + 1 : s[a], and in the former case log[s[a]] = s[b], unless that is outside the log */
+  WR_S_GO      /* s[a] != 0 ? 1 : 0: at the end of a half of a loop, whether it goes on                                */
 } wr_scalar_code;
 
 typedef struct wr_scalar_op {
@@ -98,6 +101,20 @@ enum { WR_MAX_SCALAR_OPS = 64 };
 
 struct wr_env;
 struct wr_apply;
+
+/* Work that was recorded once and that a device repeats by itself: a first half, a second half, and so on, until a WR_S_GO
+ * says 0, which it must at the end of some half.
+ *
+ *   loop_open(env, &loop);    what is asked for from here on is recorded and not done: no upload, download, wait or stamp
+ *   ... the first half ..., a program with WR_S_GO at its end
+ *   loop_half(env, loop);
+ *   ... the second half ..., likewise
+ *   loop_close(env, loop);
+ *   loop_run(env, loop);      asynchronous, as often as wanted
+ *   do { loop_poll(env, loop, &bank, scalars, &ended); } while (!ended);
+ *   loop_free(env, loop);     after a failure of any of these too
+ */
+typedef struct wr_loop wr_loop;
 
 /* All of these are asynchronous on a device but download and wait. They refuse (WR_EUSAGE) what does not fit: a vector of
  * another place, type or length, an alias that the operation does not allow, a scalar outside its bank. Device errors are
@@ -112,7 +129,8 @@ typedef struct wr_vecops {
   wr_status (*download)(struct wr_env *env, const wr_vec *v, double *values); /* [n]; waits                           */
   wr_status (*fill)(struct wr_env *env, wr_vec *v, double value);
   wr_status (*fused)(struct wr_env *env, const wr_fused *f);
-  wr_status (*scalars)(struct wr_env *env, wr_vec *bank, const wr_scalar_op *ops, int count);
+  /* log: an f64 vector for WR_S_PUSH, or NULL */
+  wr_status (*scalars)(struct wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count);
   /* The epilogue of spmv.h as a pass of its own over y, for backends that do not fuse it. */
   wr_status (*epilogue)(struct wr_env *env, const struct wr_apply *apply);
   wr_status (*wait)(struct wr_env *env); /* until all that was asked for is done; reports what failed meanwhile */
@@ -120,6 +138,15 @@ typedef struct wr_vecops {
   wr_status (*stamp)(struct wr_env *env, int slot); /* 0 <= slot < WR_STAMPS */
   wr_status (*elapsed)(struct wr_env *env, int from, int to, double *seconds);
   wr_status (*memory)(struct wr_env *env, int64_t *free_bytes, int64_t *total_bytes);
+  /* OPTIONAL, all or none (NULL): loops. WR_EUNAVAILABLE where the driver has none. */
+  wr_status (*loop_open)(struct wr_env *env, wr_loop **loop);
+  wr_status (*loop_half)(struct wr_env *env, wr_loop *loop);
+  wr_status (*loop_close)(struct wr_env *env, wr_loop *loop);
+  wr_status (*loop_run)(struct wr_env *env, wr_loop *loop);
+  /* Waits a little. *ended: whether the loop is over; scalars[bank->n] := the bank as it is then, or at some moment now. */
+  wr_status (*loop_poll)(struct wr_env *env, wr_loop *loop, const wr_vec *bank, double *scalars, int *ended);
+  wr_status (*loop_stop)(struct wr_env *env, wr_loop *loop); /* the next WR_S_GO is the last; asynchronous */
+  void (*loop_free)(struct wr_env *env, wr_loop *loop);      /* NULL is fine */
 } wr_vecops;
 
 enum { WR_STAMPS = 256 };
@@ -155,7 +182,8 @@ uint64_t wr_vec_new_id(void);
 
 /* The checks shared by the tables: WR_OK, or WR_EUSAGE with what does not fit. */
 wr_status wr_fused_check(const wr_env *env, const wr_fused *f);
-wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_scalar_op *ops, int count);
+wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_vec *log, const wr_scalar_op *ops,
+                           int count);
 
 #ifdef __cplusplus
 }

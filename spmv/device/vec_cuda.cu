@@ -243,6 +243,13 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .stamp = stamp,
     .elapsed = elapsed,
     .memory = memory,
+    .loop_open = wr_cuda_loop_open,
+    .loop_half = wr_cuda_loop_half,
+    .loop_close = wr_cuda_loop_close,
+    .loop_run = wr_cuda_loop_run,
+    .loop_poll = wr_cuda_loop_poll,
+    .loop_stop = wr_cuda_loop_stop,
+    .loop_free = wr_cuda_loop_free,
 };
 
 extern "C" int wr_cuda_toolkit(void) { return CUDART_VERSION; }

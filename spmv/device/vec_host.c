@@ -197,15 +197,28 @@ static double run_step(const double *s, wr_scalar_op op) {
     case WR_S_OR: return a != 0 || b != 0;
     case WR_S_NOT: return a == 0;
     case WR_S_SELECT: return a != 0 ? b : s[op.c];
+    case WR_S_SQRT: return sqrt(a);
+    case WR_S_PUSH: return s[op.c] != 0 ? a + 1 : a;
+    case WR_S_GO: return a != 0;
   }
   return NAN; /* codes are checked before */
 }
 
-static wr_status scalars(wr_env *env, wr_vec *bank, const wr_scalar_op *ops, int count) {
+static void push(const double *s, wr_vec *log, wr_scalar_op op) {
+  if (s[op.c] != 0 && s[op.a] >= 0 && s[op.a] < (double)log->n) ((double *)log->data)[(int64_t)s[op.a]] = s[op.b];
+}
+
+static wr_status scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count) {
   wr_status status;
-  TRY(wr_scalars_check(env, bank, ops, count));
+  double *s;
+  TRY(wr_scalars_check(env, bank, log, ops, count));
   bank->writes++;
-  for (int p = 0; p < count; p++) ((double *)bank->data)[ops[p].dst] = run_step(bank->data, ops[p]);
+  if (log) log->writes++;
+  s = bank->data;
+  for (int p = 0; p < count; p++) {
+    if (ops[p].code == WR_S_PUSH) push(s, log, ops[p]);
+    s[ops[p].dst] = run_step(s, ops[p]);
+  }
 done:
   return status;
 }

@@ -105,7 +105,9 @@ static void time_epilogues(bench *b) {
   row(b, "epilogue of BiCGSTAB", y->n, 2 * vector, median_time(b, call_epilogue, &apply));
 }
 
-static wr_status call_scalars(bench *b, const void *what) { return b->env.ops->scalars(&b->env, &b->bank, what, 20); }
+static wr_status call_scalars(bench *b, const void *what) {
+  return b->env.ops->scalars(&b->env, &b->bank, NULL, what, 20);
+}
 
 static wr_status call_download(bench *b, const void *what) {
   double values[64];

@@ -179,7 +179,8 @@ static inline void check_history(const ranking *r) {
 static inline void check_rounding(const ranking *r, double unit) {
   double stored = 4 * unit / (1 - r->options.damping), sums = r->sum_unit * r->longest / (1 - r->options.damping);
   double rounding = r->result.rounding;
-  CHECKF(rounding >= stored && rounding <= stored + 1.001 * sums, "rounding %g, stored %g, sums %g", rounding, stored, sums);
+  CHECKF(rounding >= stored && rounding <= stored + 1.001 * sums, "rounding %g, stored %g, sums %g", rounding, stored,
+         sums);
   CHECKF(rounding > stored || sums == 0, "rounding %g leaves out the sums", rounding);
 }
 

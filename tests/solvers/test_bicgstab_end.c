@@ -74,6 +74,7 @@ static void test_interrupted(ground *g) {
   stopper stop = {.at = 3};
   solution s = solution_of(g, A);
   s.monitor = (wr_monitor){.progress = stop_at, .context = &stop, .interrupted = &stop.flag};
+  s.options.no_graph = 1; /* a device that repeats the iterations by itself shows progress by time */
   ground_case(g, "interrupted");
   expect_outcome(g, &s, WR_INTERRUPTED);
   CHECKF(s.result.iterations == 3 && stop.calls == 3 && s.final < 1, "%lld, residual %.3Lg",

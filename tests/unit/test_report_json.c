@@ -68,6 +68,7 @@ static void test_run(const char *text) {
   CHECK_REAL("runs/0/ledger/to_verified_s", 1.8125);
   CHECK_REAL("runs/0/setup_s", 0.0625);
   CHECK_IS("runs/0/warm_s", "null");
+  CHECK_IS("runs/0/warm_solve_s", "null");
   CHECK_IS("runs/0/apply/count", "55");
   CHECK_REAL("runs/0/apply/median_s", 0x1p-8);
   CHECK_REAL("runs/0/apply/median_low_s", 0.995 * 0x1p-8);

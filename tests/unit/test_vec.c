@@ -70,7 +70,7 @@ static void test_scalars(wr_env *env) {
   wr_vec bank = new_vec(env, RESULTS + STEPS + 1, WR_F64);
   CHECK_OK(env->ops->upload(env, &bank, values));
   uint64_t writes = bank.writes;
-  CHECK_OK(env->ops->scalars(env, &bank, program, STEPS + 1));
+  CHECK_OK(env->ops->scalars(env, &bank, NULL, program, STEPS + 1));
   CHECK(bank.writes > writes);
   CHECK_OK(env->ops->download(env, &bank, values));
   for (int p = 0; p < STEPS; p++) {
@@ -79,10 +79,10 @@ static void test_scalars(wr_env *env) {
   }
   CHECK(values[RESULTS + STEPS] == 12);
   CHECK(memcmp(values, start, sizeof start) == 0);
-  CHECK_OK(env->ops->scalars(env, &bank, NULL, 0));
+  CHECK_OK(env->ops->scalars(env, &bank, NULL, NULL, 0));
   wr_scalar_op in_place[WR_MAX_SCALAR_OPS];
   for (int p = 0; p < WR_MAX_SCALAR_OPS; p++) in_place[p] = (wr_scalar_op){WR_S_ADD, FIVE, FIVE, TWO, 0};
-  CHECK_OK(env->ops->scalars(env, &bank, in_place, WR_MAX_SCALAR_OPS));
+  CHECK_OK(env->ops->scalars(env, &bank, NULL, in_place, WR_MAX_SCALAR_OPS));
   CHECK_OK(env->ops->download(env, &bank, values));
   CHECK(values[FIVE] == 5 + 2 * WR_MAX_SCALAR_OPS);
   env->ops->release(env, &bank);
@@ -180,13 +180,13 @@ static void test_other_refusals(wr_env *env) {
   double values[4] = {1, 2, 3, 4};
   elsewhere.place = env->place == WR_HOST ? WR_CUDA : WR_HOST;
   wr_scalar_op ops[WR_MAX_SCALAR_OPS + 1] = {{WR_S_COPY, 0, 0, 0, 0}};
-  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &bank, ops, WR_MAX_SCALAR_OPS + 1));
-  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &bank, ops, -1));
-  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &f32, ops, 1));
-  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &elsewhere, ops, 1));
+  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &bank, NULL, ops, WR_MAX_SCALAR_OPS + 1));
+  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &bank, NULL, ops, -1));
+  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &f32, NULL, ops, 1));
+  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &elsewhere, NULL, ops, 1));
   const wr_scalar_op bad[] = {{WR_S_COPY, 4, 0, 0, 0}, {WR_S_COPY, 0, 4, 0, 0}, {WR_S_ADD, 0, 0, 4, 0},
-                              {WR_S_SELECT, 0, 0, 0, 4}, {WR_S_SELECT + 1, 0, 0, 0, 0}};
-  for (int k = 0; k < 5; k++) CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &bank, &bad[k], 1));
+                              {WR_S_SELECT, 0, 0, 0, 4}, {WR_S_GO + 1, 0, 0, 0, 0}};
+  for (int k = 0; k < 5; k++) CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &bank, NULL, &bad[k], 1));
   CHECK_FAILS(WR_EUSAGE, env->ops->upload(env, &none, values));
   CHECK_FAILS(WR_EUSAGE, env->ops->upload(env, &elsewhere, values));
   CHECK_FAILS(WR_EUSAGE, env->ops->download(env, &elsewhere, values));

@@ -1,0 +1,151 @@
+#include "solvers/iteration.h"
+
+#include "config/memory.h"
+
+wr_status wr_iteration_open(wr_env *env, wr_iteration **out) {
+  wr_status status;
+  wr_iteration *it = NULL;
+  *out = NULL;
+  TRY(wr_alloc_zeroed(&it, 1, sizeof *it, "a loop"));
+  it->env = env;
+  TRY(env->ops->alloc(env, WR_LOG_ROOM, WR_F64, "the history", &it->log));
+  TRY(wr_alloc(&it->room, WR_LOG_ROOM, sizeof *it->room, "the history"));
+  *out = it, it = NULL;
+done:
+  wr_iteration_close(it);
+  return status;
+}
+
+void wr_iteration_close(wr_iteration *it) {
+  if (it == NULL) return;
+  if (it->loop) it->env->ops->loop_free(it->env, it->loop);
+  it->env->ops->release(it->env, &it->log);
+  wr_free(it->room);
+  wr_free(it);
+}
+
+void wr_iteration_begin(wr_iteration *it) {
+  wr_plan_forget(it->plan);
+  it->half = it->warm = 0;
+  it->since = 0;
+}
+
+static int is_interrupted(const wr_monitor *m) { return m->interrupted && *m->interrupted; }
+
+static void show(const wr_iteration *it, const double *scalars) {
+  const wr_monitor *m = it->monitor;
+  if (m->progress)
+    m->progress(m->context, (int64_t)scalars[it->at.steps],
+                it->scale * it->measure(it->solver, scalars[it->at.measure]), it->target);
+}
+
+static wr_status add_to_history(wr_iteration *it, double steps, double logged) {
+  if (it->monitor->history == NULL) return WR_OK;
+  return wr_history_add(it->monitor->history, (int64_t)steps, it->measure(it->solver, logged));
+}
+
+/* The log goes into the history, and is empty. */
+static wr_status take_log(wr_iteration *it, double *scalars) {
+  wr_status status = WR_OK;
+  int64_t count = (int64_t)scalars[it->at.logged];
+  if (count == 0) return WR_OK;
+  TRY(it->env->ops->download(it->env, &it->log, it->room));
+  for (int64_t k = 0; k + 1 < count; k += 2) TRY(add_to_history(it, it->room[k], it->room[k + 1]));
+  scalars[it->at.logged] = 0;
+  TRY(it->env->ops->upload(it->env, it->bank, scalars));
+done:
+  return status;
+}
+
+static wr_status step(wr_iteration *it) {
+  wr_status status = it->step(it->solver, it->half);
+  it->half = 1 - it->half, it->warm = 1;
+  it->since++, it->taken++;
+  return status;
+}
+
+/* One by one up to and including the next look. Nobody needs the log then. */
+static wr_status go_by_host(wr_iteration *it, double *scalars) {
+  wr_status status;
+  int64_t left = it->limit - (int64_t)scalars[it->at.steps];
+  do { TRY(step(it)); } while (it->since < it->every && it->since < left);
+  it->since = 0;
+  TRY(it->env->ops->download(it->env, it->bank, scalars));
+  TRY(wr_plan_time_collect(it->plan));
+  TRY(add_to_history(it, scalars[it->at.steps], scalars[it->at.measure]));
+  show(it, scalars);
+done:
+  return status;
+}
+
+/* Both halves, recorded: buffers are prepared, so no clearing is among it. A driver that has no loops is no failure, nor is a
+ * library that does what cannot be recorded: the host goes on. */
+static wr_status record(wr_iteration *it) {
+  const wr_vecops *ops = it->env->ops;
+  int paused = wr_plan_time_pause(it->plan, 1);
+  wr_status status = ops->loop_open(it->env, &it->loop);
+  if (status != WR_OK) goto done;
+  TRY(it->step(it->solver, 0));
+  TRY(ops->loop_half(it->env, it->loop));
+  TRY(it->step(it->solver, 1));
+  TRY(ops->loop_close(it->env, it->loop));
+done:
+  wr_plan_time_pause(it->plan, paused);
+  if (status == WR_OK) return WR_OK;
+  ops->loop_free(it->env, it->loop);
+  it->loop = NULL, it->host_only = 1;
+  wr_plan_forget(it->plan); /* it takes for done what was recorded */
+  return status == WR_EUNAVAILABLE || status == WR_EDEVICE ? WR_OK : status;
+}
+
+/* As many as it takes, by the device alone. */
+static wr_status go_by_device(wr_iteration *it, double *scalars) {
+  wr_status status;
+  const wr_vecops *ops = it->env->ops;
+  int ended = 0, stopping = 0;
+  double before = scalars[it->at.rounds];
+  TRY(ops->loop_run(it->env, it->loop));
+  while (!ended) {
+    TRY(ops->loop_poll(it->env, it->loop, it->bank, scalars, &ended));
+    show(it, scalars);
+    if (!ended && !stopping && is_interrupted(it->monitor)) {
+      TRY(ops->loop_stop(it->env, it->loop));
+      stopping = 1;
+    }
+  }
+  it->by_device = 1;
+  it->taken += (int64_t)(scalars[it->at.rounds] - before);
+  it->half = (int64_t)(scalars[it->at.rounds] - before) % 2 != 0;
+  if (it->half) wr_plan_forget(it->plan); /* it takes the buffers for as the end of a period leaves them */
+  TRY(take_log(it, scalars));
+done:
+  return status;
+}
+
+/* Up to the first half of a period, its buffers prepared; or shorter, if it ends before. */
+static wr_status warm_up(wr_iteration *it, double *scalars) {
+  wr_status status = WR_OK;
+  while (!(it->half == 0 && it->warm) && scalars[it->at.stop] == 0) {
+    TRY(step(it));
+    TRY(it->env->ops->download(it->env, it->bank, scalars));
+    TRY(wr_plan_time_collect(it->plan));
+  }
+  if (scalars[it->at.stop] == 0 && it->loop == NULL) TRY(record(it));
+  if (scalars[it->at.stop] != 0 || it->host_only) TRY(take_log(it, scalars));
+done:
+  return status;
+}
+
+wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted) {
+  wr_status status = WR_OK;
+  *interrupted = 0;
+  if (it->env->ops->loop_open == NULL) it->host_only = 1;
+  while (scalars[it->at.stop] == 0 && !*interrupted) {
+    if (!it->host_only) TRY(warm_up(it, scalars));
+    if (scalars[it->at.stop] != 0) break;
+    TRY(it->host_only ? go_by_host(it, scalars) : go_by_device(it, scalars));
+    *interrupted = scalars[it->at.stop] == 0 && is_interrupted(it->monitor);
+  }
+done:
+  return status;
+}

@@ -1,0 +1,58 @@
+/* The loop of a solver whose scalars live where its vectors do: iterations follow each other until a program there says that
+ * the host is to look. A device repeats them by itself where it can (wr_loop: nothing is waited for in between), else the
+ * host asks for one after the other and waits at every look. Both do the same operations in the same order. */
+#ifndef WR_ITERATION_H
+#define WR_ITERATION_H
+
+#include "solvers/solver.h"
+#include "spmv/spmv.h"
+
+/* The scalars of the solver's bank that this loop knows, by their index. The program at the end of an iteration counts it,
+ * finds out whether this is a look (every so many, or the last one allowed), adds the steps and the measure to the log at a
+ * look, and ends with a WR_S_GO that is 0 at a look at which the host has something to see to or the log is full. */
+typedef struct wr_iteration_scalars {
+  int count;   /* of the bank                                                  */
+  int rounds;  /* iterations                                                   */
+  int steps;   /* those that counted; the most that are allowed end the loop   */
+  int measure; /* what the last iteration came to                              */
+  int stop;    /* 1: the host is to see to something                           */
+  int logged;  /* numbers in the log, two for each look                        */
+} wr_iteration_scalars;
+
+enum { WR_LOG_ROOM = 8192 }; /* numbers that the log takes */
+
+typedef struct wr_iteration {
+  wr_env *env;
+  /* given before begin */
+  wr_plan *plan;
+  void *solver;
+  wr_status (*step)(void *solver, int half);        /* asks for one iteration; half: 0, 1, 0, ...: which buffers it uses */
+  double (*measure)(const void *solver, double of); /* a logged measure as users see it                                  */
+  wr_iteration_scalars at;
+  wr_vec *bank;
+  int64_t every, limit;      /* iterations between two looks; steps at most */
+  int host_only;             /* no wr_loop                                  */
+  const wr_monitor *monitor;
+  double scale, target;      /* monitor->progress gets scale * measure, and what that is to come to */
+  /* its own */
+  wr_vec log;
+  wr_loop *loop;
+  double *room;     /* [WR_LOG_ROOM] on the host                                                   */
+  int half;         /* of the next iteration                                                       */
+  int warm;         /* the buffers of the next iteration are prepared as a recorded one needs them */
+  int64_t since;    /* iterations asked for since the last look                                    */
+  int64_t taken;    /* iterations in all since it was opened                                       */
+  int by_device;    /* a wr_loop has run                                                           */
+} wr_iteration;
+
+wr_status wr_iteration_open(wr_env *env, wr_iteration **it); /* WR_ENOMEM */
+void wr_iteration_close(wr_iteration *it);                   /* NULL is fine */
+
+/* The buffers' contents mean nothing any more, and the next iteration is the first. */
+void wr_iteration_begin(wr_iteration *it);
+
+/* scalars[at.count]: the bank as it is, with stop and logged 0. Iterates until stop is 1 or somebody interrupts
+ * (*interrupted := 1); scalars := the bank then, logged is 0 in both. The history has grown by every look. */
+wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted);
+
+#endif
