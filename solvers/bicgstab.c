@@ -6,7 +6,7 @@
 
 #include "config/defaults.h"
 #include "config/memory.h"
-#include "solvers/bicgstab_scalars.h"
+#include "spmv/device/bicgstab_scalars.h"
 #include "solvers/iteration.h"
 
 #define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
@@ -131,6 +131,30 @@ done:
   return status;
 }
 
+/* v := A p, with the sums that alpha needs. */
+static wr_status first_product(wr_bicgstab *s, int i) {
+  wr_epilogue sigma = {
+      .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}}};
+  return wr_plan_apply(s->plan,
+                       &(wr_apply){.alpha = 1, .x = &s->p, .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
+}
+
+/* t := A s, with the sums that omega needs. */
+static wr_status second_product(wr_bicgstab *s, int i) {
+  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, &s->r, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}}};
+  return wr_plan_apply(s->plan,
+                       &(wr_apply){.alpha = 1, .x = &s->r, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
+}
+
+wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
+  wr_status status = WR_OK;
+  wr_plan_forget(s->plan);
+  for (int k = 0; k < count; k++) TRY((k % 2 == 0 ? first_product : second_product)(s, k / 2 % 2));
+done:
+  wr_plan_forget(s->plan);
+  return status;
+}
+
 /* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads shadow; r v (writes s over
  * r); s; d p s t shadow (writes d, r); r p v (writes p): 10 reads and 4 writes. i is the place of this iteration's v. */
 static wr_status iterate(void *solver, int i) {
@@ -138,9 +162,6 @@ static wr_status iterate(void *solver, int i) {
   wr_bicgstab *s = solver;
   wr_env *env = s->env;
   wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r, *bank = &s->bank;
-  wr_epilogue sigma = {
-      .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}}};
-  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, r, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}}};
   wr_fused half = {.in = {r, v}, /* s = r - alpha v, in r's place */
                    .out = {r},
                    .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
@@ -153,10 +174,10 @@ static wr_status iterate(void *solver, int i) {
   wr_fused direction = {.in = {r, &s->p, v}, /* p = r + beta (p - omega v) */
                         .out = {&s->p},
                         .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
-  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = &s->p, .y = v, .y_next = t, .epilogue = &sigma}));
+  TRY(first_product(s, i));
   TRY(env->ops->scalars(env, bank, NULL, after_first_product, COUNT(after_first_product)));
   TRY(env->ops->fused(env, &half));
-  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = r, .y = t, .y_next = &s->v[1 - i], .epilogue = &omega}));
+  TRY(second_product(s, i));
   TRY(env->ops->scalars(env, bank, NULL, after_second_product, COUNT(after_second_product)));
   TRY(env->ops->fused(env, &update));
   TRY(env->ops->scalars(env, bank, &s->loop->log, after_update, COUNT(after_update)));
@@ -352,6 +373,7 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
   progress g = {.options = options, .monitor = monitor, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
   set_up_loop(s, &g);
+  s->loop->taken = 0;
   TRY(start(s, &g, &end));
   s->loop->target = g.bound / s->system->norm_b, s->loop->scale = 1;
   while (!end && result->iterations < options->iterations) {
@@ -361,7 +383,7 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
     if (!interrupted) TRY(look(s, &g, &end));
     if (!end && interrupted) end_with(result, WR_INTERRUPTED, ""), end = 1;
   }
-  result->by_device = s->loop->by_device;
+  result->by_device = s->loop->by_device, result->multiplies = 2 * s->loop->taken;
   TRY(settle(s, &g));
 done:
   wr_plan_forget(s->plan);

@@ -36,6 +36,9 @@ void wr_bicgstab_close(wr_bicgstab *s); /* a zeroed one is fine */
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
                             wr_result *result);
 
+/* `count` multiplies as in the iterations, for their times; after a solve whose answer is not needed any more. Asynchronous. */
+wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count);
+
 /* u[n]: the solver's unknown (wr_system_unscale gives x); q[n]: the residual b - A u of the scaled system as the device
  * computed it at the end. Either may be NULL. Waits. */
 wr_status wr_bicgstab_download(wr_bicgstab *s, double *u, double *q);

@@ -94,6 +94,8 @@ static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) 
   return status;
 }
 
+static wr_status multiply(void *solve, int count) { return wr_bicgstab_multiply(&((solving *)solve)->method, count); }
+
 static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
   wr_status status;
   solving *r = solve;
@@ -159,6 +161,7 @@ int main(int argc, char **argv) {
       .matrix = matrix,
       .start = start_solve,
       .run = run,
+      .multiply = multiply,
       .verify = verify,
       .verify_seconds = verify_seconds,
       .answer = answer,

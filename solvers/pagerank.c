@@ -6,7 +6,7 @@
 
 #include "config/memory.h"
 #include "solvers/iteration.h"
-#include "solvers/pagerank_scalars.h"
+#include "spmv/device/pagerank_scalars.h"
 
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env) {
   wr_status status;
@@ -153,11 +153,12 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   loop->every = o->check_every, loop->limit = o->iterations, loop->host_only = o->no_graph;
   loop->monitor = monitor, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
   wr_iteration_begin(loop);
+  loop->taken = 0;
   TRY(start(p, o, scalars));
   if (o->iterations > 0) TRY(wr_iteration_go(loop, scalars, &interrupted));
   p->now = (int)((int64_t)scalars[STEPS] % 2);
   if (o->iterations > 0) judge(o, wr_type_unit(p->env->type), scalars, interrupted, result);
-  result->by_device = loop->by_device;
+  result->by_device = loop->by_device, result->multiplies = loop->taken;
   TRY(count_sums(p, o, result));
 done:
   wr_plan_forget(p->plan);
@@ -166,6 +167,15 @@ done:
 
 wr_status wr_pagerank_download(wr_pagerank *p, double *scores) {
   return p->env->ops->download(p->env, &p->r[p->now], scores);
+}
+
+wr_status wr_pagerank_multiply(wr_pagerank *p, int count) {
+  wr_status status = WR_OK;
+  wr_plan_forget(p->plan);
+  for (int k = 0; k < count; k++) TRY(step(p, p->damping, k % 2, 1));
+done:
+  wr_plan_forget(p->plan);
+  return status;
 }
 
 wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double *scores, double *change,

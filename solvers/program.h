@@ -21,6 +21,7 @@ typedef struct wr_program {
   /* One backend's solve: vectors, iteration, checking, answer ([*n], wr_alloc'ed), end. */
   wr_status (*start)(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void **solve);
   wr_status (*run)(void *solve, const wr_monitor *monitor, wr_result *result);
+  wr_status (*multiply)(void *solve, int count); /* as in its iterations; the answer is lost */
   wr_status (*verify)(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict);
   double (*verify_seconds)(int64_t nrows, int64_t nnz, int threads); /* what full verification will take, by measurement */
   wr_status (*answer)(void *solve, double **x, int64_t *n);

@@ -160,13 +160,13 @@ static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_r
   print_labelled(out, "verified", &line);
 }
 
-/* ", of it 52 applies 11.5 ms (median 210 us)", behind the solve phase. */
+/* " (52 multiplies 11.5 ms, median 210 us)", behind the solve phase. */
 static void add_applies(wr_line *line, const wr_run *run) {
   char total[TEXT_ROOM], median[TEXT_ROOM];
   if (run->applies <= 0 || !(run->apply_median > 0)) return;
   wr_line_add(line, " (%" PRId64 " multipl%s", run->applies, run->applies == 1 ? "y" : "ies");
   if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
-  wr_line_add(line, ", median %s)", wr_text_seconds(run->apply_median, median));
+  wr_line_add(line, ", %s %s)", run->timed_apart ? "each" : "median", wr_text_seconds(run->apply_median, median));
 }
 
 static void print_times(FILE *out, const wr_run *run) {

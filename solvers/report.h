@@ -35,6 +35,7 @@ typedef struct wr_run {
   wr_ledger ledger;        /* the whole way of this run: what is shared (read...) and its own          */
   double apply_total, apply_median, apply_low, apply_high, apply_first; /* s; median with 95% interval */
   int64_t applies;
+  int timed_apart;         /* 1: the device repeated the iterations; applies were timed one by one afterwards */
   double setup;            /* s: prepare with tuning, for break-even                                  */
   double warm;             /* s: a second solve with the prepared plan; 0: not measured               */
   double warm_solve;       /* s: its iterations alone, without the answer's way back                  */

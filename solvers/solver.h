@@ -51,6 +51,7 @@ typedef struct wr_result {
   double bound;        /* PageRank: proven L1 error: change d/(1-d) + rounding                      */
   double rounding;     /* PageRank: the part of bound that is for rounding: 4u/(1-d), and for what
                           sums rows in less than f64, sum_i (length of row i) r_i of its units too  */
+  int64_t multiplies;  /* by the iterations                                                         */
   int by_device;       /* the device has repeated the iterations by itself                          */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */

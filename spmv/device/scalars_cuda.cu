@@ -1,12 +1,21 @@
-/* Small programs over a bank of scalars, on a device. */
+/* Small programs over a bank of scalars, on a device: interpreted, and those of the solvers compiled, as a step of the
+ * interpreter takes a hundred cycles and an iteration on a small matrix waits for sixty of them. */
 #include <cuda_runtime.h>
 #include <math.h>
 #include <string.h>
+#include <utility>
 
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/warp.cuh"
+
+namespace bicgstab {
+#include "spmv/device/bicgstab_scalars.h"
+}
+namespace pagerank {
+#include "spmv/device/pagerank_scalars.h"
+}
 
 typedef struct scalar_program {
   int count;
@@ -72,6 +81,58 @@ __global__ void __launch_bounds__(WR_WARP) run_program(WR_KERNEL_PARAMETER scala
   for (int64_t i = threadIdx.x; i < program.n; i += WR_WARP) program.bank[i] = s[i];
 }
 
+/* ---- Compiled ---- */
+
+/* A program as a type. bank: how many scalars it has to do with. */
+#define PROGRAM(space, program)                                                                                  \
+  struct space##_##program {                                                                                     \
+    static constexpr int bank = space::SCALARS, count = sizeof space::program / sizeof *space::program;          \
+    static __host__ __device__ constexpr wr_scalar_op op(int k) { return space::program[k]; }                    \
+    static bool is(const scalar_program &p) {                                                                    \
+      return p.count == count && p.n == bank && memcmp(p.ops, space::program, sizeof space::program) == 0;       \
+    }                                                                                                            \
+  }
+PROGRAM(pagerank, after_step);
+PROGRAM(bicgstab, after_first_product);
+PROGRAM(bicgstab, after_second_product);
+PROGRAM(bicgstab, after_update);
+#undef PROGRAM
+
+template <int CODE, int DST, int A, int B, int C>
+static __device__ inline void compiled_step(const scalar_program &p, double *s) {
+  s[DST] = run_step(p, wr_scalar_op{CODE, DST, A, B, C}, s[A], s[B], s[C]);
+}
+
+template <typename P, size_t... K>
+static __device__ inline void compiled_steps(const scalar_program &p, double *s, std::index_sequence<K...>) {
+  (compiled_step<P::op(K).code, P::op(K).dst, P::op(K).a, P::op(K).b, P::op(K).c>(p, s), ...);
+}
+
+/* One thread, the bank in its registers. */
+template <typename P>
+__global__ void __launch_bounds__(WR_WARP) compiled(WR_KERNEL_PARAMETER scalar_program program) {
+  double s[P::bank];
+  if (threadIdx.x != 0) return;
+#pragma unroll
+  for (int i = 0; i < P::bank; i++) s[i] = program.bank[i];
+  compiled_steps<P>(program, s, std::make_index_sequence<P::count>{});
+#pragma unroll
+  for (int i = 0; i < P::bank; i++) program.bank[i] = s[i];
+}
+
+template <typename P>
+static wr_status launch_compiled(wr_env *env, const scalar_program &p) {
+  return WR_LAUNCH((compiled<P>), 1, WR_WARP, 0, env->stream, p);
+}
+
+static wr_status launch(wr_env *env, const scalar_program &p) {
+  if (pagerank_after_step::is(p)) return launch_compiled<pagerank_after_step>(env, p);
+  if (bicgstab_after_first_product::is(p)) return launch_compiled<bicgstab_after_first_product>(env, p);
+  if (bicgstab_after_second_product::is(p)) return launch_compiled<bicgstab_after_second_product>(env, p);
+  if (bicgstab_after_update::is(p)) return launch_compiled<bicgstab_after_update>(env, p);
+  return WR_LAUNCH((run_program), 1, WR_WARP, 0, env->stream, p);
+}
+
 extern "C" wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count) {
   wr_status status;
   scalar_program program;
@@ -85,7 +146,7 @@ extern "C" wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, wr_vec *log, con
   program.go = ((wr_cuda_state *)env->state)->go;
   bank->writes++;
   if (log) log->writes++;
-  TRY(WR_LAUNCH((run_program), 1, WR_WARP, 0, env->stream, program));
+  TRY(launch(env, program));
 done:
   return status;
 }

@@ -99,6 +99,13 @@ typedef struct wr_scalar_op {
 
 enum { WR_MAX_SCALAR_OPS = 64 };
 
+/* WR_PROGRAM name[] = {{code, dst, a, b, c}, ...}; in a header that C and CUDA share. */
+#ifdef __cplusplus
+#define WR_PROGRAM static constexpr wr_scalar_op
+#else
+#define WR_PROGRAM static const wr_scalar_op
+#endif
+
 struct wr_env;
 struct wr_apply;
 

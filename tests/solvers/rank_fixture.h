@@ -80,7 +80,7 @@ static inline void ranking_run(ground *g, ranking *r) {
   if (plan) {
     wr_rounding rounding = wr_rounding_of(&g->env, plan);
     r->deterministic = wr_plan_get_info(plan)->deterministic;
-    r->sum_unit = wr_plan_get_info(plan)->sum_unit;
+    r->sum_unit = wr_plan_get_info(plan)->sum_unit > 0x1p-53 ? wr_plan_get_info(plan)->sum_unit : 0;
     r->longest = longest_row(graph.flow);
     CHECK_OK(wr_pagerank_open(&method, &graph, plan, &g->env));
     CHECK_OK(ranking_solve(r, &method, &graph, rounding));

@@ -1,4 +1,5 @@
-/* BiCGSTAB's scalars and the programs that compute them where the vectors are; for bicgstab.c alone. */
+/* BiCGSTAB's scalars and the programs that compute them where the vectors are, for solvers/bicgstab.c. Here and not there, as
+ * a device has these programs compiled (scalars_cuda.cu), inside a namespace. */
 #ifndef WR_BICGSTAB_SCALARS_H
 #define WR_BICGSTAB_SCALARS_H
 
@@ -32,7 +33,7 @@ enum {
 
 /* alpha = rho / sigma, or 0 when that is a breakdown or all is over. It is a breakdown when alpha A p would be 1/u^2 times
  * the residual: alpha itself has the unit of 1/A and says nothing. */
-static const wr_scalar_op after_first_product[] = {
+WR_PROGRAM after_first_product[] = {
     {WR_S_DIV, ALPHA, RHO, SIGMA, 0},   {WR_S_MUL, T0, ALPHA, ALPHA, 0},
     {WR_S_MUL, T0, T0, VV, 0},          {WR_S_MUL, T1, LARGEST, LARGEST, 0},
     {WR_S_MUL, T1, T1, RR, 0},          {WR_S_LESS, T0, T0, T1, 0},
@@ -44,7 +45,7 @@ static const wr_scalar_op after_first_product[] = {
 };
 
 /* omega = (t, s) / (t, t), or 0: when s is small enough that the half step ends it, on a breakdown, or when all is over. */
-static const wr_scalar_op after_second_product[] = {
+WR_PROGRAM after_second_product[] = {
     {WR_S_LESS, T0, BOUND, SS, 0},      {WR_S_NOT, T0, T0, 0, 0},
     {WR_S_LESS, T1, SS, HUGE_SUM, 0},   {WR_S_AND, T0, T0, T1, 0}, /* T0: the half step is enough */
     {WR_S_NOT, T0, T0, 0, 0},           {WR_S_AND, T0, T0, ACTIVE, 0},
@@ -57,7 +58,7 @@ static const wr_scalar_op after_second_product[] = {
 /* beta = (rho' / rho) (alpha / omega), and whether this was the last step. Then whether the host is to look. Stalled: no 10%
  * progress for as long as the last progress took, and at least PATIENCE iterations, while the shadow has become orthogonal to
  * the residual up to rounding. */
-static const wr_scalar_op after_update[] = {
+WR_PROGRAM after_update[] = {
     {WR_S_ADD, STEPS, STEPS, ACTIVE, 0},
     {WR_S_LESS, T0, BOUND, RR, 0},      {WR_S_NOT, T0, T0, 0, 0},
     {WR_S_LESS, T1, RR, HUGE_SUM, 0},   {WR_S_AND, T0, T0, T1, 0}, /* converged */

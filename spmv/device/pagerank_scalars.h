@@ -1,4 +1,5 @@
-/* PageRank's scalars and the programs that compute them where the vectors are; for pagerank.c alone. */
+/* PageRank's scalars and the programs that compute them where the vectors are, for solvers/pagerank.c. Here and not there, as
+ * a device has these programs compiled (scalars_cuda.cu), inside a namespace. */
 #ifndef WR_PAGERANK_SCALARS_H
 #define WR_PAGERANK_SCALARS_H
 
@@ -31,11 +32,11 @@ enum {
   {WR_S_ADD, SHIFT, SHIFT, REST, 0},       \
   {WR_S_MUL, SHIFT, SHIFT, WEIGHT, 0}
 
-static const wr_scalar_op make_shift[] = {WR_MAKE_SHIFT};
+WR_PROGRAM make_shift[] = {WR_MAKE_SHIFT};
 
 /* After an iteration. Exact steps shrink the change by d at least; when ten of them did not even come half way of that, and
  * the change is as small as rounding, then rounding is what is left. */
-static const wr_scalar_op after_step[] = {
+WR_PROGRAM after_step[] = {
     WR_MAKE_SHIFT,
     {WR_S_ADD, STEPS, STEPS, ONE, 0},
     {WR_S_LESS, T0, CHANGE, WINDOW_LEAST, 0},  {WR_S_SELECT, WINDOW_LEAST, T0, CHANGE, WINDOW_LEAST},
