@@ -1,4 +1,5 @@
-/* CSR, a thread a row, four entries at a time through the read-only path. Nothing is built. */
+/* CSR, a thread a row, four entries at a time through the read-only path, with the epilogue in the same pass. Nothing is
+ * built. */
 #include <stdio.h>
 
 #include "spmv/csr_model.h"
@@ -12,6 +13,15 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
   return WR_OK;
 }
 
+/* The state is the view. Reductions of the epilogue go through the workspace of env. */
+static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
+  wr_status status;
+  TRY(wr_csr_prepare_view(state, env, A, knobs, info));
+  TRY(wr_csr_thread_unrolled_reserve(env));
+done:
+  return status;
+}
+
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return wr_csr_thread_unrolled_launch(env, state, &args->request);
 }
@@ -21,11 +31,11 @@ const wr_backend wr_backend_csr_thread_unrolled = {
     .summary = "CSR, a thread a row, unrolled by 4",
     .source = "Mazzucchi 2025, section IV.A, algorithm 3",
     .place = WR_CUDA,
-    .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
+    .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
     .state_size = sizeof(wr_csr_view),
     .check = wr_csr_check_nothing,
     .plan = plan,
-    .prepare = wr_csr_prepare_view,
+    .prepare = prepare,
     .apply = apply,
     .destroy = wr_csr_destroy_nothing,
 };

@@ -34,10 +34,13 @@ typedef struct wr_go {
   const unsigned *stop;         /* on the device: not 0: somebody wants the loop to end */
 } wr_go;
 
+enum { WR_WORKSPACES = 40 };
+
 typedef struct wr_cuda_state {
   cudaStream_t stream;
   cudaMemPool_t pool; /* device memory comes from here and goes back to it; NULL where there are none */
   wr_workspace workspace;
+  double *outgrown[WR_WORKSPACES]; /* partial sums of smaller ones: recorded launches may still use them */
   wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES, from the beginning      */
   wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each, from the first large copy on     */
   int next_stage;
@@ -49,7 +52,7 @@ typedef struct wr_cuda_state {
 wr_status wr_cuda_enter(const wr_env *env);
 
 /* The workspace of env, for kernels that end in wr_sums_finish. A grid of more than max_blocks asks for more in prepare:
- * reserve waits for the stream, and sets *workspace. WR_ENOMEM. */
+ * *workspace is at least twice as large then. What was there before stays until env is closed. WR_ENOMEM. */
 wr_status wr_workspace_reserve(wr_env *env, int64_t max_blocks, wr_workspace *workspace);
 
 /* WR_OK when v is an allocated vector of env's device with memory aligned as the contract says. */

@@ -58,20 +58,20 @@ extern "C" wr_status wr_workspace_reserve(wr_env *env, int64_t max_blocks, wr_wo
   wr_status status;
   wr_workspace *w;
   double *partial = NULL;
+  int outgrown = 0;
   TRY(wr_cuda_enter(env));
   w = &state_of(env)->workspace;
   if (w->arrived == NULL) TRY(wr_device_alloc_zeroed(env, &w->arrived, 1, sizeof *w->arrived, "a count of blocks"));
   if (w->max_blocks < max_blocks) {
+    if (max_blocks < 2 * w->max_blocks) max_blocks = 2 * w->max_blocks; /* so that there are few of them */
+    while (state_of(env)->outgrown[outgrown]) outgrown++;
     TRY(wr_device_alloc(env, &partial, max_blocks * WR_MAX_REDUCTIONS, sizeof *partial, "partial sums"));
-    TRY(WR_CUDA(cudaStreamSynchronize(state_of(env)->stream)));
-    wr_device_free(env->device, w->partial);
+    state_of(env)->outgrown[outgrown] = w->partial;
     w->partial = partial;
     w->max_blocks = max_blocks;
-    partial = NULL;
   }
   *workspace = *w;
 done:
-  wr_device_free(env->device, partial);
   return status;
 }
 
@@ -87,6 +87,7 @@ static void close_cuda(wr_env *env) {
   (void)cudaSetDevice(env->device);
   if (state->stream) (void)cudaStreamSynchronize(state->stream);
   wr_device_free(env->device, state->workspace.partial);
+  for (int k = 0; k < WR_WORKSPACES; k++) wr_device_free(env->device, state->outgrown[k]);
   wr_device_free(env->device, state->workspace.arrived);
   free_stage(&state->small);
   for (int s = 0; s < WR_STAGES; s++) free_stage(&state->ring[s]);
