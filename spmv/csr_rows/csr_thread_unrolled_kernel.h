@@ -10,8 +10,8 @@ extern "C" {
 /* Room for the sums of its blocks, before the first launch with an epilogue. WR_ENOMEM */
 wr_status wr_csr_thread_unrolled_reserve(wr_env *env);
 
-/* y = alpha*A*x + beta*y by the kernel of csr_thread_unrolled_kernel.cu, with the epilogue, on env's stream. WR_EDEVICE when the launch is
- * refused. */
+/* y = alpha*A*x + beta*y with the epilogue, by a kernel of csr_thread_unrolled_kernel.cu, on env's stream. WR_EDEVICE when
+ * the launch is refused. */
 wr_status wr_csr_thread_unrolled_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request);
 
 #ifdef __cplusplus

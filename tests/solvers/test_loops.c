@@ -1,0 +1,298 @@
+/* Iterations that a device repeats by itself, beside the same asked for by the host: the same steps to the bit, every way to
+ * end, an interruption, what a thousand solves leave behind, two solves at once. Where there is no device both are the
+ * host's, and must agree all the same. The scalar programs that a device has compiled, beside the interpreter. */
+#define _DEFAULT_SOURCE
+#include <pthread.h>
+
+#include "solvers/iteration.h"
+#include "solvers/pagerank.h"
+#include "spmv/device/bicgstab_scalars.h"
+#include "tests/solvers/solve_fixture.h"
+
+static void check_same_history(const wr_history *device, const wr_history *host) {
+  CHECKF(device->count == host->count, "%lld looks by the device, %lld by the host", (long long)device->count,
+         (long long)host->count);
+  for (int64_t k = 0; k < device->count && k < host->count; k++) {
+    int same = device->iteration[k] == host->iteration[k] &&
+               memcmp(&device->measure[k], &host->measure[k], sizeof *host->measure) == 0;
+    CHECKF(same, "look %lld: %lld %.17g by the device, %lld %.17g by the host", (long long)k,
+           (long long)device->iteration[k], device->measure[k], (long long)host->iteration[k], host->measure[k]);
+    if (!same) return;
+  }
+}
+
+/* Whether this plan gives the same bits every time; only then can two runs be compared so. */
+static int is_deterministic(ground *g, wr_csr *A) {
+  wr_plan *plan = ground_plan(g, A);
+  int answer = plan && wr_plan_get_info(plan)->deterministic;
+  wr_plan_destroy(plan);
+  return answer;
+}
+
+/* ---- BiCGSTAB ---- */
+
+static void solve_both(ground *g, solution *device, solution *host, wr_outcome outcome) {
+  host->options.no_graph = 1;
+  solution_run(g, device), solution_run(g, host);
+  check_solution(device), check_solution(host);
+  CHECKF(device->result.outcome == outcome && host->result.outcome == outcome, "%s by the device, %s by the host",
+         wr_outcome_title(device->result.outcome), wr_outcome_title(host->result.outcome));
+  CHECK(!host->result.by_device);
+  if (!is_deterministic(g, host->A)) return;
+  check_same_history(&device->history, &host->history);
+  CHECKF(device->result.iterations == host->result.iterations && device->result.restarts == host->result.restarts &&
+             device->result.refinements == host->result.refinements && device->result.measure == host->result.measure,
+         "%lld iterations, %d restarts, %g by the device; %lld, %d, %g by the host",
+         (long long)device->result.iterations, device->result.restarts, device->result.measure,
+         (long long)host->result.iterations, host->result.restarts, host->result.measure);
+  CHECKF(memcmp(device->x, host->x, (size_t)host->A->nrows * sizeof *host->x) == 0, "the answers differ");
+}
+
+/* Looks at every distance: odd ones end the device's loop behind its first half. */
+static void test_solve(ground *g) {
+  wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
+  for (int64_t every = 1; every <= 7; every += every < 3 ? 1 : 4) {
+    solution device = solution_of(g, A), host = device;
+    device.options.check_every = host.options.check_every = every;
+    ground_case(g, "a look every %lld", (long long)every);
+    solve_both(g, &device, &host, WR_CONVERGED);
+    CHECKF(device.result.by_device == (g->env.place == WR_CUDA), "%d", device.result.by_device);
+    CHECKF(device.result.multiplies >= 2 * device.result.iterations - 1, "%lld multiplies",
+           (long long)device.result.multiplies);
+    solution_free(&device), solution_free(&host);
+  }
+  wr_csr_free(A);
+}
+
+/* The most iterations, reached in either half; a tolerance that cannot be met; a breakdown and its restarts. */
+static void test_ends(ground *g) {
+  wr_csr *A = random_matrix(2000, 5, 10, 1, 77);
+  for (int64_t most = 1; most <= 6; most++) {
+    solution device = solution_of(g, A), host;
+    device.options.iterations = most, device.options.tolerance = 1e-30;
+    host = device;
+    ground_case(g, "at most %lld iterations", (long long)most);
+    solve_both(g, &device, &host, WR_MAX_ITERATIONS);
+    solution_free(&device), solution_free(&host);
+  }
+  solution device = solution_of(g, A), host;
+  device.options.tolerance = wr_type_unit(g->env.type) / 100;
+  host = device;
+  ground_case(g, "a tolerance below rounding");
+  solve_both(g, &device, &host, WR_STAGNATED);
+  solution_free(&device), solution_free(&host);
+  wr_csr_free(A);
+  A = matrix_of_picture(2, (const double[]){0, 1, -1, 0}); /* (r, A r) = 0 for every r */
+  device = solution_of(g, A), host = device;
+  ground_case(g, "a breakdown at once");
+  solution_run(g, &device);
+  host.options.no_graph = 1;
+  solution_run(g, &host);
+  CHECKF(device.result.outcome == host.result.outcome && device.result.restarts == host.result.restarts &&
+             host.result.restarts > 0,
+         "%s after %d restarts by the device, %s after %d by the host", wr_outcome_title(device.result.outcome),
+         device.result.restarts, wr_outcome_title(host.result.outcome), host.result.restarts);
+  check_solution(&device);
+  solution_free(&device), solution_free(&host);
+  wr_csr_free(A);
+}
+
+/* A wish to stop that is there from the beginning: the loop ends by itself, and the iterate is what it was then. */
+static void test_interrupted(ground *g) {
+  wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
+  volatile sig_atomic_t wish = 1;
+  solution s = solution_of(g, A);
+  s.options.tolerance = 1e-300, s.options.iterations = 100000000;
+  s.monitor.interrupted = &wish;
+  ground_case(g, "interrupted");
+  solution_run(g, &s);
+  CHECKF(s.result.outcome == WR_INTERRUPTED || s.result.outcome == WR_STAGNATED || s.result.outcome == WR_BREAKDOWN,
+         "%s", wr_outcome_title(s.result.outcome));
+  CHECKF(s.result.iterations >= 1, "%lld iterations", (long long)s.result.iterations);
+  check_solution(&s);
+  solution_free(&s);
+  wr_csr_free(A);
+}
+
+/* ---- PageRank: a history longer than the log ---- */
+
+static wr_graph graph_of(wr_csr *links) {
+  wr_graph graph = {0};
+  CHECK_OK(wr_graph_build(links, 0, NULL, NULL, &graph));
+  return graph;
+}
+
+static void test_long_history(ground *g) {
+  wr_csr *links = random_matrix(500, 4, 0, 0, 5);
+  wr_graph graph = graph_of(links);
+  wr_history histories[2] = {{0}};
+  wr_result results[2];
+  wr_pagerank_options o = {.damping = 0.999, .tolerance = 1e-300, .iterations = WR_LOG_ROOM + 77, .check_every = 1};
+  ground_case(g, "a history longer than the log");
+  wr_plan *plan = ground_plan(g, graph.flow);
+  for (int k = 0; plan && k < 2; k++) {
+    wr_pagerank method;
+    o.no_graph = k;
+    wr_monitor monitor = {.history = &histories[k]};
+    CHECK_OK(wr_pagerank_open(&method, &graph, plan, &g->env));
+    CHECK_OK(wr_pagerank_solve(&method, &o, &monitor, &results[k]));
+    wr_pagerank_close(&method);
+    CHECKF(histories[k].count == results[k].iterations, "%lld looks in %lld iterations", (long long)histories[k].count,
+           (long long)results[k].iterations);
+  }
+  if (plan && wr_plan_get_info(plan)->deterministic) check_same_history(&histories[0], &histories[1]);
+  for (int k = 0; k < 2; k++) wr_history_free(&histories[k]);
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+  wr_csr_free(links);
+}
+
+/* ---- Memory, and two at once ---- */
+
+/* One solve from plan to end; its outcome. */
+static wr_outcome one_solve(ground *g, wr_csr *A) {
+  wr_system system;
+  wr_bicgstab method = {0};
+  wr_result result = {.outcome = WR_NON_FINITE};
+  wr_bicgstab_options options = solution_of(g, A).options;
+  if (wr_system_build(A, NULL, NULL, 0, 0, 0, 0, &system) != WR_OK) return WR_NON_FINITE;
+  wr_plan *plan = ground_plan(g, system.matrix);
+  if (plan && wr_bicgstab_open(&method, &system, plan, &g->env) == WR_OK)
+    CHECK_OK(wr_bicgstab_solve(&method, &options, &(wr_monitor){0}, &result));
+  wr_bicgstab_close(&method);
+  wr_plan_destroy(plan);
+  wr_system_free(&system);
+  return result.outcome;
+}
+
+static void test_leaks(ground *g) {
+  enum { SOLVES = 1000, WARM = 20 };
+  wr_csr *A = random_matrix(200, 3, 5, 1, 9);
+  int64_t before = 0, after = 0, total;
+  int wrong = 0;
+  ground_case(g, "%d solves", SOLVES);
+  g->env.poison = 0;
+  for (int k = 0; k < (g->env.place == WR_CUDA ? SOLVES : WARM + 1); k++) {
+    if (k == WARM) CHECK_OK(g->env.ops->memory(&g->env, &before, &total));
+    wrong += one_solve(g, A) != WR_CONVERGED;
+  }
+  CHECK_OK(g->env.ops->memory(&g->env, &after, &total));
+  g->env.poison = 1;
+  CHECKF(wrong == 0, "%d did not converge", wrong);
+  /* Others use the card too, and the driver keeps a little. A vector of each solve would be 1000 * 1.6 kB * 11. */
+  if (g->env.place == WR_CUDA) CHECKF(before - after < 4 << 20, "%lld bytes are gone", (long long)(before - after));
+  wr_csr_free(A);
+}
+
+typedef struct worker {
+  const wr_backend *backend;
+  wr_type type;
+  wr_csr *A;
+  int right;
+} worker;
+
+/* No checks here: they count in one place. */
+static void work_once(wr_env *env, worker *w, wr_bicgstab_options options) {
+  wr_system system = {0};
+  wr_bicgstab method = {0};
+  wr_plan *plan = NULL;
+  wr_result result = {.outcome = WR_NON_FINITE};
+  if (wr_system_build(w->A, NULL, NULL, 0, 0, 0, 0, &system) == WR_OK &&
+      wr_plan_create(w->backend, NULL, system.matrix, env, &plan) == WR_OK && wr_plan_prepare(plan) == WR_OK &&
+      wr_bicgstab_open(&method, &system, plan, env) == WR_OK &&
+      wr_bicgstab_solve(&method, &options, &(wr_monitor){0}, &result) == WR_OK)
+    w->right += result.outcome == WR_CONVERGED;
+  wr_bicgstab_close(&method);
+  wr_plan_destroy(plan);
+  wr_system_free(&system);
+}
+
+enum { ROUNDS_AT_ONCE = 20 };
+
+static void *work(void *argument) {
+  worker *w = argument;
+  ground g = {.backend = w->backend, .env = {.place = w->backend->place, .type = w->type, .threads = 1}};
+  if (wr_env_open(&g.env) != WR_OK) return NULL;
+  for (int round = 0; round < ROUNDS_AT_ONCE; round++) work_once(&g.env, w, solution_of(&g, NULL).options);
+  wr_env_close(&g.env);
+  return NULL;
+}
+
+/* Each with an env, and so a stream, of its own. */
+static void test_two_at_once(ground *g) {
+  worker workers[2] = {{g->backend, g->env.type, random_matrix(3000, 5, 6, 1, 11), 0},
+                       {g->backend, g->env.type, random_matrix(2000, 9, 8, 1, 12), 0}};
+  pthread_t threads[2];
+  ground_case(g, "two solves at once");
+  for (int k = 0; k < 2; k++) CHECK(pthread_create(&threads[k], NULL, work, &workers[k]) == 0);
+  for (int k = 0; k < 2; k++) pthread_join(threads[k], NULL);
+  for (int k = 0; k < 2; k++) {
+    CHECKF(workers[k].right == ROUNDS_AT_ONCE, "%d of %d converged", workers[k].right, ROUNDS_AT_ONCE);
+    wr_csr_free(workers[k].A);
+  }
+}
+
+/* ---- Scalar programs ---- */
+
+/* A program with a step more is not one that is known. */
+static void run_program(ground *g, const wr_scalar_op *ops, int count, int interpret, double *bank, double *log) {
+  wr_vec device = {0}, entries = {0};
+  wr_scalar_op more[WR_MAX_SCALAR_OPS];
+  memcpy(more, ops, (size_t)count * sizeof *ops);
+  more[count] = (wr_scalar_op){WR_S_COPY, ZERO, ZERO, 0, 0};
+  CHECK_OK(g->env.ops->alloc(&g->env, SCALARS, WR_F64, "a bank", &device));
+  CHECK_OK(g->env.ops->alloc(&g->env, 8, WR_F64, "a log", &entries));
+  CHECK_OK(g->env.ops->upload(&g->env, &device, bank));
+  CHECK_OK(g->env.ops->scalars(&g->env, &device, &entries, more, count + interpret));
+  CHECK_OK(g->env.ops->download(&g->env, &device, bank));
+  CHECK_OK(g->env.ops->download(&g->env, &entries, log));
+  g->env.ops->release(&g->env, &device);
+  g->env.ops->release(&g->env, &entries);
+}
+
+static void compare_program(ground *g, const wr_scalar_op *ops, int count, uint64_t *seed) {
+  double first[SCALARS], second[SCALARS], logs[2][8];
+  for (int k = 0; k < SCALARS; k++) {
+    double r = random_in(seed);
+    first[k] = r < 0.2 ? 0 : r < 0.4 ? 1 : r < 0.45 ? INFINITY : r < 0.5 ? NAN : 4 * random_in(seed) - 1;
+  }
+  first[ZERO] = 0;
+  memcpy(second, first, sizeof first);
+  run_program(g, ops, count, 0, first, logs[0]);
+  run_program(g, ops, count, 1, second, logs[1]);
+  for (int k = 0; k < SCALARS; k++)
+    CHECKF(first[k] == second[k] || (isnan(first[k]) && isnan(second[k])), "scalar %d: %.17g compiled, %.17g not", k,
+           first[k], second[k]);
+  for (int k = 0; k < 8; k++)
+    CHECKF(logs[0][k] == logs[1][k] || (isnan(logs[0][k]) && isnan(logs[1][k])), "entry %d of the log: %g, %g", k,
+           logs[0][k], logs[1][k]);
+}
+
+static void test_programs(ground *g) {
+  uint64_t seed = 20261121;
+  ground_case(g, "programs compiled and interpreted");
+  for (int k = 0; k < 50; k++) {
+    compare_program(g, after_first_product, sizeof after_first_product / sizeof *after_first_product, &seed);
+    compare_program(g, after_second_product, sizeof after_second_product / sizeof *after_second_product, &seed);
+    compare_program(g, after_update, sizeof after_update / sizeof *after_update, &seed);
+  }
+}
+
+static void test_all(ground *g) {
+  test_solve(g);
+  test_ends(g);
+  test_interrupted(g);
+  test_long_history(g);
+}
+
+static void test_few(ground *g) {
+  test_leaks(g);
+  test_two_at_once(g);
+  test_programs(g);
+}
+
+int main(void) {
+  on_every_ground(test_all);
+  on_default_grounds(test_few);
+  return wr_test_report("loops");
+}
