@@ -38,10 +38,14 @@ void wr_pagerank_close(wr_pagerank *p) {
 
 #define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
 
+/* What rounding may add to the L1 error: 4u of each step for storing, and what the multiply rounds each term by. */
+static double rounding_of(const wr_pagerank *p, const wr_pagerank_options *o) {
+  return (4 * wr_type_unit(p->env->type) + wr_plan_get_info(p->plan)->term_unit) / (1 - o->damping);
+}
+
 /* What the iteration may leave of the tolerance: rounding takes its part first, as long as that is the smaller one. As a
  * bound on the change. */
-static double target_change(const wr_pagerank_options *o, double unit) {
-  double rounding = 4 * unit / (1 - o->damping);
+static double target_change(const wr_pagerank_options *o, double rounding) {
   if (o->stop_on_change) return o->tolerance;
   double target = rounding > o->tolerance / 2 ? o->tolerance : o->tolerance - rounding;
   return o->damping > 0 ? target * (1 - o->damping) / o->damping : DBL_MAX;
@@ -62,7 +66,7 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, double *sca
   scalars[DAMPING] = o->damping, scalars[REST] = 1 - o->damping;
   scalars[WEIGHT] = g->teleport ? 1 : 1 / (double)g->n;
   scalars[LIMIT] = (double)o->iterations, scalars[EVERY] = (double)o->check_every;
-  scalars[TARGET] = target_change(o, unit);
+  scalars[TARGET] = target_change(o, rounding_of(p, o));
   scalars[LEAST] = scalars[WINDOW_LEAST] = scalars[HUGE_CHANGE] = DBL_MAX;
   scalars[TEN] = 10, scalars[HARDLY] = (1 + pow(o->damping, 10)) / 2, scalars[TINY] = 1000 * unit;
   scalars[ONE] = 1, scalars[LOG_ROOM] = WR_LOG_ROOM;
@@ -107,11 +111,11 @@ static double as_it_is(const void *solver, double change) {
   return change;
 }
 
-static void judge(const wr_pagerank_options *o, double unit, const double *scalars, int interrupted,
+static void judge(const wr_pagerank_options *o, double rounding, const double *scalars, int interrupted,
                   wr_result *result) {
   double rate = o->damping / (1 - o->damping);
   result->iterations = (int64_t)scalars[STEPS], result->change = scalars[CHANGE];
-  result->rounding = 4 * unit / (1 - o->damping);
+  result->rounding = rounding;
   result->bound = result->change * rate + result->rounding;
   result->measure = o->stop_on_change ? result->change : result->change * rate;
   if (!isfinite(result->change))
@@ -157,7 +161,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   TRY(start(p, o, scalars));
   if (o->iterations > 0) TRY(wr_iteration_go(loop, scalars, &interrupted));
   p->now = (int)((int64_t)scalars[STEPS] % 2);
-  if (o->iterations > 0) judge(o, wr_type_unit(p->env->type), scalars, interrupted, result);
+  if (o->iterations > 0) judge(o, rounding_of(p, o), scalars, interrupted, result);
   result->by_device = loop->by_device, result->multiplies = loop->taken;
   TRY(count_sums(p, o, result));
 done:

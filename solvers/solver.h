@@ -49,7 +49,7 @@ typedef struct wr_result {
   double change;       /* PageRank: the last L1 change                                              */
   int by_change;       /* PageRank: 1: the change was compared with the tolerance, not the bound    */
   double bound;        /* PageRank: proven L1 error: change d/(1-d) + rounding                      */
-  double rounding;     /* PageRank: the part of bound that is for rounding: 4u/(1-d), and for what
+  double rounding;     /* PageRank: the part of bound that is for rounding: (4u + term_unit)/(1-d), for what
                           sums rows in less than f64, sum_i (length of row i) r_i of its units too  */
   int64_t multiplies;  /* by the iterations                                                         */
   int by_device;       /* the device has repeated the iterations by itself                          */

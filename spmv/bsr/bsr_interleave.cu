@@ -228,6 +228,7 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each
   TRY(wr_cuda_enter(env));
   TRY(choose_stored(env, from, narrow, b));
   b->at_a_time = wr_bsr_at_a_time(b->r, b->c, (size_t)wr_type_bytes(b->stored));
+  b->terms = wr_bsr_terms(b->c, b->at_a_time);
   b->each = choose_each(b->blocks, b->at_a_time, each);
   b->warps = (b->blocks + WR_WARP * b->each - 1) / (WR_WARP * b->each);
   b->grid = (b->warps + WR_BSR_WARPS - 1) / WR_BSR_WARPS;

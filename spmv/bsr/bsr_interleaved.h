@@ -39,7 +39,8 @@ typedef struct wr_bsr_interleaved {
   int64_t nrows, ncols;
   int r, c;           /* of an inner block                                                              */
   int each;           /* inner blocks of a lane, at most WR_BSR_EACH                                    */
-  int at_a_time;      /* of these it multiplies so many at a time; f32 is summed as such within them    */
+  int at_a_time;      /* of these it multiplies so many at a time                                       */
+  int terms;          /* of a row, that are summed in the vectors' type at a time                       */
   int64_t blocks;     /* inner                                                                          */
   int64_t brows;      /* inner block rows with a block: rows, from here on                              */
   int64_t empty;      /* inner block rows without                                                       */

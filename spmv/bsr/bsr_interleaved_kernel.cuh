@@ -46,10 +46,11 @@ static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int64_t row,
 
 /* A lane's blocks, the sums of rows that end in them to `sums`, one after the other: of the first just the lane's own part.
  * open: what is left after the last. B blocks at a time, whose loads are all under way before the first is waited for: that,
- * and the columns of the next B, keep memory busy. Within B blocks rows are summed as T. */
+ * and the columns of the next B, keep memory busy. A few terms of a row at a time are summed as T: wr_bsr_terms. */
 template <typename V, int R, int C, int B, typename T>
 static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uint32_t flags, double *sums,
                                           double (&open)[R]) {
+  constexpr int FLUSH = wr_bsr_terms(C, B) / C;
   int lane = threadIdx.x % WR_WARP, each = a.b.each;
   const int32_t *col = a.b.col + warp * each * WR_WARP + lane;
   const V *val = (const V *)a.b.val + warp * each * (R * C * WR_WARP) + lane;
@@ -75,13 +76,14 @@ static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uin
     for (int k = 0; k < B; k++) {
 #pragma unroll
       for (int e = 0; e < R * C; e++) part[e % R] += (T)v[k * R * C + e] * x[k * C + e / R];
+      if ((k + 1) % FLUSH == 0 || k + 1 == B)
+#pragma unroll
+        for (int r = 0; r < R; r++) open[r] += (double)part[r], part[r] = 0;
       if (!(flags >> k & 1)) continue;
 #pragma unroll
       for (int r = 0; r < R; r++) sums[r] = open[r] + (double)part[r], open[r] = 0, part[r] = 0;
       sums += R;
     }
-#pragma unroll
-    for (int r = 0; r < R; r++) open[r] += (double)part[r];
   }
 }
 

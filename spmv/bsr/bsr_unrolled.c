@@ -95,9 +95,9 @@ static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unr
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
   TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(b), &workspace));
   info->deterministic = b->commit == WR_BSR_ORDERED;
-  if (env->type == WR_F32) { /* products and sums within a few blocks, and parts that are added to y */
+  if (env->type == WR_F32) { /* products, sums of a few terms, and parts that are added to y */
     int parts = b->commit == WR_BSR_DUAL ? b->longest + 2 : 0;
-    info->term_unit = (b->at_a_time * b->c + 1 + parts) * wr_type_unit(WR_F32);
+    info->term_unit = (b->terms + 1 + parts) * wr_type_unit(WR_F32);
   }
   info->format_bytes = wr_bsr_bytes(&blocks);
   if (b->stored != env->type) info->format_bytes -= blocks.blocks * blocks.r * blocks.c * 4;

@@ -47,6 +47,11 @@ static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) 
   return (void)env, (void)free_bytes, (void)total_bytes, fail();
 }
 
+static int64_t allocated(wr_env *env) {
+  (void)env;
+  return -1;
+}
+
 const wr_vecops wr_vecops_cuda = {
     .name = "cuda",
     .open = open,
@@ -63,6 +68,7 @@ const wr_vecops wr_vecops_cuda = {
     .stamp = stamp,
     .elapsed = elapsed,
     .memory = memory,
+    .allocated = allocated,
 };
 
 wr_status wr_device_alloc(wr_env *env, void *block, int64_t count, size_t size, const char *what) {

@@ -228,6 +228,15 @@ done:
   return status;
 }
 
+static int64_t allocated(wr_env *env) {
+  uint64_t used = 0;
+  cudaMemPool_t pool = state_of(env)->pool;
+  if (wr_cuda_enter(env) != WR_OK || pool == NULL) return -1;
+  if (cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess) return (int64_t)used;
+  (void)cudaGetLastError();
+  return -1;
+}
+
 extern "C" const wr_vecops wr_vecops_cuda = {
     .name = "cuda",
     .open = open_cuda,
@@ -244,6 +253,7 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .stamp = stamp,
     .elapsed = elapsed,
     .memory = memory,
+    .allocated = allocated,
     .loop_open = wr_cuda_loop_open,
     .loop_half = wr_cuda_loop_half,
     .loop_close = wr_cuda_loop_close,

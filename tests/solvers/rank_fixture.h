@@ -21,6 +21,7 @@ typedef struct ranking {
   wr_history history;
   int deterministic;              /* of the plan    */
   double sum_unit;                /* of the plan, where it is more than f64's */
+  double term_unit;               /* of the plan */
   double longest;                 /* entries of a row of the flow */
 } ranking;
 
@@ -81,6 +82,7 @@ static inline void ranking_run(ground *g, ranking *r) {
     wr_rounding rounding = wr_rounding_of(&g->env, plan);
     r->deterministic = wr_plan_get_info(plan)->deterministic;
     r->sum_unit = wr_plan_get_info(plan)->sum_unit > 0x1p-53 ? wr_plan_get_info(plan)->sum_unit : 0;
+    r->term_unit = wr_plan_get_info(plan)->term_unit;
     r->longest = longest_row(graph.flow);
     CHECK_OK(wr_pagerank_open(&method, &graph, plan, &g->env));
     CHECK_OK(ranking_solve(r, &method, &graph, rounding));
@@ -177,7 +179,7 @@ static inline void check_history(const ranking *r) {
 
 /* Rounding's part of the bound: that of the stored type, and of sums in less than f64 what the lengths of rows make of it. */
 static inline void check_rounding(const ranking *r, double unit) {
-  double stored = 4 * unit / (1 - r->options.damping), sums = r->sum_unit * r->longest / (1 - r->options.damping);
+  double stored = (4 * unit + r->term_unit) / (1 - r->options.damping), sums = r->sum_unit * r->longest / (1 - r->options.damping);
   double rounding = r->result.rounding;
   CHECKF(rounding >= stored && rounding <= stored + 1.001 * sums, "rounding %g, stored %g, sums %g", rounding, stored,
          sums);
