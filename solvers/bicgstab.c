@@ -11,6 +11,9 @@
 
 #define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
 
+/* Iterations between two snapshots at least: each is a wait for the device. */
+enum { SNAPSHOT_ROUNDS = 16 };
+
 /* What the host remembers between its looks. */
 typedef struct progress {
   const wr_bicgstab_options *options;
@@ -115,7 +118,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   c[ONE] = 1, c[HUGE_SUM] = DBL_MAX, c[LARGEST] = 1 / (unit * unit);
   c[BOUND] = g->target * g->target, c[RR] = norm * norm;
   c[EVERY] = (double)g->options->check_every, c[LOG_ROOM] = WR_LOG_ROOM;
-  c[SNAPSHOT_RR] = g->snapshot_norm * g->snapshot_norm, c[ENOUGH] = 0.01;
+  c[SNAPSHOT_RR] = g->snapshot_norm * g->snapshot_norm, c[ENOUGH] = 0.01, c[SNAPSHOT_ROUND] = rounds + SNAPSHOT_ROUNDS;
   c[GAIN_RR] = norm * norm, c[GAIN_STEP] = steps, c[GAIN] = 0.81, c[PATIENCE] = 200;
   TRY(env->ops->upload(env, &s->bank, c));
   wr_fused products = {.in = {&s->shadow, &s->r},
@@ -276,6 +279,7 @@ static wr_status take_snapshot(wr_bicgstab *s, progress *g) {
     TRY(copy(s, &s->snapshot, &s->t));
     g->snapshot_norm = sqrt(c[RR]), g->snapshot_is_start = 0;
   }
+  c[SNAPSHOT_ROUND] = c[ROUNDS] + SNAPSHOT_ROUNDS;
   c[SNAPSHOT_RR] = c[RR]; /* one that was refused is not asked for again at once */
 done:
   return status;

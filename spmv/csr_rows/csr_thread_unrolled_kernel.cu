@@ -49,8 +49,11 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> finish) {
   int64_t stride = (int64_t)gridDim.x * THREADS;
   double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < a.nrows; i += stride)
-    wr_finish_row(finish, shift, i, wr_csr_result(a, i, row_sum(a, i)), a.y, reduced);
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < a.nrows; i += stride) {
+    wr_finish_rows<T, 1> row;
+    wr_finish_load(finish, i, row);
+    wr_finish_loaded(finish, shift, i, wr_csr_result(a, i, row_sum(a, i)), row, a.y, reduced);
+  }
   wr_sums_finish(finish.sums, reduced);
 }
 

@@ -20,7 +20,8 @@ enum {
   DONE,      /* the host must look: converged or broken down. All later steps leave d and r as they are */
   BAD_SIGMA, BAD_OMEGA, BAD_RHO,
   SINCE, EVERY, LOOK, /* iterations since the last look, and between two; this one is a look */
-  SNAPSHOT_RR, ENOUGH, /* ||r||^2 of the snapshot; the host takes another below ENOUGH times that */
+  SNAPSHOT_RR, ENOUGH, /* ||r||^2 of the snapshot; the host takes another below ENOUGH times that, ... */
+  SNAPSHOT_ROUND,      /* ... from this round on */
   GAIN_RR, GAIN_STEP,  /* ||r||^2 at the last 10% progress, and when that was */
   GAIN, PATIENCE,      /* 0.81; iterations that may always pass without */
   NOISE,               /* (u ||shadow||)^2: rho^2 below it times ||r||^2 is rounding */
@@ -79,6 +80,7 @@ WR_PROGRAM after_update[] = {
     {WR_S_LESS, T1, ROUNDS, LAST, 0},        {WR_S_AND, LOOK, T0, T1, 0},
     {WR_S_NOT, LOOK, LOOK, 0, 0},            {WR_S_SELECT, SINCE, LOOK, ZERO, SINCE},
     {WR_S_MUL, T0, ENOUGH, SNAPSHOT_RR, 0},  {WR_S_LESS, SNAP, RR, T0, 0},
+    {WR_S_LESS, T0, SNAPSHOT_ROUND, ROUNDS, 0}, {WR_S_AND, SNAP, SNAP, T0, 0},
     {WR_S_MUL, T0, GAIN, GAIN_RR, 0},        {WR_S_LESS, T0, RR, T0, 0},
     {WR_S_AND, T0, T0, LOOK, 0},             {WR_S_SELECT, GAIN_RR, T0, RR, GAIN_RR},
     {WR_S_SELECT, GAIN_STEP, T0, STEPS, GAIN_STEP},
