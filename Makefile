@@ -27,6 +27,8 @@ endif
 #: SHIM=0           leaves out the tests that run kernels on the CPU
 #: JOBS=N           tests run side by side (2)
 #: TEST_TIMEOUT=S   seconds that one test program may take (300)
+#: FUZZ_SECONDS=S   how long each fuzz target runs (60)
+#: FUZZ='NAMES'     only these fuzz targets, such as FUZZ='mtx knobs'
 #: TESTS='NAMES'    only these tests, such as TESTS='test_option lint'
 #: PREFIX=DIR       where install, uninstall put and look for things (/usr/local)
 #: DESTDIR=DIR      a folder that stands for / while a package is made
@@ -43,19 +45,20 @@ OPT ?= -O3
 WERROR ?= -Werror
 JOBS ?= 2
 TEST_TIMEOUT ?= 300
+FUZZ_SECONDS ?= 60
 CLANG ?= clang
 PREFIX ?= /usr/local
 DESTDIR ?=
 Q := $(if $(V),,@)
 SAY := @$(if $(V),:,printf '  %-5s %s\n')
 
-.PHONY: all demo check check-gpu check-asan check-tsan check-deps bench bench-all format lint longest deps new-backend clean help FORCE
+.PHONY: all demo check check-gpu check-asan check-tsan check-deps fuzz fuzzers bench bench-all format lint longest deps new-backend clean help FORCE
 all: programs libraries
 
 # --- What this machine has ------------------------------------------------------------------------------------------------
 # found.mk is made anew when it was made for other settings, or when it lacks something that may have been installed since.
 
-ifneq ($(filter-out check-asan check-tsan check-deps deb format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out check-asan check-tsan check-deps fuzz deb format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
 ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME))
 $(BUILD)/found.mk: FORCE
@@ -87,6 +90,10 @@ TEST_MAINS := $(foreach source,$(TEST_SOURCES),$(if $(filter test_%,$(notdir $(s
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_MAINS)))
 TEST_PROGRAMS += $(if $(FOUND_CUDA),$(patsubst %.cu,$(BUILD)/tests/%,$(notdir $(KERNEL_TESTS))))
 TEST_SCRIPTS := $(filter-out %/lib.sh %/common.sh %/test_tools.sh,$(wildcard tests/unit/*.sh tests/cli/*.sh))
+FUZZ_SOURCES := $(wildcard tests/fuzz/*.c)
+FUZZ_HELPERS := $(filter-out tests/fuzz/replay.c tests/fuzz/fuzz_%,$(FUZZ_SOURCES))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(filter tests/fuzz/fuzz_%,$(FUZZ_SOURCES)))
+TEST_PROGRAMS += $(BUILD)/tests/fuzz_replay
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 # Those that want arguments, and cuBLAS.
 CUDA_BENCHES := $(if $(FOUND_CUBLAS),$(patsubst tests/bench/%.cu,$(BUILD)/bench/%,$(wildcard tests/bench/*.cu)))
@@ -176,9 +183,20 @@ endef
 $(foreach main,$(MAINS),$(eval $(call program,$(main:solvers/%_main.c=$(BUILD)/%),$(main))))
 $(foreach main,$(TEST_MAINS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(main))),$(main),$(TEST_OBJECTS))))
 $(foreach test,$(KERNEL_TESTS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(test))),$(test))))
+$(eval $(call program,$(BUILD)/tests/fuzz_replay,tests/fuzz/replay.c,$(call objects_of,$(filter-out %/replay.c,$(FUZZ_SOURCES)))))
 $(foreach bench,$(BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench/%=tests/bench/%.c))))
 $(foreach bench,$(CUDA_BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench/%=tests/bench/%.cu))))
 $(CUDA_BENCHES): private LDLIBS += -lcublas
+
+# The parsers' fuzz targets against libFuzzer, for `make fuzz`. Kernels are no parsers, and clang takes minutes over one of them
+# with all these sanitizers.
+ifneq ($(findstring fuzzer,$(SANITIZE)),)
+$(call objects_of,$(wildcard spmv/cpu_bsr/*_kernel.c)): private SANITIZERS :=
+$(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.c.o $(call objects_of,$(FUZZ_HELPERS)) $(LIBRARY)
+	$(SAY) LD $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^) $(ALL_LIBS)
+fuzzers: $(FUZZERS)
+endif
 
 # $(call simt_program,what to make,its objects)
 define simt_program
@@ -224,6 +242,7 @@ simt: $(SIMT_PROGRAMS) $(SIMT_TEST_PROGRAMS) ## programs whose kernels run on th
 
 -include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(TEST_MAINS)))
 -include $(patsubst %.o,%.d,$(filter $(SIMT)/%,$(SIMT_OBJECTS)) $(call simt_objects_of,$(SIMT_KERNEL_MAINS)))
+-include $(patsubst %,$(BUILD)/obj/%.d,$(FUZZ_SOURCES))
 -include $(patsubst $(BUILD)/bench/%,$(BUILD)/obj/tests/bench/%.c.d,$(BENCHES))
 -include $(patsubst $(BUILD)/bench/%,$(BUILD)/obj/tests/bench/%.cu.d,$(CUDA_BENCHES))
 
@@ -327,6 +346,14 @@ check-tsan: ## the tests under clang's thread sanitizer, CPU build
 	  $(MAKE) --no-print-directory check BUILD=$(BUILD)/tsan CC='$(CLANG)' SANITIZE=thread OPT=-O1 CUDA=0 \
 	  TEST_TIMEOUT=$$((4 * $(TEST_TIMEOUT)))
 
+# In its own folder, with everything but kernels instrumented: coverage, addresses, undefined behaviour.
+fuzz: ## feeds the parsers what is near to tests/data, under sanitizers: FUZZ_SECONDS=60 FUZZ=
+	@CLANG='$(CLANG)' sh tests/fuzz/run_fuzz.sh able
+	@$(MAKE) --no-print-directory fuzzers BUILD=$(BUILD)/fuzz CC='$(CLANG)' OPT=-O1 CUDA=0 SHIM=0 \
+	  SANITIZE=fuzzer-no-link,address,undefined,float-cast-overflow CPPFLAGS='$(CPPFLAGS) -DWR_LIBFUZZER' \
+	  CFLAGS='$(CFLAGS) -Wno-pass-failed'
+	@BUILD=$(BUILD)/fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) sh tests/fuzz/run_fuzz.sh $(FUZZ)
+
 check-deps: ## which folder includes which
 	@sh tools/check_deps.sh
 
@@ -354,7 +381,7 @@ new-backend: ## begins a backend as a copy of another: FROM=csr_warp NAME=mine
 	@sh tools/new_backend.sh '$(FROM)' '$(NAME)'
 
 clean: ## removes what was made
-	@for folder in $(BUILD)/asan $(BUILD)/tsan $(BUILD)/portable $(BUILD); do test ! -e $$folder/found.mk || rm -rf $$folder; done
+	@for folder in $(BUILD)/asan $(BUILD)/tsan $(BUILD)/fuzz $(BUILD)/portable $(BUILD); do test ! -e $$folder/found.mk || rm -rf $$folder; done
 
 help: ## this list
 	@echo 'make [TARGET...] [NAME=VALUE...]'; echo; echo '  all          the programs: $(notdir $(PROGRAMS)), and libwindrow'

@@ -6,12 +6,19 @@
 /* A sentence per thread, as errno is a number per thread: parallel readers fail independently of each other. */
 static _Thread_local char message[1024];
 
+/* A sentence may repeat what a file or a user wrote. It stays one line, and commands no terminal. */
+static void make_printable(char *text) {
+  for (; *text != '\0'; text++)
+    if ((unsigned char)*text < ' ' || *text == 127) *text = '?';
+}
+
 wr_status wr_fail(wr_status code, const char *format, ...) {
   char text[sizeof message]; /* the arguments may include the current message */
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  make_printable(text);
   snprintf(message, sizeof message, "%s", text);
   return code;
 }

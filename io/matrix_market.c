@@ -254,10 +254,11 @@ wr_status mm_parse_header(const char *name, const char *text, const char *end, m
   int64_t number = 1;
   do {
     number++;
-    wr_where(name, number, where);
-    if (line.next == end) return wr_fail(WR_EINPUT, "%s: the file ends before the size line", where);
+    if (line.next == end)
+      return wr_fail(WR_EINPUT, "%s: the file ends before the size line", wr_where(name, number, where));
     line = wr_line_at(line.next, end);
   } while (is_blank_or_comment(&line));
+  wr_where(name, number, where);
   *body = line.next;
   *body_line = number + 1;
   return parse_size_line(where, &line, header);

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* realpath, fchmod, fdopen, AT_EACCESS */
+#define _GNU_SOURCE /* realpath, fchmod, fdopen, AT_EACCESS, O_TMPFILE */
 #include "io/output_file.h"
 
 #include <errno.h>
@@ -32,25 +32,58 @@ static wr_status open_direct(const char *path, wr_output_file *out) {
   return cannot(out, "open it for writing", ENOMEM);
 }
 
-/* The partial file's name is short whatever the target's is, so that a longest possible name can be written too. */
-static int create_partial(wr_output_file *out) {
+/* The partial file's name is short whatever the target's is, so that a longest possible name can be written too. 0: it is
+ * too long all the same. */
+static int name_partial(wr_output_file *out, int attempt) {
   const char *slash = strrchr(out->target, '/');
   int folder = slash ? (int)(slash - out->target) + 1 : 0;
-  for (int attempt = 0; attempt < 1000; attempt++) {
-    int length = snprintf(out->partial, sizeof out->partial, "%.*s.windrow-%ld-%d.partial", folder, out->target,
-                          (long)getpid(), attempt);
-    if (length >= (int)sizeof out->partial) {
-      errno = ENAMETOOLONG;
-      return -1;
-    }
+  int length = snprintf(out->partial, sizeof out->partial, "%.*s.windrow-%ld-%d.partial", folder, out->target,
+                        (long)getpid(), attempt);
+  if (length < (int)sizeof out->partial) return 1;
+  errno = ENAMETOOLONG;
+  return 0;
+}
+
+enum { ATTEMPTS = 1000 }; /* names that someone else may have left behind */
+
+static int create_partial(wr_output_file *out) {
+  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    if (!name_partial(out, attempt)) return -1;
     int fd = open(out->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   return -1;
 }
 
+/* A file without a name, which is gone if the process ends before it gets one, whatever ends it. -1 where the file system has
+ * none, or no /proc is there to give it a name by. */
+static int create_unnamed(wr_output_file *out) {
+  char folder[WR_PATH_ROOM];
+  int fits = name_partial(out, 0);
+  out->partial[0] = '\0';
+  const char *slash = strrchr(out->target, '/');
+  int length = slash ? (int)(slash - out->target) + 1 : 0;
+  snprintf(folder, sizeof folder, "%.*s.", length, out->target);
+  if (!fits || access("/proc/self/fd", X_OK) != 0) return -1;
+  return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+}
+
+/* Gives the unnamed file its name; where there is a file already, which a link cannot replace, the partial one's. Returns
+ * errno. */
+static int give_name(wr_output_file *out) {
+  char self[64];
+  snprintf(self, sizeof self, "/proc/self/fd/%d", fileno(out->file));
+  if (linkat(AT_FDCWD, self, AT_FDCWD, out->target, AT_SYMLINK_FOLLOW) == 0) return 0;
+  for (int attempt = 0; errno == EEXIST && attempt < ATTEMPTS; attempt++)
+    if (name_partial(out, attempt) && linkat(AT_FDCWD, self, AT_FDCWD, out->partial, AT_SYMLINK_FOLLOW) == 0) return 0;
+  out->partial[0] = '\0';
+  return errno;
+}
+
 static wr_status open_beside(wr_output_file *out, const struct stat *existing) {
-  int fd = create_partial(out);
+  int fd = create_unnamed(out);
+  out->unnamed = fd >= 0;
+  if (fd < 0) fd = create_partial(out);
   if (fd < 0) {
     int error = errno;
     out->partial[0] = '\0';
@@ -118,6 +151,7 @@ wr_status wr_output_commit(wr_output_file *out) {
   errno = 0;
   int failed = fflush(out->file) != 0 || ferror(out->file);
   int error = failed && errno == 0 ? find_reason(out->file) : errno;
+  if (!failed && out->unnamed) failed = (error = give_name(out)) != 0;
   if (out->file != stdout && fclose(out->file) != 0 && !failed) {
     failed = 1;
     error = errno;

@@ -1,5 +1,6 @@
-/* Output files that are complete or not there: written beside their place and renamed when all is well. What is no
- * regular file (a device, a pipe) is written directly, and "-" is standard output.
+/* Output files that are complete or not there: written without a name, or where a file system has no such files under
+ * another one, and renamed when all is well. What is no regular file (a device, a pipe) is written directly, and "-" is
+ * standard output.
  *
  *   wr_output_file out;
  *   TRY(wr_output_open(path, &out));
@@ -20,7 +21,8 @@ typedef struct wr_output_file {
   FILE *file;                 /* write here; NULL when not open                         */
   const char *name;           /* for messages: the path as given, or "standard output"  */
   char target[WR_PATH_ROOM];  /* what partial becomes, links followed                   */
-  char partial[WR_PATH_ROOM]; /* being written, in the same folder; "": direct          */
+  char partial[WR_PATH_ROOM]; /* being written, in the same folder; "": none yet        */
+  int unnamed;                /* 1: it gets a name when it is committed                 */
 } wr_output_file;
 
 /* path must stay valid until commit or abandon. WR_EOUTPUT: a folder, not writable, no such folder, name too long. */

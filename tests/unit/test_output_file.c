@@ -70,7 +70,8 @@ static void test_new(void) {
   CHECK_OK(wr_output_open(path, &out));
   fputs("half", out.file);
   fflush(out.file);
-  CHECK(strcmp(contents(path), "(absent)") == 0 && files_in_folder() == 1);
+  CHECK(strcmp(contents(path), "(absent)") == 0 && files_in_folder() == !out.unnamed);
+  if (!out.unnamed) SKIP("this file system has no files without a name");
   fputs(" and half", out.file);
   CHECK_OK(wr_output_commit(&out));
   umask(mask);

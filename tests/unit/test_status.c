@@ -37,6 +37,12 @@ static void test_codes(void) {
   }
 }
 
+static void test_printable(void) {
+  CASE("what a user wrote is repeated on one line");
+  wr_fail(WR_EINPUT, "%s: '%s'", "a\nb", "\033[31m\t\177\r \303\244");
+  CHECKF(strcmp(wr_status_message(), "a?b: '?[31m??? \303\244'") == 0, "%s", wr_status_message());
+}
+
 static void test_message(void) {
   CASE("message");
   CHECKF(wr_status_message()[0] == '\0', "'%s' before the first failure", wr_status_message());
@@ -120,6 +126,7 @@ static void test_threads(void) {
 int main(void) {
   test_codes();
   test_message();
+  test_printable();
   test_long_message();
   test_try();
   test_threads();

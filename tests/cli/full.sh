@@ -1,0 +1,103 @@
+#!/bin/sh
+# A disk that is full in the end, and readers that go away: a sentence, exit code 8, the older file untouched, nothing left.
+. tests/cli/lib.sh
+
+matrix graph.mtx 'coordinate pattern general' '3 3 4' '1 2' '1 3' '2 1' '3 1'
+graph=$work/graph.mtx
+
+# In a room of its own with a file system of 64 KiB: what fits and what does not, as a list of what went wrong.
+on_small_disk() {
+  cat >"$work/small.sh" <<'END'
+mount -t tmpfs -o size=64k none "$1" || exit 99
+cd "$1" || exit 99
+try() { # exit code, program, output, option...
+  wanted=$1 program=$2 output=$3
+  shift 3
+  for old in no yes; do
+    rm -f "$output" ${filling:+"$filling"}
+    [ $old = no ] || echo old >"$output"
+    [ -z "$filling" ] || head -c 65536 /dev/zero >$filling 2>"$work/small.err"
+    "$BUILD/$program" -d cpu "$@" >"$work/small.out" 2>"$work/small.err"
+    code=$?
+    [ $code = "$wanted" ] || echo "$program $*: exit code $code, not $wanted"
+    [ "$wanted" = 8 ] || continue
+    grep -q "^$program: $output: cannot .*: No space left on device" "$work/small.err" || {
+      echo "$program $*: stderr does not say why"
+      cat "$work/small.err"
+    }
+    [ $old = no ] || [ "$(cat "$output")" = old ] || echo "$program $*: the older file has changed"
+    [ $old = yes ] || [ ! -e "$output" ] || echo "$program $*: a part is there"
+    rm -f "$output"
+    [ "$(ls -A)" = "$filling" ] || echo "$program $*: left behind: $(ls -A)"
+  done
+}
+filling=
+try 0 bicgstab x.mtx -q -o x.mtx gen:stencil:n=8
+rm -f x.mtx
+try 8 bicgstab x.mtx -q -o x.mtx gen:stencil:n=20
+try 8 pagerank saved.wrm -q --save-binary saved.wrm gen:web:n=20000
+filling=filling
+for option in -o --json --history --save-binary; do try 8 pagerank x -q $option x "$graph"; done
+try 8 spmv x -q --batches 1 --seconds 0 -k cpu_csr --json x "$graph"
+END
+  mkdir "$work/small"
+  for enter in 'unshare -m' 'unshare -rm'; do
+    # shellcheck disable=SC2086
+    BUILD=$BUILD work=$work graph=$graph $enter sh "$work/small.sh" "$work/small" >"$out" 2>"$err"
+    code=$?
+    [ $code = 0 ] && return
+  done
+  return 1
+}
+
+check_small_disk() {
+  command='outputs on a disk of 64 KiB'
+  if on_small_disk; then
+    is_empty "$out"
+  else
+    skip 1 'no file system of 64 KiB can be mounted here'
+  fi
+}
+
+# spmv as the other programs (outputs.sh, binary.sh).
+check_spmv() {
+  quick='-p f64 --batches 1 --seconds 0 -k cpu_csr'
+  for place in '/dev/full=No space left on device' "$work/no/file=No such file or directory" "$work=Is a directory"; do
+    # shellcheck disable=SC2086
+    run 8 spmv -q $quick --json "${place%%=*}" "$graph"
+    says "$err" "spmv: ${place%%=*}: cannot " "${place#*=}"
+  done
+  for arguments in "$quick $graph" "$quick -q --json - $graph" --help --list-backends --list-generators --version; do
+    call 8 sh -c "exec '$BUILD/spmv' -d cpu $arguments >/dev/full"
+    says "$err" 'spmv: standard output'
+  done
+}
+
+# Nobody reads any more by the time the program writes: the signal ends it (141) or, where that is ignored, a sentence does.
+check_closed_pipe() { # program, arguments...
+  command="$* | (nobody)"
+  { sleep 0.1 && "$BUILD/$@"; echo $? >"$work/status"; } 2>"$err" | :
+  grep -qx 141 "$work/status"
+  expect "exit code $(cat "$work/status"), not 141"
+  is_empty "$err"
+  (trap '' PIPE; sleep 0.1; "$BUILD/$@"; echo $? >"$work/status") 2>"$err" | :
+  grep -qx 8 "$work/status"
+  expect "SIGPIPE ignored: exit code $(cat "$work/status"), not 8"
+  says "$err" "$1: standard output"
+}
+
+check_closed_pipes() {
+  for output in -o --json --history --save-binary; do check_closed_pipe pagerank -d cpu -q $output - "$graph"; done
+  check_closed_pipe pagerank -d cpu "$graph"
+  check_closed_pipe bicgstab -d cpu -k cpu_csr,reference gen:stencil:n=4
+  check_closed_pipe spmv -d cpu -p f64 --batches 1 --seconds 0 -k cpu_csr "$graph"
+  check_closed_pipe spmv -d cpu -p f64 --batches 1 --seconds 0 -k cpu_csr -q --json - "$graph"
+  for program in pagerank bicgstab spmv; do
+    for action in --help --version --list-backends --list-generators; do check_closed_pipe $program $action; done
+  done
+}
+
+check_small_disk
+check_spmv
+check_closed_pipes
+report

@@ -1,0 +1,181 @@
+/* Edge lists: file, pipe, threads and the careful parser, line by line, must agree on edges and ids, or on the defect; what
+ * was read must stand being assembled, saved, written as text and read again. */
+#define _DEFAULT_SOURCE /* open_memstream */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/edge.h"
+#include "io/edge_list.h"
+#include "io/vector_file.h"
+#include "tests/fuzz/harness.h"
+#include "tests/fuzz/matrices.h"
+
+enum { PARTS = 20000 }; /* bytes: longer texts are read in several parts */
+
+/* What a read came to. */
+typedef struct outcome {
+  wr_status status;
+  char message[1024]; /* without the name of the file */
+  wr_read_facts facts;
+  wr_triplets triplets;
+  wr_ids ids;
+  wr_entries entries;
+} outcome;
+
+/* Ascending, and every one of them is some edge's. */
+static void check_ids(const outcome *o) {
+  const wr_entries *e = &o->entries;
+  int64_t wrong = 0, unused = 0;
+  REQUIRE(o->ids.count == e->nrows && e->nrows == e->ncols && e->symmetry == WR_GENERAL);
+  char *used = calloc((size_t)e->nrows, 1);
+  for (int64_t k = 0; k < e->count; k++) used[e->row[k]] = used[e->col[k]] = 1;
+  for (int64_t i = 0; i < e->nrows; i++) {
+    wrong += wr_ids_at(&o->ids, i) < 0 || (i > 0 && wr_ids_at(&o->ids, i) <= wr_ids_at(&o->ids, i - 1));
+    unused += !used[i];
+  }
+  REQUIREF(wrong == 0 && unused == 0, "%lld ids do not ascend, %lld have no edge", (long long)wrong, (long long)unused);
+  REQUIRE(o->ids.first == wr_ids_at(&o->ids, 0));
+  free(used);
+}
+
+static void read_as(const char *path, int threads, int nonnegative, outcome *o) {
+  *o = (outcome){.status = WR_OK};
+  harness_begin();
+  o->status = wr_edge_list_read(path, &(wr_read_options){threads, nonnegative}, &o->triplets, &o->ids, &o->facts);
+  harness_judge(o->status, 1u << WR_EINPUT, path);
+  if (o->status != WR_OK) {
+    snprintf(o->message, sizeof o->message, "%s", wr_status_message() + strlen(path));
+    REQUIRE(o->triplets.nchunks == 0 && o->triplets.chunks == NULL && o->ids.count == 0 && o->ids.id == NULL);
+    return;
+  }
+  matrices_take(&o->triplets, &o->entries);
+  REQUIRE(o->facts.stored == o->entries.count && o->entries.count > 0);
+  check_ids(o);
+}
+
+static void forget(outcome *o) {
+  wr_triplets_free(&o->triplets);
+  wr_ids_free(&o->ids);
+  matrices_free(&o->entries);
+}
+
+static void must_agree(const outcome *a, const outcome *b, const char *how) {
+  REQUIREF(a->status == b->status, "%s: '%s' and '%s'", how, a->message, b->message);
+  REQUIREF(strcmp(a->message, b->message) == 0, "%s: '%s' and '%s'", how, a->message, b->message);
+  if (a->status != WR_OK || b->status != WR_OK) return;
+  REQUIREF(matrices_equal(&a->entries, &b->entries), "%s: other edges", how);
+  int64_t other = 0;
+  for (int64_t i = 0; i < a->ids.count && i < b->ids.count; i++)
+    other += wr_ids_at(&a->ids, i) != wr_ids_at(&b->ids, i);
+  REQUIREF(other == 0, "%s: %lld other ids", how, (long long)other);
+}
+
+static void compare_edge(const wr_edge_format *f, const wr_edge *edge, const outcome *o, int64_t k) {
+  const wr_entries *e = &o->entries;
+  REQUIRE(k < e->count);
+  if (k >= e->count) return;
+  REQUIRE(wr_ids_at(&o->ids, e->row[k]) == edge->source && wr_ids_at(&o->ids, e->col[k]) == edge->target);
+  REQUIRE(f->weighted ? memcmp(&e->val[k], &edge->weight, sizeof edge->weight) == 0 : e->val == NULL);
+}
+
+/* A line at a time: the first defect must be what the reader said, or every edge what it gave. */
+static void compare_carefully(const char *at, const char *end, const outcome *o) {
+  wr_edge_format f = {.weighted = -1};
+  char where[64];
+  int heading = 1;
+  int64_t count = 0;
+  for (int64_t number = 1; at < end; number++) {
+    wr_line line = wr_line_at(at, end);
+    wr_edge edge;
+    at = line.next;
+    if (wr_edge_is_none(&line)) continue;
+    if (heading && wr_edge_is_heading(&line)) {
+      heading = 0;
+      continue;
+    }
+    heading = 0;
+    if (f.weighted < 0) f.weighted = wr_edge_columns(&line) > 2;
+    snprintf(where, sizeof where, ":%lld", (long long)number);
+    if (wr_edge_parse(&f, &line, where, &edge) != WR_OK) {
+      REQUIREF(strcmp(wr_status_message(), o->message) == 0, "'%s' and '%s'", wr_status_message(), o->message);
+      return;
+    }
+    if (o->status == WR_OK) compare_edge(&f, &edge, o, count);
+    count++;
+  }
+  if (count == 0) REQUIREF(strstr(o->message, "the file ends without an edge") != NULL, "'%s'", o->message);
+  if (count > 0) REQUIREF(o->status == WR_OK && o->entries.count == count, "'%s'", o->message);
+}
+
+/* Weights: the same edges, or a sentence about the first that is negative. */
+static void read_as_weights(const char *path, const outcome *first) {
+  outcome o;
+  int64_t negative = 0;
+  for (int64_t k = 0; first->entries.val != NULL && k < first->entries.count; k++)
+    negative += first->entries.val[k] < 0;
+  read_as(path, 1, 1, &o);
+  if (o.status == WR_OK) must_agree(first, &o, "weights");
+  REQUIREF((o.status == WR_OK) == (negative == 0), "%lld negative weights, '%s'", (long long)negative, o.message);
+  if (negative > 0) REQUIREF(strstr(o.message, "negative weight") != NULL, "'%s'", o.message);
+  forget(&o);
+}
+
+/* The edges as a text, which must give them again. */
+static void write_and_read(const outcome *o) {
+  const wr_entries *e = &o->entries;
+  char *text = NULL, number[32];
+  size_t size;
+  outcome again;
+  FILE *out = open_memstream(&text, &size);
+  for (int64_t k = 0; k < e->count; k++) {
+    if (e->val) wr_number_text(e->val[k], number);
+    fprintf(out, "%lld%c%lld", (long long)wr_ids_at(&o->ids, e->row[k]), "\t, "[k % 3],
+            (long long)wr_ids_at(&o->ids, e->col[k]));
+    fprintf(out, "%s%s\n", e->val ? " " : "", e->val ? number : "");
+  }
+  fclose(out);
+  read_as(harness_file(text, size), 1, 0, &again);
+  must_agree(o, &again, "written and read");
+  forget(&again);
+  free(text);
+}
+
+static void read_other_ways(const uint8_t *bytes, size_t count, const outcome *first) {
+  outcome o;
+  const char *path = HARNESS_ONE_IN(8, count) ? harness_pipe(bytes, count) : NULL;
+  if (path != NULL) {
+    read_as(path, 1, 0, &o);
+    must_agree(first, &o, "file and pipe");
+    forget(&o);
+    harness_pipe(NULL, 0);
+  }
+  if (count > PARTS) {
+    read_as(harness_file(bytes, count), 3, 0, &o);
+    must_agree(first, &o, "one thread and three");
+    forget(&o);
+  }
+}
+
+/* Whatever the beginning of the text says that no line does. */
+static int is_refused_at_once(const uint8_t *bytes, size_t count) {
+  return (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) ||
+         (count >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) || (count >= 2 && bytes[0] == '%' && bytes[1] == '%');
+}
+
+FUZZ_TARGET(edges) {
+  outcome o;
+  const char *path = harness_file(bytes, count);
+  read_as(path, 1, 0, &o);
+  int text = !is_refused_at_once(bytes, count);
+  if (text) REQUIREF(harness_asked() <= (INT64_C(1) << 20) + 256 * (int64_t)count, "%lld", (long long)harness_asked());
+  if (text) compare_carefully((const char *)bytes, (const char *)bytes + count, &o);
+  if (o.status == WR_OK) read_as_weights(path, &o);
+  read_other_ways(bytes, count, &o);
+  if (o.status == WR_OK && o.entries.count <= MATRICES_ENTRIES) {
+    write_and_read(&o);
+    matrices_assemble(&o.triplets, &o.entries, &o.ids);
+  }
+  forget(&o);
+  return 0;
+}
