@@ -12,6 +12,7 @@ enum {
   SQUARES = 8,    /* the first sizes, whose sides are those that are tried where one side is given */
   ALL = 30000,    /* entries up to which every block is counted                                    */
   CELLS = 64,
+  JUDGED = 16,    /* of these, after which sizes that are far from the best are given up           */
   CELL_ROWS = 16, /* and the entries of a row that a cell is to have, about ...                    */
   CELL_ENTRIES = 32,
   CELL_MIN = 48,  /* ... within these limits for its columns                                       */
@@ -34,8 +35,10 @@ static int64_t row_of(const wr_csr *A, int64_t k) {
   return low;
 }
 
-static int64_t find_column(const wr_csr *A, int64_t i, int64_t j) {
+/* The first entry of row i in column j or after, which is likely to be the guess-th of the matrix. */
+static int64_t find_column(const wr_csr *A, int64_t i, int64_t j, int64_t guess) {
   int64_t low = A->row_ptr[i], high = A->row_ptr[i + 1];
+  if (low < guess && guess < high && A->col[guess - 1] < j && A->col[guess] >= j) return guess;
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
     if (A->col[middle] < j)
@@ -59,15 +62,21 @@ static int64_t width_of(const wr_csr *A, int64_t i, int64_t k) {
 static double sample_cell(const wr_csr *A, int64_t i, int64_t k, int64_t width, int r, int c) {
   int64_t rows = CELL_ROWS / r * r;
   width = width / c * c;
-  int64_t first = i / rows * rows, left = A->col[k] / width * width, blocks = 0, entries = 0;
-  uint64_t seen[CELL_MAX / 64]; /* block columns of a block row */
+  int64_t first = i / rows * rows, left = A->col[k] / width * width, blocks = 0, entries = 0, before = 0;
+  uint32_t by_c = ((uint32_t)1 << 20) / (uint32_t)c + 1; /* exact below CELL_MAX, as that times 16 is below 2^20 */
+  uint64_t seen[CELL_MAX / 64];                          /* block columns of a block row */
   for (i = first; i < first + rows && i < A->nrows; i++) {
     if ((i - first) % r == 0) memset(seen, 0, (size_t)(width / c + 63) / 64 * sizeof *seen);
-    for (k = find_column(A, i, left); k < A->row_ptr[i + 1] && A->col[k] < left + width; k++, entries++) {
-      uint32_t j = (uint32_t)(A->col[k] - left) / (uint32_t)c;
+    uint32_t last = UINT32_MAX;
+    int64_t begin = find_column(A, i, left, A->row_ptr[i] + before);
+    for (k = begin; k < A->row_ptr[i + 1] && A->col[k] < left + width; k++) {
+      uint32_t j = (uint32_t)(A->col[k] - left) * by_c >> 20;
+      if (j == last) continue;
       blocks += ~seen[j / 64] >> j % 64 & 1;
       seen[j / 64] |= (uint64_t)1 << j % 64;
+      last = j;
     }
+    before = begin - A->row_ptr[i], entries += k - begin; /* rows are often alike */
   }
   return (double)blocks / (double)entries;
 }
@@ -77,30 +86,6 @@ static int64_t entry_of(const wr_csr *A, int64_t cell) {
   int64_t length = A->nnz / CELLS;
   uint64_t mixed = (uint64_t)(cell + 1) * UINT64_C(0x9e3779b97f4a7c15);
   return cell * length + (int64_t)((mixed >> 32) % (uint64_t)length);
-}
-
-static void sample(const wr_csr *A, int count, const int (*sides)[2], double *blocks) {
-  double parts[CELLS][SIZES];
-#pragma omp parallel for schedule(static)
-  for (int64_t cell = 0; cell < CELLS; cell++) {
-    int64_t k = entry_of(A, cell), i = row_of(A, k), width = width_of(A, i, k);
-    for (int n = 0; n < count; n++) parts[cell][n] = sample_cell(A, i, k, width, sides[n][0], sides[n][1]);
-  }
-  for (int n = 0; n < count; n++) {
-    double sum = 0;
-    for (int cell = 0; cell < CELLS; cell++) sum += parts[cell][n];
-    blocks[n] = sum / CELLS * (double)A->nnz;
-  }
-}
-
-static wr_status count_all(const wr_csr *A, int count, const int (*sides)[2], double *blocks) {
-  wr_status status = WR_OK;
-  for (int n = 0; n < count && status == WR_OK; n++) {
-    int64_t exact;
-    status = wr_bsr_count(A, sides[n][0], sides[n][1], &exact);
-    blocks[n] = (double)exact;
-  }
-  return status;
 }
 
 static double clamp(double value, double low, double high) { return value < low ? low : value > high ? high : value; }
@@ -113,6 +98,79 @@ static wr_bsr_choice weigh(const wr_csr *A, wr_type type, int r, int c, double b
   choice.bytes = choice.blocks * (4 + r * c * value) + ((double)shape.brows + 1) * (choice.blocks >= 0x1p31 ? 8 : 4);
   choice.csr_bytes = nnz * (4 + (A->val != NULL ? value : 0)) + ((double)A->nrows + 1) * (nnz >= 0x1p31 ? 8 : 4);
   return choice;
+}
+
+/* Sizes that are looked at, and the bytes that they are expected to take. */
+typedef struct trial {
+  const wr_csr *A;
+  wr_type type;
+  int count;
+  int sides[SIZES][2];
+  wr_bsr_choice choices[SIZES];
+} trial;
+
+/* Cells first, first + 1, ... end - 1 of each CELLS / JUDGED; shared among the threads of a parallel region. */
+static void sample_cells(const trial *t, int first, int end, double (*parts)[SIZES]) {
+  const wr_csr *A = t->A;
+  int each = end - first;
+#pragma omp for schedule(static)
+  for (int n = 0; n < JUDGED * each; n++) {
+    int64_t cell = n / each * (CELLS / JUDGED) + first + n % each, k = entry_of(A, cell), i = row_of(A, k);
+    int64_t width = width_of(A, i, k);
+    for (int size = 0; size < t->count; size++)
+      parts[cell][size] = sample_cell(A, i, k, width, t->sides[size][0], t->sides[size][1]);
+  }
+}
+
+/* The choices from every step-th cell. */
+static void weigh_cells(trial *t, int step, double (*parts)[SIZES]) {
+  for (int size = 0; size < t->count; size++) {
+    double sum = 0;
+    for (int cell = 0; cell < CELLS; cell += step) sum += parts[cell][size];
+    t->choices[size] =
+        weigh(t->A, t->type, t->sides[size][0], t->sides[size][1], sum * step / CELLS * (double)t->A->nnz);
+  }
+}
+
+/* Leaves the sizes whose bytes are not far from the least. */
+static void give_up(trial *t, double (*parts)[SIZES]) {
+  double least = t->choices[0].bytes;
+  int left = 0;
+  for (int size = 1; size < t->count; size++)
+    if (t->choices[size].bytes < least) least = t->choices[size].bytes;
+  for (int size = 0; size < t->count; size++) {
+    if (t->choices[size].bytes > 1.3 * least) continue;
+    for (int cell = 0; cell < CELLS; cell += CELLS / JUDGED) parts[cell][left] = parts[cell][size];
+    t->sides[left][0] = t->sides[size][0], t->sides[left][1] = t->sides[size][1];
+    left++;
+  }
+  t->count = left;
+}
+
+static void sample(trial *t) {
+  double parts[CELLS][SIZES];
+#pragma omp parallel
+  {
+    sample_cells(t, 0, 1, parts);
+#pragma omp single
+    {
+      weigh_cells(t, CELLS / JUDGED, parts);
+      give_up(t, parts);
+    }
+    sample_cells(t, 1, CELLS / JUDGED, parts);
+  }
+  weigh_cells(t, 1, parts);
+}
+
+static wr_status count_all(trial *t) {
+  wr_status status = WR_OK;
+  for (int size = 0; size < t->count && status == WR_OK; size++) {
+    int r = t->sides[size][0], c = t->sides[size][1];
+    int64_t blocks;
+    status = wr_bsr_count(t->A, r, c, &blocks);
+    t->choices[size] = weigh(t->A, t->type, r, c, (double)blocks);
+  }
+  return status;
 }
 
 /* The least bytes; sizes whose bytes are within a hundredth of that differ by less than is known, and there padding, which
@@ -128,20 +186,17 @@ static wr_bsr_choice best(int count, const wr_bsr_choice *choices) {
 }
 
 wr_status wr_bsr_choose(const wr_csr *A, wr_type type, int r, int c, wr_bsr_choice *choice) {
-  int count = r && c ? 1 : r || c ? SQUARES : SIZES, sides[SIZES][2];
-  double blocks[SIZES] = {0};
-  wr_bsr_choice choices[SIZES];
+  trial t = {.A = A, .type = type, .count = r && c ? 1 : r || c ? SQUARES : SIZES};
   *choice = (wr_bsr_choice){.r = 1, .c = 1};
-  for (int n = 0; n < count; n++) sides[n][0] = r ? r : sizes[n].r, sides[n][1] = c ? c : sizes[n].c;
-  wr_status status = wr_bsr_check(A->nrows, A->ncols, 0, sides[0][0], sides[0][1]);
+  for (int n = 0; n < t.count; n++) t.sides[n][0] = r ? r : sizes[n].r, t.sides[n][1] = c ? c : sizes[n].c;
+  wr_status status = wr_bsr_check(A->nrows, A->ncols, 0, t.sides[0][0], t.sides[0][1]);
   if (status != WR_OK) return status;
   if (A->nnz > ALL)
-    sample(A, count, (const int(*)[2])sides, blocks);
+    sample(&t);
   else
-    status = count_all(A, count, (const int(*)[2])sides, blocks);
+    status = count_all(&t);
   if (status != WR_OK) return status;
-  for (int n = 0; n < count; n++) choices[n] = weigh(A, type, sides[n][0], sides[n][1], blocks[n]);
-  *choice = best(count, choices);
+  *choice = best(t.count, t.choices);
   snprintf(choice->line, sizeof choice->line, "blocks of %d x %d: fill %.2f, %.2f of the bytes of rows", choice->r,
            choice->c, choice->fill, choice->bytes / choice->csr_bytes);
   return WR_OK;

@@ -18,6 +18,7 @@
 #define WR_BSR_INTERLEAVED_H
 
 #include "spmv/bsr/bsr_format.h"
+#include "spmv/csr.h"
 #include "spmv/spmv.h"
 
 #ifdef __cplusplus
@@ -67,10 +68,12 @@ typedef struct wr_bsr_interleaved {
  * inner block. */
 int wr_bsr_can_interleave(int r, int c, int64_t ncols);
 
-/* *to := the blocks of a device, side by side; how parts come together is the caller's to set. each: 0, or about
- * how many inner blocks a lane is to take. narrow: store f64 values as f32 if that is exact. Waits. WR_EUNAVAILABLE
- * for other sizes and for more than 2^31 - 1 thread blocks; WR_ENOMEM, WR_EDEVICE. */
-wr_status wr_bsr_interleave(wr_env *env, const wr_bsr *from, int each, int narrow, wr_bsr_interleaved *to);
+/* *to := the rows of a matrix and its view, in blocks of r x c, side by side; how parts come together is the caller's to set.
+ * each: 0, or about how many inner blocks a lane is to take. narrow: store f64 values as f32 if that is exact. *shape := as
+ * which the blocks would lie in rows, without arrays. Waits. WR_EUNAVAILABLE for other sizes and for more than 2^31 - 1 thread
+ * blocks; wr_bsr_check, WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each, int narrow,
+                            wr_bsr *shape, wr_bsr_interleaved *to);
 void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b); /* a zeroed one is fine */
 int64_t wr_bsr_interleaved_bytes(const wr_bsr_interleaved *b);    /* on the device, padding included */
 

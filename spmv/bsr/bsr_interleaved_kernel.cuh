@@ -4,6 +4,7 @@
 
 #include "spmv/bsr/bsr_interleaved.h"
 #include "spmv/bsr/bsr_rows.cuh"
+#include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/finish.cuh"
@@ -154,6 +155,7 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
   WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
   WR_SHARED(double, opens, IB_WARPS * R);
   WR_SHARED(int, first, IB_WARPS);
+  wr_begin_kernel();
   const wr_bsr_interleaved &b = a.b;
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, each = b.each;
   int64_t block = blockIdx.x, w0 = block * IB_WARPS, w1 = w0 + IB_WARPS < b.warps ? w0 + IB_WARPS : b.warps,
@@ -198,6 +200,7 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
 template <typename T, int R>
 __global__ void __launch_bounds__(IB_THREADS)
     bsr_interleaved_last(WR_KERNEL_PARAMETER ib_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
+  wr_begin_kernel();
   const wr_bsr_interleaved &b = a.b;
   double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   int64_t stride = (int64_t)gridDim.x * IB_THREADS, lane = threadIdx.x % WR_WARP;
@@ -225,12 +228,14 @@ template <typename T, typename V, int R, int C, int B>
 static wr_status ib_launch(wr_env *env, const ib_args<T> &a, wr_finish<T> finish) {
   wr_status status = WR_OK;
   size_t shared = (size_t)a.b.shared_rows * R * sizeof(double);
+  if (shared > 32 << 10) /* with the arrays of fixed size it might be more than a kernel gets without asking */
+    TRY(WR_CUDA(cudaFuncSetAttribute(bsr_interleaved<T, V, R, C, B>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)shared)));
   if (a.b.grid > 0)
-    TRY(WR_LAUNCH((bsr_interleaved<T, V, R, C, B>), (unsigned)a.b.grid, IB_THREADS, shared, env->stream, a, finish));
+    TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved<T, V, R, C, B>), (unsigned)a.b.grid, IB_THREADS, shared, a, finish));
   finish.sums.before = a.b.grid;
   if (a.ordered || !a.plain || a.b.empty)
-    TRY(WR_LAUNCH((bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(&a.b), IB_THREADS, 0, env->stream, a,
-                  finish));
+    TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(&a.b), IB_THREADS, 0, a, finish));
 done:
   return status;
 }

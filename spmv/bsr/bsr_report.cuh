@@ -35,24 +35,6 @@ struct wr_bsr_args {
 
 /* ---- The size of a block ---- */
 
-/* n / d as n * factor >> shift, for n < 2^31 and d < 2^16. With 2^l >= d, l as small as can be, the factor is 2^(31 + l) / d,
- * rounded up by less than 1, which adds less than n / 2^(31 + l) < 1 / d to the quotient; it fits 32 bits, as 2^l < 2 d. */
-struct wr_bsr_divisor {
-  uint32_t factor;
-  int shift;
-};
-
-inline wr_bsr_divisor wr_bsr_divisor_make(int d) {
-  wr_bsr_divisor by = {0, 31};
-  while (1 << (by.shift - 31) < d) by.shift++;
-  by.factor = (uint32_t)((((uint64_t)1 << by.shift) + (uint64_t)d - 1) / (uint64_t)d);
-  return by;
-}
-
-static __device__ inline unsigned wr_bsr_divide(unsigned n, wr_bsr_divisor by) {
-  return (unsigned)((uint64_t)n * by.factor >> by.shift);
-}
-
 /* Known when a kernel is compiled, ... */
 template <int R, int C>
 struct wr_bsr_size {

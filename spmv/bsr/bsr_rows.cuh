@@ -10,6 +10,24 @@ static __device__ inline int64_t wr_bsr_row_at(const void *row_ptr, int wide, in
   return wide ? ((const int64_t *)row_ptr)[i] : ((const int32_t *)row_ptr)[i];
 }
 
+/* n / d as n * factor >> shift, for n < 2^31 and d < 2^16. With 2^l >= d, l as small as can be, the factor is 2^(31 + l) / d,
+ * rounded up by less than 1, which adds less than n / 2^(31 + l) < 1 / d to the quotient; it fits 32 bits, as 2^l < 2 d. */
+struct wr_bsr_divisor {
+  uint32_t factor;
+  int shift;
+};
+
+inline wr_bsr_divisor wr_bsr_divisor_make(int d) {
+  wr_bsr_divisor by = {0, 31};
+  while (1 << (by.shift - 31) < d) by.shift++;
+  by.factor = (uint32_t)((((uint64_t)1 << by.shift) + (uint64_t)d - 1) / (uint64_t)d);
+  return by;
+}
+
+static __device__ inline unsigned wr_bsr_divide(unsigned n, wr_bsr_divisor by) {
+  return (unsigned)((uint64_t)n * by.factor >> by.shift);
+}
+
 /* How many inner blocks of r x c a lane multiplies at a time, their values loaded into about WR_BSR_WORDS registers of 4
  * bytes: a power of two. value_size: of what is stored. */
 #ifndef WR_BSR_WORDS

@@ -84,13 +84,12 @@ done:
 
 static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unrolled_knobs *k, wr_plan_info *info) {
   wr_status status;
-  wr_bsr blocks = {0};
+  wr_bsr blocks;
   wr_csr_view view;
   wr_workspace workspace;
   wr_bsr_interleaved *b = &s->side;
   TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, info->chosen[0], info->chosen[1], &blocks));
-  TRY(wr_bsr_interleave(env, &blocks, (int)k->each, k->values == 0, b));
+  TRY(wr_bsr_interleave(env, A, &view, info->chosen[0], info->chosen[1], (int)k->each, k->values == 0, &blocks, b));
   int must_order = env->deterministic || (env->type == WR_F32 && b->longest > few_parts);
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
   TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(b), &workspace));
@@ -104,7 +103,6 @@ static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unr
   info->extra_bytes = wr_bsr_interleaved_bytes(b);
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
 done:
-  wr_bsr_device_free(env->device, &blocks);
   return status;
 }
 

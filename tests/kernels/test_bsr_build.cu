@@ -1,10 +1,11 @@
-/* The builder of blocks on a device: the bytes that the host's builder makes, for 32-bit and 64-bit row pointers, values and
- * patterns, short rows and rows that many tasks share. */
+/* The builders of blocks on a device: the bytes that the host's builder makes, and blocks side by side that become the rows
+ * again, for 32-bit and 64-bit row pointers, values and patterns, short rows and rows that many tasks share. */
 #include <string.h>
 
 #include <vector>
 
 #include "spmv/bsr/bsr_build.h"
+#include "spmv/bsr/bsr_interleaved.h"
 #include "spmv/device/device_memory.h"
 #include "tests/kernels/on_device.h"
 
@@ -110,6 +111,95 @@ static void test_build(wr_env *env, const wr_csr *A, const wr_csr_view *view, in
   CHECK(there.row_ptr == nullptr && there.col == nullptr && there.val == nullptr);
 }
 
+/* ---- Blocks side by side ---- */
+
+template <typename T>
+static std::vector<T> downloaded(wr_env *env, const T *from, int64_t count) {
+  std::vector<T> to((size_t)count);
+  CHECK_OK(wr_device_download(env, to.data(), from, count, sizeof(T) == 8 ? WR_AS_8_BYTES : WR_AS_4_BYTES));
+  return to;
+}
+
+/* What thread blocks share, from where rows begin. */
+static void check_sharing(wr_env *env, const wr_bsr_interleaved *b) {
+  std::vector<int64_t> start = downloaded(env, b->start, b->brows + 1);
+  std::vector<int32_t> origin = downloaded(env, b->origin, b->grid + 1);
+  int64_t per = (int64_t)WR_BSR_WARPS * 32 * b->each, most = 0, longest = 0, wrong = 0, row = 0;
+  CHECK(start[0] == 0 && start[(size_t)b->brows] == b->blocks);
+  for (int64_t t = 0; t < b->grid; t++) {
+    int64_t before = row;
+    wrong += origin[(size_t)t] != start[(size_t)row] / per;
+    if (t - origin[(size_t)t] > longest) longest = t - origin[(size_t)t];
+    while (row < b->brows && start[(size_t)row + 1] <= (t + 1) * per) row++;
+    if (row - before > most) most = row - before;
+  }
+  CHECK(wrong == 0 && origin[(size_t)b->grid] == b->grid);
+  CHECKF(b->shared_rows == most && b->longest == longest, "%d rows, %d blocks; not %lld, %lld", b->shared_rows,
+         b->longest, (long long)most, (long long)longest);
+}
+
+/* Columns as they were, and values as stored, of which zeros have lost their sign. */
+static void check_rows(const wr_csr *A, const wr_csr *B, wr_type type) {
+  int64_t wrong = 0;
+  CHECK(B->nrows == A->nrows && B->ncols == A->ncols && B->nnz == A->nnz && (B->val == nullptr) == (A->val == nullptr));
+  if (B->nnz != A->nnz) return;
+  CHECK(memcmp(A->row_ptr, B->row_ptr, (size_t)(A->nrows + 1) * sizeof *A->row_ptr) == 0);
+  CHECK(memcmp(A->col, B->col, (size_t)A->nnz * sizeof *A->col) == 0);
+  for (int64_t k = 0; A->val != nullptr && k < A->nnz; k++) {
+    double wanted = type == WR_F64 ? A->val[k] : (double)(float)A->val[k];
+    wrong += isnan(wanted) ? !isnan(B->val[k]) : B->val[k] != wanted;
+    wrong += wanted == 0 && signbit(B->val[k]);
+  }
+  CHECKF(wrong == 0, "%lld values", (long long)wrong);
+}
+
+static void test_interleave(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each) {
+  wr_bsr_interleaved b;
+  wr_bsr shape;
+  wr_csr *B = nullptr;
+  int64_t blocks;
+  if (!wr_bsr_can_interleave(r, c, A->ncols)) return;
+  CHECK_OK(wr_bsr_interleave(env, A, view, r, c, each, 1, &shape, &b));
+  CHECK_OK(wr_bsr_count(A, r, c, &blocks));
+  CHECKF(shape.blocks == blocks && b.blocks * b.r * b.c == blocks * r * c, "%d x %d: %lld blocks, not %lld", r, c,
+         (long long)shape.blocks, (long long)blocks);
+  CHECK(shape.row_ptr == nullptr && shape.col == nullptr && shape.val == nullptr);
+  if (A->val == nullptr) CHECK(b.stored == WR_F32);
+  CHECK_OK(wr_bsr_interleaved_decode(env, &b, A->val == nullptr, &B));
+  if (B) check_rows(A, B, env->type);
+  check_sharing(env, &b);
+  wr_csr_free(B);
+  wr_bsr_interleaved_free(env, &b);
+}
+
+/* Values that are all f32's are stored as such; one that is none of them is found wherever it is. */
+static void test_narrow(wr_env *env) {
+  CASE("values that f32 has");
+  matrix m(near, 500, 300, true);
+  for (size_t k = 0; k < m.val.size(); k++) m.val[k] = (double)(k % 100) - 50;
+  for (int64_t spoilt = -1; spoilt < m.A.nnz; spoilt += m.A.nnz / 7) {
+    if (spoilt >= 0) m.val[(size_t)spoilt] += 0x1p-40;
+    wr_csr_view view = make_view(env, &m.A, 0);
+    for (int narrow = 0; narrow < 2; narrow++) {
+      wr_bsr_interleaved b;
+      wr_bsr shape;
+      CHECK_OK(wr_bsr_interleave(env, &m.A, &view, 2, 2, 0, narrow, &shape, &b));
+      CHECK((b.stored == WR_F32) == (env->type == WR_F32 || (narrow && spoilt < 0)));
+      wr_bsr_interleaved_free(env, &b);
+    }
+    test_interleave(env, &m.A, &view, 2, 2, 0);
+    free_view(env, &view);
+    if (spoilt >= 0) m.val[(size_t)spoilt] -= 0x1p-40;
+  }
+}
+
+/* The sizes that there are kernels for, every second one of them. */
+static void test_interleaves(wr_env *env, const wr_csr *A, const wr_csr_view *view, int from) {
+  static const int sides[][2] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {8, 8}, {16, 16}, {16, 1}, {1, 16}};
+  for (int n = from; n < (int)(sizeof sides / sizeof *sides); n += 2)
+    test_interleave(env, A, view, sides[n][0], sides[n][1], (n / 2 + from) % 3 * 8);
+}
+
 static void test_small(wr_env *env) {
   static const struct {
     const char *name;
@@ -129,6 +219,8 @@ static void test_small(wr_env *env) {
       test_build(env, &m.A, &view, 16, 1);
       test_build(env, &m.A, &view, 1, 16);
       test_build(env, &m.A, &view, 11, 13);
+      test_interleaves(env, &m.A, &view, 0);
+      test_interleaves(env, &m.A, &view, 1);
       free_view(env, &view);
     }
   }
@@ -143,7 +235,7 @@ static void test_large(wr_env *env) {
     next_column next;
     int64_t nrows, ncols;
   } cases[] = {{"one block row holds everything", one_block_row, 50, 901}, {"long rows", near, 20, 4000},
-               {"rows that do not overlap", stairs, 13, 20000},           {"long dense rows", all, 3, 2500},
+               {"rows that do not overlap", stairs, 13, 20000},           {"long dense rows", all, 18, 3000},
                {"empty block rows", gaps, 130, 200},                      {"columns far apart", far, 12, 600000},
                {"the last columns", last_columns, 40, WR_MAX_INDEX},      {"many short rows", near, 2000, 9}};
   for (const auto &c : cases) {
@@ -153,6 +245,7 @@ static void test_large(wr_env *env) {
       wr_csr_view view = make_view(env, &m.A, wide);
       for (int n = wide == (env->type == WR_F64); n < SIDES; n += 2)
         test_build(env, &m.A, &view, sides[n][0], sides[n][1]);
+      test_interleaves(env, &m.A, &view, wide);
       free_view(env, &view);
     }
   }
@@ -177,6 +270,7 @@ static void test_refusals(wr_env *env) {
 static void test_device(wr_env *env) {
   test_small(env);
   test_large(env);
+  test_narrow(env);
   test_refusals(env);
 }
 
