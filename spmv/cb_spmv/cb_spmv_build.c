@@ -14,8 +14,8 @@ wr_status wr_cb_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_cb_opt
   if (o->th0 < 0 || o->th0 > 100) return wr_fail(WR_EUSAGE, "th0 is %d, where 0 to 100 percent are possible", o->th0);
   if (o->th1 < 1 || o->th1 > o->th2 || o->th2 > WR_CB_PLACES + 1)
     return wr_fail(WR_EUSAGE, "th1 is %d and th2 %d, where 1 <= th1 <= th2 <= %d", o->th1, o->th2, WR_CB_PLACES + 1);
-  if (o->list_bytes < 256)
-    return wr_fail(WR_EUSAGE, "lists of %lld bytes, where 256 and more are possible", (long long)o->list_bytes);
+  if (o->list_bytes < 256 && o->list_bytes != 0)
+    return wr_fail(WR_EUSAGE, "lists of %lld bytes, where 0, 256 and more are possible", (long long)o->list_bytes);
   if (nrows < 1 || nrows > WR_MAX_INDEX || ncols < 1 || ncols > WR_MAX_INDEX)
     return wr_fail(WR_EUNAVAILABLE, "a matrix of %lld x %lld, where cb_spmv takes 1 to %lld rows and columns",
                    (long long)nrows, (long long)ncols, (long long)WR_MAX_INDEX);

@@ -86,11 +86,12 @@ typedef struct wr_cb_options {
   int balance;            /* 0: lists of equally many steps                                        */
   int th0;                /* percent                                                               */
   int th1, th2;           /* COO below th1 entries, dense from th2 on                              */
-  int64_t list_bytes;     /* about what a list moves                                               */
+  int64_t list_bytes;     /* about what a list moves; 0: by the matrix's size                      */
   int wide;               /* 1: 64-bit offsets even where 32 bits would do                         */
 } wr_cb_options;
 
-/* The paper's thresholds; lists so long that 8448 warps, as an H200 holds, have one each of a matrix of 3 million entries. */
+/* The paper's thresholds; lists so long that 8448 warps, as an H200 holds at most, have one each of a matrix of 3 million
+ * entries. */
 static inline wr_cb_options wr_cb_defaults(void) {
   wr_cb_options o;
   o.aggregate = WR_CB_BY_SHARE, o.formats = 1, o.balance = 1;
@@ -223,11 +224,19 @@ static inline int wr_cb_aggregates(const wr_cb_options *o, const wr_cb_fill *pla
   return plain->super_sparse * 100 > plain->blocks * o->th0;
 }
 
+/* Without a wish: two lists for each warp that an H200 has under way in the multiply, 4224, but no shorter than what beginning
+ * one is worth, and no longer than what evens out at the end. */
+static inline int64_t wr_cb_list_bytes(int64_t path_bytes) {
+  int64_t bytes = path_bytes / (2 * 4224);
+  return bytes < 2048 ? 2048 : bytes > 16384 ? 16384 : bytes;
+}
+
 /* Sets what follows from the blocks and units of a format: wide, balanced, lists. */
 static inline void wr_cb_settle(wr_cb_format *f, const wr_cb_options *o) {
+  int64_t path = wr_cb_path_bytes(f), list = o->list_bytes ? o->list_bytes : wr_cb_list_bytes(path);
   f->wide = o->wide || f->units > INT32_MAX || f->blocks > INT32_MAX;
   f->balanced = o->balance != 0;
-  f->lists = (wr_cb_path_bytes(f) - 1) / o->list_bytes / WR_CB_TEAM * WR_CB_TEAM + WR_CB_TEAM;
+  f->lists = (path - 1) / list / WR_CB_TEAM * WR_CB_TEAM + WR_CB_TEAM;
   if (f->lists > WR_CB_MAX_LISTS) f->lists = WR_CB_MAX_LISTS;
 }
 
@@ -255,6 +264,11 @@ static inline int64_t wr_cb_bytes(const wr_cb_format *f) {
   int64_t position = f->wide ? 8 : 4;
   return f->blocks * (8 + (f->aggregated ? 4 * WR_CB_SIDE : 0)) + (f->blocks + 1) * position +
          (f->lists + 1) * (position + 4) + f->units * WR_CB_UNIT;
+}
+
+/* What a multiply moves at least: the format, x and y, each once. */
+static inline int64_t wr_cb_apply_bytes(const wr_cb_format *f) {
+  return wr_cb_bytes(f) + (f->nrows + f->ncols) * wr_type_bytes(f->type);
 }
 
 /* The paper's model (section 4.4.1, figure 12): CSR, BSR with blocks of 16 x 16, and this format if all blocks are COO and

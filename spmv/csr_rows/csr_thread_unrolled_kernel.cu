@@ -39,6 +39,7 @@ static __device__ inline double row_sum(const wr_csr_rows<T, P, PATTERN> &a, int
  * fewer registers the compiler would wait for some loads before it starts the others (nvcc 13.0). */
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_rows<T, P, PATTERN> a) {
+  wr_begin_kernel();
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, i));
 }
@@ -47,6 +48,7 @@ __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> finish) {
+  wr_begin_kernel();
   int64_t stride = (int64_t)gridDim.x * THREADS;
   double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < a.nrows; i += stride) {
@@ -61,10 +63,10 @@ template <typename T, typename P, bool PATTERN>
 static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const wr_epilogue *epilogue) {
   int64_t wanted = (a.nrows + THREADS - 1) / THREADS;
   if (epilogue == NULL)
-    return WR_LAUNCH((csr_thread_unrolled<T, P, PATTERN>), (unsigned)wanted, THREADS, 0, env->stream, a);
+    return WR_LAUNCH_EARLY(env, (csr_thread_unrolled<T, P, PATTERN>), (unsigned)wanted, THREADS, 0, a);
   wr_finish<T> finish = wr_finish_make<T>(epilogue, &((wr_cuda_state *)env->state)->workspace);
-  return WR_LAUNCH((csr_thread_unrolled_finish<T, P, PATTERN>), wanted < BLOCKS ? (unsigned)wanted : BLOCKS, THREADS, 0,
-                   env->stream, a, finish);
+  return WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN>), wanted < BLOCKS ? (unsigned)wanted : BLOCKS,
+                         THREADS, 0, a, finish);
 }
 
 extern "C" wr_status wr_csr_thread_unrolled_reserve(wr_env *env) {

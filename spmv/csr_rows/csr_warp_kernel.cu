@@ -13,6 +13,7 @@ constexpr int THREADS = 256, WARPS = THREADS / WR_WARP, BLOCKS = 132 * 8;
  * lanes, and lane 0 finishes the row. The warps of a block have consecutive rows. */
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS, 8) csr_warp(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> finish) {
+  wr_begin_kernel();
   int lane = threadIdx.x % WR_WARP;
   int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.x / WR_WARP, warps = (int64_t)gridDim.x * WARPS;
   double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
@@ -32,7 +33,7 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
   int64_t wanted = (a.nrows + WARPS - 1) / WARPS;
   unsigned blocks = wanted < BLOCKS ? (unsigned)wanted : BLOCKS;
   wr_finish<T> finish = wr_finish_make<T>(epilogue, &((wr_cuda_state *)env->state)->workspace);
-  return WR_LAUNCH((csr_warp<T, P, PATTERN>), blocks, THREADS, 0, env->stream, a, finish);
+  return WR_LAUNCH_EARLY(env, (csr_warp<T, P, PATTERN>), blocks, THREADS, 0, a, finish);
 }
 
 extern "C" wr_status wr_csr_warp_reserve(wr_env *env) {

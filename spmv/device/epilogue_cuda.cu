@@ -42,6 +42,7 @@ __device__ inline void finish_group(const epilogue_args<T> &a, double shift, int
 template <typename T>
 __global__ void __launch_bounds__(WR_STREAM_THREADS, 4) epilogue(const epilogue_args<T> a) {
   constexpr int V = WR_PACK_BYTES / sizeof(T);
+  wr_begin_kernel();
   int64_t thread = wr_stream_thread(), threads = wr_stream_threads();
   double sum[WR_MAX_REDUCTIONS] = {0, 0, 0}, shift = wr_finish_shift(a.finish);
   for (int64_t g = thread; g < a.groups; g += threads) finish_group<T, V>(a, shift, g, sum);
@@ -60,7 +61,7 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) aligned = aligned && wr_is_aligned(a.finish.z[r]);
   a.groups = aligned ? a.n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
   if (a.finish.shift) apply->y->writes++;
-  return WR_LAUNCH((epilogue<T>), wr_stream_blocks(a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, env->stream, a);
+  return WR_LAUNCH_EARLY(env, (epilogue<T>), wr_stream_blocks(a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, a);
 }
 
 /* One vector of the epilogue, NULL if it has none of the kind. */

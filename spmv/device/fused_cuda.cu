@@ -158,6 +158,7 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS, 4) fused(const fused_args<T
   int64_t thread = wr_stream_thread();
   double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
   WR_SHARED(double, c, WR_MAX_OUTPUTS * (SLOTS + 1));
+  wr_begin_kernel();
   read_coefficients(f, c);
   walk<T, V, NIN, NOUT, depth<NIN, NOUT>>(f, c, thread, f.groups, sum);
   walk<T, 1, NIN, NOUT, 1>(f, c, f.groups * V + thread, f.n, sum);
@@ -260,7 +261,7 @@ static fused_args<T> make_args(wr_env *env, const fused_plan *p, const wr_fused 
 template <typename T, int NIN, int NOUT>
 static wr_status launch_shape(wr_env *env, const fused_args<T> &a) {
   int64_t units = a.groups ? (a.groups + depth<NIN, NOUT> - 1) / depth<NIN, NOUT> : a.n;
-  return WR_LAUNCH((fused<T, NIN, NOUT>), wr_stream_blocks(units), WR_STREAM_THREADS, 0, env->stream, a);
+  return WR_LAUNCH_EARLY(env, (fused<T, NIN, NOUT>), wr_stream_blocks(units), WR_STREAM_THREADS, 0, a);
 }
 
 template <typename T, int NIN>

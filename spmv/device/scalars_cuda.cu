@@ -70,6 +70,7 @@ static __device__ inline double run_step(const scalar_program &p, wr_scalar_op o
 /* One warp: the bank is copied to shared memory, where a step costs tens of cycles instead of hundreds. */
 __global__ void __launch_bounds__(WR_WARP) run_program(WR_KERNEL_PARAMETER scalar_program program) {
   WR_SHARED(double, s, MAX_BANK);
+  wr_begin_kernel();
   for (int64_t i = threadIdx.x; i < program.n; i += WR_WARP) s[i] = program.bank[i];
   __syncwarp();
   if (threadIdx.x == 0)
@@ -112,6 +113,7 @@ static __device__ inline void compiled_steps(const scalar_program &p, double *s,
 template <typename P>
 __global__ void __launch_bounds__(WR_WARP) compiled(WR_KERNEL_PARAMETER scalar_program program) {
   double s[P::bank];
+  wr_begin_kernel();
   if (threadIdx.x != 0) return;
 #pragma unroll
   for (int i = 0; i < P::bank; i++) s[i] = program.bank[i];
@@ -122,7 +124,7 @@ __global__ void __launch_bounds__(WR_WARP) compiled(WR_KERNEL_PARAMETER scalar_p
 
 template <typename P>
 static wr_status launch_compiled(wr_env *env, const scalar_program &p) {
-  return WR_LAUNCH((compiled<P>), 1, WR_WARP, 0, env->stream, p);
+  return WR_LAUNCH_EARLY(env, (compiled<P>), 1, WR_WARP, 0, p);
 }
 
 static wr_status launch(wr_env *env, const scalar_program &p) {
@@ -130,7 +132,7 @@ static wr_status launch(wr_env *env, const scalar_program &p) {
   if (bicgstab_after_first_product::is(p)) return launch_compiled<bicgstab_after_first_product>(env, p);
   if (bicgstab_after_second_product::is(p)) return launch_compiled<bicgstab_after_second_product>(env, p);
   if (bicgstab_after_update::is(p)) return launch_compiled<bicgstab_after_update>(env, p);
-  return WR_LAUNCH((run_program), 1, WR_WARP, 0, env->stream, p);
+  return WR_LAUNCH_EARLY(env, (run_program), 1, WR_WARP, 0, p);
 }
 
 extern "C" wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count) {
@@ -154,6 +156,8 @@ done:
 extern "C" wr_status wr_cuda_check_image(const wr_env *env) {
   cudaFuncAttributes attributes;
   cudaError_t error = cudaFuncGetAttributes(&attributes, run_program);
+  /* Code for older cards, translated for this one, does not wait. */
+  ((wr_cuda_state *)env->state)->early = error == cudaSuccess && attributes.ptxVersion >= 90;
   if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction)
     return wr_cuda_check(error, "cudaFuncGetAttributes");
   (void)cudaGetLastError();

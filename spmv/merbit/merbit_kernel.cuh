@@ -27,6 +27,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   WR_SHARED_DYNAMIC(T, products); /* [entries of the block], then [rows that end in it, and the one that is open] */
   WR_SHARED(double, open, WARPS);
   WR_SHARED(int, first, WARPS);
+  wr_begin_kernel();
   const wr_merbit_format &f = a.format;
   int warp = threadIdx.x / WR_WARP;
   int64_t b = blockIdx.x, tile = b * WARPS, end = tile + WARPS < f.tiles ? tile + WARPS : f.tiles;
@@ -64,6 +65,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
 /* Completes the shared rows, each in one place: a thread each, that of the block in which the row ends. */
 template <typename T>
 __global__ void __launch_bounds__(MERBIT_THREADS) merbit_last(const merbit_args<T> a, const wr_finish<T> finish) {
+  wr_begin_kernel();
   double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   int64_t stride = (int64_t)gridDim.x * MERBIT_THREADS, lane = threadIdx.x % WR_WARP;
   for (int64_t first = (int64_t)blockIdx.x * MERBIT_THREADS + threadIdx.x - lane; first < a.blocks; first += stride) {
@@ -149,11 +151,11 @@ static wr_status merbit_launch_all(wr_env *env, const wr_merbit_plan *p, const w
   int64_t wanted = (a.blocks + MERBIT_THREADS - 1) / MERBIT_THREADS;
   unsigned grid = wanted < WR_MERBIT_LAST_BLOCKS ? (unsigned)wanted : (unsigned)WR_MERBIT_LAST_BLOCKS;
   TRY(merbit_with<T>(p, [&](auto merbit_kernel) {
-    return WR_LAUNCH((merbit_kernel), (unsigned)a.blocks, MERBIT_THREADS,
-                     (size_t)merbit_shared_bytes<T>(p->format.sigma), env->stream, a, finish);
+    return WR_LAUNCH_EARLY(env, (merbit_kernel), (unsigned)a.blocks, MERBIT_THREADS,
+                           (size_t)merbit_shared_bytes<T>(p->format.sigma), a, finish);
   }));
   finish.sums.before = a.blocks;
-  if (a.ordered || !a.plain) TRY(WR_LAUNCH((merbit_last<T>), grid, MERBIT_THREADS, 0, env->stream, a, finish));
+  if (a.ordered || !a.plain) TRY(WR_LAUNCH_EARLY(env, (merbit_last<T>), grid, MERBIT_THREADS, 0, a, finish));
 done:
   return status;
 }

@@ -361,7 +361,7 @@ cudaError_t simt_run(const simt_launch *l) {
 /* ---- What the host asks about kernels ---- */
 
 cudaError_t simt_get_attributes(cudaFuncAttributes *attributes, const void *kernel) {
-  *attributes = {0, 0, MAX_THREADS, USUAL_REGISTERS, kernels[kernel].most_dynamic};
+  *attributes = {0, 0, MAX_THREADS, USUAL_REGISTERS, 0, kernels[kernel].most_dynamic};
   return cudaSuccess;
 }
 

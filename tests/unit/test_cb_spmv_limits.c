@@ -165,6 +165,11 @@ static void test_bytes(void) {
   CHECK(f.lists % 8 == 0 && (f.lists - 8) * o.list_bytes < path && path <= f.lists * o.list_bytes);
   CHECK(wr_cb_bytes(&f) == ((int64_t)3 << 30) * 80 + 8 + (f.lists + 1) * 12 + ((int64_t)1 << 44));
   CHECK(wr_cb_layout(&f) >= wr_cb_bytes(&f) && wr_cb_layout(&f) < wr_cb_bytes(&f) + 6 * 128 && f.data == NULL);
+  o.list_bytes = 0; /* by size: from 2 KB to 16 KB, and between them for 8448 lists */
+  wr_cb_settle(&f, &o);
+  CHECK(f.lists == WR_CB_MAX_LISTS && wr_cb_list_bytes(path) == 16384 && wr_cb_list_bytes(1) == 2048);
+  CHECK(wr_cb_list_bytes((int64_t)8448 * 5000) == 5000);
+  o.list_bytes = (int64_t)1 << 20;
   f.units = INT32_MAX, f.blocks = 1;
   wr_cb_settle(&f, &o);
   CHECK(!f.wide);
@@ -201,6 +206,8 @@ static void test_check(void) {
   CHECK_FAILS(WR_EUNAVAILABLE, wr_cb_check(9, large + 1, 9, &good));
   CHECK_FAILS(WR_EUNAVAILABLE, wr_cb_check(9, 9, -1, &good));
   CHECK_FAILS(WR_EUNAVAILABLE, wr_cb_check(large, large, most + 1, &good));
+  CHECK_OK(wr_cb_check(large, large, most, &good));
+  good.list_bytes = 0;
   CHECK_OK(wr_cb_check(large, large, most, &good));
   wr_csr *A = make(all_32, 2, 1);
   memset(&f, 1, sizeof f);

@@ -285,6 +285,8 @@ inline cudaError_t simt_launch_kernel(const char *name, const char *file, int li
 
 /* launch.cuh's macros, before it defines the real ones. */
 #define WR_WITHOUT_PARENTHESES(...) __VA_ARGS__
+#define WR_LAUNCH_EARLY(env, kernel, grid, block, shared, ...) \
+  WR_LAUNCH(kernel, grid, block, shared, (env)->stream, __VA_ARGS__)
 #define WR_LAUNCH(kernel, grid, block, shared, stream, ...)                                                     \
   ((void)(stream), wr_launch_check(simt_launch_kernel(#kernel, __FILE__, __LINE__, (grid), (block), (shared), \
                                                       WR_WITHOUT_PARENTHESES kernel, __VA_ARGS__),            \

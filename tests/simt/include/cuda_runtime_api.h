@@ -45,7 +45,7 @@ typedef struct cudaDeviceProp {
 
 typedef struct cudaFuncAttributes {
   size_t sharedSizeBytes, localSizeBytes;
-  int maxThreadsPerBlock, numRegs, maxDynamicSharedSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, maxDynamicSharedSizeBytes;
 } cudaFuncAttributes;
 
 typedef enum cudaFuncAttribute {

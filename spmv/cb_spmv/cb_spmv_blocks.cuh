@@ -1,0 +1,240 @@
+/* A warp's blocks in shared memory (cb_spmv_format.h): how they get there, and what they come to, a function a type.
+ *
+ * A warp holds a block row: lane l has half of the sum of row l % 16. Blocks of CSR and of dense type leave a row's entries to
+ * its two lanes. One of COO type gives every lane an entry; lanes of one row add up, and the first of them adds to the warp's
+ * `scattered` sums. Two COO blocks of a block row are taken at once, if they have no more than 32 entries together. */
+#ifndef WR_CB_SPMV_BLOCKS_CUH
+#define WR_CB_SPMV_BLOCKS_CUH
+
+#include "spmv/cb_spmv/cb_spmv_plan.h"
+#include "spmv/kernel/async_copy.cuh"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/warp.cuh"
+
+constexpr unsigned CBM_FULL = (unsigned)WR_FULL_MASK;
+
+static __device__ inline bool cbm_is_padding(double value) { return wr_is_padding_f64(value); }
+static __device__ inline bool cbm_is_padding(float value) { return wr_is_padding_f32(value); }
+
+/* What a block in shared memory is known by. place: bytes before its index and, in the upper half, before its values. what: its
+ * entries, type, whether it begins a block row, and whether it is taken together with the next one, in 9 + 2 + 1 + 1 bits. */
+struct alignas(8) cbm_block {
+  uint32_t place, what;
+};
+
+/* Room for them: the list's end may follow, and behind it one is read that nobody heeds. */
+constexpr int CBM_DESCRIBED = WR_CB_ROOM_BLOCKS + 2;
+
+/* In place of a type: block rows end here, and with them the list. */
+constexpr int CBM_END = 3;
+
+static __device__ inline int cbm_count(cbm_block b) { return (int)(b.what & 511); }
+static __device__ inline int cbm_kind(cbm_block b) { return (int)(b.what >> 9 & 3); }
+static __device__ inline bool cbm_begins(cbm_block b) { return b.what >> 11 & 1; }
+static __device__ inline bool cbm_pairs(cbm_block b) { return b.what >> 12 & 1; }
+
+/* Block rows that are stored at a time. */
+constexpr int CBM_ROWS = 4;
+
+/* What a warp has in shared memory besides its blocks. */
+struct cbm_warp {
+  wr_copy_barrier arrived;               /* of data                                                     */
+  cbm_block blocks[CBM_DESCRIBED];       /* the room's, and at a list's end a CBM_END                   */
+  double scattered[2 * WR_CB_SIDE];      /* sums of COO blocks by row, of the first and the second one  */
+  double rows[CBM_ROWS * WR_CB_SIDE];    /* sums of block rows that are complete and not yet stored     */
+  double head[WR_CB_SIDE];               /* of the one that has begun before the list and ends in it    */
+  double open[WR_CB_SIDE];               /* of the one that is open at the list's end                   */
+  int32_t head_row;                      /* which one head belongs to; -1: to none                      */
+  int32_t last;                          /* block rows before this one end in the list, or before it    */
+  int32_t ends;                          /* 0: some block row ends in the list, -1: none does           */
+};
+
+/* A warp's part of shared memory. Data and x share its `stage` units: data grows from where they begin, x ends where they
+ * end. */
+template <typename T>
+struct cbm_room {
+  cbm_warp *own;
+  uint8_t *data; /* of some blocks, as it is in the format             */
+  T *end;        /* before it: x of each block's columns, [blocks][16] */
+};
+
+/* The block of this word, so many units behind the room's beginning, which is lane i's of `count`. Every lane. */
+template <typename T>
+static __device__ inline cbm_block cbm_describe(uint64_t word, int units, bool begins, int count) {
+  int n = wr_cb_count(word), kind = wr_cb_kind_of(word), data = units * WR_CB_UNIT, lane = threadIdx.x % WR_WARP;
+  int val = data + wr_cb_index_bytes(kind, n, (int)sizeof(T));
+  uint32_t what = (uint32_t)n | (uint32_t)kind << 9 | (uint32_t)begins << 11;
+  uint32_t next = __shfl_down_sync(CBM_FULL, what, 1u);
+  bool alike = lane + 1 < count && next >> 9 == (uint32_t)kind;
+  bool pairs = alike && (kind == WR_CB_COO ? n + (int)(next & 511) <= WR_WARP : kind == WR_CB_CSR);
+  return {(uint32_t)data | (uint32_t)val << 16, what | (uint32_t)pairs << 12};
+}
+
+template <typename T>
+static __device__ inline const uint8_t *cbm_data(const cbm_room<T> &room, cbm_block b) {
+  return room.data + (b.place & 0xffff);
+}
+template <typename T>
+static __device__ inline const T *cbm_values(const cbm_room<T> &room, cbm_block b) {
+  return (const T *)(room.data + (b.place >> 16));
+}
+
+/* Words and offsets of the blocks from k on, in lanes; `left` of them are in the list, and the offset of what follows ends the
+ * last one. A list of so few bytes has less than 2^31 blocks. */
+struct cbm_words {
+  uint64_t word;
+  int64_t offset;
+};
+
+static __device__ inline cbm_words cbm_load_words(const wr_cb_format &f, int64_t k, int left) {
+  int lane = threadIdx.x % WR_WARP;
+  cbm_words w = {0, 0};
+  if (lane > WR_CB_ROOM_BLOCKS || lane > left) return w;
+  w.offset = wr_cb_get(f.offset, f.wide, k + lane);
+  if (lane < left) w.word = wr_load_stream(f.block + k + lane);
+  return w;
+}
+
+/* How many blocks fit into a room of so many units, with their x: one at least. Every lane. */
+template <typename T>
+static __device__ inline int cbm_fits(const cbm_words &w, int left, int stage) {
+  int lane = threadIdx.x % WR_WARP;
+  int64_t begin = __shfl_sync(CBM_FULL, w.offset, 0);
+  bool fits = lane > 0 && lane <= WR_CB_ROOM_BLOCKS && lane <= left &&
+              w.offset - begin + lane * (int)sizeof(T) <= stage; /* 16 of T are as many units */
+  return __popc(__ballot_sync(CBM_FULL, fits));
+}
+
+/* Columns of the room's blocks, a pair of them in a lane's j: those of blocks b, b + 2, ... of `count`, the lane's one of the
+ * 16; -1: there is none. cols: of aggregated ones; first: of others, the first column of block i in lane i. */
+template <bool AGGREGATED, int PAIRS>
+static __device__ inline void cbm_columns(const int32_t *cols, uint32_t first, uint32_t ncols, int b, int count,
+                                          int32_t (&j)[PAIRS]) {
+#pragma unroll
+  for (int i = 0; i < PAIRS; i++) {
+    if (AGGREGATED) {
+      j[i] = b + 2 * i < count ? wr_load_stream(cols + i * WR_WARP) : -1;
+    } else {
+      uint32_t column = __shfl_sync(CBM_FULL, first, b + 2 * i) + threadIdx.x % WR_CB_SIDE;
+      j[i] = column < ncols && b + 2 * i < count ? (int32_t)column : -1;
+    }
+  }
+}
+
+/* x of the room's blocks, those of `count` from block k on; so many loads are under way before the first is waited for. */
+template <bool AGGREGATED, typename T>
+static __device__ inline void cbm_fetch_x(const wr_cb_format &f, const T *x, uint64_t word, int64_t k, int count,
+                                          T *room) {
+  constexpr int PAIRS = WR_CB_ROOM_BLOCKS / 4;
+  int lane = threadIdx.x % WR_WARP;
+  const int32_t *cols = f.restore_cols + (AGGREGATED ? k * WR_CB_SIDE + lane : 0);
+  uint32_t first = (uint32_t)wr_cb_col(word) * WR_CB_SIDE;
+  int32_t j[PAIRS];
+  T value[PAIRS];
+  room += lane;
+#pragma unroll 1
+  for (int b = lane / WR_CB_SIDE; __any_sync(CBM_FULL, b < count); b += 2 * PAIRS) {
+    cbm_columns<AGGREGATED>(cols, first, (uint32_t)f.ncols, b, count, j);
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) value[i] = j[i] >= 0 ? __ldg(x + j[i]) : (T)0;
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++)
+      if (b + 2 * i < count) room[i * WR_WARP] = value[i];
+    cols += PAIRS * WR_WARP, room += PAIRS * WR_WARP;
+  }
+}
+
+/* ---- What a block comes to: the lane's half of its row ---- */
+
+/* A sum that comes out as NaN is added up once more without padding, as padding times an infinity may have done it. */
+template <typename T>
+static __device__ inline T cbm_dense(const T *val, const T *x) {
+  int lane = threadIdx.x % WR_WARP, half = lane / WR_CB_SIDE;
+  T part = 0;
+#pragma unroll
+  for (int c = 0; c < WR_CB_SIDE / 2; c++) part += val[c * WR_WARP + lane] * x[2 * c + half];
+  if (!isnan(part)) return part;
+  part = 0;
+#pragma unroll 1
+  for (int c = 0; c < WR_CB_SIDE / 2; c++)
+    if (!cbm_is_padding(val[c * WR_WARP + lane])) part += val[c * WR_WARP + lane] * x[2 * c + half];
+  return part;
+}
+
+/* x of the block after which the room has `left` - 1 more. */
+template <typename T>
+static __device__ inline const T *cbm_x(const cbm_room<T> &room, int left) {
+  return room.end - left * WR_CB_SIDE;
+}
+
+/* Columns of the 8 entries from e on of a CSR block, 4 bits each, the first one lowest. What lies behind its last entry is of
+ * no use, but within the block. */
+static __device__ inline uint32_t cbm_csr_columns(const uint8_t *data, unsigned e) {
+  const uint32_t *words = (const uint32_t *)(data + WR_CB_SIDE) + e / 8;
+  return (uint32_t)(((uint64_t)words[1] << 32 | words[0]) >> e % 8 * 4);
+}
+
+/* A block of CSR type, with `left` in the room from it on: half of a row's entries for each of its lanes; or with the next one,
+ * if they are a pair, a lane a row of each. */
+template <typename T>
+static __device__ inline T cbm_csr(const cbm_room<T> &room, cbm_block block, cbm_block next, int left) {
+  int lane = threadIdx.x % WR_WARP, half = lane / WR_CB_SIDE, row = lane % WR_CB_SIDE;
+  bool pair = cbm_pairs(block), second = pair && half;
+  cbm_block mine = second ? next : block;
+  const uint8_t *data = cbm_data(room, mine);
+  const T *val = cbm_values(room, mine);
+  unsigned e = data[row], after = data[row + 1], end = row + 1 < WR_CB_SIDE ? after : (unsigned)cbm_count(mine);
+  unsigned middle = (e + end) / 2, x = 0u - (unsigned)(second ? left - 1 : left) * WR_CB_SIDE; /* counted from room.end */
+  if (!pair && half) e = middle;
+  if (!pair && !half) end = middle;
+  T part = 0;
+  while (e < end) {
+    uint32_t columns = cbm_csr_columns(data, e);
+    unsigned stop = e + 8 < end ? e + 8 : end;
+#pragma unroll 1
+    for (; e < stop; e += 2, columns >>= 8) {
+      part += val[e] * room.end[(int)((columns & 15) | x)];
+      if (e + 1 < stop) part += val[e + 1] * room.end[(int)((columns >> 4 & 15) | x)];
+    }
+    e = stop;
+  }
+  return part;
+}
+
+/* Adds the products of lanes with the same key, which are neighbours, into the first of them. last: the last of the lane's
+ * key, where it has an entry. */
+template <typename T>
+static __device__ inline T cbm_join(T product, bool on, int last) {
+  int lane = threadIdx.x % WR_WARP;
+  for (int distance = 1;; distance *= 2) {
+    bool more = on && lane + distance <= last;
+    if (!__any_sync(CBM_FULL, more)) return product;
+    T other = __shfl_down_sync(CBM_FULL, product, (unsigned)distance);
+    if (more) product += other;
+  }
+}
+
+/* A block of COO type, with `left` in the room from it on, and if it is taken together with the next one, that as well: its
+ * entries follow in the same lanes. */
+template <typename T>
+static __device__ inline void cbm_coo(const cbm_room<T> &room, cbm_block block, cbm_block next, int left) {
+  int lane = threadIdx.x % WR_WARP, entries = cbm_count(block);
+  bool second = cbm_pairs(block) && lane >= entries;
+  cbm_block mine = second ? next : block;
+  int n = cbm_count(mine);
+  const uint8_t *data = cbm_data(room, mine);
+  const T *val = cbm_values(room, mine);
+  const T *x = cbm_x(room, second ? left - 1 : left);
+  for (int done = 0, e = second ? lane - entries : lane; done < entries; done += WR_WARP, e += WR_WARP) {
+    bool on = e < n;
+    int place = on ? data[e] : 0, key = on ? second << 4 | (place & 15) : -1;
+    T product = on ? val[e] * x[place >> 4] : (T)0;
+    bool begins = __shfl_up_sync(CBM_FULL, key, 1u) != key || lane == 0;
+    unsigned after = __ballot_sync(CBM_FULL, begins) >> lane >> 1 | 0x80000000u >> lane;
+    product = cbm_join(product, on, lane + __ffs((int)after) - 1);
+    if (on && begins) room.own->scattered[key] += (double)product;
+    __syncwarp();
+  }
+}
+
+#endif
