@@ -49,7 +49,8 @@ static void replay_members(const char *at, const char *end, const char *target) 
   enum { BLOCK = 512 };
   int members = 0;
   for (int64_t length; end - at > BLOCK && *at != '\0'; at += BLOCK + (length + BLOCK - 1) / BLOCK * BLOCK) {
-    char name[101] = "", octal[13] = "";
+    static char name[101]; /* a failed check names it */
+    char octal[13] = "";
     memcpy(name, at, 100), memcpy(octal, at + 124, 12);
     length = strtol(octal, NULL, 8);
     if (length > end - at - BLOCK) break;
