@@ -17,7 +17,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
   wr_status status;
   TRY(wr_csr_prepare_view(state, env, A, knobs, info));
-  TRY(wr_csr_thread_unrolled_reserve(env));
+  TRY(wr_csr_thread_unrolled_reserve(env, A->nrows));
 done:
   return status;
 }

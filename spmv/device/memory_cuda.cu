@@ -71,10 +71,15 @@ wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t
   return allocate(env, block, count, size, what, true);
 }
 
-/* Nobody could act on a failure here: after a device error every call fails, and the error was reported where it arose. */
+/* Whoever used the block has to be done first: freed into its pool it may be somebody else's at once, and the stream that it
+ * was for may be closed by now. Nobody could act on a failure here: after a device error every call fails, and the error was
+ * reported where it arose. */
 void wr_device_free(int device, void *block) {
   if (block == NULL) return;
-  if (cudaSetDevice(device) != cudaSuccess || cudaFree(block) != cudaSuccess) (void)cudaGetLastError();
+  if (cudaSetDevice(device) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) (void)cudaGetLastError();
+  if (cudaFreeAsync(block, NULL) == cudaSuccess) return;
+  (void)cudaGetLastError(); /* it is from no pool */
+  if (cudaFree(block) != cudaSuccess) (void)cudaGetLastError();
 }
 
 wr_status wr_pinned_alloc(void *block, int64_t bytes, const char *what) {

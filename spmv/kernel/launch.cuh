@@ -69,9 +69,9 @@ inline cudaError_t wr_launch(int early, void (*kernel)(Parameters...), unsigned 
 
 /* The same for a kernel that begins with wr_begin_kernel: it may be brought in while the one before it ends, which takes a
  * microsecond off each. */
-#define WR_LAUNCH_EARLY(env, kernel, grid, block, shared, ...)                                                     \
-  wr_launch_check(wr_launch(((const wr_cuda_state *)(env)->state)->early, WR_WITHOUT_PARENTHESES kernel, (grid), (block), \
-                            (shared), (env)->stream, __VA_ARGS__),                                                 \
+#define WR_LAUNCH_EARLY(env, kernel, grid, block, shared, ...)                                                  \
+  wr_launch_check(wr_launch(((const wr_cuda_state *)(env)->state)->early, WR_WITHOUT_PARENTHESES kernel, (grid), \
+                            (block), (shared), (env)->stream, __VA_ARGS__),                                     \
                   #kernel)
 
 /* T name[n], one array a block; n is a constant. Use it as a pointer: sizeof is not promised. */

@@ -132,6 +132,8 @@ cudaError_t cudaMallocFromPoolAsync(void **block, size_t bytes, cudaMemPool_t, c
   return cudaMalloc(block, bytes);
 }
 
+cudaError_t cudaFreeAsync(void *block, cudaStream_t) { return cudaFree(block); }
+
 cudaError_t cudaHostAlloc(void **block, size_t bytes, unsigned) {
   *block = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   return answer(*block ? cudaSuccess : cudaErrorMemoryAllocation);

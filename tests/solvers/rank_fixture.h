@@ -179,7 +179,8 @@ static inline void check_history(const ranking *r) {
 
 /* Rounding's part of the bound: that of the stored type, and of sums in less than f64 what the lengths of rows make of it. */
 static inline void check_rounding(const ranking *r, double unit) {
-  double stored = (4 * unit + r->term_unit) / (1 - r->options.damping), sums = r->sum_unit * r->longest / (1 - r->options.damping);
+  double stored = (4 * unit + r->term_unit) / (1 - r->options.damping),
+         sums = r->sum_unit * r->longest / (1 - r->options.damping);
   double rounding = r->result.rounding;
   CHECKF(rounding >= stored && rounding <= stored + 1.001 * sums, "rounding %g, stored %g, sums %g", rounding, stored,
          sums);

@@ -108,6 +108,7 @@ cudaError_t cudaDeviceSynchronize(void);
 
 cudaError_t cudaMalloc(void **block, size_t bytes);
 cudaError_t cudaFree(void *block);
+cudaError_t cudaFreeAsync(void *block, cudaStream_t stream);
 cudaError_t cudaHostAlloc(void **block, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *block);
 /* A pool that keeps nothing: every block of it is one of the device's memory. */
