@@ -63,13 +63,29 @@ sanitize_all() {
   done
 }
 
+# Tests of many processes at once wait for each other fifteen times as long without CUDA's multi-process service.
+share_card() {
+  CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d) CUDA_MPS_LOG_DIRECTORY=$(mktemp -d)
+  export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+  nvidia-cuda-mps-control -d >/dev/null 2>&1 && return
+  unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+}
+
+unshare_card() {
+  [ -n "${CUDA_MPS_PIPE_DIRECTORY:-}" ] || return
+  echo quit | nvidia-cuda-mps-control >/dev/null 2>&1
+  unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+}
+
 steps=${*:-build check sanitize bench}
 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.mem --format=csv >"$out/card.csv" 2>&1
 if wants build; then
   step build 400 make -j"$jobs" CUDA_ARCH="$arch" programs tests build/bench/vec_bench
 fi
 if wants check; then
+  share_card
   step check-gpu 500 make CUDA_ARCH="$arch" JOBS="$jobs" check-gpu
+  unshare_card
 fi
 if wants sanitize; then
   if command -v compute-sanitizer >/dev/null 2>&1; then
