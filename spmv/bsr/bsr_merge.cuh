@@ -154,17 +154,17 @@ static __device__ int32_t merge_rows(const bsr_rows<P> &a, P from, P to, uint32_
   uint32_t *own = stage + lane * STRIDE;
   int32_t k = 0;
   P at = from / 8 * 8; /* columns come in sectors of 32 bytes */
-  bsr_lane<P> mine = {at, to, (int)(from - at)};
+  bsr_lane<P> reader = {at, to, (int)(from - at)};
   own[WINDOW] = NONE;
-  stage_windows(a.col, FULL, mine, stage);
+  stage_windows(a.col, FULL, reader, stage);
   for (uint32_t least = 0, limit = 0;;) {
-    while (own[mine.pos] < limit) mine.pos++;
-    bool used_up = mine.pos == WINDOW && mine.end - mine.at > WINDOW;
+    while (own[reader.pos] < limit) reader.pos++;
+    bool used_up = reader.pos == WINDOW && reader.end - reader.at > WINDOW;
     unsigned mask = __ballot_sync(FULL, used_up);
-    if (used_up) mine.at += WINDOW, mine.pos = 0;
-    if (mask) stage_windows(a.col, mask, mine, stage);
+    if (used_up) reader.at += WINDOW, reader.pos = 0;
+    if (mask) stage_windows(a.col, mask, reader, stage);
     if (mask) continue;
-    least = group_min(own[mine.pos], a.group);
+    least = group_min(own[reader.pos], a.group);
     if (!__any_sync(FULL, least != NONE)) break;
     if (least == NONE) continue;
     uint32_t j = wr_bsr_divide(least, a.by_c);

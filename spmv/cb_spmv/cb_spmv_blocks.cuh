@@ -180,10 +180,10 @@ template <typename T>
 static __device__ inline T cbm_csr(const cbm_room<T> &room, cbm_block block, cbm_block next, int left) {
   int lane = threadIdx.x % WR_WARP, half = lane / WR_CB_SIDE, row = lane % WR_CB_SIDE;
   bool pair = cbm_pairs(block), second = pair && half;
-  cbm_block mine = second ? next : block;
-  const uint8_t *data = cbm_data(room, mine);
-  const T *val = cbm_values(room, mine);
-  unsigned e = data[row], after = data[row + 1], end = row + 1 < WR_CB_SIDE ? after : (unsigned)cbm_count(mine);
+  cbm_block chosen = second ? next : block;
+  const uint8_t *data = cbm_data(room, chosen);
+  const T *val = cbm_values(room, chosen);
+  unsigned e = data[row], after = data[row + 1], end = row + 1 < WR_CB_SIDE ? after : (unsigned)cbm_count(chosen);
   unsigned middle = (e + end) / 2, x = 0u - (unsigned)(second ? left - 1 : left) * WR_CB_SIDE; /* counted from room.end */
   if (!pair && half) e = middle;
   if (!pair && !half) end = middle;
@@ -220,10 +220,10 @@ template <typename T>
 static __device__ inline void cbm_coo(const cbm_room<T> &room, cbm_block block, cbm_block next, int left) {
   int lane = threadIdx.x % WR_WARP, entries = cbm_count(block);
   bool second = cbm_pairs(block) && lane >= entries;
-  cbm_block mine = second ? next : block;
-  int n = cbm_count(mine);
-  const uint8_t *data = cbm_data(room, mine);
-  const T *val = cbm_values(room, mine);
+  cbm_block chosen = second ? next : block;
+  int n = cbm_count(chosen);
+  const uint8_t *data = cbm_data(room, chosen);
+  const T *val = cbm_values(room, chosen);
   const T *x = cbm_x(room, second ? left - 1 : left);
   for (int done = 0, e = second ? lane - entries : lane; done < entries; done += WR_WARP, e += WR_WARP) {
     bool on = e < n;

@@ -174,11 +174,11 @@ static __device__ inline void cbm_walk(const cbm_output<T> &out, cbm_list &at, c
     cbm_fetch_x<AGGREGATED>(p.format, out.a.x, w.word, k, count, room.end - count * WR_CB_SIDE);
     int32_t row = (int32_t)wr_cb_row(w.word), before = __shfl_up_sync(CBM_FULL, row, 1u);
     bool begins = row != (lane ? before : at.row);
-    cbm_block mine = cbm_describe<T>(w.word, (int)(w.offset - begin), begins, count);
+    cbm_block described = cbm_describe<T>(w.word, (int)(w.offset - begin), begins, count);
     k += count, left -= count;
     over = left == 0;
-    if (over && lane == count) row = room.own->last, mine.what = CBM_END << 9 | 1 << 11;
-    if (lane < count + over) room.own->blocks[lane] = mine;
+    if (over && lane == count) row = room.own->last, described.what = CBM_END << 9 | 1 << 11;
+    if (lane < count + over) room.own->blocks[lane] = described;
     w = cbm_load_words(p.format, k, left);
     if (p.prefetch && !over) cbm_ask(p, k, left, end);
     wr_copy_wait(&room.own->arrived, parity);
@@ -262,8 +262,8 @@ __global__ void __launch_bounds__(CBM_THREADS, CBM_BLOCKS)
   if (!PLAIN) cbm_keep_sums(sums, reduced);
   cbm_output<T> out = {a, finish, sums};
   uint8_t *room = rooms + warp * bytes;
-  cbm_room<T> mine = {warps + warp, room, (T *)(room + bytes)};
-  cbm_take_list<T, PLAIN, AGGREGATED>(out, mine);
+  cbm_room<T> space = {warps + warp, room, (T *)(room + bytes)};
+  cbm_take_list<T, PLAIN, AGGREGATED>(out, space);
   if (!PLAIN) cbm_load_sums(sums, reduced);
   __syncthreads();
   cbm_join_lists<T, PLAIN>(out, warps, reduced);

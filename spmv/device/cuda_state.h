@@ -39,7 +39,6 @@ enum { WR_WORKSPACES = 40 };
 typedef struct wr_cuda_state {
   cudaStream_t stream;
   int early;          /* kernels may be brought in while the one before ends: the card can, and the code waits for it */
-  cudaMemPool_t pool; /* device memory comes from here and goes back to it; NULL where there are none */
   wr_workspace workspace;
   double *outgrown[WR_WORKSPACES]; /* partial sums of smaller ones: recorded launches may still use them */
   wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES, from the beginning      */

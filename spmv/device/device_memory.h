@@ -21,6 +21,9 @@ wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t
 /* Frees on the given device; waits until the device has finished with it. NULL is fine. */
 void wr_device_free(int device, void *block);
 
+/* Blocks of this process that were allocated and not freed yet. */
+int64_t wr_device_blocks(void);
+
 /* Bytes that a block of count elements takes, padding included. */
 int64_t wr_device_bytes(int64_t count, size_t size);
 

@@ -2,9 +2,13 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
+
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
+
+static std::atomic<int64_t> live_blocks; /* of this process, so that tests can tell whether something is left */
 
 static int64_t padded(int64_t bytes) {
   int64_t whole = (bytes + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
@@ -31,18 +35,6 @@ static wr_status zero_tail(wr_env *env, void **block, int64_t from, int64_t whol
   return status;
 }
 
-/* From env's pool: mapping new memory takes 0.1 to 0.2 ms, which would be most of many a preparation, and the pool keeps
- * what was mapped for temporaries. It is asked to let go of that where memory runs out: it may lie in pieces. */
-static cudaError_t take(wr_cuda_state *state, void **block, size_t bytes) {
-  if (state->pool == NULL) return cudaMalloc(block, bytes);
-  cudaError_t error = cudaMallocFromPoolAsync(block, bytes, state->pool, state->stream);
-  if (error != cudaErrorMemoryAllocation) return error;
-  (void)cudaGetLastError();
-  error = cudaStreamSynchronize(state->stream);
-  if (error == cudaSuccess) error = cudaMemPoolTrimTo(state->pool, 0);
-  return error == cudaSuccess ? cudaMallocFromPoolAsync(block, bytes, state->pool, state->stream) : error;
-}
-
 /* zero_all false: just the padding. */
 static wr_status allocate(wr_env *env, void *block, int64_t count, size_t size, const char *what, bool zero_all) {
   void **out = (void **)block;
@@ -52,14 +44,15 @@ static wr_status allocate(wr_env *env, void *block, int64_t count, size_t size, 
   if (status != WR_OK) return status;
   if (count < 0 || __builtin_mul_overflow(count, (int64_t)size, &bytes) || bytes > INT64_MAX - WR_ALIGNMENT)
     return fail_memory((double)count * (double)size, what);
-  cudaError_t error = take((wr_cuda_state *)env->state, out, (size_t)padded(bytes));
+  cudaError_t error = cudaMalloc(out, (size_t)padded(bytes));
   if (error != cudaSuccess) *out = NULL;
   if (error == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     return fail_memory((double)padded(bytes), what);
   }
-  status = wr_cuda_check(error, "allocating device memory");
+  status = wr_cuda_check(error, "cudaMalloc");
   if (status != WR_OK) return status;
+  live_blocks++;
   return zero_tail(env, out, zero_all ? 0 : bytes / WR_ALIGNMENT * WR_ALIGNMENT, padded(bytes));
 }
 
@@ -71,16 +64,14 @@ wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t
   return allocate(env, block, count, size, what, true);
 }
 
-/* Whoever used the block has to be done first: freed into its pool it may be somebody else's at once, and the stream that it
- * was for may be closed by now. Nobody could act on a failure here: after a device error every call fails, and the error was
- * reported where it arose. */
+/* Nobody could act on a failure here: after a device error every call fails, and the error was reported where it arose. */
 void wr_device_free(int device, void *block) {
   if (block == NULL) return;
-  if (cudaSetDevice(device) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) (void)cudaGetLastError();
-  if (cudaFreeAsync(block, NULL) == cudaSuccess) return;
-  (void)cudaGetLastError(); /* it is from no pool */
-  if (cudaFree(block) != cudaSuccess) (void)cudaGetLastError();
+  live_blocks--;
+  if (cudaSetDevice(device) != cudaSuccess || cudaFree(block) != cudaSuccess) (void)cudaGetLastError();
 }
+
+int64_t wr_device_blocks(void) { return live_blocks; }
 
 wr_status wr_pinned_alloc(void *block, int64_t bytes, const char *what) {
   void **out = (void **)block;

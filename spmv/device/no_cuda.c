@@ -47,11 +47,6 @@ static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) 
   return (void)env, (void)free_bytes, (void)total_bytes, fail();
 }
 
-static int64_t allocated(wr_env *env) {
-  (void)env;
-  return -1;
-}
-
 const wr_vecops wr_vecops_cuda = {
     .name = "cuda",
     .open = open,
@@ -68,7 +63,6 @@ const wr_vecops wr_vecops_cuda = {
     .stamp = stamp,
     .elapsed = elapsed,
     .memory = memory,
-    .allocated = allocated,
 };
 
 wr_status wr_device_alloc(wr_env *env, void *block, int64_t count, size_t size, const char *what) {
@@ -82,6 +76,8 @@ wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t
 }
 
 void wr_device_free(int device, void *block) { (void)device, (void)block; /* there are none */ }
+
+int64_t wr_device_blocks(void) { return 0; }
 
 wr_status wr_device_upload(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) {
   return (void)env, (void)to, (void)from, (void)count, (void)how, fail();

@@ -145,7 +145,6 @@ typedef struct wr_vecops {
   wr_status (*stamp)(struct wr_env *env, int slot); /* 0 <= slot < WR_STAMPS */
   wr_status (*elapsed)(struct wr_env *env, int from, int to, double *seconds);
   wr_status (*memory)(struct wr_env *env, int64_t *free_bytes, int64_t *total_bytes);
-  int64_t (*allocated)(struct wr_env *env); /* bytes of this env's vectors and plans on a device; -1: not known */
   /* OPTIONAL, all or none (NULL): loops. WR_EUNAVAILABLE where the driver has none. */
   wr_status (*loop_open)(struct wr_env *env, wr_loop **loop);
   wr_status (*loop_half)(struct wr_env *env, wr_loop *loop);

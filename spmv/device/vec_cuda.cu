@@ -93,28 +93,10 @@ static void close_cuda(wr_env *env) {
   for (int s = 0; s < WR_STAGES; s++) free_stage(&state->ring[s]);
   for (int s = 0; s < WR_STAMPS; s++)
     if (state->stamps[s]) (void)cudaEventDestroy(state->stamps[s]);
-  if (state->pool) (void)cudaMemPoolDestroy(state->pool);
   if (state->stream) (void)cudaStreamDestroy(state->stream);
   (void)cudaGetLastError();
   wr_free(state);
   env->state = env->stream = NULL;
-}
-
-/* Memory that was freed stays with the pool until env is closed. A pool may outlive it: until its last block is freed. */
-static wr_status open_pool(wr_env *env) {
-  wr_status status;
-  int supported = 0;
-  uint64_t keep = UINT64_MAX;
-  cudaMemPoolProps properties = {};
-  TRY(WR_CUDA(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, env->device)));
-  if (!supported) goto done;
-  properties.allocType = cudaMemAllocationTypePinned;
-  properties.location.type = cudaMemLocationTypeDevice;
-  properties.location.id = env->device;
-  TRY(WR_CUDA(cudaMemPoolCreate(&state_of(env)->pool, &properties)));
-  TRY(WR_CUDA(cudaMemPoolSetAttribute(state_of(env)->pool, cudaMemPoolAttrReleaseThreshold, &keep)));
-done:
-  return status;
 }
 
 static wr_status open_parts(wr_env *env) {
@@ -127,7 +109,6 @@ static wr_status open_parts(wr_env *env) {
   TRY(wr_cuda_check_image(env));
   TRY(WR_CUDA(cudaStreamCreateWithFlags(&state_of(env)->stream, cudaStreamNonBlocking)));
   env->stream = state_of(env)->stream;
-  TRY(open_pool(env));
   TRY(wr_workspace_reserve(env, WORKSPACE_BLOCKS, &workspace));
 done:
   return status;
@@ -215,26 +196,12 @@ done:
 static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) {
   wr_status status;
   size_t free_size = 0, total_size = 0;
-  uint64_t kept = 0, used = 0;
-  cudaMemPool_t pool;
   TRY(wr_cuda_enter(env));
-  pool = state_of(env)->pool;
   TRY(WR_CUDA(cudaMemGetInfo(&free_size, &total_size)));
-  if (pool) TRY(WR_CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &kept)));
-  if (pool) TRY(WR_CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used)));
-  *free_bytes = (int64_t)free_size + (int64_t)(kept - used);
+  *free_bytes = (int64_t)free_size;
   *total_bytes = (int64_t)total_size;
 done:
   return status;
-}
-
-static int64_t allocated(wr_env *env) {
-  uint64_t used = 0;
-  cudaMemPool_t pool = state_of(env)->pool;
-  if (wr_cuda_enter(env) != WR_OK || pool == NULL) return -1;
-  if (cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess) return (int64_t)used;
-  (void)cudaGetLastError();
-  return -1;
 }
 
 extern "C" const wr_vecops wr_vecops_cuda = {
@@ -253,7 +220,6 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .stamp = stamp,
     .elapsed = elapsed,
     .memory = memory,
-    .allocated = allocated,
     .loop_open = wr_cuda_loop_open,
     .loop_half = wr_cuda_loop_half,
     .loop_close = wr_cuda_loop_close,

@@ -265,11 +265,6 @@ static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
   return WR_OK;
 }
 
-static int64_t allocated(wr_env *env) {
-  (void)env; /* nobody counts */
-  return -1;
-}
-
 static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) {
   (void)env;
   int64_t page = sysconf(_SC_PAGESIZE);
@@ -294,5 +289,4 @@ const wr_vecops wr_vecops_host = {
     .stamp = stamp,
     .elapsed = elapsed,
     .memory = memory,
-    .allocated = allocated,
 };

@@ -86,7 +86,6 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrComputeCapabilityMajor: *value = p.major; break;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = (int)p.sharedMemPerMultiprocessor; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int)p.sharedMemPerBlockOptin; break;
-    case cudaDevAttrMemoryPoolsSupported: *value = 1; break;
     default: return answer(cudaErrorInvalidValue);
   }
   return cudaSuccess;
@@ -104,35 +103,6 @@ cudaError_t cudaFree(void *block) {
   if (!simt_memory_give(block)) simt_fail("cudaFree of %p, which is no block of device memory (any more)", block);
   return cudaSuccess;
 }
-
-struct simt_pool {};
-
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties) {
-  *pool = nullptr;
-  if (properties->allocType != cudaMemAllocationTypePinned || properties->location.type != cudaMemLocationTypeDevice)
-    return answer(cudaErrorInvalidValue);
-  *pool = new simt_pool;
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) { return delete pool, cudaSuccess; }
-
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr attribute, void *) {
-  return answer(attribute == cudaMemPoolAttrReleaseThreshold ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *value) {
-  *(uint64_t *)value = 0;
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
-
-cudaError_t cudaMallocFromPoolAsync(void **block, size_t bytes, cudaMemPool_t, cudaStream_t) {
-  return cudaMalloc(block, bytes);
-}
-
-cudaError_t cudaFreeAsync(void *block, cudaStream_t) { return cudaFree(block); }
 
 cudaError_t cudaHostAlloc(void **block, size_t bytes, unsigned) {
   *block = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);

@@ -7,6 +7,7 @@
 #include "solvers/iteration.h"
 #include "solvers/pagerank.h"
 #include "spmv/device/bicgstab_scalars.h"
+#include "spmv/device/device_memory.h"
 #include "tests/solvers/solve_fixture.h"
 
 static void check_same_history(const wr_history *device, const wr_history *host) {
@@ -175,7 +176,7 @@ static int64_t resident(void) {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* What one solve takes is there again for the next: on the device to the byte, and but for what allocators keep on the
+/* What one solve takes is there again for the next: on the device to the block, and but for what allocators keep on the
  * host. A vector of each would be 1000 times 1600 bytes there. */
 static void test_leaks(ground *g) {
   enum { SOLVES = 1000, WARM = 100 };
@@ -185,13 +186,13 @@ static void test_leaks(ground *g) {
   ground_case(g, "%d solves", solves);
   g->env.poison = 0;
   for (int k = 0; k < solves; k++) {
-    if (k == WARM) device = g->env.ops->allocated(&g->env), host = resident();
+    if (k == WARM) device = wr_device_blocks(), host = resident();
     wrong += one_solve(g, A) != WR_CONVERGED;
   }
   g->env.poison = 1;
   CHECKF(wrong == 0, "%d did not converge", wrong);
-  CHECKF(g->env.ops->allocated(&g->env) == device, "%lld bytes on the device, %lld before",
-         (long long)g->env.ops->allocated(&g->env), (long long)device);
+  CHECKF(wr_device_blocks() == device, "%lld blocks on the device, %lld before", (long long)wr_device_blocks(),
+         (long long)device);
   CHECKF(resident() - host < (int64_t)(solves - WARM) * 8000, "%lld bytes more on the host",
          (long long)(resident() - host));
   wr_csr_free(A);

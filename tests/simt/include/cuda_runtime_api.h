@@ -62,26 +62,8 @@ typedef enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerMultiProcessor = 39,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
-  cudaDevAttrMemoryPoolsSupported = 115
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 } cudaDeviceAttr;
-
-typedef struct simt_pool *cudaMemPool_t;
-typedef enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 } cudaMemAllocationType;
-typedef enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 } cudaMemLocationType;
-typedef struct cudaMemLocation {
-  cudaMemLocationType type;
-  int id;
-} cudaMemLocation;
-typedef struct cudaMemPoolProps {
-  cudaMemAllocationType allocType;
-  cudaMemLocation location;
-} cudaMemPoolProps;
-typedef enum cudaMemPoolAttr {
-  cudaMemPoolAttrReleaseThreshold = 4,
-  cudaMemPoolAttrReservedMemCurrent = 5,
-  cudaMemPoolAttrUsedMemCurrent = 7
-} cudaMemPoolAttr;
 
 typedef enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal,
@@ -108,16 +90,8 @@ cudaError_t cudaDeviceSynchronize(void);
 
 cudaError_t cudaMalloc(void **block, size_t bytes);
 cudaError_t cudaFree(void *block);
-cudaError_t cudaFreeAsync(void *block, cudaStream_t stream);
 cudaError_t cudaHostAlloc(void **block, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *block);
-/* A pool that keeps nothing: every block of it is one of the device's memory. */
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties);
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value);
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value);
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
-cudaError_t cudaMallocFromPoolAsync(void **block, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
