@@ -52,7 +52,7 @@ DESTDIR ?=
 Q := $(if $(V),,@)
 SAY := @$(if $(V),:,printf '  %-5s %s\n')
 
-.PHONY: all demo check check-gpu check-asan check-tsan check-deps fuzz fuzzers bench bench-all format lint longest deps new-backend clean help FORCE
+.PHONY: all demo check check-gpu check-asan check-tsan check-deps fuzz fuzzers bench bench-io bench-all format lint longest deps new-backend clean help FORCE
 all: programs libraries
 
 # --- What this machine has ------------------------------------------------------------------------------------------------
@@ -360,6 +360,11 @@ check-deps: ## which folder includes which
 bench: $(BUILD)/spmv ## times one multiply of every backend that runs here on the matrices of the design
 	@mkdir -p $(BUILD)/bench
 	$(BUILD)/spmv --standard --cold --json $(BUILD)/bench/spmv.json
+
+bench-io: $(BUILD)/bench/io_bench ## how fast texts become rows, beside fscanf and, where they are, SciPy and fast_matrix_market
+	@mkdir -p $(BUILD)/bench/texts
+	WR_KEEP=$(BUILD)/bench/texts $(BUILD)/bench/io_bench
+	@! command -v python3 >/dev/null || python3 tests/bench/io_bench.py $(BUILD)/bench/texts/*.mtx
 
 bench-all: $(BENCHES) $(BUILD)/spmv ## that, and all measurements in tests/bench
 	@$(MAKE) --no-print-directory bench

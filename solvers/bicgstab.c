@@ -377,7 +377,7 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
   progress g = {.options = options, .monitor = monitor, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
   set_up_loop(s, &g);
-  s->loop->taken = 0;
+  s->loop->taken = 0, s->loop->by_device = 0;
   TRY(start(s, &g, &end));
   s->loop->target = g.bound / s->system->norm_b, s->loop->scale = 1;
   while (!end && result->iterations < options->iterations) {

@@ -157,7 +157,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   loop->every = o->check_every, loop->limit = o->iterations, loop->host_only = o->no_graph;
   loop->monitor = monitor, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
   wr_iteration_begin(loop);
-  loop->taken = 0;
+  loop->taken = 0, loop->by_device = 0;
   TRY(start(p, o, scalars));
   if (o->iterations > 0) TRY(wr_iteration_go(loop, scalars, &interrupted));
   p->now = (int)((int64_t)scalars[STEPS] % 2);
