@@ -11,9 +11,7 @@
 
 #define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
 
-/* Iterations between two snapshots at least: each is a wait for the device. */
-enum { SNAPSHOT_ROUNDS = 16 };
-
+enum { SNAPSHOT_ROUNDS = 16 }; /* iterations between two snapshots at least: each is a wait for the device */
 /* What the host remembers between its looks. */
 typedef struct progress {
   const wr_bicgstab_options *options;
@@ -336,11 +334,10 @@ done:
 static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm;
-  wr_env *env = s->env;
   double scalars[SCALARS] = {[ONE] = 1};
-  TRY(env->ops->upload(env, &s->bank, scalars));
+  TRY(s->env->ops->upload(s->env, &s->bank, scalars));
   TRY(load_guess(s));
-  TRY(env->ops->fill(env, &s->d, 0));
+  TRY(s->env->ops->fill(s->env, &s->d, 0));
   TRY(copy(s, &s->snapshot, &s->x));
   TRY(true_residual(s, &s->x, &norm));
   g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
@@ -365,7 +362,7 @@ static double relative(const void *solver, double rr) {
 static void set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_iteration *loop = s->loop;
   loop->plan = s->plan, loop->solver = s, loop->step = iterate, loop->measure = relative, loop->bank = &s->bank;
-  loop->at = (wr_iteration_scalars){SCALARS, ROUNDS, STEPS, RR, STOP, LOGGED};
+  loop->at = (wr_iteration_scalars){ROUNDS, STEPS, RR, STOP, LOGGED};
   loop->every = g->options->check_every, loop->limit = g->options->iterations;
   loop->host_only = g->options->no_graph, loop->monitor = g->monitor;
 }

@@ -140,6 +140,7 @@ wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted) {
   wr_status status = WR_OK;
   *interrupted = 0;
   if (it->env->ops->loop_open == NULL) it->host_only = 1;
+  if (it->taken > 0 && is_interrupted(it->monitor)) *interrupted = 1; /* while the host saw to something */
   while (scalars[it->at.stop] == 0 && !*interrupted) {
     if (!it->host_only) TRY(warm_up(it, scalars));
     if (scalars[it->at.stop] != 0) break;

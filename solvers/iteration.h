@@ -11,7 +11,6 @@
  * finds out whether this is a look (every so many, or the last one allowed), adds the steps and the measure to the log at a
  * look, and ends with a WR_S_GO that is 0 at a look at which the host has something to see to or the log is full. */
 typedef struct wr_iteration_scalars {
-  int count;   /* of the bank                                                  */
   int rounds;  /* iterations                                                   */
   int steps;   /* those that counted; the most that are allowed end the loop   */
   int measure; /* what the last iteration came to                              */
@@ -51,7 +50,7 @@ void wr_iteration_close(wr_iteration *it);                   /* NULL is fine */
 /* The buffers' contents mean nothing any more, and the next iteration is the first. */
 void wr_iteration_begin(wr_iteration *it);
 
-/* scalars[at.count]: the bank as it is, with stop and logged 0. Iterates until stop is 1 or somebody interrupts
+/* scalars: the bank as it is, with stop and logged 0. Iterates until stop is 1 or somebody interrupts
  * (*interrupted := 1); scalars := the bank then, logged is 0 in both. The history has grown by every look. */
 wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted);
 

@@ -153,7 +153,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
                         .by_change = o->stop_on_change};
   loop->plan = p->plan, loop->solver = p, loop->step = iterate, loop->measure = as_it_is, loop->bank = &p->bank;
-  loop->at = (wr_iteration_scalars){SCALARS, STEPS, STEPS, CHANGE, STOP, LOGGED};
+  loop->at = (wr_iteration_scalars){STEPS, STEPS, CHANGE, STOP, LOGGED};
   loop->every = o->check_every, loop->limit = o->iterations, loop->host_only = o->no_graph;
   loop->monitor = monitor, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
   wr_iteration_begin(loop);

@@ -43,8 +43,8 @@ __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_
   if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, i));
 }
 
-/* The same with the epilogue. Each block leaves its part of the sums; blocks that stayed and took all rows in turn would
- * leave fewer, and were a fifth slower. */
+/* The same with the epilogue. Each block leaves its part of the sums. Blocks that stayed and took all rows in turn would
+ * leave fewer, but took 255 to 270 us where the plain multiply takes 214 (7-point stencil, f64, H200). */
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS, 12)
     csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> finish) {

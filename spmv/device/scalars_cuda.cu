@@ -1,5 +1,5 @@
-/* Small programs over a bank of scalars, on a device: interpreted, and those of the solvers compiled, as a step of the
- * interpreter takes a hundred cycles and an iteration on a small matrix waits for sixty of them. */
+/* Small programs over a bank of scalars, on a device: interpreted, and those of the solvers compiled: an iteration on
+ * a small matrix waits for ninety steps, each of which the interpreter fetches, decodes and keeps in shared memory. */
 #include <cuda_runtime.h>
 #include <math.h>
 #include <string.h>

@@ -68,8 +68,8 @@ __device__ inline void wr_sums_leave(const wr_sums &s, double (&sum)[WR_MAX_REDU
 
 /* The last block to arrive adds up what all have left, in the order of the blocks, so that the result does not depend on who
  * was last. Parts of earlier launches, of which there may be tens of thousands, are first spread over this one's threads: one
- * block alone would read them for longer than some multiplies take. What thread 0 has left is visible before its arrival;
- * the fence after it keeps the last block from reading earlier. */
+ * block alone took longer over 18 thousand of them than small multiplies take. What thread 0 has left is visible before its
+ * arrival; the fence after it keeps the last block from reading earlier. */
 __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   WR_SHARED(int, is_last, 1);
   if (s.count == 0) return;
@@ -162,32 +162,20 @@ __device__ inline void wr_finish_values(const wr_finish<T> &f, double shift, con
     }
 }
 
-/* What the epilogue of row i reads: asked for before the row's sum is known, it arrives meanwhile. */
-template <typename T>
-__device__ inline void wr_finish_load(const wr_finish<T> &f, int64_t i, wr_finish_rows<T, 1> &row) {
-  row.shift_dir[0] = f.shift_dir ? f.shift_dir[i] : (T)0;
-  row.scale[0] = f.scale ? f.scale[i] : (T)0;
-#pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? f.z[r][i] : (T)0;
-}
-
-/* Row i, with what it reads loaded, from its sum in f64 to all that is stored for it. */
-template <typename T>
-__device__ inline void wr_finish_loaded(const wr_finish<T> &f, double shift, int64_t i, double value,
-                                        wr_finish_rows<T, 1> &row, T *y, double (&sum)[WR_MAX_REDUCTIONS]) {
-  T stored[1], scaled[1];
-  row.value[0] = value;
-  wr_finish_values(f, shift, row, stored, scaled, sum);
-  y[i] = stored[0];
-  if (f.scaled) f.scaled[i] = scaled[0];
-}
-
+/* Row i from its sum in f64 to all that is stored for it. */
 template <typename T>
 __device__ inline void wr_finish_row(const wr_finish<T> &f, double shift, int64_t i, double value, T *y,
                                      double (&sum)[WR_MAX_REDUCTIONS]) {
   wr_finish_rows<T, 1> row;
-  wr_finish_load(f, i, row);
-  wr_finish_loaded(f, shift, i, value, row, y, sum);
+  T stored[1], scaled[1];
+  row.value[0] = value;
+  row.shift_dir[0] = f.shift_dir ? f.shift_dir[i] : (T)0;
+  row.scale[0] = f.scale ? f.scale[i] : (T)0;
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? f.z[r][i] : (T)0;
+  wr_finish_values(f, shift, row, stored, scaled, sum);
+  y[i] = stored[0];
+  if (f.scaled) f.scaled[i] = scaled[0];
 }
 
 /* The parameter for one reduction more; those with nowhere to go are left out. */

@@ -67,8 +67,8 @@ inline cudaError_t wr_launch(int early, void (*kernel)(Parameters...), unsigned 
                    cudaGetLastError()),                                                                \
                   #kernel)
 
-/* The same for a kernel that begins with wr_begin_kernel: it may be brought in while the one before it ends, which takes a
- * microsecond off each. */
+/* The same for a kernel that begins with wr_begin_kernel: it may be brought in while the one before it ends: 0.4 us less
+ * for each of the eight of an iteration on a small system. */
 #define WR_LAUNCH_EARLY(env, kernel, grid, block, shared, ...)                                                  \
   wr_launch_check(wr_launch(((const wr_cuda_state *)(env)->state)->early, WR_WITHOUT_PARENTHESES kernel, (grid), \
                             (block), (shared), (env)->stream, __VA_ARGS__),                                     \

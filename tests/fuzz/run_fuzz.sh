@@ -19,9 +19,9 @@ fi
 
 BUILD=${BUILD:-build/fuzz} FUZZ_SECONDS=${FUZZ_SECONDS:-60}
 crashes=$BUILD/crashes
-mkdir -p "$crashes" "$BUILD/work"
-rm -rf "$BUILD"/work/*
-export TMPDIR="$BUILD/work" OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
+rm -rf "$BUILD/scratch"
+mkdir -p "$crashes" "$BUILD/scratch"
+export TMPDIR="$BUILD/scratch" OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
 export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:quarantine_size_mb=16
 
 stat() { sed -n "s/^stat::$1: *//p" "$log" | tail -n 1; }
@@ -30,7 +30,7 @@ stat() { sed -n "s/^stat::$1: *//p" "$log" | tail -n 1; }
 # size that was believed.
 fuzz() { # target
   name=$1 corpus=$BUILD/corpus/$1 log=$BUILD/$1.log
-  seeds=$BUILD/work/$1
+  seeds=$BUILD/scratch/$1
   mkdir -p "$corpus" "$seeds"
   [ ! -e "tests/data/fuzz/$1.tar.gz" ] || tar xzf "tests/data/fuzz/$1.tar.gz" -C "$seeds"
   "$BUILD/fuzz_$name" -max_total_time="$FUZZ_SECONDS" -max_len=32768 -timeout=20 -rss_limit_mb=1024 -malloc_limit_mb=200 \
