@@ -2,33 +2,11 @@
  * values and patterns, every choice on and off, short rows and block rows that many tasks share. */
 #include <string.h>
 
-#include <vector>
-
 #include "spmv/cb_spmv/cb_spmv_build.h"
 #include "spmv/device/device_memory.h"
 #include "tests/kernels/on_device.h"
+#include "tests/kernels/rows_fixture.h"
 
-static uint64_t hash(int64_t i, int64_t j) {
-  uint64_t z = ((uint64_t)i * 1000003 + (uint64_t)j + 1) * UINT64_C(0x9e3779b97f4a7c15);
-  return (z ^ z >> 31) * UINT64_C(0xbf58476d1ce4e5b9) >> 20;
-}
-
-/* Zeros of both signs, what becomes one in f32, and what is no number are among them. */
-static double value_at(int64_t i, int64_t j) {
-  static const double odd[] = {0.0, -0.0, 1e-300, -1e-300, INFINITY, -INFINITY, NAN, -1e-40};
-  uint64_t h = hash(j, i + 5);
-  return h % 8 == 0 ? odd[h / 8 % 8] : (double)(h >> 8) / 1e9 - 4;
-}
-
-/* The column after `last` in row i, which begins with last = -1; ncols or more: there is none. */
-typedef int64_t (*next_column)(int64_t i, int64_t last, int64_t ncols);
-
-static int64_t none(int64_t, int64_t, int64_t ncols) { return ncols; }
-static int64_t all(int64_t, int64_t last, int64_t) { return last + 1; }
-static int64_t diagonal(int64_t i, int64_t last, int64_t ncols) { return last < 0 ? i % ncols : ncols; }
-static int64_t near(int64_t i, int64_t last, int64_t) { return last + 1 + (int64_t)(hash(i, last) % 9); }
-static int64_t far(int64_t i, int64_t last, int64_t) { return last + 1 + (int64_t)(hash(i, last) % 3000); }
-static int64_t gaps(int64_t i, int64_t last, int64_t ncols) { return i / 40 % 2 ? near(i, last, ncols) : ncols; }
 /* Blocks of exactly so many entries, in any order of places. */
 static int64_t filled(int64_t i, int64_t last, int64_t ncols) {
   static const int fills[] = {1, 8, 31, 32, 33, 127, 128, 129, 239, 240, 255, 256, 0, 16, 64, 2, 200, 100};
@@ -38,55 +16,6 @@ static int64_t filled(int64_t i, int64_t last, int64_t ncols) {
 }
 /* Rows of a block row in the same columns: full blocks, once aggregated. */
 static int64_t alike(int64_t i, int64_t last, int64_t) { return last + 1 + (int64_t)(hash(i / 16, last) % 9); }
-static int64_t one_block_row(int64_t i, int64_t last, int64_t ncols) {
-  return i / 16 == 1 ? last + 1 + (int64_t)(hash(i, last) % 3) : ncols;
-}
-/* Rows of one block row that have nothing to do with each other: one begins where the one before it ends, and is longer. */
-static int64_t stairs(int64_t i, int64_t last, int64_t ncols) {
-  int64_t end = (i + 1) * (i + 2) * 60;
-  return last < 0 ? i * (i + 1) * 60 : last + 1 < end ? last + 1 : ncols;
-}
-static int64_t last_columns(int64_t, int64_t last, int64_t ncols) { return last < ncols - 20 ? ncols - 20 : last + 1; }
-
-struct matrix {
-  std::vector<int64_t> row_ptr;
-  std::vector<int32_t> col;
-  std::vector<double> val;
-  wr_csr A = {};
-  matrix(next_column next, int64_t nrows, int64_t ncols, bool with_values) : row_ptr(1) {
-    for (int64_t i = 0; i < nrows; i++) {
-      for (int64_t j = next(i, -1, ncols); j < ncols; j = next(i, j, ncols)) {
-        col.push_back((int32_t)j);
-        val.push_back(value_at(i, j));
-      }
-      row_ptr.push_back((int64_t)col.size());
-    }
-    A.nrows = nrows, A.ncols = ncols, A.nnz = (int64_t)col.size();
-    A.row_ptr = row_ptr.data(), A.col = col.data(), A.val = with_values ? val.data() : nullptr;
-  }
-};
-
-/* A view of our own: wide where wr_csr_device_view would have none. */
-static wr_csr_view make_view(wr_env *env, const wr_csr *A, int wide) {
-  wr_csr_view view = {};
-  void *row_ptr = nullptr, *val = nullptr;
-  int32_t *col = nullptr;
-  bool f64 = env->type == WR_F64;
-  CHECK_OK(wr_device_alloc(env, &row_ptr, A->nrows + 1, wide ? 8 : 4, "row pointers"));
-  CHECK_OK(wr_device_alloc(env, &col, A->nnz, sizeof *col, "columns"));
-  CHECK_OK(wr_device_upload(env, row_ptr, A->row_ptr, A->nrows + 1, wide ? WR_AS_8_BYTES : WR_I64_AS_I32));
-  CHECK_OK(wr_device_upload(env, col, A->col, A->nnz, WR_AS_4_BYTES));
-  if (A->val) CHECK_OK(wr_device_alloc(env, &val, A->nnz, f64 ? 8 : 4, "values"));
-  if (A->val) CHECK_OK(wr_device_upload(env, val, A->val, A->nnz, f64 ? WR_AS_8_BYTES : WR_F64_AS_F32));
-  view.wide = wide, view.row_ptr = row_ptr, view.col = col, view.val = val;
-  return view;
-}
-
-static void free_view(wr_env *env, wr_csr_view *view) {
-  wr_device_free(env->device, (void *)view->row_ptr);
-  wr_device_free(env->device, (void *)view->col);
-  wr_device_free(env->device, (void *)view->val);
-}
 
 static bool same(const void *a, const void *b, int64_t count, int64_t size) {
   return memcmp(a, b, (size_t)(count * size)) == 0;
