@@ -113,9 +113,10 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   double unit = wr_type_unit(env->type), steps = c[STEPS], rounds = c[ROUNDS];
   for (int i = 0; i < SCALARS; i++) c[i] = 0;
   c[STEPS] = steps, c[ROUNDS] = rounds, c[LAST] = rounds + (double)g->options->iterations - steps;
+  c[LAST_HALF] = c[LAST] - s->loop->unroll;
   c[ONE] = 1, c[HUGE_SUM] = DBL_MAX, c[LARGEST] = 1 / (unit * unit);
   c[BOUND] = g->target * g->target, c[RR] = norm * norm;
-  c[EVERY] = (double)g->options->check_every, c[LOG_ROOM] = WR_LOG_ROOM;
+  c[EVERY] = (double)s->loop->every, c[LOG_ROOM] = WR_LOG_ROOM;
   c[SNAPSHOT_RR] = g->snapshot_norm * g->snapshot_norm, c[ENOUGH] = 0.01, c[SNAPSHOT_ROUND] = rounds + SNAPSHOT_ROUNDS;
   c[GAIN_RR] = norm * norm, c[GAIN_STEP] = steps, c[GAIN] = 0.81, c[PATIENCE] = 200;
   TRY(env->ops->upload(env, &s->bank, c));
@@ -132,17 +133,19 @@ done:
   return status;
 }
 
-/* v := A p, with the sums that alpha needs. */
-static wr_status first_product(wr_bicgstab *s, int i) {
+/* v := A p, with the sums that alpha needs, and what is made of them. */
+static wr_status first_product(wr_bicgstab *s, int i, wr_then then) {
   wr_epilogue sigma = {
-      .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}}};
+      .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}},
+      .then = then};
   return wr_plan_apply(s->plan,
                        &(wr_apply){.alpha = 1, .x = &s->p, .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
 }
 
-/* t := A s, with the sums that omega needs. */
-static wr_status second_product(wr_bicgstab *s, int i) {
-  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, &s->r, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}}};
+/* t := A s, with the sums that omega needs, and what is made of them. */
+static wr_status second_product(wr_bicgstab *s, int i, wr_then then) {
+  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, &s->r, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}},
+                       .then = then};
   return wr_plan_apply(s->plan,
                        &(wr_apply){.alpha = 1, .x = &s->r, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
 }
@@ -150,7 +153,7 @@ static wr_status second_product(wr_bicgstab *s, int i) {
 wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
   wr_status status = WR_OK;
   wr_plan_forget(s->plan);
-  for (int k = 0; k < count; k++) TRY((k % 2 == 0 ? first_product : second_product)(s, k / 2 % 2));
+  for (int k = 0; k < count; k++) TRY((k % 2 == 0 ? first_product : second_product)(s, k / 2 % 2, (wr_then){0}));
 done:
   wr_plan_forget(s->plan);
   return status;
@@ -162,7 +165,7 @@ static wr_status iterate(void *solver, int i) {
   wr_status status;
   wr_bicgstab *s = solver;
   wr_env *env = s->env;
-  wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r, *bank = &s->bank;
+  wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r;
   wr_fused half = {.in = {r, v}, /* s = r - alpha v, in r's place */
                    .out = {r},
                    .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
@@ -171,17 +174,15 @@ static wr_status iterate(void *solver, int i) {
                      .out = {&s->d, r},
                      .c = {{{.factor = 1}, {1, scalar(s, ALPHA)}, {1, scalar(s, OMEGA)}},
                            {[2] = {.factor = 1}, [3] = {-1, scalar(s, OMEGA)}}},
-                     .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}}};
+                     .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}},
+                     .then = {after_update, COUNT(after_update), &s->bank, &s->loop->log}};
   wr_fused direction = {.in = {r, &s->p, v}, /* p = r + beta (p - omega v) */
                         .out = {&s->p},
                         .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
-  TRY(first_product(s, i));
-  TRY(env->ops->scalars(env, bank, NULL, after_first_product, COUNT(after_first_product)));
+  TRY(first_product(s, i, (wr_then){after_first_product, COUNT(after_first_product), &s->bank, NULL}));
   TRY(env->ops->fused(env, &half));
-  TRY(second_product(s, i));
-  TRY(env->ops->scalars(env, bank, NULL, after_second_product, COUNT(after_second_product)));
+  TRY(second_product(s, i, (wr_then){after_second_product, COUNT(after_second_product), &s->bank, NULL}));
   TRY(env->ops->fused(env, &update));
-  TRY(env->ops->scalars(env, bank, &s->loop->log, after_update, COUNT(after_update)));
   TRY(env->ops->fused(env, &direction));
 done:
   return status;
@@ -362,8 +363,8 @@ static double relative(const void *solver, double rr) {
 static void set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_iteration *loop = s->loop;
   loop->plan = s->plan, loop->solver = s, loop->step = iterate, loop->measure = relative, loop->bank = &s->bank;
-  loop->at = (wr_iteration_scalars){ROUNDS, STEPS, RR, STOP, LOGGED};
-  loop->every = g->options->check_every, loop->limit = g->options->iterations;
+  loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
+  wr_iteration_every(loop, g->options->check_every);
   loop->host_only = g->options->no_graph, loop->monitor = g->monitor;
 }
 

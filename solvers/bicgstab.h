@@ -9,7 +9,7 @@
 typedef struct wr_bicgstab_options {
   double tolerance;    /* stop at ||r|| <= max(tolerance * ||b||, the system's absolute) */
   int64_t iterations;  /* at most                                                       */
-  int64_t check_every; /* iterations between two looks at the residual                  */
+  int64_t check_every; /* iterations between two looks at the residual; 0: see wr_iteration_every */
   int no_graph;        /* 1: the host asks for every iteration                          */
 } wr_bicgstab_options;
 

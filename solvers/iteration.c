@@ -24,6 +24,18 @@ void wr_iteration_close(wr_iteration *it) {
   wr_free(it);
 }
 
+/* An apply that moves less than this is a matter of a few launches; its iteration takes an H200 60 us at most. */
+static const double short_apply = 48e6;
+enum { SHORT_EVERY = 8, MOST_UNROLLED = 8 };
+
+void wr_iteration_every(wr_iteration *it, int64_t every) {
+  int is_short = it->env->place == WR_CUDA && wr_plan_get_info(it->plan)->apply_bytes < short_apply;
+  it->every = every ? every : is_short ? SHORT_EVERY : 1;
+  it->unroll = 1;
+  for (int divisor = 2; divisor <= MOST_UNROLLED; divisor++)
+    if (it->every % divisor == 0) it->unroll = divisor;
+}
+
 void wr_iteration_begin(wr_iteration *it) {
   wr_plan_forget(it->plan);
   it->half = it->warm = 0;
@@ -67,8 +79,8 @@ static wr_status step(wr_iteration *it) {
 /* One by one up to and including the next look. Nobody needs the log then. */
 static wr_status go_by_host(wr_iteration *it, double *scalars) {
   wr_status status;
-  int64_t left = it->limit - (int64_t)scalars[it->at.steps];
-  do { TRY(step(it)); } while (it->since < it->every && it->since < left);
+  int64_t left = (int64_t)(scalars[it->at.last] - scalars[it->at.rounds]);
+  do { TRY(step(it)); } while (it->since < it->every && --left > 0);
   it->since = 0;
   TRY(it->env->ops->download(it->env, it->bank, scalars));
   TRY(wr_plan_time_collect(it->plan));
@@ -78,16 +90,20 @@ done:
   return status;
 }
 
-/* Both halves, recorded: buffers are prepared, so no clearing is among it. A driver that has no loops is no failure, nor is a
+static int halves(const wr_iteration *it) { return it->unroll % 2 ? 2 : 1; }
+
+/* All halves, recorded: buffers are prepared, so no clearing is among it. A driver that has no loops is no failure, nor is a
  * library that does what cannot be recorded: the host goes on. */
 static wr_status record(wr_iteration *it) {
   const wr_vecops *ops = it->env->ops;
   int paused = wr_plan_time_pause(it->plan, 1);
-  wr_status status = ops->loop_open(it->env, &it->loop);
+  wr_status status = ops->loop_open(it->env, halves(it), &it->loop);
   if (status != WR_OK) goto done;
-  TRY(it->step(it->solver, 0));
-  TRY(ops->loop_half(it->env, it->loop));
-  TRY(it->step(it->solver, 1));
+  for (int k = 0; k < halves(it) * it->unroll; k++) {
+    if (k > 0 && k % it->unroll == 0) TRY(ops->loop_half(it->env, it->loop));
+    TRY(ops->loop_decide(it->env, it->loop, (k + 1) % it->unroll == 0));
+    TRY(it->step(it->solver, k % 2));
+  }
   TRY(ops->loop_close(it->env, it->loop));
 done:
   wr_plan_time_pause(it->plan, paused);
@@ -116,22 +132,30 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   it->by_device = 1;
   it->taken += (int64_t)(scalars[it->at.rounds] - before);
   it->half = (int64_t)(scalars[it->at.rounds] - before) % 2 != 0;
+  it->since = (it->since + (int64_t)(scalars[it->at.rounds] - before)) % it->every;
   if (it->half) wr_plan_forget(it->plan); /* it takes the buffers for as the end of a period leaves them */
   TRY(take_log(it, scalars));
 done:
   return status;
 }
 
-/* Up to the first half of a period, its buffers prepared; or shorter, if it ends before. */
+/* Whether a half is still allowed. */
+static int fits(const wr_iteration *it, const double *scalars) {
+  return scalars[it->at.rounds] <= scalars[it->at.last] - it->unroll;
+}
+
+/* Up to where a half begins, with the buffers it begins with, prepared; or shorter, if it ends before. */
 static wr_status warm_up(wr_iteration *it, double *scalars) {
   wr_status status = WR_OK;
-  while (!(it->half == 0 && it->warm) && scalars[it->at.stop] == 0) {
-    TRY(step(it));
+  while (!(it->half == 0 && it->warm && it->since % it->unroll == 0) && scalars[it->at.stop] == 0) {
+    do { TRY(step(it)); } while (it->since % it->unroll != 0); /* no look is in between */
+    it->since %= it->every;
     TRY(it->env->ops->download(it->env, it->bank, scalars));
     TRY(wr_plan_time_collect(it->plan));
+    if (!fits(it, scalars)) break;
   }
-  if (scalars[it->at.stop] == 0 && it->loop == NULL) TRY(record(it));
-  if (scalars[it->at.stop] != 0 || it->host_only) TRY(take_log(it, scalars));
+  if (scalars[it->at.stop] == 0 && it->loop == NULL && fits(it, scalars)) TRY(record(it));
+  if (scalars[it->at.stop] != 0 || it->host_only || !fits(it, scalars)) TRY(take_log(it, scalars));
 done:
   return status;
 }
@@ -142,9 +166,9 @@ wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted) {
   if (it->env->ops->loop_open == NULL) it->host_only = 1;
   if (it->taken > 0 && is_interrupted(it->monitor)) *interrupted = 1; /* while the host saw to something */
   while (scalars[it->at.stop] == 0 && !*interrupted) {
-    if (!it->host_only) TRY(warm_up(it, scalars));
+    if (!it->host_only && fits(it, scalars)) TRY(warm_up(it, scalars));
     if (scalars[it->at.stop] != 0) break;
-    TRY(it->host_only ? go_by_host(it, scalars) : go_by_device(it, scalars));
+    TRY(it->host_only || !fits(it, scalars) ? go_by_host(it, scalars) : go_by_device(it, scalars));
     *interrupted = scalars[it->at.stop] == 0 && is_interrupted(it->monitor);
   }
 done:

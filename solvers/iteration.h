@@ -1,6 +1,10 @@
 /* The loop of a solver whose scalars live where its vectors do: iterations follow each other until a program there says that
  * the host is to look. A device repeats them by itself where it can (wr_loop: nothing is waited for in between), else the
- * host asks for one after the other and waits at every look. Both do the same operations in the same order. */
+ * host asks for one after the other and waits at every look. Both do the same operations in the same order.
+ *
+ * What a device repeats is two halves of `unroll` iterations each, or one if that is even, as buffers change places with
+ * every iteration. To decide whether a half follows takes the device 4 us, several times what it takes to launch a kernel:
+ * where looks are further apart, so are these decisions. */
 #ifndef WR_ITERATION_H
 #define WR_ITERATION_H
 
@@ -9,13 +13,16 @@
 
 /* The scalars of the solver's bank that this loop knows, by their index. The program at the end of an iteration counts it,
  * finds out whether this is a look (every so many, or the last one allowed), adds the steps and the measure to the log at a
- * look, and ends with a WR_S_GO that is 0 at a look at which the host has something to see to or the log is full. */
+ * look, and ends with a WR_S_GO that is 0 at a look at which the host has something to see to or the log is full, and behind
+ * last_half. */
 typedef struct wr_iteration_scalars {
-  int rounds;  /* iterations                                                   */
-  int steps;   /* those that counted; the most that are allowed end the loop   */
-  int measure; /* what the last iteration came to                              */
-  int stop;    /* 1: the host is to see to something                           */
-  int logged;  /* numbers in the log, two for each look                        */
+  int rounds;    /* iterations                                                              */
+  int last;      /* the last one allowed, counted like rounds                               */
+  int last_half; /* the last one behind which WR_S_GO may say 1: last - unroll, by the solver */
+  int steps;     /* iterations that counted                                                 */
+  int measure;   /* what the last iteration came to                                         */
+  int stop;      /* 1: the host is to see to something                                      */
+  int logged;    /* numbers in the log, two for each look                                   */
 } wr_iteration_scalars;
 
 enum { WR_LOG_ROOM = 8192 }; /* numbers that the log takes */
@@ -29,10 +36,12 @@ typedef struct wr_iteration {
   double (*measure)(const void *solver, double of); /* a logged measure as users see it                                  */
   wr_iteration_scalars at;
   wr_vec *bank;
-  int64_t every, limit;      /* iterations between two looks; steps at most */
-  int host_only;             /* no wr_loop                                  */
+  int host_only;             /* no wr_loop */
   const wr_monitor *monitor;
   double scale, target;      /* monitor->progress gets scale * measure, and what that is to come to */
+  /* by wr_iteration_every */
+  int64_t every;    /* iterations between two looks                */
+  int unroll;       /* recorded in each half; a divisor of `every` */
   /* its own */
   wr_vec log;
   wr_loop *loop;
@@ -46,6 +55,10 @@ typedef struct wr_iteration {
 
 wr_status wr_iteration_open(wr_env *env, wr_iteration **it); /* WR_ENOMEM */
 void wr_iteration_close(wr_iteration *it);                   /* NULL is fine */
+
+/* Sets the distance of two looks, before begin. 0: 1, but 8 where an apply is over so soon that the device would rather decide
+ * less often, and seven iterations too many cost next to nothing. */
+void wr_iteration_every(wr_iteration *it, int64_t every);
 
 /* The buffers' contents mean nothing any more, and the next iteration is the first. */
 void wr_iteration_begin(wr_iteration *it);

@@ -8,6 +8,8 @@
 #include "solvers/iteration.h"
 #include "spmv/device/pagerank_scalars.h"
 
+#define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
+
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env) {
   wr_status status;
   *p = (wr_pagerank){.graph = graph, .plan = plan, .env = env};
@@ -36,8 +38,6 @@ void wr_pagerank_close(wr_pagerank *p) {
   *p = (wr_pagerank){0};
 }
 
-#define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
-
 /* What rounding may add to the L1 error: 4u of each step for storing, and what the multiply rounds each term by. */
 static double rounding_of(const wr_pagerank *p, const wr_pagerank_options *o) {
   return (4 * wr_type_unit(p->env->type) + wr_plan_get_info(p->plan)->term_unit) / (1 - o->damping);
@@ -65,7 +65,8 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, double *sca
   for (int i = 0; i < SCALARS; i++) scalars[i] = 0;
   scalars[DAMPING] = o->damping, scalars[REST] = 1 - o->damping;
   scalars[WEIGHT] = g->teleport ? 1 : 1 / (double)g->n;
-  scalars[LIMIT] = (double)o->iterations, scalars[EVERY] = (double)o->check_every;
+  scalars[LIMIT] = (double)o->iterations, scalars[EVERY] = (double)p->loop->every;
+  scalars[LAST_HALF] = scalars[LIMIT] - p->loop->unroll;
   scalars[TARGET] = target_change(o, rounding_of(p, o));
   scalars[LEAST] = scalars[WINDOW_LEAST] = scalars[HUGE_CHANGE] = DBL_MAX;
   scalars[TEN] = 10, scalars[HARDLY] = (1 + pow(o->damping, 10)) / 2, scalars[TINY] = 1000 * unit;
@@ -82,28 +83,26 @@ done:
   return status;
 }
 
-/* One step from r[now], x[now] into the others. What it moves beyond the multiply's matrix, x and y, in vectors of n: reads
- * scale, the old r and, if personalised, the teleport; writes the next x. */
-static wr_status step(wr_pagerank *p, double damping, int now, int prepare_next) {
+/* One step from r[now], x[now] into the others, and a program behind it; follows: another step will. What it moves beyond the
+ * multiply's matrix, x and y, in vectors of n: reads scale, the old r and, if personalised, the teleport; writes the next
+ * x. */
+static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_then then) {
   int next = 1 - now;
   wr_epilogue epilogue = {.shift = {&p->bank, SHIFT},
                           .shift_dir = p->teleport.id ? &p->teleport : NULL,
                           .scale = &p->scale,
                           .scaled = &p->x[next],
                           .reduce = {{WR_L1DIFF, NULL, &p->r[now], {&p->bank, CHANGE}},
-                                     {WR_SUM_UNSCALED, NULL, NULL, {&p->bank, DANGLING}}}};
+                                     {WR_SUM_UNSCALED, NULL, NULL, {&p->bank, DANGLING}}},
+                          .then = then};
   wr_apply apply = {.alpha = damping, .x = &p->x[now], .y = &p->r[next], .epilogue = &epilogue};
-  if (prepare_next) apply.y_next = &p->r[now]; /* the old ranks are dead once the change is measured */
+  if (follows) apply.y_next = &p->r[now]; /* the old ranks are dead once the change is measured */
   return wr_plan_apply(p->plan, &apply);
 }
 
 static wr_status iterate(void *solver, int half) {
-  wr_status status;
   wr_pagerank *p = solver;
-  TRY(step(p, p->damping, half, 1));
-  TRY(p->env->ops->scalars(p->env, &p->bank, &p->loop->log, after_step, COUNT(after_step)));
-done:
-  return status;
+  return step(p, p->damping, half, 1, (wr_then){after_step, COUNT(after_step), &p->bank, &p->loop->log});
 }
 
 static double as_it_is(const void *solver, double change) {
@@ -153,8 +152,9 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
                         .by_change = o->stop_on_change};
   loop->plan = p->plan, loop->solver = p, loop->step = iterate, loop->measure = as_it_is, loop->bank = &p->bank;
-  loop->at = (wr_iteration_scalars){STEPS, STEPS, CHANGE, STOP, LOGGED};
-  loop->every = o->check_every, loop->limit = o->iterations, loop->host_only = o->no_graph;
+  loop->at = (wr_iteration_scalars){STEPS, LIMIT, LAST_HALF, STEPS, CHANGE, STOP, LOGGED};
+  loop->host_only = o->no_graph;
+  wr_iteration_every(loop, o->check_every);
   loop->monitor = monitor, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
   wr_iteration_begin(loop);
   loop->taken = 0, loop->by_device = 0;
@@ -176,7 +176,7 @@ wr_status wr_pagerank_download(wr_pagerank *p, double *scores) {
 wr_status wr_pagerank_multiply(wr_pagerank *p, int count) {
   wr_status status = WR_OK;
   wr_plan_forget(p->plan);
-  for (int k = 0; k < count; k++) TRY(step(p, p->damping, k % 2, 1));
+  for (int k = 0; k < count; k++) TRY(step(p, p->damping, k % 2, 1, (wr_then){0}));
 done:
   wr_plan_forget(p->plan);
   return status;
@@ -189,7 +189,7 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double 
   wr_plan_forget(p->plan);
   TRY(p->env->ops->download(p->env, &p->bank, scalars));
   *dangling = scalars[DANGLING];
-  TRY(step(p, o->damping, p->now, 0)); /* the shift in the bank is that of the current ranks */
+  TRY(step(p, o->damping, p->now, 0, (wr_then){0})); /* the shift in the bank is that of the current ranks */
   TRY(p->env->ops->download(p->env, &p->r[1 - p->now], scores));
   TRY(p->env->ops->download(p->env, &p->bank, scalars));
   *change = scalars[CHANGE];

@@ -13,7 +13,7 @@ typedef struct wr_pagerank_options {
   double tolerance;       /* > 0: on change * d / (1 - d), the bound of the L1 error; or on the change   */
   int stop_on_change;
   int64_t iterations;     /* at most                                                                    */
-  int64_t check_every;    /* iterations between two looks at the change                                 */
+  int64_t check_every;    /* iterations between two looks at the change; 0: see wr_iteration_every      */
   int no_graph;           /* 1: the host asks for every iteration, also where the device could repeat them */
 } wr_pagerank_options;
 

@@ -22,15 +22,15 @@
   {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = AT(deterministic),                                        \
    .help = "the same bits from run to run and for any number of threads"},                                              \
   {.name = "no-graph", .type = WR_OPTION_FLAG, .offset = AT(no_graph),                                                  \
-   .help = "launch kernel by kernel rather than as a CUDA graph (this version always does)"}
+   .help = "the host asks for each iteration, not a CUDA graph that repeats them"}
 
 #define STOP_OPTIONS(tolerance_help)                                                                                    \
   {.name = "tolerance", .letter = 't', .type = WR_OPTION_REAL, .offset = AT(tolerance), .min = 0, .max = 1,             \
    .below_max = 1, .value = WR_DEFAULT_TOLERANCE, .group = "When to stop", .help = tolerance_help},                     \
   {.name = "max-iterations", .letter = 'n', .type = WR_OPTION_INT, .offset = AT(iterations), .min = 0,                  \
    .max = 1e15, .value = WR_DEFAULT_ITERATIONS, .help = "most iterations; 0: by method"},                               \
-  {.name = "check-every", .type = WR_OPTION_INT, .offset = AT(check_every), .min = 1, .max = 1e6,                       \
-   .value = WR_DEFAULT_CHECK_EVERY, .help = "iterations between two looks at the residual"}
+  {.name = "check-every", .type = WR_OPTION_INT, .offset = AT(check_every), .min = 0, .max = 1e6,                       \
+   .value = WR_DEFAULT_CHECK_EVERY, .help = "iterations between two looks at the residual; 0: 1, or 8 if small"}
 
 #define FILE_OPTIONS(guess_help)                                                                                        \
   {.name = "guess", .letter = 'x', .type = WR_OPTION_TEXT, .offset = AT(guess), .argument = "FILE",                     \

@@ -226,9 +226,11 @@ static wr_status run(wr_plan *plan, const wr_apply *request) {
   if (!(caps & WR_CAP_Y_NEXT) || (finish_apart && reads_y_next(request))) args.request.y_next = NULL;
   int prepares = args.request.y_next != NULL && !add_apart;
   wr_plan_forget(plan); /* whatever happens now, the old promise is used up */
+  plan->env->then_done = 0;
   count_writes(request);
   TRY(add_apart ? multiply_then_add(plan, &args) : plan->backend->apply(plan->state, plan->env, &args));
   if (finish_apart) TRY(plan->env->ops->epilogue(plan->env, request));
+  if (request->epilogue) TRY(wr_then_run(plan->env, &request->epilogue->then));
   if (request->y_next && !prepares && plan->env->poison) TRY(plan->env->ops->fill(plan->env, request->y_next, NAN));
   plan->promised = request->y_next != NULL;
   if (prepares) plan->next_id = request->y_next->id, plan->next_writes = request->y_next->writes;

@@ -28,7 +28,7 @@ extern "C" {
 /* What happens to row i once y[i] is known, while it is at hand, in this order:
  *   y[i] += *shift * shift_dir[i]     (shift_dir NULL: ones; PageRank's teleport, or b in a residual)
  *   scaled[i] = scale[i] * y[i]       (1/outdegree; scale alone is the mask of WR_SUM_UNSCALED)
- *   the reductions, which see y as stored: after beta and shift, before scale
+ *   the reductions, which see y as stored: after beta and shift, before scale; and once they are complete, `then`
  * scaled, scale, shift_dir, each z, x and y are distinct vectors, except that z may be y_next, and x if A is square. Empty
  * rows get it all too. */
 typedef struct wr_epilogue {
@@ -37,6 +37,7 @@ typedef struct wr_epilogue {
   const wr_vec *scale;
   wr_vec *scaled;
   wr_reduction reduce[WR_MAX_REDUCTIONS]; /* `of` is NULL: y */
+  wr_then then; /* the core runs it unless the backend says, by env->then_done, that it has */
 } wr_epilogue;
 
 /* y = alpha*A*x + beta*y, then the epilogue. */

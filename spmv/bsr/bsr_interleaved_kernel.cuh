@@ -268,7 +268,7 @@ static wr_status ib_launch_all(wr_env *env, const wr_bsr_interleaved *b, const w
   a.plain = request->beta == 0 && request->epilogue == NULL;
   a.ordered = request->beta != 0 || b->commit == WR_BSR_ORDERED;
   if (request->y_next && b->commit == WR_BSR_DUAL) a.y_next = (T *)request->y_next->data;
-  return ib_launch_size<T, V>(env, a, wr_finish_make<T>(request->epilogue, &((wr_cuda_state *)env->state)->workspace));
+  return ib_launch_size<T, V>(env, a, wr_finish_make<T>(env, request->epilogue));
 }
 
 #endif

@@ -76,7 +76,7 @@ template <typename T>
 static wr_status launch(wr_env *env, const wr_bsr_plan *p, const wr_apply *request) {
   wr_status status = WR_OK;
   wr_bsr_args<T> a = wr_bsr_args_make<T>(p, request);
-  wr_finish<T> finish = wr_finish_make<T>(request->epilogue, &((wr_cuda_state *)env->state)->workspace);
+  wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
   if (p->tasks.count)
     TRY(with_kernel<T>(p, [=](auto bsr_unrolled_kernel, auto size) {
       return WR_LAUNCH((bsr_unrolled_kernel), (unsigned)p->tasks.count, p->threads, 0, env->stream, a, size, finish);

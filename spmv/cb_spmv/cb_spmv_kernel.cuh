@@ -320,7 +320,7 @@ template <typename T>
 static wr_status cbm_launch(wr_env *env, const wr_cb_plan *p, const wr_apply *request) {
   wr_status status;
   cbm_args<T> a = {};
-  wr_finish<T> finish = wr_finish_make<T>(request->epilogue, &((wr_cuda_state *)env->state)->workspace);
+  wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
   bool plain = request->beta == 0 && request->epilogue == NULL;
   size_t shared = (size_t)p->stage * WR_CB_UNIT * WR_CB_TEAM;
   a.p = *p, a.x = (const T *)request->x->data, a.y = (T *)request->y->data;

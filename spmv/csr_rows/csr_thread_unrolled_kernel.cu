@@ -6,20 +6,21 @@
 constexpr int THREADS = 128; /* as csr_thread, so that the two differ in the loop alone */
 constexpr int UNROLL = 4;
 
-/* Adds terms k to k + N - 1, in that order. First all columns and values are asked for, then all of x, so that a thread
- * has as many loads under way at a time. __ldg: the read-only path. */
-template <int N, typename T, typename P, bool PATTERN>
-static __device__ inline void add_terms(const wr_csr_rows<T, P, PATTERN> &a, int64_t k, double &sum) {
-  int32_t col[N];
-  T val[N], x[N];
+/* Adds the first `count` of the terms k to k + UNROLL - 1, in order. First all columns and values are asked for, then all of x,
+ * so that a thread has as many loads under way at a time; what is not wanted repeats the last one, so that nothing is read
+ * beyond the row and no load waits for a branch. __ldg: the read-only path. */
+template <typename T, typename P, bool PATTERN>
+static __device__ inline void add_terms(const wr_csr_rows<T, P, PATTERN> &a, int64_t k, int count, double &sum) {
+  int32_t col[UNROLL];
+  T val[UNROLL], x[UNROLL];
 #pragma unroll
-  for (int u = 0; u < N; u++) col[u] = __ldg(a.col + k + u);
+  for (int u = 0; u < UNROLL; u++) col[u] = __ldg(a.col + k + (u < count ? u : count - 1));
 #pragma unroll
-  for (int u = 0; u < N; u++) val[u] = PATTERN ? (T)1 : __ldg(a.val + k + u);
+  for (int u = 0; u < UNROLL; u++) val[u] = PATTERN ? (T)1 : __ldg(a.val + k + (u < count ? u : count - 1));
 #pragma unroll
-  for (int u = 0; u < N; u++) x[u] = __ldg(a.x + col[u]);
+  for (int u = 0; u < UNROLL; u++) x[u] = __ldg(a.x + col[u]);
 #pragma unroll
-  for (int u = 0; u < N; u++) sum += (double)val[u] * (double)x[u];
+  for (int u = 0; u < UNROLL; u++) sum += u < count ? (double)val[u] * (double)x[u] : 0;
 }
 
 template <typename T, typename P, bool PATTERN>
@@ -27,15 +28,14 @@ static __device__ inline double row_sum(const wr_csr_rows<T, P, PATTERN> &a, int
   int64_t k = __ldg(a.row_ptr + i), end = __ldg(a.row_ptr + i + 1);
   double sum = 0;
 #pragma unroll 1
-  for (; k + UNROLL <= end; k += UNROLL) add_terms<UNROLL>(a, k, sum);
-#pragma unroll 1
-  for (; k < end; k++) add_terms<1>(a, k, sum);
+  for (; k < end; k += UNROLL) add_terms(a, k, end - k < UNROLL ? (int)(end - k) : UNROLL, sum);
   return sum;
 }
 
 /* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, entry by entry (Mazzucchi 2025, section IV.A, algorithm 3). The lanes
  * of a warp read col and val of 32 rows at a time, UNROLL neighbours of each. 12 blocks a multiprocessor: with room for
- * fewer registers the compiler would wait for some loads before it starts the others (nvcc 13.0). */
+ * fewer registers the compiler would wait for some loads before it starts the others (nvcc 13.0). Two rows a thread are no
+ * faster: what they gain in loads under way they lose in threads. */
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_rows<T, P, PATTERN> a) {
   wr_begin_kernel();
@@ -43,8 +43,9 @@ __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_
   if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, i));
 }
 
-/* The same with the epilogue. Each block leaves its part of the sums. Blocks that stayed and took all rows in turn would
- * leave fewer, but took 255 to 270 us where the plain multiply takes 214 (7-point stencil, f64, H200). */
+/* The same with the epilogue. Each warp leaves its part of the sums: 245 us where the plain multiply takes 211 (7-point
+ * stencil, f64, H200); blocks that leave one part wait for their slowest warp, 280; blocks that stay and take all rows in
+ * turn, 255 to 270. */
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS, 12)
     csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> finish) {
@@ -52,10 +53,10 @@ __global__ void __launch_bounds__(THREADS, 12)
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   if (i < a.nrows) wr_finish_row(finish, wr_finish_shift(finish), i, wr_csr_result(a, i, row_sum(a, i)), a.y, reduced);
-  wr_sums_leave(finish.sums, reduced);
+  wr_sums_leave_warp(finish.sums, reduced);
 }
 
-/* What all blocks have left. */
+/* What all warps have left. */
 __global__ void __launch_bounds__(THREADS) csr_thread_unrolled_sums(const wr_sums sums) {
   double none[WR_MAX_REDUCTIONS] = {0, 0, 0};
   wr_begin_kernel();
@@ -63,10 +64,11 @@ __global__ void __launch_bounds__(THREADS) csr_thread_unrolled_sums(const wr_sum
 }
 
 static int64_t blocks_for(int64_t nrows) { return (nrows + THREADS - 1) / THREADS; }
+static int64_t parts_for(int64_t nrows) { return blocks_for(nrows) * (THREADS / WR_WARP); }
 
-static unsigned blocks_for_sums(int64_t blocks) {
-  int64_t wanted = (blocks + THREADS - 1) / THREADS;
-  return (unsigned)(wanted < 132 ? wanted : 132);
+static unsigned blocks_for_sums(int64_t parts) {
+  int64_t wanted = (parts + THREADS - 1) / THREADS;
+  return (unsigned)(wanted < 132 * 4 ? wanted : 132 * 4);
 }
 
 template <typename T, typename P, bool PATTERN>
@@ -74,19 +76,19 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
   wr_status status;
   unsigned blocks = (unsigned)blocks_for(a.nrows);
   if (epilogue == NULL) return WR_LAUNCH_EARLY(env, (csr_thread_unrolled<T, P, PATTERN>), blocks, THREADS, 0, a);
-  wr_finish<T> finish = wr_finish_make<T>(epilogue, &((wr_cuda_state *)env->state)->workspace);
+  wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
   TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN>), blocks, THREADS, 0, a, finish));
-  finish.sums.before = blocks;
+  finish.sums.before = parts_for(a.nrows);
   if (finish.sums.count)
-    TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_sums), blocks_for_sums(blocks), THREADS, 0, finish.sums));
+    TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_sums), blocks_for_sums(finish.sums.before), THREADS, 0, finish.sums));
 done:
   return status;
 }
 
 extern "C" wr_status wr_csr_thread_unrolled_reserve(wr_env *env, int64_t nrows) {
   wr_workspace workspace;
-  int64_t blocks = blocks_for(nrows);
-  return wr_workspace_reserve(env, blocks + blocks_for_sums(blocks), &workspace);
+  int64_t parts = parts_for(nrows);
+  return wr_workspace_reserve(env, parts + blocks_for_sums(parts), &workspace);
 }
 
 extern "C" wr_status wr_csr_thread_unrolled_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request) {

@@ -32,7 +32,7 @@ template <typename T, typename P, bool PATTERN>
 static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const wr_epilogue *epilogue) {
   int64_t wanted = (a.nrows + WARPS - 1) / WARPS;
   unsigned blocks = wanted < BLOCKS ? (unsigned)wanted : BLOCKS;
-  wr_finish<T> finish = wr_finish_make<T>(epilogue, &((wr_cuda_state *)env->state)->workspace);
+  wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
   return WR_LAUNCH_EARLY(env, (csr_warp<T, P, PATTERN>), blocks, THREADS, 0, a, finish);
 }
 

@@ -16,6 +16,7 @@ enum {
   ZERO, ONE,
   STEPS,        /* iterations taken */
   ROUNDS, LAST, /* those that changed nothing, as something had ended before, counted too; the last one allowed */
+  LAST_HALF,    /* the last one behind which a half of a loop may follow */
   ACTIVE,    /* this iteration counts: nothing had ended it before, and alpha is fine */
   DONE,      /* the host must look: converged or broken down. All later steps leave d and r as they are */
   BAD_SIGMA, BAD_OMEGA, BAD_RHO,
@@ -92,7 +93,8 @@ WR_PROGRAM after_update[] = {
     {WR_S_OR, T0, T1, DONE, 0},              {WR_S_OR, T0, T0, SNAP, 0},
     {WR_S_OR, T0, T0, STALLED, 0},           {WR_S_AND, STOP, T0, LOOK, 0},
     {WR_S_PUSH, LOGGED, LOGGED, STEPS, LOOK}, {WR_S_PUSH, LOGGED, LOGGED, RR, LOOK},
-    {WR_S_LESS, T0, LOGGED, LOG_ROOM, 0},    {WR_S_NOT, T1, STOP, 0, 0},
+    {WR_S_LESS, T0, LOGGED, LOG_ROOM, 0},    {WR_S_LESS, T1, LAST_HALF, ROUNDS, 0},
+    {WR_S_OR, T1, T1, STOP, 0},              {WR_S_NOT, T1, T1, 0, 0},
     {WR_S_AND, GO, T0, T1, 0},               {WR_S_GO, GO, GO, 0, 0},
 };
 

@@ -29,7 +29,7 @@ enum { WR_STAGES = 4, WR_STAGE_BYTES = 2 << 20, WR_SMALL_STAGE_BYTES = 4096 };
 /* What a WR_S_GO does beside its result while a loop is recorded: conditions of the graph (cudaGraphConditionalHandle) that
  * it sets, the loop's own first. */
 typedef struct wr_go {
-  int conditions;               /* 0: none */
+  int conditions;               /* 0: none                                                   */
   unsigned long long condition[2];
   const unsigned *stop;         /* on the device: not 0: somebody wants the loop to end */
 } wr_go;
@@ -67,7 +67,8 @@ wr_status wr_cuda_fused(wr_env *env, const wr_fused *f);
 wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count);
 
 /* Loops, as vec.h has them: loop_cuda.cu. */
-wr_status wr_cuda_loop_open(wr_env *env, wr_loop **loop);
+wr_status wr_cuda_loop_open(wr_env *env, int halves, wr_loop **loop);
+wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides);
 wr_status wr_cuda_loop_half(wr_env *env, wr_loop *loop);
 wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop);
 wr_status wr_cuda_loop_run(wr_env *env, wr_loop *loop);

@@ -86,6 +86,13 @@ done:
   return status;
 }
 
+wr_status wr_then_run(wr_env *env, const wr_then *then) {
+  int done = env->then_done;
+  env->then_done = 0;
+  if (then->ops == NULL || done) return WR_OK;
+  return env->ops->scalars(env, then->bank, then->log, then->ops, then->count);
+}
+
 wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_vec *log, const wr_scalar_op *ops,
                            int count) {
   if (bank == NULL || bank->place != env->place || bank->type != WR_F64 || bank->n > 256)

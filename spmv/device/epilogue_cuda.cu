@@ -55,7 +55,7 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
   epilogue_args<T> a = {};
   a.n = apply->y->n;
   a.y = (T *)apply->y->data;
-  a.finish = wr_finish_make<T>(apply->epilogue, &((wr_cuda_state *)env->state)->workspace);
+  a.finish = wr_finish_make<T>(env, apply->epilogue);
   bool aligned = wr_is_aligned(a.y) && wr_is_aligned(a.finish.shift_dir) && wr_is_aligned(a.finish.scale) &&
                  wr_is_aligned(a.finish.scaled);
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) aligned = aligned && wr_is_aligned(a.finish.z[r]);

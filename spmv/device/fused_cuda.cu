@@ -255,6 +255,7 @@ static fused_args<T> make_args(wr_env *env, const fused_plan *p, const wr_fused 
     a.u[at] = slot_of_operand(p, f, f->reduce[r].of);
     a.z[at] = wr_reduction_has_z(f->reduce[r].kind) ? slot_of_operand(p, f, f->reduce[r].z) : a.u[at];
   }
+  wr_sums_then(&a.sums, env, f->then);
   return a;
 }
 
@@ -293,10 +294,12 @@ extern "C" wr_status wr_cuda_fused(wr_env *env, const wr_fused *f) {
   const wr_vec *any;
   TRY(wr_cuda_enter(env));
   TRY(wr_fused_check(env, f));
+  env->then_done = 0;
   plan = make_plan(f);
   any = plan.nin ? plan.in[0] : f->out[0];
-  if (any == NULL) return WR_OK; /* nothing is stored and nothing summed */
-  TRY(any->type == WR_F32 ? launch_fused<float>(env, &plan, f, any->n) : launch_fused<double>(env, &plan, f, any->n));
+  if (any != NULL) /* else nothing is stored and nothing summed */
+    TRY(any->type == WR_F32 ? launch_fused<float>(env, &plan, f, any->n) : launch_fused<double>(env, &plan, f, any->n));
+  TRY(wr_then_run(env, &f->then));
 done:
   return status;
 }

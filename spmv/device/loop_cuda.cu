@@ -1,6 +1,6 @@
 /* Loops that a device repeats by itself (vec.h): a CUDA graph whose one node is a WHILE. Its body is the first half of the
- * loop and, behind it, an IF node around the second; conditions are set by the WR_S_GO at the end of each half. Where CUDA
- * or the driver have no such nodes, loop_open says so. Facts: CUDA Programming Guide, "Conditional Graph Nodes". */
+ * loop and, behind it, an IF node around the second if there is one; conditions are set by the WR_S_GO at the end of each half.
+ * Where CUDA or the driver have no such nodes, loop_open says so. Facts: CUDA Programming Guide, "Conditional Graph Nodes". */
 #include <cuda_runtime.h>
 #include <string.h>
 #include <time.h>
@@ -16,6 +16,7 @@ struct wr_loop {
   unsigned *stop;    /* on the device                                                                 */
   double *seen;      /* [256] pinned                                                                  */
   int recording;     /* the env's stream is being captured                                            */
+  int conditions;    /* that a WR_S_GO of the half being recorded sets                                */
   double begun;      /* when it was last run                                                          */
 #if !defined(WR_SIMT) && CUDART_VERSION >= 12040
   cudaGraph_t graph, body;
@@ -103,7 +104,7 @@ done:
   return status;
 }
 
-extern "C" wr_status wr_cuda_loop_open(wr_env *env, wr_loop **out) {
+extern "C" wr_status wr_cuda_loop_open(wr_env *env, int halves, wr_loop **out) {
   wr_status status;
   wr_cuda_state *state;
   wr_loop *loop = NULL;
@@ -115,13 +116,18 @@ extern "C" wr_status wr_cuda_loop_open(wr_env *env, wr_loop **out) {
   TRY(WR_CUDA(cudaGraphCreate(&loop->graph, 0)));
   TRY(make_condition(loop->graph, 1, &state->go.condition[0]));
   TRY(add_conditional(loop->graph, NULL, 0, cudaGraphCondTypeWhile, state->go.condition[0], &loop->body));
-  TRY(make_condition(loop->body, 0, &state->go.condition[1])); /* of the second half, for the first to set */
-  state->go.conditions = 2, state->go.stop = loop->stop;
+  if (halves == 2) TRY(make_condition(loop->body, 0, &state->go.condition[1])); /* of the second, for the first to set */
+  state->go.conditions = loop->conditions = halves, state->go.stop = loop->stop;
   TRY(begin_capture(state, loop, loop->body));
   *out = loop;
 done:
   if (status != WR_OK) wr_cuda_loop_free(env, loop);
   return status;
+}
+
+extern "C" wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides) {
+  state_of(env)->go.conditions = decides ? loop->conditions : 0;
+  return WR_OK;
 }
 
 extern "C" wr_status wr_cuda_loop_half(wr_env *env, wr_loop *loop) {
@@ -137,7 +143,7 @@ extern "C" wr_status wr_cuda_loop_half(wr_env *env, wr_loop *loop) {
   memcpy(last, nodes, count * sizeof *last);
   TRY(end_capture(state, loop));
   TRY(add_conditional(loop->body, last, count, cudaGraphCondTypeIf, state->go.condition[1], &second));
-  state->go.conditions = 1;
+  state->go.conditions = loop->conditions = 1;
   TRY(begin_capture(state, loop, second));
 done:
   return status;
@@ -228,10 +234,11 @@ extern "C" void wr_cuda_loop_free(wr_env *env, wr_loop *loop) {
 
 #else
 
-extern "C" wr_status wr_cuda_loop_open(wr_env *env, wr_loop **loop) {
+extern "C" wr_status wr_cuda_loop_open(wr_env *env, int, wr_loop **loop) {
   (void)env, *loop = NULL;
   return wr_fail(WR_EUNAVAILABLE, "this build has no loops in graphs: they need CUDA 12.4");
 }
+extern "C" wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *, int) { return wr_cuda_enter(env); }
 extern "C" wr_status wr_cuda_loop_half(wr_env *env, wr_loop *) { return wr_cuda_enter(env); }
 extern "C" wr_status wr_cuda_loop_close(wr_env *env, wr_loop *) { return wr_cuda_enter(env); }
 extern "C" wr_status wr_cuda_loop_run(wr_env *env, wr_loop *) { return wr_cuda_enter(env); }

@@ -9,7 +9,7 @@
 enum {
   CHANGE, DANGLING, SHIFT, /* of the method */
   DAMPING, REST, WEIGHT,   /* d, 1 - d, and what a page gets of what is teleported */
-  STEPS, LIMIT,            /* iterations taken, and allowed */
+  STEPS, LIMIT, LAST_HALF, /* iterations taken, allowed, and the last one behind which a half of a loop may follow */
   SINCE, EVERY,            /* iterations since the last look, and between two */
   TARGET,                  /* on the change */
   LEAST, WINDOW_LEAST,     /* the least change before this window of ten iterations, and in it */
@@ -59,7 +59,8 @@ WR_PROGRAM after_step[] = {
     {WR_S_OR, T0, T0, STALLED, 0},             {WR_S_NOT, T1, FINITE, 0, 0},
     {WR_S_OR, T0, T0, T1, 0},                  {WR_S_AND, STOP, T0, LOOK, 0},
     {WR_S_PUSH, LOGGED, LOGGED, STEPS, LOOK},  {WR_S_PUSH, LOGGED, LOGGED, CHANGE, LOOK},
-    {WR_S_LESS, T0, LOGGED, LOG_ROOM, 0},      {WR_S_NOT, T1, STOP, 0, 0},
+    {WR_S_LESS, T0, LOGGED, LOG_ROOM, 0},      {WR_S_LESS, T1, LAST_HALF, STEPS, 0},
+    {WR_S_OR, T1, T1, STOP, 0},                {WR_S_NOT, T1, T1, 0, 0},
     {WR_S_AND, GO, T0, T1, 0},                 {WR_S_GO, GO, GO, 0, 0},
 };
 

@@ -62,18 +62,6 @@ typedef struct wr_reduction {
 
 enum { WR_MAX_INPUTS = 5, WR_MAX_OUTPUTS = 2, WR_MAX_REDUCTIONS = 3 };
 
-/* out[0] = sum_k c[0][k] * in[k];  out[1] = sum_k c[1][k] * in[k] + c[1][5] * out[0] (as stored);  then the reductions.
- * With times != NULL, in[0][i] * times[i] stands wherever in[0] does in the sums. Outputs may be inputs: every element is
- * read before it is written. A reduction's vector that is an output means the new value; it must be an input, an output or
- * times. Unused inputs and outputs are NULL and come last. All vectors have one length, place and type. */
-typedef struct wr_fused {
-  const wr_vec *in[WR_MAX_INPUTS];
-  const wr_vec *times;
-  wr_vec *out[WR_MAX_OUTPUTS];
-  wr_coefficient c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1];
-  wr_reduction reduce[WR_MAX_REDUCTIONS];
-} wr_fused;
-
 /* Small programs over one bank: s[dst] = s[a] op s[b]. IEEE arithmetic, NaN compares false. */
 typedef enum wr_scalar_code {
   WR_S_COPY,   /* s[dst] = s[a]                            */
@@ -106,15 +94,36 @@ enum { WR_MAX_SCALAR_OPS = 64 };
 #define WR_PROGRAM static const wr_scalar_op
 #endif
 
+/* A program that runs once the reductions of an operation are there: as a request of its own would, but the operation may do it
+ * in the same pass, which is half of what either takes on a small system. ops NULL: none. */
+typedef struct wr_then {
+  const wr_scalar_op *ops;
+  int count;
+  wr_vec *bank, *log; /* as in wr_vecops.scalars */
+} wr_then;
+
+/* out[0] = sum_k c[0][k] * in[k];  out[1] = sum_k c[1][k] * in[k] + c[1][5] * out[0] (as stored);  then the reductions.
+ * With times != NULL, in[0][i] * times[i] stands wherever in[0] does in the sums. Outputs may be inputs: every element is
+ * read before it is written. A reduction's vector that is an output means the new value; it must be an input, an output or
+ * times. Unused inputs and outputs are NULL and come last. All vectors have one length, place and type. Then the program. */
+typedef struct wr_fused {
+  const wr_vec *in[WR_MAX_INPUTS];
+  const wr_vec *times;
+  wr_vec *out[WR_MAX_OUTPUTS];
+  wr_coefficient c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1];
+  wr_reduction reduce[WR_MAX_REDUCTIONS];
+  wr_then then;
+} wr_fused;
+
 struct wr_env;
 struct wr_apply;
 
-/* Work that was recorded once and that a device repeats by itself: a first half, a second half, and so on, until a WR_S_GO
- * says 0, which it must at the end of some half.
+/* Work that was recorded once and that a device repeats by itself: a first half, a second half, and so on, or just one of them,
+ * until a WR_S_GO says 0, which it must at the end of some half.
  *
- *   loop_open(env, &loop);    what is asked for from here on is recorded and not done: no upload, download, wait or stamp
- *   ... the first half ..., a program with WR_S_GO at its end
- *   loop_half(env, loop);
+ *   loop_open(env, halves, &loop);  what is asked for from here on is recorded and not done: no upload, download, wait or stamp
+ *   ... the first half ..., a program with WR_S_GO at its end; others in between behind loop_decide(env, loop, 0)
+ *   loop_half(env, loop);           if there are two
  *   ... the second half ..., likewise
  *   loop_close(env, loop);
  *   loop_run(env, loop);      asynchronous, as often as wanted
@@ -146,7 +155,8 @@ typedef struct wr_vecops {
   wr_status (*elapsed)(struct wr_env *env, int from, int to, double *seconds);
   wr_status (*memory)(struct wr_env *env, int64_t *free_bytes, int64_t *total_bytes);
   /* OPTIONAL, all or none (NULL): loops. WR_EUNAVAILABLE where the driver has none. */
-  wr_status (*loop_open)(struct wr_env *env, wr_loop **loop);
+  wr_status (*loop_open)(struct wr_env *env, int halves, wr_loop **loop);
+  wr_status (*loop_decide)(struct wr_env *env, wr_loop *loop, int decides); /* 0: a WR_S_GO is just its result, till further */
   wr_status (*loop_half)(struct wr_env *env, wr_loop *loop);
   wr_status (*loop_close)(struct wr_env *env, wr_loop *loop);
   wr_status (*loop_run)(struct wr_env *env, wr_loop *loop);
@@ -174,6 +184,8 @@ typedef struct wr_env {
   int deterministic; /* 1: bit-identical results from run to run                                       */
   int need_beta;     /* 1: applies with beta != 0 will come                                            */
   int poison;        /* 1 (tests): every y_next is filled with NaN where its contents are undefined    */
+  /* -- set by operations and backends */
+  int then_done;     /* 1: the last one has run its `then` itself                                      */
   /* -- set by wr_env_open */
   const wr_vecops *ops;
   void *stream;      /* WR_CUDA: cudaStream_t                                                          */
@@ -191,6 +203,9 @@ uint64_t wr_vec_new_id(void);
 wr_status wr_fused_check(const wr_env *env, const wr_fused *f);
 wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_vec *log, const wr_scalar_op *ops,
                            int count);
+
+/* Runs what an operation that has just been asked for did not run itself. */
+wr_status wr_then_run(wr_env *env, const wr_then *then);
 
 #ifdef __cplusplus
 }

@@ -221,6 +221,7 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .elapsed = elapsed,
     .memory = memory,
     .loop_open = wr_cuda_loop_open,
+    .loop_decide = wr_cuda_loop_decide,
     .loop_half = wr_cuda_loop_half,
     .loop_close = wr_cuda_loop_close,
     .loop_run = wr_cuda_loop_run,

@@ -178,6 +178,7 @@ static wr_status fused(wr_env *env, const wr_fused *f) {
     *scalar_at(f->reduce[r].into) = sum;
     f->reduce[r].into.bank->writes++;
   }
+  TRY(wr_then_run(env, &f->then));
 done:
   return status;
 }

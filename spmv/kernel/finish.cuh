@@ -13,6 +13,7 @@
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/programs.cuh"
 #include "spmv/kernel/spin.cuh"
 #include "spmv/kernel/warp.cuh"
 #include "spmv/spmv.h"
@@ -26,6 +27,7 @@ typedef struct wr_sums {
   double *partial;                           /* [count][stride] a part a block, those of earlier launches first */
   int64_t stride;                            /* at least the blocks of all launches                        */
   unsigned *arrived;
+  wr_program program; /* what the last block runs then */
 } wr_sums;
 
 /* Whether a kind reads a second vector. */
@@ -66,36 +68,59 @@ __device__ inline void wr_sums_leave(const wr_sums &s, double (&sum)[WR_MAX_REDU
     if (r < s.count) s.partial[r * s.stride + s.before + blockIdx.x] = sum[r];
 }
 
-/* The last block to arrive adds up what all have left, in the order of the blocks, so that the result does not depend on who
- * was last. Parts of earlier launches, of which there may be tens of thousands, are first spread over this one's threads: one
- * block alone took longer over 18 thousand of them than small multiplies take. What thread 0 has left is visible before its
- * arrival; the fence after it keeps the last block from reading earlier. */
-__device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
+/* The same for each warp, `before` counting warps: nobody waits for a block's slowest warp. Every thread of the block. */
+__device__ inline void wr_sums_leave_warp(const wr_sums &s, const double (&sum)[WR_MAX_REDUCTIONS]) {
+  int64_t warp = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / WR_WARP;
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (r < s.count) {
+      double part = wr_warp_sum(sum[r]);
+      if (threadIdx.x % WR_WARP == 0) s.partial[r * s.stride + s.before + warp] = part;
+    }
+}
+
+/* Whether this is the last block of the grid to get here; it sees all that the threads of the others have written before. Every
+ * thread of the block. What thread 0 of a block has seen written is visible before its arrival; the fence after it keeps the
+ * last block from reading earlier. */
+__device__ inline bool wr_is_last_block(unsigned *arrived) {
   WR_SHARED(int, is_last, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) is_last[0] = wr_arrive(arrived) == gridDim.x - 1;
+  __syncthreads();
+  if (!is_last[0]) return false;
+  __threadfence();
+  return true;
+}
+
+/* By the last block: sum, and what `blocks` blocks have left from the first on, in the order of the blocks, so that the result
+ * does not depend on who was last. Then the program. */
+__device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t blocks, double (&sum)[WR_MAX_REDUCTIONS]) {
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (r < s.count)
+      for (int64_t b = threadIdx.x; b < blocks; b += blockDim.x) sum[r] += __ldcg(s.partial + r * s.stride + first + b);
+  wr_block_sum(sum, s.count);
+  if (threadIdx.x != 0) return;
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (r < s.count) *s.into[r] = sum[r];
+  *s.arrived = 0;
+  wr_program_run(s.program);
+}
+
+/* The last block to arrive ends the sums. Parts of earlier launches, of which there may be tens of thousands, are first spread
+ * over this one's threads: one block alone took longer over 18 thousand of them than small multiplies take. */
+__device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   if (s.count == 0) return;
   for (int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; b < s.before; b += (int64_t)gridDim.x * blockDim.x)
 #pragma unroll
     for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
       if (r < s.count) sum[r] += __ldcg(s.partial + r * s.stride + b);
   wr_sums_leave(s, sum);
-  if (threadIdx.x == 0) is_last[0] = wr_arrive(s.arrived) == gridDim.x - 1;
-  __syncthreads();
-  if (!is_last[0]) return;
-  __threadfence();
+  if (!wr_is_last_block(s.arrived)) return;
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
-    sum[r] = 0;
-    if (r < s.count)
-      for (int64_t b = threadIdx.x; b < gridDim.x; b += blockDim.x)
-        sum[r] += __ldcg(s.partial + r * s.stride + s.before + b);
-  }
-  wr_block_sum(sum, s.count);
-  if (threadIdx.x == 0) {
-#pragma unroll
-    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-      if (r < s.count) *s.into[r] = sum[r];
-    *s.arrived = 0;
-  }
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) sum[r] = 0;
+  wr_sums_end(s, s.before, gridDim.x, sum);
 }
 
 /* An epilogue as a kernel parameter. All members NULL or 0: nothing but y is stored. */
@@ -151,15 +176,39 @@ __device__ inline void wr_finish_values(const wr_finish<T> &f, double shift, con
     double added = f.shift_dir ? shift * (double)row.shift_dir[e] : shift;
     y[e] = (T)(f.shift ? row.value[e] + added : row.value[e]);
     stored[e] = (double)y[e];
-    scaled[e] = (T)((double)row.scale[e] * stored[e]);
+    scaled[e] = row.scale[e] * y[e]; /* in f32 what the exact product would be rounded to, without conversions */
   }
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
     if (r < f.sums.count) {
       wr_reduction_kind kind = f.sums.kind[r];
-      for (int e = 0; e < V; e++) z[e] = (double)(kind == WR_SUM_UNSCALED ? row.scale[e] : row.z[r][e]);
+      if (kind == WR_SUM_UNSCALED) {
+        for (int e = 0; e < V; e++) sum[r] += row.scale[e] == 0 ? stored[e] : 0;
+        continue;
+      }
+      for (int e = 0; e < V; e++) z[e] = (double)row.z[r][e];
       wr_sum_terms(kind, stored, z, sum[r]);
     }
+}
+
+/* What an epilogue reads of row i, beside its sum. Apart from the rest so that a thread with several rows can have all of it on
+ * its way before it stores the first. */
+template <typename T>
+__device__ inline void wr_finish_load(const wr_finish<T> &f, int64_t i, wr_finish_rows<T, 1> &row) {
+  row.shift_dir[0] = f.shift_dir ? f.shift_dir[i] : (T)0;
+  row.scale[0] = f.scale ? f.scale[i] : (T)0;
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? f.z[r][i] : (T)0;
+}
+
+/* All that is stored for row i, from what was read of it and row.value. */
+template <typename T>
+__device__ inline void wr_finish_store(const wr_finish<T> &f, double shift, int64_t i, const wr_finish_rows<T, 1> &row,
+                                       T *y, double (&sum)[WR_MAX_REDUCTIONS]) {
+  T stored[1], scaled[1];
+  wr_finish_values(f, shift, row, stored, scaled, sum);
+  y[i] = stored[0];
+  if (f.scaled) f.scaled[i] = scaled[0];
 }
 
 /* Row i from its sum in f64 to all that is stored for it. */
@@ -167,15 +216,9 @@ template <typename T>
 __device__ inline void wr_finish_row(const wr_finish<T> &f, double shift, int64_t i, double value, T *y,
                                      double (&sum)[WR_MAX_REDUCTIONS]) {
   wr_finish_rows<T, 1> row;
-  T stored[1], scaled[1];
+  wr_finish_load(f, i, row);
   row.value[0] = value;
-  row.shift_dir[0] = f.shift_dir ? f.shift_dir[i] : (T)0;
-  row.scale[0] = f.scale ? f.scale[i] : (T)0;
-#pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? f.z[r][i] : (T)0;
-  wr_finish_values(f, shift, row, stored, scaled, sum);
-  y[i] = stored[0];
-  if (f.scaled) f.scaled[i] = scaled[0];
+  wr_finish_store(f, shift, i, row, y, sum);
 }
 
 /* The parameter for one reduction more; those with nowhere to go are left out. */
@@ -195,11 +238,22 @@ inline wr_sums wr_sums_make(const wr_workspace *workspace) {
   return s;
 }
 
-/* The parameter for a request that was checked; counts the writes of what it will change. epilogue NULL: just y. */
+/* The last kernel of an operation will run the program behind its sums, if it is one of those that are compiled. */
+inline void wr_sums_then(wr_sums *s, wr_env *env, const wr_then &then) {
+  if (s->count == 0 || then.ops == NULL) return;
+  s->program = wr_program_find(env, then);
+  if (s->program.which == 0) return;
+  env->then_done = 1;
+  then.bank->writes++;
+  if (then.log) then.log->writes++;
+}
+
+/* The parameter for a request that was checked, whose last kernel ends in wr_sums_finish or wr_sums_end; counts the writes of
+ * what it will change. epilogue NULL: just y. */
 template <typename T>
-inline wr_finish<T> wr_finish_make(const wr_epilogue *e, const wr_workspace *workspace) {
+inline wr_finish<T> wr_finish_make(wr_env *env, const wr_epilogue *e) {
   wr_finish<T> f = {};
-  f.sums = wr_sums_make(workspace);
+  f.sums = wr_sums_make(&((const wr_cuda_state *)env->state)->workspace);
   if (e == NULL) return f;
   if (e->shift.bank) f.shift = (const double *)e->shift.bank->data + e->shift.index;
   if (f.shift && e->shift_dir) f.shift_dir = (const T *)e->shift_dir->data;
@@ -213,6 +267,7 @@ inline wr_finish<T> wr_finish_make(const wr_epilogue *e, const wr_workspace *wor
     wr_reduction_kind kind = e->reduce[r].kind;
     if (at >= 0 && wr_reduction_has_z(kind) && kind != WR_SUM_UNSCALED) f.z[at] = (const T *)e->reduce[r].z->data;
   }
+  wr_sums_then(&f.sums, env, e->then);
   return f;
 }
 

@@ -11,6 +11,7 @@ typedef struct merbit_knobs {
   int64_t sigma;
   int layout, gather, commit;
   int long_rows, segmented; /* 0: on, 1: off */
+  int completion;
 } merbit_knobs;
 
 typedef struct merbit_state {
@@ -19,12 +20,13 @@ typedef struct merbit_state {
 } merbit_state;
 
 enum { GATHER_AUTO, GATHER_LOCAL, GATHER_SCATTERED };
+enum { COMPLETION_AUTO, COMPLETION_BLOCK, COMPLETION_KERNEL };
 enum { COMMIT_AUTO, COMMIT_DUAL, COMMIT_CLEAR, COMMIT_ORDERED };
 
 static const wr_knob knobs[] = {
     {.name = "sigma", .type = WR_OPTION_INT, .offset = offsetof(merbit_knobs, sigma), .min = 0,
      .max = WR_MERBIT_KERNEL_SIGMA, .value = "0",
-     .help = "steps of a lane; 0: 14 in f64 and 19 in f32, 9 and 12 where columns are scattered"},
+     .help = "steps of a lane; 0: 14 in f64 and 19 in f32, 9 and 12 where columns are scattered, 5 if small"},
     {.name = "layout", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, layout), .choices = "paper",
      .value = "paper", .help = "how entries lie; paper: in rows, as they were"},
     {.name = "gather", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, gather),
@@ -34,6 +36,9 @@ static const wr_knob knobs[] = {
      .choices = "auto|dual|clear|ordered", .value = "auto",
      .help = "rows that thread blocks share: dual adds to y, cleared by the multiply before; clear clears all of y; "
              "ordered adds up in order; auto: dual in f64, ordered in f32 and with --deterministic"},
+    {.name = "completion", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, completion),
+     .choices = "auto|block|kernel", .value = "auto",
+     .help = "shared rows and sums are completed by the last thread block or a kernel of its own; auto: by number"},
     {.name = "long_rows", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, long_rows), .choices = "on|off",
      .value = "on", .help = "tiles within one row go without shared memory"},
     {.name = "segmented", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, segmented), .choices = "on|off",
@@ -41,8 +46,17 @@ static const wr_knob knobs[] = {
     {.name = NULL},
 };
 
-static int sigma_of(const wr_env *env, const merbit_knobs *k, int scattered) {
+/* Fewer thread blocks than this leave multiprocessors idle; shorter lanes are over sooner. */
+enum { FEW_BLOCKS = 132 };
+
+static int is_small(const wr_csr *A) {
+  wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, WR_MERBIT_LOCAL_F64);
+  return wr_merbit_blocks(&shape) < FEW_BLOCKS;
+}
+
+static int sigma_of(const wr_env *env, const wr_csr *A, const merbit_knobs *k, int scattered) {
   if (k->sigma) return (int)k->sigma;
+  if (!scattered && is_small(A)) return WR_MERBIT_SMALL;
   if (env->type == WR_F32) return scattered ? WR_MERBIT_SCATTERED_F32 : WR_MERBIT_LOCAL_F32;
   return scattered ? WR_MERBIT_SCATTERED_F64 : WR_MERBIT_LOCAL_F64;
 }
@@ -60,7 +74,7 @@ static wr_merbit_commit commit_of(const wr_env *env, const merbit_knobs *k) {
 static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
   wr_status status = WR_OK;
   if (A == NULL) return WR_OK;
-  int least = sigma_of(env, k, ((const merbit_knobs *)k)->gather != GATHER_LOCAL);
+  int least = sigma_of(env, A, k, ((const merbit_knobs *)k)->gather != GATHER_LOCAL);
   wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, least);
   TRY(wr_merbit_check(A->nrows, A->ncols, A->nnz, shape.sigma, shape.wide));
   if (wr_merbit_blocks(&shape) > INT32_MAX) /* a launch has no more */
@@ -75,7 +89,7 @@ done:
 static void estimate(const wr_env *env, const wr_csr *A, const merbit_knobs *k, int scattered, wr_plan_info *info) {
   static const char *const commits[] = {"are added to y, cleared by the multiply before", "are added to a cleared y",
                                         "are added up in order"};
-  wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma_of(env, k, scattered));
+  wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma_of(env, A, k, scattered));
   int64_t entries = A->nnz * ((int64_t)sizeof *A->col + (A->val ? wr_type_bytes(env->type) : 0));
   wr_merbit_commit commit = commit_of(env, k);
   int in_f64 = k->segmented == 0 && (commit == WR_MERBIT_ORDERED || env->type == WR_F64);
@@ -112,8 +126,10 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_
   p->scattered = knob->gather == GATHER_SCATTERED || share > scattered_share;
   p->commit = commit_of(env, k), p->long_rows = knob->long_rows == 0, p->segmented = knob->segmented == 0;
   estimate(env, A, k, p->scattered, info);
-  TRY(wr_merbit_device_build(env, A->nrows, A->ncols, A->nnz, &p->view, sigma_of(env, k, p->scattered), &p->format));
-  TRY(wr_merbit_plan_open(env, p));
+  wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma_of(env, A, k, p->scattered));
+  p->alone = knob->completion == COMPLETION_BLOCK ||
+             (knob->completion == COMPLETION_AUTO && wr_merbit_blocks(&shape) <= WR_MERBIT_ALONE);
+  TRY(wr_merbit_plan_open(env, A->nrows, A->ncols, A->nnz, shape.sigma, p));
   info->extra_bytes = wr_merbit_plan_bytes(p);
 done:
   return status;

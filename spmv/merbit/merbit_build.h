@@ -30,14 +30,16 @@ void wr_merbit_free(wr_merbit_format *format); /* frees the arrays; zeroed ones 
 
 /* ---- In builds with CUDA, and where kernels run on the CPU ---- */
 
-/* *format := the format on env's device, by one kernel on env's stream, asynchronous; tile_x has 64 bits if the view has.
+/* *format := the format on env's device, by two kernels on env's stream, asynchronous; tile_x has 64 bits if the view has.
  * Errors: wr_merbit_check, WR_ENOMEM, WR_EDEVICE; *format is then without arrays. */
 wr_status wr_merbit_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
                                  int sigma, wr_merbit_format *format);
 void wr_merbit_device_free(int device, wr_merbit_format *format); /* frees the arrays; zeroed ones are fine */
 
-/* What the arrays take on a device, padding included. */
+/* What the arrays take on a device, padding included; a shape's arrays in so much memory; and filled, as by device_build. */
 int64_t wr_merbit_device_bytes(const wr_merbit_format *shape);
+void wr_merbit_device_place(wr_merbit_format *shape, void *memory);
+wr_status wr_merbit_device_fill(wr_env *env, const wr_merbit_format *format, const wr_csr_view *view);
 
 /* *to := a copy on the host; waits. WR_ENOMEM, WR_EDEVICE; *to is then without arrays. */
 wr_status wr_merbit_download(wr_env *env, const wr_merbit_format *format, wr_merbit_format *to);

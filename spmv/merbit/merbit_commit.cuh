@@ -35,19 +35,49 @@ static __device__ inline void leave_part(const merbit_args<T> &a, int64_t i, dou
     atomicAdd(a.y + i, (T)(a.alpha * part));
 }
 
-template <typename T>
+/* The epilogue of the block's rows, EACH of a thread at a time: what it reads comes from memory. */
+template <int EACH, typename T>
+static __device__ inline void finish_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
+                                          const stretch &block, int first, const T *sums,
+                                          double (&reduced)[WR_MAX_REDUCTIONS]) {
+  int rows = (int)(block.y1 - block.y0), stride = (int)blockDim.x;
+  for (int r0 = first + (int)threadIdx.x; r0 < rows; r0 += EACH * stride) {
+    wr_finish_rows<T, 1> row[EACH];
+#pragma unroll
+    for (int e = 0; e < EACH; e++)
+      if (r0 + e * stride < rows) wr_finish_load(finish, block.y0 + r0 + e * stride, row[e]);
+#pragma unroll
+    for (int e = 0; e < EACH; e++) {
+      int r = r0 + e * stride;
+      int64_t i = block.y0 + r;
+      if (r >= rows) break;
+      row[e].value[0] = wr_finish_beta(a.alpha, a.beta, a.y, i, (double)sums[r]);
+      wr_finish_store(finish, shift, i, row[e], a.y, reduced);
+    }
+  }
+}
+
+template <int EACH, typename T>
 static __device__ inline void commit_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
                                           const stretch &block, int first, const T *sums,
                                           double (&reduced)[WR_MAX_REDUCTIONS]) {
-  int rows = (int)(block.y1 - block.y0);
-  if (a.plain) {
-    for (int r = first + (int)threadIdx.x; r < rows; r += (int)blockDim.x)
-      a.y[block.y0 + r] = (T)(a.alpha * (double)sums[r]);
-    return;
-  }
-  for (int r = first + (int)threadIdx.x; r < rows; r += (int)blockDim.x) {
-    int64_t i = block.y0 + r;
-    wr_finish_row(finish, shift, i, wr_finish_beta(a.alpha, a.beta, a.y, i, (double)sums[r]), a.y, reduced);
+  if (!a.plain) return finish_rows<EACH>(a, finish, shift, block, first, sums, reduced);
+  for (int r = first + (int)threadIdx.x; r < (int)(block.y1 - block.y0); r += (int)blockDim.x)
+    a.y[block.y0 + r] = (T)(a.alpha * (double)sums[r]);
+}
+
+/* Shared rows `first` and so on, `stride` at a time: all parts are there. Warps at a time. */
+template <typename T>
+static __device__ inline void complete_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
+                                            int64_t first, int64_t stride, double (&reduced)[WR_MAX_REDUCTIONS]) {
+  int lane = threadIdx.x % WR_WARP;
+  for (int64_t warp = first + threadIdx.x - lane; warp < a.blocks; warp += stride) {
+    int64_t b = warp + lane, i = b < a.blocks ? a.row[b] : -1;
+    double sum = a.ordered ? wr_parts_sum(a.tail, 1, i >= 0 ? a.origin[b] : b, b) : 0;
+    if (i < 0) continue;
+    double value = a.ordered ? wr_finish_beta(a.alpha, a.beta, a.y, i, sum + a.head[b]) : (double)a.y[i];
+    wr_finish_row(finish, shift, i, value, a.y, reduced);
+    if (a.y_next) a.y_next[i] = 0;
   }
 }
 

@@ -10,20 +10,22 @@ constexpr int MERBIT_THREADS = WR_MERBIT_WARPS * WR_WARP;
 
 /* How an instance is made. BATCH: loads of each kind that a thread has on their way. BLOCKS: that a multiprocessor is to hold,
  * which bounds the registers. */
-template <typename T, int SIGMA, bool SCATTERED>
+template <typename T, int SIGMA, bool SCATTERED, bool ALONE>
 struct merbit_shape {
   static constexpr bool f64 = sizeof(T) == 8;
   static constexpr int BATCH = SIGMA == 0 ? 7 : SCATTERED ? (SIGMA + 1) / 2 : SIGMA;
-  static constexpr int BLOCKS = SCATTERED ? 4 : f64 ? 5 : 6;
+  static constexpr int BLOCKS = SCATTERED || ALONE ? 4 : f64 ? 5 : 6;
 };
 
 /* y = alpha*A*x + beta*y for one block's part of the path: a warp a tile. Columns and values are read 32 neighbours at a
  * time, products and sums go through shared memory (as T: in f32 a wider type would leave the first-level cache too small,
- * docs/merbit.md; what lanes, tiles and blocks leave open is f64), y is written in order. SIGMA 0: known at run time alone. */
-template <typename T, int SIGMA, bool SCATTERED, bool PATTERN>
-__global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTERED>::BLOCKS))
+ * docs/merbit.md; what lanes, tiles and blocks leave open is f64), y is written in order. SIGMA 0: known at run time alone.
+ * ALONE: the last block completes the shared rows and sums: with few blocks that is over sooner than another kernel begins. */
+template <typename T, int SIGMA, bool SCATTERED, bool PATTERN, bool ALONE>
+__global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTERED, ALONE>::BLOCKS))
     merbit(const merbit_args<T> a, const wr_finish<T> finish) {
-  constexpr int WARPS = WR_MERBIT_WARPS, BATCH = merbit_shape<T, SIGMA, SCATTERED>::BATCH;
+  constexpr int EACH = PATTERN || sizeof(T) == 4 ? 16 / (int)sizeof(T) : 1; /* values in f64 leave no registers for more */
+  constexpr int WARPS = WR_MERBIT_WARPS, BATCH = merbit_shape<T, SIGMA, SCATTERED, ALONE>::BATCH;
   WR_SHARED_DYNAMIC(T, products); /* [entries of the block], then [rows that end in it, and the one that is open] */
   WR_SHARED(double, open, WARPS);
   WR_SHARED(int, first, WARPS);
@@ -58,24 +60,23 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
     if (a.plain && a.y_next) a.y_next[block.y0] = 0;
   }
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0}, shift = wr_finish_shift(finish);
-  commit_rows(a, finish, shift, block, has_head, sums, reduced);
+  commit_rows<EACH>(a, finish, shift, block, has_head, sums, reduced);
   wr_sums_leave(finish.sums, reduced);
+  if constexpr (ALONE) {
+    if (!wr_is_last_block(finish.sums.arrived)) return;
+    for (int r = 0; r < WR_MAX_REDUCTIONS; r++) reduced[r] = 0;
+    complete_rows(a, finish, shift, 0, MERBIT_THREADS, reduced);
+    wr_sums_end(finish.sums, 0, gridDim.x, reduced);
+  }
 }
 
 /* Completes the shared rows, each in one place: a thread each, that of the block in which the row ends. */
 template <typename T>
 __global__ void __launch_bounds__(MERBIT_THREADS) merbit_last(const merbit_args<T> a, const wr_finish<T> finish) {
   wr_begin_kernel();
-  double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  int64_t stride = (int64_t)gridDim.x * MERBIT_THREADS, lane = threadIdx.x % WR_WARP;
-  for (int64_t first = (int64_t)blockIdx.x * MERBIT_THREADS + threadIdx.x - lane; first < a.blocks; first += stride) {
-    int64_t b = first + lane, i = b < a.blocks ? a.row[b] : -1;
-    double sum = a.ordered ? wr_parts_sum(a.tail, 1, i >= 0 ? a.origin[b] : b, b) : 0;
-    if (i < 0) continue;
-    double value = a.ordered ? wr_finish_beta(a.alpha, a.beta, a.y, i, sum + a.head[b]) : (double)a.y[i];
-    wr_finish_row(finish, shift, i, value, a.y, reduced);
-    if (a.y_next) a.y_next[i] = 0;
-  }
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  complete_rows(a, finish, wr_finish_shift(finish), (int64_t)blockIdx.x * MERBIT_THREADS,
+                (int64_t)gridDim.x * MERBIT_THREADS, reduced);
   wr_sums_finish(finish.sums, reduced);
 }
 
@@ -99,25 +100,40 @@ static merbit_args<T> merbit_make_args(const wr_merbit_plan *p, const wr_apply *
 template <typename T, bool PATTERN, class Use>
 static wr_status merbit_with_kernel(const wr_merbit_plan *p, Use use) {
   constexpr int SCATTERED_SIGMA = sizeof(T) == 8 ? WR_MERBIT_SCATTERED_F64 : WR_MERBIT_SCATTERED_F32;
-  if (p->scattered && p->format.sigma == SCATTERED_SIGMA) return use(merbit<T, SCATTERED_SIGMA, true, PATTERN>);
-  if (p->scattered) return use(merbit<T, 0, true, PATTERN>);
+  if (p->scattered && p->format.sigma == SCATTERED_SIGMA) return use(merbit<T, SCATTERED_SIGMA, true, PATTERN, false>);
+  if (p->scattered) return use(merbit<T, 0, true, PATTERN, false>);
   switch (p->format.sigma) {
-    case 5: return use(merbit<T, 5, false, PATTERN>);
-    case 7: return use(merbit<T, 7, false, PATTERN>);
-    case 10: return use(merbit<T, 10, false, PATTERN>);
-    case 12: return use(merbit<T, 12, false, PATTERN>);
-    case 14: return use(merbit<T, 14, false, PATTERN>);
-    case 16: return use(merbit<T, 16, false, PATTERN>);
-    case 19: return use(merbit<T, 19, false, PATTERN>);
-    case 22: return use(merbit<T, 22, false, PATTERN>);
-    case 28: return use(merbit<T, 28, false, PATTERN>);
-    default: return use(merbit<T, 0, false, PATTERN>);
+    case 5: return use(merbit<T, 5, false, PATTERN, false>);
+    case 7: return use(merbit<T, 7, false, PATTERN, false>);
+    case 10: return use(merbit<T, 10, false, PATTERN, false>);
+    case 12: return use(merbit<T, 12, false, PATTERN, false>);
+    case 14: return use(merbit<T, 14, false, PATTERN, false>);
+    case 16: return use(merbit<T, 16, false, PATTERN, false>);
+    case 19: return use(merbit<T, 19, false, PATTERN, false>);
+    case 22: return use(merbit<T, 22, false, PATTERN, false>);
+    case 28: return use(merbit<T, 28, false, PATTERN, false>);
+    default: return use(merbit<T, 0, false, PATTERN, false>);
   }
+}
+
+/* The same for a kernel alone, of which there are few. */
+template <typename T, bool PATTERN, class Use>
+static wr_status merbit_with_kernel_alone(const wr_merbit_plan *p, Use use) {
+  constexpr int LOCAL_SIGMA = sizeof(T) == 8 ? WR_MERBIT_LOCAL_F64 : WR_MERBIT_LOCAL_F32;
+  if (p->scattered) return use(merbit<T, 0, true, PATTERN, true>);
+  if (p->format.sigma == WR_MERBIT_SMALL) return use(merbit<T, WR_MERBIT_SMALL, false, PATTERN, true>);
+  if (p->format.sigma == LOCAL_SIGMA) return use(merbit<T, LOCAL_SIGMA, false, PATTERN, true>);
+  return use(merbit<T, 0, false, PATTERN, true>);
 }
 
 template <typename T, class Use>
 static wr_status merbit_with(const wr_merbit_plan *p, Use use) {
   return p->view.val ? merbit_with_kernel<T, false>(p, use) : merbit_with_kernel<T, true>(p, use);
+}
+
+template <typename T, class Use>
+static wr_status merbit_with_alone(const wr_merbit_plan *p, Use use) {
+  return p->view.val ? merbit_with_kernel_alone<T, false>(p, use) : merbit_with_kernel_alone<T, true>(p, use);
 }
 
 template <typename T>
@@ -133,29 +149,33 @@ template <typename T>
 static wr_status merbit_ready(const wr_merbit_plan *p) {
   int shared = merbit_shared_bytes<T>(WR_MERBIT_KERNEL_SIGMA);
   int carveout = p->scattered ? MERBIT_SCATTERED_KB * 100 / MERBIT_ALL_KB : (int)cudaSharedmemCarveoutDefault;
-  return merbit_with<T>(p, [=](auto kernel) {
+  auto set = [=](auto kernel) {
     wr_status status;
     TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carveout)));
     TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared)));
   done:
     return status;
-  });
+  };
+  wr_status status = merbit_with<T>(p, set);
+  return status != WR_OK || !p->alone ? status : merbit_with_alone<T>(p, set);
 }
 
-/* Both kernels; the second one where rows are left to it. */
+/* One kernel, or both where rows or sums are left to the second. */
 template <typename T>
 static wr_status merbit_launch_all(wr_env *env, const wr_merbit_plan *p, const wr_apply *request) {
   wr_status status;
   merbit_args<T> a = merbit_make_args<T>(p, request);
-  wr_finish<T> finish = wr_finish_make<T>(request->epilogue, &((wr_cuda_state *)env->state)->workspace);
+  wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
   int64_t wanted = (a.blocks + MERBIT_THREADS - 1) / MERBIT_THREADS;
   unsigned grid = wanted < WR_MERBIT_LAST_BLOCKS ? (unsigned)wanted : (unsigned)WR_MERBIT_LAST_BLOCKS;
-  TRY(merbit_with<T>(p, [&](auto merbit_kernel) {
+  bool all_done = !a.ordered && a.plain, alone = !all_done && p->alone;
+  auto start = [&](auto merbit_kernel) {
     return WR_LAUNCH_EARLY(env, (merbit_kernel), (unsigned)a.blocks, MERBIT_THREADS,
                            (size_t)merbit_shared_bytes<T>(p->format.sigma), a, finish);
-  }));
+  };
+  TRY(alone ? merbit_with_alone<T>(p, start) : merbit_with<T>(p, start));
   finish.sums.before = a.blocks;
-  if (a.ordered || !a.plain) TRY(WR_LAUNCH_EARLY(env, (merbit_last<T>), grid, MERBIT_THREADS, 0, a, finish));
+  if (!all_done && !alone) TRY(WR_LAUNCH_EARLY(env, (merbit_last<T>), grid, MERBIT_THREADS, 0, a, finish));
 done:
   return status;
 }

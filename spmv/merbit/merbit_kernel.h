@@ -12,11 +12,13 @@ extern "C" {
 enum {
   WR_MERBIT_WARPS = 8,        /* tiles of a thread block                                                   */
   WR_MERBIT_LAST_BLOCKS = 132 * 4, /* most blocks of the kernel that completes shared rows                 */
+  WR_MERBIT_ALONE = 512,           /* most blocks of a kernel that completes them itself                   */
   WR_MERBIT_KERNEL_SIGMA = 32 /* largest: products and sums of a block stay within 64 KB of shared memory  */
 };
 
-/* Best sigmas (H200, docs/merbit.md). */
+/* Best sigmas (H200, docs/merbit.md). The small one where others would leave most of the card idle. */
 enum {
+  WR_MERBIT_SMALL = 5,
   WR_MERBIT_LOCAL_F64 = 14,
   WR_MERBIT_LOCAL_F32 = 19,
   WR_MERBIT_SCATTERED_F64 = 9,
@@ -38,6 +40,7 @@ typedef struct wr_merbit_plan {
   wr_merbit_commit commit;
   int long_rows, segmented; /* the first and the second optimisation of section 4.2: 0 goes without */
   int scattered;            /* columns are far apart: leave the first-level cache to x, with the sigmas above */
+  int alone;                /* the last block completes shared rows and sums; 0: a kernel of its own          */
   int32_t *origin; /* [blocks + 1] where the row that is open at a block's begin begins; the block itself: none is open  */
   int32_t *row;    /* [blocks] the shared row that ends in the block, its first; -1: none does                           */
   double *head;    /* [blocks] ordered: the block's part of the shared row that ends in it                               */
@@ -46,9 +49,9 @@ typedef struct wr_merbit_plan {
 
 int64_t wr_merbit_blocks(const wr_merbit_format *shape);
 
-/* Allocates and fills what comes beside the format, and the workspace that the reductions of the launches need. The format,
- * the view and the switches are there. WR_ENOMEM, WR_EDEVICE. */
-wr_status wr_merbit_plan_open(wr_env *env, wr_merbit_plan *plan);
+/* Allocates and fills the format and what comes beside it, and the workspace that the reductions of the launches need. The view
+ * and the switches are there. Errors: wr_merbit_check, WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_merbit_plan_open(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, int sigma, wr_merbit_plan *plan);
 void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *plan); /* the format too; a zeroed one is fine */
 int64_t wr_merbit_plan_bytes(const wr_merbit_plan *plan);     /* what it allocated, the format included */
 

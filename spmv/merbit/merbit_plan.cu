@@ -3,6 +3,7 @@
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/warp.cuh"
 #include "spmv/merbit/merbit_build.h"
 #include "spmv/merbit/merbit_kernel.h"
 
@@ -43,41 +44,51 @@ int64_t wr_merbit_blocks(const wr_merbit_format *shape) {
   return (shape->tiles + WR_MERBIT_WARPS - 1) / WR_MERBIT_WARPS;
 }
 
-/* What lies beside the format, one behind the other. */
+/* The format, and behind it what lies beside it: an allocation takes longer than a small format's kernels. */
 static wr_status allocate(wr_env *env, wr_merbit_plan *p) {
   wr_status status;
   int64_t parts = wr_device_bytes(p->blocks, sizeof *p->head), rows = wr_device_bytes(p->blocks, sizeof *p->row);
-  char *base = NULL;
-  TRY(wr_device_alloc(env, &base, wr_merbit_plan_bytes(p) - wr_merbit_device_bytes(&p->format), 1, "shared rows"));
-  p->head = (double *)(void *)base;
-  p->tail = (double *)(void *)(base + parts);
-  p->row = (int32_t *)(void *)(base + 2 * parts);
-  p->origin = (int32_t *)(void *)(base + 2 * parts + rows);
+  char *memory = NULL;
+  TRY(wr_device_alloc(env, &memory, wr_merbit_plan_bytes(p), 1, "tiles and shared rows"));
+  wr_merbit_device_place(&p->format, memory);
+  memory += wr_merbit_device_bytes(&p->format);
+  p->head = (double *)(void *)memory;
+  p->tail = (double *)(void *)(memory + parts);
+  p->row = (int32_t *)(void *)(memory + 2 * parts);
+  p->origin = (int32_t *)(void *)(memory + 2 * parts + rows);
 done:
   return status;
 }
 
-extern "C" wr_status wr_merbit_plan_open(wr_env *env, wr_merbit_plan *p) {
+static wr_status find_origins(wr_env *env, const wr_merbit_plan *p) {
+  unsigned grid = grid_for(p->blocks + 1);
+  if (p->view.wide)
+    return WR_LAUNCH((merbit_origins<int64_t>), grid, THREADS, 0, env->stream, p->format,
+                     (const int64_t *)p->view.row_ptr, p->blocks, p->origin, p->row);
+  return WR_LAUNCH((merbit_origins<int32_t>), grid, THREADS, 0, env->stream, p->format,
+                   (const int32_t *)p->view.row_ptr, p->blocks, p->origin, p->row);
+}
+
+extern "C" wr_status wr_merbit_plan_open(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, int sigma,
+                                         wr_merbit_plan *p) {
   wr_status status;
   wr_workspace workspace;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_merbit_check(nrows, ncols, nnz, sigma, p->view.wide));
+  p->format = wr_merbit_shape(nrows, ncols, nnz, sigma);
+  p->format.wide = p->view.wide != 0;
   p->blocks = wr_merbit_blocks(&p->format);
-  unsigned grid = grid_for(p->blocks + 1);
   TRY(env->type == WR_F32 ? wr_merbit_ready_f32(p) : wr_merbit_ready_f64(p));
   TRY(allocate(env, p));
+  TRY(wr_merbit_device_fill(env, &p->format, &p->view));
+  TRY(find_origins(env, p));
   TRY(wr_workspace_reserve(env, p->blocks + WR_MERBIT_LAST_BLOCKS, &workspace));
-  if (p->view.wide)
-    TRY(WR_LAUNCH((merbit_origins<int64_t>), grid, THREADS, 0, env->stream, p->format, (const int64_t *)p->view.row_ptr,
-                  p->blocks, p->origin, p->row));
-  else
-    TRY(WR_LAUNCH((merbit_origins<int32_t>), grid, THREADS, 0, env->stream, p->format, (const int32_t *)p->view.row_ptr,
-                  p->blocks, p->origin, p->row));
 done:
   return status;
 }
 
 extern "C" void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *p) {
-  wr_merbit_device_free(env->device, &p->format);
-  wr_device_free(env->device, p->head); /* the others are in it */
+  wr_merbit_device_free(env->device, &p->format); /* the rest is in it */
 }
 
 extern "C" int64_t wr_merbit_plan_bytes(const wr_merbit_plan *p) {
@@ -126,23 +137,27 @@ __global__ void __launch_bounds__(THREADS)
     unsigned hash = ((unsigned)col[from + k] >> line_shift) * 0x9E3779B1u >> (32 - HASH_BITS);
     found += !(atomicOr(&bits[hash / 32], 1u << hash % 32) >> hash % 32 & 1);
   }
-  if (found) atomicAdd(lines, (unsigned long long)found);
+  for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
+    found += __shfl_xor_sync((unsigned)WR_FULL_MASK, found, distance);
+  if (threadIdx.x % WR_WARP == 0) atomicAdd(lines, (unsigned long long)found);
 }
 
 extern "C" wr_status wr_merbit_scatter(wr_env *env, const wr_csr_view *view, int64_t ncols, int64_t nnz,
                                        double *share) {
   wr_status status;
-  unsigned long long *lines = NULL;
+  unsigned long long *lines; /* in the workspace: an allocation of its own would take longer than the count */
+  wr_workspace workspace;
   int64_t windows = nnz / WINDOW < WINDOWS ? nnz / WINDOW : WINDOWS;
   uint64_t found;
   *share = 0;
   if (windows == 0 || ncols * wr_type_bytes(env->type) <= CACHE_BYTES) return WR_OK;
-  TRY(wr_device_alloc_zeroed(env, &lines, 1, sizeof *lines, "a count of cache lines"));
+  TRY(wr_workspace_reserve(env, 1, &workspace));
+  lines = (unsigned long long *)(void *)workspace.partial;
+  TRY(WR_CUDA(cudaMemsetAsync(lines, 0, sizeof *lines, (cudaStream_t)env->stream)));
   TRY(WR_LAUNCH((merbit_lines), (unsigned)windows, THREADS, 0, env->stream, view->col, nnz, env->type == WR_F32 ? 5 : 4,
                 lines));
   TRY(wr_device_download(env, &found, lines, 1, WR_AS_8_BYTES));
   *share = (double)found / ((double)windows * WINDOW);
 done:
-  wr_device_free(env->device, lines);
   return status;
 }

@@ -42,7 +42,7 @@ check_ranges() { # program
   misuse '--tolerance: 1e-400 is too small for a double' "$1" -t 1e-400 "$graph"
   misuse '--max-iterations: 1.5 is not a whole number' "$1" -n 1.5 "$graph"
   misuse '--max-iterations: -3 is not in [0, 1e15]' "$1" -n -3 "$graph"
-  misuse '--check-every: 0 is not in [1, 1e6]' "$1" --check-every 0 "$graph"
+  misuse '--check-every: -1 is not in [0, 1e6]' "$1" --check-every -1 "$graph"
   misuse '--threads: 4097 is not in [0, 4096]' "$1" --threads 4097 "$graph"
   misuse '--repeat: 0 is not in [1, 1e6]' "$1" --repeat 0 "$graph"
   misuse '--repeat: 99999999999999999999 is not in [1, 1e6]' "$1" --repeat 99999999999999999999 "$graph"

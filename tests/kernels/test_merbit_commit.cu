@@ -8,14 +8,15 @@
 /* How a plan is opened. */
 typedef struct way {
   wr_merbit_commit commit;
-  int long_rows, segmented, scattered, wide;
+  int long_rows, segmented, scattered, wide, alone;
 } way;
 
 static const wr_merbit_commit commits[] = {WR_MERBIT_DUAL, WR_MERBIT_CLEAR, WR_MERBIT_ORDERED};
 
 /* All switches in turn, by the bits of a number. */
 static way way_of(wr_merbit_commit commit, unsigned bits) {
-  way w = {commit, (int)(bits & 1), (int)(bits >> 1 & 1), (int)(bits >> 2 & 1), (int)(bits >> 3 & 1)};
+  way w = {commit, (int)(bits & 1), (int)(bits >> 1 & 1), (int)(bits >> 2 & 1), (int)(bits >> 3 & 1),
+           (int)(bits >> 4 & 1)};
   return w;
 }
 
@@ -32,9 +33,9 @@ struct opened {
       CHECK_OK(wr_device_upload(env, wide_rows, A.row_ptr, A.nrows + 1, WR_AS_8_BYTES));
       plan.view.wide = 1, plan.view.row_ptr = wide_rows;
     }
-    CHECK_OK(wr_merbit_device_build(env, A.nrows, A.ncols, A.nnz, &plan.view, sigma, &plan.format));
     plan.commit = w.commit, plan.long_rows = w.long_rows, plan.segmented = w.segmented, plan.scattered = w.scattered;
-    CHECK_OK(wr_merbit_plan_open(env, &plan));
+    plan.alone = w.alone;
+    CHECK_OK(wr_merbit_plan_open(env, A.nrows, A.ncols, A.nnz, sigma, &plan));
   }
   opened(const opened &) = delete;
   ~opened() {
@@ -145,8 +146,8 @@ static void test_request(wr_env *env, const matrix &m, const wr_merbit_plan *pla
     check_numbers("sums", numbers(sums.begin() + 1, sums.end()), numbers(expected.sums, expected.sums + 3));
   }
   if (wr_test_failed == failed) return;
-  fprintf(stderr, "  with commit %d, long_rows %d, segmented %d, scattered %d, wide %d,", (int)w.commit, w.long_rows,
-          w.segmented, w.scattered, w.wide);
+  fprintf(stderr, "  with commit %d, long_rows %d, segmented %d, scattered %d, wide %d, alone %d,", (int)w.commit,
+          w.long_rows, w.segmented, w.scattered, w.wide, w.alone);
   fprintf(stderr, " prepared %d, epilogue %d, next %d, beta %g\n", r.prepared, r.epilogue, r.next, r.beta);
 }
 
@@ -158,7 +159,7 @@ static void test_shape(wr_env *env, const shape &s, unsigned number) {
   inputs in(m);
   for (unsigned c = 0; c < 3; c++)
     for (unsigned bits = 0; bits < 4; bits++) { /* both switches of the method; the others take turns */
-      way w = way_of(commits[c], bits | ((number + c + bits) % 4) << 2);
+      way w = way_of(commits[c], bits | ((number + c + bits) % 8) << 2);
       opened o(env, m, SHAPE_SIGMA, w);
       for (unsigned r = 0; r < sizeof requests / sizeof *requests; r++)
         if (w.commit == WR_MERBIT_DUAL || (r + bits) % 2 == 0) test_request(env, m, &o.plan, w, requests[r], in);
@@ -195,7 +196,7 @@ static void test_nonfinite(wr_env *env) {
          (long long)spoilt, (long long)shared_spoilt, (long long)shared_clean);
   for (unsigned c = 0; c < 3; c++)
     for (unsigned bits = 0; bits < 8; bits++) {
-      way w = way_of(commits[c], bits);
+      way w = way_of(commits[c], bits | (bits % 2) << 4);
       opened o(env, m, SHAPE_SIGMA, w);
       test_request(env, m, &o.plan, w, requests[2], in);
       if (w.commit != WR_MERBIT_DUAL) continue;

@@ -32,7 +32,10 @@ static std::string knobs_of(int sigma, int set) {
   static const char *const ways[] = {"dual", "clear", "ordered"};
   return std::string("sigma=") + std::to_string(sigma) + ":gather=" + (set & 1 ? "scattered" : "local") +
          ":segmented=" + (set & 2 ? "off" : "on") + ":long_rows=" + (set & 4 ? "off" : "on") +
-         ":commit=" + ways[set / 8];
+         ":commit=" + ways[set / 8] + ":completion=" +
+         (sigma % 3 == 0   ? "auto"
+          : sigma % 3 == 1 ? "block"
+                           : "kernel");
 }
 
 /* Twice, so that the second multiply writes what the first may have cleared. */
@@ -277,8 +280,7 @@ static void test_gather(wr_env *env) {
       planned p(env, m, knobs[k]);
       const char *line = wr_plan_get_info(p.plan)->line;
       int expected = k == 0 ? scattered : k == 2;
-      int sigma = expected ? WR_MERBIT_SCATTERED_F64 : WR_MERBIT_LOCAL_F64;
-      if (env->type == WR_F32) sigma = expected ? WR_MERBIT_SCATTERED_F32 : WR_MERBIT_LOCAL_F32;
+      int sigma = !expected ? WR_MERBIT_SMALL : env->type == WR_F32 ? WR_MERBIT_SCATTERED_F32 : WR_MERBIT_SCATTERED_F64;
       CHECKF((strstr(line, "most cache left to x") != nullptr) == expected, "%s", line);
       CHECKF(strstr(line, ("32 x " + std::to_string(sigma)).c_str()) != nullptr, "%s", line);
     }
@@ -345,8 +347,11 @@ static void test_device(wr_env *env) {
   test_chain(env, "sigma=3:commit=dual:segmented=off:long_rows=off");
   test_chain(env, "sigma=1:commit=clear");
   test_chain(env, "sigma=1:commit=ordered");
+  test_chain(env, "sigma=1:commit=dual:completion=kernel");
+  test_chain(env, "sigma=1:commit=ordered:completion=kernel");
   test_loop(env, "sigma=1:commit=dual");
   test_loop(env, "sigma=2:commit=ordered");
+  test_loop(env, "sigma=2:commit=ordered:completion=kernel");
   test_deterministic(env);
 }
 

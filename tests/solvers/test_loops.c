@@ -49,30 +49,41 @@ static void solve_both(ground *g, solution *device, solution *host, wr_outcome o
   CHECKF(memcmp(device->x, host->x, (size_t)host->A->nrows * sizeof *host->x) == 0, "the answers differ");
 }
 
-/* Looks at every distance: odd ones end the device's loop behind its first half. */
+/* Looks at every distance: odd ones end the device's loop behind its first half, even ones have but one; beyond eight
+ * iterations a half is a part of the distance, or one iteration where nothing divides it. */
 static void test_solve(ground *g) {
-  wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
-  for (int64_t every = 1; every <= 7; every += every < 3 ? 1 : 4) {
+  static const int64_t distances[] = {0, 1, 2, 3, 4, 7, 8, 9, 11, 12, 20};
+  int long_enough = 0;
+  wr_csr *A = random_matrix(3000, 6, 2.2, 1, 31);
+  for (size_t k = 0; k < sizeof distances / sizeof *distances; k++) {
     solution device = solution_of(g, A), host = device;
-    device.options.check_every = host.options.check_every = every;
-    ground_case(g, "a look every %lld", (long long)every);
+    device.options.check_every = host.options.check_every = distances[k];
+    ground_case(g, "a look every %lld", (long long)distances[k]);
     solve_both(g, &device, &host, WR_CONVERGED);
-    CHECKF(device.result.by_device == (g->env.place == WR_CUDA), "%d", device.result.by_device);
+    /* the first one or two halves are the host's */
+    if (device.result.iterations > 2 * (distances[k] ? distances[k] : 8))
+      CHECKF(device.result.by_device == (g->env.place == WR_CUDA), "%d after %lld iterations", device.result.by_device,
+             (long long)device.result.iterations);
+    long_enough += device.result.iterations > 16;
     CHECKF(device.result.multiplies >= 2 * device.result.iterations - 1, "%lld multiplies",
            (long long)device.result.multiplies);
     solution_free(&device), solution_free(&host);
   }
+  if (g->env.type == WR_F64)
+    CHECKF(long_enough == (int)(sizeof distances / sizeof *distances), "%d are long", long_enough);
   wr_csr_free(A);
 }
 
 /* The most iterations, reached in either half; a tolerance that cannot be met; a breakdown and its restarts. */
 static void test_ends(ground *g) {
   wr_csr *A = random_matrix(2000, 5, 10, 1, 77);
-  for (int64_t most = 1; most <= 6; most++) {
+  for (int64_t most = 1; most <= 18; most++) {
     solution device = solution_of(g, A), host;
     device.options.iterations = most, device.options.tolerance = 1e-30;
+    device.options.check_every = most <= 6 ? 1 : most <= 12 ? 4 : 3; /* a remainder is the host's */
     host = device;
-    ground_case(g, "at most %lld iterations", (long long)most);
+    ground_case(g, "at most %lld iterations, a look every %lld", (long long)most,
+                (long long)device.options.check_every);
     solve_both(g, &device, &host, WR_MAX_ITERATIONS);
     solution_free(&device), solution_free(&host);
   }

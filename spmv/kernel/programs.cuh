@@ -1,0 +1,136 @@
+/* The solvers' scalar programs compiled: an iteration on a small system waits for ninety steps, each of which an interpreter
+ * fetches, decodes and keeps in shared memory. By themselves they are kernels of scalars_cuda.cu; behind the sums of another
+ * kernel its last block runs them (finish.cuh). */
+#ifndef WR_PROGRAMS_CUH
+#define WR_PROGRAMS_CUH
+
+#include <cuda_runtime.h>
+#include <math.h>
+#include <string.h>
+#include <utility>
+
+#include "spmv/device/cuda_state.h"
+
+namespace bicgstab {
+#include "spmv/device/bicgstab_scalars.h"
+}
+namespace pagerank {
+#include "spmv/device/pagerank_scalars.h"
+}
+
+/* A program that is compiled, and what it works on. */
+typedef struct wr_program {
+  int which; /* its place among the known ones, from 1 on; 0: none */
+  double *bank, *log; /* bank as long as the program wants it; log[room] */
+  int64_t room;
+  wr_go go;
+} wr_program;
+
+static __device__ inline void wr_set_conditions(const wr_go &go, unsigned value) {
+#if !defined(WR_SIMT) && CUDART_VERSION >= 12040
+  for (int k = 0; k < go.conditions; k++) cudaGraphSetConditional((cudaGraphConditionalHandle)go.condition[k], value);
+#else
+  (void)go, (void)value;
+#endif
+}
+
+static __device__ inline double wr_program_push(const wr_program &p, double at, double value, double wanted) {
+  if (wanted == 0) return at;
+  if (at >= 0 && at < (double)p.room) p.log[(int64_t)at] = value;
+  return at + 1;
+}
+
+static __device__ inline double wr_program_go(const wr_program &p, double a) {
+  bool goes = a != 0;
+  if (p.go.conditions) wr_set_conditions(p.go, goes && *(const volatile unsigned *)p.go.stop == 0);
+  return goes;
+}
+
+static __device__ inline double wr_program_step(const wr_program &p, wr_scalar_op op, double a, double b, double c) {
+  switch (op.code) {
+    case WR_S_COPY: return a;
+    case WR_S_ADD: return a + b;
+    case WR_S_SUB: return a - b;
+    case WR_S_MUL: return a * b;
+    case WR_S_DIV: return a / b;
+    case WR_S_ABS: return fabs(a);
+    case WR_S_LESS: return a < b;
+    case WR_S_NONZERO: return a != 0 && isfinite(a);
+    case WR_S_AND: return a != 0 && b != 0;
+    case WR_S_OR: return a != 0 || b != 0;
+    case WR_S_NOT: return a == 0;
+    case WR_S_SQRT: return sqrt(a);
+    case WR_S_PUSH: return wr_program_push(p, a, b, c);
+    case WR_S_GO: return wr_program_go(p, a);
+    default: return a != 0 ? b : c; /* WR_S_SELECT */
+  }
+}
+
+/* A program as a type. bank: how many scalars it has to do with. */
+#define WR_PROGRAM_TYPE(space, program)                                                                          \
+  struct space##_##program {                                                                                     \
+    static constexpr int bank = space::SCALARS, count = sizeof space::program / sizeof *space::program;          \
+    static __host__ __device__ constexpr wr_scalar_op op(int k) { return space::program[k]; }                    \
+    static bool is(const wr_then &t) {                                                                           \
+      return t.count == count && t.bank->n == bank && memcmp(t.ops, space::program, sizeof space::program) == 0; \
+    }                                                                                                            \
+  }
+WR_PROGRAM_TYPE(pagerank, after_step);
+WR_PROGRAM_TYPE(bicgstab, after_first_product);
+WR_PROGRAM_TYPE(bicgstab, after_second_product);
+WR_PROGRAM_TYPE(bicgstab, after_update);
+#undef WR_PROGRAM_TYPE
+
+template <typename P, size_t... K>
+static __device__ inline void wr_program_steps(const wr_program &p, double *s, std::index_sequence<K...>) {
+  ((s[P::op(K).dst] = wr_program_step(p, P::op(K), s[P::op(K).a], s[P::op(K).b], s[P::op(K).c])), ...);
+}
+
+template <typename P>
+static __host__ __device__ constexpr bool wr_program_writes(int scalar) {
+  for (int k = 0; k < P::count; k++)
+    if (P::op(k).dst == scalar) return true;
+  return false;
+}
+
+template <typename P, size_t... I>
+static __device__ inline void wr_program_store(double *bank, const double *s, std::index_sequence<I...>) {
+  ((wr_program_writes<P>(I) ? (void)(bank[I] = s[I]) : (void)0), ...);
+}
+
+/* By one thread, the bank in its registers: loads that nobody needs the compiler drops. */
+template <typename P>
+static __device__ inline void wr_program_compiled(const wr_program &p) {
+  double s[P::bank];
+#pragma unroll
+  for (int i = 0; i < P::bank; i++) s[i] = __ldcg(p.bank + i);
+  wr_program_steps<P>(p, s, std::make_index_sequence<P::count>{});
+  wr_program_store<P>(p.bank, s, std::make_index_sequence<P::bank>{});
+}
+
+/* One thread. What others have stored in the bank is to be visible to it. */
+static __device__ inline void wr_program_run(const wr_program &p) {
+  switch (p.which) {
+    case 1: return wr_program_compiled<pagerank_after_step>(p);
+    case 2: return wr_program_compiled<bicgstab_after_first_product>(p);
+    case 3: return wr_program_compiled<bicgstab_after_second_product>(p);
+    case 4: return wr_program_compiled<bicgstab_after_update>(p);
+  }
+}
+
+/* The program of a request for a kernel of env; which is 0 if it is not among the known. */
+inline wr_program wr_program_find(const wr_env *env, const wr_then &then) {
+  wr_program p = {};
+  if (then.bank == NULL) return p;
+  p.which = pagerank_after_step::is(then)             ? 1
+            : bicgstab_after_first_product::is(then)  ? 2
+            : bicgstab_after_second_product::is(then) ? 3
+            : bicgstab_after_update::is(then)         ? 4
+                                                      : 0;
+  p.bank = (double *)then.bank->data;
+  if (then.log) p.log = (double *)then.log->data, p.room = then.log->n;
+  p.go = ((const wr_cuda_state *)env->state)->go;
+  return p;
+}
+
+#endif
