@@ -99,15 +99,15 @@ extern "C" wr_status wr_bsr_device_build(wr_env *env, int64_t nrows, int64_t nco
   else
     TRY(fill_rows<int32_t>(env, view, b));
 done:
-  wr_bsr_columns_free_room(env->device, &columns);
-  if (status != WR_OK) wr_bsr_device_free(env->device, b);
+  wr_bsr_columns_free_room(env, &columns);
+  if (status != WR_OK) wr_bsr_device_free(env, b);
   return status;
 }
 
-extern "C" void wr_bsr_device_free(int device, wr_bsr *b) {
-  wr_device_free(device, b->row_ptr);
-  wr_device_free(device, b->col);
-  wr_device_free(device, b->val);
+extern "C" void wr_bsr_device_free(wr_env *env, wr_bsr *b) {
+  wr_device_free(env, b->row_ptr);
+  wr_device_free(env, b->col);
+  wr_device_free(env, b->val);
   b->row_ptr = NULL, b->col = NULL, b->val = NULL;
 }
 

@@ -60,7 +60,7 @@ int wr_bsr_pays(const wr_bsr_choice *choice);
  * WR_EDEVICE; *b is then without arrays. */
 wr_status wr_bsr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view, int r,
                               int c, wr_bsr *b);
-void wr_bsr_device_free(int device, wr_bsr *b); /* frees the arrays; zeroed ones are fine */
+void wr_bsr_device_free(wr_env *env, wr_bsr *b); /* frees the arrays; zeroed ones are fine */
 int64_t wr_bsr_device_bytes(const wr_bsr *b);   /* what the arrays take on a device, padding included */
 
 /* *to := a copy on the host; waits. WR_ENOMEM, WR_EDEVICE; *to is then without arrays. */

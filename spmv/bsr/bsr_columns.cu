@@ -122,6 +122,22 @@ static __device__ inline bool even_rows(const wr_bsr_group &g, const P *row_ptr,
   return wr_bsr_group_ballot(g, !even) == 0;
 }
 
+/* Whether rows begin and end with the same block columns as the first, which most that look different do not: that is known
+ * before a long block row is cut into parts. */
+template <typename P>
+static __device__ inline bool same_ends(const bsr_rows<P> &a, const wr_bsr_group &g, const P *row_ptr, int rows) {
+  bool same = true;
+  for (int i = g.lane; i < rows; i += g.lanes) {
+    bool is_empty = row_ptr[i] == row_ptr[i + 1];
+    if (is_empty != (row_ptr[0] == row_ptr[1])) same = false;
+    if (is_empty || !same) continue;
+    same = wr_bsr_divide((uint32_t)a.col[row_ptr[i]], a.by_c) == wr_bsr_divide((uint32_t)a.col[row_ptr[0]], a.by_c) &&
+           wr_bsr_divide((uint32_t)a.col[row_ptr[i + 1] - 1], a.by_c) ==
+               wr_bsr_divide((uint32_t)a.col[row_ptr[1] - 1], a.by_c);
+  }
+  return wr_bsr_group_ballot(g, !same) == 0;
+}
+
 /* Block rows of one part, a group each; of the others it is noted that they are left. */
 template <typename P>
 __global__ void __launch_bounds__(THREADS, 4)
@@ -144,13 +160,14 @@ __global__ void __launch_bounds__(THREADS, 4)
                     [&](int i) { return part_of(a, a.row_ptr[i0 + i], a.row_ptr[i0 + i + 1]); });
       if (count == DIFFERENT) count = again;
     }
-    if (in_parts) count = IN_PARTS;
+    bool same = same_ends(a, g, a.row_ptr + i0, in_parts ? rows : 0);
+    if (in_parts) count = same ? IN_PARTS : DIFFERENT;
     int64_t first = ib + (begin >> a.log2_task), next = rows > 0 ? ib + 1 + (end >> a.log2_task) : first;
     for (int64_t t = first + g.lane; t < next; t += lanes) {
       found.count[t] = in_parts || t == first ? count : 0;
       found.place[t] = begin;
     }
-    if (g.lane == 0 && count < 0) found.left[in_parts] = 1;
+    if (g.lane == 0 && count < 0) found.left[count == IN_PARTS] = 1;
   }
 }
 
@@ -342,18 +359,18 @@ extern "C" wr_status wr_bsr_columns_build(wr_env *env, int64_t nrows, int64_t nc
     TRY(wr_fail(WR_EUSAGE, "%lld entries with row pointers of 32 bits", (long long)nnz));
   TRY(view->wide ? build<int64_t>(env, view, columns) : build<int32_t>(env, view, columns));
 done:
-  if (status != WR_OK) wr_bsr_columns_free(env->device, columns);
+  if (status != WR_OK) wr_bsr_columns_free(env, columns);
   return status;
 }
 
-extern "C" void wr_bsr_columns_free(int device, wr_bsr_columns *columns) {
-  if (!columns->borrowed) wr_bsr_device_free(device, &columns->shape);
-  wr_bsr_columns_free_room(device, columns);
+extern "C" void wr_bsr_columns_free(wr_env *env, wr_bsr_columns *columns) {
+  if (!columns->borrowed) wr_bsr_device_free(env, &columns->shape);
+  wr_bsr_columns_free_room(env, columns);
   *columns = {};
 }
 
-extern "C" void wr_bsr_columns_free_room(int device, wr_bsr_columns *columns) {
-  wr_device_free(device, columns->room);
-  wr_device_free(device, columns->numbers);
+extern "C" void wr_bsr_columns_free_room(wr_env *env, wr_bsr_columns *columns) {
+  wr_device_free(env, columns->room);
+  wr_device_free(env, columns->numbers);
   columns->room = NULL, columns->numbers = NULL;
 }

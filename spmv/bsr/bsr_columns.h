@@ -22,8 +22,8 @@ typedef struct wr_bsr_columns {
  * WR_ENOMEM, WR_EDEVICE; *columns is then without arrays. */
 wr_status wr_bsr_columns_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view, int r,
                                int c, int may_borrow, wr_bsr_columns *columns);
-void wr_bsr_columns_free_room(int device, wr_bsr_columns *columns); /* all but shape's arrays */
-void wr_bsr_columns_free(int device, wr_bsr_columns *columns); /* a zeroed one is fine */
+void wr_bsr_columns_free_room(wr_env *env, wr_bsr_columns *columns); /* all but shape's arrays */
+void wr_bsr_columns_free(wr_env *env, wr_bsr_columns *columns); /* a zeroed one is fine */
 
 #ifdef __cplusplus
 }

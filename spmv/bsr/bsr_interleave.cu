@@ -112,7 +112,7 @@ static wr_status sort_out_rows(wr_env *env, const ib_cut &k, wr_bsr_interleaved 
   TRY(wr_device_select(env, kinds, 1, rows, NULL, b->row, sizeof *b->row, &b->brows));
   TRY(wr_device_select(env, kinds, 0, rows, NULL, b->empty_row, sizeof *b->empty_row, &b->empty));
 done:
-  wr_device_free(env->device, kinds);
+  wr_device_free(env, kinds);
   return status;
 }
 
@@ -141,7 +141,7 @@ static wr_status choose_stored(wr_env *env, const wr_csr *A, const wr_csr_view *
   }
   if (!found) b->stored = WR_F32;
 done:
-  wr_device_free(env->device, inexact);
+  wr_device_free(env, inexact);
   return status;
 }
 
@@ -235,14 +235,14 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_cs
   *shape = columns.shape;
   shape->row_ptr = NULL, shape->col = NULL;
 done:
-  wr_bsr_columns_free(env->device, &columns);
+  wr_bsr_columns_free(env, &columns);
   if (status != WR_OK) wr_bsr_interleaved_free(env, b);
   return status;
 }
 
 extern "C" void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b) {
   void *const arrays[] = {b->start, b->col, b->val, b->row, b->empty_row}; /* the others lie behind start */
-  for (void *array : arrays) wr_device_free(env->device, array);
+  for (void *array : arrays) wr_device_free(env, array);
   *b = {};
 }
 

@@ -11,7 +11,7 @@ constexpr unsigned FULL = (unsigned)WR_FULL_MASK;
 
 /* A block row is a task, and one more for every so many entries in which it begins and does not end. So tasks are numbered
  * without a scan: block row ib's first one is ib + row_ptr[ib * r] / task, which is 2^LOG2_TASK for each lane of a group. */
-constexpr int LOG2_TASK = 11;
+constexpr int LOG2_TASK = 9;
 
 /* Entries of a row that lie in shared memory at a time, a column each, and NONE behind them. */
 constexpr int WINDOW = WR_WARP, STRIDE = WINDOW + 1;

@@ -95,8 +95,8 @@ done:
 
 extern "C" void wr_bsr_plan_destroy(void *state, wr_env *env) {
   wr_bsr_plan *p = (wr_bsr_plan *)state;
-  wr_bsr_device_free(env->device, &p->format);
-  wr_bsr_tasks_free(env->device, &p->tasks);
+  wr_bsr_device_free(env, &p->format);
+  wr_bsr_tasks_free(env, &p->tasks);
 }
 
 extern "C" wr_status wr_bsr_plan_decode(void *state, wr_env *env, wr_csr **A) {

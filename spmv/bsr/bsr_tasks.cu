@@ -79,7 +79,7 @@ static wr_status list_rows(wr_env *env, const wr_bsr *b, wr_bsr_tasks *tasks) {
   TRY(wr_device_alloc(env, &tasks->full, tasks->nfull, sizeof *tasks->full, "block rows with blocks"));
   TRY(wr_device_select(env, kinds, 1, b->brows, NULL, tasks->full, sizeof *tasks->full, &tasks->nfull));
 done:
-  wr_device_free(env->device, kinds);
+  wr_device_free(env, kinds);
   return status;
 }
 
@@ -104,18 +104,18 @@ extern "C" wr_status wr_bsr_tasks_build(wr_env *env, const wr_bsr *b, int64_t wa
   TRY(wr_device_alloc_zeroed(env, &tasks->tail, tasks->count * b->r, sizeof *tasks->tail, "parts of block rows"));
   if (tasks->count) TRY(WR_LAUNCH((bsr_tasks_cut), grid_for(tasks->count + 1), THREADS, 0, env->stream, *b, *tasks));
 done:
-  if (status != WR_OK) wr_bsr_tasks_free(env->device, tasks);
+  if (status != WR_OK) wr_bsr_tasks_free(env, tasks);
   return status;
 }
 
-extern "C" void wr_bsr_tasks_free(int device, wr_bsr_tasks *tasks) {
-  wr_device_free(device, tasks->index);
-  wr_device_free(device, tasks->row);
-  wr_device_free(device, tasks->origin);
-  wr_device_free(device, tasks->full);
-  wr_device_free(device, tasks->empty);
-  wr_device_free(device, tasks->head);
-  wr_device_free(device, tasks->tail);
+extern "C" void wr_bsr_tasks_free(wr_env *env, wr_bsr_tasks *tasks) {
+  wr_device_free(env, tasks->index);
+  wr_device_free(env, tasks->row);
+  wr_device_free(env, tasks->origin);
+  wr_device_free(env, tasks->full);
+  wr_device_free(env, tasks->empty);
+  wr_device_free(env, tasks->head);
+  wr_device_free(env, tasks->tail);
   *tasks = {};
 }
 

@@ -39,7 +39,7 @@ typedef struct wr_bsr_tasks {
 /* *tasks := about `wanted` tasks for blocks on env's device: at least 1 and at most one a value, none of more than
  * WR_BSR_TASK_VALUES. Waits. WR_ENOMEM, WR_EDEVICE; *tasks is then without arrays. */
 wr_status wr_bsr_tasks_build(wr_env *env, const wr_bsr *blocks, int64_t wanted, wr_bsr_tasks *tasks);
-void wr_bsr_tasks_free(int device, wr_bsr_tasks *tasks); /* frees the arrays; zeroed ones are fine */
+void wr_bsr_tasks_free(wr_env *env, wr_bsr_tasks *tasks); /* frees the arrays; zeroed ones are fine */
 int64_t wr_bsr_tasks_bytes(const wr_bsr_tasks *tasks);   /* what the arrays take, padding included */
 
 #ifdef __cplusplus

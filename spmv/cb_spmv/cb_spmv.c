@@ -138,7 +138,7 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
 
 static void destroy(void *state, wr_env *env) {
   cb_state *s = state;
-  wr_cb_plan_free(env->device, &s->plan);
+  wr_cb_plan_free(env, &s->plan);
 }
 
 static wr_status decode(void *state, wr_env *env, wr_csr **A) {

@@ -7,7 +7,9 @@
 
 enum {
   THREAD_WORK = 8192, /* fewer entries and block rows are not worth another thread */
-  SAMPLES = 1024      /* block rows that an estimate looks at                      */
+  SAMPLES = 1024,     /* block rows that an estimate looks at, but fewer ...       */
+  SAMPLED = 40000,    /* ... where they have more entries than this: 5 ns each     */
+  LEAST_SAMPLES = 4
 };
 
 wr_status wr_cb_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_cb_options *o) {
@@ -150,11 +152,26 @@ static int64_t scale(int64_t counted, int64_t part, int64_t whole) {
   return (int64_t)((double)counted * ((double)whole / (double)part) + 0.5);
 }
 
-/* What every so many block rows come to, scaled up. */
+/* Of how many block rows an estimate takes one. */
+static int64_t sample_step(const tasks *t) {
+  double samples = (double)SAMPLED * (double)t->brows / (double)(t->A->nnz + 1);
+  if (samples > SAMPLES) samples = SAMPLES;
+  if (samples < LEAST_SAMPLES) samples = LEAST_SAMPLES;
+  return t->A->nnz <= SAMPLED && t->brows <= SAMPLES ? 1 : (int64_t)((double)t->brows / samples) + 1;
+}
+
+/* One out of each `step` block rows, at a place that looks like chance: matrices have periods of their own. */
+static int64_t sample_of(int64_t first, int64_t step) {
+  uint64_t mixed = (uint64_t)(first + 1) * UINT64_C(0x9e3779b97f4a7c15);
+  return first + (int64_t)((mixed >> 32) % (uint64_t)step);
+}
+
+/* What some block rows come to, scaled up. */
 static tally sample_blocks(const tasks *t, int aggregated) {
-  int64_t taken = 0, step = t->brows / SAMPLES + 1;
+  int64_t taken = 0, step = sample_step(t);
   tally sum = {0};
-  for (int64_t ib = 0; ib < t->brows; ib += step, taken++) sum = count_block_row(t, aggregated, ib, sum);
+  for (int64_t ib = 0; ib + step <= t->brows || ib == 0; ib += step, taken++)
+    sum = count_block_row(t, aggregated, sample_of(ib, step < t->brows ? step : t->brows), sum);
   sum.blocks = scale(sum.blocks, taken, t->brows), sum.units = scale(sum.units, taken, t->brows);
   sum.super_sparse = scale(sum.super_sparse, taken, t->brows), sum.heavy = scale(sum.heavy, taken, t->brows);
   return sum;

@@ -313,8 +313,8 @@ static wr_status build(wr_env *env, const wr_csr_view *view, const wr_cb_options
   wr_cb_layout(f);
   TRY(wr_cb_fill_arrays(env, view, options, f, &s.found));
 done:
-  wr_device_free(env->device, s.of_tasks);
-  wr_device_free(env->device, s.of_blocks);
+  wr_device_free(env, s.of_tasks);
+  wr_device_free(env, s.of_blocks);
   return status;
 }
 
@@ -329,12 +329,12 @@ extern "C" wr_status wr_cb_device_build(wr_env *env, int64_t nrows, int64_t ncol
     TRY(wr_fail(WR_EUSAGE, "%lld entries with row pointers of 32 bits", (long long)nnz));
   TRY(view->wide ? build<int64_t>(env, view, options, f) : build<int32_t>(env, view, options, f));
 done:
-  if (status != WR_OK) wr_cb_device_free(env->device, f);
+  if (status != WR_OK) wr_cb_device_free(env, f);
   return status;
 }
 
-extern "C" void wr_cb_device_free(int device, wr_cb_format *f) {
-  wr_device_free(device, f->memory);
+extern "C" void wr_cb_device_free(wr_env *env, wr_cb_format *f) {
+  wr_device_free(env, f->memory);
   f->memory = nullptr;
   wr_cb_layout(f);
 }

@@ -15,8 +15,8 @@ extern "C" {
  * of 256 and more, else WR_EUSAGE; nrows, ncols in 1..WR_MAX_INDEX, nnz in 0..WR_CB_MAX_NNZ, else WR_EUNAVAILABLE. */
 wr_status wr_cb_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_cb_options *options);
 
-/* *shape := the counts that A's format will have, without memory: all counted if there are few block rows, else every so many
- * of them, about a thousand, and scaled up. For plans and the byte model. Errors: wr_cb_check. */
+/* *shape := the counts that A's format will have, without memory: all counted if there are few, else every so many block
+ * rows with some ten thousand entries, and scaled up. For plans and the byte model. Errors: wr_cb_check. */
 wr_status wr_cb_estimate(const wr_csr *A, const wr_cb_options *options, wr_type type, wr_cb_format *shape);
 
 /* *format := A in blocks, on the host, in parallel over block rows. Errors: wr_cb_check, WR_ENOMEM, WR_ENUMERIC when a value
@@ -39,7 +39,7 @@ wr_status wr_cb_decode(const wr_cb_format *format, int as_pattern, wr_csr **A);
  * narrow view, WR_ENOMEM, WR_EDEVICE; *format is then without memory. */
 wr_status wr_cb_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
                              const wr_cb_options *options, wr_cb_format *format);
-void wr_cb_device_free(int device, wr_cb_format *format); /* frees the memory; without any it is fine */
+void wr_cb_device_free(wr_env *env, wr_cb_format *format); /* frees the memory; without any it is fine */
 int64_t wr_cb_device_bytes(const wr_cb_format *format);   /* what it takes on a device, padding included */
 
 /* *to := a copy on the host; waits. WR_ENOMEM, WR_EDEVICE; *to is then without memory. */

@@ -102,13 +102,13 @@ extern "C" wr_status wr_cb_plan_prepare(wr_env *env, int64_t stage, int prefetch
   p->shared = shared[0], p->longest = shared[1];
   TRY(wr_workspace_reserve(env, p->grid + wr_cb_last_grid(p), &workspace));
 done:
-  wr_device_free(env->device, found);
+  wr_device_free(env, found);
   return status;
 }
 
-extern "C" void wr_cb_plan_free(int device, wr_cb_plan *p) {
-  if (p->format.memory) wr_cb_device_free(device, &p->format);
-  wr_device_free(device, p->head);
+extern "C" void wr_cb_plan_free(wr_env *env, wr_cb_plan *p) {
+  if (p->format.memory) wr_cb_device_free(env, &p->format);
+  wr_device_free(env, p->head);
   *p = {};
 }
 

@@ -38,7 +38,7 @@ typedef struct wr_cb_plan {
 
 /* Adds to a plan whose format is on env's device all but commit. stage: bytes. Waits. WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_cb_plan_prepare(wr_env *env, int64_t stage, int prefetch, wr_cb_plan *p);
-void wr_cb_plan_free(int device, wr_cb_plan *p); /* the format too; a zeroed one is fine */
+void wr_cb_plan_free(wr_env *env, wr_cb_plan *p); /* the format too; a zeroed one is fine */
 int64_t wr_cb_plan_bytes(const wr_cb_plan *p);   /* on the device, the format and padding included */
 
 /* Thread blocks of the launch that completes shared rows. */

@@ -246,7 +246,7 @@ static void destroy(void *state, wr_env *env) {
   bsr_state *s = state;
   if (s->general) (void)cusparseDestroyMatDescr(s->general);
   wr_cusparse_close(&s->library, env);
-  wr_bsr_device_free(s->library.device, &s->blocks);
+  wr_bsr_device_free(env, &s->blocks);
   if (s->x.id) env->ops->release(env, &s->x);
   if (s->y.id) env->ops->release(env, &s->y);
 }

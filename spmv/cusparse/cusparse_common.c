@@ -123,6 +123,6 @@ void wr_cusparse_close(wr_cusparse *s, wr_env *env) {
   if (s->y) (void)cusparseDestroyDnVec(s->y);
   if (s->matrix) (void)cusparseDestroySpMat(s->matrix);
   if (s->handle) (void)cusparseDestroy(s->handle);
-  wr_device_free(s->device, s->buffer);
+  wr_device_free(env, s->buffer);
   if (s->ones.id) env->ops->release(env, &s->ones);
 }

@@ -85,7 +85,7 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
 static void destroy(void *state, wr_env *env) {
   coo_state *s = state;
   wr_cusparse_close(&s->library, env);
-  wr_device_free(s->library.device, s->row);
+  wr_device_free(env, s->row);
 }
 
 const wr_backend wr_backend_cusparse_coo = {

@@ -125,7 +125,7 @@ static wr_status lay_out(wr_sell *sell, wr_env *env, const wr_csr_view *view) {
   TRY(wr_sell_sizes(env, sell, view, size));
   TRY(wr_device_scan(env, size, sizeof *size, sell->nslices, sell->offset, sizeof *sell->offset, &sell->size));
 done:
-  wr_device_free(env->device, size);
+  wr_device_free(env, size);
   return status;
 }
 
@@ -173,9 +173,9 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
 static void destroy(void *state, wr_env *env) {
   sell_state *s = state;
   wr_cusparse_close(&s->library, env);
-  wr_device_free(s->library.device, s->sell.offset);
-  wr_device_free(s->library.device, s->sell.col);
-  wr_device_free(s->library.device, s->sell.val);
+  wr_device_free(env, s->sell.offset);
+  wr_device_free(env, s->sell.col);
+  wr_device_free(env, s->sell.val);
 }
 
 const wr_backend wr_backend_cusparse_sell = {

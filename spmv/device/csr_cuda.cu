@@ -17,10 +17,10 @@ struct wr_csr_device {
 extern "C" void wr_csr_device_free(struct wr_csr_device *views) {
   while (views) {
     struct wr_csr_device *next = views->next;
-    wr_device_free(views->device, views->row_ptr);
-    wr_device_free(views->device, views->col);
-    wr_device_free(views->device, views->val[WR_F32]);
-    wr_device_free(views->device, views->val[WR_F64]);
+    wr_device_free_shared(views->device, views->row_ptr);
+    wr_device_free_shared(views->device, views->col);
+    wr_device_free_shared(views->device, views->val[WR_F32]);
+    wr_device_free_shared(views->device, views->val[WR_F64]);
     wr_free(views);
     views = next;
   }
@@ -30,8 +30,8 @@ static wr_status upload_indices(const wr_csr *A, wr_env *env, struct wr_csr_devi
   wr_status status;
   view->device = env->device;
   view->wide = A->nnz > INT32_MAX;
-  TRY(wr_device_alloc(env, &view->row_ptr, A->nrows + 1, view->wide ? 8 : 4, "row pointers"));
-  TRY(wr_device_alloc(env, &view->col, A->nnz, sizeof *view->col, "column indices"));
+  TRY(wr_device_alloc_shared(env, &view->row_ptr, A->nrows + 1, view->wide ? 8 : 4, "row pointers"));
+  TRY(wr_device_alloc_shared(env, &view->col, A->nnz, sizeof *view->col, "column indices"));
   TRY(wr_device_upload(env, view->row_ptr, A->row_ptr, A->nrows + 1, view->wide ? WR_AS_8_BYTES : WR_I64_AS_I32));
   TRY(wr_device_upload(env, view->col, A->col, A->nnz, WR_AS_4_BYTES));
 done:
@@ -43,14 +43,14 @@ static wr_status upload_values(const wr_csr *A, wr_env *env, struct wr_csr_devic
   wr_status status;
   void *val = NULL;
   TRY(wr_csr_check_range(A, env->type == WR_F32));
-  TRY(wr_device_alloc(env, &val, A->nnz, (size_t)wr_type_bytes(env->type), "matrix values"));
+  TRY(wr_device_alloc_shared(env, &val, A->nnz, (size_t)wr_type_bytes(env->type), "matrix values"));
   TRY(wr_device_upload(env, val, A->val, A->nnz, env->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
   /* Another env may use it on its own stream. */
   TRY(WR_CUDA(cudaStreamSynchronize((cudaStream_t)env->stream)));
   view->val[env->type] = val;
   val = NULL;
 done:
-  wr_device_free(env->device, val);
+  wr_device_free_shared(env->device, val);
   return status;
 }
 

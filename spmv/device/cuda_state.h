@@ -34,25 +34,36 @@ typedef struct wr_go {
   const unsigned *stop;         /* on the device: not 0: somebody wants the loop to end */
 } wr_go;
 
-enum { WR_WORKSPACES = 40 };
+/* A block of device memory that an env has got. */
+typedef struct wr_block {
+  void *at;
+  int64_t bytes;
+  int64_t freed; /* when it was freed, counted up, and kept for the next; 0: it is in use */
+} wr_block;
 
 typedef struct wr_cuda_state {
   cudaStream_t stream;
   int early;          /* kernels may be brought in while the one before ends: the card can, and the code waits for it */
   wr_workspace workspace;
-  double *outgrown[WR_WORKSPACES]; /* partial sums of smaller ones: recorded launches may still use them */
   wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES, from the beginning      */
   wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each, from the first large copy on     */
   int next_stage;
   wr_go go;                 /* while a loop is recorded */
+  wr_block *blocks;         /* [nblocks], room for block_room: all that were got and not given back to the device */
+  int nblocks, block_room;
+  int64_t frees;
   cudaEvent_t stamps[WR_STAMPS]; /* NULL until used */
 } wr_cuda_state;
+
+/* Gives spare blocks back to the device; all: those in use, too. */
+void wr_blocks_drop(wr_cuda_state *state, int all);
 
 /* Makes env's device the calling thread's; WR_EUSAGE when env is not open on a device. */
 wr_status wr_cuda_enter(const wr_env *env);
 
 /* The workspace of env, for kernels that end in wr_sums_finish. A grid of more than max_blocks asks for more in prepare:
- * *workspace is at least twice as large then. What was there before stays until env is closed. WR_ENOMEM. */
+ * *workspace is at least twice as large then. What was there before stays until env is closed, since recorded launches may use
+ * it. WR_ENOMEM. */
 wr_status wr_workspace_reserve(wr_env *env, int64_t max_blocks, wr_workspace *workspace);
 
 /* WR_OK when v is an allocated vector of env's device with memory aligned as the contract says. */

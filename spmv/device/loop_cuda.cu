@@ -227,7 +227,7 @@ extern "C" void wr_cuda_loop_free(wr_env *env, wr_loop *loop) {
   if (loop->side) (void)cudaStreamDestroy(loop->side);
   if (loop->ended) (void)cudaEventDestroy(loop->ended);
   (void)cudaGetLastError();
-  wr_device_free(env->device, loop->stop);
+  wr_device_free(env, loop->stop);
   wr_pinned_free(loop->seen);
   wr_free(loop);
 }

@@ -1,6 +1,7 @@
 #include "spmv/device/device_memory.h"
 
 #include <cuda_runtime.h>
+#include <string.h>
 
 #include <atomic>
 
@@ -24,51 +25,160 @@ static wr_status fail_memory(double bytes, const char *what) {
                  (double)free_bytes / 1e6, (double)total / 1e6);
 }
 
-/* Zeroes from byte `from` on; a block that cannot be zeroed is given back. */
-static wr_status zero_tail(wr_env *env, void **block, int64_t from, int64_t whole) {
-  if (from == whole) return WR_OK;
-  wr_status status =
-      WR_CUDA(cudaMemsetAsync((char *)*block + from, 0, (size_t)(whole - from), (cudaStream_t)env->stream));
-  if (status == WR_OK) return WR_OK;
-  wr_device_free(env->device, *block);
-  *block = NULL;
+static wr_cuda_state *state_of(wr_env *env) { return (wr_cuda_state *)env->state; }
+
+/* ---- Blocks that an env keeps ---- */
+
+constexpr int64_t MOST_SPARE = (int64_t)1 << 30; /* bytes that are kept although nobody uses them */
+
+/* A spare block that is large enough, but not by more than a quarter, is in use again; NULL: there is none. */
+static void *take_spare(wr_cuda_state *state, int64_t bytes) {
+  wr_block *best = NULL;
+  for (wr_block *b = state->blocks; b < state->blocks + state->nblocks; b++)
+    if (b->freed && b->bytes >= bytes && b->bytes - bytes <= bytes / 4 && (best == NULL || b->bytes < best->bytes))
+      best = b;
+  if (best == NULL) return NULL;
+  best->freed = 0;
+  return best->at;
+}
+
+/* Room for one block more in the list. */
+static wr_status make_room(wr_cuda_state *state) {
+  wr_status status;
+  wr_block *more = NULL;
+  int room = 2 * state->block_room + 64;
+  if (state->nblocks < state->block_room) return WR_OK;
+  TRY(wr_alloc(&more, room, sizeof *more, "a list of device blocks"));
+  if (state->nblocks) memcpy(more, state->blocks, (size_t)state->nblocks * sizeof *more);
+  wr_free(state->blocks);
+  state->blocks = more, state->block_room = room;
+done:
   return status;
 }
 
-/* zero_all false: just the padding. */
-static wr_status allocate(wr_env *env, void *block, int64_t count, size_t size, const char *what, bool zero_all) {
+/* Nobody could act on a failure here: after a device error every call fails, and the error was reported where it arose. */
+static void give_back(void *at) {
+  live_blocks--;
+  if (cudaFree(at) != cudaSuccess) (void)cudaGetLastError();
+}
+
+/* A block of the list to the device. One that is spare was counted off when it was freed. */
+static void drop(wr_cuda_state *state, wr_block *b) {
+  if (b->freed) live_blocks++;
+  give_back(b->at);
+  *b = state->blocks[--state->nblocks];
+}
+
+extern "C" void wr_blocks_drop(wr_cuda_state *state, int all) {
+  for (int k = state->nblocks - 1; k >= 0; k--)
+    if (all || state->blocks[k].freed) drop(state, &state->blocks[k]);
+}
+
+/* Gives back what has been spare the longest until `bytes` more may be. */
+static void make_space(wr_cuda_state *state, int64_t bytes) {
+  for (;;) {
+    wr_block *oldest = NULL;
+    int64_t spare = 0;
+    for (wr_block *b = state->blocks; b < state->blocks + state->nblocks; b++) {
+      if (b->freed == 0) continue;
+      spare += b->bytes;
+      if (oldest == NULL || b->freed < oldest->freed) oldest = b;
+    }
+    if (oldest == NULL || spare + bytes <= MOST_SPARE) return;
+    drop(state, oldest);
+  }
+}
+
+/* Tests that poison buffers get fresh memory, so that what reads beyond a block is found. */
+void wr_device_free(wr_env *env, void *block) {
+  wr_cuda_state *state = state_of(env);
+  int64_t bytes = 0;
+  if (block == NULL || state == NULL) return;
+  if (cudaSetDevice(env->device) != cudaSuccess) (void)cudaGetLastError();
+  for (int k = 0; k < state->nblocks; k++)
+    if (state->blocks[k].at == block) bytes = state->blocks[k].bytes;
+  if (bytes <= MOST_SPARE) make_space(state, bytes);
+  for (int k = 0; k < state->nblocks; k++) {
+    if (state->blocks[k].at != block) continue;
+    if (env->poison || bytes > MOST_SPARE)
+      drop(state, &state->blocks[k]);
+    else
+      live_blocks--, state->blocks[k].freed = ++state->frees;
+    return;
+  }
+}
+
+void wr_device_free_shared(int device, void *block) {
+  if (block == NULL) return;
+  if (cudaSetDevice(device) != cudaSuccess) (void)cudaGetLastError();
+  give_back(block);
+}
+
+/* ---- Allocation ---- */
+
+/* Memory of the device itself, *out NULL if there is none, which is no failure. */
+static wr_status get_memory(void **out, int64_t bytes) {
+  cudaError_t error = cudaMalloc(out, (size_t)bytes);
+  if (error == cudaSuccess) live_blocks++;
+  if (error != cudaSuccess) *out = NULL;
+  if (error != cudaErrorMemoryAllocation) return wr_cuda_check(error, "cudaMalloc");
+  (void)cudaGetLastError();
+  return WR_OK;
+}
+
+/* A block for env alone: one that it has kept, or a new one. */
+static wr_status get_own(wr_env *env, void **out, int64_t bytes) {
+  wr_status status;
+  wr_cuda_state *state = state_of(env);
+  TRY(make_room(state));
+  *out = take_spare(state, bytes);
+  if (*out) live_blocks++;
+  if (*out) goto done;
+  TRY(get_memory(out, bytes));
+  if (*out == NULL) {
+    wr_blocks_drop(state, 0);
+    TRY(get_memory(out, bytes));
+  }
+  if (*out) state->blocks[state->nblocks++] = {*out, bytes, 0};
+done:
+  return status;
+}
+
+typedef enum zeroing { PADDING, ALL } zeroing;
+
+/* shared: for wr_device_free_shared. */
+static wr_status allocate(wr_env *env, void *block, int64_t count, size_t size, const char *what, zeroing zeroes,
+                          bool shared) {
+  wr_status status;
   void **out = (void **)block;
-  int64_t bytes;
+  int64_t bytes = 0, from;
   *out = NULL;
-  wr_status status = wr_cuda_enter(env);
-  if (status != WR_OK) return status;
+  TRY(wr_cuda_enter(env));
   if (count < 0 || __builtin_mul_overflow(count, (int64_t)size, &bytes) || bytes > INT64_MAX - WR_ALIGNMENT)
     return fail_memory((double)count * (double)size, what);
-  cudaError_t error = cudaMalloc(out, (size_t)padded(bytes));
-  if (error != cudaSuccess) *out = NULL;
-  if (error == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();
-    return fail_memory((double)padded(bytes), what);
+  TRY(shared ? get_memory(out, padded(bytes)) : get_own(env, out, padded(bytes)));
+  if (*out == NULL) return fail_memory((double)padded(bytes), what);
+  from = zeroes == ALL ? 0 : bytes / WR_ALIGNMENT * WR_ALIGNMENT;
+  if (from < padded(bytes))
+    TRY(WR_CUDA(cudaMemsetAsync((char *)*out + from, 0, (size_t)(padded(bytes) - from), (cudaStream_t)env->stream)));
+done:
+  if (status != WR_OK && *out) {
+    shared ? wr_device_free_shared(env->device, *out) : wr_device_free(env, *out);
+    *out = NULL;
   }
-  status = wr_cuda_check(error, "cudaMalloc");
-  if (status != WR_OK) return status;
-  live_blocks++;
-  return zero_tail(env, out, zero_all ? 0 : bytes / WR_ALIGNMENT * WR_ALIGNMENT, padded(bytes));
+  return status;
 }
 
 wr_status wr_device_alloc(wr_env *env, void *block, int64_t count, size_t size, const char *what) {
-  return allocate(env, block, count, size, what, false);
+  return allocate(env, block, count, size, what, PADDING, false);
 }
 
 wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t size, const char *what) {
-  return allocate(env, block, count, size, what, true);
+  return allocate(env, block, count, size, what, ALL, false);
 }
 
-/* Nobody could act on a failure here: after a device error every call fails, and the error was reported where it arose. */
-void wr_device_free(int device, void *block) {
-  if (block == NULL) return;
-  live_blocks--;
-  if (cudaSetDevice(device) != cudaSuccess || cudaFree(block) != cudaSuccess) (void)cudaGetLastError();
+wr_status wr_device_alloc_shared(wr_env *env, void *block, int64_t count, size_t size, const char *what) {
+  return allocate(env, block, count, size, what, PADDING, true);
 }
 
 int64_t wr_device_blocks(void) { return live_blocks; }
@@ -87,8 +197,6 @@ wr_status wr_pinned_alloc(void *block, int64_t bytes, const char *what) {
 void wr_pinned_free(void *block) {
   if (block && cudaFreeHost(block) != cudaSuccess) (void)cudaGetLastError();
 }
-
-static wr_cuda_state *state_of(wr_env *env) { return (wr_cuda_state *)env->state; }
 
 /* The room for a copy of this many bytes (on the device) and the most that fits. The ring is made when first wanted: pinning
  * costs 0.5 ms a megabyte. */

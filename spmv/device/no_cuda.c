@@ -75,7 +75,13 @@ wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t
   return wr_device_alloc(env, block, count, size, what);
 }
 
-void wr_device_free(int device, void *block) { (void)device, (void)block; /* there are none */ }
+wr_status wr_device_alloc_shared(wr_env *env, void *block, int64_t count, size_t size, const char *what) {
+  return wr_device_alloc(env, block, count, size, what);
+}
+
+void wr_device_free(wr_env *env, void *block) { (void)env, (void)block; /* there are none */ }
+
+void wr_device_free_shared(int device, void *block) { (void)device, (void)block; }
 
 int64_t wr_device_blocks(void) { return 0; }
 

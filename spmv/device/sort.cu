@@ -31,7 +31,7 @@ static wr_status with_room(wr_env *env, const char *name, Call call) {
   TRY(wr_cuda_check(call(room, bytes), name));
   TRY(wr_cuda_check(cudaStreamSynchronize(stream_of(env)), name));
 done:
-  wr_device_free(env->device, room);
+  wr_device_free(env, room);
   return status;
 }
 
@@ -101,8 +101,8 @@ static wr_status sort_words(wr_env *env, K *keys, V *values, int64_t count, int 
     TRY(WR_CUDA(cudaMemcpyAsync(values, v.Current(), count * sizeof(V), cudaMemcpyDeviceToDevice, stream_of(env))));
   TRY(WR_CUDA(cudaStreamSynchronize(stream_of(env))));
 done:
-  wr_device_free(env->device, more_keys);
-  wr_device_free(env->device, more_values);
+  wr_device_free(env, more_keys);
+  wr_device_free(env, more_values);
   return status;
 }
 
@@ -142,7 +142,7 @@ static wr_status add_up(wr_env *env, Read read, int64_t from, int n, int64_t *su
   }));
   TRY(wr_device_download(env, sum, on_device, 1, WR_AS_8_BYTES));
 done:
-  wr_device_free(env->device, on_device);
+  wr_device_free(env, on_device);
   return status;
 }
 
@@ -219,7 +219,7 @@ static wr_status select_words(wr_env *env, Is is, int64_t count, const T *items,
     *found += part;
   }
 done:
-  wr_device_free(env->device, on_device);
+  wr_device_free(env, on_device);
   return status;
 }
 

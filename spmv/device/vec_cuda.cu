@@ -58,15 +58,12 @@ extern "C" wr_status wr_workspace_reserve(wr_env *env, int64_t max_blocks, wr_wo
   wr_status status;
   wr_workspace *w;
   double *partial = NULL;
-  int outgrown = 0;
   TRY(wr_cuda_enter(env));
   w = &state_of(env)->workspace;
   if (w->arrived == NULL) TRY(wr_device_alloc_zeroed(env, &w->arrived, 1, sizeof *w->arrived, "a count of blocks"));
   if (w->max_blocks < max_blocks) {
     if (max_blocks < 2 * w->max_blocks) max_blocks = 2 * w->max_blocks; /* so that there are few of them */
-    while (state_of(env)->outgrown[outgrown]) outgrown++;
     TRY(wr_device_alloc(env, &partial, max_blocks * WR_MAX_REDUCTIONS, sizeof *partial, "partial sums"));
-    state_of(env)->outgrown[outgrown] = w->partial;
     w->partial = partial;
     w->max_blocks = max_blocks;
   }
@@ -86,9 +83,8 @@ static void close_cuda(wr_env *env) {
   if (state == NULL) return;
   (void)cudaSetDevice(env->device);
   if (state->stream) (void)cudaStreamSynchronize(state->stream);
-  wr_device_free(env->device, state->workspace.partial);
-  for (int k = 0; k < WR_WORKSPACES; k++) wr_device_free(env->device, state->outgrown[k]);
-  wr_device_free(env->device, state->workspace.arrived);
+  wr_blocks_drop(state, 1);
+  wr_free(state->blocks);
   free_stage(&state->small);
   for (int s = 0; s < WR_STAGES; s++) free_stage(&state->ring[s]);
   for (int s = 0; s < WR_STAMPS; s++)
@@ -131,7 +127,7 @@ done:
 }
 
 static void release(wr_env *env, wr_vec *v) {
-  wr_device_free(env->device, v->data);
+  wr_device_free(env, v->data);
   memset(v, 0, sizeof *v);
 }
 

@@ -102,12 +102,12 @@ extern "C" wr_status wr_merbit_device_build(wr_env *env, int64_t nrows, int64_t 
   wr_merbit_device_place(format, memory);
   TRY(wr_merbit_device_fill(env, format, view));
 done:
-  if (status != WR_OK) wr_merbit_device_free(env->device, format);
+  if (status != WR_OK) wr_merbit_device_free(env, format);
   return status;
 }
 
-extern "C" void wr_merbit_device_free(int device, wr_merbit_format *format) {
-  wr_device_free(device, format->tile_x); /* the others are in it */
+extern "C" void wr_merbit_device_free(wr_env *env, wr_merbit_format *format) {
+  wr_device_free(env, format->tile_x); /* the others are in it */
   format->tile_x = NULL, format->tile_y = NULL, format->lane = NULL;
 }
 

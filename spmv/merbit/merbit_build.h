@@ -34,7 +34,7 @@ void wr_merbit_free(wr_merbit_format *format); /* frees the arrays; zeroed ones 
  * Errors: wr_merbit_check, WR_ENOMEM, WR_EDEVICE; *format is then without arrays. */
 wr_status wr_merbit_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
                                  int sigma, wr_merbit_format *format);
-void wr_merbit_device_free(int device, wr_merbit_format *format); /* frees the arrays; zeroed ones are fine */
+void wr_merbit_device_free(wr_env *env, wr_merbit_format *format); /* frees the arrays; zeroed ones are fine */
 
 /* What the arrays take on a device, padding included; a shape's arrays in so much memory; and filled, as by device_build. */
 int64_t wr_merbit_device_bytes(const wr_merbit_format *shape);

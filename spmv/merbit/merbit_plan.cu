@@ -88,7 +88,7 @@ done:
 }
 
 extern "C" void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *p) {
-  wr_merbit_device_free(env->device, &p->format); /* the rest is in it */
+  wr_merbit_device_free(env, &p->format); /* the rest is in it */
 }
 
 extern "C" int64_t wr_merbit_plan_bytes(const wr_merbit_plan *p) {

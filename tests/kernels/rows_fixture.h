@@ -75,9 +75,9 @@ static inline wr_csr_view make_view(wr_env *env, const wr_csr *A, int wide) {
 }
 
 static inline void free_view(wr_env *env, wr_csr_view *view) {
-  wr_device_free(env->device, (void *)view->row_ptr);
-  wr_device_free(env->device, (void *)view->col);
-  wr_device_free(env->device, (void *)view->val);
+  wr_device_free(env, (void *)view->row_ptr);
+  wr_device_free(env, (void *)view->col);
+  wr_device_free(env, (void *)view->val);
 }
 
 #endif

@@ -140,7 +140,7 @@ static void test_tiles(wr_env *env, int64_t count, int longest, unsigned blocks,
   check_tiles(start, col, val, to_host(env, device_out, n), to_host(env, device_sum, count));
   for (void *block :
        {(void *)device_start, (void *)device_col, (void *)device_val, (void *)device_out, (void *)device_sum})
-    wr_device_free(env->device, block);
+    wr_device_free(env, block);
 }
 
 static void test_bulk(wr_env *env) {
@@ -176,8 +176,8 @@ static void test_loads_as(wr_env *env, const char *name) {
                      reinterpret_cast<V *>(to)));
   CHECK_OK(env->ops->wait(env));
   CHECK(to_host(env, to, WORDS) == words);
-  wr_device_free(env->device, from);
-  wr_device_free(env->device, to);
+  wr_device_free(env, from);
+  wr_device_free(env, to);
 }
 
 static void test_loads(wr_env *env) {

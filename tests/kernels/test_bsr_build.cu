@@ -36,7 +36,7 @@ static void test_build(wr_env *env, const wr_csr *A, const wr_csr_view *view, in
   CHECKF(0 <= padding && padding <= 3 * 128, "%lld bytes of padding", (long long)padding);
   wr_bsr_free(&here);
   wr_bsr_free(&expected);
-  wr_bsr_device_free(env->device, &there);
+  wr_bsr_device_free(env, &there);
   CHECK(there.row_ptr == nullptr && there.col == nullptr && there.val == nullptr);
 }
 

@@ -32,7 +32,7 @@ struct blocks {
     CHECK_OK(wr_device_alloc(env, &on_device.row_ptr, brows + 1, wide ? 8 : 4, "block rows"));
     CHECK_OK(wr_device_upload(env, on_device.row_ptr, row_ptr.data(), brows + 1, wide ? WR_AS_8_BYTES : WR_I64_AS_I32));
   }
-  ~blocks() { wr_device_free(env->device, on_device.row_ptr); }
+  ~blocks() { wr_device_free(env, on_device.row_ptr); }
 };
 
 static numbers read_i32(wr_env *env, const int32_t *from, int64_t count) {
@@ -92,7 +92,7 @@ static void check_tasks(wr_env *env, const blocks &b, int64_t wanted) {
   if (t.count && t.index && t.row && t.origin) check_cuts(env, b, t, full);
   int64_t bytes = wr_bsr_tasks_bytes(&t), least = t.count * (16 + 16 * t.r) + (t.nempty ? 4 * b.on_device.brows : 0);
   CHECKF(least <= bytes && bytes < least + 7 * 128 + 12, "%lld bytes, not %lld", (long long)bytes, (long long)least);
-  wr_bsr_tasks_free(env->device, &t);
+  wr_bsr_tasks_free(env, &t);
   CHECK(t.index == nullptr && t.full == nullptr && t.tail == nullptr);
 }
 
@@ -131,7 +131,7 @@ static void test_large(wr_env *env) {
     CHECK(row[511] == 0 && row[512] == 1 && row[513] == 2 && row[2047] == 2 && row[2048] == 3);
     CHECK(origin[510] == 510 && origin[511] == 0 && origin[512] == 512 && origin[2047] == 512);
   }
-  wr_bsr_tasks_free(env->device, &t);
+  wr_bsr_tasks_free(env, &t);
 }
 
 static void test_device(wr_env *env) {

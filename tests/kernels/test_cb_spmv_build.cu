@@ -49,7 +49,7 @@ static void test_build(wr_env *env, const wr_csr *A, const wr_csr_view *view, co
   CHECKF(0 <= padding && padding <= 6 * 128, "%lld bytes of padding", (long long)padding);
   wr_cb_free(&here);
   wr_cb_free(&expected);
-  wr_cb_device_free(env->device, &there);
+  wr_cb_device_free(env, &there);
   CHECK(there.memory == nullptr && there.block == nullptr && there.data == nullptr);
 }
 

@@ -72,7 +72,7 @@ static void test_wide(wr_env *env, bool pattern) {
     CHECK(from_narrow == from_wide);
     CHECK(from_narrow[1] != 0 && from_narrow[ROWS - 1] != 0);
   }
-  wr_device_free(env->device, row_ptr);
+  wr_device_free(env, row_ptr);
   wr_csr_free(A);
 }
 

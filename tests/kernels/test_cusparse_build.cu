@@ -43,7 +43,7 @@ static void test_rows(wr_env *env, const wr_csr *A, const wr_csr_view *view) {
   for (int64_t i = 0; i < A->nrows; i++)
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) wrong += got[(size_t)k] != i;
   CHECKF(wrong == 0, "%lld of %lld rows", (long long)wrong, (long long)A->nnz);
-  wr_device_free(env->device, row);
+  wr_device_free(env, row);
 }
 
 /* What stands at a place must be the entry of that row and column, or padding where the row has ended. */
@@ -85,10 +85,10 @@ static void test_slices(wr_env *env, const wr_csr *A, const wr_csr_view *view, i
   CHECK_OK(wr_device_alloc(env, &sell.val, sell.size, (size_t)wr_type_bytes(env->type), "values"));
   CHECK_OK(wr_sell_fill(env, &sell, view));
   check_slices(env, A, &sell);
-  wr_device_free(env->device, size);
-  wr_device_free(env->device, sell.offset);
-  wr_device_free(env->device, sell.col);
-  wr_device_free(env->device, sell.val);
+  wr_device_free(env, size);
+  wr_device_free(env, sell.offset);
+  wr_device_free(env, sell.col);
+  wr_device_free(env, sell.val);
 }
 
 static void test_matrix(wr_env *env, int64_t nrows, bool pattern) {
@@ -126,7 +126,7 @@ static void test_transposed(wr_env *env, int64_t blocks, int side) {
   CHECK_OK(wr_blocks_transpose(env, blocks, side, val));
   CHECK_OK(wr_device_download(env, got.data(), val, values, how));
   CHECKF(got == before, "%lld blocks of %d: twice is not as before", (long long)blocks, side);
-  wr_device_free(env->device, val);
+  wr_device_free(env, val);
 }
 
 static void test_all(wr_env *env) {

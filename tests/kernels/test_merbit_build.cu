@@ -62,9 +62,9 @@ static void test_build(wr_env *env, const rows *rows, int sigma, int wide) {
   CHECKF(0 <= padding && padding < 3 * 128, "%lld bytes of padding", (long long)padding);
   wr_merbit_free(&here);
   wr_merbit_free(&expected);
-  wr_merbit_device_free(env->device, &there);
+  wr_merbit_device_free(env, &there);
   CHECK(there.tile_x == nullptr && there.tile_y == nullptr && there.lane == nullptr);
-  wr_device_free(env->device, (void *)view.row_ptr);
+  wr_device_free(env, (void *)view.row_ptr);
 }
 
 static void test_all(wr_env *env) {

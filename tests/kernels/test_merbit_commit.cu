@@ -40,7 +40,7 @@ struct opened {
   opened(const opened &) = delete;
   ~opened() {
     wr_merbit_plan_close(env, &plan);
-    wr_device_free(env->device, wide_rows);
+    wr_device_free(env, wide_rows);
   }
 };
 

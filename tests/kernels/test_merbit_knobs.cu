@@ -223,7 +223,7 @@ static double scatter_of(wr_env *env, const std::vector<int32_t> &col, int64_t n
   CHECK_OK(wr_device_upload(env, there, col.data(), (int64_t)col.size(), WR_AS_4_BYTES));
   view.col = there;
   CHECK_OK(wr_merbit_scatter(env, &view, ncols, (int64_t)col.size(), &share));
-  wr_device_free(env->device, there);
+  wr_device_free(env, there);
   return share;
 }
 

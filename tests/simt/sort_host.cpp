@@ -98,8 +98,8 @@ extern "C" wr_status wr_device_sort_pairs(wr_env *env, void *keys, size_t key_si
   else
     sort_keys((uint32_t *)keys, values, value_size, count, begin_bit, end_bit, order, room);
 done:
-  wr_device_free(env->device, order);
-  wr_device_free(env->device, room);
+  wr_device_free(env, order);
+  wr_device_free(env, room);
   return status;
 }
 

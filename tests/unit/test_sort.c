@@ -51,7 +51,7 @@ static uint64_t *to_host(wr_env *env, void *block, int64_t n, size_t size) {
     CHECK_OK(wr_device_download(env, words, block, n, WR_AS_8_BYTES));
   for (int64_t i = 0; i < n && size == 4; i++) words[i] = narrow[i];
   free(narrow);
-  wr_device_free(env->device, block);
+  wr_device_free(env, block);
   return words;
 }
 
@@ -157,7 +157,7 @@ static void test_scan(wr_env *env, int64_t n, size_t count_size, size_t offset_s
   int64_t bad = count_differences(offsets, expected, n + 1);
   CHECKF(bad == 0, "%lld of %lld offsets are wrong (%zu to %zu bytes)", (long long)bad, (long long)n, count_size,
          offset_size);
-  wr_device_free(env->device, from);
+  wr_device_free(env, from);
   free(counts), free(expected), free(offsets);
 }
 
@@ -177,7 +177,7 @@ static void test_scans(wr_env *env) {
   CHECK(total == INT32_MAX);
   CHECK_FAILS(WR_EUSAGE, wr_device_scan(env, too_much, 4, 3, offsets, 4, &total));
   CHECK_MESSAGE("2147483648");
-  wr_device_free(env->device, fits), wr_device_free(env->device, too_much), wr_device_free(env->device, offsets);
+  wr_device_free(env, fits), wr_device_free(env, too_much), wr_device_free(env, offsets);
 }
 
 /* ---- Select ---- */
@@ -203,7 +203,7 @@ static void test_select(wr_env *env, int64_t n, int kinds, uint8_t kind, size_t 
   CHECKF(found == wanted && counted == wanted, "%lld and %lld found, not %lld", (long long)found, (long long)counted,
          (long long)wanted);
   CHECKF(count_differences(got, expected, n) == 0, "%lld of %lld: not the right ones", (long long)wanted, (long long)n);
-  wr_device_free(env->device, device_kinds), wr_device_free(env->device, device_items);
+  wr_device_free(env, device_kinds), wr_device_free(env, device_items);
   free(of), free(items), free(expected), free(got);
 }
 
@@ -242,7 +242,7 @@ static void test_run(wr_env *env, int64_t n, size_t key_size, size_t offset_size
     CHECKF(bad == 0, "%lld of %lld %s are wrong", (long long)bad, (long long)wanted, k % 2 ? "offsets" : "unique keys");
     free(got);
   }
-  wr_device_free(env->device, from);
+  wr_device_free(env, from);
   free(keys), free(unique), free(offsets);
 }
 
@@ -286,7 +286,7 @@ static void test_refusals(wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, wr_device_runs(&closed, a, 4, 4, b, NULL, 0, &n));
   CHECK_FAILS(WR_ENOMEM, wr_device_sort_pairs(env, a, 8, NULL, 0, too_many, 0, 64));
   CHECK_MESSAGE("sorting");
-  wr_device_free(env->device, a), wr_device_free(env->device, b);
+  wr_device_free(env, a), wr_device_free(env, b);
 }
 
 int main(void) {
