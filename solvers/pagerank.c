@@ -17,9 +17,8 @@ wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan,
     TRY(env->ops->alloc(env, graph->n, env->type, "ranks", &p->r[i]));
     TRY(env->ops->alloc(env, graph->n, env->type, "scaled ranks", &p->x[i]));
   }
-  TRY(env->ops->alloc(env, graph->n, env->type, "inverse out-degrees", &p->scale));
   TRY(env->ops->alloc(env, SCALARS, WR_F64, "scalars", &p->bank));
-  TRY(env->ops->upload(env, &p->scale, graph->scale));
+  TRY(env->ops->compact(env, graph->n, graph->scale, "inverse out-degrees", &p->scale));
   TRY(wr_iteration_open(env, &p->loop));
   if (graph->teleport) {
     TRY(env->ops->alloc(env, graph->n, env->type, "the teleport vector", &p->teleport));
@@ -58,10 +57,10 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, double *sca
   const wr_graph *g = p->graph;
   double unit = wr_type_unit(env->type);
   wr_fused first = {.in = {&p->r[0]},
-                    .times = &p->scale,
+                    .times = &p->x[1],
                     .out = {&p->x[0]},
                     .c = {{{.factor = 1}}},
-                    .reduce = {{WR_SUM_UNSCALED, &p->r[0], &p->scale, {&p->bank, DANGLING}}}};
+                    .reduce = {{WR_SUM_UNSCALED, &p->r[0], &p->x[1], {&p->bank, DANGLING}}}};
   for (int i = 0; i < SCALARS; i++) scalars[i] = 0;
   scalars[DAMPING] = o->damping, scalars[REST] = 1 - o->damping;
   scalars[WEIGHT] = g->teleport ? 1 : 1 / (double)g->n;
@@ -77,6 +76,7 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, double *sca
     TRY(env->ops->upload(env, &p->r[0], g->start ? g->start : g->teleport));
   else
     TRY(env->ops->fill(env, &p->r[0], 1 / (double)g->n));
+  TRY(env->ops->widen(env, &p->scale, &p->x[1])); /* which the first step writes */
   TRY(env->ops->fused(env, &first));
   TRY(env->ops->scalars(env, &p->bank, NULL, make_shift, COUNT(make_shift)));
 done:

@@ -5,6 +5,7 @@
 
 constexpr int THREADS = 128; /* as csr_thread, so that the two differ in the loop alone */
 constexpr int UNROLL = 4;
+constexpr unsigned MOST_ALONE = 512; /* blocks whose sums the last one ends */
 
 /* Adds the first `count` of the terms k to k + UNROLL - 1, in order. First all columns and values are asked for, then all of x,
  * so that a thread has as many loads under way at a time; what is not wanted repeats the last one, so that nothing is read
@@ -43,17 +44,20 @@ __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_
   if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, i));
 }
 
-/* The same with the epilogue. Each warp leaves its part of the sums: 245 us where the plain multiply takes 211 (7-point
- * stencil, f64, H200); blocks that leave one part wait for their slowest warp, 280; blocks that stay and take all rows in
- * turn, 255 to 270. */
-template <typename T, typename P, bool PATTERN>
-__global__ void __launch_bounds__(THREADS, 12)
+/* The same with the epilogue. ALONE, for few blocks: the last one ends the sums. Else each warp leaves its part: 245 us where
+ * the plain multiply takes 211 (7-point stencil, f64, H200); blocks that leave one part wait for their slowest warp, 280;
+ * blocks that stay and take all rows in turn, 255 to 270. */
+template <typename T, typename P, bool PATTERN, bool ALONE>
+__global__ void __launch_bounds__(THREADS, ALONE ? 4 : 12)
     csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> finish) {
   wr_begin_kernel();
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   if (i < a.nrows) wr_finish_row(finish, wr_finish_shift(finish), i, wr_csr_result(a, i, row_sum(a, i)), a.y, reduced);
-  wr_sums_leave_warp(finish.sums, reduced);
+  if constexpr (ALONE)
+    wr_sums_finish(finish.sums, reduced);
+  else
+    wr_sums_leave_warp(finish.sums, reduced);
 }
 
 /* What all warps have left. */
@@ -77,7 +81,9 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
   unsigned blocks = (unsigned)blocks_for(a.nrows);
   if (epilogue == NULL) return WR_LAUNCH_EARLY(env, (csr_thread_unrolled<T, P, PATTERN>), blocks, THREADS, 0, a);
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
-  TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN>), blocks, THREADS, 0, a, finish));
+  if (blocks <= MOST_ALONE)
+    return WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, true>), blocks, THREADS, 0, a, finish);
+  TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, false>), blocks, THREADS, 0, a, finish));
   finish.sums.before = parts_for(a.nrows);
   if (finish.sums.count)
     TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_sums), blocks_for_sums(finish.sums.before), THREADS, 0, finish.sums));

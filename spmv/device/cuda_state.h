@@ -75,6 +75,8 @@ wr_status wr_cuda_check_image(const wr_env *env);
 /* The operations that are kernels: rows of the table wr_vecops_cuda. */
 wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value);
 wr_status wr_cuda_fused(wr_env *env, const wr_fused *f);
+wr_status wr_cuda_compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v);
+wr_status wr_cuda_widen(wr_env *env, const wr_vec *from, wr_vec *to);
 wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count);
 
 /* Loops, as vec.h has them: loop_cuda.cu. */

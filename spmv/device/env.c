@@ -27,6 +27,7 @@ static wr_status check_vec(const wr_env *env, const wr_vec *v, const wr_vec **fi
   if (v == NULL) return WR_OK;
   if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "fused operation: %s is not allocated", role);
   if (v->place != env->place) return wr_fail(WR_EUSAGE, "fused operation: %s lives at another place", role);
+  if (v->whole) return wr_fail(WR_EUSAGE, "fused operation: %s is a compact vector", role);
   if (*first == NULL) *first = v;
   if (v->n != (*first)->n || v->type != (*first)->type)
     return wr_fail(WR_EUSAGE, "fused operation: %s has %lld elements of %d bytes where others have %lld of %d", role,

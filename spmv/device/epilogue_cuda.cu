@@ -1,6 +1,7 @@
 /* The epilogue as a pass of its own over y, for backends that do not fuse it: the rows of kernel/finish.cuh, 16 bytes of
  * every vector at a time. */
 #include <cuda_runtime.h>
+#include <string.h>
 
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
@@ -31,6 +32,8 @@ __device__ inline void finish_group(const epilogue_args<T> &a, double shift, int
   wr_pack<T, V> y = wr_load<T, V>(a.y, group), scaled;
   load_if(a.finish.shift_dir, group, row.shift_dir);
   load_if(a.finish.scale, group, row.scale);
+  if (a.finish.whole)
+    for (int e = 0; e < V; e++) row.scale[e] = wr_reciprocal<T>(a.finish.whole, a.finish.whole_bytes, group * V + e);
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) load_if(a.finish.z[r], group, row.z[r]);
   for (int e = 0; e < V; e++) row.value[e] = (double)y.at[e];
@@ -64,11 +67,14 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
   return WR_LAUNCH_EARLY(env, (epilogue<T>), wr_stream_blocks(a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, a);
 }
 
+static const char the_scale[] = "an epilogue's scale"; /* the one that may be compact */
+
 /* One vector of the epilogue, NULL if it has none of the kind. */
 static wr_status check_part(const wr_env *env, const wr_vec *y, const wr_vec *v, const char *role) {
   if (v == NULL) return WR_OK;
   wr_status status = wr_cuda_check_vec(env, v, role);
   if (status != WR_OK) return status;
+  if (v->whole && strcmp(role, the_scale) != 0) return wr_fail(WR_EUSAGE, "%s is a compact vector", role);
   if (v->n != y->n || v->type != y->type)
     return wr_fail(WR_EUSAGE, "%s has %lld elements of type %d where y has %lld of type %d", role, (long long)v->n,
                    (int)v->type, (long long)y->n, (int)y->type);
@@ -93,7 +99,7 @@ static wr_status check_reduction(const wr_env *env, const wr_vec *y, const wr_ep
     return wr_fail(WR_EUSAGE, "an epilogue's reduction lacks its z");
   if (r->kind == WR_SUM_UNSCALED && e->scale == NULL)
     return wr_fail(WR_EUSAGE, "an epilogue without a scale has no unscaled rows to sum");
-  TRY(check_part(env, y, r->z, "an epilogue's z"));
+  TRY(check_part(env, y, r->z, r->kind == WR_SUM_UNSCALED ? the_scale : "an epilogue's z"));
   TRY(check_scalar(env, r->into, "an epilogue's result"));
 done:
   return status;
@@ -105,7 +111,7 @@ static wr_status check(const wr_env *env, const wr_apply *apply) {
   TRY(wr_cuda_check_vec(env, apply->y, "an epilogue's y"));
   TRY(check_scalar(env, e->shift, "an epilogue's shift"));
   TRY(check_part(env, apply->y, e->shift_dir, "an epilogue's shift direction"));
-  TRY(check_part(env, apply->y, e->scale, "an epilogue's scale"));
+  TRY(check_part(env, apply->y, e->scale, the_scale));
   TRY(check_part(env, apply->y, e->scaled, "an epilogue's scaled vector"));
   if (e->scaled && e->scale == NULL) return wr_fail(WR_EUSAGE, "an epilogue has a scaled vector and no scale");
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) TRY(check_reduction(env, apply->y, e, &e->reduce[r]));

@@ -37,6 +37,7 @@ extern "C" wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value) {
   wr_status status;
   TRY(wr_cuda_enter(env));
   TRY(wr_cuda_check_vec(env, v, "the target of a fill"));
+  if (v->whole) return wr_fail(WR_EUSAGE, "the target of a fill is a compact vector");
   v->writes++;
   if (value == 0 && !signbit(value))
     TRY(WR_CUDA(cudaMemsetAsync(v->data, 0, (size_t)(v->n * wr_type_bytes(v->type)), state_of(env)->stream)));

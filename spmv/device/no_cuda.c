@@ -16,6 +16,12 @@ static wr_status open(wr_env *env) { return (void)env, fail(); }
 static void close(wr_env *env) { (void)env; }
 static void release(wr_env *env, wr_vec *v) { (void)env, *v = (wr_vec){0}; }
 static wr_status fill(wr_env *env, wr_vec *v, double value) { return (void)env, (void)v, (void)value, fail(); }
+static wr_status compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v) {
+  return (void)env, (void)n, (void)values, (void)what, (void)v, fail();
+}
+
+static wr_status widen(wr_env *env, const wr_vec *from, wr_vec *to) { return (void)env, (void)from, (void)to, fail(); }
+
 static wr_status fused(wr_env *env, const wr_fused *f) { return (void)env, (void)f, fail(); }
 static wr_status epilogue(wr_env *env, const wr_apply *apply) { return (void)env, (void)apply, fail(); }
 static wr_status wait(wr_env *env) { return (void)env, fail(); }
@@ -56,6 +62,8 @@ const wr_vecops wr_vecops_cuda = {
     .upload = upload,
     .download = download,
     .fill = fill,
+    .compact = compact,
+    .widen = widen,
     .fused = fused,
     .scalars = scalars,
     .epilogue = epilogue,

@@ -28,6 +28,8 @@ typedef struct wr_vec {
   uint64_t id;     /* never used twice in a process; 0: not allocated                         */
   uint64_t writes; /* grows with every operation that may change the contents                 */
   void *data;      /* [n], 128-byte aligned, padded with zeros to 128 bytes, lives at `place` */
+  int whole;       /* 0; else data has whole numbers of so many bytes, whose reciprocals, rounded to type, are the */
+                   /* elements; 0 stands for 0. Made by `compact`, and good for what its comment says             */
 } wr_vec;
 
 /* One f64 in a bank of them: a WR_F64 vector whose elements are scalars. bank NULL: the constant 1 where a coefficient is
@@ -144,6 +146,10 @@ typedef struct wr_vecops {
   wr_status (*upload)(struct wr_env *env, wr_vec *v, const double *values);   /* [n], each rounded to v's type        */
   wr_status (*download)(struct wr_env *env, const wr_vec *v, double *values); /* [n]; waits                           */
   wr_status (*fill)(struct wr_env *env, wr_vec *v, double value);
+  /* *v := a vector of env's type with these elements, each 0 or more, that an epilogue's scale may be, and `widen` read, and
+   * nothing else: reciprocals of out-degrees take one or two bytes each on a device. WR_ENOMEM */
+  wr_status (*compact)(struct wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v);
+  wr_status (*widen)(struct wr_env *env, const wr_vec *from, wr_vec *to); /* to := the elements, one by one */
   wr_status (*fused)(struct wr_env *env, const wr_fused *f);
   /* log: an f64 vector for WR_S_PUSH, or NULL */
   wr_status (*scalars)(struct wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count);
@@ -203,6 +209,11 @@ uint64_t wr_vec_new_id(void);
 wr_status wr_fused_check(const wr_env *env, const wr_fused *f);
 wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_vec *log, const wr_scalar_op *ops,
                            int count);
+
+/* Of how many bytes whole numbers must be so that their reciprocals are values[n], which are 0 or more; 0 for 0. The answer 0:
+ * they are not all reciprocals of less than 2^32. pack: room[n] := these numbers. */
+int wr_whole_bytes(const double *values, int64_t n);
+void wr_whole_pack(const double *values, int64_t n, int bytes, void *room);
 
 /* Runs what an operation that has just been asked for did not run itself. */
 wr_status wr_then_run(wr_env *env, const wr_then *then);

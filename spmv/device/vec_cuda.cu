@@ -144,6 +144,7 @@ done:
 static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
   wr_status status;
   TRY(wr_cuda_check_vec(env, v, "the target of an upload"));
+  if (v->whole) return wr_fail(WR_EUSAGE, "the target of an upload is a compact vector");
   v->writes++;
   TRY(wr_device_upload(env, v->data, values, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
 done:
@@ -153,6 +154,7 @@ done:
 static wr_status download(wr_env *env, const wr_vec *v, double *values) {
   wr_status status;
   TRY(wr_cuda_check_vec(env, v, "the source of a download"));
+  if (v->whole) return wr_fail(WR_EUSAGE, "the source of a download is a compact vector");
   TRY(wr_device_download(env, values, v->data, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
 done:
   return status;
@@ -209,6 +211,8 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .upload = upload,
     .download = download,
     .fill = wr_cuda_fill,
+    .compact = wr_cuda_compact,
+    .widen = wr_cuda_widen,
     .fused = wr_cuda_fused,
     .scalars = wr_cuda_scalars,
     .epilogue = wr_cuda_epilogue,

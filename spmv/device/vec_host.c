@@ -136,6 +136,11 @@ done:
   return status;
 }
 
+static wr_status compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v) {
+  wr_status status = alloc(env, n, env->type, what, v);
+  return status == WR_OK ? upload(env, v, values) : status;
+}
+
 /* The coefficients' values at the time of the operation: scalars may be its own results' neighbours. */
 static void read_coefficients(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1]) {
   for (int o = 0; o < WR_MAX_OUTPUTS; o++)
@@ -181,6 +186,10 @@ static wr_status fused(wr_env *env, const wr_fused *f) {
   TRY(wr_then_run(env, &f->then));
 done:
   return status;
+}
+
+static wr_status widen(wr_env *env, const wr_vec *from, wr_vec *to) {
+  return fused(env, &(wr_fused){.in = {from}, .out = {to}, .c = {{{.factor = 1}}}});
 }
 
 static double run_step(const double *s, wr_scalar_op op) {
@@ -283,6 +292,8 @@ const wr_vecops wr_vecops_host = {
     .upload = upload,
     .download = download,
     .fill = fill,
+    .compact = compact,
+    .widen = widen,
     .fused = fused,
     .scalars = scalars,
     .epilogue = epilogue,

@@ -59,7 +59,7 @@ static void scale_by_columns(trial *t) {
   if (status != WR_OK) return;
   for (int64_t k = 0; k < t->A->nnz; k++) sum[t->A->col[k]] += fabs(exact_entry(t->A, t->env.type, k));
   for (int64_t j = 0; j < t->A->ncols; j++) sum[j] = sum[j] > 0x1p-10 ? 1 / sum[j] : 0;
-  TRIAL_OK(t, guarded_set(&t->env, &t->scale, sum, 0));
+  trial_set_scale(t, sum);
   wr_free(sum);
 }
 

@@ -109,28 +109,51 @@ void trial_close(trial *t) {
                         &t->scaled, &t->scale, &t->direction, &t->z, &t->bank};
   if (t->env.ops == NULL) return;
   for (int v = 0; v < 10; v++) guarded_close(&t->env, vectors[v]);
+  t->env.ops->release(&t->env, &t->compact);
   wr_plan_destroy(t->plan);
   wr_env_close(&t->env);
 }
 
-static void fill(trial *t, guarded *g, uint64_t key, int64_t zero_every) {
+void trial_fill_one(trial *t, guarded *g, uint64_t key) {
   double *values;
   wr_status status = wr_alloc(&values, g->vec.n, sizeof *values, "numbers by chance");
   TRIAL_OK(t, status);
   if (status != WR_OK) return;
-  for (int64_t i = 0; i < g->vec.n; i++) values[i] = zero_every && i % zero_every == 0 ? 0 : case_number(key, i);
+  for (int64_t i = 0; i < g->vec.n; i++) values[i] = case_number(key, i);
   TRIAL_OK(t, guarded_set(&t->env, g, values, 0));
   wr_free(values);
 }
 
-void trial_fill_one(trial *t, guarded *g, uint64_t key) { fill(t, g, key, 0); }
-
 void trial_set(trial *t, guarded *g, double value) { TRIAL_OK(t, guarded_set(&t->env, g, NULL, value)); }
+
+void trial_set_scale(trial *t, const double *values) {
+  t->env.ops->release(&t->env, &t->compact);
+  TRIAL_OK(t, guarded_set(&t->env, &t->scale, values, 0));
+}
+
+static void fill_scale(trial *t, uint64_t key) {
+  static const double most[] = {0x1p8 - 1, 0x1p16 - 1, 0x1p32 - 1};
+  double *values;
+  int by_chance = (t->A->nrows + t->A->nnz) % 2 != 0;
+  int64_t n = t->A->nrows;
+  wr_status status = wr_alloc(&values, n, sizeof *values, "numbers by chance");
+  TRIAL_OK(t, status);
+  if (status != WR_OK) return;
+  for (int64_t i = 0; i < n; i++) {
+    double number = case_number(key, i);
+    values[i] = i % 5 == 0  ? 0
+                : by_chance ? number
+                            : 1 / (1 + floor(fmin(fabs(number), 1) * (most[t->A->nnz % 3] - 1)));
+  }
+  trial_set_scale(t, values);
+  if (!by_chance) TRIAL_OK(t, t->env.ops->compact(&t->env, n, values, "a compact scale", &t->compact));
+  wr_free(values);
+}
 
 void trial_fill(trial *t, uint64_t key) {
   guarded *vectors[] = {&t->x[0], &t->x[1], &t->y[0], &t->y[1], &t->y[2], &t->scaled, &t->direction, &t->z};
   for (uint64_t v = 0; v < 8; v++) trial_fill_one(t, vectors[v], 100 * key + v);
-  fill(t, &t->scale, 100 * key + 9, 5);
+  fill_scale(t, 100 * key + 9);
 }
 
 /* ---- one apply ---- */
@@ -146,13 +169,14 @@ static wr_epilogue make_epilogue(trial *t, const step *s) {
   wr_epilogue e = {.shift = {.bank = NULL}};
   if (kind->shift) e.shift = (wr_scalar){&t->bank.vec, 0};
   if (kind->shift == SHIFT_ALONG) e.shift_dir = &t->direction.vec;
-  if (kind->scale) e.scale = &t->scale.vec, e.scaled = &s->scaled->vec;
+  wr_vec *scale = t->compact.id ? &t->compact : &t->scale.vec;
+  if (kind->scale) e.scale = scale, e.scaled = &s->scaled->vec;
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     wr_reduction_kind reduction = kind->reduce[r].kind;
     if (reduction == WR_NO_REDUCTION) continue;
     e.reduce[r] = (wr_reduction){.kind = reduction, .into = {&t->bank.vec, 1 + r}};
     if (reduction == WR_DOT || reduction == WR_L1DIFF) e.reduce[r].z = &z_of(t, s, r)->vec;
-    if (reduction == WR_SUM_UNSCALED) e.reduce[r].z = &t->scale.vec;
+    if (reduction == WR_SUM_UNSCALED) e.reduce[r].z = scale;
   }
   return e;
 }

@@ -43,6 +43,7 @@ typedef struct trial {
   guarded x[2];                              /* [ncols]                                                */
   guarded y[3], scaled, scale, direction, z; /* [nrows]                                                */
   guarded bank;                              /* f64: the shift, three results, and one that nobody owns */
+  wr_vec compact; /* scale once more, as an env makes it compact, which then is what epilogues get; not allocated: scale is */
 } trial;
 
 /* 1: the plan is prepared. 0: it is not, as it should be (the backend does not claim to take this, or says with a
@@ -50,12 +51,14 @@ typedef struct trial {
 int trial_open(trial *t);
 void trial_close(trial *t);
 
-/* All vectors := numbers by chance, another key other numbers. Every fifth element of scale is 0. */
+/* All vectors := numbers by chance, another key other numbers. Every fifth element of scale is 0; in half of all trials the
+ * others are reciprocals of whole numbers of one, two or four bytes, and there is a compact scale. */
 void trial_fill(trial *t, uint64_t key);
 
 /* One of them: by chance, or a number (NaN where it must not be read). */
 void trial_fill_one(trial *t, guarded *g, uint64_t key);
 void trial_set(trial *t, guarded *g, double value);
+void trial_set_scale(trial *t, const double *values); /* which has no compact twin then */
 
 /* One apply, with vectors of the trial. */
 typedef struct step {
