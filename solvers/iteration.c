@@ -61,7 +61,9 @@ static wr_status take_log(wr_iteration *it, double *scalars) {
   wr_status status = WR_OK;
   int64_t count = (int64_t)scalars[it->at.logged];
   if (count == 0) return WR_OK;
-  TRY(it->env->ops->download(it->env, &it->log, it->room));
+  wr_vec used = it->log;
+  used.n = count < used.n ? count : used.n;
+  TRY(it->env->ops->download(it->env, &used, it->room));
   for (int64_t k = 0; k + 1 < count; k += 2) TRY(add_to_history(it, it->room[k], it->room[k + 1]));
   scalars[it->at.logged] = 0;
   TRY(it->env->ops->upload(it->env, it->bank, scalars));

@@ -78,6 +78,7 @@ static int next_block(const wr_csr *A, int aggregated, wr_block_rows *s, block *
 /* What some block rows come to, or what lies before them. */
 typedef struct tally {
   int64_t blocks, units, super_sparse, heavy;
+  int64_t entries; /* that were looked at */
 } tally;
 
 /* Block rows in runs of about the same work, a run a task. */
@@ -112,10 +113,13 @@ static wr_status open_tasks(const wr_csr *A, const wr_cb_options *options, wr_ty
   return wr_alloc_zeroed(&t->begin, t->count + 1, sizeof *t->begin, "counting blocks");
 }
 
-static tally count_block_row(const tasks *t, int aggregated, int64_t ib, tally sum) {
+/* The blocks of a block row, or as many as have `most` entries. */
+static tally count_block_row(const tasks *t, int aggregated, int64_t ib, int64_t most, tally sum) {
   int value_bytes = (int)wr_type_bytes(t->type);
   wr_block_rows s = wr_block_rows_open(t->A, ib * WR_CB_SIDE, WR_CB_SIDE);
-  for (block b; next_block(t->A, aggregated, &s, &b);) {
+  most += sum.entries;
+  for (block b; sum.entries < most && next_block(t->A, aggregated, &s, &b);) {
+    sum.entries += b.count;
     sum.blocks++;
     sum.units += wr_cb_units(wr_cb_pick(t->options, b.count), b.count, value_bytes);
     sum.super_sparse += b.count < WR_CB_SUPER_SPARSE;
@@ -130,7 +134,7 @@ static tally count_blocks(const tasks *t, int aggregated) {
   for (int task = 0; task < t->count; task++) {
     int64_t end = first_of(t, task + 1);
     tally sum = {0};
-    for (int64_t ib = first_of(t, task); ib < end; ib++) sum = count_block_row(t, aggregated, ib, sum);
+    for (int64_t ib = first_of(t, task); ib < end; ib++) sum = count_block_row(t, aggregated, ib, INT64_MAX / 2, sum);
     t->begin[task + 1] = sum;
   }
   for (int task = 0; task < t->count; task++) {
@@ -166,14 +170,15 @@ static int64_t sample_of(int64_t first, int64_t step) {
   return first + (int64_t)((mixed >> 32) % (uint64_t)step);
 }
 
-/* What some block rows come to, scaled up. */
+/* What some block rows come to, or the beginnings of long ones, scaled up. */
 static tally sample_blocks(const tasks *t, int aggregated) {
-  int64_t taken = 0, step = sample_step(t);
+  int64_t step = sample_step(t), most = step == 1 ? INT64_MAX / 2 : SAMPLED / LEAST_SAMPLES;
   tally sum = {0};
-  for (int64_t ib = 0; ib + step <= t->brows || ib == 0; ib += step, taken++)
-    sum = count_block_row(t, aggregated, sample_of(ib, step < t->brows ? step : t->brows), sum);
-  sum.blocks = scale(sum.blocks, taken, t->brows), sum.units = scale(sum.units, taken, t->brows);
-  sum.super_sparse = scale(sum.super_sparse, taken, t->brows), sum.heavy = scale(sum.heavy, taken, t->brows);
+  for (int64_t ib = 0; ib + step <= t->brows || ib == 0; ib += step)
+    sum = count_block_row(t, aggregated, sample_of(ib, step < t->brows ? step : t->brows), most, sum);
+  int64_t part = sum.entries > 0 ? sum.entries : 1, all = sum.entries > 0 ? t->A->nnz : 1;
+  sum.blocks = scale(sum.blocks, part, all), sum.units = scale(sum.units, part, all);
+  sum.super_sparse = scale(sum.super_sparse, part, all), sum.heavy = scale(sum.heavy, part, all);
   return sum;
 }
 

@@ -4,8 +4,9 @@ cuSPARSE and cuBLAS.
 usage: solver_tables.py JSONL...
 Standard library alone. Cells are f64 / f32. Of several lines for the same thing the last one counts. Ours is the backend with
 the least time an iteration whose answer is right: the difference of two solves, to the default tolerance and to a loose one,
-over that in iterations; ~ marks one of a first solve (of a run without repeats), which loads code. Errors are what was
-checked on the host: the L1 change of one exact step, or ||b - A x|| / ||b||; ! marks one beyond what the tolerance allows.
+over that in iterations taken; ~ marks one of a first solve (of a run without repeats), which loads code, or of one solve where
+both take as many. Errors are what was checked on the host: the L1 change of one exact step, or ||b - A x|| / ||b||; ! marks one
+beyond what the tolerance allows.
 """
 import json
 import sys
@@ -42,17 +43,26 @@ def seconds_of(run):
     return run["ledger"]["phases"]["solve"]["s"], True
 
 
+def taken(run):
+    """Iterations that took time: a device goes on to its next look. Older reports do not count these."""
+    multiplies = run["result"].get("multiplies")
+    if multiplies is None:
+        return run["result"]["iterations"]
+    return multiplies / run["multiplies_each"]
+
+
 def of_runs(runs):
     """Of the runs of pagerank or bicgstab by tolerance: the strictest one, with the time an iteration that all imply."""
     run, loose = runs[min(runs)], runs[max(runs)]
     seconds, rough = seconds_of(run)
-    iterations = run["result"]["iterations"]
-    each = seconds / iterations
-    more = iterations - loose["result"]["iterations"]
+    each = seconds / taken(run)
+    more = taken(run) - taken(loose)
     if more > 0 and seconds > seconds_of(loose)[0]:
         each = (seconds - seconds_of(loose)[0]) / more
+    else:
+        rough = True
     verdict, median = run["verification"], run["apply"]["median_s"]
-    return Solve(1e6 * each, 1e6 * median if median else None, str(iterations), verdict.get("measure"),
+    return Solve(1e6 * each, 1e6 * median if median else None, str(run["result"]["iterations"]), verdict.get("measure"),
                  verdict.get("met_tolerance", False), run["label"], rough or seconds_of(loose)[1])
 
 
@@ -79,6 +89,7 @@ class Figures:
         problem = line["problem"]
         labels_here = self.place(line["program"], problem["source"], OURS).setdefault(problem["precision"], {})
         for run in filter(usable, line["runs"]):
+            run["multiplies_each"] = 2 if line["program"] == "bicgstab" else 1
             labels_here.setdefault(run["label"], {})[problem["tolerance"]] = run
 
     def read(self, path):

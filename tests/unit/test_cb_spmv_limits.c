@@ -99,7 +99,8 @@ static void test_estimate(void) {
   wr_cb_format shape, f;
   CHECK_OK(wr_cb_estimate(A, &o, WR_F64, &shape));
   CHECK_OK(wr_cb_build(A, &o, WR_F64, &f));
-  CHECK(shape.plain.blocks == 20000 && shape.units != f.units);
+  CHECKF(10 * llabs(shape.plain.blocks - 20000) < 20000, "%lld blocks", (long long)shape.plain.blocks);
+  CHECK(shape.units != f.units);
   CHECKF(10 * llabs(shape.units - f.units) < f.units, "%lld, not %lld", (long long)shape.units, (long long)f.units);
   wr_cb_free(&f);
   o.th1 = 0;
