@@ -1,6 +1,7 @@
-#define _DEFAULT_SOURCE /* clock_gettime */
+#define _DEFAULT_SOURCE /* clock_gettime, getrusage */
 #include "solvers/ledger.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 #define TITLE(name, title, counted) title,
@@ -16,11 +17,18 @@ static double clock_seconds(clockid_t clock) {
 
 double wr_clock(void) { return clock_seconds(CLOCK_MONOTONIC); }
 
+/* What Linux counts in KiB; 0 where it is not known. */
+static int64_t most_memory(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0;
+}
+
 /* The clock is read once a change: what one phase loses the next one gains, so that nothing is lost or
  * counted twice. */
 static double book(wr_ledger *ledger) {
   double now = wr_clock();
-  if (ledger->running) ledger->seconds[ledger->phase] += now - ledger->since;
+  if (ledger->running)
+    ledger->seconds[ledger->phase] += now - ledger->since, ledger->peak[ledger->phase] = most_memory();
   return now;
 }
 
@@ -48,6 +56,7 @@ void wr_ledger_add(wr_ledger *sum, const wr_ledger *part) {
   for (int phase = 0; phase < WR_PHASE_COUNT; phase++) {
     sum->seconds[phase] += part->seconds[phase];
     sum->hidden[phase] += part->hidden[phase];
+    if (part->peak[phase] > sum->peak[phase]) sum->peak[phase] = part->peak[phase];
   }
 }
 
@@ -60,6 +69,13 @@ double wr_ledger_end_to_end(const wr_ledger *ledger) {
 
 double wr_ledger_to_verified(const wr_ledger *ledger) {
   return wr_ledger_end_to_end(ledger) + ledger->seconds[WR_PHASE_VERIFY];
+}
+
+int64_t wr_ledger_peak(const wr_ledger *ledger, wr_phase last) {
+  int64_t peak = 0;
+  for (int phase = 0; phase <= (int)last; phase++)
+    if (ledger->peak[phase] > peak) peak = ledger->peak[phase];
+  return peak;
 }
 
 const char *wr_phase_title(wr_phase phase) { return titles[phase]; }

@@ -3,6 +3,8 @@
 #ifndef WR_LEDGER_H
 #define WR_LEDGER_H
 
+#include <stdint.h>
+
 #include "config/status.h"
 
 /* name, title, part of end to end. The order is the order of the reports. */
@@ -29,6 +31,7 @@ typedef enum wr_phase {
 typedef struct wr_ledger {
   double seconds[WR_PHASE_COUNT];
   double hidden[WR_PHASE_COUNT]; /* work done behind another phase, for the reader's information; in no total */
+  int64_t peak[WR_PHASE_COUNT];  /* bytes: the most host memory of the process until the phase ended last; 0: it did not */
   wr_phase phase;                /* the current one                                                           */
   double since;                  /* when it began (stopped: when it ended), seconds of the monotonic clock    */
   int running;
@@ -51,6 +54,7 @@ double wr_ledger_end_to_end(const wr_ledger *ledger);       /* all counted phase
 double wr_ledger_to_verified(const wr_ledger *ledger);      /* and verify                      */
 const char *wr_phase_title(wr_phase phase);
 int wr_phase_counted(wr_phase phase);
+int64_t wr_ledger_peak(const wr_ledger *ledger, wr_phase last); /* until the phases up to `last` had ended; 0: unknown */
 double wr_clock(void); /* seconds of the monotonic clock */
 
 #endif

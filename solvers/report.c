@@ -169,6 +169,18 @@ static void add_applies(wr_line *line, const wr_run *run) {
   wr_line_add(line, ", %s %s)", run->timed_apart ? "each" : "median", wr_text_seconds(run->apply_median, median));
 }
 
+/* "1.07 GB on the host until the rows were there, 1.3 GB in all" */
+static void print_memory(FILE *out, const wr_run *run) {
+  char rows[TEXT_ROOM], all[TEXT_ROOM];
+  wr_line line = {0};
+  int64_t until_rows = wr_ledger_peak(&run->ledger, WR_PHASE_ASSEMBLE),
+          peak = wr_ledger_peak(&run->ledger, WR_PHASE_CALIBRATE);
+  if (until_rows <= 0 || peak <= 0) return;
+  wr_line_add(&line, "%s on the host until the rows were there, %s in all", wr_text_bytes((double)until_rows, rows),
+              wr_text_bytes((double)peak, all));
+  print_labelled(out, "memory", &line);
+}
+
 static void print_times(FILE *out, const wr_run *run) {
   const char *separator = "", *mark = run->verdict.level == WR_VERIFY_OFF ? " (unverified)" : "";
   char text[TEXT_ROOM];
@@ -209,4 +221,5 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
   print_backend(out, run, verbose && run->ran);
   if (run->ran) print_verdict(out, problem, run);
   print_times(out, run);
+  if (verbose) print_memory(out, run);
 }

@@ -26,6 +26,7 @@ static void write_ledger(wr_json *json, const char *name, const wr_ledger *ledge
     wr_json_real(json, "s", ledger->seconds[phase]);
     wr_json_real(json, "hidden_s", ledger->hidden[phase]);
     wr_json_boolean(json, "in_total", wr_phase_counted((wr_phase)phase));
+    wr_json_integer(json, "peak_bytes", ledger->peak[phase]);
     wr_json_end(json, '}');
   }
   wr_json_end(json, '}');

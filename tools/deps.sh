@@ -6,7 +6,7 @@
 set -u
 
 required='gcc g++ make git'
-optional='zlib clang sanitizers openmp clang-format'
+optional='zlib clang sanitizers openmp clang-format pkg-config groff zsh'
 
 manager() {
   for tool in apt-get dnf pacman brew; do
@@ -29,6 +29,9 @@ clang:clang:clang:clang:llvm
 sanitizers:libclang-rt-dev:compiler-rt:compiler-rt:llvm
 openmp:libomp-dev:libomp-devel:openmp:libomp
 clang-format:clang-format:clang-tools-extra:clang:clang-format
+pkg-config:pkg-config:pkgconf-pkg-config:pkgconf:pkgconf
+groff:groff-base:groff-base:groff:groff
+zsh:zsh:zsh:zsh:zsh
 TABLE
 }
 
@@ -67,6 +70,9 @@ purpose() { # item
     sanitizers) echo "clang's sanitizers (make check-tsan)" ;;
     openmp) echo 'OpenMP for clang (make check-tsan)' ;;
     clang-format) echo 'make format, and the layout check of make lint' ;;
+    pkg-config) echo 'finds an installed windrow; its checks' ;;
+    groff) echo 'checks of the man pages' ;;
+    zsh) echo 'checks of the completion for it' ;;
     *) echo 'required' ;;
   esac
 }

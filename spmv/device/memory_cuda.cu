@@ -117,13 +117,24 @@ void wr_device_free_shared(int device, void *block) {
 /* ---- Allocation ---- */
 
 /* Memory of the device itself, *out NULL if there is none, which is no failure. */
-static wr_status get_memory(void **out, int64_t bytes) {
+static wr_status ask_device(void **out, int64_t bytes) {
   cudaError_t error = cudaMalloc(out, (size_t)bytes);
   if (error == cudaSuccess) live_blocks++;
   if (error != cudaSuccess) *out = NULL;
   if (error != cudaErrorMemoryAllocation) return wr_cuda_check(error, "cudaMalloc");
   (void)cudaGetLastError();
   return WR_OK;
+}
+
+/* The same, and before there is none env gives back what it has kept. */
+static wr_status get_memory(wr_env *env, void **out, int64_t bytes) {
+  wr_status status;
+  TRY(ask_device(out, bytes));
+  if (*out) goto done;
+  wr_blocks_drop(state_of(env), 0);
+  TRY(ask_device(out, bytes));
+done:
+  return status;
 }
 
 /* A block for env alone: one that it has kept, or a new one. */
@@ -134,11 +145,7 @@ static wr_status get_own(wr_env *env, void **out, int64_t bytes) {
   *out = take_spare(state, bytes);
   if (*out) live_blocks++;
   if (*out) goto done;
-  TRY(get_memory(out, bytes));
-  if (*out == NULL) {
-    wr_blocks_drop(state, 0);
-    TRY(get_memory(out, bytes));
-  }
+  TRY(get_memory(env, out, bytes));
   if (*out) state->blocks[state->nblocks++] = {*out, bytes, 0};
 done:
   return status;
@@ -156,7 +163,7 @@ static wr_status allocate(wr_env *env, void *block, int64_t count, size_t size, 
   TRY(wr_cuda_enter(env));
   if (count < 0 || __builtin_mul_overflow(count, (int64_t)size, &bytes) || bytes > INT64_MAX - WR_ALIGNMENT)
     return fail_memory((double)count * (double)size, what);
-  TRY(shared ? get_memory(out, padded(bytes)) : get_own(env, out, padded(bytes)));
+  TRY(shared ? get_memory(env, out, padded(bytes)) : get_own(env, out, padded(bytes)));
   if (*out == NULL) return fail_memory((double)padded(bytes), what);
   from = zeroes == ALL ? 0 : bytes / WR_ALIGNMENT * WR_ALIGNMENT;
   if (from < padded(bytes))

@@ -1,5 +1,6 @@
 #include "solvers/ledger.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "tests/check.h"
@@ -109,7 +110,35 @@ static void test_process(void) {
   CHECK(ledger.seconds[WR_PHASE_INIT] == used + (ledger.since - begin));
 }
 
+/* First of all, while the process has not had more memory than it has. */
+static void test_peak(void) {
+  CASE("the most memory until a phase ended");
+  enum { MUCH = 64 << 20 };
+  wr_ledger ledger, sum = {0};
+  wr_ledger_begin(&ledger, WR_PHASE_READ);
+  CHECK(wr_ledger_peak(&ledger, WR_PHASE_CALIBRATE) == 0);
+  wr_ledger_enter(&ledger, WR_PHASE_ASSEMBLE);
+  int64_t before = ledger.peak[WR_PHASE_READ];
+  char *room = malloc(MUCH);
+  CHECK(room != NULL);
+  if (room == NULL) return;
+  memset(room, 1, MUCH);
+  volatile char *used = room;
+  CHECK(used[MUCH / 2] == 1);
+  wr_ledger_enter(&ledger, WR_PHASE_SOLVE);
+  free(room);
+  wr_ledger_stop(&ledger);
+  CHECKF(before > 0 && ledger.peak[WR_PHASE_ASSEMBLE] >= before + MUCH - (1 << 20), "%lld, then %lld",
+         (long long)before, (long long)ledger.peak[WR_PHASE_ASSEMBLE]);
+  CHECK(ledger.peak[WR_PHASE_SOLVE] >= ledger.peak[WR_PHASE_ASSEMBLE] && ledger.peak[WR_PHASE_WRITE] == 0);
+  CHECK(wr_ledger_peak(&ledger, WR_PHASE_READ) == before);
+  CHECK(wr_ledger_peak(&ledger, WR_PHASE_CALIBRATE) == ledger.peak[WR_PHASE_SOLVE]);
+  wr_ledger_add(&sum, &ledger);
+  CHECK(memcmp(sum.peak, ledger.peak, sizeof sum.peak) == 0);
+}
+
 int main(void) {
+  test_peak();
   test_exclusive();
   test_stopped();
   test_totals();
