@@ -6,6 +6,7 @@
 #include "config/memory.h"
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
+#include "solvers/elements.h"
 #include "solvers/program.h"
 #include "solvers/verify.h"
 
@@ -124,10 +125,10 @@ static wr_status answer(void *solve, double **x, int64_t *n) {
   TRY(wr_alloc(x, *n, sizeof **x, "the solution"));
   TRY(wr_bicgstab_download(&r->method, *x, NULL));
   wr_system_unscale(r->system, *x);
-  for (int64_t i = 0; i < *n; i++)
-    if (!isfinite((*x)[i]))
-      TRY(wr_fail(WR_ENUMERIC, "element %lld of the solution is beyond f64: scale the right-hand side",
-                  (long long)i + 1));
+  int64_t beyond = wr_first_not_finite(*x, *n);
+  if (beyond >= 0)
+    TRY(wr_fail(WR_ENUMERIC, "element %lld of the solution is beyond f64: scale the right-hand side",
+                (long long)beyond + 1));
 done:
   if (status != WR_OK) wr_free(*x), *x = NULL;
   return status;

@@ -1,9 +1,11 @@
+#define _DEFAULT_SOURCE /* nanosleep, pthread_sigmask */
 #include "solvers/compare.h"
 
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "config/defaults.h"
 #include "config/memory.h"
@@ -49,25 +51,80 @@ done:
   return status;
 }
 
-wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
-  if (!c->env_tried[place]) {
-    int interrupts = c->process->running; /* a moment belongs to one phase: this one to the place, not to the program */
-    wr_phase phase = c->process->phase;
-    wr_ledger_stop(c->process);
-    wr_ledger_begin(&c->place_ledger[place], WR_PHASE_INIT);
-    c->env_tried[place] = 1;
-    c->env[place] = (wr_env){.place = place,
-                             .device = c->settings->device_number,
-                             .type = (wr_type)c->settings->precision,
-                             .threads = (int)c->settings->threads,
-                             .deterministic = c->settings->deterministic};
-    c->env_status[place] = wr_env_open(&c->env[place]);
-    if (c->env_status[place] != WR_OK)
-      snprintf(c->env_reason[place], sizeof c->env_reason[place], "%s", wr_status_message());
-    wr_ledger_stop(&c->place_ledger[place]);
-    if (interrupts) wr_ledger_enter(c->process, phase);
-  }
+static void open_env(wr_comparison *c, wr_place place) {
+  c->env[place] = (wr_env){.place = place,
+                           .device = c->settings->device_number,
+                           .type = (wr_type)c->settings->precision,
+                           .threads = (int)c->settings->threads,
+                           .deterministic = c->settings->deterministic};
+  c->env_status[place] = wr_env_open(&c->env[place]);
+  if (c->env_status[place] != WR_OK)
+    snprintf(c->env_reason[place], sizeof c->env_reason[place], "%s", wr_status_message());
+}
+
+/* What a thread beside the program does. */
+static void *open_device(void *comparison) {
+  wr_comparison *c = comparison;
+  double begin = wr_clock();
+  open_env(c, WR_CUDA);
+  c->opening_seconds = wr_clock() - begin;
+  atomic_store(&c->opened, 1);
+  return NULL;
+}
+
+/* 0 if there is no such thread. Signals stay the program's. */
+static int start_opener(wr_comparison *c) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  c->opening = pthread_create(&c->opener, NULL, open_device, c) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return c->opening;
+}
+
+/* Waits for the opener, for so many seconds at most. What it has done beside the program is hidden work. */
+static void wait_for_opener(wr_comparison *c, double most) {
+  const struct timespec nap = {0, 200000};
+  wr_ledger *ledger = &c->place_ledger[WR_CUDA];
+  double begin = wr_clock();
+  while (!atomic_load(&c->opened) && wr_clock() - begin < most) nanosleep(&nap, NULL);
+  if (!atomic_load(&c->opened) && most < INFINITY) return;
+  pthread_join(c->opener, NULL);
+  c->opening = 0;
+  wr_ledger_stop(ledger);
+  ledger->hidden[WR_PHASE_INIT] = fmax(0, c->opening_seconds - ledger->seconds[WR_PHASE_INIT]);
+  if (c->env_status[WR_CUDA] != WR_OK) return;
+  c->env_status[WR_CUDA] = c->env[WR_CUDA].ops->wait(&c->env[WR_CUDA]); /* makes it this thread's device, too */
+  if (c->env_status[WR_CUDA] != WR_OK)
+    snprintf(c->env_reason[WR_CUDA], sizeof c->env_reason[WR_CUDA], "%s", wr_status_message());
+}
+
+/* A place in this thread, or what there is of it after `most` seconds. A moment belongs to one phase: these to the place, not
+ * to the program. */
+static void open_within(wr_comparison *c, wr_place place, double most) {
+  int interrupts = c->process->running;
+  wr_phase phase = c->process->phase;
+  wr_ledger_stop(c->process);
+  wr_ledger_enter(&c->place_ledger[place], WR_PHASE_INIT);
+  if (!c->env_tried[place] && !(place == WR_CUDA && most < INFINITY && start_opener(c))) open_env(c, place);
+  c->env_tried[place] = 1;
+  if (place == WR_CUDA && c->opening) wait_for_opener(c, most);
+  wr_ledger_stop(&c->place_ledger[place]);
+  if (interrupts) wr_ledger_enter(c->process, phase);
+}
+
+static wr_status answer_of(const wr_comparison *c, wr_place place) {
   return c->env_status[place] == WR_OK ? WR_OK : wr_fail(c->env_status[place], "%s", c->env_reason[place]);
+}
+
+wr_status wr_comparison_begin_device(wr_comparison *c, double most) {
+  if (!c->env_tried[WR_CUDA]) open_within(c, WR_CUDA, most);
+  return c->opening ? WR_OK : answer_of(c, WR_CUDA);
+}
+
+wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
+  if (!c->env_tried[place] || (place == WR_CUDA && c->opening)) open_within(c, place, INFINITY);
+  return answer_of(c, place);
 }
 
 /* Uploads the matrix once for all runs of the device. */
@@ -275,6 +332,8 @@ wr_status wr_compare(wr_comparison *c) {
 }
 
 void wr_comparison_close(wr_comparison *c) {
+  if (c->opening) pthread_join(c->opener, NULL);
+  c->opening = 0;
   wr_env_close(&c->env[WR_HOST]);
   wr_env_close(&c->env[WR_CUDA]);
   wr_free(c->answer);

@@ -2,7 +2,9 @@
 #ifndef WR_COMPARE_H
 #define WR_COMPARE_H
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 #include "solvers/program.h"
 
@@ -40,6 +42,10 @@ typedef struct wr_comparison {
   char env_reason[2][512];
   int env_tried[2];
   wr_ledger place_ledger[2];                /* opening a place and uploading the matrix there         */
+  pthread_t opener;                         /* opens the device ...                                   */
+  int opening;                              /* ... and has not been waited for                        */
+  atomic_int opened;                        /* it has                                                 */
+  double opening_seconds;                   /* it took                                                */
   double bandwidth[2];                      /* read bandwidth, 0: not measured                        */
 } wr_comparison;
 
@@ -47,7 +53,11 @@ typedef struct wr_comparison {
 wr_status wr_compare(wr_comparison *c);
 void wr_comparison_close(wr_comparison *c);
 
-/* Opens a place once; later calls repeat the answer. */
+/* Begins to open the device, which takes a fifth of a second, while something else is done. What is known after `most` seconds
+ * is the answer; WR_OK: it is open, or that will turn out. */
+wr_status wr_comparison_begin_device(wr_comparison *c, double most);
+
+/* Opens a place once, or waits until it is; later calls repeat the answer. */
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "solvers/elements.h"
 #include "solvers/iteration.h"
 #include "spmv/device/pagerank_scalars.h"
 
@@ -198,15 +199,11 @@ done:
 }
 
 wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *o, double rounding) {
-  double sum = 0, correction = 0; /* compensated: the sum is compared with 1 to a few units */
-  for (int64_t i = 0; i < n; i++) {
-    double y = scores[i] - correction, next = sum + y;
-    correction = (next - sum) - y;
-    sum = next;
-  }
+  double sum = wr_compensated_sum(scores, n); /* it is compared with 1 to a few units */
   double allowed = fmax(o->tolerance, 25 * rounding);
   if (!(fabs(sum - 1) <= allowed))
     return wr_fail(WR_EINTERNAL, "the scores have the sum %.17g, off 1 by more than %g", sum, allowed);
+#pragma omp parallel for schedule(static) if (n > 100000)
   for (int64_t i = 0; i < n; i++) scores[i] /= sum;
   return WR_OK;
 }

@@ -5,6 +5,7 @@
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "io/vector_file.h"
+#include "solvers/elements.h"
 #include "solvers/pagerank.h"
 #include "solvers/program.h"
 #include "solvers/top.h"
@@ -134,8 +135,7 @@ static wr_status answer(void *solve, double **x, int64_t *n) {
   *n = r->graph->n;
   TRY(wr_alloc(x, *n, sizeof **x, "the scores"));
   TRY(wr_pagerank_download(&r->method, *x));
-  for (int64_t i = 0; i < *n; i++)
-    if (!isfinite((*x)[i])) goto done; /* non-finite is the outcome already */
+  if (wr_first_not_finite(*x, *n) >= 0) goto done; /* non-finite is the outcome already */
   TRY(wr_pagerank_normalise(*x, *n, &r->options, r->rounded));
 done:
   if (status != WR_OK) wr_free(*x), *x = NULL;

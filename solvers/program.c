@@ -13,6 +13,7 @@
 #include "io/output_file.h"
 #include "io/vector_file.h"
 #include "solvers/compare.h"
+#include "solvers/elements.h"
 #include "solvers/history_file.h"
 #include "solvers/machine.h"
 #include "solvers/source.h"
@@ -46,6 +47,7 @@ typedef struct job {
   wr_ledger ledger;
   const char *operand;
   char why_cpu[512]; /* why the default is the CPU; "": it is not, or -d asks for it */
+  int by_default;    /* nobody has named a backend                                   */
   wr_csr *A;
   wr_ids ids; /* the names of its rows */
   wr_problem_facts facts;
@@ -108,12 +110,12 @@ done:
   return status;
 }
 
-/* Without -k: the GPU if there is one, else the CPU and a line that says why. */
-static wr_status choose_backend(job *j) {
+/* Without -k: the GPU if there is one, as far as `open` knows, else the CPU and a line that says why. */
+static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   wr_settings *s = &j->settings;
   wr_place place = WR_HOST;
   if (s->device != WR_DEVICE_CPU) {
-    wr_status status = wr_comparison_open_place(&j->comparison, WR_CUDA);
+    wr_status status = open(&j->comparison);
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
     if (status == WR_OK)
       place = WR_CUDA;
@@ -121,6 +123,20 @@ static wr_status choose_backend(job *j) {
       snprintf(j->why_cpu, sizeof j->why_cpu, "%s", wr_status_message());
   }
   return wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
+}
+
+/* In a hundredth of a second a machine without a device has said so. */
+static wr_status begin_device(wr_comparison *c) { return wr_comparison_begin_device(c, 0.01); }
+
+static wr_status open_device(wr_comparison *c) { return wr_comparison_open_place(c, WR_CUDA); }
+
+/* The device, which was being opened while the matrix was read, may have turned out not to work. */
+static wr_status confirm_backend(job *j) {
+  wr_status status;
+  TRY(choose_backend(j, open_device));
+  TRY(wr_choices_parse(j->settings.backends, j->choices, &j->comparison.count));
+done:
+  return status;
 }
 
 static wr_status prepare_problem(job *j) {
@@ -145,17 +161,11 @@ static wr_status solve_all(job *j) {
   return wr_compare(c);
 }
 
-static int all_finite(const double *x, int64_t n) {
-  for (int64_t i = 0; i < n; i++)
-    if (!isfinite(x[i])) return 0;
-  return 1;
-}
-
 static wr_status write_answer(job *j) {
   const wr_comparison *c = &j->comparison;
   char comment[640];
   if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
-  if (!all_finite(c->answer, c->answer_n)) return WR_OK; /* the exit code and the report say non-finite */
+  if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
   if (j->settings.format == WR_FORMAT_TSV)
     return wr_vector_write_tsv(j->settings.output, &j->ids, c->answer_n, c->answer);
   const wr_run *run = &c->runs[c->answer_run];
@@ -273,12 +283,15 @@ static wr_status check_choices(job *j) {
   wr_status status = WR_OK;
   wr_comparison *c = &j->comparison;
   for (int k = 0; k < c->count; k++) TRY(wr_choice_check(&j->choices[k]));
+  for (int k = 0; k < c->count; k++) /* runs will say what came of it */
+    if (j->choices[k].backend->place == WR_CUDA && j->choices[k].backend->plan && j->settings.device != WR_DEVICE_CPU)
+      (void)wr_comparison_begin_device(c, c->count > 1 || j->settings.json ? 0 : 0.01);
   if (c->count > 1 || j->settings.json) return WR_OK; /* a list and a JSON report say so in a row */
   const wr_backend *only = j->choices[0].backend;
   if (only->plan == NULL)
     status = only->check(&c->env[only->place], NULL, NULL);
   else if (j->settings.device != (only->place == WR_CUDA ? WR_DEVICE_CPU : WR_DEVICE_CUDA))
-    status = wr_comparison_open_place(c, only->place);
+    status = only->place == WR_CUDA ? begin_device(c) : wr_comparison_open_place(c, WR_HOST);
   if (status != WR_OK) status = wr_fail(status, "%s: %s", only->name, wr_status_message());
 done:
   return status;
@@ -287,10 +300,12 @@ done:
 static wr_status work(job *j) {
   wr_status status;
   TRY(check_outputs(&j->settings));
-  if (j->settings.backends == NULL) TRY(choose_backend(j));
+  j->by_default = j->settings.backends == NULL;
+  if (j->by_default) TRY(choose_backend(j, begin_device));
   TRY(wr_choices_parse(j->settings.backends, j->choices, &j->comparison.count));
   TRY(check_choices(j));
   TRY(prepare_problem(j));
+  if (j->by_default) TRY(confirm_backend(j));
   if (j->why_cpu[0] && !j->settings.quiet)
     fprintf(stderr, "%s: computing on the CPU with cpu_csr: %s\n", j->program->name, j->why_cpu);
   TRY(solve_all(j));

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "config/memory.h"
 
@@ -119,8 +120,11 @@ void wr_system_free(wr_system *system) {
 }
 
 void wr_system_unscale(const wr_system *system, double *x) {
+  int fits = abs(system->exponent) <= 1000; /* 2^-exponent is a number then, and a product with it rounds as ldexp does */
+  double unit = fits ? ldexp(1, -system->exponent) : 1;
+#pragma omp parallel for schedule(static) if (system->n > 100000)
   for (int64_t i = 0; i < system->n; i++) {
     if (system->inverse_diagonal) x[i] *= system->inverse_diagonal[i];
-    x[i] = ldexp(x[i], -system->exponent);
+    x[i] = fits ? x[i] * unit : ldexp(x[i], -system->exponent);
   }
 }

@@ -162,9 +162,48 @@ static void test_choices(void) {
   CHECK_FAILS(WR_EUSAGE, wr_choice_check(&choices[0]));
 }
 
+/* A device that is opened while the program does something else: the answer is the one of opening it at once, given as often as
+ * asked, and no moment is counted twice. */
+static void test_beside(void) {
+  static const double waits[] = {0, 0.01, 10};
+  static volatile sig_atomic_t never;
+  wr_settings settings = {.precision = WR_F64};
+  wr_env at_once = {.place = WR_CUDA, .type = WR_F64};
+  wr_status expected = wr_env_open(&at_once);
+  char reason[512];
+  snprintf(reason, sizeof reason, "%s", expected == WR_OK ? "" : wr_status_message());
+  wr_env_close(&at_once);
+  for (int k = 0; k < 4; k++) {
+    CASE(k < 3 ? "a device opened beside the program" : "closed while it opens");
+    wr_ledger process = {0};
+    wr_comparison c = {.program = &program, .settings = &settings, .process = &process, .interrupted = &never};
+    wr_ledger *ledger = &c.place_ledger[WR_CUDA];
+    double begin = wr_clock();
+    wr_ledger_begin(&process, WR_PHASE_READ);
+    wr_status first = wr_comparison_begin_device(&c, waits[k % 3]);
+    CHECK(first == WR_OK || first == expected);
+    CHECK(process.running && process.phase == WR_PHASE_READ);
+    for (int again = 0; k < 3 && again < 2; again++) {
+      wr_status status = wr_comparison_open_place(&c, WR_CUDA);
+      CHECKF(status == expected, "%d, not %d", (int)status, (int)expected);
+      CHECKF(status == WR_OK || strcmp(wr_status_message(), reason) == 0, "'%s', not '%s'", wr_status_message(),
+             reason);
+      CHECK(wr_comparison_begin_device(&c, 0) == expected && !c.opening);
+    }
+    wr_ledger_stop(&process);
+    double elapsed = wr_clock() - begin;
+    CHECK(sum_of(&process) + sum_of(ledger) <= elapsed);
+    CHECKF(ledger->hidden[WR_PHASE_INIT] >= 0 && ledger->hidden[WR_PHASE_INIT] <= elapsed, "%g s beside %g",
+           ledger->hidden[WR_PHASE_INIT], elapsed);
+    wr_comparison_close(&c);
+    CHECK(!c.opening);
+  }
+}
+
 int main(void) {
   test_runs();
   test_place();
+  test_beside();
   test_device();
   test_choices();
   return wr_test_report("compare");
