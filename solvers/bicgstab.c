@@ -9,8 +9,6 @@
 #include "spmv/device/bicgstab_scalars.h"
 #include "solvers/iteration.h"
 
-#define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
-
 enum { SNAPSHOT_ROUNDS = 16 }; /* iterations between two snapshots at least: each is a wait for the device */
 /* What the host remembers between its looks. */
 typedef struct progress {
@@ -175,13 +173,13 @@ static wr_status iterate(void *solver, int i) {
                      .c = {{{.factor = 1}, {1, scalar(s, ALPHA)}, {1, scalar(s, OMEGA)}},
                            {[2] = {.factor = 1}, [3] = {-1, scalar(s, OMEGA)}}},
                      .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}},
-                     .then = {after_update, COUNT(after_update), &s->bank, &s->loop->log}};
+                     .then = WR_THEN(after_update, &s->bank, &s->loop->log)};
   wr_fused direction = {.in = {r, &s->p, v}, /* p = r + beta (p - omega v) */
                         .out = {&s->p},
                         .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
-  TRY(first_product(s, i, (wr_then){after_first_product, COUNT(after_first_product), &s->bank, NULL}));
+  TRY(first_product(s, i, WR_THEN(after_first_product, &s->bank, NULL)));
   TRY(env->ops->fused(env, &half));
-  TRY(second_product(s, i, (wr_then){after_second_product, COUNT(after_second_product), &s->bank, NULL}));
+  TRY(second_product(s, i, WR_THEN(after_second_product, &s->bank, NULL)));
   TRY(env->ops->fused(env, &update));
   TRY(env->ops->fused(env, &direction));
 done:

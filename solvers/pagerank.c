@@ -9,8 +9,6 @@
 #include "solvers/iteration.h"
 #include "spmv/device/pagerank_scalars.h"
 
-#define COUNT(program) ((int)(sizeof(program) / sizeof(program)[0]))
-
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env) {
   wr_status status;
   *p = (wr_pagerank){.graph = graph, .plan = plan, .env = env};
@@ -61,7 +59,8 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, double *sca
                     .times = &p->x[1],
                     .out = {&p->x[0]},
                     .c = {{{.factor = 1}}},
-                    .reduce = {{WR_SUM_UNSCALED, &p->r[0], &p->x[1], {&p->bank, DANGLING}}}};
+                    .reduce = {{WR_SUM_UNSCALED, &p->r[0], &p->x[1], {&p->bank, DANGLING}}},
+                    .then = WR_THEN(make_shift, &p->bank, NULL)};
   for (int i = 0; i < SCALARS; i++) scalars[i] = 0;
   scalars[DAMPING] = o->damping, scalars[REST] = 1 - o->damping;
   scalars[WEIGHT] = g->teleport ? 1 : 1 / (double)g->n;
@@ -79,7 +78,6 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, double *sca
     TRY(env->ops->fill(env, &p->r[0], 1 / (double)g->n));
   TRY(env->ops->widen(env, &p->scale, &p->x[1])); /* which the first step writes */
   TRY(env->ops->fused(env, &first));
-  TRY(env->ops->scalars(env, &p->bank, NULL, make_shift, COUNT(make_shift)));
 done:
   return status;
 }
@@ -103,7 +101,7 @@ static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_t
 
 static wr_status iterate(void *solver, int half) {
   wr_pagerank *p = solver;
-  return step(p, p->damping, half, 1, (wr_then){after_step, COUNT(after_step), &p->bank, &p->loop->log});
+  return step(p, p->damping, half, 1, WR_THEN(after_step, &p->bank, &p->loop->log));
 }
 
 static double as_it_is(const void *solver, double change) {

@@ -104,6 +104,9 @@ typedef struct wr_then {
   wr_vec *bank, *log; /* as in wr_vecops.scalars */
 } wr_then;
 
+/* A program with its length, in C. */
+#define WR_THEN(program, bank, log) ((wr_then){program, (int)(sizeof(program) / sizeof *(program)), bank, log})
+
 /* out[0] = sum_k c[0][k] * in[k];  out[1] = sum_k c[1][k] * in[k] + c[1][5] * out[0] (as stored);  then the reductions.
  * With times != NULL, in[0][i] * times[i] stands wherever in[0] does in the sums. Outputs may be inputs: every element is
  * read before it is written. A reduction's vector that is an output means the new value; it must be an input, an output or

@@ -10,6 +10,7 @@
 
 #include "config/memory.h"
 #include "spmv/device/finish_host.h"
+#include "spmv/device/scalar_step.h"
 #include "spmv/device/vec.h"
 #include "spmv/spmv.h"
 
@@ -192,28 +193,6 @@ static wr_status widen(wr_env *env, const wr_vec *from, wr_vec *to) {
   return fused(env, &(wr_fused){.in = {from}, .out = {to}, .c = {{{.factor = 1}}}});
 }
 
-static double run_step(const double *s, wr_scalar_op op) {
-  double a = s[op.a], b = s[op.b];
-  switch ((wr_scalar_code)op.code) {
-    case WR_S_COPY: return a;
-    case WR_S_ADD: return a + b;
-    case WR_S_SUB: return a - b;
-    case WR_S_MUL: return a * b;
-    case WR_S_DIV: return a / b;
-    case WR_S_ABS: return fabs(a);
-    case WR_S_LESS: return a < b;
-    case WR_S_NONZERO: return a != 0 && isfinite(a);
-    case WR_S_AND: return a != 0 && b != 0;
-    case WR_S_OR: return a != 0 || b != 0;
-    case WR_S_NOT: return a == 0;
-    case WR_S_SELECT: return a != 0 ? b : s[op.c];
-    case WR_S_SQRT: return sqrt(a);
-    case WR_S_PUSH: return s[op.c] != 0 ? a + 1 : a;
-    case WR_S_GO: return a != 0;
-  }
-  return NAN; /* codes are checked before */
-}
-
 static void push(const double *s, wr_vec *log, wr_scalar_op op) {
   if (s[op.c] != 0 && s[op.a] >= 0 && s[op.a] < (double)log->n) ((double *)log->data)[(int64_t)s[op.a]] = s[op.b];
 }
@@ -227,7 +206,7 @@ static wr_status scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar
   s = bank->data;
   for (int p = 0; p < count; p++) {
     if (ops[p].code == WR_S_PUSH) push(s, log, ops[p]);
-    s[ops[p].dst] = run_step(s, ops[p]);
+    s[ops[p].dst] = wr_scalar_step(ops[p].code, s[ops[p].a], s[ops[p].b], s[ops[p].c]);
   }
 done:
   return status;

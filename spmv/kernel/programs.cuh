@@ -5,11 +5,11 @@
 #define WR_PROGRAMS_CUH
 
 #include <cuda_runtime.h>
-#include <math.h>
 #include <string.h>
 #include <utility>
 
 #include "spmv/device/cuda_state.h"
+#include "spmv/device/scalar_step.h"
 
 namespace bicgstab {
 #include "spmv/device/bicgstab_scalars.h"
@@ -34,36 +34,11 @@ static __device__ inline void wr_set_conditions(const wr_go &go, unsigned value)
 #endif
 }
 
-static __device__ inline double wr_program_push(const wr_program &p, double at, double value, double wanted) {
-  if (wanted == 0) return at;
-  if (at >= 0 && at < (double)p.room) p.log[(int64_t)at] = value;
-  return at + 1;
-}
-
-static __device__ inline double wr_program_go(const wr_program &p, double a) {
-  bool goes = a != 0;
-  if (p.go.conditions) wr_set_conditions(p.go, goes && *(const volatile unsigned *)p.go.stop == 0);
-  return goes;
-}
-
 static __device__ inline double wr_program_step(const wr_program &p, wr_scalar_op op, double a, double b, double c) {
-  switch (op.code) {
-    case WR_S_COPY: return a;
-    case WR_S_ADD: return a + b;
-    case WR_S_SUB: return a - b;
-    case WR_S_MUL: return a * b;
-    case WR_S_DIV: return a / b;
-    case WR_S_ABS: return fabs(a);
-    case WR_S_LESS: return a < b;
-    case WR_S_NONZERO: return a != 0 && isfinite(a);
-    case WR_S_AND: return a != 0 && b != 0;
-    case WR_S_OR: return a != 0 || b != 0;
-    case WR_S_NOT: return a == 0;
-    case WR_S_SQRT: return sqrt(a);
-    case WR_S_PUSH: return wr_program_push(p, a, b, c);
-    case WR_S_GO: return wr_program_go(p, a);
-    default: return a != 0 ? b : c; /* WR_S_SELECT */
-  }
+  if (op.code == WR_S_PUSH && c != 0 && a >= 0 && a < (double)p.room) p.log[(int64_t)a] = b;
+  if (op.code == WR_S_GO && p.go.conditions)
+    wr_set_conditions(p.go, a != 0 && *(const volatile unsigned *)p.go.stop == 0);
+  return wr_scalar_step(op.code, a, b, c);
 }
 
 /* A program as a type. bank: how many scalars it has to do with. */
