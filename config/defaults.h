@@ -18,8 +18,8 @@
 #define WR_PAGERANK_LEAST_ITERATIONS 1000
 #define WR_BICGSTAB_ITERATIONS 10000
 
-/* 0 stands for "by size": 1, but 8 for multiplies that a GPU is done with in about 20 us: there a look costs as much as half of
- * the iteration's launches. */
+/* 0 stands for "by size": 1, but 8 where a multiply moves so little that a GPU's launches matter: a look costs it as much as
+ * five of them. */
 #define WR_DEFAULT_CHECK_EVERY "0"
 
 /* BiCGSTAB restarts: beyond ten nothing was ever won (measured on 20 matrices that break down or stagnate). */

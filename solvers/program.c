@@ -283,10 +283,12 @@ static wr_status check_choices(job *j) {
   wr_status status = WR_OK;
   wr_comparison *c = &j->comparison;
   for (int k = 0; k < c->count; k++) TRY(wr_choice_check(&j->choices[k]));
-  for (int k = 0; k < c->count; k++) /* runs will say what came of it */
-    if (j->choices[k].backend->place == WR_CUDA && j->choices[k].backend->plan && j->settings.device != WR_DEVICE_CPU)
-      (void)wr_comparison_begin_device(c, c->count > 1 || j->settings.json ? 0 : 0.01);
-  if (c->count > 1 || j->settings.json) return WR_OK; /* a list and a JSON report say so in a row */
+  if (c->count > 1 || j->settings.json) { /* a list and a JSON report say so in a row */
+    for (int k = 0; k < c->count; k++)
+      if (j->choices[k].backend->place == WR_CUDA && j->choices[k].backend->plan && j->settings.device != WR_DEVICE_CPU)
+        (void)wr_comparison_begin_device(c, 0);
+    return WR_OK;
+  }
   const wr_backend *only = j->choices[0].backend;
   if (only->plan == NULL)
     status = only->check(&c->env[only->place], NULL, NULL);
