@@ -58,13 +58,12 @@ done:
 
 /* Nobody could act on a failure here: after a device error every call fails, and the error was reported where it arose. */
 static void give_back(void *at) {
-  live_blocks--;
   if (cudaFree(at) != cudaSuccess) (void)cudaGetLastError();
 }
 
 /* A block of the list to the device. One that is spare was counted off when it was freed. */
 static void drop(wr_cuda_state *state, wr_block *b) {
-  if (b->freed) live_blocks++;
+  if (b->freed == 0) live_blocks--;
   give_back(b->at);
   *b = state->blocks[--state->nblocks];
 }
@@ -74,43 +73,39 @@ extern "C" void wr_blocks_drop(wr_cuda_state *state, int all) {
     if (all || state->blocks[k].freed) drop(state, &state->blocks[k]);
 }
 
-/* Gives back what has been spare the longest until `bytes` more may be. */
-static void make_space(wr_cuda_state *state, int64_t bytes) {
-  for (;;) {
-    wr_block *oldest = NULL;
-    int64_t spare = 0;
-    for (wr_block *b = state->blocks; b < state->blocks + state->nblocks; b++) {
-      if (b->freed == 0) continue;
-      spare += b->bytes;
-      if (oldest == NULL || b->freed < oldest->freed) oldest = b;
-    }
-    if (oldest == NULL || spare + bytes <= MOST_SPARE) return;
-    drop(state, oldest);
+/* Of the spare blocks, that which has been for the longest; NULL if they are no more than an env may keep. */
+static wr_block *one_too_many(const wr_cuda_state *state) {
+  wr_block *oldest = NULL;
+  int64_t spare = 0;
+  for (wr_block *b = state->blocks; b < state->blocks + state->nblocks; b++) {
+    if (b->freed == 0) continue;
+    spare += b->bytes;
+    if (oldest == NULL || b->freed < oldest->freed) oldest = b;
   }
+  return spare > MOST_SPARE ? oldest : NULL;
 }
 
 /* Tests that poison buffers get fresh memory, so that what reads beyond a block is found. */
 void wr_device_free(wr_env *env, void *block) {
   wr_cuda_state *state = state_of(env);
-  int64_t bytes = 0;
   if (block == NULL || state == NULL) return;
   if (cudaSetDevice(env->device) != cudaSuccess) (void)cudaGetLastError();
-  for (int k = 0; k < state->nblocks; k++)
-    if (state->blocks[k].at == block) bytes = state->blocks[k].bytes;
-  if (bytes <= MOST_SPARE) make_space(state, bytes);
-  for (int k = 0; k < state->nblocks; k++) {
-    if (state->blocks[k].at != block) continue;
-    if (env->poison || bytes > MOST_SPARE)
-      drop(state, &state->blocks[k]);
-    else
-      live_blocks--, state->blocks[k].freed = ++state->frees;
-    return;
+  int k = 0;
+  while (k < state->nblocks && state->blocks[k].at != block) k++;
+  if (k == state->nblocks) return;
+  if (env->poison || state->blocks[k].bytes > MOST_SPARE) {
+    drop(state, &state->blocks[k]);
+  } else {
+    live_blocks--;
+    state->blocks[k].freed = ++state->frees;
+    for (wr_block *b; (b = one_too_many(state)) != NULL;) drop(state, b);
   }
 }
 
 void wr_device_free_shared(int device, void *block) {
   if (block == NULL) return;
   if (cudaSetDevice(device) != cudaSuccess) (void)cudaGetLastError();
+  live_blocks--;
   give_back(block);
 }
 

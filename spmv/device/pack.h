@@ -23,6 +23,11 @@ int64_t wr_conversion_device_size(wr_conversion how);
 void wr_pack_elements(void *room, const void *from, int64_t count, wr_conversion how);
 void wr_unpack_elements(void *to, const void *room, int64_t count, wr_conversion how);
 
+/* Of how many bytes whole numbers must be so that their reciprocals are values[n], which are 0 or more; 0 for 0. The answer 0:
+ * they are not all reciprocals of less than 2^32. pack: room[n] := these numbers. */
+int wr_whole_bytes(const double *values, int64_t n);
+void wr_whole_pack(const double *values, int64_t n, int bytes, void *room);
+
 #ifdef __cplusplus
 }
 #endif

@@ -213,11 +213,6 @@ wr_status wr_fused_check(const wr_env *env, const wr_fused *f);
 wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_vec *log, const wr_scalar_op *ops,
                            int count);
 
-/* Of how many bytes whole numbers must be so that their reciprocals are values[n], which are 0 or more; 0 for 0. The answer 0:
- * they are not all reciprocals of less than 2^32. pack: room[n] := these numbers. */
-int wr_whole_bytes(const double *values, int64_t n);
-void wr_whole_pack(const double *values, int64_t n, int bytes, void *room);
-
 /* Runs what an operation that has just been asked for did not run itself. */
 wr_status wr_then_run(wr_env *env, const wr_then *then);
 
