@@ -7,42 +7,17 @@
 
 #include "spmv/spmv.h"
 #include "tests/kernels/on_device.h"
+#include "tests/kernels/rule_matrix.h"
 
-typedef int (*entry_rule)(int64_t i, int64_t j);
-
-static int hash_of(int64_t i, int64_t j) {
-  return (int)(((uint64_t)i * 1000003 + (uint64_t)j + 1) * 0x9E3779B97F4A7C15u >> 52);
-}
 static int scattered(int64_t i, int64_t j) { return hash_of(i, j) % 40 == 0; }
 static int one_row(int64_t i, int64_t) { return i == 5; }
 static int mostly_empty(int64_t i, int64_t j) { return (i < 3 || i == 70) && j > 8; }
 static int blocks_of_four(int64_t i, int64_t j) { return hash_of(i / 4, j / 4) % 5 == 0; }
 
-static const struct shape {
-  const char *name;
-  int64_t nrows, ncols;
-  entry_rule has;
-} shapes[] = {{"scattered entries", 59, 43, scattered},
+static const shape shapes[] = {{"scattered entries", 59, 43, scattered},
               {"one row holds everything", 11, 5003, one_row},
               {"rows without entries", 103, 13, mostly_empty},
               {"blocks", 47, 61, blocks_of_four}};
-
-static wr_csr *make_matrix(const shape &s, bool pattern) {
-  wr_csr *A = nullptr;
-  int64_t nnz = 0, k = 0;
-  for (int64_t i = 0; i < s.nrows; i++)
-    for (int64_t j = 0; j < s.ncols; j++) nnz += s.has(i, j);
-  CHECK_OK(wr_csr_create(s.nrows, s.ncols, nnz, !pattern, &A));
-  for (int64_t i = 0; A && i < s.nrows; i++) {
-    for (int64_t j = 0; j < s.ncols; j++) {
-      if (!s.has(i, j)) continue;
-      if (!pattern) A->val[k] = hash_of(j, i) % 17 - 8; /* zeros too */
-      A->col[k++] = (int32_t)j;
-    }
-    A->row_ptr[i + 1] = k;
-  }
-  return A;
-}
 
 struct vectors {
   wr_env *env;

@@ -7,12 +7,7 @@
 
 #include "spmv/spmv.h"
 #include "tests/kernels/on_device.h"
-
-typedef int (*entry_rule)(int64_t i, int64_t j);
-
-static int hash_of(int64_t i, int64_t j) {
-  return (int)(((uint64_t)i * 1000003 + (uint64_t)j + 1) * 0x9E3779B97F4A7C15u >> 52);
-}
+#include "tests/kernels/rule_matrix.h"
 
 /* Blocks of exactly so many entries, in any order of places: all three types in a block row. */
 static int every_fill(int64_t i, int64_t j) {
@@ -28,33 +23,12 @@ static int same_columns(int64_t i, int64_t j) { return hash_of(i / 16, j) % 5 ==
 static int full(int64_t, int64_t) { return 1; }
 static int nothing(int64_t, int64_t) { return 0; }
 
-static const struct shape {
-  const char *name;
-  int64_t nrows, ncols;
-  entry_rule has;
-} shapes[] = {{"every fill", 96, 288, every_fill},        {"every fill, cut", 75, 281, every_fill},
+static const shape shapes[] = {{"every fill", 96, 288, every_fill},        {"every fill, cut", 75, 281, every_fill},
               {"scattered entries", 159, 143, scattered}, {"one row", 37, 5003, one_row},
               {"one block row", 50, 901, one_block_row},  {"the diagonal again and again", 500, 60, diagonal},
               {"empty block rows", 503, 33, mostly_empty}, {"the same columns", 65, 300, same_columns},
               {"dense", 37, 50, full},                    {"one place", 1, 1, full},
               {"no entries", 40, 7, nothing}};
-
-static wr_csr *make_matrix(const shape &s, bool pattern) {
-  wr_csr *A = nullptr;
-  int64_t nnz = 0, k = 0;
-  for (int64_t i = 0; i < s.nrows; i++)
-    for (int64_t j = 0; j < s.ncols; j++) nnz += s.has(i, j);
-  CHECK_OK(wr_csr_create(s.nrows, s.ncols, nnz, !pattern, &A));
-  for (int64_t i = 0; A && i < s.nrows; i++) {
-    for (int64_t j = 0; j < s.ncols; j++) {
-      if (!s.has(i, j)) continue;
-      if (!pattern) A->val[k] = hash_of(j, i) % 17 - 8; /* zeros too */
-      A->col[k++] = (int32_t)j;
-    }
-    A->row_ptr[i + 1] = k;
-  }
-  return A;
-}
 
 struct vectors {
   wr_env *env;

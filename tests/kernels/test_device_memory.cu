@@ -78,6 +78,23 @@ static void test_given_back(wr_env *env) {
   CHECK(wr_device_blocks() == live);
 }
 
+/* No more than a GiB is kept: what was freed first goes first. */
+static void test_most(wr_env *env) {
+  CASE("more than is kept");
+  const int64_t part = (int64_t)400 << 20;
+  char *blocks[3];
+  wr_device_free(env, get(env, (int64_t)1 << 20)); /* older than all of them */
+  int before = blocks_of(env);
+  for (char *&block : blocks) block = get(env, part);
+  CHECK(blocks_of(env) == before + 3);
+  for (char *block : blocks) wr_device_free(env, block);
+  CHECKF(blocks_of(env) == before + 1, "%d blocks, %d before", blocks_of(env), before); /* less the small one and the first */
+  char *again = get(env, part), *once_more = get(env, part);
+  CHECK((again == blocks[1] && once_more == blocks[2]) || (again == blocks[2] && once_more == blocks[1]));
+  wr_device_free(env, again);
+  wr_device_free(env, once_more);
+}
+
 /* It is nobody's but who asked for it, and may be freed when the env is closed. */
 static void test_shared(wr_env *env) {
   CASE("shared blocks");
@@ -99,6 +116,7 @@ static void test_device(wr_env *env) {
   test_kept(env);
   test_best_fit(env);
   test_given_back(env);
+  test_most(env);
   test_shared(env);
 }
 

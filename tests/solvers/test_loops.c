@@ -257,6 +257,42 @@ static void test_two_at_once(ground *g) {
   }
 }
 
+/* ---- What follows an operation's sums ---- */
+
+/* By every backend, with an epilogue of its own or apart, and by fused operations: the program runs once, on the new sum. */
+static void test_then(ground *g) {
+  enum { SUM, TIMES, UNIT, TWICE, NUMBERS };
+  static const wr_scalar_op program[] = {{WR_S_ADD, TIMES, TIMES, UNIT, 0}, {WR_S_ADD, TWICE, SUM, SUM, 0}};
+  double numbers[NUMBERS] = {[UNIT] = 1};
+  wr_csr *A = random_matrix(700, 5, 3, 1, 3);
+  wr_vec x = {0}, y = {0}, bank = {0};
+  const wr_vecops *ops = g->env.ops;
+  wr_plan *plan = ground_plan(g, A);
+  ground_case(g, "a program behind sums");
+  CHECK_OK(ops->alloc(&g->env, 700, g->env.type, "x", &x));
+  CHECK_OK(ops->alloc(&g->env, 700, g->env.type, "y", &y));
+  CHECK_OK(ops->alloc(&g->env, NUMBERS, WR_F64, "a bank", &bank));
+  CHECK_OK(ops->fill(&g->env, &x, 0.5));
+  CHECK_OK(ops->upload(&g->env, &bank, numbers));
+  wr_reduction norm = {WR_NRM2SQ, NULL, NULL, {&bank, SUM}};
+  wr_epilogue epilogue = {.reduce = {norm}, .then = WR_THEN(program, &bank, NULL)};
+  for (int time = 1; plan && time <= 2; time++) {
+    CHECK_OK(wr_plan_apply(plan, &(wr_apply){.alpha = time, .x = &x, .y = &y, .epilogue = &epilogue}));
+    CHECK_OK(ops->download(&g->env, &bank, numbers));
+    CHECKF(numbers[TIMES] == time && numbers[SUM] > 0 && numbers[TWICE] == 2 * numbers[SUM], "%g times, %g of %g",
+           numbers[TIMES], numbers[TWICE], numbers[SUM]);
+  }
+  norm.of = &x;
+  wr_fused fused = {.in = {&x}, .reduce = {norm}, .then = WR_THEN(program, &bank, NULL)};
+  CHECK_OK(ops->fused(&g->env, &fused));
+  CHECK_OK(ops->download(&g->env, &bank, numbers));
+  CHECKF(numbers[TIMES] == (plan ? 3 : 1) && numbers[SUM] == 175 && numbers[TWICE] == 350, "%g times, %g of %g",
+         numbers[TIMES], numbers[TWICE], numbers[SUM]);
+  wr_plan_destroy(plan);
+  ops->release(&g->env, &x), ops->release(&g->env, &y), ops->release(&g->env, &bank);
+  wr_csr_free(A);
+}
+
 /* ---- Scalar programs ---- */
 
 /* A program with a step more is not one that is known. */
@@ -308,6 +344,7 @@ static void test_all(ground *g) {
   test_ends(g);
   test_interrupted(g);
   test_long_history(g);
+  test_then(g);
 }
 
 static void test_few(ground *g) {
