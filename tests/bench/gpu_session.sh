@@ -4,6 +4,7 @@
 # that fails does not stop the next. Exit status: 0 if all steps passed.
 #   CUDA_ARCH=sm_90 JOBS=16 OUT=DIR sh tests/bench/gpu_session.sh [build|check|sanitize|bench ...]     default: all
 #   OWN='csr_warp csr_thread'   backends whose conformance is sanitized (all that run on the card, the vendor's left out)
+#   ALSO='vec sort'  other tests that are sanitized     FEW=9  of how many cases racecheck takes one
 #   TOOLS='memcheck racecheck'  compute-sanitizer's tools (all four)     LIMIT=240  seconds for each of its runs
 #   BENCH='-d cuda -p f64 gen:web'  what spmv is given (-d cuda --cold --standard: the standard matrices)
 set -u
@@ -39,7 +40,7 @@ own_backends() {
 
 # racecheck follows every access to shared memory and takes a hundred times as long as the others: a few cases have to do.
 few_for() { # tool
-  case $1 in racecheck) echo 'WR_EVERY=9' ;; *) echo 'WR_EVERY=1' ;; esac
+  case $1 in racecheck) echo "WR_EVERY=${FEW:-9}" ;; *) echo 'WR_EVERY=1' ;; esac
 }
 
 # A test program under one tool; a test that finds no device fails.
@@ -57,7 +58,7 @@ sanitize_all() {
   own=${OWN:-$(own_backends)}
   [ -n "$own" ] || echo "== sanitize: no backend of our own runs on a card here"
   for tool in $tools; do
-    for test in vec vec_fused sort async_copy; do sanitize "$tool" $test build/tests/test_$test; done
+    for test in ${ALSO:-vec vec_fused sort async_copy compact device_memory bsr_build}; do sanitize "$tool" $test build/tests/test_$test; done
     # shellcheck disable=SC2086
     [ -z "$own" ] || sanitize "$tool" conformance build/tests/test_conformance_small $own
   done

@@ -180,6 +180,17 @@ static wr_status bench_generated(void) {
   return status;
 }
 
+static wr_status write_only(const char *folder, int count, char **names) {
+  wr_status status = WR_OK;
+  for (int k = 0; k < count && status == WR_OK; k++) {
+    text t;
+    if (strncmp(names[k], "gen:", 4) != 0) return wr_fail(WR_EUSAGE, "%s is not gen:NAME", names[k]);
+    status = write_text(names[k], folder, &t);
+    if (status == WR_OK) printf("%s %lld\n", t.path, (long long)t.bytes);
+  }
+  return status;
+}
+
 static wr_status bench_file(const char *path) {
   text t;
   struct stat facts;
@@ -191,6 +202,10 @@ static wr_status bench_file(const char *path) {
 
 int main(int argc, char **argv) {
   wr_status status = WR_OK;
+  if (argc > 2 && strcmp(argv[1], "--write") == 0) {
+    status = write_only(argv[2], argc - 3, argv + 3);
+    argc = 0;
+  }
   if (argc == 1) status = bench_generated();
   for (int k = 1; k < argc && status == WR_OK; k++) status = bench_file(argv[k]);
   if (status != WR_OK) fprintf(stderr, "io_bench: %s\n", wr_status_message());
