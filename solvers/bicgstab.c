@@ -9,7 +9,8 @@
 #include "spmv/device/bicgstab_scalars.h"
 #include "solvers/iteration.h"
 
-enum { SNAPSHOT_ROUNDS = 16 }; /* iterations between two snapshots at least: each is a wait for the device */
+enum { SNAPSHOT_ROUNDS = 16 }; /* iterations between two snapshots at least */
+
 /* What the host remembers between its looks. */
 typedef struct progress {
   const wr_bicgstab_options *options;
@@ -61,18 +62,18 @@ static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
 }
 
 /* to := x + d, the iterate, and its sum. */
-static wr_status collect(wr_bicgstab *s, wr_vec *to) {
-  wr_fused f = {.in = {&s->x, &s->d},
-                .out = {to},
-                .c = {{{.factor = 1}, {.factor = 1}}},
-                .reduce = {{WR_SUM, to, NULL, scalar(s, SUM_X)}}};
-  return s->env->ops->fused(s->env, &f);
+static wr_fused collecting(wr_bicgstab *s, wr_vec *to) {
+  return (wr_fused){.in = {&s->x, &s->d},
+                    .out = {to},
+                    .c = {{{.factor = 1}, {.factor = 1}}},
+                    .reduce = {{WR_SUM, to, NULL, scalar(s, SUM_X)}}};
 }
 
 /* The iterate goes into x, d := 0. Before a start and at the end. */
 static wr_status settle_iterate(wr_bicgstab *s) {
   wr_status status;
-  TRY(collect(s, &s->x));
+  wr_fused collect = collecting(s, &s->x);
+  TRY(s->env->ops->fused(s->env, &collect));
   TRY(s->env->ops->fill(s->env, &s->d, 0));
 done:
   return status;
@@ -115,7 +116,8 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   c[ONE] = 1, c[HUGE_SUM] = DBL_MAX, c[LARGEST] = 1 / (unit * unit);
   c[BOUND] = g->target * g->target, c[RR] = norm * norm;
   c[EVERY] = (double)s->loop->every, c[LOG_ROOM] = WR_LOG_ROOM;
-  c[SNAPSHOT_RR] = g->snapshot_norm * g->snapshot_norm, c[ENOUGH] = 0.01, c[SNAPSHOT_ROUND] = rounds + SNAPSHOT_ROUNDS;
+  c[SNAPSHOT_RR] = g->snapshot_norm * g->snapshot_norm, c[ENOUGH] = 0.01;
+  c[GAP] = SNAPSHOT_ROUNDS, c[SNAPSHOT_ROUND] = rounds + SNAPSHOT_ROUNDS;
   c[GAIN_RR] = norm * norm, c[GAIN_STEP] = steps, c[GAIN] = 0.81, c[PATIENCE] = 200;
   TRY(env->ops->upload(env, &s->bank, c));
   wr_fused products = {.in = {&s->shadow, &s->r},
@@ -157,6 +159,19 @@ done:
   return status;
 }
 
+/* snapshot := the iterate, when that is due and all of it finite. It is collected in t, which holds nothing between
+ * iterations. */
+static wr_status take_snapshot(wr_bicgstab *s) {
+  wr_status status;
+  wr_fused collect = collecting(s, &s->t);
+  wr_fused keep = {.in = {&s->t}, .out = {&s->snapshot}, .c = {{{.factor = 1}}}, .when = scalar(s, KEEP)};
+  collect.when = scalar(s, SNAP), collect.then = WR_THEN(after_collect, &s->bank, NULL);
+  TRY(s->env->ops->fused(s->env, &collect));
+  TRY(s->env->ops->fused(s->env, &keep));
+done:
+  return status;
+}
+
 /* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads shadow; r v (writes s over
  * r); s; d p s t shadow (writes d, r); r p v (writes p): 10 reads and 4 writes. i is the place of this iteration's v. */
 static wr_status iterate(void *solver, int i) {
@@ -181,6 +196,7 @@ static wr_status iterate(void *solver, int i) {
   TRY(env->ops->fused(env, &half));
   TRY(second_product(s, i, WR_THEN(after_second_product, &s->bank, NULL)));
   TRY(env->ops->fused(env, &update));
+  TRY(take_snapshot(s));
   TRY(env->ops->fused(env, &direction));
 done:
   return status;
@@ -266,28 +282,11 @@ done:
   return status;
 }
 
-/* snapshot := the iterate, unless it is not finite throughout. It is collected in t, which holds nothing between iterations. */
-static wr_status take_snapshot(wr_bicgstab *s, progress *g) {
-  wr_status status;
-  double *c = g->scalars;
-  TRY(collect(s, &s->t));
-  TRY(s->env->ops->download(s->env, &s->bank, c));
-  if (isfinite(c[SUM_X])) {
-    TRY(copy(s, &s->snapshot, &s->t));
-    g->snapshot_norm = sqrt(c[RR]), g->snapshot_is_start = 0;
-  }
-  c[SNAPSHOT_ROUND] = c[ROUNDS] + SNAPSHOT_ROUNDS;
-  c[SNAPSHOT_RR] = c[RR]; /* one that was refused is not asked for again at once */
-done:
-  return status;
-}
-
 /* While nothing has ended. */
 static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   wr_status status = WR_OK;
   double *c = g->scalars;
   int stalled = c[STALLED] != 0;
-  if (c[SNAP] != 0) TRY(take_snapshot(s, g));
   c[STOP] = 0, c[STALLED] = 0;
   if (stalled)
     TRY(restart(s, g, "(shadow, r) is rounding noise and nothing moves", end));
@@ -301,6 +300,7 @@ done:
 static wr_status look(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double *c = g->scalars;
+  if (c[KEPT] != 0) g->snapshot_norm = sqrt(c[KEPT_RR]), g->snapshot_is_start = 0;
   if (c[DONE] == 0)
     TRY(go_on(s, g, end));
   else if (!isfinite(c[RR]))

@@ -21,12 +21,14 @@ enum {
   DONE,      /* the host must look: converged or broken down. All later steps leave d and r as they are */
   BAD_SIGMA, BAD_OMEGA, BAD_RHO,
   SINCE, EVERY, LOOK, /* iterations since the last look, and between two; this one is a look */
-  SNAPSHOT_RR, ENOUGH, /* ||r||^2 of the snapshot; the host takes another below ENOUGH times that, ... */
-  SNAPSHOT_ROUND,      /* ... from this round on */
+  SNAPSHOT_RR, ENOUGH, /* ||r||^2 of the last snapshot; another is due below ENOUGH times that, ... */
+  SNAPSHOT_ROUND, GAP, /* ... behind this round, GAP rounds after the last */
   GAIN_RR, GAIN_STEP,  /* ||r||^2 at the last 10% progress, and when that was */
   GAIN, PATIENCE,      /* 0.81; iterations that may always pass without */
   NOISE,               /* (u ||shadow||)^2: rho^2 below it times ||r||^2 is rounding */
-  SNAP, STALLED,       /* at a look: a snapshot is due; nothing moves any more */
+  SNAP, KEEP,          /* a snapshot is due; and the iterate is finite */
+  KEPT, KEPT_RR,       /* there has been one since the bank was made, and ||r||^2 of the last */
+  STALLED,             /* at a look: nothing moves any more */
   LOGGED, LOG_ROOM,
   STOP, GO,
   T0, T1, T2, /* temporaries */
@@ -82,6 +84,7 @@ WR_PROGRAM after_update[] = {
     {WR_S_NOT, LOOK, LOOK, 0, 0},            {WR_S_SELECT, SINCE, LOOK, ZERO, SINCE},
     {WR_S_MUL, T0, ENOUGH, SNAPSHOT_RR, 0},  {WR_S_LESS, SNAP, RR, T0, 0},
     {WR_S_LESS, T0, SNAPSHOT_ROUND, ROUNDS, 0}, {WR_S_AND, SNAP, SNAP, T0, 0},
+    {WR_S_NOT, T0, DONE, 0, 0},              {WR_S_AND, SNAP, SNAP, T0, 0},
     {WR_S_MUL, T0, GAIN, GAIN_RR, 0},        {WR_S_LESS, T0, RR, T0, 0},
     {WR_S_AND, T0, T0, LOOK, 0},             {WR_S_SELECT, GAIN_RR, T0, RR, GAIN_RR},
     {WR_S_SELECT, GAIN_STEP, T0, STEPS, GAIN_STEP},
@@ -90,12 +93,21 @@ WR_PROGRAM after_update[] = {
     {WR_S_NOT, STALLED, T0, 0, 0},           {WR_S_MUL, T0, RHO, RHO, 0},
     {WR_S_MUL, T2, NOISE, RR, 0},            {WR_S_LESS, T0, T0, T2, 0},
     {WR_S_AND, STALLED, STALLED, T0, 0},     {WR_S_NOT, T1, T1, 0, 0},
-    {WR_S_OR, T0, T1, DONE, 0},              {WR_S_OR, T0, T0, SNAP, 0},
+    {WR_S_OR, T0, T1, DONE, 0},
     {WR_S_OR, T0, T0, STALLED, 0},           {WR_S_AND, STOP, T0, LOOK, 0},
     {WR_S_PUSH, LOGGED, LOGGED, STEPS, LOOK}, {WR_S_PUSH, LOGGED, LOGGED, RR, LOOK},
     {WR_S_LESS, T0, LOGGED, LOG_ROOM, 0},    {WR_S_LESS, T1, LAST_HALF, ROUNDS, 0},
     {WR_S_OR, T1, T1, STOP, 0},              {WR_S_NOT, T1, T1, 0, 0},
     {WR_S_AND, GO, T0, T1, 0},               {WR_S_GO, GO, GO, 0, 0},
+};
+
+/* SUM_X is that of the iterate if SNAP. One that is not finite throughout is no snapshot, and not asked for again at once. */
+WR_PROGRAM after_collect[] = {
+    {WR_S_ABS, T0, SUM_X, 0, 0},             {WR_S_LESS, T0, T0, HUGE_SUM, 0},
+    {WR_S_AND, KEEP, SNAP, T0, 0},           {WR_S_OR, KEPT, KEPT, KEEP, 0},
+    {WR_S_SELECT, KEPT_RR, KEEP, RR, KEPT_RR},
+    {WR_S_SELECT, SNAPSHOT_RR, SNAP, RR, SNAPSHOT_RR},
+    {WR_S_ADD, T0, ROUNDS, GAP, 0},          {WR_S_SELECT, SNAPSHOT_ROUND, SNAP, T0, SNAPSHOT_ROUND},
 };
 
 #endif

@@ -82,6 +82,10 @@ wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
   if (f->out[1] && (!f->out[0] || f->out[0] == f->out[1]))
     return wr_fail(WR_EUSAGE, "fused operation: two outputs must be two vectors, the first one given");
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) TRY(check_reduction(env, f, &f->reduce[r]));
+  TRY(check_scalar(env, f, f->when));
+  for (int p = 0; f->when.bank && f->when.bank == f->then.bank && p < f->then.count; p++)
+    if (f->then.ops[p].dst == f->when.index)
+      return wr_fail(WR_EUSAGE, "fused operation: its program changes the scalar on which it depends");
   if (first == NULL) return wr_fail(WR_EUSAGE, "fused operation: no vector at all");
 done:
   return status;

@@ -65,7 +65,16 @@ struct fused_args {
   device_coefficient c[WR_MAX_OUTPUTS][SLOTS + 1]; /* of in[k]; of out[0] at SLOTS. 0: not in the sum */
   wr_sums sums;
   int u[WR_MAX_REDUCTIONS], z[WR_MAX_REDUCTIONS];
+  const double *when; /* NULL: always */
 };
+
+/* Whether there is nothing to do but the program. The same for all threads. */
+template <typename T>
+__device__ inline bool is_left_out(const fused_args<T> &f) {
+  if (f.when == NULL || *f.when != 0) return false;
+  if (blockIdx.x == 0 && threadIdx.x == 0) wr_program_run(f.sums.program);
+  return true;
+}
 
 /* c[WR_MAX_OUTPUTS][SLOTS + 1] in shared memory: the coefficients' values, read once a block. In registers they would crowd
  * out the loads in flight. */
@@ -160,6 +169,7 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS, 4) fused(const fused_args<T
   double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
   WR_SHARED(double, c, WR_MAX_OUTPUTS * (SLOTS + 1));
   wr_begin_kernel();
+  if (is_left_out(f)) return;
   read_coefficients(f, c);
   walk<T, V, NIN, NOUT, depth<NIN, NOUT>>(f, c, thread, f.groups, sum);
   walk<T, 1, NIN, NOUT, 1>(f, c, f.groups * V + thread, f.n, sum);
@@ -256,6 +266,7 @@ static fused_args<T> make_args(wr_env *env, const fused_plan *p, const wr_fused 
     a.u[at] = slot_of_operand(p, f, f->reduce[r].of);
     a.z[at] = wr_reduction_has_z(f->reduce[r].kind) ? slot_of_operand(p, f, f->reduce[r].z) : a.u[at];
   }
+  if (f->when.bank) a.when = (const double *)f->when.bank->data + f->when.index;
   wr_sums_then(&a.sums, env, f->then);
   return a;
 }

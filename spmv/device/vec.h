@@ -87,7 +87,7 @@ typedef struct wr_scalar_op {
   uint8_t code, dst, a, b, c; /* wr_scalar_code; indices into the bank */
 } wr_scalar_op;
 
-enum { WR_MAX_SCALAR_OPS = 64 };
+enum { WR_MAX_SCALAR_OPS = 80 };
 
 /* WR_PROGRAM name[] = {{code, dst, a, b, c}, ...}; in a header that C and CUDA share. */
 #ifdef __cplusplus
@@ -110,13 +110,15 @@ typedef struct wr_then {
 /* out[0] = sum_k c[0][k] * in[k];  out[1] = sum_k c[1][k] * in[k] + c[1][5] * out[0] (as stored);  then the reductions.
  * With times != NULL, in[0][i] * times[i] stands wherever in[0] does in the sums. Outputs may be inputs: every element is
  * read before it is written. A reduction's vector that is an output means the new value; it must be an input, an output or
- * times. Unused inputs and outputs are NULL and come last. All vectors have one length, place and type. Then the program. */
+ * times. Unused inputs and outputs are NULL and come last. All vectors have one length, place and type. Then the program.
+ * With a bank in `when`, and 0 there, outputs and sums stay as they are and only the program runs. */
 typedef struct wr_fused {
   const wr_vec *in[WR_MAX_INPUTS];
   const wr_vec *times;
   wr_vec *out[WR_MAX_OUTPUTS];
   wr_coefficient c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1];
   wr_reduction reduce[WR_MAX_REDUCTIONS];
+  wr_scalar when;
   wr_then then;
 } wr_fused;
 

@@ -54,6 +54,7 @@ WR_PROGRAM_TYPE(pagerank, after_step);
 WR_PROGRAM_TYPE(bicgstab, after_first_product);
 WR_PROGRAM_TYPE(bicgstab, after_second_product);
 WR_PROGRAM_TYPE(bicgstab, after_update);
+WR_PROGRAM_TYPE(bicgstab, after_collect);
 #undef WR_PROGRAM_TYPE
 
 template <typename P, size_t... K>
@@ -90,6 +91,7 @@ static __device__ inline void wr_program_run(const wr_program &p) {
     case 2: return wr_program_compiled<bicgstab_after_first_product>(p);
     case 3: return wr_program_compiled<bicgstab_after_second_product>(p);
     case 4: return wr_program_compiled<bicgstab_after_update>(p);
+    case 5: return wr_program_compiled<bicgstab_after_collect>(p);
   }
 }
 
@@ -101,6 +103,7 @@ inline wr_program wr_program_find(const wr_env *env, const wr_then &then) {
             : bicgstab_after_first_product::is(then)  ? 2
             : bicgstab_after_second_product::is(then) ? 3
             : bicgstab_after_update::is(then)         ? 4
+            : bicgstab_after_collect::is(then)        ? 5
                                                       : 0;
   p.bank = (double *)then.bank->data;
   if (then.log) p.log = (double *)then.log->data, p.room = then.log->n;
