@@ -362,8 +362,8 @@ static void set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_iteration *loop = s->loop;
   loop->plan = s->plan, loop->solver = s, loop->step = iterate, loop->measure = relative, loop->bank = &s->bank;
   loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
+  loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
   wr_iteration_every(loop, g->options->check_every);
-  loop->host_only = g->options->no_graph, loop->monitor = g->monitor;
 }
 
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
@@ -373,7 +373,7 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
   progress g = {.options = options, .monitor = monitor, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
   set_up_loop(s, &g);
-  s->loop->taken = 0, s->loop->by_device = 0;
+  s->loop->taken = 0, s->loop->by = WR_BY_HOST;
   TRY(start(s, &g, &end));
   s->loop->target = g.bound / s->system->norm_b, s->loop->scale = 1;
   while (!end && result->iterations < options->iterations) {
@@ -383,7 +383,7 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
     if (!interrupted) TRY(look(s, &g, &end));
     if (!end && interrupted) end_with(result, WR_INTERRUPTED, ""), end = 1;
   }
-  result->by_device = s->loop->by_device, result->multiplies = 2 * s->loop->taken;
+  result->by = s->loop->by, result->multiplies = 2 * s->loop->taken;
   TRY(settle(s, &g));
 done:
   wr_plan_forget(s->plan);

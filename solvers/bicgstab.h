@@ -11,6 +11,7 @@ typedef struct wr_bicgstab_options {
   int64_t iterations;  /* at most                                                       */
   int64_t check_every; /* iterations between two looks at the residual; 0: see wr_iteration_every */
   int no_graph;        /* 1: the host asks for every iteration                          */
+  int no_resident;     /* 1: a device repeats them as a graph, also for small systems   */
 } wr_bicgstab_options;
 
 typedef struct wr_bicgstab {

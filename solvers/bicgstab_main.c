@@ -80,7 +80,8 @@ static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan,
   r->rounding = wr_rounding_of(env, plan);
   r->options = (wr_bicgstab_options){
       .tolerance = s->tolerance, .iterations = s->iterations, .check_every = s->check_every,
-      .no_graph = s->no_graph};
+      .no_graph = s->no_graph,
+      .no_resident = s->no_resident};
   TRY(wr_bicgstab_open(&r->method, problem, plan, env));
 done:
   if (status != WR_OK) wr_free(r), r = NULL;

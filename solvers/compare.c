@@ -174,7 +174,7 @@ static wr_status time_apart(wr_comparison *c, void *solve, wr_plan *plan, wr_env
   wr_status status = WR_OK;
   const int count = 32;
   double first = run->apply_first;
-  if (!run->result.by_device || *c->interrupted) return WR_OK;
+  if (run->result.by == WR_BY_HOST || *c->interrupted) return WR_OK;
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->multiply(solve, count));

@@ -28,11 +28,20 @@ void wr_iteration_close(wr_iteration *it) {
 static const double short_apply = 48e6;
 enum { SHORT_EVERY = 8, MOST_UNROLLED = 8 };
 
+/* And below which one kernel does better than a graph of them: where matrix and vectors stay in its L2 of 50 MB. */
+static const double resident_apply = 24e6;
+
+static int may_be_resident(const wr_iteration *it) {
+  return it->env->place == WR_CUDA && !it->host_only && !it->no_resident && !it->env->deterministic &&
+         wr_plan_backend(it->plan)->rows != NULL && wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
+}
+
 void wr_iteration_every(wr_iteration *it, int64_t every) {
   int is_short = it->env->place == WR_CUDA && wr_plan_get_info(it->plan)->apply_bytes < short_apply;
-  it->every = every ? every : is_short ? SHORT_EVERY : 1;
+  if (it->loop == NULL) it->resident = may_be_resident(it);
+  it->every = every ? every : is_short && !it->resident ? SHORT_EVERY : 1;
   it->unroll = 1;
-  for (int divisor = 2; divisor <= MOST_UNROLLED; divisor++)
+  for (int divisor = 2; divisor <= MOST_UNROLLED && !it->resident; divisor++)
     if (it->every % divisor == 0) it->unroll = divisor;
 }
 
@@ -94,13 +103,11 @@ done:
 
 static int halves(const wr_iteration *it) { return it->unroll % 2 ? 2 : 1; }
 
-/* All halves, recorded: buffers are prepared, so no clearing is among it. A driver that has no loops is no failure, nor is a
- * library that does what cannot be recorded: the host goes on. */
-static wr_status record(wr_iteration *it) {
+/* All halves, as a loop that is recorded and not done. */
+static wr_status record_halves(wr_iteration *it) {
+  wr_status status;
   const wr_vecops *ops = it->env->ops;
-  int paused = wr_plan_time_pause(it->plan, 1);
-  wr_status status = ops->loop_open(it->env, halves(it), &it->loop);
-  if (status != WR_OK) goto done;
+  TRY(ops->loop_open(it->env, halves(it), it->resident ? it->bank : NULL, &it->loop));
   for (int k = 0; k < halves(it) * it->unroll; k++) {
     if (k > 0 && k % it->unroll == 0) TRY(ops->loop_half(it->env, it->loop));
     TRY(ops->loop_decide(it->env, it->loop, (k + 1) % it->unroll == 0));
@@ -108,11 +115,22 @@ static wr_status record(wr_iteration *it) {
   }
   TRY(ops->loop_close(it->env, it->loop));
 done:
-  wr_plan_time_pause(it->plan, paused);
   if (status == WR_OK) return WR_OK;
   ops->loop_free(it->env, it->loop);
-  it->loop = NULL, it->host_only = 1;
+  it->loop = NULL;
   wr_plan_forget(it->plan); /* it takes for done what was recorded */
+  return status;
+}
+
+/* A graph's buffers are prepared, so no clearing is among it. A driver that has no loops is no failure, nor is what cannot be
+ * recorded: instead of a resident loop there may be a graph, for which something may have to be prepared before, and the host
+ * can always go on. */
+static wr_status record(wr_iteration *it) {
+  int paused = wr_plan_time_pause(it->plan, 1);
+  wr_status status = record_halves(it);
+  wr_plan_time_pause(it->plan, paused);
+  if (status == WR_OK) return WR_OK;
+  it->host_only = !it->resident, it->resident = 0;
   return status == WR_EUNAVAILABLE || status == WR_EDEVICE ? WR_OK : status;
 }
 
@@ -131,11 +149,13 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
       stopping = 1;
     }
   }
-  it->by_device = 1;
+  it->by = it->resident ? WR_BY_KERNEL : WR_BY_GRAPH;
   it->taken += (int64_t)(scalars[it->at.rounds] - before);
   it->half = (int64_t)(scalars[it->at.rounds] - before) % 2 != 0;
   it->since = (it->since + (int64_t)(scalars[it->at.rounds] - before)) % it->every;
-  if (it->half) wr_plan_forget(it->plan); /* it takes the buffers for as the end of a period leaves them */
+  /* The plan takes the buffers for as the end of a period leaves them; a resident loop has prepared none. */
+  if (it->half || it->resident) wr_plan_forget(it->plan);
+  it->warm = !it->resident;
   TRY(take_log(it, scalars));
 done:
   return status;
@@ -146,17 +166,24 @@ static int fits(const wr_iteration *it, const double *scalars) {
   return scalars[it->at.rounds] <= scalars[it->at.last] - it->unroll;
 }
 
-/* Up to where a half begins, with the buffers it begins with, prepared; or shorter, if it ends before. */
+/* Whether the next iteration begins a half, with the buffers it begins with, prepared if the loop needs that. */
+static int is_ready(const wr_iteration *it) {
+  return it->half == 0 && (it->warm || it->resident) && it->since % it->unroll == 0;
+}
+
+/* Up to where a loop may go on, or shorter, if it ends before; and the loop is there, or cannot be. */
 static wr_status warm_up(wr_iteration *it, double *scalars) {
   wr_status status = WR_OK;
-  while (!(it->half == 0 && it->warm && it->since % it->unroll == 0) && scalars[it->at.stop] == 0) {
-    do { TRY(step(it)); } while (it->since % it->unroll != 0); /* no look is in between */
-    it->since %= it->every;
-    TRY(it->env->ops->download(it->env, it->bank, scalars));
-    TRY(wr_plan_time_collect(it->plan));
-    if (!fits(it, scalars)) break;
-  }
-  if (scalars[it->at.stop] == 0 && it->loop == NULL && fits(it, scalars)) TRY(record(it));
+  do {
+    while (!is_ready(it) && scalars[it->at.stop] == 0 && fits(it, scalars)) {
+      do { TRY(step(it)); } while (it->since % it->unroll != 0); /* no look is in between */
+      it->since %= it->every;
+      TRY(it->env->ops->download(it->env, it->bank, scalars));
+      TRY(wr_plan_time_collect(it->plan));
+    }
+    if (scalars[it->at.stop] != 0 || !fits(it, scalars)) break;
+    if (it->loop == NULL) TRY(record(it));
+  } while (it->loop == NULL && !it->host_only);
   if (scalars[it->at.stop] != 0 || it->host_only || !fits(it, scalars)) TRY(take_log(it, scalars));
 done:
   return status;

@@ -4,7 +4,9 @@
  *
  * What a device repeats is two halves of `unroll` iterations each, or one if that is even, as buffers change places with
  * every iteration. To decide whether a half follows takes the device 4 us, several times what it takes to launch a kernel:
- * where looks are further apart, so are these decisions. */
+ * where looks are further apart, so are these decisions. A small system, whose iterations are launches for the most part, is
+ * iterated by one kernel that stays on the device (a resident loop); there a decision costs nothing. Its sums are added up in
+ * another order, so with env->deterministic there is none. */
 #ifndef WR_ITERATION_H
 #define WR_ITERATION_H
 
@@ -36,7 +38,8 @@ typedef struct wr_iteration {
   double (*measure)(const void *solver, double of); /* a logged measure as users see it                                  */
   wr_iteration_scalars at;
   wr_vec *bank;
-  int host_only;             /* no wr_loop */
+  int host_only;             /* no wr_loop                           */
+  int no_resident;           /* no resident one                      */
   const wr_monitor *monitor;
   double scale, target;      /* monitor->progress gets scale * measure, and what that is to come to */
   /* by wr_iteration_every */
@@ -45,19 +48,20 @@ typedef struct wr_iteration {
   /* its own */
   wr_vec log;
   wr_loop *loop;
+  int resident;     /* the loop is, or is to be                                                    */
   double *room;     /* [WR_LOG_ROOM] on the host                                                   */
   int half;         /* of the next iteration                                                       */
   int warm;         /* the buffers of the next iteration are prepared as a recorded one needs them */
   int64_t since;    /* iterations asked for since the last look                                    */
   int64_t taken;    /* iterations in all since it was opened                                       */
-  int by_device;    /* a wr_loop has run                                                           */
+  wr_repeated by;   /* the last to have asked for iterations                                       */
 } wr_iteration;
 
 wr_status wr_iteration_open(wr_env *env, wr_iteration **it); /* WR_ENOMEM */
 void wr_iteration_close(wr_iteration *it);                   /* NULL is fine */
 
-/* Sets the distance of two looks, before begin. 0: 1, but 8 where an apply is over so soon that the device would rather decide
- * less often, and seven iterations too many cost next to nothing. */
+/* Sets the distance of two looks, before begin, when plan, host_only and no_resident are given. 0: 1, but 8 where an apply is
+ * over so soon that the device would rather decide less often, and seven iterations too many cost next to nothing. */
 void wr_iteration_every(wr_iteration *it, int64_t every);
 
 /* The buffers' contents mean nothing any more, and the next iteration is the first. */

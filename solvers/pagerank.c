@@ -152,16 +152,16 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
                         .by_change = o->stop_on_change};
   loop->plan = p->plan, loop->solver = p, loop->step = iterate, loop->measure = as_it_is, loop->bank = &p->bank;
   loop->at = (wr_iteration_scalars){STEPS, LIMIT, LAST_HALF, STEPS, CHANGE, STOP, LOGGED};
-  loop->host_only = o->no_graph;
+  loop->host_only = o->no_graph, loop->no_resident = o->no_resident;
   wr_iteration_every(loop, o->check_every);
   loop->monitor = monitor, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
   wr_iteration_begin(loop);
-  loop->taken = 0, loop->by_device = 0;
+  loop->taken = 0, loop->by = WR_BY_HOST;
   TRY(start(p, o, scalars));
   if (o->iterations > 0) TRY(wr_iteration_go(loop, scalars, &interrupted));
   p->now = (int)((int64_t)scalars[STEPS] % 2);
   if (o->iterations > 0) judge(o, rounding_of(p, o), scalars, interrupted, result);
-  result->by_device = loop->by_device, result->multiplies = loop->taken;
+  result->by = loop->by, result->multiplies = loop->taken;
   TRY(count_sums(p, o, result));
 done:
   wr_plan_forget(p->plan);

@@ -15,6 +15,7 @@ typedef struct wr_pagerank_options {
   int64_t iterations;     /* at most                                                                    */
   int64_t check_every;    /* iterations between two looks at the change; 0: see wr_iteration_every      */
   int no_graph;           /* 1: the host asks for every iteration, also where the device could repeat them */
+  int no_resident;        /* 1: a device repeats them as a graph, also where one kernel could              */
 } wr_pagerank_options;
 
 typedef struct wr_pagerank {

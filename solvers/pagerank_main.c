@@ -86,7 +86,8 @@ static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan,
                                      .stop_on_change = s->stop == WR_STOP_CHANGE,
                                      .iterations = s->iterations,
                                      .check_every = s->check_every,
-                                     .no_graph = s->no_graph};
+                                     .no_graph = s->no_graph,
+                                     .no_resident = s->no_resident};
   TRY(wr_pagerank_open(&r->method, problem, plan, env));
 done:
   if (status != WR_OK) wr_free(r), r = NULL;

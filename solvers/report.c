@@ -105,6 +105,7 @@ static void print_backend(FILE *out, const wr_run *run, int verbose) {
   wr_line_add(&line, "%s", wr_run_label(run, label, sizeof label));
   if (run->device_name[0]) wr_line_add(&line, " on %s", run->device_name);
   wr_line_add(&line, ", epilogue %s", run->fused_epilogue ? "fused" : "separate");
+  if (run->result.by == WR_BY_KERNEL) wr_line_add(&line, "; plain rows, one kernel for all iterations");
   print_labelled(out, "backend", &line);
   if (!verbose) return;
   line = (wr_line){0};

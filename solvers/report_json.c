@@ -100,6 +100,7 @@ static void write_apply(wr_json *json, const wr_run *run) {
 }
 
 static void write_result(wr_json *json, const wr_result *result) {
+  static const char *const repeated[] = {"host", "graph", "kernel"};
   wr_json_begin(json, "result", '{');
   wr_json_text(json, "outcome", wr_outcome_title(result->outcome));
   wr_json_integer(json, "iterations", result->iterations);
@@ -107,6 +108,7 @@ static void write_result(wr_json *json, const wr_result *result) {
   wr_json_real(json, "measure", result->measure);
   wr_json_real(json, "change", result->change);
   wr_json_real(json, "bound", result->bound);
+  wr_json_text(json, "repeated_by", repeated[result->by]);
   wr_json_integer(json, "restarts", result->restarts);
   wr_json_integer(json, "refinements", result->refinements);
   wr_json_text(json, "note", result->note);

@@ -22,7 +22,9 @@
   {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = AT(deterministic),                                        \
    .help = "the same bits from run to run and for any number of threads"},                                              \
   {.name = "no-graph", .type = WR_OPTION_FLAG, .offset = AT(no_graph),                                                  \
-   .help = "the host asks for each iteration, not a CUDA graph that repeats them"}
+   .help = "the host asks for each iteration; a GPU does not repeat them by itself"},                                  \
+  {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
+   .help = "small systems, too, as a CUDA graph of the backend's kernels, not as one kernel"}
 
 #define STOP_OPTIONS(tolerance_help)                                                                                    \
   {.name = "tolerance", .letter = 't', .type = WR_OPTION_REAL, .offset = AT(tolerance), .min = 0, .max = 1,             \

@@ -19,7 +19,7 @@ typedef struct wr_settings {
   char *backends, *device_text;
   int precision; /* wr_type: the choices' order is f32|f64 */
   int64_t threads;
-  int deterministic, no_graph;
+  int deterministic, no_graph, no_resident;
   /* when to stop */
   double tolerance, atol;
   int stop;

@@ -42,6 +42,9 @@ typedef struct wr_monitor {
   wr_history *history;
 } wr_monitor;
 
+/* A device by itself: as a graph of launches, or in one kernel that stays on it. */
+typedef enum wr_repeated { WR_BY_HOST, WR_BY_GRAPH, WR_BY_KERNEL } wr_repeated;
+
 typedef struct wr_result {
   wr_outcome outcome;
   int64_t iterations;  /* BiCGSTAB: full or half steps; PageRank: multiplies                        */
@@ -52,7 +55,7 @@ typedef struct wr_result {
   double rounding;     /* PageRank: the part of bound that is for rounding: (4u + term_unit)/(1-d), for what
                           sums rows in less than f64, sum_i (length of row i) r_i of its units too  */
   int64_t multiplies;  /* by the iterations                                                         */
-  int by_device;       /* the device has repeated the iterations by itself                          */
+  wr_repeated by;      /* who has repeated the iterations, but perhaps the first and last ones      */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
   char note[160];      /* one clause: why it ended as it did; "" when converged                     */

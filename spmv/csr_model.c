@@ -25,3 +25,5 @@ wr_status wr_csr_prepare_view(void *state, wr_env *env, wr_csr *A, const void *k
 }
 
 void wr_csr_destroy_nothing(void *state, wr_env *env) { (void)state, (void)env; }
+
+wr_csr_view wr_csr_state_view(const void *state) { return *(const wr_csr_view *)state; }

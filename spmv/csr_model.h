@@ -20,6 +20,7 @@ wr_status wr_csr_borrow(wr_csr *A, wr_env *env, wr_csr_view *view, wr_plan_info 
 wr_status wr_csr_check_nothing(const wr_env *env, const wr_csr *A, const void *knobs);
 wr_status wr_csr_prepare_view(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info);
 void wr_csr_destroy_nothing(void *state, wr_env *env); /* the arrays are the matrix's */
+wr_csr_view wr_csr_state_view(const void *state);
 
 #ifdef __cplusplus
 }

@@ -241,9 +241,27 @@ done:
   return status;
 }
 
+/* What a resident loop does instead. Nothing is prepared in y_next. */
+static wr_status record_rows(wr_plan *plan, const wr_apply *request) {
+  wr_status status;
+  wr_env *env = plan->env;
+  if (plan->backend->rows == NULL)
+    return wr_fail(WR_EUNAVAILABLE, "%s has no plain rows for a resident loop", plan->backend->name);
+  wr_csr_view view = plan->backend->rows(plan->state);
+  wr_plan_forget(plan);
+  env->then_done = 0;
+  count_writes(request);
+  TRY(env->ops->loop_rows(env, &view, plan->A->nnz, request));
+  if (request->epilogue) TRY(wr_then_run(env, &request->epilogue->then));
+  plan->promised = request->y_next != NULL;
+done:
+  return status;
+}
+
 wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request) {
   wr_status status;
   TRY(check_request(plan, request));
+  if (plan->env->resident) return record_rows(plan, request);
   if (!plan->timing || plan->paused) {
     status = run(plan, request);
     goto done;

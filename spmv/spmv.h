@@ -101,6 +101,8 @@ typedef struct wr_backend {
   /* OPTIONAL */
   wr_status (*decode)(void *state, wr_env *env, wr_csr **A); /* the format back to rows: the round-trip test */
   wr_status (*update_values)(void *state, wr_env *env, wr_csr *A); /* same pattern, new values */
+  wr_csr_view (*rows)(const void *state); /* on a device: the matrix's plain rows, if the plan has borrowed them: what a  */
+                                          /* resident loop over a small system multiplies with (vec.h, loop_open)         */
 } wr_backend;
 
 /* The registry: rows of backends.def, in its order; also those that are not built or not there yet, whose check says so. */

@@ -38,4 +38,5 @@ const wr_backend wr_backend_csr_thread_unrolled = {
     .prepare = prepare,
     .apply = apply,
     .destroy = wr_csr_destroy_nothing,
+    .rows = wr_csr_state_view,
 };

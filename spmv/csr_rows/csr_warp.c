@@ -45,4 +45,5 @@ const wr_backend wr_backend_csr_warp = {
     .prepare = prepare,
     .apply = apply,
     .destroy = destroy,
+    .rows = wr_csr_state_view,
 };

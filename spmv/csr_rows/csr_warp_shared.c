@@ -28,4 +28,5 @@ const wr_backend wr_backend_csr_warp_shared = {
     .prepare = wr_csr_prepare_view,
     .apply = apply,
     .destroy = wr_csr_destroy_nothing,
+    .rows = wr_csr_state_view,
 };

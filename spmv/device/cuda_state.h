@@ -32,6 +32,7 @@ typedef struct wr_go {
   int conditions;               /* 0: none                                                   */
   unsigned long long condition[2];
   const unsigned *stop;         /* on the device: not 0: somebody wants the loop to end */
+  int *going;                   /* NULL, or where a loop that is one kernel looks       */
 } wr_go;
 
 /* A block of device memory that an env has got. */
@@ -49,6 +50,7 @@ typedef struct wr_cuda_state {
   wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each, from the first large copy on     */
   int next_stage;
   wr_go go;                 /* while a loop is recorded */
+  struct wr_resident *resident; /* one that is to be one kernel, while it is recorded; else NULL */
   wr_block *blocks;         /* [nblocks], room for block_room: all that were got and not given back to the device */
   int nblocks, block_room;
   int64_t frees;
@@ -60,6 +62,9 @@ void wr_blocks_drop(wr_cuda_state *state, int all);
 
 /* Makes env's device the calling thread's; WR_EUSAGE when env is not open on a device. */
 wr_status wr_cuda_enter(const wr_env *env);
+
+/* The same for what is done now and not recorded: WR_EUNAVAILABLE while a resident loop is. */
+wr_status wr_cuda_enter_now(const wr_env *env);
 
 /* The workspace of env, for kernels that end in wr_sums_finish. A grid of more than max_blocks asks for more in prepare:
  * *workspace is at least twice as large then. What was there before stays until env is closed, since recorded launches may use
@@ -80,7 +85,8 @@ wr_status wr_cuda_widen(wr_env *env, const wr_vec *from, wr_vec *to);
 wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count);
 
 /* Loops, as vec.h has them: loop_cuda.cu. */
-wr_status wr_cuda_loop_open(wr_env *env, int halves, wr_loop **loop);
+wr_status wr_cuda_loop_open(wr_env *env, int halves, const wr_vec *resident, wr_loop **loop);
+wr_status wr_cuda_loop_rows(wr_env *env, const struct wr_csr_view *A, int64_t nnz, const struct wr_apply *request);
 wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides);
 wr_status wr_cuda_loop_half(wr_env *env, wr_loop *loop);
 wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop);

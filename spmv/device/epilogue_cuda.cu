@@ -122,7 +122,7 @@ done:
 extern "C" wr_status wr_cuda_epilogue(wr_env *env, const wr_apply *apply) {
   wr_status status;
   if (apply->epilogue == NULL) return WR_OK;
-  TRY(wr_cuda_enter(env));
+  TRY(wr_cuda_enter_now(env));
   TRY(check(env, apply));
   TRY(apply->y->type == WR_F32 ? launch_epilogue<float>(env, apply) : launch_epilogue<double>(env, apply));
 done:

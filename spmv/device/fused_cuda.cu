@@ -5,12 +5,12 @@
 
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
+#include "spmv/device/fused.cuh"
+#include "spmv/device/resident.cuh"
 #include "spmv/kernel/finish.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/stream.cuh"
 #include "spmv/spmv.h"
-
-enum { SLOTS = WR_MAX_INPUTS + 1 }; /* vectors that a fused operation reads: inputs and times */
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
@@ -35,7 +35,7 @@ static wr_status launch_fill(wr_env *env, wr_vec *v, double value) {
 
 extern "C" wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value) {
   wr_status status;
-  TRY(wr_cuda_enter(env));
+  TRY(wr_cuda_enter_now(env));
   TRY(wr_cuda_check_vec(env, v, "the target of a fill"));
   if (v->whole) return wr_fail(WR_EUSAGE, "the target of a fill is a compact vector");
   v->writes++;
@@ -49,40 +49,21 @@ done:
 
 /* ---- fused ---- */
 
-typedef struct device_coefficient {
-  double factor;
-  const double *scalar; /* NULL: 1 */
-} device_coefficient;
-
-/* A fused operation as a kernel parameter: vectors that nobody reads are gone, times (if any) is in[1]. Terms and operands
- * of reductions name their vector by its slot: k for in[k], NIN + o for out[o]. */
-template <typename T>
-struct fused_args {
-  int64_t n, groups;
-  const T *in[SLOTS];
-  T *out[WR_MAX_OUTPUTS];
-  int has_times;
-  device_coefficient c[WR_MAX_OUTPUTS][SLOTS + 1]; /* of in[k]; of out[0] at SLOTS. 0: not in the sum */
-  wr_sums sums;
-  int u[WR_MAX_REDUCTIONS], z[WR_MAX_REDUCTIONS];
-  const double *when; /* NULL: always */
-};
-
 /* Whether there is nothing to do but the program. The same for all threads. */
 template <typename T>
-__device__ inline bool is_left_out(const fused_args<T> &f) {
+__device__ inline bool is_left_out(const wr_fused_args<T> &f) {
   if (f.when == NULL || *f.when != 0) return false;
   if (blockIdx.x == 0 && threadIdx.x == 0) wr_program_run(f.sums.program);
   return true;
 }
 
-/* c[WR_MAX_OUTPUTS][SLOTS + 1] in shared memory: the coefficients' values, read once a block. In registers they would crowd
- * out the loads in flight. */
+/* c[WR_MAX_OUTPUTS][WR_FUSED_SLOTS + 1] in shared memory: the coefficients' values, read once a block. In registers they
+ * would crowd out the loads in flight. */
 template <typename T>
-__device__ inline void read_coefficients(const fused_args<T> &f, double *c) {
+__device__ inline void read_coefficients(const wr_fused_args<T> &f, double *c) {
   int k = threadIdx.x;
-  if (k < WR_MAX_OUTPUTS * (SLOTS + 1)) {
-    device_coefficient from = f.c[k / (SLOTS + 1)][k % (SLOTS + 1)];
+  if (k < WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1)) {
+    wr_device_coefficient from = f.c[k / (WR_FUSED_SLOTS + 1)][k % (WR_FUSED_SLOTS + 1)];
     c[k] = from.scalar ? from.factor * *from.scalar : from.factor;
   }
   __syncthreads();
@@ -100,28 +81,29 @@ __device__ inline void pick(const wr_pack<T, V> (&from)[COUNT], int slot, double
 
 /* Output o of one group, from inputs in v[0..NIN-1] and the first output in v[NIN]. */
 template <typename T, int V, int NIN, int NOUT>
-__device__ inline void compute_output(const fused_args<T> &f, const double *c, int o, wr_pack<T, V> (&v)[NIN + NOUT]) {
+__device__ inline void compute_output(const wr_fused_args<T> &f, const double *c, int o,
+                                      wr_pack<T, V> (&v)[NIN + NOUT]) {
   double sum[V];
   for (int e = 0; e < V; e++) sum[e] = 0;
 #pragma unroll
   for (int k = 0; k < NIN; k++)
-    if (c[o * (SLOTS + 1) + k] != 0) /* a term that is left out or worth nothing; the same for all threads */
+    if (c[o * (WR_FUSED_SLOTS + 1) + k] != 0) /* a term that is left out or worth nothing; the same for all threads */
 #pragma unroll
       for (int e = 0; e < V; e++) {
         double value = (double)v[k].at[e];
         if (k == 0 && NIN > 1 && f.has_times) value *= (double)v[NIN > 1 ? 1 : 0].at[e];
-        sum[e] += c[o * (SLOTS + 1) + k] * value;
+        sum[e] += c[o * (WR_FUSED_SLOTS + 1) + k] * value;
       }
-  if (o == 1 && c[2 * SLOTS + 1] != 0)
+  if (o == 1 && c[2 * WR_FUSED_SLOTS + 1] != 0)
 #pragma unroll
-    for (int e = 0; e < V; e++) sum[e] += c[2 * SLOTS + 1] * (double)v[NIN].at[e];
+    for (int e = 0; e < V; e++) sum[e] += c[2 * WR_FUSED_SLOTS + 1] * (double)v[NIN].at[e];
 #pragma unroll
   for (int e = 0; e < V; e++) v[NIN + o].at[e] = (T)sum[e];
 }
 
 /* One group whose inputs are loaded: outputs are computed and stored, reductions see them as stored. */
 template <typename T, int V, int NIN, int NOUT>
-__device__ inline void finish_group(const fused_args<T> &f, const double *c, int64_t group,
+__device__ inline void finish_group(const wr_fused_args<T> &f, const double *c, int64_t group,
                                     wr_pack<T, V> (&v)[NIN + NOUT], double (&sum)[WR_MAX_REDUCTIONS]) {
 #pragma unroll
   for (int o = 0; o < NOUT; o++) compute_output<T, V, NIN, NOUT>(f, c, o, v);
@@ -140,7 +122,7 @@ __device__ inline void finish_group(const fused_args<T> &f, const double *c, int
 
 /* Groups from `first` below `end`, DEPTH of them in flight: all loads of a batch come before the first use. */
 template <typename T, int V, int NIN, int NOUT, int DEPTH>
-__device__ inline void walk(const fused_args<T> &f, const double *c, int64_t first, int64_t end,
+__device__ inline void walk(const wr_fused_args<T> &f, const double *c, int64_t first, int64_t end,
                             double (&sum)[WR_MAX_REDUCTIONS]) {
   int64_t threads = wr_stream_threads();
   for (int64_t g = first; g < end; g += DEPTH * threads) {
@@ -163,11 +145,11 @@ constexpr int depth = 2 * NIN + NOUT <= 3 ? 4
                                           : 1;
 
 template <typename T, int NIN, int NOUT>
-__global__ void __launch_bounds__(WR_STREAM_THREADS, 4) fused(const fused_args<T> f) {
+__global__ void __launch_bounds__(WR_STREAM_THREADS, 4) fused(const wr_fused_args<T> f) {
   constexpr int V = WR_PACK_BYTES / sizeof(T);
   int64_t thread = wr_stream_thread();
   double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  WR_SHARED(double, c, WR_MAX_OUTPUTS * (SLOTS + 1));
+  WR_SHARED(double, c, WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1));
   wr_begin_kernel();
   if (is_left_out(f)) return;
   read_coefficients(f, c);
@@ -178,7 +160,7 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS, 4) fused(const fused_args<T
 
 /* What is worked out about a request before it becomes arguments: which vectors are read, in the order of their slots. */
 typedef struct fused_plan {
-  const wr_vec *in[SLOTS];
+  const wr_vec *in[WR_FUSED_SLOTS];
   int slot_of[WR_MAX_INPUTS]; /* of f->in[k]; -1: nobody reads it */
   int nin, nout, has_times;
 } fused_plan;
@@ -230,24 +212,24 @@ static int slot_of_operand(const fused_plan *p, const wr_fused *f, const wr_vec 
   return 0;
 }
 
-static device_coefficient coefficient_of(const wr_coefficient *c) {
-  device_coefficient d = {c->factor, NULL};
+static wr_device_coefficient coefficient_of(const wr_coefficient *c) {
+  wr_device_coefficient d = {c->factor, NULL};
   if (c->scalar.bank && c->factor != 0) d.scalar = (const double *)c->scalar.bank->data + c->scalar.index;
   return d;
 }
 
 template <typename T>
-static void add_terms(fused_args<T> *a, const fused_plan *p, const wr_fused *f, int o) {
+static void add_terms(wr_fused_args<T> *a, const fused_plan *p, const wr_fused *f, int o) {
   for (int k = 0; k < WR_MAX_INPUTS; k++) {
     if (f->c[o][k].factor == 0 || p->slot_of[k] < 0) continue;
     a->c[o][p->slot_of[k]] = coefficient_of(&f->c[o][k]);
   }
-  if (o == 1) a->c[1][SLOTS] = coefficient_of(&f->c[1][WR_MAX_INPUTS]);
+  if (o == 1) a->c[1][WR_FUSED_SLOTS] = coefficient_of(&f->c[1][WR_MAX_INPUTS]);
 }
 
 template <typename T>
-static fused_args<T> make_args(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
-  fused_args<T> a;
+static wr_fused_args<T> make_args(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
+  wr_fused_args<T> a;
   memset(&a, 0, sizeof a);
   bool aligned = true;
   a.n = n;
@@ -272,20 +254,21 @@ static fused_args<T> make_args(wr_env *env, const fused_plan *p, const wr_fused 
 }
 
 template <typename T, int NIN, int NOUT>
-static wr_status launch_shape(wr_env *env, const fused_args<T> &a) {
+static wr_status launch_shape(wr_env *env, const wr_fused_args<T> &a) {
   int64_t units = a.groups ? (a.groups + depth<NIN, NOUT> - 1) / depth<NIN, NOUT> : a.n;
   return WR_LAUNCH_EARLY(env, (fused<T, NIN, NOUT>), wr_stream_blocks(units), WR_STREAM_THREADS, 0, a);
 }
 
 template <typename T, int NIN>
-static wr_status launch_inputs(wr_env *env, const fused_args<T> &a, int nout) {
+static wr_status launch_inputs(wr_env *env, const wr_fused_args<T> &a, int nout) {
   if (nout == 0) return launch_shape<T, NIN, 0>(env, a);
   return nout == 1 ? launch_shape<T, NIN, 1>(env, a) : launch_shape<T, NIN, 2>(env, a);
 }
 
 template <typename T>
 static wr_status launch_fused(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
-  fused_args<T> a = make_args<T>(env, p, f, n);
+  wr_fused_args<T> a = make_args<T>(env, p, f, n);
+  if (env->resident) return wr_resident_add_vectors(env, a, p->nin, p->nout, f->then);
   switch (p->nin) {
     case 0: /* outputs of zeros, or of the first output alone: a slot that no term reads makes the shape */
       a.in[0] = a.out[0];

@@ -49,7 +49,7 @@ static wr_status launch(wr_env *env, const wr_then &then) {
 extern "C" wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count) {
   wr_status status;
   wr_then then = {ops, count, bank, log};
-  TRY(wr_cuda_enter(env));
+  TRY(wr_cuda_enter_now(env));
   TRY(wr_scalars_check(env, bank, log, ops, count));
   bank->writes++;
   if (log) log->writes++;

@@ -124,11 +124,13 @@ typedef struct wr_fused {
 
 struct wr_env;
 struct wr_apply;
+struct wr_csr_view;
 
 /* Work that was recorded once and that a device repeats by itself: a first half, a second half, and so on, or just one of them,
  * until a WR_S_GO says 0, which it must at the end of some half.
  *
- *   loop_open(env, halves, &loop);  what is asked for from here on is recorded and not done: no upload, download, wait or stamp
+ *   loop_open(env, halves, NULL, &loop);  what is asked for from here on is recorded and not done: no upload, download, wait
+ *                                         or stamp
  *   ... the first half ..., a program with WR_S_GO at its end; others in between behind loop_decide(env, loop, 0)
  *   loop_half(env, loop);           if there are two
  *   ... the second half ..., likewise
@@ -136,7 +138,10 @@ struct wr_apply;
  *   loop_run(env, loop);      asynchronous, as often as wanted
  *   do { loop_poll(env, loop, &bank, scalars, &ended); } while (!ended);
  *   loop_free(env, loop);     after a failure of any of these too
- */
+ *
+ * With the bank of all scalars for NULL the loop becomes resident: one kernel that does fused operations and, where an apply
+ * would be, products with plain rows (loop_rows). On a small system that takes a third of the time. The sums of a
+ * resident loop are added up in another order. */
 typedef struct wr_loop wr_loop;
 
 /* All of these are asynchronous on a device but download and wait. They refuse (WR_EUSAGE) what does not fit: a vector of
@@ -166,7 +171,9 @@ typedef struct wr_vecops {
   wr_status (*elapsed)(struct wr_env *env, int from, int to, double *seconds);
   wr_status (*memory)(struct wr_env *env, int64_t *free_bytes, int64_t *total_bytes);
   /* OPTIONAL, all or none (NULL): loops. WR_EUNAVAILABLE where the driver has none. */
-  wr_status (*loop_open)(struct wr_env *env, int halves, wr_loop **loop);
+  wr_status (*loop_open)(struct wr_env *env, int halves, const wr_vec *resident, wr_loop **loop);
+  /* While a resident one is recorded: y = alpha*A*x + beta*y with its epilogue; nnz entries. WR_EUNAVAILABLE: not in one */
+  wr_status (*loop_rows)(struct wr_env *env, const struct wr_csr_view *A, int64_t nnz, const struct wr_apply *request);
   wr_status (*loop_decide)(struct wr_env *env, wr_loop *loop, int decides); /* 0: a WR_S_GO is just its result, till further */
   wr_status (*loop_half)(struct wr_env *env, wr_loop *loop);
   wr_status (*loop_close)(struct wr_env *env, wr_loop *loop);
@@ -197,6 +204,7 @@ typedef struct wr_env {
   int poison;        /* 1 (tests): every y_next is filled with NaN where its contents are undefined    */
   /* -- set by operations and backends */
   int then_done;     /* 1: the last one has run its `then` itself                                      */
+  int resident;      /* 1: a resident loop is being recorded                                           */
   /* -- set by wr_env_open */
   const wr_vecops *ops;
   void *stream;      /* WR_CUDA: cudaStream_t                                                          */

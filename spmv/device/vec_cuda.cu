@@ -17,6 +17,11 @@ extern "C" wr_status wr_cuda_enter(const wr_env *env) {
   return WR_CUDA(cudaSetDevice(env->device));
 }
 
+extern "C" wr_status wr_cuda_enter_now(const wr_env *env) {
+  if (env->resident) return wr_fail(WR_EUNAVAILABLE, "a resident loop has fused operations and products only");
+  return wr_cuda_enter(env);
+}
+
 extern "C" wr_status wr_cuda_check_vec(const wr_env *env, const wr_vec *v, const char *role) {
   if (v == NULL || v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "%s is not an allocated vector", role);
   if (v->place != env->place) return wr_fail(WR_EUSAGE, "%s does not live on a CUDA device", role);
@@ -221,6 +226,7 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .elapsed = elapsed,
     .memory = memory,
     .loop_open = wr_cuda_loop_open,
+    .loop_rows = wr_cuda_loop_rows,
     .loop_decide = wr_cuda_loop_decide,
     .loop_half = wr_cuda_loop_half,
     .loop_close = wr_cuda_loop_close,

@@ -45,17 +45,20 @@ static __device__ inline void wr_begin_kernel() {
 }
 
 #ifndef WR_LAUNCH
-/* early: see wr_cuda_state. */
+/* early: see wr_cuda_state. together: all blocks run at the same time, or the launch is refused. */
 template <typename... Parameters, typename... Arguments>
-inline cudaError_t wr_launch(int early, void (*kernel)(Parameters...), unsigned grid, unsigned block, size_t shared,
-                             void *stream, const Arguments &...arguments) {
+inline cudaError_t wr_launch(int early, int together, void (*kernel)(Parameters...), unsigned grid, unsigned block,
+                             size_t shared, void *stream, const Arguments &...arguments) {
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  if (together)
+    attribute.id = cudaLaunchAttributeCooperative, attribute.val.cooperative = 1;
+  else
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization,
+    attribute.val.programmaticStreamSerializationAllowed = 1;
   config.gridDim = dim3(grid), config.blockDim = dim3(block), config.dynamicSmemBytes = shared;
   config.stream = (cudaStream_t)stream;
-  config.attrs = &attribute, config.numAttrs = early ? 1 : 0;
+  config.attrs = &attribute, config.numAttrs = early || together ? 1 : 0;
   cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
   return error == cudaSuccess ? cudaGetLastError() : error;
 }
@@ -70,8 +73,13 @@ inline cudaError_t wr_launch(int early, void (*kernel)(Parameters...), unsigned 
 /* The same for a kernel that begins with wr_begin_kernel: it may be brought in while the one before it ends: 0.4 us less
  * for each of the eight of an iteration on a small system. */
 #define WR_LAUNCH_EARLY(env, kernel, grid, block, shared, ...)                                                  \
-  wr_launch_check(wr_launch(((const wr_cuda_state *)(env)->state)->early, WR_WITHOUT_PARENTHESES kernel, (grid), \
+  wr_launch_check(wr_launch(((const wr_cuda_state *)(env)->state)->early, 0, WR_WITHOUT_PARENTHESES kernel, (grid), \
                             (block), (shared), (env)->stream, __VA_ARGS__),                                     \
+                  #kernel)
+
+/* For a kernel whose blocks wait for each other (meet.cuh): all of them run at the same time, or it is refused. */
+#define WR_LAUNCH_TOGETHER(kernel, grid, block, shared, stream, ...)                                              \
+  wr_launch_check(wr_launch(0, 1, WR_WITHOUT_PARENTHESES kernel, (grid), (block), (shared), (stream), __VA_ARGS__), \
                   #kernel)
 
 /* T name[n], one array a block; n is a constant. Use it as a pointer: sizeof is not promised. */

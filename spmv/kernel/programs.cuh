@@ -38,6 +38,7 @@ static __device__ inline double wr_program_step(const wr_program &p, wr_scalar_o
   if (op.code == WR_S_PUSH && c != 0 && a >= 0 && a < (double)p.room) p.log[(int64_t)a] = b;
   if (op.code == WR_S_GO && p.go.conditions)
     wr_set_conditions(p.go, a != 0 && *(const volatile unsigned *)p.go.stop == 0);
+  if (op.code == WR_S_GO && p.go.going) *p.go.going = a != 0 && *(const volatile unsigned *)p.go.stop == 0;
   return wr_scalar_step(op.code, a, b, c);
 }
 
@@ -74,24 +75,26 @@ static __device__ inline void wr_program_store(double *bank, const double *s, st
   ((wr_program_writes<P>(I) ? (void)(bank[I] = s[I]) : (void)0), ...);
 }
 
-/* By one thread, the bank in its registers: loads that nobody needs the compiler drops. */
-template <typename P>
+/* By one thread, the bank in its registers: loads that nobody needs the compiler drops. NEAR: the bank is a copy in shared
+ * memory. */
+template <typename P, bool NEAR>
 static __device__ inline void wr_program_compiled(const wr_program &p) {
   double s[P::bank];
 #pragma unroll
-  for (int i = 0; i < P::bank; i++) s[i] = __ldcg(p.bank + i);
+  for (int i = 0; i < P::bank; i++) s[i] = NEAR ? p.bank[i] : __ldcg(p.bank + i);
   wr_program_steps<P>(p, s, std::make_index_sequence<P::count>{});
   wr_program_store<P>(p.bank, s, std::make_index_sequence<P::bank>{});
 }
 
 /* One thread. What others have stored in the bank is to be visible to it. */
+template <bool NEAR = false>
 static __device__ inline void wr_program_run(const wr_program &p) {
   switch (p.which) {
-    case 1: return wr_program_compiled<pagerank_after_step>(p);
-    case 2: return wr_program_compiled<bicgstab_after_first_product>(p);
-    case 3: return wr_program_compiled<bicgstab_after_second_product>(p);
-    case 4: return wr_program_compiled<bicgstab_after_update>(p);
-    case 5: return wr_program_compiled<bicgstab_after_collect>(p);
+    case 1: return wr_program_compiled<pagerank_after_step, NEAR>(p);
+    case 2: return wr_program_compiled<bicgstab_after_first_product, NEAR>(p);
+    case 3: return wr_program_compiled<bicgstab_after_second_product, NEAR>(p);
+    case 4: return wr_program_compiled<bicgstab_after_update, NEAR>(p);
+    case 5: return wr_program_compiled<bicgstab_after_collect, NEAR>(p);
   }
 }
 

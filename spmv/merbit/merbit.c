@@ -140,6 +140,9 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return wr_merbit_launch(env, &s->plan, args);
 }
 
+/* Of a small matrix there are few tiles, and to share them out evenly gains nothing. */
+static wr_csr_view rows(const void *state) { return ((const merbit_state *)state)->plan.view; }
+
 static void destroy(void *state, wr_env *env) {
   merbit_state *s = state;
   wr_merbit_plan_close(env, &s->plan);
@@ -178,4 +181,5 @@ const wr_backend wr_backend_merbit = {
     .apply = apply,
     .destroy = destroy,
     .decode = decode,
+    .rows = rows,
 };

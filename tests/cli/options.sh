@@ -15,6 +15,7 @@ precision p f32 plain
 threads - 3 plain
 deterministic - yes flag
 no-graph - yes flag
+no-resident - yes flag
 tolerance t 1e-6 plain
 max-iterations n 7 plain
 check-every - 5 plain

@@ -33,12 +33,13 @@ static int is_deterministic(ground *g, wr_csr *A) {
 /* ---- BiCGSTAB ---- */
 
 static void solve_both(ground *g, solution *device, solution *host, wr_outcome outcome) {
+  device->options.no_resident = 1; /* its sums have another order: test_resident.c */
   host->options.no_graph = 1;
   solution_run(g, device), solution_run(g, host);
   check_solution(device), check_solution(host);
   CHECKF(device->result.outcome == outcome && host->result.outcome == outcome, "%s by the device, %s by the host",
          wr_outcome_title(device->result.outcome), wr_outcome_title(host->result.outcome));
-  CHECK(!host->result.by_device);
+  CHECK(host->result.by == WR_BY_HOST);
   if (!is_deterministic(g, host->A)) return;
   check_same_history(&device->history, &host->history);
   CHECKF(device->result.iterations == host->result.iterations && device->result.restarts == host->result.restarts &&
@@ -62,8 +63,8 @@ static void test_solve(ground *g) {
     solve_both(g, &device, &host, WR_CONVERGED);
     /* the first one or two halves are the host's */
     if (device.result.iterations > 2 * (distances[k] ? distances[k] : 8))
-      CHECKF(device.result.by_device == (g->env.place == WR_CUDA), "%d after %lld iterations", device.result.by_device,
-             (long long)device.result.iterations);
+      CHECKF((device.result.by != WR_BY_HOST) == (g->env.place == WR_CUDA), "by %d after %lld iterations",
+             (int)device.result.by, (long long)device.result.iterations);
     long_enough += device.result.iterations > 16;
     CHECKF(device.result.multiplies >= 2 * device.result.iterations - 1, "%lld multiplies",
            (long long)device.result.multiplies);
@@ -110,13 +111,14 @@ static void test_ends(ground *g) {
 }
 
 /* A wish to stop that is there from the beginning: the loop ends by itself, and the iterate is what it was then. */
-static void test_interrupted(ground *g) {
+static void test_interrupted(ground *g, int no_resident) {
   wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
   volatile sig_atomic_t wish = 1;
   solution s = solution_of(g, A);
   s.options.tolerance = 1e-300, s.options.iterations = 100000000;
   s.monitor.interrupted = &wish;
-  ground_case(g, "interrupted");
+  s.options.no_resident = no_resident;
+  ground_case(g, "interrupted, resident loops %s", no_resident ? "off" : "on");
   solution_run(g, &s);
   CHECKF(s.result.outcome == WR_INTERRUPTED, "%s", wr_outcome_title(s.result.outcome));
   CHECKF(s.result.iterations >= 1, "%lld iterations", (long long)s.result.iterations);
@@ -143,7 +145,7 @@ static void test_long_history(ground *g) {
   wr_plan *plan = ground_plan(g, graph.flow);
   for (int k = 0; plan && k < 2; k++) {
     wr_pagerank method;
-    o.no_graph = k;
+    o.no_graph = k, o.no_resident = 1;
     wr_monitor monitor = {.history = &histories[k]};
     CHECK_OK(wr_pagerank_open(&method, &graph, plan, &g->env));
     CHECK_OK(wr_pagerank_solve(&method, &o, &monitor, &results[k]));
@@ -336,13 +338,15 @@ static void test_programs(ground *g) {
     compare_program(g, after_first_product, sizeof after_first_product / sizeof *after_first_product, &seed);
     compare_program(g, after_second_product, sizeof after_second_product / sizeof *after_second_product, &seed);
     compare_program(g, after_update, sizeof after_update / sizeof *after_update, &seed);
+    compare_program(g, after_collect, sizeof after_collect / sizeof *after_collect, &seed);
   }
 }
 
 static void test_all(ground *g) {
   test_solve(g);
   test_ends(g);
-  test_interrupted(g);
+  test_interrupted(g, 0);
+  test_interrupted(g, 1);
   test_long_history(g);
   test_then(g);
 }

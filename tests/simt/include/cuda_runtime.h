@@ -291,6 +291,10 @@ inline cudaError_t simt_launch_kernel(const char *name, const char *file, int li
   ((void)(stream), wr_launch_check(simt_launch_kernel(#kernel, __FILE__, __LINE__, (grid), (block), (shared), \
                                                       WR_WITHOUT_PARENTHESES kernel, __VA_ARGS__),            \
                                    #kernel))
+/* Blocks run one after another here: one is all that can wait for all. */
+#define WR_LAUNCH_TOGETHER(kernel, grid, block, shared, stream, ...) \
+  ((grid) == 1 ? WR_LAUNCH(kernel, grid, block, shared, stream, __VA_ARGS__) \
+               : wr_fail(WR_EDEVICE, "kernel %s: its blocks cannot run at the same time here", #kernel))
 #define WR_SHARED(T, name, n)                                                                          \
   static simt_shared simt_array_of_##name = {#name, __FILE__, __LINE__, sizeof(T) * (n), alignof(T), 0, nullptr}; \
   T *name = static_cast<T *>(simt_shared_room(&simt_array_of_##name))

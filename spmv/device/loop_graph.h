@@ -1,0 +1,24 @@
+/* Loops that are CUDA graphs: what loop_cuda.cu calls. As in vec.h, where nothing else is said; env's device is current. */
+#ifndef WR_LOOP_GRAPH_H
+#define WR_LOOP_GRAPH_H
+
+#include "spmv/device/cuda_state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wr_loop_graph wr_loop_graph;
+
+/* stop, on the device: not 0: somebody wants the loop to end. */
+wr_status wr_loop_graph_open(wr_env *env, int halves, const unsigned *stop, wr_loop_graph **graph);
+void wr_loop_graph_decide(wr_env *env, wr_loop_graph *graph, int decides);
+wr_status wr_loop_graph_half(wr_env *env, wr_loop_graph *graph);
+wr_status wr_loop_graph_close(wr_env *env, wr_loop_graph *graph);
+wr_status wr_loop_graph_run(wr_env *env, wr_loop_graph *graph);
+void wr_loop_graph_free(wr_env *env, wr_loop_graph *graph); /* NULL is fine */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

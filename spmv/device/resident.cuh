@@ -1,0 +1,45 @@
+/* Loops over small systems as one kernel that stays on the device (vec.h, loop_open): what it does one after the other, its
+ * steps, each a fused operation or a product with plain rows, as they are recorded. resident_cuda.cu runs them. */
+#ifndef WR_RESIDENT_CUH
+#define WR_RESIDENT_CUH
+
+#include "spmv/csr.h"
+#include "spmv/device/fused.cuh"
+#include "spmv/device/resident.h"
+#include "spmv/kernel/finish.cuh"
+
+/* What a step is. */
+enum wr_resident_kind { WR_RESIDENT_VECTORS, WR_RESIDENT_ROWS };
+
+/* y = alpha*A*x + beta*y and its epilogue. */
+template <typename T>
+struct wr_resident_rows {
+  int64_t nrows;
+  const void *row_ptr; /* [nrows + 1], of 64 bits if wide, else of 32           */
+  const int32_t *col;
+  const T *val;        /* NULL: a pattern                                       */
+  const T *x;
+  T *y;
+  double alpha, beta;
+  int wide, lanes;     /* lanes: that share a row, a power of 2, at most a warp */
+  wr_finish<T> finish;
+};
+
+template <typename T>
+struct wr_resident_step {
+  wr_resident_kind kind;
+  int nin, nout;  /* of vectors: inputs, times among them, and outputs. An operand of a reduction that is output o has the */
+                  /* slot WR_FUSED_SLOTS + o                                                                               */
+  int ends_half;  /* behind it the loop may end                                                                            */
+  union {
+    wr_fused_args<T> vectors;
+    wr_resident_rows<T> rows;
+  };
+};
+
+/* What was recorded last becomes the next step. WR_EUNAVAILABLE: it cannot, as it has a scalar elsewhere or a program that is
+ * not compiled. */
+template <typename T>
+wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T> &args, int nin, int nout, const wr_then &then);
+
+#endif
