@@ -21,7 +21,7 @@ struct wr_resident_rows {
   const T *x;
   T *y;
   double alpha, beta;
-  int wide, lanes;     /* lanes: that share a row, a power of 2, at most a warp */
+  int wide, log_lanes; /* 2^log_lanes lanes, at most a warp, share a row        */
   wr_finish<T> finish;
 };
 

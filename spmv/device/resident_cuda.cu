@@ -17,9 +17,10 @@ enum {
   THREADS = 512,
   MAX_STEPS = 24,    /* shared memory that every card has holds them */
   MAX_BANK = 256,
-  MAX_LONG = 32,     /* rows of a block that all its threads add up */
-  LONG = 32,         /* entries for each lane from which a row is long */
-  BATCH = 4          /* entries of a lane on their way */
+  MAX_LONG = 512,    /* long rows of a block that are known                           */
+  LONG = 8,          /* entries for each lane beyond which a row is long, a warp's    */
+  GIANT = 2048,      /* entries beyond which a row is all the block's                 */
+  BATCH = 4, LONG_BATCH = 8 /* entries of a lane on their way                         */
 };
 
 template <typename T>
@@ -38,7 +39,7 @@ template <typename T>
 struct block_state {
   const wr_resident_step<T> *steps;
   double *bank, *c;     /* c[WR_MAX_OUTPUTS][WR_FUSED_SLOTS + 1]: coefficients of this step */
-  int *long_rows, *nlong;
+  int *long_rows, *nlong, *ngiant;
   int *going;
   unsigned round;       /* how often it has met the others */
 };
@@ -125,22 +126,22 @@ __device__ inline void row_bounds(const wr_resident_rows<T> &a, int64_t i, int64
 
 /* What thread `first` of `stride` adds up of the entries from begin to end. An entry beyond the end has no part, whatever
  * stands in x. */
-template <typename T>
+template <int BATCH_SIZE, typename T>
 __device__ inline double add_entries(const wr_resident_rows<T> &a, int64_t begin, int64_t end, int first, int stride) {
   double sum = 0;
-  for (int64_t k = begin + first; k < end; k += BATCH * stride) {
-    int32_t col[BATCH];
-    T val[BATCH], x[BATCH];
+  for (int64_t k = begin + first; k < end; k += BATCH_SIZE * stride) {
+    int32_t col[BATCH_SIZE];
+    T val[BATCH_SIZE], x[BATCH_SIZE];
 #pragma unroll
-    for (int e = 0; e < BATCH; e++) {
+    for (int e = 0; e < BATCH_SIZE; e++) {
       bool is_there = k + e * stride < end;
       col[e] = is_there ? __ldg(a.col + k + e * stride) : -1;
       val[e] = is_there && a.val ? __ldg(a.val + k + e * stride) : (T)1;
     }
 #pragma unroll
-    for (int e = 0; e < BATCH; e++) x[e] = col[e] >= 0 ? __ldcg(a.x + col[e]) : (T)0;
+    for (int e = 0; e < BATCH_SIZE; e++) x[e] = col[e] >= 0 ? __ldcg(a.x + col[e]) : (T)0;
 #pragma unroll
-    for (int e = 0; e < BATCH; e++) sum += col[e] >= 0 ? (double)val[e] * (double)x[e] : 0;
+    for (int e = 0; e < BATCH_SIZE; e++) sum += col[e] >= 0 ? (double)val[e] * (double)x[e] : 0;
   }
   return sum;
 }
@@ -161,53 +162,72 @@ __device__ inline void finish_row(const wr_resident_rows<T> &a, double shift, in
   wr_finish_store(a.finish, shift, i, row, a.y, sum);
 }
 
-/* Rows of a group of lanes: neighbours go to different blocks, since long rows often are neighbours; but if a row has one
- * lane, to one block, whose loads then are neighbours. */
-template <typename T>
-__device__ inline int64_t row_of(const wr_resident_rows<T> &a, int64_t turn) {
-  int groups = THREADS / a.lanes, group = threadIdx.x / a.lanes;
-  int64_t first = a.lanes == 1 ? (int64_t)blockIdx.x * groups + group : (int64_t)group * gridDim.x + blockIdx.x;
-  return first + turn * groups * gridDim.x;
-}
+/* How the block's threads share rows: all groups of lanes of the grid have one each, `stride` together, by turns. Neighbours go
+ * to different blocks, since long rows often are neighbours; but if a row has one lane, to one block, whose loads then are
+ * neighbours. */
+struct row_share {
+  int lane, lanes;
+  int64_t first, stride;
+};
 
 template <typename T>
-__device__ inline int64_t turns_of(const wr_resident_rows<T> &a) {
-  int64_t together = (int64_t)(THREADS / a.lanes) * gridDim.x;
-  return (a.nrows + together - 1) / together;
+__device__ inline row_share share_of(const wr_resident_rows<T> &a) {
+  int groups = THREADS >> a.log_lanes, group = threadIdx.x >> a.log_lanes;
+  row_share s = {(int)threadIdx.x & ((1 << a.log_lanes) - 1), 1 << a.log_lanes, 0, (int64_t)groups * gridDim.x};
+  s.first = a.log_lanes == 0 ? (int64_t)blockIdx.x * groups + group : (int64_t)group * gridDim.x + blockIdx.x;
+  return s;
 }
 
-/* Of the block's rows those that a few lanes would be long busy with; none if they are too many. */
+/* Lists the block's rows that a few lanes would be long busy with, in their order, as far as there is room. Once a launch. */
 template <typename T>
 __device__ inline void find_long_rows(const block_state<T> &b, const wr_resident_rows<T> &a) {
-  for (int64_t turn = 0; turn < turns_of(a); turn++) {
-    int64_t i = row_of(a, turn), begin, end;
-    if (i >= a.nrows || threadIdx.x % a.lanes != 0) continue;
-    row_bounds(a, i, begin, end);
-    if (end - begin <= (int64_t)LONG * a.lanes) continue;
-    int at = atomicAdd(b.nlong, 1);
-    if (at < MAX_LONG) b.long_rows[at] = (int)i;
+  WR_SHARED(int, before, THREADS / WR_WARP); /* long rows of the warps before, in this turn */
+  row_share share = share_of(a);
+  int warp = threadIdx.x / WR_WARP, lane = threadIdx.x % WR_WARP, count = 0, giant = 0;
+  for (int64_t turn = 0; turn < a.nrows; turn += share.stride) {
+    int64_t i = share.first + turn, begin = 0, end = 0;
+    if (i < a.nrows && share.lane == 0) row_bounds(a, i, begin, end);
+    bool is_long = end - begin > LONG * share.lanes;
+    unsigned among = __ballot_sync((unsigned)WR_FULL_MASK, is_long);
+    if (lane == 0) before[warp] = __popc(among);
+    __syncthreads();
+    int at = count + __popc(among & ((1u << lane) - 1));
+    for (int w = 0; w < THREADS / WR_WARP; w++) at += w < warp ? before[w] : 0, count += before[w];
+    if (is_long && at < MAX_LONG) b.long_rows[at] = (int)i, giant |= end - begin > GIANT;
+    __syncthreads();
   }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    if (*b.nlong > MAX_LONG) *b.nlong = 0;
-    for (int k = 1; k < *b.nlong; k++) /* the order of the sums is that of the rows */
-      for (int j = k; j > 0 && b.long_rows[j - 1] > b.long_rows[j]; j--) {
-        int row = b.long_rows[j];
-        b.long_rows[j] = b.long_rows[j - 1], b.long_rows[j - 1] = row;
-      }
-  }
+  giant = __syncthreads_or(giant);
+  if (threadIdx.x == 0) *b.nlong = count < MAX_LONG ? count : MAX_LONG, *b.ngiant = giant;
   __syncthreads();
 }
 
+/* A warp a row. */
 template <typename T>
 __device__ inline void do_long_rows(const block_state<T> &b, const wr_resident_rows<T> &a, double shift,
                                     double (&sum)[WR_MAX_REDUCTIONS]) {
-  for (int k = 0; k < *b.nlong; k++) {
+  int lane = threadIdx.x % WR_WARP;
+  for (int k = threadIdx.x / WR_WARP; k < *b.nlong; k += THREADS / WR_WARP) {
     int64_t i = b.long_rows[k], begin, end;
     wr_finish_rows<T, 1> row = {};
     row_bounds(a, i, begin, end);
+    if (end - begin > GIANT) continue;
+    if (lane == 0) load_finish(a.finish, i, row);
+    double total = wr_warp_sum(add_entries<LONG_BATCH>(a, begin, end, lane, WR_WARP));
+    if (lane == 0) finish_row(a, shift, i, total, row, sum);
+  }
+}
+
+/* All the block a row. */
+template <typename T>
+__device__ inline void do_giant_rows(const block_state<T> &b, const wr_resident_rows<T> &a, double shift,
+                                     double (&sum)[WR_MAX_REDUCTIONS]) {
+  for (int k = 0; *b.ngiant && k < *b.nlong; k++) {
+    int64_t i = b.long_rows[k], begin, end;
+    wr_finish_rows<T, 1> row = {};
+    row_bounds(a, i, begin, end);
+    if (end - begin <= GIANT) continue;
     if (threadIdx.x == 0) load_finish(a.finish, i, row);
-    double total[1] = {add_entries(a, begin, end, threadIdx.x, THREADS)};
+    double total[1] = {add_entries<BATCH>(a, begin, end, threadIdx.x, THREADS)};
     wr_block_sum(total);
     if (threadIdx.x == 0) finish_row(a, shift, i, total[0], row, sum);
   }
@@ -216,45 +236,70 @@ __device__ inline void do_long_rows(const block_state<T> &b, const wr_resident_r
 template <typename T>
 __device__ inline void do_rows(const loop_args<T> &loop, const block_state<T> &b, const wr_resident_rows<T> &a,
                                double (&sum)[WR_MAX_REDUCTIONS]) {
-  int lane = threadIdx.x % a.lanes;
+  row_share share = share_of(a);
+  int64_t last_long = *b.nlong ? b.long_rows[*b.nlong - 1] : -1;
   double shift = a.finish.shift ? *scalar_of(loop, b, a.finish.shift) : 0;
-  int64_t longest = *b.nlong ? (int64_t)LONG * a.lanes : INT64_MAX, turns = turns_of(a);
-  for (int64_t turn = 0; turn < turns; turn++) {
-    int64_t i = row_of(a, turn), begin = 0, end = 0;
+  for (int64_t turn = 0; turn < a.nrows; turn += share.stride) {
+    int64_t i = share.first + turn, begin = 0, end = 0;
     wr_finish_rows<T, 1> row = {};
     if (i < a.nrows) row_bounds(a, i, begin, end);
-    bool mine = i < a.nrows && end - begin <= longest;
-    if (mine && lane == 0) load_finish(a.finish, i, row);
-    double total = mine ? add_entries(a, begin, end, lane, a.lanes) : 0;
-    for (int distance = a.lanes / 2; distance > 0; distance /= 2)
+    bool mine = i < a.nrows && (end - begin <= LONG * share.lanes || i > last_long);
+    if (mine && share.lane == 0) load_finish(a.finish, i, row);
+    double total = mine ? add_entries<BATCH>(a, begin, end, share.lane, share.lanes) : 0;
+    for (int distance = share.lanes / 2; distance > 0; distance /= 2)
       total += __shfl_xor_sync((unsigned)WR_FULL_MASK, total, distance);
-    if (mine && lane == 0) finish_row(a, shift, i, total, row, sum);
+    if (mine && share.lane == 0) finish_row(a, shift, i, total, row, sum);
   }
   do_long_rows(b, a, shift, sum);
+  do_giant_rows(b, a, shift, sum);
 }
 
 /* ---- The loop ---- */
 
-/* The program of a step, in every block; the first one keeps the log. */
+/* The program of a step, in every block, by thread 0; the first block keeps the log. */
 template <typename T>
 __device__ inline void run_program(const loop_args<T> &loop, const block_state<T> &b, const wr_program &of) {
   if (of.which == 0) return;
-  if (threadIdx.x == 0) {
-    wr_program p = of;
-    p.bank = b.bank;
-    if (blockIdx.x != 0) p.room = 0;
-    p.go.conditions = 0, p.go.going = b.going, p.go.stop = loop.wish + b.round % 2;
-    wr_program_run<true>(p);
-  }
-  __syncthreads();
+  wr_program p = of;
+  p.bank = b.bank;
+  if (blockIdx.x != 0) p.room = 0;
+  p.go.conditions = 0, p.go.going = b.going, p.go.stop = loop.wish + b.round % 2;
+  wr_program_run<true>(p);
 }
 
-/* Leaves the block's sums, meets the other blocks, and adds up what all have left, each block for itself and in the order of
- * the blocks. */
+/* By one warp: the sums of all blocks in the block's own scalars, added up in an order that depends on their number alone. */
+template <typename T>
+__device__ inline void add_partials(const loop_args<T> &loop, const block_state<T> &b, const wr_sums &s,
+                                    const double *partial) {
+  constexpr int AT_ONCE = 5; /* of an H200's 132 blocks, one after the other would cost a microsecond */
+  int lane = threadIdx.x % WR_WARP, blocks = (int)gridDim.x;
+  double total[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  for (int first = lane; first < blocks; first += AT_ONCE * WR_WARP) {
+    double part[WR_MAX_REDUCTIONS][AT_ONCE];
+#pragma unroll
+    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; k++) {
+        int from = first + k * WR_WARP;
+        part[r][k] = r < s.count && from < blocks ? __ldcg(partial + r * blocks + from) : 0;
+      }
+#pragma unroll
+    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; k++) total[r] += part[r][k];
+  }
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (r < s.count) {
+      total[r] = wr_warp_sum(total[r]);
+      if (lane == 0) *scalar_of(loop, b, s.into[r]) = total[r];
+    }
+}
+
+/* Leaves the block's sums, meets the other blocks, adds up what all have left, each block for itself, and runs the program. */
 template <typename T>
 __device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const wr_sums &s,
                             double (&sum)[WR_MAX_REDUCTIONS]) {
-  int warp = threadIdx.x / WR_WARP, lane = threadIdx.x % WR_WARP;
   double *partial = loop.partial + (int64_t)(++b.round % 2) * WR_MAX_REDUCTIONS * gridDim.x;
   if (s.count)
     wr_block_sum(sum, s.count);
@@ -266,16 +311,12 @@ __device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const w
       if (r < s.count) partial[r * gridDim.x + blockIdx.x] = sum[r];
     if (blockIdx.x == 0) loop.wish[b.round % 2] = *(const volatile unsigned *)loop.stop;
     wr_meet_arrive(loop.arrived);
+    wr_meet_wait(loop.arrived, b.round);
   }
-  if (warp == 0 || warp < s.count) {
-    if (lane == 0) wr_meet_wait(loop.arrived, b.round);
+  if (threadIdx.x < WR_WARP) {
     __syncwarp();
-    double total = 0;
-    if (warp < s.count) {
-      for (unsigned k = lane; k < gridDim.x; k += WR_WARP) total += __ldcg(partial + warp * gridDim.x + k);
-      total = wr_warp_sum(total);
-      if (lane == 0) *scalar_of(loop, b, s.into[warp]) = total;
-    }
+    if (s.count) add_partials(loop, b, s, partial);
+    if (threadIdx.x == 0) run_program(loop, b, s.program);
   }
   __syncthreads();
 }
@@ -291,8 +332,10 @@ __device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, cons
     else
       do_vectors(loop, b, step, sum);
     meet(loop, b, sums, sum);
+  } else if (sums.program.which) {
+    if (threadIdx.x == 0) run_program(loop, b, sums.program);
+    __syncthreads();
   }
-  run_program(loop, b, sums.program);
 }
 
 /* Copies 8 bytes at a time. */
@@ -304,7 +347,7 @@ template <typename T>
 __device__ inline void begin_loop(const loop_args<T> &loop, block_state<T> &b, wr_resident_step<T> *steps) {
   copy_words(steps, loop.steps, loop.count * (int)sizeof(wr_resident_step<T>));
   copy_words(b.bank, loop.bank, loop.nbank * 8);
-  if (threadIdx.x == 0) *b.going = 1, *b.nlong = 0;
+  if (threadIdx.x == 0) *b.going = 1, *b.nlong = *b.ngiant = 0;
   __syncthreads();
   for (int k = 0; k < loop.count; k++)
     if (steps[k].kind == WR_RESIDENT_ROWS) return find_long_rows(b, steps[k].rows); /* they are the same for all steps */
@@ -316,8 +359,8 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
   WR_SHARED(double, bank, MAX_BANK);
   WR_SHARED(double, c, WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1));
   WR_SHARED(int, long_rows, MAX_LONG);
-  WR_SHARED(int, counts, 2);
-  block_state<T> b = {steps, bank, c, long_rows, counts, counts + 1, 0};
+  WR_SHARED(int, counts, 3);
+  block_state<T> b = {steps, bank, c, long_rows, counts, counts + 1, counts + 2, 0};
   begin_loop(loop, b, steps);
   while (*b.going)
     for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_half || *b.going); k++) {
@@ -428,11 +471,11 @@ done:
 template wr_status wr_resident_add_vectors<float>(wr_env *, const wr_fused_args<float> &, int, int, const wr_then &);
 template wr_status wr_resident_add_vectors<double>(wr_env *, const wr_fused_args<double> &, int, int, const wr_then &);
 
-/* Lanes for a row: two entries of an average one each. */
-static int lanes_for(int64_t nrows, int64_t nnz) {
-  int lanes = 1;
-  while (lanes < WR_WARP && lanes * 2 * nrows < nnz) lanes *= 2;
-  return lanes;
+/* Lanes for a row, two entries of an average one each: the logarithm of their number. */
+static int log_lanes_for(int64_t nrows, int64_t nnz) {
+  int log_lanes = 0;
+  while (1 << log_lanes < WR_WARP && nrows << (log_lanes + 1) < nnz) log_lanes++;
+  return log_lanes;
 }
 
 template <typename T>
@@ -446,14 +489,14 @@ static wr_status add_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const 
   wr_resident_rows<T> *a = &step.rows;
   a->nrows = request->y->n, a->row_ptr = A->row_ptr, a->wide = A->wide, a->col = A->col, a->val = (const T *)A->val;
   a->x = (const T *)request->x->data, a->y = (T *)request->y->data, a->alpha = request->alpha, a->beta = request->beta;
-  a->lanes = lanes_for(a->nrows, nnz);
+  a->log_lanes = log_lanes_for(a->nrows, nnz);
   a->finish = wr_finish_make<T>(env, request->epilogue);
   if (!is_ours(r, a->finish.shift)) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
   if (r->row_ptr && (r->row_ptr != A->row_ptr || r->nrows != a->nrows))
     TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one matrix"));
   r->row_ptr = A->row_ptr, r->nrows = a->nrows;
   TRY(check_sums(r, a->finish.sums, request->epilogue ? request->epilogue->then : none));
-  TRY(add(r, &step, a->nrows * a->lanes));
+  TRY(add(r, &step, a->nrows << a->log_lanes));
 done:
   return status;
 }
