@@ -21,7 +21,7 @@ struct wr_resident_rows {
   const T *x;
   T *y;
   double alpha, beta;
-  int wide, log_lanes; /* 2^log_lanes lanes, at most a warp, share a row        */
+  int wide;
   wr_finish<T> finish;
 };
 
