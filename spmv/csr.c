@@ -38,13 +38,14 @@ wr_status wr_csr_copy(const wr_csr *A, wr_csr **out) {
 }
 
 void wr_csr_forget_device(wr_csr *A) {
+  if (A->row_ptr == NULL) return;
   wr_csr_device_free(A->device);
   A->device = NULL;
 }
 
 void wr_csr_free(wr_csr *A) {
   if (A == NULL) return;
-  wr_csr_forget_device(A);
+  wr_csr_device_free(A->device);
   wr_free(A->row_ptr);
   wr_free(A->col);
   wr_free(A->val);
