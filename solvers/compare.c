@@ -154,6 +154,17 @@ static wr_status check_device(const wr_comparison *c, const wr_backend *backend)
   return WR_OK;
 }
 
+wr_env *wr_comparison_only_device(wr_comparison *c) {
+  int runs = 0;
+  for (int k = 0; k < c->count; k++) {
+    const wr_backend *backend = c->choices[k].backend;
+    if (backend->plan == NULL || check_device(c, backend) != WR_OK) continue; /* refused, when its turn comes */
+    if (backend->place != WR_CUDA) return NULL;
+    runs++;
+  }
+  return runs > 0 && wr_comparison_open_place(c, WR_CUDA) == WR_OK ? &c->env[WR_CUDA] : NULL;
+}
+
 static wr_status take_times(wr_run *run, const wr_plan *plan) {
   wr_status status;
   wr_sample sample;
