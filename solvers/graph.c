@@ -55,11 +55,13 @@ static wr_status normalise(double *v, int64_t n, const char *what) {
 /* Where the out-links of a page are a column of the links, not a row. */
 static int by_columns(const wr_graph *g) { return g->edges_in && !g->links->symmetric; }
 
-static double row_weight(const wr_csr *m, int64_t i) {
-  double sum = 0;
-  if (m->val == NULL) return (double)(m->row_ptr[i + 1] - m->row_ptr[i]);
-  for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) sum += m->val[k];
-  return sum;
+static void add_rows(const wr_csr *m, double *weight) {
+#pragma omp parallel for schedule(static) if (m->nnz > PARALLEL_FROM)
+  for (int64_t i = 0; i < m->nrows; i++) {
+    double sum = 0;
+    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) sum += m->val[k];
+    weight[i] = sum;
+  }
 }
 
 /* The weight of a column depends on the order of its sum: one thread. */
@@ -80,15 +82,13 @@ done:
   return status;
 }
 
-/* From the rows, unless the out-weights are there already: these, what a rank is multiplied with, and who dangles. */
+/* What a rank is multiplied with, and who dangles. */
 static wr_status make_scale(wr_graph *g) {
-  const wr_csr *m = g->links;
-  int rows = !by_columns(g), weighted = m->val != NULL;
+  int weighted = g->links->val != NULL;
   int64_t dangling = 0, beyond = g->n;
 #pragma omp parallel for reduction(+ : dangling) reduction(min : beyond) schedule(static) if (g->n > PARALLEL_FROM)
   for (int64_t i = 0; i < g->n; i++) {
-    double w = rows ? row_weight(m, i) : g->out_weight[i];
-    g->out_weight[i] = w;
+    double w = wr_graph_out_weight(g, i);
     g->scale[i] = w == 0 ? 0 : weighted ? 1 : 1 / w;
     dangling += w == 0;
     if (!isfinite(w) && i < beyond) beyond = i;
@@ -146,9 +146,12 @@ wr_status wr_graph_begin(wr_csr *links, int edges_in, double *teleport, double *
   TRY(check_links(links));
   TRY(normalise(teleport, graph->n, "the teleport vector"));
   TRY(normalise(start, graph->n, "the first guess"));
-  TRY(wr_alloc(&graph->out_weight, graph->n, sizeof *graph->out_weight, "out-weights"));
   TRY(wr_alloc(&graph->scale, graph->n, sizeof *graph->scale, "inverse out-degrees"));
-  if (!by_columns(graph)) TRY(make_scale(graph));
+  if (links->val || by_columns(graph))
+    TRY(wr_alloc(&graph->out_weight, graph->n, sizeof *graph->out_weight, "out-weights"));
+  if (by_columns(graph)) return WR_OK; /* finish may know better how to add them up */
+  if (links->val) add_rows(links, graph->out_weight);
+  TRY(make_scale(graph));
 done:
   if (status != WR_OK) wr_graph_free(graph);
   return status;

@@ -14,7 +14,7 @@ typedef struct wr_graph {
   int owns_flow;       /* 0: flow is the parsed matrix itself                                                           */
   int64_t n, dangling; /* pages, and pages without out-links (or with out-links of weight 0 only)                       */
   double *scale;       /* [n] what x = scale * r multiplies a rank with: 1/out-degree (with weights 1); 0: dangling      */
-  double *out_weight;  /* [n] sum of the out-links' weights                                                             */
+  double *out_weight;  /* [n] sum of the out-links' weights; NULL: their number, the length of a row of the links        */
   double *teleport;    /* [n] where the surfer jumps to, sum 1; NULL: uniformly                                         */
   double *start;       /* [n] first guess, sum 1; NULL: the teleport                                                    */
 } wr_graph;
@@ -35,6 +35,12 @@ wr_status wr_graph_finish(wr_graph *graph, struct wr_env *device);
 
 /* The sum of |ranks[i]| over all links that end in page i, walking the links as parsed: the same on any number of threads. */
 double wr_graph_link_weight(const wr_graph *graph, const double *ranks);
+
+/* The sum of the weights of page i's out-links. */
+static inline double wr_graph_out_weight(const wr_graph *graph, int64_t i) {
+  if (graph->out_weight) return graph->out_weight[i];
+  return (double)(graph->links->row_ptr[i + 1] - graph->links->row_ptr[i]);
+}
 
 void wr_graph_free(wr_graph *graph); /* a zeroed one is fine */
 

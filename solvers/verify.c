@@ -40,7 +40,8 @@ static void follow_links(const wr_graph *g, const double *ranks, int64_t rows, d
       int64_t from = g->edges_in ? m->col[k] : i, to = g->edges_in ? i : m->col[k];
       int64_t place = rows == g->n ? to : place_in_sample(to, rows, g->n);
       if (place < 0) continue;
-      double share = g->out_weight[from] > 0 ? (m->val ? m->val[k] : 1) / g->out_weight[from] * ranks[from] : 0;
+      double weight = wr_graph_out_weight(g, from);
+      double share = weight > 0 ? (m->val ? m->val[k] : 1) / weight * ranks[from] : 0;
 #pragma omp atomic
       flow[place] += share;
 #pragma omp atomic
@@ -52,7 +53,7 @@ static void follow_links(const wr_graph *g, const double *ranks, int64_t rows, d
 static double teleported(const wr_graph *g, double damping, const double *ranks, double dangling, wr_verdict *verdict) {
   double sum = 0, correction = 0; /* compensated */
   for (int64_t i = 0; i < g->n; i++) {
-    if (g->out_weight[i] != 0) continue;
+    if (wr_graph_out_weight(g, i) != 0) continue;
     double y = ranks[i] - correction, next = sum + y;
     correction = (next - sum) - y;
     sum = next;

@@ -38,7 +38,7 @@ static void check_flow(const wr_graph *g) {
   for (int64_t j = 0; j < g->n; j++) {
     int dangles = is_dangling(g->links, g->edges_in, j);
     dangling += dangles;
-    wrong += dangles != (g->scale[j] == 0) || dangles != (g->out_weight[j] == 0);
+    wrong += dangles != (g->scale[j] == 0) || dangles != (wr_graph_out_weight(g, j) == 0);
   }
   CHECKF(wrong == 0, "%lld entries or pages are wrong", (long long)wrong);
   CHECKF(dangling == g->dangling, "%lld dangling pages, not %lld", (long long)g->dangling, (long long)dangling);
