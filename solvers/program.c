@@ -143,7 +143,8 @@ done:
 static wr_status finish_problem(job *j) {
   wr_status status;
   if (j->program->finish == NULL) return WR_OK;
-  wr_env *device = wr_comparison_only_device(&j->comparison);
+  int reads_rows;
+  wr_env *device = wr_comparison_only_device(&j->comparison, &reads_rows);
   if (device) {
     wr_ledger_enter(&j->ledger, WR_PHASE_UPLOAD);
     TRY(j->program->upload(j->problem, device));
@@ -151,6 +152,7 @@ static wr_status finish_problem(job *j) {
     wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
   }
   TRY(j->program->finish(j->problem, device, &j->facts));
+  if (device && reads_rows) TRY(wr_csr_host(j->program->matrix(j->problem), device)); /* no part of a backend's preparing */
 done:
   return status;
 }

@@ -1,7 +1,10 @@
-/* PageRank's flow made on a device: the graph and its ranks are those of the host to the bit, the flow stays on the device until
- * somebody wants its rows, and where memory ends the host makes it. */
+/* PageRank's flow made on a device: the graph and its ranks are those of the host to the bit, the flow stays on the device
+ * until somebody wants its rows, and where memory ends the host makes it. */
 #include <cuda_runtime.h>
+#include <errno.h>
+#include <malloc.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -16,6 +19,14 @@ extern "C" {
 #ifdef WR_SIMT
 #include "tests/simt/simt.h"
 #endif
+
+static std::atomic<int> calls, refused{-1}; /* this call of posix_memalign finds no memory */
+
+extern "C" int posix_memalign(void **block, size_t alignment, size_t bytes) noexcept {
+  if (calls++ == refused) return ENOMEM;
+  *block = memalign(alignment, bytes);
+  return *block ? 0 : ENOMEM;
+}
 
 enum { N = 300 };
 
@@ -95,8 +106,7 @@ done:
 }
 
 /* The ranks after a few steps with this backend, and a verdict over a sample. */
-static std::vector<double> ranks_of(wr_env *env, const wr_graph *g, const char *name, const char *knobs) {
-  const wr_backend *backend = nullptr;
+static std::vector<double> ranks_by(wr_env *env, const wr_graph *g, const wr_backend *backend, const char *knobs) {
   wr_plan *plan = nullptr;
   wr_pagerank p = {};
   wr_pagerank_options o = {};
@@ -106,7 +116,6 @@ static std::vector<double> ranks_of(wr_env *env, const wr_graph *g, const char *
   double change, dangling;
   std::vector<double> ranks((size_t)g->n), step((size_t)g->n);
   o.damping = 0.85, o.tolerance = 1e-3, o.iterations = 9, o.check_every = 1;
-  CHECK_OK(wr_backend_find(name, &backend));
   CHECK_OK(wr_plan_create(backend, knobs, g->flow, env, &plan));
   CHECK_OK(wr_plan_prepare(plan));
   CHECK_OK(wr_pagerank_open(&p, g, plan, env));
@@ -121,9 +130,14 @@ static std::vector<double> ranks_of(wr_env *env, const wr_graph *g, const char *
   return ranks;
 }
 
+static std::vector<double> ranks_of(wr_env *env, const wr_graph *g, const char *name, const char *knobs) {
+  const wr_backend *backend = nullptr;
+  CHECK_OK(wr_backend_find(name, &backend));
+  return ranks_by(env, g, backend, knobs);
+}
+
 static void check_ranks(wr_env *env, const wr_graph *here, const wr_graph *there) {
-  static const char *const ways[][2] = {
-      {"csr_warp", NULL}, {"csr_thread_unrolled", NULL}, {"merbit", "commit=ordered"}};
+  static const char *const ways[][2] = {{"csr_warp", NULL}, {"merbit", "commit=ordered"}};
   int alone = there->flow->row_ptr == nullptr;
   for (const auto &way : ways) {
     auto expected = ranks_of(env, here, way[0], way[1]), got = ranks_of(env, there, way[0], way[1]);
@@ -199,6 +213,27 @@ static void test_rows_wanted(wr_env *env) {
   wr_env_close(&host);
 }
 
+/* All that promise to read no rows keep to it; the others make them. */
+static void test_promise(wr_env *env) {
+  int promise = 0;
+  for (const kind *k : {&kinds[0], &kinds[5]})
+    for (int b = 0; b < wr_backend_count(); b++) {
+      const wr_backend *backend = wr_backend_at(b);
+      wr_graph there;
+      if (backend->plan == nullptr || backend->place != WR_CUDA || !(backend->caps & WR_CAP_PATTERN)) continue;
+      CASE(backend->name);
+      wr_csr *links = make(*k);
+      CHECK_OK(build_there(links, 0, env, &there));
+      int alone = is_made_there(*k, 0, env) && (backend->caps & WR_CAP_DEVICE_ROWS);
+      (void)ranks_by(env, &there, backend, NULL);
+      CHECK((there.flow->row_ptr == nullptr) == alone);
+      promise += alone;
+      wr_graph_free(&there);
+      wr_csr_free(links);
+    }
+  CHECKF(promise >= 5, "%d", promise);
+}
+
 /* Without the step of its own, and without a device. */
 static void test_steps(wr_env *env) {
   CASE("steps");
@@ -216,6 +251,41 @@ static void test_steps(wr_env *env) {
   CHECK(g.flow && g.flow->row_ptr != nullptr);
   wr_graph_free(&g);
   wr_csr_free(links);
+}
+
+/* A block of host memory that is refused, by itself: what the device was to make is made by the host, or the answer is
+ * WR_ENOMEM, and nothing is left behind. */
+static void test_no_host_memory(wr_env *env) {
+  for (const kind *k : {&kinds[0], &kinds[2], &kinds[5]})
+    for (int edges_in = 0; edges_in < 2; edges_in++) {
+      CASE(k->name);
+      int64_t live = wr_device_blocks();
+      wr_csr *links = make(*k);
+      wr_graph here, there;
+      int failing = 0, built = 0;
+      CHECK_OK(wr_graph_build(links, edges_in, NULL, NULL, &here));
+      for (bool over = false; !over && failing < 200; failing++) {
+        calls = 0, refused = failing;
+        wr_status status = build_there(links, edges_in, env, &there);
+        wr_status rows = status == WR_OK ? wr_csr_host(there.flow, NULL) : WR_OK;
+        over = calls <= failing;
+        refused = -1;
+        CHECKF(status == WR_OK || (status == WR_ENOMEM && !over), "block %d: %s", failing, wr_status_message());
+        CHECKF(rows == WR_OK || (rows == WR_ENOMEM && !over), "block %d: %s", failing, wr_status_message());
+        if (status != WR_OK) CHECK(there.flow == nullptr && there.scale == nullptr);
+        if (rows != WR_OK) CHECK(there.flow->row_ptr == nullptr && there.flow->col == nullptr);
+        if (rows != WR_OK) CHECK_OK(wr_csr_host(there.flow, NULL));
+        if (status == WR_OK) CHECK(same_graph(&here, &there) && same_rows(here.flow, there.flow));
+        built += status == WR_OK;
+        if (status == WR_OK) wr_graph_free(&there);
+        wr_csr_forget_device(links);
+        CHECKF(wr_device_blocks() == live, "block %d: %lld are left", failing, (long long)(wr_device_blocks() - live));
+      }
+      int least = is_made_there(*k, edges_in, env) || !k->values ? 2 : 1; /* where the host is the way out; the last one */
+      CHECKF(failing >= 3 && failing < 200 && built >= least, "%d blocks, %d built", failing, built);
+      wr_graph_free(&here);
+      wr_csr_free(links);
+    }
 }
 
 #ifdef WR_SIMT
@@ -253,7 +323,9 @@ static void test_device(wr_env *env) {
   env->poison = 1;
   test_graphs(env);
   test_rows_wanted(env);
+  test_promise(env);
   test_steps(env);
+  test_no_host_memory(env);
 #ifdef WR_SIMT
   test_no_memory(env);
 #endif
