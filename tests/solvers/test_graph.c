@@ -153,7 +153,7 @@ static void test_link_weight(void) {
   free(ranks);
 }
 
-/* Enough nodes for several threads: what they make does not depend on their number, and of several faults the first is named. */
+/* Nodes for several threads: what they make does not depend on their number, and of several faults the first is named. */
 static void test_threads(void) {
   static const int threads[] = {1, 2, 5};
   const int64_t n = 50000;
