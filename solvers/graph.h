@@ -23,8 +23,8 @@ typedef struct wr_graph {
  * WR_EINPUT: not square, a negative weight, a vector with a negative element or the sum 0. WR_ENOMEM. */
 wr_status wr_graph_build(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph);
 
-/* The same in steps, of which the last two may work on a device, where they take a few ms and leave the flow. `begin` is
- * what is done on the host in any case. `upload`, optional, brings the links there, so that one can tell how long that takes.
+/* The same in steps, of which the last two may work on a device and leave the flow there. `begin` is what is done on the host
+ * in any case. `upload`, optional, brings the links to the device, so that one can tell how long that takes.
  * `finish` makes the rest, on the device unless that is NULL, lacks the memory, or is of no use: values in f32 are those of
  * f64, divided and then rounded, and weighted links whose rows are the flow's already need no transposing, so both are done
  * on the host. It drops the links' device view, which no plan may borrow, unless it is the flow's. The flow is the same either
