@@ -154,6 +154,19 @@ static wr_status check_device(const wr_comparison *c, const wr_backend *backend)
   return WR_OK;
 }
 
+wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows) {
+  int runs = 0;
+  *reads_rows = 0;
+  for (int k = 0; k < c->count; k++) {
+    const wr_backend *backend = c->choices[k].backend;
+    if (backend->plan == NULL || check_device(c, backend) != WR_OK) continue; /* refused, when its turn comes */
+    if (backend->place != WR_CUDA) return NULL;
+    *reads_rows |= !(backend->caps & WR_CAP_DEVICE_ROWS);
+    runs++;
+  }
+  return runs > 0 && wr_comparison_open_place(c, WR_CUDA) == WR_OK ? &c->env[WR_CUDA] : NULL;
+}
+
 static wr_status take_times(wr_run *run, const wr_plan *plan) {
   wr_status status;
   wr_sample sample;

@@ -57,6 +57,10 @@ void wr_comparison_close(wr_comparison *c);
  * is the answer; WR_OK: it is open, or that will turn out. */
 wr_status wr_comparison_begin_device(wr_comparison *c, double most);
 
+/* The device, if all that run at all run there and it opens, which is waited for; else NULL. *reads_rows := whether one of them
+ * reads the matrix on the host. */
+wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows);
+
 /* Opens a place once, or waits until it is; later calls repeat the answer. */
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place);
 

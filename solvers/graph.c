@@ -4,89 +4,115 @@
 #include <stddef.h>
 
 #include "config/memory.h"
+#include "solvers/elements.h"
+#include "spmv/device/transpose.h"
+
+enum { PARALLEL_FROM = 1 << 14, PARTS = 256 }; /* elements from which waking threads pays; parts of a sum */
+
+/* The first element that is no weight; n: all are. */
+static int64_t first_bad(const double *v, int64_t n) {
+  int64_t first = n;
+#pragma omp parallel for reduction(min : first) schedule(static) if (n > PARALLEL_FROM)
+  for (int64_t i = 0; i < n; i++)
+    if (!(v[i] >= 0 && isfinite(v[i])) && i < first) first = i;
+  return first;
+}
 
 static wr_status check_links(const wr_csr *links) {
   if (links->nrows != links->ncols)
     return wr_fail(WR_EINPUT, "a graph needs a square matrix, not %lld x %lld", (long long)links->nrows,
                    (long long)links->ncols);
   if (links->val == NULL) return WR_OK;
-  for (int64_t i = 0; i < links->nrows; i++)
-    for (int64_t k = links->row_ptr[i]; k < links->row_ptr[i + 1]; k++)
-      if (!(links->val[k] >= 0 && isfinite(links->val[k])))
-        return wr_fail(WR_EINPUT, "entry (%lld, %lld) has the weight %g; weights of edges are finite and not negative",
-                       (long long)i + 1, (long long)links->col[k] + 1, links->val[k]);
-  return WR_OK;
+  int64_t i = 0, bad = first_bad(links->val, links->nnz);
+  if (bad == links->nnz) return WR_OK;
+  while (links->row_ptr[i + 1] <= bad) i++;
+  return wr_fail(WR_EINPUT, "entry (%lld, %lld) has the weight %g; weights of edges are finite and not negative",
+                 (long long)i + 1, (long long)links->col[bad] + 1, links->val[bad]);
 }
 
 /* v := v / sum(v), safe for elements whose sum overflows. */
 static wr_status normalise(double *v, int64_t n, const char *what) {
-  double largest = 0, sum = 0;
-  for (int64_t i = 0; v && i < n; i++) {
-    if (!(v[i] >= 0 && isfinite(v[i])))
-      return wr_fail(WR_EINPUT, "%s: element %lld is %g; they must be finite and not negative", what, (long long)i + 1,
-                     v[i]);
-    if (v[i] > largest) largest = v[i];
-  }
+  double largest = 0;
   if (v == NULL) return WR_OK;
+  int64_t bad = first_bad(v, n);
+  if (bad < n)
+    return wr_fail(WR_EINPUT, "%s: element %lld is %g; they must be finite and not negative", what, (long long)bad + 1,
+                   v[bad]);
+#pragma omp parallel for reduction(max : largest) schedule(static) if (n > PARALLEL_FROM)
+  for (int64_t i = 0; i < n; i++)
+    if (v[i] > largest) largest = v[i];
   if (largest == 0) return wr_fail(WR_EINPUT, "%s: all elements are 0; their sum must be positive", what);
-  for (int64_t i = 0; i < n; i++) sum += v[i] / largest;
-  for (int64_t i = 0; i < n; i++) v[i] = v[i] / largest / sum;
+#pragma omp parallel for schedule(static) if (n > PARALLEL_FROM)
+  for (int64_t i = 0; i < n; i++) v[i] /= largest;
+  double sum = wr_compensated_sum(v, n);
+#pragma omp parallel for schedule(static) if (n > PARALLEL_FROM)
+  for (int64_t i = 0; i < n; i++) v[i] /= sum;
   return WR_OK;
 }
 
-/* Out-weights from the rows of the flow matrix: entry (i, j) carries weight from page j. */
-static wr_status sum_out_weights(wr_graph *g) {
-  wr_status status;
-  TRY(wr_alloc_zeroed(&g->out_weight, g->n, sizeof *g->out_weight, "out-weights"));
-  const wr_csr *m = g->links;
-  if (!g->edges_in) {
-#pragma omp parallel for schedule(static) if (m->nnz > 1 << 14)
-    for (int64_t i = 0; i < m->nrows; i++) {
-      double sum = 0;
-      for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) sum += m->val ? m->val[k] : 1;
-      g->out_weight[i] = sum;
-    }
-  } else {
-    for (int64_t k = 0; k < m->nnz; k++) g->out_weight[m->col[k]] += m->val ? m->val[k] : 1;
+/* ---- Out-weights ---- */
+
+/* Where the out-links of a page are a column of the links, not a row. */
+static int by_columns(const wr_graph *g) { return g->edges_in && !g->links->symmetric; }
+
+static void add_rows(const wr_csr *m, double *weight) {
+#pragma omp parallel for schedule(static) if (m->nnz > PARALLEL_FROM)
+  for (int64_t i = 0; i < m->nrows; i++) {
+    double sum = 0;
+    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) sum += m->val[k];
+    weight[i] = sum;
   }
-  for (int64_t i = 0; i < g->n; i++)
-    if (!isfinite(g->out_weight[i]))
-      return wr_fail(WR_EINPUT, "the weights of the edges out of node %lld have a sum beyond f64: scale them down",
-                     (long long)i + 1);
+}
+
+/* The weight of a column depends on the order of its sum: one thread. */
+static void add_columns(const wr_csr *m, double *weight) {
+  for (int64_t j = 0; j < m->ncols; j++) weight[j] = 0;
+  for (int64_t k = 0; k < m->nnz; k++) weight[m->col[k]] += m->val ? m->val[k] : 1;
+}
+
+static wr_status count_columns(wr_graph *g, wr_env *device) {
+  wr_status status;
+  int32_t *counts = NULL;
+  TRY(wr_alloc(&counts, g->n, sizeof *counts, "out-degrees"));
+  TRY(wr_csr_count_columns_device(g->links, device, counts));
+#pragma omp parallel for schedule(static) if (g->n > PARALLEL_FROM)
+  for (int64_t j = 0; j < g->n; j++) g->out_weight[j] = counts[j];
 done:
+  wr_free(counts);
   return status;
 }
 
+/* What a rank is multiplied with, and who dangles. */
 static wr_status make_scale(wr_graph *g) {
-  wr_status status;
   int weighted = g->links->val != NULL;
-  TRY(wr_alloc(&g->scale, g->n, sizeof *g->scale, "inverse out-degrees"));
+  int64_t dangling = 0, beyond = g->n;
+#pragma omp parallel for reduction(+ : dangling) reduction(min : beyond) schedule(static) if (g->n > PARALLEL_FROM)
   for (int64_t i = 0; i < g->n; i++) {
-    double w = g->out_weight[i];
+    double w = wr_graph_out_weight(g, i);
     g->scale[i] = w == 0 ? 0 : weighted ? 1 : 1 / w;
-    g->dangling += w == 0;
+    dangling += w == 0;
+    if (!isfinite(w) && i < beyond) beyond = i;
   }
-done:
-  return status;
+  g->dangling = dangling;
+  if (beyond == g->n) return WR_OK;
+  return wr_fail(WR_EINPUT, "the weights of the edges out of node %lld have a sum beyond f64: scale them down",
+                 (long long)beyond + 1);
 }
+
+/* ---- Flow ---- */
+
+/* Whether the rows of the links are those of the flow already. */
+static int is_transposed(const wr_graph *g) { return g->edges_in || g->links->symmetric; }
 
 /* The flow matrix is the transpose of the links; with weights, divided by the out-weight of the page that they leave, so that
  * weights of any size fit the precision of the solve. */
-static wr_status make_flow(wr_graph *g, wr_csr *links) {
-  wr_status status = WR_OK;
-  int transposed = g->edges_in || links->symmetric;
-  if (transposed && links->val == NULL) {
-    g->flow = links;
-    return WR_OK;
-  }
-  if (transposed)
-    TRY(wr_csr_copy(links, &g->flow));
-  else
-    TRY(wr_csr_transpose(links, &g->flow));
+static wr_status make_flow(wr_graph *g) {
+  wr_status status;
+  TRY(is_transposed(g) ? wr_csr_copy(g->links, &g->flow) : wr_csr_transpose(g->links, &g->flow));
   g->owns_flow = 1;
   wr_csr *flow = g->flow;
   if (flow->val == NULL) return WR_OK;
-#pragma omp parallel for schedule(static) if (flow->nnz > 1 << 14)
+#pragma omp parallel for schedule(static) if (flow->nnz > PARALLEL_FROM)
   for (int64_t k = 0; k < flow->nnz; k++) {
     double w = g->out_weight[flow->col[k]];
     flow->val[k] = w == 0 ? 0 : flow->val[k] / w;
@@ -95,18 +121,100 @@ done:
   return status;
 }
 
-wr_status wr_graph_build(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph) {
+static wr_status make_flow_there(wr_graph *g, wr_env *device) {
+  wr_status status;
+  wr_csr *flow = NULL;
+  TRY(wr_csr_transpose_device(g->links, device, &flow));
+  if (flow->val) TRY(wr_csr_divide_columns_device(flow, device, g->out_weight));
+  g->flow = flow, g->owns_flow = 1;
+  flow = NULL;
+done:
+  wr_csr_free(flow);
+  return status;
+}
+
+/* ---- Together ---- */
+
+/* A pattern that is the flow itself goes to the device in any case. */
+static int device_serves(const wr_graph *g, const wr_env *device) {
+  return device != NULL && (g->links->val == NULL || (!is_transposed(g) && device->type == WR_F64));
+}
+
+wr_status wr_graph_begin(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph) {
   wr_status status;
   *graph = (wr_graph){.links = links, .edges_in = edges_in, .n = links->nrows, .teleport = teleport, .start = start};
   TRY(check_links(links));
   TRY(normalise(teleport, graph->n, "the teleport vector"));
   TRY(normalise(start, graph->n, "the first guess"));
-  TRY(sum_out_weights(graph));
+  TRY(wr_alloc(&graph->scale, graph->n, sizeof *graph->scale, "inverse out-degrees"));
+  if (links->val || by_columns(graph))
+    TRY(wr_alloc(&graph->out_weight, graph->n, sizeof *graph->out_weight, "out-weights"));
+  if (by_columns(graph)) return WR_OK; /* finish may know better how to add them up */
+  if (links->val) add_rows(links, graph->out_weight);
   TRY(make_scale(graph));
-  TRY(make_flow(graph, links));
 done:
   if (status != WR_OK) wr_graph_free(graph);
   return status;
+}
+
+wr_status wr_graph_upload(wr_graph *graph, wr_env *device) {
+  wr_status status = WR_OK;
+  wr_csr_view view;
+  if (device_serves(graph, device)) TRY(wr_csr_device_view(graph->links, device, &view));
+done:
+  if (status == WR_OK || status == WR_ENOMEM) return WR_OK; /* finish will find a way */
+  wr_csr_forget_device(graph->links);
+  wr_graph_free(graph);
+  return status;
+}
+
+static wr_status finish_there(wr_graph *g, wr_env *device) {
+  wr_status status = WR_OK;
+  if (by_columns(g)) TRY(count_columns(g, device));
+  if (!is_transposed(g)) TRY(make_flow_there(g, device));
+done:
+  return status;
+}
+
+static wr_status finish_here(wr_graph *g) {
+  wr_status status = WR_OK;
+  if (by_columns(g)) add_columns(g->links, g->out_weight);
+  if (!is_transposed(g) || g->links->val) TRY(make_flow(g));
+done:
+  return status;
+}
+
+wr_status wr_graph_finish(wr_graph *graph, wr_env *device) {
+  int there = device_serves(graph, device);
+  wr_status status = there ? finish_there(graph, device) : finish_here(graph);
+  if (there && status == WR_ENOMEM) status = finish_here(graph);
+  if (status == WR_OK && by_columns(graph)) status = make_scale(graph);
+  if (graph->flow == NULL && status == WR_OK) graph->flow = graph->links;
+  if (device && graph->flow != graph->links) wr_csr_forget_device(graph->links);
+  if (status != WR_OK) wr_graph_free(graph);
+  return status;
+}
+
+wr_status wr_graph_build(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph) {
+  wr_status status;
+  TRY(wr_graph_begin(links, edges_in, teleport, start, graph));
+  TRY(wr_graph_finish(graph, NULL));
+done:
+  return status;
+}
+
+double wr_graph_link_weight(const wr_graph *g, const double *ranks) {
+  const wr_csr *m = g->links;
+  double parts[PARTS] = {0};
+#pragma omp parallel for schedule(dynamic, 1) if (m->nnz > PARALLEL_FROM)
+  for (int p = 0; p < PARTS; p++) {
+    int64_t first = m->nrows * p / PARTS, last = m->nrows * (p + 1) / PARTS; /* below 2^31 rows: no overflow */
+    double sum = 0;
+    for (int64_t i = first; i < last; i++)
+      for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) sum += fabs(ranks[g->edges_in ? i : m->col[k]]);
+    parts[p] = sum;
+  }
+  return wr_compensated_sum(parts, PARTS);
 }
 
 void wr_graph_free(wr_graph *graph) {

@@ -130,11 +130,10 @@ static void judge(const wr_pagerank_options *o, double rounding, const double *s
 static wr_status count_sums(wr_pagerank *p, const wr_pagerank_options *o, wr_result *result) {
   wr_status status = WR_OK;
   double *ranks = NULL, weight = 0, sum_unit = wr_plan_get_info(p->plan)->sum_unit;
-  const int64_t *row_ptr = p->graph->flow->row_ptr;
   if (!(sum_unit > wr_type_unit(WR_F64)) || !isfinite(result->change)) goto done;
   TRY(wr_alloc(&ranks, p->graph->n, sizeof *ranks, "the ranks"));
   TRY(wr_pagerank_download(p, ranks));
-  for (int64_t i = 0; i < p->graph->n; i++) weight += (double)(row_ptr[i + 1] - row_ptr[i]) * fabs(ranks[i]);
+  weight = wr_graph_link_weight(p->graph, ranks);
   result->rounding += sum_unit * weight / (1 - o->damping);
   result->bound += sum_unit * weight / (1 - o->damping);
 done:

@@ -54,17 +54,27 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts 
   TRY(wr_alloc_zeroed(&graph, 1, sizeof *graph, "a graph"));
   double *t = teleport, *g = start;
   teleport = start = NULL; /* the graph frees them from here on */
-  TRY(wr_graph_build(A, s->edges == WR_EDGES_IN, t, g, graph));
-  size_t used = 0;
-  while (facts->remark[used]) used++;
-  snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling nodes%s", used ? "; " : "",
-           (long long)graph->dangling, A->symmetric ? ", undirected" : "");
+  TRY(wr_graph_begin(A, s->edges == WR_EDGES_IN, t, g, graph));
   *problem = graph;
   graph = NULL;
 done:
   wr_free(graph);
   wr_free(teleport);
   wr_free(start);
+  return status;
+}
+
+static wr_status upload(void *problem, wr_env *device) { return wr_graph_upload(problem, device); }
+
+static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) {
+  wr_status status;
+  wr_graph *graph = problem;
+  TRY(wr_graph_finish(graph, device));
+  size_t used = 0;
+  while (facts->remark[used]) used++;
+  snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling nodes%s", used ? "; " : "",
+           (long long)graph->dangling, graph->links->symmetric ? ", undirected" : "");
+done:
   return status;
 }
 
@@ -175,6 +185,8 @@ int main(int argc, char **argv) {
       .nonnegative = 1,
       .complete = complete,
       .open = open_problem,
+      .upload = upload,
+      .finish = finish,
       .close = close_problem,
       .matrix = matrix,
       .start = start_solve,

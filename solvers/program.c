@@ -139,6 +139,24 @@ done:
   return status;
 }
 
+/* What is left of the problem, on the device if all that runs is there. */
+static wr_status finish_problem(job *j) {
+  wr_status status;
+  if (j->program->finish == NULL) return WR_OK;
+  int reads_rows;
+  wr_env *device = wr_comparison_only_device(&j->comparison, &reads_rows);
+  if (device) {
+    wr_ledger_enter(&j->ledger, WR_PHASE_UPLOAD);
+    TRY(j->program->upload(j->problem, device));
+    TRY(device->ops->wait(device));
+    wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
+  }
+  TRY(j->program->finish(j->problem, device, &j->facts));
+  if (device && reads_rows) TRY(wr_csr_host(j->program->matrix(j->problem), device)); /* no part of a backend's preparing */
+done:
+  return status;
+}
+
 static wr_status prepare_problem(job *j) {
   wr_status status;
   const wr_settings *s = &j->settings;
@@ -149,6 +167,7 @@ static wr_status prepare_problem(job *j) {
   TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
   wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
   TRY(j->program->open(s, j->A, &j->facts, &j->problem));
+  TRY(finish_problem(j));
 done:
   return status;
 }

@@ -16,6 +16,10 @@ typedef struct wr_program {
   void (*complete)(wr_settings *settings);
   /* The problem on the host, from the parsed matrix, which outlives it; may add to facts->remark. */
   wr_status (*open)(const wr_settings *settings, wr_csr *A, wr_problem_facts *facts, void **problem);
+  /* What may be done on a device where all that runs is there, both or none (NULL): upload brings what it takes to the device,
+   * finish does it there, or with NULL on the host; it may add to facts->remark. After an error the problem is to be closed. */
+  wr_status (*upload)(void *problem, wr_env *device);
+  wr_status (*finish)(void *problem, wr_env *device, wr_problem_facts *facts);
   void (*close)(void *problem);
   wr_csr *(*matrix)(void *problem); /* that plans are made of */
   /* One backend's solve: vectors, iteration, checking, answer ([*n], wr_alloc'ed), end. */

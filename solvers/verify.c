@@ -24,18 +24,28 @@ static int64_t sample_row(int64_t k, int64_t rows, int64_t n) {
   return rows < 2 ? 0 : k * (n - 1) / (rows - 1); /* both below 2^31 */
 }
 
-/* flow[i] += what page i gets from all links, walking the links as parsed; length[i] += 1 for each. */
-static void follow_links(const wr_graph *g, const double *ranks, double *flow, double *length) {
+/* Which of the sampled rows row i is, or -1: none. */
+static int64_t place_in_sample(int64_t i, int64_t rows, int64_t n) {
+  int64_t k = rows < 2 ? 0 : (i * (rows - 1) + n - 2) / (n - 1); /* the first one at or after i */
+  return sample_row(k, rows, n) == i ? k : -1;
+}
+
+/* flow[k] += what the page that is k-th of a sample gets from all links, walking the links as parsed; length[k] += 1 for
+ * each. rows: of the sample; all n: every page. */
+static void follow_links(const wr_graph *g, const double *ranks, int64_t rows, double *flow, double *length) {
   const wr_csr *m = g->links;
 #pragma omp parallel for schedule(guided)
   for (int64_t i = 0; i < m->nrows; i++)
     for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
       int64_t from = g->edges_in ? m->col[k] : i, to = g->edges_in ? i : m->col[k];
-      double share = g->out_weight[from] > 0 ? (m->val ? m->val[k] : 1) / g->out_weight[from] * ranks[from] : 0;
+      int64_t place = rows == g->n ? to : place_in_sample(to, rows, g->n);
+      if (place < 0) continue;
+      double weight = wr_graph_out_weight(g, from);
+      double share = weight > 0 ? (m->val ? m->val[k] : 1) / weight * ranks[from] : 0;
 #pragma omp atomic
-      flow[to] += share;
+      flow[place] += share;
 #pragma omp atomic
-      length[to] += 1;
+      length[place] += 1;
     }
 }
 
@@ -43,7 +53,7 @@ static void follow_links(const wr_graph *g, const double *ranks, double *flow, d
 static double teleported(const wr_graph *g, double damping, const double *ranks, double dangling, wr_verdict *verdict) {
   double sum = 0, correction = 0; /* compensated */
   for (int64_t i = 0; i < g->n; i++) {
-    if (g->out_weight[i] != 0) continue;
+    if (wr_graph_out_weight(g, i) != 0) continue;
     double y = ranks[i] - correction, next = sum + y;
     correction = (next - sum) - y;
     sum = next;
@@ -68,7 +78,7 @@ static wr_status verify_step(const wr_graph *g, double damping, double jump, wr_
   double *flow = NULL, *length = NULL, change = 0, weight = 0;
   TRY(wr_alloc_zeroed(&flow, g->n, sizeof *flow, "verification"));
   TRY(wr_alloc_zeroed(&length, g->n, sizeof *length, "verification"));
-  follow_links(g, ranks, flow, length);
+  follow_links(g, ranks, g->n, flow, length);
   for (int64_t i = 0; i < g->n; i++) {
     double exact = damping * flow[i] + jump * teleport_of(g, i);
     judge_row(verdict, fabs(step[i] - exact), row_bound(rounding, length[i], exact));
@@ -83,18 +93,22 @@ done:
   return status;
 }
 
-static void verify_step_sample(const wr_graph *g, double damping, double jump, wr_rounding rounding,
-                               const double *ranks, const double *step, int64_t rows, wr_verdict *verdict) {
+static wr_status verify_step_sample(const wr_graph *g, double damping, double jump, wr_rounding rounding,
+                                    const double *ranks, const double *step, int64_t rows, wr_verdict *verdict) {
+  wr_status status;
+  double *flow = NULL, *length = NULL;
+  TRY(wr_alloc_zeroed(&flow, rows, sizeof *flow, "verification"));
+  TRY(wr_alloc_zeroed(&length, rows, sizeof *length, "verification"));
+  if (rows > 0) follow_links(g, ranks, rows, flow, length);
   for (int64_t k = 0; k < rows; k++) {
-    int64_t i = sample_row(k, rows, g->n), length = g->flow->row_ptr[i + 1] - g->flow->row_ptr[i];
-    double flow = 0;
-    for (int64_t e = g->flow->row_ptr[i]; e < g->flow->row_ptr[i + 1]; e++) {
-      int64_t from = g->flow->col[e];
-      flow += (g->flow->val ? g->flow->val[e] : g->scale[from]) * ranks[from];
-    }
-    double exact = damping * flow + jump * teleport_of(g, i);
-    judge_row(verdict, fabs(step[i] - exact), row_bound(rounding, (double)length, exact));
+    int64_t i = sample_row(k, rows, g->n);
+    double exact = damping * flow[k] + jump * teleport_of(g, i);
+    judge_row(verdict, fabs(step[i] - exact), row_bound(rounding, length[k], exact));
   }
+done:
+  wr_free(flow);
+  wr_free(length);
+  return status;
 }
 
 wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double tolerance, int stop_on_change,
@@ -108,13 +122,8 @@ wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double toler
   if (level == WR_VERIFY_FULL)
     TRY(verify_step(graph, damping, jump, rounding, ranks, step, verdict, &allowance));
   else if (level == WR_VERIFY_SAMPLE)
-    verify_step_sample(graph, damping, jump, rounding, ranks, step, rows < graph->n ? rows : graph->n, verdict);
-  if (level != WR_VERIFY_FULL) {
-    double longest = 0; /* without the whole step the allowance is what the longest row would need */
-    for (int64_t i = 0; i < graph->n; i++)
-      longest = fmax(longest, (double)(graph->flow->row_ptr[i + 1] - graph->flow->row_ptr[i]));
-    allowance = rounding.sum_unit * longest;
-  }
+    TRY(verify_step_sample(graph, damping, jump, rounding, ranks, step, rows < graph->n ? rows : graph->n, verdict));
+  if (level != WR_VERIFY_FULL) allowance = rounding.sum_unit * wr_graph_link_weight(graph, ranks);
   verdict->limit =
       (stop_on_change ? tolerance : (1 - damping) * tolerance) + 8 * rounding.unit + rounding.term_unit + allowance;
   verdict->multiplied_right = verdict->worst_row <= 1;

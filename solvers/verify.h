@@ -1,6 +1,6 @@
 /* Verification: two questions, answered on the host in f64 over the matrix as it was parsed, not over anything the solver
- * built. Did the device multiply right: what it computed last is repeated here, and must agree row by row within the
- * rounding of its types. And is the tolerance met: judged by the host's own numbers. */
+ * or a device built. Did the device multiply right: what it computed last is repeated here, and must agree row by row within
+ * the rounding of its types. And is the tolerance met: judged by the host's own numbers. */
 #ifndef WR_VERIFY_H
 #define WR_VERIFY_H
 
@@ -20,7 +20,7 @@ typedef struct wr_rounding {
 wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan);
 
 /* ranks[n]: r as the device has it (not normalised); step[n]: one more step by the device. level: full or sample (rows: how
- * many, spread evenly; needs the rows of graph->flow and cannot judge the whole step: change is then the device's own).
+ * many, spread evenly; cannot judge the whole step: change is then the device's own).
  * dangling: the mass of the dangling pages as the device summed it; it is checked with the bound of a sum whose longest
  * chain of additions is 2048 + n / 512. Row bound: (4 u + term_unit + (length + 2) * sum_unit) * value.
  * Tolerance: an exact step changes r by at most (1 - d) t + 8 u + term_unit + sum_unit * sum_i (length of row i) r_i;

@@ -1,9 +1,10 @@
 #include "spmv/csr.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "config/memory.h"
+
+enum { PARALLEL_FROM = 1 << 16 }; /* elements from which waking threads pays */
 
 wr_status wr_csr_create(int64_t nrows, int64_t ncols, int64_t nnz, int with_values, wr_csr **out) {
   wr_status status;
@@ -14,7 +15,9 @@ wr_status wr_csr_create(int64_t nrows, int64_t ncols, int64_t nnz, int with_valu
                    (long long)nrows, (long long)ncols, (long long)nnz, (long long)WR_MAX_INDEX);
   TRY(wr_alloc_zeroed(&A, 1, sizeof *A, "a matrix"));
   A->nrows = nrows, A->ncols = ncols, A->nnz = nnz;
-  TRY(wr_alloc_zeroed(&A->row_ptr, nrows + 1, sizeof *A->row_ptr, "the row pointers"));
+  TRY(wr_alloc(&A->row_ptr, nrows + 1, sizeof *A->row_ptr, "the row pointers"));
+#pragma omp parallel for schedule(static) if (nrows >= PARALLEL_FROM)
+  for (int64_t i = 0; i <= nrows; i++) A->row_ptr[i] = 0;
   TRY(wr_alloc(&A->col, nnz, sizeof *A->col, "the column indices"));
   if (with_values) TRY(wr_alloc(&A->val, nnz, sizeof *A->val, "the values"));
   *out = A;
@@ -28,8 +31,9 @@ wr_status wr_csr_copy(const wr_csr *A, wr_csr **out) {
   if (status != WR_OK) return status;
   wr_csr *B = *out;
   B->symmetric = A->symmetric;
-  memcpy(B->row_ptr, A->row_ptr, (size_t)(A->nrows + 1) * sizeof *A->row_ptr);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (A->nrows >= PARALLEL_FROM)
+  for (int64_t i = 0; i <= A->nrows; i++) B->row_ptr[i] = A->row_ptr[i];
+#pragma omp parallel for schedule(static) if (A->nnz >= PARALLEL_FROM)
   for (int64_t k = 0; k < A->nnz; k++) {
     B->col[k] = A->col[k];
     if (A->val) B->val[k] = A->val[k];
@@ -38,13 +42,14 @@ wr_status wr_csr_copy(const wr_csr *A, wr_csr **out) {
 }
 
 void wr_csr_forget_device(wr_csr *A) {
+  if (A->row_ptr == NULL) return;
   wr_csr_device_free(A->device);
   A->device = NULL;
 }
 
 void wr_csr_free(wr_csr *A) {
   if (A == NULL) return;
-  wr_csr_forget_device(A);
+  wr_csr_device_free(A->device);
   wr_free(A->row_ptr);
   wr_free(A->col);
   wr_free(A->val);

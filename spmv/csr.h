@@ -34,6 +34,10 @@ typedef struct wr_csr {
   struct wr_csr_device *device; /* cached device views; NULL until the first is made. Freed by wr_csr_free.          */
 } wr_csr;
 
+/* A matrix that was made on a device (a graph's flow) is there alone until somebody asks for its host arrays: till then row_ptr
+ * and col are NULL, and val, unless it is a pattern, is room without values. Whoever reads host arrays of a matrix that he has
+ * not made himself calls wr_csr_host first; wr_plan_create does it for backends. Nothing else here does. */
+
 /* What a file or a caller says entry by entry, before it becomes rows: chunks in file order, each filled by one thread. */
 typedef struct wr_triplet_chunk {
   int64_t count, capacity;
@@ -70,7 +74,12 @@ wr_status wr_csr_copy(const wr_csr *A, wr_csr **out); /* host arrays; WR_ENOMEM 
 
 void wr_csr_free(wr_csr *A); /* device views too; NULL is fine */
 
-/* Drops the device views. To be called when the values have been changed in place, and when no plan borrows a view. */
+/* Makes the host arrays of a matrix that is on a device alone; of another one nothing. Done on env if it is open on that
+ * device, else (NULL, too) on one that is opened for the moment. WR_ENOMEM, WR_EDEVICE, and the matrix is as it was. */
+wr_status wr_csr_host(wr_csr *A, struct wr_env *env);
+
+/* Drops the device views, but of a matrix that is nowhere else. To be called when the values have been changed in place, and
+ * when no plan borrows a view. */
 void wr_csr_forget_device(wr_csr *A);
 
 /* *out := A transposed, entries of a row in ascending column order; stable, parallel, and bit for bit the same on any

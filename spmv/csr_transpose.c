@@ -8,6 +8,10 @@
 
 enum { MAX_BUCKETS = 512 };
 
+typedef struct place {
+  int32_t row, col;
+} place;
+
 typedef struct transposer {
   const wr_csr *A;
   wr_csr *T;
@@ -17,8 +21,8 @@ typedef struct transposer {
   int64_t *chunk_row;  /* [nchunks + 1] first row of each                                               */
   int64_t *at;         /* [nchunks][nbuckets] where a chunk's next entry of a bucket goes               */
   int64_t *bucket_ptr; /* [nbuckets + 1]                                                                */
-  int32_t *row, *col;  /* [nnz] entries by bucket                                                       */
-  double *val;         /* [nnz] or NULL                                                                 */
+  place *entry;        /* [nnz] by bucket                                                               */
+  double *val;         /* [nnz] their values, or NULL                                                   */
 } transposer;
 
 /* First row whose entries begin at or after k. */
@@ -44,8 +48,7 @@ static wr_status open_transposer(transposer *t, const wr_csr *A) {
   TRY(wr_alloc(&t->chunk_row, t->nchunks + 1, sizeof *t->chunk_row, "transposing"));
   TRY(wr_alloc_zeroed(&t->at, t->nchunks * t->nbuckets, sizeof *t->at, "transposing"));
   TRY(wr_alloc(&t->bucket_ptr, t->nbuckets + 1, sizeof *t->bucket_ptr, "transposing"));
-  TRY(wr_alloc(&t->row, A->nnz, sizeof *t->row, "transposing"));
-  TRY(wr_alloc(&t->col, A->nnz, sizeof *t->col, "transposing"));
+  TRY(wr_alloc(&t->entry, A->nnz, sizeof *t->entry, "transposing"));
   if (A->val) TRY(wr_alloc(&t->val, A->nnz, sizeof *t->val, "transposing"));
   for (int64_t c = 0; c < t->nchunks; c++)
     t->chunk_row[c] = row_at(A, A->nnz / t->nchunks * c + A->nnz % t->nchunks * c / t->nchunks);
@@ -57,7 +60,7 @@ done:
 static void close_transposer(transposer *t) {
   wr_csr_free(t->T);
   wr_free(t->chunk_row), wr_free(t->at), wr_free(t->bucket_ptr);
-  wr_free(t->row), wr_free(t->col), wr_free(t->val);
+  wr_free(t->entry), wr_free(t->val);
 }
 
 static void count_chunk(const transposer *t, int64_t c) {
@@ -68,16 +71,16 @@ static void count_chunk(const transposer *t, int64_t c) {
 
 /* Turns counts into places: bucket by bucket, within a bucket chunk by chunk. */
 static void place_chunks(const transposer *t) {
-  int64_t place = 0;
+  int64_t begin = 0;
   for (int64_t b = 0; b < t->nbuckets; b++) {
-    t->bucket_ptr[b] = place;
+    t->bucket_ptr[b] = begin;
     for (int64_t c = 0; c < t->nchunks; c++) {
       int64_t count = t->at[c * t->nbuckets + b];
-      t->at[c * t->nbuckets + b] = place;
-      place += count;
+      t->at[c * t->nbuckets + b] = begin;
+      begin += count;
     }
   }
-  t->bucket_ptr[t->nbuckets] = place;
+  t->bucket_ptr[t->nbuckets] = begin;
 }
 
 static void deal_chunk(const transposer *t, int64_t c) {
@@ -85,10 +88,9 @@ static void deal_chunk(const transposer *t, int64_t c) {
   int64_t *at = t->at + c * t->nbuckets;
   for (int64_t i = t->chunk_row[c]; i < t->chunk_row[c + 1]; i++)
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-      int64_t place = at[A->col[k] >> t->shift]++;
-      t->row[place] = (int32_t)i;
-      t->col[place] = A->col[k];
-      if (A->val) t->val[place] = A->val[k];
+      int64_t to = at[A->col[k] >> t->shift]++;
+      t->entry[to] = (place){(int32_t)i, A->col[k]};
+      if (A->val) t->val[to] = A->val[k];
     }
 }
 
@@ -98,16 +100,16 @@ static void sort_bucket(const transposer *t, int64_t b) {
   int64_t first = (int64_t)b << t->shift, last = first + ((int64_t)1 << t->shift);
   if (last > t->A->ncols) last = t->A->ncols;
   int64_t *end = t->T->row_ptr + 1; /* end[j]: counts, then starts, then ends of the transposed row j */
-  for (int64_t p = t->bucket_ptr[b]; p < t->bucket_ptr[b + 1]; p++) end[t->col[p]]++;
-  int64_t place = t->bucket_ptr[b];
+  for (int64_t p = t->bucket_ptr[b]; p < t->bucket_ptr[b + 1]; p++) end[t->entry[p].col]++;
+  int64_t begin = t->bucket_ptr[b];
   for (int64_t j = first; j < last; j++) {
     int64_t count = end[j];
-    end[j] = place;
-    place += count;
+    end[j] = begin;
+    begin += count;
   }
   for (int64_t p = t->bucket_ptr[b]; p < t->bucket_ptr[b + 1]; p++) {
-    int64_t k = end[t->col[p]]++;
-    t->T->col[k] = t->row[p];
+    int64_t k = end[t->entry[p].col]++;
+    t->T->col[k] = t->entry[p].row;
     if (t->val) t->T->val[k] = t->val[p];
   }
 }

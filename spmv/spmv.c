@@ -59,6 +59,7 @@ wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A
   if (backend->place != env->place)
     TRY(wr_fail(WR_EUNAVAILABLE, "%s runs on the %s", backend->name, backend->place == WR_CUDA ? "GPU" : "CPU"));
   TRY(check_caps(plan));
+  if (!(backend->caps & WR_CAP_DEVICE_ROWS)) TRY(wr_csr_host(A, env));
   TRY(backend->check(env, A, plan->knobs));
   TRY(backend->plan(env, A, plan->knobs, &plan->info));
   plan->estimate = plan->info;
@@ -281,22 +282,33 @@ void wr_plan_forget(wr_plan *plan) {
 }
 
 wr_status wr_plan_decode(wr_plan *plan, wr_csr **A) {
+  wr_status status;
   *A = NULL;
   if (!plan->prepared) return wr_fail(WR_EUSAGE, "decode: %s is not prepared", plan->backend->name);
   if (!plan->backend->decode) return wr_fail(WR_EUNAVAILABLE, "%s has no format of its own", plan->backend->name);
-  return plan->backend->decode(plan->state, plan->env, A);
+  TRY(wr_csr_host(plan->A, plan->env));
+  TRY(plan->backend->decode(plan->state, plan->env, A));
+done:
+  return status;
 }
 
 wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
+  wr_status status;
   if (!plan->prepared) return wr_fail(WR_EUSAGE, "update_values: %s is not prepared", plan->backend->name);
   if (A->nrows != plan->A->nrows || A->ncols != plan->A->ncols || A->nnz != plan->A->nnz ||
       (A->val == NULL) != (plan->A->val == NULL))
     return wr_fail(WR_EUSAGE, "update_values: the new matrix has another pattern");
-  if (plan->backend->update_values) return plan->backend->update_values(plan->state, plan->env, A);
+  TRY(wr_csr_host(A, plan->env));
+  if (plan->backend->update_values) {
+    TRY(plan->backend->update_values(plan->state, plan->env, A));
+    return WR_OK;
+  }
   unprepare(plan);
   if (A == plan->A) wr_csr_forget_device(A); /* changed in place: the device still has the old values */
   plan->A = A;
-  return wr_plan_prepare(plan);
+  TRY(wr_plan_prepare(plan));
+done:
+  return status;
 }
 
 const wr_backend *wr_plan_backend(const wr_plan *plan) { return plan->backend; }

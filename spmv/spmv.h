@@ -60,8 +60,10 @@ enum {               /* what a backend can do; the core does the rest, or refuse
   WR_CAP_RECTANGULAR = 16,
   WR_CAP_F32 = 32,
   WR_CAP_F64 = 64,
-  WR_CAP_FINITE_X = 128   /* a limit, not a capability, and for the vendor's kernels alone: they multiply padding by x,  */
+  WR_CAP_FINITE_X = 128,  /* a limit, not a capability, and for the vendor's kernels alone: they multiply padding by x,  */
                           /* so Inf or NaN in x may reach any row. Solvers keep x finite                                 */
+  WR_CAP_DEVICE_ROWS = 256 /* but for update_values and decode reads no host array of the matrix, only its device view,   */
+                          /* sizes, and whether val is NULL: one that was made on the device need not come to the host   */
 };
 
 /* A plan's estimates, and after prepare its exact sizes. */

@@ -1,38 +1,12 @@
 #include "spmv/cusparse/cusparse_build.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/search.cuh"
 #include "spmv/kernel/warp.cuh"
 
 constexpr int THREADS = 256, WARPS = THREADS / WR_WARP;
 
 static unsigned blocks_for(int64_t count, int in_block) { return (unsigned)((count + in_block - 1) / in_block); }
-
-/* The row, or slice, that place k lies in: the last one that begins at or before k, so that empty ones are passed over;
- * 0 = offset[0] <= k < offset[count]. The threads of a warp look for neighbours, and so mostly read the same. One giant
- * row costs no more than many small ones. */
-static __device__ inline int64_t place_of(const int32_t *offset, int64_t count, int64_t k) {
-  int64_t low = 0, high = count; /* offset[low] <= k < offset[high] */
-  while (high - low > 1) {
-    int64_t middle = (low + high) / 2;
-    if (offset[middle] <= k)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-__global__ void __launch_bounds__(THREADS) coo_fill(int64_t nrows, int64_t nnz, const int32_t *row_ptr, int32_t *row) {
-  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (k < nnz) row[k] = (int32_t)place_of(row_ptr, nrows, k);
-}
-
-extern "C" wr_status wr_coo_fill(wr_env *env, int64_t nrows, int64_t nnz, const wr_csr_view *A, int32_t *row) {
-  wr_status status = wr_cuda_enter(env);
-  if (status != WR_OK) return status;
-  return WR_LAUNCH((coo_fill), blocks_for(nnz, THREADS), THREADS, 0, env->stream, nrows, nnz,
-                   (const int32_t *)A->row_ptr, row);
-}
 
 /* A warp a slice: the lanes read the row pointers of neighbouring rows. */
 __global__ void __launch_bounds__(THREADS) sell_sizes(const wr_sell sell, const int32_t *row_ptr, int64_t *size) {
@@ -64,7 +38,7 @@ __global__ void __launch_bounds__(THREADS)
     sell_fill(const wr_sell sell, const int32_t *row_ptr, const int32_t *col, const T *val) {
   int64_t place = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (place >= sell.size) return;
-  int64_t s = place_of(sell.offset, sell.nslices, place);
+  int64_t s = wr_find_row(sell.offset, sell.nslices, place);
   int32_t in_slice = (int32_t)place - sell.offset[s];
   int64_t i = s * sell.slice + in_slice % sell.slice;
   int64_t k = i < sell.nrows ? (int64_t)row_ptr[i] + in_slice / sell.slice : 0;

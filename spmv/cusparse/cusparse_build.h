@@ -1,5 +1,4 @@
-/* The library's formats, on the device: from rows the row of every entry (COO), and slices (SELL); from blocks by rows those
- * by columns (BSR).
+/* The library's formats, on the device: from rows slices (SELL); from blocks by rows those by columns (BSR).
  *
  * Sliced ELLPACK: `slice` rows stand side by side, each padded to the longest of them, and lie column by column. The
  * example of csr.h with slices of 2 rows (- is padding: column -1, value 0):
@@ -27,9 +26,6 @@ typedef struct wr_sell {
 } wr_sell;
 
 /* Launches on env's stream. A view's row pointers must be 32-bit. WR_EDEVICE when a launch is refused. */
-
-/* row[nnz] := the row of every entry; nnz > 0. */
-wr_status wr_coo_fill(wr_env *env, int64_t nrows, int64_t nnz, const wr_csr_view *A, int32_t *row);
 
 /* size[nslices] := places that each slice takes: its longest row, times slice. */
 wr_status wr_sell_sizes(wr_env *env, const wr_sell *sell, const wr_csr_view *A, int64_t *size);

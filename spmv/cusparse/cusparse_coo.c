@@ -6,6 +6,7 @@
 #include "spmv/cusparse/cusparse_build.h"
 #include "spmv/cusparse/cusparse_common.h"
 #include "spmv/device/device_memory.h"
+#include "spmv/device/transpose.h"
 
 typedef struct coo_knobs {
   int alg; /* position in the choices: 0 is algorithm 1 */
@@ -58,7 +59,7 @@ static wr_status describe(coo_state *s, wr_env *env, wr_csr *A, wr_plan_info *in
   info->borrowed_bytes -= wr_device_bytes(A->nrows + 1, sizeof(int32_t)); /* row pointers are not needed in apply */
   TRY(wr_device_alloc(env, &s->row, A->nnz, sizeof *s->row, "row indices"));
   info->extra_bytes += wr_device_bytes(A->nnz, sizeof *s->row);
-  TRY(wr_coo_fill(env, A->nrows, A->nnz, &view, s->row));
+  TRY(wr_device_entry_rows(env, A->nrows, &view, 0, A->nnz, s->row));
   TRY(wr_cusparse_values(&s->library, env, A, &view, &val, info));
   TRY(WR_CUSPARSE(cusparseCreateCoo(&s->library.matrix, A->nrows, A->ncols, A->nnz, s->row, (void *)view.col, val,
                                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->library.type)));
@@ -93,7 +94,7 @@ const wr_backend wr_backend_cusparse_coo = {
     .summary = "cuSPARSE COO",
     .source = "NVIDIA cuSPARSE, generic API",
     .place = WR_CUDA,
-    .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
+    .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 | WR_CAP_DEVICE_ROWS,
     .knobs = knobs,
     .knobs_size = sizeof(coo_knobs),
     .state_size = sizeof(coo_state),

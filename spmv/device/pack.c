@@ -32,6 +32,11 @@ static void narrow_all(int32_t *to, const int64_t *from, int64_t count) {
   for (int64_t i = 0; i < count; i++) to[i] = (int32_t)from[i];
 }
 
+static void lengthen_all(int64_t *to, const int32_t *from, int64_t count) {
+#pragma omp parallel for schedule(static) if (count >= PARALLEL_FROM)
+  for (int64_t i = 0; i < count; i++) to[i] = from[i];
+}
+
 void wr_pack_elements(void *room, const void *from, int64_t count, wr_conversion how) {
   if (how == WR_F64_AS_F32)
     round_all(room, from, count);
@@ -44,6 +49,8 @@ void wr_pack_elements(void *room, const void *from, int64_t count, wr_conversion
 void wr_unpack_elements(void *to, const void *room, int64_t count, wr_conversion how) {
   if (how == WR_F64_AS_F32)
     widen_all(to, room, count);
+  else if (how == WR_I64_AS_I32)
+    lengthen_all(to, room, count);
   else
     copy(to, room, count, wr_conversion_device_size(how));
 }

@@ -12,7 +12,7 @@ typedef enum wr_conversion {
   WR_AS_4_BYTES, /* int32_t or float, the same on both sides                                   */
   WR_AS_8_BYTES, /* int64_t or double, the same on both sides                                  */
   WR_F64_AS_F32, /* double on the host, float on the device; too large becomes infinite        */
-  WR_I64_AS_I32  /* int64_t on the host, int32_t on the device; one way; values must fit       */
+  WR_I64_AS_I32  /* int64_t on the host, int32_t on the device; values must fit                */
 } wr_conversion;
 
 /* Bytes of an element on either side. */

@@ -1,4 +1,4 @@
-/* Looking for a column in a row. */
+/* Looking for a column in a row, and for the row of an entry. */
 #ifndef WR_SEARCH_CUH
 #define WR_SEARCH_CUH
 
@@ -13,6 +13,22 @@ static __device__ inline P wr_find_column(const int32_t *col, P low, P high, uin
     P middle = low + (high - low) / 2;
     if ((uint32_t)col[middle] < j)
       low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* The row, or slice, that place k lies in: the last one that begins at or before k, so that empty ones are passed over;
+ * 0 = offset[0] <= k < offset[count]. The threads of a warp look for neighbours, and so mostly read the same. One giant
+ * row costs no more than many small ones. P: int32_t or int64_t. */
+template <typename P>
+static __device__ inline int64_t wr_find_row(const P *offset, int64_t count, int64_t k) {
+  int64_t low = 0, high = count; /* offset[low] <= k < offset[high] */
+  while (high - low > 1) {
+    int64_t middle = low + (high - low) / 2;
+    if (offset[middle] <= k)
+      low = middle;
     else
       high = middle;
   }

@@ -29,6 +29,26 @@ for precision in f64 f32; do
 done
 verified bicgstab --precond jacobi tests/data/real/jpwh_991.mtx.gz
 
+# A graph whose runs are all on the device is transposed there, and on the host if one is not: the same scores, bit for bit.
+transformed() { # arguments...
+  for list in csr_warp,csr_thread csr_warp,cpu_csr; do
+    call 0 "$BUILD/simt/pagerank" -k $list --top 0 -o "$work/$list.mtx" --json "$work/$list.json" "$@"
+    [ "$(grep -c '"met_tolerance": true' "$work/$list.json")" = 2 ]
+    expect "not both of $list are verified"
+  done
+  same 'a flow made on the device and one made on the host' "$work/csr_warp,csr_thread.mtx" "$work/csr_warp,cpu_csr.mtx"
+}
+
+{
+  echo '%%MatrixMarket matrix coordinate real general'
+  echo '40 40 120'
+  awk 'BEGIN { for (k = 0; k < 120; k++) print k % 37 + 1, (k * 7 + int(k / 37)) % 40 + 1, k % 11 / 4 }'
+} >"$work/weights.mtx"
+transformed -t 1e-4 gen:web:n=100
+transformed -t 1e-4 --edges in --verify sample:20 gen:web:n=100
+transformed -t 1e-4 "$work/weights.mtx"
+transformed -t 1e-4 -p f32 "$work/weights.mtx"
+
 # What a device that is none says of itself, and what it cannot have.
 call 0 "$BUILD/simt/bicgstab" -d cuda gen:stencil:n=4
 says "$out" 'merbit on no card: the CPU in its place, epilogue fused'

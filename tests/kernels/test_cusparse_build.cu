@@ -6,6 +6,7 @@
 #include "spmv/cusparse/cusparse_build.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
+#include "spmv/device/transpose.h"
 #include "tests/kernels/on_device.h"
 
 enum { COLUMNS = 3000, ROOM = 20000 };
@@ -38,7 +39,7 @@ static void test_rows(wr_env *env, const wr_csr *A, const wr_csr_view *view) {
   int64_t wrong = 0;
   CASE("rows of entries");
   CHECK_OK(wr_device_alloc(env, &row, A->nnz, sizeof *row, "rows"));
-  CHECK_OK(wr_coo_fill(env, A->nrows, A->nnz, view, row));
+  CHECK_OK(wr_device_entry_rows(env, A->nrows, view, 0, A->nnz, row));
   CHECK_OK(wr_device_download(env, got.data(), row, A->nnz, WR_AS_4_BYTES));
   for (int64_t i = 0; i < A->nrows; i++)
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) wrong += got[(size_t)k] != i;

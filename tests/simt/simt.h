@@ -120,6 +120,7 @@ void simt_open_memory(const void *in);
 void simt_close_memory(const void *in);
 
 void *simt_memory_take(size_t bytes); /* NULL: not so much is left */
+bool simt_memory_end(int64_t count);  /* for tests: so many blocks are there, -1: what fits. True: some were refused before */
 bool simt_memory_give(void *block);
 bool simt_memory_holds(const void *from, size_t bytes);    /* all of it in one block */
 bool simt_memory_is_device(const void *address);           /* anywhere in the range of device addresses */

@@ -37,6 +37,8 @@ static struct {
   uint64_t taken;
   int open;
   std::vector<memory_block> blocks; /* by address */
+  int64_t granted = -1; /* blocks until memory ends; -1: it does not */
+  bool refused;
 } memory;
 
 static size_t rounded(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -205,7 +207,15 @@ static bool at_end(void) {
   return setting == 2 ? simt_random(&state, 2) == 0 : setting == 1;
 }
 
+bool simt_memory_end(int64_t count) {
+  bool refused = memory.refused;
+  memory.granted = count, memory.refused = false;
+  return refused;
+}
+
 void *simt_memory_take(size_t bytes) {
+  if (memory.granted == 0) return memory.refused = true, nullptr;
+  if (memory.granted > 0) memory.granted--;
   if (memory.range == nullptr) make_range();
   if (bytes == 0) bytes = 1;
   if (bytes > total_bytes - memory.used) return nullptr;

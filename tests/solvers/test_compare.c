@@ -57,6 +57,11 @@ static const wr_program program = {.name = "test",
                                    .stop = stop,
                                    .difference = difference};
 
+static wr_status refuse(const wr_env *env, const wr_csr *A, const void *knobs, wr_plan_info *info) {
+  (void)env, (void)A, (void)knobs, (void)info;
+  return wr_fail(WR_EUNAVAILABLE, "nobody asks");
+}
+
 static wr_csr *identity(void) {
   wr_csr *A = NULL;
   CHECK_OK(wr_csr_create(N, N, N, 1, &A));
@@ -200,7 +205,45 @@ static void test_beside(void) {
   }
 }
 
+/* Where a graph may be made on the device: all runs are there, and it opens. */
+static void test_only_device(void) {
+  static const wr_backend on_host = {.name = "on_host", .place = WR_HOST, .plan = refuse},
+                          on_device = {.name = "on_device", .place = WR_CUDA, .plan = refuse},
+                          no_rows = {.name = "no_rows", .place = WR_CUDA, .plan = refuse, .caps = WR_CAP_DEVICE_ROWS},
+                          later = {.name = "later", .place = WR_CUDA};
+  static const struct {
+    const char *name;
+    const wr_backend *list[3];
+    int device; /* of -d */
+    wr_status opened;
+    int expected, rows;
+  } cases[] = {
+      {"one", {&on_device}, WR_DEVICE_AUTO, WR_OK, 1, 1},
+      {"one that reads no rows", {&no_rows, &later}, WR_DEVICE_AUTO, WR_OK, 1, 0},
+      {"two", {&on_device, &no_rows}, WR_DEVICE_AUTO, WR_OK, 1, 1},
+      {"the host", {&on_host}, WR_DEVICE_AUTO, WR_OK, 0, 0},
+      {"the host, too", {&on_device, &on_host}, WR_DEVICE_AUTO, WR_OK, 0, 0},
+      {"the host, which -d leaves out", {&on_host, &no_rows}, WR_DEVICE_CUDA, WR_OK, 1, 0},
+      {"left out by -d", {&on_device}, WR_DEVICE_CPU, WR_OK, 0, 0},
+      {"not written", {&later}, WR_DEVICE_AUTO, WR_OK, 0, 0},
+      {"beside one that is not written", {&later, &on_device}, WR_DEVICE_AUTO, WR_OK, 1, 1},
+      {"a device that does not open", {&on_device}, WR_DEVICE_AUTO, WR_EUNAVAILABLE, 0, 0},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    CASE(cases[k].name);
+    static wr_choice choices[WR_MAX_RUNS];
+    wr_settings settings = {.device = cases[k].device};
+    wr_comparison c = {.program = &program, .settings = &settings, .choices = choices};
+    for (; c.count < 3 && cases[k].list[c.count]; c.count++) choices[c.count].backend = cases[k].list[c.count];
+    c.env_tried[WR_CUDA] = 1, c.env_status[WR_CUDA] = cases[k].opened;
+    int rows = -1, expected = cases[k].expected;
+    CHECK(wr_comparison_only_device(&c, &rows) == (expected ? &c.env[WR_CUDA] : NULL));
+    CHECK(!expected || rows == cases[k].rows);
+  }
+}
+
 int main(void) {
+  test_only_device();
   test_runs();
   test_place();
   test_beside();

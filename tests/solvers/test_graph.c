@@ -38,7 +38,7 @@ static void check_flow(const wr_graph *g) {
   for (int64_t j = 0; j < g->n; j++) {
     int dangles = is_dangling(g->links, g->edges_in, j);
     dangling += dangles;
-    wrong += dangles != (g->scale[j] == 0) || dangles != (g->out_weight[j] == 0);
+    wrong += dangles != (g->scale[j] == 0) || dangles != (wr_graph_out_weight(g, j) == 0);
   }
   CHECKF(wrong == 0, "%lld entries or pages are wrong", (long long)wrong);
   CHECKF(dangling == g->dangling, "%lld dangling pages, not %lld", (long long)g->dangling, (long long)dangling);
@@ -120,6 +120,74 @@ static void test_vectors(void) {
   wr_csr_free(links);
 }
 
+/* Against a sum over the links by definition, and the same bits on any number of threads. */
+static void test_link_weight(void) {
+  static const int threads[] = {1, 2, 5};
+  int64_t n = 3000;
+  uint64_t seed = 8;
+  double *ranks = room_for(n, sizeof *ranks);
+  for (int64_t i = 0; i < n; i++) ranks[i] = random_in(&seed) - 0.5;
+  for (int variant = 0; variant < 4; variant++) {
+    int edges_in = variant & 1;
+    wr_csr *links = random_matrix(n, 9, 0, variant >> 1, 5);
+    wr_graph g;
+    long double exact = 0;
+    double first = 0;
+    for (int64_t k = 0; links->val && k < links->nnz; k++) links->val[k] = fabs(links->val[k]);
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t k = links->row_ptr[i]; k < links->row_ptr[i + 1]; k++)
+        exact += fabsl((long double)ranks[edges_in ? i : links->col[k]]);
+    ground_case(NULL, "weight of links, variant %d", variant);
+    CHECK_OK(wr_graph_build(links, edges_in, NULL, NULL, &g));
+    for (int t = 0; t < 3; t++) {
+      omp_set_num_threads(threads[t]);
+      double got = wr_graph_link_weight(&g, ranks);
+      if (t == 0) first = got;
+      CHECKF(got == first, "%a on %d threads, %a on one", got, threads[t], first);
+      CHECKF(fabsl(got - exact) <= (long double)links->nnz * 0x1p-53L * exact, "%g, not %Lg", got, exact);
+    }
+    ground_threads(n);
+    wr_graph_free(&g);
+    wr_csr_free(links);
+  }
+  free(ranks);
+}
+
+/* Nodes for several threads: what they make does not depend on their number, and of several faults the first is named. */
+static void test_threads(void) {
+  static const int threads[] = {1, 2, 5};
+  const int64_t n = 50000;
+  wr_csr *links = random_matrix(n, 2, 0, 1, 7);
+  double *teleport = room_for(n, sizeof *teleport);
+  wr_graph one = {0}, g;
+  uint64_t seed = 9;
+  for (int64_t k = 0; k < links->nnz; k++) links->val[k] = fabs(links->val[k]);
+  for (int64_t i = 0; i < n; i++) teleport[i] = random_in(&seed);
+  for (int t = 0; t < 3; t++) {
+    ground_case(NULL, "%d threads", threads[t]);
+    omp_set_num_threads(threads[t]);
+    CHECK_OK(wr_graph_build(links, 0, given(teleport, n), NULL, &g));
+    if (t == 0) one = g;
+    size_t bytes = (size_t)n * sizeof *g.scale;
+    CHECK(memcmp(g.teleport, one.teleport, bytes) == 0 && memcmp(g.scale, one.scale, bytes) == 0);
+    CHECK(memcmp(g.out_weight, one.out_weight, bytes) == 0 && g.dangling == one.dangling);
+    if (t > 0) wr_graph_free(&g);
+    double *faulty = given(teleport, n);
+    faulty[31000] = -1, faulty[12000] = NAN, faulty[49999] = INFINITY;
+    CHECK_FAILS(WR_EINPUT, wr_graph_build(links, 0, faulty, NULL, &g));
+    CHECK_MESSAGE("element 12001 is");
+    double kept[2] = {links->val[60000], links->val[90000]};
+    links->val[60000] = -1, links->val[90000] = -2;
+    CHECK_FAILS(WR_EINPUT, wr_graph_build(links, 0, NULL, NULL, &g));
+    CHECK_MESSAGE("has the weight -1;");
+    links->val[60000] = kept[0], links->val[90000] = kept[1];
+  }
+  ground_threads(60);
+  wr_graph_free(&one);
+  wr_csr_free(links);
+  free(teleport);
+}
+
 /* Refused, with a sentence that names the place; nothing is left behind. */
 static void refuse(wr_csr *links, const double *teleport, const double *start, const char *message) {
   wr_graph g;
@@ -166,6 +234,8 @@ int main(void) {
   test_borrowed();
   test_links_stay();
   test_vectors();
+  test_link_weight();
+  test_threads();
   test_refusals();
   return wr_test_report("graph");
 }

@@ -27,7 +27,7 @@ typedef struct ranked {
 static long double dangling_mass(const ranked *r) {
   long double mass = 0;
   for (int64_t i = 0; i < N; i++)
-    if (r->graph.out_weight[i] == 0) mass += (long double)r->ranks[i];
+    if (wr_graph_out_weight(&r->graph, i) == 0) mass += (long double)r->ranks[i];
   return mass;
 }
 
@@ -38,8 +38,8 @@ static void make_step(ranked *r, wr_rounding rounding) {
   for (int64_t i = 0; i < N; i++)
     for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
       int64_t from = r->graph.edges_in ? m->col[k] : i, to = r->graph.edges_in ? i : m->col[k];
-      if (r->graph.out_weight[from] > 0)
-        flow[to] += (m->val ? (long double)m->val[k] : 1) / (long double)r->graph.out_weight[from] *
+      if (wr_graph_out_weight(&r->graph, from) > 0)
+        flow[to] += (m->val ? (long double)m->val[k] : 1) / (long double)wr_graph_out_weight(&r->graph, from) *
                     (long double)r->ranks[from];
     }
   r->dangling = (double)mass, r->change = 0;

@@ -1,0 +1,19 @@
+/* What a matrix has on devices (wr_csr.device): for the sources that make it. */
+#ifndef WR_CSR_DEVICE_H
+#define WR_CSR_DEVICE_H
+
+#include <stdint.h>
+
+#include "spmv/csr.h"
+
+/* One for each device, with the values in each type that was asked for. Blocks are shared ones: they outlive the env that made
+ * them. */
+struct wr_csr_device {
+  struct wr_csr_device *next;
+  int device, wide;
+  void *row_ptr; /* [nrows + 1] of int32_t, or int64_t when wide */
+  int32_t *col;  /* [nnz]                                        */
+  void *val[2];  /* [nnz] by wr_type; NULL: not asked for yet    */
+};
+
+#endif
