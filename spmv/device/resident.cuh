@@ -30,6 +30,7 @@ struct wr_resident_step {
   wr_resident_kind kind;
   int nin, nout;  /* of vectors: inputs, times among them, and outputs. An operand of a reduction that is output o has the */
                   /* slot WR_FUSED_SLOTS + o                                                                               */
+  int share;      /* of vectors: elements of a block                                                                       */
   int ends_half;  /* behind it the loop may end                                                                            */
   union {
     wr_fused_args<T> vectors;

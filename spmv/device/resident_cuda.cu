@@ -51,10 +51,9 @@ template <typename T>
 __device__ inline void do_vectors(const loop_args<T> &loop, const block_state<T> &b, const wr_resident_step<T> &step,
                                   double (&sum)[WR_MAX_REDUCTIONS]) {
   const wr_fused_args<T> &f = step.vectors;
-  int64_t share = (f.n + gridDim.x - 1) / gridDim.x, begin = share * blockIdx.x;
-  int64_t end = begin + share < f.n ? begin + share : f.n;
+  int begin = step.share * (int)blockIdx.x, n = (int)f.n, end = begin + step.share < n ? begin + step.share : n;
   read_coefficients(loop, b, f);
-  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) {
+  for (int i = begin + (int)threadIdx.x; i < end; i += THREADS) {
     double v[WR_FUSED_SLOTS + WR_MAX_OUTPUTS];
 #pragma unroll
     for (int k = 0; k < WR_FUSED_SLOTS; k++) v[k] = k < step.nin ? (double)__ldcg(f.in[k] + i) : 0;
@@ -139,6 +138,7 @@ __device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const w
                             double (&sum)[WR_MAX_REDUCTIONS]) {
   WR_SHARED(double, parts, WR_MAX_REDUCTIONS *THREADS / WR_WARP);
   double *partial = loop.partial + (int64_t)(++b.round % 2) * WR_MAX_REDUCTIONS * gridDim.x;
+  __syncwarp(); /* as in resident_rows.cuh */
   if (s.count) add_lanes(sum);
   if (threadIdx.x % WR_WARP == 0)
 #pragma unroll
@@ -352,6 +352,13 @@ static void end_half(wr_resident *r) {
   ((wr_resident_step<T> *)r->steps)[r->count - 1].ends_half = 1;
 }
 
+template <typename T>
+static void share_vectors(wr_resident *r) {
+  wr_resident_step<T> *steps = (wr_resident_step<T> *)r->steps;
+  for (int k = 0; k < r->count; k++)
+    if (steps[k].kind == WR_RESIDENT_VECTORS) steps[k].share = (int)((steps[k].vectors.n + r->blocks - 1) / r->blocks);
+}
+
 extern "C" wr_status wr_resident_half(wr_resident *r) {
   if (r->count == 0) return wr_fail(WR_EUNAVAILABLE, "a half of a loop is empty");
   r->type == WR_F32 ? end_half<float>(r) : end_half<double>(r);
@@ -374,7 +381,8 @@ static wr_status share_out(wr_resident *r) {
   if (products > MOST_PRODUCTS) products = MOST_PRODUCTS;
   r->most_products = (int)products;
   r->most_rows = (int)rows;
-  if (rows <= MOST_ROWS) return WR_OK;
+  r->type == WR_F32 ? share_vectors<float>(r) : share_vectors<double>(r);
+  if (rows <= MOST_ROWS && r->longest <= INT32_MAX / 2) return WR_OK;
   return wr_fail(WR_EUNAVAILABLE, "%lld rows are too many for one kernel", (long long)r->nrows);
 }
 

@@ -157,6 +157,7 @@ __device__ inline void add_rows(const block_state<T> &b, int begin, int end) {
     double total = 0;
     bool mine = i < b.nrows && b.starts[i + 1] - b.starts[i] <= LONG << b.log_lanes;
     if (mine) part_of(b, i, begin, end, from, to), total = add_up(b.products, from + lane, to, 1 << b.log_lanes);
+    __syncwarp(); /* lanes that have come apart would exchange one by one, at ten times the price */
 #pragma unroll
     for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
       if (distance < 1 << b.log_lanes) total += __shfl_xor_sync((unsigned)WR_FULL_MASK, total, distance);
@@ -167,7 +168,9 @@ __device__ inline void add_rows(const block_state<T> &b, int begin, int end) {
     int i = b.long_rows[k];
     if (b.starts[i + 1] - b.starts[i] > GIANT) continue;
     part_of(b, i, begin, end, from, to);
-    double total = wr_warp_sum(add_up(b.products, from + lane, to, WR_WARP));
+    double total = add_up(b.products, from + lane, to, WR_WARP);
+    __syncwarp();
+    total = wr_warp_sum(total);
     if (lane == 0) b.row_sums[i] += total;
   }
   for (int k = 0; *b.ngiant && k < *b.nlong; k++) {
@@ -175,6 +178,7 @@ __device__ inline void add_rows(const block_state<T> &b, int begin, int end) {
     if (b.starts[i + 1] - b.starts[i] <= GIANT) continue;
     part_of(b, i, begin, end, from, to);
     double total[1] = {add_up(b.products, from + (int)threadIdx.x, to, THREADS)};
+    __syncwarp();
     wr_block_sum(total);
     if (threadIdx.x == 0) b.row_sums[i] += total[0];
   }
