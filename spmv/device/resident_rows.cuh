@@ -13,7 +13,7 @@ enum {
   MAX_STEPS = 24,
   MAX_BANK = 256,
   LONG = 16,         /* entries for each lane beyond which a row is long, a warp's    */
-  GIANT = 1024,      /* entries beyond which a row is all the block's                 */
+  GIANT = 4096,      /* entries beyond which a row is all the block's                 */
   BATCH = 4,         /* entries of a thread on their way                              */
   ROW_WEIGHT = 4,    /* a row is as much work as so many entries                      */
   LEAST_PRODUCTS = 1024, MOST_PRODUCTS = 8192, /* that a block keeps at a time        */
@@ -157,7 +157,7 @@ __device__ inline void add_rows(const block_state<T> &b, int begin, int end) {
     double total = 0;
     bool mine = i < b.nrows && b.starts[i + 1] - b.starts[i] <= LONG << b.log_lanes;
     if (mine) part_of(b, i, begin, end, from, to), total = add_up(b.products, from + lane, to, 1 << b.log_lanes);
-    __syncwarp(); /* lanes that have come apart would exchange one by one, at ten times the price */
+    __syncwarp(); /* as in add_lanes */
 #pragma unroll
     for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
       if (distance < 1 << b.log_lanes) total += __shfl_xor_sync((unsigned)WR_FULL_MASK, total, distance);
