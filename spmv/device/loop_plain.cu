@@ -64,8 +64,8 @@ __device__ inline void copy_pieces(const left_vectors &v, bool back) {
 
 /* Behind a half, counted from 1. Until the loop has ended: the bank is saved, and where it ends, the vectors. Only the last
  * block changes what all have read. */
-__global__ void __launch_bounds__(WR_STREAM_THREADS) save(WR_KERNEL_PARAMETER left_vectors v, int half,
-                                                          plain_state *state) {
+__global__ void __launch_bounds__(WR_STREAM_THREADS)
+    save(WR_KERNEL_PARAMETER left_vectors v, int half, plain_state *state) {
   if (state->ended) return;
   int ends = state->going == 0;
   if (ends) copy_pieces(v, false);

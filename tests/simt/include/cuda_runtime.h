@@ -280,7 +280,8 @@ inline cudaError_t simt_launch_kernel(const char *name, const char *file, int li
                                       size_t shared, void (*kernel)(P...), A... arguments) {
   simt_call<P...> call{kernel, {static_cast<P>(arguments)...}};
   return simt_do([=]() mutable {
-    simt_launch launch = {name, file, line, grid, block, shared, (const void *)kernel, &typeid(kernel), call.run, &call};
+    simt_launch launch = {name,     file, line, grid, block, shared, (const void *)kernel, &typeid(kernel),
+                          call.run, &call};
     return simt_run(&launch);
   });
 }
