@@ -74,7 +74,6 @@ extern "C" wr_status wr_cuda_loop_rows(wr_env *env, const wr_csr_view *A, int64_
 
 extern "C" wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides) {
   if (loop->graph) wr_loop_graph_decide(env, loop->graph, decides);
-  if (loop->plain) wr_loop_plain_decide(env, loop->plain, decides);
   return wr_cuda_enter(env);
 }
 

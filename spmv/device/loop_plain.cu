@@ -21,7 +21,7 @@ enum { IN_FLIGHT = 2 }; /* launches at most that are not known to be done: one r
 
 /* On the device. */
 typedef struct plain_state {
-  int going;        /* what the last WR_S_GO that decides said                          */
+  int going;        /* what the last WR_S_GO said: behind a half, the one that decides  */
   int ended;        /* behind which half the loop has ended, counted from 1; 0: nowhere */
   unsigned arrived; /* blocks of save that are done; 0 between launches                 */
 } plain_state;
@@ -40,7 +40,6 @@ struct wr_loop_plain {
   cudaGraphExec_t ready;
   int recording, early; /* early: of the env, as it was */
   int half;             /* that is recorded */
-  const unsigned *stop;
   plain_state *state;
   left_vectors left[2];
   int *seen;            /* [IN_FLIGHT] pinned: `ended` behind a launch */
@@ -160,20 +159,14 @@ extern "C" wr_status wr_loop_plain_open(wr_env *env, const wr_loop_request *requ
   wr_cuda_state *state = state_of(env);
   wr_loop_plain *loop = NULL;
   TRY(wr_alloc_zeroed(&loop, 1, sizeof *loop, "a loop"));
-  loop->early = state->early, loop->stop = stop;
+  loop->early = state->early;
   TRY(open_parts(env, request, loop));
   TRY(begin_capture(state, loop));
-  wr_loop_plain_decide(env, loop, 1);
+  state->go.stop = stop, state->go.going = &loop->state->going;
   *out = loop, loop = NULL;
 done:
   wr_loop_plain_free(env, loop);
   return status;
-}
-
-extern "C" void wr_loop_plain_decide(wr_env *env, wr_loop_plain *loop, int decides) {
-  wr_go go = {};
-  if (decides) go.stop = loop->stop, go.going = &loop->state->going;
-  state_of(env)->go = go;
 }
 
 extern "C" wr_status wr_loop_plain_half(wr_env *env, wr_loop_plain *loop) {

@@ -13,7 +13,6 @@ typedef struct wr_loop_plain wr_loop_plain;
 
 /* stop, on the device: not 0: somebody wants the loop to end. WR_EUNAVAILABLE: there is no memory for what is put back. */
 wr_status wr_loop_plain_open(wr_env *env, const wr_loop_request *request, const unsigned *stop, wr_loop_plain **plain);
-void wr_loop_plain_decide(wr_env *env, wr_loop_plain *plain, int decides);
 wr_status wr_loop_plain_half(wr_env *env, wr_loop_plain *plain);
 wr_status wr_loop_plain_close(wr_env *env, wr_loop_plain *plain);
 wr_status wr_loop_plain_run(wr_env *env, wr_loop_plain *plain);
