@@ -197,7 +197,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cu
 /* ---- Graphs ---- */
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  if (stream == nullptr || capture.stream) return answer(cudaErrorIllegalState);
+  if (stream == nullptr) return answer(cudaErrorStreamCaptureUnsupported);
+  if (capture.stream) return answer(cudaErrorIllegalState);
   capture = {stream, new simt_graph};
   return cudaSuccess;
 }
