@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "config/defaults.h"
 #include "config/memory.h"
@@ -108,8 +109,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
     wr_hash_signs(s->room, s->system->n, signs);
     TRY(env->ops->upload(env, &s->shadow, s->room));
   }
-  double *c = g->scalars;
-  double unit = wr_type_unit(env->type), steps = c[STEPS], rounds = c[ROUNDS];
+  double *c = g->scalars, unit = wr_type_unit(env->type), steps = c[STEPS], rounds = c[ROUNDS];
   for (int i = 0; i < SCALARS; i++) c[i] = 0;
   c[STEPS] = steps, c[ROUNDS] = rounds, c[LAST] = rounds + (double)g->options->iterations - steps;
   c[LAST_HALF] = c[LAST] - s->loop->unroll;
@@ -259,14 +259,13 @@ done:
 /* A breakdown: go on from the better iterate, unless restarts have stopped helping. */
 static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end) {
   wr_status status;
-  double norm;
   origin from;
-  int64_t steps = (int64_t)g->scalars[STEPS];
+  double norm, steps = g->scalars[STEPS];
   int fresh = g->result->restarts == 0; /* the phase before the first restart is not judged */
   g->result->restarts++;
   TRY(choose_better(s, g, &norm, &from));
   if (from != SNAPSHOT) TRY(copy(s, &s->snapshot, &s->x));
-  int moved = from == CURRENT ? steps > g->start_iteration : from == SNAPSHOT && !g->snapshot_is_start;
+  int moved = from == CURRENT ? (int64_t)steps > g->start_iteration : from == SNAPSHOT && !g->snapshot_is_start;
   g->snapshot_norm = norm;
   if (!fresh) g->poor_restarts = norm <= g->restart_norm / 2 ? 0 : g->poor_restarts + 1;
   *end = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm) || norm == 0;
@@ -332,8 +331,7 @@ done:
 
 static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
-  double norm;
-  double scalars[SCALARS] = {[ONE] = 1};
+  double norm, scalars[SCALARS] = {[ONE] = 1};
   TRY(s->env->ops->upload(s->env, &s->bank, scalars));
   TRY(load_guess(s));
   TRY(s->env->ops->fill(s->env, &s->d, 0));
@@ -361,6 +359,8 @@ static double relative(const void *solver, double rr) {
 static void set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_iteration *loop = s->loop;
   loop->plan = s->plan, loop->solver = s, loop->step = iterate, loop->measure = relative, loop->bank = &s->bank;
+  const wr_vec *const left[WR_MAX_LEFT] = {&s->d, &s->r, &s->p, &s->snapshot};
+  memcpy(loop->left[0], left, sizeof left), memcpy(loop->left[1], left, sizeof left);
   loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
   wr_iteration_every(loop, g->options->check_every);

@@ -1,5 +1,7 @@
 #include "solvers/iteration.h"
 
+#include <string.h>
+
 #include "config/memory.h"
 
 wr_status wr_iteration_open(wr_env *env, wr_iteration **out) {
@@ -107,7 +109,10 @@ static int halves(const wr_iteration *it) { return it->unroll % 2 ? 2 : 1; }
 static wr_status record_halves(wr_iteration *it) {
   wr_status status;
   const wr_vecops *ops = it->env->ops;
-  TRY(ops->loop_open(it->env, halves(it), it->resident ? it->bank : NULL, &it->loop));
+  wr_loop_request request = {.halves = halves(it), .resident = it->resident, .bank = it->bank};
+  for (int k = 0; k < request.halves; k++)
+    memcpy(request.left[k], it->left[(k + 1) * it->unroll % 2], sizeof request.left[k]);
+  TRY(ops->loop_open(it->env, &request, &it->loop));
   for (int k = 0; k < halves(it) * it->unroll; k++) {
     if (k > 0 && k % it->unroll == 0) TRY(ops->loop_half(it->env, it->loop));
     TRY(ops->loop_decide(it->env, it->loop, (k + 1) % it->unroll == 0));

@@ -6,7 +6,8 @@
  * every iteration. To decide whether a half follows takes the device 4 us, several times what it takes to launch a kernel:
  * where looks are further apart, so are these decisions. A small system, whose iterations are launches for the most part, is
  * iterated by one kernel that stays on the device (a resident loop); there a decision costs nothing. Its sums are added up in
- * another order, so with env->deterministic there is none. */
+ * another order, so with env->deterministic there is none. Where the driver lets a device decide nothing, the host asks for a
+ * few halves ahead, and those too many are undone (loop_plain.cu). */
 #ifndef WR_ITERATION_H
 #define WR_ITERATION_H
 
@@ -38,6 +39,7 @@ typedef struct wr_iteration {
   double (*measure)(const void *solver, double of); /* a logged measure as users see it                                  */
   wr_iteration_scalars at;
   wr_vec *bank;
+  const wr_vec *left[2][WR_MAX_LEFT]; /* what an iteration leaves to the next, by the latter's half; NULLs last */
   int host_only;             /* no wr_loop                           */
   int no_resident;           /* no resident one                      */
   const wr_monitor *monitor;

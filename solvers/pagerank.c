@@ -150,6 +150,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
                         .by_change = o->stop_on_change};
   loop->plan = p->plan, loop->solver = p, loop->step = iterate, loop->measure = as_it_is, loop->bank = &p->bank;
+  for (int half = 0; half < 2; half++) loop->left[half][0] = &p->r[half], loop->left[half][1] = &p->x[half];
   loop->at = (wr_iteration_scalars){STEPS, LIMIT, LAST_HALF, STEPS, CHANGE, STOP, LOGGED};
   loop->host_only = o->no_graph, loop->no_resident = o->no_resident;
   wr_iteration_every(loop, o->check_every);

@@ -32,7 +32,7 @@ typedef struct wr_go {
   int conditions;               /* 0: none                                                   */
   unsigned long long condition[2];
   const unsigned *stop;         /* on the device: not 0: somebody wants the loop to end */
-  int *going;                   /* NULL, or where a loop that is one kernel looks       */
+  int *going;                   /* NULL, or where it says so: for a loop without conditions */
 } wr_go;
 
 /* A block of device memory that an env has got. */
@@ -85,7 +85,7 @@ wr_status wr_cuda_widen(wr_env *env, const wr_vec *from, wr_vec *to);
 wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count);
 
 /* Loops, as vec.h has them: loop_cuda.cu. */
-wr_status wr_cuda_loop_open(wr_env *env, int halves, const wr_vec *resident, wr_loop **loop);
+wr_status wr_cuda_loop_open(wr_env *env, const wr_loop_request *request, wr_loop **loop);
 wr_status wr_cuda_loop_rows(wr_env *env, const struct wr_csr_view *A, int64_t nnz, const struct wr_apply *request);
 wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides);
 wr_status wr_cuda_loop_half(wr_env *env, wr_loop *loop);

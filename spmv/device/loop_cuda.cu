@@ -1,5 +1,5 @@
-/* Loops that a device repeats by itself (vec.h): a CUDA graph (loop_graph.cu), or one kernel that stays (resident_cuda.cu).
- * Here is what both have: to be run, looked at, asked to stop. */
+/* Loops that a device repeats by itself (vec.h): a CUDA graph (loop_graph.cu), the same without conditions (loop_plain.cu), or
+ * one kernel that stays (resident_cuda.cu). Here is what all have: to be run, looked at, asked to stop. */
 #include <cuda_runtime.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +9,7 @@
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/loop_graph.h"
+#include "spmv/device/loop_plain.h"
 #include "spmv/device/resident.h"
 
 enum { MAX_BANK = 256 };
@@ -27,6 +28,7 @@ struct wr_loop {
   loop_room *room;
   double begun;      /* when it was last run                                                          */
   wr_loop_graph *graph;  /* one of these */
+  wr_loop_plain *plain;
   wr_resident *resident;
 };
 
@@ -44,16 +46,22 @@ done:
   return status;
 }
 
-extern "C" wr_status wr_cuda_loop_open(wr_env *env, int halves, const wr_vec *resident, wr_loop **out) {
+/* A graph that decides by itself where there can be one. */
+static wr_status open_graph(wr_env *env, const wr_loop_request *request, wr_loop *loop) {
+  wr_status status = wr_loop_graph_open(env, request->halves, loop->stop, &loop->graph);
+  return status == WR_EUNAVAILABLE ? wr_loop_plain_open(env, request, loop->stop, &loop->plain) : status;
+}
+
+extern "C" wr_status wr_cuda_loop_open(wr_env *env, const wr_loop_request *request, wr_loop **out) {
   wr_status status;
   wr_loop *loop = NULL;
   *out = NULL;
   TRY(wr_cuda_enter(env));
   TRY(wr_alloc_zeroed(&loop, 1, sizeof *loop, "a loop"));
   TRY(open_parts(env, loop));
-  TRY(resident ? wr_resident_open(env, resident, &loop->resident)
-               : wr_loop_graph_open(env, halves, loop->stop, &loop->graph));
-  env->resident = resident != NULL;
+  if (request->bank->n > MAX_BANK) TRY(wr_fail(WR_EUSAGE, "a bank of %lld scalars", (long long)request->bank->n));
+  TRY(request->resident ? wr_resident_open(env, request->bank, &loop->resident) : open_graph(env, request, loop));
+  env->resident = request->resident;
   *out = loop;
 done:
   if (status != WR_OK) wr_cuda_loop_free(env, loop);
@@ -72,7 +80,9 @@ extern "C" wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides
 extern "C" wr_status wr_cuda_loop_half(wr_env *env, wr_loop *loop) {
   wr_status status;
   TRY(wr_cuda_enter(env));
-  TRY(loop->resident ? wr_resident_half(loop->resident) : wr_loop_graph_half(env, loop->graph));
+  TRY(loop->resident ? wr_resident_half(loop->resident)
+      : loop->plain  ? wr_loop_plain_half(env, loop->plain)
+                     : wr_loop_graph_half(env, loop->graph));
 done:
   return status;
 }
@@ -81,7 +91,9 @@ extern "C" wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop) {
   wr_status status;
   env->resident = 0;
   TRY(wr_cuda_enter(env));
-  TRY(loop->resident ? wr_resident_close(env, loop->resident) : wr_loop_graph_close(env, loop->graph));
+  TRY(loop->resident ? wr_resident_close(env, loop->resident)
+      : loop->plain  ? wr_loop_plain_close(env, loop->plain)
+                     : wr_loop_graph_close(env, loop->graph));
 done:
   return status;
 }
@@ -97,16 +109,30 @@ extern "C" wr_status wr_cuda_loop_run(wr_env *env, wr_loop *loop) {
   cudaStream_t stream = state_of(env)->stream;
   TRY(wr_cuda_enter(env));
   TRY(WR_CUDA(cudaMemsetAsync(loop->stop, 0, sizeof *loop->stop, stream)));
-  TRY(loop->resident ? wr_resident_run(env, loop->resident, loop->stop) : wr_loop_graph_run(env, loop->graph));
+  TRY(loop->resident ? wr_resident_run(env, loop->resident, loop->stop)
+      : loop->plain  ? wr_loop_plain_run(env, loop->plain)
+                     : wr_loop_graph_run(env, loop->graph));
   TRY(WR_CUDA(cudaEventRecord(loop->ended, stream)));
   loop->begun = seconds_now();
 done:
   return status;
 }
 
+static const double look = 0.05; /* seconds that a poll waits at most */
+
+/* The host has to ask for what follows, so there is no sleep. */
+static wr_status go_on_a_little(wr_env *env, wr_loop *loop, int *ended) {
+  wr_status status;
+  double from = seconds_now();
+  do TRY(wr_loop_plain_next(env, loop->plain, ended));
+  while (!*ended && seconds_now() - from <= look);
+done:
+  return status;
+}
+
 /* Short loops are waited for without sleeping, long ones are looked at about twenty times a second. */
 static wr_status wait_a_little(wr_loop *loop, int *ended) {
-  const double spin = 0.02, look = 0.05;
+  const double spin = 0.02;
   double from = seconds_now();
   const struct timespec nap = {0, 100000};
   cudaError_t error;
@@ -122,11 +148,13 @@ static wr_status wait_a_little(wr_loop *loop, int *ended) {
 
 extern "C" wr_status wr_cuda_loop_poll(wr_env *env, wr_loop *loop, const wr_vec *bank, double *scalars, int *ended) {
   wr_status status;
+  const void *from;
   size_t bytes = (size_t)bank->n * sizeof *scalars;
   TRY(wr_cuda_enter(env));
   if (bank->n > MAX_BANK) TRY(wr_fail(WR_EUSAGE, "a bank of %lld scalars", (long long)bank->n));
-  TRY(wait_a_little(loop, ended));
-  TRY(WR_CUDA(cudaMemcpyAsync(loop->room->seen, bank->data, bytes, cudaMemcpyDeviceToHost, loop->side)));
+  TRY(loop->plain ? go_on_a_little(env, loop, ended) : wait_a_little(loop, ended));
+  from = loop->plain ? wr_loop_plain_bank(loop->plain) : bank->data;
+  TRY(WR_CUDA(cudaMemcpyAsync(loop->room->seen, from, bytes, cudaMemcpyDeviceToHost, loop->side)));
   TRY(WR_CUDA(cudaStreamSynchronize(loop->side)));
   memcpy(scalars, loop->room->seen, bytes);
 done:
@@ -147,6 +175,7 @@ extern "C" void wr_cuda_loop_free(wr_env *env, wr_loop *loop) {
   if (loop == NULL || wr_cuda_enter(env) != WR_OK) return;
   env->resident = 0;
   wr_loop_graph_free(env, loop->graph);
+  wr_loop_plain_free(env, loop->plain);
   wr_resident_free(env, loop->resident);
   if (loop->side) (void)cudaStreamSynchronize(loop->side), (void)cudaStreamDestroy(loop->side);
   if (loop->ended) (void)cudaEventDestroy(loop->ended);

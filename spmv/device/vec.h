@@ -126,11 +126,23 @@ struct wr_env;
 struct wr_apply;
 struct wr_csr_view;
 
+/* What a loop is to be. A device that cannot decide by itself whether it goes on does a few halves too many before the host
+ * has heard of the end: then `bank` and `left` are put back, and what else those halves write does not count. */
+enum { WR_MAX_LEFT = 4 };
+
+typedef struct wr_loop_request {
+  int halves;         /* 1 or 2                                                                                       */
+  int resident;       /* 1: it is to be resident                                                                      */
+  const wr_vec *bank; /* of all scalars                                                                               */
+  const wr_vec *left[2][WR_MAX_LEFT]; /* the vectors that the first and the second half leave to what follows, but for */
+                                      /* the log; NULLs last                                                          */
+} wr_loop_request;
+
 /* Work that was recorded once and that a device repeats by itself: a first half, a second half, and so on, or just one of them,
  * until a WR_S_GO says 0, which it must at the end of some half.
  *
- *   loop_open(env, halves, NULL, &loop);  what is asked for from here on is recorded and not done: no upload, download, wait
- *                                         or stamp
+ *   loop_open(env, &request, &loop);  what is asked for from here on is recorded and not done: no upload, download, wait
+ *                                     or stamp
  *   ... the first half ..., a program with WR_S_GO at its end; others in between behind loop_decide(env, loop, 0)
  *   loop_half(env, loop);           if there are two
  *   ... the second half ..., likewise
@@ -139,9 +151,8 @@ struct wr_csr_view;
  *   do { loop_poll(env, loop, &bank, scalars, &ended); } while (!ended);
  *   loop_free(env, loop);     after a failure of any of these too
  *
- * With the bank of all scalars for NULL the loop becomes resident: one kernel that does fused operations and, where an apply
- * would be, products with plain rows (loop_rows). On a small system that takes a third of the time. The sums of a
- * resident loop are added up in another order. */
+ * A resident loop is one kernel that does fused operations and, where an apply would be, products with plain rows (loop_rows).
+ * On a small system that takes a third of the time. The sums of a resident loop are added up in another order. */
 typedef struct wr_loop wr_loop;
 
 /* All of these are asynchronous on a device but download and wait. They refuse (WR_EUSAGE) what does not fit: a vector of
@@ -171,7 +182,7 @@ typedef struct wr_vecops {
   wr_status (*elapsed)(struct wr_env *env, int from, int to, double *seconds);
   wr_status (*memory)(struct wr_env *env, int64_t *free_bytes, int64_t *total_bytes);
   /* OPTIONAL, all or none (NULL): loops. WR_EUNAVAILABLE where the driver has none. */
-  wr_status (*loop_open)(struct wr_env *env, int halves, const wr_vec *resident, wr_loop **loop);
+  wr_status (*loop_open)(struct wr_env *env, const wr_loop_request *request, wr_loop **loop);
   /* While a resident one is recorded: y = alpha*A*x + beta*y with its epilogue; nnz entries. WR_EUNAVAILABLE: not in one */
   wr_status (*loop_rows)(struct wr_env *env, const struct wr_csr_view *A, int64_t nnz, const struct wr_apply *request);
   wr_status (*loop_decide)(struct wr_env *env, wr_loop *loop, int decides); /* 0: a WR_S_GO is just its result, till further */
@@ -202,6 +213,7 @@ typedef struct wr_env {
   int deterministic; /* 1: bit-identical results from run to run                                       */
   int need_beta;     /* 1: applies with beta != 0 will come                                            */
   int poison;        /* 1 (tests): every y_next is filled with NaN where its contents are undefined    */
+  int no_conditions; /* 1 (tests): loops as with a driver whose graphs have no conditional nodes       */
   /* -- set by operations and backends */
   int then_done;     /* 1: the last one has run its `then` itself                                      */
   int resident;      /* 1: a resident loop is being recorded                                           */

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <functional>
 #include <typeinfo>
 
 struct uint3 {
@@ -82,6 +83,9 @@ struct simt_launch {
   void *call;
 };
 cudaError_t simt_run(const simt_launch *launch);
+
+/* Does it, or while a stream is captured (there is one at most), adds it to the graph. */
+cudaError_t simt_do(const std::function<cudaError_t()> &work);
 
 cudaError_t simt_get_attributes(cudaFuncAttributes *attributes, const void *kernel);
 cudaError_t simt_set_attribute(const void *kernel, cudaFuncAttribute attribute, int value);

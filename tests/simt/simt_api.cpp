@@ -1,15 +1,30 @@
 /* The host's side of CUDA: one device that answers as an H200 does, streams that have always finished, events that are a
- * clock. Capturing a graph is not supported, so a solver takes its plain path. */
+ * clock, graphs that are a list of what was asked for. They have no conditional nodes. */
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <vector>
 
 #include "tests/simt/simt.h"
 
 struct simt_stream {
   bool alive;
 };
+
+struct simt_graph {
+  std::vector<std::function<cudaError_t()>> works;
+};
+
+struct simt_graph_ready {
+  std::vector<std::function<cudaError_t()>> works;
+};
+
+static struct {
+  cudaStream_t stream; /* NULL: none is captured */
+  cudaGraph_t graph;
+} capture;
 
 struct simt_event {
   double seconds;
@@ -41,6 +56,9 @@ static const struct {
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorIllegalState, "cudaErrorIllegalState", "the operation cannot be performed in the present state"},
+    {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
+     "operation not permitted when stream is capturing"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
 };
 
@@ -97,6 +115,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 /* ---- Memory ---- */
 
 cudaError_t cudaMalloc(void **block, size_t bytes) {
+  if (capture.stream) return answer(cudaErrorStreamCaptureUnsupported);
   *block = simt_memory_take(bytes);
   return answer(*block ? cudaSuccess : cudaErrorMemoryAllocation);
 }
@@ -147,11 +166,20 @@ cudaError_t cudaMemset(void *block, int value, size_t bytes) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
+/* A launch does not say in which stream it is: while one is captured, all are its own. */
+cudaError_t simt_do(const std::function<cudaError_t()> &work) {
+  if (capture.stream == nullptr) return work();
+  capture.graph->works.push_back(work);
+  return cudaSuccess;
 }
-cudaError_t cudaMemsetAsync(void *block, int value, size_t bytes, cudaStream_t) {
-  return cudaMemset(block, value, bytes);
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (stream != capture.stream) return cudaMemcpy(to, from, bytes, kind);
+  return simt_do([=] { return cudaMemcpy(to, from, bytes, kind); });
+}
+cudaError_t cudaMemsetAsync(void *block, int value, size_t bytes, cudaStream_t stream) {
+  if (stream != capture.stream) return cudaMemset(block, value, bytes);
+  return simt_do([=] { return cudaMemset(block, value, bytes); });
 }
 
 /* ---- Streams and events ---- */
@@ -161,10 +189,36 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return answer(stream && stream == capture.stream ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return answer(cudaErrorNotSupported); }
-cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *) { return answer(cudaErrorNotSupported); }
+
+/* ---- Graphs ---- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (stream == nullptr) return answer(cudaErrorStreamCaptureUnsupported);
+  if (capture.stream) return answer(cudaErrorIllegalState);
+  capture = {stream, new simt_graph};
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+  if (stream == nullptr || stream != capture.stream) return answer(cudaErrorIllegalState);
+  *graph = capture.graph;
+  capture = {};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ready, cudaGraph_t graph, unsigned long long) {
+  return *ready = new simt_graph_ready{graph->works}, cudaSuccess;
+}
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t) {
+  cudaError_t error = cudaSuccess;
+  for (size_t k = 0; k < ready->works.size() && error == cudaSuccess; k++) error = ready->works[k]();
+  return answer(error);
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready) { return delete ready, cudaSuccess; }
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event) { return *event = new simt_event{0}, cudaSuccess; }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }

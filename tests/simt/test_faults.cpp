@@ -382,7 +382,7 @@ static void test_refusals(void) {
   CHECK(cudaMemcpy(device, device, 8, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
   CHECK(cudaMemset(host, 0, 8) == cudaErrorInvalidValue);
   CHECK(cudaMalloc(&device, (size_t)1 << 50) == cudaErrorMemoryAllocation && device == nullptr);
-  CHECK(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) == cudaErrorNotSupported);
+  CHECK(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) == cudaErrorStreamCaptureUnsupported);
   CHECK(cudaGetLastError() != cudaSuccess && cudaGetLastError() == cudaSuccess);
   int blocks = 0;
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, collectives, 256, 100 << 10) == cudaSuccess);

@@ -1,5 +1,6 @@
 /* Iterations that a device repeats by itself, beside the same asked for by the host: the same steps to the bit, every way to
- * end, an interruption, what a thousand solves leave behind, two solves at once. Where there is no device both are the
+ * end, an interruption, what a thousand solves leave behind, two solves at once; also as with a driver whose graphs have no
+ * conditions, of which test_plain_loop.c has more. Where there is no device both are the
  * host's, and must agree all the same. The scalar programs that a device has compiled, beside the interpreter. */
 #define _DEFAULT_SOURCE
 #include <pthread.h>
@@ -342,17 +343,27 @@ static void test_programs(ground *g) {
   }
 }
 
-static void test_all(ground *g) {
+static void test_graphs(ground *g) {
   test_solve(g);
   test_ends(g);
-  test_interrupted(g, 0);
   test_interrupted(g, 1);
   test_long_history(g);
+}
+
+/* What a device that decides by itself does, and one whose driver does not let it. */
+static void test_all(ground *g) {
+  test_graphs(g);
+  test_interrupted(g, 0);
   test_then(g);
+  g->env.no_conditions = 1;
+  if (g->env.place == WR_CUDA) test_graphs(g);
 }
 
 static void test_few(ground *g) {
   test_leaks(g);
+  g->env.no_conditions = 1;
+  if (g->env.place == WR_CUDA) test_leaks(g);
+  g->env.no_conditions = 0;
   test_two_at_once(g);
   test_programs(g);
 }

@@ -165,7 +165,7 @@ static void test_refusals(ground *g) {
   CHECK_OK(ops->alloc(&g->env, 100, g->env.type, "x", &x));
   CHECK_OK(ops->alloc(&g->env, 4, WR_F64, "a bank", &bank));
   CHECK_OK(ops->alloc(&g->env, 4, WR_F64, "a bank", &other));
-  CHECK_OK(ops->loop_open(&g->env, 1, &bank, &loop));
+  CHECK_OK(ops->loop_open(&g->env, &(wr_loop_request){.halves = 1, .resident = 1, .bank = &bank}, &loop));
   if (loop) {
     wr_fused norm = {.in = {&x}, .reduce = {{WR_NRM2SQ, &x, NULL, {&bank, 0}}}};
     CHECK(ops->fill(&g->env, &x, 1) == WR_EUNAVAILABLE);

@@ -279,8 +279,11 @@ template <class... P, class... A>
 inline cudaError_t simt_launch_kernel(const char *name, const char *file, int line, dim3 grid, dim3 block,
                                       size_t shared, void (*kernel)(P...), A... arguments) {
   simt_call<P...> call{kernel, {static_cast<P>(arguments)...}};
-  simt_launch launch = {name, file, line, grid, block, shared, (const void *)kernel, &typeid(kernel), call.run, &call};
-  return simt_run(&launch);
+  return simt_do([=]() mutable {
+    simt_launch launch = {name,     file, line, grid, block, shared, (const void *)kernel, &typeid(kernel),
+                          call.run, &call};
+    return simt_run(&launch);
+  });
 }
 
 /* launch.cuh's macros, before it defines the real ones. */

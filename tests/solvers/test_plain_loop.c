@@ -1,0 +1,281 @@
+/* Loops as with a driver whose graphs have no conditions: launched ahead by the host, so that some iterations come too many.
+ * What they leave must be what the host's own loop leaves, to the bit where a plan is deterministic: by operations of one's
+ * own, by BiCGSTAB and by PageRank, at every distance of looks and every end, and when somebody interrupts. Runs on the CPU
+ * under the shim, where there are always iterations too many. */
+#define _DEFAULT_SOURCE
+#include "solvers/pagerank.h"
+#include "tests/solvers/solve_fixture.h"
+
+/* ---- Operations of one's own ---- */
+
+enum { COUNT, LIMIT, ONE, GO, SUM, NUMBERS };
+
+static const wr_scalar_op count_on[] = {
+    {WR_S_ADD, COUNT, COUNT, ONE, 0}, {WR_S_LESS, GO, COUNT, LIMIT, 0}, {WR_S_GO, GO, GO, 0, 0}};
+
+typedef struct counting {
+  wr_vec bank, ones, kept, lost; /* every half adds 1 to all of the last two; the loop leaves kept */
+  wr_loop *loop;
+} counting;
+
+static void half_of(ground *g, counting *c) {
+  for (int k = 0; k < 2; k++) {
+    wr_vec *v = k == 0 ? &c->lost : &c->kept;
+    wr_fused add = {.in = {v, &c->ones},
+                    .out = {v},
+                    .c = {{{.factor = 1}, {.factor = 1}}},
+                    .reduce = {{WR_SUM, v, NULL, {&c->bank, SUM}}}};
+    if (k == 1) add.then = WR_THEN(count_on, &c->bank, NULL);
+    CHECK_OK(g->env.ops->fused(&g->env, &add));
+  }
+}
+
+static void open_counting(ground *g, counting *c, int64_t n, int halves) {
+  const wr_vecops *ops = g->env.ops;
+  wr_vec *const vectors[] = {&c->ones, &c->kept, &c->lost};
+  *c = (counting){0};
+  CHECK_OK(ops->alloc(&g->env, NUMBERS, WR_F64, "a bank", &c->bank));
+  for (int k = 0; k < 3; k++) CHECK_OK(ops->alloc(&g->env, n, g->env.type, "a vector", vectors[k]));
+  CHECK_OK(ops->fill(&g->env, &c->ones, 1));
+  wr_loop_request request = {.halves = halves, .bank = &c->bank, .left = {{&c->kept}, {&c->kept}}};
+  CHECK_OK(ops->loop_open(&g->env, &request, &c->loop));
+  half_of(g, c);
+  if (halves == 2) CHECK_OK(ops->loop_half(&g->env, c->loop));
+  if (halves == 2) half_of(g, c);
+  CHECK_OK(ops->loop_close(&g->env, c->loop));
+}
+
+static void close_counting(ground *g, counting *c) {
+  g->env.ops->loop_free(&g->env, c->loop);
+  wr_vec *const vectors[] = {&c->bank, &c->ones, &c->kept, &c->lost};
+  for (int k = 0; k < 4; k++) g->env.ops->release(&g->env, vectors[k]);
+}
+
+/* Elements that are not value. */
+static int64_t others(ground *g, const wr_vec *v, double value) {
+  int64_t count = 0;
+  double *values = room_for(v->n, sizeof *values);
+  CHECK_OK(g->env.ops->download(&g->env, v, values));
+  for (int64_t i = 0; i < v->n; i++) count += values[i] != value;
+  free(values);
+  return count;
+}
+
+/* Up to limit; stop: somebody wants an end after the first poll. The bank and `kept` are as they were behind the half that was
+ * the last. Again begins with both as they are, from `from` on. */
+static void count_to(ground *g, counting *c, double from, double limit, int stop) {
+  const wr_vecops *ops = g->env.ops;
+  double scalars[NUMBERS] = {[COUNT] = from, [LIMIT] = limit, [ONE] = 1}, final[NUMBERS];
+  int ended = 0, asked = 0;
+  CHECK_OK(ops->upload(&g->env, &c->bank, scalars));
+  CHECK_OK(ops->loop_run(&g->env, c->loop));
+  for (int polls = 0; !ended && polls < 10000; polls++) {
+    CHECK_OK(ops->loop_poll(&g->env, c->loop, &c->bank, scalars, &ended));
+    if (stop && !ended && !asked++) CHECK_OK(ops->loop_stop(&g->env, c->loop));
+  }
+  CHECK_OK(ops->download(&g->env, &c->bank, final));
+  CHECK(ended);
+  CHECKF(stop ? scalars[COUNT] > from && scalars[COUNT] < limit : scalars[COUNT] == limit, "%g of %g", scalars[COUNT],
+         limit);
+  CHECKF(memcmp(final, scalars, sizeof final) == 0, "%g in the bank, %g were told", final[COUNT], scalars[COUNT]);
+  CHECKF(scalars[SUM] == scalars[COUNT] * (double)c->kept.n, "sum %g", scalars[SUM]);
+  CHECKF(others(g, &c->kept, scalars[COUNT]) == 0, "elements are not %g", scalars[COUNT]);
+}
+
+static void test_counting(ground *g) {
+  static const int64_t lengths[] = {1, 5, 700, 5000};
+  counting c;
+  for (int k = 0; k < 8; k++) {
+    ground_case(g, "%lld elements, %d halves", (long long)lengths[k / 2], k % 2 + 1);
+    open_counting(g, &c, lengths[k / 2], k % 2 + 1);
+    double reached = 0;
+    for (int more = 1; c.loop && more <= 5; reached += more++) count_to(g, &c, reached, reached + more, 0);
+    if (c.loop && k == 1) /* one element is not so many that f32 could not count them */
+      count_to(g, &c, reached, 1e9, 1);
+    close_counting(g, &c);
+  }
+}
+
+/* What is not named as left has been written too often: otherwise nothing above has shown anything. Streams of the shim have
+ * always finished, so there is always a launch too many. */
+static void test_too_many(ground *g) {
+  counting c;
+  ground_case(g, "iterations too many");
+  open_counting(g, &c, 10, 1);
+  count_to(g, &c, 0, 3, 0);
+  if (strstr(g->env.device_name, "no card")) CHECK(others(g, &c.lost, 4) == 0);
+  close_counting(g, &c);
+}
+
+/* ---- BiCGSTAB ---- */
+
+static void check_same_history(const wr_history *plain, const wr_history *host) {
+  CHECKF(plain->count == host->count, "%lld looks, %lld by the host", (long long)plain->count, (long long)host->count);
+  for (int64_t k = 0; k < plain->count && k < host->count; k++)
+    CHECKF(plain->iteration[k] == host->iteration[k] && plain->measure[k] == host->measure[k],
+           "look %lld: %lld %.17g; %lld %.17g by the host", (long long)k, (long long)plain->iteration[k],
+           plain->measure[k], (long long)host->iteration[k], host->measure[k]);
+}
+
+static void solve_both(ground *g, solution *plain, wr_outcome outcome) {
+  solution host = *plain;
+  plain->options.no_resident = host.options.no_graph = 1;
+  solution_run(g, plain), solution_run(g, &host);
+  check_solution(plain), check_solution(&host);
+  const wr_result *a = &plain->result, *b = &host.result;
+  CHECKF(a->outcome == outcome && b->outcome == outcome, "%s, %s by the host", wr_outcome_title(a->outcome),
+         wr_outcome_title(b->outcome));
+  if (plain->deterministic) {
+    check_same_history(&plain->history, &host.history);
+    CHECKF(a->iterations == b->iterations && a->restarts == b->restarts && a->refinements == b->refinements &&
+               a->measure == b->measure,
+           "%lld iterations, %d restarts, %g; %lld, %d, %g by the host", (long long)a->iterations, a->restarts,
+           a->measure, (long long)b->iterations, b->restarts, b->measure);
+    CHECKF(memcmp(plain->x, host.x, (size_t)plain->A->nrows * sizeof *host.x) == 0, "the answers differ");
+  }
+  solution_free(&host);
+}
+
+static void test_solves(ground *g) {
+  static const int64_t distances[] = {1, 2, 3, 4, 7, 8};
+  wr_csr *A = random_matrix(400, 5, 2.2, 1, 31);
+  for (size_t k = 0; k < sizeof distances / sizeof *distances; k++) {
+    solution s = solution_of(g, A);
+    s.options.check_every = distances[k];
+    ground_case(g, "BiCGSTAB, a look every %lld", (long long)distances[k]);
+    solve_both(g, &s, WR_CONVERGED);
+    CHECKF(s.result.by == WR_BY_GRAPH || s.result.iterations <= 2 * distances[k], "by %d after %lld iterations",
+           (int)s.result.by, (long long)s.result.iterations);
+    solution_free(&s);
+  }
+  wr_csr_free(A);
+}
+
+static void end_after(ground *g, wr_csr *A, int64_t most, int64_t every) {
+  solution s = solution_of(g, A);
+  s.options.iterations = most, s.options.tolerance = 1e-30, s.options.check_every = every;
+  ground_case(g, "BiCGSTAB, at most %lld iterations", (long long)most);
+  solve_both(g, &s, WR_MAX_ITERATIONS);
+  solution_free(&s);
+}
+
+/* The most iterations in either half, and where a snapshot may be taken from then on; below rounding, a breakdown. */
+static void test_ends(ground *g) {
+  wr_csr *A = random_matrix(300, 5, 10, 1, 77), *B = matrix_of_picture(2, (const double[]){0, 1, -1, 0});
+  wr_csr *C = random_matrix(400, 5, 2.2, 1, 31);
+  for (int64_t most = 3; most <= 9; most++) end_after(g, A, most, most <= 6 ? 1 : 2);
+  for (int64_t most = 15; most <= 17; most++) end_after(g, C, most, 1);
+  solution s = solution_of(g, A);
+  s.options.tolerance = wr_type_unit(g->env.type) / 100;
+  ground_case(g, "BiCGSTAB, a tolerance below rounding");
+  solve_both(g, &s, WR_STAGNATED);
+  solution_free(&s);
+  s = solution_of(g, B); /* (r, B r) = 0 for every r */
+  ground_case(g, "BiCGSTAB, breakdowns");
+  solution_run(g, &s);
+  check_solution(&s);
+  CHECK(s.result.restarts > 0);
+  solution_free(&s);
+  wr_csr_free(A), wr_csr_free(B), wr_csr_free(C);
+}
+
+/* The iterate is that of the iteration which is told: the host's after as many. */
+static void test_interrupted(ground *g) {
+  wr_csr *A = random_matrix(300, 5, 4, 1, 31);
+  volatile sig_atomic_t wish = 1;
+  solution s = solution_of(g, A), host;
+  s.options.tolerance = 1e-300, s.options.iterations = 100000000;
+  s.options.no_resident = 1;
+  host = s;
+  s.monitor.interrupted = &wish;
+  ground_case(g, "BiCGSTAB, interrupted");
+  solution_run(g, &s);
+  CHECKF(s.result.outcome == WR_INTERRUPTED, "%s", wr_outcome_title(s.result.outcome));
+  check_solution(&s);
+  host.options.no_graph = 1, host.options.iterations = s.result.iterations;
+  solution_run(g, &host);
+  if (s.deterministic && host.result.outcome == WR_MAX_ITERATIONS)
+    CHECKF(memcmp(s.x, host.x, (size_t)A->nrows * sizeof *host.x) == 0, "the answers differ after %lld iterations",
+           (long long)s.result.iterations);
+  solution_free(&s), solution_free(&host);
+  wr_csr_free(A);
+}
+
+/* ---- PageRank ---- */
+
+/* Scores, and what the step behind them changes, which verification asks for. */
+typedef struct ranks {
+  double *scores, *next, change, dangling;
+  wr_history history;
+  wr_result result;
+} ranks;
+
+static ranks rank(ground *g, const wr_graph *graph, wr_plan *plan, wr_pagerank_options o, int by_host) {
+  ranks r = {.scores = room_for(graph->n, sizeof(double)), .next = room_for(graph->n, sizeof(double))};
+  wr_pagerank method;
+  o.no_graph = by_host, o.no_resident = 1;
+  CHECK_OK(wr_pagerank_open(&method, graph, plan, &g->env));
+  CHECK_OK(wr_pagerank_solve(&method, &o, &(wr_monitor){.history = &r.history}, &r.result));
+  CHECK_OK(wr_pagerank_download(&method, r.scores));
+  CHECK_OK(wr_pagerank_step(&method, &o, r.next, &r.change, &r.dangling));
+  wr_pagerank_close(&method);
+  return r;
+}
+
+static void rank_both(ground *g, const wr_graph *graph, wr_plan *plan, wr_pagerank_options o, wr_outcome outcome) {
+  ranks a = rank(g, graph, plan, o, 0), b = rank(g, graph, plan, o, 1);
+  size_t bytes = (size_t)graph->n * sizeof *a.scores;
+  CHECKF(a.result.outcome == outcome && b.result.outcome == outcome, "%s, %s by the host",
+         wr_outcome_title(a.result.outcome), wr_outcome_title(b.result.outcome));
+  CHECK(a.result.by == WR_BY_GRAPH && b.result.by == WR_BY_HOST);
+  if (wr_plan_get_info(plan)->deterministic) {
+    check_same_history(&a.history, &b.history);
+    CHECKF(a.result.iterations == b.result.iterations && a.result.change == b.result.change, "%lld, %lld by the host",
+           (long long)a.result.iterations, (long long)b.result.iterations);
+    CHECK(memcmp(a.scores, b.scores, bytes) == 0 && memcmp(a.next, b.next, bytes) == 0);
+    CHECKF(a.change == b.change && a.dangling == b.dangling, "%g and %g, %g and %g by the host", a.change, a.dangling,
+           b.change, b.dangling);
+  }
+  free(a.scores), free(a.next), free(b.scores), free(b.next);
+  wr_history_free(&a.history), wr_history_free(&b.history);
+}
+
+static void test_ranks(ground *g) {
+  static const int64_t distances[] = {1, 2, 3, 8};
+  wr_csr *links = random_matrix(500, 4, 0, 0, 5); /* to their rows, so that some columns have none: dangling pages */
+  wr_graph graph = {0};
+  CHECK_OK(wr_graph_build(links, 1, NULL, NULL, &graph));
+  wr_plan *plan = ground_plan(g, graph.flow);
+  wr_pagerank_options o = {.damping = 0.85, .tolerance = 1e-3, .iterations = 1000};
+  for (size_t k = 0; plan && k < sizeof distances / sizeof *distances; k++) {
+    ground_case(g, "PageRank, a look every %lld", (long long)distances[k]);
+    o.check_every = distances[k];
+    rank_both(g, &graph, plan, o, WR_CONVERGED);
+  }
+  for (o.iterations = 4; plan && o.iterations <= 9; o.iterations++) {
+    ground_case(g, "PageRank, at most %lld iterations", (long long)o.iterations);
+    o.check_every = 1, o.tolerance = 1e-300;
+    rank_both(g, &graph, plan, o, WR_MAX_ITERATIONS);
+  }
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+  wr_csr_free(links);
+}
+
+static void test_all(ground *g) {
+  if (g->env.place != WR_CUDA) return;
+  g->env.no_conditions = 1;
+  test_counting(g);
+  test_too_many(g);
+  test_solves(g);
+  test_ends(g);
+  test_interrupted(g);
+  test_ranks(g);
+}
+
+int main(void) {
+  on_default_grounds(test_all);
+  CASE("all");
+  CHECK(1);
+  return wr_test_report("plain_loop");
+}
