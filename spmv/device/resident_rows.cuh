@@ -155,13 +155,13 @@ __device__ inline void add_rows(const block_state<T> &b, int begin, int end) {
   for (int first = 0; first < b.nrows; first += THREADS >> b.log_lanes) {
     int i = first + (int)(threadIdx.x >> b.log_lanes);
     double total = 0;
-    bool mine = i < b.nrows && b.starts[i + 1] - b.starts[i] <= LONG << b.log_lanes;
-    if (mine) part_of(b, i, begin, end, from, to), total = add_up(b.products, from + lane, to, 1 << b.log_lanes);
+    bool is_short = i < b.nrows && b.starts[i + 1] - b.starts[i] <= LONG << b.log_lanes;
+    if (is_short) part_of(b, i, begin, end, from, to), total = add_up(b.products, from + lane, to, 1 << b.log_lanes);
     __syncwarp(); /* as in add_lanes */
 #pragma unroll
     for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
       if (distance < 1 << b.log_lanes) total += __shfl_xor_sync((unsigned)WR_FULL_MASK, total, distance);
-    if (mine && lane == 0) b.row_sums[i] += total;
+    if (is_short && lane == 0) b.row_sums[i] += total;
   }
   lane = threadIdx.x % WR_WARP;
   for (int k = threadIdx.x / WR_WARP; k < *b.nlong; k += THREADS / WR_WARP) {
