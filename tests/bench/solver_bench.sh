@@ -62,7 +62,7 @@ for step in $steps; do
       ;;
     bicgstab)
       # shellcheck disable=SC2086
-      both bicgstab "${BICGSTAB:-merbit,bsr_unrolled,csr_warp,cusparse_sell,cusparse}" \
+      both bicgstab "${BICGSTAB:-merbit,bsr_unrolled,csr_thread_unrolled,csr_warp,cusparse_sell,cusparse}" \
         ${SYSTEMS:-gen:stencil:n=200 gen:fem:n=49 gen:fem:n=24 gen:stencil:n=100,points=5}
       ;;
     *)
