@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "config/memory.h"
+#include "solvers/elements.h"
 
 wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan) {
   const wr_plan_info *info = wr_plan_get_info(plan);
@@ -12,11 +13,21 @@ wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan) {
                        .term_unit = info->term_unit};
 }
 
-/* Adds one checked row to the verdict: error and what it may be. A NaN is an infinite error, so that it stays the worst. */
-static void judge_row(wr_verdict *verdict, double error, double bound) {
+/* Nodes that are looked at together: sums over them are added up in their order, whatever the number of threads. */
+enum { BLOCK = 1 << 16 };
+
+static int64_t blocks_of(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
+
+/* An error as a share of what it may be. A NaN is an infinite error, so that it stays the worst. */
+static double share_of(double error, double bound) {
   double ratio = error == 0 ? 0 : bound > 0 ? error / bound : INFINITY;
+  return isnan(ratio) ? INFINITY : ratio;
+}
+
+/* Adds one checked row to the verdict: error and what it may be. */
+static void judge_row(wr_verdict *verdict, double error, double bound) {
   verdict->rows++;
-  if (!(ratio <= verdict->worst_row)) verdict->worst_row = isnan(ratio) ? INFINITY : ratio;
+  verdict->worst_row = fmax(verdict->worst_row, share_of(error, bound));
 }
 
 /* Row k of a sample of `rows` out of n, spread evenly with both ends. */
@@ -24,22 +35,22 @@ static int64_t sample_row(int64_t k, int64_t rows, int64_t n) {
   return rows < 2 ? 0 : k * (n - 1) / (rows - 1); /* both below 2^31 */
 }
 
-/* Which of the sampled rows row i is, or -1: none. */
+/* Which of the sampled rows row i, one of them, is. */
 static int64_t place_in_sample(int64_t i, int64_t rows, int64_t n) {
-  int64_t k = rows < 2 ? 0 : (i * (rows - 1) + n - 2) / (n - 1); /* the first one at or after i */
-  return sample_row(k, rows, n) == i ? k : -1;
+  return rows < 2 ? 0 : (i * (rows - 1) + n - 2) / (n - 1); /* the first one at or after i */
 }
 
 /* flow[k] += what the page that is k-th of a sample gets from all links, walking the links as parsed; length[k] += 1 for
- * each. rows: of the sample; all n: every page. */
-static void follow_links(const wr_graph *g, const double *ranks, int64_t rows, double *flow, double *length) {
+ * each. rows: of the sample, and a bit for each page that is in it; all n and NULL: every page. */
+static void follow_links(const wr_graph *g, const double *ranks, int64_t rows, const uint64_t *sampled, double *flow,
+                         double *length) {
   const wr_csr *m = g->links;
 #pragma omp parallel for schedule(guided)
   for (int64_t i = 0; i < m->nrows; i++)
     for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
       int64_t from = g->edges_in ? m->col[k] : i, to = g->edges_in ? i : m->col[k];
-      int64_t place = rows == g->n ? to : place_in_sample(to, rows, g->n);
-      if (place < 0) continue;
+      if (sampled && !(sampled[to / 64] >> to % 64 & 1)) continue;
+      int64_t place = sampled ? place_in_sample(to, rows, g->n) : to;
       double weight = wr_graph_out_weight(g, from);
       double share = weight > 0 ? (m->val ? m->val[k] : 1) / weight * ranks[from] : 0;
 #pragma omp atomic
@@ -49,18 +60,33 @@ static void follow_links(const wr_graph *g, const double *ranks, int64_t rows, d
     }
 }
 
-/* What all pages together get by teleporting, from the device's own dangling mass, which is checked here. */
-static double teleported(const wr_graph *g, double damping, const double *ranks, double dangling, wr_verdict *verdict) {
-  double sum = 0, correction = 0; /* compensated */
-  for (int64_t i = 0; i < g->n; i++) {
+/* The ranks of a block's dangling pages, compensated. */
+static double dangling_of(const wr_graph *g, const double *ranks, int64_t block) {
+  double sum = 0, correction = 0;
+  for (int64_t i = block * BLOCK; i < g->n && i < (block + 1) * BLOCK; i++) {
     if (wr_graph_out_weight(g, i) != 0) continue;
     double y = ranks[i] - correction, next = sum + y;
     correction = (next - sum) - y;
     sum = next;
   }
+  return sum;
+}
+
+/* What all pages together get by teleporting, from the device's own dangling mass, which is checked here. */
+static wr_status teleported(const wr_graph *g, double damping, const double *ranks, double dangling,
+                            wr_verdict *verdict, double *jump) {
+  wr_status status;
+  double *sums = NULL, sum;
+  TRY(wr_alloc(&sums, blocks_of(g->n), sizeof *sums, "verification"));
+#pragma omp parallel for schedule(static) if (g->n > BLOCK)
+  for (int64_t b = 0; b < blocks_of(g->n); b++) sums[b] = dangling_of(g, ranks, b);
+  sum = wr_compensated_sum(sums, blocks_of(g->n));
   judge_row(verdict, fabs(dangling - sum), (2048 + (double)g->n / 512) * 0x1p-53 * sum);
   verdict->rows--; /* no row of the matrix */
-  return damping * dangling + (1 - damping);
+  *jump = damping * dangling + (1 - damping);
+done:
+  wr_free(sums);
+  return status;
 }
 
 static double teleport_of(const wr_graph *g, int64_t i) { return g->teleport ? g->teleport[i] : 1 / (double)g->n; }
@@ -72,24 +98,49 @@ static double row_bound(wr_rounding rounding, double length, double magnitude) {
   return (4 * rounding.unit + rounding.term_unit + (length + 2) * rounding.sum_unit) * magnitude + (length + 2) * tiny;
 }
 
+/* What the rows of a block come to. */
+typedef struct block_facts {
+  double worst, change, weight;
+} block_facts;
+
+static block_facts look_at_block(const wr_graph *g, double damping, double jump, wr_rounding rounding,
+                                 const double *ranks, const double *step, const double *flow, const double *length,
+                                 int64_t block) {
+  block_facts f = {0, 0, 0};
+  for (int64_t i = block * BLOCK; i < g->n && i < (block + 1) * BLOCK; i++) {
+    double exact = damping * flow[i] + jump * teleport_of(g, i);
+    f.worst = fmax(f.worst, share_of(fabs(step[i] - exact), row_bound(rounding, length[i], exact)));
+    f.change += fabs(exact - ranks[i]);
+    f.weight += length[i] * fabs(ranks[i]);
+  }
+  return f;
+}
+
 static wr_status verify_step(const wr_graph *g, double damping, double jump, wr_rounding rounding, const double *ranks,
                              const double *step, wr_verdict *verdict, double *allowance) {
   wr_status status;
   double *flow = NULL, *length = NULL, change = 0, weight = 0;
-  TRY(wr_alloc_zeroed(&flow, g->n, sizeof *flow, "verification"));
-  TRY(wr_alloc_zeroed(&length, g->n, sizeof *length, "verification"));
-  follow_links(g, ranks, g->n, flow, length);
-  for (int64_t i = 0; i < g->n; i++) {
-    double exact = damping * flow[i] + jump * teleport_of(g, i);
-    judge_row(verdict, fabs(step[i] - exact), row_bound(rounding, length[i], exact));
-    change += fabs(exact - ranks[i]);
-    weight += length[i] * fabs(ranks[i]);
+  block_facts *facts = NULL;
+  TRY(wr_alloc(&flow, g->n, sizeof *flow, "verification"));
+  TRY(wr_alloc(&length, g->n, sizeof *length, "verification"));
+  TRY(wr_alloc(&facts, blocks_of(g->n), sizeof *facts, "verification"));
+#pragma omp parallel for schedule(static) if (g->n > BLOCK)
+  for (int64_t i = 0; i < g->n; i++) flow[i] = length[i] = 0; /* the first touch of a large block takes long */
+  follow_links(g, ranks, g->n, NULL, flow, length);
+#pragma omp parallel for schedule(static) if (g->n > BLOCK)
+  for (int64_t b = 0; b < blocks_of(g->n); b++)
+    facts[b] = look_at_block(g, damping, jump, rounding, ranks, step, flow, length, b);
+  for (int64_t b = 0; b < blocks_of(g->n); b++) {
+    verdict->worst_row = fmax(verdict->worst_row, facts[b].worst);
+    change += facts[b].change, weight += facts[b].weight;
   }
+  verdict->rows += g->n;
   verdict->measure = change;
   *allowance = rounding.sum_unit * weight;
 done:
   wr_free(flow);
   wr_free(length);
+  wr_free(facts);
   return status;
 }
 
@@ -97,9 +148,15 @@ static wr_status verify_step_sample(const wr_graph *g, double damping, double ju
                                     const double *ranks, const double *step, int64_t rows, wr_verdict *verdict) {
   wr_status status;
   double *flow = NULL, *length = NULL;
+  uint64_t *sampled = NULL;
   TRY(wr_alloc_zeroed(&flow, rows, sizeof *flow, "verification"));
   TRY(wr_alloc_zeroed(&length, rows, sizeof *length, "verification"));
-  if (rows > 0) follow_links(g, ranks, rows, flow, length);
+  TRY(wr_alloc_zeroed(&sampled, g->n / 64 + 1, sizeof *sampled, "verification"));
+  for (int64_t k = 0; k < rows; k++) {
+    int64_t i = sample_row(k, rows, g->n);
+    sampled[i / 64] |= (uint64_t)1 << i % 64;
+  }
+  if (rows > 0) follow_links(g, ranks, rows, sampled, flow, length);
   for (int64_t k = 0; k < rows; k++) {
     int64_t i = sample_row(k, rows, g->n);
     double exact = damping * flow[k] + jump * teleport_of(g, i);
@@ -108,6 +165,7 @@ static wr_status verify_step_sample(const wr_graph *g, double damping, double ju
 done:
   wr_free(flow);
   wr_free(length);
+  wr_free(sampled);
   return status;
 }
 
@@ -115,10 +173,10 @@ wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double toler
                              wr_rounding rounding, const double *ranks, const double *step, double device_change,
                              double dangling, wr_verified level, int64_t rows, wr_verdict *verdict) {
   wr_status status = WR_OK;
-  double allowance = 0;
+  double allowance = 0, jump;
   *verdict = (wr_verdict){.level = level, .measure = device_change};
   if (level == WR_VERIFY_OFF) return WR_OK;
-  double jump = teleported(graph, damping, ranks, dangling, verdict);
+  TRY(teleported(graph, damping, ranks, dangling, verdict, &jump));
   if (level == WR_VERIFY_FULL)
     TRY(verify_step(graph, damping, jump, rounding, ranks, step, verdict, &allowance));
   else if (level == WR_VERIFY_SAMPLE)
