@@ -173,7 +173,8 @@ done:
 }
 
 /* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads shadow; r v (writes s over
- * r); s; d p s t shadow (writes d, r); r p v (writes p): 10 reads and 4 writes. i is the place of this iteration's v. */
+ * r); s; d p s t shadow (writes d, r); r p v (writes p): 10 reads and 4 writes; where a snapshot is due, x d (writes t), t
+ * (writes snapshot) besides. i is the place of this iteration's v. */
 static wr_status iterate(void *solver, int i) {
   wr_status status;
   wr_bicgstab *s = solver;
