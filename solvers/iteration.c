@@ -145,7 +145,13 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   const wr_vecops *ops = it->env->ops;
   int ended = 0, stopping = 0;
   double before = scalars[it->at.rounds];
-  TRY(ops->loop_run(it->env, it->loop));
+  status = ops->loop_run(it->env, it->loop);
+  if (status == WR_EDEVICE && it->resident) { /* not all of its blocks fit, as others use the device: a graph, then */
+    ops->loop_free(it->env, it->loop);
+    it->loop = NULL, it->resident = 0;
+    return WR_OK;
+  }
+  if (status != WR_OK) goto done;
   while (!ended) {
     TRY(ops->loop_poll(it->env, it->loop, it->bank, scalars, &ended));
     show(it, scalars);

@@ -18,7 +18,10 @@ __global__ void __launch_bounds__(THREADS) find_longest_row(int64_t nrows, const
     unsigned length = (unsigned)(row_ptr[i + 1] - row_ptr[i]);
     most = length > most ? length : most;
   }
-  most = __reduce_max_sync((unsigned)WR_FULL_MASK, most);
+  for (int distance = WR_WARP / 2; distance > 0; distance /= 2) {
+    unsigned other = __shfl_xor_sync((unsigned)WR_FULL_MASK, most, distance);
+    most = other > most ? other : most;
+  }
   if (threadIdx.x % WR_WARP == 0) atomicMax(longest, most);
 }
 
