@@ -195,7 +195,9 @@ static wr_status time_apart(wr_comparison *c, void *solve, wr_plan *plan, wr_env
   TRY(wr_plan_time_collect(plan));
   TRY(take_times(run, plan));
   run->timed_apart = 1, run->apply_first = first;
-  run->applies = run->result.multiplies, run->apply_total = run->apply_median * (double)run->applies;
+  run->applies = run->result.multiplies;
+  /* One kernel for all iterations has not called the backend's multiply. */
+  run->apply_total = run->result.by == WR_BY_KERNEL ? 0 : run->apply_median * (double)run->applies;
 done:
   wr_ledger_stop(c->process);
   return status;

@@ -167,7 +167,8 @@ static void add_applies(wr_line *line, const wr_run *run) {
   if (run->applies <= 0 || !(run->apply_median > 0)) return;
   wr_line_add(line, " (%" PRId64 " multipl%s", run->applies, run->applies == 1 ? "y" : "ies");
   if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
-  wr_line_add(line, ", %s %s)", run->timed_apart ? "each" : "median", wr_text_seconds(run->apply_median, median));
+  const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_apart ? "each" : "median";
+  wr_line_add(line, ", %s %s)", of, wr_text_seconds(run->apply_median, median));
 }
 
 /* "1.07 GB on the host until the rows were there, 1.3 GB in all" */
