@@ -49,6 +49,22 @@ transformed -t 1e-4 --edges in --verify sample:20 gen:web:n=100
 transformed -t 1e-4 "$work/weights.mtx"
 transformed -t 1e-4 -p f32 "$work/weights.mtx"
 
+# Who has asked for the iterations; one kernel for all has not called the backend's multiply.
+repeated() { # by whom, time of all multiplies, options...
+  by=$1 total=$2
+  shift 2
+  call 0 "$BUILD/simt/pagerank" -k csr_warp --json "$work/report.json" "$@" gen:web:n=200
+  grep -q "\"repeated_by\": \"$by\"" "$work/report.json"
+  expect "not repeated by the $by"
+  grep -q "\"total_s\": $total" "$work/report.json"
+  expect "the time of all multiplies is not $total"
+}
+repeated kernel null
+says "$out" 'one kernel for all'
+repeated graph '[0-9]' --no-resident
+repeated graph '[0-9]' --deterministic
+repeated host '[0-9]' --no-graph
+
 # What a device that is none says of itself, and what it cannot have.
 call 0 "$BUILD/simt/bicgstab" -d cuda gen:stencil:n=4
 says "$out" 'merbit on no card: the CPU in its place, epilogue fused'
