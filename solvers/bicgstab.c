@@ -357,14 +357,14 @@ static double relative(const void *solver, double rr) {
   return sqrt(rr) / s->system->norm_b;
 }
 
-static void set_up_loop(wr_bicgstab *s, const progress *g) {
+static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_iteration *loop = s->loop;
   loop->plan = s->plan, loop->solver = s, loop->step = iterate, loop->measure = relative, loop->bank = &s->bank;
   const wr_vec *const left[WR_MAX_LEFT] = {&s->d, &s->r, &s->p, &s->snapshot};
   memcpy(loop->left[0], left, sizeof left), memcpy(loop->left[1], left, sizeof left);
   loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
-  wr_iteration_every(loop, g->options->check_every);
+  return wr_iteration_every(loop, g->options->check_every);
 }
 
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
@@ -373,7 +373,7 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
   int end = 0, interrupted = 0;
   progress g = {.options = options, .monitor = monitor, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
-  set_up_loop(s, &g);
+  TRY(set_up_loop(s, &g));
   s->loop->taken = 0, s->loop->by = WR_BY_HOST;
   TRY(start(s, &g, &end));
   s->loop->target = g.bound / s->system->norm_b, s->loop->scale = 1;

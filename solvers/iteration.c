@@ -38,15 +38,6 @@ static int may_be_resident(const wr_iteration *it) {
          wr_plan_backend(it->plan)->rows != NULL && wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
 }
 
-void wr_iteration_every(wr_iteration *it, int64_t every) {
-  int is_short = it->env->place == WR_CUDA && wr_plan_get_info(it->plan)->apply_bytes < short_apply;
-  if (it->loop == NULL) it->resident = may_be_resident(it);
-  it->every = every ? every : is_short && !it->resident ? SHORT_EVERY : 1;
-  it->unroll = 1;
-  for (int divisor = 2; divisor <= MOST_UNROLLED && !it->resident; divisor++)
-    if (it->every % divisor == 0) it->unroll = divisor;
-}
-
 void wr_iteration_begin(wr_iteration *it) {
   wr_plan_forget(it->plan);
   it->half = it->warm = 0;
@@ -137,6 +128,24 @@ static wr_status record(wr_iteration *it) {
   if (status == WR_OK) return WR_OK;
   it->host_only = !it->resident, it->resident = 0;
   return status == WR_EUNAVAILABLE || status == WR_EDEVICE ? WR_OK : status;
+}
+
+/* Whether a loop is resident is known before the distance of looks: it alone makes them at no cost. It needs nothing
+ * prepared. */
+wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
+  wr_status status = WR_OK;
+  int is_short = it->env->place == WR_CUDA && wr_plan_get_info(it->plan)->apply_bytes < short_apply;
+  if (it->loop == NULL) {
+    it->resident = may_be_resident(it), it->unroll = 1;
+    if (it->resident) TRY(record(it));
+    wr_plan_forget(it->plan);
+  }
+  it->every = every ? every : is_short && !it->resident ? SHORT_EVERY : 1;
+  it->unroll = 1;
+  for (int divisor = 2; divisor <= MOST_UNROLLED && !it->resident; divisor++)
+    if (it->every % divisor == 0) it->unroll = divisor;
+done:
+  return status;
 }
 
 /* As many as it takes, by the device alone. */

@@ -62,9 +62,10 @@ typedef struct wr_iteration {
 wr_status wr_iteration_open(wr_env *env, wr_iteration **it); /* WR_ENOMEM */
 void wr_iteration_close(wr_iteration *it);                   /* NULL is fine */
 
-/* Sets the distance of two looks, before begin, when plan, host_only and no_resident are given. 0: 1, but 8 where an apply is
- * over so soon that the device would rather decide less often, and seven iterations too many cost next to nothing. */
-void wr_iteration_every(wr_iteration *it, int64_t every);
+/* Sets the distance of two looks, before begin, when all that is given is; and records a resident loop, if there can be one.
+ * 0: 1, but 8 where an apply is over so soon that the device would rather decide less often, and seven iterations too many cost
+ * next to nothing. WR_ENOMEM */
+wr_status wr_iteration_every(wr_iteration *it, int64_t every);
 
 /* The buffers' contents mean nothing any more, and the next iteration is the first. */
 void wr_iteration_begin(wr_iteration *it);

@@ -70,7 +70,7 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, double *sca
   scalars[LEAST] = scalars[WINDOW_LEAST] = scalars[HUGE_CHANGE] = DBL_MAX;
   scalars[TEN] = 10, scalars[HARDLY] = (1 + pow(o->damping, 10)) / 2, scalars[TINY] = 1000 * unit;
   scalars[ONE] = 1, scalars[LOG_ROOM] = WR_LOG_ROOM;
-  p->now = 0, p->damping = o->damping;
+  p->now = 0;
   TRY(env->ops->upload(env, &p->bank, scalars));
   if (g->start || g->teleport)
     TRY(env->ops->upload(env, &p->r[0], g->start ? g->start : g->teleport));
@@ -153,8 +153,9 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   for (int half = 0; half < 2; half++) loop->left[half][0] = &p->r[half], loop->left[half][1] = &p->x[half];
   loop->at = (wr_iteration_scalars){STEPS, LIMIT, LAST_HALF, STEPS, CHANGE, STOP, LOGGED};
   loop->host_only = o->no_graph, loop->no_resident = o->no_resident;
-  wr_iteration_every(loop, o->check_every);
   loop->monitor = monitor, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
+  p->damping = o->damping;
+  TRY(wr_iteration_every(loop, o->check_every));
   wr_iteration_begin(loop);
   loop->taken = 0, loop->by = WR_BY_HOST;
   TRY(start(p, o, scalars));

@@ -118,6 +118,21 @@ static void test_long_rows(ground *g) {
   }
 }
 
+/* A row that is too long for one kernel: the loop is a graph, which on a small system looks at every eighth iteration. */
+static void test_left_to_graph(ground *g) {
+  wr_csr *A = with_long_rows(9000, 1, 8900);
+  solution s = solution_of(g, A);
+  ground_case(g, "a row of 8900 entries");
+  s.options.check_every = 0;
+  solution_run(g, &s);
+  check_solution(&s);
+  CHECKF(s.result.by != WR_BY_KERNEL, "by %d", (int)s.result.by);
+  CHECKF(s.history.count == (s.result.iterations + 7) / 8, "%lld looks in %lld iterations", (long long)s.history.count,
+         (long long)s.result.iterations);
+  solution_free(&s);
+  wr_csr_free(A);
+}
+
 /* ---- PageRank ---- */
 
 static void test_ranks(ground *g) {
@@ -193,6 +208,7 @@ static void test_all(ground *g) {
   test_ends(g);
   test_snapshot(g);
   test_long_rows(g);
+  test_left_to_graph(g);
   test_ranks(g);
   test_long_history(g);
   test_refusals(g);
