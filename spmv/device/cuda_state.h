@@ -50,7 +50,6 @@ typedef struct wr_cuda_state {
   wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each, from the first large copy on     */
   int next_stage;
   wr_go go;                 /* while a loop is recorded */
-  struct wr_resident *resident; /* one that is to be one kernel, while it is recorded; else NULL */
   wr_block *blocks;         /* [nblocks], room for block_room: all that were got and not given back to the device */
   int nblocks, block_room;
   int64_t frees;

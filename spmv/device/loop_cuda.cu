@@ -61,7 +61,6 @@ extern "C" wr_status wr_cuda_loop_open(wr_env *env, const wr_loop_request *reque
   TRY(open_parts(env, loop));
   if (request->bank->n > MAX_BANK) TRY(wr_fail(WR_EUSAGE, "a bank of %lld scalars", (long long)request->bank->n));
   TRY(request->resident ? wr_resident_open(env, request->bank, &loop->resident) : open_graph(env, request, loop));
-  env->resident = request->resident;
   *out = loop;
 done:
   if (status != WR_OK) wr_cuda_loop_free(env, loop);
@@ -89,7 +88,6 @@ done:
 
 extern "C" wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop) {
   wr_status status;
-  env->resident = 0;
   TRY(wr_cuda_enter(env));
   TRY(loop->resident ? wr_resident_close(env, loop->resident)
       : loop->plain  ? wr_loop_plain_close(env, loop->plain)
@@ -173,7 +171,6 @@ done:
 /* What fails here was reported before. */
 extern "C" void wr_cuda_loop_free(wr_env *env, wr_loop *loop) {
   if (loop == NULL || wr_cuda_enter(env) != WR_OK) return;
-  env->resident = 0;
   wr_loop_graph_free(env, loop->graph);
   wr_loop_plain_free(env, loop->plain);
   wr_resident_free(env, loop->resident);

@@ -15,13 +15,12 @@ enum wr_resident_kind { WR_RESIDENT_VECTORS, WR_RESIDENT_ROWS };
 template <typename T>
 struct wr_resident_rows {
   int64_t nrows;
-  const void *row_ptr; /* [nrows + 1], of 64 bits if wide, else of 32           */
+  const int32_t *row_ptr; /* [nrows + 1]                                        */
   const int32_t *col;
   const T *val;        /* NULL: a pattern                                       */
   const T *x;
   T *y;
   double alpha, beta;
-  int wide;
   wr_finish<T> finish;
 };
 

@@ -11,8 +11,7 @@
 #include "spmv/kernel/launch.cuh"
 
 /* *longest := entries of the longest row, 0 before. */
-template <typename P>
-__global__ void __launch_bounds__(THREADS) find_longest_row(int64_t nrows, const P *row_ptr, unsigned *longest) {
+__global__ void __launch_bounds__(THREADS) find_longest_row(int64_t nrows, const int32_t *row_ptr, unsigned *longest) {
   unsigned most = 0;
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < nrows; i += (int64_t)gridDim.x * THREADS) {
     unsigned length = (unsigned)(row_ptr[i + 1] - row_ptr[i]);
@@ -34,8 +33,7 @@ struct wr_resident {
   int count;    /* steps */
   size_t step_bytes;
   char *steps;            /* [MAX_STEPS] of step_bytes                           */
-  const void *row_ptr;    /* of all products; NULL: there is none                */
-  int wide;
+  const int32_t *row_ptr; /* of all products; NULL: there is none                */
   int64_t nrows, nnz;     /* of it                                               */
   int64_t longest;        /* of all vectors                                      */
   int most_rows, most_products; /* of a block                                    */
@@ -73,7 +71,6 @@ extern "C" wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_reside
   TRY(wr_alloc_zeroed(&r, 1, sizeof *r, "a loop of one kernel"));
   TRY(WR_CUDA(cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, env->device)));
   if (limited) TRY(wr_fail(WR_EUNAVAILABLE, "%s ends kernels that take long", env->device_name));
-  if (bank->n > MAX_BANK) TRY(wr_fail(WR_EUNAVAILABLE, "a bank of %lld scalars", (long long)bank->n));
   r->type = env->type, r->bank = (double *)bank->data, r->nbank = bank->n;
   r->step_bytes = env->type == WR_F32 ? sizeof(wr_resident_step<float>) : sizeof(wr_resident_step<double>);
   TRY(wr_alloc(&r->steps, MAX_STEPS, r->step_bytes, "steps of a loop"));
@@ -82,7 +79,7 @@ extern "C" wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_reside
   TRY(wr_device_alloc(env, &r->partial, 2 * WR_MAX_REDUCTIONS * (int64_t)r->most, sizeof *r->partial,
                       "sums of blocks"));
   TRY(wr_device_alloc_zeroed(env, &r->counts, 4, sizeof *r->counts, "a count of blocks"));
-  state_of(env)->resident = r;
+  env->resident = r;
   *out = r, r = NULL;
 done:
   wr_resident_free(env, r);
@@ -110,7 +107,7 @@ static wr_status add(wr_resident *r, const void *step, int64_t n) {
 template <typename T>
 wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T> &args, int nin, int nout, const wr_then &then) {
   wr_status status;
-  wr_resident *r = state_of(env)->resident;
+  wr_resident *r = env->resident;
   wr_resident_step<T> step;
   memset(&step, 0, sizeof step);
   step.kind = WR_RESIDENT_VECTORS, step.nin = nin, step.nout = nout, step.vectors = args;
@@ -134,20 +131,20 @@ template wr_status wr_resident_add_vectors<double>(wr_env *, const wr_fused_args
 template <typename T>
 static wr_status add_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
   wr_status status;
-  wr_resident *r = state_of(env)->resident;
+  wr_resident *r = env->resident;
   const wr_then none = {NULL, 0, NULL, NULL};
   wr_resident_step<T> step;
   memset(&step, 0, sizeof step);
   step.kind = WR_RESIDENT_ROWS;
   wr_resident_rows<T> *a = &step.rows;
-  a->nrows = request->y->n, a->row_ptr = A->row_ptr, a->wide = A->wide, a->col = A->col, a->val = (const T *)A->val;
+  a->nrows = request->y->n, a->row_ptr = (const int32_t *)A->row_ptr, a->col = A->col, a->val = (const T *)A->val;
   a->x = (const T *)request->x->data, a->y = (T *)request->y->data, a->alpha = request->alpha, a->beta = request->beta;
   a->finish = wr_finish_make<T>(env, request->epilogue);
   if (!is_ours(r, a->finish.shift)) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
   if (r->row_ptr && (r->row_ptr != A->row_ptr || r->nrows != a->nrows))
     TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one matrix"));
-  if (nnz > INT32_MAX / 2) TRY(wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)nnz));
-  r->row_ptr = A->row_ptr, r->nrows = a->nrows, r->nnz = nnz, r->wide = A->wide;
+  if (A->wide) TRY(wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)nnz));
+  r->row_ptr = a->row_ptr, r->nrows = a->nrows, r->nnz = nnz;
   TRY(check_sums(r, a->finish.sums, request->epilogue ? request->epilogue->then : none));
   TRY(add(r, &step, a->nrows));
 done:
@@ -187,12 +184,7 @@ static wr_status check_rows(wr_env *env, wr_resident *r) {
   if (r->row_ptr == NULL) return WR_OK;
   if (r->nnz > MOST_ENTRIES * (int64_t)(r->most > 1 ? r->most : 10))
     return wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)r->nnz);
-  if (r->wide)
-    TRY(WR_LAUNCH((find_longest_row<int64_t>), blocks, THREADS, 0, env->stream, r->nrows, (const int64_t *)r->row_ptr,
-                  at));
-  else
-    TRY(WR_LAUNCH((find_longest_row<int32_t>), blocks, THREADS, 0, env->stream, r->nrows, (const int32_t *)r->row_ptr,
-                  at));
+  TRY(WR_LAUNCH((find_longest_row), blocks, THREADS, 0, env->stream, r->nrows, r->row_ptr, at));
   TRY(wr_device_download(env, &longest, at, 1, WR_AS_4_BYTES));
   if (longest > LONGEST_ROW) TRY(wr_fail(WR_EUNAVAILABLE, "a row of %u entries is too long for one kernel", longest));
 done:
@@ -222,7 +214,7 @@ static wr_status share_out(wr_resident *r) {
 
 extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
   wr_status status;
-  state_of(env)->resident = NULL;
+  env->resident = NULL;
   TRY(wr_resident_half(r));
   TRY(check_rows(env, r));
   TRY(share_out(r));
@@ -248,7 +240,7 @@ done:
 
 extern "C" void wr_resident_free(wr_env *env, wr_resident *r) {
   if (r == NULL) return;
-  if (state_of(env)->resident == r) state_of(env)->resident = NULL;
+  if (env->resident == r) env->resident = NULL;
   wr_device_free(env, r->on_device);
   wr_device_free(env, r->partial);
   wr_device_free(env, r->counts);

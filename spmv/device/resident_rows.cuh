@@ -56,7 +56,7 @@ __device__ inline double *scalar_of(const loop_args<T> &loop, const block_state<
 
 template <typename T>
 __device__ inline int64_t row_start(const wr_resident_rows<T> &a, int64_t i) {
-  return a.wide ? __ldg((const int64_t *)a.row_ptr + i) : __ldg((const int32_t *)a.row_ptr + i);
+  return __ldg(a.row_ptr + i);
 }
 
 /* By one warp: the first row of block `block`; nrows behind the last one. */

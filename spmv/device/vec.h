@@ -152,7 +152,7 @@ typedef struct wr_loop_request {
  *   loop_free(env, loop);     after a failure of any of these too
  *
  * A resident loop is one kernel that does fused operations and, where an apply would be, products with plain rows (loop_rows).
- * On a small system that takes a third of the time. The sums of a resident loop are added up in another order. */
+ * On a small system that takes half to two thirds of the time. The sums of a resident loop are added up in another order. */
 typedef struct wr_loop wr_loop;
 
 /* All of these are asynchronous on a device but download and wait. They refuse (WR_EUSAGE) what does not fit: a vector of
@@ -216,7 +216,7 @@ typedef struct wr_env {
   int no_conditions; /* 1 (tests): loops as with a driver whose graphs have no conditional nodes       */
   /* -- set by operations and backends */
   int then_done;     /* 1: the last one has run its `then` itself                                      */
-  int resident;      /* 1: a resident loop is being recorded                                           */
+  struct wr_resident *resident; /* the resident loop that is being recorded                            */
   /* -- set by wr_env_open */
   const wr_vecops *ops;
   void *stream;      /* WR_CUDA: cudaStream_t                                                          */
