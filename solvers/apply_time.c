@@ -257,7 +257,7 @@ static wr_status open_lane(bench *b, lane *l, const wr_choice *choice) {
   TRY(prepare_lane(b, l, choice));
   snprintf(l->run->knobs, sizeof l->run->knobs, "%s", wr_plan_knobs(l->plan));
   snprintf(l->run->device_name, sizeof l->run->device_name, "%s", p->env.device_name);
-  l->run->info = *wr_plan_get_info(l->plan);
+  l->run->info = *wr_plan_advise(l->plan);
   l->run->read_bandwidth = p->read_bandwidth;
 done:
   return status;

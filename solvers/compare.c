@@ -321,6 +321,9 @@ static wr_status run_one(wr_comparison *c, int index) {
   run->setup = run->ledger.seconds[WR_PHASE_PREPARE] - before;
   run->info = *wr_plan_get_info(plan);
   TRY(solve_and_check(c, index, plan, env));
+  wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
+  run->info = *wr_plan_advise(plan);
+  wr_ledger_stop(c->process);
 done:
   run->status = status;
   if (status != WR_OK) snprintf(run->reason, sizeof run->reason, "%s", wr_status_message());

@@ -107,6 +107,9 @@ static void print_backend(FILE *out, const wr_run *run, int verbose) {
   wr_line_add(&line, ", epilogue %s", run->fused_epilogue ? "fused" : "separate");
   if (run->result.by == WR_BY_KERNEL) wr_line_add(&line, "; plain rows, one kernel for all iterations");
   print_labelled(out, "backend", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "%s", info->advice);
+  if (info->better) print_labelled(out, "advice", &line);
   if (!verbose) return;
   line = (wr_line){0};
   wr_line_add(&line, "%s", info->line);

@@ -79,6 +79,8 @@ static void write_plan(wr_json *json, const wr_run *run) {
   wr_json_boolean(json, "deterministic", info->deterministic);
   wr_json_boolean(json, "fused_epilogue", run->fused_epilogue);
   wr_json_text(json, "line", info->line);
+  wr_json_text(json, "better", info->better ? info->better : "");
+  wr_json_text(json, "advice", info->advice);
   wr_json_end(json, '}');
 }
 

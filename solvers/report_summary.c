@@ -114,6 +114,27 @@ static void print_warm(FILE *out, const wr_run *runs, int count) {
   if (line.length) wr_line_print(out, &line, 0, 2);
 }
 
+/* Whether the backend is one of the runs. */
+static int is_there(const char *name, const wr_run *runs, int count) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(runs[i].backend->name, name) == 0) return 1;
+  return 0;
+}
+
+void wr_report_advice(FILE *out, const wr_run *runs, int count) {
+  char label[LABEL_ROOM];
+  for (int i = 0; i < count; i++) {
+    const wr_plan_info *info = &runs[i].info;
+    int said = 0;
+    if (info->better == NULL || is_there(info->better, runs, count)) continue;
+    for (int k = 0; k < i; k++) said |= strcmp(runs[k].info.advice, info->advice) == 0;
+    if (said) continue;
+    wr_line line = {0};
+    wr_line_add(&line, "instead of %s: %s", wr_run_label(&runs[i], label, sizeof label), info->advice);
+    wr_line_print(out, &line, 0, 2);
+  }
+}
+
 void wr_report_summary(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
   wr_line line = {0};
   add_winner(&line, runs, count);
@@ -122,5 +143,6 @@ void wr_report_summary(FILE *out, const wr_problem_facts *problem, const wr_run 
   wr_line_print(out, &line, 0, 2);
   print_difference(out, problem, runs, count);
   print_warm(out, runs, count);
+  wr_report_advice(out, runs, count);
   print_baseline(out, runs, count);
 }

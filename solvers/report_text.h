@@ -49,4 +49,7 @@ void wr_line_add_problem(wr_line *line, const wr_problem_facts *problem);
  * read it. */
 void wr_report_summary(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count);
 
+/* What plans say of other backends, once each, and only of such as are none of the runs: these have their figures. */
+void wr_report_advice(FILE *out, const wr_run *runs, int count);
+
 #endif

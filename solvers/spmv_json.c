@@ -71,6 +71,8 @@ static void write_plan(wr_json *json, const wr_run *run) {
   wr_json_integer(json, "borrowed_bytes", run->info.borrowed_bytes);
   wr_json_boolean(json, "deterministic", run->info.deterministic);
   wr_json_text(json, "line", run->info.line);
+  wr_json_text(json, "better", run->info.better ? run->info.better : "");
+  wr_json_text(json, "advice", run->info.advice);
   wr_json_end(json, '}');
 }
 

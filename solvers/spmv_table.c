@@ -248,6 +248,7 @@ void wr_spmv_table_print(FILE *out, const wr_spmv_table *t) {
   print_wrong(out, t);
   print_suggestion(out, t);
   print_sectors(out, t);
+  wr_report_advice(out, t->runs, t->count);
   if (t->verbose) print_plans(out, t);
   fputc('\n', out);
   fflush(out);

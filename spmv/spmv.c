@@ -313,6 +313,13 @@ done:
 
 const wr_backend *wr_plan_backend(const wr_plan *plan) { return plan->backend; }
 const wr_plan_info *wr_plan_get_info(const wr_plan *plan) { return &plan->info; }
+
+const wr_plan_info *wr_plan_advise(wr_plan *plan) {
+  int is_here = plan->A->row_ptr != NULL; /* and not on a device alone */
+  if (plan->backend->advise && is_here && plan->A->nnz > 0) plan->backend->advise(plan->env, plan->A, &plan->info);
+  return &plan->info;
+}
+
 const char *wr_plan_knobs(const wr_plan *plan) { return plan->knobs_text; }
 
 wr_status wr_plan_time_start(wr_plan *plan) {

@@ -62,8 +62,8 @@ enum {               /* what a backend can do; the core does the rest, or refuse
   WR_CAP_F64 = 64,
   WR_CAP_FINITE_X = 128,  /* a limit, not a capability, and for the vendor's kernels alone: they multiply padding by x,  */
                           /* so Inf or NaN in x may reach any row. Solvers keep x finite                                 */
-  WR_CAP_DEVICE_ROWS = 256 /* but for update_values and decode reads no host array of the matrix, only its device view,   */
-                          /* sizes, and whether val is NULL: one that was made on the device need not come to the host   */
+  WR_CAP_DEVICE_ROWS = 256 /* but for update_values, decode and advise reads no host array of the matrix, only its       */
+                          /* device view, sizes, and whether val is NULL: one made on the device need not come to the host */
 };
 
 /* A plan's estimates, and after prepare its exact sizes. */
@@ -77,6 +77,8 @@ typedef struct wr_plan_info {
   double term_unit;       /* how much each term may be rounded besides, relative to it; 0: none  */
   int chosen[2];          /* what a backend's plan settles for its prepare: the sides of a block */
   char line[160];         /* one line: what was chosen and why                                   */
+  const char *better;     /* a backend that would serve this matrix better; NULL: nobody knows one */
+  char advice[160];       /* why: "merbit reads less: blocks of 2 x 2: fill 3.10, ..."           */
 } wr_plan_info;
 
 /* What a backend gets in apply: the checked request, and what the bookkeeping found. */
@@ -105,6 +107,8 @@ typedef struct wr_backend {
   wr_status (*update_values)(void *state, wr_env *env, wr_csr *A); /* same pattern, new values */
   wr_csr_view (*rows)(const void *state); /* on a device: the matrix's plain rows, if the plan has borrowed them: what a  */
                                           /* resident loop over a small system multiplies with (vec.h, loop_open)         */
+  void (*advise)(const wr_env *env, const wr_csr *A, wr_plan_info *info); /* better and advice, where to know them takes */
+                                         /* time that no apply needs; others say it in plan. A has its host arrays       */
 } wr_backend;
 
 /* The registry: rows of backends.def, in its order; also those that are not built or not there yet, whose check says so. */
@@ -140,6 +144,7 @@ wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);
 
 const wr_backend *wr_plan_backend(const wr_plan *plan);
 const wr_plan_info *wr_plan_get_info(const wr_plan *plan);
+const wr_plan_info *wr_plan_advise(wr_plan *plan); /* the same, with advice: takes a look at the matrix, up to a few ms */
 const char *wr_plan_knobs(const wr_plan *plan); /* "alg=1": every knob with its effective value */
 
 /* Apply times: from now on every apply is stamped. collect waits for those in flight; call it where the solver waits

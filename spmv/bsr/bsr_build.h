@@ -6,6 +6,7 @@
 #include "config/status.h"
 #include "spmv/bsr/bsr_format.h"
 #include "spmv/csr.h"
+#include "spmv/spmv.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,8 +51,17 @@ typedef struct wr_bsr_choice {
  * any number of threads. WR_EUSAGE for sides beyond WR_BSR_MAX_SIDE, WR_ENOMEM. */
 wr_status wr_bsr_choose(const wr_csr *A, wr_type type, int r, int c, wr_bsr_choice *choice);
 
-/* 1 when blocks pay: bytes below csr_bytes. The warning of a matrix that is solved in blocks all the same names both. */
+/* 1 when blocks pay: bytes below csr_bytes. */
 int wr_bsr_pays(const wr_bsr_choice *choice);
+
+/* A plan that takes blocks all the same names the fill and `rows`, a backend that takes rows as they are. */
+void wr_bsr_advise_rows(const wr_bsr_choice *choice, const char *rows, wr_plan_info *info);
+
+/* A plan that takes rows names `blocks`, a backend of blocks, if these would save more than a tenth of the bytes of a matrix
+ * with at least WR_BSR_ADVISED entries: fewer are multiplied in microseconds whatever the format. Looks at some of them, as
+ * wr_bsr_choose. */
+enum { WR_BSR_ADVISED = 10000 };
+void wr_bsr_advise_blocks(const wr_csr *A, wr_type type, const char *blocks, wr_plan_info *info);
 
 /* ---- In builds with CUDA, and where kernels run on the CPU ---- */
 

@@ -203,3 +203,19 @@ wr_status wr_bsr_choose(const wr_csr *A, wr_type type, int r, int c, wr_bsr_choi
 }
 
 int wr_bsr_pays(const wr_bsr_choice *choice) { return choice->bytes < choice->csr_bytes; }
+
+static void advise(const char *backend, const wr_bsr_choice *choice, wr_plan_info *info) {
+  info->better = backend;
+  snprintf(info->advice, sizeof info->advice, "%s reads less: %s", backend, choice->line);
+}
+
+void wr_bsr_advise_rows(const wr_bsr_choice *choice, const char *rows, wr_plan_info *info) {
+  if (!wr_bsr_pays(choice)) advise(rows, choice, info);
+}
+
+void wr_bsr_advise_blocks(const wr_csr *A, wr_type type, const char *blocks, wr_plan_info *info) {
+  wr_bsr_choice choice;
+  if (A->val && A->nnz >= WR_BSR_ADVISED && wr_bsr_choose(A, type, 0, 0, &choice) == WR_OK &&
+      choice.bytes < 0.9 * choice.csr_bytes)
+    advise(blocks, &choice, info);
+}

@@ -36,7 +36,8 @@ extern "C" wr_status wr_bsr_plan_blocks(const wr_env *env, const wr_csr *A, cons
   info->chosen[0] = choice->r, info->chosen[1] = choice->c;
   info->format_bytes = info->extra_bytes = (int64_t)choice->bytes;
   info->apply_bytes = choice->bytes + (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
-  snprintf(info->line, sizeof info->line, "%s%s", choice->line, wr_bsr_pays(choice) ? "" : "; merbit reads less");
+  snprintf(info->line, sizeof info->line, "%s", choice->line);
+  wr_bsr_advise_rows(choice, "merbit", info);
 done:
   return status;
 }

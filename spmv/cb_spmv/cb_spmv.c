@@ -71,20 +71,29 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
   return A == NULL ? WR_OK : wr_cb_check(A->nrows, A->ncols, A->nnz, &o);
 }
 
-/* Entries in CSR, which merbit reads as they are, and who else is better where blocks hold little. */
-static const char *better(const wr_csr *A, const wr_cb_format *f) {
-  int64_t entry = 4 + (A->val ? wr_type_bytes(f->type) : 0);
-  if (wr_cb_bytes(f) > A->nnz * entry + A->nrows * 4) return "; merbit reads less";
-  return f->plain.heavy * 4 < A->nnz ? "; few entries in blocks of 33 and more, merbit may be faster" : "";
+/* merbit reads the entries as they are in CSR, and does better where blocks hold little. */
+static void advise_rows(const wr_csr *A, const wr_cb_format *f, wr_plan_info *info) {
+  int64_t entry = 4 + (A->val ? wr_type_bytes(f->type) : 0), rows = A->nnz * entry + A->nrows * 4;
+  info->better = "merbit";
+  if (wr_cb_bytes(f) > rows)
+    snprintf(info->advice, sizeof info->advice, "merbit reads less: these blocks take %.2f of the bytes of rows",
+             (double)wr_cb_bytes(f) / (double)rows);
+  else if (f->plain.heavy * 4 < A->nnz)
+    snprintf(info->advice, sizeof info->advice,
+             "merbit may be faster: %.0f%% of the entries are in blocks of 33 and more, a quarter would pay",
+             100 * (double)f->plain.heavy / (double)A->nnz);
+  else
+    info->better = NULL, info->advice[0] = '\0';
 }
 
 static void report(const wr_csr *A, const wr_cb_format *f, wr_plan_info *info) {
   double blocks = (double)(f->blocks ? f->blocks : 1), plain = (double)(f->plain.blocks ? f->plain.blocks : 1);
   info->format_bytes = wr_cb_bytes(f);
   info->apply_bytes = (double)wr_cb_apply_bytes(f);
-  snprintf(info->line, sizeof info->line, "%.3g entries a block, %s; %.0f%% super-sparse before; %lld lists%s",
+  snprintf(info->line, sizeof info->line, "%.3g entries a block, %s; %.0f%% super-sparse before; %lld lists",
            (double)f->nnz / blocks, f->aggregated ? "columns aggregated" : "columns as they are",
-           100 * (double)f->plain.super_sparse / plain, (long long)f->lists, better(A, f));
+           100 * (double)f->plain.super_sparse / plain, (long long)f->lists);
+  advise_rows(A, f, info);
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_plan_info *info) {

@@ -47,8 +47,8 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
                          .deterministic = is_deterministic(knob),
                          .chosen = {choice.r, choice.c}};
   info->apply_bytes = choice.bytes + (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
-  snprintf(info->line, sizeof info->line, "%s%s", choice.line,
-           wr_bsr_pays(&choice) ? "" : "; cpu_csr has less to read");
+  snprintf(info->line, sizeof info->line, "%s", choice.line);
+  wr_bsr_advise_rows(&choice, "cpu_csr", info);
 done:
   return status;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "spmv/bsr/bsr_build.h"
 #include "spmv/cpu_csr/cpu_csr_format.h"
 #include "spmv/device/finish_host.h"
 
@@ -51,6 +52,10 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
   snprintf(info->line, sizeof info->line, "CSR, %lld chunks of %d steps along the merge path, sums in f64",
            (long long)((A->nrows + A->nnz) / WR_CPU_CSR_STEPS + 1), WR_CPU_CSR_STEPS);
   return WR_OK;
+}
+
+static void advise(const wr_env *env, const wr_csr *A, wr_plan_info *info) {
+  wr_bsr_advise_blocks(A, env->type, "cpu_bsr", info);
 }
 
 /* The row in which step `step` of the merge path lies: the number of rows that end before it. */
@@ -166,4 +171,5 @@ const wr_backend wr_backend_cpu_csr = {
     .prepare = prepare,
     .apply = apply,
     .destroy = destroy,
+    .advise = advise,
 };

@@ -122,6 +122,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
   snprintf(info->line, sizeof info->line, "%s; by %s, %s%s%s", choice.line,
            is_by_columns(k, choice.r) ? "columns" : "rows", is_bsrmv(k) ? "bsrmv" : "SpMV",
            copies > 0 ? ", vectors copied" : "", env->type == WR_F32 ? ", sums in f32" : "");
+  if (A->nnz) wr_bsr_advise_rows(&choice, "merbit", info);
 done:
   return status;
 }

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "spmv/bsr/bsr_build.h"
 #include "spmv/csr_model.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/merbit/merbit_build.h"
@@ -165,6 +166,10 @@ done:
   return status;
 }
 
+static void advise(const wr_env *env, const wr_csr *A, wr_plan_info *info) {
+  wr_bsr_advise_blocks(A, env->type, "bsr_unrolled", info);
+}
+
 const wr_backend wr_backend_merbit = {
     .name = "merbit",
     .summary = "merge-path bit-field tiles",
@@ -182,4 +187,5 @@ const wr_backend wr_backend_merbit = {
     .destroy = destroy,
     .decode = decode,
     .rows = rows,
+    .advise = advise,
 };

@@ -143,11 +143,42 @@ static void test_small(void) {
   wr_csr_free(A);
 }
 
+/* What plans of rows and of blocks say of each other. */
+static void test_advice(void) {
+  static const struct {
+    const char *name;
+    int blocks_save; /* more than a tenth */
+  } cases[] = {{"gen:fem:n=6", 1}, {"gen:band:n=4000,block=5", 1}, {"gen:stencil:n=20", 0}, {"gen:web:n=2000", 0}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    wr_csr *A = generated(cases[k].name);
+    wr_bsr_choice choice;
+    wr_plan_info info = {0};
+    wr_bsr_advise_blocks(A, WR_F64, "blocks", &info);
+    CHECK((info.better != NULL) == cases[k].blocks_save && (info.advice[0] != '\0') == cases[k].blocks_save);
+    CHECK_OK(wr_bsr_choose(A, WR_F64, 0, 0, &choice));
+    if (info.better) {
+      CHECK(strcmp(info.better, "blocks") == 0 && choice.bytes < 0.9 * choice.csr_bytes);
+      CHECKF(strncmp(info.advice, "blocks reads less: ", 19) == 0 && strcmp(info.advice + 19, choice.line) == 0, "%s",
+             info.advice);
+    }
+    info = (wr_plan_info){0};
+    wr_bsr_advise_rows(&choice, "rows", &info);
+    CHECK((info.better == NULL) == wr_bsr_pays(&choice));
+    CHECK_OK(wr_bsr_choose(A, WR_F64, 7, 7, &choice)); /* a size that suits none of them */
+    wr_bsr_advise_rows(&choice, "rows", &info);
+    CHECK(info.better != NULL && strcmp(info.better, "rows") == 0 && choice.fill > 1.5);
+    CHECKF(strncmp(info.advice, "rows reads less: ", 17) == 0 && strcmp(info.advice + 17, choice.line) == 0, "%s",
+           info.advice);
+    wr_csr_free(A);
+  }
+}
+
 int main(void) {
   test_sizes();
   test_given();
   test_long_row();
   test_threads();
   test_small();
+  test_advice();
   return wr_test_report("bsr_choose");
 }

@@ -256,11 +256,15 @@ static void test_converged(void) {
   CHECK_HAS(text, "read 1.00 s, upload 0 s (and 125 ms hidden), prepare 2.00 ms, solve 14.2 ms (55 multiplies "
                   "11.6 ms, median 210 us), verify 250 ms ");
   CHECK_HAS(text, "end to end 1.02 s, to verified answer 1.27 s; a second solve, warm: 15.0 ms ");
+  CHECK_LACKS(text, "advice");
   free(text);
-  CASE("verbose");
+  CASE("verbose, and something that would do better");
   SET_TEXT(run.info.line, "two lanes a row");
+  SET_TEXT(run.info.advice, "bsr_unrolled reads less: blocks of 3 x 3");
+  run.info.better = "bsr_unrolled";
   text = report("pagerank", &run, 1);
   CHECK_HAS(text, "two lanes a row ");
+  CHECK_HAS(text, "advice bsr_unrolled reads less: blocks of 3 x 3 ");
   CHECK_HAS(text, "an apply moves 420 MB, 2.00 TB/s or 50% of the 4.00 TB/s that can be read");
   CHECK_HAS(text, "the format takes 1.23 kB");
   free(text);

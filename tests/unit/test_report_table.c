@@ -87,6 +87,26 @@ static void test_apply_units(void) {
   free(text);
 }
 
+static void test_advice(void) {
+  CASE("what others would do better, once each, unless they are there");
+  wr_run runs[] = {fixture_run(&fixture_reference, 0, 1, 0.001), fixture_run(&fixture_cpu_csr, 0, 1.01, 0.00102)};
+  char *text = fixture_flat(table(runs, 2));
+  CHECK_LACKS(text, "instead of");
+  free(text);
+  for (int k = 0; k < 2; k++)
+    SET_TEXT(runs[k].info.advice, "merbit reads less: everything"), runs[k].info.better = "merbit";
+  text = fixture_flat(table(runs, 2));
+  CHECK_HAS(text, "instead of reference: merbit reads less: everything ");
+  CHECK_LACKS(text, "instead of cpu_csr");
+  free(text);
+  SET_TEXT(runs[1].info.advice, "reference reads less: nothing");
+  runs[1].info.better = "reference";
+  text = fixture_flat(table(runs, 2));
+  CHECK_HAS(text, "instead of reference: merbit reads less: everything ");
+  CHECK_LACKS(text, "instead of cpu_csr");
+  free(text);
+}
+
 static void test_doubt(void) {
   CASE("too close to call, and level");
   wr_run runs[] = {fixture_run(&fixture_reference, 0, 1, 0.001), fixture_run(&fixture_cpu_csr, 0, 1.01, 0.00102)};
@@ -281,6 +301,7 @@ static void test_alignment(void) {
 int main(void) {
   test_cells();
   test_apply_units();
+  test_advice();
   test_doubt();
   test_marks();
   test_width();
