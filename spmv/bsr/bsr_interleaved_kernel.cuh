@@ -149,13 +149,14 @@ static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> 
 }
 
 /* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of an inner block; B of them at a time. */
-template <typename T, typename V, int R, int C, int B>
+template <typename T, typename V, int R, int C, int B, wr_finish_shape SHAPE>
 __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
-    bsr_interleaved(WR_KERNEL_PARAMETER ib_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
+    bsr_interleaved(WR_KERNEL_PARAMETER ib_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
   WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
   WR_SHARED(double, opens, IB_WARPS * R);
   WR_SHARED(int, first, IB_WARPS);
   wr_begin_kernel();
+  const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
   const wr_bsr_interleaved &b = a.b;
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, each = b.each;
   int64_t block = blockIdx.x, w0 = block * IB_WARPS, w1 = w0 + IB_WARPS < b.warps ? w0 + IB_WARPS : b.warps,
@@ -228,11 +229,15 @@ template <typename T, typename V, int R, int C, int B>
 static wr_status ib_launch(wr_env *env, const ib_args<T> &a, wr_finish<T> finish) {
   wr_status status = WR_OK;
   size_t shared = (size_t)a.b.shared_rows * R * sizeof(double);
+  wr_finish_shape shape = wr_finish_shape_of(finish);
+  auto bsr_interleaved_kernel = shape == WR_FINISH_NONE   ? bsr_interleaved<T, V, R, C, B, WR_FINISH_NONE>
+                                : shape == WR_FINISH_SUMS ? bsr_interleaved<T, V, R, C, B, WR_FINISH_SUMS>
+                                                          : bsr_interleaved<T, V, R, C, B, WR_FINISH_ANY>;
   if (shared > 32 << 10) /* with the arrays of fixed size it might be more than a kernel gets without asking */
-    TRY(WR_CUDA(cudaFuncSetAttribute(bsr_interleaved<T, V, R, C, B>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)shared)));
+    TRY(WR_CUDA(
+        cudaFuncSetAttribute(bsr_interleaved_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
   if (a.b.grid > 0)
-    TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved<T, V, R, C, B>), (unsigned)a.b.grid, IB_THREADS, shared, a, finish));
+    TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_kernel), (unsigned)a.b.grid, IB_THREADS, shared, a, finish));
   finish.sums.before = a.b.grid;
   if (a.ordered || !a.plain || a.b.empty)
     TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(&a.b), IB_THREADS, 0, a,

@@ -6,31 +6,57 @@
 constexpr int THREADS = 128; /* as csr_thread, so that the two differ in the loop alone */
 constexpr int UNROLL = 4;
 constexpr unsigned MOST_ALONE = 512; /* blocks whose sums the last one ends */
+constexpr int SUM_THREADS = 256, SUM_BLOCKS = 264; /* add up what warps leave; few, as the last one adds up theirs */
 
-/* Adds the first `count` of the terms k to k + UNROLL - 1, in order. First all columns and values are asked for, then all of x,
- * so that a thread has as many loads under way at a time; what is not wanted repeats the last one, so that nothing is read
- * beyond the row and no load waits for a branch. __ldg: the read-only path. */
-template <typename T, typename P, bool PATTERN>
-static __device__ inline void add_terms(const wr_csr_rows<T, P, PATTERN> &a, int64_t k, int count, double &sum) {
+/* Neighbouring terms of a row on their way. */
+template <typename T>
+struct row_terms {
   int32_t col[UNROLL];
   T val[UNROLL], x[UNROLL];
+};
+
+/* Asks for the first `count` of the terms k to k + UNROLL - 1; what is not wanted repeats the last one, so that nothing is
+ * read beyond the row and no load waits for a branch. __ldg: the read-only path. */
+template <typename T, typename P, bool PATTERN>
+static __device__ inline void load_terms(const wr_csr_rows<T, P, PATTERN> &a, int64_t k, int count, row_terms<T> &t) {
 #pragma unroll
-  for (int u = 0; u < UNROLL; u++) col[u] = __ldg(a.col + k + (u < count ? u : count - 1));
+  for (int u = 0; u < UNROLL; u++) t.col[u] = __ldg(a.col + k + (u < count ? u : count - 1));
 #pragma unroll
-  for (int u = 0; u < UNROLL; u++) val[u] = PATTERN ? (T)1 : __ldg(a.val + k + (u < count ? u : count - 1));
-#pragma unroll
-  for (int u = 0; u < UNROLL; u++) x[u] = __ldg(a.x + col[u]);
-#pragma unroll
-  for (int u = 0; u < UNROLL; u++) sum += u < count ? (double)val[u] * (double)x[u] : 0;
+  for (int u = 0; u < UNROLL; u++) t.val[u] = PATTERN ? (T)1 : __ldg(a.val + k + (u < count ? u : count - 1));
 }
 
 template <typename T, typename P, bool PATTERN>
-static __device__ inline double row_sum(const wr_csr_rows<T, P, PATTERN> &a, int64_t i) {
-  int64_t k = __ldg(a.row_ptr + i), end = __ldg(a.row_ptr + i + 1);
-  double sum = 0;
-#pragma unroll 1
-  for (; k < end; k += UNROLL) add_terms(a, k, end - k < UNROLL ? (int)(end - k) : UNROLL, sum);
+static __device__ inline void load_x(const wr_csr_rows<T, P, PATTERN> &a, row_terms<T> &t) {
+#pragma unroll
+  for (int u = 0; u < UNROLL; u++) t.x[u] = __ldg(a.x + t.col[u]);
+}
+
+template <typename T>
+static __device__ inline double add_terms(const row_terms<T> &t, int count, double sum) {
+#pragma unroll
+  for (int u = 0; u < UNROLL; u++) sum += u < count ? (double)t.val[u] * (double)t.x[u] : 0;
   return sum;
+}
+
+/* The sum of row i, in the order of its entries. The next few columns and values are on their way beside x of these, and
+ * before the last are added, before_last() asks for what comes then: a short row waits three times for memory. */
+template <typename T, typename P, bool PATTERN, class Load>
+static __device__ inline double row_sum(const wr_csr_rows<T, P, PATTERN> &a, int64_t i, Load before_last) {
+  int64_t k = __ldg(a.row_ptr + i);
+  int left = (int)(__ldg(a.row_ptr + i + 1) - k);
+  row_terms<T> now, next;
+  double sum = 0;
+  if (left > 0) load_terms(a, k, left, now);
+#pragma unroll 1
+  for (; left > UNROLL; left -= UNROLL) {
+    load_x(a, now);
+    load_terms(a, k += UNROLL, left - UNROLL, next);
+    sum = add_terms(now, UNROLL, sum);
+    now = next;
+  }
+  if (left > 0) load_x(a, now);
+  before_last();
+  return left > 0 ? add_terms(now, left, sum) : 0;
 }
 
 /* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, entry by entry (Mazzucchi 2025, section IV.A, algorithm 3). The lanes
@@ -41,19 +67,25 @@ template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_rows<T, P, PATTERN> a) {
   wr_begin_kernel();
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, i));
+  if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, i, [] {}));
 }
 
 /* The same with the epilogue. ALONE, for few blocks: the last one ends the sums. Else each warp leaves its part: 245 us where
  * the plain multiply takes 211 (7-point stencil, f64, H200); blocks that leave one part wait for their slowest warp, 280;
  * blocks that stay and take all rows in turn, 255 to 270. */
-template <typename T, typename P, bool PATTERN, bool ALONE>
+template <typename T, typename P, bool PATTERN, bool ALONE, wr_finish_shape SHAPE>
 __global__ void __launch_bounds__(THREADS, ALONE ? 4 : 12)
-    csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> finish) {
+    csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> given) {
   wr_begin_kernel();
+  const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  if (i < a.nrows) wr_finish_row(finish, wr_finish_shift(finish), i, wr_csr_result(a, i, row_sum(a, i)), a.y, reduced);
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0}, shift = wr_finish_shift(finish);
+  if (i < a.nrows) {
+    wr_finish_rows<T, 1> row;
+    double sum = row_sum(a, i, [&] { wr_finish_load(finish, i, row); });
+    row.value[0] = wr_csr_result(a, i, sum);
+    wr_finish_store(finish, shift, i, row, a.y, reduced);
+  }
   if constexpr (ALONE)
     wr_sums_finish(finish.sums, reduced);
   else
@@ -61,7 +93,7 @@ __global__ void __launch_bounds__(THREADS, ALONE ? 4 : 12)
 }
 
 /* What all warps have left. */
-__global__ void __launch_bounds__(THREADS) csr_thread_unrolled_sums(const wr_sums sums) {
+__global__ void __launch_bounds__(SUM_THREADS) csr_thread_unrolled_sums(const wr_sums sums) {
   double none[WR_MAX_REDUCTIONS] = {0, 0, 0};
   wr_begin_kernel();
   wr_sums_finish(sums, none);
@@ -71,8 +103,8 @@ static int64_t blocks_for(int64_t nrows) { return (nrows + THREADS - 1) / THREAD
 static int64_t parts_for(int64_t nrows) { return blocks_for(nrows) * (THREADS / WR_WARP); }
 
 static unsigned blocks_for_sums(int64_t parts) {
-  int64_t wanted = (parts + THREADS - 1) / THREADS;
-  return (unsigned)(wanted < 132 * 4 ? wanted : 132 * 4);
+  int64_t wanted = (parts + SUM_THREADS - 1) / SUM_THREADS;
+  return (unsigned)(wanted < SUM_BLOCKS ? wanted : SUM_BLOCKS);
 }
 
 template <typename T, typename P, bool PATTERN>
@@ -81,12 +113,20 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
   unsigned blocks = (unsigned)blocks_for(a.nrows);
   if (epilogue == NULL) return WR_LAUNCH_EARLY(env, (csr_thread_unrolled<T, P, PATTERN>), blocks, THREADS, 0, a);
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
-  if (blocks <= MOST_ALONE)
-    return WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, true>), blocks, THREADS, 0, a, finish);
-  TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, false>), blocks, THREADS, 0, a, finish));
+  if (blocks <= MOST_ALONE) {
+    auto alone = csr_thread_unrolled_finish<T, P, PATTERN, true, WR_FINISH_ANY>;
+    return WR_LAUNCH_EARLY(env, (alone), blocks, THREADS, 0, a, finish);
+  }
+  wr_finish_shape shape = wr_finish_shape_of(finish);
+  auto csr_thread_unrolled_finish_kernel =
+      shape == WR_FINISH_SUMS    ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_FINISH_SUMS>
+      : shape == WR_FINISH_RANKS ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_FINISH_RANKS>
+                                 : csr_thread_unrolled_finish<T, P, PATTERN, false, WR_FINISH_ANY>;
+  TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish_kernel), blocks, THREADS, 0, a, finish));
   finish.sums.before = parts_for(a.nrows);
   if (finish.sums.count)
-    TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_sums), blocks_for_sums(finish.sums.before), THREADS, 0, finish.sums));
+    TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_sums), blocks_for_sums(finish.sums.before), SUM_THREADS, 0,
+                        finish.sums));
 done:
   return status;
 }

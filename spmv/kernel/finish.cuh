@@ -69,14 +69,13 @@ __device__ inline void wr_sums_leave(const wr_sums &s, double (&sum)[WR_MAX_REDU
 }
 
 /* The same for each warp, `before` counting warps: nobody waits for a block's slowest warp. Every thread of the block. */
-__device__ inline void wr_sums_leave_warp(const wr_sums &s, const double (&sum)[WR_MAX_REDUCTIONS]) {
+__device__ inline void wr_sums_leave_warp(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   int64_t warp = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / WR_WARP;
+  wr_warp_sums(sum, s.count);
+  if (threadIdx.x % WR_WARP != 0) return;
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-    if (r < s.count) {
-      double part = wr_warp_sum(sum[r]);
-      if (threadIdx.x % WR_WARP == 0) s.partial[r * s.stride + s.before + warp] = part;
-    }
+    if (r < s.count) s.partial[r * s.stride + s.before + warp] = sum[r];
 }
 
 /* Whether this is the last block of the grid to get here; it sees all that the threads of the others have written before. Every
@@ -92,13 +91,29 @@ __device__ inline bool wr_is_last_block(unsigned *arrived) {
   return true;
 }
 
+/* sum += the parts first + thread, first + thread + threads, ... before `end`, in this order; a few of them are on their way at
+ * a time, since a thread has little else to wait for. */
+__device__ inline void wr_sums_add(const wr_sums &s, int64_t first, int64_t end, int64_t threads,
+                                   double (&sum)[WR_MAX_REDUCTIONS]) {
+  constexpr int AT_ONCE = 4;
+  for (int64_t b = first; b < end; b += AT_ONCE * threads) {
+    double part[AT_ONCE][WR_MAX_REDUCTIONS];
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+      for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+        part[k][r] = r < s.count && b + k * threads < end ? __ldcg(s.partial + r * s.stride + b + k * threads) : 0;
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+      for (int r = 0; r < WR_MAX_REDUCTIONS; r++) sum[r] += part[k][r];
+  }
+}
+
 /* By the last block: sum, and what `blocks` blocks have left from the first on, in the order of the blocks, so that the result
  * does not depend on who was last. Then the program. */
 __device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t blocks, double (&sum)[WR_MAX_REDUCTIONS]) {
-#pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-    if (r < s.count)
-      for (int64_t b = threadIdx.x; b < blocks; b += blockDim.x) sum[r] += __ldcg(s.partial + r * s.stride + first + b);
+  wr_sums_add(s, first + threadIdx.x, first + blocks, blockDim.x, sum);
   wr_block_sum(sum, s.count);
   if (threadIdx.x != 0) return;
 #pragma unroll
@@ -112,10 +127,7 @@ __device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t bloc
  * over this one's threads: one block alone took longer over 18 thousand of them than small multiplies take. */
 __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   if (s.count == 0) return;
-  for (int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; b < s.before; b += (int64_t)gridDim.x * blockDim.x)
-#pragma unroll
-    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-      if (r < s.count) sum[r] += __ldcg(s.partial + r * s.stride + b);
+  wr_sums_add(s, (int64_t)blockIdx.x * blockDim.x + threadIdx.x, s.before, (int64_t)gridDim.x * blockDim.x, sum);
   wr_sums_leave(s, sum);
   if (!wr_is_last_block(s.arrived)) return;
 #pragma unroll
@@ -170,6 +182,48 @@ struct wr_finish {
   const T *z[WR_MAX_REDUCTIONS]; /* [n] each, NULL where the kind needs none or has scale */
   wr_sums sums;
 };
+
+/* What the epilogues of the solvers' loops are, so that a kernel may be compiled for one of them: told at run time, an epilogue
+ * of two sums takes as many instructions as the multiply of a short row. */
+enum wr_finish_shape {
+  WR_FINISH_ANY,
+  WR_FINISH_NONE, /* y alone                                                                   */
+  WR_FINISH_SUMS, /* dot with a vector and norm: the products of BiCGSTAB                      */
+  WR_FINISH_RANKS /* shift, scale, change and dangling sum: a step of PageRank, not personal   */
+};
+
+template <typename T>
+inline wr_finish_shape wr_finish_shape_of(const wr_finish<T> &f) {
+  bool none = !f.sums.count && !f.shift && !f.scaled;
+  bool two = f.sums.count == 2 && f.z[0] && !f.z[1] && !f.shift_dir, scales = f.scale || f.whole;
+  if (none) return WR_FINISH_NONE;
+  wr_reduction_kind first = f.sums.kind[0], second = f.sums.kind[1];
+  if (two && !f.shift && !scales && !f.scaled && first == WR_DOT && second == WR_NRM2SQ) return WR_FINISH_SUMS;
+  if (two && f.shift && scales && f.scaled && first == WR_L1DIFF && second == WR_SUM_UNSCALED) return WR_FINISH_RANKS;
+  return WR_FINISH_ANY;
+}
+
+/* f, of which the compiler then knows what SHAPE says. */
+template <wr_finish_shape SHAPE, typename T>
+__device__ inline wr_finish<T> wr_finish_known(const wr_finish<T> &f) {
+  wr_finish<T> known = f;
+  if (SHAPE == WR_FINISH_ANY) return known;
+  known.shift_dir = nullptr, known.z[1] = known.z[2] = nullptr, known.sums.count = 2;
+  if (SHAPE != WR_FINISH_RANKS)
+    known.shift = nullptr, known.scale = nullptr, known.whole = nullptr, known.scaled = nullptr;
+  if (SHAPE == WR_FINISH_NONE) {
+    known.z[0] = nullptr, known.sums.count = 0;
+    return known;
+  }
+  if (SHAPE == WR_FINISH_SUMS) {
+    known.sums.kind[0] = WR_DOT, known.sums.kind[1] = WR_NRM2SQ;
+  } else {
+    if (!known.shift || !known.scaled) __builtin_unreachable();
+    known.sums.kind[0] = WR_L1DIFF, known.sums.kind[1] = WR_SUM_UNSCALED;
+  }
+  if (!known.z[0]) __builtin_unreachable();
+  return known;
+}
 
 template <typename T>
 __device__ inline double wr_finish_shift(const wr_finish<T> &f) {

@@ -14,24 +14,35 @@ __device__ inline double wr_warp_sum(double value) {
   return value;
 }
 
+/* value[count] of every lane := sums over the warp, all under way at a time, as each waits for five exchanges. count: as for
+ * wr_block_sum. */
+template <int R>
+__device__ inline void wr_warp_sums(double (&value)[R], int count) {
+#pragma unroll
+  for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
+#pragma unroll
+    for (int r = 0; r < R; r++)
+      if (r < count) value[r] += __shfl_xor_sync((unsigned)WR_FULL_MASK, value[r], distance);
+}
+
 /* value[count] of thread 0 := sums over the block, whose size is a multiple of a warp, at most 1024. count: the same for all
  * threads, at most R; the rest of value is left alone. */
 template <int R>
 __device__ inline void wr_block_sum(double (&value)[R], int count = R) {
   WR_SHARED(double, part, R * WR_WARP); /* [R][warps] */
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, warps = blockDim.x / WR_WARP;
-#pragma unroll
-  for (int r = 0; r < R; r++)
-    if (r < count) value[r] = wr_warp_sum(value[r]);
+  wr_warp_sums(value, count);
   if (lane == 0)
 #pragma unroll
     for (int r = 0; r < R; r++)
       if (r < count) part[r * WR_WARP + warp] = value[r];
   __syncthreads();
-  if (warp == 0)
+  if (warp == 0) {
 #pragma unroll
     for (int r = 0; r < R; r++)
-      if (r < count) value[r] = wr_warp_sum(lane < warps ? part[r * WR_WARP + lane] : 0.0);
+      if (r < count) value[r] = lane < warps ? part[r * WR_WARP + lane] : 0.0;
+    wr_warp_sums(value, count);
+  }
   __syncthreads(); /* part may be used again */
 }
 

@@ -9,27 +9,30 @@
 constexpr int MERBIT_THREADS = WR_MERBIT_WARPS * WR_WARP;
 
 /* How an instance is made. BATCH: loads of each kind that a thread has on their way. BLOCKS: that a multiprocessor is to hold,
- * which bounds the registers. */
-template <typename T, int SIGMA, bool SCATTERED, bool ALONE>
+ * which bounds the registers: where an epilogue leaves too few of them, the compiler lets loads wait for each other. */
+template <typename T, int SIGMA, bool SCATTERED, bool ALONE, wr_finish_shape SHAPE>
 struct merbit_shape {
   static constexpr bool f64 = sizeof(T) == 8;
   static constexpr int BATCH = SIGMA == 0 ? 7 : SCATTERED ? (SIGMA + 1) / 2 : SIGMA;
-  static constexpr int BLOCKS = SCATTERED || ALONE ? 4 : f64 ? 5 : 6;
+  static constexpr int LOCAL = f64 ? (SHAPE == WR_FINISH_SUMS ? 4 : 5) : 6;
+  static constexpr int BLOCKS = SCATTERED || ALONE || SIGMA == 0 || SHAPE == WR_FINISH_ANY ? 4 : LOCAL;
 };
 
 /* y = alpha*A*x + beta*y for one block's part of the path: a warp a tile. Columns and values are read 32 neighbours at a
  * time, products and sums go through shared memory (as T: in f32 a wider type would leave the first-level cache too small,
  * docs/merbit.md; what lanes, tiles and blocks leave open is f64), y is written in order. SIGMA 0: known at run time alone.
  * ALONE: the last block completes the shared rows and sums: with few blocks that is over sooner than another kernel begins. */
-template <typename T, int SIGMA, bool SCATTERED, bool PATTERN, bool ALONE>
-__global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTERED, ALONE>::BLOCKS))
-    merbit(const merbit_args<T> a, const wr_finish<T> finish) {
-  constexpr int EACH = PATTERN || sizeof(T) == 4 ? 16 / (int)sizeof(T) : 1; /* values in f64 leave no registers for more */
-  constexpr int WARPS = WR_MERBIT_WARPS, BATCH = merbit_shape<T, SIGMA, SCATTERED, ALONE>::BATCH;
+template <typename T, int SIGMA, bool SCATTERED, bool PATTERN, bool ALONE, wr_finish_shape SHAPE>
+__global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTERED, ALONE, SHAPE>::BLOCKS))
+    merbit(const merbit_args<T> a, const wr_finish<T> given) {
+  /* Values in f64 leave no registers for more than one. */
+  constexpr int EACH = PATTERN || sizeof(T) == 4 || SHAPE == WR_FINISH_SUMS ? 16 / (int)sizeof(T) : 1;
+  constexpr int WARPS = WR_MERBIT_WARPS, BATCH = merbit_shape<T, SIGMA, SCATTERED, ALONE, SHAPE>::BATCH;
   WR_SHARED_DYNAMIC(T, products); /* [entries of the block], then [rows that end in it, and the one that is open] */
   WR_SHARED(double, open, WARPS);
   WR_SHARED(int, first, WARPS);
   wr_begin_kernel();
+  const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
   const wr_merbit_format &f = a.format;
   int warp = threadIdx.x / WR_WARP;
   int64_t b = blockIdx.x, tile = b * WARPS, end = tile + WARPS < f.tiles ? tile + WARPS : f.tiles;
@@ -95,40 +98,62 @@ static merbit_args<T> merbit_make_args(const wr_merbit_plan *p, const wr_apply *
   return a;
 }
 
-/* use(kernel) with the instance that serves a plan: there is one for the sigmas that are best somewhere, and for those of the
- * sweep in docs/merbit.md; others share one that knows sigma at run time. */
+template <typename T>
+constexpr int merbit_local = sizeof(T) == 8 ? WR_MERBIT_LOCAL_F64 : WR_MERBIT_LOCAL_F32;
+template <typename T>
+constexpr int merbit_scattered = sizeof(T) == 8 ? WR_MERBIT_SCATTERED_F64 : WR_MERBIT_SCATTERED_F32;
+
+/* use(kernel) with the instance that serves a plan and an epilogue. Without one there are instances for the sigmas of the
+ * sweep in docs/merbit.md; with one, for the sigmas that are the default, of which those of the solvers' loops are known, sums
+ * with values and ranks without. Others share one that knows sigma at run time. */
 template <typename T, bool PATTERN, class Use>
-static wr_status merbit_with_kernel(const wr_merbit_plan *p, Use use) {
-  constexpr int SCATTERED_SIGMA = sizeof(T) == 8 ? WR_MERBIT_SCATTERED_F64 : WR_MERBIT_SCATTERED_F32;
-  if (p->scattered && p->format.sigma == SCATTERED_SIGMA) return use(merbit<T, SCATTERED_SIGMA, true, PATTERN, false>);
-  if (p->scattered) return use(merbit<T, 0, true, PATTERN, false>);
+static wr_status merbit_with_none(const wr_merbit_plan *p, Use use) {
+  constexpr auto NONE = WR_FINISH_NONE;
+  if (p->scattered && p->format.sigma != merbit_scattered<T>) return use(merbit<T, 0, true, PATTERN, false, NONE>);
+  if (p->scattered) return use(merbit<T, merbit_scattered<T>, true, PATTERN, false, NONE>);
   switch (p->format.sigma) {
-    case 5: return use(merbit<T, 5, false, PATTERN, false>);
-    case 7: return use(merbit<T, 7, false, PATTERN, false>);
-    case 10: return use(merbit<T, 10, false, PATTERN, false>);
-    case 12: return use(merbit<T, 12, false, PATTERN, false>);
-    case 14: return use(merbit<T, 14, false, PATTERN, false>);
-    case 16: return use(merbit<T, 16, false, PATTERN, false>);
-    case 19: return use(merbit<T, 19, false, PATTERN, false>);
-    case 22: return use(merbit<T, 22, false, PATTERN, false>);
-    case 28: return use(merbit<T, 28, false, PATTERN, false>);
-    default: return use(merbit<T, 0, false, PATTERN, false>);
+    case 5: return use(merbit<T, 5, false, PATTERN, false, NONE>);
+    case 7: return use(merbit<T, 7, false, PATTERN, false, NONE>);
+    case 10: return use(merbit<T, 10, false, PATTERN, false, NONE>);
+    case 12: return use(merbit<T, 12, false, PATTERN, false, NONE>);
+    case 14: return use(merbit<T, 14, false, PATTERN, false, NONE>);
+    case 16: return use(merbit<T, 16, false, PATTERN, false, NONE>);
+    case 19: return use(merbit<T, 19, false, PATTERN, false, NONE>);
+    case 22: return use(merbit<T, 22, false, PATTERN, false, NONE>);
+    case 28: return use(merbit<T, 28, false, PATTERN, false, NONE>);
+    default: return use(merbit<T, 0, false, PATTERN, false, NONE>);
   }
+}
+
+template <typename T, bool PATTERN, wr_finish_shape SHAPE, class Use>
+static wr_status merbit_with_default(const wr_merbit_plan *p, Use use) {
+  if (p->scattered) return use(merbit<T, merbit_scattered<T>, true, PATTERN, false, SHAPE>);
+  return use(merbit<T, merbit_local<T>, false, PATTERN, false, SHAPE>);
+}
+
+template <typename T, bool PATTERN, class Use>
+static wr_status merbit_with_kernel(const wr_merbit_plan *p, wr_finish_shape shape, Use use) {
+  constexpr auto ANY = WR_FINISH_ANY, LOOP = PATTERN ? WR_FINISH_RANKS : WR_FINISH_SUMS;
+  if (shape == WR_FINISH_NONE) return merbit_with_none<T, PATTERN>(p, use);
+  if (p->format.sigma != (p->scattered ? merbit_scattered<T> : merbit_local<T>))
+    return p->scattered ? use(merbit<T, 0, true, PATTERN, false, ANY>) : use(merbit<T, 0, false, PATTERN, false, ANY>);
+  return shape == LOOP ? merbit_with_default<T, PATTERN, LOOP>(p, use) : merbit_with_default<T, PATTERN, ANY>(p, use);
 }
 
 /* The same for a kernel alone, of which there are few. */
 template <typename T, bool PATTERN, class Use>
 static wr_status merbit_with_kernel_alone(const wr_merbit_plan *p, Use use) {
-  constexpr int LOCAL_SIGMA = sizeof(T) == 8 ? WR_MERBIT_LOCAL_F64 : WR_MERBIT_LOCAL_F32;
-  if (p->scattered) return use(merbit<T, 0, true, PATTERN, true>);
-  if (p->format.sigma == WR_MERBIT_SMALL) return use(merbit<T, WR_MERBIT_SMALL, false, PATTERN, true>);
-  if (p->format.sigma == LOCAL_SIGMA) return use(merbit<T, LOCAL_SIGMA, false, PATTERN, true>);
-  return use(merbit<T, 0, false, PATTERN, true>);
+  constexpr auto ANY = WR_FINISH_ANY;
+  constexpr int SIGMA = merbit_local<T>;
+  if (p->scattered) return use(merbit<T, 0, true, PATTERN, true, ANY>);
+  if (p->format.sigma == WR_MERBIT_SMALL) return use(merbit<T, WR_MERBIT_SMALL, false, PATTERN, true, ANY>);
+  if (p->format.sigma == SIGMA) return use(merbit<T, SIGMA, false, PATTERN, true, ANY>);
+  return use(merbit<T, 0, false, PATTERN, true, ANY>);
 }
 
 template <typename T, class Use>
-static wr_status merbit_with(const wr_merbit_plan *p, Use use) {
-  return p->view.val ? merbit_with_kernel<T, false>(p, use) : merbit_with_kernel<T, true>(p, use);
+static wr_status merbit_with(const wr_merbit_plan *p, wr_finish_shape shape, Use use) {
+  return p->view.val ? merbit_with_kernel<T, false>(p, shape, use) : merbit_with_kernel<T, true>(p, shape, use);
 }
 
 template <typename T, class Use>
@@ -156,8 +181,13 @@ static wr_status merbit_ready(const wr_merbit_plan *p) {
   done:
     return status;
   };
-  wr_status status = merbit_with<T>(p, set);
-  return status != WR_OK || !p->alone ? status : merbit_with_alone<T>(p, set);
+  wr_status status;
+  TRY(merbit_with<T>(p, WR_FINISH_ANY, set));
+  TRY(merbit_with<T>(p, WR_FINISH_NONE, set));
+  TRY(merbit_with<T>(p, p->view.val ? WR_FINISH_SUMS : WR_FINISH_RANKS, set));
+  if (p->alone) TRY(merbit_with_alone<T>(p, set));
+done:
+  return status;
 }
 
 /* One kernel, or both where rows or sums are left to the second. */
@@ -173,7 +203,7 @@ static wr_status merbit_launch_all(wr_env *env, const wr_merbit_plan *p, const w
     return WR_LAUNCH_EARLY(env, (merbit_kernel), (unsigned)a.blocks, MERBIT_THREADS,
                            (size_t)merbit_shared_bytes<T>(p->format.sigma), a, finish);
   };
-  TRY(alone ? merbit_with_alone<T>(p, start) : merbit_with<T>(p, start));
+  TRY(alone ? merbit_with_alone<T>(p, start) : merbit_with<T>(p, wr_finish_shape_of(finish), start));
   finish.sums.before = a.blocks;
   if (!all_done && !alone) TRY(WR_LAUNCH_EARLY(env, (merbit_last<T>), grid, MERBIT_THREADS, 0, a, finish));
 done:
