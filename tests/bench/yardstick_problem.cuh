@@ -101,7 +101,7 @@ inline struct check check_ranks(const struct problem *p, wr_type type, const dou
   const wr_csr *F = g->flow;
   struct check c = check();
   double unit = wr_type_unit(type), weight = 0, dangling = 0;
-  for (int64_t i = 0; i < g->n; i++) dangling += g->out_weight[i] == 0 ? r[i] : 0;
+  for (int64_t i = 0; i < g->n; i++) dangling += wr_graph_out_weight(g, i) == 0 ? r[i] : 0;
   double jump = (p->damping * dangling + (1 - p->damping)) / (double)g->n;
   for (int64_t i = 0; i < g->n; i++) {
     double flow = 0;
