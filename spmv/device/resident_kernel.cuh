@@ -78,7 +78,7 @@ __device__ inline void run_program(const loop_args<T> &loop, const block_state<T
   p.bank = b.bank;
   if (blockIdx.x != 0) p.room = 0;
   p.go.conditions = 0, p.go.going = b.going, p.go.stop = loop.wish + b.round % 2;
-  wr_program_run<true>(p);
+  wr_program_run<true>(p, p.bank);
 }
 
 /* All lanes get the sums; the three at once, as one takes as long. Lanes that have come apart before would exchange one by

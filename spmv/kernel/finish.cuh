@@ -111,16 +111,22 @@ __device__ inline void wr_sums_add(const wr_sums &s, int64_t first, int64_t end,
 }
 
 /* By the last block: sum, and what `blocks` blocks have left from the first on, in the order of the blocks, so that the result
- * does not depend on who was last. Then the program. */
+ * does not depend on who was last. Then the program: its scalars come from memory beside the sums, not behind them. */
 __device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t blocks, double (&sum)[WR_MAX_REDUCTIONS]) {
+  WR_SHARED(double, bank, WR_PROGRAM_BANK);
+  wr_program_fetch(s.program, bank);
   wr_sums_add(s, first + threadIdx.x, first + blocks, blockDim.x, sum);
   wr_block_sum(sum, s.count);
   if (threadIdx.x != 0) return;
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-    if (r < s.count) *s.into[r] = sum[r];
+    if (r < s.count) {
+      bool near = s.program.which && s.into[r] >= s.program.bank && s.into[r] < s.program.bank + s.program.nbank;
+      *s.into[r] = sum[r];
+      if (near) bank[s.into[r] - s.program.bank] = sum[r];
+    }
   *s.arrived = 0;
-  wr_program_run(s.program);
+  wr_program_run<true>(s.program, bank);
 }
 
 /* The last block to arrive ends the sums. Parts of earlier launches, of which there may be tens of thousands, are first spread

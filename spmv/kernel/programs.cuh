@@ -21,8 +21,8 @@ namespace pagerank {
 /* A program that is compiled, and what it works on. */
 typedef struct wr_program {
   int which; /* its place among the known ones, from 1 on; 0: none */
-  double *bank, *log; /* bank as long as the program wants it; log[room] */
-  int64_t room;
+  double *bank, *log; /* [nbank], as many as the program wants; [room] */
+  int64_t nbank, room;
   wr_go go;
 } wr_program;
 
@@ -75,27 +75,37 @@ static __device__ inline void wr_program_store(double *bank, const double *s, st
   ((wr_program_writes<P>(I) ? (void)(bank[I] = s[I]) : (void)0), ...);
 }
 
-/* By one thread, the bank in its registers: loads that nobody needs the compiler drops. NEAR: the bank is a copy in shared
- * memory. */
+/* Scalars of the compiled programs at most. */
+constexpr int WR_PROGRAM_BANK = (int)bicgstab::SCALARS > (int)pagerank::SCALARS ? (int)bicgstab::SCALARS
+                                                                                : (int)pagerank::SCALARS;
+
+/* By one thread, the bank in its registers: loads that nobody needs the compiler drops. NEAR: from a copy in shared memory. */
 template <typename P, bool NEAR>
-static __device__ inline void wr_program_compiled(const wr_program &p) {
+static __device__ inline void wr_program_compiled(const wr_program &p, const double *copy) {
   double s[P::bank];
 #pragma unroll
-  for (int i = 0; i < P::bank; i++) s[i] = NEAR ? p.bank[i] : __ldcg(p.bank + i);
+  for (int i = 0; i < P::bank; i++) s[i] = NEAR ? copy[i] : __ldcg(p.bank + i);
   wr_program_steps<P>(p, s, std::make_index_sequence<P::count>{});
   wr_program_store<P>(p.bank, s, std::make_index_sequence<P::bank>{});
 }
 
-/* One thread. What others have stored in the bank is to be visible to it. */
+/* One thread. What others have stored in the bank is to be visible to it. copy: of the bank as it is, in shared memory; NULL:
+ * there is none. */
 template <bool NEAR = false>
-static __device__ inline void wr_program_run(const wr_program &p) {
+static __device__ inline void wr_program_run(const wr_program &p, const double *copy = nullptr) {
   switch (p.which) {
-    case 1: return wr_program_compiled<pagerank_after_step, NEAR>(p);
-    case 2: return wr_program_compiled<bicgstab_after_first_product, NEAR>(p);
-    case 3: return wr_program_compiled<bicgstab_after_second_product, NEAR>(p);
-    case 4: return wr_program_compiled<bicgstab_after_update, NEAR>(p);
-    case 5: return wr_program_compiled<bicgstab_after_collect, NEAR>(p);
+    case 1: return wr_program_compiled<pagerank_after_step, NEAR>(p, copy);
+    case 2: return wr_program_compiled<bicgstab_after_first_product, NEAR>(p, copy);
+    case 3: return wr_program_compiled<bicgstab_after_second_product, NEAR>(p, copy);
+    case 4: return wr_program_compiled<bicgstab_after_update, NEAR>(p, copy);
+    case 5: return wr_program_compiled<bicgstab_after_collect, NEAR>(p, copy);
   }
+}
+
+/* copy[WR_PROGRAM_BANK] := the bank, by the threads of a block; ready behind the next __syncthreads. */
+static __device__ inline void wr_program_fetch(const wr_program &p, double *copy) {
+  if (p.which == 0) return;
+  for (int k = threadIdx.x; k < (int)p.nbank; k += blockDim.x) copy[k] = __ldcg(p.bank + k);
 }
 
 /* The program of a request for a kernel of env; which is 0 if it is not among the known. */
@@ -108,7 +118,7 @@ inline wr_program wr_program_find(const wr_env *env, const wr_then &then) {
             : bicgstab_after_update::is(then)         ? 4
             : bicgstab_after_collect::is(then)        ? 5
                                                       : 0;
-  p.bank = (double *)then.bank->data;
+  p.bank = (double *)then.bank->data, p.nbank = then.bank->n;
   if (then.log) p.log = (double *)then.log->data, p.room = then.log->n;
   p.go = ((const wr_cuda_state *)env->state)->go;
   return p;
