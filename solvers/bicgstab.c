@@ -95,13 +95,12 @@ done:
   return status;
 }
 
-/* Begins anew from x, d being 0, with r := t, its true residual of this norm. signs 0: shadow := r; else the shadow is made
- * of signs by a hash of index and signs, so that it has nothing to do with r. */
+/* Begins anew from x, d being 0, with r := t, its true residual of this norm; BETA is 0, so that p becomes r whatever was in p
+ * and v. signs 0: shadow := r; else it is made of signs by a hash of index and signs: it has nothing to do with r then. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   wr_status status;
   wr_env *env = s->env;
   TRY(copy(s, &s->r, &s->t));
-  TRY(copy(s, &s->p, &s->t));
   if (signs == 0) {
     TRY(copy(s, &s->shadow, &s->t));
   } else {
@@ -172,14 +171,17 @@ done:
   return status;
 }
 
-/* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads shadow; r v (writes s over
- * r); s; d p s t shadow (writes d, r); r p v (writes p): 10 reads and 4 writes; where a snapshot is due, x d (writes t), t
+/* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads r p v (writes p); shadow; r v
+ * (writes s over r); s; d p s t shadow (writes d, r): 10 reads and 4 writes; where a snapshot is due, x d (writes t), t
  * (writes snapshot) besides. i is the place of this iteration's v. */
 static wr_status iterate(void *solver, int i) {
   wr_status status;
   wr_bicgstab *s = solver;
   wr_env *env = s->env;
   wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r;
+  wr_fused direction = {.in = {r, &s->p, &s->v[1 - i]}, /* p = r + beta (p - omega v), of the iteration before */
+                        .out = {&s->p},
+                        .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
   wr_fused half = {.in = {r, v}, /* s = r - alpha v, in r's place */
                    .out = {r},
                    .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
@@ -190,15 +192,12 @@ static wr_status iterate(void *solver, int i) {
                            {[2] = {.factor = 1}, [3] = {-1, scalar(s, OMEGA)}}},
                      .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}},
                      .then = WR_THEN(after_update, &s->bank, &s->loop->log)};
-  wr_fused direction = {.in = {r, &s->p, v}, /* p = r + beta (p - omega v) */
-                        .out = {&s->p},
-                        .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
+  TRY(env->ops->fused(env, &direction));
   TRY(first_product(s, i, WR_THEN(after_first_product, &s->bank, NULL)));
   TRY(env->ops->fused(env, &half));
   TRY(second_product(s, i, WR_THEN(after_second_product, &s->bank, NULL)));
   TRY(env->ops->fused(env, &update));
   TRY(take_snapshot(s));
-  TRY(env->ops->fused(env, &direction));
 done:
   return status;
 }
@@ -360,8 +359,8 @@ static double relative(const void *solver, double rr) {
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_iteration *loop = s->loop;
   loop->plan = s->plan, loop->solver = s, loop->step = iterate, loop->measure = relative, loop->bank = &s->bank;
-  const wr_vec *const left[WR_MAX_LEFT] = {&s->d, &s->r, &s->p, &s->snapshot};
-  memcpy(loop->left[0], left, sizeof left), memcpy(loop->left[1], left, sizeof left);
+  for (int i = 0; i < 2; i++)
+    memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p, &s->v[1 - i], &s->snapshot}, sizeof loop->left[i]);
   loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
   return wr_iteration_every(loop, g->options->check_every);
