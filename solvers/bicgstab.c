@@ -8,6 +8,7 @@
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "spmv/device/bicgstab_scalars.h"
+#include "solvers/bicgstab_step.h"
 #include "solvers/iteration.h"
 
 enum { SNAPSHOT_ROUNDS = 16 }; /* iterations between two snapshots at least */
@@ -55,25 +56,15 @@ void wr_bicgstab_close(wr_bicgstab *s) {
   *s = (wr_bicgstab){0};
 }
 
-static wr_scalar scalar(wr_bicgstab *s, int index) { return (wr_scalar){&s->bank, index}; }
-
 static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
   wr_fused f = {.in = {from}, .out = {to}, .c = {{{.factor = 1}}}};
   return s->env->ops->fused(s->env, &f);
 }
 
-/* to := x + d, the iterate, and its sum. */
-static wr_fused collecting(wr_bicgstab *s, wr_vec *to) {
-  return (wr_fused){.in = {&s->x, &s->d},
-                    .out = {to},
-                    .c = {{{.factor = 1}, {.factor = 1}}},
-                    .reduce = {{WR_SUM, to, NULL, scalar(s, SUM_X)}}};
-}
-
 /* The iterate goes into x, d := 0. Before a start and at the end. */
 static wr_status settle_iterate(wr_bicgstab *s) {
   wr_status status;
-  wr_fused collect = collecting(s, &s->x);
+  wr_fused collect = wr_bicgstab_collecting(s, &s->x);
   TRY(s->env->ops->fused(s->env, &collect));
   TRY(s->env->ops->fill(s->env, &s->d, 0));
 done:
@@ -85,8 +76,10 @@ done:
 static wr_status true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {
   wr_status status;
   double scalars[SCALARS];
-  wr_epilogue e = {.shift = scalar(s, ONE), .shift_dir = &s->b, .reduce = {{WR_NRM2SQ, NULL, NULL, scalar(s, QQ)}}};
-  wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, scalar(s, SUM_X)}}};
+  wr_epilogue e = {.shift = wr_bicgstab_scalar(s, ONE),
+                   .shift_dir = &s->b,
+                   .reduce = {{WR_NRM2SQ, NULL, NULL, wr_bicgstab_scalar(s, QQ)}}};
+  wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, wr_bicgstab_scalar(s, SUM_X)}}};
   TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = -1, .x = x, .y = &s->t, .epilogue = &e}));
   TRY(s->env->ops->fused(s->env, &sum));
   TRY(s->env->ops->download(s->env, &s->bank, scalars));
@@ -120,84 +113,14 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   c[GAIN_RR] = norm * norm, c[GAIN_STEP] = steps, c[GAIN] = 0.81, c[PATIENCE] = 200;
   TRY(env->ops->upload(env, &s->bank, c));
   wr_fused products = {.in = {&s->shadow, &s->r},
-                       .reduce = {{WR_DOT, &s->shadow, &s->r, scalar(s, RHO)},
-                                  {WR_NRM2SQ, &s->shadow, NULL, scalar(s, SS)}}};
+                       .reduce = {{WR_DOT, &s->shadow, &s->r, wr_bicgstab_scalar(s, RHO)},
+                                  {WR_NRM2SQ, &s->shadow, NULL, wr_bicgstab_scalar(s, SS)}}};
   TRY(env->ops->fused(env, &products));
   TRY(env->ops->download(env, &s->bank, c));
   c[NOISE] = unit * unit * c[SS];
   TRY(env->ops->upload(env, &s->bank, c));
   g->start_iteration = (int64_t)steps;
   wr_iteration_begin(s->loop);
-done:
-  return status;
-}
-
-/* v := A p, with the sums that alpha needs, and what is made of them. */
-static wr_status first_product(wr_bicgstab *s, int i, wr_then then) {
-  wr_epilogue sigma = {
-      .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}},
-      .then = then};
-  return wr_plan_apply(s->plan,
-                       &(wr_apply){.alpha = 1, .x = &s->p, .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
-}
-
-/* t := A s, with the sums that omega needs, and what is made of them. */
-static wr_status second_product(wr_bicgstab *s, int i, wr_then then) {
-  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, &s->r, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}},
-                       .then = then};
-  return wr_plan_apply(s->plan,
-                       &(wr_apply){.alpha = 1, .x = &s->r, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
-}
-
-wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
-  wr_status status = WR_OK;
-  wr_plan_forget(s->plan);
-  for (int k = 0; k < count; k++) TRY((k % 2 == 0 ? first_product : second_product)(s, k / 2 % 2, (wr_then){0}));
-done:
-  wr_plan_forget(s->plan);
-  return status;
-}
-
-/* snapshot := the iterate, when that is due and all of it finite. It is collected in t, which holds nothing between
- * iterations. */
-static wr_status take_snapshot(wr_bicgstab *s) {
-  wr_status status;
-  wr_fused collect = collecting(s, &s->t);
-  wr_fused keep = {.in = {&s->t}, .out = {&s->snapshot}, .c = {{{.factor = 1}}}, .when = scalar(s, KEEP)};
-  collect.when = scalar(s, SNAP), collect.then = WR_THEN(after_collect, &s->bank, NULL);
-  TRY(s->env->ops->fused(s->env, &collect));
-  TRY(s->env->ops->fused(s->env, &keep));
-done:
-  return status;
-}
-
-/* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads r p v (writes p); shadow; r v
- * (writes s over r); s; d p s t shadow (writes d, r): 10 reads and 4 writes; where a snapshot is due, x d (writes t), t
- * (writes snapshot) besides. i is the place of this iteration's v. */
-static wr_status iterate(void *solver, int i) {
-  wr_status status;
-  wr_bicgstab *s = solver;
-  wr_env *env = s->env;
-  wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r;
-  wr_fused direction = {.in = {r, &s->p, &s->v[1 - i]}, /* p = r + beta (p - omega v), of the iteration before */
-                        .out = {&s->p},
-                        .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
-  wr_fused half = {.in = {r, v}, /* s = r - alpha v, in r's place */
-                   .out = {r},
-                   .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
-                   .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, SS)}}};
-  wr_fused update = {.in = {&s->d, &s->p, r, t, &s->shadow}, /* d += alpha p + omega s;  r = s - omega t */
-                     .out = {&s->d, r},
-                     .c = {{{.factor = 1}, {1, scalar(s, ALPHA)}, {1, scalar(s, OMEGA)}},
-                           {[2] = {.factor = 1}, [3] = {-1, scalar(s, OMEGA)}}},
-                     .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}},
-                     .then = WR_THEN(after_update, &s->bank, &s->loop->log)};
-  TRY(env->ops->fused(env, &direction));
-  TRY(first_product(s, i, WR_THEN(after_first_product, &s->bank, NULL)));
-  TRY(env->ops->fused(env, &half));
-  TRY(second_product(s, i, WR_THEN(after_second_product, &s->bank, NULL)));
-  TRY(env->ops->fused(env, &update));
-  TRY(take_snapshot(s));
 done:
   return status;
 }
@@ -358,7 +281,8 @@ static double relative(const void *solver, double rr) {
 
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_iteration *loop = s->loop;
-  loop->plan = s->plan, loop->solver = s, loop->step = iterate, loop->measure = relative, loop->bank = &s->bank;
+  loop->plan = s->plan, loop->solver = s, loop->step = wr_bicgstab_step, loop->measure = relative,
+  loop->bank = &s->bank;
   for (int i = 0; i < 2; i++)
     memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p, &s->v[1 - i], &s->snapshot}, sizeof loop->left[i]);
   loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
