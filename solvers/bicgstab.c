@@ -35,7 +35,7 @@ typedef struct progress {
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env) {
   wr_status status;
   *s = (wr_bicgstab){.system = system, .plan = plan, .env = env};
-  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p, &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
+  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p[0], &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
     TRY(env->ops->alloc(env, system->n, env->type, "a vector of BiCGSTAB", vectors[k]));
   TRY(env->ops->alloc(env, SCALARS, WR_F64, "scalars", &s->bank));
@@ -49,7 +49,7 @@ done:
 void wr_bicgstab_close(wr_bicgstab *s) {
   if (s->env == NULL) return;
   wr_iteration_close(s->loop);
-  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p, &s->shadow,
+  wr_vec *const vectors[] = {&s->b,    &s->x,    &s->d, &s->r,        &s->p[0], &s->p[1], &s->s, &s->shadow,
                              &s->v[0], &s->v[1], &s->t, &s->snapshot, &s->bank};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++) s->env->ops->release(s->env, vectors[k]);
   wr_free(s->room);
@@ -279,15 +279,34 @@ static double relative(const void *solver, double rr) {
   return sqrt(rr) / s->system->norm_b;
 }
 
+/* Where p and s are: apart as long as a loop is resident, or was when it began. A loop that is recorded keeps its vectors. */
+static wr_status place_vectors(wr_bicgstab *s) {
+  wr_status status = WR_OK;
+  wr_vec *const vectors[] = {&s->p[1], &s->s};
+  if (s->loop->loop) return WR_OK;
+  s->apart = wr_iteration_may_be_resident(s->loop);
+  for (int k = 0; k < 2 && s->apart; k++)
+    if (vectors[k]->id == 0)
+      TRY(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a vector of BiCGSTAB", vectors[k]));
+done:
+  return status;
+}
+
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
+  wr_status status;
   wr_iteration *loop = s->loop;
-  loop->plan = s->plan, loop->solver = s, loop->step = wr_bicgstab_step, loop->measure = relative,
+  loop->plan = s->plan, loop->solver = s, loop->step = wr_bicgstab_step, loop->measure = relative;
   loop->bank = &s->bank;
-  for (int i = 0; i < 2; i++)
-    memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p, &s->v[1 - i], &s->snapshot}, sizeof loop->left[i]);
   loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
-  return wr_iteration_every(loop, g->options->check_every);
+  TRY(place_vectors(s));
+  TRY(wr_iteration_every(loop, g->options->check_every));
+  if (loop->loop == NULL) s->apart = 0;
+  for (int i = 0; i < 2; i++) /* a resident loop does not ask */
+    memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p[s->apart ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
+           sizeof loop->left[i]);
+done:
+  return status;
 }
 
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,

@@ -12,21 +12,26 @@ wr_fused wr_bicgstab_collecting(wr_bicgstab *s, wr_vec *to) {
                     .reduce = {{WR_SUM, to, NULL, scalar(s, SUM_X)}}};
 }
 
+/* p of an iteration by the place of its v; s of any. */
+static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->apart ? i : 0]; }
+static wr_vec *half_step(wr_bicgstab *s) { return s->apart ? &s->s : &s->r; }
+
 /* v := A p, with the sums that alpha needs, and what is made of them. */
 static wr_status first_product(wr_bicgstab *s, int i, wr_then then) {
   wr_epilogue sigma = {
       .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}},
       .then = then};
-  return wr_plan_apply(s->plan,
-                       &(wr_apply){.alpha = 1, .x = &s->p, .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
+  return wr_plan_apply(
+      s->plan, &(wr_apply){.alpha = 1, .x = direction_at(s, i), .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
 }
 
 /* t := A s, with the sums that omega needs, and what is made of them. */
 static wr_status second_product(wr_bicgstab *s, int i, wr_then then) {
-  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, &s->r, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}},
+  const wr_vec *x = half_step(s);
+  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, x, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}},
                        .then = then};
   return wr_plan_apply(s->plan,
-                       &(wr_apply){.alpha = 1, .x = &s->r, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
+                       &(wr_apply){.alpha = 1, .x = x, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
 }
 
 wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
@@ -52,29 +57,29 @@ done:
 }
 
 /* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads r p v (writes p); shadow; r v
- * (writes s over r); s; d p s t shadow (writes d, r): 10 reads and 4 writes; where a snapshot is due, x d (writes t), t
- * (writes snapshot) besides. i is the place of this iteration's v. */
+ * (writes s); s; d p s t shadow (writes d, r): 10 reads and 4 writes; where a snapshot is due, x d (writes t), t (writes
+ * snapshot) besides. i is the place of this iteration's v. */
 wr_status wr_bicgstab_step(void *solver, int i) {
   wr_status status;
   wr_bicgstab *s = solver;
   wr_env *env = s->env;
-  wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r;
-  wr_fused direction = {.in = {r, &s->p, &s->v[1 - i]}, /* p = r + beta (p - omega v), of the iteration before */
-                        .out = {&s->p},
-                        .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
-  wr_fused half = {.in = {r, v}, /* s = r - alpha v, in r's place */
-                   .out = {r},
-                   .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
-                   .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, SS)}}};
-  wr_fused update = {.in = {&s->d, &s->p, r, t, &s->shadow}, /* d += alpha p + omega s;  r = s - omega t */
+  wr_vec *p = direction_at(s, i), *v = &s->v[i], *half = half_step(s), *t = &s->t, *r = &s->r;
+  wr_fused find_p = {.in = {r, direction_at(s, 1 - i), &s->v[1 - i]}, /* p = r + beta (p - omega v), of the one before */
+                     .out = {p},
+                     .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
+  wr_fused find_s = {.in = {r, v}, /* s = r - alpha v */
+                     .out = {half},
+                     .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
+                     .reduce = {{WR_NRM2SQ, half, NULL, scalar(s, SS)}}};
+  wr_fused update = {.in = {&s->d, p, half, t, &s->shadow}, /* d += alpha p + omega s;  r = s - omega t */
                      .out = {&s->d, r},
                      .c = {{{.factor = 1}, {1, scalar(s, ALPHA)}, {1, scalar(s, OMEGA)}},
                            {[2] = {.factor = 1}, [3] = {-1, scalar(s, OMEGA)}}},
                      .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}},
                      .then = WR_THEN(after_update, &s->bank, &s->loop->log)};
-  TRY(env->ops->fused(env, &direction));
+  TRY(env->ops->fused(env, &find_p));
   TRY(first_product(s, i, WR_THEN(after_first_product, &s->bank, NULL)));
-  TRY(env->ops->fused(env, &half));
+  TRY(env->ops->fused(env, &find_s));
   TRY(second_product(s, i, WR_THEN(after_second_product, &s->bank, NULL)));
   TRY(env->ops->fused(env, &update));
   TRY(take_snapshot(s));
