@@ -8,6 +8,7 @@
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "spmv/device/bicgstab_scalars.h"
+#include "solvers/bicgstab_step.h"
 #include "solvers/iteration.h"
 
 enum { SNAPSHOT_ROUNDS = 16 }; /* iterations between two snapshots at least */
@@ -34,7 +35,7 @@ typedef struct progress {
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env) {
   wr_status status;
   *s = (wr_bicgstab){.system = system, .plan = plan, .env = env};
-  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p, &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
+  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p[0], &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
     TRY(env->ops->alloc(env, system->n, env->type, "a vector of BiCGSTAB", vectors[k]));
   TRY(env->ops->alloc(env, SCALARS, WR_F64, "scalars", &s->bank));
@@ -48,32 +49,22 @@ done:
 void wr_bicgstab_close(wr_bicgstab *s) {
   if (s->env == NULL) return;
   wr_iteration_close(s->loop);
-  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p, &s->shadow,
+  wr_vec *const vectors[] = {&s->b,    &s->x,    &s->d, &s->r,        &s->p[0], &s->p[1], &s->s, &s->shadow,
                              &s->v[0], &s->v[1], &s->t, &s->snapshot, &s->bank};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++) s->env->ops->release(s->env, vectors[k]);
   wr_free(s->room);
   *s = (wr_bicgstab){0};
 }
 
-static wr_scalar scalar(wr_bicgstab *s, int index) { return (wr_scalar){&s->bank, index}; }
-
 static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
   wr_fused f = {.in = {from}, .out = {to}, .c = {{{.factor = 1}}}};
   return s->env->ops->fused(s->env, &f);
 }
 
-/* to := x + d, the iterate, and its sum. */
-static wr_fused collecting(wr_bicgstab *s, wr_vec *to) {
-  return (wr_fused){.in = {&s->x, &s->d},
-                    .out = {to},
-                    .c = {{{.factor = 1}, {.factor = 1}}},
-                    .reduce = {{WR_SUM, to, NULL, scalar(s, SUM_X)}}};
-}
-
 /* The iterate goes into x, d := 0. Before a start and at the end. */
 static wr_status settle_iterate(wr_bicgstab *s) {
   wr_status status;
-  wr_fused collect = collecting(s, &s->x);
+  wr_fused collect = wr_bicgstab_collecting(s, &s->x);
   TRY(s->env->ops->fused(s->env, &collect));
   TRY(s->env->ops->fill(s->env, &s->d, 0));
 done:
@@ -85,8 +76,10 @@ done:
 static wr_status true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {
   wr_status status;
   double scalars[SCALARS];
-  wr_epilogue e = {.shift = scalar(s, ONE), .shift_dir = &s->b, .reduce = {{WR_NRM2SQ, NULL, NULL, scalar(s, QQ)}}};
-  wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, scalar(s, SUM_X)}}};
+  wr_epilogue e = {.shift = wr_bicgstab_scalar(s, ONE),
+                   .shift_dir = &s->b,
+                   .reduce = {{WR_NRM2SQ, NULL, NULL, wr_bicgstab_scalar(s, QQ)}}};
+  wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, wr_bicgstab_scalar(s, SUM_X)}}};
   TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = -1, .x = x, .y = &s->t, .epilogue = &e}));
   TRY(s->env->ops->fused(s->env, &sum));
   TRY(s->env->ops->download(s->env, &s->bank, scalars));
@@ -95,13 +88,12 @@ done:
   return status;
 }
 
-/* Begins anew from x, d being 0, with r := t, its true residual of this norm. signs 0: shadow := r; else the shadow is made
- * of signs by a hash of index and signs, so that it has nothing to do with r. */
+/* Begins anew from x, d being 0, with r := t, its true residual of this norm; BETA is 0, so that p becomes r whatever was in p
+ * and v. signs 0: shadow := r; else it is made of signs by a hash of index and signs: it has nothing to do with r then. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   wr_status status;
   wr_env *env = s->env;
   TRY(copy(s, &s->r, &s->t));
-  TRY(copy(s, &s->p, &s->t));
   if (signs == 0) {
     TRY(copy(s, &s->shadow, &s->t));
   } else {
@@ -121,84 +113,14 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   c[GAIN_RR] = norm * norm, c[GAIN_STEP] = steps, c[GAIN] = 0.81, c[PATIENCE] = 200;
   TRY(env->ops->upload(env, &s->bank, c));
   wr_fused products = {.in = {&s->shadow, &s->r},
-                       .reduce = {{WR_DOT, &s->shadow, &s->r, scalar(s, RHO)},
-                                  {WR_NRM2SQ, &s->shadow, NULL, scalar(s, SS)}}};
+                       .reduce = {{WR_DOT, &s->shadow, &s->r, wr_bicgstab_scalar(s, RHO)},
+                                  {WR_NRM2SQ, &s->shadow, NULL, wr_bicgstab_scalar(s, SS)}}};
   TRY(env->ops->fused(env, &products));
   TRY(env->ops->download(env, &s->bank, c));
   c[NOISE] = unit * unit * c[SS];
   TRY(env->ops->upload(env, &s->bank, c));
   g->start_iteration = (int64_t)steps;
   wr_iteration_begin(s->loop);
-done:
-  return status;
-}
-
-/* v := A p, with the sums that alpha needs, and what is made of them. */
-static wr_status first_product(wr_bicgstab *s, int i, wr_then then) {
-  wr_epilogue sigma = {
-      .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}},
-      .then = then};
-  return wr_plan_apply(s->plan,
-                       &(wr_apply){.alpha = 1, .x = &s->p, .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
-}
-
-/* t := A s, with the sums that omega needs, and what is made of them. */
-static wr_status second_product(wr_bicgstab *s, int i, wr_then then) {
-  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, &s->r, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}},
-                       .then = then};
-  return wr_plan_apply(s->plan,
-                       &(wr_apply){.alpha = 1, .x = &s->r, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
-}
-
-wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
-  wr_status status = WR_OK;
-  wr_plan_forget(s->plan);
-  for (int k = 0; k < count; k++) TRY((k % 2 == 0 ? first_product : second_product)(s, k / 2 % 2, (wr_then){0}));
-done:
-  wr_plan_forget(s->plan);
-  return status;
-}
-
-/* snapshot := the iterate, when that is due and all of it finite. It is collected in t, which holds nothing between
- * iterations. */
-static wr_status take_snapshot(wr_bicgstab *s) {
-  wr_status status;
-  wr_fused collect = collecting(s, &s->t);
-  wr_fused keep = {.in = {&s->t}, .out = {&s->snapshot}, .c = {{{.factor = 1}}}, .when = scalar(s, KEEP)};
-  collect.when = scalar(s, SNAP), collect.then = WR_THEN(after_collect, &s->bank, NULL);
-  TRY(s->env->ops->fused(s->env, &collect));
-  TRY(s->env->ops->fused(s->env, &keep));
-done:
-  return status;
-}
-
-/* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads shadow; r v (writes s over
- * r); s; d p s t shadow (writes d, r); r p v (writes p): 10 reads and 4 writes; where a snapshot is due, x d (writes t), t
- * (writes snapshot) besides. i is the place of this iteration's v. */
-static wr_status iterate(void *solver, int i) {
-  wr_status status;
-  wr_bicgstab *s = solver;
-  wr_env *env = s->env;
-  wr_vec *v = &s->v[i], *t = &s->t, *r = &s->r;
-  wr_fused half = {.in = {r, v}, /* s = r - alpha v, in r's place */
-                   .out = {r},
-                   .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
-                   .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, SS)}}};
-  wr_fused update = {.in = {&s->d, &s->p, r, t, &s->shadow}, /* d += alpha p + omega s;  r = s - omega t */
-                     .out = {&s->d, r},
-                     .c = {{{.factor = 1}, {1, scalar(s, ALPHA)}, {1, scalar(s, OMEGA)}},
-                           {[2] = {.factor = 1}, [3] = {-1, scalar(s, OMEGA)}}},
-                     .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}},
-                     .then = WR_THEN(after_update, &s->bank, &s->loop->log)};
-  wr_fused direction = {.in = {r, &s->p, v}, /* p = r + beta (p - omega v) */
-                        .out = {&s->p},
-                        .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
-  TRY(first_product(s, i, WR_THEN(after_first_product, &s->bank, NULL)));
-  TRY(env->ops->fused(env, &half));
-  TRY(second_product(s, i, WR_THEN(after_second_product, &s->bank, NULL)));
-  TRY(env->ops->fused(env, &update));
-  TRY(take_snapshot(s));
-  TRY(env->ops->fused(env, &direction));
 done:
   return status;
 }
@@ -357,14 +279,34 @@ static double relative(const void *solver, double rr) {
   return sqrt(rr) / s->system->norm_b;
 }
 
+/* Where p and s are: apart as long as a loop is resident, or was when it began. A loop that is recorded keeps its vectors. */
+static wr_status place_vectors(wr_bicgstab *s) {
+  wr_status status = WR_OK;
+  wr_vec *const vectors[] = {&s->p[1], &s->s};
+  if (s->loop->loop) return WR_OK;
+  s->apart = wr_iteration_may_be_resident(s->loop);
+  for (int k = 0; k < 2 && s->apart; k++)
+    if (vectors[k]->id == 0)
+      TRY(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a vector of BiCGSTAB", vectors[k]));
+done:
+  return status;
+}
+
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
+  wr_status status;
   wr_iteration *loop = s->loop;
-  loop->plan = s->plan, loop->solver = s, loop->step = iterate, loop->measure = relative, loop->bank = &s->bank;
-  const wr_vec *const left[WR_MAX_LEFT] = {&s->d, &s->r, &s->p, &s->snapshot};
-  memcpy(loop->left[0], left, sizeof left), memcpy(loop->left[1], left, sizeof left);
+  loop->plan = s->plan, loop->solver = s, loop->step = wr_bicgstab_step, loop->measure = relative;
+  loop->bank = &s->bank;
   loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
-  return wr_iteration_every(loop, g->options->check_every);
+  TRY(place_vectors(s));
+  TRY(wr_iteration_every(loop, g->options->check_every));
+  if (loop->loop == NULL) s->apart = 0;
+  for (int i = 0; i < 2; i++) /* a resident loop does not ask */
+    memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p[s->apart ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
+           sizeof loop->left[i]);
+done:
+  return status;
 }
 
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,

@@ -18,7 +18,10 @@ typedef struct wr_bicgstab {
   const wr_system *system;
   wr_plan *plan; /* of system->matrix */
   wr_env *env;
-  wr_vec b, r, p, shadow;    /* r holds s between the two halves of an iteration                                  */
+  wr_vec b, r, p[2], shadow; /* p of this and of the last iteration if apart, else all in p[0]                    */
+  wr_vec s;                  /* if apart; else s is in r between the two halves of an iteration                   */
+  int apart;                 /* 1: p and s are not where what they are made of is: a resident loop then makes them */
+                             /* within the products that follow. Elsewhere it would just cost memory              */
   wr_vec x, d;               /* the iterate is x + d: x as of the last start, d what was added since. So rounding */
                              /* d's many updates costs digits of d alone, which a refinement needs                */
   wr_vec v[2], t;            /* A p of this and of the last iteration, A s: the three buffers that applies rotate */

@@ -33,7 +33,7 @@ enum { SHORT_EVERY = 8, MOST_UNROLLED = 8 };
 /* And below which one kernel does better than a graph of them: where matrix and vectors stay in its L2 of 50 MB. */
 static const double resident_apply = 24e6;
 
-static int may_be_resident(const wr_iteration *it) {
+int wr_iteration_may_be_resident(const wr_iteration *it) {
   return it->env->place == WR_CUDA && !it->host_only && !it->no_resident && !it->env->deterministic &&
          wr_plan_backend(it->plan)->rows != NULL && wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
 }
@@ -136,7 +136,7 @@ wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
   wr_status status = WR_OK;
   int is_short = it->env->place == WR_CUDA && wr_plan_get_info(it->plan)->apply_bytes < short_apply;
   if (it->loop == NULL) {
-    it->resident = may_be_resident(it), it->unroll = 1;
+    it->resident = wr_iteration_may_be_resident(it), it->unroll = 1;
     if (it->resident) TRY(record(it));
     wr_plan_forget(it->plan);
   }

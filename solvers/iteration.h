@@ -62,6 +62,9 @@ typedef struct wr_iteration {
 wr_status wr_iteration_open(wr_env *env, wr_iteration **it); /* WR_ENOMEM */
 void wr_iteration_close(wr_iteration *it);                   /* NULL is fine */
 
+/* Whether wr_iteration_every would record a resident loop. 1: unless it turns out that it cannot. When all that is given is. */
+int wr_iteration_may_be_resident(const wr_iteration *it);
+
 /* Sets the distance of two looks, before begin, when all that is given is; and records a resident loop, if there can be one.
  * 0: 1, but 8 where an apply is over so soon that the device would rather decide less often, and seven iterations too many cost
  * next to nothing. WR_ENOMEM */

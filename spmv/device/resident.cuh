@@ -8,8 +8,11 @@
 #include "spmv/device/resident.h"
 #include "spmv/kernel/finish.cuh"
 
-/* What a step is. */
-enum wr_resident_kind { WR_RESIDENT_VECTORS, WR_RESIDENT_ROWS };
+/* What a step is. JOINED: a fused operation whose one output is the x of the product that is the next step. That makes it as it
+ * goes, from what is gathered instead of x, so the blocks need not meet in between. */
+enum wr_resident_kind { WR_RESIDENT_VECTORS, WR_RESIDENT_ROWS, WR_RESIDENT_JOINED };
+
+enum { WR_JOINED_INPUTS = 3 }; /* at most: that many vectors are gathered for each entry */
 
 /* y = alpha*A*x + beta*y and its epilogue. */
 template <typename T>
@@ -31,6 +34,7 @@ struct wr_resident_step {
                   /* slot WR_FUSED_SLOTS + o                                                                               */
   int share;      /* of vectors: elements of a block                                                                       */
   int ends_half;  /* behind it the loop may end                                                                            */
+  /* Of JOINED: vectors.sums are the product's, then the operation's own, and the product's program; ends_half is its too. */
   union {
     wr_fused_args<T> vectors;
     wr_resident_rows<T> rows;

@@ -212,12 +212,63 @@ static wr_status share_out(wr_resident *r) {
   return wr_fail(WR_EUNAVAILABLE, "%lld rows are too many for one kernel", (long long)r->nrows);
 }
 
+/* ---- Products that make their x ---- */
+
+/* Entries of a block above which to gather more for each may take longer than the blocks take to meet. 0: none are joined. */
+enum { MOST_JOINED = 4096 };
+
+template <typename T>
+static bool sums_fit(const wr_fused_args<T> &f, const wr_finish<T> &finish) {
+  bool fits = f.sums.program.which == 0 && f.sums.count + finish.sums.count <= WR_MAX_REDUCTIONS;
+  for (int k = 0; k < f.sums.count; k++) {
+    fits &= f.sums.into[k] != finish.shift; /* which the product would read too early */
+    for (int m = 0; m < finish.sums.count; m++) fits &= f.sums.into[k] != finish.sums.into[m];
+  }
+  return fits;
+}
+
+/* Whether a product can make its x, the output of the operation before, by itself: its blocks gather what that is made of while
+ * others store x, y and scaled already, and the epilogue reads x as it was before but where it is a z. */
+template <typename T>
+static bool can_join(const wr_resident_step<T> &operation, const wr_resident_step<T> &product) {
+  if (operation.kind != WR_RESIDENT_VECTORS || product.kind != WR_RESIDENT_ROWS || operation.ends_half) return false;
+  const wr_fused_args<T> &f = operation.vectors;
+  const wr_resident_rows<T> &a = product.rows;
+  if (operation.nout != 1 || operation.nin > WR_JOINED_INPUTS || f.has_times || f.when) return false;
+  bool fits = f.out[0] == a.x && f.n == a.nrows && sums_fit(f, a.finish);
+  for (int s = 0; s < operation.nin; s++) fits &= f.in[s] != a.x && f.in[s] != a.y && f.in[s] != a.finish.scaled;
+  return fits && a.x != a.y && a.x != a.finish.scaled && a.x != a.finish.scale && a.x != a.finish.shift_dir;
+}
+
+/* All sums are left together, the product's first, and its program follows. */
+template <typename T>
+static void join(wr_resident_step<T> *operation, const wr_resident_step<T> *product) {
+  wr_fused_args<T> *f = &operation->vectors;
+  wr_sums all = product->rows.finish.sums;
+  for (int k = f->sums.count; k-- > 0;) { /* from the last on, as u and z move within themselves */
+    int to = all.count + k;
+    all.kind[to] = f->sums.kind[k], all.into[to] = f->sums.into[k], f->u[to] = f->u[k], f->z[to] = f->z[k];
+  }
+  all.count += f->sums.count;
+  f->sums = all;
+  operation->kind = WR_RESIDENT_JOINED, operation->ends_half = product->ends_half;
+}
+
+template <typename T>
+static void join_steps(wr_resident *r) {
+  wr_resident_step<T> *steps = (wr_resident_step<T> *)r->steps;
+  if (r->nnz > MOST_JOINED * (int64_t)(r->most > 1 ? r->blocks : 10)) return;
+  for (int k = 0; k + 1 < r->count; k++)
+    if (can_join(steps[k], steps[k + 1])) join(&steps[k], &steps[k + 1]);
+}
+
 extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
   wr_status status;
   env->resident = NULL;
   TRY(wr_resident_half(r));
   TRY(check_rows(env, r));
   TRY(share_out(r));
+  r->type == WR_F32 ? join_steps<float>(r) : join_steps<double>(r);
   TRY(wr_device_upload(env, r->on_device, r->steps, r->count * (int64_t)(r->step_bytes / 8), WR_AS_8_BYTES));
 done:
   return status;

@@ -7,69 +7,6 @@
 #include "spmv/device/resident_rows.cuh"
 #include "spmv/kernel/meet.cuh"
 
-/* ---- Vectors ---- */
-
-template <typename T>
-__device__ inline void read_coefficients(const loop_args<T> &loop, const block_state<T> &b, const wr_fused_args<T> &f) {
-  int k = threadIdx.x;
-  if (k < WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1)) {
-    wr_device_coefficient from = f.c[k / (WR_FUSED_SLOTS + 1)][k % (WR_FUSED_SLOTS + 1)];
-    b.c[k] = from.scalar ? from.factor * *scalar_of(loop, b, from.scalar) : from.factor;
-  }
-  __syncthreads();
-}
-
-/* v[slot]; the slot is the same for all threads. */
-__device__ inline double pick(const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS], int slot) {
-  double value = 0;
-#pragma unroll
-  for (int s = 0; s < WR_FUSED_SLOTS + WR_MAX_OUTPUTS; s++)
-    if (s == slot) value = v[s];
-  return value;
-}
-
-/* Output o of one element, from inputs and the first output in v. A term that is left out or worth nothing has no part. */
-template <typename T>
-__device__ inline T output_of(const wr_fused_args<T> &f, const double *c, int o,
-                              const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS]) {
-  double sum = 0;
-#pragma unroll
-  for (int k = 0; k < WR_FUSED_SLOTS + o; k++) {
-    double factor = c[o * (WR_FUSED_SLOTS + 1) + k], term = factor * (k == 0 && f.has_times ? v[0] * v[1] : v[k]);
-    sum += factor != 0 ? term : 0;
-  }
-  return (T)sum;
-}
-
-template <typename T>
-__device__ inline void do_vectors(const loop_args<T> &loop, const block_state<T> &b, const wr_resident_step<T> &step,
-                                  double (&sum)[WR_MAX_REDUCTIONS]) {
-  const wr_fused_args<T> &f = step.vectors;
-  int begin = step.share * (int)blockIdx.x, n = (int)f.n, end = begin + step.share < n ? begin + step.share : n;
-  read_coefficients(loop, b, f);
-  for (int i = begin + (int)threadIdx.x; i < end; i += THREADS) {
-    double v[WR_FUSED_SLOTS + WR_MAX_OUTPUTS];
-#pragma unroll
-    for (int k = 0; k < WR_FUSED_SLOTS; k++) v[k] = k < step.nin ? (double)__ldcg(f.in[k] + i) : 0;
-#pragma unroll
-    for (int o = 0; o < WR_MAX_OUTPUTS; o++) {
-      v[WR_FUSED_SLOTS + o] = 0;
-      if (o >= step.nout) continue;
-      T value = output_of(f, b.c, o, v);
-      f.out[o][i] = value;
-      v[WR_FUSED_SLOTS + o] = (double)value;
-    }
-#pragma unroll
-    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-      if (r < f.sums.count) {
-        double u[1] = {pick(v, f.u[r])}, z[1] = {pick(v, f.z[r])};
-        wr_sum_terms(f.sums.kind[r], u, z, sum[r]);
-      }
-  }
-}
-
-/* ---- The loop ---- */
-
 /* The program of a step, in every block, by thread 0; the first block keeps the log. */
 template <typename T>
 __device__ inline void run_program(const loop_args<T> &loop, const block_state<T> &b, const wr_program &of) {
@@ -158,16 +95,18 @@ __device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const w
   __syncthreads();
 }
 
+/* A step; a joined one with the product behind it. */
 template <typename T>
-__device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, const wr_resident_step<T> &step) {
-  const wr_sums &sums = step.kind == WR_RESIDENT_ROWS ? step.rows.finish.sums : step.vectors.sums;
+__device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, const wr_resident_step<T> *step) {
+  const wr_sums &sums = step->kind == WR_RESIDENT_ROWS ? step->rows.finish.sums : step->vectors.sums;
   double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  bool left_out = step.kind == WR_RESIDENT_VECTORS && step.vectors.when && *scalar_of(loop, b, step.vectors.when) == 0;
+  bool joined = step->kind == WR_RESIDENT_JOINED, left_out = step->kind == WR_RESIDENT_VECTORS && step->vectors.when &&
+                                                             *scalar_of(loop, b, step->vectors.when) == 0;
   if (!left_out) {
-    if (step.kind == WR_RESIDENT_ROWS)
-      do_rows(loop, b, step.rows, sum);
+    if (step->kind == WR_RESIDENT_VECTORS)
+      do_vectors(loop, b, *step, sum);
     else
-      do_vectors(loop, b, step, sum);
+      do_rows(loop, b, step[joined].rows, joined ? step : NULL, sum);
     meet(loop, b, sums, sum);
   } else if (sums.program.which) {
     if (threadIdx.x == 0) run_program(loop, b, sums.program);
@@ -203,8 +142,9 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
                       counts + 2, 0, 0, 0, 0};
   begin_loop(loop, b, steps);
   while (*b.going)
-    for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_half || *b.going); k++) {
-      do_step(loop, b, steps[k]);
+    for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_half || *b.going);
+         k += steps[k].kind == WR_RESIDENT_JOINED ? 2 : 1) {
+      do_step(loop, b, steps + k);
       if (steps[k].ends_half && blockIdx.x == 0) {
         copy_words(loop.bank, b.bank, loop.nbank * 8);
         __syncthreads();

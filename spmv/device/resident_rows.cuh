@@ -1,58 +1,15 @@
-/* Products with plain rows in a loop that is one kernel (resident_cuda.cu): what a block knows, and how it does its rows. It
- * has neighbouring ones, with about as many entries as the others' have. It makes all products first, whoever's they are, then
- * adds up each row's, then finishes a row a thread. */
+/* Products with plain rows in a loop that is one kernel (resident_cuda.cu). A block has neighbouring rows, with about as many
+ * entries as the others' have. It makes all products first, whoever's they are, then adds up each row's, then finishes a row a
+ * thread.
+ *
+ * Where a fused operation makes the x of a product (WR_RESIDENT_JOINED), the product gathers what x is made of, makes each
+ * element for itself, and stores x[i] where it finishes row i. Other blocks still gather then, so nothing that they read is
+ * written: no vector in the operation's sum is its output, or y, or scaled. */
 #ifndef WR_RESIDENT_ROWS_CUH
 #define WR_RESIDENT_ROWS_CUH
 
-#include "spmv/device/resident.cuh"
-#include "spmv/kernel/launch.cuh"
+#include "spmv/device/resident_vectors.cuh"
 #include "spmv/kernel/warp.cuh"
-
-enum {
-  THREADS = 512,
-  MAX_STEPS = 24,
-  MAX_BANK = 256,
-  LONG = 16,         /* entries for each lane beyond which a row is long, a warp's    */
-  GIANT = 4096,      /* entries beyond which a row is all the block's                 */
-  BATCH = 4,         /* entries of a thread on their way                              */
-  ROW_WEIGHT = 4,    /* a row is as much work as so many entries                      */
-  LEAST_PRODUCTS = 1024, MOST_PRODUCTS = 8192, /* that a block keeps at a time        */
-  MOST_ROWS = 4096   /* of a block                                                    */
-};
-
-template <typename T>
-struct loop_args {
-  const wr_resident_step<T> *steps;
-  int count, nbank;
-  double *bank;     /* [nbank] */
-  double *partial;  /* [2][WR_MAX_REDUCTIONS][blocks]: what blocks leave, by turns                          */
-  unsigned *arrived;
-  const unsigned *stop;
-  unsigned *wish;   /* [2], by turns: stop, as the first block has seen it, so that all blocks see the same */
-  int most_rows;    /* of a block                                                                           */
-  int most_products;
-};
-
-/* What a block knows. But for what stands in registers, all is in shared memory. */
-template <typename T>
-struct block_state {
-  const wr_resident_step<T> *steps;
-  double *bank, *c;     /* c[WR_MAX_OUTPUTS][WR_FUSED_SLOTS + 1]: coefficients of this step                */
-  double *products;     /* [most_products]                                                                */
-  double *row_sums;     /* [most_rows]                                                                    */
-  int *starts;          /* [most_rows + 1]: where its rows begin; their entries follow each other          */
-  int *long_rows, *nlong, *ngiant; /* [most_rows] of its rows, counted from its first, ascending          */
-  int *going;
-  int first, nrows;     /* its rows                                                                       */
-  int log_lanes;        /* 2^log_lanes lanes add up a row of it                                           */
-  unsigned round;       /* how often it has met the others                                                */
-};
-
-/* The block's copy of a scalar of the bank. */
-template <typename T>
-__device__ inline double *scalar_of(const loop_args<T> &loop, const block_state<T> &b, const double *at) {
-  return b.bank + (at - loop.bank);
-}
 
 template <typename T>
 __device__ inline int64_t row_start(const wr_resident_rows<T> &a, int64_t i) {
@@ -113,12 +70,45 @@ __device__ inline void begin_rows(const wr_resident_rows<T> &a, block_state<T> &
   find_long_rows(b);
 }
 
-/* products := those of entries [begin, end). */
+/* What is gathered instead of x, and the coefficients of its sum; NULL: nothing. Of a product that is not joined, x alone. */
 template <typename T>
-__device__ inline void make_products(const wr_resident_rows<T> &a, const block_state<T> &b, int begin, int end) {
+struct gathered {
+  const T *in[WR_JOINED_INPUTS];
+  double c[WR_JOINED_INPUTS];
+};
+
+template <typename T>
+__device__ inline gathered<T> gathered_for(const block_state<T> &b, const wr_resident_step<T> &joined) {
+  gathered<T> g;
+#pragma unroll
+  for (int s = 0; s < WR_JOINED_INPUTS; s++) {
+    g.c[s] = b.c[s];
+    g.in[s] = s < joined.nin && g.c[s] != 0 ? joined.vectors.in[s] : NULL;
+  }
+  return g;
+}
+
+/* The element of x as output_of gives it, to the bit. */
+template <typename T>
+__device__ inline double element_of(const gathered<T> &g, const T (&v)[WR_JOINED_INPUTS]) {
+  double sum = 0;
+#pragma unroll
+  for (int s = 0; s < WR_JOINED_INPUTS; s++) add_term(g.c[s], (double)v[s], sum);
+  return (double)(T)sum;
+}
+
+template <typename T>
+__device__ inline double element_of(const gathered<T> &, const T (&v)[1]) {
+  return (double)v[0];
+}
+
+/* products := those of entries [begin, end). INPUTS: vectors that are gathered. */
+template <int INPUTS, typename T>
+__device__ inline void make_products(const wr_resident_rows<T> &a, const block_state<T> &b, const gathered<T> &from,
+                                     int begin, int end) {
   for (int k = begin + (int)threadIdx.x; k < end; k += BATCH * THREADS) {
     int col[BATCH];
-    T val[BATCH], x[BATCH];
+    T val[BATCH], x[BATCH][INPUTS];
 #pragma unroll
     for (int e = 0; e < BATCH; e++) {
       bool is_there = k + e * THREADS < end;
@@ -126,10 +116,13 @@ __device__ inline void make_products(const wr_resident_rows<T> &a, const block_s
       val[e] = is_there && a.val ? __ldg(a.val + k + e * THREADS) : (T)1;
     }
 #pragma unroll
-    for (int e = 0; e < BATCH; e++) x[e] = col[e] >= 0 ? __ldcg(a.x + col[e]) : (T)0;
+    for (int e = 0; e < BATCH; e++)
+#pragma unroll
+      for (int s = 0; s < INPUTS; s++)
+        x[e][s] = col[e] >= 0 && (INPUTS == 1 || from.in[s]) ? __ldcg(from.in[s] + col[e]) : (T)0;
 #pragma unroll
     for (int e = 0; e < BATCH; e++)
-      if (col[e] >= 0) b.products[k - begin + e * THREADS] = (double)val[e] * (double)x[e];
+      if (col[e] >= 0) b.products[k - begin + e * THREADS] = (double)val[e] * element_of(from, x[e]);
   }
 }
 
@@ -195,24 +188,58 @@ __device__ inline void load_finish(const wr_resident_rows<T> &a, int64_t i, wr_f
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? __ldcg(f.z[r] + i) : (T)0;
 }
 
+/* The element i of x that a joined product makes, which is its block's to store: from what the operation reads there. */
+template <typename T>
+__device__ inline void load_own(const wr_resident_step<T> &joined, int64_t i, T (&own)[WR_JOINED_INPUTS]) {
+#pragma unroll
+  for (int s = 0; s < WR_JOINED_INPUTS; s++) own[s] = s < joined.nin ? __ldcg(joined.vectors.in[s] + i) : (T)0;
+}
+
+/* It is stored, added to the operation's sums, and in the row's, where it was not yet there when they were loaded. */
+template <typename T>
+__device__ inline void finish_own(const wr_resident_step<T> &joined, const wr_resident_rows<T> &a,
+                                  const block_state<T> &b, int64_t i, const T (&own)[WR_JOINED_INPUTS],
+                                  wr_finish_rows<T, 1> &row, double (&sum)[WR_MAX_REDUCTIONS]) {
+  const wr_fused_args<T> &f = joined.vectors;
+  double v[WR_FUSED_SLOTS + WR_MAX_OUTPUTS] = {};
+#pragma unroll
+  for (int s = 0; s < WR_JOINED_INPUTS; s++) v[s] = (double)own[s];
+  T value = output_of(f, b.c, 0, v);
+  f.out[0][i] = value;
+  v[WR_FUSED_SLOTS] = (double)value;
+  add_sums(f, a.finish.sums.count, v, sum);
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (a.finish.z[r] == a.x) row.z[r][0] = value;
+}
+
+/* joined: the operation that makes x; NULL: x is there. */
 template <typename T>
 __device__ inline void do_rows(const loop_args<T> &loop, const block_state<T> &b, const wr_resident_rows<T> &a,
-                               double (&sum)[WR_MAX_REDUCTIONS]) {
+                               const wr_resident_step<T> *joined, double (&sum)[WR_MAX_REDUCTIONS]) {
   int begin = b.starts[0], end = b.starts[b.nrows];
   double shift = a.finish.shift ? *scalar_of(loop, b, a.finish.shift) : 0;
   wr_finish_rows<T, 1> row = {};
-  if ((int)threadIdx.x < b.nrows) load_finish(a, b.first + (int)threadIdx.x, row); /* under way meanwhile */
+  T own[WR_JOINED_INPUTS] = {};
+  gathered<T> from = {{a.x}, {}};
+  if ((int)threadIdx.x < b.nrows) { /* under way meanwhile */
+    load_finish(a, b.first + (int)threadIdx.x, row);
+    if (joined) load_own(*joined, b.first + (int)threadIdx.x, own);
+  }
+  if (joined) read_coefficients(loop, b, joined->vectors), from = gathered_for(b, *joined);
   for (int i = threadIdx.x; i < b.nrows; i += THREADS) b.row_sums[i] = 0;
   for (; begin < end; begin += loop.most_products) {
     int below = end - begin < loop.most_products ? end : begin + loop.most_products;
-    make_products(a, b, begin, below);
+    joined ? make_products<WR_JOINED_INPUTS>(a, b, from, begin, below) : make_products<1>(a, b, from, begin, below);
     __syncthreads();
     add_rows(b, begin, below);
     __syncthreads();
   }
   for (int i = threadIdx.x; i < b.nrows; i += THREADS) {
     if (i >= THREADS) load_finish(a, b.first + i, row);
+    if (i >= THREADS && joined) load_own(*joined, b.first + i, own);
     row.value[0] += a.alpha * b.row_sums[i];
+    if (joined) finish_own(*joined, a, b, b.first + i, own, row, sum);
     wr_finish_store(a.finish, shift, b.first + i, row, a.y, sum);
   }
 }

@@ -128,7 +128,7 @@ struct wr_csr_view;
 
 /* What a loop is to be. A device that cannot decide by itself whether it goes on does a few halves too many before the host
  * has heard of the end: then `bank` and `left` are put back, and what else those halves write does not count. */
-enum { WR_MAX_LEFT = 4 };
+enum { WR_MAX_LEFT = 5 };
 
 typedef struct wr_loop_request {
   int halves;         /* 1 or 2                                                                                       */

@@ -1,0 +1,88 @@
+#include "solvers/bicgstab_step.h"
+
+#include "spmv/device/bicgstab_scalars.h"
+#include "solvers/iteration.h"
+
+static wr_scalar scalar(wr_bicgstab *s, int index) { return wr_bicgstab_scalar(s, index); }
+
+wr_fused wr_bicgstab_collecting(wr_bicgstab *s, wr_vec *to) {
+  return (wr_fused){.in = {&s->x, &s->d},
+                    .out = {to},
+                    .c = {{{.factor = 1}, {.factor = 1}}},
+                    .reduce = {{WR_SUM, to, NULL, scalar(s, SUM_X)}}};
+}
+
+/* p of an iteration by the place of its v; s of any. */
+static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->apart ? i : 0]; }
+static wr_vec *half_step(wr_bicgstab *s) { return s->apart ? &s->s : &s->r; }
+
+/* v := A p, with the sums that alpha needs, and what is made of them. */
+static wr_status first_product(wr_bicgstab *s, int i, wr_then then) {
+  wr_epilogue sigma = {
+      .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}},
+      .then = then};
+  return wr_plan_apply(
+      s->plan, &(wr_apply){.alpha = 1, .x = direction_at(s, i), .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
+}
+
+/* t := A s, with the sums that omega needs, and what is made of them. */
+static wr_status second_product(wr_bicgstab *s, int i, wr_then then) {
+  const wr_vec *x = half_step(s);
+  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, x, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}},
+                       .then = then};
+  return wr_plan_apply(s->plan,
+                       &(wr_apply){.alpha = 1, .x = x, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
+}
+
+wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
+  wr_status status = WR_OK;
+  wr_plan_forget(s->plan);
+  for (int k = 0; k < count; k++) TRY((k % 2 == 0 ? first_product : second_product)(s, k / 2 % 2, (wr_then){0}));
+done:
+  wr_plan_forget(s->plan);
+  return status;
+}
+
+/* snapshot := the iterate, when that is due and all of it finite. It is collected in t, which holds nothing between
+ * iterations. */
+static wr_status take_snapshot(wr_bicgstab *s) {
+  wr_status status;
+  wr_fused collect = wr_bicgstab_collecting(s, &s->t);
+  wr_fused keep = {.in = {&s->t}, .out = {&s->snapshot}, .c = {{{.factor = 1}}}, .when = scalar(s, KEEP)};
+  collect.when = scalar(s, SNAP), collect.then = WR_THEN(after_collect, &s->bank, NULL);
+  TRY(s->env->ops->fused(s->env, &collect));
+  TRY(s->env->ops->fused(s->env, &keep));
+done:
+  return status;
+}
+
+/* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads r p v (writes p); shadow; r v
+ * (writes s); s; d p s t shadow (writes d, r): 10 reads and 4 writes; where a snapshot is due, x d (writes t), t (writes
+ * snapshot) besides. i is the place of this iteration's v. */
+wr_status wr_bicgstab_step(void *solver, int i) {
+  wr_status status;
+  wr_bicgstab *s = solver;
+  wr_env *env = s->env;
+  wr_vec *p = direction_at(s, i), *v = &s->v[i], *half = half_step(s), *t = &s->t, *r = &s->r;
+  wr_fused find_p = {.in = {r, direction_at(s, 1 - i), &s->v[1 - i]}, /* p = r + beta (p - omega v), of the one before */
+                     .out = {p},
+                     .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
+  wr_fused find_s = {.in = {r, v}, /* s = r - alpha v */
+                     .out = {half},
+                     .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
+                     .reduce = {{WR_NRM2SQ, half, NULL, scalar(s, SS)}}};
+  wr_fused update = {.in = {&s->d, p, half, t, &s->shadow}, /* d += alpha p + omega s;  r = s - omega t */
+                     .out = {&s->d, r},
+                     .c = {{{.factor = 1}, {1, scalar(s, ALPHA)}, {1, scalar(s, OMEGA)}},
+                           {[2] = {.factor = 1}, [3] = {-1, scalar(s, OMEGA)}}},
+                     .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}},
+                     .then = WR_THEN(after_update, &s->bank, &s->loop->log)};
+  TRY(env->ops->fused(env, &find_p));
+  TRY(first_product(s, i, WR_THEN(after_first_product, &s->bank, NULL)));
+  TRY(env->ops->fused(env, &find_s));
+  TRY(second_product(s, i, WR_THEN(after_second_product, &s->bank, NULL)));
+  TRY(env->ops->fused(env, &update));
+  TRY(take_snapshot(s));
+done:
+  return status;
+}

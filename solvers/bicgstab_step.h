@@ -1,0 +1,15 @@
+/* One iteration of BiCGSTAB, as operations on its vectors: what bicgstab.c repeats. */
+#ifndef WR_BICGSTAB_STEP_H
+#define WR_BICGSTAB_STEP_H
+
+#include "solvers/bicgstab.h"
+
+static inline wr_scalar wr_bicgstab_scalar(wr_bicgstab *s, int index) { return (wr_scalar){&s->bank, index}; }
+
+/* to := x + d, the iterate, and its sum. */
+wr_fused wr_bicgstab_collecting(wr_bicgstab *s, wr_vec *to);
+
+/* Asks for one iteration of the solver, a wr_bicgstab; half: the place of its v. */
+wr_status wr_bicgstab_step(void *solver, int half);
+
+#endif

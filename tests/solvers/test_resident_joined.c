@@ -1,0 +1,169 @@
+/* Products of a resident loop that make their x by themselves, out of what the operation before has as inputs
+ * (spmv/device/resident_rows.cuh): what the loop leaves is what the same operations leave one by one, whether they can be
+ * joined or must not be. With one block, as under the shim, nobody is late: that x and y are not in place shows on a card. */
+#define _DEFAULT_SOURCE
+#include <float.h>
+
+#include "spmv/device/bicgstab_scalars.h"
+#include "tests/solvers/ground.h"
+
+/* w = a + beta w' - beta omega y' of the half before; y = A w; a -= y: made so that the product can make w for itself, or so
+ * that it must not. All numbers are whole and small, so that every sum is exact whatever its order. */
+typedef struct arrangement {
+  const char *name;
+  int in_place;  /* w is where w' is: others still gather it  */
+  int same_y;    /* and y where y' is                         */
+  int shifted;   /* y += (sum of w) e, which the product reads */
+  int own_sums, product_sums;
+  int four;      /* e is an input too                          */
+  int two;       /* there is a second output                  */
+  int sometimes; /* it is left out at first                   */
+} arrangement;
+
+static const arrangement arrangements[] = {
+    {.name = "joined"},
+    {.name = "joined, a sum of x", .own_sums = 1},
+    {.name = "joined, sums of both", .own_sums = 1, .product_sums = 2},
+    {.name = "joined, two sums of x", .own_sums = 2, .product_sums = 1},
+    {.name = "too many sums", .own_sums = 2, .product_sums = 2},
+    {.name = "x in place", .in_place = 1, .own_sums = 1, .product_sums = 1},
+    {.name = "y in place", .same_y = 1, .own_sums = 1, .product_sums = 1},
+    {.name = "shifted by the sum of x", .shifted = 1, .own_sums = 1, .product_sums = 1},
+    {.name = "four inputs", .four = 1, .product_sums = 1},
+    {.name = "two outputs", .two = 1, .product_sums = 1},
+    {.name = "with a condition", .sometimes = 1, .product_sums = 1},
+};
+
+enum { STAGE_VECTORS = 7 };
+
+typedef struct stage {
+  wr_vec vectors[STAGE_VECTORS]; /* a, e, w and w', y and y', the second output */
+  wr_vec bank, log;
+} stage;
+
+static void open_stage(ground *g, stage *s, int64_t n, double rounds) {
+  const wr_vecops *ops = g->env.ops;
+  double *values = room_for(n, sizeof *values), c[SCALARS] = {[ONE] = 1, [RHO] = 1, [RHO_NEXT] = 1, [ALPHA] = 1};
+  *s = (stage){0};
+  for (int k = 0; k < STAGE_VECTORS; k++) {
+    CHECK_OK(ops->alloc(&g->env, n, g->env.type, "a vector", &s->vectors[k]));
+    CHECK_OK(ops->fill(&g->env, &s->vectors[k], NAN)); /* beta is 0 at first */
+  }
+  for (int64_t i = 0; i < n; i++) values[i] = (double)(i * 7 % 5 - 2);
+  CHECK_OK(ops->upload(&g->env, &s->vectors[0], values));
+  for (int64_t i = 0; i < n; i++) values[i] = i % 500 == 1;
+  CHECK_OK(ops->upload(&g->env, &s->vectors[1], values));
+  c[OMEGA] = 1, c[RR] = 1, c[HUGE_SUM] = c[LARGEST] = DBL_MAX, c[LAST] = c[LAST_HALF] = rounds;
+  c[EVERY] = c[PATIENCE] = 1e9, c[LOG_ROOM] = 10;
+  CHECK_OK(ops->alloc(&g->env, SCALARS, WR_F64, "a bank", &s->bank));
+  CHECK_OK(ops->alloc(&g->env, 10, WR_F64, "a log", &s->log));
+  CHECK_OK(ops->upload(&g->env, &s->bank, c));
+  free(values);
+}
+
+static void close_stage(ground *g, stage *s) {
+  for (int k = 0; k < STAGE_VECTORS; k++) g->env.ops->release(&g->env, &s->vectors[k]);
+  g->env.ops->release(&g->env, &s->bank), g->env.ops->release(&g->env, &s->log);
+}
+
+/* The operations of a half, done or recorded. */
+static wr_status half_of(ground *g, wr_plan *plan, stage *s, const arrangement *how, int half) {
+  wr_status status;
+  wr_vec *v = s->vectors, *a = &v[0], *e = &v[1], *w = &v[how->in_place ? 2 : 2 + half],
+         *old_w = &v[how->in_place ? 2 : 3 - half], *y = &v[how->same_y ? 4 : 4 + half],
+         *old_y = &v[how->same_y ? 4 : 5 - half];
+  wr_fused make = {.in = {a, old_w, old_y, how->four ? e : NULL},
+                   .out = {w, how->two ? &v[6] : NULL},
+                   .c = {{{.factor = 1}, {1, {&s->bank, BETA}}, {-1, {&s->bank, BETA_OMEGA}}, {0, {NULL, 0}}},
+                         {{.factor = 2}}}};
+  wr_epilogue epilogue = {.shift = {how->shifted ? &s->bank : NULL, QQ}, .shift_dir = how->shifted ? e : NULL};
+  wr_fused last = {.in = {a, y},
+                   .out = {a},
+                   .c = {{{.factor = 1}, {.factor = -1}}},
+                   .reduce = {{WR_NRM2SQ, a, NULL, {&s->bank, TT}}},
+                   .then = WR_THEN(after_update, &s->bank, &s->log)};
+  const wr_reduction own[] = {{WR_SUM, w, NULL, {&s->bank, QQ}}, {WR_DOT, w, a, {&s->bank, SS}}},
+                     product[] = {{WR_DOT, NULL, w, {&s->bank, SIGMA}}, {WR_L1DIFF, NULL, a, {&s->bank, VV}}};
+  if (how->four) make.c[0][3] = (wr_coefficient){1, {&s->bank, ONE}};
+  if (how->sometimes) make.when = (wr_scalar){&s->bank, BETA};
+  for (int k = 0; k < how->own_sums; k++) make.reduce[k] = own[k];
+  for (int k = 0; k < how->product_sums; k++) epilogue.reduce[k] = product[k];
+  TRY(g->env.ops->fused(&g->env, &make));
+  TRY(wr_plan_apply(plan, &(wr_apply){.alpha = 1, .x = w, .y = y, .epilogue = &epilogue}));
+  TRY(g->env.ops->fused(&g->env, &last));
+done:
+  return status;
+}
+
+/* Records both halves and runs them until the program says that it is over. */
+static void run_stage(ground *g, wr_plan *plan, stage *s, const arrangement *how) {
+  wr_status status;
+  const wr_vecops *ops = g->env.ops;
+  wr_loop *loop = NULL;
+  double scalars[SCALARS];
+  int ended = 0;
+  TRY(ops->loop_open(&g->env, &(wr_loop_request){.halves = 2, .resident = 1, .bank = &s->bank}, &loop));
+  TRY(half_of(g, plan, s, how, 0));
+  TRY(ops->loop_half(&g->env, loop));
+  TRY(half_of(g, plan, s, how, 1));
+  TRY(ops->loop_close(&g->env, loop));
+  TRY(ops->loop_run(&g->env, loop));
+  while (!ended) TRY(ops->loop_poll(&g->env, loop, &s->bank, scalars, &ended));
+done:
+  CHECKF(status == WR_OK, "%s", wr_status_message());
+  ops->loop_free(&g->env, loop);
+}
+
+static void check_same(ground *g, const wr_vec *found, const wr_vec *expected, const char *what, int which) {
+  double *a = room_for(found->n, sizeof *a), *b = room_for(found->n, sizeof *b);
+  int64_t other = 0;
+  CHECK_OK(g->env.ops->download(&g->env, found, a));
+  CHECK_OK(g->env.ops->download(&g->env, expected, b));
+  for (int64_t i = 0; i < found->n; i++) other += !(a[i] == b[i] || (isnan(a[i]) && isnan(b[i])));
+  CHECKF(other == 0, "%lld elements of %s %d differ", (long long)other, what, which);
+  free(a), free(b);
+}
+
+/* Rows of a few entries of 1 or, with values, -1 too, in all n columns; each eleventh is empty. */
+static wr_csr *whole_matrix(int64_t n, int with_values) {
+  uint64_t seed = 99;
+  entry *entries = room_for(n * 3, sizeof *entries);
+  int64_t count = 0;
+  for (int64_t k = 0; k < n * 3; k++)
+    if (k / 3 % 11 != 4)
+      entries[count++] = (entry){k / 3, (int64_t)(random_in(&seed) * (double)n), random_in(&seed) < 0.5 ? -1 : 1};
+  wr_csr *A = matrix_of(n, entries, count, with_values);
+  free(entries);
+  return A;
+}
+
+static void test_arrangement(ground *g, wr_plan *plan, const arrangement *how, int64_t n, int rounds) {
+  stage found, expected;
+  open_stage(g, &found, n, rounds), open_stage(g, &expected, n, rounds);
+  run_stage(g, plan, &found, how);
+  for (int k = 0; k < rounds; k++) CHECK_OK(half_of(g, plan, &expected, how, k % 2));
+  for (int k = 0; k < STAGE_VECTORS; k++) check_same(g, &found.vectors[k], &expected.vectors[k], "vector", k);
+  check_same(g, &found.bank, &expected.bank, "the bank", rounds);
+  close_stage(g, &found), close_stage(g, &expected);
+}
+
+static void test_all(ground *g) {
+  static const int64_t lengths[] = {1, 40, 599, 600, 3500};
+  static const int rounds[] = {1, 2, 5};
+  if (g->env.place != WR_CUDA || g->backend->rows == NULL) return;
+  for (int k = 0; k < 5; k++) {
+    wr_csr *A = whole_matrix(lengths[k], k % 2 == 0);
+    wr_plan *plan = ground_plan(g, A);
+    for (size_t j = 0; plan && j < 3 * sizeof arrangements / sizeof *arrangements; j++) {
+      ground_case(g, "%s, %lld rows, %d rounds", arrangements[j / 3].name, (long long)A->nrows, rounds[j % 3]);
+      test_arrangement(g, plan, &arrangements[j / 3], A->nrows, rounds[j % 3]);
+    }
+    wr_plan_destroy(plan);
+    wr_csr_free(A);
+  }
+}
+
+int main(void) {
+  on_default_grounds(test_all);
+  return wr_test_report("resident_joined");
+}
