@@ -327,6 +327,8 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
     if (!end && interrupted) end_with(result, WR_INTERRUPTED, ""), end = 1;
   }
   result->by = s->loop->by, result->multiplies = 2 * s->loop->taken;
+  result->iteration_bytes = 2 * wr_plan_get_info(s->plan)->apply_bytes +
+                            (double)(WR_BICGSTAB_VECTORS * s->system->n * wr_type_bytes(s->env->type));
   TRY(settle(s, &g));
 done:
   wr_plan_forget(s->plan);

@@ -56,9 +56,17 @@ done:
   return status;
 }
 
-/* One iteration. What it moves beyond the two multiplies' matrix, x and y, in vectors of n: reads r p v (writes p); shadow; r v
- * (writes s); s; d p s t shadow (writes d, r): 10 reads and 4 writes; where a snapshot is due, x d (writes t), t (writes
- * snapshot) besides. i is the place of this iteration's v. */
+/* One iteration. i is the place of its v. What it moves, A being the matrix and all else vectors of n:
+ *
+ *   operation                        reads            writes
+ *   p = r + beta (p - omega v)       r p v            p
+ *   v = A p, with two sums           A p shadow       v
+ *   s = r - alpha v, with a sum      r v              s
+ *   t = A s, with two sums           A s              t        s once more, from a cache
+ *   d += ..., r = ..., with two sums d p s t shadow   d r
+ *   where a snapshot is due          x d, then t      t, then snapshot
+ *
+ * So WR_BICGSTAB_VECTORS beyond the multiplies, snapshots left out. tests/bench/traffic.py holds it beside what ncu counts. */
 wr_status wr_bicgstab_step(void *solver, int i) {
   wr_status status;
   wr_bicgstab *s = solver;

@@ -82,9 +82,14 @@ done:
   return status;
 }
 
-/* One step from r[now], x[now] into the others, and a program behind it; follows: another step will. What it moves beyond the
- * multiply's matrix, x and y, in vectors of n: reads scale, the old r and, if personalised, the teleport; writes the next
- * x. */
+/* One step from r[now], x[now] into the others, and a program behind it; follows: another step will. What it moves, P being
+ * the matrix and all else vectors of n:
+ *
+ *   operation                                reads                      writes
+ *   next r = d P^T x + ..., with two sums    P x scale r, the teleport  next r, next x
+ *
+ * scale has one or two bytes an element where that is enough, the teleport is read if there is one. tests/bench/traffic.py
+ * holds it beside what ncu counts. */
 static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_then then) {
   int next = 1 - now;
   wr_epilogue epilogue = {.shift = {&p->bank, SHIFT},
@@ -97,6 +102,12 @@ static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_t
   wr_apply apply = {.alpha = damping, .x = &p->x[now], .y = &p->r[next], .epilogue = &epilogue};
   if (follows) apply.y_next = &p->r[now]; /* the old ranks are dead once the change is measured */
   return wr_plan_apply(p->plan, &apply);
+}
+
+static double bytes_of_step(const wr_pagerank *p) {
+  int64_t type = wr_type_bytes(p->env->type), scale = p->scale.whole ? p->scale.whole : type,
+          vectors = p->teleport.id ? 3 : 2;
+  return wr_plan_get_info(p->plan)->apply_bytes + (double)(p->graph->n * (vectors * type + scale)); /* with its x and y */
 }
 
 static wr_status iterate(void *solver, int half) {
@@ -162,7 +173,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   if (o->iterations > 0) TRY(wr_iteration_go(loop, scalars, &interrupted));
   p->now = (int)((int64_t)scalars[STEPS] % 2);
   if (o->iterations > 0) judge(o, rounding_of(p, o), scalars, interrupted, result);
-  result->by = loop->by, result->multiplies = loop->taken;
+  result->by = loop->by, result->multiplies = loop->taken, result->iteration_bytes = bytes_of_step(p);
   TRY(count_sums(p, o, result));
 done:
   wr_plan_forget(p->plan);

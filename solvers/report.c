@@ -120,6 +120,8 @@ static void print_backend(FILE *out, const wr_run *run, int verbose) {
   if (run->apply_median > 0 && run->read_bandwidth > 0)
     wr_line_add(&line, " or %s of the %s/s that can be read", wr_run_share(run, more),
                 wr_text_bytes(run->read_bandwidth, text));
+  if (run->result.iteration_bytes > 0)
+    wr_line_add(&line, "; an iteration moves %s", wr_text_bytes(run->result.iteration_bytes, text));
   wr_line_add(&line, "; the format takes %s", wr_text_bytes((double)info->format_bytes, text));
   wr_line_add(&line, " (%s allocated, %s borrowed from the matrix)", wr_text_bytes((double)info->extra_bytes, text),
               wr_text_bytes((double)info->borrowed_bytes, more));

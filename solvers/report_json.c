@@ -107,6 +107,7 @@ static void write_result(wr_json *json, const wr_result *result) {
   wr_json_text(json, "outcome", wr_outcome_title(result->outcome));
   wr_json_integer(json, "iterations", result->iterations);
   wr_json_integer(json, "multiplies", result->multiplies);
+  wr_json_real(json, "iteration_bytes", result->iteration_bytes);
   wr_json_real(json, "measure", result->measure);
   wr_json_real(json, "change", result->change);
   wr_json_real(json, "bound", result->bound);

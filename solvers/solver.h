@@ -55,6 +55,7 @@ typedef struct wr_result {
   double rounding;     /* PageRank: the part of bound that is for rounding: (4u + term_unit)/(1-d), for what
                           sums rows in less than f64, sum_i (length of row i) r_i of its units too  */
   int64_t multiplies;  /* by the iterations                                                         */
+  double iteration_bytes; /* that an iteration moves at least: its multiplies, and every vector once an operation */
   wr_repeated by;      /* who has repeated the iterations, but perhaps the first and last ones      */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */

@@ -161,6 +161,18 @@ check_json() {
 }
 
 # The residuals by iteration, every look a line.
+# What an iteration moves: its multiplies, and 15 vectors of BiCGSTAB's operations or 3 of PageRank's.
+check_traffic() { # multiplies, vectors, n, program, arguments...
+  multiplies=$1 vectors=$2 n=$3
+  shift 3
+  run 0 "$@" -p f64 -d cpu --json "$work/report.json"
+  awk -F'[:,]' -v m="$multiplies" -v bytes=$((vectors * n * 8)) '
+    /"apply_bytes"/ { apply = $2 }
+    /"iteration_bytes"/ { all = $2 }
+    END { exit !(apply > 0 && all == m * apply + bytes) }' "$work/report.json"
+  expect "$*: an iteration's bytes are not those of $multiplies multiplies and $vectors vectors"
+}
+
 check_history() {
   run 2 pagerank -n 7 --history "$work/history.csv" "$graph"
   [ "$(head -n 1 "$work/history.csv")" = 'backend,iteration,measure' ]
@@ -197,6 +209,8 @@ check_unwritable
 check_full_streams
 check_broken_pipe
 check_json
+check_traffic 2 15 216 bicgstab -k cpu_csr gen:stencil:n=6
+check_traffic 1 3 500 pagerank -k cpu_csr gen:web:n=500
 check_history
 check_report_steps_aside
 report
