@@ -7,7 +7,7 @@
 
 /* The scalars of the bank. Flags are 0 or 1. */
 enum {
-  RHO, SIGMA, VV, ALPHA, SS, TS, TT, OMEGA, RR, RHO_NEXT, BETA, BETA_OMEGA, /* of the method; XX = ||x||^2 */
+  RHO, SIGMA, VV, ALPHA, SS, TS, TT, OMEGA, RR, RHO_NEXT, BETA, BETA_OMEGA, /* of the method */
   BOUND,     /* on ||r||^2 */
   LARGEST,   /* 1/u^2: beta beyond it is a breakdown, and ||alpha A p|| / ||r|| */
   HUGE_SUM,  /* anything finite is below it */

@@ -14,8 +14,8 @@ template <typename T, int SIGMA, bool SCATTERED, bool ALONE, wr_finish_shape SHA
 struct merbit_shape {
   static constexpr bool f64 = sizeof(T) == 8;
   static constexpr int BATCH = SIGMA == 0 ? 7 : SCATTERED ? (SIGMA + 1) / 2 : SIGMA;
-  static constexpr int LOCAL = f64 ? (SHAPE == WR_FINISH_SUMS ? 4 : 5) : 6;
-  static constexpr int BLOCKS = SCATTERED || ALONE || SIGMA == 0 || SHAPE == WR_FINISH_ANY ? 4 : LOCAL;
+  static constexpr int LOCAL = f64 ? (SHAPE == WR_FINISH_NONE ? 5 : 4) : 6, FAR = SHAPE == WR_FINISH_RANKS ? 5 : 4;
+  static constexpr int BLOCKS = ALONE || SIGMA == 0 || SHAPE == WR_FINISH_ANY ? 4 : SCATTERED ? FAR : LOCAL;
 };
 
 /* y = alpha*A*x + beta*y for one block's part of the path: a warp a tile. Columns and values are read 32 neighbours at a

@@ -5,8 +5,9 @@ usage: solver_tables.py JSONL...
 Standard library alone. Cells are f64 / f32. Of several lines for the same thing the last one counts. Ours is the backend with
 the least time an iteration whose answer is right: the difference of two solves, to the default tolerance and to a loose one,
 over that in iterations taken; ~ marks one of a first solve (of a run without repeats), which loads code, or of one solve where
-both take as many. Errors are what was checked on the host: the L1 change of one exact step, or ||b - A x|| / ||b||; ! marks one
-beyond what the tolerance allows.
+both take as many. End to end, cold: this process from its start, generating or reading included; warm: a second solve in it
+with its answer on the host. Errors are what was checked on the host: the L1 change of one exact step, or ||b - A x|| / ||b||;
+! marks one beyond what the tolerance allows.
 """
 import json
 import sys
@@ -20,9 +21,9 @@ PLAIN, GRAPH, OURS = "plain", "graph", "ours"
 class Solve:
     """What both kinds of lines have: us of an iteration and of a multiply, iterations, error."""
 
-    def __init__(self, iteration, multiply, iterations, error, met, label="", rough=False):
+    def __init__(self, iteration, multiply, iterations, error, met, label="", rough=False, run=None):
         self.iteration, self.multiply, self.iterations = iteration, multiply, iterations
-        self.error, self.met, self.label, self.rough = error, met, label, rough
+        self.error, self.met, self.label, self.rough, self.run = error, met, label, rough, run
 
     def time(self):
         return ("~" if self.rough else "") + figure(self.iteration)
@@ -63,7 +64,7 @@ def of_runs(runs):
         rough = True
     verdict, median = run["verification"], run["apply"]["median_s"]
     return Solve(1e6 * each, 1e6 * median if median else None, str(run["result"]["iterations"]), verdict.get("measure"),
-                 verdict.get("met_tolerance", False), run["label"], rough or seconds_of(loose)[1])
+                 verdict.get("met_tolerance", False), run["label"], rough or seconds_of(loose)[1], run)
 
 
 def usable(run):
@@ -175,8 +176,34 @@ def multiply_row(name, matrix, known):
                              for label in known]
 
 
+def soonest(matrix, precision, vendors):
+    """The run with the least end-to-end time of this process, of cuSPARSE's backends or of ours."""
+    known = [solve.run for solve in matrix.get(OURS, {}).get(precision, {}).values()
+             if solve.met and solve.label.startswith("cusparse") == vendors]
+    return min(known, key=lambda run: run["ledger"]["end_to_end_s"], default=None)
+
+
+def end_row(name, matrix, vendors):
+    def of_run(make):
+        return pair(lambda p: (run := soonest(matrix, p, vendors)) and make(run))
+
+    def longest(run):
+        phase, times = max(run["ledger"]["phases"].items(), key=lambda item: item[1]["s"] * item[1]["in_total"])
+        return f"{phase} {1e3 * times['s']:.0f}"
+
+    return [name, of_run(lambda run: run["label"]), of_run(lambda run: f"{1e3 * run['ledger']['end_to_end_s']:.0f}"),
+            of_run(lambda run: f"{1e3 * run['ledger']['to_verified_s']:.0f}"), of_run(longest),
+            of_run(lambda run: f"{1e3 * run['ledger']['phases']['solve']['s']:.1f}"),
+            of_run(lambda run: f"{1e3 * run['warm_s']:.1f}" if run.get("warm_s") else None)]
+
+
 def tables(method, matrices):
     known = labels(matrices)
+    for vendors, who in ((False, "windrow"), (True, "cuSPARSE in windrow")):
+        rows = [end_row(*item, vendors) for item in matrices.items()]
+        if any(row[1] != "-" for row in rows):
+            yield table([f"{method}: ms, {who}", "by", "end to end, cold", "to verified answer", "longest phase", "first solve",
+                         "warm"], rows)
     yield table([f"{method}: us an iteration", "yardstick", "as a graph", "windrow", "by", "times faster"],
                 [iteration_row(*item) for item in matrices.items()])
     yield table([f"{method}: answers", "yardstick: iterations", "windrow", "yardstick: error", "windrow"],
