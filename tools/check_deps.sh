@@ -26,7 +26,7 @@ awk -F'\t' '
     if (from == to || from == "tests" || from == "tools" || to == "config") return 1
     if (to == "spmv" || to == "spmv/device") return from != "config"
     if (to == "spmv/kernel") return from ~ /^spmv\//
-    if (to == "spmv/bsr") return from == "spmv/cusparse" || from == "spmv/cpu_bsr" || from == "spmv/cpu_csr" || from == "spmv/merbit" # a format that three families share and two more advise
+    if (to == "spmv/bsr") return backend(from) # a format that three families share, and others advise
     if (backend(to) || to == "solvers" || to == "tests") return 0
     return from == "solvers" && (to == "io" || to == "data")
   }
