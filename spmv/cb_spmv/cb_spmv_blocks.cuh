@@ -44,6 +44,7 @@ struct cbm_warp {
   double rows[CBM_ROWS * WR_CB_SIDE];    /* sums of block rows that are complete and not yet stored     */
   double head[WR_CB_SIDE];               /* of the one that has begun before the list and ends in it    */
   double open[WR_CB_SIDE];               /* of the one that is open at the list's end                   */
+  int64_t end;                           /* blocks before the list's end                                */
   int32_t head_row;                      /* which one head belongs to; -1: to none                      */
   int32_t last;                          /* block rows before this one end in the list, or before it    */
   int32_t ends;                          /* 0: some block row ends in the list, -1: none does           */
@@ -80,68 +81,84 @@ static __device__ inline const T *cbm_values(const cbm_room<T> &room, cbm_block 
 }
 
 /* Words and offsets of the blocks from k on, in lanes; `left` of them are in the list, and the offset of what follows ends the
- * last one. A list of so few bytes has less than 2^31 blocks. */
+ * last one. A list of so few bytes has less than 2^31 blocks. An offset stays in halves as it was read, since what computes
+ * with it would wait for it. */
 struct cbm_words {
   uint64_t word;
-  int64_t offset;
+  uint32_t low, high; /* of the offset */
 };
 
 static __device__ inline cbm_words cbm_load_words(const wr_cb_format &f, int64_t k, int left) {
   int lane = threadIdx.x % WR_WARP;
-  cbm_words w = {0, 0};
+  cbm_words w = {0, 0, 0};
   if (lane > WR_CB_ROOM_BLOCKS || lane > left) return w;
-  w.offset = wr_cb_get(f.offset, f.wide, k + lane);
+  const uint32_t *halves = (const uint32_t *)f.offset + ((k + lane) << f.wide);
+  w.low = halves[0];
+  if (f.wide) w.high = halves[1];
   if (lane < left) w.word = wr_load_stream(f.block + k + lane);
   return w;
 }
 
-/* How many blocks fit into a room of so many units, with their x: one at least. Every lane. */
+/* Where the data of the lane's block lies. */
+static __device__ inline const uint8_t *cbm_source(const wr_cb_format &f, const cbm_words &w) {
+  return f.data + ((uint64_t)w.high << 32 | w.low) * WR_CB_UNIT;
+}
+
+/* Units before block i, but for what is beyond 32 bits: differences within a room are right. Every lane. */
+static __device__ inline uint32_t cbm_offset(const cbm_words &w, int i) { return __shfl_sync(CBM_FULL, w.low, i); }
+
+/* How many blocks fit into a room of so many units, with their x: one at least, if any is left. Every lane. */
 template <typename T>
 static __device__ inline int cbm_fits(const cbm_words &w, int left, int stage) {
   int lane = threadIdx.x % WR_WARP;
-  int64_t begin = __shfl_sync(CBM_FULL, w.offset, 0);
-  bool fits = lane > 0 && lane <= WR_CB_ROOM_BLOCKS && lane <= left &&
-              w.offset - begin + lane * (int)sizeof(T) <= stage; /* 16 of T are as many units */
+  uint32_t units = w.low - cbm_offset(w, 0) + (uint32_t)lane * sizeof(T); /* 16 of T are as many units */
+  bool fits = lane > 0 && lane <= WR_CB_ROOM_BLOCKS && lane <= left && units <= (uint32_t)stage;
   return __popc(__ballot_sync(CBM_FULL, fits));
 }
 
-/* Columns of the room's blocks, a pair of them in a lane's j: those of blocks b, b + 2, ... of `count`, the lane's one of the
- * 16; -1: there is none. cols: of aggregated ones; first: of others, the first column of block i in lane i. */
-template <bool AGGREGATED, int PAIRS>
-static __device__ inline void cbm_columns(const int32_t *cols, uint32_t first, uint32_t ncols, int b, int count,
-                                          int32_t (&j)[PAIRS]) {
+/* Columns that a lane loads together: for so many pairs of blocks, a group. */
+constexpr int CBM_PAIRS = 4, CBM_GROUP = 2 * CBM_PAIRS;
+
+/* Columns of a group of the room's blocks, a pair of them in a lane's j: the lane's one of the 16 in blocks b, b + 2, ... of
+ * `count`. k: the room's first block, which has this word in lane 0. A column beyond the last one stands for that: what is
+ * multiplied with its x is padding. Every lane. */
+template <bool AGGREGATED>
+static __device__ inline void cbm_columns(const wr_cb_format &f, uint64_t word, int64_t k, int group, int count,
+                                          int32_t (&j)[CBM_PAIRS]) {
+  int lane = threadIdx.x % WR_WARP, b = group * CBM_GROUP + lane / WR_CB_SIDE;
+  const int32_t *cols = f.restore_cols + (AGGREGATED ? (k + group * CBM_GROUP) * WR_CB_SIDE + lane : 0);
+  uint32_t first = (uint32_t)wr_cb_col(word) * WR_CB_SIDE, last = (uint32_t)f.ncols - 1;
 #pragma unroll
-  for (int i = 0; i < PAIRS; i++) {
+  for (int i = 0; i < CBM_PAIRS; i++) {
     if (AGGREGATED) {
-      j[i] = b + 2 * i < count ? wr_load_stream(cols + i * WR_WARP) : -1;
+      j[i] = wr_load_stream_if(b + 2 * i < count, cols + i * WR_WARP);
     } else {
-      uint32_t column = __shfl_sync(CBM_FULL, first, b + 2 * i) + threadIdx.x % WR_CB_SIDE;
-      j[i] = column < ncols && b + 2 * i < count ? (int32_t)column : -1;
+      uint32_t column = __shfl_sync(CBM_FULL, first, b + 2 * i) + lane % WR_CB_SIDE;
+      j[i] = (int32_t)(column < last ? column : last);
     }
   }
 }
 
-/* x of the room's blocks, those of `count` from block k on; so many loads are under way before the first is waited for. */
+/* Asks for x at these columns. room: of the first of `count` blocks. */
+template <typename T>
+static __device__ inline void cbm_gather(const T *x, const int32_t (&j)[CBM_PAIRS], int group, int count, T *room) {
+  int lane = threadIdx.x % WR_WARP, b = group * CBM_GROUP + lane / WR_CB_SIDE;
+  room += group * CBM_GROUP * WR_CB_SIDE + lane;
+#pragma unroll
+  for (int i = 0; i < CBM_PAIRS; i++) wr_copy_element_if(b + 2 * i < count, room + i * WR_WARP, x + j[i]);
+}
+
+/* Asks for x of the room's blocks, those of `count` from block k on. j: columns of the first group; those of the second are
+ * under way when x of the first is asked for. Every lane. */
 template <bool AGGREGATED, typename T>
 static __device__ inline void cbm_fetch_x(const wr_cb_format &f, const T *x, uint64_t word, int64_t k, int count,
-                                          T *room) {
-  constexpr int PAIRS = WR_CB_ROOM_BLOCKS / 4;
-  int lane = threadIdx.x % WR_WARP;
-  const int32_t *cols = f.restore_cols + (AGGREGATED ? k * WR_CB_SIDE + lane : 0);
-  uint32_t first = (uint32_t)wr_cb_col(word) * WR_CB_SIDE;
-  int32_t j[PAIRS];
-  T value[PAIRS];
-  room += lane;
-#pragma unroll 1
-  for (int b = lane / WR_CB_SIDE; __any_sync(CBM_FULL, b < count); b += 2 * PAIRS) {
-    cbm_columns<AGGREGATED>(cols, first, (uint32_t)f.ncols, b, count, j);
-#pragma unroll
-    for (int i = 0; i < PAIRS; i++) value[i] = j[i] >= 0 ? __ldg(x + j[i]) : (T)0;
-#pragma unroll
-    for (int i = 0; i < PAIRS; i++)
-      if (b + 2 * i < count) room[i * WR_WARP] = value[i];
-    cols += PAIRS * WR_WARP, room += PAIRS * WR_WARP;
-  }
+                                          const int32_t (&j)[CBM_PAIRS], T *room) {
+  static_assert(WR_CB_ROOM_BLOCKS <= 2 * CBM_GROUP, "more than two groups");
+  int32_t later[CBM_PAIRS];
+  bool more = count > CBM_GROUP;
+  if (more) cbm_columns<AGGREGATED>(f, word, k, 1, count, later);
+  cbm_gather(x, j, 0, count, room);
+  if (more) cbm_gather(x, later, 1, count, room);
 }
 
 /* ---- What a block comes to: the lane's half of its row ---- */
