@@ -114,32 +114,34 @@ static __device__ inline void cbm_end_rows(const cbm_output<T> &out, cbm_list &a
   __syncwarp();
 }
 
-/* A block, with `left` in the room from it on, and the next one with it if they are a pair. */
+/* A block and those that are taken with it, with `left` in the room from it on. */
 template <typename T>
-static __device__ inline void cbm_take(cbm_list &at, const cbm_room<T> &room, cbm_block block, cbm_block next,
+static __device__ inline void cbm_take(cbm_list &at, const cbm_room<T> &room, const cbm_block *blocks, cbm_block first,
                                        int left) {
-  int kind = cbm_kind(block);
-  if (kind == WR_CB_COO)
-    cbm_coo(room, block, next, left);
+  int kind = cbm_kind(first);
+  if (kind == WR_CB_CSR)
+    cbm_csr(room, blocks, left, cbm_run(first), at.sum);
   else if (kind == WR_CB_DENSE)
-    at.sum += (double)cbm_dense(cbm_values(room, block), cbm_x(room, left));
+    at.sum += (double)cbm_dense(cbm_values(room, first), cbm_x(room, left));
   else
-    at.sum += (double)cbm_csr(room, block, next, left);
+    cbm_coo(room, first, blocks[1], left);
 }
 
 /* Multiplies with the room's blocks, `count` and maybe the list's end. row: that of lane i's block. */
 template <typename T, bool PLAIN>
 static __device__ inline void cbm_multiply(const cbm_output<T> &out, cbm_list &at, const cbm_room<T> &room, int32_t row,
                                            int count, bool over) {
-  for (int i = 0; i < count + over;) {
-    cbm_block block = room.own->blocks[i], next = room.own->blocks[i + 1];
-    bool is_end = cbm_kind(block) == CBM_END;
-    if (cbm_begins(block)) {
-      int32_t to = __shfl_sync(CBM_FULL, row, i);
+  for (int left = count; left + over > 0;) {
+    const cbm_block *blocks = room.own->blocks + (WR_CB_ROOM_BLOCKS - left);
+    cbm_block first = *blocks;
+    bool is_end = cbm_run(first) == 0;
+    if (cbm_begins(first)) {
+      int32_t to = __shfl_sync(CBM_FULL, row, count - left);
       cbm_end_rows<T, PLAIN>(out, at, to, is_end, *room.own);
     }
-    if (!is_end) cbm_take(at, room, block, next, count - i);
-    i += cbm_pairs(block) ? 2 : 1;
+    if (is_end) break;
+    cbm_take(at, room, blocks, first, left);
+    left -= cbm_run(first);
   }
 }
 
@@ -163,8 +165,8 @@ static __device__ inline int32_t cbm_settle(const cbm_list &at, cbm_warp &own, c
   int32_t row = (int32_t)wr_cb_row(w.word), before = __shfl_up_sync(CBM_FULL, row, 1u);
   bool begins = row != (lane ? before : at.row);
   cbm_block described = cbm_describe<T>(w.word, (int)(w.low - cbm_offset(w, 0)), begins, count);
-  if (over && lane == count) row = own.last, described.what = CBM_END << 9 | 1 << 11;
-  if (lane < count + over) own.blocks[lane] = described;
+  if (over && lane == count) row = own.last, described.what = CBM_END;
+  if (lane < count + over) own.blocks[WR_CB_ROOM_BLOCKS - count + lane] = described;
   return row;
 }
 
