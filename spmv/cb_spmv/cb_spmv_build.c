@@ -14,8 +14,9 @@ enum {
 
 wr_status wr_cb_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_cb_options *o) {
   if (o->th0 < 0 || o->th0 > 100) return wr_fail(WR_EUSAGE, "th0 is %d, where 0 to 100 percent are possible", o->th0);
-  if (o->th1 < 1 || o->th1 > o->th2 || o->th2 > WR_CB_PLACES + 1)
-    return wr_fail(WR_EUSAGE, "th1 is %d and th2 %d, where 1 <= th1 <= th2 <= %d", o->th1, o->th2, WR_CB_PLACES + 1);
+  if (o->th1 < 0 || o->th1 > o->th2 || o->th2 < 1 || o->th2 > WR_CB_PLACES + 1)
+    return wr_fail(WR_EUSAGE, "th1 is %d and th2 %d, where 0 <= th1 <= th2 and 1 <= th2 <= %d", o->th1, o->th2,
+                   WR_CB_PLACES + 1);
   if (o->list_bytes < 256 && o->list_bytes != 0)
     return wr_fail(WR_EUSAGE, "lists of %lld bytes, where 0, 256 and more are possible", (long long)o->list_bytes);
   if (nrows < 1 || nrows > WR_MAX_INDEX || ncols < 1 || ncols > WR_MAX_INDEX)
@@ -75,16 +76,20 @@ static int next_block(const wr_csr *A, int aggregated, wr_block_rows *s, block *
 
 /* ---- Counts ---- */
 
+/* Choices of types between which the number of blocks decides (wr_cb_with_types); both are the same if th1 is given. */
+enum { TYPES = 2 };
+
 /* What some block rows come to, or what lies before them. */
 typedef struct tally {
-  int64_t blocks, units, super_sparse, heavy;
-  int64_t entries; /* that were looked at */
+  int64_t blocks, super_sparse, heavy;
+  int64_t units[TYPES]; /* by either choice of types    */
+  int64_t entries;      /* that were looked at          */
 } tally;
 
 /* Block rows in runs of about the same work, a run a task. */
 typedef struct tasks {
   const wr_csr *A;
-  const wr_cb_options *options;
+  wr_cb_options options[TYPES]; /* for blocks that hold little, and for fuller ones */
   wr_type type;
   int64_t brows;
   int count;
@@ -105,8 +110,17 @@ static int64_t first_of(const tasks *t, int task) {
   return task == t->count ? t->brows : low;
 }
 
+/* Which of them it is for so many blocks with all entries. */
+static int types_of(const tasks *t, int64_t blocks) { return t->A->nnz > blocks * WR_CB_SIDE; }
+
+static void set_types(const wr_cb_options *options, tasks *t) {
+  t->options[0] = wr_cb_with_types(options, 0, 1);
+  t->options[1] = wr_cb_with_types(options, 1, 0);
+}
+
 static wr_status open_tasks(const wr_csr *A, const wr_cb_options *options, wr_type type, tasks *t) {
-  *t = (tasks){.A = A, .options = options, .type = type, .count = omp_get_max_threads()};
+  *t = (tasks){.A = A, .type = type, .count = omp_get_max_threads()};
+  set_types(options, t);
   t->brows = (A->nrows + WR_CB_SIDE - 1) / WR_CB_SIDE;
   int64_t useful = 1 + (A->nnz + t->brows) / THREAD_WORK;
   if (t->count > useful) t->count = (int)useful;
@@ -121,7 +135,8 @@ static tally count_block_row(const tasks *t, int aggregated, int64_t ib, int64_t
   for (block b; sum.entries < most && next_block(t->A, aggregated, &s, &b);) {
     sum.entries += b.count;
     sum.blocks++;
-    sum.units += wr_cb_units(wr_cb_pick(t->options, b.count), b.count, value_bytes);
+    for (int n = 0; n < TYPES; n++)
+      sum.units[n] += wr_cb_units(wr_cb_pick(&t->options[n], b.count), b.count, value_bytes);
     sum.super_sparse += b.count < WR_CB_SUPER_SPARSE;
     sum.heavy += b.count > WR_CB_SUPER_SPARSE ? b.count : 0;
   }
@@ -139,17 +154,18 @@ static tally count_blocks(const tasks *t, int aggregated) {
   }
   for (int task = 0; task < t->count; task++) {
     tally *before = &t->begin[task], *after = before + 1;
-    after->blocks += before->blocks, after->units += before->units;
+    after->blocks += before->blocks;
+    for (int n = 0; n < TYPES; n++) after->units[n] += before->units[n];
     after->super_sparse += before->super_sparse, after->heavy += before->heavy;
   }
   return t->begin[t->count];
 }
 
 /* Sets what count_blocks has told before aggregation, or after it. */
-static void set_counts(wr_cb_format *f, const wr_cb_options *options, tally sum, int aggregated) {
+static void set_counts(wr_cb_format *f, const tasks *t, tally sum, int aggregated) {
   if (!aggregated) f->plain = (wr_cb_fill){sum.blocks, sum.super_sparse, sum.heavy};
-  if (!aggregated) f->aggregated = wr_cb_aggregates(options, &f->plain);
-  f->blocks = sum.blocks, f->units = sum.units;
+  if (!aggregated) f->aggregated = wr_cb_aggregates(t->options, &f->plain);
+  f->blocks = sum.blocks, f->units = sum.units[types_of(t, sum.blocks)];
 }
 
 static int64_t scale(int64_t counted, int64_t part, int64_t whole) {
@@ -177,20 +193,22 @@ static tally sample_blocks(const tasks *t, int aggregated) {
   for (int64_t ib = 0; ib + step <= t->brows || ib == 0; ib += step)
     sum = count_block_row(t, aggregated, sample_of(ib, step < t->brows ? step : t->brows), most, sum);
   int64_t part = sum.entries > 0 ? sum.entries : 1, all = sum.entries > 0 ? t->A->nnz : 1;
-  sum.blocks = scale(sum.blocks, part, all), sum.units = scale(sum.units, part, all);
+  sum.blocks = scale(sum.blocks, part, all);
+  for (int n = 0; n < TYPES; n++) sum.units[n] = scale(sum.units[n], part, all);
   sum.super_sparse = scale(sum.super_sparse, part, all), sum.heavy = scale(sum.heavy, part, all);
   return sum;
 }
 
 wr_status wr_cb_estimate(const wr_csr *A, const wr_cb_options *options, wr_type type, wr_cb_format *shape) {
-  tasks t = {.A = A, .options = options, .type = type};
+  tasks t = {.A = A, .type = type};
+  set_types(options, &t);
   *shape = wr_cb_shape(1, 1, 0, type);
   wr_status status = wr_cb_check(A->nrows, A->ncols, A->nnz, options);
   if (status != WR_OK) return status;
   *shape = wr_cb_shape(A->nrows, A->ncols, A->nnz, type);
   t.brows = shape->brows;
-  set_counts(shape, options, sample_blocks(&t, 0), 0);
-  if (shape->aggregated) set_counts(shape, options, sample_blocks(&t, 1), 1);
+  set_counts(shape, &t, sample_blocks(&t, 0), 0);
+  if (shape->aggregated) set_counts(shape, &t, sample_blocks(&t, 1), 1);
   wr_cb_settle(shape, options);
   return WR_OK;
 }
@@ -243,7 +261,7 @@ static void write_block_row(const tasks *t, int64_t ib, wr_cb_format *f, int64_t
   wr_block_rows s = wr_block_rows_open(t->A, ib * WR_CB_SIDE, WR_CB_SIDE);
   int64_t col = 0;
   for (block b; next_block(t->A, f->aggregated, &s, &b); ++*k, col++) {
-    int kind = wr_cb_pick(t->options, b.count);
+    int kind = wr_cb_pick(&t->options[types_of(t, f->blocks)], b.count);
     f->block[*k] = wr_cb_word(ib, f->aggregated ? col : b.left / WR_CB_SIDE, b.count, kind);
     wr_cb_set(f->offset, f->wide, *k, *units);
     if (f->aggregated) memcpy(f->restore_cols + *k * WR_CB_SIDE, b.cols, sizeof b.cols);
@@ -270,13 +288,14 @@ wr_status wr_cb_build(const wr_csr *A, const wr_cb_options *options, wr_type typ
   TRY(wr_csr_check_range(A, type == WR_F32));
   *f = wr_cb_shape(A->nrows, A->ncols, A->nnz, type);
   TRY(open_tasks(A, options, type, &t));
-  set_counts(f, options, count_blocks(&t, 0), 0);
-  if (f->aggregated) set_counts(f, options, count_blocks(&t, 1), 1);
+  set_counts(f, &t, count_blocks(&t, 0), 0);
+  if (f->aggregated) set_counts(f, &t, count_blocks(&t, 1), 1);
   wr_cb_settle(f, options);
   TRY(wr_cb_alloc(f));
 #pragma omp parallel for num_threads(t.count) schedule(static, 1)
   for (int task = 0; task < t.count; task++) {
-    int64_t k = t.begin[task].blocks, units = t.begin[task].units, end = first_of(&t, task + 1);
+    int64_t k = t.begin[task].blocks, units = t.begin[task].units[types_of(&t, f->blocks)],
+            end = first_of(&t, task + 1);
     for (int64_t ib = first_of(&t, task); ib < end; ib++) write_block_row(&t, ib, f, &k, &units);
   }
   wr_cb_set(f->offset, f->wide, f->blocks, f->units);

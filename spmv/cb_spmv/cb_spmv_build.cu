@@ -271,10 +271,12 @@ done:
   return status;
 }
 
+/* a.options: their types are settled here, when blocks are counted. */
 template <typename P>
-static wr_status find_plain(wr_env *env, const cb_rows<P> &a, cb_scratch *s, wr_cb_format *f) {
+static wr_status find_plain(wr_env *env, cb_rows<P> &a, cb_scratch *s, wr_cb_format *f) {
   wr_status status;
   TRY(wr_device_scan(env, s->blocks, sizeof *s->blocks, a.tasks, s->offsets, sizeof *s->offsets, &f->blocks));
+  a.options = wr_cb_with_types(&a.options, f->nnz, f->blocks);
   TRY(allocate_blocks(env, f, s));
   TRY(WR_LAUNCH((cb_plain<P>), cb_grid(a.tasks), CB_THREADS, 0, env->stream, a, (const int64_t *)s->offsets,
                 (int)wr_type_bytes(f->type), s->found.word, s->units));
@@ -283,14 +285,14 @@ done:
 }
 
 template <typename P>
-static wr_status find_aggregated(wr_env *env, const wr_csr_view *view, const cb_rows<P> &a, cb_scratch *s,
-                                 wr_cb_format *f) {
+static wr_status find_aggregated(wr_env *env, const wr_csr_view *view, cb_rows<P> &a, cb_scratch *s, wr_cb_format *f) {
   wr_status status;
   const int64_t *offsets = s->offsets;
   TRY(wr_device_scan(env, s->columns, sizeof *s->columns, a.tasks, s->offsets, sizeof *s->offsets, nullptr));
   TRY(WR_LAUNCH((cb_size_rows<P>), cb_grid(a.brows / WR_CB_SIDE + 1), CB_THREADS, 0, env->stream, a, offsets,
                 s->of_row));
   TRY(wr_device_scan(env, s->of_row, sizeof *s->of_row, a.brows, s->begin, sizeof *s->begin, &f->blocks));
+  a.options = wr_cb_with_types(&a.options, f->nnz, f->blocks);
   TRY(allocate_blocks(env, f, s));
   TRY(WR_LAUNCH((cb_aggregate<P>), cb_grid(a.tasks), CB_THREADS, 0, env->stream, a, offsets, (const int64_t *)s->begin,
                 s->found.word, s->found.restore_cols));
@@ -311,7 +313,7 @@ static wr_status build(wr_env *env, const wr_csr_view *view, const wr_cb_options
   wr_cb_settle(f, options);
   TRY(wr_device_alloc(env, &f->memory, wr_cb_layout(f), 1, "blocks of 16 x 16"));
   wr_cb_layout(f);
-  TRY(wr_cb_fill_arrays(env, view, options, f, &s.found));
+  TRY(wr_cb_fill_arrays(env, view, &a.options, f, &s.found));
 done:
   wr_device_free(env, s.of_tasks);
   wr_device_free(env, s.of_blocks);

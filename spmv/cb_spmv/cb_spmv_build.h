@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* WR_OK when a format of this shape can be: th0 in 0..100, 1 <= th1 <= th2 <= 257 (257: no such blocks), list_bytes of 0, or
- * of 256 and more, else WR_EUSAGE; nrows, ncols in 1..WR_MAX_INDEX, nnz in 0..WR_CB_MAX_NNZ, else WR_EUNAVAILABLE. */
+/* WR_OK when a format of this shape can be: th0 in 0..100, th1 in 0..th2, th2 in 1..257 (257: no such blocks), list_bytes of 0,
+ * or of 256 and more, else WR_EUSAGE; nrows, ncols in 1..WR_MAX_INDEX, nnz in 0..WR_CB_MAX_NNZ, else WR_EUNAVAILABLE. */
 wr_status wr_cb_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_cb_options *options);
 
 /* *shape := the counts that A's format will have, without memory: all counted if there are few, else every so many block

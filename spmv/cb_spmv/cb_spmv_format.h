@@ -85,7 +85,7 @@ typedef struct wr_cb_options {
   int formats;            /* 0: all blocks are COO                                                 */
   int balance;            /* 0: lists of equally many steps                                        */
   int th0;                /* percent                                                               */
-  int th1, th2;           /* COO below th1 entries, dense from th2 on                              */
+  int th1, th2;           /* COO below th1 entries, dense from th2 on; th1 0: wr_cb_with_types     */
   int64_t list_bytes;     /* about what a list moves; 0: by the matrix's size                      */
   int wide;               /* 1: 64-bit offsets even where 32 bits would do                         */
 } wr_cb_options;
@@ -135,6 +135,18 @@ WR_CB_INLINE int64_t wr_cb_row(uint64_t word) { return (int64_t)(word >> 37); }
 WR_CB_INLINE int64_t wr_cb_col(uint64_t word) { return (int64_t)(word >> 10 & 0x7ffffff); }
 WR_CB_INLINE int wr_cb_count(uint64_t word) { return (int)(word & 255) + 1; }
 WR_CB_INLINE int wr_cb_kind_of(uint64_t word) { return (int)(word >> 8 & 3); }
+
+/* The options with th1 settled, for so many entries in so many stored blocks. Two COO blocks of a block row share a warp's
+ * lanes while they have 16 entries each; fuller ones take a warp one by one, where two CSR blocks of any fill do at once. So if
+ * they have more than 16 on average, all are CSR, as a few of COO type between them would part them; else the paper's
+ * threshold. */
+static inline wr_cb_options wr_cb_with_types(const wr_cb_options *o, int64_t nnz, int64_t blocks) {
+  wr_cb_options settled = *o;
+  if (o->th1 > 0) return settled;
+  settled.th1 = o->th2 < WR_CB_SUPER_SPARSE ? o->th2 : WR_CB_SUPER_SPARSE;
+  if (nnz > blocks * WR_CB_SIDE) settled.th1 = 1;
+  return settled;
+}
 
 WR_CB_INLINE int wr_cb_pick(const wr_cb_options *o, int count) {
   if (!o->formats || count < o->th1) return WR_CB_COO;

@@ -67,10 +67,9 @@ static __device__ inline void cbm_leave(const cbm_args<T> &a, int64_t i, double 
 
 /* Where a warp is in its list. */
 struct cbm_list {
-  int32_t row;   /* the open block row                                           */
-  int32_t kept;  /* block rows before this one are stored, or in head            */
-  bool has_head; /* the open one has begun before the list                       */
-  double sum;    /* the lane's half of its row                                   */
+  int32_t row;  /* the open block row                                */
+  int32_t kept; /* block rows before this one are stored, or in head */
+  double sum;   /* the lane's half of its row                        */
 };
 
 /* Stores the block rows that are kept. */
@@ -106,89 +105,109 @@ static __device__ inline void cbm_end_rows(const cbm_output<T> &out, cbm_list &a
     if (at.row - at.kept == CBM_ROWS || (over && at.row == to)) cbm_store<T, PLAIN>(out, at, own.rows);
     if (at.row == to) break;
     double sum = cbm_close(at, own);
-    double *place = at.has_head ? own.head : own.rows + (at.row - at.kept) * WR_CB_SIDE;
+    bool is_head = at.row == own.head_row;
+    double *place = is_head ? own.head : own.rows + (at.row - at.kept) * WR_CB_SIDE;
     if (lane < WR_CB_SIDE) place[lane] = sum;
     at.row++;
-    if (at.has_head) at.has_head = false, at.kept = at.row;
+    if (is_head) at.kept = at.row;
   }
   __syncwarp();
 }
 
-/* A block, with `left` in the room from it on, and the next one with it if they are a pair. */
+/* A block and those that are taken with it, with `left` in the room from it on. */
 template <typename T>
-static __device__ inline void cbm_take(cbm_list &at, const cbm_room<T> &room, cbm_block block, cbm_block next,
+static __device__ inline void cbm_take(cbm_list &at, const cbm_room<T> &room, const cbm_block *blocks, cbm_block first,
                                        int left) {
-  int kind = cbm_kind(block);
-  if (kind == WR_CB_COO)
-    cbm_coo(room, block, next, left);
+  int kind = cbm_kind(first);
+  if (kind == WR_CB_CSR)
+    cbm_csr(room, blocks, left, cbm_run(first), at.sum);
   else if (kind == WR_CB_DENSE)
-    at.sum += (double)cbm_dense(cbm_values(room, block), cbm_x(room, left));
+    at.sum += (double)cbm_dense(cbm_values(room, first), cbm_x(room, left));
   else
-    at.sum += (double)cbm_csr(room, block, next, left);
+    cbm_coo(room, first, blocks[1], left);
 }
 
 /* Multiplies with the room's blocks, `count` and maybe the list's end. row: that of lane i's block. */
 template <typename T, bool PLAIN>
 static __device__ inline void cbm_multiply(const cbm_output<T> &out, cbm_list &at, const cbm_room<T> &room, int32_t row,
                                            int count, bool over) {
-  for (int i = 0; i < count + over;) {
-    cbm_block block = room.own->blocks[i], next = room.own->blocks[i + 1];
-    bool is_end = cbm_kind(block) == CBM_END;
-    if (cbm_begins(block)) {
-      int32_t to = __shfl_sync(CBM_FULL, row, i);
+  for (int left = count; left + over > 0;) {
+    const cbm_block *blocks = room.own->blocks + (WR_CB_ROOM_BLOCKS - left);
+    cbm_block first = *blocks;
+    bool is_end = cbm_run(first) == 0;
+    if (cbm_begins(first)) {
+      int32_t to = __shfl_sync(CBM_FULL, row, count - left);
       cbm_end_rows<T, PLAIN>(out, at, to, is_end, *room.own);
     }
-    if (!is_end) cbm_take(at, room, block, next, count - i);
-    i += cbm_pairs(block) ? 2 : 1;
+    if (is_end) break;
+    cbm_take(at, room, blocks, first, left);
+    left -= cbm_run(first);
   }
 }
 
-/* Asks for what comes after the room's blocks: as many bytes of data as the room has, from `unit` on, and the columns of
- * the `left` blocks from k on. What belongs to the list after this one is on its way to another warp anyway. */
-static __device__ inline void cbm_ask(const wr_cb_plan &p, int64_t k, int left, int64_t unit) {
+/* Asks for the data of the `count` blocks from k on, a line a lane, and for the columns of those from `block` on. */
+static __device__ inline void cbm_ask(const wr_cb_plan &p, const cbm_words &w, int64_t k, int count, int block) {
   constexpr int LINE_UNITS = 128 / WR_CB_UNIT, LINE_BLOCKS = 128 / (WR_CB_SIDE * (int)sizeof(int32_t));
   int lane = threadIdx.x % WR_WARP;
-  int64_t ahead = unit + lane * LINE_UNITS;
-  int block = lane * LINE_BLOCKS;
-  if (lane * LINE_UNITS < p.stage && ahead < p.format.units) wr_prefetch(p.format.data + ahead * WR_CB_UNIT);
-  if (p.format.aggregated && block < WR_CB_ROOM_BLOCKS && block < left)
-    wr_prefetch(p.format.restore_cols + (k + block) * WR_CB_SIDE);
+  block += lane * LINE_BLOCKS;
+  uint32_t begin = cbm_offset(w, 0), end = cbm_offset(w, count), ahead = (uint32_t)lane * LINE_UNITS;
+  uint32_t high = __shfl_sync(CBM_FULL, w.high, 0);
+  cbm_words first = {0, begin, high};
+  if (ahead < end - begin) wr_prefetch(cbm_source(p.format, first) + ahead * WR_CB_UNIT);
+  if (p.format.aggregated && block < count) wr_prefetch(p.format.restore_cols + (k + block) * WR_CB_SIDE);
 }
 
-/* The `left` blocks from k on, those of the warp's list. */
-template <typename T, bool PLAIN, bool AGGREGATED>
-static __device__ inline void cbm_walk(const cbm_output<T> &out, cbm_list &at, const cbm_room<T> &room, int64_t k,
-                                       int left) {
-  const wr_cb_plan &p = out.a.p;
+/* Describes the room's blocks, `count` and maybe the list's end, by their words. The row of lane i's block. */
+template <typename T>
+static __device__ inline int32_t cbm_settle(const cbm_list &at, cbm_warp &own, const cbm_words &w, int count,
+                                            bool over) {
   int lane = threadIdx.x % WR_WARP;
+  int32_t row = (int32_t)wr_cb_row(w.word), before = __shfl_up_sync(CBM_FULL, row, 1u);
+  bool begins = row != (lane ? before : at.row);
+  cbm_block described = cbm_describe<T>(w.word, (int)(w.low - cbm_offset(w, 0)), begins, count);
+  if (over && lane == count) row = own.last, described.what = CBM_END;
+  if (lane < count + over) own.blocks[WR_CB_ROOM_BLOCKS - count + lane] = described;
+  return row;
+}
+
+/* The `left` blocks of the warp's list; w: their words. What a room waits for is its data, and meanwhile its x:
+ * words and columns of the next one are on their way while this one is waited for, and while it is multiplied with. With an
+ * epilogue the columns are loaded when their turn comes, since the registers that they wait in are taken. */
+template <typename T, bool PLAIN, bool AGGREGATED>
+static __device__ inline void cbm_walk(const cbm_output<T> &out, cbm_list &at, const cbm_room<T> &room, int left,
+                                       cbm_words w) {
+  constexpr bool AHEAD = AGGREGATED && PLAIN;
+  const wr_cb_plan &p = out.a.p;
   unsigned parity = 0;
-  cbm_words w = cbm_load_words(p.format, k, left);
+  int32_t cols[CBM_PAIRS];
+  int next = cbm_fits<T>(w, left, p.stage);
+  if (AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, room.own->end - left, 0, next, cols);
   for (bool over = false; !over; parity ^= 1) {
-    int count = cbm_fits<T>(w, left, p.stage);
-    int64_t begin = __shfl_sync(CBM_FULL, w.offset, 0), end = __shfl_sync(CBM_FULL, w.offset, count);
-    if (lane == 0) {
-      unsigned bytes = (unsigned)(end - begin) * WR_CB_UNIT;
+    int count = next;
+    int64_t k = room.own->end - left;
+    unsigned bytes = (cbm_offset(w, count) - cbm_offset(w, 0)) * WR_CB_UNIT;
+    if (!AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, k, 0, count, cols);
+    if (threadIdx.x % WR_WARP == 0) {
       wr_copy_expect(&room.own->arrived, bytes);
-      wr_copy_bulk(room.data, p.format.data + begin * WR_CB_UNIT, bytes, &room.own->arrived);
+      wr_copy_bulk(room.data, cbm_source(p.format, w), bytes, &room.own->arrived);
     }
-    cbm_fetch_x<AGGREGATED>(p.format, out.a.x, w.word, k, count, room.end - count * WR_CB_SIDE);
-    int32_t row = (int32_t)wr_cb_row(w.word), before = __shfl_up_sync(CBM_FULL, row, 1u);
-    bool begins = row != (lane ? before : at.row);
-    cbm_block described = cbm_describe<T>(w.word, (int)(w.offset - begin), begins, count);
-    k += count, left -= count;
+    left -= count;
     over = left == 0;
-    if (over && lane == count) row = room.own->last, described.what = CBM_END << 9 | 1 << 11;
-    if (lane < count + over) room.own->blocks[lane] = described;
-    w = cbm_load_words(p.format, k, left);
-    if (p.prefetch && !over) cbm_ask(p, k, left, end);
+    cbm_words ahead = cbm_load_words(p.format, k + count, left);
+    cbm_fetch_x<AGGREGATED>(p.format, out.a.x, w.word, k, count, cols, room.end - count * WR_CB_SIDE);
+    int32_t row = cbm_settle<T>(at, *room.own, w, count, over);
+    k += count, w = ahead, next = cbm_fits<T>(w, left, p.stage);
+    if (AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, k, 0, next, cols);
+    if (p.prefetch && !over) cbm_ask(p, w, k, next, AHEAD ? CBM_GROUP : 0);
     wr_copy_wait(&room.own->arrived, parity);
+    wr_copy_elements_wait();
     __syncwarp();
     cbm_multiply<T, PLAIN>(out, at, room, row, count, over);
     __syncwarp();
   }
 }
 
-/* The list of one warp. */
+/* The list of one warp. What begins it are two rounds of memory: where it lies, then its words and the one before them. */
 template <typename T, bool PLAIN, bool AGGREGATED>
 static __device__ inline void cbm_take_list(const cbm_output<T> &out, const cbm_room<T> &room) {
   const wr_cb_format &f = out.a.p.format;
@@ -197,17 +216,18 @@ static __device__ inline void cbm_take_list(const cbm_output<T> &out, const cbm_
   int64_t list = (int64_t)blockIdx.x * WR_CB_TEAM + threadIdx.x / WR_WARP;
   int64_t k = wr_cb_get(f.list_block, f.wide, list), to = wr_cb_get(f.list_block, f.wide, list + 1);
   int32_t row = f.list_row[list], last = f.list_row[list + 1];
+  cbm_words w = cbm_load_words(f, k, (int)(to - k));
   bool has_head = k > 0 && last > row && wr_cb_row(f.block[k - 1]) == row;
-  cbm_list at = {row, row, has_head, 0};
+  cbm_list at = {row, row, 0};
   own.scattered[lane] = 0;
   if (lane == 0) {
     wr_copy_barrier_init(&own.arrived);
     own.ends = last > row ? 0 : -1;
     own.head_row = has_head ? row : -1;
-    own.last = last;
+    own.last = last, own.end = to;
   }
   __syncwarp();
-  cbm_walk<T, PLAIN, AGGREGATED>(out, at, room, k, (int)(to - k));
+  cbm_walk<T, PLAIN, AGGREGATED>(out, at, room, (int)(to - k), w);
   double open = cbm_close(at, own);
   if (lane < WR_CB_SIDE) own.open[lane] = open;
 }

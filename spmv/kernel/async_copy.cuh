@@ -13,6 +13,11 @@
  *     wr_copy_bulk(stage_val, val + k0, val_bytes, &arrived[s]);
  *   every thread: wr_copy_wait(&arrived[s], k & 1);                      now the stage may be read, and written
  *
+ * Elements from anywhere are copied by the lanes themselves, which need not wait for one to ask for the next:
+ *
+ *   each lane, for any number:  wr_copy_element_if(wanted, stage + i, x + col[i]);
+ *   then:                       wr_copy_elements_wait(); __syncwarp();   now the warp may read what its lanes copied
+ *
  * Every copy asked for must be waited for before the block ends. Facts: PTX ISA, "mbarrier", "cp.async.bulk", proxies. */
 #ifndef WR_ASYNC_COPY_CUH
 #define WR_ASYNC_COPY_CUH
@@ -118,6 +123,29 @@ __device__ inline void wr_copy_wait(wr_copy_barrier *barrier, unsigned parity) {
 
 #endif
 
+/* *to := *from, from global to shared memory, of 4 or 8 bytes and aligned to them, if `on`; else nothing is touched. */
+template <typename T>
+__device__ inline void wr_copy_element_if(bool on, T *to, const T *from) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "no copy of this size");
+#if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  unsigned at = wr_shared_address(to);
+  uint64_t source = __cvta_generic_to_global(from);
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p cp.async.ca.shared.global [%0], [%1], %2; }"
+               :
+               : "r"(at), "l"(source), "n"((int)sizeof(T)), "r"((unsigned)on)
+               : "memory");
+#else
+  if (on) *to = *from;
+#endif
+}
+
+/* Until all elements that the caller has asked for are in shared memory, visible to it. */
+__device__ inline void wr_copy_elements_wait(void) {
+#if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.wait_all;" : : : "memory");
+#endif
+}
+
 /* *p, of 2, 4, 8 or 16 bytes and aligned to its size, in global memory that nobody writes while the kernel runs. For
  * streams that are read once: they pass by the first-level cache, which then keeps more of x. */
 template <typename T>
@@ -146,6 +174,19 @@ __device__ inline T wr_load_stream(const T *p) {
   return value;
 #else
   return *p;
+#endif
+}
+
+/* The same for 4 bytes and only if `on`, else 0: without a branch, which a compiler makes of a condition around the load. */
+__device__ inline int32_t wr_load_stream_if(bool on, const int32_t *p) {
+#if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+  int32_t value = 0;
+  asm("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.s32 %0, [%1]; }"
+      : "+r"(value)
+      : "l"(__cvta_generic_to_global(p)), "r"((unsigned)on));
+  return value;
+#else
+  return on ? *p : 0;
 #endif
 }
 

@@ -190,8 +190,48 @@ static void test_loads(wr_env *env) {
   test_loads_as<wr_pack<uint16_t, 8>>(env, "loads of 8 times 2 bytes");
 }
 
+/* ---- Elements from anywhere ---- */
+
+/* to[i] := of every third i 0, else from[index[i]], by way of another lane; and sign[i] := index[i], of every third 0. */
+template <typename T>
+__global__ void copy_elements(int64_t n, const T *from, const int32_t *index, T *to, int32_t *sign) {
+  WR_SHARED(T, room, WR_STREAM_THREADS);
+  int64_t i = wr_stream_thread();
+  int warp = threadIdx.x / WR_WARP * WR_WARP, lane = threadIdx.x % WR_WARP;
+  room[threadIdx.x] = 0;
+  bool on = i < n && i % 3 != 0;
+  int32_t j = wr_load_stream_if(on, index + i);
+  __syncwarp();
+  wr_copy_element_if(on, room + warp + (WR_WARP - 1 - lane), from + j);
+  wr_copy_elements_wait();
+  __syncwarp();
+  T mine = room[warp + lane], theirs = __shfl_xor_sync((unsigned)WR_FULL_MASK, mine, (unsigned)WR_WARP - 1);
+  if (i < n) to[i] = theirs, sign[i] = j;
+}
+
+template <typename T>
+static void test_elements_as(wr_env *env, const char *name) {
+  enum { COUNT = 5000 };
+  CASE(name);
+  std::vector<T> values(COUNT), expected(COUNT);
+  std::vector<int32_t> index(COUNT), kept(COUNT);
+  for (int i = 0; i < COUNT; i++) values[i] = (T)(1 + draw(1000000)), index[i] = (int32_t)draw(COUNT);
+  for (int i = 0; i < COUNT; i++)
+    if (i % 3) expected[i] = values[index[i]], kept[i] = index[i];
+  T *from = to_device(env, values), *to = to_device(env, std::vector<T>(COUNT));
+  int32_t *from_index = to_device(env, index), *sign = to_device(env, std::vector<int32_t>(COUNT));
+  CHECK_OK(WR_LAUNCH((copy_elements<T>), (COUNT + WR_STREAM_THREADS - 1) / WR_STREAM_THREADS, WR_STREAM_THREADS, 0,
+                     env->stream, (int64_t)COUNT, from, from_index, to, sign));
+  CHECK_OK(env->ops->wait(env));
+  CHECK(to_host(env, to, COUNT) == expected);
+  CHECK(to_host(env, sign, COUNT) == kept);
+  for (void *block : {(void *)from, (void *)to, (void *)from_index, (void *)sign}) wr_device_free(env, block);
+}
+
 static void test_device(wr_env *env) {
   test_bulk(env);
+  test_elements_as<float>(env, "elements of f32");
+  test_elements_as<double>(env, "elements of f64");
   test_loads(env);
 }
 

@@ -63,6 +63,7 @@ static void test_choices(wr_env *env, const wr_csr *A, const wr_csr_view *view) 
     o.aggregate = bits & 1 ? WR_CB_ALWAYS : WR_CB_NEVER;
     o.formats = bits >> 1 & 1, o.balance = bits >> 2 & 1, o.wide = (bits ^ bits >> 1) & 1;
     o.list_bytes = 256 << bits % 3 * 2;
+    if (bits % 3) o.th1 = 0;
     test_build(env, A, view, &o);
   }
 }
@@ -108,7 +109,7 @@ static void test_refusals(wr_env *env) {
   wr_cb_options o = wr_cb_defaults();
   wr_cb_format f;
   memset((void *)&f, 1, sizeof f);
-  o.th1 = 0;
+  o.th1 = -1;
   CHECK_FAILS(WR_EUSAGE, wr_cb_device_build(env, 6, 6, 10, &view, &o, &f));
   CHECK(f.memory == nullptr && f.block == nullptr && f.data == nullptr);
   o.th1 = 32;

@@ -93,8 +93,8 @@ static const char *const choices[] = {
     "aggregate=never:th1=1:th2=1:list=256", "aggregate=always:th1=1:list=300:offsets=wide",
     "formats=off:aggregate=never:stage=2432:list=600", "formats=off:balance=off:commit=ordered:list=256",
     "th1=33:th2=240:aggregate=never:list=2000:stage=16384", "aggregate=always:balance=off:prefetch=off:list=1000",
-    "aggregate=never:list=256:commit=dual", "aggregate=always:list=256:commit=dual",
-    "aggregate=never:list=256:commit=ordered:offsets=wide"};
+    "aggregate=never:list=256:commit=dual:th1=32", "aggregate=always:list=256:commit=dual:th1=32",
+    "aggregate=never:list=256:commit=ordered:offsets=wide:th1=32"};
 
 static void test_choice(wr_env *env, const char *knobs, wr_csr *A, bool spoil) {
   const wr_backend *backend = nullptr;

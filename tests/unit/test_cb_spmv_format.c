@@ -121,7 +121,8 @@ static void compare_block(expected *x, int64_t ib, int64_t jb, const int64_t *co
     x->wrong += n > 0;
     return;
   }
-  int kind = !x->options.formats || n < x->options.th1 ? WR_CB_COO : n < x->options.th2 ? WR_CB_CSR : WR_CB_DENSE;
+  int th1 = x->options.th1 > 0 ? x->options.th1 : x->f.nnz > 16 * x->f.blocks ? 1 : 32; /* th2: 128 if th1 is 0 */
+  int kind = !x->options.formats || n < th1 ? WR_CB_COO : n < x->options.th2 ? WR_CB_CSR : WR_CB_DENSE;
   int bytes = kind == WR_CB_COO ? n : kind == WR_CB_CSR ? 16 + n / 2 + n % 2 : 0;
   int units = ((bytes + v - 1) / v * v + (kind == WR_CB_DENSE ? 256 : n) * v + 15) / 16;
   uint64_t word = x->f.block[x->k];
@@ -223,6 +224,11 @@ static void test_choices(const wr_csr *A, int kind) {
   test_one(A, kind, &o, WR_F32);
   o.th1 = 33, o.th2 = 240;
   test_one(A, kind, &o, WR_F64);
+  o.th1 = 0, o.th2 = 128;
+  for (int aggregate = 0; aggregate < 2; aggregate++) {
+    o.aggregate = aggregate ? WR_CB_ALWAYS : WR_CB_NEVER;
+    test_one(A, kind, &o, aggregate ? WR_F32 : WR_F64);
+  }
 }
 
 static void test_kinds(void) {

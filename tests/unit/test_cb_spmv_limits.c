@@ -103,10 +103,38 @@ static void test_estimate(void) {
   CHECK(shape.units != f.units);
   CHECKF(10 * llabs(shape.units - f.units) < f.units, "%lld, not %lld", (long long)shape.units, (long long)f.units);
   wr_cb_free(&f);
-  o.th1 = 0;
+  o.th1 = -1;
   CHECK_FAILS(WR_EUSAGE, wr_cb_estimate(A, &o, WR_F64, &shape));
   CHECK(shape.memory == NULL && shape.block == NULL);
   wr_csr_free(A);
+}
+
+/* Blocks of 16 entries are COO, unless th2 is less; where there is one more anywhere, all are CSR. As estimated, on any number
+ * of blocks, aggregated or not. */
+static int all_16(int b) { return (void)b, 16; }
+static int one_more(int b) { return b == 3 ? 17 : 16; }
+
+static void test_types(void) {
+  static const struct {
+    int (*fill)(int);
+    int th1, th2, kind;
+  } cases[] = {{all_16, 0, 128, WR_CB_COO}, {one_more, 0, 128, WR_CB_CSR}, {one_more, 17, 128, WR_CB_COO},
+               {all_16, 0, 16, WR_CB_DENSE}, {one_more, 0, 17, WR_CB_CSR}, {all_16, 1, 128, WR_CB_CSR},
+               {all_32, 0, 128, WR_CB_CSR}, {all_31, 0, 128, WR_CB_CSR}};
+  CASE("types by the entries of a block");
+  for (int n = 0; n < (int)(sizeof cases / sizeof *cases); n++)
+    for (int aggregate = 0; aggregate < 2; aggregate++) {
+      wr_csr *A = make(cases[n].fill, 20, 1);
+      wr_cb_options o = wr_cb_defaults();
+      wr_cb_format shape, f;
+      o.aggregate = aggregate ? WR_CB_ALWAYS : WR_CB_NEVER, o.th1 = cases[n].th1, o.th2 = cases[n].th2;
+      CHECK_OK(wr_cb_estimate(A, &o, WR_F64, &shape));
+      CHECK_OK(wr_cb_build(A, &o, WR_F64, &f));
+      CHECKF(wr_cb_kind_of(f.block[0]) == cases[n].kind, "case %d: type %d", n, wr_cb_kind_of(f.block[0]));
+      CHECK(shape.units == f.units && shape.lists == f.lists);
+      wr_cb_free(&f);
+      wr_csr_free(A);
+    }
 }
 
 /* ---- Far away ---- */
@@ -197,7 +225,7 @@ static void test_check(void) {
   CHECK_FAILS(WR_EUSAGE, wr_cb_check(9, 9, 9, &bad))
   CHECK_BAD(th0, -1);
   CHECK_BAD(th0, 101);
-  CHECK_BAD(th1, 0);
+  CHECK_BAD(th1, -1);
   CHECK_BAD(th1, 129);
   CHECK_BAD(th2, 31);
   CHECK_BAD(th2, 258);
@@ -322,6 +350,7 @@ int main(void) {
   omp_set_num_threads(1);
   test_share();
   test_estimate();
+  test_types();
   test_far();
   test_words();
   test_bytes();
