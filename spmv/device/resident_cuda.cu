@@ -37,6 +37,7 @@ struct wr_resident {
   int64_t nrows, nnz;     /* of it                                               */
   int64_t longest;        /* of all vectors                                      */
   int most_rows, most_products; /* of a block                                    */
+  int joined;             /* all products make their x                           */
   void *on_device;        /* the steps                                           */
   double *partial;
   unsigned *counts;       /* [4] on the device: arrived, wishes, the longest row */
@@ -53,11 +54,13 @@ template <typename T>
 static wr_status count_blocks(wr_env *env, wr_resident *r) {
   wr_status status;
   int together = 0, processors = 0, each = 0;
+  auto plain = resident<T, false>, joined = resident<T, true>;
   size_t shared = shared_most + MAX_STEPS * r->step_bytes;
   TRY(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
   TRY(WR_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, env->device)));
-  TRY(WR_CUDA(cudaFuncSetAttribute(resident<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
-  TRY(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, resident<T>, THREADS, shared)));
+  TRY(WR_CUDA(cudaFuncSetAttribute(plain, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
+  TRY(WR_CUDA(cudaFuncSetAttribute(joined, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
+  TRY(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, joined, THREADS, shared))); /* the larger one */
   if (each == 0) TRY(wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name));
   r->most = together ? (unsigned)processors : 1;
 done:
@@ -254,12 +257,20 @@ static void join(wr_resident_step<T> *operation, const wr_resident_step<T> *prod
   operation->kind = WR_RESIDENT_JOINED, operation->ends_half = product->ends_half;
 }
 
+/* All products or none: there is a kernel for either. */
 template <typename T>
 static void join_steps(wr_resident *r) {
   wr_resident_step<T> *steps = (wr_resident_step<T> *)r->steps;
+  int products = 0;
   if (r->nnz > MOST_JOINED * (int64_t)(r->most > 1 ? r->blocks : 10)) return;
+  for (int k = 0; k < r->count; k++) {
+    if (steps[k].kind != WR_RESIDENT_ROWS) continue;
+    if (k == 0 || !can_join(steps[k - 1], steps[k])) return;
+    products++;
+  }
   for (int k = 0; k + 1 < r->count; k++)
-    if (can_join(steps[k], steps[k + 1])) join(&steps[k], &steps[k + 1]);
+    if (steps[k + 1].kind == WR_RESIDENT_ROWS) join(&steps[k], &steps[k + 1]);
+  r->joined = products > 0;
 }
 
 extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
@@ -278,7 +289,8 @@ template <typename T>
 static wr_status launch(wr_env *env, wr_resident *r, const unsigned *stop) {
   loop_args<T> loop = {(const wr_resident_step<T> *)r->on_device, r->count, (int)r->nbank, r->bank, r->partial,
                        r->counts, stop, r->counts + 1, r->most_rows, r->most_products};
-  return WR_LAUNCH_TOGETHER((resident<T>), r->blocks, THREADS, shared_bytes(r), env->stream, loop);
+  auto resident_kernel = r->joined ? resident<T, true> : resident<T, false>;
+  return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, shared_bytes(r), env->stream, loop);
 }
 
 extern "C" wr_status wr_resident_run(wr_env *env, wr_resident *r, const unsigned *stop) {

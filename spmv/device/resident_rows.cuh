@@ -213,10 +213,10 @@ __device__ inline void finish_own(const wr_resident_step<T> &joined, const wr_re
     if (a.finish.z[r] == a.x) row.z[r][0] = value;
 }
 
-/* joined: the operation that makes x; NULL: x is there. */
-template <typename T>
+/* JOINED: `joined` is the operation that makes x; else x is there. */
+template <typename T, bool JOINED>
 __device__ inline void do_rows(const loop_args<T> &loop, const block_state<T> &b, const wr_resident_rows<T> &a,
-                               const wr_resident_step<T> *joined, double (&sum)[WR_MAX_REDUCTIONS]) {
+                               const wr_resident_step<T> &joined, double (&sum)[WR_MAX_REDUCTIONS]) {
   int begin = b.starts[0], end = b.starts[b.nrows];
   double shift = a.finish.shift ? *scalar_of(loop, b, a.finish.shift) : 0;
   wr_finish_rows<T, 1> row = {};
@@ -224,22 +224,22 @@ __device__ inline void do_rows(const loop_args<T> &loop, const block_state<T> &b
   gathered<T> from = {{a.x}, {}};
   if ((int)threadIdx.x < b.nrows) { /* under way meanwhile */
     load_finish(a, b.first + (int)threadIdx.x, row);
-    if (joined) load_own(*joined, b.first + (int)threadIdx.x, own);
+    if (JOINED) load_own(joined, b.first + (int)threadIdx.x, own);
   }
-  if (joined) read_coefficients(loop, b, joined->vectors), from = gathered_for(b, *joined);
+  if (JOINED) read_coefficients(loop, b, joined.vectors), from = gathered_for(b, joined);
   for (int i = threadIdx.x; i < b.nrows; i += THREADS) b.row_sums[i] = 0;
   for (; begin < end; begin += loop.most_products) {
     int below = end - begin < loop.most_products ? end : begin + loop.most_products;
-    joined ? make_products<WR_JOINED_INPUTS>(a, b, from, begin, below) : make_products<1>(a, b, from, begin, below);
+    make_products<JOINED ? WR_JOINED_INPUTS : 1>(a, b, from, begin, below);
     __syncthreads();
     add_rows(b, begin, below);
     __syncthreads();
   }
   for (int i = threadIdx.x; i < b.nrows; i += THREADS) {
     if (i >= THREADS) load_finish(a, b.first + i, row);
-    if (i >= THREADS && joined) load_own(*joined, b.first + i, own);
+    if (i >= THREADS && JOINED) load_own(joined, b.first + i, own);
     row.value[0] += a.alpha * b.row_sums[i];
-    if (joined) finish_own(*joined, a, b, b.first + i, own, row, sum);
+    if (JOINED) finish_own(joined, a, b, b.first + i, own, row, sum);
     wr_finish_store(a.finish, shift, b.first + i, row, a.y, sum);
   }
 }
