@@ -70,9 +70,9 @@ __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_
   if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, i, [] {}));
 }
 
-/* The same with the epilogue. ALONE, for few blocks: the last one ends the sums. Else each warp leaves its part: 245 us where
- * the plain multiply takes 211 (7-point stencil, f64, H200); blocks that leave one part wait for their slowest warp, 280;
- * blocks that stay and take all rows in turn, 255 to 270. */
+/* The same with the epilogue. ALONE, for few blocks: the last one ends the sums. Else each warp leaves its part: 230 to 240
+ * us where the plain multiply takes 210 (7-point stencil, f64, H200). By trials of a slower version, 245: blocks that leave one
+ * part wait for their slowest warp, 280; blocks that stay and take all rows in turn, 255 to 270. */
 template <typename T, typename P, bool PATTERN, bool ALONE, wr_finish_shape SHAPE>
 __global__ void __launch_bounds__(THREADS, ALONE ? 4 : 12)
     csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> given) {
