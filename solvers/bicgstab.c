@@ -109,7 +109,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
   c[BOUND] = g->target * g->target, c[RR] = norm * norm;
   c[EVERY] = (double)s->loop->every, c[LOG_ROOM] = WR_LOG_ROOM;
   c[SNAPSHOT_RR] = g->snapshot_norm * g->snapshot_norm, c[ENOUGH] = 0.01;
-  c[GAP] = SNAPSHOT_ROUNDS, c[SNAPSHOT_ROUND] = rounds + SNAPSHOT_ROUNDS;
+  c[GAP] = SNAPSHOT_ROUNDS, c[SNAPSHOT_ROUND] = rounds + SNAPSHOT_ROUNDS, c[PERIOD] = s->loop->period;
   c[GAIN_RR] = norm * norm, c[GAIN_STEP] = steps, c[GAIN] = 0.81, c[PATIENCE] = 200;
   TRY(env->ops->upload(env, &s->bank, c));
   wr_fused products = {.in = {&s->shadow, &s->r},

@@ -90,7 +90,7 @@ wr_status wr_bicgstab_step(void *solver, int i) {
   TRY(env->ops->fused(env, &find_s));
   TRY(second_product(s, i, WR_THEN(after_second_product, &s->bank, NULL)));
   TRY(env->ops->fused(env, &update));
-  TRY(take_snapshot(s));
+  if (s->loop->ends_period) TRY(take_snapshot(s));
 done:
   return status;
 }

@@ -74,6 +74,7 @@ done:
 }
 
 static wr_status step(wr_iteration *it) {
+  it->ends_period = 1; /* scalars know whether it is one */
   wr_status status = it->step(it->solver, it->half);
   it->half = 1 - it->half, it->warm = 1;
   it->since++, it->taken++;
@@ -107,6 +108,7 @@ static wr_status record_halves(wr_iteration *it) {
   for (int k = 0; k < halves(it) * it->unroll; k++) {
     if (k > 0 && k % it->unroll == 0) TRY(ops->loop_half(it->env, it->loop));
     TRY(ops->loop_decide(it->env, it->loop, (k + 1) % it->unroll == 0));
+    it->ends_period = (k + 1) % it->period == 0 || it->resident; /* which leaves out what is not due at no cost */
     TRY(it->step(it->solver, k % 2));
   }
   TRY(ops->loop_close(it->env, it->loop));
@@ -136,7 +138,7 @@ wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
   wr_status status = WR_OK;
   int is_short = it->env->place == WR_CUDA && wr_plan_get_info(it->plan)->apply_bytes < short_apply;
   if (it->loop == NULL) {
-    it->resident = wr_iteration_may_be_resident(it), it->unroll = 1;
+    it->resident = wr_iteration_may_be_resident(it), it->unroll = 1, it->period = 2;
     if (it->resident) TRY(record(it));
     wr_plan_forget(it->plan);
   }
@@ -144,6 +146,7 @@ wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
   it->unroll = 1;
   for (int divisor = 2; divisor <= MOST_UNROLLED && !it->resident; divisor++)
     if (it->every % divisor == 0) it->unroll = divisor;
+  it->period = it->unroll == 1 ? 2 : it->unroll;
 done:
   return status;
 }

@@ -47,6 +47,8 @@ typedef struct wr_iteration {
   /* by wr_iteration_every */
   int64_t every;    /* iterations between two looks                */
   int unroll;       /* recorded in each half; a divisor of `every` */
+  int period;       /* what is seldom due is looked after in iterations whose number since begin this divides: 2, or unroll */
+  int ends_period;  /* the iteration that is asked for may be such a one */
   /* its own */
   wr_vec log;
   wr_loop *loop;

@@ -22,7 +22,8 @@ enum {
   BAD_SIGMA, BAD_OMEGA, BAD_RHO,
   SINCE, EVERY, LOOK, /* iterations since the last look, and between two; this one is a look */
   SNAPSHOT_RR, ENOUGH, /* ||r||^2 of the last snapshot; another is due below ENOUGH times that, ... */
-  SNAPSHOT_ROUND, GAP, /* ... behind this round, GAP rounds after the last */
+  SNAPSHOT_ROUND, GAP, /* ... behind this round, GAP rounds after the last, ... */
+  PHASE, PERIOD,       /* ... and where PERIOD divides the rounds since the last start: PHASE is the remainder */
   GAIN_RR, GAIN_STEP,  /* ||r||^2 at the last 10% progress, and when that was */
   GAIN, PATIENCE,      /* 0.81; iterations that may always pass without */
   NOISE,               /* (u ||shadow||)^2: rho^2 below it times ||r||^2 is rounding */
@@ -85,6 +86,9 @@ WR_PROGRAM after_update[] = {
     {WR_S_MUL, T0, ENOUGH, SNAPSHOT_RR, 0},  {WR_S_LESS, SNAP, RR, T0, 0},
     {WR_S_LESS, T0, SNAPSHOT_ROUND, ROUNDS, 0}, {WR_S_AND, SNAP, SNAP, T0, 0},
     {WR_S_NOT, T0, DONE, 0, 0},              {WR_S_AND, SNAP, SNAP, T0, 0},
+    {WR_S_ADD, PHASE, PHASE, ONE, 0},        {WR_S_LESS, T0, PHASE, PERIOD, 0},
+    {WR_S_SELECT, PHASE, T0, PHASE, ZERO},   {WR_S_NOT, T0, T0, 0, 0},
+    {WR_S_AND, SNAP, SNAP, T0, 0},
     {WR_S_MUL, T0, GAIN, GAIN_RR, 0},        {WR_S_LESS, T0, RR, T0, 0},
     {WR_S_AND, T0, T0, LOOK, 0},             {WR_S_SELECT, GAIN_RR, T0, RR, GAIN_RR},
     {WR_S_SELECT, GAIN_STEP, T0, STEPS, GAIN_STEP},
