@@ -140,7 +140,9 @@ static __device__ inline void wr_compiled_step(const wr_program &p, wr_scalar_op
     s.is[op.dst] = wr_scalar_flag(op.code, a, b, is_a, s.is[op.b]);
     s.value[op.dst] = wr_flag(s.is[op.dst]);
   } else {
-    s.value[op.dst] = op.code == WR_S_DIV ? wr_quotient(a, b, fine) : wr_scalar_value(op.code, a, b, c, is_a, is_c);
+    s.value[op.dst] = op.code == WR_S_DIV   ? wr_quotient(a, b, fine)
+                      : op.code == WR_S_MUL ? __dmul_rn(a, b) /* never part of a fused operation: as interpreted */
+                                            : wr_scalar_value(op.code, a, b, c, is_a, is_c);
     s.is[op.dst] = s.value[op.dst] != 0;
   }
 }
