@@ -21,7 +21,7 @@ static const struct size {
 /* Inner blocks of a lane, and warps that a launch is to have before lanes get so many. More make it cheaper to join the
  * lanes, but lie farther apart in x. */
 constexpr int EACH = 8;
-constexpr int64_t ENOUGH_WARPS = 132 * 16;
+constexpr int64_t ENOUGH_WARPS = 132 * 8;
 
 static const struct size *size_of(int r, int c) {
   for (const struct size &s : sizes)

@@ -30,9 +30,10 @@ enum { WR_STAGES = 4, WR_STAGE_BYTES = 2 << 20, WR_SMALL_STAGE_BYTES = 4096 };
  * it sets, the loop's own first. */
 typedef struct wr_go {
   int conditions;               /* 0: none                                                   */
+  int tells;                    /* *going is set: for a loop without conditions              */
   unsigned long long condition[2];
   const unsigned *stop;         /* on the device: not 0: somebody wants the loop to end */
-  int *going;                   /* NULL, or where it says so: for a loop without conditions */
+  int *going;
 } wr_go;
 
 /* A block of device memory that an env has got. */

@@ -53,7 +53,7 @@ done:
 template <typename T>
 __device__ inline bool is_left_out(const wr_fused_args<T> &f) {
   if (f.when == NULL || *f.when != 0) return false;
-  if (blockIdx.x == 0 && threadIdx.x == 0) wr_program_run(f.sums.program);
+  if (blockIdx.x == 0 && threadIdx.x == 0) wr_program_run(f.sums.program, wr_program_wish(f.sums.program));
   return true;
 }
 

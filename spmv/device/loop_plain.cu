@@ -162,7 +162,7 @@ extern "C" wr_status wr_loop_plain_open(wr_env *env, const wr_loop_request *requ
   loop->early = state->early;
   TRY(open_parts(env, request, loop));
   TRY(begin_capture(state, loop));
-  state->go.stop = stop, state->go.going = &loop->state->going;
+  state->go.stop = stop, state->go.going = &loop->state->going, state->go.tells = 1;
   *out = loop, loop = NULL;
 done:
   wr_loop_plain_free(env, loop);

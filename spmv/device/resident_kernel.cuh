@@ -9,13 +9,12 @@
 
 /* The program of a step, in every block, by thread 0; the first block keeps the log. */
 template <typename T>
-__device__ inline void run_program(const loop_args<T> &loop, const block_state<T> &b, const wr_program &of) {
-  if (of.which == 0) return;
+__device__ inline void run_program(const block_state<T> &b, const wr_program &of, int which) {
   wr_program p = of;
-  p.bank = b.bank;
+  p.which = which, p.bank = b.bank;
   if (blockIdx.x != 0) p.room = 0;
-  p.go.conditions = 0, p.go.going = b.going, p.go.stop = loop.wish + b.round % 2;
-  wr_program_run<true>(p, p.bank);
+  p.go.conditions = 0, p.go.tells = 1, p.go.going = b.going;
+  wr_program_run<true>(p, b.wish, p.bank);
 }
 
 /* All lanes get the sums; the three at once, as one takes as long. Lanes that have come apart before would exchange one by
@@ -38,12 +37,13 @@ __device__ inline void add_warps(const double *parts, double (&sum)[WR_MAX_REDUC
 }
 
 /* By the first warp: the sums of all blocks in the block's own scalars, added up in an order that depends on their number
- * alone. */
+ * alone. Each is stored by a lane, as one lane would take a turn for each. */
 template <typename T>
 __device__ inline void add_blocks(const loop_args<T> &loop, const block_state<T> &b, const wr_sums &s,
                                   const double *partial) {
   constexpr int AT_ONCE = 5; /* of an H200's 132 blocks, one after the other would cost a microsecond */
   int lane = threadIdx.x % WR_WARP, blocks = (int)gridDim.x;
+  int into = lane < s.count ? (int)(s.into[lane] - loop.bank) : -1;
   double total[WR_MAX_REDUCTIONS] = {0, 0, 0};
   for (int first = 0; first < blocks; first += AT_ONCE * WR_WARP) {
     double part[WR_MAX_REDUCTIONS][AT_ONCE];
@@ -62,15 +62,16 @@ __device__ inline void add_blocks(const loop_args<T> &loop, const block_state<T>
       for (int r = 0; r < WR_MAX_REDUCTIONS; r++) total[r] += part[r][k];
   }
   add_lanes(total);
-#pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-    if (r < s.count && lane == 0) *scalar_of(loop, b, s.into[r]) = total[r];
+  if (into >= 0) b.bank[into] = lane == 0 ? total[0] : lane == 1 ? total[1] : total[2];
+  __syncwarp();
 }
 
-/* Leaves the block's sums, meets the other blocks, adds up what all have left, each block for itself, and runs the program. */
+/* Leaves the block's sums, meets the other blocks, and adds up what all have left, each block for itself; thread 0 sees the
+ * result. stop: *loop.stop as thread 0 of the first block has seen it in this step. */
 template <typename T>
-__device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const wr_sums &s,
+__device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const wr_sums &s, unsigned stop,
                             double (&sum)[WR_MAX_REDUCTIONS]) {
+  static_assert(WR_MAX_REDUCTIONS == 3, "lanes 0 to 2 store the sums");
   WR_SHARED(double, parts, WR_MAX_REDUCTIONS *THREADS / WR_WARP);
   double *partial = loop.partial + (int64_t)(++b.round % 2) * WR_MAX_REDUCTIONS * gridDim.x;
   if (s.count) add_lanes(sum);
@@ -80,39 +81,40 @@ __device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const w
   __syncthreads();
   if (threadIdx.x < WR_WARP) {
     if (s.count) add_warps(parts, sum);
+    if ((int)threadIdx.x < s.count)
+      partial[threadIdx.x * gridDim.x + blockIdx.x] = threadIdx.x == 0 ? sum[0] : threadIdx.x == 1 ? sum[1] : sum[2];
+    __syncwarp();
     if (threadIdx.x == 0) {
-#pragma unroll
-      for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-        if (r < s.count) partial[r * gridDim.x + blockIdx.x] = sum[r];
-      if (blockIdx.x == 0) loop.wish[b.round % 2] = *(const volatile unsigned *)loop.stop;
+      if (blockIdx.x == 0) loop.wish[b.round % 2] = stop;
       wr_meet_arrive(loop.arrived);
       wr_meet_wait(loop.arrived, b.round);
+      b.wish = *(const volatile unsigned *)(loop.wish + b.round % 2); /* on its way beside the sums */
     }
     __syncwarp();
     if (s.count) add_blocks(loop, b, s, partial);
-    if (threadIdx.x == 0) run_program(loop, b, s.program);
   }
-  __syncthreads();
 }
 
-/* A step; a joined one with the product behind it. JOINED: all products are joined; else none is, and what joining takes is not
- * in the code: 0.7 us of an iteration of PageRank. */
+/* A step, and its program; a joined one with the product behind it. JOINED: all products are joined; else none is, and what
+ * joining takes is not in the code: 0.7 us of an iteration of PageRank. */
 template <typename T, bool JOINED>
 __device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, const wr_resident_step<T> *step) {
   const wr_sums &sums = step->kind == WR_RESIDENT_ROWS ? step->rows.finish.sums : step->vectors.sums;
   double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
   bool left_out =
       step->kind == WR_RESIDENT_VECTORS && step->vectors.when && *scalar_of(loop, b, step->vectors.when) == 0;
+  int which = sums.program.which;
+  unsigned stop = 0;
   if (!left_out) {
+    if (threadIdx.x == 0 && blockIdx.x == 0) stop = *(const volatile unsigned *)loop.stop; /* while there is work to do */
     if (step->kind == WR_RESIDENT_VECTORS)
       do_vectors(loop, b, *step, sum);
     else
       do_rows<T, JOINED>(loop, b, step[JOINED].rows, *step, sum);
-    meet(loop, b, sums, sum);
-  } else if (sums.program.which) {
-    if (threadIdx.x == 0) run_program(loop, b, sums.program);
-    __syncthreads();
+    meet(loop, b, sums, stop, sum);
   }
+  if (threadIdx.x == 0 && which) run_program(b, sums.program, which);
+  __syncthreads();
 }
 
 /* Copies 8 bytes at a time. */
@@ -140,7 +142,7 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
   wr_resident_step<T> *steps = (wr_resident_step<T> *)(row_sums + loop.most_rows);
   int *starts = (int *)(steps + loop.count);
   block_state<T> b = {steps, bank, c, room, row_sums, starts, starts + loop.most_rows + 1, counts, counts + 1,
-                      counts + 2, 0, 0, 0, 0};
+                      counts + 2, 0, 0, 0, 0, 0};
   begin_loop(loop, b, steps);
   while (*b.going)
     for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_half || *b.going);

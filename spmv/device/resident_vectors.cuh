@@ -44,6 +44,7 @@ struct block_state {
   int first, nrows;     /* its rows                                                                       */
   int log_lanes;        /* 2^log_lanes lanes add up a row of it                                           */
   unsigned round;       /* how often it has met the others                                                */
+  unsigned wish;        /* of thread 0: not 0: the loop is to end, as all blocks heard where they last met */
 };
 
 /* The block's copy of a scalar of the bank. */

@@ -23,17 +23,14 @@ __global__ void __launch_bounds__(WR_WARP) run_interpreted(WR_KERNEL_PARAMETER i
   for (int64_t i = threadIdx.x; i < program.n; i += WR_WARP) s[i] = program.program.bank[i];
   __syncwarp();
   if (threadIdx.x == 0)
-    for (int k = 0; k < program.count; k++) {
-      wr_scalar_op op = program.ops[k];
-      s[op.dst] = wr_program_step(program.program, op, s[op.a], s[op.b], s[op.c]);
-    }
+    wr_program_interpret(program.program, program.ops, program.count, wr_program_wish(program.program), s);
   __syncwarp();
   for (int64_t i = threadIdx.x; i < program.n; i += WR_WARP) program.program.bank[i] = s[i];
 }
 
 __global__ void __launch_bounds__(WR_WARP) run_compiled(WR_KERNEL_PARAMETER wr_program program) {
   wr_begin_kernel();
-  if (threadIdx.x == 0) wr_program_run(program);
+  if (threadIdx.x == 0) wr_program_run(program, wr_program_wish(program));
 }
 
 static wr_status launch(wr_env *env, const wr_then &then) {

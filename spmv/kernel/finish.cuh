@@ -111,10 +111,12 @@ __device__ inline void wr_sums_add(const wr_sums &s, int64_t first, int64_t end,
 }
 
 /* By the last block: sum, and what `blocks` blocks have left from the first on, in the order of the blocks, so that the result
- * does not depend on who was last. Then the program: its scalars come from memory beside the sums, not behind them. */
+ * does not depend on who was last. Then the program: its scalars and the wish come from memory beside the sums, not behind
+ * them. */
 __device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t blocks, double (&sum)[WR_MAX_REDUCTIONS]) {
   WR_SHARED(double, bank, WR_PROGRAM_BANK);
   wr_program_fetch(s.program, bank);
+  unsigned wish = threadIdx.x == 0 ? wr_program_wish(s.program) : 0;
   wr_sums_add(s, first + threadIdx.x, first + blocks, blockDim.x, sum);
   wr_block_sum(sum, s.count);
   if (threadIdx.x != 0) return;
@@ -126,7 +128,7 @@ __device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t bloc
       if (near) bank[s.into[r] - s.program.bank] = sum[r];
     }
   *s.arrived = 0;
-  wr_program_run<true>(s.program, bank);
+  wr_program_run<true>(s.program, wish, bank);
 }
 
 /* The last block to arrive ends the sums. Parts of earlier launches, of which there may be tens of thousands, are first spread
