@@ -101,16 +101,17 @@ template <typename T, bool PLAIN>
 static __device__ inline void cbm_end_rows(const cbm_output<T> &out, cbm_list &at, int32_t to, bool over,
                                            cbm_warp &own) {
   int lane = threadIdx.x % WR_WARP;
-  for (;;) {
-    if (at.row - at.kept == CBM_ROWS || (over && at.row == to)) cbm_store<T, PLAIN>(out, at, own.rows);
-    if (at.row == to) break;
+#pragma unroll 1
+  while (at.row != to) {
     double sum = cbm_close(at, own);
     bool is_head = at.row == own.head_row;
     double *place = is_head ? own.head : own.rows + (at.row - at.kept) * WR_CB_SIDE;
     if (lane < WR_CB_SIDE) place[lane] = sum;
     at.row++;
     if (is_head) at.kept = at.row;
+    if (at.row - at.kept == CBM_ROWS) cbm_store<T, PLAIN>(out, at, own.rows);
   }
+  if (over) cbm_store<T, PLAIN>(out, at, own.rows);
   __syncwarp();
 }
 
