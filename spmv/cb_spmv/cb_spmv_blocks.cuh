@@ -129,6 +129,7 @@ static __device__ inline int cbm_fits(const cbm_words &w, int left, int stage) {
 
 /* Columns that a lane loads together: for so many pairs of blocks, a group. */
 constexpr int CBM_PAIRS = 4, CBM_GROUP = 2 * CBM_PAIRS;
+static_assert(WR_CB_ROOM_BLOCKS <= 2 * CBM_GROUP, "more than two groups");
 
 /* Columns of a group of the room's blocks, a pair of them in a lane's j: the lane's one of the 16 in blocks b, b + 2, ... of
  * `count`. k: the room's first block, which has this word in lane 0. A column beyond the last one stands for that: what is
@@ -157,19 +158,6 @@ static __device__ inline void cbm_gather(const T *x, const int32_t (&j)[CBM_PAIR
   room += group * CBM_GROUP * WR_CB_SIDE + lane;
 #pragma unroll
   for (int i = 0; i < CBM_PAIRS; i++) wr_copy_element_if(b + 2 * i < count, room + i * WR_WARP, x + j[i]);
-}
-
-/* Asks for x of the room's blocks, those of `count` from block k on. j: columns of the first group; those of the second are
- * under way when x of the first is asked for. Every lane. */
-template <bool AGGREGATED, typename T>
-static __device__ inline void cbm_fetch_x(const wr_cb_format &f, const T *x, uint64_t word, int64_t k, int count,
-                                          const int32_t (&j)[CBM_PAIRS], T *room) {
-  static_assert(WR_CB_ROOM_BLOCKS <= 2 * CBM_GROUP, "more than two groups");
-  int32_t later[CBM_PAIRS];
-  bool more = count > CBM_GROUP;
-  if (more) cbm_columns<AGGREGATED>(f, word, k, 1, count, later);
-  cbm_gather(x, j, 0, count, room);
-  if (more) cbm_gather(x, later, 1, count, room);
 }
 
 /* ---- What a block comes to: the lane's half of its row ---- */

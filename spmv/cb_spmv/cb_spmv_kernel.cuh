@@ -194,9 +194,14 @@ static __device__ inline void cbm_walk(const cbm_output<T> &out, cbm_list &at, c
     }
     left -= count;
     over = left == 0;
+    T *x = room.end - count * WR_CB_SIDE;
+    bool more = count > CBM_GROUP;
+    int32_t later[CBM_PAIRS]; /* columns of the second group: they are under way while x of the first is asked for */
+    if (more) cbm_columns<AGGREGATED>(p.format, w.word, k, 1, count, later);
     cbm_words ahead = cbm_load_words(p.format, k + count, left);
-    cbm_fetch_x<AGGREGATED>(p.format, out.a.x, w.word, k, count, cols, room.end - count * WR_CB_SIDE);
+    cbm_gather(out.a.x, cols, 0, count, x);
     int32_t row = cbm_settle<T>(at, *room.own, w, count, over);
+    if (more) cbm_gather(out.a.x, later, 1, count, x);
     k += count, w = ahead, next = cbm_fits<T>(w, left, p.stage);
     if (AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, k, 0, next, cols);
     if (p.prefetch && !over) cbm_ask(p, w, k, next, AHEAD ? CBM_GROUP : 0);
