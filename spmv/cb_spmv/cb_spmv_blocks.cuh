@@ -129,6 +129,7 @@ static __device__ inline int cbm_fits(const cbm_words &w, int left, int stage) {
 
 /* Columns that a lane loads together: for so many pairs of blocks, a group. */
 constexpr int CBM_PAIRS = 4, CBM_GROUP = 2 * CBM_PAIRS;
+static_assert(WR_CB_ROOM_BLOCKS <= 2 * CBM_GROUP, "more than two groups");
 
 /* Columns of a group of the room's blocks, a pair of them in a lane's j: the lane's one of the 16 in blocks b, b + 2, ... of
  * `count`. k: the room's first block, which has this word in lane 0. A column beyond the last one stands for that: what is
@@ -159,19 +160,6 @@ static __device__ inline void cbm_gather(const T *x, const int32_t (&j)[CBM_PAIR
   for (int i = 0; i < CBM_PAIRS; i++) wr_copy_element_if(b + 2 * i < count, room + i * WR_WARP, x + j[i]);
 }
 
-/* Asks for x of the room's blocks, those of `count` from block k on. j: columns of the first group; those of the second are
- * under way when x of the first is asked for. Every lane. */
-template <bool AGGREGATED, typename T>
-static __device__ inline void cbm_fetch_x(const wr_cb_format &f, const T *x, uint64_t word, int64_t k, int count,
-                                          const int32_t (&j)[CBM_PAIRS], T *room) {
-  static_assert(WR_CB_ROOM_BLOCKS <= 2 * CBM_GROUP, "more than two groups");
-  int32_t later[CBM_PAIRS];
-  bool more = count > CBM_GROUP;
-  if (more) cbm_columns<AGGREGATED>(f, word, k, 1, count, later);
-  cbm_gather(x, j, 0, count, room);
-  if (more) cbm_gather(x, later, 1, count, room);
-}
-
 /* ---- What a block comes to: the lane's half of its row ---- */
 
 /* A sum that comes out as NaN is added up once more without padding, as padding times an infinity may have done it. */
@@ -195,21 +183,42 @@ static __device__ inline const T *cbm_x(const cbm_room<T> &room, int left) {
   return room.end - left * WR_CB_SIDE;
 }
 
-/* Entries e..end - 1 of a CSR block, two at a time; the byte behind the last column may be read, which is the block's as well.
- * x: a multiple of 16, the block's, counted from `behind`. */
+/* Columns of 16 entries of a CSR block from entry e on, 4 bits each, the first one lowest. They lie in three words, whatever
+ * e is; beyond the block's last column these reach into its values. */
+static __device__ inline uint64_t cbm_row_columns(const uint8_t *columns, unsigned e) {
+  const uint32_t *words = (const uint32_t *)columns + e / 8;
+  unsigned shift = e % 8 * 4;
+  uint32_t low = (uint32_t)(((uint64_t)words[1] << 32 | words[0]) >> shift);
+  uint32_t high = (uint32_t)(((uint64_t)words[2] << 32 | words[1]) >> shift);
+  return (uint64_t)high << 32 | low;
+}
+
+/* Entries e..end - 1 of a CSR block, 16 at most, two at a time. x: a multiple of 16, the block's, counted from `behind`. */
 template <typename T>
 static __device__ inline T cbm_entries(const uint8_t *columns, const T *val, const T *behind, int x, unsigned e,
                                        unsigned end) {
-  unsigned shift = e % 2 * 4;
+  uint64_t places = cbm_row_columns(columns, e);
   T part = 0;
-  columns += e / 2, val += e;
+  val += e;
 #pragma unroll 1
-  for (; e < end; e += 2, columns++, val += 2) {
-    int both = (columns[0] | columns[1] << 8) >> shift; /* 4 bits of the first, and of the second above */
-    part += val[0] * behind[(both & 15) | x];
-    if (e + 1 < end) part += val[1] * behind[(both >> 4 & 15) | x];
+  for (int left = (int)(end - e); left > 0; left -= 2, places >>= 8, val += 2) {
+    part += val[0] * behind[((int)places & 15) | x];
+    if (left > 1) part += val[1] * behind[((int)places >> 4 & 15) | x];
   }
   return part;
+}
+
+/* A CSR block's row lane % 16. whole: all of it; else the lane's half. x: see cbm_entries. */
+template <typename T>
+static __device__ inline T cbm_csr_row(const cbm_room<T> &room, cbm_block block, int x, bool whole) {
+  int lane = threadIdx.x % WR_WARP, row = lane % WR_CB_SIDE;
+  const uint8_t *data = cbm_data(room, block);
+  unsigned e = data[row], after = data[row + 1], end = row + 1 < WR_CB_SIDE ? after : (unsigned)cbm_count(block);
+  if (!whole) {
+    unsigned middle = (e + end) / 2;
+    lane < WR_CB_SIDE ? end = middle : e = middle;
+  }
+  return cbm_entries(data + WR_CB_SIDE, cbm_values(room, block), room.end, x, e, end);
 }
 
 /* `run` blocks of CSR type, with `left` in the room from the first one on: two at a time, a lane a row of each; of the last,
@@ -217,20 +226,11 @@ static __device__ inline T cbm_entries(const uint8_t *columns, const T *val, con
 template <typename T>
 static __device__ inline void cbm_csr(const cbm_room<T> &room, const cbm_block *blocks, int left, int run,
                                       double &sum) {
-  int lane = threadIdx.x % WR_WARP, half = lane / WR_CB_SIDE, row = lane % WR_CB_SIDE;
+  int half = threadIdx.x % WR_WARP / WR_CB_SIDE, x = (half - left) * WR_CB_SIDE;
+  blocks += half;
 #pragma unroll 1
-  for (; run > 0; run -= 2, left -= 2, blocks += 2) {
-    int chosen = run > 1 ? half : 0;
-    cbm_block block = blocks[chosen];
-    const uint8_t *data = cbm_data(room, block);
-    unsigned e = data[row], after = data[row + 1], end = row + 1 < WR_CB_SIDE ? after : (unsigned)cbm_count(block);
-    if (run == 1) {
-      unsigned middle = (e + end) / 2;
-      half ? e = middle : end = middle;
-    }
-    int x = (chosen - left) * WR_CB_SIDE;
-    sum += (double)cbm_entries(data + WR_CB_SIDE, cbm_values(room, block), room.end, x, e, end);
-  }
+  for (; run > 1; run -= 2, blocks += 2, x += 2 * WR_CB_SIDE) sum += (double)cbm_csr_row(room, *blocks, x, true);
+  if (run > 0) sum += (double)cbm_csr_row(room, *(blocks - half), x - half * WR_CB_SIDE, false);
 }
 
 /* Adds the products of lanes with the same key, which are neighbours, into the first of them. last: the last of the lane's

@@ -236,11 +236,14 @@ static inline int wr_cb_aggregates(const wr_cb_options *o, const wr_cb_fill *pla
   return plain->super_sparse * 100 > plain->blocks * o->th0;
 }
 
-/* Without a wish: two lists for each warp that an H200 has under way in the multiply, 4224, but no shorter than what beginning
- * one is worth, and no longer than what evens out at the end. */
+/* Without a wish: as many lists as the 4224 warps that an H200 has under way in the multiply take in whole rounds, so that all
+ * end together: one round, or more where lists would be longer than 32 KB, as warps that are ahead of others must find lists
+ * that are left, and shorter ones spend more on beginning and ending. None is shorter than what beginning one is worth. */
 static inline int64_t wr_cb_list_bytes(int64_t path_bytes) {
-  int64_t bytes = path_bytes / (2 * 4224);
-  return bytes < 2048 ? 2048 : bytes > 16384 ? 16384 : bytes;
+  const int64_t warps = 4224, most = 32768, least = 2048;
+  int64_t rounds = (path_bytes - 1) / (warps * most) + 1, lists = warps * rounds;
+  int64_t bytes = path_bytes / lists + (path_bytes % lists != 0);
+  return bytes < least ? least : bytes;
 }
 
 /* Sets what follows from the blocks and units of a format: wide, balanced, lists. */

@@ -101,16 +101,17 @@ template <typename T, bool PLAIN>
 static __device__ inline void cbm_end_rows(const cbm_output<T> &out, cbm_list &at, int32_t to, bool over,
                                            cbm_warp &own) {
   int lane = threadIdx.x % WR_WARP;
-  for (;;) {
-    if (at.row - at.kept == CBM_ROWS || (over && at.row == to)) cbm_store<T, PLAIN>(out, at, own.rows);
-    if (at.row == to) break;
+#pragma unroll 1
+  while (at.row != to) {
     double sum = cbm_close(at, own);
     bool is_head = at.row == own.head_row;
     double *place = is_head ? own.head : own.rows + (at.row - at.kept) * WR_CB_SIDE;
     if (lane < WR_CB_SIDE) place[lane] = sum;
     at.row++;
     if (is_head) at.kept = at.row;
+    if (at.row - at.kept == CBM_ROWS) cbm_store<T, PLAIN>(out, at, own.rows);
   }
+  if (over) cbm_store<T, PLAIN>(out, at, own.rows);
   __syncwarp();
 }
 
@@ -170,32 +171,41 @@ static __device__ inline int32_t cbm_settle(const cbm_list &at, cbm_warp &own, c
   return row;
 }
 
-/* The `left` blocks of the warp's list; w: their words. What a room waits for is its data, and meanwhile its x:
+/* Asks for data of the blocks that come next: so many units, from `source` on. */
+template <typename T>
+static __device__ inline void cbm_bring(const cbm_room<T> &room, const uint8_t *source, unsigned units) {
+  if (threadIdx.x % WR_WARP) return;
+  wr_copy_expect(&room.own->arrived, units * WR_CB_UNIT);
+  wr_copy_bulk(room.data, source, units * WR_CB_UNIT, &room.own->arrived);
+}
+
+/* The blocks of the warp's list; w: the words of the first ones. What a room waits for is its data, and meanwhile its x:
  * words and columns of the next one are on their way while this one is waited for, and while it is multiplied with. With an
  * epilogue the columns are loaded when their turn comes, since the registers that they wait in are taken. */
 template <typename T, bool PLAIN, bool AGGREGATED>
-static __device__ inline void cbm_walk(const cbm_output<T> &out, cbm_list &at, const cbm_room<T> &room, int left,
-                                       cbm_words w) {
+static __device__ inline void cbm_walk(const cbm_output<T> &out, cbm_list &at, const cbm_room<T> &room,
+                                       const wr_cb_start &start, cbm_words w) {
   constexpr bool AHEAD = AGGREGATED && PLAIN;
   const wr_cb_plan &p = out.a.p;
   unsigned parity = 0;
   int32_t cols[CBM_PAIRS];
-  int next = cbm_fits<T>(w, left, p.stage);
-  if (AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, room.own->end - left, 0, next, cols);
+  int next = start.first, left = start.blocks;
+  cbm_bring(room, p.format.data + start.offset * WR_CB_UNIT, (unsigned)start.units);
+  if (AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, start.block, 0, next, cols);
   for (bool over = false; !over; parity ^= 1) {
     int count = next;
     int64_t k = room.own->end - left;
-    unsigned bytes = (cbm_offset(w, count) - cbm_offset(w, 0)) * WR_CB_UNIT;
     if (!AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, k, 0, count, cols);
-    if (threadIdx.x % WR_WARP == 0) {
-      wr_copy_expect(&room.own->arrived, bytes);
-      wr_copy_bulk(room.data, cbm_source(p.format, w), bytes, &room.own->arrived);
-    }
     left -= count;
     over = left == 0;
+    T *x = room.end - count * WR_CB_SIDE;
+    bool more = count > CBM_GROUP;
+    int32_t later[CBM_PAIRS]; /* columns of the second group: they are under way while x of the first is asked for */
+    if (more) cbm_columns<AGGREGATED>(p.format, w.word, k, 1, count, later);
     cbm_words ahead = cbm_load_words(p.format, k + count, left);
-    cbm_fetch_x<AGGREGATED>(p.format, out.a.x, w.word, k, count, cols, room.end - count * WR_CB_SIDE);
+    cbm_gather(out.a.x, cols, 0, count, x);
     int32_t row = cbm_settle<T>(at, *room.own, w, count, over);
+    if (more) cbm_gather(out.a.x, later, 1, count, x);
     k += count, w = ahead, next = cbm_fits<T>(w, left, p.stage);
     if (AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, k, 0, next, cols);
     if (p.prefetch && !over) cbm_ask(p, w, k, next, AHEAD ? CBM_GROUP : 0);
@@ -203,31 +213,32 @@ static __device__ inline void cbm_walk(const cbm_output<T> &out, cbm_list &at, c
     wr_copy_elements_wait();
     __syncwarp();
     cbm_multiply<T, PLAIN>(out, at, room, row, count, over);
+    unsigned units = cbm_offset(w, next) - cbm_offset(w, 0);
     __syncwarp();
+    if (!over) cbm_bring(room, cbm_source(p.format, w), units);
   }
 }
 
-/* The list of one warp. What begins it are two rounds of memory: where it lies, then its words and the one before them. */
+/* The list of one warp. What begins it are three rounds of memory: its start; data, words and columns of the first blocks; and
+ * their x. */
 template <typename T, bool PLAIN, bool AGGREGATED>
 static __device__ inline void cbm_take_list(const cbm_output<T> &out, const cbm_room<T> &room) {
-  const wr_cb_format &f = out.a.p.format;
+  const wr_cb_plan &p = out.a.p;
   cbm_warp &own = *room.own;
   int lane = threadIdx.x % WR_WARP;
   int64_t list = (int64_t)blockIdx.x * WR_CB_TEAM + threadIdx.x / WR_WARP;
-  int64_t k = wr_cb_get(f.list_block, f.wide, list), to = wr_cb_get(f.list_block, f.wide, list + 1);
-  int32_t row = f.list_row[list], last = f.list_row[list + 1];
-  cbm_words w = cbm_load_words(f, k, (int)(to - k));
-  bool has_head = k > 0 && last > row && wr_cb_row(f.block[k - 1]) == row;
-  cbm_list at = {row, row, 0};
+  wr_cb_start start = p.start[list];
+  cbm_words w = cbm_load_words(p.format, start.block, start.blocks);
+  cbm_list at = {start.row, start.row, 0};
   own.scattered[lane] = 0;
   if (lane == 0) {
     wr_copy_barrier_init(&own.arrived);
-    own.ends = last > row ? 0 : -1;
-    own.head_row = has_head ? row : -1;
-    own.last = last, own.end = to;
+    own.ends = start.last > start.row ? 0 : -1;
+    own.head_row = start.has_head ? start.row : -1;
+    own.last = start.last, own.end = start.block + start.blocks;
   }
   __syncwarp();
-  cbm_walk<T, PLAIN, AGGREGATED>(out, at, room, (int)(to - k), w);
+  cbm_walk<T, PLAIN, AGGREGATED>(out, at, room, start, w);
   double open = cbm_close(at, own);
   if (lane < WR_CB_SIDE) own.open[lane] = open;
 }

@@ -59,6 +59,24 @@ __global__ void __launch_bounds__(THREADS) cb_origins(WR_KERNEL_PARAMETER wr_cb_
   }
 }
 
+/* start of all lists. */
+__global__ void __launch_bounds__(THREADS) cb_starts(WR_KERNEL_PARAMETER wr_cb_plan p) {
+  const wr_cb_format &f = p.format;
+  int64_t stride = (int64_t)gridDim.x * THREADS, x = f.type == WR_F32 ? 4 : 8; /* units of a block's x */
+  for (int64_t w = (int64_t)blockIdx.x * THREADS + threadIdx.x; w < f.lists; w += stride) {
+    int64_t k = wr_cb_get(f.list_block, f.wide, w), to = wr_cb_get(f.list_block, f.wide, w + 1), n = 0, units = 0;
+    int32_t row = f.list_row[w], last = f.list_row[w + 1];
+    int64_t offset = wr_cb_get(f.offset, f.wide, k);
+    for (; n < WR_CB_ROOM_BLOCKS && k + n < to; n++) {
+      int64_t more = wr_cb_get(f.offset, f.wide, k + n + 1) - offset;
+      if (more + (n + 1) * x > p.stage) break;
+      units = more;
+    }
+    bool has_head = k > 0 && last > row && wr_cb_row(f.block[k - 1]) == row;
+    p.start[w] = {k, offset, (int32_t)(to - k), row, last, (int16_t)units, (int8_t)n, (int8_t)has_head};
+  }
+}
+
 /* y := 0 in the rows that are completed from parts. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) cb_clear(WR_KERNEL_PARAMETER wr_cb_plan p, T *y) {
@@ -73,10 +91,12 @@ __global__ void __launch_bounds__(THREADS) cb_clear(WR_KERNEL_PARAMETER wr_cb_pl
 static int64_t lay_out(wr_cb_plan *p, void *memory) {
   char *base = (char *)memory;
   int64_t parts = wr_device_bytes(p->grid * WR_CB_SIDE, sizeof *p->head);
+  int64_t starts = wr_device_bytes(p->grid * WR_CB_TEAM, sizeof *p->start);
   p->head = (double *)base;
   p->tail = base ? (double *)(base + parts) : NULL;
-  p->origin = base ? (int32_t *)(base + 2 * parts) : NULL;
-  return 2 * parts + wr_device_bytes(p->grid + 1, sizeof *p->origin);
+  p->start = base ? (wr_cb_start *)(base + 2 * parts) : NULL;
+  p->origin = base ? (int32_t *)(base + 2 * parts + starts) : NULL;
+  return 2 * parts + starts + wr_device_bytes(p->grid + 1, sizeof *p->origin);
 }
 
 extern "C" int64_t wr_cb_plan_bytes(const wr_cb_plan *p) {
@@ -96,6 +116,7 @@ extern "C" wr_status wr_cb_plan_prepare(wr_env *env, int64_t stage, int prefetch
   TRY(env->type == WR_F32 ? wr_cb_ready_f32() : wr_cb_ready_f64());
   TRY(wr_device_alloc_zeroed(env, &memory, lay_out(p, NULL), 1, "parts of shared rows"));
   lay_out(p, memory);
+  TRY(WR_LAUNCH((cb_starts), grid_for(p->format.lists), THREADS, 0, env->stream, *p));
   TRY(wr_device_alloc_zeroed(env, &found, 2, sizeof *found, "counts of shared rows"));
   TRY(WR_LAUNCH((cb_origins), grid_for(p->grid + 1), THREADS, 0, env->stream, *p, found));
   TRY(wr_device_download(env, shared, found, 2, WR_AS_8_BYTES));

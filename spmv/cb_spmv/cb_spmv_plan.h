@@ -3,6 +3,8 @@
 #ifndef WR_CB_SPMV_PLAN_H
 #define WR_CB_SPMV_PLAN_H
 
+#include <stdalign.h>
+
 #include "spmv/cb_spmv/cb_spmv_build.h"
 #include "spmv/spmv.h"
 
@@ -22,6 +24,17 @@ typedef enum wr_cb_commit {
   WR_CB_ORDERED /* they are left in an array and added up in order                                            */
 } wr_cb_commit;
 
+/* Where a list begins, in one place, so that a warp can ask for its first blocks as soon as it has read this. */
+typedef struct wr_cb_start {
+  alignas(16) int64_t block; /* blocks before the list                                                      */
+  int64_t offset;            /* units before its first block's data                                         */
+  int32_t blocks;            /* in the list                                                                 */
+  int32_t row, last;         /* block rows that end before the list, and before the next one                */
+  int16_t units;             /* of data of the blocks that are taken first                                  */
+  int8_t first;              /* how many these are: as many as fit, see wr_cb_plan.stage                    */
+  int8_t has_head;           /* 1: a block row that has begun before the list ends in it                    */
+} wr_cb_start;
+
 /* On a device. Thread block c works on lists 8 * c to 8 * c + 7. */
 typedef struct wr_cb_plan {
   wr_cb_format format;
@@ -32,6 +45,7 @@ typedef struct wr_cb_plan {
   int prefetch;        /* 1: what a warp takes next is asked into L2 while it works                                */
   wr_cb_commit commit;
   int32_t *origin;     /* [grid + 1] thread block where the block row begins that is open where this one begins; itself: none */
+  wr_cb_start *start;  /* [8 * grid]                                                                               */
   double *head;        /* [grid][16] ordered: the part of the block row that ends first in the thread block        */
   double *tail;        /* [grid][16] ordered: the part of the block row that is open at its end                    */
 } wr_cb_plan;
