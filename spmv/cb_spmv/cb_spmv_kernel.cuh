@@ -253,19 +253,29 @@ static __device__ inline double cbm_open_before(const cbm_warp *warps, int warp,
   return sum;
 }
 
+/* What is known of the block row where the thread block begins, or for threads that leave what is open at its end, there. */
+struct cbm_edge {
+  int32_t row, origin; /* see wr_cb_plan */
+};
+
+static __device__ inline cbm_edge cbm_load_edge(const wr_cb_plan &p) {
+  int64_t c = (int64_t)blockIdx.x + (threadIdx.x / WR_CB_SIDE == WR_CB_TEAM);
+  return {p.format.list_row[c * WR_CB_TEAM], p.origin[c]};
+}
+
 /* Completes what warps of the thread block share, and leaves what it shares with others. */
 template <typename T, bool PLAIN>
-static __device__ inline void cbm_join_lists(const cbm_output<T> &out, const cbm_warp *warps,
+static __device__ inline void cbm_join_lists(const cbm_output<T> &out, const cbm_warp *warps, cbm_edge edge,
                                              double (&reduced)[WR_MAX_REDUCTIONS]) {
   const cbm_args<T> &a = out.a;
   const wr_cb_plan &p = a.p;
-  int64_t block = blockIdx.x, first = block * WR_CB_TEAM;
+  int64_t block = blockIdx.x;
   int warp = threadIdx.x / WR_CB_SIDE, r = threadIdx.x % WR_CB_SIDE;
   if (warp > WR_CB_TEAM) return;
   double sum = cbm_open_before(warps, warp, r);
   if (warp == WR_CB_TEAM) {
-    if (p.origin[block + 1] == block + 1) return;
-    int64_t i = (int64_t)p.format.list_row[first + WR_CB_TEAM] * WR_CB_SIDE + r;
+    if (edge.origin == block + 1) return;
+    int64_t i = (int64_t)edge.row * WR_CB_SIDE + r;
     cbm_leave(a, i, sum, p.tail + block * WR_CB_SIDE + r);
     return;
   }
@@ -273,7 +283,7 @@ static __device__ inline void cbm_join_lists(const cbm_output<T> &out, const cbm
   int64_t i = (int64_t)row * WR_CB_SIDE + r;
   if (row < 0) return;
   sum += warps[warp].head[r];
-  if (p.origin[block] == block || row != p.format.list_row[first]) {
+  if (edge.origin == block || row != edge.row) {
     cbm_complete<T, PLAIN>(out, i, sum, reduced);
     return;
   }
@@ -296,8 +306,9 @@ __global__ void __launch_bounds__(CBM_THREADS, CBM_BLOCKS)
   cbm_room<T> space = {warps + warp, room, (T *)(room + bytes)};
   cbm_take_list<T, PLAIN, AGGREGATED>(out, space);
   if (!PLAIN) cbm_load_sums(sums, reduced);
+  cbm_edge edge = cbm_load_edge(a.p); /* on its way while others' lists are waited for */
   __syncthreads();
-  cbm_join_lists<T, PLAIN>(out, warps, reduced);
+  cbm_join_lists<T, PLAIN>(out, warps, edge, reduced);
   if (!PLAIN) wr_sums_leave(finish.sums, reduced);
 }
 
