@@ -110,7 +110,8 @@ static __device__ inline bool wr_is_ordinary(double x) {
 }
 
 /* a / b as div.rn.f64 does it while nothing on the way comes near the ends of the range: the same steps, hence the same bits.
- * But without its branch to other steps, so that several divisions overlap. fine: becomes false if it is not to be used. */
+ * But without its branch to other steps, so that several divisions overlap. fine: becomes false if it is not to be used. Of
+ * +0 these steps make the right zero too, and of 0 / 0 NaN: what iterations behind the last one that counts divide. */
 static __device__ inline double wr_quotient(double a, double b, bool &fine) {
 #if defined(WR_SIMT) || !defined(__CUDA_ARCH__)
   double q = a / b;
@@ -124,7 +125,8 @@ static __device__ inline double wr_quotient(double a, double b, bool &fine) {
   double q = __dmul_rn(a, r);
   q = fma(r, fma(-b, q, a), q);
 #endif
-  fine = fine & wr_is_ordinary(a) & wr_is_ordinary(b) & wr_is_ordinary(q);
+  bool nothing = (__double_as_longlong(a) == 0) & ((b == 0) | wr_is_ordinary(b));
+  fine = fine & (nothing | (wr_is_ordinary(a) & wr_is_ordinary(b) & wr_is_ordinary(q)));
   return q;
 }
 
