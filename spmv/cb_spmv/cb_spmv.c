@@ -75,16 +75,15 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
 /* merbit reads the entries as they are in CSR, and does better where blocks hold little. */
 static void advise_rows(const wr_csr *A, const wr_cb_format *f, wr_plan_info *info) {
   int64_t entry = 4 + (A->val ? wr_type_bytes(f->type) : 0), rows = A->nnz * entry + A->nrows * 4;
-  info->better = "merbit";
-  if (wr_cb_bytes(f) > rows)
+  int more = wr_cb_bytes(f) > rows, few = f->plain.heavy * 4 < A->nnz;
+  info->better = more || few ? "merbit" : NULL, info->advice[0] = '\0';
+  if (more)
     snprintf(info->advice, sizeof info->advice, "merbit reads less: these blocks take %.2f of the bytes of rows",
              (double)wr_cb_bytes(f) / (double)rows);
-  else if (f->plain.heavy * 4 < A->nnz)
+  else if (few)
     snprintf(info->advice, sizeof info->advice,
              "merbit may be faster: %.0f%% of the entries are in blocks of 33 and more, a quarter would pay",
              100 * (double)f->plain.heavy / (double)A->nnz);
-  else
-    info->better = NULL, info->advice[0] = '\0';
 }
 
 static void report(const wr_csr *A, const wr_cb_format *f, wr_plan_info *info) {

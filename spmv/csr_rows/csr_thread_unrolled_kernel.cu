@@ -113,10 +113,9 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
   unsigned blocks = (unsigned)blocks_for(a.nrows);
   if (epilogue == NULL) return WR_LAUNCH_EARLY(env, (csr_thread_unrolled<T, P, PATTERN>), blocks, THREADS, 0, a);
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
-  if (blocks <= MOST_ALONE) {
-    auto alone = csr_thread_unrolled_finish<T, P, PATTERN, true, WR_FINISH_ANY>;
-    return WR_LAUNCH_EARLY(env, (alone), blocks, THREADS, 0, a, finish);
-  }
+  if (blocks <= MOST_ALONE)
+    return WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, true, WR_FINISH_ANY>), blocks, THREADS, 0, a,
+                           finish);
   wr_finish_shape shape = wr_finish_shape_of(finish);
   auto csr_thread_unrolled_finish_kernel =
       shape == WR_FINISH_SUMS    ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_FINISH_SUMS>

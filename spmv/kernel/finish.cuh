@@ -58,24 +58,25 @@ __device__ inline void wr_sum_terms(wr_reduction_kind kind, const double (&u)[V]
   }
 }
 
+/* A part of each sum to its place. One thread. */
+__device__ inline void wr_sums_store(const wr_sums &s, int64_t place, const double (&sum)[WR_MAX_REDUCTIONS]) {
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (r < s.count) s.partial[r * s.stride + place] = sum[r];
+}
+
 /* Leaves a block's part of each sum, to be added up by a later launch with `before` set. Every thread of the block. */
 __device__ inline void wr_sums_leave(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   if (s.count == 0) return;
   wr_block_sum(sum, s.count);
-  if (threadIdx.x != 0) return;
-#pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-    if (r < s.count) s.partial[r * s.stride + s.before + blockIdx.x] = sum[r];
+  if (threadIdx.x == 0) wr_sums_store(s, s.before + blockIdx.x, sum);
 }
 
 /* The same for each warp, `before` counting warps: nobody waits for a block's slowest warp. Every thread of the block. */
 __device__ inline void wr_sums_leave_warp(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   int64_t warp = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / WR_WARP;
   wr_warp_sums(sum, s.count);
-  if (threadIdx.x % WR_WARP != 0) return;
-#pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-    if (r < s.count) s.partial[r * s.stride + s.before + warp] = sum[r];
+  if (threadIdx.x % WR_WARP == 0) wr_sums_store(s, s.before + warp, sum);
 }
 
 /* Whether this is the last block of the grid to get here; it sees all that the threads of the others have written before. Every
