@@ -90,6 +90,7 @@ wr_status wr_plan_prepare(wr_plan *plan) {
     TRY(plan->env->ops->alloc(plan->env, plan->A->nrows, plan->env->type, "a product apart", &plan->product));
     plan->info.extra_bytes += plan->A->nrows * wr_type_bytes(plan->env->type);
   }
+  TRY(plan->env->ops->wait(plan->env)); /* kernels may read it before they wait for those before them */
   plan->prepared = 1;
 done:
   if (status != WR_OK) unprepare(plan);
@@ -301,6 +302,7 @@ wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
   TRY(wr_csr_host(A, plan->env));
   if (plan->backend->update_values) {
     TRY(plan->backend->update_values(plan->state, plan->env, A));
+    TRY(plan->env->ops->wait(plan->env));
     return WR_OK;
   }
   unprepare(plan);

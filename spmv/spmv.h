@@ -127,7 +127,7 @@ typedef struct wr_plan wr_plan;
 /* Checks that the backend can serve A under env and makes the estimates. A and env must outlive the plan; knobs as
  * "sigma=11:layout=paper" or NULL. WR_EUSAGE: unknown knob or value. WR_EUNAVAILABLE: the backend cannot, with the reason. */
 wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A, wr_env *env, wr_plan **plan);
-wr_status wr_plan_prepare(wr_plan *plan); /* WR_ENOMEM, WR_EDEVICE, WR_ENUMERIC (a value does not fit env's type) */
+wr_status wr_plan_prepare(wr_plan *plan); /* waits; WR_ENOMEM, WR_EDEVICE, WR_ENUMERIC (a value does not fit env's type) */
 
 /* Asynchronous on a device. WR_EUSAGE for what does not fit; nothing is computed then. */
 wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request);

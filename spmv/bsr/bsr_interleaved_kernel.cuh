@@ -45,38 +45,50 @@ static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int64_t row,
   return sum;
 }
 
+/* B blocks of a lane on their way: the columns where they begin, and their values. */
+template <typename V, int R, int C, int B>
+struct ib_batch {
+  int32_t j[B];
+  V v[B * R * C];
+};
+
+template <typename V, int R, int C, int B, typename T>
+static __device__ inline void ib_load_columns(const ib_args<T> &a, int64_t line, ib_batch<V, R, C, B> &next) {
+  const int32_t *col = a.b.col + line * WR_WARP + threadIdx.x % WR_WARP;
+#pragma unroll
+  for (int k = 0; k < B; k++) next.j[k] = wr_load_stream(col + k * WR_WARP);
+}
+
+template <typename V, int R, int C, int B, typename T>
+static __device__ inline void ib_load_values(const ib_args<T> &a, int64_t line, ib_batch<V, R, C, B> &next) {
+  const V *val = (const V *)a.b.val + line * (R * C * WR_WARP) + threadIdx.x % WR_WARP;
+#pragma unroll
+  for (int e = 0; e < B * R * C; e++) next.v[e] = wr_load_stream(val + e * WR_WARP);
+}
+
 /* A lane's blocks, the sums of rows that end in them to `sums`, one after the other: of the first just the lane's own part.
  * open: what is left after the last. B blocks at a time, whose loads are all under way before the first is waited for: that,
- * and the columns of the next B, keep memory busy. A few terms of a row at a time are summed as T: wr_bsr_terms. */
+ * and the columns of the next B, keep memory busy; `next` has the first. A few terms of a row at a time are summed as T:
+ * wr_bsr_terms. */
 template <typename V, int R, int C, int B, typename T>
-static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uint32_t flags, double *sums,
-                                          double (&open)[R]) {
+static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uint32_t flags, ib_batch<V, R, C, B> &next,
+                                          double *sums, double (&open)[R]) {
   constexpr int FLUSH = wr_bsr_terms(C, B) / C;
-  int lane = threadIdx.x % WR_WARP, each = a.b.each;
-  const int32_t *col = a.b.col + warp * each * WR_WARP + lane;
-  const V *val = (const V *)a.b.val + warp * each * (R * C * WR_WARP) + lane;
-  int32_t j[B];
-#pragma unroll
-  for (int k = 0; k < B; k++) j[k] = wr_load_stream(col + k * WR_WARP);
+  int64_t line = warp * a.b.each, end = line + a.b.each;
 #pragma unroll
   for (int r = 0; r < R; r++) open[r] = 0;
-  for (int done = 0; done < each; done += B, flags >>= B, val += B * R * C * WR_WARP) {
-    V v[B * R * C];
+  for (;; flags >>= B) {
     T x[B * C], part[R];
 #pragma unroll
-    for (int e = 0; e < B * R * C; e++) v[e] = wr_load_stream(val + e * WR_WARP);
-#pragma unroll
-    for (int e = 0; e < B * C; e++) x[e] = __ldg(a.x + j[e / C] + e % C);
-    col += B * WR_WARP;
-    if (done + B < each)
-#pragma unroll
-      for (int k = 0; k < B; k++) j[k] = wr_load_stream(col + k * WR_WARP);
+    for (int e = 0; e < B * C; e++) x[e] = __ldg(a.x + next.j[e / C] + e % C);
+    line += B;
+    if (line < end) ib_load_columns(a, line, next);
 #pragma unroll
     for (int r = 0; r < R; r++) part[r] = 0;
 #pragma unroll
     for (int k = 0; k < B; k++) {
 #pragma unroll
-      for (int e = 0; e < R * C; e++) part[e % R] += (T)v[k * R * C + e] * x[k * C + e / R];
+      for (int e = 0; e < R * C; e++) part[e % R] += (T)next.v[k * R * C + e] * x[k * C + e / R];
       if ((k + 1) % FLUSH == 0 || k + 1 == B)
 #pragma unroll
         for (int r = 0; r < R; r++) open[r] += (double)part[r], part[r] = 0;
@@ -85,6 +97,8 @@ static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uin
       for (int r = 0; r < R; r++) sums[r] = open[r] + (double)part[r], open[r] = 0, part[r] = 0;
       sums += R;
     }
+    if (line >= end) return;
+    ib_load_values(a, line, next);
   }
 }
 
@@ -155,7 +169,7 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
   WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
   WR_SHARED(double, opens, IB_WARPS * R);
   WR_SHARED(int, first, IB_WARPS);
-  wr_begin_kernel();
+  wr_let_next_begin();
   const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
   const wr_bsr_interleaved &b = a.b;
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, each = b.each;
@@ -163,14 +177,23 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
           w = w0 + warp;
   int64_t y0 = b.first[w0], y1 = b.first[w1], from = b.origin[block], tail_from = b.origin[block + 1];
   bool has_head = from != block && y1 > y0, has_tail = tail_from != block + 1;
+  ib_batch<V, R, C, B> blocks;
+  uint32_t word = 0;
+  int64_t y = y0;
+  if (w < w1) {
+    word = wr_load_stream(b.word + w * WR_WARP + lane), y = b.first[w];
+    ib_load_columns(a, w * each, blocks);
+    ib_load_values(a, w * each, blocks);
+  }
+  wr_wait_for_earlier();
   double open[R];
 #pragma unroll
   for (int r = 0; r < R; r++) open[r] = 0;
   int ends_first = -1; /* the row that ends first in the warp, counted from the block's */
   if (w < w1) {
-    uint32_t word = wr_load_stream(b.word + w * WR_WARP + lane), flags = word & ((1u << each) - 1);
-    int at = (int)(b.first[w] - y0) + (int)(word >> each);
-    ib_multiply<V, R, C, B>(a, w, flags, sums + at * R, open);
+    uint32_t flags = word & ((1u << each) - 1);
+    int at = (int)(y - y0) + (int)(word >> each);
+    ib_multiply<V, R, C, B>(a, w, flags, blocks, sums + at * R, open);
     unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, flags != 0);
     ib_join_lanes<R>(flags != 0, ended, sums + at * R, open);
     int row = __shfl_sync((unsigned)WR_FULL_MASK, at, ended ? __ffs((int)ended) - 1 : 0);
@@ -197,26 +220,50 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
   wr_sums_leave(finish.sums, reduced);
 }
 
+/* A shared row: the thread block in which it ends, that in which it begins, and the scalar row. */
+struct ib_shared {
+  int64_t block, from, i; /* i: nrows where there is none */
+};
+
+/* That of number q = R * (the block in which it ends) + (row of the block row). */
+template <int R, typename T>
+static __device__ inline ib_shared ib_find_shared(const ib_args<T> &a, int64_t q) {
+  const wr_bsr_interleaved &b = a.b;
+  ib_shared s = {q / R, q / R, b.nrows};
+  if (q >= b.grid * R) return s;
+  int64_t w1 = (s.block + 1) * IB_WARPS < b.warps ? (s.block + 1) * IB_WARPS : b.warps;
+  int64_t y0 = b.first[s.block * IB_WARPS], y1 = b.first[w1], from = b.origin[s.block];
+  if (from == s.block || y1 <= y0) return s;
+  int64_t i = ib_row<R>(a, y0, (int)(q % R));
+  if (i < b.nrows) s.from = from, s.i = i;
+  return s;
+}
+
 /* Completes the shared rows, a thread each, and the empty ones. */
 template <typename T, int R>
 __global__ void __launch_bounds__(IB_THREADS)
     bsr_interleaved_last(WR_KERNEL_PARAMETER ib_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
-  wr_begin_kernel();
+  wr_let_next_begin();
   const wr_bsr_interleaved &b = a.b;
-  double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   int64_t stride = (int64_t)gridDim.x * IB_THREADS, lane = threadIdx.x % WR_WARP;
   int64_t begin = (int64_t)blockIdx.x * IB_THREADS + threadIdx.x - lane;
-  for (int64_t base = begin; base < b.grid * R; base += stride) {
-    int64_t q = base + lane, block = q / R, w1 = (block + 1) * IB_WARPS < b.warps ? (block + 1) * IB_WARPS : b.warps;
-    int64_t y0 = -1, from = block, i = b.nrows;
-    if (q < b.grid * R) y0 = b.first[block * IB_WARPS], from = b.origin[block];
-    if (y0 >= 0 && from != block && b.first[w1] > y0) i = ib_row<R>(a, y0, (int)(q % R));
-    if (i >= b.nrows) from = block;
-    double sum = a.ordered ? wr_parts_sum(b.tail + q % R, R, from, block) : 0;
-    if (i >= b.nrows) continue;
-    double value = a.ordered ? wr_finish_beta(a.alpha, a.beta, a.y, i, sum + b.head[q]) : (double)a.y[i];
-    wr_finish_row(finish, shift, i, value, a.y, reduced);
-    if (a.y_next) a.y_next[i] = 0;
+  ib_shared s = ib_find_shared<R>(a, begin + lane);
+  wr_wait_for_earlier();
+  double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  for (int64_t base = begin; base < b.grid * R; base += stride, s = ib_find_shared<R>(a, base + lane)) {
+    wr_finish_rows<T, 1> row;
+    bool is_row = s.i < b.nrows;
+    double old = 0, head = 0; /* all that is read on its way at once */
+    if (is_row) {
+      wr_finish_load(finish, s.i, row);
+      if (!a.ordered || a.beta != 0) old = (double)a.y[s.i];
+      if (a.ordered) head = b.head[base + lane];
+    }
+    double sum = a.ordered ? wr_parts_sum(b.tail + (base + lane) % R, R, s.from, s.block) : 0;
+    if (!is_row) continue;
+    row.value[0] = !a.ordered ? old : a.beta == 0 ? a.alpha * (sum + head) : a.alpha * (sum + head) + a.beta * old;
+    wr_finish_store(finish, shift, s.i, row, a.y, reduced);
+    if (a.y_next) a.y_next[s.i] = 0;
   }
   for (int64_t q = begin + lane; q < b.empty * R; q += stride) {
     int64_t i = (int64_t)b.empty_row[q / R] * R + q % R;

@@ -38,25 +38,43 @@ static __device__ inline double add_terms(const row_terms<T> &t, int count, doub
   return sum;
 }
 
-/* The sum of row i, in the order of its entries. The next few columns and values are on their way beside x of these, and
- * before the last are added, before_last() asks for what comes then: a short row waits three times for memory. */
+/* A row: where it begins, how much of it is left, and its first terms on their way. */
+template <typename T>
+struct row_begun {
+  int64_t k;
+  int left;
+  row_terms<T> now;
+};
+
+template <typename T, typename P, bool PATTERN>
+static __device__ inline row_begun<T> begin_row(const wr_csr_rows<T, P, PATTERN> &a, int64_t i) {
+  row_begun<T> row;
+  row.k = 0, row.left = 0;
+  if (i >= a.nrows) return row;
+  row.k = __ldg(a.row_ptr + i), row.left = (int)(__ldg(a.row_ptr + i + 1) - row.k);
+  if (row.left > 0) load_terms(a, row.k, row.left, row.now);
+  return row;
+}
+
+/* The sum of a row, in the order of its entries. The next few columns and values are on their way beside x of these, and
+ * before the last are added, before_last() asks for what comes then: a short row waits three times for memory, of which twice
+ * before it waits for what is earlier. */
 template <typename T, typename P, bool PATTERN, class Load>
-static __device__ inline double row_sum(const wr_csr_rows<T, P, PATTERN> &a, int64_t i, Load before_last) {
-  int64_t k = __ldg(a.row_ptr + i);
-  int left = (int)(__ldg(a.row_ptr + i + 1) - k);
-  row_terms<T> now, next;
+static __device__ inline double row_sum(const wr_csr_rows<T, P, PATTERN> &a, row_begun<T> &row, Load before_last) {
+  row_terms<T> next;
+  int left = row.left;
+  int64_t k = row.k;
   double sum = 0;
-  if (left > 0) load_terms(a, k, left, now);
 #pragma unroll 1
   for (; left > UNROLL; left -= UNROLL) {
-    load_x(a, now);
+    load_x(a, row.now);
     load_terms(a, k += UNROLL, left - UNROLL, next);
-    sum = add_terms(now, UNROLL, sum);
-    now = next;
+    sum = add_terms(row.now, UNROLL, sum);
+    row.now = next;
   }
-  if (left > 0) load_x(a, now);
+  if (left > 0) load_x(a, row.now);
   before_last();
-  return left > 0 ? add_terms(now, left, sum) : 0;
+  return left > 0 ? add_terms(row.now, left, sum) : 0;
 }
 
 /* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, entry by entry (Mazzucchi 2025, section IV.A, algorithm 3). The lanes
@@ -65,9 +83,11 @@ static __device__ inline double row_sum(const wr_csr_rows<T, P, PATTERN> &a, int
  * faster: what they gain in loads under way they lose in threads. */
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_rows<T, P, PATTERN> a) {
-  wr_begin_kernel();
+  wr_let_next_begin();
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, i, [] {}));
+  row_begun<T> row = begin_row(a, i);
+  wr_wait_for_earlier();
+  if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, row, [] {}));
 }
 
 /* The same with the epilogue. ALONE, for few blocks: the last one ends the sums. Else each warp leaves its part: 230 to 240
@@ -76,13 +96,15 @@ __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_
 template <typename T, typename P, bool PATTERN, bool ALONE, wr_finish_shape SHAPE>
 __global__ void __launch_bounds__(THREADS, ALONE ? 4 : 12)
     csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> given) {
-  wr_begin_kernel();
+  wr_let_next_begin();
   const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  row_begun<T> begun = begin_row(a, i);
+  wr_wait_for_earlier();
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0}, shift = wr_finish_shift(finish);
   if (i < a.nrows) {
     wr_finish_rows<T, 1> row;
-    double sum = row_sum(a, i, [&] { wr_finish_load(finish, i, row); });
+    double sum = row_sum(a, begun, [&] { wr_finish_load(finish, i, row); });
     row.value[0] = wr_csr_result(a, i, sum);
     wr_finish_store(finish, shift, i, row, a.y, reduced);
   }

@@ -66,18 +66,36 @@ static __device__ inline void commit_rows(const merbit_args<T> &a, const wr_fini
     a.y[block.y0 + r] = (T)(a.alpha * (double)sums[r]);
 }
 
-/* Shared rows `first` and so on, `stride` at a time: all parts are there. Warps at a time. */
+/* A shared row: the thread block in which it ends, that in which it begins, and the row; -1: there is none. */
+struct merbit_shared {
+  int64_t block, from, i;
+};
+
+template <typename T>
+static __device__ inline merbit_shared find_shared(const merbit_args<T> &a, int64_t block) {
+  int64_t i = block < a.blocks ? a.row[block] : -1;
+  return {block, i >= 0 ? a.origin[block] : block, i};
+}
+
+/* Shared rows that end in the blocks `first` and so on, `stride` at a time: all parts are there. Warps at a time; s: what
+ * find_shared says of the thread's first block. */
 template <typename T>
 static __device__ inline void complete_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
-                                            int64_t first, int64_t stride, double (&reduced)[WR_MAX_REDUCTIONS]) {
+                                            merbit_shared s, int64_t stride, double (&reduced)[WR_MAX_REDUCTIONS]) {
   int lane = threadIdx.x % WR_WARP;
-  for (int64_t warp = first + threadIdx.x - lane; warp < a.blocks; warp += stride) {
-    int64_t b = warp + lane, i = b < a.blocks ? a.row[b] : -1;
-    double sum = a.ordered ? wr_parts_sum(a.tail, 1, i >= 0 ? a.origin[b] : b, b) : 0;
-    if (i < 0) continue;
-    double value = a.ordered ? wr_finish_beta(a.alpha, a.beta, a.y, i, sum + a.head[b]) : (double)a.y[i];
-    wr_finish_row(finish, shift, i, value, a.y, reduced);
-    if (a.y_next) a.y_next[i] = 0;
+  for (int64_t warp = s.block - lane; warp < a.blocks; warp += stride, s = find_shared(a, warp + lane)) {
+    wr_finish_rows<T, 1> row;
+    double old = 0, head = 0; /* all that is read on its way at once */
+    if (s.i >= 0) {
+      wr_finish_load(finish, s.i, row);
+      if (!a.ordered || a.beta != 0) old = (double)a.y[s.i];
+      if (a.ordered) head = a.head[s.block];
+    }
+    double sum = a.ordered ? wr_parts_sum(a.tail, 1, s.from, s.block) : 0;
+    if (s.i < 0) continue;
+    row.value[0] = !a.ordered ? old : a.beta == 0 ? a.alpha * (sum + head) : a.alpha * (sum + head) + a.beta * old;
+    wr_finish_store(finish, shift, s.i, row, a.y, reduced);
+    if (a.y_next) a.y_next[s.i] = 0;
   }
 }
 

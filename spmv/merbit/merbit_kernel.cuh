@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   WR_SHARED_DYNAMIC(T, products); /* [entries of the block], then [rows that end in it, and the one that is open] */
   WR_SHARED(double, open, WARPS);
   WR_SHARED(int, first, WARPS);
-  wr_begin_kernel();
+  wr_let_next_begin();
   const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
   const wr_merbit_format &f = a.format;
   int warp = threadIdx.x / WR_WARP;
@@ -40,13 +40,15 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   int rows = (int)(block.y1 - block.y0);
   T *sums = products + (block.x1 - block.x0);
   bool has_head = a.row[b] >= 0, has_tail = a.origin[b + 1] != b + 1;
+  stretch at = {0, 0, 0, 0};
+  if (tile + warp < end) at = stretch_of(f, tile + warp, tile + warp + 1);
+  wr_wait_for_earlier();
   if (!a.plain) wr_finish_prefetch(finish, block.y0, rows);
   if (!a.segmented) {
     for (int r = threadIdx.x; r <= rows; r += MERBIT_THREADS) sums[r] = 0;
     __syncthreads();
   }
   if (tile + warp < end) {
-    stretch at = stretch_of(f, tile + warp, tile + warp + 1);
     T *staged = products + (at.x0 - block.x0), *ended = sums + (at.y0 - block.y0);
     double sum = run_tile<SIGMA, BATCH, PATTERN>(a, tile + warp, at, staged, ended);
     if (threadIdx.x % WR_WARP == 0) open[warp] = sum, first[warp] = at.y1 > at.y0 ? (int)(at.y0 - block.y0) : -1;
@@ -68,7 +70,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   if constexpr (ALONE) {
     if (!wr_is_last_block(finish.sums.arrived)) return;
     for (int r = 0; r < WR_MAX_REDUCTIONS; r++) reduced[r] = 0;
-    complete_rows(a, finish, shift, 0, MERBIT_THREADS, reduced);
+    complete_rows(a, finish, shift, find_shared(a, threadIdx.x), MERBIT_THREADS, reduced);
     wr_sums_end(finish.sums, 0, gridDim.x, reduced);
   }
 }
@@ -76,10 +78,11 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
 /* Completes the shared rows, each in one place: a thread each, that of the block in which the row ends. */
 template <typename T>
 __global__ void __launch_bounds__(MERBIT_THREADS) merbit_last(const merbit_args<T> a, const wr_finish<T> finish) {
-  wr_begin_kernel();
+  wr_let_next_begin();
+  merbit_shared first = find_shared(a, (int64_t)blockIdx.x * MERBIT_THREADS + threadIdx.x);
+  wr_wait_for_earlier();
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  complete_rows(a, finish, wr_finish_shift(finish), (int64_t)blockIdx.x * MERBIT_THREADS,
-                (int64_t)gridDim.x * MERBIT_THREADS, reduced);
+  complete_rows(a, finish, wr_finish_shift(finish), first, (int64_t)gridDim.x * MERBIT_THREADS, reduced);
   wr_sums_finish(finish.sums, reduced);
 }
 
