@@ -1,5 +1,6 @@
 #include "spmv/cusparse/cusparse_common.h"
 
+#include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 
 const char *wr_cusparse_sums(wr_type type) {
@@ -112,6 +113,7 @@ wr_status wr_cusparse_apply(wr_cusparse *s, wr_env *env, const wr_apply *request
   TRY(WR_CUSPARSE(cusparseDnVecSetValues(s->y, request->y->data)));
   TRY(WR_CUSPARSE(cusparseSpMV(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, s->matrix, s->x, beta, s->y, s->type,
                                s->algorithm, s->buffer)));
+  ((wr_cuda_state *)env->state)->foreign = 1;
 done:
   return status;
 }

@@ -46,6 +46,7 @@ typedef struct wr_block {
 typedef struct wr_cuda_state {
   cudaStream_t stream;
   int early;          /* kernels may be brought in while the one before ends: the card can, and the code waits for it */
+  int foreign;        /* a library's kernels were last: the next of ours is not early */
   wr_workspace workspace;
   wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES, from the beginning      */
   wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each, from the first large copy on     */
