@@ -238,9 +238,10 @@ static inline int wr_cb_aggregates(const wr_cb_options *o, const wr_cb_fill *pla
 
 /* Without a wish: as many lists as the 4224 warps that an H200 has under way in the multiply take in whole rounds, so that all
  * end together: one round, or more where lists would be longer than 32 KB, as warps that are ahead of others must find lists
- * that are left, and shorter ones spend more on beginning and ending. None is shorter than what beginning one is worth. */
-static inline int64_t wr_cb_list_bytes(int64_t path_bytes) {
-  const int64_t warps = 4224, most = 32768, least = 2048;
+ * that are left, and shorter ones spend more on beginning and ending. Poor blocks, 16 entries or fewer on average, take times
+ * that differ more, and 16 KB at most. None is shorter than what beginning one is worth. */
+static inline int64_t wr_cb_list_bytes(int64_t path_bytes, int poor) {
+  const int64_t warps = 4224, most = poor ? 16384 : 32768, least = 2048;
   int64_t rounds = (path_bytes - 1) / (warps * most) + 1, lists = warps * rounds;
   int64_t bytes = path_bytes / lists + (path_bytes % lists != 0);
   return bytes < least ? least : bytes;
@@ -248,7 +249,8 @@ static inline int64_t wr_cb_list_bytes(int64_t path_bytes) {
 
 /* Sets what follows from the blocks and units of a format: wide, balanced, lists. */
 static inline void wr_cb_settle(wr_cb_format *f, const wr_cb_options *o) {
-  int64_t path = wr_cb_path_bytes(f), list = o->list_bytes ? o->list_bytes : wr_cb_list_bytes(path);
+  int poor = f->nnz <= f->blocks * WR_CB_SIDE;
+  int64_t path = wr_cb_path_bytes(f), list = o->list_bytes ? o->list_bytes : wr_cb_list_bytes(path, poor);
   f->wide = o->wide || f->units > INT32_MAX || f->blocks > INT32_MAX;
   f->balanced = o->balance != 0;
   f->lists = (path - 1) / list / WR_CB_TEAM * WR_CB_TEAM + WR_CB_TEAM;

@@ -17,11 +17,12 @@ INLINE two NAME(load_two)(const T *p) {
   return __builtin_convertvector(loaded, two);
 }
 
-/* Asks for what will be needed in some hundred cycles, a cache line at a time; beyond the end it does no harm. */
+/* Asks for what will be needed in some hundred cycles, a cache line at a time; beyond the end it does no harm. Into all caches:
+ * without that hint a Xeon waits two to three times as long, and an EPYC as long as with it. */
 INLINE void NAME(look_ahead)(const T *block, int64_t size) {
   int lines = ((int)size * (int)sizeof(T) + LINE - 1) / LINE;
   UNROLLED
-  for (int l = 0; l < lines; l++) __builtin_prefetch((const char *)block + AHEAD + l * LINE, 0, 0);
+  for (int l = 0; l < lines; l++) __builtin_prefetch((const char *)block + AHEAD + l * LINE, 0, 3);
 }
 
 /* A column of r: four rows at a time. */
@@ -104,8 +105,8 @@ INLINE void NAME(range_of_entries)(const wr_bsr *b, cpu_bsr_x from, int64_t k, i
   const int32_t *col = b->col;
   four even = {0}, odd = {0};
   for (; k + 8 <= last; k += 8) {
-    __builtin_prefetch((const char *)(val + k) + AHEAD, 0, 0);
-    __builtin_prefetch((const char *)(col + k) + AHEAD, 0, 0);
+    __builtin_prefetch((const char *)(val + k) + AHEAD, 0, 3);
+    __builtin_prefetch((const char *)(col + k) + AHEAD, 0, 3);
     even += NAME(load_four)(val + k) * (four){x[col[k]], x[col[k + 1]], x[col[k + 2]], x[col[k + 3]]};
     odd += NAME(load_four)(val + k + 4) * (four){x[col[k + 4]], x[col[k + 5]], x[col[k + 6]], x[col[k + 7]]};
   }

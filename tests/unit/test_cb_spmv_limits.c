@@ -179,22 +179,26 @@ static void test_words(void) {
         }
 }
 
-/* Without a wish: lists of 2 to 32 KB, and from 2 KB on whole rounds of 4224. */
+/* Without a wish: lists of 2 to 32 KB, of poor blocks to 16, and from 2 KB on whole rounds of 4224. */
 static void test_list_bytes(void) {
   const int64_t warps = 4224;
   wr_cb_options o = wr_cb_defaults();
-  wr_cb_format f = wr_cb_shape(16, 16, 1, WR_F32);
   CASE("bytes of a list by the matrix's size");
-  CHECK(wr_cb_list_bytes(1) == 2048 && wr_cb_list_bytes(warps * 2048) == 2048);
-  CHECK(wr_cb_list_bytes(warps * 5000) == 5000 && wr_cb_list_bytes(warps * 5000 + 1) == 5001);
-  CHECK(wr_cb_list_bytes(warps * 32768) == 32768 && wr_cb_list_bytes(warps * 32768 + 1) == 16385);
-  CHECK(wr_cb_list_bytes(warps * 80000) == 26667 && wr_cb_list_bytes((int64_t)1 << 44) <= 32768);
-  o.list_bytes = 0, f.blocks = 1;
-  for (f.units = 540700; f.units < 30000000; f.units += 997) {
-    wr_cb_settle(&f, &o);
-    int64_t path = wr_cb_path_bytes(&f), rounds = (path - 1) / (warps * 32768) + 1;
-    CHECKF(f.lists == warps * rounds, "%lld bytes: %lld lists", (long long)path, (long long)f.lists);
+  for (int poor = 0; poor < 2; poor++) {
+    const int64_t most = poor ? 16384 : 32768;
+    CHECK(wr_cb_list_bytes(1, poor) == 2048 && wr_cb_list_bytes(warps * 2048, poor) == 2048);
+    CHECK(wr_cb_list_bytes(warps * 5000, poor) == 5000 && wr_cb_list_bytes(warps * 5000 + 1, poor) == 5001);
+    CHECK(wr_cb_list_bytes(warps * most, poor) == most && wr_cb_list_bytes(warps * most + 1, poor) == most / 2 + 1);
+    CHECK(wr_cb_list_bytes((int64_t)1 << 44, poor) <= most);
+    wr_cb_format f = wr_cb_shape(16, 16, 17 - poor, WR_F32); /* 16 entries a block, or one more */
+    o.list_bytes = 0, f.blocks = 1;
+    for (f.units = 540700; f.units < 30000000; f.units += 997) {
+      wr_cb_settle(&f, &o);
+      int64_t path = wr_cb_path_bytes(&f), rounds = (path - 1) / (warps * most) + 1;
+      CHECKF(f.lists == warps * rounds, "%lld bytes: %lld lists", (long long)path, (long long)f.lists);
+    }
   }
+  CHECK(wr_cb_list_bytes(warps * 80000, 0) == 26667 && wr_cb_list_bytes(warps * 80000, 1) == 16000);
 }
 
 /* Sizes alone, of what no memory holds. */
