@@ -18,6 +18,12 @@ static const struct size {
     {6, 6, 6, 6}, {8, 8, 8, 4}, {16, 16, 8, 4}, {16, 1, 16, 1}, {1, 16, 1, 8},
 };
 
+static int log2_of(int power) {
+  int log2 = 0;
+  while (1 << log2 < power) log2++;
+  return log2;
+}
+
 /* Inner blocks of a lane, and warps that a launch is to have before lanes get so many. More make it cheaper to join the
  * lanes, but lie farther apart in x. */
 constexpr int EACH = 8;
@@ -49,7 +55,7 @@ static int choose_each(int64_t blocks, int r, int at_a_time, int asked) {
 __global__ void ib_kinds(const ib_cut k, int64_t rows, uint8_t *kinds) {
   int64_t stride = (int64_t)gridDim.x * blockDim.x;
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < rows; i += stride) {
-    int64_t row = i / k.down;
+    int64_t row = i >> k.log2_down;
     kinds[i] = wr_bsr_row_at(k.row_ptr, k.wide, row + 1) > wr_bsr_row_at(k.row_ptr, k.wide, row);
   }
 }
@@ -228,7 +234,7 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_cs
   TRY(choose_stored(env, A, view, narrow, b));
   TRY(wr_bsr_columns_build(env, A->nrows, A->ncols, A->nnz, view, r, c, 1, &columns));
   TRY(measure(&columns, s, each, b));
-  k = {columns.shape.row_ptr, columns.shape.col, columns.shape.wide, r / s->inner_r, c / s->inner_c};
+  k = {columns.shape.row_ptr, columns.shape.col, columns.shape.wide, log2_of(r / s->inner_r), log2_of(c / s->inner_c)};
   TRY(sort_out_rows(env, k, b));
   TRY(allocate(env, b));
   TRY(fill(env, k, view, A->nnz, (int *)(columns.numbers + 3), b));

@@ -5,20 +5,22 @@
 #include "spmv/bsr/bsr_interleaved.h"
 #include "spmv/bsr/bsr_rows.cuh"
 
-/* Where the inner blocks of an inner block row come from: `down` inner rows a block row, `across` inner blocks a block. */
+/* Where the inner blocks of an inner block row come from: `down` inner rows a block row, `across` inner blocks a block, both
+ * powers of two. */
 struct ib_cut {
   const void *row_ptr; /* [brows + 1] of the block rows */
   const int32_t *col;  /* [blocks] block columns        */
-  int wide, down, across;
+  int wide, log2_down, log2_across;
 };
 
 /* Inner blocks before the n-th inner block row with blocks. */
 static __device__ inline int64_t ib_start(const ib_cut &k, const wr_bsr_interleaved &b, int64_t n) {
   if (n >= b.brows) return b.blocks;
-  int64_t i = b.row ? b.row[n] : n, row = k.down == 1 ? i : i / k.down;
+  int64_t i = b.row ? b.row[n] : n, row = i >> k.log2_down;
   int64_t begin = wr_bsr_row_at(k.row_ptr, k.wide, row);
-  if (k.down == 1) return k.across * begin;
-  return k.across * (begin * k.down + i % k.down * (wr_bsr_row_at(k.row_ptr, k.wide, row + 1) - begin));
+  if (k.log2_down == 0) return begin << k.log2_across;
+  int64_t above = i - (row << k.log2_down), blocks = wr_bsr_row_at(k.row_ptr, k.wide, row + 1) - begin;
+  return ((begin << k.log2_down) + above * blocks) << k.log2_across;
 }
 
 /* b's values, columns and words, from the view's rows, whose matrix has nnz entries. most[0] becomes the rows that end in one

@@ -1,142 +1,27 @@
-/* The values of blocks side by side, from rows. A thread block takes the inner blocks of some lanes of a warp, which lie one
- * after the other: reads the rows' entries in order, puts values where they belong in shared memory, and writes that out line
- * by line. So the matrix is read once and the blocks are written once, all of it coalesced. */
-#include "spmv/bsr/bsr_group.cuh"
-#include "spmv/bsr/bsr_interleave.cuh"
+/* The values of blocks side by side, from rows. A thread block takes a tile, the inner blocks of some lanes of a warp, which
+ * lie one after the other: reads the rows' entries in order, puts values where they belong in shared memory, and writes that
+ * out line by line. So the matrix is read once and the blocks are written once, all of it coalesced. Where all blocks are
+ * full the matrix's columns are not read at all (bsr_interleave_full.cuh). */
+#include "spmv/bsr/bsr_interleave_full.cuh"
+#include "spmv/bsr/bsr_interleave_tile.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/async_copy.cuh"
-#include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/search.cuh"
 
-constexpr int MOST_THREADS = 256;
 constexpr int64_t MOST_BLOCKS = 1 << 20;
-/* Of a tile, and of a thread: small tiles have small thread blocks, of which a multiprocessor holds more. */
-constexpr int TILE_BYTES = 27 << 10, THREAD_VALUES = 18;
-
-/* P: int32_t or int64_t, of row_ptr; T: of the values. */
-template <typename T, typename P>
-struct ib_rows {
-  const P *row_ptr;   /* [nrows + 1]           */
-  const int32_t *col; /* [nnz]                 */
-  const T *val;       /* [nnz], NULL: all 1    */
-};
-
-/* How a warp's blocks are cut into tiles. */
-struct ib_tiling {
-  int lanes, log2_lanes; /* of a tile                                                                        */
-  int threads;           /* of a thread block                                                                */
-  int pitch;             /* values of a column of all its blocks at one place among `each`, and one: no banks meet */
-  int group;             /* lanes that read a row                                                            */
-  int c;                 /* of an inner block                                                                */
-  wr_bsr_divisor by_c, by_r, by_each;
-};
-
-/* A tile, in shared memory and registers. */
-template <typename V>
-struct ib_tile {
-  V *value;         /* [each][c][r][lanes], and one empty after every r * lanes */
-  int32_t *inner;   /* [count] columns, in inner blocks                         */
-  int32_t *place;   /* [count] where an inner block's first value goes           */
-  int32_t *edge;    /* [rows + 1] inner blocks of the tile before a row          */
-  uint32_t *word;   /* [lanes] flags, and rows before                            */
-  int64_t *begin;   /* [threads] of the rows' parts: first entry ...             */
-  int32_t *length;  /* [threads] ... and number of entries                       */
-  int64_t number;   /* of the tile: the tiles of a warp's lanes follow each other */
-  int64_t g0;       /* its first inner block                                     */
-  int32_t row;      /* first row with a block in it                              */
-  int count, rows;  /* inner blocks, and rows that they are in                   */
-};
-
-/* Where they lie. */
-template <typename V>
-static __device__ inline ib_tile<V> make_tile(const wr_bsr_interleaved &b, const ib_tiling &s, unsigned char *room) {
-  ib_tile<V> t = {};
-  int inner = s.lanes * b.each;
-  t.begin = (int64_t *)(void *)room;
-  t.value = (V *)(void *)(t.begin + s.threads);
-  t.inner = (int32_t *)(void *)(t.value + b.each * b.c * s.pitch);
-  t.place = t.inner + inner;
-  t.edge = t.place + inner;
-  t.length = t.edge + inner + 1;
-  t.word = (uint32_t *)(void *)(t.length + s.threads);
-  return t;
-}
-
-static size_t tile_bytes(const wr_bsr_interleaved *b, const ib_tiling &s, size_t value_size) {
-  size_t inner = (size_t)s.lanes * (size_t)b->each;
-  return 12 * (size_t)s.threads + (size_t)b->each * (size_t)b->c * (size_t)s.pitch * value_size + 4 * (3 * inner + 1) +
-         4 * (size_t)s.lanes;
-}
-
-/* The warp that the tile is part of, and its first lane there. */
-template <typename V>
-static __device__ inline int64_t warp_of(const ib_tiling &s, const ib_tile<V> &t) {
-  return t.number * s.lanes / WR_WARP;
-}
-template <typename V>
-static __device__ inline int lane_of(const ib_tiling &s, const ib_tile<V> &t) {
-  return (int)(t.number * s.lanes % WR_WARP);
-}
-
-/* Which rows have blocks in the tile, and the lanes' words. */
-template <typename V>
-static __device__ inline void find_rows(const wr_bsr_interleaved &b, const ib_tiling &s, ib_tile<V> &t) {
-  int32_t first = b.first[warp_of(s, t)], last = b.first[warp_of(s, t) + 1];
-  int64_t g1 = t.g0 + t.count;
-  int before = 0, upto = 0;
-  if (s.lanes == WR_WARP) {
-    upto = last - first + (last < b.brows && b.start[last] < g1);
-  } else {
-    for (int n0 = 0; n0 <= last - first; n0 += blockDim.x) {
-      int64_t n = (int64_t)first + n0 + threadIdx.x;
-      bool valid = n <= last && n < b.brows;
-      before += __syncthreads_count(valid && b.start[n + 1] <= t.g0);
-      upto += __syncthreads_count(valid && b.start[n] < g1);
-    }
-  }
-  t.row = first + before, t.rows = t.count > 0 ? upto - before : 0;
-  for (int n = threadIdx.x; n <= t.rows; n += blockDim.x) {
-    int64_t at = n < t.rows ? b.start[(int64_t)t.row + n] - t.g0 : t.count;
-    t.edge[n] = at > 0 ? (int32_t)at : 0;
-  }
-  if ((int)threadIdx.x < s.lanes) /* behind the end all rows lie before */
-    t.word[threadIdx.x] = (int)threadIdx.x * b.each < t.count ? 0 : (uint32_t)(b.brows - first) << b.each;
-  __syncthreads();
-  for (int n = threadIdx.x; n < t.rows; n += blockDim.x) {
-    int64_t end = b.start[(int64_t)t.row + n + 1] - t.g0;
-    int lane = (int)wr_bsr_divide((unsigned)(t.edge[n] + b.each - 1), s.by_each);
-    if (end <= t.count) {
-      int at = (int)end - 1, owner = (int)wr_bsr_divide((unsigned)at, s.by_each);
-      atomicOr(t.word + owner, 1u << (at - owner * b.each));
-    }
-    for (; lane * b.each < t.edge[n + 1]; lane++) atomicOr(t.word + lane, (uint32_t)(t.row - first + n) << b.each);
-  }
-}
 
 /* Column, in inner blocks, of the tile's p-th. */
 template <typename V>
 static __device__ inline int32_t inner_column(const ib_cut &k, const wr_bsr_interleaved &b, const ib_tile<V> &t,
                                               int p) {
   int64_t g = t.g0 + p;
-  if (k.across == 1) return k.col[g]; /* the sizes that are cut are cut in columns too */
-  if (k.down == 1) return k.col[g / k.across] * k.across + (int32_t)(g % k.across);
-  int low = 0, high = t.rows; /* edge[low] <= p < edge[high] */
-  while (high - low > 1) {
-    int middle = (low + high) / 2;
-    if (t.edge[middle] <= p)
-      low = middle;
-    else
-      high = middle;
+  if (k.log2_across == 0) return k.col[g]; /* the sizes that are cut are cut in columns too */
+  int64_t source = g >> k.log2_across;
+  if (k.log2_down > 0) {
+    int64_t n = (int64_t)t.row + row_of(t, p), i = b.row ? b.row[n] : n;
+    source = wr_bsr_row_at(k.row_ptr, k.wide, i >> k.log2_down) + ((g - b.start[n]) >> k.log2_across);
   }
-  int64_t n = (int64_t)t.row + low, i = b.row ? b.row[n] : n, at = g - b.start[n];
-  int64_t source = wr_bsr_row_at(k.row_ptr, k.wide, i / k.down) + at / k.across;
-  return k.col[source] * k.across + (int32_t)(at % k.across);
-}
-
-/* How far to the left of its place an inner block begins, so that it does not reach beyond the last column. */
-static __device__ inline int shift_of(const wr_bsr_interleaved &b, int32_t inner) {
-  int64_t beyond = (int64_t)inner * b.c + b.c - b.ncols;
-  return beyond > 0 ? (int)beyond : 0;
+  return (k.col[source] << k.log2_across) + (int32_t)(g & ((1 << k.log2_across) - 1));
 }
 
 /* Where the tile's inner blocks go, and padding there. */
@@ -236,67 +121,40 @@ static __device__ inline void fill_rows(const ib_rows<T, P> &a, int r, const ib_
       fill_entries<N>(a, r, s, t, n0 + n, n * r, e);
   }
 }
-
-/* The tile's values, columns and words to where they are read. */
-template <typename V>
-static __device__ inline void write_tile(const wr_bsr_interleaved &b, const ib_tiling &s, const ib_tile<V> &t) {
-  int lines = b.each * b.c * b.r, lane = threadIdx.x % s.lanes, skip = blockDim.x >> s.log2_lanes;
-  bool whole = t.count == b.each * s.lanes;
-  int64_t warp = warp_of(s, t);
-  V *val = (V *)b.val + warp * lines * WR_WARP + lane_of(s, t) + lane;
-  for (int line = threadIdx.x >> s.log2_lanes; line < lines; line += skip) {
-    int column = (int)wr_bsr_divide((unsigned)line, s.by_r);
-    V value = t.value[column * s.pitch + (line - column * b.r) * s.lanes + lane];
-    if (!whole && lane * b.each + (int)wr_bsr_divide((unsigned)column, s.by_c) >= t.count) value = 0;
-    val[line * WR_WARP] = value;
-  }
-  int32_t *col = b.col + warp * b.each * WR_WARP + lane_of(s, t) + lane;
-  for (int j = threadIdx.x >> s.log2_lanes; j < b.each; j += skip) {
-    int p = lane * b.each + j;
-    col[j * WR_WARP] = p < t.count ? (int32_t)((int64_t)t.inner[p] * b.c - shift_of(b, t.inner[p])) : 0;
-  }
-  if ((int)threadIdx.x < s.lanes) b.word[warp * WR_WARP + lane_of(s, t) + lane] = t.word[lane];
-}
-
-/* Rows that end in the thread block which begins with the tile. */
-template <typename V>
-static __device__ inline void count_rows(const wr_bsr_interleaved &b, const ib_tiling &s, const ib_tile<V> &t,
-                                         int *most) {
-  int64_t warp = warp_of(s, t), end = warp + WR_BSR_WARPS < b.warps ? warp + WR_BSR_WARPS : b.warps;
-  if (threadIdx.x != 0 || lane_of(s, t) != 0 || warp % WR_BSR_WARPS != 0) return;
-  atomicMax(most, b.first[end] - b.first[warp]);
-}
-
-/* N: rows of which a lane reads an entry at a time. */
-template <int N, typename V, typename T, typename P>
+/* R: rows of an inner block, of which some have an entry read at a time. */
+template <int R, typename V, typename T, typename P>
 __global__ void __launch_bounds__(MOST_THREADS, 4)
     ib_fill(WR_KERNEL_PARAMETER ib_cut k, WR_KERNEL_PARAMETER ib_rows<T, P> a, WR_KERNEL_PARAMETER wr_bsr_interleaved b,
             WR_KERNEL_PARAMETER ib_tiling s, int *most) {
   WR_SHARED_DYNAMIC(unsigned char, room);
+  constexpr int N = R % 4 == 0 ? 4 : R % 3 == 0 ? 3 : R;
   ib_tile<V> t = make_tile<V>(b, s, room);
-  int batch = s.threads / b.r;
+  int batch = s.threads / R;
   for (t.number = blockIdx.x; t.number < b.warps * (WR_WARP / s.lanes); t.number += gridDim.x) {
     t.g0 = t.number * s.lanes * b.each;
     int64_t left = b.blocks - t.g0;
     t.count = left < 0 ? 0 : left < s.lanes * b.each ? (int)left : s.lanes * b.each;
     find_rows(b, s, t);
-    place_blocks(k, b, s, t);
-    __syncthreads();
-    if (b.r * b.c == 1) /* an entry is a block */
-      for (int p = threadIdx.x; p < t.count; p += blockDim.x) {
-        T value = a.val ? wr_load_stream(a.val + t.g0 + p) : (T)1;
-        t.value[t.place[p]] = value == 0 ? (V)0 : (V)value;
-      }
-    else
+    ib_full full = find_full(a, b, t);
+    mark_rows(b, s, t);
+    if (full.is_full) {
+      place_full(k, b, t, full);
+      __syncthreads();
+      fill_full<R>(a, b, s, t);
+      wr_copy_elements_wait();
+    } else {
+      place_blocks(k, b, s, t);
+      __syncthreads();
       for (int n = 0; n < t.rows; n += batch) {
         int rows = t.rows - n < batch ? t.rows - n : batch;
-        find_entries(a, b, s, t, n, rows * b.r);
+        find_entries(a, b, s, t, n, rows * R);
         __syncthreads();
-        fill_rows<N>(a, b.r, s, t, n, rows);
+        fill_rows<N>(a, R, s, t, n, rows);
         __syncthreads();
       }
+    }
     __syncthreads();
-    write_tile(b, s, t);
+    write_tile(b, s, t, full.is_full ? k.log2_across : 0);
     count_rows(b, s, t, most);
     __syncthreads();
   }
@@ -308,6 +166,7 @@ static wr_status fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int
   ib_rows<T, P> a = {(const P *)view->row_ptr, view->col, (const T *)view->val};
   ib_tiling s = {};
   s.by_c = wr_bsr_divisor_make(b->c), s.by_r = wr_bsr_divisor_make(b->r), s.by_each = wr_bsr_divisor_make(b->each);
+  s.by_lane = wr_bsr_divisor_make(b->each * b->c);
   s.c = b->c, s.group = wr_bsr_group_lanes(b->nrows, nnz);
   for (s.lanes = WR_WARP, s.log2_lanes = 5;; s.lanes /= 2, s.log2_lanes--) {
     s.pitch = b->r * s.lanes + 1;
@@ -319,15 +178,20 @@ static wr_status fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int
   if (tiles == 0) return WR_OK;
   unsigned grid = (unsigned)(tiles < MOST_BLOCKS ? tiles : MOST_BLOCKS), threads = (unsigned)s.threads;
   size_t bytes = tile_bytes(b, s, sizeof(V));
-#define FILL(N) \
-  if (b->r % N == 0) return WR_LAUNCH((ib_fill<N, V, T, P>), grid, threads, bytes, env->stream, k, a, *b, s, most)
-  FILL(4);
-  FILL(3);
-  FILL(2);
-  FILL(5);
-  FILL(1);
+#define FILL(R) \
+  case R: return WR_LAUNCH((ib_fill<R, V, T, P>), grid, threads, bytes, env->stream, k, a, *b, s, most)
+  switch (b->r) {
+    FILL(1);
+    FILL(2);
+    FILL(3);
+    FILL(4);
+    FILL(5);
+    FILL(6);
+    FILL(8);
+    FILL(16);
+  }
 #undef FILL
-  return WR_OK;
+  return wr_fail(WR_EINTERNAL, "no kernel that fills inner blocks of %d rows", b->r);
 }
 
 template <typename P>
