@@ -22,6 +22,9 @@ const epilogue_kind epilogue_kinds[EPILOGUES] = {
     {.name = "gap", .reduce = {{WR_NO_REDUCTION, Z_OWN}, {WR_DOT, Z_NEXT}, {WR_L1DIFF, Z_OWN}}},
     [EPILOGUE_ALL] = {.name = "all", .shift = SHIFT_ALONG, .scale = 1,
                       .reduce = {{WR_SUM_UNSCALED, Z_OWN}, {WR_L1DIFF, Z_X}, {WR_DOT, Z_NEXT}}},
+    /* As in the solvers' loops: some kernels are compiled for these. */
+    {.name = "sums", .reduce = {{WR_DOT, Z_OWN}, {WR_NRM2SQ, Z_OWN}}},
+    {.name = "ranks", .shift = SHIFT_ONES, .scale = 1, .reduce = {{WR_L1DIFF, Z_NEXT}, {WR_SUM_UNSCALED, Z_OWN}}},
 };
 
 void trial_expect(trial *t, int passed, const char *format, ...) {

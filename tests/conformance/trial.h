@@ -27,7 +27,7 @@ typedef struct epilogue_kind {
   } reduce[WR_MAX_REDUCTIONS];
 } epilogue_kind;
 
-enum { EPILOGUE_NONE, EPILOGUE_PAGERANK = 5, EPILOGUE_ALL = 8, EPILOGUES = 9 };
+enum { EPILOGUE_NONE, EPILOGUE_PAGERANK = 5, EPILOGUE_ALL = 8, EPILOGUES = 11 };
 extern const epilogue_kind epilogue_kinds[EPILOGUES];
 
 typedef struct trial {
