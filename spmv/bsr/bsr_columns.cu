@@ -1,10 +1,11 @@
 /* Where the rows of a block row have the same block columns, as those of most block rows do that blocks are good for, a group
- * of lanes lists those of the first row, reading it side by side, and compares the others. What looks different is merged
- * (bsr_merge.cuh). Lists go where the block row's entries would, so that nothing has to be counted before; then a scan of
- * their lengths says where they belong, and they are moved there. */
+ * of lanes lists those of the first row, reading it side by side, and compares the others; long block rows are listed in parts
+ * (bsr_even.cuh, or here). What looks different is merged (bsr_merge.cuh). Lists go where the block row's entries would, so
+ * that nothing has to be counted before; then a scan of their lengths says where they belong, and they are moved there. */
 #include "spmv/bsr/bsr_columns.h"
 
 #include "spmv/bsr/bsr_build.h"
+#include "spmv/bsr/bsr_even.cuh"
 #include "spmv/bsr/bsr_merge.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -149,11 +150,11 @@ __global__ void __launch_bounds__(THREADS, 4)
     int rows = ib >= a.brows ? 0 : a.nrows - i0 < a.r ? (int)(a.nrows - i0) : a.r;
     if (rows > 0) begin = entries_before(a, ib), end = entries_before(a, ib + 1);
     bool in_parts = end - begin > (int64_t)1 << a.log2_task;
-    int listed = in_parts ? 0 : rows, length = listed ? (int)((end - begin) / rows) : 0;
-    bool even = even_rows(g, a.row_ptr + i0, listed, length);
+    int listed = in_parts ? 0 : rows, length = rows > 0 ? (int)((end - begin) / rows) : 0;
+    bool even = even_rows(g, a.row_ptr + i0, rows, length);
     const int32_t *col = a.col + (length > 0 ? begin : 0);
-    int count = list_same_rows(a.by_c, g, a.r, listed, col, even ? length : 0, found.column + begin);
-    if (!even || count == DIFFERENT) count = DIFFERENT;
+    int count = list_same_rows(a.by_c, g, a.r, listed, col, even && listed ? length : 0, found.column + begin);
+    if (!even && listed) count = DIFFERENT;
     if (__any_sync(FULL, count == DIFFERENT)) {
       int again =
           list_rows(a.by_c, g, a.r, count == DIFFERENT ? listed : 0, part_of(a, (P)0, (P)0), found.column + begin,
@@ -161,17 +162,17 @@ __global__ void __launch_bounds__(THREADS, 4)
       if (count == DIFFERENT) count = again;
     }
     bool same = same_ends(a, g, a.row_ptr + i0, in_parts ? rows : 0);
-    if (in_parts) count = same ? IN_PARTS : DIFFERENT;
+    if (in_parts) count = !same ? (int)DIFFERENT : even ? (int)EVEN : (int)IN_PARTS;
     int64_t first = ib + (begin >> a.log2_task), next = rows > 0 ? ib + 1 + (end >> a.log2_task) : first;
     for (int64_t t = first + g.lane; t < next; t += lanes) {
       found.count[t] = in_parts || t == first ? count : 0;
-      found.place[t] = begin;
+      found.place[t] = count == EVEN ? -1 - ib : begin;
     }
-    if (g.lane == 0 && count < 0) found.left[count == IN_PARTS] = 1;
+    if (g.lane == 0 && (in_parts || count < 0)) found.left[count == EVEN ? 2 : count == IN_PARTS ? 1 : 0] = 1;
   }
 }
 
-/* The parts of long block rows, a warp each. */
+/* The parts of long block rows that are not EVEN, or turned out not to be, a warp each. */
 template <typename P>
 __global__ void __launch_bounds__(THREADS, 4) bsr_list_parts(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found) {
   wr_bsr_group g = wr_bsr_group_make(WR_WARP);
@@ -265,14 +266,14 @@ __global__ void __launch_bounds__(THREADS) bsr_move(WR_KERNEL_PARAMETER bsr_rows
 struct bsr_room {
   bsr_found found;
   int64_t *sums, *before;
-  unsigned long long *numbers; /* [2] blocks, empty block rows; and behind them found.left */
+  unsigned long long *numbers; /* [2] blocks, empty block rows; and behind them found.left, in 2 */
 };
 
 static wr_status make_room(wr_env *env, int64_t tasks, int64_t nnz, wr_bsr_columns *columns, bsr_room *room) {
   wr_status status;
   int64_t chunks = (tasks + CHUNK - 1) / CHUNK;
   int64_t wide = wr_device_bytes(2 * tasks + 1 + chunks, 8), narrow = wr_device_bytes(tasks, 4);
-  TRY(wr_device_alloc_zeroed(env, &columns->numbers, 4, sizeof *room->numbers, "numbers of blocks"));
+  TRY(wr_device_alloc_zeroed(env, &columns->numbers, 5, sizeof *room->numbers, "numbers of blocks"));
   room->numbers = (unsigned long long *)columns->numbers;
   if (columns->borrowed) return WR_OK;
   TRY(wr_device_alloc(env, &columns->room, wide + narrow + wr_device_bytes(nnz, 4), 1, "block columns"));
@@ -289,7 +290,9 @@ template <typename P>
 static wr_status list(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_room &room) {
   wr_status status;
   unsigned tasks = grid_for(a.tasks * a.group), chunks = (unsigned)((a.tasks + CHUNK - 1) / CHUNK);
+  unsigned parts = (unsigned)(a.tasks < EVEN_BLOCKS * WARPS ? (a.tasks + WARPS - 1) / WARPS : EVEN_BLOCKS);
   TRY(WR_LAUNCH((bsr_list<P>), grid_for(a.brows * lanes), THREADS, 0, env->stream, a, room.found, lanes));
+  TRY(WR_LAUNCH((bsr_list_even<P>), parts, THREADS, 0, env->stream, a, room.found));
   TRY(WR_LAUNCH((bsr_list_parts<P>), tasks, THREADS, 0, env->stream, a, room.found));
   TRY(WR_LAUNCH((bsr_merge<P>), tasks, THREADS, 0, env->stream, a, room.found));
   TRY(WR_LAUNCH((bsr_add_up<P>), chunks, THREADS, 0, env->stream, a, (const int32_t *)room.found.count, room.sums,

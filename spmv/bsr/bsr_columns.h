@@ -14,7 +14,7 @@ typedef struct wr_bsr_columns {
   int64_t empty; /* block rows without blocks                                                     */
   int borrowed;  /* row_ptr and col are the view's own: blocks of 1 x 1 that nobody is to change  */
   void *room;    /* what was needed on the way, and is freed later: that waits for the device      */
-  int64_t *numbers; /* [4] on the device, likewise; the last one is 0, and the caller's            */
+  int64_t *numbers; /* [5] on the device, likewise; the last one is 0, and the caller's            */
 } wr_bsr_columns;
 
 /* *columns := those of the view's matrix, on env's stream; waits for their number. may_borrow: blocks of 1 x 1 need no

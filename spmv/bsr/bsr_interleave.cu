@@ -244,7 +244,7 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_cs
   k = {columns.shape.row_ptr, columns.shape.col, columns.shape.wide, log2_of(r / s->inner_r), log2_of(c / s->inner_c)};
   TRY(sort_out_rows(env, k, b));
   TRY(allocate(env, b));
-  TRY(fill(env, k, view, A->nnz, (int *)(columns.numbers + 3), b));
+  TRY(fill(env, k, view, A->nnz, (int *)(columns.numbers + 4), b));
   *shape = columns.shape;
   shape->row_ptr = NULL, shape->col = NULL;
 done:

@@ -29,13 +29,14 @@ struct bsr_rows {
   wr_bsr_divisor by_c;
 };
 
-/* What tasks have found: `count` blocks each, or one of these, and their columns from column[place] on. */
-enum { DIFFERENT = -1, IN_PARTS = -2 };
+/* What tasks have found: `count` blocks each, or one of these, and their columns from column[place] on. The place of one that
+ * is EVEN is -1 - its block row. */
+enum { DIFFERENT = -1, IN_PARTS = -2, EVEN = INT32_MAX };
 struct bsr_found {
-  int32_t *count;  /* [tasks]                                                   */
-  int64_t *place;  /* [tasks]                                                   */
-  int32_t *column; /* [nnz]: a block row has no more blocks than entries        */
-  int32_t *left;   /* [2] 1: some task is DIFFERENT; 1: some task is IN_PARTS   */
+  int32_t *count;  /* [tasks]                                                               */
+  int64_t *place;  /* [tasks]                                                               */
+  int32_t *column; /* [nnz]: a block row has no more blocks than entries                    */
+  int32_t *left;   /* [3] 1: some task is or was DIFFERENT; 1: ... IN_PARTS; 1: ... EVEN    */
 };
 
 template <typename P>

@@ -49,6 +49,11 @@ struct blocks_matrix {
     for (int64_t &before : row_ptr) before -= before > k;
     set();
   }
+  /* Moves the first entry from k on that can be to the column behind its own: of rows that were the same one differs. */
+  void move(int64_t k) {
+    while (k + 1 < A.nnz && col[k + 1] == col[k] + 1) k++;
+    if (col[k] + 1 < A.ncols) col[k]++;
+  }
 };
 
 /* ---- Blocks in rows ---- */
@@ -195,7 +200,62 @@ static void test_missing(wr_env *env) {
       }
 }
 
+/* ---- Rows that are listed in parts ---- */
+
+enum { MOVED, TAKEN, MOVED_IN_BLOCK, KINDS };
+
+/* Spoils one of a block row's rows at a share of its entries: they are no longer the same, or as many. */
+static void spoil(blocks_matrix &m, int r, int64_t block_row, int row, int kind, double share) {
+  int64_t i = block_row * r, entries = m.row_ptr[(size_t)i + 1] - m.row_ptr[(size_t)i];
+  int64_t k = (int64_t)(share * (double)(entries - 2));
+  if (kind == TAKEN) m.take_out(m.row_ptr[(size_t)(i + row)] + k);
+  if (kind == MOVED) m.move(m.row_ptr[(size_t)(i + row)] + k);
+  for (int n = 0; kind == MOVED_IN_BLOCK && n < r; n++) m.take_out(m.row_ptr[(size_t)(i + n)] + k + (n == row));
+}
+
+/* Four block rows and a bit of one, of more than three parts each: 512 entries a row, more where r is no power of two. */
+static pattern long_rows(int r, int c) {
+  int group = 1;
+  while (group < r) group *= 2;
+  return {"long rows", 5, 2 * (3 * 512 * group / r + 100) / c, 2, 0};
+}
+
+static void test_long(wr_env *env) {
+  static const int some[][2] = {{16, 16}, {3, 3}, {1, 16}, {8, 8}, {16, 1}, {5, 2}, {1, 1}};
+  static const double shares[] = {0, 0.3, 0.6, 0.9};
+  CASE("long rows");
+  for (const auto &side : some) {
+    int r = side[0], c = side[1];
+    pattern p = long_rows(r, c);
+    for (int at = -1; at < 4 * KINDS; at++) {
+      blocks_matrix m(p, r, c, r / 2, at % 2 ? c / 2 : 0, true);
+      int row = at % 3 == 1 ? 0 : (at * 5 + 14) % r;
+      if (at >= 0) spoil(m, r, 1 + at % 3, row, at / 4, shares[at % 4]);
+      wr_csr_view view = make_view(env, &m.A, at % 2 != 0);
+      check_rows(env, &m.A, &view, r, c);
+      if (at < 0) check_side_by_side(env, &m.A, &view, r, c, 8);
+      free_view(env, &view);
+    }
+  }
+}
+
+/* Rows of as many entries each, of which every fifth begins a column behind the one above. */
+static int64_t slanted(int64_t i, int64_t last, int64_t ncols) {
+  return last < 0 ? i / 5 : last < i / 5 + 1999 ? last + 1 : ncols;
+}
+
+static void test_band(wr_env *env) {
+  CASE("bands");
+  matrix m(slanted, 45, 3000, true);
+  wr_csr_view view = make_view(env, &m.A, 0);
+  check_rows(env, &m.A, &view, 5, 4);
+  check_rows(env, &m.A, &view, 16, 16);
+  free_view(env, &view);
+}
+
 static void test_device(wr_env *env) {
+  test_long(env);
+  test_band(env);
   test_full(env);
   test_edges(env);
   test_missing(env);
