@@ -93,8 +93,8 @@ static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unr
   int must_order = env->deterministic || (env->type == WR_F32 && b->longest > few_parts);
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
   b->alone = k->commit != COMMIT_DUAL && b->grid <= WR_BSR_ALONE && b->empty == 0;
-  int64_t parts = b->grid + wr_bsr_interleaved_last_grid(b);
-  TRY(wr_workspace_reserve(env, b->alone && parts < 2 * b->grid ? 2 * b->grid : parts, &workspace));
+  int64_t sums = b->grid + wr_bsr_interleaved_last_grid(b);
+  TRY(wr_workspace_reserve(env, b->alone && sums < 2 * b->grid ? 2 * b->grid : sums, &workspace));
   info->deterministic = b->commit == WR_BSR_ORDERED;
   if (env->type == WR_F32) { /* products, sums of a few terms, and parts that are added to y */
     int parts = b->commit == WR_BSR_DUAL ? b->longest + 2 : 0;
