@@ -47,6 +47,9 @@ void wr_csr_front_pass(wr_csr_front *front, int64_t part, int64_t (*rows_before)
                        const void *context);
 void wr_csr_front_close(wr_csr_front *front); /* a zeroed one is fine */
 
+/* The first of count values that is beyond f32; count: there is none. */
+int64_t wr_first_beyond_f32(const double *values, int64_t count);
+
 /* wr_csr_assemble, telling a feed. Where entries are repeated it begins again with the merged matrix. On failure it is told
  * that there is none. */
 wr_status wr_csr_assemble_for(const wr_csr_feed *feed, wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out,
