@@ -193,7 +193,7 @@ static void test_beside(void) {
       CHECKF(status == expected, "%d, not %d", (int)status, (int)expected);
       CHECKF(status == WR_OK || strcmp(wr_status_message(), reason) == 0, "'%s', not '%s'", wr_status_message(),
              reason);
-      CHECK(wr_comparison_begin_device(&c, 0) == expected && !c.opening);
+      CHECK(wr_comparison_begin_device(&c, 0) == expected && !c.opener.running);
     }
     wr_ledger_stop(&process);
     double elapsed = wr_clock() - begin;
@@ -201,7 +201,7 @@ static void test_beside(void) {
     CHECKF(ledger->hidden[WR_PHASE_INIT] >= 0 && ledger->hidden[WR_PHASE_INIT] <= elapsed, "%g s beside %g",
            ledger->hidden[WR_PHASE_INIT], elapsed);
     wr_comparison_close(&c);
-    CHECK(!c.opening);
+    CHECK(!c.opener.running);
   }
 }
 
