@@ -48,10 +48,12 @@ static void *work(void *opener) {
   return NULL;
 }
 
-/* Signals stay the program's. */
+/* Signals stay the program's. The program's thread meets OpenMP first: libomp 14 with a tool takes it for granted that the first
+ * thread is there to the end. */
 int wr_opener_start(wr_opener *o, wr_env *env, int (*wants)(void *context, const wr_csr *A), void *context) {
   sigset_t all, before;
   *o = (wr_opener){.env = env};
+  (void)omp_get_max_threads();
   if (wr_handover_open(&o->rows, wants, context) != WR_OK) return o->env = NULL, 0;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
