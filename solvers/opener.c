@@ -8,7 +8,7 @@
 
 #include "solvers/ledger.h"
 
-enum { PIECE = 1 << 20 }; /* rows and entries between two looks at what the program wants: up to 20 MB */
+enum { PIECE = 1 << 19 }; /* rows and entries between two looks at what the program wants: up to 10 MB */
 
 static void drop(wr_opener *o) {
   wr_csr_upload_drop(o->upload);
@@ -48,8 +48,8 @@ static void *work(void *opener) {
   return NULL;
 }
 
-/* Signals stay the program's. The program's thread meets OpenMP first: libomp 14 with a tool takes it for granted that the first
- * thread is there to the end. */
+/* Signals stay the program's. The program's thread meets OpenMP first: libomp 14 with a tool takes it for granted that the
+ * first thread is there to the end. */
 int wr_opener_start(wr_opener *o, wr_env *env, int (*wants)(void *context, const wr_csr *A), void *context) {
   sigset_t all, before;
   *o = (wr_opener){.env = env};

@@ -62,13 +62,13 @@ fed() { # program, matrix, options...
 }
 
 for precision in f64 f32; do
-  fed pagerank gen:web:n=300 -p $precision
-  fed pagerank gen:road:side=20 -p $precision
-  fed pagerank gen:web:n=300 -p $precision --edges in
-  fed pagerank "$work/weights.mtx" -t 1e-4 -p $precision
-  fed bicgstab gen:stencil:n=6,convection=0.4 -p $precision
-  fed bicgstab gen:stencil:n=6,convection=0.4 -p $precision --precond jacobi
+  fed pagerank gen:web:n=100 -t 1e-3 -p $precision
+  fed pagerank "$work/weights.mtx" -t 1e-3 -p $precision
+  fed bicgstab gen:stencil:n=4,convection=0.4 -p $precision
 done
+fed pagerank gen:road:side=10 -t 1e-3
+fed pagerank gen:web:n=100 -t 1e-3 --edges in
+fed bicgstab gen:stencil:n=6,convection=0.4 --precond jacobi
 
 # What is found out while rows are on their way already.
 head -c 9000 "$work/saved.wrm" >"$work/short.wrm"
