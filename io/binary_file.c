@@ -285,7 +285,8 @@ done:
   return status;
 }
 
-wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, wr_csr **A, wr_binary_origin *origin) {
+wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, const wr_csr_feed *feed, wr_csr **A,
+                         wr_binary_origin *origin) {
   wr_status status;
   header h;
   *A = NULL;
@@ -293,7 +294,7 @@ wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, wr_c
   TRY(read_header(text, &h));
   TRY(make_room(&h, A, &origin->ids.id));
   wr_binary_scan scan = {.text = text, .A = *A, .id = origin->ids.id, .nonnegative = nonnegative,
-                         .threads = threads > 0 ? threads : omp_get_max_threads()};
+                         .feed = feed, .threads = threads > 0 ? threads : omp_get_max_threads()};
   TRY(read_arrays(text, &h, &scan));
   origin->repeated = h.repeated;
   origin->ids.count = h.flags & HAS_IDS ? h.nrows : 0;
@@ -302,6 +303,7 @@ wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, wr_c
   if (h.flags & REPEATS_ONCE) origin->repeats = WR_REPEATS_ONCE;
 done:
   if (status != WR_OK) {
+    wr_csr_feed_begin(feed, NULL);
     wr_csr_free(*A), *A = NULL;
     wr_ids_free(&origin->ids);
   }

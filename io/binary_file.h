@@ -27,16 +27,15 @@
  * values finite (as in text, where nan and inf are refused; all other bits are kept: -0, denormals), ids ascending, a
  * symmetric matrix symmetric (told by a sum of hashes of entries minus that of their mirror images).
  *
- * Pieces are aligned to pages in the file and read straight to their place in the array. To put the arrays elsewhere
- * (pinned memory), it is make_room in binary_file.c that has them; to use what has come while the rest is still coming
- * (upload), the end of wr_binary_scan_rows's and wr_binary_scan_entries's work on a piece is the moment. */
+ * Pieces are aligned to pages in the file and read straight to their place in the array, and a feed is told what has come. To
+ * put the arrays elsewhere (pinned memory), it is make_room in binary_file.c that has them. */
 #ifndef WR_BINARY_FILE_H
 #define WR_BINARY_FILE_H
 
 #include "config/status.h"
 #include "io/ids.h"
 #include "io/input_text.h"
-#include "spmv/csr.h"
+#include "spmv/csr_feed.h"
 
 #define WR_BINARY_MAGIC "\211WRM\r\n\032\n"
 
@@ -69,7 +68,10 @@ int wr_binary_is_file(const char *path);
 
 /* *A := the matrix of an opened file, or of what a pipe or a gzip stream held. nonnegative 1: a negative value is refused.
  * WR_EINPUT with `file: what`: damaged, cut short, longer than it says, of another version or byte order, changed while
- * it was read; WR_ENOMEM. origin->ids are the caller's to free; on failure *A is NULL and there are none. */
-wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, wr_csr **A, wr_binary_origin *origin);
+ * it was read; WR_ENOMEM. origin->ids are the caller's to free; on failure *A is NULL and there are none. The feed (NULL:
+ * nobody wants it) is told of rows once their entries are in memory, before all checks are done, and after a failure that there
+ * is no matrix. */
+wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, const wr_csr_feed *feed, wr_csr **A,
+                         wr_binary_origin *origin);
 
 #endif

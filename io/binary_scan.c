@@ -205,19 +205,33 @@ static wr_status take_entries(work *w, int64_t p, int *wrong, uint64_t *mirror) 
   return WR_OK;
 }
 
+/* The rows that lie in the first `pieces`: of the last one, those without entries, too. */
+static int64_t rows_in(const void *matrix, int64_t pieces) {
+  const wr_csr *A = matrix;
+  return pieces * PIECE >= A->nnz ? A->nrows : row_of(A, pieces * PIECE);
+}
+
 wr_status wr_binary_scan_entries(wr_binary_scan *scan) {
   wr_csr *A = scan->A;
+  wr_csr_front front;
   int wrong = 0;
   uint64_t mirror = 0;
   work w;
   wr_status status;
   TRY(begin(&w, scan, A->nnz, WR_BINARY_COLUMNS, A->val != NULL ? WR_BINARY_VALUES : WR_BINARY_COLUMNS));
+  TRY(wr_csr_front_open(&front, scan->feed, w.npieces));
+  wr_csr_feed_begin(scan->feed, A);
+  if (w.npieces == 0) wr_csr_feed_ready(scan->feed, A->nrows);
 #pragma omp parallel for num_threads(scan->threads) schedule(dynamic, 1) reduction(| : wrong) reduction(+ : mirror)
   for (int64_t p = 0; p < w.npieces; p++) {
     if (has_failed(&w)) continue;
     wr_status taken = take_entries(&w, p, &wrong, &mirror);
-    if (taken != WR_OK) note_failure(&w, taken);
+    if (taken == WR_OK)
+      wr_csr_front_pass(&front, p, rows_in, A);
+    else
+      note_failure(&w, taken);
   }
+  wr_csr_front_close(&front);
   if (w.status != WR_OK) goto done;
   scan->columns_wrong = (wrong & COLUMNS) || !borders_are_right(A);
   scan->values_wrong = (wrong & VALUES) != 0;

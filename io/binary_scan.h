@@ -3,6 +3,7 @@
 #define WR_BINARY_SCAN_H
 
 #include "io/binary_file.h"
+#include "spmv/csr_feed.h"
 
 enum { WR_BINARY_ROWS, WR_BINARY_COLUMNS, WR_BINARY_VALUES, WR_BINARY_IDS, WR_BINARY_SECTIONS };
 
@@ -12,6 +13,7 @@ typedef struct wr_binary_scan {
   wr_csr *A;                             /* with room in its arrays                                       */
   int64_t *id;                           /* [nrows], or NULL: there are none                              */
   int threads, nonnegative;
+  const wr_csr_feed *feed;               /* told of the rows as their entries come, checked or not        */
   /* What came of it. */
   uint64_t sum[WR_BINARY_SECTIONS];      /* the sections' checksums                                       */
   int rows_wrong, ids_wrong, columns_wrong, values_wrong, mirror_wrong; /* 1: a promise is broken */

@@ -322,7 +322,8 @@ wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_
 static wr_status read_binary(wr_text *text, const wr_read_options *options, wr_csr **A, wr_binary_origin *origin,
                              wr_read_facts *facts) {
   int threads = options != NULL ? options->threads : 0, nonnegative = options != NULL && options->nonnegative;
-  wr_status status = wr_binary_read(text, threads, nonnegative, A, origin);
+  const wr_csr_feed *feed = options != NULL ? options->feed : NULL;
+  wr_status status = wr_binary_read(text, threads, nonnegative, feed, A, origin);
   if (status == WR_OK && facts != NULL) {
     *facts = (wr_read_facts){.bytes = text->size, .stored = (*A)->nnz, .compressed = text->compressed};
     snprintf(facts->kind, sizeof facts->kind, "binary %s %s", (*A)->val ? "real" : "pattern",

@@ -65,6 +65,12 @@ done:
   return status;
 }
 
+/* Scaled columns are another matrix. */
+static int wants_there(const wr_settings *s, const wr_csr *A, int all_there) {
+  (void)all_there;
+  return A->nrows == A->ncols && s->precond != WR_PRECOND_JACOBI;
+}
+
 static void close_problem(void *problem) {
   wr_system_free(problem);
   wr_free(problem);
@@ -159,6 +165,7 @@ int main(int argc, char **argv) {
       .options = wr_bicgstab_table,
       .complete = complete,
       .open = open_problem,
+      .wants_there = wants_there,
       .close = close_problem,
       .matrix = matrix,
       .start = start_solve,

@@ -1,11 +1,9 @@
-#define _DEFAULT_SOURCE /* nanosleep, pthread_sigmask */
 #include "solvers/compare.h"
 
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "config/defaults.h"
 #include "config/memory.h"
@@ -51,52 +49,77 @@ done:
   return status;
 }
 
-static void open_env(wr_comparison *c, wr_place place) {
-  c->env[place] = (wr_env){.place = place,
-                           .device = c->settings->device_number,
-                           .type = (wr_type)c->settings->precision,
-                           .threads = (int)c->settings->threads,
-                           .deterministic = c->settings->deterministic};
-  c->env_status[place] = wr_env_open(&c->env[place]);
-  if (c->env_status[place] != WR_OK)
-    snprintf(c->env_reason[place], sizeof c->env_reason[place], "%s", wr_status_message());
+/* Is -d against this backend? */
+static wr_status check_device(const wr_comparison *c, const wr_backend *backend) {
+  if (backend->plan == NULL) return WR_OK; /* a stub speaks for itself */
+  if (c->settings->device == WR_DEVICE_CPU && backend->place == WR_CUDA)
+    return wr_fail(WR_EUNAVAILABLE, "--device cpu leaves out what runs on a GPU");
+  if (c->settings->device == WR_DEVICE_CUDA && backend->place == WR_HOST)
+    return wr_fail(WR_EUNAVAILABLE, "--device cuda leaves out what runs on the CPU");
+  return WR_OK;
 }
 
-/* What a thread beside the program does. */
-static void *open_device(void *comparison) {
-  wr_comparison *c = comparison;
-  double begin = wr_clock();
-  open_env(c, WR_CUDA);
-  c->opening_seconds = wr_clock() - begin;
-  atomic_store(&c->opened, 1);
-  return NULL;
+/* Whether all that run at all run on the device; *reads_rows := whether one of them reads the matrix on the host. */
+static int are_all_there(const wr_comparison *c, int *reads_rows) {
+  int runs = 0;
+  *reads_rows = 0;
+  for (int k = 0; k < c->count; k++) {
+    const wr_backend *backend = c->choices[k].backend;
+    if (backend->plan == NULL || check_device(c, backend) != WR_OK) continue; /* refused, when its turn comes */
+    if (backend->place != WR_CUDA) return 0;
+    *reads_rows |= !(backend->caps & WR_CAP_DEVICE_ROWS);
+    runs++;
+  }
+  return runs > 0;
 }
 
-/* 0 if there is no such thread. Signals stay the program's. */
-static int start_opener(wr_comparison *c) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  c->opening = pthread_create(&c->opener, NULL, open_device, c) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return c->opening;
+static wr_env env_of(const wr_comparison *c, wr_place place) {
+  return (wr_env){.place = place,
+                  .device = c->settings->device_number,
+                  .type = (wr_type)c->settings->precision,
+                  .threads = (int)c->settings->threads,
+                  .deterministic = c->settings->deterministic};
 }
 
-/* Waits for the opener, for so many seconds at most. What it has done beside the program is hidden work. */
+static void note_status(wr_comparison *c, wr_place place, wr_status status, const char *reason) {
+  c->env_status[place] = status;
+  if (status != WR_OK) snprintf(c->env_reason[place], sizeof c->env_reason[place], "%s", reason);
+}
+
+/* Whether the device will be given a matrix as it is read, if all goes well. */
+static int wants_there(void *comparison, const wr_csr *A) {
+  int reads_rows;
+  const wr_comparison *c = comparison;
+  return c->program->wants_there && c->program->wants_there(c->settings, A, are_all_there(c, &reads_rows));
+}
+
+/* Waits for the opener, for so many seconds at most; without end: then it ends, and what it has brought to the device is there
+ * in whole. What it has done beside the program is hidden work. */
 static void wait_for_opener(wr_comparison *c, double most) {
-  const struct timespec nap = {0, 200000};
+  wr_opener *o = &c->opener;
   wr_ledger *ledger = &c->place_ledger[WR_CUDA];
-  double begin = wr_clock();
-  while (!atomic_load(&c->opened) && wr_clock() - begin < most) nanosleep(&nap, NULL);
-  if (!atomic_load(&c->opened) && most < INFINITY) return;
-  pthread_join(c->opener, NULL);
-  c->opening = 0;
+  if (!wr_opener_wait(o, most)) return;
   wr_ledger_stop(ledger);
-  ledger->hidden[WR_PHASE_INIT] = fmax(0, c->opening_seconds - ledger->seconds[WR_PHASE_INIT]);
-  if (c->env_status[WR_CUDA] != WR_OK) return;
-  c->env_status[WR_CUDA] = c->env[WR_CUDA].ops->wait(&c->env[WR_CUDA]); /* makes it this thread's device, too */
-  if (c->env_status[WR_CUDA] != WR_OK)
-    snprintf(c->env_reason[WR_CUDA], sizeof c->env_reason[WR_CUDA], "%s", wr_status_message());
+  ledger->hidden[WR_PHASE_INIT] = fmax(0, o->open_seconds - ledger->seconds[WR_PHASE_INIT]);
+  note_status(c, WR_CUDA, o->status, o->reason);
+  if (o->status != WR_OK) wr_opener_stop(o);
+  if (o->status != WR_OK || most < INFINITY) return;
+  wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
+  double begin = wr_clock();
+  wr_opener_stop(o);
+  ledger->hidden[WR_PHASE_UPLOAD] = fmax(0, o->upload_seconds - (wr_clock() - begin));
+  wr_status status = c->env[WR_CUDA].ops->wait(&c->env[WR_CUDA]); /* makes it this thread's device, too */
+  note_status(c, WR_CUDA, status, wr_status_message());
+  if (status == WR_OK) wr_opener_finish(o);
+}
+
+static void begin_to_open(wr_comparison *c, wr_place place, int beside) {
+  wr_env *env = &c->env[place];
+  *env = env_of(c, place);
+  c->env_tried[place] = 1;
+  if (beside && place == WR_CUDA && wr_opener_start(&c->opener, env, wants_there, c)) return;
+  wr_status status = wr_env_open(env);
+  note_status(c, place, status, wr_status_message());
 }
 
 /* A place in this thread, or what there is of it after `most` seconds. A moment belongs to one phase: these to the place, not
@@ -106,9 +129,8 @@ static void open_within(wr_comparison *c, wr_place place, double most) {
   wr_phase phase = c->process->phase;
   wr_ledger_stop(c->process);
   wr_ledger_enter(&c->place_ledger[place], WR_PHASE_INIT);
-  if (!c->env_tried[place] && !(place == WR_CUDA && most < INFINITY && start_opener(c))) open_env(c, place);
-  c->env_tried[place] = 1;
-  if (place == WR_CUDA && c->opening) wait_for_opener(c, most);
+  if (!c->env_tried[place]) begin_to_open(c, place, most < INFINITY);
+  if (place == WR_CUDA && c->opener.running) wait_for_opener(c, most);
   wr_ledger_stop(&c->place_ledger[place]);
   if (interrupts) wr_ledger_enter(c->process, phase);
 }
@@ -119,11 +141,11 @@ static wr_status answer_of(const wr_comparison *c, wr_place place) {
 
 wr_status wr_comparison_begin_device(wr_comparison *c, double most) {
   if (!c->env_tried[WR_CUDA]) open_within(c, WR_CUDA, most);
-  return c->opening ? WR_OK : answer_of(c, WR_CUDA);
+  return c->opener.running ? WR_OK : answer_of(c, WR_CUDA);
 }
 
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
-  if (!c->env_tried[place] || (place == WR_CUDA && c->opening)) open_within(c, place, INFINITY);
+  if (!c->env_tried[place] || (place == WR_CUDA && c->opener.running)) open_within(c, place, INFINITY);
   return answer_of(c, place);
 }
 
@@ -144,28 +166,12 @@ static void measure_bandwidth(wr_comparison *c, wr_place place) {
     c->bandwidth[place] = 0; /* no memory for it: the share is left out */
 }
 
-/* Is -d against this backend? */
-static wr_status check_device(const wr_comparison *c, const wr_backend *backend) {
-  if (backend->plan == NULL) return WR_OK; /* a stub speaks for itself */
-  if (c->settings->device == WR_DEVICE_CPU && backend->place == WR_CUDA)
-    return wr_fail(WR_EUNAVAILABLE, "--device cpu leaves out what runs on a GPU");
-  if (c->settings->device == WR_DEVICE_CUDA && backend->place == WR_HOST)
-    return wr_fail(WR_EUNAVAILABLE, "--device cuda leaves out what runs on the CPU");
-  return WR_OK;
+wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows) {
+  if (!are_all_there(c, reads_rows)) return NULL;
+  return wr_comparison_open_place(c, WR_CUDA) == WR_OK ? &c->env[WR_CUDA] : NULL;
 }
 
-wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows) {
-  int runs = 0;
-  *reads_rows = 0;
-  for (int k = 0; k < c->count; k++) {
-    const wr_backend *backend = c->choices[k].backend;
-    if (backend->plan == NULL || check_device(c, backend) != WR_OK) continue; /* refused, when its turn comes */
-    if (backend->place != WR_CUDA) return NULL;
-    *reads_rows |= !(backend->caps & WR_CAP_DEVICE_ROWS);
-    runs++;
-  }
-  return runs > 0 && wr_comparison_open_place(c, WR_CUDA) == WR_OK ? &c->env[WR_CUDA] : NULL;
-}
+const wr_csr_feed *wr_comparison_feed(wr_comparison *c) { return c->opener.running ? &c->opener.rows.feed : NULL; }
 
 static wr_status take_times(wr_run *run, const wr_plan *plan) {
   wr_status status;
@@ -334,6 +340,7 @@ done:
 
 wr_status wr_compare(wr_comparison *c) {
   c->answer_run = -1;
+  if (c->opener.running) wr_handover_close(&c->opener.rows); /* nothing goes on beside what is timed */
   for (int k = 0; k < c->count; k++) {
     wr_run *run = &c->runs[k];
     *run = (wr_run){.backend = c->choices[k].backend};
@@ -350,8 +357,7 @@ wr_status wr_compare(wr_comparison *c) {
 }
 
 void wr_comparison_close(wr_comparison *c) {
-  if (c->opening) pthread_join(c->opener, NULL);
-  c->opening = 0;
+  wr_opener_close(&c->opener);
   wr_env_close(&c->env[WR_HOST]);
   wr_env_close(&c->env[WR_CUDA]);
   wr_free(c->answer);

@@ -2,10 +2,9 @@
 #ifndef WR_COMPARE_H
 #define WR_COMPARE_H
 
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 
+#include "solvers/opener.h"
 #include "solvers/program.h"
 
 enum { WR_MAX_RUNS = 64 };
@@ -42,10 +41,7 @@ typedef struct wr_comparison {
   char env_reason[2][512];
   int env_tried[2];
   wr_ledger place_ledger[2];                /* opening a place and uploading the matrix there         */
-  pthread_t opener;                         /* opens the device ...                                   */
-  int opening;                              /* ... and has not been waited for                        */
-  atomic_int opened;                        /* it has                                                 */
-  double opening_seconds;                   /* it took                                                */
+  wr_opener opener;                         /* opens the device and brings rows there beside the program */
   double bandwidth[2];                      /* read bandwidth, 0: not measured                        */
 } wr_comparison;
 
@@ -54,12 +50,17 @@ wr_status wr_compare(wr_comparison *c);
 void wr_comparison_close(wr_comparison *c);
 
 /* Begins to open the device, which takes a fifth of a second, while something else is done. What is known after `most` seconds
- * is the answer; WR_OK: it is open, or that will turn out. */
+ * is the answer; WR_OK: it is open, or that will turn out. From then on its env is another thread's, until one of the next two
+ * asks for it. */
 wr_status wr_comparison_begin_device(wr_comparison *c, double most);
 
 /* The device, if all that run at all run there and it opens, which is waited for; else NULL. *reads_rows := whether one of them
  * reads the matrix on the host. */
 wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows);
+
+/* For who reads the matrix meanwhile: its rows go to the device while later ones are still being made, if that very matrix
+ * will be wanted there (wr_program.wants_there). NULL: nothing is being opened. */
+const wr_csr_feed *wr_comparison_feed(wr_comparison *c);
 
 /* Opens a place once, or waits until it is; later calls repeat the answer. */
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place);

@@ -136,8 +136,14 @@ done:
 /* ---- Together ---- */
 
 /* A pattern that is the flow itself goes to the device in any case. */
+int wr_graph_sends_links(const wr_csr *links, int edges_in, wr_type type, int all_there) {
+  int transposed = edges_in || links->symmetric;
+  if (!all_there) return transposed && links->val == NULL;
+  return links->val == NULL || (!transposed && type == WR_F64);
+}
+
 static int device_serves(const wr_graph *g, const wr_env *device) {
-  return device != NULL && (g->links->val == NULL || (!is_transposed(g) && device->type == WR_F64));
+  return device != NULL && wr_graph_sends_links(g->links, g->edges_in, device->type, 1);
 }
 
 wr_status wr_graph_begin(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph) {

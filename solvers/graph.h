@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "spmv/csr.h"
+#include "spmv/device/vec.h"
 
 typedef struct wr_graph {
   wr_csr *links;       /* as parsed, borrowed; entry (i, j) is i -> j, or j -> i with edges_in                          */
@@ -32,6 +33,10 @@ wr_status wr_graph_build(wr_csr *links, int edges_in, double *teleport, double *
 wr_status wr_graph_begin(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph);
 wr_status wr_graph_upload(wr_graph *graph, struct wr_env *device);
 wr_status wr_graph_finish(wr_graph *graph, struct wr_env *device);
+
+/* Whether the links themselves go to a device of this type: to be finished there (all_there: finish is given it), or since they
+ * are the flow. Told by what is known before their entries are: sizes, `symmetric`, whether they are a pattern. */
+int wr_graph_sends_links(const wr_csr *links, int edges_in, wr_type type, int all_there);
 
 /* The sum of |ranks[i]| over all links that end in page i, walking the links as parsed: the same on any number of threads. */
 double wr_graph_link_weight(const wr_graph *graph, const double *ranks);

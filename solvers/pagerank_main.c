@@ -78,6 +78,10 @@ done:
   return status;
 }
 
+static int wants_there(const wr_settings *s, const wr_csr *A, int all_there) {
+  return A->nrows == A->ncols && wr_graph_sends_links(A, s->edges == WR_EDGES_IN, (wr_type)s->precision, all_there);
+}
+
 static void close_problem(void *problem) {
   wr_graph_free(problem);
   wr_free(problem);
@@ -187,6 +191,7 @@ int main(int argc, char **argv) {
       .open = open_problem,
       .upload = upload,
       .finish = finish,
+      .wants_there = wants_there,
       .close = close_problem,
       .matrix = matrix,
       .start = start_solve,

@@ -50,7 +50,7 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
   wr_status status;
   wr_triplets triplets = {0};
   wr_read_facts read = {0};
-  wr_read_options how = {.threads = options->threads, .nonnegative = options->nonnegative};
+  wr_read_options how = {.threads = options->threads, .nonnegative = options->nonnegative, .feed = options->feed};
   if (is_edge_list(name, options->format) && !wr_binary_is_file(name))
     TRY(wr_edge_list_read(name, &how, &triplets, &origin->ids, &read));
   else
@@ -60,7 +60,7 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
   } else {
     wr_ledger_enter(ledger, WR_PHASE_ASSEMBLE);
     origin->repeats = repeats_of(&triplets, options->duplicates);
-    status = wr_csr_assemble(&triplets, options->duplicates, A, &origin->repeated);
+    status = wr_csr_assemble_for(options->feed, &triplets, options->duplicates, A, &origin->repeated);
     if (status != WR_OK) TRY(wr_fail(status, "%s: %s", name, wr_status_message()));
   }
   facts->bytes = read.bytes;
@@ -98,6 +98,9 @@ wr_status wr_source_load(const char *name, const wr_source_options *options, wr_
   }
 done:
   wr_ids_free(&origin.ids);
-  if (status != WR_OK) wr_csr_free(*A), *A = NULL;
+  if (status != WR_OK) {
+    wr_csr_feed_begin(options->feed, NULL);
+    wr_csr_free(*A), *A = NULL;
+  }
   return status;
 }

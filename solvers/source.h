@@ -5,7 +5,7 @@
 #include "io/ids.h"
 #include "solvers/ledger.h"
 #include "solvers/report.h"
-#include "spmv/csr.h"
+#include "spmv/csr_feed.h"
 
 /* What a file is taken for. One that was saved in binary is told by how it begins. */
 typedef enum wr_input_format {
@@ -21,6 +21,7 @@ typedef struct wr_source_options {
   wr_input_format format;   /* of files and standard input                             */
   wr_ids *ids;              /* gets the names of the rows, those of a file without: 1, 2, ...; may be NULL. To be freed. */
   const char *save;         /* write the matrix there in binary; NULL: do not          */
+  const wr_csr_feed *feed;  /* told of the rows of a file as they become final; NULL: nobody wants it. After a failure: none. */
 } wr_source_options;
 
 /* *A := the matrix; facts' source, kind, sizes, and in remark how many entries were repeated. Phases read and assemble of the

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "config/memory.h"
+#include "spmv/csr_feed.h"
 
 enum { PARALLEL_FROM = 1 << 16 }; /* elements from which waking threads pays */
 
@@ -89,14 +90,18 @@ wr_status wr_csr_check(const wr_csr *A) {
 /* Less than half a unit beyond FLT_MAX (0x1.fffffep127) rounds to it; half a unit rounds to infinity. */
 static int beyond_f32(double value) { return isfinite(value) && fabs(value) >= 0x1.ffffffp127; }
 
+int64_t wr_first_beyond_f32(const double *values, int64_t count) {
+  int64_t beyond = count;
+#pragma omp parallel for schedule(static) reduction(min : beyond) if (count >= PARALLEL_FROM)
+  for (int64_t k = 0; k < count; k++)
+    if (beyond_f32(values[k]) && k < beyond) beyond = k;
+  return beyond;
+}
+
 wr_status wr_csr_check_range(const wr_csr *A, int f32) {
-  int64_t beyond = A->nnz;
   if (!f32 || A->val == NULL) return WR_OK;
-#pragma omp parallel for schedule(static) reduction(min : beyond)
-  for (int64_t k = 0; k < A->nnz; k++)
-    if (beyond_f32(A->val[k]) && k < beyond) beyond = k;
+  int64_t beyond = wr_first_beyond_f32(A->val, A->nnz), i = 0;
   if (beyond == A->nnz) return WR_OK;
-  int64_t i = 0;
   while (A->row_ptr[i + 1] <= beyond) i++;
   return wr_fail(WR_ENUMERIC, "the value %g in row %lld, column %lld is beyond f32: use -p f64", A->val[beyond],
                  (long long)i + 1, (long long)A->col[beyond] + 1);

@@ -6,15 +6,14 @@
 #include <string.h>
 
 #include "config/memory.h"
-#include "spmv/csr.h"
+#include "spmv/csr_feed.h"
+#include "spmv/row_sort.h"
 
 enum {
   BUCKETS_MAX = 1024,     /* so many streams of stores still find room in the caches   */
   BUCKET_ENTRIES = 32768, /* a bucket of as many fits a core's cache                   */
   BUCKET_ROWS = 65536,
-  THREAD_ENTRIES = 8192,  /* fewer, and rows, are not worth another thread             */
-  SHORT_ROW = 40,         /* up to here insertion beats counting: random columns, EPYC  */
-  DIGIT = 256             /* values of a column's byte, by which long rows are sorted  */
+  THREAD_ENTRIES = 8192   /* fewer, and rows, are not worth another thread             */
 };
 
 typedef struct assembly {
@@ -31,14 +30,8 @@ typedef struct assembly {
   int64_t ntasks;
   int64_t *first;    /* [ntasks + 1] the first row of each task                                    */
   int64_t *distinct; /* [ntasks + 1] entries of a task's rows less duplicates; then their sum before it */
+  wr_csr_front front; /* tasks whose rows will not change                                                */
 } assembly;
-
-/* A thread's own room, which grows as needed. */
-typedef struct scratch {
-  int64_t capacity;
-  int32_t *col;
-  double *val;
-} scratch;
 
 static void free_chunk(wr_triplet_chunk *chunk) {
   wr_free(chunk->row);
@@ -51,22 +44,6 @@ void wr_triplets_free(wr_triplets *triplets) {
   for (int64_t c = 0; c < triplets->nchunks; c++) free_chunk(&triplets->chunks[c]);
   wr_free(triplets->chunks);
   *triplets = (wr_triplets){.nrows = 0};
-}
-
-static void scratch_free(scratch *s) {
-  wr_free(s->col);
-  wr_free(s->val);
-  *s = (scratch){.capacity = 0};
-}
-
-static wr_status scratch_reserve(scratch *s, int64_t count, int values) {
-  if (count <= s->capacity) return WR_OK;
-  int64_t capacity = count + count / 4;
-  scratch_free(s);
-  wr_status status = wr_alloc(&s->col, capacity, sizeof *s->col, "sorting rows");
-  if (status == WR_OK && values) status = wr_alloc(&s->val, capacity, sizeof *s->val, "sorting rows");
-  if (status == WR_OK) s->capacity = capacity;
-  return status;
 }
 
 static wr_status out_of_scratch(const assembly *a) {
@@ -171,11 +148,11 @@ static int count_rows(const assembly *a, int64_t b) {
 
 /* Orders a bucket by row. From the last entry on, so that the ends of rows in row_ptr serve as places: afterwards they are
  * the rows' beginnings, which is what row_ptr shifted by one place would say; shifting them back restores the ends. */
-static wr_status order_bucket(const assembly *a, int64_t b, scratch *s) {
+static wr_status order_bucket(const assembly *a, int64_t b, wr_row_room *s) {
   if (count_rows(a, b)) return WR_OK;
   wr_csr *A = a->A;
   int64_t low = a->begin[b], high = a->begin[b + 1], *end = A->row_ptr + 1;
-  wr_status status = scratch_reserve(s, high - low, A->val != NULL);
+  wr_status status = wr_row_room_reserve(s, high - low, A->val != NULL);
   if (status != WR_OK) return status;
   for (int64_t k = high - 1; k >= low; k--) {
     int64_t place = --end[a->row[k]];
@@ -195,75 +172,23 @@ static wr_status order_buckets(const assembly *a) {
   int failed = 0;
 #pragma omp parallel num_threads(a->threads) reduction(+ : failed)
   {
-    scratch s = {.capacity = 0};
+    wr_row_room s = {.capacity = 0};
 #pragma omp for schedule(dynamic, 1)
     for (int64_t b = 0; b < a->nbuckets; b++) failed += order_bucket(a, b, &s) != WR_OK;
-    scratch_free(&s);
+    wr_row_room_free(&s);
   }
   return failed > 0 ? out_of_scratch(a) : WR_OK;
 }
 
-static void sort_short(int32_t *col, double *val, int64_t count) {
-  for (int64_t k = 1; k < count; k++) {
-    int32_t c = col[k];
-    double v = val != NULL ? val[k] : 0;
-    int64_t at = k;
-    for (; at > 0 && col[at - 1] > c; at--) {
-      col[at] = col[at - 1];
-      if (val != NULL) val[at] = val[at - 1];
-    }
-    col[at] = c;
-    if (val != NULL) val[at] = v;
-  }
-}
-
-/* One stable pass by one byte of the column, from `from` to `to`; 0: all have the same byte, and nothing was moved. */
-static int sort_by_byte(const scratch *from, const scratch *to, int64_t count, int shift) {
-  int64_t place[DIGIT] = {0}, sum = 0;
-  for (int64_t k = 0; k < count; k++) place[from->col[k] >> shift & (DIGIT - 1)]++;
-  if (place[from->col[0] >> shift & (DIGIT - 1)] == count) return 0;
-  for (int d = 0; d < DIGIT; d++) {
-    int64_t here = place[d];
-    place[d] = sum;
-    sum += here;
-  }
-  for (int64_t k = 0; k < count; k++) {
-    int64_t at = place[from->col[k] >> shift & (DIGIT - 1)]++;
-    to->col[at] = from->col[k];
-    if (from->val != NULL) to->val[at] = from->val[k];
-  }
-  return 1;
-}
-
-static wr_status sort_long(int32_t *col, double *val, int64_t count, scratch *s) {
-  wr_status status = scratch_reserve(s, count, val != NULL);
-  if (status != WR_OK) return status;
-  scratch here = {.col = col, .val = val}, there = *s;
-  for (int shift = 0; shift < 32; shift += 8) {
-    if (!sort_by_byte(&here, &there, count, shift)) continue;
-    scratch swap = here;
-    here = there, there = swap;
-  }
-  if (here.col == col) return WR_OK;
-  memcpy(col, here.col, (size_t)count * sizeof *col);
-  if (val != NULL) memcpy(val, here.val, (size_t)count * sizeof *val);
-  return WR_OK;
-}
-
 /* Sorts row i by column; *distinct grows by the number of its columns. */
-static wr_status sort_row(const wr_csr *A, int64_t i, scratch *s, int64_t *distinct) {
-  int64_t begin = A->row_ptr[i], count = A->row_ptr[i + 1] - begin, k = 1;
+static wr_status sort_row(const wr_csr *A, int64_t i, wr_row_room *s, int64_t *distinct) {
+  int64_t begin = A->row_ptr[i], count = A->row_ptr[i + 1] - begin;
   int32_t *col = A->col + begin;
   double *val = A->val != NULL ? A->val + begin : NULL;
-  while (k < count && col[k] >= col[k - 1]) k++;
-  if (k < count && count > SHORT_ROW) {
-    wr_status status = sort_long(col, val, count, s);
-    if (status != WR_OK) return status;
-  } else if (k < count) {
-    sort_short(col, val, count);
-  }
+  wr_status status = wr_row_sort(col, val, count, s);
+  if (status != WR_OK) return status;
   *distinct += count > 0;
-  for (k = 1; k < count; k++) *distinct += col[k] != col[k - 1];
+  for (int64_t k = 1; k < count; k++) *distinct += col[k] != col[k - 1];
   return WR_OK;
 }
 
@@ -284,16 +209,31 @@ static void choose_tasks(assembly *a) {
   }
 }
 
+/* Nothing is final of this matrix yet. */
+static void begin_front(assembly *a, wr_csr *A) {
+  if (a->front.feed == NULL) return;
+  memset(a->front.done, 0, (size_t)a->ntasks);
+  a->front.passed = 0;
+  wr_csr_feed_begin(a->front.feed, A);
+}
+
+static int64_t first_row(const void *context, int64_t task) { return ((const assembly *)context)->first[task]; }
+
+/* Until the first row with a duplicate, sorted rows are final. */
 static wr_status sort_rows(assembly *a) {
   int failed = 0;
+  const int64_t *row_ptr = a->A->row_ptr;
   choose_tasks(a);
 #pragma omp parallel num_threads(a->threads) reduction(+ : failed)
   {
-    scratch s = {.capacity = 0};
+    wr_row_room s = {.capacity = 0};
 #pragma omp for schedule(dynamic, 1)
-    for (int64_t t = 0; t < a->ntasks; t++)
+    for (int64_t t = 0; t < a->ntasks; t++) {
       for (int64_t i = a->first[t]; i < a->first[t + 1]; i++) failed += sort_row(a->A, i, &s, &a->distinct[t]) != WR_OK;
-    scratch_free(&s);
+      if (a->distinct[t] == row_ptr[a->first[t + 1]] - row_ptr[a->first[t]])
+        wr_csr_front_pass(&a->front, t, first_row, a);
+    }
+    wr_row_room_free(&s);
   }
   if (failed > 0) return out_of_scratch(a);
   int64_t sum = 0;
@@ -323,6 +263,8 @@ static wr_status merge(assembly *a, wr_duplicates duplicates) {
   int values = A->val != NULL || duplicates == WR_DUPLICATES_SUM;
   wr_status status = wr_csr_create(A->nrows, A->ncols, a->distinct[a->ntasks], values, &B);
   if (status != WR_OK) return status;
+  B->symmetric = A->symmetric;
+  begin_front(a, B);
   int64_t overflow = A->nrows; /* the first row with one */
 #pragma omp parallel for num_threads(a->threads) schedule(dynamic, 1) reduction(min : overflow)
   for (int64_t t = 0; t < a->ntasks; t++) {
@@ -332,17 +274,15 @@ static wr_status merge(assembly *a, wr_duplicates duplicates) {
       B->row_ptr[i + 1] = k = merge_row(A, i, B, k, &finite);
       if (!finite && i < overflow) overflow = i;
     }
-  }
-  if (overflow < A->nrows) {
-    wr_csr_free(B);
-    return wr_fail(WR_EINPUT, "row %lld: the sum of several entries at one place overflows", (long long)overflow + 1);
+    wr_csr_front_pass(&a->front, t, first_row, a);
   }
   wr_csr_free(A);
   a->A = B;
-  return WR_OK;
+  if (overflow == B->nrows) return WR_OK;
+  return wr_fail(WR_EINPUT, "row %lld: the sum of several entries at one place overflows", (long long)overflow + 1);
 }
 
-static wr_status allocate(assembly *a, int64_t count) {
+static wr_status allocate(assembly *a, const wr_csr_feed *feed, int64_t count) {
   choose_buckets(a, count);
   a->threads = omp_get_max_threads();
   int64_t work = count + a->triplets->nrows;
@@ -352,10 +292,12 @@ static wr_status allocate(assembly *a, int64_t count) {
   if (status == WR_OK) status = wr_alloc_zeroed(&a->begin, a->nbuckets + 1, sizeof *a->begin, "counting entries");
   if (status == WR_OK) status = wr_alloc_zeroed(&a->first, a->ntasks + 1, sizeof *a->first, "counting entries");
   if (status == WR_OK) status = wr_alloc_zeroed(&a->distinct, a->ntasks + 1, sizeof *a->distinct, "counting entries");
+  if (status == WR_OK) status = wr_csr_front_open(&a->front, feed, a->ntasks);
   return status;
 }
 
-wr_status wr_csr_assemble(wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out, int64_t *repeated) {
+wr_status wr_csr_assemble_for(const wr_csr_feed *feed, wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out,
+                              int64_t *repeated) {
   assembly a = {.triplets = triplets, .mirror = triplets->symmetry != WR_GENERAL,
                 .sign = triplets->symmetry == WR_SKEW_SYMMETRIC ? -1 : 1};
   int values;
@@ -363,9 +305,11 @@ wr_status wr_csr_assemble(wr_triplets *triplets, wr_duplicates duplicates, wr_cs
   *out = NULL;
   wr_status status = check_triplets(triplets, &values, &count);
   if (status != WR_OK) return status;
-  TRY(allocate(&a, count));
+  TRY(allocate(&a, feed, count));
   TRY(count_all(&a, &nnz));
   TRY(wr_csr_create(triplets->nrows, triplets->ncols, nnz, values, &a.A));
+  a.A->symmetric = triplets->symmetry == WR_SYMMETRIC;
+  begin_front(&a, a.A);
   TRY(wr_alloc(&a.row, nnz, sizeof *a.row, "the rows of the entries"));
   scatter(&a);
   TRY(order_buckets(&a));
@@ -374,15 +318,20 @@ wr_status wr_csr_assemble(wr_triplets *triplets, wr_duplicates duplicates, wr_cs
   TRY(sort_rows(&a));
   if (repeated != NULL) *repeated = nnz - a.distinct[a.ntasks];
   if (a.distinct[a.ntasks] < nnz) TRY(merge(&a, duplicates));
-  a.A->symmetric = triplets->symmetry == WR_SYMMETRIC;
   *out = a.A;
   a.A = NULL;
 done:
+  if (status != WR_OK) wr_csr_feed_begin(feed, NULL);
   wr_csr_free(a.A);
   wr_free(a.row);
   wr_free(a.next);
   wr_free(a.begin);
   wr_free(a.first);
   wr_free(a.distinct);
+  wr_csr_front_close(&a.front);
   return status;
+}
+
+wr_status wr_csr_assemble(wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out, int64_t *repeated) {
+  return wr_csr_assemble_for(NULL, triplets, duplicates, out, repeated);
 }

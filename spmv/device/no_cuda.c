@@ -2,6 +2,7 @@
 #include <stdint.h>
 
 #include "spmv/csr.h"
+#include "spmv/device/csr_upload.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
 #include "spmv/device/transpose.h"
@@ -130,6 +131,22 @@ wr_status wr_csr_device_view(wr_csr *A, struct wr_env *env, wr_csr_view *view) {
   (void)A, (void)env, (void)view;
   return fail();
 }
+
+wr_status wr_csr_upload_begin(wr_csr *A, struct wr_env *env, wr_csr_upload **upload) {
+  (void)A, (void)env;
+  *upload = NULL;
+  return fail();
+}
+
+wr_status wr_csr_upload_more(wr_csr_upload *upload, int64_t rows, int64_t most, int *left) {
+  (void)upload, (void)rows, (void)most;
+  *left = 0;
+  return fail();
+}
+
+wr_status wr_csr_upload_end(wr_csr_upload *upload) { return (void)upload, fail(); }
+
+void wr_csr_upload_drop(wr_csr_upload *upload) { (void)upload; /* there are none */ }
 
 wr_status wr_csr_host(wr_csr *A, struct wr_env *env) { return (void)env, A->row_ptr ? WR_OK : fail(); }
 

@@ -49,6 +49,42 @@ transformed -t 1e-4 --edges in --verify sample:20 gen:web:n=100
 transformed -t 1e-4 "$work/weights.mtx"
 transformed -t 1e-4 -p f32 "$work/weights.mtx"
 
+# Rows of a file go to the device while later ones are read, those of a generated matrix when all are there: the same answers.
+fed() { # program, matrix, options...
+  program=$1 matrix=$2
+  shift 2
+  call 0 "$BUILD/simt/$program" -q -k csr_warp "$@" -o "$work/made.mtx" --save-binary "$work/saved.wrm" "$matrix"
+  call 0 "$BUILD/simt/$program" -q -k csr_warp "$@" -o "$work/read.mtx" --json "$work/report.json" "$work/saved.wrm"
+  values "$work/made.mtx" >"$work/made"
+  values "$work/read.mtx" >"$work/read"
+  same 'a matrix that was made and the same one read' "$work/made" "$work/read"
+  says "$work/report.json" '"met_tolerance": true' '"upload"'
+}
+
+for precision in f64 f32; do
+  fed pagerank gen:web:n=100 -t 1e-3 -p $precision
+  fed pagerank "$work/weights.mtx" -t 1e-3 -p $precision
+  fed bicgstab gen:stencil:n=4,convection=0.4 -p $precision
+done
+fed pagerank gen:road:side=10 -t 1e-3
+fed pagerank gen:web:n=100 -t 1e-3 --edges in
+fed bicgstab gen:stencil:n=6,convection=0.4 --precond jacobi
+
+# What is found out while rows are on their way already.
+head -c 9000 "$work/saved.wrm" >"$work/short.wrm"
+call 3 "$BUILD/simt/bicgstab" -k csr_warp "$work/short.wrm"
+says "$err" 'short.wrm: 9000 bytes, where its header says'
+cp "$work/saved.wrm" "$work/damaged.wrm"
+printf '\377' | dd of="$work/damaged.wrm" bs=1 seek=8200 conv=notrunc 2>/dev/null
+call 3 "$BUILD/simt/bicgstab" -k csr_warp "$work/damaged.wrm"
+says "$err" 'damaged.wrm: damaged: the checksum of its'
+matrix beyond.mtx 'coordinate real general' '2 2 2' '1 1 1' '2 2 1e39'
+call 5 "$BUILD/simt/bicgstab" -k csr_warp -p f32 "$work/beyond.mtx"
+says "$err" 'the value 1e+39 in row 2, column 2 is beyond f32'
+matrix overflow.mtx 'coordinate real general' '2 2 3' '1 1 1e308' '1 1 1e308' '2 2 1'
+call 3 "$BUILD/simt/bicgstab" -k csr_warp "$work/overflow.mtx"
+says "$err" 'row 1: the sum of several entries at one place overflows'
+
 # Who has asked for the iterations; one kernel for all has not called the backend's multiply.
 repeated() { # by whom, time of all multiplies, options...
   by=$1 total=$2

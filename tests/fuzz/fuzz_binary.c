@@ -23,7 +23,8 @@ static void read_as(const char *path, int threads, int nonnegative, outcome *o) 
   wr_read_facts facts;
   *o = (outcome){.status = WR_OK};
   harness_begin();
-  o->status = wr_read_matrix(path, &(wr_read_options){threads, nonnegative}, &triplets, &o->A, &o->origin, &facts);
+  o->status = wr_read_matrix(path, &(wr_read_options){.threads = threads, .nonnegative = nonnegative}, &triplets, &o->A,
+                             &o->origin, &facts);
   harness_judge(o->status, 1u << WR_EINPUT, path);
   if (o->status != WR_OK) {
     snprintf(o->message, sizeof o->message, "%s", wr_status_message() + strlen(path));

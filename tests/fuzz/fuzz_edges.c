@@ -42,7 +42,8 @@ static void check_ids(const outcome *o) {
 static void read_as(const char *path, int threads, int nonnegative, outcome *o) {
   *o = (outcome){.status = WR_OK};
   harness_begin();
-  o->status = wr_edge_list_read(path, &(wr_read_options){threads, nonnegative}, &o->triplets, &o->ids, &o->facts);
+  o->status = wr_edge_list_read(path, &(wr_read_options){.threads = threads, .nonnegative = nonnegative}, &o->triplets,
+                                &o->ids, &o->facts);
   harness_judge(o->status, 1u << WR_EINPUT, path);
   if (o->status != WR_OK) {
     snprintf(o->message, sizeof o->message, "%s", wr_status_message() + strlen(path));

@@ -30,8 +30,8 @@ typedef struct outcome {
 static void read_as(const char *path, int threads, int nonnegative, outcome *o) {
   *o = (outcome){.status = WR_OK};
   harness_begin();
-  o->status =
-      wr_read_matrix(path, &(wr_read_options){threads, nonnegative}, &o->triplets, &o->A, &o->origin, &o->facts);
+  o->status = wr_read_matrix(path, &(wr_read_options){.threads = threads, .nonnegative = nonnegative}, &o->triplets,
+                             &o->A, &o->origin, &o->facts);
   harness_judge(o->status, 1u << WR_EINPUT, path);
   if (o->status != WR_OK) {
     snprintf(o->message, sizeof o->message, "%s", wr_status_message() + strlen(path));

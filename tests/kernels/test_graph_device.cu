@@ -158,7 +158,11 @@ static void test_graphs(wr_env *env) {
       wr_csr *links = make(k), *links_there = make(k);
       wr_graph here, there;
       CHECK_OK(wr_graph_build(links, edges_in, NULL, NULL, &here));
-      CHECK_OK(build_there(links_there, edges_in, env, &there));
+      CHECK((here.flow == links) == wr_graph_sends_links(links, edges_in, env->type, 0));
+      CHECK_OK(wr_graph_begin(links_there, edges_in, NULL, NULL, &there));
+      CHECK_OK(wr_graph_upload(&there, env));
+      CHECK((links_there->device != nullptr) == wr_graph_sends_links(links, edges_in, env->type, 1));
+      CHECK_OK(wr_graph_finish(&there, env));
       CHECK(same_graph(&here, &there));
       CHECK((there.flow->row_ptr == nullptr) == is_made_there(k, edges_in, env));
       CHECK((there.flow == links_there) == (here.flow == links));

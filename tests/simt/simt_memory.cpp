@@ -150,8 +150,9 @@ static void on_time(int) {
 
 static void watch(void) {
   static char stack[64 << 10];
-  stack_t room = {};
+  stack_t room = {}, there = {};
   room.ss_sp = stack, room.ss_size = sizeof stack;
+  if (sigaltstack(nullptr, &there) == 0 && !(there.ss_flags & SS_DISABLE)) room = there; /* the address sanitizer's own */
   struct sigaction fault = {}, time = {};
   fault.sa_sigaction = on_fault;
   fault.sa_flags = SA_SIGINFO | SA_ONSTACK;

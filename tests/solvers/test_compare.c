@@ -193,7 +193,7 @@ static void test_beside(void) {
       CHECKF(status == expected, "%d, not %d", (int)status, (int)expected);
       CHECKF(status == WR_OK || strcmp(wr_status_message(), reason) == 0, "'%s', not '%s'", wr_status_message(),
              reason);
-      CHECK(wr_comparison_begin_device(&c, 0) == expected && !c.opening);
+      CHECK(wr_comparison_begin_device(&c, 0) == expected && !c.opener.running);
     }
     wr_ledger_stop(&process);
     double elapsed = wr_clock() - begin;
@@ -201,7 +201,52 @@ static void test_beside(void) {
     CHECKF(ledger->hidden[WR_PHASE_INIT] >= 0 && ledger->hidden[WR_PHASE_INIT] <= elapsed, "%g s beside %g",
            ledger->hidden[WR_PHASE_INIT], elapsed);
     wr_comparison_close(&c);
-    CHECK(!c.opening);
+    CHECK(!c.opener.running);
+  }
+}
+
+static int asked_all_there;
+
+static int wants_there(const wr_settings *settings, const wr_csr *A, int all_there) {
+  (void)settings;
+  asked_all_there = all_there;
+  return A->nrows == N;
+}
+
+/* Rows that are announced while the device is there, or not yet, or not at all: a view where all of them were; no moment is
+ * counted twice. */
+static void test_fed(void) {
+  static const wr_backend on_device = {.name = "on_device", .place = WR_CUDA, .plan = refuse},
+                          on_host = {.name = "on_host", .place = WR_HOST, .plan = refuse};
+  static volatile sig_atomic_t never;
+  wr_program own = program;
+  own.wants_there = wants_there;
+  wr_settings settings = {.precision = WR_F64};
+  for (int k = 0; k < 6; k++) {
+    CASE(k % 3 == 0 ? "fed at once" : k % 3 == 1 ? "fed when it is open" : "never fed to the end");
+    wr_choice choices[] = {{.backend = &on_device}, {.backend = &on_host}};
+    wr_ledger process = {0};
+    wr_csr *A = identity();
+    wr_comparison c = {.program = &own, .settings = &settings, .process = &process, .interrupted = &never,
+                       .choices = choices, .count = 1 + (k > 2)};
+    CHECK(wr_comparison_feed(&c) == NULL);
+    double begin = wr_clock();
+    wr_ledger_begin(&process, WR_PHASE_READ);
+    int there = wr_comparison_begin_device(&c, k % 3 == 0 ? 0 : 10) == WR_OK;
+    const wr_csr_feed *feed = wr_comparison_feed(&c);
+    CHECK((feed != NULL) == there);
+    wr_csr_feed_begin(feed, A);
+    CHECK(!there || asked_all_there == (k < 3));
+    wr_csr_feed_ready(feed, k % 3 == 2 ? N - 1 : N);
+    there = wr_comparison_open_place(&c, WR_CUDA) == WR_OK;
+    CHECK(wr_comparison_feed(&c) == NULL);
+    wr_ledger_stop(&process);
+    double elapsed = wr_clock() - begin, hidden = c.place_ledger[WR_CUDA].hidden[WR_PHASE_UPLOAD];
+    CHECK(sum_of(&process) + sum_of(&c.place_ledger[WR_CUDA]) <= elapsed && hidden >= 0 && hidden <= elapsed);
+    CHECK(A->device == NULL || (there && k % 3 != 2));
+    CHECK(c.opener.upload == NULL);
+    wr_comparison_close(&c);
+    wr_csr_free(A);
   }
 }
 
@@ -247,6 +292,7 @@ int main(void) {
   test_runs();
   test_place();
   test_beside();
+  test_fed();
   test_device();
   test_choices();
   return wr_test_report("compare");

@@ -8,6 +8,7 @@
 
 #include "io/binary_file.h"
 #include "tests/check.h"
+#include "tests/unit/feed_recorder.h"
 
 enum { PAGE = 4096, PIECE = 65536 };
 
@@ -91,7 +92,10 @@ static inline wr_status read_image(const image *m, int nonnegative, wr_csr **A) 
   wr_binary_origin origin;
   *A = NULL;
   if (!wr_binary_is(&text)) return wr_fail(WR_EINPUT, "image: not told from a text");
-  wr_status status = wr_binary_read(&text, m->size > 5 * PAGE ? 2 : 1, nonnegative, A, &origin);
+  recorder r;
+  recorder_open(&r);
+  wr_status status = wr_binary_read(&text, m->size > 5 * PAGE ? 2 : 1, nonnegative, &r.feed, A, &origin);
+  recorder_check(&r, *A);
   if (status != WR_OK && origin.ids.id) CHECKF(0, "ids of a file that was refused");
   wr_ids_free(&origin.ids);
   return status;

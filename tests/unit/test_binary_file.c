@@ -20,7 +20,13 @@ static int same_matrix(const wr_csr *A, const wr_csr *B) {
 
 static wr_status read_path(const char *path, int threads, wr_csr **A, wr_binary_origin *origin) {
   wr_triplets t;
-  wr_status status = wr_read_matrix(path, &(wr_read_options){.threads = threads}, &t, A, origin, NULL);
+  recorder r;
+  recorder_open(&r);
+  wr_read_options how = {.threads = threads, .feed = &r.feed};
+  wr_status status = wr_read_matrix(path, &how, &t, A, origin, NULL);
+  int64_t pieces = *A ? ((*A)->nnz + PIECE - 1) / PIECE : 0;
+  CHECKF(threads > 1 || *A == NULL || r.told == (pieces ? pieces : 1), "%d announcements", r.told);
+  recorder_check(&r, *A);
   CHECK(t.nchunks == 0 && t.chunks == NULL);
   wr_triplets_free(&t);
   return status;
@@ -135,7 +141,7 @@ static void test_changed(void) {
     CHECK_OK(wr_text_open(path, "%%MatrixMarket", &text));
     CHECK(wr_binary_is(&text) && text.file >= 0);
     CHECK(truncate(path, lengths[k]) == 0);
-    CHECK_FAILS(WR_EINPUT, wr_binary_read(&text, 2, 0, &B, &origin));
+    CHECK_FAILS(WR_EINPUT, wr_binary_read(&text, 2, 0, NULL, &B, &origin));
     CHECK_MESSAGE(lengths[k] < 4 * PAGE ? "changing.wrm: was cut short while it was being read"
                                         : "changing.wrm: was changed while it was being read");
     CHECK(B == NULL);
@@ -177,7 +183,8 @@ static void test_no_memory(void) {
     wr_ids_free(&origin.ids);
     wr_csr_free(B);
   } while (status != WR_OK && ++reads < 100);
-  CHECKF(writes == 4 && reads == 9, "%d: sums of 4 sections; %d: these, the matrix and four arrays", writes, reads);
+  CHECKF(writes == 4, "%d: sums of 4 sections", writes);
+  CHECKF(reads == 10, "%d: these, the matrix, four arrays, which rows are final", reads);
   wr_csr_free(A);
 }
 

@@ -7,6 +7,7 @@
 #include "config/memory.h"
 #include "spmv/csr.h"
 #include "tests/check.h"
+#include "tests/unit/feed_recorder.h"
 #include "tests/unit/input_fixture.h"
 
 static uint64_t random_state = 5;
@@ -120,7 +121,12 @@ static void check_list(list *l, wr_duplicates duplicates) {
     wr_triplets t = cut(l, k == 0 ? 1 : 1 + below(40));
     wr_csr *A;
     int64_t repeated = -1;
-    CHECK_OK(wr_csr_assemble(&t, duplicates, &A, &repeated));
+    recorder r;
+    recorder_open(&r);
+    CHECK_OK(wr_csr_assemble_for(&r.feed, &t, duplicates, &A, &repeated));
+    CHECKF(r.begun == 1 + (repeated > 0), "%d matrices", r.begun);
+    CHECKF(threads[k] > 1 || r.told == 16, "%d announcements", r.told);
+    recorder_check(&r, A);
     if (A != NULL) {
       CHECK_OK(wr_csr_check(A));
       CHECKF(is_equal(A, expected, n, values), "%lld entries, %d threads", (long long)l->count, threads[k]);
@@ -213,8 +219,11 @@ static void test_order_of_sums(void) {
 static void check_fails(list *l, wr_status code, const char *why) {
   wr_triplets t = cut(l, 2);
   wr_csr *A;
-  CHECK_FAILS(code, wr_csr_assemble(&t, WR_DUPLICATES_SUM, &A, NULL));
+  recorder r;
+  recorder_open(&r);
+  CHECK_FAILS(code, wr_csr_assemble_for(&r.feed, &t, WR_DUPLICATES_SUM, &A, NULL));
   CHECK_MESSAGE(why);
+  recorder_check(&r, NULL);
   CHECK(A == NULL);
   wr_triplets_free(&t);
   free(l->items);
@@ -264,9 +273,12 @@ static void test_no_memory(void) {
   for (int allowed = 0; allowed < 100; allowed++) {
     wr_triplets t = cut(&l, 3);
     wr_csr *A;
+    recorder r;
+    recorder_open(&r);
     fixture_fail_after(allowed);
-    wr_status status = wr_csr_assemble(&t, WR_DUPLICATES_SUM, &A, NULL);
+    wr_status status = wr_csr_assemble_for(allowed % 2 ? &r.feed : NULL, &t, WR_DUPLICATES_SUM, &A, NULL);
     fixture_fail_never();
+    recorder_check(&r, allowed % 2 ? A : NULL);
     wr_csr_free(A);
     wr_triplets_free(&t);
     if (status == WR_OK) break;
