@@ -26,15 +26,16 @@ def row(key, group):
     wall = [run["wall_us"] / 1e3 for run in group]
     parts = [statistics.median(phase(run, name) for run in group) for name in PHASES]
     rest = statistics.median(w - sum(phase(run, name) for name in PHASES) for w, run in zip(wall, group))
-    cells = [f"{statistics.median(wall):.0f}"] + [f"{part:.0f}" for part in parts] + [f"{rest:.0f}"]
+    answer = statistics.median(run["answer_us"] / 1e3 for run in group)
+    cells = [f"{answer:.0f}", f"{statistics.median(wall):.0f}"] + [f"{part:.0f}" for part in parts] + [f"{rest:.0f}"]
     return "| " + " ".join(key[:3]) + f", verify {key[3]} | " + " | ".join(cells) + " |"
 
 
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    print("| ms | whole | " + " | ".join(PHASES) + " | start and end |")
-    print("|---" * (len(PHASES) + 3) + "|")
+    print("| ms | to the answer | to the end | " + " | ".join(PHASES) + " | start and end |")
+    print("|---" * (len(PHASES) + 4) + "|")
     for key, group in runs(sys.argv[1:]).items():
         print(row(key, group))
 
