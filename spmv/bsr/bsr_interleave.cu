@@ -73,8 +73,7 @@ static __device__ inline int64_t ended_before(const ib_cut &k, const wr_bsr_inte
   return low;
 }
 
-/* start of all rows, first of all warps, origin and goal of all thread blocks; most[1] := how far back an origin lies at
- * most. */
+/* start of all rows, first of all warps, origin of all thread blocks; most[1] := how far back one's origin lies, at most. */
 __global__ void __launch_bounds__(THREADS, 4)
     ib_index(WR_KERNEL_PARAMETER ib_cut k, WR_KERNEL_PARAMETER wr_bsr_interleaved b, int *most) {
   int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS;
@@ -85,12 +84,9 @@ __global__ void __launch_bounds__(THREADS, 4)
     if (w % WR_BSR_WARPS != 0) continue;
     int64_t from = ib_start(k, b, row) / per; /* the row has block w * 32 * each, or ends behind it */
     b.origin[t] = (int32_t)(from < t ? from : t);
-    b.goal[t] = (int32_t)(from < t ? (ib_start(k, b, row + 1) - 1) / per : t);
     if (from < t) atomicMax(most + 1, (int)(t - from));
   }
-  if (thread == 0) b.first[b.warps] = (int32_t)b.brows;
-  if (thread == 0) b.origin[b.grid] = b.goal[b.grid] = (int32_t)b.grid;
-  for (int64_t t = thread; t < b.grid; t += stride) b.arrived[t] = 0;
+  if (thread == 0) b.first[b.warps] = (int32_t)b.brows, b.origin[b.grid] = (int32_t)b.grid;
   for (int64_t n = thread; n <= b.brows; n += stride) b.start[n] = ib_start(k, b, n);
 }
 
@@ -157,7 +153,7 @@ done:
 
 /* The small arrays, one after the other. */
 struct small_arrays {
-  int64_t start, word, first, origin, arrived, part; /* bytes; origin: and of goal; part: of head, and of tail */
+  int64_t start, word, first, origin, part; /* bytes; part: of head, and of tail */
   int64_t all;
 };
 
@@ -167,9 +163,8 @@ static small_arrays sizes_of(const wr_bsr_interleaved *b) {
   s.word = wr_device_bytes(b->warps * WR_WARP, sizeof *b->word);
   s.first = wr_device_bytes(b->warps + 1, sizeof *b->first);
   s.origin = wr_device_bytes(b->grid + 1, sizeof *b->origin);
-  s.arrived = wr_device_bytes(b->grid, sizeof *b->arrived);
   s.part = wr_device_bytes(b->grid * b->r, sizeof *b->head);
-  s.all = s.start + s.word + s.first + 2 * s.origin + s.arrived + 2 * s.part;
+  s.all = s.start + s.word + s.first + s.origin + 2 * s.part;
   return s;
 }
 
@@ -185,8 +180,6 @@ static wr_status allocate(wr_env *env, wr_bsr_interleaved *b) {
   b->word = (uint32_t *)(void *)room, room += s.word;
   b->first = (int32_t *)(void *)room, room += s.first;
   b->origin = (int32_t *)(void *)room, room += s.origin;
-  b->goal = (int32_t *)(void *)room, room += s.origin;
-  b->arrived = (unsigned *)(void *)room, room += s.arrived;
   b->head = (double *)(void *)room, room += s.part;
   b->tail = (double *)(void *)room;
 done:

@@ -27,8 +27,7 @@ extern "C" {
 
 enum {
   WR_BSR_WARPS = 4, /* of a thread block */
-  WR_BSR_EACH = 16, /* a lane's flags and the rows before it have to fit into 32 bits */
-  WR_BSR_ALONE = 1024 /* thread blocks, at most, whose rows and sums the multiply completes by itself */
+  WR_BSR_EACH = 16  /* a lane's flags and the rows before it have to fit into 32 bits */
 };
 
 typedef enum wr_bsr_commit {
@@ -58,14 +57,11 @@ typedef struct wr_bsr_interleaved {
   int32_t *row;       /* [brows] which inner block row a row is; NULL: all have blocks                  */
   int32_t *empty_row; /* [empty] those without                                                          */
   int32_t *origin;    /* [grid + 1] thread block where the row begins that is open where this one begins; itself: none */
-  int32_t *goal;      /* [grid + 1] thread block where that row ends; itself: there is none             */
-  unsigned *arrived;  /* [grid] thread blocks that have left their part of the row that ends first in one; 0 between launches */
   double *head;       /* [grid][r] ordered: the part of the row that ends first in the block            */
   double *tail;       /* [grid][r] ordered: the part of the row that is open at its end                 */
   wr_type type;       /* of the vectors                                                                 */
   wr_type stored;     /* of val: f32 too where type is f64 and every value is one of f32's: half the bytes */
   wr_bsr_commit commit;
-  int alone;          /* few thread blocks: the last of those that share a row completes it      */
 } wr_bsr_interleaved;
 
 /* 1 when there is a kernel for blocks of r x c: 1..6, 8 and 16 square, 16x1, 1x16, in a matrix of no fewer columns than an
@@ -88,7 +84,7 @@ wr_status wr_bsr_interleaved_decode(wr_env *env, const wr_bsr_interleaved *b, in
 unsigned wr_bsr_interleaved_last_grid(const wr_bsr_interleaved *b);
 
 /* y = alpha*A*x + beta*y and the epilogue of a checked request, on env's stream; beta != 0 goes by the ordered way. Needs a
- * workspace for grid + last_grid blocks and, if alone, for twice the grid. WR_EDEVICE. */
+ * workspace for grid + last_grid blocks. WR_EDEVICE. */
 wr_status wr_bsr_interleaved_launch(wr_env *env, const wr_bsr_interleaved *b, const wr_apply_args *args);
 
 wr_status wr_bsr_interleaved_launch_f32(wr_env *env, const wr_bsr_interleaved *b, const wr_apply *request);

@@ -162,90 +162,13 @@ static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> 
   }
 }
 
-/* A shared row: the thread block in which it ends, that in which it begins, and the scalar row. */
-struct ib_shared {
-  int64_t block, from, i; /* i: nrows where there is none */
-};
-
-/* That of number q = R * (the block in which it ends) + (row of the block row). */
-template <int R, typename T>
-static __device__ inline ib_shared ib_find_shared(const ib_args<T> &a, int64_t q) {
-  const wr_bsr_interleaved &b = a.b;
-  ib_shared s = {q / R, q / R, b.nrows};
-  if (q >= b.grid * R) return s;
-  int64_t w1 = (s.block + 1) * IB_WARPS < b.warps ? (s.block + 1) * IB_WARPS : b.warps;
-  int64_t y0 = b.first[s.block * IB_WARPS], y1 = b.first[w1], from = b.origin[s.block];
-  if (from == s.block || y1 <= y0) return s;
-  int64_t i = ib_row<R>(a, y0, (int)(q % R));
-  if (i < b.nrows) s.from = from, s.i = i;
-  return s;
-}
-
-/* Row r of a block row, from its parts; every lane of the warp, of which some may have none. */
-template <int R, typename T>
-static __device__ inline void ib_complete(const ib_args<T> &a, const wr_finish<T> &finish, double shift,
-                                          const ib_shared &s, int r, double (&reduced)[WR_MAX_REDUCTIONS]) {
-  wr_finish_rows<T, 1> row;
-  bool is_row = s.i < a.b.nrows;
-  double old = 0, head = 0; /* all that is read on its way at once */
-  if (is_row) {
-    wr_finish_load(finish, s.i, row);
-    if (!a.ordered || a.beta != 0) old = (double)a.y[s.i];
-    if (a.ordered) head = __ldcg(a.b.head + s.block * R + r);
-  }
-  double sum = a.ordered ? wr_parts_sum(a.b.tail + r, R, s.from, s.block) : 0;
-  if (!is_row) return;
-  row.value[0] = !a.ordered ? old : a.beta == 0 ? a.alpha * (sum + head) : a.alpha * (sum + head) + a.beta * old;
-  wr_finish_store(finish, shift, s.i, row, a.y, reduced);
-  if (a.y_next) a.y_next[s.i] = 0;
-}
-
-/* The rows that a thread block shares, at its head and at its tail; row: the block row, counted among those with blocks. */
-struct ib_ends {
-  bool has_head, has_tail;
-  int64_t head_row, head_from, tail_row, tail_from, tail_goal;
-};
-
-/* Says that the block's parts, which its threads have stored, are there. completes[0], completes[1] := whether all of the row
- * at its head, and of that at its tail, are now. */
-template <typename T>
-static __device__ inline void ib_arrive(const ib_args<T> &a, const ib_ends &e, int *completes) {
-  int64_t block = blockIdx.x;
-  __syncthreads();
-  if (threadIdx.x == 0) completes[0] = e.has_head && wr_arrive(a.b.arrived + block) == (unsigned)(block - e.head_from);
-  if (threadIdx.x == WR_WARP)
-    completes[1] = e.has_tail && wr_arrive(a.b.arrived + e.tail_goal) == (unsigned)(e.tail_goal - e.tail_from);
-}
-
-/* Completes those rows of which all parts are there, one warp each, and leaves their part of each sum where it belongs, whoever
- * completes them. Every thread of the block. */
-template <int R, typename T>
-static __device__ inline void ib_complete_ends(const ib_args<T> &a, const wr_finish<T> &finish, const ib_ends &e,
-                                               const int *completes) {
-  int warp = threadIdx.x / WR_WARP, r = threadIdx.x % WR_WARP;
-  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  __syncthreads();
-  if (warp == 0 && !e.has_head) wr_sums_leave_at(finish.sums, blockIdx.x, reduced);
-  if (warp > 1 || !completes[warp]) return;
-  __threadfence();
-  int64_t end = warp == 0 ? (int64_t)blockIdx.x : e.tail_goal;
-  ib_shared s = {end, end, a.b.nrows};
-  int64_t i = r < R ? ib_row<R>(a, warp == 0 ? e.head_row : e.tail_row, r) : a.b.nrows;
-  if (i < a.b.nrows) s.from = warp == 0 ? e.head_from : e.tail_from, s.i = i;
-  if (r == 0) a.b.arrived[end] = 0;
-  ib_complete<R>(a, finish, wr_finish_shift(finish), s, r < R ? r : 0, reduced);
-  wr_sums_leave_at(finish.sums, end, reduced);
-}
-
-/* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of an inner block; B of them at a time. ALONE: there is no
- * other launch: parts are ordered, rows are completed by the last of their thread blocks, sums by the last of all. */
-template <typename T, typename V, int R, int C, int B, wr_finish_shape SHAPE, bool ALONE>
+/* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of an inner block; B of them at a time. */
+template <typename T, typename V, int R, int C, int B, wr_finish_shape SHAPE>
 __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
     bsr_interleaved(WR_KERNEL_PARAMETER ib_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
   WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
   WR_SHARED(double, opens, IB_WARPS * R);
   WR_SHARED(int, first, IB_WARPS);
-  WR_SHARED(int, completes, 2);
   wr_let_next_begin();
   const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
   const wr_bsr_interleaved &b = a.b;
@@ -254,7 +177,6 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
           w = w0 + warp;
   int64_t y0 = b.first[w0], y1 = b.first[w1], from = b.origin[block], tail_from = b.origin[block + 1];
   bool has_head = from != block && y1 > y0, has_tail = tail_from != block + 1;
-  ib_ends ends = {has_head, has_tail, y0, from, y1, tail_from, ALONE ? b.goal[block + 1] : 0};
   ib_batch<V, R, C, B> blocks;
   uint32_t word = 0;
   int64_t y = y0;
@@ -294,14 +216,27 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
     if (a.plain && a.y_next && i < b.nrows) a.y_next[i] = 0;
   }
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  if constexpr (ALONE) ib_arrive(a, ends, completes);
   ib_commit<V, R>(a, finish, y0, (int)(y1 - y0), has_head, sums, reduced);
-  if constexpr (ALONE) {
-    ib_complete_ends<R>(a, finish, ends, completes);
-    wr_sums_finish_twice(finish.sums, reduced);
-  } else {
-    wr_sums_leave(finish.sums, reduced);
-  }
+  wr_sums_leave(finish.sums, reduced);
+}
+
+/* A shared row: the thread block in which it ends, that in which it begins, and the scalar row. */
+struct ib_shared {
+  int64_t block, from, i; /* i: nrows where there is none */
+};
+
+/* That of number q = R * (the block in which it ends) + (row of the block row). */
+template <int R, typename T>
+static __device__ inline ib_shared ib_find_shared(const ib_args<T> &a, int64_t q) {
+  const wr_bsr_interleaved &b = a.b;
+  ib_shared s = {q / R, q / R, b.nrows};
+  if (q >= b.grid * R) return s;
+  int64_t w1 = (s.block + 1) * IB_WARPS < b.warps ? (s.block + 1) * IB_WARPS : b.warps;
+  int64_t y0 = b.first[s.block * IB_WARPS], y1 = b.first[w1], from = b.origin[s.block];
+  if (from == s.block || y1 <= y0) return s;
+  int64_t i = ib_row<R>(a, y0, (int)(q % R));
+  if (i < b.nrows) s.from = from, s.i = i;
+  return s;
 }
 
 /* Completes the shared rows, a thread each, and the empty ones. */
@@ -315,8 +250,21 @@ __global__ void __launch_bounds__(IB_THREADS)
   ib_shared s = ib_find_shared<R>(a, begin + lane);
   wr_wait_for_earlier();
   double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  for (int64_t base = begin; base < b.grid * R; base += stride, s = ib_find_shared<R>(a, base + lane))
-    ib_complete<R>(a, finish, shift, s, (int)((base + lane) % R), reduced);
+  for (int64_t base = begin; base < b.grid * R; base += stride, s = ib_find_shared<R>(a, base + lane)) {
+    wr_finish_rows<T, 1> row;
+    bool is_row = s.i < b.nrows;
+    double old = 0, head = 0; /* all that is read on its way at once */
+    if (is_row) {
+      wr_finish_load(finish, s.i, row);
+      if (!a.ordered || a.beta != 0) old = (double)a.y[s.i];
+      if (a.ordered) head = b.head[base + lane];
+    }
+    double sum = a.ordered ? wr_parts_sum(b.tail + (base + lane) % R, R, s.from, s.block) : 0;
+    if (!is_row) continue;
+    row.value[0] = !a.ordered ? old : a.beta == 0 ? a.alpha * (sum + head) : a.alpha * (sum + head) + a.beta * old;
+    wr_finish_store(finish, shift, s.i, row, a.y, reduced);
+    if (a.y_next) a.y_next[s.i] = 0;
+  }
   for (int64_t q = begin + lane; q < b.empty * R; q += stride) {
     int64_t i = (int64_t)b.empty_row[q / R] * R + q % R;
     if (i < b.nrows) wr_finish_row(finish, shift, i, wr_finish_beta(a.alpha, a.beta, a.y, i, 0), a.y, reduced);
@@ -325,23 +273,20 @@ __global__ void __launch_bounds__(IB_THREADS)
 }
 
 template <typename T, typename V, int R, int C, int B>
-static wr_status ib_launch(wr_env *env, ib_args<T> a, wr_finish<T> finish) {
+static wr_status ib_launch(wr_env *env, const ib_args<T> &a, wr_finish<T> finish) {
   wr_status status = WR_OK;
   size_t shared = (size_t)a.b.shared_rows * R * sizeof(double);
   wr_finish_shape shape = wr_finish_shape_of(finish);
-  bool alone = a.b.alone && shape == WR_FINISH_SUMS;
-  auto bsr_interleaved_kernel = alone                     ? bsr_interleaved<T, V, R, C, B, WR_FINISH_SUMS, true>
-                                : shape == WR_FINISH_NONE ? bsr_interleaved<T, V, R, C, B, WR_FINISH_NONE, false>
-                                : shape == WR_FINISH_SUMS ? bsr_interleaved<T, V, R, C, B, WR_FINISH_SUMS, false>
-                                                          : bsr_interleaved<T, V, R, C, B, WR_FINISH_ANY, false>;
-  if (alone) a.ordered = 1;
+  auto bsr_interleaved_kernel = shape == WR_FINISH_NONE   ? bsr_interleaved<T, V, R, C, B, WR_FINISH_NONE>
+                                : shape == WR_FINISH_SUMS ? bsr_interleaved<T, V, R, C, B, WR_FINISH_SUMS>
+                                                          : bsr_interleaved<T, V, R, C, B, WR_FINISH_ANY>;
   if (shared > 32 << 10) /* with the arrays of fixed size it might be more than a kernel gets without asking */
     TRY(WR_CUDA(
         cudaFuncSetAttribute(bsr_interleaved_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
   if (a.b.grid > 0)
     TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_kernel), (unsigned)a.b.grid, IB_THREADS, shared, a, finish));
   finish.sums.before = a.b.grid;
-  if (!(alone && a.b.grid > 0) && (a.ordered || !a.plain || a.b.empty))
+  if (a.ordered || !a.plain || a.b.empty)
     TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(&a.b), IB_THREADS, 0, a,
                         finish));
 done:

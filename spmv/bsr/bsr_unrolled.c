@@ -92,9 +92,7 @@ static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unr
   TRY(wr_bsr_interleave(env, A, &view, info->chosen[0], info->chosen[1], (int)k->each, k->values == 0, &blocks, b));
   int must_order = env->deterministic || (env->type == WR_F32 && b->longest > few_parts);
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
-  b->alone = k->commit != COMMIT_DUAL && b->grid <= WR_BSR_ALONE && b->empty == 0;
-  int64_t sums = b->grid + wr_bsr_interleaved_last_grid(b);
-  TRY(wr_workspace_reserve(env, b->alone && sums < 2 * b->grid ? 2 * b->grid : sums, &workspace));
+  TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(b), &workspace));
   info->deterministic = b->commit == WR_BSR_ORDERED;
   if (env->type == WR_F32) { /* products, sums of a few terms, and parts that are added to y */
     int parts = b->commit == WR_BSR_DUAL ? b->longest + 2 : 0;

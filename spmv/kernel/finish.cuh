@@ -79,12 +79,6 @@ __device__ inline void wr_sums_leave_warp(const wr_sums &s, double (&sum)[WR_MAX
   if (threadIdx.x % WR_WARP == 0) wr_sums_store(s, s.before + warp, sum);
 }
 
-/* Leaves what a warp has, as the k-th of the parts behind those of blocks. Every lane. */
-__device__ inline void wr_sums_leave_at(const wr_sums &s, int64_t k, double (&sum)[WR_MAX_REDUCTIONS]) {
-  wr_warp_sums(sum, s.count);
-  if (threadIdx.x % WR_WARP == 0) wr_sums_store(s, (int64_t)gridDim.x + k, sum);
-}
-
 /* Whether this is the last block of the grid to get here; it sees all that the threads of the others have written before. Every
  * thread of the block. What thread 0 of a block has seen written is visible before its arrival; the fence after it keeps the
  * last block from reading earlier. */
@@ -148,16 +142,6 @@ __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_RED
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) sum[r] = 0;
   wr_sums_end(s, s.before, gridDim.x, sum);
-}
-
-/* The same where as many parts lie behind those of the blocks (wr_sums_leave_at), and none is of an earlier launch. */
-__device__ inline void wr_sums_finish_twice(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
-  if (s.count == 0) return;
-  wr_sums_leave(s, sum);
-  if (!wr_is_last_block(s.arrived)) return;
-#pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) sum[r] = 0;
-  wr_sums_end(s, 0, 2 * (int64_t)gridDim.x, sum);
 }
 
 /* 1 / number, rounded correctly, without the branches of a division: an approximation that is right to the last place but one,
