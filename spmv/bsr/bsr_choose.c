@@ -2,6 +2,7 @@
  * part of their block each: 1 / (entries of the block). Instead of blocks the sample takes cells, which are whole blocks of a
  * stretch of rows and of columns: entries are drawn evenly, and each stands for blocks / entries of its cell. So dense cells
  * are drawn more often and say less each, which evens out; no long row and no dense corner misleads. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ enum {
   SQUARES = 8,    /* the first sizes, whose sides are those that are tried where one side is given */
   ALL = 30000,    /* entries up to which every block is counted                                    */
   CELLS = 64,
-  JUDGED = 16,    /* of these, after which sizes that are far from the best are given up           */
+  JUDGED = 16,    /* of these, after which sizes that cannot be the best any more are given up      */
   CELL_ROWS = 16, /* and the entries of a row that a cell is to have, about ...                    */
   CELL_ENTRIES = 32,
   CELL_MIN = 48,  /* ... within these limits for its columns                                       */
@@ -61,6 +62,7 @@ static int64_t width_of(const wr_csr *A, int64_t i, int64_t k) {
 /* Blocks / entries of the cell of blocks of r x c that entry k of row i lies in. */
 static double sample_cell(const wr_csr *A, int64_t i, int64_t k, int64_t width, int r, int c) {
   int64_t rows = CELL_ROWS / r * r;
+  if (r * c == 1) return 1;
   width = width / c * c;
   int64_t first = i / rows * rows, left = A->col[k] / width * width, blocks = 0, entries = 0, before = 0;
   uint32_t by_c = ((uint32_t)1 << 20) / (uint32_t)c + 1; /* exact below CELL_MAX, as that times 16 is below 2^20 */
@@ -87,6 +89,9 @@ static int64_t entry_of(const wr_csr *A, int64_t cell) {
   uint64_t mixed = (uint64_t)(cell + 1) * UINT64_C(0x9e3779b97f4a7c15);
   return cell * length + (int64_t)((mixed >> 32) % (uint64_t)length);
 }
+
+/* Sizes whose bytes differ by less have the same as far as is known. */
+static const double AS_GOOD = 1.01;
 
 static double clamp(double value, double low, double high) { return value < low ? low : value > high ? high : value; }
 
@@ -132,14 +137,27 @@ static void weigh_cells(trial *t, int step, double (*parts)[SIZES]) {
   }
 }
 
-/* Leaves the sizes whose bytes are not far from the least. */
+/* What the judged cells leave open of a size's bytes: a share of them, three standard errors of their mean. */
+static double doubt(double (*parts)[SIZES], int size) {
+  double sum = 0, squares = 0;
+  for (int cell = 0; cell < CELLS; cell += CELLS / JUDGED) sum += parts[cell][size];
+  double mean = sum / JUDGED;
+  for (int cell = 0; cell < CELLS; cell += CELLS / JUDGED)
+    squares += (parts[cell][size] - mean) * (parts[cell][size] - mean);
+  return mean > 0 ? 3 * sqrt(squares / (JUDGED * (JUDGED - 1))) / mean : 0;
+}
+
+/* Leaves the sizes whose bytes may turn out to be the least, or so near to it that padding decides. */
 static void give_up(trial *t, double (*parts)[SIZES]) {
-  double least = t->choices[0].bytes;
+  double most[SIZES], least = INFINITY;
   int left = 0;
-  for (int size = 1; size < t->count; size++)
-    if (t->choices[size].bytes < least) least = t->choices[size].bytes;
   for (int size = 0; size < t->count; size++) {
-    if (t->choices[size].bytes > 1.3 * least) continue;
+    most[size] = fmin(1.3, 1 + doubt(parts, size)) * t->choices[size].bytes;
+    if (most[size] < least) least = most[size];
+  }
+  for (int size = 0; size < t->count; size++) {
+    double bytes = t->choices[size].bytes;
+    if (2 * bytes - most[size] > AS_GOOD * least) continue;
     for (int cell = 0; cell < CELLS; cell += CELLS / JUDGED) parts[cell][left] = parts[cell][size];
     t->sides[left][0] = t->sides[size][0], t->sides[left][1] = t->sides[size][1];
     left++;
@@ -181,7 +199,7 @@ static wr_bsr_choice best(int count, const wr_bsr_choice *choices) {
     if (choices[n].bytes < least.bytes) least = choices[n];
   wr_bsr_choice chosen = least;
   for (int n = 0; n < count; n++)
-    if (choices[n].bytes <= 1.01 * least.bytes && choices[n].fill < chosen.fill - 1e-3) chosen = choices[n];
+    if (choices[n].bytes <= AS_GOOD * least.bytes && choices[n].fill < chosen.fill - 1e-3) chosen = choices[n];
   return chosen;
 }
 

@@ -123,20 +123,46 @@ static __device__ inline bool even_rows(const wr_bsr_group &g, const P *row_ptr,
   return wr_bsr_group_ballot(g, !even) == 0;
 }
 
-/* Whether rows begin and end with the same block columns as the first, which most that look different do not: that is known
- * before a long block row is cut into parts. */
-template <typename P>
-static __device__ inline bool same_ends(const bsr_rows<P> &a, const wr_bsr_group &g, const P *row_ptr, int rows) {
-  bool same = true;
-  for (int i = g.lane; i < rows; i += g.lanes) {
-    bool is_empty = row_ptr[i] == row_ptr[i + 1];
-    if (is_empty != (row_ptr[0] == row_ptr[1])) same = false;
-    if (is_empty || !same) continue;
-    same = wr_bsr_divide((uint32_t)a.col[row_ptr[i]], a.by_c) == wr_bsr_divide((uint32_t)a.col[row_ptr[0]], a.by_c) &&
-           wr_bsr_divide((uint32_t)a.col[row_ptr[i + 1] - 1], a.by_c) ==
-               wr_bsr_divide((uint32_t)a.col[row_ptr[1] - 1], a.by_c);
+/* What the ends of a block row's rows say of the block columns between them. */
+struct bsr_reach {
+  bool same;            /* all rows begin and end with the same ones, which most that look different do not */
+  bool whole;           /* they are first, first + 1, ... last                                               */
+  uint32_t first, last; /* least and greatest; NONE where there are no entries                               */
+};
+
+template <typename V>
+static __device__ inline V least_of(const wr_bsr_group &g, V value) {
+  for (int distance = g.lanes / 2; distance > 0; distance /= 2) {
+    V other = __shfl_xor_sync(FULL, value, distance);
+    value = other < value ? other : value;
   }
-  return wr_bsr_group_ballot(g, !same) == 0;
+  return value;
+}
+
+/* Columns ascend: a row whose first and last are as far apart as it has entries has all between them. If all rows have, and
+ * none begins more than a block column behind the end of another, so have they together. That is known before a long block
+ * row is cut into parts. */
+template <typename P>
+static __device__ inline bsr_reach reach_of(const bsr_rows<P> &a, const wr_bsr_group &g, const P *row_ptr, int rows) {
+  uint32_t first = NONE, before_last = NONE, behind_first = NONE, last = NONE; /* the greatest as the least of NONE - 1 - it */
+  bool whole = true, is_empty = false, is_row = false;
+  for (int i = g.lane; i < rows; i += g.lanes) {
+    P begin = row_ptr[i], end = row_ptr[i + 1];
+    if (begin == end) is_empty = true;
+    if (begin == end) continue;
+    uint32_t left = (uint32_t)a.col[begin], right = (uint32_t)a.col[end - 1];
+    whole = whole && (P)(right - left) == end - begin - 1;
+    left = wr_bsr_divide(left, a.by_c), right = wr_bsr_divide(right, a.by_c);
+    first = min(first, left), behind_first = min(behind_first, NONE - 1 - left);
+    before_last = min(before_last, right), last = min(last, NONE - 1 - right);
+    is_row = true;
+  }
+  first = least_of(g, first), before_last = least_of(g, before_last);
+  uint32_t latest = NONE - 1 - least_of(g, behind_first), most = NONE - 1 - least_of(g, last);
+  bool all_whole = wr_bsr_group_ballot(g, !whole) == 0, some = wr_bsr_group_ballot(g, is_row) != 0;
+  bool none_empty = wr_bsr_group_ballot(g, is_empty) == 0;
+  if (!some) return {true, false, NONE, NONE};
+  return {none_empty && first == latest && before_last == most, all_whole && latest <= before_last + 1, first, most};
 }
 
 /* Block rows of one part, a group each; of the others it is noted that they are left. */
@@ -161,14 +187,18 @@ __global__ void __launch_bounds__(THREADS, 4)
                     [&](int i) { return part_of(a, a.row_ptr[i0 + i], a.row_ptr[i0 + i + 1]); });
       if (count == DIFFERENT) count = again;
     }
-    bool same = same_ends(a, g, a.row_ptr + i0, in_parts ? rows : 0);
-    if (in_parts) count = !same ? (int)DIFFERENT : even ? (int)EVEN : (int)IN_PARTS;
+    bsr_reach reach = reach_of(a, g, a.row_ptr + i0, in_parts ? rows : 0);
+    int blocks = reach.whole ? (int)(reach.last - reach.first) + 1 : 0;
+    if (in_parts) count = reach.whole ? blocks : !reach.same ? (int)DIFFERENT : even ? (int)EVEN : (int)IN_PARTS;
     int64_t first = ib + (begin >> a.log2_task), next = rows > 0 ? ib + 1 + (end >> a.log2_task) : first;
     for (int64_t t = first + g.lane; t < next; t += lanes) {
-      found.count[t] = in_parts || t == first ? count : 0;
-      found.place[t] = count == EVEN ? -1 - ib : begin;
+      int64_t from = share(blocks, t - first, next - first), upto = share(blocks, t - first + 1, next - first);
+      found.count[t] = reach.whole ? (int)(upto - from) : in_parts || t == first ? count : 0;
+      found.place[t] = count == EVEN ? -1 - ib : begin + from;
     }
-    if (g.lane == 0 && (in_parts || count < 0)) found.left[count == EVEN ? 2 : count == IN_PARTS ? 1 : 0] = 1;
+    for (int k = g.lane; k < blocks; k += lanes) found.column[begin + k] = (int32_t)reach.first + k;
+    if (g.lane == 0 && ((in_parts && !reach.whole) || count < 0))
+      found.left[count == EVEN ? 2 : count == IN_PARTS ? 1 : 0] = 1;
   }
 }
 

@@ -244,13 +244,30 @@ static int64_t slanted(int64_t i, int64_t last, int64_t ncols) {
   return last < 0 ? i / 5 : last < i / 5 + 1999 ? last + 1 : ncols;
 }
 
+/* Rows without gaps: those with odd numbers begin right behind the others, or `apart` columns later; the eighth is empty. */
+static int64_t apart;
+static int64_t side_by_side(int64_t i, int64_t last, int64_t ncols) {
+  int64_t begin = i % 2 * (2000 + apart);
+  return i == 7 || last == begin + 1999 ? ncols : last < 0 ? begin : last + 1;
+}
+
+static void check_band(wr_env *env, const wr_csr *A) {
+  wr_csr_view view = make_view(env, A, 0);
+  check_rows(env, A, &view, 5, 4);
+  check_rows(env, A, &view, 16, 16);
+  check_side_by_side(env, A, &view, 4, 4, 8);
+  check_side_by_side(env, A, &view, 16, 16, 0);
+  free_view(env, &view);
+}
+
 static void test_band(wr_env *env) {
   CASE("bands");
-  matrix m(slanted, 45, 3000, true);
-  wr_csr_view view = make_view(env, &m.A, 0);
-  check_rows(env, &m.A, &view, 5, 4);
-  check_rows(env, &m.A, &view, 16, 16);
-  free_view(env, &view);
+  matrix slant(slanted, 45, 3000, true);
+  check_band(env, &slant.A);
+  for (apart = 0; apart < 40; apart += 13) {
+    matrix m(side_by_side, 45, 5000, true);
+    check_band(env, &m.A);
+  }
 }
 
 static void test_device(wr_env *env) {
