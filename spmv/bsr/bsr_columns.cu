@@ -187,7 +187,8 @@ __global__ void __launch_bounds__(THREADS, 4)
                     [&](int i) { return part_of(a, a.row_ptr[i0 + i], a.row_ptr[i0 + i + 1]); });
       if (count == DIFFERENT) count = again;
     }
-    bsr_reach reach = reach_of(a, g, a.row_ptr + i0, in_parts ? rows : 0);
+    bsr_reach reach = {};
+    if (__any_sync(FULL, in_parts)) reach = reach_of(a, g, a.row_ptr + i0, in_parts ? rows : 0);
     int blocks = reach.whole ? (int)(reach.last - reach.first) + 1 : 0;
     if (in_parts) count = reach.whole ? blocks : !reach.same ? (int)DIFFERENT : even ? (int)EVEN : (int)IN_PARTS;
     int64_t first = ib + (begin >> a.log2_task), next = rows > 0 ? ib + 1 + (end >> a.log2_task) : first;

@@ -38,14 +38,20 @@ static __device__ inline void place_blocks(const ib_cut &k, const wr_bsr_interle
   for (int at = threadIdx.x; at < b.each * b.c * s.pitch; at += blockDim.x) t.value[at] = -(V)0;
 }
 
-/* The first entry of a row's begin..end - 1 in column j or after, when it is likely to be the guess-th. */
+/* The first entry of a row's begin..end - 1 in column j or after, when it is likely to lie at a share of them: looked for
+ * among some neighbours, which are all under way at once, and only then by halves. */
 template <typename P>
 static __device__ inline P find_near(const int32_t *col, P begin, P end, uint32_t j, float share) {
-  P guess = begin + (P)(share * (float)(end - begin) + 0.5f);
-  if (guess > end) guess = end;
-  bool after = guess == begin || (uint32_t)col[guess - 1] < j, before = guess == end || (uint32_t)col[guess] >= j;
-  if (after && before) return guess;
-  return after ? wr_find_column(col, guess + 1, end, j) : wr_find_column(col, begin, guess - 1, j);
+  constexpr int NEAR = 32;
+  P low = begin + (P)(share * (float)(end - begin)) - NEAR / 2;
+  if (low > end - NEAR) low = end - NEAR;
+  if (low < begin) low = begin;
+  P high = end - low < NEAR ? end : low + NEAR;
+  int before = 0;
+#pragma unroll 16
+  for (int u = 0; u < NEAR; u++) before += low + u < high && (uint32_t)col[low + u] < j;
+  if (before == 0) return low == begin ? begin : wr_find_column(col, begin, low, j);
+  return before < high - low ? low + before : wr_find_column(col, high, end, j);
 }
 
 /* A thread a row of the matrix, from the tile's row n0 on: its entries in the tile. Returns whether the row's blocks there are
