@@ -1,8 +1,8 @@
 /* The values of blocks side by side, from rows. A thread block takes a tile, the inner blocks of some lanes of a warp, which
  * lie one after the other: reads the rows' entries in order, puts values where they belong in shared memory, and writes that
  * out line by line. So the matrix is read once and the blocks are written once, all of it coalesced. Where all blocks are
- * full the matrix's columns are not read at all (bsr_interleave_full.cuh), and of rows that reach beyond the tile just as many
- * as say that those within are. */
+ * full the matrix's columns are not read at all (bsr_interleave_full.cuh), and where they are in the tile, or rows have no gaps
+ * there, just as many as say so. */
 #include "spmv/bsr/bsr_interleave_full.cuh"
 #include "spmv/bsr/bsr_interleave_tile.cuh"
 #include "spmv/device/cuda_state.h"
@@ -54,13 +54,14 @@ static __device__ inline P find_near(const int32_t *col, P begin, P end, uint32_
   return before < high - low ? low + before : wr_find_column(col, high, end, j);
 }
 
-/* A thread a row of the matrix, from the tile's row n0 on: its entries in the tile. Returns whether the row's blocks there are
- * full. */
+/* A thread a row of the matrix, from the tile's row n0 on: its entries in the tile. Returns whether these lie one behind the
+ * other, with all columns of their blocks, or from one to another of blocks without gaps between them: then the first says
+ * where the others go. */
 template <typename V, typename T, typename P>
 static __device__ inline bool find_entries(const ib_rows<T, P> &a, const wr_bsr_interleaved &b, const ib_tiling &s,
                                            const ib_tile<V> &t, int n0, int parts) {
   if ((int)threadIdx.x >= parts) return true;
-  int down = (int)wr_bsr_divide(threadIdx.x, s.by_r);
+  int down = (int)wr_bsr_divide(threadIdx.x, s.by_r), low = t.edge[n0 + down], last = t.edge[n0 + down + 1] - 1;
   int64_t n = (int64_t)t.row + n0 + down, i = (b.row ? (int64_t)b.row[n] : n) * b.r + (int)threadIdx.x - down * b.r;
   P begin = 0, end = 0;
   if (i < b.nrows) begin = a.row_ptr[i], end = a.row_ptr[i + 1];
@@ -71,8 +72,11 @@ static __device__ inline bool find_entries(const ib_rows<T, P> &a, const wr_bsr_
   if (g1 > t.g0 + t.count)
     to = find_near(a.col, begin, end, ((uint32_t)t.inner[t.count - 1] + 1) * (uint32_t)b.c,
                    (float)(t.g0 + t.count - g0) / (float)(g1 - g0));
-  t.begin[threadIdx.x] = from, t.length[threadIdx.x] = (int32_t)(to - from);
-  return to - from == (P)(t.edge[n0 + down + 1] - t.edge[n0 + down]) * b.c;
+  t.begin[threadIdx.x] = from, t.length[threadIdx.x] = (int32_t)(to - from), t.skip[threadIdx.x] = 0;
+  if (from == to || to - from == (P)(last + 1 - low) * b.c) return true;
+  int32_t first = a.col[from];
+  t.skip[threadIdx.x] = first - t.inner[low] * b.c;
+  return a.col[to - 1] - first == (int32_t)(to - from) - 1 && t.inner[last] - t.inner[low] == last - low;
 }
 
 /* Where column j of a row's first value goes, whose inner blocks are low..high - 1 of the tile's. */
@@ -85,9 +89,9 @@ static __device__ inline V *find_place(const ib_tiling &s, const ib_tile<V> &t, 
 
 /* Entry e of each of the r rows of the matrix that are the tile's row n, whose parts are the threads' first + 0..r - 1; N rows
  * at a time, whose loads are all under way at once: where there is no entry, the matrix's first is read for nothing. If the
- * blocks are full, which FULL says of all, it is clear where values go, and else that is looked for. A zero loses its sign:
- * negative zeros are padding. */
-template <int N, bool FULL, typename V, typename T, typename P>
+ * blocks are full, it is clear where values go, and else that is looked for. PLAIN: find_entries has said that of all; e counts
+ * the columns of the row's blocks. A zero loses its sign: negative zeros are padding. */
+template <int N, bool PLAIN, typename V, typename T, typename P>
 static __device__ inline void fill_entries(const ib_rows<T, P> &a, int r, const ib_tiling &s, const ib_tile<V> &t,
                                            int n, int first, int e) {
   int low = t.edge[n], high = t.edge[n + 1], p = low + (int)wr_bsr_divide((unsigned)e, s.by_c);
@@ -101,10 +105,11 @@ static __device__ inline void fill_entries(const ib_rows<T, P> &a, int r, const 
     bool is_entry[N], as_likely = true;
 #pragma unroll
     for (int u = 0; u < N; u++) {
-      is_entry[u] = FULL || e < t.length[first + r0 + u];
-      int64_t k = t.begin[first + r0 + u] + e;
+      int at = e - (PLAIN ? t.skip[first + r0 + u] : 0);
+      is_entry[u] = at >= 0 && at < t.length[first + r0 + u];
+      int64_t k = t.begin[first + r0 + u] + at;
       k = is_entry[u] ? k : 0;
-      column[u] = FULL ? likely : (uint32_t)wr_load_stream(a.col + k);
+      column[u] = PLAIN ? likely : (uint32_t)wr_load_stream(a.col + k);
       value[u] = a.val ? wr_load_stream(a.val + k) : (T)1;
     }
 #pragma unroll
@@ -118,16 +123,16 @@ static __device__ inline void fill_entries(const ib_rows<T, P> &a, int r, const 
 }
 
 /* The entries of `rows` rows of the tile, from n0 on: some lanes a row; few rows: each by all threads. N: divides r. */
-template <int N, bool FULL, typename V, typename T, typename P>
+template <int N, bool PLAIN, typename V, typename T, typename P>
 static __device__ inline void fill_rows(const ib_rows<T, P> &a, int r, const ib_tiling &s, const ib_tile<V> &t, int n0,
                                         int rows) {
   int groups = (int)blockDim.x / s.group, own = threadIdx.x / s.group, lane = threadIdx.x % s.group;
   bool alone = rows >= groups;
   for (int n = alone ? own : 0; n < rows; n += alone ? groups : 1) {
     int most = 0;
-    for (int k = 0; k < r; k++) most = max(most, t.length[n * r + k]);
+    for (int k = 0; k < r; k++) most = max(most, t.length[n * r + k] + (PLAIN ? t.skip[n * r + k] : 0));
     for (int e = (alone ? 0 : (own + n) % groups * s.group) + lane; e < most; e += (alone ? 1 : groups) * s.group)
-      fill_entries<N, FULL>(a, r, s, t, n0 + n, n * r, e);
+      fill_entries<N, PLAIN>(a, r, s, t, n0 + n, n * r, e);
   }
 }
 /* R: rows of an inner block, of which some have an entry read at a time. */
@@ -156,8 +161,8 @@ __global__ void __launch_bounds__(MOST_THREADS, 4)
       __syncthreads();
       for (int n = 0; n < t.rows; n += batch) {
         int rows = t.rows - n < batch ? t.rows - n : batch;
-        bool all_full = __syncthreads_count(!find_entries(a, b, s, t, n, rows * R)) == 0;
-        if (all_full)
+        bool all_plain = __syncthreads_count(!find_entries(a, b, s, t, n, rows * R)) == 0;
+        if (all_plain)
           fill_rows<N, true>(a, R, s, t, n, rows);
         else
           fill_rows<N, false>(a, R, s, t, n, rows);

@@ -39,6 +39,7 @@ struct ib_tile {
   uint32_t *word;   /* [lanes] flags, and rows before                            */
   int64_t *begin;   /* [threads] of the rows' parts: first entry ...; full: [count] (bsr_interleave_full.cuh) */
   int32_t *length;  /* [threads] ... and number of entries                       */
+  int32_t *skip;    /* [threads] columns of the row's first block in the tile before the first entry's */
   int64_t number;   /* of the tile: the tiles of a warp's lanes follow each other */
   int64_t g0;       /* its first inner block                                     */
   int32_t row;      /* first row with a block in it                              */
@@ -61,13 +62,14 @@ static __device__ inline ib_tile<V> make_tile(const wr_bsr_interleaved &b, const
   t.place = t.inner + inner;
   t.edge = t.place + inner;
   t.length = t.edge + inner + 1;
-  t.word = (uint32_t *)(void *)(t.length + s.threads);
+  t.skip = t.length + s.threads;
+  t.word = (uint32_t *)(void *)(t.skip + s.threads);
   return t;
 }
 
 static size_t tile_bytes(const wr_bsr_interleaved *b, const ib_tiling &s, size_t value_size) {
   size_t inner = (size_t)s.lanes * (size_t)b->each;
-  return 8 * (size_t)begins_of(*b, s) + 4 * (size_t)s.threads +
+  return 8 * (size_t)begins_of(*b, s) + 8 * (size_t)s.threads +
          (size_t)b->each * (size_t)b->c * (size_t)s.pitch * value_size + 4 * (3 * inner + 1) + 4 * (size_t)s.lanes;
 }
 
