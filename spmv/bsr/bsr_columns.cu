@@ -123,48 +123,6 @@ static __device__ inline bool even_rows(const wr_bsr_group &g, const P *row_ptr,
   return wr_bsr_group_ballot(g, !even) == 0;
 }
 
-/* What the ends of a block row's rows say of the block columns between them. */
-struct bsr_reach {
-  bool same;            /* all rows begin and end with the same ones, which most that look different do not */
-  bool whole;           /* they are first, first + 1, ... last                                               */
-  uint32_t first, last; /* least and greatest; NONE where there are no entries                               */
-};
-
-template <typename V>
-static __device__ inline V least_of(const wr_bsr_group &g, V value) {
-  for (int distance = g.lanes / 2; distance > 0; distance /= 2) {
-    V other = __shfl_xor_sync(FULL, value, distance);
-    value = other < value ? other : value;
-  }
-  return value;
-}
-
-/* Columns ascend: a row whose first and last are as far apart as it has entries has all between them. If all rows have, and
- * none begins more than a block column behind the end of another, so have they together. That is known before a long block
- * row is cut into parts. */
-template <typename P>
-static __device__ inline bsr_reach reach_of(const bsr_rows<P> &a, const wr_bsr_group &g, const P *row_ptr, int rows) {
-  uint32_t first = NONE, before_last = NONE, behind_first = NONE, last = NONE; /* the greatest as the least of NONE - 1 - it */
-  bool whole = true, is_empty = false, is_row = false;
-  for (int i = g.lane; i < rows; i += g.lanes) {
-    P begin = row_ptr[i], end = row_ptr[i + 1];
-    if (begin == end) is_empty = true;
-    if (begin == end) continue;
-    uint32_t left = (uint32_t)a.col[begin], right = (uint32_t)a.col[end - 1];
-    whole = whole && (P)(right - left) == end - begin - 1;
-    left = wr_bsr_divide(left, a.by_c), right = wr_bsr_divide(right, a.by_c);
-    first = min(first, left), behind_first = min(behind_first, NONE - 1 - left);
-    before_last = min(before_last, right), last = min(last, NONE - 1 - right);
-    is_row = true;
-  }
-  first = least_of(g, first), before_last = least_of(g, before_last);
-  uint32_t latest = NONE - 1 - least_of(g, behind_first), most = NONE - 1 - least_of(g, last);
-  bool all_whole = wr_bsr_group_ballot(g, !whole) == 0, some = wr_bsr_group_ballot(g, is_row) != 0;
-  bool none_empty = wr_bsr_group_ballot(g, is_empty) == 0;
-  if (!some) return {true, false, NONE, NONE};
-  return {none_empty && first == latest && before_last == most, all_whole && latest <= before_last + 1, first, most};
-}
-
 /* Block rows of one part, a group each; of the others it is noted that they are left. */
 template <typename P>
 __global__ void __launch_bounds__(THREADS, 4)

@@ -1,6 +1,7 @@
-/* The block columns of long block rows whose rows are as long as each other: where each part of one begins in its rows is
- * known, if these have the same columns entry by entry, as those of full blocks. Whether they have is seen while they are
- * listed; if not, the parts do not fit together, and the whole block row is cut by a search (bsr_merge.cuh). */
+/* The block columns of long block rows, of which something is known before they are cut into parts. Rows without gaps need not
+ * be read. If rows are as long as each other, it is known where each part begins in them, if these have the same columns entry
+ * by entry, as those of full blocks. Whether they have is seen while they are listed; if not, the parts do not fit together,
+ * and the whole block row is cut by a search (bsr_merge.cuh). */
 #ifndef WR_BSR_EVEN_CUH
 #define WR_BSR_EVEN_CUH
 
@@ -11,6 +12,36 @@
 /* Loads of a lane that are under way at a time: of so many rows, and so many of each, which together are a piece of a row.
  * Parts are whole pieces, but for what the last one lacks. */
 constexpr int EVEN_ROWS = 4, EVEN_STEPS = 4, PIECE = EVEN_STEPS * WR_WARP;
+
+/* What the ends of a block row's rows say of the block columns between them. */
+struct bsr_reach {
+  bool same;            /* all rows begin and end with the same ones, which most that look different do not */
+  bool whole;           /* they are first, first + 1, ... last                                               */
+  uint32_t first, last; /* least and greatest, if whole                                                      */
+};
+
+/* Columns ascend: a row whose first and last are as far apart as it has entries has all between them. If all rows have, and
+ * none begins more than a block column behind the end of another, so have they together. */
+template <typename P>
+static __device__ inline bsr_reach reach_of(const bsr_rows<P> &a, const wr_bsr_group &g, const P *row_ptr, int rows) {
+  uint32_t first = NONE, before_last = NONE, least_first = NONE, least_last = NONE; /* the latter two of NONE - 1 - them */
+  bool has_gaps = false, is_empty = false;
+  for (int i = g.lane; i < rows; i += g.lanes) {
+    P begin = row_ptr[i], end = row_ptr[i + 1];
+    is_empty = is_empty || begin == end;
+    if (begin == end) continue;
+    uint32_t left = (uint32_t)a.col[begin], right = (uint32_t)a.col[end - 1];
+    has_gaps = has_gaps || (P)(right - left) != end - begin - 1;
+    left = wr_bsr_divide(left, a.by_c), right = wr_bsr_divide(right, a.by_c);
+    first = min(first, left), least_first = min(least_first, NONE - 1 - left);
+    before_last = min(before_last, right), least_last = min(least_last, NONE - 1 - right);
+  }
+  first = group_min(first, g.lanes), before_last = group_min(before_last, g.lanes);
+  uint32_t latest = NONE - 1 - group_min(least_first, g.lanes), last = NONE - 1 - group_min(least_last, g.lanes);
+  bool some_gaps = wr_bsr_group_ballot(g, has_gaps) != 0, some_empty = wr_bsr_group_ballot(g, is_empty) != 0;
+  if (first == NONE) return {true, false, 0, 0}; /* no entries */
+  return {!some_empty && first == latest && before_last == last, !some_gaps && latest <= before_last + 1, first, last};
+}
 
 constexpr int64_t EVEN_BLOCKS = 132 * 8; /* of a launch, which mostly finds that there is nothing to do */
 
