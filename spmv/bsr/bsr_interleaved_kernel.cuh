@@ -261,7 +261,7 @@ __global__ void __launch_bounds__(IB_THREADS)
     }
     double sum = a.ordered ? wr_parts_sum(b.tail + (base + lane) % R, R, s.from, s.block) : 0;
     if (!is_row) continue;
-    row.value[0] = !a.ordered ? old : a.beta == 0 ? a.alpha * (sum + head) : a.alpha * (sum + head) + a.beta * old;
+    row.value[0] = a.ordered ? wr_finish_sum(a.alpha, a.beta, old, sum + head) : old;
     wr_finish_store(finish, shift, s.i, row, a.y, reduced);
     if (a.y_next) a.y_next[s.i] = 0;
   }

@@ -254,10 +254,15 @@ __device__ inline void wr_finish_prefetch(const wr_finish<T> &f, int64_t first, 
   }
 }
 
-/* What y[i] becomes before its epilogue, given the row's sum; the old one is read only if beta needs it. */
+/* What an element of y becomes before its epilogue, given the row's sum and, unless beta is 0, what it was. */
+__device__ inline double wr_finish_sum(double alpha, double beta, double old, double sum) {
+  return beta == 0 ? alpha * sum : alpha * sum + beta * old;
+}
+
+/* The same for y[i], which is read only if beta needs it. */
 template <typename T>
 __device__ inline double wr_finish_beta(double alpha, double beta, const T *y, int64_t i, double sum) {
-  return beta == 0 ? alpha * sum : alpha * sum + beta * (double)y[i];
+  return wr_finish_sum(alpha, beta, beta == 0 ? 0 : (double)y[i], sum);
 }
 
 /* V rows on their way: their sums in f64, and what an epilogue reads of them, 0 where it has no vector. */

@@ -93,7 +93,7 @@ static __device__ inline void complete_rows(const merbit_args<T> &a, const wr_fi
     }
     double sum = a.ordered ? wr_parts_sum(a.tail, 1, s.from, s.block) : 0;
     if (s.i < 0) continue;
-    row.value[0] = !a.ordered ? old : a.beta == 0 ? a.alpha * (sum + head) : a.alpha * (sum + head) + a.beta * old;
+    row.value[0] = a.ordered ? wr_finish_sum(a.alpha, a.beta, old, sum + head) : old;
     wr_finish_store(finish, shift, s.i, row, a.y, reduced);
     if (a.y_next) a.y_next[s.i] = 0;
   }
