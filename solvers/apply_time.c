@@ -216,7 +216,6 @@ static wr_status prepare_once(bench *b, lane *l, const wr_choice *choice, double
   double begin = wr_clock();
   TRY(wr_plan_create(choice->backend, choice->knobs, b->A, l->env, &l->plan));
   TRY(wr_plan_prepare(l->plan));
-  TRY(l->env->ops->wait(l->env));
   *setup = wr_clock() - begin;
   TRY(spoil(l));
   TRY(l->env->ops->wait(l->env));
