@@ -90,8 +90,9 @@ static int64_t entry_of(const wr_csr *A, int64_t cell) {
   return cell * length + (int64_t)((mixed >> 32) % (uint64_t)length);
 }
 
-/* Sizes whose bytes differ by less have the same as far as is known. */
-static const double AS_GOOD = 1.01;
+/* Sizes whose bytes differ by less have the same as far as is known. MOST_DOUBT: of what a few cells say, however much they
+ * differ. */
+static const double AS_GOOD = 1.01, MOST_DOUBT = 0.3;
 
 static double clamp(double value, double low, double high) { return value < low ? low : value > high ? high : value; }
 
@@ -152,7 +153,7 @@ static void give_up(trial *t, double (*parts)[SIZES]) {
   double most[SIZES], least = INFINITY;
   int left = 0;
   for (int size = 0; size < t->count; size++) {
-    most[size] = fmin(1.3, 1 + doubt(parts, size)) * t->choices[size].bytes;
+    most[size] = (1 + fmin(MOST_DOUBT, doubt(parts, size))) * t->choices[size].bytes;
     if (most[size] < least) least = most[size];
   }
   for (int size = 0; size < t->count; size++) {
