@@ -59,6 +59,14 @@ struct matrix {
 };
 
 /* A view of our own: wide where wr_csr_device_view would have none. */
+/* count elements of 4 or 8 bytes from the device. */
+template <typename T>
+static std::vector<T> downloaded(wr_env *env, const void *from, int64_t count) {
+  std::vector<T> to((size_t)count);
+  CHECK_OK(wr_device_download(env, to.data(), from, count, sizeof(T) == 8 ? WR_AS_8_BYTES : WR_AS_4_BYTES));
+  return to;
+}
+
 static inline wr_csr_view make_view(wr_env *env, const wr_csr *A, int wide) {
   wr_csr_view view = {};
   void *row_ptr = nullptr, *val = nullptr;

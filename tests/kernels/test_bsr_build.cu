@@ -42,17 +42,10 @@ static void test_build(wr_env *env, const wr_csr *A, const wr_csr_view *view, in
 
 /* ---- Blocks side by side ---- */
 
-template <typename T>
-static std::vector<T> downloaded(wr_env *env, const T *from, int64_t count) {
-  std::vector<T> to((size_t)count);
-  CHECK_OK(wr_device_download(env, to.data(), from, count, sizeof(T) == 8 ? WR_AS_8_BYTES : WR_AS_4_BYTES));
-  return to;
-}
-
 /* What thread blocks share, from where rows begin. */
 static void check_sharing(wr_env *env, const wr_bsr_interleaved *b) {
-  std::vector<int64_t> start = downloaded(env, b->start, b->brows + 1);
-  std::vector<int32_t> origin = downloaded(env, b->origin, b->grid + 1);
+  std::vector<int64_t> start = downloaded<int64_t>(env, b->start, b->brows + 1);
+  std::vector<int32_t> origin = downloaded<int32_t>(env, b->origin, b->grid + 1);
   int64_t per = (int64_t)WR_BSR_WARPS * 32 * b->each, most = 0, longest = 0, wrong = 0, row = 0;
   CHECK(start[0] == 0 && start[(size_t)b->brows] == b->blocks);
   for (int64_t t = 0; t < b->grid; t++) {

@@ -107,13 +107,6 @@ static void lay_out(const wr_bsr &blocks, const wr_bsr_interleaved &b, std::vect
         }
 }
 
-template <typename T>
-static std::vector<T> downloaded(wr_env *env, const void *from, int64_t count) {
-  std::vector<T> to((size_t)count);
-  CHECK_OK(wr_device_download(env, to.data(), from, count, sizeof(T) == 8 ? WR_AS_8_BYTES : WR_AS_4_BYTES));
-  return to;
-}
-
 template <typename V>
 static void check_values(wr_env *env, const wr_bsr &blocks, const wr_bsr_interleaved &b) {
   std::vector<int32_t> col, col_there = downloaded<int32_t>(env, b.col, b.warps * b.each * 32);

@@ -5,29 +5,10 @@
 #include <cstring>
 
 #include "spmv/device/csr_device.h"
-#include "tests/kernels/rows_fixture.h"
+#include "tests/kernels/row_shapes.h"
 #ifdef WR_SIMT
 #include "tests/simt/simt.h"
 #endif
-
-static int64_t giant(int64_t i, int64_t last, int64_t ncols) { return i == 5 ? last + 1 : i % 3 ? ncols : last + 900; }
-
-static const struct shape {
-  const char *name;
-  next_column next;
-  int64_t nrows, ncols;
-} shapes[] = {
-    {"1 x 1", all, 1, 1},
-    {"1 x 1 without entries", none, 1, 1},
-    {"no entries", none, 300, 700},
-    {"one row", all, 1, 1000},
-    {"one column", all, 1000, 1},
-    {"diagonal of a wide one", diagonal, 300, 1000},
-    {"empty rows", gaps, 500, 200},
-    {"first and last rows empty", one_block_row, 100, 600},
-    {"one giant row", giant, 40, 9000},
-    {"tall", near, 3000, 33},
-};
 
 /* All bytes of a block of count elements, padding included. */
 static std::vector<int32_t> block(wr_env *env, const void *from, int64_t count, size_t size) {
@@ -97,7 +78,7 @@ static void check_pieces(wr_env *env, wr_csr *A, int64_t most, int wide) {
 
 static void test_shapes(wr_env *env) {
   int64_t live = wr_device_blocks();
-  for (const shape &s : shapes)
+  for (const row_shape &s : row_shapes)
     for (int values = 0; values < 2; values++) {
       CASE(s.name);
       matrix m(s.next, s.nrows, s.ncols, values != 0);

@@ -7,39 +7,10 @@
 
 #include "config/memory.h"
 #include "spmv/device/transpose.h"
-#include "tests/kernels/rows_fixture.h"
+#include "tests/kernels/row_shapes.h"
 #ifdef WR_SIMT
 #include "tests/simt/simt.h"
 #endif
-
-static int64_t giant(int64_t i, int64_t last, int64_t ncols) {
-  return i == 5 ? last + 1 : i % 3 ? near(i, last, ncols) * 40 : ncols;
-}
-static int64_t one_column(int64_t, int64_t last, int64_t ncols) { return last < 0 ? ncols / 2 : ncols; }
-static int64_t even_columns(int64_t i, int64_t last, int64_t) { return last < 0 ? i % 5 * 2 : last + 2 + 2 * (i % 3); }
-
-static const struct shape {
-  const char *name;
-  next_column next;
-  int64_t nrows, ncols;
-} shapes[] = {
-    {"1 x 1", all, 1, 1},
-    {"1 x 1 without entries", none, 1, 1},
-    {"no entries", none, 300, 700},
-    {"one row", all, 1, 1000},
-    {"one column", all, 1000, 1},
-    {"dense", all, 70, 70},
-    {"diagonal", diagonal, 513, 513},
-    {"diagonal of a wide one", diagonal, 300, 1000},
-    {"empty rows", gaps, 500, 200},
-    {"empty columns", even_columns, 400, 301},
-    {"all entries in one column", one_column, 900, 257},
-    {"first and last rows empty", one_block_row, 100, 600},
-    {"first columns empty", last_columns, 90, 4000},
-    {"one giant row", giant, 40, 9000},
-    {"tall", near, 3000, 33},
-    {"wide", far, 33, 70000},
-};
 
 template <typename T>
 static int64_t differences(const T *got, const T *expected, int64_t n) {
@@ -126,7 +97,7 @@ static void check_counts(wr_env *env, wr_csr *A, const wr_csr *expected) {
 }
 
 static void test_shapes(wr_env *env) {
-  for (const shape &s : shapes)
+  for (const row_shape &s : row_shapes)
     for (int values = 0; values < 2; values++) {
       CASE(s.name);
       matrix m(s.next, s.nrows, s.ncols, values != 0);
