@@ -139,7 +139,7 @@ void wr_plan_destroy(wr_plan *plan); /* NULL is fine */
 wr_status wr_plan_decode(wr_plan *plan, wr_csr **A);          /* WR_EUNAVAILABLE where the backend has none */
 
 /* The same pattern with new values: another matrix, or the plan's own, changed in place, of which no other plan may then
- * borrow a device view. A backend without its own way prepares anew. */
+ * borrow a device view. A backend without its own way prepares anew. Waits. */
 wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);
 
 const wr_backend *wr_plan_backend(const wr_plan *plan);
