@@ -44,10 +44,10 @@ wr_status guarded_read(wr_env *env, guarded *g) {
   return env->ops->download(env, &g->room, g->now);
 }
 
-int guarded_same(const guarded *g) { return memcmp(g->now, g->before, (size_t)g->room.n * sizeof *g->now) == 0; }
-
-int guarded_intact(const guarded *g) {
-  int64_t end = GUARDS + g->vec.n;
-  return memcmp(g->now, g->before, GUARDS * sizeof *g->now) == 0 &&
-         memcmp(g->now + end, g->before + end, (size_t)(g->room.n - end) * sizeof *g->now) == 0;
+int64_t guarded_changed(const guarded *g, int inside) {
+  for (int64_t k = 0; k < g->room.n; k++) {
+    int element = k >= GUARDS && k < GUARDS + g->vec.n;
+    if ((inside || !element) && memcmp(g->now + k, g->before + k, sizeof *g->now) != 0) return k - GUARDS;
+  }
+  return GUARDED_SAME;
 }

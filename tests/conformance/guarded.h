@@ -30,7 +30,9 @@ wr_status guarded_read(wr_env *env, guarded *g);
 static inline const double *guarded_now(const guarded *g) { return g->now + GUARDS; }
 static inline const double *guarded_before(const guarded *g) { return g->before + GUARDS; }
 
-int guarded_same(const guarded *g);   /* 1: everything has the bits it had the time before                */
-int guarded_intact(const guarded *g); /* 1: everything beside the elements has the bits it had before     */
+/* The index in vec of the first number whose bits differ from the reading before, or GUARDED_SAME. Numbers beside the
+ * elements have indices below 0 or from vec.n on; inside: elements are compared too. */
+#define GUARDED_SAME INT64_MIN
+int64_t guarded_changed(const guarded *g, int inside);
 
 #endif

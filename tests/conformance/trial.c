@@ -224,10 +224,12 @@ static void check_parts(trial *t, const step *s) {
   parts_of(t, s, part);
   for (int p = 0; p < PARTS; p++) {
     if (part[p] == NULL) continue;
-    if (p < OUTPUTS && (part[p] != s->scaled || scales))
-      trial_expect(t, guarded_intact(part[p]), "something was written beside %s", name[p]);
-    else
-      trial_expect(t, guarded_same(part[p]), "%s has changed", name[p]);
+    int inside = p >= OUTPUTS || (part[p] == s->scaled && !scales);
+    int64_t at = guarded_changed(part[p], inside);
+    int same = at == GUARDED_SAME;
+    trial_expect(t, same, "alpha %g, beta %g, epilogue %s: %s has changed %s %lld: %.17g was %.17g", s->alpha, s->beta,
+                 epilogue_kinds[s->epilogue].name, name[p], inside ? "at" : "beside its elements, at", (long long)at,
+                 same ? 0 : guarded_now(part[p])[at], same ? 0 : guarded_before(part[p])[at]);
   }
 }
 
