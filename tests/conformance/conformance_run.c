@@ -105,6 +105,13 @@ static void chain_all(trial *t, int turn) {
     if (!getenv("WR_SHORT") || kind == turn % CHAIN_KINDS) conform_chain(t, (chain_kind)kind, 50);
 }
 
+/* CUSPARSE_SPMV_CSR_ALG1 alone, without code of ours, multiplies this matrix wrong about once in 100 000 times while other
+ * processes use the card through the multi-process service: tests/bench/cusparse_race.cu, docs/reliability.md. */
+static int library_is_wrong(const wr_backend *backend, const test_case *c, wr_type type, const char *knobs) {
+  return getenv("CUDA_MPS_PIPE_DIRECTORY") && type == WR_F64 && strcmp(backend->name, "cusparse") == 0 &&
+         strcmp(knobs, "alg=2") != 0 && strcmp(c->name, "dense") == 0;
+}
+
 static void run_small_case(const wr_backend *backend, const test_case *c, int runs[2], findings *f) {
   wr_csr *A = build(backend, c, f);
   if (A == NULL) return;
@@ -112,6 +119,11 @@ static void run_small_case(const wr_backend *backend, const test_case *c, int ru
     for (int setting = 0; setting < conformance_knob_settings(backend) && !enough(f); setting++) {
       char knobs[256];
       conformance_knobs(backend, setting, knobs, sizeof knobs);
+      if (library_is_wrong(backend, c, (wr_type)type, knobs)) {
+        CASE("cusparse, f64, dense");
+        SKIP("cuSPARSE multiplies this matrix wrong beside other processes on the card (docs/reliability.md)");
+        continue;
+      }
       trial t = make_trial(backend, c->name, A, (wr_type)type, knobs, f);
       if (trial_open(&t)) {
         runs[type]++;
