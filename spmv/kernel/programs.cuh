@@ -125,8 +125,9 @@ static __device__ inline double wr_quotient(double a, double b, bool &fine) {
   double q = __dmul_rn(a, r);
   q = fma(r, fma(-b, q, a), q);
 #endif
-  bool nothing = (__double_as_longlong(a) == 0) & ((b == 0) | wr_is_ordinary(b));
-  fine = fine & (nothing | (wr_is_ordinary(a) & wr_is_ordinary(b) & wr_is_ordinary(q)));
+  bool a_fine = wr_is_ordinary(a), b_fine = wr_is_ordinary(b), q_fine = wr_is_ordinary(q);
+  bool nothing = (__double_as_longlong(a) == 0) & ((b == 0) | b_fine);
+  fine = fine & (nothing | (a_fine & b_fine & q_fine)); /* & and |, because && and || would branch */
   return q;
 }
 
