@@ -6,6 +6,7 @@
 #ifndef WR_VEC_H
 #define WR_VEC_H
 
+#include <float.h>
 #include <stdint.h>
 
 #include "config/status.h"
@@ -19,7 +20,7 @@ typedef enum wr_place { WR_HOST, WR_CUDA } wr_place;
 
 /* Sizes of an element in bytes; the rounding unit u: 2^-24, 2^-53. */
 static inline int64_t wr_type_bytes(wr_type type) { return type == WR_F32 ? 4 : 8; }
-static inline double wr_type_unit(wr_type type) { return type == WR_F32 ? 0x1p-24 : 0x1p-53; }
+static inline double wr_type_unit(wr_type type) { return type == WR_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2; }
 
 typedef struct wr_vec {
   int64_t n;
