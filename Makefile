@@ -29,7 +29,7 @@ endif
 #: TEST_TIMEOUT=S   seconds that one test program may take (300)
 #: FUZZ_SECONDS=S   how long each fuzz target runs (60)
 #: FUZZ='NAMES'     only these fuzz targets, such as FUZZ='mtx knobs'
-#: TESTS='NAMES'    only these tests, such as TESTS='test_option lint'
+#: TESTS='NAMES'    only these tests, such as TESTS='test_option lint' or TESTS='simt_%'; what they need is built
 #: PREFIX=DIR       where install, uninstall put and look for things (/usr/local)
 #: DESTDIR=DIR      a folder that stands for / while a package is made
 #: V=1              shows the commands
@@ -237,8 +237,9 @@ $(foreach main,$(SIMT_TEST_MAINS),$(eval \
   $(call simt_program,$(call simt_test,$(main)),$(call objects_of,$(main)) $(TEST_OBJECTS))))
 $(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,$(main)),$(call simt_objects_of,$(main)))))
 
-.PHONY: simt
-simt: $(SIMT_PROGRAMS) $(SIMT_TEST_PROGRAMS) ## programs whose kernels run on the CPU, in $(BUILD)/simt
+.PHONY: simt simt-programs
+simt-programs: $(SIMT_PROGRAMS)
+simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs whose kernels run on the CPU, in $(BUILD)/simt
 
 -include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(TEST_MAINS)))
 -include $(patsubst %.o,%.d,$(filter $(SIMT)/%,$(SIMT_OBJECTS)) $(call simt_objects_of,$(SIMT_KERNEL_MAINS)))
@@ -324,11 +325,28 @@ BY_BACKEND := $(if $(WR_NEED_GPU),$(CONFORMANCE))
 CONFORMANCE_ITEMS := $(foreach test,$(BY_BACKEND),$(BUILT_BACKENDS:%=$(test):%))
 ALL_TESTS := $(if $(SIMT_TESTS),$(SIMT_ITEMS)) $(CONFORMANCE_ITEMS) $(filter-out $(BY_BACKEND),$(TEST_PROGRAMS)) \
   $(TEST_SCRIPTS) $(TEXT_CHECKS)
-named = $(filter $(TESTS),$(basename $(notdir $(1))))
-WANTED_TESTS := $(if $(TESTS),$(foreach test,$(ALL_TESTS),$(if $(call named,$(test)),$(test))),$(ALL_TESTS))
+# A test is called by the name of its file, CASE:BACKEND also by CASE alone. What a name needs is built and nothing else: a
+# program itself, for a script what its line "# Needs:" lists (none: programs), for a check of texts nothing.
+name_of = $(basename $(notdir $(1)))
+names_of = $(call name_of,$(1)) $(firstword $(subst :, ,$(call name_of,$(1))))
+tests_called = $(strip $(foreach test,$(ALL_TESTS),$(if $(filter $(1),$(call names_of,$(test))),$(test))))
+needs_of_script = $(or $(shell sed -n 's/^. Needs: //p' $(1)),programs)
+needs_of = $(if $(filter %.sh,$(1)),$(call needs_of_script,$(1)),$(firstword $(subst :, ,$(1))))
+WANTED_TESTS = $(if $(TESTS),$(call tests_called,$(TESTS)),$(ALL_TESTS))
+UNKNOWN_TESTS = $(strip $(foreach name,$(TESTS),$(if $(call tests_called,$(name)),,$(name))))
 
-check: programs libraries manuals examples tests simt ## builds and runs every test; the last line sums up
+.PHONY: list-tests
+ifeq ($(strip $(TESTS)),)
+check: programs libraries manuals examples tests simt ## builds and runs every test, or those of TESTS; the last line sums up
+else ifeq ($(UNKNOWN_TESTS),)
+check: $(filter-out nothing,$(sort $(foreach test,$(WANTED_TESTS),$(call needs_of,$(test)))))
+endif
+check:
+	$(if $(UNKNOWN_TESTS),@sh tools/no_such_test.sh '$(UNKNOWN_TESTS)' $(sort $(foreach test,$(ALL_TESTS),$(call name_of,$(test)))))
 	@BUILD=$(BUILD) CC='$(CC)' JOBS=$(JOBS) TEST_TIMEOUT=$(TEST_TIMEOUT) sh tools/run_tests.sh $(WANTED_TESTS)
+
+list-tests: ## the names that TESTS= takes
+	@printf '%s\n' $(sort $(foreach test,$(ALL_TESTS),$(call names_of,$(test))))
 
 check-gpu: ## the same, and a test that finds no device fails
 	@FOUND_CUDA='$(FOUND_CUDA)' WHY='$(WHY_NO_CUDA)' sh tools/find_card.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Looks for what the tree does without. Every rule is one check; a finding is `file:line: what: the line`.
 # A rule: name, where it applies, the rooms where it is allowed (both patterns of paths), the pattern in code.
+# Needs: nothing
 set -u
 here=$(dirname "$0")
 work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1

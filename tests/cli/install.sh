@@ -1,6 +1,7 @@
 #!/bin/sh
 # What `make install` puts somewhere is enough to compile, link and run; `make uninstall` leaves nothing; the package holds the
 # same. With the settings of the build at hand, so that nothing is made anew.
+# Needs: programs libraries manuals
 build=${BUILD:-build} # as make was told, for it knows its objects by that name
 . tests/cli/lib.sh
 MAKEFLAGS=$(echo " ${MAKEFLAGS:-}" | sed 's/ -j[0-9]*//g; s/ --jobserver-[a-z]*=[^ ]*//g') # no jobs of a make that is not ours

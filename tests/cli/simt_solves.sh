@@ -1,6 +1,7 @@
 #!/bin/sh
 # Whole solves whose kernels run on the CPU: both programs of $BUILD/simt with backends of both places, in both precisions.
 # The programs verify their answers themselves, and compare them with each other.
+# Needs: programs simt-programs
 . tests/cli/lib.sh
 backends=csr_thread,csr_warp,merbit,cpu_csr
 export WR_SIMT=replay=off # conformance runs everything twice

@@ -1,5 +1,6 @@
 #!/bin/sh
 # spmv: matrices of every kind, tables, JSON, what is refused and with which exit code.
+# Needs: programs simt-programs
 . tests/cli/lib.sh
 
 matrix graph.mtx 'coordinate pattern general' '3 3 4' '1 2' '1 3' '2 1' '3 1'
