@@ -20,7 +20,7 @@ endif
 #: MARCH=NAME       processor to compile for; MARCH= makes a portable build (native)
 #: OPT=FLAGS        optimisation (-O3)
 #: CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS, NVCCFLAGS   added to ours
-#: WERROR=          lets warnings pass (they are errors)
+#: WERROR=-Werror   makes the compilers' warnings errors, as continuous integration does (empty)
 #: CUDA=0           builds without CUDA although it is there
 #: CUDA_HOME=DIR    where the CUDA toolkit is, if nvcc is not in PATH
 #: CUDA_ARCH=sm_NN  device code for this architecture (the card's own; sm_90 and PTX where there is none)
@@ -42,7 +42,7 @@ CXX := g++
 endif
 MARCH ?= native
 OPT ?= -O3
-WERROR ?= -Werror
+WERROR ?=
 JOBS ?= 2
 TEST_TIMEOUT ?= 300
 FUZZ_SECONDS ?= 60
@@ -136,8 +136,10 @@ ALL_NVCCFLAGS = -std=c++17 -O3 -lineinfo $(GENCODE) -Xcompiler -fPIC,-Wall,-Wext
 SIMT_FLAGS = -g $(MARCH_FLAG) -fno-math-errno -ffp-contract=off -fopenmp -Wall -Wextra $(WERROR) $(SANITIZERS) \
   -Itests/simt/include -I. -DWR_HAVE_CUDA $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) $(CPPFLAGS)
 SIMT_CFLAGS = -std=c11 $(OPT) $(SIMT_FLAGS) $(CUT_TEXTS) $(CFLAGS)
+# What nvcc reads in kernels and clang does not: `#pragma unroll` may be impossible for it, and a constant for launch bounds unused.
+FOR_NVCC = $(if $(findstring clang,$(CXX)),-Wno-pass-failed -Wno-unused-const-variable)
 # Kernels are scalar code; gcc 12.2, vectorising it, loses the rounding of an output to f32 on the way into a sum.
-SIMT_CXXFLAGS = -std=c++17 -O2 -fno-tree-vectorize $(SIMT_FLAGS) -Wno-unknown-pragmas $(CXXFLAGS)
+SIMT_CXXFLAGS = -std=c++17 -O2 -fno-tree-vectorize $(SIMT_FLAGS) -Wno-unknown-pragmas $(FOR_NVCC) $(CXXFLAGS)
 ALL_LDFLAGS = -fopenmp $(SANITIZERS) $(LDFLAGS)
 CUDA_LIBS := -L$(CUDA_LIBRARIES) -Wl,-rpath,$(CUDA_LIBRARIES) -lcusparse -lcudart_static -lstdc++ -ldl -lrt
 ALL_LIBS = $(if $(FOUND_CUDA),$(CUDA_LIBS)) $(if $(FOUND_ZLIB),-lz) $(LDLIBS) -lpthread -lm

@@ -231,11 +231,26 @@ test_chosen_tests() {
   expect 'list-tests lacks names'
 }
 
+test_warnings() {
+  clear_tree
+  make_apart -n V=1 programs simt
+  grep -e -Wall "$tree.output" >"$tree.expected"
+  [ -s "$tree.expected" ] && ! grep -q -e -Werror "$tree.expected"
+  expect 'warnings stop the build of a user'
+  make_apart -n V=1 programs simt WERROR=-Werror
+  grep -e -Wall "$tree.output" | grep -v -e -Werror >"$tree.expected"
+  [ ! -s "$tree.expected" ]
+  expect 'WERROR=-Werror leaves a command out'
+  grep -q 'make check WERROR=-Werror' .ci/run
+  expect 'continuous integration lets warnings pass'
+}
+
 test_lint_faults
 test_lint_clean
 test_layout
 test_deps
 test_runner
 test_chosen_tests
+test_warnings
 echo "test_tools: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
