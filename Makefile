@@ -24,6 +24,7 @@ endif
 #: CUDA=0           builds without CUDA although it is there
 #: CUDA_HOME=DIR    where the CUDA toolkit is, if nvcc is not in PATH
 #: CUDA_ARCH=sm_NN  device code for this architecture (the card's own; sm_90 and PTX where there is none)
+#: ZLIB=0           builds without zlib although it is there; .gz files are refused
 #: SHIM=0           leaves out the tests that run kernels on the CPU
 #: JOBS=N           tests run side by side (2)
 #: TEST_TIMEOUT=S   seconds that one test program may take (300)
@@ -60,14 +61,14 @@ all: programs libraries
 
 ifneq ($(filter-out check-asan check-tsan check-deps fuzz deb format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
-ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME))
+ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB))
 $(BUILD)/found.mk: FORCE
 endif
 endif
 
 $(BUILD)/found.mk: tools/find_tools.sh
 	@CC='$(CC)' MARCH='$(MARCH)' CUDA='$(CUDA)' CUDA_ARCH='$(CUDA_ARCH)' CUDA_HOME='$(CUDA_HOME)' \
-	  sh tools/find_tools.sh $@
+	  ZLIB='$(ZLIB)' sh tools/find_tools.sh $@
 
 # --- Sources --------------------------------------------------------------------------------------------------------------
 
@@ -309,8 +310,14 @@ deb: ## a Debian package for any machine of this kind, in $(BUILD)/portable
 	@$(MAKE) --no-print-directory package BUILD=$(BUILD)/portable MARCH=
 
 .PHONY: package
+ifeq ($(FOUND_ZLIB)$(filter 0,$(ZLIB)),)
+package:
+	@echo "deb: no zlib is found, so programs of this package would refuse .gz files: $$(sh tools/deps.sh --hint zlib), or" \
+	  "make deb ZLIB=0 for a package without it" >&2; exit 1
+else
 package: programs libraries manuals
 	@$(INSTALLATION) sh tools/make_deb.sh
+endif
 
 # --- Running --------------------------------------------------------------------------------------------------------------
 

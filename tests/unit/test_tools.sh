@@ -245,6 +245,22 @@ test_warnings() {
   expect 'continuous integration lets warnings pass'
 }
 
+# A compiler that finds no zlib: a package that refuses .gz files is made on demand alone.
+test_package_needs_zlib() {
+  clear_tree
+  file no_zlib 'case " $* " in *" -lz "*) exit 1 ;; esac\nexec gcc "$@"'
+  ! make_apart package CC="sh $tree/no_zlib"
+  expect 'a package is made without zlib'
+  grep -q 'make deb ZLIB=0 for a package without it' "$tree.output"
+  expect 'the refusal does not say how to make one nevertheless'
+  [ ! -d "$tree/build/obj" ]
+  expect 'the package is refused after something was built'
+  make_apart -n package ZLIB=0 && grep -q tools/make_deb.sh "$tree.output"
+  expect 'ZLIB=0 makes no package'
+  make_apart -n V=1 programs ZLIB=0 && ! grep -q -e -lz -e WR_HAVE_ZLIB "$tree.output"
+  expect 'ZLIB=0 builds with zlib'
+}
+
 test_lint_faults
 test_lint_clean
 test_layout
@@ -252,5 +268,6 @@ test_deps
 test_runner
 test_chosen_tests
 test_warnings
+test_package_needs_zlib
 echo "test_tools: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
