@@ -280,12 +280,12 @@ $(SHARED): $(LIBRARY_OBJECTS) $(BUILD)/windrow.map $(BUILD)/members
 
 libraries: $(LIBRARY) $(SHARED) $(HEADERS)
 
-# Man pages and completion for bash and zsh are made from the option tables.
+# Man pages and completion for bash and zsh are made from the option tables and the programs' texts.
 MANUALS := $(foreach kind,man bash zsh,$(PROGRAMS:$(BUILD)/%=$(BUILD)/manual/%.$(kind)))
 $(eval $(call program,$(BUILD)/manual/manual,tools/manual.c))
 -include $(BUILD)/obj/tools/manual.c.d
-$(MANUALS): $(BUILD)/manual/%: $(BUILD)/manual/manual $(PROGRAMS)
-	@$(BUILD)/$(basename $*) --help | $(BUILD)/manual/manual $(subst .,,$(suffix $*)) $(basename $*) >$@
+$(MANUALS): $(BUILD)/manual/%: $(BUILD)/manual/manual
+	@$< $(subst .,,$(suffix $*)) $(basename $*) >$@
 manuals: $(MANUALS)
 
 # As somebody outside compiles them: with the public headers alone.

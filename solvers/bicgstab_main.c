@@ -10,17 +10,6 @@
 #include "solvers/program.h"
 #include "solvers/verify.h"
 
-static const char usage[] =
-    "usage: bicgstab [options] MATRIX\n"
-    "Solves A x = b by BiCGSTAB and checks the residual independently.\n"
-    "MATRIX: a Matrix Market file or a list of row, column, value (.tsv .txt .el .csv), gzip too;\n"
-    "        - for standard input; or gen:FAMILY:key=value,...\n"
-    "  bicgstab A.mtx                               b = A times ones\n"
-    "  bicgstab -b b.mtx -o x.mtx --precond jacobi A.mtx\n"
-    "  bicgstab -k cpu_csr,cusparse gen:stencil:n=100   two backends compared on a generated system\n"
-    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of\n"
-    "      memory, 7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
-
 /* A solve in progress. */
 typedef struct solving {
   wr_bicgstab method;
@@ -161,7 +150,7 @@ static double difference(const double *a, const double *b, int64_t n) {
 int main(int argc, char **argv) {
   static const wr_program program = {
       .name = "bicgstab",
-      .usage = usage,
+      .text = &wr_bicgstab_text,
       .options = wr_bicgstab_table,
       .complete = complete,
       .open = open_problem,

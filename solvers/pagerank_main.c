@@ -11,18 +11,6 @@
 #include "solvers/top.h"
 #include "solvers/verify.h"
 
-static const char usage[] =
-    "usage: pagerank [options] GRAPH\n"
-    "Ranks the nodes of a graph by the power method and proves how close the scores are.\n"
-    "GRAPH: a Matrix Market file or an edge list (.tsv .txt .el .csv), gzip too; - for standard input;\n"
-    "       or gen:FAMILY:key=value,...\n"
-    "  pagerank web.mtx                              the ten best pages\n"
-    "  pagerank -k cpu_csr,cusparse -o scores.mtx web.mtx   two backends compared, scores written\n"
-    "  pagerank --format tsv -o scores.tsv links.tsv   an edge list; lines of id and score\n"
-    "  pagerank gen:web:n=100000                     a generated graph\n"
-    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of\n"
-    "      memory, 7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
-
 /* A solve in progress. */
 typedef struct ranking {
   wr_pagerank method;
@@ -184,7 +172,7 @@ static wr_status present(FILE *out, const wr_settings *s, const wr_ids *ids, con
 int main(int argc, char **argv) {
   static const wr_program program = {
       .name = "pagerank",
-      .usage = usage,
+      .text = &wr_pagerank_text,
       .options = wr_pagerank_table,
       .nonnegative = 1,
       .complete = complete,

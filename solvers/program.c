@@ -69,8 +69,7 @@ static int is_action(const wr_settings *settings) {
 /* --help and the like */
 static wr_status act(const wr_program *program, const wr_settings *settings) {
   if (settings->help) {
-    printf("%s\n", program->usage);
-    wr_options_help(program->options, stdout);
+    wr_program_help(program->name, program->text, program->options, stdout);
   } else if (settings->version) {
     printf("%s (windrow) %s\n", program->name, WR_VERSION);
   } else if (settings->list_backends) {

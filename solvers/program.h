@@ -3,13 +3,14 @@
 #define WR_PROGRAM_H
 
 #include "io/ids.h"
+#include "solvers/program_text.h"
 #include "solvers/settings.h"
 #include "solvers/solver.h"
 #include "spmv/spmv.h"
 
 typedef struct wr_program {
   const char *name;
-  const char *usage;        /* lines for the top of --help                                    */
+  const wr_program_text *text;
   const wr_option *options;
   int nonnegative;          /* values are weights                                             */
   /* Fills in what the settings leave to the method: tolerance, iterations. */

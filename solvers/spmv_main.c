@@ -11,26 +11,11 @@
 #include "data/generate.h"
 #include "io/output_file.h"
 #include "solvers/machine.h"
+#include "solvers/program_text.h"
 #include "solvers/sectors.h"
 #include "solvers/source.h"
 #include "solvers/spmv_json.h"
 #include "solvers/spmv_settings.h"
-
-static const char usage[] =
-    "usage: spmv [options] MATRIX|@LIST...\n"
-    "Times one multiply y = A x by several backends in turn and checks every product.\n"
-    "MATRIX: a .mtx file (gzip too), an edge list, a saved binary, - for standard input, gen:FAMILY:...\n"
-    "@LIST: a file with one of these a line; # begins a comment.\n"
-    "prepare, first: medians over a few preparations; hot: median of batches, +- its 95% interval.\n"
-    "bytes: predicted for one multiply; GB/s, read: at that time, and as a share of what can be read.\n"
-    "speed-up: against the first backend of the list; = where the intervals are not apart by over 2%.\n"
-    "pays at: multiplies after which the preparation has paid, or up to which a slower one leads (to N).\n"
-    "The last line names the backend with the least time for how many multiplies.\n"
-    "  spmv A.mtx                                   every backend that runs here\n"
-    "  spmv -k merbit,cusparse --cold @list.txt     two backends, caches cleared too\n"
-    "  spmv --json out.json gen:web gen:stencil:n=100   generated matrices, a report for programs\n"
-    "Exit: 0 all is right, 1 usage, 3 bad input, 4 not available, 5 non-finite numbers, 6 out of memory,\n"
-    "      7 a product is wrong, 8 output not written, 9 device error, 130 interrupted.\n";
 
 enum { VALUES_AS_GIVEN = 0, WITH_VALUES = 1, WITHOUT_VALUES = 2, MOST_LIST = 4096 };
 
@@ -353,8 +338,7 @@ done:
 
 static wr_status act(const wr_settings *s) {
   if (s->help) {
-    printf("%s\n", usage);
-    wr_options_help(wr_spmv_options, stdout);
+    wr_program_help("spmv", &wr_spmv_text, wr_spmv_options, stdout);
   } else if (s->version) {
     printf("spmv (windrow) %s\n", WR_VERSION);
   } else if (s->list_backends) {

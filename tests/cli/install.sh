@@ -132,13 +132,43 @@ available_names() { # program
   option_names "$1" | grep -vxFf "$work/missing"
 }
 
+# Lines of a page as plain text.
+unescaped() { sed 's/\\-/-/g; s/\\(dq/"/g; s/\\&//g; s/\\f[BIR]//g'; }
+
+# A section of the page, without its heading.
+section() { # title
+  sed -n "/^[.]SH $1\$/,/^[.]SH/p" "$page" | grep -v '^[.]SH'
+}
+
+# What --help says above the options, without its first line: description, examples, exit codes.
+says_of_itself() { "$prefix/bin/$1" --help | sed -n '2,/^$/p'; }
+
 test_manual() { # program
   page=$prefix/share/man/man1/$1.1 command="$1.1"
   option_names "$1" >"$work/options"
-  sed -n '/^[.]SH OPTIONS/,/^[.]SH BACKENDS/p' "$page" | grep '^[.]B' | sed 's/\\-/-/g' | grep -oE '[-]-[a-z-]+' | sort -u >"$out"
+  section OPTIONS | grep '^[.]B' | unescaped | grep -oE '[-]-[a-z-]+' | sort -u >"$out"
   [ -s "$out" ]
   expect 'no options'
   same 'options in --help and in the manual' "$work/options" "$out"
+  section SYNOPSIS | tr '\n' ' ' | sed 's/^[.]B /usage: /; s/ $//' | unescaped >"$out"
+  [ "$(cat "$out")" = "$("$prefix/bin/$1" --help | head -n 1)" ]
+  expect 'another synopsis than in --help'
+  says_of_itself "$1" | sed "/^  $1 /,\$d" | tr -d : | tr -s ' \n' '\n' >"$work/description"
+  section DESCRIPTION | sed 's/^[.]B //; /^[.]/d' | unescaped | tr -d : | tr -s ' \n' '\n' >"$out"
+  [ "$(wc -l <"$out")" -ge 10 ]
+  expect 'hardly a description'
+  same 'description in --help and in the manual' "$work/description" "$out"
+  says_of_itself "$1" | sed -n "s/^  \($1 .*[^ ]\)   .*/\1/p" >"$work/examples"
+  section EXAMPLES | sed -n 's/^[.]B //p' | unescaped >"$out"
+  [ -s "$out" ]
+  expect 'no examples'
+  same 'examples in --help and in the manual' "$work/examples" "$out"
+  says_of_itself "$1" | sed -n '/^Exit:/,$p' | grep -oE '[0-9]+ [a-z]' | cut -d ' ' -f 1 >"$work/codes"
+  section 'EXIT STATUS' | sed -n 's/^[.]B //p' >"$out"
+  same 'exit codes in --help and in the manual' "$work/codes" "$out"
+  if command -v mandoc >/dev/null; then
+    call 0 mandoc -Tlint "$page"
+  fi
   if ! command -v groff >/dev/null || ! groff -man -Tascii -z "$page" 2>/dev/null; then
     skip 1 'no groff here that knows man'
     return
@@ -178,10 +208,10 @@ test_bash() {
 # zsh's own functions would ask a terminal; what they are told is checked instead.
 test_zsh() {
   if ! command -v zsh >/dev/null; then
-    skip 6 'no zsh here'
+    skip 9 'no zsh here'
     return
   fi
-  for program in pagerank bicgstab; do
+  for program in pagerank bicgstab spmv; do
     # shellcheck disable=SC2016
     call 0 zsh -f -c '_arguments() { print -rl -- "$@"; }; . $1' zsh "$prefix/share/zsh/site-functions/_$program"
     is_empty "$err"
@@ -244,8 +274,7 @@ call 0 build_to install PREFIX="$prefix"
 test_links
 test_cpp
 test_surface
-test_manual pagerank
-test_manual bicgstab
+for program in pagerank bicgstab spmv; do test_manual $program; done
 test_bash
 test_zsh
 call 0 build_to uninstall PREFIX="$prefix"
