@@ -261,6 +261,12 @@ test_package_needs_zlib() {
   expect 'ZLIB=0 builds with zlib'
 }
 
+test_debian() {
+  sh tools/check_debian.sh >"$tree.output" 2>&1
+  [ $? = 1 ] && grep -q 'no release is named' "$tree.output"
+  expect 'check_debian.sh without a release does not ask for one'
+}
+
 test_lint_faults
 test_lint_clean
 test_layout
@@ -269,5 +275,6 @@ test_runner
 test_chosen_tests
 test_warnings
 test_package_needs_zlib
+test_debian
 echo "test_tools: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
