@@ -344,7 +344,6 @@ needs_of = $(if $(filter %.sh,$(1)),$(call needs_of_script,$(1)),$(firstword $(s
 WANTED_TESTS = $(if $(TESTS),$(call tests_called,$(TESTS)),$(ALL_TESTS))
 UNKNOWN_TESTS = $(strip $(foreach name,$(TESTS),$(if $(call tests_called,$(name)),,$(name))))
 
-.PHONY: list-tests
 ifeq ($(strip $(TESTS)),)
 check: programs libraries manuals examples tests simt ## builds and runs every test, or those of TESTS; the last line sums up
 else ifeq ($(UNKNOWN_TESTS),)
@@ -353,9 +352,6 @@ endif
 check:
 	$(if $(UNKNOWN_TESTS),@sh tools/no_such_test.sh '$(UNKNOWN_TESTS)' $(sort $(foreach test,$(ALL_TESTS),$(call name_of,$(test)))))
 	@BUILD=$(BUILD) CC='$(CC)' JOBS=$(JOBS) TEST_TIMEOUT=$(TEST_TIMEOUT) sh tools/run_tests.sh $(WANTED_TESTS)
-
-list-tests: ## the names that TESTS= takes
-	@printf '%s\n' $(sort $(foreach test,$(ALL_TESTS),$(call names_of,$(test))))
 
 check-gpu: ## the same, and a test that finds no device fails
 	@FOUND_CUDA='$(FOUND_CUDA)' WHY='$(WHY_NO_CUDA)' sh tools/find_card.sh
@@ -372,6 +368,10 @@ check-tsan: ## the tests under clang's thread sanitizer, CPU build
 	  TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:second_deadlock_stack=1 \
 	  $(MAKE) --no-print-directory check BUILD=$(BUILD)/tsan CC='$(CLANG)' SANITIZE=thread OPT=-O1 CUDA=0 \
 	  TEST_TIMEOUT=$$((4 * $(TEST_TIMEOUT)))
+
+.PHONY: list-tests
+list-tests: ## the names that TESTS= takes
+	@printf '%s\n' $(sort $(foreach test,$(ALL_TESTS),$(call names_of,$(test))))
 
 # In its own folder, with everything but kernels instrumented: coverage, addresses, undefined behaviour.
 fuzz: ## feeds the parsers what is near to tests/data, under sanitizers: FUZZ_SECONDS=60 FUZZ=
