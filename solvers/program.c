@@ -16,6 +16,7 @@
 #include "solvers/elements.h"
 #include "solvers/history_file.h"
 #include "solvers/machine.h"
+#include "solvers/paths.h"
 #include "solvers/source.h"
 
 static volatile sig_atomic_t interrupted;
@@ -247,27 +248,27 @@ static wr_status write_all(job *j) {
   return first == WR_OK ? WR_OK : wr_fail(first, "%s", message);
 }
 
-/* Standard output belongs to what was sent there; reports then go to standard error. */
+/* How many outputs are sent to standard output, which then belongs to them: reports go to standard error. */
 static int has_standard_output(const wr_settings *s) {
-  const char *const paths[] = {s->output, s->json, s->history, s->save_binary};
-  int count = 0;
-  for (int k = 0; k < 4; k++) count += paths[k] && (strcmp(paths[k], "-") == 0 || strcmp(paths[k], "/dev/stdout") == 0);
-  return count;
+  return wr_path_is_standard_output(s->output) + wr_path_is_standard_output(s->json) +
+         wr_path_is_standard_output(s->history) + wr_path_is_standard_output(s->save_binary);
 }
 
-/* An output that cannot be written shall be known before the work, not after it. */
-static wr_status check_outputs(const wr_settings *s) {
+/* Before anything is read: no output may replace an input or another output, and each must be writable. */
+static wr_status check_paths(const job *j) {
   wr_status status = WR_OK;
-  const char *const paths[] = {s->output, s->json, s->history, s->save_binary};
-  if (has_standard_output(s) > 1)
+  const wr_settings *s = &j->settings;
+  int direct = has_standard_output(s); /* otherwise the report is there, unless it is left out */
+  const wr_path paths[] = {
+      {"--output", s->output, 1}, {"--json", s->json, 1}, {"--history", s->history, 1},
+      {"--save-binary", s->save_binary, 1}, {"standard output", direct || s->quiet ? NULL : "-", 1},
+      {"the matrix", j->operand, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
+      {"--personalize", s->personalize, 0}, {"--config", s->config, 0}};
+  if (direct > 1)
     TRY(wr_fail(WR_EUSAGE, "only one of --output, --json, --history and --save-binary can go to standard output"));
-  for (int k = 0; k < 4; k++) {
-    if (paths[k]) TRY(wr_output_check(paths[k]));
-    for (int m = 0; paths[k] && m < k; m++)
-      if (paths[m] && strcmp(paths[k], paths[m]) == 0 && strncmp(paths[k], "/dev/", 5) != 0)
-        TRY(wr_fail(WR_EUSAGE, "%s: two of --output, --json, --history and --save-binary go to the same place",
-                    paths[k]));
-  }
+  TRY(wr_paths_check(paths, sizeof paths / sizeof *paths));
+  for (size_t k = 0; k < sizeof paths / sizeof *paths; k++)
+    if (paths[k].path && paths[k].is_output) TRY(wr_output_check(paths[k].path));
 done:
   return status;
 }
@@ -320,7 +321,7 @@ done:
 
 static wr_status work(job *j) {
   wr_status status;
-  TRY(check_outputs(&j->settings));
+  TRY(check_paths(j));
   j->by_default = j->settings.backends == NULL;
   if (j->by_default) TRY(choose_backend(j, begin_device));
   TRY(wr_choices_parse(j->settings.backends, j->choices, &j->comparison.count));

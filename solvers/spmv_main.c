@@ -11,6 +11,8 @@
 #include "data/generate.h"
 #include "io/output_file.h"
 #include "solvers/machine.h"
+#include "solvers/matrix_list.h"
+#include "solvers/paths.h"
 #include "solvers/sectors.h"
 #include "solvers/source.h"
 #include "solvers/spmv_json.h"
@@ -57,6 +59,7 @@ static void on_signal(int number) { interrupted = number; }
 
 typedef struct job {
   wr_spmv_settings s;
+  wr_matrix_list matrices;
   wr_choice choices[WR_MAX_RUNS];
   int count, code; /* code: the worst exit code so far */
   wr_apply_place places[2];
@@ -166,35 +169,6 @@ done:
   return stop;
 }
 
-/* Cuts the comment, the line's end and the blanks around. */
-static char *trim(char *line) {
-  line[strcspn(line, "#\r\n")] = '\0';
-  char *name = line + strspn(line, " \t"), *end = name + strlen(name);
-  while (end > name && (end[-1] == ' ' || end[-1] == '\t')) *--end = '\0';
-  return name;
-}
-
-/* A matrix a line; blank lines and what follows # are skipped. */
-static wr_status time_list(job *j, const char *path) {
-  wr_status status = WR_OK;
-  char line[MOST_LIST];
-  long long number = 0;
-  FILE *file = fopen(path, "r");
-  if (file == NULL) TRY(wr_fail(WR_EINPUT, "%s: the list of matrices cannot be read", path));
-  while (fgets(line, sizeof line, file)) {
-    number++;
-    if (strlen(line) + 1 == sizeof line && line[sizeof line - 2] != '\n')
-      TRY(wr_fail(WR_EINPUT, "%s:%lld: no name is longer than %d bytes", path, number, MOST_LIST - 2));
-    char *name = trim(line);
-    if (*name == '@') TRY(wr_fail(WR_EINPUT, "%s:%lld: '%.200s': a list names no lists", path, number, name));
-    if (*name) TRY(time_matrix(j, name, j->s.values, j->s.pattern));
-  }
-  if (ferror(file)) TRY(wr_fail(WR_EINPUT, "%s: reading the list of matrices failed", path));
-done:
-  if (file) fclose(file);
-  return status;
-}
-
 static wr_status time_standard(job *j) {
   wr_status status = WR_OK;
   int full = j->places[WR_CUDA].env.ops != NULL;
@@ -259,23 +233,41 @@ static wr_status check_single(const job *j) {
   return place->status == WR_OK ? WR_OK : wr_fail(place->status, "%s: %s", only->name, place->reason);
 }
 
-/* What can be known of them before anything is timed. */
-static wr_status check_operands(const job *j, int count, char **names) {
+/* Before any matrix is read: --json may replace no input. */
+static wr_status check_paths(const job *j, int count, char **names) {
+  wr_status status;
+  const wr_settings *s = &j->s.common;
+  int64_t used = 0;
+  wr_path *paths = NULL;
+  TRY(wr_alloc(&paths, 3 + count + j->matrices.count, sizeof *paths, "the names of files"));
+  paths[used++] = (wr_path){"--json", s->json, 1};
+  paths[used++] = (wr_path){"standard output", s->quiet || wr_path_is_standard_output(s->json) ? NULL : "-", 1};
+  paths[used++] = (wr_path){"--config", s->config, 0};
+  for (int k = 0; k < count; k++)
+    if (names[k][0] == '@') paths[used++] = (wr_path){"the list", names[k] + 1, 0};
+  for (int64_t k = 0; k < j->matrices.count; k++) paths[used++] = (wr_path){"the matrix", j->matrices.name[k], 0};
+  TRY(wr_paths_check(paths, used));
+  if (s->json) TRY(wr_output_check(s->json));
+done:
+  wr_free(paths);
+  return status;
+}
+
+/* What can be known of the matrices before anything is timed. */
+static wr_status check_operands(job *j, int count, char **names) {
+  wr_status status = WR_OK;
   int inputs = 0;
-  for (int k = 0; k < count; k++) inputs += strcmp(names[k], "-") == 0;
-  if (inputs > 1) return wr_fail(WR_EUSAGE, "standard input (-) can be read once, not %d times", inputs);
   if (count > 0 && j->s.standard)
-    return wr_fail(WR_EUSAGE, "--standard has matrices of its own: '%s' is too many", names[0]);
+    TRY(wr_fail(WR_EUSAGE, "--standard has matrices of its own: '%s' is too many", names[0]));
   if (count == 0 && !j->s.standard)
-    return wr_fail(WR_EUSAGE,
-                   "no matrix is given: name a .mtx file, - for standard input, gen:FAMILY, @LIST, or --standard");
-  for (int k = 0; k < count; k++) {
-    FILE *list = names[k][0] == '@' ? fopen(names[k] + 1, "r") : NULL;
-    if (names[k][0] == '@' && list == NULL)
-      return wr_fail(WR_EINPUT, "%s: the list of matrices cannot be read", names[k] + 1);
-    if (list) fclose(list);
-  }
-  return WR_OK;
+    TRY(wr_fail(WR_EUSAGE,
+                "no matrix is given: name a .mtx file, - for standard input, gen:FAMILY, @LIST, or --standard"));
+  for (int k = 0; k < count; k++) TRY(wr_matrix_list_add(&j->matrices, names[k]));
+  for (int64_t k = 0; k < j->matrices.count; k++) inputs += strcmp(j->matrices.name[k], "-") == 0;
+  if (inputs > 1) TRY(wr_fail(WR_EUSAGE, "standard input (-) can be read once, not %d times", inputs));
+  TRY(check_paths(j, count, names));
+done:
+  return status;
 }
 
 static int is_action(const wr_settings *s) { return s->help || s->version || s->list_backends || s->list_generators; }
@@ -295,8 +287,7 @@ static wr_status begin_reports(job *j) {
   const wr_settings *s = &j->s.common;
   char *text = NULL;
   TRY(settings_text(j, &text));
-  int taken = s->json && (strcmp(s->json, "-") == 0 || strcmp(s->json, "/dev/stdout") == 0);
-  j->text = s->quiet ? NULL : taken ? stderr : stdout;
+  j->text = s->quiet ? NULL : wr_path_is_standard_output(s->json) ? stderr : stdout;
   if (s->verbose) fprintf(j->text, "# effective options\n%s\n", text);
   TRY(check_single(j));
   for (int place = 0; place < 2 && j->text; place++)
@@ -323,7 +314,6 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
   if (is_action(s)) goto done;
   TRY(check_operands(j, argc - *first, argv + *first));
   if (s->threads > 0) omp_set_num_threads((int)s->threads);
-  if (s->json) TRY(wr_output_check(s->json));
   if (s->backends) TRY(wr_choices_parse(s->backends, j->choices, &j->count));
   for (int k = 0; k < j->count; k++) TRY(wr_choice_check(&j->choices[k]));
   for (int place = 0; place < 2; place++) open_place(j, (wr_place)place);
@@ -336,12 +326,11 @@ static wr_status flush(void) {
   return fflush(stdout) != 0 || ferror(stdout) ? wr_fail(WR_EOUTPUT, "standard output takes no more") : WR_OK;
 }
 
-static wr_status work(job *j, int count, char **names) {
+static wr_status work(job *j) {
   wr_status status;
   TRY(begin_reports(j));
   if (j->s.standard) TRY(time_standard(j));
-  for (int k = 0; k < count; k++)
-    TRY(names[k][0] == '@' ? time_list(j, names[k] + 1) : time_matrix(j, names[k], j->s.values, j->s.pattern));
+  for (int64_t k = 0; k < j->matrices.count; k++) TRY(time_matrix(j, j->matrices.name[k], j->s.values, j->s.pattern));
   if (interrupted) note_code(j, 130);
   if (j->out.file) wr_spmv_json_end(&j->json, j->code);
   if (j->out.file) TRY(wr_output_commit(&j->out));
@@ -383,13 +372,14 @@ int main(int argc, char **argv) {
     status = act(&j->s.common);
   } else if (status == WR_OK) {
     catch_signals();
-    status = work(j, argc - first, argv + first);
+    status = work(j);
   }
   if (status != WR_OK) complain(NULL);
   if (status == WR_EUSAGE) fprintf(stderr, "spmv --help shows the options\n");
   int code = status != WR_OK ? wr_status_exit_code(status) : j->code;
   if (j == NULL) return code;
   for (int place = 0; place < 2; place++) wr_apply_place_close(&j->places[place]);
+  wr_matrix_list_free(&j->matrices);
   wr_options_release(wr_spmv_options, &j->s);
   wr_free(j);
   return code;
