@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "config/memory_limits.h"
+
 enum { HUGE_PAGE = 2 << 20 }; /* bytes; blocks of at least four of them are aligned to one */
 
 wr_status wr_alloc(void *block, int64_t count, size_t size, const char *what) {
@@ -13,6 +15,8 @@ wr_status wr_alloc(void *block, int64_t count, size_t size, const char *what) {
   size_t bytes;
   if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) || bytes > PTRDIFF_MAX - 2 * (size_t)HUGE_PAGE)
     return wr_fail(WR_ENOMEM, "out of memory: %lld elements of %zu bytes asked for %s", (long long)count, size, what);
+  wr_status status = wr_memory_check_block((int64_t)bytes, what);
+  if (status != WR_OK) return status;
   size_t alignment = bytes >= 4 * (size_t)HUGE_PAGE ? HUGE_PAGE : WR_ALIGNMENT;
   size_t padded = (bytes + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
   if (padded == 0) padded = WR_ALIGNMENT;

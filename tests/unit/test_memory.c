@@ -126,7 +126,6 @@ static void test_overflow(void) {
 static void test_no_room(void) {
   CASE("no room");
   check_refused(INT64_C(1) << 50, 8, 0); /* more than any machine has; the product is fine */
-  CHECK(seen_bytes == (size_t)1 << 53);
   refuse_all = 1;
   check_refused(250000, 8, 0);
   CHECK_MESSAGE("2.0 MB");
