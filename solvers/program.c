@@ -3,7 +3,6 @@
 #include "solvers/program.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "solvers/machine.h"
 #include "solvers/paths.h"
 #include "solvers/source.h"
+#include "solvers/threads.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -105,7 +105,9 @@ static wr_status parse(job *j, int argc, char **argv) {
   if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
   j->operand = argv[first];
   TRY(check_inputs(j));
-  if (j->settings.threads > 0) omp_set_num_threads((int)j->settings.threads);
+  char reason[WR_THREADS_REASON];
+  if (wr_threads_settle(&j->settings.threads, reason) && !j->settings.quiet)
+    fprintf(stderr, "%s: %s\n", j->program->name, reason);
   j->program->complete(&j->settings);
 done:
   return status;

@@ -1,6 +1,5 @@
 /* spmv: how long one multiply y = A x takes by each backend, on any matrix, with every product checked. */
 #define _DEFAULT_SOURCE /* sigaction */
-#include <omp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "solvers/source.h"
 #include "solvers/spmv_json.h"
 #include "solvers/spmv_settings.h"
+#include "solvers/threads.h"
 
 static const char usage[] =
     "usage: spmv [options] MATRIX|@LIST...\n"
@@ -313,7 +313,8 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
   if (s->verify == WR_VERIFY_DEVICE) TRY(wr_fail(WR_EUSAGE, "--verify: products are checked on the host, or not"));
   if (is_action(s)) goto done;
   TRY(check_operands(j, argc - *first, argv + *first));
-  if (s->threads > 0) omp_set_num_threads((int)s->threads);
+  char reason[WR_THREADS_REASON];
+  if (wr_threads_settle(&s->threads, reason) && !s->quiet) fprintf(stderr, "spmv: %s\n", reason);
   if (s->backends) TRY(wr_choices_parse(s->backends, j->choices, &j->count));
   for (int k = 0; k < j->count; k++) TRY(wr_choice_check(&j->choices[k]));
   for (int place = 0; place < 2; place++) open_place(j, (wr_place)place);
