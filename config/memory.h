@@ -20,6 +20,11 @@ extern "C" {
 wr_status wr_alloc(void *block, int64_t count, size_t size, const char *what);
 wr_status wr_alloc_zeroed(void *block, int64_t count, size_t size, const char *what);
 
+/* Makes a block of wr_alloc (or NULL) one of `bytes` bytes, which may lie elsewhere and has the same contents as far as they
+ * fit. A block of 64 MiB or more is not held twice meanwhile, and is aligned to 16 bytes only. WR_ENOMEM: the block is as it
+ * was. */
+wr_status wr_resize(void *block, int64_t bytes, const char *what);
+
 /* Frees what wr_alloc gave; NULL is fine. */
 void wr_free(void *block);
 
