@@ -198,12 +198,12 @@ static wr_status fill_piece(build *b, int64_t p, wr_rows *rows) {
   return WR_OK;
 }
 
-/* Fails now, rather than in the midst of work, when what is needed at once (of entries, kept ones twice) is more than
- * there can be. Nothing is touched. */
-static wr_status check_room(const build *b) {
+/* Fails now, rather than in the midst of work, when what is needed at once (of entries, kept ones twice) and row_bytes for
+ * each row are more than there can be. Nothing is touched. */
+static wr_status check_room(const build *b, int64_t row_bytes) {
   void *room;
-  int64_t entry_bytes = sizeof(int32_t) + (b->family->with_values ? sizeof(double) : 0);
-  int64_t row_bytes = sizeof *b->length + sizeof *b->A->row_ptr, bytes;
+  int64_t entry_bytes = sizeof(int32_t) + (b->family->with_values ? sizeof(double) : 0), bytes;
+  row_bytes += (int64_t)(sizeof *b->length + sizeof *b->A->row_ptr);
   if (b->family->length == NULL) entry_bytes *= 2;
   bytes = wr_times(b->shape.expected, entry_bytes);
   if (__builtin_add_overflow(bytes, b->shape.n * row_bytes, &bytes)) bytes = INT64_MAX;
@@ -214,14 +214,14 @@ static wr_status check_room(const build *b) {
   return status;
 }
 
-static wr_status set_up(build *b) {
+static wr_status set_up(build *b, int64_t row_bytes) {
   int64_t mean = b->shape.expected / b->shape.n + 1;
   b->piece_rows = PIECE_ENTRIES / mean;
   if (b->piece_rows < 1) b->piece_rows = 1;
   if (b->piece_rows > PIECE_ROWS) b->piece_rows = PIECE_ROWS;
   b->npieces = (b->shape.n - 1) / b->piece_rows + 1;
   wr_status status;
-  TRY(check_room(b));
+  TRY(check_room(b, row_bytes));
   TRY(wr_alloc(&b->length, b->shape.n, sizeof *b->length, "lengths of generated rows"));
   if (b->family->length == NULL) TRY(wr_alloc_zeroed(&b->pieces, b->npieces, sizeof *b->pieces, "generated pieces"));
 done:
@@ -238,9 +238,9 @@ static wr_status make_room(build *b) {
   return WR_OK;
 }
 
-static wr_status build_matrix(build *b, int threads) {
+static wr_status build_matrix(build *b, int threads, int64_t row_bytes) {
   wr_status status;
-  TRY(set_up(b));
+  TRY(set_up(b, row_bytes));
   TRY(for_pieces(b, threads, b->pieces == NULL ? count_piece : keep_piece));
   TRY(make_room(b));
   TRY(for_pieces(b, threads, b->pieces == NULL ? fill_piece : place_kept));
@@ -253,7 +253,7 @@ done:
   return status;
 }
 
-wr_status wr_generate(const char *name, int threads, wr_csr **out) {
+wr_status wr_generate_beside(const char *name, int threads, int64_t row_bytes, wr_csr **out) {
   *out = NULL;
   if (!wr_generate_is_name(name)) return wr_fail(WR_EUSAGE, "%.60s: not the name of a generated matrix", name);
   char *word = NULL;
@@ -271,7 +271,7 @@ wr_status wr_generate(const char *name, int threads, wr_csr **out) {
   if (colon != NULL) TRY(set_keys(b.family, settings, colon + 1));
   TRY(b.family->prepare(settings, &b.shape));
   b.settings = settings;
-  TRY(build_matrix(&b, threads > 0 ? threads : omp_get_max_threads()));
+  TRY(build_matrix(&b, threads > 0 ? threads : omp_get_max_threads(), row_bytes));
   *out = b.A;
 done:
   if (settings != NULL && b.family->release != NULL) b.family->release(settings);
@@ -279,6 +279,8 @@ done:
   wr_free(word);
   return status;
 }
+
+wr_status wr_generate(const char *name, int threads, wr_csr **out) { return wr_generate_beside(name, threads, 0, out); }
 
 /* ---- help ---- */
 

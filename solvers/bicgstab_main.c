@@ -7,6 +7,7 @@
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
 #include "solvers/elements.h"
+#include "solvers/need.h"
 #include "solvers/program.h"
 #include "solvers/verify.h"
 
@@ -164,6 +165,7 @@ int main(int argc, char **argv) {
       .usage = usage,
       .options = wr_bicgstab_table,
       .complete = complete,
+      .row_bytes = wr_bicgstab_row_bytes,
       .open = open_problem,
       .wants_there = wants_there,
       .close = close_problem,

@@ -6,6 +6,7 @@
 #include "config/memory.h"
 #include "io/vector_file.h"
 #include "solvers/elements.h"
+#include "solvers/need.h"
 #include "solvers/pagerank.h"
 #include "solvers/program.h"
 #include "solvers/top.h"
@@ -188,6 +189,7 @@ int main(int argc, char **argv) {
       .options = wr_pagerank_table,
       .nonnegative = 1,
       .complete = complete,
+      .row_bytes = wr_pagerank_row_bytes,
       .open = open_problem,
       .upload = upload,
       .finish = finish,

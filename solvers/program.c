@@ -160,11 +160,18 @@ done:
   return status;
 }
 
+static int computes_on_host(const job *j) {
+  for (int k = 0; k < j->comparison.count; k++)
+    if (j->choices[k].backend->plan && j->choices[k].backend->place == WR_HOST) return 1;
+  return 0;
+}
+
 static wr_status prepare_problem(job *j) {
   wr_status status;
   const wr_settings *s = &j->settings;
   wr_source_options how = {.threads = (int)s->threads, .nonnegative = j->program->nonnegative,
                            .format = (wr_input_format)s->input_format, .ids = &j->ids,
+                           .row_bytes = j->program->row_bytes(s, computes_on_host(j)),
                            .save = s->save_binary, .feed = wr_comparison_feed(&j->comparison)};
   if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
   TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));

@@ -14,6 +14,8 @@ typedef struct wr_program {
   int nonnegative;          /* values are weights                                             */
   /* Fills in what the settings leave to the method: tolerance, iterations. */
   void (*complete)(wr_settings *settings);
+  /* Host memory that a run takes for each row of the matrix, at least (solvers/need.h). */
+  int64_t (*row_bytes)(const wr_settings *settings, int on_host);
   /* The problem on the host, from the parsed matrix, which outlives it; may add to facts->remark. */
   wr_status (*open)(const wr_settings *settings, wr_csr *A, wr_problem_facts *facts, void **problem);
   /* What may be done on a device where all that runs is there, both or none (NULL): upload brings what it takes to the device,

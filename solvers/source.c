@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/memory_limits.h"
 #include "data/generate.h"
 #include "io/edge_list.h"
 #include "io/reader.h"
@@ -45,6 +46,30 @@ static wr_binary_repeats repeats_of(const wr_triplets *triplets, wr_duplicates d
   return duplicates == WR_DUPLICATES_ONCE ? WR_REPEATS_ONCE : WR_REPEATS_COUNTED;
 }
 
+/* held: bytes that are asked for besides what the caller will hold. */
+static wr_status check_room(const char *name, const wr_source_options *options, int64_t nrows, int64_t ncols,
+                            int64_t nnz, int64_t held) {
+  char what[128];
+  int64_t bytes = held + nrows * options->row_bytes + ncols * options->column_bytes;
+  snprintf(what, sizeof what, "a matrix of %lld x %lld (stored entries: %lld) and the vectors of a run",
+           (long long)nrows, (long long)ncols, (long long)nnz);
+  wr_status status = wr_memory_check_block(bytes, what);
+  if (status == WR_OK) return WR_OK;
+  int64_t longest = nrows > ncols ? nrows : ncols;
+  return wr_fail(status, "%s: %s%s", strcmp(name, "-") == 0 ? "standard input" : name, wr_status_message(),
+                 nnz < longest / 2 ? "; most rows or columns are empty: leave them out and number the others anew"
+                                   : "");
+}
+
+static wr_status check_triplets(const char *name, const wr_source_options *options, const wr_triplets *t) {
+  int64_t nnz = 0;
+  int values = 0;
+  for (int64_t k = 0; k < t->nchunks; k++) nnz += t->chunks[k].count, values |= t->chunks[k].val != NULL;
+  int64_t entry_bytes = (int64_t)sizeof(int32_t) + (values ? (int64_t)sizeof(double) : 0);
+  int64_t held = (t->nrows + 1) * (int64_t)sizeof(int64_t) + nnz * entry_bytes;
+  return check_room(name, options, t->nrows, t->ncols, nnz, held);
+}
+
 static wr_status load_file(const char *name, const wr_source_options *options, wr_ledger *ledger, wr_csr **A,
                            wr_binary_origin *origin, wr_problem_facts *facts) {
   wr_status status;
@@ -57,7 +82,9 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
     TRY(wr_read_matrix(name, &how, &triplets, A, origin, &read));
   if (*A) {
     TRY(check_origin(name, options, origin));
+    TRY(check_room(name, options, (*A)->nrows, (*A)->ncols, (*A)->nnz, 0));
   } else {
+    TRY(check_triplets(name, options, &triplets));
     wr_ledger_enter(ledger, WR_PHASE_ASSEMBLE);
     origin->repeats = repeats_of(&triplets, options->duplicates);
     status = wr_csr_assemble_for(options->feed, &triplets, options->duplicates, A, &origin->repeated);
@@ -80,7 +107,7 @@ wr_status wr_source_load(const char *name, const wr_source_options *options, wr_
   wr_ledger_enter(ledger, WR_PHASE_READ);
   facts->source = name;
   if (wr_generate_is_name(name)) {
-    TRY(wr_generate(name, options->threads, A));
+    TRY(wr_generate_beside(name, options->threads, options->row_bytes + options->column_bytes, A));
     snprintf(facts->kind, sizeof facts->kind, "generated %s", (*A)->val ? "real" : "pattern");
   } else {
     TRY(load_file(name, options, ledger, A, &origin, facts));

@@ -11,6 +11,7 @@
 #include "io/output_file.h"
 #include "solvers/machine.h"
 #include "solvers/matrix_list.h"
+#include "solvers/need.h"
 #include "solvers/paths.h"
 #include "solvers/sectors.h"
 #include "solvers/source.h"
@@ -153,7 +154,12 @@ static wr_status time_matrix(job *j, const char *name, int with_values, int with
   int variants[] = {with_values ? WITH_VALUES : VALUES_AS_GIVEN, without ? WITHOUT_VALUES : VALUES_AS_GIVEN};
   int first = without && !with_values, last = without;
   if (interrupted) return WR_OK;
-  wr_source_options how = {.threads = (int)j->s.common.threads, .format = (wr_input_format)j->s.common.input_format};
+  wr_type narrow = j->s.precision == WR_SPMV_BOTH ? WR_F32 : (wr_type)j->s.precision;
+  int on_host = j->places[WR_HOST].status == WR_OK && j->places[WR_HOST].env.ops != NULL;
+  wr_source_options how = {.threads = (int)j->s.common.threads,
+                           .format = (wr_input_format)j->s.common.input_format,
+                           .row_bytes = wr_spmv_row_bytes(&j->s.common, narrow, on_host),
+                           .column_bytes = wr_spmv_column_bytes(narrow, on_host)};
   TRY(wr_source_load(name, &how, &ledger, &A, &facts));
   wr_row_statistics rows = wr_row_statistics_get(A);
   for (int v = first; v <= last; v++) {
