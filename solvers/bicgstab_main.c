@@ -7,6 +7,7 @@
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
 #include "solvers/elements.h"
+#include "solvers/empty_rows.h"
 #include "solvers/need.h"
 #include "solvers/program.h"
 #include "solvers/verify.h"
@@ -37,7 +38,7 @@ static void complete(wr_settings *s) {
 }
 
 static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts *facts, void **problem) {
-  wr_status status;
+  wr_status status = WR_OK;
   double *b = NULL, *guess = NULL;
   wr_system *system = NULL;
   *problem = NULL;
@@ -45,6 +46,8 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts 
     TRY(wr_fail(WR_EINPUT, "%s: a linear system needs a square matrix, not %lld x %lld", facts->source,
                 (long long)A->nrows, (long long)A->ncols));
   if (s->rhs) TRY(wr_vector_read(s->rhs, A->nrows, "the matrix's rows", &b));
+  if (b) status = wr_check_empty_rows(A, b, s->tolerance, s->atol);
+  if (status != WR_OK) TRY(wr_fail(status, "%s: %s", facts->source, wr_status_message()));
   if (s->guess) TRY(wr_vector_read(s->guess, A->ncols, "the matrix's columns", &guess));
   TRY(wr_alloc_zeroed(&system, 1, sizeof *system, "a system"));
   double *taken_b = b, *taken_guess = guess;
