@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/memory_limits.h"
 #include "io/entry.h"
 #include "io/input_text.h"
 #include "io/matrix_market.h"
@@ -13,6 +14,9 @@
  * their triplets is estimated well and comes free bit by bit when they are assembled. A part is read and parsed run by run,
  * each of which stays in a core's cache. */
 enum { PART_MIN = 16 << 10, PART_MAX = 8 << 20, PARTS_PER_THREAD = 8, RUN = 256 << 10, HEADER = 64 << 10 }; /* bytes */
+
+/* Room for so many times the entries that the length of a part suggests: lines are not equally long. */
+#define EXPECTED 1.05
 
 /* The lines that begin in [begin, end) of the text, and what became of them. */
 typedef struct part {
@@ -75,15 +79,28 @@ done:
   return status;
 }
 
+/* The least bytes of text that an entry takes. */
+static int64_t least_length(const reader *r) { return r->format.coordinate ? 4 : 2; }
+
+/* The parts ask for room one by one, and none of them for much: so all are compared with what is available here. */
+static wr_status check_room(const reader *r, int64_t bytes) {
+  double most = (double)(bytes / least_length(r) + 1), declared = (double)r->header.nnz * EXPECTED;
+  int64_t entry_bytes = 2 * (int64_t)sizeof(int32_t) + (r->format.pattern ? 0 : (int64_t)sizeof(double));
+  wr_status status = wr_memory_check_block((int64_t)(declared < most ? declared : most) * entry_bytes, "its entries");
+  return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", r->text.name, wr_status_message());
+}
+
 /* Cuts the body into parts of equal length. */
 static wr_status cut(reader *r) {
   int64_t bytes = r->text.size - r->body;
+  wr_status status = check_room(r, bytes);
+  if (status != WR_OK) return status;
   int64_t length = bytes / ((int64_t)r->threads * PARTS_PER_THREAD);
   if (length > PART_MAX) length = PART_MAX;
   if (length < PART_MIN) length = PART_MIN;
   r->nparts = bytes / length + 1;
   if (r->threads > r->nparts) r->threads = (int)r->nparts;
-  wr_status status = wr_alloc(&r->parts, r->nparts, sizeof *r->parts, "the parts of a file");
+  status = wr_alloc(&r->parts, r->nparts, sizeof *r->parts, "the parts of a file");
   if (status == WR_OK)
     status = wr_alloc_zeroed(&r->triplets->chunks, r->nparts, sizeof *r->triplets->chunks, "the parts of a file");
   if (status != WR_OK) return status;
@@ -117,9 +134,9 @@ static wr_status grow(const wr_entry_format *format, int64_t capacity, wr_triple
 /* Room for the share of the declared entries that the part's length suggests, never for more than its text can hold. */
 static int64_t expected_entries(const reader *r, const part *p) {
   int64_t bytes = p->end - p->begin;
-  int64_t most = bytes / (r->format.coordinate ? 4 : 2) + 1;
+  int64_t most = bytes / least_length(r) + 1;
   double share = (double)r->header.nnz * (double)bytes / (double)(r->text.size - r->body + 1);
-  return share * 1.05 + 64 < (double)most ? (int64_t)(share * 1.05) + 64 : most;
+  return share * EXPECTED + 64 < (double)most ? (int64_t)(share * EXPECTED) + 64 : most;
 }
 
 /* *at moves to the end of the lines, or to the defective one. */

@@ -68,6 +68,13 @@ check_that_fits() {
   element "$answer" 7 0 0
 }
 
+check_entries() {
+  { echo '%%MatrixMarket matrix coordinate real general' && echo '1 1 14000000' && yes '1 1 1' | head -n 14000000; } \
+    >"$work/many.mtx"
+  does_not_fit "$work/many.mtx: out of memory: 235.2 MB asked for its entries" pagerank "$work/many.mtx"
+  limited 3 pagerank "$work/truncated.mtx" # a number of entries that the file has no room for
+}
+
 check_other_inputs() {
   limited 3 bicgstab -b "$work/long.mtx" "$work/A.mtx"
   says "$err" 'long.mtx:2: more rows than the 2147483647 that a 32-bit index reaches'
@@ -108,6 +115,7 @@ check_unfolded() {
 
 check_headers
 check_that_fits
+check_entries
 check_other_inputs
 check_unfolded
 report
