@@ -46,7 +46,7 @@ static void close_host(wr_env *env) {
   env->state = NULL;
 }
 
-static int64_t blocks_of(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
+static int64_t blocks_of(int64_t n) { return n / BLOCK + (n % BLOCK != 0); }
 
 /* The partials grow when a vector is allocated; one of another env may be longer than any of this one. */
 static wr_status check_length(const host_state *state, int64_t n) {
@@ -64,18 +64,26 @@ static void release(wr_env *env, wr_vec *v) {
   memset(v, 0, sizeof *v);
 }
 
+/* Partials for vectors of n elements. Those that are there stay until others are: after a failure the vectors that were
+ * allocated before work as they did. */
+static wr_status reserve_partials(host_state *state, int64_t n) {
+  wr_status status;
+  double *partials = NULL;
+  if (blocks_of(n) <= state->capacity) return WR_OK;
+  TRY(wr_alloc(&partials, blocks_of(n) * WR_MAX_REDUCTIONS, sizeof *partials, "partial sums"));
+  wr_free(state->partials);
+  state->partials = partials;
+  state->capacity = blocks_of(n);
+done:
+  return status;
+}
+
 /* Grows the partials here, so that no operation allocates. */
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
   wr_status status;
-  host_state *state = env->state;
   memset(v, 0, sizeof *v);
   if (n < 1) return wr_fail(WR_EUSAGE, "a vector of %lld elements for %s", (long long)n, what);
-  if (state->capacity < blocks_of(n)) {
-    wr_free(state->partials);
-    state->capacity = 0;
-    TRY(wr_alloc(&state->partials, blocks_of(n) * WR_MAX_REDUCTIONS, sizeof *state->partials, "partial sums"));
-    state->capacity = blocks_of(n);
-  }
+  TRY(reserve_partials(env->state, n));
   TRY(wr_alloc(&v->data, n, (size_t)wr_type_bytes(type), what));
   v->n = n, v->type = type, v->place = WR_HOST, v->id = wr_vec_new_id(), v->writes = 1;
   size_t size = (size_t)wr_type_bytes(type);

@@ -274,6 +274,32 @@ static void run_trial(const trial *t, const wr_backend *backend, wr_type type) {
   }
 }
 
+/* A vector for which there is no memory must not spoil those that are there: sums over them still work. */
+static void test_vectors_after_failure(void) {
+  wr_env env = {.place = WR_HOST, .type = WR_F64, .threads = 1};
+  wr_vec small = {0}, large = {0}, bank = {0};
+  double sum = 0;
+  CASE("vectors after a failed allocation");
+  CHECK_OK(wr_env_open(&env));
+  CHECK_OK(env.ops->alloc(&env, 100, WR_F64, "a small vector", &small));
+  CHECK_OK(env.ops->alloc(&env, 1, WR_F64, "a bank", &bank));
+  CHECK_OK(env.ops->fill(&env, &small, 2));
+  for (long at = 0; at < 2; at++) { /* the partial sums, then the vector itself */
+    atomic_store(&granted, at);
+    CHECK_FAILS(WR_ENOMEM, env.ops->alloc(&env, 100000, WR_F64, "a large vector", &large));
+    atomic_store(&granted, -1);
+    CHECK(large.id == 0 && large.data == NULL);
+    wr_fused f = {.in = {&small}, .reduce = {{WR_SUM, &small, NULL, {&bank, 0}}}};
+    CHECK_OK(env.ops->fused(&env, &f));
+    CHECK_OK(env.ops->download(&env, &bank, &sum));
+    CHECKF(sum == 200, "the sum is %g", sum);
+    CHECK_OK(env.ops->fill(&env, &bank, 0));
+  }
+  env.ops->release(&env, &small);
+  env.ops->release(&env, &bank);
+  wr_env_close(&env);
+}
+
 int main(void) {
   static const trial trials[] = {
       {"ranks without links", rank_pattern}, {"ranks of a generated graph", rank_generated},
@@ -283,6 +309,7 @@ int main(void) {
   const wr_backend *cpu_csr, *reference;
   CHECK_OK(wr_backend_find("cpu_csr", &cpu_csr));
   CHECK_OK(wr_backend_find("reference", &reference));
+  test_vectors_after_failure();
   for (size_t t = 0; t < sizeof trials / sizeof *trials; t++) {
     run_trial(&trials[t], cpu_csr, WR_F32);
     run_trial(&trials[t], cpu_csr, WR_F64);
