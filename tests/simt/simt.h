@@ -128,6 +128,7 @@ bool simt_memory_end(int64_t count);  /* for tests: so many blocks are there, -1
 bool simt_memory_give(void *block);
 bool simt_memory_holds(const void *from, size_t bytes);    /* all of it in one block */
 bool simt_memory_is_device(const void *address);           /* anywhere in the range of device addresses */
+void simt_lose_device(bool lost);          /* for tests: true: no thread can choose the device any more */
 size_t simt_memory_total(void);
 size_t simt_memory_used(void);
 
