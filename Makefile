@@ -104,7 +104,7 @@ SIMT := $(BUILD)/simt
 ifeq ($(findstring thread,$(SANITIZE))$(filter 0,$(SHIM)),)
 SIMT_SOURCES := spmv/registry.c $(OWN_CUDA) $(sort $(filter-out spmv/device/sort.cu,$(shell find spmv -name '*.cu'))) \
   $(filter-out tests/simt/test_%,$(wildcard tests/simt/*.cpp))
-SIMT_TESTS := test_vec test_vec_fused test_sort test_resident test_resident_joined test_plain_loop test_opener test_compare
+SIMT_TESTS := test_vec test_vec_fused test_sort test_resident test_resident_joined test_plain_loop test_opener test_compare test_arguments
 SIMT_CONFORMANCE := test_conformance_small test_conformance_large
 SIMT_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(SIMT)/%)
 endif
@@ -275,6 +275,9 @@ $(SHARED): $(LIBRARY_OBJECTS) $(BUILD)/windrow.map $(BUILD)/members
 	  $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter %.o,$^) $(ALL_LIBS)
 
 libraries: $(LIBRARY) $(SHARED) $(HEADERS)
+
+# It reads there what is exported.
+$(BUILD)/tests/test_arguments $(SIMT)/tests/simt_arguments: $(BUILD)/windrow.map
 
 # Man pages and completion for bash and zsh are made from the option tables.
 MANUALS := $(foreach kind,man bash zsh,$(PROGRAMS:$(BUILD)/%=$(BUILD)/manual/%.$(kind)))

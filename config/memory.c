@@ -5,12 +5,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "config/argument.h"
+
 enum { HUGE_PAGE = 2 << 20 }; /* bytes; blocks of at least four of them are aligned to one */
 
 wr_status wr_alloc(void *block, int64_t count, size_t size, const char *what) {
   void **out = (void **)block;
-  *out = NULL;
   size_t bytes;
+  WR_NEED(block);
+  *out = NULL;
+  WR_NEED(what);
   if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) || bytes > PTRDIFF_MAX - 2 * (size_t)HUGE_PAGE)
     return wr_fail(WR_ENOMEM, "out of memory: %lld elements of %zu bytes asked for %s", (long long)count, size, what);
   size_t alignment = bytes >= 4 * (size_t)HUGE_PAGE ? HUGE_PAGE : WR_ALIGNMENT;

@@ -15,7 +15,8 @@ extern "C" {
 #define WR_ALIGNMENT 128 /* bytes: a cache line pair, and four 32-byte sectors of a device */
 
 /* *block (a pointer to a pointer of any type) := room for count elements of size bytes; count 0 gives a valid block.
- * WR_ENOMEM with how much was asked for, and for what, when there is none; *block is then NULL. */
+ * WR_ENOMEM with how much was asked for, and for what, when there is none; *block is then NULL. So is a negative count, as of
+ * a product that has overflowed, refused. */
 wr_status wr_alloc(void *block, int64_t count, size_t size, const char *what);
 wr_status wr_alloc_zeroed(void *block, int64_t count, size_t size, const char *what);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 #include "config/option.h"
 
@@ -32,8 +33,10 @@ static void real_text(double value, char text[WORD]) {
 
 void wr_option_range(const wr_option *row, char *text, size_t size) {
   char least[WORD], most[WORD];
+  if (text == NULL || size == 0) return;
+  text[0] = '\0';
+  if (row == NULL) return;
   double unlimited = row->type == WR_OPTION_INT ? 0x1p63 : DBL_MAX;
-  if (size > 0) text[0] = '\0';
   if (row->type == WR_OPTION_FLAG) snprintf(text, size, "yes or no");
   if (row->type == WR_OPTION_CHOICE) snprintf(text, size, "one of %s", row->choices != NULL ? row->choices : "nothing");
   if (row->type != WR_OPTION_INT && row->type != WR_OPTION_REAL) return;
@@ -84,6 +87,8 @@ static const char *value_text(const wr_option *row, const void *settings, char n
 
 wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, const char *owner) {
   if (text == NULL || text[0] == '\0') return WR_OK;
+  if (table) WR_NEED(knobs);
+  WR_NEED(owner);
   char where[256], *copy;
   snprintf(where, sizeof where, "knob of %s", owner);
   size_t bytes = strlen(text) + 1;
@@ -106,7 +111,9 @@ wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, co
 
 void wr_knobs_text(const wr_knob *table, const void *knobs, char *text, size_t size) {
   size_t used = 0;
-  if (size > 0) text[0] = '\0';
+  if (text == NULL || size == 0) return;
+  text[0] = '\0';
+  if (knobs == NULL) return;
   WR_EACH_OPTION(row, table) {
     char number[WORD];
     size_t length;
@@ -229,6 +236,8 @@ static wr_status parse_line(const wr_option *table, void *settings, char *name, 
 }
 
 wr_status wr_options_read(const wr_option *table, void *settings, const char *path) {
+  if (table) WR_NEED(settings);
+  WR_NEED(path);
   FILE *in = fopen(path, "r");
   if (in == NULL) return wr_fail(WR_EINPUT, "%s: cannot be opened (%s)", path, strerror(errno));
   char where[WHERE];
@@ -263,6 +272,7 @@ void wr_options_write(const wr_option *table, const void *settings, FILE *out) {
   WR_EACH_OPTION(row, table) {
     char number[WORD];
     size_t length;
+    if (settings == NULL || out == NULL) return;
     const char *value = value_text(row, settings, number, &length);
     if (value == NULL || row->command || row->missing != NULL || is_config(row)) continue;
     fprintf(out, "%s = ", row->name);
@@ -353,6 +363,7 @@ static void put_row(FILE *out, const wr_option *row) {
 
 void wr_options_help(const wr_option *table, FILE *out) {
   const char *group = NULL;
+  if (out == NULL) return;
   WR_EACH_OPTION(row, table) {
     const char *heading = row->group != NULL ? row->group : group != NULL ? group : "Options";
     if (group == NULL || strcmp(group, heading) != 0) fprintf(out, "%s%s:\n", group != NULL ? "\n" : "", heading);
@@ -385,8 +396,10 @@ static int edit_distance(const char *a, int na, const char *b, int nb) {
 const char *wr_closest(const char *word, const char *const *candidates, int count) {
   const char *best = NULL;
   int least = WORD;
+  if (word == NULL || candidates == NULL) return NULL;
   size_t length = strlen(word);
   for (int i = 0; i < count; i++) {
+    if (candidates[i] == NULL) continue;
     size_t other = strlen(candidates[i]);
     if (length >= WORD || other >= WORD) continue;
     int distance = edit_distance(word, (int)length, candidates[i], (int)other);

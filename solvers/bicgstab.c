@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "spmv/device/bicgstab_scalars.h"
+#include "spmv/device/vec_argument.h"
+#include "spmv/plan_argument.h"
 #include "solvers/bicgstab_step.h"
 #include "solvers/iteration.h"
 
@@ -34,6 +37,11 @@ typedef struct progress {
 
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env) {
   wr_status status;
+  WR_NEED(s);
+  *s = (wr_bicgstab){0};
+  WR_REFUSE_IF(system == NULL || system->matrix == NULL, "system is %s", system ? "not built" : "NULL");
+  WR_NEED_OPEN(env);
+  WR_NEED_OK(wr_plan_check_match(plan, system->matrix, env, __func__));
   *s = (wr_bicgstab){.system = system, .plan = plan, .env = env};
   wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p[0], &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
@@ -47,7 +55,7 @@ done:
 }
 
 void wr_bicgstab_close(wr_bicgstab *s) {
-  if (s->env == NULL) return;
+  if (s == NULL || s->env == NULL) return;
   wr_iteration_close(s->loop);
   wr_vec *const vectors[] = {&s->b,    &s->x,    &s->d, &s->r,        &s->p[0], &s->p[1], &s->s, &s->shadow,
                              &s->v[0], &s->v[1], &s->t, &s->snapshot, &s->bank};
@@ -311,9 +319,17 @@ done:
 
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
                             wr_result *result) {
+  static const wr_monitor none = {0};
   wr_status status;
   int end = 0, interrupted = 0;
-  progress g = {.options = options, .monitor = monitor, .result = result};
+  WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
+  WR_NEED(options);
+  WR_NEED(result);
+  WR_REFUSE_IF(!(options->tolerance >= 0) || isinf(options->tolerance),
+               "options->tolerance is %g; it is finite and 0 or more", options->tolerance);
+  WR_REFUSE_IF(options->iterations < 0, "options->iterations is %lld", (long long)options->iterations);
+  WR_REFUSE_IF(options->check_every < 0, "options->check_every is %lld", (long long)options->check_every);
+  progress g = {.options = options, .monitor = monitor ? monitor : &none, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
   TRY(set_up_loop(s, &g));
   s->loop->taken = 0, s->loop->by = WR_BY_HOST;
@@ -337,6 +353,7 @@ done:
 
 wr_status wr_bicgstab_download(wr_bicgstab *s, double *u, double *q) {
   wr_status status = WR_OK;
+  WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
   if (u) TRY(s->env->ops->download(s->env, &s->x, u));
   if (q) TRY(s->env->ops->download(s->env, &s->t, q));
 done:

@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
+#include "spmv/csr_argument.h"
 
 /* SplitMix64's finaliser (Steele, Lea, Flood 2014): a fixed scrambling of 64 bits. */
 static uint64_t scramble(uint64_t z) {
@@ -19,7 +21,7 @@ static double random_element(int64_t seed, int64_t i) {
 }
 
 void wr_hash_signs(double *v, int64_t n, int64_t seed) {
-  for (int64_t i = 0; i < n; i++) v[i] = random_element(seed, i) < 0.5 ? -1 : 1;
+  for (int64_t i = 0; v && i < n; i++) v[i] = random_element(seed, i) < 0.5 ? -1 : 1;
 }
 
 static wr_status multiply_out(wr_system *s, int random, int64_t seed) {
@@ -89,8 +91,14 @@ done:
 
 wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, int jacobi, double atol,
                           wr_system *system) {
-  wr_status status;
-  *system = (wr_system){.A = A, .matrix = A, .n = A->nrows, .b = b, .guess = guess};
+  wr_system nowhere; /* so that b and guess are freed without a system, too */
+  wr_status status = system ? WR_OK : wr_refuse(__func__, "system is NULL");
+  if (system == NULL) system = &nowhere;
+  *system = (wr_system){.A = A, .matrix = A, .b = b, .guess = guess};
+  TRY(status);
+  TRY(wr_csr_check_host(A, "A", __func__));
+  if (!(atol >= 0) || isinf(atol)) TRY(wr_refuse(__func__, "atol is %g; it is finite and 0 or more", atol));
+  system->n = A->nrows;
   if (A->nrows != A->ncols)
     TRY(wr_fail(WR_EINPUT, "a linear system needs a square matrix, not %lld x %lld", (long long)A->nrows,
                 (long long)A->ncols));
@@ -112,6 +120,7 @@ done:
 }
 
 void wr_system_free(wr_system *system) {
+  if (system == NULL) return;
   if (system->owns_matrix) wr_csr_free(system->matrix);
   wr_free(system->b);
   wr_free(system->guess);
@@ -120,6 +129,7 @@ void wr_system_free(wr_system *system) {
 }
 
 void wr_system_unscale(const wr_system *system, double *x) {
+  if (system == NULL || x == NULL) return;
   int fits = abs(system->exponent) <= 1000; /* 2^-exponent is a number then, and a product with it rounds as ldexp does */
   double unit = fits ? ldexp(1, -system->exponent) : 1;
 #pragma omp parallel for schedule(static) if (system->n > 100000)

@@ -63,7 +63,8 @@ void wr_triplets_free(wr_triplets *triplets); /* frees what it holds, not the st
 
 /* *out := the rows of the triplets: expanded by symmetry, columns sorted, duplicates treated as said, explicit zeros kept.
  * Parallel, and bit for bit the same on any number of threads. Chunks are freed as soon as they are used up.
- * WR_ENOMEM; WR_EINPUT when a sum of duplicates overflows. *repeated, if not NULL, := the number of entries merged away. */
+ * WR_ENOMEM; WR_EINPUT when a sum of duplicates overflows. *repeated, if not NULL, := the number of entries merged away.
+ * WR_EUSAGE: an entry outside the matrix, values in some chunks only. */
 wr_status wr_csr_assemble(wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out, int64_t *repeated);
 
 /* An nrows x ncols matrix with room for nnz entries, row_ptr zeroed, col and val untouched; with_values 0: a pattern.

@@ -1,6 +1,7 @@
 /* The table of backends, made from backends.def, with stubs for those that this build does not hold. */
 #include <string.h>
 
+#include "config/argument.h"
 #include "spmv/spmv.h"
 
 static wr_status check_later(const wr_env *env, const wr_csr *A, const void *knobs) {
@@ -68,10 +69,13 @@ enum { COUNT = sizeof table / sizeof table[0] };
 
 int wr_backend_count(void) { return COUNT; }
 
-const wr_backend *wr_backend_at(int index) { return table[index]; }
+const wr_backend *wr_backend_at(int index) { return index >= 0 && index < COUNT ? table[index] : NULL; }
 
 wr_status wr_backend_find(const char *name, const wr_backend **backend) {
   const char *names[COUNT];
+  WR_NEED(backend);
+  *backend = NULL;
+  WR_NEED(name);
   for (int b = 0; b < COUNT; b++) {
     names[b] = table[b]->name;
     if (strcmp(name, names[b]) == 0) {
@@ -79,7 +83,6 @@ wr_status wr_backend_find(const char *name, const wr_backend **backend) {
       return WR_OK;
     }
   }
-  *backend = NULL;
   const char *closest = wr_closest(name, names, COUNT);
   if (closest) return wr_fail(WR_EUSAGE, "unknown backend '%s'; did you mean '%s'? (--list-backends)", name, closest);
   return wr_fail(WR_EUSAGE, "unknown backend '%s'; --list-backends shows them all", name);
@@ -89,6 +92,7 @@ const wr_backend *wr_backend_default(wr_place place) {
   static const char *const on_gpu[] = {"merbit", "csr_warp"}, *const on_cpu[] = {"cpu_csr", "reference"};
   const char *const *names = place == WR_CUDA ? on_gpu : on_cpu;
   const wr_backend *backend = NULL;
+  if ((unsigned)place > WR_CUDA) return NULL;
   for (int k = 0; k < 2; k++)
     if (wr_backend_find(names[k], &backend) == WR_OK && backend->plan) break;
   return backend;
@@ -104,6 +108,7 @@ static const char *unavailable(const wr_backend *backend, const wr_env *env, wr_
 void wr_backends_print(FILE *out) {
   wr_env cuda = {.place = WR_CUDA, .type = WR_F64};
   char reason[512] = "";
+  if (out == NULL) return;
   wr_status cuda_status = wr_env_open(&cuda);
   if (cuda_status != WR_OK) snprintf(reason, sizeof reason, "%s", wr_status_message());
   for (int b = 0; b < COUNT; b++) {

@@ -2,6 +2,8 @@
 #define _DEFAULT_SOURCE /* _SC_LEVEL3_CACHE_SIZE */
 #include <unistd.h>
 
+#include "config/argument.h"
+#include "spmv/device/vec_argument.h"
 #include "spmv/spmv.h"
 
 enum { MEGABYTE = 1 << 20 };
@@ -31,7 +33,9 @@ wr_status wr_env_read_bandwidth(wr_env *env, double *bytes_per_second) {
   wr_status status;
   wr_vec v = {0}, bank = {0};
   int64_t elements;
+  WR_NEED(bytes_per_second);
   *bytes_per_second = 0;
+  WR_NEED_OPEN(env);
   TRY(choose_elements(env, &elements));
   TRY(env->ops->alloc(env, elements, WR_F64, "measuring the read bandwidth", &v));
   TRY(env->ops->alloc(env, 1, WR_F64, "measuring the read bandwidth", &bank));

@@ -1,4 +1,5 @@
 /* The matrix on devices: one set of index arrays per device, and the values in each type that was asked for. */
+#include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/csr_feed.h"
 #include "spmv/device/check.cuh"
@@ -6,6 +7,7 @@
 #include "spmv/device/csr_upload.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
+#include "spmv/device/vec_argument.h"
 
 /* Called by wr_csr_free. */
 extern "C" void wr_csr_device_free(struct wr_csr_device *views) {
@@ -101,6 +103,9 @@ done:
 extern "C" wr_status wr_csr_device_view(wr_csr *A, wr_env *env, wr_csr_view *view) {
   wr_status status;
   struct wr_csr_device *made;
+  WR_NEED(A);
+  WR_NEED(view);
+  WR_NEED_OPEN(env);
   TRY(wr_cuda_enter(env));
   TRY(find_or_make(A, env, &made));
   if (A->val && made->val[env->type] == NULL) TRY(upload_values(A, env, made));
@@ -195,6 +200,8 @@ extern "C" wr_status wr_csr_host(wr_csr *A, wr_env *env) {
   int64_t *row_ptr = NULL;
   int32_t *col = NULL;
   wr_env own = {};
+  WR_NEED(A);
+  WR_REFUSE_IF(A->row_ptr == NULL && A->device == NULL, "A has neither host arrays nor a device view");
   own.place = WR_CUDA, own.type = WR_F64;
   if (A->row_ptr) return WR_OK;
   own.device = A->device->device;

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/finish.cuh"
@@ -121,8 +122,9 @@ done:
 
 extern "C" wr_status wr_cuda_epilogue(wr_env *env, const wr_apply *apply) {
   wr_status status;
-  if (apply->epilogue == NULL) return WR_OK;
   TRY(wr_cuda_enter_now(env));
+  WR_REFUSE_IF(apply == NULL || apply->y == NULL, "the request is NULL or has no y");
+  if (apply->epilogue == NULL) return WR_OK;
   TRY(check(env, apply));
   TRY(apply->y->type == WR_F32 ? launch_epilogue<float>(env, apply) : launch_epilogue<double>(env, apply));
 done:

@@ -8,10 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/device/finish_host.h"
 #include "spmv/device/scalar_step.h"
 #include "spmv/device/vec.h"
+#include "spmv/device/vec_argument.h"
 #include "spmv/spmv.h"
 
 enum { BLOCK = 1024, SERIAL_BELOW = 16 * BLOCK }; /* elements; shorter vectors are not worth waking threads for */
@@ -60,6 +62,7 @@ static double *scalar_at(wr_scalar s) { return (double *)s.bank->data + s.index;
 
 static void release(wr_env *env, wr_vec *v) {
   (void)env;
+  if (v == NULL) return;
   wr_free(v->data);
   memset(v, 0, sizeof *v);
 }
@@ -81,7 +84,11 @@ done:
 /* Grows the partials here, so that no operation allocates. */
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
   wr_status status;
+  WR_NEED(v);
   memset(v, 0, sizeof *v);
+  WR_NEED_OPEN(env);
+  WR_NEED(what);
+  WR_REFUSE_IF((unsigned)type > WR_F64, "type is %d", (int)type);
   if (n < 1) return wr_fail(WR_EUSAGE, "a vector of %lld elements for %s", (long long)n, what);
   TRY(reserve_partials(env->state, n));
   TRY(wr_alloc(&v->data, n, (size_t)wr_type_bytes(type), what));
@@ -98,7 +105,7 @@ done:
 }
 
 static wr_status check_mine(const wr_vec *v) {
-  if (v->id == 0 || v->place != WR_HOST) return wr_fail(WR_EUSAGE, "the vector is not one of the host's");
+  if (v == NULL || v->id == 0 || v->place != WR_HOST) return wr_fail(WR_EUSAGE, "the vector is not one of the host's");
   return WR_OK;
 }
 
@@ -106,6 +113,7 @@ static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
   (void)env;
   wr_status status;
   TRY(check_mine(v));
+  WR_NEED(values);
   v->writes++;
 #pragma omp parallel for schedule(static) num_threads(threads_for(v->n))
   for (int64_t i = 0; i < v->n; i++) {
@@ -122,6 +130,7 @@ static wr_status download(wr_env *env, const wr_vec *v, double *values) {
   (void)env;
   wr_status status;
   TRY(check_mine(v));
+  WR_NEED(values);
 #pragma omp parallel for schedule(static) num_threads(threads_for(v->n))
   for (int64_t i = 0; i < v->n; i++)
     values[i] = v->type == WR_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
@@ -146,8 +155,15 @@ done:
 }
 
 static wr_status compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v) {
-  wr_status status = alloc(env, n, env->type, what, v);
-  return status == WR_OK ? upload(env, v, values) : status;
+  wr_status status;
+  WR_NEED(v);
+  memset(v, 0, sizeof *v);
+  WR_NEED_OPEN(env);
+  WR_NEED(values);
+  TRY(alloc(env, n, env->type, what, v));
+  TRY(upload(env, v, values));
+done:
+  return status;
 }
 
 /* The coefficients' values at the time of the operation: scalars may be its own results' neighbours. */
@@ -193,16 +209,17 @@ static void compute_fused(host_state *state, const wr_fused *f) {
 
 static wr_status fused(wr_env *env, const wr_fused *f) {
   wr_status status;
-  host_state *state = env->state;
   TRY(wr_fused_check(env, f));
-  TRY(check_length(state, length_of(f)));
-  if (f->when.bank == NULL || *scalar_at(f->when) != 0) compute_fused(state, f);
+  TRY(check_length(env->state, length_of(f)));
+  if (f->when.bank == NULL || *scalar_at(f->when) != 0) compute_fused(env->state, f);
   TRY(wr_then_run(env, &f->then));
 done:
   return status;
 }
 
 static wr_status widen(wr_env *env, const wr_vec *from, wr_vec *to) {
+  WR_NEED(from);
+  WR_NEED(to);
   return fused(env, &(wr_fused){.in = {from}, .out = {to}, .c = {{{.factor = 1}}}});
 }
 
@@ -226,10 +243,12 @@ done:
 }
 
 static wr_status epilogue(wr_env *env, const wr_apply *request) {
+  WR_NEED_OPEN(env);
+  WR_REFUSE_IF(request == NULL || request->y == NULL, "the request is NULL or has no y");
+  if (request->epilogue == NULL) return WR_OK;
   host_state *state = env->state;
   int64_t n = request->y->n, nblocks = blocks_of(n);
-  wr_status status = check_length(state, n);
-  if (status != WR_OK) return status;
+  WR_NEED_OK(check_length(state, n));
 #pragma omp parallel for schedule(static) num_threads(threads_for(n))
   for (int64_t b = 0; b < nblocks; b++) {
     double sum[WR_FINISH_ROWS], *partial = state->partials + b * WR_MAX_REDUCTIONS;
@@ -246,13 +265,11 @@ static wr_status epilogue(wr_env *env, const wr_apply *request) {
   return WR_OK;
 }
 
-static wr_status wait(wr_env *env) {
-  (void)env;
-  return WR_OK;
-}
+static wr_status wait(wr_env *env) { return wr_env_check_open(env, "env", __func__); }
 
 static wr_status stamp(wr_env *env, int slot) {
   struct timespec now;
+  WR_NEED_OPEN(env);
   if (slot < 0 || slot >= WR_STAMPS) return wr_fail(WR_EUSAGE, "stamp %d of %d", slot, WR_STAMPS);
   clock_gettime(CLOCK_MONOTONIC, &now);
   ((host_state *)env->state)->stamps[slot] = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -260,6 +277,8 @@ static wr_status stamp(wr_env *env, int slot) {
 }
 
 static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
+  WR_NEED_OPEN(env);
+  WR_NEED(seconds);
   const host_state *state = env->state;
   if (from < 0 || from >= WR_STAMPS || to < 0 || to >= WR_STAMPS)
     return wr_fail(WR_EUSAGE, "stamps %d and %d of %d", from, to, WR_STAMPS);
@@ -268,7 +287,9 @@ static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
 }
 
 static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) {
-  (void)env;
+  WR_NEED_OPEN(env);
+  WR_NEED(free_bytes);
+  WR_NEED(total_bytes);
   int64_t page = sysconf(_SC_PAGESIZE);
   *free_bytes = page * sysconf(_SC_AVPHYS_PAGES);
   *total_bytes = page * sysconf(_SC_PHYS_PAGES);
