@@ -5,6 +5,7 @@
 #include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/csr_argument.h"
+#include "spmv/csr_hold.h"
 #include "spmv/csr_feed.h"
 
 enum { PARALLEL_FROM = 1 << 16 }; /* elements from which waking threads pays */
@@ -62,8 +63,11 @@ void wr_csr_forget_device(wr_csr *A) {
   A->device = NULL;
 }
 
+void wr_csr_hold(wr_csr *A) { __atomic_add_fetch(&A->holders, 1, __ATOMIC_RELAXED); }
+
+/* The owner counts as one more than the holders, so that the last of all finds 0. */
 void wr_csr_free(wr_csr *A) {
-  if (A == NULL) return;
+  if (A == NULL || __atomic_fetch_sub(&A->holders, 1, __ATOMIC_ACQ_REL) > 0) return;
   wr_csr_device_free(A->device);
   wr_free(A->row_ptr);
   wr_free(A->col);

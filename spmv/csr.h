@@ -1,5 +1,5 @@
 /* The matrix as everyone outside a backend knows it: compressed sparse rows, with a host view and, made on demand, a device
- * view. It outlives the plans made from it, which may borrow its arrays.
+ * view. Plans may borrow its arrays, and hold it (wr_csr_free).
  *
  *   6x6 example used in every format picture:      row_ptr [0 2 4 4 8 9 10]
  *     a . b . . .                                  col     [0 2 | 1 4 | | 0 2 3 5 | 4 | 5]
@@ -32,6 +32,7 @@ typedef struct wr_csr {
   double *val;      /* [nnz], or NULL: a pattern, every entry 1. NULL is the only sign of a pattern.                 */
   int symmetric;    /* 1: known to equal its transpose (a symmetric file), so that nobody transposes it              */
   struct wr_csr_device *device; /* cached device views; NULL until the first is made. Freed by wr_csr_free.          */
+  int holders;       /* plans that hold it; 0 in a struct that is filled in by hand                                  */
 } wr_csr;
 
 /* A matrix that was made on a device (a graph's flow) is there alone until somebody asks for its host arrays: till then row_ptr
@@ -73,7 +74,9 @@ wr_status wr_csr_create(int64_t nrows, int64_t ncols, int64_t nnz, int with_valu
 
 wr_status wr_csr_copy(const wr_csr *A, wr_csr **out); /* host arrays; WR_ENOMEM */
 
-void wr_csr_free(wr_csr *A); /* device views too; NULL is fine */
+/* Device views too; NULL is fine. While plans hold A, it and its arrays stay until the last of these is destroyed; its owner
+ * must not use it any more. Any thread may do so. */
+void wr_csr_free(wr_csr *A);
 
 /* Makes the host arrays of a matrix that is on a device alone; of another one nothing. Done on env if it is open on that
  * device, else (NULL, too) on one that is opened for the moment. WR_ENOMEM, WR_EDEVICE, and the matrix is as it was. */

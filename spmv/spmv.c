@@ -8,6 +8,7 @@
 
 #include "config/argument.h"
 #include "config/memory.h"
+#include "spmv/csr_hold.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 
@@ -15,7 +16,8 @@ enum { PAIRS = WR_STAMPS / 2 }; /* applies that may be in flight between two col
 
 struct wr_plan {
   const wr_backend *backend;
-  wr_csr *A;
+  wr_csr *A;               /* held                                                                          */
+  wr_csr *values_of;       /* held: the matrix that the backend took new values from last, or NULL          */
   wr_env *env;
   void *knobs, *state;
   char knobs_text[256];
@@ -62,10 +64,12 @@ wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A
   WR_NEED(env);
   TRY(wr_alloc_zeroed(&plan, 1, sizeof *plan, "a plan"));
   plan->backend = backend, plan->A = A, plan->env = env;
+  wr_csr_hold(A);
   TRY(wr_alloc_zeroed(&plan->knobs, 1, backend->knobs_size, "knobs"));
   TRY(wr_alloc_zeroed(&plan->state, 1, backend->state_size, "a backend's state"));
   if (backend->plan == NULL) { /* a stub: its check says why */
     status = backend->check(env, A, plan->knobs);
+    if (status == WR_OK) status = wr_refuse(__func__, "backend has no function plan, and its check does not refuse");
     goto done;
   }
   TRY(wr_env_check_open(env, "env", __func__));
@@ -120,6 +124,8 @@ void wr_plan_destroy(wr_plan *plan) {
   if (plan->knobs) wr_free(plan->knobs);
   wr_free(plan->state);
   wr_free(plan->seconds);
+  wr_csr_free(plan->A);
+  wr_csr_free(plan->values_of);
   wr_free(plan);
 }
 
@@ -317,6 +323,13 @@ done:
   return status;
 }
 
+/* *held := A, which may be the same. */
+static void replace(wr_csr **held, wr_csr *A) {
+  wr_csr_hold(A);
+  wr_csr_free(*held);
+  *held = A;
+}
+
 wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
   wr_status status;
   WR_NEED(plan);
@@ -328,12 +341,13 @@ wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
   TRY(wr_csr_host(A, plan->env));
   if (plan->backend->update_values) {
     TRY(plan->backend->update_values(plan->state, plan->env, A));
+    replace(&plan->values_of, A);
     TRY(plan->env->ops->wait(plan->env));
     return WR_OK;
   }
   unprepare(plan);
   if (A == plan->A) wr_csr_forget_device(A); /* changed in place: the device still has the old values */
-  plan->A = A;
+  replace(&plan->A, A);
   TRY(wr_plan_prepare(plan));
 done:
   return status;

@@ -124,8 +124,10 @@ void wr_backends_print(FILE *out);
 
 typedef struct wr_plan wr_plan;
 
-/* Checks that the backend can serve A under env and makes the estimates. A and env must outlive the plan; knobs as
- * "sigma=11:layout=paper" or NULL. WR_EUSAGE: unknown knob or value. WR_EUNAVAILABLE: the backend cannot, with the reason. */
+/* Checks that the backend can serve A under env and makes the estimates. env must outlive the plan. The plan holds A, whatever
+ * the backend: wr_csr_free(A) may come before wr_plan_destroy, and then takes effect with that. Until then nothing but its
+ * values may change, and these are told by wr_plan_update_values. knobs as "sigma=11:layout=paper" or NULL. WR_EUSAGE: unknown
+ * knob or value. WR_EUNAVAILABLE: the backend cannot, with the reason. */
 wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A, wr_env *env, wr_plan **plan);
 wr_status wr_plan_prepare(wr_plan *plan); /* waits; WR_ENOMEM, WR_EDEVICE, WR_ENUMERIC (a value does not fit env's type) */
 
@@ -139,7 +141,7 @@ void wr_plan_destroy(wr_plan *plan); /* NULL is fine */
 wr_status wr_plan_decode(wr_plan *plan, wr_csr **A);          /* WR_EUNAVAILABLE where the backend has none */
 
 /* The same pattern with new values: another matrix, or the plan's own, changed in place, of which no other plan may then
- * borrow a device view. A backend without its own way prepares anew. Waits. */
+ * borrow a device view. The plan holds either as wr_plan_create says. A backend without its own way prepares anew. Waits. */
 wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);
 
 const wr_backend *wr_plan_backend(const wr_plan *plan);

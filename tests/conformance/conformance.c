@@ -158,6 +158,22 @@ void conform_update_values(trial *t) {
   wr_csr_free(B);
 }
 
+/* The plan of a matrix whose owner frees it goes on with what it holds, and not with what comes to lie there. */
+void conform_freed(trial *t) {
+  wr_plan *usual = t->plan;
+  wr_csr *A = NULL, *later = NULL;
+  t->plan = NULL;
+  TRIAL_OK(t, wr_csr_copy(t->A, &A));
+  if (A) TRIAL_OK(t, wr_plan_create(t->backend, t->knobs, A, &t->env, &t->plan));
+  if (t->plan) TRIAL_OK(t, wr_plan_prepare(t->plan));
+  wr_csr_free(A);
+  TRIAL_OK(t, wr_csr_create(t->A->nrows, t->A->ncols, t->A->nnz, t->A->val != NULL, &later)); /* without entries */
+  if (t->plan) conform_apply(t, (choice){.epilogue = EPILOGUE_ALL});
+  wr_plan_destroy(t->plan);
+  wr_csr_free(later);
+  t->plan = usual;
+}
+
 void conform_need_beta(trial *t) {
   wr_plan *usual = t->plan;
   t->env.need_beta = 0;

@@ -91,6 +91,9 @@ static void try_options_parse(void) {
   some_settings settings = {0};
   char name[] = "a test", *words[] = {name, NULL};
   int first;
+  opterr = 1, optind = 5; /* getopt's, which the caller may be using */
+  CHECK_OK(wr_options_parse(some_options, &settings, 1, words, &first));
+  CHECKF(opterr == 1 && optind == 5, "opterr is %d and optind %d", opterr, optind);
   REFUSED("settings is NULL", wr_options_parse(some_options, NULL, 1, words, &first));
   REFUSED("first_operand is NULL", wr_options_parse(some_options, &settings, 1, words, NULL));
   REFUSED("argv has 1 words and is NULL", wr_options_parse(some_options, &settings, 1, NULL, &first));

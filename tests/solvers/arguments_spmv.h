@@ -315,6 +315,8 @@ static void try_plan_create(void) {
   REFUSED("with -1 entries", wr_plan_create(backend, NULL, &odd, &given.env, &plan));
   REFUSED("env is NULL", wr_plan_create(backend, NULL, given.A, NULL, &plan));
   REFUSED("env is not open", wr_plan_create(backend, NULL, given.A, &given.closed, &plan));
+  partial = *backend, partial.plan = NULL;
+  REFUSED("backend has no function plan", wr_plan_create(&partial, NULL, given.A, &given.env, &plan));
   CHECK_FAILS(WR_EUSAGE, wr_plan_create(backend, "no_such_knob=1", given.A, &given.env, &plan));
 }
 
