@@ -35,18 +35,18 @@ static int take_word(cursor *c) {
   return c->word_end > c->word;
 }
 
-static cursor cursor_at(const wr_line *line, const char *where) {
+static cursor cursor_at(const wr_input_line *line, const char *where) {
   return (cursor){.where = where, .begin = line->begin, .at = line->begin, .end = line->end};
 }
 
-int wr_edge_is_none(const wr_line *line) {
+int wr_edge_is_none(const wr_input_line *line) {
   const char *at = skip_blanks(line->begin, line->end);
   return at == line->end || *at == '#' || *at == '%';
 }
 
 static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
-int wr_edge_is_heading(const wr_line *line) {
+int wr_edge_is_heading(const wr_input_line *line) {
   cursor c = cursor_at(line, "");
   int words = 0;
   for (; take_word(&c); words++) {
@@ -56,7 +56,7 @@ int wr_edge_is_heading(const wr_line *line) {
   return words >= 2;
 }
 
-int wr_edge_columns(const wr_line *line) {
+int wr_edge_columns(const wr_input_line *line) {
   cursor c = cursor_at(line, "");
   int words = 0;
   while (take_word(&c)) words++;
@@ -97,7 +97,7 @@ static wr_status check_rest(cursor *c, const wr_edge_format *f) {
   return wr_fail(WR_EINPUT, "%s: more than the two columns of the first edge ('%s')", c->where, quoted(c));
 }
 
-wr_status wr_edge_parse(const wr_edge_format *format, const wr_line *line, const char *where, wr_edge *edge) {
+wr_status wr_edge_parse(const wr_edge_format *format, const wr_input_line *line, const char *where, wr_edge *edge) {
   cursor c = cursor_at(line, where);
   *edge = (wr_edge){.weight = 1};
   if (memchr(line->begin, '\r', (size_t)(line->end - line->begin)) != NULL)

@@ -27,16 +27,16 @@ typedef struct wr_edge {
 } wr_edge;
 
 /* 1: a blank line, or a comment: # or % is its first character other than blanks. */
-int wr_edge_is_none(const wr_line *line);
+int wr_edge_is_none(const wr_input_line *line);
 
 /* 1: a line of names, as tables begin with: each of its words, quotes aside, begins with a letter. */
-int wr_edge_is_heading(const wr_line *line);
+int wr_edge_is_heading(const wr_input_line *line);
 
 /* How many words the line has, told apart by blanks or by a comma. */
-int wr_edge_columns(const wr_line *line);
+int wr_edge_columns(const wr_input_line *line);
 
 /* A line that holds an edge. `where` begins the error; WR_EINPUT with the first word that is wrong. */
-wr_status wr_edge_parse(const wr_edge_format *format, const wr_line *line, const char *where, wr_edge *edge);
+wr_status wr_edge_parse(const wr_edge_format *format, const wr_input_line *line, const char *where, wr_edge *edge);
 
 /* Appends to the chunk (as far as it has capacity) the lines of [at, end) that are as programs write them. Returns the
  * beginning of the first line that it leaves: for the careful parser or for lack of room; or end. */

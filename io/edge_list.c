@@ -80,7 +80,7 @@ static wr_status check_beginning(const edge_reader *r, const wr_lines *lines) {
 /* Looks for the first edge among the lines; *heading: there may still be one. 1: found. */
 static int find_edge(edge_reader *r, const wr_lines *lines, int *heading) {
   for (const char *at = lines->begin; at < lines->end;) {
-    wr_line line = wr_line_at(at, lines->end);
+    wr_input_line line = wr_line_at(at, lines->end);
     if (!wr_edge_is_none(&line) && !(*heading && wr_edge_is_heading(&line))) {
       r->body = lines->offset + (at - lines->begin);
       r->format.weighted = wr_edge_columns(&line) > 2;
@@ -170,7 +170,7 @@ static wr_status parse_lines(const edge_reader *r, const part *p, const wr_lines
     if (status != WR_OK) return status;
     *at = wr_edges_scan(&r->format, *at, lines->end, chunk);
     if (*at >= lines->end || chunk->count == chunk->capacity) continue;
-    wr_line line = wr_line_at(*at, lines->end);
+    wr_input_line line = wr_line_at(*at, lines->end);
     if (!wr_edge_is_none(&line)) {
       wr_edge edge;
       status = wr_edge_parse(&r->format, &line, "", &edge);
@@ -240,7 +240,7 @@ static wr_status fail_at(const edge_reader *r, int64_t offset) {
   wr_status status = wr_text_line_number(&r->text, offset, &number);
   if (status == WR_OK) status = wr_text_lines(&r->text, offset, offset + 1, &lines);
   if (status == WR_OK) {
-    wr_line line = wr_line_at(lines.begin, lines.end);
+    wr_input_line line = wr_line_at(lines.begin, lines.end);
     status = wr_edge_parse(&r->format, &line, wr_where(r->text.name, number, where), &edge);
   }
   wr_lines_free(&lines);

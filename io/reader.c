@@ -130,7 +130,7 @@ static wr_status parse_lines(const reader *r, const char **at, const char *end, 
     if (status != WR_OK) return status;
     *at = wr_entries_scan(&r->format, *at, end, chunk);
     if (*at >= end || chunk->count == chunk->capacity) continue;
-    wr_line line = wr_line_at(*at, end);
+    wr_input_line line = wr_line_at(*at, end);
     if (!wr_line_is_blank(&line)) {
       wr_entry entry;
       status = wr_entry_parse(&r->format, &line, "", &entry);
@@ -191,7 +191,7 @@ static wr_status fail_at(const reader *r, int64_t offset, int surplus) {
   wr_status status = wr_text_line_number(&r->text, offset, &number);
   if (status == WR_OK) status = wr_text_lines(&r->text, offset, offset + 1, &lines);
   if (status == WR_OK) {
-    wr_line line = wr_line_at(lines.begin, lines.end);
+    wr_input_line line = wr_line_at(lines.begin, lines.end);
     wr_where(r->text.name, number, where);
     if (surplus)
       status = wr_fail(WR_EINPUT, "%s: more entries than the %lld that are declared ('%s')", where,
@@ -211,7 +211,7 @@ static wr_status fail_surplus(const reader *r, const part *p, int64_t within) {
   for (int64_t from = p->begin; from < p->end && seen <= within && status == WR_OK; from += RUN) {
     status = wr_text_lines(&r->text, from, p->end - from < RUN ? p->end : from + RUN, &lines);
     for (const char *at = lines.begin; status == WR_OK && at < lines.end && seen <= within;) {
-      wr_line line = wr_line_at(at, lines.end);
+      wr_input_line line = wr_line_at(at, lines.end);
       offset = lines.offset + (at - lines.begin);
       seen += !wr_line_is_blank(&line);
       at = line.next;

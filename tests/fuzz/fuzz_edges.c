@@ -87,7 +87,7 @@ static void compare_carefully(const char *at, const char *end, const outcome *o)
   int heading = 1;
   int64_t count = 0;
   for (int64_t number = 1; at < end; number++) {
-    wr_line line = wr_line_at(at, end);
+    wr_input_line line = wr_line_at(at, end);
     wr_edge edge;
     at = line.next;
     if (wr_edge_is_none(&line)) continue;

@@ -61,7 +61,7 @@ static wr_symmetry symmetry_of(const mm_header *h) {
 }
 
 /* A value against the C library's, which knows no D. */
-static void compare_value(const wr_line *line, double value) {
+static void compare_value(const wr_input_line *line, double value) {
   char word[80];
   const char *at = line->begin, *first, *end, *last = NULL;
   size_t length = 0;
@@ -90,7 +90,7 @@ static void compare_lines(const mm_header *h, const char *at, const char *end, i
   char where[64];
   int64_t count = 0;
   for (; at < end; number++) {
-    wr_line line = wr_line_at(at, end);
+    wr_input_line line = wr_line_at(at, end);
     wr_entry entry;
     at = line.next;
     if (wr_line_is_blank(&line)) continue;

@@ -86,6 +86,8 @@ test_lint_faults() {
   plant io/f@.c "int f_$(printf '%0120d' 0)(void);" 'long lines: @@:1: code beyond column 120'
   plant io/same.c 'int f(void);' 'file names are unique: spmv/same.c: the name of io/same.c'
   file spmv/same.c 'int f(void);'
+  plant spmv/f@.h 'typedef enum wr_kind { A } wr_kind;' 'type names are unique: @@:1: wr_kind is the name of a type of io/'
+  file io/f@.h 'typedef struct wr_kind {\n  int a;\n} wr_kind;'
   plant io/f@.md 'one line' 'last line: @@: no newline'
   printf 'no newline' >"$tree/$path"
   finds_all lint
@@ -103,6 +105,8 @@ test_lint_clean() {
   file io/f@.c 'static const int table[3] = {1, 2, 3};'
   file io/f@.c 'typedef struct t {\n  int a;       /* far */\n  double long_name; /* away */\n} t;'
   file io/f@.c "static int f(void); /* $(printf '%095d' 0) */"
+  file io/f@.h 'struct wr_loop;\ntypedef struct wr_kind {\n  struct wr_loop *loop;\n} wr_kind;'
+  file spmv/f@.h 'struct wr_kind;\nvoid f(const struct wr_kind *kind); /* struct wr_kind { */'
   file io/f@.c 'static const pair pairs[] = {\n   {.first = 1,\n     .second = 2}, {3, 4}};'
   file io/f@.h '#define SUM(a, b)   \\\\\n     ((a)+\\\\\n  (b))'
   finds_nothing lint
