@@ -35,7 +35,7 @@ extern "C" wr_status wr_cuda_compact(wr_env *env, int64_t n, const double *value
   int bytes;
   WR_NEED(v);
   *v = {};
-  TRY(wr_cuda_enter(env));
+  WR_NEED_OK(wr_cuda_enter(env));
   WR_NEED(values);
   bytes = wr_whole_bytes(values, n);
   if (n > 0 && bytes > 0 && bytes < wr_type_bytes(env->type)) return upload_whole(env, n, values, bytes, what, v);
