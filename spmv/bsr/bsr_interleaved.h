@@ -81,7 +81,7 @@ int64_t wr_bsr_interleaved_bytes(const wr_bsr_interleaved *b);    /* on the devi
 wr_status wr_bsr_interleaved_decode(wr_env *env, const wr_bsr_interleaved *b, int as_pattern, wr_csr **A);
 
 /* Blocks of the launch that completes shared and empty rows. */
-unsigned wr_bsr_interleaved_last_grid(const wr_bsr_interleaved *b);
+unsigned wr_bsr_interleaved_last_grid(const wr_env *env, const wr_bsr_interleaved *b);
 
 /* y = alpha*A*x + beta*y and the epilogue of a checked request, on env's stream; beta != 0 goes by the ordered way. Needs a
  * workspace for grid + last_grid blocks. WR_EDEVICE. */

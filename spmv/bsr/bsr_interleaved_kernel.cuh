@@ -287,7 +287,7 @@ static wr_status ib_launch(wr_env *env, const ib_args<T> &a, wr_finish<T> finish
     TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_kernel), (unsigned)a.b.grid, IB_THREADS, shared, a, finish));
   finish.sums.before = a.b.grid;
   if (a.ordered || !a.plain || a.b.empty)
-    TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(&a.b), IB_THREADS, 0, a,
+    TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(env, &a.b), IB_THREADS, 0, a,
                         finish));
 done:
   return status;

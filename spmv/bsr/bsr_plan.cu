@@ -6,8 +6,8 @@
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 
-/* Blocks that a card of today holds at a time, for the estimate: 132 multiprocessors, 2048 threads each. */
-constexpr int64_t PROCESSORS = 132, PROCESSOR_THREADS = 2048, PROCESSOR_BLOCKS = 32;
+/* What a multiprocessor of today holds at a time, for the estimate. */
+constexpr int64_t PROCESSOR_THREADS = 2048, PROCESSOR_BLOCKS = 32;
 
 static int threads_of(const wr_bsr_kernel *kernel, const wr_bsr_knobs *k, int r, int c) {
   int threads = 32 << k->block, least = (r * c + 31) / 32 * 32;
@@ -42,12 +42,12 @@ done:
   return status;
 }
 
-extern "C" void wr_bsr_plan_add_tasks(const wr_bsr_knobs *k, const wr_bsr_kernel *kernel, const wr_bsr_choice *choice,
-                                      wr_plan_info *info) {
+extern "C" void wr_bsr_plan_add_tasks(const wr_env *env, const wr_bsr_knobs *k, const wr_bsr_kernel *kernel,
+                                      const wr_bsr_choice *choice, wr_plan_info *info) {
   int threads = threads_of(kernel, k, choice->r, choice->c);
   int64_t each = PROCESSOR_THREADS / threads < PROCESSOR_BLOCKS ? PROCESSOR_THREADS / threads : PROCESSOR_BLOCKS;
   int64_t values = (int64_t)(choice->blocks * choice->r * choice->c);
-  int64_t tasks = tasks_wanted(k, PROCESSORS * each, values, choice->r, threads);
+  int64_t tasks = tasks_wanted(k, wr_cuda_processors(env) * each, values, choice->r, threads);
   size_t length = strlen(info->line);
   info->extra_bytes += tasks * (16 + 16 * choice->r);
   info->deterministic = threads <= kernel->deterministic_upto;
@@ -59,7 +59,7 @@ extern "C" wr_status wr_bsr_plan_estimate(const wr_env *env, const wr_csr *A, co
   wr_status status;
   wr_bsr_choice choice;
   TRY(wr_bsr_plan_blocks(env, A, k, info, &choice));
-  wr_bsr_plan_add_tasks(k, kernel, &choice, info);
+  wr_bsr_plan_add_tasks(env, k, kernel, &choice, info);
 done:
   return status;
 }
@@ -71,7 +71,7 @@ static wr_status make_tasks(wr_bsr_plan *p, wr_env *env, const wr_bsr_knobs *k, 
   int64_t values = p->format.blocks * p->format.r * p->format.c;
   TRY(kernel->resident(env, p, &resident));
   TRY(wr_bsr_tasks_build(env, &p->format, tasks_wanted(k, resident, values, p->format.r, p->threads), &p->tasks));
-  if (kernel->fuses) TRY(wr_workspace_reserve(env, p->tasks.count + wr_bsr_rest_grid(&p->tasks), &workspace));
+  if (kernel->fuses) TRY(wr_workspace_reserve(env, p->tasks.count + wr_bsr_rest_grid(env, &p->tasks), &workspace));
 done:
   return status;
 }

@@ -76,7 +76,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
     info->deterministic = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && env->deterministic);
     snprintf(info->line + length, sizeof info->line - length, "; blocks side by side");
   } else {
-    wr_bsr_plan_add_tasks(&k->bsr, &kernel, &choice, info);
+    wr_bsr_plan_add_tasks(env, &k->bsr, &kernel, &choice, info);
   }
 done:
   return status;
@@ -92,7 +92,7 @@ static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unr
   TRY(wr_bsr_interleave(env, A, &view, info->chosen[0], info->chosen[1], (int)k->each, k->values == 0, &blocks, b));
   int must_order = env->deterministic || (env->type == WR_F32 && b->longest > few_parts);
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
-  TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(b), &workspace));
+  TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(env, b), &workspace));
   info->deterministic = b->commit == WR_BSR_ORDERED;
   if (env->type == WR_F32) { /* products, sums of a few terms, and parts that are added to y */
     int parts = b->commit == WR_BSR_DUAL ? b->longest + 2 : 0;

@@ -144,16 +144,16 @@ wr_status wr_cb_measure(wr_env *env, const wr_csr_view *view, const wr_cb_option
                         const cb_found *found, int32_t *units) {
   int value_bytes = (int)wr_type_bytes(f->type);
   if (view->wide)
-    return WR_LAUNCH((cb_measure<int64_t>), cb_grid(f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream,
+    return WR_LAUNCH((cb_measure<int64_t>), cb_grid(env, f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream,
                      rows_of<int64_t>(view, options, f), f->blocks, value_bytes, *found, units);
-  return WR_LAUNCH((cb_measure<int32_t>), cb_grid(f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream,
+  return WR_LAUNCH((cb_measure<int32_t>), cb_grid(env, f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream,
                    rows_of<int32_t>(view, options, f), f->blocks, value_bytes, *found, units);
 }
 
 template <typename T, typename P>
 static wr_status fill(wr_env *env, const wr_csr_view *view, const wr_cb_options *options, const wr_cb_format *f,
                       const cb_found *found) {
-  return WR_LAUNCH((cb_fill<T, P>), cb_grid(f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream, *f,
+  return WR_LAUNCH((cb_fill<T, P>), cb_grid(env, f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream, *f,
                    rows_of<P>(view, options, f), (const T *)view->val, *found);
 }
 
@@ -165,7 +165,7 @@ wr_status wr_cb_fill_arrays(wr_env *env, const wr_csr_view *view, const wr_cb_op
     TRY((f64 ? fill<double, int64_t> : fill<float, int64_t>)(env, view, options, f, found));
   else
     TRY((f64 ? fill<double, int32_t> : fill<float, int32_t>)(env, view, options, f, found));
-  TRY(WR_LAUNCH((cb_lists), cb_grid(f->lists / WR_CB_SIDE + 1), CB_THREADS, 0, env->stream, *f));
+  TRY(WR_LAUNCH((cb_lists), cb_grid(env, f->lists / WR_CB_SIDE + 1), CB_THREADS, 0, env->stream, *f));
 done:
   return status;
 }

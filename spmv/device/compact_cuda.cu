@@ -48,7 +48,7 @@ done:
 
 template <typename T>
 static wr_status launch_widen(wr_env *env, const wr_vec *from, wr_vec *to) {
-  return WR_LAUNCH((widen_all<T>), wr_stream_blocks(to->n), WR_STREAM_THREADS, 0, env->stream, to->n, from->data,
+  return WR_LAUNCH((widen_all<T>), wr_stream_blocks(env, to->n), WR_STREAM_THREADS, 0, env->stream, to->n, from->data,
                    from->whole, (T *)to->data);
 }
 

@@ -65,7 +65,7 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) aligned = aligned && wr_is_aligned(a.finish.z[r]);
   a.groups = aligned ? a.n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
   if (a.finish.shift) apply->y->writes++;
-  return WR_LAUNCH_EARLY(env, (epilogue<T>), wr_stream_blocks(a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, a);
+  return WR_LAUNCH_EARLY(env, (epilogue<T>), wr_stream_blocks(env, a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, a);
 }
 
 static const char the_scale[] = "an epilogue's scale"; /* the one that may be compact */

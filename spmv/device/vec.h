@@ -2,7 +2,7 @@
  * it is the same C code on both; scalars live where the vectors live, and a solver waits only when it downloads.
  *
  * Arithmetic: whatever the type of the data, every sum and every scalar is f64; an element is rounded once, when stored,
- * and reductions see it as stored. Reductions are summed in an order that depends on the length alone. */
+ * and reductions see it as stored. The order of a sum depends on the length and a device's number of multiprocessors alone. */
 #ifndef WR_VEC_H
 #define WR_VEC_H
 

@@ -109,6 +109,7 @@ static wr_status open_parts(wr_env *env) {
   TRY(WR_CUDA(cudaSetDevice(env->device)));
   TRY(WR_CUDA(cudaGetDeviceProperties(&properties, env->device)));
   snprintf(env->device_name, sizeof env->device_name, "%.*s", (int)sizeof env->device_name - 1, properties.name);
+  state_of(env)->processors = properties.multiProcessorCount;
   TRY(wr_cuda_check_image(env));
   TRY(WR_CUDA(cudaStreamCreateWithFlags(&state_of(env)->stream, cudaStreamNonBlocking)));
   env->stream = state_of(env)->stream;

@@ -4,6 +4,7 @@
 
 #include "spmv/bsr/bsr_build.h"
 #include "spmv/csr_model.h"
+#include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/merbit/merbit_build.h"
 #include "spmv/merbit/merbit_kernel.h"
@@ -47,17 +48,15 @@ static const wr_knob knobs[] = {
     {.name = NULL},
 };
 
-/* Fewer thread blocks than this leave multiprocessors idle; shorter lanes are over sooner. */
-enum { FEW_BLOCKS = 132 };
-
-static int is_small(const wr_csr *A) {
+/* Fewer thread blocks than multiprocessors leave some of these idle; shorter lanes are over sooner. */
+static int is_small(const wr_env *env, const wr_csr *A) {
   wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, WR_MERBIT_LOCAL_F64);
-  return wr_merbit_blocks(&shape) < FEW_BLOCKS;
+  return wr_merbit_blocks(&shape) < wr_cuda_processors(env);
 }
 
 static int sigma_of(const wr_env *env, const wr_csr *A, const merbit_knobs *k, int scattered) {
   if (k->sigma) return (int)k->sigma;
-  if (!scattered && is_small(A)) return WR_MERBIT_SMALL;
+  if (!scattered && is_small(env, A)) return WR_MERBIT_SMALL;
   if (env->type == WR_F32) return scattered ? WR_MERBIT_SCATTERED_F32 : WR_MERBIT_LOCAL_F32;
   return scattered ? WR_MERBIT_SCATTERED_F64 : WR_MERBIT_LOCAL_F64;
 }

@@ -97,7 +97,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device) {
   memcpy(p->name, name, sizeof name);
   p->totalGlobalMem = simt_memory_total();
   p->sharedMemPerBlock = 48 << 10, p->sharedMemPerBlockOptin = 227 << 10, p->sharedMemPerMultiprocessor = 228 << 10;
-  p->regsPerBlock = 65536, p->warpSize = 32, p->maxThreadsPerBlock = 1024, p->multiProcessorCount = 132;
+  p->regsPerBlock = 65536, p->warpSize = 32, p->maxThreadsPerBlock = 1024,
+  p->multiProcessorCount = simt_get_settings()->processors;
   p->l2CacheSize = 50 << 20, p->major = 9, p->minor = 0;
   p->maxThreadsPerMultiProcessor = 2048, p->maxBlocksPerMultiProcessor = 32;
   return cudaSuccess;
