@@ -149,6 +149,8 @@ check_json() {
     says "$work/report.json" '"schema": 1' "\"program\": \"$program\"" '"exit_code": 0' '"nrows": 3' \
       '"backend": "cpu_csr"' '"backend": "merbit"' '"outcome": "converged"' '"level": "full"' '"status": "WR_EUNAVAILABLE"'
   done
+  is_json "$work/report.json"
+  says "$work/report.json" '"change": null' '"bound": null'
   run 2 bicgstab -n 2 --json "$work/report.json" $system
   is_json "$work/report.json"
   says "$work/report.json" '"exit_code": 2' '"outcome": "max-iterations"' '"iterations": 2'

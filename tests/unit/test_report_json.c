@@ -79,6 +79,7 @@ static void test_run(const char *text) {
   CHECK_IS("runs/0/result/iterations", "54");
   CHECK_REAL("runs/0/result/bound", 8.125e-10);
   CHECK_REAL("runs/0/result/change", 1.4375e-10);
+  CHECK_IS("runs/0/verification/backward_error", "null");
   CHECK_IS("runs/0/verification/level", "\"full\"");
   CHECK_IS("runs/0/verification/rows", "281903");
   CHECK_IS("runs/0/verification/met_tolerance", "true");
@@ -265,11 +266,26 @@ static void test_disk(void) {
   CHECK_OK(wr_report_json("/dev/null", &problem, &run, 1, "", &process));
 }
 
+/* BiCGSTAB bounds no error and has no last change; PageRank has no backward error. */
+static void test_bicgstab(void) {
+  CASE("what a method does not have is null");
+  wr_run run = fixture_run(&fixture_reference, 0, 1, 1);
+  run.verdict.backward_error = 0.25;
+  wr_problem_facts problem = fixture_problem("bicgstab");
+  char *text = report(&problem, &run, 1, "");
+  CHECK_IS("runs/0/result/bound", "null");
+  CHECK_IS("runs/0/result/change", "null");
+  CHECK_REAL("runs/0/result/measure", 8.125e-10);
+  CHECK_REAL("runs/0/verification/backward_error", 0.25);
+  free(text);
+}
+
 int main(void) {
   test_checker();
   test_writer();
   test_escapes();
   test_values();
+  test_bicgstab();
   test_hostile();
   test_disk();
   return wr_test_report("report_json");
