@@ -16,6 +16,7 @@
 #include "solvers/elements.h"
 #include "solvers/history_file.h"
 #include "solvers/machine.h"
+#include "solvers/report_text.h"
 #include "solvers/source.h"
 
 static volatile sig_atomic_t interrupted;
@@ -197,9 +198,10 @@ static wr_status write_answer(job *j) {
 
 static wr_status write_history(job *j) {
   wr_history_series series[WR_MAX_RUNS];
+  char labels[WR_MAX_RUNS][256];
   if (j->settings.history == NULL) return WR_OK;
   for (int k = 0; k < j->comparison.count; k++)
-    series[k] = (wr_history_series){j->choices[k].backend->name, &j->histories[k]};
+    series[k] = (wr_history_series){wr_run_label(&j->runs[k], labels[k], sizeof labels[k]), &j->histories[k]};
   return wr_history_write(j->settings.history, series, j->comparison.count);
 }
 
