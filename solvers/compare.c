@@ -271,7 +271,8 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
                         .context = &progress,
                         .interrupted = c->interrupted,
                         .history = c->histories ? &c->histories[index] : NULL};
-  wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
+  int there = env->place == WR_CUDA; /* else nothing goes to a device or comes from it: vectors are brought into form */
+  wr_ledger_enter(ledger, there ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(c->program->start(c->problem, c->settings, plan, env, &solve));
   TRY(env->ops->wait(env));
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
@@ -281,7 +282,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   wr_progress_end(&progress);
-  wr_ledger_enter(ledger, WR_PHASE_DOWNLOAD);
+  wr_ledger_enter(ledger, there ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM);
   TRY(take_times(run, plan));
   TRY(c->program->answer(solve, &x, &n));
   wr_ledger_enter(ledger, WR_PHASE_VERIFY);
