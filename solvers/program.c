@@ -329,7 +329,7 @@ static wr_status work(job *j) {
   TRY(check_choices(j));
   TRY(prepare_problem(j));
   if (j->by_default) TRY(confirm_backend(j));
-  if (j->why_cpu[0] && !j->settings.quiet)
+  if (j->why_cpu[0] && !j->settings.quiet && wr_machine_has_gpu("/dev")) /* a machine without a GPU surprises no user */
     fprintf(stderr, "%s: computing on the CPU with cpu_csr: %s\n", j->program->name, j->why_cpu);
   TRY(solve_all(j));
   j->facts.interrupted = interrupted != 0;
