@@ -8,6 +8,7 @@
 
 #include "config/memory.h"
 #include "config/option.h"
+#include "config/text.h"
 #include "data/family.h"
 
 static const char prefix[] = "gen:";
@@ -283,9 +284,11 @@ done:
 /* ---- help ---- */
 
 static void print_key(FILE *out, const wr_option *row) {
-  char range[64];
+  char range[64], text[512];
   wr_option_range(row, range, sizeof range);
-  fprintf(out, "      %-11s %s (%s)\n", row->name, row->help, range);
+  int length = fprintf(out, "      %-11s ", row->name);
+  snprintf(text, sizeof text, "%s (%s)", row->help, range);
+  wr_text_wrap(out, text, length, 18);
 }
 
 void wr_generate_help(FILE *out) {
@@ -294,7 +297,8 @@ void wr_generate_help(FILE *out) {
     fprintf(out, "gen:%s", families[f]->name);
     for (int k = 0; options[k].name != NULL; k++)
       fprintf(out, "%c%s=%s", k > 0 ? ',' : ':', options[k].name, options[k].value);
-    fprintf(out, "\n    %s\n", families[f]->summary);
+    fprintf(out, "\n    ");
+    wr_text_wrap(out, families[f]->summary, 4, 4);
     WR_EACH_OPTION(row, options) print_key(out, row);
   }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "io/entry.h"
 #include "io/input_text.h"
 #include "io/matrix_market.h"
@@ -226,8 +227,8 @@ static wr_status fail_missing(const reader *r, int64_t found) {
   int64_t number;
   wr_status status = wr_text_line_number(&r->text, r->text.size, &number);
   if (status != WR_OK) return status;
-  return wr_fail(WR_EINPUT, "%s: the file ends after %lld of %lld entries", wr_where(r->text.name, number, where),
-                 (long long)found, (long long)r->header.nnz);
+  return wr_fail(WR_EINPUT, "%s: the file ends after %lld of %lld %s", wr_where(r->text.name, number, where),
+                 (long long)found, (long long)r->header.nnz, wr_plural(r->header.nnz, "entry", "entries"));
 }
 
 /* The parts in file order: the first defect is the file's. *found := the number of entries. */

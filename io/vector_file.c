@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "io/matrix_market.h"
 #include "io/output_file.h"
 #include "io/reader.h"
@@ -35,8 +36,8 @@ wr_status wr_vector_read(const char *path, int64_t n, const char *expected_for, 
     TRY(wr_fail(WR_EINPUT, "%s: a vector has one column, not a matrix of %lld x %lld", path, (long long)t.nrows,
                 (long long)t.ncols));
   if (length != n)
-    TRY(wr_fail(WR_EINPUT, "%s: a vector of %lld values, where %lld are needed for %s", path, (long long)length,
-                (long long)n, expected_for));
+    TRY(wr_fail(WR_EINPUT, "%s: a vector of %lld %s, where %lld %s needed for %s", path, (long long)length,
+                wr_plural(length, "value", "values"), (long long)n, wr_plural(n, "is", "are"), expected_for));
   TRY(wr_alloc_zeroed(values, n, sizeof **values, "a vector"));
   TRY(gather(path, &t, *values));
 done:

@@ -10,16 +10,17 @@
 #include "solvers/program.h"
 #include "solvers/verify.h"
 
-static const char usage[] =
-    "usage: bicgstab [options] MATRIX\n"
-    "Solves A x = b by BiCGSTAB and checks the residual independently.\n"
-    "MATRIX: a Matrix Market file or a list of row, column, value (.tsv .txt .el .csv), gzip too;\n"
-    "        - for standard input; or gen:FAMILY:key=value,...\n"
-    "  bicgstab A.mtx                               b = A times ones\n"
-    "  bicgstab -b b.mtx -o x.mtx --precond jacobi A.mtx\n"
-    "  bicgstab -k cpu_csr,cusparse gen:stencil:n=100   two backends compared on a generated system\n"
-    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of\n"
-    "      memory, 7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
+static const char usage[] = "usage: bicgstab [options] MATRIX\n"
+                            "Solves A x = b by BiCGSTAB and checks the residual independently.\n"
+                            "MATRIX: a Matrix Market file or lines of row, column, value (.tsv .txt .el\n"
+                            "        .csv), gzip too; - for standard input; or gen:FAMILY:key=value,...\n"
+                            "  bicgstab A.mtx                         b = A times ones\n"
+                            "  bicgstab -b b.mtx -o x.mtx A.mtx       right-hand side and solution as files\n"
+                            "  bicgstab --precond jacobi A.mtx        the columns scaled by the diagonal\n"
+                            "  bicgstab -k cpu_csr,cusparse gen:fem   two backends on a generated system\n"
+                            "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available,\n"
+                            "      5 breakdown, 6 out of memory, 7 verification failed, 8 output not written,\n"
+                            "      9 device error, 130 interrupted.\n";
 
 /* A solve in progress. */
 typedef struct solving {

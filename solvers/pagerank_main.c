@@ -4,6 +4,7 @@
 
 #include "config/defaults.h"
 #include "config/memory.h"
+#include "config/text.h"
 #include "io/vector_file.h"
 #include "solvers/elements.h"
 #include "solvers/pagerank.h"
@@ -11,17 +12,17 @@
 #include "solvers/top.h"
 #include "solvers/verify.h"
 
-static const char usage[] =
-    "usage: pagerank [options] GRAPH\n"
-    "Ranks the nodes of a graph by the power method and proves how close the scores are.\n"
-    "GRAPH: a Matrix Market file or an edge list (.tsv .txt .el .csv), gzip too; - for standard input;\n"
-    "       or gen:FAMILY:key=value,...\n"
-    "  pagerank web.mtx                              the ten best pages\n"
-    "  pagerank -k cpu_csr,cusparse -o scores.mtx web.mtx   two backends compared, scores written\n"
-    "  pagerank --format tsv -o scores.tsv links.tsv   an edge list; lines of id and score\n"
-    "  pagerank gen:web:n=100000                     a generated graph\n"
-    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of\n"
-    "      memory, 7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
+static const char usage[] = "usage: pagerank [options] GRAPH\n"
+                            "Ranks the nodes of a graph by the power method, with a bound on the error.\n"
+                            "GRAPH: a Matrix Market file or an edge list (.tsv .txt .el .csv), gzip too;\n"
+                            "       - for standard input; or gen:FAMILY:key=value,...\n"
+                            "  pagerank web.mtx                       the ten best pages\n"
+                            "  pagerank -k cpu_csr,cusparse web.mtx   two backends compared\n"
+                            "  pagerank --format tsv -o s.tsv e.tsv   an edge list; lines of id and score\n"
+                            "  pagerank gen:web:n=100000              a generated graph\n"
+                            "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available,\n"
+                            "      5 breakdown, 6 out of memory, 7 verification failed, 8 output not written,\n"
+                            "      9 device error, 130 interrupted.\n";
 
 /* A solve in progress. */
 typedef struct ranking {
@@ -72,8 +73,9 @@ static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) 
   TRY(wr_graph_finish(graph, device));
   size_t used = 0;
   while (facts->remark[used]) used++;
-  snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling nodes%s", used ? "; " : "",
-           (long long)graph->dangling, graph->links->symmetric ? ", undirected" : "");
+  snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling %s%s", used ? "; " : "",
+           (long long)graph->dangling, wr_plural(graph->dangling, "node", "nodes"),
+           graph->links->symmetric ? ", undirected" : "");
 done:
   return status;
 }

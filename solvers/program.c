@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "data/generate.h"
 #include "io/output_file.h"
 #include "io/vector_file.h"
@@ -36,7 +37,7 @@ static void catch_signals(void) {
 }
 
 static int complain(const wr_program *program, wr_status status) {
-  fprintf(stderr, "%s: %s\n", program->name, wr_status_message());
+  wr_text_message(stderr, "%s: %s", program->name, wr_status_message());
   if (status == WR_EUSAGE) fprintf(stderr, "%s --help shows the options\n", program->name);
   return wr_status_exit_code(status);
 }
@@ -48,7 +49,7 @@ typedef struct job {
   wr_ledger ledger;
   const char *operand;
   char why_cpu[512]; /* why the default is the CPU; "": it is not, or -d asks for it */
-  int by_default;    /* nobody has named a backend                                   */
+  int by_default;    /* the user has named no backend                                */
   wr_csr *A;
   wr_ids ids; /* the names of its rows */
   wr_problem_facts facts;
@@ -190,9 +191,9 @@ static wr_status write_answer(job *j) {
     return wr_vector_write_tsv(j->settings.output, &j->ids, c->answer_n, c->answer);
   const wr_run *run = &c->runs[c->answer_run];
   const char *order = j->ids.id != NULL || j->ids.first != 1 ? "\nin ascending order of ids" : "";
-  snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld iterations%s", j->program->name, j->operand,
+  snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld %s%s", j->program->name, j->operand,
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
-           (long long)run->result.iterations, order);
+           (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), order);
   return wr_vector_write(j->settings.output, c->answer_n, c->answer, comment);
 }
 
@@ -205,22 +206,11 @@ static wr_status write_history(job *j) {
   return wr_history_write(j->settings.history, series, j->comparison.count);
 }
 
-/* The effective options as a text for the JSON report; WR_ENOMEM. */
-static wr_status settings_text(const job *j, char **text) {
-  size_t size;
-  *text = NULL;
-  FILE *stream = open_memstream(text, &size);
-  if (stream == NULL) return wr_fail(WR_ENOMEM, "out of memory: the text of the options");
-  wr_options_write(j->program->options, &j->settings, stream);
-  if (fclose(stream) != 0) return wr_fail(WR_ENOMEM, "out of memory: the text of the options");
-  return WR_OK;
-}
-
 static wr_status write_json(job *j) {
   wr_status status;
   char *text = NULL;
   if (j->settings.json == NULL) return WR_OK;
-  TRY(settings_text(j, &text));
+  TRY(wr_options_text(j->program->options, &j->settings, &text));
   TRY(wr_report_json(j->settings.json, &j->facts, j->runs, j->comparison.count, text, &j->ledger));
 done:
   wr_free(text);
@@ -330,7 +320,7 @@ static wr_status work(job *j) {
   TRY(prepare_problem(j));
   if (j->by_default) TRY(confirm_backend(j));
   if (j->why_cpu[0] && !j->settings.quiet && wr_machine_has_gpu("/dev")) /* a machine without a GPU surprises no user */
-    fprintf(stderr, "%s: computing on the CPU with cpu_csr: %s\n", j->program->name, j->why_cpu);
+    wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, j->why_cpu);
   TRY(solve_all(j));
   j->facts.interrupted = interrupted != 0;
   char message[512];
@@ -343,14 +333,16 @@ done:
 
 /* What went wrong in single runs, where no report says so. */
 static void complain_of_runs(const job *j) {
+  char label[256];
   for (int k = 0; k < j->comparison.count; k++) {
     const wr_run *run = &j->runs[k];
+    wr_run_label(run, label, sizeof label);
     if (run->status != WR_OK && (j->comparison.count == 1 || j->settings.quiet))
-      fprintf(stderr, "%s: %s: %s\n", j->program->name, j->choices[k].backend->name, run->reason);
+      wr_text_message(stderr, "%s: %s: %s", j->program->name, label, run->reason);
     else if (j->settings.quiet && wr_run_exit_code(run) != 0)
-      fprintf(stderr, "%s: %s: %s%s\n", j->program->name, j->choices[k].backend->name,
-              wr_outcome_title(run->result.outcome),
-              run->verdict.level != WR_VERIFY_OFF && !run->verdict.multiplied_right ? ", and verification failed" : "");
+      wr_text_message(
+          stderr, "%s: %s: %s%s", j->program->name, label, wr_outcome_title(run->result.outcome),
+          run->verdict.level != WR_VERIFY_OFF && !run->verdict.multiplied_right ? ", and verification failed" : "");
   }
 }
 

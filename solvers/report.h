@@ -72,8 +72,8 @@ int64_t wr_break_even(const wr_run *run, const wr_run *base);
 /* One run in words: outcome, iterations, times by phase, verification. verbose adds the plan's line and byte model. */
 void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose);
 
-/* The comparison: a table of at most 100 columns, a row a run (those that did not run with their reason), and one
- * sentence on what it shows. */
+/* The comparison: a table as wide as the stream, a row for each run that has a result, the reason why others have none, and
+ * one sentence on what it shows. */
 void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count);
 
 /* Everything as JSON (schema version 1), settings_text being the effective options. Strings are escaped; non-finite

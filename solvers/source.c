@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/text.h"
 #include "data/generate.h"
 #include "io/edge_list.h"
 #include "io/reader.h"
@@ -24,7 +25,8 @@ static void remark_ids(wr_problem_facts *facts, const wr_ids *ids) {
 
 static void remark_repeats(wr_problem_facts *facts, const wr_binary_origin *origin) {
   char text[64];
-  snprintf(text, sizeof text, "%lld repeated entries %s", (long long)origin->repeated,
+  snprintf(text, sizeof text, "%lld repeated %s %s", (long long)origin->repeated,
+           wr_plural(origin->repeated, "entry", "entries"),
            origin->repeats == WR_REPEATS_ONCE ? "counted once" : "summed");
   remark(facts, text);
 }
@@ -34,8 +36,9 @@ static wr_status check_origin(const char *name, const wr_source_options *options
   int once = options->duplicates == WR_DUPLICATES_ONCE;
   wr_binary_repeats other = once ? WR_REPEATS_COUNTED : WR_REPEATS_ONCE;
   if (!options->nonnegative || origin->repeated == 0 || origin->repeats != other) return WR_OK;
-  return wr_fail(WR_EINPUT, "%s: %lld repeated entries were %s when it was saved; save it again with --duplicates %s",
-                 name, (long long)origin->repeated, once ? "counted as weights" : "counted once",
+  return wr_fail(WR_EINPUT, "%s: %lld repeated %s %s when it was saved; save it again with --duplicates %s", name,
+                 (long long)origin->repeated, wr_plural(origin->repeated, "entry was", "entries were"),
+                 once ? "counted as weights" : "counted once",
                  once ? "once, or use it with --duplicates sum" : "sum, or use it with --duplicates once");
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "data/family.h"
 #include "data/generate.h"
 #include "io/output_file.h"
@@ -16,21 +17,27 @@
 #include "solvers/spmv_json.h"
 #include "solvers/spmv_settings.h"
 
-static const char usage[] =
-    "usage: spmv [options] MATRIX|@LIST...\n"
-    "Times one multiply y = A x by several backends in turn and checks every product.\n"
-    "MATRIX: a .mtx file (gzip too), an edge list, a saved binary, - for standard input, gen:FAMILY:...\n"
-    "@LIST: a file with one of these a line; # begins a comment.\n"
-    "prepare, first: medians over a few preparations; hot: median of batches, +- its 95% interval.\n"
-    "bytes: predicted for one multiply; GB/s, read: at that time, and as a share of what can be read.\n"
-    "speed-up: against the first backend of the list; = where the intervals are not apart by over 2%.\n"
-    "pays at: multiplies after which the preparation has paid, or up to which a slower one leads (to N).\n"
-    "The last line names the backend with the least time for how many multiplies.\n"
-    "  spmv A.mtx                                   every backend that runs here\n"
-    "  spmv -k merbit,cusparse --cold @list.txt     two backends, caches cleared too\n"
-    "  spmv --json out.json gen:web gen:stencil:n=100   generated matrices, a report for programs\n"
-    "Exit: 0 all is right, 1 usage, 3 bad input, 4 not available, 5 non-finite numbers, 6 out of memory,\n"
-    "      7 a product is wrong, 8 output not written, 9 device error, 130 interrupted.\n";
+static const char usage[] = "usage: spmv [options] MATRIX|@LIST...\n"
+                            "Times one multiply y = A x by several backends in turn and checks every product.\n"
+                            "MATRIX: a file as for pagerank and bicgstab, - for standard input, or gen:...\n"
+                            "@LIST: a file with one of these a line; # begins a comment.\n"
+                            "The table has a line for each backend:\n"
+                            "prepare, first us   medians over a few preparations, and their first multiplies\n"
+                            "hot us, +-          median of many multiplies, and its 95% interval\n"
+                            "cold us             a multiply after the last cache was overwritten (--cold)\n"
+                            "bytes, GB/s         what a multiply moves at least, and that over the hot time\n"
+                            "read                GB/s as a share of what the memory gives; from cache: more\n"
+                            "memory              of the backend's format and of the matrix's arrays it uses\n"
+                            "speed-up            against the first backend; = if intervals are not 2% apart\n"
+                            "pays at             multiplies after which the longer preparation has paid\n"
+                            "pays at: to N       slower, but sooner prepared and so ahead up to N multiplies\n"
+                            "Below it: the backend that takes the least time, by the number of multiplies.\n"
+                            "  spmv A.mtx                            every backend that runs here\n"
+                            "  spmv -k merbit,cusparse --cold @list  two backends, caches cleared too\n"
+                            "  spmv --json out.json gen:web gen:fem  generated matrices, a report as JSON\n"
+                            "Exit: 0 all is right, 1 usage, 3 bad input, 4 not available, 5 non-finite\n"
+                            "      numbers, 6 out of memory, 7 a product is wrong, 8 output not written,\n"
+                            "      9 device error, 130 interrupted.\n";
 
 enum { VALUES_AS_GIVEN = 0, WITH_VALUES = 1, WITHOUT_VALUES = 2, MOST_LIST = 4096 };
 
@@ -81,7 +88,7 @@ static void note_code(job *j, int code) {
 static void complain(const char *about) {
   const char *message = wr_status_message();
   int named = about == NULL || strncmp(message, about, strlen(about)) == 0;
-  fprintf(stderr, "spmv: %s%s%s\n", named ? "" : about, named ? "" : ": ", message);
+  wr_text_message(stderr, "spmv: %s%s%s", named ? "" : about, named ? "" : ": ", message);
 }
 
 /* ---- one matrix ---- */
@@ -134,7 +141,7 @@ static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *fa
     return WR_OK;
   }
   wr_spmv_table table = {.facts = facts, .A = A, .type = type, .rows = rows, .runs = j->runs, .times = j->times,
-                         .count = j->count, .cold = j->s.cold, .verbose = j->s.common.verbose,
+                         .count = j->count, .verbose = j->s.common.verbose,
                          .x_sectors = j->s.sectors ? wr_sectors_of_x(A, type) : -1};
   if (j->text) wr_spmv_table_print(j->text, &table);
   if (j->out.file) wr_spmv_json_matrix(&j->json, &table);
@@ -280,21 +287,11 @@ static wr_status check_operands(const job *j, int count, char **names) {
 
 static int is_action(const wr_settings *s) { return s->help || s->version || s->list_backends || s->list_generators; }
 
-/* The effective options, each in the form that --config reads. */
-static wr_status settings_text(const job *j, char **text) {
-  size_t size;
-  *text = NULL;
-  FILE *stream = open_memstream(text, &size);
-  if (stream == NULL) return wr_fail(WR_ENOMEM, "out of memory: the text of the options");
-  wr_options_write(wr_spmv_options, &j->s, stream);
-  return fclose(stream) == 0 ? WR_OK : wr_fail(WR_ENOMEM, "out of memory: the text of the options");
-}
-
 static wr_status begin_reports(job *j) {
   wr_status status;
   const wr_settings *s = &j->s.common;
   char *text = NULL;
-  TRY(settings_text(j, &text));
+  TRY(wr_options_text(wr_spmv_options, &j->s, &text));
   int taken = s->json && (strcmp(s->json, "-") == 0 || strcmp(s->json, "/dev/stdout") == 0);
   j->text = s->quiet ? NULL : taken ? stderr : stdout;
   if (s->verbose) fprintf(j->text, "# effective options\n%s\n", text);

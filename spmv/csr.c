@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "spmv/csr_feed.h"
 
 enum { PARALLEL_FROM = 1 << 16 }; /* elements from which waking threads pays */
@@ -12,8 +13,9 @@ wr_status wr_csr_create(int64_t nrows, int64_t ncols, int64_t nnz, int with_valu
   wr_csr *A = NULL;
   *out = NULL;
   if (nrows < 1 || ncols < 1 || nrows > WR_MAX_INDEX || ncols > WR_MAX_INDEX || nnz < 0)
-    return wr_fail(WR_EUSAGE, "a matrix of %lld x %lld with %lld entries is outside 1..%lld rows and columns",
-                   (long long)nrows, (long long)ncols, (long long)nnz, (long long)WR_MAX_INDEX);
+    return wr_fail(WR_EUSAGE, "a matrix of %lld x %lld with %lld %s is outside 1..%lld rows and columns",
+                   (long long)nrows, (long long)ncols, (long long)nnz, wr_plural(nnz, "entry", "entries"),
+                   (long long)WR_MAX_INDEX);
   TRY(wr_alloc_zeroed(&A, 1, sizeof *A, "a matrix"));
   A->nrows = nrows, A->ncols = ncols, A->nnz = nnz;
   TRY(wr_alloc(&A->row_ptr, nrows + 1, sizeof *A->row_ptr, "the row pointers"));
@@ -71,8 +73,8 @@ static wr_status check_row(const wr_csr *A, int64_t i) {
 
 wr_status wr_csr_check(const wr_csr *A) {
   if (A->nrows < 1 || A->ncols < 1 || A->nrows > WR_MAX_INDEX || A->ncols > WR_MAX_INDEX || A->nnz < 0)
-    return wr_fail(WR_EINPUT, "sizes %lld x %lld, %lld entries are out of range", (long long)A->nrows,
-                   (long long)A->ncols, (long long)A->nnz);
+    return wr_fail(WR_EINPUT, "sizes %lld x %lld, %lld %s are out of range", (long long)A->nrows, (long long)A->ncols,
+                   (long long)A->nnz, wr_plural(A->nnz, "entry", "entries"));
   if (A->row_ptr[0] != 0 || A->row_ptr[A->nrows] != A->nnz)
     return wr_fail(WR_EINPUT, "row pointers run from %lld to %lld, not from 0 to %lld", (long long)A->row_ptr[0],
                    (long long)A->row_ptr[A->nrows], (long long)A->nnz);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "spmv/csr_feed.h"
 #include "spmv/row_sort.h"
 
@@ -47,7 +48,8 @@ void wr_triplets_free(wr_triplets *triplets) {
 }
 
 static wr_status out_of_scratch(const assembly *a) {
-  return wr_fail(WR_ENOMEM, "out of memory: sorting the rows of a matrix with %lld entries", (long long)a->A->nnz);
+  return wr_fail(WR_ENOMEM, "out of memory: sorting the rows of a matrix with %lld %s", (long long)a->A->nnz,
+                 wr_plural(a->A->nnz, "entry", "entries"));
 }
 
 /* Does it make sense at all? *values := 1 if the entries have any. */

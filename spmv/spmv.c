@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 
 enum { PAIRS = WR_STAMPS / 2 }; /* applies that may be in flight between two collections of their times */
 
@@ -112,7 +113,8 @@ static wr_status check_vec(const wr_plan *plan, const wr_vec *v, int64_t n, cons
   if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "apply: %s is not allocated", role);
   if (v->place != plan->env->place) return wr_fail(WR_EUSAGE, "apply: %s does not live where the plan runs", role);
   if (v->n != n)
-    return wr_fail(WR_EUSAGE, "apply: %s has %lld elements, not %lld", role, (long long)v->n, (long long)n);
+    return wr_fail(WR_EUSAGE, "apply: %s has %lld %s, not %lld", role, (long long)v->n,
+                   wr_plural(v->n, "element", "elements"), (long long)n);
   if (v->type != plan->env->type) return wr_fail(WR_EUSAGE, "apply: %s is of another type than the plan", role);
   if (v->whole && strcmp(role, the_scale) != 0) return wr_fail(WR_EUSAGE, "apply: %s is a compact vector", role);
   return WR_OK;

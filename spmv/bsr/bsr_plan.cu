@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/text.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 
@@ -51,7 +52,8 @@ extern "C" void wr_bsr_plan_add_tasks(const wr_bsr_knobs *k, const wr_bsr_kernel
   size_t length = strlen(info->line);
   info->extra_bytes += tasks * (16 + 16 * choice->r);
   info->deterministic = threads <= kernel->deterministic_upto;
-  snprintf(info->line + length, sizeof info->line - length, "; tasks of %d threads", threads);
+  snprintf(info->line + length, sizeof info->line - length, "; tasks of %d %s", threads,
+           wr_plural(threads, "thread", "threads"));
 }
 
 extern "C" wr_status wr_bsr_plan_estimate(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *k,

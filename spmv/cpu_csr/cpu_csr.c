@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "spmv/bsr/bsr_build.h"
 #include "spmv/cpu_csr/cpu_csr_format.h"
 #include "spmv/device/finish_host.h"
@@ -49,8 +50,9 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
                          .borrowed_bytes = row_bytes + col_bytes + (own ? 0 : value_bytes),
                          .deterministic = 1};
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
-  snprintf(info->line, sizeof info->line, "CSR, %lld chunks of %d steps along the merge path, sums in f64",
-           (long long)((A->nrows + A->nnz) / WR_CPU_CSR_STEPS + 1), WR_CPU_CSR_STEPS);
+  int64_t chunks = (A->nrows + A->nnz) / WR_CPU_CSR_STEPS + 1;
+  snprintf(info->line, sizeof info->line, "CSR, %lld %s of %d steps along the merge path, sums in f64",
+           (long long)chunks, wr_plural(chunks, "chunk", "chunks"), WR_CPU_CSR_STEPS);
   return WR_OK;
 }
 

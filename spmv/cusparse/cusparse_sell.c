@@ -2,6 +2,7 @@
  * view, which apply does not need. The library multiplies the padding of a row by x, hence WR_CAP_FINITE_X. */
 #include <stdio.h>
 
+#include "config/text.h"
 #include "spmv/cusparse/cusparse_build.h"
 #include "spmv/cusparse/cusparse_common.h"
 #include "spmv/device/device_memory.h"
@@ -92,7 +93,8 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
                    (long long)A->nnz);
   sell_size size = choose(env, A, k);
   char what[80];
-  snprintf(what, sizeof what, "cusparse_sell: slices of %lld rows", (long long)size.slice);
+  snprintf(what, sizeof what, "cusparse_sell: slices of %lld %s", (long long)size.slice,
+           wr_plural(size.slice, "row", "rows"));
   if (size.places > INT32_MAX)
     return wr_fail(
         WR_EUNAVAILABLE,
@@ -110,9 +112,9 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
                          .apply_bytes = (double)(bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type)),
                          .deterministic = 1, /* the library's manual says so of its one algorithm */
                          .sum_unit = wr_type_unit(env->type)};
-  snprintf(info->line, sizeof info->line, "SELL, slices of %lld rows%s, %.2f places an entry, preprocessed%s",
-           (long long)size.slice, size.chosen ? " (chosen)" : "", A->nnz ? (double)size.places / (double)A->nnz : 1,
-           wr_cusparse_sums(env->type));
+  snprintf(info->line, sizeof info->line, "SELL, slices of %lld %s%s, %.2f places an entry, preprocessed%s",
+           (long long)size.slice, wr_plural(size.slice, "row", "rows"), size.chosen ? " (chosen)" : "",
+           A->nnz ? (double)size.places / (double)A->nnz : 1, wr_cusparse_sums(env->type));
   return WR_OK;
 }
 

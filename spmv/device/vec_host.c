@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "spmv/device/finish_host.h"
 #include "spmv/device/scalar_step.h"
 #include "spmv/device/vec.h"
@@ -35,7 +36,8 @@ typedef struct host_state {
 
 static wr_status open_host(wr_env *env) {
   if (env->threads > 0) omp_set_num_threads(env->threads);
-  snprintf(env->device_name, sizeof env->device_name, "CPU, %d threads", omp_get_max_threads());
+  int threads = omp_get_max_threads();
+  snprintf(env->device_name, sizeof env->device_name, "CPU, %d %s", threads, wr_plural(threads, "thread", "threads"));
   return wr_alloc_zeroed(&env->state, 1, sizeof(host_state), "the host's vector operations");
 }
 
@@ -69,7 +71,8 @@ static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, w
   wr_status status;
   host_state *state = env->state;
   memset(v, 0, sizeof *v);
-  if (n < 1) return wr_fail(WR_EUSAGE, "a vector of %lld elements for %s", (long long)n, what);
+  if (n < 1)
+    return wr_fail(WR_EUSAGE, "a vector of %lld %s for %s", (long long)n, wr_plural(n, "element", "elements"), what);
   if (state->capacity < blocks_of(n)) {
     wr_free(state->partials);
     state->capacity = 0;

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "config/text.h"
 #include "spmv/bsr/bsr_build.h"
 #include "spmv/csr_model.h"
 #include "spmv/device/device_memory.h"
@@ -101,8 +102,9 @@ static void estimate(const wr_env *env, const wr_csr *A, const merbit_knobs *k, 
   info->sum_unit = in_f64 ? 0 : wr_type_unit(env->type);
   /* A product, a row's sum, and that sum with what an earlier tile has of it are kept in f32. */
   info->term_unit = env->type == WR_F32 ? 3 * wr_type_unit(WR_F32) : 0;
-  snprintf(info->line, sizeof info->line, "%lld tiles of 32 x %d steps%s; shared rows %s", (long long)shape.tiles,
-           shape.sigma, scattered ? ", most cache left to x" : "", commits[commit]);
+  snprintf(info->line, sizeof info->line, "%lld %s of 32 x %d steps%s; shared rows %s", (long long)shape.tiles,
+           wr_plural(shape.tiles, "tile", "tiles"), shape.sigma, scattered ? ", most cache left to x" : "",
+           commits[commit]);
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan_info *info) {

@@ -75,7 +75,7 @@ check_whole_or_nothing() {
   echo old | cmp -s - "$folder/x.mtx"
   expect 'a run without an answer changed the file'
   run 2 bicgstab -n 1 -o "$folder/x.mtx" $system
-  grep -q 'max-iterations, 1 iterations' "$folder/x.mtx"
+  grep -q 'max-iterations, 1 iteration$' "$folder/x.mtx"
   expect 'the file was not replaced'
   find "$folder/x.mtx" -perm 640 | grep -q .
   expect 'the file has other permissions than before'

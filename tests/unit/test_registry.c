@@ -112,23 +112,51 @@ static void test_closest(void) {
   }
 }
 
-/* The text of one backend: from its name at the beginning of a line up to the next such. */
+/* The heading of the section where the line at `at` stands: the last line before it that begins with a capital. */
+static const char *heading_of(const char *text, const char *at) {
+  const char *heading = text;
+  for (const char *line = text; line < at; line = strchr(line + 1, '\n'))
+    if (isupper((unsigned char)line[1])) heading = line + 1;
+  return heading;
+}
+
+/* The text of one backend: from its name at the beginning of a line up to the next line that is not indented. */
 static void check_listed(const char *text, const wr_backend *backend) {
   char head[64];
   snprintf(head, sizeof head, "\n%s ", backend->name);
   const char *begin = strstr(text, head), *end = begin ? begin + 1 : NULL;
   CHECKF(begin != NULL, "'%s' is not listed", backend->name);
   if (begin == NULL) return;
-  while ((end = strchr(end, '\n')) != NULL && isspace((unsigned char)end[1])) end++;
-  char part[2000];
-  snprintf(part, sizeof part, "%.*s", end ? (int)(end - begin) : (int)strlen(begin), begin);
+  CHECKF(strstr(begin + 1, head) == NULL, "'%s' is listed twice", backend->name);
+  while ((end = strchr(end, '\n')) != NULL && end[1] == ' ') end++;
+  char part[4000], *to = part;
+  for (const char *at = begin; *at && at != end; at++) /* each run of blanks becomes one */
+    if (!isspace((unsigned char)*at) || to == part || to[-1] != ' ') *to++ = isspace((unsigned char)*at) ? ' ' : *at;
+  *to = '\0';
   CHECK(strstr(part, backend->summary) != NULL);
   CHECK(strstr(part, backend->place == WR_HOST ? " CPU " : " GPU ") != NULL);
   CHECK(backend->source[0] == '\0' || strstr(part, backend->source) != NULL);
-  WR_EACH_OPTION(knob, backend->knobs) CHECKF(strstr(part, knob->name) != NULL, "knob %s is not listed", knob->name);
+  WR_EACH_OPTION(knob, backend->knobs) CHECKF(strstr(part, knob->help) != NULL, "knob %s is not listed", knob->name);
   CHECK(!(backend->caps & WR_CAP_FINITE_X) == !strstr(part, "needs finite x"));
-  if (backend->plan == NULL) CHECK(strstr(part, "not available: ") != NULL);
-  if (backend->plan && backend->place == WR_HOST) CHECK(strstr(part, "not available: ") == NULL);
+  const char *heading = heading_of(text, begin);
+  if (backend->plan == NULL) CHECK(strncmp(heading, "Not available here: ", 20) == 0);
+  if (backend->plan && backend->place == WR_HOST) CHECK(strncmp(heading, "Available here\n", 15) == 0);
+}
+
+/* A reason is said once, however many backends have it, and no line is wider than 80 columns. */
+static void check_headings(const char *text) {
+  CASE("the list's lines");
+  char seen[20][100] = {""};
+  int count = 0;
+  for (const char *line = text + 1; *line; line += strcspn(line, "\n") + 1) {
+    int length = (int)strcspn(line, "\n");
+    CHECKF(length <= 80, "%.*s", length, line);
+    if (!isupper((unsigned char)*line) || count == 20) continue;
+    snprintf(seen[count], sizeof seen[count], "%.*s", length, line);
+    for (int k = 0; k < count; k++) CHECKF(strcmp(seen[k], seen[count]) != 0, "'%s' twice", seen[k]);
+    count++;
+  }
+  CHECKF(count >= 2 && count < 20, "%d headings", count);
 }
 
 static void test_list(void) {
@@ -143,6 +171,7 @@ static void test_list(void) {
     CASE(wr_backend_at(b)->name);
     check_listed(text, wr_backend_at(b));
   }
+  check_headings(text);
   free(text);
 }
 

@@ -1,4 +1,5 @@
 /* The JSON report: strictly valid whatever is in it, every number read back, errors of the disk. */
+#define _DEFAULT_SOURCE /* setenv */
 #include <float.h>
 #include <limits.h>
 #include <stdlib.h>
