@@ -79,7 +79,8 @@ void wr_options_help(const wr_option *table, FILE *out);
 /* Frees the texts of the settings. */
 void wr_options_release(const wr_option *table, void *settings);
 
-/* Knobs: "sigma=11:layout=paper" (may be NULL or empty). owner names the backend in errors. */
+/* Knobs: "sigma=11:layout=paper" (may be NULL or empty). owner names the backend in errors. WR_EUSAGE as wr_option_set, and
+ * for a knob that is given twice. */
 wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, const char *owner);
 
 /* Prints "sigma=11:layout=paper" (every knob with its effective value) into text[size]. */

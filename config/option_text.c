@@ -83,6 +83,13 @@ static const char *value_text(const wr_option *row, const void *settings, char n
 
 /* ---- knobs ---- */
 
+/* Whether the first `length` bytes of a list of knobs have one of this name. */
+static int has_knob(const char *list, size_t length, const char *name) {
+  for (const char *at = list; at < list + length; at += strcspn(at, ":") + 1)
+    if (strncmp(at, name, strlen(name)) == 0 && strchr("=:", at[strlen(name)]) != NULL) return 1;
+  return 0;
+}
+
 wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, const char *owner) {
   if (text == NULL || text[0] == '\0') return WR_OK;
   char where[256], *copy;
@@ -98,6 +105,8 @@ wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, co
     if (value != NULL) *value++ = '\0';
     if (knob[0] == '\0')
       status = wr_fail(WR_EUSAGE, "%s: a name is missing (they are written name=value:name=value)", where);
+    else if (has_knob(text, (size_t)(knob - copy), knob))
+      status = wr_fail(WR_EUSAGE, "%s: %s is given twice in '%s'; give it once", where, knob, text);
     else
       status = wr_option_set(table, knobs, knob, value, where);
   }

@@ -61,6 +61,7 @@ check_choices() { # program
 }
 
 check_backends() { # program
+  misuse "knob of cpu_bsr: r is given twice in 'r=2:c=2:r=3'; give it once" "$1" -k cpu_csr,cpu_bsr:r=2:c=2:r=3 "$graph"
   misuse "unknown backend 'cpu_scr'; did you mean 'cpu_csr'? (--list-backends)" "$1" -k cpu_scr "$graph"
   misuse "unknown backend 'frobnicate'; --list-backends shows them all" "$1" -k frobnicate "$graph"
   misuse "unknown backend 'CPU_CSR'" "$1" -k CPU_CSR "$graph"

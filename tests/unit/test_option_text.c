@@ -158,6 +158,9 @@ static void test_knobs(void) {
                                        {"sigma", "knob of merbit: sigma: needs a value, in [1, 32]"},
                                        {"sigma=", "sigma: '' is not a number"},
                                        {"layout=papers", "did you mean 'paper'?"},
+                                       {"sigma=3:sigma=4", "sigma is given twice in 'sigma=3:sigma=4'; give it once"},
+                                       {"sigma=3:dual:sigma=3", "knob of merbit: sigma is given twice"},
+                                       {"dual:layout=paper:dual", "knob of merbit: dual is given twice"},
                                        {":", "a name is missing"},
                                        {"sigma=3:", "a name is missing"},
                                        {"=3", "a name"}};
