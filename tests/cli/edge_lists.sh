@@ -65,11 +65,11 @@ check_ids() {
 }
 
 check_duplicates() {
-  run 0 pagerank $edges/lanes.txt && says "$out" 'edge list, 5 x 5, 6 nonzeros' '1 repeated entries counted once'
+  run 0 pagerank $edges/lanes.txt && says "$out" 'edge list, 5 x 5, 6 nonzeros' '1 repeated entry counted once'
   scores --duplicates sum $edges/lanes.txt
   ! cmp -s "$work/kept.tsv" "$result"
   expect 'a repeated edge weighs no more than another'
-  run 0 pagerank --duplicates sum $edges/lanes.txt && says "$out" '1 repeated entries summed'
+  run 0 pagerank --duplicates sum $edges/lanes.txt && says "$out" '1 repeated entry summed'
 }
 
 check_system() {

@@ -79,12 +79,12 @@ check_memory() {
 # Rows that are not available count only if there are no others.
 check_lists() {
   run 0 pagerank -k merbit,cpu_csr,reference -o "$answer" "$graph"
-  says "$out" 'merbit not available: ' 'gave its verified answer first' 'answers differ by at most'
+  says "$out" 'not available: merbit: ' 'gave its verified answer first' 'answers differ by at most'
   says "$answer" 'by cpu_csr in f64: converged'
   run 2 bicgstab -k cpu_csr,yaspmv -n 2 $system
-  says "$out" '! cpu_csr: max-iterations' 'yaspmv not available: ' 'no backend gave an answer'
+  says "$out" '! cpu_csr: max-iterations' 'not available: yaspmv: not written yet' 'no backend gave an answer'
   run 4 pagerank -k merbit,cusparse "$graph"
-  says "$out" 'merbit not available: ' 'cusparse not available: '
+  says "$out" 'not available: merbit' ' cusparse: '
   run 4 bicgstab -q -k merbit,cusparse $system
   is_empty "$out"
   says "$err" 'bicgstab: merbit: ' 'bicgstab: cusparse: '
@@ -92,7 +92,7 @@ check_lists() {
   run 4 pagerank -k cusparse -o "$answer.none" "$graph"
   says "$err" 'pagerank: cusparse: '
   run 4 pagerank -d cuda -k cpu_csr,reference "$graph"
-  says "$out" 'cpu_csr not available: --device cuda leaves out what runs on the CPU'
+  says "$out" 'not available: cpu_csr, reference: --device cuda leaves out what runs on the CPU'
   [ ! -e "$answer.none" ]
   expect 'an answer that does not exist was written'
 }
@@ -105,7 +105,7 @@ check_verify() { # program, operand, rows
   run 0 "$1" --verify sample "$2" && says "$out" "in a sample: $3 rows multiplied right"
   run 0 "$1" --verify device "$2" && says "$out" 'verified on the device alone: '
   run 0 "$1" --verify auto "$2" && says "$out" 'verified in full'
-  run 0 "$1" --verify off "$2" && says "$out" ', unverified' 'nobody checked this answer' '(unverified)'
+  run 0 "$1" --verify off "$2" && says "$out" ', unverified' 'this answer was not checked (--verify off)' '(unverified)'
 }
 
 check_counts() {
