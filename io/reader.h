@@ -14,11 +14,13 @@
 
 #include "config/status.h"
 #include "io/binary_file.h"
+#include "io/edge_choice.h"
 #include "spmv/csr_feed.h"
 
 typedef struct wr_read_options {
   int threads;      /* 0: all that OpenMP would use                                                           */
   int nonnegative;  /* 1: a negative value is a defect of its line (weights of edges)                          */
+  wr_edge_choice columns;  /* of an edge list (io/edge_list.h)                                                */
   const wr_csr_feed *feed; /* wr_read_matrix: told of a binary's rows (io/binary_file.h); NULL: nobody wants it */
 } wr_read_options;
 

@@ -161,7 +161,7 @@ static wr_status prepare_problem(job *j) {
   wr_status status;
   const wr_settings *s = &j->settings;
   wr_source_options how = {.threads = (int)s->threads, .nonnegative = j->program->nonnegative,
-                           .format = (wr_input_format)s->input_format, .ids = &j->ids,
+                           .format = (wr_input_format)s->input_format, .columns = s->columns, .ids = &j->ids,
                            .save = s->save_binary, .feed = wr_comparison_feed(&j->comparison)};
   if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
   TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));

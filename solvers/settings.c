@@ -43,6 +43,8 @@
    .help = "of the result: a Matrix Market array, or lines of id, tab, value"},                                         \
   {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = AT(input_format), .choices = "auto|mtx|edges",           \
    .value = "auto", .help = "of the matrix: Matrix Market or an edge list; auto: by the ending of its name"},           \
+  {.name = "columns", .type = WR_OPTION_TEXT, .offset = AT(columns_text), .argument = "SOURCE,TARGET[,WEIGHT]",         \
+   .help = WR_COLUMNS_HELP},                                                                                            \
   {.name = "json", .type = WR_OPTION_TEXT, .offset = AT(json), .argument = "FILE", .help = "write the report as JSON"}, \
   {.name = "history", .type = WR_OPTION_TEXT, .offset = AT(history), .argument = "FILE",                                \
    .help = "write the residuals by iteration as CSV"},                                                                  \
@@ -147,6 +149,7 @@ wr_status wr_settings_finish(wr_settings *s) {
   wr_status status;
   TRY(finish_device(s));
   TRY(finish_verify(s));
+  if (s->columns_text) TRY(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));
   if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");
   if (s->rhs_text && has_prefix(s->rhs_text, "random:")) {
     s->rhs_random = 1;

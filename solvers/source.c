@@ -12,8 +12,15 @@ static void remark(wr_problem_facts *facts, const char *text) {
   snprintf(facts->remark + used, sizeof facts->remark - used, "%s%s", used > 0 ? "; " : "", text);
 }
 
-static int is_edge_list(const char *name, wr_input_format format) {
-  return format == WR_INPUT_EDGES || (format == WR_INPUT_AUTO && wr_edge_list_is_name(name));
+static int is_edge_list(const char *name, const wr_source_options *options) {
+  return options->format == WR_INPUT_EDGES ||
+         (options->format == WR_INPUT_AUTO && (options->columns.source > 0 || wr_edge_list_is_name(name)));
+}
+
+static wr_status check_columns(const char *name, const wr_source_options *options) {
+  int none = wr_generate_is_name(name) || wr_binary_is_file(name) || !is_edge_list(name, options);
+  if (options->columns.source == 0 || !none) return WR_OK;
+  return wr_fail(WR_EUSAGE, "%s: columns (--columns) can be chosen of an edge list only, which this is not", name);
 }
 
 static void remark_ids(wr_problem_facts *facts, const wr_ids *ids) {
@@ -50,8 +57,10 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
   wr_status status;
   wr_triplets triplets = {0};
   wr_read_facts read = {0};
-  wr_read_options how = {.threads = options->threads, .nonnegative = options->nonnegative, .feed = options->feed};
-  if (is_edge_list(name, options->format) && !wr_binary_is_file(name))
+  wr_read_options how = {.threads = options->threads, .nonnegative = options->nonnegative, .columns = options->columns,
+                         .feed = options->feed};
+  how.columns.bare_values = !options->nonnegative; /* a system has values, a graph perhaps a column that is no weight */
+  if (is_edge_list(name, options) && !wr_binary_is_file(name))
     TRY(wr_edge_list_read(name, &how, &triplets, &origin->ids, &read));
   else
     TRY(wr_read_matrix(name, &how, &triplets, A, origin, &read));
@@ -79,6 +88,7 @@ wr_status wr_source_load(const char *name, const wr_source_options *options, wr_
   *A = NULL;
   wr_ledger_enter(ledger, WR_PHASE_READ);
   facts->source = name;
+  TRY(check_columns(name, options));
   if (wr_generate_is_name(name)) {
     TRY(wr_generate(name, options->threads, A));
     snprintf(facts->kind, sizeof facts->kind, "generated %s", (*A)->val ? "real" : "pattern");

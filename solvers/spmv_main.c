@@ -150,7 +150,8 @@ static wr_status time_matrix(job *j, const char *name, int with_values, int with
   int variants[] = {with_values ? WITH_VALUES : VALUES_AS_GIVEN, without ? WITHOUT_VALUES : VALUES_AS_GIVEN};
   int first = without && !with_values, last = without;
   if (interrupted) return WR_OK;
-  wr_source_options how = {.threads = (int)j->s.common.threads, .format = (wr_input_format)j->s.common.input_format};
+  wr_source_options how = {.threads = (int)j->s.common.threads, .format = (wr_input_format)j->s.common.input_format,
+                           .columns = j->s.common.columns};
   TRY(wr_source_load(name, &how, &ledger, &A, &facts));
   wr_row_statistics rows = wr_row_statistics_get(A);
   for (int v = first; v <= last; v++) {
