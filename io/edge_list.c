@@ -292,7 +292,7 @@ wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr
   if (options != NULL) r.choice = options->columns;
   *triplets = (wr_triplets){.nrows = 0};
   *ids = (wr_ids){.count = 0};
-  wr_status status = wr_text_open(path, NULL, &r.text);
+  wr_status status = wr_text_open(path, "", &r.text);
   if (status != WR_OK) return status;
   TRY(find_body(&r));
   TRY(cut(&r));

@@ -7,6 +7,7 @@
 
 #include "config/memory.h"
 #include "io/binary_file.h"
+#include "io/foreign.h"
 
 #ifdef WR_HAVE_ZLIB
 #include <zlib.h>
@@ -56,7 +57,9 @@ static wr_status reserve(store *s, int64_t more) {
 }
 
 int wr_text_may_begin(const char *begin, int64_t count, const char *magic) {
-  if (magic == NULL || count < (int64_t)strlen(magic)) return 1;
+  if (magic == NULL) return 1;
+  if (wr_foreign_is(begin, count)) return 0;
+  if (count < (int64_t)strlen(magic)) return 1;
   return wr_word_is(begin, begin + strlen(magic), magic) || (count >= 8 && memcmp(begin, WR_BINARY_MAGIC, 8) == 0);
 }
 

@@ -22,9 +22,10 @@ typedef struct wr_text {
 } wr_text;
 
 /* Opens path ("-": standard input from where it stands). A gzip stream, recognised by its first two bytes, must be whole,
- * with nothing but further gzip members behind it, and its checksums right. magic (may be NULL) is what the text must begin
- * with, letter case aside: if it does not, a part may be all that is read, as the caller is going to refuse it.
- * WR_EINPUT: cannot be opened or read, a directory, damaged; WR_ENOMEM. */
+ * with nothing but further gzip members behind it, and its checksums right. magic is what the text must begin
+ * with, letter case aside: if it does not, a part may be all that is read, as the caller is going to refuse it. "": anything
+ * but what io/foreign.h knows, which is refused here with any magic; NULL: anything.
+ * WR_EINPUT: cannot be opened or read, a directory, damaged, foreign; WR_ENOMEM. */
 wr_status wr_text_open(const char *path, const char *magic, wr_text *text);
 
 void wr_text_close(wr_text *text);

@@ -77,8 +77,11 @@ static wr_status no_banner(const char *where, const char *line, const char *end)
     return wr_fail(WR_EINPUT, "%s: a carriage return inside a line; lines must end with LF or CR LF", where);
   if (end - line >= 4 && memcmp(line, WR_BINARY_MAGIC, 4) == 0)
     return wr_fail(WR_EINPUT, "%s: a matrix saved in binary, or what is left of one, where a text is needed", where);
-  return wr_fail(WR_EINPUT, "%s: no Matrix Market banner (%s MATRIX FORMAT FIELD SYMMETRY expected, not '%s')", where,
-                 MM_BANNER, wr_quote(line, end, quote));
+  return wr_fail(
+      WR_EINPUT,
+      "%s: no Matrix Market banner (%s MATRIX FORMAT FIELD SYMMETRY expected, not '%s'); an edge list is read "
+      "with --input-format edges, or under a name that ends in .tsv, .txt, .el or .csv",
+      where, MM_BANNER, wr_quote(line, end, quote));
 }
 
 static wr_status parse_banner(const char *where, const char *line, const char *end, MM_typecode *matcode) {

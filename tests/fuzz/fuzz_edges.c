@@ -7,6 +7,7 @@
 
 #include "io/edge.h"
 #include "io/edge_list.h"
+#include "io/foreign.h"
 #include "io/vector_file.h"
 #include "tests/fuzz/harness.h"
 #include "tests/fuzz/matrices.h"
@@ -167,7 +168,7 @@ static void read_other_ways(const uint8_t *bytes, size_t count, const outcome *f
 
 /* Whatever the beginning of the text says that no line does. */
 static int is_refused_at_once(const uint8_t *bytes, size_t count) {
-  return (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) ||
+  return wr_foreign_is((const char *)bytes, (int64_t)count) || (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) ||
          (count >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) || (count >= 2 && bytes[0] == '%' && bytes[1] == '%');
 }
 

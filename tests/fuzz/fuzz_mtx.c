@@ -7,6 +7,7 @@
 
 #include "config/memory.h"
 #include "io/entry.h"
+#include "io/foreign.h"
 #include "io/input_text.h"
 #include "io/matrix_market.h"
 #include "io/reader.h"
@@ -123,8 +124,9 @@ static void compare_carefully(const char *text, size_t size, const outcome *o) {
     compare_lines(&h, body, text + size, line, o);
 }
 
-static int is_compressed_or_binary(const uint8_t *bytes, size_t count) {
-  return (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) || (count >= 8 && memcmp(bytes, WR_BINARY_MAGIC, 8) == 0);
+static int is_no_text(const uint8_t *bytes, size_t count) {
+  return wr_foreign_is((const char *)bytes, (int64_t)count) || (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) ||
+         (count >= 8 && memcmp(bytes, WR_BINARY_MAGIC, 8) == 0);
 }
 
 /* Weights: the same entries, or a sentence about the first that is negative. */
@@ -200,7 +202,7 @@ FUZZ_TARGET(mtx) {
   outcome o;
   const char *path = harness_file(bytes, count);
   read_as(path, 1, 0, &o);
-  int text = !is_compressed_or_binary(bytes, count);
+  int text = !is_no_text(bytes, count);
   if (text) REQUIREF(harness_asked() <= (INT64_C(1) << 20) + 64 * (int64_t)count, "%lld", (long long)harness_asked());
   if (o.A != NULL) matrices_check_rows(o.A);
   if (text && count > 0) compare_carefully((const char *)bytes, count, &o);
