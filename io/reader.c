@@ -287,13 +287,14 @@ static void note_facts(const reader *r, int64_t stored, wr_read_facts *facts) {
   snprintf(facts->kind, sizeof facts->kind, "%s", kind + strlen("matrix "));
 }
 
-/* Closes the text. */
-static wr_status read_text(wr_text *text, const wr_read_options *options, wr_triplets *triplets, wr_read_facts *facts) {
+wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr_triplets *triplets,
+                         wr_read_facts *facts) {
   reader r = {.text = *text, .triplets = triplets, .threads = options != NULL ? options->threads : 0};
   if (r.threads <= 0) r.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
   int64_t stored;
   wr_status status;
+  *triplets = (wr_triplets){.nrows = 0};
   TRY(read_header(&r));
   TRY(cut(&r));
   parse_parts(&r);
@@ -307,7 +308,6 @@ static wr_status read_text(wr_text *text, const wr_read_options *options, wr_tri
 done:
   if (status != WR_OK) wr_triplets_free(triplets);
   wr_free(r.parts);
-  wr_text_close(&r.text);
   return status;
 }
 
@@ -316,10 +316,13 @@ wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_
   wr_text text;
   *triplets = (wr_triplets){.nrows = 0};
   wr_status status = wr_text_open(path, MM_BANNER, &text);
-  return status == WR_OK ? read_text(&text, options, triplets, facts) : status;
+  if (status != WR_OK) return status;
+  status = wr_read_opened(&text, options, triplets, facts);
+  wr_text_close(&text);
+  return status;
 }
 
-static wr_status read_binary(wr_text *text, const wr_read_options *options, wr_csr **A, wr_binary_origin *origin,
+static wr_status read_binary(const wr_text *text, const wr_read_options *options, wr_csr **A, wr_binary_origin *origin,
                              wr_read_facts *facts) {
   int threads = options != NULL ? options->threads : 0, nonnegative = options != NULL && options->nonnegative;
   const wr_csr_feed *feed = options != NULL ? options->feed : NULL;
@@ -329,7 +332,6 @@ static wr_status read_binary(wr_text *text, const wr_read_options *options, wr_c
     snprintf(facts->kind, sizeof facts->kind, "binary %s %s", (*A)->val ? "real" : "pattern",
              (*A)->symmetric ? "symmetric" : "general");
   }
-  wr_text_close(text);
   return status;
 }
 
@@ -340,6 +342,8 @@ wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_tr
   *A = NULL;
   wr_status status = wr_text_open(path, MM_BANNER, &text);
   if (status != WR_OK) return status;
-  if (wr_binary_is(&text)) return read_binary(&text, options, A, origin, facts);
-  return read_text(&text, options, triplets, facts);
+  status = wr_binary_is(&text) ? read_binary(&text, options, A, origin, facts)
+                               : wr_read_opened(&text, options, triplets, facts);
+  wr_text_close(&text);
+  return status;
 }

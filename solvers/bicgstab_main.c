@@ -15,6 +15,7 @@ static const char usage[] =
     "Solves A x = b by BiCGSTAB and checks the residual independently.\n"
     "MATRIX: a Matrix Market file or a list of row, column, value (.tsv .txt .el .csv), gzip too;\n"
     "        - for standard input; or gen:FAMILY:key=value,...\n"
+    "Vectors: Matrix Market, .npy, lines of a number, or lines of id and number, told by their content.\n"
     "  bicgstab A.mtx                               b = A times ones\n"
     "  bicgstab -b b.mtx -o x.mtx --precond jacobi A.mtx\n"
     "  bicgstab -k cpu_csr,cusparse gen:stencil:n=100   two backends compared on a generated system\n"
@@ -35,7 +36,8 @@ static void complete(wr_settings *s) {
   if (s->iterations == 0) s->iterations = WR_BICGSTAB_ITERATIONS;
 }
 
-static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts *facts, void **problem) {
+static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts,
+                              void **problem) {
   wr_status status;
   double *b = NULL, *guess = NULL;
   wr_system *system = NULL;
@@ -43,8 +45,10 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts 
   if (A->nrows != A->ncols)
     TRY(wr_fail(WR_EINPUT, "%s: a linear system needs a square matrix, not %lld x %lld", facts->source,
                 (long long)A->nrows, (long long)A->ncols));
-  if (s->rhs) TRY(wr_vector_read(s->rhs, A->nrows, "the matrix's rows", &b));
-  if (s->guess) TRY(wr_vector_read(s->guess, A->ncols, "the matrix's columns", &guess));
+  wr_vector_need rows = {.n = A->nrows, .whose = "the matrix's rows", .ids = ids};
+  if (s->rhs) TRY(wr_vector_read(s->rhs, &rows, &b));
+  wr_vector_need unknowns = {.n = A->ncols, .whose = "the matrix's columns", .ids = ids};
+  if (s->guess) TRY(wr_vector_read(s->guess, &unknowns, &guess));
   TRY(wr_alloc_zeroed(&system, 1, sizeof *system, "a system"));
   double *taken_b = b, *taken_guess = guess;
   b = guess = NULL; /* the system frees them from here on */

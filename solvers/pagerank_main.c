@@ -16,9 +16,11 @@ static const char usage[] =
     "Ranks the nodes of a graph by the power method and proves how close the scores are.\n"
     "GRAPH: a Matrix Market file or an edge list (.tsv .txt .el .csv), gzip too; - for standard input;\n"
     "       or gen:FAMILY:key=value,...\n"
+    "Vectors: Matrix Market, .npy, lines of a number, or lines of id and number, told by their content.\n"
     "  pagerank web.mtx                              the ten best pages\n"
     "  pagerank -k cpu_csr,cusparse -o scores.mtx web.mtx   two backends compared, scores written\n"
-    "  pagerank --format tsv -o scores.tsv links.tsv   an edge list; lines of id and score\n"
+    "  pagerank -o scores.tsv links.tsv              an edge list; lines of id and score\n"
+    "  pagerank --columns 2,3 visits.csv             a table whose columns 2 and 3 are the edges\n"
     "  pagerank gen:web:n=100000                     a generated graph\n"
     "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of\n"
     "      memory, 7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
@@ -41,16 +43,19 @@ static void complete(wr_settings *s) {
   }
 }
 
-static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts *facts, void **problem) {
+static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts,
+                              void **problem) {
   wr_status status;
+  wr_vector_need scores = {.n = A->nrows, .whose = "the graph's nodes", .ids = ids}, jumps = scores;
   double *teleport = NULL, *start = NULL;
   wr_graph *graph = NULL;
   *problem = NULL;
   if (A->nrows != A->ncols)
     TRY(wr_fail(WR_EINPUT, "%s: a graph needs a square matrix, not %lld x %lld", facts->source, (long long)A->nrows,
                 (long long)A->ncols));
-  if (s->personalize) TRY(wr_vector_read(s->personalize, A->nrows, "the graph's nodes", &teleport));
-  if (s->guess) TRY(wr_vector_read(s->guess, A->nrows, "the graph's nodes", &start));
+  jumps.subset = 1;
+  if (s->personalize) TRY(wr_vector_read(s->personalize, &jumps, &teleport));
+  if (s->guess) TRY(wr_vector_read(s->guess, &scores, &start));
   TRY(wr_alloc_zeroed(&graph, 1, sizeof *graph, "a graph"));
   double *t = teleport, *g = start;
   teleport = start = NULL; /* the graph frees them from here on */

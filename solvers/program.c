@@ -166,7 +166,7 @@ static wr_status prepare_problem(job *j) {
   if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
   TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
   wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
-  TRY(j->program->open(s, j->A, &j->facts, &j->problem));
+  TRY(j->program->open(s, j->A, &j->ids, &j->facts, &j->problem));
   TRY(finish_problem(j));
 done:
   return status;
@@ -185,14 +185,12 @@ static wr_status write_answer(job *j) {
   char comment[640];
   if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
-  if (j->settings.format == WR_FORMAT_TSV)
-    return wr_vector_write_tsv(j->settings.output, &j->ids, c->answer_n, c->answer);
   const wr_run *run = &c->runs[c->answer_run];
   const char *order = j->ids.id != NULL || j->ids.first != 1 ? "\nin ascending order of ids" : "";
   snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld iterations%s", j->program->name, j->operand,
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
            (long long)run->result.iterations, order);
-  return wr_vector_write(j->settings.output, c->answer_n, c->answer, comment);
+  return wr_vector_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n, c->answer, comment);
 }
 
 static wr_status write_history(job *j) {

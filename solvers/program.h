@@ -14,8 +14,9 @@ typedef struct wr_program {
   int nonnegative;          /* values are weights                                             */
   /* Fills in what the settings leave to the method: tolerance, iterations. */
   void (*complete)(wr_settings *settings);
-  /* The problem on the host, from the parsed matrix, which outlives it; may add to facts->remark. */
-  wr_status (*open)(const wr_settings *settings, wr_csr *A, wr_problem_facts *facts, void **problem);
+  /* The problem on the host, from the parsed matrix, which outlives it, and the ids of its rows, by which vectors may name
+   * their elements; may add to facts->remark. */
+  wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts, void **problem);
   /* What may be done on a device where all that runs is there, both or none (NULL): upload brings what it takes to the device,
    * finish does it there, or with NULL on the host; it may add to facts->remark. After an error the problem is to be closed. */
   wr_status (*upload)(void *problem, wr_env *device);
