@@ -68,7 +68,6 @@ static void print_labelled(FILE *out, const char *label, const wr_line *line) {
 
 /* What must be said before the outcome is named. */
 static const char *warning(const wr_run *run) {
-  if (run->status != WR_OK) return "BROKE OFF: ";
   int code = wr_run_exit_code(run);
   if (code == wr_status_exit_code(WR_EINTERNAL)) return "WRONG, the verification failed: ";
   return run->result.outcome == WR_CONVERGED && code != 0 ? "NOT ACCURATE ENOUGH: " : "";
@@ -78,8 +77,11 @@ static const char *warning(const wr_run *run) {
 static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
   const wr_result *result = &run->result;
   wr_line line = {0};
-  wr_line_add(&line, "%s", warning(run));
-  if (result->outcome == WR_CONVERGED)
+  int broke_off = run->status != WR_OK; /* there may be no answer, however the iterations ended */
+  if (!broke_off) wr_line_add(&line, "%s", warning(run));
+  if (broke_off)
+    wr_line_add(&line, "BROKE OFF after");
+  else if (result->outcome == WR_CONVERGED)
     wr_line_add(&line, "converged in");
   else
     wr_line_add(&line, "not converged (%s) after", wr_outcome_title(result->outcome));
