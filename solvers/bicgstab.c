@@ -8,6 +8,7 @@
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "spmv/device/bicgstab_scalars.h"
+#include "solvers/bicgstab_judge.h"
 #include "solvers/bicgstab_step.h"
 #include "solvers/iteration.h"
 
@@ -22,14 +23,17 @@ typedef struct progress {
   double bound;             /* on ||b - A x||                                                           */
   double target;            /* on ||r||: the bound, halved with every refinement, since the true        */
                             /* residual has rounding on top of r                                        */
-  double true_norm;         /* of the last question, or of the start: t holds that residual            */
-  double first_norm;        /* true residual of the guess                                               */
+  double true_norm;         /* of the answer, once settled                                              */
+  int settled;              /* x is the answer, t its residual                                          */
+  double guess_norm;        /* residual of the guess, whether or not it was replaced by 0               */
+  double first_norm;        /* residual of what load_guess loads: the guess, 0, or 0 beside a base      */
   double snapshot_norm;     /* ||r|| of the snapshot                                                    */
   int snapshot_is_start;    /* the snapshot is the iterate of the last start                            */
   int64_t start_iteration;  /* of the last start                                                        */
   double restart_norm;      /* ||r|| at the last restart                                                */
   int poor_restarts;        /* in a row                                                                 */
-  double last_true;         /* the true residual at which the last refinement began; INFINITY: none did */
+  int fresh;                /* no restart since the start or a refinement                               */
+  double last_true;         /* twice the true residual of the start, then that of the last refinement   */
 } progress;
 
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env) {
@@ -52,7 +56,8 @@ void wr_bicgstab_close(wr_bicgstab *s) {
   wr_vec *const vectors[] = {&s->b,    &s->x,    &s->d, &s->r,        &s->p[0], &s->p[1], &s->s, &s->shadow,
                              &s->v[0], &s->v[1], &s->t, &s->snapshot, &s->bank};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++) s->env->ops->release(s->env, vectors[k]);
-  wr_free(s->room);
+  double *const rooms[] = {s->room, s->base, s->rhs, s->u, s->residual};
+  for (size_t k = 0; k < sizeof rooms / sizeof rooms[0]; k++) wr_free(rooms[k]);
   *s = (wr_bicgstab){0};
 }
 
@@ -71,34 +76,17 @@ done:
   return status;
 }
 
-/* t := b - A x, *norm := its norm, or infinity where x is not finite throughout: an empty column would hide that from the
- * residual. Outside the rotation of the buffers: the plan finds that out by itself. */
-static wr_status true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {
-  wr_status status;
-  double scalars[SCALARS];
-  wr_epilogue e = {.shift = wr_bicgstab_scalar(s, ONE),
-                   .shift_dir = &s->b,
-                   .reduce = {{WR_NRM2SQ, NULL, NULL, wr_bicgstab_scalar(s, QQ)}}};
-  wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, wr_bicgstab_scalar(s, SUM_X)}}};
-  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = -1, .x = x, .y = &s->t, .epilogue = &e}));
-  TRY(s->env->ops->fused(s->env, &sum));
-  TRY(s->env->ops->download(s->env, &s->bank, scalars));
-  *norm = isfinite(scalars[SUM_X]) ? sqrt(scalars[QQ]) : INFINITY;
-done:
-  return status;
-}
-
 /* Begins anew from x, d being 0, with r := t, its true residual of this norm; BETA is 0, so that p becomes r whatever was in p
- * and v. signs 0: shadow := r; else it is made of signs by a hash of index and signs: it has nothing to do with r then. */
-static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
+ * and v. seed 0: shadow := r; else numbers by a hash of index and seed, which have nothing to do with r. */
+static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   wr_status status;
   wr_env *env = s->env;
   TRY(copy(s, &s->r, &s->t));
-  if (signs == 0) {
+  if (seed == 0) {
     TRY(copy(s, &s->shadow, &s->t));
   } else {
     if (s->room == NULL) TRY(wr_alloc(&s->room, s->system->n, sizeof *s->room, "a shadow vector"));
-    wr_hash_signs(s->room, s->system->n, signs);
+    wr_hash_shadow(s->room, s->system->n, seed);
     TRY(env->ops->upload(env, &s->shadow, s->room));
   }
   double *c = g->scalars, unit = wr_type_unit(env->type), steps = c[STEPS], rounds = c[ROUNDS];
@@ -117,7 +105,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
                                   {WR_NRM2SQ, &s->shadow, NULL, wr_bicgstab_scalar(s, SS)}}};
   TRY(env->ops->fused(env, &products));
   TRY(env->ops->download(env, &s->bank, c));
-  c[NOISE] = unit * unit * c[SS];
+  c[NOISE] = unit * unit * c[SS], c[LEAST_COS2] = 64 * unit * unit;
   TRY(env->ops->upload(env, &s->bank, c));
   g->start_iteration = (int64_t)steps;
   wr_iteration_begin(s->loop);
@@ -130,9 +118,9 @@ static void end_with(wr_result *result, wr_outcome outcome, const char *note) {
   snprintf(result->note, sizeof result->note, "%s", note);
 }
 
-/* x := the first guess. */
+/* x := the first guess. Beside a base it is 0; and b = 0 has the answer 0, whatever the guess. */
 static wr_status load_guess(wr_bicgstab *s) {
-  int given = s->system->guess && s->system->norm_b > 0; /* b = 0 has the answer 0, whatever the guess */
+  int given = s->system->guess && s->system->norm_b > 0 && !s->from_zero && !s->refined;
   return given ? s->env->ops->upload(s->env, &s->x, s->system->guess) : s->env->ops->fill(s->env, &s->x, 0);
 }
 
@@ -144,14 +132,39 @@ static wr_status choose_better(wr_bicgstab *s, const progress *g, double *norm, 
   wr_status status;
   double current, saved;
   TRY(settle_iterate(s));
-  TRY(true_residual(s, &s->x, &current));
-  TRY(true_residual(s, &s->snapshot, &saved));
+  TRY(wr_bicgstab_true_residual(s, &s->x, &current));
+  TRY(wr_bicgstab_true_residual(s, &s->snapshot, &saved));
   *from = current < saved ? CURRENT : SNAPSHOT;
   *norm = *from == CURRENT ? current : saved;
   if (!(*norm <= g->first_norm)) *from = GUESS;
   if (*from == SNAPSHOT) TRY(copy(s, &s->x, &s->snapshot));
   if (*from == GUESS) TRY(load_guess(s));
-  if (*from != SNAPSHOT) TRY(true_residual(s, &s->x, norm)); /* t has the snapshot's */
+  if (*from != SNAPSHOT) TRY(wr_bicgstab_true_residual(s, &s->x, norm)); /* t has the snapshot's */
+done:
+  return status;
+}
+
+/* x := the guess if its residual is smaller than the true one of x, *norm. t := the residual of x. */
+static wr_status compare_with_guess(wr_bicgstab *s, progress *g, double *norm) {
+  wr_status status = WR_OK;
+  if (*norm <= g->first_norm) return WR_OK;
+  TRY(load_guess(s));
+  TRY(wr_bicgstab_true_residual(s, &s->x, norm));
+  TRY(wr_bicgstab_judge(s, g->bound, norm));
+done:
+  return status;
+}
+
+/* Begins anew with the true residual of u, norm, as the right-hand side of a correction. */
+static wr_status refine(wr_bicgstab *s, progress *g, double norm) {
+  wr_status status;
+  g->last_true = norm;
+  g->result->refinements++;
+  g->target /= 2;
+  g->poor_restarts = 0, g->fresh = 1;
+  g->first_norm = g->snapshot_norm = g->restart_norm = norm, g->snapshot_is_start = 1;
+  TRY(wr_bicgstab_refine(s));
+  TRY(begin(s, g, norm, 0));
 done:
   return status;
 }
@@ -161,20 +174,20 @@ static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm;
   TRY(settle_iterate(s));
-  TRY(true_residual(s, &s->x, &norm));
-  g->true_norm = norm;
+  TRY(wr_bicgstab_true_residual(s, &s->x, &norm));
+  TRY(wr_bicgstab_judge(s, g->bound, &norm));
+  if (norm > g->bound && !s->on_host) TRY(wr_bicgstab_judge_on_host(s, &norm));
   *end = 1;
   if (norm <= g->bound) {
     g->result->outcome = WR_CONVERGED;
-  } else if (!isfinite(norm) || !(norm <= g->last_true / 2) || g->result->refinements >= WR_BICGSTAB_REFINEMENTS) {
-    end_with(g->result, WR_STAGNATED, "the true residual does not follow: this is what the precision attains");
-  } else {
-    g->last_true = norm;
-    g->result->refinements++;
-    g->target /= 2;
-    TRY(begin(s, g, norm, 0));
+  } else if (isfinite(norm) && norm <= g->last_true / 2 && g->result->refinements < WR_BICGSTAB_REFINEMENTS) {
+    TRY(refine(s, g, norm));
     *end = 0;
+  } else {
+    wr_bicgstab_explain_stagnation(s, norm, g->result);
+    TRY(compare_with_guess(s, g, &norm));
   }
+  if (*end) g->settled = 1, g->true_norm = norm;
 done:
   return status;
 }
@@ -184,7 +197,8 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   wr_status status;
   origin from;
   double norm, steps = g->scalars[STEPS];
-  int fresh = g->result->restarts == 0; /* the phase before the first restart is not judged */
+  int fresh = g->fresh; /* the phase before the first restart is not judged */
+  g->fresh = 0;
   g->result->restarts++;
   TRY(choose_better(s, g, &norm, &from));
   if (from != SNAPSHOT) TRY(copy(s, &s->snapshot, &s->x));
@@ -231,9 +245,11 @@ static wr_status look(wr_bicgstab *s, progress *g, int *end) {
     TRY(question(s, g, end));
   else
     TRY(restart(s, g,
-                c[BAD_SIGMA] != 0   ? "breakdown: (shadow, A p) vanished or alpha exploded"
-                : c[BAD_OMEGA] != 0 ? "breakdown: omega vanished"
-                                    : "breakdown: (shadow, r) vanished or beta exploded",
+                c[BAD_SIGMA] != 0 && !isfinite(c[VV]) ? "breakdown: ||A p||^2 overflows"
+                : c[BAD_SIGMA] != 0 && c[VV] == 0     ? "breakdown: A p vanished, or its elements underflow"
+                : c[BAD_SIGMA] != 0                   ? "breakdown: (shadow, A p) vanished or alpha exploded"
+                : c[BAD_OMEGA] != 0                   ? "breakdown: omega vanished"
+                                                      : "breakdown: (shadow, r) vanished or beta exploded",
                 end));
 done:
   return status;
@@ -244,10 +260,39 @@ static wr_status settle(wr_bicgstab *s, progress *g) {
   wr_status status = WR_OK;
   double norm = g->true_norm;
   origin from;
-  if (g->result->outcome != WR_CONVERGED) TRY(choose_better(s, g, &norm, &from));
+  if (!g->settled) {
+    TRY(choose_better(s, g, &norm, &from));
+    TRY(wr_bicgstab_judge(s, g->bound, &norm));
+    TRY(compare_with_guess(s, g, &norm));
+    if (norm <= g->bound) end_with(g->result, WR_CONVERGED, "");
+  }
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
-  if (g->result->outcome != WR_CONVERGED && norm <= g->bound) end_with(g->result, WR_CONVERGED, "");
-  if (!isfinite(norm)) end_with(g->result, WR_NON_FINITE, "no iterate has a finite residual");
+  if (!isfinite(norm) && g->result->outcome != WR_NON_FINITE)
+    end_with(g->result, WR_NON_FINITE, "no iterate has a finite residual");
+  wr_bicgstab_explain(s, g->guess_norm, g->result);
+done:
+  return status;
+}
+
+/* x := the guess, t := its residual. 0 takes its place where it is better and rounding the guess's residual alone would miss
+ * the tolerance. */
+static wr_status start_from_guess(wr_bicgstab *s, progress *g, double *norm) {
+  wr_status status;
+  double zero, unit = wr_type_unit(s->env->type), norm_b = s->system->norm_b;
+  TRY(load_guess(s));
+  TRY(wr_bicgstab_true_residual(s, &s->x, norm));
+  g->guess_norm = *norm;
+  if (s->system->guess == NULL || (*norm <= norm_b || 10 * unit * *norm <= g->bound)) goto done;
+  s->from_zero = 1;
+  TRY(load_guess(s));
+  TRY(wr_bicgstab_true_residual(s, &s->x, &zero));
+  if (isfinite(zero)) {
+    *norm = zero;
+  } else {
+    s->from_zero = 0;
+    TRY(load_guess(s));
+    TRY(wr_bicgstab_true_residual(s, &s->x, norm));
+  }
 done:
   return status;
 }
@@ -255,20 +300,24 @@ done:
 static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm, scalars[SCALARS] = {[ONE] = 1};
+  s->from_zero = 0;
+  g->target = g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
+  TRY(wr_bicgstab_forget_refinement(s));
   TRY(s->env->ops->upload(s->env, &s->bank, scalars));
-  TRY(load_guess(s));
   TRY(s->env->ops->fill(s->env, &s->d, 0));
+  TRY(start_from_guess(s, g, &norm));
   TRY(copy(s, &s->snapshot, &s->x));
-  TRY(true_residual(s, &s->x, &norm));
-  g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
-  g->target = g->bound;
-  g->first_norm = g->true_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
-  g->restart_norm = norm, g->last_true = INFINITY;
+  g->first_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
+  g->restart_norm = norm, g->fresh = 1;
+  g->last_true = norm <= g->bound ? INFINITY : 2 * norm; /* a norm that may be false is no measure */
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
-  *end = norm <= g->bound; /* b = 0, an exact guess */
-  if (*end) g->result->outcome = WR_CONVERGED;
-  if (!isfinite(norm)) *end = 1, end_with(g->result, WR_NON_FINITE, "the first residual is not finite");
-  if (!*end) TRY(begin(s, g, norm, 0));
+  if (norm <= g->bound) { /* b = 0, an exact guess */
+    TRY(question(s, g, end));
+  } else if (!isfinite(norm)) {
+    *end = 1, end_with(g->result, WR_NON_FINITE, "the first residual is not finite");
+  } else {
+    TRY(begin(s, g, norm, 0));
+  }
 done:
   return status;
 }
@@ -337,7 +386,10 @@ done:
 
 wr_status wr_bicgstab_download(wr_bicgstab *s, double *u, double *q) {
   wr_status status = WR_OK;
-  if (u) TRY(s->env->ops->download(s->env, &s->x, u));
+  if (u && s->u)
+    memcpy(u, s->u, (size_t)s->system->n * sizeof *u);
+  else if (u)
+    TRY(s->env->ops->download(s->env, &s->x, u)); /* nothing has been solved yet */
   if (q) TRY(s->env->ops->download(s->env, &s->t, q));
 done:
   return status;

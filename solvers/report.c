@@ -96,7 +96,7 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   if (result->note[0]) {
     wr_line note = {0};
     wr_line_add(&note, "%s", result->note);
-    print_labelled(out, "why", &note);
+    print_labelled(out, result->outcome == WR_CONVERGED ? "note" : "why", &note);
   }
 }
 

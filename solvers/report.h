@@ -20,6 +20,8 @@ typedef struct wr_verdict {
   double worst_row;        /* largest error / bound over the checked rows                             */
   int met_tolerance;       /* 1: the answer meets what was asked for                                  */
   double measure, limit;   /* the true residual (or change of an exact step), and what it may be      */
+  int on_host;             /* BiCGSTAB: measure is the host's, over the matrix as parsed; else the device's */
+  double attainable;       /* BiCGSTAB: what rounding in this precision may add to the residual; 0: not known */
   double backward_error;   /* BiCGSTAB: componentwise                                                 */
 } wr_verdict;
 

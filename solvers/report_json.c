@@ -130,6 +130,8 @@ static void write_verdict(wr_json *json, const wr_verdict *verdict) {
     wr_json_boolean(json, "met_tolerance", verdict->met_tolerance);
     wr_json_real(json, "measure", verdict->measure);
     wr_json_real(json, "limit", verdict->limit);
+    wr_json_boolean(json, "on_host", verdict->on_host);
+    real_or_null(json, "attainable", verdict->attainable);
     wr_json_real(json, "backward_error", verdict->backward_error);
   }
   wr_json_end(json, '}');

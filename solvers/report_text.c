@@ -198,7 +198,7 @@ int wr_run_counts(const wr_run *run) {
 void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const wr_run *run) {
   const wr_result *result = &run->result;
   char measure[TEXT_ROOM], change[TEXT_ROOM], bound[TEXT_ROOM], asked[TEXT_ROOM];
-  wr_text_real(result->measure, measure);
+  wr_text_real(run->verdict.on_host ? run->verdict.measure : result->measure, measure);
   wr_text_bound(result->bound, bound);
   wr_text_real(problem->tolerance, asked);
   int stopped_by_change = result->by_change;

@@ -59,7 +59,8 @@ typedef struct wr_result {
   wr_repeated by;      /* who has repeated the iterations, but perhaps the first and last ones      */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
-  char note[160];      /* one clause: why it ended as it did; "" when converged                     */
+  char note[400];      /* why it ended as it did, and what would help; when converged "", or what was done
+                          otherwise than asked for                                                 */
 } wr_result;
 
 #endif

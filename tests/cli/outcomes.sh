@@ -9,6 +9,14 @@ matrix turn.mtx 'coordinate real general' '2 2 2' '1 2 1' '2 1 -1'
 matrix zero.mtx 'coordinate real general' '2 2 0'
 matrix large.mtx 'coordinate real general' '2 2 2' '1 1 1e300' '2 2 1'
 matrix first.mtx 'array real general' '2 1' 1 0
+matrix far.mtx 'array real general' '2 1' 1e300 -1e300
+matrix deceiving.mtx 'coordinate real general' '2 2 4' '1 1 1.4267320568177375' '1 2 1.8024103068486483' \
+  '2 1 -0.04946939502386516' '2 2 -0.06249536977774123'
+matrix single.mtx 'coordinate real general' '1 1 1' '1 1 1e20'
+matrix tiny.mtx 'array real general' '1 1' 1e-310
+matrix small.mtx 'coordinate real general' '1 1 1' '1 1 1e-200'
+matrix huge.mtx 'array real general' '1 1' 1e200
+matrix columns.mtx 'coordinate real general' '2 2 4' '1 1 1e-25' '1 2 1' '2 1 1e25' '2 2 1'
 graph=$work/graph.mtx answer=$work/answer.mtx
 system=gen:stencil:n=6
 
@@ -44,21 +52,49 @@ check_not_converged() {
   run 2 pagerank -p f32 -t 1e-12 -x "$work/first.mtx" -o "$answer" "$work/swap.mtx"
   says "$out" 'not converged (stagnated)'
   writes stagnated
-  run 2 bicgstab -p f32 -t 1e-12 -o "$answer" $system
-  says "$out" 'not converged (stagnated)' 'why'
+  run 2 bicgstab -t 1e-19 --rhs random:1 -o "$answer" $system
+  says "$out" 'not converged (stagnated)' 'why' 'is what f64 attains here' 'a larger tolerance would help' 'TOO MUCH'
+  writes stagnated
+  for type in f32 f64; do # a residual of 0 in plain arithmetic, and 0.3 ||b|| in truth
+    command="bicgstab -p $type deceiving.mtx"
+    "$BUILD/bicgstab" -d cpu -p $type -b "$work/first.mtx" "$work/deceiving.mtx" >"$out" 2>"$err"
+    code=$?
+    [ $code = 2 ] || [ $code = 5 ]
+    expect "exit code $code, not 2 or 5"
+    says "$out" 'not converged'
+  done
+  run 2 bicgstab -b "$work/tiny.mtx" -o "$answer" "$work/single.mtx"
+  says "$out" 'not converged (stagnated)' 'element 1 of the solution is below the normal numbers of f64' 'true residual 1,'
   writes stagnated
 }
 
 check_breakdown() {
-  run 5 bicgstab -o "$answer" "$work/turn.mtx"
+  run 5 bicgstab -b "$work/first.mtx" -o "$answer" "$work/zero.mtx"
   says "$out" 'not converged (breakdown)' 'why'
   writes breakdown
-  run 5 bicgstab -b "$work/first.mtx" "$work/zero.mtx"
-  says "$out" 'not converged (breakdown)'
-  run 5 bicgstab -p f32 -o "$answer" "$work/large.mtx"
-  says "$err" 'the value 1e+300 in row 1, column 1 is beyond f32: use -p f64'
+  run 5 bicgstab -p f32 --precond jacobi -o "$answer" "$work/columns.mtx"
+  says "$err" 'the value 1e+50 in row 2, column 1 is beyond f32: use -p f64'
   [ ! -e "$answer" ]
   expect 'an answer that does not exist was written'
+  run 5 bicgstab -b "$work/huge.mtx" "$work/small.mtx"
+  says "$out" 'not converged (non-finite) after 1 iteration' 'element 1 of the solution is beyond f64: scale'
+}
+
+# Scaled so that nothing overflows, and corrected so that f32 does not bound the accuracy.
+check_scaled() {
+  run 0 bicgstab "$work/turn.mtx" # no residual polynomial of one step makes a residual smaller
+  run 0 bicgstab -p f32 -t 1e-12 -o "$answer" $system
+  says "$out" '1 continuation from the true residual' '(asked for 1e-12)'
+  writes converged
+  run 0 bicgstab -p f32 "$work/large.mtx"
+  says "$out" 'A scaled by 2^-997' 'f32 holds 1 value below 1.2e-38 with few digits or as 0'
+  for matrix in 1e160 1e-160; do
+    matrix scaled.mtx 'coordinate real general' '2 2 2' "1 1 $matrix" "2 2 3${matrix#1}"
+    run 0 bicgstab "$work/scaled.mtx" && says "$out" 'A scaled by 2^'
+    run 0 bicgstab -p f32 "$work/scaled.mtx"
+  done
+  run 0 bicgstab -x "$work/far.mtx" "$work/both.mtx"
+  says "$out" 'note' 'the first guess was replaced by 0'
 }
 
 check_memory() {
@@ -88,7 +124,7 @@ check_lists() {
   run 4 bicgstab -q -k merbit,cusparse $system
   is_empty "$out"
   says "$err" 'bicgstab: merbit: ' 'bicgstab: cusparse: '
-  run 5 bicgstab -k merbit,cpu_csr,cpu_csr "$work/turn.mtx"
+  run 5 bicgstab -k merbit,cpu_csr,cpu_csr -b "$work/first.mtx" "$work/zero.mtx"
   run 4 pagerank -k cusparse -o "$answer.none" "$graph"
   says "$err" 'pagerank: cusparse: '
   run 4 pagerank -d cuda -k cpu_csr,reference "$graph"
@@ -144,6 +180,7 @@ matrix both.mtx 'coordinate real general' '2 2 3' '1 1 1' '2 2 1' '1 2 2'
 check_converged
 check_not_converged
 check_breakdown
+check_scaled
 check_memory
 check_lists
 check_verify pagerank "$graph" 3

@@ -289,6 +289,15 @@ static void test_bicgstab(void) {
   CHECK_HAS(text, "||b - A x|| = 6.5e-7 ||b|| (asked for 1e-9)");
   CHECK_HAS(text, "this precision attains no more ");
   CHECK_HAS(text, "is allowed: TOO MUCH; backward error 2.5e-14 ");
+  CHECK_HAS(text, " why this precision");
+  free(text);
+  CASE("BiCGSTAB, the host's residual in place of the device's");
+  run.result.outcome = WR_CONVERGED;
+  SET_TEXT(run.result.note, "the guess was replaced");
+  run.verdict.measure = 7.5e-10, run.verdict.on_host = 1;
+  text = report("bicgstab", &run, 0);
+  CHECK_HAS(text, "||b - A x|| = 7.5e-10 ||b|| (asked for 1e-9)");
+  CHECK_HAS(text, " note the guess was replaced ");
   free(text);
 }
 

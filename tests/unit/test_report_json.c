@@ -83,6 +83,8 @@ static void test_run(const char *text) {
   CHECK_IS("runs/0/verification/rows", "281903");
   CHECK_IS("runs/0/verification/met_tolerance", "true");
   CHECK_REAL("runs/0/verification/limit", 1.5e-10);
+  CHECK_REAL("runs/0/verification/attainable", 2.5e-13);
+  CHECK_IS("runs/0/verification/on_host", "true");
 }
 
 static void test_others(const char *text) {
@@ -109,6 +111,7 @@ static void test_values(void) {
   wr_run runs[] = {fixture_run(&fixture_cusparse, 0.0625, 0.5, 0x1p-8),
                    fixture_run(&fixture_cpu_csr, 0.125, 0.25, 0x1p-9),
                    fixture_absent(&fixture_cusparse_coo, "no card")};
+  runs[0].verdict.attainable = 2.5e-13, runs[0].verdict.on_host = 1;
   SET_TEXT(runs[0].knobs, "alg=2:layout=paper");
   SET_TEXT(runs[0].device_name, "NVIDIA H200");
   runs[0].info.borrowed_bytes = INT64_MAX;
