@@ -66,16 +66,6 @@ static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
   return s->env->ops->fused(s->env, &f);
 }
 
-/* The iterate goes into x, d := 0. Before a start and at the end. */
-static wr_status settle_iterate(wr_bicgstab *s) {
-  wr_status status;
-  wr_fused collect = wr_bicgstab_collecting(s, &s->x);
-  TRY(s->env->ops->fused(s->env, &collect));
-  TRY(s->env->ops->fill(s->env, &s->d, 0));
-done:
-  return status;
-}
-
 /* Begins anew from x, d being 0, with r := t, its true residual of this norm; BETA is 0, so that p becomes r whatever was in p
  * and v. seed 0: shadow := r; else numbers by a hash of index and seed, which have nothing to do with r. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
@@ -131,7 +121,7 @@ typedef enum origin { CURRENT, SNAPSHOT, GUESS } origin;
 static wr_status choose_better(wr_bicgstab *s, const progress *g, double *norm, origin *from) {
   wr_status status;
   double current, saved;
-  TRY(settle_iterate(s));
+  TRY(wr_bicgstab_settle_iterate(s));
   TRY(wr_bicgstab_true_residual(s, &s->x, &current));
   TRY(wr_bicgstab_true_residual(s, &s->snapshot, &saved));
   *from = current < saved ? CURRENT : SNAPSHOT;
@@ -155,16 +145,18 @@ done:
   return status;
 }
 
-/* Begins anew with the true residual of u, norm, as the right-hand side of a correction. */
-static wr_status refine(wr_bicgstab *s, progress *g, double norm) {
+/* Begins anew from x, whose true residual has this norm: the device's, in t, or where its rounding matters, the host's, which a
+ * correction is then to remove. */
+static wr_status go_on_from(wr_bicgstab *s, progress *g, double norm, int seed) {
   wr_status status;
-  g->last_true = norm;
-  g->result->refinements++;
-  g->target /= 2;
-  g->poor_restarts = 0, g->fresh = 1;
-  g->first_norm = g->snapshot_norm = g->restart_norm = norm, g->snapshot_is_start = 1;
-  TRY(wr_bicgstab_refine(s));
-  TRY(begin(s, g, norm, 0));
+  if (s->on_host) {
+    TRY(wr_bicgstab_refine(s));
+    g->first_norm = norm;
+  } else {
+    TRY(copy(s, &s->snapshot, &s->x));
+  }
+  g->snapshot_norm = g->restart_norm = norm, g->snapshot_is_start = 1;
+  TRY(begin(s, g, norm, seed));
 done:
   return status;
 }
@@ -173,7 +165,7 @@ done:
 static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm;
-  TRY(settle_iterate(s));
+  TRY(wr_bicgstab_settle_iterate(s));
   TRY(wr_bicgstab_true_residual(s, &s->x, &norm));
   TRY(wr_bicgstab_judge(s, g->bound, &norm));
   if (norm > g->bound && !s->on_host) TRY(wr_bicgstab_judge_on_host(s, &norm));
@@ -181,7 +173,10 @@ static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   if (norm <= g->bound) {
     g->result->outcome = WR_CONVERGED;
   } else if (isfinite(norm) && norm <= g->last_true / 2 && g->result->refinements < WR_BICGSTAB_REFINEMENTS) {
-    TRY(refine(s, g, norm));
+    g->last_true = norm, g->target /= 2;
+    g->poor_restarts = 0, g->fresh = 1;
+    g->result->refinements++;
+    TRY(go_on_from(s, g, norm, 0));
     *end = 0;
   } else {
     wr_bicgstab_explain_stagnation(s, norm, g->result);
@@ -201,19 +196,23 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   g->fresh = 0;
   g->result->restarts++;
   TRY(choose_better(s, g, &norm, &from));
-  if (from != SNAPSHOT) TRY(copy(s, &s->snapshot, &s->x));
+  TRY(wr_bicgstab_judge(s, g->bound, &norm));
+  if (norm > g->first_norm) from = GUESS;
+  TRY(compare_with_guess(s, g, &norm));
   int moved = from == CURRENT ? (int64_t)steps > g->start_iteration : from == SNAPSHOT && !g->snapshot_is_start;
-  g->snapshot_norm = norm;
   if (!fresh) g->poor_restarts = norm <= g->restart_norm / 2 ? 0 : g->poor_restarts + 1;
-  *end = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm) || norm == 0;
-  if (*end) {
-    end_with(g->result, isfinite(norm) ? WR_BREAKDOWN : WR_NON_FINITE, cause);
-    if (g->result->restarts > WR_BICGSTAB_RESTARTS) g->result->restarts = WR_BICGSTAB_RESTARTS;
+  int is_over = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm);
+  *end = is_over || norm <= g->bound;
+  if (!*end) {
+    TRY(go_on_from(s, g, norm, moved ? 0 : g->result->restarts));
     goto done;
   }
-  g->restart_norm = norm;
-  g->snapshot_is_start = 1; /* the iterate of this start is in the snapshot in either case */
-  TRY(begin(s, g, norm, moved ? 0 : g->result->restarts));
+  g->settled = 1, g->true_norm = norm;
+  if (norm <= g->bound)
+    end_with(g->result, WR_CONVERGED, "");
+  else
+    end_with(g->result, isfinite(norm) ? WR_BREAKDOWN : WR_NON_FINITE, cause);
+  if (g->result->restarts > WR_BICGSTAB_RESTARTS) g->result->restarts = WR_BICGSTAB_RESTARTS;
 done:
   return status;
 }

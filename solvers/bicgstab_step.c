@@ -12,6 +12,15 @@ wr_fused wr_bicgstab_collecting(wr_bicgstab *s, wr_vec *to) {
                     .reduce = {{WR_SUM, to, NULL, scalar(s, SUM_X)}}};
 }
 
+wr_status wr_bicgstab_settle_iterate(wr_bicgstab *s) {
+  wr_status status;
+  wr_fused collect = wr_bicgstab_collecting(s, &s->x);
+  TRY(s->env->ops->fused(s->env, &collect));
+  TRY(s->env->ops->fill(s->env, &s->d, 0));
+done:
+  return status;
+}
+
 /* p of an iteration by the place of its v; s of any. */
 static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->apart ? i : 0]; }
 static wr_vec *half_step(wr_bicgstab *s) { return s->apart ? &s->s : &s->r; }

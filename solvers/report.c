@@ -160,9 +160,12 @@ static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_r
       add_multiply_check(&line, verdict);
       wr_line_add(&line, "; ");
     }
-    wr_line_add(&line, "%s %s, %s is allowed%s", is_pagerank ? "an exact step changes the scores by" : "true residual",
-                wr_text_real(verdict->measure, measure), wr_text_real(verdict->limit, limit),
-                verdict->met_tolerance ? "" : ": TOO MUCH");
+    const char *what = is_pagerank ? "an exact step changes the scores by"
+                       : verdict->on_host && verdict->level != WR_VERIFY_FULL
+                           ? "true residual, by the host over all rows,"
+                           : "true residual";
+    wr_line_add(&line, "%s %s, %s is allowed%s", what, wr_text_real(verdict->measure, measure),
+                wr_text_real(verdict->limit, limit), verdict->met_tolerance ? "" : ": TOO MUCH");
     if (!is_pagerank) wr_line_add(&line, "; backward error %s", wr_text_real(verdict->backward_error, error));
   }
   print_labelled(out, "verified", &line);
