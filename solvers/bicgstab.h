@@ -42,7 +42,7 @@ typedef struct wr_bicgstab {
   struct wr_iteration *loop;
 } wr_bicgstab;
 
-/* Allocates the vectors and uploads b. */
+/* Allocates the vectors and uploads b. plan: of system->matrix, which is another matrix than A where A was scaled. */
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env);
 void wr_bicgstab_close(wr_bicgstab *s); /* a zeroed one is fine */
 
