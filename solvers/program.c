@@ -110,11 +110,12 @@ done:
   return status;
 }
 
-/* Without -k: the GPU if there is one, as far as `open` knows, else the CPU and a line that says why. */
+/* Without -k: the GPU if there is one, as far as `open` knows, else the CPU and a line that says why. A build without backends
+ * for a GPU looks for one only where -d cuda asks for it, to answer what is missing. */
 static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   wr_settings *s = &j->settings;
   wr_place place = WR_HOST;
-  if (s->device != WR_DEVICE_CPU) {
+  if (s->device == WR_DEVICE_CUDA || (s->device == WR_DEVICE_AUTO && wr_backend_default(WR_CUDA) != NULL)) {
     wr_status status = open(&j->comparison);
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
     if (status == WR_OK)

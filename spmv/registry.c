@@ -90,8 +90,8 @@ const wr_backend *wr_backend_default(wr_place place) {
   const char *const *names = place == WR_CUDA ? on_gpu : on_cpu;
   const wr_backend *backend = NULL;
   for (int k = 0; k < 2; k++)
-    if (wr_backend_find(names[k], &backend) == WR_OK && backend->plan) break;
-  return backend;
+    if (wr_backend_find(names[k], &backend) == WR_OK && backend->plan) return backend;
+  return NULL;
 }
 
 /* Why a backend cannot be used now, or "". The reason lies in text until the next call. */

@@ -116,7 +116,8 @@ int wr_backend_count(void);
 const wr_backend *wr_backend_at(int index);
 wr_status wr_backend_find(const char *name, const wr_backend **backend); /* WR_EUSAGE, naming the closest */
 
-/* What a program takes when nobody names a backend: the first of a short list that this build holds, else a stub. */
+/* What a program takes when the user names no backend: the first of a short list that this build holds. NULL: this build
+ * has none of them for that place. */
 const wr_backend *wr_backend_default(wr_place place);
 
 /* Every name with what it is, what it needs and, if it is not available, why. */

@@ -53,6 +53,18 @@ static void test_built(void) {
   CHECK(wr_backend_at(0)->plan != NULL && wr_backend_at(1)->plan != NULL);
 }
 
+/* A default is a backend that this build can run; the CPU has one in every build. */
+static void test_default(void) {
+  CASE("default");
+  const wr_backend *on_cpu = wr_backend_default(WR_HOST), *on_gpu = wr_backend_default(WR_CUDA);
+  CHECK(on_cpu && on_cpu->plan && on_cpu->place == WR_HOST);
+  CHECK(on_gpu == NULL || (on_gpu->plan && on_gpu->place == WR_CUDA));
+  int built = 0;
+  for (int b = 0; b < wr_backend_count(); b++)
+    built += wr_backend_at(b)->place == WR_CUDA && wr_backend_at(b)->plan != NULL;
+  CHECKF((on_gpu != NULL) == (built > 0), "%d backends for a GPU are built", built);
+}
+
 /* Needing finite x is a limit of the vendor's kernels, which nothing of ours may have. */
 static void test_finite_x(void) {
   enum { HOST, CUDA, VENDOR, LATER };
@@ -149,6 +161,7 @@ static void test_list(void) {
 int main(void) {
   test_names();
   test_built();
+  test_default();
   test_finite_x();
   test_stubs();
   test_closest();
