@@ -320,7 +320,6 @@ static wr_status run_one(wr_comparison *c, int index) {
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
   TRY(wr_plan_create(choice->backend, choice->knobs, c->program->matrix(c->problem), env, &plan));
   snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plan));
-  snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name);
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;
   TRY(wr_plan_prepare(plan));
   wr_ledger_stop(&run->ledger);
@@ -333,6 +332,7 @@ static wr_status run_one(wr_comparison *c, int index) {
 done:
   run->status = status;
   if (status != WR_OK) snprintf(run->reason, sizeof run->reason, "%s", wr_status_message());
+  if (plan) snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name); /* with what the run has shown */
   wr_plan_destroy(plan);
   wr_ledger_stop(&run->ledger);
   return status;

@@ -17,6 +17,7 @@
 #include "solvers/history_file.h"
 #include "solvers/machine.h"
 #include "solvers/source.h"
+#include "spmv/device/processors.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -104,7 +105,7 @@ static wr_status parse(job *j, int argc, char **argv) {
   if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
   j->operand = argv[first];
   TRY(check_inputs(j));
-  if (j->settings.threads > 0) omp_set_num_threads((int)j->settings.threads);
+  omp_set_num_threads(j->settings.threads > 0 ? (int)j->settings.threads : wr_default_threads());
   j->program->complete(&j->settings);
 done:
   return status;

@@ -15,6 +15,7 @@
 #include "solvers/source.h"
 #include "solvers/spmv_json.h"
 #include "solvers/spmv_settings.h"
+#include "spmv/device/processors.h"
 
 static const char usage[] =
     "usage: spmv [options] MATRIX|@LIST...\n"
@@ -322,7 +323,7 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
   if (s->verify == WR_VERIFY_DEVICE) TRY(wr_fail(WR_EUSAGE, "--verify: products are checked on the host, or not"));
   if (is_action(s)) goto done;
   TRY(check_operands(j, argc - *first, argv + *first));
-  if (s->threads > 0) omp_set_num_threads((int)s->threads);
+  omp_set_num_threads(s->threads > 0 ? (int)s->threads : wr_default_threads());
   if (s->json) TRY(wr_output_check(s->json));
   if (s->backends) TRY(wr_choices_parse(s->backends, j->choices, &j->count));
   for (int k = 0; k < j->count; k++) TRY(wr_choice_check(&j->choices[k]));

@@ -2,6 +2,7 @@
 #include "spmv/spmv.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +42,18 @@ static wr_status check_caps(const wr_plan *plan) {
   return WR_OK;
 }
 
+/* Formats are built by OpenMP's loops, on as many threads as the environment has: the number is set for the time of the call
+ * and is the caller's own again afterwards. */
+static int take_threads(const wr_env *env) {
+  int before = omp_get_max_threads();
+  if (env->place == WR_HOST && env->threads > 0) omp_set_num_threads(env->threads);
+  return before;
+}
+
 wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A, wr_env *env, wr_plan **out) {
   wr_status status;
   wr_plan *plan = NULL;
+  int threads = take_threads(env);
   *out = NULL;
   TRY(wr_alloc_zeroed(&plan, 1, sizeof *plan, "a plan"));
   plan->backend = backend, plan->A = A, plan->env = env;
@@ -68,6 +78,7 @@ wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A
                 plan->knobs_text[0] ? plan->knobs_text : "its defaults"));
   *out = plan;
 done:
+  omp_set_num_threads(threads);
   if (status != WR_OK) wr_plan_destroy(plan);
   return status;
 }
@@ -83,6 +94,7 @@ static void unprepare(wr_plan *plan) {
 wr_status wr_plan_prepare(wr_plan *plan) {
   wr_status status;
   if (plan->prepared) return wr_fail(WR_EUSAGE, "%s is prepared already", plan->backend->name);
+  int threads = take_threads(plan->env);
   plan->info = plan->estimate; /* it may have been prepared before */
   if (plan->env->place == WR_HOST) TRY(wr_csr_check_range(plan->A, plan->env->type == WR_F32));
   TRY(plan->backend->prepare(plan->state, plan->env, plan->A, plan->knobs, &plan->info));
@@ -93,6 +105,7 @@ wr_status wr_plan_prepare(wr_plan *plan) {
   TRY(plan->env->ops->wait(plan->env)); /* kernels may read it before they wait for those before them */
   plan->prepared = 1;
 done:
+  omp_set_num_threads(threads);
   if (status != WR_OK) unprepare(plan);
   return status;
 }
@@ -318,7 +331,9 @@ const wr_plan_info *wr_plan_get_info(const wr_plan *plan) { return &plan->info; 
 
 const wr_plan_info *wr_plan_advise(wr_plan *plan) {
   int is_here = plan->A->row_ptr != NULL; /* and not on a device alone */
+  int threads = take_threads(plan->env);
   if (plan->backend->advise && is_here && plan->A->nnz > 0) plan->backend->advise(plan->env, plan->A, &plan->info);
+  omp_set_num_threads(threads);
   return &plan->info;
 }
 

@@ -209,7 +209,7 @@ typedef struct wr_env {
   wr_place place;
   int device;        /* WR_CUDA: number of the card                                                    */
   wr_type type;      /* of the vectors and the stored values                                           */
-  int threads;       /* WR_HOST: 0: all that OpenMP would use                                          */
+  int threads;       /* WR_HOST: 0: the processors that this process may use (OMP_NUM_THREADS, quotas) */
   int deterministic; /* 1: bit-identical results from run to run                                       */
   int need_beta;     /* 1: applies with beta != 0 will come                                            */
   int poison;        /* 1 (tests): every y_next is filled with NaN where its contents are undefined    */

@@ -1,7 +1,6 @@
 #include "tests/conformance/conformance.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -210,7 +209,7 @@ void conform_repeats(trial *t) {
 }
 
 void conform_deterministic(const trial *like) {
-  int threads = omp_get_max_threads(), turns = like->env.place == WR_HOST ? 3 : 2;
+  int turns = like->env.place == WR_HOST ? 3 : 2;
   double *first = NULL;
   for (int turn = 0; turn < turns; turn++) {
     trial t = {.backend = like->backend, .knobs = like->knobs, .name = like->name, .A = like->A,
@@ -232,6 +231,5 @@ void conform_deterministic(const trial *like) {
     }
     trial_close(&t);
   }
-  omp_set_num_threads(threads); /* opening an env set it */
   wr_free(first);
 }
