@@ -162,8 +162,11 @@ wr_status wr_plan_time_collect(wr_plan *plan);
 int wr_plan_time_pause(wr_plan *plan, int paused); /* 1: applies are not stamped for a while. Returns what it was */
 wr_plan_times wr_plan_get_times(const wr_plan *plan);
 
-/* Measured read bandwidth of env's place, bytes a second: the best of a few sums over a vector much larger than caches. */
-wr_status wr_env_read_bandwidth(wr_env *env, double *bytes_per_second);
+/* Measured read bandwidth of env's place for something of so many bytes that is read again and again, bytes a second: the
+ * best of a few sums over a vector as long (1 MB at least; on the host 256 or 512 MB at most, on a device 1 GB or the 64th
+ * part of its memory), which lies in the caches if they hold so much. Takes about as long as ten multiplies that move as
+ * much. WR_ENOMEM. */
+wr_status wr_env_read_bandwidth(wr_env *env, double bytes, double *bytes_per_second);
 
 #ifdef __cplusplus
 }
