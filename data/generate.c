@@ -83,7 +83,7 @@ typedef struct piece {
 
 typedef struct build {
   const wr_family *family;
-  const void *settings;
+  void *settings;
   wr_family_shape shape;
   int64_t piece_rows, npieces;
   int32_t *length; /* [shape.n]                                                       */
@@ -253,30 +253,48 @@ done:
   return status;
 }
 
-wr_status wr_generate(const char *name, int threads, wr_csr **out) {
-  *out = NULL;
+/* Of a name: the family with its keys, prepared, in b. */
+static wr_status begin(const char *name, build *b) {
   if (!wr_generate_is_name(name)) return wr_fail(WR_EUSAGE, "%.60s: not the name of a generated matrix", name);
   char *word = NULL;
-  void *settings = NULL;
-  build b = {0};
   wr_status status;
   size_t size = strlen(name + sizeof prefix - 1) + 1;
   TRY(wr_alloc(&word, (int64_t)size, 1, "the name of a generated matrix"));
   memcpy(word, name + sizeof prefix - 1, size);
   char *colon = strchr(word, ':');
   if (colon != NULL) *colon = '\0';
-  TRY(find_family(word, &b.family));
-  TRY(wr_alloc_zeroed(&settings, 1, b.family->settings_size, "the settings of a generated matrix"));
-  TRY(wr_options_default(b.family->options, settings));
-  if (colon != NULL) TRY(set_keys(b.family, settings, colon + 1));
-  TRY(b.family->prepare(settings, &b.shape));
-  b.settings = settings;
+  TRY(find_family(word, &b->family));
+  TRY(wr_alloc_zeroed(&b->settings, 1, b->family->settings_size, "the settings of a generated matrix"));
+  TRY(wr_options_default(b->family->options, b->settings));
+  if (colon != NULL) TRY(set_keys(b->family, b->settings, colon + 1));
+  TRY(b->family->prepare(b->settings, &b->shape));
+done:
+  wr_free(word);
+  return status;
+}
+
+static void end(build *b) {
+  if (b->settings != NULL && b->family->release != NULL) b->family->release(b->settings);
+  wr_free(b->settings);
+}
+
+wr_status wr_generate(const char *name, int threads, wr_csr **out) {
+  wr_status status;
+  build b = {0};
+  *out = NULL;
+  TRY(begin(name, &b));
   TRY(build_matrix(&b, threads > 0 ? threads : omp_get_max_threads()));
   *out = b.A;
 done:
-  if (settings != NULL && b.family->release != NULL) b.family->release(settings);
-  wr_free(settings);
-  wr_free(word);
+  end(&b);
+  return status;
+}
+
+wr_status wr_generate_extent(const char *name, int64_t *nrows, int64_t *nnz) {
+  build b = {0};
+  wr_status status = begin(name, &b);
+  *nrows = b.shape.n, *nnz = b.shape.expected;
+  end(&b);
   return status;
 }
 

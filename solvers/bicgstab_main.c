@@ -6,6 +6,7 @@
 #include "config/memory.h"
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
+#include "solvers/bicgstab_step.h"
 #include "solvers/elements.h"
 #include "solvers/program.h"
 #include "solvers/verify.h"
@@ -33,6 +34,14 @@ typedef struct solving {
 static void complete(wr_settings *s) {
   if (s->tolerance == 0) s->tolerance = s->precision == WR_F32 ? WR_BICGSTAB_TOLERANCE_F32 : WR_BICGSTAB_TOLERANCE_F64;
   if (s->iterations == 0) s->iterations = WR_BICGSTAB_ITERATIONS;
+}
+
+/* Two multiplies an iteration and what else it does; as many iterations as a grid in the plane of so many points has on a
+ * side. */
+static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
+  double type = (double)wr_type_bytes((wr_type)s->precision), n = (double)nrows;
+  double step = 2 * ((4 + type) * (double)nnz + (8 + 2 * type) * n) + WR_BICGSTAB_VECTORS * type * n;
+  return step * fmin(ceil(sqrt(n)), (double)s->iterations) * (double)s->repeat;
 }
 
 static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts *facts, void **problem) {
@@ -164,6 +173,7 @@ int main(int argc, char **argv) {
       .usage = usage,
       .options = wr_bicgstab_table,
       .complete = complete,
+      .work = work,
       .open = open_problem,
       .wants_there = wants_there,
       .close = close_problem,

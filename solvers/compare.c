@@ -77,7 +77,7 @@ static wr_env env_of(const wr_comparison *c, wr_place place) {
   return (wr_env){.place = place,
                   .device = c->settings->device_number,
                   .type = (wr_type)c->settings->precision,
-                  .threads = (int)c->settings->threads,
+                  .threads = c->threads,
                   .deterministic = c->settings->deterministic};
 }
 

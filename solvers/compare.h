@@ -31,6 +31,7 @@ typedef struct wr_comparison {
   const volatile sig_atomic_t *interrupted;
   const wr_choice *choices;
   int count;
+  int threads;                              /* of the CPU, for solving; 0: as many as it has          */
   wr_run *runs;                             /* [count], filled in                                     */
   wr_history *histories;                    /* [count] or NULL                                        */
   double *answer;                           /* of the first run that has one; [answer_n]              */

@@ -41,6 +41,13 @@ static void complete(wr_settings *s) {
   }
 }
 
+/* As many iterations as the geometric rate d needs, each over links without values and five vectors. */
+static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
+  double needed = s->damping > 0 ? ceil(log(s->tolerance * (1 - s->damping)) / log(s->damping)) : 1;
+  double step = 4.0 * (double)nnz + (double)(8 + 5 * wr_type_bytes((wr_type)s->precision)) * (double)nrows;
+  return step * fmin(needed, (double)s->iterations) * (double)s->repeat;
+}
+
 static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts *facts, void **problem) {
   wr_status status;
   double *teleport = NULL, *start = NULL;
@@ -188,6 +195,7 @@ int main(int argc, char **argv) {
       .options = wr_pagerank_table,
       .nonnegative = 1,
       .complete = complete,
+      .work = work,
       .open = open_problem,
       .upload = upload,
       .finish = finish,

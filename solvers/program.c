@@ -47,8 +47,9 @@ typedef struct job {
   wr_settings settings;
   wr_ledger ledger;
   const char *operand;
-  char why_cpu[512]; /* why the default is the CPU; "": it is not, or -d asks for it */
-  int by_default;    /* nobody has named a backend                                   */
+  int by_default;    /* the command line names no backend                            */
+  int known;         /* 1: extent is that of the matrix, about before it is read     */
+  wr_extent extent;
   wr_csr *A;
   wr_ids ids; /* the names of its rows */
   wr_problem_facts facts;
@@ -105,24 +106,25 @@ static wr_status parse(job *j, int argc, char **argv) {
   if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
   j->operand = argv[first];
   TRY(check_inputs(j));
-  omp_set_num_threads(j->settings.threads > 0 ? (int)j->settings.threads : wr_default_threads());
+  j->comparison.threads = j->settings.threads > 0 ? (int)j->settings.threads : wr_default_threads();
   j->program->complete(&j->settings);
 done:
   return status;
 }
 
-/* Without -k: the GPU if there is one, as far as `open` knows, else the CPU and a line that says why. A build without backends
- * for a GPU looks for one only where -d cuda asks for it, to answer what is missing. */
+/* Without -k: the GPU if there is one, as far as `open` knows, and the problem is large enough; else the CPU, and why. A build
+ * without backends for a GPU looks for one only where -d cuda asks for it, to answer what is missing. */
 static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   wr_settings *s = &j->settings;
-  wr_place place = WR_HOST;
-  if (s->device == WR_DEVICE_CUDA || (s->device == WR_DEVICE_AUTO && wr_backend_default(WR_CUDA) != NULL)) {
-    wr_status status = open(&j->comparison);
+  wr_comparison *c = &j->comparison;
+  wr_place place = s->device == WR_DEVICE_CPU || wr_backend_default(WR_CUDA) == NULL ? WR_HOST : WR_CUDA;
+  double bytes = j->program->work(s, j->extent.nrows, j->extent.nnz);
+  if (s->device == WR_DEVICE_AUTO && place == WR_CUDA && j->known && !c->env_tried[WR_CUDA])
+    place = wr_place_for(bytes, c->threads, j->facts.place, sizeof j->facts.place);
+  if (s->device == WR_DEVICE_CUDA || place == WR_CUDA) {
+    wr_status status = open(c);
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
-    if (status == WR_OK)
-      place = WR_CUDA;
-    else
-      snprintf(j->why_cpu, sizeof j->why_cpu, "%s", wr_status_message());
+    place = status == WR_OK ? WR_CUDA : WR_HOST;
   }
   return wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
 }
@@ -132,13 +134,11 @@ static wr_status begin_device(wr_comparison *c) { return wr_comparison_begin_dev
 
 static wr_status open_device(wr_comparison *c) { return wr_comparison_open_place(c, WR_CUDA); }
 
-/* The device, which was being opened while the matrix was read, may have turned out not to work. */
-static wr_status confirm_backend(job *j) {
-  wr_status status;
-  TRY(choose_backend(j, open_device));
-  TRY(wr_choices_parse(j->settings.backends, j->choices, &j->comparison.count));
-done:
-  return status;
+/* How large the problem is, as far as that is known, and so on how many threads it is read, verified and the like. */
+static void note_extent(job *j) {
+  j->known = j->A != NULL || wr_source_extent(j->operand, &j->extent);
+  if (j->A) j->extent = (wr_extent){j->A->nrows, j->A->nnz};
+  omp_set_num_threads(wr_threads_for(j->known ? j->extent.nnz : INT64_MAX, j->comparison.threads));
 }
 
 /* What is left of the problem, on the device if all that runs is there. */
@@ -162,11 +162,12 @@ done:
 static wr_status prepare_problem(job *j) {
   wr_status status;
   const wr_settings *s = &j->settings;
-  wr_source_options how = {.threads = (int)s->threads, .nonnegative = j->program->nonnegative,
+  wr_source_options how = {.threads = omp_get_max_threads(), .nonnegative = j->program->nonnegative,
                            .format = (wr_input_format)s->input_format, .ids = &j->ids,
                            .save = s->save_binary, .feed = wr_comparison_feed(&j->comparison)};
   if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
   TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
+  note_extent(j);
   wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
   TRY(j->program->open(s, j->A, &j->facts, &j->problem));
   TRY(finish_problem(j));
@@ -322,15 +323,18 @@ done:
 
 static wr_status work(job *j) {
   wr_status status;
+  wr_comparison *c = &j->comparison;
   TRY(check_outputs(&j->settings));
+  note_extent(j);
   j->by_default = j->settings.backends == NULL;
   if (j->by_default) TRY(choose_backend(j, begin_device));
-  TRY(wr_choices_parse(j->settings.backends, j->choices, &j->comparison.count));
+  TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
   TRY(check_choices(j));
   TRY(prepare_problem(j));
-  if (j->by_default) TRY(confirm_backend(j));
-  if (j->why_cpu[0] && !j->settings.quiet)
-    fprintf(stderr, "%s: computing on the CPU with cpu_csr: %s\n", j->program->name, j->why_cpu);
+  if (j->by_default) TRY(choose_backend(j, open_device)); /* now its sizes are known, and whether the device works */
+  if (j->by_default) TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
+  if (j->by_default && c->env_status[WR_CUDA] != WR_OK && !j->settings.quiet)
+    fprintf(stderr, "%s: computing on the CPU with cpu_csr: %s\n", j->program->name, c->env_reason[WR_CUDA]);
   TRY(solve_all(j));
   j->facts.interrupted = interrupted != 0;
   char message[512];

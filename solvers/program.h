@@ -14,6 +14,9 @@ typedef struct wr_program {
   int nonnegative;          /* values are weights                                             */
   /* Fills in what the settings leave to the method: tolerance, iterations. */
   void (*complete)(wr_settings *settings);
+  /* Bytes of matrix and vectors that a solve with so many rows and entries moves, with the most iterations that are
+   * expected. */
+  double (*work)(const wr_settings *settings, int64_t nrows, int64_t nnz);
   /* The problem on the host, from the parsed matrix, which outlives it; may add to facts->remark. */
   wr_status (*open)(const wr_settings *settings, wr_csr *A, wr_problem_facts *facts, void **problem);
   /* What may be done on a device where all that runs is there, both or none (NULL): upload brings what it takes to the device,

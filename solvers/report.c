@@ -98,7 +98,7 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   }
 }
 
-static void print_backend(FILE *out, const wr_run *run, int verbose) {
+static void print_backend(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   char label[LABEL_ROOM], text[TEXT_ROOM], more[TEXT_ROOM];
   const wr_plan_info *info = &run->info;
   wr_line line = {0};
@@ -107,6 +107,9 @@ static void print_backend(FILE *out, const wr_run *run, int verbose) {
   wr_line_add(&line, ", epilogue %s", run->fused_epilogue ? "fused" : "separate");
   if (run->result.by == WR_BY_KERNEL) wr_line_add(&line, "; plain rows, one kernel for all iterations");
   print_labelled(out, "backend", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "%s", problem->place);
+  if (problem->place[0]) print_labelled(out, "device", &line);
   line = (wr_line){0};
   wr_line_add(&line, "%s", info->advice);
   if (info->better) print_labelled(out, "advice", &line);
@@ -225,7 +228,7 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
     wr_line_add(&line, "%s", run->reason);
     print_labelled(out, "broke off", &line);
   }
-  print_backend(out, run, verbose && run->ran);
+  print_backend(out, problem, run, verbose && run->ran);
   if (run->ran) print_verdict(out, problem, run);
   print_times(out, run);
   if (verbose) print_memory(out, run);

@@ -56,6 +56,7 @@ typedef struct wr_problem_facts {
   const char *precision;   /* "f64"                                                                   */
   double tolerance;
   int interrupted;         /* 1: a signal ended the program before it was through                     */
+  char place[192];         /* "the CPU: ...", why it was chosen by the problem's size; "": it was not     */
   char remark[256];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */
 } wr_problem_facts;
 

@@ -12,9 +12,10 @@
   {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
    .group = "What to run",                                                                                              \
    .help = "backends, separated by commas, each with its knobs behind colons: cusparse:alg=2,cpu_csr; "                 \
-           "default: merbit with a GPU, else cpu_csr"},                                                               \
+           "default: merbit on a GPU, cpu_csr on the CPU"},                                                           \
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
-   .argument = "cpu|cuda[:N]|auto", .help = "where to compute"},                                                        \
+   .argument = "cpu|cuda[:N]|auto",                                                                                     \
+   .help = "where to compute; auto: on a GPU if the problem is large enough to wait until one is open"},                \
   {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = AT(precision), .choices = "f32|f64",         \
    .value = "f64", .help = "type of vectors and stored values; sums are f64 always"},                                   \
   {.name = "threads", .type = WR_OPTION_INT, .offset = AT(threads), .min = 0, .max = 4096, .value = "0",                \

@@ -5,7 +5,14 @@
 
 #include "data/generate.h"
 #include "io/edge_list.h"
+#include "io/file_extent.h"
 #include "io/reader.h"
+
+int wr_source_extent(const char *name, wr_extent *extent) {
+  *extent = (wr_extent){0};
+  if (wr_generate_is_name(name)) return wr_generate_extent(name, &extent->nrows, &extent->nnz) == WR_OK;
+  return wr_file_extent(name, &extent->nrows, &extent->nnz);
+}
 
 static void remark(wr_problem_facts *facts, const char *text) {
   size_t used = strlen(facts->remark);

@@ -4,6 +4,7 @@
 
 #include "io/ids.h"
 #include "solvers/ledger.h"
+#include "solvers/place.h"
 #include "solvers/report.h"
 #include "spmv/csr_feed.h"
 
@@ -23,6 +24,9 @@ typedef struct wr_source_options {
   const char *save;         /* write the matrix there in binary; NULL: do not          */
   const wr_csr_feed *feed;  /* told of the rows of a file as they become final; NULL: nobody wants it. After a failure: none. */
 } wr_source_options;
+
+/* *extent := about how large the matrix is, before it is read; 0: nothing is known. */
+int wr_source_extent(const char *name, wr_extent *extent);
 
 /* *A := the matrix; facts' source, kind, sizes, and in remark how many entries were repeated. Phases read and assemble of the
  * ledger, and write where it is saved. A binary has its repeated entries merged: of a graph (nonnegative) it is refused when

@@ -101,6 +101,18 @@ repeated graph '[0-9]' --no-resident
 repeated graph '[0-9]' --deterministic
 repeated host '[0-9]' --no-graph
 
+# A small problem is solved on the CPU unless a GPU is asked for; a large one, and one whose size is not known, on the GPU.
+call 0 "$BUILD/simt/bicgstab" gen:stencil:n=4
+says "$out" 'cpu_csr on CPU' 'device the CPU: solving should take about' '-d cuda takes the GPU'
+call 0 "$BUILD/simt/bicgstab" -k csr_warp gen:stencil:n=4
+says "$out" 'csr_warp on no card'
+call 2 "$BUILD/simt/bicgstab" --max-iterations 1 --verify off gen:stencil:n=4
+says "$out" 'cpu_csr on CPU'
+in=$work/weights.mtx
+call 0 "$BUILD/simt/pagerank" -t 1e-4 -
+says "$out" 'merbit on no card'
+in=/dev/null
+
 # What a device that is none says of itself, and what it cannot have.
 call 0 "$BUILD/simt/bicgstab" -d cuda gen:stencil:n=4
 says "$out" 'merbit on no card: the CPU in its place, epilogue fused'
