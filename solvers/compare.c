@@ -279,6 +279,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
   TRY(c->program->start(c->problem, c->settings, plan, env, &solve));
   TRY(env->ops->wait(env));
+  (void)omp_pause_resource_all(omp_pause_soft); /* else its threads look for work for milliseconds, in the solve's way */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->run(solve, &monitor, &run->result));
