@@ -279,11 +279,10 @@ static double relative(const void *solver, double rr) {
   return sqrt(rr) / s->system->norm_b;
 }
 
-/* Where p and s are: apart as long as a loop is resident, or was when it began. A loop that is recorded keeps its vectors. */
+/* Where p and s are: apart as long as a loop is resident, or was when the solve began. */
 static wr_status place_vectors(wr_bicgstab *s) {
   wr_status status = WR_OK;
   wr_vec *const vectors[] = {&s->p[1], &s->s};
-  if (s->loop->loop) return WR_OK;
   s->apart = wr_iteration_may_be_resident(s->loop);
   for (int k = 0; k < 2 && s->apart; k++)
     if (vectors[k]->id == 0)
@@ -300,8 +299,9 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
   TRY(place_vectors(s));
+  loop->constant = s->apart; /* which vectors are used */
   TRY(wr_iteration_every(loop, g->options->check_every));
-  if (loop->loop == NULL) s->apart = 0;
+  if (!loop->resident) loop->constant = s->apart = 0;
   for (int i = 0; i < 2; i++) /* a resident loop does not ask */
     memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p[s->apart ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
            sizeof loop->left[i]);

@@ -165,7 +165,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   loop->at = (wr_iteration_scalars){STEPS, LIMIT, LAST_HALF, STEPS, CHANGE, STOP, LOGGED};
   loop->host_only = o->no_graph, loop->no_resident = o->no_resident;
   loop->monitor = monitor, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
-  p->damping = o->damping;
+  p->damping = loop->constant = o->damping; /* the alpha of every apply */
   TRY(wr_iteration_every(loop, o->check_every));
   wr_iteration_begin(loop);
   loop->taken = 0, loop->by = WR_BY_HOST;

@@ -4,6 +4,8 @@
 
 #include "config/memory.h"
 #include "spmv/csr_feed.h"
+#include "spmv/device/csr_device.h"
+#include "spmv/device/vec.h"
 
 enum { PARALLEL_FROM = 1 << 16 }; /* elements from which waking threads pays */
 
@@ -46,6 +48,21 @@ void wr_csr_forget_device(wr_csr *A) {
   if (A->row_ptr == NULL) return;
   wr_csr_device_free(A->device);
   A->device = NULL;
+}
+
+void wr_csr_values_changed(wr_csr *A) {
+  if (A->row_ptr == NULL) return; /* it has no values on the host */
+  for (struct wr_csr_device *view = A->device; view; view = view->next) view->stale[WR_F32] = view->stale[WR_F64] = 1;
+}
+
+int wr_csr_same_pattern(const wr_csr *A, const wr_csr *B) {
+  int64_t other = 0;
+  if (A->nrows != B->nrows || A->ncols != B->ncols || A->nnz != B->nnz) return 0;
+#pragma omp parallel for schedule(static) reduction(+ : other) if (A->nrows >= PARALLEL_FROM)
+  for (int64_t i = 0; i <= A->nrows; i++) other += A->row_ptr[i] != B->row_ptr[i];
+#pragma omp parallel for schedule(static) reduction(+ : other) if (A->nnz >= PARALLEL_FROM)
+  for (int64_t k = 0; k < A->nnz; k++) other += A->col[k] != B->col[k];
+  return other == 0;
 }
 
 void wr_csr_free(wr_csr *A) {

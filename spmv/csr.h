@@ -78,9 +78,19 @@ void wr_csr_free(wr_csr *A); /* device views too; NULL is fine */
  * device, else (NULL, too) on one that is opened for the moment. WR_ENOMEM, WR_EDEVICE, and the matrix is as it was. */
 wr_status wr_csr_host(wr_csr *A, struct wr_env *env);
 
-/* Drops the device views, but of a matrix that is nowhere else. To be called when the values have been changed in place, and
- * when no plan borrows a view. */
+/* Drops the device views, but of a matrix that is nowhere else. No plan may borrow one. */
 void wr_csr_forget_device(wr_csr *A);
+
+/* Tells that values on the host have been changed: a device view gets them, in the arrays that it has, when wr_csr_device_view
+ * is next asked for it. wr_plan_update_values does both. */
+void wr_csr_values_changed(wr_csr *A);
+
+/* 1 when two matrices with host arrays have their entries at the same places. */
+int wr_csr_same_pattern(const wr_csr *A, const wr_csr *B);
+
+/* For a matrix of the same pattern, which has no device view where env is: one that shares the indices of `from`, if there are
+ * any, and has no values yet. Either matrix may be freed first. WR_ENOMEM. */
+wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, struct wr_env *env);
 
 /* *out := A transposed, entries of a row in ascending column order; stable, parallel, and bit for bit the same on any
  * number of threads. WR_ENOMEM. */

@@ -7,26 +7,9 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "spmv/plan_state.h"
 
 enum { PAIRS = WR_STAMPS / 2 }; /* applies that may be in flight between two collections of their times */
-
-struct wr_plan {
-  const wr_backend *backend;
-  wr_csr *A;
-  wr_env *env;
-  void *knobs, *state;
-  char knobs_text[256];
-  wr_plan_info estimate, info; /* as planned; and, after prepare, with exact sizes */
-  int prepared;
-  wr_vec product;          /* alpha*A*x for backends without beta; else not allocated                       */
-  int promised;            /* the last apply had a y_next: the next one must have beta == 0                 */
-  uint64_t next_id, next_writes; /* the vector that the backend prepared, as it was then; id 0: none        */
-  int timing, paused;      /* whether applies are stamped                                                   */
-  int pending;             /* pairs of stamps not yet collected                                             */
-  double *seconds;         /* [WR_MAX_TIMES]                                                                */
-  int64_t applies;
-  double total;
-};
 
 static wr_status check_caps(const wr_plan *plan) {
   const wr_backend *b = plan->backend;
@@ -47,6 +30,7 @@ wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A
   *out = NULL;
   TRY(wr_alloc_zeroed(&plan, 1, sizeof *plan, "a plan"));
   plan->backend = backend, plan->A = A, plan->env = env;
+  plan->nrows = A->nrows, plan->ncols = A->ncols, plan->nnz = A->nnz, plan->has_values = A->val != NULL;
   TRY(wr_alloc_zeroed(&plan->knobs, 1, backend->knobs_size, "knobs"));
   TRY(wr_alloc_zeroed(&plan->state, 1, backend->state_size, "a backend's state"));
   if (backend->plan == NULL) { /* a stub: its check says why */
@@ -72,11 +56,11 @@ done:
   return status;
 }
 
-static void unprepare(wr_plan *plan) {
+void wr_plan_unprepare(wr_plan *plan) {
   if (plan->backend->destroy) plan->backend->destroy(plan->state, plan->env);
   memset(plan->state, 0, plan->backend->state_size);
   if (plan->product.id) plan->env->ops->release(plan->env, &plan->product);
-  plan->prepared = 0;
+  plan->prepared = 0, plan->generation = 0;
   wr_plan_forget(plan);
 }
 
@@ -91,15 +75,15 @@ wr_status wr_plan_prepare(wr_plan *plan) {
     plan->info.extra_bytes += plan->A->nrows * wr_type_bytes(plan->env->type);
   }
   TRY(plan->env->ops->wait(plan->env)); /* kernels may read it before they wait for those before them */
-  plan->prepared = 1;
+  plan->prepared = 1, plan->generation = wr_vec_new_id();
 done:
-  if (status != WR_OK) unprepare(plan);
+  if (status != WR_OK) wr_plan_unprepare(plan);
   return status;
 }
 
 void wr_plan_destroy(wr_plan *plan) {
   if (plan == NULL) return;
-  if (plan->state && plan->knobs) unprepare(plan);
+  if (plan->state && plan->knobs) wr_plan_unprepare(plan);
   if (plan->knobs) wr_free(plan->knobs);
   wr_free(plan->state);
   wr_free(plan->seconds);
@@ -293,26 +277,7 @@ done:
   return status;
 }
 
-wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
-  wr_status status;
-  if (!plan->prepared) return wr_fail(WR_EUSAGE, "update_values: %s is not prepared", plan->backend->name);
-  if (A->nrows != plan->A->nrows || A->ncols != plan->A->ncols || A->nnz != plan->A->nnz ||
-      (A->val == NULL) != (plan->A->val == NULL))
-    return wr_fail(WR_EUSAGE, "update_values: the new matrix has another pattern");
-  TRY(wr_csr_host(A, plan->env));
-  if (plan->backend->update_values) {
-    TRY(plan->backend->update_values(plan->state, plan->env, A));
-    TRY(plan->env->ops->wait(plan->env));
-    return WR_OK;
-  }
-  unprepare(plan);
-  if (A == plan->A) wr_csr_forget_device(A); /* changed in place: the device still has the old values */
-  plan->A = A;
-  TRY(wr_plan_prepare(plan));
-done:
-  return status;
-}
-
+uint64_t wr_plan_generation(const wr_plan *plan) { return plan->generation; }
 const wr_backend *wr_plan_backend(const wr_plan *plan) { return plan->backend; }
 const wr_plan_info *wr_plan_get_info(const wr_plan *plan) { return &plan->info; }
 

@@ -104,7 +104,11 @@ typedef struct wr_backend {
   void (*destroy)(void *state, wr_env *env); /* also after a prepare that failed, and with a zeroed state */
   /* OPTIONAL */
   wr_status (*decode)(void *state, wr_env *env, wr_csr **A); /* the format back to rows: the round-trip test */
-  wr_status (*update_values)(void *state, wr_env *env, wr_csr *A); /* same pattern, new values */
+  wr_status (*update_values)(void *state, wr_env *env, wr_csr *A, int *moved); /* A: the same pattern, its values new;     */
+                                         /* nothing is under way. Writes them to where the old ones are. *moved := 1 when  */
+                                         /* arrays that kernels were given are others now, so that recorded applies are    */
+                                         /* void. WR_EUNAVAILABLE: this format cannot take these values: the core prepares */
+                                         /* anew. After another error it destroys the state                                */
   wr_csr_view (*rows)(const void *state); /* on a device: the matrix's plain rows, if the plan has borrowed them: what a  */
                                           /* resident loop over a small system multiplies with (vec.h, loop_open)         */
   void (*advise)(const wr_env *env, const wr_csr *A, wr_plan_info *info); /* better and advice, where to know them takes */
@@ -138,9 +142,19 @@ void wr_plan_destroy(wr_plan *plan); /* NULL is fine */
 
 wr_status wr_plan_decode(wr_plan *plan, wr_csr **A);          /* WR_EUNAVAILABLE where the backend has none */
 
-/* The same pattern with new values: another matrix, or the plan's own, changed in place, of which no other plan may then
- * borrow a device view. A backend without its own way prepares anew. Waits. */
+/* The same pattern with new values: the plan's own matrix, whose values were changed in place, or another one, which then takes
+ * its place: it must outlive the plan, and the former one need not. Values alone are uploaded, into the arrays where the old
+ * ones were if the matrix has been on the device before; a plan that borrows these arrays, too, sees them from then on, and any
+ * other plan of that matrix once it is told by this function. A backend that cannot keep its format prepares anew. The next
+ * apply is as if there was none before. Waits. WR_EUSAGE, and nothing has changed: other sizes, entries at other places, values
+ * where there were none or the other way round. Errors of wr_plan_prepare: the plan is not prepared, and of the matrix that it
+ * was of before. */
 wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);
+
+/* A number that no other plan of the process has, nor this one at another time, from prepare until arrays that its applies gave
+ * to kernels may have been replaced or freed: by update_values, by another prepare. What has recorded applies, as a CUDA graph
+ * does, records them anew when the number is another. 0: not prepared. */
+uint64_t wr_plan_generation(const wr_plan *plan);
 
 const wr_backend *wr_plan_backend(const wr_plan *plan);
 const wr_plan_info *wr_plan_get_info(const wr_plan *plan);

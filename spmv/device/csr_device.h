@@ -13,7 +13,9 @@ struct wr_csr_device {
   int device, wide;
   void *row_ptr; /* [nrows + 1] of int32_t, or int64_t when wide */
   int32_t *col;  /* [nnz]                                        */
+  int64_t *sharers; /* how many matrices have these indices; NULL: this one alone */
   void *val[2];  /* [nnz] by wr_type; NULL: not asked for yet    */
+  int stale[2];  /* by wr_type; 1: the host has other values     */
 };
 
 #endif

@@ -227,7 +227,7 @@ typedef struct wr_env {
 wr_status wr_env_open(wr_env *env);  /* WR_EUNAVAILABLE with the reason and what would help; WR_ENOMEM */
 void wr_env_close(wr_env *env);      /* a zeroed or unopened one is fine */
 
-/* A fresh vector id, for the tables. */
+/* A number that was never given out before in this process, from 1 on: for the ids of vectors, and for plans. */
 uint64_t wr_vec_new_id(void);
 
 /* The checks shared by the tables: WR_OK, or WR_EUSAGE with what does not fit. */
