@@ -246,6 +246,20 @@ done:
   return status;
 }
 
+extern "C" wr_status wr_bsr_interleaved_refill(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c,
+                                               int narrow, const wr_bsr_interleaved *b) {
+  wr_status status;
+  wr_bsr_interleaved other = *b;
+  ib_cut k = {nullptr, nullptr, 0, log2_of(r / b->r), log2_of(c / b->c)};
+  TRY(wr_cuda_enter(env));
+  TRY(choose_stored(env, A, view, narrow, &other));
+  if (other.stored != b->stored)
+    TRY(wr_fail(WR_EUNAVAILABLE, "values are stored in f32 where all of them are f32's, and else not"));
+  TRY(wr_bsr_interleave_fill(env, k, view, A->nnz, b, nullptr));
+done:
+  return status;
+}
+
 extern "C" void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b) {
   void *const arrays[] = {b->start, b->col, b->val, b->row, b->empty_row}; /* the others lie behind start */
   for (void *array : arrays) wr_device_free(env, array);

@@ -111,3 +111,15 @@ done:
   wr_bsr_free(&host);
   return status;
 }
+
+/* To where the old values are. A pattern has none to write. */
+extern "C" wr_status wr_bsr_plan_update_values(void *state, wr_env *env, wr_csr *A, int *) {
+  const wr_bsr_plan *p = (const wr_bsr_plan *)state;
+  wr_status status;
+  wr_csr_view view;
+  if (p->pattern) return WR_OK;
+  TRY(wr_csr_device_view(A, env, &view));
+  TRY(wr_bsr_device_refill(env, &view, &p->format));
+done:
+  return status;
+}

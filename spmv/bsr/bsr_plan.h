@@ -51,6 +51,7 @@ typedef struct wr_bsr_kernel {
 wr_status wr_bsr_plan_check(const wr_env *env, const wr_csr *A, const void *knobs);
 void wr_bsr_plan_destroy(void *state, wr_env *env);
 wr_status wr_bsr_plan_decode(void *state, wr_env *env, wr_csr **A);
+wr_status wr_bsr_plan_update_values(void *state, wr_env *env, wr_csr *A, int *moved);
 
 /* *info := what follows from the size of a block, which is chosen here, and left in info->chosen for prepare. */
 wr_status wr_bsr_plan_blocks(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *knobs, wr_plan_info *info,

@@ -162,6 +162,19 @@ done:
   return status;
 }
 
+/* A block's type depends on how many entries it has, not on their values. */
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  wr_status status = WR_OK;
+  cb_state *s = state;
+  wr_csr_view view;
+  (void)moved;
+  if (s->pattern) return WR_OK;
+  TRY(wr_csr_device_view(A, env, &view));
+  TRY(wr_cb_device_refill(env, &view, &s->plan.format));
+done:
+  return status;
+}
+
 const wr_backend wr_backend_cb_spmv = {
     .name = "cb_spmv",
     .summary = "16x16 sub-blocks in one data region",
@@ -178,4 +191,5 @@ const wr_backend wr_backend_cb_spmv = {
     .apply = apply,
     .destroy = destroy,
     .decode = decode,
+    .update_values = update_values,
 };

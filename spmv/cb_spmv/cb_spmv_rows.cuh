@@ -47,7 +47,7 @@ struct cb_piece {
 /* What the first half leaves to the second, on the device, in order of blocks. */
 typedef struct cb_found {
   uint64_t *word;        /* [blocks] row and column; entries and type too unless aggregated */
-  int64_t *offset;       /* [blocks + 1] units before a block                               */
+  int64_t *offset;       /* [blocks + 1] units before a block; NULL: this is the format's own, which has them, and types */
   int32_t *restore_cols; /* [blocks][16], or NULL: not aggregated                           */
 } cb_found;
 

@@ -89,6 +89,14 @@ static wr_status decode(void *state, wr_env *env, wr_csr **A) {
   return wr_bsr_decode(&s->matrix, s->as_pattern, A);
 }
 
+/* Blocks and tasks know nothing of values. */
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  const cpu_bsr_state *s = state;
+  (void)env, (void)moved;
+  if (!s->as_pattern) wr_bsr_refill(A, &s->matrix);
+  return WR_OK;
+}
+
 const wr_backend wr_backend_cpu_bsr = {
     .name = "cpu_bsr",
     .summary = "BSR with seven schedules",
@@ -104,4 +112,5 @@ const wr_backend wr_backend_cpu_bsr = {
     .apply = apply,
     .destroy = destroy,
     .decode = decode,
+    .update_values = update_values,
 };

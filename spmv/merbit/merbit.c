@@ -141,6 +141,13 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return wr_merbit_launch(env, &s->plan, args);
 }
 
+/* Tiles know nothing of values. */
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  merbit_state *s = state;
+  s->A = A;
+  return wr_csr_update_view(&s->plan.view, env, A, moved);
+}
+
 /* Of a small matrix there are few tiles, and to share them out evenly gains nothing. */
 static wr_csr_view rows(const void *state) { return ((const merbit_state *)state)->plan.view; }
 
@@ -186,6 +193,7 @@ const wr_backend wr_backend_merbit = {
     .apply = apply,
     .destroy = destroy,
     .decode = decode,
+    .update_values = update_values,
     .rows = rows,
     .advise = advise,
 };
