@@ -20,16 +20,17 @@ endif
 #: MARCH=NAME       processor to compile for; MARCH= makes a portable build (native)
 #: OPT=FLAGS        optimisation (-O3)
 #: CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS, NVCCFLAGS   added to ours
-#: WERROR=          lets warnings pass (they are errors)
+#: WERROR=-Werror   makes the compilers' warnings errors, as continuous integration does (empty)
 #: CUDA=0           builds without CUDA although it is there
 #: CUDA_HOME=DIR    where the CUDA toolkit is, if nvcc is not in PATH
 #: CUDA_ARCH=sm_NN  device code for this architecture (the card's own; sm_90 and PTX where there is none)
+#: ZLIB=0           builds without zlib although it is there; .gz files are refused
 #: SHIM=0           leaves out the tests that run kernels on the CPU
 #: JOBS=N           tests run side by side (2)
 #: TEST_TIMEOUT=S   seconds that one test program may take (300)
 #: FUZZ_SECONDS=S   how long each fuzz target runs (60)
 #: FUZZ='NAMES'     only these fuzz targets, such as FUZZ='mtx knobs'
-#: TESTS='NAMES'    only these tests, such as TESTS='test_option lint'
+#: TESTS='NAMES'    only these tests, such as TESTS='test_option lint' or TESTS='simt_%'; what they need is built
 #: PREFIX=DIR       where install, uninstall put and look for things (/usr/local)
 #: DESTDIR=DIR      a folder that stands for / while a package is made
 #: V=1              shows the commands
@@ -42,7 +43,7 @@ CXX := g++
 endif
 MARCH ?= native
 OPT ?= -O3
-WERROR ?= -Werror
+WERROR ?=
 JOBS ?= 2
 TEST_TIMEOUT ?= 300
 FUZZ_SECONDS ?= 60
@@ -60,14 +61,14 @@ all: programs libraries
 
 ifneq ($(filter-out check-asan check-tsan check-deps fuzz deb format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
-ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME))
+ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB))
 $(BUILD)/found.mk: FORCE
 endif
 endif
 
 $(BUILD)/found.mk: tools/find_tools.sh
 	@CC='$(CC)' MARCH='$(MARCH)' CUDA='$(CUDA)' CUDA_ARCH='$(CUDA_ARCH)' CUDA_HOME='$(CUDA_HOME)' \
-	  sh tools/find_tools.sh $@
+	  ZLIB='$(ZLIB)' sh tools/find_tools.sh $@
 
 # --- Sources --------------------------------------------------------------------------------------------------------------
 
@@ -104,7 +105,8 @@ SIMT := $(BUILD)/simt
 ifeq ($(findstring thread,$(SANITIZE))$(filter 0,$(SHIM)),)
 SIMT_SOURCES := spmv/registry.c $(OWN_CUDA) $(sort $(filter-out spmv/device/sort.cu,$(shell find spmv -name '*.cu'))) \
   $(filter-out tests/simt/test_%,$(wildcard tests/simt/*.cpp))
-SIMT_TESTS := test_vec test_vec_fused test_sort test_resident test_resident_joined test_plain_loop test_opener test_compare
+SIMT_TESTS := test_vec test_vec_fused test_sort test_resident test_resident_joined test_plain_loop test_solve_again \
+  test_opener test_compare test_arguments
 SIMT_CONFORMANCE := test_conformance_small test_conformance_large
 SIMT_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(SIMT)/%)
 endif
@@ -136,8 +138,10 @@ ALL_NVCCFLAGS = -std=c++17 -O3 -lineinfo $(GENCODE) -Xcompiler -fPIC,-Wall,-Wext
 SIMT_FLAGS = -g $(MARCH_FLAG) -fno-math-errno -ffp-contract=off -fopenmp -Wall -Wextra $(WERROR) $(SANITIZERS) \
   -Itests/simt/include -I. -DWR_HAVE_CUDA $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) $(CPPFLAGS)
 SIMT_CFLAGS = -std=c11 $(OPT) $(SIMT_FLAGS) $(CUT_TEXTS) $(CFLAGS)
+# What nvcc reads in kernels and clang does not: `#pragma unroll` may be impossible for it, and a constant for launch bounds unused.
+FOR_NVCC = $(if $(findstring clang,$(CXX)),-Wno-pass-failed -Wno-unused-const-variable)
 # Kernels are scalar code; gcc 12.2, vectorising it, loses the rounding of an output to f32 on the way into a sum.
-SIMT_CXXFLAGS = -std=c++17 -O2 -fno-tree-vectorize $(SIMT_FLAGS) -Wno-unknown-pragmas $(CXXFLAGS)
+SIMT_CXXFLAGS = -std=c++17 -O2 -fno-tree-vectorize $(SIMT_FLAGS) -Wno-unknown-pragmas $(FOR_NVCC) $(CXXFLAGS)
 ALL_LDFLAGS = -fopenmp $(SANITIZERS) $(LDFLAGS)
 CUDA_LIBS := -L$(CUDA_LIBRARIES) -Wl,-rpath,$(CUDA_LIBRARIES) -lcusparse -lcudart_static -lstdc++ -ldl -lrt
 ALL_LIBS = $(if $(FOUND_CUDA),$(CUDA_LIBS)) $(if $(FOUND_ZLIB),-lz) $(LDLIBS) -lpthread -lm
@@ -237,8 +241,9 @@ $(foreach main,$(SIMT_TEST_MAINS),$(eval \
   $(call simt_program,$(call simt_test,$(main)),$(call objects_of,$(main)) $(TEST_OBJECTS))))
 $(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,$(main)),$(call simt_objects_of,$(main)))))
 
-.PHONY: simt
-simt: $(SIMT_PROGRAMS) $(SIMT_TEST_PROGRAMS) ## programs whose kernels run on the CPU, in $(BUILD)/simt
+.PHONY: simt simt-programs
+simt-programs: $(SIMT_PROGRAMS)
+simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs whose kernels run on the CPU, in $(BUILD)/simt
 
 -include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(TEST_MAINS)))
 -include $(patsubst %.o,%.d,$(filter $(SIMT)/%,$(SIMT_OBJECTS)) $(call simt_objects_of,$(SIMT_KERNEL_MAINS)))
@@ -276,12 +281,15 @@ $(SHARED): $(LIBRARY_OBJECTS) $(BUILD)/windrow.map $(BUILD)/members
 
 libraries: $(LIBRARY) $(SHARED) $(HEADERS)
 
-# Man pages and completion for bash and zsh are made from the option tables.
+# It reads there what is exported.
+$(BUILD)/tests/test_arguments $(SIMT)/tests/simt_arguments: $(BUILD)/windrow.map
+
+# Man pages and completion for bash and zsh are made from the option tables and the programs' texts.
 MANUALS := $(foreach kind,man bash zsh,$(PROGRAMS:$(BUILD)/%=$(BUILD)/manual/%.$(kind)))
 $(eval $(call program,$(BUILD)/manual/manual,tools/manual.c))
 -include $(BUILD)/obj/tools/manual.c.d
-$(MANUALS): $(BUILD)/manual/%: $(BUILD)/manual/manual $(PROGRAMS)
-	@$(BUILD)/$(basename $*) --help | $(BUILD)/manual/manual $(subst .,,$(suffix $*)) $(basename $*) >$@
+$(MANUALS): $(BUILD)/manual/%: $(BUILD)/manual/manual
+	@$< $(subst .,,$(suffix $*)) $(basename $*) >$@
 manuals: $(MANUALS)
 
 # As somebody outside compiles them: with the public headers alone.
@@ -306,8 +314,14 @@ deb: ## a Debian package for any machine of this kind, in $(BUILD)/portable
 	@$(MAKE) --no-print-directory package BUILD=$(BUILD)/portable MARCH=
 
 .PHONY: package
+ifeq ($(FOUND_ZLIB)$(filter 0,$(ZLIB)),)
+package:
+	@echo "deb: no zlib is found, so programs of this package would refuse .gz files: $$(sh tools/deps.sh --hint zlib), or" \
+	  "make deb ZLIB=0 for a package without it" >&2; exit 1
+else
 package: programs libraries manuals
 	@$(INSTALLATION) sh tools/make_deb.sh
+endif
 
 # --- Running --------------------------------------------------------------------------------------------------------------
 
@@ -324,10 +338,23 @@ BY_BACKEND := $(if $(WR_NEED_GPU),$(CONFORMANCE))
 CONFORMANCE_ITEMS := $(foreach test,$(BY_BACKEND),$(BUILT_BACKENDS:%=$(test):%))
 ALL_TESTS := $(if $(SIMT_TESTS),$(SIMT_ITEMS)) $(CONFORMANCE_ITEMS) $(filter-out $(BY_BACKEND),$(TEST_PROGRAMS)) \
   $(TEST_SCRIPTS) $(TEXT_CHECKS)
-named = $(filter $(TESTS),$(basename $(notdir $(1))))
-WANTED_TESTS := $(if $(TESTS),$(foreach test,$(ALL_TESTS),$(if $(call named,$(test)),$(test))),$(ALL_TESTS))
+# A test is called by the name of its file, CASE:BACKEND also by CASE alone. What a name needs is built and nothing else: a
+# program itself, for a script what its line "# Needs:" lists (none: programs), for a check of texts nothing.
+name_of = $(basename $(notdir $(1)))
+names_of = $(call name_of,$(1)) $(firstword $(subst :, ,$(call name_of,$(1))))
+tests_called = $(strip $(foreach test,$(ALL_TESTS),$(if $(filter $(1),$(call names_of,$(test))),$(test))))
+needs_of_script = $(or $(shell sed -n 's/^. Needs: //p' $(1)),programs)
+needs_of = $(if $(filter %.sh,$(1)),$(call needs_of_script,$(1)),$(firstword $(subst :, ,$(1))))
+WANTED_TESTS = $(if $(TESTS),$(call tests_called,$(TESTS)),$(ALL_TESTS))
+UNKNOWN_TESTS = $(strip $(foreach name,$(TESTS),$(if $(call tests_called,$(name)),,$(name))))
 
-check: programs libraries manuals examples tests simt ## builds and runs every test; the last line sums up
+ifeq ($(strip $(TESTS)),)
+check: programs libraries manuals examples tests simt ## builds and runs every test, or those of TESTS; the last line sums up
+else ifeq ($(UNKNOWN_TESTS),)
+check: $(filter-out nothing,$(sort $(foreach test,$(WANTED_TESTS),$(call needs_of,$(test)))))
+endif
+check:
+	$(if $(UNKNOWN_TESTS),@sh tools/no_such_test.sh '$(UNKNOWN_TESTS)' $(sort $(foreach test,$(ALL_TESTS),$(call name_of,$(test)))))
 	@BUILD=$(BUILD) CC='$(CC)' JOBS=$(JOBS) TEST_TIMEOUT=$(TEST_TIMEOUT) sh tools/run_tests.sh $(WANTED_TESTS)
 
 check-gpu: ## the same, and a test that finds no device fails
@@ -345,6 +372,10 @@ check-tsan: ## the tests under clang's thread sanitizer, CPU build
 	  TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:second_deadlock_stack=1 \
 	  $(MAKE) --no-print-directory check BUILD=$(BUILD)/tsan CC='$(CLANG)' SANITIZE=thread OPT=-O1 CUDA=0 \
 	  TEST_TIMEOUT=$$((4 * $(TEST_TIMEOUT)))
+
+.PHONY: list-tests
+list-tests: ## the names that TESTS= takes
+	@printf '%s\n' $(sort $(foreach test,$(ALL_TESTS),$(call names_of,$(test))))
 
 # In its own folder, with everything but kernels instrumented: coverage, addresses, undefined behaviour.
 fuzz: ## feeds the parsers what is near to tests/data, under sanitizers: FUZZ_SECONDS=60 FUZZ=

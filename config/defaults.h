@@ -26,6 +26,18 @@
 #define WR_BICGSTAB_RESTARTS 10
 #define WR_BICGSTAB_REFINEMENTS 5
 
+/* Without -d and -k a problem goes to the CPU if it is solved there before a GPU is open. An H200 takes 0.2 s to open, and
+ * 1 s where four programs do so at a time (2026-11). A core multiplies 5 GB/s of a matrix whose x it gathers at random, half
+ * of what it streams; from eight cores on they share one memory. BiCGSTAB is taken to need as many iterations as a grid in
+ * the plane of so many points has on a side: less regular systems need fewer, or do not converge anyway. */
+#define WR_DEVICE_OPEN_SECONDS 0.2
+#define WR_CORE_BYTES_PER_SECOND 5e9
+#define WR_MEMORY_CORES 8
+
+/* What is done once runs on a thread for so many entries: all of it takes a core 10 ms, and less is not worth waiting for
+ * a thread that another process keeps from its core, which is for some milliseconds at a time. */
+#define WR_ENTRIES_PER_THREAD (1 << 17)
+
 /* Full verification is the default while it costs less than this, or this share of the run. */
 #define WR_VERIFY_SECONDS 0.1
 #define WR_VERIFY_SHARE 0.2

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 
 enum {
@@ -18,7 +19,7 @@ enum {
 
 const wr_option *wr_option_find(const wr_option *table, const char *name) {
   WR_EACH_OPTION(row, table) {
-    if (strcmp(row->name, name) == 0) return row;
+    if (name != NULL && strcmp(row->name, name) == 0) return row;
   }
   return NULL;
 }
@@ -256,6 +257,9 @@ static wr_status set_row(const wr_option *row, void *settings, const char *text,
 }
 
 wr_status wr_option_set(const wr_option *table, void *settings, const char *name, const char *text, const char *where) {
+  if (table) WR_NEED(settings);
+  WR_NEED(name);
+  WR_NEED(where);
   const wr_option *row = wr_option_find(table, name);
   if (row == NULL) return unknown(table, name, where);
   if (row->missing != NULL) return refuse(row, where, "%s", row->missing);
@@ -269,7 +273,11 @@ wr_status wr_options_default(const wr_option *table, void *settings) {
                                  [WR_OPTION_REAL] = sizeof(double),
                                  [WR_OPTION_TEXT] = sizeof(char *),
                                  [WR_OPTION_CHOICE] = sizeof(int)};
-  WR_EACH_OPTION(row, table) memset((char *)settings + row->offset, 0, sizes[row->type]);
+  WR_EACH_OPTION(row, table) {
+    WR_NEED(settings);
+    WR_REFUSE_IF((unsigned)row->type > WR_OPTION_CHOICE, "the row '%s' of the table has no type", row->name);
+    memset((char *)settings + row->offset, 0, sizes[row->type]);
+  }
   WR_EACH_OPTION(row, table) {
     if (row->value == NULL) continue;
     wr_status status = set_row(row, settings, row->value, "a default of ours");
@@ -282,7 +290,7 @@ wr_status wr_options_default(const wr_option *table, void *settings) {
 
 void wr_options_release(const wr_option *table, void *settings) {
   WR_EACH_OPTION(row, table) {
-    if (row->type != WR_OPTION_TEXT) continue;
+    if (row->type != WR_OPTION_TEXT || settings == NULL) continue;
     char **text = (char **)(void *)((char *)settings + row->offset);
     wr_free(*text);
     *text = NULL;
@@ -372,12 +380,16 @@ static wr_status find_config(const wr_option *table, const grammar *from, int ar
 }
 
 wr_status wr_options_parse(const wr_option *table, void *settings, int argc, char **argv, int *first_operand) {
-  *first_operand = argc;
   grammar options = {0};
   const char *path;
   char where[LIST];
   const wr_option *row;
   wr_status status;
+  int callers_opterr = opterr, callers_optind = optind; /* the caller may use getopt for something else */
+  if (table) WR_NEED(settings);
+  WR_NEED(first_operand);
+  WR_REFUSE_IF(argc < 0 || (argv == NULL && argc > 0), "argv has %d words and is %s", argc, argv ? "there" : "NULL");
+  *first_operand = argc;
   opterr = 0; /* the sentences are ours */
   TRY(build_grammar(table, &options));
   TRY(find_config(table, &options, argc, argv, &path));
@@ -393,6 +405,7 @@ wr_status wr_options_parse(const wr_option *table, void *settings, int argc, cha
   }
   *first_operand = optind;
 done:
+  opterr = callers_opterr, optind = callers_optind;
   wr_free(options.letters);
   wr_free(options.longs);
   return status;

@@ -70,13 +70,17 @@ wr_status wr_options_read(const wr_option *table, void *settings, const char *pa
 /* Prints the settings as wr_options_read reads them, a line each, in table order; unset text and actions are left out. */
 void wr_options_write(const wr_option *table, const void *settings, FILE *out);
 
-/* Prints the options by groups: names, argument, help, default and range; at most 100 columns. */
+/* *text := what wr_options_write prints, to be freed with wr_free. WR_ENOMEM; *text is then NULL or to be freed, too. */
+wr_status wr_options_text(const wr_option *table, const void *settings, char **text);
+
+/* Prints the options by groups: names, argument, help, default and range, no wider than wr_text_width(out). */
 void wr_options_help(const wr_option *table, FILE *out);
 
 /* Frees the texts of the settings. */
 void wr_options_release(const wr_option *table, void *settings);
 
-/* Knobs: "sigma=11:layout=paper" (may be NULL or empty). owner names the backend in errors. */
+/* Knobs: "sigma=11:layout=paper" (may be NULL or empty). owner names the backend in errors. WR_EUSAGE as wr_option_set, and
+ * for a knob that is given twice. */
 wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, const char *owner);
 
 /* Prints "sigma=11:layout=paper" (every knob with its effective value) into text[size]. */

@@ -1,4 +1,5 @@
 /* Options and knobs as text: what a row accepts, knob lists, option files, --help, the closest name. */
+#define _DEFAULT_SOURCE /* open_memstream */
 #include <errno.h>
 #include <float.h>
 #include <inttypes.h>
@@ -6,14 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 #include "config/option.h"
+#include "config/text.h"
 
 enum {
   WORD = 64,              /* bytes of a number as text, and of the words that wr_closest compares */
   WHERE = 4096 + 32,      /* bytes of "path:line": a longer path cannot be opened                 */
   LONGEST_LINE = 1 << 24, /* bytes                                                                */
-  WIDTH = 100,            /* columns of --help                                                    */
   HELP_AT = 30            /* column at which the help phrases begin                               */
 };
 
@@ -32,8 +34,10 @@ static void real_text(double value, char text[WORD]) {
 
 void wr_option_range(const wr_option *row, char *text, size_t size) {
   char least[WORD], most[WORD];
+  if (text == NULL || size == 0) return;
+  text[0] = '\0';
+  if (row == NULL) return;
   double unlimited = row->type == WR_OPTION_INT ? 0x1p63 : DBL_MAX;
-  if (size > 0) text[0] = '\0';
   if (row->type == WR_OPTION_FLAG) snprintf(text, size, "yes or no");
   if (row->type == WR_OPTION_CHOICE) snprintf(text, size, "one of %s", row->choices != NULL ? row->choices : "nothing");
   if (row->type != WR_OPTION_INT && row->type != WR_OPTION_REAL) return;
@@ -82,8 +86,17 @@ static const char *value_text(const wr_option *row, const void *settings, char n
 
 /* ---- knobs ---- */
 
+/* Whether the first `length` bytes of a list of knobs have one of this name. */
+static int has_knob(const char *list, size_t length, const char *name) {
+  for (const char *at = list; at < list + length; at += strcspn(at, ":") + 1)
+    if (strncmp(at, name, strlen(name)) == 0 && strchr("=:", at[strlen(name)]) != NULL) return 1;
+  return 0;
+}
+
 wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, const char *owner) {
   if (text == NULL || text[0] == '\0') return WR_OK;
+  if (table) WR_NEED(knobs);
+  WR_NEED(owner);
   char where[256], *copy;
   snprintf(where, sizeof where, "knob of %s", owner);
   size_t bytes = strlen(text) + 1;
@@ -97,6 +110,8 @@ wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, co
     if (value != NULL) *value++ = '\0';
     if (knob[0] == '\0')
       status = wr_fail(WR_EUSAGE, "%s: a name is missing (they are written name=value:name=value)", where);
+    else if (has_knob(text, (size_t)(knob - copy), knob))
+      status = wr_fail(WR_EUSAGE, "%s: %s is given twice in '%s'; give it once", where, knob, text);
     else
       status = wr_option_set(table, knobs, knob, value, where);
   }
@@ -106,7 +121,9 @@ wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, co
 
 void wr_knobs_text(const wr_knob *table, const void *knobs, char *text, size_t size) {
   size_t used = 0;
-  if (size > 0) text[0] = '\0';
+  if (text == NULL || size == 0) return;
+  text[0] = '\0';
+  if (knobs == NULL) return;
   WR_EACH_OPTION(row, table) {
     char number[WORD];
     size_t length;
@@ -229,6 +246,8 @@ static wr_status parse_line(const wr_option *table, void *settings, char *name, 
 }
 
 wr_status wr_options_read(const wr_option *table, void *settings, const char *path) {
+  if (table) WR_NEED(settings);
+  WR_NEED(path);
   FILE *in = fopen(path, "r");
   if (in == NULL) return wr_fail(WR_EINPUT, "%s: cannot be opened (%s)", path, strerror(errno));
   char where[WHERE];
@@ -263,6 +282,7 @@ void wr_options_write(const wr_option *table, const void *settings, FILE *out) {
   WR_EACH_OPTION(row, table) {
     char number[WORD];
     size_t length;
+    if (settings == NULL || out == NULL) return;
     const char *value = value_text(row, settings, number, &length);
     if (value == NULL || row->command || row->missing != NULL || is_config(row)) continue;
     fprintf(out, "%s = ", row->name);
@@ -274,44 +294,18 @@ void wr_options_write(const wr_option *table, const void *settings, FILE *out) {
   }
 }
 
+wr_status wr_options_text(const wr_option *table, const void *settings, char **text) {
+  size_t size;
+  WR_NEED(text);
+  *text = NULL;
+  WR_NEED(settings);
+  FILE *stream = open_memstream(text, &size);
+  if (stream == NULL) return wr_fail(WR_ENOMEM, "out of memory: the text of the options");
+  wr_options_write(table, settings, stream);
+  return fclose(stream) == 0 ? WR_OK : wr_fail(WR_ENOMEM, "out of memory: the text of the options");
+}
+
 /* ---- --help ---- */
-
-/* Words set one after another within WIDTH columns; each line begins at `indent`. */
-typedef struct flow {
-  FILE *out;
-  int column, indent;
-} flow;
-
-static int is_character(char byte) { return ((unsigned char)byte & 0xC0) != 0x80; } /* UTF-8: not a later byte of one */
-
-static void new_line(flow *to) {
-  fputc('\n', to->out);
-  to->column = 0;
-}
-
-static void put_word(flow *to, const char *word, size_t length) {
-  int width = 0;
-  for (size_t k = 0; k < length; k++) width += is_character(word[k]);
-  if (to->column > to->indent && to->column + 1 + width > WIDTH) new_line(to);
-  if (to->column > to->indent) to->column += fprintf(to->out, " ");
-  for (size_t k = 0; k < length; k++) {
-    if (is_character(word[k])) {
-      if (to->column == WIDTH) new_line(to); /* a word longer than a line */
-      if (to->column < to->indent) to->column += fprintf(to->out, "%*s", to->indent - to->column, "");
-      to->column++;
-    }
-    fputc(word[k], to->out);
-  }
-}
-
-static void put_text(flow *to, const char *text) {
-  if (text == NULL) return;
-  for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
-    size_t length = strcspn(text, " ");
-    put_word(to, text, length);
-    text += length;
-  }
-}
 
 static const char *argument_name(const wr_option *row) {
   static const char *const names[] = {
@@ -321,38 +315,42 @@ static const char *argument_name(const wr_option *row) {
 }
 
 /* "(default 1e-9, in (0, 1])", as far as there is something to say. */
-static void put_notes(flow *to, const wr_option *row) {
-  char range[512] = "", notes[1024];
+static void notes_text(const wr_option *row, char *text, size_t size) {
+  char range[512] = "";
   int shows_choices = row->type == WR_OPTION_CHOICE && row->argument == NULL;
   if (row->type != WR_OPTION_FLAG && !shows_choices) wr_option_range(row, range, sizeof range);
   const char *value = row->value, *comma = range[0] != '\0' ? ", " : "";
   if (row->type == WR_OPTION_FLAG && value != NULL && strcmp(value, "no") == 0) value = NULL;
-  if (row->missing != NULL) {
-    put_text(to, "(not available)");
-  } else if (value != NULL || range[0] != '\0') {
-    snprintf(notes, sizeof notes, "(%s)", range);
-    if (value != NULL) snprintf(notes, sizeof notes, "(default %s%s%s)", value, comma, range);
-    put_text(to, notes);
-  }
+  text[0] = '\0';
+  if (row->missing != NULL)
+    snprintf(text, size, " (not available)");
+  else if (value != NULL)
+    snprintf(text, size, " (default %s%s%s)", value, comma, range);
+  else if (range[0] != '\0')
+    snprintf(text, size, " (%s)", range);
 }
 
 static void put_row(FILE *out, const wr_option *row) {
-  flow to = {.out = out, .indent = row->letter != '\0' ? 2 : 6};
-  char name[256];
-  snprintf(name, sizeof name, "--%.240s", row->name);
-  if (row->letter != '\0') snprintf(name, sizeof name, "-%c, --%.240s", row->letter, row->name);
-  put_text(&to, name);
-  to.indent = 6;
-  put_text(&to, argument_name(row));
-  if (to.column > HELP_AT - 2) new_line(&to);
-  to.indent = HELP_AT;
-  put_text(&to, row->help);
-  put_notes(&to, row);
-  if (to.column > 0) new_line(&to);
+  char name[512], notes[1024], text[4096];
+  const char *argument = argument_name(row), *blank = argument[0] != '\0' ? " " : "";
+  int length = row->letter != '\0'
+                   ? snprintf(name, sizeof name, "  -%c, --%s%s%s", row->letter, row->name, blank, argument)
+                   : snprintf(name, sizeof name, "      --%s%s%s", row->name, blank, argument);
+  notes_text(row, notes, sizeof notes);
+  snprintf(text, sizeof text, "%s%s", row->help != NULL ? row->help : "", notes);
+  if (length > HELP_AT - 2) {
+    int begin = (int)strspn(name, " ");
+    fprintf(out, "%*s", begin, "");
+    wr_text_wrap(out, name, begin, begin + 4);
+    length = snprintf(name, sizeof name, "%s", "");
+  }
+  fprintf(out, "%s%*s", name, text[0] != '\0' ? HELP_AT - length : 0, "");
+  wr_text_wrap(out, text, HELP_AT, HELP_AT);
 }
 
 void wr_options_help(const wr_option *table, FILE *out) {
   const char *group = NULL;
+  if (out == NULL) return;
   WR_EACH_OPTION(row, table) {
     const char *heading = row->group != NULL ? row->group : group != NULL ? group : "Options";
     if (group == NULL || strcmp(group, heading) != 0) fprintf(out, "%s%s:\n", group != NULL ? "\n" : "", heading);
@@ -385,8 +383,10 @@ static int edit_distance(const char *a, int na, const char *b, int nb) {
 const char *wr_closest(const char *word, const char *const *candidates, int count) {
   const char *best = NULL;
   int least = WORD;
+  if (word == NULL || candidates == NULL) return NULL;
   size_t length = strlen(word);
   for (int i = 0; i < count; i++) {
+    if (candidates[i] == NULL) continue;
     size_t other = strlen(candidates[i]);
     if (length >= WORD || other >= WORD) continue;
     int distance = edit_distance(word, (int)length, candidates[i], (int)other);

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "config/argument.h"
+
 /* A sentence per thread, as errno is a number per thread: parallel readers fail independently of each other. */
 static _Thread_local char message[1024];
 
@@ -13,14 +15,23 @@ static void make_printable(char *text) {
 }
 
 wr_status wr_fail(wr_status code, const char *format, ...) {
-  char text[sizeof message]; /* the arguments may include the current message */
+  char text[sizeof message] = ""; /* the arguments may include the current message */
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  if (format) vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   make_printable(text);
   snprintf(message, sizeof message, "%s", text);
   return code;
+}
+
+wr_status wr_refuse(const char *function, const char *format, ...) {
+  char text[sizeof message];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return wr_fail(WR_EUSAGE, "%s: %s", function, text);
 }
 
 const char *wr_status_message(void) { return message; }
@@ -32,6 +43,8 @@ static const char *const names[] = {WR_STATUS_LIST(NAME)};
 static const char *const sentences[] = {WR_STATUS_LIST(SENTENCE)};
 static const int exit_codes[] = {WR_STATUS_LIST(EXIT_CODE)};
 
-const char *wr_status_name(wr_status code) { return names[code]; }
-const char *wr_status_sentence(wr_status code) { return sentences[code]; }
-int wr_status_exit_code(wr_status code) { return exit_codes[code]; }
+static int is_status(wr_status code) { return (int)code >= 0 && (size_t)code < sizeof names / sizeof *names; }
+
+const char *wr_status_name(wr_status code) { return is_status(code) ? names[code] : "unknown status"; }
+const char *wr_status_sentence(wr_status code) { return is_status(code) ? sentences[code] : "unknown status"; }
+int wr_status_exit_code(wr_status code) { return exit_codes[is_status(code) ? code : WR_EINTERNAL]; }

@@ -32,12 +32,19 @@ typedef enum wr_status {
 extern "C" {
 #endif
 
-/* Stores the sentence for this thread and returns code, so that an error is one line: return wr_fail(WR_EINPUT, ...). */
+/* Every function here and in the headers that build on this one checks its arguments. A pointer that is NULL without being
+ * allowed to, a size, count or tolerance out of range or NaN, a value that is not one of its enum: WR_EUSAGE with the names of
+ * the function and of the argument, and nothing has been done. Functions that return no status do nothing then, and return
+ * NULL, 0 or "", or what their comment says. */
+
+/* Stores the sentence for this thread and returns code, so that an error is one line: return wr_fail(WR_EINPUT, ...).
+ * format NULL: no sentence. */
 wr_status wr_fail(wr_status code, const char *format, ...) WR_PRINTF(2, 3);
 
 /* The sentence of this thread's last failure; "" before the first. Valid until the next wr_fail of the thread. */
 const char *wr_status_message(void);
 
+/* Of a code that is not in the list: "unknown status", and the exit code of WR_EINTERNAL. */
 const char *wr_status_name(wr_status code);      /* "WR_EINPUT"                         */
 const char *wr_status_sentence(wr_status code);  /* "bad, missing or unreadable input"  */
 int wr_status_exit_code(wr_status code);         /* 3                                   */

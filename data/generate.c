@@ -8,6 +8,7 @@
 
 #include "config/memory.h"
 #include "config/option.h"
+#include "config/text.h"
 #include "data/family.h"
 
 static const char prefix[] = "gen:";
@@ -83,7 +84,7 @@ typedef struct piece {
 
 typedef struct build {
   const wr_family *family;
-  const void *settings;
+  void *settings;
   wr_family_shape shape;
   int64_t piece_rows, npieces;
   int32_t *length; /* [shape.n]                                                       */
@@ -198,12 +199,12 @@ static wr_status fill_piece(build *b, int64_t p, wr_rows *rows) {
   return WR_OK;
 }
 
-/* Fails now, rather than in the midst of work, when what is needed at once (of entries, kept ones twice) is more than
- * there can be. Nothing is touched. */
-static wr_status check_room(const build *b) {
+/* Fails now, rather than in the midst of work, when what is needed at once (of entries, kept ones twice) and row_bytes for
+ * each row are more than there can be. Nothing is touched. */
+static wr_status check_room(const build *b, int64_t row_bytes) {
   void *room;
-  int64_t entry_bytes = sizeof(int32_t) + (b->family->with_values ? sizeof(double) : 0);
-  int64_t row_bytes = sizeof *b->length + sizeof *b->A->row_ptr, bytes;
+  int64_t entry_bytes = sizeof(int32_t) + (b->family->with_values ? sizeof(double) : 0), bytes;
+  row_bytes += (int64_t)(sizeof *b->length + sizeof *b->A->row_ptr);
   if (b->family->length == NULL) entry_bytes *= 2;
   bytes = wr_times(b->shape.expected, entry_bytes);
   if (__builtin_add_overflow(bytes, b->shape.n * row_bytes, &bytes)) bytes = INT64_MAX;
@@ -214,14 +215,14 @@ static wr_status check_room(const build *b) {
   return status;
 }
 
-static wr_status set_up(build *b) {
+static wr_status set_up(build *b, int64_t row_bytes) {
   int64_t mean = b->shape.expected / b->shape.n + 1;
   b->piece_rows = PIECE_ENTRIES / mean;
   if (b->piece_rows < 1) b->piece_rows = 1;
   if (b->piece_rows > PIECE_ROWS) b->piece_rows = PIECE_ROWS;
   b->npieces = (b->shape.n - 1) / b->piece_rows + 1;
   wr_status status;
-  TRY(check_room(b));
+  TRY(check_room(b, row_bytes));
   TRY(wr_alloc(&b->length, b->shape.n, sizeof *b->length, "lengths of generated rows"));
   if (b->family->length == NULL) TRY(wr_alloc_zeroed(&b->pieces, b->npieces, sizeof *b->pieces, "generated pieces"));
 done:
@@ -238,9 +239,9 @@ static wr_status make_room(build *b) {
   return WR_OK;
 }
 
-static wr_status build_matrix(build *b, int threads) {
+static wr_status build_matrix(build *b, int threads, int64_t row_bytes) {
   wr_status status;
-  TRY(set_up(b));
+  TRY(set_up(b, row_bytes));
   TRY(for_pieces(b, threads, b->pieces == NULL ? count_piece : keep_piece));
   TRY(make_room(b));
   TRY(for_pieces(b, threads, b->pieces == NULL ? fill_piece : place_kept));
@@ -253,39 +254,61 @@ done:
   return status;
 }
 
-wr_status wr_generate(const char *name, int threads, wr_csr **out) {
-  *out = NULL;
+/* Of a name: the family with its keys, prepared, in b. */
+static wr_status begin(const char *name, build *b) {
   if (!wr_generate_is_name(name)) return wr_fail(WR_EUSAGE, "%.60s: not the name of a generated matrix", name);
   char *word = NULL;
-  void *settings = NULL;
-  build b = {0};
   wr_status status;
   size_t size = strlen(name + sizeof prefix - 1) + 1;
   TRY(wr_alloc(&word, (int64_t)size, 1, "the name of a generated matrix"));
   memcpy(word, name + sizeof prefix - 1, size);
   char *colon = strchr(word, ':');
   if (colon != NULL) *colon = '\0';
-  TRY(find_family(word, &b.family));
-  TRY(wr_alloc_zeroed(&settings, 1, b.family->settings_size, "the settings of a generated matrix"));
-  TRY(wr_options_default(b.family->options, settings));
-  if (colon != NULL) TRY(set_keys(b.family, settings, colon + 1));
-  TRY(b.family->prepare(settings, &b.shape));
-  b.settings = settings;
-  TRY(build_matrix(&b, threads > 0 ? threads : omp_get_max_threads()));
-  *out = b.A;
+  TRY(find_family(word, &b->family));
+  TRY(wr_alloc_zeroed(&b->settings, 1, b->family->settings_size, "the settings of a generated matrix"));
+  TRY(wr_options_default(b->family->options, b->settings));
+  if (colon != NULL) TRY(set_keys(b->family, b->settings, colon + 1));
+  TRY(b->family->prepare(b->settings, &b->shape));
 done:
-  if (settings != NULL && b.family->release != NULL) b.family->release(settings);
-  wr_free(settings);
   wr_free(word);
   return status;
 }
 
+static void end(build *b) {
+  if (b->settings != NULL && b->family->release != NULL) b->family->release(b->settings);
+  wr_free(b->settings);
+}
+
+wr_status wr_generate_beside(const char *name, int threads, int64_t row_bytes, wr_csr **out) {
+  wr_status status;
+  build b = {0};
+  *out = NULL;
+  TRY(begin(name, &b));
+  TRY(build_matrix(&b, threads > 0 ? threads : omp_get_max_threads(), row_bytes));
+  *out = b.A;
+done:
+  end(&b);
+  return status;
+}
+
+wr_status wr_generate_extent(const char *name, int64_t *nrows, int64_t *nnz) {
+  build b = {0};
+  wr_status status = begin(name, &b);
+  *nrows = b.shape.n, *nnz = b.shape.expected;
+  end(&b);
+  return status;
+}
+
+wr_status wr_generate(const char *name, int threads, wr_csr **out) { return wr_generate_beside(name, threads, 0, out); }
+
 /* ---- help ---- */
 
 static void print_key(FILE *out, const wr_option *row) {
-  char range[64];
+  char range[64], text[512];
   wr_option_range(row, range, sizeof range);
-  fprintf(out, "      %-11s %s (%s)\n", row->name, row->help, range);
+  int length = fprintf(out, "      %-11s ", row->name);
+  snprintf(text, sizeof text, "%s (%s)", row->help, range);
+  wr_text_wrap(out, text, length, 18);
 }
 
 void wr_generate_help(FILE *out) {
@@ -294,7 +317,8 @@ void wr_generate_help(FILE *out) {
     fprintf(out, "gen:%s", families[f]->name);
     for (int k = 0; options[k].name != NULL; k++)
       fprintf(out, "%c%s=%s", k > 0 ? ',' : ':', options[k].name, options[k].value);
-    fprintf(out, "\n    %s\n", families[f]->summary);
+    fprintf(out, "\n    ");
+    wr_text_wrap(out, families[f]->summary, 4, 4);
     WR_EACH_OPTION(row, options) print_key(out, row);
   }
 }

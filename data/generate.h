@@ -32,6 +32,13 @@ int wr_generate_is_name(const char *name);
  * named), value out of range; WR_ENOMEM. threads 0: all. */
 wr_status wr_generate(const char *name, int threads, wr_csr **out);
 
+/* The same, refused with WR_ENOMEM unless row_bytes more for each row fit beside the matrix into the memory that is
+ * available. */
+wr_status wr_generate_beside(const char *name, int threads, int64_t row_bytes, wr_csr **out);
+
+/* About how many rows and entries wr_generate would make, without making them; the same errors. */
+wr_status wr_generate_extent(const char *name, int64_t *nrows, int64_t *nnz);
+
 /* The list above, from the families' own option tables. */
 void wr_generate_help(FILE *out);
 

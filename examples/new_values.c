@@ -5,7 +5,6 @@
 #include <windrow/windrow.h>
 
 enum { N = 199, STEPS = 4 };
-
 static void fill(wr_csr *A, double c) {
   int64_t k = 0;
   for (int i = 0; i < N; i++) {
@@ -22,7 +21,7 @@ static wr_status step(wr_csr *A, wr_plan *plan, wr_env *env, double *u, wr_resul
   wr_status status = wr_alloc(&b, N, sizeof *b, "the right-hand side");
   if (status != WR_OK) return status;
   for (int i = 0; i < N; i++) b[i] = u[i];
-  TRY(wr_system_build(A, b, NULL, 0, 0, 0, 0, &system)); /* b is the system's now */
+  TRY(wr_system_build(A, b, NULL, 0, 0, 0, 0, &system)); /* b is the system's now; near 1, A is system.matrix, the plan's */
   TRY(wr_bicgstab_open(&solver, &system, plan, env));
   TRY(wr_bicgstab_solve(&solver, &options, &(wr_monitor){0}, result));
   TRY(wr_bicgstab_download(&solver, u, NULL));
@@ -35,7 +34,7 @@ done:
 
 int main(int argc, char **argv) {
   wr_env env = {.place = argc > 1 && argv[1][0] == 'c' ? WR_CUDA : WR_HOST, .type = WR_F64};
-  wr_csr *A[STEPS] = {NULL}; /* each step has a matrix of its own, which outlives the plan */
+  wr_csr *A = NULL; /* each step has a matrix of its own, which the plan holds as long as it needs it */
   wr_plan *plan = NULL;
   wr_result result;
   double u[N], c[STEPS] = {1, 10, 100, 1000}, pi = acos(-1);
@@ -43,17 +42,18 @@ int main(int argc, char **argv) {
   for (int i = 0; i < N; i++) u[i] = sin(pi * (i + 1) / (N + 1)) + sin(3 * pi * (i + 1) / (N + 1));
   TRY(wr_env_open(&env));
   for (int k = 0; k < STEPS; k++) {
-    TRY(wr_csr_create(N, N, 3 * N - 2, 1, &A[k]));
-    fill(A[k], c[k]);
-    if (k == 0) TRY(wr_plan_create(wr_backend_default(env.place), NULL, A[0], &env, &plan));
-    TRY(k == 0 ? wr_plan_prepare(plan) : wr_plan_update_values(plan, A[k]));
-    TRY(step(A[k], plan, &env, u, &result));
+    TRY(wr_csr_create(N, N, 3 * N - 2, 1, &A));
+    fill(A, c[k]);
+    if (k == 0) TRY(wr_plan_create(wr_backend_default(env.place), NULL, A, &env, &plan));
+    TRY(k == 0 ? wr_plan_prepare(plan) : wr_plan_update_values(plan, A));
+    TRY(step(A, plan, &env, u, &result));
+    wr_csr_free(A), A = NULL;
     printf("c %g  %s  middle %.9e\n", c[k], wr_outcome_title(result.outcome), u[N / 2]);
   }
 done:
   if (status != WR_OK) fprintf(stderr, "new_values: %s\n", wr_status_message());
   wr_plan_destroy(plan);
-  for (int k = 0; k < STEPS; k++) wr_csr_free(A[k]);
+  wr_csr_free(A);
   wr_env_close(&env);
   return wr_status_exit_code(status);
 }

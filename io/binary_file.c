@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "io/binary_scan.h"
 #include "io/checksum.h"
 #include "io/output_file.h"
@@ -217,8 +218,8 @@ static wr_status check_layout(const wr_text *text, const header *h) {
   if (memcmp(&right, h, sizeof right) != 0)
     return wr_fail(WR_EINPUT, "%s: its sections are not where version %d has them", text->name, WR_BINARY_VERSION);
   if (h->file_bytes != text->size)
-    return wr_fail(WR_EINPUT, "%s: %lld bytes, where its header says %lld: %s", text->name, (long long)text->size,
-                   (long long)h->file_bytes,
+    return wr_fail(WR_EINPUT, "%s: %lld %s, where its header says %lld: %s", text->name, (long long)text->size,
+                   wr_plural(text->size, "byte", "bytes"), (long long)h->file_bytes,
                    text->size < h->file_bytes ? "it was cut short" : "something was added at its end");
   return WR_OK;
 }
@@ -226,8 +227,8 @@ static wr_status check_layout(const wr_text *text, const header *h) {
 static wr_status read_header(const wr_text *text, header *h) {
   wr_status status;
   if (text->size < PAGE)
-    return wr_fail(WR_EINPUT, "%s: a saved matrix, cut short inside its header (%lld bytes)", text->name,
-                   (long long)text->size);
+    return wr_fail(WR_EINPUT, "%s: a saved matrix, cut short inside its header (%lld %s)", text->name,
+                   (long long)text->size, wr_plural(text->size, "byte", "bytes"));
   TRY(wr_binary_load(text, 0, sizeof *h, h));
   TRY(check_identity(text, h));
   TRY(check_sizes(text->name, h));

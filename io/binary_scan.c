@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "io/checksum.h"
 
 enum { PIECE = WR_BINARY_PIECE };
@@ -28,7 +29,8 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 wr_status wr_binary_load(const wr_text *text, int64_t from, int64_t count, void *to) {
   if (from > text->size || count > text->size - from)
-    return wr_fail(WR_EINPUT, "%s: ends after %lld bytes", text->name, (long long)text->size);
+    return wr_fail(WR_EINPUT, "%s: ends after %lld %s", text->name, (long long)text->size,
+                   wr_plural(text->size, "byte", "bytes"));
   if (text->memory != NULL) {
     memcpy(to, text->memory + from, (size_t)count);
     return WR_OK;

@@ -75,7 +75,7 @@ static int round_leading(uint128 high, int drop, int exact, uint64_t tail, int s
   return rest > half || rest + (unsigned)slack < half;
 }
 
-static wr_rounding round_wide(uint64_t digits, int power, double *value) {
+static wr_decimal_rounding round_wide(uint64_t digits, int power, double *value) {
   wr_power p = wr_power_of_ten(power);
   int zeros = __builtin_clzll(digits);
   uint64_t m = digits << zeros;
@@ -94,7 +94,7 @@ static wr_rounding round_wide(uint64_t digits, int power, double *value) {
 }
 
 /* A product or quotient of two exact doubles is rounded once (Clinger 1990), where doubles are computed as doubles. */
-wr_rounding wr_decimal_round(uint64_t digits, int64_t power, double *value) {
+wr_decimal_rounding wr_decimal_round(uint64_t digits, int64_t power, double *value) {
   *value = 0;
   if (digits == 0 || power < WR_POWER_MIN) return WR_ROUNDED; /* below 2^64 * 10^-344: less than half the least denormal */
   if (FLT_EVAL_METHOD == 0 && digits <= UINT64_C(1) << 53 && power >= -22 && power <= 22) {

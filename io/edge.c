@@ -6,13 +6,6 @@
 #include "io/digits.h"
 #include "io/number.h"
 
-/* A word that is taken from a line, with all that its error needs. */
-typedef struct cursor {
-  const char *where, *begin, *at, *end; /* the line, and its rest */
-  const char *word, *word_end;          /* the last word          */
-  char quote[WR_QUOTE];
-} cursor;
-
 static inline int is_blank(char c) { return c == ' ' || c == '\t'; }
 
 static inline const char *skip_blanks(const char *at, const char *end) {
@@ -26,92 +19,97 @@ static inline const char *skip_separator(const char *at, const char *end) {
   return at < end && *at == ',' ? skip_blanks(at + 1, end) : at;
 }
 
-/* 0: there is no word, or nothing between two commas. */
-static int take_word(cursor *c) {
-  c->at = c->at == c->begin ? skip_blanks(c->at, c->end) : skip_separator(c->at, c->end);
-  c->word = c->at;
-  while (c->at < c->end && !is_blank(*c->at) && *c->at != ',') c->at++;
-  c->word_end = c->at;
-  return c->word_end > c->word;
+int wr_edge_take(wr_edge_cursor *c) {
+  const char *at = skip_blanks(c->at, c->end);
+  if (c->taken > 0) {
+    if (at == c->end) return 0;
+    at = skip_separator(at, c->end);
+  }
+  c->taken++;
+  c->word = at;
+  while (at < c->end && !is_blank(*at) && *at != ',') at++;
+  c->word_end = c->at = at;
+  return 1;
 }
 
-static cursor cursor_at(const wr_line *line, const char *where) {
-  return (cursor){.where = where, .begin = line->begin, .at = line->begin, .end = line->end};
-}
-
-int wr_edge_is_none(const wr_line *line) {
+int wr_edge_is_none(const wr_input_line *line) {
   const char *at = skip_blanks(line->begin, line->end);
   return at == line->end || *at == '#' || *at == '%';
 }
 
-static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-
-int wr_edge_is_heading(const wr_line *line) {
-  cursor c = cursor_at(line, "");
-  int words = 0;
-  for (; take_word(&c); words++) {
-    const char *first = c.word + (*c.word == '"' || *c.word == '\'');
-    if (first == c.word_end || !is_letter(*first)) return 0;
-  }
-  return words >= 2;
-}
-
-int wr_edge_columns(const wr_line *line) {
-  cursor c = cursor_at(line, "");
-  int words = 0;
-  while (take_word(&c)) words++;
-  return words;
-}
-
-static const char *quoted(cursor *c) { return wr_quote(c->word, c->word_end, c->quote); }
-
-static wr_status parse_id(cursor *c, const char *what, int64_t *id) {
-  if (!take_word(c)) return wr_fail(WR_EINPUT, "%s: the %s is missing", c->where, what);
-  switch (wr_number_integer(c->word, c->word_end, id)) {
-    case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the %s is not an integer ('%s')", c->where, what, quoted(c));
-    case WR_NUMBER_OVERFLOW: return wr_fail(WR_EINPUT, "%s: the %s is beyond 64 bits (%s)", c->where, what, quoted(c));
-    case WR_NUMBER_OK: break;
-  }
-  if (*id < 0) return wr_fail(WR_EINPUT, "%s: the %s is negative (%s)", c->where, what, quoted(c));
-  return WR_OK;
-}
-
-static wr_status parse_weight(cursor *c, const wr_edge_format *f, double *weight) {
-  if (!take_word(c)) return wr_fail(WR_EINPUT, "%s: the weight is missing, which the first edge has", c->where);
-  switch (wr_number_real(c->word, c->word_end, weight)) {
-    case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the weight is not a number ('%s')", c->where, quoted(c));
-    case WR_NUMBER_OVERFLOW:
-      return wr_fail(WR_EINPUT, "%s: the weight is too big for a double (%s)", c->where, quoted(c));
-    case WR_NUMBER_OK: break;
-  }
-  if (f->nonnegative && *weight < 0)
-    return wr_fail(WR_EINPUT, "%s: a negative weight where none may be (%s)", c->where, quoted(c));
-  return WR_OK;
-}
-
-static wr_status check_rest(cursor *c, const wr_edge_format *f) {
-  const char *rest = skip_blanks(c->at, c->end);
-  if (rest == c->end) return WR_OK;
-  c->word = rest, c->word_end = c->end;
-  if (f->weighted) return wr_fail(WR_EINPUT, "%s: more than source, target and weight ('%s')", c->where, quoted(c));
-  return wr_fail(WR_EINPUT, "%s: more than the two columns of the first edge ('%s')", c->where, quoted(c));
-}
-
-wr_status wr_edge_parse(const wr_edge_format *format, const wr_line *line, const char *where, wr_edge *edge) {
-  cursor c = cursor_at(line, where);
-  *edge = (wr_edge){.weight = 1};
-  if (memchr(line->begin, '\r', (size_t)(line->end - line->begin)) != NULL)
+wr_status wr_edge_check(const wr_input_line *line, const char *where) {
+  size_t length = (size_t)(line->end - line->begin);
+  if (memchr(line->begin, '\r', length) != NULL)
     return wr_fail(WR_EINPUT, "%s: a carriage return inside a line; lines must end with LF or CR LF", where);
-  wr_status status = parse_id(&c, "source id", &edge->source);
-  if (status == WR_OK) status = parse_id(&c, "target id", &edge->target);
-  if (status == WR_OK && format->weighted) status = parse_weight(&c, format, &edge->weight);
-  return status == WR_OK ? check_rest(&c, format) : status;
+  const char *quote = memchr(line->begin, '"', length);
+  char text[WR_QUOTE];
+  if (quote != NULL)
+    return wr_fail(WR_EINPUT, "%s: a quoted column (%s); save the list without quotes", where,
+                   wr_quote(quote, line->end, text));
+  return WR_OK;
+}
+
+static wr_status parse_id(const wr_edge_cursor *c, const char *where, const char *what, int64_t *id) {
+  char quote[WR_QUOTE];
+  wr_quote(c->word, c->word_end, quote);
+  if (c->word == c->word_end) return wr_fail(WR_EINPUT, "%s: the %s is missing", where, what);
+  switch (wr_number_integer(c->word, c->word_end, id)) {
+    case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the %s is not an integer ('%s')", where, what, quote);
+    case WR_NUMBER_OVERFLOW: return wr_fail(WR_EINPUT, "%s: the %s is beyond 64 bits (%s)", where, what, quote);
+    case WR_NUMBER_OK: break;
+  }
+  if (*id < 0) return wr_fail(WR_EINPUT, "%s: the %s is negative (%s)", where, what, quote);
+  return WR_OK;
+}
+
+static wr_status parse_weight(const wr_edge_cursor *c, const char *where, int nonnegative, double *weight) {
+  char quote[WR_QUOTE];
+  wr_quote(c->word, c->word_end, quote);
+  if (c->word == c->word_end) return wr_fail(WR_EINPUT, "%s: the weight is missing", where);
+  switch (wr_number_real(c->word, c->word_end, weight)) {
+    case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the weight is not a number ('%s')", where, quote);
+    case WR_NUMBER_OVERFLOW: return wr_fail(WR_EINPUT, "%s: the weight is too big for a double (%s)", where, quote);
+    case WR_NUMBER_OK: break;
+  }
+  if (nonnegative && *weight < 0)
+    return wr_fail(WR_EINPUT, "%s: a negative weight where none may be (%s)", where, quote);
+  return WR_OK;
+}
+
+static wr_status parse_column(const wr_edge_cursor *c, const wr_edge_format *f, int k, const char *where,
+                              wr_edge *edge) {
+  if (k == f->source) return parse_id(c, where, "source id", &edge->source);
+  if (k == f->target) return parse_id(c, where, "target id", &edge->target);
+  return k == f->weight ? parse_weight(c, where, f->nonnegative, &edge->weight) : WR_OK;
+}
+
+/* Too few columns: an empty word stands for the next one, so that the sentence names what it would have been. */
+static wr_status fail_missing(wr_edge_cursor *c, const wr_edge_format *f, const char *where, wr_edge *edge) {
+  c->word = c->word_end = c->end;
+  for (int k = c->taken; k < f->columns; k++) {
+    wr_status status = parse_column(c, f, k, where, edge);
+    if (status != WR_OK) return status;
+  }
+  return wr_fail(WR_EINPUT, "%s: %d columns, not the %d of the first line", where, c->taken, f->columns);
+}
+
+wr_status wr_edge_parse(const wr_edge_format *format, const wr_input_line *line, const char *where, wr_edge *edge) {
+  wr_edge_cursor c = {.at = line->begin, .end = line->end};
+  char quote[WR_QUOTE];
+  *edge = (wr_edge){.weight = 1};
+  wr_status status = wr_edge_check(line, where);
+  for (int k = 0; k < format->columns && status == WR_OK; k++)
+    status = wr_edge_take(&c) ? parse_column(&c, format, k, where, edge) : fail_missing(&c, format, where, edge);
+  const char *rest = skip_blanks(c.at, c.end);
+  if (status != WR_OK || rest == c.end) return status;
+  return wr_fail(WR_EINPUT, "%s: more than the %d columns of the first line ('%s')", where, format->columns,
+                 wr_quote(rest, c.end, quote));
 }
 
 void wr_edge_append(const wr_edge_format *format, const wr_edge *edge, wr_edge_chunk *chunk) {
   chunk->source[chunk->count] = edge->source;
   chunk->target[chunk->count] = edge->target;
-  if (format->weighted) chunk->weight[chunk->count] = edge->weight;
+  if (format->weight >= 0) chunk->weight[chunk->count] = edge->weight;
   chunk->count++;
 }
 
@@ -153,28 +151,53 @@ static inline const char *scan_line_end(const char *at, const char *end) {
   return at < end && *at == '\n' ? at + 1 : NULL;
 }
 
-static inline const char *scan_edge(const wr_edge_format *f, const char *at, const char *end, wr_edge *edge) {
-  const char *next = scan_id(skip_blanks(at, end), end, &edge->source);
-  if (next == NULL || (at = skip_separator(next, end)) == next) return NULL;
-  if ((next = scan_id(at, end, &edge->target)) == NULL) return NULL;
-  if (f->weighted) {
-    if ((at = skip_separator(next, end)) == next) return NULL;
-    if (wr_number_scan(at, end, &edge->weight, &next) != WR_NUMBER_OK || (f->nonnegative && edge->weight < 0))
-      return NULL;
+/* A column that is left out. An empty one, and quotes, are the careful parser's. */
+static inline const char *scan_word(const char *at, const char *end) {
+  const char *first = at;
+  while (at < end && !is_blank(*at) && *at != ',' && *at != '\n' && *at != '\r' && *at != '"') at++;
+  return at > first && (at == end || *at != '"') ? at : NULL;
+}
+
+static inline const char *scan_weight(const char *at, const char *end, int nonnegative, double *weight) {
+  const char *stop;
+  return wr_number_scan(at, end, weight, &stop) != WR_NUMBER_OK || (nonnegative && *weight < 0) ? NULL : stop;
+}
+
+static inline const char *scan_edge(const wr_edge_format f, const char *at, const char *end, wr_edge *edge) {
+  const char *next = at;
+  for (int k = 0; k < f.columns; k++) {
+    at = k == 0 ? skip_blanks(next, end) : skip_separator(next, end);
+    if (k > 0 && at == next) return NULL;
+    next = k == f.source   ? scan_id(at, end, &edge->source)
+           : k == f.target ? scan_id(at, end, &edge->target)
+           : k == f.weight ? scan_weight(at, end, f.nonnegative, &edge->weight)
+                           : scan_word(at, end);
+    if (next == NULL) return NULL;
   }
   return scan_line_end(next, end);
 }
 
-const char *wr_edges_scan(const wr_edge_format *format, const char *at, const char *end, wr_edge_chunk *chunk) {
-  const wr_edge_format f = *format; /* a copy that no store through the chunk can change */
-  wr_edge_chunk c = *chunk;
+static inline const char *scan_edges(const wr_edge_format f, const char *at, const char *end, wr_edge_chunk *chunk) {
+  wr_edge_chunk c = *chunk; /* a copy that no store through its arrays can change */
   while (at < end && c.count < c.capacity) {
     wr_edge edge;
-    const char *next = scan_edge(&f, at, end, &edge);
+    const char *next = scan_edge(f, at, end, &edge);
     if (next == NULL) break;
     wr_edge_append(&f, &edge, &c);
     at = next;
   }
   *chunk = c;
   return at;
+}
+
+/* The two usual formats are constants, with which the compiler unrolls the loop over columns. */
+const char *wr_edges_scan(const wr_edge_format *format, const char *at, const char *end, wr_edge_chunk *chunk) {
+  const wr_edge_format f = *format;
+  int usual = f.source == 0 && f.target == 1;
+  if (usual && f.columns == 2)
+    return scan_edges((wr_edge_format){.columns = 2, .target = 1, .weight = -1}, at, end, chunk);
+  if (usual && f.columns == 3 && f.weight == 2)
+    return scan_edges((wr_edge_format){.columns = 3, .target = 1, .weight = 2, .nonnegative = f.nonnegative}, at, end,
+                      chunk);
+  return scan_edges(f, at, end, chunk);
 }

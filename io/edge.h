@@ -6,37 +6,61 @@
 
 #include <stdint.h>
 
+#include "io/edge_choice.h"
 #include "io/input_text.h"
 
-/* What a line has to look like. */
+/* What a line has to look like. Columns count from 0. */
 typedef struct wr_edge_format {
-  int weighted;    /* 1: a third column                */
-  int nonnegative; /* 1: weights must not be below 0   */
+  int columns;        /* of every line                          */
+  int source, target; /* which columns have the ids             */
+  int weight;         /* which one has the weight; -1: none has */
+  int nonnegative;    /* 1: weights must not be below 0         */
 } wr_edge_format;
 
 /* Edges in file order, with ids as the file says them. */
 typedef struct wr_edge_chunk {
   int64_t count, capacity;
-  int64_t *source, *target; /* [capacity] >= 0                       */
-  double *weight;           /* [capacity], or NULL: no third column  */
+  int64_t *source, *target; /* [capacity] >= 0              */
+  double *weight;           /* [capacity], or NULL: no weights */
 } wr_edge_chunk;
 
 typedef struct wr_edge {
   int64_t source, target;
-  double weight; /* 1 without a third column */
+  double weight; /* 1 where there are no weights */
 } wr_edge;
 
 /* 1: a blank line, or a comment: # or % is its first character other than blanks. */
-int wr_edge_is_none(const wr_line *line);
+int wr_edge_is_none(const wr_input_line *line);
 
-/* 1: a line of names, as tables begin with: each of its words, quotes aside, begins with a letter. */
-int wr_edge_is_heading(const wr_line *line);
+/* Goes through the columns of a line, told apart by blanks or by a comma. */
+typedef struct wr_edge_cursor {
+  const char *at, *end;        /* the rest of the line               */
+  const char *word, *word_end; /* the column taken last; may be empty */
+  int taken;                   /* how many columns were taken        */
+} wr_edge_cursor;
 
-/* How many words the line has, told apart by blanks or by a comma. */
-int wr_edge_columns(const wr_line *line);
+/* Takes the next column; 0: the line has no further one. */
+int wr_edge_take(wr_edge_cursor *cursor);
+
+/* Refuses what no line may have: a carriage return inside it, a quoted column. `where` begins the error; WR_EINPUT. */
+wr_status wr_edge_check(const wr_input_line *line, const char *where);
+
+/* The first line that is no comment may be a line of names, as tables begin with: two or more words that begin with a letter,
+ * an underscore or a colon, quotes aside. */
+int wr_edge_is_heading(const wr_input_line *line);
+
+/* *format := what the names of a heading say, or with a choice (source > 0) what that says; then `columns` stays 0 until the
+ * first edge is seen. WR_EINPUT: a name that is not known, or known twice, or no name of a source or a target. */
+wr_status wr_edge_use_heading(const wr_edge_choice *choice, const wr_input_line *line, const char *where,
+                              wr_edge_format *format);
+
+/* Completes *format by the first line with an edge. Zeroed before, it is decided here: by the choice, or by how many columns
+ * there are. WR_EINPUT: they may mean several things, or the choice is beyond them. */
+wr_status wr_edge_use_first(const wr_edge_choice *choice, const wr_input_line *line, const char *where,
+                            wr_edge_format *format);
 
 /* A line that holds an edge. `where` begins the error; WR_EINPUT with the first word that is wrong. */
-wr_status wr_edge_parse(const wr_edge_format *format, const wr_line *line, const char *where, wr_edge *edge);
+wr_status wr_edge_parse(const wr_edge_format *format, const wr_input_line *line, const char *where, wr_edge *edge);
 
 /* Appends to the chunk (as far as it has capacity) the lines of [at, end) that are as programs write them. Returns the
  * beginning of the first line that it leaves: for the careful parser or for lack of room; or end. */

@@ -31,7 +31,9 @@ typedef struct part {
 
 typedef struct edge_reader {
   wr_text text;
+  wr_edge_choice choice;
   wr_edge_format format;
+  int headed;   /* 1: a line of names was seen              */
   int64_t body; /* where the first edge begins in the text */
   int threads;
   int64_t nparts;
@@ -77,19 +79,27 @@ static wr_status check_beginning(const edge_reader *r, const wr_lines *lines) {
   return WR_OK;
 }
 
-/* Looks for the first edge among the lines; *heading: there may still be one. 1: found. */
-static int find_edge(edge_reader *r, const wr_lines *lines, int *heading) {
+/* Looks for the first edge among the lines, and for the heading before it. */
+static wr_status find_edge(edge_reader *r, const wr_lines *lines, int *found) {
+  char where[WR_WHERE];
   for (const char *at = lines->begin; at < lines->end;) {
-    wr_line line = wr_line_at(at, lines->end);
-    if (!wr_edge_is_none(&line) && !(*heading && wr_edge_is_heading(&line))) {
-      r->body = lines->offset + (at - lines->begin);
-      r->format.weighted = wr_edge_columns(&line) > 2;
-      return 1;
-    }
-    if (!wr_edge_is_none(&line)) *heading = 0;
+    wr_input_line line = wr_line_at(at, lines->end);
+    int64_t offset = lines->offset + (at - lines->begin), number;
     at = line.next;
+    if (wr_edge_is_none(&line)) continue;
+    wr_status status = wr_text_line_number(&r->text, offset, &number);
+    if (status != WR_OK) return status;
+    wr_where(r->text.name, number, where);
+    *found = r->headed || !wr_edge_is_heading(&line);
+    status = *found ? wr_edge_use_first(&r->choice, &line, where, &r->format)
+                    : wr_edge_use_heading(&r->choice, &line, where, &r->format);
+    if (status != WR_OK || *found) {
+      r->body = offset;
+      return status;
+    }
+    r->headed = 1;
   }
-  return 0;
+  return WR_OK;
 }
 
 /* Comments may be long, and more than the text of interest: they are read run by run. */
@@ -97,12 +107,12 @@ static wr_status find_body(edge_reader *r) {
   wr_lines lines = {.capacity = 0};
   wr_status status = WR_OK;
   char where[WR_WHERE];
-  int heading = 1, found = 0;
+  int found = 0;
   int64_t number;
   for (int64_t from = 0; from < r->text.size && !found; from += RUN) {
     TRY(wr_text_lines(&r->text, from, from + RUN, &lines));
     if (from == 0) TRY(check_beginning(r, &lines));
-    found = find_edge(r, &lines, &heading);
+    TRY(find_edge(r, &lines, &found));
   }
   if (!found) {
     TRY(wr_text_line_number(&r->text, r->text.size, &number));
@@ -165,12 +175,12 @@ static wr_status parse_lines(const edge_reader *r, const part *p, const wr_lines
     if (chunk->count == chunk->capacity) {
       int64_t here = lines->offset + (*at - lines->begin), rest = (p->end > here ? p->end - here : 0);
       if (chunk->count == 0 && rest > RUN) rest = RUN; /* nothing is known about the lines yet */
-      status = grow(r->format.weighted, room_for(chunk->count, here - p->begin, rest), chunk);
+      status = grow(r->format.weight >= 0, room_for(chunk->count, here - p->begin, rest), chunk);
     }
     if (status != WR_OK) return status;
     *at = wr_edges_scan(&r->format, *at, lines->end, chunk);
     if (*at >= lines->end || chunk->count == chunk->capacity) continue;
-    wr_line line = wr_line_at(*at, lines->end);
+    wr_input_line line = wr_line_at(*at, lines->end);
     if (!wr_edge_is_none(&line)) {
       wr_edge edge;
       status = wr_edge_parse(&r->format, &line, "", &edge);
@@ -240,7 +250,7 @@ static wr_status fail_at(const edge_reader *r, int64_t offset) {
   wr_status status = wr_text_line_number(&r->text, offset, &number);
   if (status == WR_OK) status = wr_text_lines(&r->text, offset, offset + 1, &lines);
   if (status == WR_OK) {
-    wr_line line = wr_line_at(lines.begin, lines.end);
+    wr_input_line line = wr_line_at(lines.begin, lines.end);
     status = wr_edge_parse(&r->format, &line, wr_where(r->text.name, number, where), &edge);
   }
   wr_lines_free(&lines);
@@ -259,15 +269,30 @@ static wr_status settle(const edge_reader *r, int64_t *stored) {
   return WR_OK;
 }
 
+/* Usual columns need no words. */
+static void note_facts(const edge_reader *r, int64_t stored, wr_read_facts *facts) {
+  const wr_edge_format *f = &r->format;
+  *facts = (wr_read_facts){.bytes = r->text.size, .stored = stored, .compressed = r->text.compressed};
+  size_t size = sizeof facts->kind;
+  if (f->source == 0 && f->target == 1 && f->columns == 2 + (f->weight == 2))
+    snprintf(facts->kind, size, "edge list%s", f->weight == 2 ? " with weights" : "");
+  else if (f->weight < 0)
+    snprintf(facts->kind, size, "edge list (column %d to column %d)", f->source + 1, f->target + 1);
+  else
+    snprintf(facts->kind, size, "edge list (column %d to column %d, weight in %d)", f->source + 1, f->target + 1,
+             f->weight + 1);
+}
+
 wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_ids *ids,
                             wr_read_facts *facts) {
   edge_reader r = {.triplets = triplets, .threads = options != NULL ? options->threads : 0};
   int64_t stored = 0;
   if (r.threads <= 0) r.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
+  if (options != NULL) r.choice = options->columns;
   *triplets = (wr_triplets){.nrows = 0};
   *ids = (wr_ids){.count = 0};
-  wr_status status = wr_text_open(path, NULL, &r.text);
+  wr_status status = wr_text_open(path, "", &r.text);
   if (status != WR_OK) return status;
   TRY(find_body(&r));
   TRY(cut(&r));
@@ -275,10 +300,7 @@ wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr
   TRY(settle(&r, &stored));
   TRY(wr_text_unchanged(&r.text));
   TRY(wr_ids_number(r.text.name, r.ids, r.threads, triplets, ids));
-  if (facts != NULL) {
-    *facts = (wr_read_facts){.bytes = r.text.size, .stored = stored, .compressed = r.text.compressed};
-    snprintf(facts->kind, sizeof facts->kind, "edge list%s", r.format.weighted ? " with weights" : "");
-  }
+  if (facts != NULL) note_facts(&r, stored, facts);
 done:
   if (status != WR_OK) wr_triplets_free(triplets);
   for (int64_t k = 0; r.ids != NULL && k < r.nparts; k++) wr_id_part_free(&r.ids[k]);

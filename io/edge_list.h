@@ -3,7 +3,10 @@
  *
  * Policy: columns are told apart by blanks, tabs or a comma (one, among any blanks), in whatever mixture. Lines whose first
  * character is # or % are comments, and like blank lines may stand anywhere. The first other line may be a heading: two or
- * more words that all begin with a letter. The first edge decides whether there are weights; every line must then have as
+ * more words that all begin with a letter. It must name a source and a target, may name a weight, and nothing else, in any
+ * order (io/edge_columns.c has the names). Without a heading there are two columns, source and target, or three, of which the
+ * last is the weight; three columns between commas are refused unless wr_edge_choice.bare_values says that the third is a
+ * value. A choice of columns by the user goes before all this, and leaves out what it does not name. Every line must have as
  * many columns. Ids are integers from 0 to 2^63 - 1; negative ones are refused. A node is an id that occurs: nothing is made
  * up between 0 or 1 and the largest. Weights and ends of lines are as in Matrix Market files (io/reader.h). An empty list is
  * refused, and so is a Matrix Market file, whose size line would pass for an edge.
@@ -20,8 +23,9 @@
 int wr_edge_list_is_name(const char *path);
 
 /* *triplets := the edges, row the source's place among all ids, column the target's, square; values if there are weights.
- * *ids := the ids by place. Both are zeroed on failure. options and facts (kind "edge list" or "edge list with weights") may
- * be NULL. WR_EINPUT, also for more than WR_MAX_INDEX nodes; WR_ENOMEM. Memory follows the length of the text alone. */
+ * *ids := the ids by place. Both are zeroed on failure. options and facts (kind "edge list" or "edge list with weights", or
+ * with the columns that were read where they are not the usual ones) may be NULL. WR_EINPUT, also for more than WR_MAX_INDEX
+ * nodes; WR_ENOMEM. Memory follows the length of the text alone. */
 wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_ids *ids,
                             wr_read_facts *facts);
 

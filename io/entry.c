@@ -80,7 +80,7 @@ static wr_status parse_place(cursor *c, const wr_entry_format *f, wr_entry *entr
   return WR_OK;
 }
 
-wr_status wr_entry_parse(const wr_entry_format *f, const wr_line *line, const char *where, wr_entry *entry) {
+wr_status wr_entry_parse(const wr_entry_format *f, const wr_input_line *line, const char *where, wr_entry *entry) {
   cursor c = {.where = where, .at = line->begin, .end = line->end};
   *entry = (wr_entry){.value = 1};
   if (memchr(line->begin, '\r', (size_t)(line->end - line->begin)) != NULL)

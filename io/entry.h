@@ -24,7 +24,7 @@ typedef struct wr_entry {
 } wr_entry;
 
 /* A line that is not blank. `where` begins the error; WR_EINPUT with the first word that is wrong. */
-wr_status wr_entry_parse(const wr_entry_format *format, const wr_line *line, const char *where, wr_entry *entry);
+wr_status wr_entry_parse(const wr_entry_format *format, const wr_input_line *line, const char *where, wr_entry *entry);
 
 /* Appends to the chunk (as far as it has capacity) the lines of [at, end) that are as programs write them. Returns the
  * beginning of the first line that it leaves: for the careful parser or for lack of room; or end. */

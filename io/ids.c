@@ -18,6 +18,20 @@ typedef struct table {
 
 int64_t wr_ids_at(const wr_ids *ids, int64_t node) { return ids->id != NULL ? ids->id[node] : ids->first + node; }
 
+int64_t wr_ids_place(const wr_ids *ids, int64_t id) {
+  int64_t low = 0, high = ids->count; /* the id is at one of [low, high), if at all */
+  if (ids->id == NULL) return id >= ids->first && id - ids->first < ids->count ? id - ids->first : -1;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (ids->id[middle] == id) return middle;
+    if (ids->id[middle] < id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return -1;
+}
+
 void wr_ids_free(wr_ids *ids) {
   wr_free(ids->id);
   *ids = (wr_ids){.count = 0};

@@ -14,6 +14,9 @@ typedef struct wr_ids {
 /* The id of a node, 0 <= node < count. */
 int64_t wr_ids_at(const wr_ids *ids, int64_t node);
 
+/* The node with an id, or -1: none has it. */
+int64_t wr_ids_place(const wr_ids *ids, int64_t id);
+
 void wr_ids_free(wr_ids *ids); /* frees what it holds, not the struct; a zeroed one is fine */
 
 #endif

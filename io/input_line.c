@@ -3,9 +3,9 @@
 
 #include "io/input_text.h"
 
-wr_line wr_line_at(const char *begin, const char *text_end) {
+wr_input_line wr_line_at(const char *begin, const char *text_end) {
   const char *end = memchr(begin, '\n', (size_t)(text_end - begin));
-  wr_line line = {.begin = begin, .end = end ? end : text_end, .next = end ? end + 1 : text_end};
+  wr_input_line line = {.begin = begin, .end = end ? end : text_end, .next = end ? end + 1 : text_end};
   if (line.end > begin && line.end[-1] == '\r') line.end--;
   return line;
 }
@@ -19,7 +19,7 @@ int wr_line_word(const char **at, const char *line_end, const char **word, const
   return p > *word;
 }
 
-int wr_line_is_blank(const wr_line *line) {
+int wr_line_is_blank(const wr_input_line *line) {
   const char *at = line->begin, *word, *word_end;
   return !wr_line_word(&at, line->end, &word, &word_end);
 }

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "config/memory.h"
+#include "config/memory_limits.h"
 #include "io/binary_file.h"
+#include "io/foreign.h"
 
 #ifdef WR_HAVE_ZLIB
 #include <zlib.h>
@@ -22,7 +24,7 @@ typedef struct source {
   int64_t have; /* bytes of the block that are filled; 0 at the end */
 } source;
 
-/* Text in memory that grows: by half, so that copying costs little and little is asked for in vain. */
+/* Text in memory that grows. */
 typedef struct store {
   wr_text *text;
   int64_t capacity;
@@ -40,23 +42,29 @@ static wr_status next_block(source *s) {
   return WR_OK;
 }
 
+static wr_status resize(store *s, int64_t capacity) {
+  wr_status status = wr_resize(&s->text->memory, capacity, "more of its text");
+  if (status == WR_OK) s->capacity = capacity;
+  return status;
+}
+
+/* Room for `more` bytes behind the text: for half as much again, or where memory ends, for a sixteenth. */
 static wr_status reserve(store *s, int64_t more) {
   wr_text *text = s->text;
-  if (text->memory != NULL && s->capacity - text->size >= more) return WR_OK;
-  int64_t capacity = s->capacity + s->capacity / 2;
-  if (capacity < text->size + more) capacity = text->size + more;
-  char *memory;
-  wr_status status = wr_alloc(&memory, capacity, 1, text->name);
-  if (status != WR_OK) return status;
-  if (text->size > 0) memcpy(memory, text->memory, (size_t)text->size);
-  wr_free(text->memory);
-  text->memory = memory;
-  s->capacity = capacity;
-  return WR_OK;
+  int64_t needed = text->size + more, capacity = text->size + text->size / 2;
+  if (text->memory != NULL && s->capacity >= needed) return WR_OK;
+  if (wr_memory_check_block(capacity - s->capacity, "half as much again") != WR_OK)
+    capacity = text->size + text->size / 16;
+  wr_status status = resize(s, capacity > needed ? capacity : needed);
+  if (status == WR_OK) return WR_OK;
+  return wr_fail(status, "%s: %s; %.1f MB of it are held; %s to a file, which is read piece by piece", text->name,
+                 wr_status_message(), (double)text->size / 1e6, text->compressed ? "unpack it" : "write it");
 }
 
 int wr_text_may_begin(const char *begin, int64_t count, const char *magic) {
-  if (magic == NULL || count < (int64_t)strlen(magic)) return 1;
+  if (magic == NULL) return 1;
+  if (wr_foreign_is(begin, count)) return 0;
+  if (count < (int64_t)strlen(magic)) return 1;
   return wr_word_is(begin, begin + strlen(magic), magic) || (count >= 8 && memcmp(begin, WR_BINARY_MAGIC, 8) == 0);
 }
 
@@ -154,8 +162,10 @@ static wr_status read_gzip(source *in, int64_t size, const char *magic, store *o
                 .avail_in = (unsigned)in->have};
   int code = inflateInit2(&z, 15 + 16); /* the largest window; a gzip header and its checksums */
   if (code != Z_OK) return damaged(in->name, &z, code);
-  wr_status status = reserve(out, stated_length(in, size) + BLOCK);
-  if (status == WR_OK) status = inflate_members(in, magic, &z, out);
+  wr_status status = WR_OK;
+  int64_t stated = stated_length(in, size) + BLOCK;
+  if (wr_memory_check_block(stated, "the length that is stated") == WR_OK) status = reserve(out, stated);
+  if (status == WR_OK) status = inflate_members(in, magic, &z, out); /* without that room the text grows as it comes */
   inflateEnd(&z);
   if (status == WR_OK && wr_text_is_gzip(out->text->memory, out->text->size))
     status = wr_fail(WR_EINPUT, "%s: compressed with gzip more than once; gunzip it first", in->name);
@@ -185,6 +195,7 @@ wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *tex
   TRY(next_block(&in));
   TRY(reserve(&out, in.have));
   TRY(read_any(&in, size, magic, &out));
+  if (out.capacity > text->size) TRY(resize(&out, text->size));
 done:
   wr_free(in.block);
   return status;

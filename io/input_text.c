@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "config/memory.h"
+#include "io/foreign.h"
 #include "io/input_stream.h"
 
 enum {
@@ -38,7 +39,7 @@ static int64_t read_at(int file, char *to, int64_t count, int64_t offset) {
 
 static wr_status open_file(int file, const char *magic, wr_text *text) {
   struct stat facts;
-  char head[32];
+  char head[WR_FOREIGN_HEAD];
   if (fstat(file, &facts) != 0) return read_failed(text->name, errno);
   if (S_ISDIR(facts.st_mode)) return read_failed(text->name, EISDIR);
   text->offset = lseek(file, 0, SEEK_CUR);
@@ -63,6 +64,8 @@ wr_status wr_text_open(const char *path, const char *magic, wr_text *text) {
   if (file < 0) return wr_fail(WR_EINPUT, "%s: cannot be opened: %s", text->name, strerror(errno));
   wr_status status = open_file(file, magic, text);
   if (!standard && text->file < 0) close(file);
+  if (status == WR_OK && magic != NULL && text->memory != NULL)
+    status = wr_foreign_check(text->name, text->memory, text->size);
   if (status != WR_OK) wr_text_close(text);
   return status;
 }

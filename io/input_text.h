@@ -22,9 +22,10 @@ typedef struct wr_text {
 } wr_text;
 
 /* Opens path ("-": standard input from where it stands). A gzip stream, recognised by its first two bytes, must be whole,
- * with nothing but further gzip members behind it, and its checksums right. magic (may be NULL) is what the text must begin
- * with, letter case aside: if it does not, a part may be all that is read, as the caller is going to refuse it.
- * WR_EINPUT: cannot be opened or read, a directory, damaged; WR_ENOMEM. */
+ * with nothing but further gzip members behind it, and its checksums right. magic is what the text must begin
+ * with, letter case aside: if it does not, a part may be all that is read, as the caller is going to refuse it. "": anything
+ * but what io/foreign.h knows, which is refused here with any magic; NULL: anything.
+ * WR_EINPUT: cannot be opened or read, a directory, damaged, foreign; WR_ENOMEM. */
 wr_status wr_text_open(const char *path, const char *magic, wr_text *text);
 
 void wr_text_close(wr_text *text);
@@ -51,17 +52,17 @@ wr_status wr_text_unchanged(const wr_text *text);
 wr_status wr_text_line_number(const wr_text *text, int64_t offset, int64_t *number);
 
 /* A line without its end, which is LF or CR LF, or at the very end of the text nothing or CR. */
-typedef struct wr_line {
+typedef struct wr_input_line {
   const char *begin, *end; /* the characters of the line      */
   const char *next;        /* the next line's, or text's end  */
-} wr_line;
+} wr_input_line;
 
-wr_line wr_line_at(const char *begin, const char *text_end);
+wr_input_line wr_line_at(const char *begin, const char *text_end);
 
 /* 1 and the next word [*word, *word_end) of a line between blanks and tabs; *at moves behind it. 0: no more words. */
 int wr_line_word(const char **at, const char *line_end, const char **word, const char **word_end);
 
-int wr_line_is_blank(const wr_line *line);
+int wr_line_is_blank(const wr_input_line *line);
 
 /* 1 if the word is `name`, letter case aside, in whatever locale. */
 int wr_word_is(const char *word, const char *word_end, const char *name);

@@ -77,8 +77,11 @@ static wr_status no_banner(const char *where, const char *line, const char *end)
     return wr_fail(WR_EINPUT, "%s: a carriage return inside a line; lines must end with LF or CR LF", where);
   if (end - line >= 4 && memcmp(line, WR_BINARY_MAGIC, 4) == 0)
     return wr_fail(WR_EINPUT, "%s: a matrix saved in binary, or what is left of one, where a text is needed", where);
-  return wr_fail(WR_EINPUT, "%s: no Matrix Market banner (%s MATRIX FORMAT FIELD SYMMETRY expected, not '%s')", where,
-                 MM_BANNER, wr_quote(line, end, quote));
+  return wr_fail(
+      WR_EINPUT,
+      "%s: no Matrix Market banner (%s MATRIX FORMAT FIELD SYMMETRY expected, not '%s'); an edge list is read "
+      "with --input-format edges, or under a name that ends in .tsv, .txt, .el or .csv",
+      where, MM_BANNER, wr_quote(line, end, quote));
 }
 
 static wr_status parse_banner(const char *where, const char *line, const char *end, MM_typecode *matcode) {
@@ -131,7 +134,7 @@ static wr_status parse_sizes(const char *where, const char *line, const char *en
 }
 
 /* Reads the next line of up to MM_MAX_LINE_LENGTH characters; of a longer comment the rest is skipped. 0 at the end. */
-static int read_line(FILE *file, char *line, wr_line *out, int *too_long) {
+static int read_line(FILE *file, char *line, wr_input_line *out, int *too_long) {
   int64_t count = 0;
   int c;
   *too_long = 0;
@@ -147,7 +150,7 @@ static int read_line(FILE *file, char *line, wr_line *out, int *too_long) {
 
 wr_status mm_read_banner(FILE *file, MM_typecode *matcode) {
   char text[MM_MAX_LINE_LENGTH];
-  wr_line line;
+  wr_input_line line;
   int too_long;
   mm_initialize_typecode(matcode);
   if (!read_line(file, text, &line, &too_long)) return wr_fail(WR_EINPUT, "banner: the file is empty");
@@ -155,13 +158,13 @@ wr_status mm_read_banner(FILE *file, MM_typecode *matcode) {
   return parse_banner("banner", line.begin, line.end, matcode);
 }
 
-static int is_blank_or_comment(const wr_line *line) {
+static int is_blank_or_comment(const wr_input_line *line) {
   return (line->begin < line->end && *line->begin == '%') || wr_line_is_blank(line);
 }
 
 static wr_status read_sizes(FILE *file, int numbers, int64_t sizes[3]) {
   char text[MM_MAX_LINE_LENGTH];
-  wr_line line;
+  wr_input_line line;
   int too_long;
   do {
     if (!read_line(file, text, &line, &too_long)) return wr_fail(WR_EINPUT, "size line: the file ends before it");
@@ -221,7 +224,7 @@ static wr_status check_kind(const char *where, const mm_header *h) {
                  mm_typecode_to_str(h->matcode, kind, sizeof kind));
 }
 
-static wr_status parse_size_line(const char *where, const wr_line *line, mm_header *h) {
+static wr_status parse_size_line(const char *where, const wr_input_line *line, mm_header *h) {
   int64_t sizes[3] = {0, 0, 0};
   int coordinate = mm_is_coordinate(h->matcode);
   wr_status status = parse_sizes(where, line->begin, line->end, coordinate ? 3 : 2, sizes);
@@ -234,7 +237,7 @@ static wr_status parse_size_line(const char *where, const wr_line *line, mm_head
 }
 
 int mm_has_header(const char *text, const char *end) {
-  for (wr_line line = wr_line_at(text, end); line.next < end;) {
+  for (wr_input_line line = wr_line_at(text, end); line.next < end;) {
     line = wr_line_at(line.next, end);
     if (!is_blank_or_comment(&line)) return 1;
   }
@@ -247,7 +250,7 @@ wr_status mm_parse_header(const char *name, const char *text, const char *end, m
   wr_where(name, 1, where);
   *header = (mm_header){.nrows = 0};
   if (text == end) return wr_fail(WR_EINPUT, "%s: the file is empty", where);
-  wr_line line = wr_line_at(text, end);
+  wr_input_line line = wr_line_at(text, end);
   wr_status status = parse_banner(where, line.begin, line.end, &header->matcode);
   if (status == WR_OK) status = check_kind(where, header);
   if (status != WR_OK) return status;

@@ -62,7 +62,7 @@ static void collect(const char *first, const char *stop, int most, long_decimal 
 }
 
 /* By strtod, whose decimal point depends on the locale: it gets an integer and an exponent. */
-static wr_rounding round_exactly(const char *first, const char *stop, int64_t power, double *value) {
+static wr_decimal_rounding round_exactly(const char *first, const char *stop, int64_t power, double *value) {
   long_decimal d = {.count = 0};
   collect(first, stop, KEPT_DIGITS, &d);
   power += d.dropped;
@@ -79,13 +79,13 @@ static wr_rounding round_exactly(const char *first, const char *stop, int64_t po
 }
 
 /* More digits than a word holds: if its first 19 and their successor round alike, so does all between. */
-static wr_rounding round_long(const char *first, const char *stop, int64_t power, double *value) {
+static wr_decimal_rounding round_long(const char *first, const char *stop, int64_t power, double *value) {
   long_decimal d = {.count = 0};
   collect(first, stop, WORD_DIGITS, &d);
   uint64_t digits = 0;
   scan_digits(d.text, d.text + d.count, &digits);
   double above = 0;
-  wr_rounding rounding = wr_decimal_round(digits, power + d.dropped, value);
+  wr_decimal_rounding rounding = wr_decimal_round(digits, power + d.dropped, value);
   if (d.exact || rounding == WR_TOO_BIG) return rounding;
   if (wr_decimal_round(digits + 1, power + d.dropped, &above) != rounding || above != *value) return WR_UNDECIDED;
   return rounding;
@@ -107,7 +107,7 @@ wr_number_status wr_number_scan(const char *text, const char *end, double *value
   const char *last = at;
   if (count == 0 || (at = scan_exponent(at, end, &power)) == NULL) return WR_NUMBER_BAD;
   *stop = at;
-  wr_rounding rounding =
+  wr_decimal_rounding rounding =
       count <= WORD_DIGITS ? wr_decimal_round(digits, power, value) : round_long(first, last, power, value);
   if (rounding == WR_UNDECIDED) rounding = round_exactly(first, last, power, value);
   if (negative) *value = -*value;

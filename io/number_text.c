@@ -15,7 +15,7 @@ typedef struct shortest {
 static int reads_back(uint64_t digits, int power, double value) {
   double back;
   char text[40];
-  wr_rounding rounding = wr_decimal_round(digits, power, &back);
+  wr_decimal_rounding rounding = wr_decimal_round(digits, power, &back);
   if (rounding != WR_UNDECIDED) return rounding == WR_ROUNDED && back == value;
   int length = snprintf(text, sizeof text, "%llue%d", (unsigned long long)digits, power);
   return wr_number_real(text, text + length, &back) == WR_NUMBER_OK && back == value;

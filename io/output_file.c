@@ -99,16 +99,15 @@ static wr_status open_beside(wr_output_file *out, const struct stat *existing) {
 
 /* What can be known to fail at the end is refused at the beginning: an empty name, a name that ends like a folder's. */
 static wr_status find_target(const char *path, int exists, wr_output_file *out) {
-  size_t length = strlen(path);
-  if (length == 0) return wr_fail(WR_EOUTPUT, "an output has an empty file name");
-  if (path[length - 1] == '/') return cannot(out, "write it", EISDIR);
+  if (path[0] == '\0') return wr_fail(WR_EOUTPUT, "an output has an empty file name");
+  if (path[strlen(path) - 1] == '/') return cannot(out, "write it", EISDIR);
   if (exists) {
     int writable = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 && realpath(path, out->target);
     return writable ? WR_OK : cannot(out, "write it", errno);
   }
-  if (length >= sizeof out->target) return cannot(out, "write it", ENAMETOOLONG);
-  memcpy(out->target, path, length + 1);
-  return WR_OK;
+  int error = wr_file_follow(path, out->target);
+  if (error == 0 && out->target[strlen(out->target) - 1] == '/') error = EISDIR; /* where a link leads */
+  return error == 0 ? WR_OK : cannot(out, "write it", error);
 }
 
 wr_status wr_output_open(const char *path, wr_output_file *out) {

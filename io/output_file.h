@@ -7,15 +7,15 @@
  *   fprintf(out.file, ...);            errors may be ignored: the stream remembers them
  *   return wr_output_commit(&out);     or wr_output_abandon(&out) when there is nothing to keep
  *
- * A file that exists keeps its permissions; one behind a symbolic link is replaced and the link stays. */
+ * A file that exists keeps its permissions. A symbolic link stays a link: what it leads to is replaced, or created if it is
+ * not there yet. */
 #ifndef WR_OUTPUT_FILE_H
 #define WR_OUTPUT_FILE_H
 
 #include <stdio.h>
 
 #include "config/status.h"
-
-enum { WR_PATH_ROOM = 4096 }; /* bytes of the longest path, its end included */
+#include "io/file_place.h"
 
 typedef struct wr_output_file {
   FILE *file;                 /* write here; NULL when not open                         */

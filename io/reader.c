@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/memory_limits.h"
+#include "config/text.h"
 #include "io/entry.h"
 #include "io/input_text.h"
 #include "io/matrix_market.h"
@@ -13,6 +15,9 @@
  * their triplets is estimated well and comes free bit by bit when they are assembled. A part is read and parsed run by run,
  * each of which stays in a core's cache. */
 enum { PART_MIN = 16 << 10, PART_MAX = 8 << 20, PARTS_PER_THREAD = 8, RUN = 256 << 10, HEADER = 64 << 10 }; /* bytes */
+
+/* Room for so many times the entries that the length of a part suggests: lines are not equally long. */
+#define EXPECTED 1.05
 
 /* The lines that begin in [begin, end) of the text, and what became of them. */
 typedef struct part {
@@ -75,15 +80,28 @@ done:
   return status;
 }
 
+/* The least bytes of text that an entry takes. */
+static int64_t least_length(const reader *r) { return r->format.coordinate ? 4 : 2; }
+
+/* The parts ask for room one by one, and none of them for much: so all are compared with what is available here. */
+static wr_status check_room(const reader *r, int64_t bytes) {
+  double most = (double)(bytes / least_length(r) + 1), declared = (double)r->header.nnz * EXPECTED;
+  int64_t entry_bytes = 2 * (int64_t)sizeof(int32_t) + (r->format.pattern ? 0 : (int64_t)sizeof(double));
+  wr_status status = wr_memory_check_block((int64_t)(declared < most ? declared : most) * entry_bytes, "its entries");
+  return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", r->text.name, wr_status_message());
+}
+
 /* Cuts the body into parts of equal length. */
 static wr_status cut(reader *r) {
   int64_t bytes = r->text.size - r->body;
+  wr_status status = check_room(r, bytes);
+  if (status != WR_OK) return status;
   int64_t length = bytes / ((int64_t)r->threads * PARTS_PER_THREAD);
   if (length > PART_MAX) length = PART_MAX;
   if (length < PART_MIN) length = PART_MIN;
   r->nparts = bytes / length + 1;
   if (r->threads > r->nparts) r->threads = (int)r->nparts;
-  wr_status status = wr_alloc(&r->parts, r->nparts, sizeof *r->parts, "the parts of a file");
+  status = wr_alloc(&r->parts, r->nparts, sizeof *r->parts, "the parts of a file");
   if (status == WR_OK)
     status = wr_alloc_zeroed(&r->triplets->chunks, r->nparts, sizeof *r->triplets->chunks, "the parts of a file");
   if (status != WR_OK) return status;
@@ -117,9 +135,9 @@ static wr_status grow(const wr_entry_format *format, int64_t capacity, wr_triple
 /* Room for the share of the declared entries that the part's length suggests, never for more than its text can hold. */
 static int64_t expected_entries(const reader *r, const part *p) {
   int64_t bytes = p->end - p->begin;
-  int64_t most = bytes / (r->format.coordinate ? 4 : 2) + 1;
+  int64_t most = bytes / least_length(r) + 1;
   double share = (double)r->header.nnz * (double)bytes / (double)(r->text.size - r->body + 1);
-  return share * 1.05 + 64 < (double)most ? (int64_t)(share * 1.05) + 64 : most;
+  return share * EXPECTED + 64 < (double)most ? (int64_t)(share * EXPECTED) + 64 : most;
 }
 
 /* *at moves to the end of the lines, or to the defective one. */
@@ -130,7 +148,7 @@ static wr_status parse_lines(const reader *r, const char **at, const char *end, 
     if (status != WR_OK) return status;
     *at = wr_entries_scan(&r->format, *at, end, chunk);
     if (*at >= end || chunk->count == chunk->capacity) continue;
-    wr_line line = wr_line_at(*at, end);
+    wr_input_line line = wr_line_at(*at, end);
     if (!wr_line_is_blank(&line)) {
       wr_entry entry;
       status = wr_entry_parse(&r->format, &line, "", &entry);
@@ -191,7 +209,7 @@ static wr_status fail_at(const reader *r, int64_t offset, int surplus) {
   wr_status status = wr_text_line_number(&r->text, offset, &number);
   if (status == WR_OK) status = wr_text_lines(&r->text, offset, offset + 1, &lines);
   if (status == WR_OK) {
-    wr_line line = wr_line_at(lines.begin, lines.end);
+    wr_input_line line = wr_line_at(lines.begin, lines.end);
     wr_where(r->text.name, number, where);
     if (surplus)
       status = wr_fail(WR_EINPUT, "%s: more entries than the %lld that are declared ('%s')", where,
@@ -211,7 +229,7 @@ static wr_status fail_surplus(const reader *r, const part *p, int64_t within) {
   for (int64_t from = p->begin; from < p->end && seen <= within && status == WR_OK; from += RUN) {
     status = wr_text_lines(&r->text, from, p->end - from < RUN ? p->end : from + RUN, &lines);
     for (const char *at = lines.begin; status == WR_OK && at < lines.end && seen <= within;) {
-      wr_line line = wr_line_at(at, lines.end);
+      wr_input_line line = wr_line_at(at, lines.end);
       offset = lines.offset + (at - lines.begin);
       seen += !wr_line_is_blank(&line);
       at = line.next;
@@ -226,8 +244,8 @@ static wr_status fail_missing(const reader *r, int64_t found) {
   int64_t number;
   wr_status status = wr_text_line_number(&r->text, r->text.size, &number);
   if (status != WR_OK) return status;
-  return wr_fail(WR_EINPUT, "%s: the file ends after %lld of %lld entries", wr_where(r->text.name, number, where),
-                 (long long)found, (long long)r->header.nnz);
+  return wr_fail(WR_EINPUT, "%s: the file ends after %lld of %lld %s", wr_where(r->text.name, number, where),
+                 (long long)found, (long long)r->header.nnz, wr_plural(r->header.nnz, "entry", "entries"));
 }
 
 /* The parts in file order: the first defect is the file's. *found := the number of entries. */
@@ -287,13 +305,14 @@ static void note_facts(const reader *r, int64_t stored, wr_read_facts *facts) {
   snprintf(facts->kind, sizeof facts->kind, "%s", kind + strlen("matrix "));
 }
 
-/* Closes the text. */
-static wr_status read_text(wr_text *text, const wr_read_options *options, wr_triplets *triplets, wr_read_facts *facts) {
+wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr_triplets *triplets,
+                         wr_read_facts *facts) {
   reader r = {.text = *text, .triplets = triplets, .threads = options != NULL ? options->threads : 0};
   if (r.threads <= 0) r.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
   int64_t stored;
   wr_status status;
+  *triplets = (wr_triplets){.nrows = 0};
   TRY(read_header(&r));
   TRY(cut(&r));
   parse_parts(&r);
@@ -307,7 +326,6 @@ static wr_status read_text(wr_text *text, const wr_read_options *options, wr_tri
 done:
   if (status != WR_OK) wr_triplets_free(triplets);
   wr_free(r.parts);
-  wr_text_close(&r.text);
   return status;
 }
 
@@ -316,10 +334,13 @@ wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_
   wr_text text;
   *triplets = (wr_triplets){.nrows = 0};
   wr_status status = wr_text_open(path, MM_BANNER, &text);
-  return status == WR_OK ? read_text(&text, options, triplets, facts) : status;
+  if (status != WR_OK) return status;
+  status = wr_read_opened(&text, options, triplets, facts);
+  wr_text_close(&text);
+  return status;
 }
 
-static wr_status read_binary(wr_text *text, const wr_read_options *options, wr_csr **A, wr_binary_origin *origin,
+static wr_status read_binary(const wr_text *text, const wr_read_options *options, wr_csr **A, wr_binary_origin *origin,
                              wr_read_facts *facts) {
   int threads = options != NULL ? options->threads : 0, nonnegative = options != NULL && options->nonnegative;
   const wr_csr_feed *feed = options != NULL ? options->feed : NULL;
@@ -329,7 +350,6 @@ static wr_status read_binary(wr_text *text, const wr_read_options *options, wr_c
     snprintf(facts->kind, sizeof facts->kind, "binary %s %s", (*A)->val ? "real" : "pattern",
              (*A)->symmetric ? "symmetric" : "general");
   }
-  wr_text_close(text);
   return status;
 }
 
@@ -340,6 +360,8 @@ wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_tr
   *A = NULL;
   wr_status status = wr_text_open(path, MM_BANNER, &text);
   if (status != WR_OK) return status;
-  if (wr_binary_is(&text)) return read_binary(&text, options, A, origin, facts);
-  return read_text(&text, options, triplets, facts);
+  status = wr_binary_is(&text) ? read_binary(&text, options, A, origin, facts)
+                               : wr_read_opened(&text, options, triplets, facts);
+  wr_text_close(&text);
+  return status;
 }

@@ -14,11 +14,14 @@
 
 #include "config/status.h"
 #include "io/binary_file.h"
+#include "io/edge_choice.h"
+#include "io/input_text.h"
 #include "spmv/csr_feed.h"
 
 typedef struct wr_read_options {
   int threads;      /* 0: all that OpenMP would use                                                           */
   int nonnegative;  /* 1: a negative value is a defect of its line (weights of edges)                          */
+  wr_edge_choice columns;  /* of an edge list (io/edge_list.h)                                                */
   const wr_csr_feed *feed; /* wr_read_matrix: told of a binary's rows (io/binary_file.h); NULL: nobody wants it */
 } wr_read_options;
 
@@ -35,8 +38,12 @@ typedef struct wr_read_facts {
 wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets,
                            wr_read_facts *facts);
 
-/* The same, and a file that was saved in binary (io/binary_file.h), told by how it begins, too: then *A := the matrix,
- * *origin is filled and there are no triplets; of a text *A := NULL. */
+/* The same of a text that is open, and stays so. */
+wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr_triplets *triplets,
+                         wr_read_facts *facts);
+
+/* The same as wr_read_triplets, and a file that was saved in binary (io/binary_file.h), told by how it begins, too: then
+ * *A := the matrix, *origin is filled and there are no triplets; of a text *A := NULL. */
 wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_csr **A,
                          wr_binary_origin *origin, wr_read_facts *facts);
 

@@ -1,16 +1,19 @@
 #include "io/vector_file.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
+#include "io/binary_scan.h"
+#include "io/foreign.h"
 #include "io/matrix_market.h"
-#include "io/output_file.h"
+#include "io/npy.h"
 #include "io/reader.h"
+#include "io/vector_text.h"
 
 /* By file order, so that entries at the same place are added in it. */
-static wr_status gather(const char *path, const wr_triplets *t, double *values) {
+static wr_status gather(const char *name, const wr_triplets *t, double *values) {
   int row = t->nrows == 1 && t->ncols > 1;
   for (int64_t c = 0; c < t->nchunks; c++) {
     const wr_triplet_chunk *chunk = &t->chunks[c];
@@ -19,97 +22,59 @@ static wr_status gather(const char *path, const wr_triplets *t, double *values) 
       double value = chunk->val != NULL ? chunk->val[k] : 1;
       *at = *at == 0 ? value : *at + value; /* so that -0 stays what it is */
       if (!isfinite(*at))
-        return wr_fail(WR_EINPUT, "%s: the sum of values at place %lld overflows", path, (long long)(at - values) + 1);
+        return wr_fail(WR_EINPUT, "%s: the sum of values at place %lld overflows", name, (long long)(at - values) + 1);
     }
   }
   return WR_OK;
 }
 
-wr_status wr_vector_read(const char *path, int64_t n, const char *expected_for, double **values) {
+static wr_status read_matrix_market(wr_text *text, const wr_vector_need *need, double **values) {
   wr_triplets t;
-  *values = NULL;
-  wr_status status = wr_read_triplets(path, NULL, &t, NULL);
+  wr_status status = wr_read_opened(text, NULL, &t, NULL);
   if (status != WR_OK) return status;
   int64_t length = t.nrows == 1 ? t.ncols : t.nrows;
   if (t.nrows != 1 && t.ncols != 1)
-    TRY(wr_fail(WR_EINPUT, "%s: a vector has one column, not a matrix of %lld x %lld", path, (long long)t.nrows,
+    TRY(wr_fail(WR_EINPUT, "%s: a vector has one column, not a matrix of %lld x %lld", text->name, (long long)t.nrows,
                 (long long)t.ncols));
-  if (length != n)
-    TRY(wr_fail(WR_EINPUT, "%s: a vector of %lld values, where %lld are needed for %s", path, (long long)length,
-                (long long)n, expected_for));
-  TRY(wr_alloc_zeroed(values, n, sizeof **values, "a vector"));
-  TRY(gather(path, &t, *values));
+  if (length != need->n)
+    TRY(wr_fail(WR_EINPUT, "%s: a vector of %lld %s, where %lld %s needed for %s", text->name, (long long)length,
+                wr_plural(length, "value", "values"), (long long)need->n, wr_plural(need->n, "is", "are"),
+                need->whose));
+  TRY(wr_alloc_zeroed(values, need->n, sizeof **values, "a vector"));
+  TRY(gather(text->name, &t, *values));
 done:
-  if (status != WR_OK) {
-    wr_free(*values);
-    *values = NULL;
-  }
   wr_triplets_free(&t);
   return status;
 }
 
-static void write_comment(FILE *file, const char *comment) {
-  while (comment != NULL && *comment != 0) {
-    int length = (int)strcspn(comment, "\r\n");
-    fprintf(file, "%% %.*s\n", length, comment);
-    comment += length;
-    comment += strspn(comment, "\r\n");
-  }
+/* By how the text begins. */
+static wr_status read_any(wr_text *text, const wr_vector_need *need, double **values) {
+  char head[WR_FOREIGN_HEAD];
+  wr_status status;
+  int64_t count = text->size < (int64_t)sizeof head ? text->size : (int64_t)sizeof head;
+  int64_t banner = (int64_t)strlen(MM_BANNER);
+  TRY(wr_binary_load(text, 0, count, head));
+  if (wr_npy_is(head, count)) return wr_npy_read(text, need, values);
+  TRY(wr_foreign_check(text->name, head, count));
+  if (count >= banner && wr_word_is(head, head + banner, MM_BANNER)) return read_matrix_market(text, need, values);
+  if (wr_binary_is(text)) TRY(wr_fail(WR_EINPUT, "%s: a matrix saved in binary, where a vector is needed", text->name));
+  return wr_vector_text_read(text, need, values);
+done:
+  return status;
 }
 
-static int put_id(int64_t id, char *text) {
-  char digits[20];
-  int count = 0, first = (int)sizeof digits;
-  do digits[--first] = (char)('0' + id % 10);
-  while ((id /= 10) > 0);
-  for (; first < (int)sizeof digits; first++) text[count++] = digits[first];
-  text[count++] = '\t';
-  return count;
-}
-
-/* Errors are the stream's to remember and the commit's to report, here and below. ids NULL: values alone. */
-static void write_values(FILE *file, const wr_ids *ids, int64_t n, const double *values) {
-  char block[8192];
-  size_t used = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (ids != NULL) used += (size_t)put_id(wr_ids_at(ids, i), block + used);
-    used += (size_t)wr_number_text(values[i], block + used);
-    block[used++] = '\n';
-    if (used < sizeof block - 64 && i + 1 < n) continue;
-    if (fwrite(block, 1, used, file) != used) return;
-    used = 0;
-  }
-}
-
-static wr_status check_values(const char *path, int64_t n, const double *values) {
-  if (n < 1) return wr_fail(WR_EUSAGE, "%s: a vector of %lld values cannot be written", path, (long long)n);
-  for (int64_t i = 0; i < n; i++)
-    if (!isfinite(values[i]))
-      return wr_fail(WR_ENUMERIC, "%s: not written: value %lld is not finite (%g)", path, (long long)i + 1, values[i]);
-  return WR_OK;
-}
-
-wr_status wr_vector_write(const char *path, int64_t n, const double *values, const char *comment) {
-  MM_typecode kind;
-  wr_output_file out;
-  wr_status status = check_values(path, n, values);
+wr_status wr_vector_read(const char *path, const wr_vector_need *need, double **values) {
+  wr_vector_need complete = *need;
+  wr_ids counted = {.count = need->n, .first = 1};
+  wr_text text;
+  *values = NULL;
+  if (complete.ids == NULL) complete.ids = &counted;
+  wr_status status = wr_text_open(path, NULL, &text);
   if (status != WR_OK) return status;
-  mm_initialize_typecode(&kind);
-  mm_set_matrix(&kind);
-  mm_set_array(&kind);
-  mm_set_real(&kind);
-  if ((status = wr_output_open(path, &out)) != WR_OK) return status;
-  mm_write_banner(out.file, kind);
-  write_comment(out.file, comment);
-  mm_write_mtx_array_size(out.file, n, 1);
-  write_values(out.file, NULL, n, values);
-  return wr_output_commit(&out);
-}
-
-wr_status wr_vector_write_tsv(const char *path, const wr_ids *ids, int64_t n, const double *values) {
-  wr_output_file out;
-  wr_status status = check_values(path, n, values);
-  if (status != WR_OK || (status = wr_output_open(path, &out)) != WR_OK) return status;
-  write_values(out.file, ids, n, values);
-  return wr_output_commit(&out);
+  status = read_any(&text, &complete, values);
+  wr_text_close(&text);
+  if (status == WR_OK) return WR_OK;
+  wr_free(*values);
+  *values = NULL;
+  return status;
 }

@@ -1,5 +1,12 @@
-/* Dense vectors as Matrix Market arrays (n x 1 array real|integer general; on reading a 1 x n one and a coordinate n x 1 one
- * are taken too, missing entries being 0), gzip and "-" included. */
+/* Dense vectors in files. A file is told by its content, whatever its name, gzip and "-" included:
+ *
+ *   Matrix Market   n x 1 array real|integer general; a 1 x n one and a coordinate one are taken too, missing entries being 0
+ *   NumPy           .npy with a vector of f8, f4, i8 or i4, little endian
+ *   lines           a number each: the elements in order
+ *   lines           an id and a number each, between blanks, tabs or a comma, in any order; perhaps below a line of names
+ *
+ * In lines, blank ones and those that begin with # or % are skipped. Numbers are as in Matrix Market files (io/reader.h): nan
+ * and inf are refused. docs/formats.md says the same to users. */
 #ifndef WR_VECTOR_FILE_H
 #define WR_VECTOR_FILE_H
 
@@ -8,18 +15,40 @@
 #include "config/status.h"
 #include "io/ids.h"
 
-/* *values (wr_alloc'ed, [n]) := the vector in the file. WR_EINPUT: as the reader, and when its length is not n
- * (both are named; expected_for says what n belongs to: "the matrix's 991 rows"). Entries at the same place are added. */
-wr_status wr_vector_read(const char *path, int64_t n, const char *expected_for, double **values);
+/* What a vector is read for. */
+typedef struct wr_vector_need {
+  int64_t n;          /* elements                                                               */
+  const char *whose;  /* what they belong to: "the matrix's rows"                               */
+  const wr_ids *ids;  /* [n] what they are called in lines of id and value; NULL: 1, 2, ...     */
+  int subset;         /* 1: such lines may leave out elements, which are 0; else it is a defect */
+} wr_vector_need;
 
-/* Writes values[n], each as the shortest decimal that reads back to the same bits, with `comment` (may be NULL, may have
- * several lines) behind the banner. "-" is standard output. A file appears under its name only when it is complete
+/* *values (wr_alloc'ed, [n]) := the vector in the file; NULL on failure. WR_EINPUT with the line where there is one: as the
+ * reader, another number of values than n, an id twice or not among ids; WR_ENOMEM. What the file claims to hold
+ * costs no memory: n does. Entries of a coordinate file at the same place are added. */
+wr_status wr_vector_read(const char *path, const wr_vector_need *need, double **values);
+
+typedef enum wr_vector_format {
+  WR_VECTOR_MTX, /* Matrix Market array, n x 1           */
+  WR_VECTOR_TSV, /* lines of id, tab, value              */
+  WR_VECTOR_CSV, /* lines of id,value below their names  */
+  WR_VECTOR_TXT, /* lines of a value                     */
+  WR_VECTOR_NPY, /* NumPy, [n] of f8                     */
+  WR_VECTOR_FORMATS /* none of them            */
+} wr_vector_format;
+
+/* *format := what is asked for, or with WR_VECTOR_FORMATS what the ending of the name says, in any letter case: .mtx .tsv
+ * .csv .txt .npy; Matrix Market without an ending, as of standard output ("-"). WR_EUSAGE: another ending, or one that denies
+ * what is asked for (.txt may be any text). */
+wr_status wr_vector_format_choose(const char *path, wr_vector_format asked, wr_vector_format *format);
+
+/* Writes values[n], as text each in the shortest decimal that reads back to the same bits. ids (at least n; NULL: 1, 2, ...)
+ * are what elements are called in lines of id and value; comment (may be NULL, may have several lines) goes behind the
+ * banner of a Matrix Market file. "-" is standard output. A file appears under its name only when it is complete
  * (io/output_file.h); a device or pipe is written directly. WR_EOUTPUT; WR_ENUMERIC, and nothing is written, when a value
- * is not finite, as a file cannot say it; WR_EUSAGE for n < 1. */
-wr_status wr_vector_write(const char *path, int64_t n, const double *values, const char *comment);
-
-/* The same values as lines of id, tab, value, without a heading: for edge lists the ids that they had. ids has at least n. */
-wr_status wr_vector_write_tsv(const char *path, const wr_ids *ids, int64_t n, const double *values);
+ * is not finite, as most forms cannot say it; WR_EUSAGE for n < 1. */
+wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, const double *values,
+                          const char *comment);
 
 /* The shortest decimal that strtod reads back to the same bits, nearest to it where there are several; returns its length.
  * text has room for 32 characters. Plain from 1e-5 up to 17 digits, else d.ddde-N; "nan", "inf". */

@@ -63,7 +63,7 @@ void wr_apply_place_open(wr_apply_place *place, wr_env env) {
   place->status = wr_env_open(&place->env);
   if (place->status != WR_OK)
     snprintf(place->reason, sizeof place->reason, "%s", wr_status_message());
-  else if (wr_env_read_bandwidth(&place->env, &place->read_bandwidth) != WR_OK)
+  else if (wr_env_read_bandwidth(&place->env, INFINITY, &place->read_bandwidth) != WR_OK)
     place->read_bandwidth = 0;
 }
 

@@ -5,11 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/defaults.h"
 #include "config/memory.h"
-#include "spmv/device/bicgstab_scalars.h"
+#include "solvers/bicgstab_judge.h"
 #include "solvers/bicgstab_step.h"
 #include "solvers/iteration.h"
+#include "spmv/device/bicgstab_scalars.h"
+#include "spmv/device/vec_argument.h"
+#include "spmv/plan_argument.h"
 
 enum { SNAPSHOT_ROUNDS = 16 }; /* iterations between two snapshots at least */
 
@@ -22,18 +26,26 @@ typedef struct progress {
   double bound;             /* on ||b - A x||                                                           */
   double target;            /* on ||r||: the bound, halved with every refinement, since the true        */
                             /* residual has rounding on top of r                                        */
-  double true_norm;         /* of the last question, or of the start: t holds that residual            */
-  double first_norm;        /* true residual of the guess                                               */
+  double true_norm;         /* of the answer, once settled                                              */
+  int settled;              /* x is the answer, t its residual                                          */
+  double guess_norm;        /* residual of the guess, whether or not it was replaced by 0               */
+  double first_norm;        /* residual of what load_guess loads: the guess, 0, or 0 beside a base      */
   double snapshot_norm;     /* ||r|| of the snapshot                                                    */
   int snapshot_is_start;    /* the snapshot is the iterate of the last start                            */
   int64_t start_iteration;  /* of the last start                                                        */
   double restart_norm;      /* ||r|| at the last restart                                                */
   int poor_restarts;        /* in a row                                                                 */
-  double last_true;         /* the true residual at which the last refinement began; INFINITY: none did */
+  int fresh;                /* no restart since the start or a refinement                               */
+  double last_true;         /* twice the true residual of the start, then that of the last refinement   */
 } progress;
 
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env) {
   wr_status status;
+  WR_NEED(s);
+  *s = (wr_bicgstab){0};
+  WR_REFUSE_IF(system == NULL || system->matrix == NULL, "system is %s", system ? "not built" : "NULL");
+  WR_NEED_OPEN(env);
+  WR_NEED_OK(wr_plan_check_match(plan, system->matrix, env, __func__));
   *s = (wr_bicgstab){.system = system, .plan = plan, .env = env};
   wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p[0], &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
@@ -47,12 +59,13 @@ done:
 }
 
 void wr_bicgstab_close(wr_bicgstab *s) {
-  if (s->env == NULL) return;
+  if (s == NULL || s->env == NULL) return;
   wr_iteration_close(s->loop);
   wr_vec *const vectors[] = {&s->b,    &s->x,    &s->d, &s->r,        &s->p[0], &s->p[1], &s->s, &s->shadow,
                              &s->v[0], &s->v[1], &s->t, &s->snapshot, &s->bank};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++) s->env->ops->release(s->env, vectors[k]);
-  wr_free(s->room);
+  double *const rooms[] = {s->room, s->base, s->rhs, s->u, s->residual};
+  for (size_t k = 0; k < sizeof rooms / sizeof rooms[0]; k++) wr_free(rooms[k]);
   *s = (wr_bicgstab){0};
 }
 
@@ -61,44 +74,17 @@ static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
   return s->env->ops->fused(s->env, &f);
 }
 
-/* The iterate goes into x, d := 0. Before a start and at the end. */
-static wr_status settle_iterate(wr_bicgstab *s) {
-  wr_status status;
-  wr_fused collect = wr_bicgstab_collecting(s, &s->x);
-  TRY(s->env->ops->fused(s->env, &collect));
-  TRY(s->env->ops->fill(s->env, &s->d, 0));
-done:
-  return status;
-}
-
-/* t := b - A x, *norm := its norm, or infinity where x is not finite throughout: an empty column would hide that from the
- * residual. Outside the rotation of the buffers: the plan finds that out by itself. */
-static wr_status true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {
-  wr_status status;
-  double scalars[SCALARS];
-  wr_epilogue e = {.shift = wr_bicgstab_scalar(s, ONE),
-                   .shift_dir = &s->b,
-                   .reduce = {{WR_NRM2SQ, NULL, NULL, wr_bicgstab_scalar(s, QQ)}}};
-  wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, wr_bicgstab_scalar(s, SUM_X)}}};
-  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = -1, .x = x, .y = &s->t, .epilogue = &e}));
-  TRY(s->env->ops->fused(s->env, &sum));
-  TRY(s->env->ops->download(s->env, &s->bank, scalars));
-  *norm = isfinite(scalars[SUM_X]) ? sqrt(scalars[QQ]) : INFINITY;
-done:
-  return status;
-}
-
 /* Begins anew from x, d being 0, with r := t, its true residual of this norm; BETA is 0, so that p becomes r whatever was in p
- * and v. signs 0: shadow := r; else it is made of signs by a hash of index and signs: it has nothing to do with r then. */
-static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
+ * and v. seed 0: shadow := r; else numbers by a hash of index and seed, which have nothing to do with r. */
+static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   wr_status status;
   wr_env *env = s->env;
   TRY(copy(s, &s->r, &s->t));
-  if (signs == 0) {
+  if (seed == 0) {
     TRY(copy(s, &s->shadow, &s->t));
   } else {
     if (s->room == NULL) TRY(wr_alloc(&s->room, s->system->n, sizeof *s->room, "a shadow vector"));
-    wr_hash_signs(s->room, s->system->n, signs);
+    wr_hash_shadow(s->room, s->system->n, seed);
     TRY(env->ops->upload(env, &s->shadow, s->room));
   }
   double *c = g->scalars, unit = wr_type_unit(env->type), steps = c[STEPS], rounds = c[ROUNDS];
@@ -117,7 +103,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int signs) {
                                   {WR_NRM2SQ, &s->shadow, NULL, wr_bicgstab_scalar(s, SS)}}};
   TRY(env->ops->fused(env, &products));
   TRY(env->ops->download(env, &s->bank, c));
-  c[NOISE] = unit * unit * c[SS];
+  c[NOISE] = unit * unit * c[SS], c[LEAST_COS2] = 64 * unit * unit;
   TRY(env->ops->upload(env, &s->bank, c));
   g->start_iteration = (int64_t)steps;
   wr_iteration_begin(s->loop);
@@ -130,9 +116,9 @@ static void end_with(wr_result *result, wr_outcome outcome, const char *note) {
   snprintf(result->note, sizeof result->note, "%s", note);
 }
 
-/* x := the first guess. */
+/* x := the first guess. Beside a base it is 0; and b = 0 has the answer 0, whatever the guess. */
 static wr_status load_guess(wr_bicgstab *s) {
-  int given = s->system->guess && s->system->norm_b > 0; /* b = 0 has the answer 0, whatever the guess */
+  int given = s->system->guess && s->system->norm_b > 0 && !s->from_zero && !s->refined;
   return given ? s->env->ops->upload(s->env, &s->x, s->system->guess) : s->env->ops->fill(s->env, &s->x, 0);
 }
 
@@ -143,15 +129,42 @@ typedef enum origin { CURRENT, SNAPSHOT, GUESS } origin;
 static wr_status choose_better(wr_bicgstab *s, const progress *g, double *norm, origin *from) {
   wr_status status;
   double current, saved;
-  TRY(settle_iterate(s));
-  TRY(true_residual(s, &s->x, &current));
-  TRY(true_residual(s, &s->snapshot, &saved));
+  TRY(wr_bicgstab_settle_iterate(s));
+  TRY(wr_bicgstab_true_residual(s, &s->x, &current));
+  TRY(wr_bicgstab_true_residual(s, &s->snapshot, &saved));
   *from = current < saved ? CURRENT : SNAPSHOT;
   *norm = *from == CURRENT ? current : saved;
   if (!(*norm <= g->first_norm)) *from = GUESS;
   if (*from == SNAPSHOT) TRY(copy(s, &s->x, &s->snapshot));
   if (*from == GUESS) TRY(load_guess(s));
-  if (*from != SNAPSHOT) TRY(true_residual(s, &s->x, norm)); /* t has the snapshot's */
+  if (*from != SNAPSHOT) TRY(wr_bicgstab_true_residual(s, &s->x, norm)); /* t has the snapshot's */
+done:
+  return status;
+}
+
+/* x := the guess if its residual is smaller than the true one of x, *norm. t := the residual of x. */
+static wr_status compare_with_guess(wr_bicgstab *s, progress *g, double *norm) {
+  wr_status status = WR_OK;
+  if (*norm <= g->first_norm) return WR_OK;
+  TRY(load_guess(s));
+  TRY(wr_bicgstab_true_residual(s, &s->x, norm));
+  TRY(wr_bicgstab_judge(s, g->bound, norm));
+done:
+  return status;
+}
+
+/* Begins anew from x, whose true residual has this norm: the device's, in t, or where its rounding matters, the host's, which a
+ * correction is then to remove. */
+static wr_status go_on_from(wr_bicgstab *s, progress *g, double norm, int seed) {
+  wr_status status;
+  if (s->on_host) {
+    TRY(wr_bicgstab_refine(s));
+    g->first_norm = norm;
+  } else {
+    TRY(copy(s, &s->snapshot, &s->x));
+  }
+  g->snapshot_norm = g->restart_norm = norm, g->snapshot_is_start = 1;
+  TRY(begin(s, g, norm, seed));
 done:
   return status;
 }
@@ -160,21 +173,24 @@ done:
 static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm;
-  TRY(settle_iterate(s));
-  TRY(true_residual(s, &s->x, &norm));
-  g->true_norm = norm;
+  TRY(wr_bicgstab_settle_iterate(s));
+  TRY(wr_bicgstab_true_residual(s, &s->x, &norm));
+  TRY(wr_bicgstab_judge(s, g->bound, &norm));
+  if (norm > g->bound && !s->on_host) TRY(wr_bicgstab_judge_on_host(s, &norm));
   *end = 1;
   if (norm <= g->bound) {
     g->result->outcome = WR_CONVERGED;
-  } else if (!isfinite(norm) || !(norm <= g->last_true / 2) || g->result->refinements >= WR_BICGSTAB_REFINEMENTS) {
-    end_with(g->result, WR_STAGNATED, "the true residual does not follow: this is what the precision attains");
-  } else {
-    g->last_true = norm;
+  } else if (isfinite(norm) && norm <= g->last_true / 2 && g->result->refinements < WR_BICGSTAB_REFINEMENTS) {
+    g->last_true = norm, g->target /= 2;
+    g->poor_restarts = 0, g->fresh = 1;
     g->result->refinements++;
-    g->target /= 2;
-    TRY(begin(s, g, norm, 0));
+    TRY(go_on_from(s, g, norm, 0));
     *end = 0;
+  } else {
+    wr_bicgstab_explain_stagnation(s, norm, g->result);
+    TRY(compare_with_guess(s, g, &norm));
   }
+  if (*end) g->settled = 1, g->true_norm = norm;
 done:
   return status;
 }
@@ -184,22 +200,27 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   wr_status status;
   origin from;
   double norm, steps = g->scalars[STEPS];
-  int fresh = g->result->restarts == 0; /* the phase before the first restart is not judged */
+  int fresh = g->fresh; /* the phase before the first restart is not judged */
+  g->fresh = 0;
   g->result->restarts++;
   TRY(choose_better(s, g, &norm, &from));
-  if (from != SNAPSHOT) TRY(copy(s, &s->snapshot, &s->x));
+  TRY(wr_bicgstab_judge(s, g->bound, &norm));
+  if (norm > g->first_norm) from = GUESS;
+  TRY(compare_with_guess(s, g, &norm));
   int moved = from == CURRENT ? (int64_t)steps > g->start_iteration : from == SNAPSHOT && !g->snapshot_is_start;
-  g->snapshot_norm = norm;
   if (!fresh) g->poor_restarts = norm <= g->restart_norm / 2 ? 0 : g->poor_restarts + 1;
-  *end = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm) || norm == 0;
-  if (*end) {
-    end_with(g->result, isfinite(norm) ? WR_BREAKDOWN : WR_NON_FINITE, cause);
-    if (g->result->restarts > WR_BICGSTAB_RESTARTS) g->result->restarts = WR_BICGSTAB_RESTARTS;
+  int is_over = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm);
+  *end = is_over || norm <= g->bound;
+  if (!*end) {
+    TRY(go_on_from(s, g, norm, moved ? 0 : g->result->restarts));
     goto done;
   }
-  g->restart_norm = norm;
-  g->snapshot_is_start = 1; /* the iterate of this start is in the snapshot in either case */
-  TRY(begin(s, g, norm, moved ? 0 : g->result->restarts));
+  g->settled = 1, g->true_norm = norm;
+  if (norm <= g->bound)
+    end_with(g->result, WR_CONVERGED, "");
+  else
+    end_with(g->result, isfinite(norm) ? WR_BREAKDOWN : WR_NON_FINITE, cause);
+  if (g->result->restarts > WR_BICGSTAB_RESTARTS) g->result->restarts = WR_BICGSTAB_RESTARTS;
 done:
   return status;
 }
@@ -231,9 +252,11 @@ static wr_status look(wr_bicgstab *s, progress *g, int *end) {
     TRY(question(s, g, end));
   else
     TRY(restart(s, g,
-                c[BAD_SIGMA] != 0   ? "breakdown: (shadow, A p) vanished or alpha exploded"
-                : c[BAD_OMEGA] != 0 ? "breakdown: omega vanished"
-                                    : "breakdown: (shadow, r) vanished or beta exploded",
+                c[BAD_SIGMA] != 0 && !isfinite(c[VV]) ? "breakdown: ||A p||^2 overflows"
+                : c[BAD_SIGMA] != 0 && c[VV] == 0     ? "breakdown: A p vanished, or its elements underflow"
+                : c[BAD_SIGMA] != 0                   ? "breakdown: (shadow, A p) vanished or alpha exploded"
+                : c[BAD_OMEGA] != 0                   ? "breakdown: omega vanished"
+                                                      : "breakdown: (shadow, r) vanished or beta exploded",
                 end));
 done:
   return status;
@@ -244,10 +267,39 @@ static wr_status settle(wr_bicgstab *s, progress *g) {
   wr_status status = WR_OK;
   double norm = g->true_norm;
   origin from;
-  if (g->result->outcome != WR_CONVERGED) TRY(choose_better(s, g, &norm, &from));
+  if (!g->settled) {
+    TRY(choose_better(s, g, &norm, &from));
+    TRY(wr_bicgstab_judge(s, g->bound, &norm));
+    TRY(compare_with_guess(s, g, &norm));
+    if (norm <= g->bound) end_with(g->result, WR_CONVERGED, "");
+  }
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
-  if (g->result->outcome != WR_CONVERGED && norm <= g->bound) end_with(g->result, WR_CONVERGED, "");
-  if (!isfinite(norm)) end_with(g->result, WR_NON_FINITE, "no iterate has a finite residual");
+  if (!isfinite(norm) && g->result->outcome != WR_NON_FINITE)
+    end_with(g->result, WR_NON_FINITE, "no iterate has a finite residual");
+  wr_bicgstab_explain(s, g->guess_norm, g->result);
+done:
+  return status;
+}
+
+/* x := the guess, t := its residual. 0 takes its place where it is better and rounding the guess's residual alone would miss
+ * the tolerance. */
+static wr_status start_from_guess(wr_bicgstab *s, progress *g, double *norm) {
+  wr_status status;
+  double zero, unit = wr_type_unit(s->env->type), norm_b = s->system->norm_b;
+  TRY(load_guess(s));
+  TRY(wr_bicgstab_true_residual(s, &s->x, norm));
+  g->guess_norm = *norm;
+  if (s->system->guess == NULL || (*norm <= norm_b || 10 * unit * *norm <= g->bound)) goto done;
+  s->from_zero = 1;
+  TRY(load_guess(s));
+  TRY(wr_bicgstab_true_residual(s, &s->x, &zero));
+  if (isfinite(zero)) {
+    *norm = zero;
+  } else {
+    s->from_zero = 0;
+    TRY(load_guess(s));
+    TRY(wr_bicgstab_true_residual(s, &s->x, norm));
+  }
 done:
   return status;
 }
@@ -255,20 +307,24 @@ done:
 static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm, scalars[SCALARS] = {[ONE] = 1};
+  s->from_zero = 0;
+  g->target = g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
+  TRY(wr_bicgstab_forget_refinement(s));
   TRY(s->env->ops->upload(s->env, &s->bank, scalars));
-  TRY(load_guess(s));
   TRY(s->env->ops->fill(s->env, &s->d, 0));
+  TRY(start_from_guess(s, g, &norm));
   TRY(copy(s, &s->snapshot, &s->x));
-  TRY(true_residual(s, &s->x, &norm));
-  g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
-  g->target = g->bound;
-  g->first_norm = g->true_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
-  g->restart_norm = norm, g->last_true = INFINITY;
+  g->first_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
+  g->restart_norm = norm, g->fresh = 1;
+  g->last_true = norm <= g->bound ? INFINITY : 2 * norm; /* a norm that may be false is no measure */
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
-  *end = norm <= g->bound; /* b = 0, an exact guess */
-  if (*end) g->result->outcome = WR_CONVERGED;
-  if (!isfinite(norm)) *end = 1, end_with(g->result, WR_NON_FINITE, "the first residual is not finite");
-  if (!*end) TRY(begin(s, g, norm, 0));
+  if (norm <= g->bound) { /* b = 0, an exact guess */
+    TRY(question(s, g, end));
+  } else if (!isfinite(norm)) {
+    *end = 1, end_with(g->result, WR_NON_FINITE, "the first residual is not finite");
+  } else {
+    TRY(begin(s, g, norm, 0));
+  }
 done:
   return status;
 }
@@ -279,11 +335,10 @@ static double relative(const void *solver, double rr) {
   return sqrt(rr) / s->system->norm_b;
 }
 
-/* Where p and s are: apart as long as a loop is resident, or was when it began. A loop that is recorded keeps its vectors. */
+/* Where p and s are: apart as long as a loop is resident, or was when the solve began. */
 static wr_status place_vectors(wr_bicgstab *s) {
   wr_status status = WR_OK;
   wr_vec *const vectors[] = {&s->p[1], &s->s};
-  if (s->loop->loop) return WR_OK;
   s->apart = wr_iteration_may_be_resident(s->loop);
   for (int k = 0; k < 2 && s->apart; k++)
     if (vectors[k]->id == 0)
@@ -300,8 +355,9 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
   TRY(place_vectors(s));
+  loop->constant = s->apart; /* which vectors are used */
   TRY(wr_iteration_every(loop, g->options->check_every));
-  if (loop->loop == NULL) s->apart = 0;
+  if (!loop->resident) loop->constant = s->apart = 0;
   for (int i = 0; i < 2; i++) /* a resident loop does not ask */
     memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p[s->apart ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
            sizeof loop->left[i]);
@@ -311,9 +367,17 @@ done:
 
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
                             wr_result *result) {
+  static const wr_monitor none = {0};
   wr_status status;
   int end = 0, interrupted = 0;
-  progress g = {.options = options, .monitor = monitor, .result = result};
+  WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
+  WR_NEED(options);
+  WR_NEED(result);
+  WR_REFUSE_IF(!(options->tolerance >= 0) || isinf(options->tolerance),
+               "options->tolerance is %g; it is finite and 0 or more", options->tolerance);
+  WR_REFUSE_IF(options->iterations < 0, "options->iterations is %lld", (long long)options->iterations);
+  WR_REFUSE_IF(options->check_every < 0, "options->check_every is %lld", (long long)options->check_every);
+  progress g = {.options = options, .monitor = monitor ? monitor : &none, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
   TRY(set_up_loop(s, &g));
   s->loop->taken = 0, s->loop->by = WR_BY_HOST;
@@ -337,7 +401,11 @@ done:
 
 wr_status wr_bicgstab_download(wr_bicgstab *s, double *u, double *q) {
   wr_status status = WR_OK;
-  if (u) TRY(s->env->ops->download(s->env, &s->x, u));
+  WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
+  if (u && s->u)
+    memcpy(u, s->u, (size_t)s->system->n * sizeof *u);
+  else if (u)
+    TRY(s->env->ops->download(s->env, &s->x, u)); /* nothing has been solved yet */
   if (q) TRY(s->env->ops->download(s->env, &s->t, q));
 done:
   return status;

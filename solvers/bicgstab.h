@@ -2,6 +2,7 @@
 #ifndef WR_BICGSTAB_H
 #define WR_BICGSTAB_H
 
+#include "solvers/residual.h"
 #include "solvers/solver.h"
 #include "solvers/system.h"
 #include "spmv/spmv.h"
@@ -27,16 +28,30 @@ typedef struct wr_bicgstab {
   wr_vec v[2], t;            /* A p of this and of the last iteration, A s: the three buffers that applies rotate */
   wr_vec snapshot;           /* the iterate of the least residual so far                                         */
   wr_vec bank;               /* scalars */
-  double *room;              /* [n] on the host, for a shadow made of signs */
+  double *room;              /* [n] on the host, for a shadow that is not r */
+  /* The iterate is base + x + d once the solve was refined, and b on the device is the residual of base. */
+  double *base, *rhs;        /* [n] on the host; NULL: no solve was refined yet. rhs: what was uploaded as b              */
+  int refined;               /* 0: base counts as 0 and rhs as the system's b                                             */
+  double *u;                 /* [n] on the host: base + x as it was judged last                                           */
+  double *residual;          /* [n] on the host: of u, where the host computed it; NULL: it never did                     */
+  wr_residual found;         /* that residual's norm                                                                      */
+  int on_host;               /* 1: found and residual are those of u; 0: the device's residual was certain enough         */
+  int64_t beyond, below;     /* the first element of the answer of u that f64 cannot hold: as it is not finite, or below  */
+                             /* the least normal number; -1: none                                                         */
+  int from_zero;             /* 1: the guess was replaced by 0                                                            */
   struct wr_iteration *loop;
 } wr_bicgstab;
 
-/* Allocates the vectors and uploads b. */
+/* Allocates the vectors and uploads b. plan: of system->matrix, which is another matrix than A where A was scaled. */
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env);
 void wr_bicgstab_close(wr_bicgstab *s); /* a zeroed one is fine */
 
-/* Iterates from the system's guess. Not converging and breaking down are in the result; the iterate is then the best one
- * seen. Errors: WR_EDEVICE and the like. */
+/* Iterates from the system's guess, or from 0 where the guess is so far off that rounding its residual alone would miss the
+ * tolerance; the note then says so. result->outcome is WR_CONVERGED if and only if ||b - A x|| <= max(tolerance ||b||, atol), A
+ * and b being as given and x what wr_system_unscale makes of the download: the host computes that residual wherever the
+ * rounding of the device's could matter. Where it is too large, it becomes the right-hand side of a correction (Wilkinson
+ * 1963), so that storage in f32 bounds the accuracy of a correction and not that of x. Not converging and breaking down are in
+ * the result; the iterate is then the best one seen. Errors: WR_ENOMEM, WR_EDEVICE and the like. */
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
                             wr_result *result);
 
@@ -46,5 +61,9 @@ wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count);
 /* u[n]: the solver's unknown (wr_system_unscale gives x); q[n]: the residual b - A u of the scaled system as the device
  * computed it at the end. Either may be NULL. Waits. */
 wr_status wr_bicgstab_download(wr_bicgstab *s, double *u, double *q);
+
+/* The last product of a solve, for checking: q = b - A u as the device computed it, in the solver's unknowns, all [n]. After
+ * refinements u is a correction, and b the residual that it is to remove. Waits. */
+wr_status wr_bicgstab_last_product(wr_bicgstab *s, double *u, double *b, double *q);
 
 #endif

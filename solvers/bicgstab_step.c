@@ -1,5 +1,6 @@
 #include "solvers/bicgstab_step.h"
 
+#include "config/argument.h"
 #include "spmv/device/bicgstab_scalars.h"
 #include "solvers/iteration.h"
 
@@ -10,6 +11,15 @@ wr_fused wr_bicgstab_collecting(wr_bicgstab *s, wr_vec *to) {
                     .out = {to},
                     .c = {{{.factor = 1}, {.factor = 1}}},
                     .reduce = {{WR_SUM, to, NULL, scalar(s, SUM_X)}}};
+}
+
+wr_status wr_bicgstab_settle_iterate(wr_bicgstab *s) {
+  wr_status status;
+  wr_fused collect = wr_bicgstab_collecting(s, &s->x);
+  TRY(s->env->ops->fused(s->env, &collect));
+  TRY(s->env->ops->fill(s->env, &s->d, 0));
+done:
+  return status;
 }
 
 /* p of an iteration by the place of its v; s of any. */
@@ -36,6 +46,8 @@ static wr_status second_product(wr_bicgstab *s, int i, wr_then then) {
 
 wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
   wr_status status = WR_OK;
+  WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
+  WR_REFUSE_IF(count < 0, "count is %d", count);
   wr_plan_forget(s->plan);
   for (int k = 0; k < count; k++) TRY((k % 2 == 0 ? first_product : second_product)(s, k / 2 % 2, (wr_then){0}));
 done:

@@ -9,6 +9,9 @@ static inline wr_scalar wr_bicgstab_scalar(wr_bicgstab *s, int index) { return (
 /* to := x + d, the iterate, and its sum. */
 wr_fused wr_bicgstab_collecting(wr_bicgstab *s, wr_vec *to);
 
+/* x := x + d, the iterate, and d := 0: before a start and at the end. */
+wr_status wr_bicgstab_settle_iterate(wr_bicgstab *s);
+
 /* Vectors that an iteration reads and writes beyond the matrix, x and y of its two multiplies. */
 enum { WR_BICGSTAB_VECTORS = 15 };
 

@@ -77,7 +77,7 @@ static wr_env env_of(const wr_comparison *c, wr_place place) {
   return (wr_env){.place = place,
                   .device = c->settings->device_number,
                   .type = (wr_type)c->settings->precision,
-                  .threads = (int)c->settings->threads,
+                  .threads = c->threads,
                   .deterministic = c->settings->deterministic};
 }
 
@@ -117,7 +117,8 @@ static void begin_to_open(wr_comparison *c, wr_place place, int beside) {
   wr_env *env = &c->env[place];
   *env = env_of(c, place);
   c->env_tried[place] = 1;
-  if (beside && place == WR_CUDA && wr_opener_start(&c->opener, env, wants_there, c)) return;
+  int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* else this build has no device to open */
+  if (beside && takes_long && wr_opener_start(&c->opener, env, wants_there, c)) return;
   wr_status status = wr_env_open(env);
   note_status(c, place, status, wr_status_message());
 }
@@ -159,10 +160,14 @@ static wr_status upload_matrix(wr_comparison *c) {
   return status;
 }
 
+/* For a table or a report that shows shares of it; over as many bytes as a multiply by plain rows moves. */
 static void measure_bandwidth(wr_comparison *c, wr_place place) {
-  if (c->bandwidth[place] != 0) return;
+  const wr_csr *A = c->program->matrix(c->problem);
+  int64_t type = wr_type_bytes(c->env[place].type), entry = 4 + (A->val ? type : 0);
+  if (c->bandwidth[place] != 0 || c->settings->quiet || (c->count == 1 && !c->settings->verbose)) return;
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
-  if (wr_env_read_bandwidth(&c->env[place], &c->bandwidth[place]) != WR_OK)
+  if (wr_env_read_bandwidth(&c->env[place], (double)(A->nnz * entry + A->nrows * (8 + type) + A->ncols * type),
+                            &c->bandwidth[place]) != WR_OK)
     c->bandwidth[place] = 0; /* no memory for it: the share is left out */
 }
 
@@ -271,9 +276,11 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
                         .context = &progress,
                         .interrupted = c->interrupted,
                         .history = c->histories ? &c->histories[index] : NULL};
-  wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
+  int there = env->place == WR_CUDA; /* else nothing goes to a device or comes from it: vectors are brought into form */
+  wr_ledger_enter(ledger, there ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(c->program->start(c->problem, c->settings, plan, env, &solve));
   TRY(env->ops->wait(env));
+  (void)omp_pause_resource_all(omp_pause_soft); /* else its threads look for work for milliseconds, in the solve's way */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->run(solve, &monitor, &run->result));
@@ -281,7 +288,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   wr_progress_end(&progress);
-  wr_ledger_enter(ledger, WR_PHASE_DOWNLOAD);
+  wr_ledger_enter(ledger, there ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM);
   TRY(take_times(run, plan));
   TRY(c->program->answer(solve, &x, &n));
   wr_ledger_enter(ledger, WR_PHASE_VERIFY);
@@ -310,7 +317,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   TRY(check_device(c, choice->backend));
   if (built) TRY(wr_comparison_open_place(c, place));
   if (built && place == WR_CUDA) TRY(upload_matrix(c));
-  if (built && (c->count > 1 || c->settings->verbose || c->settings->json)) measure_bandwidth(c, place);
+  if (built) measure_bandwidth(c, place);
   wr_ledger_stop(c->process);
   wr_ledger_add(&run->ledger, c->process);
   wr_ledger_add(&run->ledger, &c->place_ledger[place]);
@@ -319,7 +326,6 @@ static wr_status run_one(wr_comparison *c, int index) {
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
   TRY(wr_plan_create(choice->backend, choice->knobs, c->program->matrix(c->problem), env, &plan));
   snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plan));
-  snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name);
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;
   TRY(wr_plan_prepare(plan));
   wr_ledger_stop(&run->ledger);
@@ -332,6 +338,7 @@ static wr_status run_one(wr_comparison *c, int index) {
 done:
   run->status = status;
   if (status != WR_OK) snprintf(run->reason, sizeof run->reason, "%s", wr_status_message());
+  if (plan) snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name); /* with what the run has shown */
   wr_plan_destroy(plan);
   wr_ledger_stop(&run->ledger);
   return status;

@@ -31,6 +31,7 @@ typedef struct wr_comparison {
   const volatile sig_atomic_t *interrupted;
   const wr_choice *choices;
   int count;
+  int threads;                              /* of the CPU, for solving; 0: as many as it has          */
   wr_run *runs;                             /* [count], filled in                                     */
   wr_history *histories;                    /* [count] or NULL                                        */
   double *answer;                           /* of the first run that has one; [answer_n]              */
@@ -51,7 +52,7 @@ void wr_comparison_close(wr_comparison *c);
 
 /* Begins to open the device, which takes a fifth of a second, while something else is done. What is known after `most` seconds
  * is the answer; WR_OK: it is open, or that will turn out. From then on its env is another thread's, until one of the next two
- * asks for it. */
+ * asks for it. A build without backends for a device answers WR_EUNAVAILABLE at once. */
 wr_status wr_comparison_begin_device(wr_comparison *c, double most);
 
 /* The device, if all that run at all run there and it opens, which is waited for; else NULL. *reads_rows := whether one of them

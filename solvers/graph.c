@@ -3,9 +3,12 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 #include "solvers/elements.h"
+#include "spmv/csr_argument.h"
 #include "spmv/device/transpose.h"
+#include "spmv/device/vec_argument.h"
 
 enum { PARALLEL_FROM = 1 << 14, PARTS = 256 }; /* elements from which waking threads pays; parts of a sum */
 
@@ -137,6 +140,7 @@ done:
 
 /* A pattern that is the flow itself goes to the device in any case. */
 int wr_graph_sends_links(const wr_csr *links, int edges_in, wr_type type, int all_there) {
+  if (links == NULL) return 0;
   int transposed = edges_in || links->symmetric;
   if (!all_there) return transposed && links->val == NULL;
   return links->val == NULL || (!transposed && type == WR_F64);
@@ -147,8 +151,13 @@ static int device_serves(const wr_graph *g, const wr_env *device) {
 }
 
 wr_status wr_graph_begin(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph) {
-  wr_status status;
-  *graph = (wr_graph){.links = links, .edges_in = edges_in, .n = links->nrows, .teleport = teleport, .start = start};
+  wr_graph nowhere; /* so that teleport and start are freed without a graph, too */
+  wr_status status = graph ? WR_OK : wr_refuse(__func__, "graph is NULL");
+  if (graph == NULL) graph = &nowhere;
+  *graph = (wr_graph){.links = links, .edges_in = edges_in, .teleport = teleport, .start = start};
+  TRY(status);
+  TRY(wr_csr_check_host(links, "links", __func__));
+  graph->n = links->nrows;
   TRY(check_links(links));
   TRY(normalise(teleport, graph->n, "the teleport vector"));
   TRY(normalise(start, graph->n, "the first guess"));
@@ -164,8 +173,10 @@ done:
 }
 
 wr_status wr_graph_upload(wr_graph *graph, wr_env *device) {
-  wr_status status = WR_OK;
   wr_csr_view view;
+  WR_REFUSE_IF(graph == NULL || graph->links == NULL, "graph is %s", graph ? "not begun" : "NULL");
+  wr_status status = device ? wr_env_check_open(device, "device", __func__) : WR_OK;
+  TRY(status);
   if (device_serves(graph, device)) TRY(wr_csr_device_view(graph->links, device, &view));
 done:
   if (status == WR_OK || status == WR_ENOMEM) return WR_OK; /* finish will find a way */
@@ -191,8 +202,11 @@ done:
 }
 
 wr_status wr_graph_finish(wr_graph *graph, wr_env *device) {
+  WR_REFUSE_IF(graph == NULL || graph->links == NULL, "graph is %s", graph ? "not begun" : "NULL");
+  wr_status status = device ? wr_env_check_open(device, "device", __func__) : WR_OK;
+  if (status != WR_OK) return wr_graph_free(graph), status;
   int there = device_serves(graph, device);
-  wr_status status = there ? finish_there(graph, device) : finish_here(graph);
+  status = there ? finish_there(graph, device) : finish_here(graph);
   if (there && status == WR_ENOMEM) status = finish_here(graph);
   if (status == WR_OK && by_columns(graph)) status = make_scale(graph);
   if (graph->flow == NULL && status == WR_OK) graph->flow = graph->links;
@@ -210,6 +224,7 @@ done:
 }
 
 double wr_graph_link_weight(const wr_graph *g, const double *ranks) {
+  if (g == NULL || g->links == NULL || ranks == NULL) return 0;
   const wr_csr *m = g->links;
   double parts[PARTS] = {0};
 #pragma omp parallel for schedule(dynamic, 1) if (m->nnz > PARALLEL_FROM)
@@ -224,6 +239,7 @@ double wr_graph_link_weight(const wr_graph *g, const double *ranks) {
 }
 
 void wr_graph_free(wr_graph *graph) {
+  if (graph == NULL) return;
   if (graph->owns_flow) wr_csr_free(graph->flow);
   wr_free(graph->scale);
   wr_free(graph->out_weight);

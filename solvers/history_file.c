@@ -37,7 +37,7 @@ wr_status wr_history_write(const char *path, const wr_history_series *series, in
   for (int s = 0; s < count; s++) {
     const wr_history *history = series[s].history;
     for (int64_t at = 0; at < history->count; at++) {
-      write_field(out.file, series[s].backend);
+      write_field(out.file, series[s].label);
       fprintf(out.file, ",%" PRId64 ",%s\n", history->iteration[at], number(history->measure[at], text));
     }
   }

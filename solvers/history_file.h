@@ -5,9 +5,9 @@
 #include "config/status.h"
 #include "solvers/solver.h"
 
-/* One run's history under the name of its backend. */
+/* One run's history under its label, which names the backend and its knobs as reports do: "merbit:sigma=9". */
 typedef struct wr_history_series {
-  const char *backend;
+  const char *label;
   const wr_history *history;
 } wr_history_series;
 

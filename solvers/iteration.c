@@ -18,9 +18,14 @@ done:
   return status;
 }
 
+static void drop_loop(wr_iteration *it) {
+  if (it->loop) it->env->ops->loop_free(it->env, it->loop);
+  it->loop = NULL;
+}
+
 void wr_iteration_close(wr_iteration *it) {
   if (it == NULL) return;
-  if (it->loop) it->env->ops->loop_free(it->env, it->loop);
+  drop_loop(it);
   it->env->ops->release(it->env, &it->log);
   wr_free(it->room);
   wr_free(it);
@@ -35,7 +40,8 @@ static const double resident_apply = 24e6;
 
 int wr_iteration_may_be_resident(const wr_iteration *it) {
   return it->env->place == WR_CUDA && !it->host_only && !it->no_resident && !it->env->deterministic &&
-         wr_plan_backend(it->plan)->rows != NULL && wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
+         it->refused != wr_plan_generation(it->plan) && wr_plan_backend(it->plan)->rows != NULL &&
+         wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
 }
 
 void wr_iteration_begin(wr_iteration *it) {
@@ -97,6 +103,17 @@ done:
 
 static int halves(const wr_iteration *it) { return it->unroll % 2 ? 2 : 1; }
 
+static wr_iteration_key key_of(const wr_iteration *it) {
+  return (wr_iteration_key){wr_plan_generation(it->plan), it->constant, it->resident, it->unroll, it->period};
+}
+
+/* Whether there is a loop, and it is what would be recorded now. */
+static int is_recorded(const wr_iteration *it) {
+  wr_iteration_key now = key_of(it), then = it->recorded;
+  return it->loop && now.generation == then.generation && now.constant == then.constant &&
+         now.resident == then.resident && now.unroll == then.unroll && now.period == then.period;
+}
+
 /* All halves, as a loop that is recorded and not done. */
 static wr_status record_halves(wr_iteration *it) {
   wr_status status;
@@ -112,10 +129,11 @@ static wr_status record_halves(wr_iteration *it) {
     TRY(it->step(it->solver, k % 2));
   }
   TRY(ops->loop_close(it->env, it->loop));
+  it->recorded = key_of(it);
+  it->recordings++;
 done:
   if (status == WR_OK) return WR_OK;
-  ops->loop_free(it->env, it->loop);
-  it->loop = NULL;
+  drop_loop(it);
   wr_plan_forget(it->plan); /* it takes for done what was recorded */
   return status;
 }
@@ -128,6 +146,7 @@ static wr_status record(wr_iteration *it) {
   wr_status status = record_halves(it);
   wr_plan_time_pause(it->plan, paused);
   if (status == WR_OK) return WR_OK;
+  if (it->resident) it->refused = wr_plan_generation(it->plan);
   it->host_only = !it->resident, it->resident = 0;
   return status == WR_EUNAVAILABLE || status == WR_EDEVICE ? WR_OK : status;
 }
@@ -137,9 +156,10 @@ static wr_status record(wr_iteration *it) {
 wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
   wr_status status = WR_OK;
   int is_short = it->env->place == WR_CUDA && wr_plan_get_info(it->plan)->apply_bytes < short_apply;
-  if (it->loop == NULL) {
-    it->resident = wr_iteration_may_be_resident(it), it->unroll = 1, it->period = 2;
-    if (it->resident) TRY(record(it));
+  it->resident = wr_iteration_may_be_resident(it), it->unroll = 1, it->period = 2;
+  if (it->resident && !is_recorded(it)) {
+    drop_loop(it);
+    TRY(record(it));
     wr_plan_forget(it->plan);
   }
   it->every = every ? every : is_short && !it->resident ? SHORT_EVERY : 1;
@@ -147,6 +167,7 @@ wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
   for (int divisor = 2; divisor <= MOST_UNROLLED && !it->resident; divisor++)
     if (it->every % divisor == 0) it->unroll = divisor;
   it->period = it->unroll == 1 ? 2 : it->unroll;
+  if (!is_recorded(it)) drop_loop(it);
 done:
   return status;
 }
@@ -159,8 +180,8 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   double before = scalars[it->at.rounds];
   status = ops->loop_run(it->env, it->loop);
   if (status == WR_EDEVICE && it->resident) { /* not all of its blocks fit, as others use the device: a graph, then */
-    ops->loop_free(it->env, it->loop);
-    it->loop = NULL, it->resident = 0;
+    drop_loop(it);
+    it->refused = wr_plan_generation(it->plan), it->resident = 0;
     return WR_OK;
   }
   if (status != WR_OK) goto done;

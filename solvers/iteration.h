@@ -30,6 +30,14 @@ typedef struct wr_iteration_scalars {
 
 enum { WR_LOG_ROOM = 8192 }; /* numbers that the log takes */
 
+/* All that a recorded loop was made for. Scalars of the bank and elements of vectors may be others whenever it runs; these may
+ * not. The vectors that `step` works on keep their memory as long as the loop is open. */
+typedef struct wr_iteration_key {
+  uint64_t generation; /* of the plan        */
+  double constant;     /* of the solver      */
+  int resident, unroll, period;
+} wr_iteration_key;
+
 typedef struct wr_iteration {
   wr_env *env;
   /* given before begin */
@@ -40,6 +48,8 @@ typedef struct wr_iteration {
   wr_iteration_scalars at;
   wr_vec *bank;
   const wr_vec *left[2][WR_MAX_LEFT]; /* what an iteration leaves to the next, by the latter's half; NULLs last */
+  double constant;           /* what `step` puts into its requests as a number, and not by a scalar of the bank: when it has */
+                             /* changed, a loop that was recorded with the old one is recorded anew                          */
   int host_only;             /* no wr_loop                           */
   int no_resident;           /* no resident one                      */
   const wr_monitor *monitor;
@@ -52,6 +62,9 @@ typedef struct wr_iteration {
   /* its own */
   wr_vec log;
   wr_loop *loop;
+  wr_iteration_key recorded; /* what the loop is for                                                 */
+  int64_t recordings;        /* loops that were recorded                                             */
+  uint64_t refused;          /* the plan's generation for which there can be no resident loop; 0: there is none */
   int resident;     /* the loop is, or is to be                                                    */
   double *room;     /* [WR_LOG_ROOM] on the host                                                   */
   int half;         /* of the next iteration                                                       */
@@ -67,7 +80,8 @@ void wr_iteration_close(wr_iteration *it);                   /* NULL is fine */
 /* Whether wr_iteration_every would record a resident loop. 1: unless it turns out that it cannot. When all that is given is. */
 int wr_iteration_may_be_resident(const wr_iteration *it);
 
-/* Sets the distance of two looks, before begin, when all that is given is; and records a resident loop, if there can be one.
+/* Sets the distance of two looks, before begin, when all that is given is; frees a loop that was recorded for something else
+ * (wr_iteration_key); and records a resident loop, if there can be one and is none.
  * 0: 1, but 8 where an apply is over so soon that the device would rather decide less often, and seven iterations too many cost
  * next to nothing. WR_ENOMEM */
 wr_status wr_iteration_every(wr_iteration *it, int64_t every);

@@ -12,11 +12,11 @@
   X(INIT, "init", 1)            /* process start, context, modules, library handles              */ \
   X(READ, "read", 1)            /* file to triplets, or generating                               */ \
   X(ASSEMBLE, "assemble", 1)    /* triplets to rows                                              */ \
-  X(TRANSFORM, "transform", 1)  /* transpose, degrees, normalisation, right-hand side            */ \
-  X(UPLOAD, "upload", 1)        /* matrix and vectors to where the solve runs                    */ \
+  X(TRANSFORM, "transform", 1)  /* transpose, degrees, right-hand side; on the CPU a solve's vectors */ \
+  X(UPLOAD, "upload", 1)        /* matrix and vectors to a device                                */ \
   X(PREPARE, "prepare", 1)      /* the backend's format, tuning included                         */ \
   X(SOLVE, "solve", 1)          /* the iteration; its applies are told apart by wr_plan_times    */ \
-  X(DOWNLOAD, "download", 1)    /* the answer back                                               */ \
+  X(DOWNLOAD, "download", 1)    /* the answer back from a device                                 */ \
   X(WRITE, "write", 1)          /* files                                                         */ \
   X(VERIFY, "verify", 0)        /* checking the answer                                           */ \
   X(CALIBRATE, "calibrate", 0)  /* measuring bandwidth and the like: no part of any total        */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* sched_getaffinity, CPU_COUNT */
 #include "solvers/machine.h"
 
+#include <glob.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,15 @@ void wr_machine_get(wr_machine *machine) {
     snprintf(machine->cuda, sizeof machine->cuda, "%d.%d", toolkit / 1000, toolkit % 1000 / 10);
   else
     snprintf(machine->cuda, sizeof machine->cuda, "none");
+}
+
+int wr_machine_has_gpu(const char *folder) {
+  char pattern[4096];
+  glob_t found = {0};
+  snprintf(pattern, sizeof pattern, "%s/nvidia[0-9]*", folder);
+  int has = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+  globfree(&found);
+  return has;
 }
 
 void wr_machine_write(wr_json *json) {

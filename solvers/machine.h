@@ -18,6 +18,10 @@ typedef struct wr_machine {
 /* What the system does not tell stays empty or 0. */
 void wr_machine_get(wr_machine *machine);
 
+/* 1 if an NVIDIA device is there for this process, whatever software can use it: folder ("/dev") has a file nvidia0, nvidia1,
+ * ... */
+int wr_machine_has_gpu(const char *folder);
+
 /* The members "machine" and "versions" of a report. */
 void wr_machine_write(wr_json *json);
 

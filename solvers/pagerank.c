@@ -4,13 +4,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 #include "solvers/elements.h"
 #include "solvers/iteration.h"
 #include "spmv/device/pagerank_scalars.h"
+#include "spmv/device/vec_argument.h"
+#include "spmv/plan_argument.h"
 
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env) {
   wr_status status;
+  WR_NEED(p);
+  *p = (wr_pagerank){0};
+  WR_REFUSE_IF(graph == NULL || graph->flow == NULL, "graph is %s", graph ? "not finished" : "NULL");
+  WR_NEED_OPEN(env);
+  WR_NEED_OK(wr_plan_check_match(plan, graph->flow, env, __func__));
   *p = (wr_pagerank){.graph = graph, .plan = plan, .env = env};
   for (int i = 0; i < 2; i++) {
     TRY(env->ops->alloc(env, graph->n, env->type, "ranks", &p->r[i]));
@@ -29,7 +37,7 @@ done:
 }
 
 void wr_pagerank_close(wr_pagerank *p) {
-  if (p->env == NULL) return;
+  if (p == NULL || p->env == NULL) return;
   wr_iteration_close(p->loop);
   wr_vec *const vectors[] = {&p->r[0], &p->r[1], &p->x[0], &p->x[1], &p->scale, &p->teleport, &p->bank};
   for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) p->env->ops->release(p->env, vectors[v]);
@@ -152,9 +160,24 @@ done:
   return status;
 }
 
+static wr_status check_options(const wr_pagerank_options *o, const char *function) {
+  if (o == NULL) return wr_refuse(function, "options is NULL");
+  if (!(o->damping >= 0 && o->damping < 1))
+    return wr_refuse(function, "options->damping is %g; it is in [0, 1)", o->damping);
+  if (!(o->tolerance > 0) || isinf(o->tolerance))
+    return wr_refuse(function, "options->tolerance is %g; it is finite and above 0", o->tolerance);
+  if (o->iterations < 0) return wr_refuse(function, "options->iterations is %lld", (long long)o->iterations);
+  if (o->check_every < 0) return wr_refuse(function, "options->check_every is %lld", (long long)o->check_every);
+  return WR_OK;
+}
+
 wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const wr_monitor *monitor,
                             wr_result *result) {
+  static const wr_monitor none = {0};
   wr_status status;
+  WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
+  WR_NEED_OK(check_options(o, __func__));
+  WR_NEED(result);
   double scalars[SCALARS], rate = o->damping / (1 - o->damping);
   int interrupted = 0;
   wr_iteration *loop = p->loop;
@@ -164,8 +187,8 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   for (int half = 0; half < 2; half++) loop->left[half][0] = &p->r[half], loop->left[half][1] = &p->x[half];
   loop->at = (wr_iteration_scalars){STEPS, LIMIT, LAST_HALF, STEPS, CHANGE, STOP, LOGGED};
   loop->host_only = o->no_graph, loop->no_resident = o->no_resident;
-  loop->monitor = monitor, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
-  p->damping = o->damping;
+  loop->monitor = monitor ? monitor : &none, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
+  p->damping = loop->constant = o->damping; /* the alpha of every apply */
   TRY(wr_iteration_every(loop, o->check_every));
   wr_iteration_begin(loop);
   loop->taken = 0, loop->by = WR_BY_HOST;
@@ -181,11 +204,15 @@ done:
 }
 
 wr_status wr_pagerank_download(wr_pagerank *p, double *scores) {
+  WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
+  WR_NEED(scores);
   return p->env->ops->download(p->env, &p->r[p->now], scores);
 }
 
 wr_status wr_pagerank_multiply(wr_pagerank *p, int count) {
   wr_status status = WR_OK;
+  WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
+  WR_REFUSE_IF(count < 0, "count is %d", count);
   wr_plan_forget(p->plan);
   for (int k = 0; k < count; k++) TRY(step(p, p->damping, k % 2, 1, (wr_then){0}));
 done:
@@ -197,6 +224,11 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double 
                            double *dangling) {
   wr_status status;
   double scalars[SCALARS];
+  WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
+  WR_NEED_OK(check_options(o, __func__));
+  WR_NEED(scores);
+  WR_NEED(change);
+  WR_NEED(dangling);
   wr_plan_forget(p->plan);
   TRY(p->env->ops->download(p->env, &p->bank, scalars));
   *dangling = scalars[DANGLING];
@@ -209,6 +241,10 @@ done:
 }
 
 wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *o, double rounding) {
+  WR_NEED_OK(check_options(o, __func__));
+  WR_NEED(scores);
+  WR_REFUSE_IF(n < 1, "n is %lld", (long long)n);
+  WR_REFUSE_IF(!(rounding >= 0), "rounding is %g; it is 0 or more", rounding);
   double sum = wr_compensated_sum(scores, n); /* it is compared with 1 to a few units */
   double allowed = fmax(o->tolerance, 25 * rounding);
   if (!(fabs(sum - 1) <= allowed))

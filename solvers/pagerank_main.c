@@ -4,24 +4,14 @@
 
 #include "config/defaults.h"
 #include "config/memory.h"
+#include "config/text.h"
 #include "io/vector_file.h"
 #include "solvers/elements.h"
+#include "solvers/need.h"
 #include "solvers/pagerank.h"
 #include "solvers/program.h"
 #include "solvers/top.h"
 #include "solvers/verify.h"
-
-static const char usage[] =
-    "usage: pagerank [options] GRAPH\n"
-    "Ranks the nodes of a graph by the power method and proves how close the scores are.\n"
-    "GRAPH: a Matrix Market file or an edge list (.tsv .txt .el .csv), gzip too; - for standard input;\n"
-    "       or gen:FAMILY:key=value,...\n"
-    "  pagerank web.mtx                              the ten best pages\n"
-    "  pagerank -k cpu_csr,cusparse -o scores.mtx web.mtx   two backends compared, scores written\n"
-    "  pagerank --format tsv -o scores.tsv links.tsv   an edge list; lines of id and score\n"
-    "  pagerank gen:web:n=100000                     a generated graph\n"
-    "Exit: 0 verified, 1 usage, 2 not converged, 3 bad input, 4 not available, 5 breakdown, 6 out of\n"
-    "      memory, 7 verification failed, 8 output not written, 9 device error, 130 interrupted.\n";
 
 /* A solve in progress. */
 typedef struct ranking {
@@ -41,16 +31,26 @@ static void complete(wr_settings *s) {
   }
 }
 
-static wr_status open_problem(const wr_settings *s, wr_csr *A, wr_problem_facts *facts, void **problem) {
+/* As many iterations as the geometric rate d needs, each over links without values and five vectors. */
+static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
+  double needed = s->damping > 0 ? ceil(log(s->tolerance * (1 - s->damping)) / log(s->damping)) : 1;
+  double step = 4.0 * (double)nnz + (double)(8 + 5 * wr_type_bytes((wr_type)s->precision)) * (double)nrows;
+  return step * fmin(needed, (double)s->iterations) * (double)s->repeat;
+}
+
+static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts,
+                              void **problem) {
   wr_status status;
+  wr_vector_need scores = {.n = A->nrows, .whose = "the graph's nodes", .ids = ids}, jumps = scores;
   double *teleport = NULL, *start = NULL;
   wr_graph *graph = NULL;
   *problem = NULL;
   if (A->nrows != A->ncols)
     TRY(wr_fail(WR_EINPUT, "%s: a graph needs a square matrix, not %lld x %lld", facts->source, (long long)A->nrows,
                 (long long)A->ncols));
-  if (s->personalize) TRY(wr_vector_read(s->personalize, A->nrows, "the graph's nodes", &teleport));
-  if (s->guess) TRY(wr_vector_read(s->guess, A->nrows, "the graph's nodes", &start));
+  jumps.subset = 1;
+  if (s->personalize) TRY(wr_vector_read(s->personalize, &jumps, &teleport));
+  if (s->guess) TRY(wr_vector_read(s->guess, &scores, &start));
   TRY(wr_alloc_zeroed(&graph, 1, sizeof *graph, "a graph"));
   double *t = teleport, *g = start;
   teleport = start = NULL; /* the graph frees them from here on */
@@ -72,8 +72,9 @@ static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) 
   TRY(wr_graph_finish(graph, device));
   size_t used = 0;
   while (facts->remark[used]) used++;
-  snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling nodes%s", used ? "; " : "",
-           (long long)graph->dangling, graph->links->symmetric ? ", undirected" : "");
+  snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling %s%s", used ? "; " : "",
+           (long long)graph->dangling, wr_plural(graph->dangling, "node", "nodes"),
+           graph->links->symmetric ? ", undirected" : "");
 done:
   return status;
 }
@@ -184,10 +185,12 @@ static wr_status present(FILE *out, const wr_settings *s, const wr_ids *ids, con
 int main(int argc, char **argv) {
   static const wr_program program = {
       .name = "pagerank",
-      .usage = usage,
+      .text = &wr_pagerank_text,
       .options = wr_pagerank_table,
       .nonnegative = 1,
       .complete = complete,
+      .row_bytes = wr_pagerank_row_bytes,
+      .work = work,
       .open = open_problem,
       .upload = upload,
       .finish = finish,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "data/generate.h"
 #include "io/output_file.h"
 #include "io/vector_file.h"
@@ -16,7 +17,10 @@
 #include "solvers/elements.h"
 #include "solvers/history_file.h"
 #include "solvers/machine.h"
+#include "solvers/paths.h"
+#include "solvers/report_text.h"
 #include "solvers/source.h"
+#include "solvers/threads.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -35,7 +39,7 @@ static void catch_signals(void) {
 }
 
 static int complain(const wr_program *program, wr_status status) {
-  fprintf(stderr, "%s: %s\n", program->name, wr_status_message());
+  wr_text_message(stderr, "%s: %s", program->name, wr_status_message());
   if (status == WR_EUSAGE) fprintf(stderr, "%s --help shows the options\n", program->name);
   return wr_status_exit_code(status);
 }
@@ -46,8 +50,9 @@ typedef struct job {
   wr_settings settings;
   wr_ledger ledger;
   const char *operand;
-  char why_cpu[512]; /* why the default is the CPU; "": it is not, or -d asks for it */
-  int by_default;    /* nobody has named a backend                                   */
+  int by_default;    /* the command line names no backend                            */
+  int known;         /* 1: extent is that of the matrix, about before it is read     */
+  wr_extent extent;
   wr_csr *A;
   wr_ids ids; /* the names of its rows */
   wr_problem_facts facts;
@@ -69,8 +74,7 @@ static int is_action(const wr_settings *settings) {
 /* --help and the like */
 static wr_status act(const wr_program *program, const wr_settings *settings) {
   if (settings->help) {
-    printf("%s\n", program->usage);
-    wr_options_help(program->options, stdout);
+    wr_program_help(program->name, program->text, program->options, stdout);
   } else if (settings->version) {
     printf("%s (windrow) %s\n", program->name, WR_VERSION);
   } else if (settings->list_backends) {
@@ -104,23 +108,28 @@ static wr_status parse(job *j, int argc, char **argv) {
   if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
   j->operand = argv[first];
   TRY(check_inputs(j));
-  if (j->settings.threads > 0) omp_set_num_threads((int)j->settings.threads);
+  char reason[WR_THREADS_REASON];
+  if (wr_threads_settle(&j->settings.threads, reason) && !j->settings.quiet)
+    fprintf(stderr, "%s: %s\n", j->program->name, reason);
+  j->comparison.threads = omp_get_max_threads();
   j->program->complete(&j->settings);
 done:
   return status;
 }
 
-/* Without -k: the GPU if there is one, as far as `open` knows, else the CPU and a line that says why. */
+/* Without -k: the GPU if there is one, as far as `open` knows, and the problem is large enough; else the CPU, and why. A build
+ * without backends for a GPU looks for one only where -d cuda asks for it, to answer what is missing. */
 static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   wr_settings *s = &j->settings;
-  wr_place place = WR_HOST;
-  if (s->device != WR_DEVICE_CPU) {
-    wr_status status = open(&j->comparison);
+  wr_comparison *c = &j->comparison;
+  wr_place place = s->device == WR_DEVICE_CPU || wr_backend_default(WR_CUDA) == NULL ? WR_HOST : WR_CUDA;
+  double bytes = j->program->work(s, j->extent.nrows, j->extent.nnz);
+  if (s->device == WR_DEVICE_AUTO && place == WR_CUDA && j->known && !c->env_tried[WR_CUDA])
+    place = wr_place_for(bytes, c->threads, j->facts.place, sizeof j->facts.place);
+  if (s->device == WR_DEVICE_CUDA || place == WR_CUDA) {
+    wr_status status = open(c);
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
-    if (status == WR_OK)
-      place = WR_CUDA;
-    else
-      snprintf(j->why_cpu, sizeof j->why_cpu, "%s", wr_status_message());
+    place = status == WR_OK ? WR_CUDA : WR_HOST;
   }
   return wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
 }
@@ -130,13 +139,11 @@ static wr_status begin_device(wr_comparison *c) { return wr_comparison_begin_dev
 
 static wr_status open_device(wr_comparison *c) { return wr_comparison_open_place(c, WR_CUDA); }
 
-/* The device, which was being opened while the matrix was read, may have turned out not to work. */
-static wr_status confirm_backend(job *j) {
-  wr_status status;
-  TRY(choose_backend(j, open_device));
-  TRY(wr_choices_parse(j->settings.backends, j->choices, &j->comparison.count));
-done:
-  return status;
+/* How large the problem is, as far as that is known, and so on how many threads it is read, verified and the like. */
+static void note_extent(job *j) {
+  j->known = j->A != NULL || wr_source_extent(j->operand, &j->extent);
+  if (j->A) j->extent = (wr_extent){j->A->nrows, j->A->nnz};
+  omp_set_num_threads(wr_threads_for(j->known ? j->extent.nnz : INT64_MAX, j->comparison.threads));
 }
 
 /* What is left of the problem, on the device if all that runs is there. */
@@ -157,16 +164,24 @@ done:
   return status;
 }
 
+static int computes_on_host(const job *j) {
+  for (int k = 0; k < j->comparison.count; k++)
+    if (j->choices[k].backend->plan && j->choices[k].backend->place == WR_HOST) return 1;
+  return 0;
+}
+
 static wr_status prepare_problem(job *j) {
   wr_status status;
   const wr_settings *s = &j->settings;
-  wr_source_options how = {.threads = (int)s->threads, .nonnegative = j->program->nonnegative,
-                           .format = (wr_input_format)s->input_format, .ids = &j->ids,
+  wr_source_options how = {.threads = omp_get_max_threads(), .nonnegative = j->program->nonnegative,
+                           .format = (wr_input_format)s->input_format, .columns = s->columns, .ids = &j->ids,
+                           .row_bytes = j->program->row_bytes(s, computes_on_host(j)),
                            .save = s->save_binary, .feed = wr_comparison_feed(&j->comparison)};
   if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
   TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
+  note_extent(j);
   wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
-  TRY(j->program->open(s, j->A, &j->facts, &j->problem));
+  TRY(j->program->open(s, j->A, &j->ids, &j->facts, &j->problem));
   TRY(finish_problem(j));
 done:
   return status;
@@ -185,40 +200,28 @@ static wr_status write_answer(job *j) {
   char comment[640];
   if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
-  if (j->settings.format == WR_FORMAT_TSV)
-    return wr_vector_write_tsv(j->settings.output, &j->ids, c->answer_n, c->answer);
   const wr_run *run = &c->runs[c->answer_run];
   const char *order = j->ids.id != NULL || j->ids.first != 1 ? "\nin ascending order of ids" : "";
-  snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld iterations%s", j->program->name, j->operand,
+  snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld %s%s", j->program->name, j->operand,
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
-           (long long)run->result.iterations, order);
-  return wr_vector_write(j->settings.output, c->answer_n, c->answer, comment);
+           (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), order);
+  return wr_vector_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n, c->answer, comment);
 }
 
 static wr_status write_history(job *j) {
   wr_history_series series[WR_MAX_RUNS];
+  char labels[WR_MAX_RUNS][256];
   if (j->settings.history == NULL) return WR_OK;
   for (int k = 0; k < j->comparison.count; k++)
-    series[k] = (wr_history_series){j->choices[k].backend->name, &j->histories[k]};
+    series[k] = (wr_history_series){wr_run_label(&j->runs[k], labels[k], sizeof labels[k]), &j->histories[k]};
   return wr_history_write(j->settings.history, series, j->comparison.count);
-}
-
-/* The effective options as a text for the JSON report; WR_ENOMEM. */
-static wr_status settings_text(const job *j, char **text) {
-  size_t size;
-  *text = NULL;
-  FILE *stream = open_memstream(text, &size);
-  if (stream == NULL) return wr_fail(WR_ENOMEM, "out of memory: the text of the options");
-  wr_options_write(j->program->options, &j->settings, stream);
-  if (fclose(stream) != 0) return wr_fail(WR_ENOMEM, "out of memory: the text of the options");
-  return WR_OK;
 }
 
 static wr_status write_json(job *j) {
   wr_status status;
   char *text = NULL;
   if (j->settings.json == NULL) return WR_OK;
-  TRY(settings_text(j, &text));
+  TRY(wr_options_text(j->program->options, &j->settings, &text));
   TRY(wr_report_json(j->settings.json, &j->facts, j->runs, j->comparison.count, text, &j->ledger));
 done:
   wr_free(text);
@@ -247,27 +250,27 @@ static wr_status write_all(job *j) {
   return first == WR_OK ? WR_OK : wr_fail(first, "%s", message);
 }
 
-/* Standard output belongs to what was sent there; reports then go to standard error. */
+/* How many outputs are sent to standard output, which then belongs to them: reports go to standard error. */
 static int has_standard_output(const wr_settings *s) {
-  const char *const paths[] = {s->output, s->json, s->history, s->save_binary};
-  int count = 0;
-  for (int k = 0; k < 4; k++) count += paths[k] && (strcmp(paths[k], "-") == 0 || strcmp(paths[k], "/dev/stdout") == 0);
-  return count;
+  return wr_path_is_standard_output(s->output) + wr_path_is_standard_output(s->json) +
+         wr_path_is_standard_output(s->history) + wr_path_is_standard_output(s->save_binary);
 }
 
-/* An output that cannot be written shall be known before the work, not after it. */
-static wr_status check_outputs(const wr_settings *s) {
+/* Before anything is read: no output may replace an input or another output, and each must be writable. */
+static wr_status check_paths(const job *j) {
   wr_status status = WR_OK;
-  const char *const paths[] = {s->output, s->json, s->history, s->save_binary};
-  if (has_standard_output(s) > 1)
+  const wr_settings *s = &j->settings;
+  int direct = has_standard_output(s); /* otherwise the report is there, unless it is left out */
+  const wr_path paths[] = {
+      {"--output", s->output, 1}, {"--json", s->json, 1}, {"--history", s->history, 1},
+      {"--save-binary", s->save_binary, 1}, {"standard output", direct || s->quiet ? NULL : "-", 1},
+      {"the matrix", j->operand, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
+      {"--personalize", s->personalize, 0}, {"--config", s->config, 0}};
+  if (direct > 1)
     TRY(wr_fail(WR_EUSAGE, "only one of --output, --json, --history and --save-binary can go to standard output"));
-  for (int k = 0; k < 4; k++) {
-    if (paths[k]) TRY(wr_output_check(paths[k]));
-    for (int m = 0; paths[k] && m < k; m++)
-      if (paths[m] && strcmp(paths[k], paths[m]) == 0 && strncmp(paths[k], "/dev/", 5) != 0)
-        TRY(wr_fail(WR_EUSAGE, "%s: two of --output, --json, --history and --save-binary go to the same place",
-                    paths[k]));
-  }
+  TRY(wr_paths_check(paths, sizeof paths / sizeof *paths));
+  for (size_t k = 0; k < sizeof paths / sizeof *paths; k++)
+    if (paths[k].path && paths[k].is_output) TRY(wr_output_check(paths[k].path));
 done:
   return status;
 }
@@ -320,15 +323,19 @@ done:
 
 static wr_status work(job *j) {
   wr_status status;
-  TRY(check_outputs(&j->settings));
+  wr_comparison *c = &j->comparison;
+  TRY(check_paths(j));
+  note_extent(j);
   j->by_default = j->settings.backends == NULL;
   if (j->by_default) TRY(choose_backend(j, begin_device));
-  TRY(wr_choices_parse(j->settings.backends, j->choices, &j->comparison.count));
+  TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
   TRY(check_choices(j));
   TRY(prepare_problem(j));
-  if (j->by_default) TRY(confirm_backend(j));
-  if (j->why_cpu[0] && !j->settings.quiet)
-    fprintf(stderr, "%s: computing on the CPU with cpu_csr: %s\n", j->program->name, j->why_cpu);
+  if (j->by_default) TRY(choose_backend(j, open_device)); /* now its sizes are known, and whether the device works */
+  if (j->by_default) TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
+  /* A machine without a GPU surprises no user. */
+  if (j->by_default && c->env_status[WR_CUDA] != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
+    wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_reason[WR_CUDA]);
   TRY(solve_all(j));
   j->facts.interrupted = interrupted != 0;
   char message[512];
@@ -341,14 +348,16 @@ done:
 
 /* What went wrong in single runs, where no report says so. */
 static void complain_of_runs(const job *j) {
+  char label[256];
   for (int k = 0; k < j->comparison.count; k++) {
     const wr_run *run = &j->runs[k];
+    wr_run_label(run, label, sizeof label);
     if (run->status != WR_OK && (j->comparison.count == 1 || j->settings.quiet))
-      fprintf(stderr, "%s: %s: %s\n", j->program->name, j->choices[k].backend->name, run->reason);
+      wr_text_message(stderr, "%s: %s: %s", j->program->name, label, run->reason);
     else if (j->settings.quiet && wr_run_exit_code(run) != 0)
-      fprintf(stderr, "%s: %s: %s%s\n", j->program->name, j->choices[k].backend->name,
-              wr_outcome_title(run->result.outcome),
-              run->verdict.level != WR_VERIFY_OFF && !run->verdict.multiplied_right ? ", and verification failed" : "");
+      wr_text_message(
+          stderr, "%s: %s: %s%s", j->program->name, label, wr_outcome_title(run->result.outcome),
+          run->verdict.level != WR_VERIFY_OFF && !run->verdict.multiplied_right ? ", and verification failed" : "");
   }
 }
 

@@ -3,19 +3,26 @@
 #define WR_PROGRAM_H
 
 #include "io/ids.h"
+#include "solvers/program_text.h"
 #include "solvers/settings.h"
 #include "solvers/solver.h"
 #include "spmv/spmv.h"
 
 typedef struct wr_program {
   const char *name;
-  const char *usage;        /* lines for the top of --help                                    */
+  const wr_program_text *text;
   const wr_option *options;
   int nonnegative;          /* values are weights                                             */
   /* Fills in what the settings leave to the method: tolerance, iterations. */
   void (*complete)(wr_settings *settings);
-  /* The problem on the host, from the parsed matrix, which outlives it; may add to facts->remark. */
-  wr_status (*open)(const wr_settings *settings, wr_csr *A, wr_problem_facts *facts, void **problem);
+  /* Host memory that a run takes for each row of the matrix, at least (solvers/need.h). */
+  int64_t (*row_bytes)(const wr_settings *settings, int on_host);
+  /* Bytes of matrix and vectors that a solve with so many rows and entries moves, with the most iterations that are
+   * expected. */
+  double (*work)(const wr_settings *settings, int64_t nrows, int64_t nnz);
+  /* The problem on the host, from the parsed matrix, which outlives it, and the ids of its rows, by which vectors may name
+   * their elements; may add to facts->remark. */
+  wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts, void **problem);
   /* What may be done on a device where all that runs is there, both or none (NULL): upload brings what it takes to the device,
    * finish does it there, or with NULL on the host; it may add to facts->remark. After an error the problem is to be closed. */
   wr_status (*upload)(void *problem, wr_env *device);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/text.h"
 #include "solvers/report_text.h"
 #include "solvers/statistics.h"
 
@@ -58,8 +59,6 @@ int wr_report_exit_code(const wr_run *runs, int count) {
   return wr_status_exit_code(WR_EUNAVAILABLE);
 }
 
-static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
-
 /* A labelled paragraph: "  times     init 0.31 s, ..." */
 static void print_labelled(FILE *out, const char *label, const wr_line *line) {
   fprintf(out, "  %-*s", INDENT - 2, label);
@@ -68,7 +67,6 @@ static void print_labelled(FILE *out, const char *label, const wr_line *line) {
 
 /* What must be said before the outcome is named. */
 static const char *warning(const wr_run *run) {
-  if (run->status != WR_OK) return "BROKE OFF: ";
   int code = wr_run_exit_code(run);
   if (code == wr_status_exit_code(WR_EINTERNAL)) return "WRONG, the verification failed: ";
   return run->result.outcome == WR_CONVERGED && code != 0 ? "NOT ACCURATE ENOUGH: " : "";
@@ -78,15 +76,20 @@ static const char *warning(const wr_run *run) {
 static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
   const wr_result *result = &run->result;
   wr_line line = {0};
-  wr_line_add(&line, "%s", warning(run));
-  if (result->outcome == WR_CONVERGED)
+  int broke_off = run->status != WR_OK; /* there may be no answer, however the iterations ended */
+  if (!broke_off) wr_line_add(&line, "%s", warning(run));
+  if (broke_off)
+    wr_line_add(&line, "BROKE OFF after");
+  else if (result->outcome == WR_CONVERGED)
     wr_line_add(&line, "converged in");
   else
     wr_line_add(&line, "not converged (%s) after", wr_outcome_title(result->outcome));
-  wr_line_add(&line, " %" PRId64 " iteration%s", result->iterations, plural(result->iterations));
-  if (result->restarts) wr_line_add(&line, ", %d restart%s", result->restarts, plural(result->restarts));
+  wr_line_add(&line, " %" PRId64 " %s", result->iterations, wr_plural(result->iterations, "iteration", "iterations"));
+  if (result->restarts)
+    wr_line_add(&line, ", %d %s", result->restarts, wr_plural(result->restarts, "restart", "restarts"));
   if (result->refinements)
-    wr_line_add(&line, ", %d continuation%s from the true residual", result->refinements, plural(result->refinements));
+    wr_line_add(&line, ", %d %s from the true residual", result->refinements,
+                wr_plural(result->refinements, "continuation", "continuations"));
   wr_line_add(&line, ": ");
   wr_line_add_measure(&line, problem, run);
   if (run->verdict.level == WR_VERIFY_OFF) wr_line_add(&line, ", unverified");
@@ -94,11 +97,11 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   if (result->note[0]) {
     wr_line note = {0};
     wr_line_add(&note, "%s", result->note);
-    print_labelled(out, "why", &note);
+    print_labelled(out, result->outcome == WR_CONVERGED ? "note" : "why", &note);
   }
 }
 
-static void print_backend(FILE *out, const wr_run *run, int verbose) {
+static void print_backend(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   char label[LABEL_ROOM], text[TEXT_ROOM], more[TEXT_ROOM];
   const wr_plan_info *info = &run->info;
   wr_line line = {0};
@@ -108,6 +111,9 @@ static void print_backend(FILE *out, const wr_run *run, int verbose) {
   if (run->result.by == WR_BY_KERNEL) wr_line_add(&line, "; plain rows, one kernel for all iterations");
   print_labelled(out, "backend", &line);
   line = (wr_line){0};
+  wr_line_add(&line, "%s", problem->place);
+  if (problem->place[0]) print_labelled(out, "device", &line);
+  line = (wr_line){0};
   wr_line_add(&line, "%s", info->advice);
   if (info->better) print_labelled(out, "advice", &line);
   if (!verbose) return;
@@ -115,16 +121,16 @@ static void print_backend(FILE *out, const wr_run *run, int verbose) {
   wr_line_add(&line, "%s", info->line);
   print_labelled(out, "plan", &line);
   line = (wr_line){0};
-  wr_line_add(&line, "an apply moves %s", wr_text_bytes(info->apply_bytes, text));
+  wr_line_add(&line, "a multiply moves %s", wr_text_bytes(info->apply_bytes, text));
   if (run->apply_median > 0) wr_line_add(&line, ", %s/s", wr_text_bytes(info->apply_bytes / run->apply_median, text));
   if (run->apply_median > 0 && run->read_bandwidth > 0)
-    wr_line_add(&line, " or %s of the %s/s that can be read", wr_run_share(run, more),
+    wr_line_add(&line, " (%s; the memory gives %s/s)", wr_run_share(run, more),
                 wr_text_bytes(run->read_bandwidth, text));
   if (run->result.iteration_bytes > 0)
     wr_line_add(&line, "; an iteration moves %s", wr_text_bytes(run->result.iteration_bytes, text));
-  wr_line_add(&line, "; the format takes %s", wr_text_bytes((double)info->format_bytes, text));
-  wr_line_add(&line, " (%s allocated, %s borrowed from the matrix)", wr_text_bytes((double)info->extra_bytes, text),
-              wr_text_bytes((double)info->borrowed_bytes, more));
+  wr_line_add(&line, "; the format has %s", wr_text_bytes((double)info->format_bytes, text));
+  wr_line_add(&line, "; memory: %s of the backend's own, %s of the matrix's arrays",
+              wr_text_bytes((double)info->extra_bytes, text), wr_text_bytes((double)info->borrowed_bytes, more));
   wr_line_add(&line, "; %s", info->deterministic ? "deterministic" : "not deterministic");
   print_labelled(out, "bytes", &line);
 }
@@ -144,23 +150,26 @@ static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_r
   char measure[TEXT_ROOM], limit[TEXT_ROOM], error[TEXT_ROOM];
   wr_line line = {0};
   switch (verdict->level) {
-    case WR_VERIFY_OFF: wr_line_add(&line, "no: nobody checked this answer"); break;
+    case WR_VERIFY_OFF: wr_line_add(&line, "no: this answer was not checked (--verify off)"); break;
     case WR_VERIFY_DEVICE: wr_line_add(&line, "on the device alone: "); break;
     case WR_VERIFY_SAMPLE: wr_line_add(&line, "on the device, and on the host in a sample: "); break;
     case WR_VERIFY_FULL: wr_line_add(&line, "in full, on the host: "); break;
   }
   if (verdict->level != WR_VERIFY_OFF) {
     if (verdict->rows > 0) {
-      wr_line_add(&line, "%" PRId64 " row%s ", verdict->rows, plural(verdict->rows));
+      wr_line_add(&line, "%" PRId64 " %s ", verdict->rows, wr_plural(verdict->rows, "row", "rows"));
       add_multiply_check(&line, verdict);
       wr_line_add(&line, "; ");
     } else if (!verdict->multiplied_right) {
       add_multiply_check(&line, verdict);
       wr_line_add(&line, "; ");
     }
-    wr_line_add(&line, "%s %s, %s is allowed%s", is_pagerank ? "an exact step changes the scores by" : "true residual",
-                wr_text_real(verdict->measure, measure), wr_text_real(verdict->limit, limit),
-                verdict->met_tolerance ? "" : ": TOO MUCH");
+    const char *what = is_pagerank ? "an exact step changes the scores by"
+                       : verdict->on_host && verdict->level != WR_VERIFY_FULL
+                           ? "true residual, by the host over all rows,"
+                           : "true residual";
+    wr_line_add(&line, "%s %s, %s is allowed%s", what, wr_text_real(verdict->measure, measure),
+                wr_text_real(verdict->limit, limit), verdict->met_tolerance ? "" : ": TOO MUCH");
     if (!is_pagerank) wr_line_add(&line, "; backward error %s", wr_text_real(verdict->backward_error, error));
   }
   print_labelled(out, "verified", &line);
@@ -170,21 +179,23 @@ static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_r
 static void add_applies(wr_line *line, const wr_run *run) {
   char total[TEXT_ROOM], median[TEXT_ROOM];
   if (run->applies <= 0 || !(run->apply_median > 0)) return;
-  wr_line_add(line, " (%" PRId64 " multipl%s", run->applies, run->applies == 1 ? "y" : "ies");
+  wr_line_add(line, " (%" PRId64 " %s", run->applies, wr_plural(run->applies, "multiply", "multiplies"));
   if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
   const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_apart ? "each" : "median";
-  wr_line_add(line, ", %s %s)", of, wr_text_seconds(run->apply_median, median));
+  if (run->applies > 1 || !(run->apply_total > 0))
+    wr_line_add(line, ", %s %s", of, wr_text_seconds(run->apply_median, median));
+  wr_line_add(line, ")");
 }
 
-/* "1.07 GB on the host until the rows were there, 1.3 GB in all" */
+/* "of the host, at most: 1.07 GB until the matrix was assembled, 1.30 GB in the whole run" */
 static void print_memory(FILE *out, const wr_run *run) {
   char rows[TEXT_ROOM], all[TEXT_ROOM];
   wr_line line = {0};
   int64_t until_rows = wr_ledger_peak(&run->ledger, WR_PHASE_ASSEMBLE),
           peak = wr_ledger_peak(&run->ledger, WR_PHASE_CALIBRATE);
   if (until_rows <= 0 || peak <= 0) return;
-  wr_line_add(&line, "%s on the host until the rows were there, %s in all", wr_text_bytes((double)until_rows, rows),
-              wr_text_bytes((double)peak, all));
+  wr_line_add(&line, "of the host, at most: %s until the matrix was assembled, %s in the whole run",
+              wr_text_bytes((double)until_rows, rows), wr_text_bytes((double)peak, all));
   print_labelled(out, "memory", &line);
 }
 
@@ -195,6 +206,7 @@ static void print_times(FILE *out, const wr_run *run) {
   for (int phase = 0; phase < WR_PHASE_COUNT; phase++) {
     double seconds = run->ledger.seconds[phase], hidden = run->ledger.hidden[phase];
     if (seconds <= 0 && hidden <= 0) continue;
+    if (phase == WR_PHASE_VERIFY && run->verdict.level == WR_VERIFY_OFF) continue;
     wr_line_add(&line, "%s%s %s", separator, wr_phase_title((wr_phase)phase), wr_text_seconds(seconds, text));
     if (hidden > 0) wr_line_add(&line, " (and %s hidden)", wr_text_seconds(hidden, text));
     if (phase == WR_PHASE_SOLVE) add_applies(&line, run);
@@ -225,7 +237,7 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
     wr_line_add(&line, "%s", run->reason);
     print_labelled(out, "broke off", &line);
   }
-  print_backend(out, run, verbose && run->ran);
+  print_backend(out, problem, run, verbose && run->ran);
   if (run->ran) print_verdict(out, problem, run);
   print_times(out, run);
   if (verbose) print_memory(out, run);

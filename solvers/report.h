@@ -20,6 +20,8 @@ typedef struct wr_verdict {
   double worst_row;        /* largest error / bound over the checked rows                             */
   int met_tolerance;       /* 1: the answer meets what was asked for                                  */
   double measure, limit;   /* the true residual (or change of an exact step), and what it may be      */
+  int on_host;             /* BiCGSTAB: measure is the host's, over the matrix as parsed; else the device's */
+  double attainable;       /* BiCGSTAB: what rounding in this precision may add to the residual; 0: not known */
   double backward_error;   /* BiCGSTAB: componentwise                                                 */
 } wr_verdict;
 
@@ -56,6 +58,7 @@ typedef struct wr_problem_facts {
   const char *precision;   /* "f64"                                                                   */
   double tolerance;
   int interrupted;         /* 1: a signal ended the program before it was through                     */
+  char place[192];         /* "the CPU: ...", why it was chosen by the problem's size; "": it was not     */
   char remark[256];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */
 } wr_problem_facts;
 
@@ -72,8 +75,8 @@ int64_t wr_break_even(const wr_run *run, const wr_run *base);
 /* One run in words: outcome, iterations, times by phase, verification. verbose adds the plan's line and byte model. */
 void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose);
 
-/* The comparison: a table of at most 100 columns, a row a run (those that did not run with their reason), and one
- * sentence on what it shows. */
+/* The comparison: a table as wide as the stream, a row for each run that has a result, the reason why others have none, and
+ * one sentence on what it shows. */
 void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count);
 
 /* Everything as JSON (schema version 1), settings_text being the effective options. Strings are escaped; non-finite

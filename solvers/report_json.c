@@ -1,4 +1,5 @@
 #define _DEFAULT_SOURCE /* gmtime_r, clock_gettime */
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -101,7 +102,8 @@ static void write_apply(wr_json *json, const wr_run *run) {
   wr_json_end(json, '}');
 }
 
-static void write_result(wr_json *json, const wr_result *result) {
+/* BiCGSTAB has no last change and no bound on the error. */
+static void write_result(wr_json *json, const wr_result *result, int is_pagerank) {
   static const char *const repeated[] = {"host", "graph", "kernel"};
   wr_json_begin(json, "result", '{');
   wr_json_text(json, "outcome", wr_outcome_title(result->outcome));
@@ -109,8 +111,8 @@ static void write_result(wr_json *json, const wr_result *result) {
   wr_json_integer(json, "multiplies", result->multiplies);
   wr_json_real(json, "iteration_bytes", result->iteration_bytes);
   wr_json_real(json, "measure", result->measure);
-  wr_json_real(json, "change", result->change);
-  wr_json_real(json, "bound", result->bound);
+  wr_json_real(json, "change", is_pagerank ? result->change : NAN);
+  wr_json_real(json, "bound", is_pagerank ? result->bound : NAN);
   wr_json_text(json, "repeated_by", repeated[result->by]);
   wr_json_integer(json, "restarts", result->restarts);
   wr_json_integer(json, "refinements", result->refinements);
@@ -118,7 +120,7 @@ static void write_result(wr_json *json, const wr_result *result) {
   wr_json_end(json, '}');
 }
 
-static void write_verdict(wr_json *json, const wr_verdict *verdict) {
+static void write_verdict(wr_json *json, const wr_verdict *verdict, int is_pagerank) {
   static const char *const levels[] = {
       [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
   wr_json_begin(json, "verification", '{');
@@ -130,7 +132,9 @@ static void write_verdict(wr_json *json, const wr_verdict *verdict) {
     wr_json_boolean(json, "met_tolerance", verdict->met_tolerance);
     wr_json_real(json, "measure", verdict->measure);
     wr_json_real(json, "limit", verdict->limit);
-    wr_json_real(json, "backward_error", verdict->backward_error);
+    wr_json_boolean(json, "on_host", verdict->on_host);
+    real_or_null(json, "attainable", verdict->attainable);
+    wr_json_real(json, "backward_error", is_pagerank ? NAN : verdict->backward_error);
   }
   wr_json_end(json, '}');
 }
@@ -151,7 +155,7 @@ static void write_comparison(wr_json *json, const wr_run *run, const wr_run *bas
   wr_json_end(json, '}');
 }
 
-static void write_run(wr_json *json, const wr_run *run, const wr_run *base) {
+static void write_run(wr_json *json, const wr_run *run, const wr_run *base, int is_pagerank) {
   char label[LABEL_ROOM];
   wr_json_begin(json, NULL, '{');
   wr_json_text(json, "label", wr_run_label(run, label, sizeof label));
@@ -172,8 +176,8 @@ static void write_run(wr_json *json, const wr_run *run, const wr_run *base) {
   real_or_null(json, "warm_solve_s", run->warm_solve);
   if (run->ran) {
     write_apply(json, run);
-    write_result(json, &run->result);
-    write_verdict(json, &run->verdict);
+    write_result(json, &run->result, is_pagerank);
+    write_verdict(json, &run->verdict, is_pagerank);
     write_comparison(json, run, base);
   }
   wr_json_end(json, '}');
@@ -196,7 +200,8 @@ wr_status wr_report_json(const char *path, const wr_problem_facts *problem, cons
   write_problem(&json, problem);
   write_ledger(&json, "process", process);
   wr_json_begin(&json, "runs", '[');
-  for (int i = 0; i < count; i++) write_run(&json, &runs[i], wr_baseline(runs, count));
+  int is_pagerank = strcmp(problem->program, "pagerank") == 0;
+  for (int i = 0; i < count; i++) write_run(&json, &runs[i], wr_baseline(runs, count), is_pagerank);
   wr_json_end(&json, ']');
   wr_json_end(&json, '}');
   return wr_output_commit(&out);

@@ -63,9 +63,9 @@ static void add_fastest_multiply(wr_line *line, const wr_run *runs, int count) {
   if (!wr_faster(fastest, next))
     wr_line_add(line, "; the multiplies of %s and %s are too close to call (%s, %s)", label, other, text, text_other);
   else if (fastest == least(runs, count, gave_answer, total, NULL))
-    wr_line_add(line, "; its multiply is faster, %s to %s of %s", text, text_other, other);
+    wr_line_add(line, "; its multiply is faster: %s against %s of %s", text, text_other, other);
   else
-    wr_line_add(line, "; the multiply of %s is faster, %s to %s of %s", label, text, text_other, other);
+    wr_line_add(line, "; the multiply of %s is faster: %s against %s of %s", label, text, text_other, other);
 }
 
 /* Answers are compared with the first one's. */
@@ -93,12 +93,9 @@ static void print_baseline(FILE *out, const wr_run *runs, int count) {
   if (!base) return;
   int is_cusparse = strncmp(base->backend->name, "cusparse", 8) == 0;
   wr_line line = {0};
-  wr_line_add(&line,
-              "apply: median of a multiply; read: share of the measured read bandwidth, by the format's own "
-              "bytes; speed-up of a multiply, and after how many of them the preparation has paid: against %s, ",
-              wr_run_label(base, label, sizeof label));
-  wr_line_add(&line, is_cusparse ? "the cusparse format with the least total"
-                                 : "the first of the list that can be compared, for want of a cusparse format");
+  wr_line_add(&line, "baseline: %s, %s", wr_run_label(base, label, sizeof label),
+              is_cusparse ? "the cusparse format with the least total"
+                          : "the first of the list that can be compared (no cusparse format can)");
   wr_line_print(out, &line, 0, 2);
 }
 

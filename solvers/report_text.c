@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 
 typedef struct unit {
   double size;
@@ -91,48 +92,9 @@ void wr_line_add(wr_line *line, const char *format, ...) {
   if (line->length >= sizeof line->text) line->length = sizeof line->text - 1;
 }
 
+void wr_line_print(FILE *out, const wr_line *line, int at, int indent) { wr_text_wrap(out, line->text, at, indent); }
+
 static int continues_character(char byte) { return ((unsigned char)byte & 0xC0) == 0x80; }
-
-/* The last place up to `at` where no UTF-8 character (at most 4 bytes) is cut in two. */
-static size_t character_start(const char *text, size_t at) {
-  for (size_t back = 0; back < 4 && back < at; back++)
-    if (!continues_character(text[at - back])) return at - back;
-  return at;
-}
-
-/* "15.0 ms" stays on one line. */
-static int joins_unit(const char *blank) {
-  return isdigit((unsigned char)blank[-1]) && isalpha((unsigned char)blank[1]);
-}
-
-/* Bytes of text that go on a line with this much room: up to the last good blank, else up to the last blank,
- * else all. */
-static size_t bytes_that_fit(const char *text, size_t room) {
-  size_t length = strlen(text), last = 0;
-  if (length <= room) return length;
-  for (size_t at = room; at > 0; at--) {
-    if (text[at] != ' ') continue;
-    if (last == 0) last = at;
-    if (!joins_unit(text + at)) return at;
-  }
-  return last > 0 ? last : character_start(text, room);
-}
-
-void wr_line_print(FILE *out, const wr_line *line, int at, int indent) {
-  char text[sizeof line->text];
-  memcpy(text, line->text, line->length + 1);
-  for (char *byte = text; *byte; byte++)
-    if ((unsigned char)*byte < ' ' || *byte == 127) *byte = ' ';
-  const char *rest = text;
-  for (int column = at;; column = indent) {
-    size_t bytes = bytes_that_fit(rest, (size_t)(column < WR_REPORT_WIDTH - 20 ? WR_REPORT_WIDTH - column : 20));
-    fprintf(out, "%.*s\n", (int)bytes, rest);
-    rest += bytes;
-    rest += strspn(rest, " ");
-    if (!*rest) return;
-    fprintf(out, "%*s", indent, "");
-  }
-}
 
 char *wr_text_fit(const char *name, int width, int keep_end, char *text) {
   size_t length = strlen(name), room = (size_t)width;
@@ -140,7 +102,7 @@ char *wr_text_fit(const char *name, int width, int keep_end, char *text) {
   size_t kept = cut ? room - 2 : length;
   const char *from = cut && keep_end ? name + length - kept : name;
   for (int skipped = 0; cut && keep_end && skipped < 3 && continues_character(*from); skipped++) from++, kept--;
-  if (cut && !keep_end) kept = character_start(name, kept);
+  if (cut && !keep_end) kept = wr_text_cut(name, kept);
   snprintf(text, room + 1, "%s%.*s%s", cut && keep_end ? ".." : "", (int)kept, from, cut && !keep_end ? ".." : "");
   for (char *byte = text; *byte; byte++)
     if ((unsigned char)*byte < ' ' || *byte == 127) *byte = '?';
@@ -184,7 +146,8 @@ char *wr_run_label(const wr_run *run, char *text, size_t size) {
 char *wr_run_share(const wr_run *run, char *text) {
   double share = 100 * run->info.apply_bytes / run->apply_median / run->read_bandwidth;
   if (!(run->apply_median > 0) || !(run->read_bandwidth > 0) || !(share >= 0)) return word("-", text);
-  if (share >= 9999.5) return word(">9999%", text);
+  if (share >= 100.5) return word("from cache", text);
+  if (share > 0 && share < 0.5) return word("<1%", text);
   snprintf(text, TEXT_ROOM, "%.0f%%", share);
   return text;
 }
@@ -198,7 +161,7 @@ int wr_run_counts(const wr_run *run) {
 void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const wr_run *run) {
   const wr_result *result = &run->result;
   char measure[TEXT_ROOM], change[TEXT_ROOM], bound[TEXT_ROOM], asked[TEXT_ROOM];
-  wr_text_real(result->measure, measure);
+  wr_text_real(run->verdict.on_host ? run->verdict.measure : result->measure, measure);
   wr_text_bound(result->bound, bound);
   wr_text_real(problem->tolerance, asked);
   int stopped_by_change = result->by_change;
@@ -215,8 +178,8 @@ void wr_line_add_problem(wr_line *line, const wr_problem_facts *problem) {
   char source[61], count[TEXT_ROOM];
   wr_line_add(line, "%s in %s: ", wr_text_fit(problem->source, 60, 1, source), problem->precision);
   if (problem->kind[0]) wr_line_add(line, "%s, ", problem->kind);
-  wr_line_add(line, "%" PRId64 " x %" PRId64 ", %s nonzeros", problem->nrows, problem->ncols,
-              wr_text_count(problem->nnz, count));
+  wr_line_add(line, "%" PRId64 " x %" PRId64 ", %s %s", problem->nrows, problem->ncols,
+              wr_text_count(problem->nnz, count), wr_plural(problem->nnz, "nonzero", "nonzeros"));
   if (!problem->has_values && !problem->kind[0]) wr_line_add(line, " without values");
   if (problem->remark[0]) wr_line_add(line, "; %s", problem->remark);
 }

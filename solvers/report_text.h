@@ -7,8 +7,6 @@
 #include "config/status.h"
 #include "solvers/report.h"
 
-enum { WR_REPORT_WIDTH = 100 }; /* no line of a report is longer, in bytes and so in columns */
-
 /* A paragraph that grows; what does not fit is left out. */
 typedef struct wr_line {
   size_t length;
@@ -17,12 +15,11 @@ typedef struct wr_line {
 
 void wr_line_add(wr_line *line, const char *format, ...) WR_PRINTF(2, 3);
 
-/* Prints the paragraph from column `at` on, broken at blanks (inside words that are too long) and continued at column
- * `indent`; ends the line. Control characters print as blanks. */
+/* Prints the paragraph as wr_text_wrap does. */
 void wr_line_print(FILE *out, const wr_line *line, int at, int indent);
 
-/* Share of the read bandwidth that an apply reaches by the format's own bytes: "74%", "-" where one was not
- * measured. */
+/* Share of the read bandwidth that an apply reaches by the format's own bytes: "74%"; "from cache" where it is more than
+ * the memory gives, so that some of them came from a cache; "-" where one was not measured. */
 char *wr_run_share(const wr_run *run, char *text);
 
 /* name in at most `width` bytes: a longer one loses its end, or with keep_end its beginning, to "..". UTF-8 characters

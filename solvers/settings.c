@@ -8,13 +8,16 @@
 
 #define AT(field) offsetof(wr_settings, field)
 
+#define WR_FORMATS "auto|mtx|tsv|csv|txt|npy"
+
 #define RUN_OPTIONS                                                                                                     \
   {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
    .group = "What to run",                                                                                              \
    .help = "backends, separated by commas, each with its knobs behind colons: cusparse:alg=2,cpu_csr; "                 \
-           "default: merbit with a GPU, else cpu_csr"},                                                               \
+           "default: merbit on a GPU, cpu_csr on the CPU"},                                                           \
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
-   .argument = "cpu|cuda[:N]|auto", .help = "where to compute"},                                                        \
+   .argument = "cpu|cuda[:N]|auto",                                                                                     \
+   .help = "where to compute; auto: on a GPU if the problem is large enough to wait until one is open"},                \
   {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = AT(precision), .choices = "f32|f64",         \
    .value = "f64", .help = "type of vectors and stored values; sums are f64 always"},                                   \
   {.name = "threads", .type = WR_OPTION_INT, .offset = AT(threads), .min = 0, .max = 4096, .value = "0",                \
@@ -39,10 +42,13 @@
    .group = "Files", .help = guess_help},                                                                               \
   {.name = "output", .letter = 'o', .type = WR_OPTION_TEXT, .offset = AT(output), .argument = "FILE",                   \
    .help = "write the result; - is standard output"},                                                                   \
-  {.name = "format", .type = WR_OPTION_CHOICE, .offset = AT(format), .choices = "mtx|tsv", .value = "mtx",              \
-   .help = "of the result: a Matrix Market array, or lines of id, tab, value"},                                         \
+  {.name = "format", .type = WR_OPTION_CHOICE, .offset = AT(format), .choices = WR_FORMATS, .value = "auto",            \
+   .help = "of the result: a Matrix Market array; lines of id, tab, value; lines of id,value below their names; "       \
+           "values alone; a NumPy array; auto: by the ending of its name, mtx if it has none"},                         \
   {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = AT(input_format), .choices = "auto|mtx|edges",           \
    .value = "auto", .help = "of the matrix: Matrix Market or an edge list; auto: by the ending of its name"},           \
+  {.name = "columns", .type = WR_OPTION_TEXT, .offset = AT(columns_text), .argument = "SOURCE,TARGET[,WEIGHT]",         \
+   .help = WR_COLUMNS_HELP},                                                                                            \
   {.name = "json", .type = WR_OPTION_TEXT, .offset = AT(json), .argument = "FILE", .help = "write the report as JSON"}, \
   {.name = "history", .type = WR_OPTION_TEXT, .offset = AT(history), .argument = "FILE",                                \
    .help = "write the residuals by iteration as CSV"},                                                                  \
@@ -73,7 +79,8 @@ const wr_option wr_pagerank_table[] = {
     {.name = "damping", .type = WR_OPTION_REAL, .offset = AT(damping), .min = 0, .max = 1, .below_max = 1,
      .value = WR_DEFAULT_DAMPING, .group = "The method", .help = "probability of following a link"},
     {.name = "personalize", .type = WR_OPTION_TEXT, .offset = AT(personalize), .argument = "FILE",
-     .help = "where the surfer jumps to: one number >= 0 a node; default: anywhere"},
+     .help = "where the surfer jumps to: a number >= 0 for each node, or lines of id and number for some; default: "
+             "anywhere"},
     {.name = "edges", .type = WR_OPTION_CHOICE, .offset = AT(edges), .choices = "out|in", .value = "out",
      .help = "entry (i, j) is the edge i -> j (out) or j -> i (in)"},
     {.name = "duplicates", .type = WR_OPTION_CHOICE, .offset = AT(duplicates), .choices = "sum|once", .value = "once",
@@ -147,6 +154,9 @@ wr_status wr_settings_finish(wr_settings *s) {
   wr_status status;
   TRY(finish_device(s));
   TRY(finish_verify(s));
+  wr_vector_format asked = s->format > 0 ? (wr_vector_format)(s->format - 1) : WR_VECTOR_FORMATS;
+  if (s->output) TRY(wr_vector_format_choose(s->output, asked, &s->output_format));
+  if (s->columns_text) TRY(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));
   if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");
   if (s->rhs_text && has_prefix(s->rhs_text, "random:")) {
     s->rhs_random = 1;

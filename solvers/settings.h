@@ -5,13 +5,18 @@
 #include <stdint.h>
 
 #include "config/option.h"
+#include "io/edge_choice.h"
+#include "io/vector_file.h"
 #include "solvers/report.h"
 
 enum { WR_DEVICE_AUTO, WR_DEVICE_CPU, WR_DEVICE_CUDA };                 /* --device, split by settings.c */
 enum { WR_STOP_BOUND, WR_STOP_CHANGE };                                 /* --stop                        */
-enum { WR_FORMAT_MTX, WR_FORMAT_TSV };                                  /* --format                      */
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
 enum { WR_PRECOND_NONE, WR_PRECOND_JACOBI };                            /* --precond                     */
+
+#define WR_COLUMNS_HELP                                                                        \
+  "which columns of an edge list are read, from 1: source, target and weight (row, column and value); default: by the " \
+  "names in its first line, else the first two, and the third as weight"
 
 typedef struct wr_settings {
   char *config;
@@ -33,8 +38,8 @@ typedef struct wr_settings {
   int precond;
   char *rhs, *rhs_text;
   /* files */
-  char *guess, *output, *json, *history, *save_binary;
-  int format, input_format; /* the choices' order is mtx|tsv and that of wr_input_format */
+  char *guess, *output, *json, *history, *save_binary, *columns_text;
+  int format, input_format; /* the choices' order is auto and that of wr_vector_format; that of wr_input_format */
   /* reports */
   int verbose, quiet;
   int64_t repeat;
@@ -49,6 +54,8 @@ typedef struct wr_settings {
   int64_t verify_rows; /* of sample:N */
   int rhs_random;      /* 1: --rhs random:SEED                 */
   int64_t rhs_seed;
+  wr_edge_choice columns; /* of --columns                      */
+  wr_vector_format output_format; /* of --format and --output  */
 } wr_settings;
 
 extern const wr_option wr_pagerank_table[];

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 
 #define TITLE(name, title, exit_code) title,
@@ -9,8 +10,12 @@
 static const char *const titles[] = {WR_OUTCOME_LIST(TITLE)};
 static const int exit_codes[] = {WR_OUTCOME_LIST(EXIT_CODE)};
 
-const char *wr_outcome_title(wr_outcome outcome) { return titles[outcome]; }
-int wr_outcome_exit_code(wr_outcome outcome) { return exit_codes[outcome]; }
+static int is_outcome(wr_outcome outcome) { return (int)outcome >= 0 && outcome <= WR_INTERRUPTED; }
+
+const char *wr_outcome_title(wr_outcome outcome) { return is_outcome(outcome) ? titles[outcome] : "unknown outcome"; }
+int wr_outcome_exit_code(wr_outcome outcome) {
+  return is_outcome(outcome) ? exit_codes[outcome] : wr_status_exit_code(WR_EINTERNAL);
+}
 
 /* Both arrays are there before either is replaced, so that a failure leaves the history as it was. */
 static wr_status grow(wr_history *history) {
@@ -36,6 +41,7 @@ done:
 }
 
 wr_status wr_history_add(wr_history *history, int64_t iteration, double measure) {
+  WR_NEED(history);
   if (history->count == history->capacity) {
     wr_status status = grow(history);
     if (status != WR_OK) return status;
@@ -47,6 +53,7 @@ wr_status wr_history_add(wr_history *history, int64_t iteration, double measure)
 }
 
 void wr_history_free(wr_history *history) {
+  if (history == NULL) return;
   wr_free(history->iteration);
   wr_free(history->measure);
   *history = (wr_history){0};

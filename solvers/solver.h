@@ -22,6 +22,7 @@ typedef enum wr_outcome {
 #undef WR_OUTCOME_ENUM
 } wr_outcome;
 
+/* Of a value that is not in the list: "unknown outcome", and the exit code of WR_EINTERNAL. */
 const char *wr_outcome_title(wr_outcome outcome);
 int wr_outcome_exit_code(wr_outcome outcome);
 
@@ -34,7 +35,7 @@ typedef struct wr_history {
 wr_status wr_history_add(wr_history *history, int64_t iteration, double measure); /* WR_ENOMEM */
 void wr_history_free(wr_history *history);
 
-/* How a run is watched and stopped. All may be NULL. */
+/* How a run is watched and stopped. All may be NULL, and so may a pointer to it: the run is not watched then. */
 typedef struct wr_monitor {
   void (*progress)(void *context, int64_t iteration, double measure, double target);
   void *context;
@@ -59,7 +60,8 @@ typedef struct wr_result {
   wr_repeated by;      /* who has repeated the iterations, but perhaps the first and last ones      */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
-  char note[160];      /* one clause: why it ended as it did; "" when converged                     */
+  char note[400];      /* why it ended as it did, and what would help; when converged "", or what was done
+                          otherwise than asked for                                                 */
 } wr_result;
 
 #endif

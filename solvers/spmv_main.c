@@ -1,36 +1,25 @@
 /* spmv: how long one multiply y = A x takes by each backend, on any matrix, with every product checked. */
 #define _DEFAULT_SOURCE /* sigaction */
-#include <omp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "data/family.h"
 #include "data/generate.h"
 #include "io/output_file.h"
 #include "solvers/machine.h"
+#include "solvers/matrix_list.h"
+#include "solvers/need.h"
+#include "solvers/paths.h"
+#include "solvers/program_text.h"
 #include "solvers/sectors.h"
 #include "solvers/source.h"
 #include "solvers/spmv_json.h"
 #include "solvers/spmv_settings.h"
-
-static const char usage[] =
-    "usage: spmv [options] MATRIX|@LIST...\n"
-    "Times one multiply y = A x by several backends in turn and checks every product.\n"
-    "MATRIX: a .mtx file (gzip too), an edge list, a saved binary, - for standard input, gen:FAMILY:...\n"
-    "@LIST: a file with one of these a line; # begins a comment.\n"
-    "prepare, first: medians over a few preparations; hot: median of batches, +- its 95% interval.\n"
-    "bytes: predicted for one multiply; GB/s, read: at that time, and as a share of what can be read.\n"
-    "speed-up: against the first backend of the list; = where the intervals are not apart by over 2%.\n"
-    "pays at: multiplies after which the preparation has paid, or up to which a slower one leads (to N).\n"
-    "The last line names the backend with the least time for how many multiplies.\n"
-    "  spmv A.mtx                                   every backend that runs here\n"
-    "  spmv -k merbit,cusparse --cold @list.txt     two backends, caches cleared too\n"
-    "  spmv --json out.json gen:web gen:stencil:n=100   generated matrices, a report for programs\n"
-    "Exit: 0 all is right, 1 usage, 3 bad input, 4 not available, 5 non-finite numbers, 6 out of memory,\n"
-    "      7 a product is wrong, 8 output not written, 9 device error, 130 interrupted.\n";
+#include "solvers/threads.h"
 
 enum { VALUES_AS_GIVEN = 0, WITH_VALUES = 1, WITHOUT_VALUES = 2, MOST_LIST = 4096 };
 
@@ -57,6 +46,7 @@ static void on_signal(int number) { interrupted = number; }
 
 typedef struct job {
   wr_spmv_settings s;
+  wr_matrix_list matrices;
   wr_choice choices[WR_MAX_RUNS];
   int count, code; /* code: the worst exit code so far */
   wr_apply_place places[2];
@@ -81,7 +71,7 @@ static void note_code(job *j, int code) {
 static void complain(const char *about) {
   const char *message = wr_status_message();
   int named = about == NULL || strncmp(message, about, strlen(about)) == 0;
-  fprintf(stderr, "spmv: %s%s%s\n", named ? "" : about, named ? "" : ": ", message);
+  wr_text_message(stderr, "spmv: %s%s%s", named ? "" : about, named ? "" : ": ", message);
 }
 
 /* ---- one matrix ---- */
@@ -134,7 +124,7 @@ static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *fa
     return WR_OK;
   }
   wr_spmv_table table = {.facts = facts, .A = A, .type = type, .rows = rows, .runs = j->runs, .times = j->times,
-                         .count = j->count, .cold = j->s.cold, .verbose = j->s.common.verbose,
+                         .count = j->count, .verbose = j->s.common.verbose,
                          .x_sectors = j->s.sectors ? wr_sectors_of_x(A, type) : -1};
   if (j->text) wr_spmv_table_print(j->text, &table);
   if (j->out.file) wr_spmv_json_matrix(&j->json, &table);
@@ -150,7 +140,13 @@ static wr_status time_matrix(job *j, const char *name, int with_values, int with
   int variants[] = {with_values ? WITH_VALUES : VALUES_AS_GIVEN, without ? WITHOUT_VALUES : VALUES_AS_GIVEN};
   int first = without && !with_values, last = without;
   if (interrupted) return WR_OK;
-  wr_source_options how = {.threads = (int)j->s.common.threads, .format = (wr_input_format)j->s.common.input_format};
+  wr_type narrow = j->s.precision == WR_SPMV_BOTH ? WR_F32 : (wr_type)j->s.precision;
+  int on_host = j->places[WR_HOST].status == WR_OK && j->places[WR_HOST].env.ops != NULL;
+  wr_source_options how = {.threads = (int)j->s.common.threads,
+                           .format = (wr_input_format)j->s.common.input_format,
+                           .columns = j->s.common.columns,
+                           .row_bytes = wr_spmv_row_bytes(&j->s.common, narrow, on_host),
+                           .column_bytes = wr_spmv_column_bytes(narrow, on_host)};
   TRY(wr_source_load(name, &how, &ledger, &A, &facts));
   wr_row_statistics rows = wr_row_statistics_get(A);
   for (int v = first; v <= last; v++) {
@@ -164,35 +160,6 @@ done:
   if (status != WR_OK) note_failure(j, &facts, status);
   wr_csr_free(A);
   return stop;
-}
-
-/* Cuts the comment, the line's end and the blanks around. */
-static char *trim(char *line) {
-  line[strcspn(line, "#\r\n")] = '\0';
-  char *name = line + strspn(line, " \t"), *end = name + strlen(name);
-  while (end > name && (end[-1] == ' ' || end[-1] == '\t')) *--end = '\0';
-  return name;
-}
-
-/* A matrix a line; blank lines and what follows # are skipped. */
-static wr_status time_list(job *j, const char *path) {
-  wr_status status = WR_OK;
-  char line[MOST_LIST];
-  long long number = 0;
-  FILE *file = fopen(path, "r");
-  if (file == NULL) TRY(wr_fail(WR_EINPUT, "%s: the list of matrices cannot be read", path));
-  while (fgets(line, sizeof line, file)) {
-    number++;
-    if (strlen(line) + 1 == sizeof line && line[sizeof line - 2] != '\n')
-      TRY(wr_fail(WR_EINPUT, "%s:%lld: no name is longer than %d bytes", path, number, MOST_LIST - 2));
-    char *name = trim(line);
-    if (*name == '@') TRY(wr_fail(WR_EINPUT, "%s:%lld: '%.200s': a list names no lists", path, number, name));
-    if (*name) TRY(time_matrix(j, name, j->s.values, j->s.pattern));
-  }
-  if (ferror(file)) TRY(wr_fail(WR_EINPUT, "%s: reading the list of matrices failed", path));
-done:
-  if (file) fclose(file);
-  return status;
 }
 
 static wr_status time_standard(job *j) {
@@ -259,44 +226,51 @@ static wr_status check_single(const job *j) {
   return place->status == WR_OK ? WR_OK : wr_fail(place->status, "%s: %s", only->name, place->reason);
 }
 
-/* What can be known of them before anything is timed. */
-static wr_status check_operands(const job *j, int count, char **names) {
+/* Before any matrix is read: --json may replace no input. */
+static wr_status check_paths(const job *j, int count, char **names) {
+  wr_status status;
+  const wr_settings *s = &j->s.common;
+  int64_t used = 0;
+  wr_path *paths = NULL;
+  TRY(wr_alloc(&paths, 3 + count + j->matrices.count, sizeof *paths, "the names of files"));
+  paths[used++] = (wr_path){"--json", s->json, 1};
+  paths[used++] = (wr_path){"standard output", s->quiet || wr_path_is_standard_output(s->json) ? NULL : "-", 1};
+  paths[used++] = (wr_path){"--config", s->config, 0};
+  for (int k = 0; k < count; k++)
+    if (names[k][0] == '@') paths[used++] = (wr_path){"the list", names[k] + 1, 0};
+  for (int64_t k = 0; k < j->matrices.count; k++) paths[used++] = (wr_path){"the matrix", j->matrices.name[k], 0};
+  TRY(wr_paths_check(paths, used));
+  if (s->json) TRY(wr_output_check(s->json));
+done:
+  wr_free(paths);
+  return status;
+}
+
+/* What can be known of the matrices before anything is timed. */
+static wr_status check_operands(job *j, int count, char **names) {
+  wr_status status = WR_OK;
   int inputs = 0;
-  for (int k = 0; k < count; k++) inputs += strcmp(names[k], "-") == 0;
-  if (inputs > 1) return wr_fail(WR_EUSAGE, "standard input (-) can be read once, not %d times", inputs);
   if (count > 0 && j->s.standard)
-    return wr_fail(WR_EUSAGE, "--standard has matrices of its own: '%s' is too many", names[0]);
+    TRY(wr_fail(WR_EUSAGE, "--standard has matrices of its own: '%s' is too many", names[0]));
   if (count == 0 && !j->s.standard)
-    return wr_fail(WR_EUSAGE,
-                   "no matrix is given: name a .mtx file, - for standard input, gen:FAMILY, @LIST, or --standard");
-  for (int k = 0; k < count; k++) {
-    FILE *list = names[k][0] == '@' ? fopen(names[k] + 1, "r") : NULL;
-    if (names[k][0] == '@' && list == NULL)
-      return wr_fail(WR_EINPUT, "%s: the list of matrices cannot be read", names[k] + 1);
-    if (list) fclose(list);
-  }
-  return WR_OK;
+    TRY(wr_fail(WR_EUSAGE,
+                "no matrix is given: name a .mtx file, - for standard input, gen:FAMILY, @LIST, or --standard"));
+  for (int k = 0; k < count; k++) TRY(wr_matrix_list_add(&j->matrices, names[k]));
+  for (int64_t k = 0; k < j->matrices.count; k++) inputs += strcmp(j->matrices.name[k], "-") == 0;
+  if (inputs > 1) TRY(wr_fail(WR_EUSAGE, "standard input (-) can be read once, not %d times", inputs));
+  TRY(check_paths(j, count, names));
+done:
+  return status;
 }
 
 static int is_action(const wr_settings *s) { return s->help || s->version || s->list_backends || s->list_generators; }
-
-/* The effective options, each in the form that --config reads. */
-static wr_status settings_text(const job *j, char **text) {
-  size_t size;
-  *text = NULL;
-  FILE *stream = open_memstream(text, &size);
-  if (stream == NULL) return wr_fail(WR_ENOMEM, "out of memory: the text of the options");
-  wr_options_write(wr_spmv_options, &j->s, stream);
-  return fclose(stream) == 0 ? WR_OK : wr_fail(WR_ENOMEM, "out of memory: the text of the options");
-}
 
 static wr_status begin_reports(job *j) {
   wr_status status;
   const wr_settings *s = &j->s.common;
   char *text = NULL;
-  TRY(settings_text(j, &text));
-  int taken = s->json && (strcmp(s->json, "-") == 0 || strcmp(s->json, "/dev/stdout") == 0);
-  j->text = s->quiet ? NULL : taken ? stderr : stdout;
+  TRY(wr_options_text(wr_spmv_options, &j->s, &text));
+  j->text = s->quiet ? NULL : wr_path_is_standard_output(s->json) ? stderr : stdout;
   if (s->verbose) fprintf(j->text, "# effective options\n%s\n", text);
   TRY(check_single(j));
   for (int place = 0; place < 2 && j->text; place++)
@@ -322,8 +296,8 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
   if (s->verify == WR_VERIFY_DEVICE) TRY(wr_fail(WR_EUSAGE, "--verify: products are checked on the host, or not"));
   if (is_action(s)) goto done;
   TRY(check_operands(j, argc - *first, argv + *first));
-  if (s->threads > 0) omp_set_num_threads((int)s->threads);
-  if (s->json) TRY(wr_output_check(s->json));
+  char reason[WR_THREADS_REASON];
+  if (wr_threads_settle(&s->threads, reason) && !s->quiet) fprintf(stderr, "spmv: %s\n", reason);
   if (s->backends) TRY(wr_choices_parse(s->backends, j->choices, &j->count));
   for (int k = 0; k < j->count; k++) TRY(wr_choice_check(&j->choices[k]));
   for (int place = 0; place < 2; place++) open_place(j, (wr_place)place);
@@ -336,12 +310,11 @@ static wr_status flush(void) {
   return fflush(stdout) != 0 || ferror(stdout) ? wr_fail(WR_EOUTPUT, "standard output takes no more") : WR_OK;
 }
 
-static wr_status work(job *j, int count, char **names) {
+static wr_status work(job *j) {
   wr_status status;
   TRY(begin_reports(j));
   if (j->s.standard) TRY(time_standard(j));
-  for (int k = 0; k < count; k++)
-    TRY(names[k][0] == '@' ? time_list(j, names[k] + 1) : time_matrix(j, names[k], j->s.values, j->s.pattern));
+  for (int64_t k = 0; k < j->matrices.count; k++) TRY(time_matrix(j, j->matrices.name[k], j->s.values, j->s.pattern));
   if (interrupted) note_code(j, 130);
   if (j->out.file) wr_spmv_json_end(&j->json, j->code);
   if (j->out.file) TRY(wr_output_commit(&j->out));
@@ -353,8 +326,7 @@ done:
 
 static wr_status act(const wr_settings *s) {
   if (s->help) {
-    printf("%s\n", usage);
-    wr_options_help(wr_spmv_options, stdout);
+    wr_program_help("spmv", &wr_spmv_text, wr_spmv_options, stdout);
   } else if (s->version) {
     printf("spmv (windrow) %s\n", WR_VERSION);
   } else if (s->list_backends) {
@@ -383,13 +355,14 @@ int main(int argc, char **argv) {
     status = act(&j->s.common);
   } else if (status == WR_OK) {
     catch_signals();
-    status = work(j, argc - first, argv + first);
+    status = work(j);
   }
   if (status != WR_OK) complain(NULL);
   if (status == WR_EUSAGE) fprintf(stderr, "spmv --help shows the options\n");
   int code = status != WR_OK ? wr_status_exit_code(status) : j->code;
   if (j == NULL) return code;
   for (int place = 0; place < 2; place++) wr_apply_place_close(&j->places[place]);
+  wr_matrix_list_free(&j->matrices);
   wr_options_release(wr_spmv_options, &j->s);
   wr_free(j);
   return code;

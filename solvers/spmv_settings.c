@@ -39,6 +39,8 @@ const wr_option wr_spmv_options[] = {
      .help = "write everything as JSON; - is standard output, the tables then go to standard error"},
     {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = AT(common.input_format), .choices = "auto|mtx|edges",
      .value = "auto", .help = "of the matrices: Matrix Market or edge lists; auto: by the endings of their names"},
+    {.name = "columns", .type = WR_OPTION_TEXT, .offset = AT(common.columns_text),
+     .argument = "SOURCE,TARGET[,WEIGHT]", .help = WR_COLUMNS_HELP},
     {.name = "config", .type = WR_OPTION_TEXT, .offset = AT(common.config), .argument = "FILE",
      .help = "read options from a file; the command line wins"},
     {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = AT(common.verbose), .group = "Reports",

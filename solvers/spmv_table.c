@@ -3,158 +3,86 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/text.h"
+#include "solvers/report_columns.h"
 #include "solvers/report_text.h"
 #include "solvers/sectors.h"
 #include "solvers/suggestion.h"
 
-enum { CELL_ROOM = 24, LABEL_ROOM = 256, LEAST_LABEL = 9 };
+enum { LABEL_ROOM = 256 };
 
 static void microseconds(double seconds, char *cell) {
   double us = 1e6 * seconds;
-  snprintf(cell, CELL_ROOM, "%.*f", us < 99.995 ? 2 : us < 9999.95 ? 1 : 0, us);
+  snprintf(cell, WR_CELL_ROOM, "%.*f", us < 99.995 ? 2 : us < 9999.95 ? 1 : 0, us);
 }
 
-static void prepare_cell(const wr_spmv_table *t, int k, char *cell) { wr_text_seconds(t->runs[k].setup, cell); }
-static void first_cell(const wr_spmv_table *t, int k, char *cell) { microseconds(t->runs[k].apply_first, cell); }
-static void hot_cell(const wr_spmv_table *t, int k, char *cell) { microseconds(t->runs[k].apply_median, cell); }
+static void first_cell(const wr_columns *c, int k, char *cell) { microseconds(c->runs[k].apply_first, cell); }
+static void hot_cell(const wr_columns *c, int k, char *cell) { microseconds(c->runs[k].apply_median, cell); }
 
 /* The wider side of the median's interval. */
-static void interval_cell(const wr_spmv_table *t, int k, char *cell) {
-  const wr_sample *hot = &t->times[k].hot;
+static void interval_cell(const wr_columns *c, int k, char *cell) {
+  const wr_sample *hot = &c->times[k].hot;
   double wider = fmax(hot->high - hot->median, hot->median - hot->low) / hot->median;
-  snprintf(cell, CELL_ROOM, "-");
-  if (hot->count >= WR_LEAST_SAMPLE && hot->median > 0) snprintf(cell, CELL_ROOM, "%.1f%%", 100 * wider);
+  snprintf(cell, WR_CELL_ROOM, "-");
+  if (hot->count >= WR_LEAST_SAMPLE && hot->median > 0) snprintf(cell, WR_CELL_ROOM, "%.1f%%", 100 * wider);
 }
 
-static void cold_cell(const wr_spmv_table *t, int k, char *cell) {
-  snprintf(cell, CELL_ROOM, "-");
-  if (t->times[k].cold.count > 0) microseconds(t->times[k].cold.median, cell);
+static void cold_cell(const wr_columns *c, int k, char *cell) {
+  cell[0] = '\0';
+  if (c->times[k].cold.count > 0) microseconds(c->times[k].cold.median, cell);
 }
 
-static void bytes_cell(const wr_spmv_table *t, int k, char *cell) { wr_text_bytes(t->runs[k].info.apply_bytes, cell); }
+static void bytes_cell(const wr_columns *c, int k, char *cell) { wr_text_bytes(c->runs[k].info.apply_bytes, cell); }
 
-static void rate_cell(const wr_spmv_table *t, int k, char *cell) {
-  const wr_run *run = &t->runs[k];
+static void rate_cell(const wr_columns *c, int k, char *cell) {
+  const wr_run *run = &c->runs[k];
   double rate = run->apply_median > 0 ? run->info.apply_bytes / run->apply_median * 1e-9 : 0;
-  snprintf(cell, CELL_ROOM, "%.*f", rate < 99.95 ? 1 : 0, rate);
-}
-
-static void read_cell(const wr_spmv_table *t, int k, char *cell) { wr_run_share(&t->runs[k], cell); }
-
-static void memory_cell(const wr_spmv_table *t, int k, char *cell) {
-  wr_text_bytes((double)t->runs[k].info.extra_bytes, cell);
+  snprintf(cell, WR_CELL_ROOM, "%.*f", rate < 99.95 ? 1 : 0, rate);
 }
 
 static int is_wrong(const wr_run *run) { return run->ran && !wr_run_counts(run); }
 
 /* "1.25x": faster or slower beyond doubt; "1.01x =": not. */
-static void speed_cell(const wr_spmv_table *t, int k, char *cell) {
-  const wr_run *base = wr_apply_base(t->runs, t->count), *run = &t->runs[k];
-  wr_apply_standing standing = wr_apply_compare(run, base);
-  snprintf(cell, CELL_ROOM, "%s", is_wrong(run) ? "WRONG" : "-");
+static void speed_cell(const wr_columns *c, int k, char *cell) {
+  const wr_run *run = &c->runs[k];
+  wr_apply_standing standing = wr_apply_compare(run, c->base);
+  snprintf(cell, WR_CELL_ROOM, "%s", is_wrong(run) ? "WRONG" : "-");
   if (!standing.known) return;
   double ratio = standing.speed_up;
-  snprintf(cell, CELL_ROOM, "%.*fx%s",
-           ratio < 0.0995  ? 3
-           : ratio < 9.995 ? 2
-           : ratio < 99.95 ? 1
-                           : 0,
-           ratio,
-           run == base                          ? "  "
-           : standing.faster || standing.slower ? "  "
-                                                : " =");
+  int decimals = ratio < 0.0995 ? 3 : ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0;
+  int in_doubt = run != c->base && !standing.faster && !standing.slower;
+  snprintf(cell, WR_CELL_ROOM, "%.*fx%s", decimals, ratio, in_doubt ? " =" : "  ");
 }
 
-static void pays_cell(const wr_spmv_table *t, int k, char *cell) {
+static void pays_cell(const wr_columns *c, int k, char *cell) {
   char count[16];
-  const wr_run *base = wr_apply_base(t->runs, t->count), *run = &t->runs[k];
-  wr_apply_standing standing = wr_apply_compare(run, base);
-  snprintf(cell, CELL_ROOM, "-");
-  if (!standing.known || run == base || !(standing.faster || standing.slower)) return;
+  const wr_run *run = &c->runs[k];
+  wr_apply_standing standing = wr_apply_compare(run, c->base);
+  snprintf(cell, WR_CELL_ROOM, "-");
+  if (!standing.known || run == c->base || !(standing.faster || standing.slower)) return;
   if (standing.pays_at >= 0)
-    snprintf(cell, CELL_ROOM, "%s", wr_text_count(standing.pays_at, count));
+    snprintf(cell, WR_CELL_ROOM, "%s", wr_text_count(standing.pays_at, count));
   else if (standing.ahead_until > 0)
-    snprintf(cell, CELL_ROOM, "to %s", wr_text_count(standing.ahead_until, count));
+    snprintf(cell, WR_CELL_ROOM, "to %s", wr_text_count(standing.ahead_until, count));
   else
-    snprintf(cell, CELL_ROOM, "never");
+    snprintf(cell, WR_CELL_ROOM, "never");
 }
 
-typedef struct apply_column {
-  const char *title;
-  void (*cell)(const wr_spmv_table *t, int k, char *cell); /* cell: [CELL_ROOM] */
-} apply_column;
-
-static const apply_column apply_columns[] = {
-    {"prepare", prepare_cell}, {"first us", first_cell}, {"hot us", hot_cell}, {"+-", interval_cell},
-    {"cold us", cold_cell},    {"bytes", bytes_cell},    {"GB/s", rate_cell},  {"read", read_cell},
-    {"memory", memory_cell},   {"speed-up", speed_cell}, {"pays at", pays_cell},
+/* spmv --help says what they show. */
+static const wr_column columns[] = {
+    {"prepare", wr_cell_prepare, 8, NULL},
+    {"first us", first_cell, 4, NULL},
+    {"hot us", hot_cell, 11, NULL},
+    {"+-", interval_cell, 6, NULL},
+    {"cold us", cold_cell, 9, NULL},
+    {"bytes", bytes_cell, 3, NULL},
+    {"GB/s", rate_cell, 1, NULL},
+    {"read", wr_cell_read, 5, NULL},
+    {"memory", wr_cell_memory, 2, NULL},
+    {"speed-up", speed_cell, 10, NULL},
+    {"pays at", pays_cell, 7, NULL},
 };
-enum { APPLY_COLUMNS = sizeof apply_columns / sizeof *apply_columns };
-
-static int column_width(const wr_spmv_table *t, int c) {
-  char cell[CELL_ROOM];
-  size_t width = strlen(apply_columns[c].title);
-  for (int k = 0; k < t->count; k++) {
-    if (!t->runs[k].ran) continue;
-    apply_columns[c].cell(t, k, cell);
-    if (strlen(cell) > width) width = strlen(cell);
-  }
-  return (int)width;
-}
-
-static int label_width(const wr_spmv_table *t) {
-  char label[LABEL_ROOM];
-  size_t width = LEAST_LABEL;
-  for (int k = 0; k < t->count; k++) {
-    size_t length = strlen(wr_run_label(&t->runs[k], label, sizeof label));
-    if (length > width) width = length;
-  }
-  return (int)width;
-}
-
-/* Columns that are shown, their widths, and what is left for labels. */
-typedef struct layout {
-  int width[APPLY_COLUMNS]; /* 0: not shown */
-  int label, gap;
-} layout;
-
-/* GB/s is bytes / hot: where labels need the room, it goes. */
-static layout lay_out(const wr_spmv_table *t) {
-  layout l = {.label = label_width(t)};
-  int used = 0, shown = 0;
-  for (int c = 0; c < APPLY_COLUMNS; c++)
-    if (t->cold || apply_columns[c].cell != cold_cell) used += l.width[c] = column_width(t, c), shown++;
-  for (int c = 0; c < APPLY_COLUMNS; c++)
-    if (apply_columns[c].cell == rate_cell && used + shown + l.label > WR_REPORT_WIDTH)
-      used -= l.width[c], l.width[c] = 0, shown--;
-  l.gap = used + 2 * shown + l.label <= WR_REPORT_WIDTH ? 2 : 1;
-  int room = WR_REPORT_WIDTH - used - l.gap * shown;
-  if (l.label > room) l.label = room > LEAST_LABEL ? room : LEAST_LABEL;
-  return l;
-}
-
-/* k < 0: the headings. */
-static void print_row(FILE *out, const wr_spmv_table *t, int k, const layout *l) {
-  char label[LABEL_ROOM], text[LABEL_ROOM], cell[CELL_ROOM];
-  wr_line line = {0};
-  const char *name = k < 0 ? "backend" : wr_run_label(&t->runs[k], label, sizeof label);
-  wr_line_add(&line, "%-*s", l->label, wr_text_fit(name, l->label, 0, text));
-  for (int c = 0; c < APPLY_COLUMNS; c++) {
-    if (l->width[c] == 0) continue;
-    if (k >= 0) apply_columns[c].cell(t, k, cell);
-    wr_line_add(&line, "%*s", l->gap + l->width[c], k < 0 ? apply_columns[c].title : cell);
-  }
-  while (line.length > 0 && line.text[line.length - 1] == ' ') line.text[--line.length] = '\0';
-  fprintf(out, "%.*s\n", WR_REPORT_WIDTH, line.text);
-}
-
-static void print_absent(FILE *out, const wr_run *run, int label_room) {
-  char label[LABEL_ROOM], text[LABEL_ROOM];
-  wr_line line = {0};
-  fprintf(out, "%-*s  ", label_room, wr_text_fit(wr_run_label(run, label, sizeof label), label_room, 0, text));
-  wr_line_add(&line, "%s: %s", run->status == WR_EUNAVAILABLE ? "not available" : "broke off", run->reason);
-  wr_line_print(out, &line, label_room + 2, label_room + 2);
-}
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static void print_wrong(FILE *out, const wr_spmv_table *t) {
   char label[LABEL_ROOM], worst[16];
@@ -173,9 +101,13 @@ static void print_heading(FILE *out, const wr_spmv_table *t) {
   wr_line problem = {0}, rows = {0};
   wr_line_add_problem(&problem, t->facts);
   wr_line_print(out, &problem, 0, 2);
-  wr_line_add(&rows, "rows: %s to %s entries, %s on average, %s empty; bandwidth %s",
-              wr_text_count(t->rows->least, least), wr_text_count(t->rows->most, most),
-              wr_text_real(t->rows->mean, mean), t->rows->empty ? wr_text_count(t->rows->empty, empty) : "none",
+  wr_line_add(&rows, "rows: ");
+  if (t->rows->least != t->rows->most) wr_line_add(&rows, "%s to ", wr_text_count(t->rows->least, least));
+  wr_line_add(&rows, "%s %s", wr_text_count(t->rows->most, most), wr_plural(t->rows->most, "entry", "entries"));
+  if (t->rows->least != t->rows->most)
+    wr_line_add(&rows, ", %s on average",
+                t->rows->mean < 1000 ? wr_text_real(t->rows->mean, mean) : wr_text_count((int64_t)t->rows->mean, mean));
+  wr_line_add(&rows, ", %s empty; matrix bandwidth %s", t->rows->empty ? wr_text_count(t->rows->empty, empty) : "none",
               wr_text_count(t->rows->bandwidth, bandwidth));
   wr_line_print(out, &rows, 0, 2);
 }
@@ -198,7 +130,7 @@ static void print_suggestion(FILE *out, const wr_spmv_table *t) {
     else if (k + 1 == found)
       wr_line_add(&line, "from %s on %s", wr_text_count(first, from), name);
     else if (first == last)
-      wr_line_add(&line, "for %s multipl%s %s", wr_text_count(first, from), first == 1 ? "y" : "ies", name);
+      wr_line_add(&line, "for %s %s %s", wr_text_count(first, from), wr_plural(first, "multiply", "multiplies"), name);
     else
       wr_line_add(&line, "for %s to %s multiplies %s", wr_text_count(first, from), wr_text_count(last, to), name);
   }
@@ -237,14 +169,9 @@ static void print_plans(FILE *out, const wr_spmv_table *t) {
 }
 
 void wr_spmv_table_print(FILE *out, const wr_spmv_table *t) {
-  layout l = lay_out(t);
+  wr_columns c = {.runs = t->runs, .times = t->times, .count = t->count, .base = wr_apply_base(t->runs, t->count)};
   print_heading(out, t);
-  print_row(out, t, -1, &l);
-  for (int k = 0; k < t->count; k++)
-    if (t->runs[k].ran)
-      print_row(out, t, k, &l);
-    else
-      print_absent(out, &t->runs[k], l.label);
+  wr_columns_print(out, columns, COLUMNS, &c);
   print_wrong(out, t);
   print_suggestion(out, t);
   print_sectors(out, t);

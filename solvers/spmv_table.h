@@ -1,4 +1,4 @@
-/* What spmv found about one matrix in one precision, and its table: a row a backend, at most 100 columns.
+/* What spmv found about one matrix in one precision, and its table: a row a backend, within the width of the stream.
  *
  *   gen:web in f64: generated pattern, 3.00 M x 3.00 M, 49.6 M nonzeros; values made up
  *   rows: 0 to 1224 entries, 16.5 on average, 300 k empty; bandwidth 3.00 M
@@ -23,7 +23,6 @@ typedef struct wr_spmv_table {
   const wr_apply_times *times; /* [count] */
   int count;
   int64_t x_sectors; /* wr_sectors_of_x; -1: not counted */
-  int cold;          /* 1: show that column              */
   int verbose;       /* 1: show each plan's line         */
 } wr_spmv_table;
 

@@ -5,6 +5,7 @@
 
 #include "config/memory.h"
 #include "solvers/elements.h"
+#include "solvers/power.h"
 
 wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan) {
   const wr_plan_info *info = wr_plan_get_info(plan);
@@ -91,11 +92,13 @@ done:
 
 static double teleport_of(const wr_graph *g, int64_t i) { return g->teleport ? g->teleport[i] : 1 / (double)g->n; }
 
-/* Bound of a row's error: terms and result are rounded in the stored type, terms by term_unit besides, the sum in
- * sum_unit; DBL_MIN and FLT_MIN cover what underflows. */
-static double row_bound(wr_rounding rounding, double length, double magnitude) {
-  double tiny = rounding.unit > 0x1p-40 ? FLT_MIN : DBL_MIN;
-  return (4 * rounding.unit + rounding.term_unit + (length + 2) * rounding.sum_unit) * magnitude + (length + 2) * tiny;
+/* Terms and result are rounded in the stored type, terms by term_unit besides, the sum in sum_unit; DBL_MIN and FLT_MIN cover
+ * terms and results that underflow. */
+double wr_row_bound(wr_rounding rounding, double length, double size, double x_sum) {
+  int is_f32 = rounding.unit > 0x1p-40;
+  double tiny = is_f32 ? (double)FLT_MIN : DBL_MIN, least = is_f32 ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
+  return (4 * rounding.unit + rounding.term_unit + (length + 2) * rounding.sum_unit) * size + (length + 2) * tiny +
+         least * x_sum;
 }
 
 /* What the rows of a block come to. */
@@ -109,7 +112,7 @@ static block_facts look_at_block(const wr_graph *g, double damping, double jump,
   block_facts f = {0, 0, 0};
   for (int64_t i = block * BLOCK; i < g->n && i < (block + 1) * BLOCK; i++) {
     double exact = damping * flow[i] + jump * teleport_of(g, i);
-    f.worst = fmax(f.worst, share_of(fabs(step[i] - exact), row_bound(rounding, length[i], exact)));
+    f.worst = fmax(f.worst, share_of(fabs(step[i] - exact), wr_row_bound(rounding, length[i], exact, length[i])));
     f.change += fabs(exact - ranks[i]);
     f.weight += length[i] * fabs(ranks[i]);
   }
@@ -160,7 +163,7 @@ static wr_status verify_step_sample(const wr_graph *g, double damping, double ju
   for (int64_t k = 0; k < rows; k++) {
     int64_t i = sample_row(k, rows, g->n);
     double exact = damping * flow[k] + jump * teleport_of(g, i);
-    judge_row(verdict, fabs(step[i] - exact), row_bound(rounding, length[k], exact));
+    judge_row(verdict, fabs(step[i] - exact), wr_row_bound(rounding, length[k], exact, length[k]));
   }
 done:
   wr_free(flow);
@@ -190,52 +193,58 @@ done:
   return status;
 }
 
-/* One row of the system on the host: the residual, and |A||u| + |b|. */
-typedef struct row_facts {
-  double residual, magnitude, length;
-} row_facts;
-
-static row_facts look_at_row(const wr_system *s, const double *u, int64_t i) {
+/* The error of row i of the last product as a share of its bound. */
+static double share_of_row(const wr_system *s, wr_rounding rounding, const wr_solved *solved, int64_t i) {
   const wr_csr *A = s->A;
-  row_facts f = {s->b[i], fabs(s->b[i]), (double)(A->row_ptr[i + 1] - A->row_ptr[i])};
+  const wr_scale_factor power = wr_scale_of(s->matrix_exponent);
+  double exact = solved->b[i], size = fabs(exact), x_sum = 0;
   for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-    int64_t j = A->col[k];
-    double x = s->inverse_diagonal ? u[j] * s->inverse_diagonal[j] : u[j];
-    double term = (A->val ? A->val[k] : 1) * x;
-    f.residual -= term;
-    f.magnitude += fabs(term);
+    double u = solved->u[A->col[k]], value = wr_scale_times(power, A->val ? A->val[k] : 1);
+    if (s->inverse_diagonal) value *= s->inverse_diagonal[A->col[k]];
+    double term = value * u;
+    exact -= term;
+    size += fabs(term), x_sum += fabs(u);
   }
-  return f;
+  double length = (double)(A->row_ptr[i + 1] - A->row_ptr[i]);
+  return share_of(fabs(exact - solved->q[i]), wr_row_bound(rounding, length, size, x_sum));
 }
 
-wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const double *u,
-                           const double *q, double device_norm, wr_verified level, int64_t rows, wr_verdict *verdict) {
+/* Of the rows that are looked at where all of them would take too long. */
+static double backward_error(const wr_system *s, const double *x, int64_t rows) {
+  double worst = 0;
+  for (int64_t k = 0; k < rows; k++) {
+    wr_row_residual row = wr_residual_row(s, x, sample_row(k, rows, s->n));
+    if (row.size > 0) worst = fmax(worst, fabs(row.value) / row.size);
+  }
+  return worst;
+}
+
+wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const wr_solved *solved,
+                           wr_verified level, int64_t rows, wr_verdict *verdict) {
   wr_status status = WR_OK;
-  double residual = 0, magnitude = 0, backward = 0, *error = NULL, *bound = NULL;
+  wr_residual found = {0};
+  double worst = 0, unit = 2 * rounding.unit + rounding.term_unit;
   int64_t n = system->n, count = level == WR_VERIFY_FULL ? n : level != WR_VERIFY_SAMPLE ? 0 : rows < n ? rows : n;
-  *verdict = (wr_verdict){.level = level, .measure = device_norm};
+  *verdict = (wr_verdict){.level = level, .measure = solved->norm};
   if (level == WR_VERIFY_OFF) return WR_OK;
-  TRY(wr_alloc(&error, count, sizeof *error, "verification"));
-  TRY(wr_alloc(&bound, count, sizeof *bound, "verification"));
-#pragma omp parallel for schedule(guided) reduction(+ : residual, magnitude) reduction(max : backward)
+#pragma omp parallel for schedule(guided) reduction(max : worst)
   for (int64_t k = 0; k < count; k++) {
     int64_t i = level == WR_VERIFY_FULL ? k : sample_row(k, count, n);
-    row_facts f = look_at_row(system, u, i);
-    error[k] = fabs(f.residual - q[i]);
-    bound[k] = row_bound(rounding, f.length, f.magnitude);
-    residual += f.residual * f.residual;
-    magnitude += f.magnitude * f.magnitude;
-    if (f.magnitude > 0) backward = fmax(backward, fabs(f.residual) / f.magnitude);
+    worst = fmax(worst, share_of_row(system, rounding, solved, i));
   }
-  for (int64_t k = 0; k < count; k++) judge_row(verdict, error[k], bound[k]);
-  if (level == WR_VERIFY_FULL) verdict->measure = sqrt(residual);
-  verdict->backward_error = backward;
-  verdict->limit = 1.001 * fmax(tolerance * system->norm_b, system->absolute) +
-                   (2 * rounding.unit + rounding.term_unit) * sqrt(magnitude);
+  verdict->rows = count, verdict->worst_row = worst;
+  verdict->on_host = solved->found || level == WR_VERIFY_FULL;
+  if (solved->found)
+    found = *solved->found;
+  else if (level == WR_VERIFY_FULL)
+    TRY(wr_residual_find(system, solved->x, NULL, &found));
+  else
+    found = (wr_residual){.norm = solved->norm, .backward = backward_error(system, solved->x, count)};
+  verdict->measure = found.norm, verdict->backward_error = found.backward;
+  verdict->attainable = unit * found.size;
+  verdict->limit = fmax(tolerance * system->norm_b, system->absolute);
   verdict->multiplied_right = verdict->worst_row <= 1;
-  verdict->met_tolerance = isfinite(verdict->measure) && verdict->measure <= verdict->limit;
+  verdict->met_tolerance = isfinite(found.norm) && found.norm + found.error <= verdict->limit;
 done:
-  wr_free(error);
-  wr_free(bound);
   return status;
 }

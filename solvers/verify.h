@@ -8,6 +8,7 @@
 
 #include "solvers/graph.h"
 #include "solvers/report.h"
+#include "solvers/residual.h"
 #include "solvers/system.h"
 
 /* How the device rounds. */
@@ -29,10 +30,23 @@ wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double toler
                              wr_rounding rounding, const double *ranks, const double *step, double device_change,
                              double dangling, wr_verified level, int64_t rows, wr_verdict *verdict);
 
-/* u[n]: the solver's unknown; q[n]: b - A u as the device computed it; both of the scaled system.
- * Row bound: (4 u + term_unit + (length + 2) * sum_unit) (|A||u| + |b|).
- * Tolerance: ||b - A u|| <= (1 + 1e-3) max(t ||b||, atol) + (2 u + term_unit) || |A||u| + |b| ||. */
-wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const double *u,
-                           const double *q, double device_norm, wr_verified level, int64_t rows, wr_verdict *verdict);
+/* The largest error of one row of a product that was multiplied right. size: sum of |terms|; x_sum: sum of the |x| in them,
+ * since a value that the stored type makes denormal or 0 is off by half of the type's least number, whatever its size. */
+double wr_row_bound(wr_rounding rounding, double length, double size, double x_sum);
+
+/* What a solve leaves to be checked, on the host. */
+typedef struct wr_solved {
+  const double *x;          /* [n] the answer, of A x = b                                                     */
+  const double *u, *b, *q;  /* [n] the last product: q = b - matrix u as the device computed it               */
+  double norm;              /* ||b - A x|| in the units of the scaled b, as the solver found it               */
+  const wr_residual *found; /* the host's for this very x, or NULL: it is computed here where the level is full */
+} wr_solved;
+
+/* Whether q was multiplied right: in all rows, or a sample of so many. And whether ||b - A x|| <= max(t ||b||, atol): by the
+ * host's residual of x, or where the level is not full and the solver did without, by the device's, whose rounding the solver
+ * has found too small to matter. Rounding widens nothing there; verdict->attainable says what it may come to. Row bound:
+ * wr_row_bound, (4 u + term_unit + (length + 2) sum_unit) (|A||u| + |b|) but for what underflows. WR_ENOMEM. */
+wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const wr_solved *solved,
+                           wr_verified level, int64_t rows, wr_verdict *verdict);
 
 #endif

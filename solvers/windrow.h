@@ -8,7 +8,7 @@
  *   option.h     tables of options; a backend's knobs are rows of one
  *   spmv.h       plans: y = A x by any backend, those of other people too
  *   solver.h     how a solve is watched, and how it ended
- *   system.h, bicgstab.h    linear systems
+ *   system.h, residual.h, bicgstab.h    linear systems, what an answer of one is worth, and a solver
  *   graph.h, pagerank.h     graphs
  *
  * examples/ has whole programs. Compile and link with what `pkg-config --cflags --libs windrow` prints. */
@@ -33,6 +33,7 @@ extern "C" {
 
 #include "solvers/solver.h"
 #include "solvers/system.h"
+#include "solvers/residual.h"
 #include "solvers/bicgstab.h"
 #include "solvers/graph.h"
 #include "solvers/pagerank.h"

@@ -1,5 +1,5 @@
 /* The matrix as everyone outside a backend knows it: compressed sparse rows, with a host view and, made on demand, a device
- * view. It outlives the plans made from it, which may borrow its arrays.
+ * view. Plans may borrow its arrays, and hold it (wr_csr_free).
  *
  *   6x6 example used in every format picture:      row_ptr [0 2 4 4 8 9 10]
  *     a . b . . .                                  col     [0 2 | 1 4 | | 0 2 3 5 | 4 | 5]
@@ -32,6 +32,7 @@ typedef struct wr_csr {
   double *val;      /* [nnz], or NULL: a pattern, every entry 1. NULL is the only sign of a pattern.                 */
   int symmetric;    /* 1: known to equal its transpose (a symmetric file), so that nobody transposes it              */
   struct wr_csr_device *device; /* cached device views; NULL until the first is made. Freed by wr_csr_free.          */
+  int holders;       /* plans that hold it; 0 in a struct that is filled in by hand                                  */
 } wr_csr;
 
 /* A matrix that was made on a device (a graph's flow) is there alone until somebody asks for its host arrays: till then row_ptr
@@ -63,7 +64,8 @@ void wr_triplets_free(wr_triplets *triplets); /* frees what it holds, not the st
 
 /* *out := the rows of the triplets: expanded by symmetry, columns sorted, duplicates treated as said, explicit zeros kept.
  * Parallel, and bit for bit the same on any number of threads. Chunks are freed as soon as they are used up.
- * WR_ENOMEM; WR_EINPUT when a sum of duplicates overflows. *repeated, if not NULL, := the number of entries merged away. */
+ * WR_ENOMEM; WR_EINPUT when a sum of duplicates overflows. *repeated, if not NULL, := the number of entries merged away.
+ * WR_EUSAGE: an entry outside the matrix, values in some chunks only. */
 wr_status wr_csr_assemble(wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out, int64_t *repeated);
 
 /* An nrows x ncols matrix with room for nnz entries, row_ptr zeroed, col and val untouched; with_values 0: a pattern.
@@ -72,15 +74,23 @@ wr_status wr_csr_create(int64_t nrows, int64_t ncols, int64_t nnz, int with_valu
 
 wr_status wr_csr_copy(const wr_csr *A, wr_csr **out); /* host arrays; WR_ENOMEM */
 
-void wr_csr_free(wr_csr *A); /* device views too; NULL is fine */
+/* Device views too; NULL is fine. While plans hold A, it and its arrays stay until the last of these is destroyed; its owner
+ * must not use it any more. Any thread may do so. */
+void wr_csr_free(wr_csr *A);
 
 /* Makes the host arrays of a matrix that is on a device alone; of another one nothing. Done on env if it is open on that
  * device, else (NULL, too) on one that is opened for the moment. WR_ENOMEM, WR_EDEVICE, and the matrix is as it was. */
 wr_status wr_csr_host(wr_csr *A, struct wr_env *env);
 
-/* Drops the device views, but of a matrix that is nowhere else. To be called when the values have been changed in place, and
- * when no plan borrows a view. */
+/* Drops the device views, but of a matrix that is nowhere else. No plan may borrow one. */
 void wr_csr_forget_device(wr_csr *A);
+
+/* Tells that values on the host have been changed: a device view gets them, in the arrays that it has, when wr_csr_device_view
+ * is next asked for it. wr_plan_update_values does both. */
+void wr_csr_values_changed(wr_csr *A);
+
+/* 1 when two matrices with host arrays have their entries at the same places; 0 also if either is NULL or has none. */
+int wr_csr_same_pattern(const wr_csr *A, const wr_csr *B);
 
 /* *out := A transposed, entries of a row in ascending column order; stable, parallel, and bit for bit the same on any
  * number of threads. WR_ENOMEM. */

@@ -5,7 +5,9 @@
 #include <omp.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
+#include "config/text.h"
 #include "spmv/csr_feed.h"
 #include "spmv/row_sort.h"
 
@@ -41,13 +43,15 @@ static void free_chunk(wr_triplet_chunk *chunk) {
 }
 
 void wr_triplets_free(wr_triplets *triplets) {
+  if (triplets == NULL) return;
   for (int64_t c = 0; c < triplets->nchunks; c++) free_chunk(&triplets->chunks[c]);
   wr_free(triplets->chunks);
   *triplets = (wr_triplets){.nrows = 0};
 }
 
 static wr_status out_of_scratch(const assembly *a) {
-  return wr_fail(WR_ENOMEM, "out of memory: sorting the rows of a matrix with %lld entries", (long long)a->A->nnz);
+  return wr_fail(WR_ENOMEM, "out of memory: sorting the rows of a matrix with %lld %s", (long long)a->A->nnz,
+                 wr_plural(a->A->nnz, "entry", "entries"));
 }
 
 /* Does it make sense at all? *values := 1 if the entries have any. */
@@ -59,7 +63,7 @@ static wr_status check_triplets(const wr_triplets *t, int *values, int64_t *coun
   }
   for (int64_t c = 0; c < t->nchunks; c++)
     if (*values && t->chunks[c].count > 0 && t->chunks[c].val == NULL)
-      return wr_fail(WR_EINTERNAL, "some triplets have values and some have none");
+      return wr_fail(WR_EUSAGE, "some triplets have values and some have none");
   if (t->symmetry != WR_GENERAL && t->nrows != t->ncols)
     return wr_fail(WR_EINPUT, "a symmetric matrix must be square (%lld x %lld)", (long long)t->nrows,
                    (long long)t->ncols);
@@ -95,7 +99,7 @@ static wr_status count_all(assembly *a, int64_t *nnz) {
   int outside = 0;
 #pragma omp parallel for num_threads(a->threads) schedule(dynamic, 1) reduction(+ : outside)
   for (int64_t c = 0; c < t->nchunks; c++) outside += !count_chunk(a, &t->chunks[c], a->next + c * a->nbuckets);
-  if (outside > 0) return wr_fail(WR_EINTERNAL, "a triplet lies outside its matrix");
+  if (outside > 0) return wr_fail(WR_EUSAGE, "a triplet lies outside its matrix");
   int64_t sum = 0;
   for (int64_t b = 0; b < a->nbuckets; b++) {
     a->begin[b] = sum;
@@ -333,5 +337,20 @@ done:
 }
 
 wr_status wr_csr_assemble(wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out, int64_t *repeated) {
+  WR_NEED(out);
+  *out = NULL;
+  WR_NEED(triplets);
+  const wr_triplets *t = triplets;
+  WR_REFUSE_IF(t->nrows < 1 || t->ncols < 1 || t->nrows > WR_MAX_INDEX || t->ncols > WR_MAX_INDEX,
+               "triplets of a matrix of %lld x %lld, outside 1..%lld rows and columns", (long long)t->nrows,
+               (long long)t->ncols, (long long)WR_MAX_INDEX);
+  WR_REFUSE_IF((unsigned)t->symmetry > WR_SKEW_SYMMETRIC, "triplets->symmetry is %d", (int)t->symmetry);
+  WR_REFUSE_IF((unsigned)duplicates > WR_DUPLICATES_ONCE, "duplicates is %d", (int)duplicates);
+  WR_REFUSE_IF(t->nchunks < 0 || (t->nchunks > 0 && t->chunks == NULL), "triplets has %lld chunks%s",
+               (long long)t->nchunks, t->chunks ? "" : ", and chunks is NULL");
+  for (int64_t c = 0; c < t->nchunks; c++)
+    WR_REFUSE_IF(t->chunks[c].count < 0 || (t->chunks[c].count > 0 && !(t->chunks[c].row && t->chunks[c].col)),
+                 "chunk %lld of triplets has %lld entries and lacks row or col", (long long)c,
+                 (long long)t->chunks[c].count);
   return wr_csr_assemble_for(NULL, triplets, duplicates, out, repeated);
 }

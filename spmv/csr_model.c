@@ -14,6 +14,13 @@ wr_status wr_csr_borrow(wr_csr *A, wr_env *env, wr_csr_view *view, wr_plan_info 
   return status;
 }
 
+wr_status wr_csr_update_view(void *view, wr_env *env, wr_csr *A, int *moved) {
+  wr_csr_view *now = view, before = *now;
+  wr_status status = wr_csr_device_view(A, env, now);
+  *moved = now->row_ptr != before.row_ptr || now->col != before.col || now->val != before.val;
+  return status;
+}
+
 wr_status wr_csr_check_nothing(const wr_env *env, const wr_csr *A, const void *knobs) {
   (void)env, (void)A, (void)knobs;
   return WR_OK;

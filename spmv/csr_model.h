@@ -16,6 +16,10 @@ void wr_csr_estimate(const wr_env *env, const wr_csr *A, wr_plan_info *info);
 /* *view := the device view; info->borrowed_bytes := what it takes, padding included. Errors: wr_csr_device_view. */
 wr_status wr_csr_borrow(wr_csr *A, wr_env *env, wr_csr_view *view, wr_plan_info *info);
 
+/* *view := the device view with A's values as they are now; *moved := 1 if an array of it has another address than before. The
+ * update_values of a backend whose state is a wr_csr_view. Errors: wr_csr_device_view. */
+wr_status wr_csr_update_view(void *view, wr_env *env, wr_csr *A, int *moved);
+
 /* For the table of a backend that takes every matrix and whose state is a wr_csr_view. */
 wr_status wr_csr_check_nothing(const wr_env *env, const wr_csr *A, const void *knobs);
 wr_status wr_csr_prepare_view(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info);

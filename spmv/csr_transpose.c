@@ -3,8 +3,10 @@
  * and then within a column they stay in row order, which is the ascending order that the transposed rows need. */
 #include <omp.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/csr.h"
+#include "spmv/csr_argument.h"
 
 enum { MAX_BUCKETS = 512 };
 
@@ -117,7 +119,9 @@ static void sort_bucket(const transposer *t, int64_t b) {
 wr_status wr_csr_transpose(const wr_csr *A, wr_csr **out) {
   wr_status status;
   transposer t = {0};
+  WR_NEED(out);
   *out = NULL;
+  WR_NEED_HOST(A);
   TRY(open_transposer(&t, A));
 #pragma omp parallel for schedule(dynamic, 1)
   for (int64_t c = 0; c < t.nchunks; c++) count_chunk(&t, c);

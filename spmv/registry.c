@@ -1,11 +1,13 @@
 /* The table of backends, made from backends.def, with stubs for those that this build does not hold. */
 #include <string.h>
 
+#include "config/argument.h"
+#include "config/text.h"
 #include "spmv/spmv.h"
 
 static wr_status check_later(const wr_env *env, const wr_csr *A, const void *knobs) {
   (void)env, (void)A, (void)knobs;
-  return wr_fail(WR_EUNAVAILABLE, "this backend is not written yet; --list-backends shows those that are");
+  return wr_fail(WR_EUNAVAILABLE, "not written yet; take one of the backends that are available (--list-backends)");
 }
 
 #if !defined(WR_HAVE_CUDA)
@@ -68,10 +70,13 @@ enum { COUNT = sizeof table / sizeof table[0] };
 
 int wr_backend_count(void) { return COUNT; }
 
-const wr_backend *wr_backend_at(int index) { return table[index]; }
+const wr_backend *wr_backend_at(int index) { return index >= 0 && index < COUNT ? table[index] : NULL; }
 
 wr_status wr_backend_find(const char *name, const wr_backend **backend) {
   const char *names[COUNT];
+  WR_NEED(backend);
+  *backend = NULL;
+  WR_NEED(name);
   for (int b = 0; b < COUNT; b++) {
     names[b] = table[b]->name;
     if (strcmp(name, names[b]) == 0) {
@@ -79,7 +84,6 @@ wr_status wr_backend_find(const char *name, const wr_backend **backend) {
       return WR_OK;
     }
   }
-  *backend = NULL;
   const char *closest = wr_closest(name, names, COUNT);
   if (closest) return wr_fail(WR_EUSAGE, "unknown backend '%s'; did you mean '%s'? (--list-backends)", name, closest);
   return wr_fail(WR_EUSAGE, "unknown backend '%s'; --list-backends shows them all", name);
@@ -89,9 +93,10 @@ const wr_backend *wr_backend_default(wr_place place) {
   static const char *const on_gpu[] = {"merbit", "csr_warp"}, *const on_cpu[] = {"cpu_csr", "reference"};
   const char *const *names = place == WR_CUDA ? on_gpu : on_cpu;
   const wr_backend *backend = NULL;
+  if ((unsigned)place > WR_CUDA) return NULL;
   for (int k = 0; k < 2; k++)
-    if (wr_backend_find(names[k], &backend) == WR_OK && backend->plan) break;
-  return backend;
+    if (wr_backend_find(names[k], &backend) == WR_OK && backend->plan) return backend;
+  return NULL;
 }
 
 /* Why a backend cannot be used now, or "". The reason lies in text until the next call. */
@@ -101,22 +106,47 @@ static const char *unavailable(const wr_backend *backend, const wr_env *env, wr_
   return env_status == WR_OK ? "" : env_reason;
 }
 
+static void print_detail(FILE *out, const char *what, const char *text) {
+  fprintf(out, "%10s: ", what);
+  wr_text_wrap(out, text, 12, 12);
+}
+
+static void print_backend(FILE *out, const wr_backend *backend) {
+  char text[1024], range[256];
+  fprintf(out, "%-20s %-4s  ", backend->name, backend->place == WR_HOST ? "CPU" : "GPU");
+  wr_text_wrap(out, backend->summary, 27, 27);
+  if (backend->source[0]) print_detail(out, "from", backend->source);
+  WR_EACH_OPTION(k, backend->knobs) {
+    wr_option_range(k, range, sizeof range);
+    const char *value = k->value ? k->value : "0", *blank = range[0] ? " (" : "", *end = range[0] ? ")" : "";
+    snprintf(text, sizeof text, "%s=%s: %s%s%s%s", k->name, value, k->help, blank, range, end);
+    print_detail(out, "knob", text);
+  }
+  if (backend->caps & WR_CAP_FINITE_X)
+    print_detail(out, "limit", "needs finite x: Inf or NaN there may reach rows that do not use it");
+}
+
+/* A section for each different reason, those that are available first: that reason is "". */
 void wr_backends_print(FILE *out) {
   wr_env cuda = {.place = WR_CUDA, .type = WR_F64};
-  char reason[512] = "";
+  char reason[512] = "", texts[COUNT][512], heading[600];
+  const char *reasons[COUNT];
+  if (out == NULL) return;
   wr_status cuda_status = wr_env_open(&cuda);
   if (cuda_status != WR_OK) snprintf(reason, sizeof reason, "%s", wr_status_message());
   for (int b = 0; b < COUNT; b++) {
-    const wr_backend *backend = table[b];
-    int host = backend->place == WR_HOST;
-    const char *why = unavailable(backend, &cuda, host ? WR_OK : cuda_status, reason);
-    fprintf(out, "%-20s %-4s  %s\n", backend->name, host ? "CPU" : "GPU", backend->summary);
-    if (backend->source[0]) fprintf(out, "%28s%s\n", "from: ", backend->source);
-    for (const wr_knob *k = backend->knobs; k && k->name; k++)
-      fprintf(out, "%28s%s = %s: %s\n", "knob: ", k->name, k->value ? k->value : "0", k->help);
-    if (backend->caps & WR_CAP_FINITE_X)
-      fprintf(out, "%28s%s\n", "limit: ", "needs finite x: Inf or NaN there may reach rows that do not use it");
-    if (why[0]) fprintf(out, "%28s%s\n", "not available: ", why);
+    const char *why = unavailable(table[b], &cuda, table[b]->place == WR_HOST ? WR_OK : cuda_status, reason);
+    snprintf(texts[b], sizeof texts[b], "%s", why);
+    reasons[b] = texts[b];
+  }
+  for (int first = 0; first < COUNT; first++) {
+    if (!wr_text_is_first(reasons, first)) continue;
+    snprintf(heading, sizeof heading, reasons[first][0] ? "Not available here: %s" : "Available here%s",
+             reasons[first]);
+    if (first > 0) fputc('\n', out);
+    wr_text_wrap(out, heading, 0, 2);
+    for (int b = first; b < COUNT; b++)
+      if (strcmp(reasons[b], reasons[first]) == 0) print_backend(out, table[b]);
   }
   wr_env_close(&cuda);
 }

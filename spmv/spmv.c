@@ -2,31 +2,20 @@
 #include "spmv/spmv.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
+#include "config/text.h"
+#include "spmv/csr_hold.h"
+#include "spmv/device/vec_argument.h"
+#include "spmv/plan_argument.h"
+#include "spmv/plan_state.h"
 
 enum { PAIRS = WR_STAMPS / 2 }; /* applies that may be in flight between two collections of their times */
-
-struct wr_plan {
-  const wr_backend *backend;
-  wr_csr *A;
-  wr_env *env;
-  void *knobs, *state;
-  char knobs_text[256];
-  wr_plan_info estimate, info; /* as planned; and, after prepare, with exact sizes */
-  int prepared;
-  wr_vec product;          /* alpha*A*x for backends without beta; else not allocated                       */
-  int promised;            /* the last apply had a y_next: the next one must have beta == 0                 */
-  uint64_t next_id, next_writes; /* the vector that the backend prepared, as it was then; id 0: none        */
-  int timing, paused;      /* whether applies are stamped                                                   */
-  int pending;             /* pairs of stamps not yet collected                                             */
-  double *seconds;         /* [WR_MAX_TIMES]                                                                */
-  int64_t applies;
-  double total;
-};
 
 static wr_status check_caps(const wr_plan *plan) {
   const wr_backend *b = plan->backend;
@@ -41,18 +30,43 @@ static wr_status check_caps(const wr_plan *plan) {
   return WR_OK;
 }
 
+static int is_complete(const wr_backend *b) {
+  return b->name && b->check && (b->plan == NULL || (b->prepare && b->apply && b->destroy));
+}
+
+/* Formats are built by OpenMP's loops, on as many threads as the environment has: the number is set for the time of the call
+ * and is the caller's own again afterwards. */
+static int take_threads(const wr_env *env) {
+  int before = omp_get_max_threads();
+  if (env->place == WR_HOST && env->threads > 0) omp_set_num_threads(env->threads);
+  return before;
+}
+
 wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A, wr_env *env, wr_plan **out) {
   wr_status status;
   wr_plan *plan = NULL;
+  WR_NEED(out);
   *out = NULL;
+  WR_NEED(backend);
+  WR_REFUSE_IF(!is_complete(backend), "backend lacks its name or a required function");
+  WR_NEED(A);
+  WR_REFUSE_IF(A->nrows < 1 || A->ncols < 1 || A->nrows > WR_MAX_INDEX || A->ncols > WR_MAX_INDEX || A->nnz < 0,
+               "A is %lld x %lld with %lld entries", (long long)A->nrows, (long long)A->ncols, (long long)A->nnz);
+  WR_REFUSE_IF(A->row_ptr == NULL && A->device == NULL, "A has neither host arrays nor a device view");
+  WR_NEED(env);
+  int threads = take_threads(env);
   TRY(wr_alloc_zeroed(&plan, 1, sizeof *plan, "a plan"));
   plan->backend = backend, plan->A = A, plan->env = env;
+  plan->nrows = A->nrows, plan->ncols = A->ncols, plan->nnz = A->nnz, plan->has_values = A->val != NULL;
+  wr_csr_hold(A);
   TRY(wr_alloc_zeroed(&plan->knobs, 1, backend->knobs_size, "knobs"));
   TRY(wr_alloc_zeroed(&plan->state, 1, backend->state_size, "a backend's state"));
   if (backend->plan == NULL) { /* a stub: its check says why */
     status = backend->check(env, A, plan->knobs);
+    if (status == WR_OK) status = wr_refuse(__func__, "backend has no function plan, and its check does not refuse");
     goto done;
   }
+  TRY(wr_env_check_open(env, "env", __func__));
   TRY(wr_options_default(backend->knobs, plan->knobs));
   TRY(wr_knobs_parse(backend->knobs, plan->knobs, knobs, backend->name));
   wr_knobs_text(backend->knobs, plan->knobs, plan->knobs_text, sizeof plan->knobs_text);
@@ -68,21 +82,24 @@ wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A
                 plan->knobs_text[0] ? plan->knobs_text : "its defaults"));
   *out = plan;
 done:
+  omp_set_num_threads(threads);
   if (status != WR_OK) wr_plan_destroy(plan);
   return status;
 }
 
-static void unprepare(wr_plan *plan) {
+void wr_plan_unprepare(wr_plan *plan) {
   if (plan->backend->destroy) plan->backend->destroy(plan->state, plan->env);
   memset(plan->state, 0, plan->backend->state_size);
   if (plan->product.id) plan->env->ops->release(plan->env, &plan->product);
-  plan->prepared = 0;
+  plan->prepared = 0, plan->generation = 0;
   wr_plan_forget(plan);
 }
 
 wr_status wr_plan_prepare(wr_plan *plan) {
   wr_status status;
+  WR_NEED(plan);
   if (plan->prepared) return wr_fail(WR_EUSAGE, "%s is prepared already", plan->backend->name);
+  int threads = take_threads(plan->env);
   plan->info = plan->estimate; /* it may have been prepared before */
   if (plan->env->place == WR_HOST) TRY(wr_csr_check_range(plan->A, plan->env->type == WR_F32));
   TRY(plan->backend->prepare(plan->state, plan->env, plan->A, plan->knobs, &plan->info));
@@ -91,18 +108,20 @@ wr_status wr_plan_prepare(wr_plan *plan) {
     plan->info.extra_bytes += plan->A->nrows * wr_type_bytes(plan->env->type);
   }
   TRY(plan->env->ops->wait(plan->env)); /* kernels may read it before they wait for those before them */
-  plan->prepared = 1;
+  plan->prepared = 1, plan->generation = wr_vec_new_id();
 done:
-  if (status != WR_OK) unprepare(plan);
+  omp_set_num_threads(threads);
+  if (status != WR_OK) wr_plan_unprepare(plan);
   return status;
 }
 
 void wr_plan_destroy(wr_plan *plan) {
   if (plan == NULL) return;
-  if (plan->state && plan->knobs) unprepare(plan);
+  if (plan->state && plan->knobs) wr_plan_unprepare(plan);
   if (plan->knobs) wr_free(plan->knobs);
   wr_free(plan->state);
   wr_free(plan->seconds);
+  wr_csr_free(plan->A);
   wr_free(plan);
 }
 
@@ -112,7 +131,8 @@ static wr_status check_vec(const wr_plan *plan, const wr_vec *v, int64_t n, cons
   if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "apply: %s is not allocated", role);
   if (v->place != plan->env->place) return wr_fail(WR_EUSAGE, "apply: %s does not live where the plan runs", role);
   if (v->n != n)
-    return wr_fail(WR_EUSAGE, "apply: %s has %lld elements, not %lld", role, (long long)v->n, (long long)n);
+    return wr_fail(WR_EUSAGE, "apply: %s has %lld %s, not %lld", role, (long long)v->n,
+                   wr_plural(v->n, "element", "elements"), (long long)n);
   if (v->type != plan->env->type) return wr_fail(WR_EUSAGE, "apply: %s is of another type than the plan", role);
   if (v->whole && strcmp(role, the_scale) != 0) return wr_fail(WR_EUSAGE, "apply: %s is a compact vector", role);
   return WR_OK;
@@ -133,6 +153,7 @@ static wr_status check_reductions(const wr_plan *plan, const wr_apply *request) 
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     const wr_reduction *reduce = &e->reduce[r];
     if (reduce->kind == WR_NO_REDUCTION) continue;
+    if ((unsigned)reduce->kind > WR_SUM_UNSCALED) return wr_fail(WR_EUSAGE, "apply: no reduction is %d", reduce->kind);
     if (reduce->of) return wr_fail(WR_EUSAGE, "apply: reduction %d is of y; it names no vector", r);
     if (reduce->into.bank == NULL) return wr_fail(WR_EUSAGE, "apply: reduction %d has nowhere to go", r);
     TRY(check_bank(plan, reduce->into, "a reduction's result"));
@@ -167,6 +188,7 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
     for (int k = 0; k < m; k++)
       if (is_same(mine[m], mine[k])) return wr_fail(WR_EUSAGE, "apply: two vectors of the epilogue are one");
   }
+  if (e->then.ops && !e->then.bank) return wr_fail(WR_EUSAGE, "apply: the program behind the epilogue has no bank");
   TRY(check_reductions(plan, request));
 done:
   return status;
@@ -262,6 +284,8 @@ done:
 
 wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request) {
   wr_status status;
+  WR_NEED(plan);
+  WR_NEED(request);
   TRY(check_request(plan, request));
   if (plan->env->resident) return record_rows(plan, request);
   if (!plan->timing || plan->paused) {
@@ -278,13 +302,16 @@ done:
 }
 
 void wr_plan_forget(wr_plan *plan) {
+  if (plan == NULL) return;
   plan->promised = 0;
   plan->next_id = 0, plan->next_writes = 0;
 }
 
 wr_status wr_plan_decode(wr_plan *plan, wr_csr **A) {
   wr_status status;
+  WR_NEED(A);
   *A = NULL;
+  WR_NEED(plan);
   if (!plan->prepared) return wr_fail(WR_EUSAGE, "decode: %s is not prepared", plan->backend->name);
   if (!plan->backend->decode) return wr_fail(WR_EUNAVAILABLE, "%s has no format of its own", plan->backend->name);
   TRY(wr_csr_host(plan->A, plan->env));
@@ -293,39 +320,34 @@ done:
   return status;
 }
 
-wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
-  wr_status status;
-  if (!plan->prepared) return wr_fail(WR_EUSAGE, "update_values: %s is not prepared", plan->backend->name);
-  if (A->nrows != plan->A->nrows || A->ncols != plan->A->ncols || A->nnz != plan->A->nnz ||
-      (A->val == NULL) != (plan->A->val == NULL))
-    return wr_fail(WR_EUSAGE, "update_values: the new matrix has another pattern");
-  TRY(wr_csr_host(A, plan->env));
-  if (plan->backend->update_values) {
-    TRY(plan->backend->update_values(plan->state, plan->env, A));
-    TRY(plan->env->ops->wait(plan->env));
-    return WR_OK;
-  }
-  unprepare(plan);
-  if (A == plan->A) wr_csr_forget_device(A); /* changed in place: the device still has the old values */
-  plan->A = A;
-  TRY(wr_plan_prepare(plan));
-done:
-  return status;
-}
-
-const wr_backend *wr_plan_backend(const wr_plan *plan) { return plan->backend; }
-const wr_plan_info *wr_plan_get_info(const wr_plan *plan) { return &plan->info; }
+uint64_t wr_plan_generation(const wr_plan *plan) { return plan ? plan->generation : 0; }
+const wr_backend *wr_plan_backend(const wr_plan *plan) { return plan ? plan->backend : NULL; }
+const wr_plan_info *wr_plan_get_info(const wr_plan *plan) { return plan ? &plan->info : NULL; }
 
 const wr_plan_info *wr_plan_advise(wr_plan *plan) {
+  if (plan == NULL) return NULL;
   int is_here = plan->A->row_ptr != NULL; /* and not on a device alone */
+  int threads = take_threads(plan->env);
   if (plan->backend->advise && is_here && plan->A->nnz > 0) plan->backend->advise(plan->env, plan->A, &plan->info);
+  omp_set_num_threads(threads);
   return &plan->info;
 }
 
-const char *wr_plan_knobs(const wr_plan *plan) { return plan->knobs_text; }
+const char *wr_plan_knobs(const wr_plan *plan) { return plan ? plan->knobs_text : ""; }
+
+wr_status wr_plan_check_match(const wr_plan *plan, const wr_csr *A, const wr_env *env, const char *function) {
+  if (plan == NULL) return wr_refuse(function, "plan is NULL");
+  if (plan->env != env) return wr_refuse(function, "plan was made for another env");
+  if (plan->A->nrows != A->nrows || plan->A->ncols != A->ncols || plan->A->nnz != A->nnz)
+    return wr_refuse(function, "plan is of a matrix of %lld x %lld with %lld entries, not %lld x %lld with %lld",
+                     (long long)plan->A->nrows, (long long)plan->A->ncols, (long long)plan->A->nnz, (long long)A->nrows,
+                     (long long)A->ncols, (long long)A->nnz);
+  return WR_OK;
+}
 
 wr_status wr_plan_time_start(wr_plan *plan) {
   wr_status status = WR_OK;
+  WR_NEED(plan);
   if (!plan->seconds) TRY(wr_alloc(&plan->seconds, WR_MAX_TIMES, sizeof *plan->seconds, "apply times"));
   plan->applies = 0, plan->total = 0, plan->pending = 0;
   plan->timing = 1;
@@ -335,6 +357,7 @@ done:
 
 wr_status wr_plan_time_collect(wr_plan *plan) {
   wr_status status = WR_OK;
+  WR_NEED(plan);
   for (int p = 0; p < plan->pending; p++) {
     double seconds;
     TRY(plan->env->ops->elapsed(plan->env, 2 * p, 2 * p + 1, &seconds));
@@ -348,12 +371,14 @@ done:
 }
 
 int wr_plan_time_pause(wr_plan *plan, int paused) {
+  if (plan == NULL) return 0;
   int before = plan->paused;
   plan->paused = paused;
   return before;
 }
 
 wr_plan_times wr_plan_get_times(const wr_plan *plan) {
+  if (plan == NULL) return (wr_plan_times){0};
   return (wr_plan_times){.applies = plan->applies,
                          .count = plan->applies < WR_MAX_TIMES ? plan->applies : WR_MAX_TIMES,
                          .seconds = plan->seconds,

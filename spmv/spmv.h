@@ -104,7 +104,11 @@ typedef struct wr_backend {
   void (*destroy)(void *state, wr_env *env); /* also after a prepare that failed, and with a zeroed state */
   /* OPTIONAL */
   wr_status (*decode)(void *state, wr_env *env, wr_csr **A); /* the format back to rows: the round-trip test */
-  wr_status (*update_values)(void *state, wr_env *env, wr_csr *A); /* same pattern, new values */
+  wr_status (*update_values)(void *state, wr_env *env, wr_csr *A, int *moved); /* A: the same pattern, its values new;     */
+                                         /* nothing is under way. Writes them to where the old ones are. *moved := 1 when  */
+                                         /* arrays that kernels were given are others now, so that recorded applies are    */
+                                         /* void. WR_EUNAVAILABLE: this format cannot take these values: the core prepares */
+                                         /* anew. After another error it destroys the state                                */
   wr_csr_view (*rows)(const void *state); /* on a device: the matrix's plain rows, if the plan has borrowed them: what a  */
                                           /* resident loop over a small system multiplies with (vec.h, loop_open)         */
   void (*advise)(const wr_env *env, const wr_csr *A, wr_plan_info *info); /* better and advice, where to know them takes */
@@ -116,7 +120,8 @@ int wr_backend_count(void);
 const wr_backend *wr_backend_at(int index);
 wr_status wr_backend_find(const char *name, const wr_backend **backend); /* WR_EUSAGE, naming the closest */
 
-/* What a program takes when nobody names a backend: the first of a short list that this build holds, else a stub. */
+/* What a program takes when the user names no backend: the first of a short list that this build holds. NULL: this build
+ * has none of them for that place. */
 const wr_backend *wr_backend_default(wr_place place);
 
 /* Every name with what it is, what it needs and, if it is not available, why. */
@@ -124,8 +129,10 @@ void wr_backends_print(FILE *out);
 
 typedef struct wr_plan wr_plan;
 
-/* Checks that the backend can serve A under env and makes the estimates. A and env must outlive the plan; knobs as
- * "sigma=11:layout=paper" or NULL. WR_EUSAGE: unknown knob or value. WR_EUNAVAILABLE: the backend cannot, with the reason. */
+/* Checks that the backend can serve A under env and makes the estimates. env must outlive the plan. The plan holds A, whatever
+ * the backend: wr_csr_free(A) may come before wr_plan_destroy, and then takes effect with that. Until then nothing but its
+ * values may change, and these are told by wr_plan_update_values. knobs as "sigma=11:layout=paper" or NULL. WR_EUSAGE: unknown
+ * knob or value. WR_EUNAVAILABLE: the backend cannot, with the reason. */
 wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A, wr_env *env, wr_plan **plan);
 wr_status wr_plan_prepare(wr_plan *plan); /* waits; WR_ENOMEM, WR_EDEVICE, WR_ENUMERIC (a value does not fit env's type) */
 
@@ -138,9 +145,19 @@ void wr_plan_destroy(wr_plan *plan); /* NULL is fine */
 
 wr_status wr_plan_decode(wr_plan *plan, wr_csr **A);          /* WR_EUNAVAILABLE where the backend has none */
 
-/* The same pattern with new values: another matrix, or the plan's own, changed in place, of which no other plan may then
- * borrow a device view. A backend without its own way prepares anew. Waits. */
+/* The same pattern with new values: the plan's own matrix, whose values were changed in place, or another one, which then takes
+ * its place and is held instead of it. Values alone are uploaded, into the arrays where the old
+ * ones were if the matrix has been on the device before; a plan that borrows these arrays, too, sees them from then on, and any
+ * other plan of that matrix once it is told by this function. A backend that cannot keep its format prepares anew. The next
+ * apply is as if there was none before. Waits. WR_EUSAGE, and nothing has changed: other sizes, entries at other places, values
+ * where there were none or the other way round. Errors of wr_plan_prepare: the plan is not prepared, and of the matrix that it
+ * was of before. */
 wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);
+
+/* A number that no other plan of the process has, nor this one at another time, from prepare until arrays that its applies gave
+ * to kernels may have been replaced or freed: by update_values, by another prepare. What has recorded applies, as a CUDA graph
+ * does, records them anew when the number is another. 0: not prepared. */
+uint64_t wr_plan_generation(const wr_plan *plan);
 
 const wr_backend *wr_plan_backend(const wr_plan *plan);
 const wr_plan_info *wr_plan_get_info(const wr_plan *plan);
@@ -161,8 +178,11 @@ wr_status wr_plan_time_collect(wr_plan *plan);
 int wr_plan_time_pause(wr_plan *plan, int paused); /* 1: applies are not stamped for a while. Returns what it was */
 wr_plan_times wr_plan_get_times(const wr_plan *plan);
 
-/* Measured read bandwidth of env's place, bytes a second: the best of a few sums over a vector much larger than caches. */
-wr_status wr_env_read_bandwidth(wr_env *env, double *bytes_per_second);
+/* Measured read bandwidth of env's place for something of so many bytes that is read again and again, bytes a second: the
+ * best of a few sums over a vector as long (1 MB at least; on the host 256 or 512 MB at most, on a device 1 GB or the 64th
+ * part of its memory), which lies in the caches if they hold so much. Takes about as long as ten multiplies that move as
+ * much. WR_ENOMEM. */
+wr_status wr_env_read_bandwidth(wr_env *env, double bytes, double *bytes_per_second);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Verifies who includes whom: solvers -> data, io -> spmv -> config; inside spmv a backend's folder sees the interface, device,
 # kernel and itself, never another backend; every quoted include starts at the root and exists.
+# Needs: nothing
 set -u
 here=$(dirname "$0")
 work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1

@@ -7,12 +7,11 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 code=0
 
-# All backends that can run here, separated by commas: the names of --list-backends that no "not available" follows.
+# All backends that can run here, separated by commas: the names in the first section of --list-backends.
 backends() {
   "$build/pagerank" --list-backends | awk '
-    /^[a-z]/ { if (name != "") print name; name = $1 }
-    /not available:/ { name = "" }
-    END { if (name != "") print name }' | paste -sd, -
+    /^[A-Z]/ { available = /^Available/ }
+    /^[a-z]/ && available { print $1 }' | paste -sd, -
 }
 
 show() { # heading, command...

@@ -32,6 +32,7 @@ clang-format:clang-format:clang-tools-extra:clang:clang-format
 pkg-config:pkg-config:pkgconf-pkg-config:pkgconf:pkgconf
 groff:groff-base:groff-base:groff:groff
 zsh:zsh:zsh:zsh:zsh
+dpkg-dev:dpkg-dev:::
 TABLE
 }
 
@@ -57,6 +58,7 @@ present() { # item
     gcc) echo '#include <stdio.h>' | ${CC:-gcc} -E - >/dev/null 2>&1 ;;
     zlib) printf '#include <zlib.h>\nint main(void) { return zlibVersion() == 0; }\n' |
       ${CC:-gcc} -x c - -lz -o /dev/null 2>/dev/null ;;
+    dpkg-dev) command -v dpkg-shlibdeps >/dev/null 2>&1 ;;
     sanitizers) clang_links -fsanitize=thread ;;
     openmp) clang_links -fopenmp ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
@@ -73,6 +75,7 @@ purpose() { # item
     pkg-config) echo 'finds an installed windrow; its checks' ;;
     groff) echo 'checks of the man pages' ;;
     zsh) echo 'checks of the completion for it' ;;
+    dpkg-dev) echo 'makes the Debian package (make deb)' ;;
     *) echo 'required' ;;
   esac
 }
@@ -136,6 +139,7 @@ install_all() { # items...
 }
 
 manager=$(manager)
+[ "$manager" != apt-get ] || optional="$optional dpkg-dev"
 case ${1:-} in
   --list) list; exit 0 ;;
   --hint)

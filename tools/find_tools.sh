@@ -1,7 +1,7 @@
 #!/bin/sh
 # Finds the compiler, OpenMP, zlib and CUDA and writes what it found as make variables into the file $1, which is left
-# alone when nothing changed. The report is printed when something did. In the environment: CC, MARCH, CUDA (0: do not
-# look), CUDA_ARCH, CUDA_HOME.
+# alone when nothing changed. The report is printed when something did. In the environment: CC, MARCH, CUDA and ZLIB (0: do
+# not look), CUDA_ARCH, CUDA_HOME.
 set -u
 out=$1
 here=$(dirname "$0")
@@ -42,6 +42,11 @@ int main(void) { return omp_get_max_threads() < 1; }' >"$work/try.c"
 }
 
 find_zlib() {
+  if [ "${ZLIB:-}" = 0 ]; then
+    set_var FOUND_ZLIB ''
+    say zlib 'off (ZLIB=0): gzip files will be refused'
+    return
+  fi
   printf '#include <zlib.h>\nint main(void) { return zlibVersion() == 0; }\n' >"$work/try.c"
   if links -lz; then
     set_var FOUND_ZLIB 1
@@ -123,7 +128,7 @@ find_compiler
 find_openmp
 find_zlib
 find_cuda
-set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}"
+set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}"
 if ! cmp -s "$work/vars" "$out"; then
   mkdir -p "$(dirname "$out")"
   echo "windrow builds into $(dirname "$out") with"

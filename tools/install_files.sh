@@ -31,7 +31,8 @@ contents() {
   for path in "$here"/../examples/*.c; do echo "644 $path share/doc/windrow/examples/$(basename "$path")"; done
 }
 
-# -lwindrow is enough for the shared library, which knows what it needs; with the static one comes the rest.
+# The shared library knows what it needs itself; -lm is for the program, which computes with what it gets. With the static
+# library comes the rest.
 pkg_config() {
   cat <<TXT
 prefix=$PREFIX
@@ -42,7 +43,7 @@ Name: windrow
 Description: iterative solvers for sparse systems and graphs, over interchangeable matrix-vector products
 Version: $VERSION
 Cflags: -I\${includedir}
-Libs: -L\${libdir} -lwindrow
+Libs: -L\${libdir} -lwindrow -lm
 Libs.private: $PRIVATE_LIBS
 TXT
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Looks for what the tree does without. Every rule is one check; a finding is `file:line: what: the line`.
 # A rule: name, where it applies, the rooms where it is allowed (both patterns of paths), the pattern in code.
+# Needs: nothing
 set -u
 here=$(dirname "$0")
 work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
@@ -89,6 +90,15 @@ name_rules() {
   verdict 'file names are unique'
 }
 
+# Headers of one name for two types cannot be included together.
+type_rule() {
+  WHERE=$ours awk -F'\t' '$1 ~ ENVIRON["WHERE"] && match($3, /(struct|enum|union) +wr_[a-z_0-9]+ *[{]/) {
+    split(substr($3, RSTART, RLENGTH), part, / +|[{]/)
+    if (part[2] in first) print $1 ":" $2 ": " part[2] " is the name of a type of " first[part[2]]
+    else first[part[2]] = $1 }' "$work/code" >"$work/found"
+  verdict 'type names are unique'
+}
+
 layout_rule() {
   if reason=$(sh "$here/format.sh" able); then
     sh "$here/format.sh" list >"$work/found"
@@ -102,6 +112,7 @@ layout_rule() {
 code_rules
 line_rules
 name_rules
+type_rule
 layout_rule
 echo "lint: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]

@@ -7,12 +7,17 @@ here=$(dirname "$0")
 if ! command -v dpkg-deb >/dev/null || ! command -v dpkg >/dev/null; then
   echo 'deb: no dpkg-deb here; Debian packages are made on Debian and its like' >&2
   exit 1
+elif ! command -v dpkg-shlibdeps >/dev/null; then
+  echo "deb: no dpkg-shlibdeps here, which finds the packages that a program needs: $(sh "$here/deps.sh" --hint dpkg-dev)" >&2
+  exit 1
 fi
 [ "${1:-}" != able ] || exit 0
 
 tree=$BUILD/deb
 architecture=$(dpkg --print-architecture)
 package=$BUILD/windrow_${VERSION}_$architecture.deb
+work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX")
+trap 'rm -rf "$work"' EXIT
 
 # The package that a library of this machine belongs to.
 package_of() { # library's path
@@ -22,11 +27,8 @@ package_of() { # library's path
       return
     fi
   done
-  basename "$1" >>"$tree/homeless"
+  return 1
 }
-
-# The newest version of glibc that something here asks for.
-needed_symbols() { objdump -T "$tree/usr/bin/"* "$tree/usr/lib/"*.so | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1; }
 
 libraries() { # paths of those that the programs and the library name
   for file in "$tree/usr/bin/"* "$tree/usr/lib/"*.so; do
@@ -36,11 +38,29 @@ libraries() { # paths of those that the programs and the library name
   done | sort -u
 }
 
-depends() {
-  : >"$tree/homeless"
-  glibc=$(needed_symbols)
-  libraries | while read -r path; do package_of "$path"; done | sort -u |
-    sed "s/^libc6\$/libc6 (>= ${glibc#GLIBC_})/" | paste -sd, - | sed 's/,/, /g'
+# A library whose package does not say which of its versions has what: the one that is here, or a newer one. A library of no
+# package is noted in homeless.
+undescribed() {
+  libraries | while read -r path; do
+    if ! owner=$(package_of "$path"); then
+      basename "$path" >>"$work/homeless"
+    elif [ -z "$(dpkg-query --control-path "$owner" shlibs)$(dpkg-query --control-path "$owner" symbols)" ]; then
+      dpkg-query -W -f "$owner (>= \${Version})\n" "$owner"
+    fi
+  done | sort -u
+}
+
+# dpkg-shlibdeps wants to be where a debian/control is.
+described() {
+  mkdir "$work/debian"
+  printf 'Source: windrow\n\nPackage: windrow\nArchitecture: any\n' >"$work/debian/control"
+  case $tree in /*) full=$tree ;; *) full=$PWD/$tree ;; esac
+  if ! (cd "$work" && dpkg-shlibdeps --ignore-missing-info -O "$full/usr/bin/"* "$full/usr/lib/"*.so) \
+    >"$work/depends" 2>"$work/said"; then
+    cat "$work/said" >&2
+    return 1
+  fi
+  sed -n 's/^shlibs:Depends=//p' "$work/depends" | sed 's/, /\n/g'
 }
 
 control() {
@@ -58,7 +78,8 @@ Description: iterative solvers for sparse systems and graphs
  system; both check their answer independently. With the library, its
  headers, manual pages and completion for bash and zsh.
 TXT
-  [ ! -s "$tree/homeless" ] || echo " Needed besides, and of no package where this one was made: $(sort -u "$tree/homeless" | paste -sd ' ' -)"
+  [ ! -s "$work/homeless" ] ||
+    echo " Needed besides, and of no package where this one was made: $(sort -u "$work/homeless" | paste -sd ' ' -)"
 }
 
 rm -rf "$tree"
@@ -71,9 +92,10 @@ gzip -9n "$tree"/usr/share/man/man1/*.1
 chmod -R u=rwX,go=rX "$tree"
 mkdir "$tree/DEBIAN"
 (cd "$tree" && find usr -type f | sort | xargs md5sum) >"$tree/DEBIAN/md5sums"
-depends=$(depends)
+described >"$work/packages"
+undescribed >>"$work/packages"
+depends=$(paste -sd, "$work/packages" | sed 's/,/, /g')
 control >"$tree/DEBIAN/control"
-rm "$tree/homeless"
 echo 'activate-noawait ldconfig' >"$tree/DEBIAN/triggers"
 # shellcheck disable=SC2086
 dpkg-deb --root-owner-group ${COMPRESSION:-} --build "$tree" "$package" >/dev/null

@@ -1,13 +1,14 @@
-/* The manual page of a program, or what a shell completes for it, from the program's table of options:
- *   PROGRAM --help | manual man|bash|zsh PROGRAM
- * What the table does not say (how it is called, what it does, examples) is what --help begins with, up to an empty line. */
+/* The manual page of a program, or what a shell completes for it, from the program's texts and its table of options:
+ *   manual man|bash|zsh PROGRAM */
 #define _DEFAULT_SOURCE /* open_memstream */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "data/generate.h"
+#include "solvers/program_text.h"
 #include "solvers/settings.h"
 #include "solvers/spmv_settings.h"
 #include "solvers/solver.h"
@@ -15,12 +16,10 @@
 
 enum { ROOM = 512, PIECES = 32 };
 
-/* A program's table, and the lines above its options. */
 typedef struct subject {
   const char *name;
+  const wr_program_text *text;
   const wr_option *table;
-  char usage[32][ROOM];
-  int nlines;
 } subject;
 
 /* The words that may stand for an argument: "full|sample:N|device" gives full, sample: and device. */
@@ -83,17 +82,31 @@ static void print_words(const pieces *words, const char *between) {
 
 /* ---- the manual page (man 7 man) ---- */
 
-/* Text for roff: a hyphen that can be copied, no escape, and no line that begins like a request. */
-static void roff(const char *text) {
-  if (*text == '.' || *text == '\'') printf("\\&");
-  for (; *text != '\0'; text++) {
-    if (*text == '-')
+/* Text for roff: a hyphen that can be copied, no escape, no quote that a macro would take as one, and no line that begins like
+ * a request. The first blank from column `width` on becomes the end of a line. */
+static void roff_lines(const char *text, int width) {
+  for (int column = 0; *text != '\0'; text++, column++) {
+    if (column == 0 && (*text == '.' || *text == '\'')) printf("\\&");
+    if (*text == ' ' && column >= width)
+      putchar('\n'), column = -1;
+    else if (*text == '-')
       printf("\\-");
     else if (*text == '\\')
       printf("\\e");
+    else if (*text == '"')
+      printf("\\(dq");
     else
       putchar(*text);
   }
+}
+
+/* What is the argument of a macro, or stands in a line with other things. */
+static void roff(const char *text) { roff_lines(text, ROOM); }
+
+/* Lines of their own, which roff fills. */
+static void prose(const char *text) {
+  roff_lines(text, 55);
+  printf("\n");
 }
 
 static void heading(const char *text) {
@@ -114,20 +127,16 @@ static void man_option(const wr_option *row) {
     roff(argument_of(row));
   }
   printf("\\fR\n");
-  roff(row->help);
-  if (row->value && row->type != WR_OPTION_FLAG) {
-    printf("\n.br\nDefault: ");
-    roff(row->value);
-  }
-  if ((row->type == WR_OPTION_INT || row->type == WR_OPTION_REAL) && range[0]) {
-    printf("%s", row->value ? "; " : "\n.br\n");
-    roff(range);
-  }
+  prose(row->help);
+  int has_default = row->value && row->type != WR_OPTION_FLAG;
+  int has_range = (row->type == WR_OPTION_INT || row->type == WR_OPTION_REAL) && range[0];
+  if (has_default) printf(".br\nDefault: "), roff(row->value);
+  if (has_range) printf("%s", has_default ? "; " : ".br\n"), roff(range);
+  if (has_default || has_range) printf("\n");
   if (row->missing) {
-    printf("\n.br\nNot available: ");
-    roff(row->missing);
+    printf(".br\nNot available:\n");
+    prose(row->missing);
   }
-  printf("\n");
 }
 
 static void man_options(const wr_option *table) {
@@ -144,87 +153,96 @@ static void man_options(const wr_option *table) {
 
 static void man_backends(void) {
   heading("Backends");
-  roff("Those of this build, with their knobs; --list-backends also says what others need.\n");
+  prose("Those of this build, with their knobs; --list-backends also says what others need.");
   for (int k = 0; k < wr_backend_count(); k++) {
     const wr_backend *backend = wr_backend_at(k);
     if (backend->plan == NULL) continue;
     printf(".TP\n.B ");
     roff(backend->name);
     printf("\n");
-    roff(backend->summary);
-    printf("\n");
+    prose(backend->summary);
     WR_EACH_OPTION(row, backend->knobs) {
       printf(".br\n");
       roff(row->name);
-      printf("=%s: ", row->value ? row->value : "0");
-      roff(row->help);
-      printf("\n");
+      printf("=%s:\n", row->value ? row->value : "0");
+      prose(row->help);
     }
   }
 }
 
-/* What the exit codes of statuses mean for a program, with those of outcomes among them. */
-static void man_exit_status(void) {
-  static const char *const codes[] = {
-#define STATUS_CODE(name, exit_code, sentence) [exit_code] = sentence,
-      WR_STATUS_LIST(STATUS_CODE)
-#undef STATUS_CODE
+/* A paragraph under a word; under none a plain one. */
+static void man_phrase(const char *word, const char *text) {
+  if (word[0] != '\0') {
+    printf(".TP\n.B ");
+    roff(word);
+    printf("\n");
+  } else {
+    printf(".PP\n");
+  }
+  prose(text);
+}
+
+static void man_phrases(const wr_phrase *list) {
+  for (const wr_phrase *p = list; p && p->word; p++) man_phrase(p->word, p->text);
+}
+
+/* The program's own words for a code, or where all programs mean the same by it the sentence of its status. */
+static void man_exit_status(const wr_phrase *exits) {
+  static const char *const sentences[] = {
+#define STATUS_SENTENCE(name, exit_code, sentence) [exit_code] = sentence,
+      WR_STATUS_LIST(STATUS_SENTENCE)
+#undef STATUS_SENTENCE
   };
   heading("Exit status");
-  for (int code = 0; code < (int)(sizeof codes / sizeof codes[0]); code++) {
-    const char *more = "";
-    if (code == wr_outcome_exit_code(WR_BREAKDOWN)) more = ", or a breakdown of the method";
-    if (code == wr_status_exit_code(WR_EINTERNAL)) more = ", or the answer failed verification";
-    if (codes[code])
-      printf(".TP\n.B %d\n%s%s\n", code, codes[code], more);
-    else if (code == wr_outcome_exit_code(WR_MAX_ITERATIONS))
-      printf(".TP\n.B %d\nnot converged\n", code);
+  for (const wr_phrase *p = exits; p->word; p++) {
+    int code = atoi(p->word);
+    int own = code == 0 || code == wr_status_exit_code(WR_ENUMERIC) || code == wr_status_exit_code(WR_EINTERNAL);
+    int known = code < (int)(sizeof sentences / sizeof sentences[0]) && sentences[code] != NULL;
+    int interrupted = code == wr_outcome_exit_code(WR_INTERRUPTED);
+    man_phrase(p->word, interrupted     ? "interrupted; what was reached by then is written"
+                        : own || !known ? p->text
+                                        : sentences[code]);
   }
-  printf(".TP\n.B %d\ninterrupted; what was reached by then is written\n", wr_outcome_exit_code(WR_INTERRUPTED));
 }
 
 /* "Ranks the nodes of a graph." as the phrase of NAME: begun small, without the full stop. */
 static void man_name(const subject *s) {
-  char phrase[ROOM] = "";
-  if (s->nlines > 1) snprintf(phrase, sizeof phrase, "%.*s", (int)strcspn(s->usage[1], "."), s->usage[1]);
+  char phrase[ROOM];
+  snprintf(phrase, sizeof phrase, "%.*s", (int)strcspn(s->text->summary, "."), s->text->summary);
   phrase[0] = (char)tolower((unsigned char)phrase[0]);
   heading("Name");
-  printf("%s \\- %s\n", s->name, phrase);
+  printf("%s \\- ", s->name);
+  prose(phrase);
 }
 
-/* "  pagerank web.mtx      the ten best pages": the command, then what it does. */
-static void man_example(char *line) {
-  line += strspn(line, " ");
-  char *phrase = strstr(line, "  ");
-  if (phrase != NULL) *phrase = '\0', phrase += 1 + strspn(phrase + 1, " ");
-  printf(".TP\n.B ");
-  roff(line);
-  printf("\n");
-  if (phrase != NULL) roff(phrase);
-  printf("\n");
+/* The day on which the page is made; SOURCE_DATE_EPOCH, seconds since 1970, makes it the same again. */
+static void man_title(const subject *s) {
+  char name[ROOM], day[sizeof "2000-01-01"] = "";
+  const char *epoch = getenv("SOURCE_DATE_EPOCH");
+  time_t now = epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
+  struct tm *parts = gmtime(&now);
+  if (parts) strftime(day, sizeof day, "%Y-%m-%d", parts);
+  for (size_t k = 0; k <= strlen(s->name) && k < ROOM; k++) name[k] = (char)toupper((unsigned char)s->name[k]);
+  printf(".TH %s 1 \"%s\" \"windrow %s\" \"windrow\"\n", name, day, wr_version());
 }
 
-static int is_example(const char *line) { return line[0] == ' '; }
-
-static int print_man(subject *s) {
-  printf(".TH %s 1 \"\" \"windrow %s\" \"windrow\"\n", s->name, wr_version());
+static int print_man(const subject *s) {
+  man_title(s);
   man_name(s);
   heading("Synopsis");
-  printf(".B ");
-  roff(s->nlines > 0 ? s->usage[0] + strlen("usage: ") : s->name);
+  printf(".B %s\n", s->name);
+  roff("[options] ");
+  roff(s->text->operands);
   printf("\n");
   heading("Description");
-  for (int k = 1; k < s->nlines && !is_example(s->usage[k]); k++) {
-    if (k > 1) printf(".PP\n");
-    roff(s->usage[k]);
-    printf("\n");
-  }
+  prose(s->text->summary);
+  man_phrases(s->text->words);
+  man_phrases(s->text->report);
   man_options(s->table);
   man_backends();
-  man_exit_status();
+  man_exit_status(s->text->exits);
   heading("Examples");
-  for (int k = 1; k < s->nlines && strncmp(s->usage[k], "Exit:", 5) != 0; k++)
-    if (is_example(s->usage[k])) man_example(s->usage[k]);
+  man_phrases(s->text->examples);
   return 0;
 }
 
@@ -267,7 +285,7 @@ static const char bash_end[] = "  esac\n"
                                "}\n"
                                "complete -F _windrow_%s %s\n";
 
-static int print_bash(subject *s) {
+static int print_bash(const subject *s) {
   pieces names = families();
   printf(bash_begin, s->name);
   WR_EACH_OPTION(row, s->table) {
@@ -333,7 +351,7 @@ static void zsh_option(const wr_option *row) {
   printf("'");
 }
 
-static int print_zsh(subject *s) {
+static int print_zsh(const subject *s) {
   pieces names = backends(), made = families();
   printf("#compdef %s\n_windrow_backends() { compset -P '*,'; compadd -S '' -- ", s->name);
   print_words(&names, " ");
@@ -349,30 +367,20 @@ static int print_zsh(subject *s) {
 
 /* ---- */
 
-static void read_usage(subject *s) {
-  char line[ROOM];
-  while (s->nlines < 32 && fgets(line, sizeof line, stdin) && line[0] != '\n') {
-    line[strcspn(line, "\n")] = '\0';
-    snprintf(s->usage[s->nlines++], ROOM, "%s", line);
-  }
-  while (fgets(line, sizeof line, stdin)) continue; /* so that who writes sees no closed pipe */
-}
-
 int main(int argc, char **argv) {
-  static subject subjects[] = {{.name = "pagerank", .table = wr_pagerank_table},
-                               {.name = "bicgstab", .table = wr_bicgstab_table},
-                               {.name = "spmv", .table = wr_spmv_options}};
+  static const subject subjects[] = {{.name = "pagerank", .text = &wr_pagerank_text, .table = wr_pagerank_table},
+                                     {.name = "bicgstab", .text = &wr_bicgstab_text, .table = wr_bicgstab_table},
+                                     {.name = "spmv", .text = &wr_spmv_text, .table = wr_spmv_options}};
   static const struct {
     const char *name;
-    int (*print)(subject *s);
+    int (*print)(const subject *s);
   } kinds[] = {{"man", print_man}, {"bash", print_bash}, {"zsh", print_zsh}};
-  subject *about = NULL;
+  const subject *about = NULL;
   for (size_t k = 0; argc == 3 && k < sizeof subjects / sizeof subjects[0]; k++)
     if (strcmp(argv[2], subjects[k].name) == 0) about = &subjects[k];
-  if (about) read_usage(about);
   for (size_t k = 0; about && k < sizeof kinds / sizeof kinds[0]; k++)
     if (strcmp(argv[1], kinds[k].name) == 0) return kinds[k].print(about) || fflush(stdout) != 0;
-  fprintf(stderr, "usage: PROGRAM --help | manual man|bash|zsh PROGRAM; PROGRAM is one of");
+  fprintf(stderr, "usage: manual man|bash|zsh PROGRAM; PROGRAM is one of");
   for (size_t k = 0; k < sizeof subjects / sizeof subjects[0]; k++) fprintf(stderr, " %s", subjects[k].name);
   fprintf(stderr, "; another one's table goes into tools/manual.c\n");
   return 1;

@@ -170,6 +170,12 @@ done:
   return status;
 }
 
+/* Columns are written once more, as they are. */
+void wr_bsr_refill(const wr_csr *A, const wr_bsr *b) {
+#pragma omp parallel for schedule(guided) if (A->nnz > THREAD_WORK)
+  for (int64_t ib = 0; ib < b->brows; ib++) merge_rows(A, b->r, b->c, ib, b, get_ptr(b, ib));
+}
+
 /* ---- Back to rows ---- */
 
 static double get(const wr_bsr *b, int64_t at, int *padding) {

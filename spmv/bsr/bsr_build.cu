@@ -86,6 +86,14 @@ static wr_status fill_rows(wr_env *env, const wr_csr_view *view, const wr_bsr *b
   return (b->wide ? fill<float, P, int64_t> : fill<float, P, int32_t>)(env, view, b);
 }
 
+extern "C" wr_status wr_bsr_device_refill(wr_env *env, const wr_csr_view *view, const wr_bsr *b) {
+  wr_status status;
+  TRY(wr_cuda_enter(env));
+  TRY(view->wide ? fill_rows<int64_t>(env, view, b) : fill_rows<int32_t>(env, view, b));
+done:
+  return status;
+}
+
 extern "C" wr_status wr_bsr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,
                                          const wr_csr_view *view, int r, int c, wr_bsr *b) {
   wr_status status;
@@ -94,10 +102,7 @@ extern "C" wr_status wr_bsr_device_build(wr_env *env, int64_t nrows, int64_t nco
   TRY(wr_bsr_columns_build(env, nrows, ncols, nnz, view, r, c, 0, &columns));
   *b = columns.shape;
   TRY(wr_device_alloc(env, &b->val, b->blocks * b->r * b->c, (size_t)wr_type_bytes(b->type), "the blocks' values"));
-  if (view->wide)
-    TRY(fill_rows<int64_t>(env, view, b));
-  else
-    TRY(fill_rows<int32_t>(env, view, b));
+  TRY(wr_bsr_device_refill(env, view, b));
 done:
   wr_bsr_columns_free_room(env, &columns);
   if (status != WR_OK) wr_bsr_device_free(env, b);

@@ -23,6 +23,10 @@ wr_status wr_bsr_count(const wr_csr *A, int r, int c, int64_t *blocks);
 /* *b := A in blocks, on the host, in parallel over block rows. wide 1: 64-bit row_ptr even where 32 bits would do.
  * Errors: wr_bsr_check, WR_ENOMEM, WR_ENUMERIC when a value is beyond f32; *b is then without arrays. */
 wr_status wr_bsr_build(const wr_csr *A, int r, int c, wr_type type, int wide, wr_bsr *b);
+
+/* b's values := those of a matrix of the same pattern, none of them beyond b's type; blocks stay. In parallel over block
+ * rows. */
+void wr_bsr_refill(const wr_csr *A, const wr_bsr *b);
 void wr_bsr_free(wr_bsr *b); /* frees the arrays; zeroed ones are fine */
 
 /* The arrays of a shape (wr_bsr_shape with blocks and wide), on the host, not filled. WR_ENOMEM; *b is then without. */
@@ -70,6 +74,9 @@ void wr_bsr_advise_blocks(const wr_csr *A, wr_type type, const char *blocks, wr_
  * WR_EDEVICE; *b is then without arrays. */
 wr_status wr_bsr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view, int r,
                               int c, wr_bsr *b);
+
+/* b's values := those of a view of the same pattern, in env's type, on env's stream; blocks stay. WR_EDEVICE. */
+wr_status wr_bsr_device_refill(wr_env *env, const wr_csr_view *view, const wr_bsr *b);
 void wr_bsr_device_free(wr_env *env, wr_bsr *b); /* frees the arrays; zeroed ones are fine */
 int64_t wr_bsr_device_bytes(const wr_bsr *b);   /* what the arrays take on a device, padding included */
 

@@ -11,13 +11,12 @@
 #include "spmv/device/device_memory.h"
 #include "spmv/kernel/async_copy.cuh"
 
-constexpr int64_t MOST_BLOCKS = 132 * 32; /* of a launch */
-constexpr int STEPS = 4;                  /* loads of a lane that are under way at a time */
-constexpr int CHUNK = 8 * THREADS;        /* counts that a thread block adds up           */
+constexpr int BLOCKS = 32;           /* of a launch, for each multiprocessor */
+constexpr int STEPS = 4;            /* loads of a lane that are under way at a time */
+constexpr int CHUNK = 8 * THREADS;   /* counts that a thread block adds up           */
 
-static unsigned grid_for(int64_t threads) {
-  int64_t blocks = (threads + THREADS - 1) / THREADS;
-  return blocks < 1 ? 1 : blocks < MOST_BLOCKS ? (unsigned)blocks : (unsigned)MOST_BLOCKS;
+static unsigned grid_for(const wr_env *env, int64_t threads) {
+  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
 }
 
 /* A row's entries, or a part of them; of a row without, col may be read all the same. */
@@ -278,9 +277,9 @@ done:
 template <typename P>
 static wr_status list(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_room &room) {
   wr_status status;
-  unsigned tasks = grid_for(a.tasks * a.group), chunks = (unsigned)((a.tasks + CHUNK - 1) / CHUNK);
-  unsigned parts = (unsigned)(a.tasks < EVEN_BLOCKS * WARPS ? (a.tasks + WARPS - 1) / WARPS : EVEN_BLOCKS);
-  TRY(WR_LAUNCH((bsr_list<P>), grid_for(a.brows * lanes), THREADS, 0, env->stream, a, room.found, lanes));
+  unsigned tasks = grid_for(env, a.tasks * a.group), chunks = (unsigned)((a.tasks + CHUNK - 1) / CHUNK);
+  unsigned parts = wr_cuda_grid(env, (a.tasks + WARPS - 1) / WARPS, EVEN_BLOCKS);
+  TRY(WR_LAUNCH((bsr_list<P>), grid_for(env, a.brows * lanes), THREADS, 0, env->stream, a, room.found, lanes));
   TRY(WR_LAUNCH((bsr_list_even<P>), parts, THREADS, 0, env->stream, a, room.found));
   TRY(WR_LAUNCH((bsr_list_parts<P>), tasks, THREADS, 0, env->stream, a, room.found));
   TRY(WR_LAUNCH((bsr_merge<P>), tasks, THREADS, 0, env->stream, a, room.found));
@@ -296,7 +295,7 @@ done:
 template <typename P>
 static wr_status keep(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_room &room, wr_bsr *b) {
   wr_status status;
-  unsigned grid = grid_for(a.tasks * lanes);
+  unsigned grid = grid_for(env, a.tasks * lanes);
   const int64_t *before = room.before;
   b->wide = b->blocks > INT32_MAX;
   TRY(wr_device_alloc(env, &b->row_ptr, b->brows + 1, b->wide ? 8 : 4, "block row pointers"));

@@ -43,7 +43,7 @@ static __device__ inline bsr_reach reach_of(const bsr_rows<P> &a, const wr_bsr_g
   return {!some_empty && first == latest && before_last == last, !some_gaps && latest <= before_last + 1, first, last};
 }
 
-constexpr int64_t EVEN_BLOCKS = 132 * 8; /* of a launch, which mostly finds that there is nothing to do */
+constexpr int EVEN_BLOCKS = 8; /* of a launch, for each multiprocessor, which mostly finds that there is nothing to do */
 
 /* Block columns to list that are not `last` and begin in col[0] to col[count - 1] of the first row; how many, or DIFFERENT
  * where one of the rows, each `length` behind the one before it, has another column. A warp. */

@@ -8,7 +8,7 @@
 #include "spmv/device/sort.h"
 #include "spmv/kernel/warp.cuh"
 
-constexpr int THREADS = 256, MOST_BLOCKS = 132 * 16;
+constexpr int THREADS = 256, BLOCKS = 16; /* blocks: of a launch, for each multiprocessor */
 
 /* The sizes that have kernels, and what they are cut into. */
 static const struct size {
@@ -27,7 +27,7 @@ static int log2_of(int power) {
 /* Inner blocks of a lane, and warps that a launch is to have before lanes get so many. More make it cheaper to join the
  * lanes, but lie farther apart in x. */
 constexpr int EACH = 8;
-constexpr int64_t ENOUGH_WARPS = 132 * 8;
+constexpr int64_t ENOUGH_WARPS = 8; /* for each multiprocessor */
 
 static const struct size *size_of(int r, int c) {
   for (const struct size &s : sizes)
@@ -44,10 +44,10 @@ extern "C" int wr_bsr_can_interleave(int r, int c, int64_t ncols) {
 constexpr int MOST_SHARED = 200 << 10;
 
 /* How many inner blocks a lane takes: about as many as asked for, else by the number of blocks; a multiple of at_a_time. */
-static int choose_each(int64_t blocks, int r, int at_a_time, int asked) {
+static int choose_each(const wr_env *env, int64_t blocks, int r, int at_a_time, int asked) {
   int each = asked ? asked : EACH, most = MOST_SHARED / (WR_BSR_WARPS * WR_WARP * r * (int)sizeof(double));
   if (each > most) each = most;
-  while (!asked && each > 1 && blocks / (WR_WARP * each) < ENOUGH_WARPS) each /= 2;
+  while (!asked && each > 1 && blocks / (WR_WARP * each) < ENOUGH_WARPS * wr_cuda_processors(env)) each /= 2;
   return each < at_a_time ? at_a_time : each / at_a_time * at_a_time;
 }
 
@@ -100,9 +100,8 @@ __global__ void __launch_bounds__(THREADS) ib_inexact(const double *val, int64_t
   if (found) *inexact = 1;
 }
 
-static unsigned grid_for(int64_t threads) {
-  int64_t wanted = (threads + THREADS - 1) / THREADS;
-  return wanted < 1 ? 1 : wanted < MOST_BLOCKS ? (unsigned)wanted : (unsigned)MOST_BLOCKS;
+static unsigned grid_for(const wr_env *env, int64_t threads) {
+  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
 }
 
 /* Which inner block rows have blocks; how many have none is known. */
@@ -114,7 +113,7 @@ static wr_status sort_out_rows(wr_env *env, const ib_cut &k, wr_bsr_interleaved 
   TRY(wr_device_alloc(env, &kinds, rows, 1, "kinds of block rows"));
   TRY(wr_device_alloc(env, &b->row, rows, sizeof *b->row, "block rows"));
   TRY(wr_device_alloc(env, &b->empty_row, rows, sizeof *b->empty_row, "empty block rows"));
-  TRY(WR_LAUNCH((ib_kinds), grid_for(rows), THREADS, 0, env->stream, k, rows, kinds));
+  TRY(WR_LAUNCH((ib_kinds), grid_for(env, rows), THREADS, 0, env->stream, k, rows, kinds));
   TRY(wr_device_select(env, kinds, 1, rows, NULL, b->row, sizeof *b->row, &b->brows));
   TRY(wr_device_select(env, kinds, 0, rows, NULL, b->empty_row, sizeof *b->empty_row, &b->empty));
 done:
@@ -142,7 +141,8 @@ static wr_status choose_stored(wr_env *env, const wr_csr *A, const wr_csr_view *
   if (!narrow || b->type != WR_F64 || (A->val && !looks_exact(A))) return WR_OK;
   if (A->val) {
     TRY(wr_device_alloc_zeroed(env, &inexact, 1, sizeof *inexact, "a mark of values"));
-    TRY(WR_LAUNCH((ib_inexact), grid_for(A->nnz), THREADS, 0, env->stream, (const double *)view->val, A->nnz, inexact));
+    TRY(WR_LAUNCH((ib_inexact), grid_for(env, A->nnz), THREADS, 0, env->stream, (const double *)view->val, A->nnz,
+                  inexact));
     TRY(wr_device_download(env, &found, inexact, 1, WR_AS_4_BYTES));
   }
   if (!found) b->stored = WR_F32;
@@ -192,7 +192,7 @@ static wr_status fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int
   wr_status status;
   int32_t found[2] = {0, 0};
   int64_t threads = b->brows + 1 > b->warps ? b->brows + 1 : b->warps;
-  TRY(WR_LAUNCH((ib_index), grid_for(threads), THREADS, 0, env->stream, k, *b, most));
+  TRY(WR_LAUNCH((ib_index), grid_for(env, threads), THREADS, 0, env->stream, k, *b, most));
   TRY(wr_bsr_interleave_fill(env, k, view, nnz, b, most));
   TRY(wr_device_download(env, found, most, 2, WR_AS_4_BYTES));
   b->shared_rows = (int)found[0], b->longest = (int)found[1];
@@ -201,7 +201,8 @@ done:
 }
 
 /* What follows from the number of blocks. */
-static wr_status measure(const wr_bsr_columns *from, const struct size *s, int each, wr_bsr_interleaved *b) {
+static wr_status measure(const wr_env *env, const wr_bsr_columns *from, const struct size *s, int each,
+                         wr_bsr_interleaved *b) {
   const wr_bsr *shape = &from->shape;
   int down = shape->r / s->inner_r, across = shape->c / s->inner_c;
   b->nrows = shape->nrows, b->ncols = shape->ncols, b->r = s->inner_r, b->c = s->inner_c;
@@ -209,7 +210,7 @@ static wr_status measure(const wr_bsr_columns *from, const struct size *s, int e
   b->empty = from->empty * down, b->brows = shape->brows * down - b->empty;
   b->at_a_time = wr_bsr_at_a_time(b->r, b->c, (size_t)wr_type_bytes(b->stored));
   b->terms = wr_bsr_terms(b->c, b->at_a_time);
-  b->each = choose_each(b->blocks, b->r, b->at_a_time, each);
+  b->each = choose_each(env, b->blocks, b->r, b->at_a_time, each);
   b->warps = (b->blocks + WR_WARP * b->each - 1) / (WR_WARP * b->each);
   b->grid = (b->warps + WR_BSR_WARPS - 1) / WR_BSR_WARPS;
   if (b->grid > INT32_MAX || shape->brows * down > INT32_MAX || shape->bcols * across > INT32_MAX)
@@ -233,7 +234,7 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_cs
   TRY(wr_cuda_enter(env));
   TRY(choose_stored(env, A, view, narrow, b));
   TRY(wr_bsr_columns_build(env, A->nrows, A->ncols, A->nnz, view, r, c, 1, &columns));
-  TRY(measure(&columns, s, each, b));
+  TRY(measure(env, &columns, s, each, b));
   k = {columns.shape.row_ptr, columns.shape.col, columns.shape.wide, log2_of(r / s->inner_r), log2_of(c / s->inner_c)};
   TRY(sort_out_rows(env, k, b));
   TRY(allocate(env, b));
@@ -243,6 +244,20 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_cs
 done:
   wr_bsr_columns_free(env, &columns);
   if (status != WR_OK) wr_bsr_interleaved_free(env, b);
+  return status;
+}
+
+extern "C" wr_status wr_bsr_interleaved_refill(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c,
+                                               int narrow, const wr_bsr_interleaved *b) {
+  wr_status status;
+  wr_bsr_interleaved other = *b;
+  ib_cut k = {nullptr, nullptr, 0, log2_of(r / b->r), log2_of(c / b->c)};
+  TRY(wr_cuda_enter(env));
+  TRY(choose_stored(env, A, view, narrow, &other));
+  if (other.stored != b->stored)
+    TRY(wr_fail(WR_EUNAVAILABLE, "values are stored in f32 where all of them are f32's, and else not"));
+  TRY(wr_bsr_interleave_fill(env, k, view, A->nnz, b, nullptr));
+done:
   return status;
 }
 
@@ -259,10 +274,9 @@ extern "C" int64_t wr_bsr_interleaved_bytes(const wr_bsr_interleaved *b) {
          (b->empty ? 2 * wr_device_bytes(rows, sizeof *b->row) : 0);
 }
 
-extern "C" unsigned wr_bsr_interleaved_last_grid(const wr_bsr_interleaved *b) {
+extern "C" unsigned wr_bsr_interleaved_last_grid(const wr_env *env, const wr_bsr_interleaved *b) {
   int64_t shared = b->grid * b->r, empty = b->empty * b->r, each = WR_BSR_WARPS * WR_WARP;
-  int64_t wanted = ((shared > empty ? shared : empty) + each - 1) / each;
-  return wanted < 1 ? 1 : wanted < MOST_BLOCKS ? (unsigned)wanted : (unsigned)MOST_BLOCKS;
+  return wr_cuda_grid(env, ((shared > empty ? shared : empty) + each - 1) / each, BLOCKS);
 }
 
 /* y[i] := 0 for the scalar rows i that are completed from parts. */
@@ -281,7 +295,7 @@ __global__ void ib_clear(const wr_bsr_interleaved b, T *y) {
 extern "C" wr_status wr_bsr_interleaved_launch(wr_env *env, const wr_bsr_interleaved *b, const wr_apply_args *args) {
   wr_status status;
   const wr_vec *y = args->request.y;
-  unsigned grid = grid_for(b->grid * b->r);
+  unsigned grid = grid_for(env, b->grid * b->r);
   TRY(wr_cuda_enter(env));
   if (b->commit == WR_BSR_DUAL && args->request.beta == 0 && !args->y_prepared) {
     if (b->type == WR_F32)

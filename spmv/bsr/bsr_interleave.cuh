@@ -9,7 +9,7 @@
  * powers of two. */
 struct ib_cut {
   const void *row_ptr; /* [brows + 1] of the block rows */
-  const int32_t *col;  /* [blocks] block columns        */
+  const int32_t *col;  /* [blocks] block columns; NULL: inner blocks have their columns and words, and get values alone */
   int wide, log2_down, log2_across;
 };
 
@@ -24,7 +24,8 @@ static __device__ inline int64_t ib_start(const ib_cut &k, const wr_bsr_interlea
 }
 
 /* b's values, columns and words, from the view's rows, whose matrix has nnz entries. most[0] becomes the rows that end in one
- * thread block, if these are more. start and first are known; on env's stream. WR_EDEVICE. */
+ * thread block, if these are more. start and first are known; on env's stream. Without k.col columns and words are known, too,
+ * and most is not used. WR_EDEVICE. */
 wr_status wr_bsr_interleave_fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz,
                                  const wr_bsr_interleaved *b, int *most);
 

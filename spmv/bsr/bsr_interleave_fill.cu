@@ -13,9 +13,10 @@ constexpr int64_t MOST_BLOCKS = 1 << 20;
 
 /* Column, in inner blocks, of the tile's p-th. */
 template <typename V>
-static __device__ inline int32_t inner_column(const ib_cut &k, const wr_bsr_interleaved &b, const ib_tile<V> &t,
-                                              int p) {
+static __device__ inline int32_t inner_column(const ib_cut &k, const wr_bsr_interleaved &b, const ib_tiling &s,
+                                              const ib_tile<V> &t, int p) {
   int64_t g = t.g0 + p;
+  if (!k.col) return known_column(b, s, t, p, k.log2_across);
   if (k.log2_across == 0) return k.col[g]; /* the sizes that are cut are cut in columns too */
   int64_t source = g >> k.log2_across;
   if (k.log2_down > 0) {
@@ -31,7 +32,7 @@ static __device__ inline void place_blocks(const ib_cut &k, const wr_bsr_interle
                                            const ib_tile<V> &t) {
   for (int p = threadIdx.x; p < t.count; p += blockDim.x) {
     int lane = (int)wr_bsr_divide((unsigned)p, s.by_each), j = p - lane * b.each;
-    int32_t inner = inner_column(k, b, t, p);
+    int32_t inner = inner_column(k, b, s, t, p);
     t.inner[p] = inner;
     t.place[p] = (j * b.c + shift_of(b, inner)) * s.pitch + lane;
   }
@@ -170,8 +171,11 @@ __global__ void __launch_bounds__(MOST_THREADS, 4)
       }
     }
     __syncthreads();
-    write_tile(b, s, t, full.is_full ? k.log2_across : 0);
-    count_rows(b, s, t, most);
+    write_values(b, s, t);
+    if (k.col) {
+      write_columns(b, s, t, full.is_full ? k.log2_across : 0);
+      count_rows(b, s, t, most);
+    }
     __syncthreads();
   }
 }

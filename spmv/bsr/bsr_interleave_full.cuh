@@ -39,7 +39,7 @@ static __device__ inline void place_full(const ib_cut &k, const wr_bsr_interleav
       int above = (t.row + n) & ((1 << k.log2_down) - 1);
       g = ((t.g0 + low - (int64_t)above * (high - low)) >> k.log2_down) + p - low;
     }
-    wr_copy_element_if(true, t.inner + p, k.col + (g >> k.log2_across));
+    if (k.col) wr_copy_element_if(true, t.inner + p, k.col + (g >> k.log2_across));
   }
 }
 

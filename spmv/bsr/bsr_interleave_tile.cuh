@@ -143,10 +143,20 @@ static __device__ inline int shift_of(const wr_bsr_interleaved &b, int32_t inner
   return beyond > 0 ? (int)beyond : 0;
 }
 
-/* The tile's values, columns and words to where they are read. across: inner blocks of each of `inner`, a logarithm. */
+/* Column, in inner blocks, of the tile's p-th, where b has its columns. Those that would reach beyond the matrix's last column
+ * begin further left, all at the same column: which of its block's inner columns one is says its number. */
 template <typename V>
-static __device__ inline void write_tile(const wr_bsr_interleaved &b, const ib_tiling &s, const ib_tile<V> &t,
-                                         int log2_across) {
+static __device__ inline int32_t known_column(const wr_bsr_interleaved &b, const ib_tiling &s, const ib_tile<V> &t,
+                                              int p, int log2_across) {
+  int lane = (int)wr_bsr_divide((unsigned)p, s.by_each), j = p - lane * b.each, across = 1 << log2_across;
+  int32_t left = b.col[(warp_of(s, t) * b.each + j) * WR_WARP + lane_of(s, t) + lane];
+  int32_t inner = (int32_t)wr_bsr_divide((unsigned)left + (unsigned)b.c - 1, s.by_c);
+  return (inner & -across) | (int32_t)((t.g0 + p) & (across - 1));
+}
+
+/* The tile's values to where they are read. */
+template <typename V>
+static __device__ inline void write_values(const wr_bsr_interleaved &b, const ib_tiling &s, const ib_tile<V> &t) {
   int lines = b.each * b.c * b.r, lane = threadIdx.x % s.lanes, skip = blockDim.x >> s.log2_lanes;
   bool whole = t.count == b.each * s.lanes;
   int64_t warp = warp_of(s, t);
@@ -158,6 +168,14 @@ static __device__ inline void write_tile(const wr_bsr_interleaved &b, const ib_t
     if (!whole && lane * b.each + (int)wr_bsr_divide((unsigned)column, s.by_c) >= t.count) value = 0;
     val[line * WR_WARP] = value;
   }
+}
+
+/* Its columns and words. across: inner blocks of each of `inner`, a logarithm. */
+template <typename V>
+static __device__ inline void write_columns(const wr_bsr_interleaved &b, const ib_tiling &s, const ib_tile<V> &t,
+                                            int log2_across) {
+  int lane = threadIdx.x % s.lanes, skip = blockDim.x >> s.log2_lanes;
+  int64_t warp = warp_of(s, t);
   int32_t *col = b.col + warp * b.each * WR_WARP + lane_of(s, t) + lane;
   for (int j = threadIdx.x >> s.log2_lanes; j < b.each; j += skip) {
     int p = lane * b.each + j;

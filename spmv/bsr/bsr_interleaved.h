@@ -74,6 +74,12 @@ int wr_bsr_can_interleave(int r, int c, int64_t ncols);
  * blocks; wr_bsr_check, WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each, int narrow,
                             wr_bsr *shape, wr_bsr_interleaved *to);
+
+/* b's values := those of a matrix of the same pattern and its view; r, c and narrow as they were given to wr_bsr_interleave, on
+ * env's stream. WR_EUNAVAILABLE, and b is as it was: the values have to be stored in another type, which takes other blocks of
+ * memory. WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_bsr_interleaved_refill(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int narrow,
+                                    const wr_bsr_interleaved *b);
 void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b); /* a zeroed one is fine */
 int64_t wr_bsr_interleaved_bytes(const wr_bsr_interleaved *b);    /* on the device, padding included */
 
@@ -81,7 +87,7 @@ int64_t wr_bsr_interleaved_bytes(const wr_bsr_interleaved *b);    /* on the devi
 wr_status wr_bsr_interleaved_decode(wr_env *env, const wr_bsr_interleaved *b, int as_pattern, wr_csr **A);
 
 /* Blocks of the launch that completes shared and empty rows. */
-unsigned wr_bsr_interleaved_last_grid(const wr_bsr_interleaved *b);
+unsigned wr_bsr_interleaved_last_grid(const wr_env *env, const wr_bsr_interleaved *b);
 
 /* y = alpha*A*x + beta*y and the epilogue of a checked request, on env's stream; beta != 0 goes by the ordered way. Needs a
  * workspace for grid + last_grid blocks. WR_EDEVICE. */

@@ -250,8 +250,8 @@ __global__ void __launch_bounds__(IB_THREADS)
   ib_shared s = ib_find_shared<R>(a, begin + lane);
   wr_wait_for_earlier();
   double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  wr_finish_rows<T, 1> row = {}; /* once: a lane without a row goes as far as the warp's sum, and then leaves it as it is */
   for (int64_t base = begin; base < b.grid * R; base += stride, s = ib_find_shared<R>(a, base + lane)) {
-    wr_finish_rows<T, 1> row;
     bool is_row = s.i < b.nrows;
     double old = 0, head = 0; /* all that is read on its way at once */
     if (is_row) {
@@ -287,7 +287,7 @@ static wr_status ib_launch(wr_env *env, const ib_args<T> &a, wr_finish<T> finish
     TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_kernel), (unsigned)a.b.grid, IB_THREADS, shared, a, finish));
   finish.sums.before = a.b.grid;
   if (a.ordered || !a.plain || a.b.empty)
-    TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(&a.b), IB_THREADS, 0, a,
+    TRY(WR_LAUNCH_EARLY(env, (bsr_interleaved_last<T, R>), wr_bsr_interleaved_last_grid(env, &a.b), IB_THREADS, 0, a,
                         finish));
 done:
   return status;

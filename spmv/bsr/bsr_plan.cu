@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/text.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 
-/* Blocks that a card of today holds at a time, for the estimate: 132 multiprocessors, 2048 threads each. */
-constexpr int64_t PROCESSORS = 132, PROCESSOR_THREADS = 2048, PROCESSOR_BLOCKS = 32;
+/* What a multiprocessor of today holds at a time, for the estimate. */
+constexpr int64_t PROCESSOR_THREADS = 2048, PROCESSOR_BLOCKS = 32;
 
 static int threads_of(const wr_bsr_kernel *kernel, const wr_bsr_knobs *k, int r, int c) {
   int threads = 32 << k->block, least = (r * c + 31) / 32 * 32;
@@ -42,16 +43,17 @@ done:
   return status;
 }
 
-extern "C" void wr_bsr_plan_add_tasks(const wr_bsr_knobs *k, const wr_bsr_kernel *kernel, const wr_bsr_choice *choice,
-                                      wr_plan_info *info) {
+extern "C" void wr_bsr_plan_add_tasks(const wr_env *env, const wr_bsr_knobs *k, const wr_bsr_kernel *kernel,
+                                      const wr_bsr_choice *choice, wr_plan_info *info) {
   int threads = threads_of(kernel, k, choice->r, choice->c);
   int64_t each = PROCESSOR_THREADS / threads < PROCESSOR_BLOCKS ? PROCESSOR_THREADS / threads : PROCESSOR_BLOCKS;
   int64_t values = (int64_t)(choice->blocks * choice->r * choice->c);
-  int64_t tasks = tasks_wanted(k, PROCESSORS * each, values, choice->r, threads);
+  int64_t tasks = tasks_wanted(k, wr_cuda_processors(env) * each, values, choice->r, threads);
   size_t length = strlen(info->line);
   info->extra_bytes += tasks * (16 + 16 * choice->r);
   info->deterministic = threads <= kernel->deterministic_upto;
-  snprintf(info->line + length, sizeof info->line - length, "; tasks of %d threads", threads);
+  snprintf(info->line + length, sizeof info->line - length, "; tasks of %d %s", threads,
+           wr_plural(threads, "thread", "threads"));
 }
 
 extern "C" wr_status wr_bsr_plan_estimate(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *k,
@@ -59,7 +61,7 @@ extern "C" wr_status wr_bsr_plan_estimate(const wr_env *env, const wr_csr *A, co
   wr_status status;
   wr_bsr_choice choice;
   TRY(wr_bsr_plan_blocks(env, A, k, info, &choice));
-  wr_bsr_plan_add_tasks(k, kernel, &choice, info);
+  wr_bsr_plan_add_tasks(env, k, kernel, &choice, info);
 done:
   return status;
 }
@@ -71,7 +73,7 @@ static wr_status make_tasks(wr_bsr_plan *p, wr_env *env, const wr_bsr_knobs *k, 
   int64_t values = p->format.blocks * p->format.r * p->format.c;
   TRY(kernel->resident(env, p, &resident));
   TRY(wr_bsr_tasks_build(env, &p->format, tasks_wanted(k, resident, values, p->format.r, p->threads), &p->tasks));
-  if (kernel->fuses) TRY(wr_workspace_reserve(env, p->tasks.count + wr_bsr_rest_grid(&p->tasks), &workspace));
+  if (kernel->fuses) TRY(wr_workspace_reserve(env, p->tasks.count + wr_bsr_rest_grid(env, &p->tasks), &workspace));
 done:
   return status;
 }
@@ -109,5 +111,17 @@ extern "C" wr_status wr_bsr_plan_decode(void *state, wr_env *env, wr_csr **A) {
   TRY(wr_bsr_decode(&host, p->pattern, A));
 done:
   wr_bsr_free(&host);
+  return status;
+}
+
+/* To where the old values are. A pattern has none to write. */
+extern "C" wr_status wr_bsr_plan_update_values(void *state, wr_env *env, wr_csr *A, int *) {
+  const wr_bsr_plan *p = (const wr_bsr_plan *)state;
+  wr_status status;
+  wr_csr_view view;
+  if (p->pattern) return WR_OK;
+  TRY(wr_csr_device_view(A, env, &view));
+  TRY(wr_bsr_device_refill(env, &view, &p->format));
+done:
   return status;
 }

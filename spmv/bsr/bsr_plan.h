@@ -51,14 +51,15 @@ typedef struct wr_bsr_kernel {
 wr_status wr_bsr_plan_check(const wr_env *env, const wr_csr *A, const void *knobs);
 void wr_bsr_plan_destroy(void *state, wr_env *env);
 wr_status wr_bsr_plan_decode(void *state, wr_env *env, wr_csr **A);
+wr_status wr_bsr_plan_update_values(void *state, wr_env *env, wr_csr *A, int *moved);
 
 /* *info := what follows from the size of a block, which is chosen here, and left in info->chosen for prepare. */
 wr_status wr_bsr_plan_blocks(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *knobs, wr_plan_info *info,
                              wr_bsr_choice *choice);
 
 /* Adds what follows from the tasks. */
-void wr_bsr_plan_add_tasks(const wr_bsr_knobs *knobs, const wr_bsr_kernel *kernel, const wr_bsr_choice *choice,
-                           wr_plan_info *info);
+void wr_bsr_plan_add_tasks(const wr_env *env, const wr_bsr_knobs *knobs, const wr_bsr_kernel *kernel,
+                           const wr_bsr_choice *choice, wr_plan_info *info);
 
 /* For a backend's plan, both; and its prepare. */
 wr_status wr_bsr_plan_estimate(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *knobs,
@@ -67,7 +68,7 @@ wr_status wr_bsr_plan_prepare(wr_bsr_plan *plan, wr_env *env, wr_csr *A, const w
                               const wr_bsr_kernel *kernel, wr_plan_info *info);
 
 /* Thread blocks of the launch that completes what tasks share (bsr_report.cuh). */
-unsigned wr_bsr_rest_grid(const wr_bsr_tasks *tasks);
+unsigned wr_bsr_rest_grid(const wr_env *env, const wr_bsr_tasks *tasks);
 
 /* ---- The kernels ---- */
 

@@ -39,4 +39,5 @@ const wr_backend wr_backend_bsr_private = {
     .apply = apply,
     .destroy = wr_bsr_plan_destroy,
     .decode = wr_bsr_plan_decode,
+    .update_values = wr_bsr_plan_update_values,
 };

@@ -1,6 +1,6 @@
 #include "spmv/bsr/bsr_report.cuh"
 
-constexpr int THREADS = 256, WARPS = THREADS / WR_WARP, BLOCKS = 132 * 8;
+constexpr int THREADS = 256, WARPS = THREADS / WR_WARP, BLOCKS = 8; /* blocks: for each multiprocessor */
 
 /* What the tasks from..task have left of the block row that ends first in `task`; lane k gets the sum of row k. A lane adds up
  * a few parts by itself, the warp many; the order depends on the tasks alone. */
@@ -42,16 +42,16 @@ __global__ void __launch_bounds__(THREADS)
   wr_sums_finish(finish.sums, reduced);
 }
 
-extern "C" unsigned wr_bsr_rest_grid(const wr_bsr_tasks *tasks) {
+extern "C" unsigned wr_bsr_rest_grid(const wr_env *env, const wr_bsr_tasks *tasks) {
   int64_t wanted = (tasks->count + WARPS - 1) / WARPS, others = (tasks->nempty * tasks->r + THREADS - 1) / THREADS;
   if (wanted < others) wanted = others;
-  return (unsigned)(wanted < 1 ? 1 : wanted < BLOCKS ? wanted : BLOCKS);
+  return wr_cuda_grid(env, wanted, BLOCKS);
 }
 
 template <typename T>
 wr_status wr_bsr_launch_rest(wr_env *env, const wr_bsr_plan *p, const wr_bsr_args<T> &a, const wr_finish<T> &finish) {
   if (p->tasks.count <= 1 && p->tasks.nempty == 0 && finish.sums.count == 0) return WR_OK; /* there is nothing to do */
-  return WR_LAUNCH((bsr_rest<T>), wr_bsr_rest_grid(&p->tasks), THREADS, 0, env->stream, a,
+  return WR_LAUNCH((bsr_rest<T>), wr_bsr_rest_grid(env, &p->tasks), THREADS, 0, env->stream, a,
                    wr_bsr_any_size_make(p->format.r, p->format.c), p->tasks, finish);
 }
 

@@ -5,7 +5,7 @@
 #include "spmv/device/sort.h"
 #include "spmv/kernel/launch.cuh"
 
-constexpr int THREADS = 256, BLOCKS = 132 * 8;
+constexpr int THREADS = 256, BLOCKS = 8; /* blocks: of a launch, for each multiprocessor */
 
 /* kinds[i] := whether block row i has blocks. */
 __global__ void bsr_tasks_kinds(const wr_bsr b, uint8_t *kinds) {
@@ -60,9 +60,8 @@ __global__ void bsr_tasks_cut(const wr_bsr b, const wr_bsr_tasks tasks) {
   }
 }
 
-static unsigned grid_for(int64_t threads) {
-  int64_t wanted = (threads + THREADS - 1) / THREADS;
-  return (unsigned)(wanted < BLOCKS ? wanted : BLOCKS);
+static unsigned grid_for(const wr_env *env, int64_t threads) {
+  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
 }
 
 /* nfull and nempty, and the lists if both kinds are there. */
@@ -70,7 +69,7 @@ static wr_status list_rows(wr_env *env, const wr_bsr *b, wr_bsr_tasks *tasks) {
   wr_status status;
   uint8_t *kinds = NULL;
   TRY(wr_device_alloc(env, &kinds, b->brows, sizeof *kinds, "kinds of block rows"));
-  TRY(WR_LAUNCH((bsr_tasks_kinds), grid_for(b->brows), THREADS, 0, env->stream, *b, kinds));
+  TRY(WR_LAUNCH((bsr_tasks_kinds), grid_for(env, b->brows), THREADS, 0, env->stream, *b, kinds));
   TRY(wr_device_select(env, kinds, 0, b->brows, NULL, NULL, sizeof *tasks->empty, &tasks->nempty));
   tasks->nfull = b->brows - tasks->nempty;
   if (tasks->nempty == 0) goto done;
@@ -102,7 +101,8 @@ extern "C" wr_status wr_bsr_tasks_build(wr_env *env, const wr_bsr *b, int64_t wa
   TRY(wr_device_alloc(env, &tasks->origin, tasks->count, sizeof *tasks->origin, "where shared block rows begin"));
   TRY(wr_device_alloc_zeroed(env, &tasks->head, tasks->count * b->r, sizeof *tasks->head, "parts of block rows"));
   TRY(wr_device_alloc_zeroed(env, &tasks->tail, tasks->count * b->r, sizeof *tasks->tail, "parts of block rows"));
-  if (tasks->count) TRY(WR_LAUNCH((bsr_tasks_cut), grid_for(tasks->count + 1), THREADS, 0, env->stream, *b, *tasks));
+  if (tasks->count)
+    TRY(WR_LAUNCH((bsr_tasks_cut), grid_for(env, tasks->count + 1), THREADS, 0, env->stream, *b, *tasks));
 done:
   if (status != WR_OK) wr_bsr_tasks_free(env, tasks);
   return status;

@@ -16,6 +16,7 @@ typedef struct unrolled_knobs {
 typedef struct unrolled_state {
   int is_interleaved;
   int pattern;             /* the matrix has no values                 */
+  int r, c, narrow;        /* as given to wr_bsr_interleave            */
   wr_bsr_interleaved side; /* is_interleaved                           */
   wr_bsr_plan report;      /* else                                     */
 } unrolled_state;
@@ -76,7 +77,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
     info->deterministic = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && env->deterministic);
     snprintf(info->line + length, sizeof info->line - length, "; blocks side by side");
   } else {
-    wr_bsr_plan_add_tasks(&k->bsr, &kernel, &choice, info);
+    wr_bsr_plan_add_tasks(env, &k->bsr, &kernel, &choice, info);
   }
 done:
   return status;
@@ -89,10 +90,10 @@ static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unr
   wr_workspace workspace;
   wr_bsr_interleaved *b = &s->side;
   TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_interleave(env, A, &view, info->chosen[0], info->chosen[1], (int)k->each, k->values == 0, &blocks, b));
+  TRY(wr_bsr_interleave(env, A, &view, s->r, s->c, (int)k->each, s->narrow, &blocks, b));
   int must_order = env->deterministic || (env->type == WR_F32 && b->longest > few_parts);
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
-  TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(b), &workspace));
+  TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(env, b), &workspace));
   info->deterministic = b->commit == WR_BSR_ORDERED;
   if (env->type == WR_F32) { /* products, sums of a few terms, and parts that are added to y */
     int parts = b->commit == WR_BSR_DUAL ? b->longest + 2 : 0;
@@ -111,6 +112,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   unrolled_state *s = state;
   const unrolled_knobs *k = knob;
   s->is_interleaved = is_interleaved(k, A, info), s->pattern = A->val == NULL;
+  s->r = info->chosen[0], s->c = info->chosen[1], s->narrow = k->values == 0;
   if (s->is_interleaved)
     TRY(interleave(s, env, A, k, info));
   else
@@ -137,6 +139,19 @@ static wr_status decode(void *state, wr_env *env, wr_csr **A) {
   return wr_bsr_plan_decode(&s->report, env, A);
 }
 
+/* To where the old values are, unless they have to be stored in another type. */
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  wr_status status = WR_OK;
+  unrolled_state *s = state;
+  wr_csr_view view;
+  if (!s->is_interleaved) return wr_bsr_plan_update_values(&s->report, env, A, moved);
+  if (s->pattern) return WR_OK;
+  TRY(wr_csr_device_view(A, env, &view));
+  TRY(wr_bsr_interleaved_refill(env, A, &view, s->r, s->c, s->narrow, &s->side));
+done:
+  return status;
+}
+
 const wr_backend wr_backend_bsr_unrolled = {
     .name = "bsr_unrolled",
     .summary = "BSR, accumulators unrolled over several rows",
@@ -153,4 +168,5 @@ const wr_backend wr_backend_bsr_unrolled = {
     .apply = apply,
     .destroy = destroy,
     .decode = decode,
+    .update_values = update_values,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "spmv/cb_spmv/cb_spmv_plan.h"
+#include "config/text.h"
 
 typedef struct cb_knobs {
   int aggregate, formats, balance, commit, prefetch, offsets;
@@ -90,9 +91,10 @@ static void report(const wr_csr *A, const wr_cb_format *f, wr_plan_info *info) {
   double blocks = (double)(f->blocks ? f->blocks : 1), plain = (double)(f->plain.blocks ? f->plain.blocks : 1);
   info->format_bytes = wr_cb_bytes(f);
   info->apply_bytes = (double)wr_cb_apply_bytes(f);
-  snprintf(info->line, sizeof info->line, "%.3g entries a block, %s; %.0f%% super-sparse before; %lld lists",
-           (double)f->nnz / blocks, f->aggregated ? "columns aggregated" : "columns as they are",
-           100 * (double)f->plain.super_sparse / plain, (long long)f->lists);
+  snprintf(info->line, sizeof info->line, "%.3g %s a block, %s; %.0f%% super-sparse before; %lld %s",
+           (double)f->nnz / blocks, wr_plural(f->nnz == f->blocks ? 1 : f->nnz, "entry", "entries"),
+           f->aggregated ? "columns aggregated" : "columns as they are", 100 * (double)f->plain.super_sparse / plain,
+           (long long)f->lists, wr_plural(f->lists, "list", "lists"));
   advise_rows(A, f, info);
 }
 
@@ -162,6 +164,19 @@ done:
   return status;
 }
 
+/* A block's type depends on how many entries it has, not on their values. */
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  wr_status status = WR_OK;
+  cb_state *s = state;
+  wr_csr_view view;
+  (void)moved;
+  if (s->pattern) return WR_OK;
+  TRY(wr_csr_device_view(A, env, &view));
+  TRY(wr_cb_device_refill(env, &view, &s->plan.format));
+done:
+  return status;
+}
+
 const wr_backend wr_backend_cb_spmv = {
     .name = "cb_spmv",
     .summary = "16x16 sub-blocks in one data region",
@@ -178,4 +193,5 @@ const wr_backend wr_backend_cb_spmv = {
     .apply = apply,
     .destroy = destroy,
     .decode = decode,
+    .update_values = update_values,
 };

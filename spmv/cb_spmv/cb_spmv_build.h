@@ -39,6 +39,10 @@ wr_status wr_cb_decode(const wr_cb_format *format, int as_pattern, wr_csr **A);
  * narrow view, WR_ENOMEM, WR_EDEVICE; *format is then without memory. */
 wr_status wr_cb_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
                              const wr_cb_options *options, wr_cb_format *format);
+
+/* The values of a format on env's device := those of a view of the same pattern, on env's stream; blocks and lists stay.
+ * WR_EDEVICE. */
+wr_status wr_cb_device_refill(wr_env *env, const wr_csr_view *view, const wr_cb_format *format);
 void wr_cb_device_free(wr_env *env, wr_cb_format *format); /* frees the memory; without any it is fine */
 int64_t wr_cb_device_bytes(const wr_cb_format *format);   /* what it takes on a device, padding included */
 

@@ -79,27 +79,30 @@ static __device__ inline int sum_before(int value) {
   return sum - value;
 }
 
-/* Puts block k together in the group's room, and writes it. Groups for which any is 0 come along. */
+/* Puts block k together in the group's room, and writes it: of a format that has its blocks, their data alone. Groups for which
+ * any is 0 come along. */
 template <typename T, typename P>
 static __device__ inline void write_block(const wr_cb_format &f, const cb_rows<P> &a, const T *val,
                                           const cb_found &found, int64_t k, bool any, const cb_piece<P> &piece,
                                           int32_t *columns, cb_unit *room) {
   int lane = threadIdx.x % WR_CB_SIDE, n = any ? piece.n : 0, count = cb_sum(n), before = sum_before(n);
-  int kind = wr_cb_pick(&a.options, count), index = wr_cb_index_bytes(kind, count, (int)sizeof(T));
+  bool known = found.offset == nullptr;
+  int kind = !known ? wr_cb_pick(&a.options, count) : any ? wr_cb_kind_of(found.word[k]) : (int)WR_CB_COO;
+  int index = wr_cb_index_bytes(kind, count, (int)sizeof(T));
   int units = any ? wr_cb_units(kind, count, (int)sizeof(T)) : 0;
   cb_target<T> to = {kind, units, room, (uint8_t *)room, (T *)((uint8_t *)room + index)};
   int64_t row = any ? wr_cb_row(found.word[k]) : 0, col = any ? wr_cb_col(found.word[k]) : 0;
-  int64_t offset = any ? found.offset[k] : 0;
+  int64_t offset = !any ? 0 : known ? wr_cb_get(f.offset, f.wide, k) : found.offset[k];
   if (any) clear(to);
-  if (any && f.aggregated)
-    columns[lane] = f.restore_cols[k * WR_CB_SIDE + lane] = found.restore_cols[k * WR_CB_SIDE + lane];
+  if (any && f.aggregated) columns[lane] = found.restore_cols[k * WR_CB_SIDE + lane];
+  if (any && f.aggregated && !known) f.restore_cols[k * WR_CB_SIDE + lane] = columns[lane];
   __syncwarp();
   if (any) place_row(a, val, piece, before, f.aggregated ? columns : nullptr, (int32_t)(col * WR_CB_SIDE), to);
   __syncwarp();
   cb_unit *data = (cb_unit *)f.data + offset;
   for (int u = lane; u < units; u += WR_CB_SIDE) data[u] = to.unit[u];
-  if (any && lane == 0) f.block[k] = wr_cb_word(row, col, count, kind);
-  if (any && lane == 0) wr_cb_set(f.offset, f.wide, k, offset);
+  if (any && !known && lane == 0) f.block[k] = wr_cb_word(row, col, count, kind);
+  if (any && !known && lane == 0) wr_cb_set(f.offset, f.wide, k, offset);
   __syncwarp();
 }
 
@@ -144,28 +147,41 @@ wr_status wr_cb_measure(wr_env *env, const wr_csr_view *view, const wr_cb_option
                         const cb_found *found, int32_t *units) {
   int value_bytes = (int)wr_type_bytes(f->type);
   if (view->wide)
-    return WR_LAUNCH((cb_measure<int64_t>), cb_grid(f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream,
+    return WR_LAUNCH((cb_measure<int64_t>), cb_grid(env, f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream,
                      rows_of<int64_t>(view, options, f), f->blocks, value_bytes, *found, units);
-  return WR_LAUNCH((cb_measure<int32_t>), cb_grid(f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream,
+  return WR_LAUNCH((cb_measure<int32_t>), cb_grid(env, f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream,
                    rows_of<int32_t>(view, options, f), f->blocks, value_bytes, *found, units);
 }
 
 template <typename T, typename P>
 static wr_status fill(wr_env *env, const wr_csr_view *view, const wr_cb_options *options, const wr_cb_format *f,
                       const cb_found *found) {
-  return WR_LAUNCH((cb_fill<T, P>), cb_grid(f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream, *f,
+  return WR_LAUNCH((cb_fill<T, P>), cb_grid(env, f->blocks / CB_RUN + 1), CB_THREADS, 0, env->stream, *f,
                    rows_of<P>(view, options, f), (const T *)view->val, *found);
+}
+
+static wr_status fill_data(wr_env *env, const wr_csr_view *view, const wr_cb_options *options, const wr_cb_format *f,
+                           const cb_found *found) {
+  bool f64 = f->type == WR_F64;
+  if (view->wide) return (f64 ? fill<double, int64_t> : fill<float, int64_t>)(env, view, options, f, found);
+  return (f64 ? fill<double, int32_t> : fill<float, int32_t>)(env, view, options, f, found);
+}
+
+extern "C" wr_status wr_cb_device_refill(wr_env *env, const wr_csr_view *view, const wr_cb_format *f) {
+  wr_status status;
+  wr_cb_options none = {};
+  cb_found known = {f->block, nullptr, f->aggregated ? f->restore_cols : nullptr};
+  TRY(wr_cuda_enter(env));
+  TRY(fill_data(env, view, &none, f, &known));
+done:
+  return status;
 }
 
 wr_status wr_cb_fill_arrays(wr_env *env, const wr_csr_view *view, const wr_cb_options *options, const wr_cb_format *f,
                             const cb_found *found) {
   wr_status status;
-  bool f64 = f->type == WR_F64;
-  if (view->wide)
-    TRY((f64 ? fill<double, int64_t> : fill<float, int64_t>)(env, view, options, f, found));
-  else
-    TRY((f64 ? fill<double, int32_t> : fill<float, int32_t>)(env, view, options, f, found));
-  TRY(WR_LAUNCH((cb_lists), cb_grid(f->lists / WR_CB_SIDE + 1), CB_THREADS, 0, env->stream, *f));
+  TRY(fill_data(env, view, options, f, found));
+  TRY(WR_LAUNCH((cb_lists), cb_grid(env, f->lists / WR_CB_SIDE + 1), CB_THREADS, 0, env->stream, *f));
 done:
   return status;
 }

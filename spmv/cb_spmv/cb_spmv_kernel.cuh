@@ -374,7 +374,7 @@ static wr_status cbm_launch(wr_env *env, const wr_cb_plan *p, const wr_apply *re
   }));
   finish.sums.before = p->grid;
   if (a.ordered || !plain)
-    TRY(WR_LAUNCH((cb_spmv_last<T>), wr_cb_last_grid(p), CBM_THREADS, 0, env->stream, a, finish));
+    TRY(WR_LAUNCH((cb_spmv_last<T>), wr_cb_last_grid(env, p), CBM_THREADS, 0, env->stream, a, finish));
 done:
   return status;
 }

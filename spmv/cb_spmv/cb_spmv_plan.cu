@@ -4,14 +4,15 @@
 #include "spmv/device/device_memory.h"
 #include "spmv/kernel/launch.cuh"
 
-constexpr int THREADS = 256, MOST_BLOCKS = 132 * 16;
+constexpr int THREADS = 256, BLOCKS = 16; /* blocks: of a launch, for each multiprocessor */
 
-static unsigned grid_for(int64_t threads) {
-  int64_t wanted = (threads + THREADS - 1) / THREADS;
-  return wanted < 1 ? 1 : wanted < MOST_BLOCKS ? (unsigned)wanted : (unsigned)MOST_BLOCKS;
+static unsigned grid_for(const wr_env *env, int64_t threads) {
+  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
 }
 
-extern "C" unsigned wr_cb_last_grid(const wr_cb_plan *p) { return grid_for(p->grid * WR_CB_SIDE); }
+extern "C" unsigned wr_cb_last_grid(const wr_env *env, const wr_cb_plan *p) {
+  return grid_for(env, p->grid * WR_CB_SIDE);
+}
 
 /* Blocks before thread block c. */
 static __device__ inline int64_t blocks_before(const wr_cb_format &f, int64_t c) {
@@ -116,12 +117,12 @@ extern "C" wr_status wr_cb_plan_prepare(wr_env *env, int64_t stage, int prefetch
   TRY(env->type == WR_F32 ? wr_cb_ready_f32() : wr_cb_ready_f64());
   TRY(wr_device_alloc_zeroed(env, &memory, lay_out(p, NULL), 1, "parts of shared rows"));
   lay_out(p, memory);
-  TRY(WR_LAUNCH((cb_starts), grid_for(p->format.lists), THREADS, 0, env->stream, *p));
+  TRY(WR_LAUNCH((cb_starts), grid_for(env, p->format.lists), THREADS, 0, env->stream, *p));
   TRY(wr_device_alloc_zeroed(env, &found, 2, sizeof *found, "counts of shared rows"));
-  TRY(WR_LAUNCH((cb_origins), grid_for(p->grid + 1), THREADS, 0, env->stream, *p, found));
+  TRY(WR_LAUNCH((cb_origins), grid_for(env, p->grid + 1), THREADS, 0, env->stream, *p, found));
   TRY(wr_device_download(env, shared, found, 2, WR_AS_8_BYTES));
   p->shared = shared[0], p->longest = shared[1];
-  TRY(wr_workspace_reserve(env, p->grid + wr_cb_last_grid(p), &workspace));
+  TRY(wr_workspace_reserve(env, p->grid + wr_cb_last_grid(env, p), &workspace));
 done:
   wr_device_free(env, found);
   return status;
@@ -134,7 +135,7 @@ extern "C" void wr_cb_plan_free(wr_env *env, wr_cb_plan *p) {
 }
 
 static wr_status clear(wr_env *env, const wr_cb_plan *p, const wr_vec *y) {
-  unsigned grid = wr_cb_last_grid(p);
+  unsigned grid = wr_cb_last_grid(env, p);
   if (p->format.type == WR_F32)
     return WR_LAUNCH((cb_clear<float>), grid, THREADS, 0, env->stream, *p, (float *)y->data);
   return WR_LAUNCH((cb_clear<double>), grid, THREADS, 0, env->stream, *p, (double *)y->data);

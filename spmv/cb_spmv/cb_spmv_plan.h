@@ -56,7 +56,7 @@ void wr_cb_plan_free(wr_env *env, wr_cb_plan *p); /* the format too; a zeroed on
 int64_t wr_cb_plan_bytes(const wr_cb_plan *p);   /* on the device, the format and padding included */
 
 /* Thread blocks of the launch that completes shared rows. */
-unsigned wr_cb_last_grid(const wr_cb_plan *p);
+unsigned wr_cb_last_grid(const wr_env *env, const wr_cb_plan *p);
 
 /* y = alpha*A*x + beta*y and the epilogue of a checked request, on env's stream; beta != 0 goes by the ordered way.
  * WR_EDEVICE. */

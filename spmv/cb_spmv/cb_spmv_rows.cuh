@@ -12,10 +12,9 @@ constexpr int CB_THREADS = 256, CB_GROUPS = CB_THREADS / WR_CB_SIDE;
 constexpr unsigned CB_FULL = (unsigned)WR_FULL_MASK;
 constexpr uint32_t CB_NONE = UINT32_MAX;
 
-/* A launch for work of so many groups: no more blocks than an H200 holds, the groups take what is left in turn. */
-static inline unsigned cb_grid(int64_t groups) {
-  int64_t wanted = (groups + CB_GROUPS - 1) / CB_GROUPS, most = 132 * 8;
-  return wanted < 1 ? 1 : (unsigned)(wanted < most ? wanted : most);
+/* A launch for work of so many groups: no more blocks than a card holds, the groups take what is left in turn. */
+static inline unsigned cb_grid(const wr_env *env, int64_t groups) {
+  return wr_cuda_grid(env, (groups + CB_GROUPS - 1) / CB_GROUPS, 8);
 }
 
 static __device__ inline int64_t cb_group() { return (int64_t)blockIdx.x * CB_GROUPS + threadIdx.x / WR_CB_SIDE; }
@@ -47,7 +46,7 @@ struct cb_piece {
 /* What the first half leaves to the second, on the device, in order of blocks. */
 typedef struct cb_found {
   uint64_t *word;        /* [blocks] row and column; entries and type too unless aggregated */
-  int64_t *offset;       /* [blocks + 1] units before a block                               */
+  int64_t *offset;       /* [blocks + 1] units before a block; NULL: this is the format's own, which has them, and types */
   int32_t *restore_cols; /* [blocks][16], or NULL: not aggregated                           */
 } cb_found;
 

@@ -1,10 +1,10 @@
 /* BSR on the CPU: blocks (spmv/bsr/bsr_format.h) multiplied under one of seven schedules (cpu_bsr_tasks.h). */
-#include <omp.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include "spmv/bsr/bsr_build.h"
 #include "spmv/cpu_bsr/cpu_bsr_tasks.h"
+#include "spmv/device/team.h"
 
 typedef struct cpu_bsr_knobs {
   int64_t r, c, chunks;
@@ -59,7 +59,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_
   const cpu_bsr_knobs *knob = k;
   int64_t bytes;
   s->schedule = (cpu_bsr_schedule)knob->schedule, s->as_pattern = A->val == NULL;
-  s->threads = omp_get_max_threads();
+  s->team = wr_env_team(env), s->threads = wr_team_threads(s->team);
   TRY(wr_bsr_build(A, info->chosen[0], info->chosen[1], env->type, 0, &s->matrix));
   s->kernel = wr_cpu_bsr_kernel(&s->matrix);
   TRY(wr_cpu_bsr_schedule(s, knob->chunks, &bytes));
@@ -89,6 +89,14 @@ static wr_status decode(void *state, wr_env *env, wr_csr **A) {
   return wr_bsr_decode(&s->matrix, s->as_pattern, A);
 }
 
+/* Blocks and tasks know nothing of values. */
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  const cpu_bsr_state *s = state;
+  (void)env, (void)moved;
+  if (!s->as_pattern) wr_bsr_refill(A, &s->matrix);
+  return WR_OK;
+}
+
 const wr_backend wr_backend_cpu_bsr = {
     .name = "cpu_bsr",
     .summary = "BSR with seven schedules",
@@ -104,4 +112,5 @@ const wr_backend wr_backend_cpu_bsr = {
     .apply = apply,
     .destroy = destroy,
     .decode = decode,
+    .update_values = update_values,
 };

@@ -47,14 +47,12 @@ static wr_status cut(cpu_bsr_state *s, int64_t *bytes) {
   TRY(wr_alloc(&s->first_block, n + 1, sizeof *s->first_block, "tasks"));
   TRY(wr_alloc(&s->head, n * b->r, sizeof *s->head, "tasks"));
   TRY(wr_alloc(&s->tail, n * b->r, sizeof *s->tail, "tasks"));
-  TRY(wr_alloc_zeroed(&s->shares, s->threads, sizeof *s->shares, "tasks"));
   for (int64_t t = 0; t <= n; t++) {
     int64_t step = part_of(b->blocks + b->brows, t, n);
     s->first_row[t] = t < n ? row_of_step(b, step) : b->brows;
     s->first_block[t] = step - s->first_row[t];
   }
   *bytes += (n + 1) * 2 * (int64_t)sizeof *s->first_row + n * 2 * b->r * (int64_t)sizeof *s->head;
-  *bytes += s->threads * (int64_t)sizeof *s->shares;
 done:
   return status;
 }
@@ -103,7 +101,6 @@ void wr_cpu_bsr_unschedule(cpu_bsr_state *s) {
   wr_free(s->first_block);
   wr_free(s->head);
   wr_free(s->tail);
-  wr_free(s->shares);
 }
 
 /* ---- what they share ---- */
@@ -313,7 +310,8 @@ static inline int is_cut(const job *j, int64_t t) {
 }
 
 /* Block rows that lie in the task are finished; of the others the task's part is kept. */
-static void run_task(const job *j, int64_t t) {
+static void run_task(void *context, int64_t t) {
+  const job *j = context;
   const cpu_bsr_state *s = j->s;
   int r = j->b->r;
   int64_t row = s->first_row[t], last_row = s->first_row[t + 1], tail = s->first_block[t];
@@ -340,27 +338,9 @@ static void join_tasks(const job *j) {
   }
 }
 
-/* Every thread begins with neighbouring tasks, the same at each apply. */
-static void deal_tasks(cpu_bsr_state *s) {
-  for (int t = 0; t < s->threads; t++) {
-    atomic_store_explicit(&s->shares[t].next, part_of(s->ntasks, t, s->threads), memory_order_relaxed);
-    s->shares[t].end = part_of(s->ntasks, t + 1, s->threads);
-  }
-}
-
-/* A thread works off its own share and then helps the others with theirs; results do not depend on who did a task. */
-static void run_shares(const job *j, int me) {
-  for (int k = 0; k < j->s->threads; k++) {
-    cpu_bsr_share *share = &j->s->shares[(me + k) % j->s->threads];
-    for (int64_t t; (t = atomic_fetch_add_explicit(&share->next, 1, memory_order_relaxed)) < share->end;)
-      run_task(j, t);
-  }
-}
-
 static void run_preprocessed(const job *j) {
-  deal_tasks(j->s);
-#pragma omp parallel num_threads(j->s->threads) if (j->s->ntasks > 1)
-  run_shares(j, omp_get_thread_num());
+  job mine = *j;
+  wr_team_for(j->s->team, j->s->ntasks, run_task, &mine);
   join_tasks(j);
 }
 

@@ -20,9 +20,8 @@
 #ifndef WR_CPU_BSR_TASKS_H
 #define WR_CPU_BSR_TASKS_H
 
-#include <stdatomic.h>
-
 #include "spmv/cpu_bsr/cpu_bsr_kernel.h"
+#include "spmv/device/team.h"
 #include "spmv/spmv.h"
 
 typedef enum cpu_bsr_schedule {
@@ -37,18 +36,13 @@ typedef enum cpu_bsr_schedule {
 
 #define CPU_BSR_SCHEDULES "sequential|granular_row|intra_row|intra_row_nowait|max_task|fixed_task|preprocessed"
 
-/* Tasks of preprocessed that a thread begins with, in a cache line of its own. */
-typedef struct cpu_bsr_share {
-  _Alignas(64) _Atomic int64_t next;
-  int64_t end;
-} cpu_bsr_share;
-
 typedef struct cpu_bsr_state {
   wr_bsr matrix;
   cpu_bsr_kernel kernel;
   cpu_bsr_schedule schedule;
   int as_pattern;            /* the matrix came without values                                              */
-  int threads;
+  wr_team *team;             /* preprocessed; the other schedules are OpenMP's, as the report has them     */
+  int threads;               /* of either                                                                   */
   int64_t task_blocks;       /* intra_row_nowait, max_task: blocks of a piece                               */
   int64_t ntasks;            /* fixed_task, preprocessed                                                    */
   double *sums;              /* [brows * r] what several threads add to, zero between applies; or NULL      */
@@ -59,7 +53,6 @@ typedef struct cpu_bsr_state {
   int64_t *first_row;        /* [ntasks + 1] the block row in which a task begins                           */
   int64_t *first_block;      /* [ntasks + 1] its first block                                                */
   double *head, *tail;       /* [ntasks][r] its part of the block rows that its two ends cut                */
-  cpu_bsr_share *shares;     /* [threads]                                                                   */
 } cpu_bsr_state;
 
 /* Tasks of preprocessed: 0 chunks are cut by the matrix alone, else so many a thread; also what the plan estimates. */

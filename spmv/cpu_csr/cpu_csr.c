@@ -1,11 +1,12 @@
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "spmv/bsr/bsr_build.h"
 #include "spmv/cpu_csr/cpu_csr_format.h"
 #include "spmv/device/finish_host.h"
+#include "spmv/device/team.h"
 
 /* The entry at which chunk c begins: the chunk's first step less the rows that ended before it. */
 static inline int64_t chunk_entry(const cpu_csr_state *s, int64_t c) {
@@ -49,8 +50,9 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
                          .borrowed_bytes = row_bytes + col_bytes + (own ? 0 : value_bytes),
                          .deterministic = 1};
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
-  snprintf(info->line, sizeof info->line, "CSR, %lld chunks of %d steps along the merge path, sums in f64",
-           (long long)((A->nrows + A->nnz) / WR_CPU_CSR_STEPS + 1), WR_CPU_CSR_STEPS);
+  int64_t chunks = (A->nrows + A->nnz) / WR_CPU_CSR_STEPS + 1;
+  snprintf(info->line, sizeof info->line, "CSR, %lld %s of %d steps along the merge path, sums in f64",
+           (long long)chunks, wr_plural(chunks, "chunk", "chunks"), WR_CPU_CSR_STEPS);
   return WR_OK;
 }
 
@@ -71,14 +73,24 @@ static int64_t row_of_step(const cpu_csr_state *s, int64_t step) {
   return low;
 }
 
-/* Each thread touches first the pages that it will read later: the same static split as in apply. */
-static wr_status copy_values(cpu_csr_state *s, const double *val) {
+/* What the pieces of a loop over chunks work on. */
+typedef struct job {
+  const cpu_csr_state *s;
+  const wr_apply *request;
+  const double *val; /* to be copied in f32 */
+} job;
+
+static void copy_chunk(void *context, int64_t c) {
+  const job *j = context;
+  for (int64_t k = chunk_entry(j->s, c); k < chunk_entry(j->s, c + 1); k++) j->s->own_val[k] = (float)j->val[k];
+}
+
+/* Each thread touches first the pages that it will read later: those of the chunks with which it begins an apply. */
+static wr_status copy_values(cpu_csr_state *s, wr_env *env, const double *val) {
   wr_status status = wr_alloc(&s->own_val, s->nnz, sizeof *s->own_val, "values in f32");
   if (status != WR_OK) return status;
   s->val = s->own_val;
-#pragma omp parallel for schedule(static)
-  for (int64_t c = 0; c < s->nchunks; c++)
-    for (int64_t k = chunk_entry(s, c); k < chunk_entry(s, c + 1); k++) s->own_val[k] = (float)val[k];
+  wr_team_for(wr_env_team(env), s->nchunks, copy_chunk, &(job){.s = s, .val = val});
   return WR_OK;
 }
 
@@ -89,57 +101,36 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs,
   *s = (cpu_csr_state){.nrows = A->nrows, .nnz = A->nnz, .row_ptr = A->row_ptr, .col = A->col, .val = A->val,
                        .type = env->type};
   s->nchunks = (A->nrows + A->nnz + WR_CPU_CSR_STEPS - 1) / WR_CPU_CSR_STEPS;
-  s->nshares = s->nchunks < omp_get_max_threads() ? (int)s->nchunks : omp_get_max_threads();
-  TRY(wr_alloc_zeroed(&s->shares, s->nshares, sizeof *s->shares, "chunks"));
   TRY(wr_alloc(&s->first_row, s->nchunks + 1, sizeof *s->first_row, "chunks"));
   TRY(wr_alloc(&s->head, s->nchunks, sizeof *s->head, "chunks"));
   TRY(wr_alloc(&s->tail, s->nchunks, sizeof *s->tail, "chunks"));
   TRY(wr_alloc(&s->partials, (s->nchunks + 1) * WR_MAX_REDUCTIONS, sizeof *s->partials, "partial sums"));
   for (int64_t c = 0; c < s->nchunks; c++) s->first_row[c] = row_of_step(s, c * WR_CPU_CSR_STEPS);
   s->first_row[s->nchunks] = s->nrows;
-  if (A->val && env->type == WR_F32) TRY(copy_values(s, A->val));
+  if (A->val && env->type == WR_F32) TRY(copy_values(s, env, A->val));
   info->extra_bytes += s->nchunks * (int64_t)(sizeof *s->first_row + 2 * sizeof *s->head);
 done:
   return status;
 }
 
 /* Four loops out of one source: with and without values, in f32 and f64. */
-static void run_chunk(const cpu_csr_state *s, const wr_apply *request, int64_t c) {
+static void run_chunk(void *context, int64_t c) {
+  const job *j = context;
+  const cpu_csr_state *s = j->s;
   if (s->type == WR_F32 && s->val)
-    run_chunk_f32(s, request, c, s->val);
+    run_chunk_f32(s, j->request, c, s->val);
   else if (s->type == WR_F32)
-    run_chunk_f32(s, request, c, NULL);
+    run_chunk_f32(s, j->request, c, NULL);
   else if (s->val)
-    run_chunk_f64(s, request, c, s->val);
+    run_chunk_f64(s, j->request, c, s->val);
   else
-    run_chunk_f64(s, request, c, NULL);
-}
-
-/* Every thread gets neighbouring chunks, the same at each apply, whose pages it was the first to touch. */
-static void deal_chunks(cpu_csr_state *s) {
-  for (int t = 0; t < s->nshares; t++) {
-    atomic_store_explicit(&s->shares[t].next, s->nchunks * t / s->nshares, memory_order_relaxed);
-    s->shares[t].end = s->nchunks * (t + 1) / s->nshares;
-  }
-}
-
-/* A thread works off its own share and then helps the others with theirs: on a busy machine one of them is always late (16
- * threads of a shared Xeon, 2026-11: 10 to 60% of the time won). Results do not depend on who did a chunk. */
-static void run_shares(cpu_csr_state *s, const wr_apply *request, int me) {
-  for (int k = 0; k < s->nshares; k++) {
-    cpu_csr_share *share = &s->shares[(me + k) % s->nshares];
-    for (int64_t c; (c = atomic_fetch_add_explicit(&share->next, 1, memory_order_relaxed)) < share->end;)
-      run_chunk(s, request, c);
-  }
+    run_chunk_f64(s, j->request, c, NULL);
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   cpu_csr_state *s = state;
   const wr_apply *request = &args->request;
-  (void)env;
-  deal_chunks(s);
-#pragma omp parallel num_threads(s->nshares) if (s->nchunks > 1)
-  run_shares(s, request, omp_get_thread_num());
+  wr_team_for(wr_env_team(env), s->nchunks, run_chunk, &(job){.s = s, .request = request});
   if (s->type == WR_F32)
     join_chunks_f32(s, request);
   else
@@ -152,7 +143,6 @@ static void destroy(void *state, wr_env *env) {
   cpu_csr_state *s = state;
   (void)env;
   wr_free(s->own_val);
-  wr_free(s->shares);
   wr_free(s->first_row);
   wr_free(s->head);
   wr_free(s->tail);
@@ -161,7 +151,7 @@ static void destroy(void *state, wr_env *env) {
 
 const wr_backend wr_backend_cpu_csr = {
     .name = "cpu_csr",
-    .summary = "CSR with OpenMP, balanced over nonzeros; the default without a GPU",
+    .summary = "CSR on all threads, balanced over nonzeros; the default without a GPU",
     .source = "chunks along the merge path: Merrill and Garland 2016, section 3",
     .place = WR_HOST,
     .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,

@@ -14,18 +14,11 @@
 #ifndef WR_CPU_CSR_FORMAT_H
 #define WR_CPU_CSR_FORMAT_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 #include "spmv/spmv.h"
 
 enum { WR_CPU_CSR_STEPS = 32768 }; /* a chunk: 128 to 400 KB of the matrix, tens of microseconds */
-
-/* A thread's share of the chunks, in a cache line of its own. */
-typedef struct cpu_csr_share {
-  _Alignas(64) _Atomic int64_t next;
-  int64_t end;
-} cpu_csr_share;
 
 typedef struct cpu_csr_state {
   int64_t nrows, nnz;
@@ -35,8 +28,6 @@ typedef struct cpu_csr_state {
   float *own_val;         /* [nnz] or NULL                                                              */
   wr_type type;
   int64_t nchunks;
-  int nshares;            /* one a thread                                                               */
-  cpu_csr_share *shares;  /* [nshares] */
   int64_t *first_row;     /* [nchunks + 1] the row in which a chunk begins                              */
   double *head, *tail;    /* [nchunks] the parts of the rows that the chunk's cuts go through           */
   double *partials;       /* [nchunks + 1][WR_MAX_REDUCTIONS]                                           */

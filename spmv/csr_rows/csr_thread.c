@@ -29,5 +29,6 @@ const wr_backend wr_backend_csr_thread = {
     .prepare = wr_csr_prepare_view,
     .apply = apply,
     .destroy = wr_csr_destroy_nothing,
+    .update_values = wr_csr_update_view,
     .rows = wr_csr_state_view,
 };

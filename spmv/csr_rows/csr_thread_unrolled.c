@@ -39,5 +39,6 @@ const wr_backend wr_backend_csr_thread_unrolled = {
     .prepare = prepare,
     .apply = apply,
     .destroy = wr_csr_destroy_nothing,
+    .update_values = wr_csr_update_view,
     .rows = wr_csr_state_view,
 };

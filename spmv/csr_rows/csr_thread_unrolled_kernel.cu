@@ -6,7 +6,8 @@
 constexpr int THREADS = 128; /* as csr_thread, so that the two differ in the loop alone */
 constexpr int UNROLL = 4;
 constexpr unsigned MOST_ALONE = 512; /* blocks whose sums the last one ends */
-constexpr int SUM_THREADS = 256, SUM_BLOCKS = 264; /* add up what warps leave; few, as the last one adds up theirs */
+/* Of the kernel that adds up what warps leave; blocks: for each multiprocessor, and few, as the last one adds up theirs. */
+constexpr int SUM_THREADS = 256, SUM_BLOCKS = 2;
 
 /* Neighbouring terms of a row on their way. */
 template <typename T>
@@ -124,9 +125,8 @@ __global__ void __launch_bounds__(SUM_THREADS) csr_thread_unrolled_sums(const wr
 static int64_t blocks_for(int64_t nrows) { return (nrows + THREADS - 1) / THREADS; }
 static int64_t parts_for(int64_t nrows) { return blocks_for(nrows) * (THREADS / WR_WARP); }
 
-static unsigned blocks_for_sums(int64_t parts) {
-  int64_t wanted = (parts + SUM_THREADS - 1) / SUM_THREADS;
-  return (unsigned)(wanted < SUM_BLOCKS ? wanted : SUM_BLOCKS);
+static unsigned blocks_for_sums(const wr_env *env, int64_t parts) {
+  return wr_cuda_grid(env, (parts + SUM_THREADS - 1) / SUM_THREADS, SUM_BLOCKS);
 }
 
 template <typename T, typename P, bool PATTERN>
@@ -146,7 +146,7 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
   TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish_kernel), blocks, THREADS, 0, a, finish));
   finish.sums.before = parts_for(a.nrows);
   if (finish.sums.count)
-    TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_sums), blocks_for_sums(finish.sums.before), SUM_THREADS, 0,
+    TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_sums), blocks_for_sums(env, finish.sums.before), SUM_THREADS, 0,
                         finish.sums));
 done:
   return status;
@@ -155,7 +155,7 @@ done:
 extern "C" wr_status wr_csr_thread_unrolled_reserve(wr_env *env, int64_t nrows) {
   wr_workspace workspace;
   int64_t parts = parts_for(nrows);
-  return wr_workspace_reserve(env, parts + blocks_for_sums(parts), &workspace);
+  return wr_workspace_reserve(env, parts + blocks_for_sums(env, parts), &workspace);
 }
 
 extern "C" wr_status wr_csr_thread_unrolled_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request) {

@@ -46,5 +46,6 @@ const wr_backend wr_backend_csr_warp = {
     .prepare = prepare,
     .apply = apply,
     .destroy = destroy,
+    .update_values = wr_csr_update_view,
     .rows = wr_csr_state_view,
 };

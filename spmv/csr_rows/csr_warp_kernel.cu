@@ -5,8 +5,8 @@
 #include "spmv/kernel/warp.cuh"
 
 /* 8 blocks fill a multiprocessor if a thread makes do with 32 registers, as it does with the loop unrolled by 2. There
- * are no more blocks than an H200 holds at a time, and so few partial sums. */
-constexpr int THREADS = 256, WARPS = THREADS / WR_WARP, BLOCKS = 132 * 8;
+ * are no more blocks than a card holds at a time, and so few partial sums. */
+constexpr int THREADS = 256, WARPS = THREADS / WR_WARP, BLOCKS = 8;
 
 /* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, then the epilogue (Mazzucchi 2025, section IV, algorithm 2). Lane l
  * adds up entries l, l + 32, ... of the row, so that col and val are read 32 neighbours at a time; shuffles add up the
@@ -30,15 +30,14 @@ __global__ void __launch_bounds__(THREADS, 8) csr_warp(const wr_csr_rows<T, P, P
 
 template <typename T, typename P, bool PATTERN>
 static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const wr_epilogue *epilogue) {
-  int64_t wanted = (a.nrows + WARPS - 1) / WARPS;
-  unsigned blocks = wanted < BLOCKS ? (unsigned)wanted : BLOCKS;
+  unsigned blocks = wr_cuda_grid(env, (a.nrows + WARPS - 1) / WARPS, BLOCKS);
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
   return WR_LAUNCH_EARLY(env, (csr_warp<T, P, PATTERN>), blocks, THREADS, 0, a, finish);
 }
 
 extern "C" wr_status wr_csr_warp_reserve(wr_env *env) {
   wr_workspace workspace;
-  return wr_workspace_reserve(env, BLOCKS, &workspace);
+  return wr_workspace_reserve(env, BLOCKS * wr_cuda_processors(env), &workspace);
 }
 
 extern "C" wr_status wr_csr_warp_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request) {

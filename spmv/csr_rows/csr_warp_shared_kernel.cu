@@ -5,8 +5,8 @@
 
 constexpr int WINDOW = 1024; /* columns of x, the paper's: 8 KiB of f64 a warp */
 /* Shared memory limits the warps of a multiprocessor: 26 in f64, 24 if blocks were twice as large. There are several
- * times as many blocks as an H200 holds at a time, so that the card can even out rows of unequal length. */
-constexpr int THREADS = 64, WARPS = THREADS / WR_WARP, BLOCKS = 132 * 64;
+ * times as many blocks as a card holds at a time, so that the card can even out rows of unequal length. */
+constexpr int THREADS = 64, WARPS = THREADS / WR_WARP, BLOCKS = 64;
 
 /* This lane's part of sum_k val_k x[col_k - first] over the entries k of a row: every 32nd. */
 template <typename T, typename P, bool PATTERN>
@@ -54,8 +54,7 @@ __global__ void __launch_bounds__(THREADS) csr_warp_shared(const wr_csr_rows<T, 
 
 template <typename T, typename P, bool PATTERN>
 static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a) {
-  int64_t wanted = (a.nrows + WARPS - 1) / WARPS;
-  unsigned blocks = wanted < BLOCKS ? (unsigned)wanted : BLOCKS;
+  unsigned blocks = wr_cuda_grid(env, (a.nrows + WARPS - 1) / WARPS, BLOCKS);
   return WR_LAUNCH((csr_warp_shared<T, P, PATTERN>), blocks, THREADS, 0, env->stream, a);
 }
 

@@ -44,12 +44,12 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
 /* The matrix as the library describes it. */
 static wr_status describe(wr_cusparse *s, wr_env *env, wr_csr *A, wr_plan_info *info) {
   wr_status status;
-  wr_csr_view view;
+  wr_csr_view *view = &s->view;
   void *val;
-  TRY(wr_csr_borrow(A, env, &view, info));
-  TRY(wr_cusparse_values(s, env, A, &view, &val, info));
-  TRY(WR_CUSPARSE(cusparseCreateCsr(&s->matrix, A->nrows, A->ncols, A->nnz, (void *)view.row_ptr, (void *)view.col, val,
-                                    CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type)));
+  TRY(wr_csr_borrow(A, env, view, info));
+  TRY(wr_cusparse_values(s, env, A, view, &val, info));
+  TRY(WR_CUSPARSE(cusparseCreateCsr(&s->matrix, A->nrows, A->ncols, A->nnz, (void *)view->row_ptr, (void *)view->col,
+                                    val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type)));
 done:
   return status;
 }
@@ -86,4 +86,5 @@ const wr_backend wr_backend_cusparse = {
     .prepare = prepare,
     .apply = apply,
     .destroy = destroy,
+    .update_values = wr_cusparse_update_view,
 };

@@ -252,6 +252,20 @@ static void destroy(void *state, wr_env *env) {
   if (s->y.id) env->ops->release(env, &s->y);
 }
 
+/* To where the old values are; a pattern has none to write. */
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  wr_status status = WR_OK;
+  bsr_state *s = state;
+  wr_csr_view view;
+  (void)moved;
+  if (s->library.empty || A->val == NULL) return WR_OK;
+  TRY(wr_csr_device_view(A, env, &view));
+  TRY(wr_bsr_device_refill(env, &view, &s->blocks));
+  if (s->by_columns) TRY(wr_blocks_transpose(env, s->blocks.blocks, s->blocks.r, s->blocks.val));
+done:
+  return status;
+}
+
 const wr_backend wr_backend_cusparse_bsr = {
     .name = "cusparse_bsr",
     .summary = "cuSPARSE BSR",
@@ -266,4 +280,5 @@ const wr_backend wr_backend_cusparse_bsr = {
     .prepare = prepare,
     .apply = apply,
     .destroy = destroy,
+    .update_values = update_values,
 };

@@ -1,5 +1,6 @@
 #include "spmv/cusparse/cusparse_common.h"
 
+#include "spmv/csr_model.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 
@@ -30,6 +31,19 @@ wr_status wr_cusparse_values(wr_cusparse *s, wr_env *env, const wr_csr *A, const
   TRY(env->ops->fill(env, &s->ones, 1));
   info->extra_bytes += wr_device_bytes(A->nnz, (size_t)wr_type_bytes(env->type));
   *val = s->ones.data;
+done:
+  return status;
+}
+
+wr_status wr_cusparse_update_view(void *state, wr_env *env, wr_csr *A, int *moved) {
+  wr_status status;
+  wr_cusparse *s = state;
+  wr_csr_view before = s->view;
+  if (s->empty) return WR_OK;
+  TRY(wr_csr_update_view(&s->view, env, A, moved));
+  if (s->view.row_ptr != before.row_ptr || s->view.col != before.col)
+    TRY(wr_fail(WR_EUNAVAILABLE, "cuSPARSE has preprocessed other indices"));
+  if (*moved) TRY(WR_CUSPARSE(cusparseSpMatSetValues(s->matrix, (void *)s->view.val)));
 done:
   return status;
 }

@@ -18,6 +18,7 @@ typedef struct wr_cusparse {
   cusparseDnVecDescr_t x, y; /* their pointers are set in every apply */
   cusparseSpMVAlg_t algorithm;
   cudaDataType_t type;
+  wr_csr_view view; /* what `matrix` describes, in formats that are the matrix's own arrays */
   void *buffer;
   int device, empty; /* empty: no entries; the library is not asked */
   wr_vec ones;       /* [nnz] for a pattern stored with values, else not allocated */
@@ -33,6 +34,11 @@ wr_status wr_cusparse_open(wr_cusparse *s, wr_env *env, const wr_csr *A, cuspars
  * in info->extra_bytes. WR_ENOMEM. */
 wr_status wr_cusparse_values(wr_cusparse *s, wr_env *env, const wr_csr *A, const wr_csr_view *view, void **val,
                              wr_plan_info *info);
+
+/* The update_values of a format that is the matrix's own arrays, s->view. What the library finds out when it preprocesses holds
+ * for any values of these indices; for a matrix with indices of its own it would have to be asked again: WR_EUNAVAILABLE.
+ * Errors: wr_csr_device_view, WR_EDEVICE. */
+wr_status wr_cusparse_update_view(void *state, wr_env *env, wr_csr *A, int *moved);
 
 /* The library's buffer, which is added to info->extra_bytes, and what it wants to know beforehand, for a matrix that it
  * takes to be nrows x ncols. A format that it has nothing to prepare for is fine. WR_ENOMEM, WR_EDEVICE. */

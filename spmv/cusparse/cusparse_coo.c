@@ -53,15 +53,15 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
 /* The entries' rows, and the matrix as the library describes it. */
 static wr_status describe(coo_state *s, wr_env *env, wr_csr *A, wr_plan_info *info) {
   wr_status status;
-  wr_csr_view view;
+  wr_csr_view *view = &s->library.view;
   void *val;
-  TRY(wr_csr_borrow(A, env, &view, info));
+  TRY(wr_csr_borrow(A, env, view, info));
   info->borrowed_bytes -= wr_device_bytes(A->nrows + 1, sizeof(int32_t)); /* row pointers are not needed in apply */
   TRY(wr_device_alloc(env, &s->row, A->nnz, sizeof *s->row, "row indices"));
   info->extra_bytes += wr_device_bytes(A->nnz, sizeof *s->row);
-  TRY(wr_device_entry_rows(env, A->nrows, &view, 0, A->nnz, s->row));
-  TRY(wr_cusparse_values(&s->library, env, A, &view, &val, info));
-  TRY(WR_CUSPARSE(cusparseCreateCoo(&s->library.matrix, A->nrows, A->ncols, A->nnz, s->row, (void *)view.col, val,
+  TRY(wr_device_entry_rows(env, A->nrows, view, 0, A->nnz, s->row));
+  TRY(wr_cusparse_values(&s->library, env, A, view, &val, info));
+  TRY(WR_CUSPARSE(cusparseCreateCoo(&s->library.matrix, A->nrows, A->ncols, A->nnz, s->row, (void *)view->col, val,
                                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->library.type)));
 done:
   return status;
@@ -103,4 +103,5 @@ const wr_backend wr_backend_cusparse_coo = {
     .prepare = prepare,
     .apply = apply,
     .destroy = destroy,
+    .update_values = wr_cusparse_update_view,
 };

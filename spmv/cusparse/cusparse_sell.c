@@ -2,6 +2,7 @@
  * view, which apply does not need. The library multiplies the padding of a row by x, hence WR_CAP_FINITE_X. */
 #include <stdio.h>
 
+#include "config/text.h"
 #include "spmv/cusparse/cusparse_build.h"
 #include "spmv/cusparse/cusparse_common.h"
 #include "spmv/device/device_memory.h"
@@ -92,7 +93,8 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
                    (long long)A->nnz);
   sell_size size = choose(env, A, k);
   char what[80];
-  snprintf(what, sizeof what, "cusparse_sell: slices of %lld rows", (long long)size.slice);
+  snprintf(what, sizeof what, "cusparse_sell: slices of %lld %s", (long long)size.slice,
+           wr_plural(size.slice, "row", "rows"));
   if (size.places > INT32_MAX)
     return wr_fail(
         WR_EUNAVAILABLE,
@@ -110,9 +112,9 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
                          .apply_bytes = (double)(bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type)),
                          .deterministic = 1, /* the library's manual says so of its one algorithm */
                          .sum_unit = wr_type_unit(env->type)};
-  snprintf(info->line, sizeof info->line, "SELL, slices of %lld rows%s, %.2f places an entry, preprocessed%s",
-           (long long)size.slice, size.chosen ? " (chosen)" : "", A->nnz ? (double)size.places / (double)A->nnz : 1,
-           wr_cusparse_sums(env->type));
+  snprintf(info->line, sizeof info->line, "SELL, slices of %lld %s%s, %.2f places an entry, preprocessed%s",
+           (long long)size.slice, wr_plural(size.slice, "row", "rows"), size.chosen ? " (chosen)" : "",
+           A->nnz ? (double)size.places / (double)A->nnz : 1, wr_cusparse_sums(env->type));
   return WR_OK;
 }
 
@@ -178,6 +180,19 @@ static void destroy(void *state, wr_env *env) {
   wr_device_free(env, s->sell.val);
 }
 
+/* To where the old values are; a pattern has none to write. Columns are written once more, as they are. */
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  wr_status status = WR_OK;
+  sell_state *s = state;
+  wr_csr_view view;
+  (void)moved;
+  if (s->library.empty || A->val == NULL) return WR_OK;
+  TRY(wr_csr_device_view(A, env, &view));
+  TRY(wr_sell_fill(env, &s->sell, &view));
+done:
+  return status;
+}
+
 const wr_backend wr_backend_cusparse_sell = {
     .name = "cusparse_sell",
     .summary = "cuSPARSE sliced ELLPACK",
@@ -192,4 +207,5 @@ const wr_backend wr_backend_cusparse_sell = {
     .prepare = prepare,
     .apply = apply,
     .destroy = destroy,
+    .update_values = update_values,
 };

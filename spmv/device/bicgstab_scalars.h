@@ -26,6 +26,7 @@ enum {
   PHASE, PERIOD,       /* ... and where PERIOD divides the rounds since the last start: PHASE is the remainder */
   GAIN_RR, GAIN_STEP,  /* ||r||^2 at the last 10% progress, and when that was */
   GAIN, PATIENCE,      /* 0.81; iterations that may always pass without */
+  LEAST_COS2,          /* square of the cosine of s and A s below which it is rounding */
   NOISE,               /* (u ||shadow||)^2: rho^2 below it times ||r||^2 is rounding */
   SNAP, KEEP,          /* a snapshot is due; and the iterate is finite */
   KEPT, KEPT_RR,       /* there has been one since the bank was made, and ||r||^2 of the last */
@@ -49,12 +50,17 @@ WR_PROGRAM after_first_product[] = {
     {WR_S_OR, BAD_SIGMA, BAD_SIGMA, T0, 0}, {WR_S_SELECT, ALPHA, ACTIVE, ALPHA, ZERO},
 };
 
-/* omega = (t, s) / (t, t), or 0: when s is small enough that the half step ends it, on a breakdown, or when all is over. */
+/* omega = (t, s) / (t, t), or 0: when s is small enough that the half step ends it, on a breakdown, or when all is over. Where
+ * (t, s) is only rounding, as with a skew-symmetric A, no omega makes the residual smaller, but any other than 0 lets the
+ * method go on: alpha has the right unit. */
 WR_PROGRAM after_second_product[] = {
     {WR_S_LESS, T0, BOUND, SS, 0},      {WR_S_NOT, T0, T0, 0, 0},
     {WR_S_LESS, T1, SS, HUGE_SUM, 0},   {WR_S_AND, T0, T0, T1, 0}, /* T0: the half step is enough */
     {WR_S_NOT, T0, T0, 0, 0},           {WR_S_AND, T0, T0, ACTIVE, 0},
-    {WR_S_DIV, OMEGA, TS, TT, 0},       {WR_S_NONZERO, T1, OMEGA, 0, 0},
+    {WR_S_MUL, T1, SS, TT, 0},          {WR_S_MUL, T1, T1, LEAST_COS2, 0},
+    {WR_S_MUL, T2, TS, TS, 0},          {WR_S_LESS, T1, T2, T1, 0},
+    {WR_S_DIV, OMEGA, TS, TT, 0},       {WR_S_SELECT, OMEGA, T1, ALPHA, OMEGA},
+    {WR_S_NONZERO, T1, OMEGA, 0, 0},
     {WR_S_AND, T2, T0, T1, 0},          {WR_S_SELECT, OMEGA, T2, OMEGA, ZERO},
     {WR_S_NOT, T1, T1, 0, 0},           {WR_S_AND, T1, T0, T1, 0},
     {WR_S_OR, BAD_OMEGA, BAD_OMEGA, T1, 0},

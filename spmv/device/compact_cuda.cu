@@ -1,6 +1,7 @@
 /* Vectors of reciprocals in few bytes, on a device. */
 #include <cuda_runtime.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
@@ -31,8 +32,12 @@ done:
 
 extern "C" wr_status wr_cuda_compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v) {
   wr_status status;
-  int bytes = wr_whole_bytes(values, n);
+  int bytes;
+  WR_NEED(v);
   *v = {};
+  WR_NEED_OK(wr_cuda_enter(env));
+  WR_NEED(values);
+  bytes = wr_whole_bytes(values, n);
   if (n > 0 && bytes > 0 && bytes < wr_type_bytes(env->type)) return upload_whole(env, n, values, bytes, what, v);
   TRY(env->ops->alloc(env, n, env->type, what, v));
   TRY(env->ops->upload(env, v, values));
@@ -43,7 +48,7 @@ done:
 
 template <typename T>
 static wr_status launch_widen(wr_env *env, const wr_vec *from, wr_vec *to) {
-  return WR_LAUNCH((widen_all<T>), wr_stream_blocks(to->n), WR_STREAM_THREADS, 0, env->stream, to->n, from->data,
+  return WR_LAUNCH((widen_all<T>), wr_stream_blocks(env, to->n), WR_STREAM_THREADS, 0, env->stream, to->n, from->data,
                    from->whole, (T *)to->data);
 }
 

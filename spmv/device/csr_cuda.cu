@@ -1,4 +1,5 @@
 /* The matrix on devices: one set of index arrays per device, and the values in each type that was asked for. */
+#include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/csr_feed.h"
 #include "spmv/device/check.cuh"
@@ -6,13 +7,21 @@
 #include "spmv/device/csr_upload.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
+#include "spmv/device/vec_argument.h"
+
+/* The matrices that share indices may be freed by several threads. */
+static void free_indices(struct wr_csr_device *view) {
+  if (view->sharers && __atomic_sub_fetch(view->sharers, 1, __ATOMIC_ACQ_REL) > 0) return;
+  wr_device_free_shared(view->device, view->row_ptr);
+  wr_device_free_shared(view->device, view->col);
+  wr_free(view->sharers);
+}
 
 /* Called by wr_csr_free. */
 extern "C" void wr_csr_device_free(struct wr_csr_device *views) {
   while (views) {
     struct wr_csr_device *next = views->next;
-    wr_device_free_shared(views->device, views->row_ptr);
-    wr_device_free_shared(views->device, views->col);
+    free_indices(views);
     wr_device_free_shared(views->device, views->val[WR_F32]);
     wr_device_free_shared(views->device, views->val[WR_F64]);
     wr_free(views);
@@ -73,18 +82,53 @@ static wr_status upload_values(wr_csr *A, wr_env *env, struct wr_csr_device *vie
   TRY(send_val(A, env, val, 0, A->nnz));
   /* Another env may use it on its own stream. */
   TRY(WR_CUDA(cudaStreamSynchronize((cudaStream_t)env->stream)));
-  view->val[env->type] = val;
+  view->val[env->type] = val, view->stale[env->type] = 0;
   val = NULL;
 done:
   wr_device_free_shared(env->device, val);
   return status;
 }
 
+/* The host's values into the array that is there, of which the address is known to plans. On failure it has the old ones, or is
+ * still stale. */
+static wr_status refresh_values(wr_csr *A, wr_env *env, struct wr_csr_device *view) {
+  wr_status status;
+  TRY(wr_csr_check_range(A, env->type == WR_F32));
+  TRY(send_val(A, env, view->val[env->type], 0, A->nnz));
+  TRY(WR_CUDA(cudaStreamSynchronize((cudaStream_t)env->stream))); /* another env may use it on its own stream */
+  view->stale[env->type] = 0;
+done:
+  return status;
+}
+
+static struct wr_csr_device *find(const wr_csr *A, const wr_env *env) {
+  struct wr_csr_device *view = A->device;
+  while (view && view->device != env->device) view = view->next;
+  return view;
+}
+
+extern "C" wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, wr_env *env) {
+  wr_status status;
+  struct wr_csr_device *first = find(from, env), *view = NULL;
+  if (first == NULL || find(to, env)) return WR_OK;
+  if (first->sharers == NULL) {
+    TRY(wr_alloc(&first->sharers, 1, sizeof *first->sharers, "a device view"));
+    *first->sharers = 1;
+  }
+  TRY(wr_alloc_zeroed(&view, 1, sizeof *view, "a device view"));
+  __atomic_add_fetch(first->sharers, 1, __ATOMIC_RELAXED);
+  view->device = first->device, view->wide = first->wide;
+  view->row_ptr = first->row_ptr, view->col = first->col, view->sharers = first->sharers;
+  view->next = to->device;
+  to->device = view;
+done:
+  return status;
+}
+
 /* The indices on env's device, made when there are none. */
 static wr_status find_or_make(wr_csr *A, wr_env *env, struct wr_csr_device **found) {
   wr_status status;
-  struct wr_csr_device *view = A->device;
-  while (view && view->device != env->device) view = view->next;
+  struct wr_csr_device *view = find(A, env);
   *found = view;
   if (view) return WR_OK;
   TRY(wr_alloc_zeroed(&view, 1, sizeof *view, "a device view"));
@@ -101,9 +145,13 @@ done:
 extern "C" wr_status wr_csr_device_view(wr_csr *A, wr_env *env, wr_csr_view *view) {
   wr_status status;
   struct wr_csr_device *made;
+  WR_NEED(A);
+  WR_NEED(view);
+  WR_NEED_OPEN(env);
   TRY(wr_cuda_enter(env));
   TRY(find_or_make(A, env, &made));
   if (A->val && made->val[env->type] == NULL) TRY(upload_values(A, env, made));
+  if (A->val && made->stale[env->type]) TRY(refresh_values(A, env, made));
   view->wide = made->wide;
   view->row_ptr = made->row_ptr;
   view->col = made->col;
@@ -195,6 +243,8 @@ extern "C" wr_status wr_csr_host(wr_csr *A, wr_env *env) {
   int64_t *row_ptr = NULL;
   int32_t *col = NULL;
   wr_env own = {};
+  WR_NEED(A);
+  WR_REFUSE_IF(A->row_ptr == NULL && A->device == NULL, "A has neither host arrays nor a device view");
   own.place = WR_CUDA, own.type = WR_F64;
   if (A->row_ptr) return WR_OK;
   own.device = A->device->device;

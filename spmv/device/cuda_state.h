@@ -45,6 +45,7 @@ typedef struct wr_block {
 
 typedef struct wr_cuda_state {
   cudaStream_t stream;
+  int processors;     /* multiprocessors of the device: 132 on an H200 */
   int early;          /* kernels may be brought in while the one before ends: the card can, and the code waits for it */
   int foreign;        /* a library's kernels were last: the next of ours is not early */
   wr_workspace workspace;
@@ -66,6 +67,16 @@ wr_status wr_cuda_enter(const wr_env *env);
 
 /* The same for what is done now and not recorded: WR_EUNAVAILABLE while a resident loop is. */
 wr_status wr_cuda_enter_now(const wr_env *env);
+
+/* Multiprocessors of the device on which env is open. */
+static inline int64_t wr_cuda_processors(const wr_env *env) { return ((const wr_cuda_state *)env->state)->processors; }
+
+/* The blocks of a launch that has work for `wanted`: at least one, at most `each` for each multiprocessor. A sum whose parts
+ * are the blocks' depends on it: its last bits may be others on a card with another number of multiprocessors. */
+static inline unsigned wr_cuda_grid(const wr_env *env, int64_t wanted, int64_t each) {
+  int64_t most = each * wr_cuda_processors(env);
+  return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
+}
 
 /* The workspace of env, for kernels that end in wr_sums_finish. A grid of more than max_blocks asks for more in prepare:
  * *workspace is at least twice as large then. What was there before stays until env is closed, since recorded launches may use

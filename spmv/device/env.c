@@ -2,9 +2,21 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "spmv/device/vec.h"
+#include "spmv/device/vec_argument.h"
+
+wr_status wr_env_check_open(const wr_env *env, const char *name, const char *function) {
+  if (env == NULL) return wr_refuse(function, "%s is NULL", name);
+  if (env->ops == NULL) return wr_refuse(function, "%s is not open (wr_env_open)", name);
+  return WR_OK;
+}
 
 wr_status wr_env_open(wr_env *env) {
+  WR_NEED(env);
+  WR_REFUSE_IF((unsigned)env->place > WR_CUDA, "env->place is %d", (int)env->place);
+  WR_REFUSE_IF((unsigned)env->type > WR_F64, "env->type is %d", (int)env->type);
+  WR_REFUSE_IF(env->threads < 0, "env->threads is %d", env->threads);
   const wr_vecops *ops = env->place == WR_CUDA ? &wr_vecops_cuda : &wr_vecops_host;
   env->ops = NULL;
   wr_status status = ops->open(env);
@@ -13,7 +25,8 @@ wr_status wr_env_open(wr_env *env) {
 }
 
 void wr_env_close(wr_env *env) {
-  if (env->ops) env->ops->close(env);
+  if (env == NULL || env->ops == NULL) return;
+  env->ops->close(env);
   env->ops = NULL;
 }
 
@@ -55,6 +68,7 @@ static int is_among(const wr_fused *f, const wr_vec *v) {
 
 static wr_status check_reduction(const wr_env *env, const wr_fused *f, const wr_reduction *r) {
   if (r->kind == WR_NO_REDUCTION) return WR_OK;
+  if ((unsigned)r->kind > WR_SUM_UNSCALED) return wr_fail(WR_EUSAGE, "fused operation: no reduction is %d", r->kind);
   int needs_z = r->kind == WR_DOT || r->kind == WR_L1DIFF || r->kind == WR_SUM_UNSCALED;
   if (!is_among(f, r->of) || (needs_z && !is_among(f, r->z)))
     return wr_fail(WR_EUSAGE, "fused operation: a reduction's vector is neither input nor output");
@@ -65,6 +79,8 @@ static wr_status check_reduction(const wr_env *env, const wr_fused *f, const wr_
 wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
   wr_status status;
   const wr_vec *first = NULL;
+  WR_NEED_OPEN(env);
+  WR_NEED(f);
   for (int k = 0; k < WR_MAX_INPUTS; k++) {
     TRY(check_vec(env, f->in[k], &first, "an input"));
     if (k > 0 && f->in[k] && !f->in[k - 1]) return wr_fail(WR_EUSAGE, "fused operation: inputs have a gap");
@@ -92,6 +108,8 @@ done:
 }
 
 wr_status wr_then_run(wr_env *env, const wr_then *then) {
+  WR_NEED_OPEN(env);
+  WR_NEED(then);
   int done = env->then_done;
   env->then_done = 0;
   if (then->ops == NULL || done) return WR_OK;
@@ -100,6 +118,8 @@ wr_status wr_then_run(wr_env *env, const wr_then *then) {
 
 wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_vec *log, const wr_scalar_op *ops,
                            int count) {
+  WR_NEED_OPEN(env);
+  WR_REFUSE_IF(ops == NULL && count > 0, "ops is NULL");
   if (bank == NULL || bank->place != env->place || bank->type != WR_F64 || bank->n > 256)
     return wr_fail(WR_EUSAGE, "a scalar program needs a bank of at most 256 f64 at this place");
   if (log && (log == bank || log->place != env->place || log->type != WR_F64))

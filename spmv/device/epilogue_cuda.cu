@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/finish.cuh"
@@ -64,7 +65,7 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) aligned = aligned && wr_is_aligned(a.finish.z[r]);
   a.groups = aligned ? a.n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
   if (a.finish.shift) apply->y->writes++;
-  return WR_LAUNCH_EARLY(env, (epilogue<T>), wr_stream_blocks(a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, a);
+  return WR_LAUNCH_EARLY(env, (epilogue<T>), wr_stream_blocks(env, a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, a);
 }
 
 static const char the_scale[] = "an epilogue's scale"; /* the one that may be compact */
@@ -121,8 +122,9 @@ done:
 
 extern "C" wr_status wr_cuda_epilogue(wr_env *env, const wr_apply *apply) {
   wr_status status;
-  if (apply->epilogue == NULL) return WR_OK;
   TRY(wr_cuda_enter_now(env));
+  WR_REFUSE_IF(apply == NULL || apply->y == NULL, "the request is NULL or has no y");
+  if (apply->epilogue == NULL) return WR_OK;
   TRY(check(env, apply));
   TRY(apply->y->type == WR_F32 ? launch_epilogue<float>(env, apply) : launch_epilogue<double>(env, apply));
 done:

@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS) fill_with(int64_t n, int64_
 template <typename T>
 static wr_status launch_fill(wr_env *env, wr_vec *v, double value) {
   int64_t groups = wr_is_aligned(v->data) ? v->n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
-  return WR_LAUNCH((fill_with<T>), wr_stream_blocks(groups ? groups : v->n), WR_STREAM_THREADS, 0, env->stream, v->n,
-                   groups, (T *)v->data, (T)value);
+  return WR_LAUNCH((fill_with<T>), wr_stream_blocks(env, groups ? groups : v->n), WR_STREAM_THREADS, 0, env->stream,
+                   v->n, groups, (T *)v->data, (T)value);
 }
 
 extern "C" wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value) {
@@ -256,7 +256,7 @@ static wr_fused_args<T> make_args(wr_env *env, const fused_plan *p, const wr_fus
 template <typename T, int NIN, int NOUT>
 static wr_status launch_shape(wr_env *env, const wr_fused_args<T> &a) {
   int64_t units = a.groups ? (a.groups + depth<NIN, NOUT> - 1) / depth<NIN, NOUT> : a.n;
-  return WR_LAUNCH_EARLY(env, (fused<T, NIN, NOUT>), wr_stream_blocks(units), WR_STREAM_THREADS, 0, a);
+  return WR_LAUNCH_EARLY(env, (fused<T, NIN, NOUT>), wr_stream_blocks(env, units), WR_STREAM_THREADS, 0, a);
 }
 
 template <typename T, int NIN>

@@ -23,6 +23,7 @@ typedef struct loop_room {
 
 struct wr_loop {
   cudaStream_t side; /* looks at the bank and asks the loop to stop, while the loop has the env's own */
+  cudaEvent_t cleared; /* the stop of an earlier run is forgotten: before that none may be set          */
   cudaEvent_t ended;
   unsigned *stop;    /* on the device                                                                 */
   loop_room *room;
@@ -38,6 +39,7 @@ static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env-
 static wr_status open_parts(wr_env *env, wr_loop *loop) {
   wr_status status;
   TRY(WR_CUDA(cudaStreamCreateWithFlags(&loop->side, cudaStreamNonBlocking)));
+  TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->cleared, cudaEventDisableTiming)));
   TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->ended, cudaEventDisableTiming)));
   TRY(wr_device_alloc_zeroed(env, &loop->stop, 1, sizeof *loop->stop, "a wish to stop"));
   TRY(wr_pinned_alloc(&loop->room, sizeof *loop->room, "scalars under way"));
@@ -107,6 +109,7 @@ extern "C" wr_status wr_cuda_loop_run(wr_env *env, wr_loop *loop) {
   cudaStream_t stream = state_of(env)->stream;
   TRY(wr_cuda_enter(env));
   TRY(WR_CUDA(cudaMemsetAsync(loop->stop, 0, sizeof *loop->stop, stream)));
+  TRY(WR_CUDA(cudaEventRecord(loop->cleared, stream)));
   TRY(loop->resident ? wr_resident_run(env, loop->resident, loop->stop)
       : loop->plain  ? wr_loop_plain_run(env, loop->plain)
                      : wr_loop_graph_run(env, loop->graph));
@@ -162,19 +165,22 @@ done:
 extern "C" wr_status wr_cuda_loop_stop(wr_env *env, wr_loop *loop) {
   wr_status status;
   TRY(wr_cuda_enter(env));
+  TRY(WR_CUDA(cudaStreamWaitEvent(loop->side, loop->cleared, 0)));
   TRY(WR_CUDA(
       cudaMemcpyAsync(loop->stop, &loop->room->wish, sizeof loop->room->wish, cudaMemcpyHostToDevice, loop->side)));
 done:
   return status;
 }
 
-/* What fails here was reported before. */
+/* What fails here was reported before. On a device that is lost every call fails, and yet what the process holds is freed. */
 extern "C" void wr_cuda_loop_free(wr_env *env, wr_loop *loop) {
-  if (loop == NULL || wr_cuda_enter(env) != WR_OK) return;
+  if (loop == NULL || state_of(env) == NULL) return;
+  (void)cudaSetDevice(env->device);
   wr_loop_graph_free(env, loop->graph);
   wr_loop_plain_free(env, loop->plain);
   wr_resident_free(env, loop->resident);
   if (loop->side) (void)cudaStreamSynchronize(loop->side), (void)cudaStreamDestroy(loop->side);
+  if (loop->cleared) (void)cudaEventDestroy(loop->cleared);
   if (loop->ended) (void)cudaEventDestroy(loop->ended);
   (void)cudaGetLastError();
   wr_device_free(env, loop->stop);

@@ -80,12 +80,11 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS) put_back(WR_KERNEL_PARAMETE
 }
 
 /* A block a multiprocessor, as nearly all of them have nothing to do. */
-static unsigned blocks_for(const left_vectors *v) {
-  const unsigned most = WR_STREAM_BLOCKS / 8;
-  unsigned blocks = 1;
+static unsigned blocks_for(const wr_env *env, const left_vectors *v) {
+  int64_t most = 0;
   for (int k = 0; k < v->count; k++)
-    if (wr_stream_blocks(v->pieces[k]) > blocks) blocks = wr_stream_blocks(v->pieces[k]);
-  return blocks < most ? blocks : most;
+    if (v->pieces[k] > most) most = v->pieces[k];
+  return wr_cuda_grid(env, (most + WR_STREAM_THREADS - 1) / WR_STREAM_THREADS, 1);
 }
 
 static int64_t bytes_of(const wr_vec *v) { return wr_device_bytes(v->n, (size_t)wr_type_bytes(v->type)); }
@@ -171,7 +170,7 @@ done:
 
 extern "C" wr_status wr_loop_plain_half(wr_env *env, wr_loop_plain *loop) {
   const left_vectors *v = &loop->left[loop->half++];
-  return WR_LAUNCH((save), blocks_for(v), WR_STREAM_THREADS, 0, env->stream, *v, loop->half, loop->state);
+  return WR_LAUNCH((save), blocks_for(env, v), WR_STREAM_THREADS, 0, env->stream, *v, loop->half, loop->state);
 }
 
 extern "C" wr_status wr_loop_plain_close(wr_env *env, wr_loop_plain *loop) {
@@ -214,7 +213,7 @@ extern "C" wr_status wr_loop_plain_next(wr_env *env, wr_loop_plain *loop, int *e
   loop->ended = loop->seen[slot]; /* where it has once ended, it stays so */
   if (!loop->ended || loop->over < loop->asked) return WR_OK;
   v = &loop->left[loop->ended - 1];
-  TRY(WR_LAUNCH((put_back), blocks_for(v), WR_STREAM_THREADS, 0, env->stream, *v));
+  TRY(WR_LAUNCH((put_back), blocks_for(env, v), WR_STREAM_THREADS, 0, env->stream, *v));
   *ended = 1;
 done:
   return status;

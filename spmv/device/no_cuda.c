@@ -1,12 +1,15 @@
 /* What the CUDA sources define, for a build without them: everything answers what would help. */
 #include <stdint.h>
 
+#include "config/argument.h"
 #include "spmv/csr.h"
+#include "spmv/device/csr_device.h"
 #include "spmv/device/csr_upload.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
 #include "spmv/device/transpose.h"
 #include "spmv/device/vec.h"
+#include "spmv/device/vec_argument.h"
 #include "spmv/spmv.h"
 
 static wr_status fail(void) {
@@ -16,7 +19,7 @@ static wr_status fail(void) {
 
 static wr_status open(wr_env *env) { return (void)env, fail(); }
 static void close(wr_env *env) { (void)env; }
-static void release(wr_env *env, wr_vec *v) { (void)env, *v = (wr_vec){0}; }
+static void release(wr_env *env, wr_vec *v) { (void)env, (void)v; /* there are none */ }
 static wr_status fill(wr_env *env, wr_vec *v, double value) { return (void)env, (void)v, (void)value, fail(); }
 static wr_status compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v) {
   return (void)env, (void)n, (void)values, (void)what, (void)v, fail();
@@ -31,7 +34,7 @@ static wr_status stamp(wr_env *env, int slot) { return (void)env, (void)slot, fa
 
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
   (void)env, (void)n, (void)type, (void)what;
-  *v = (wr_vec){0};
+  if (v) *v = (wr_vec){0};
   return fail();
 }
 
@@ -128,8 +131,14 @@ wr_status wr_device_runs(wr_env *env, const void *keys, size_t key_size, int64_t
 }
 
 wr_status wr_csr_device_view(wr_csr *A, struct wr_env *env, wr_csr_view *view) {
-  (void)A, (void)env, (void)view;
+  WR_NEED(A);
+  WR_NEED(view);
+  WR_NEED_OPEN(env);
   return fail();
+}
+
+wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, struct wr_env *env) {
+  return (void)from, (void)to, (void)env, fail();
 }
 
 wr_status wr_csr_upload_begin(wr_csr *A, struct wr_env *env, wr_csr_upload **upload) {
@@ -148,7 +157,12 @@ wr_status wr_csr_upload_end(wr_csr_upload *upload) { return (void)upload, fail()
 
 void wr_csr_upload_drop(wr_csr_upload *upload) { (void)upload; /* there are none */ }
 
-wr_status wr_csr_host(wr_csr *A, struct wr_env *env) { return (void)env, A->row_ptr ? WR_OK : fail(); }
+wr_status wr_csr_host(wr_csr *A, struct wr_env *env) {
+  (void)env;
+  WR_NEED(A);
+  WR_REFUSE_IF(A->row_ptr == NULL && A->device == NULL, "A has neither host arrays nor a device view");
+  return A->row_ptr ? WR_OK : fail();
+}
 
 wr_status wr_csr_transpose_device(wr_csr *A, struct wr_env *env, wr_csr **out) {
   (void)A, (void)env;

@@ -9,8 +9,8 @@
 
 /* The program of a step, in every block, by thread 0; the first block keeps the log. */
 template <typename T>
-__device__ inline void run_program(const block_state<T> &b, const wr_program &of, int which) {
-  wr_program p = of;
+__device__ inline void run_program(const block_state<T> &b, const wr_scalar_program &of, int which) {
+  wr_scalar_program p = of;
   p.which = which, p.bank = b.bank;
   if (blockIdx.x != 0) p.room = 0;
   p.go.conditions = 0, p.go.tells = 1, p.go.going = b.going;

@@ -11,7 +11,7 @@ typedef struct interpreted {
   int count;
   wr_scalar_op ops[WR_MAX_SCALAR_OPS];
   int64_t n; /* of the bank */
-  wr_program program;
+  wr_scalar_program program;
 } interpreted;
 
 enum { MAX_BANK = 256 }; /* scalars that a step can name; wr_scalars_check refuses larger banks */
@@ -28,14 +28,14 @@ __global__ void __launch_bounds__(WR_WARP) run_interpreted(WR_KERNEL_PARAMETER i
   for (int64_t i = threadIdx.x; i < program.n; i += WR_WARP) program.program.bank[i] = s[i];
 }
 
-__global__ void __launch_bounds__(WR_WARP) run_compiled(WR_KERNEL_PARAMETER wr_program program) {
+__global__ void __launch_bounds__(WR_WARP) run_compiled(WR_KERNEL_PARAMETER wr_scalar_program program) {
   wr_begin_kernel();
   if (threadIdx.x == 0) wr_program_run(program, wr_program_wish(program));
 }
 
 static wr_status launch(wr_env *env, const wr_then &then) {
   interpreted program;
-  wr_program known = wr_program_find(env, then);
+  wr_scalar_program known = wr_program_find(env, then);
   if (known.which) return WR_LAUNCH_EARLY(env, (run_compiled), 1, WR_WARP, 0, known);
   memset(&program, 0, sizeof program);
   program.count = then.count, program.n = then.bank->n, program.program = known;

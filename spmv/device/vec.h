@@ -2,10 +2,11 @@
  * it is the same C code on both; scalars live where the vectors live, and a solver waits only when it downloads.
  *
  * Arithmetic: whatever the type of the data, every sum and every scalar is f64; an element is rounded once, when stored,
- * and reductions see it as stored. Reductions are summed in an order that depends on the length alone. */
+ * and reductions see it as stored. The order of a sum depends on the length and a device's number of multiprocessors alone. */
 #ifndef WR_VEC_H
 #define WR_VEC_H
 
+#include <float.h>
 #include <stdint.h>
 
 #include "config/status.h"
@@ -19,7 +20,7 @@ typedef enum wr_place { WR_HOST, WR_CUDA } wr_place;
 
 /* Sizes of an element in bytes; the rounding unit u: 2^-24, 2^-53. */
 static inline int64_t wr_type_bytes(wr_type type) { return type == WR_F32 ? 4 : 8; }
-static inline double wr_type_unit(wr_type type) { return type == WR_F32 ? 0x1p-24 : 0x1p-53; }
+static inline double wr_type_unit(wr_type type) { return type == WR_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2; }
 
 typedef struct wr_vec {
   int64_t n;
@@ -209,7 +210,7 @@ typedef struct wr_env {
   wr_place place;
   int device;        /* WR_CUDA: number of the card                                                    */
   wr_type type;      /* of the vectors and the stored values                                           */
-  int threads;       /* WR_HOST: 0: all that OpenMP would use                                          */
+  int threads;       /* WR_HOST: 0: the processors that this process may use (OMP_NUM_THREADS, quotas) */
   int deterministic; /* 1: bit-identical results from run to run                                       */
   int need_beta;     /* 1: applies with beta != 0 will come                                            */
   int poison;        /* 1 (tests): every y_next is filled with NaN where its contents are undefined    */
@@ -227,7 +228,7 @@ typedef struct wr_env {
 wr_status wr_env_open(wr_env *env);  /* WR_EUNAVAILABLE with the reason and what would help; WR_ENOMEM */
 void wr_env_close(wr_env *env);      /* a zeroed or unopened one is fine */
 
-/* A fresh vector id, for the tables. */
+/* A number that was never given out before in this process, from 1 on: for the ids of vectors, and for plans. */
 uint64_t wr_vec_new_id(void);
 
 /* The checks shared by the tables: WR_OK, or WR_EUSAGE with what does not fit. */

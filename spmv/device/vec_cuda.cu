@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
@@ -13,12 +14,13 @@ enum { WORKSPACE_BLOCKS = 4096 }; /* room for the sums of as many blocks, to beg
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
 extern "C" wr_status wr_cuda_enter(const wr_env *env) {
-  if (env->place != WR_CUDA || env->state == NULL) return wr_fail(WR_EUSAGE, "the env is not open on a CUDA device");
+  if (env == NULL || env->place != WR_CUDA || env->state == NULL)
+    return wr_fail(WR_EUSAGE, "the env is not open on a CUDA device");
   return WR_CUDA(cudaSetDevice(env->device));
 }
 
 extern "C" wr_status wr_cuda_enter_now(const wr_env *env) {
-  if (env->resident) return wr_fail(WR_EUNAVAILABLE, "a resident loop has fused operations and products only");
+  if (env && env->resident) return wr_fail(WR_EUNAVAILABLE, "a resident loop has fused operations and products only");
   return wr_cuda_enter(env);
 }
 
@@ -107,6 +109,7 @@ static wr_status open_parts(wr_env *env) {
   TRY(WR_CUDA(cudaSetDevice(env->device)));
   TRY(WR_CUDA(cudaGetDeviceProperties(&properties, env->device)));
   snprintf(env->device_name, sizeof env->device_name, "%.*s", (int)sizeof env->device_name - 1, properties.name);
+  state_of(env)->processors = properties.multiProcessorCount;
   TRY(wr_cuda_check_image(env));
   TRY(WR_CUDA(cudaStreamCreateWithFlags(&state_of(env)->stream, cudaStreamNonBlocking)));
   env->stream = state_of(env)->stream;
@@ -132,13 +135,17 @@ done:
 }
 
 static void release(wr_env *env, wr_vec *v) {
+  if (env == NULL || v == NULL) return;
   wr_device_free(env, v->data);
   memset(v, 0, sizeof *v);
 }
 
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
   wr_status status;
+  WR_NEED(v);
   memset(v, 0, sizeof *v);
+  WR_NEED(what);
+  WR_REFUSE_IF((unsigned)type > WR_F64, "type is %d", (int)type);
   if (n < 1) return wr_fail(WR_EUSAGE, "a vector of %lld elements for %s", (long long)n, what);
   TRY(wr_device_alloc_zeroed(env, &v->data, n, (size_t)wr_type_bytes(type), what));
   v->n = n, v->type = type, v->place = WR_CUDA, v->id = wr_vec_new_id(), v->writes = 1;
@@ -148,7 +155,9 @@ done:
 
 static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
   wr_status status;
+  TRY(wr_cuda_enter(env));
   TRY(wr_cuda_check_vec(env, v, "the target of an upload"));
+  WR_NEED(values);
   if (v->whole) return wr_fail(WR_EUSAGE, "the target of an upload is a compact vector");
   v->writes++;
   TRY(wr_device_upload(env, v->data, values, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
@@ -158,7 +167,9 @@ done:
 
 static wr_status download(wr_env *env, const wr_vec *v, double *values) {
   wr_status status;
+  TRY(wr_cuda_enter(env));
   TRY(wr_cuda_check_vec(env, v, "the source of a download"));
+  WR_NEED(values);
   if (v->whole) return wr_fail(WR_EUSAGE, "the source of a download is a compact vector");
   TRY(wr_device_download(env, values, v->data, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
 done:
@@ -185,6 +196,7 @@ static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
   float milliseconds;
   cudaEvent_t *stamps;
   TRY(wr_cuda_enter(env));
+  WR_NEED(seconds);
   stamps = state_of(env)->stamps;
   if (from < 0 || from >= WR_STAMPS || to < 0 || to >= WR_STAMPS || !stamps[from] || !stamps[to])
     return wr_fail(WR_EUSAGE, "stamps %d and %d: not both of them were set, or not below %d", from, to, WR_STAMPS);
@@ -200,6 +212,8 @@ static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) 
   wr_status status;
   size_t free_size = 0, total_size = 0;
   TRY(wr_cuda_enter(env));
+  WR_NEED(free_bytes);
+  WR_NEED(total_bytes);
   TRY(WR_CUDA(cudaMemGetInfo(&free_size, &total_size)));
   *free_bytes = (int64_t)free_size;
   *total_bytes = (int64_t)total_size;

@@ -1,22 +1,27 @@
-/* Vector operations on the host: OpenMP over blocks of a fixed size, so that every sum has an order that depends on the
- * length alone. A block is worked through term by term in f64 in the first cache. */
+/* Vector operations on the host: a team of threads over blocks of a fixed size, so that every sum has an order that depends on
+ * the length alone. A block is worked through term by term in f64 in the first cache. */
 #define _DEFAULT_SOURCE /* _SC_AVPHYS_PAGES */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
+#include "config/text.h"
 #include "spmv/device/finish_host.h"
+#include "spmv/device/processors.h"
 #include "spmv/device/scalar_step.h"
+#include "spmv/device/team.h"
 #include "spmv/device/vec.h"
+#include "spmv/device/vec_argument.h"
 #include "spmv/spmv.h"
 
 enum { BLOCK = 1024, SERIAL_BELOW = 16 * BLOCK }; /* elements; shorter vectors are not worth waking threads for */
 
 typedef struct host_state {
+  wr_team *team;
   double *partials; /* [capacity][WR_MAX_REDUCTIONS], one row a block */
   int64_t capacity;
   double stamps[WR_STAMPS]; /* seconds of the monotonic clock */
@@ -33,20 +38,42 @@ typedef struct host_state {
 #undef T
 #undef NAME
 
-static wr_status open_host(wr_env *env) {
-  if (env->threads > 0) omp_set_num_threads(env->threads);
-  snprintf(env->device_name, sizeof env->device_name, "CPU, %d threads", omp_get_max_threads());
-  return wr_alloc_zeroed(&env->state, 1, sizeof(host_state), "the host's vector operations");
-}
+wr_team *wr_env_team(const wr_env *env) { return ((const host_state *)env->state)->team; }
 
 static void close_host(wr_env *env) {
   host_state *state = env->state;
+  wr_team_close(state->team);
   wr_free(state->partials);
   wr_free(state);
   env->state = NULL;
 }
 
-static int64_t blocks_of(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
+/* Says on how many threads, and on how few where others came late. */
+static void describe(wr_env *env) {
+  const wr_team *team = wr_env_team(env);
+  int threads = wr_team_threads(team), least = wr_team_least_threads(team);
+  int used = snprintf(env->device_name, sizeof env->device_name, "CPU, %d %s", threads,
+                      wr_plural(threads, "thread", "threads"));
+  if (least < threads)
+    snprintf(env->device_name + used, sizeof env->device_name - (size_t)used,
+             " (at times %d: other processes kept the rest from running)", least);
+}
+
+static wr_status open_host(wr_env *env) {
+  wr_status status;
+  host_state *state;
+  TRY(wr_alloc_zeroed(&env->state, 1, sizeof(host_state), "the host's vector operations"));
+  state = env->state;
+  status = wr_team_open(env->threads > 0 ? env->threads : wr_default_threads(), !env->deterministic, &state->team);
+  if (status != WR_OK)
+    close_host(env);
+  else
+    describe(env);
+done:
+  return status;
+}
+
+static int64_t blocks_of(int64_t n) { return n / BLOCK + (n % BLOCK != 0); }
 
 /* The partials grow when a vector is allocated; one of another env may be longer than any of this one. */
 static wr_status check_length(const host_state *state, int64_t n) {
@@ -54,92 +81,130 @@ static wr_status check_length(const host_state *state, int64_t n) {
   return wr_fail(WR_EUSAGE, "a vector of %lld elements was allocated by another environment", (long long)n);
 }
 
-static int threads_for(int64_t n) { return n < SERIAL_BELOW ? 1 : omp_get_max_threads(); }
+/* work(context, b) for each block b of a vector of n elements. */
+static void for_blocks(wr_env *env, int64_t n, void (*work)(void *context, int64_t block), void *context) {
+  wr_team_for(n < SERIAL_BELOW ? NULL : wr_env_team(env), blocks_of(n), work, context);
+}
 
 static double *scalar_at(wr_scalar s) { return (double *)s.bank->data + s.index; }
 
+/* Elements [block * BLOCK, end_of(n, block)) are a block's. */
+static int64_t end_of(int64_t n, int64_t block) { return n - block * BLOCK < BLOCK ? n : (block + 1) * BLOCK; }
+
 static void release(wr_env *env, wr_vec *v) {
   (void)env;
+  if (v == NULL) return;
   wr_free(v->data);
   memset(v, 0, sizeof *v);
+}
+
+/* Partials for vectors of n elements. Those that are there stay until others are: after a failure the vectors that were
+ * allocated before work as they did. */
+static wr_status reserve_partials(host_state *state, int64_t n) {
+  wr_status status;
+  double *partials = NULL;
+  if (blocks_of(n) <= state->capacity) return WR_OK;
+  TRY(wr_alloc(&partials, blocks_of(n) * WR_MAX_REDUCTIONS, sizeof *partials, "partial sums"));
+  wr_free(state->partials);
+  state->partials = partials;
+  state->capacity = blocks_of(n);
+done:
+  return status;
+}
+
+/* The last block clears the padding, too. */
+static void clear_block(void *vector, int64_t b) {
+  const wr_vec *v = vector;
+  size_t size = (size_t)wr_type_bytes(v->type), first = (size_t)b * BLOCK * size;
+  size_t padded = ((size_t)v->n * size + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
+  size_t last = end_of(v->n, b) == v->n ? padded : first + BLOCK * size;
+  memset((char *)v->data + first, 0, last - first);
 }
 
 /* Grows the partials here, so that no operation allocates. */
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
   wr_status status;
-  host_state *state = env->state;
+  WR_NEED(v);
   memset(v, 0, sizeof *v);
-  if (n < 1) return wr_fail(WR_EUSAGE, "a vector of %lld elements for %s", (long long)n, what);
-  if (state->capacity < blocks_of(n)) {
-    wr_free(state->partials);
-    state->capacity = 0;
-    TRY(wr_alloc(&state->partials, blocks_of(n) * WR_MAX_REDUCTIONS, sizeof *state->partials, "partial sums"));
-    state->capacity = blocks_of(n);
-  }
+  WR_NEED_OPEN(env);
+  WR_NEED(what);
+  WR_REFUSE_IF((unsigned)type > WR_F64, "type is %d", (int)type);
+  if (n < 1)
+    return wr_fail(WR_EUSAGE, "a vector of %lld %s for %s", (long long)n, wr_plural(n, "element", "elements"), what);
+  TRY(reserve_partials(env->state, n));
   TRY(wr_alloc(&v->data, n, (size_t)wr_type_bytes(type), what));
   v->n = n, v->type = type, v->place = WR_HOST, v->id = wr_vec_new_id(), v->writes = 1;
-  size_t size = (size_t)wr_type_bytes(type);
-  size_t padded = ((size_t)n * size + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
-#pragma omp parallel for schedule(static) num_threads(threads_for(n))
-  for (int64_t b = 0; b < blocks_of(n); b++) {
-    size_t first = (size_t)b * BLOCK * size, last = b + 1 == blocks_of(n) ? padded : first + BLOCK * size;
-    memset((char *)v->data + first, 0, last - first);
-  }
+  for_blocks(env, n, clear_block, v);
 done:
   return status;
 }
 
 static wr_status check_mine(const wr_vec *v) {
-  if (v->id == 0 || v->place != WR_HOST) return wr_fail(WR_EUSAGE, "the vector is not one of the host's");
+  if (v == NULL || v->id == 0 || v->place != WR_HOST) return wr_fail(WR_EUSAGE, "the vector is not one of the host's");
   return WR_OK;
 }
 
-static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
-  (void)env;
+/* What is copied into a vector, or out of it; `from` NULL: `value` goes everywhere. */
+typedef struct copying {
+  const wr_vec *v;
+  const double *from;
+  double *to;
+  double value;
+} copying;
+
+static void upload_block(void *context, int64_t b) {
+  const copying *c = context;
+  int64_t end = end_of(c->v->n, b);
+  if (c->v->type == WR_F32)
+    for (int64_t i = b * BLOCK; i < end; i++) ((float *)c->v->data)[i] = (float)(c->from ? c->from[i] : c->value);
+  else
+    for (int64_t i = b * BLOCK; i < end; i++) ((double *)c->v->data)[i] = c->from ? c->from[i] : c->value;
+}
+
+static void download_block(void *context, int64_t b) {
+  const copying *c = context;
+  int64_t end = end_of(c->v->n, b);
+  if (c->v->type == WR_F32)
+    for (int64_t i = b * BLOCK; i < end; i++) c->to[i] = (double)((const float *)c->v->data)[i];
+  else
+    for (int64_t i = b * BLOCK; i < end; i++) c->to[i] = ((const double *)c->v->data)[i];
+}
+
+static wr_status write_all(wr_env *env, wr_vec *v, const double *from, double value) {
   wr_status status;
   TRY(check_mine(v));
   v->writes++;
-#pragma omp parallel for schedule(static) num_threads(threads_for(v->n))
-  for (int64_t i = 0; i < v->n; i++) {
-    if (v->type == WR_F32)
-      ((float *)v->data)[i] = (float)values[i];
-    else
-      ((double *)v->data)[i] = values[i];
-  }
+  for_blocks(env, v->n, upload_block, &(copying){.v = v, .from = from, .value = value});
 done:
   return status;
 }
+
+static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
+  WR_NEED(values);
+  return write_all(env, v, values, 0);
+}
+
+static wr_status fill(wr_env *env, wr_vec *v, double value) { return write_all(env, v, NULL, value); }
 
 static wr_status download(wr_env *env, const wr_vec *v, double *values) {
-  (void)env;
   wr_status status;
   TRY(check_mine(v));
-#pragma omp parallel for schedule(static) num_threads(threads_for(v->n))
-  for (int64_t i = 0; i < v->n; i++)
-    values[i] = v->type == WR_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
-done:
-  return status;
-}
-
-static wr_status fill(wr_env *env, wr_vec *v, double value) {
-  (void)env;
-  wr_status status;
-  TRY(check_mine(v));
-  v->writes++;
-#pragma omp parallel for schedule(static) num_threads(threads_for(v->n))
-  for (int64_t i = 0; i < v->n; i++) {
-    if (v->type == WR_F32)
-      ((float *)v->data)[i] = (float)value;
-    else
-      ((double *)v->data)[i] = value;
-  }
+  WR_NEED(values);
+  for_blocks(env, v->n, download_block, &(copying){.v = v, .to = values});
 done:
   return status;
 }
 
 static wr_status compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v) {
-  wr_status status = alloc(env, n, env->type, what, v);
-  return status == WR_OK ? upload(env, v, values) : status;
+  wr_status status;
+  WR_NEED(v);
+  memset(v, 0, sizeof *v);
+  WR_NEED_OPEN(env);
+  WR_NEED(values);
+  TRY(alloc(env, n, env->type, what, v));
+  TRY(upload(env, v, values));
+done:
+  return status;
 }
 
 /* The coefficients' values at the time of the operation: scalars may be its own results' neighbours. */
@@ -161,17 +226,27 @@ static wr_type type_of(const wr_fused *f) {
   return f->times ? f->times->type : f->out[0]->type;
 }
 
-/* All of a fused operation but its program. */
-static void compute_fused(host_state *state, const wr_fused *f) {
+/* A fused operation with what its coefficients are. */
+typedef struct computing {
+  const wr_fused *f;
+  int64_t n;
   double c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1];
-  read_coefficients(f, c);
-  int64_t n = length_of(f), nblocks = blocks_of(n);
-  int f32 = type_of(f) == WR_F32;
-#pragma omp parallel for schedule(static) num_threads(threads_for(n))
-  for (int64_t b = 0; b < nblocks; b++) {
-    int64_t count = n - b * BLOCK < BLOCK ? n - b * BLOCK : BLOCK;
-    (f32 ? fused_block_f32 : fused_block_f64)(f, c, b * BLOCK, count, state->partials + b * WR_MAX_REDUCTIONS);
-  }
+  double *partials;
+} computing;
+
+static void compute_block(void *context, int64_t b) {
+  computing *job = context;
+  (type_of(job->f) == WR_F32 ? fused_block_f32 : fused_block_f64)(
+      job->f, job->c, b * BLOCK, end_of(job->n, b) - b * BLOCK, job->partials + b * WR_MAX_REDUCTIONS);
+}
+
+/* All of a fused operation but its program. */
+static void compute_fused(wr_env *env, const wr_fused *f) {
+  host_state *state = env->state;
+  computing job = {.f = f, .n = length_of(f), .partials = state->partials};
+  int64_t nblocks = blocks_of(job.n);
+  read_coefficients(f, job.c);
+  for_blocks(env, job.n, compute_block, &job);
   for (int o = 0; o < WR_MAX_OUTPUTS; o++)
     if (f->out[o]) f->out[o]->writes++;
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
@@ -185,16 +260,17 @@ static void compute_fused(host_state *state, const wr_fused *f) {
 
 static wr_status fused(wr_env *env, const wr_fused *f) {
   wr_status status;
-  host_state *state = env->state;
   TRY(wr_fused_check(env, f));
-  TRY(check_length(state, length_of(f)));
-  if (f->when.bank == NULL || *scalar_at(f->when) != 0) compute_fused(state, f);
+  TRY(check_length(env->state, length_of(f)));
+  if (f->when.bank == NULL || *scalar_at(f->when) != 0) compute_fused(env, f);
   TRY(wr_then_run(env, &f->then));
 done:
   return status;
 }
 
 static wr_status widen(wr_env *env, const wr_vec *from, wr_vec *to) {
+  WR_NEED(from);
+  WR_NEED(to);
   return fused(env, &(wr_fused){.in = {from}, .out = {to}, .c = {{{.factor = 1}}}});
 }
 
@@ -217,34 +293,48 @@ done:
   return status;
 }
 
+typedef struct finishing {
+  const wr_apply *request;
+  double *partials;
+} finishing;
+
+static void finish_block(void *context, int64_t b) {
+  const finishing *job = context;
+  const wr_vec *y = job->request->y;
+  int64_t end = end_of(y->n, b);
+  double sum[WR_FINISH_ROWS], *partial = job->partials + b * WR_MAX_REDUCTIONS;
+  memset(partial, 0, WR_MAX_REDUCTIONS * sizeof *partial);
+  for (int64_t i = b * BLOCK; i < end; i += WR_FINISH_ROWS) {
+    int64_t count = end - i < WR_FINISH_ROWS ? end - i : WR_FINISH_ROWS;
+    for (int64_t k = 0; k < count; k++)
+      sum[k] = y->type == WR_F32 ? (double)((float *)y->data)[i + k] : ((double *)y->data)[i + k];
+    wr_finish_rows_host(job->request, i, count, sum, partial);
+  }
+}
+
 static wr_status epilogue(wr_env *env, const wr_apply *request) {
+  WR_NEED_OPEN(env);
+  WR_REFUSE_IF(request == NULL || request->y == NULL, "the request is NULL or has no y");
+  if (request->epilogue == NULL) return WR_OK;
   host_state *state = env->state;
-  int64_t n = request->y->n, nblocks = blocks_of(n);
+  int64_t n = request->y->n;
   wr_status status = check_length(state, n);
   if (status != WR_OK) return status;
-#pragma omp parallel for schedule(static) num_threads(threads_for(n))
-  for (int64_t b = 0; b < nblocks; b++) {
-    double sum[WR_FINISH_ROWS], *partial = state->partials + b * WR_MAX_REDUCTIONS;
-    memset(partial, 0, WR_MAX_REDUCTIONS * sizeof *partial);
-    for (int64_t i = b * BLOCK; i < n && i < (b + 1) * BLOCK; i += WR_FINISH_ROWS) {
-      int64_t count = n - i < WR_FINISH_ROWS ? n - i : WR_FINISH_ROWS;
-      for (int64_t k = 0; k < count; k++)
-        sum[k] = request->y->type == WR_F32 ? (double)((float *)request->y->data)[i + k]
-                                            : ((double *)request->y->data)[i + k];
-      wr_finish_rows_host(request, i, count, sum, partial);
-    }
-  }
-  wr_finish_reductions_host(request, state->partials, nblocks);
+  for_blocks(env, n, finish_block, &(finishing){request, state->partials});
+  wr_finish_reductions_host(request, state->partials, blocks_of(n));
   return WR_OK;
 }
 
+/* Everything is done at once; what the report says of the threads is brought up to date. */
 static wr_status wait(wr_env *env) {
-  (void)env;
+  WR_NEED_OPEN(env);
+  describe(env);
   return WR_OK;
 }
 
 static wr_status stamp(wr_env *env, int slot) {
   struct timespec now;
+  WR_NEED_OPEN(env);
   if (slot < 0 || slot >= WR_STAMPS) return wr_fail(WR_EUSAGE, "stamp %d of %d", slot, WR_STAMPS);
   clock_gettime(CLOCK_MONOTONIC, &now);
   ((host_state *)env->state)->stamps[slot] = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -252,6 +342,8 @@ static wr_status stamp(wr_env *env, int slot) {
 }
 
 static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
+  WR_NEED_OPEN(env);
+  WR_NEED(seconds);
   const host_state *state = env->state;
   if (from < 0 || from >= WR_STAMPS || to < 0 || to >= WR_STAMPS)
     return wr_fail(WR_EUSAGE, "stamps %d and %d of %d", from, to, WR_STAMPS);
@@ -260,7 +352,9 @@ static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
 }
 
 static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) {
-  (void)env;
+  WR_NEED_OPEN(env);
+  WR_NEED(free_bytes);
+  WR_NEED(total_bytes);
   int64_t page = sysconf(_SC_PAGESIZE);
   *free_bytes = page * sysconf(_SC_AVPHYS_PAGES);
   *total_bytes = page * sysconf(_SC_PHYS_PAGES);

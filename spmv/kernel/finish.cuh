@@ -27,7 +27,7 @@ typedef struct wr_sums {
   double *partial;                           /* [count][stride] a part a block, those of earlier launches first */
   int64_t stride;                            /* at least the blocks of all launches                        */
   unsigned *arrived;
-  wr_program program; /* what the last block runs then */
+  wr_scalar_program program; /* what the last block runs then */
 } wr_sums;
 
 /* Whether a kind reads a second vector. */

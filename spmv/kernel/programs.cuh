@@ -28,13 +28,13 @@ enum {
 };
 
 /* A program that is compiled, and what it works on. */
-typedef struct wr_program {
+typedef struct wr_scalar_program {
   int which; /* WR_PROGRAM_..., 0: none */
   double *bank, *log; /* [nbank], as many as the program wants; [room] */
   int64_t nbank;
   double room;
   wr_go go;
-} wr_program;
+} wr_scalar_program;
 
 static __device__ inline void wr_set_conditions(const wr_go &go, unsigned value) {
 #if !defined(WR_SIMT) && CUDART_VERSION >= 12040
@@ -45,21 +45,21 @@ static __device__ inline void wr_set_conditions(const wr_go &go, unsigned value)
 }
 
 /* Not 0: somebody wants the loop to end. From memory: asked for well before a program, which would wait for it at its end. */
-static __device__ inline unsigned wr_program_wish(const wr_program &p) {
+static __device__ inline unsigned wr_program_wish(const wr_scalar_program &p) {
   return p.go.stop ? *(const volatile unsigned *)p.go.stop : 0;
 }
 
-static __device__ inline void wr_program_push(const wr_program &p, double at, double value) {
+static __device__ inline void wr_program_push(const wr_scalar_program &p, double at, double value) {
   if (at >= 0 && at < p.room) p.log[(int64_t)at] = value;
 }
 
-static __device__ inline void wr_program_go(const wr_program &p, bool goes_on) {
+static __device__ inline void wr_program_go(const wr_scalar_program &p, bool goes_on) {
   if (p.go.conditions) wr_set_conditions(p.go, goes_on);
   if (p.go.tells) *p.go.going = goes_on;
 }
 
 /* Step by step. s: the bank, which only this thread has written in this kernel. */
-static __device__ inline void wr_program_interpret(const wr_program &p, const wr_scalar_op *ops, int count,
+static __device__ inline void wr_program_interpret(const wr_scalar_program &p, const wr_scalar_op *ops, int count,
                                                    unsigned wish, volatile double *s) {
 #pragma unroll 1
   for (int k = 0; k < count; k++) {
@@ -125,15 +125,16 @@ static __device__ inline double wr_quotient(double a, double b, bool &fine) {
   double q = __dmul_rn(a, r);
   q = fma(r, fma(-b, q, a), q);
 #endif
-  bool nothing = (__double_as_longlong(a) == 0) & ((b == 0) | wr_is_ordinary(b));
-  fine = fine & (nothing | (wr_is_ordinary(a) & wr_is_ordinary(b) & wr_is_ordinary(q)));
+  bool a_fine = wr_is_ordinary(a), b_fine = wr_is_ordinary(b), q_fine = wr_is_ordinary(q);
+  bool nothing = (__double_as_longlong(a) == 0) & ((b == 0) | b_fine);
+  fine = fine & (nothing | (a_fine & b_fine & q_fine)); /* & and |, because && and || would branch */
   return q;
 }
 
 /* A step in registers. What it does beside, it leaves while a quotient before it is not fine. */
 template <int BANK>
-static __device__ inline void wr_compiled_step(const wr_program &p, wr_scalar_op op, unsigned wish, wr_scalars<BANK> &s,
-                                               bool &fine) {
+static __device__ inline void wr_compiled_step(const wr_scalar_program &p, wr_scalar_op op, unsigned wish,
+                                               wr_scalars<BANK> &s, bool &fine) {
   double a = s.value[op.a], b = s.value[op.b], c = s.value[op.c];
   bool is_a = s.is[op.a], is_c = s.is[op.c];
   if (op.code == WR_S_PUSH && (fine & is_c)) wr_program_push(p, a, b);
@@ -150,8 +151,8 @@ static __device__ inline void wr_compiled_step(const wr_program &p, wr_scalar_op
 }
 
 template <typename P, size_t... K>
-static __device__ inline void wr_compiled_steps(const wr_program &p, unsigned wish, wr_scalars<P::bank> &s, bool &fine,
-                                                std::index_sequence<K...>) {
+static __device__ inline void wr_compiled_steps(const wr_scalar_program &p, unsigned wish, wr_scalars<P::bank> &s,
+                                                bool &fine, std::index_sequence<K...>) {
   (wr_compiled_step(p, P::op(K), wish, s, fine), ...);
 }
 
@@ -186,7 +187,7 @@ constexpr int WR_PROGRAM_BANK = (int)bicgstab::SCALARS > (int)pagerank::SCALARS 
 /* By one thread, the bank in its registers: loads that nobody needs the compiler drops. NEAR: from a copy in shared memory.
  * If a quotient is out of the ordinary, all steps once more, as nothing has been stored. */
 template <typename P, bool NEAR>
-static __device__ inline void wr_program_compiled(const wr_program &p, unsigned wish, const double *copy,
+static __device__ inline void wr_program_compiled(const wr_scalar_program &p, unsigned wish, const double *copy,
                                                   wr_program_steps &again) {
   wr_scalars<P::bank> s;
   bool fine = true;
@@ -202,7 +203,7 @@ static __device__ inline void wr_program_compiled(const wr_program &p, unsigned 
 /* One thread. What others have stored in the bank is to be visible to it. wish: what wr_program_wish said. copy: of the bank as
  * it is, in shared memory; NULL: there is none. */
 template <bool NEAR = false>
-static __device__ inline void wr_program_run(const wr_program &p, unsigned wish, const double *copy = nullptr) {
+static __device__ inline void wr_program_run(const wr_scalar_program &p, unsigned wish, const double *copy = nullptr) {
   wr_program_steps again = {nullptr, 0};
   if (p.which & WR_PROGRAM_UPDATE)
     wr_program_compiled<bicgstab_after_update, NEAR>(p, wish, copy, again);
@@ -218,14 +219,14 @@ static __device__ inline void wr_program_run(const wr_program &p, unsigned wish,
 }
 
 /* copy[WR_PROGRAM_BANK] := the bank, by the threads of a block; ready behind the next __syncthreads. */
-static __device__ inline void wr_program_fetch(const wr_program &p, double *copy) {
+static __device__ inline void wr_program_fetch(const wr_scalar_program &p, double *copy) {
   if (p.which == 0) return;
   for (int k = threadIdx.x; k < (int)p.nbank; k += blockDim.x) copy[k] = __ldcg(p.bank + k);
 }
 
 /* The program of a request for a kernel of env; which is 0 if it is not among the known. */
-inline wr_program wr_program_find(const wr_env *env, const wr_then &then) {
-  wr_program p = {};
+inline wr_scalar_program wr_program_find(const wr_env *env, const wr_then &then) {
+  wr_scalar_program p = {};
   if (then.bank == NULL) return p;
   p.which = bicgstab_after_update::is(then)           ? WR_PROGRAM_UPDATE
             : bicgstab_after_first_product::is(then)  ? WR_PROGRAM_FIRST_PRODUCT

@@ -2,8 +2,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "config/text.h"
 #include "spmv/bsr/bsr_build.h"
 #include "spmv/csr_model.h"
+#include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/merbit/merbit_build.h"
 #include "spmv/merbit/merbit_kernel.h"
@@ -47,17 +49,15 @@ static const wr_knob knobs[] = {
     {.name = NULL},
 };
 
-/* Fewer thread blocks than this leave multiprocessors idle; shorter lanes are over sooner. */
-enum { FEW_BLOCKS = 132 };
-
-static int is_small(const wr_csr *A) {
+/* Fewer thread blocks than multiprocessors leave some of these idle; shorter lanes are over sooner. */
+static int is_small(const wr_env *env, const wr_csr *A) {
   wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, WR_MERBIT_LOCAL_F64);
-  return wr_merbit_blocks(&shape) < FEW_BLOCKS;
+  return wr_merbit_blocks(&shape) < wr_cuda_processors(env);
 }
 
 static int sigma_of(const wr_env *env, const wr_csr *A, const merbit_knobs *k, int scattered) {
   if (k->sigma) return (int)k->sigma;
-  if (!scattered && is_small(A)) return WR_MERBIT_SMALL;
+  if (!scattered && is_small(env, A)) return WR_MERBIT_SMALL;
   if (env->type == WR_F32) return scattered ? WR_MERBIT_SCATTERED_F32 : WR_MERBIT_LOCAL_F32;
   return scattered ? WR_MERBIT_SCATTERED_F64 : WR_MERBIT_LOCAL_F64;
 }
@@ -101,8 +101,9 @@ static void estimate(const wr_env *env, const wr_csr *A, const merbit_knobs *k, 
   info->sum_unit = in_f64 ? 0 : wr_type_unit(env->type);
   /* A product, a row's sum, and that sum with what an earlier tile has of it are kept in f32. */
   info->term_unit = env->type == WR_F32 ? 3 * wr_type_unit(WR_F32) : 0;
-  snprintf(info->line, sizeof info->line, "%lld tiles of 32 x %d steps%s; shared rows %s", (long long)shape.tiles,
-           shape.sigma, scattered ? ", most cache left to x" : "", commits[commit]);
+  snprintf(info->line, sizeof info->line, "%lld %s of 32 x %d steps%s; shared rows %s", (long long)shape.tiles,
+           wr_plural(shape.tiles, "tile", "tiles"), shape.sigma, scattered ? ", most cache left to x" : "",
+           commits[commit]);
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan_info *info) {
@@ -139,6 +140,13 @@ done:
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   const merbit_state *s = state;
   return wr_merbit_launch(env, &s->plan, args);
+}
+
+/* Tiles know nothing of values. */
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  merbit_state *s = state;
+  s->A = A;
+  return wr_csr_update_view(&s->plan.view, env, A, moved);
 }
 
 /* Of a small matrix there are few tiles, and to share them out evenly gains nothing. */
@@ -186,6 +194,7 @@ const wr_backend wr_backend_merbit = {
     .apply = apply,
     .destroy = destroy,
     .decode = decode,
+    .update_values = update_values,
     .rows = rows,
     .advise = advise,
 };

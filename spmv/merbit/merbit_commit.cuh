@@ -83,8 +83,8 @@ template <typename T>
 static __device__ inline void complete_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
                                             merbit_shared s, int64_t stride, double (&reduced)[WR_MAX_REDUCTIONS]) {
   int lane = threadIdx.x % WR_WARP;
+  wr_finish_rows<T, 1> row = {}; /* once: a lane without a row goes as far as the warp's sum, and then leaves it as it is */
   for (int64_t warp = s.block - lane; warp < a.blocks; warp += stride, s = find_shared(a, warp + lane)) {
-    wr_finish_rows<T, 1> row;
     double old = 0, head = 0; /* all that is read on its way at once */
     if (s.i >= 0) {
       wr_finish_load(finish, s.i, row);

@@ -200,7 +200,7 @@ static wr_status merbit_launch_all(wr_env *env, const wr_merbit_plan *p, const w
   merbit_args<T> a = merbit_make_args<T>(p, request);
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
   int64_t wanted = (a.blocks + MERBIT_THREADS - 1) / MERBIT_THREADS;
-  unsigned grid = wanted < WR_MERBIT_LAST_BLOCKS ? (unsigned)wanted : (unsigned)WR_MERBIT_LAST_BLOCKS;
+  unsigned grid = wr_cuda_grid(env, wanted, WR_MERBIT_LAST_BLOCKS);
   bool all_done = !a.ordered && a.plain, alone = !all_done && p->alone;
   auto start = [&](auto merbit_kernel) {
     return WR_LAUNCH_EARLY(env, (merbit_kernel), (unsigned)a.blocks, MERBIT_THREADS,

@@ -11,7 +11,7 @@ extern "C" {
 
 enum {
   WR_MERBIT_WARPS = 8,        /* tiles of a thread block                                                   */
-  WR_MERBIT_LAST_BLOCKS = 132 * 4, /* most blocks of the kernel that completes shared rows                 */
+  WR_MERBIT_LAST_BLOCKS = 4, /* most blocks of the kernel that completes shared rows, for each multiprocessor */
   WR_MERBIT_ALONE = 512,           /* most blocks of a kernel that completes them itself                   */
   WR_MERBIT_KERNEL_SIGMA = 32 /* largest: products and sums of a block stay within 64 KB of shared memory  */
 };

@@ -7,7 +7,7 @@
 #include "spmv/merbit/merbit_build.h"
 #include "spmv/merbit/merbit_kernel.h"
 
-constexpr int THREADS = 256, MOST_BLOCKS = 132 * 8;
+constexpr int THREADS = 256, BLOCKS = 8; /* blocks: of a launch, for each multiprocessor */
 
 static __device__ inline int64_t row_before(const wr_merbit_format &f, int64_t block) {
   int64_t tile = block * WR_MERBIT_WARPS;
@@ -35,9 +35,8 @@ __global__ void merbit_clear(int64_t blocks, const int32_t *row, T *y) {
     if (row[b] >= 0) y[row[b]] = 0;
 }
 
-static unsigned grid_for(int64_t threads) {
-  int64_t wanted = (threads + THREADS - 1) / THREADS;
-  return (unsigned)(wanted < MOST_BLOCKS ? wanted : MOST_BLOCKS);
+static unsigned grid_for(const wr_env *env, int64_t threads) {
+  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
 }
 
 int64_t wr_merbit_blocks(const wr_merbit_format *shape) {
@@ -61,7 +60,7 @@ done:
 }
 
 static wr_status find_origins(wr_env *env, const wr_merbit_plan *p) {
-  unsigned grid = grid_for(p->blocks + 1);
+  unsigned grid = grid_for(env, p->blocks + 1);
   if (p->view.wide)
     return WR_LAUNCH((merbit_origins<int64_t>), grid, THREADS, 0, env->stream, p->format,
                      (const int64_t *)p->view.row_ptr, p->blocks, p->origin, p->row);
@@ -82,7 +81,7 @@ extern "C" wr_status wr_merbit_plan_open(wr_env *env, int64_t nrows, int64_t nco
   TRY(allocate(env, p));
   TRY(wr_merbit_device_fill(env, &p->format, &p->view));
   TRY(find_origins(env, p));
-  TRY(wr_workspace_reserve(env, p->blocks + WR_MERBIT_LAST_BLOCKS, &workspace));
+  TRY(wr_workspace_reserve(env, p->blocks + WR_MERBIT_LAST_BLOCKS * wr_cuda_processors(env), &workspace));
 done:
   return status;
 }
@@ -100,7 +99,7 @@ extern "C" int64_t wr_merbit_plan_bytes(const wr_merbit_plan *p) {
 /* Where parts are added to y, its shared rows have to be 0 first: as the last multiply left them, or by clearing. */
 static wr_status clear(wr_env *env, const wr_merbit_plan *p, const wr_apply_args *args) {
   const wr_vec *y = args->request.y;
-  unsigned grid = grid_for(p->blocks);
+  unsigned grid = grid_for(env, p->blocks);
   if (args->request.beta != 0 || p->commit == WR_MERBIT_ORDERED) return WR_OK;
   if (p->commit == WR_MERBIT_CLEAR)
     return WR_CUDA(cudaMemsetAsync(y->data, 0, (size_t)(y->n * wr_type_bytes(y->type)), (cudaStream_t)env->stream));

@@ -1,6 +1,7 @@
 /* What cpu_csr reaches of the machine's read bandwidth, by the bytes that one multiply must move: generated matrices whose x is
  * local, in both precisions, with and without values. Prints a table and writes JSON to the file named by the argument.
  * usage: cpu_bench [OUT.json] */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static wr_status bench_all(FILE *json) {
   double bandwidth;
   int count = 0;
   TRY(wr_env_open(&env));
-  TRY(wr_env_read_bandwidth(&env, &bandwidth));
+  TRY(wr_env_read_bandwidth(&env, INFINITY, &bandwidth));
   fprintf(json, "{\"device\": \"%s\", \"read_bandwidth\": %.0f, \"runs\": [", env.device_name, bandwidth);
   for (size_t m = 0; m < sizeof matrices / sizeof matrices[0]; m++) {
     TRY(wr_generate(matrices[m], 0, &A));

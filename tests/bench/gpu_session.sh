@@ -30,12 +30,11 @@ step() { # name, limit in seconds, command
 
 wants() { case " $steps " in *" $1 "*) true ;; *) false ;; esac }
 
-# The backends that run on the card here: names of --list-backends without a reason why not. The vendor's are its own affair.
+# The backends that run on the card here: names in the first section of --list-backends. The vendor's are its own affair.
 own_backends() {
   build/pagerank --list-backends | awk '
-    /^[a-z]/ { if (name) print name; name = $2 == "GPU" && $1 !~ /^cusparse/ ? $1 : "" }
-    /^ *not available:/ { name = "" }
-    END { if (name) print name }'
+    /^[A-Z]/ { available = /^Available/ }
+    /^[a-z]/ && available && $2 == "GPU" && $1 !~ /^cusparse/ { print $1 }'
 }
 
 # racecheck follows every access to shared memory and takes a hundred times as long as the others: a few cases have to do.

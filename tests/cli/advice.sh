@@ -1,6 +1,7 @@
 #!/bin/sh
 # What reports say of a backend that would serve the matrix better: shown without being asked for, in text and JSON, and not
 # where the better one is in the same table.
+# Needs: programs simt-programs
 . tests/cli/lib.sh
 json=$work/report.json
 

@@ -157,7 +157,7 @@ check_unwritable() {
     says "$err" "pagerank: ${place%%=*}: cannot " "${place#*=}"
   done
   run 8 pagerank -q --save-binary "$work/no/folder/file" "$work/none.mtx" # known before anything is read
-  refuses 1 'two of --output, --json, --history and --save-binary go to the same place' \
+  refuses 1 "--output $folder/x and --save-binary $folder/x are the same file" \
     pagerank --save-binary "$folder/x" -o "$folder/x" "$graph"
   refuses 1 'can go to standard output' pagerank --save-binary - -o - "$graph"
   small="trap '' XFSZ; ulimit -f 1; exec '$BUILD/pagerank' -d cpu -q"

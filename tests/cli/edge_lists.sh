@@ -65,11 +65,11 @@ check_ids() {
 }
 
 check_duplicates() {
-  run 0 pagerank $edges/lanes.txt && says "$out" 'edge list, 5 x 5, 6 nonzeros' '1 repeated entries counted once'
+  run 0 pagerank $edges/lanes.txt && says "$out" 'edge list, 5 x 5, 6 nonzeros' '1 repeated entry counted once'
   scores --duplicates sum $edges/lanes.txt
   ! cmp -s "$work/kept.tsv" "$result"
   expect 'a repeated edge weighs no more than another'
-  run 0 pagerank --duplicates sum $edges/lanes.txt && says "$out" '1 repeated entries summed'
+  run 0 pagerank --duplicates sum $edges/lanes.txt && says "$out" '1 repeated entry summed'
 }
 
 check_system() {
@@ -78,6 +78,49 @@ check_system() {
   score 2 1 1e-7
   printf '0 0 2\n0 1 -1\n1 1 4\n' >"$work/zero.txt"
   run 0 bicgstab -q --format tsv -o "$result" "$work/zero.txt" && ids_are 0 1
+}
+
+# One graph with its columns in other places, by their names or by --columns.
+check_columns() {
+  printf '7 3\n3 7\n3 5\n' >"$work/plain.el"
+  scores "$work/plain.el" && cp "$result" "$work/kept.tsv"
+  printf 'to,from\n3,7\n7,3\n5,3\n' >"$work/named.csv"
+  scores "$work/named.csv" && same_scores
+  printf 'id,from,to\n1,7,3\n2,3,7\n3,3,5\n' >"$work/numbered.csv"
+  refuses 3 "$work/numbered.csv:1: column 1 is named 'id'" pagerank "$work/numbered.csv"
+  says "$err" '--columns 2,3, for instance'
+  scores --columns 2,3 "$work/numbered.csv" && same_scores
+  in=$work/numbered.csv
+  scores --columns 2,3 - && same_scores
+  in=/dev/null
+  run 0 pagerank --columns 2,3 "$work/numbered.csv" && says "$out" 'edge list (column 2 to column 3)'
+  if has_zlib; then
+    gzip -c "$work/numbered.csv" >"$work/numbered.csv.gz"
+    scores --columns 2,3 "$work/numbered.csv.gz" && same_scores
+    refuses 3 "$work/numbered.csv.gz:1: column 1 is named 'id'" pagerank "$work/numbered.csv.gz"
+  else
+    skip 3 'this build has no zlib'
+  fi
+  scores $edges/swapped.tsv && ids_are 7 5000000000
+  scores --columns 2,3 $edges/numbered.csv && ids_are 0 1 3 4
+  sed 1d "$work/numbered.csv" >"$work/bare.csv"
+  refuses 3 "$work/bare.csv:1: three columns between commas, without names" pagerank "$work/bare.csv"
+  scores "$work/plain.el" && cp "$result" "$work/kept.tsv"
+  scores --columns 2,3 "$work/bare.csv" && same_scores
+  printf '1,1,2\n1,2,-1\n2,2,4\n' >"$work/system.csv"
+  run 0 bicgstab -q --format tsv -o "$result" "$work/system.csv" && ids_are 1 2
+  printf 'col,value,row\n1,2,1\n2,-1,1\n2,4,2\n' >"$work/named_system.csv"
+  cp "$result" "$work/kept.tsv"
+  run 0 bicgstab -q --format tsv -o "$result" "$work/named_system.csv" && same_scores
+  run 0 bicgstab -q --format tsv --columns 3,1,2 -o "$result" "$work/named_system.csv" && same_scores
+  run 0 spmv -q --columns 3,1,2 -k cpu_csr --batches 1 "$work/named_system.csv"
+  for program in pagerank bicgstab; do
+    refuses 1 "--columns: '2' is neither SOURCE,TARGET nor" "$program" --columns 2 "$work/plain.el"
+    refuses 1 'gen:chain:scale=2: columns (--columns) can be chosen of an edge list only' \
+      "$program" --columns 1,2 gen:chain:scale=2
+    refuses 1 'can be chosen of an edge list only' "$program" --columns 1,2 --input-format mtx "$work/plain.el"
+    refuses 3 "$work/plain.el:1: column 3 is asked for, and the line has 2" "$program" --columns 1,2,3 "$work/plain.el"
+  done
 }
 
 check_refusals() {
@@ -106,5 +149,6 @@ check_sources
 check_ids
 check_duplicates
 check_system
+check_columns
 check_refusals
 report

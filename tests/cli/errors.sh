@@ -61,6 +61,7 @@ check_choices() { # program
 }
 
 check_backends() { # program
+  misuse "knob of cpu_bsr: r is given twice in 'r=2:c=2:r=3'; give it once" "$1" -k cpu_csr,cpu_bsr:r=2:c=2:r=3 "$graph"
   misuse "unknown backend 'cpu_scr'; did you mean 'cpu_csr'? (--list-backends)" "$1" -k cpu_scr "$graph"
   misuse "unknown backend 'frobnicate'; --list-backends shows them all" "$1" -k frobnicate "$graph"
   misuse "unknown backend 'CPU_CSR'" "$1" -k CPU_CSR "$graph"
@@ -139,19 +140,17 @@ check_bicgstab() {
   refuses 3 "$work/repeated.mtx" bicgstab "$work/repeated.mtx"
 }
 
-# Without a card -d cuda is refused with the reason, and without -d the CPU computes and one line says why.
+# Without a card -d cuda is refused with the reason; without -d the CPU solves a small problem and nothing is amiss.
 check_no_card() {
   if has_card; then
-    skip 16 'this machine has a card'
+    skip 22 'this machine has a card'
     return
   fi
   for program in pagerank bicgstab; do
     refuses 4 'CUDA' "$program" -d cuda "$graph"
     refuses 4 'CUDA' "$program" -d cuda:1 "$graph"
     call 0 "$BUILD/$program" --max-iterations 100000 "$work/both.mtx"
-    [ "$(wc -l <"$err")" = 1 ]
-    expect 'stderr has not one line'
-    says "$err" "$program: computing on the CPU with cpu_csr: " CUDA
+    is_empty "$err"
     says "$out" 'converged in'
   done
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
 # The programs of examples/, against what formulas and a second method say. EXAMPLES: the folder they are in.
+# Needs: programs examples
 . tests/cli/lib.sh
 EXAMPLES=${EXAMPLES:-$BUILD/examples}
 

@@ -77,6 +77,40 @@ check_gzip() {
   values "$result" >"$work/values" && same_as graph
 }
 
+# What a file is is told by its first bytes, and what would help is said.
+check_foreign() {
+  printf '1 2\n2 1\n' >"$work/edges.dat"
+  for operand in edges.dat edges; do
+    [ -e "$work/$operand" ] || cp "$work/edges.dat" "$work/$operand"
+    refuses 3 "$work/$operand:1: no Matrix Market banner" pagerank "$work/$operand"
+    says "$err" 'an edge list is read with --input-format edges'
+    run 0 pagerank -q --input-format edges "$work/$operand"
+  done
+  printf '\3757zXZ\0\0\4' >"$work/crawl.xz"
+  cp "$work/crawl.xz" "$work/crawl.tsv"
+  for program in pagerank bicgstab; do
+    for operand in crawl.xz crawl.tsv; do
+      refuses 3 "$work/$operand: compressed with xz; unpack it, or pipe it in: xz -dc FILE | PROGRAM -" \
+        "$program" "$work/$operand"
+    done
+    in=$work/crawl.xz
+    refuses 3 'standard input: compressed with xz' "$program" -
+    in=/dev/null
+  done
+  if has_zlib; then
+    gzip -c "$graph" >"$work/crawl.gz" # the banner settles what it is
+    solve pagerank "$work/crawl.gz" && same_as graph
+    gzip -c "$work/edges.dat" >"$work/edges.gz"
+    refuses 3 "$work/edges.gz:1: no Matrix Market banner" pagerank "$work/edges.gz"
+    says "$err" 'an edge list is read with --input-format edges'
+    run 0 pagerank -q --input-format edges "$work/edges.gz"
+    (cd "$work" && tar cf - graph.mtx | gzip -c >graph.tar.gz)
+    refuses 3 "$work/graph.tar.gz: a tar archive; unpack it: tar xf FILE" pagerank "$work/graph.tar.gz"
+  else
+    skip 8 'this build has no zlib'
+  fi
+}
+
 check_generated() {
   for operand in road:side=8 web:n=200,dmax=20 rmat:scale=6,degree=4 hubs:n=50,hubs=5 chain:scale=5 uniform:n=50,degree=3; do
     run 0 pagerank "gen:$operand"
@@ -176,6 +210,7 @@ check_bits() {
 
 check_sources
 check_gzip
+check_foreign
 check_generated
 check_scores
 check_directions

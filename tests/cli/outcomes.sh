@@ -6,9 +6,18 @@
 matrix graph.mtx 'coordinate pattern general' '3 3 4' '1 2' '1 3' '2 1' '3 1'
 matrix swap.mtx 'coordinate pattern general' '2 2 2' '1 2' '2 1'
 matrix turn.mtx 'coordinate real general' '2 2 2' '1 2 1' '2 1 -1'
+matrix nilpotent.mtx 'coordinate real general' '2 2 1' '1 2 1' # A maps the residual (1, 0) to 0
 matrix zero.mtx 'coordinate real general' '2 2 0'
 matrix large.mtx 'coordinate real general' '2 2 2' '1 1 1e300' '2 2 1'
 matrix first.mtx 'array real general' '2 1' 1 0
+matrix far.mtx 'array real general' '2 1' 1e300 -1e300
+matrix deceiving.mtx 'coordinate real general' '2 2 4' '1 1 1.4267320568177375' '1 2 1.8024103068486483' \
+  '2 1 -0.04946939502386516' '2 2 -0.06249536977774123'
+matrix single.mtx 'coordinate real general' '1 1 1' '1 1 1e20'
+matrix tiny.mtx 'array real general' '1 1' 1e-310
+matrix small.mtx 'coordinate real general' '1 1 1' '1 1 1e-200'
+matrix huge.mtx 'array real general' '1 1' 1e200
+matrix columns.mtx 'coordinate real general' '2 2 4' '1 1 1e-25' '1 2 1' '2 1 1e25' '2 2 1'
 graph=$work/graph.mtx answer=$work/answer.mtx
 system=gen:stencil:n=6
 
@@ -44,21 +53,51 @@ check_not_converged() {
   run 2 pagerank -p f32 -t 1e-12 -x "$work/first.mtx" -o "$answer" "$work/swap.mtx"
   says "$out" 'not converged (stagnated)'
   writes stagnated
-  run 2 bicgstab -p f32 -t 1e-12 -o "$answer" $system
-  says "$out" 'not converged (stagnated)' 'why'
+  run 2 bicgstab -t 1e-19 --rhs random:1 -o "$answer" $system
+  says "$out" 'not converged (stagnated)' 'why' 'is what f64 attains here' 'a larger tolerance would help' 'TOO MUCH'
+  writes stagnated
+  for type in f32 f64; do # a residual of 0 in plain arithmetic, and 0.3 ||b|| in truth
+    command="bicgstab -p $type deceiving.mtx"
+    "$BUILD/bicgstab" -d cpu -p $type -b "$work/first.mtx" "$work/deceiving.mtx" >"$out" 2>"$err"
+    code=$?
+    [ $code = 2 ] || [ $code = 5 ]
+    expect "exit code $code, not 2 or 5"
+    says "$out" 'not converged'
+  done
+  run 2 bicgstab -b "$work/tiny.mtx" -o "$answer" "$work/single.mtx"
+  says "$out" 'not converged (stagnated)' 'element 1 of the solution is below the normal numbers of f64' 'true residual 1,'
   writes stagnated
 }
 
 check_breakdown() {
-  run 5 bicgstab -o "$answer" "$work/turn.mtx"
+  run 5 bicgstab -b "$work/first.mtx" -o "$answer" "$work/nilpotent.mtx"
   says "$out" 'not converged (breakdown)' 'why'
   writes breakdown
-  run 5 bicgstab -b "$work/first.mtx" "$work/zero.mtx"
-  says "$out" 'not converged (breakdown)'
-  run 5 bicgstab -p f32 -o "$answer" "$work/large.mtx"
-  says "$err" 'the value 1e+300 in row 1, column 1 is beyond f32: use -p f64'
+  refuses 3 "$work/zero.mtx: row 1 has no entries but 0, and the right-hand side is 1 there" \
+    bicgstab -b "$work/first.mtx" -o "$answer" "$work/zero.mtx"
+  run 5 bicgstab -p f32 --precond jacobi -o "$answer" "$work/columns.mtx"
+  says "$err" 'the value 1e+50 in row 2, column 1 is beyond f32: use -p f64'
   [ ! -e "$answer" ]
   expect 'an answer that does not exist was written'
+  run 5 bicgstab -b "$work/huge.mtx" "$work/small.mtx"
+  says "$out" 'not converged (non-finite) after 1 iteration' 'element 1 of the solution is beyond f64: scale'
+}
+
+# Scaled so that nothing overflows, and corrected so that f32 does not bound the accuracy.
+check_scaled() {
+  run 0 bicgstab "$work/turn.mtx" # no residual polynomial of one step makes a residual smaller
+  run 0 bicgstab -p f32 -t 1e-12 -o "$answer" $system
+  says "$out" '1 continuation from the true residual' '(asked for 1e-12)'
+  writes converged
+  run 0 bicgstab -p f32 "$work/large.mtx"
+  says "$out" 'A scaled by 2^-997' 'f32 holds 1 value below 1.2e-38 with few digits or as 0'
+  for matrix in 1e160 1e-160; do
+    matrix scaled.mtx 'coordinate real general' '2 2 2' "1 1 $matrix" "2 2 3${matrix#1}"
+    run 0 bicgstab "$work/scaled.mtx" && says "$out" 'A scaled by 2^'
+    run 0 bicgstab -p f32 "$work/scaled.mtx"
+  done
+  run 0 bicgstab -x "$work/far.mtx" "$work/both.mtx"
+  says "$out" 'note' 'the first guess was replaced by 0'
 }
 
 check_memory() {
@@ -79,21 +118,21 @@ check_memory() {
 # Rows that are not available count only if there are no others.
 check_lists() {
   run 0 pagerank -k merbit,cpu_csr,reference -o "$answer" "$graph"
-  says "$out" 'merbit not available: ' 'gave its verified answer first' 'answers differ by at most'
+  says "$out" 'not available: merbit: ' 'gave its verified answer first' 'answers differ by at most'
   says "$answer" 'by cpu_csr in f64: converged'
   run 2 bicgstab -k cpu_csr,yaspmv -n 2 $system
-  says "$out" '! cpu_csr: max-iterations' 'yaspmv not available: ' 'no backend gave an answer'
+  says "$out" '! cpu_csr: max-iterations' 'not available: yaspmv: not written yet' 'no backend gave an answer'
   run 4 pagerank -k merbit,cusparse "$graph"
-  says "$out" 'merbit not available: ' 'cusparse not available: '
+  says "$out" 'not available: merbit' ' cusparse: '
   run 4 bicgstab -q -k merbit,cusparse $system
   is_empty "$out"
   says "$err" 'bicgstab: merbit: ' 'bicgstab: cusparse: '
-  run 5 bicgstab -k merbit,cpu_csr,cpu_csr "$work/turn.mtx"
-  run 4 pagerank -k cusparse -o "$answer.none" "$graph"
+  run 5 bicgstab -k merbit,cpu_csr,cpu_csr -b "$work/first.mtx" "$work/nilpotent.mtx"
+  run 4 pagerank -k cusparse -o "$work/none.mtx" "$graph"
   says "$err" 'pagerank: cusparse: '
   run 4 pagerank -d cuda -k cpu_csr,reference "$graph"
-  says "$out" 'cpu_csr not available: --device cuda leaves out what runs on the CPU'
-  [ ! -e "$answer.none" ]
+  says "$out" 'not available: cpu_csr, reference: --device cuda leaves out what runs on the CPU'
+  [ ! -e "$work/none.mtx" ]
   expect 'an answer that does not exist was written'
 }
 
@@ -105,7 +144,7 @@ check_verify() { # program, operand, rows
   run 0 "$1" --verify sample "$2" && says "$out" "in a sample: $3 rows multiplied right"
   run 0 "$1" --verify device "$2" && says "$out" 'verified on the device alone: '
   run 0 "$1" --verify auto "$2" && says "$out" 'verified in full'
-  run 0 "$1" --verify off "$2" && says "$out" ', unverified' 'nobody checked this answer' '(unverified)'
+  run 0 "$1" --verify off "$2" && says "$out" ', unverified' 'this answer was not checked (--verify off)' '(unverified)'
 }
 
 check_counts() {
@@ -144,6 +183,7 @@ matrix both.mtx 'coordinate real general' '2 2 3' '1 1 1' '2 2 1' '1 2 2'
 check_converged
 check_not_converged
 check_breakdown
+check_scaled
 check_memory
 check_lists
 check_verify pagerank "$graph" 3

@@ -75,7 +75,7 @@ check_whole_or_nothing() {
   echo old | cmp -s - "$folder/x.mtx"
   expect 'a run without an answer changed the file'
   run 2 bicgstab -n 1 -o "$folder/x.mtx" $system
-  grep -q 'max-iterations, 1 iterations' "$folder/x.mtx"
+  grep -q 'max-iterations, 1 iteration$' "$folder/x.mtx"
   expect 'the file was not replaced'
   find "$folder/x.mtx" -perm 640 | grep -q .
   expect 'the file has other permissions than before'
@@ -149,6 +149,8 @@ check_json() {
     says "$work/report.json" '"schema": 1' "\"program\": \"$program\"" '"exit_code": 0' '"nrows": 3' \
       '"backend": "cpu_csr"' '"backend": "merbit"' '"outcome": "converged"' '"level": "full"' '"status": "WR_EUNAVAILABLE"'
   done
+  is_json "$work/report.json"
+  says "$work/report.json" '"change": null' '"bound": null'
   run 2 bicgstab -n 2 --json "$work/report.json" $system
   is_json "$work/report.json"
   says "$work/report.json" '"exit_code": 2' '"outcome": "max-iterations"' '"iterations": 2'
@@ -189,6 +191,10 @@ check_history() {
   run 0 pagerank -k cpu_csr,reference --history "$work/history.csv" "$graph"
   [ "$(cut -d, -f 1 "$work/history.csv" | uniq | paste -sd ' ')" = 'backend cpu_csr reference' ]
   expect 'the history is not first of cpu_csr, then of reference'
+  run 0 bicgstab -k cpu_bsr:r=2:c=2,cpu_bsr:schedule=sequential,yaspmv:a=1,cpu_bsr --history "$work/history.csv" $system
+  [ "$(cut -d, -f 1 "$work/history.csv" | uniq | paste -sd ' ')" = \
+    'backend cpu_bsr:r=2:c=2 cpu_bsr:schedule=sequential cpu_bsr' ]
+  expect 'the history does not tell runs of one backend by their knobs'
 }
 
 # Standard output has one user: with --json - or --history - the report goes to stderr, as with -o -.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Whole solves whose kernels run on the CPU: both programs of $BUILD/simt with backends of both places, in both precisions.
 # The programs verify their answers themselves, and compare them with each other.
+# Needs: programs simt-programs
 . tests/cli/lib.sh
 backends=csr_thread,csr_warp,merbit,cpu_csr
 export WR_SIMT=replay=off # conformance runs everything twice
@@ -78,9 +79,9 @@ cp "$work/saved.wrm" "$work/damaged.wrm"
 printf '\377' | dd of="$work/damaged.wrm" bs=1 seek=8200 conv=notrunc 2>/dev/null
 call 3 "$BUILD/simt/bicgstab" -k csr_warp "$work/damaged.wrm"
 says "$err" 'damaged.wrm: damaged: the checksum of its'
-matrix beyond.mtx 'coordinate real general' '2 2 2' '1 1 1' '2 2 1e39'
-call 5 "$BUILD/simt/bicgstab" -k csr_warp -p f32 "$work/beyond.mtx"
-says "$err" 'the value 1e+39 in row 2, column 2 is beyond f32'
+matrix beyond.mtx 'coordinate real general' '2 2 4' '1 1 1e-25' '1 2 1' '2 1 1e25' '2 2 1'
+call 5 "$BUILD/simt/bicgstab" -k csr_warp -p f32 --precond jacobi "$work/beyond.mtx"
+says "$err" 'the value 1e+50 in row 2, column 1 is beyond f32'
 matrix overflow.mtx 'coordinate real general' '2 2 3' '1 1 1e308' '1 1 1e308' '2 2 1'
 call 3 "$BUILD/simt/bicgstab" -k csr_warp "$work/overflow.mtx"
 says "$err" 'row 1: the sum of several entries at one place overflows'
@@ -100,6 +101,18 @@ says "$out" 'one kernel for all'
 repeated graph '[0-9]' --no-resident
 repeated graph '[0-9]' --deterministic
 repeated host '[0-9]' --no-graph
+
+# A small problem is solved on the CPU unless a GPU is asked for; a large one, and one whose size is not known, on the GPU.
+call 0 "$BUILD/simt/bicgstab" gen:stencil:n=4
+says "$out" 'cpu_csr on CPU' 'device the CPU: solving should take about' '-d cuda takes the GPU'
+call 0 "$BUILD/simt/bicgstab" -k csr_warp gen:stencil:n=4
+says "$out" 'csr_warp on no card'
+call 2 "$BUILD/simt/bicgstab" --max-iterations 1 --verify off gen:stencil:n=4
+says "$out" 'cpu_csr on CPU'
+in=$work/weights.mtx
+call 0 "$BUILD/simt/pagerank" -t 1e-4 -
+says "$out" 'merbit on no card'
+in=/dev/null
 
 # What a device that is none says of itself, and what it cannot have.
 call 0 "$BUILD/simt/bicgstab" -d cuda gen:stencil:n=4

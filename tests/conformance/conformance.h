@@ -36,6 +36,9 @@ void conform_decode(trial *t);
 /* New values for the same pattern, and the old ones again. */
 void conform_update_values(trial *t);
 
+/* A plan whose matrix was freed by its owner. */
+void conform_freed(trial *t);
+
 /* A plan in whose env no beta was announced: it need not take one, but says so. */
 void conform_need_beta(trial *t);
 

@@ -70,6 +70,7 @@ static void check_the_rest(trial *t) {
   conform_nonfinite(t);
   conform_decode(t);
   conform_update_values(t);
+  conform_freed(t);
   conform_need_beta(t);
   conform_repeats(t);
   conform_deterministic(t);

@@ -233,7 +233,8 @@ static wr_status decode(void *state, wr_env *env, wr_csr **A) {
   return WR_OK;
 }
 
-static wr_status update_values(void *state, wr_env *env, wr_csr *A) {
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  (void)moved;
   if (planted != KEEPS_OLD_VALUES) copy_values(state, A, env->type);
   return WR_OK;
 }

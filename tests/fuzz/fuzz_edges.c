@@ -7,14 +7,19 @@
 
 #include "io/edge.h"
 #include "io/edge_list.h"
+#include "io/foreign.h"
 #include "io/vector_file.h"
 #include "tests/fuzz/harness.h"
 #include "tests/fuzz/matrices.h"
 
 enum { PARTS = 20000 }; /* bytes: longer texts are read in several parts */
 
+/* Every input is read by each of these. */
+static const wr_edge_choice choices[2] = {{.bare_values = 1}, {.source = 3, .target = 1}};
+
 /* What a read came to. */
 typedef struct outcome {
+  wr_edge_choice choice;
   wr_status status;
   char message[1024]; /* without the name of the file */
   wr_read_facts facts;
@@ -39,11 +44,11 @@ static void check_ids(const outcome *o) {
   free(used);
 }
 
-static void read_as(const char *path, int threads, int nonnegative, outcome *o) {
-  *o = (outcome){.status = WR_OK};
+static void read_as(const char *path, const wr_edge_choice *choice, int threads, int nonnegative, outcome *o) {
+  *o = (outcome){.choice = *choice};
+  wr_read_options how = {.threads = threads, .nonnegative = nonnegative, .columns = *choice};
   harness_begin();
-  o->status = wr_edge_list_read(path, &(wr_read_options){.threads = threads, .nonnegative = nonnegative}, &o->triplets,
-                                &o->ids, &o->facts);
+  o->status = wr_edge_list_read(path, &how, &o->triplets, &o->ids, &o->facts);
   harness_judge(o->status, 1u << WR_EINPUT, path);
   if (o->status != WR_OK) {
     snprintf(o->message, sizeof o->message, "%s", wr_status_message() + strlen(path));
@@ -77,31 +82,34 @@ static void compare_edge(const wr_edge_format *f, const wr_edge *edge, const out
   REQUIRE(k < e->count);
   if (k >= e->count) return;
   REQUIRE(wr_ids_at(&o->ids, e->row[k]) == edge->source && wr_ids_at(&o->ids, e->col[k]) == edge->target);
-  REQUIRE(f->weighted ? memcmp(&e->val[k], &edge->weight, sizeof edge->weight) == 0 : e->val == NULL);
+  REQUIRE(f->weight >= 0 ? memcmp(&e->val[k], &edge->weight, sizeof edge->weight) == 0 : e->val == NULL);
 }
 
 /* A line at a time: the first defect must be what the reader said, or every edge what it gave. */
 static void compare_carefully(const char *at, const char *end, const outcome *o) {
-  wr_edge_format f = {.weighted = -1};
+  wr_edge_format f = {.columns = 0};
   char where[64];
-  int heading = 1;
+  int headed = 0;
   int64_t count = 0;
   for (int64_t number = 1; at < end; number++) {
-    wr_line line = wr_line_at(at, end);
+    wr_input_line line = wr_line_at(at, end);
     wr_edge edge;
+    wr_status status = WR_OK;
     at = line.next;
     if (wr_edge_is_none(&line)) continue;
-    if (heading && wr_edge_is_heading(&line)) {
-      heading = 0;
-      continue;
-    }
-    heading = 0;
-    if (f.weighted < 0) f.weighted = wr_edge_columns(&line) > 2;
     snprintf(where, sizeof where, ":%lld", (long long)number);
-    if (wr_edge_parse(&f, &line, where, &edge) != WR_OK) {
+    int heading = count == 0 && !headed && wr_edge_is_heading(&line);
+    if (heading)
+      status = wr_edge_use_heading(&o->choice, &line, where, &f);
+    else if (count == 0)
+      status = wr_edge_use_first(&o->choice, &line, where, &f);
+    if (status == WR_OK && !heading) status = wr_edge_parse(&f, &line, where, &edge);
+    if (status != WR_OK) {
       REQUIREF(strcmp(wr_status_message(), o->message) == 0, "'%s' and '%s'", wr_status_message(), o->message);
       return;
     }
+    headed |= heading;
+    if (heading) continue;
     if (o->status == WR_OK) compare_edge(&f, &edge, o, count);
     count++;
   }
@@ -115,7 +123,7 @@ static void read_as_weights(const char *path, const outcome *first) {
   int64_t negative = 0;
   for (int64_t k = 0; first->entries.val != NULL && k < first->entries.count; k++)
     negative += first->entries.val[k] < 0;
-  read_as(path, 1, 1, &o);
+  read_as(path, &first->choice, 1, 1, &o);
   if (o.status == WR_OK) must_agree(first, &o, "weights");
   REQUIREF((o.status == WR_OK) == (negative == 0), "%lld negative weights, '%s'", (long long)negative, o.message);
   if (negative > 0) REQUIREF(strstr(o.message, "negative weight") != NULL, "'%s'", o.message);
@@ -136,7 +144,7 @@ static void write_and_read(const outcome *o) {
     fprintf(out, "%s%s\n", e->val ? " " : "", e->val ? number : "");
   }
   fclose(out);
-  read_as(harness_file(text, size), 1, 0, &again);
+  read_as(harness_file(text, size), &choices[0], 1, 0, &again);
   must_agree(o, &again, "written and read");
   forget(&again);
   free(text);
@@ -146,13 +154,13 @@ static void read_other_ways(const uint8_t *bytes, size_t count, const outcome *f
   outcome o;
   const char *path = HARNESS_ONE_IN(8, count) ? harness_pipe(bytes, count) : NULL;
   if (path != NULL) {
-    read_as(path, 1, 0, &o);
+    read_as(path, &first->choice, 1, 0, &o);
     must_agree(first, &o, "file and pipe");
     forget(&o);
     harness_pipe(NULL, 0);
   }
   if (count > PARTS) {
-    read_as(harness_file(bytes, count), 3, 0, &o);
+    read_as(harness_file(bytes, count), &first->choice, 3, 0, &o);
     must_agree(first, &o, "one thread and three");
     forget(&o);
   }
@@ -160,14 +168,14 @@ static void read_other_ways(const uint8_t *bytes, size_t count, const outcome *f
 
 /* Whatever the beginning of the text says that no line does. */
 static int is_refused_at_once(const uint8_t *bytes, size_t count) {
-  return (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) ||
+  return wr_foreign_is((const char *)bytes, (int64_t)count) || (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) ||
          (count >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) || (count >= 2 && bytes[0] == '%' && bytes[1] == '%');
 }
 
-FUZZ_TARGET(edges) {
+static void read_by(const wr_edge_choice *choice, const uint8_t *bytes, size_t count) {
   outcome o;
   const char *path = harness_file(bytes, count);
-  read_as(path, 1, 0, &o);
+  read_as(path, choice, 1, 0, &o);
   int text = !is_refused_at_once(bytes, count);
   if (text) REQUIREF(harness_asked() <= (INT64_C(1) << 20) + 256 * (int64_t)count, "%lld", (long long)harness_asked());
   if (text) compare_carefully((const char *)bytes, (const char *)bytes + count, &o);
@@ -178,5 +186,9 @@ FUZZ_TARGET(edges) {
     matrices_assemble(&o.triplets, &o.entries, &o.ids);
   }
   forget(&o);
+}
+
+FUZZ_TARGET(edges) {
+  for (int k = 0; k < 2; k++) read_by(&choices[k], bytes, count);
   return 0;
 }

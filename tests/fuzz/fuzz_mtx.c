@@ -7,6 +7,7 @@
 
 #include "config/memory.h"
 #include "io/entry.h"
+#include "io/foreign.h"
 #include "io/input_text.h"
 #include "io/matrix_market.h"
 #include "io/reader.h"
@@ -61,7 +62,7 @@ static wr_symmetry symmetry_of(const mm_header *h) {
 }
 
 /* A value against the C library's, which knows no D. */
-static void compare_value(const wr_line *line, double value) {
+static void compare_value(const wr_input_line *line, double value) {
   char word[80];
   const char *at = line->begin, *first, *end, *last = NULL;
   size_t length = 0;
@@ -90,7 +91,7 @@ static void compare_lines(const mm_header *h, const char *at, const char *end, i
   char where[64];
   int64_t count = 0;
   for (; at < end; number++) {
-    wr_line line = wr_line_at(at, end);
+    wr_input_line line = wr_line_at(at, end);
     wr_entry entry;
     at = line.next;
     if (wr_line_is_blank(&line)) continue;
@@ -123,8 +124,9 @@ static void compare_carefully(const char *text, size_t size, const outcome *o) {
     compare_lines(&h, body, text + size, line, o);
 }
 
-static int is_compressed_or_binary(const uint8_t *bytes, size_t count) {
-  return (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) || (count >= 8 && memcmp(bytes, WR_BINARY_MAGIC, 8) == 0);
+static int is_no_text(const uint8_t *bytes, size_t count) {
+  return wr_foreign_is((const char *)bytes, (int64_t)count) || (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) ||
+         (count >= 8 && memcmp(bytes, WR_BINARY_MAGIC, 8) == 0);
 }
 
 /* Weights: the same entries, or a sentence about the first that is negative. */
@@ -169,12 +171,13 @@ static void as_vector(const char *path, const outcome *o) {
   double *x = NULL, *y = NULL;
   if ((e->nrows != 1 && e->ncols != 1) || n > MATRICES_ROWS) return;
   harness_begin();
-  wr_status status = wr_vector_read(path, n, "a test", &x);
+  wr_status status = wr_vector_read(path, &(wr_vector_need){.n = n, .whose = "a test"}, &x);
   harness_judge(status, 1u << WR_EINPUT, path);
   if (status == WR_OK && HARNESS_ONE_IN(8, (uint64_t)n)) {
     const char *copy = harness_path("vector.mtx");
-    REQUIREF(wr_vector_write(copy, n, x, "line\nline") == WR_OK, "%s", wr_status_message());
-    REQUIREF(wr_vector_read(copy, n, "a test", &y) == WR_OK, "%s", wr_status_message());
+    REQUIREF(wr_vector_write(copy, WR_VECTOR_MTX, NULL, n, x, "line\nline") == WR_OK, "%s", wr_status_message());
+    REQUIREF(wr_vector_read(copy, &(wr_vector_need){.n = n, .whose = "a test"}, &y) == WR_OK, "%s",
+             wr_status_message());
     REQUIRE(y != NULL && memcmp(x, y, (size_t)n * sizeof *x) == 0);
   }
   wr_free(x), wr_free(y);
@@ -200,7 +203,7 @@ FUZZ_TARGET(mtx) {
   outcome o;
   const char *path = harness_file(bytes, count);
   read_as(path, 1, 0, &o);
-  int text = !is_compressed_or_binary(bytes, count);
+  int text = !is_no_text(bytes, count);
   if (text) REQUIREF(harness_asked() <= (INT64_C(1) << 20) + 64 * (int64_t)count, "%lld", (long long)harness_asked());
   if (o.A != NULL) matrices_check_rows(o.A);
   if (text && count > 0) compare_carefully((const char *)bytes, count, &o);

@@ -11,6 +11,7 @@
 
 int wr_fuzz_mtx(const uint8_t *bytes, size_t count);
 int wr_fuzz_edges(const uint8_t *bytes, size_t count);
+int wr_fuzz_vector(const uint8_t *bytes, size_t count);
 int wr_fuzz_binary(const uint8_t *bytes, size_t count);
 int wr_fuzz_options(const uint8_t *bytes, size_t count);
 int wr_fuzz_knobs(const uint8_t *bytes, size_t count);

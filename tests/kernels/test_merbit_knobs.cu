@@ -294,7 +294,9 @@ typedef __int128 wide_int;
 /* A plan of a matrix that has counts alone: right to the last byte, or refused. */
 static void test_count(wr_env *env, int64_t nrows, int64_t nnz, int sigma) {
   double value = 1;
+  int64_t row_ptr = 0;
   wr_csr A = {};
+  A.row_ptr = &row_ptr; /* not read */
   A.nrows = nrows, A.ncols = WR_MAX_INDEX, A.nnz = nnz, A.val = &value;
   const wr_backend *backend;
   wr_plan *plan = nullptr;

@@ -109,13 +109,14 @@ void simt_launch_where(char *text, size_t size); /* "in kernel ..., launched at 
 bool simt_shared_where(const void *address, char *text, size_t size);
 unsigned simt_random(uint64_t *state, unsigned below);
 
-/* Settings from WR_SIMT="order=backward,guard=end,replay=off,seed=7,patience=3"; see README.md. */
+/* Settings from WR_SIMT="order=backward,guard=end,replay=off,seed=7,patience=3,processors=7"; see README.md. */
 struct simt_settings {
   int order;       /* simt_order, or SIMT_ORDERS: another one for each launch */
   int guard;       /* 1: blocks of memory end at a protected page; 0: begin at one; 2: mixed */
   bool replay;     /* launches run twice */
   uint64_t seed;
   int patience;    /* seconds that a thread may run alone */
+  int processors;  /* multiprocessors that the device says it has */
 };
 const simt_settings *simt_get_settings(void);
 
@@ -128,6 +129,7 @@ bool simt_memory_end(int64_t count);  /* for tests: so many blocks are there, -1
 bool simt_memory_give(void *block);
 bool simt_memory_holds(const void *from, size_t bytes);    /* all of it in one block */
 bool simt_memory_is_device(const void *address);           /* anywhere in the range of device addresses */
+void simt_lose_device(bool lost);          /* for tests: true: no thread can choose the device any more */
 size_t simt_memory_total(void);
 size_t simt_memory_used(void);
 

@@ -5,12 +5,19 @@
 #include <string.h>
 #include <time.h>
 
+#include <map>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "tests/simt/simt.h"
 
+/* Works that are over, by the number of their stream: so many of its first ones. */
+typedef std::map<uint64_t, uint64_t> simt_past;
+
 struct simt_stream {
-  bool alive;
+  uint64_t number, works;
+  simt_past past; /* what its next work has waited for */
 };
 
 struct simt_graph {
@@ -28,6 +35,7 @@ static struct {
 
 struct simt_event {
   double seconds;
+  simt_past past; /* what is over once it is reached */
 };
 
 static cudaError_t last_error;
@@ -74,7 +82,9 @@ const char *cudaGetErrorName(cudaError_t error) { return errors[row_of(error)].n
 /* ---- The device ---- */
 
 cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
-cudaError_t cudaSetDevice(int device) { return answer(device == 0 ? cudaSuccess : cudaErrorInvalidDevice); }
+static bool is_lost;
+void simt_lose_device(bool lost) { is_lost = lost; }
+cudaError_t cudaSetDevice(int device) { return answer(device == 0 && !is_lost ? cudaSuccess : cudaErrorInvalidDevice); }
 cudaError_t cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int *version) { return *version = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int *version) { return *version = CUDART_VERSION, cudaSuccess; }
@@ -87,7 +97,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device) {
   memcpy(p->name, name, sizeof name);
   p->totalGlobalMem = simt_memory_total();
   p->sharedMemPerBlock = 48 << 10, p->sharedMemPerBlockOptin = 227 << 10, p->sharedMemPerMultiprocessor = 228 << 10;
-  p->regsPerBlock = 65536, p->warpSize = 32, p->maxThreadsPerBlock = 1024, p->multiProcessorCount = 132;
+  p->regsPerBlock = 65536, p->warpSize = 32, p->maxThreadsPerBlock = 1024,
+  p->multiProcessorCount = simt_get_settings()->processors;
   p->l2CacheSize = 50 << 20, p->major = 9, p->minor = 0;
   p->maxThreadsPerMultiProcessor = 2048, p->maxBlocksPerMultiProcessor = 32;
   return cudaSuccess;
@@ -166,6 +177,39 @@ cudaError_t cudaMemset(void *block, int value, size_t bytes) {
   return cudaSuccess;
 }
 
+/* ---- The order of streams ---- */
+
+/* Two streams that write one place without waiting for each other leave there what a card happens to do last. Here a stream
+ * has always finished, so that this is found by keeping account of what waits for what; of copies and memsets alone. */
+static struct {
+  std::mutex lock;
+  uint64_t streams;
+  simt_past host; /* what the host has waited for */
+  std::map<const void *, std::pair<uint64_t, uint64_t>> writer; /* by address: stream and number of the work */
+} order;
+
+static void add_past(simt_past *to, const simt_past &from) {
+  for (const auto &[stream, works] : from)
+    if ((*to)[stream] < works) (*to)[stream] = works;
+}
+
+static void note_write(const void *to, cudaStream_t stream) {
+  if (stream == nullptr) return;
+  std::lock_guard<std::mutex> guard(order.lock);
+  add_past(&stream->past, order.host);
+  auto &[writer, work] = order.writer[to];
+  if (work > stream->past[writer]) simt_fail("two streams write %p, and neither waits for the other", to);
+  writer = stream->number, work = ++stream->works;
+  stream->past[writer] = work;
+}
+
+static cudaError_t host_waits(const simt_past *past) {
+  if (past == nullptr) return answer(cudaErrorInvalidResourceHandle);
+  std::lock_guard<std::mutex> guard(order.lock);
+  add_past(&order.host, *past);
+  return cudaSuccess;
+}
+
 /* A launch does not say in which stream it is: while one is captured, all are its own. */
 cudaError_t simt_do(const std::function<cudaError_t()> &work) {
   if (capture.stream == nullptr) return work();
@@ -174,25 +218,38 @@ cudaError_t simt_do(const std::function<cudaError_t()> &work) {
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  if (stream != capture.stream) return cudaMemcpy(to, from, bytes, kind);
+  if (stream != capture.stream) {
+    if (simt_memory_is_device(to)) note_write(to, stream);
+    return cudaMemcpy(to, from, bytes, kind);
+  }
   return simt_do([=] { return cudaMemcpy(to, from, bytes, kind); });
 }
 cudaError_t cudaMemsetAsync(void *block, int value, size_t bytes, cudaStream_t stream) {
-  if (stream != capture.stream) return cudaMemset(block, value, bytes);
+  if (stream != capture.stream) {
+    note_write(block, stream);
+    return cudaMemset(block, value, bytes);
+  }
   return simt_do([=] { return cudaMemset(block, value, bytes); });
 }
 
 /* ---- Streams and events ---- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
-  *stream = new simt_stream{true};
+  std::lock_guard<std::mutex> guard(order.lock);
+  *stream = new simt_stream{++order.streams, 0, {}};
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return answer(stream && stream == capture.stream ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
+  if (stream && stream == capture.stream) return answer(cudaErrorStreamCaptureUnsupported);
+  return stream ? host_waits(&stream->past) : cudaSuccess;
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (event == nullptr) return answer(cudaErrorInvalidResourceHandle);
+  std::lock_guard<std::mutex> guard(order.lock);
+  if (stream) add_past(&stream->past, event->past);
+  return cudaSuccess;
+}
 
 /* ---- Graphs ---- */
 
@@ -220,19 +277,21 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t) {
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready) { return delete ready, cudaSuccess; }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
 
-cudaError_t cudaEventCreate(cudaEvent_t *event) { return *event = new simt_event{0}, cudaSuccess; }
+cudaError_t cudaEventCreate(cudaEvent_t *event) { return *event = new simt_event{0, {}}, cudaSuccess; }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   timespec now;
   if (event == nullptr) return answer(cudaErrorInvalidResourceHandle);
+  std::lock_guard<std::mutex> guard(order.lock);
+  if (stream) event->past = stream->past;
   clock_gettime(CLOCK_MONOTONIC, &now);
   event->seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
   return cudaSuccess;
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event) { return answer(event ? cudaSuccess : cudaErrorInvalidResourceHandle); }
+cudaError_t cudaEventQuery(cudaEvent_t event) { return host_waits(event ? &event->past : nullptr); }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) { return cudaEventQuery(event); }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {

@@ -19,7 +19,7 @@
 
 /* What an H200 has. */
 enum {
-  MAX_THREADS = 1024, PROCESSORS = 132, RESIDENT_THREADS = 2048, RESIDENT_BLOCKS = 32, REGISTERS = 65536,
+  MAX_THREADS = 1024, RESIDENT_THREADS = 2048, RESIDENT_BLOCKS = 32, REGISTERS = 65536,
   SHARED_DEFAULT = 48 << 10, SHARED_MOST = 227 << 10, SHARED_PROCESSOR = 228 << 10, SHARED_RESERVED = 1 << 10,
   USUAL_REGISTERS = 64 /* of a thread: the shim has no better guess */
 };
@@ -79,18 +79,19 @@ static int choice(const char *text, const char *const *names, int count) {
 }
 
 static simt_settings read_settings(void) {
-  static const char *const keys[] = {"order=", "guard=", "replay=", "seed=", "patience="};
+  static const char *const keys[] = {"order=", "guard=", "replay=", "seed=", "patience=", "processors="};
   static const char *const orders[] = {"forward", "backward", "shuffled", "all"};
   static const char *const guards[] = {"begin", "end", "mixed"}, *const replays[] = {"off", "on"};
-  simt_settings s = {SIMT_ORDERS, 2, true, 1, 20};
+  simt_settings s = {SIMT_ORDERS, 2, true, 1, 20, 132};
   for (const char *at = getenv("WR_SIMT"); at && *at; at += strcspn(at, ","), at += *at == ',') {
-    int key = choice(at, keys, 5);
+    int key = choice(at, keys, 6);
     const char *value = at + strlen(keys[key]);
     if (key == 0) s.order = choice(value, orders, 4);
     if (key == 1) s.guard = choice(value, guards, 3);
     if (key == 2) s.replay = choice(value, replays, 2) == 1;
     if (key == 3) s.seed = strtoull(value, nullptr, 10);
     if (key == 4) s.patience = atoi(value);
+    if (key == 5) s.processors = atoi(value);
   }
   return s;
 }

@@ -69,7 +69,7 @@ static inline int ground_is_wanted(const wr_backend *backend) {
 static inline void on_every_ground(void (*body)(ground *)) {
   for (int k = 0; k < wr_backend_count(); k++)
     if (ground_is_wanted(wr_backend_at(k))) on_backend(wr_backend_at(k), body);
-  CHECKF(wr_backend_default(WR_CUDA)->plan || !getenv("WR_NEED_GPU"), "WR_NEED_GPU is set, and this build has no CUDA");
+  CHECKF(wr_backend_default(WR_CUDA) || !getenv("WR_NEED_GPU"), "WR_NEED_GPU is set, and this build has no CUDA");
 }
 
 /* ... on a few alone, for what takes long: the two that programs choose by themselves, and one that fuses the epilogue on
@@ -80,7 +80,7 @@ static inline void on_default_grounds(void (*body)(ground *)) {
   const wr_backend *const few[] = {wr_backend_default(WR_HOST), gpu, fused == gpu ? NULL : fused};
   for (int k = 0; k < 3; k++)
     if (few[k] && ground_is_wanted(few[k])) on_backend(few[k], body);
-  CHECKF(gpu->plan || !getenv("WR_NEED_GPU"), "WR_NEED_GPU is set, and this build has no CUDA");
+  CHECKF(gpu || !getenv("WR_NEED_GPU"), "WR_NEED_GPU is set, and this build has no CUDA");
 }
 
 /* Two threads where there is work for them: on a busy machine they wait for each other much longer than a small problem

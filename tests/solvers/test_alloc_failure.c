@@ -77,6 +77,7 @@ void free(void *block) {
 typedef struct trial {
   const char *name;
   wr_status (*run)(ground *g);
+  int retries; /* 1: where one request fails it may ask for less, and succeed */
 } trial;
 
 /* What opens and fails cleans up after itself, so only what did open is closed here. */
@@ -131,16 +132,20 @@ static wr_status solve_opened(wr_bicgstab *method, const wr_system *system, wr_r
   wr_result result;
   wr_verdict verdict;
   wr_history history = {0};
-  double *u = NULL, *q = NULL;
-  wr_bicgstab_options options = {.tolerance = 1e-5, .iterations = 1000, .check_every = 1};
+  double *room = NULL;
+  int64_t n = system->n;
+  wr_bicgstab_options options = {.tolerance = 1e-10, .iterations = 1000, .check_every = 1}; /* f32 is refined */
   TRY(wr_bicgstab_solve(method, &options, &(wr_monitor){.history = &history}, &result));
-  TRY(wr_alloc(&u, system->n, sizeof *u, "a test"));
-  TRY(wr_alloc(&q, system->n, sizeof *q, "a test"));
-  TRY(wr_bicgstab_download(method, u, q));
-  TRY(wr_verify_system(system, 1e-5, rounding, u, q, result.measure * system->norm_b, WR_VERIFY_FULL, 0, &verdict));
+  TRY(wr_alloc(&room, 4 * n, sizeof *room, "a test"));
+  double *x = room, *u = room + n, *b = room + 2 * n, *q = room + 3 * n;
+  TRY(wr_bicgstab_download(method, x, NULL));
+  wr_system_unscale(system, x);
+  TRY(wr_bicgstab_last_product(method, u, b, q));
+  const wr_solved solved = {x, u, b, q, result.measure * system->norm_b, NULL};
+  TRY(wr_verify_system(system, 1e-10, rounding, &solved, WR_VERIFY_FULL, 0, &verdict));
   CHECK(result.outcome == WR_CONVERGED && verdict.multiplied_right && verdict.met_tolerance);
 done:
-  wr_free(u), wr_free(q);
+  wr_free(room);
   wr_history_free(&history);
   return status;
 }
@@ -211,7 +216,7 @@ static wr_status rank_file(ground *g) {
   return status;
 }
 
-/* An exact breakdown, so that the room for a shadow of signs is asked for too. */
+/* An exact breakdown, so that the room for a shadow that is not r is asked for too. */
 static wr_status solve_breakdown(ground *g) {
   wr_csr *A = NULL;
   wr_status status = wr_csr_create(3, 3, 3, 1, &A); /* a cyclic permutation: sigma is 0 */
@@ -255,6 +260,7 @@ static int fail_at(const trial *t, const wr_backend *backend, wr_type type, long
     CHECKF(status == WR_OK, "nothing failed, but %s: %s", wr_status_name(status), wr_status_message());
     return 0;
   }
+  if (t->retries && !all_later && status == WR_OK) return 1;
   CHECKF(status == WR_ENOMEM, "request %ld: %s: %s", at, wr_status_name(status), wr_status_message());
   CHECKF(strstr(wr_status_message(), "out of memory") != NULL, "request %ld: '%s'", at, wr_status_message());
   return 1;
@@ -274,15 +280,44 @@ static void run_trial(const trial *t, const wr_backend *backend, wr_type type) {
   }
 }
 
+/* A vector for which there is no memory must not spoil those that are there: sums over them still work. */
+static void test_vectors_after_failure(void) {
+  wr_env env = {.place = WR_HOST, .type = WR_F64, .threads = 1};
+  wr_vec small = {0}, large = {0}, bank = {0};
+  double sum = 0;
+  CASE("vectors after a failed allocation");
+  CHECK_OK(wr_env_open(&env));
+  CHECK_OK(env.ops->alloc(&env, 100, WR_F64, "a small vector", &small));
+  CHECK_OK(env.ops->alloc(&env, 1, WR_F64, "a bank", &bank));
+  CHECK_OK(env.ops->fill(&env, &small, 2));
+  for (long at = 0; at < 2; at++) { /* the partial sums, then the vector itself */
+    atomic_store(&granted, at);
+    CHECK_FAILS(WR_ENOMEM, env.ops->alloc(&env, 100000, WR_F64, "a large vector", &large));
+    atomic_store(&granted, -1);
+    CHECK(large.id == 0 && large.data == NULL);
+    wr_fused f = {.in = {&small}, .reduce = {{WR_SUM, &small, NULL, {&bank, 0}}}};
+    CHECK_OK(env.ops->fused(&env, &f));
+    CHECK_OK(env.ops->download(&env, &bank, &sum));
+    CHECKF(sum == 200, "the sum is %g", sum);
+    CHECK_OK(env.ops->fill(&env, &bank, 0));
+  }
+  env.ops->release(&env, &small);
+  env.ops->release(&env, &bank);
+  wr_env_close(&env);
+}
+
 int main(void) {
   static const trial trials[] = {
-      {"ranks without links", rank_pattern}, {"ranks of a generated graph", rank_generated},
-      {"ranks of a file", rank_file},        {"a breakdown", solve_breakdown},
-      {"the solution of a file", solve_file},
+      {.name = "ranks without links", .run = rank_pattern},
+      {.name = "ranks of a generated graph", .run = rank_generated},
+      {.name = "ranks of a file", .run = rank_file},
+      {.name = "a breakdown", .run = solve_breakdown},
+      {.name = "the solution of a file", .run = solve_file, .retries = 1},
   };
   const wr_backend *cpu_csr, *reference;
   CHECK_OK(wr_backend_find("cpu_csr", &cpu_csr));
   CHECK_OK(wr_backend_find("reference", &reference));
+  test_vectors_after_failure();
   for (size_t t = 0; t < sizeof trials / sizeof *trials; t++) {
     run_trial(&trials[t], cpu_csr, WR_F32);
     run_trial(&trials[t], cpu_csr, WR_F64);

@@ -63,7 +63,7 @@ static void test_system(ground *g, const real_system *system) {
   if (A == NULL) return;
   ground_case(g, "%s%s%s", system->name, system->rhs ? ", " : "", system->rhs ? system->rhs : "");
   const char *path = system->rhs ? real_path(system->rhs) : NULL;
-  if (path) CHECK_OK(wr_vector_read(path, A->nrows, "the matrix's rows", &b));
+  if (path) CHECK_OK(wr_vector_read(path, &(wr_vector_need){.n = A->nrows, .whose = "the matrix's rows"}, &b));
   if (system->rhs == NULL || b) {
     solution s = solution_of(g, A);
     s.b = b;

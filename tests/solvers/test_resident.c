@@ -42,7 +42,7 @@ static void test_ends(ground *g) {
           WR_MAX_ITERATIONS);
   }
   ground_case(g, "a tolerance below rounding");
-  double below = wr_type_unit(g->env.type) / 100;
+  double below = wr_type_unit(WR_F64) / 100;
   solve(g, A, (wr_bicgstab_options){.tolerance = below, .iterations = 20000, .check_every = 1}, WR_STAGNATED);
   wr_csr_free(A);
   A = matrix_of_picture(2, (const double[]){0, 1, -1, 0}); /* (r, A r) = 0 for every r */

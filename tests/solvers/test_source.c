@@ -113,7 +113,7 @@ static void test_edge_list(void) {
     CHECKF(l.status == WR_OK && l.A->nrows == 3 && l.A->ncols == 3 && l.A->nnz == 2 && !l.A->val, "%s",
            wr_status_message());
     CHECK(ids.count == 3 && wr_ids_at(&ids, 0) == 4 && wr_ids_at(&ids, 1) == 7 && wr_ids_at(&ids, 2) == 30);
-    CHECKF(strcmp(l.facts.remark, "ids 4 to 30; 1 repeated entries counted once") == 0, "'%s'", l.facts.remark);
+    CHECKF(strcmp(l.facts.remark, "ids 4 to 30; 1 repeated entry counted once") == 0, "'%s'", l.facts.remark);
     CHECKF(strcmp(l.facts.kind, "edge list") == 0, "'%s'", l.facts.kind);
     wr_csr_free(l.A);
     wr_ids_free(&ids);

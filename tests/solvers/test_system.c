@@ -137,21 +137,25 @@ static void test_refusals(void) {
   A->val[2] = 1.7e308, A->val[3] = 1.7e308;
   refuse(A, NULL, NULL, 0, "A times x: element 2 is inf");
   wr_csr_free(A);
+  A = matrix_of_picture(2, (const double[]){1e-300, 1, 1e10, 1}); /* 1e10 / 1e-300 overflows */
+  refuse(A, good, NULL, 1, "the value 1e+10 of row 2 divided by the diagonal element of its column 1 is beyond f64");
+  CHECK_MESSAGE("--precond none");
+  wr_csr_free(A);
   A = matrix_of_picture(2, (const double[]){0, 1, 1, 1});
   refuse(A, good, NULL, 1, "row 1 is 0"); /* none is stored */
   wr_csr_free(A);
 }
 
-/* 1 and -1, about as many of each, another sequence for each seed, and the same one every time. */
-static void test_hash_signs(void) {
+/* Of both signs, from 1/2 to 1, another sequence for each seed, and the same one every time. */
+static void test_hash_shadow(void) {
   enum { N = 100000 };
   double *a = room_for(N, sizeof *a), *b = room_for(N, sizeof *b), *c = room_for(N, sizeof *c);
-  ground_case(NULL, "signs");
-  wr_hash_signs(a, N, 1), wr_hash_signs(b, N, 2), wr_hash_signs(c, N, 1);
+  ground_case(NULL, "a shadow");
+  wr_hash_shadow(a, N, 1), wr_hash_shadow(b, N, 2), wr_hash_shadow(c, N, 1);
   double sum = 0, product = 0, shifted = 0;
   int64_t other = 0;
   for (int64_t i = 0; i < N; i++) {
-    other += a[i] != 1 && a[i] != -1;
+    other += !(fabs(a[i]) >= 0.5 && fabs(a[i]) <= 1);
     sum += a[i], product += a[i] * b[i], shifted += a[i] * a[(i + 1) % N];
   }
   CHECKF(other == 0, "%lld other numbers", (long long)other);
@@ -162,12 +166,68 @@ static void test_hash_signs(void) {
   free(a), free(b), free(c);
 }
 
+/* A matrix whose largest value is far from 1 is multiplied by a power of two, in a copy; one that is not stays as it is. */
+static void test_scale_of_matrix(void) {
+  static const double scales[] = {1e160, 1e-160, 1e308, 2e-323, 1e13, 1e-13};
+  const double b[] = {3, 5}, u[] = {0.5, -0.25};
+  for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
+    wr_system s;
+    wr_csr *A = matrix_of_picture(2, (const double[]){scales[k], 0, scales[k] / 4, -scales[k] / 2});
+    ground_case(NULL, "a matrix of %g", scales[k]);
+    CHECK_OK(wr_system_build(A, given(b, 2), given(u, 2), 0, 0, 0, 0, &s));
+    CHECK(s.matrix != A && s.owns_matrix && s.A == A && A->val[0] == scales[k]);
+    double largest = largest_of(s.matrix->val, s.matrix->nnz);
+    CHECKF(largest >= 0.5 && largest < 1, "largest %g", largest);
+    CHECKF(s.largest == scales[k] && s.smallest == scales[k] / 4, "%g to %g", s.smallest, s.largest);
+    for (int64_t i = 0; i < A->nnz; i++)
+      CHECKF(ldexp(s.matrix->val[i], -s.matrix_exponent) == A->val[i], "entry %lld: %g", (long long)i,
+             s.matrix->val[i]);
+    double x[] = {u[0], u[1]};
+    wr_system_unscale(&s, x);
+    CHECKF(x[0] == ldexp(u[0], s.matrix_exponent - s.exponent), "%g", x[0]);
+    CHECKF(s.guess[0] == ldexp(u[0], s.exponent - s.matrix_exponent), "guess %g", s.guess[0]);
+    wr_system_free(&s);
+    wr_csr_free(A);
+  }
+  static const double near[] = {1, 1e12, 1e-12};
+  for (size_t k = 0; k < sizeof near / sizeof *near; k++) {
+    wr_system s;
+    wr_csr *A = matrix_of_picture(2, (const double[]){near[k], 0, 0, 1e-300});
+    ground_case(NULL, "a matrix of %g and 1e-300", near[k]);
+    CHECK_OK(wr_system_build(A, given(b, 2), NULL, 0, 0, 0, 0, &s));
+    CHECK(s.matrix == A && s.matrix_exponent == 0 && s.largest == near[k] && s.smallest == 1e-300);
+    CHECK(wr_system_below_f32(&s) == 1);
+    wr_system_free(&s);
+    wr_csr_free(A);
+  }
+}
+
+/* What bounds on rounding are made of, by the definitions. */
+static void test_measures(void) {
+  wr_system s;
+  wr_csr *A = three();
+  ground_case(NULL, "measures of a matrix");
+  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, 0, 0, &s));
+  CHECKF(fabs(s.row_norm - sqrt(25 + 9 + 2.25)) <= 1e-15 * 6 && s.longest_row == 2, "%.17g, %lld", s.row_norm,
+         (long long)s.longest_row);
+  CHECK(s.largest == 4 && s.smallest == 0.5 && wr_system_below_f32(&s) == 0);
+  wr_system_free(&s);
+  wr_csr_free(A);
+  A = matrix_of(2, NULL, 0, 1);
+  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, 0, 0, &s));
+  CHECK(s.row_norm == 0 && s.longest_row == 0 && s.largest == 0 && s.smallest == 0 && s.matrix_exponent == 0);
+  wr_system_free(&s);
+  wr_csr_free(A);
+}
+
 int main(void) {
   test_scale();
   test_zero_b();
   test_made_b();
   test_jacobi();
   test_refusals();
-  test_hash_signs();
+  test_hash_shadow();
+  test_scale_of_matrix();
+  test_measures();
   return wr_test_report("system");
 }

@@ -20,7 +20,8 @@ static struct {
   int y_prepared;
   int64_t level;                /* of the last prepare's knobs                    */
   int mode, deterministic;      /* deterministic: what plan answers               */
-  wr_status check, plan, prepare, apply; /* what they return                      */
+  int moved;                    /* what update_values says                         */
+  wr_status check, plan, prepare, apply, update; /* what they return              */
 } seen;
 
 typedef struct recorder_knobs {
@@ -114,11 +115,12 @@ static wr_status record_decode(void *state, wr_env *env, wr_csr **A) {
   return wr_csr_copy(((recorder_state *)state)->A, A);
 }
 
-static wr_status record_update(void *state, wr_env *env, wr_csr *A) {
+static wr_status record_update(void *state, wr_env *env, wr_csr *A, int *moved) {
   (void)env;
   seen.updates++;
+  *moved = seen.moved;
   ((recorder_state *)state)->A = A;
-  return WR_OK;
+  return answer(seen.update, "update_values");
 }
 
 static const wr_backend recorder_everything = {

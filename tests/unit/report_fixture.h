@@ -92,13 +92,22 @@ static inline char *fixture_flat(char *text) {
   return text;
 }
 
-/* 1 if every line of the text has at most 100 bytes, none has a control character, and the last one ends. */
+/* The columns that reports are given from now on; those of 80 are given to reports where nothing was said. */
+static int fixture_width = 80;
+static inline void fixture_set_width(int columns) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", columns);
+  setenv("COLUMNS", text, 1);
+  fixture_width = columns;
+}
+
+/* 1 if no line of the text has more bytes than fixture_width, none has a control character, and the last one ends. */
 static inline int fixture_lines_fit(const char *text) {
   size_t length = strlen(text);
   if (length == 0 || text[length - 1] != '\n') return 0;
   for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
     size_t bytes = strcspn(line, "\n");
-    if (bytes > 100) return 0;
+    if ((int)bytes > fixture_width) return 0;
     for (size_t k = 0; k < bytes; k++)
       if ((unsigned char)line[k] < ' ' || line[k] == 127) return 0;
   }

@@ -1,6 +1,5 @@
 /* cpu_bsr beyond conformance, which tries its first and its last schedule with blocks of its own choice and of 16 x 16: every
  * block size, every schedule, what the plan says, and how the tasks of preprocessed are cut. */
-#include <omp.h>
 #include <stdlib.h>
 
 #include "data/generate.h"
@@ -247,13 +246,11 @@ static void test_tasks(void) {
 }
 
 int main(void) {
-  int threads = omp_get_max_threads();
   test_sizes();
   test_schedules();
   test_one_row();
   test_deterministic();
   test_line();
   test_tasks();
-  omp_set_num_threads(threads);
   return wr_test_report("cpu_bsr");
 }

@@ -236,13 +236,13 @@ static void test_failures(void) {
   check_fails(&l, WR_EINPUT, "row 6: ");
   l = make_list(9, 9, WR_GENERAL, 1);
   add(&l, 9, 0, 1);
-  check_fails(&l, WR_EINTERNAL, "outside");
+  check_fails(&l, WR_EUSAGE, "outside");
   l = make_list(9, 9, WR_GENERAL, 1);
   add(&l, 0, 9, 1);
-  check_fails(&l, WR_EINTERNAL, "outside");
+  check_fails(&l, WR_EUSAGE, "outside");
   l = make_list(9, 9, WR_GENERAL, 1);
   add(&l, -1, 0, 1);
-  check_fails(&l, WR_EINTERNAL, "outside");
+  check_fails(&l, WR_EUSAGE, "outside");
   l = make_list(9, 8, WR_SYMMETRIC, 1);
   add(&l, 1, 0, 1);
   check_fails(&l, WR_EINPUT, "square");
@@ -256,7 +256,7 @@ static void test_failures(void) {
                               {.count = 1, .row = t.chunks->row, .col = t.chunks->col}};
   wr_triplets mixed = {.nrows = 9, .ncols = 9, .nchunks = 2, .chunks = both};
   wr_csr *A;
-  CHECK_FAILS(WR_EINTERNAL, wr_csr_assemble(&mixed, WR_DUPLICATES_SUM, &A, NULL));
+  CHECK_FAILS(WR_EUSAGE, wr_csr_assemble(&mixed, WR_DUPLICATES_SUM, &A, NULL));
   wr_triplets_free(&t);
   free(l.items);
 }

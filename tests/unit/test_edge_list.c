@@ -15,8 +15,10 @@ typedef struct list {
   wr_read_facts facts;
 } list;
 
+static wr_edge_choice choice = {.bare_values = 1}; /* of all reads */
+
 static wr_status read_with(const char *path, int threads, int nonnegative, list *l) {
-  wr_read_options options = {.threads = threads, .nonnegative = nonnegative};
+  wr_read_options options = {.threads = threads, .nonnegative = nonnegative, .columns = choice};
   l->facts = (wr_read_facts){.bytes = 0};
   return wr_edge_list_read(path, &options, &l->t, &l->ids, &l->facts);
 }
@@ -71,10 +73,9 @@ static void check_edges(const char *text, int64_t nodes, int64_t count, const ed
   }
 }
 
-#define EDGES(text, nodes, ...)                                                                             \
-  check_edges(text, nodes, (int64_t)(sizeof((edge[]){__VA_ARGS__}) / sizeof(edge)), (edge[]){__VA_ARGS__}, \
-              "edge list")
-#define WEIGHTED(text, nodes, ...)                                                                          \
+#define EDGES(text, nodes, ...) \
+  check_edges(text, nodes, (int64_t)(sizeof((edge[]){__VA_ARGS__}) / sizeof(edge)), (edge[]){__VA_ARGS__}, "edge list")
+#define WEIGHTED(text, nodes, ...)                                                                         \
   check_edges(text, nodes, (int64_t)(sizeof((edge[]){__VA_ARGS__}) / sizeof(edge)), (edge[]){__VA_ARGS__}, \
               "edge list with weights")
 
@@ -87,7 +88,7 @@ static void test_forms(void) {
   EDGES("3,4\r\n4,3\r\n3 4\r", 2, {3, 4, 1}, {4, 3, 1}, {3, 4, 1});
   EDGES(" +7 \t 007 \n-0 7\n", 2, {7, 7, 1}, {0, 7, 1});
   EDGES("source\ttarget\n5\t6\n", 2, {5, 6, 1});
-  EDGES("# c\n\"source\",'target',\"weight, too\"\n5,6\n", 2, {5, 6, 1});
+  EDGES("# c\n\"source\",'target'\n5,6\n", 2, {5, 6, 1});
   EDGES("4 5\n2147483647 0\n", 4, {4, 5, 1}, {2147483647, 0, 1});
   EDGES("4 5\n2147483648 0\n", 4, {4, 5, 1}, {2147483648, 0, 1});
   EDGES(BIGGEST " 0\n0 " BIGGEST "\n", 2, {INT64_MAX, 0, 1}, {0, INT64_MAX, 1});
@@ -95,7 +96,7 @@ static void test_forms(void) {
   EDGES("00000000000000000000000000000000000000012 1234567890123456\n", 2, {12, 1234567890123456, 1});
   WEIGHTED("1 2 3\n2 1 -0.5\n", 2, {1, 2, 3}, {2, 1, -0.5});
   WEIGHTED("1,2,1e3\n2\t1 ,+.25\n1 1 0", 2, {1, 2, 1000}, {2, 1, 0.25}, {1, 1, 0});
-  WEIGHTED("from to how_much\n8 9 1d2\n", 2, {8, 9, 100});
+  WEIGHTED("from to w\n8 9 1d2\n", 2, {8, 9, 100});
 }
 
 /* The text must be refused, with this behind the file's name, whatever the number of threads. */
@@ -122,21 +123,22 @@ static void test_refusals(void) {
   check_refused("1 2\n\n2 x\n", "3: the target id is not an integer ('x')");
   check_refused("1 2\n1.0 2\n", "2: the source id is not an integer ('1.0')");
   check_refused("1 2\n1;2\n", "2: the source id is not an integer ('1;2')");
-  check_refused("1 2\n\"1\" 2\n", "2: the source id is not an integer ('\"1\"')");
+  check_refused("1 2\n\"1\" 2\n", "2: a quoted column (\"1\" 2); save the list without quotes");
   check_refused("1 2\n-3 2\n", "2: the source id is negative (-3)");
   check_refused("1 2\n3 9223372036854775808\n", "2: the target id is beyond 64 bits (9223372036854775808)");
   check_refused("1 99999999999999999999\n", "1: the target id is beyond 64 bits (99999999999999999999)");
-  check_refused("1 2\n3 4 5\n", "2: more than the two columns of the first edge ('5')");
-  check_refused("1 2\n3 4,\n", "2: more than the two columns of the first edge (',')");
-  check_refused("1 2\n3 4 # no\n", "2: more than the two columns of the first edge ('# no')");
-  check_refused("1 2 3\n3 4\n", "2: the weight is missing, which the first edge has");
-  check_refused("1 2 3\n3 4,\n", "2: the weight is missing, which the first edge has");
-  check_refused("1 2 3 4\n", "1: more than source, target and weight ('4')");
+  check_refused("1 2\n3 4 5\n", "2: more than the 2 columns of the first line ('5')");
+  check_refused("1 2\n3 4,\n", "2: more than the 2 columns of the first line (',')");
+  check_refused("1 2\n3 4 # no\n", "2: more than the 2 columns of the first line ('# no')");
+  check_refused("1 2 3\n3 4\n", "2: the weight is missing");
+  check_refused("1 2 3\n3 4,\n", "2: the weight is missing");
+  check_refused("1 2 3 4\n", "1: 4 columns without names; --columns 1,2 takes");
+  check_refused("1 2 3\n1 2 3 4\n", "2: more than the 3 columns of the first line ('4')");
   check_refused("1 2 3\n3 4 nan\n", "2: the weight is not a number ('nan')");
   check_refused("1 2 3\n3 4 inf\n", "2: the weight is not a number ('inf')");
   check_refused("1 2 3\n3 4 1e999\n", "2: the weight is too big for a double (1e999)");
-  check_refused("alice bob\nbob carol\n", "2: the source id is not an integer ('bob')");
-  check_refused("# c\na b\n\nc d\n1 2\n", "4: the source id is not an integer ('c')");
+  check_refused("alice bob\nbob carol\n", "1: column 1 is named 'alice', which names neither a source");
+  check_refused("# c\nfrom to\n\nc d\n1 2\n", "4: the source id is not an integer ('c')");
   check_refused("1 2\nsource target\n", "2: the source id is not an integer ('source')");
   check_refused("heading\n1 2\n", "1: the source id is not an integer ('heading')");
   check_refused("1 2\r3 4\n", "1: a carriage return inside a line");
@@ -149,6 +151,96 @@ static void test_refusals(void) {
   check_refused("<!DOCTYPE html>\n", "1: the source id is not an integer ('<!DOCTYPE')");
   check_refused("1 2\n3 4\n\x1a", "3: the source id is not an integer ('\\x1a')");
   check_refused("1 2\n1\v2\n", "2: the source id is not an integer ('1\\x0b2')");
+}
+
+#define CHOSEN(from, to, by, text, nodes, expected_kind, ...)                                                \
+  do {                                                                                                       \
+    choice = (wr_edge_choice){.source = (from), .target = (to), .weight = (by)};                             \
+    check_edges(text, nodes, (int64_t)(sizeof((edge[]){__VA_ARGS__}) / sizeof(edge)), (edge[]){__VA_ARGS__}, \
+                expected_kind);                                                                              \
+  } while (0)
+
+static void test_names_of_columns(void) {
+  CASE("columns by their names");
+  const char *second = "edge list (column 2 to column 1)", *mixed = "edge list (column 3 to column 1, weight in 2)";
+  CHOSEN(0, 0, 0, "to,from\n5,6\n", 2, second, {6, 5, 1});
+  CHOSEN(0, 0, 0, "DST\tWeight\tSRC\n5\t.5\t6\n7\t2\t5", 3, mixed, {6, 5, 0.5}, {5, 7, 2});
+  CHOSEN(0, 0, 0, "\"to\",\"w\",\"from\"\n5,1,6\n5, 1 ,+6\n", 2, mixed, {6, 5, 1}, {6, 5, 1});
+  CHOSEN(0, 0, 0, "column value row\n5 -1 6\n", 2, mixed, {6, 5, -1});
+  CHOSEN(0, 0, 0, "ToNodeId,from_id\n5,6\n", 2, second, {6, 5, 1});
+  CHOSEN(0, 0, 0, ":END_ID,:START_ID\n5,6\n", 2, second, {6, 5, 1});
+  EDGES("from,to\n5,6\n", 2, {5, 6, 1});
+  WEIGHTED("from,to,weight\n5,6,7\n", 2, {5, 6, 7});
+  check_refused("id,from,to\n1,5,6\n",
+                "1: column 1 is named 'id', which names neither a source, a target nor a weight; "
+                "--columns 2,3, for instance");
+  check_refused(",from,to,value\n0,1,5,6\n", "1: column 1 is named '', which names neither a source, a target nor a "
+                                             "weight; --columns 2,3,4, for instance");
+  check_refused("from,to,amount\n1,5,6\n", "1: column 3 is named 'amount'");
+  check_refused("# c\n\nfrom,source,to\n1,5,6\n", "3: columns 1 and 2 are both named as the source; --columns 1,2");
+  check_refused("i,j,v\n1,5,6\n", "1: columns 2 and 3 are both named as the target");
+  check_refused("from,weight\n1,5\n", "1: no column is named as the target");
+  check_refused("to,weight\n1,5\n", "1: no column is named as the source");
+  check_refused("from,to\n1,5,6\n", "2: more than the 2 columns of the first line (',6')");
+  check_refused("from,to,w\n1,5\n", "2: the weight is missing");
+  check_refused("weight,to,from\n1,5\n", "2: the source id is missing");
+  check_refused("from;to\n1;5\n", "1: columns are told apart by blanks, tabs or commas, not by ';'");
+  check_refused("1|5\n", "1: columns are told apart by blanks, tabs or commas, not by '|'");
+  check_refused("from,to\n\"1\",5\n", "2: a quoted column (\"1\",5)");
+}
+
+static void test_bare_columns(void) {
+  CASE("columns without names");
+  choice = (wr_edge_choice){.source = 0};
+  WEIGHTED("1 2 3\n", 2, {1, 2, 3});
+  WEIGHTED("1\t2\t3\n1,2,4\n", 2, {1, 2, 3}, {1, 2, 4});
+  EDGES("1,2\n", 2, {1, 2, 1});
+  check_refused("1,5,6\n",
+                "1: three columns between commas, without names: --columns 1,2,3 takes the third as a weight");
+  check_refused("# c\n1 5 ,6\n", "2: three columns between commas, without names");
+  check_refused("1\t5\t6\t7\n", "1: 4 columns without names");
+  check_refused("1,2,\n", "1: three columns between commas, without names");
+}
+
+static void test_chosen_columns(void) {
+  CASE("columns that the user has chosen");
+  CHOSEN(2, 3, 0, "1,5,6\n2,6,5\n", 2, "edge list (column 2 to column 3)", {5, 6, 1}, {6, 5, 1});
+  CHOSEN(2, 3, 0, "id,from,to\n1,5,6\n", 2, "edge list (column 2 to column 3)", {5, 6, 1});
+  CHOSEN(2, 3, 0, "x 5 6\n'O'Hara' 6 5\r\n-1.5,6,5", 2, "edge list (column 2 to column 3)", {5, 6, 1}, {6, 5, 1},
+         {6, 5, 1});
+  CHOSEN(1, 2, 0, "5,6,7\n", 2, "edge list (column 1 to column 2)", {5, 6, 1});
+  CHOSEN(1, 2, 3, "5,6,7\n", 2, "edge list with weights", {5, 6, 7});
+  CHOSEN(4, 1, 2, "5 7 x 6 y\n6 1e-1 x 5 y\n", 2, "edge list (column 4 to column 1, weight in 2)", {6, 5, 7},
+         {5, 6, 0.1});
+  CHOSEN(1, 3, 0, "5,,6\n6,,5\n", 2, "edge list (column 1 to column 3)", {5, 6, 1}, {6, 5, 1});
+  check_refused("5,6\n", "1: column 3 is asked for, and the line has 2");
+  check_refused("a,b,c\n", "2: the file ends without an edge");
+  check_refused("5,a,6\n5,6\n", "2: the target id is missing");
+  check_refused("5,a,6\n5,New York,6\n", "2: the target id is not an integer ('York')");
+  check_refused("5,a,6\n5,a,6,7\n", "2: more than the 3 columns of the first line (',7')");
+  check_refused("5,a,6\n5,\"a\",6\n", "2: a quoted column (\"a\",6)");
+  check_refused("5,a,6\n5,\"a, 7\",6\n", "2: a quoted column");
+  check_refused("5,a,6\n5,a\r,6\n", "2: a carriage return inside a line");
+  choice = (wr_edge_choice){.source = 1, .target = 2};
+  check_refused("5 6 a\n5 6\n", "2: 2 columns, not the 3 of the first line");
+  choice = (wr_edge_choice){.bare_values = 1};
+}
+
+static void test_choices(void) {
+  CASE("texts of choices");
+  static const char *const wrong[] = {"",      "1",       "1,1", "0,1",    "1,2,2",
+                                      "1,2,1", "1,2,3,4", "a,b", "1,2,",   ",1,2",
+                                      "1, 2",  "+1,2",    "1;2", "1,1001", "1,99999999999999999999",
+                                      "-1,2"};
+  wr_edge_choice c = {.bare_values = 1};
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+    CHECK_FAILS(WR_EUSAGE, wr_edge_choice_parse(wrong[k], "--columns", &c));
+    CHECK_MESSAGE("--columns: '");
+  }
+  CHECK_OK(wr_edge_choice_parse("1000,2", "", &c));
+  CHECK(c.source == 1000 && c.target == 2 && c.weight == 0 && c.bare_values == 1);
+  CHECK_OK(wr_edge_choice_parse("3,1,2", "", &c));
+  CHECK(c.source == 3 && c.target == 1 && c.weight == 2);
 }
 
 static void test_bytes(void) {
@@ -365,6 +457,10 @@ int main(void) {
   fixture_begin();
   test_forms();
   test_refusals();
+  test_names_of_columns();
+  test_bare_columns();
+  test_chosen_columns();
+  test_choices();
   test_bytes();
   test_nonnegative();
   test_names();

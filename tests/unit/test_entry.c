@@ -42,7 +42,7 @@ static int same_entry(const wr_entry *a, const wr_entry *b) {
 static int compare(const wr_entry_format *f, const char *text, size_t length) {
   wr_entry fast, careful;
   size_t taken;
-  wr_line line = wr_line_at(text, text + length);
+  wr_input_line line = wr_line_at(text, text + length);
   int took = scan_one(f, text, length, &fast, &taken);
   CHECKF(took == (taken > 0), "'%.*s'", (int)length, text);
   if (!took) return 0;
@@ -236,7 +236,7 @@ static void test_surplus(many *m) {
     write_many(m, 0, declared);
     int seen = 0, line = 4;
     for (const char *at = line_of(m, line);; line++, at = strchr(at, '\n') + 1) {
-      wr_line here = wr_line_at(at, m->text + m->length);
+      wr_input_line here = wr_line_at(at, m->text + m->length);
       seen += !wr_line_is_blank(&here);
       if (seen > declared) break;
     }

@@ -6,7 +6,7 @@
 #include "tests/unit/input_fixture.h"
 
 static void check_line(const char *text, const char *line, size_t step) {
-  wr_line found = wr_line_at(text, text + strlen(text));
+  wr_input_line found = wr_line_at(text, text + strlen(text));
   CHECKF((size_t)(found.end - found.begin) == strlen(line) && memcmp(found.begin, line, strlen(line)) == 0, "'%s'",
          text);
   CHECKF((size_t)(found.next - text) == step, "'%s': next after %d", text, (int)(found.next - text));

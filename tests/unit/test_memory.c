@@ -126,12 +126,41 @@ static void test_overflow(void) {
 static void test_no_room(void) {
   CASE("no room");
   check_refused(INT64_C(1) << 50, 8, 0); /* more than any machine has; the product is fine */
-  CHECK(seen_bytes == (size_t)1 << 53);
   refuse_all = 1;
   check_refused(250000, 8, 0);
   CHECK_MESSAGE("2.0 MB");
   check_refused(250000, 8, 1);
   refuse_all = 0;
+}
+
+/* Block of `from` bytes to one of `to`: contents kept; the same block where nothing is to be had. */
+static void check_resized(int64_t from, int64_t to) {
+  char *block = NULL;
+  CHECK_OK(wr_resize(&block, from, "a test"));
+  if (block == NULL) return;
+  for (int64_t k = 0; k < from; k++) block[k] = (char)(k * 7 + k / 251);
+  CHECK_OK(wr_resize(&block, to, "a test"));
+  int64_t wrong = 0, kept = from < to ? from : to;
+  for (int64_t k = 0; k < kept; k++) wrong += block[k] != (char)(k * 7 + k / 251);
+  CHECKF(wrong == 0, "%lld to %lld bytes: %lld are wrong", (long long)from, (long long)to, (long long)wrong);
+  for (int64_t k = kept; k < to; k++) block[k] = 1;
+  char *before = block;
+  refuse_all = 1;
+  CHECK_FAILS(WR_ENOMEM, wr_resize(&block, INT64_C(1) << 50, "far too much"));
+  CHECK_MESSAGE("far too much");
+  if (to < 60 << 20) CHECK_FAILS(WR_ENOMEM, wr_resize(&block, 63 << 20, "a test"));
+  refuse_all = 0;
+  CHECK(block == before);
+  wr_free(block);
+}
+
+static void test_resize(void) {
+  CASE("resized");
+  enum { MIB = 1 << 20 };
+  static const int64_t sizes[] = {0, 1, 127, 5000, 3 * MIB, 64 * MIB - 1, 64 * MIB, 100 * MIB};
+  for (int from = 0; from < 8; from++)
+    for (int to = 0; to < 8; to++)
+      if (from < 5 || to < 5 || (from == 6 && to == 7) || (from == 7 && to == 5)) check_resized(sizes[from], sizes[to]);
 }
 
 int main(void) {
@@ -141,5 +170,6 @@ int main(void) {
   test_large();
   test_overflow();
   test_no_room();
+  test_resize();
   return wr_test_report("memory");
 }

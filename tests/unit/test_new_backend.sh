@@ -2,6 +2,7 @@
 # make new-backend: a copy of csr_warp, made in a copy of the tree, builds, is listed and passes conformance as it is; what
 # cannot be copied, or cannot be called so, is refused and changes nothing. And the snippets of docs/adding-a-backend.md are
 # lines of the sources.
+# Needs: simt-programs
 set -u
 BUILD=${BUILD:-build}
 case $BUILD in

@@ -119,8 +119,47 @@ static void test_link(void) {
   struct stat facts;
   CHECK(lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode));
   CHECK(strcmp(contents(target), "new") == 0 && files_in_folder() == 2);
+  CASE("what a symbolic link names is created");
+  unlink(target);
+  CHECK_OK(wr_output_check(path));
+  CHECK(files_in_folder() == 1);
+  CHECK_OK(write_text(path, "made"));
+  CHECK(lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode));
+  CHECK(strcmp(contents(target), "made") == 0 && files_in_folder() == 2);
   unlink(path);
   unlink(target);
+  CASE("symbolic links that lead nowhere");
+  static const struct {
+    const char *to;
+    int error;
+  } bad[] = {{"link", ELOOP}, {"none/", EISDIR}, {"none/file", ENOENT}};
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    CHECK(symlink(bad[k].to, path) == 0);
+    CHECK_FAILS(WR_EOUTPUT, write_text(path, "lost"));
+    CHECK_MESSAGE(strerror(bad[k].error));
+    CHECK(files_in_folder() == 1 && unlink(path) == 0);
+  }
+}
+
+/* A chain of links, each naming the next, and the last a file that is not there. */
+static void test_link_chain(void) {
+  CASE("as many symbolic links as the system follows");
+  enum { MOST = 40 };
+  char link[40], next[40];
+  for (int length = MOST; length <= MOST + 1; length++) {
+    for (int k = 0; k < length; k++) {
+      snprintf(link, sizeof link, "link%d", k);
+      snprintf(next, sizeof next, "link%d", k + 1);
+      CHECK(symlink(next, in_folder(link)) == 0);
+    }
+    wr_status status = write_text(in_folder("link0"), "far");
+    CHECKF((status == WR_OK) == (length <= MOST), "%d links: %s", length, wr_status_message());
+    CHECK(files_in_folder() == length + (length <= MOST));
+    for (int k = 0; k <= length; k++) {
+      snprintf(link, sizeof link, "link%d", k);
+      unlink(in_folder(link));
+    }
+  }
 }
 
 static void test_names(void) {
@@ -303,6 +342,7 @@ int main(void) {
   test_new();
   test_replaced();
   test_link();
+  test_link_chain();
   test_names();
   test_not_allowed();
   test_full();

@@ -183,6 +183,74 @@ static void test_update_anew(void) {
   wr_csr_free(B);
 }
 
+/* What the backend answers decides: nothing has moved, arrays have, it cannot take these values, or it fails. */
+static void test_update_answers(void) {
+  CASE("generations of a plan");
+  fixture f = open_fixture(EVERYTHING, WR_F64, 0);
+  CHECK_OK(wr_plan_create(&f.backend, NULL, f.A, &f.env, &f.plan));
+  CHECK(wr_plan_generation(f.plan) == 0);
+  CHECK_OK(wr_plan_prepare(f.plan));
+  uint64_t first = wr_plan_generation(f.plan), second;
+  CHECK_OK(wr_plan_update_values(f.plan, f.A));
+  CHECK(first != 0 && wr_plan_generation(f.plan) == first);
+  seen.moved = 1;
+  CHECK_OK(wr_plan_update_values(f.plan, f.A));
+  second = wr_plan_generation(f.plan);
+  CHECK(second != 0 && second != first && seen.prepares == 1);
+  CASE("new values that a backend cannot take");
+  seen.moved = 0, seen.update = WR_EUNAVAILABLE;
+  CHECK_OK(wr_plan_update_values(f.plan, f.A));
+  CHECK(seen.updates == 3 && seen.prepares == 2 && seen.destroys == 1 && seen.dirty_prepares == 0);
+  CHECK(wr_plan_generation(f.plan) != 0 && wr_plan_generation(f.plan) != second);
+  CASE("new values that a backend fails with");
+  wr_csr *B = small_matrix();
+  seen.update = WR_EDEVICE;
+  CHECK_FAILS(WR_EDEVICE, wr_plan_update_values(f.plan, B));
+  CHECK(seen.destroys == 2 && wr_plan_generation(f.plan) == 0);
+  CHECK_FAILS(WR_EUSAGE, wr_plan_apply(f.plan, &(wr_apply){.alpha = 1, .x = &f.x, .y = &f.y[0]}));
+  wr_csr_free(B);
+  CHECK_OK(wr_plan_prepare(f.plan)); /* of the matrix that it had */
+  CHECK_OK(wr_plan_apply(f.plan, &(wr_apply){.alpha = 1, .x = &f.x, .y = &f.y[0]}));
+  CHECK(holds(&f.y[0], 6, 0, -2, 44));
+  close_fixture(&f);
+}
+
+static void test_update_beyond_f32(void) {
+  CASE("new values beyond f32");
+  fixture f = open_fixture(EVERYTHING, WR_F32, 0);
+  make_plan(&f);
+  f.A->val[3] = 1e39;
+  CHECK_FAILS(WR_ENUMERIC, wr_plan_update_values(f.plan, f.A));
+  CHECK_MESSAGE("row 3, column 4");
+  CHECK(seen.updates == 0 && seen.destroys == 1);
+  close_fixture(&f);
+}
+
+/* The plan remembers what its matrix was, also where that one has changed in place. */
+static void test_update_in_place_refusals(void) {
+  CASE("another pattern in place");
+  fixture f = open_fixture(EVERYTHING, WR_F64, 0);
+  wr_csr *B = small_matrix();
+  make_plan(&f);
+  f.A->nnz--;
+  CHECK_FAILS(WR_EUSAGE, wr_plan_update_values(f.plan, f.A));
+  CHECK_MESSAGE("5 entries, not 4 x 4 with 6");
+  f.A->nnz++;
+  double *values = f.A->val;
+  f.A->val = NULL;
+  CHECK_FAILS(WR_EUSAGE, wr_plan_update_values(f.plan, f.A));
+  CHECK_MESSAGE("it has none, the plan's has values");
+  f.A->val = values;
+  B->col[0] = 1;
+  CHECK_FAILS(WR_EUSAGE, wr_plan_update_values(f.plan, B));
+  CHECK_MESSAGE("at other places");
+  B->col[0] = 0, B->row_ptr[1] = B->row_ptr[2] = 1;
+  CHECK_FAILS(WR_EUSAGE, wr_plan_update_values(f.plan, B));
+  CHECK(seen.updates == 0 && seen.prepares == 1 && seen.destroys == 0);
+  close_fixture(&f);
+  wr_csr_free(B);
+}
+
 static void test_update_refusals(void) {
   fixture f = open_fixture(EVERYTHING, WR_F64, 0);
   make_plan(&f);
@@ -308,6 +376,9 @@ int main(void) {
   test_product();
   test_update_own();
   test_update_anew();
+  test_update_answers();
+  test_update_beyond_f32();
+  test_update_in_place_refusals();
   test_update_refusals();
   test_decode();
   test_times();

@@ -92,7 +92,7 @@ static void check_shape(const expected *e, const wr_csr *A) {
 
 static void check_vector(const expected *e, const char *path, const wr_csr *A) {
   double *values;
-  CHECK_OK(wr_vector_read(path, e->nrows, "the test", &values));
+  CHECK_OK(wr_vector_read(path, &(wr_vector_need){.n = e->nrows, .whose = "the test"}, &values));
   int64_t wrong = 0;
   for (int64_t i = 0; values != NULL && i < e->nrows; i++) wrong += values[i] != A->val[i];
   CHECKF(wrong == 0, "%s: %lld values differ", e->name, (long long)wrong);

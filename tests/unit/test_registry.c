@@ -53,6 +53,18 @@ static void test_built(void) {
   CHECK(wr_backend_at(0)->plan != NULL && wr_backend_at(1)->plan != NULL);
 }
 
+/* A default is a backend that this build can run; the CPU has one in every build. */
+static void test_default(void) {
+  CASE("default");
+  const wr_backend *on_cpu = wr_backend_default(WR_HOST), *on_gpu = wr_backend_default(WR_CUDA);
+  CHECK(on_cpu && on_cpu->plan && on_cpu->place == WR_HOST);
+  CHECK(on_gpu == NULL || (on_gpu->plan && on_gpu->place == WR_CUDA));
+  int built = 0;
+  for (int b = 0; b < wr_backend_count(); b++)
+    built += wr_backend_at(b)->place == WR_CUDA && wr_backend_at(b)->plan != NULL;
+  CHECKF((on_gpu != NULL) == (built > 0), "%d backends for a GPU are built", built);
+}
+
 /* Needing finite x is a limit of the vendor's kernels, which nothing of ours may have. */
 static void test_finite_x(void) {
   enum { HOST, CUDA, VENDOR, LATER };
@@ -112,23 +124,51 @@ static void test_closest(void) {
   }
 }
 
-/* The text of one backend: from its name at the beginning of a line up to the next such. */
+/* The heading of the section where the line at `at` stands: the last line before it that begins with a capital. */
+static const char *heading_of(const char *text, const char *at) {
+  const char *heading = text;
+  for (const char *line = text; line < at; line = strchr(line + 1, '\n'))
+    if (isupper((unsigned char)line[1])) heading = line + 1;
+  return heading;
+}
+
+/* The text of one backend: from its name at the beginning of a line up to the next line that is not indented. */
 static void check_listed(const char *text, const wr_backend *backend) {
   char head[64];
   snprintf(head, sizeof head, "\n%s ", backend->name);
   const char *begin = strstr(text, head), *end = begin ? begin + 1 : NULL;
   CHECKF(begin != NULL, "'%s' is not listed", backend->name);
   if (begin == NULL) return;
-  while ((end = strchr(end, '\n')) != NULL && isspace((unsigned char)end[1])) end++;
-  char part[2000];
-  snprintf(part, sizeof part, "%.*s", end ? (int)(end - begin) : (int)strlen(begin), begin);
+  CHECKF(strstr(begin + 1, head) == NULL, "'%s' is listed twice", backend->name);
+  while ((end = strchr(end, '\n')) != NULL && end[1] == ' ') end++;
+  char part[4000], *to = part;
+  for (const char *at = begin; *at && at != end; at++) /* each run of blanks becomes one */
+    if (!isspace((unsigned char)*at) || to == part || to[-1] != ' ') *to++ = isspace((unsigned char)*at) ? ' ' : *at;
+  *to = '\0';
   CHECK(strstr(part, backend->summary) != NULL);
   CHECK(strstr(part, backend->place == WR_HOST ? " CPU " : " GPU ") != NULL);
   CHECK(backend->source[0] == '\0' || strstr(part, backend->source) != NULL);
-  WR_EACH_OPTION(knob, backend->knobs) CHECKF(strstr(part, knob->name) != NULL, "knob %s is not listed", knob->name);
+  WR_EACH_OPTION(knob, backend->knobs) CHECKF(strstr(part, knob->help) != NULL, "knob %s is not listed", knob->name);
   CHECK(!(backend->caps & WR_CAP_FINITE_X) == !strstr(part, "needs finite x"));
-  if (backend->plan == NULL) CHECK(strstr(part, "not available: ") != NULL);
-  if (backend->plan && backend->place == WR_HOST) CHECK(strstr(part, "not available: ") == NULL);
+  const char *heading = heading_of(text, begin);
+  if (backend->plan == NULL) CHECK(strncmp(heading, "Not available here: ", 20) == 0);
+  if (backend->plan && backend->place == WR_HOST) CHECK(strncmp(heading, "Available here\n", 15) == 0);
+}
+
+/* A reason is said once, however many backends have it, and no line is wider than 80 columns. */
+static void check_headings(const char *text) {
+  CASE("the list's lines");
+  char seen[20][100] = {""};
+  int count = 0;
+  for (const char *line = text + 1; *line; line += strcspn(line, "\n") + 1) {
+    int length = (int)strcspn(line, "\n");
+    CHECKF(length <= 80, "%.*s", length, line);
+    if (!isupper((unsigned char)*line) || count == 20) continue;
+    snprintf(seen[count], sizeof seen[count], "%.*s", length, line);
+    for (int k = 0; k < count; k++) CHECKF(strcmp(seen[k], seen[count]) != 0, "'%s' twice", seen[k]);
+    count++;
+  }
+  CHECKF(count >= 2 && count < 20, "%d headings", count);
 }
 
 static void test_list(void) {
@@ -143,12 +183,14 @@ static void test_list(void) {
     CASE(wr_backend_at(b)->name);
     check_listed(text, wr_backend_at(b));
   }
+  check_headings(text);
   free(text);
 }
 
 int main(void) {
   test_names();
   test_built();
+  test_default();
   test_finite_x();
   test_stubs();
   test_closest();

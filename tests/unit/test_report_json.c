@@ -1,4 +1,5 @@
 /* The JSON report: strictly valid whatever is in it, every number read back, errors of the disk. */
+#define _DEFAULT_SOURCE /* setenv */
 #include <float.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -79,10 +80,13 @@ static void test_run(const char *text) {
   CHECK_IS("runs/0/result/iterations", "54");
   CHECK_REAL("runs/0/result/bound", 8.125e-10);
   CHECK_REAL("runs/0/result/change", 1.4375e-10);
+  CHECK_IS("runs/0/verification/backward_error", "null");
   CHECK_IS("runs/0/verification/level", "\"full\"");
   CHECK_IS("runs/0/verification/rows", "281903");
   CHECK_IS("runs/0/verification/met_tolerance", "true");
   CHECK_REAL("runs/0/verification/limit", 1.5e-10);
+  CHECK_REAL("runs/0/verification/attainable", 2.5e-13);
+  CHECK_IS("runs/0/verification/on_host", "true");
 }
 
 static void test_others(const char *text) {
@@ -109,6 +113,7 @@ static void test_values(void) {
   wr_run runs[] = {fixture_run(&fixture_cusparse, 0.0625, 0.5, 0x1p-8),
                    fixture_run(&fixture_cpu_csr, 0.125, 0.25, 0x1p-9),
                    fixture_absent(&fixture_cusparse_coo, "no card")};
+  runs[0].verdict.attainable = 2.5e-13, runs[0].verdict.on_host = 1;
   SET_TEXT(runs[0].knobs, "alg=2:layout=paper");
   SET_TEXT(runs[0].device_name, "NVIDIA H200");
   runs[0].info.borrowed_bytes = INT64_MAX;
@@ -265,11 +270,26 @@ static void test_disk(void) {
   CHECK_OK(wr_report_json("/dev/null", &problem, &run, 1, "", &process));
 }
 
+/* BiCGSTAB bounds no error and has no last change; PageRank has no backward error. */
+static void test_bicgstab(void) {
+  CASE("what a method does not have is null");
+  wr_run run = fixture_run(&fixture_reference, 0, 1, 1);
+  run.verdict.backward_error = 0.25;
+  wr_problem_facts problem = fixture_problem("bicgstab");
+  char *text = report(&problem, &run, 1, "");
+  CHECK_IS("runs/0/result/bound", "null");
+  CHECK_IS("runs/0/result/change", "null");
+  CHECK_REAL("runs/0/result/measure", 8.125e-10);
+  CHECK_REAL("runs/0/verification/backward_error", 0.25);
+  free(text);
+}
+
 int main(void) {
   test_checker();
   test_writer();
   test_escapes();
   test_values();
+  test_bicgstab();
   test_hostile();
   test_disk();
   return wr_test_report("report_json");

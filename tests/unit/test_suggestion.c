@@ -1,4 +1,5 @@
 /* Who takes the least time for how many multiplies: lines of cost that cross where arithmetic says. */
+#define _DEFAULT_SOURCE /* setenv */
 #include "solvers/suggestion.h"
 #include "solvers/statistics.h"
 #include "tests/unit/report_fixture.h"

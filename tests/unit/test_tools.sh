@@ -1,10 +1,11 @@
 #!/bin/sh
 # The tools that judge everybody else: lint and check_deps must find each planted fault and nothing in clean files; the
-# runner must see through tests that crash, hang, lie or say nothing.
+# runner must see through tests that crash, hang, lie or say nothing; `make check TESTS=...` builds what these tests need.
+# Needs: nothing
 set -u
 root=$(pwd)
 tree=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
-trap 'rm -rf "$tree" "$tree.output" "$tree.expected"' EXIT
+trap 'rm -rf "$tree" "$tree".*' EXIT
 export GIT_DIR=/nonexistent # the planted tree is listed by find
 passed=0 failed=0 skipped=0 planted=0
 
@@ -14,7 +15,7 @@ expect() { # what is wrong if the last command failed
   else
     failed=$((failed + 1))
     echo "test_tools: $1" >&2
-    sed 's/^/  | /' "$tree.output" >&2
+    tail -n 30 "$tree.output" | cut -c 1-200 | sed 's/^/  | /' >&2
   fi
 }
 
@@ -86,6 +87,8 @@ test_lint_faults() {
   plant io/f@.c "int f_$(printf '%0120d' 0)(void);" 'long lines: @@:1: code beyond column 120'
   plant io/same.c 'int f(void);' 'file names are unique: spmv/same.c: the name of io/same.c'
   file spmv/same.c 'int f(void);'
+  plant spmv/f@.h 'typedef enum wr_kind { A } wr_kind;' 'type names are unique: @@:1: wr_kind is the name of a type of io/'
+  file io/f@.h 'typedef struct wr_kind {\n  int a;\n} wr_kind;'
   plant io/f@.md 'one line' 'last line: @@: no newline'
   printf 'no newline' >"$tree/$path"
   finds_all lint
@@ -103,6 +106,8 @@ test_lint_clean() {
   file io/f@.c 'static const int table[3] = {1, 2, 3};'
   file io/f@.c 'typedef struct t {\n  int a;       /* far */\n  double long_name; /* away */\n} t;'
   file io/f@.c "static int f(void); /* $(printf '%095d' 0) */"
+  file io/f@.h 'struct wr_loop;\ntypedef struct wr_kind {\n  struct wr_loop *loop;\n} wr_kind;'
+  file spmv/f@.h 'struct wr_kind;\nvoid f(const struct wr_kind *kind); /* struct wr_kind { */'
   file io/f@.c 'static const pair pairs[] = {\n   {.first = 1,\n     .second = 2}, {3, 4}};'
   file io/f@.h '#define SUM(a, b)   \\\\\n     ((a)+\\\\\n  (b))'
   finds_nothing lint
@@ -175,10 +180,105 @@ test_runner() {
   judged 'sleep 20; echo "t: 1 passed, 0 failed, 0 skipped"' 'stopped after 1 s' '0 passed, 1 failed, 0 skipped'
 }
 
+# make in a folder of its own, without the settings of the make that runs this test.
+make_apart() { # arguments...
+  env -u MAKEFLAGS -u MFLAGS -u SHIM -u SANITIZE -u WERROR -u TESTS -u WR_NEED_GPU MAKELEVEL=1 \
+    make --no-print-directory BUILD="$tree/build" CUDA=0 "$@" >"$tree.output" 2>&1
+}
+
+# What `make check TESTS=...` would link, and what it would run.
+needs() { # TESTS, programs, what runs: a pattern
+  make_apart -n V=1 check TESTS="$1"
+  tail -n 1 "$tree.output" >"$tree.last"
+  sed -n "s|.* -o $tree/build/\([^ ]*\).*|\1|p" "$tree.output" | grep -v '[.]o$' | sort | paste -sd ' ' - >"$tree.expected"
+  mv "$tree.last" "$tree.output"
+  [ "$(cat "$tree.expected")" = "$2" ]
+  expect "TESTS='$1' builds '$(cat "$tree.expected")', not '$2'"
+  grep -qE "run_tests.sh +$3 *\$" "$tree.output"
+  expect "TESTS='$1' does not run $3"
+}
+
+refuses_tests() { # TESTS, what it says
+  ! make_apart check TESTS="$1"
+  expect "TESTS='$1' is not refused"
+  grep -qxF "$2" "$tree.output"
+  expect "TESTS='$1' is refused, but not with '$2'"
+  [ ! -d "$tree/build/obj" ]
+  expect "TESTS='$1' is refused after something was built"
+}
+
+test_chosen_tests() {
+  clear_tree
+  refuses_tests 'lint test_optoin' 'no such test: test_optoin (the closest name is test_option)'
+  refuses_tests 'nothing_like_it_%' 'no such test: nothing_like_it_%'
+  make_apart check TESTS=check_deps
+  [ ! -d "$tree/build/obj" ]
+  expect 'TESTS=check_deps builds something'
+  [ "$(tail -n 1 "$tree.output")" = "$(sh tools/check_deps.sh | sed -n 's/^check_deps: //p')" ]
+  expect 'TESTS=check_deps does not end with the counts of check_deps'
+  programs='bicgstab pagerank spmv'
+  needs 'lint check_deps' '' 'tools/lint.sh tools/check_deps.sh'
+  needs test_option tests/test_option "$tree/build/tests/test_option"
+  needs fuzz_replay tests/fuzz_replay "$tree/build/tests/fuzz_replay"
+  needs 'test_option_%' 'tests/test_option_file tests/test_option_text' '[^ ]*/test_option_[^ ]* [^ ]*/test_option_[^ ]*'
+  needs options "$programs" tests/cli/options.sh
+  needs examples "bicgstab $(basename -s .c examples/*.c | sed 's|^|examples/|' | paste -sd ' ' -) pagerank spmv" \
+    tests/cli/examples.sh
+  needs simt_csr_rows simt/tests/simt_csr_rows "$tree/build/simt/tests/simt_csr_rows"
+  needs simt_conformance_small:merbit simt/tests/simt_conformance_small \
+    "$tree/build/simt/tests/simt_conformance_small:merbit"
+  needs simt_conformance_small simt/tests/simt_conformance_small \
+    "($tree/build/simt/tests/simt_conformance_small:[a-z_]+ *){10}"
+  needs simt_solves "bicgstab pagerank simt/bicgstab simt/pagerank simt/spmv spmv" tests/cli/simt_solves.sh
+  make_apart list-tests
+  grep -qx lint "$tree.output" && grep -qx test_option "$tree.output" && grep -qx simt_conformance_small "$tree.output"
+  expect 'list-tests lacks names'
+}
+
+test_warnings() {
+  clear_tree
+  make_apart -n V=1 programs simt
+  grep -e -Wall "$tree.output" >"$tree.expected"
+  [ -s "$tree.expected" ] && ! grep -q -e -Werror "$tree.expected"
+  expect 'warnings stop the build of a user'
+  make_apart -n V=1 programs simt WERROR=-Werror
+  grep -e -Wall "$tree.output" | grep -v -e -Werror >"$tree.expected"
+  [ ! -s "$tree.expected" ]
+  expect 'WERROR=-Werror leaves a command out'
+  grep -q 'make check WERROR=-Werror' .ci/run
+  expect 'continuous integration lets warnings pass'
+}
+
+# A compiler that finds no zlib: a package that refuses .gz files is made on demand alone.
+test_package_needs_zlib() {
+  clear_tree
+  file no_zlib 'case " $* " in *" -lz "*) exit 1 ;; esac\nexec gcc "$@"'
+  ! make_apart package CC="sh $tree/no_zlib"
+  expect 'a package is made without zlib'
+  grep -q 'make deb ZLIB=0 for a package without it' "$tree.output"
+  expect 'the refusal does not say how to make one nevertheless'
+  [ ! -d "$tree/build/obj" ]
+  expect 'the package is refused after something was built'
+  make_apart -n package ZLIB=0 && grep -q tools/make_deb.sh "$tree.output"
+  expect 'ZLIB=0 makes no package'
+  make_apart -n V=1 programs ZLIB=0 && ! grep -q -e -lz -e WR_HAVE_ZLIB "$tree.output"
+  expect 'ZLIB=0 builds with zlib'
+}
+
+test_debian() {
+  sh tools/check_debian.sh >"$tree.output" 2>&1
+  [ $? = 1 ] && grep -q 'no release is named' "$tree.output"
+  expect 'check_debian.sh without a release does not ask for one'
+}
+
 test_lint_faults
 test_lint_clean
 test_layout
 test_deps
 test_runner
+test_chosen_tests
+test_warnings
+test_package_needs_zlib
+test_debian
 echo "test_tools: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]

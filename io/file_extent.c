@@ -1,0 +1,64 @@
+#define _DEFAULT_SOURCE /* pread, O_CLOEXEC */
+#include "io/file_extent.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/binary_file.h"
+#include "io/input_stream.h"
+#include "io/matrix_market.h"
+
+/* HEAD: comments before a size line are rarely longer. The others are of the SuiteSparse collection's files in the middle:
+ * bytes of text that gzip makes one of, bytes of a line, entries of a row. Of a line and of an entry at least: "1 1" and its
+ * end, and a column's number. */
+enum { HEAD = 1 << 16, INFLATED = 4, LINE_BYTES = 16, ROW_ENTRIES = 6, LEAST_LINE = 4, LEAST_ENTRY = 4 };
+
+static int64_t at_most(int64_t value, int64_t limit) { return value < limit ? value : limit; }
+
+static void from_length(int64_t text_bytes, int64_t *nrows, int64_t *nnz) {
+  *nnz = text_bytes / LINE_BYTES + 1;
+  *nrows = *nnz / ROW_ENTRIES + 1;
+}
+
+/* Sizes stand at the offsets that io/binary_file.h gives. */
+static int from_binary(const char *head, int64_t count, int64_t file_bytes, int64_t *nrows, int64_t *nnz) {
+  if (count < 48) return 0;
+  memcpy(nrows, head + 24, sizeof *nrows);
+  memcpy(nnz, head + 40, sizeof *nnz);
+  return *nrows > 0 && *nnz >= 0 && *nrows <= file_bytes / 8 && *nnz <= file_bytes / LEAST_ENTRY;
+}
+
+static int from_header(const char *path, const char *head, int64_t count, int64_t file_bytes, int64_t *nrows,
+                       int64_t *nnz) {
+  mm_header header;
+  const char *body;
+  int64_t line;
+  if (mm_parse_header(path, head, head + count, &header, &body, &line) != WR_OK) return 0;
+  *nrows = header.nrows;
+  *nnz = at_most(header.nnz, file_bytes / LEAST_LINE + 1) * (mm_is_general(header.matcode) ? 1 : 2);
+  return 1;
+}
+
+static int from_file(const char *path, int file, int64_t *nrows, int64_t *nnz) {
+  char head[HEAD];
+  struct stat facts;
+  if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) return 0;
+  int64_t size = facts.st_size, count = (int64_t)pread(file, head, sizeof head, 0);
+  if (count < 2) return 0;
+  if (memcmp(head, WR_BINARY_MAGIC, (size_t)at_most(count, 8)) == 0) return from_binary(head, count, size, nrows, nnz);
+  if (!wr_text_is_gzip(head, count) && wr_text_may_begin(head, count, MM_BANNER) && mm_has_header(head, head + count))
+    return from_header(path, head, count, size, nrows, nnz);
+  from_length(wr_text_is_gzip(head, count) ? INFLATED * size : size, nrows, nnz);
+  return 1;
+}
+
+int wr_file_extent(const char *path, int64_t *nrows, int64_t *nnz) {
+  *nrows = *nnz = 0;
+  int file = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return 0;
+  int known = from_file(path, file, nrows, nnz);
+  close(file);
+  return known;
+}

@@ -1,0 +1,82 @@
+#include "io/foreign.h"
+
+#include <string.h>
+
+#include "io/npy.h"
+
+/* Bytes at an offset, and what a file with them is. */
+typedef struct kind {
+  int offset, length;
+  const char *bytes;
+  const char *what, *help;
+} kind;
+
+#define BYTES(text) .length = sizeof(text) - 1, .bytes = (text)
+
+#define PIPE(tool) \
+  "unpack it, or pipe it in: " tool " FILE | PROGRAM -, for an edge list PROGRAM --input-format edges -"
+
+#define MATRIX(matrix) "write the matrix as Matrix Market, in Python: scipy.io.mmwrite('matrix.mtx', " matrix ")"
+
+#define TABLE(read) "write the table as CSV, in Python: pandas." read "('FILE').to_csv('FILE.csv', index=False)"
+
+/* The names of a zip archive's first member begin here, and how long that name is stands before. */
+enum { ZIP_NAME = 30, ZIP_NAME_LENGTH = 26 };
+
+static const kind zip_kinds[] = {
+    {BYTES("[Content_Types].xml"), .what = "an Office document", .help = "save the table as CSV"},
+    {BYTES(".npy"), .what = "NumPy arrays (.npz)",
+     .help = MATRIX("scipy.sparse.load_npz('FILE')") "; a vector: numpy.save('vector.npy', x)"},
+    {BYTES(""), .what = "a zip archive", .help = "unpack it: unzip FILE"}};
+
+static const kind kinds[] = {
+    {BYTES("\xfd" "7zXZ"), .what = "compressed with xz", .help = PIPE("xz -dc")},
+    {BYTES("\x28\xb5\x2f\xfd"), .what = "compressed with zstd", .help = PIPE("zstd -dc")},
+    {BYTES("BZh91AY&SY"), .what = "compressed with bzip2", .help = PIPE("bzip2 -dc")},
+    {BYTES("\x04\x22\x4d\x18"), .what = "compressed with lz4", .help = PIPE("lz4 -dc")},
+    {BYTES("\x1f\x9d"), .what = "compressed with compress", .help = PIPE("gzip -dc")},
+    {BYTES("7z\xbc\xaf\x27\x1c"), .what = "a 7z archive", .help = "unpack it: 7z x FILE"},
+    {BYTES("Rar!\x1a\x07"), .what = "a rar archive", .help = "unpack it: unrar x FILE"},
+    {.offset = 257, BYTES("ustar"), .what = "a tar archive", .help = "unpack it: tar xf FILE"},
+    {BYTES(WR_NPY_MAGIC), .what = "a NumPy array (.npy), which is read as a vector only", .help = MATRIX("A")},
+    {BYTES("\x89HDF\r\n\x1a\n"), .what = "an HDF5 file", .help = MATRIX("A")},
+    {BYTES("MATLAB 7.3 MAT-file"), .what = "a MATLAB file in HDF5",
+     .help = "in MATLAB save it with -v7, then " MATRIX("scipy.io.loadmat('FILE')['A']")},
+    {BYTES("MATLAB 5.0 MAT-file"), .what = "a MATLAB file", .help = MATRIX("scipy.io.loadmat('FILE')['A']")},
+    {BYTES("PAR1\x15"), .what = "a Parquet table", .help = TABLE("read_parquet")},
+    {BYTES("ARROW1\0\0"), .what = "an Arrow table", .help = TABLE("read_feather")},
+    {BYTES("FEA1\0\0\0\0"), .what = "a Feather table", .help = TABLE("read_feather")},
+    {BYTES("SQLite format 3"), .what = "an SQLite database",
+     .help = "write the table as text: sqlite3 -separator ' ' FILE 'select source, target from edges'"},
+    {BYTES("\x80\x04\x95"), .what = "a Python pickle", .help = MATRIX("A")},
+    {BYTES("\x80\x05\x95"), .what = "a Python pickle", .help = MATRIX("A")},
+    {BYTES("\xff\xfe"), .what = "a text in UTF-16", .help = "pipe it in: iconv -f UTF-16 -t UTF-8 FILE | PROGRAM -"},
+    {BYTES("\xfe\xff"), .what = "a text in UTF-16", .help = "pipe it in: iconv -f UTF-16 -t UTF-8 FILE | PROGRAM -"}};
+
+static int lies_at(const kind *k, const char *begin, int64_t count, int64_t offset) {
+  return count - offset >= k->length && memcmp(begin + offset, k->bytes, (size_t)k->length) == 0;
+}
+
+/* By the name of the first member: how it begins, or how it ends. */
+static const kind *find_zip(const char *begin, int64_t count) {
+  int length = (unsigned char)begin[ZIP_NAME_LENGTH] | (unsigned char)begin[ZIP_NAME_LENGTH + 1] << 8;
+  int64_t end = ZIP_NAME + length < count ? ZIP_NAME + length : count;
+  if (lies_at(&zip_kinds[0], begin, end, ZIP_NAME)) return &zip_kinds[0];
+  if (lies_at(&zip_kinds[1], begin, end, end - zip_kinds[1].length)) return &zip_kinds[1];
+  return &zip_kinds[2];
+}
+
+static const kind *find(const char *begin, int64_t count) {
+  if (count >= ZIP_NAME && memcmp(begin, "PK\x03\x04", 4) == 0) return find_zip(begin, count);
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    if (lies_at(&kinds[k], begin, count, kinds[k].offset)) return &kinds[k];
+  return NULL;
+}
+
+int wr_foreign_is(const char *begin, int64_t count) { return find(begin, count) != NULL; }
+
+wr_status wr_foreign_check(const char *name, const char *begin, int64_t count) {
+  const kind *k = find(begin, count);
+  if (k == NULL) return WR_OK;
+  return wr_fail(WR_EINPUT, "%s: %s; %s", name, k->what, k->help);
+}

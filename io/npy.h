@@ -1,0 +1,23 @@
+/* NumPy arrays in files (.npy, versions 1 to 3 of what numpy.lib.format documents): vectors of f8, f4, i8 or i4, little
+ * endian. Internal to io/. */
+#ifndef WR_NPY_H
+#define WR_NPY_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "io/input_text.h"
+#include "io/vector_file.h"
+
+#define WR_NPY_MAGIC "\223NUMPY"
+
+/* 1 if a file that begins with [begin, begin + count) is one. */
+int wr_npy_is(const char *begin, int64_t count);
+
+/* *values as of wr_vector_read, of an array with the shape (n,), (n, 1) or (1, n); on failure it may hold memory. */
+wr_status wr_npy_read(const wr_text *text, const wr_vector_need *need, double **values);
+
+/* Version 1, shape (n,), f8. Errors are the stream's to remember. */
+void wr_npy_write(FILE *file, int64_t n, const double *values);
+
+#endif

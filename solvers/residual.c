@@ -1,0 +1,92 @@
+#include "solvers/residual.h"
+
+#include <math.h>
+
+#include "config/argument.h"
+#include "config/memory.h"
+#include "solvers/power.h"
+
+/* Rows whose sums one thread adds up; the blocks' sums are added in their order, whatever the number of threads. */
+enum { BLOCK = 1 << 12 };
+
+/* A sum of squares below it may have lost all of its digits: the norm is then at most sqrt(n) of the largest element. */
+static const double least_sum = 0x1p-900;
+
+typedef struct block_sums {
+  double squares, errors, sizes, largest, backward;
+} block_sums;
+
+/* sum + correction is what was added so far, but for the rounding of the correction; pieces: of what |values| it was made. */
+typedef struct double_sum {
+  double sum, correction, pieces;
+} double_sum;
+
+static double_sum correct(double_sum s, double piece) {
+  return (double_sum){s.sum, s.correction + piece, s.pieces + fabs(piece)};
+}
+
+static double_sum add(double_sum s, double value) { /* Knuth's two-sum */
+  double next = s.sum + value, part = next - s.sum, piece = (s.sum - (next - part)) + (value - part);
+  s.sum = next;
+  return correct(s, piece);
+}
+
+static wr_row_residual row_of(const wr_system *s, const double *x, int64_t i, wr_scale_factor of_matrix,
+                              wr_scale_factor of_x) {
+  const wr_csr *A = s->A;
+  double_sum r = {.sum = s->b[i]};
+  double size = fabs(s->b[i]), length = (double)(A->row_ptr[i + 1] - A->row_ptr[i]);
+  for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+    double a = wr_scale_times(of_matrix, A->val ? A->val[k] : 1), u = wr_scale_times(of_x, x[A->col[k]]);
+    double product = a * u;
+    r = correct(add(r, -product), -fma(a, u, -product));
+    size += fabs(product);
+  }
+  double value = r.sum + r.correction;
+  return (wr_row_residual){isfinite(value) ? value : INFINITY, (2 * length + 2) * 0x1p-53 * r.pieces, size};
+}
+
+wr_row_residual wr_residual_row(const wr_system *s, const double *x, int64_t i) {
+  if (s == NULL || s->A == NULL || x == NULL || i < 0 || i >= s->n)
+    return (wr_row_residual){INFINITY, INFINITY, INFINITY};
+  return row_of(s, x, i, wr_scale_of(s->matrix_exponent), wr_scale_of(s->exponent - s->matrix_exponent));
+}
+
+static block_sums sum_block(const wr_system *s, const double *x, double *q, int64_t block) {
+  const wr_scale_factor of_matrix = wr_scale_of(s->matrix_exponent),
+                        of_x = wr_scale_of(s->exponent - s->matrix_exponent);
+  block_sums sums = {0};
+  for (int64_t i = block * BLOCK; i < s->n && i < (block + 1) * BLOCK; i++) {
+    wr_row_residual row = row_of(s, x, i, of_matrix, of_x);
+    sums.squares += row.value * row.value;
+    sums.errors += row.error * row.error;
+    sums.largest = fmax(sums.largest, fabs(row.value));
+    sums.sizes += row.size * row.size;
+    if (row.size > 0) sums.backward = fmax(sums.backward, fabs(row.value) / row.size);
+    if (q) q[i] = row.value;
+  }
+  return sums;
+}
+
+wr_status wr_residual_find(const wr_system *system, const double *x, double *q, wr_residual *found) {
+  wr_status status;
+  int64_t count;
+  block_sums *blocks = NULL, all = {0};
+  WR_NEED(system);
+  WR_NEED(x);
+  WR_NEED(found);
+  WR_REFUSE_IF(system->A == NULL, "system is not built");
+  count = (system->n + BLOCK - 1) / BLOCK;
+  TRY(wr_alloc(&blocks, count, sizeof *blocks, "sums of a residual"));
+#pragma omp parallel for schedule(dynamic) if (system->n > BLOCK)
+  for (int64_t k = 0; k < count; k++) blocks[k] = sum_block(system, x, q, k);
+  for (int64_t k = 0; k < count; k++) {
+    all.squares += blocks[k].squares, all.errors += blocks[k].errors, all.sizes += blocks[k].sizes;
+    all.largest = fmax(all.largest, blocks[k].largest), all.backward = fmax(all.backward, blocks[k].backward);
+  }
+  double norm = all.squares > least_sum ? sqrt(all.squares) : sqrt((double)system->n) * all.largest;
+  *found = (wr_residual){norm, sqrt(all.errors), sqrt(all.sizes), all.backward};
+done:
+  wr_free(blocks);
+  return status;
+}

@@ -1,0 +1,29 @@
+/* The residual of an answer, on the host: over the matrix as it was parsed, of the x that is returned, and so exactly that a
+ * residual that cancels is not taken for a small one. */
+#ifndef WR_RESIDUAL_H
+#define WR_RESIDUAL_H
+
+#include "solvers/system.h"
+
+/* All in the units of the system's scaled b. */
+typedef struct wr_residual {
+  double norm;  /* of b - A x; INFINITY where x or a row is not finite                                          */
+  double error; /* by which norm may differ from the exact one                                                  */
+  double size;  /* || |A| |x| + |b| ||: times 2 u it is what rounding A, b and x to a type of unit u comes to    */
+  double backward; /* largest |b - A x| / (|A| |x| + |b|) of a row                                              */
+} wr_residual;
+
+/* One row: b - A x, by how much it may be off besides its last rounding (0 where nothing was rounded), |A| |x| + |b|. */
+typedef struct wr_row_residual {
+  double value, error, size;
+} wr_row_residual;
+
+/* Row i for x[n] of A x = b. Each product and each sum is kept as two numbers (Dot2 of Ogita, Rump and Oishi 2005). Infinite
+ * throughout where an argument is NULL or the system has no row i. */
+wr_row_residual wr_residual_row(const wr_system *system, const double *x, int64_t i);
+
+/* x[n]: of A x = b. q[n] := b - A x in the units of the scaled b, if it is not NULL. The same on any number of threads.
+ * WR_ENOMEM; WR_EUSAGE for an argument that is NULL or a system that is not built. */
+wr_status wr_residual_find(const wr_system *system, const double *x, double *q, wr_residual *found);
+
+#endif

@@ -1,0 +1,383 @@
+/* Rows of test_arguments.c: solver.h, system.h, bicgstab.h, graph.h, pagerank.h, windrow.h. */
+#ifndef WR_ARGUMENTS_SOLVERS_H
+#define WR_ARGUMENTS_SOLVERS_H
+
+static void try_outcome_title(void) {
+  CHECK(strcmp(wr_outcome_title((wr_outcome)99), "unknown outcome") == 0);
+  CHECK(strcmp(wr_outcome_title((wr_outcome)-1), "unknown outcome") == 0);
+}
+
+static void try_outcome_exit_code(void) {
+  CHECK(wr_outcome_exit_code((wr_outcome)99) == wr_status_exit_code(WR_EINTERNAL));
+  CHECK(wr_outcome_exit_code((wr_outcome)-1) == wr_status_exit_code(WR_EINTERNAL));
+}
+
+static void try_history_add(void) { REFUSED("history is NULL", wr_history_add(NULL, 1, 1)); }
+
+static void try_history_free(void) {
+  wr_history none = {0};
+  wr_history_free(NULL);
+  wr_history_free(&none);
+  CHECK(none.count == 0);
+}
+
+/* SIZE ones, to be taken over. */
+static double *ones(void) {
+  double *v = NULL;
+  CHECK_OK(wr_alloc(&v, SIZE, sizeof *v, "a test"));
+  for (int i = 0; v && i < SIZE; i++) v[i] = 1;
+  return v;
+}
+
+/* ---- system.h, bicgstab.h ---- */
+
+/* What is taken over is freed in any case, which the address sanitizer sees. */
+static void try_system_build(void) {
+  wr_system system;
+  REFUSED("system is NULL", wr_system_build(given.A, ones(), ones(), 0, 0, 0, 0, NULL));
+  REFUSED("A is NULL", wr_system_build(NULL, ones(), ones(), 0, 0, 0, 0, &system));
+  REFUSED("A has no row_ptr", wr_system_build(&given.bare, ones(), ones(), 0, 0, 0, 0, &system));
+  REFUSED("atol is -1", wr_system_build(given.A, ones(), ones(), 0, 0, 0, -1, &system));
+  REFUSED("atol is nan", wr_system_build(given.A, ones(), ones(), 0, 0, 0, (double)NAN, &system));
+  REFUSED("atol is inf", wr_system_build(given.A, ones(), ones(), 0, 0, 0, (double)INFINITY, &system));
+  CHECK(system.A == NULL && system.b == NULL);
+}
+
+static void try_system_free(void) {
+  wr_system none = {0};
+  wr_system_free(NULL);
+  wr_system_free(&none);
+  CHECK(none.b == NULL);
+}
+
+static void try_system_unscale(void) {
+  double x[SIZE] = {1};
+  wr_system none = {0};
+  wr_system_unscale(NULL, x);
+  wr_system_unscale(&none, NULL);
+  CHECK(x[0] == 1);
+}
+
+static void try_hash_shadow(void) {
+  double x[SIZE] = {7};
+  wr_hash_shadow(NULL, SIZE, 1);
+  wr_hash_shadow(x, -1, 1);
+  CHECK(x[0] == 7);
+}
+
+static void try_residual_row(void) {
+  wr_system system, none = {0};
+  const double x[SIZE] = {1};
+  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, 0, 0, &system));
+  CHECK(isinf(wr_residual_row(NULL, x, 0).value) && isinf(wr_residual_row(&none, x, 0).value));
+  CHECK(isinf(wr_residual_row(&system, NULL, 0).value));
+  CHECK(isinf(wr_residual_row(&system, x, -1).value) && isinf(wr_residual_row(&system, x, SIZE).value));
+  wr_system_free(&system);
+}
+
+static void try_residual_find(void) {
+  wr_system system, none = {0};
+  wr_residual found;
+  const double x[SIZE] = {1};
+  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, 0, 0, &system));
+  REFUSED("system is NULL", wr_residual_find(NULL, x, NULL, &found));
+  REFUSED("system is not built", wr_residual_find(&none, x, NULL, &found));
+  REFUSED("x is NULL", wr_residual_find(&system, NULL, NULL, &found));
+  REFUSED("found is NULL", wr_residual_find(&system, x, NULL, NULL));
+  wr_system_free(&system);
+}
+
+static void try_bicgstab_last_product(void) {
+  wr_bicgstab none = {0};
+  double u[SIZE];
+  REFUSED("s is NULL", wr_bicgstab_last_product(NULL, u, u, u));
+  REFUSED("s is not open", wr_bicgstab_last_product(&none, u, u, u));
+}
+
+static void try_system_below_f32(void) {
+  wr_system none = {0};
+  CHECK(wr_system_below_f32(NULL) == 0 && wr_system_below_f32(&none) == 0);
+}
+
+/* A system of A, and BiCGSTAB open on it. */
+typedef struct solving {
+  wr_system system;
+  wr_bicgstab s;
+} solving;
+
+static void open_solving(solving *t) {
+  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, 0, 0, &t->system));
+  CHECK_OK(wr_bicgstab_open(&t->s, &t->system, given.plan, &given.env));
+}
+
+static void close_solving(solving *t) {
+  wr_bicgstab_close(&t->s);
+  wr_system_free(&t->system);
+}
+
+static void try_bicgstab_open(void) {
+  solving t;
+  wr_bicgstab s;
+  wr_system larger, none = {0};
+  wr_env other = {.place = WR_HOST, .type = WR_F64, .threads = 1};
+  CHECK_OK(wr_env_open(&other));
+  CHECK_OK(wr_system_build(given.larger, NULL, NULL, 0, 0, 0, 0, &larger));
+  open_solving(&t);
+  REFUSED("s is NULL", wr_bicgstab_open(NULL, &t.system, given.plan, &given.env));
+  REFUSED("system is NULL", wr_bicgstab_open(&s, NULL, given.plan, &given.env));
+  REFUSED("system is not built", wr_bicgstab_open(&s, &none, given.plan, &given.env));
+  REFUSED("plan is NULL", wr_bicgstab_open(&s, &t.system, NULL, &given.env));
+  REFUSED("env is NULL", wr_bicgstab_open(&s, &t.system, given.plan, NULL));
+  REFUSED("env is not open", wr_bicgstab_open(&s, &t.system, given.plan, &given.closed));
+  REFUSED("plan was made for another env", wr_bicgstab_open(&s, &t.system, given.plan, &other));
+  REFUSED("plan is of a matrix of 4 x 4", wr_bicgstab_open(&s, &larger, given.plan, &given.env));
+  CHECK(s.env == NULL);
+  close_solving(&t);
+  wr_system_free(&larger);
+  wr_env_close(&other);
+}
+
+static void try_bicgstab_close(void) {
+  wr_bicgstab none = {0};
+  wr_bicgstab_close(NULL);
+  wr_bicgstab_close(&none);
+  CHECK(none.env == NULL);
+}
+
+static void try_bicgstab_solve(void) {
+  static const struct {
+    wr_bicgstab_options options;
+    const char *text;
+  } wrong[] = {{{.tolerance = -1e-9, .iterations = 9}, "options->tolerance is -1e-09"},
+               {{.tolerance = (double)NAN, .iterations = 9}, "options->tolerance is"},
+               {{.tolerance = (double)INFINITY, .iterations = 9}, "options->tolerance is inf"},
+               {{.tolerance = 1e-9, .iterations = -1}, "options->iterations is -1"},
+               {{.tolerance = 1e-9, .iterations = 9, .check_every = -1}, "options->check_every is -1"}};
+  const wr_bicgstab_options fine = {.tolerance = 1e-9, .iterations = 9};
+  wr_bicgstab none = {0};
+  wr_result result;
+  wr_monitor monitor = {0};
+  solving t;
+  open_solving(&t);
+  REFUSED("s is NULL", wr_bicgstab_solve(NULL, &fine, &monitor, &result));
+  REFUSED("s is not open", wr_bicgstab_solve(&none, &fine, &monitor, &result));
+  REFUSED("options is NULL", wr_bicgstab_solve(&t.s, NULL, &monitor, &result));
+  REFUSED("result is NULL", wr_bicgstab_solve(&t.s, &fine, &monitor, NULL));
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+    REFUSED(wrong[k].text, wr_bicgstab_solve(&t.s, &wrong[k].options, &monitor, &result));
+  CHECK_OK(wr_bicgstab_solve(&t.s, &fine, NULL, &result)); /* nobody watches */
+  CHECK(result.outcome == WR_CONVERGED);
+  close_solving(&t);
+}
+
+static void try_bicgstab_multiply(void) {
+  wr_bicgstab none = {0};
+  solving t;
+  open_solving(&t);
+  REFUSED("s is NULL", wr_bicgstab_multiply(NULL, 1));
+  REFUSED("s is not open", wr_bicgstab_multiply(&none, 1));
+  REFUSED("count is -1", wr_bicgstab_multiply(&t.s, -1));
+  close_solving(&t);
+}
+
+static void try_bicgstab_download(void) {
+  wr_bicgstab none = {0};
+  double u[SIZE];
+  REFUSED("s is NULL", wr_bicgstab_download(NULL, u, u));
+  REFUSED("s is not open", wr_bicgstab_download(&none, u, u));
+}
+
+/* ---- graph.h, pagerank.h ---- */
+
+static void try_graph_by(wr_status (*make)(wr_csr *links, int edges_in, double *teleport, double *start,
+                                           wr_graph *graph)) {
+  wr_graph graph;
+  called = "wr_graph_begin"; /* which does it */
+  REFUSED("graph is NULL", make(given.A, 0, ones(), ones(), NULL));
+  REFUSED("links is NULL", make(NULL, 0, ones(), ones(), &graph));
+  REFUSED("links has no row_ptr", make(&given.bare, 0, ones(), ones(), &graph));
+  CHECK(graph.links == NULL && graph.teleport == NULL);
+}
+
+static void try_graph_build(void) { try_graph_by(wr_graph_build); }
+static void try_graph_begin(void) { try_graph_by(wr_graph_begin); }
+
+static void try_graph_step(wr_status (*go_on)(wr_graph *graph, wr_env *device)) {
+  wr_graph graph, none = {0};
+  REFUSED("graph is NULL", go_on(NULL, &given.env));
+  REFUSED("graph is not begun", go_on(&none, &given.env));
+  CHECK_OK(wr_graph_begin(given.A, 0, ones(), NULL, &graph));
+  REFUSED("device is not open", go_on(&graph, &given.closed));
+  CHECK(graph.links == NULL && graph.teleport == NULL); /* after an error nothing is left to be freed */
+}
+
+static void try_graph_upload(void) { try_graph_step(wr_graph_upload); }
+static void try_graph_finish(void) { try_graph_step(wr_graph_finish); }
+static void try_graph_sends_links(void) { CHECK(wr_graph_sends_links(NULL, 0, WR_F64, 1) == 0); }
+
+static void try_graph_link_weight(void) {
+  double ranks[SIZE] = {1};
+  wr_graph none = {0};
+  CHECK(wr_graph_link_weight(NULL, ranks) == 0);
+  CHECK(wr_graph_link_weight(&none, ranks) == 0);
+  CHECK(wr_graph_link_weight(&(wr_graph){.links = given.A}, NULL) == 0);
+}
+
+static void try_graph_free(void) {
+  wr_graph none = {0};
+  wr_graph_free(NULL);
+  wr_graph_free(&none);
+  CHECK(none.links == NULL);
+}
+
+/* The links are the rows of A: a page each that links to itself. */
+typedef struct ranking {
+  wr_graph graph;
+  wr_plan *plan;
+  wr_pagerank p;
+} ranking;
+
+static void open_ranking(ranking *t) {
+  CHECK_OK(wr_graph_build(given.A, 0, NULL, NULL, &t->graph));
+  CHECK_OK(wr_plan_create(wr_plan_backend(given.plan), NULL, t->graph.flow, &given.env, &t->plan));
+  CHECK_OK(wr_plan_prepare(t->plan));
+  CHECK_OK(wr_pagerank_open(&t->p, &t->graph, t->plan, &given.env));
+}
+
+static void close_ranking(ranking *t) {
+  wr_pagerank_close(&t->p);
+  wr_plan_destroy(t->plan);
+  wr_graph_free(&t->graph);
+}
+
+static const wr_pagerank_options fine_ranking = {.damping = 0.85, .tolerance = 1e-9, .iterations = 99};
+
+static const struct {
+  wr_pagerank_options options;
+  const char *text;
+} wrong_ranking[] = {
+    {{.damping = 1, .tolerance = 1e-9}, "options->damping is 1;"},
+    {{.damping = -0.1, .tolerance = 1e-9}, "options->damping is -0.1;"},
+    {{.damping = (double)NAN, .tolerance = 1e-9}, "options->damping is"},
+    {{.damping = 0.85, .tolerance = 0}, "options->tolerance is 0;"},
+    {{.damping = 0.85, .tolerance = -1}, "options->tolerance is -1;"},
+    {{.damping = 0.85, .tolerance = (double)NAN}, "options->tolerance is"},
+    {{.damping = 0.85, .tolerance = (double)INFINITY}, "options->tolerance is inf"},
+    {{.damping = 0.85, .tolerance = 1e-9, .iterations = -1}, "options->iterations is -1"},
+    {{.damping = 0.85, .tolerance = 1e-9, .check_every = -8}, "options->check_every is -8"},
+};
+enum { WRONG_RANKING = sizeof wrong_ranking / sizeof *wrong_ranking };
+
+static void try_pagerank_open(void) {
+  ranking t;
+  wr_pagerank p;
+  wr_graph larger, none = {0};
+  open_ranking(&t);
+  CHECK_OK(wr_graph_build(given.larger, 0, NULL, NULL, &larger));
+  REFUSED("p is NULL", wr_pagerank_open(NULL, &t.graph, t.plan, &given.env));
+  REFUSED("graph is NULL", wr_pagerank_open(&p, NULL, t.plan, &given.env));
+  REFUSED("graph is not finished", wr_pagerank_open(&p, &none, t.plan, &given.env));
+  REFUSED("plan is NULL", wr_pagerank_open(&p, &t.graph, NULL, &given.env));
+  REFUSED("plan is of a matrix of 4 x 4", wr_pagerank_open(&p, &larger, t.plan, &given.env));
+  REFUSED("env is NULL", wr_pagerank_open(&p, &t.graph, t.plan, NULL));
+  REFUSED("env is not open", wr_pagerank_open(&p, &t.graph, t.plan, &given.closed));
+  CHECK(p.env == NULL);
+  wr_graph_free(&larger);
+  close_ranking(&t);
+}
+
+static void try_pagerank_close(void) {
+  wr_pagerank none = {0};
+  wr_pagerank_close(NULL);
+  wr_pagerank_close(&none);
+  CHECK(none.env == NULL);
+}
+
+static void try_pagerank_solve(void) {
+  ranking t;
+  wr_pagerank none = {0};
+  wr_result result;
+  wr_monitor monitor = {0};
+  open_ranking(&t);
+  REFUSED("p is NULL", wr_pagerank_solve(NULL, &fine_ranking, &monitor, &result));
+  REFUSED("p is not open", wr_pagerank_solve(&none, &fine_ranking, &monitor, &result));
+  REFUSED("options is NULL", wr_pagerank_solve(&t.p, NULL, &monitor, &result));
+  REFUSED("result is NULL", wr_pagerank_solve(&t.p, &fine_ranking, &monitor, NULL));
+  for (int k = 0; k < WRONG_RANKING; k++)
+    REFUSED(wrong_ranking[k].text, wr_pagerank_solve(&t.p, &wrong_ranking[k].options, &monitor, &result));
+  CHECK_OK(wr_pagerank_solve(&t.p, &fine_ranking, NULL, &result)); /* nobody watches */
+  CHECK(result.outcome == WR_CONVERGED);
+  close_ranking(&t);
+}
+
+static void try_pagerank_download(void) {
+  ranking t;
+  wr_pagerank none = {0};
+  double scores[SIZE];
+  open_ranking(&t);
+  REFUSED("p is NULL", wr_pagerank_download(NULL, scores));
+  REFUSED("p is not open", wr_pagerank_download(&none, scores));
+  REFUSED("scores is NULL", wr_pagerank_download(&t.p, NULL));
+  close_ranking(&t);
+}
+
+static void try_pagerank_step(void) {
+  ranking t;
+  wr_pagerank none = {0};
+  double scores[SIZE], change, dangling;
+  open_ranking(&t);
+  REFUSED("p is NULL", wr_pagerank_step(NULL, &fine_ranking, scores, &change, &dangling));
+  REFUSED("p is not open", wr_pagerank_step(&none, &fine_ranking, scores, &change, &dangling));
+  REFUSED("options is NULL", wr_pagerank_step(&t.p, NULL, scores, &change, &dangling));
+  REFUSED("scores is NULL", wr_pagerank_step(&t.p, &fine_ranking, NULL, &change, &dangling));
+  REFUSED("change is NULL", wr_pagerank_step(&t.p, &fine_ranking, scores, NULL, &dangling));
+  REFUSED("dangling is NULL", wr_pagerank_step(&t.p, &fine_ranking, scores, &change, NULL));
+  for (int k = 0; k < WRONG_RANKING; k++)
+    REFUSED(wrong_ranking[k].text, wr_pagerank_step(&t.p, &wrong_ranking[k].options, scores, &change, &dangling));
+  close_ranking(&t);
+}
+
+static void try_pagerank_multiply(void) {
+  ranking t;
+  wr_pagerank none = {0};
+  open_ranking(&t);
+  REFUSED("p is NULL", wr_pagerank_multiply(NULL, 1));
+  REFUSED("p is not open", wr_pagerank_multiply(&none, 1));
+  REFUSED("count is -2", wr_pagerank_multiply(&t.p, -2));
+  close_ranking(&t);
+}
+
+static void try_pagerank_normalise(void) {
+  double scores[] = {0.5, 0.5};
+  REFUSED("scores is NULL", wr_pagerank_normalise(NULL, 2, &fine_ranking, 0));
+  REFUSED("n is 0", wr_pagerank_normalise(scores, 0, &fine_ranking, 0));
+  REFUSED("options is NULL", wr_pagerank_normalise(scores, 2, NULL, 0));
+  REFUSED("rounding is -1;", wr_pagerank_normalise(scores, 2, &fine_ranking, -1));
+  REFUSED("rounding is", wr_pagerank_normalise(scores, 2, &fine_ranking, (double)NAN));
+  for (int k = 0; k < WRONG_RANKING; k++)
+    REFUSED(wrong_ranking[k].text, wr_pagerank_normalise(scores, 2, &wrong_ranking[k].options, 0));
+  CHECK(scores[0] == 0.5 && scores[1] == 0.5);
+}
+
+static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] != '\0'); }
+
+#define ARGUMENTS_SOLVERS                                                                             \
+  {"wr_outcome_title", try_outcome_title}, {"wr_outcome_exit_code", try_outcome_exit_code},           \
+      {"wr_history_add", try_history_add}, {"wr_history_free", try_history_free},                     \
+      {"wr_system_build", try_system_build}, {"wr_system_free", try_system_free},                     \
+      {"wr_system_unscale", try_system_unscale}, {"wr_hash_shadow", try_hash_shadow},                 \
+      {"wr_bicgstab_last_product", try_bicgstab_last_product},                                        \
+      {"wr_system_below_f32", try_system_below_f32},                                                  \
+      {"wr_residual_row", try_residual_row}, {"wr_residual_find", try_residual_find},                 \
+      {"wr_bicgstab_open", try_bicgstab_open}, {"wr_bicgstab_close", try_bicgstab_close},             \
+      {"wr_bicgstab_solve", try_bicgstab_solve}, {"wr_bicgstab_multiply", try_bicgstab_multiply},     \
+      {"wr_bicgstab_download", try_bicgstab_download}, {"wr_graph_build", try_graph_build},           \
+      {"wr_graph_begin", try_graph_begin}, {"wr_graph_upload", try_graph_upload},                     \
+      {"wr_graph_finish", try_graph_finish}, {"wr_graph_sends_links", try_graph_sends_links},         \
+      {"wr_graph_link_weight", try_graph_link_weight}, {"wr_graph_free", try_graph_free},             \
+      {"wr_pagerank_open", try_pagerank_open}, {"wr_pagerank_close", try_pagerank_close},             \
+      {"wr_pagerank_solve", try_pagerank_solve}, {"wr_pagerank_download", try_pagerank_download},     \
+      {"wr_pagerank_step", try_pagerank_step}, {"wr_pagerank_multiply", try_pagerank_multiply},       \
+      {"wr_pagerank_normalise", try_pagerank_normalise}, {"wr_version", try_version},
+
+#endif

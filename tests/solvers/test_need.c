@@ -1,0 +1,219 @@
+/* What a run is said to need for each row, and what it allocates: posix_memalign and free are this program's own here, and keep
+ * the sum of the large blocks. A header is refused by that figure before memory of its size is asked for. */
+#define _DEFAULT_SOURCE
+#include "solvers/need.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "solvers/apply_time.h"
+#include "solvers/bicgstab.h"
+#include "solvers/compare.h"
+#include "solvers/pagerank.h"
+#include "solvers/source.h"
+#include "solvers/verify.h"
+#include "tests/solvers/ground.h"
+
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+
+#if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+
+int main(void) {
+  SKIP("blocks cannot be counted with this C library or sanitizer");
+  return wr_test_report("need");
+}
+
+#else
+
+enum { N = 1 << 20, COUNTED = 1 << 20 }; /* rows; bytes from which a block is counted */
+
+extern void __libc_free(void *block);
+static atomic_long live, most;
+
+int posix_memalign(void **block, size_t alignment, size_t size) {
+  *block = memalign(alignment, size);
+  if (*block == NULL) return ENOMEM;
+  if (size < COUNTED) return 0;
+  long now = atomic_fetch_add(&live, (long)malloc_usable_size(*block)) + (long)malloc_usable_size(*block);
+  if (now > atomic_load(&most)) atomic_store(&most, now);
+  return 0;
+}
+
+void free(void *block) {
+  if (block && malloc_usable_size(block) >= COUNTED) atomic_fetch_sub(&live, (long)malloc_usable_size(block));
+  __libc_free(block);
+}
+
+/* N x N with one entry. */
+static wr_csr *nearly_empty(int with_values) {
+  wr_csr *A = NULL;
+  CHECK_OK(wr_csr_create(N, N, 1, with_values, &A));
+  A->col[0] = 5;
+  if (with_values) A->val[0] = 2;
+  for (int64_t i = 6; i <= N; i++) A->row_ptr[i] = 1;
+  return A;
+}
+
+static double *ones(void) {
+  double *v = NULL;
+  CHECK_OK(wr_alloc(&v, N, sizeof *v, "a test"));
+  for (int64_t i = 0; i < N; i++) v[i] = 1;
+  return v;
+}
+
+/* What is said is never more than what was allocated, and at least half of it. */
+static void check_most(int64_t row_bytes) {
+  int64_t said = (int64_t)N * (row_bytes + (int64_t)sizeof(int64_t)), counted = atomic_load(&most);
+  CHECKF(said <= counted && counted <= 2 * said, "%lld bytes a row are said, and %.1f were allocated",
+         (long long)row_bytes + 8, (double)counted / N);
+  CHECKF(atomic_load(&live) == 0, "%ld bytes are left", atomic_load(&live));
+  atomic_store(&most, 0);
+}
+
+static void rank_and_check(wr_env *env, wr_graph *graph, wr_plan *plan) {
+  wr_pagerank method;
+  wr_result result;
+  wr_verdict verdict;
+  double *ranks = NULL, *step = NULL, change, dangling;
+  wr_pagerank_options options = {.damping = 0.85, .tolerance = 1e-5, .iterations = 100, .check_every = 1};
+  CHECK_OK(wr_pagerank_open(&method, graph, plan, env));
+  CHECK_OK(wr_pagerank_solve(&method, &options, &(wr_monitor){0}, &result));
+  CHECK_OK(wr_alloc(&ranks, N, sizeof *ranks, "a test"));
+  CHECK_OK(wr_alloc(&step, N, sizeof *step, "a test"));
+  CHECK_OK(wr_pagerank_download(&method, ranks));
+  CHECK_OK(wr_pagerank_step(&method, &options, step, &change, &dangling));
+  wr_rounding rounding = {wr_type_unit(env->type), 0x1p-53, 0};
+  CHECK_OK(
+      wr_verify_pagerank(graph, 0.85, 1e-5, 0, rounding, ranks, step, change, dangling, WR_VERIFY_FULL, 0, &verdict));
+  wr_free(ranks), wr_free(step);
+  wr_pagerank_close(&method);
+}
+
+static void test_pagerank(const wr_backend *backend, wr_type type, int given) {
+  ground_case(NULL, "PageRank in %s%s", type == WR_F32 ? "f32" : "f64", given ? ", personalised and with a guess" : "");
+  wr_env env = {.place = WR_HOST, .type = type, .threads = 1};
+  wr_settings settings = {.precision = type, .personalize = given ? "p" : NULL, .guess = given ? "g" : NULL};
+  wr_graph graph;
+  wr_plan *plan = NULL;
+  CHECK_OK(wr_env_open(&env));
+  wr_csr *links = nearly_empty(0);
+  CHECK_OK(wr_graph_build(links, 0, given ? ones() : NULL, given ? ones() : NULL, &graph));
+  CHECK_OK(wr_plan_create(backend, NULL, graph.flow, &env, &plan));
+  CHECK_OK(wr_plan_prepare(plan));
+  rank_and_check(&env, &graph, plan);
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+  wr_csr_free(links);
+  wr_env_close(&env);
+  check_most(wr_pagerank_row_bytes(&settings, 1));
+}
+
+static void solve_and_check(wr_env *env, wr_system *system, wr_plan *plan) {
+  wr_bicgstab method;
+  wr_result result;
+  double *u = NULL, *q = NULL;
+  wr_bicgstab_options options = {.tolerance = 1e-5, .iterations = 100, .check_every = 1};
+  CHECK_OK(wr_bicgstab_open(&method, system, plan, env));
+  CHECK_OK(wr_bicgstab_solve(&method, &options, &(wr_monitor){0}, &result));
+  CHECK_OK(wr_alloc(&u, N, sizeof *u, "a test"));
+  CHECK_OK(wr_alloc(&q, N, sizeof *q, "a test"));
+  CHECK_OK(wr_bicgstab_download(&method, u, q));
+  wr_free(u), wr_free(q);
+  wr_bicgstab_close(&method);
+}
+
+static void test_bicgstab(const wr_backend *backend, wr_type type, int given) {
+  ground_case(NULL, "BiCGSTAB in %s%s", type == WR_F32 ? "f32" : "f64", given ? " with a guess" : "");
+  wr_env env = {.place = WR_HOST, .type = type, .threads = 1};
+  wr_settings settings = {.precision = type, .guess = given ? "g" : NULL};
+  wr_system system;
+  wr_plan *plan = NULL;
+  CHECK_OK(wr_env_open(&env));
+  wr_csr *A = nearly_empty(1);
+  CHECK_OK(wr_system_build(A, NULL, given ? ones() : NULL, 0, 0, 0, 0, &system));
+  CHECK_OK(wr_plan_create(backend, NULL, system.matrix, &env, &plan));
+  CHECK_OK(wr_plan_prepare(plan));
+  solve_and_check(&env, &system, plan);
+  wr_plan_destroy(plan);
+  wr_system_free(&system);
+  wr_csr_free(A);
+  wr_env_close(&env);
+  check_most(wr_bicgstab_row_bytes(&settings, 1));
+}
+
+static void test_spmv(const wr_backend *backend, wr_type type) {
+  ground_case(NULL, "spmv in %s", type == WR_F32 ? "f32" : "f64");
+  wr_apply_place places[2] = {{.status = WR_OK}, {.status = WR_EUNAVAILABLE}};
+  wr_apply_settings how = {.batches = 1, .batch_seconds = 1e-9, .preparations = 1, .verify = WR_VERIFY_FULL};
+  wr_settings settings = {.verify = WR_VERIFY_FULL};
+  wr_choice choice = {.backend = backend};
+  wr_run run = {0};
+  wr_apply_times times = {0};
+  places[WR_HOST].env = (wr_env){.place = WR_HOST, .type = WR_F64, .threads = 1};
+  CHECK_OK(wr_env_open(&places[WR_HOST].env));
+  wr_csr *A = nearly_empty(1);
+  CHECK_OK(wr_apply_time(A, type, places, &choice, 1, &how, &run, &times));
+  CHECKF(run.status == WR_OK, "%s", run.reason);
+  wr_csr_free(A);
+  wr_env_close(&places[WR_HOST].env);
+  check_most(wr_spmv_row_bytes(&settings, type, 1) + wr_spmv_column_bytes(type, 1));
+}
+
+/* Room for the row pointers alone: a reader that allocated these would find it. */
+static int load_in_little_room(const char *name) {
+  struct rlimit limit;
+  wr_csr *A = NULL;
+  wr_ledger ledger;
+  wr_problem_facts facts = {0};
+  int64_t row_pointers = (4 * (int64_t)N + 1) * (int64_t)sizeof(int64_t), page = sysconf(_SC_PAGESIZE), pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file == NULL || fscanf(file, "%lld", (long long *)&pages) != 1) return 1;
+  fclose(file);
+  limit.rlim_cur = limit.rlim_max = (rlim_t)(pages * page + 3 * row_pointers);
+  if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
+  wr_ledger_begin(&ledger, WR_PHASE_READ);
+  wr_source_options how = {.threads = 1, .row_bytes = 30};
+  if (wr_source_load(name, &how, &ledger, &A, &facts) != WR_ENOMEM || A != NULL) return 3;
+  if (strstr(wr_status_message(), "are available (ulimit)") == NULL) return 4;
+  return atomic_load(&most) == 0 ? 0 : 5;
+}
+
+static void test_refused(void) {
+  char text[] = "/tmp/windrow-need-XXXXXX";
+  int file = mkstemp(text);
+  CHECK(file >= 0);
+  dprintf(file, "%%%%MatrixMarket matrix coordinate real general\n%d %d 1\n5 6 2\n", 4 * N, 4 * N);
+  close(file);
+  const char *const names[] = {text, "gen:uniform:n=4194304,degree=0"};
+  for (int k = 0; k < 2; k++) {
+    ground_case(NULL, "%s is refused before anything of its size is allocated", names[k]);
+    pid_t child = fork();
+    if (child == 0) _exit(load_in_little_room(names[k]));
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    CHECKF(WEXITSTATUS(status) == 0, "check %d failed", WEXITSTATUS(status));
+  }
+  unlink(text);
+}
+
+int main(void) {
+  const wr_backend *backend;
+  test_refused(); /* before OpenMP has threads: a child has none of them */
+  CHECK_OK(wr_backend_find("cpu_csr", &backend));
+  for (int type = WR_F32; type <= WR_F64; type++) {
+    for (int given = 0; given < 2; given++) {
+      test_pagerank(backend, (wr_type)type, given);
+      test_bicgstab(backend, (wr_type)type, given);
+    }
+    test_spmv(backend, (wr_type)type);
+  }
+  return wr_test_report("need");
+}
+
+#endif
