@@ -180,7 +180,8 @@ int wr_binary_is(const wr_text *text) {
 }
 
 int wr_binary_is_file(const char *path) {
-  struct stat facts;
+  struct stat facts; /* a process that waits to write into a named pipe would take an open one for its reader */
+  if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) return 0;
   wr_text text = {.name = path, .file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   if (text.file < 0) return 0;
   if (fstat(text.file, &facts) == 0 && S_ISREG(facts.st_mode)) text.size = facts.st_size;

@@ -56,7 +56,9 @@ static int from_file(const char *path, int file, int64_t *nrows, int64_t *nnz) {
 
 int wr_file_extent(const char *path, int64_t *nrows, int64_t *nnz) {
   *nrows = *nnz = 0;
-  int file = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat facts; /* a process that waits to write into a named pipe would take this for its reader */
+  int is_file = strcmp(path, "-") != 0 && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+  int file = is_file ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
   if (file < 0) return 0;
   int known = from_file(path, file, nrows, nnz);
   close(file);

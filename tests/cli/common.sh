@@ -8,10 +8,15 @@ if [ ! -e /proc/self/fdinfo/0 ]; then
   report
 fi
 
-# Whether the process has this file open; or one whose name is this pattern, and something was written to it.
+# Whether the process has this file open to read it: a look at its first bytes opens it without waiting (O_NONBLOCK, octal 4000)
+# and does not count. Or one whose name is this pattern, and something was written to it.
 is_open() { # process, file
   for link in "/proc/$1/fd"/*; do
-    [ "$link" -ef "$2" ] && return
+    [ "$link" -ef "$2" ] || continue
+    case $(sed -n 's/^flags:[[:blank:]]*//p' "/proc/$1/fdinfo/${link##*/}" 2>/dev/null) in
+      *[4567][0-7][0-7][0-7]) ;;
+      *) return ;;
+    esac
   done
   return 1
 }
