@@ -214,7 +214,7 @@ def judge(code, precision, rows, b, path):
 
 def solve(options, precision, backend, precond, folder):
     command = [options.program, "-q", "-p", precision, "-k", backend, "--precond", precond,
-               "-b", "%s/b.mtx" % folder, "-o", "%s/x.mtx" % folder, "%s/A.mtx" % folder]
+               "-n", str(options.iterations), "-b", "%s/b.mtx" % folder, "-o", "%s/x.mtx" % folder, "%s/A.mtx" % folder]
     if os.path.exists(folder + "/x.mtx"):
         os.remove(folder + "/x.mtx")
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
@@ -228,6 +228,7 @@ def main():
     parser.add_argument("--systems", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backends", default="cpu_csr,reference")
+    parser.add_argument("--iterations", type=int, default=0, help="at most; 0: the program's default")
     parser.add_argument("--work", required=True, help="a folder for the files of one system")
     parser.add_argument("--keep", help="a folder for the files of failed systems")
     options = parser.parse_args()
