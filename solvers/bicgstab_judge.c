@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/argument.h"
 #include "config/memory.h"
 #include "solvers/bicgstab_step.h"
 #include "solvers/power.h"
@@ -190,6 +191,10 @@ void wr_bicgstab_explain(const wr_bicgstab *s, double guess_norm, wr_result *res
 
 wr_status wr_bicgstab_last_product(wr_bicgstab *s, double *u, double *b, double *q) {
   wr_status status;
+  WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
+  WR_NEED(u);
+  WR_NEED(b);
+  WR_NEED(q);
   TRY(s->env->ops->download(s->env, &s->x, u));
   TRY(s->env->ops->download(s->env, &s->t, q));
   memcpy(b, s->refined ? s->rhs : s->system->b, (size_t)s->system->n * sizeof *b);
