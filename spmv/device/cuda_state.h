@@ -68,8 +68,10 @@ wr_status wr_cuda_enter(const wr_env *env);
 /* The same for what is done now and not recorded: WR_EUNAVAILABLE while a resident loop is. */
 wr_status wr_cuda_enter_now(const wr_env *env);
 
-/* Multiprocessors of the device on which env is open. */
-static inline int64_t wr_cuda_processors(const wr_env *env) { return ((const wr_cuda_state *)env->state)->processors; }
+/* Multiprocessors of the device on which env is open; 1 while it is not. */
+static inline int64_t wr_cuda_processors(const wr_env *env) {
+  return env->state ? ((const wr_cuda_state *)env->state)->processors : 1;
+}
 
 /* The blocks of a launch that has work for `wanted`: at least one, at most `each` for each multiprocessor. A sum whose parts
  * are the blocks' depends on it: its last bits may be others on a card with another number of multiprocessors. */
