@@ -77,7 +77,9 @@ static void limit_by_group(const char *folder, const group_files *f, wr_memory_r
   snprintf(name, sizeof name, "%s/memory.stat", folder);
   read_count(name, f->inactive, &inactive);
   read_count(name, f->active, &active);
-  take_least(room, limit - usage + inactive + active, "the memory limit of the control group");
+  int64_t left = limit - usage; /* counters are not read at one time: the cache may seem larger than all that is used */
+  if (__builtin_add_overflow(left, inactive, &left) || __builtin_add_overflow(left, active, &left)) left = INT64_MAX;
+  take_least(room, left, "the memory limit of the control group");
 }
 
 /* The group and all above it; those that a container does not show have no files. */

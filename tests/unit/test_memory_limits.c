@@ -134,6 +134,15 @@ static void test_groups(void) {
   put("/sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file %d\ntotal_active_file 0\n", 8 * KIB);
   check_available(208 * KIB, "control group");
   end();
+  CASE("a control group without a limit whose file cache seems larger than all that it uses");
+  begin();
+  put("/proc/meminfo", "MemAvailable: 500 kB\n");
+  put("/proc/self/cgroup", "4:memory:/x\n");
+  put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "9223372036854771712\n");
+  put("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "1000\n");
+  put("/sys/fs/cgroup/memory/x/memory.stat", "total_inactive_file 5000\ntotal_active_file 4000\n");
+  check_available(500 * KIB, "machine");
+  end();
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || \
