@@ -165,7 +165,7 @@ static void try_bicgstab_solve(void) {
   REFUSED("result is NULL", wr_bicgstab_solve(&t.s, &fine, &monitor, NULL));
   for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
     REFUSED(wrong[k].text, wr_bicgstab_solve(&t.s, &wrong[k].options, &monitor, &result));
-  CHECK_OK(wr_bicgstab_solve(&t.s, &fine, NULL, &result)); /* nobody watches */
+  CHECK_OK(wr_bicgstab_solve(&t.s, &fine, NULL, &result)); /* without a monitor */
   CHECK(result.outcome == WR_CONVERGED);
   close_solving(&t);
 }
@@ -305,7 +305,7 @@ static void try_pagerank_solve(void) {
   REFUSED("result is NULL", wr_pagerank_solve(&t.p, &fine_ranking, &monitor, NULL));
   for (int k = 0; k < WRONG_RANKING; k++)
     REFUSED(wrong_ranking[k].text, wr_pagerank_solve(&t.p, &wrong_ranking[k].options, &monitor, &result));
-  CHECK_OK(wr_pagerank_solve(&t.p, &fine_ranking, NULL, &result)); /* nobody watches */
+  CHECK_OK(wr_pagerank_solve(&t.p, &fine_ranking, NULL, &result)); /* without a monitor */
   CHECK(result.outcome == WR_CONVERGED);
   close_ranking(&t);
 }

@@ -1,4 +1,5 @@
-/* Threads that work off the pieces of a loop together: every piece once, on all threads, whoever is late. */
+/* Threads that work off the pieces of a loop together: every piece once, on all threads, also
+ * where one of them comes late. */
 #define _DEFAULT_SOURCE /* nanosleep, usleep */
 #include <omp.h>
 #include <pthread.h>
