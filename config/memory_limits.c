@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "config/control_group.h"
+
 enum { PATH_BYTES = 4096, LARGE = 64 << 20, LARGE_UNDER_LIMIT = 1 << 20 }; /* bytes */
 
 /* ---- numbers of /proc and /sys ---- */
@@ -52,14 +54,15 @@ static int64_t count_or_zero(const char *root, const char *path, const char *key
 
 /* ---- control groups ---- */
 
-/* The names of one version of them. */
+/* The names of files of version 1 and of version 2. */
 typedef struct group_files {
-  const char *mount, *limit, *usage, *inactive, *active;
+  const char *limit, *usage, *inactive, *active;
 } group_files;
 
-static const group_files unified = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file ", "active_file "};
-static const group_files legacy = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-                                   "total_inactive_file ", "total_active_file "};
+static const group_files files_of[] = {
+    {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ", "total_active_file "},
+    {"memory.max", "memory.current", "inactive_file ", "active_file "},
+};
 
 static void take_least(wr_memory_room *room, int64_t bytes, const char *limit) {
   if (bytes < 0) bytes = 0;
@@ -67,8 +70,9 @@ static void take_least(wr_memory_room *room, int64_t bytes, const char *limit) {
 }
 
 /* One group. Its file cache is given up before a process is ended. */
-static void limit_by_group(const char *folder, const group_files *f, wr_memory_room *room) {
-  char name[PATH_BYTES];
+static void limit_by_group(const char *folder, int version, void *room) {
+  const group_files *f = &files_of[version - 1];
+  char name[PATH_BYTES + 64];
   int64_t limit, usage, inactive = 0, active = 0;
   snprintf(name, sizeof name, "%s/%s", folder, f->limit);
   if (!read_count(name, "", &limit)) return;
@@ -80,33 +84,6 @@ static void limit_by_group(const char *folder, const group_files *f, wr_memory_r
   int64_t left = limit - usage; /* counters are not read at one time: the cache may seem larger than all that is used */
   if (__builtin_add_overflow(left, inactive, &left) || __builtin_add_overflow(left, active, &left)) left = INT64_MAX;
   take_least(room, left, "the memory limit of the control group");
-}
-
-/* The group and all above it; those that a container does not show have no files. */
-static void limit_by_groups(const char *root, const group_files *f, const char *group, wr_memory_room *room) {
-  char folder[PATH_BYTES];
-  int base = snprintf(folder, sizeof folder, "%s%s", root, f->mount);
-  int length = snprintf(folder, sizeof folder, "%s%s%s", root, f->mount, group);
-  if (length >= (int)sizeof folder) return;
-  for (char *end = folder + length; end; end = strrchr(folder + base, '/')) {
-    *end = '\0';
-    limit_by_group(folder, f, room);
-  }
-}
-
-/* Lines of /proc/self/cgroup: "0::/group", "4:memory:/group". */
-static void limit_by_all_groups(const char *root, wr_memory_room *room) {
-  char line[PATH_BYTES / 2];
-  snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
-  FILE *file = fopen(line, "r");
-  while (file && fgets(line, sizeof line, file)) {
-    line[strcspn(line, "\n")] = '\0';
-    const char *kind = strchr(line, ':'), *group = kind ? strchr(kind + 1, ':') : NULL;
-    if (group == NULL) continue;
-    if (strncmp(kind, "::", 2) == 0) limit_by_groups(root, &unified, group + 1, room);
-    if (strncmp(kind, ":memory:", 8) == 0) limit_by_groups(root, &legacy, group + 1, room);
-  }
-  if (file) fclose(file);
 }
 
 /* ---- limits of the process ---- */
@@ -166,7 +143,7 @@ wr_memory_room wr_memory_available(const char *root) {
   int64_t available = INT64_MAX;
   snprintf(meminfo, sizeof meminfo, "%s/proc/meminfo", root);
   if (read_count(meminfo, "MemAvailable:", &available)) take_least(&room, available, "the machine");
-  limit_by_all_groups(root, &room);
+  wr_control_groups_visit(root, "memory", limit_by_group, &room);
   if (room.bytes < INT64_MAX) {
     int64_t bytes = room.bytes - promised(root);
     if (__builtin_add_overflow(bytes, count_or_zero(root, "/proc/meminfo", "SwapFree:"), &bytes)) bytes = INT64_MAX;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/control_group.h"
 #include "config/option.h"
 
 enum { PATH_ROOM = 4096, MOST_THREADS = 4096 }; /* the most that --threads takes */
@@ -49,44 +50,15 @@ static double limit_of_folder(const char *folder) {
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-/* The least limit of root/sys/fs/cgroup/mount/group and of the groups above. A container may see its own group as the mount's
- * root, under a name that is another one outside. */
-static double limit_of(const char *root, const char *mount, const char *group) {
-  char folder[PATH_ROOM];
-  double limit = 0;
-  int used = snprintf(folder, sizeof folder, "%s/sys/fs/cgroup%s%s", root, mount, group);
-  if (used < 0 || used >= (int)sizeof folder) return 0;
-  size_t top = strlen(folder) - strlen(group);
-  for (;;) {
-    limit = least_limit(limit, limit_of_folder(folder));
-    char *slash = strrchr(folder + top, '/');
-    if (slash == NULL) return limit;
-    *slash = '\0';
-  }
-}
-
-/* A line of /proc/self/cgroup is number:controllers:group; version 2 has number 0 and no controllers. */
-static double limit_of_line(const char *root, char *line) {
-  char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
-  if (group == NULL) return 0;
-  *controllers++ = '\0', *group++ = '\0';
-  group[strcspn(group, "\n")] = '\0';
-  if (controllers[0] == '\0') return limit_of(root, "", group);
-  char list[128], mount[132];
-  snprintf(list, sizeof list, ",%s,", controllers);
-  if (strstr(list, ",cpu,") == NULL) return 0;
-  snprintf(mount, sizeof mount, "/%.126s", controllers); /* "cpu,cpuacct"; "cpu" is a link to it */
-  return least_limit(limit_of(root, mount, group), limit_of(root, "/cpu", group));
+static void take_limit(const char *folder, int version, void *limit) {
+  double *least = limit;
+  (void)version; /* limit_of_folder looks for the files of both */
+  *least = least_limit(*least, limit_of_folder(folder));
 }
 
 double wr_processor_quota(const char *root) {
-  char line[PATH_ROOM];
   double limit = 0;
-  snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
-  FILE *in = fopen(line, "r");
-  if (in == NULL) return 0;
-  while (fgets(line, sizeof line, in)) limit = least_limit(limit, limit_of_line(root, line));
-  fclose(in);
+  wr_control_groups_visit(root, "cpu", take_limit, &limit);
   return limit;
 }
 
