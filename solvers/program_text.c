@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { WIDTH = 80 };
+#include "config/text.h"
 
 #define SOLVER_EXITS                                                                                       \
   {"0", "verified"}, {"1", "usage"}, {"2", "not converged"}, {"3", "bad input"}, {"4", "not available"},   \
@@ -83,50 +83,31 @@ const wr_program_text wr_spmv_text = {
             {"8", "output not written"}, {"9", "device error"}, {"130", "interrupted"}, {NULL, NULL}},
 };
 
-/* Prints `length` bytes behind what stands in the line, or in a new line from column `indent` on. */
-static void put(FILE *out, int *column, int indent, const char *piece, int length) {
-  if (*column > indent && *column + 1 + length > WIDTH) {
-    fputc('\n', out);
-    *column = 0;
-  }
-  int gap = *column > indent ? 1 : indent - *column;
-  fprintf(out, "%*s%.*s", gap, "", length, piece);
-  *column += gap + length;
-}
-
-/* A first word that is there already, up to `column`, and a text that is broken at blanks. */
-static void put_text(FILE *out, int column, int indent, const char *text) {
-  for (const char *word = text; *word != '\0'; word += strspn(word, " ")) {
-    int length = (int)strcspn(word, " ");
-    put(out, &column, indent, word, length);
-    word += length;
-  }
-  fputc('\n', out);
-}
-
 /* Words, and behind the longest of them a column of what they mean; text with the word "" goes from edge to edge. */
 static void put_list(FILE *out, int left, const wr_phrase *list) {
   int widest = 0;
   for (const wr_phrase *p = list; p->word; p++) widest = (int)strlen(p->word) > widest ? (int)strlen(p->word) : widest;
   for (const wr_phrase *p = list; p->word; p++) {
     if (p->word[0] == '\0')
-      put_text(out, 0, 0, p->text);
+      wr_text_wrap(out, p->text, 0, 0);
     else
-      put_text(out, fprintf(out, "%*s%s", left, "", p->word), left + widest + 3, p->text);
+      wr_text_wrap(out, p->text, fprintf(out, "%*s%-*s  ", left, "", widest, p->word), left + widest + 2);
   }
 }
 
 void wr_program_help(const char *name, const wr_program_text *text, const wr_option *options, FILE *out) {
   fprintf(out, "usage: %s [options] %s\n%s\n", name, text->operands, text->summary);
   for (const wr_phrase *p = text->words; p->word; p++)
-    put_text(out, fprintf(out, "%s:", p->word), (int)strlen(p->word) + 2, p->text);
+    wr_text_wrap(out, p->text, fprintf(out, "%s: ", p->word), (int)strlen(p->word) + 2);
   if (text->report) put_list(out, 0, text->report);
   put_list(out, 2, text->examples);
-  int column = fprintf(out, "Exit:"), indent = column + 1;
+  char exits[1024] = "";
   for (const wr_phrase *p = text->exits; p->word; p++) {
-    char item[64];
-    put(out, &column, indent, item, snprintf(item, sizeof item, "%s %s%s", p->word, p->text, p[1].word ? "," : "."));
+    size_t used = strlen(exits);
+    snprintf(exits + used, sizeof exits - used, "%s %s%s", p->word, p->text, p[1].word ? ", " : ".");
   }
-  fprintf(out, "\n\n");
+  int column = fprintf(out, "Exit: ");
+  wr_text_wrap(out, exits, column, column);
+  fprintf(out, "\n");
   wr_options_help(options, out);
 }

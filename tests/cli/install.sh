@@ -158,7 +158,7 @@ test_manual() { # program
   [ "$(wc -l <"$out")" -ge 10 ]
   expect 'hardly a description'
   same 'description in --help and in the manual' "$work/description" "$out"
-  says_of_itself "$1" | sed -n "s/^  \($1 .*[^ ]\)   .*/\1/p" >"$work/examples"
+  says_of_itself "$1" | sed -n "s/^  \($1 .*[^ ]\)  .*/\1/p" >"$work/examples"
   section EXAMPLES | sed -n 's/^[.]B //p' | unescaped >"$out"
   [ -s "$out" ]
   expect 'no examples'
