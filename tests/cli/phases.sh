@@ -5,14 +5,19 @@
 . tests/cli/common.sh
 old= # a file that is in the folder before
 
+# Two signals of one kind become one while the first has not been taken.
+wait_until_taken() {
+  while grep -q '^ShdPnd:.*[1-9a-f]' "/proc/$process/status"; do :; done
+}
+
 # Waits until the program is there, and holds it there while the first of the signals is sent.
 strike() { # is_open or is_writing, file or pattern, signals...
   hold "$1" "$2" || return
   shift 2
-  for signal in "$@"; do # two of a kind would become one while it is stopped
+  for signal in "$@"; do
     kill -s "$signal" "$process"
     kill -s CONT "$process"
-    sleep 0.03
+    wait_until_taken
   done
 } 2>/dev/null
 
@@ -63,7 +68,7 @@ check_reading() {
         $program -n 2 --save-binary "$folder/saved.wrm" -o "$folder/x.mtx" "$text" && holds_only ''
     done
   done
-  struck 143 is_open "$text" 'TERM TERM' spmv -k cpu_csr --batches 1 --json "$folder/report.json" "$text" && holds_only ''
+  struck 143 is_open "$text" 'TERM TERM' spmv -k cpu_csr --batches 1 --json "$folder/report.json" "$text" && check_whole
 }
 
 # Nothing but a file without a name is gone after SIGKILL too; some file systems have none.

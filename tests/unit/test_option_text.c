@@ -12,11 +12,11 @@ static void test_help(void) {
   static const char *const expected[] = {
       "Computing:\n  -d, --device cpu|cuda|auto  where to compute (default auto)\n",
       "\n\nStopping:\n  -t, --tolerance REAL ",
-      "\n  -t, --tolerance REAL        bound on the error of the scores (default 1e-9, in\n"
-      "                              (0, 1])\n",
+      ("\n  -t, --tolerance REAL        bound on the error of the scores (default 1e-9, in\n"
+       "                              (0, 1])\n"),
       "\n      --damping REAL          damping factor (default 0.85, in [0, 1))\n",
-      "\n      --stop THE-STOPPING-RULE\n                              what stops the it",
-      "eration (one of error|change)\n",
+      ("\n      --stop THE-STOPPING-RULE\n"
+       "                              what stops the iteration (one of error|change)\n"),
       "  any number\n",
       "solves (at least 1)\n",
       "      --binary TEXT           prepared matrix (not available)\n",
