@@ -82,8 +82,8 @@ CPU_ONLY := spmv/device/no_cuda.c
 SOURCES := $(sort $(shell find config spmv io data solvers -name '*.c' 2>/dev/null))
 SOURCES := $(filter-out $(if $(FOUND_CUDA),$(CPU_ONLY),$(CUDA_ONLY)),$(SOURCES))
 SOURCES += $(if $(FOUND_CUDA),$(sort $(shell find spmv -name '*.cu')))
-MAINS := $(filter solvers/%_main.c,$(SOURCES))
-PROGRAMS := $(MAINS:solvers/%_main.c=$(BUILD)/%)
+MAINS := $(filter solvers/program/%_main.c,$(SOURCES))
+PROGRAMS := $(MAINS:solvers/program/%_main.c=$(BUILD)/%)
 
 TEST_SOURCES := $(wildcard tests/unit/*.c tests/conformance/*.c tests/solvers/*.c)
 KERNEL_TESTS := $(wildcard tests/kernels/test_*.cu)
@@ -184,7 +184,7 @@ $(1): $(call objects_of,$(2)) $(3) $(LIBRARY) $(BUILD)/members
 	$$(SAY) LD $$@
 	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) $$(ALL_LIBS)
 endef
-$(foreach main,$(MAINS),$(eval $(call program,$(main:solvers/%_main.c=$(BUILD)/%),$(main))))
+$(foreach main,$(MAINS),$(eval $(call program,$(main:solvers/program/%_main.c=$(BUILD)/%),$(main))))
 $(foreach main,$(TEST_MAINS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(main))),$(main),$(TEST_OBJECTS))))
 $(foreach test,$(KERNEL_TESTS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(test))),$(test))))
 $(eval $(call program,$(BUILD)/tests/fuzz_replay,tests/fuzz/replay.c,$(call objects_of,$(filter-out %/replay.c,$(FUZZ_SOURCES)))))
@@ -236,7 +236,7 @@ SIMT_TEST_MAINS := $(foreach name,$(SIMT_TESTS) $(SIMT_CONFORMANCE),$(filter %/$
 SIMT_KERNEL_MAINS := $(if $(SIMT_TESTS),$(KERNEL_TESTS) $(wildcard tests/simt/test_*.cpp))
 SIMT_TEST_PROGRAMS := $(call simt_test,$(SIMT_TEST_MAINS) $(SIMT_KERNEL_MAINS))
 $(foreach main,$(MAINS),$(eval \
-  $(call simt_program,$(main:solvers/%_main.c=$(SIMT)/%),$(call objects_of,$(main)))))
+  $(call simt_program,$(main:solvers/program/%_main.c=$(SIMT)/%),$(call objects_of,$(main)))))
 $(foreach main,$(SIMT_TEST_MAINS),$(eval \
   $(call simt_program,$(call simt_test,$(main)),$(call objects_of,$(main)) $(TEST_OBJECTS))))
 $(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,$(main)),$(call simt_objects_of,$(main)))))
@@ -257,7 +257,7 @@ simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs whose kernels run on the C
 # that are linked to it, so it is part of the name that they ask for.
 
 .PHONY: libraries manuals examples install uninstall deb
-VERSION := $(shell sed -n 's/^.define WR_VERSION "\(.*\)"/\1/p' solvers/machine.h)
+VERSION := $(shell sed -n 's/^.define WR_VERSION "\(.*\)"/\1/p' solvers/windrow.h)
 NUMBERS := $(subst ., ,$(VERSION))
 ABI := $(word 1,$(NUMBERS))$(if $(filter 0,$(word 1,$(NUMBERS))),.$(word 2,$(NUMBERS)))
 SHARED := $(BUILD)/libwindrow.so
@@ -271,7 +271,7 @@ $(BUILD)/include/windrow/$(notdir $(1)): $(1)
 endef
 $(foreach header,$(PUBLIC),$(eval $(call public_header,$(header))))
 
-$(BUILD)/windrow.map: $(HEADERS) tools/exports.awk solvers/machine.h
+$(BUILD)/windrow.map: $(HEADERS) tools/exports.awk solvers/windrow.h
 	@$(CC) -E -P -x c $(BUILD)/include/windrow/windrow.h | awk -v node=WINDROW_$(ABI) -f tools/exports.awk >$@
 
 $(SHARED): $(LIBRARY_OBJECTS) $(BUILD)/windrow.map $(BUILD)/members

@@ -7,9 +7,24 @@
 #include <stdint.h>
 
 #include "solvers/graph.h"
-#include "solvers/report.h"
 #include "solvers/residual.h"
 #include "solvers/system.h"
+#include "spmv/spmv.h"
+
+typedef enum wr_verified { WR_VERIFY_OFF, WR_VERIFY_DEVICE, WR_VERIFY_SAMPLE, WR_VERIFY_FULL } wr_verified;
+
+/* The two questions of verification and their answers. */
+typedef struct wr_verdict {
+  wr_verified level;
+  int64_t rows;            /* checked on the host                                                     */
+  int multiplied_right;    /* 1: every checked row is within the rounding bound                       */
+  double worst_row;        /* largest error / bound over the checked rows                             */
+  int met_tolerance;       /* 1: the answer meets what was asked for                                  */
+  double measure, limit;   /* the true residual (or change of an exact step), and what it may be      */
+  int on_host;             /* BiCGSTAB: measure is the host's, over the matrix as parsed; else the device's */
+  double attainable;       /* BiCGSTAB: what rounding in this precision may add to the residual; 0: not known */
+  double backward_error;   /* BiCGSTAB: componentwise                                                 */
+} wr_verdict;
 
 /* How the device rounds. */
 typedef struct wr_rounding {

@@ -38,6 +38,9 @@ extern "C" {
 #include "solvers/graph.h"
 #include "solvers/pagerank.h"
 
+/* Of these headers. */
+#define WR_VERSION "0.1.0"
+
 /* "0.1.0": of the library that runs, which may be newer than the headers. */
 const char *wr_version(void);
 

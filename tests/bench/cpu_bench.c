@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "data/generate.h"
-#include "solvers/ledger.h"
-#include "solvers/statistics.h"
+#include "solvers/report/ledger.h"
+#include "solvers/report/statistics.h"
 #include "spmv/spmv.h"
 
 enum { BATCHES = 31 };

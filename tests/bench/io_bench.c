@@ -17,8 +17,8 @@
 #include "config/memory.h"
 #include "data/generate.h"
 #include "io/reader.h"
-#include "solvers/ledger.h"
-#include "solvers/statistics.h"
+#include "solvers/report/ledger.h"
+#include "solvers/report/statistics.h"
 #include "spmv/csr.h"
 
 enum { REPEATS = 5, NAME = 512 };

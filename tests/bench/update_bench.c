@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "data/generate.h"
-#include "solvers/ledger.h"
-#include "solvers/statistics.h"
+#include "solvers/report/ledger.h"
+#include "solvers/report/statistics.h"
 #include "spmv/spmv.h"
 
 enum { ROUNDS = 9 };

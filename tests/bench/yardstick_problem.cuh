@@ -20,10 +20,10 @@
 
 extern "C" {
 #include "solvers/graph.h"
-#include "solvers/json.h"
-#include "solvers/machine.h"
-#include "solvers/source.h"
-#include "solvers/statistics.h"
+#include "solvers/report/json.h"
+#include "solvers/report/machine.h"
+#include "solvers/program/source.h"
+#include "solvers/report/statistics.h"
 #include "solvers/system.h"
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solvers/compare.h"
+#include "solvers/program/compare.h"
 #include "tests/fuzz/harness.h"
 
 typedef struct knobs {

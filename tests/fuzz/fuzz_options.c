@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "solvers/settings.h"
-#include "solvers/spmv_settings.h"
+#include "solvers/program/settings.h"
+#include "solvers/program/spmv_settings.h"
 #include "tests/fuzz/harness.h"
 
 enum { WORDS = 64 };

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "solvers/apply_time.h"
+#include "solvers/program/apply_time.h"
 #include "tests/check.h"
 
 /* ---- a clock, and what happened between its stamps ---- */

@@ -7,7 +7,7 @@
 
 #include "solvers/bicgstab.h"
 #include "solvers/pagerank.h"
-#include "solvers/source.h"
+#include "solvers/program/source.h"
 #include "solvers/verify.h"
 #include "tests/solvers/ground.h"
 

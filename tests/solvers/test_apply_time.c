@@ -6,7 +6,7 @@
 
 #include "config/memory.h"
 #include "data/generate.h"
-#include "solvers/report_text.h"
+#include "solvers/report/report_text.h"
 #include "tests/solvers/apply_fixture.h"
 
 /* ---- memory that ends ---- */

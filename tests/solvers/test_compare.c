@@ -1,9 +1,9 @@
-/* solvers/compare.c with a method of the test's own: the parsing of -k, rows that cannot run, the distance of answers, and that
+/* solvers/program/compare.c with a method of the test's own: the parsing of -k, rows that cannot run, the distance of answers, and that
  * no moment is counted twice. */
 #include <stdlib.h>
 
 #include "config/memory.h"
-#include "solvers/compare.h"
+#include "solvers/program/compare.h"
 #include "tests/check.h"
 
 enum { N = 50 };

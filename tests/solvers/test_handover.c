@@ -1,6 +1,6 @@
 /* Rows that are used by one thread while others make them: whoever takes them finds them as they stay, and no matrix is freed
  * while it is being read. */
-#include "solvers/handover.h"
+#include "solvers/program/handover.h"
 
 #include <omp.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What a run is said to need for each row, and what it allocates: posix_memalign and free are this program's own here, and keep
  * the sum of the large blocks. A header is refused by that figure before memory of its size is asked for. */
 #define _DEFAULT_SOURCE
-#include "solvers/need.h"
+#include "solvers/program/need.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -9,11 +9,11 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "solvers/apply_time.h"
+#include "solvers/program/apply_time.h"
 #include "solvers/bicgstab.h"
-#include "solvers/compare.h"
+#include "solvers/program/compare.h"
 #include "solvers/pagerank.h"
-#include "solvers/source.h"
+#include "solvers/program/source.h"
 #include "solvers/verify.h"
 #include "tests/solvers/ground.h"
 

@@ -1,6 +1,6 @@
 /* A device that is opened beside the program and is given rows while others are made: the view is that of the whole matrix, or
  * there is none. Without a device: what is left of it. */
-#include "solvers/opener.h"
+#include "solvers/program/opener.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * 1e-9, and an f32 run is as near to our own f64 run as it says. The small graphs always; the others where WR_MATRICES
  * names the folder. */
 #define _DEFAULT_SOURCE
-#include "solvers/top.h"
+#include "solvers/program/top.h"
 #include "tests/solvers/rank_fixture.h"
 
 enum { TEN = 10, LINE = 8192 };

@@ -1,13 +1,13 @@
 /* How large a problem is before it is read, and what follows from that: where it is solved, and on how many threads it is
  * read. */
 #define _DEFAULT_SOURCE
-#include "solvers/place.h"
+#include "solvers/program/place.h"
 
 #include "config/defaults.h"
 #include "data/generate.h"
 #include "io/binary_file.h"
 #include "io/file_extent.h"
-#include "solvers/source.h"
+#include "solvers/program/source.h"
 #include "tests/solvers/ground.h"
 
 static void test_place(void) {

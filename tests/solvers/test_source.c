@@ -1,6 +1,6 @@
 /* From a name to a matrix: files, standard input, generators, and what is refused. */
 #define _DEFAULT_SOURCE
-#include "solvers/source.h"
+#include "solvers/program/source.h"
 #include "tests/solvers/ground.h"
 
 static char folder[512];

@@ -1,6 +1,6 @@
 /* The best of many, against sorting all of them. */
 #define _DEFAULT_SOURCE
-#include "solvers/top.h"
+#include "solvers/program/top.h"
 #include "tests/solvers/ground.h"
 
 typedef struct scored {

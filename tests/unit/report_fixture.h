@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solvers/report.h"
+#include "solvers/report/report.h"
 #include "tests/check.h"
 
 typedef struct fixture_knobs {

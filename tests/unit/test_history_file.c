@@ -1,4 +1,4 @@
-#include "solvers/history_file.h"
+#include "solvers/report/history_file.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "solvers/ledger.h"
+#include "solvers/report/ledger.h"
 
 #include <stdlib.h>
 #include <time.h>

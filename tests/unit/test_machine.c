@@ -1,6 +1,6 @@
 /* Whether a machine has a GPU, whatever software can use it. */
 #define _DEFAULT_SOURCE /* mkdtemp */
-#include "solvers/machine.h"
+#include "solvers/report/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

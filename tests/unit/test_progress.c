@@ -1,6 +1,6 @@
 /* The progress line: what it says, how often, and that it leaves nothing behind. */
 #define _GNU_SOURCE /* posix_openpt */
-#include "solvers/progress.h"
+#include "solvers/program/progress.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

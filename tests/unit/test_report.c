@@ -1,11 +1,11 @@
 /* Numbers as text, baseline, break-even, exit codes, and the report of one run. */
 #define _DEFAULT_SOURCE /* setenv */
-#include "solvers/report.h"
+#include "solvers/report/report.h"
 
 #include <float.h>
 #include <stdint.h>
 
-#include "solvers/report_text.h"
+#include "solvers/report/report_text.h"
 #include "tests/check.h"
 #include "tests/unit/report_fixture.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "solvers/json.h"
-#include "solvers/report.h"
+#include "solvers/report/json.h"
+#include "solvers/report/report.h"
 #include "tests/check.h"
 #include "tests/unit/json_check.h"
 #include "tests/unit/report_fixture.h"

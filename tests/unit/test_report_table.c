@@ -3,7 +3,7 @@
 #include <float.h>
 #include <stdint.h>
 
-#include "solvers/report.h"
+#include "solvers/report/report.h"
 #include "tests/check.h"
 #include "tests/unit/report_fixture.h"
 

@@ -1,5 +1,5 @@
 /* Statistics of patterns small enough to be seen through. */
-#include "solvers/row_statistics.h"
+#include "solvers/report/row_statistics.h"
 #include "tests/check.h"
 
 static void is(wr_row_statistics s, int64_t least, int64_t most, double mean, int64_t empty, int64_t bandwidth) {

@@ -1,5 +1,5 @@
 /* Sectors of small matrices, counted by hand. */
-#include "solvers/sectors.h"
+#include "solvers/report/sectors.h"
 #include "tests/check.h"
 
 /* The example of spmv/csr.h. */

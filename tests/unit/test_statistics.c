@@ -1,5 +1,5 @@
 #define _DEFAULT_SOURCE
-#include "solvers/statistics.h"
+#include "solvers/report/statistics.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Who takes the least time for how many multiplies: lines of cost that cross where arithmetic says. */
 #define _DEFAULT_SOURCE /* setenv */
-#include "solvers/suggestion.h"
-#include "solvers/statistics.h"
+#include "solvers/report/suggestion.h"
+#include "solvers/report/statistics.h"
 #include "tests/unit/report_fixture.h"
 
 static wr_run ready(void) { return fixture_run(&fixture_cpu_csr, 0, 1, 1); } /* no preparation, 1 s a multiply */

@@ -1,0 +1,199 @@
+/* bicgstab: solves a square, general linear system. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "io/vector_file.h"
+#include "solvers/bicgstab.h"
+#include "solvers/bicgstab_step.h"
+#include "solvers/empty_rows.h"
+#include "solvers/program/need.h"
+#include "solvers/program/program.h"
+#include "solvers/report/report_text.h"
+#include "solvers/verify.h"
+
+/* A solve in progress. */
+typedef struct solving {
+  wr_bicgstab method;
+  const wr_system *system;
+  wr_bicgstab_options options;
+  wr_rounding rounding;
+  double norm; /* of the final residual, as the device computed it, of the scaled system */
+} solving;
+
+static void complete(wr_settings *s) {
+  if (s->tolerance == 0) s->tolerance = s->precision == WR_F32 ? WR_BICGSTAB_TOLERANCE_F32 : WR_BICGSTAB_TOLERANCE_F64;
+  if (s->iterations == 0) s->iterations = WR_BICGSTAB_ITERATIONS;
+}
+
+/* Two multiplies an iteration and what else it does; as many iterations as a grid in the plane of so many points has on a
+ * side. */
+static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
+  double type = (double)wr_type_bytes((wr_type)s->precision), n = (double)nrows;
+  double step = 2 * ((4 + type) * (double)nnz + (8 + 2 * type) * n) + WR_BICGSTAB_VECTORS * type * n;
+  return step * fmin(ceil(sqrt(n)), (double)s->iterations) * (double)s->repeat;
+}
+
+/* Where b is from, and what was done to the matrix. */
+static void describe(const wr_settings *s, const wr_system *system, wr_problem_facts *facts) {
+  wr_line line = {0};
+  int64_t below = s->precision == WR_F32 ? wr_system_below_f32(system) : 0;
+  wr_line_add(&line, "%s%sb = %.100s", facts->remark, facts->remark[0] ? "; " : "",
+              s->rhs          ? s->rhs
+              : s->rhs_random ? "A times random numbers"
+                              : "A times ones");
+  if (system->matrix_exponent != 0) wr_line_add(&line, "; A scaled by 2^%d", system->matrix_exponent);
+  if (below > 0)
+    wr_line_add(&line, "; f32 holds %" PRId64 " value%s below 1.2e-38 with few digits or as 0", below,
+                below == 1 ? "" : "s");
+  snprintf(facts->remark, sizeof facts->remark, "%.*s", (int)sizeof facts->remark - 1, line.text);
+}
+
+static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts,
+                              void **problem) {
+  wr_status status = WR_OK;
+  double *b = NULL, *guess = NULL;
+  wr_system *system = NULL;
+  *problem = NULL;
+  if (A->nrows != A->ncols)
+    TRY(wr_fail(WR_EINPUT, "%s: a linear system needs a square matrix, not %lld x %lld", facts->source,
+                (long long)A->nrows, (long long)A->ncols));
+  wr_vector_need rows = {.n = A->nrows, .whose = "the matrix's rows", .ids = ids};
+  if (s->rhs) TRY(wr_vector_read(s->rhs, &rows, &b));
+  if (b) status = wr_check_empty_rows(A, b, s->tolerance, s->atol);
+  if (status != WR_OK) TRY(wr_fail(status, "%s: %s", facts->source, wr_status_message()));
+  wr_vector_need unknowns = {.n = A->ncols, .whose = "the matrix's columns", .ids = ids};
+  if (s->guess) TRY(wr_vector_read(s->guess, &unknowns, &guess));
+  TRY(wr_alloc_zeroed(&system, 1, sizeof *system, "a system"));
+  double *taken_b = b, *taken_guess = guess;
+  b = guess = NULL; /* the system frees them from here on */
+  TRY(wr_system_build(A, taken_b, taken_guess, s->rhs_random, s->rhs_seed, s->precond == WR_PRECOND_JACOBI, s->atol,
+                      system));
+  describe(s, system, facts);
+  *problem = system;
+  system = NULL;
+done:
+  wr_free(system);
+  wr_free(b);
+  wr_free(guess);
+  return status;
+}
+
+/* Scaled columns are another matrix. */
+static int wants_there(const wr_settings *s, const wr_csr *A, int all_there) {
+  (void)all_there;
+  return A->nrows == A->ncols && s->precond != WR_PRECOND_JACOBI;
+}
+
+static void close_problem(void *problem) {
+  wr_system_free(problem);
+  wr_free(problem);
+}
+
+static wr_csr *matrix(void *problem) { return ((wr_system *)problem)->matrix; }
+
+static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan, wr_env *env, void **solve) {
+  wr_status status;
+  solving *r = NULL;
+  TRY(wr_alloc_zeroed(&r, 1, sizeof *r, "a solve"));
+  r->system = problem;
+  r->rounding = wr_rounding_of(env, plan);
+  r->options = (wr_bicgstab_options){
+      .tolerance = s->tolerance, .iterations = s->iterations, .check_every = s->check_every,
+      .no_graph = s->no_graph,
+      .no_resident = s->no_resident};
+  TRY(wr_bicgstab_open(&r->method, problem, plan, env));
+done:
+  if (status != WR_OK) wr_free(r), r = NULL;
+  *solve = r;
+  return status;
+}
+
+static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
+  solving *r = solve;
+  wr_status status = wr_bicgstab_solve(&r->method, &r->options, monitor, result);
+  r->norm = r->system->norm_b > 0 ? result->measure * r->system->norm_b : result->measure;
+  return status;
+}
+
+static wr_status multiply(void *solve, int count) { return wr_bicgstab_multiply(&((solving *)solve)->method, count); }
+
+static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status;
+  solving *r = solve;
+  int64_t n = r->system->n;
+  double *room = NULL;
+  *verdict = (wr_verdict){.level = level};
+  if (level == WR_VERIFY_OFF) return WR_OK;
+  TRY(wr_alloc(&room, 4 * n, sizeof *room, "verification"));
+  double *x = room, *u = room + n, *b = room + 2 * n, *q = room + 3 * n;
+  TRY(wr_bicgstab_download(&r->method, x, NULL));
+  wr_system_unscale(r->system, x);
+  TRY(wr_bicgstab_last_product(&r->method, u, b, q));
+  const wr_solved solved = {x, u, b, q, r->norm, r->method.on_host ? &r->method.found : NULL};
+  TRY(wr_verify_system(r->system, r->options.tolerance, r->rounding, &solved, level, rows, verdict));
+  if (r->system->norm_b > 0)
+    verdict->measure /= r->system->norm_b, verdict->limit /= r->system->norm_b,
+        verdict->attainable /= r->system->norm_b;
+done:
+  wr_free(room);
+  return status;
+}
+
+/* Rows are independent: 2 to 10 ns an entry and thread (16 threads of a Xeon, 2026-11). */
+static double verify_seconds(int64_t nrows, int64_t nnz, int threads) { return 1e-8 * (double)(nrows + nnz) / threads; }
+
+static wr_status answer(void *solve, double **x, int64_t *n) {
+  wr_status status;
+  solving *r = solve;
+  *n = r->system->n;
+  TRY(wr_alloc(x, *n, sizeof **x, "the solution"));
+  TRY(wr_bicgstab_download(&r->method, *x, NULL));
+  wr_system_unscale(r->system, *x);
+done:
+  if (status != WR_OK) wr_free(*x), *x = NULL;
+  return status;
+}
+
+static void stop(void *solve) {
+  if (solve) wr_bicgstab_close(&((solving *)solve)->method);
+  wr_free(solve);
+}
+
+/* Relative to b, scaled so that squares do not overflow. */
+static double difference(const double *a, const double *b, int64_t n) {
+  double largest = 0, distance = 0, norm = 0;
+  for (int64_t i = 0; i < n; i++) largest = fmax(largest, fmax(fabs(a[i]), fabs(b[i])));
+  if (largest == 0) return 0;
+  for (int64_t i = 0; i < n; i++) {
+    double d = (a[i] - b[i]) / largest, v = b[i] / largest;
+    distance += d * d, norm += v * v;
+  }
+  return norm > 0 ? sqrt(distance / norm) : INFINITY;
+}
+
+int main(int argc, char **argv) {
+  static const wr_program program = {
+      .name = "bicgstab",
+      .text = &wr_bicgstab_text,
+      .options = wr_bicgstab_table,
+      .complete = complete,
+      .row_bytes = wr_bicgstab_row_bytes,
+      .work = work,
+      .open = open_problem,
+      .wants_there = wants_there,
+      .close = close_problem,
+      .matrix = matrix,
+      .start = start_solve,
+      .run = run,
+      .multiply = multiply,
+      .verify = verify,
+      .verify_seconds = verify_seconds,
+      .answer = answer,
+      .stop = stop,
+      .difference = difference,
+  };
+  return wr_program_run(&program, argc, argv);
+}

@@ -1,0 +1,63 @@
+#include "solvers/program/matrix_list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "config/memory.h"
+
+enum { LINE = 4096 }; /* bytes of the longest line of a list, its end included */
+
+static wr_status add_name(wr_matrix_list *list, const char *name) {
+  wr_status status;
+  size_t size = strlen(name) + 1;
+  if (list->count == list->capacity) {
+    char **wider;
+    int64_t capacity = 2 * list->capacity + 16;
+    TRY(wr_alloc(&wider, capacity, sizeof *wider, "the names of matrices"));
+    if (list->count > 0) memcpy(wider, list->name, (size_t)list->count * sizeof *wider);
+    wr_free(list->name);
+    list->name = wider, list->capacity = capacity;
+  }
+  TRY(wr_alloc(&list->name[list->count], (int64_t)size, 1, "the names of matrices"));
+  memcpy(list->name[list->count++], name, size);
+done:
+  return status;
+}
+
+/* Cuts the comment, the line's end and the blanks around. */
+static char *trim(char *line) {
+  line[strcspn(line, "#\r\n")] = '\0';
+  char *name = line + strspn(line, " \t"), *end = name + strlen(name);
+  while (end > name && (end[-1] == ' ' || end[-1] == '\t')) *--end = '\0';
+  return name;
+}
+
+static wr_status add_file(wr_matrix_list *list, const char *path) {
+  wr_status status = WR_OK;
+  char line[LINE];
+  long long number = 0;
+  FILE *file = fopen(path, "r");
+  if (file == NULL) TRY(wr_fail(WR_EINPUT, "%s: the list of matrices cannot be read", path));
+  while (fgets(line, sizeof line, file)) {
+    number++;
+    if (strlen(line) + 1 == sizeof line && line[sizeof line - 2] != '\n')
+      TRY(wr_fail(WR_EINPUT, "%s:%lld: no name is longer than %d bytes", path, number, LINE - 2));
+    char *name = trim(line);
+    if (*name == '@') TRY(wr_fail(WR_EINPUT, "%s:%lld: '%.200s': a list names no lists", path, number, name));
+    if (*name) TRY(add_name(list, name));
+  }
+  if (ferror(file)) TRY(wr_fail(WR_EINPUT, "%s: reading the list of matrices failed", path));
+done:
+  if (file) fclose(file);
+  return status;
+}
+
+wr_status wr_matrix_list_add(wr_matrix_list *list, const char *operand) {
+  return operand[0] == '@' ? add_file(list, operand + 1) : add_name(list, operand);
+}
+
+void wr_matrix_list_free(wr_matrix_list *list) {
+  for (int64_t k = 0; k < list->count; k++) wr_free(list->name[k]);
+  wr_free(list->name);
+  *list = (wr_matrix_list){.count = 0};
+}

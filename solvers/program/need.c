@@ -1,0 +1,29 @@
+#include "solvers/program/need.h"
+
+enum { F64 = sizeof(double) };
+
+/* The answer, and beside it the second vector with which it is checked, or in which it is brought into order. */
+enum { ANSWER = 2 * F64 };
+
+static int64_t if_given(const char *path) { return path != NULL ? F64 : 0; }
+
+/* scale; r and x, two of each, and the teleport vector (wr_pagerank_open) */
+int64_t wr_pagerank_row_bytes(const wr_settings *s, int on_host) {
+  int64_t vectors = s->personalize != NULL ? 5 : 4;
+  return F64 + if_given(s->personalize) + if_given(s->guess) + ANSWER +
+         (on_host ? vectors * wr_type_bytes((wr_type)s->precision) : 0);
+}
+
+/* b; ten vectors (wr_bicgstab_open); Jacobi's diagonal and the row pointers of the scaled matrix */
+int64_t wr_bicgstab_row_bytes(const wr_settings *s, int on_host) {
+  int64_t jacobi = s->precond == WR_PRECOND_JACOBI ? F64 + (int64_t)sizeof(int64_t) : 0;
+  return F64 + if_given(s->guess) + jacobi + ANSWER + (on_host ? 10 * wr_type_bytes((wr_type)s->precision) : 0);
+}
+
+/* two buffers for y; y, its value and the sizes of its terms on the host, where all rows are checked */
+int64_t wr_spmv_row_bytes(const wr_settings *s, wr_type type, int on_host) {
+  return (s->verify == WR_VERIFY_FULL ? 3 * F64 : 0) + (on_host ? 2 * wr_type_bytes(type) : 0);
+}
+
+/* x as it is on the host, and as it is multiplied */
+int64_t wr_spmv_column_bytes(wr_type type, int on_host) { return F64 + (on_host ? wr_type_bytes(type) : 0); }

@@ -1,0 +1,211 @@
+/* pagerank: ranks the nodes of a graph. */
+#include <math.h>
+#include <stdio.h>
+
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "config/text.h"
+#include "io/vector_file.h"
+#include "solvers/elements.h"
+#include "solvers/program/need.h"
+#include "solvers/pagerank.h"
+#include "solvers/program/program.h"
+#include "solvers/program/top.h"
+#include "solvers/verify.h"
+
+/* A solve in progress. */
+typedef struct ranking {
+  wr_pagerank method;
+  const wr_graph *graph;
+  const wr_settings *settings;
+  wr_pagerank_options options;
+  wr_rounding rounding;
+  double rounded; /* of the result */
+} ranking;
+
+static void complete(wr_settings *s) {
+  if (s->tolerance == 0) s->tolerance = s->precision == WR_F32 ? WR_PAGERANK_TOLERANCE_F32 : WR_PAGERANK_TOLERANCE_F64;
+  if (s->iterations == 0) {
+    double needed = s->damping > 0 ? 2 * log(s->tolerance * (1 - s->damping)) / log(s->damping) : 0;
+    s->iterations = (int64_t)fmin(fmax(WR_PAGERANK_LEAST_ITERATIONS, ceil(needed)), 1e15);
+  }
+}
+
+/* As many iterations as the geometric rate d needs, each over links without values and five vectors. */
+static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
+  double needed = s->damping > 0 ? ceil(log(s->tolerance * (1 - s->damping)) / log(s->damping)) : 1;
+  double step = 4.0 * (double)nnz + (double)(8 + 5 * wr_type_bytes((wr_type)s->precision)) * (double)nrows;
+  return step * fmin(needed, (double)s->iterations) * (double)s->repeat;
+}
+
+static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts,
+                              void **problem) {
+  wr_status status;
+  wr_vector_need scores = {.n = A->nrows, .whose = "the graph's nodes", .ids = ids}, jumps = scores;
+  double *teleport = NULL, *start = NULL;
+  wr_graph *graph = NULL;
+  *problem = NULL;
+  if (A->nrows != A->ncols)
+    TRY(wr_fail(WR_EINPUT, "%s: a graph needs a square matrix, not %lld x %lld", facts->source, (long long)A->nrows,
+                (long long)A->ncols));
+  jumps.subset = 1;
+  if (s->personalize) TRY(wr_vector_read(s->personalize, &jumps, &teleport));
+  if (s->guess) TRY(wr_vector_read(s->guess, &scores, &start));
+  TRY(wr_alloc_zeroed(&graph, 1, sizeof *graph, "a graph"));
+  double *t = teleport, *g = start;
+  teleport = start = NULL; /* the graph frees them from here on */
+  TRY(wr_graph_begin(A, s->edges == WR_EDGES_IN, t, g, graph));
+  *problem = graph;
+  graph = NULL;
+done:
+  wr_free(graph);
+  wr_free(teleport);
+  wr_free(start);
+  return status;
+}
+
+static wr_status upload(void *problem, wr_env *device) { return wr_graph_upload(problem, device); }
+
+static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) {
+  wr_status status;
+  wr_graph *graph = problem;
+  TRY(wr_graph_finish(graph, device));
+  size_t used = 0;
+  while (facts->remark[used]) used++;
+  snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling %s%s", used ? "; " : "",
+           (long long)graph->dangling, wr_plural(graph->dangling, "node", "nodes"),
+           graph->links->symmetric ? ", undirected" : "");
+done:
+  return status;
+}
+
+static int wants_there(const wr_settings *s, const wr_csr *A, int all_there) {
+  return A->nrows == A->ncols && wr_graph_sends_links(A, s->edges == WR_EDGES_IN, (wr_type)s->precision, all_there);
+}
+
+static void close_problem(void *problem) {
+  wr_graph_free(problem);
+  wr_free(problem);
+}
+
+static wr_csr *matrix(void *problem) { return ((wr_graph *)problem)->flow; }
+
+static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan, wr_env *env, void **solve) {
+  wr_status status;
+  ranking *r = NULL;
+  TRY(wr_alloc_zeroed(&r, 1, sizeof *r, "a solve"));
+  r->graph = problem, r->settings = s;
+  r->rounding = wr_rounding_of(env, plan);
+  r->options = (wr_pagerank_options){.damping = s->damping,
+                                     .tolerance = s->tolerance,
+                                     .stop_on_change = s->stop == WR_STOP_CHANGE,
+                                     .iterations = s->iterations,
+                                     .check_every = s->check_every,
+                                     .no_graph = s->no_graph,
+                                     .no_resident = s->no_resident};
+  TRY(wr_pagerank_open(&r->method, problem, plan, env));
+done:
+  if (status != WR_OK) wr_free(r), r = NULL;
+  *solve = r;
+  return status;
+}
+
+static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
+  ranking *r = solve;
+  wr_status status = wr_pagerank_solve(&r->method, &r->options, monitor, result);
+  r->rounded = result->rounding;
+  return status;
+}
+
+static wr_status multiply(void *solve, int count) { return wr_pagerank_multiply(&((ranking *)solve)->method, count); }
+
+static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status;
+  ranking *r = solve;
+  double *ranks = NULL, *step = NULL, change, dangling;
+  int64_t n = r->graph->n;
+  *verdict = (wr_verdict){.level = level};
+  if (level == WR_VERIFY_OFF) return WR_OK;
+  TRY(wr_alloc(&ranks, n, sizeof *ranks, "verification"));
+  TRY(wr_alloc(&step, n, sizeof *step, "verification"));
+  TRY(wr_pagerank_download(&r->method, ranks));
+  TRY(wr_pagerank_step(&r->method, &r->options, step, &change, &dangling));
+  TRY(wr_verify_pagerank(r->graph, r->options.damping, r->options.tolerance, r->options.stop_on_change, r->rounding,
+                         ranks, step, change, dangling, level, rows, verdict));
+done:
+  wr_free(ranks);
+  wr_free(step);
+  return status;
+}
+
+/* Links scatter into shared sums, which more threads do not make faster: 3 to 10 ns a page or link (16 threads of a Xeon,
+ * 2026-11). */
+static double verify_seconds(int64_t nrows, int64_t nnz, int threads) {
+  (void)threads;
+  return 8e-9 * (double)(nrows + nnz);
+}
+
+static wr_status answer(void *solve, double **x, int64_t *n) {
+  wr_status status;
+  ranking *r = solve;
+  *n = r->graph->n;
+  TRY(wr_alloc(x, *n, sizeof **x, "the scores"));
+  TRY(wr_pagerank_download(&r->method, *x));
+  if (wr_first_not_finite(*x, *n) >= 0) goto done; /* non-finite is the outcome already */
+  TRY(wr_pagerank_normalise(*x, *n, &r->options, r->rounded));
+done:
+  if (status != WR_OK) wr_free(*x), *x = NULL;
+  return status;
+}
+
+static void stop(void *solve) {
+  if (solve) wr_pagerank_close(&((ranking *)solve)->method);
+  wr_free(solve);
+}
+
+static double difference(const double *a, const double *b, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += fabs(a[i] - b[i]);
+  return sum;
+}
+
+static wr_status present(FILE *out, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n) {
+  int64_t count = s->top < n ? s->top : n, *best;
+  wr_status status = wr_alloc(&best, count, sizeof *best, "the best nodes");
+  if (status != WR_OK) return status;
+  wr_top(x, n, count, best);
+  int width = wr_ids_at(ids, n - 1) < INT64_C(1000000000000) ? 12 : 19; /* ids ascend */
+  if (count > 0) fprintf(out, "\n%8s  %*s  score\n", "rank", width, "node");
+  for (int64_t k = 0; k < count; k++)
+    fprintf(out, "%8lld  %*lld  %.12g\n", (long long)k + 1, width, (long long)wr_ids_at(ids, best[k]), x[best[k]]);
+  wr_free(best);
+  return WR_OK;
+}
+
+int main(int argc, char **argv) {
+  static const wr_program program = {
+      .name = "pagerank",
+      .text = &wr_pagerank_text,
+      .options = wr_pagerank_table,
+      .nonnegative = 1,
+      .complete = complete,
+      .row_bytes = wr_pagerank_row_bytes,
+      .work = work,
+      .open = open_problem,
+      .upload = upload,
+      .finish = finish,
+      .wants_there = wants_there,
+      .close = close_problem,
+      .matrix = matrix,
+      .start = start_solve,
+      .run = run,
+      .multiply = multiply,
+      .verify = verify,
+      .verify_seconds = verify_seconds,
+      .answer = answer,
+      .stop = stop,
+      .difference = difference,
+      .present = present,
+  };
+  return wr_program_run(&program, argc, argv);
+}

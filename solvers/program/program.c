@@ -1,0 +1,401 @@
+/* The way of every program: options, parse, work, report. This file and the *_main.c print and decide on the exit code. */
+#define _DEFAULT_SOURCE /* sigaction */
+#include "solvers/program/program.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "config/text.h"
+#include "data/generate.h"
+#include "io/output_file.h"
+#include "io/vector_file.h"
+#include "solvers/program/compare.h"
+#include "solvers/elements.h"
+#include "solvers/report/history_file.h"
+#include "solvers/windrow.h"
+#include "solvers/program/paths.h"
+#include "solvers/report/machine.h"
+#include "solvers/report/report_text.h"
+#include "solvers/program/source.h"
+#include "solvers/program/threads.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+/* From the first solve on a signal ends the iteration, and the iterate is written; a second one ends the program. */
+static void catch_signals(void) {
+  static const int numbers[] = {SIGINT, SIGTERM};
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}, before;
+  sigemptyset(&action.sa_mask);
+  for (int k = 0; k < 2; k++) /* who started us in the background may have decided that it is to be ignored */
+    if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[k], &action, NULL);
+}
+
+static int complain(const wr_program *program, wr_status status) {
+  wr_text_message(stderr, "%s: %s", program->name, wr_status_message());
+  if (status == WR_EUSAGE) fprintf(stderr, "%s --help shows the options\n", program->name);
+  return wr_status_exit_code(status);
+}
+
+/* Everything of one call; what it holds is freed at the end whatever happened. */
+typedef struct job {
+  const wr_program *program;
+  wr_settings settings;
+  wr_ledger ledger;
+  const char *operand;
+  int by_default;    /* the command line names no backend                            */
+  int known;         /* 1: extent is that of the matrix, about before it is read     */
+  wr_extent extent;
+  wr_csr *A;
+  wr_ids ids; /* the names of its rows */
+  wr_problem_facts facts;
+  void *problem;
+  wr_choice choices[WR_MAX_RUNS];
+  wr_run runs[WR_MAX_RUNS];
+  wr_history histories[WR_MAX_RUNS];
+  wr_comparison comparison;
+} job;
+
+static wr_status flush(FILE *out) {
+  return fflush(out) != 0 || ferror(out) ? wr_fail(WR_EOUTPUT, "standard output takes no more") : WR_OK;
+}
+
+static int is_action(const wr_settings *settings) {
+  return settings->help || settings->version || settings->list_backends || settings->list_generators;
+}
+
+/* --help and the like */
+static wr_status act(const wr_program *program, const wr_settings *settings) {
+  if (settings->help) {
+    wr_program_help(program->name, program->text, program->options, stdout);
+  } else if (settings->version) {
+    printf("%s (windrow) %s\n", program->name, WR_VERSION);
+  } else if (settings->list_backends) {
+    wr_backends_print(stdout);
+  } else {
+    wr_generate_help(stdout);
+  }
+  return flush(stdout);
+}
+
+/* Standard input can be read once. */
+static wr_status check_inputs(const job *j) {
+  const wr_settings *s = &j->settings;
+  const char *const paths[] = {j->operand, s->rhs, s->guess, s->personalize};
+  int count = 0;
+  for (int k = 0; k < 4; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
+  if (count > 1) return wr_fail(WR_EUSAGE, "standard input (-) can be one of the inputs only, not %d of them", count);
+  return WR_OK;
+}
+
+static wr_status parse(job *j, int argc, char **argv) {
+  wr_status status;
+  int first;
+  const wr_option *options = j->program->options;
+  TRY(wr_options_default(options, &j->settings));
+  TRY(wr_options_parse(options, &j->settings, argc, argv, &first));
+  TRY(wr_settings_finish(&j->settings));
+  if (is_action(&j->settings)) goto done;
+  if (first == argc)
+    TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, an edge list, - for standard input, or gen:FAMILY"));
+  if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
+  j->operand = argv[first];
+  TRY(check_inputs(j));
+  char reason[WR_THREADS_REASON];
+  if (wr_threads_settle(&j->settings.threads, reason) && !j->settings.quiet)
+    fprintf(stderr, "%s: %s\n", j->program->name, reason);
+  j->comparison.threads = omp_get_max_threads();
+  j->program->complete(&j->settings);
+done:
+  return status;
+}
+
+/* Without -k: the GPU if there is one, as far as `open` knows, and the problem is large enough; else the CPU, and why. A build
+ * without backends for a GPU looks for one only where -d cuda asks for it, to answer what is missing. */
+static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
+  wr_settings *s = &j->settings;
+  wr_comparison *c = &j->comparison;
+  wr_place place = s->device == WR_DEVICE_CPU || wr_backend_default(WR_CUDA) == NULL ? WR_HOST : WR_CUDA;
+  double bytes = j->program->work(s, j->extent.nrows, j->extent.nnz);
+  if (s->device == WR_DEVICE_AUTO && place == WR_CUDA && j->known && !c->env_tried[WR_CUDA])
+    place = wr_place_for(bytes, c->threads, j->facts.place, sizeof j->facts.place);
+  if (s->device == WR_DEVICE_CUDA || place == WR_CUDA) {
+    wr_status status = open(c);
+    if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
+    place = status == WR_OK ? WR_CUDA : WR_HOST;
+  }
+  return wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
+}
+
+/* In a hundredth of a second a machine without a device has said so. */
+static wr_status begin_device(wr_comparison *c) { return wr_comparison_begin_device(c, 0.01); }
+
+static wr_status open_device(wr_comparison *c) { return wr_comparison_open_place(c, WR_CUDA); }
+
+/* How large the problem is, as far as that is known, and so on how many threads it is read, verified and the like. */
+static void note_extent(job *j) {
+  j->known = j->A != NULL || wr_source_extent(j->operand, &j->extent);
+  if (j->A) j->extent = (wr_extent){j->A->nrows, j->A->nnz};
+  omp_set_num_threads(wr_threads_for(j->known ? j->extent.nnz : INT64_MAX, j->comparison.threads));
+}
+
+/* What is left of the problem, on the device if all that runs is there. */
+static wr_status finish_problem(job *j) {
+  wr_status status;
+  if (j->program->finish == NULL) return WR_OK;
+  int reads_rows;
+  wr_env *device = wr_comparison_only_device(&j->comparison, &reads_rows);
+  if (device) {
+    wr_ledger_enter(&j->ledger, WR_PHASE_UPLOAD);
+    TRY(j->program->upload(j->problem, device));
+    TRY(device->ops->wait(device));
+    wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
+  }
+  TRY(j->program->finish(j->problem, device, &j->facts));
+  if (device && reads_rows) TRY(wr_csr_host(j->program->matrix(j->problem), device)); /* no part of a backend's preparing */
+done:
+  return status;
+}
+
+static int computes_on_host(const job *j) {
+  for (int k = 0; k < j->comparison.count; k++)
+    if (j->choices[k].backend->plan && j->choices[k].backend->place == WR_HOST) return 1;
+  return 0;
+}
+
+static wr_status prepare_problem(job *j) {
+  wr_status status;
+  const wr_settings *s = &j->settings;
+  wr_source_options how = {.threads = omp_get_max_threads(), .nonnegative = j->program->nonnegative,
+                           .format = (wr_input_format)s->input_format, .columns = s->columns, .ids = &j->ids,
+                           .row_bytes = j->program->row_bytes(s, computes_on_host(j)),
+                           .save = s->save_binary, .feed = wr_comparison_feed(&j->comparison)};
+  if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
+  TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
+  note_extent(j);
+  wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
+  TRY(j->program->open(s, j->A, &j->ids, &j->facts, &j->problem));
+  TRY(finish_problem(j));
+done:
+  return status;
+}
+
+static wr_status solve_all(job *j) {
+  wr_comparison *c = &j->comparison;
+  c->problem = j->problem, c->facts = &j->facts;
+  c->histories = j->settings.history ? j->histories : NULL;
+  catch_signals();
+  return wr_compare(c);
+}
+
+static wr_status write_answer(job *j) {
+  const wr_comparison *c = &j->comparison;
+  char comment[640];
+  if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
+  if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
+  const wr_run *run = &c->runs[c->answer_run];
+  const char *order = j->ids.id != NULL || j->ids.first != 1 ? "\nin ascending order of ids" : "";
+  snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld %s%s", j->program->name, j->operand,
+           run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
+           (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), order);
+  return wr_vector_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n, c->answer, comment);
+}
+
+static wr_status write_history(job *j) {
+  wr_history_series series[WR_MAX_RUNS];
+  char labels[WR_MAX_RUNS][256];
+  if (j->settings.history == NULL) return WR_OK;
+  for (int k = 0; k < j->comparison.count; k++)
+    series[k] = (wr_history_series){wr_run_label(&j->runs[k], labels[k], sizeof labels[k]), &j->histories[k]};
+  return wr_history_write(j->settings.history, series, j->comparison.count);
+}
+
+static wr_status write_json(job *j) {
+  wr_status status;
+  char *text = NULL;
+  if (j->settings.json == NULL) return WR_OK;
+  TRY(wr_options_text(j->program->options, &j->settings, &text));
+  TRY(wr_report_json(j->settings.json, &j->facts, j->runs, j->comparison.count, text, &j->ledger));
+done:
+  wr_free(text);
+  return status;
+}
+
+/* Keeps the first failure of several steps that do not depend on each other. */
+static void keep_first(wr_status *first, wr_status status, char *message, size_t size) {
+  if (*first != WR_OK || status == WR_OK) return;
+  *first = status;
+  snprintf(message, size, "%s", wr_status_message());
+}
+
+/* Writes what was asked for; one output that fails does not keep the others. The time counts to the run whose answer it is. */
+static wr_status write_all(job *j) {
+  wr_status first = WR_OK;
+  char message[512];
+  double before = j->ledger.seconds[WR_PHASE_WRITE]; /* saving the matrix counts to all runs */
+  if (j->settings.output || j->settings.history) wr_ledger_enter(&j->ledger, WR_PHASE_WRITE);
+  keep_first(&first, write_answer(j), message, sizeof message);
+  keep_first(&first, write_history(j), message, sizeof message);
+  wr_ledger_stop(&j->ledger);
+  if (j->comparison.answer_run >= 0)
+    j->runs[j->comparison.answer_run].ledger.seconds[WR_PHASE_WRITE] += j->ledger.seconds[WR_PHASE_WRITE] - before;
+  keep_first(&first, write_json(j), message, sizeof message);
+  return first == WR_OK ? WR_OK : wr_fail(first, "%s", message);
+}
+
+/* How many outputs are sent to standard output, which then belongs to them: reports go to standard error. */
+static int has_standard_output(const wr_settings *s) {
+  return wr_path_is_standard_output(s->output) + wr_path_is_standard_output(s->json) +
+         wr_path_is_standard_output(s->history) + wr_path_is_standard_output(s->save_binary);
+}
+
+/* Before anything is read: no output may replace an input or another output, and each must be writable. */
+static wr_status check_paths(const job *j) {
+  wr_status status = WR_OK;
+  const wr_settings *s = &j->settings;
+  int direct = has_standard_output(s); /* otherwise the report is there, unless it is left out */
+  const wr_path paths[] = {
+      {"--output", s->output, 1}, {"--json", s->json, 1}, {"--history", s->history, 1},
+      {"--save-binary", s->save_binary, 1}, {"standard output", direct || s->quiet ? NULL : "-", 1},
+      {"the matrix", j->operand, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
+      {"--personalize", s->personalize, 0}, {"--config", s->config, 0}};
+  if (direct > 1)
+    TRY(wr_fail(WR_EUSAGE, "only one of --output, --json, --history and --save-binary can go to standard output"));
+  TRY(wr_paths_check(paths, sizeof paths / sizeof *paths));
+  for (size_t k = 0; k < sizeof paths / sizeof *paths; k++)
+    if (paths[k].path && paths[k].is_output) TRY(wr_output_check(paths[k].path));
+done:
+  return status;
+}
+
+static wr_status report(job *j) {
+  wr_status status = WR_OK;
+  const wr_comparison *c = &j->comparison;
+  FILE *out = has_standard_output(&j->settings) ? stderr : stdout;
+  if (j->settings.quiet) return WR_OK;
+  if (j->settings.verbose) {
+    fprintf(out, "# effective options\n");
+    wr_options_write(j->program->options, &j->settings, out);
+    fprintf(out, "\n");
+  }
+  if (c->count == 1)
+    wr_report_run(out, &j->facts, &j->runs[0], j->settings.verbose);
+  else
+    wr_report_table(out, &j->facts, j->runs, c->count);
+  if (j->settings.verbose && c->count > 1)
+    for (int k = 0; k < c->count; k++) {
+      fprintf(out, "\n");
+      wr_report_run(out, &j->facts, &j->runs[k], 1);
+    }
+  if (c->answer && j->program->present) TRY(j->program->present(out, &j->settings, &j->ids, c->answer, c->answer_n));
+  status = flush(out);
+done:
+  return status;
+}
+
+/* What can be known before anything is read: misspelt knobs, and a single backend that is not available. */
+static wr_status check_choices(job *j) {
+  wr_status status = WR_OK;
+  wr_comparison *c = &j->comparison;
+  for (int k = 0; k < c->count; k++) TRY(wr_choice_check(&j->choices[k]));
+  if (c->count > 1 || j->settings.json) { /* a list and a JSON report say so in a row */
+    for (int k = 0; k < c->count; k++)
+      if (j->choices[k].backend->place == WR_CUDA && j->choices[k].backend->plan && j->settings.device != WR_DEVICE_CPU)
+        (void)wr_comparison_begin_device(c, 0);
+    return WR_OK;
+  }
+  const wr_backend *only = j->choices[0].backend;
+  if (only->plan == NULL)
+    status = only->check(&c->env[only->place], NULL, NULL);
+  else if (j->settings.device != (only->place == WR_CUDA ? WR_DEVICE_CPU : WR_DEVICE_CUDA))
+    status = only->place == WR_CUDA ? begin_device(c) : wr_comparison_open_place(c, WR_HOST);
+  if (status != WR_OK) status = wr_fail(status, "%s: %s", only->name, wr_status_message());
+done:
+  return status;
+}
+
+static wr_status work(job *j) {
+  wr_status status;
+  wr_comparison *c = &j->comparison;
+  TRY(check_paths(j));
+  note_extent(j);
+  j->by_default = j->settings.backends == NULL;
+  if (j->by_default) TRY(choose_backend(j, begin_device));
+  TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
+  TRY(check_choices(j));
+  TRY(prepare_problem(j));
+  if (j->by_default) TRY(choose_backend(j, open_device)); /* now its sizes are known, and whether the device works */
+  if (j->by_default) TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
+  /* A machine without a GPU surprises no user. */
+  if (j->by_default && c->env_status[WR_CUDA] != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
+    wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_reason[WR_CUDA]);
+  TRY(solve_all(j));
+  j->facts.interrupted = interrupted != 0;
+  char message[512];
+  keep_first(&status, write_all(j), message, sizeof message);
+  keep_first(&status, report(j), message, sizeof message); /* an answer that could not be written can still be shown */
+  if (status != WR_OK) wr_fail(status, "%s", message);
+done:
+  return status;
+}
+
+/* What went wrong in single runs, where no report says so. */
+static void complain_of_runs(const job *j) {
+  char label[256];
+  for (int k = 0; k < j->comparison.count; k++) {
+    const wr_run *run = &j->runs[k];
+    wr_run_label(run, label, sizeof label);
+    if (run->status != WR_OK && (j->comparison.count == 1 || j->settings.quiet))
+      wr_text_message(stderr, "%s: %s: %s", j->program->name, label, run->reason);
+    else if (j->settings.quiet && wr_run_exit_code(run) != 0)
+      wr_text_message(
+          stderr, "%s: %s: %s%s", j->program->name, label, wr_outcome_title(run->result.outcome),
+          run->verdict.level != WR_VERIFY_OFF && !run->verdict.multiplied_right ? ", and verification failed" : "");
+  }
+}
+
+static void close_job(job *j) {
+  wr_comparison_close(&j->comparison);
+  for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]);
+  if (j->problem) j->program->close(j->problem);
+  wr_csr_free(j->A);
+  wr_ids_free(&j->ids);
+  wr_options_release(j->program->options, &j->settings);
+  wr_free(j);
+}
+
+int wr_program_run(const wr_program *program, int argc, char **argv) {
+  job *j = NULL;
+  wr_ledger ledger;
+  wr_ledger_begin_process(&ledger);
+  if (wr_alloc_zeroed(&j, 1, sizeof *j, "the program") != WR_OK) return complain(program, WR_ENOMEM);
+  j->program = program, j->ledger = ledger;
+  wr_comparison *c = &j->comparison;
+  *c = (wr_comparison){.program = program, .settings = &j->settings, .process = &j->ledger,
+                       .interrupted = &interrupted, .choices = j->choices, .runs = j->runs, .answer_run = -1};
+  wr_status status = parse(j, argc, argv);
+  int code = 0;
+  if (status == WR_OK && is_action(&j->settings)) {
+    status = act(program, &j->settings);
+  } else if (status == WR_OK) {
+    j->facts.program = program->name;
+    j->facts.precision = j->settings.precision == WR_F32 ? "f32" : "f64";
+    j->facts.tolerance = j->settings.tolerance;
+    status = work(j);
+    if (status == WR_OK) {
+      complain_of_runs(j);
+      code = interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(j->runs, c->count);
+    }
+  }
+  if (status != WR_OK) code = complain(program, status);
+  close_job(j);
+  return code;
+}

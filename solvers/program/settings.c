@@ -1,0 +1,170 @@
+#include "solvers/program/settings.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "config/defaults.h"
+#include "io/number.h"
+
+#define AT(field) offsetof(wr_settings, field)
+
+#define WR_FORMATS "auto|mtx|tsv|csv|txt|npy"
+
+#define RUN_OPTIONS                                                                                                     \
+  {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
+   .group = "What to run",                                                                                              \
+   .help = "backends, separated by commas, each with its knobs behind colons: cusparse:alg=2,cpu_csr; "                 \
+           "default: merbit on a GPU, cpu_csr on the CPU"},                                                           \
+  {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
+   .argument = "cpu|cuda[:N]|auto",                                                                                     \
+   .help = "where to compute; auto: on a GPU if the problem is large enough to wait until one is open"},                \
+  {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = AT(precision), .choices = "f32|f64",         \
+   .value = "f64", .help = "type of vectors and stored values; sums are f64 always"},                                   \
+  {.name = "threads", .type = WR_OPTION_INT, .offset = AT(threads), .min = 0, .max = 4096, .value = "0",                \
+   .help = "CPU threads; 0: all"},                                                                                      \
+  {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = AT(deterministic),                                        \
+   .help = "the same bits from run to run and for any number of threads"},                                              \
+  {.name = "no-graph", .type = WR_OPTION_FLAG, .offset = AT(no_graph),                                                  \
+   .help = "the host asks for each iteration; a GPU does not repeat them by itself"},                                  \
+  {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
+   .help = "small systems, too, as a CUDA graph of the backend's kernels, not as one kernel"}
+
+#define STOP_OPTIONS(tolerance_help)                                                                                    \
+  {.name = "tolerance", .letter = 't', .type = WR_OPTION_REAL, .offset = AT(tolerance), .min = 0, .max = 1,             \
+   .below_max = 1, .value = WR_DEFAULT_TOLERANCE, .group = "When to stop", .help = tolerance_help},                     \
+  {.name = "max-iterations", .letter = 'n', .type = WR_OPTION_INT, .offset = AT(iterations), .min = 0,                  \
+   .max = 1e15, .value = WR_DEFAULT_ITERATIONS, .help = "most iterations; 0: by method"},                               \
+  {.name = "check-every", .type = WR_OPTION_INT, .offset = AT(check_every), .min = 0, .max = 1e6,                       \
+   .value = WR_DEFAULT_CHECK_EVERY, .help = "iterations between two looks at the residual; 0: 1, or 8 if small"}
+
+#define FILE_OPTIONS(guess_help)                                                                                        \
+  {.name = "guess", .letter = 'x', .type = WR_OPTION_TEXT, .offset = AT(guess), .argument = "FILE",                     \
+   .group = "Files", .help = guess_help},                                                                               \
+  {.name = "output", .letter = 'o', .type = WR_OPTION_TEXT, .offset = AT(output), .argument = "FILE",                   \
+   .help = "write the result; - is standard output"},                                                                   \
+  {.name = "format", .type = WR_OPTION_CHOICE, .offset = AT(format), .choices = WR_FORMATS, .value = "auto",            \
+   .help = "of the result: a Matrix Market array; lines of id, tab, value; lines of id,value below their names; "       \
+           "values alone; a NumPy array; auto: by the ending of its name, mtx if it has none"},                         \
+  {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = AT(input_format), .choices = "auto|mtx|edges",           \
+   .value = "auto", .help = "of the matrix: Matrix Market or an edge list; auto: by the ending of its name"},           \
+  {.name = "columns", .type = WR_OPTION_TEXT, .offset = AT(columns_text), .argument = "SOURCE,TARGET[,WEIGHT]",         \
+   .help = WR_COLUMNS_HELP},                                                                                            \
+  {.name = "json", .type = WR_OPTION_TEXT, .offset = AT(json), .argument = "FILE", .help = "write the report as JSON"}, \
+  {.name = "history", .type = WR_OPTION_TEXT, .offset = AT(history), .argument = "FILE",                                \
+   .help = "write the residuals by iteration as CSV"},                                                                  \
+  {.name = "save-binary", .type = WR_OPTION_TEXT, .offset = AT(save_binary), .argument = "FILE",                        \
+   .help = "keep the matrix in a form that is read much faster than text"},                                             \
+  {.name = "config", .type = WR_OPTION_TEXT, .offset = AT(config), .argument = "FILE",                                  \
+   .help = "read options from a file; the command line wins"}
+
+#define REPORT_OPTIONS                                                                                                  \
+  {.name = "verify", .type = WR_OPTION_TEXT, .offset = AT(verify_text), .value = "auto",                                \
+   .argument = "full|sample:N|device|off|auto", .group = "Reports",                                                     \
+   .help = "how the answer is checked; auto: full where that is cheap"},                                                \
+  {.name = "repeat", .type = WR_OPTION_INT, .offset = AT(repeat), .min = 1, .max = 1e6, .value = "1",                   \
+   .help = "solve so often; the later ones give the warm time"},                                                        \
+  {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = AT(verbose),                                     \
+   .help = "more: effective options, formats, byte models"},                                                            \
+  {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = AT(quiet), .help = "nothing but errors"},          \
+  {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = AT(list_backends), .command = 1,                          \
+   .help = "all backends, what they need, and why one is not available"},                                               \
+  {.name = "list-generators", .type = WR_OPTION_FLAG, .offset = AT(list_generators), .command = 1,                      \
+   .help = "the matrices that gen:FAMILY:key=value,... makes, with their keys"},                                        \
+  {.name = "version", .type = WR_OPTION_FLAG, .offset = AT(version), .command = 1, .help = "print the version"},        \
+  {.name = "help", .letter = 'h', .type = WR_OPTION_FLAG, .offset = AT(help), .command = 1, .help = "print this"},      \
+  {0}
+
+const wr_option wr_pagerank_table[] = {
+    RUN_OPTIONS,
+    {.name = "damping", .type = WR_OPTION_REAL, .offset = AT(damping), .min = 0, .max = 1, .below_max = 1,
+     .value = WR_DEFAULT_DAMPING, .group = "The method", .help = "probability of following a link"},
+    {.name = "personalize", .type = WR_OPTION_TEXT, .offset = AT(personalize), .argument = "FILE",
+     .help = "where the surfer jumps to: a number >= 0 for each node, or lines of id and number for some; default: "
+             "anywhere"},
+    {.name = "edges", .type = WR_OPTION_CHOICE, .offset = AT(edges), .choices = "out|in", .value = "out",
+     .help = "entry (i, j) is the edge i -> j (out) or j -> i (in)"},
+    {.name = "duplicates", .type = WR_OPTION_CHOICE, .offset = AT(duplicates), .choices = "sum|once", .value = "once",
+     .help = "repeated edges of a file without values: weights, or one edge"},
+    {.name = "top", .type = WR_OPTION_INT, .offset = AT(top), .min = 0, .max = 1e9, .value = "10",
+     .help = "print so many of the best nodes"},
+    STOP_OPTIONS("bound on the L1 error of the scores; 0: 1e-9 in f64, 1e-5 in f32"),
+    {.name = "stop", .type = WR_OPTION_CHOICE, .offset = AT(stop), .choices = "bound|change", .value = "bound",
+     .help = "compare the tolerance with the error bound, or with the L1 change of a step as other tools do"},
+    FILE_OPTIONS("first guess: scores >= 0, normalised here"),
+    REPORT_OPTIONS};
+
+const wr_option wr_bicgstab_table[] = {
+    RUN_OPTIONS,
+    {.name = "rhs-file", .letter = 'b', .type = WR_OPTION_TEXT, .offset = AT(rhs), .argument = "FILE",
+     .group = "The method", .help = "right-hand side"},
+    {.name = "rhs", .type = WR_OPTION_TEXT, .offset = AT(rhs_text), .value = "ones", .argument = "ones|random:SEED",
+     .help = "without a file: b = A times this x"},
+    {.name = "precond", .type = WR_OPTION_CHOICE, .offset = AT(precond), .choices = "none|jacobi", .value = "none",
+     .help = "right preconditioner"},
+    STOP_OPTIONS("stop at ||b - A x|| <= tolerance * ||b||; 0: 1e-8 in f64, 1e-5 in f32"),
+    {.name = "atol", .type = WR_OPTION_REAL, .offset = AT(atol), .min = 0, .max = DBL_MAX, .value = "0",
+     .help = "or at ||b - A x|| <= atol"},
+    FILE_OPTIONS("first guess; default: 0"),
+    REPORT_OPTIONS};
+
+static int has_prefix(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+/* The whole of text as a count in 0..max. */
+static int parse_count(const char *text, int64_t max, int64_t *value) {
+  return *text >= '0' && *text <= '9' && wr_number_integer(text, text + strlen(text), value) == WR_NUMBER_OK &&
+         *value <= max;
+}
+
+static wr_status finish_device(wr_settings *s) {
+  int64_t number = 0;
+  if (strcmp(s->device_text, "auto") == 0)
+    s->device = WR_DEVICE_AUTO;
+  else if (strcmp(s->device_text, "cpu") == 0)
+    s->device = WR_DEVICE_CPU;
+  else if (strcmp(s->device_text, "cuda") == 0 ||
+           (has_prefix(s->device_text, "cuda:") && parse_count(s->device_text + 5, 1023, &number)))
+    s->device = WR_DEVICE_CUDA;
+  else
+    return wr_fail(WR_EUSAGE, "--device: '%s' is none of cpu, cuda, cuda:N, auto", s->device_text);
+  s->device_number = (int)number;
+  return WR_OK;
+}
+
+static wr_status finish_verify(wr_settings *s) {
+  static const char *const names[] = {
+      [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
+  s->verify_rows = WR_VERIFY_SAMPLE_ROWS;
+  s->verify_auto = strcmp(s->verify_text, "auto") == 0;
+  s->verify = WR_VERIFY_FULL;
+  if (s->verify_auto) return WR_OK;
+  if (has_prefix(s->verify_text, "sample:") && parse_count(s->verify_text + 7, INT64_MAX, &s->verify_rows) &&
+      s->verify_rows > 0) {
+    s->verify = WR_VERIFY_SAMPLE;
+    return WR_OK;
+  }
+  for (int level = WR_VERIFY_OFF; level <= WR_VERIFY_FULL; level++)
+    if (strcmp(s->verify_text, names[level]) == 0) {
+      s->verify = (wr_verified)level;
+      return WR_OK;
+    }
+  return wr_fail(WR_EUSAGE, "--verify: '%s' is none of full, sample:N, device, off, auto", s->verify_text);
+}
+
+wr_status wr_settings_finish(wr_settings *s) {
+  wr_status status;
+  TRY(finish_device(s));
+  TRY(finish_verify(s));
+  wr_vector_format asked = s->format > 0 ? (wr_vector_format)(s->format - 1) : WR_VECTOR_FORMATS;
+  if (s->output) TRY(wr_vector_format_choose(s->output, asked, &s->output_format));
+  if (s->columns_text) TRY(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));
+  if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");
+  if (s->rhs_text && has_prefix(s->rhs_text, "random:")) {
+    s->rhs_random = 1;
+    if (!parse_count(s->rhs_text + 7, INT64_MAX, &s->rhs_seed))
+      return wr_fail(WR_EUSAGE, "--rhs: the seed in '%s' is not a number", s->rhs_text);
+  } else if (s->rhs_text && strcmp(s->rhs_text, "ones") != 0) {
+    return wr_fail(WR_EUSAGE, "--rhs: '%s' is neither ones nor random:SEED; a file goes with -b", s->rhs_text);
+  }
+done:
+  return status;
+}

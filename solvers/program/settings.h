@@ -1,0 +1,67 @@
+/* The options of the programs as one struct, and the table of each. */
+#ifndef WR_SETTINGS_H
+#define WR_SETTINGS_H
+
+#include <stdint.h>
+
+#include "config/option.h"
+#include "io/edge_choice.h"
+#include "io/vector_file.h"
+#include "solvers/verify.h"
+
+enum { WR_DEVICE_AUTO, WR_DEVICE_CPU, WR_DEVICE_CUDA };                 /* --device, split by settings.c */
+enum { WR_STOP_BOUND, WR_STOP_CHANGE };                                 /* --stop                        */
+enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
+enum { WR_PRECOND_NONE, WR_PRECOND_JACOBI };                            /* --precond                     */
+
+#define WR_COLUMNS_HELP                                                                        \
+  "which columns of an edge list are read, from 1: source, target and weight (row, column and value); default: by the " \
+  "names in its first line, else the first two, and the third as weight"
+
+typedef struct wr_settings {
+  char *config;
+  /* what to run */
+  char *backends, *device_text;
+  int precision; /* wr_type: the choices' order is f32|f64 */
+  int64_t threads;
+  int deterministic, no_graph, no_resident;
+  /* when to stop */
+  double tolerance, atol;
+  int stop;
+  int64_t iterations, check_every;
+  /* PageRank */
+  double damping;
+  char *personalize;
+  int edges, duplicates; /* the choices' order is sum|once */
+  int64_t top;
+  /* BiCGSTAB */
+  int precond;
+  char *rhs, *rhs_text;
+  /* files */
+  char *guess, *output, *json, *history, *save_binary, *columns_text;
+  int format, input_format; /* the choices' order is auto and that of wr_vector_format; that of wr_input_format */
+  /* reports */
+  int verbose, quiet;
+  int64_t repeat;
+  char *verify_text;
+  /* actions */
+  int list_backends, list_generators, version, help;
+  /* -- derived by wr_settings_finish */
+  int device;         /* WR_DEVICE_...                         */
+  int device_number;  /* of cuda:N                             */
+  int verify_auto;    /* 1: the level is chosen by cost        */
+  wr_verified verify;
+  int64_t verify_rows; /* of sample:N */
+  int rhs_random;      /* 1: --rhs random:SEED                 */
+  int64_t rhs_seed;
+  wr_edge_choice columns; /* of --columns                      */
+  wr_vector_format output_format; /* of --format and --output  */
+} wr_settings;
+
+extern const wr_option wr_pagerank_table[];
+extern const wr_option wr_bicgstab_table[];
+
+/* Fills in the derived fields; WR_EUSAGE where a text makes no sense. */
+wr_status wr_settings_finish(wr_settings *settings);
+
+#endif

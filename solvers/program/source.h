@@ -1,0 +1,44 @@
+/* From a name on the command line to a matrix: a file (text, or saved in binary), standard input, or a generator. */
+#ifndef WR_SOURCE_H
+#define WR_SOURCE_H
+
+#include "io/edge_choice.h"
+#include "io/ids.h"
+#include "solvers/report/ledger.h"
+#include "solvers/program/place.h"
+#include "solvers/report/run.h"
+#include "spmv/csr_feed.h"
+
+/* What a file is taken for. One that was saved in binary is told by how it begins. */
+typedef enum wr_input_format {
+  WR_INPUT_AUTO,  /* by the ending of its name: an edge list or else Matrix Market */
+  WR_INPUT_MTX,
+  WR_INPUT_EDGES
+} wr_input_format;
+
+typedef struct wr_source_options {
+  int threads;              /* 0: all                                               */
+  int nonnegative;          /* values are weights: a negative one is a defect       */
+  wr_duplicates duplicates;
+  wr_input_format format;   /* of files and standard input                             */
+  wr_edge_choice columns;   /* of an edge list; a choice makes any file with `auto` one     */
+  wr_ids *ids;              /* gets the names of the rows, those of a file without: 1, 2, ...; may be NULL. To be freed. */
+  int64_t row_bytes, column_bytes; /* of host memory that the caller will hold for each row and column of the matrix */
+  const char *save;         /* write the matrix there in binary; NULL: do not          */
+  const wr_csr_feed *feed;  /* told of the rows of a file as they become final; NULL: nobody wants it. After a failure: none. */
+} wr_source_options;
+
+/* *extent := about how large the matrix is, before it is read; 0: nothing is known. */
+int wr_source_extent(const char *name, wr_extent *extent);
+
+/* A matrix whose row pointers and entries, with row_bytes a row and column_bytes a column, are more than the memory that is
+ * available is refused before anything of that size is touched: a header can name more rows than its file has entries.
+ *
+ * *A := the matrix; facts' source, kind, sizes, and in remark how many entries were repeated. Phases read and assemble of the
+ * ledger, and write where it is saved. A binary has its repeated entries merged: of a graph (nonnegative) it is refused when
+ * they were merged the other way. WR_EINPUT, WR_EUSAGE (an unknown gen: name, a choice of columns for
+ * what has none), WR_EOUTPUT, WR_ENOMEM. */
+wr_status wr_source_load(const char *name, const wr_source_options *options, wr_ledger *ledger, wr_csr **A,
+                         wr_problem_facts *facts);
+
+#endif

@@ -1,0 +1,370 @@
+/* spmv: how long one multiply y = A x takes by each backend, on any matrix, with every product checked. */
+#define _DEFAULT_SOURCE /* sigaction */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "config/text.h"
+#include "data/family.h"
+#include "data/generate.h"
+#include "io/output_file.h"
+#include "solvers/program/apply_time.h"
+#include "solvers/program/matrix_list.h"
+#include "solvers/program/need.h"
+#include "solvers/program/paths.h"
+#include "solvers/program/program_text.h"
+#include "solvers/report/sectors.h"
+#include "solvers/program/source.h"
+#include "solvers/report/spmv_json.h"
+#include "solvers/program/spmv_settings.h"
+#include "solvers/program/threads.h"
+#include "solvers/windrow.h"
+
+enum { VALUES_AS_GIVEN = 0, WITH_VALUES = 1, WITHOUT_VALUES = 2, MOST_LIST = 4096 };
+
+/* Graphs come as patterns: they are timed with made-up values and without. */
+typedef struct standard_matrix {
+  const char *full, *small; /* small: under a million entries */
+  int graph;
+} standard_matrix;
+
+static const standard_matrix standard[] = {
+    {"gen:road", "gen:road:side=512", 1},
+    {"gen:web", "gen:web:n=40000", 1},
+    {"gen:rmat", "gen:rmat:scale=14", 1},
+    {"gen:hubs", "gen:hubs:n=300000", 1},
+    {"gen:stencil:n=200", "gen:stencil:n=50", 0},
+    {"gen:fem:n=49", "gen:fem:n=16", 0},
+    {"gen:fem:n=24", "gen:fem:n=8", 0},
+    {"gen:band", "gen:band:n=4000", 0},
+};
+enum { STANDARD = sizeof standard / sizeof *standard };
+
+static volatile sig_atomic_t interrupted;
+static void on_signal(int number) { interrupted = number; }
+
+typedef struct job {
+  wr_spmv_settings s;
+  wr_matrix_list matrices;
+  wr_choice choices[WR_MAX_RUNS];
+  int count, code; /* code: the worst exit code so far */
+  wr_apply_place places[2];
+  wr_run runs[WR_MAX_RUNS];
+  wr_apply_times times[WR_MAX_RUNS];
+  wr_output_file out;
+  wr_json json;
+  FILE *text; /* where tables go; NULL: nowhere */
+} job;
+
+/* Keeps the worst exit code, in the order of wr_report_exit_code; a matrix that no backend took is the mildest. */
+static void note_code(job *j, int code) {
+  static const int worst_first[] = {130, 7, 9, 5, 6, 8, 3, 1, 2, 4, 0};
+  for (size_t k = 0; k < sizeof worst_first / sizeof *worst_first; k++)
+    if (code == worst_first[k] || j->code == worst_first[k]) {
+      j->code = worst_first[k];
+      return;
+    }
+}
+
+/* Says on standard error what went wrong, and about which matrix if the sentence does not begin with it. */
+static void complain(const char *about) {
+  const char *message = wr_status_message();
+  int named = about == NULL || strncmp(message, about, strlen(about)) == 0;
+  wr_text_message(stderr, "spmv: %s%s%s", named ? "" : about, named ? "" : ": ", message);
+}
+
+/* ---- one matrix ---- */
+
+/* In (0, 1], and the same number in f32. */
+static wr_status make_values(wr_csr *A) {
+  wr_status status = wr_alloc(&A->val, A->nnz, sizeof *A->val, "made-up values");
+  if (status != WR_OK) return status;
+#pragma omp parallel for schedule(static)
+  for (int64_t k = 0; k < A->nnz; k++) A->val[k] = (double)((wr_hash(2, (uint64_t)k) >> 41) + 1) * 0x1p-23;
+  return WR_OK;
+}
+
+/* Device views hold the old values or none: they go. */
+static wr_status set_values(wr_csr *A, int variant, wr_problem_facts *facts) {
+  wr_status status = WR_OK;
+  const char *remark = NULL;
+  if (variant == WITH_VALUES && A->val == NULL) {
+    wr_csr_forget_device(A);
+    TRY(make_values(A));
+    remark = "values made up";
+  } else if (variant == WITHOUT_VALUES && A->val != NULL) {
+    wr_csr_forget_device(A);
+    wr_free(A->val);
+    A->val = NULL;
+    remark = "values left out";
+  }
+  if (remark) snprintf(facts->remark, sizeof facts->remark, "%s", remark);
+  facts->has_values = A->val != NULL;
+done:
+  return status;
+}
+
+/* The others go on. */
+static void note_failure(job *j, const wr_problem_facts *facts, wr_status status) {
+  complain(facts->source);
+  if (j->out.file) wr_spmv_json_failure(&j->json, facts, status);
+  note_code(j, wr_status_exit_code(status));
+}
+
+static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *facts, const wr_row_statistics *rows) {
+  wr_apply_settings how = {.batches = j->s.batches, .seconds = j->s.seconds, .batch_seconds = WR_APPLY_BATCH_SECONDS,
+                           .preparations = WR_APPLY_PREPARATIONS, .cold = j->s.cold, .verify = j->s.common.verify,
+                           .verify_rows = j->s.common.verify_rows, .interrupted = &interrupted};
+  facts->precision = type == WR_F32 ? "f32" : "f64";
+  wr_status status = wr_apply_time(A, type, j->places, j->choices, j->count, &how, j->runs, j->times);
+  if (status == WR_EUSAGE) return status;
+  if (status != WR_OK) {
+    note_failure(j, facts, status);
+    return WR_OK;
+  }
+  wr_spmv_table table = {.facts = facts, .A = A, .type = type, .rows = rows, .runs = j->runs, .times = j->times,
+                         .count = j->count, .verbose = j->s.common.verbose,
+                         .x_sectors = j->s.sectors ? wr_sectors_of_x(A, type) : -1};
+  if (j->text) wr_spmv_table_print(j->text, &table);
+  if (j->out.file) wr_spmv_json_matrix(&j->json, &table);
+  note_code(j, wr_report_exit_code(j->runs, j->count));
+  return WR_OK;
+}
+
+static wr_status time_matrix(job *j, const char *name, int with_values, int without) {
+  wr_status status, stop = WR_OK;
+  wr_csr *A = NULL;
+  wr_ledger ledger = {0};
+  wr_problem_facts facts = {.program = "spmv", .source = name, .precision = ""};
+  int variants[] = {with_values ? WITH_VALUES : VALUES_AS_GIVEN, without ? WITHOUT_VALUES : VALUES_AS_GIVEN};
+  int first = without && !with_values, last = without;
+  if (interrupted) return WR_OK;
+  wr_type narrow = j->s.precision == WR_SPMV_BOTH ? WR_F32 : (wr_type)j->s.precision;
+  int on_host = j->places[WR_HOST].status == WR_OK && j->places[WR_HOST].env.ops != NULL;
+  wr_source_options how = {.threads = (int)j->s.common.threads,
+                           .format = (wr_input_format)j->s.common.input_format,
+                           .columns = j->s.common.columns,
+                           .row_bytes = wr_spmv_row_bytes(&j->s.common, narrow, on_host),
+                           .column_bytes = wr_spmv_column_bytes(narrow, on_host)};
+  TRY(wr_source_load(name, &how, &ledger, &A, &facts));
+  wr_row_statistics rows = wr_row_statistics_get(A);
+  for (int v = first; v <= last; v++) {
+    TRY(set_values(A, variants[v], &facts));
+    for (int type = WR_F32; type <= WR_F64; type++) {
+      if (interrupted || (j->s.precision != WR_SPMV_BOTH && j->s.precision != type)) continue;
+      if (stop == WR_OK) stop = time_type(j, A, (wr_type)type, &facts, &rows);
+    }
+  }
+done:
+  if (status != WR_OK) note_failure(j, &facts, status);
+  wr_csr_free(A);
+  return stop;
+}
+
+static wr_status time_standard(job *j) {
+  wr_status status = WR_OK;
+  int full = j->places[WR_CUDA].env.ops != NULL;
+  for (int k = 0; k < STANDARD; k++) {
+    int given = j->s.values || j->s.pattern; /* what is asked for goes for all */
+    int with_values = given ? j->s.values : standard[k].graph, without = given ? j->s.pattern : standard[k].graph;
+    TRY(time_matrix(j, full ? standard[k].full : standard[k].small, with_values, without));
+  }
+done:
+  return status;
+}
+
+/* ---- all of them ---- */
+
+/* Opens a place, unless -d is against it or no backend of the list needs it. */
+static void open_place(job *j, wr_place place) {
+  const wr_settings *s = &j->s.common;
+  wr_apply_place *p = &j->places[place];
+  int wanted = s->backends == NULL, allowed = s->device != (place == WR_CUDA ? WR_DEVICE_CPU : WR_DEVICE_CUDA);
+  for (int k = 0; k < j->count; k++)
+    wanted |= j->choices[k].backend->place == place && j->choices[k].backend->plan != NULL;
+  p->status = WR_EUNAVAILABLE;
+  if (!allowed)
+    snprintf(p->reason, sizeof p->reason, "--device %s leaves it out", s->device_text);
+  else if (!wanted)
+    snprintf(p->reason, sizeof p->reason, "no backend of the list runs there");
+  else
+    wr_apply_place_open(p, (wr_env){.place = place,
+                                    .device = s->device_number,
+                                    .type = WR_F64,
+                                    .threads = (int)s->threads,
+                                    .deterministic = s->deterministic});
+}
+
+/* All that run here but reference, a GPU's first: they are compared with the first, cusparse. */
+static wr_status choose_backends(job *j) {
+  static const wr_place order[] = {WR_CUDA, WR_HOST};
+  char list[MOST_LIST] = "";
+  size_t used = 0;
+  for (int p = 0; p < 2; p++)
+    for (int k = 0; k < wr_backend_count(); k++) {
+      const wr_backend *backend = wr_backend_at(k);
+      if (backend->plan == NULL || backend->place != order[p] || strcmp(backend->name, "reference") == 0) continue;
+      if (j->places[order[p]].status != WR_OK) continue;
+      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? "," : "", backend->name);
+    }
+  if (used == 0)
+    return wr_fail(WR_EUNAVAILABLE, "no backend runs here: %s", j->places[j->s.common.device == WR_DEVICE_CUDA].reason);
+  wr_status status = wr_option_set(wr_spmv_options, &j->s, "backend", list, "--backend");
+  return status == WR_OK ? wr_choices_parse(list, j->choices, &j->count) : status;
+}
+
+/* A single backend that is not available is said so before anything is read; of a list, and in JSON, it is a row. */
+static wr_status check_single(const job *j) {
+  const wr_backend *only = j->choices[0].backend;
+  const wr_apply_place *place = &j->places[only->place];
+  if (j->count > 1 || j->s.common.json) return WR_OK;
+  if (only->plan == NULL) {
+    wr_status status = only->check(&place->env, NULL, NULL);
+    return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", only->name, wr_status_message());
+  }
+  return place->status == WR_OK ? WR_OK : wr_fail(place->status, "%s: %s", only->name, place->reason);
+}
+
+/* Before any matrix is read: --json may replace no input. */
+static wr_status check_paths(const job *j, int count, char **names) {
+  wr_status status;
+  const wr_settings *s = &j->s.common;
+  int64_t used = 0;
+  wr_path *paths = NULL;
+  TRY(wr_alloc(&paths, 3 + count + j->matrices.count, sizeof *paths, "the names of files"));
+  paths[used++] = (wr_path){"--json", s->json, 1};
+  paths[used++] = (wr_path){"standard output", s->quiet || wr_path_is_standard_output(s->json) ? NULL : "-", 1};
+  paths[used++] = (wr_path){"--config", s->config, 0};
+  for (int k = 0; k < count; k++)
+    if (names[k][0] == '@') paths[used++] = (wr_path){"the list", names[k] + 1, 0};
+  for (int64_t k = 0; k < j->matrices.count; k++) paths[used++] = (wr_path){"the matrix", j->matrices.name[k], 0};
+  TRY(wr_paths_check(paths, used));
+  if (s->json) TRY(wr_output_check(s->json));
+done:
+  wr_free(paths);
+  return status;
+}
+
+/* What can be known of the matrices before anything is timed. */
+static wr_status check_operands(job *j, int count, char **names) {
+  wr_status status = WR_OK;
+  int inputs = 0;
+  if (count > 0 && j->s.standard)
+    TRY(wr_fail(WR_EUSAGE, "--standard has matrices of its own: '%s' is too many", names[0]));
+  if (count == 0 && !j->s.standard)
+    TRY(wr_fail(WR_EUSAGE,
+                "no matrix is given: name a .mtx file, - for standard input, gen:FAMILY, @LIST, or --standard"));
+  for (int k = 0; k < count; k++) TRY(wr_matrix_list_add(&j->matrices, names[k]));
+  for (int64_t k = 0; k < j->matrices.count; k++) inputs += strcmp(j->matrices.name[k], "-") == 0;
+  if (inputs > 1) TRY(wr_fail(WR_EUSAGE, "standard input (-) can be read once, not %d times", inputs));
+  TRY(check_paths(j, count, names));
+done:
+  return status;
+}
+
+static int is_action(const wr_settings *s) { return s->help || s->version || s->list_backends || s->list_generators; }
+
+static wr_status begin_reports(job *j) {
+  wr_status status;
+  const wr_settings *s = &j->s.common;
+  char *text = NULL;
+  TRY(wr_options_text(wr_spmv_options, &j->s, &text));
+  j->text = s->quiet ? NULL : wr_path_is_standard_output(s->json) ? stderr : stdout;
+  if (s->verbose) fprintf(j->text, "# effective options\n%s\n", text);
+  TRY(check_single(j));
+  for (int place = 0; place < 2 && j->text; place++)
+    if (j->places[place].env.ops && j->places[place].read_bandwidth > 0)
+      fprintf(j->text, "%s: reads %.1f GB/s\n", j->places[place].env.device_name,
+              1e-9 * j->places[place].read_bandwidth);
+  if (j->text) fprintf(j->text, "\n"), fflush(j->text);
+  if (s->json == NULL) goto done;
+  TRY(wr_output_open(s->json, &j->out));
+  j->json = (wr_json){.file = j->out.file};
+  wr_spmv_json_begin(&j->json, text, j->places);
+done:
+  wr_free(text);
+  return status;
+}
+
+static wr_status set_up(job *j, int argc, char **argv, int *first) {
+  wr_status status;
+  wr_settings *s = &j->s.common;
+  TRY(wr_options_default(wr_spmv_options, &j->s));
+  TRY(wr_options_parse(wr_spmv_options, &j->s, argc, argv, first));
+  TRY(wr_settings_finish(s));
+  if (s->verify == WR_VERIFY_DEVICE) TRY(wr_fail(WR_EUSAGE, "--verify: products are checked on the host, or not"));
+  if (is_action(s)) goto done;
+  TRY(check_operands(j, argc - *first, argv + *first));
+  char reason[WR_THREADS_REASON];
+  if (wr_threads_settle(&s->threads, reason) && !s->quiet) fprintf(stderr, "spmv: %s\n", reason);
+  if (s->backends) TRY(wr_choices_parse(s->backends, j->choices, &j->count));
+  for (int k = 0; k < j->count; k++) TRY(wr_choice_check(&j->choices[k]));
+  for (int place = 0; place < 2; place++) open_place(j, (wr_place)place);
+  if (s->backends == NULL) TRY(choose_backends(j));
+done:
+  return status;
+}
+
+static wr_status flush(void) {
+  return fflush(stdout) != 0 || ferror(stdout) ? wr_fail(WR_EOUTPUT, "standard output takes no more") : WR_OK;
+}
+
+static wr_status work(job *j) {
+  wr_status status;
+  TRY(begin_reports(j));
+  if (j->s.standard) TRY(time_standard(j));
+  for (int64_t k = 0; k < j->matrices.count; k++) TRY(time_matrix(j, j->matrices.name[k], j->s.values, j->s.pattern));
+  if (interrupted) note_code(j, 130);
+  if (j->out.file) wr_spmv_json_end(&j->json, j->code);
+  if (j->out.file) TRY(wr_output_commit(&j->out));
+  TRY(flush());
+done:
+  wr_output_abandon(&j->out);
+  return status;
+}
+
+static wr_status act(const wr_settings *s) {
+  if (s->help) {
+    wr_program_help("spmv", &wr_spmv_text, wr_spmv_options, stdout);
+  } else if (s->version) {
+    printf("spmv (windrow) %s\n", WR_VERSION);
+  } else if (s->list_backends) {
+    wr_backends_print(stdout);
+  } else {
+    wr_generate_help(stdout);
+  }
+  return flush();
+}
+
+/* A signal ends the measuring, and what was measured is reported; a second one ends the program. */
+static void catch_signals(void) {
+  static const int numbers[] = {SIGINT, SIGTERM};
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}, before;
+  sigemptyset(&action.sa_mask);
+  for (int k = 0; k < 2; k++) /* who started us in the background may have decided that it is to be ignored */
+    if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[k], &action, NULL);
+}
+
+int main(int argc, char **argv) {
+  job *j = NULL;
+  int first = argc;
+  wr_status status = wr_alloc_zeroed(&j, 1, sizeof *j, "the program");
+  if (status == WR_OK) status = set_up(j, argc, argv, &first);
+  if (status == WR_OK && is_action(&j->s.common)) {
+    status = act(&j->s.common);
+  } else if (status == WR_OK) {
+    catch_signals();
+    status = work(j);
+  }
+  if (status != WR_OK) complain(NULL);
+  if (status == WR_EUSAGE) fprintf(stderr, "spmv --help shows the options\n");
+  int code = status != WR_OK ? wr_status_exit_code(status) : j->code;
+  if (j == NULL) return code;
+  for (int place = 0; place < 2; place++) wr_apply_place_close(&j->places[place]);
+  wr_matrix_list_free(&j->matrices);
+  wr_options_release(wr_spmv_options, &j->s);
+  wr_free(j);
+  return code;
+}

@@ -1,0 +1,107 @@
+#include "solvers/report/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "io/vector_file.h"
+
+/* Bytes of the well-formed UTF-8 character at text (RFC 3629, section 4: no overlong forms, no surrogates, at most
+ * U+10FFFF), or 0. */
+static int character_bytes(const unsigned char *text) {
+  unsigned char lead = text[0], low = 0x80, high = 0xBF; /* bounds of the second byte */
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  int bytes = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (lead == 0xE0) low = 0xA0;
+  if (lead == 0xED) high = 0x9F;
+  if (lead == 0xF0) low = 0x90;
+  if (lead == 0xF4) high = 0x8F;
+  if (text[1] < low || text[1] > high) return 0;
+  for (int k = 2; k < bytes; k++)
+    if ((text[k] & 0xC0) != 0x80) return 0;
+  return bytes;
+}
+
+static void write_character(FILE *file, const unsigned char *text, int bytes) {
+  if (bytes == 0)
+    fputs("\\ufffd", file);
+  else if (*text == '"' || *text == '\\')
+    fprintf(file, "\\%c", *text);
+  else if (*text == '\n')
+    fputs("\\n", file);
+  else if (*text < ' ' || *text == 127)
+    fprintf(file, "\\u%04x", *text);
+  else
+    fwrite(text, 1, (size_t)bytes, file);
+}
+
+static void write_string(FILE *file, const char *value) {
+  fputc('"', file);
+  for (const unsigned char *at = (const unsigned char *)value; *at;) {
+    int bytes = character_bytes(at);
+    write_character(file, at, bytes);
+    at += bytes ? bytes : 1;
+  }
+  fputc('"', file);
+}
+
+/* What stands before a value: the comma of the one before, a line of its own, its name. */
+static void begin_value(wr_json *json, const char *name) {
+  if (json->in_list) fputc(',', json->file);
+  if (json->depth > 0) fprintf(json->file, "\n%*s", 2 * json->depth, "");
+  if (name) {
+    write_string(json->file, name);
+    fputs(": ", json->file);
+  }
+  json->in_list = 1;
+}
+
+void wr_json_begin(wr_json *json, const char *name, char bracket) {
+  begin_value(json, name);
+  fputc(bracket, json->file);
+  json->depth++;
+  json->in_list = 0;
+}
+
+void wr_json_end(wr_json *json, char bracket) {
+  json->depth--;
+  if (json->in_list) fprintf(json->file, "\n%*s", 2 * json->depth, "");
+  fputc(bracket, json->file);
+  if (json->depth == 0) fputc('\n', json->file);
+  json->in_list = 1;
+}
+
+void wr_json_text(wr_json *json, const char *name, const char *value) {
+  if (!value) {
+    wr_json_null(json, name);
+    return;
+  }
+  begin_value(json, name);
+  write_string(json->file, value);
+}
+
+void wr_json_integer(wr_json *json, const char *name, int64_t value) {
+  begin_value(json, name);
+  fprintf(json->file, "%" PRId64, value);
+}
+
+void wr_json_real(wr_json *json, const char *name, double value) {
+  char text[32];
+  if (!isfinite(value)) {
+    wr_json_null(json, name);
+    return;
+  }
+  begin_value(json, name);
+  wr_number_text(value, text);
+  fputs(text, json->file);
+}
+
+void wr_json_boolean(wr_json *json, const char *name, int value) {
+  begin_value(json, name);
+  fputs(value ? "true" : "false", json->file);
+}
+
+void wr_json_null(wr_json *json, const char *name) {
+  begin_value(json, name);
+  fputs("null", json->file);
+}

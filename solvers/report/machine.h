@@ -1,0 +1,26 @@
+/* Facts about the machine and the build, for reports. */
+#ifndef WR_MACHINE_H
+#define WR_MACHINE_H
+
+#include "solvers/report/json.h"
+
+typedef struct wr_machine {
+  char cpu[128];      /* model name                         */
+  int cores;          /* that this process may use          */
+  double memory;      /* bytes                              */
+  char system[128];   /* kernel name and release            */
+  char compiler[64];  /* that built this                    */
+  char cuda[64];      /* toolkit of this build, or "none"   */
+} wr_machine;
+
+/* What the system does not tell stays empty or 0. */
+void wr_machine_get(wr_machine *machine);
+
+/* 1 if an NVIDIA device is there for this process, whatever software can use it: folder ("/dev") has a file nvidia0, nvidia1,
+ * ... */
+int wr_machine_has_gpu(const char *folder);
+
+/* The members "machine" and "versions" of a report. */
+void wr_machine_write(wr_json *json);
+
+#endif

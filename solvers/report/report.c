@@ -1,0 +1,195 @@
+#include "solvers/report/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "config/text.h"
+#include "solvers/report/report_text.h"
+#include "solvers/report/statistics.h"
+
+enum { TEXT_ROOM = 16, LABEL_ROOM = 256, INDENT = 12 };
+
+/* A labelled paragraph: "  times     init 0.31 s, ..." */
+static void print_labelled(FILE *out, const char *label, const wr_line *line) {
+  fprintf(out, "  %-*s", INDENT - 2, label);
+  wr_line_print(out, line, INDENT, INDENT);
+}
+
+/* What must be said before the outcome is named. */
+static const char *warning(const wr_run *run) {
+  int code = wr_run_exit_code(run);
+  if (code == wr_status_exit_code(WR_EINTERNAL)) return "WRONG, the verification failed: ";
+  return run->result.outcome == WR_CONVERGED && code != 0 ? "NOT ACCURATE ENOUGH: " : "";
+}
+
+/* The first line is the answer, and it never sounds better than the verdict. */
+static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
+  const wr_result *result = &run->result;
+  wr_line line = {0};
+  int broke_off = run->status != WR_OK; /* there may be no answer, however the iterations ended */
+  if (!broke_off) wr_line_add(&line, "%s", warning(run));
+  if (broke_off)
+    wr_line_add(&line, "BROKE OFF after");
+  else if (result->outcome == WR_CONVERGED)
+    wr_line_add(&line, "converged in");
+  else
+    wr_line_add(&line, "not converged (%s) after", wr_outcome_title(result->outcome));
+  wr_line_add(&line, " %" PRId64 " %s", result->iterations, wr_plural(result->iterations, "iteration", "iterations"));
+  if (result->restarts)
+    wr_line_add(&line, ", %d %s", result->restarts, wr_plural(result->restarts, "restart", "restarts"));
+  if (result->refinements)
+    wr_line_add(&line, ", %d %s from the true residual", result->refinements,
+                wr_plural(result->refinements, "continuation", "continuations"));
+  wr_line_add(&line, ": ");
+  wr_line_add_measure(&line, problem, run);
+  if (run->verdict.level == WR_VERIFY_OFF) wr_line_add(&line, ", unverified");
+  wr_line_print(out, &line, 0, 2);
+  if (result->note[0]) {
+    wr_line note = {0};
+    wr_line_add(&note, "%s", result->note);
+    print_labelled(out, result->outcome == WR_CONVERGED ? "note" : "why", &note);
+  }
+}
+
+static void print_backend(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
+  char label[LABEL_ROOM], text[TEXT_ROOM], more[TEXT_ROOM];
+  const wr_plan_info *info = &run->info;
+  wr_line line = {0};
+  wr_line_add(&line, "%s", wr_run_label(run, label, sizeof label));
+  if (run->device_name[0]) wr_line_add(&line, " on %s", run->device_name);
+  wr_line_add(&line, ", epilogue %s", run->fused_epilogue ? "fused" : "separate");
+  if (run->result.by == WR_BY_KERNEL) wr_line_add(&line, "; plain rows, one kernel for all iterations");
+  print_labelled(out, "backend", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "%s", problem->place);
+  if (problem->place[0]) print_labelled(out, "device", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "%s", info->advice);
+  if (info->better) print_labelled(out, "advice", &line);
+  if (!verbose) return;
+  line = (wr_line){0};
+  wr_line_add(&line, "%s", info->line);
+  print_labelled(out, "plan", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "a multiply moves %s", wr_text_bytes(info->apply_bytes, text));
+  if (run->apply_median > 0) wr_line_add(&line, ", %s/s", wr_text_bytes(info->apply_bytes / run->apply_median, text));
+  if (run->apply_median > 0 && run->read_bandwidth > 0)
+    wr_line_add(&line, " (%s; the memory gives %s/s)", wr_run_share(run, more),
+                wr_text_bytes(run->read_bandwidth, text));
+  if (run->result.iteration_bytes > 0)
+    wr_line_add(&line, "; an iteration moves %s", wr_text_bytes(run->result.iteration_bytes, text));
+  wr_line_add(&line, "; the format has %s", wr_text_bytes((double)info->format_bytes, text));
+  wr_line_add(&line, "; memory: %s of the backend's own, %s of the matrix's arrays",
+              wr_text_bytes((double)info->extra_bytes, text), wr_text_bytes((double)info->borrowed_bytes, more));
+  wr_line_add(&line, "; %s", info->deterministic ? "deterministic" : "not deterministic");
+  print_labelled(out, "bytes", &line);
+}
+
+static void add_multiply_check(wr_line *line, const wr_verdict *verdict) {
+  char text[TEXT_ROOM];
+  wr_text_bound(verdict->worst_row, text);
+  if (verdict->multiplied_right)
+    wr_line_add(line, "multiplied right (largest error %s of its rounding bound)", text);
+  else
+    wr_line_add(line, "MULTIPLIED WRONG: the largest error is %s times its rounding bound, a defect of windrow", text);
+}
+
+static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
+  const wr_verdict *verdict = &run->verdict;
+  int is_pagerank = strcmp(problem->program, "pagerank") == 0;
+  char measure[TEXT_ROOM], limit[TEXT_ROOM], error[TEXT_ROOM];
+  wr_line line = {0};
+  switch (verdict->level) {
+    case WR_VERIFY_OFF: wr_line_add(&line, "no: this answer was not checked (--verify off)"); break;
+    case WR_VERIFY_DEVICE: wr_line_add(&line, "on the device alone: "); break;
+    case WR_VERIFY_SAMPLE: wr_line_add(&line, "on the device, and on the host in a sample: "); break;
+    case WR_VERIFY_FULL: wr_line_add(&line, "in full, on the host: "); break;
+  }
+  if (verdict->level != WR_VERIFY_OFF) {
+    if (verdict->rows > 0) {
+      wr_line_add(&line, "%" PRId64 " %s ", verdict->rows, wr_plural(verdict->rows, "row", "rows"));
+      add_multiply_check(&line, verdict);
+      wr_line_add(&line, "; ");
+    } else if (!verdict->multiplied_right) {
+      add_multiply_check(&line, verdict);
+      wr_line_add(&line, "; ");
+    }
+    const char *what = is_pagerank ? "an exact step changes the scores by"
+                       : verdict->on_host && verdict->level != WR_VERIFY_FULL
+                           ? "true residual, by the host over all rows,"
+                           : "true residual";
+    wr_line_add(&line, "%s %s, %s is allowed%s", what, wr_text_real(verdict->measure, measure),
+                wr_text_real(verdict->limit, limit), verdict->met_tolerance ? "" : ": TOO MUCH");
+    if (!is_pagerank) wr_line_add(&line, "; backward error %s", wr_text_real(verdict->backward_error, error));
+  }
+  print_labelled(out, "verified", &line);
+}
+
+/* " (52 multiplies 11.5 ms, median 210 us)", behind the solve phase. */
+static void add_applies(wr_line *line, const wr_run *run) {
+  char total[TEXT_ROOM], median[TEXT_ROOM];
+  if (run->applies <= 0 || !(run->apply_median > 0)) return;
+  wr_line_add(line, " (%" PRId64 " %s", run->applies, wr_plural(run->applies, "multiply", "multiplies"));
+  if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
+  const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_apart ? "each" : "median";
+  if (run->applies > 1 || !(run->apply_total > 0))
+    wr_line_add(line, ", %s %s", of, wr_text_seconds(run->apply_median, median));
+  wr_line_add(line, ")");
+}
+
+/* "of the host, at most: 1.07 GB until the matrix was assembled, 1.30 GB in the whole run" */
+static void print_memory(FILE *out, const wr_run *run) {
+  char rows[TEXT_ROOM], all[TEXT_ROOM];
+  wr_line line = {0};
+  int64_t until_rows = wr_ledger_peak(&run->ledger, WR_PHASE_ASSEMBLE),
+          peak = wr_ledger_peak(&run->ledger, WR_PHASE_CALIBRATE);
+  if (until_rows <= 0 || peak <= 0) return;
+  wr_line_add(&line, "of the host, at most: %s until the matrix was assembled, %s in the whole run",
+              wr_text_bytes((double)until_rows, rows), wr_text_bytes((double)peak, all));
+  print_labelled(out, "memory", &line);
+}
+
+static void print_times(FILE *out, const wr_run *run) {
+  const char *separator = "", *mark = run->verdict.level == WR_VERIFY_OFF ? " (unverified)" : "";
+  char text[TEXT_ROOM];
+  wr_line line = {0};
+  for (int phase = 0; phase < WR_PHASE_COUNT; phase++) {
+    double seconds = run->ledger.seconds[phase], hidden = run->ledger.hidden[phase];
+    if (seconds <= 0 && hidden <= 0) continue;
+    if (phase == WR_PHASE_VERIFY && run->verdict.level == WR_VERIFY_OFF) continue;
+    wr_line_add(&line, "%s%s %s", separator, wr_phase_title((wr_phase)phase), wr_text_seconds(seconds, text));
+    if (hidden > 0) wr_line_add(&line, " (and %s hidden)", wr_text_seconds(hidden, text));
+    if (phase == WR_PHASE_SOLVE) add_applies(&line, run);
+    separator = ", ";
+  }
+  print_labelled(out, "times", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "end to end %s%s", wr_text_seconds(wr_ledger_end_to_end(&run->ledger), text), mark);
+  if (run->verdict.level != WR_VERIFY_OFF)
+    wr_line_add(&line, ", to verified answer %s", wr_text_seconds(wr_ledger_to_verified(&run->ledger), text));
+  if (run->warm > 0) wr_line_add(&line, "; a second solve, warm: %s", wr_text_seconds(run->warm, text));
+  print_labelled(out, "", &line);
+}
+
+void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
+  wr_line line = {0};
+  if (run->ran) {
+    print_answer(out, problem, run);
+  } else {
+    wr_line_add(&line, "%s: %s", run->status == WR_EUNAVAILABLE ? "not available" : "broke off", run->reason);
+    wr_line_print(out, &line, 0, 2);
+  }
+  line = (wr_line){0};
+  wr_line_add_problem(&line, problem);
+  print_labelled(out, "problem", &line);
+  if (run->ran && run->status != WR_OK) {
+    line = (wr_line){0};
+    wr_line_add(&line, "%s", run->reason);
+    print_labelled(out, "broke off", &line);
+  }
+  print_backend(out, problem, run, verbose && run->ran);
+  if (run->ran) print_verdict(out, problem, run);
+  print_times(out, run);
+  if (verbose) print_memory(out, run);
+}

@@ -1,0 +1,208 @@
+#define _DEFAULT_SOURCE /* gmtime_r, clock_gettime */
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "io/output_file.h"
+#include "solvers/report/json.h"
+#include "solvers/report/machine.h"
+#include "solvers/report/report.h"
+#include "solvers/report/report_text.h"
+
+enum { SCHEMA = 1, LABEL_ROOM = 256 };
+
+/* A quantity that was not measured is 0 in the records and null for the reader. */
+static void real_or_null(wr_json *json, const char *name, double value) {
+  if (value > 0)
+    wr_json_real(json, name, value);
+  else
+    wr_json_null(json, name);
+}
+
+static void write_ledger(wr_json *json, const char *name, const wr_ledger *ledger) {
+  wr_json_begin(json, name, '{');
+  wr_json_begin(json, "phases", '{');
+  for (int phase = 0; phase < WR_PHASE_COUNT; phase++) {
+    wr_json_begin(json, wr_phase_title((wr_phase)phase), '{');
+    wr_json_real(json, "s", ledger->seconds[phase]);
+    wr_json_real(json, "hidden_s", ledger->hidden[phase]);
+    wr_json_boolean(json, "in_total", wr_phase_counted((wr_phase)phase));
+    wr_json_integer(json, "peak_bytes", ledger->peak[phase]);
+    wr_json_end(json, '}');
+  }
+  wr_json_end(json, '}');
+  wr_json_real(json, "end_to_end_s", wr_ledger_end_to_end(ledger));
+  wr_json_real(json, "to_verified_s", wr_ledger_to_verified(ledger));
+  wr_json_end(json, '}');
+}
+
+/* When and how long: the date, the time on the wall since the process began, and the processor time of all its
+ * threads. */
+static void write_clocks(wr_json *json, const wr_ledger *process) {
+  time_t now = time(NULL);
+  struct tm date;
+  char text[32] = "";
+  struct timespec used = {0};
+  double wall = 0;
+  if (gmtime_r(&now, &date)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &date);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  for (int phase = 0; phase < WR_PHASE_COUNT; phase++) wall += process->seconds[phase];
+  if (process->running) wall += wr_clock() - process->since;
+  wr_json_begin(json, "clocks", '{');
+  wr_json_text(json, "date", text);
+  wr_json_real(json, "wall_s", wall);
+  wr_json_real(json, "processor_s", (double)used.tv_sec + 1e-9 * (double)used.tv_nsec);
+  wr_json_end(json, '}');
+}
+
+static void write_problem(wr_json *json, const wr_problem_facts *problem) {
+  wr_json_begin(json, "problem", '{');
+  wr_json_text(json, "source", problem->source);
+  wr_json_text(json, "kind", problem->kind);
+  wr_json_integer(json, "nrows", problem->nrows);
+  wr_json_integer(json, "ncols", problem->ncols);
+  wr_json_integer(json, "nnz", problem->nnz);
+  wr_json_integer(json, "bytes", problem->bytes);
+  wr_json_boolean(json, "has_values", problem->has_values);
+  wr_json_text(json, "precision", problem->precision);
+  wr_json_real(json, "tolerance", problem->tolerance);
+  wr_json_text(json, "remark", problem->remark);
+  wr_json_end(json, '}');
+}
+
+static void write_plan(wr_json *json, const wr_run *run) {
+  const wr_plan_info *info = &run->info;
+  wr_json_begin(json, "plan", '{');
+  wr_json_real(json, "apply_bytes", info->apply_bytes);
+  wr_json_integer(json, "format_bytes", info->format_bytes);
+  wr_json_integer(json, "extra_bytes", info->extra_bytes);
+  wr_json_integer(json, "borrowed_bytes", info->borrowed_bytes);
+  wr_json_boolean(json, "deterministic", info->deterministic);
+  wr_json_boolean(json, "fused_epilogue", run->fused_epilogue);
+  wr_json_text(json, "line", info->line);
+  wr_json_text(json, "better", info->better ? info->better : "");
+  wr_json_text(json, "advice", info->advice);
+  wr_json_end(json, '}');
+}
+
+static void write_apply(wr_json *json, const wr_run *run) {
+  wr_json_begin(json, "apply", '{');
+  wr_json_integer(json, "count", run->applies);
+  real_or_null(json, "total_s", run->apply_total);
+  real_or_null(json, "median_s", run->apply_median);
+  real_or_null(json, "median_low_s", run->apply_low);
+  real_or_null(json, "median_high_s", run->apply_high);
+  real_or_null(json, "first_s", run->apply_first);
+  wr_json_boolean(json, "timed_apart", run->timed_apart);
+  real_or_null(json, "read_bandwidth", run->read_bandwidth);
+  if (run->read_bandwidth > 0 && run->apply_median > 0)
+    wr_json_real(json, "read_share", run->info.apply_bytes / run->apply_median / run->read_bandwidth);
+  else
+    wr_json_null(json, "read_share");
+  wr_json_end(json, '}');
+}
+
+/* BiCGSTAB has no last change and no bound on the error. */
+static void write_result(wr_json *json, const wr_result *result, int is_pagerank) {
+  static const char *const repeated[] = {"host", "graph", "kernel"};
+  wr_json_begin(json, "result", '{');
+  wr_json_text(json, "outcome", wr_outcome_title(result->outcome));
+  wr_json_integer(json, "iterations", result->iterations);
+  wr_json_integer(json, "multiplies", result->multiplies);
+  wr_json_real(json, "iteration_bytes", result->iteration_bytes);
+  wr_json_real(json, "measure", result->measure);
+  wr_json_real(json, "change", is_pagerank ? result->change : NAN);
+  wr_json_real(json, "bound", is_pagerank ? result->bound : NAN);
+  wr_json_text(json, "repeated_by", repeated[result->by]);
+  wr_json_integer(json, "restarts", result->restarts);
+  wr_json_integer(json, "refinements", result->refinements);
+  wr_json_text(json, "note", result->note);
+  wr_json_end(json, '}');
+}
+
+static void write_verdict(wr_json *json, const wr_verdict *verdict, int is_pagerank) {
+  static const char *const levels[] = {
+      [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
+  wr_json_begin(json, "verification", '{');
+  wr_json_text(json, "level", levels[verdict->level]);
+  if (verdict->level != WR_VERIFY_OFF) {
+    wr_json_integer(json, "rows", verdict->rows);
+    wr_json_boolean(json, "multiplied_right", verdict->multiplied_right);
+    wr_json_real(json, "worst_row", verdict->worst_row);
+    wr_json_boolean(json, "met_tolerance", verdict->met_tolerance);
+    wr_json_real(json, "measure", verdict->measure);
+    wr_json_real(json, "limit", verdict->limit);
+    wr_json_boolean(json, "on_host", verdict->on_host);
+    real_or_null(json, "attainable", verdict->attainable);
+    wr_json_real(json, "backward_error", is_pagerank ? NAN : verdict->backward_error);
+  }
+  wr_json_end(json, '}');
+}
+
+/* Against the baseline; nulls where there is nothing to compare. */
+static void write_comparison(wr_json *json, const wr_run *run, const wr_run *base) {
+  int comparable = base && wr_run_counts(run) && run->apply_median > 0 && base->apply_median > 0;
+  int64_t multiplies = comparable ? wr_break_even(run, base) : -1;
+  wr_json_begin(json, "comparison", '{');
+  wr_json_boolean(json, "is_baseline", run == base);
+  real_or_null(json, "speed_up", comparable ? base->apply_median / run->apply_median : 0);
+  wr_json_boolean(json, "faster", comparable && wr_faster(run, base));
+  if (multiplies >= 0)
+    wr_json_integer(json, "break_even", multiplies);
+  else
+    wr_json_null(json, "break_even");
+  wr_json_real(json, "difference", run->difference);
+  wr_json_end(json, '}');
+}
+
+static void write_run(wr_json *json, const wr_run *run, const wr_run *base, int is_pagerank) {
+  char label[LABEL_ROOM];
+  wr_json_begin(json, NULL, '{');
+  wr_json_text(json, "label", wr_run_label(run, label, sizeof label));
+  wr_json_text(json, "backend", run->backend->name);
+  wr_json_text(json, "summary", run->backend->summary);
+  wr_json_text(json, "source", run->backend->source);
+  wr_json_text(json, "place", run->backend->place == WR_CUDA ? "cuda" : "host");
+  wr_json_text(json, "device", run->device_name);
+  wr_json_text(json, "knobs", run->knobs);
+  wr_json_text(json, "status", wr_status_name(run->status));
+  wr_json_text(json, "reason", run->reason);
+  wr_json_integer(json, "exit_code", wr_run_exit_code(run));
+  wr_json_boolean(json, "ran", run->ran);
+  write_plan(json, run);
+  write_ledger(json, "ledger", &run->ledger);
+  wr_json_real(json, "setup_s", run->setup);
+  real_or_null(json, "warm_s", run->warm);
+  real_or_null(json, "warm_solve_s", run->warm_solve);
+  if (run->ran) {
+    write_apply(json, run);
+    write_result(json, &run->result, is_pagerank);
+    write_verdict(json, &run->verdict, is_pagerank);
+    write_comparison(json, run, base);
+  }
+  wr_json_end(json, '}');
+}
+
+wr_status wr_report_json(const char *path, const wr_problem_facts *problem, const wr_run *runs, int count,
+                         const char *settings_text, const wr_ledger *process) {
+  wr_output_file out;
+  wr_status status = wr_output_open(path, &out);
+  if (status != WR_OK) return status;
+  wr_json json = {.file = out.file};
+  wr_json_begin(&json, NULL, '{');
+  wr_json_integer(&json, "schema", SCHEMA);
+  wr_json_text(&json, "program", problem->program);
+  wr_json_integer(&json, "exit_code",
+                  problem->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(runs, count));
+  wr_machine_write(&json);
+  write_clocks(&json, process);
+  wr_json_text(&json, "settings", settings_text);
+  write_problem(&json, problem);
+  write_ledger(&json, "process", process);
+  wr_json_begin(&json, "runs", '[');
+  int is_pagerank = strcmp(problem->program, "pagerank") == 0;
+  for (int i = 0; i < count; i++) write_run(&json, &runs[i], wr_baseline(runs, count), is_pagerank);
+  wr_json_end(&json, ']');
+  wr_json_end(&json, '}');
+  return wr_output_commit(&out);
+}

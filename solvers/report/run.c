@@ -1,0 +1,79 @@
+#include "solvers/report/run.h"
+
+#include <math.h>
+#include <string.h>
+
+int wr_run_answered(const wr_run *run) { return run->ran && run->status == WR_OK; }
+
+int wr_run_counts(const wr_run *run) {
+  return wr_run_answered(run) && wr_run_exit_code(run) != wr_status_exit_code(WR_EINTERNAL);
+}
+
+const wr_run *wr_baseline(const wr_run *runs, int count) {
+  const wr_run *best = NULL, *first = NULL;
+  for (int i = 0; i < count; i++) {
+    const wr_run *run = &runs[i];
+    if (!wr_run_counts(run)) continue;
+    if (!first) first = run;
+    if (strncmp(run->backend->name, "cusparse", 8) != 0) continue;
+    if (!best || wr_ledger_end_to_end(&run->ledger) < wr_ledger_end_to_end(&best->ledger)) best = run;
+  }
+  return best ? best : first;
+}
+
+int64_t wr_break_even(const wr_run *run, const wr_run *base) {
+  double cost =
+      (run->setup - base->setup) + ((run->apply_first - run->apply_median) - (base->apply_first - base->apply_median));
+  double gain = base->apply_median - run->apply_median;
+  if (!isfinite(cost) || !isfinite(gain)) return -1;
+  if (gain > 0) {
+    double multiplies = ceil(cost / gain);
+    if (multiplies >= 0x1p63) return -1;
+    return multiplies > 0 ? (int64_t)multiplies : 0;
+  }
+  return cost - gain * (double)run->applies <= 0 && (cost < 0 || gain == 0) ? 0 : -1;
+}
+
+int wr_faster(const wr_run *a, const wr_run *b) {
+  return a->applies > WR_LEAST_SAMPLE && b->applies > WR_LEAST_SAMPLE && a->apply_high > 0 &&
+         b->apply_low > 1.02 * a->apply_high;
+}
+
+int wr_run_exit_code(const wr_run *run) {
+  if (run->status != WR_OK) return wr_status_exit_code(run->status);
+  if (!run->ran) return wr_status_exit_code(WR_EUNAVAILABLE);
+  int code = wr_outcome_exit_code(run->result.outcome);
+  const wr_verdict *verdict = &run->verdict;
+  if (run->result.outcome == WR_NON_FINITE || run->result.outcome == WR_INTERRUPTED) return code;
+  if (verdict->level == WR_VERIFY_OFF) return code;
+  if (!verdict->multiplied_right) return wr_status_exit_code(WR_EINTERNAL);
+  return code == 0 && !verdict->met_tolerance ? wr_outcome_exit_code(WR_MAX_ITERATIONS) : code;
+}
+
+int wr_report_exit_code(const wr_run *runs, int count) {
+  static const int worst_first[] = {130, 7, 9, 5, 6, 8, 3, 1, 2, 0};
+  for (size_t rank = 0; rank < sizeof worst_first / sizeof *worst_first; rank++)
+    for (int i = 0; i < count; i++)
+      if (wr_run_exit_code(&runs[i]) == worst_first[rank]) return worst_first[rank];
+  return wr_status_exit_code(WR_EUNAVAILABLE);
+}
+
+const wr_run *wr_apply_base(const wr_run *runs, int count) {
+  for (int k = 0; k < count; k++)
+    if (wr_run_counts(&runs[k]) && runs[k].apply_median > 0) return &runs[k];
+  return NULL;
+}
+
+wr_apply_standing wr_apply_compare(const wr_run *run, const wr_run *base) {
+  wr_apply_standing standing = {.pays_at = -1};
+  if (base == NULL || !wr_run_counts(run) || !(run->apply_median > 0)) return standing;
+  standing.known = 1;
+  standing.speed_up = base->apply_median / run->apply_median;
+  standing.faster = wr_faster(run, base);
+  standing.slower = wr_faster(base, run);
+  if (run->apply_median < base->apply_median)
+    standing.pays_at = wr_break_even(run, base);
+  else
+    standing.ahead_until = wr_break_even(base, run); /* when the other has paid against this one */
+  return standing;
+}

@@ -1,0 +1,210 @@
+#define _DEFAULT_SOURCE /* gmtime_r */
+#include "solvers/report/spmv_json.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "solvers/report/machine.h"
+#include "solvers/report/report_text.h"
+#include "solvers/report/sectors.h"
+#include "solvers/report/suggestion.h"
+
+enum { SPMV_SCHEMA = 1 };
+
+static void write_places(wr_json *json, const wr_apply_place *places) {
+  static const char *const names[] = {[WR_HOST] = "host", [WR_CUDA] = "cuda"};
+  wr_json_begin(json, "places", '[');
+  for (int p = 0; p < 2; p++) {
+    wr_json_begin(json, NULL, '{');
+    wr_json_text(json, "place", names[p]);
+    wr_json_text(json, "status", wr_status_name(places[p].status));
+    wr_json_text(json, "reason", places[p].reason[0] ? places[p].reason : NULL);
+    wr_json_text(json, "device", places[p].env.device_name[0] ? places[p].env.device_name : NULL);
+    wr_json_real(json, "read_bandwidth", places[p].read_bandwidth > 0 ? places[p].read_bandwidth : NAN);
+    wr_json_end(json, '}');
+  }
+  wr_json_end(json, ']');
+}
+
+void wr_spmv_json_begin(wr_json *json, const char *settings, const wr_apply_place *places) {
+  time_t now = time(NULL);
+  struct tm date;
+  char text[32] = "";
+  if (gmtime_r(&now, &date)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &date);
+  wr_json_begin(json, NULL, '{');
+  wr_json_integer(json, "schema", SPMV_SCHEMA);
+  wr_json_text(json, "program", "spmv");
+  wr_json_text(json, "date", text);
+  wr_machine_write(json);
+  wr_json_text(json, "settings", settings);
+  write_places(json, places);
+  wr_json_begin(json, "matrices", '[');
+}
+
+void wr_spmv_json_end(wr_json *json, int exit_code) {
+  wr_json_end(json, ']');
+  wr_json_integer(json, "exit_code", exit_code);
+  wr_json_end(json, '}');
+}
+
+static void write_sample(wr_json *json, const char *name, const wr_sample *sample, int64_t repeat) {
+  if (sample->count == 0) {
+    wr_json_null(json, name);
+    return;
+  }
+  wr_json_begin(json, name, '{');
+  wr_json_real(json, "median_s", sample->median);
+  wr_json_real(json, "median_low_s", sample->low);
+  wr_json_real(json, "median_high_s", sample->high);
+  wr_json_real(json, "confidence", sample->confidence);
+  wr_json_integer(json, "count", sample->count);
+  wr_json_integer(json, "multiplies_each", repeat);
+  wr_json_end(json, '}');
+}
+
+static void write_plan(wr_json *json, const wr_run *run) {
+  wr_json_begin(json, "plan", '{');
+  wr_json_real(json, "apply_bytes", run->info.apply_bytes);
+  wr_json_integer(json, "format_bytes", run->info.format_bytes);
+  wr_json_integer(json, "extra_bytes", run->info.extra_bytes);
+  wr_json_integer(json, "borrowed_bytes", run->info.borrowed_bytes);
+  wr_json_boolean(json, "deterministic", run->info.deterministic);
+  wr_json_text(json, "line", run->info.line);
+  wr_json_text(json, "better", run->info.better ? run->info.better : "");
+  wr_json_text(json, "advice", run->info.advice);
+  wr_json_end(json, '}');
+}
+
+static void write_times(wr_json *json, const wr_run *run, const wr_apply_times *times) {
+  wr_json_integer(json, "preparations", times->preparations);
+  wr_json_real(json, "prepare_s", run->setup);
+  wr_json_real(json, "prepare_once_s", times->setup_once);
+  wr_json_real(json, "first_s", run->apply_first);
+  wr_json_real(json, "first_once_s", times->first_once);
+  write_sample(json, "hot", &times->hot, times->repeat);
+  write_sample(json, "cold", &times->cold, 1);
+  wr_json_boolean(json, "y_next", times->dual);
+  double rate = run->info.apply_bytes / run->apply_median;
+  wr_json_real(json, "bytes_per_s", rate);
+  wr_json_real(json, "read_share", run->read_bandwidth > 0 ? rate / run->read_bandwidth : NAN);
+}
+
+static void write_verdict(wr_json *json, const wr_verdict *verdict) {
+  static const char *const levels[] = {
+      [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
+  wr_json_begin(json, "verification", '{');
+  wr_json_text(json, "level", levels[verdict->level]);
+  if (verdict->level != WR_VERIFY_OFF) {
+    wr_json_integer(json, "rows", verdict->rows);
+    wr_json_boolean(json, "multiplied_right", verdict->multiplied_right);
+    wr_json_real(json, "worst_row", verdict->worst_row);
+  }
+  wr_json_end(json, '}');
+}
+
+static void write_comparison(wr_json *json, const wr_run *run, const wr_run *base) {
+  wr_apply_standing standing = wr_apply_compare(run, base);
+  wr_json_begin(json, "comparison", '{');
+  wr_json_boolean(json, "is_baseline", run == base);
+  wr_json_real(json, "speed_up", standing.known ? standing.speed_up : NAN);
+  wr_json_boolean(json, "faster", standing.faster);
+  wr_json_boolean(json, "slower", standing.slower);
+  if (standing.known && run != base && standing.pays_at >= 0)
+    wr_json_integer(json, "break_even", standing.pays_at);
+  else
+    wr_json_null(json, "break_even");
+  if (standing.known && run != base && standing.pays_at < 0 && standing.ahead_until >= 0)
+    wr_json_integer(json, "ahead_until", standing.ahead_until);
+  else
+    wr_json_null(json, "ahead_until");
+  wr_json_end(json, '}');
+}
+
+static void write_sectors(wr_json *json, const wr_spmv_table *t, const wr_run *run) {
+  if (t->x_sectors < 0 || !wr_sectors_apply(run->backend)) {
+    wr_json_null(json, "sectors");
+    return;
+  }
+  wr_json_begin(json, "sectors", '{');
+  wr_json_integer(json, "streams", wr_sectors_of_streams(t->A, t->type, &run->info));
+  wr_json_integer(json, "x", t->x_sectors);
+  wr_json_end(json, '}');
+}
+
+static void write_run(wr_json *json, const wr_spmv_table *t, int k, const wr_run *base) {
+  char label[256];
+  const wr_run *run = &t->runs[k];
+  wr_json_begin(json, NULL, '{');
+  wr_json_text(json, "label", wr_run_label(run, label, sizeof label));
+  wr_json_text(json, "backend", run->backend->name);
+  wr_json_text(json, "knobs", run->knobs);
+  wr_json_text(json, "place", run->backend->place == WR_HOST ? "host" : "cuda");
+  wr_json_text(json, "status", wr_status_name(run->status));
+  wr_json_text(json, "reason", run->reason[0] ? run->reason : NULL);
+  wr_json_boolean(json, "ran", run->ran);
+  if (run->ran) {
+    write_plan(json, run);
+    write_sectors(json, t, run);
+    write_times(json, run, &t->times[k]);
+    write_verdict(json, &run->verdict);
+    write_comparison(json, run, base);
+  }
+  wr_json_end(json, '}');
+}
+
+static void write_rows(wr_json *json, const wr_row_statistics *rows) {
+  wr_json_begin(json, "rows", '{');
+  wr_json_integer(json, "least", rows->least);
+  wr_json_real(json, "mean", rows->mean);
+  wr_json_integer(json, "most", rows->most);
+  wr_json_integer(json, "empty", rows->empty);
+  wr_json_integer(json, "bandwidth", rows->bandwidth);
+  wr_json_end(json, '}');
+}
+
+static void write_suggestion(wr_json *json, const wr_spmv_table *t) {
+  char label[256];
+  wr_stretch stretches[WR_MAX_RUNS];
+  int found = wr_suggest(t->runs, t->count, stretches);
+  wr_json_begin(json, "least_time", '[');
+  for (int k = 0; k < found; k++) {
+    wr_json_begin(json, NULL, '{');
+    wr_json_integer(json, "from", stretches[k].from);
+    wr_json_text(json, "label", wr_run_label(stretches[k].run, label, sizeof label));
+    wr_json_end(json, '}');
+  }
+  wr_json_end(json, ']');
+}
+
+static void write_facts(wr_json *json, const wr_problem_facts *facts, wr_status status, const char *reason) {
+  wr_json_begin(json, NULL, '{');
+  wr_json_text(json, "source", facts->source);
+  wr_json_text(json, "precision", facts->precision);
+  wr_json_text(json, "status", wr_status_name(status));
+  wr_json_text(json, "reason", reason);
+  wr_json_text(json, "kind", facts->kind);
+  wr_json_integer(json, "nrows", facts->nrows);
+  wr_json_integer(json, "ncols", facts->ncols);
+  wr_json_integer(json, "nnz", facts->nnz);
+  wr_json_boolean(json, "has_values", facts->has_values);
+  wr_json_text(json, "remark", facts->remark);
+}
+
+void wr_spmv_json_failure(wr_json *json, const wr_problem_facts *facts, wr_status status) {
+  write_facts(json, facts, status, wr_status_message());
+  wr_json_begin(json, "runs", '[');
+  wr_json_end(json, ']');
+  wr_json_end(json, '}');
+}
+
+void wr_spmv_json_matrix(wr_json *json, const wr_spmv_table *t) {
+  const wr_run *base = wr_apply_base(t->runs, t->count);
+  write_facts(json, t->facts, WR_OK, NULL);
+  write_rows(json, t->rows);
+  write_suggestion(json, t);
+  wr_json_begin(json, "runs", '[');
+  for (int k = 0; k < t->count; k++) write_run(json, t, k, base);
+  wr_json_end(json, ']');
+  wr_json_end(json, '}');
+}

@@ -1,0 +1,182 @@
+#include "solvers/report/spmv_table.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "config/text.h"
+#include "solvers/report/report_columns.h"
+#include "solvers/report/report_text.h"
+#include "solvers/report/sectors.h"
+#include "solvers/report/suggestion.h"
+
+enum { LABEL_ROOM = 256 };
+
+static void microseconds(double seconds, char *cell) {
+  double us = 1e6 * seconds;
+  snprintf(cell, WR_CELL_ROOM, "%.*f", us < 99.995 ? 2 : us < 9999.95 ? 1 : 0, us);
+}
+
+static void first_cell(const wr_columns *c, int k, char *cell) { microseconds(c->runs[k].apply_first, cell); }
+static void hot_cell(const wr_columns *c, int k, char *cell) { microseconds(c->runs[k].apply_median, cell); }
+
+/* The wider side of the median's interval. */
+static void interval_cell(const wr_columns *c, int k, char *cell) {
+  const wr_sample *hot = &c->times[k].hot;
+  double wider = fmax(hot->high - hot->median, hot->median - hot->low) / hot->median;
+  snprintf(cell, WR_CELL_ROOM, "-");
+  if (hot->count >= WR_LEAST_SAMPLE && hot->median > 0) snprintf(cell, WR_CELL_ROOM, "%.1f%%", 100 * wider);
+}
+
+static void cold_cell(const wr_columns *c, int k, char *cell) {
+  cell[0] = '\0';
+  if (c->times[k].cold.count > 0) microseconds(c->times[k].cold.median, cell);
+}
+
+static void bytes_cell(const wr_columns *c, int k, char *cell) { wr_text_bytes(c->runs[k].info.apply_bytes, cell); }
+
+static void rate_cell(const wr_columns *c, int k, char *cell) {
+  const wr_run *run = &c->runs[k];
+  double rate = run->apply_median > 0 ? run->info.apply_bytes / run->apply_median * 1e-9 : 0;
+  snprintf(cell, WR_CELL_ROOM, "%.*f", rate < 99.95 ? 1 : 0, rate);
+}
+
+static int is_wrong(const wr_run *run) { return run->ran && !wr_run_counts(run); }
+
+/* "1.25x": faster or slower beyond doubt; "1.01x =": not. */
+static void speed_cell(const wr_columns *c, int k, char *cell) {
+  const wr_run *run = &c->runs[k];
+  wr_apply_standing standing = wr_apply_compare(run, c->base);
+  snprintf(cell, WR_CELL_ROOM, "%s", is_wrong(run) ? "WRONG" : "-");
+  if (!standing.known) return;
+  double ratio = standing.speed_up;
+  int decimals = ratio < 0.0995 ? 3 : ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0;
+  int in_doubt = run != c->base && !standing.faster && !standing.slower;
+  snprintf(cell, WR_CELL_ROOM, "%.*fx%s", decimals, ratio, in_doubt ? " =" : "  ");
+}
+
+static void pays_cell(const wr_columns *c, int k, char *cell) {
+  char count[16];
+  const wr_run *run = &c->runs[k];
+  wr_apply_standing standing = wr_apply_compare(run, c->base);
+  snprintf(cell, WR_CELL_ROOM, "-");
+  if (!standing.known || run == c->base || !(standing.faster || standing.slower)) return;
+  if (standing.pays_at >= 0)
+    snprintf(cell, WR_CELL_ROOM, "%s", wr_text_count(standing.pays_at, count));
+  else if (standing.ahead_until > 0)
+    snprintf(cell, WR_CELL_ROOM, "to %s", wr_text_count(standing.ahead_until, count));
+  else
+    snprintf(cell, WR_CELL_ROOM, "never");
+}
+
+/* spmv --help says what they show. */
+static const wr_column columns[] = {
+    {"prepare", wr_cell_prepare, 8, NULL},
+    {"first us", first_cell, 4, NULL},
+    {"hot us", hot_cell, 11, NULL},
+    {"+-", interval_cell, 6, NULL},
+    {"cold us", cold_cell, 9, NULL},
+    {"bytes", bytes_cell, 3, NULL},
+    {"GB/s", rate_cell, 1, NULL},
+    {"read", wr_cell_read, 5, NULL},
+    {"memory", wr_cell_memory, 2, NULL},
+    {"speed-up", speed_cell, 10, NULL},
+    {"pays at", pays_cell, 7, NULL},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static void print_wrong(FILE *out, const wr_spmv_table *t) {
+  char label[LABEL_ROOM], worst[16];
+  for (int k = 0; k < t->count; k++) {
+    if (!is_wrong(&t->runs[k])) continue;
+    wr_line line = {0};
+    wr_line_add(&line, "WRONG: %s: its largest error is %s times the rounding bound of its row",
+                wr_run_label(&t->runs[k], label, sizeof label), wr_text_bound(t->runs[k].verdict.worst_row, worst));
+    wr_line_print(out, &line, 0, 2);
+  }
+}
+
+/* "web in f64: ..., 3.00 M x 3.00 M, 49.6 M nonzeros", "rows: 0 to 7231 entries, 16.5 on average, ..." */
+static void print_heading(FILE *out, const wr_spmv_table *t) {
+  char least[16], most[16], mean[16], empty[16], bandwidth[16];
+  wr_line problem = {0}, rows = {0};
+  wr_line_add_problem(&problem, t->facts);
+  wr_line_print(out, &problem, 0, 2);
+  wr_line_add(&rows, "rows: ");
+  if (t->rows->least != t->rows->most) wr_line_add(&rows, "%s to ", wr_text_count(t->rows->least, least));
+  wr_line_add(&rows, "%s %s", wr_text_count(t->rows->most, most), wr_plural(t->rows->most, "entry", "entries"));
+  if (t->rows->least != t->rows->most)
+    wr_line_add(&rows, ", %s on average",
+                t->rows->mean < 1000 ? wr_text_real(t->rows->mean, mean) : wr_text_count((int64_t)t->rows->mean, mean));
+  wr_line_add(&rows, ", %s empty; matrix bandwidth %s", t->rows->empty ? wr_text_count(t->rows->empty, empty) : "none",
+              wr_text_count(t->rows->bandwidth, bandwidth));
+  wr_line_print(out, &rows, 0, 2);
+}
+
+/* "least time: cusparse for 1 to 12 multiplies, merbit from 13 on" */
+static void print_suggestion(FILE *out, const wr_spmv_table *t) {
+  char label[LABEL_ROOM], from[16], to[16];
+  wr_stretch stretches[WR_MAX_RUNS];
+  wr_line line = {0};
+  int found = wr_suggest(t->runs, t->count, stretches), able = 0;
+  for (int k = 0; k < t->count; k++) able += wr_run_counts(&t->runs[k]);
+  if (able < 2 || found == 0) return;
+  wr_line_add(&line, "least time:");
+  for (int k = 0; k < found; k++) {
+    const char *name = wr_run_label(stretches[k].run, label, sizeof label);
+    int64_t first = stretches[k].from, last = k + 1 < found ? stretches[k + 1].from - 1 : 0;
+    wr_line_add(&line, "%s", k ? ", " : " ");
+    if (found == 1)
+      wr_line_add(&line, "%s for any number of multiplies", name);
+    else if (k + 1 == found)
+      wr_line_add(&line, "from %s on %s", wr_text_count(first, from), name);
+    else if (first == last)
+      wr_line_add(&line, "for %s %s %s", wr_text_count(first, from), wr_plural(first, "multiply", "multiplies"), name);
+    else
+      wr_line_add(&line, "for %s to %s multiplies %s", wr_text_count(first, from), wr_text_count(last, to), name);
+  }
+  wr_line_print(out, &line, 0, 2);
+}
+
+static void print_sectors(FILE *out, const wr_spmv_table *t) {
+  char label[LABEL_ROOM], total[16], stream[16], x[16];
+  wr_line line = {0};
+  int found = 0;
+  if (t->x_sectors < 0) return;
+  for (int k = 0; k < t->count; k++) {
+    const wr_run *run = &t->runs[k];
+    if (!run->ran || !wr_sectors_apply(run->backend)) continue;
+    int64_t streams = wr_sectors_of_streams(t->A, t->type, &run->info);
+    wr_line_add(
+        &line, "%s%s %s (streams %s, x %s)", found++ ? ", " : "sectors: ", wr_run_label(run, label, sizeof label),
+        wr_text_count(streams + t->x_sectors, total), wr_text_count(streams, stream), wr_text_count(t->x_sectors, x));
+  }
+  if (found)
+    wr_line_add(&line, "; of 32 bytes, read from L2, each stream once and x by a model: the different ones of 32 "
+                       "consecutive entries, nothing kept in L1");
+  else
+    wr_line_add(&line, "sectors: none of these backends reads plain rows on a GPU");
+  wr_line_print(out, &line, 0, 2);
+}
+
+static void print_plans(FILE *out, const wr_spmv_table *t) {
+  char label[LABEL_ROOM];
+  for (int k = 0; k < t->count; k++) {
+    if (!t->runs[k].ran || t->runs[k].info.line[0] == '\0') continue;
+    wr_line line = {0};
+    wr_line_add(&line, "%s: %s", wr_run_label(&t->runs[k], label, sizeof label), t->runs[k].info.line);
+    wr_line_print(out, &line, 0, 2);
+  }
+}
+
+void wr_spmv_table_print(FILE *out, const wr_spmv_table *t) {
+  wr_columns c = {.runs = t->runs, .times = t->times, .count = t->count, .base = wr_apply_base(t->runs, t->count)};
+  print_heading(out, t);
+  wr_columns_print(out, columns, COLUMNS, &c);
+  print_wrong(out, t);
+  print_suggestion(out, t);
+  print_sectors(out, t);
+  wr_report_advice(out, t->runs, t->count);
+  if (t->verbose) print_plans(out, t);
+  fputc('\n', out);
+  fflush(out);
+}
