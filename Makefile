@@ -75,8 +75,8 @@ $(BUILD)/found.mk: tools/find_tools.sh
 # CUDA_BACKENDS: those whose kernels are ours, by their rows in the table.
 CUDA_BACKENDS := $(shell sed -n 's/^WR_BACKEND.\([a-z_0-9]*\), CUDA,.*/\1/p' spmv/backends.def)
 BUILT_BACKENDS := $(shell sed -n '/, LATER,/d; s/^WR_BACKEND.\([a-z_0-9]*\),.*/\1/p' spmv/backends.def)
-OWN_CUDA := $(foreach name,$(CUDA_BACKENDS),$(wildcard spmv/*/$(name).c))
-CUDA_ONLY := $(OWN_CUDA) $(wildcard spmv/cusparse/*.c)
+OWN_CUDA := $(foreach name,$(CUDA_BACKENDS),$(wildcard spmv/backends/*/$(name).c))
+CUDA_ONLY := $(OWN_CUDA) $(wildcard spmv/backends/cusparse/*.c)
 CPU_ONLY := spmv/device/no_cuda.c
 
 SOURCES := $(sort $(shell find config spmv io data solvers -name '*.c' 2>/dev/null))
@@ -85,12 +85,13 @@ SOURCES += $(if $(FOUND_CUDA),$(sort $(shell find spmv -name '*.cu')))
 MAINS := $(filter solvers/program/%_main.c,$(SOURCES))
 PROGRAMS := $(MAINS:solvers/program/%_main.c=$(BUILD)/%)
 
-TEST_SOURCES := $(wildcard tests/unit/*.c tests/conformance/*.c tests/solvers/*.c)
+TEST_ROOMS := config io data spmv solvers report program conformance
+TEST_SOURCES := $(foreach room,$(TEST_ROOMS),$(wildcard tests/$(room)/*.c))
 KERNEL_TESTS := $(wildcard tests/kernels/test_*.cu)
 TEST_MAINS := $(foreach source,$(TEST_SOURCES),$(if $(filter test_%,$(notdir $(source))),$(source)))
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_MAINS)))
 TEST_PROGRAMS += $(if $(FOUND_CUDA),$(patsubst %.cu,$(BUILD)/tests/%,$(notdir $(KERNEL_TESTS))))
-TEST_SCRIPTS := $(filter-out %/lib.sh %/common.sh %/test_tools.sh,$(wildcard tests/unit/*.sh tests/cli/*.sh))
+TEST_SCRIPTS := $(filter-out %/lib.sh %/common.sh,$(wildcard tests/spmv/*.sh tests/cli/*.sh))
 FUZZ_SOURCES := $(wildcard tests/fuzz/*.c)
 FUZZ_HELPERS := $(filter-out tests/fuzz/replay.c tests/fuzz/fuzz_%,$(FUZZ_SOURCES))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(filter tests/fuzz/fuzz_%,$(FUZZ_SOURCES)))
@@ -195,7 +196,7 @@ $(CUDA_BENCHES): private LDLIBS += -lcublas
 # The parsers' fuzz targets against libFuzzer, for `make fuzz`. Kernels are no parsers, and clang takes minutes over one of them
 # with all these sanitizers.
 ifneq ($(findstring fuzzer,$(SANITIZE)),)
-$(call objects_of,$(wildcard spmv/cpu_bsr/*_kernel.c)): private SANITIZERS :=
+$(call objects_of,$(wildcard spmv/backends/cpu_bsr/*_kernel.c)): private SANITIZERS :=
 $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.c.o $(call objects_of,$(FUZZ_HELPERS)) $(LIBRARY)
 	$(SAY) LD $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^) $(ALL_LIBS)
@@ -329,7 +330,7 @@ demo: programs ## both programs on generated problems with every backend that ru
 	@BUILD=$(BUILD) sh tools/demo.sh
 
 # What looks at texts alone has nothing to say under a sanitizer.
-TEXT_CHECKS := $(if $(SANITIZE),,tools/lint.sh tools/check_deps.sh tests/unit/test_tools.sh)
+TEXT_CHECKS := $(if $(SANITIZE),,tools/lint.sh tools/check_deps.sh tests/tools/test_tools.sh)
 SIMT_ITEMS := $(foreach test,$(call simt_test,$(SIMT_CONFORMANCE)),$(CUDA_BACKENDS:%=$(test):%)) \
   $(call simt_test,$(SIMT_TESTS) $(SIMT_KERNEL_MAINS))
 # On a card the backends' conformance is what takes longest: a process each.

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 typedef struct box {
   int64_t x[2], y[2], z[2]; /* first and last neighbour, as steps from the point: -1, 0 or 1 */

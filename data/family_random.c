@@ -2,7 +2,7 @@
 #include "data/family.h"
 
 #include "config/memory.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 /* ---- uniform ---- */
 

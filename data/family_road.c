@@ -6,7 +6,7 @@
  *           10 11 14 15 */
 #include "data/family.h"
 
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 typedef struct road {
   int64_t seed, side;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 /* ---- chain ---- */
 

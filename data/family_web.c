@@ -6,7 +6,7 @@
 #include "data/family.h"
 
 #include "config/memory.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 enum {
   MAX_COPIES = 20,     /* pages passed on the way to where a link was made           */

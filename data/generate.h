@@ -23,7 +23,7 @@
 #include <stdio.h>
 
 #include "config/status.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 /* 1 if name begins with "gen:". */
 int wr_generate_is_name(const char *name);

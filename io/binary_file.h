@@ -35,7 +35,7 @@
 #include "config/status.h"
 #include "io/ids.h"
 #include "io/input_text.h"
-#include "spmv/csr_feed.h"
+#include "spmv/matrix/csr_feed.h"
 
 #define WR_BINARY_MAGIC "\211WRM\r\n\032\n"
 

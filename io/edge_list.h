@@ -17,7 +17,7 @@
 #include "config/status.h"
 #include "io/ids.h"
 #include "io/reader.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 /* 1 if a file of this name is taken for an edge list: .tsv .txt .el .csv, each also with .gz behind it, in any letter case. */
 int wr_edge_list_is_name(const char *path);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "io/input_text.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 /* What a line has to look like. */
 typedef struct wr_entry_format {

@@ -6,7 +6,7 @@
 #include "config/status.h"
 #include "io/edge.h"
 #include "io/ids.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 /* The ids of a part. As long as they fit the rows and columns of its triplets they are these themselves; else a list of
  * distinct ids, ascending, in which rows and columns are places. */

@@ -16,7 +16,7 @@
 #include "io/binary_file.h"
 #include "io/edge_choice.h"
 #include "io/input_text.h"
-#include "spmv/csr_feed.h"
+#include "spmv/matrix/csr_feed.h"
 
 typedef struct wr_read_options {
   int threads;      /* 0: all that OpenMP would use                                                           */

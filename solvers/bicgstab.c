@@ -11,7 +11,7 @@
 #include "solvers/bicgstab_judge.h"
 #include "solvers/bicgstab_step.h"
 #include "solvers/iteration.h"
-#include "spmv/device/bicgstab_scalars.h"
+#include "spmv/steps/bicgstab_scalars.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 

@@ -11,7 +11,7 @@
 #include "solvers/bicgstab_step.h"
 #include "solvers/power.h"
 #include "solvers/verify.h"
-#include "spmv/device/bicgstab_scalars.h"
+#include "spmv/steps/bicgstab_scalars.h"
 
 wr_status wr_bicgstab_true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {
   wr_status status;

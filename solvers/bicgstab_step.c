@@ -1,7 +1,7 @@
 #include "solvers/bicgstab_step.h"
 
 #include "config/argument.h"
-#include "spmv/device/bicgstab_scalars.h"
+#include "spmv/steps/bicgstab_scalars.h"
 #include "solvers/iteration.h"
 
 static wr_scalar scalar(wr_bicgstab *s, int index) { return wr_bicgstab_scalar(s, index); }

@@ -2,7 +2,7 @@
 #ifndef WR_EMPTY_ROWS_H
 #define WR_EMPTY_ROWS_H
 
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 /* In a row of A whose entries are all 0, or that has none, the residual is b[i] whatever x is. WR_EINPUT, with the first such
  * row, if these elements of b alone keep ||b - A x|| above both tolerance * ||b|| and atol. b: [A->nrows]. One pass over the

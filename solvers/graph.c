@@ -6,8 +6,8 @@
 #include "config/argument.h"
 #include "config/memory.h"
 #include "solvers/elements.h"
-#include "spmv/csr_argument.h"
-#include "spmv/device/transpose.h"
+#include "spmv/matrix/csr_argument.h"
+#include "spmv/matrix/transpose.h"
 #include "spmv/device/vec_argument.h"
 
 enum { PARALLEL_FROM = 1 << 14, PARTS = 256 }; /* elements from which waking threads pays; parts of a sum */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 #include "spmv/device/vec.h"
 
 typedef struct wr_graph {

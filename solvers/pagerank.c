@@ -8,7 +8,7 @@
 #include "config/memory.h"
 #include "solvers/elements.h"
 #include "solvers/iteration.h"
-#include "spmv/device/pagerank_scalars.h"
+#include "spmv/steps/pagerank_scalars.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 

@@ -8,7 +8,7 @@
 #include "config/argument.h"
 #include "config/memory.h"
 #include "solvers/power.h"
-#include "spmv/csr_argument.h"
+#include "spmv/matrix/csr_argument.h"
 
 /* SplitMix64's finaliser (Steele, Lea, Flood 2014): a fixed scrambling of 64 bits. */
 static uint64_t scramble(uint64_t z) {

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 typedef struct wr_system {
   const wr_csr *A;          /* as parsed, borrowed                                                                */

@@ -23,7 +23,7 @@
 #include "config/status.h"
 #include "config/memory.h"
 #include "config/option.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 #include "spmv/device/vec.h"
 #include "spmv/spmv.h"
 

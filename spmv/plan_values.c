@@ -1,7 +1,7 @@
 /* New values for a prepared plan: by the backend's update_values, or by preparing anew. */
 #include "config/argument.h"
-#include "spmv/csr_hold.h"
-#include "spmv/device/csr_device.h"
+#include "spmv/matrix/csr_hold.h"
+#include "spmv/matrix/csr_device.h"
 #include "spmv/plan_state.h"
 
 static wr_status check_pattern(const wr_plan *plan, wr_csr *A) {

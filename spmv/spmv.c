@@ -10,7 +10,7 @@
 #include "config/argument.h"
 #include "config/memory.h"
 #include "config/text.h"
-#include "spmv/csr_hold.h"
+#include "spmv/matrix/csr_hold.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 #include "spmv/plan_state.h"

@@ -18,7 +18,7 @@
 
 #include "config/option.h"
 #include "config/status.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 #include "spmv/device/vec.h"
 
 #ifdef __cplusplus

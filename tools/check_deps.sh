@@ -1,6 +1,7 @@
 #!/bin/sh
-# Verifies who includes whom: solvers -> data, io -> spmv -> config; inside spmv a backend's folder sees the interface, device,
-# kernel and itself, never another backend; every quoted include starts at the root and exists.
+# Verifies which folder includes which: solvers/program -> solvers/report -> solvers -> spmv -> config; io and data know the
+# matrices of spmv/matrix. Inside spmv a family of backends sees the interface, matrix, blocks, device, kernel and itself, never
+# another family; every quoted include starts at the root and exists.
 # Needs: nothing
 set -u
 here=$(dirname "$0")
@@ -16,20 +17,24 @@ xargs awk '/^[ \t]*#[ \t]*include[ \t]*["<]/ {
 }' <"$work/files" >"$work/includes"
 
 awk -F'\t' '
-  function room(path) { # the folder that counts: spmv itself, spmv/FAMILY, else the first part
-    if (path ~ /^spmv\/[^\/]+$/) return "spmv"
-    if (path ~ /^spmv\//) { split(path, part, "/"); return "spmv/" part[2] }
-    sub(/\/.*/, "", path)
+  function room(path) { # its folder; a family of backends with all its folders is one room
+    if (path ~ /^(tests|tools|examples)\//) return substr(path, 1, index(path, "/") - 1)
+    sub(/\/[^\/]*$/, "", path)
     return path
   }
-  function backend(place) { return place ~ /^spmv\// && place != "spmv/device" && place != "spmv/kernel" }
+  function is_backend(place) { return place ~ /^spmv\/backends\// }
   function allowed(from, to) {
     if (from == to || from == "tests" || from == "tools" || to == "config") return 1
-    if (to == "spmv" || to == "spmv/device") return from != "config"
-    if (to == "spmv/kernel") return from ~ /^spmv\//
-    if (to == "spmv/bsr") return backend(from) # a format that three families share, and others advise
-    if (backend(to) || to == "solvers" || to == "tests") return 0
-    return from == "solvers" && (to == "io" || to == "data")
+    if (from ~ /^solvers\/(report|program)$/ && to == "io") return 1
+    if (from == "solvers/program" && (to == "data" || to == "solvers/report")) return 1
+    if (from ~ /^solvers\// && to == "solvers") return 1
+    if (from ~ /^solvers/ && to ~ /^spmv(\/(device|matrix|steps))?$/) return 1
+    if ((from == "io" || from == "data") && to == "spmv/matrix") return 1
+    if (is_backend(from)) return to ~ /^spmv(\/(matrix|blocks|device|kernel))?$/
+    if (from == "spmv/blocks") return to ~ /^spmv(\/(matrix|device|kernel))?$/
+    if (from == "spmv") return to ~ /^spmv\/(matrix|device)$/
+    if (from ~ /^spmv\/(device|kernel|loop|matrix|steps)$/) return to ~ /^spmv(\/(device|kernel|loop|matrix|steps))?$/
+    return 0
   }
   function system_allowed(file, name) {
     if (file ~ /^tests\//) return 1

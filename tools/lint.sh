@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
 
 sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp|def)$' >"$work/c_files"
-sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp|def|sh|awk|mk|md|conf)$' '^Makefile$' '^\.ci/run$' | grep -v '^tests/data/' \
+sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp|def|sh|awk|mk|md|conf)$' '^Makefile$' '^\.ci/run$' | grep -v '^tests/data/[a-z]*/' \
   >"$work/text_files"
 xargs awk -f "$here/code_only.awk" <"$work/c_files" >"$work/code"
 
@@ -85,7 +85,7 @@ line_rules() {
 }
 
 name_rules() {
-  sh "$here/sources.sh" | grep -vE '^tests/data/|(^|/)(README[.]md|\.[^/]*)$' | awk -F/ '{ if ($NF in first) {
+  sh "$here/sources.sh" | grep -vE '^tests/data/[a-z]*/|(^|/)(README[.]md|\.[^/]*)$' | awk -F/ '{ if ($NF in first) {
     print $0 ": the name of " first[$NF] }; first[$NF] = $0 }' >"$work/found"
   verdict 'file names are unique'
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Begins a backend as a copy of another one: sh tools/new_backend.sh FROM NAME, from the repository root. Copies the files of
-# FROM to spmv/NAME, renames what is named after it, and adds a row to spmv/backends.def. All is checked before anything is
+# FROM to spmv/backends/NAME, renames what is named after it, and adds a row to spmv/backends.def. All is checked before anything is
 # written. docs/adding-a-backend.md says what comes next.
 set -u
 export LC_ALL=C
@@ -31,7 +31,7 @@ check_name() {
   esac
   [ ${#name} -le 24 ] || fail "'$name' has ${#name} letters; a backend's name has at most 24"
   [ -z "$(state_of "$name")" ] || fail "$table has a backend '$name' already"
-  [ ! -e "spmv/$name" ] || fail "spmv/$name exists already; choose another name"
+  [ ! -e "spmv/backends/$name" ] || fail "spmv/backends/$name exists already; choose another name"
 }
 
 check_from() {
@@ -43,7 +43,7 @@ check_from() {
     *) fail "there is no backend '$from'; what can be copied: $(copyable)" ;;
   esac
   source=$(find spmv -name "$from.c")
-  [ -f "$source" ] || fail "$from has no file spmv/FAMILY/$from.c to begin with"
+  [ -f "$source" ] || fail "$from has no file spmv/backends/FAMILY/$from.c to begin with"
   family=$(dirname "$source")
 }
 
@@ -69,7 +69,7 @@ rename_words() { # file
     -v changed="$work/changed" '
     BEGIN {
       while ((getline line <others) > 0) other[line] = 1
-      while ((getline line <files) > 0) moved[family "/" line] = "spmv/" name "/" name substr(line, length(from) + 1)
+      while ((getline line <files) > 0) moved[family "/" line] = "spmv/backends/" name "/" name substr(line, length(from) + 1)
     }
     function is_named(word, after) { return word == after || index(word, after "_") == 1 }
     function renamed(word,   prefix, rest, small, o) {
@@ -169,21 +169,21 @@ make_row() {
 }
 
 write_all() {
-  undo="spmv/$name $table.new"
-  if ! { mkdir "spmv/$name" && cp "$work/new"/* "spmv/$name" && cp "$work/table" $table.new && mv $table.new $table; }; then
-    fail "spmv/$name could not be written; nothing was changed"
+  undo="spmv/backends/$name $table.new"
+  if ! { mkdir "spmv/backends/$name" && cp "$work/new"/* "spmv/backends/$name" && cp "$work/table" $table.new && mv $table.new $table; }; then
+    fail "spmv/backends/$name could not be written; nothing was changed"
   fi
   undo=
 }
 
 # Headers that a family shares are no backend's own, and no backend includes another folder's.
 say_shared() {
-  grep -n "#include \"$family/" "spmv/$name"/* /dev/null | sed "s|^|  to be moved to spmv or copied: |"
+  grep -n "#include \"$family/" "spmv/backends/$name"/* /dev/null | sed "s|^|  to be moved to spmv or copied: |"
 }
 
 say_next() {
   echo "$name is a copy of $from:"
-  for file in "spmv/$name"/*; do echo "  $file"; done
+  for file in "spmv/backends/$name"/*; do echo "  $file"; done
   echo "  $table: a row after that of $from"
   say_shared
   echo 'Next: change the kernel, the summary and the source, in the .c file and in the row, and now and then'

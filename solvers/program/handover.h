@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "spmv/csr_feed.h"
+#include "spmv/matrix/csr_feed.h"
 
 enum { WR_HANDOVER_WORTH = 1 << 19 }; /* rows and entries that are worth taking before the matrix is complete */
 

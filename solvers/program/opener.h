@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "solvers/program/handover.h"
-#include "spmv/device/csr_upload.h"
+#include "spmv/matrix/csr_upload.h"
 #include "spmv/device/vec.h"
 
 typedef struct wr_opener {

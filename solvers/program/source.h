@@ -7,7 +7,7 @@
 #include "solvers/report/ledger.h"
 #include "solvers/program/place.h"
 #include "solvers/report/run.h"
-#include "spmv/csr_feed.h"
+#include "spmv/matrix/csr_feed.h"
 
 /* What a file is taken for. One that was saved in binary is told by how it begins. */
 typedef enum wr_input_format {

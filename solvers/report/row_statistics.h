@@ -2,7 +2,7 @@
 #ifndef WR_ROW_STATISTICS_H
 #define WR_ROW_STATISTICS_H
 
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 typedef struct wr_row_statistics {
   int64_t least, most; /* entries of a row; 0 without rows                    */

@@ -6,7 +6,7 @@
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/fused.cuh"
-#include "spmv/device/resident.cuh"
+#include "spmv/loop/resident.cuh"
 #include "spmv/kernel/finish.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/stream.cuh"

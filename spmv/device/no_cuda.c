@@ -2,12 +2,12 @@
 #include <stdint.h>
 
 #include "config/argument.h"
-#include "spmv/csr.h"
-#include "spmv/device/csr_device.h"
-#include "spmv/device/csr_upload.h"
+#include "spmv/matrix/csr.h"
+#include "spmv/matrix/csr_device.h"
+#include "spmv/matrix/csr_upload.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
-#include "spmv/device/transpose.h"
+#include "spmv/matrix/transpose.h"
 #include "spmv/device/vec.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/spmv.h"

@@ -12,10 +12,10 @@
 #include "spmv/device/scalar_step.h"
 
 namespace bicgstab {
-#include "spmv/device/bicgstab_scalars.h"
+#include "spmv/steps/bicgstab_scalars.h"
 }
 namespace pagerank {
-#include "spmv/device/pagerank_scalars.h"
+#include "spmv/steps/pagerank_scalars.h"
 }
 
 /* The programs that are compiled, a bit each: tests of bits stay branches, while a table of them would be read from memory. */

@@ -19,7 +19,7 @@
 #include "io/reader.h"
 #include "solvers/report/ledger.h"
 #include "solvers/report/statistics.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 enum { REPEATS = 5, NAME = 512 };
 

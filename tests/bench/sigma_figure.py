@@ -10,7 +10,7 @@ import sys
 from xml.sax.saxutils import escape
 
 BASE = "cusparse_coo"
-DEFAULTS = {"f32": 19, "f64": 14}  # spmv/merbit/merbit_kernel.h, columns not scattered
+DEFAULTS = {"f32": 19, "f64": 14}  # spmv/backends/merbit/merbit_kernel.h, columns not scattered
 TITLES = {"f32": "single precision (f32)", "f64": "double precision (f64)"}
 LARGEST_32 = 22  # lanes of more steps have words of 64 bits
 MEAN = "geom. mean"

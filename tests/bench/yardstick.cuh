@@ -14,7 +14,7 @@
 #include <initializer_list>
 
 #include "config/memory.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 #include "spmv/device/check.cuh"
 #include "spmv/kernel/launch.cuh"
 

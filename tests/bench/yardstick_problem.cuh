@@ -14,7 +14,7 @@
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "config/status.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 #include "spmv/device/vec.h"
 #include "spmv/spmv.h"
 

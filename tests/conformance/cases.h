@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "config/status.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 struct case_entries; /* a matrix under construction: cases.c */
 

@@ -4,7 +4,7 @@
 
 #include "io/binary_file.h"
 #include "io/ids.h"
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 
 /* Larger ones are read and not gone on with: rows cost memory by themselves. */
 enum { MATRICES_ROWS = 1 << 13, MATRICES_ENTRIES = 1 << 13 };

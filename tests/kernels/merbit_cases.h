@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "spmv/csr.h"
-#include "spmv/merbit/merbit_kernel.h"
+#include "spmv/matrix/csr.h"
+#include "spmv/backends/merbit/merbit_kernel.h"
 #include "tests/check.h"
 
 typedef std::vector<double> numbers;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "spmv/csr.h"
+#include "spmv/matrix/csr.h"
 #include "tests/check.h"
 
 /* Whether there is an entry. */

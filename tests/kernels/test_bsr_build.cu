@@ -2,8 +2,8 @@
  * again, for 32-bit and 64-bit row pointers, values and patterns, short rows and rows that many tasks share. */
 #include <string.h>
 
-#include "spmv/bsr/bsr_build.h"
-#include "spmv/bsr/bsr_interleaved.h"
+#include "spmv/blocks/bsr_build.h"
+#include "spmv/backends/bsr/bsr_interleaved.h"
 #include "spmv/device/device_memory.h"
 #include "tests/kernels/on_device.h"
 #include "tests/kernels/rows_fixture.h"

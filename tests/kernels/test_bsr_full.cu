@@ -2,8 +2,8 @@
  * device. Blocks in rows are compared with the host's builder's, and blocks side by side with these, value by value. */
 #include <string.h>
 
-#include "spmv/bsr/bsr_build.h"
-#include "spmv/bsr/bsr_interleaved.h"
+#include "spmv/blocks/bsr_build.h"
+#include "spmv/backends/bsr/bsr_interleaved.h"
 #include "spmv/device/device_memory.h"
 #include "tests/kernels/on_device.h"
 #include "tests/kernels/rows_fixture.h"

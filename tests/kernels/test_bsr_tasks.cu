@@ -2,8 +2,8 @@
  * completed by one, and what is shared between them. */
 #include <vector>
 
-#include "spmv/bsr/bsr_build.h"
-#include "spmv/bsr/bsr_tasks.h"
+#include "spmv/blocks/bsr_build.h"
+#include "spmv/backends/bsr/bsr_tasks.h"
 #include "spmv/device/device_memory.h"
 #include "tests/kernels/on_device.h"
 

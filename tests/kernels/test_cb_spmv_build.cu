@@ -2,7 +2,7 @@
  * values and patterns, every choice on and off, short rows and block rows that many tasks share. */
 #include <string.h>
 
-#include "spmv/cb_spmv/cb_spmv_build.h"
+#include "spmv/backends/cb_spmv/cb_spmv_build.h"
 #include "spmv/device/device_memory.h"
 #include "tests/kernels/on_device.h"
 #include "tests/kernels/rows_fixture.h"

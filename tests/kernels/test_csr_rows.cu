@@ -2,10 +2,10 @@
  * with 32. The matrix is small; its rows are of all lengths, some with columns that spread wide. */
 #include <vector>
 
-#include "spmv/csr_rows/csr_thread_kernel.h"
-#include "spmv/csr_rows/csr_thread_unrolled_kernel.h"
-#include "spmv/csr_rows/csr_warp_kernel.h"
-#include "spmv/csr_rows/csr_warp_shared_kernel.h"
+#include "spmv/backends/csr_rows/csr_thread_kernel.h"
+#include "spmv/backends/csr_rows/csr_thread_unrolled_kernel.h"
+#include "spmv/backends/csr_rows/csr_warp_kernel.h"
+#include "spmv/backends/csr_rows/csr_warp_shared_kernel.h"
 #include "spmv/device/device_memory.h"
 #include "tests/kernels/on_device.h"
 

@@ -1,10 +1,10 @@
 /* A matrix's view made piece by piece, against the one made at once, byte for byte with its padding: many shapes, both types,
  * both widths of row pointers; what does not fit, what is not complete, and memory that ends. */
-#include "spmv/device/csr_upload.h"
+#include "spmv/matrix/csr_upload.h"
 
 #include <cstring>
 
-#include "spmv/device/csr_device.h"
+#include "spmv/matrix/csr_device.h"
 #include "tests/kernels/row_shapes.h"
 #ifdef WR_SIMT
 #include "tests/simt/simt.h"

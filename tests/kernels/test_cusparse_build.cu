@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "spmv/cusparse/cusparse_build.h"
+#include "spmv/backends/cusparse/cusparse_build.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
-#include "spmv/device/transpose.h"
+#include "spmv/matrix/transpose.h"
 #include "tests/kernels/on_device.h"
 
 enum { COLUMNS = 3000, ROOM = 20000 };

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "spmv/device/device_memory.h"
-#include "spmv/merbit/merbit_build.h"
+#include "spmv/backends/merbit/merbit_build.h"
 #include "tests/kernels/on_device.h"
 
 static const int sigmas[] = {1, 2, 7, 13, 14, 21, 22, 23, WR_MERBIT_MAX_SIGMA};

@@ -1,7 +1,7 @@
 /* How MERBIT's multiply commits rows that thread blocks share: what it adds to, what it clears, and that it touches nothing
  * else. By plans opened by hand, so that y is prepared, or is said to be, as a test wants it. */
 #include "spmv/device/device_memory.h"
-#include "spmv/merbit/merbit_build.h"
+#include "spmv/backends/merbit/merbit_build.h"
 #include "tests/kernels/merbit_cases.h"
 #include "tests/kernels/on_device.h"
 

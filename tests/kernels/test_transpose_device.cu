@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "config/memory.h"
-#include "spmv/device/transpose.h"
+#include "spmv/matrix/transpose.h"
 #include "tests/kernels/row_shapes.h"
 #ifdef WR_SIMT
 #include "tests/simt/simt.h"

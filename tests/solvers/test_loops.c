@@ -7,7 +7,7 @@
 
 #include "solvers/iteration.h"
 #include "solvers/pagerank.h"
-#include "spmv/device/bicgstab_scalars.h"
+#include "spmv/steps/bicgstab_scalars.h"
 #include "spmv/device/device_memory.h"
 #include "tests/solvers/solve_fixture.h"
 

@@ -1,4 +1,4 @@
-/* Small systems iterated by one kernel that stays on the device (spmv/device/resident_cuda.cu): every answer checked as any
+/* Small systems iterated by one kernel that stays on the device (spmv/loop/resident_cuda.cu): every answer checked as any
  * other, every way to end, rows of every length, what it refuses. Backends without plain rows, and the host, have none. */
 #define _DEFAULT_SOURCE
 #include "solvers/iteration.h"

@@ -1,10 +1,10 @@
 /* Products of a resident loop that make their x by themselves, out of what the operation before has as inputs
- * (spmv/device/resident_rows.cuh): what the loop leaves is what the same operations leave one by one, whether they can be
+ * (spmv/loop/resident_rows.cuh): what the loop leaves is what the same operations leave one by one, whether they can be
  * joined or must not be. With one block, as under the shim, nobody is late: that x and y are not in place shows on a card. */
 #define _DEFAULT_SOURCE
 #include <float.h>
 
-#include "spmv/device/bicgstab_scalars.h"
+#include "spmv/steps/bicgstab_scalars.h"
 #include "tests/solvers/ground.h"
 
 /* w = a + beta w' - beta omega y' of the half before; y = A w; a -= y: made so that the product can make w for itself, or so

@@ -1,0 +1,32 @@
+/* What making blocks side by side (bsr_interleaved.h) from rows is made of. */
+#ifndef WR_BSR_INTERLEAVE_CUH
+#define WR_BSR_INTERLEAVE_CUH
+
+#include "spmv/backends/bsr/bsr_interleaved.h"
+#include "spmv/blocks/bsr_rows.cuh"
+
+/* Where the inner blocks of an inner block row come from: `down` inner rows a block row, `across` inner blocks a block, both
+ * powers of two. */
+struct ib_cut {
+  const void *row_ptr; /* [brows + 1] of the block rows */
+  const int32_t *col;  /* [blocks] block columns; NULL: inner blocks have their columns and words, and get values alone */
+  int wide, log2_down, log2_across;
+};
+
+/* Inner blocks before the n-th inner block row with blocks. */
+static __device__ inline int64_t ib_start(const ib_cut &k, const wr_bsr_interleaved &b, int64_t n) {
+  if (n >= b.brows) return b.blocks;
+  int64_t i = b.row ? b.row[n] : n, row = i >> k.log2_down;
+  int64_t begin = wr_bsr_row_at(k.row_ptr, k.wide, row);
+  if (k.log2_down == 0) return begin << k.log2_across;
+  int64_t above = i - (row << k.log2_down), blocks = wr_bsr_row_at(k.row_ptr, k.wide, row + 1) - begin;
+  return ((begin << k.log2_down) + above * blocks) << k.log2_across;
+}
+
+/* b's values, columns and words, from the view's rows, whose matrix has nnz entries. most[0] becomes the rows that end in one
+ * thread block, if these are more. start and first are known; on env's stream. Without k.col columns and words are known, too,
+ * and most is not used. WR_EDEVICE. */
+wr_status wr_bsr_interleave_fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz,
+                                 const wr_bsr_interleaved *b, int *most);
+
+#endif

@@ -1,0 +1,75 @@
+#include "spmv/backends/bsr/bsr_report.cuh"
+
+constexpr int MOST_THREADS = 128, MOST_WARPS = MOST_THREADS / WR_WARP;
+
+/* Listing 16: sums[r] := those of all threads, of which the first `active` warps have any. The warps' are added up in order.
+ * Before and after a call there has to be a barrier. part: [MOST_WARPS][ROWS]. */
+template <typename S>
+static __device__ inline void reduce(const S &size, unsigned active, double (&own)[S::ROWS], double *part,
+                                     double *sums) {
+  unsigned lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP;
+  if (warp < active) {
+#pragma unroll
+    for (int row = 0; row < S::ROWS; row++) {
+      own[row] = wr_warp_sum(own[row]);
+      if (lane == 0) part[warp * S::ROWS + row] = own[row];
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x < (unsigned)size.r()) {
+    double sum = 0;
+    for (unsigned w = 0; w < active; w++) sum += part[w * S::ROWS + threadIdx.x];
+    sums[threadIdx.x] = sum;
+  }
+}
+
+/* Listing 15: the values as they lie, as in bsr_row_major, but every thread has all R sums for itself. Which one a
+ * value goes to is known only when it is read, so the compiler keeps them in local memory: this is what the report finds. */
+template <typename T, typename S>
+__global__ void __launch_bounds__(MOST_THREADS, 1) bsr_private(const wr_bsr_args<T> a, const S size) {
+  WR_SHARED(double, sums, WR_BSR_MAX_SIDE);
+  WR_SHARED(double, part, MOST_WARPS * S::ROWS);
+  auto add_up = [&](const wr_bsr_piece<T> &p) {
+    double own[S::ROWS] = {0};
+    for (unsigned n = p.from + threadIdx.x; n < p.to; n += blockDim.x) {
+      unsigned block = size.by_block(n), in = n - block * (unsigned)(size.r() * size.c());
+      unsigned row = size.by_c(in), column = in - row * (unsigned)size.c();
+      own[row] += (double)p.val[n] * wr_bsr_x(a, size, p.col[block], column);
+    }
+    unsigned busy = (p.to - p.from + WR_WARP - 1) / WR_WARP, warps = blockDim.x / WR_WARP;
+    __syncthreads(); /* the last piece's parts have been read */
+    reduce(size, busy < warps ? busy : warps, own, part, sums);
+    if (threadIdx.x < WR_WARP) __syncwarp();
+  };
+  wr_bsr_run_task(a, size, sums, add_up, [&](int64_t row, double sum) { wr_bsr_store(a, row, sum); });
+}
+
+template <typename T>
+static wr_status launch(wr_env *env, const wr_bsr_plan *p, const wr_apply *request) {
+  wr_status status = WR_OK;
+  wr_bsr_args<T> a = wr_bsr_args_make<T>(p, request);
+  if (p->tasks.count)
+    TRY(wr_bsr_with_size(p->format.r, p->format.c, [=](auto size) {
+      return WR_LAUNCH((bsr_private<T, decltype(size)>), (unsigned)p->tasks.count, p->threads, 0, env->stream, a, size);
+    }));
+  TRY(wr_bsr_launch_rest(env, p, a, wr_finish<T>{}));
+done:
+  return status;
+}
+
+template <typename T>
+static wr_status resident(const wr_env *env, const wr_bsr_plan *p, int *blocks) {
+  return wr_bsr_with_size(p->format.r, p->format.c, [=](auto size) {
+    return wr_bsr_count_resident(env, bsr_private<T, decltype(size)>, p->threads, blocks);
+  });
+}
+
+extern "C" wr_status wr_bsr_private_launch(wr_env *env, const wr_bsr_plan *p, const wr_apply *request) {
+  wr_status status = wr_cuda_enter(env);
+  if (status != WR_OK) return status;
+  return env->type == WR_F32 ? launch<float>(env, p, request) : launch<double>(env, p, request);
+}
+
+extern "C" wr_status wr_bsr_private_resident(const wr_env *env, const wr_bsr_plan *p, int *blocks) {
+  return env->type == WR_F32 ? resident<float>(env, p, blocks) : resident<double>(env, p, blocks);
+}

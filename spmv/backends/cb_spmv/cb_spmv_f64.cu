@@ -1,0 +1,7 @@
+#include "spmv/backends/cb_spmv/cb_spmv_kernel.cuh"
+
+extern "C" wr_status wr_cb_ready_f64(void) { return cbm_ready<double>(); }
+
+extern "C" wr_status wr_cb_launch_f64(wr_env *env, const wr_cb_plan *p, const wr_apply *request) {
+  return cbm_launch<double>(env, p, request);
+}

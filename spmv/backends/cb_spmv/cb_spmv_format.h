@@ -1,0 +1,303 @@
+/* The matrix in blocks of 16 x 16, each kept as its fill asks for (CB-SpMV, section 3). Above: a list of the blocks, COO.
+ * Below: the data of each block, whatever its type, in one stretch of bytes found by its offset (the paper's virtual pointer).
+ *
+ *   The 6x6 example of csr.h with blocks of 3 x 3, as 16 would not fit here, coordinates only below 5 entries:
+ *
+ *     a . b | . . .     block    (row, column, entries, type)   data: coordinates, padding, values
+ *     . c . | . d .     0        (0, 0, 3, COO)                 (0,0) (0,2) (1,1) ..   a b c
+ *     . . . | . . .     1        (0, 1, 1, COO)                 (1,1) ..               d
+ *     ------+------     2        (1, 0, 2, COO)                 (0,0) (0,2) ..         e f
+ *     e . f | g . h     3        (1, 1, 4, COO)                 (0,0) (0,2) (1,1) (2,2) ..   g h i j
+ *     . . . | . i .
+ *     . . . | . . j     In a block of type CSR:    where each row begins, columns, padding, values
+ *                       In a block of type dense:  all values, column by column; a place without an entry is padding
+ *
+ *   Columns aggregated (section 3.3.1): a block row forgets its empty columns, so that its blocks are fewer and fuller.
+ *
+ *     a . b | . .       0  (0, 0, 3, COO)   restore_cols [0 1 2]      the k-th group of restore_cols tells which columns
+ *     . c . | d .       1  (0, 1, 1, COO)                [4 0 0]      block k has. The last of a block row may have fewer
+ *     . . . | . .       2  (1, 0, 3, COO)                [0 2 3]      than a block's: 0 stands for those that it lacks.
+ *     ------+----
+ *     e f g | . h       3  (1, 1, 3, COO)                [4 5 0]      The paper finds a block row's columns by cols_offset;
+ *     . . . | i .                                                     here they begin where its blocks do, so that
+ *     . . . | . j                                                     16 * k says it, and nothing else is to be read.
+ *
+ * Bytes of a block, V those of a value, n its entries; padded with zeros to a multiple of V before the values, and to
+ * WR_CB_UNIT at its end:
+ *
+ *     COO    n coordinates, row | column << 4, in the order of rows          padding   n values
+ *     CSR    16 bytes: entries before each row; n columns of 4 bits, two     padding   n values
+ *            to a byte, the lower half first
+ *     dense                                                                            256 values, [column][row]
+ *
+ * The two first take about the same at 32 entries, and CSR less from there. Dense blocks go by columns, so that a lane that
+ * keeps a row reads beside its neighbours, and no sum crosses lanes until a block row ends.
+ *
+ * Values are as they are, in f32 or f64. Padding of dense blocks is the negative zero, and a zero of the matrix is the positive
+ * one there: a kernel multiplies by padding as by any value, and if a row's sum comes out as NaN, it adds it up once more
+ * without padding, as 0 times an infinity or NaN in x must not reach rows that do not use it.
+ *
+ * Balance (section 3.4). The paper deals blocks, the largest first, to thread blocks of 8 warps; blocks of a block row then lie
+ * anywhere, and each adds to y by itself. Here blocks stay in order, by block row and block column, and the sequence
+ *
+ *     blocks of block row 0, its end, blocks of block row 1, its end, ...
+ *
+ * is cut into lists, one for a warp, 8 for a thread block, of the same bytes to move: no list differs from another by more
+ * than a block, which is as even, and what a list has of a block row is one sum. Without balance the same number of lists has
+ * the same number of steps each. Cuts depend on nothing but the blocks and the number of lists.
+ *
+ * What a kernel reads: the warp of list w has blocks list_block[w]..list_block[w + 1] - 1, which are consecutive in block,
+ * offset, restore_cols and data, so that a bulk copy can fetch them; and it ends block rows list_row[w]..list_row[w + 1] - 1,
+ * empty ones too. A block row with blocks in several lists ends in the last of them: the others have parts of it, which
+ * are known by block[list_block[w]] and by list_row[w + 1]. */
+#ifndef WR_CB_SPMV_FORMAT_H
+#define WR_CB_SPMV_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spmv/blocks/block_rows.h"
+#include "spmv/device/vec.h"
+
+#ifdef __CUDACC__
+#define WR_CB_INLINE static __host__ __device__ __forceinline__
+#else
+#define WR_CB_INLINE static inline
+#endif
+
+enum {
+  WR_CB_SIDE = 16,
+  WR_CB_PLACES = WR_CB_SIDE * WR_CB_SIDE,
+  WR_CB_UNIT = 16,                 /* bytes: offsets count these, and bulk copies want them         */
+  WR_CB_TEAM = 8,                  /* lists, and warps, of a thread block                           */
+  WR_CB_SUPER_SPARSE = 32,         /* a block with fewer entries is super-sparse (section 3.3.1)    */
+  WR_CB_ALIGNMENT = 128            /* of each array in the one allocation                           */
+};
+#define WR_CB_MAX_NNZ ((int64_t)1 << 52)  /* with a block for each entry, all bytes fit 60 bits         */
+#define WR_CB_MAX_LISTS ((int64_t)1 << 30)
+
+typedef enum wr_cb_kind { WR_CB_COO, WR_CB_CSR, WR_CB_DENSE } wr_cb_kind;
+
+typedef enum wr_cb_choice { WR_CB_BY_SHARE = -1, WR_CB_NEVER, WR_CB_ALWAYS } wr_cb_choice;
+
+typedef struct wr_cb_options {
+  wr_cb_choice aggregate; /* by share: if more than th0 percent of the blocks are super-sparse     */
+  int formats;            /* 0: all blocks are COO                                                 */
+  int balance;            /* 0: lists of equally many steps                                        */
+  int th0;                /* percent                                                               */
+  int th1, th2;           /* COO below th1 entries, dense from th2 on; th1 0: wr_cb_with_types     */
+  int64_t list_bytes;     /* about what a list moves; 0: by the matrix's size                      */
+  int wide;               /* 1: 64-bit offsets even where 32 bits would do                         */
+} wr_cb_options;
+
+/* The paper's thresholds; lists so long that 8448 warps, as an H200 holds at most, have one each of a matrix of 3 million
+ * entries. */
+static inline wr_cb_options wr_cb_defaults(void) {
+  wr_cb_options o;
+  o.aggregate = WR_CB_BY_SHARE, o.formats = 1, o.balance = 1;
+  o.th0 = 15, o.th1 = 32, o.th2 = 128;
+  o.list_bytes = 4096, o.wide = 0;
+  return o;
+}
+
+/* Blocks before aggregation. */
+typedef struct wr_cb_fill {
+  int64_t blocks;       /* with an entry                                  */
+  int64_t super_sparse; /* of these, with fewer than WR_CB_SUPER_SPARSE   */
+  int64_t heavy;        /* entries that lie in blocks of 33 and more      */
+} wr_cb_fill;
+
+typedef struct wr_cb_format {
+  int64_t nrows, ncols, nnz; /* of the matrix                                                                      */
+  int64_t brows, bcols;      /* nrows / 16 and ncols / 16, rounded up                                              */
+  wr_cb_fill plain;          /* what made the choice to aggregate                                                  */
+  int64_t blocks;            /* stored                                                                             */
+  int64_t units;             /* of data                                                                            */
+  int64_t lists;             /* a multiple of WR_CB_TEAM, at least one team                                        */
+  wr_type type;              /* of values                                                                          */
+  int wide;                  /* 0: offset and list_block are int32_t; 1: int64_t, as needed from 2^31 units on     */
+  int aggregated, balanced;  /* 0 or 1                                                                             */
+  void *memory;              /* the one allocation, in which all arrays lie, in this order                         */
+  uint64_t *block;           /* [blocks] wr_cb_word, strictly ascending by row, then column                        */
+  void *offset;              /* [blocks + 1] units before a block's data; the last one is units                    */
+  int32_t *restore_cols;     /* [blocks][16] if aggregated: columns of the matrix, ascending, then 0; else [0]     */
+  void *list_block;          /* [lists + 1] blocks before a list                                                   */
+  int32_t *list_row;         /* [lists + 1] block rows that end before a list                                      */
+  uint8_t *data;             /* [units][16]                                                                        */
+} wr_cb_format;
+
+/* ---- A block's word: row, column, entries, type in 27 + 27 + 8 + 2 bits ---- */
+
+WR_CB_INLINE uint64_t wr_cb_word(int64_t row, int64_t col, int count, int kind) {
+  return (uint64_t)row << 37 | (uint64_t)col << 10 | (uint64_t)kind << 8 | (uint64_t)(count - 1);
+}
+WR_CB_INLINE int64_t wr_cb_row(uint64_t word) { return (int64_t)(word >> 37); }
+WR_CB_INLINE int64_t wr_cb_col(uint64_t word) { return (int64_t)(word >> 10 & 0x7ffffff); }
+WR_CB_INLINE int wr_cb_count(uint64_t word) { return (int)(word & 255) + 1; }
+WR_CB_INLINE int wr_cb_kind_of(uint64_t word) { return (int)(word >> 8 & 3); }
+
+/* The options with th1 settled, for so many entries in so many stored blocks. Two COO blocks of a block row share a warp's
+ * lanes while they have 16 entries each; fuller ones take a warp one by one, where two CSR blocks of any fill do at once. So if
+ * they have more than 16 on average, all are CSR, as a few of COO type between them would part them; else the paper's
+ * threshold. */
+static inline wr_cb_options wr_cb_with_types(const wr_cb_options *o, int64_t nnz, int64_t blocks) {
+  wr_cb_options settled = *o;
+  if (o->th1 > 0) return settled;
+  settled.th1 = o->th2 < WR_CB_SUPER_SPARSE ? o->th2 : WR_CB_SUPER_SPARSE;
+  if (nnz > blocks * WR_CB_SIDE) settled.th1 = 1;
+  return settled;
+}
+
+WR_CB_INLINE int wr_cb_pick(const wr_cb_options *o, int count) {
+  if (!o->formats || count < o->th1) return WR_CB_COO;
+  return count < o->th2 ? WR_CB_CSR : WR_CB_DENSE;
+}
+
+/* ---- A block's bytes ---- */
+
+/* Before the values, padded to them. */
+WR_CB_INLINE int wr_cb_index_bytes(int kind, int count, int value_bytes) {
+  int bytes = kind == WR_CB_COO ? count : kind == WR_CB_CSR ? WR_CB_SIDE + (count + 1) / 2 : 0;
+  return (bytes + value_bytes - 1) / value_bytes * value_bytes;
+}
+
+WR_CB_INLINE int wr_cb_units(int kind, int count, int value_bytes) {
+  int values = kind == WR_CB_DENSE ? WR_CB_PLACES : count;
+  return (wr_cb_index_bytes(kind, count, value_bytes) + values * value_bytes + WR_CB_UNIT - 1) / WR_CB_UNIT;
+}
+
+/* ---- Lists ---- */
+
+WR_CB_INLINE int64_t wr_cb_get(const void *positions, int wide, int64_t at) {
+  return wide ? ((const int64_t *)positions)[at] : ((const int32_t *)positions)[at];
+}
+WR_CB_INLINE void wr_cb_set(void *positions, int wide, int64_t at, int64_t value) {
+  if (wide)
+    ((int64_t *)positions)[at] = value;
+  else
+    ((int32_t *)positions)[at] = (int32_t)value;
+}
+
+/* What a block moves besides its data, word, offset, columns and x; and the end of a block row, y. */
+WR_CB_INLINE int64_t wr_cb_block_cost(const wr_cb_format *f) {
+  return 12 + WR_CB_SIDE * ((f->type == WR_F64 ? 8 : 4) + (f->aggregated ? 4 : 0));
+}
+WR_CB_INLINE int64_t wr_cb_row_cost(const wr_cb_format *f) { return WR_CB_SIDE * (f->type == WR_F64 ? 8 : 4); }
+
+WR_CB_INLINE int64_t wr_cb_path_bytes(const wr_cb_format *f) {
+  return f->units * WR_CB_UNIT + f->blocks * wr_cb_block_cost(f) + f->brows * wr_cb_row_cost(f);
+}
+
+/* Where on the path block k begins, in bytes or steps, when `rows` block rows have ended. */
+WR_CB_INLINE int64_t wr_cb_path(const wr_cb_format *f, int64_t k, int64_t units, int64_t rows) {
+  if (!f->balanced) return k + rows;
+  return units * WR_CB_UNIT + k * wr_cb_block_cost(f) + rows * wr_cb_row_cost(f);
+}
+
+WR_CB_INLINE int64_t wr_cb_rows_before(const wr_cb_format *f, int64_t k) {
+  return k < f->blocks ? wr_cb_row(f->block[k]) : f->brows;
+}
+
+/* *block, *row := where list w begins, for w up to lists. A block, or the end of a block row, belongs to the list in whose
+ * part of the path it begins. Reads block and offset. */
+WR_CB_INLINE void wr_cb_cut(const wr_cb_format *f, int64_t w, int64_t *block, int64_t *row) {
+  int64_t total = wr_cb_path(f, f->blocks, f->units, f->brows), low = 0, high = f->blocks;
+  int64_t goal = total / f->lists * w + total % f->lists * w / f->lists;
+  while (low < high) { /* the first block that begins at the goal or after */
+    int64_t middle = low + (high - low) / 2;
+    if (wr_cb_path(f, middle, wr_cb_get(f->offset, f->wide, middle), wr_cb_rows_before(f, middle)) >= goal)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  int64_t from = low > 0 ? wr_cb_row(f->block[low - 1]) : 0, most = wr_cb_rows_before(f, low) - from;
+  int64_t left = goal - wr_cb_path(f, low, wr_cb_get(f->offset, f->wide, low), from);
+  int64_t cost = f->balanced ? wr_cb_row_cost(f) : 1, rows = left > 0 ? (left + cost - 1) / cost : 0;
+  *block = low, *row = from + (rows < most ? rows : most);
+}
+
+/* ---- Counts and bytes ---- */
+
+/* A matrix in blocks, without any yet. */
+static inline wr_cb_format wr_cb_shape(int64_t nrows, int64_t ncols, int64_t nnz, wr_type type) {
+  wr_cb_format f;
+  f.nrows = nrows, f.ncols = ncols, f.nnz = nnz, f.type = type;
+  f.brows = (nrows + WR_CB_SIDE - 1) / WR_CB_SIDE, f.bcols = (ncols + WR_CB_SIDE - 1) / WR_CB_SIDE;
+  f.plain.blocks = f.plain.super_sparse = f.plain.heavy = 0;
+  f.blocks = f.units = f.lists = 0;
+  f.wide = f.aggregated = f.balanced = 0;
+  f.memory = NULL, f.block = NULL, f.offset = NULL, f.restore_cols = NULL;
+  f.list_block = NULL, f.list_row = NULL, f.data = NULL;
+  return f;
+}
+
+static inline int wr_cb_aggregates(const wr_cb_options *o, const wr_cb_fill *plain) {
+  if (o->aggregate != WR_CB_BY_SHARE) return o->aggregate == WR_CB_ALWAYS;
+  return plain->super_sparse * 100 > plain->blocks * o->th0;
+}
+
+/* Without a wish: as many lists as the 4224 warps that an H200 has under way in the multiply take in whole rounds, so that all
+ * end together: one round, or more where lists would be longer than 32 KB, as warps that are ahead of others must find lists
+ * that are left, and shorter ones spend more on beginning and ending. Poor blocks, 16 entries or fewer on average, take times
+ * that differ more, and 16 KB at most. None is shorter than what beginning one is worth. */
+static inline int64_t wr_cb_list_bytes(int64_t path_bytes, int poor) {
+  const int64_t warps = 4224, most = poor ? 16384 : 32768, least = 2048;
+  int64_t rounds = (path_bytes - 1) / (warps * most) + 1, lists = warps * rounds;
+  int64_t bytes = path_bytes / lists + (path_bytes % lists != 0);
+  return bytes < least ? least : bytes;
+}
+
+/* Sets what follows from the blocks and units of a format: wide, balanced, lists. */
+static inline void wr_cb_settle(wr_cb_format *f, const wr_cb_options *o) {
+  int poor = f->nnz <= f->blocks * WR_CB_SIDE;
+  int64_t path = wr_cb_path_bytes(f), list = o->list_bytes ? o->list_bytes : wr_cb_list_bytes(path, poor);
+  f->wide = o->wide || f->units > INT32_MAX || f->blocks > INT32_MAX;
+  f->balanced = o->balance != 0;
+  f->lists = (path - 1) / list / WR_CB_TEAM * WR_CB_TEAM + WR_CB_TEAM;
+  if (f->lists > WR_CB_MAX_LISTS) f->lists = WR_CB_MAX_LISTS;
+}
+
+/* The next array in the one allocation, and how far it has got. */
+static inline void *wr_cb_take(const wr_cb_format *f, int64_t *bytes, int64_t count, int64_t size) {
+  void *place = f->memory != NULL ? (char *)f->memory + *bytes : NULL;
+  *bytes += (count * size + WR_CB_ALIGNMENT - 1) / WR_CB_ALIGNMENT * WR_CB_ALIGNMENT;
+  return place;
+}
+
+/* Points the arrays into memory, if there is any; the bytes that it must have. */
+static inline int64_t wr_cb_layout(wr_cb_format *f) {
+  int64_t bytes = 0, position = f->wide ? 8 : 4;
+  f->block = (uint64_t *)wr_cb_take(f, &bytes, f->blocks, 8);
+  f->offset = wr_cb_take(f, &bytes, f->blocks + 1, position);
+  f->restore_cols = (int32_t *)wr_cb_take(f, &bytes, f->aggregated ? f->blocks * WR_CB_SIDE : 0, 4);
+  f->list_block = wr_cb_take(f, &bytes, f->lists + 1, position);
+  f->list_row = (int32_t *)wr_cb_take(f, &bytes, f->lists + 1, 4);
+  f->data = (uint8_t *)wr_cb_take(f, &bytes, f->units, WR_CB_UNIT);
+  return bytes;
+}
+
+/* What the arrays take without the padding between them. */
+static inline int64_t wr_cb_bytes(const wr_cb_format *f) {
+  int64_t position = f->wide ? 8 : 4;
+  return f->blocks * (8 + (f->aggregated ? 4 * WR_CB_SIDE : 0)) + (f->blocks + 1) * position +
+         (f->lists + 1) * (position + 4) + f->units * WR_CB_UNIT;
+}
+
+/* What a multiply moves at least: the format, x and y, each once. */
+static inline int64_t wr_cb_apply_bytes(const wr_cb_format *f) {
+  return wr_cb_bytes(f) + (f->nrows + f->ncols) * wr_type_bytes(f->type);
+}
+
+/* The paper's model (section 4.4.1, figure 12): CSR, BSR with blocks of 16 x 16, and this format if all blocks are COO and
+ * none is aggregated, with 21 bytes for each and none for balance. */
+static inline int64_t wr_cb_model_csr(const wr_cb_format *f) {
+  return (f->nrows + 1) * 4 + f->nnz * (4 + wr_type_bytes(f->type));
+}
+static inline int64_t wr_cb_model_bsr(const wr_cb_format *f) {
+  return (f->brows + 1) * 4 + f->plain.blocks * (4 + WR_CB_PLACES * wr_type_bytes(f->type));
+}
+static inline int64_t wr_cb_model_paper(const wr_cb_format *f) {
+  return f->plain.blocks * (4 + 4 + 4 + 1 + 8) + f->nnz * (1 + wr_type_bytes(f->type));
+}
+
+#endif

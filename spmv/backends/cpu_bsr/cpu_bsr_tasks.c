@@ -1,0 +1,359 @@
+#include "spmv/backends/cpu_bsr/cpu_bsr_tasks.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "spmv/device/finish_host.h"
+
+/* REPORT_CHUNKS: a thread's, in the report's table 1. TASK_BYTES: of the matrix; tens of microseconds. SWEEP: rows that
+ * are finished at a time behind a barrier, whatever the number of threads. */
+enum { REPORT_CHUNKS = 8, TASK_BYTES = 128 << 10, SWEEP = 8 * WR_FINISH_ROWS };
+
+/* total * k / parts without wrapping; parts < 2^31. */
+static int64_t part_of(int64_t total, int64_t k, int64_t parts) {
+  return total / parts * k + total % parts * k / parts;
+}
+
+static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- cutting ---- */
+
+int64_t wr_cpu_bsr_tasks(int64_t blocks, int64_t brows, int64_t block_bytes, int64_t chunks, int threads) {
+  int64_t steps = blocks + brows, task = most(1, TASK_BYTES / block_bytes);
+  int64_t tasks = chunks ? least(chunks * threads, steps) : (steps + task - 1) / task;
+  return most(1, least(tasks, INT32_MAX - 1));
+}
+
+/* The block row in which step `step` lies: the number of block rows that end before it. */
+static int64_t row_of_step(const wr_bsr *b, int64_t step) {
+  int64_t low = 0, high = least(step, b->brows);
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (wr_cpu_bsr_before(b, middle + 1) + middle < step)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static wr_status cut(cpu_bsr_state *s, int64_t *bytes) {
+  wr_status status;
+  const wr_bsr *b = &s->matrix;
+  int64_t n = s->ntasks;
+  TRY(wr_alloc(&s->first_row, n + 1, sizeof *s->first_row, "tasks"));
+  TRY(wr_alloc(&s->first_block, n + 1, sizeof *s->first_block, "tasks"));
+  TRY(wr_alloc(&s->head, n * b->r, sizeof *s->head, "tasks"));
+  TRY(wr_alloc(&s->tail, n * b->r, sizeof *s->tail, "tasks"));
+  for (int64_t t = 0; t <= n; t++) {
+    int64_t step = part_of(b->blocks + b->brows, t, n);
+    s->first_row[t] = t < n ? row_of_step(b, step) : b->brows;
+    s->first_block[t] = step - s->first_row[t];
+  }
+  *bytes += (n + 1) * 2 * (int64_t)sizeof *s->first_row + n * 2 * b->r * (int64_t)sizeof *s->head;
+done:
+  return status;
+}
+
+/* Touched first by the threads that sweep over it. */
+static wr_status make_sums(cpu_bsr_state *s, int64_t *bytes) {
+  wr_status status;
+  int64_t n = s->matrix.brows * s->matrix.r;
+  TRY(wr_alloc(&s->sums, n, sizeof *s->sums, "sums of rows"));
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+  for (int64_t first = 0; first < n; first += SWEEP)
+    memset(s->sums + first, 0, (size_t)least(SWEEP, n - first) * sizeof *s->sums);
+  *bytes += n * (int64_t)sizeof *s->sums;
+done:
+  return status;
+}
+
+wr_status wr_cpu_bsr_schedule(cpu_bsr_state *s, int64_t chunks, int64_t *bytes) {
+  wr_status status;
+  const wr_bsr *b = &s->matrix;
+  int64_t pieces = (chunks ? chunks : REPORT_CHUNKS) * s->threads;
+  int adds = s->schedule >= CPU_BSR_INTRA_ROW && s->schedule <= CPU_BSR_FIXED_TASK;
+  s->task_blocks = most(1, b->blocks / pieces), s->ntasks = pieces;
+  s->npartials = s->schedule == CPU_BSR_GRANULAR_ROW ? s->threads : 1;
+  *bytes = 0;
+  if (adds) {
+    s->npartials = (b->nrows + SWEEP - 1) / SWEEP;
+    TRY(make_sums(s, bytes));
+  }
+  if (s->schedule == CPU_BSR_PREPROCESSED) {
+    int64_t block_bytes = 4 + (int64_t)b->r * b->c * wr_type_bytes(b->type);
+    s->ntasks = wr_cpu_bsr_tasks(b->blocks, b->brows, block_bytes, chunks, s->threads);
+    s->npartials = s->ntasks + 1;
+    TRY(cut(s, bytes));
+  }
+  TRY(wr_alloc(&s->partials, s->npartials * WR_MAX_REDUCTIONS, sizeof *s->partials, "partial sums"));
+  *bytes += s->npartials * WR_MAX_REDUCTIONS * (int64_t)sizeof *s->partials;
+done:
+  return status;
+}
+
+void wr_cpu_bsr_unschedule(cpu_bsr_state *s) {
+  wr_free(s->sums);
+  wr_free(s->partials);
+  wr_free(s->first_row);
+  wr_free(s->first_block);
+  wr_free(s->head);
+  wr_free(s->tail);
+}
+
+/* ---- what they share ---- */
+
+/* What an apply works with, the same for all its threads. */
+typedef struct job {
+  cpu_bsr_state *s;
+  const wr_bsr *b;
+  const wr_apply *request;
+  cpu_bsr_x x;
+} job;
+
+static inline int64_t before(const job *j, int64_t brow) { return wr_cpu_bsr_before(j->b, brow); }
+
+static double *partial_of(const job *j, int64_t p) {
+  double *partial = j->s->partials + p * WR_MAX_REDUCTIONS;
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) partial[r] = 0;
+  return partial;
+}
+
+/* Rows first..first+count-1 from A x on. */
+static void finish(const job *j, int64_t first, int64_t count, double *sum, double *partial) {
+  double alpha = j->request->alpha, beta = j->request->beta;
+  const wr_vec *y = j->request->y;
+  for (int64_t i = 0; i < count; i++) sum[i] *= alpha;
+  if (beta != 0 && y->type == WR_F32)
+    for (int64_t i = 0; i < count; i++) sum[i] += beta * (double)((const float *)y->data)[first + i];
+  else if (beta != 0)
+    for (int64_t i = 0; i < count; i++) sum[i] += beta * ((const double *)y->data)[first + i];
+  wr_finish_rows_host(j->request, first, count, sum, partial);
+}
+
+/* Block rows [first, last), whole and of nobody else, some hundred rows at a time. */
+static void run_rows(const job *j, int64_t first, int64_t last, double *partial) {
+  double sum[WR_FINISH_ROWS];
+  int r = j->b->r;
+  for (int64_t count; first < last; first += count) {
+    count = least(last - first, WR_FINISH_ROWS / r);
+    wr_cpu_bsr_rows(&j->s->kernel, j->b, j->x, first, count, sum);
+    finish(j, first * r, least(count * r, j->b->nrows - first * r), sum, partial);
+  }
+}
+
+/* Adds to rows of a block row that other threads add to as well. */
+static void add_shared(const job *j, int64_t brow, const double *sum) {
+  double *shared = j->s->sums + brow * j->b->r;
+  for (int i = 0; i < j->b->r; i++) {
+#pragma omp atomic
+    shared[i] += sum[i];
+  }
+}
+
+/* The same with the product of blocks [first, last). */
+static void add_range(const job *j, int64_t brow, int64_t first, int64_t last) {
+  double sum[WR_BSR_MAX_SIDE];
+  wr_cpu_bsr_range(&j->s->kernel, j->b, j->x, first, last, sum);
+  add_shared(j, brow, sum);
+}
+
+/* By all threads, behind a barrier: finishes the shared sums and leaves them zero for the next apply. */
+static void sweep(const job *j) {
+#pragma omp for schedule(static)
+  for (int64_t p = 0; p < j->s->npartials; p++) {
+    double sum[WR_FINISH_ROWS], *partial = partial_of(j, p);
+    int64_t end = least((p + 1) * SWEEP, j->b->nrows);
+    for (int64_t first = p * SWEEP, count; first < end; first += count) {
+      count = least(end - first, WR_FINISH_ROWS);
+      memcpy(sum, j->s->sums + first, (size_t)count * sizeof *sum);
+      memset(j->s->sums + first, 0, (size_t)count * sizeof *sum);
+      finish(j, first, count, sum, partial);
+    }
+  }
+}
+
+/* ---- one thread a block row ---- */
+
+static void run_sequential(const job *j) { run_rows(j, 0, j->b->brows, partial_of(j, 0)); }
+
+static void run_granular_row(const job *j) {
+  for (int64_t p = 0; p < j->s->npartials; p++) partial_of(j, p);
+#pragma omp parallel num_threads(j->s->threads)
+  {
+    double partial[WR_MAX_REDUCTIONS] = {0};
+#pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t i = 0; i < j->b->brows; i++) run_rows(j, i, i + 1, partial);
+    memcpy(j->s->partials + omp_get_thread_num() * WR_MAX_REDUCTIONS, partial, sizeof partial);
+  }
+}
+
+/* ---- all threads on each block row ---- */
+
+/* What a thread was dealt of a block row: consecutive blocks not multiplied yet, and the sums of those before. OpenMP deals
+ * block by block; this puts its pieces together again. */
+typedef struct dealt {
+  int64_t first, last;
+  double sum[WR_BSR_MAX_SIDE];
+  int any;
+} dealt;
+
+static void multiply_dealt(const job *j, dealt *d) {
+  double sum[WR_BSR_MAX_SIDE];
+  if (d->first == d->last) return;
+  wr_cpu_bsr_range(&j->s->kernel, j->b, j->x, d->first, d->last, sum);
+  for (int i = 0; i < j->b->r; i++) d->sum[i] += sum[i];
+  d->any = 1;
+}
+
+static inline void deal_block(const job *j, int64_t k, dealt *d) {
+  if (k != d->last) {
+    multiply_dealt(j, d);
+    d->first = k;
+  }
+  d->last = k + 1;
+}
+
+static void run_intra_row(const job *j) {
+#pragma omp parallel num_threads(j->s->threads)
+  {
+    for (int64_t i = 0; i < j->b->brows; i++) {
+      dealt d = {0};
+#pragma omp for schedule(guided, 1)
+      for (int64_t k = before(j, i); k < before(j, i + 1); k++) deal_block(j, k, &d);
+      multiply_dealt(j, &d);
+      add_shared(j, i, d.sum);
+    }
+#pragma omp barrier
+    sweep(j);
+  }
+}
+
+static void run_intra_row_nowait(const job *j) {
+  int64_t piece = j->s->task_blocks;
+#pragma omp parallel num_threads(j->s->threads)
+  {
+    for (int64_t i = 0; i < j->b->brows; i++) {
+      dealt d = {0};
+#pragma omp for schedule(guided, piece) nowait
+      for (int64_t k = before(j, i); k < before(j, i + 1); k++) deal_block(j, k, &d);
+      multiply_dealt(j, &d);
+      if (d.any) add_shared(j, i, d.sum);
+    }
+#pragma omp barrier
+    sweep(j);
+  }
+}
+
+/* ---- tasks made while they run ---- */
+
+/* For what writes the numbers that a task begins with: into memory that an earlier task of another thread may have had, and
+ * the OpenMP library, which orders the two, does not tell the thread sanitizer. What a task does is watched all the same. */
+#ifdef __clang__
+#define MAKES_TASKS __attribute__((no_sanitize("thread")))
+#else
+#define MAKES_TASKS
+#endif
+
+MAKES_TASKS static void make_tasks_of_row(const job *j, int64_t i) {
+  int64_t piece = j->s->task_blocks, end = before(j, i + 1);
+  for (int64_t first = before(j, i); first < end; first += piece) {
+#pragma omp task firstprivate(j, i, first, end, piece)
+    add_range(j, i, first, least(first + piece, end));
+  }
+}
+
+static void run_max_task(const job *j) {
+#pragma omp parallel num_threads(j->s->threads)
+  {
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t i = 0; i < j->b->brows; i++) make_tasks_of_row(j, i);
+    sweep(j);
+  }
+}
+
+/* Blocks [first, last), from block row `row` on. */
+static void add_blocks(const job *j, int64_t row, int64_t first, int64_t last) {
+  for (int64_t end; first < last; first = end, row++) {
+    end = least(last, before(j, row + 1));
+    if (first < end) add_range(j, row, first, end);
+  }
+}
+
+MAKES_TASKS static void make_equal_tasks(const job *j) {
+  int64_t row = 0, blocks = j->b->blocks, ntasks = j->s->ntasks;
+  for (int64_t t = 0; t < ntasks; t++) {
+    int64_t first = part_of(blocks, t, ntasks), last = part_of(blocks, t + 1, ntasks);
+    if (first == last) continue;
+    while (before(j, row + 1) <= first) row++;
+#pragma omp task firstprivate(j, row, first, last)
+    add_blocks(j, row, first, last);
+  }
+}
+
+static void run_fixed_task(const job *j) {
+#pragma omp parallel num_threads(j->s->threads)
+  {
+#pragma omp single
+    make_equal_tasks(j);
+    sweep(j);
+  }
+}
+
+/* ---- tasks made by the plan ---- */
+
+static inline int is_cut(const job *j, int64_t t) {
+  const cpu_bsr_state *s = j->s;
+  return s->first_row[t] < s->first_row[t + 1] && s->first_block[t] > before(j, s->first_row[t]);
+}
+
+/* Block rows that lie in the task are finished; of the others the task's part is kept. */
+static void run_task(void *context, int64_t t) {
+  const job *j = context;
+  const cpu_bsr_state *s = j->s;
+  int r = j->b->r;
+  int64_t row = s->first_row[t], last_row = s->first_row[t + 1], tail = s->first_block[t];
+  double *partial = partial_of(j, t);
+  if (is_cut(j, t)) wr_cpu_bsr_range(&s->kernel, j->b, j->x, tail, before(j, row + 1), s->head + t * r);
+  run_rows(j, row + is_cut(j, t), last_row, partial);
+  if (row < last_row) tail = before(j, last_row);
+  wr_cpu_bsr_range(&s->kernel, j->b, j->x, tail, s->first_block[t + 1], s->tail + t * r);
+}
+
+/* Completes the block rows that were cut, from their parts in the order of the tasks. */
+static void join_tasks(const job *j) {
+  const cpu_bsr_state *s = j->s;
+  int r = j->b->r;
+  double carry[WR_BSR_MAX_SIDE] = {0}, *partial = partial_of(j, s->ntasks);
+  for (int64_t t = 0; t < s->ntasks; t++) {
+    int64_t row = s->first_row[t];
+    const double *head = s->head + t * r, *tail = s->tail + t * r;
+    if (is_cut(j, t)) {
+      for (int i = 0; i < r; i++) carry[i] += head[i];
+      finish(j, row * r, least(r, j->b->nrows - row * r), carry, partial);
+    }
+    for (int i = 0; i < r; i++) carry[i] = row < s->first_row[t + 1] ? tail[i] : carry[i] + tail[i];
+  }
+}
+
+static void run_preprocessed(const job *j) {
+  job mine = *j;
+  wr_team_for(j->s->team, j->s->ntasks, run_task, &mine);
+  join_tasks(j);
+}
+
+/* ---- one apply ---- */
+
+void wr_cpu_bsr_run(cpu_bsr_state *s, const wr_apply *request) {
+  static void (*const run[])(const job *j) = {
+      [CPU_BSR_SEQUENTIAL] = run_sequential, [CPU_BSR_GRANULAR_ROW] = run_granular_row,
+      [CPU_BSR_INTRA_ROW] = run_intra_row,   [CPU_BSR_INTRA_ROW_NOWAIT] = run_intra_row_nowait,
+      [CPU_BSR_MAX_TASK] = run_max_task,     [CPU_BSR_FIXED_TASK] = run_fixed_task,
+      [CPU_BSR_PREPROCESSED] = run_preprocessed,
+  };
+  job j = {.s = s, .b = &s->matrix, .request = request, .x = wr_cpu_bsr_x(&s->matrix, request->x->data, s->x_end)};
+  run[s->schedule](&j);
+  wr_finish_reductions_host(request, s->partials, s->npartials);
+}

@@ -1,0 +1,163 @@
+#include "spmv/kernel/csr_launch.cuh"
+#include "spmv/backends/csr_rows/csr_thread_unrolled_kernel.h"
+#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/launch.cuh"
+
+constexpr int THREADS = 128; /* as csr_thread, so that the two differ in the loop alone */
+constexpr int UNROLL = 4;
+constexpr unsigned MOST_ALONE = 512; /* blocks whose sums the last one ends */
+/* Of the kernel that adds up what warps leave; blocks: for each multiprocessor, and few, as the last one adds up theirs. */
+constexpr int SUM_THREADS = 256, SUM_BLOCKS = 2;
+
+/* Neighbouring terms of a row on their way. */
+template <typename T>
+struct row_terms {
+  int32_t col[UNROLL];
+  T val[UNROLL], x[UNROLL];
+};
+
+/* Asks for the first `count` of the terms k to k + UNROLL - 1; what is not wanted repeats the last one, so that nothing is
+ * read beyond the row and no load waits for a branch. __ldg: the read-only path. */
+template <typename T, typename P, bool PATTERN>
+static __device__ inline void load_terms(const wr_csr_rows<T, P, PATTERN> &a, int64_t k, int count, row_terms<T> &t) {
+#pragma unroll
+  for (int u = 0; u < UNROLL; u++) t.col[u] = __ldg(a.col + k + (u < count ? u : count - 1));
+#pragma unroll
+  for (int u = 0; u < UNROLL; u++) t.val[u] = PATTERN ? (T)1 : __ldg(a.val + k + (u < count ? u : count - 1));
+}
+
+template <typename T, typename P, bool PATTERN>
+static __device__ inline void load_x(const wr_csr_rows<T, P, PATTERN> &a, row_terms<T> &t) {
+#pragma unroll
+  for (int u = 0; u < UNROLL; u++) t.x[u] = __ldg(a.x + t.col[u]);
+}
+
+template <typename T>
+static __device__ inline double add_terms(const row_terms<T> &t, int count, double sum) {
+#pragma unroll
+  for (int u = 0; u < UNROLL; u++) sum += u < count ? (double)t.val[u] * (double)t.x[u] : 0;
+  return sum;
+}
+
+/* A row: where it begins, how much of it is left, and its first terms on their way. */
+template <typename T>
+struct row_begun {
+  int64_t k;
+  int left;
+  row_terms<T> now;
+};
+
+template <typename T, typename P, bool PATTERN>
+static __device__ inline row_begun<T> begin_row(const wr_csr_rows<T, P, PATTERN> &a, int64_t i) {
+  row_begun<T> row;
+  row.k = 0, row.left = 0;
+  if (i >= a.nrows) return row;
+  row.k = __ldg(a.row_ptr + i), row.left = (int)(__ldg(a.row_ptr + i + 1) - row.k);
+  if (row.left > 0) load_terms(a, row.k, row.left, row.now);
+  return row;
+}
+
+/* The sum of a row, in the order of its entries. The next few columns and values are on their way beside x of these, and
+ * before the last are added, before_last() asks for what comes then: a short row waits three times for memory, of which twice
+ * before it waits for what is earlier. */
+template <typename T, typename P, bool PATTERN, class Load>
+static __device__ inline double row_sum(const wr_csr_rows<T, P, PATTERN> &a, row_begun<T> &row, Load before_last) {
+  row_terms<T> next;
+  int left = row.left;
+  int64_t k = row.k;
+  double sum = 0;
+#pragma unroll 1
+  for (; left > UNROLL; left -= UNROLL) {
+    load_x(a, row.now);
+    load_terms(a, k += UNROLL, left - UNROLL, next);
+    sum = add_terms(row.now, UNROLL, sum);
+    row.now = next;
+  }
+  if (left > 0) load_x(a, row.now);
+  before_last();
+  return left > 0 ? add_terms(row.now, left, sum) : 0;
+}
+
+/* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, entry by entry (Mazzucchi 2025, section IV.A, algorithm 3). The lanes
+ * of a warp read col and val of 32 rows at a time, UNROLL neighbours of each. 12 blocks a multiprocessor: with room for
+ * fewer registers the compiler would wait for some loads before it starts the others (nvcc 13.0). Two rows a thread are no
+ * faster: what they gain in loads under way they lose in threads. */
+template <typename T, typename P, bool PATTERN>
+__global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_rows<T, P, PATTERN> a) {
+  wr_let_next_begin();
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  row_begun<T> row = begin_row(a, i);
+  wr_wait_for_earlier();
+  if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, row, [] {}));
+}
+
+/* The same with the epilogue. ALONE, for few blocks: the last one ends the sums. Else each warp leaves its part: 230 to 240
+ * us where the plain multiply takes 210 (7-point stencil, f64, H200). By trials of a slower version, 245: blocks that leave one
+ * part wait for their slowest warp, 280; blocks that stay and take all rows in turn, 255 to 270. */
+template <typename T, typename P, bool PATTERN, bool ALONE, wr_finish_shape SHAPE>
+__global__ void __launch_bounds__(THREADS, ALONE ? 4 : 12)
+    csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> given) {
+  wr_let_next_begin();
+  const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  row_begun<T> begun = begin_row(a, i);
+  wr_wait_for_earlier();
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0}, shift = wr_finish_shift(finish);
+  if (i < a.nrows) {
+    wr_finish_rows<T, 1> row;
+    double sum = row_sum(a, begun, [&] { wr_finish_load(finish, i, row); });
+    row.value[0] = wr_csr_result(a, i, sum);
+    wr_finish_store(finish, shift, i, row, a.y, reduced);
+  }
+  if constexpr (ALONE)
+    wr_sums_finish(finish.sums, reduced);
+  else
+    wr_sums_leave_warp(finish.sums, reduced);
+}
+
+/* What all warps have left. */
+__global__ void __launch_bounds__(SUM_THREADS) csr_thread_unrolled_sums(const wr_sums sums) {
+  double none[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  wr_begin_kernel();
+  wr_sums_finish(sums, none);
+}
+
+static int64_t blocks_for(int64_t nrows) { return (nrows + THREADS - 1) / THREADS; }
+static int64_t parts_for(int64_t nrows) { return blocks_for(nrows) * (THREADS / WR_WARP); }
+
+static unsigned blocks_for_sums(const wr_env *env, int64_t parts) {
+  return wr_cuda_grid(env, (parts + SUM_THREADS - 1) / SUM_THREADS, SUM_BLOCKS);
+}
+
+template <typename T, typename P, bool PATTERN>
+static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const wr_epilogue *epilogue) {
+  wr_status status;
+  unsigned blocks = (unsigned)blocks_for(a.nrows);
+  if (epilogue == NULL) return WR_LAUNCH_EARLY(env, (csr_thread_unrolled<T, P, PATTERN>), blocks, THREADS, 0, a);
+  wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
+  if (blocks <= MOST_ALONE)
+    return WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, true, WR_FINISH_ANY>), blocks, THREADS, 0, a,
+                           finish);
+  wr_finish_shape shape = wr_finish_shape_of(finish);
+  auto csr_thread_unrolled_finish_kernel =
+      shape == WR_FINISH_SUMS    ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_FINISH_SUMS>
+      : shape == WR_FINISH_RANKS ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_FINISH_RANKS>
+                                 : csr_thread_unrolled_finish<T, P, PATTERN, false, WR_FINISH_ANY>;
+  TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish_kernel), blocks, THREADS, 0, a, finish));
+  finish.sums.before = parts_for(a.nrows);
+  if (finish.sums.count)
+    TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_sums), blocks_for_sums(env, finish.sums.before), SUM_THREADS, 0,
+                        finish.sums));
+done:
+  return status;
+}
+
+extern "C" wr_status wr_csr_thread_unrolled_reserve(wr_env *env, int64_t nrows) {
+  wr_workspace workspace;
+  int64_t parts = parts_for(nrows);
+  return wr_workspace_reserve(env, parts + blocks_for_sums(env, parts), &workspace);
+}
+
+extern "C" wr_status wr_csr_thread_unrolled_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request) {
+  return wr_csr_dispatch(env, A, request, [=](const auto &rows) { return launch(env, rows, request->epilogue); });
+}

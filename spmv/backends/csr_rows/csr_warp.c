@@ -1,0 +1,51 @@
+/* CSR, a warp a row, with the epilogue in the same pass: the backend to begin a new one from. Nothing is built. */
+#include <stdio.h>
+
+#include "spmv/csr_model.h"
+#include "spmv/backends/csr_rows/csr_warp_kernel.h"
+
+static wr_status check(const wr_env *env, const wr_csr *A, const void *knobs) {
+  (void)env, (void)A, (void)knobs; /* takes every matrix */
+  return WR_OK;
+}
+
+static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_plan_info *info) {
+  (void)knobs;
+  wr_csr_estimate(env, A, info);
+  info->deterministic = 1;
+  snprintf(info->line, sizeof info->line, "CSR as it is, a warp a row; epilogue in the same pass");
+  return WR_OK;
+}
+
+/* The state is the view. Reductions of the epilogue go through the workspace of env. */
+static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
+  wr_status status;
+  (void)knobs;
+  TRY(wr_csr_borrow(A, env, state, info));
+  TRY(wr_csr_warp_reserve(env));
+done:
+  return status;
+}
+
+static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
+  return wr_csr_warp_launch(env, state, &args->request);
+}
+
+static void destroy(void *state, wr_env *env) { (void)state, (void)env; /* the arrays are the matrix's */ }
+
+const wr_backend wr_backend_csr_warp = {
+    .name = "csr_warp",
+    .summary = "CSR, a warp a row",
+    .source = "Mazzucchi 2025, section IV, algorithm 2",
+    .place = WR_CUDA,
+    .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 |
+            WR_CAP_DEVICE_ROWS,
+    .state_size = sizeof(wr_csr_view),
+    .check = check,
+    .plan = plan,
+    .prepare = prepare,
+    .apply = apply,
+    .destroy = destroy,
+    .update_values = wr_csr_update_view,
+    .rows = wr_csr_state_view,
+};

@@ -1,0 +1,162 @@
+/* What a multiply knows beside the format: the rows that thread blocks share, and whether columns are scattered. */
+#include "spmv/device/check.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/device/device_memory.h"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/warp.cuh"
+#include "spmv/backends/merbit/merbit_build.h"
+#include "spmv/backends/merbit/merbit_kernel.h"
+
+constexpr int THREADS = 256, BLOCKS = 8; /* blocks: of a launch, for each multiprocessor */
+
+static __device__ inline int64_t row_before(const wr_merbit_format &f, int64_t block) {
+  int64_t tile = block * WR_MERBIT_WARPS;
+  return f.tile_y[tile < f.tiles ? tile : f.tiles] & ~WR_MERBIT_LONG_ROW;
+}
+
+/* origin and row. Where a block begins, the row that ends next is open if its first step lies in an earlier block; none is
+ * where the path ends. P: int32_t or int64_t, of row_ptr. */
+template <typename P>
+__global__ void merbit_origins(const wr_merbit_format f, const P *row_ptr, int64_t blocks, int32_t *origin,
+                               int32_t *row) {
+  int64_t stride = (int64_t)gridDim.x * blockDim.x, steps = (int64_t)WR_MERBIT_WARPS * WR_MERBIT_LANES * f.sigma;
+  for (int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; b <= blocks; b += stride) {
+    int64_t i = row_before(f, b), from = b;
+    if (b < blocks && i < f.nrows) from = (row_ptr[i] + i) / steps; /* the row's first step */
+    origin[b] = (int32_t)(from < b ? from : b);
+    if (b < blocks) row[b] = from < b && row_before(f, b + 1) > i ? (int32_t)i : -1;
+  }
+}
+
+template <typename T>
+__global__ void merbit_clear(int64_t blocks, const int32_t *row, T *y) {
+  int64_t stride = (int64_t)gridDim.x * blockDim.x;
+  for (int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; b < blocks; b += stride)
+    if (row[b] >= 0) y[row[b]] = 0;
+}
+
+static unsigned grid_for(const wr_env *env, int64_t threads) {
+  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
+}
+
+int64_t wr_merbit_blocks(const wr_merbit_format *shape) {
+  return (shape->tiles + WR_MERBIT_WARPS - 1) / WR_MERBIT_WARPS;
+}
+
+/* The format, and behind it what lies beside it: an allocation takes longer than a small format's kernels. */
+static wr_status allocate(wr_env *env, wr_merbit_plan *p) {
+  wr_status status;
+  int64_t parts = wr_device_bytes(p->blocks, sizeof *p->head), rows = wr_device_bytes(p->blocks, sizeof *p->row);
+  char *memory = NULL;
+  TRY(wr_device_alloc(env, &memory, wr_merbit_plan_bytes(p), 1, "tiles and shared rows"));
+  wr_merbit_device_place(&p->format, memory);
+  memory += wr_merbit_device_bytes(&p->format);
+  p->head = (double *)(void *)memory;
+  p->tail = (double *)(void *)(memory + parts);
+  p->row = (int32_t *)(void *)(memory + 2 * parts);
+  p->origin = (int32_t *)(void *)(memory + 2 * parts + rows);
+done:
+  return status;
+}
+
+static wr_status find_origins(wr_env *env, const wr_merbit_plan *p) {
+  unsigned grid = grid_for(env, p->blocks + 1);
+  if (p->view.wide)
+    return WR_LAUNCH((merbit_origins<int64_t>), grid, THREADS, 0, env->stream, p->format,
+                     (const int64_t *)p->view.row_ptr, p->blocks, p->origin, p->row);
+  return WR_LAUNCH((merbit_origins<int32_t>), grid, THREADS, 0, env->stream, p->format,
+                   (const int32_t *)p->view.row_ptr, p->blocks, p->origin, p->row);
+}
+
+extern "C" wr_status wr_merbit_plan_open(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, int sigma,
+                                         wr_merbit_plan *p) {
+  wr_status status;
+  wr_workspace workspace;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_merbit_check(nrows, ncols, nnz, sigma, p->view.wide));
+  p->format = wr_merbit_shape(nrows, ncols, nnz, sigma);
+  p->format.wide = p->view.wide != 0;
+  p->blocks = wr_merbit_blocks(&p->format);
+  TRY(env->type == WR_F32 ? wr_merbit_ready_f32(p) : wr_merbit_ready_f64(p));
+  TRY(allocate(env, p));
+  TRY(wr_merbit_device_fill(env, &p->format, &p->view));
+  TRY(find_origins(env, p));
+  TRY(wr_workspace_reserve(env, p->blocks + WR_MERBIT_LAST_BLOCKS * wr_cuda_processors(env), &workspace));
+done:
+  return status;
+}
+
+extern "C" void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *p) {
+  wr_merbit_device_free(env, &p->format); /* the rest is in it */
+}
+
+extern "C" int64_t wr_merbit_plan_bytes(const wr_merbit_plan *p) {
+  return wr_merbit_device_bytes(&p->format) + wr_device_bytes(p->blocks + 1, sizeof *p->origin) +
+         wr_device_bytes(p->blocks, sizeof *p->row) + wr_device_bytes(p->blocks, sizeof *p->head) +
+         wr_device_bytes(p->blocks, sizeof *p->tail);
+}
+
+/* Where parts are added to y, its shared rows have to be 0 first: as the last multiply left them, or by clearing. */
+static wr_status clear(wr_env *env, const wr_merbit_plan *p, const wr_apply_args *args) {
+  const wr_vec *y = args->request.y;
+  unsigned grid = grid_for(env, p->blocks);
+  if (args->request.beta != 0 || p->commit == WR_MERBIT_ORDERED) return WR_OK;
+  if (p->commit == WR_MERBIT_CLEAR)
+    return WR_CUDA(cudaMemsetAsync(y->data, 0, (size_t)(y->n * wr_type_bytes(y->type)), (cudaStream_t)env->stream));
+  if (args->y_prepared) return WR_OK;
+  if (y->type == WR_F32)
+    return WR_LAUNCH((merbit_clear<float>), grid, THREADS, 0, env->stream, p->blocks, p->row, (float *)y->data);
+  return WR_LAUNCH((merbit_clear<double>), grid, THREADS, 0, env->stream, p->blocks, p->row, (double *)y->data);
+}
+
+extern "C" wr_status wr_merbit_launch(wr_env *env, const wr_merbit_plan *plan, const wr_apply_args *args) {
+  wr_status status;
+  TRY(wr_cuda_enter(env));
+  TRY(clear(env, plan, args));
+  TRY(env->type == WR_F32 ? wr_merbit_launch_f32(env, plan, &args->request)
+                          : wr_merbit_launch_f64(env, plan, &args->request));
+done:
+  return status;
+}
+
+/* ---- Scattered columns ---- */
+
+constexpr int WINDOW = 1024, WINDOWS = 512, HASH_BITS = 15, CACHE_BYTES = 192 << 10;
+
+/* *lines += distinct lines of a window a block, counted by a bit each in a table of 32 times as many; two that share a bit
+ * count once, which is rare. line_shift: columns of a line, as a power of two. */
+__global__ void __launch_bounds__(THREADS)
+    merbit_lines(const int32_t *col, int64_t nnz, int line_shift, unsigned long long *lines) {
+  WR_SHARED(unsigned, bits, 1 << (HASH_BITS - 5));
+  int64_t from = (nnz - WINDOW) / (gridDim.x > 1 ? gridDim.x - 1 : 1) * blockIdx.x;
+  unsigned found = 0;
+  for (int w = threadIdx.x; w < 1 << (HASH_BITS - 5); w += THREADS) bits[w] = 0;
+  __syncthreads();
+  for (int k = threadIdx.x; k < WINDOW; k += THREADS) {
+    unsigned hash = ((unsigned)col[from + k] >> line_shift) * 0x9E3779B1u >> (32 - HASH_BITS);
+    found += !(atomicOr(&bits[hash / 32], 1u << hash % 32) >> hash % 32 & 1);
+  }
+  for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
+    found += __shfl_xor_sync((unsigned)WR_FULL_MASK, found, distance);
+  if (threadIdx.x % WR_WARP == 0) atomicAdd(lines, (unsigned long long)found);
+}
+
+extern "C" wr_status wr_merbit_scatter(wr_env *env, const wr_csr_view *view, int64_t ncols, int64_t nnz,
+                                       double *share) {
+  wr_status status;
+  unsigned long long *lines; /* in the workspace: an allocation of its own would take longer than the count */
+  wr_workspace workspace;
+  int64_t windows = nnz / WINDOW < WINDOWS ? nnz / WINDOW : WINDOWS;
+  uint64_t found;
+  *share = 0;
+  if (windows == 0 || ncols * wr_type_bytes(env->type) <= CACHE_BYTES) return WR_OK;
+  TRY(wr_workspace_reserve(env, 1, &workspace));
+  lines = (unsigned long long *)(void *)workspace.partial;
+  TRY(WR_CUDA(cudaMemsetAsync(lines, 0, sizeof *lines, (cudaStream_t)env->stream)));
+  TRY(WR_LAUNCH((merbit_lines), (unsigned)windows, THREADS, 0, env->stream, view->col, nnz, env->type == WR_F32 ? 5 : 4,
+                lines));
+  TRY(wr_device_download(env, &found, lines, 1, WR_AS_8_BYTES));
+  *share = (double)found / ((double)windows * WINDOW);
+done:
+  return status;
+}

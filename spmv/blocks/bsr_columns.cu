@@ -1,0 +1,367 @@
+/* Where the rows of a block row have the same block columns, as those of most block rows do that blocks are good for, a group
+ * of lanes lists those of the first row, reading it side by side, and compares the others; long block rows are listed in parts
+ * (bsr_even.cuh, or here). What looks different is merged (bsr_merge.cuh). Lists go where the block row's entries would, so
+ * that nothing has to be counted before; then a scan of their lengths says where they belong, and they are moved there. */
+#include "spmv/blocks/bsr_columns.h"
+
+#include "spmv/blocks/bsr_build.h"
+#include "spmv/blocks/bsr_even.cuh"
+#include "spmv/blocks/bsr_merge.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/device/device_memory.h"
+#include "spmv/kernel/async_copy.cuh"
+
+constexpr int BLOCKS = 32;           /* of a launch, for each multiprocessor */
+constexpr int STEPS = 4;            /* loads of a lane that are under way at a time */
+constexpr int CHUNK = 8 * THREADS;   /* counts that a thread block adds up           */
+
+static unsigned grid_for(const wr_env *env, int64_t threads) {
+  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
+}
+
+/* A row's entries, or a part of them; of a row without, col may be read all the same. */
+struct bsr_part {
+  const int32_t *col;
+  int length;
+};
+
+template <typename P>
+static __device__ inline bsr_part part_of(const bsr_rows<P> &a, P begin, P end) {
+  return {begin < end ? a.col + begin : a.col, (int)(end - begin)};
+}
+
+/* How many block columns a row has. KEEP: they go to list; else *alike becomes 0 where they are not those of the list, of
+ * `listed`. Every group of the warp must arrive, if only with a length of 0. */
+template <bool KEEP>
+static __device__ inline int read_row(const bsr_part &row, wr_bsr_divisor by_c, const wr_bsr_group &g, int32_t *list,
+                                      int listed, bool *alike) {
+  int n = 0, end = row.length - 1;
+  uint32_t last = NONE;
+  for (int k = g.lane; __any_sync(FULL, k - g.lane <= end); k += STEPS * g.lanes) {
+    uint32_t block[STEPS];
+    int place[STEPS];
+#pragma unroll
+    for (int u = 0; u < STEPS; u++) {
+      int at = k + u * g.lanes;
+      block[u] = (uint32_t)wr_load_stream(row.col + (at < end ? at : end > 0 ? end : 0));
+      if (at > end) block[u] = NONE;
+    }
+#pragma unroll
+    for (int u = 0; u < STEPS; u++) {
+      block[u] = wr_bsr_block_of(block[u], by_c);
+      unsigned starts = wr_bsr_group_starts(g, block[u], last);
+      place[u] = starts >> g.lane & 1 ? n + __popc(starts & ((1u << g.lane) - 1)) : -1;
+      n += __popc(starts);
+    }
+    if constexpr (KEEP) {
+#pragma unroll
+      for (int u = 0; u < STEPS; u++)
+        if (place[u] >= 0) list[place[u]] = (int32_t)block[u];
+    } else {
+      uint32_t other[STEPS];
+#pragma unroll
+      for (int u = 0; u < STEPS; u++)
+        other[u] = place[u] >= 0 ? place[u] < listed ? (uint32_t)list[place[u]] : NONE : block[u];
+#pragma unroll
+      for (int u = 0; u < STEPS; u++) *alike = *alike && other[u] == block[u];
+    }
+  }
+  return n;
+}
+
+/* Block columns of `rows` rows to list, of at most r; how many, or DIFFERENT. row(i): the entries of one. */
+template <typename Row>
+static __device__ inline int list_rows(wr_bsr_divisor by_c, const wr_bsr_group &g, int r, int rows, bsr_part none,
+                                       int32_t *list, Row row) {
+  bool alike = true;
+  int listed = read_row<true>(rows > 0 ? row(0) : none, by_c, g, list, 0, &alike);
+  __syncwarp();
+  for (int i = 1; i < r && __any_sync(FULL, alike); i++) {
+    bool is_row = alike && i < rows;
+    int count = read_row<false>(is_row ? row(i) : none, by_c, g, list, listed, &alike);
+    alike = wr_bsr_group_ballot(g, !alike || (is_row && count != listed)) == 0;
+  }
+  return alike ? listed : DIFFERENT;
+}
+
+/* The same where rows have the same columns entry by entry, as those of full blocks: each as many as the first, which is col[0]
+ * to col[length - 1]. What is compared then are columns, all rows' at a time. */
+static __device__ inline int list_same_rows(wr_bsr_divisor by_c, const wr_bsr_group &g, int r, int rows,
+                                            const int32_t *col, int length, int32_t *list) {
+  int listed = 0, end = length > 0 ? length - 1 : 0;
+  uint32_t last = NONE;
+  bool alike = true;
+  for (int k = g.lane; __any_sync(FULL, k - g.lane < length); k += STEPS * g.lanes) {
+    int32_t column[STEPS];
+#pragma unroll
+    for (int u = 0; u < STEPS; u++) column[u] = wr_load_stream(col + min(k + u * g.lanes, end));
+#pragma unroll 2
+    for (int i = 1; i < r; i++) {
+      const int32_t *other = col + (i < rows ? i : 0) * (int64_t)length;
+#pragma unroll
+      for (int u = 0; u < STEPS; u++) alike = (wr_load_stream(other + min(k + u * g.lanes, end)) == column[u]) & alike;
+    }
+#pragma unroll
+    for (int u = 0; u < STEPS; u++) {
+      if (!__any_sync(FULL, k - g.lane + u * g.lanes < length)) break;
+      uint32_t block = k + u * g.lanes < length ? wr_bsr_divide((unsigned)column[u], by_c) : NONE;
+      unsigned starts = wr_bsr_group_starts(g, block, last);
+      if (starts >> g.lane & 1) list[listed + __popc(starts & ((1u << g.lane) - 1))] = (int32_t)block;
+      listed += __popc(starts);
+    }
+    if (!__any_sync(FULL, alike)) break;
+  }
+  return wr_bsr_group_ballot(g, !alike) == 0 ? listed : DIFFERENT;
+}
+
+/* Whether row_ptr[0..rows] are `length` apart. */
+template <typename P>
+static __device__ inline bool even_rows(const wr_bsr_group &g, const P *row_ptr, int rows, int64_t length) {
+  bool even = true;
+  for (int i = g.lane; i < rows; i += g.lanes) even = even && (int64_t)(row_ptr[i + 1] - row_ptr[i]) == length;
+  return wr_bsr_group_ballot(g, !even) == 0;
+}
+
+/* Block rows of one part, a group each; of the others it is noted that they are left. */
+template <typename P>
+__global__ void __launch_bounds__(THREADS, 4)
+    bsr_list(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found, int lanes) {
+  wr_bsr_group g = wr_bsr_group_make(lanes);
+  int64_t groups = (int64_t)gridDim.x * (THREADS / lanes), own = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / lanes;
+  for (int64_t ib = own; ib - g.first / lanes < a.brows; ib += groups) { /* until the warp's first group is done */
+    int64_t i0 = ib * a.r, begin = 0, end = 0;
+    int rows = ib >= a.brows ? 0 : a.nrows - i0 < a.r ? (int)(a.nrows - i0) : a.r;
+    if (rows > 0) begin = entries_before(a, ib), end = entries_before(a, ib + 1);
+    bool in_parts = end - begin > (int64_t)1 << a.log2_task;
+    int listed = in_parts ? 0 : rows, length = rows > 0 ? (int)((end - begin) / rows) : 0;
+    bool even = even_rows(g, a.row_ptr + i0, rows, length);
+    const int32_t *col = a.col + (length > 0 ? begin : 0);
+    int count = list_same_rows(a.by_c, g, a.r, listed, col, even && listed ? length : 0, found.column + begin);
+    if (!even && listed) count = DIFFERENT;
+    if (__any_sync(FULL, count == DIFFERENT)) {
+      int again =
+          list_rows(a.by_c, g, a.r, count == DIFFERENT ? listed : 0, part_of(a, (P)0, (P)0), found.column + begin,
+                    [&](int i) { return part_of(a, a.row_ptr[i0 + i], a.row_ptr[i0 + i + 1]); });
+      if (count == DIFFERENT) count = again;
+    }
+    bsr_reach reach = {};
+    if (__any_sync(FULL, in_parts)) reach = reach_of(a, g, a.row_ptr + i0, in_parts ? rows : 0);
+    int blocks = reach.whole ? (int)(reach.last - reach.first) + 1 : 0;
+    if (in_parts) count = reach.whole ? blocks : !reach.same ? (int)DIFFERENT : even ? (int)EVEN : (int)IN_PARTS;
+    int64_t first = ib + (begin >> a.log2_task), next = rows > 0 ? ib + 1 + (end >> a.log2_task) : first;
+    for (int64_t t = first + g.lane; t < next; t += lanes) {
+      int64_t from = share(blocks, t - first, next - first), upto = share(blocks, t - first + 1, next - first);
+      found.count[t] = reach.whole ? (int)(upto - from) : in_parts || t == first ? count : 0;
+      found.place[t] = count == EVEN ? -1 - ib : begin + from;
+    }
+    for (int k = g.lane; k < blocks; k += lanes) found.column[begin + k] = (int32_t)reach.first + k;
+    if (g.lane == 0 && ((in_parts && !reach.whole) || count < 0))
+      found.left[count == EVEN ? 2 : count == IN_PARTS ? 1 : 0] = 1;
+  }
+}
+
+/* The parts of long block rows that are not EVEN, or turned out not to be, a warp each. */
+template <typename P>
+__global__ void __launch_bounds__(THREADS, 4) bsr_list_parts(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found) {
+  wr_bsr_group g = wr_bsr_group_make(WR_WARP);
+  int64_t warps = (int64_t)gridDim.x * WARPS;
+  if (found.left[1] == 0) return;
+  for (int64_t t = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WR_WARP; t < a.tasks; t += warps) {
+    P from, to;
+    if (found.count[t] != IN_PARTS) continue;
+    __syncwarp(); /* before the count is changed */
+    int64_t place = open_row(a, t, true, g.lane % a.group, &from, &to);
+    int count = list_rows(a.by_c, g, a.r, a.r, part_of(a, (P)0, (P)0), found.column + place,
+                          [&](int i) { return part_of(a, __shfl_sync(FULL, from, i), __shfl_sync(FULL, to, i)); });
+    if (g.lane != 0) continue;
+    found.count[t] = count, found.place[t] = place;
+    if (count == DIFFERENT) found.left[0] = 1;
+  }
+}
+
+/* ---- Where lists belong ---- */
+
+/* Sums up to and including each thread's; *total := all. */
+static __device__ inline int64_t block_scan(int64_t value, int64_t *total) {
+  WR_SHARED(int64_t, sums, WARPS);
+  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP;
+  for (int distance = 1; distance < WR_WARP; distance *= 2) {
+    int64_t before = __shfl_up_sync(FULL, value, (unsigned)distance);
+    if (lane >= distance) value += before;
+  }
+  __syncthreads();
+  if (lane == WR_WARP - 1) sums[warp] = value;
+  __syncthreads();
+  *total = 0;
+  for (int w = 0; w < WARPS; w++) {
+    if (w == warp) value += *total;
+    *total += sums[w];
+  }
+  return value;
+}
+
+/* sums[b] := the blocks of the b-th CHUNK of tasks; numbers[1] += the empty block rows. count NULL: just these. */
+template <typename P>
+__global__ void __launch_bounds__(THREADS)
+    bsr_add_up(WR_KERNEL_PARAMETER bsr_rows<P> a, const int32_t *count, int64_t *sums, unsigned long long *numbers) {
+  int64_t blocks = 0, empty = 0, begin = (int64_t)blockIdx.x * CHUNK + threadIdx.x;
+#pragma unroll
+  for (int n = 0; n < CHUNK / THREADS; n++) {
+    int64_t t = begin + n * THREADS;
+    if (count && t < a.tasks) blocks += count[t];
+    if (t < a.brows) empty += entries_before(a, t) == entries_before(a, t + 1);
+  }
+  block_scan(blocks, &blocks);
+  block_scan(empty, &empty);
+  if (threadIdx.x != 0) return;
+  if (count) sums[blockIdx.x] = blocks;
+  if (empty) atomicAdd(numbers + 1, (unsigned long long)empty);
+}
+
+/* before[t] := blocks before task t; before[tasks] and numbers[0] := all. */
+static __global__ void __launch_bounds__(THREADS)
+    bsr_scan(int64_t tasks, const int32_t *count, const int64_t *sums, int64_t *before, unsigned long long *numbers) {
+  int64_t sum = 0, total, begin = (int64_t)blockIdx.x * CHUNK + threadIdx.x;
+  for (int64_t b = threadIdx.x; b < blockIdx.x; b += THREADS) sum += sums[b];
+  block_scan(sum, &sum);
+#pragma unroll 1
+  for (int n = 0; n < CHUNK / THREADS; n++) {
+    int64_t t = begin + n * THREADS, own = t < tasks ? count[t] : 0, upto = block_scan(own, &total);
+    if (t < tasks) before[t] = sum + upto - own;
+    sum += total;
+  }
+  if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) before[tasks] = sum, numbers[0] = (unsigned long long)sum;
+}
+
+/* Row pointers; and the tasks' lists to where they belong, a group a list. O: of the row pointers. */
+template <typename P, typename O>
+__global__ void __launch_bounds__(THREADS) bsr_move(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found,
+                                                    const int64_t *before, O *row_ptr, int32_t *col, int lanes) {
+  int lane = threadIdx.x % lanes;
+  int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x, threads = (int64_t)gridDim.x * THREADS;
+  for (int64_t ib = thread; ib <= a.brows; ib += threads)
+    row_ptr[ib] = (O)before[ib < a.brows ? first_task(a, ib) : a.tasks];
+  for (int64_t t = thread / lanes; t < a.tasks; t += threads / lanes) {
+    int32_t count = found.count[t];
+    const int32_t *list = found.column + found.place[t];
+    for (int32_t k = lane; k < count; k += lanes) col[before[t] + k] = list[k];
+  }
+}
+
+/* ---- The host's side ---- */
+
+/* Where what is in the columns' room and numbers lies. */
+struct bsr_room {
+  bsr_found found;
+  int64_t *sums, *before;
+  unsigned long long *numbers; /* [2] blocks, empty block rows; and behind them found.left, in 2 */
+};
+
+static wr_status make_room(wr_env *env, int64_t tasks, int64_t nnz, wr_bsr_columns *columns, bsr_room *room) {
+  wr_status status;
+  int64_t chunks = (tasks + CHUNK - 1) / CHUNK;
+  int64_t wide = wr_device_bytes(2 * tasks + 1 + chunks, 8), narrow = wr_device_bytes(tasks, 4);
+  TRY(wr_device_alloc_zeroed(env, &columns->numbers, 5, sizeof *room->numbers, "numbers of blocks"));
+  room->numbers = (unsigned long long *)columns->numbers;
+  if (columns->borrowed) return WR_OK;
+  TRY(wr_device_alloc(env, &columns->room, wide + narrow + wr_device_bytes(nnz, 4), 1, "block columns"));
+  room->found.place = (int64_t *)columns->room, room->before = room->found.place + tasks;
+  room->sums = room->before + tasks + 1;
+  room->found.count = (int32_t *)(void *)((char *)columns->room + wide);
+  room->found.column = (int32_t *)(void *)((char *)columns->room + wide + narrow);
+  room->found.left = (int32_t *)(void *)(room->numbers + 2);
+done:
+  return status;
+}
+
+template <typename P>
+static wr_status list(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_room &room) {
+  wr_status status;
+  unsigned tasks = grid_for(env, a.tasks * a.group), chunks = (unsigned)((a.tasks + CHUNK - 1) / CHUNK);
+  unsigned parts = wr_cuda_grid(env, (a.tasks + WARPS - 1) / WARPS, EVEN_BLOCKS);
+  TRY(WR_LAUNCH((bsr_list<P>), grid_for(env, a.brows * lanes), THREADS, 0, env->stream, a, room.found, lanes));
+  TRY(WR_LAUNCH((bsr_list_even<P>), parts, THREADS, 0, env->stream, a, room.found));
+  TRY(WR_LAUNCH((bsr_list_parts<P>), tasks, THREADS, 0, env->stream, a, room.found));
+  TRY(WR_LAUNCH((bsr_merge<P>), tasks, THREADS, 0, env->stream, a, room.found));
+  TRY(WR_LAUNCH((bsr_add_up<P>), chunks, THREADS, 0, env->stream, a, (const int32_t *)room.found.count, room.sums,
+                room.numbers));
+  TRY(WR_LAUNCH((bsr_scan), chunks, THREADS, 0, env->stream, a.tasks, (const int32_t *)room.found.count,
+                (const int64_t *)room.sums, room.before, room.numbers));
+done:
+  return status;
+}
+
+/* To arrays of their own. */
+template <typename P>
+static wr_status keep(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_room &room, wr_bsr *b) {
+  wr_status status;
+  unsigned grid = grid_for(env, a.tasks * lanes);
+  const int64_t *before = room.before;
+  b->wide = b->blocks > INT32_MAX;
+  TRY(wr_device_alloc(env, &b->row_ptr, b->brows + 1, b->wide ? 8 : 4, "block row pointers"));
+  TRY(wr_device_alloc(env, &b->col, b->blocks, sizeof *b->col, "block columns"));
+  if (b->wide)
+    TRY(WR_LAUNCH((bsr_move<P, int64_t>), grid, THREADS, 0, env->stream, a, room.found, before, (int64_t *)b->row_ptr,
+                  b->col, lanes));
+  else
+    TRY(WR_LAUNCH((bsr_move<P, int32_t>), grid, THREADS, 0, env->stream, a, room.found, before, (int32_t *)b->row_ptr,
+                  b->col, lanes));
+done:
+  return status;
+}
+
+template <typename P>
+static wr_status build(wr_env *env, const wr_csr_view *view, wr_bsr_columns *columns) {
+  wr_status status;
+  wr_bsr *b = &columns->shape;
+  bsr_rows<P> a = {b->nrows, b->brows, 0, 0, b->r, b->c, 1, (const P *)view->row_ptr, view->col,
+                   wr_bsr_divisor_make(b->c)};
+  bsr_room room = {};
+  int64_t numbers[2];
+  int lanes = wr_bsr_group_lanes(b->nrows, b->nnz);
+  for (a.log2_task = LOG2_TASK; a.group < a.r; a.log2_task++) a.group *= 2;
+  a.tasks = b->brows + (b->nnz >> a.log2_task);
+  TRY(make_room(env, a.tasks, b->nnz, columns, &room));
+  if (columns->borrowed)
+    TRY(WR_LAUNCH((bsr_add_up<P>), (unsigned)((a.brows + CHUNK - 1) / CHUNK), THREADS, 0, env->stream, a,
+                  (const int32_t *)nullptr, room.sums, room.numbers));
+  else
+    TRY(list(env, a, lanes, room));
+  TRY(wr_device_download(env, numbers, room.numbers, 2, WR_AS_8_BYTES));
+  b->blocks = columns->borrowed ? b->nnz : numbers[0], columns->empty = numbers[1];
+  if (columns->borrowed)
+    b->row_ptr = (void *)view->row_ptr, b->col = (int32_t *)view->col, b->wide = view->wide;
+  else
+    TRY(keep(env, a, lanes, room, b));
+done:
+  return status;
+}
+
+extern "C" wr_status wr_bsr_columns_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,
+                                          const wr_csr_view *view, int r, int c, int may_borrow,
+                                          wr_bsr_columns *columns) {
+  wr_status status;
+  *columns = {};
+  TRY(wr_cuda_enter(env));
+  TRY(wr_bsr_check(nrows, ncols, nnz, r, c));
+  columns->shape = wr_bsr_shape(nrows, ncols, nnz, r, c, env->type);
+  columns->borrowed = may_borrow && r == 1 && c == 1;
+  if (!view->wide && nnz > INT32_MAX)
+    TRY(wr_fail(WR_EUSAGE, "%lld entries with row pointers of 32 bits", (long long)nnz));
+  TRY(view->wide ? build<int64_t>(env, view, columns) : build<int32_t>(env, view, columns));
+done:
+  if (status != WR_OK) wr_bsr_columns_free(env, columns);
+  return status;
+}
+
+extern "C" void wr_bsr_columns_free(wr_env *env, wr_bsr_columns *columns) {
+  if (!columns->borrowed) wr_bsr_device_free(env, &columns->shape);
+  wr_bsr_columns_free_room(env, columns);
+  *columns = {};
+}
+
+extern "C" void wr_bsr_columns_free_room(wr_env *env, wr_bsr_columns *columns) {
+  wr_device_free(env, columns->room);
+  wr_device_free(env, columns->numbers);
+  columns->room = NULL, columns->numbers = NULL;
+}

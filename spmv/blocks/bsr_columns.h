@@ -1,0 +1,31 @@
+/* The block columns of a matrix on a device, without values: what both formats of blocks begin with. */
+#ifndef WR_BSR_COLUMNS_H
+#define WR_BSR_COLUMNS_H
+
+#include "spmv/blocks/bsr_format.h"
+#include "spmv/matrix/csr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wr_bsr_columns {
+  wr_bsr shape;  /* with row_ptr and col on the device, and without val                          */
+  int64_t empty; /* block rows without blocks                                                     */
+  int borrowed;  /* row_ptr and col are the view's own: blocks of 1 x 1 that nobody is to change  */
+  void *room;    /* what was needed on the way, and is freed later: that waits for the device      */
+  int64_t *numbers; /* [5] on the device, likewise; the last one is 0, and the caller's            */
+} wr_bsr_columns;
+
+/* *columns := those of the view's matrix, on env's stream; waits for their number. may_borrow: blocks of 1 x 1 need no
+ * arrays of their own, as long as the view lives. Errors: wr_bsr_check, WR_EUSAGE for 2^31 entries with a narrow view,
+ * WR_ENOMEM, WR_EDEVICE; *columns is then without arrays. */
+wr_status wr_bsr_columns_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view, int r,
+                               int c, int may_borrow, wr_bsr_columns *columns);
+void wr_bsr_columns_free_room(wr_env *env, wr_bsr_columns *columns); /* all but shape's arrays */
+void wr_bsr_columns_free(wr_env *env, wr_bsr_columns *columns); /* a zeroed one is fine */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

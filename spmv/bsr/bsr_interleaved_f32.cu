@@ -1,5 +1,0 @@
-#include "spmv/bsr/bsr_interleaved_kernel.cuh"
-
-extern "C" wr_status wr_bsr_interleaved_launch_f32(wr_env *env, const wr_bsr_interleaved *b, const wr_apply *request) {
-  return ib_launch_all<float, float>(env, b, request);
-}

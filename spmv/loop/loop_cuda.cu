@@ -1,0 +1,189 @@
+/* Loops that a device repeats by itself (vec.h): a CUDA graph (loop_graph.cu), the same without conditions (loop_plain.cu), or
+ * one kernel that stays (resident_cuda.cu). Here is what all have: to be run, looked at, asked to stop. */
+#include <cuda_runtime.h>
+#include <string.h>
+#include <time.h>
+
+#include "config/memory.h"
+#include "spmv/device/check.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/device/device_memory.h"
+#include "spmv/loop/loop_graph.h"
+#include "spmv/loop/loop_plain.h"
+#include "spmv/loop/resident.h"
+
+enum { MAX_BANK = 256 };
+
+/* What passes between host and device while the loop runs, pinned: copies of it need no multiprocessor, of which a loop may
+ * have taken all. */
+typedef struct loop_room {
+  double seen[MAX_BANK];
+  unsigned wish;
+} loop_room;
+
+struct wr_loop {
+  cudaStream_t side; /* looks at the bank and asks the loop to stop, while the loop has the env's own */
+  cudaEvent_t cleared; /* the stop of an earlier run is forgotten: before that none may be set          */
+  cudaEvent_t ended;
+  unsigned *stop;    /* on the device                                                                 */
+  loop_room *room;
+  double begun;      /* when it was last run                                                          */
+  wr_loop_graph *graph;  /* one of these */
+  wr_loop_plain *plain;
+  wr_resident *resident;
+};
+
+static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
+
+/* What does not depend on the work. */
+static wr_status open_parts(wr_env *env, wr_loop *loop) {
+  wr_status status;
+  TRY(WR_CUDA(cudaStreamCreateWithFlags(&loop->side, cudaStreamNonBlocking)));
+  TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->cleared, cudaEventDisableTiming)));
+  TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->ended, cudaEventDisableTiming)));
+  TRY(wr_device_alloc_zeroed(env, &loop->stop, 1, sizeof *loop->stop, "a wish to stop"));
+  TRY(wr_pinned_alloc(&loop->room, sizeof *loop->room, "scalars under way"));
+  loop->room->wish = 1;
+done:
+  return status;
+}
+
+/* A graph that decides by itself where there can be one. */
+static wr_status open_graph(wr_env *env, const wr_loop_request *request, wr_loop *loop) {
+  wr_status status = wr_loop_graph_open(env, request->halves, loop->stop, &loop->graph);
+  return status == WR_EUNAVAILABLE ? wr_loop_plain_open(env, request, loop->stop, &loop->plain) : status;
+}
+
+extern "C" wr_status wr_cuda_loop_open(wr_env *env, const wr_loop_request *request, wr_loop **out) {
+  wr_status status;
+  wr_loop *loop = NULL;
+  *out = NULL;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_alloc_zeroed(&loop, 1, sizeof *loop, "a loop"));
+  TRY(open_parts(env, loop));
+  if (request->bank->n > MAX_BANK) TRY(wr_fail(WR_EUSAGE, "a bank of %lld scalars", (long long)request->bank->n));
+  TRY(request->resident ? wr_resident_open(env, request->bank, &loop->resident) : open_graph(env, request, loop));
+  *out = loop;
+done:
+  if (status != WR_OK) wr_cuda_loop_free(env, loop);
+  return status;
+}
+
+extern "C" wr_status wr_cuda_loop_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
+  return wr_resident_rows_add(env, A, nnz, request);
+}
+
+extern "C" wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides) {
+  if (loop->graph) wr_loop_graph_decide(env, loop->graph, decides);
+  return wr_cuda_enter(env);
+}
+
+extern "C" wr_status wr_cuda_loop_half(wr_env *env, wr_loop *loop) {
+  wr_status status;
+  TRY(wr_cuda_enter(env));
+  TRY(loop->resident ? wr_resident_half(loop->resident)
+      : loop->plain  ? wr_loop_plain_half(env, loop->plain)
+                     : wr_loop_graph_half(env, loop->graph));
+done:
+  return status;
+}
+
+extern "C" wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop) {
+  wr_status status;
+  TRY(wr_cuda_enter(env));
+  TRY(loop->resident ? wr_resident_close(env, loop->resident)
+      : loop->plain  ? wr_loop_plain_close(env, loop->plain)
+                     : wr_loop_graph_close(env, loop->graph));
+done:
+  return status;
+}
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+extern "C" wr_status wr_cuda_loop_run(wr_env *env, wr_loop *loop) {
+  wr_status status;
+  cudaStream_t stream = state_of(env)->stream;
+  TRY(wr_cuda_enter(env));
+  TRY(WR_CUDA(cudaMemsetAsync(loop->stop, 0, sizeof *loop->stop, stream)));
+  TRY(WR_CUDA(cudaEventRecord(loop->cleared, stream)));
+  TRY(loop->resident ? wr_resident_run(env, loop->resident, loop->stop)
+      : loop->plain  ? wr_loop_plain_run(env, loop->plain)
+                     : wr_loop_graph_run(env, loop->graph));
+  TRY(WR_CUDA(cudaEventRecord(loop->ended, stream)));
+  loop->begun = seconds_now();
+done:
+  return status;
+}
+
+static const double look = 0.05; /* seconds that a poll waits at most */
+
+/* The host has to ask for what follows, so there is no sleep. */
+static wr_status go_on_a_little(wr_env *env, wr_loop *loop, int *ended) {
+  wr_status status;
+  double from = seconds_now();
+  do TRY(wr_loop_plain_next(env, loop->plain, ended));
+  while (!*ended && seconds_now() - from <= look);
+done:
+  return status;
+}
+
+/* Short loops are waited for without sleeping, long ones are looked at about twenty times a second. */
+static wr_status wait_a_little(wr_loop *loop, int *ended) {
+  const double spin = 0.02;
+  double from = seconds_now();
+  const struct timespec nap = {0, 100000};
+  cudaError_t error;
+  *ended = 0;
+  while ((error = cudaEventQuery(loop->ended)) == cudaErrorNotReady) {
+    double now = seconds_now();
+    if (now - from > look) return WR_OK;
+    if (now - loop->begun > spin) nanosleep(&nap, NULL);
+  }
+  *ended = 1;
+  return wr_cuda_check(error, "a loop on the device");
+}
+
+extern "C" wr_status wr_cuda_loop_poll(wr_env *env, wr_loop *loop, const wr_vec *bank, double *scalars, int *ended) {
+  wr_status status;
+  const void *from;
+  size_t bytes = (size_t)bank->n * sizeof *scalars;
+  TRY(wr_cuda_enter(env));
+  if (bank->n > MAX_BANK) TRY(wr_fail(WR_EUSAGE, "a bank of %lld scalars", (long long)bank->n));
+  TRY(loop->plain ? go_on_a_little(env, loop, ended) : wait_a_little(loop, ended));
+  from = loop->plain ? wr_loop_plain_bank(loop->plain) : bank->data;
+  TRY(WR_CUDA(cudaMemcpyAsync(loop->room->seen, from, bytes, cudaMemcpyDeviceToHost, loop->side)));
+  TRY(WR_CUDA(cudaStreamSynchronize(loop->side)));
+  memcpy(scalars, loop->room->seen, bytes);
+done:
+  return status;
+}
+
+extern "C" wr_status wr_cuda_loop_stop(wr_env *env, wr_loop *loop) {
+  wr_status status;
+  TRY(wr_cuda_enter(env));
+  TRY(WR_CUDA(cudaStreamWaitEvent(loop->side, loop->cleared, 0)));
+  TRY(WR_CUDA(
+      cudaMemcpyAsync(loop->stop, &loop->room->wish, sizeof loop->room->wish, cudaMemcpyHostToDevice, loop->side)));
+done:
+  return status;
+}
+
+/* What fails here was reported before. On a device that is lost every call fails, and yet what the process holds is freed. */
+extern "C" void wr_cuda_loop_free(wr_env *env, wr_loop *loop) {
+  if (loop == NULL || state_of(env) == NULL) return;
+  (void)cudaSetDevice(env->device);
+  wr_loop_graph_free(env, loop->graph);
+  wr_loop_plain_free(env, loop->plain);
+  wr_resident_free(env, loop->resident);
+  if (loop->side) (void)cudaStreamSynchronize(loop->side), (void)cudaStreamDestroy(loop->side);
+  if (loop->cleared) (void)cudaEventDestroy(loop->cleared);
+  if (loop->ended) (void)cudaEventDestroy(loop->ended);
+  (void)cudaGetLastError();
+  wr_device_free(env, loop->stop);
+  wr_pinned_free(loop->room);
+  wr_free(loop);
+}

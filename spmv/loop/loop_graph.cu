@@ -1,0 +1,171 @@
+/* A loop as a CUDA graph whose one node is a WHILE. Its body is the first half of the loop and, behind it, an IF node around
+ * the second if there is one; conditions are set by the WR_S_GO at the end of each half. Where CUDA or the driver have no
+ * such nodes, open says so, and there is loop_plain.cu. Facts: CUDA Programming Guide, "Conditional Graph Nodes". */
+#include "spmv/loop/loop_graph.h"
+
+#include <cuda_runtime.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "spmv/device/check.cuh"
+
+#if !defined(WR_SIMT) && CUDART_VERSION >= 12040
+
+struct wr_loop_graph {
+  cudaGraph_t graph, body;
+  cudaGraphExec_t ready;
+  int recording;  /* the env's stream is being captured                  */
+  int conditions; /* that a WR_S_GO of the half being recorded sets      */
+};
+
+static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
+
+/* CUDA 13 has one signature where CUDA 12 had two. */
+#if CUDART_VERSION >= 13000
+static cudaError_t add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
+                            cudaGraphNodeParams *parameters) {
+  return cudaGraphAddNode(node, graph, after, NULL, count, parameters);
+}
+static cudaError_t last_nodes(cudaStream_t stream, const cudaGraphNode_t **nodes, size_t *count) {
+  cudaStreamCaptureStatus status;
+  const cudaGraphEdgeData *edges;
+  return cudaStreamGetCaptureInfo(stream, &status, NULL, NULL, nodes, &edges, count);
+}
+#else
+static cudaError_t add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
+                            cudaGraphNodeParams *parameters) {
+  return cudaGraphAddNode(node, graph, after, count, parameters);
+}
+static cudaError_t last_nodes(cudaStream_t stream, const cudaGraphNode_t **nodes, size_t *count) {
+  cudaStreamCaptureStatus status;
+  return cudaStreamGetCaptureInfo_v2(stream, &status, NULL, NULL, nodes, count);
+}
+#endif
+
+/* A condition for a node of graph; initially: its value at every launch. */
+static wr_status make_condition(cudaGraph_t graph, unsigned initially, unsigned long long *condition) {
+  cudaGraphConditionalHandle handle = 0;
+  wr_status status = WR_CUDA(cudaGraphConditionalHandleCreate(&handle, graph, initially, cudaGraphCondAssignDefault));
+  *condition = handle;
+  return status;
+}
+
+/* A node behind the `count` nodes at `after` that does its body, *inner, under a condition. */
+static wr_status add_conditional(cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
+                                 cudaGraphConditionalNodeType type, unsigned long long condition, cudaGraph_t *inner) {
+  wr_status status;
+  cudaGraphNode_t node;
+  cudaGraphNodeParams parameters = {};
+  parameters.type = cudaGraphNodeTypeConditional;
+  parameters.conditional.handle = condition;
+  parameters.conditional.type = type;
+  parameters.conditional.size = 1;
+  TRY(WR_CUDA(add_node(&node, graph, after, count, &parameters)));
+  *inner = parameters.conditional.phGraph_out[0];
+done:
+  return status;
+}
+
+static wr_status begin_capture(wr_cuda_state *state, wr_loop_graph *loop, cudaGraph_t graph) {
+  wr_status status =
+      WR_CUDA(cudaStreamBeginCaptureToGraph(state->stream, graph, NULL, NULL, 0, cudaStreamCaptureModeThreadLocal));
+  if (status == WR_OK) loop->recording = 1;
+  return status;
+}
+
+static wr_status end_capture(wr_cuda_state *state, wr_loop_graph *loop) {
+  cudaGraph_t graph;
+  loop->recording = 0;
+  return WR_CUDA(cudaStreamEndCapture(state->stream, &graph));
+}
+
+static wr_status check_driver(const wr_env *env) {
+  int driver = 0;
+  wr_status status = WR_CUDA(cudaDriverGetVersion(&driver));
+  if (env->no_conditions) driver = 12030;
+  if (status == WR_OK && driver < 12040)
+    status = wr_fail(WR_EUNAVAILABLE, "the CUDA driver has no loops in graphs: it serves CUDA %d.%d, 12.4 is needed",
+                     driver / 1000, driver % 1000 / 10);
+  return status;
+}
+
+extern "C" wr_status wr_loop_graph_open(wr_env *env, int halves, const unsigned *stop, wr_loop_graph **out) {
+  wr_status status;
+  wr_cuda_state *state = state_of(env);
+  wr_loop_graph *loop = NULL;
+  TRY(check_driver(env));
+  TRY(wr_alloc_zeroed(&loop, 1, sizeof *loop, "a loop"));
+  TRY(WR_CUDA(cudaStreamSynchronize(state->stream)));
+  TRY(WR_CUDA(cudaGraphCreate(&loop->graph, 0)));
+  TRY(make_condition(loop->graph, 1, &state->go.condition[0]));
+  TRY(add_conditional(loop->graph, NULL, 0, cudaGraphCondTypeWhile, state->go.condition[0], &loop->body));
+  if (halves == 2) TRY(make_condition(loop->body, 0, &state->go.condition[1])); /* of the second, for the first to set */
+  state->go.conditions = loop->conditions = halves, state->go.stop = stop;
+  TRY(begin_capture(state, loop, loop->body));
+  *out = loop, loop = NULL;
+done:
+  wr_loop_graph_free(env, loop);
+  return status;
+}
+
+extern "C" void wr_loop_graph_decide(wr_env *env, wr_loop_graph *loop, int decides) {
+  state_of(env)->go.conditions = decides ? loop->conditions : 0;
+}
+
+extern "C" wr_status wr_loop_graph_half(wr_env *env, wr_loop_graph *loop) {
+  wr_status status;
+  wr_cuda_state *state = state_of(env);
+  const cudaGraphNode_t *nodes;
+  cudaGraphNode_t last[8];
+  cudaGraph_t second;
+  size_t count = 0;
+  TRY(WR_CUDA(last_nodes(state->stream, &nodes, &count)));
+  if (count > 8) TRY(wr_fail(WR_EINTERNAL, "a loop's first half has %zu ends", count));
+  memcpy(last, nodes, count * sizeof *last);
+  TRY(end_capture(state, loop));
+  TRY(add_conditional(loop->body, last, count, cudaGraphCondTypeIf, state->go.condition[1], &second));
+  state->go.conditions = loop->conditions = 1;
+  TRY(begin_capture(state, loop, second));
+done:
+  return status;
+}
+
+extern "C" wr_status wr_loop_graph_close(wr_env *env, wr_loop_graph *loop) {
+  wr_status status;
+  wr_cuda_state *state = state_of(env);
+  memset(&state->go, 0, sizeof state->go);
+  TRY(end_capture(state, loop));
+  TRY(WR_CUDA(cudaGraphInstantiate(&loop->ready, loop->graph, 0)));
+  TRY(WR_CUDA(cudaGraphUpload(loop->ready, state->stream)));
+done:
+  return status;
+}
+
+extern "C" wr_status wr_loop_graph_run(wr_env *env, wr_loop_graph *loop) {
+  return WR_CUDA(cudaGraphLaunch(loop->ready, state_of(env)->stream));
+}
+
+/* What fails here was reported before. */
+extern "C" void wr_loop_graph_free(wr_env *env, wr_loop_graph *loop) {
+  cudaGraph_t graph;
+  if (loop == NULL) return;
+  memset(&state_of(env)->go, 0, sizeof state_of(env)->go);
+  if (loop->recording) (void)cudaStreamEndCapture(state_of(env)->stream, &graph);
+  if (loop->ready) (void)cudaStreamSynchronize(state_of(env)->stream), (void)cudaGraphExecDestroy(loop->ready);
+  if (loop->graph) (void)cudaGraphDestroy(loop->graph);
+  (void)cudaGetLastError();
+  wr_free(loop);
+}
+
+#else
+
+extern "C" wr_status wr_loop_graph_open(wr_env *, int, const unsigned *, wr_loop_graph **) {
+  return wr_fail(WR_EUNAVAILABLE, "this build has no loops in graphs: they need CUDA 12.4");
+}
+extern "C" void wr_loop_graph_decide(wr_env *, wr_loop_graph *, int) {}
+extern "C" wr_status wr_loop_graph_half(wr_env *env, wr_loop_graph *) { return wr_cuda_enter(env); }
+extern "C" wr_status wr_loop_graph_close(wr_env *env, wr_loop_graph *) { return wr_cuda_enter(env); }
+extern "C" wr_status wr_loop_graph_run(wr_env *env, wr_loop_graph *) { return wr_cuda_enter(env); }
+extern "C" void wr_loop_graph_free(wr_env *, wr_loop_graph *) {}
+
+#endif

@@ -1,0 +1,238 @@
+/* A loop as a CUDA graph of all its halves without any condition. The host launches it again and again, one launch ahead of the
+ * one that it waits for, and learns from a word that is copied behind each whether the loop had ended by then. So some halves
+ * come too many. A kernel behind each half, where the loop ends, saves the bank and the vectors that the half has left; at the
+ * end they are put back. Nothing else that those halves write is read again: what they had in the buffers of an apply, the
+ * next one prepares or overwrites, and to the log they add behind what counts.
+ *
+ * The loop's own operations are those of any other loop, so it is only here that anything is paid for this. */
+#include "spmv/loop/loop_plain.h"
+
+#include <cuda_runtime.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "spmv/device/check.cuh"
+#include "spmv/device/device_memory.h"
+#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/stream.cuh"
+
+enum { IN_FLIGHT = 2 }; /* launches at most that are not known to be done: one runs, one waits for its turn */
+
+/* On the device. */
+typedef struct plain_state {
+  int going;        /* what the last WR_S_GO said: behind a half, the one that decides  */
+  int ended;        /* behind which half the loop has ended, counted from 1; 0: nowhere */
+  unsigned arrived; /* blocks of save that are done; 0 between launches                 */
+} plain_state;
+
+/* What a half leaves, in pieces of 16 bytes, and where it is saved. */
+typedef struct left_vectors {
+  char *of[WR_MAX_LEFT], *saved[WR_MAX_LEFT];
+  int64_t pieces[WR_MAX_LEFT];
+  int count;
+  double *bank, *saved_bank; /* [scalars] */
+  int scalars;
+} left_vectors;
+
+struct wr_loop_plain {
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  int recording, early; /* early: of the env, as it was */
+  int half;             /* that is recorded */
+  plain_state *state;
+  left_vectors left[2];
+  int *seen;            /* [IN_FLIGHT] pinned: `ended` behind a launch */
+  cudaEvent_t done[IN_FLIGHT];
+  int64_t asked, over;  /* launches since the loop was run, and those that are done */
+  int ended;            /* as last seen */
+};
+
+static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
+
+/* ---- Saving and putting back ---- */
+
+__device__ inline void copy_pieces(const left_vectors &v, bool back) {
+  for (int k = 0; k < v.count; k++) {
+    double *to = reinterpret_cast<double *>(back ? v.of[k] : v.saved[k]);
+    const double *from = reinterpret_cast<const double *>(back ? v.saved[k] : v.of[k]);
+    for (int64_t i = wr_stream_thread(); i < v.pieces[k]; i += wr_stream_threads())
+      wr_store<double, 2>(to, i, wr_load<double, 2>(from, i));
+  }
+}
+
+/* Behind a half, counted from 1. Until the loop has ended: the bank is saved, and where it ends, the vectors. Only the last
+ * block changes what all have read. */
+__global__ void __launch_bounds__(WR_STREAM_THREADS)
+    save(WR_KERNEL_PARAMETER left_vectors v, int half, plain_state *state) {
+  if (state->ended) return;
+  int ends = state->going == 0;
+  if (ends) copy_pieces(v, false);
+  if (!wr_is_last_block(&state->arrived)) return;
+  for (int i = threadIdx.x; i < v.scalars; i += WR_STREAM_THREADS) v.saved_bank[i] = v.bank[i];
+  if (threadIdx.x == 0) state->arrived = 0, state->ended = ends ? half : 0;
+}
+
+__global__ void __launch_bounds__(WR_STREAM_THREADS) put_back(WR_KERNEL_PARAMETER left_vectors v) {
+  copy_pieces(v, true);
+  if (blockIdx.x == 0)
+    for (int i = threadIdx.x; i < v.scalars; i += WR_STREAM_THREADS) v.bank[i] = v.saved_bank[i];
+}
+
+/* A block a multiprocessor, as nearly all of them have nothing to do. */
+static unsigned blocks_for(const wr_env *env, const left_vectors *v) {
+  int64_t most = 0;
+  for (int k = 0; k < v->count; k++)
+    if (v->pieces[k] > most) most = v->pieces[k];
+  return wr_cuda_grid(env, (most + WR_STREAM_THREADS - 1) / WR_STREAM_THREADS, 1);
+}
+
+static int64_t bytes_of(const wr_vec *v) { return wr_device_bytes(v->n, (size_t)wr_type_bytes(v->type)); }
+
+/* Room for vector k of either half. */
+static wr_status make_room(wr_env *env, const wr_loop_request *request, int k, left_vectors *left) {
+  wr_status status = WR_OK;
+  int64_t most = 0;
+  char *room;
+  for (int h = 0; h < request->halves; h++)
+    if (request->left[h][k] && bytes_of(request->left[h][k]) > most) most = bytes_of(request->left[h][k]);
+  if (most > 0) TRY(wr_device_alloc(env, &room, most, 1, "what a loop leaves"));
+  for (int h = 0; h < 2 && most > 0; h++) left[h].saved[k] = room;
+  for (int h = 0; h < request->halves && most > 0; h++) {
+    const wr_vec *v = request->left[h][k];
+    if (v == NULL) continue;
+    TRY(wr_cuda_check_vec(env, v, "what a loop leaves"));
+    left[h].of[k] = (char *)v->data, left[h].pieces[k] = bytes_of(v) / WR_PACK_BYTES, left[h].count = k + 1;
+  }
+done:
+  return status;
+}
+
+static wr_status make_rooms(wr_env *env, const wr_loop_request *request, left_vectors *left) {
+  wr_status status;
+  double *saved_bank = NULL;
+  TRY(wr_device_alloc(env, &saved_bank, request->bank->n, sizeof *saved_bank, "scalars that a loop leaves"));
+  for (int h = 0; h < 2; h++)
+    left[h].bank = (double *)request->bank->data, left[h].saved_bank = saved_bank,
+    left[h].scalars = (int)request->bank->n;
+  for (int k = 0; k < WR_MAX_LEFT; k++) TRY(make_room(env, request, k, left));
+done:
+  return status == WR_ENOMEM ? wr_fail(WR_EUNAVAILABLE, "a loop without conditions: %s", wr_status_message()) : status;
+}
+
+/* ---- Recording ---- */
+
+static wr_status open_parts(wr_env *env, const wr_loop_request *request, wr_loop_plain *loop) {
+  wr_status status;
+  TRY(make_rooms(env, request, loop->left));
+  TRY(wr_device_alloc_zeroed(env, &loop->state, 1, sizeof *loop->state, "the end of a loop"));
+  TRY(wr_pinned_alloc(&loop->seen, IN_FLIGHT * sizeof *loop->seen, "the end of a loop"));
+  for (int k = 0; k < IN_FLIGHT; k++) TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->done[k], cudaEventDisableTiming)));
+done:
+  return status;
+}
+
+/* Drivers before 12.3 know nothing of a kernel in a graph that is brought in early. */
+static wr_status begin_capture(wr_cuda_state *state, wr_loop_plain *loop) {
+  wr_status status;
+  int driver = 0;
+  TRY(WR_CUDA(cudaDriverGetVersion(&driver)));
+  TRY(WR_CUDA(cudaStreamSynchronize(state->stream)));
+  TRY(WR_CUDA(cudaStreamBeginCapture(state->stream, cudaStreamCaptureModeThreadLocal)));
+  loop->recording = 1;
+  if (driver < 12030) state->early = 0;
+done:
+  return status;
+}
+
+static wr_status end_capture(wr_cuda_state *state, wr_loop_plain *loop) {
+  memset(&state->go, 0, sizeof state->go);
+  state->early = loop->early;
+  loop->recording = 0;
+  return WR_CUDA(cudaStreamEndCapture(state->stream, &loop->graph));
+}
+
+extern "C" wr_status wr_loop_plain_open(wr_env *env, const wr_loop_request *request, const unsigned *stop,
+                                        wr_loop_plain **out) {
+  wr_status status;
+  wr_cuda_state *state = state_of(env);
+  wr_loop_plain *loop = NULL;
+  TRY(wr_alloc_zeroed(&loop, 1, sizeof *loop, "a loop"));
+  loop->early = state->early;
+  TRY(open_parts(env, request, loop));
+  TRY(begin_capture(state, loop));
+  state->go.stop = stop, state->go.going = &loop->state->going, state->go.tells = 1;
+  *out = loop, loop = NULL;
+done:
+  wr_loop_plain_free(env, loop);
+  return status;
+}
+
+extern "C" wr_status wr_loop_plain_half(wr_env *env, wr_loop_plain *loop) {
+  const left_vectors *v = &loop->left[loop->half++];
+  return WR_LAUNCH((save), blocks_for(env, v), WR_STREAM_THREADS, 0, env->stream, *v, loop->half, loop->state);
+}
+
+extern "C" wr_status wr_loop_plain_close(wr_env *env, wr_loop_plain *loop) {
+  wr_status status;
+  wr_cuda_state *state = state_of(env);
+  TRY(wr_loop_plain_half(env, loop));
+  TRY(end_capture(state, loop));
+  TRY(WR_CUDA(cudaGraphInstantiate(&loop->ready, loop->graph, 0)));
+  TRY(WR_CUDA(cudaGraphUpload(loop->ready, state->stream)));
+done:
+  return status;
+}
+
+/* ---- Running ---- */
+
+extern "C" wr_status wr_loop_plain_run(wr_env *env, wr_loop_plain *loop) {
+  loop->asked = loop->over = loop->ended = 0;
+  return WR_CUDA(cudaMemsetAsync(loop->state, 0, sizeof *loop->state, state_of(env)->stream));
+}
+
+static wr_status launch_once(cudaStream_t stream, wr_loop_plain *loop) {
+  wr_status status;
+  int slot = (int)(loop->asked % IN_FLIGHT);
+  TRY(WR_CUDA(cudaGraphLaunch(loop->ready, stream)));
+  TRY(WR_CUDA(cudaMemcpyAsync(&loop->seen[slot], &loop->state->ended, sizeof(int), cudaMemcpyDeviceToHost, stream)));
+  TRY(WR_CUDA(cudaEventRecord(loop->done[slot], stream)));
+  loop->asked++;
+done:
+  return status;
+}
+
+extern "C" wr_status wr_loop_plain_next(wr_env *env, wr_loop_plain *loop, int *ended) {
+  wr_status status;
+  const left_vectors *v;
+  int slot = (int)(loop->over % IN_FLIGHT);
+  *ended = 0;
+  while (!loop->ended && loop->asked - loop->over < IN_FLIGHT) TRY(launch_once(state_of(env)->stream, loop));
+  TRY(wr_cuda_check(cudaEventSynchronize(loop->done[slot]), "a loop on the device"));
+  loop->over++;
+  loop->ended = loop->seen[slot]; /* where it has once ended, it stays so */
+  if (!loop->ended || loop->over < loop->asked) return WR_OK;
+  v = &loop->left[loop->ended - 1];
+  TRY(WR_LAUNCH((put_back), blocks_for(env, v), WR_STREAM_THREADS, 0, env->stream, *v));
+  *ended = 1;
+done:
+  return status;
+}
+
+extern "C" const double *wr_loop_plain_bank(const wr_loop_plain *loop) { return loop->left[0].saved_bank; }
+
+/* What fails here was reported before. */
+extern "C" void wr_loop_plain_free(wr_env *env, wr_loop_plain *loop) {
+  if (loop == NULL) return;
+  if (loop->recording) (void)end_capture(state_of(env), loop);
+  if (loop->ready) (void)cudaStreamSynchronize(state_of(env)->stream), (void)cudaGraphExecDestroy(loop->ready);
+  if (loop->graph) (void)cudaGraphDestroy(loop->graph);
+  for (int k = 0; k < IN_FLIGHT; k++)
+    if (loop->done[k]) (void)cudaEventDestroy(loop->done[k]);
+  (void)cudaGetLastError();
+  for (int k = 0; k < WR_MAX_LEFT; k++) wr_device_free(env, loop->left[0].saved[k]);
+  wr_device_free(env, loop->left[0].saved_bank);
+  wr_device_free(env, loop->state);
+  wr_pinned_free(loop->seen);
+  wr_free(loop);
+}

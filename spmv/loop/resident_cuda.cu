@@ -1,0 +1,312 @@
+/* Loops over small systems as one kernel (vec.h, loop_open; decisions.md): to launch a kernel, to decide in a graph and to tell
+ * the next kernel what the last block has found costs several times what all blocks take to wait for each other. Here they are
+ * recorded, checked and launched; resident_kernel.cuh has the kernel. */
+#include <cuda_runtime.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "spmv/device/check.cuh"
+#include "spmv/device/device_memory.h"
+#include "spmv/loop/resident_kernel.cuh"
+#include "spmv/kernel/launch.cuh"
+
+/* *longest := entries of the longest row, 0 before. */
+__global__ void __launch_bounds__(THREADS) find_longest_row(int64_t nrows, const int32_t *row_ptr, unsigned *longest) {
+  unsigned most = 0;
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < nrows; i += (int64_t)gridDim.x * THREADS) {
+    unsigned length = (unsigned)(row_ptr[i + 1] - row_ptr[i]);
+    most = length > most ? length : most;
+  }
+  for (int distance = WR_WARP / 2; distance > 0; distance /= 2) {
+    unsigned other = __shfl_xor_sync((unsigned)WR_FULL_MASK, most, distance);
+    most = other > most ? other : most;
+  }
+  if (threadIdx.x % WR_WARP == 0) atomicMax(longest, most);
+}
+
+/* ---- On the host ---- */
+
+struct wr_resident {
+  wr_type type;
+  double *bank; /* [nbank] on the device */
+  int64_t nbank;
+  int count;    /* steps */
+  size_t step_bytes;
+  char *steps;            /* [MAX_STEPS] of step_bytes                           */
+  const int32_t *row_ptr; /* of all products; NULL: there is none                */
+  int64_t nrows, nnz;     /* of it                                               */
+  int64_t longest;        /* of all vectors                                      */
+  int most_rows, most_products; /* of a block                                    */
+  int joined;             /* all products make their x                           */
+  void *on_device;        /* the steps                                           */
+  double *partial;
+  unsigned *counts;       /* [4] on the device: arrived, wishes, the longest row */
+  unsigned most, blocks;
+};
+
+static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
+
+/* Where the rest of shared memory is left to the first-level cache. */
+static const size_t shared_most = (MOST_PRODUCTS + MOST_ROWS + 2) * sizeof(double) + (2 * MOST_ROWS + 3) * sizeof(int);
+
+/* How many blocks can run at the same time. One always can. */
+template <typename T>
+static wr_status count_blocks(wr_env *env, wr_resident *r) {
+  wr_status status;
+  int together = 0, processors = 0, each = 0;
+  auto plain = resident<T, false>, joined = resident<T, true>;
+  size_t shared = shared_most + MAX_STEPS * r->step_bytes;
+  TRY(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
+  TRY(WR_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, env->device)));
+  TRY(WR_CUDA(cudaFuncSetAttribute(plain, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
+  TRY(WR_CUDA(cudaFuncSetAttribute(joined, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
+  TRY(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, joined, THREADS, shared))); /* the larger one */
+  if (each == 0) TRY(wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name));
+  r->most = together ? (unsigned)processors : 1;
+done:
+  return status;
+}
+
+extern "C" wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_resident **out) {
+  wr_status status;
+  wr_resident *r = NULL;
+  int limited = 0;
+  TRY(wr_alloc_zeroed(&r, 1, sizeof *r, "a loop of one kernel"));
+  TRY(WR_CUDA(cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, env->device)));
+  if (limited) TRY(wr_fail(WR_EUNAVAILABLE, "%s ends kernels that take long", env->device_name));
+  r->type = env->type, r->bank = (double *)bank->data, r->nbank = bank->n;
+  r->step_bytes = env->type == WR_F32 ? sizeof(wr_resident_step<float>) : sizeof(wr_resident_step<double>);
+  TRY(wr_alloc(&r->steps, MAX_STEPS, r->step_bytes, "steps of a loop"));
+  TRY(env->type == WR_F32 ? count_blocks<float>(env, r) : count_blocks<double>(env, r));
+  TRY(wr_device_alloc(env, &r->on_device, MAX_STEPS, r->step_bytes, "steps of a loop"));
+  TRY(wr_device_alloc(env, &r->partial, 2 * WR_MAX_REDUCTIONS * (int64_t)r->most, sizeof *r->partial,
+                      "sums of blocks"));
+  TRY(wr_device_alloc_zeroed(env, &r->counts, 4, sizeof *r->counts, "a count of blocks"));
+  env->resident = r;
+  *out = r, r = NULL;
+done:
+  wr_resident_free(env, r);
+  return status;
+}
+
+static bool is_ours(const wr_resident *r, const double *scalar) {
+  return scalar == NULL || (scalar >= r->bank && scalar < r->bank + r->nbank);
+}
+
+/* then: what follows the sums, which must be among the programs that are compiled. */
+static wr_status check_sums(const wr_resident *r, const wr_sums &s, const wr_then &then) {
+  bool fine = (then.ops == NULL || s.program.which) && (s.program.which == 0 || s.program.bank == r->bank);
+  for (int k = 0; k < s.count; k++) fine &= is_ours(r, s.into[k]);
+  return fine ? WR_OK : wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank and the programs that are known");
+}
+
+static wr_status add(wr_resident *r, const void *step, int64_t n) {
+  if (r->count == MAX_STEPS) return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has %d steps at most", MAX_STEPS);
+  memcpy(r->steps + r->count++ * r->step_bytes, step, r->step_bytes);
+  if (n > r->longest) r->longest = n;
+  return WR_OK;
+}
+
+template <typename T>
+wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T> &args, int nin, int nout, const wr_then &then) {
+  wr_status status;
+  wr_resident *r = env->resident;
+  wr_resident_step<T> step;
+  memset(&step, 0, sizeof step);
+  step.kind = WR_RESIDENT_VECTORS, step.nin = nin, step.nout = nout, step.vectors = args;
+  for (int k = 0; k < args.sums.count; k++) {
+    int *const slots[] = {&step.vectors.u[k], &step.vectors.z[k]};
+    for (int *slot : slots)
+      if (*slot >= nin) *slot += WR_FUSED_SLOTS - nin;
+  }
+  bool fine = is_ours(r, args.when) && !(args.when && args.sums.program.which && args.sums.count == 0);
+  for (int k = 0; k < WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1); k++)
+    fine &= is_ours(r, args.c[k / (WR_FUSED_SLOTS + 1)][k % (WR_FUSED_SLOTS + 1)].scalar);
+  if (!fine) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
+  TRY(check_sums(r, args.sums, then));
+  TRY(add(r, &step, args.n));
+done:
+  return status;
+}
+template wr_status wr_resident_add_vectors<float>(wr_env *, const wr_fused_args<float> &, int, int, const wr_then &);
+template wr_status wr_resident_add_vectors<double>(wr_env *, const wr_fused_args<double> &, int, int, const wr_then &);
+
+template <typename T>
+static wr_status add_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
+  wr_status status;
+  wr_resident *r = env->resident;
+  const wr_then none = {NULL, 0, NULL, NULL};
+  wr_resident_step<T> step;
+  memset(&step, 0, sizeof step);
+  step.kind = WR_RESIDENT_ROWS;
+  wr_resident_rows<T> *a = &step.rows;
+  a->nrows = request->y->n, a->row_ptr = (const int32_t *)A->row_ptr, a->col = A->col, a->val = (const T *)A->val;
+  a->x = (const T *)request->x->data, a->y = (T *)request->y->data, a->alpha = request->alpha, a->beta = request->beta;
+  a->finish = wr_finish_make<T>(env, request->epilogue);
+  if (!is_ours(r, a->finish.shift)) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
+  if (r->row_ptr && (r->row_ptr != A->row_ptr || r->nrows != a->nrows))
+    TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one matrix"));
+  if (A->wide) TRY(wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)nnz));
+  r->row_ptr = a->row_ptr, r->nrows = a->nrows, r->nnz = nnz;
+  TRY(check_sums(r, a->finish.sums, request->epilogue ? request->epilogue->then : none));
+  TRY(add(r, &step, a->nrows));
+done:
+  return status;
+}
+
+extern "C" wr_status wr_resident_rows_add(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
+  return env->type == WR_F32 ? add_rows<float>(env, A, nnz, request) : add_rows<double>(env, A, nnz, request);
+}
+
+template <typename T>
+static void end_half(wr_resident *r) {
+  ((wr_resident_step<T> *)r->steps)[r->count - 1].ends_half = 1;
+}
+
+template <typename T>
+static void share_vectors(wr_resident *r) {
+  wr_resident_step<T> *steps = (wr_resident_step<T> *)r->steps;
+  for (int k = 0; k < r->count; k++)
+    if (steps[k].kind == WR_RESIDENT_VECTORS) steps[k].share = (int)((steps[k].vectors.n + r->blocks - 1) / r->blocks);
+}
+
+extern "C" wr_status wr_resident_half(wr_resident *r) {
+  if (r->count == 0) return wr_fail(WR_EUNAVAILABLE, "a half of a loop is empty");
+  r->type == WR_F32 ? end_half<float>(r) : end_half<double>(r);
+  return WR_OK;
+}
+
+/* A row is one block's, and all others wait for it: above this length a graph of launches does better, and above as many
+ * entries a block. */
+enum { LONGEST_ROW = 8192, MOST_ENTRIES = 6500 };
+
+static wr_status check_rows(wr_env *env, wr_resident *r) {
+  wr_status status = WR_OK;
+  unsigned *at = r->counts + 3, longest = 0,
+           blocks = (unsigned)(r->nrows / THREADS < 256 ? r->nrows / THREADS + 1 : 256);
+  if (r->row_ptr == NULL) return WR_OK;
+  if (r->nnz > MOST_ENTRIES * (int64_t)(r->most > 1 ? r->most : 10))
+    return wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)r->nnz);
+  TRY(WR_LAUNCH((find_longest_row), blocks, THREADS, 0, env->stream, r->nrows, r->row_ptr, at));
+  TRY(wr_device_download(env, &longest, at, 1, WR_AS_4_BYTES));
+  if (longest > LONGEST_ROW) TRY(wr_fail(WR_EUNAVAILABLE, "a row of %u entries is too long for one kernel", longest));
+done:
+  return status;
+}
+
+static size_t shared_bytes(const wr_resident *r) {
+  return (r->most_products + r->most_rows) * sizeof(double) + r->count * r->step_bytes +
+         (2 * r->most_rows + 1) * sizeof(int);
+}
+
+/* As many blocks as have enough to do, and what each keeps in shared memory. */
+static wr_status share_out(wr_resident *r) {
+  int64_t by_length = (r->longest + THREADS - 1) / THREADS, by_entries = r->nnz / (3 * THREADS) + 1;
+  int64_t wanted = by_length > by_entries ? by_length : by_entries;
+  r->blocks = wanted < r->most ? (unsigned)wanted : r->most;
+  int64_t weight = (r->nnz + ROW_WEIGHT * r->nrows) / r->blocks + 1, products = r->nnz / r->blocks * 5 / 4 + THREADS;
+  int64_t rows = weight / ROW_WEIGHT + 2 < r->nrows ? weight / ROW_WEIGHT + 2 : r->nrows;
+  if (products < LEAST_PRODUCTS) products = LEAST_PRODUCTS;
+  if (products > MOST_PRODUCTS) products = MOST_PRODUCTS;
+  r->most_products = (int)products;
+  r->most_rows = (int)rows;
+  r->type == WR_F32 ? share_vectors<float>(r) : share_vectors<double>(r);
+  if (rows <= MOST_ROWS && r->longest <= INT32_MAX / 2) return WR_OK;
+  return wr_fail(WR_EUNAVAILABLE, "%lld rows are too many for one kernel", (long long)r->nrows);
+}
+
+/* ---- Products that make their x ---- */
+
+/* Entries of a block above which to gather more for each may take longer than the blocks take to meet. 0: none are joined. */
+enum { MOST_JOINED = 4096 };
+
+template <typename T>
+static bool sums_fit(const wr_fused_args<T> &f, const wr_finish<T> &finish) {
+  bool fits = f.sums.program.which == 0 && f.sums.count + finish.sums.count <= WR_MAX_REDUCTIONS;
+  for (int k = 0; k < f.sums.count; k++) {
+    fits &= f.sums.into[k] != finish.shift; /* which the product would read too early */
+    for (int m = 0; m < finish.sums.count; m++) fits &= f.sums.into[k] != finish.sums.into[m];
+  }
+  return fits;
+}
+
+/* Whether a product can make its x, the output of the operation before, by itself: its blocks gather what that is made of while
+ * others store x, y and scaled already, and the epilogue reads x as it was before but where it is a z. */
+template <typename T>
+static bool can_join(const wr_resident_step<T> &operation, const wr_resident_step<T> &product) {
+  if (operation.kind != WR_RESIDENT_VECTORS || product.kind != WR_RESIDENT_ROWS || operation.ends_half) return false;
+  const wr_fused_args<T> &f = operation.vectors;
+  const wr_resident_rows<T> &a = product.rows;
+  if (operation.nout != 1 || operation.nin > WR_JOINED_INPUTS || f.has_times || f.when) return false;
+  bool fits = f.out[0] == a.x && f.n == a.nrows && sums_fit(f, a.finish);
+  for (int s = 0; s < operation.nin; s++) fits &= f.in[s] != a.x && f.in[s] != a.y && f.in[s] != a.finish.scaled;
+  return fits && a.x != a.y && a.x != a.finish.scaled && a.x != a.finish.scale && a.x != a.finish.shift_dir;
+}
+
+/* All sums are left together, the product's first, and its program follows. */
+template <typename T>
+static void join(wr_resident_step<T> *operation, const wr_resident_step<T> *product) {
+  wr_fused_args<T> *f = &operation->vectors;
+  wr_sums all = product->rows.finish.sums;
+  for (int k = f->sums.count; k-- > 0;) { /* from the last on, as u and z move within themselves */
+    int to = all.count + k;
+    all.kind[to] = f->sums.kind[k], all.into[to] = f->sums.into[k], f->u[to] = f->u[k], f->z[to] = f->z[k];
+  }
+  all.count += f->sums.count;
+  f->sums = all;
+  operation->kind = WR_RESIDENT_JOINED, operation->ends_half = product->ends_half;
+}
+
+/* All products or none: there is a kernel for either. */
+template <typename T>
+static void join_steps(wr_resident *r) {
+  wr_resident_step<T> *steps = (wr_resident_step<T> *)r->steps;
+  int products = 0;
+  if (r->nnz > MOST_JOINED * (int64_t)(r->most > 1 ? r->blocks : 10)) return;
+  for (int k = 0; k < r->count; k++) {
+    if (steps[k].kind != WR_RESIDENT_ROWS) continue;
+    if (k == 0 || !can_join(steps[k - 1], steps[k])) return;
+    products++;
+  }
+  for (int k = 0; k + 1 < r->count; k++)
+    if (steps[k + 1].kind == WR_RESIDENT_ROWS) join(&steps[k], &steps[k + 1]);
+  r->joined = products > 0;
+}
+
+extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
+  wr_status status;
+  env->resident = NULL;
+  TRY(wr_resident_half(r));
+  TRY(check_rows(env, r));
+  TRY(share_out(r));
+  r->type == WR_F32 ? join_steps<float>(r) : join_steps<double>(r);
+  TRY(wr_device_upload(env, r->on_device, r->steps, r->count * (int64_t)(r->step_bytes / 8), WR_AS_8_BYTES));
+done:
+  return status;
+}
+
+template <typename T>
+static wr_status launch(wr_env *env, wr_resident *r, const unsigned *stop) {
+  loop_args<T> loop = {(const wr_resident_step<T> *)r->on_device, r->count, (int)r->nbank, r->bank, r->partial,
+                       r->counts, stop, r->counts + 1, r->most_rows, r->most_products};
+  auto resident_kernel = r->joined ? resident<T, true> : resident<T, false>;
+  return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, shared_bytes(r), env->stream, loop);
+}
+
+extern "C" wr_status wr_resident_run(wr_env *env, wr_resident *r, const unsigned *stop) {
+  wr_status status;
+  TRY(WR_CUDA(cudaMemsetAsync(r->counts, 0, sizeof *r->counts, state_of(env)->stream)));
+  TRY(r->type == WR_F32 ? launch<float>(env, r, stop) : launch<double>(env, r, stop));
+done:
+  return status;
+}
+
+extern "C" void wr_resident_free(wr_env *env, wr_resident *r) {
+  if (r == NULL) return;
+  if (env->resident == r) env->resident = NULL;
+  wr_device_free(env, r->on_device);
+  wr_device_free(env, r->partial);
+  wr_device_free(env, r->counts);
+  wr_free(r->steps);
+  wr_free(r);
+}

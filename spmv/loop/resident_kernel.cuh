@@ -1,0 +1,154 @@
+/* The kernel that is a loop (resident_cuda.cu): its blocks do the steps together, all wait for all behind each, and every block
+ * has the scalars and runs their programs for itself. The matrix stays in the first-level caches if it fits, vectors and sums
+ * pass through L2. */
+#ifndef WR_RESIDENT_KERNEL_CUH
+#define WR_RESIDENT_KERNEL_CUH
+
+#include "spmv/loop/resident_rows.cuh"
+#include "spmv/kernel/meet.cuh"
+
+/* The program of a step, in every block, by thread 0; the first block keeps the log. */
+template <typename T>
+__device__ inline void run_program(const block_state<T> &b, const wr_scalar_program &of, int which) {
+  wr_scalar_program p = of;
+  p.which = which, p.bank = b.bank;
+  if (blockIdx.x != 0) p.room = 0;
+  p.go.conditions = 0, p.go.tells = 1, p.go.going = b.going;
+  wr_program_run<true>(p, b.wish, p.bank);
+}
+
+/* All lanes get the sums. Lanes that have come apart before would exchange one by one, which takes ten times as long. */
+__device__ inline void add_lanes(double (&sum)[WR_MAX_REDUCTIONS]) {
+  __syncwarp();
+  wr_warp_sums(sum, WR_MAX_REDUCTIONS);
+}
+
+/* By the first warp, behind a __syncthreads: sum := the block's, of what its warps have left in parts. */
+__device__ inline void add_warps(const double *parts, double (&sum)[WR_MAX_REDUCTIONS]) {
+  int lane = threadIdx.x % WR_WARP;
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    sum[r] = lane < THREADS / WR_WARP ? parts[lane * WR_MAX_REDUCTIONS + r] : 0;
+  add_lanes(sum);
+}
+
+/* By the first warp: the sums of all blocks in the block's own scalars, added up in an order that depends on their number
+ * alone. Each is stored by a lane, as one lane would take a turn for each. */
+template <typename T>
+__device__ inline void add_blocks(const loop_args<T> &loop, const block_state<T> &b, const wr_sums &s,
+                                  const double *partial) {
+  constexpr int AT_ONCE = 5; /* of an H200's 132 blocks, one after the other would cost a microsecond */
+  int lane = threadIdx.x % WR_WARP, blocks = (int)gridDim.x;
+  int into = lane < s.count ? (int)(s.into[lane] - loop.bank) : -1;
+  double total[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  for (int first = 0; first < blocks; first += AT_ONCE * WR_WARP) {
+    double part[WR_MAX_REDUCTIONS][AT_ONCE];
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+      for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+        int from = first + k * WR_WARP + lane;
+        bool is_there = r < s.count && first + k * WR_WARP < blocks; /* the same for all lanes, which stay together */
+        part[r][k] = is_there ? __ldcg(partial + r * blocks + (from < blocks ? from : blocks - 1)) : 0;
+        if (from >= blocks) part[r][k] = 0;
+      }
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+      for (int r = 0; r < WR_MAX_REDUCTIONS; r++) total[r] += part[r][k];
+  }
+  add_lanes(total);
+  if (into >= 0) b.bank[into] = lane == 0 ? total[0] : lane == 1 ? total[1] : total[2];
+  __syncwarp();
+}
+
+/* Leaves the block's sums, meets the other blocks, and adds up what all have left, each block for itself; thread 0 sees the
+ * result. stop: *loop.stop as thread 0 of the first block has seen it in this step. */
+template <typename T>
+__device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const wr_sums &s, unsigned stop,
+                            double (&sum)[WR_MAX_REDUCTIONS]) {
+  static_assert(WR_MAX_REDUCTIONS == 3, "lanes 0 to 2 store the sums");
+  WR_SHARED(double, parts, WR_MAX_REDUCTIONS *THREADS / WR_WARP);
+  double *partial = loop.partial + (int64_t)(++b.round % 2) * WR_MAX_REDUCTIONS * gridDim.x;
+  if (s.count) add_lanes(sum);
+  if (threadIdx.x % WR_WARP == 0)
+#pragma unroll
+    for (int r = 0; r < WR_MAX_REDUCTIONS; r++) parts[threadIdx.x / WR_WARP * WR_MAX_REDUCTIONS + r] = sum[r];
+  __syncthreads();
+  if (threadIdx.x < WR_WARP) {
+    if (s.count) add_warps(parts, sum);
+    if ((int)threadIdx.x < s.count)
+      partial[threadIdx.x * gridDim.x + blockIdx.x] = threadIdx.x == 0 ? sum[0] : threadIdx.x == 1 ? sum[1] : sum[2];
+    __syncwarp();
+    if (threadIdx.x == 0) {
+      if (blockIdx.x == 0) loop.wish[b.round % 2] = stop;
+      wr_meet_arrive(loop.arrived);
+      wr_meet_wait(loop.arrived, b.round);
+      b.wish = *(const volatile unsigned *)(loop.wish + b.round % 2); /* on its way beside the sums */
+    }
+    __syncwarp();
+    if (s.count) add_blocks(loop, b, s, partial);
+  }
+}
+
+/* A step, and its program; a joined one with the product behind it. JOINED: all products are joined; else none is, and what
+ * joining takes is not in the code, which had cost an iteration of PageRank 0.3 to 0.9 us. */
+template <typename T, bool JOINED>
+__device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, const wr_resident_step<T> *step) {
+  const wr_sums &sums = step->kind == WR_RESIDENT_ROWS ? step->rows.finish.sums : step->vectors.sums;
+  double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  bool left_out =
+      step->kind == WR_RESIDENT_VECTORS && step->vectors.when && *scalar_of(loop, b, step->vectors.when) == 0;
+  int which = sums.program.which;
+  unsigned stop = 0;
+  if (!left_out) {
+    if (threadIdx.x == 0 && blockIdx.x == 0) stop = *(const volatile unsigned *)loop.stop; /* while there is work to do */
+    if (step->kind == WR_RESIDENT_VECTORS)
+      do_vectors(loop, b, *step, sum);
+    else
+      do_rows<T, JOINED>(loop, b, step[JOINED].rows, *step, sum);
+    meet(loop, b, sums, stop, sum);
+  }
+  if (threadIdx.x == 0 && which) run_program(b, sums.program, which);
+  __syncthreads();
+}
+
+/* Copies 8 bytes at a time. */
+__device__ inline void copy_words(void *to, const void *from, int bytes) {
+  for (int k = threadIdx.x; k < bytes / 8; k += THREADS) ((uint64_t *)to)[k] = ((const uint64_t *)from)[k];
+}
+
+template <typename T>
+__device__ inline void begin_loop(const loop_args<T> &loop, block_state<T> &b, wr_resident_step<T> *steps) {
+  copy_words(steps, loop.steps, loop.count * (int)sizeof(wr_resident_step<T>));
+  copy_words(b.bank, loop.bank, loop.nbank * 8);
+  if (threadIdx.x == 0) *b.going = 1, *b.nlong = *b.ngiant = 0;
+  __syncthreads();
+  for (int k = 0; k < loop.count; k++)
+    if (steps[k].kind == WR_RESIDENT_ROWS) return begin_rows(steps[k].rows, b); /* they are the same for all steps */
+}
+
+template <typename T, bool JOINED>
+__global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_args<T> loop) {
+  WR_SHARED_DYNAMIC(double, room);
+  WR_SHARED(double, bank, MAX_BANK);
+  WR_SHARED(double, c, WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1));
+  WR_SHARED(int, counts, 3);
+  double *row_sums = room + loop.most_products;
+  wr_resident_step<T> *steps = (wr_resident_step<T> *)(row_sums + loop.most_rows);
+  int *starts = (int *)(steps + loop.count);
+  block_state<T> b = {steps, bank, c, room, row_sums, starts, starts + loop.most_rows + 1, counts, counts + 1,
+                      counts + 2, 0, 0, 0, 0, 0};
+  begin_loop(loop, b, steps);
+  while (*b.going)
+    for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_half || *b.going);
+         k += JOINED && steps[k].kind == WR_RESIDENT_JOINED ? 2 : 1) {
+      do_step<T, JOINED>(loop, b, steps + k);
+      if (steps[k].ends_half && blockIdx.x == 0) {
+        copy_words(loop.bank, b.bank, loop.nbank * 8);
+        __syncthreads();
+      }
+    }
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* Fused operations in a loop that is one kernel (resident_cuda.cu), and what its blocks know. A block has neighbouring
+ * elements. */
+#ifndef WR_RESIDENT_VECTORS_CUH
+#define WR_RESIDENT_VECTORS_CUH
+
+#include "spmv/loop/resident.cuh"
+#include "spmv/kernel/launch.cuh"
+
+enum {
+  THREADS = 512,
+  MAX_STEPS = 24,
+  MAX_BANK = 256,
+  LONG = 16,         /* entries for each lane beyond which a row is long, a warp's    */
+  GIANT = 4096,      /* entries beyond which a row is all the block's                 */
+  BATCH = 4,         /* entries of a thread on their way                              */
+  ROW_WEIGHT = 4,    /* a row is as much work as so many entries                      */
+  LEAST_PRODUCTS = 1024, MOST_PRODUCTS = 8192, /* that a block keeps at a time        */
+  MOST_ROWS = 4096   /* of a block                                                    */
+};
+
+template <typename T>
+struct loop_args {
+  const wr_resident_step<T> *steps;
+  int count, nbank;
+  double *bank;     /* [nbank] */
+  double *partial;  /* [2][WR_MAX_REDUCTIONS][blocks]: what blocks leave, by turns                          */
+  unsigned *arrived;
+  const unsigned *stop;
+  unsigned *wish;   /* [2], by turns: stop, as the first block has seen it, so that all blocks see the same */
+  int most_rows;    /* of a block                                                                           */
+  int most_products;
+};
+
+/* What a block knows. But for what stands in registers, all is in shared memory. */
+template <typename T>
+struct block_state {
+  const wr_resident_step<T> *steps;
+  double *bank, *c;     /* c[WR_MAX_OUTPUTS][WR_FUSED_SLOTS + 1]: coefficients of this step                */
+  double *products;     /* [most_products]                                                                */
+  double *row_sums;     /* [most_rows]                                                                    */
+  int *starts;          /* [most_rows + 1]: where its rows begin; their entries follow each other          */
+  int *long_rows, *nlong, *ngiant; /* [most_rows] of its rows, counted from its first, ascending          */
+  int *going;
+  int first, nrows;     /* its rows                                                                       */
+  int log_lanes;        /* 2^log_lanes lanes add up a row of it                                           */
+  unsigned round;       /* how often it has met the others                                                */
+  unsigned wish;        /* of thread 0: not 0: the loop is to end, as all blocks heard where they last met */
+};
+
+/* The block's copy of a scalar of the bank. */
+template <typename T>
+__device__ inline double *scalar_of(const loop_args<T> &loop, const block_state<T> &b, const double *at) {
+  return b.bank + (at - loop.bank);
+}
+
+template <typename T>
+__device__ inline void read_coefficients(const loop_args<T> &loop, const block_state<T> &b, const wr_fused_args<T> &f) {
+  int k = threadIdx.x;
+  if (k < WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1)) {
+    wr_device_coefficient from = f.c[k / (WR_FUSED_SLOTS + 1)][k % (WR_FUSED_SLOTS + 1)];
+    b.c[k] = from.scalar ? from.factor * *scalar_of(loop, b, from.scalar) : from.factor;
+  }
+  __syncthreads();
+}
+
+/* v[slot]; the slot is the same for all threads. */
+__device__ inline double pick(const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS], int slot) {
+  double value = 0;
+#pragma unroll
+  for (int s = 0; s < WR_FUSED_SLOTS + WR_MAX_OUTPUTS; s++)
+    if (s == slot) value = v[s];
+  return value;
+}
+
+/* A term that is left out or worth nothing has no part. */
+__device__ inline void add_term(double factor, double value, double &sum) {
+  double term = factor * value;
+  sum += factor != 0 ? term : 0;
+}
+
+/* Output o of one element, from inputs and the first output in v. */
+template <typename T>
+__device__ inline T output_of(const wr_fused_args<T> &f, const double *c, int o,
+                              const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS]) {
+  double sum = 0;
+#pragma unroll
+  for (int k = 0; k < WR_FUSED_SLOTS + o; k++)
+    add_term(c[o * (WR_FUSED_SLOTS + 1) + k], k == 0 && f.has_times ? v[0] * v[1] : v[k], sum);
+  return (T)sum;
+}
+
+/* Adds an element's terms to the operation's sums, of which `first` are not its own. */
+template <typename T>
+__device__ inline void add_sums(const wr_fused_args<T> &f, int first,
+                                const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS], double (&sum)[WR_MAX_REDUCTIONS]) {
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (r >= first && r < f.sums.count) {
+      double u[1] = {pick(v, f.u[r])}, z[1] = {pick(v, f.z[r])};
+      wr_sum_terms(f.sums.kind[r], u, z, sum[r]);
+    }
+}
+
+template <typename T>
+__device__ inline void do_vectors(const loop_args<T> &loop, const block_state<T> &b, const wr_resident_step<T> &step,
+                                  double (&sum)[WR_MAX_REDUCTIONS]) {
+  const wr_fused_args<T> &f = step.vectors;
+  int begin = step.share * (int)blockIdx.x, n = (int)f.n, end = begin + step.share < n ? begin + step.share : n;
+  read_coefficients(loop, b, f);
+  for (int i = begin + (int)threadIdx.x; i < end; i += THREADS) {
+    double v[WR_FUSED_SLOTS + WR_MAX_OUTPUTS];
+#pragma unroll
+    for (int k = 0; k < WR_FUSED_SLOTS; k++) v[k] = k < step.nin ? (double)__ldcg(f.in[k] + i) : 0;
+#pragma unroll
+    for (int o = 0; o < WR_MAX_OUTPUTS; o++) {
+      v[WR_FUSED_SLOTS + o] = 0;
+      if (o >= step.nout) continue;
+      T value = output_of(f, b.c, o, v);
+      f.out[o][i] = value;
+      v[WR_FUSED_SLOTS + o] = (double)value;
+    }
+    add_sums(f, 0, v, sum);
+  }
+}
+
+#endif

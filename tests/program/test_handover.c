@@ -1,0 +1,190 @@
+/* Rows that are used by one thread while others make them: whoever takes them finds them as they stay, and no matrix is freed
+ * while it is being read. */
+#include "solvers/program/handover.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+#include "tests/program/feed_cases.h"
+
+static int wanted;
+
+static int wants(void *context, const wr_csr *A) {
+  CHECK(context == &wanted && A != NULL);
+  return wanted;
+}
+
+/* What a reader has copied of the matrix that it took last; it copies at most `most` rows at a time. */
+typedef struct reader {
+  wr_handover *h;
+  int64_t most, number, rows, takes;
+  int64_t *row_ptr;
+  int32_t *col;
+  double *val;
+} reader;
+
+static void reader_forget(reader *r) {
+  free(r->row_ptr), free(r->col), free(r->val);
+  r->row_ptr = NULL, r->col = NULL, r->val = NULL;
+  r->rows = 0;
+}
+
+static void copy_rows(reader *r, const wr_csr *A, int64_t last) {
+  for (int64_t i = r->rows; i < last; i++) {
+    r->row_ptr[i + 1] = A->row_ptr[i + 1];
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      r->col[k] = A->col[k];
+      if (A->val) r->val[k] = A->val[k];
+    }
+  }
+  r->rows = last;
+}
+
+static void *read_all(void *context) {
+  reader *r = context;
+  wr_handed now;
+  while (wr_handover_take(r->h, &now)) {
+    r->takes++;
+    if (now.number != r->number) {
+      reader_forget(r);
+      r->number = now.number;
+      if (now.A) {
+        r->row_ptr = calloc((size_t)now.A->nrows + 1, sizeof *r->row_ptr);
+        r->col = calloc((size_t)now.A->nnz + 1, sizeof *r->col);
+        r->val = calloc((size_t)now.A->nnz + 1, sizeof *r->val);
+      }
+    }
+    if (now.A) copy_rows(r, now.A, now.rows - r->rows > r->most ? r->rows + r->most : now.rows);
+    wr_handover_give_back(r->h, r->rows < now.rows);
+  }
+  return NULL;
+}
+
+static int same(const reader *r, const wr_csr *A) {
+  size_t nnz = (size_t)A->row_ptr[r->rows];
+  return memcmp(r->row_ptr, A->row_ptr, ((size_t)r->rows + 1) * sizeof *A->row_ptr) == 0 &&
+         (nnz == 0 || memcmp(r->col, A->col, nnz * sizeof *A->col) == 0) &&
+         (nnz == 0 || A->val == NULL || memcmp(r->val, A->val, nnz * sizeof *A->val) == 0);
+}
+
+/* to_the_end: the reader has taken all of it before it is told to end. */
+static void check_case(const feed_case *f, int threads, int64_t most, int to_the_end) {
+  wr_handover h;
+  pthread_t thread;
+  wr_csr *A = NULL;
+  reader r = {.h = &h, .most = most};
+  wr_triplets t = feed_triplets(f);
+  omp_set_num_threads(threads);
+  CHECK_OK(wr_handover_open(&h, wants, &wanted));
+  CHECK(pthread_create(&thread, NULL, read_all, &r) == 0);
+  CHECK_OK(wr_csr_assemble_for(&h.feed, &t, WR_DUPLICATES_SUM, &A, NULL));
+  for (int over = !to_the_end || !wanted; !over;) {
+    pthread_mutex_lock(&h.lock);
+    over = h.seen_number == h.number && h.seen_rows == A->nrows && !h.busy && !h.left;
+    pthread_mutex_unlock(&h.lock);
+  }
+  wr_handover_close(&h);
+  CHECK(pthread_join(thread, NULL) == 0);
+  wr_handed last = wr_handover_last(&h);
+  CHECK(last.A == (wanted ? A : NULL) && last.rows == (wanted ? A->nrows : 0) && last.number == 1 + f->duplicate);
+  if (to_the_end && wanted) CHECK(r.number == last.number && r.rows == A->nrows);
+  if (r.number == last.number && wanted) CHECK(same(&r, A));
+  if (!wanted) CHECKF(r.rows == 0 && r.takes <= 1 + f->duplicate, "%lld takes", (long long)r.takes);
+  reader_forget(&r);
+  wr_handover_free(&h);
+  wr_csr_free(A);
+  wr_triplets_free(&t);
+}
+
+static void test_cases(void) {
+  int most = omp_get_max_threads();
+  for (int k = 0; k < FEED_CASES; k++)
+    for (int threads = 1; threads <= 4; threads += 3) {
+      CASE(feed_cases[k].name);
+      wanted = 1;
+      check_case(&feed_cases[k], threads, INT64_MAX, 1);
+      check_case(&feed_cases[k], threads, 1000, threads == 1);
+      wanted = 0;
+      check_case(&feed_cases[k], threads, INT64_MAX, 1);
+    }
+  omp_set_num_threads(most);
+}
+
+/* One matrix after another, each freed as soon as the next one, or none, is begun. */
+static void test_freed(void) {
+  CASE("freed while others read");
+  wr_handover h;
+  pthread_t thread;
+  reader r = {.h = &h, .most = 7};
+  wanted = 1;
+  CHECK_OK(wr_handover_open(&h, wants, &wanted));
+  CHECK(pthread_create(&thread, NULL, read_all, &r) == 0);
+  wr_csr *before = NULL;
+  for (int k = 0; k < 300; k++) {
+    wr_csr *A = NULL;
+    CHECK_OK(wr_csr_create(500, 500, 500, 1, &A));
+    h.feed.begin(h.feed.context, A);
+    wr_csr_free(before);
+    for (int i = 0; i < 500; i++) {
+      A->row_ptr[i + 1] = i + 1, A->col[i] = i, A->val[i] = k;
+      if (i % 100 == 99) h.feed.ready(h.feed.context, i + 1);
+    }
+    before = A;
+    if (k % 3 == 0) {
+      h.feed.begin(h.feed.context, NULL);
+      wr_csr_free(A);
+      before = NULL;
+    }
+  }
+  h.feed.begin(h.feed.context, NULL);
+  wr_csr_free(before);
+  wr_handover_close(&h);
+  CHECK(pthread_join(thread, NULL) == 0);
+  wr_handed last = wr_handover_last(&h);
+  CHECK(last.A == NULL && last.rows == 0);
+  reader_forget(&r);
+  wr_handover_free(&h);
+}
+
+/* What is taken when: another matrix at once, rows when they are worth it, the last ones in any case. */
+static void test_worth(void) {
+  CASE("worth taking");
+  enum { N = WR_HANDOVER_WORTH };
+  wr_handover h;
+  wr_handed now;
+  wr_csr *A = NULL;
+  wanted = 1;
+  CHECK_OK(wr_csr_create(2 * N, 5, 0, 0, &A));
+  CHECK_OK(wr_handover_open(&h, wants, &wanted));
+  h.feed.ready(h.feed.context, 5); /* of nothing */
+  h.feed.begin(h.feed.context, A);
+  CHECK(wr_handover_take(&h, &now) && now.A == A && now.number == 1 && now.rows == 0);
+  wr_handover_give_back(&h, 0);
+  h.feed.ready(h.feed.context, N);
+  CHECK(wr_handover_take(&h, &now) && now.rows == N && now.number == 1);
+  wr_handover_give_back(&h, 1);
+  CHECK(wr_handover_take(&h, &now) && now.rows == N); /* some were left */
+  wr_handover_give_back(&h, 0);
+  h.feed.ready(h.feed.context, N + 1); /* not yet */
+  h.feed.ready(h.feed.context, 2 * N);
+  CHECK(wr_handover_take(&h, &now) && now.rows == 2 * N);
+  wr_handover_give_back(&h, 0);
+  h.feed.begin(h.feed.context, NULL);
+  CHECK(wr_handover_take(&h, &now) && now.A == NULL && now.number == 2);
+  wr_handover_give_back(&h, 0);
+  wr_handover_close(&h);
+  CHECK(!wr_handover_take(&h, &now));
+  h.feed.begin(h.feed.context, A);
+  h.feed.ready(h.feed.context, 2 * N);
+  now = wr_handover_last(&h);
+  CHECK(!wr_handover_take(&h, &now) && now.A == A && now.rows == 2 * N && now.number == 3);
+  wr_handover_free(&h);
+  wr_csr_free(A);
+}
+
+int main(void) {
+  test_worth();
+  test_cases();
+  test_freed();
+  return wr_test_report("handover");
+}

@@ -1,0 +1,150 @@
+/* A device that is opened beside the program and is given rows while others are made: the view is that of the whole matrix, or
+ * there is none. Without a device: what is left of it. */
+#include "solvers/program/opener.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "spmv/device/device_memory.h"
+#include "tests/program/feed_cases.h"
+
+static int wanted = 1;
+
+static int wants(void *context, const wr_csr *A) { return (void)context, (void)A, wanted; }
+
+static wr_env env_of(wr_type type) { return (wr_env){.place = WR_CUDA, .type = type}; }
+
+/* The view holds what the matrix does. */
+static void check_view(wr_csr *A, wr_env *env) {
+  wr_csr_view view;
+  int64_t wrong = 0;
+  int64_t *row_ptr = calloc((size_t)A->nrows + 1, sizeof *row_ptr);
+  int32_t *col = calloc((size_t)A->nnz + 1, sizeof *col);
+  double *val = calloc((size_t)A->nnz + 1, sizeof *val);
+  CHECK_OK(wr_csr_device_view(A, env, &view));
+  CHECK_OK(wr_device_download(env, row_ptr, view.row_ptr, A->nrows + 1, view.wide ? WR_AS_8_BYTES : WR_I64_AS_I32));
+  CHECK_OK(wr_device_download(env, col, view.col, A->nnz, WR_AS_4_BYTES));
+  wr_conversion how = env->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES;
+  if (A->val) CHECK_OK(wr_device_download(env, val, view.val, A->nnz, how));
+  for (int64_t i = 0; i <= A->nrows; i++) wrong += row_ptr[i] != A->row_ptr[i];
+  for (int64_t k = 0; k < A->nnz; k++) {
+    wrong += col[k] != A->col[k];
+    if (A->val) wrong += val[k] != (env->type == WR_F32 ? (double)(float)A->val[k] : A->val[k]);
+  }
+  CHECKF(wrong == 0 && (view.val != NULL) == (A->val != NULL), "%lld differ", (long long)wrong);
+  free(row_ptr), free(col), free(val);
+}
+
+/* Until the thread has brought there all that it was told of. */
+static void let_it_work(wr_opener *o, int64_t rows) {
+  for (int over = 0; !over;) {
+    pthread_mutex_lock(&o->rows.lock);
+    over = o->rows.seen_number == o->rows.number && o->rows.seen_rows == rows && !o->rows.busy && !o->rows.left;
+    pthread_mutex_unlock(&o->rows.lock);
+  }
+}
+
+/* works: it is given the time for all of it; else it is ended as soon as the matrix is there. */
+static void check_case(const feed_case *f, wr_type type, int works) {
+  wr_env env = env_of(type);
+  wr_opener o;
+  wr_csr *A = NULL;
+  int64_t live = wr_device_blocks();
+  wr_triplets t = feed_triplets(f);
+  CHECK(wr_opener_start(&o, &env, wants, NULL));
+  if (works) CHECK(wr_opener_wait(&o, INFINITY));
+  CHECK_OK(wr_csr_assemble_for(&o.rows.feed, &t, WR_DUPLICATES_SUM, &A, NULL));
+  CHECK(A->device == NULL);
+  if (works && wanted) let_it_work(&o, A->nrows);
+  wr_opener_stop(&o);
+  CHECK(o.status == WR_OK && !o.running && o.open_seconds > 0);
+  CHECK((o.upload != NULL) == wanted || !works);
+  CHECK_OK(env.ops->wait(&env));
+  wr_opener_finish(&o);
+  CHECK(o.upload == NULL && ((A->device != NULL) == wanted || !works));
+  const void *made = A->device;
+  check_view(A, &env);
+  CHECK(made == NULL || A->device == made);
+  wr_opener_close(&o);
+  wr_env_close(&env);
+  wr_csr_free(A);
+  wr_triplets_free(&t);
+  CHECKF(wr_device_blocks() == live, "%lld blocks are left", (long long)(wr_device_blocks() - live));
+}
+
+static void test_cases(void) {
+  for (int k = 0; k < FEED_CASES; k++)
+    for (int type = WR_F32; type <= WR_F64; type++) {
+      CASE(feed_cases[k].name);
+      check_case(&feed_cases[k], (wr_type)type, 1);
+      check_case(&feed_cases[k], (wr_type)type, 0);
+    }
+  CASE("of no use");
+  wanted = 0;
+  check_case(&feed_cases[0], WR_F64, 1);
+  wanted = 1;
+}
+
+/* What is dropped: a matrix that failed, one that is not complete, one with a value beyond f32; and a thread that is ended
+ * without a word. */
+static void test_dropped(void) {
+  static const char *const names[] = {"failed", "not complete", "beyond f32", "ended"};
+  for (int k = 0; k < 4; k++) {
+    CASE(names[k]);
+    wr_env env = env_of(WR_F32);
+    wr_opener o;
+    wr_csr *A = NULL;
+    int64_t live = wr_device_blocks();
+    CHECK_OK(wr_csr_create(3, 3, 3, 1, &A));
+    for (int i = 0; i < 3; i++) A->row_ptr[i + 1] = i + 1, A->col[i] = i, A->val[i] = k == 2 && i == 1 ? 1e39 : i;
+    CHECK(wr_opener_start(&o, &env, wants, NULL));
+    CHECK(wr_opener_wait(&o, INFINITY));
+    const wr_csr_feed *feed = &o.rows.feed;
+    feed->begin(feed->context, A);
+    feed->ready(feed->context, k == 1 ? 2 : 3);
+    if (k != 1) let_it_work(&o, 3);
+    if (k == 0) feed->begin(feed->context, NULL);
+    if (k < 3) wr_opener_stop(&o);
+    if (k < 3) wr_opener_finish(&o);
+    CHECK(A->device == NULL);
+    wr_opener_close(&o);
+    CHECK(!o.running && o.upload == NULL && o.env == NULL);
+    wr_env_close(&env);
+    wr_csr_free(A);
+    CHECKF(wr_device_blocks() == live, "%lld blocks are left", (long long)(wr_device_blocks() - live));
+  }
+}
+
+/* A device that does not open: the reason, as often as wanted, and rows go nowhere. */
+static void test_none(void) {
+  CASE("no such device");
+  wr_env env = env_of(WR_F64);
+  wr_opener o;
+  wr_csr *A = NULL;
+  wr_triplets t = feed_triplets(&feed_cases[1]);
+  env.device = 1000;
+  CHECK(wr_opener_start(&o, &env, wants, NULL));
+  CHECK_OK(wr_csr_assemble_for(&o.rows.feed, &t, WR_DUPLICATES_SUM, &A, NULL));
+  CHECK(wr_opener_wait(&o, INFINITY) && wr_opener_wait(&o, 0));
+  CHECK(o.status == WR_EUNAVAILABLE && o.reason[0] != '\0');
+  wr_opener_stop(&o);
+  wr_opener_stop(&o);
+  wr_opener_finish(&o);
+  CHECK(o.upload == NULL && A && A->device == NULL);
+  wr_opener_close(&o);
+  wr_opener_close(&o);
+  wr_csr_free(A);
+  wr_triplets_free(&t);
+}
+
+int main(void) {
+  wr_env env = env_of(WR_F64);
+  wr_status status = wr_env_open(&env);
+  wr_env_close(&env);
+  if (status == WR_OK) {
+    test_cases();
+    test_dropped();
+  }
+  test_none();
+  return wr_test_report("opener");
+}

@@ -1,0 +1,366 @@
+/* Numbers as text, baseline, break-even, exit codes, and the report of one run. */
+#define _DEFAULT_SOURCE /* setenv */
+#include "solvers/report/report.h"
+
+#include <float.h>
+#include <stdint.h>
+
+#include "solvers/report/report_text.h"
+#include "tests/check.h"
+#include "tests/report/report_fixture.h"
+
+static void test_numbers(void) {
+  char text[16];
+  CASE("counts");
+#define SAYS(call, expected) CHECKF(strcmp(call, expected) == 0, "%s: %s, not %s", #call, text, expected)
+#define COUNT(value, expected) SAYS(wr_text_count(value, text), expected)
+  COUNT(0, "0");
+  COUNT(-5, "-5");
+  COUNT(999999, "999999");
+  COUNT(1000000, "1.00 M");
+  COUNT(1234567, "1.23 M");
+  COUNT(999499999, "999 M");
+  COUNT(999500000, "1.00 G");
+  COUNT(-1234567, "-1.23 M");
+  COUNT(INT64_MAX, "9.22 E");
+  COUNT(INT64_MIN, "-9.22 E");
+  CASE("seconds");
+#define SECONDS(value, expected) SAYS(wr_text_seconds(value, text), expected)
+  SECONDS(0, "0 s");
+  SECONDS(0.000123, "123 us");
+  SECONDS(1.5e-9, "1.50 ns");
+  SECONDS(0.0009994, "999 us");
+  SECONDS(0.0009996, "1.00 ms");
+  SECONDS(0.01234, "12.3 ms");
+  SECONDS(59.96, "60.0 s");
+  SECONDS(1234, "1234 s");
+  SECONDS(99999, "99999 s");
+  SECONDS(123456, "1.23e5 s");
+  SECONDS(-0.5, "-500 ms");
+  SECONDS(NAN, "nan");
+  SECONDS(INFINITY, "inf");
+  SECONDS(-DBL_MAX, "-1.8e308 s");
+  CASE("bytes");
+#define BYTES(value, expected) SAYS(wr_text_bytes(value, text), expected)
+  BYTES(0, "0 B");
+  BYTES(512, "512 B");
+  BYTES(999.6, "1.00 kB");
+  BYTES(1.5e9, "1.50 GB");
+  BYTES(1e300, "1e282 EB");
+}
+
+static void test_reals(void) {
+  char text[16];
+  CASE("reals and bounds");
+#define REAL(value, expected) SAYS(wr_text_real(value, text), expected)
+  REAL(1e-9, "1e-9");
+  REAL(6.5432e-10, "6.54e-10");
+  REAL(0, "0");
+  REAL(0.125, "0.125");
+  REAL(1e100, "1e100");
+  REAL(1e10, "1e10");
+  REAL(NAN, "nan");
+  REAL(-INFINITY, "-inf");
+#define BOUND(value, expected) SAYS(wr_text_bound(value, text), expected)
+  BOUND(1e-9, "1e-9");
+  BOUND(8.1201e-10, "8.13e-10");
+  BOUND(8.12e-10, "8.12e-10");
+  BOUND(9.991e-10, "1e-9");
+  BOUND(0, "0");
+  BOUND(INFINITY, "inf");
+  double value = 1;
+  for (int k = 0; k < 2000; k++, value /= 1.37) {
+    if (value < 1e-280) value = 1e280;
+    double read = strtod(wr_text_bound(value, text), NULL);
+    CHECKF(read >= value * (1 - 1e-11) && read <= 1.0101 * value, "%s for %.17g", text, value);
+  }
+}
+
+static void test_break_even(void) {
+  CASE("break-even by hand");
+  static const struct {
+    double setup, first, median; /* of the run */
+    double base_setup, base_first, base_median;
+    int64_t applies, expected;
+  } cases[] = {
+      {10, 1, 1, 0, 2, 2, 50, 10},              /* 10 more to prepare, 1 less an apply                                */
+      {10, 1, 1, 0, 3, 3, 50, 5},               /* 10 / 2                                                             */
+      {11, 1, 1, 0, 3, 3, 50, 6},               /* 5.5, the next whole multiply                                       */
+      {10, 4, 1, 0, 3, 3, 50, 7},               /* (10 + 3) / 2 = 6.5: the first apply is 3 above the median          */
+      {10, 1, 1, 0, 7, 3, 50, 3},               /* (10 - 4) / 2: the baseline's first is 4 above                      */
+      {1, 1, 1, 4, 2, 2, 50, 0},                /* cheaper in both                                                    */
+      {4, 1, 1, 4, 2, 2, 50, 0},                /* equal to prepare, cheaper to apply                                 */
+      {4, 2, 2, 4, 2, 2, 50, 0},                /* equal in both: never costs more                                    */
+      {3, 2, 2, 4, 2, 2, 50, 0},                /* t == t0, cheaper to prepare                                        */
+      {5, 2, 2, 4, 2, 2, 50, -1},               /* t == t0, dearer to prepare                                         */
+      {5, 3, 3, 4, 2, 2, 50, -1},               /* dearer in both                                                     */
+      {4, 3, 3, 4, 2, 2, 50, -1},               /* equal to prepare, dearer to apply                                  */
+      {4, 3, 3, 4, 2, 2, 0, -1},                /* the same before any apply                                          */
+      {0, 3, 3, 60, 2, 2, 50, 0},               /* 60 ahead, loses 1 an apply: still ahead after 50 ...               */
+      {0, 3, 3, 50, 2, 2, 50, 0},               /* ... level after 50 ...                                             */
+      {0, 3, 3, 49, 2, 2, 50, -1},              /* ... overtaken before that                                          */
+      {1e300, 1, 1, 0, 1.0 + 1e-10, 1.0 + 1e-10, 50, -1}, /* more multiplies than can be counted                      */
+      {NAN, 1, 1, 0, 2, 2, 50, -1},             {0, 1, 1, 0, INFINITY, INFINITY, 50, -1},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    wr_run run = {.setup = cases[k].setup, .apply_first = cases[k].first, .apply_median = cases[k].median,
+                  .applies = cases[k].applies};
+    wr_run base = {.setup = cases[k].base_setup, .apply_first = cases[k].base_first,
+                   .apply_median = cases[k].base_median};
+    CHECKF(wr_break_even(&run, &base) == cases[k].expected, "case %zu: %lld", k, (long long)wr_break_even(&run, &base));
+  }
+}
+
+static void test_baseline(void) {
+  CASE("baseline");
+  wr_run runs[5] = {
+      fixture_absent(&fixture_reference, "no"),         fixture_run(&fixture_cpu_csr, 0, 1, 1e-3),
+      fixture_run(&fixture_cusparse, 0.5, 4, 1e-4),     fixture_run(&fixture_cusparse_coo, 0, 3, 2e-4),
+      fixture_run(&fixture_reference, 0, 0.1, 1e-2),
+  };
+  CHECK(wr_baseline(runs, 5) == &runs[3]); /* the cusparse format with the least total, not the fastest of all */
+  runs[3].ledger.seconds[WR_PHASE_UPLOAD] = 2;
+  CHECK(wr_baseline(runs, 5) == &runs[2]);
+  runs[2].ledger.seconds[WR_PHASE_VERIFY] = 100; /* in no total */
+  CHECK(wr_baseline(runs, 5) == &runs[2]);
+  runs[2].ran = 0;
+  runs[2].status = WR_EUNAVAILABLE;
+  CHECK(wr_baseline(runs, 5) == &runs[3]);
+  runs[3].status = WR_EDEVICE; /* broke off with something in hand */
+  CHECK(wr_baseline(runs, 5) == &runs[1]);
+  runs[1].verdict.multiplied_right = 0;
+  CHECK(wr_baseline(runs, 5) == &runs[4]);
+  CHECK(wr_baseline(runs, 1) == NULL && wr_baseline(NULL, 0) == NULL);
+}
+
+static void test_faster(void) {
+  CASE("faster only beyond doubt");
+  wr_run a = {.applies = 7, .apply_low = 90, .apply_median = 95, .apply_high = 100};
+  wr_run b = {.applies = 7, .apply_low = 103, .apply_median = 110, .apply_high = 120};
+  CHECK(wr_faster(&a, &b) && !wr_faster(&b, &a) && !wr_faster(&a, &a));
+  b.apply_low = 101.5; /* apart, but by less than 2% */
+  CHECK(!wr_faster(&a, &b));
+  b.apply_low = 103;
+  a.applies = 6; /* no 95% interval from the five after the first */
+  CHECK(!wr_faster(&a, &b));
+  a.applies = 7;
+  b.applies = 6;
+  CHECK(!wr_faster(&a, &b));
+  b.applies = 7;
+  a.apply_high = NAN;
+  CHECK(!wr_faster(&a, &b));
+  a.apply_high = 0; /* not measured */
+  CHECK(!wr_faster(&a, &b));
+}
+
+/* The rule of the header for one run, said a second time as a table of cases. */
+static int expected_code(const wr_run *run) {
+  switch (run->status) {
+    case WR_EUSAGE: return 1;
+    case WR_EINPUT: return 3;
+    case WR_EUNAVAILABLE: return 4;
+    case WR_ENUMERIC: return 5;
+    case WR_ENOMEM: return 6;
+    case WR_EINTERNAL: return 7;
+    case WR_EOUTPUT: return 8;
+    case WR_EDEVICE: return 9;
+    case WR_OK: break;
+  }
+  if (!run->ran) return 4;
+  int failed = run->verdict.level != WR_VERIFY_OFF && !run->verdict.multiplied_right;
+  switch (run->result.outcome) {
+    case WR_INTERRUPTED: return 130;
+    case WR_NON_FINITE: return 5;
+    case WR_BREAKDOWN: return failed ? 7 : 5;
+    case WR_MAX_ITERATIONS:
+    case WR_STAGNATED: return failed ? 7 : 2;
+    case WR_CONVERGED: break;
+  }
+  if (failed) return 7;
+  return run->verdict.level != WR_VERIFY_OFF && !run->verdict.met_tolerance ? 2 : 0;
+}
+
+static void test_exit_code_of_one(void) {
+  CASE("exit code of one run, every case");
+  for (int status = WR_OK; status <= WR_EDEVICE; status++)
+    for (int ran = 0; ran < 2; ran++)
+      for (int outcome = WR_CONVERGED; outcome <= WR_INTERRUPTED; outcome++)
+        for (int level = WR_VERIFY_OFF; level <= WR_VERIFY_FULL; level++)
+          for (int verdict = 0; verdict < 4; verdict++) {
+            wr_run run = {.backend = &fixture_reference, .status = (wr_status)status, .ran = ran};
+            run.result.outcome = (wr_outcome)outcome;
+            run.verdict = (wr_verdict){
+                .level = (wr_verified)level, .multiplied_right = verdict & 1, .met_tolerance = verdict >> 1};
+            CHECKF(wr_run_exit_code(&run) == expected_code(&run) && wr_report_exit_code(&run, 1) == expected_code(&run),
+                   "status %d ran %d outcome %d level %d verdict %d: %d", status, ran, outcome, level, verdict,
+                   wr_run_exit_code(&run));
+          }
+}
+
+/* A run that has this code of its own. */
+static wr_run run_with_code(int code) {
+  wr_run run = fixture_run(&fixture_reference, 0, 1, 1);
+  static const struct {
+    int code;
+    wr_status status;
+  } statuses[] = {{1, WR_EUSAGE}, {3, WR_EINPUT},  {4, WR_EUNAVAILABLE}, {5, WR_ENUMERIC},
+                  {6, WR_ENOMEM}, {7, WR_EINTERNAL}, {8, WR_EOUTPUT},      {9, WR_EDEVICE}};
+  for (size_t k = 0; k < sizeof statuses / sizeof *statuses; k++)
+    if (statuses[k].code == code) run.status = statuses[k].status;
+  if (code == 4) run.ran = 0;
+  if (code == 2) run.result.outcome = WR_STAGNATED;
+  if (code == 130) run.result.outcome = WR_INTERRUPTED;
+  return run;
+}
+
+static void test_exit_code_of_several(void) {
+  CASE("exit code of several runs: every triple");
+  static const int worst_first[] = {130, 7, 9, 5, 6, 8, 3, 1, 2, 0, 4};
+  enum { CODES = sizeof worst_first / sizeof *worst_first };
+  for (int a = 0; a < CODES; a++)
+    for (int b = 0; b < CODES; b++)
+      for (int c = 0; c < CODES; c++) {
+        wr_run runs[] = {run_with_code(worst_first[a]), run_with_code(worst_first[b]), run_with_code(worst_first[c])};
+        int worst = a < b ? a : b;
+        if (c < worst) worst = c;
+        CHECKF(wr_report_exit_code(runs, 3) == worst_first[worst], "%d %d %d: %d", worst_first[a], worst_first[b],
+               worst_first[c], wr_report_exit_code(runs, 3));
+      }
+  CHECK(wr_report_exit_code(NULL, 0) == 4);
+}
+
+static char *report(const char *program, const wr_run *run, int verbose) {
+  wr_problem_facts problem = fixture_problem(program);
+  FILE *file = tmpfile();
+  wr_report_run(file, &problem, run, verbose);
+  char *text = fixture_text(file);
+  CHECKF(fixture_lines_fit(text), "%s", text);
+  CHECKF(strchr(text, '\n') - text >= 20, "no first line: %s", text);
+  return fixture_flat(text);
+}
+
+static void test_converged(void) {
+  CASE("a converged PageRank");
+  wr_run run = fixture_run(&fixture_cusparse, 0.002, 0.0142, 210e-6);
+  SET_TEXT(run.knobs, "alg=2:layout=paper");
+  SET_TEXT(run.device_name, "NVIDIA H200");
+  run.warm = 0.015;
+  run.ledger.hidden[WR_PHASE_UPLOAD] = 0.125;
+  char *text = report("pagerank", &run, 0);
+  CHECKF(strncmp(text, "converged in 54 iterations: L1 error <= 8.13e-10 (asked for 1e-9), last change 1.44e-10 ",
+                 88) == 0,
+         "%s", text);
+  CHECK_HAS(text, "web.mtx in f64: coordinate pattern general, 281903 x 281903, 2.31 M nonzeros ");
+  CHECK_HAS(text, "cusparse:alg=2 on NVIDIA H200, epilogue separate ");
+  CHECK_HAS(text, "in full, on the host: 281903 rows multiplied right (largest error 0.125 of its rounding bound)");
+  CHECK_HAS(text, "6e-11, 1.5e-10 is allowed");
+  CHECK_HAS(text, "read 1.00 s, upload 0 s (and 125 ms hidden), prepare 2.00 ms, solve 14.2 ms (55 multiplies "
+                  "11.6 ms, median 210 us), verify 250 ms ");
+  CHECK_HAS(text, "end to end 1.02 s, to verified answer 1.27 s; a second solve, warm: 15.0 ms ");
+  CHECK_LACKS(text, "advice");
+  free(text);
+  CASE("verbose, and something that would do better");
+  SET_TEXT(run.info.line, "two lanes a row");
+  SET_TEXT(run.info.advice, "bsr_unrolled reads less: blocks of 3 x 3");
+  run.info.better = "bsr_unrolled";
+  text = report("pagerank", &run, 1);
+  CHECK_HAS(text, "two lanes a row ");
+  CHECK_HAS(text, "advice bsr_unrolled reads less: blocks of 3 x 3 ");
+  CHECK_HAS(text, "a multiply moves 420 MB, 2.00 TB/s (50%; the memory gives 4.00 TB/s); the format has 1.23 kB; "
+                  "memory: 1.50 GB of the backend's own, 0 B of the matrix's arrays; deterministic");
+  free(text);
+  CASE("stopped by the change");
+  run.result = (wr_result){.iterations = 1, .measure = 9e-10, .change = 9e-10, .bound = 5.1e-9,
+                             .by_change = 1};
+  text = report("pagerank", &run, 0);
+  CHECK_HAS(text, "converged in 1 iteration: last change 9e-10 (asked for 1e-9), L1 error <= 5.1e-9 ");
+  free(text);
+}
+
+static void test_bicgstab(void) {
+  CASE("BiCGSTAB that stagnated");
+  wr_run run = fixture_run(&fixture_cpu_csr, 0, 2, 1e-3);
+  run.result = (wr_result){.outcome = WR_STAGNATED, .iterations = 80, .measure = 6.5e-7, .restarts = 1,
+                           .refinements = 3, .note = "this precision attains no more"};
+  run.verdict.met_tolerance = 0;
+  run.verdict.backward_error = 2.5e-14;
+  char *text = report("bicgstab", &run, 0);
+  CHECK_HAS(text, "not converged (stagnated) after 80 iterations, 1 restart, 3 continuations from the true residual: ");
+  CHECK(strncmp(text, "not", 3) == 0);
+  CHECK_HAS(text, "||b - A x|| = 6.5e-7 ||b|| (asked for 1e-9)");
+  CHECK_HAS(text, "this precision attains no more ");
+  CHECK_HAS(text, "is allowed: TOO MUCH; backward error 2.5e-14 ");
+  CHECK_HAS(text, " why this precision");
+  free(text);
+  CASE("BiCGSTAB, the host's residual in place of the device's");
+  run.result.outcome = WR_CONVERGED;
+  SET_TEXT(run.result.note, "the guess was replaced");
+  run.verdict.measure = 7.5e-10, run.verdict.on_host = 1;
+  text = report("bicgstab", &run, 0);
+  CHECK_HAS(text, "||b - A x|| = 7.5e-10 ||b|| (asked for 1e-9)");
+  CHECK_HAS(text, " note the guess was replaced ");
+  free(text);
+}
+
+static void test_doubtful(void) {
+  CASE("no first line sounds better than the verdict");
+  wr_run run = fixture_run(&fixture_cpu_csr, 0, 2, 1e-3);
+  run.verdict.met_tolerance = 0;
+  char *text = report("pagerank", &run, 0);
+  CHECKF(strncmp(text, "NOT ACCURATE ENOUGH: converged", 30) == 0, "%s", text);
+  free(text);
+  run.verdict.multiplied_right = 0;
+  run.verdict.worst_row = 3.1e5;
+  text = report("pagerank", &run, 0);
+  CHECKF(strncmp(text, "WRONG, ", 7) == 0, "%s", text);
+  CHECK_HAS(text, "MULTIPLIED WRONG: the largest error is 3.1e5 times its rounding bound");
+  free(text);
+  run.verdict.level = WR_VERIFY_OFF;
+  text = report("pagerank", &run, 0);
+  CHECK_HAS(text, "(asked for 1e-9), last change 1.44e-10, unverified ");
+  CHECK_HAS(text, "end to end 3.00 s (unverified) ");
+  CHECK_LACKS(text, "MULTIPLIED");
+  CHECK_LACKS(text, "to verified answer");
+  free(text);
+  run.status = WR_EDEVICE;
+  SET_TEXT(run.reason, "kernel csr_warp: illegal address");
+  text = report("pagerank", &run, 0);
+  CHECKF(strncmp(text, "BROKE OFF after 54 iterations: ", 31) == 0, "%s", text);
+  CHECK_LACKS(text, "converged");
+  CHECK_HAS(text, "kernel csr_warp: illegal address ");
+  free(text);
+  run = fixture_absent(&fixture_cusparse, "built without CUDA\nreally");
+  text = report("pagerank", &run, 1);
+  CHECKF(strncmp(text, "not available: built without CUDA really ", 41) == 0, "%s", text);
+  free(text);
+}
+
+static void test_fit(void) {
+  char text[64];
+  CASE("names are cut at characters");
+  CHECK(strcmp(wr_text_fit("short", 5, 0, text), "short") == 0);
+  CHECK(strcmp(wr_text_fit("longer", 5, 0, text), "lon..") == 0);
+  CHECK(strcmp(wr_text_fit("longer", 5, 1, text), "..ger") == 0);
+  CHECK(strcmp(wr_text_fit("a\xC3\xA4"
+                           "bcdef",
+                           4, 0, text),
+               "a..") == 0);
+  CHECK(strcmp(wr_text_fit("abcdef\xC3\xA4z", 4, 1, text), "..z") == 0);
+  CHECK(strcmp(wr_text_fit("a\nb\x7F", 4, 0, text), "a?b?") == 0);
+  CHECK(strcmp(wr_text_fit("\x80\x80\x80\x80\x80\x80\x80", 5, 0, text), "\x80\x80\x80..") == 0);
+}
+
+int main(void) {
+  test_numbers();
+  test_reals();
+  test_break_even();
+  test_baseline();
+  test_faster();
+  test_exit_code_of_one();
+  test_exit_code_of_several();
+  test_converged();
+  test_bicgstab();
+  test_doubtful();
+  test_fit();
+  return wr_test_report("report");
+}

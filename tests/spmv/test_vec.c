@@ -1,0 +1,245 @@
+/* What every table of vector operations promises but fused operations: the epilogue, scalar programs, memory, copies and
+ * time (spmv/device/vec.h). */
+#include "tests/spmv/vec_model.h"
+
+static void test_epilogue(wr_env *env, int64_t n, wr_type type) {
+  CASE("epilogue");
+  field t = new_field(env, n, type);
+  wr_vec *b = &t.bank, *y = &t.v[0], *old = &t.v[1], *direction = &t.v[2], *scaled = &t.v[3], *scale = &t.v[5];
+  wr_epilogue teleport = {.shift = {b, 2}, .scale = scale, .scaled = scaled,
+                          .reduce = {{WR_L1DIFF, NULL, old, {b, 8}}, {WR_SUM_UNSCALED, NULL, NULL, {b, 9}},
+                                     {WR_SUM, NULL, NULL, {b, 10}}}};
+  run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .y_next = old, .epilogue = &teleport});
+  wr_epilogue residual = {.shift = {b, 3}, .shift_dir = direction, .reduce = {{WR_NRM2SQ, NULL, NULL, {b, 8}}}};
+  run_epilogue(env, &(wr_apply){.alpha = -1, .x = &t.v[4], .y = y, .epilogue = &residual});
+  wr_epilogue dots = {.reduce = {{WR_DOT, NULL, old, {b, 8}}, {WR_DOT, NULL, direction, {b, 9}}}};
+  run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .y_next = old, .epilogue = &dots});
+  wr_epilogue only_scaled = {.scale = scale, .scaled = scaled};
+  only_scaled.reduce[0] = (wr_reduction){WR_SUM, NULL, NULL, {b, 8}};
+  run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .epilogue = &only_scaled});
+  free_field(env, &t);
+}
+
+/* ---- Scalar programs ---- */
+
+enum { ZERO, TWO, FIVE, NOT_A_NUMBER, INFINITE, MINUS, RESULTS }; /* places in the bank */
+
+static const struct {
+  wr_scalar_op op;
+  double expected;
+} steps[] = {
+    {{WR_S_COPY, 0, FIVE, 0, 0}, 5},
+    {{WR_S_ADD, 0, TWO, FIVE, 0}, 7},
+    {{WR_S_SUB, 0, TWO, FIVE, 0}, -3},
+    {{WR_S_MUL, 0, FIVE, MINUS, 0}, -15},
+    {{WR_S_DIV, 0, TWO, FIVE, 0}, 2.0 / 5.0},
+    {{WR_S_DIV, 0, TWO, ZERO, 0}, INFINITY},
+    {{WR_S_ABS, 0, MINUS, 0, 0}, 3},
+    {{WR_S_LESS, 0, TWO, FIVE, 0}, 1},
+    {{WR_S_LESS, 0, FIVE, TWO, 0}, 0},
+    {{WR_S_LESS, 0, TWO, TWO, 0}, 0},
+    {{WR_S_LESS, 0, TWO, NOT_A_NUMBER, 0}, 0},
+    {{WR_S_LESS, 0, NOT_A_NUMBER, TWO, 0}, 0},
+    {{WR_S_NONZERO, 0, MINUS, 0, 0}, 1},
+    {{WR_S_NONZERO, 0, ZERO, 0, 0}, 0},
+    {{WR_S_NONZERO, 0, NOT_A_NUMBER, 0, 0}, 0},
+    {{WR_S_NONZERO, 0, INFINITE, 0, 0}, 0},
+    {{WR_S_AND, 0, TWO, MINUS, 0}, 1},
+    {{WR_S_AND, 0, TWO, ZERO, 0}, 0},
+    {{WR_S_OR, 0, ZERO, MINUS, 0}, 1},
+    {{WR_S_OR, 0, ZERO, ZERO, 0}, 0},
+    {{WR_S_NOT, 0, ZERO, 0, 0}, 1},
+    {{WR_S_NOT, 0, FIVE, 0, 0}, 0},
+    {{WR_S_SELECT, 0, ZERO, TWO, FIVE}, 5},
+    {{WR_S_SELECT, 0, MINUS, TWO, FIVE}, 2},
+    {{WR_S_SELECT, 0, TWO, NOT_A_NUMBER, FIVE}, NAN},
+};
+enum { STEPS = sizeof steps / sizeof *steps };
+
+static void test_scalars(wr_env *env) {
+  CASE("scalar programs");
+  const double start[] = {0, 2, 5, NAN, INFINITY, -3};
+  double values[RESULTS + STEPS + 1] = {0};
+  wr_scalar_op program[STEPS + 1];
+  memcpy(values, start, sizeof start);
+  for (int p = 0; p < STEPS; p++) {
+    program[p] = steps[p].op;
+    program[p].dst = (uint8_t)(RESULTS + p);
+  }
+  program[STEPS] = (wr_scalar_op){WR_S_ADD, RESULTS + STEPS, RESULTS, RESULTS + 1, 0}; /* steps see earlier results */
+  wr_vec bank = new_vec(env, RESULTS + STEPS + 1, WR_F64);
+  CHECK_OK(env->ops->upload(env, &bank, values));
+  uint64_t writes = bank.writes;
+  CHECK_OK(env->ops->scalars(env, &bank, NULL, program, STEPS + 1));
+  CHECK(bank.writes > writes);
+  CHECK_OK(env->ops->download(env, &bank, values));
+  for (int p = 0; p < STEPS; p++) {
+    double got = values[RESULTS + p], expected = steps[p].expected;
+    CHECKF(isnan(expected) ? isnan(got) : got == expected, "step %d gives %g, not %g", p, got, expected);
+  }
+  CHECK(values[RESULTS + STEPS] == 12);
+  CHECK(memcmp(values, start, sizeof start) == 0);
+  CHECK_OK(env->ops->scalars(env, &bank, NULL, NULL, 0));
+  wr_scalar_op in_place[WR_MAX_SCALAR_OPS];
+  for (int p = 0; p < WR_MAX_SCALAR_OPS; p++) in_place[p] = (wr_scalar_op){WR_S_ADD, FIVE, FIVE, TWO, 0};
+  CHECK_OK(env->ops->scalars(env, &bank, NULL, in_place, WR_MAX_SCALAR_OPS));
+  CHECK_OK(env->ops->download(env, &bank, values));
+  CHECK(values[FIVE] == 5 + 2 * WR_MAX_SCALAR_OPS);
+  env->ops->release(env, &bank);
+}
+
+/* ---- Memory, copies, time ---- */
+
+static void test_copies(wr_env *env, int64_t n) {
+  CASE("alloc, upload, download, fill");
+  wr_vec f32 = new_vec(env, n, WR_F32), f64 = new_vec(env, n, WR_F64);
+  CHECK(f32.id != 0 && f64.id != 0 && f32.id != f64.id);
+  CHECK(f32.n == n && f64.n == n && f32.type == WR_F32 && f64.type == WR_F64 && f64.place == env->place);
+  CHECK((uintptr_t)f32.data % 128 == 0 && (uintptr_t)f64.data % 128 == 0);
+  double *values = host_array(n), *got = contents(env, &f64);
+  int64_t bad = 0;
+  for (int64_t i = 0; i < n; i++) bad += got[i] != 0;
+  CHECK(bad == 0);
+  for (int64_t i = 0; i < n; i++) values[i] = random_value() * 0x1p10;
+  values[0] = 1 + 0x1p-40, values[n / 2] = n > 1 ? 1e300 : values[0], values[n - 1] = n > 2 ? -1e300 : values[n - 1];
+  uint64_t writes = f32.writes;
+  CHECK_OK(env->ops->upload(env, &f32, values));
+  CHECK_OK(env->ops->upload(env, &f64, values));
+  CHECK(f32.writes > writes);
+  CHECK_OK(env->ops->download(env, &f64, got));
+  CHECK(memcmp(got, values, (size_t)n * sizeof *got) == 0);
+  CHECK_OK(env->ops->download(env, &f32, got));
+  for (int64_t i = 0; i < n; i++) bad += got[i] != (double)(float)values[i];
+  CHECK(bad == 0 && (n < 3 || (got[n / 2] == INFINITY && got[n - 1] == -INFINITY)));
+  const double fills[] = {0.1, -0.0, 0, NAN, 1e300};
+  for (int k = 0; k < 5; k++) {
+    writes = f32.writes;
+    CHECK_OK(env->ops->fill(env, &f32, fills[k]));
+    CHECK(f32.writes > writes);
+    CHECK_OK(env->ops->download(env, &f32, got));
+    double expected = (double)(float)fills[k];
+    for (int64_t i = 0; i < n; i++)
+      bad += !(isnan(expected) ? isnan(got[i]) : got[i] == expected && !signbit(got[i]) == !signbit(expected));
+    CHECKF(bad == 0, "filled with %g", fills[k]);
+  }
+  free(values), free(got);
+  env->ops->release(env, &f32);
+  env->ops->release(env, &f64);
+  CHECK(f64.id == 0 && f64.data == NULL);
+  env->ops->release(env, &f64); /* a released one is zeroed, and a zeroed one is fine */
+}
+
+/* Values that the caller overwrites at once have been read. */
+static void test_upload_order(wr_env *env) {
+  CASE("uploads in a row");
+  enum { N = 700000, ROUNDS = 5 };
+  wr_vec v[ROUNDS];
+  double *values = host_array(N);
+  for (int k = 0; k < ROUNDS; k++) {
+    v[k] = new_vec(env, N, k % 2 ? WR_F32 : WR_F64);
+    for (int64_t i = 0; i < N; i++) values[i] = (double)(i % 1000 + 1000 * k);
+    CHECK_OK(env->ops->upload(env, &v[k], values));
+  }
+  int64_t bad = 0;
+  for (int k = 0; k < ROUNDS; k++) {
+    CHECK_OK(env->ops->download(env, &v[k], values));
+    for (int64_t i = 0; i < N; i++) bad += values[i] != (double)(i % 1000 + 1000 * k);
+    env->ops->release(env, &v[k]);
+  }
+  CHECKF(bad == 0, "%lld elements are not what was uploaded", (long long)bad);
+  free(values);
+}
+
+static void test_time_and_memory(wr_env *env) {
+  CASE("time and memory");
+  wr_vec v = new_vec(env, 100000, WR_F64);
+  double seconds = -1, none = -1;
+  CHECK_OK(env->ops->stamp(env, 0));
+  for (int k = 0; k < 20; k++) CHECK_OK(env->ops->fill(env, &v, k));
+  CHECK_OK(env->ops->stamp(env, WR_STAMPS - 1));
+  CHECK_OK(env->ops->elapsed(env, 0, WR_STAMPS - 1, &seconds));
+  CHECK(seconds > 0 && seconds < 1000);
+  CHECK_OK(env->ops->elapsed(env, 0, 0, &none));
+  CHECK(none == 0);
+  CHECK_FAILS(WR_EUSAGE, env->ops->stamp(env, -1));
+  CHECK_FAILS(WR_EUSAGE, env->ops->stamp(env, WR_STAMPS));
+  CHECK_FAILS(WR_EUSAGE, env->ops->elapsed(env, 0, WR_STAMPS, &seconds));
+  CHECK_FAILS(WR_EUSAGE, env->ops->elapsed(env, -1, 0, &seconds));
+  CHECK_OK(env->ops->wait(env));
+  int64_t free_bytes = 0, total_bytes = 0;
+  CHECK_OK(env->ops->memory(env, &free_bytes, &total_bytes));
+  CHECK(free_bytes > 0 && free_bytes <= total_bytes);
+  env->ops->release(env, &v);
+}
+
+/* ---- Refusals ---- */
+
+static void test_other_refusals(wr_env *env) {
+  CASE("refused scalar programs and copies");
+  wr_vec bank = new_vec(env, 4, WR_F64), f32 = new_vec(env, 4, WR_F32), none = {0}, elsewhere = bank;
+  double values[4] = {1, 2, 3, 4};
+  elsewhere.place = env->place == WR_HOST ? WR_CUDA : WR_HOST;
+  wr_scalar_op ops[WR_MAX_SCALAR_OPS + 1] = {{WR_S_COPY, 0, 0, 0, 0}};
+  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &bank, NULL, ops, WR_MAX_SCALAR_OPS + 1));
+  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &bank, NULL, ops, -1));
+  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &f32, NULL, ops, 1));
+  CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &elsewhere, NULL, ops, 1));
+  const wr_scalar_op bad[] = {{WR_S_COPY, 4, 0, 0, 0}, {WR_S_COPY, 0, 4, 0, 0}, {WR_S_ADD, 0, 0, 4, 0},
+                              {WR_S_SELECT, 0, 0, 0, 4}, {WR_S_GO + 1, 0, 0, 0, 0}};
+  for (int k = 0; k < 5; k++) CHECK_FAILS(WR_EUSAGE, env->ops->scalars(env, &bank, NULL, &bad[k], 1));
+  CHECK_FAILS(WR_EUSAGE, env->ops->upload(env, &none, values));
+  CHECK_FAILS(WR_EUSAGE, env->ops->upload(env, &elsewhere, values));
+  CHECK_FAILS(WR_EUSAGE, env->ops->download(env, &elsewhere, values));
+  CHECK_FAILS(WR_EUSAGE, env->ops->fill(env, &elsewhere, 1));
+  env->ops->release(env, &bank);
+  env->ops->release(env, &f32);
+}
+
+/* ---- The tables ---- */
+
+/* What only a device can get wrong. */
+static void test_device(wr_env *env) {
+  CASE("two of them on one device");
+  wr_env other = {.place = WR_CUDA, .device = env->device, .type = WR_F64};
+  CHECK_OK(wr_env_open(&other));
+  if (other.ops == NULL) return;
+  CHECK(other.stream != env->stream);
+  field mine = new_field(env, 5000, WR_F64), theirs = new_field(&other, 5000, WR_F32);
+  for (int k = 0; k < 5; k++) {
+    run_fused(env, &(wr_fused){.in = {&mine.v[0]}, .reduce = {{WR_SUM, &mine.v[0], NULL, {&mine.bank, k}}}});
+    wr_vec *v = &theirs.v[1];
+    run_fused(&other, &(wr_fused){.in = {v}, .reduce = {{WR_NRM2SQ, v, NULL, {&theirs.bank, k}}}});
+  }
+  free_field(env, &mine);
+  free_field(&other, &theirs);
+  wr_env_close(&other);
+  CASE("more memory than there is");
+  wr_vec v;
+  CHECK_FAILS(WR_ENOMEM, env->ops->alloc(env, (int64_t)1 << 50, WR_F64, "too much", &v));
+  CHECK_MESSAGE("too much");
+  CHECK_FAILS(WR_ENOMEM, env->ops->alloc(env, INT64_MAX, WR_F64, "far too much", &v));
+  v = new_vec(env, 3, WR_F32); /* and it goes on */
+  env->ops->release(env, &v);
+}
+
+static void test_table(wr_env *env) {
+  for (int k = 0; k < LENGTHS; k++) {
+    test_copies(env, lengths[k]);
+    test_epilogue(env, lengths[k], WR_F32);
+    test_epilogue(env, lengths[k], WR_F64);
+  }
+  test_upload_order(env);
+  test_scalars(env);
+  test_time_and_memory(env);
+  test_other_refusals(env);
+  if (env->place == WR_CUDA) test_device(env);
+}
+
+int main(void) {
+  with_place((wr_env){.place = WR_HOST, .type = WR_F64, .threads = 2}, "host", test_table);
+  with_place((wr_env){.place = WR_CUDA, .type = WR_F64}, "cuda", test_table);
+  CASE("no such device");
+  CHECK_FAILS(WR_EUNAVAILABLE, wr_env_open(&(wr_env){.place = WR_CUDA, .device = 4096}));
+  CHECK_FAILS(WR_EUNAVAILABLE, wr_env_open(&(wr_env){.place = WR_CUDA, .device = -1}));
+  return wr_test_report("vec");
+}
