@@ -8,7 +8,7 @@
 
 #include "solvers/program/handover.h"
 #include "spmv/matrix/csr_upload.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 
 typedef struct wr_opener {
   int running;           /* the thread is there and alone uses env, and what is below up to rows */

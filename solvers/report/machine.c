@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "solvers/windrow.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 
 /* "model name<tab>: NAME" of /proc/cpuinfo; architectures that do not say it are named by the caller. */
 static void read_cpu_name(char *name, size_t size) {
