@@ -25,6 +25,10 @@
 #include "config/status.h"
 #include "spmv/matrix/csr.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* 1 if name begins with "gen:". */
 int wr_generate_is_name(const char *name);
 
@@ -42,4 +46,7 @@ wr_status wr_generate_extent(const char *name, int64_t *nrows, int64_t *nnz);
 /* The list above, from the families' own option tables. */
 void wr_generate_help(FILE *out);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

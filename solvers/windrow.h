@@ -8,6 +8,7 @@
  *   option.h     tables of options; a backend's knobs are rows of one
  *   apply.h, spmv.h    plans: y = A x by any backend, those of other people too
  *   solver.h     how a solve is watched, and how it ended
+ *   precond.h    preconditioners
  *   system.h, residual.h, bicgstab.h    linear systems, what an answer of one is worth, and a solver
  *   graph.h, pagerank.h     graphs
  *
@@ -36,6 +37,7 @@ extern "C" {
 #endif
 
 #include "solvers/solver.h"
+#include "solvers/precond.h"
 #include "solvers/system.h"
 #include "solvers/residual.h"
 #include "solvers/bicgstab.h"
