@@ -30,6 +30,8 @@ wr_status wr_text_open(const char *path, const char *magic, wr_text *text);
 
 void wr_text_close(wr_text *text);
 
+enum { WR_TEXT_RUN = 256 << 10 }; /* bytes that readers take at a time: a core's cache holds them and what they become */
+
 /* A run of whole lines. Zeroed before the first use; a thread's own. */
 typedef struct wr_lines {
   const char *begin, *end; /* the lines, the last one perhaps without its end */

@@ -6,8 +6,6 @@
 #include "io/edge.h"
 #include "io/number.h"
 
-enum { RUN = 256 << 10 }; /* bytes that are read at a time */
-
 typedef struct vector_reader {
   const wr_text *text;
   const wr_vector_need *need;
@@ -150,8 +148,8 @@ wr_status wr_vector_text_read(const wr_text *text, const wr_vector_need *need, d
   vector_reader r = {.text = text, .need = need, .line = 1};
   wr_lines lines = {.capacity = 0};
   wr_status status = WR_OK;
-  for (int64_t from = 0; from < text->size; from += RUN) {
-    TRY(wr_text_lines(text, from, from + RUN, &lines));
+  for (int64_t from = 0; from < text->size; from += WR_TEXT_RUN) {
+    TRY(wr_text_lines(text, from, from + WR_TEXT_RUN, &lines));
     TRY(parse_lines(&r, &lines));
   }
   TRY(check_count(&r));
