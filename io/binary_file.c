@@ -1,13 +1,9 @@
-#define _DEFAULT_SOURCE /* O_CLOEXEC */
 #include "io/binary_file.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <omp.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "config/memory.h"
 #include "config/text.h"
@@ -173,21 +169,10 @@ done:
 
 /* ---- reading ---- */
 
-int wr_binary_is(const wr_text *text) {
-  char magic[sizeof WR_BINARY_MAGIC - 1];
-  if (text->size < (int64_t)sizeof magic) return 0;
-  return wr_binary_load(text, 0, sizeof magic, magic) == WR_OK && memcmp(magic, WR_BINARY_MAGIC, sizeof magic) == 0;
-}
-
 int wr_binary_is_file(const char *path) {
-  struct stat facts; /* a process that waits to write into a named pipe would take an open one for its reader */
-  if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) return 0;
-  wr_text text = {.name = path, .file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
-  if (text.file < 0) return 0;
-  if (fstat(text.file, &facts) == 0 && S_ISREG(facts.st_mode)) text.size = facts.st_size;
-  int is = wr_binary_is(&text);
-  close(text.file);
-  return is;
+  char head[WR_FILE_HEAD];
+  int64_t size, count = wr_file_head(path, head, sizeof head, &size);
+  return count > 0 && wr_file_kind_of(head, count) == WR_FILE_BINARY;
 }
 
 /* Of a file that someone writes to, everything can be wrong. */

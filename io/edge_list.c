@@ -8,7 +8,6 @@
 #include "io/edge.h"
 #include "io/ids_number.h"
 #include "io/input_text.h"
-#include "io/matrix_market.h"
 #include "io/text_parts.h"
 
 enum {
@@ -59,11 +58,10 @@ int wr_edge_list_is_name(const char *path) {
 static wr_status check_beginning(const edge_reader *r, const wr_lines *lines) {
   char where[WR_WHERE];
   const char *text = lines->begin;
-  int64_t length = lines->end - text, banner = (int64_t)strlen(MM_BANNER);
-  if (length >= banner && wr_word_is(text, text + banner, MM_BANNER))
+  if (r->text.kind == WR_FILE_MATRIX_MARKET)
     return wr_fail(WR_EINPUT, "%s: a Matrix Market file, not an edge list; with --input-format mtx it is read as one",
                    wr_where(r->text.name, 1, where));
-  if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+  if (lines->end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
     return wr_fail(WR_EINPUT, "%s: a UTF-8 byte order mark; save the file without one",
                    wr_where(r->text.name, 1, where));
   return WR_OK;

@@ -1,13 +1,8 @@
-#define _DEFAULT_SOURCE /* pread, O_CLOEXEC */
 #include "io/file_extent.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "io/binary_file.h"
-#include "io/input_stream.h"
+#include "io/file_kind.h"
 #include "io/matrix_market.h"
 
 /* HEAD: comments before a size line are rarely longer. The others are of the SuiteSparse collection's files in the middle:
@@ -41,26 +36,15 @@ static int from_header(const char *path, const char *head, int64_t count, int64_
   return 1;
 }
 
-static int from_file(const char *path, int file, int64_t *nrows, int64_t *nnz) {
-  char head[HEAD];
-  struct stat facts;
-  if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) return 0;
-  int64_t size = facts.st_size, count = (int64_t)pread(file, head, sizeof head, 0);
-  if (count < 2) return 0;
-  if (memcmp(head, WR_BINARY_MAGIC, (size_t)at_most(count, 8)) == 0) return from_binary(head, count, size, nrows, nnz);
-  if (!wr_text_is_gzip(head, count) && wr_text_may_begin(head, count, MM_BANNER) && mm_has_header(head, head + count))
-    return from_header(path, head, count, size, nrows, nnz);
-  from_length(wr_text_is_gzip(head, count) ? INFLATED * size : size, nrows, nnz);
-  return 1;
-}
-
 int wr_file_extent(const char *path, int64_t *nrows, int64_t *nnz) {
+  char head[HEAD];
+  int64_t size, count = wr_file_head(path, head, sizeof head, &size);
   *nrows = *nnz = 0;
-  struct stat facts; /* a process that waits to write into a named pipe would take this for its reader */
-  int is_file = strcmp(path, "-") != 0 && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
-  int file = is_file ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
-  if (file < 0) return 0;
-  int known = from_file(path, file, nrows, nnz);
-  close(file);
-  return known;
+  if (count < 2) return 0;
+  wr_file_kind kind = wr_file_kind_of(head, count);
+  if (kind == WR_FILE_BINARY) return from_binary(head, count, size, nrows, nnz);
+  if (kind == WR_FILE_MATRIX_MARKET && mm_has_header(head, head + count))
+    return from_header(path, head, count, size, nrows, nnz);
+  from_length(kind == WR_FILE_GZIP ? INFLATED * size : size, nrows, nnz);
+  return 1;
 }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "config/memory.h"
-#include "io/foreign.h"
 #include "io/input_stream.h"
 
 enum {
@@ -39,7 +38,7 @@ static int64_t read_at(int file, char *to, int64_t count, int64_t offset) {
 
 static wr_status open_file(int file, const char *magic, wr_text *text) {
   struct stat facts;
-  char head[WR_FOREIGN_HEAD];
+  char head[WR_FILE_HEAD];
   if (fstat(file, &facts) != 0) return read_failed(text->name, errno);
   if (S_ISDIR(facts.st_mode)) return read_failed(text->name, EISDIR);
   text->offset = lseek(file, 0, SEEK_CUR);
@@ -49,7 +48,8 @@ static wr_status open_file(int file, const char *magic, wr_text *text) {
   int64_t got = read_at(file, head, sizeof head, text->offset);
   if (got < 0) return read_failed(text->name, errno);
   /* What begins wrongly may have no lines at all: as a stream it is left after its first block. */
-  if (wr_text_is_gzip(head, got) || !wr_text_may_begin(head, got, magic))
+  text->kind = wr_file_kind_of(head, got);
+  if (text->kind == WR_FILE_GZIP || !wr_text_may_begin(head, got, magic))
     return wr_stream_read(file, text->size, magic, text);
   text->file = file;
   text->seconds = facts.st_mtim.tv_sec;
@@ -64,8 +64,11 @@ wr_status wr_text_open(const char *path, const char *magic, wr_text *text) {
   if (file < 0) return wr_fail(WR_EINPUT, "%s: cannot be opened: %s", text->name, strerror(errno));
   wr_status status = open_file(file, magic, text);
   if (!standard && text->file < 0) close(file);
-  if (status == WR_OK && magic != NULL && text->memory != NULL)
-    status = wr_foreign_check(text->name, text->memory, text->size);
+  if (status == WR_OK && text->memory != NULL) {
+    text->kind = wr_file_kind_of(text->memory, text->size);
+    int refused = text->kind == WR_FILE_FOREIGN || text->kind == WR_FILE_NPY;
+    if (magic != NULL && refused) status = wr_file_check_foreign(text->name, text->memory, text->size);
+  }
   if (status != WR_OK) wr_text_close(text);
   return status;
 }

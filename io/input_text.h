@@ -10,10 +10,12 @@
 #include <stdint.h>
 
 #include "config/status.h"
+#include "io/file_kind.h"
 
 typedef struct wr_text {
   const char *name;  /* begins the errors: the path (not copied), or "standard input"       */
   int64_t size;      /* bytes of text, after inflating                                      */
+  wr_file_kind kind; /* of the text, after inflating                                        */
   int compressed;    /* 1: it was gzip                                                      */
   char *memory;      /* [size] all of it; NULL: it stays in the file                        */
   int file;          /* the open file, or -1                                                */
@@ -24,7 +26,7 @@ typedef struct wr_text {
 /* Opens path ("-": standard input from where it stands). A gzip stream, recognised by its first two bytes, must be whole,
  * with nothing but further gzip members behind it, and its checksums right. magic is what the text must begin
  * with, letter case aside: if it does not, a part may be all that is read, as the caller is going to refuse it. "": anything
- * but what io/foreign.h knows, which is refused here with any magic; NULL: anything.
+ * but kinds that are not read (io/file_kind.h), which is refused here with any magic; NULL: anything.
  * WR_EINPUT: cannot be opened or read, a directory, damaged, foreign; WR_ENOMEM. */
 wr_status wr_text_open(const char *path, const char *magic, wr_text *text);
 

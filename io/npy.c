@@ -22,11 +22,6 @@ typedef struct description {
   int64_t shape[2]; /* of the first two dimensions */
 } description;
 
-int wr_npy_is(const char *begin, int64_t count) {
-  int64_t length = sizeof WR_NPY_MAGIC - 1;
-  return count >= length && memcmp(begin, WR_NPY_MAGIC, (size_t)length) == 0;
-}
-
 static uint64_t little_endian(const char *at, int bytes) {
   uint64_t word = 0;
   for (int b = 0; b < bytes; b++) word |= (uint64_t)(unsigned char)at[b] << (8 * b);

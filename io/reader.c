@@ -288,8 +288,8 @@ wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_tr
   *A = NULL;
   wr_status status = wr_text_open(path, MM_BANNER, &text);
   if (status != WR_OK) return status;
-  status = wr_binary_is(&text) ? read_binary(&text, options, A, origin, facts)
-                               : wr_read_opened(&text, options, triplets, facts);
+  status = text.kind == WR_FILE_BINARY ? read_binary(&text, options, A, origin, facts)
+                                       : wr_read_opened(&text, options, triplets, facts);
   wr_text_close(&text);
   return status;
 }

@@ -6,7 +6,6 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "io/binary_scan.h"
-#include "io/foreign.h"
 #include "io/matrix_market.h"
 #include "io/npy.h"
 #include "io/reader.h"
@@ -47,20 +46,20 @@ done:
   return status;
 }
 
-/* By how the text begins. */
 static wr_status read_any(wr_text *text, const wr_vector_need *need, double **values) {
-  char head[WR_FOREIGN_HEAD];
+  char head[WR_FILE_HEAD];
+  int64_t count = text->size < WR_FILE_HEAD ? text->size : WR_FILE_HEAD;
   wr_status status;
-  int64_t count = text->size < (int64_t)sizeof head ? text->size : (int64_t)sizeof head;
-  int64_t banner = (int64_t)strlen(MM_BANNER);
-  TRY(wr_binary_load(text, 0, count, head));
-  if (wr_npy_is(head, count)) return wr_npy_read(text, need, values);
-  TRY(wr_foreign_check(text->name, head, count));
-  if (count >= banner && wr_word_is(head, head + banner, MM_BANNER)) return read_matrix_market(text, need, values);
-  if (wr_binary_is(text)) TRY(wr_fail(WR_EINPUT, "%s: a matrix saved in binary, where a vector is needed", text->name));
-  return wr_vector_text_read(text, need, values);
-done:
-  return status;
+  switch (text->kind) {
+    case WR_FILE_NPY: return wr_npy_read(text, need, values);
+    case WR_FILE_MATRIX_MARKET: return read_matrix_market(text, need, values);
+    case WR_FILE_BINARY:
+      return wr_fail(WR_EINPUT, "%s: a matrix saved in binary, where a vector is needed", text->name);
+    case WR_FILE_FOREIGN:
+      status = wr_binary_load(text, 0, count, head);
+      return status == WR_OK ? wr_file_check_foreign(text->name, head, count) : status;
+    default: return wr_vector_text_read(text, need, values);
+  }
 }
 
 wr_status wr_vector_read(const char *path, const wr_vector_need *need, double **values) {
