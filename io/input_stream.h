@@ -10,8 +10,8 @@
  * nobody knows. magic, errors: as wr_text_open. text may hold memory on failure. */
 wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *text);
 
-/* 0 if a text that begins with [begin, begin + count) begins neither with magic (NULL: anything is right) nor as a saved matrix,
- * or is of a kind that is not read. */
+/* 0 if a text that begins with [begin, begin + count) begins neither with magic (NULL: anything is right) nor as a saved
+ * matrix, or is of a kind that is not read. */
 int wr_text_may_begin(const char *begin, int64_t count, const char *magic);
 
 #endif
