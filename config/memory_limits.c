@@ -25,8 +25,8 @@ static int64_t leading_count(const char *text, const char **rest) {
   return value;
 }
 
-/* *value := the number behind the key, in the first line that begins with it; of a file with one number, behind "". A unit kB
- * is minded. Returns 0, and *value is as it was, if there is none. */
+/* *value := the number behind the key, in the first line that begins with it; of a file with one number, behind "". With
+ * the unit kB it is multiplied by 1024. Returns 0, and *value is as it was, if there is none. */
 static int read_count(const char *path, const char *key, int64_t *value) {
   char line[256];
   int found = 0;
@@ -69,7 +69,7 @@ static void take_least(wr_memory_room *room, int64_t bytes, const char *limit) {
   if (bytes < room->bytes) *room = (wr_memory_room){bytes, limit};
 }
 
-/* One group. Its file cache is given up before a process is ended. */
+/* One group. Its file cache counts as free: the kernel drops it before it ends a process. */
 static void limit_by_group(const char *folder, int version, void *room) {
   const group_files *f = &files_of[version - 1];
   char name[PATH_BYTES + 64];

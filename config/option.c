@@ -273,7 +273,7 @@ wr_status wr_option_set(const wr_option *table, void *settings, const char *name
   return set_row(row, settings, text, where);
 }
 
-/* What the settings held before is not looked at: they may be fresh memory. */
+/* The old contents of the settings are not read: they may be uninitialised memory. */
 wr_status wr_options_default(const wr_option *table, void *settings) {
   static const size_t sizes[] = {[WR_OPTION_FLAG] = sizeof(int),
                                  [WR_OPTION_INT] = sizeof(int64_t),
@@ -287,7 +287,7 @@ wr_status wr_options_default(const wr_option *table, void *settings) {
   }
   WR_EACH_OPTION(row, table) {
     if (row->value == NULL) continue;
-    wr_status status = set_row(row, settings, row->value, "a default of ours");
+    wr_status status = set_row(row, settings, row->value, "the default");
     if (status == WR_OK) continue;
     wr_options_release(table, settings);
     return status == WR_EUSAGE ? wr_fail(WR_EINTERNAL, "%s", wr_status_message()) : status;
@@ -347,7 +347,7 @@ static const char *choice_at(const char *choices, int position, size_t *length) 
   return NULL;
 }
 
-/* A number without default whose range refuses 0 and that is 0 was never set: the program chooses. */
+/* A number that is 0 although its range refuses 0, and that has no default, was never set: the program chooses its value. */
 static int is_unset(const wr_option *row, const char *text) {
   int is_number = row->type == WR_OPTION_INT || row->type == WR_OPTION_REAL;
   int refuses_0 =
@@ -420,7 +420,7 @@ void wr_knobs_text(const wr_knob *table, const void *knobs, char *text, size_t s
 
 /* ---- the command line ---- */
 
-/* The table as getopt_long wants it. */
+/* The table in getopt_long's form. */
 typedef struct grammar {
   struct option *longs; /* a row each and a row of zeros                        */
   char *letters;        /* ":t:v": a missing argument is told from other errors */
@@ -511,7 +511,7 @@ wr_status wr_options_parse(const wr_option *table, void *settings, int argc, cha
   WR_NEED(first_operand);
   WR_REFUSE_IF(argc < 0 || (argv == NULL && argc > 0), "argv has %d words and is %s", argc, argv ? "there" : "NULL");
   *first_operand = argc;
-  opterr = 0; /* the sentences are ours */
+  opterr = 0; /* getopt_long prints nothing itself */
   TRY(build_grammar(table, &options));
   TRY(find_config(table, &options, argc, argv, &path));
   if (path != NULL) {
@@ -676,7 +676,7 @@ static void write_quoted(const char *text, FILE *out) {
   fputc('"', out);
 }
 
-/* What a file may not name is left out too: the file's own name, and parts that are not there. */
+/* Rows that a file may not name are left out too: config, and those of parts that this build lacks. */
 void wr_options_write(const wr_option *table, const void *settings, FILE *out) {
   WR_EACH_OPTION(row, table) {
     char number[WORD];

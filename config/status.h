@@ -12,7 +12,7 @@
   X(WR_EUNAVAILABLE, 4, "device or backend not available")                      \
   X(WR_ENUMERIC, 5, "non-finite numbers where finite ones are needed")          \
   X(WR_ENOMEM, 6, "out of memory")                                              \
-  X(WR_EINTERNAL, 7, "a defect of ours")                                        \
+  X(WR_EINTERNAL, 7, "a defect of windrow")                                     \
   X(WR_EOUTPUT, 8, "an output could not be written")                            \
   X(WR_EDEVICE, 9, "device error")
 

@@ -92,7 +92,7 @@ typedef struct build {
   wr_csr *A;
 } build;
 
-/* Of the threads of a loop, the first failure: its sentence belongs to a thread that will be gone. */
+/* The first failure among the threads of a loop; its sentence is copied, since each thread keeps its own. */
 typedef struct failure {
   int happened;
   wr_status status;

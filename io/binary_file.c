@@ -175,7 +175,7 @@ int wr_binary_is_file(const char *path) {
   return count > 0 && wr_file_kind_of(head, count) == WR_FILE_BINARY;
 }
 
-/* Of a file that someone writes to, everything can be wrong. */
+/* A file that another process writes to is reported as changed, not as damaged. */
 static wr_status damaged(const wr_text *text, const char *what) {
   wr_status status = wr_text_unchanged(text);
   return status != WR_OK ? status : wr_fail(WR_EINPUT, "%s: damaged: %s; save the matrix again", text->name, what);
@@ -223,7 +223,7 @@ done:
   return status;
 }
 
-/* Untouched, so that the threads that read have the pages made and near. */
+/* The arrays are not touched here, so that the pages lie on the memory nodes of the threads that read into them. */
 static wr_status make_room(const header *h, wr_csr **out, int64_t **id) {
   wr_csr *A;
   wr_status status = wr_alloc_zeroed(&A, 1, sizeof *A, "a matrix");

@@ -18,8 +18,8 @@ typedef struct work {
   wr_binary_scan *scan;
   int64_t npieces;
   uint64_t *sums[WR_BINARY_SECTIONS]; /* [npieces] of each section that this work has, else NULL */
-  int failed;       /* 1: pieces that are not begun need not be; */
-  wr_status status; /* what failed first, and its sentence       */
+  int failed;       /* 1: the threads begin no further pieces   */
+  wr_status status; /* the first failure, and its sentence       */
   char message[512];
 } work;
 

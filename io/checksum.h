@@ -8,8 +8,8 @@
  *                                  sum ^= sum >> 32;  sum *= P;  sum ^= sum >> 29
  *
  * Every step can be undone when the other operand is known (P and Q are odd), so different words in one place and all
- * others equal always give different sums: damage within eight aligned bytes is found for certain, and all other damage
- * but once in 2^64. It is no protection against someone who wants a file to pass. */
+ * others equal always give different sums: damage within eight aligned bytes is found for certain, other damage is missed
+ * once in 2^64. The sum does not protect against a file that was made on purpose to pass. */
 #ifndef WR_CHECKSUM_H
 #define WR_CHECKSUM_H
 

@@ -1,5 +1,5 @@
 /* One line of an edge list. Two parsers, as for Matrix Market entries (io/entry.h): a fast one for lines as programs write
- * them, and a careful one that is the policy of io/edge_list.h; what the first does not understand the second decides.
+ * them, and a careful one that is the policy of io/edge_list.h and gets the lines that the fast one does not understand.
  * Internal to io/. */
 #ifndef WR_EDGE_H
 #define WR_EDGE_H

@@ -5,10 +5,15 @@
 #include "io/file_kind.h"
 #include "io/matrix_market.h"
 
-/* HEAD: comments before a size line are rarely longer. The others are of the SuiteSparse collection's files in the middle:
- * bytes of text that gzip makes one of, bytes of a line, entries of a row. Of a line and of an entry at least: "1 1" and its
- * end, and a column's number. */
-enum { HEAD = 1 << 16, INFLATED = 4, LINE_BYTES = 16, ROW_ENTRIES = 6, LEAST_LINE = 4, LEAST_ENTRY = 4 };
+/* INFLATED, LINE_BYTES and ROW_ENTRIES are medians over the files of the SuiteSparse collection. */
+enum {
+  HEAD = 1 << 16,  /* bytes to read: comments before a size line are rarely longer */
+  INFLATED = 4,    /* bytes of text for one byte of gzip                           */
+  LINE_BYTES = 16, /* bytes of a line                                              */
+  ROW_ENTRIES = 6, /* entries of a row                                             */
+  LEAST_LINE = 4,  /* bytes of the shortest line of a text, "1 1" and its end      */
+  LEAST_ENTRY = 4  /* bytes of an entry of a saved matrix: a column's number       */
+};
 
 static int64_t at_most(int64_t value, int64_t limit) { return value < limit ? value : limit; }
 

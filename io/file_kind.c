@@ -26,7 +26,7 @@ typedef struct kind {
 
 #define TABLE(read) "write the table as CSV, in Python: pandas." read "('FILE').to_csv('FILE.csv', index=False)"
 
-/* The names of a zip archive's first member begin here, and how long that name is stands before. */
+/* Where a zip archive has the name of its first member, and the length of that name. */
 enum { ZIP_NAME = 30, ZIP_NAME_LENGTH = 26 };
 
 static const kind zip_kinds[] = {

@@ -70,7 +70,7 @@ static wr_status reserve(wr_id_sorter *s, int64_t count) {
 
 static inline int digit_of(int64_t key, int d) { return (int)(key >> (DIGIT_BITS * d) & (DIGIT - 1)); }
 
-/* One stable pass by digit d, whose values occur as often as count says. */
+/* One stable pass by digit d; count[value] keys have that value of it. */
 static void sort_by_digit(const wr_id_sorter *s, int from, int64_t n, int d, int places, const int64_t *count) {
   const int64_t *key = s->key[from];
   int64_t next[DIGIT], sum = 0;
@@ -187,7 +187,7 @@ typedef struct table {
   int32_t *before;      /* [nwords] how many occur below the word's bits */
 } table;
 
-/* Most ids have been seen before, and cost a look only. */
+/* Most ids are marked already, and cost one read. */
 static inline void mark(const table *t, int64_t id) {
   uint64_t bit = UINT64_C(1) << ((id - t->least) & 63), seen, *word = &t->word[(id - t->least) >> 6];
 #pragma omp atomic read

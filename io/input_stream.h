@@ -7,7 +7,7 @@
 #include "io/input_text.h"
 
 /* Fills text->memory with all that is left in the open file, inflated if it is gzip. size: how many bytes that is, or -1 if
- * nobody knows. magic, errors: as wr_text_open. text may hold memory on failure. */
+ * it is not known. magic, errors: as wr_text_open. text may hold memory on failure. */
 wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *text);
 
 /* 0 if a text that begins with [begin, begin + count) begins neither with magic (NULL: anything is right) nor as a saved

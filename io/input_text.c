@@ -48,7 +48,7 @@ static wr_status open_file(int file, const char *magic, wr_text *text) {
   if (!S_ISREG(facts.st_mode) || text->offset < 0 || text->size <= 0) return wr_stream_read(file, -1, magic, text);
   int64_t got = read_at(file, head, sizeof head, text->offset);
   if (got < 0) return read_failed(text->name, errno);
-  /* What begins wrongly may have no lines at all: as a stream it is left after its first block. */
+  /* A file that begins wrongly may have no line ends at all: as a stream only its first block is read. */
   text->kind = wr_file_kind_of(head, got);
   if (text->kind == WR_FILE_GZIP || !wr_text_may_begin(head, got, magic))
     return wr_stream_read(file, text->size, magic, text);

@@ -115,14 +115,15 @@ static wr_status read_description(const wr_text *text, description *d, int64_t *
   int bytes = head[VERSION_AT] == 1 ? 2 : 4;
   length = (int64_t)little_endian(head + LENGTH_AT, bytes);
   *data = LENGTH_AT + bytes + length;
-  if (length > LONGEST) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array whose description is too long", text->name));
+  if (length > LONGEST) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array with a description that is too long", text->name));
   if (*data > text->size) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array that ends early", text->name));
   TRY(wr_alloc(&block, length + 1, 1, "a NumPy array's description"));
   TRY(wr_binary_load(text, LENGTH_AT + bytes, length, block));
   cursor c = {.at = block, .end = block + length};
   char quote[WR_QUOTE];
   if (!take_description(&c, d))
-    TRY(wr_fail(WR_EINPUT, "%s: a NumPy array whose description is not understood ('%s'); a vector of plain numbers is",
+    TRY(wr_fail(WR_EINPUT,
+                "%s: a NumPy array with a description that is not understood ('%s'); save a vector of plain numbers",
                 text->name, wr_quote(block, block + length, quote)));
 done:
   wr_free(block);

@@ -44,7 +44,7 @@ static const char *scan_exponent(const char *at, const char *end, int64_t *power
   return at == first ? NULL : at;
 }
 
-/* The leading digits of a longer number, whose point may stand anywhere. */
+/* The leading digits of a longer number; its point may stand anywhere. */
 typedef struct long_decimal {
   int64_t dropped;        /* digits left out at the end */
   int exact;              /* 1: they are all zero       */
@@ -65,7 +65,7 @@ static void collect(const char *first, const char *stop, int most, long_decimal 
   }
 }
 
-/* By strtod, whose decimal point depends on the locale: it gets an integer and an exponent. */
+/* By strtod. Its decimal point depends on the locale, so it gets an integer and an exponent. */
 static wr_decimal_rounding round_exactly(const char *first, const char *stop, int64_t power, double *value) {
   long_decimal d = {.count = 0};
   collect(first, stop, KEPT_DIGITS, &d);

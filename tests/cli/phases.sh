@@ -1,6 +1,6 @@
 #!/bin/sh
 # A signal at any moment of a run: while the matrix is read, while it is saved, while the answer is written, and at moments
-# swept over the whole run. A file is then whole or not there, and nothing else is left.
+# swept over the whole run. Each output file is then complete or absent, and no other file is left.
 . tests/cli/lib.sh
 . tests/cli/common.sh
 old= # a file that is in the folder before
@@ -10,7 +10,7 @@ wait_until_taken() {
   while grep -q '^ShdPnd:.*[1-9a-f]' "/proc/$process/status"; do :; done
 }
 
-# Waits until the program is there, and holds it there while the first of the signals is sent.
+# Waits until the program has reached the point, and holds it there while the first of the signals is sent.
 strike() { # is_open or is_writing, file or pattern, signals...
   hold "$1" "$2" || return
   shift 2
@@ -21,7 +21,7 @@ strike() { # is_open or is_writing, file or pattern, signals...
   done
 } 2>/dev/null
 
-# Until the signals have met the program; it may be too fast a few times. $old: a file that is there.
+# Tries until the signals reach the program at that point; it may be too fast a few times. $old: a file that exists before.
 meet() { # is_open or is_writing, file or pattern, signals, program, arguments...
   doing=$1 place=$2 signals=$3
   shift 3

@@ -1,5 +1,5 @@
 /* Edge lists: file, pipe, threads and the careful parser, line by line, must agree on edges and ids, or on the defect; what
- * was read must stand being assembled, saved, written as text and read again. */
+ * was read can be assembled, saved, written as text and read again. */
 #define _DEFAULT_SOURCE /* open_memstream */
 #include <stdio.h>
 #include <stdlib.h>

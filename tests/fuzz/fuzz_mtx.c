@@ -1,5 +1,5 @@
 /* Matrix Market files (and whatever else may be given for one): file, pipe, threads and the careful parser, line by line, must
- * agree on entries or on the defect; what was read must stand being assembled, saved, written as text and read again. */
+ * agree on entries or on the defect; what was read can be assembled, saved, written as text and read again. */
 #define _DEFAULT_SOURCE /* open_memstream */
 #include <stdio.h>
 #include <stdlib.h>

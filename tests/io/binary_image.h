@@ -1,5 +1,5 @@
-/* What the tests of binary files share: the format written down once more, from its headers' words; small matrices; reading
- * out of memory. */
+/* What the tests of binary files share: a second implementation of the format, from the words of io/binary_file.h; small
+ * matrices; reading out of memory. */
 #ifndef WR_BINARY_IMAGE_H
 #define WR_BINARY_IMAGE_H
 

@@ -1,5 +1,5 @@
 /* Matrices saved in binary: round trips, the bytes as the headers define them, files that change, outputs that cannot be
- * written, memory that is not there. */
+ * written, too little memory. */
 #define _DEFAULT_SOURCE
 #include "io/binary_file.h"
 
