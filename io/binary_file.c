@@ -215,7 +215,7 @@ static wr_status read_header(const wr_text *text, header *h) {
   if (text->size < PAGE)
     return wr_fail(WR_EINPUT, "%s: a saved matrix, cut short inside its header (%lld %s)", text->name,
                    (long long)text->size, wr_plural(text->size, "byte", "bytes"));
-  TRY(wr_binary_load(text, 0, sizeof *h, h));
+  TRY(wr_text_read(text, 0, sizeof *h, h));
   TRY(check_identity(text, h));
   TRY(check_sizes(text->name, h));
   TRY(check_layout(text, h));
@@ -247,7 +247,7 @@ static wr_status check_sections(const wr_text *text, const header *h, const wr_b
     snprintf(what, sizeof what, "the checksum of its %s differs", section_names[s]);
     if (t->checksum != scan->sum[s]) return damaged(text, what);
     int64_t count = filled_up(t->bytes) - t->bytes, others = 0;
-    wr_status status = wr_binary_load(text, t->offset + t->bytes, count, filling);
+    wr_status status = wr_text_read(text, t->offset + t->bytes, count, filling);
     if (status != WR_OK) return status;
     for (int64_t k = 0; k < count; k++) others += filling[k] != 0;
     snprintf(what, sizeof what, "the filling behind its %s is not zero", section_names[s]);

@@ -24,7 +24,4 @@ typedef struct wr_binary_scan {
 wr_status wr_binary_scan_rows(wr_binary_scan *scan);
 wr_status wr_binary_scan_entries(wr_binary_scan *scan);
 
-/* count bytes from `from` on of the text into `to`. WR_EINPUT as above. */
-wr_status wr_binary_load(const wr_text *text, int64_t from, int64_t count, void *to);
-
 #endif

@@ -33,14 +33,10 @@ typedef struct edge_reader {
   wr_triplets *triplets; /* a chunk for each part       */
 } edge_reader;
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
-/* Removes the ending from a name of *length characters if it has it. */
+/* Removes the ending, in any letter case, from a name of *length characters if it has it. */
 static int has_ending(const char *name, size_t *length, const char *ending) {
   size_t n = strlen(ending);
-  if (*length <= n) return 0;
-  for (size_t k = 0; k < n; k++)
-    if (lower(name[*length - n + k]) != ending[k]) return 0;
+  if (*length <= n || !wr_word_is(name + *length - n, name + *length, ending)) return 0;
   *length -= n;
   return 1;
 }

@@ -15,13 +15,6 @@ enum {
   LEAST_ENTRY = 4  /* bytes of an entry of a saved matrix: a column's number       */
 };
 
-static int64_t at_most(int64_t value, int64_t limit) { return value < limit ? value : limit; }
-
-static void from_length(int64_t text_bytes, int64_t *nrows, int64_t *nnz) {
-  *nnz = text_bytes / LINE_BYTES + 1;
-  *nrows = *nnz / ROW_ENTRIES + 1;
-}
-
 /* Sizes stand at the offsets that io/binary_file.h gives. */
 static int from_binary(const char *head, int64_t count, int64_t file_bytes, int64_t *nrows, int64_t *nnz) {
   if (count < 48) return 0;
@@ -36,8 +29,9 @@ static int from_header(const char *path, const char *head, int64_t count, int64_
   const char *body;
   int64_t line;
   if (mm_parse_header(path, head, head + count, &header, &body, &line) != WR_OK) return 0;
+  int64_t most = file_bytes / LEAST_LINE + 1, stored = header.nnz < most ? header.nnz : most;
   *nrows = header.nrows;
-  *nnz = at_most(header.nnz, file_bytes / LEAST_LINE + 1) * (mm_is_general(header.matcode) ? 1 : 2);
+  *nnz = mm_is_general(header.matcode) ? stored : 2 * stored;
   return 1;
 }
 
@@ -50,6 +44,7 @@ int wr_file_extent(const char *path, int64_t *nrows, int64_t *nnz) {
   if (kind == WR_FILE_BINARY) return from_binary(head, count, size, nrows, nnz);
   if (kind == WR_FILE_MATRIX_MARKET && mm_has_header(head, head + count))
     return from_header(path, head, count, size, nrows, nnz);
-  from_length(kind == WR_FILE_GZIP ? INFLATED * size : size, nrows, nnz);
+  *nnz = (kind == WR_FILE_GZIP ? INFLATED * size : size) / LINE_BYTES + 1;
+  *nrows = *nnz / ROW_ENTRIES + 1;
   return 1;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config/memory.h"
+#include "config/text.h"
 #include "io/input_stream.h"
 
 enum {
@@ -79,6 +80,19 @@ void wr_text_close(wr_text *text) {
   wr_free(text->memory);
   text->memory = NULL;
   text->file = -1;
+}
+
+wr_status wr_text_read(const wr_text *text, int64_t from, int64_t count, void *to) {
+  if (from > text->size || count > text->size - from)
+    return wr_fail(WR_EINPUT, "%s: ends after %lld %s", text->name, (long long)text->size,
+                   wr_plural(text->size, "byte", "bytes"));
+  if (text->memory != NULL) {
+    memcpy(to, text->memory + from, (size_t)count);
+    return WR_OK;
+  }
+  int64_t got = read_at(text->file, to, count, text->offset + from);
+  if (got < 0) return read_failed(text->name, errno);
+  return got == count ? WR_OK : wr_fail(WR_EINPUT, "%s: was cut short while it was being read", text->name);
 }
 
 void wr_lines_free(wr_lines *lines) {

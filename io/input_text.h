@@ -32,6 +32,9 @@ wr_status wr_text_open(const char *path, const char *magic, wr_text *text);
 
 void wr_text_close(wr_text *text);
 
+/* Copies count bytes of the text, `from` on. WR_EINPUT: cannot be read, or ends early. */
+wr_status wr_text_read(const wr_text *text, int64_t from, int64_t count, void *to);
+
 enum { WR_TEXT_RUN = 256 << 10 }; /* bytes that readers take at a time: a core's cache holds them and what they become */
 
 /* A run of whole lines. Zeroed before the first use; a thread's own. */

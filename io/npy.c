@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "config/memory.h"
-#include "io/binary_scan.h"
 #include "io/number.h"
 
 /* Magic, version (two bytes), the length of the description (two bytes, from version 2 on four), little endian; the
@@ -108,7 +107,7 @@ static wr_status read_description(const wr_text *text, description *d, int64_t *
   int64_t length;
   *d = (description){.has_type = 0};
   if (text->size < (int64_t)sizeof head) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array that ends early", text->name));
-  TRY(wr_binary_load(text, 0, sizeof head, head));
+  TRY(wr_text_read(text, 0, sizeof head, head));
   if (head[VERSION_AT] < 1 || head[VERSION_AT] > 3)
     TRY(wr_fail(WR_EINPUT, "%s: a NumPy array of version %d of the format; 1 to 3 are read", text->name,
                 (int)(unsigned char)head[VERSION_AT]));
@@ -118,7 +117,7 @@ static wr_status read_description(const wr_text *text, description *d, int64_t *
   if (length > LONGEST) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array with a description that is too long", text->name));
   if (*data > text->size) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array that ends early", text->name));
   TRY(wr_alloc(&block, length + 1, 1, "a NumPy array's description"));
-  TRY(wr_binary_load(text, LENGTH_AT + bytes, length, block));
+  TRY(wr_text_read(text, LENGTH_AT + bytes, length, block));
   cursor c = {.at = block, .end = block + length};
   char quote[WR_QUOTE];
   if (!take_description(&c, d))
@@ -181,7 +180,7 @@ static wr_status read_elements(const wr_text *text, const struct element_type *t
   wr_status status = wr_alloc(&block, PIECE, type->bytes, "a NumPy array");
   for (int64_t i = 0; i < n && status == WR_OK; i += PIECE) {
     int64_t count = n - i < PIECE ? n - i : PIECE;
-    status = wr_binary_load(text, data + i * type->bytes, count * type->bytes, block);
+    status = wr_text_read(text, data + i * type->bytes, count * type->bytes, block);
     for (int64_t k = 0; k < count && status == WR_OK; k++) {
       values[i + k] = type->get(block + k * type->bytes);
       if (!isfinite(values[i + k]))

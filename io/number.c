@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "io/decimal.h"
-#include "io/digits.h"
+#include "io/scan.h"
 
 /* ---- from text ---- */
 

@@ -1,7 +1,6 @@
 #include "io/text_parts.h"
 
 #include <omp.h>
-#include <stdio.h>
 
 #include "config/memory.h"
 
@@ -41,29 +40,16 @@ static wr_status parse_part(const wr_text *text, const wr_text_format *f, void *
   return status == WR_OK && f->end != NULL ? f->end(reader, k, thread) : status;
 }
 
-static void note_failure(wr_text_parts *parts, int64_t k) {
-#pragma omp critical(wr_text_parts)
-  if (k < parts->failed) {
-    snprintf(parts->message, sizeof parts->message, "%s", wr_status_message());
-#pragma omp atomic write
-    parts->failed = k;
-  }
-}
-
 /* Parts behind one that failed are not begun: a defect on an earlier line is all that counts. */
 void wr_text_parts_parse(const wr_text *text, const wr_text_format *format, void *reader, wr_text_parts *parts) {
-  parts->failed = parts->count;
+  parts->failure = (wr_failure)WR_NO_FAILURE;
 #pragma omp parallel num_threads(parts->threads)
   {
     wr_lines lines = {.capacity = 0};
 #pragma omp for schedule(dynamic, 1)
     for (int64_t k = 0; k < parts->count; k++) {
-      int64_t earliest;
-#pragma omp atomic read
-      earliest = parts->failed;
-      if (k > earliest) continue;
-      parts->part[k].status = parse_part(text, format, reader, k, &parts->part[k], &lines);
-      if (parts->part[k].status != WR_OK) note_failure(parts, k);
+      if (wr_failure_is_below(&parts->failure, k)) continue;
+      wr_failure_note(&parts->failure, k, parse_part(text, format, reader, k, &parts->part[k], &lines));
     }
     wr_lines_free(&lines);
   }
@@ -71,9 +57,9 @@ void wr_text_parts_parse(const wr_text *text, const wr_text_format *format, void
 
 wr_status wr_text_part_check(const wr_text *text, const wr_text_format *format, const void *reader,
                              const wr_text_parts *parts, int64_t k) {
-  const wr_text_part *p = &parts->part[k];
-  if (p->defect >= 0) return wr_text_fail_at(text, p->defect, format->fail, reader);
-  return p->status == WR_OK ? WR_OK : wr_fail(p->status, "%s", parts->message);
+  int64_t defect = parts->part[k].defect;
+  if (defect >= 0) return wr_text_fail_at(text, defect, format->fail, reader);
+  return k == parts->failure.piece ? wr_failure_report(&parts->failure) : WR_OK;
 }
 
 /* The parts' threads do not know line numbers, so the line is read again. */

@@ -3,6 +3,7 @@
 #ifndef WR_TEXT_PARTS_H
 #define WR_TEXT_PARTS_H
 
+#include "config/failure.h"
 #include "io/input_text.h"
 #include "spmv/matrix/csr.h"
 
@@ -10,15 +11,13 @@ typedef struct wr_text_part {
   int64_t begin, end; /* the part's lines are those that begin in [begin, end) of the text */
   int64_t defect;     /* where its first defective line begins; -1: none                  */
   int64_t before;     /* entries in the parts before it, for readers that need them        */
-  wr_status status;
 } wr_text_part;
 
 typedef struct wr_text_parts {
   int threads;
   int64_t count;
-  wr_text_part *part; /* [count]                                                */
-  int64_t failed;     /* the first part that failed, or count;                  */
-  char message[512];  /* and its error, which belongs to the thread that met it */
+  wr_text_part *part; /* [count]                */
+  wr_failure failure; /* of the first such part */
 } wr_text_parts;
 
 /* How a reader parses its format. `reader` is what wr_text_parts_parse was given, k the part, `thread` is less than

@@ -6,7 +6,6 @@
 
 #include "config/memory.h"
 #include "config/text.h"
-#include "io/binary_scan.h"
 #include "io/edge.h"
 #include "io/matrix_market.h"
 #include "io/npy.h"
@@ -218,7 +217,7 @@ static wr_status read_any(wr_text *text, const wr_vector_need *need, double **va
     case WR_FILE_BINARY:
       return wr_fail(WR_EINPUT, "%s: a matrix saved in binary, where a vector is needed", text->name);
     case WR_FILE_FOREIGN:
-      status = wr_binary_load(text, 0, count, head);
+      status = wr_text_read(text, 0, count, head);
       return status == WR_OK ? wr_file_check_foreign(text->name, head, count) : status;
     default: return read_lines(text, need, values);
   }
@@ -244,25 +243,18 @@ wr_status wr_vector_read(const char *path, const wr_vector_need *need, double **
 
 static const char *const endings[WR_VECTOR_FORMATS] = {".mtx", ".tsv", ".csv", ".txt", ".npy"};
 
-/* WR_VECTOR_FORMATS: none of them. */
-static wr_vector_format format_of(const char *ending) {
-  int f = 0;
-  while (f < WR_VECTOR_FORMATS && strcasecmp(ending, endings[f]) != 0) f++;
-  return (wr_vector_format)f;
-}
-
 wr_status wr_vector_format_choose(const char *path, wr_vector_format asked, wr_vector_format *format) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *ending = strrchr(name, '.');
-  int has_ending = ending != NULL && ending > name;
-  wr_vector_format named = has_ending ? format_of(ending) : WR_VECTOR_FORMATS;
-  *format = asked != WR_VECTOR_FORMATS ? asked : has_ending ? named : WR_VECTOR_MTX;
+  int has_ending = ending != NULL && ending > name, named = has_ending ? WR_VECTOR_MTX : WR_VECTOR_FORMATS;
+  while (named < WR_VECTOR_FORMATS && strcasecmp(ending, endings[named]) != 0) named++;
+  *format = asked != WR_VECTOR_FORMATS ? asked : has_ending ? (wr_vector_format)named : WR_VECTOR_MTX;
   if (*format == WR_VECTOR_FORMATS)
     return wr_fail(WR_EUSAGE,
                    "%s: results end in .mtx, .tsv, .csv, .txt or .npy, not in '%s'; --format FORM writes one "
                    "under any other name",
                    path, ending);
   int any_text = named == WR_VECTOR_TXT && *format != WR_VECTOR_NPY;
-  if (named == WR_VECTOR_FORMATS || named == *format || any_text) return WR_OK;
+  if (named == WR_VECTOR_FORMATS || named == (int)*format || any_text) return WR_OK;
   return wr_fail(WR_EUSAGE, "%s: the name ends in '%s', and --format asks for %s; leave one of them out", path, ending,
                  endings[*format] + 1);
 }

@@ -1,9 +1,22 @@
-/* Eight characters at a time: digits counted and converted in one 64-bit word, without a branch per digit. */
-#ifndef WR_DIGITS_H
-#define WR_DIGITS_H
+/* What the fast parsers share: ends of lines, and digits that are counted and converted eight at a time in one 64-bit word,
+ * without a branch per digit. Internal to io/. */
+#ifndef WR_SCAN_H
+#define WR_SCAN_H
 
 #include <stdint.h>
 #include <string.h>
+
+static inline const char *wr_skip_blanks(const char *at, const char *end) {
+  while (at < end && (*at == ' ' || *at == '\t')) at++;
+  return at;
+}
+
+/* Behind the end of the line, which may have blanks before it; NULL if there is something else. */
+static inline const char *wr_scan_line_end(const char *at, const char *end) {
+  at = wr_skip_blanks(at, end);
+  if (at < end && *at == '\r') at++;
+  return at < end && *at == '\n' ? at + 1 : NULL;
+}
 
 static const uint64_t wr_small_power[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
