@@ -15,7 +15,8 @@ typedef struct wr_failure {
 
 #define WR_NO_FAILURE {.piece = INT64_MAX}
 
-/* Takes note of what a thread's piece came to; WR_OK changes nothing. */
+/* Keeps the status of a piece and the calling thread's sentence if the piece is the lowest that failed; WR_OK changes
+ * nothing. */
 void wr_failure_note(wr_failure *failure, int64_t piece, wr_status status);
 
 /* 1 if a lower piece has failed, so that this one need not be begun. */

@@ -161,7 +161,7 @@ static int whole_value(const decimal *number, int64_t *value, int *overflow) {
   return 1;
 }
 
-/* Compared as integers, since a double does not hold every int64; a bound beyond int64 is none. */
+/* Compared as integers, since a double does not hold every int64; a bound beyond int64 does not limit. */
 static int whole_in_range(const wr_option *row, int64_t value) {
   if (row->min > -0x1p63) {
     if (row->min >= 0x1p63) return 0;
@@ -423,7 +423,7 @@ void wr_knobs_text(const wr_knob *table, const void *knobs, char *text, size_t s
 /* The table in getopt_long's form. */
 typedef struct grammar {
   struct option *longs; /* a row each and a row of zeros                        */
-  char *letters;        /* ":t:v": a missing argument is told from other errors */
+  char *letters;        /* ":t:v"; the first colon sets a missing argument apart */
 } grammar;
 
 static wr_status build_grammar(const wr_option *table, grammar *to) {
@@ -778,7 +778,7 @@ static int edit_distance(const char *a, int na, const char *b, int nb) {
   return rows[na % 3][nb];
 }
 
-/* Words of WORD letters or more are close to nothing. */
+/* Words of WORD letters or more are close to no other word. */
 const char *wr_closest(const char *word, const char *const *candidates, int count) {
   const char *best = NULL;
   int least = WORD;

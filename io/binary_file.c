@@ -70,7 +70,7 @@ static int ids_pass_the_largest(const header *h) {
   return !(h->flags & LISTS_IDS) && h->first_id > INT64_MAX - (h->nrows - 1);
 }
 
-/* What no matrix has. In a file with a right checksum it is another program's mistake. */
+/* Refuses sizes that no matrix has. A file with a right checksum can have them if another program wrote it. */
 static wr_status check_sizes(const char *name, const header *h) {
   if (h->nrows < 1 || h->ncols < 1 || h->nrows > WR_MAX_INDEX || h->ncols > WR_MAX_INDEX)
     return wr_fail(WR_EINPUT, "%s: a matrix of %lld x %lld is outside 1..%lld rows and columns", name,
@@ -100,7 +100,7 @@ static wr_status fail_at_value(const char *name, const wr_csr *A, int nonnegativ
                  what, A->val[k]);
 }
 
-/* The sentence for what a scan has noted. */
+/* Fails with the sentence for the first promise that a scan found broken. */
 static wr_status judge(const char *name, const wr_binary_scan *scan) {
   if (scan->rows_wrong || scan->columns_wrong) {
     wr_status status = wr_csr_check(scan->A);
@@ -181,7 +181,7 @@ static wr_status damaged(const wr_text *text, const char *what) {
   return status != WR_OK ? status : wr_fail(WR_EINPUT, "%s: damaged: %s; save the matrix again", text->name, what);
 }
 
-/* What tells whether the rest of the header can be understood. */
+/* The fields on which the meaning of the rest of the header depends. */
 static wr_status check_identity(const wr_text *text, const header *h) {
   if (h->byte_order == __builtin_bswap64(BYTE_ORDER_MARK))
     return wr_fail(WR_EINPUT, "%s: was saved on a machine with the other byte order; save it again on this one",

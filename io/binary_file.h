@@ -41,14 +41,14 @@
 
 enum { WR_BINARY_VERSION = 1, WR_BINARY_PAGE = 4096, WR_BINARY_PIECE = 1 << 16 };
 
-/* What became of entries that were given more than once. */
+/* How entries that the source gave more than once were merged. */
 typedef enum wr_binary_repeats {
   WR_REPEATS_ADDED,   /* values were added, or nothing was repeated             */
   WR_REPEATS_COUNTED, /* of a pattern: values now say how often                */
   WR_REPEATS_ONCE     /* of a pattern: one of them was kept                    */
 } wr_binary_repeats;
 
-/* What the arrays do not say. */
+/* What a saved matrix has besides its arrays. */
 typedef struct wr_binary_origin {
   int64_t repeated; /* entries merged away                                                     */
   wr_binary_repeats repeats;

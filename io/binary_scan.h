@@ -13,7 +13,7 @@ typedef struct wr_binary_scan {
   wr_csr *A;                             /* with room in its arrays                                       */
   int64_t *id;                           /* [nrows], or NULL: there are none                              */
   int threads, nonnegative;
-  const wr_csr_feed *feed;               /* told of the rows as their entries come, checked or not        */
+  const wr_csr_feed *feed;               /* told of rows whenever their entries are read, before checks   */
   /* Results. */
   uint64_t sum[WR_BINARY_SECTIONS];      /* the sections' checksums                                       */
   int rows_wrong, ids_wrong, columns_wrong, values_wrong, mirror_wrong; /* 1: a promise is broken */

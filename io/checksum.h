@@ -1,5 +1,5 @@
 /* The checksum of binary files: 64 bits, eight bytes at a time in four lanes, which a core computes faster than memory
- * delivers. Our own, so that a file does not depend on a library being there when it is read: zlib's crc32 needs zlib, and
+ * delivers. It needs no library, so that every build can read the files: zlib's crc32 needs zlib, and
  * crc32c at this speed needs an instruction that not every processor has.
  *
  *   words w[0..] of 8 bytes, in the machine's byte order, the last one filled up with zeros

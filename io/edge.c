@@ -115,8 +115,8 @@ void wr_edge_chunk_free(wr_edge_chunk *chunk) {
   *chunk = (wr_edge_chunk){.count = 0};
 }
 
-/* The fast parser. Its functions return where they stopped, or NULL for what they do not understand: signs of ids, more than
- * 19 digits, comments, and whatever is wrong. */
+/* The fast parser. Its functions return where they stopped, or NULL for lines that the careful one must parse: those with signs
+ * of ids or more than 19 digits, comments, and all defects. */
 
 /* The digits at `at`, at most `most` of them, behind those of *id. */
 static inline const char *scan_more(const char *at, const char *end, int most, uint64_t *id) {

@@ -50,7 +50,7 @@ int wr_edge_list_is_name(const char *path) {
   return 0;
 }
 
-/* What an edge list cannot begin with, though its first line may look like a comment or an edge. */
+/* Refuses beginnings that no edge list has, although the first line may look like a comment or an edge. */
 static wr_status check_beginning(const edge_reader *r, const wr_lines *lines) {
   char where[WR_WHERE];
   const char *text = lines->begin;
@@ -202,7 +202,7 @@ static wr_status settle(const edge_reader *r, int64_t *stored) {
   return status;
 }
 
-/* Usual columns need no words. */
+/* The kind names the columns unless they are the usual ones. */
 static void note_facts(const edge_reader *r, int64_t stored, wr_read_facts *facts) {
   const wr_edge_format *f = &r->format;
   *facts = (wr_read_facts){.bytes = r->text.size, .stored = stored, .compressed = r->text.compressed};

@@ -103,8 +103,8 @@ void wr_entry_append(const wr_entry_format *format, const wr_entry *entry, wr_tr
   chunk->count++;
 }
 
-/* The fast parser. Its functions return where they stopped, or NULL for what they do not understand: signs of indices,
- * more than 15 digits of an integer, and whatever is wrong. */
+/* The fast parser. Its functions return where they stopped, or NULL for lines that the careful one must parse: those with signs
+ * of indices or more than 15 digits of an integer, and all defects. */
 
 /* 1 to 15 digits */
 static inline const char *scan_integer(const char *at, const char *end, uint64_t *number) {

@@ -8,7 +8,7 @@
 #include "io/input_text.h"
 #include "spmv/matrix/csr.h"
 
-/* What a line has to look like. */
+/* The format of every line. */
 typedef struct wr_entry_format {
   int coordinate;  /* 1: row, column, value; 0: a value (array)        */
   int pattern;     /* 1: no value                                      */

@@ -121,7 +121,7 @@ static wr_status inflate_some(source *in, z_stream *z, store *out, int *done) {
   if (ended) return wr_fail(WR_EINPUT, "%s: the gzip stream ends early", in->name);
   if ((status = reserve(out, BLOCK)) != WR_OK) return status;
   z->next_out = (unsigned char *)out->text->memory + out->text->size;
-  z->avail_out = BLOCK; /* at a time, so that a wrong beginning is seen soon */
+  z->avail_out = BLOCK; /* so little that a wrong beginning is soon refused */
   int code = inflate(z, Z_NO_FLUSH);
   out->text->size += BLOCK - (int64_t)z->avail_out;
   *done = code == Z_STREAM_END;
@@ -142,8 +142,8 @@ static wr_status inflate_members(source *in, const char *magic, z_stream *z, sto
   }
 }
 
-/* The length that the end of a gzip file states (modulo 2^32, and a forger's to choose), if deflate can reach it. size: bytes
- * from the beginning of the source's block to the end of the file, or -1. */
+/* The length that the end of a gzip file states (modulo 2^32, and any number in a forged file), if deflate can reach it.
+ * size: bytes from the beginning of the source's block to the end of the file, or -1. */
 static int64_t stated_length(const source *in, int64_t size) {
   unsigned char tail[4];
   off_t at = lseek(in->file, 0, SEEK_CUR);
@@ -160,7 +160,7 @@ static wr_status read_gzip(source *in, int64_t size, const char *magic, store *o
   wr_status status = WR_OK;
   int64_t stated = stated_length(in, size) + BLOCK;
   if (wr_memory_check_block(stated, "the length that is stated") == WR_OK) status = reserve(out, stated);
-  if (status == WR_OK) status = inflate_members(in, magic, &z, out); /* without that room the text grows as it comes */
+  if (status == WR_OK) status = inflate_members(in, magic, &z, out); /* without that memory it grows block by block */
   inflateEnd(&z);
   if (status == WR_OK && wr_file_kind_of(out->text->memory, out->text->size) == WR_FILE_GZIP)
     status = wr_fail(WR_EINPUT, "%s: compressed with gzip more than once; gunzip it first", in->name);

@@ -116,8 +116,8 @@ static wr_status load(const wr_text *text, int64_t from, int64_t to, wr_lines *l
   return got == to - from ? WR_OK : was_changed(text);
 }
 
-/* Bytes that tell which lines begin in [from, to): from the one before `from` on (if there is one), which must be a line's
- * end if a line begins at from, until where the last line may end. */
+/* The bytes that hold the lines that begin in [from, to), and the byte before `from` (if there is one): a line begins at
+ * from if that byte is a line's end. */
 typedef struct span {
   int64_t from, to;     /* of the lines' beginnings */
   int64_t start, until; /* of the bytes             */

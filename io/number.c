@@ -18,7 +18,7 @@ enum {
   KEPT_DIGITS = 800  /* a point halfway between two doubles has at most 767; what follows is zero or not */
 };
 
-/* *number := *number * 10^count + the digits at `at` (modulo 2^64); the first character that is none is returned. */
+/* *number := *number * 10^count + the digits at `at` (modulo 2^64); returns where the first other character is. */
 static const char *scan_digits(const char *at, const char *end, uint64_t *number) {
   for (;;) {
     uint64_t word = wr_load8(at, end);
@@ -82,7 +82,7 @@ static wr_decimal_rounding round_exactly(const char *first, const char *stop, in
   return *value > 1.7976931348623157e308 ? WR_TOO_BIG : WR_ROUNDED;
 }
 
-/* More digits than a word holds: if its first 19 and their successor round alike, so does all between. */
+/* More digits than a word holds: if the first 19 and their successor round to the same double, so does every number between. */
 static wr_decimal_rounding round_long(const char *first, const char *stop, int64_t power, double *value) {
   long_decimal d = {.count = 0};
   collect(first, stop, WORD_DIGITS, &d);

@@ -136,8 +136,8 @@ wr_status wr_output_check(const char *path) {
   return status;
 }
 
-/* What made an earlier write of this stream fail: its errno is long gone, so one more byte is tried. The output is lost in any
- * case. */
+/* The errno of an earlier write of this stream that failed, by writing one more byte: the first errno was not kept. The
+ * output is lost in any case. */
 static int find_reason(FILE *file) {
   clearerr(file);
   errno = 0;

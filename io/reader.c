@@ -50,7 +50,7 @@ static wr_status use_header(reader *r) {
   return WR_OK;
 }
 
-/* Comments may be long, so the text is looked at twice as far until the size line is there. */
+/* Comments may be long, so twice as much text is read each time until it holds the size line. */
 static wr_status read_header(reader *r) {
   wr_lines lines = {.capacity = 0};
   wr_status status = WR_OK;
@@ -70,7 +70,7 @@ done:
 /* The least bytes of text that an entry takes. */
 static int64_t least_length(const reader *r) { return r->format.coordinate ? 4 : 2; }
 
-/* The parts ask for room one by one, and none of them for much: so all are compared with what is available here. */
+/* The parts allocate one by one, none of them much: so their sum is compared here with the memory that is available. */
 static wr_status check_room(const reader *r) {
   double most = (double)((r->text.size - r->body) / least_length(r) + 1), declared = (double)r->header.nnz * EXPECTED;
   int64_t entry_bytes = 2 * (int64_t)sizeof(int32_t) + (r->format.pattern ? 0 : (int64_t)sizeof(double));

@@ -42,8 +42,8 @@ wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_
 wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr_triplets *triplets,
                          wr_read_facts *facts);
 
-/* The same as wr_read_triplets, and a file that was saved in binary (io/binary_file.h), told by how it begins, too: then
- * *A := the matrix, *origin is filled and there are no triplets; of a text *A := NULL. */
+/* The same as wr_read_triplets, and a file that was saved in binary (io/binary_file.h), too: then *A := the matrix, *origin
+ * is filled and there are no triplets; of a text *A := NULL. */
 wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_csr **A,
                          wr_binary_origin *origin, wr_read_facts *facts);
 

@@ -35,7 +35,7 @@ static int is_one_of(const wr_edge_cursor *c, const char *const *names) {
   return 0;
 }
 
-/* What tables with an element a line are headed with; else the columns may mean something else. */
+/* Accepts the usual names of an id and a value alone; columns with other names may hold something else. */
 static wr_status check_heading(const vector_reader *r, const wr_input_line *line) {
   static const char *const ids[] = {"id", "node", "vertex", "page", "index", "row", "i", NULL};
   static const char *const values[] = {"value", "val", "score", "rank", "pagerank", "weight", "w", "x", "b", NULL};
@@ -49,7 +49,7 @@ static wr_status check_heading(const vector_reader *r, const wr_input_line *line
                  r->where, wr_quote(line->begin, line->end, quote));
 }
 
-/* By the first line that has something: how many columns there are, and room for them. */
+/* Takes the number of columns from the first line that is not blank, and allocates the values. */
 static wr_status begin_values(vector_reader *r, const wr_input_line *line) {
   wr_edge_cursor c = {.at = line->begin, .end = line->end};
   wr_status status;
@@ -100,7 +100,7 @@ static wr_status parse_id(const vector_reader *r, wr_edge_cursor *c, int64_t *pl
   return WR_OK;
 }
 
-/* Changes nothing but room when it fails. */
+/* A line that fails leaves the values as they were, so that it can be parsed again. */
 static wr_status parse_line(vector_reader *r, const wr_input_line *line) {
   wr_edge_cursor c = {.at = line->begin, .end = line->end};
   int64_t place = r->count;
@@ -126,7 +126,8 @@ static wr_status parse_any(vector_reader *r, const wr_input_line *line) {
   return status;
 }
 
-/* A line that fails is parsed once more for a sentence with its number, which takes longer to make than the others to parse. */
+/* A line that fails is parsed again for an error with its number: making `where` for every line would take longer than
+ * parsing. */
 static wr_status parse_lines(vector_reader *r, const wr_lines *lines) {
   wr_status status = WR_OK;
   for (const char *at = lines->begin; at < lines->end && status == WR_OK; r->line++) {

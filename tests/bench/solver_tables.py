@@ -45,7 +45,7 @@ def seconds_of(run):
 
 
 def taken(run):
-    """Iterations that took time: a device goes on to its next look. Older reports do not count these."""
+    """Iterations that took time: a device goes on to its next check. Older reports do not count these."""
     multiplies = run["result"].get("multiplies")
     if multiplies is None:
         return run["result"]["iterations"]

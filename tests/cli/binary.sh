@@ -98,7 +98,7 @@ check_ways() {
   rm "$work/name.tsv"
 }
 
-# A binary has its repeated entries merged, one way or the other.
+# The repeated entries of a saved matrix are merged already, counted once or as weights.
 check_repeated() {
   run 0 pagerank --save-binary "$saved" "$repeated"
   run 0 pagerank "$saved" && says "$out" '2 repeated entries counted once'

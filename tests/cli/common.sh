@@ -8,7 +8,7 @@ if [ ! -e /proc/self/fdinfo/0 ]; then
   report
 fi
 
-# Whether the process has this file open to read it: a look at its first bytes opens it without waiting (O_NONBLOCK, octal 4000)
+# Whether the process has this file open to read it: reading its first bytes alone opens it without waiting (O_NONBLOCK, octal 4000)
 # and does not count. is_writing: whether it has written to an open file with a name of this pattern.
 is_open() { # process, file
   for link in "/proc/$1/fd"/*; do

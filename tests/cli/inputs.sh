@@ -36,7 +36,7 @@ same_as() { # name
   same 'the results' "$work/$1.values" "$work/values"
 }
 
-# One matrix in every wrapping gives the same bits.
+# One matrix as file, pipe or gzip gives the same bits.
 check_sources() {
   solve pagerank "$graph" && keep graph
   cp "$graph" "$work/a name with blanks"

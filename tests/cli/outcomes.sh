@@ -115,7 +115,7 @@ check_memory() {
   expect 'an answer that does not exist was written'
 }
 
-# Rows that are not available count only if there are no others.
+# Backends that are not available decide the exit code only if no other has run.
 check_lists() {
   run 0 pagerank -k merbit,cpu_csr,reference -o "$answer" "$graph"
   says "$out" 'not available: merbit: ' 'gave its verified answer first' 'answers differ by at most'

@@ -47,7 +47,7 @@ struct bulk_copy {
 struct bulk_barrier {
   uint64_t *at;
   unsigned phase; /* how many are complete */
-  bool expected;  /* the producer has come */
+  bool expected;  /* the producer has arrived */
   int64_t missing; /* bytes */
   std::vector<bulk_copy> copies; /* not done yet */
 };
