@@ -108,18 +108,12 @@ done:
 }
 
 static wr_status grow(int weighted, int64_t capacity, wr_edge_chunk *chunk) {
-  wr_edge_chunk wider = {.count = chunk->count, .capacity = capacity};
-  wr_status status = wr_alloc(&wider.source, capacity, sizeof *wider.source, "the edges of a file");
-  if (status == WR_OK) status = wr_alloc(&wider.target, capacity, sizeof *wider.target, "the edges of a file");
-  if (status == WR_OK && weighted)
-    status = wr_alloc(&wider.weight, capacity, sizeof *wider.weight, "the edges of a file");
-  if (status == WR_OK && chunk->count > 0) {
-    memcpy(wider.source, chunk->source, (size_t)chunk->count * sizeof *wider.source);
-    memcpy(wider.target, chunk->target, (size_t)chunk->count * sizeof *wider.target);
-    if (weighted) memcpy(wider.weight, chunk->weight, (size_t)chunk->count * sizeof *wider.weight);
-  }
-  wr_edge_chunk_free(status == WR_OK ? chunk : &wider);
-  if (status == WR_OK) *chunk = wider;
+  wr_status status;
+  TRY(wr_resize(&chunk->source, capacity * (int64_t)sizeof *chunk->source, "the edges of a file"));
+  TRY(wr_resize(&chunk->target, capacity * (int64_t)sizeof *chunk->target, "the edges of a file"));
+  if (weighted) TRY(wr_resize(&chunk->weight, capacity * (int64_t)sizeof *chunk->weight, "the edges of a file"));
+  chunk->capacity = capacity;
+done:
   return status;
 }
 

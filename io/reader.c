@@ -79,21 +79,12 @@ static wr_status check_room(const reader *r) {
 }
 
 static wr_status grow(const wr_entry_format *format, int64_t capacity, wr_triplet_chunk *chunk) {
-  wr_triplet_chunk wider = {.count = chunk->count, .capacity = capacity};
-  wr_status status = wr_alloc(&wider.row, capacity, sizeof *wider.row, "the entries of a file");
-  if (status == WR_OK) status = wr_alloc(&wider.col, capacity, sizeof *wider.col, "the entries of a file");
-  if (status == WR_OK && !format->pattern)
-    status = wr_alloc(&wider.val, capacity, sizeof *wider.val, "the entries of a file");
-  if (status == WR_OK && chunk->count > 0) {
-    memcpy(wider.row, chunk->row, (size_t)chunk->count * sizeof *wider.row);
-    memcpy(wider.col, chunk->col, (size_t)chunk->count * sizeof *wider.col);
-    if (wider.val != NULL) memcpy(wider.val, chunk->val, (size_t)chunk->count * sizeof *wider.val);
-  }
-  wr_triplet_chunk *unused = status == WR_OK ? chunk : &wider;
-  wr_free(unused->row);
-  wr_free(unused->col);
-  wr_free(unused->val);
-  if (status == WR_OK) *chunk = wider;
+  wr_status status;
+  TRY(wr_resize(&chunk->row, capacity * (int64_t)sizeof *chunk->row, "the entries of a file"));
+  TRY(wr_resize(&chunk->col, capacity * (int64_t)sizeof *chunk->col, "the entries of a file"));
+  if (!format->pattern) TRY(wr_resize(&chunk->val, capacity * (int64_t)sizeof *chunk->val, "the entries of a file"));
+  chunk->capacity = capacity;
+done:
   return status;
 }
 
