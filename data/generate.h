@@ -1,4 +1,4 @@
-/* Test matrices out of nothing: gen:FAMILY:key=value,...  Deterministic by seed, bit for bit the same on any number of
+/* Generated test matrices: gen:FAMILY:key=value,...  Deterministic by seed, bit for bit the same on any number of
  * threads and on any machine. A graph is given as a file would be: entry (i, j) is the edge i -> j.
  *
  *   gen:road     side=4096 keep=0.57          side^2 grid points in Morton order, each undirected edge kept with

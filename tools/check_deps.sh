@@ -49,7 +49,7 @@ awk -F'\t' '
   {
     name = substr($3, 2, length($3) - 2)
     if (substr($3, 1, 1) == "<") {
-      wrong = system_allowed($1, name) ? "" : "has no business with " $3
+      wrong = system_allowed($1, name) ? "" : "may not include " $3
     } else if (!(name in exists)) {
       wrong = $3 " is not a file, counted from the root"
     } else {
