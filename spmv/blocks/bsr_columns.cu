@@ -5,19 +5,315 @@
 #include "spmv/blocks/bsr_columns.h"
 
 #include "spmv/blocks/bsr_build.h"
-#include "spmv/blocks/bsr_even.cuh"
-#include "spmv/blocks/bsr_merge.cuh"
+#include "spmv/blocks/bsr_group.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/kernel/async_copy.cuh"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/search.cuh"
 
-constexpr int BLOCKS = 32;           /* of a launch, for each multiprocessor */
-constexpr int STEPS = 4;            /* loads of a lane that are under way at a time */
-constexpr int CHUNK = 8 * THREADS;   /* counts that a thread block adds up           */
+constexpr int THREADS = 256, WARPS = THREADS / WR_WARP;
+constexpr int BLOCKS = 32;         /* of a launch, for each multiprocessor                   */
+constexpr int STEPS = 4;           /* loads that a lane has in flight                          */
+constexpr int CHUNK = 8 * THREADS; /* counts that a thread block adds up                       */
+constexpr unsigned FULL = (unsigned)WR_FULL_MASK;
 
-static unsigned grid_for(const wr_env *env, int64_t threads) {
-  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
+/* A block row is a task, and one more for every so many entries in which it begins and does not end. So tasks are numbered
+ * without a scan: block row ib's first one is ib + row_ptr[ib * r] / task, which is 2^LOG2_TASK for each lane of a group. */
+constexpr int LOG2_TASK = 9;
+
+/* Entries of a row that lie in shared memory at a time, a column each, and NONE behind them. */
+constexpr int WINDOW = WR_WARP, STRIDE = WINDOW + 1;
+constexpr uint32_t NONE = WR_BSR_NONE;
+
+/* P: int32_t or int64_t, of row_ptr. */
+template <typename P>
+struct bsr_rows {
+  int64_t nrows, brows, tasks;
+  int log2_task; /* entries */
+  int r, c;
+  int group; /* lanes that work on a task: r, rounded up to a power of two */
+  const P *row_ptr;
+  const int32_t *col;
+  wr_bsr_divisor by_c;
+};
+
+/* What tasks have found: `count` blocks each, or one of these, and their columns from column[place] on. The place of one that
+ * is EVEN is -1 - its block row. */
+enum { DIFFERENT = -1, IN_PARTS = -2, EVEN = INT32_MAX };
+struct bsr_found {
+  int32_t *count;  /* [tasks]                                                               */
+  int64_t *place;  /* [tasks]                                                               */
+  int32_t *column; /* [nnz]: a block row has no more blocks than entries                    */
+  int32_t *left;   /* [3] 1: some task is or was DIFFERENT; 1: ... IN_PARTS; 1: ... EVEN    */
+};
+
+template <typename P>
+static __device__ inline int64_t entries_before(const bsr_rows<P> &a, int64_t ib) {
+  int64_t i = ib * a.r;
+  return a.row_ptr[i < a.nrows ? i : a.nrows];
 }
+
+template <typename P>
+static __device__ inline int64_t first_task(const bsr_rows<P> &a, int64_t ib) {
+  return ib + (entries_before(a, ib) >> a.log2_task);
+}
+
+template <typename V>
+static __device__ inline V group_min(V value, int group) {
+  for (int distance = group / 2; distance > 0; distance /= 2) {
+    V other = __shfl_xor_sync(FULL, value, distance);
+    value = other < value ? other : value;
+  }
+  return value;
+}
+
+static __device__ inline int64_t group_sum(int64_t value, int group) {
+  for (int distance = group / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(FULL, value, distance);
+  return value;
+}
+
+static __device__ inline int64_t share(int64_t count, int64_t part, int64_t parts) {
+  return count / parts * part + count % parts * part / parts;
+}
+
+/* ---- Parts of block rows, and their rows merged ---- */
+
+/* Where in its row begin..end a lane's part of a block row begins: all lanes at the same block column, the last one before
+ * which there are at most part / parts of the entries. Rows alone would split somewhere between the first and the last of
+ * their own shares' ends: between these it is searched. Groups for which wanted is 0 come along and get anything. */
+template <typename P>
+static __device__ P split_rows(const bsr_rows<P> &a, P begin, P end, int64_t part, int64_t parts, bool wanted) {
+  int64_t goal = share(group_sum(end - begin, a.group), part, parts);
+  uint32_t low = NONE, high = NONE;
+  if (wanted && begin < end) low = (uint32_t)a.col[begin + (P)share(end - begin, part, parts)] / (uint32_t)a.c;
+  if (low != NONE) high = NONE - low;
+  low = group_min(low, a.group), high = NONE - group_min(high, a.group);
+  if (!wanted) low = high = 0;
+  P first = begin, last = end;
+  while (__any_sync(FULL, low < high)) {
+    uint32_t middle = low + (high - low + 1) / 2;
+    P place = wr_find_column(a.col, first, last, middle * (uint32_t)a.c);
+    bool before = group_sum(place - begin, a.group) <= goal, searching = low < high;
+    if (searching && before) low = middle, first = place;
+    if (searching && !before) high = middle - 1, last = place;
+  }
+  return wr_find_column(a.col, first, last, low * (uint32_t)a.c);
+}
+
+/* What a lane has of its row: entries at..end - 1, of which the next WINDOW are staged, and read up to pos. */
+template <typename P>
+struct bsr_lane {
+  P at, end;
+  int pos;
+};
+
+/* A lane's row of task t, if there is any such task: entries *from..*to - 1; and the place where the task's blocks are to go,
+ * the number of entries before it. */
+template <typename P>
+static __device__ int64_t open_row(const bsr_rows<P> &a, int64_t t, bool any, int row, P *from, P *to) {
+  int64_t low = 0, high = a.brows; /* first_task(low) <= t < first_task(high) */
+  while (any && high - low > 1) {
+    int64_t middle = low + (high - low) / 2;
+    if (first_task(a, middle) <= t)
+      low = middle;
+    else
+      high = middle;
+  }
+  int64_t i = low * a.r + row, first = first_task(a, low), parts = first_task(a, low + 1) - first;
+  P begin = 0, end = 0;
+  if (any && row < a.r && i < a.nrows) begin = a.row_ptr[i], end = a.row_ptr[i + 1];
+  int64_t part = any ? t - first : 1;
+  bool wanted = any && entries_before(a, low + 1) - entries_before(a, low) > (int64_t)1 << a.log2_task;
+  *from = begin, *to = end;
+  if (__any_sync(FULL, wanted)) {
+    bool inner = wanted && part > 0, ends = wanted && part + 1 < parts;
+    P at = split_rows(a, begin, end, inner ? part : 0, parts, inner);
+    if (inner) *from = at;
+    at = split_rows(a, begin, end, ends ? part + 1 : 0, parts, ends);
+    if (ends) *to = at;
+  }
+  if (!wanted && part > 0) *from = *to; /* all is in the first part */
+  return entries_before(a, low) + group_sum(*from - begin, a.group);
+}
+
+/* Stages the windows of the lanes in the mask: the warp reads one after the other, eight on their way at a time. */
+template <typename P>
+static __device__ inline void stage_windows(const int32_t *col, unsigned mask, const bsr_lane<P> &own,
+                                            uint32_t *stage) {
+  int lane = threadIdx.x % WR_WARP;
+  __syncwarp();
+  for (int l = 0; l < WR_WARP; l += 8) {
+    uint32_t column[8];
+    if ((mask >> l & 255) == 0) continue;
+#pragma unroll
+    for (int u = 0; u < 8; u++) {
+      P at = __shfl_sync(FULL, own.at, l + u), end = __shfl_sync(FULL, own.end, l + u);
+      column[u] = (mask >> (l + u) & 1) && lane < end - at ? (uint32_t)col[at + lane] : NONE;
+    }
+#pragma unroll
+    for (int u = 0; u < 8; u++)
+      if (mask >> (l + u) & 1) stage[(l + u) * STRIDE + lane] = column[u];
+  }
+  __syncwarp();
+}
+
+/* Block columns of the group's rows, ascending, to list; how many. Each round gives the next one: the least that any row of
+ * the group has next. The whole warp, of which each group has its own rows. */
+template <typename P>
+static __device__ int32_t merge_rows(const bsr_rows<P> &a, P from, P to, uint32_t *stage, int32_t *list) {
+  int lane = threadIdx.x % WR_WARP, row = lane % a.group;
+  uint32_t *own = stage + lane * STRIDE;
+  int32_t k = 0;
+  P at = from / 8 * 8; /* columns come in sectors of 32 bytes */
+  bsr_lane<P> reader = {at, to, (int)(from - at)};
+  own[WINDOW] = NONE;
+  stage_windows(a.col, FULL, reader, stage);
+  for (uint32_t least = 0, limit = 0;;) {
+    while (own[reader.pos] < limit) reader.pos++;
+    bool used_up = reader.pos == WINDOW && reader.end - reader.at > WINDOW;
+    unsigned mask = __ballot_sync(FULL, used_up);
+    if (used_up) reader.at += WINDOW, reader.pos = 0;
+    if (mask) stage_windows(a.col, mask, reader, stage);
+    if (mask) continue;
+    least = group_min(own[reader.pos], a.group);
+    if (!__any_sync(FULL, least != NONE)) break;
+    if (least == NONE) continue;
+    uint32_t j = wr_bsr_divide(least, a.by_c);
+    limit = (j + 1) * (uint32_t)a.c;
+    if (row == 0) list[k] = (int32_t)j;
+    k++;
+  }
+  __syncwarp(); /* the stage may be used again */
+  return k;
+}
+
+/* The tasks whose rows do not look alike. */
+template <typename P>
+__global__ void __launch_bounds__(THREADS, 3) bsr_merge(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found) {
+  WR_SHARED(uint32_t, room, WARPS * WR_WARP * STRIDE);
+  int lane = threadIdx.x % WR_WARP, groups = WR_WARP / a.group;
+  uint32_t *stage = room + threadIdx.x / WR_WARP * (WR_WARP * STRIDE);
+  int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.x / WR_WARP, warps = (int64_t)gridDim.x * WARPS;
+  if (found.left[0] == 0) return;
+  for (int64_t t0 = warp * groups; t0 < a.tasks; t0 += warps * groups) {
+    int64_t t = t0 + lane / a.group;
+    bool wanted = t < a.tasks && found.count[t] == DIFFERENT;
+    if (!__any_sync(FULL, wanted)) continue;
+    P from, to;
+    int64_t place = open_row(a, t, wanted, lane % a.group, &from, &to);
+    int32_t count = merge_rows(a, from, to, stage, found.column + place);
+    if (wanted && lane % a.group == 0) found.count[t] = count, found.place[t] = place;
+  }
+}
+
+/* ---- Rows that are equally long, or have no gaps ---- */
+
+/* Loads of a lane that are under way at a time: of so many rows, and so many of each, which together are a piece of a row.
+ * Parts are whole pieces, but for what the last one lacks. */
+constexpr int EVEN_ROWS = 4, EVEN_STEPS = 4, PIECE = EVEN_STEPS * WR_WARP;
+
+/* What the ends of a block row's rows say of the block columns between them. */
+struct bsr_reach {
+  bool same;            /* all rows begin and end with the same ones, which most that look different do not */
+  bool whole;           /* they are first, first + 1, ... last                                               */
+  uint32_t first, last; /* least and greatest, if whole                                                      */
+};
+
+/* Columns ascend: a row whose first and last are as far apart as it has entries has all between them. If all rows have, and
+ * none begins more than a block column behind the end of another, so have they together. */
+template <typename P>
+static __device__ inline bsr_reach reach_of(const bsr_rows<P> &a, const wr_bsr_group &g, const P *row_ptr, int rows) {
+  uint32_t first = NONE, before_last = NONE, least_first = NONE, least_last = NONE; /* the latter two of NONE - 1 - them */
+  bool has_gaps = false, is_empty = false;
+  for (int i = g.lane; i < rows; i += g.lanes) {
+    P begin = row_ptr[i], end = row_ptr[i + 1];
+    is_empty = is_empty || begin == end;
+    if (begin == end) continue;
+    uint32_t left = (uint32_t)a.col[begin], right = (uint32_t)a.col[end - 1];
+    has_gaps = has_gaps || (P)(right - left) != end - begin - 1;
+    left = wr_bsr_divide(left, a.by_c), right = wr_bsr_divide(right, a.by_c);
+    first = min(first, left), least_first = min(least_first, NONE - 1 - left);
+    before_last = min(before_last, right), least_last = min(least_last, NONE - 1 - right);
+  }
+  first = group_min(first, g.lanes), before_last = group_min(before_last, g.lanes);
+  uint32_t latest = NONE - 1 - group_min(least_first, g.lanes), last = NONE - 1 - group_min(least_last, g.lanes);
+  bool some_gaps = wr_bsr_group_ballot(g, has_gaps) != 0, some_empty = wr_bsr_group_ballot(g, is_empty) != 0;
+  if (first == NONE) return {true, false, 0, 0}; /* no entries */
+  return {!some_empty && first == latest && before_last == last, !some_gaps && latest <= before_last + 1, first, last};
+}
+
+constexpr int EVEN_BLOCKS = 8; /* of a launch, for each multiprocessor, which mostly finds that there is nothing to do */
+
+/* Block columns to list that are not `last` and begin in col[0] to col[count - 1] of the first row; how many, or DIFFERENT
+ * where one of the rows, each `length` behind the one before it, has another column. A warp. */
+static __device__ inline int list_even_part(wr_bsr_divisor by_c, const wr_bsr_group &g, int rows, const int32_t *col,
+                                            int64_t length, int count, uint32_t last, int32_t *list) {
+  int listed = 0;
+  bool alike = true;
+  for (int k = g.lane; __any_sync(FULL, k < count); k += PIECE) {
+    int32_t column[EVEN_STEPS];
+    for (int i = 0; i < rows; i += EVEN_ROWS) {
+      int32_t other[EVEN_ROWS][EVEN_STEPS];
+#pragma unroll
+      for (int v = 0; v < EVEN_ROWS; v++) {
+        const int32_t *row = col + (i + v < rows ? i + v : 0) * length;
+#pragma unroll
+        for (int u = 0; u < EVEN_STEPS; u++)
+          other[v][u] = wr_load_stream_if(i + v < rows, row + min(k + u * WR_WARP, count - 1));
+      }
+#pragma unroll
+      for (int u = 0; u < EVEN_STEPS; u++) {
+        if (i == 0) column[u] = other[0][u];
+#pragma unroll
+        for (int v = 0; v < EVEN_ROWS; v++) alike = alike & ((i + v >= rows) | (other[v][u] == column[u]));
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < EVEN_STEPS; u++) {
+      uint32_t block = k + u * WR_WARP < count ? wr_bsr_divide((unsigned)column[u], by_c) : NONE;
+      unsigned starts = wr_bsr_group_starts(g, block, last);
+      if (starts >> g.lane & 1) list[listed + __popc(starts & ((1u << g.lane) - 1))] = (int32_t)block;
+      listed += __popc(starts);
+    }
+    if (!__all_sync(FULL, alike)) return DIFFERENT;
+  }
+  return listed;
+}
+
+/* The parts of block rows that are EVEN, a warp each. Where one finds a difference all of the block row are IN_PARTS, which is
+ * less than any count: whoever comes last. */
+template <typename P>
+__global__ void __launch_bounds__(THREADS, 4) bsr_list_even(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found) {
+  wr_bsr_group g = wr_bsr_group_make(WR_WARP);
+  int64_t warps = (int64_t)gridDim.x * WARPS;
+  if (found.left[2] == 0) return;
+  for (int64_t t = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WR_WARP; t < a.tasks; t += warps) {
+    int64_t ib = -1 - found.place[t];
+    if (ib < 0) continue;
+    __syncwarp(); /* before the place is changed */
+    int rows = a.nrows - ib * a.r < a.r ? (int)(a.nrows - ib * a.r) : a.r;
+    int64_t begin = entries_before(a, ib), length = (entries_before(a, ib + 1) - begin) / rows;
+    int64_t first = first_task(a, ib), next = first_task(a, ib + 1), pieces = (length + PIECE - 1) / PIECE;
+    int64_t from = share(pieces, t - first, next - first) * PIECE,
+            to = share(pieces, t - first + 1, next - first) * PIECE;
+    const int32_t *col = a.col + begin + from;
+    int count = (int)((to < length ? to : length) - from);
+    uint32_t last = from > 0 && count > 0 ? wr_bsr_divide((unsigned)col[-1], a.by_c) : NONE;
+    int64_t place = begin + from * rows;
+    count = list_even_part(a.by_c, g, rows, col, length, count, last, found.column + place);
+    for (int64_t other = first + g.lane; count == DIFFERENT && other < next; other += WR_WARP)
+      atomicMin(found.count + other, (int)IN_PARTS);
+    if (g.lane != 0) continue;
+    if (count == DIFFERENT)
+      found.left[1] = 1;
+    else
+      atomicMin(found.count + t, count);
+    found.place[t] = place;
+  }
+}
+
+/* ---- Rows with the same block columns ---- */
 
 /* A row's entries, or a part of them; of a row without, col may be read all the same. */
 struct bsr_part {
@@ -249,6 +545,10 @@ __global__ void __launch_bounds__(THREADS) bsr_move(WR_KERNEL_PARAMETER bsr_rows
 }
 
 /* ---- The host's side ---- */
+
+static unsigned grid_for(const wr_env *env, int64_t threads) {
+  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
+}
 
 /* Where what is in the columns' room and numbers lies. */
 struct bsr_room {

@@ -80,8 +80,8 @@ static void test_interleave(wr_env *env, const wr_csr *A, const wr_csr_view *vie
   wr_bsr shape;
   wr_csr *B = nullptr;
   int64_t blocks;
-  if (!wr_bsr_can_interleave(r, c, A->ncols)) return;
-  CHECK_OK(wr_bsr_interleave(env, A, view, r, c, each, 1, &shape, &b));
+  if (!wr_bsr_can_pack(r, c, A->ncols)) return;
+  CHECK_OK(wr_bsr_pack(env, A, view, r, c, each, 1, &shape, &b));
   CHECK_OK(wr_bsr_count(A, r, c, &blocks));
   CHECKF(shape.blocks == blocks && b.blocks * b.r * b.c == blocks * r * c, "%d x %d: %lld blocks, not %lld", r, c,
          (long long)shape.blocks, (long long)blocks);
@@ -105,7 +105,7 @@ static void test_narrow(wr_env *env) {
     for (int narrow = 0; narrow < 2; narrow++) {
       wr_bsr_interleaved b;
       wr_bsr shape;
-      CHECK_OK(wr_bsr_interleave(env, &m.A, &view, 2, 2, 0, narrow, &shape, &b));
+      CHECK_OK(wr_bsr_pack(env, &m.A, &view, 2, 2, 0, narrow, &shape, &b));
       CHECK((b.stored == WR_F32) == (env->type == WR_F32 || (narrow && spoilt < 0)));
       wr_bsr_interleaved_free(env, &b);
     }

@@ -125,8 +125,8 @@ static void check_side_by_side(wr_env *env, const wr_csr *A, const wr_csr_view *
   wr_bsr_interleaved b;
   wr_bsr shape, blocks;
   wr_csr *B = nullptr;
-  if (!wr_bsr_can_interleave(r, c, A->ncols)) return;
-  CHECK_OK(wr_bsr_interleave(env, A, view, r, c, each, 1, &shape, &b));
+  if (!wr_bsr_can_pack(r, c, A->ncols)) return;
+  CHECK_OK(wr_bsr_pack(env, A, view, r, c, each, 1, &shape, &b));
   CHECK_OK(wr_bsr_build(A, r, c, b.stored, 0, &blocks));
   CHECK(b.blocks * b.r * b.c == blocks.blocks * r * c && !blocks.wide);
   if (b.stored == WR_F32)

@@ -66,16 +66,16 @@ typedef struct wr_bsr_interleaved {
 
 /* 1 when there is a kernel for blocks of r x c: 1..6, 8 and 16 square, 16x1, 1x16, in a matrix of no fewer columns than an
  * inner block. */
-int wr_bsr_can_interleave(int r, int c, int64_t ncols);
+int wr_bsr_can_pack(int r, int c, int64_t ncols);
 
 /* *to := the rows of a matrix and its view, in blocks of r x c, side by side; how parts come together is the caller's to set.
  * each: 0, or about how many inner blocks a lane is to take. narrow: store f64 values as f32 if that is exact. *shape := as
  * which the blocks would lie in rows, without arrays. Waits. WR_EUNAVAILABLE for other sizes and for more than 2^31 - 1 thread
  * blocks; wr_bsr_check, WR_ENOMEM, WR_EDEVICE. */
-wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each, int narrow,
-                            wr_bsr *shape, wr_bsr_interleaved *to);
+wr_status wr_bsr_pack(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each, int narrow,
+                      wr_bsr *shape, wr_bsr_interleaved *to);
 
-/* b's values := those of a matrix of the same pattern and its view; r, c and narrow as they were given to wr_bsr_interleave, on
+/* b's values := those of a matrix of the same pattern and its view; r, c and narrow as they were given to wr_bsr_pack, on
  * env's stream. WR_EUNAVAILABLE, and b is as it was: the values have to be stored in another type, which takes other blocks of
  * memory. WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_bsr_interleaved_refill(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int narrow,

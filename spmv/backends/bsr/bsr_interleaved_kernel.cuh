@@ -294,7 +294,7 @@ done:
 }
 
 /* The instances: sizes of inner blocks, and how many of them a lane multiplies at a time; each is a multiple of that
- * (the table in bsr_interleave.cu). */
+ * (the table in bsr_pack.cu). */
 template <typename T, typename V>
 static wr_status ib_launch_size(wr_env *env, const ib_args<T> &a, const wr_finish<T> &finish) {
 #define SIZE(R, C) \

@@ -16,7 +16,7 @@ typedef struct unrolled_knobs {
 typedef struct unrolled_state {
   int is_interleaved;
   int pattern;             /* the matrix has no values                 */
-  int r, c, narrow;        /* as given to wr_bsr_interleave            */
+  int r, c, narrow;        /* as given to wr_bsr_pack            */
   wr_bsr_interleaved side; /* is_interleaved                           */
   wr_bsr_plan report;      /* else                                     */
 } unrolled_state;
@@ -50,13 +50,13 @@ static const wr_knob knobs[] = {
 static const wr_bsr_kernel kernel = {.fuses = 1, .deterministic_upto = 64, .resident = wr_bsr_unrolled_resident};
 
 static int is_interleaved(const unrolled_knobs *k, const wr_csr *A, const wr_plan_info *info) {
-  return k->bsr.layout != LAYOUT_REPORT && wr_bsr_can_interleave(info->chosen[0], info->chosen[1], A->ncols);
+  return k->bsr.layout != LAYOUT_REPORT && wr_bsr_can_pack(info->chosen[0], info->chosen[1], A->ncols);
 }
 
 static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
   const unrolled_knobs *k = knob;
   int r = (int)k->bsr.r, c = (int)k->bsr.c;
-  if (k->bsr.layout == LAYOUT_INTERLEAVED && r && c && !wr_bsr_can_interleave(r, c, A->ncols))
+  if (k->bsr.layout == LAYOUT_INTERLEAVED && r && c && !wr_bsr_can_pack(r, c, A->ncols))
     return wr_fail(
         WR_EUNAVAILABLE,
         "bsr_unrolled:layout=interleaved has no kernel for blocks of %d x %d in %lld columns; layout=report has", r, c,
@@ -90,7 +90,7 @@ static wr_status interleave(unrolled_state *s, wr_env *env, wr_csr *A, const unr
   wr_workspace workspace;
   wr_bsr_interleaved *b = &s->side;
   TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_interleave(env, A, &view, s->r, s->c, (int)k->each, s->narrow, &blocks, b));
+  TRY(wr_bsr_pack(env, A, &view, s->r, s->c, (int)k->each, s->narrow, &blocks, b));
   int must_order = env->deterministic || (env->type == WR_F32 && b->longest > few_parts);
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
   TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(env, b), &workspace));

@@ -1,10 +1,10 @@
 /* Tiles: the inner blocks of some lanes of a warp, which lie one after the other, and what a thread block that fills them
- * (bsr_interleave_fill.cu) has of them in shared memory. */
-#ifndef WR_BSR_INTERLEAVE_TILE_CUH
-#define WR_BSR_INTERLEAVE_TILE_CUH
+ * (bsr_pack_values.cu) has of them in shared memory. */
+#ifndef WR_BSR_PACK_TILE_CUH
+#define WR_BSR_PACK_TILE_CUH
 
 #include "spmv/blocks/bsr_group.cuh"
-#include "spmv/backends/bsr/bsr_interleave.cuh"
+#include "spmv/backends/bsr/bsr_pack.cuh"
 #include "spmv/kernel/launch.cuh"
 
 constexpr int MOST_THREADS = 256;
@@ -37,7 +37,7 @@ struct ib_tile {
   int32_t *place;   /* [count] where an inner block's first value goes; full: how far apart its rows are */
   int32_t *edge;    /* [rows + 1] inner blocks of the tile before a row          */
   uint32_t *word;   /* [lanes] flags, and rows before                            */
-  int64_t *begin;   /* [threads] of the rows' parts: first entry ...; full: [count] (bsr_interleave_full.cuh) */
+  int64_t *begin;   /* [threads] of the rows' parts: first entry ...; full: [count] (bsr_pack_full.cuh) */
   int32_t *length;  /* [threads] ... and number of entries                       */
   int32_t *skip;    /* [threads] columns of the row's first block in the tile before the first entry's */
   int64_t number;   /* of the tile: the tiles of a warp's lanes follow each other */

@@ -1,7 +1,7 @@
 /* From rows to blocks side by side (bsr_interleaved.h), on a device: block rows and columns first (bsr_columns.h), of which
- * follows where everything lies, then the values (bsr_interleave_fill.cu). */
+ * follows where everything lies, then the values (bsr_pack_values.cu). */
 #include "spmv/blocks/bsr_columns.h"
-#include "spmv/backends/bsr/bsr_interleave.cuh"
+#include "spmv/backends/bsr/bsr_pack.cuh"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -35,7 +35,7 @@ static const struct size *size_of(int r, int c) {
   return NULL;
 }
 
-extern "C" int wr_bsr_can_interleave(int r, int c, int64_t ncols) {
+extern "C" int wr_bsr_can_pack(int r, int c, int64_t ncols) {
   const struct size *s = size_of(r, c);
   return s != NULL && s->inner_c <= ncols;
 }
@@ -193,7 +193,7 @@ static wr_status fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int
   int32_t found[2] = {0, 0};
   int64_t threads = b->brows + 1 > b->warps ? b->brows + 1 : b->warps;
   TRY(WR_LAUNCH((ib_index), grid_for(env, threads), THREADS, 0, env->stream, k, *b, most));
-  TRY(wr_bsr_interleave_fill(env, k, view, nnz, b, most));
+  TRY(wr_bsr_pack_values(env, k, view, nnz, b, most));
   TRY(wr_device_download(env, found, most, 2, WR_AS_4_BYTES));
   b->shared_rows = (int)found[0], b->longest = (int)found[1];
 done:
@@ -219,14 +219,14 @@ static wr_status measure(const wr_env *env, const wr_bsr_columns *from, const st
   return WR_OK;
 }
 
-extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each,
-                                       int narrow, wr_bsr *shape, wr_bsr_interleaved *b) {
+extern "C" wr_status wr_bsr_pack(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each,
+                                 int narrow, wr_bsr *shape, wr_bsr_interleaved *b) {
   wr_status status;
   const struct size *s = size_of(r, c);
   wr_bsr_columns columns = {};
   ib_cut k = {};
   *b = {};
-  if (!wr_bsr_can_interleave(r, c, A->ncols))
+  if (!wr_bsr_can_pack(r, c, A->ncols))
     return wr_fail(WR_EUNAVAILABLE,
                    "layout=interleaved has no kernel for blocks of %d x %d in %lld columns; layout=report has", r, c,
                    (long long)A->ncols);
@@ -256,7 +256,7 @@ extern "C" wr_status wr_bsr_interleaved_refill(wr_env *env, const wr_csr *A, con
   TRY(choose_stored(env, A, view, narrow, &other));
   if (other.stored != b->stored)
     TRY(wr_fail(WR_EUNAVAILABLE, "values are stored in f32 where all of them are f32's, and else not"));
-  TRY(wr_bsr_interleave_fill(env, k, view, A->nnz, b, nullptr));
+  TRY(wr_bsr_pack_values(env, k, view, A->nnz, b, nullptr));
 done:
   return status;
 }

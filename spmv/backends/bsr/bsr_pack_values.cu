@@ -1,10 +1,10 @@
 /* The values of blocks side by side, from rows. A thread block takes a tile, the inner blocks of some lanes of a warp, which
  * lie one after the other: reads the rows' entries in order, puts values where they belong in shared memory, and writes that
  * out line by line. So the matrix is read once and the blocks are written once, all of it coalesced. Where all blocks are
- * full the matrix's columns are not read at all (bsr_interleave_full.cuh), and where they are in the tile, or rows have no gaps
+ * full the matrix's columns are not read at all (bsr_pack_full.cuh), and where they are in the tile, or rows have no gaps
  * there, just as many as say so. */
-#include "spmv/backends/bsr/bsr_interleave_full.cuh"
-#include "spmv/backends/bsr/bsr_interleave_tile.cuh"
+#include "spmv/backends/bsr/bsr_pack_full.cuh"
+#include "spmv/backends/bsr/bsr_pack_tile.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/search.cuh"
@@ -222,8 +222,8 @@ static wr_status fill_as(wr_env *env, const ib_cut &k, const wr_csr_view *view, 
   return fill<double, double, P>(env, k, view, nnz, b, most);
 }
 
-wr_status wr_bsr_interleave_fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz,
-                                 const wr_bsr_interleaved *b, int *most) {
+wr_status wr_bsr_pack_values(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz,
+                             const wr_bsr_interleaved *b, int *most) {
   if (view->wide) return fill_as<int64_t>(env, k, view, nnz, b, most);
   return fill_as<int32_t>(env, k, view, nnz, b, most);
 }

@@ -1,6 +1,6 @@
 /* What making blocks side by side (bsr_interleaved.h) from rows is made of. */
-#ifndef WR_BSR_INTERLEAVE_CUH
-#define WR_BSR_INTERLEAVE_CUH
+#ifndef WR_BSR_PACK_CUH
+#define WR_BSR_PACK_CUH
 
 #include "spmv/backends/bsr/bsr_interleaved.h"
 #include "spmv/blocks/bsr_rows.cuh"
@@ -26,7 +26,7 @@ static __device__ inline int64_t ib_start(const ib_cut &k, const wr_bsr_interlea
 /* b's values, columns and words, from the view's rows, whose matrix has nnz entries. most[0] becomes the rows that end in one
  * thread block, if these are more. start and first are known; on env's stream. Without k.col columns and words are known, too,
  * and most is not used. WR_EDEVICE. */
-wr_status wr_bsr_interleave_fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz,
-                                 const wr_bsr_interleaved *b, int *most);
+wr_status wr_bsr_pack_values(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz,
+                             const wr_bsr_interleaved *b, int *most);
 
 #endif

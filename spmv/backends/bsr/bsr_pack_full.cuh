@@ -1,8 +1,8 @@
 /* Tiles whose blocks are full: where values go follows from their number alone, and no column of the matrix is read. */
-#ifndef WR_BSR_INTERLEAVE_FULL_CUH
-#define WR_BSR_INTERLEAVE_FULL_CUH
+#ifndef WR_BSR_PACK_FULL_CUH
+#define WR_BSR_PACK_FULL_CUH
 
-#include "spmv/backends/bsr/bsr_interleave_tile.cuh"
+#include "spmv/backends/bsr/bsr_pack_tile.cuh"
 #include "spmv/kernel/async_copy.cuh"
 
 /* The tile's first and last row reach beyond it. */
