@@ -1,7 +1,9 @@
-/* Where the rows of a block row have the same block columns, as those of most block rows do that blocks are good for, a group
- * of lanes lists those of the first row, reading it side by side, and compares the others; long block rows are listed in parts
- * (bsr_even.cuh, or here). What looks different is merged (bsr_merge.cuh). Lists go where the block row's entries would, so
- * that nothing has to be counted before; then a scan of their lengths says where they belong, and they are moved there. */
+/* The block columns of every block row, in four steps. (1) A group of lanes lists the block columns of the block row's first
+ * row, which its lanes read side by side, and compares the other rows with that list: in most matrices that suit blocks all
+ * rows agree. Block rows with many entries are cut into parts first, a warp each. (2) Block rows, or parts, whose rows differ
+ * are marked DIFFERENT, and their rows are merged. (3) Each list is written where the entries of its block row begin, so no
+ * count is needed beforehand; a scan over the lengths then gives the row pointers. (4) The lists are moved to their final
+ * places. */
 #include "spmv/blocks/bsr_columns.h"
 
 #include "spmv/blocks/bsr_build.h"
@@ -18,11 +20,12 @@ constexpr int STEPS = 4;           /* loads that a lane has in flight           
 constexpr int CHUNK = 8 * THREADS; /* counts that a thread block adds up                       */
 constexpr unsigned FULL = (unsigned)WR_FULL_MASK;
 
-/* A block row is a task, and one more for every so many entries in which it begins and does not end. So tasks are numbered
- * without a scan: block row ib's first one is ib + row_ptr[ib * r] / task, which is 2^LOG2_TASK for each lane of a group. */
+/* A block row has one task, and one more for each multiple of `task` entries that lies in it. So tasks are numbered without a
+ * scan: the first one of block row ib is ib + row_ptr[ib * r] / task. A task has 2^LOG2_TASK entries for each lane of its
+ * group. */
 constexpr int LOG2_TASK = 9;
 
-/* Entries of a row that lie in shared memory at a time, a column each, and NONE behind them. */
+/* Columns of a row that are staged in shared memory at a time, and NONE after them. */
 constexpr int WINDOW = WR_WARP, STRIDE = WINDOW + 1;
 constexpr uint32_t NONE = WR_BSR_NONE;
 
@@ -38,14 +41,14 @@ struct bsr_rows {
   wr_bsr_divisor by_c;
 };
 
-/* What tasks have found: `count` blocks each, or one of these, and their columns from column[place] on. The place of one that
- * is EVEN is -1 - its block row. */
+/* The result of each task: `count` block columns from column[place] on, or one of these marks. An EVEN task, whose rows are
+ * equally long and are to be compared entry by entry, has the place -1 - (its block row). */
 enum { DIFFERENT = -1, IN_PARTS = -2, EVEN = INT32_MAX };
 struct bsr_found {
-  int32_t *count;  /* [tasks]                                                               */
-  int64_t *place;  /* [tasks]                                                               */
-  int32_t *column; /* [nnz]: a block row has no more blocks than entries                    */
-  int32_t *left;   /* [3] 1: some task is or was DIFFERENT; 1: ... IN_PARTS; 1: ... EVEN    */
+  int32_t *count;   /* [tasks]                                                 */
+  int64_t *place;   /* [tasks]                                                 */
+  int32_t *column;  /* [nnz]: a block row has no more blocks than entries      */
+  int32_t *pending; /* [3] 1 where a task is or was: DIFFERENT; IN_PARTS; EVEN */
 };
 
 template <typename P>
@@ -79,9 +82,10 @@ static __device__ inline int64_t share(int64_t count, int64_t part, int64_t part
 
 /* ---- Parts of block rows, and their rows merged ---- */
 
-/* Where in its row begin..end a lane's part of a block row begins: all lanes at the same block column, the last one before
- * which there are at most part / parts of the entries. Rows alone would split somewhere between the first and the last of
- * their own shares' ends: between these it is searched. Groups for which wanted is 0 come along and get anything. */
+/* The entry of row begin..end at which a lane's part of a block row begins. All lanes split at the same block column: the
+ * last one that has at most part / parts of the block row's entries before it. It lies between the least and the greatest of
+ * the columns at which the rows would be split one by one, so the search is over these. Groups whose `wanted` is 0 only take
+ * part in the shuffles, and their result is undefined. */
 template <typename P>
 static __device__ P split_rows(const bsr_rows<P> &a, P begin, P end, int64_t part, int64_t parts, bool wanted) {
   int64_t goal = share(group_sum(end - begin, a.group), part, parts);
@@ -101,15 +105,16 @@ static __device__ P split_rows(const bsr_rows<P> &a, P begin, P end, int64_t par
   return wr_find_column(a.col, first, last, low * (uint32_t)a.c);
 }
 
-/* What a lane has of its row: entries at..end - 1, of which the next WINDOW are staged, and read up to pos. */
+/* What a lane has left to read of its row: entries at..end - 1. The next WINDOW of these are staged, of which it has read
+ * `pos`. */
 template <typename P>
 struct bsr_lane {
   P at, end;
   int pos;
 };
 
-/* A lane's row of task t, if there is any such task: entries *from..*to - 1; and the place where the task's blocks are to go,
- * the number of entries before it. */
+/* *from, *to := the entries of a lane's row in task t (`any`: there is such a task). Returns the number of entries before the
+ * task, which is where its list is written. */
 template <typename P>
 static __device__ int64_t open_row(const bsr_rows<P> &a, int64_t t, bool any, int row, P *from, P *to) {
   int64_t low = 0, high = a.brows; /* first_task(low) <= t < first_task(high) */
@@ -133,11 +138,12 @@ static __device__ int64_t open_row(const bsr_rows<P> &a, int64_t t, bool any, in
     at = split_rows(a, begin, end, ends ? part + 1 : 0, parts, ends);
     if (ends) *to = at;
   }
-  if (!wanted && part > 0) *from = *to; /* all is in the first part */
+  if (!wanted && part > 0) *from = *to; /* the first part has all entries */
   return entries_before(a, low) + group_sum(*from - begin, a.group);
 }
 
-/* Stages the windows of the lanes in the mask: the warp reads one after the other, eight on their way at a time. */
+/* Stages the windows of the lanes in the mask. The whole warp reads one window after the other, eight loads in flight at a
+ * time. */
 template <typename P>
 static __device__ inline void stage_windows(const int32_t *col, unsigned mask, const bsr_lane<P> &own,
                                             uint32_t *stage) {
@@ -158,8 +164,8 @@ static __device__ inline void stage_windows(const int32_t *col, unsigned mask, c
   __syncwarp();
 }
 
-/* Block columns of the group's rows, ascending, to list; how many. Each round gives the next one: the least that any row of
- * the group has next. The whole warp, of which each group has its own rows. */
+/* list := the block columns of the group's rows, ascending; returns their number. Each round appends the least block column
+ * that any row of the group has not passed. All groups of the warp run this together, each on its own rows. */
 template <typename P>
 static __device__ int32_t merge_rows(const bsr_rows<P> &a, P from, P to, uint32_t *stage, int32_t *list) {
   int lane = threadIdx.x % WR_WARP, row = lane % a.group;
@@ -184,18 +190,18 @@ static __device__ int32_t merge_rows(const bsr_rows<P> &a, P from, P to, uint32_
     if (row == 0) list[k] = (int32_t)j;
     k++;
   }
-  __syncwarp(); /* the stage may be used again */
+  __syncwarp(); /* the caller may stage other rows now */
   return k;
 }
 
-/* The tasks whose rows do not look alike. */
+/* Step 2: the DIFFERENT tasks, a group of lanes each. */
 template <typename P>
 __global__ void __launch_bounds__(THREADS, 3) bsr_merge(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found) {
-  WR_SHARED(uint32_t, room, WARPS * WR_WARP * STRIDE);
+  WR_SHARED(uint32_t, stages, WARPS * WR_WARP * STRIDE);
   int lane = threadIdx.x % WR_WARP, groups = WR_WARP / a.group;
-  uint32_t *stage = room + threadIdx.x / WR_WARP * (WR_WARP * STRIDE);
+  uint32_t *stage = stages + threadIdx.x / WR_WARP * (WR_WARP * STRIDE);
   int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.x / WR_WARP, warps = (int64_t)gridDim.x * WARPS;
-  if (found.left[0] == 0) return;
+  if (found.pending[0] == 0) return;
   for (int64_t t0 = warp * groups; t0 < a.tasks; t0 += warps * groups) {
     int64_t t = t0 + lane / a.group;
     bool wanted = t < a.tasks && found.count[t] == DIFFERENT;
@@ -209,22 +215,22 @@ __global__ void __launch_bounds__(THREADS, 3) bsr_merge(WR_KERNEL_PARAMETER bsr_
 
 /* ---- Rows that are equally long, or have no gaps ---- */
 
-/* Loads of a lane that are under way at a time: of so many rows, and so many of each, which together are a piece of a row.
- * Parts are whole pieces, but for what the last one lacks. */
+/* A lane has EVEN_ROWS * EVEN_STEPS loads in flight, EVEN_STEPS of each row; together the lanes read PIECE entries of a row.
+ * Parts are multiples of PIECE, except for the last one of a row. */
 constexpr int EVEN_ROWS = 4, EVEN_STEPS = 4, PIECE = EVEN_STEPS * WR_WARP;
 
-/* What the ends of a block row's rows say of the block columns between them. */
-struct bsr_reach {
-  bool same;            /* all rows begin and end with the same ones, which most that look different do not */
-  bool whole;           /* they are first, first + 1, ... last                                               */
-  uint32_t first, last; /* least and greatest, if whole                                                      */
+/* What the first and last entries of a block row's rows tell about its block columns. */
+struct bsr_span {
+  bool same_ends;       /* all rows begin in the same block column and end in the same one */
+  bool contiguous;      /* the block columns are first, first + 1, ..., last               */
+  uint32_t first, last; /* valid if contiguous                                             */
 };
 
-/* Columns ascend: a row whose first and last are as far apart as it has entries has all between them. If all rows have, and
- * none begins more than a block column behind the end of another, so have they together. */
+/* Columns ascend, so a row has no gaps if its last column minus its first is its number of entries - 1. If no row has gaps,
+ * and no row begins more than one block column after another one's end, the block columns together have no gaps. */
 template <typename P>
-static __device__ inline bsr_reach reach_of(const bsr_rows<P> &a, const wr_bsr_group &g, const P *row_ptr, int rows) {
-  uint32_t first = NONE, before_last = NONE, least_first = NONE, least_last = NONE; /* the latter two of NONE - 1 - them */
+static __device__ inline bsr_span span_of(const bsr_rows<P> &a, const wr_bsr_group &g, const P *row_ptr, int rows) {
+  uint32_t first = NONE, before_last = NONE, least_first = NONE, least_last = NONE; /* these two hold NONE - 1 - column */
   bool has_gaps = false, is_empty = false;
   for (int i = g.lane; i < rows; i += g.lanes) {
     P begin = row_ptr[i], end = row_ptr[i + 1];
@@ -243,10 +249,10 @@ static __device__ inline bsr_reach reach_of(const bsr_rows<P> &a, const wr_bsr_g
   return {!some_empty && first == latest && before_last == last, !some_gaps && latest <= before_last + 1, first, last};
 }
 
-constexpr int EVEN_BLOCKS = 8; /* of a launch, for each multiprocessor, which mostly finds that there is nothing to do */
+constexpr int EVEN_BLOCKS = 8; /* of a launch, for each multiprocessor; few, as in most matrices no block row is EVEN */
 
-/* Block columns to list that are not `last` and begin in col[0] to col[count - 1] of the first row; how many, or DIFFERENT
- * where one of the rows, each `length` behind the one before it, has another column. A warp. */
+/* list := block columns that begin in entries col[0] to col[count - 1] of the first row, except `last`. Returns their number,
+ * or DIFFERENT if another row, each `length` entries after the one before, has another column there. Run by a warp. */
 static __device__ inline int list_even_part(wr_bsr_divisor by_c, const wr_bsr_group &g, int rows, const int32_t *col,
                                             int64_t length, int count, uint32_t last, int32_t *list) {
   int listed = 0;
@@ -281,13 +287,13 @@ static __device__ inline int list_even_part(wr_bsr_divisor by_c, const wr_bsr_gr
   return listed;
 }
 
-/* The parts of block rows that are EVEN, a warp each. Where one finds a difference all of the block row are IN_PARTS, which is
- * less than any count: whoever comes last. */
+/* The EVEN tasks, a warp each. If one finds a difference, all tasks of its block row become IN_PARTS; that is below any
+ * count, so atomicMin gives the same result in any order. */
 template <typename P>
 __global__ void __launch_bounds__(THREADS, 4) bsr_list_even(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found) {
   wr_bsr_group g = wr_bsr_group_make(WR_WARP);
   int64_t warps = (int64_t)gridDim.x * WARPS;
-  if (found.left[2] == 0) return;
+  if (found.pending[2] == 0) return;
   for (int64_t t = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WR_WARP; t < a.tasks; t += warps) {
     int64_t ib = -1 - found.place[t];
     if (ib < 0) continue;
@@ -306,7 +312,7 @@ __global__ void __launch_bounds__(THREADS, 4) bsr_list_even(WR_KERNEL_PARAMETER 
       atomicMin(found.count + other, (int)IN_PARTS);
     if (g.lane != 0) continue;
     if (count == DIFFERENT)
-      found.left[1] = 1;
+      found.pending[1] = 1;
     else
       atomicMin(found.count + t, count);
     found.place[t] = place;
@@ -315,7 +321,7 @@ __global__ void __launch_bounds__(THREADS, 4) bsr_list_even(WR_KERNEL_PARAMETER 
 
 /* ---- Rows with the same block columns ---- */
 
-/* A row's entries, or a part of them; of a row without, col may be read all the same. */
+/* Entries of a row. With length 0, col[0] may still be read. */
 struct bsr_part {
   const int32_t *col;
   int length;
@@ -326,8 +332,8 @@ static __device__ inline bsr_part part_of(const bsr_rows<P> &a, P begin, P end) 
   return {begin < end ? a.col + begin : a.col, (int)(end - begin)};
 }
 
-/* How many block columns a row has. KEEP: they go to list; else *alike becomes 0 where they are not those of the list, of
- * `listed`. Every group of the warp must arrive, if only with a length of 0. */
+/* The number of block columns of a row. KEEP: writes them to list; else: *alike := false if they differ from the `listed`
+ * ones of list. All groups of a warp call this together; those without a row pass length 0. */
 template <bool KEEP>
 static __device__ inline int read_row(const bsr_part &row, wr_bsr_divisor by_c, const wr_bsr_group &g, int32_t *list,
                                       int listed, bool *alike) {
@@ -365,7 +371,7 @@ static __device__ inline int read_row(const bsr_part &row, wr_bsr_divisor by_c, 
   return n;
 }
 
-/* Block columns of `rows` rows to list, of at most r; how many, or DIFFERENT. row(i): the entries of one. */
+/* list := the block columns of `rows` <= r rows, entries row(i). Returns their number, or DIFFERENT if the rows differ. */
 template <typename Row>
 static __device__ inline int list_rows(wr_bsr_divisor by_c, const wr_bsr_group &g, int r, int rows, bsr_part none,
                                        int32_t *list, Row row) {
@@ -380,8 +386,9 @@ static __device__ inline int list_rows(wr_bsr_divisor by_c, const wr_bsr_group &
   return alike ? listed : DIFFERENT;
 }
 
-/* The same where rows have the same columns entry by entry, as those of full blocks: each as many as the first, which is col[0]
- * to col[length - 1]. What is compared then are columns, all rows' at a time. */
+/* As list_rows, for rows that are all `length` entries long, the first of them col[0] to col[length - 1], and that may have
+ * the same columns entry by entry, as full blocks do. Compares columns instead of block columns, those of all rows in one
+ * step. */
 static __device__ inline int list_same_rows(wr_bsr_divisor by_c, const wr_bsr_group &g, int r, int rows,
                                             const int32_t *col, int length, int32_t *list) {
   int listed = 0, end = length > 0 ? length - 1 : 0;
@@ -418,13 +425,14 @@ static __device__ inline bool even_rows(const wr_bsr_group &g, const P *row_ptr,
   return wr_bsr_group_ballot(g, !even) == 0;
 }
 
-/* Block rows of one part, a group each; of the others it is noted that they are left. */
+/* Step 1: lists block rows that are one part, and longer ones without gaps, a group each. The tasks of the others are marked
+ * for the kernels that follow. */
 template <typename P>
 __global__ void __launch_bounds__(THREADS, 4)
     bsr_list(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found, int lanes) {
   wr_bsr_group g = wr_bsr_group_make(lanes);
   int64_t groups = (int64_t)gridDim.x * (THREADS / lanes), own = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / lanes;
-  for (int64_t ib = own; ib - g.first / lanes < a.brows; ib += groups) { /* until the warp's first group is done */
+  for (int64_t ib = own; ib - g.first / lanes < a.brows; ib += groups) { /* all groups of a warp leave the loop together */
     int64_t i0 = ib * a.r, begin = 0, end = 0;
     int rows = ib >= a.brows ? 0 : a.nrows - i0 < a.r ? (int)(a.nrows - i0) : a.r;
     if (rows > 0) begin = entries_before(a, ib), end = entries_before(a, ib + 1);
@@ -440,28 +448,29 @@ __global__ void __launch_bounds__(THREADS, 4)
                     [&](int i) { return part_of(a, a.row_ptr[i0 + i], a.row_ptr[i0 + i + 1]); });
       if (count == DIFFERENT) count = again;
     }
-    bsr_reach reach = {};
-    if (__any_sync(FULL, in_parts)) reach = reach_of(a, g, a.row_ptr + i0, in_parts ? rows : 0);
-    int blocks = reach.whole ? (int)(reach.last - reach.first) + 1 : 0;
-    if (in_parts) count = reach.whole ? blocks : !reach.same ? (int)DIFFERENT : even ? (int)EVEN : (int)IN_PARTS;
+    bsr_span span = {};
+    if (__any_sync(FULL, in_parts)) span = span_of(a, g, a.row_ptr + i0, in_parts ? rows : 0);
+    int blocks = span.contiguous ? (int)(span.last - span.first) + 1 : 0;
+    if (in_parts)
+      count = span.contiguous ? blocks : !span.same_ends ? (int)DIFFERENT : even ? (int)EVEN : (int)IN_PARTS;
     int64_t first = ib + (begin >> a.log2_task), next = rows > 0 ? ib + 1 + (end >> a.log2_task) : first;
     for (int64_t t = first + g.lane; t < next; t += lanes) {
       int64_t from = share(blocks, t - first, next - first), upto = share(blocks, t - first + 1, next - first);
-      found.count[t] = reach.whole ? (int)(upto - from) : in_parts || t == first ? count : 0;
+      found.count[t] = span.contiguous ? (int)(upto - from) : in_parts || t == first ? count : 0;
       found.place[t] = count == EVEN ? -1 - ib : begin + from;
     }
-    for (int k = g.lane; k < blocks; k += lanes) found.column[begin + k] = (int32_t)reach.first + k;
-    if (g.lane == 0 && ((in_parts && !reach.whole) || count < 0))
-      found.left[count == EVEN ? 2 : count == IN_PARTS ? 1 : 0] = 1;
+    for (int k = g.lane; k < blocks; k += lanes) found.column[begin + k] = (int32_t)span.first + k;
+    if (g.lane == 0 && ((in_parts && !span.contiguous) || count < 0))
+      found.pending[count == EVEN ? 2 : count == IN_PARTS ? 1 : 0] = 1;
   }
 }
 
-/* The parts of long block rows that are not EVEN, or turned out not to be, a warp each. */
+/* The IN_PARTS tasks, a warp each. */
 template <typename P>
 __global__ void __launch_bounds__(THREADS, 4) bsr_list_parts(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found) {
   wr_bsr_group g = wr_bsr_group_make(WR_WARP);
   int64_t warps = (int64_t)gridDim.x * WARPS;
-  if (found.left[1] == 0) return;
+  if (found.pending[1] == 0) return;
   for (int64_t t = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WR_WARP; t < a.tasks; t += warps) {
     P from, to;
     if (found.count[t] != IN_PARTS) continue;
@@ -471,13 +480,13 @@ __global__ void __launch_bounds__(THREADS, 4) bsr_list_parts(WR_KERNEL_PARAMETER
                           [&](int i) { return part_of(a, __shfl_sync(FULL, from, i), __shfl_sync(FULL, to, i)); });
     if (g.lane != 0) continue;
     found.count[t] = count, found.place[t] = place;
-    if (count == DIFFERENT) found.left[0] = 1;
+    if (count == DIFFERENT) found.pending[0] = 1;
   }
 }
 
-/* ---- Where lists belong ---- */
+/* ---- Steps 3 and 4: where the lists belong ---- */
 
-/* Sums up to and including each thread's; *total := all. */
+/* Inclusive prefix sums over the thread block; *total := the sum over all threads. */
 static __device__ inline int64_t block_scan(int64_t value, int64_t *total) {
   WR_SHARED(int64_t, sums, WARPS);
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP;
@@ -496,7 +505,7 @@ static __device__ inline int64_t block_scan(int64_t value, int64_t *total) {
   return value;
 }
 
-/* sums[b] := the blocks of the b-th CHUNK of tasks; numbers[1] += the empty block rows. count NULL: just these. */
+/* sums[b] := the blocks of the b-th CHUNK of tasks; numbers[1] += the empty block rows. count NULL: only the latter. */
 template <typename P>
 __global__ void __launch_bounds__(THREADS)
     bsr_add_up(WR_KERNEL_PARAMETER bsr_rows<P> a, const int32_t *count, int64_t *sums, unsigned long long *numbers) {
@@ -514,7 +523,7 @@ __global__ void __launch_bounds__(THREADS)
   if (empty) atomicAdd(numbers + 1, (unsigned long long)empty);
 }
 
-/* before[t] := blocks before task t; before[tasks] and numbers[0] := all. */
+/* before[t] := blocks before task t; before[tasks] and numbers[0] := all blocks. */
 static __global__ void __launch_bounds__(THREADS)
     bsr_scan(int64_t tasks, const int32_t *count, const int64_t *sums, int64_t *before, unsigned long long *numbers) {
   int64_t sum = 0, total, begin = (int64_t)blockIdx.x * CHUNK + threadIdx.x;
@@ -529,7 +538,7 @@ static __global__ void __launch_bounds__(THREADS)
   if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) before[tasks] = sum, numbers[0] = (unsigned long long)sum;
 }
 
-/* Row pointers; and the tasks' lists to where they belong, a group a list. O: of the row pointers. */
+/* row_ptr, and the tasks' lists moved to their places in col, a group of lanes a list. O: type of row_ptr. */
 template <typename P, typename O>
 __global__ void __launch_bounds__(THREADS) bsr_move(WR_KERNEL_PARAMETER bsr_rows<P> a, const bsr_found found,
                                                     const int64_t *before, O *row_ptr, int32_t *col, int lanes) {
@@ -550,62 +559,62 @@ static unsigned grid_for(const wr_env *env, int64_t threads) {
   return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
 }
 
-/* Where what is in the columns' room and numbers lies. */
-struct bsr_room {
+/* Pointers into the buffers of a wr_bsr_columns. */
+struct bsr_workspace {
   bsr_found found;
   int64_t *sums, *before;
-  unsigned long long *numbers; /* [2] blocks, empty block rows; and behind them found.left, in 2 */
+  unsigned long long *numbers; /* [2] blocks, empty block rows; found.pending follows, in the next 2 */
 };
 
-static wr_status make_room(wr_env *env, int64_t tasks, int64_t nnz, wr_bsr_columns *columns, bsr_room *room) {
+static wr_status allocate(wr_env *env, int64_t tasks, int64_t nnz, wr_bsr_columns *columns, bsr_workspace *workspace) {
   wr_status status;
   int64_t chunks = (tasks + CHUNK - 1) / CHUNK;
   int64_t wide = wr_device_bytes(2 * tasks + 1 + chunks, 8), narrow = wr_device_bytes(tasks, 4);
-  TRY(wr_device_alloc_zeroed(env, &columns->numbers, 5, sizeof *room->numbers, "numbers of blocks"));
-  room->numbers = (unsigned long long *)columns->numbers;
+  TRY(wr_device_alloc_zeroed(env, &columns->numbers, 5, sizeof *workspace->numbers, "numbers of blocks"));
+  workspace->numbers = (unsigned long long *)columns->numbers;
   if (columns->borrowed) return WR_OK;
-  TRY(wr_device_alloc(env, &columns->room, wide + narrow + wr_device_bytes(nnz, 4), 1, "block columns"));
-  room->found.place = (int64_t *)columns->room, room->before = room->found.place + tasks;
-  room->sums = room->before + tasks + 1;
-  room->found.count = (int32_t *)(void *)((char *)columns->room + wide);
-  room->found.column = (int32_t *)(void *)((char *)columns->room + wide + narrow);
-  room->found.left = (int32_t *)(void *)(room->numbers + 2);
+  TRY(wr_device_alloc(env, &columns->workspace, wide + narrow + wr_device_bytes(nnz, 4), 1, "block columns"));
+  workspace->found.place = (int64_t *)columns->workspace, workspace->before = workspace->found.place + tasks;
+  workspace->sums = workspace->before + tasks + 1;
+  workspace->found.count = (int32_t *)(void *)((char *)columns->workspace + wide);
+  workspace->found.column = (int32_t *)(void *)((char *)columns->workspace + wide + narrow);
+  workspace->found.pending = (int32_t *)(void *)(workspace->numbers + 2);
 done:
   return status;
 }
 
 template <typename P>
-static wr_status list(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_room &room) {
+static wr_status list(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_workspace &workspace) {
   wr_status status;
   unsigned tasks = grid_for(env, a.tasks * a.group), chunks = (unsigned)((a.tasks + CHUNK - 1) / CHUNK);
   unsigned parts = wr_cuda_grid(env, (a.tasks + WARPS - 1) / WARPS, EVEN_BLOCKS);
-  TRY(WR_LAUNCH((bsr_list<P>), grid_for(env, a.brows * lanes), THREADS, 0, env->stream, a, room.found, lanes));
-  TRY(WR_LAUNCH((bsr_list_even<P>), parts, THREADS, 0, env->stream, a, room.found));
-  TRY(WR_LAUNCH((bsr_list_parts<P>), tasks, THREADS, 0, env->stream, a, room.found));
-  TRY(WR_LAUNCH((bsr_merge<P>), tasks, THREADS, 0, env->stream, a, room.found));
-  TRY(WR_LAUNCH((bsr_add_up<P>), chunks, THREADS, 0, env->stream, a, (const int32_t *)room.found.count, room.sums,
-                room.numbers));
-  TRY(WR_LAUNCH((bsr_scan), chunks, THREADS, 0, env->stream, a.tasks, (const int32_t *)room.found.count,
-                (const int64_t *)room.sums, room.before, room.numbers));
+  TRY(WR_LAUNCH((bsr_list<P>), grid_for(env, a.brows * lanes), THREADS, 0, env->stream, a, workspace.found, lanes));
+  TRY(WR_LAUNCH((bsr_list_even<P>), parts, THREADS, 0, env->stream, a, workspace.found));
+  TRY(WR_LAUNCH((bsr_list_parts<P>), tasks, THREADS, 0, env->stream, a, workspace.found));
+  TRY(WR_LAUNCH((bsr_merge<P>), tasks, THREADS, 0, env->stream, a, workspace.found));
+  TRY(WR_LAUNCH((bsr_add_up<P>), chunks, THREADS, 0, env->stream, a, (const int32_t *)workspace.found.count,
+                workspace.sums, workspace.numbers));
+  TRY(WR_LAUNCH((bsr_scan), chunks, THREADS, 0, env->stream, a.tasks, (const int32_t *)workspace.found.count,
+                (const int64_t *)workspace.sums, workspace.before, workspace.numbers));
 done:
   return status;
 }
 
-/* To arrays of their own. */
+/* Moves the lists to arrays of the final size. */
 template <typename P>
-static wr_status keep(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_room &room, wr_bsr *b) {
+static wr_status keep(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_workspace &workspace, wr_bsr *b) {
   wr_status status;
   unsigned grid = grid_for(env, a.tasks * lanes);
-  const int64_t *before = room.before;
+  const int64_t *before = workspace.before;
   b->wide = b->blocks > INT32_MAX;
   TRY(wr_device_alloc(env, &b->row_ptr, b->brows + 1, b->wide ? 8 : 4, "block row pointers"));
   TRY(wr_device_alloc(env, &b->col, b->blocks, sizeof *b->col, "block columns"));
   if (b->wide)
-    TRY(WR_LAUNCH((bsr_move<P, int64_t>), grid, THREADS, 0, env->stream, a, room.found, before, (int64_t *)b->row_ptr,
-                  b->col, lanes));
+    TRY(WR_LAUNCH((bsr_move<P, int64_t>), grid, THREADS, 0, env->stream, a, workspace.found, before,
+                  (int64_t *)b->row_ptr, b->col, lanes));
   else
-    TRY(WR_LAUNCH((bsr_move<P, int32_t>), grid, THREADS, 0, env->stream, a, room.found, before, (int32_t *)b->row_ptr,
-                  b->col, lanes));
+    TRY(WR_LAUNCH((bsr_move<P, int32_t>), grid, THREADS, 0, env->stream, a, workspace.found, before,
+                  (int32_t *)b->row_ptr, b->col, lanes));
 done:
   return status;
 }
@@ -616,23 +625,23 @@ static wr_status build(wr_env *env, const wr_csr_view *view, wr_bsr_columns *col
   wr_bsr *b = &columns->shape;
   bsr_rows<P> a = {b->nrows, b->brows, 0, 0, b->r, b->c, 1, (const P *)view->row_ptr, view->col,
                    wr_bsr_divisor_make(b->c)};
-  bsr_room room = {};
+  bsr_workspace workspace = {};
   int64_t numbers[2];
   int lanes = wr_bsr_group_lanes(b->nrows, b->nnz);
   for (a.log2_task = LOG2_TASK; a.group < a.r; a.log2_task++) a.group *= 2;
   a.tasks = b->brows + (b->nnz >> a.log2_task);
-  TRY(make_room(env, a.tasks, b->nnz, columns, &room));
+  TRY(allocate(env, a.tasks, b->nnz, columns, &workspace));
   if (columns->borrowed)
     TRY(WR_LAUNCH((bsr_add_up<P>), (unsigned)((a.brows + CHUNK - 1) / CHUNK), THREADS, 0, env->stream, a,
-                  (const int32_t *)nullptr, room.sums, room.numbers));
+                  (const int32_t *)nullptr, workspace.sums, workspace.numbers));
   else
-    TRY(list(env, a, lanes, room));
-  TRY(wr_device_download(env, numbers, room.numbers, 2, WR_AS_8_BYTES));
+    TRY(list(env, a, lanes, workspace));
+  TRY(wr_device_download(env, numbers, workspace.numbers, 2, WR_AS_8_BYTES));
   b->blocks = columns->borrowed ? b->nnz : numbers[0], columns->empty = numbers[1];
   if (columns->borrowed)
     b->row_ptr = (void *)view->row_ptr, b->col = (int32_t *)view->col, b->wide = view->wide;
   else
-    TRY(keep(env, a, lanes, room, b));
+    TRY(keep(env, a, lanes, workspace, b));
 done:
   return status;
 }
@@ -656,12 +665,12 @@ done:
 
 extern "C" void wr_bsr_columns_free(wr_env *env, wr_bsr_columns *columns) {
   if (!columns->borrowed) wr_bsr_device_free(env, &columns->shape);
-  wr_bsr_columns_free_room(env, columns);
+  wr_bsr_columns_free_workspace(env, columns);
   *columns = {};
 }
 
-extern "C" void wr_bsr_columns_free_room(wr_env *env, wr_bsr_columns *columns) {
-  wr_device_free(env, columns->room);
+extern "C" void wr_bsr_columns_free_workspace(wr_env *env, wr_bsr_columns *columns) {
+  wr_device_free(env, columns->workspace);
   wr_device_free(env, columns->numbers);
-  columns->room = NULL, columns->numbers = NULL;
+  columns->workspace = NULL, columns->numbers = NULL;
 }

@@ -8,7 +8,7 @@
 /* How a plan is opened. */
 typedef struct way {
   wr_merbit_commit commit;
-  int long_rows, segmented, scattered, wide, alone;
+  int long_rows, segmented, scattered, wide, fused;
 } way;
 
 static const wr_merbit_commit commits[] = {WR_MERBIT_DUAL, WR_MERBIT_CLEAR, WR_MERBIT_ORDERED};
@@ -34,7 +34,7 @@ struct opened {
       plan.view.wide = 1, plan.view.row_ptr = wide_rows;
     }
     plan.commit = w.commit, plan.long_rows = w.long_rows, plan.segmented = w.segmented, plan.scattered = w.scattered;
-    plan.alone = w.alone;
+    plan.fused = w.fused;
     CHECK_OK(wr_merbit_plan_open(env, A.nrows, A.ncols, A.nnz, sigma, &plan));
   }
   opened(const opened &) = delete;
@@ -146,8 +146,8 @@ static void test_request(wr_env *env, const matrix &m, const wr_merbit_plan *pla
     check_numbers("sums", numbers(sums.begin() + 1, sums.end()), numbers(expected.sums, expected.sums + 3));
   }
   if (wr_test_failed == failed) return;
-  fprintf(stderr, "  with commit %d, long_rows %d, segmented %d, scattered %d, wide %d, alone %d,", (int)w.commit,
-          w.long_rows, w.segmented, w.scattered, w.wide, w.alone);
+  fprintf(stderr, "  with commit %d, long_rows %d, segmented %d, scattered %d, wide %d, fused %d,", (int)w.commit,
+          w.long_rows, w.segmented, w.scattered, w.wide, w.fused);
   fprintf(stderr, " prepared %d, epilogue %d, next %d, beta %g\n", r.prepared, r.epilogue, r.next, r.beta);
 }
 

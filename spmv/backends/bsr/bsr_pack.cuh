@@ -1,15 +1,15 @@
-/* What making blocks side by side (bsr_interleaved.h) from rows is made of. */
+/* What the files that pack interleaved blocks (bsr_interleaved.h) share. */
 #ifndef WR_BSR_PACK_CUH
 #define WR_BSR_PACK_CUH
 
 #include "spmv/backends/bsr/bsr_interleaved.h"
 #include "spmv/blocks/bsr_rows.cuh"
 
-/* Where the inner blocks of an inner block row come from: `down` inner rows a block row, `across` inner blocks a block, both
- * powers of two. */
+/* How blocks are cut into inner blocks: a block row into 2^log2_down inner block rows, each block of it into 2^log2_across
+ * inner blocks side by side. */
 struct ib_cut {
-  const void *row_ptr; /* [brows + 1] of the block rows */
-  const int32_t *col;  /* [blocks] block columns; NULL: inner blocks have their columns and words, and get values alone */
+  const void *row_ptr; /* [brows + 1] of the block rows                                                               */
+  const int32_t *col;  /* [blocks] block columns; NULL: columns and words are packed already, only values are written */
   int wide, log2_down, log2_across;
 };
 
@@ -23,9 +23,9 @@ static __device__ inline int64_t ib_start(const ib_cut &k, const wr_bsr_interlea
   return ((begin << k.log2_down) + above * blocks) << k.log2_across;
 }
 
-/* b's values, columns and words, from the view's rows, whose matrix has nnz entries. most[0] becomes the rows that end in one
- * thread block, if these are more. start and first are known; on env's stream. Without k.col columns and words are known, too,
- * and most is not used. WR_EDEVICE. */
+/* Fills b's values, columns and words from the view's rows, which have nnz entries, on env's stream; start and first are
+ * filled already. *most becomes the number of rows that end in one thread block, if that is more. Without k.col only values
+ * are written, and most is not used. WR_EDEVICE. */
 wr_status wr_bsr_pack_values(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz,
                              const wr_bsr_interleaved *b, int *most);
 

@@ -17,7 +17,7 @@ static const wr_knob team_knobs[] = KNOBS("32|64|128|256|512|1024", "128", "1");
 
 static const wr_bsr_kernel row_major_kernel = {.resident = wr_bsr_row_major_resident};
 static const wr_bsr_kernel private_kernel = {.deterministic_upto = 128, .resident = wr_bsr_private_resident};
-static const wr_bsr_kernel team_kernel = {.whole_blocks = 1, .resident = wr_bsr_team_resident};
+static const wr_bsr_kernel team_kernel = {.thread_per_value = 1, .resident = wr_bsr_team_resident};
 
 /* plan, prepare and apply of a backend; what they do differs in the kernel alone. */
 #define FUNCTIONS(kernel)                                                                                              \
