@@ -180,18 +180,16 @@ static int64_t sample_step(const tasks *t) {
   return t->A->nnz <= SAMPLED && t->brows <= SAMPLES ? 1 : (int64_t)((double)t->brows / samples) + 1;
 }
 
-/* A pseudo-random one of `step` block rows, as a fixed stride may meet a period of the matrix. */
-static int64_t sample_of(int64_t first, int64_t step) {
-  uint64_t mixed = (uint64_t)(first + 1) * UINT64_C(0x9e3779b97f4a7c15);
-  return first + (int64_t)((mixed >> 32) % (uint64_t)step);
-}
-
 /* Counts the sampled block rows, or the first entries of long ones, and scales the counts up to the matrix. */
 static tally sample_blocks(const tasks *t, int aggregated) {
   int64_t step = sample_step(t), most = step == 1 ? INT64_MAX / 2 : SAMPLED / LEAST_SAMPLES;
   tally sum = {0};
-  for (int64_t ib = 0; ib + step <= t->brows || ib == 0; ib += step)
-    sum = count_block_row(t, aggregated, sample_of(ib, step < t->brows ? step : t->brows), most, sum);
+  for (int64_t ib = 0; ib + step <= t->brows || ib == 0; ib += step) {
+    /* A pseudo-random one of the next `step` block rows, as a fixed stride may meet a period of the matrix. */
+    uint64_t mixed = (uint64_t)(ib + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    int64_t sampled = ib + (int64_t)(mixed % (uint64_t)(step < t->brows ? step : t->brows));
+    sum = count_block_row(t, aggregated, sampled, most, sum);
+  }
   int64_t part = sum.entries > 0 ? sum.entries : 1, all = sum.entries > 0 ? t->A->nnz : 1;
   sum.blocks = scale(sum.blocks, part, all);
   for (int n = 0; n < TYPES; n++) sum.units[n] = scale(sum.units[n], part, all);
@@ -222,21 +220,6 @@ static void put(wr_type type, uint8_t *values, int at, double value) {
     ((float *)values)[at] = (float)value;
 }
 
-/* In a dense block a zero, also one that a value becomes in f32, is stored as positive zero, because negative zeros are
- * padding. */
-static void put_dense(wr_type type, uint8_t *values, int at, double value) {
-  if (type == WR_F32) value = (float)value;
-  put(type, values, at, value == 0 ? 0 : value);
-}
-
-/* Stores the position of entry e, at row i and column j of the block. */
-static void put_index(int kind, uint8_t *to, int e, int i, int j) {
-  if (kind == WR_CB_COO)
-    to[e] = (uint8_t)(i | j << 4);
-  else
-    to[WR_CB_SIDE + e / 2] |= (uint8_t)(j << 4 * (e % 2));
-}
-
 static void write_data(const wr_csr *A, const block *b, int kind, wr_type type, uint8_t *to) {
   int value_bytes = (int)wr_type_bytes(type), e = 0;
   uint8_t *values = to + wr_cb_index_bytes(kind, b->count, value_bytes);
@@ -248,12 +231,16 @@ static void write_data(const wr_csr *A, const block *b, int kind, wr_type type, 
       double value = A->val != NULL ? A->val[k] : 1;
       if (b->columns == 0) j = A->col[k] - b->left;
       while (b->columns > 0 && b->cols[j] < A->col[k]) j++;
-      if (kind == WR_CB_DENSE) {
-        put_dense(type, values, (int)j * WR_CB_SIDE + i, value);
-      } else {
-        put_index(kind, to, e, i, (int)j);
-        put(type, values, e, value);
+      if (kind == WR_CB_DENSE) { /* also a zero that a value becomes in f32 is positive, because -0 is padding */
+        if (type == WR_F32) value = (float)value;
+        put(type, values, (int)j * WR_CB_SIDE + i, value == 0 ? 0 : value);
+        continue;
       }
+      if (kind == WR_CB_COO)
+        to[e] = (uint8_t)(i | j << 4);
+      else
+        to[WR_CB_SIDE + e / 2] |= (uint8_t)(j << 4 * (e % 2));
+      put(type, values, e, value);
     }
   }
 }

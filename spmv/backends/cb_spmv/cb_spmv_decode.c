@@ -18,10 +18,6 @@ static void add(entries *e, int row, int col, double value) {
   e->row[e->count] = (uint8_t)row, e->col[e->count] = (uint8_t)col, e->value[e->count++] = value;
 }
 
-static void read_coo(const uint8_t *data, const uint8_t *values, int count, wr_type type, entries *e) {
-  for (int n = 0; n < count; n++) add(e, data[n] & 15, data[n] >> 4, get(type, values, n));
-}
-
 /* Returns 0 if row starts do not ascend. */
 static int read_csr(const uint8_t *data, const uint8_t *values, int count, wr_type type, entries *e) {
   if (data[0] != 0) return 0;
@@ -59,7 +55,7 @@ static int read_block(const wr_cb_format *f, int64_t k, entries *e) {
   const uint8_t *values = data + index;
   int end = index + (kind == WR_CB_DENSE ? WR_CB_PLACES : count) * value_bytes;
   e->count = 0;
-  if (kind == WR_CB_COO) read_coo(data, values, count, f->type, e);
+  for (int n = 0; kind == WR_CB_COO && n < count; n++) add(e, data[n] & 15, data[n] >> 4, get(f->type, values, n));
   if (kind == WR_CB_CSR && !read_csr(data, values, count, f->type, e)) return 0;
   if (kind == WR_CB_DENSE) read_dense(values, f->type, e);
   if (kind == WR_CB_CSR && count % 2 && data[WR_CB_SIDE + count / 2] >> 4) return 0;
