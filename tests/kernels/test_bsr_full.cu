@@ -11,7 +11,7 @@
 /* A rule for the blocks of r x c, each with all its entries; every gap-th block row has none. */
 struct pattern {
   const char *name;
-  int64_t brows, bcols; /* in blocks */
+  int64_t brows, bcols; /* in blocks                 */
   int one_in, gap;      /* pseudo-random; 0: no gaps */
 };
 
@@ -257,7 +257,7 @@ static void test_band(wr_env *env) {
   CASE("bands");
   matrix slant(slanted, 45, 3000, true);
   check_band(env, &slant.A);
-  for (distance = 0; apart < 40; apart += 13) {
+  for (distance = 0; distance < 40; distance += 13) {
     matrix m(adjacent, 45, 5000, true);
     check_band(env, &m.A);
   }
