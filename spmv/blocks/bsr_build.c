@@ -77,11 +77,6 @@ static void fill_block(const wr_csr *A, wr_block_rows *s, const wr_bsr *b, int64
       put(b, line + A->col[s->at[i]] - left, A->val != NULL ? A->val[s->at[i]] : 1);
 }
 
-static void skip_block(const wr_csr *A, wr_block_rows *s, int64_t limit) {
-  for (int i = 0; i < s->rows; i++)
-    while (s->at[i] < s->end[i] && A->col[s->at[i]] < limit) s->at[i]++;
-}
-
 /* Merges the rows of a block row into blocks k, k + 1, ...; b NULL: only counts them. Returns the index after the last. */
 static int64_t merge_rows(const wr_csr *A, int r, int c, int64_t ib, const wr_bsr *b, int64_t k) {
   wr_block_rows s = wr_block_rows_open(A, ib * r, r);
@@ -90,7 +85,8 @@ static int64_t merge_rows(const wr_csr *A, int r, int c, int64_t ib, const wr_bs
     if (b != NULL)
       fill_block(A, &s, b, k, limit);
     else
-      skip_block(A, &s, limit);
+      for (int i = 0; i < s.rows; i++)
+        while (s.at[i] < s.end[i] && A->col[s.at[i]] < limit) s.at[i]++;
   }
   return k;
 }

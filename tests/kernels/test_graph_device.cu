@@ -1,4 +1,4 @@
-/* PageRank's flow made on a device: the graph and its ranks are those of the host to the bit, the flow stays on the device
+/* PageRank's flow made on a device: the graph and its ranks are those of the host bit for bit, the flow stays on the device
  * until its rows are requested, and if device memory runs out the host makes it. */
 #include <cuda_runtime.h>
 #include <errno.h>

@@ -254,7 +254,7 @@ static void test_scatter(wr_env *env) {
                {"one window", everywhere, 1024, 0.94, 1},
                {"two windows", late, 2047 + 1, 0.03, 0.07},
                {"a rest", everywhere, 3000, 0.94, 1},
-               {"more windows than are looked at", late, 700000, 0.8, 0.9}};
+               {"more windows than the sample has", late, 700000, 0.8, 0.9}};
   int line = env->type == WR_F32 ? 32 : 16;
   for (const auto &c : cases) {
     CASE(c.name);

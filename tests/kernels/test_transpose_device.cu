@@ -1,4 +1,4 @@
-/* Transposing on a device, against the host's to the bit: many shapes, both widths of row pointers, both types; later host
+/* Transposing on a device, against the host's bit for bit: many shapes, both widths of row pointers, both types; later host
  * arrays; indices beyond 2^31; and failing allocations. */
 #include <cuda_runtime.h>
 

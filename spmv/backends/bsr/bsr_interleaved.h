@@ -3,7 +3,7 @@
  * rows go through shared memory (the transposed blocks of yaSpMV, section 3.2, applied to BSR). wr_bsr_pack (bsr_pack.cu)
  * makes it; packing is BLIS' term for copying a matrix into the order in which a kernel reads it.
  *
- *   Blocks A B C D E F G of 2 x 1, each = 2, and 3 lanes for 32; the rows end behind C, D and G:
+ *   Blocks A B C D E F G of 2 x 1, each = 2, and 3 lanes for 32; the rows end after C, D and G:
  *
  *     lane          0     1     2     0     1     2
  *     blocks       A B   C D   E F   G .   . .   . .

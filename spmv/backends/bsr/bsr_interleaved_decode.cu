@@ -92,7 +92,7 @@ static wr_status check_words(const wr_bsr_interleaved *b, const struct copies *h
     int ends = g + 1 == h->start[n + 1];
     if ((int)(word >> g % b->each & 1) != ends || h->first[lane / 32] != before ||
         (g % b->each == 0 && (int64_t)(word >> b->each) != n - before))
-      return wr_fail(WR_EINTERNAL, "block %lld: its lane's word does not tell of row %lld", (long long)g, (long long)n);
+      return wr_fail(WR_EINTERNAL, "block %lld: its lane's word does not match row %lld", (long long)g, (long long)n);
     n += ends;
   }
   return WR_OK;

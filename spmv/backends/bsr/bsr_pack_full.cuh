@@ -9,7 +9,7 @@
 struct ib_full {
   bool is_full;       /* all blocks of the tile's rows are full                                      */
   int64_t entry;      /* the first entry of the tile's first row                                     */
-  int before, behind; /* inner blocks of the first row before the tile, and of the last row after it */
+  int before, after; /* inner blocks of the first row before the tile, and of the last row after it */
 };
 
 /* A row has at most as many entries as its blocks have columns, so if the tile's rows have as many entries as their blocks
@@ -32,7 +32,7 @@ static __device__ inline void place_full(const ib_cut &k, const wr_bsr_interleav
                                          const ib_full &f) {
   for (int p = threadIdx.x; p < t.count; p += blockDim.x) {
     int n = b.r == 1 ? 0 : row_of(t, p); /* rows of 1 x c blocks are contiguous, as if they were one row */
-    int low = t.edge[n] - (n == 0 ? f.before : 0), high = t.edge[n + 1] + (n == t.rows - 1 ? f.behind : 0);
+    int low = t.edge[n] - (n == 0 ? f.before : 0), high = t.edge[n + 1] + (n == t.rows - 1 ? f.after : 0);
     int64_t g = t.g0 + p;
     t.begin[p] = f.entry + (int64_t)(low + f.before) * (b.r * b.c) - (int64_t)low * b.c;
     t.place[p] = (high - low) * b.c;

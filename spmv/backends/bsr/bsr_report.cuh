@@ -82,7 +82,7 @@ inline wr_status wr_bsr_with_size(int r, int c, Use use) {
 /* A task's part of a block row: values from..to - 1, counted from the beginning of the block in which it begins. */
 template <typename T>
 struct wr_bsr_piece {
-  const int32_t *col; /* of that block, and of those behind it */
+  const int32_t *col; /* of that block, and of those after it  */
   const T *val;
   unsigned from, to; /* from < r * c; to < 2^30 + 2^8 */
 };

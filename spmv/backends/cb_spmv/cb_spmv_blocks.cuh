@@ -193,18 +193,18 @@ static __device__ inline uint64_t cbm_row_columns(const uint8_t *columns, unsign
   return (uint64_t)high << 32 | low;
 }
 
-/* The sum of entries e..end - 1 of a CSR block, at most 16, two at a time. x: position of the block's x relative to `behind`,
+/* The sum of entries e..end - 1 of a CSR block, at most 16, two at a time. x: position of the block's x relative to `x_end`,
  * a multiple of 16. */
 template <typename T>
-static __device__ inline T cbm_entries(const uint8_t *columns, const T *val, const T *behind, int x, unsigned e,
+static __device__ inline T cbm_entries(const uint8_t *columns, const T *val, const T *x_end, int x, unsigned e,
                                        unsigned end) {
   uint64_t places = cbm_row_columns(columns, e);
   T part = 0;
   val += e;
 #pragma unroll 1
   for (int left = (int)(end - e); left > 0; left -= 2, places >>= 8, val += 2) {
-    part += val[0] * behind[((int)places & 15) | x];
-    if (left > 1) part += val[1] * behind[((int)places >> 4 & 15) | x];
+    part += val[0] * x_end[((int)places & 15) | x];
+    if (left > 1) part += val[1] * x_end[((int)places >> 4 & 15) | x];
   }
   return part;
 }

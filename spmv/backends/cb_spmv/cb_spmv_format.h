@@ -19,9 +19,9 @@
  *     . c . | d .       1  (0, 1, 1, COO)                [4 0 0]      block k has. The last of a block row may have fewer
  *     . . . | . .       2  (1, 0, 3, COO)                [0 2 3]      than a block's: 0 stands for those that it lacks.
  *     ------+----
- *     e f g | . h       3  (1, 1, 3, COO)                [4 5 0]      The paper finds a block row's columns by cols_offset;
- *     . . . | i .                                                     here they begin where its blocks do, so that
- *     . . . | . j                                                     16 * k says it, and nothing else is to be read.
+ *     e f g | . h       3  (1, 1, 3, COO)                [4 5 0]      The paper has an array cols_offset for a block row's
+ *     . . . | i .                                                     columns; here those of block k begin at 16 * k, so
+ *     . . . | . j                                                     no such array has to be read.
  *
  * Bytes of a block, V those of a value, n its entries; padded with zeros to a multiple of V before the values, and to
  * WR_CB_UNIT at its end:

@@ -47,8 +47,6 @@ static int64_t get_x(const wr_merbit_format *f, int64_t tile) {
   return f->wide ? ((const int64_t *)f->tile_x)[tile] : ((const int32_t *)f->tile_x)[tile];
 }
 
-static int64_t get_y(const wr_merbit_format *f, int64_t tile) { return f->tile_y[tile] & ~WR_MERBIT_LONG_ROW; }
-
 static void build_tile(const wr_csr *A, wr_merbit_format *f, int64_t tile) {
   int sigma = f->sigma, narrow = wr_merbit_lane_bytes(sigma) == 4;
   int64_t begin = wr_merbit_lane_step(tile, 0, sigma), at = tile * WR_MERBIT_LANES;
@@ -83,7 +81,7 @@ done:
  * stored is not this part of the path. */
 static int decode_tile(const wr_merbit_format *f, int64_t tile, int64_t *x, int64_t *y, int64_t *row_ptr) {
   int64_t first = *y, end = f->nrows + f->nnz, at = tile * WR_MERBIT_LANES, step = *x + *y;
-  if (get_x(f, tile) != *x || get_y(f, tile) != first) return 0;
+  if (get_x(f, tile) != *x || (f->tile_y[tile] & ~WR_MERBIT_LONG_ROW) != first) return 0;
   for (int lane = 0; lane < WR_MERBIT_LANES; lane++) {
     uint64_t word = wr_merbit_lane_bytes(f->sigma) == 4 ? ((const uint32_t *)f->lane)[at + lane]
                                                         : ((const uint64_t *)f->lane)[at + lane];

@@ -1,5 +1,5 @@
-/* The reference for correctness: one plain loop that sums each row as if in twice the precision (Ogita, Rump, Oishi: Accurate
- * sum and dot product, algorithm Dot2), so that its error is only the final rounding. */
+/* The results that other backends are compared with: one plain loop that sums each row as if in twice the precision (Ogita,
+ * Rump, Oishi: Accurate sum and dot product, algorithm Dot2), so that its error is only the final rounding. */
 #include <math.h>
 #include <stdio.h>
 
