@@ -19,7 +19,10 @@ fail() {
 
 rows() { sed -n 's/^WR_BACKEND(\([a-z0-9_]*\), *\([A-Z]*\),.*/\1 \2/p' $table; } # "name state" of every backend
 state_of() { rows | awk -v name="$1" '$1 == name { print $2 }'; }
-copyable() { rows | awk '$2 == "HOST" || $2 == "CUDA" { all = all sep $1; sep = ", " } END { print all }'; }
+copyable() { # those with a file of their own
+  rows | awk '$2 == "HOST" || $2 == "CUDA" { print $1 }' | while read -r one; do find spmv/backends -name "$one.c"; done |
+    sed 's|.*/||; s|[.]c$||' | paste -s -d , | sed 's/,/, /g'
+}
 
 # The name takes part in names of files, functions and kernels.
 check_name() {
@@ -43,7 +46,7 @@ check_from() {
     *) fail "there is no backend '$from'; what can be copied: $(copyable)" ;;
   esac
   source=$(find spmv -name "$from.c")
-  [ -f "$source" ] || fail "$from has no file spmv/backends/FAMILY/$from.c to begin with"
+  [ -f "$source" ] || fail "$from shares its file with other backends; what can be copied: $(copyable)"
   family=$(dirname "$source")
 }
 

@@ -1,5 +1,5 @@
-/* What the formats of blocks have in common: the value that is padding, and on the host the rows of a block row, read side
- * by side. */
+/* What the formats of blocks share: the value that stands for padding, and on the host a cursor over the rows of a block
+ * row. */
 #ifndef WR_BLOCK_ROWS_H
 #define WR_BLOCK_ROWS_H
 
@@ -15,7 +15,7 @@
 
 enum { WR_BLOCK_MAX_SIDE = 16 };
 
-/* Whether a stored value is padding, the negative zero: by its bits, as -0 == 0. */
+/* Whether a stored value is padding, the negative zero. Compares bits, as -0 == 0. */
 WR_BLOCK_INLINE int wr_is_padding_f64(double value) {
   union {
     double value;
@@ -33,7 +33,7 @@ WR_BLOCK_INLINE int wr_is_padding_f32(float value) {
   return u.bits == (uint32_t)1 << 31;
 }
 
-/* The rows of a block row, each read up to `at`. */
+/* The rows of a block row; entries before at[i] of row i have been read. */
 typedef struct wr_block_rows {
   int rows; /* fewer than asked for at the matrix's end */
   int64_t at[WR_BLOCK_MAX_SIDE], end[WR_BLOCK_MAX_SIDE];

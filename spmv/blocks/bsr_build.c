@@ -4,7 +4,7 @@
 
 #include "config/memory.h"
 
-enum { THREAD_WORK = 8192 }; /* fewer entries and block rows are not worth another thread */
+enum { THREAD_WORK = 8192 }; /* entries and block rows that are worth another thread */
 
 wr_status wr_bsr_check(int64_t nrows, int64_t ncols, int64_t nnz, int r, int c) {
   if (r < 1 || r > WR_BSR_MAX_SIDE || c < 1 || c > WR_BSR_MAX_SIDE)
@@ -53,7 +53,7 @@ static void set_ptr(const wr_bsr *b, int64_t ib, int64_t k) {
 
 /* ---- From rows ---- */
 
-/* A zero of the matrix, and what becomes one in f32, loses its sign: negative zeros are padding. */
+/* A zero, also one that a value becomes in f32, is stored as positive zero, because negative zeros are padding. */
 static inline void put(const wr_bsr *b, int64_t at, double value) {
   if (b->type == WR_F64) {
     ((double *)b->val)[at] = value == 0 ? 0 : value;
@@ -63,7 +63,7 @@ static inline void put(const wr_bsr *b, int64_t at, double value) {
   }
 }
 
-/* Makes block k of what the rows have before column `limit`, and moves them there. */
+/* Makes block k of the rows' entries before column `limit`, and advances the cursor past them. */
 static void fill_block(const wr_csr *A, wr_block_rows *s, const wr_bsr *b, int64_t k, int64_t limit) {
   int64_t size = b->r * b->c, line = k * size, left = limit - b->c;
   b->col[k] = (int32_t)(left / b->c);
@@ -77,12 +77,7 @@ static void fill_block(const wr_csr *A, wr_block_rows *s, const wr_bsr *b, int64
       put(b, line + A->col[s->at[i]] - left, A->val != NULL ? A->val[s->at[i]] : 1);
 }
 
-static void skip_block(const wr_csr *A, wr_block_rows *s, int64_t limit) {
-  for (int i = 0; i < s->rows; i++)
-    while (s->at[i] < s->end[i] && A->col[s->at[i]] < limit) s->at[i]++;
-}
-
-/* Merges the rows of a block row; b NULL: just counts. The number of blocks after it, when there were k before. */
+/* Merges the rows of a block row into blocks k, k + 1, ...; b NULL: only counts them. Returns the index after the last. */
 static int64_t merge_rows(const wr_csr *A, int r, int c, int64_t ib, const wr_bsr *b, int64_t k) {
   wr_block_rows s = wr_block_rows_open(A, ib * r, r);
   for (int64_t j; (j = wr_block_rows_next(A, &s)) < A->ncols; k++) {
@@ -90,12 +85,13 @@ static int64_t merge_rows(const wr_csr *A, int r, int c, int64_t ib, const wr_bs
     if (b != NULL)
       fill_block(A, &s, b, k, limit);
     else
-      skip_block(A, &s, limit);
+      for (int i = 0; i < s.rows; i++)
+        while (s.at[i] < s.end[i] && A->col[s.at[i]] < limit) s.at[i]++;
   }
   return k;
 }
 
-/* Block rows in runs of about the same work, a run a task. */
+/* Runs of consecutive block rows of about equal work; each run is a task. */
 typedef struct tasks {
   const wr_csr *A;
   int r, c;
@@ -104,7 +100,7 @@ typedef struct tasks {
   int64_t *begin; /* [count + 1] blocks before each task */
 } tasks;
 
-/* The first block row of a task: that with the task's share of entries and block rows before it. */
+/* The first block row of a task. Work is counted in entries and block rows. */
 static int64_t first_of(const tasks *t, int task) {
   int64_t total = t->A->nnz + t->brows, low = 0, high = t->brows;
   int64_t goal = total / t->count * task + total % t->count * task / t->count;
@@ -170,7 +166,7 @@ done:
   return status;
 }
 
-/* Columns are written once more, as they are. */
+/* Writes the columns once more; they stay the same. */
 void wr_bsr_refill(const wr_csr *A, const wr_bsr *b) {
 #pragma omp parallel for schedule(guided) if (A->nnz > THREAD_WORK)
   for (int64_t ib = 0; ib < b->brows; ib++) merge_rows(A, b->r, b->c, ib, b, get_ptr(b, ib));
@@ -231,7 +227,7 @@ static wr_status count_block(const wr_bsr *b, int64_t ib, int64_t k, int as_patt
                  (long long)ib, (long long)j);
 }
 
-/* Moves what block row ib holds to its rows, a line of c values after the other. */
+/* Copies the entries of block row ib to its rows, one row after the other. */
 static void copy_block_row(const wr_bsr *b, int64_t ib, wr_csr *A) {
   for (int i = 0; i < b->r && ib * b->r + i < b->nrows; i++) {
     int64_t to = A->row_ptr[ib * b->r + i];

@@ -1,5 +1,5 @@
-/* Block rows and block columns come from bsr_columns.cu; then a warp writes the values of some blocks that lie one after the
- * other, so that neither short nor giant block rows matter. */
+/* Block rows and block columns come from bsr_columns.cu; then each warp writes the values of some consecutive blocks, so that
+ * the length of block rows does not matter. */
 #include "spmv/blocks/bsr_build.h"
 #include "spmv/blocks/bsr_columns.h"
 #include "spmv/device/cuda_state.h"
@@ -9,16 +9,16 @@
 #include "spmv/kernel/warp.cuh"
 
 constexpr int THREADS = 256, WARPS = THREADS / WR_WARP;
-constexpr int64_t MOST_BLOCKS = 1 << 20; /* of a launch; warps take what is left in turn */
+constexpr int64_t MOST_BLOCKS = 1 << 20; /* of a launch; warps loop over the blocks beyond that */
 
-/* Values that a warp puts together before it writes them, whole blocks; one place in 32 stays empty, so that lanes which
- * write lines of 16 values do not meet in a bank. */
+/* A warp assembles whole blocks in a tile of shared memory before it writes them. After every 32 values one place stays
+ * empty, so that lanes that write lines of 16 values use different banks. */
 constexpr int TILE_BYTES = 4096;
 static_assert(TILE_BYTES >= WR_BSR_MAX_SIDE * WR_BSR_MAX_SIDE * 8, "a block fits");
 static __device__ inline int skewed(int at) { return at + at / 32; }
 
-/* The line of c values from tile place `at` on: those of a row's entries begin..end - 1 in columns left..left + c - 1. A zero
- * loses its sign: negative zeros are padding. */
+/* Fills the c values of a block's row, from tile place `at` on, with the entries begin..end - 1 of a row in columns
+ * left..left + c - 1. A zero of the matrix becomes the positive one, because negative zeros are padding. */
 template <typename T, typename P>
 static __device__ inline void fill_line(const int32_t *col, const T *val, P begin, P end, int32_t left, int c, T *tile,
                                         int at) {
@@ -34,14 +34,14 @@ static __device__ inline void fill_line(const int32_t *col, const T *val, P begi
   }
 }
 
-/* A lane has one of `together` blocks (a power of two), and every so many of its lines. */
+/* A warp fills `together` blocks, a power of two, at a time; several lanes share a block and take its rows in turn. */
 template <typename T, typename P, typename O>
 __global__ void __launch_bounds__(THREADS)
     bsr_fill(const wr_bsr b, const P *row_ptr, const int32_t *col, const T *val, int together) {
   constexpr int TILE = TILE_BYTES / sizeof(T);
-  WR_SHARED(T, room, WARPS *(TILE + TILE / 32));
+  WR_SHARED(T, tiles, WARPS *(TILE + TILE / 32));
   int lane = threadIdx.x % WR_WARP, own = lane % together, size = b.r * b.c;
-  T *tile = room + threadIdx.x / WR_WARP * (TILE + TILE / 32), *out = (T *)b.val;
+  T *tile = tiles + threadIdx.x / WR_WARP * (TILE + TILE / 32), *out = (T *)b.val;
   int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.x / WR_WARP, warps = (int64_t)gridDim.x * WARPS;
   const O *block_row_ptr = (const O *)b.row_ptr;
   for (int64_t k0 = warp * together; k0 < b.blocks; k0 += warps * together) {
@@ -104,7 +104,7 @@ extern "C" wr_status wr_bsr_device_build(wr_env *env, int64_t nrows, int64_t nco
   TRY(wr_device_alloc(env, &b->val, b->blocks * b->r * b->c, (size_t)wr_type_bytes(b->type), "the blocks' values"));
   TRY(wr_bsr_device_refill(env, view, b));
 done:
-  wr_bsr_columns_free_room(env, &columns);
+  wr_bsr_columns_free_workspace(env, &columns);
   if (status != WR_OK) wr_bsr_device_free(env, b);
   return status;
 }

@@ -39,15 +39,15 @@ wr_status wr_bsr_decode(const wr_bsr *b, int as_pattern, wr_csr **A);
 
 /* ---- Which size ---- */
 
-/* A block size with what it would cost, from a sample of about 30 thousand entries, drawn evenly among the entries and each
- * with its neighbours (bsr_choose.c); of a small matrix all. */
+/* A block size and its expected cost, from a sample of about 30 thousand entries, each drawn with its neighbours
+ * (bsr_choose.c), or from all entries of a small matrix. */
 typedef struct wr_bsr_choice {
   int r, c;
-  double blocks;    /* expected                                                                                   */
-  double fill;      /* stored values per entry of the matrix, 1 and more                                          */
-  double bytes;     /* of the format, expected: values, columns and row pointers                                  */
-  double csr_bytes; /* of plain rows with 32-bit columns, for comparison (of a pattern: without values)           */
-  char line[120];   /* "blocks of 3 x 3: fill 1.02, 0.70 of the bytes of rows", for -v                            */
+  double blocks;    /* expected                                                         */
+  double fill;      /* stored values per entry of the matrix, 1 and more                */
+  double bytes;     /* of the format, expected: values, columns and row pointers        */
+  double csr_bytes; /* of plain rows with 32-bit columns (of a pattern: without values) */
+  char line[120];   /* "blocks of 3 x 3: fill 1.02, 0.70 of the bytes of rows", for -v  */
 } wr_bsr_choice;
 
 /* The size with the least expected bytes (within a hundredth: with the least padding), among 1..6, 8 and 16 square,
@@ -55,15 +55,15 @@ typedef struct wr_bsr_choice {
  * any number of threads. WR_EUSAGE for sides beyond WR_BSR_MAX_SIDE, WR_ENOMEM. */
 wr_status wr_bsr_choose(const wr_csr *A, wr_type type, int r, int c, wr_bsr_choice *choice);
 
-/* 1 when blocks pay: bytes below csr_bytes. */
+/* 1 if blocks take fewer bytes than rows. */
 int wr_bsr_pays(const wr_bsr_choice *choice);
 
-/* A plan that takes blocks all the same names the fill and `rows`, a backend that takes rows as they are. */
+/* For a plan that uses blocks: if they do not pay, info->advice names the fill and `rows`, a backend that reads plain rows. */
 void wr_bsr_advise_rows(const wr_bsr_choice *choice, const char *rows, wr_plan_info *info);
 
-/* A plan that takes rows names `blocks`, a backend of blocks, if these would save more than a tenth of the bytes of a matrix
- * with at least WR_BSR_ADVISED entries: fewer are multiplied in microseconds whatever the format. Looks at some of them, as
- * wr_bsr_choose. */
+/* For a plan that reads plain rows: if blocks would save more than a tenth of the bytes, info->advice names `blocks`, a
+ * backend that uses them. Only for matrices with at least WR_BSR_ADVISED entries, as smaller ones are multiplied in
+ * microseconds in any format. Reads a sample of the entries, as wr_bsr_choose does. */
 enum { WR_BSR_ADVISED = 10000 };
 void wr_bsr_advise_blocks(const wr_csr *A, wr_type type, const char *blocks, wr_plan_info *info);
 
@@ -78,7 +78,7 @@ wr_status wr_bsr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t
 /* b's values := those of a view of the same pattern, in env's type, on env's stream; blocks stay. WR_EDEVICE. */
 wr_status wr_bsr_device_refill(wr_env *env, const wr_csr_view *view, const wr_bsr *b);
 void wr_bsr_device_free(wr_env *env, wr_bsr *b); /* frees the arrays; zeroed ones are fine */
-int64_t wr_bsr_device_bytes(const wr_bsr *b);   /* what the arrays take on a device, padding included */
+int64_t wr_bsr_device_bytes(const wr_bsr *b);   /* bytes of the arrays on a device, padding included */
 
 /* *to := a copy on the host; waits. WR_ENOMEM, WR_EDEVICE; *to is then without arrays. */
 wr_status wr_bsr_download(wr_env *env, const wr_bsr *b, wr_bsr *to);

@@ -1,7 +1,7 @@
-/* Which block size takes the least memory. The blocks of a size are the entries times the mean, over all entries, of one
- * part of their block each: 1 / (entries of the block). Instead of blocks the sample takes cells, which are whole blocks of a
- * stretch of rows and of columns: entries are drawn evenly, and each stands for blocks / entries of its cell. So dense cells
- * are drawn more often and say less each, which evens out; no long row and no dense corner misleads. */
+/* Which block size takes the least memory. The number of blocks of a size is the number of entries times the mean of 1 /
+ * (entries of the entry's block) over all entries. That mean is estimated from a sample of cells, each a rectangle of whole
+ * blocks: entries are drawn evenly, and each contributes blocks / entries of its cell. Dense cells are drawn more often and
+ * contribute less each time, so the estimate is unbiased whatever the lengths of rows and the density of parts. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 
 enum {
   SIZES = 10,
-  SQUARES = 8,    /* the first sizes, whose sides are those that are tried where one side is given */
-  ALL = 30000,    /* entries up to which every block is counted                                    */
+  SQUARES = 8, /* the first sizes; their sides are tried where one side is given */
+  ALL = 30000, /* entries up to which every block is counted                     */
   CELLS = 64,
-  JUDGED = 16,    /* of these, after which sizes that cannot be the best any more are given up      */
-  CELL_ROWS = 16, /* and the entries of a row that a cell is to have, about ...                    */
+  JUDGED = 16,    /* of these, after which sizes that cannot win are dropped */
+  CELL_ROWS = 16, /* and the entries of each row that a cell aims at ...     */
   CELL_ENTRIES = 32,
-  CELL_MIN = 48,  /* ... within these limits for its columns                                       */
+  CELL_MIN = 48,  /* ... with its width kept within these limits                                   */
   CELL_MAX = 4096
 };
 
@@ -36,7 +36,7 @@ static int64_t row_of(const wr_csr *A, int64_t k) {
   return low;
 }
 
-/* The first entry of row i in column j or after, which is likely to be the guess-th of the matrix. */
+/* The first entry of row i in column j or after. guess: entry that is tried first. */
 static int64_t find_column(const wr_csr *A, int64_t i, int64_t j, int64_t guess) {
   int64_t low = A->row_ptr[i], high = A->row_ptr[i + 1];
   if (low < guess && guess < high && A->col[guess - 1] < j && A->col[guess] >= j) return guess;
@@ -50,7 +50,7 @@ static int64_t find_column(const wr_csr *A, int64_t i, int64_t j, int64_t guess)
   return low;
 }
 
-/* The columns that about CELL_ENTRIES entries of row i span around entry k. */
+/* The width in columns of about CELL_ENTRIES entries of row i around entry k. */
 static int64_t width_of(const wr_csr *A, int64_t i, int64_t k) {
   int64_t low = k - CELL_ENTRIES / 2, high = k + CELL_ENTRIES / 2;
   if (low < A->row_ptr[i]) low = A->row_ptr[i];
@@ -65,8 +65,8 @@ static double sample_cell(const wr_csr *A, int64_t i, int64_t k, int64_t width, 
   if (r * c == 1) return 1;
   width = width / c * c;
   int64_t first = i / rows * rows, left = A->col[k] / width * width, blocks = 0, entries = 0, before = 0;
-  uint32_t by_c = ((uint32_t)1 << 20) / (uint32_t)c + 1; /* exact below CELL_MAX, as that times 16 is below 2^20 */
-  uint64_t seen[CELL_MAX / 64];                          /* block columns of a block row */
+  uint32_t by_c = ((uint32_t)1 << 20) / (uint32_t)c + 1; /* exact for n < CELL_MAX, as 16 * CELL_MAX is below 2^20 */
+  uint64_t seen[CELL_MAX / 64];                          /* bit set of a block row's block columns */
   for (i = first; i < first + rows && i < A->nrows; i++) {
     if ((i - first) % r == 0) memset(seen, 0, (size_t)(width / c + 63) / 64 * sizeof *seen);
     uint32_t last = UINT32_MAX;
@@ -78,20 +78,19 @@ static double sample_cell(const wr_csr *A, int64_t i, int64_t k, int64_t width, 
       seen[j / 64] |= (uint64_t)1 << j % 64;
       last = j;
     }
-    before = begin - A->row_ptr[i], entries += k - begin; /* rows are often alike */
+    before = begin - A->row_ptr[i], entries += k - begin; /* the next row's guess: rows are often alike */
   }
   return (double)blocks / (double)entries;
 }
 
-/* An entry out of the cell-th of CELLS stretches of entries, at a place in it that looks like chance. */
+/* A pseudo-random entry of the cell-th of CELLS equal ranges of entries. */
 static int64_t entry_of(const wr_csr *A, int64_t cell) {
   int64_t length = A->nnz / CELLS;
   uint64_t mixed = (uint64_t)(cell + 1) * UINT64_C(0x9e3779b97f4a7c15);
   return cell * length + (int64_t)((mixed >> 32) % (uint64_t)length);
 }
 
-/* Sizes whose bytes differ by less have the same as far as is known. MOST_DOUBT: of what a few cells say, however much they
- * differ. */
+/* AS_GOOD: ratio of bytes below which the estimate cannot tell two sizes apart. MOST_DOUBT: upper limit of doubt(). */
 static const double AS_GOOD = 1.01, MOST_DOUBT = 0.3;
 
 static double clamp(double value, double low, double high) { return value < low ? low : value > high ? high : value; }
@@ -106,7 +105,7 @@ static wr_bsr_choice weigh(const wr_csr *A, wr_type type, int r, int c, double b
   return choice;
 }
 
-/* Sizes that are looked at, and the bytes that they are expected to take. */
+/* The candidate sizes and their expected bytes. */
 typedef struct trial {
   const wr_csr *A;
   wr_type type;
@@ -115,7 +114,7 @@ typedef struct trial {
   wr_bsr_choice choices[SIZES];
 } trial;
 
-/* Cells first, first + 1, ... end - 1 of each CELLS / JUDGED; shared among the threads of a parallel region. */
+/* Samples cells first..end - 1 of each CELLS / JUDGED; the threads of a parallel region share the loop. */
 static void sample_cells(const trial *t, int first, int end, double (*parts)[SIZES]) {
   const wr_csr *A = t->A;
   int each = end - first;
@@ -128,7 +127,7 @@ static void sample_cells(const trial *t, int first, int end, double (*parts)[SIZ
   }
 }
 
-/* The choices from every step-th cell. */
+/* Updates the choices from every step-th cell. */
 static void weigh_cells(trial *t, int step, double (*parts)[SIZES]) {
   for (int size = 0; size < t->count; size++) {
     double sum = 0;
@@ -138,7 +137,7 @@ static void weigh_cells(trial *t, int step, double (*parts)[SIZES]) {
   }
 }
 
-/* What the judged cells leave open of a size's bytes: a share of them, three standard errors of their mean. */
+/* Relative uncertainty of a size's bytes after the judged cells: three standard errors of their mean. */
 static double doubt(double (*parts)[SIZES], int size) {
   double sum = 0, squares = 0;
   for (int cell = 0; cell < CELLS; cell += CELLS / JUDGED) sum += parts[cell][size];
@@ -148,8 +147,8 @@ static double doubt(double (*parts)[SIZES], int size) {
   return mean > 0 ? 3 * sqrt(squares / (JUDGED * (JUDGED - 1))) / mean : 0;
 }
 
-/* Leaves the sizes whose bytes may turn out to be the least, or so near to it that padding decides. */
-static void give_up(trial *t, double (*parts)[SIZES]) {
+/* Drops the sizes whose bytes, within the uncertainty, cannot be the least nor within AS_GOOD of it. */
+static void drop_losers(trial *t, double (*parts)[SIZES]) {
   double most[SIZES], least = INFINITY;
   int left = 0;
   for (int size = 0; size < t->count; size++) {
@@ -174,7 +173,7 @@ static void sample(trial *t) {
 #pragma omp single
     {
       weigh_cells(t, CELLS / JUDGED, parts);
-      give_up(t, parts);
+      drop_losers(t, parts);
     }
     sample_cells(t, 1, CELLS / JUDGED, parts);
   }
@@ -192,8 +191,8 @@ static wr_status count_all(trial *t) {
   return status;
 }
 
-/* The least bytes; sizes whose bytes are within a hundredth of that differ by less than is known, and there padding, which
- * is multiplied as well, decides if it differs by a thousandth. */
+/* The size with the least bytes; among those within AS_GOOD of it, the one with the least padding, which is multiplied as
+ * well, if its fill is less by more than a thousandth. */
 static wr_bsr_choice best(int count, const wr_bsr_choice *choices) {
   wr_bsr_choice least = choices[0];
   for (int n = 1; n < count; n++)

@@ -1,4 +1,5 @@
-/* The block columns of a matrix on a device, without values: what both formats of blocks begin with. */
+/* The block columns of a matrix on a device, without values. Both formats of blocks, bsr_format.h and bsr_interleaved.h, are
+ * built from them. */
 #ifndef WR_BSR_COLUMNS_H
 #define WR_BSR_COLUMNS_H
 
@@ -10,11 +11,11 @@ extern "C" {
 #endif
 
 typedef struct wr_bsr_columns {
-  wr_bsr shape;  /* with row_ptr and col on the device, and without val                          */
-  int64_t empty; /* block rows without blocks                                                     */
-  int borrowed;  /* row_ptr and col are the view's own: blocks of 1 x 1 that nobody is to change  */
-  void *room;    /* what was needed on the way, and is freed later: that waits for the device      */
-  int64_t *numbers; /* [5] on the device, likewise; the last one is 0, and the caller's            */
+  wr_bsr shape;     /* with row_ptr and col on the device, and without val                         */
+  int64_t empty;    /* block rows without blocks                                                   */
+  int borrowed;     /* row_ptr and col are the view's own, which happens for 1 x 1 only; read-only */
+  void *workspace;  /* buffers of the build; freed later, as freeing waits for the device          */
+  int64_t *numbers; /* [5] on the device, freed with it; the last one is 0 and free for the caller */
 } wr_bsr_columns;
 
 /* *columns := those of the view's matrix, on env's stream; waits for their number. may_borrow: blocks of 1 x 1 need no
@@ -22,8 +23,8 @@ typedef struct wr_bsr_columns {
  * WR_ENOMEM, WR_EDEVICE; *columns is then without arrays. */
 wr_status wr_bsr_columns_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view, int r,
                                int c, int may_borrow, wr_bsr_columns *columns);
-void wr_bsr_columns_free_room(wr_env *env, wr_bsr_columns *columns); /* all but shape's arrays */
-void wr_bsr_columns_free(wr_env *env, wr_bsr_columns *columns); /* a zeroed one is fine */
+void wr_bsr_columns_free_workspace(wr_env *env, wr_bsr_columns *columns); /* frees all but shape's arrays */
+void wr_bsr_columns_free(wr_env *env, wr_bsr_columns *columns); /* also of a zeroed one */
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
-/* Block compressed sparse rows: the matrix cut into blocks of r x c, those with an entry kept whole (report, section 3.3).
+/* Block compressed sparse rows: the matrix is cut into blocks of r x c, and those with an entry are stored as dense blocks
+ * (report, section 3.3).
  *
  *   The 6x6 example of csr.h with r = 2, c = 3:
  *
@@ -11,9 +12,9 @@
  *     . . . | . i .       6 = 3 block rows of 2 = 2 block columns of 3. Where r or c does not divide the matrix, the last
  *     . . . | . . j       blocks reach beyond it: padding too, and x and y end before it.
  *
- * Padding is the negative zero; a zero of the matrix is stored as the positive one. So the format still tells them apart, and
- * nothing is added to what 0 * x says: a kernel multiplies by padding as by any value, and if a row's sum comes out as NaN, it
- * is added up once more without padding, as 0 times an infinity or NaN in x must not reach rows that do not use it. */
+ * Padding is the negative zero; a zero of the matrix is stored as the positive one. So the format tells them apart. A kernel
+ * multiplies padding like any value; only if a row's sum is NaN is it computed again without padding, because padding times
+ * an infinity or NaN in x must not reach rows that do not use that element of x. */
 #ifndef WR_BSR_FORMAT_H
 #define WR_BSR_FORMAT_H
 
@@ -25,7 +26,7 @@
 
 enum { WR_BSR_MAX_SIDE = WR_BLOCK_MAX_SIDE };
 
-/* Most values that blocks might hold: 12 bytes for each, a value of f64 with a block column, and row_ptr fit 63 bits. */
+/* Limit on blocks * r * c, so that sizes in bytes fit 63 bits: 12 bytes for each value (f64 and a column) plus row_ptr. */
 #define WR_BSR_MAX_VALUES ((int64_t)1 << 59)
 
 typedef struct wr_bsr {
@@ -41,7 +42,7 @@ typedef struct wr_bsr {
   void *val;             /* [blocks][r][c] of type; a pattern's entries are 1                         */
 } wr_bsr;
 
-/* A matrix in blocks of r x c without arrays, and blocks still 0. */
+/* The shape of a matrix in blocks of r x c: no arrays, and blocks is 0. */
 static inline wr_bsr wr_bsr_shape(int64_t nrows, int64_t ncols, int64_t nnz, int r, int c, wr_type type) {
   wr_bsr b;
   b.nrows = nrows, b.ncols = ncols, b.nnz = nnz;
@@ -51,7 +52,7 @@ static inline wr_bsr wr_bsr_shape(int64_t nrows, int64_t ncols, int64_t nnz, int
   return b;
 }
 
-/* What the arrays take without the padding of allocations: for the byte model. */
+/* Bytes of the arrays, without padding of allocations: what a kernel reads of them. */
 static inline int64_t wr_bsr_bytes(const wr_bsr *b) {
   return (b->brows + 1) * (b->wide ? 8 : 4) + b->blocks * (4 + (int64_t)b->r * b->c * wr_type_bytes(b->type));
 }

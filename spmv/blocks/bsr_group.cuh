@@ -1,18 +1,18 @@
-/* Some lanes of a warp that read a row side by side, and what of a block is next to what. */
+/* Groups of lanes of a warp that read a row side by side, and find where blocks begin in it. */
 #ifndef WR_BSR_GROUP_CUH
 #define WR_BSR_GROUP_CUH
 
 #include "spmv/blocks/bsr_rows.cuh"
 #include "spmv/kernel/warp.cuh"
 
-/* What is read where a row has no more. */
+/* The column that stands for "no entry" after the end of a row. */
 constexpr uint32_t WR_BSR_NONE = UINT32_MAX;
 
-/* 8, 16 or 32 lanes that lie side by side. The groups of a warp stay together: votes and shuffles are the whole warp's, as
- * those of a part of it that is not known when compiling cost several times as much. */
+/* 8, 16 or 32 consecutive lanes. All groups of a warp run in step, and votes and shuffles use the full mask: masks that are
+ * not known at compile time cost several times as much. */
 struct wr_bsr_group {
   int lanes, lane;
-  int first; /* lane of the warp */
+  int first; /* the group's first lane in the warp */
 };
 
 static __device__ inline wr_bsr_group wr_bsr_group_make(int lanes) {
@@ -20,17 +20,17 @@ static __device__ inline wr_bsr_group wr_bsr_group_make(int lanes) {
   return {lanes, lane, in_warp - lane};
 }
 
-/* For which of the group's lanes it is true, counted from its first. */
+/* Bit k: is_true of the group's lane k. */
 static __device__ inline unsigned wr_bsr_group_ballot(const wr_bsr_group &g, bool is_true) {
   unsigned all = (unsigned)WR_FULL_MASK >> (WR_WARP - g.lanes);
   return __ballot_sync((unsigned)WR_FULL_MASK, is_true) >> g.first & all;
 }
 
-/* Lanes for a row: few for short ones. */
+/* Lanes of a group for the matrix's mean row length. */
 inline int wr_bsr_group_lanes(int64_t nrows, int64_t nnz) { return nnz <= 8 * nrows ? 8 : nnz <= 16 * nrows ? 16 : 32; }
 
-/* Which lanes, counted from the group's first, have the first entry of a block in their row: j is in another block than that
- * of the lane before. last: the block before the group's first lane; becomes that of its last. */
+/* Bit k: the group's lane k has the first entry of a block in its row, that is, its block differs from that of the lane
+ * before. last: the block before the group's first lane; becomes that of its last lane. */
 static __device__ inline unsigned wr_bsr_group_starts(const wr_bsr_group &g, uint32_t block, uint32_t &last) {
   uint32_t before = __shfl_up_sync((unsigned)WR_FULL_MASK, block, 1u, g.lanes);
   if (g.lane == 0) before = last;

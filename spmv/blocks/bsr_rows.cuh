@@ -1,4 +1,4 @@
-/* Block rows as kernels read them, whatever their width. */
+/* What kernels on blocks share: row pointers of either width, division by a constant, sizes of a lane's work. */
 #ifndef WR_BSR_ROWS_CUH
 #define WR_BSR_ROWS_CUH
 
@@ -10,8 +10,9 @@ static __device__ inline int64_t wr_bsr_row_at(const void *row_ptr, int wide, in
   return wide ? ((const int64_t *)row_ptr)[i] : ((const int32_t *)row_ptr)[i];
 }
 
-/* n / d as n * factor >> shift, for n < 2^31 and d < 2^16. With 2^l >= d, l as small as can be, the factor is 2^(31 + l) / d,
- * rounded up by less than 1, which adds less than n / 2^(31 + l) < 1 / d to the quotient; it fits 32 bits, as 2^l < 2 d. */
+/* n / d as n * factor >> shift, for n < 2^31 and d < 2^16. With the least l such that 2^l >= d, factor is 2^(31 + l) / d
+ * rounded up. The rounding adds less than n / 2^(31 + l) < 1 / d to the quotient, which leaves its integer part; as 2^l < 2
+ * d, factor fits 32 bits. */
 struct wr_bsr_divisor {
   uint32_t factor;
   int shift;
@@ -28,8 +29,8 @@ static __device__ inline unsigned wr_bsr_divide(unsigned n, wr_bsr_divisor by) {
   return (unsigned)((uint64_t)n * by.factor >> by.shift);
 }
 
-/* How many inner blocks of r x c a lane multiplies at a time, their values loaded into about WR_BSR_WORDS registers of 4
- * bytes: a power of two. value_size: of what is stored. */
+/* Inner blocks of r x c that a lane multiplies at a time: the power of two for which their values fill about WR_BSR_WORDS
+ * registers of 4 bytes. value_size: bytes of a stored value. */
 #ifndef WR_BSR_WORDS
 #define WR_BSR_WORDS 64
 #endif
@@ -39,9 +40,9 @@ constexpr int wr_bsr_at_a_time(int r, int c, size_t value_size) {
   return blocks;
 }
 
-/* Terms of a row that are summed in the vectors' type before they go into a sum in f64, of blocks of c columns, at_a_time
- * blocks together: about eight. In f32 that keeps most of the conversions away, which take four times as long as a product,
- * and costs as many roundings; chains as long as a lane's would be off by a systematic part of 1e-6 where terms are alike. */
+/* About eight: terms of a row that are summed in the vectors' type before they are added to a sum in f64, for blocks of c
+ * columns, at_a_time of them together. In f32 that saves most conversions, which take four times as long as a product, at the
+ * price of as many roundings; sums of all of a lane's terms would have a systematic error of 1e-6 where terms are alike. */
 __host__ __device__ constexpr int wr_bsr_terms(int c, int at_a_time) {
   int blocks = c < 8 ? 8 / c : 1;
   return c * (blocks < at_a_time ? blocks : at_a_time);

@@ -11,7 +11,7 @@
 #include "spmv/matrix/csr_device.h"
 #include "spmv/device/vec.h"
 
-enum { PARALLEL_FROM = 1 << 16 }; /* elements from which waking threads pays */
+enum { PARALLEL_FROM = 1 << 16 }; /* elements from which a parallel loop pays */
 
 wr_status wr_csr_create(int64_t nrows, int64_t ncols, int64_t nnz, int with_values, wr_csr **out) {
   wr_status status;
@@ -68,7 +68,7 @@ void wr_csr_forget_device(wr_csr *A) {
 }
 
 void wr_csr_values_changed(wr_csr *A) {
-  if (A == NULL || A->row_ptr == NULL) return; /* it has no values on the host */
+  if (A == NULL || A->row_ptr == NULL) return; /* A has no values on the host */
   for (struct wr_csr_device *view = A->device; view; view = view->next) view->stale[WR_F32] = view->stale[WR_F64] = 1;
 }
 
@@ -85,7 +85,7 @@ int wr_csr_same_pattern(const wr_csr *A, const wr_csr *B) {
 
 void wr_csr_hold(wr_csr *A) { __atomic_add_fetch(&A->holders, 1, __ATOMIC_RELAXED); }
 
-/* The owner counts as one more than the holders, so that the last of all finds 0. */
+/* The owner is not among the holders, so the last of all finds 0. */
 void wr_csr_free(wr_csr *A) {
   if (A == NULL || __atomic_fetch_sub(&A->holders, 1, __ATOMIC_ACQ_REL) > 0) return;
   wr_csr_device_free(A->device);
@@ -125,7 +125,7 @@ done:
   return status;
 }
 
-/* Less than half a unit beyond FLT_MAX (0x1.fffffep127) rounds to it; half a unit rounds to infinity. */
+/* Values less than half a unit above FLT_MAX (0x1.fffffep127) round to it; from half a unit on they round to infinity. */
 static int beyond_f32(double value) { return isfinite(value) && fabs(value) >= 0x1.ffffffp127; }
 
 int64_t wr_first_beyond_f32(const double *values, int64_t count) {

@@ -1,4 +1,4 @@
-/* The matrix as everyone outside a backend knows it: compressed sparse rows, with a host view and, made on demand, a device
+/* The matrix as all code outside backends sees it: compressed sparse rows, with host arrays and, made on demand, a device
  * view. Plans may borrow its arrays, and hold it (wr_csr_free).
  *
  *   6x6 example used in every format picture:      row_ptr [0 2 4 4 8 9 10]
@@ -8,7 +8,7 @@
  *     e . f g . h
  *     . . . . i .
  *     . . . . . j
- */
+ * */
 #ifndef WR_CSR_H
 #define WR_CSR_H
 
@@ -27,19 +27,19 @@ struct wr_csr_device;
 
 typedef struct wr_csr {
   int64_t nrows, ncols, nnz;
-  int64_t *row_ptr; /* [nrows + 1], row_ptr[0] = 0, ascending                                                        */
-  int32_t *col;     /* [nnz], within a row strictly ascending                                                        */
-  double *val;      /* [nnz], or NULL: a pattern, every entry 1. NULL is the only sign of a pattern.                 */
-  int symmetric;    /* 1: known to equal its transpose (a symmetric file), so that nobody transposes it              */
-  struct wr_csr_device *device; /* cached device views; NULL until the first is made. Freed by wr_csr_free.          */
-  int holders;       /* plans that hold it; 0 in a struct that is filled in by hand                                  */
+  int64_t *row_ptr;             /* [nrows + 1], row_ptr[0] = 0, ascending                                         */
+  int32_t *col;                 /* [nnz], within a row strictly ascending                                         */
+  double *val;                  /* [nnz], or NULL: a pattern, every entry 1. NULL is the only sign of a pattern.  */
+  int symmetric;                /* 1: known to equal its transpose (a symmetric file), which saves transposing it */
+  struct wr_csr_device *device; /* cached device views; NULL until the first is made. Freed by wr_csr_free.       */
+  int holders;                  /* plans that hold it; 0 in a struct that a caller fills in                       */
 } wr_csr;
 
-/* A matrix that was made on a device (a graph's flow) is there alone until somebody asks for its host arrays: till then row_ptr
- * and col are NULL, and val, unless it is a pattern, is room without values. Whoever reads host arrays of a matrix that he has
- * not made himself calls wr_csr_host first; wr_plan_create does it for backends. Nothing else here does. */
+/* A matrix that was made on a device (a graph's flow) has no host arrays until wr_csr_host makes them: till then row_ptr and
+ * col are NULL, and val, unless it is a pattern, is allocated but not filled. Code that reads host arrays of a matrix that it
+ * has not made itself calls wr_csr_host first; wr_plan_create does so for backends. No other function here does. */
 
-/* What a file or a caller says entry by entry, before it becomes rows: chunks in file order, each filled by one thread. */
+/* The entries of a file or a caller, before they become rows: chunks in file order, each filled by one thread. */
 typedef struct wr_triplet_chunk {
   int64_t count, capacity;
   int32_t *row, *col; /* [count], 0-based                            */
@@ -50,43 +50,43 @@ typedef enum wr_symmetry { WR_GENERAL, WR_SYMMETRIC, WR_SKEW_SYMMETRIC } wr_symm
 
 typedef enum wr_duplicates {
   WR_DUPLICATES_SUM, /* entries at the same place are added, in file order; a pattern with any becomes counts */
-  WR_DUPLICATES_ONCE /* a pattern keeps one of them and stays a pattern; values are added all the same        */
+  WR_DUPLICATES_ONCE /* a pattern keeps one of them and stays a pattern; values are added as above            */
 } wr_duplicates;
 
 typedef struct wr_triplets {
   int64_t nrows, ncols;
-  wr_symmetry symmetry; /* symmetric kinds hold the lower triangle; assembling adds the other */
+  wr_symmetry symmetry; /* symmetric kinds hold the lower triangle; wr_csr_assemble adds the other */
   int64_t nchunks;
   wr_triplet_chunk *chunks; /* [nchunks] */
 } wr_triplets;
 
-void wr_triplets_free(wr_triplets *triplets); /* frees what it holds, not the struct; a zeroed one is fine */
+void wr_triplets_free(wr_triplets *triplets); /* frees what it holds, not the struct; also of a zeroed one */
 
-/* *out := the rows of the triplets: expanded by symmetry, columns sorted, duplicates treated as said, explicit zeros kept.
- * Parallel, and bit for bit the same on any number of threads. Chunks are freed as soon as they are used up.
+/* *out := the rows of the triplets: expanded by symmetry, columns sorted, duplicates treated as `duplicates` says, explicit
+ * zeros kept. Parallel, and bit for bit the same on any number of threads. Chunks are freed as soon as they are used up.
  * WR_ENOMEM; WR_EINPUT when a sum of duplicates overflows. *repeated, if not NULL, := the number of entries merged away.
  * WR_EUSAGE: an entry outside the matrix, values in some chunks only. */
 wr_status wr_csr_assemble(wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out, int64_t *repeated);
 
-/* An nrows x ncols matrix with room for nnz entries, row_ptr zeroed, col and val untouched; with_values 0: a pattern.
- * WR_EUSAGE for sizes outside 1..WR_MAX_INDEX or nnz < 0, WR_ENOMEM. */
+/* *out := an nrows x ncols matrix with memory for nnz entries, row_ptr zeroed, col and val not filled; with_values 0: a
+ * pattern. WR_EUSAGE for sizes outside 1..WR_MAX_INDEX or nnz < 0, WR_ENOMEM. */
 wr_status wr_csr_create(int64_t nrows, int64_t ncols, int64_t nnz, int with_values, wr_csr **out);
 
 wr_status wr_csr_copy(const wr_csr *A, wr_csr **out); /* host arrays; WR_ENOMEM */
 
-/* Device views too; NULL is fine. While plans hold A, it and its arrays stay until the last of these is destroyed; its owner
- * must not use it any more. Any thread may do so. */
+/* Frees device views too; A may be NULL. While plans hold A, it and its arrays stay until the last of these is destroyed, but
+ * its owner must not use it any more. Any thread may call this. */
 void wr_csr_free(wr_csr *A);
 
-/* Makes the host arrays of a matrix that is on a device alone; of another one nothing. Done on env if it is open on that
- * device, else (NULL, too) on one that is opened for the moment. WR_ENOMEM, WR_EDEVICE, and the matrix is as it was. */
+/* Makes the host arrays of a matrix that has none; otherwise does nothing. Uses env if it is open on that device, else (also
+ * for NULL) opens one for the call. WR_ENOMEM, WR_EDEVICE, and the matrix is unchanged. */
 wr_status wr_csr_host(wr_csr *A, struct wr_env *env);
 
-/* Drops the device views, but of a matrix that is nowhere else. No plan may borrow one. */
+/* Frees the device views, unless the matrix has no host arrays. No plan may borrow one. */
 void wr_csr_forget_device(wr_csr *A);
 
-/* Tells that values on the host have been changed: a device view gets them, in the arrays that it has, when wr_csr_device_view
- * is next asked for it. wr_plan_update_values does both. */
+/* Marks host values as changed: the next wr_csr_device_view uploads them into the existing arrays. wr_plan_update_values does
+ * both. */
 void wr_csr_values_changed(wr_csr *A);
 
 /* 1 when two matrices with host arrays have their entries at the same places; 0 also if either is NULL or has none. */
@@ -96,25 +96,25 @@ int wr_csr_same_pattern(const wr_csr *A, const wr_csr *B);
  * number of threads. WR_ENOMEM. */
 wr_status wr_csr_transpose(const wr_csr *A, wr_csr **out);
 
-/* WR_OK, or WR_EINPUT with the first violated promise of the struct above. For matrices that come from outside. */
+/* WR_OK, or WR_EINPUT with the first condition of the struct above that A violates. For matrices from outside. */
 wr_status wr_csr_check(const wr_csr *A);
 
-/* WR_ENUMERIC, with the place, when a value is beyond f32 (1: f32 is wanted, else nothing can be wrong). */
+/* f32 1: WR_ENUMERIC, with the place, if a value is beyond the range of f32; 0: always WR_OK. */
 wr_status wr_csr_check_range(const wr_csr *A, int f32);
 
-/* The matrix on a device, in the type of env: made at the first call, then cached with A.  Arrays are aligned to 128 bytes
- * and padded with zeros to a multiple of 128, and the padding may be read. */
+/* The matrix on a device, in the type of env: made at the first call, then cached with A. Arrays are aligned to 128 bytes and
+ * padded with zeros to a multiple of 128, and the padding may be read. */
 typedef struct wr_csr_view {
-  int wide;            /* 0: row_ptr is int32_t (nnz < 2^31); 1: int64_t                */
-  const void *row_ptr; /* [nrows + 1] on the device                                     */
-  const int32_t *col;  /* [nnz] on the device                                           */
-  const void *val;     /* [nnz] of env's type on the device, or NULL: a pattern         */
-  int64_t bytes;       /* what these arrays take, padding included                      */
+  int wide;            /* 0: row_ptr is int32_t (nnz < 2^31); 1: int64_t        */
+  const void *row_ptr; /* [nrows + 1] on the device                             */
+  const int32_t *col;  /* [nnz] on the device                                   */
+  const void *val;     /* [nnz] of env's type on the device, or NULL: a pattern */
+  int64_t bytes;       /* bytes of these arrays, padding included               */
 } wr_csr_view;
 
 /* WR_ENOMEM, WR_EDEVICE; WR_EUNAVAILABLE without CUDA; WR_ENUMERIC when a value does not fit env's type. */
 wr_status wr_csr_device_view(wr_csr *A, struct wr_env *env, wr_csr_view *view);
-void wr_csr_device_free(struct wr_csr_device *device); /* for wr_csr_free; NULL is fine */
+void wr_csr_device_free(struct wr_csr_device *device); /* for wr_csr_free; device may be NULL */
 
 #ifdef __cplusplus
 }

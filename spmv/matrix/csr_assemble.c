@@ -1,6 +1,6 @@
-/* Triplets to rows. Two stable counting sorts: into buckets of consecutive rows (which need no more room than chunks times
- * buckets, however many rows there are), then within each bucket by row; rows that are not in column order yet are sorted
- * last. Every step keeps entries of one place in file order, so sums of duplicates do not depend on threads or chunks. */
+/* Assembles triplets to rows. Two stable counting sorts: into buckets of consecutive rows, which need memory for chunks times
+ * buckets counters whatever the number of rows, and within each bucket by row; rows that are not in column order are sorted
+ * last. Every step keeps entries of the same place in file order, so sums of duplicates do not depend on threads or chunks. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -12,27 +12,27 @@
 #include "spmv/matrix/row_sort.h"
 
 enum {
-  BUCKETS_MAX = 1024,     /* so many streams of stores still find room in the caches   */
-  BUCKET_ENTRIES = 32768, /* a bucket of as many fits a core's cache                   */
+  BUCKETS_MAX = 1024,     /* that many streams of stores still fit the caches */
+  BUCKET_ENTRIES = 32768, /* entries of a bucket that fits a core's cache     */
   BUCKET_ROWS = 65536,
-  THREAD_ENTRIES = 8192   /* fewer, and rows, are not worth another thread             */
+  THREAD_ENTRIES = 8192   /* entries and rows that are worth another thread            */
 };
 
 typedef struct assembly {
   wr_triplets *triplets;
   int threads;
-  int mirror;        /* 1: entries off the diagonal stand for two                                  */
-  double sign;       /* of the value of the second                                                 */
-  int shift;         /* row >> shift is its bucket                                                 */
+  int mirror;  /* 1: an entry off the diagonal stands for two */
+  double sign; /* of the value of the second                  */
+  int shift;   /* row >> shift is its bucket                  */
   int64_t nbuckets;
-  int64_t *next;     /* [nchunks * nbuckets] where a chunk's next entry of a bucket goes           */
-  int64_t *begin;    /* [nbuckets + 1] where buckets begin                                         */
-  int32_t *row;      /* [nnz] the row of each entry, in the order of A->col, until rows are sorted */
+  int64_t *next;  /* [nchunks * nbuckets] index of a chunk's next entry of a bucket             */
+  int64_t *begin; /* [nbuckets + 1] first index of each bucket                                  */
+  int32_t *row;   /* [nnz] the row of each entry, in the order of A->col, until rows are sorted */
   wr_csr *A;
   int64_t ntasks;
-  int64_t *first;    /* [ntasks + 1] the first row of each task                                    */
-  int64_t *distinct; /* [ntasks + 1] entries of a task's rows less duplicates; then their sum before it */
-  wr_csr_front front; /* tasks whose rows will not change                                                */
+  int64_t *first;     /* [ntasks + 1] the first row of each task                                         */
+  int64_t *distinct;  /* [ntasks + 1] entries of a task's rows less duplicates; then their sum before it */
+  wr_csr_front front; /* the tasks whose rows are final                                                  */
 } assembly;
 
 static void free_chunk(wr_triplet_chunk *chunk) {
@@ -54,7 +54,7 @@ static wr_status out_of_scratch(const assembly *a) {
                  wr_plural(a->A->nnz, "entry", "entries"));
 }
 
-/* Does it make sense at all? *values := 1 if the entries have any. */
+/* Checks consistency. *values := 1 if the entries have values; *count := their number. */
 static wr_status check_triplets(const wr_triplets *t, int *values, int64_t *count) {
   *values = 0, *count = 0;
   for (int64_t c = 0; c < t->nchunks; c++) {
@@ -81,7 +81,7 @@ static void choose_buckets(assembly *a, int64_t count) {
   a->nbuckets = ((nrows - 1) >> a->shift) + 1;
 }
 
-/* How many entries of each bucket a chunk has; 0 if one lies outside the matrix. */
+/* Adds a chunk's entries to the counts of buckets; returns 0 if an entry lies outside the matrix. */
 static int count_chunk(const assembly *a, const wr_triplet_chunk *chunk, int64_t *count) {
   uint32_t nrows = (uint32_t)a->triplets->nrows, ncols = (uint32_t)a->triplets->ncols;
   for (int64_t n = 0; n < chunk->count; n++) {
@@ -93,7 +93,7 @@ static int count_chunk(const assembly *a, const wr_triplet_chunk *chunk, int64_t
   return 1;
 }
 
-/* *nnz := the number of entries, mirrored ones included; next and begin are set. */
+/* Sets next and begin; *nnz := the number of entries, mirrored ones included. */
 static wr_status count_all(assembly *a, int64_t *nnz) {
   const wr_triplets *t = a->triplets;
   int outside = 0;
@@ -120,7 +120,7 @@ static inline void put(const assembly *a, int64_t *next, int32_t i, int32_t j, d
   if (a->A->val != NULL) a->A->val[k] = value;
 }
 
-/* Moves all entries to their buckets and frees the chunks on the way. */
+/* Moves all entries to their buckets, and frees each chunk when it is done. */
 static void scatter(const assembly *a) {
 #pragma omp parallel for num_threads(a->threads) schedule(dynamic, 1)
   for (int64_t c = 0; c < a->triplets->nchunks; c++) {
@@ -136,7 +136,7 @@ static void scatter(const assembly *a) {
   }
 }
 
-/* row_ptr of the bucket's rows; returns 1 if its entries are in row order already. */
+/* Fills row_ptr for the bucket's rows; returns 1 if its entries are in row order already. */
 static int count_rows(const assembly *a, int64_t b) {
   int64_t low = a->begin[b], high = a->begin[b + 1], *row_ptr = a->A->row_ptr;
   int64_t last = (b + 1) << a->shift, sum = low;
@@ -150,13 +150,13 @@ static int count_rows(const assembly *a, int64_t b) {
   return ordered;
 }
 
-/* Orders a bucket by row. From the last entry on, so that the ends of rows in row_ptr serve as places: afterwards they are
- * the rows' beginnings, which is what row_ptr shifted by one place would say; shifting them back restores the ends. */
-static wr_status order_bucket(const assembly *a, int64_t b, wr_row_room *s) {
+/* Orders a bucket by row. Goes from the last entry to the first, so that the rows' ends in row_ptr serve as write positions;
+ * they end up as the rows' starts, and shifting these by one place restores the ends. */
+static wr_status order_bucket(const assembly *a, int64_t b, wr_row_scratch *s) {
   if (count_rows(a, b)) return WR_OK;
   wr_csr *A = a->A;
   int64_t low = a->begin[b], high = a->begin[b + 1], *end = A->row_ptr + 1;
-  wr_status status = wr_row_room_reserve(s, high - low, A->val != NULL);
+  wr_status status = wr_row_scratch_reserve(s, high - low, A->val != NULL);
   if (status != WR_OK) return status;
   for (int64_t k = high - 1; k >= low; k--) {
     int64_t place = --end[a->row[k]];
@@ -176,16 +176,16 @@ static wr_status order_buckets(const assembly *a) {
   int failed = 0;
 #pragma omp parallel num_threads(a->threads) reduction(+ : failed)
   {
-    wr_row_room s = {.capacity = 0};
+    wr_row_scratch s = {.capacity = 0};
 #pragma omp for schedule(dynamic, 1)
     for (int64_t b = 0; b < a->nbuckets; b++) failed += order_bucket(a, b, &s) != WR_OK;
-    wr_row_room_free(&s);
+    wr_row_scratch_free(&s);
   }
   return failed > 0 ? out_of_scratch(a) : WR_OK;
 }
 
 /* Sorts row i by column; *distinct grows by the number of its columns. */
-static wr_status sort_row(const wr_csr *A, int64_t i, wr_row_room *s, int64_t *distinct) {
+static wr_status sort_row(const wr_csr *A, int64_t i, wr_row_scratch *s, int64_t *distinct) {
   int64_t begin = A->row_ptr[i], count = A->row_ptr[i + 1] - begin;
   int32_t *col = A->col + begin;
   double *val = A->val != NULL ? A->val + begin : NULL;
@@ -196,7 +196,7 @@ static wr_status sort_row(const wr_csr *A, int64_t i, wr_row_room *s, int64_t *d
   return WR_OK;
 }
 
-/* Tasks are runs of rows with about the same number of rows and entries together. */
+/* Tasks are runs of rows with about equal numbers of rows and entries together. */
 static void choose_tasks(assembly *a) {
   const wr_csr *A = a->A;
   int64_t total = A->nrows + A->nnz;
@@ -213,7 +213,7 @@ static void choose_tasks(assembly *a) {
   }
 }
 
-/* Nothing is final of this matrix yet. */
+/* Announces A, of which no row is final yet. */
 static void begin_front(assembly *a, wr_csr *A) {
   if (a->front.feed == NULL) return;
   memset(a->front.done, 0, (size_t)a->ntasks);
@@ -223,21 +223,21 @@ static void begin_front(assembly *a, wr_csr *A) {
 
 static int64_t first_row(const void *context, int64_t task) { return ((const assembly *)context)->first[task]; }
 
-/* Until the first row with a duplicate, sorted rows are final. */
+/* Sorts all rows by column. Rows before the first duplicate are final then. */
 static wr_status sort_rows(assembly *a) {
   int failed = 0;
   const int64_t *row_ptr = a->A->row_ptr;
   choose_tasks(a);
 #pragma omp parallel num_threads(a->threads) reduction(+ : failed)
   {
-    wr_row_room s = {.capacity = 0};
+    wr_row_scratch s = {.capacity = 0};
 #pragma omp for schedule(dynamic, 1)
     for (int64_t t = 0; t < a->ntasks; t++) {
       for (int64_t i = a->first[t]; i < a->first[t + 1]; i++) failed += sort_row(a->A, i, &s, &a->distinct[t]) != WR_OK;
       if (a->distinct[t] == row_ptr[a->first[t + 1]] - row_ptr[a->first[t]])
         wr_csr_front_pass(&a->front, t, first_row, a);
     }
-    wr_row_room_free(&s);
+    wr_row_scratch_free(&s);
   }
   if (failed > 0) return out_of_scratch(a);
   int64_t sum = 0;
@@ -249,7 +249,7 @@ static wr_status sort_rows(assembly *a) {
   return WR_OK;
 }
 
-/* Row i of A without duplicates to place k of B; returns the next place. *finite := 0 if a sum is not. */
+/* Copies row i of A, duplicates merged, to index k of B; returns the next index. *finite := 0 if a sum is not finite. */
 static int64_t merge_row(const wr_csr *A, int64_t i, wr_csr *B, int64_t k, int *finite) {
   for (int64_t n = A->row_ptr[i], first = n; n < A->row_ptr[i + 1]; first = n, k++) {
     int32_t col = A->col[n];
@@ -269,7 +269,7 @@ static wr_status merge(assembly *a, wr_duplicates duplicates) {
   if (status != WR_OK) return status;
   B->symmetric = A->symmetric;
   begin_front(a, B);
-  int64_t overflow = A->nrows; /* the first row with one */
+  int64_t overflow = A->nrows; /* the first row whose sum overflows */
 #pragma omp parallel for num_threads(a->threads) schedule(dynamic, 1) reduction(min : overflow)
   for (int64_t t = 0; t < a->ntasks; t++) {
     int64_t k = a->distinct[t];

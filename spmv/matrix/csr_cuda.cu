@@ -1,4 +1,4 @@
-/* The matrix on devices: one set of index arrays per device, and the values in each type that was asked for. */
+/* Device views: one set of index arrays for each device, and values in each type that was requested. */
 #include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/matrix/csr_feed.h"
@@ -9,7 +9,7 @@
 #include "spmv/device/device_memory.h"
 #include "spmv/device/vec_argument.h"
 
-/* The matrices that share indices may be freed by several threads. */
+/* Several threads may free matrices that share indices. */
 static void free_indices(struct wr_csr_device *view) {
   if (view->sharers && __atomic_sub_fetch(view->sharers, 1, __ATOMIC_ACQ_REL) > 0) return;
   wr_device_free_shared(view->device, view->row_ptr);
@@ -29,9 +29,9 @@ extern "C" void wr_csr_device_free(struct wr_csr_device *views) {
   }
 }
 
-/* ---- Pieces of a view: row pointers, columns and values [from, to) ---- */
+/* ---- Parts of a view: row pointers, columns and values [from, to) ---- */
 
-static wr_status make_index_room(const wr_csr *A, wr_env *env, struct wr_csr_device *view) {
+static wr_status alloc_indices(const wr_csr *A, wr_env *env, struct wr_csr_device *view) {
   wr_status status;
   view->device = env->device;
   view->wide = A->nnz > INT32_MAX;
@@ -41,7 +41,7 @@ done:
   return status;
 }
 
-static wr_status make_value_room(const wr_csr *A, wr_env *env, void **val) {
+static wr_status alloc_values(const wr_csr *A, wr_env *env, void **val) {
   return wr_device_alloc_shared(env, val, A->nnz, (size_t)wr_type_bytes(env->type), "matrix values");
 }
 
@@ -64,23 +64,23 @@ static wr_status send_val(const wr_csr *A, wr_env *env, void *val, int64_t from,
 
 static wr_status upload_indices(wr_csr *A, wr_env *env, struct wr_csr_device *view) {
   wr_status status;
-  TRY(wr_csr_host(A, env)); /* it may be on another device alone */
-  TRY(make_index_room(A, env, view));
+  TRY(wr_csr_host(A, env)); /* A may be on another device only */
+  TRY(alloc_indices(A, env, view));
   TRY(send_row_ptr(A, env, view, 0, A->nrows + 1));
   TRY(send_col(A, env, view, 0, A->nnz));
 done:
   return status;
 }
 
-/* On failure the view is as it was. */
+/* On failure the view is unchanged. */
 static wr_status upload_values(wr_csr *A, wr_env *env, struct wr_csr_device *view) {
   wr_status status;
   void *val = NULL;
-  TRY(wr_csr_host(A, env)); /* it may be on the device alone, in the other type */
+  TRY(wr_csr_host(A, env)); /* A may be on the device only, in the other type */
   TRY(wr_csr_check_range(A, env->type == WR_F32));
-  TRY(make_value_room(A, env, &val));
+  TRY(alloc_values(A, env, &val));
   TRY(send_val(A, env, val, 0, A->nnz));
-  /* Another env may use it on its own stream. */
+  /* another env may use it on its own stream */
   TRY(WR_CUDA(cudaStreamSynchronize((cudaStream_t)env->stream)));
   view->val[env->type] = val, view->stale[env->type] = 0;
   val = NULL;
@@ -89,8 +89,8 @@ done:
   return status;
 }
 
-/* The host's values into the array that is there, of which the address is known to plans. On failure it has the old ones, or is
- * still stale. */
+/* Uploads the host's values to the existing array, whose address plans know. On failure it keeps the old values, or stays
+ * stale. */
 static wr_status refresh_values(wr_csr *A, wr_env *env, struct wr_csr_device *view) {
   wr_status status;
   TRY(wr_csr_check_range(A, env->type == WR_F32));
@@ -125,8 +125,8 @@ done:
   return status;
 }
 
-/* The indices on env's device, made when there are none. */
-static wr_status find_or_make(wr_csr *A, wr_env *env, struct wr_csr_device **found) {
+/* *found := the view on env's device, with indices; made if there is none. */
+static wr_status find_or_upload(wr_csr *A, wr_env *env, struct wr_csr_device **found) {
   wr_status status;
   struct wr_csr_device *view = find(A, env);
   *found = view;
@@ -149,7 +149,7 @@ extern "C" wr_status wr_csr_device_view(wr_csr *A, wr_env *env, wr_csr_view *vie
   WR_NEED(view);
   WR_NEED_OPEN(env);
   TRY(wr_cuda_enter(env));
-  TRY(find_or_make(A, env, &made));
+  TRY(find_or_upload(A, env, &made));
   if (A->val && made->val[env->type] == NULL) TRY(upload_values(A, env, made));
   if (A->val && made->stale[env->type]) TRY(refresh_values(A, env, made));
   view->wide = made->wide;
@@ -177,8 +177,8 @@ extern "C" wr_status wr_csr_upload_begin(wr_csr *A, wr_env *env, wr_csr_upload *
   TRY(wr_alloc_zeroed(&u, 1, sizeof *u, "an upload"));
   u->A = A, u->env = env;
   TRY(wr_alloc_zeroed(&u->view, 1, sizeof *u->view, "a device view"));
-  TRY(make_index_room(A, env, u->view));
-  if (A->val) TRY(make_value_room(A, env, &u->view->val[env->type]));
+  TRY(alloc_indices(A, env, u->view));
+  if (A->val) TRY(alloc_values(A, env, &u->view->val[env->type]));
 done:
   if (status != WR_OK) wr_csr_upload_drop(u), u = NULL;
   *upload = u;
@@ -214,7 +214,7 @@ done:
 extern "C" wr_status wr_csr_upload_end(wr_csr_upload *u) {
   wr_status status;
   if (u->pointers <= u->A->nrows || u->entries < u->A->nnz)
-    TRY(wr_fail(WR_EUSAGE, "an upload ends before it has all rows"));
+    TRY(wr_fail(WR_EUSAGE, "an upload ends before all rows are uploaded"));
   TRY(wr_cuda_enter(u->env));
   TRY(WR_CUDA(cudaStreamSynchronize((cudaStream_t)u->env->stream))); /* another env may use it on its own stream */
   u->view->next = u->A->device;
@@ -225,7 +225,7 @@ done:
   return status;
 }
 
-/* ---- From a device alone to the host ---- */
+/* ---- From a device to the host ---- */
 
 static wr_status download(const wr_csr *A, const struct wr_csr_device *view, wr_env *env, int64_t *row_ptr,
                           int32_t *col) {
@@ -237,7 +237,7 @@ done:
   return status;
 }
 
-/* What is on a device alone has one view, and values in f64. */
+/* A matrix without host arrays has one view, with values in f64. */
 extern "C" wr_status wr_csr_host(wr_csr *A, wr_env *env) {
   wr_status status;
   int64_t *row_ptr = NULL;

@@ -4,7 +4,7 @@
 
 wr_status wr_csr_front_open(wr_csr_front *front, const wr_csr_feed *feed, int64_t nparts) {
   *front = (wr_csr_front){.feed = feed, .nparts = nparts};
-  return feed == NULL ? WR_OK : wr_alloc_zeroed(&front->done, nparts, 1, "which rows are final");
+  return feed == NULL ? WR_OK : wr_alloc_zeroed(&front->done, nparts, 1, "flags of final rows");
 }
 
 void wr_csr_front_pass(wr_csr_front *front, int64_t part, int64_t (*rows_before)(const void *context, int64_t n),

@@ -1,10 +1,10 @@
-/* How plans keep a matrix whose arrays they may borrow. */
+/* Reference count of a matrix, for plans that borrow its arrays. */
 #ifndef WR_CSR_HOLD_H
 #define WR_CSR_HOLD_H
 
 #include "spmv/matrix/csr.h"
 
-/* From now on one more wr_csr_free is needed until A is freed: the holder's. */
+/* Adds a holder: one more wr_csr_free is needed until A is freed. */
 void wr_csr_hold(wr_csr *A);
 
 #endif

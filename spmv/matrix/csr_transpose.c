@@ -1,6 +1,6 @@
-/* Transposing in two stable passes, so that the result depends on the matrix alone: entries are dealt to buckets of
- * neighbouring columns (each bucket's counters fit a cache), then each bucket is counting-sorted by column. Within a bucket
- * and then within a column they stay in row order, which is the ascending order that the transposed rows need. */
+/* Transposes in two stable passes, so that the result depends only on the matrix: entries are scattered to buckets of
+ * consecutive columns, whose counters fit a cache; then each bucket is counting-sorted by column. Both passes keep row order
+ * within a column, which is the ascending order that the transposed rows need. */
 #include <omp.h>
 
 #include "config/argument.h"
@@ -19,12 +19,12 @@ typedef struct transposer {
   wr_csr *T;
   int shift;         /* bucket of column j: j >> shift                                                  */
   int64_t nbuckets;
-  int64_t nchunks;   /* of rows, about equal in entries                                                 */
-  int64_t *chunk_row;  /* [nchunks + 1] first row of each                                               */
-  int64_t *at;         /* [nchunks][nbuckets] where a chunk's next entry of a bucket goes               */
-  int64_t *bucket_ptr; /* [nbuckets + 1]                                                                */
-  place *entry;        /* [nnz] by bucket                                                               */
-  double *val;         /* [nnz] their values, or NULL                                                   */
+  int64_t nchunks;     /* runs of rows with about equal numbers of entries              */
+  int64_t *chunk_row;  /* [nchunks + 1] first row of each                               */
+  int64_t *at;         /* [nchunks][nbuckets] index of a chunk's next entry of a bucket */
+  int64_t *bucket_ptr; /* [nbuckets + 1]                                                */
+  place *entry;        /* [nnz] in order of buckets                                     */
+  double *val;         /* [nnz] their values, or NULL                                   */
 } transposer;
 
 /* First row whose entries begin at or after k. */
@@ -59,19 +59,7 @@ done:
   return status;
 }
 
-static void close_transposer(transposer *t) {
-  wr_csr_free(t->T);
-  wr_free(t->chunk_row), wr_free(t->at), wr_free(t->bucket_ptr);
-  wr_free(t->entry), wr_free(t->val);
-}
-
-static void count_chunk(const transposer *t, int64_t c) {
-  int64_t *count = t->at + c * t->nbuckets;
-  for (int64_t k = t->A->row_ptr[t->chunk_row[c]]; k < t->A->row_ptr[t->chunk_row[c + 1]]; k++)
-    count[t->A->col[k] >> t->shift]++;
-}
-
-/* Turns counts into places: bucket by bucket, within a bucket chunk by chunk. */
+/* Turns counts into first indices: bucket by bucket, within a bucket chunk by chunk. */
 static void place_chunks(const transposer *t) {
   int64_t begin = 0;
   for (int64_t b = 0; b < t->nbuckets; b++) {
@@ -85,7 +73,7 @@ static void place_chunks(const transposer *t) {
   t->bucket_ptr[t->nbuckets] = begin;
 }
 
-static void deal_chunk(const transposer *t, int64_t c) {
+static void scatter_chunk(const transposer *t, int64_t c) {
   const wr_csr *A = t->A;
   int64_t *at = t->at + c * t->nbuckets;
   for (int64_t i = t->chunk_row[c]; i < t->chunk_row[c + 1]; i++)
@@ -96,8 +84,8 @@ static void deal_chunk(const transposer *t, int64_t c) {
     }
 }
 
-/* Sorts one bucket by column into the result. T->row_ptr serves as the counters: it is counted, summed, used as the places
- * and ends up one column further on, which is where the ends of rows belong. */
+/* Sorts one bucket by column into the result. T->row_ptr + 1 serves as the counters: it holds counts, then the rows' first
+ * indices, which grow to the rows' ends, as row_ptr needs. */
 static void sort_bucket(const transposer *t, int64_t b) {
   int64_t first = (int64_t)b << t->shift, last = first + ((int64_t)1 << t->shift);
   if (last > t->A->ncols) last = t->A->ncols;
@@ -124,15 +112,19 @@ wr_status wr_csr_transpose(const wr_csr *A, wr_csr **out) {
   WR_NEED_HOST(A);
   TRY(open_transposer(&t, A));
 #pragma omp parallel for schedule(dynamic, 1)
-  for (int64_t c = 0; c < t.nchunks; c++) count_chunk(&t, c);
+  for (int64_t c = 0; c < t.nchunks; c++)
+    for (int64_t k = A->row_ptr[t.chunk_row[c]]; k < A->row_ptr[t.chunk_row[c + 1]]; k++)
+      t.at[c * t.nbuckets + (A->col[k] >> t.shift)]++;
   place_chunks(&t);
 #pragma omp parallel for schedule(dynamic, 1)
-  for (int64_t c = 0; c < t.nchunks; c++) deal_chunk(&t, c);
+  for (int64_t c = 0; c < t.nchunks; c++) scatter_chunk(&t, c);
 #pragma omp parallel for schedule(dynamic, 1)
   for (int64_t b = 0; b < t.nbuckets; b++) sort_bucket(&t, b);
   t.T->symmetric = A->symmetric;
   *out = t.T, t.T = NULL;
 done:
-  close_transposer(&t);
+  wr_csr_free(t.T);
+  wr_free(t.chunk_row), wr_free(t.at), wr_free(t.bucket_ptr);
+  wr_free(t.entry), wr_free(t.val);
   return status;
 }

@@ -5,23 +5,23 @@
 #include "config/memory.h"
 
 enum {
-  SHORT_ROW = 40, /* up to here insertion beats counting: random columns, EPYC */
-  DIGIT = 256     /* values of a column's byte, by which long rows are sorted  */
+  SHORT_ROW = 40, /* up to here insertion sort is faster than radix sort (random columns, EPYC) */
+  DIGIT = 256     /* radix: values of a byte of a column                       */
 };
 
-void wr_row_room_free(wr_row_room *room) {
-  wr_free(room->col);
-  wr_free(room->val);
-  *room = (wr_row_room){.capacity = 0};
+void wr_row_scratch_free(wr_row_scratch *scratch) {
+  wr_free(scratch->col);
+  wr_free(scratch->val);
+  *scratch = (wr_row_scratch){.capacity = 0};
 }
 
-wr_status wr_row_room_reserve(wr_row_room *room, int64_t count, int values) {
-  if (count <= room->capacity) return WR_OK;
+wr_status wr_row_scratch_reserve(wr_row_scratch *scratch, int64_t count, int values) {
+  if (count <= scratch->capacity) return WR_OK;
   int64_t capacity = count + count / 4;
-  wr_row_room_free(room);
-  wr_status status = wr_alloc(&room->col, capacity, sizeof *room->col, "sorting rows");
-  if (status == WR_OK && values) status = wr_alloc(&room->val, capacity, sizeof *room->val, "sorting rows");
-  if (status == WR_OK) room->capacity = capacity;
+  wr_row_scratch_free(scratch);
+  wr_status status = wr_alloc(&scratch->col, capacity, sizeof *scratch->col, "sorting rows");
+  if (status == WR_OK && values) status = wr_alloc(&scratch->val, capacity, sizeof *scratch->val, "sorting rows");
+  if (status == WR_OK) scratch->capacity = capacity;
   return status;
 }
 
@@ -39,8 +39,8 @@ static void sort_short(int32_t *col, double *val, int64_t count) {
   }
 }
 
-/* One stable pass by one byte of the column, from `from` to `to`; 0: all have the same byte, and nothing was moved. */
-static int sort_by_byte(const wr_row_room *from, const wr_row_room *to, int64_t count, int shift) {
+/* One stable pass by one byte of the column, from `from` to `to`. Returns 0, and copies nothing, if all have the same byte. */
+static int sort_by_byte(const wr_row_scratch *from, const wr_row_scratch *to, int64_t count, int shift) {
   int64_t place[DIGIT] = {0}, sum = 0;
   for (int64_t k = 0; k < count; k++) place[from->col[k] >> shift & (DIGIT - 1)]++;
   if (place[from->col[0] >> shift & (DIGIT - 1)] == count) return 0;
@@ -57,13 +57,13 @@ static int sort_by_byte(const wr_row_room *from, const wr_row_room *to, int64_t 
   return 1;
 }
 
-static wr_status sort_long(int32_t *col, double *val, int64_t count, wr_row_room *room) {
-  wr_status status = wr_row_room_reserve(room, count, val != NULL);
+static wr_status sort_long(int32_t *col, double *val, int64_t count, wr_row_scratch *scratch) {
+  wr_status status = wr_row_scratch_reserve(scratch, count, val != NULL);
   if (status != WR_OK) return status;
-  wr_row_room here = {.col = col, .val = val}, there = *room;
+  wr_row_scratch here = {.col = col, .val = val}, there = *scratch;
   for (int shift = 0; shift < 32; shift += 8) {
     if (!sort_by_byte(&here, &there, count, shift)) continue;
-    wr_row_room swap = here;
+    wr_row_scratch swap = here;
     here = there, there = swap;
   }
   if (here.col == col) return WR_OK;
@@ -72,8 +72,8 @@ static wr_status sort_long(int32_t *col, double *val, int64_t count, wr_row_room
   return WR_OK;
 }
 
-wr_status wr_row_sort_anew(int32_t *col, double *val, int64_t count, wr_row_room *room) {
-  if (count > SHORT_ROW) return sort_long(col, val, count, room);
+wr_status wr_row_sort_unordered(int32_t *col, double *val, int64_t count, wr_row_scratch *scratch) {
+  if (count > SHORT_ROW) return sort_long(col, val, count, scratch);
   sort_short(col, val, count);
   return WR_OK;
 }

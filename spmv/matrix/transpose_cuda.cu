@@ -1,5 +1,5 @@
-/* Transposing by sorting: keys are the entries' columns, values their rows; then, where there are any, the matrix's values,
- * with the same keys once more: equal keys keep their order. */
+/* Transposes by sorting: keys are the entries' columns, values their rows. The matrix's values are sorted with a copy of the
+ * same keys; the sort is stable, so both get the same order. */
 #include "spmv/matrix/transpose.h"
 
 #include "config/memory.h"
@@ -40,7 +40,8 @@ extern "C" wr_status wr_device_entry_rows(wr_env *env, int64_t nrows, const wr_c
 
 /* ---- Lengths of runs ---- */
 
-/* lengths, zeroed before, := how often each key occurs among the sorted keys. Each run adds twice, however long it is. */
+/* lengths[key], initially 0, := the number of times that key occurs in the sorted keys. Each run adds twice, whatever its
+ * length. */
 __global__ void __launch_bounds__(THREADS) run_lengths(const uint32_t *keys, int64_t count, uint32_t *lengths) {
   int64_t k = this_thread();
   if (k >= count) return;
@@ -58,7 +59,7 @@ done:
   return status;
 }
 
-/* *keys := the columns, a copy, as the sort is in place. */
+/* keys := a copy of the columns, as the sort is in place. */
 static wr_status copy_columns(wr_env *env, const wr_csr_view *A, int64_t nnz, uint32_t *keys) {
   return WR_CUDA(cudaMemcpyAsync(keys, A->col, (size_t)nnz * sizeof *keys, cudaMemcpyDeviceToDevice, stream_of(env)));
 }
@@ -110,7 +111,7 @@ extern "C" wr_status wr_csr_transpose_device(wr_csr *A, wr_env *env, wr_csr **ou
   wr_csr *T = NULL;
   wr_csr_view view;
   *out = NULL;
-  if (A->val && env->type != WR_F64) return wr_fail(WR_EUSAGE, "values are transposed on a device in f64 alone");
+  if (A->val && env->type != WR_F64) return wr_fail(WR_EUSAGE, "values can be transposed on a device in f64 only");
   TRY(wr_csr_device_view(A, env, &view));
   TRY(wr_alloc_zeroed(&T, 1, sizeof *T, "a matrix"));
   T->nrows = A->ncols, T->ncols = A->nrows, T->nnz = A->nnz, T->symmetric = A->symmetric;
@@ -140,7 +141,7 @@ extern "C" wr_status wr_csr_divide_columns_device(wr_csr *A, wr_env *env, const 
   double *divisors = NULL;
   TRY(wr_cuda_enter(env));
   if (A->row_ptr || A->val == NULL || A->device->device != env->device)
-    return wr_fail(WR_EUSAGE, "columns are divided of a matrix with values that is on this device alone");
+    return wr_fail(WR_EUSAGE, "columns can be divided only of a matrix with values that is on this device only");
   TRY(wr_device_alloc(env, &divisors, A->ncols, sizeof *divisors, "divisors of columns"));
   TRY(wr_device_upload(env, divisors, by, A->ncols, WR_AS_8_BYTES));
   if (A->nnz > 0)

@@ -14,7 +14,7 @@
 typedef struct case_entries {
   int64_t nrows, ncols;
   wr_triplet_chunk chunk;
-  wr_status status; /* of the first entry that found no room */
+  wr_status status; /* of the first allocation that failed */
 } case_entries;
 
 double case_number(uint64_t key, int64_t i) {
@@ -48,7 +48,7 @@ static void put_value(case_entries *e, int64_t i, int64_t j, double value) {
 
 static void put(case_entries *e, int64_t i, int64_t j) { put_value(e, i, j, case_number(1, i * e->ncols + j)); }
 
-/* ---- what the matrices are filled with; entries at the same place are added ---- */
+/* ---- Rules that fill the matrices; entries at the same place are added ---- */
 
 static void nothing(case_entries *e) { (void)e; }
 
@@ -61,7 +61,7 @@ static void full(case_entries *e) {
     for (int64_t j = 0; j < e->ncols; j++) put(e, i, j);
 }
 
-/* `count` columns by chance. */
+/* `count` pseudo-random columns. */
 static void random_row(case_entries *e, int64_t i, int64_t count) {
   for (int64_t k = 0; k < count; k++) put(e, i, wr_below(wr_hash((uint64_t)i, (uint64_t)k), e->ncols));
 }
@@ -108,8 +108,8 @@ static void triangle(case_entries *e) {
     for (int64_t j = 0; j < i; j++) put(e, i, j);
 }
 
-/* Rows of 2^k - 1, 2^k and 2^k + 1 entries, the longest first, so that whatever is cut into pieces of a power of two
- * is cut just before, at and just behind the end of a row. */
+/* Rows of 2^k - 1, 2^k and 2^k + 1 entries, the longest first, so that a backend that cuts rows into pieces of a power of two
+ * cuts just before, at and just after the end of a row. */
 static void powers_of_two(case_entries *e) {
   int64_t i = 0;
   for (int64_t length = e->ncols - 1; length >= 1; length /= 2)
@@ -117,7 +117,7 @@ static void powers_of_two(case_entries *e) {
       for (int64_t j = 0; j < length + more; j++) put(e, i, j);
 }
 
-/* Dense 4x4 blocks, one of them cut off by the edge. */
+/* Dense 4x4 blocks; the matrix ends within one of them. */
 static void blocks(case_entries *e) {
   for (int64_t b = 0; b < e->nrows / 4 * 3; b++) {
     int64_t top = b / 3 * 4, left = wr_below(wr_hash(5, (uint64_t)b), e->ncols);
@@ -126,7 +126,7 @@ static void blocks(case_entries *e) {
   }
 }
 
-/* Entries of value 0, among others; rows of nothing else. */
+/* Some entries of value 0, and rows with only such entries. */
 static void explicit_zeros(case_entries *e) {
   for (int64_t i = 0; i < e->nrows; i++)
     for (int64_t k = 0; k < 5; k++) {
@@ -135,14 +135,14 @@ static void explicit_zeros(case_entries *e) {
     }
 }
 
-/* Terms of 2^30 and both signs, whose last bits count. */
+/* Terms near 2^30 of both signs, which cancel. */
 static void large_terms(case_entries *e) {
   for (int64_t i = 0; i < e->nrows; i++)
     for (int64_t j = 0; j < e->ncols; j++)
       put_value(e, i, j, (j % 2 ? -0x1p30 : 0x1p30) + case_number(3, i * e->ncols + j));
 }
 
-/* From numbers that are subnormal in f32 up to large ones. */
+/* Values from subnormal ones in f32 to large ones. */
 static void magnitudes(case_entries *e) {
   for (int64_t i = 0; i < e->nrows; i++)
     for (int64_t k = 0; k < 7; k++) {
@@ -212,7 +212,7 @@ static const test_case large[] = {
 
 /* ---- lists ---- */
 
-/* Fewer rows, but more than the 8448 warps that an H200 holds. */
+/* Fewer rows, but more than the 8448 warps of an H200. */
 static void shorten(test_case *c) {
   enum { ROWS = 8750 };
   static const char *const smaller[][2] = {

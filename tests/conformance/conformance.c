@@ -22,7 +22,7 @@ void conform_apply(trial *t, choice c) {
   wr_plan_forget(t->plan);
 }
 
-/* x := numbers, with `value` in three columns, one of them that of the entry in the middle. */
+/* x := numbers, with `value` in three columns, one of them that of the middle entry. */
 static void spoil_x(trial *t, double value) {
   double *x;
   int64_t n = t->A->ncols, middle = t->A->nnz ? t->A->col[t->A->nnz / 2] : n / 2;
@@ -48,9 +48,9 @@ void conform_nonfinite(trial *t) {
   trial_fill(t, 0);
 }
 
-/* ---- chains ---- */
+/* ---- Chains ---- */
 
-/* scale := what keeps a chain x := scale * A x within bounds: 1 / (sum of |a| of a column), 0 where that is nothing. */
+/* scale := 1 / (sum of |a| of a column), or 0 for an empty column, which keeps a chain x := scale * A x bounded. */
 static void scale_by_columns(trial *t) {
   double *sum;
   wr_status status = wr_alloc_zeroed(&sum, t->A->ncols, sizeof *sum, "sums of columns");
@@ -63,10 +63,10 @@ static void scale_by_columns(trial *t) {
 }
 
 typedef struct buffers {
-  guarded *last, *next, *spare; /* what the last apply wrote, what its y_next was, the third */
+  guarded *last, *next, *spare; /* the last apply's y, its y_next, and a third buffer */
 } buffers;
 
-/* What a caller may do between applies. Returns whether it gives no y_next this time. */
+/* What a caller may do between applies. Returns whether it passes no y_next this time. */
 static int break_order(trial *t, buffers *b, int k) {
   guarded *other = b->spare;
   switch (k % 6) {
@@ -101,7 +101,7 @@ void conform_chain(trial *t, chain_kind kind, int applies) {
   trial_fill(t, 0);
 }
 
-/* ---- the format ---- */
+/* ---- The format ---- */
 
 void conform_decode(trial *t) {
   wr_csr *B = t->A;
@@ -123,7 +123,7 @@ void conform_decode(trial *t) {
   wr_csr_free(B);
 }
 
-/* The plan of a matrix whose owner frees it goes on with what it holds, and not with what comes to lie there. */
+/* A plan whose matrix was freed by its owner still works, and does not read memory that was allocated since. */
 void conform_freed(trial *t) {
   wr_plan *usual = t->plan;
   wr_csr *A = NULL, *later = NULL;
@@ -151,16 +151,16 @@ void conform_need_beta(trial *t) {
   } else {
     wr_apply request = {.alpha = 1, .beta = 1, .x = &t->x[0].vec, .y = &t->y[0].vec};
     TRIAL_OK(t, guarded_read(&t->env, &t->y[0]));
-    trial_expect(t, wr_plan_apply(t->plan, &request) == WR_EUSAGE, "took a beta that was not announced");
+    trial_expect(t, wr_plan_apply(t->plan, &request) == WR_EUSAGE, "accepted a beta that was not announced");
     TRIAL_OK(t, guarded_read(&t->env, &t->y[0]));
-    trial_expect(t, guarded_changed(&t->y[0], 1) == GUARDED_SAME, "refused and computed all the same");
+    trial_expect(t, guarded_changed(&t->y[0], 1) == GUARDED_SAME, "refused, but computed a result");
   }
 done:
   wr_plan_destroy(t->plan);
   t->plan = usual, t->env.need_beta = 1;
 }
 
-/* ---- the same bits ---- */
+/* ---- The same bits ---- */
 
 /* bits[nrows + WR_MAX_REDUCTIONS] := y and the reductions of an apply. */
 static void collect_bits(trial *t, double *bits) {
@@ -184,21 +184,21 @@ void conform_repeats(trial *t) {
   if (first && again && wr_plan_get_info(t->plan)->deterministic) {
     collect_bits(t, first);
     collect_bits(t, again);
-    trial_expect(t, same_bits(t, first, again), "other bits from an apply to the next");
+    trial_expect(t, same_bits(t, first, again), "two applies give different bits");
   }
   wr_free(first);
   wr_free(again);
 }
 
-/* ---- new values ---- */
+/* ---- New values ---- */
 
-/* Numbers by chance with zeros of both signs among them; or whole numbers, which f32 has as well. */
+/* Pseudo-random numbers, some of them zeros of both signs; or whole numbers, which are exact in f32. */
 static void renew_values(wr_csr *B, int whole) {
   for (int64_t k = 0; k < B->nnz && B->val; k++)
     B->val[k] = whole ? (double)(k % 7 - 3) : k % 11 == 5 ? 0.0 : k % 13 == 7 ? -0.0 : case_number(6, k);
 }
 
-/* What the plan gives is what a plan gives that was prepared for these values, and to the bit if it always gives the same. */
+/* The plan gives the same as a plan prepared with these values, bit for bit if it is deterministic. */
 static void compare_with_fresh(trial *t) {
   wr_plan *usual = t->plan, *fresh = NULL;
   double *now = room_for_bits(t), *expected = room_for_bits(t);
@@ -211,14 +211,14 @@ static void compare_with_fresh(trial *t) {
   TRIAL_OK(t, wr_plan_prepare(fresh));
   t->plan = fresh;
   collect_bits(t, expected);
-  trial_expect(t, same_bits(t, now, expected), "new values: other bits than by a fresh plan");
+  trial_expect(t, same_bits(t, now, expected), "new values: bits differ from those of a fresh plan");
 done:
   t->plan = usual;
   wr_plan_destroy(fresh);
   wr_free(now), wr_free(expected);
 }
 
-/* The plan's own matrix, its values changed where they are, and back. */
+/* The plan's own matrix, with values changed in place, and changed back. */
 static void update_in_place(trial *t, wr_csr *other) {
   size_t bytes = (size_t)t->A->nnz * sizeof *t->A->val;
   double *kept;
@@ -232,13 +232,13 @@ static void update_in_place(trial *t, wr_csr *other) {
     compare_with_fresh(t);
   }
   uint64_t generation = wr_plan_generation(t->plan);
-  TRIAL_OK(t, wr_plan_update_values(t->plan, t->A)); /* once more: no reason to prepare anew */
+  TRIAL_OK(t, wr_plan_update_values(t->plan, t->A)); /* once more: nothing has to be prepared again */
   trial_expect(t, t->backend->update_values == NULL || wr_plan_generation(t->plan) == generation,
                "new values in place: arrays have moved");
   wr_free(kept);
 }
 
-/* An entry moves to a place beside it where there is none; 0: there is no such place. */
+/* Moves an entry to an empty neighbouring place; returns 0 if there is none. */
 static int move_entry(wr_csr *B) {
   for (int64_t i = 0; i < B->nrows; i++)
     for (int64_t k = B->row_ptr[i]; k < B->row_ptr[i + 1]; k++) {
@@ -248,13 +248,13 @@ static int move_entry(wr_csr *B) {
   return 0;
 }
 
-/* What is no new values for the pattern is refused, and the plan goes on with those it has. */
+/* A matrix of another pattern is refused, and the plan keeps its values. */
 static void refuse_other_patterns(trial *t, wr_csr *other) {
   wr_csr *A = t->A, fewer = *other;
   double one = 1;
   fewer.nnz--;
   if (A->nnz > 0) trial_expect(t, wr_plan_update_values(t->plan, &fewer) == WR_EUSAGE, "took fewer entries");
-  A->nnz++; /* in place: the plan remembers how many there were */
+  A->nnz++; /* in place: the plan has stored their number */
   trial_expect(t, wr_plan_update_values(t->plan, A) == WR_EUSAGE, "took more entries");
   A->nnz--;
   fewer = *A;
@@ -292,11 +292,11 @@ void conform_deterministic(const trial *like) {
     t.env = (wr_env){.place = like->env.place, .device = like->env.device, .type = like->env.type, .deterministic = 1,
                      .need_beta = 1, .threads = like->env.place == WR_HOST ? turn + 1 : 0};
     if (trial_open(&t)) {
-      trial_expect(&t, wr_plan_get_info(t.plan)->deterministic, "accepts env.deterministic without being so");
+      trial_expect(&t, wr_plan_get_info(t.plan)->deterministic, "accepts env.deterministic, but is not deterministic");
       trial_fill(&t, 0);
       double *bits = room_for_bits(&t);
       collect_bits(&t, bits);
-      trial_expect(&t, first == NULL || same_bits(&t, first, bits), "other bits on %d threads, or from another plan",
+      trial_expect(&t, first == NULL || same_bits(&t, first, bits), "bits differ on %d threads, or with another plan",
                    turn + 1);
       if (first == NULL)
         first = bits;

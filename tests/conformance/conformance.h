@@ -1,18 +1,18 @@
-/* What every backend must pass: the checks, and their two ways through the cases. A new backend needs no line here: it
- * is found in the registry, and its knobs are found in its table.
+/* The tests that every backend must pass: the checks, and two ways of combining parameters. A new backend needs no line here:
+ * it is found in the registry, and its knobs in its table.
  *
  *   cases.c      the matrices
  *   trial.c      one apply with all that must hold after it
- *   exact.c      what the numbers must be, and how near
- *   guarded.c    vectors that notice strays
- *   covering.c   few settings that hold all pairs
- *   test_conformance_faults.c   a backend with faults, all of which must be found; without them the model of one */
+ *   exact.c      the expected numbers and their error bounds
+ *   guarded.c    vectors that detect accesses outside them
+ *   covering.c   few settings that contain all pairs
+ *   test_conformance_faults.c   a backend with faults, all of which must be found; without them a model backend */
 #ifndef WR_CONFORMANCE_H
 #define WR_CONFORMANCE_H
 
 #include "tests/conformance/trial.h"
 
-/* One apply of the many: positions in the lists of conformance.c, and in epilogue_kinds. */
+/* The parameters of an apply: indices into the lists of conformance.c and into epilogue_kinds. */
 enum { ALPHAS = 3, BETAS = 3 };
 typedef struct choice {
   int alpha, beta, y_next, epilogue;
@@ -21,34 +21,34 @@ typedef struct choice {
 /* y holds NaN if beta is 0. */
 void conform_apply(trial *t, choice c);
 
-/* NaN and infinities in x reach the rows that use them, and no others. Left out for a backend that needs finite x, which
- * the registry's test allows the vendor's alone. */
+/* NaN and infinities in x reach the rows that use them, and no others. Skipped for a backend that needs finite x, which the
+ * registry's test allows only to the vendor's. */
 void conform_nonfinite(trial *t);
 
-/* Applies in a row that alternate buffers, z = y_next. In one kind the core fills with NaN what is undefined; in the other
- * the caller breaks the order: forgets, overwrites the buffer that was prepared, comes with another, gives none. */
+/* Consecutive applies that alternate buffers, z = y_next. In one kind the core fills undefined elements with NaN; in others
+ * the caller breaks the order: drops the prepared buffer, overwrites it, passes another one, or passes no y_next. */
 typedef enum chain_kind { CHAIN_PLAIN, CHAIN_POISONED, CHAIN_BROKEN, CHAIN_KINDS } chain_kind;
 void conform_chain(trial *t, chain_kind kind, int applies);
 
-/* The format as rows again: the same entries, explicit zeros too. */
+/* The format decodes to the same entries, explicit zeros too. */
 void conform_decode(trial *t);
 
-/* New values for the same pattern, and the old ones again. */
+/* New values for the same pattern, then the old ones. */
 void conform_update_values(trial *t);
 
 /* A plan whose matrix was freed by its owner. */
 void conform_freed(trial *t);
 
-/* A plan in whose env no beta was announced: it need not take one, but says so. */
+/* A plan whose env has announced no beta: it may refuse one, with an error. */
 void conform_need_beta(trial *t);
 
-/* Twice the same bits, where the plan says that it is deterministic. */
+/* Two applies give the same bits, if the plan says that it is deterministic. */
 void conform_repeats(trial *t);
 
-/* The same bits again under env.deterministic, from plans made anew, on the host with 1, 2 and 3 threads. */
+/* The same bits under env.deterministic from new plans, on the host with 1, 2 and 3 threads. */
 void conform_deterministic(const trial *like);
 
-/* Knobs by number: their defaults, all at their least, all at their most; text is what -k takes behind the colon. */
+/* Knobs by number: defaults, all minimal, all maximal; text is what follows the colon of -k. */
 int conformance_knob_settings(const wr_backend *backend);
 void conformance_knobs(const wr_backend *backend, int setting, char *text, size_t size);
 
@@ -56,8 +56,8 @@ void conformance_knobs(const wr_backend *backend, int setting, char *text, size_
 void conformance_small(const wr_backend *backend, findings *f);
 void conformance_large(const wr_backend *backend, findings *f);
 
-/* main: one of these for all backends that can run here, or for those that the arguments name, which have to be able to.
- * WR_NEED_GPU in the environment: none on a GPU is a failure. */
+/* The main function: one of these, for all backends that can run here or for those named by the arguments, which must be able
+ * to run. WR_NEED_GPU in the environment: fails if no GPU backend can run. */
 int conformance_main(int argc, char **argv, const char *name, void (*run)(const wr_backend *backend, findings *f));
 
 #endif

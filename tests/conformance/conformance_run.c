@@ -1,4 +1,4 @@
-/* The ways through cases and settings. */
+/* The two ways of combining cases and settings. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/covering.h"
 
-/* ---- knobs ---- */
+/* ---- Knobs ---- */
 
 int conformance_knob_settings(const wr_backend *backend) { return backend->knobs && backend->knobs->name ? 3 : 1; }
 
-/* text := the least or the greatest value of a knob; "" for a text. */
+/* text := the minimal or maximal value of a knob; "" for a text. */
 static void extreme(const wr_knob *knob, int most, char *text, size_t size) {
   double real = most ? (knob->below_max ? nextafter(knob->max, -INFINITY) : knob->max)
                      : (knob->above_min ? nextafter(knob->min, INFINITY) : knob->min);
@@ -45,7 +45,7 @@ void conformance_knobs(const wr_backend *backend, int setting, char *text, size_
   }
 }
 
-/* ---- one matrix ---- */
+/* ---- One matrix ---- */
 
 static trial make_trial(const wr_backend *backend, const char *name, wr_csr *A, wr_type type, const char *knobs,
                         findings *f) {
@@ -65,7 +65,7 @@ static void apply_all(trial *t) {
           conform_apply(t, (choice){.alpha = alpha, .beta = beta, .y_next = y_next, .epilogue = epilogue});
 }
 
-/* All but the applies by choice and the chains. */
+/* All checks but the applies with chosen parameters and the chains. */
 static void check_the_rest(trial *t) {
   conform_nonfinite(t);
   conform_decode(t);
@@ -87,7 +87,7 @@ static wr_csr *build(const wr_backend *backend, const test_case *c, findings *f)
   return NULL;
 }
 
-/* Who refuses everything has not passed. */
+/* A backend that refuses everything has not passed. */
 static void expect_runs(const wr_backend *backend, const int runs[2], findings *f) {
   for (int type = WR_F32; type <= WR_F64; type++) {
     trial t = {.backend = backend, .name = "all cases", .env = {.type = (wr_type)type}, .findings = f};
@@ -98,15 +98,15 @@ static void expect_runs(const wr_backend *backend, const int runs[2], findings *
 
 static int enough(const findings *f) { return f->quiet && f->failed; }
 
-/* ---- the two ways ---- */
+/* ---- The two ways ---- */
 
-/* The chains: all kinds, or in short one of them in turn. */
+/* The chains: all kinds or, with WR_SHORT, one of them in turn. */
 static void chain_all(trial *t, int turn) {
   for (int kind = 0; kind < CHAIN_KINDS; kind++)
     if (!getenv("WR_SHORT") || kind == turn % CHAIN_KINDS) conform_chain(t, (chain_kind)kind, 50);
 }
 
-/* CUSPARSE_SPMV_CSR_ALG1 alone, without code of ours, multiplies this matrix wrong about once in 100 000 times while other
+/* CUSPARSE_SPMV_CSR_ALG1, even without this library, multiplies this matrix wrong about once in 100 000 times while other
  * processes use the card through the multi-process service: tests/bench/cusparse_race.cu, docs/reliability.md. */
 static int library_is_wrong(const wr_backend *backend, const test_case *c, wr_type type, const char *knobs) {
   return getenv("CUDA_MPS_PIPE_DIRECTORY") && type == WR_F64 && strcmp(backend->name, "cusparse") == 0 &&
@@ -122,7 +122,7 @@ static void run_small_case(const wr_backend *backend, const test_case *c, int ru
       conformance_knobs(backend, setting, knobs, sizeof knobs);
       if (library_is_wrong(backend, c, (wr_type)type, knobs)) {
         CASE("cusparse, f64, dense");
-        SKIP("cuSPARSE multiplies this matrix wrong beside other processes on the card (docs/reliability.md)");
+        SKIP("cuSPARSE multiplies this matrix wrong while other processes use the card (docs/reliability.md)");
         continue;
       }
       trial t = make_trial(backend, c->name, A, (wr_type)type, knobs, f);
@@ -148,15 +148,15 @@ void conformance_small(const wr_backend *backend, findings *f) {
   cases_free(&list);
 }
 
-/* The order of the parameters: rows of the covering with the same first three follow each other and share a plan. */
+/* The order of the parameters: rows of the covering with equal first three parameters are consecutive and share a plan. */
 enum { CASE_OF, TYPE_OF, KNOBS_OF, ALPHA_OF, BETA_OF, NEXT_OF, EPILOGUE_OF, PARAMETERS };
 
-/* In short, a format of so many bytes (large blocks, mostly padding) is applied once. */
+/* With WR_SHORT, a format of so many bytes (large blocks, mostly padding) is applied once. */
 static int is_heavy(const trial *t) {
   return getenv("WR_SHORT") && wr_plan_get_info(t->plan)->format_bytes > (int64_t)16 << 20;
 }
 
-/* All rows from r on with the same case, type and knobs; returns the first that is not. */
+/* Runs all rows from r on with the same case, type and knobs; returns the next row. */
 static int run_large_group(const wr_backend *backend, const test_case *c, wr_csr *A, const covering *cover, int r,
                            int runs[2], findings *f) {
   const int *row = cover->row[r];
@@ -171,7 +171,7 @@ static int run_large_group(const wr_backend *backend, const test_case *c, wr_csr
       conform_apply(&t, (choice){p[ALPHA_OF], p[BETA_OF], p[NEXT_OF], p[EPILOGUE_OF]});
   }
   if (opened) runs[row[TYPE_OF]]++;
-  if (opened && !heavy) { /* in short each of the two with one of the types */
+  if (opened && !heavy) { /* with WR_SHORT each of the two with one of the types */
     int turn = getenv("WR_SHORT") ? (row[CASE_OF] + row[TYPE_OF] + row[KNOBS_OF]) % 2 : 2;
     if (turn != 0) conform_chain(&t, (chain_kind)((row[CASE_OF] + row[TYPE_OF]) % CHAIN_KINDS), turn == 2 ? 14 : 7);
     if (turn != 1) check_the_rest(&t);
@@ -204,7 +204,7 @@ void conformance_large(const wr_backend *backend, findings *f) {
   cases_free(&list);
 }
 
-/* ---- main ---- */
+/* ---- Main ---- */
 
 static wr_status try_cuda(void) {
   wr_env env = {.place = WR_CUDA, .type = WR_F64};

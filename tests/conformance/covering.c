@@ -7,8 +7,8 @@
 
 typedef struct pairs {
   const int *levels;
-  int parameters, most; /* most: values of the parameter with most */
-  unsigned char *seen;  /* [parameters][parameters][most][most]    */
+  int parameters, most; /* most: the largest number of values of a parameter */
+  unsigned char *seen;  /* [parameters][parameters][most][most]              */
 } pairs;
 
 static unsigned char *seen(const pairs *s, int p, int a, int q, int b) {
@@ -16,7 +16,7 @@ static unsigned char *seen(const pairs *s, int p, int a, int q, int b) {
                   (size_t)b];
 }
 
-/* New pairs that value a of parameter p makes with the values chosen so far (-1: not yet). */
+/* The number of new pairs that value a of parameter p makes with the values chosen so far (-1: not chosen). */
 static int gain(const pairs *s, const int *row, int p, int a) {
   int pairs_won = 0;
   for (int q = 0; q < s->parameters; q++)
@@ -24,7 +24,7 @@ static int gain(const pairs *s, const int *row, int p, int a) {
   return pairs_won;
 }
 
-/* The value that wins most; among equals the search begins elsewhere in every row, so that all are used alike. */
+/* The value that makes most new pairs. The search begins at another value in every row, so that equals are used evenly. */
 static int best_value(const pairs *s, const int *row, int p, int turn) {
   int best = turn % s->levels[p];
   for (int k = 1; k < s->levels[p]; k++) {
@@ -52,7 +52,7 @@ static wr_status push(covering *c, const int *row) {
   return WR_OK;
 }
 
-/* One row more, begun with a pair that is still missing. */
+/* Adds a row that begins with a missing pair. */
 static wr_status cover(const pairs *s, covering *c, int p, int a, int q, int b) {
   int row[COVERING_PARAMETERS];
   for (int k = 0; k < COVERING_PARAMETERS; k++) row[k] = k < s->parameters ? -1 : 0;

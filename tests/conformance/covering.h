@@ -8,7 +8,7 @@ enum { COVERING_PARAMETERS = 8 };
 
 typedef struct covering {
   int count, capacity;
-  int (*row)[COVERING_PARAMETERS]; /* [count][parameters] a value of each, sorted by the first, then the second... */
+  int (*row)[COVERING_PARAMETERS]; /* [count][parameters] a value of each, sorted by the first parameter, then the second... */
 } covering;
 
 /* Parameter p takes the values 0..levels[p]-1. Deterministic. WR_ENOMEM. */

@@ -3,14 +3,14 @@
 #include <float.h>
 #include <math.h>
 
-/* long double's own rounding, which every bound has room for: 2^-64 where it has 64 bits. */
+/* The rounding of long double, which is part of every bound: 2^-64 where it has 64 bits. */
 static const long double own_unit = LDBL_EPSILON / 2;
 
-/* n roundings in a row, each at most u: the relative error of a sum in any order (Higham, Accuracy and Stability of
- * Numerical Algorithms, section 3.1). */
+/* The relative error of a sum with n roundings, each at most u, in any order (Higham, Accuracy and Stability of Numerical
+ * Algorithms, section 3.1). */
 static long double gamma_of(int64_t n, long double u) { return (long double)n * u / (1 - (long double)n * u); }
 
-/* The distance between subnormal numbers: what underflow may cost besides. */
+/* The distance between subnormal numbers: the additional error of underflow. */
 static long double least(wr_type type) { return type == WR_F32 ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN; }
 
 double exact_entry(const wr_csr *A, wr_type type, int64_t k) {
@@ -18,9 +18,9 @@ double exact_entry(const wr_csr *A, wr_type type, int64_t k) {
   return type == WR_F32 ? (double)(float)A->val[k] : A->val[k];
 }
 
-/* The product of a row of `length` entries passes at most `length` roundings, alpha, beta and the shift add one each,
- * and so does adding them up: length + 3 for the product, 3 for the rest; a backend may round each term once more, by
- * term_unit. Then y is rounded once more, to be stored. */
+/* The product of a row of `length` entries passes at most `length` roundings, alpha, beta and the shift add one each, and so
+ * do their sums: length + 3 for the product, 3 for the rest. A backend may round each term once more, by term_unit. y is
+ * rounded once more when it is stored. */
 exact_value exact_row(const exact_apply *e, int64_t i) {
   long double unit = (e->sum_unit > 0 ? (long double)e->sum_unit : 0x1p-53L) + own_unit;
   long double stored = wr_type_unit(e->type), sum = 0, size = 0;
@@ -61,7 +61,7 @@ static long double term_of(wr_reduction_kind kind, long double u, const double *
   return 0;
 }
 
-/* Sums are had piece by piece: no number passes more than 2048 + n/512 additions in f64. */
+/* Reductions are summed in parts: no number passes more than 2048 + n/512 additions in f64. */
 exact_value exact_reduction(wr_reduction_kind kind, const double *u, const double *z, int64_t n) {
   long double sum = 0, size = 0;
   for (int64_t i = 0; i < n; i++) {

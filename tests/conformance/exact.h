@@ -1,5 +1,5 @@
-/* What an apply must give, computed apart from every backend in long double from the numbers as they are stored, and
- * how far a backend may be from it: an error bound of each number, never one tolerance for all. */
+/* The expected results of an apply, computed independently of all backends in long double from the stored numbers, and an
+ * error bound for each number in place of one tolerance for all. */
 #ifndef WR_EXACT_H
 #define WR_EXACT_H
 
@@ -8,7 +8,7 @@
 #include "spmv/spmv.h"
 
 typedef struct exact_value {
-  long double value, bound; /* NaN and infinities are values like others */
+  long double value, bound; /* NaN and infinities compare like other values */
 } exact_value;
 
 /* One apply as numbers on the host. */
@@ -17,17 +17,17 @@ typedef struct exact_apply {
   wr_type type;
   double sum_unit, term_unit; /* wr_plan_info's                                                                */
   double alpha, beta, shift;
-  const double *x;         /* [ncols]                                                                          */
-  const double *y;         /* [nrows] before the apply; not read when beta is 0                                */
-  const double *direction; /* [nrows] of the shift, NULL: ones                                                 */
+  const double *x;         /* [ncols]                                                                           */
+  const double *y;         /* [nrows] before the apply; not read when beta is 0                                 */
+  const double *direction; /* [nrows] of the shift, NULL: ones                                                  */
   int product_stored;      /* 1: alpha*A*x is rounded to the type before beta*y is added (backend without beta) */
-  int y_stored;            /* 1: y is rounded to the type before the shift is added (epilogue apart)           */
+  int y_stored;            /* 1: y is rounded to the type before the shift is added (separate epilogue)         */
 } exact_apply;
 
-exact_value exact_row(const exact_apply *e, int64_t i);        /* y[i] as it is to be stored        */
-exact_value exact_scaled(wr_type type, double scale, double y); /* scale * y as it is to be stored   */
+exact_value exact_row(const exact_apply *e, int64_t i);        /* y[i] as expected, before rounding */
+exact_value exact_scaled(wr_type type, double scale, double y); /* scale * y as expected, before rounding */
 
-/* The reduction of u[n], as stored, with z[n] (the kinds with one vector do not read it). */
+/* The reduction of the stored u[n] with z[n] (kinds with one vector do not read z). */
 exact_value exact_reduction(wr_reduction_kind kind, const double *u, const double *z, int64_t n);
 
 int exact_accepts(exact_value expected, double got);

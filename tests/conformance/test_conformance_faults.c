@@ -1,6 +1,6 @@
-/* The checks checked: a backend with every capability that passes them all, and each of its planted faults found. It
- * is also a model of what the contract asks for, in the fewest lines: it adds into y, so y has to be clear, which an
- * apply with y_next does for the one after. With fewer capabilities the core does the rest, and must pass as well. */
+/* Tests the checks themselves: a backend with every capability passes them all, and each fault planted in it is found. It is
+ * also a minimal model of the contract: it adds into y, so y has to be cleared, which an apply with y_next does for the next
+ * one. With fewer capabilities the core does the rest, and must pass as well. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,26 +23,26 @@
   X(WRITES_BEHIND_NEXT, "clears too much of y_next")                                  \
   X(CHANGES_X, "uses x as room")                                                      \
   X(CHANGES_Z, "uses z as room")                                                      \
-  X(SUMS_IN_F32, "sums rows in f32 and does not say so")                              \
+  X(SUMS_IN_F32, "sums rows in f32 without declaring it")                              \
   X(VALUES_IN_F32, "stores values in f32 whatever the type")                          \
-  X(DROPS_ZEROS, "takes explicit zeros for nothing")                                  \
+  X(DROPS_ZEROS, "drops explicit zeros")                                  \
   X(FILLS_WITH_ZEROS, "multiplies zeros that are not entries by x")                   \
   X(READS_BESIDE_X, "reads beyond x")                                                 \
   X(NEVER_CLEARS, "expects a clear y")                                                \
-  X(TRUSTS_ORDER, "takes the y after a y_next for that y_next")                       \
+  X(TRUSTS_ORDER, "assumes that y is the last y_next")                       \
   X(FORGETS_TO_CLEAR_NEXT, "leaves y_next as it was")                                 \
   X(CLEARS_NEXT_EARLY, "clears y_next before the epilogue has read it")               \
   X(CLEARS_BY_ZERO, "clears by multiplying by 0")                                     \
   X(SUMS_UNROUNDED, "reduces y before it is rounded")                                 \
   X(SUMS_SCALED, "reduces y after scale")                                             \
   X(SUMS_ADD_UP, "adds reductions to what was there")                                 \
-  X(SUMS_THE_SCALED, "takes the mask of unscaled elements the wrong way")             \
+  X(SUMS_THE_SCALED, "inverts the mask of unscaled elements")             \
   X(SHIFT_WITHOUT_DIRECTION, "leaves the shift's direction out")                      \
   X(SCALES_BEFORE_SHIFT, "scales y before the shift")                                 \
-  X(OTHER_BITS, "gives other last bits from apply to apply")                          \
-  X(BITS_BY_THREADS, "gives other last bits on other numbers of threads")             \
+  X(OTHER_BITS, "gives different last bits in each apply")                          \
+  X(BITS_BY_THREADS, "gives different last bits on other numbers of threads")             \
   X(KEEPS_OLD_VALUES, "does not take new values")                                     \
-  X(DECODES_WRONG, "gives back a wrong column")                                       \
+  X(DECODES_WRONG, "decodes a wrong column")                                       \
   X(REFUSES_ALL, "refuses everything, with a reason")                                 \
   X(REFUSES_SILENTLY, "refuses without a reason")
 
@@ -53,16 +53,16 @@ typedef enum fault {
   FAULT_COUNT
 } fault;
 
-static fault planted; /* the one fault that the backend has now */
-static double rough;   /* 0, or how much it rounds each term; it tells of ROUGH_TOLD then */
+static fault planted; /* the fault that the backend has at present */
+static double rough;   /* 0, or how much it rounds each term; it declares ROUGH_TOLD then */
 #define ROUGH_TOLD 0x1p-18
 
 typedef struct model_state {
   int64_t nrows, ncols, nnz, applies;
-  int64_t *row_ptr; /* [nrows + 1]                  */
-  int32_t *col;     /* [nnz]                        */
-  double *val;      /* [nnz], as the type has them  */
-  int after_next;   /* the last apply had a y_next  */
+  int64_t *row_ptr; /* [nrows + 1]                 */
+  int32_t *col;     /* [nnz]                       */
+  double *val;      /* [nnz], rounded to the type  */
+  int after_next;   /* the last apply had a y_next */
 } model_state;
 
 static double get(const wr_vec *v, int64_t i) {
@@ -91,7 +91,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
   return WR_OK;
 }
 
-/* The values of A by the order of the entries kept. */
+/* The values of A in the order of the stored entries. */
 static void copy_values(model_state *s, const wr_csr *A, wr_type type) {
   int f32 = type == WR_F32 || planted == VALUES_IN_F32;
   int64_t kept = 0;
@@ -147,7 +147,7 @@ static double term(const wr_reduction *reduce, double y, double z) {
   return 0;
 }
 
-/* Row i from its sum on: shift, y, scaled, and its terms of the reductions. */
+/* Finishes row i from its sum: shift, y, scaled, and its terms of the reductions. */
 static void finish_row(const wr_apply *request, int64_t i, double value, double sum[WR_MAX_REDUCTIONS]) {
   const wr_epilogue *e = request->epilogue;
   double unshifted = value;
@@ -178,7 +178,7 @@ static void store_sums(const wr_epilogue *e, const double sum[WR_MAX_REDUCTIONS]
   }
 }
 
-/* Faults that are a stray write or two. */
+/* Faults that consist of stray writes. */
 static void stray(const model_state *s, const wr_apply *request) {
   const wr_epilogue *e = request->epilogue;
   if (planted == WRITES_BEHIND_Y) put(request->y, s->nrows, 1);
@@ -280,7 +280,7 @@ static void test_faults(void) {
   }
 }
 
-/* Without a capability the core steps in, or refuses; without the optional functions there are others. */
+/* Without a capability the core does the work, or refuses; without the optional functions there are defaults. */
 static void test_capabilities(void) {
   static const struct {
     const char *name;
@@ -299,7 +299,7 @@ static void test_capabilities(void) {
   }
 }
 
-/* A backend that says it needs finite x may multiply padding by x, and nothing else is forgiven it. */
+/* A backend that declares that it needs finite x may multiply padding by x; every other fault is still found. */
 static void test_finite_x(void) {
   static const fault others[] = {READS_BESIDE_X, READS_OLD_Y, DROPS_ZEROS, CLEARS_BY_ZERO};
   wr_backend backend = model;
@@ -313,7 +313,7 @@ static void test_finite_x(void) {
   }
 }
 
-/* A backend may round each term by what it tells, and by no more. */
+/* A backend may round each term by what it declares, and by no more. */
 static void test_rough_terms(void) {
   CASE("rounds terms");
   rough = 0.9 * ROUGH_TOLD;
@@ -325,8 +325,8 @@ static void test_rough_terms(void) {
   rough = 0;
 }
 
-/* Every pair of values of two parameters stands in some row, and there are few rows: the two parameters with most
- * values alone need their product. */
+/* Every pair of values of two parameters is in some row, and there are few rows: at least as many as the product of the two
+ * largest numbers of values. */
 static void test_covering(void) {
   static const int levels[4][COVERING_PARAMETERS] = {
       {2, 2}, {5, 3, 2, 2, 4}, {30, 2, 3, 3, 3, 2, 9}, {1, 7, 1, 1, 1, 1, 1, 6}};

@@ -1,5 +1,5 @@
-/* Every backend of the host when memory runs out: each allocation of creating and preparing a plan fails once. It says so,
- * leaves nothing behind (the address sanitizer watches), and the same plan works once there is memory again. */
+/* Every host backend when memory runs out: each allocation of creating and preparing a plan fails once. The status says so,
+ * nothing leaks (the address sanitizer watches), and the same plan works when memory is available again. */
 #define _GNU_SOURCE /* posix_memalign, memalign */
 #include <errno.h>
 #include <malloc.h>
@@ -10,7 +10,7 @@
 #include "tests/conformance/cases.h"
 #include "tests/conformance/conformance.h"
 
-static atomic_int calls, refused = -1; /* this call of posix_memalign finds no memory */
+static atomic_int calls, refused = -1; /* this call of posix_memalign fails */
 
 int posix_memalign(void **block, size_t alignment, size_t bytes) {
   if (atomic_fetch_add(&calls, 1) == atomic_load(&refused)) return ENOMEM;
@@ -18,9 +18,9 @@ int posix_memalign(void **block, size_t alignment, size_t bytes) {
   return *block != NULL ? 0 : ENOMEM;
 }
 
-/* 1 when the call that was to fail did not come any more. */
+/* Returns 1 if there were fewer calls than the one that was to fail. */
 static int try_plan(const wr_backend *backend, wr_csr *A, wr_env *env, int failing) {
-  wr_plan *plan = (wr_plan *)env; /* overwritten, whatever happens */
+  wr_plan *plan = (wr_plan *)env; /* to be overwritten */
   wr_vec x = {0}, y = {0};
   CHECK_OK(env->ops->alloc(env, A->ncols, env->type, "x", &x));
   CHECK_OK(env->ops->alloc(env, A->nrows, env->type, "y", &y));

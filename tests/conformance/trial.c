@@ -8,7 +8,7 @@
 #include "tests/conformance/cases.h"
 #include "tests/conformance/exact.h"
 
-enum { BANK = WR_MAX_REDUCTIONS + 2, SHOWN = 50 }; /* failures that are printed of one run */
+enum { BANK = WR_MAX_REDUCTIONS + 2, SHOWN = 50 }; /* most failures of a run that are printed */
 
 const epilogue_kind epilogue_kinds[EPILOGUES] = {
     [EPILOGUE_NONE] = {.name = "none"},
@@ -22,7 +22,7 @@ const epilogue_kind epilogue_kinds[EPILOGUES] = {
     {.name = "gap", .reduce = {{WR_NO_REDUCTION, Z_OWN}, {WR_DOT, Z_NEXT}, {WR_L1DIFF, Z_OWN}}},
     [EPILOGUE_ALL] = {.name = "all", .shift = SHIFT_ALONG, .scale = 1,
                       .reduce = {{WR_SUM_UNSCALED, Z_OWN}, {WR_L1DIFF, Z_X}, {WR_DOT, Z_NEXT}}},
-    /* As in the solvers' loops: some kernels are compiled for these. */
+    /* As in the solvers' loops, for which some kernels are specialised. */
     {.name = "sums", .reduce = {{WR_DOT, Z_OWN}, {WR_NRM2SQ, Z_OWN}}},
     {.name = "ranks", .shift = SHIFT_ONES, .scale = 1, .reduce = {{WR_L1DIFF, Z_NEXT}, {WR_SUM_UNSCALED, Z_OWN}}},
 };
@@ -44,7 +44,7 @@ void trial_expect(trial *t, int passed, const char *format, ...) {
   if (!f->quiet && f->failed <= SHOWN) fprintf(stderr, "[%s] %s\n", place, what);
 }
 
-/* ---- opening ---- */
+/* ---- Opening ---- */
 
 static int claims_to_take(const trial *t) {
   unsigned caps = t->backend->caps;
@@ -52,8 +52,8 @@ static int claims_to_take(const trial *t) {
          (t->A->nrows == t->A->ncols || (caps & WR_CAP_RECTANGULAR));
 }
 
-/* 1: there is a plan. */
-/* Who promises to read no rows on the host finds none there while a plan is made; returns what they are. */
+/* Returns 1 if there is a plan. */
+/* A backend that declares not to read host rows gets a matrix without them while its plan is made; returns the rows. */
 static wr_csr hide_rows(trial *t) {
   static double no_values = NAN;
   wr_csr rows = *t->A;
@@ -70,11 +70,11 @@ static void show_rows(trial *t, const wr_csr *rows) {
 
 static int open_plan(trial *t) {
   wr_csr rows = hide_rows(t);
-  wr_fail(WR_OK, " "); /* whatever was said before */
+  wr_fail(WR_OK, " "); /* whatever it said before */
   wr_status status = wr_plan_create(t->backend, t->knobs, t->A, &t->env, &t->plan);
   show_rows(t, &rows);
   if (status == WR_OK) {
-    trial_expect(t, claims_to_take(t), "took what its capabilities leave out");
+    trial_expect(t, claims_to_take(t), "accepted what its capabilities exclude");
     return 1;
   }
   trial_expect(t, status == WR_EUNAVAILABLE && t->plan == NULL && wr_status_message()[0] > ' ',
@@ -178,7 +178,7 @@ void trial_fill(trial *t, uint64_t key) {
   fill_scale(t, 100 * key + 9);
 }
 
-/* ---- one apply ---- */
+/* ---- One apply ---- */
 
 static guarded *z_of(trial *t, const step *s, int r) {
   z_source z = epilogue_kinds[s->epilogue].reduce[r].z;
@@ -203,7 +203,7 @@ static wr_epilogue make_epilogue(trial *t, const step *s) {
   return e;
 }
 
-enum { PARTS = 8, OUTPUTS = 4 }; /* of a step: the first four are written */
+enum { PARTS = 8, OUTPUTS = 4 }; /* of one apply: the first four are written */
 
 static void parts_of(trial *t, const step *s, guarded *part[PARTS]) {
   guarded *all[PARTS] = {s->y, s->y_next, s->scaled, &t->bank, s->x, &t->scale, &t->direction, &t->z};
@@ -299,7 +299,7 @@ void trial_step(trial *t, const step *s) {
   read_parts(t, s);
   check_parts(t, s);
   trial_expect(t, guarded_now(&t->bank)[0] == TRIAL_SHIFT && guarded_now(&t->bank)[BANK - 1] == 42,
-               "a scalar of somebody else was changed");
+               "a scalar that is no result was changed");
   check_rows(t, s);
   check_scaled(t, s);
   check_reductions(t, s, bank);

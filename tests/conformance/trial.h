@@ -1,12 +1,11 @@
-/* One backend with one matrix in one type under one setting of its knobs, and the checked apply that all checks are
- * made of. */
+/* One backend with one matrix in one type under one setting of its knobs, and the checked apply of which all checks consist. */
 #ifndef WR_TRIAL_H
 #define WR_TRIAL_H
 
 #include "spmv/spmv.h"
 #include "tests/conformance/guarded.h"
 
-/* What came out, over many trials. */
+/* Results of many trials. */
 typedef struct findings {
   long passed, failed;
   int quiet;       /* 1: failures are counted and not printed */
@@ -15,8 +14,7 @@ typedef struct findings {
 
 typedef enum z_source { Z_OWN, Z_X, Z_NEXT } z_source;
 
-/* An epilogue to try; `own` vectors stand in for x where the matrix is not square, and for y_next where there is
- * none. */
+/* An epilogue to test; `own` vectors replace x if the matrix is not square, and y_next if there is none. */
 typedef struct epilogue_kind {
   const char *name;
   enum { SHIFT_NONE, SHIFT_ONES, SHIFT_ALONG } shift;
@@ -40,25 +38,25 @@ typedef struct trial {
   findings *findings;
   /* Then ready for use: */
   wr_plan *plan;
-  guarded x[2];                              /* [ncols]                                                */
-  guarded y[3], scaled, scale, direction, z; /* [nrows]                                                */
-  guarded bank;                              /* f64: the shift, three results, and one that nobody owns */
-  wr_vec compact; /* scale once more, as an env makes it compact, which then is what epilogues get; not allocated: scale is */
+  guarded x[2];                              /* [ncols] */
+  guarded y[3], scaled, scale, direction, z; /* [nrows] */
+  guarded bank;                              /* f64: the shift, three results, and one that must stay unchanged */
+  wr_vec compact;                            /* compact copy of scale for epilogues; not allocated: they get scale */
 } trial;
 
-/* 1: the plan is prepared. 0: it is not, as it should be (the backend does not claim to take this, or says with a
- * reason that it cannot; a value is beyond f32), or a failure is among the findings. Either way trial_close follows. */
+/* 1: the plan is prepared. 0: it is not, either correctly (the backend does not claim to take this, or gives a reason why it
+ * cannot; a value is beyond f32), or the failure is among the findings. Either way trial_close follows. */
 int trial_open(trial *t);
 void trial_close(trial *t);
 
-/* All vectors := numbers by chance, another key other numbers. Every fifth element of scale is 0; in half of all trials the
+/* All vectors := pseudo-random numbers that depend on key. Every fifth element of scale is 0; in half of all trials the
  * others are reciprocals of whole numbers of one, two or four bytes, and there is a compact scale. */
 void trial_fill(trial *t, uint64_t key);
 
-/* One of them: by chance, or a number (NaN where it must not be read). */
+/* One of them: pseudo-random, or a number (NaN where it must not be read). */
 void trial_fill_one(trial *t, guarded *g, uint64_t key);
 void trial_set(trial *t, guarded *g, double value);
-void trial_set_scale(trial *t, const double *values); /* which has no compact twin then */
+void trial_set_scale(trial *t, const double *values); /* which then has no compact copy */
 
 /* One apply, with vectors of the trial. */
 typedef struct step {
@@ -69,14 +67,14 @@ typedef struct step {
 
 #define TRIAL_SHIFT 0.15
 
-/* Applies, and checks all that the contract says about it: every y, scaled and reduction within its error bound,
- * everything that is only read unchanged, nothing touched beside the vectors. */
+/* Runs an apply and checks the contract: every y, scaled and reduction is within its error bound, all inputs are unchanged,
+ * and nothing outside the vectors is touched. */
 void trial_step(trial *t, const step *s);
 
 /* Counts a check; the sentence is shown if it failed. */
 void trial_expect(trial *t, int passed, const char *format, ...) WR_PRINTF(3, 4);
 
-/* A call of vecops or plans that has to succeed. */
+/* A call of vecops or of a plan that must succeed. */
 #define TRIAL_OK(t, call) trial_expect((t), (call) == WR_OK, "%s: %s", #call, wr_status_message())
 
 #endif

@@ -1,6 +1,6 @@
-/* Matrices of small integers, so that every sum of a multiply is exact in f32 whatever the order, and results are
- * compared to the last bit. Their shapes are told in steps of MERBIT's path: where rows begin and end among thread
- * blocks is what matters. */
+/* Matrices of small integers, so that every sum of a multiply is exact in f32 whatever the order, and results can be compared
+ * bit for bit. Their shapes are given in steps of MERBIT's path, as the cases differ in where rows begin and end relative to
+ * thread blocks. */
 #ifndef WR_MERBIT_CASES_H
 #define WR_MERBIT_CASES_H
 
@@ -94,7 +94,7 @@ struct matrix {
   matrix(const matrix &) = delete;
   ~matrix() { wr_csr_forget_device(&A); }
 
-  /* Columns at equal distances; values -4..4 but 0. */
+  /* Columns at equal distances; values -4..4 without 0. */
   void place(int64_t i, int64_t entries) {
     int64_t distance = entries ? std::min(A.ncols / entries, (int64_t)1 + i % 5) : 1;
     int64_t first = (int64_t)(hash_of((uint64_t)i) % (uint64_t)(A.ncols - (entries - 1) * distance * (entries > 0)));
@@ -117,7 +117,7 @@ struct matrix {
   }
 };
 
-/* [n] integers in -range..range, others with another seed. */
+/* [n] pseudo-random integers in -range..range. */
 static inline numbers make_numbers(int64_t n, int range, uint64_t seed) {
   numbers v((size_t)n);
   for (size_t k = 0; k < v.size(); k++)
@@ -127,7 +127,7 @@ static inline numbers make_numbers(int64_t n, int range, uint64_t seed) {
 
 /* ---- Vectors on the device ---- */
 
-/* A vector with a marker before and behind it. */
+/* A vector with guard elements before and after it. */
 struct guarded {
   enum { ROOM = 64, MARK = -12321 };
   wr_env *env;
@@ -155,12 +155,12 @@ struct guarded {
     int64_t damaged = 0;
     for (int64_t k = 0; k < ROOM; k++)
       damaged += (values[(size_t)k] != (double)MARK) + (values[(size_t)(ROOM + v.n + k)] != (double)MARK);
-    CHECKF(damaged == 0, "%lld elements beside a vector", (long long)damaged);
+    CHECKF(damaged == 0, "%lld guard elements were overwritten", (long long)damaged);
     return numbers(values.begin() + ROOM, values.end() - ROOM);
   }
 };
 
-/* Equal, or both NaN. Says which is the first that differs. */
+/* Checks that all are equal or both NaN; reports the first that differs. */
 static inline void check_numbers(const char *what, const numbers &got, const numbers &expected) {
   size_t at = 0, n = expected.size();
   while (at < n && (got[at] == expected[at] || (isnan(got[at]) && isnan(expected[at])))) at++;

@@ -1,4 +1,4 @@
-/* A device to run on, in both types; without one a skip, and with WR_NEED_GPU a failure. */
+/* Runs a test on a device, in both types; without one it is skipped or, with WR_NEED_GPU, fails. */
 #ifndef WR_ON_DEVICE_H
 #define WR_ON_DEVICE_H
 

@@ -1,4 +1,4 @@
-/* Shapes of matrices that a test goes through: what lies at the edges of a loop over rows or columns. */
+/* Shapes of matrices for tests: the edge cases of a loop over rows or columns. */
 #ifndef WR_ROW_SHAPES_H
 #define WR_ROW_SHAPES_H
 

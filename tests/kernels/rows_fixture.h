@@ -1,4 +1,4 @@
-/* Matrices by their columns, row after row, and their views on a device, for the tests of builders. */
+/* Matrices given by a rule for their columns, and their views on a device, for the tests of builders. */
 #ifndef WR_TEST_ROWS_FIXTURE_H
 #define WR_TEST_ROWS_FIXTURE_H
 
@@ -12,14 +12,14 @@ static inline uint64_t hash(int64_t i, int64_t j) {
   return (z ^ z >> 31) * UINT64_C(0xbf58476d1ce4e5b9) >> 20;
 }
 
-/* Zeros of both signs, what becomes one in f32, and what is no number are among them. */
+/* Includes zeros of both signs, a value that becomes zero in f32, and NaN and infinity. */
 static inline double value_at(int64_t i, int64_t j) {
   static const double odd[] = {0.0, -0.0, 1e-300, -1e-300, INFINITY, -INFINITY, NAN, -1e-40};
   uint64_t h = hash(j, i + 5);
   return h % 8 == 0 ? odd[h / 8 % 8] : (double)(h >> 8) / 1e9 - 4;
 }
 
-/* The column after `last` in row i, which begins with last = -1; ncols or more: there is none. */
+/* The column after `last` in row i (-1: before the first); ncols or more: none. */
 typedef int64_t (*next_column)(int64_t i, int64_t last, int64_t ncols);
 
 static inline int64_t none(int64_t, int64_t, int64_t ncols) { return ncols; }
@@ -31,7 +31,7 @@ static inline int64_t gaps(int64_t i, int64_t last, int64_t ncols) { return i / 
 static inline int64_t one_block_row(int64_t i, int64_t last, int64_t ncols) {
   return i / 16 == 1 ? last + 1 + (int64_t)(hash(i, last) % 3) : ncols;
 }
-/* Rows of one block row that have nothing to do with each other: one begins where the one before it ends, and is longer. */
+/* Rows of one block row that share no columns: each begins where the one before it ends, and is longer. */
 static inline int64_t stairs(int64_t i, int64_t last, int64_t ncols) {
   int64_t end = (i + 1) * (i + 2) * 60;
   return last < 0 ? i * (i + 1) * 60 : last + 1 < end ? last + 1 : ncols;
@@ -58,7 +58,7 @@ struct matrix {
   }
 };
 
-/* A view of our own: wide where wr_csr_device_view would have none. */
+/* A view made by the test: wide even where wr_csr_device_view would make a narrow one. */
 /* count elements of 4 or 8 bytes from the device. */
 template <typename T>
 static std::vector<T> downloaded(wr_env *env, const void *from, int64_t count) {

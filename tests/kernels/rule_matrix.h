@@ -16,7 +16,7 @@ struct shape {
   entry_rule has;
 };
 
-/* 12 bits by chance. */
+/* 12 pseudo-random bits. */
 static inline int hash_of(int64_t i, int64_t j) {
   return (int)(((uint64_t)i * 1000003 + (uint64_t)j + 1) * 0x9E3779B97F4A7C15u >> 52);
 }

@@ -10,7 +10,7 @@
 #include "spmv/spmv.h"
 #include "tests/kernels/on_device.h"
 
-constexpr int STAGES = 2, TILE = 256, GROUP = 4; /* a tile: at most so many entries; copied in groups, of 16 bytes or 32 */
+constexpr int STAGES = 2, TILE = 256, GROUP = 4; /* most entries of a tile; copied in groups, of 16 bytes or 32 */
 constexpr int ROOM = TILE + 2 * GROUP;           /* entries of a stage: groups at both ends may stick out */
 
 template <typename T>
@@ -53,7 +53,7 @@ __global__ void run_tiles(tiles<T> all) {
     for (int s = 0; s < STAGES; s++) wr_copy_barrier_init(&arrived[s]);
   __syncthreads();
   if (threadIdx.x == 0 && blockIdx.x < all.count) ask_for(all, blockIdx.x, stage_at<T>(room, 0), &arrived[0]);
-  unsigned k = 0; /* tiles that this block has done */
+  unsigned k = 0; /* tiles that this block has finished */
   for (int64_t t = blockIdx.x; t < all.count; t += gridDim.x, k++) {
     int s = k % STAGES, next = (k + 1) % STAGES;
     if (threadIdx.x == 0 && t + gridDim.x < all.count)
@@ -70,7 +70,7 @@ __global__ void run_tiles(tiles<T> all) {
       all.out[first + i] = here.val[skip + n - 1 - i];
       sum[0] += (double)here.val[skip + i];
     }
-    wr_block_sum(sum); /* ends with a barrier: all are done with this stage */
+    wr_block_sum(sum); /* ends with a barrier: all threads are done with this stage */
     if (threadIdx.x == 0) all.sum[t] = sum[0];
   }
 }
@@ -163,7 +163,7 @@ __global__ void copy_stream(int64_t n, const V *from, V *to) {
   for (int64_t i = wr_stream_thread(); i < n; i += wr_stream_threads()) to[i] = wr_load_stream(from + i);
 }
 
-/* The same bytes as elements of any size. */
+/* The same bytes, loaded as elements of each size. */
 template <typename V>
 static void test_loads_as(wr_env *env, const char *name) {
   enum { WORDS = 4000 };
@@ -190,9 +190,9 @@ static void test_loads(wr_env *env) {
   test_loads_as<wr_pack<uint16_t, 8>>(env, "loads of 8 times 2 bytes");
 }
 
-/* ---- Elements from anywhere ---- */
+/* ---- Gathered elements ---- */
 
-/* to[i] := of every third i 0, else from[index[i]], by way of another lane; and sign[i] := index[i], of every third 0. */
+/* to[i] := 0 for every third i, else from[index[i]], stored by another lane; sign[i] := 0 for every third i, else index[i]. */
 template <typename T>
 __global__ void copy_elements(int64_t n, const T *from, const int32_t *index, T *to, int32_t *sign) {
   WR_SHARED(T, room, WR_STREAM_THREADS);

@@ -1,5 +1,5 @@
-/* The builders of blocks on a device: the bytes that the host's builder makes, and blocks side by side that become the rows
- * again, for 32-bit and 64-bit row pointers, values and patterns, short rows and rows that many tasks share. */
+/* The builders of blocks on a device: the same bytes as from the host's builder, and interleaved blocks that decode to the
+ * rows, for 32-bit and 64-bit row pointers, values and patterns, short rows and rows that many tasks share. */
 #include <string.h>
 
 #include "spmv/blocks/bsr_build.h"
@@ -40,9 +40,9 @@ static void test_build(wr_env *env, const wr_csr *A, const wr_csr_view *view, in
   CHECK(there.row_ptr == nullptr && there.col == nullptr && there.val == nullptr);
 }
 
-/* ---- Blocks side by side ---- */
+/* ---- Interleaved blocks ---- */
 
-/* What thread blocks share, from where rows begin. */
+/* Checks the rows that thread blocks share against the starts of rows. */
 static void check_sharing(wr_env *env, const wr_bsr_interleaved *b) {
   std::vector<int64_t> start = downloaded<int64_t>(env, b->start, b->brows + 1);
   std::vector<int32_t> origin = downloaded<int32_t>(env, b->origin, b->grid + 1);
@@ -60,7 +60,7 @@ static void check_sharing(wr_env *env, const wr_bsr_interleaved *b) {
          b->longest, (long long)most, (long long)longest);
 }
 
-/* Columns as they were, and values as stored, of which zeros have lost their sign. */
+/* Checks columns, and values as they are stored: zeros are positive. */
 static void check_rows(const wr_csr *A, const wr_csr *B, wr_type type) {
   int64_t wrong = 0;
   CHECK(B->nrows == A->nrows && B->ncols == A->ncols && B->nnz == A->nnz && (B->val == nullptr) == (A->val == nullptr));
@@ -75,13 +75,13 @@ static void check_rows(const wr_csr *A, const wr_csr *B, wr_type type) {
   CHECKF(wrong == 0, "%lld values", (long long)wrong);
 }
 
-static void test_interleave(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each) {
+static void test_pack(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each) {
   wr_bsr_interleaved b;
   wr_bsr shape;
   wr_csr *B = nullptr;
   int64_t blocks;
-  if (!wr_bsr_can_interleave(r, c, A->ncols)) return;
-  CHECK_OK(wr_bsr_interleave(env, A, view, r, c, each, 1, &shape, &b));
+  if (!wr_bsr_can_pack(r, c, A->ncols)) return;
+  CHECK_OK(wr_bsr_pack(env, A, view, r, c, each, 1, &shape, &b));
   CHECK_OK(wr_bsr_count(A, r, c, &blocks));
   CHECKF(shape.blocks == blocks && b.blocks * b.r * b.c == blocks * r * c, "%d x %d: %lld blocks, not %lld", r, c,
          (long long)shape.blocks, (long long)blocks);
@@ -94,9 +94,9 @@ static void test_interleave(wr_env *env, const wr_csr *A, const wr_csr_view *vie
   wr_bsr_interleaved_free(env, &b);
 }
 
-/* Values that are all f32's are stored as such; one that is none of them is found wherever it is. */
+/* Values that are all exact in f32 are stored in f32; a single inexact one is found at any place. */
 static void test_narrow(wr_env *env) {
-  CASE("values that f32 has");
+  CASE("values that are exact in f32");
   matrix m(near, 500, 300, true);
   for (size_t k = 0; k < m.val.size(); k++) m.val[k] = (double)(k % 100) - 50;
   for (int64_t spoilt = -1; spoilt < m.A.nnz; spoilt += m.A.nnz / 7) {
@@ -105,21 +105,21 @@ static void test_narrow(wr_env *env) {
     for (int narrow = 0; narrow < 2; narrow++) {
       wr_bsr_interleaved b;
       wr_bsr shape;
-      CHECK_OK(wr_bsr_interleave(env, &m.A, &view, 2, 2, 0, narrow, &shape, &b));
+      CHECK_OK(wr_bsr_pack(env, &m.A, &view, 2, 2, 0, narrow, &shape, &b));
       CHECK((b.stored == WR_F32) == (env->type == WR_F32 || (narrow && spoilt < 0)));
       wr_bsr_interleaved_free(env, &b);
     }
-    test_interleave(env, &m.A, &view, 2, 2, 0);
+    test_pack(env, &m.A, &view, 2, 2, 0);
     free_view(env, &view);
     if (spoilt >= 0) m.val[(size_t)spoilt] -= 0x1p-40;
   }
 }
 
-/* The sizes that there are kernels for, every second one of them. */
-static void test_interleaves(wr_env *env, const wr_csr *A, const wr_csr_view *view, int from) {
+/* Every second of the sizes that have kernels. */
+static void test_packs(wr_env *env, const wr_csr *A, const wr_csr_view *view, int from) {
   static const int sides[][2] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {8, 8}, {16, 16}, {16, 1}, {1, 16}};
   for (int n = from; n < (int)(sizeof sides / sizeof *sides); n += 2)
-    test_interleave(env, A, view, sides[n][0], sides[n][1], (n / 2 + from) % 3 * 8);
+    test_pack(env, A, view, sides[n][0], sides[n][1], (n / 2 + from) % 3 * 8);
 }
 
 static void test_small(wr_env *env) {
@@ -141,14 +141,14 @@ static void test_small(wr_env *env) {
       test_build(env, &m.A, &view, 16, 1);
       test_build(env, &m.A, &view, 1, 16);
       test_build(env, &m.A, &view, 11, 13);
-      test_interleaves(env, &m.A, &view, 0);
-      test_interleaves(env, &m.A, &view, 1);
+      test_packs(env, &m.A, &view, 0);
+      test_packs(env, &m.A, &view, 1);
       free_view(env, &view);
     }
   }
 }
 
-/* Block rows of more entries than a task has, in whose rows these lie alike or not at all alike. */
+/* Block rows with more entries than a task has; their rows have the same columns, or different ones. */
 static void test_large(wr_env *env) {
   static const int sides[][2] = {{1, 1}, {1, 16}, {2, 3}, {3, 3}, {5, 2}, {16, 1}, {16, 16}};
   constexpr int SIDES = sizeof sides / sizeof *sides;
@@ -167,7 +167,7 @@ static void test_large(wr_env *env) {
       wr_csr_view view = make_view(env, &m.A, wide);
       for (int n = wide == (env->type == WR_F64); n < SIDES; n += 2)
         test_build(env, &m.A, &view, sides[n][0], sides[n][1]);
-      test_interleaves(env, &m.A, &view, wide);
+      test_packs(env, &m.A, &view, wide);
       free_view(env, &view);
     }
   }

@@ -1,5 +1,5 @@
-/* Matrices made of full blocks, or of blocks that are full but for an entry: what takes a shorter way through the builders on a
- * device. Blocks in rows are compared with the host's builder's, and blocks side by side with these, value by value. */
+/* Matrices of full blocks, or of blocks that lack a single entry, for which the builders on a device have faster paths.
+ * Blocks are compared with those of the host's builder, and interleaved blocks with these, value by value. */
 #include <string.h>
 
 #include "spmv/blocks/bsr_build.h"
@@ -8,24 +8,24 @@
 #include "tests/kernels/on_device.h"
 #include "tests/kernels/rows_fixture.h"
 
-/* Which blocks of r x c there are, each with all its entries; every gap-th block row has none. */
+/* A rule for the blocks of r x c, each with all its entries; every gap-th block row has none. */
 struct pattern {
   const char *name;
-  int64_t brows, bcols; /* in whole blocks */
-  int one_in, gap;      /* by chance; 0: no gaps */
+  int64_t brows, bcols; /* in blocks                 */
+  int one_in, gap;      /* pseudo-random; 0: no gaps */
 };
 
 static const int sides[][2] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {8, 8}, {16, 16}, {16, 1}, {1, 16}};
 constexpr int SIDES = sizeof sides / sizeof *sides;
 
-/* Their rows, from which an entry can be taken out. */
+/* The rows of these blocks, from which the test may remove an entry. */
 struct blocks_matrix {
   std::vector<int64_t> row_ptr;
   std::vector<int32_t> col;
   std::vector<double> val;
   wr_csr A = {};
 
-  /* less: rows and columns that the last blocks reach beyond the matrix. */
+  /* less: rows and columns of the last blocks that lie beyond the matrix. */
   blocks_matrix(const pattern &p, int r, int c, int less_rows, int less_cols, bool exact) : row_ptr(1) {
     A.nrows = p.brows * r - less_rows, A.ncols = p.bcols * c - less_cols;
     for (int64_t i = 0; i < A.nrows; i++) {
@@ -49,14 +49,14 @@ struct blocks_matrix {
     for (int64_t &before : row_ptr) before -= before > k;
     set();
   }
-  /* Moves the first entry from k on that can be to the column behind its own: of rows that were the same one differs. */
+  /* Moves the first entry from k on for which it is possible to the next column, so that one of several equal rows differs. */
   void move(int64_t k) {
     while (k + 1 < A.nnz && col[k + 1] == col[k] + 1) k++;
     if (col[k] + 1 < A.ncols) col[k]++;
   }
 };
 
-/* ---- Blocks in rows ---- */
+/* ---- BSR ---- */
 
 static void check_rows(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c) {
   wr_bsr there, here, wanted;
@@ -77,15 +77,15 @@ static void check_rows(wr_env *env, const wr_csr *A, const wr_csr_view *view, in
   wr_bsr_device_free(env, &there);
 }
 
-/* ---- Blocks side by side ---- */
+/* ---- Interleaved blocks ---- */
 
-/* Where value v of row u of inner block g lies, of 32 lanes with `each` blocks each. */
+/* The index of value v of row u of inner block g, with 32 lanes of `each` blocks. */
 static size_t place_of(const wr_bsr_interleaved &b, int64_t g, int u, int v) {
   int64_t warp = g / (32 * b.each), lane = g / b.each % 32, j = g % b.each;
   return (size_t)((((warp * b.each + j) * b.c + v) * b.r + u) * 32 + lane);
 }
 
-/* What col and val have to be; blocks: in rows, of the type that is stored. Bytes, as negative zeros count. */
+/* The expected col and val. blocks: in BSR, of the stored type. Compared as bytes, because of negative zeros. */
 template <typename V>
 static void lay_out(const wr_bsr &blocks, const wr_bsr_interleaved &b, std::vector<int32_t> &col, std::vector<V> &val) {
   int64_t lines = b.warps * b.each * 32, g = 0;
@@ -120,13 +120,13 @@ static void check_values(wr_env *env, const wr_bsr &blocks, const wr_bsr_interle
          blocks.c, b.each);
 }
 
-/* Words are looked at by the decoder. */
-static void check_side_by_side(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each) {
+/* The decoder checks the words. */
+static void check_interleaved(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each) {
   wr_bsr_interleaved b;
   wr_bsr shape, blocks;
   wr_csr *B = nullptr;
-  if (!wr_bsr_can_interleave(r, c, A->ncols)) return;
-  CHECK_OK(wr_bsr_interleave(env, A, view, r, c, each, 1, &shape, &b));
+  if (!wr_bsr_can_pack(r, c, A->ncols)) return;
+  CHECK_OK(wr_bsr_pack(env, A, view, r, c, each, 1, &shape, &b));
   CHECK_OK(wr_bsr_build(A, r, c, b.stored, 0, &blocks));
   CHECK(b.blocks * b.r * b.c == blocks.blocks * r * c && !blocks.wide);
   if (b.stored == WR_F32)
@@ -145,14 +145,14 @@ static void check_both(wr_env *env, blocks_matrix &m, int r, int c, bool is_patt
   if (is_pattern) m.A.val = nullptr;
   wr_csr_view view = make_view(env, &m.A, wide);
   if (!is_pattern) check_rows(env, &m.A, &view, r, c);
-  check_side_by_side(env, &m.A, &view, r, c, wide ? 0 : 8);
+  check_interleaved(env, &m.A, &view, r, c, wide ? 0 : 8);
   free_view(env, &view);
   m.set();
 }
 
 /* ---- Cases ---- */
 
-/* Tiles with many rows, tiles with a part of one, and tiles that end in the middle of either. */
+/* Tiles with many rows, tiles with a part of one row, and tiles that end within a row or a block. */
 static const pattern patterns[] = {
     {"many rows", 91, 20, 4, 0}, {"few rows", 7, 60, 1, 0}, {"rows between", 31, 40, 3, 5}};
 
@@ -161,7 +161,7 @@ static void test_full(wr_env *env) {
     CASE(p.name);
     for (int n = 0; n < SIDES; n++) {
       int r = sides[n][0], c = sides[n][1], wide = (n + (env->type == WR_F64)) % 2;
-      for (int kind = 0; kind < 3; kind++) { /* any values, those that f32 has, none */
+      for (int kind = 0; kind < 3; kind++) { /* any values, values exact in f32, a pattern */
         blocks_matrix m(p, r, c, 0, 0, kind == 1);
         check_both(env, m, r, c, kind == 2, wide);
       }
@@ -169,9 +169,9 @@ static void test_full(wr_env *env) {
   }
 }
 
-/* The last blocks reach beyond the last row, the last column, or both. */
+/* The last blocks reach past the last row, the last column, or both. */
 static void test_edges(wr_env *env) {
-  CASE("blocks beyond the edges");
+  CASE("blocks that reach past the matrix");
   for (const pattern &p : patterns)
     for (int n = 1; n < SIDES; n++)
       for (int which = 1; which < 4; which++) {
@@ -193,11 +193,11 @@ static void test_missing(wr_env *env) {
       }
 }
 
-/* ---- Rows that are listed in parts ---- */
+/* ---- Block rows that are cut into parts ---- */
 
 enum { MOVED, TAKEN, MOVED_IN_BLOCK, KINDS };
 
-/* Spoils one of a block row's rows at a share of its entries: they are no longer the same, or as many. */
+/* Changes one of a block row's rows at a fraction of its entries: its columns or its length then differ from the others'. */
 static void spoil(blocks_matrix &m, int r, int64_t block_row, int row, int kind, double share) {
   int64_t i = block_row * r, entries = m.row_ptr[(size_t)i + 1] - m.row_ptr[(size_t)i];
   int64_t k = (int64_t)(share * (double)(entries - 2));
@@ -206,7 +206,7 @@ static void spoil(blocks_matrix &m, int r, int64_t block_row, int row, int kind,
   for (int n = 0; kind == MOVED_IN_BLOCK && n < r; n++) m.take_out(m.row_ptr[(size_t)(i + n)] + k + (n == row));
 }
 
-/* Four block rows and a bit of one, of more than three parts each: 512 entries a row, more where r is no power of two. */
+/* Four block rows and part of a fifth, of more than three parts each: 512 entries a row, more if r is no power of two. */
 static pattern long_rows(int r, int c) {
   int group = 1;
   while (group < r) group *= 2;
@@ -226,21 +226,21 @@ static void test_long(wr_env *env) {
       if (at >= 0) spoil(m, r, 1 + at % 3, row, at / 4, shares[at % 4]);
       wr_csr_view view = make_view(env, &m.A, at % 2 != 0);
       check_rows(env, &m.A, &view, r, c);
-      if (at < 0) check_side_by_side(env, &m.A, &view, r, c, 8);
+      if (at < 0) check_interleaved(env, &m.A, &view, r, c, 8);
       free_view(env, &view);
     }
   }
 }
 
-/* Rows of as many entries each, of which every fifth begins a column behind the one above. */
+/* Rows of equal length, of which every fifth begins a column later than the one before it. */
 static int64_t slanted(int64_t i, int64_t last, int64_t ncols) {
   return last < 0 ? i / 5 : last < i / 5 + 1999 ? last + 1 : ncols;
 }
 
-/* Rows without gaps: those with odd numbers begin right behind the others, or `apart` columns later; the eighth is empty. */
-static int64_t apart;
-static int64_t side_by_side(int64_t i, int64_t last, int64_t ncols) {
-  int64_t begin = i % 2 * (2000 + apart);
+/* Rows without gaps: odd ones begin right after the end of the even ones, or `distance` columns later; the eighth is empty. */
+static int64_t distance;
+static int64_t adjacent(int64_t i, int64_t last, int64_t ncols) {
+  int64_t begin = i % 2 * (2000 + distance);
   return i == 7 || last == begin + 1999 ? ncols : last < 0 ? begin : last + 1;
 }
 
@@ -248,8 +248,8 @@ static void check_band(wr_env *env, const wr_csr *A) {
   wr_csr_view view = make_view(env, A, 0);
   check_rows(env, A, &view, 5, 4);
   check_rows(env, A, &view, 16, 16);
-  check_side_by_side(env, A, &view, 4, 4, 8);
-  check_side_by_side(env, A, &view, 16, 16, 0);
+  check_interleaved(env, A, &view, 4, 4, 8);
+  check_interleaved(env, A, &view, 16, 16, 0);
   free_view(env, &view);
 }
 
@@ -257,8 +257,8 @@ static void test_band(wr_env *env) {
   CASE("bands");
   matrix slant(slanted, 45, 3000, true);
   check_band(env, &slant.A);
-  for (apart = 0; apart < 40; apart += 13) {
-    matrix m(side_by_side, 45, 5000, true);
+  for (distance = 0; distance < 40; distance += 13) {
+    matrix m(adjacent, 45, 5000, true);
     check_band(env, &m.A);
   }
 }

@@ -63,7 +63,7 @@ static void check_size(wr_env *env, const wr_backend *backend, const char *more,
   char knobs[120];
   wr_plan *plan = nullptr;
   vectors v(env, A);
-  /* few tasks in one, many in the other */
+  /* few tasks with one, many with the other */
   snprintf(knobs, sizeof knobs, "r=%d:c=%d:block=%d:oversubscription=%d%s", r, c, r % 2 ? 32 : 128, c % 2 ? 16 : 1,
            more);
   CHECK_OK(wr_plan_create(backend, knobs, A, env, &plan));
@@ -74,7 +74,7 @@ static void check_size(wr_env *env, const wr_backend *backend, const char *more,
   wr_plan_destroy(plan);
 }
 
-/* more: knobs besides. */
+/* more: further knobs. */
 static void test_backend(wr_env *env, const char *name, const char *more) {
   static const int others[][2] = {{16, 16}, {16, 1}, {1, 16}, {13, 3}, {2, 11}};
   const wr_backend *backend = nullptr;

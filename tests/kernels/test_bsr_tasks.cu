@@ -1,5 +1,5 @@
-/* The report's tasks, cut on a device, against a plain computation on the host: every value in one task, every block row
- * completed by one, and what is shared between them. */
+/* The report's tasks, cut on a device, against a plain computation on the host: every value is in one task, every block row
+ * is completed by one, and shared block rows have the right origin. */
 #include <vector>
 
 #include "spmv/blocks/bsr_build.h"
@@ -20,7 +20,7 @@ static int64_t mixed(int64_t i, int64_t) {
   return (int64_t)(hash >> 40) % (hash >> 61 == 0 ? 300 : hash >> 61 < 4 ? 2 : 7);
 }
 
-/* Blocks without columns and values: tasks depend on row_ptr alone. */
+/* Blocks without columns and values: tasks depend only on row_ptr. */
 struct blocks {
   numbers row_ptr;
   wr_bsr on_device = {};
@@ -58,7 +58,7 @@ static void check_lists(wr_env *env, const blocks &b, const wr_bsr_tasks &t, num
   CHECK(read_i32(env, t.empty, t.nempty) == empty);
 }
 
-/* Value by value: the task it is in, and its block row. */
+/* Computes each value's task and block row one by one. */
 static void check_cuts(wr_env *env, const blocks &b, const wr_bsr_tasks &t, const numbers &full) {
   int64_t side = b.on_device.r * b.on_device.c, values = b.on_device.blocks * side;
   numbers index = read_i64(env, t.index, t.count + 1), row = read_i32(env, t.row, t.count + 1);
@@ -114,7 +114,7 @@ static void test_all(wr_env *env) {
   }
 }
 
-/* Row pointers that no memory would hold the blocks of. */
+/* Row pointers whose blocks would fit no memory. */
 static void test_large(wr_env *env) {
   CASE("tasks have at most 2^30 values");
   blocks b(env, even, 3, 16, 16, 1);

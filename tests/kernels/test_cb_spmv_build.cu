@@ -1,5 +1,5 @@
-/* The builder of blocks of 16 x 16 on a device: the bytes that the host's builder makes, for 32-bit and 64-bit row pointers,
- * values and patterns, every choice on and off, short rows and block rows that many tasks share. */
+/* The builder of blocks of 16 x 16 on a device: the same bytes as from the host's builder, for 32-bit and 64-bit row
+ * pointers, values and patterns, each option on and off, short rows and block rows that many tasks share. */
 #include <string.h>
 
 #include "spmv/backends/cb_spmv/cb_spmv_build.h"
@@ -7,14 +7,14 @@
 #include "tests/kernels/on_device.h"
 #include "tests/kernels/rows_fixture.h"
 
-/* Blocks of exactly so many entries, in any order of places. */
+/* Blocks with given numbers of entries, at pseudo-random places. */
 static int64_t filled(int64_t i, int64_t last, int64_t ncols) {
   static const int fills[] = {1, 8, 31, 32, 33, 127, 128, 129, 239, 240, 255, 256, 0, 16, 64, 2, 200, 100};
   int64_t j = last + 1;
   while (j < ncols && (i % 16 * 16 + j % 16) * 77 % 256 >= fills[(i / 16 * 5 + j / 16) % 18]) j++;
   return j;
 }
-/* Rows of a block row in the same columns: full blocks, once aggregated. */
+/* Block rows whose rows have the same columns: full blocks after aggregation. */
 static int64_t alike(int64_t i, int64_t last, int64_t) { return last + 1 + (int64_t)(hash(i / 16, last) % 9); }
 
 static bool same(const void *a, const void *b, int64_t count, int64_t size) {

@@ -1,6 +1,6 @@
-/* The multiply with blocks of 16 x 16: every number of entries about a threshold, all types in one block row, matrices that cut
- * blocks, every choice on and off, rows that thread blocks share, columns far away. Values and x are small integers, so every
- * order of the sums gives the same bits. */
+/* The multiply with blocks of 16 x 16: every number of entries about a threshold, all types in one block row, matrices that
+ * cut blocks, each option on and off, rows that thread blocks share, columns far apart. Values and x are small integers, so
+ * every order of the sums gives the same bits. */
 #include <math.h>
 
 #include <vector>
@@ -9,7 +9,7 @@
 #include "tests/kernels/on_device.h"
 #include "tests/kernels/rule_matrix.h"
 
-/* Blocks of exactly so many entries, in any order of places: all three types in a block row. */
+/* Blocks with given numbers of entries, at pseudo-random places: all three types in a block row. */
 static int every_fill(int64_t i, int64_t j) {
   static const int fills[] = {1, 8, 31, 32, 33, 127, 128, 129, 239, 240, 255, 256, 0, 16, 64, 2, 200, 100};
   return (i % 16 * 16 + j % 16) * 77 % 256 < fills[(i / 16 * 5 + j / 16) % 18];
@@ -19,7 +19,7 @@ static int one_row(int64_t i, int64_t j) { return i == 5 || (i == 20 && j == 3);
 static int one_block_row(int64_t i, int64_t j) { return i / 16 == 1 && hash_of(i, j) % 3 != 0; }
 static int diagonal(int64_t i, int64_t j) { return i % 60 == j; }
 static int mostly_empty(int64_t i, int64_t j) { return (i < 3 || i == 470) && j > 8; }
-static int same_columns(int64_t i, int64_t j) { return hash_of(i / 16, j) % 5 == 0; } /* dense, once aggregated */
+static int same_columns(int64_t i, int64_t j) { return hash_of(i / 16, j) % 5 == 0; } /* dense after aggregation */
 static int full(int64_t, int64_t) { return 1; }
 static int nothing(int64_t, int64_t) { return 0; }
 
@@ -59,7 +59,7 @@ static void set_x(const wr_csr *A, vectors &v, bool spoiled) {
   }
 }
 
-/* y = alpha A x + beta (what was before), to the bit. */
+/* Checks y = alpha A x + beta (old y), bit for bit. */
 static void check_result(wr_plan *plan, vectors &v, const wr_vec *y, double alpha, double beta) {
   size_t wrong = 0;
   CHECK_OK(v.env->ops->download(v.env, y, v.got.data()));
@@ -71,11 +71,11 @@ static void check_result(wr_plan *plan, vectors &v, const wr_vec *y, double alph
          v.got[wrong], v.sums[wrong]);
 }
 
-/* With an old y, then into two buffers in turn, of which each multiply prepares the other. */
+/* With beta != 0, then into two buffers in turn, each multiply clearing the next one's. */
 static void check_applies(wr_plan *plan, const wr_csr *A, vectors &v, bool spoiled) {
   wr_apply request = {};
   set_x(A, v, spoiled);
-  wr_plan_forget(plan); /* what the last multiply before this one has prepared */
+  wr_plan_forget(plan); /* the buffer that the last multiply has cleared */
   request.alpha = 2, request.beta = -3, request.x = &v.x, request.y = &v.y[0];
   CHECK_OK(v.env->ops->upload(v.env, &v.y[0], v.before.data()));
   CHECK_OK(wr_plan_apply(plan, &request));
@@ -120,12 +120,12 @@ static void test_shapes(wr_env *env) {
     }
 }
 
-/* Entries in the corners and about the middle of 62501 x 68751 blocks, 4.3 * 10^9. */
+/* Entries in the corners and around the middle of 62501 x 68751 blocks, 4.3 * 10^9. */
 static void test_far(wr_env *env) {
   static const int64_t rows[] = {0, 0, 17, 524288, 524289, 1000004, 1000004, 1000004};
   static const int32_t cols[] = {3, 1100002, 1099999, 0, 550000, 15, 16, 1100002};
   wr_csr *A = nullptr;
-  CASE("far away");
+  CASE("columns far apart");
   CHECK_OK(wr_csr_create(1000005, 1100003, 8, 1, &A));
   if (A == nullptr) return;
   for (int e = 0; e < 8; e++) A->row_ptr[rows[e] + 1]++, A->col[e] = cols[e], A->val[e] = e + 1;
@@ -137,7 +137,7 @@ static void test_far(wr_env *env) {
   wr_csr_free(A);
 }
 
-/* Rows of 30000 entries, in hundreds of thread blocks: parts are added up, in order and not. */
+/* Rows of 30000 entries in hundreds of thread blocks, with parts added to y and in order. */
 static void test_long(wr_env *env) {
   const int64_t ncols = 30000;
   wr_csr *A = nullptr;

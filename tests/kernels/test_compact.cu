@@ -1,4 +1,4 @@
-/* Compact vectors: the elements that were given, to the bit, from as few bytes as hold them, and refused elsewhere. */
+/* Compact vectors: the given elements, bit for bit, in as few bytes as possible; values that do not fit are refused. */
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ static numbers reciprocals_up_to(int most) {
   return values;
 }
 
-/* Neighbours of powers of two, and by chance, up to 2^32 - 1. */
+/* Neighbours of powers of two, and pseudo-random numbers, up to 2^32 - 1. */
 static numbers large_reciprocals(void) {
   numbers values;
   uint64_t state = 1;
@@ -57,7 +57,7 @@ static numbers large_reciprocals(void) {
 }
 
 static void test_refused(wr_env *env) {
-  CASE("what a compact vector is not for");
+  CASE("values that no compact vector holds");
   wr_vec v = {}, other = {};
   numbers values = reciprocals_up_to(200), room(values.size());
   int64_t n = (int64_t)values.size();

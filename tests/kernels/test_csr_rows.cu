@@ -1,5 +1,5 @@
-/* Kernels on plain rows with row pointers of 64 bits, which matrices of fewer than 2^31 entries never have: the same bits as
- * with 32. The matrix is small; its rows are of all lengths, some with columns that spread wide. */
+/* Kernels on plain rows with row pointers of 64 bits, which matrices of fewer than 2^31 entries never have, give the same
+ * bits as with 32. The matrix is small; its rows are of all lengths, some with widely spread columns. */
 #include <vector>
 
 #include "spmv/backends/csr_rows/csr_thread_kernel.h"
@@ -38,7 +38,7 @@ static wr_csr *make_matrix(bool pattern) {
   return A;
 }
 
-/* What one launch makes of numbers in x and y. */
+/* The result of one launch for given x and y. */
 static std::vector<double> product(wr_env *env, launcher launch, const wr_csr_view *view) {
   wr_vec x = {}, y = {};
   std::vector<double> from(COLUMNS), result(ROWS);

@@ -1,5 +1,5 @@
-/* A matrix's view made piece by piece, against the one made at once, byte for byte with its padding: many shapes, both types,
- * both widths of row pointers; what does not fit, what is not complete, and memory that ends. */
+/* A matrix's view uploaded in pieces, against the one made at once, byte for byte with its padding: many shapes, both types,
+ * both widths of row pointers; values beyond f32, missing rows, and failing allocations. */
 #include "spmv/matrix/csr_upload.h"
 
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "tests/simt/simt.h"
 #endif
 
-/* All bytes of a block of count elements, padding included. */
+/* All bytes of an allocation of count elements, padding included. */
 static std::vector<int32_t> block(wr_env *env, const void *from, int64_t count, size_t size) {
   std::vector<int32_t> to((size_t)wr_device_bytes(count, size) / 4);
   CHECK_OK(wr_device_download(env, to.data(), from, (int64_t)to.size(), WR_AS_4_BYTES));
@@ -25,7 +25,7 @@ static void check_same(wr_env *env, const wr_csr *A, const wr_csr_view *got, con
   if (got->val && expected->val) CHECK(block(env, got->val, A->nnz, bytes) == block(env, expected->val, A->nnz, bytes));
 }
 
-/* Says that one row is final, then two more, ...; what is not yet has rubbish in it. */
+/* Uploads one row, then two more, ...; rows that are not final hold garbage. */
 static wr_status send(wr_csr_upload *u, const wr_csr *A, int64_t most) {
   std::vector<int32_t> col(A->col, A->col + A->nnz);
   int left = 0;
@@ -84,11 +84,11 @@ static void test_shapes(wr_env *env) {
       matrix m(s.next, s.nrows, s.ncols, values != 0);
       for (int wide = 0; wide < 2; wide++)
         for (int64_t most : {17, 1000000}) check_pieces(env, &m.A, most, wide);
-      CHECKF(wr_device_blocks() == live, "%lld blocks are left", (long long)(wr_device_blocks() - live));
+      CHECKF(wr_device_blocks() == live, "%lld allocations are left", (long long)(wr_device_blocks() - live));
     }
 }
 
-/* More than a stage of pinned memory at once. */
+/* More than a stage of pinned memory in one call. */
 static void test_large(wr_env *env) {
   CASE("several stages");
   matrix m(all, 2, 600000, true);
@@ -97,7 +97,7 @@ static void test_large(wr_env *env) {
 }
 
 static void test_refused(wr_env *env) {
-  CASE("beyond f32");
+  CASE("values beyond f32");
   int64_t live = wr_device_blocks();
   matrix m(near, 50, 90, true);
   wr_csr_upload *u = nullptr;
@@ -110,7 +110,7 @@ static void test_refused(wr_env *env) {
   CHECK_FAILS(env->type == WR_F32 ? WR_ENUMERIC : WR_OK, wr_csr_device_view(&m.A, env, &view));
   if (env->type == WR_F32) CHECK_MESSAGE("in row 8, column 9 is beyond f32");
   wr_csr_forget_device(&m.A);
-  CASE("not complete");
+  CASE("missing rows");
   for (int64_t rows : {0, 1, 49}) {
     int left;
     CHECK_OK(wr_csr_upload_begin(&m.A, env, &u));
@@ -123,7 +123,7 @@ static void test_refused(wr_env *env) {
 
 #ifdef WR_SIMT
 static void test_no_memory(wr_env *env) {
-  CASE("no memory");
+  CASE("failing allocations");
   int64_t live = wr_device_blocks();
   for (int values = 0; values < 2; values++) {
     matrix m(near, 50, 90, values != 0);
@@ -135,9 +135,9 @@ static void test_no_memory(wr_env *env) {
       refused = simt_memory_end(-1);
       CHECKF(status == (refused ? WR_ENOMEM : WR_OK) && (u == nullptr) == refused, "%s", wr_status_message());
       wr_csr_upload_drop(u);
-      CHECKF(wr_device_blocks() == live, "%lld blocks are left", (long long)(wr_device_blocks() - live));
+      CHECKF(wr_device_blocks() == live, "%lld allocations are left", (long long)(wr_device_blocks() - live));
     }
-    CHECKF(failures == 2 + values, "%d blocks", failures);
+    CHECKF(failures == 2 + values, "%d allocations", failures);
   }
 }
 #endif

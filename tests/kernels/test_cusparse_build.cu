@@ -47,7 +47,7 @@ static void test_rows(wr_env *env, const wr_csr *A, const wr_csr_view *view) {
   wr_device_free(env, row);
 }
 
-/* What stands at a place must be the entry of that row and column, or padding where the row has ended. */
+/* Each place must hold the entry of that row and column, or padding after the row's end. */
 static void check_slices(wr_env *env, const wr_csr *A, const wr_sell *sell) {
   std::vector<int32_t> offset((size_t)sell->nslices + 1), col((size_t)sell->size);
   std::vector<double> val((size_t)sell->size);
@@ -102,7 +102,7 @@ static void test_matrix(wr_env *env, int64_t nrows, bool pattern) {
   wr_csr_free(A);
 }
 
-/* How many of the values, which are their places plus 1, are not where a transposition has to put them. */
+/* The number of values, initially their index plus 1, that are not where a transposition puts them. */
 static int64_t count_untransposed(const std::vector<double> &got, int side) {
   int64_t wrong = 0, place = 0;
   for (int64_t first = 0; first < (int64_t)got.size(); first += side * side)

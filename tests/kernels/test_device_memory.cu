@@ -1,4 +1,4 @@
-/* Memory that an env keeps: used again when it fits, not when tests poison, and nothing is left behind. */
+/* Memory that an env caches: reused if it fits, but not while tests poison freed memory, and nothing leaks. */
 #include <math.h>
 
 #include <initializer_list>
@@ -18,7 +18,7 @@ static char *get(wr_env *env, int64_t bytes) {
 }
 
 static void test_kept(wr_env *env) {
-  CASE("what is freed is used again");
+  CASE("freed memory is used again");
   int64_t live = wr_device_blocks();
   char *first = get(env, SIZE), *second = get(env, SIZE);
   CHECK(first != second);
@@ -36,9 +36,9 @@ static void test_kept(wr_env *env) {
   CHECK(wr_device_blocks() == live);
 }
 
-/* The one that fits best, and the padding behind it is 0. */
+/* The cached allocation that fits best is reused, and its padding is 0. */
 static void test_best_fit(wr_env *env) {
-  CASE("the best of several");
+  CASE("the best fit of several");
   char *a = get(env, 1000 * 128), *b = get(env, 1100 * 128), *c = get(env, 1050 * 128);
   std::vector<double> ones(1050 * 16, NAN), seen(16);
   CHECK_OK(wr_device_upload(env, c, ones.data(), (int64_t)ones.size(), WR_AS_8_BYTES));
@@ -61,7 +61,7 @@ static void test_best_fit(wr_env *env) {
 static int blocks_of(const wr_env *env) { return ((const wr_cuda_state *)env->state)->nblocks; }
 
 static void test_given_back(wr_env *env) {
-  CASE("what is given back");
+  CASE("memory that is given back");
   int before = blocks_of(env);
   env->poison = 1;
   wr_device_free(env, get(env, 5 * SIZE));
@@ -78,9 +78,9 @@ static void test_given_back(wr_env *env) {
   CHECK(wr_device_blocks() == live);
 }
 
-/* No more than a GiB is kept: what was freed first goes first. */
+/* At most a GiB is cached: the allocation that was freed first is released first. */
 static void test_most(wr_env *env) {
-  CASE("more than is kept");
+  CASE("more than the cache holds");
   const int64_t part = (int64_t)400 << 20;
   char *blocks[3];
   wr_device_free(env, get(env, (int64_t)1 << 20)); /* older than all of them */
@@ -88,14 +88,14 @@ static void test_most(wr_env *env) {
   for (char *&block : blocks) block = get(env, part);
   CHECK(blocks_of(env) == before + 3);
   for (char *block : blocks) wr_device_free(env, block);
-  CHECKF(blocks_of(env) == before + 1, "%d blocks, %d before", blocks_of(env), before); /* less the small one and the first */
+  CHECKF(blocks_of(env) == before + 1, "%d blocks, %d before", blocks_of(env), before); /* minus the small one and the first */
   char *again = get(env, part), *once_more = get(env, part);
   CHECK((again == blocks[1] && once_more == blocks[2]) || (again == blocks[2] && once_more == blocks[1]));
   wr_device_free(env, again);
   wr_device_free(env, once_more);
 }
 
-/* It is nobody's but who asked for it, and may be freed when the env is closed. */
+/* A shared allocation belongs to no env, and may be freed after the env is closed. */
 static void test_shared(wr_env *env) {
   CASE("shared blocks");
   char *shared = nullptr;

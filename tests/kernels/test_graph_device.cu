@@ -1,5 +1,5 @@
-/* PageRank's flow made on a device: the graph and its ranks are those of the host to the bit, the flow stays on the device
- * until somebody wants its rows, and where memory ends the host makes it. */
+/* PageRank's flow made on a device: the graph and its ranks are those of the host bit for bit, the flow stays on the device
+ * until its rows are requested, and if device memory runs out the host makes it. */
 #include <cuda_runtime.h>
 #include <errno.h>
 #include <malloc.h>
@@ -20,7 +20,7 @@ extern "C" {
 #include "tests/simt/simt.h"
 #endif
 
-static std::atomic<int> calls, refused{-1}; /* this call of posix_memalign finds no memory */
+static std::atomic<int> calls, refused{-1}; /* this call of posix_memalign fails */
 
 extern "C" int posix_memalign(void **block, size_t alignment, size_t bytes) noexcept {
   if (calls++ == refused) return ENOMEM;
@@ -30,7 +30,7 @@ extern "C" int posix_memalign(void **block, size_t alignment, size_t bytes) noex
 
 enum { N = 300 };
 
-/* Whether page i links to page j, and how much. Every third page dangles. */
+/* The weight of the link from page i to page j, 0: none. Every third page dangles. */
 typedef double (*link_rule)(int64_t i, int64_t j);
 
 static uint64_t hash(int64_t i, int64_t j) {
@@ -143,7 +143,7 @@ static void check_ranks(wr_env *env, const wr_graph *here, const wr_graph *there
     auto expected = ranks_of(env, here, way[0], way[1]), got = ranks_of(env, there, way[0], way[1]);
     CHECKF(same_numbers(got.data(), expected.data(), here->n), "%s", way[0]);
   }
-  CHECK((there->flow->row_ptr == nullptr) == alone); /* neither these backends nor a sample's verification want rows */
+  CHECK((there->flow->row_ptr == nullptr) == alone); /* neither these backends nor the verification of a sample read rows */
 }
 
 static bool is_made_there(const kind &k, int edges_in, const wr_env *env) {
@@ -166,7 +166,7 @@ static void test_graphs(wr_env *env) {
       CHECK(same_graph(&here, &there));
       CHECK((there.flow->row_ptr == nullptr) == is_made_there(k, edges_in, env));
       CHECK((there.flow == links_there) == (here.flow == links));
-      CHECK((links_there->device != nullptr) == (there.flow == links_there)); /* dropped, unless it is the flow's */
+      CHECK((links_there->device != nullptr) == (there.flow == links_there)); /* freed, unless it is the flow's */
       check_ranks(env, &here, &there);
       CHECK_OK(wr_csr_host(there.flow, env));
       CHECK(same_rows(here.flow, there.flow));
@@ -178,9 +178,9 @@ static void test_graphs(wr_env *env) {
     }
 }
 
-/* A backend of the host, one of the device that reads the host's rows, decoding, and new values: each makes the rows. */
+/* A host backend, a device backend that reads host rows, decoding, and new values: each makes the rows. */
 static void test_rows_wanted(wr_env *env) {
-  CASE("rows are wanted");
+  CASE("uses that need host rows");
   wr_csr *links = make(kinds[0]), *decoded = nullptr;
   wr_graph here, there;
   wr_env host = {};
@@ -217,7 +217,7 @@ static void test_rows_wanted(wr_env *env) {
   wr_env_close(&host);
 }
 
-/* All that promise to read no rows keep to it; the others make them. */
+/* Backends that declare not to read host rows do not; the others make them. */
 static void test_promise(wr_env *env) {
   int promise = 0;
   for (const kind *k : {&kinds[0], &kinds[5]})
@@ -238,7 +238,7 @@ static void test_promise(wr_env *env) {
   CHECKF(promise >= 5, "%d", promise);
 }
 
-/* Without the step of its own, and without a device. */
+/* Without the fused step, and without a device. */
 static void test_steps(wr_env *env) {
   CASE("steps");
   wr_csr *links = make(kinds[0]);
@@ -257,8 +257,8 @@ static void test_steps(wr_env *env) {
   wr_csr_free(links);
 }
 
-/* A block of host memory that is refused, by itself: what the device was to make is made by the host, or the answer is
- * WR_ENOMEM, and nothing is left behind. */
+/* One failing host allocation at a time: the host then makes what the device was to make, or the status is WR_ENOMEM, and
+ * nothing leaks. */
 static void test_no_host_memory(wr_env *env) {
   for (const kind *k : {&kinds[0], &kinds[2], &kinds[5]})
     for (int edges_in = 0; edges_in < 2; edges_in++) {
@@ -285,7 +285,7 @@ static void test_no_host_memory(wr_env *env) {
         wr_csr_forget_device(links);
         CHECKF(wr_device_blocks() == live, "block %d: %lld are left", failing, (long long)(wr_device_blocks() - live));
       }
-      int least = is_made_there(*k, edges_in, env) || !k->values ? 2 : 1; /* where the host is the way out; the last one */
+      int least = is_made_there(*k, edges_in, env) || !k->values ? 2 : 1; /* where the host takes over; the last allocation */
       CHECKF(failing >= 3 && failing < 200 && built >= least, "%d blocks, %d built", failing, built);
       wr_graph_free(&here);
       wr_csr_free(links);
@@ -293,7 +293,7 @@ static void test_no_host_memory(wr_env *env) {
 }
 
 #ifdef WR_SIMT
-/* Device memory that ends at any block: the host makes the same, and nothing is left behind. */
+/* Device memory that runs out at any allocation: the host makes the same, and nothing leaks. */
 static void test_no_memory(wr_env *env) {
   for (const kind &k : kinds)
     for (int edges_in = 0; edges_in < 2; edges_in++) {
@@ -315,7 +315,7 @@ static void test_no_memory(wr_env *env) {
         wr_csr_forget_device(links);
         CHECKF(wr_device_blocks() == live, "%lld blocks are left", (long long)(wr_device_blocks() - live));
       }
-      int least = is_made_there(k, edges_in, env) ? 8 : k.values ? 0 : 2; /* of the view at least, where there is one */
+      int least = is_made_there(k, edges_in, env) ? 8 : k.values ? 0 : 2; /* at least those of the view, if there is one */
       CHECKF(failures >= least && failures < 100, "%d blocks", failures);
       wr_graph_free(&here);
       wr_csr_free(links);

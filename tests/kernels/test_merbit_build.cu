@@ -1,4 +1,4 @@
-/* MERBIT's builder on a device: the bytes that the host's builder makes, for 32-bit and 64-bit row pointers and words. */
+/* MERBIT's builder on a device makes the same bytes as the host's, for 32-bit and 64-bit row pointers and words. */
 #include <string.h>
 
 #include <vector>
@@ -20,7 +20,7 @@ static int64_t mixed(int64_t i, int64_t) {
   return (int64_t)(hash >> 40) % (hash >> 61 == 0 ? 900 : hash >> 61 < 4 ? 2 : 12);
 }
 
-/* Rows without columns: a builder looks at nothing but row_ptr. */
+/* Rows without columns, as a builder reads only row_ptr. */
 struct rows {
   std::vector<int64_t> row_ptr;
   wr_csr A = {};

@@ -1,5 +1,5 @@
 /* How MERBIT's multiply commits rows that thread blocks share: what it adds to, what it clears, and that it touches nothing
- * else. By plans opened by hand, so that y is prepared, or is said to be, as a test wants it. */
+ * else. Opens plans directly, so that a test controls whether y is prepared, or said to be. */
 #include "spmv/device/device_memory.h"
 #include "spmv/backends/merbit/merbit_build.h"
 #include "tests/kernels/merbit_cases.h"
@@ -8,12 +8,12 @@
 /* How a plan is opened. */
 typedef struct way {
   wr_merbit_commit commit;
-  int long_rows, segmented, scattered, wide, alone;
+  int long_rows, segmented, scattered, wide, fused;
 } way;
 
 static const wr_merbit_commit commits[] = {WR_MERBIT_DUAL, WR_MERBIT_CLEAR, WR_MERBIT_ORDERED};
 
-/* All switches in turn, by the bits of a number. */
+/* All combinations of switches, by the bits of a number. */
 static way way_of(wr_merbit_commit commit, unsigned bits) {
   way w = {commit, (int)(bits & 1), (int)(bits >> 1 & 1), (int)(bits >> 2 & 1), (int)(bits >> 3 & 1),
            (int)(bits >> 4 & 1)};
@@ -34,7 +34,7 @@ struct opened {
       plan.view.wide = 1, plan.view.row_ptr = wide_rows;
     }
     plan.commit = w.commit, plan.long_rows = w.long_rows, plan.segmented = w.segmented, plan.scattered = w.scattered;
-    plan.alone = w.alone;
+    plan.fused = w.fused;
     CHECK_OK(wr_merbit_plan_open(env, A.nrows, A.ncols, A.nnz, sigma, &plan));
   }
   opened(const opened &) = delete;
@@ -44,7 +44,7 @@ struct opened {
   }
 };
 
-/* What is asked of one multiply. */
+/* The options of one multiply. */
 typedef struct asked {
   int prepared, epilogue, next;
   double alpha, beta;
@@ -61,7 +61,7 @@ static const asked requests[] = {
     {.prepared = 0, .epilogue = 1, .next = 1, .alpha = -1, .beta = -2},
 };
 
-/* ---- What must come out ---- */
+/* ---- Expected results ---- */
 
 enum { SHIFT = 3 };
 
@@ -76,11 +76,11 @@ struct inputs {
       : x(make_numbers(m.A.ncols, 8, 1)), y(make_numbers(m.A.nrows, 50, 2)), next(make_numbers(m.A.nrows, 9, 3)),
         direction(make_numbers(m.A.nrows, 4, 4)), scale(make_numbers(m.A.nrows, 1, 5)) {
     for (double &v : y) v += 1000;
-    for (double &v : next) v += 20; /* no zeros: a row that is cleared shows */
+    for (double &v : next) v += 20; /* no zeros, so that a cleared row is seen */
   }
 };
 
-/* Shared rows alone are added to: to what is there, where that is said to be prepared. */
+/* Only shared rows are added to: to the old y if it is said to be prepared. */
 static outcome expect(const matrix &m, const way &w, const asked &r, const inputs &in) {
   outcome out;
   out.y = m.multiply(in.x), out.next = in.next, out.scaled = numbers(in.y.size(), 0);
@@ -146,8 +146,8 @@ static void test_request(wr_env *env, const matrix &m, const wr_merbit_plan *pla
     check_numbers("sums", numbers(sums.begin() + 1, sums.end()), numbers(expected.sums, expected.sums + 3));
   }
   if (wr_test_failed == failed) return;
-  fprintf(stderr, "  with commit %d, long_rows %d, segmented %d, scattered %d, wide %d, alone %d,", (int)w.commit,
-          w.long_rows, w.segmented, w.scattered, w.wide, w.alone);
+  fprintf(stderr, "  with commit %d, long_rows %d, segmented %d, scattered %d, wide %d, fused %d,", (int)w.commit,
+          w.long_rows, w.segmented, w.scattered, w.wide, w.fused);
   fprintf(stderr, " prepared %d, epilogue %d, next %d, beta %g\n", r.prepared, r.epilogue, r.next, r.beta);
 }
 
@@ -158,7 +158,7 @@ static void test_shape(wr_env *env, const shape &s, unsigned number) {
   matrix m(s, number % 5 == 2);
   inputs in(m);
   for (unsigned c = 0; c < 3; c++)
-    for (unsigned bits = 0; bits < 4; bits++) { /* both switches of the method; the others take turns */
+    for (unsigned bits = 0; bits < 4; bits++) { /* both switches of the method; the others alternate */
       way w = way_of(commits[c], bits | ((number + c + bits) % 8) << 2);
       opened o(env, m, SHAPE_SIGMA, w);
       for (unsigned r = 0; r < sizeof requests / sizeof *requests; r++)
@@ -166,7 +166,7 @@ static void test_shape(wr_env *env, const shape &s, unsigned number) {
     }
 }
 
-/* The shapes have what they are named for. */
+/* The shapes have the properties of their names. */
 static void test_shared_rows(void) {
   CASE("rows that blocks share");
   static const int64_t expected[] = {1, 0, -1, 0, 0, 0, -1, 0, 0, 4, 5, 1, 1, 0, 1, -1};
@@ -204,7 +204,7 @@ static void test_nonfinite(wr_env *env) {
     }
 }
 
-/* What is not prepared is never read, whatever it holds. */
+/* A y that is not prepared is never read, whatever it holds. */
 static void test_old_y(wr_env *env) {
   CASE("NaN in the old y");
   matrix m(mixed, 700, SHAPE_SIGMA);

@@ -1,5 +1,6 @@
-/* MERBIT behind the interface: all its knobs give right sums, buffers that alternate stay right whatever happens to them in
- * between, the ordered way gives the same bits, scattered columns are told from neighbours, and counts beyond memory. */
+/* MERBIT behind the interface: all its knobs give right sums, alternating buffers give right results whatever is done to them
+ * in between, ordered sums have the same bits, scattered columns are recognised, and plans for counts beyond memory are
+ * right. */
 #include <string>
 
 #include "spmv/device/device_memory.h"
@@ -70,13 +71,13 @@ static void test_all_knobs(wr_env *env) {
 
 enum { APPLIES = 14 };
 
-/* What happens before apply k to the buffer that it writes, which the one before it was given as y_next. */
+/* What is done before apply k to the buffer that it writes, which was y_next of the apply before. */
 static void disturb(wr_env *env, int k, planned *p, planned *other, guarded &x, guarded &y, guarded &read_already) {
   if (k == 3) wr_plan_forget(p->plan);
   if (k == 4) CHECK_OK(env->ops->fill(env, &y.v, 5));
   if (k == 5) y.set(numbers((size_t)y.v.n, 7));
   if (k == 6) other->apply(1, 0, x, y, &read_already); /* writes it  */
-  if (k == 7) other->apply(1, 0, x, read_already, &y); /* prepares it for itself */
+  if (k == 7) other->apply(1, 0, x, read_already, &y); /* prepares it by itself */
   if (k == 10) wr_plan_forget(p->plan);                /* and so beta may be anything */
 }
 
@@ -103,7 +104,7 @@ static void test_chain(wr_env *env, const char *knobs) {
   }
 }
 
-/* A solver's way: z = y_next in the epilogue, and y as the next x. */
+/* As a solver does: z = y_next in the epilogue, and y is the next x. */
 static void test_loop(wr_env *env, const char *knobs) {
   CASE("a loop that reduces with y_next");
   matrix m(three, 2111, 1);
@@ -135,7 +136,7 @@ static void test_loop(wr_env *env, const char *knobs) {
 
 /* ---- The same bits ---- */
 
-/* Numbers whose sums depend on the order. */
+/* Numbers whose sums depend on the order of addition. */
 static numbers make_rough(int64_t n, uint64_t seed) {
   numbers v((size_t)n);
   for (size_t k = 0; k < v.size(); k++) {
@@ -161,7 +162,7 @@ static void test_same_bits(wr_env *env, const char *knobs) {
   e.reduce[0] = {.kind = WR_DOT, .of = nullptr, .z = &z.v, .into = {&bank, 1}};
   e.reduce[1] = {.kind = WR_NRM2SQ, .of = nullptr, .z = nullptr, .into = {&bank, 2}};
   e.reduce[2] = {.kind = WR_SUM, .of = nullptr, .z = nullptr, .into = {&bank, 3}};
-  for (int k = 0; k < 7; k++) { /* in all orders that the shim knows, twice and more */
+  for (int k = 0; k < 7; k++) { /* in all orders of the shim, each at least twice */
     guarded &y = k % 2 ? b : a, &next = k % 2 ? a : b;
     p.apply(1.1, 0, on_card, y, &next, &e);
     CHECK_OK(env->ops->download(env, &bank, sums.data()));
@@ -173,7 +174,7 @@ static void test_same_bits(wr_env *env, const char *knobs) {
   env->ops->release(env, &bank);
 }
 
-/* --deterministic takes the ordered way, and refuses what cannot keep it. */
+/* --deterministic selects ordered sums, and refuses knobs that cannot be deterministic. */
 static void test_deterministic(wr_env *env) {
   static const struct {
     const char *knobs;
@@ -236,7 +237,7 @@ static int64_t by_lines(uint64_t k) { return (int64_t)(k % 60000 * 32768); }
 static int64_t in_halves(uint64_t k) { return (int64_t)(k % 2 ? hash_of(k) >> 33 : k / 2); }
 static int64_t late(uint64_t k) { return (int64_t)(k > 100000 ? hash_of(k) >> 33 : k); }
 
-/* Two lines may fall on one bit of the table: that may hide some, never add any. */
+/* Two lines may share a bit of the table: the count may be too low, never too high. */
 static void test_scatter(wr_env *env) {
   static const struct {
     const char *name;
@@ -253,7 +254,7 @@ static void test_scatter(wr_env *env) {
                {"one window", everywhere, 1024, 0.94, 1},
                {"two windows", late, 2047 + 1, 0.03, 0.07},
                {"a rest", everywhere, 3000, 0.94, 1},
-               {"more windows than are looked at", late, 700000, 0.8, 0.9}};
+               {"more windows than the sample has", late, 700000, 0.8, 0.9}};
   int line = env->type == WR_F32 ? 32 : 16;
   for (const auto &c : cases) {
     CASE(c.name);
@@ -271,7 +272,7 @@ static void test_scatter(wr_env *env) {
   CHECK(scatter_of(env, std::vector<int32_t>(), WR_MAX_INDEX) == 0);
 }
 
-/* What prepare makes of it: the sigma, and the knob in place of looking. */
+/* The choices of prepare: sigma, and the knob that overrides the sample. */
 static void test_gather(wr_env *env) {
   static const char *const knobs[] = {"gather=auto", "gather=local", "gather=scattered"};
   matrix m(three, 2000, 1);
@@ -296,7 +297,7 @@ static void test_gather(wr_env *env) {
 
 typedef __int128 wide_int;
 
-/* A plan of a matrix that has counts alone: right to the last byte, or refused. */
+/* A plan of a matrix without arrays: exact estimates, or refused. */
 static void test_count(wr_env *env, int64_t nrows, int64_t nnz, int sigma) {
   double value = 1;
   int64_t row_ptr = 0;

@@ -1,5 +1,5 @@
-/* Transposing on a device, against the host's to the bit: many shapes, both widths of row pointers, both types; what becomes of
- * the host arrays; places beyond 2^31; and memory that ends. */
+/* Transposing on a device, against the host's bit for bit: many shapes, both widths of row pointers, both types; later host
+ * arrays; indices beyond 2^31; and failing allocations. */
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ static std::vector<T> downloaded(wr_env *env, const void *from, int64_t n, wr_co
   return to;
 }
 
-/* What a view holds, as the host's matrix in env's type. */
+/* Checks a view against the host's matrix in env's type. */
 static void check_view(wr_env *env, const wr_csr_view *view, const wr_csr *expected) {
   bool f64 = env->type == WR_F64;
   auto row_ptr =
@@ -68,14 +68,14 @@ static void check_widths(wr_env *env, const wr_csr *A, const wr_csr *expected) {
   }
 }
 
-/* A matrix on the device alone, its view, and its host arrays once they are asked for. */
+/* A matrix on the device only, its view, and its host arrays once they are requested. */
 static void check_alone(wr_env *env, wr_csr *A, const wr_csr *expected) {
   wr_csr *T = nullptr;
   wr_csr_view view;
   CHECK_OK(wr_csr_transpose_device(A, env, &T));
   if (T == nullptr) return;
   CHECK(T->row_ptr == nullptr && T->col == nullptr && (T->val == nullptr) == (A->val == nullptr));
-  wr_csr_forget_device(T); /* would lose it */
+  wr_csr_forget_device(T); /* would lose the matrix */
   CHECK_OK(wr_csr_device_view(T, env, &view));
   check_view(env, &view, expected);
   CHECK(T->row_ptr == nullptr);
@@ -112,9 +112,9 @@ static void test_shapes(wr_env *env) {
     }
 }
 
-/* Row pointers that no memory could hold the entries of: places about 2^31, 2^32 and 2^40. */
+/* Row pointers whose entries would fit no memory: indices around 2^31, 2^32 and 2^40. */
 static void test_places(wr_env *env) {
-  CASE("rows of places beyond 2^31");
+  CASE("rows of entries beyond 2^31");
   const int64_t two31 = INT64_C(1) << 31, row_ptr[] = {0, 3, two31 - 2, two31 - 2, two31 + 1, 2 * two31, 512 * two31};
   const struct {
     int64_t first;
@@ -151,7 +151,7 @@ static void test_runs(void) {
 }
 
 static void test_divide(wr_env *env) {
-  CASE("columns divided");
+  CASE("divided columns");
   if (env->type != WR_F64) return;
   matrix m(near, 200, 300, true);
   std::vector<double> by(200);
@@ -169,16 +169,16 @@ static void test_divide(wr_env *env) {
   for (int64_t k = 0; k < T->nnz; k++) /* a NaN may have another sign */
     wrong += !(std::isnan(T->val[k]) && std::isnan(expected->val[k])) && differences(&T->val[k], &expected->val[k], 1);
   CHECKF(wrong == 0, "%lld of %lld", (long long)wrong, (long long)T->nnz);
-  CHECK_FAILS(WR_EUSAGE, wr_csr_divide_columns_device(T, env, by.data())); /* the host's would be others */
+  CHECK_FAILS(WR_EUSAGE, wr_csr_divide_columns_device(T, env, by.data())); /* the host's bits would differ */
   CHECK_FAILS(WR_EUSAGE, wr_csr_divide_columns_device(&m.A, env, by.data()));
   wr_csr_free(T);
   wr_csr_free(expected);
   wr_csr_forget_device(&m.A);
 }
 
-/* Values in f32 come from those in f64, by way of the host. */
+/* Values in f32 are made from those in f64 through the host. */
 static void test_other_type(wr_env *env) {
-  CASE("the other type");
+  CASE("values in the other type");
   matrix m(near, 200, 300, true);
   wr_csr *T = nullptr, *expected = nullptr;
   wr_env f32 = {};
@@ -203,9 +203,9 @@ static void test_other_type(wr_env *env) {
 }
 
 #ifdef WR_SIMT
-/* Every block of device memory is refused once, with all after it; nothing is left behind, and the rest goes on. */
+/* Every allocation of device memory fails once, with all after it; nothing leaks, and later calls succeed. */
 static void test_no_memory(wr_env *env) {
-  CASE("no memory");
+  CASE("failing allocations");
   matrix m(near, 200, 300, env->type == WR_F64);
   int64_t live = wr_device_blocks();
   int failures = 0;

@@ -62,6 +62,7 @@ test_refusals() {
   refuses "no backend 'csr_wrap'; what can be copied: reference, cpu_csr, " csr_wrap mine
   refuses 'not written yet; what can be copied' merge_later mine
   refuses 'kernels of a library; what can be copied' cusparse mine
+  refuses 'bsr_team shares its file with other backends; what can be copied: reference, cpu_csr, ' bsr_team mine
   refuses "has a backend 'csr_warp' already" csr_warp csr_warp
   refuses "has a backend 'cusparse' already" csr_warp cusparse
   refuses 'spmv/backends/csr_rows exists already' csr_warp csr_rows

@@ -1,4 +1,4 @@
-/* From blocks side by side back to rows, on the host: the round-trip test. */
+/* From interleaved blocks back to rows, on the host, for the round-trip test. */
 #include "config/memory.h"
 #include "spmv/backends/bsr/bsr_interleaved.h"
 #include "spmv/device/device_memory.h"
@@ -44,7 +44,7 @@ done:
   return status;
 }
 
-/* Value (r, c) of inner block g; whether it is not padding. */
+/* *value := value (r, c) of inner block g. Returns 1 unless it is padding. */
 static int value_at(const wr_bsr_interleaved *b, const struct copies *h, int64_t g, int r, int c, double *value) {
   int64_t line = g / (32 * b->each) * b->each + g % b->each,
           at = ((line * b->c + c) * b->r + r) * 32 + g / b->each % 32;
@@ -57,7 +57,7 @@ static int value_at(const wr_bsr_interleaved *b, const struct copies *h, int64_t
   return !wr_is_padding_f64(*value);
 }
 
-/* The entries of scalar row i, row r of the inner row n, into A from entry *k on; A->col NULL: counts them alone. */
+/* Appends the entries of row r of inner block row n to A, from entry *k on; A->col NULL: only counts them. */
 static void decode_row(const wr_bsr_interleaved *b, const struct copies *h, int64_t n, int r, wr_csr *A, int64_t *k) {
   double value;
   for (int64_t g = h->start[n]; g < h->start[n + 1]; g++)
@@ -82,7 +82,7 @@ static void decode_rows(const wr_bsr_interleaved *b, const struct copies *h, int
   for (; i <= b->nrows; i++) row_ptr[i] = k;
 }
 
-/* Flags and rows of the lanes, against start. */
+/* Checks flags and row counts in the lanes' words against start. */
 static wr_status check_words(const wr_bsr_interleaved *b, const struct copies *h) {
   int64_t n = 0, before = 0;
   for (int64_t g = 0; g < b->blocks; g++) {
@@ -92,7 +92,7 @@ static wr_status check_words(const wr_bsr_interleaved *b, const struct copies *h
     int ends = g + 1 == h->start[n + 1];
     if ((int)(word >> g % b->each & 1) != ends || h->first[lane / 32] != before ||
         (g % b->each == 0 && (int64_t)(word >> b->each) != n - before))
-      return wr_fail(WR_EINTERNAL, "block %lld: its lane's word does not tell of row %lld", (long long)g, (long long)n);
+      return wr_fail(WR_EINTERNAL, "block %lld: its lane's word does not match row %lld", (long long)g, (long long)n);
     n += ends;
   }
   return WR_OK;

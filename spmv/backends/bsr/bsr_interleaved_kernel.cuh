@@ -13,23 +13,23 @@
 #include "spmv/kernel/warp.cuh"
 
 constexpr int IB_WARPS = WR_BSR_WARPS, IB_THREADS = IB_WARPS * WR_WARP;
-/* Thread blocks that a multiprocessor is to hold: without saying so the compiler keeps to so few registers that hardly any
- * loads are under way at a time. */
+/* Thread blocks of a multiprocessor. Without this bound the compiler uses so few registers that hardly any loads are in
+ * flight at a time. */
 constexpr int IB_BLOCKS = 4;
 
 template <typename T>
 struct ib_args {
   wr_bsr_interleaved b;
-  const T *x;   /* [ncols]                           */
-  T *y;         /* [nrows]                           */
-  T *y_next;    /* [nrows], NULL: nobody is to clear */
+  const T *x; /* [ncols]                    */
+  T *y;       /* [nrows]                    */
+  T *y_next;  /* [nrows], NULL: not cleared */
   double alpha, beta;
-  int plain;    /* beta is 0 and there is no epilogue                               */
-  int ordered;  /* parts of shared rows go to head and tail; 0: they are added to y */
+  int plain;   /* beta == 0 and no epilogue                                                   */
+  int ordered; /* 1: parts of shared rows are stored in head and tail; 0: they are added to y */
 };
 
-/* Row r of inner block row `row` without padding, as far as it lies in inner blocks from..to: for sums that came out as NaN,
- * as padding times an infinity may have done it. */
+/* Row r of inner block row `row`, over inner blocks from..to - 1, without padding. For sums that are NaN, which padding times
+ * an infinity may have caused. */
 template <typename V, typename T>
 static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int64_t row, int r, int64_t from, int64_t to) {
   const wr_bsr_interleaved &b = a.b;
@@ -45,7 +45,7 @@ static __device__ __noinline__ double ib_exact(const ib_args<T> &a, int64_t row,
   return sum;
 }
 
-/* B blocks of a lane on their way: the columns where they begin, and their values. */
+/* B blocks of a lane in flight: their first columns, and their values. */
 template <typename V, int R, int C, int B>
 struct ib_batch {
   int32_t j[B];
@@ -66,10 +66,10 @@ static __device__ inline void ib_load_values(const ib_args<T> &a, int64_t line, 
   for (int e = 0; e < B * R * C; e++) next.v[e] = wr_load_stream(val + e * WR_WARP);
 }
 
-/* A lane's blocks, the sums of rows that end in them to `sums`, one after the other: of the first just the lane's own part.
- * open: what is left after the last. B blocks at a time, whose loads are all under way before the first is waited for: that,
- * and the columns of the next B, keep memory busy; `next` has the first. A few terms of a row at a time are summed as T:
- * wr_bsr_terms. */
+/* Multiplies a lane's blocks. sums := the sums of the rows that end in them, one after the other; the first holds only this
+ * lane's part. open := the sums after the last row end. B blocks at a time: the loads of all of them, and of the next B
+ * columns, are issued before the first is used; `next` has the first B. A few terms of a row are summed as T before they go
+ * to f64 (wr_bsr_terms). */
 template <typename V, int R, int C, int B, typename T>
 static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uint32_t flags, ib_batch<V, R, C, B> &next,
                                           double *sums, double (&open)[R]) {
@@ -102,8 +102,8 @@ static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uin
   }
 }
 
-/* Joins what the lanes of a warp have left open: the first row that ends in a lane, at `own`, gets what lies before; open
- * becomes, in every lane, what the warp leaves open. */
+/* Joins the lanes of a warp: adds the sums that earlier lanes left open to `own`, the first row that ends in this lane. open
+ * := in every lane, what the warp leaves open. */
 template <int R>
 static __device__ inline void ib_join_lanes(bool ends, unsigned ended, double *own, double (&open)[R]) {
   int lane = threadIdx.x % WR_WARP;
@@ -116,8 +116,9 @@ static __device__ inline void ib_join_lanes(bool ends, unsigned ended, double *o
   }
 }
 
-/* Adds what the warps before `warp` have left open to the row that ends first in it; to thread IB_WARPS * R + r: what the
- * block leaves open. first[w]: the row that ends first in warp w, counted from the block's; -1: none does. */
+/* Joins the warps of a thread block: adds the sums that earlier warps left open to the row that ends first in a warp. Returns
+ * in thread IB_WARPS * R + r what the thread block leaves open. first[w]: the row that ends first in warp w, counted from the
+ * thread block's first; -1: none does. */
 template <int R>
 static __device__ inline double ib_join_warps(const double *open, const int *first, double *sums) {
   int warp = threadIdx.x / R, r = threadIdx.x % R;
@@ -133,7 +134,8 @@ static __device__ inline int64_t ib_row(const ib_args<T> &a, int64_t row, int r)
   return (a.b.row ? (int64_t)a.b.row[row] : row) * R + r;
 }
 
-/* A thread block's part of a row that others share; its inner blocks are from..to. One thread a scalar row. */
+/* Stores, or adds to y, a thread block's part of a row that it shares with others; its inner blocks are from..to - 1. One
+ * thread a scalar row. */
 template <typename V, int R, typename T>
 static __device__ inline void ib_leave(const ib_args<T> &a, int64_t row, int r, double part, int64_t from, int64_t to,
                                        double *place) {
@@ -189,7 +191,7 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
   double open[R];
 #pragma unroll
   for (int r = 0; r < R; r++) open[r] = 0;
-  int ends_first = -1; /* the row that ends first in the warp, counted from the block's */
+  int ends_first = -1; /* the row that ends first in the warp, counted from the thread block's first */
   if (w < w1) {
     uint32_t flags = word & ((1u << each) - 1);
     int at = (int)(y - y0) + (int)(word >> each);
@@ -220,12 +222,12 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
   wr_sums_leave(finish.sums, reduced);
 }
 
-/* A shared row: the thread block in which it ends, that in which it begins, and the scalar row. */
+/* A scalar row that thread blocks share: the one in which it ends, the one in which it begins, and the row. */
 struct ib_shared {
-  int64_t block, from, i; /* i: nrows where there is none */
+  int64_t block, from, i; /* i: nrows if there is none */
 };
 
-/* That of number q = R * (the block in which it ends) + (row of the block row). */
+/* Shared row q = R * (thread block in which it ends) + (scalar row of the block row). */
 template <int R, typename T>
 static __device__ inline ib_shared ib_find_shared(const ib_args<T> &a, int64_t q) {
   const wr_bsr_interleaved &b = a.b;
@@ -239,7 +241,7 @@ static __device__ inline ib_shared ib_find_shared(const ib_args<T> &a, int64_t q
   return s;
 }
 
-/* Completes the shared rows, a thread each, and the empty ones. */
+/* Completes the shared rows and the empty ones, a thread each. */
 template <typename T, int R>
 __global__ void __launch_bounds__(IB_THREADS)
     bsr_interleaved_last(WR_KERNEL_PARAMETER ib_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
@@ -250,10 +252,10 @@ __global__ void __launch_bounds__(IB_THREADS)
   ib_shared s = ib_find_shared<R>(a, begin + lane);
   wr_wait_for_earlier();
   double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  wr_finish_rows<T, 1> row = {}; /* once: a lane without a row goes as far as the warp's sum, and then leaves it as it is */
+  wr_finish_rows<T, 1> row = {}; /* initialised once: lanes without a row take part in the warp's sum and leave it unused */
   for (int64_t base = begin; base < b.grid * R; base += stride, s = ib_find_shared<R>(a, base + lane)) {
     bool is_row = s.i < b.nrows;
-    double old = 0, head = 0; /* all that is read on its way at once */
+    double old = 0, head = 0; /* all loads are in flight at a time */
     if (is_row) {
       wr_finish_load(finish, s.i, row);
       if (!a.ordered || a.beta != 0) old = (double)a.y[s.i];
@@ -280,7 +282,7 @@ static wr_status ib_launch(wr_env *env, const ib_args<T> &a, wr_finish<T> finish
   auto bsr_interleaved_kernel = mask == WR_HOLDS_NOTHING        ? bsr_interleaved<T, V, R, C, B, WR_HOLDS_NOTHING>
                                 : mask == WR_HOLDS_DOT_AND_NORM ? bsr_interleaved<T, V, R, C, B, WR_HOLDS_DOT_AND_NORM>
                                                                 : bsr_interleaved<T, V, R, C, B, WR_HOLDS_ANY>;
-  if (shared > 32 << 10) /* with the arrays of fixed size it might be more than a kernel gets without asking */
+  if (shared > 32 << 10) /* together with the static arrays it may pass the limit of a kernel that has not raised it */
     TRY(WR_CUDA(
         cudaFuncSetAttribute(bsr_interleaved_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
   if (a.b.grid > 0)
@@ -293,8 +295,7 @@ done:
   return status;
 }
 
-/* The instances: sizes of inner blocks, and how many of them a lane multiplies at a time; each is a multiple of that
- * (the table in bsr_interleave.cu). */
+/* The instances: sizes of inner blocks (the table in bsr_pack.cu), and how many a lane multiplies at a time. */
 template <typename T, typename V>
 static wr_status ib_launch_size(wr_env *env, const ib_args<T> &a, const wr_finish<T> &finish) {
 #define SIZE(R, C) \

@@ -7,16 +7,16 @@
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 
-/* What a multiprocessor of today holds at a time, for the estimate. */
+/* Threads and thread blocks that a current multiprocessor holds at a time, for the estimate. */
 constexpr int64_t PROCESSOR_THREADS = 2048, PROCESSOR_BLOCKS = 32;
 
 static int threads_of(const wr_bsr_kernel *kernel, const wr_bsr_knobs *k, int r, int c) {
   int threads = 32 << k->block, least = (r * c + 31) / 32 * 32;
-  return kernel->whole_blocks && threads < least ? least : threads;
+  return kernel->thread_per_value && threads < least ? least : threads;
 }
 
-/* Tasks wanted, but no more than leave each thread a few values of each row of a block, as the sums of a task's threads have
- * to be added up afterwards. */
+/* The number of tasks: oversubscription times the resident thread blocks, but so few that each thread has at least 4 values
+ * of each row of a block, as a task ends with a sum over its threads. */
 static int64_t tasks_wanted(const wr_bsr_knobs *k, int64_t resident, int64_t values, int r, int threads) {
   int64_t wanted = (int64_t)((double)resident * k->oversubscription), useful = values / (4 * (int64_t)r * threads);
   if (wanted > useful) wanted = useful;
@@ -114,7 +114,7 @@ done:
   return status;
 }
 
-/* To where the old values are. A pattern has none to write. */
+/* Overwrites the old values; a pattern stores none. */
 extern "C" wr_status wr_bsr_plan_update_values(void *state, wr_env *env, wr_csr *A, int *) {
   const wr_bsr_plan *p = (const wr_bsr_plan *)state;
   wr_status status;

@@ -2,8 +2,8 @@
 
 constexpr int MOST_THREADS = 128, MOST_WARPS = MOST_THREADS / WR_WARP;
 
-/* Listing 16: sums[r] := those of all threads, of which the first `active` warps have any. The warps' are added up in order.
- * Before and after a call there has to be a barrier. part: [MOST_WARPS][ROWS]. */
+/* Listing 16: sums[r] := the sums over all threads, of which the first `active` warps have values; the warps' sums are added
+ * in order. The caller needs a barrier before and after. part: [MOST_WARPS][ROWS]. */
 template <typename S>
 static __device__ inline void reduce(const S &size, unsigned active, double (&own)[S::ROWS], double *part,
                                      double *sums) {
@@ -23,8 +23,9 @@ static __device__ inline void reduce(const S &size, unsigned active, double (&ow
   }
 }
 
-/* Listing 15: the values as they lie, as in bsr_row_major, but every thread has all R sums for itself. Which one a
- * value goes to is known only when it is read, so the compiler keeps them in local memory: this is what the report finds. */
+/* Listing 15: consecutive threads take consecutive values, as in bsr_row_major, but every thread has R accumulators of its
+ * own. The row of a value is known only at run time, so the compiler keeps the accumulators in local memory; the report finds
+ * the same. */
 template <typename T, typename S>
 __global__ void __launch_bounds__(MOST_THREADS, 1) bsr_private(const wr_bsr_args<T> a, const S size) {
   WR_SHARED(double, sums, WR_BSR_MAX_SIDE);
@@ -37,7 +38,7 @@ __global__ void __launch_bounds__(MOST_THREADS, 1) bsr_private(const wr_bsr_args
       own[row] += (double)p.val[n] * wr_bsr_x(a, size, p.col[block], column);
     }
     unsigned busy = (p.to - p.from + WR_WARP - 1) / WR_WARP, warps = blockDim.x / WR_WARP;
-    __syncthreads(); /* the last piece's parts have been read */
+    __syncthreads(); /* every thread is done with the last piece's parts */
     reduce(size, busy < warps ? busy : warps, own, part, sums);
     if (threadIdx.x < WR_WARP) __syncwarp();
   };

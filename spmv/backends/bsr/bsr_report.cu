@@ -2,8 +2,8 @@
 
 constexpr int THREADS = 256, WARPS = THREADS / WR_WARP, BLOCKS = 8; /* blocks: for each multiprocessor */
 
-/* What the tasks from..task have left of the block row that ends first in `task`; lane k gets the sum of row k. A lane adds up
- * a few parts by itself, the warp many; the order depends on the tasks alone. */
+/* The sum of the parts that tasks from..task stored of the block row that ends first in `task`; lane k gets that of row k. A
+ * few parts are summed by a lane alone, more by the warp; the order depends only on the tasks. */
 template <typename T>
 static __device__ inline double join(const wr_bsr_args<T> &a, int r, int64_t from, int64_t task) {
   int lane = threadIdx.x % WR_WARP;
@@ -21,7 +21,7 @@ static __device__ inline double join(const wr_bsr_args<T> &a, int r, int64_t fro
   return lane < r ? sum + a.head[task * r + lane] : 0;
 }
 
-/* A warp a shared block row, then a thread a row of those without blocks. */
+/* Shared block rows, a warp each, then the rows of block rows without blocks, a thread each. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
     bsr_rest(const wr_bsr_args<T> a, const wr_bsr_any_size size, const wr_bsr_tasks tasks, const wr_finish<T> finish) {

@@ -1,10 +1,7 @@
-/* What the report's four kernels have in common (section 8.3): a thread block a task (listing 12), all its threads together
- * on one block row at a time, and what becomes of the sums. A kernel is how the values of a piece of a block row become its
- * R sums:
- *
- *   wr_bsr_run_task(a, size, sums, <sums of a piece>, <what to do with a row's sum>)
- *
- * Within a piece values and blocks are counted in 32 bits (WR_BSR_TASK_VALUES), before it in 64. */
+/* What the report's four kernels have in common (section 8.3): each thread block runs one task (listing 12), in which all its
+ * threads work on one block row at a time. A kernel says how the values of a piece of a block row become its R sums, and what
+ * is done with the sum of a complete row: wr_bsr_run_task(a, size, sums, <sums of a piece>, <use of a row's sum>). Within a
+ * piece, values and blocks are counted in 32 bits (WR_BSR_TASK_VALUES), elsewhere in 64. */
 #ifndef WR_BSR_REPORT_CUH
 #define WR_BSR_REPORT_CUH
 
@@ -35,7 +32,7 @@ struct wr_bsr_args {
 
 /* ---- The size of a block ---- */
 
-/* Known when a kernel is compiled, ... */
+/* Known at compile time, ... */
 template <int R, int C>
 struct wr_bsr_size {
   static constexpr int ROWS = R; /* the most that r() returns */
@@ -45,7 +42,7 @@ struct wr_bsr_size {
   __device__ static unsigned by_block(unsigned n) { return n / (unsigned)(R * C); }
 };
 
-/* ... or when it is launched: 0 x 0 of the above. */
+/* ... or at launch: the specialisation for 0 x 0. */
 template <>
 struct wr_bsr_size<0, 0> {
   static constexpr int ROWS = WR_BSR_MAX_SIDE;
@@ -62,7 +59,7 @@ inline wr_bsr_any_size wr_bsr_any_size_make(int r, int c) {
   return {r, c, wr_bsr_divisor_make(c), wr_bsr_divisor_make(r * c)};
 }
 
-/* What use(size) returns, with the size as one of the common ones if it is. */
+/* Calls use(size) with the compile-time size if r x c is a common one, else with a wr_bsr_any_size. */
 template <typename Use>
 inline wr_status wr_bsr_with_size(int r, int c, Use use) {
   if (r == 16 && c == 1) return use(wr_bsr_size<16, 1>());
@@ -85,19 +82,19 @@ inline wr_status wr_bsr_with_size(int r, int c, Use use) {
 /* A task's part of a block row: values from..to - 1, counted from the beginning of the block in which it begins. */
 template <typename T>
 struct wr_bsr_piece {
-  const int32_t *col; /* of that block, and of those behind it */
+  const int32_t *col; /* of that block, and of those after it  */
   const T *val;
   unsigned from, to; /* from < r * c; to < 2^30 + 2^8 */
 };
 
-/* x where column j of block column `at` is; 0 behind the end. */
+/* x at column j of block column `at`; 0 past the last column. */
 template <typename T, typename S>
 static __device__ inline double wr_bsr_x(const wr_bsr_args<T> &a, const S &size, int32_t at, unsigned j) {
   uint32_t column = (uint32_t)at * (uint32_t)size.c() + j;
   return column < a.ncols ? (double)a.x[column] : 0;
 }
 
-/* sums[r] := 0, once nobody reads the last piece's any more. */
+/* sums[r] := 0. The barrier before it waits for readers of the last piece's sums. */
 template <typename S>
 static __device__ inline void wr_bsr_clear(const S &size, double *sums) {
   __syncthreads();
@@ -142,8 +139,9 @@ static __device__ inline void wr_bsr_complete(const wr_bsr_args<T> &a, const S &
   if (lane < size.r() && row < a.nrows) complete(row, sum);
 }
 
-/* Listing 12, one task: add_up(piece) for the pieces of its block rows, by all threads, whereupon sums[r] is as the first
- * warp sees it; this warp completes rows of the matrix that are all the task's, and leaves parts of the others. */
+/* Runs one task (listing 12). All threads call add_up(piece) for each of its pieces, one for each block row; afterwards the
+ * first warp sees the R sums in sums. That warp calls complete for the rows that lie in this task alone, and stores the parts
+ * of the others in head or tail. */
 template <typename T, typename S, typename AddUp, typename Complete>
 static __device__ inline void wr_bsr_run_task(const wr_bsr_args<T> &a, const S &size, const double *sums, AddUp add_up,
                                               Complete complete) {
@@ -182,7 +180,7 @@ inline wr_bsr_args<T> wr_bsr_args_make(const wr_bsr_plan *p, const wr_apply *req
   return a;
 }
 
-/* *blocks := thread blocks that env's device holds at a time. */
+/* *blocks := thread blocks of the kernel that env's device holds at a time. */
 template <typename Kernel>
 inline wr_status wr_bsr_count_resident(const wr_env *env, Kernel kernel, int threads, int *blocks) {
   wr_status status;
@@ -195,13 +193,13 @@ done:
   return status;
 }
 
-/* The second launch: completes the rows that tasks share, from what they have left, and those of block rows without blocks,
- * and ends the reductions, of which the first has left its parts if it has an epilogue (finish.sums.before). Instances for
- * float and double are in bsr_report.cu. */
+/* The second launch: completes the rows that tasks share from head and tail, completes those of block rows without blocks,
+ * and finishes the reductions, to which the first launch has contributed if it computes an epilogue (finish.sums.before).
+ * Instances for float and double are in bsr_report.cu. */
 template <typename T>
 wr_status wr_bsr_launch_rest(wr_env *env, const wr_bsr_plan *p, const wr_bsr_args<T> &a, const wr_finish<T> &finish);
 
-/* y = alpha*A*x + beta*y for rows that are completed without an epilogue. */
+/* For kernels without an epilogue: y[row] := alpha * sum + beta * y[row]. */
 template <typename T>
 static __device__ inline void wr_bsr_store(const wr_bsr_args<T> &a, int64_t row, double sum) {
   a.y[row] = (T)wr_finish_beta(a.alpha, a.beta, a.y, row, sum);

@@ -2,7 +2,7 @@
 
 constexpr int MOST_THREADS = 1024;
 
-/* Listing 14: the values as they lie, a thread each, added to the R sums of the thread block atomically. */
+/* Listing 14: consecutive threads take consecutive values and add them atomically to the R sums of the thread block. */
 template <typename T>
 __global__ void __launch_bounds__(MOST_THREADS, 2) bsr_row_major(const wr_bsr_args<T> a, const wr_bsr_any_size size) {
   WR_SHARED(double, sums, WR_BSR_MAX_SIDE);

@@ -7,19 +7,19 @@
 
 constexpr int THREADS = 256, BLOCKS = 8; /* blocks: of a launch, for each multiprocessor */
 
-/* kinds[i] := whether block row i has blocks. */
+/* kinds[i] := 1 if block row i has blocks, else 0. */
 __global__ void bsr_tasks_kinds(const wr_bsr b, uint8_t *kinds) {
   int64_t stride = (int64_t)gridDim.x * blockDim.x;
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < b.brows; i += stride)
     kinds[i] = wr_bsr_row_at(b.row_ptr, b.wide, i) < wr_bsr_row_at(b.row_ptr, b.wide, i + 1);
 }
 
-/* floor(values * t / count) without passing 64 bits: count < 2^31. */
+/* floor(values * t / count) without overflow in 64 bits: count < 2^31. */
 static __device__ inline int64_t cut_at(int64_t values, int64_t count, int64_t t) {
   return values / count * t + values % count * t / count;
 }
 
-/* The full block row, by its position, in which a value lies; nfull behind the last. */
+/* The position, in `full`, of the block row in which a value lies; nfull for values past the last. */
 static __device__ inline int64_t row_of(const wr_bsr &b, const wr_bsr_tasks &tasks, int64_t value) {
   int64_t low = 0, high = tasks.nfull, side = (int64_t)b.r * b.c;
   while (low < high) {
@@ -32,7 +32,7 @@ static __device__ inline int64_t row_of(const wr_bsr &b, const wr_bsr_tasks &tas
   return low;
 }
 
-/* The task that has a value, known to be among 0..last. */
+/* The task, among 0..last, that has a value. */
 static __device__ inline int64_t task_of(int64_t values, int64_t count, int64_t last, int64_t value) {
   int64_t low = 0;
   while (low < last) {
@@ -45,7 +45,7 @@ static __device__ inline int64_t task_of(int64_t values, int64_t count, int64_t 
   return low;
 }
 
-/* A thread a cut. */
+/* One thread for each cut between tasks. */
 __global__ void bsr_tasks_cut(const wr_bsr b, const wr_bsr_tasks tasks) {
   int64_t stride = (int64_t)gridDim.x * blockDim.x, side = (int64_t)b.r * b.c, values = b.blocks * side;
   for (int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; t <= tasks.count; t += stride) {
@@ -64,7 +64,7 @@ static unsigned grid_for(const wr_env *env, int64_t threads) {
   return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
 }
 
-/* nfull and nempty, and the lists if both kinds are there. */
+/* Sets nfull and nempty, and makes both lists if some block rows are empty. */
 static wr_status list_rows(wr_env *env, const wr_bsr *b, wr_bsr_tasks *tasks) {
   wr_status status;
   uint8_t *kinds = NULL;
@@ -84,7 +84,7 @@ done:
 
 static int64_t count_for(int64_t values, int64_t wanted) {
   int64_t least = (values + WR_BSR_TASK_VALUES - 1) / WR_BSR_TASK_VALUES;
-  if (wanted > INT32_MAX) wanted = INT32_MAX; /* a launch has no more thread blocks */
+  if (wanted > INT32_MAX) wanted = INT32_MAX; /* the most thread blocks of a launch */
   if (wanted > values) wanted = values;
   return wanted < least ? least : wanted;
 }

@@ -1,5 +1,5 @@
-/* The report's work distribution (listings 10 and 12): the stored values cut into pieces of one size, a thread block each,
- * found once, on the device.
+/* The report's work distribution (listings 10 and 12): the stored values are cut into tasks of equal size, one for each
+ * thread block. The cuts are computed once, on the device.
  *
  *   The 6x6 example of bsr_format.h, 5 blocks of 2 x 3, 30 values in block rows of 12, 12 and 6, cut into 4 tasks:
  *
@@ -8,10 +8,11 @@
  *     origin    [0 0 2 1]       task 1 completes block row 0, which began in task 0, and task 3 block row 1, which began in
  *                               task 1 and passes through task 2; the others complete nothing that is not all theirs
  *
- * A block row ends in one task, which completes it. If it began in an earlier one, the task leaves what it adds up in `head`,
- * and each of the tasks before, from its origin on, what it has of it in `tail`: tail[origin] + ... + tail[t - 1] + head[t].
+ * The task in which a block row ends completes it. If the block row began in an earlier task, this task stores its part of
+ * the sums in `head`, and each task from its origin to the one before it stores its part in `tail`. The sums are then
+ * tail[origin] + ... + tail[t - 1] + head[t].
  *
- * Block rows without blocks belong to no task and would keep one busy skipping them: they are listed apart. */
+ * Block rows without blocks are in a list of their own, so that no task spends time skipping them. */
 #ifndef WR_BSR_TASKS_H
 #define WR_BSR_TASKS_H
 
@@ -21,7 +22,7 @@
 extern "C" {
 #endif
 
-/* Most values of a task: counts within one, and what a kernel adds to them, stay below 2^31. */
+/* Most values of a task, so that counts within a task, and what a kernel adds to them, stay below 2^31. */
 #define WR_BSR_TASK_VALUES ((int64_t)1 << 30)
 
 typedef struct wr_bsr_tasks {
@@ -36,11 +37,11 @@ typedef struct wr_bsr_tasks {
   double *head, *tail;   /* [count][r] parts of shared block rows                                                 */
 } wr_bsr_tasks;
 
-/* *tasks := about `wanted` tasks for blocks on env's device: at least 1 and at most one a value, none of more than
+/* *tasks := about `wanted` tasks for blocks on env's device: at least 1, at most one for each value, none of more than
  * WR_BSR_TASK_VALUES. Waits. WR_ENOMEM, WR_EDEVICE; *tasks is then without arrays. */
 wr_status wr_bsr_tasks_build(wr_env *env, const wr_bsr *blocks, int64_t wanted, wr_bsr_tasks *tasks);
-void wr_bsr_tasks_free(wr_env *env, wr_bsr_tasks *tasks); /* frees the arrays; zeroed ones are fine */
-int64_t wr_bsr_tasks_bytes(const wr_bsr_tasks *tasks);   /* what the arrays take, padding included */
+void wr_bsr_tasks_free(wr_env *env, wr_bsr_tasks *tasks); /* frees the arrays; also of a zeroed one */
+int64_t wr_bsr_tasks_bytes(const wr_bsr_tasks *tasks);   /* bytes of the arrays, padding included */
 
 #ifdef __cplusplus
 }

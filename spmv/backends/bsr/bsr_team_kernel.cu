@@ -2,9 +2,9 @@
 
 constexpr int MOST_THREADS = 1024;
 
-/* Listing 17: teams of R * C threads take the blocks in turn. A thread has one place in all of its team's blocks, and so one
- * sum, which it adds to the thread block's at the end. Threads that make up no whole team are idle. A block that two tasks
- * share is all the second one's. */
+/* Listing 17: teams of R * C threads take the blocks in turn. A thread has the same position in every block of its team,
+ * hence one accumulator, which it adds to the thread block's sum at the end. Threads beyond the last complete team are idle.
+ * A block in which a cut between two tasks lies is multiplied by the second task. */
 template <typename T>
 __global__ void __launch_bounds__(MOST_THREADS, 2) bsr_team(const wr_bsr_args<T> a, const wr_bsr_any_size size) {
   WR_SHARED(double, sums, WR_BSR_MAX_SIDE);

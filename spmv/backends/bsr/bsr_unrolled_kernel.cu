@@ -1,15 +1,15 @@
 #include "spmv/backends/bsr/bsr_report.cuh"
 
-constexpr int MOST_THREADS = 256; /* the accumulators want many registers */
+constexpr int MOST_THREADS = 256; /* the accumulators take many registers */
 
-/* Rows row..row + N - 1 of all blocks of a piece: a thread a column of a block, N accumulators in registers; a warp adds its
- * threads' up and then to the thread block's. */
+/* Sums of rows row..row + N - 1 over the blocks of a piece: a thread takes a column of a block, with N accumulators in
+ * registers; a warp sums over its threads and adds the result to the thread block's sums. */
 template <int N, typename T, typename S>
 static __device__ inline void add_rows(const wr_bsr_args<T> &a, const S &size, const wr_bsr_piece<T> &p, int row,
                                        double *sums) {
   unsigned c = (unsigned)size.c(), side = (unsigned)size.r() * c, columns = size.by_block(p.to) * c;
   double sum[N];
-  if (threadIdx.x / WR_WARP * WR_WARP >= columns) return; /* nothing for this warp */
+  if (threadIdx.x / WR_WARP * WR_WARP >= columns) return; /* no columns for this warp */
 #pragma unroll
   for (int k = 0; k < N; k++) sum[k] = 0;
   for (unsigned n = threadIdx.x; n < columns; n += blockDim.x) {
@@ -26,7 +26,7 @@ static __device__ inline void add_rows(const wr_bsr_args<T> &a, const S &size, c
   }
 }
 
-/* All rows from `row` on: N at once as long as there are as many, then fewer. (The listing's bounds would take 13 rows as 8
+/* All rows from `row` on: N at once while that many are left, then fewer. (The listing's bounds would split 13 rows into 8
  * and 6.) */
 template <int N, typename T, typename S>
 static __device__ inline void add_rows_from(const wr_bsr_args<T> &a, const S &size, const wr_bsr_piece<T> &p, int row,
@@ -35,7 +35,8 @@ static __device__ inline void add_rows_from(const wr_bsr_args<T> &a, const S &si
   if constexpr (N > 1) add_rows_from<N - 1>(a, size, p, row, sums);
 }
 
-/* Listing 18, with the epilogue in the same pass. A block that two tasks share is all the second one's. */
+/* Listing 18, with the epilogue in the same pass. A block in which a cut between two tasks lies is multiplied by the second
+ * task. */
 template <int N, typename T, typename S>
 __global__ void __launch_bounds__(MOST_THREADS, 1)
     bsr_unrolled(const wr_bsr_args<T> a, const S size, const wr_finish<T> finish) {
@@ -52,7 +53,8 @@ __global__ void __launch_bounds__(MOST_THREADS, 1)
   wr_sums_leave(finish.sums, reduced);
 }
 
-/* What use(a kernel's instance, its size) returns. More rows at once than a block has are no other instance. */
+/* Calls use(kernel, size) with the kernel's instance for the plan. A kernel takes at most as many rows at once as a block
+ * has. */
 template <int N, typename T, typename Use>
 static wr_status with_rows(const wr_bsr_plan *p, Use use) {
   return wr_bsr_with_size(p->format.r, p->format.c, [=](auto size) {

@@ -1,4 +1,5 @@
-/* CB-SpMV: blocks of 16 x 16, each kept as its fill asks for (cb_spmv_format.h), with the epilogue in the same pass. */
+/* CB-SpMV: blocks of 16 x 16, each stored in the type that suits its number of entries (cb_spmv_format.h), with the epilogue
+ * in the same pass. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +20,8 @@ typedef struct cb_state {
 enum { COMMIT_AUTO, COMMIT_DUAL, COMMIT_ORDERED };
 enum { PREFETCH_AUTO, PREFETCH_ON };
 
-/* Bytes of a block from which asking ahead is worth nothing: a warp then waits for few blocks anyway, and the requests are in
- * the way (H200, 2026-11: band 118 us with and 104 without, fem 49 99 and 96, the 7-point stencil 422 and 460). */
+/* Mean bytes of a block from which prefetching no longer pays: a warp then waits for few blocks, and the requests delay other
+ * loads (H200, 2026-11: band 118 us with and 104 without, fem 49 99 and 96, the 7-point stencil 422 and 460). */
 enum { LARGE_BLOCK = 512 };
 
 static int prefetches(const cb_knobs *k, const wr_cb_format *f) {
@@ -31,11 +32,11 @@ static int prefetches(const cb_knobs *k, const wr_cb_format *f) {
 static const wr_knob knobs[] = {
     {.name = "aggregate", .type = WR_OPTION_CHOICE, .offset = offsetof(cb_knobs, aggregate),
      .choices = "auto|never|always", .value = "auto",
-     .help = "a block row forgets its empty columns; auto: if more than th0 percent of the blocks are super-sparse"},
+     .help = "leaves out empty columns of block rows; auto: if more than th0 percent of blocks are super-sparse"},
     {.name = "formats", .type = WR_OPTION_CHOICE, .offset = offsetof(cb_knobs, formats), .choices = "on|off",
      .value = "on", .help = "blocks are COO, CSR or dense by th1 and th2; off: all are COO"},
     {.name = "balance", .type = WR_OPTION_CHOICE, .offset = offsetof(cb_knobs, balance), .choices = "on|off",
-     .value = "on", .help = "warps' lists are of the same bytes; off: of the same blocks"},
+     .value = "on", .help = "lists of warps move equally many bytes; off: equally many blocks"},
     {.name = "th0", .type = WR_OPTION_INT, .offset = offsetof(cb_knobs, th0), .min = 0, .max = 100, .value = "15",
      .help = "percent of blocks with fewer than 32 entries above which columns are aggregated"},
     {.name = "th1", .type = WR_OPTION_INT, .offset = offsetof(cb_knobs, th1), .min = 0, .max = WR_CB_PLACES + 1,
@@ -47,15 +48,15 @@ static const wr_knob knobs[] = {
      .help = "bytes that a warp moves, 256 at least; 0: by the matrix's size"},
     {.name = "stage", .type = WR_OPTION_INT, .offset = offsetof(cb_knobs, stage), .min = WR_CB_LEAST_STAGE,
      .max = WR_CB_MOST_STAGE, .value = "5104",
-     .help = "bytes of shared memory that a warp has for blocks and their x; the default lets 4 thread blocks live"},
+     .help = "bytes of shared memory of a warp, for blocks and their x; the default fits 4 thread blocks"},
     {.name = "prefetch", .type = WR_OPTION_CHOICE, .offset = offsetof(cb_knobs, prefetch), .choices = "auto|on|off",
-     .value = "auto", .help = "a warp asks L2 for its next blocks while it multiplies; auto: where blocks are small"},
+     .value = "auto", .help = "a warp prefetches its next blocks into L2; auto: if blocks are small"},
     {.name = "commit", .type = WR_OPTION_CHOICE, .offset = offsetof(cb_knobs, commit), .choices = "auto|dual|ordered",
      .value = "auto",
-     .help = "rows that thread blocks share are added to y, cleared by the multiply before (dual), or added up in "
-             "order; auto: dual, but ordered with --deterministic and for long rows in f32"},
+     .help = "rows that thread blocks share are added to y, which the previous multiply cleared (dual), or summed "
+             "in order (ordered); auto: dual, but ordered with --deterministic and for long rows in f32"},
     {.name = "offsets", .type = WR_OPTION_CHOICE, .offset = offsetof(cb_knobs, offsets), .choices = "auto|wide",
-     .value = "auto", .help = "wide: of 64 bits even where 32 would do"},
+     .value = "auto", .help = "wide: 64 bits even where 32 suffice"},
     {.name = NULL},
 };
 
@@ -73,7 +74,7 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
   return A == NULL ? WR_OK : wr_cb_check(A->nrows, A->ncols, A->nnz, &o);
 }
 
-/* merbit reads the entries as they are in CSR, and does better where blocks hold little. */
+/* merbit reads CSR's entries directly, and is faster where blocks hold few entries. */
 static void advise_rows(const wr_csr *A, const wr_cb_format *f, wr_plan_info *info) {
   int64_t entry = 4 + (A->val ? wr_type_bytes(f->type) : 0), rows = A->nnz * entry + A->nrows * 4;
   int more = wr_cb_bytes(f) > rows, few = f->plain.heavy * 4 < A->nnz;
@@ -83,7 +84,7 @@ static void advise_rows(const wr_csr *A, const wr_cb_format *f, wr_plan_info *in
              (double)wr_cb_bytes(f) / (double)rows);
   else if (few)
     snprintf(info->advice, sizeof info->advice,
-             "merbit may be faster: %.0f%% of the entries are in blocks of 33 and more, a quarter would pay",
+             "merbit may be faster: only %.0f%% of the entries are in blocks of 33 or more, 25%% would pay",
              100 * (double)f->plain.heavy / (double)A->nnz);
 }
 
@@ -91,9 +92,9 @@ static void report(const wr_csr *A, const wr_cb_format *f, wr_plan_info *info) {
   double blocks = (double)(f->blocks ? f->blocks : 1), plain = (double)(f->plain.blocks ? f->plain.blocks : 1);
   info->format_bytes = wr_cb_bytes(f);
   info->apply_bytes = (double)wr_cb_apply_bytes(f);
-  snprintf(info->line, sizeof info->line, "%.3g %s a block, %s; %.0f%% super-sparse before; %lld %s",
+  snprintf(info->line, sizeof info->line, "%.3g %s a block, %s; %.0f%% super-sparse before aggregation; %lld %s",
            (double)f->nnz / blocks, wr_plural(f->nnz == f->blocks ? 1 : f->nnz, "entry", "entries"),
-           f->aggregated ? "columns aggregated" : "columns as they are", 100 * (double)f->plain.super_sparse / plain,
+           f->aggregated ? "columns aggregated" : "columns not aggregated", 100 * (double)f->plain.super_sparse / plain,
            (long long)f->lists, wr_plural(f->lists, "list", "lists"));
   advise_rows(A, f, info);
 }
@@ -111,7 +112,7 @@ done:
   return status;
 }
 
-/* In f32 the parts of a row that are added to y are rounded: fine for a few, but not where a row is in many. */
+/* Most thread blocks that may add to a row of y in f32, as each addition rounds. */
 static const int few_parts = 4;
 
 static wr_cb_commit commit_of(const wr_env *env, const cb_knobs *k, const wr_cb_plan *p) {
@@ -134,7 +135,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   report(A, &p->format, info);
   info->deterministic = p->commit == WR_CB_ORDERED;
   info->extra_bytes = wr_cb_plan_bytes(p);
-  if (env->type == WR_F32) { /* within a block, and parts that are added to y */
+  if (env->type == WR_F32) { /* roundings: within a block, and of parts added to y */
     double parts = p->commit == WR_CB_DUAL ? (double)p->longest + 2 : 0;
     info->term_unit = (WR_CB_F32_TERMS + parts) * wr_type_unit(WR_F32);
   }
@@ -164,7 +165,7 @@ done:
   return status;
 }
 
-/* A block's type depends on how many entries it has, not on their values. */
+/* Blocks keep their types, which depend on numbers of entries, not on values. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
   wr_status status = WR_OK;
   cb_state *s = state;

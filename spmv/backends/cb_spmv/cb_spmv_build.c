@@ -6,9 +6,9 @@
 #include "config/memory.h"
 
 enum {
-  THREAD_WORK = 8192, /* fewer entries and block rows are not worth another thread */
-  SAMPLES = 1024,     /* block rows that an estimate looks at, but fewer ...       */
-  SAMPLED = 40000,    /* ... where they have more entries than this: 5 ns each     */
+  THREAD_WORK = 8192, /* entries and block rows that are worth another thread */
+  SAMPLES = 1024,     /* most block rows that an estimate reads, ...          */
+  SAMPLED = 40000,    /* ... and most entries, at 5 ns each                   */
   LEAST_SAMPLES = 4
 };
 
@@ -41,12 +41,12 @@ void wr_cb_free(wr_cb_format *f) {
   wr_cb_layout(f);
 }
 
-/* ---- Block after block ---- */
+/* ---- Cursor over the blocks of a block row ---- */
 
-/* A block: entries first[i]..first[i] + n[i] - 1 of A are its row i. */
+/* A block; its row i is entries first[i]..first[i] + n[i] - 1 of A. */
 typedef struct block {
-  int64_t left;             /* its first column, unless aggregated                        */
-  int columns;              /* aggregated: in cols, ascending                             */
+  int64_t left; /* its first column, unless aggregated      */
+  int columns;  /* aggregated: number of cols, which ascend */
   int32_t cols[WR_CB_SIDE];
   int count;
   int64_t first[WR_CB_SIDE];
@@ -76,27 +76,27 @@ static int next_block(const wr_csr *A, int aggregated, wr_block_rows *s, block *
 
 /* ---- Counts ---- */
 
-/* Choices of types between which the number of blocks decides (wr_cb_with_types); both are the same if th1 is given. */
+/* The two sets of thresholds between which the number of blocks decides (wr_cb_with_types); equal if th1 is given. */
 enum { TYPES = 2 };
 
-/* What some block rows come to, or what lies before them. */
+/* Sums over some block rows. */
 typedef struct tally {
   int64_t blocks, super_sparse, heavy;
-  int64_t units[TYPES]; /* by either choice of types    */
-  int64_t entries;      /* that were looked at          */
+  int64_t units[TYPES]; /* with each set of thresholds */
+  int64_t entries;      /* that were read              */
 } tally;
 
-/* Block rows in runs of about the same work, a run a task. */
+/* Runs of consecutive block rows of about equal work; each run is a task. */
 typedef struct tasks {
   const wr_csr *A;
-  wr_cb_options options[TYPES]; /* for blocks that hold little, and for fuller ones */
+  wr_cb_options options[TYPES]; /* for up to 16 entries a block on average, and for more */
   wr_type type;
   int64_t brows;
   int count;
-  tally *begin; /* [count + 1] before each task */
+  tally *begin; /* [count + 1] sums before each task */
 } tasks;
 
-/* The first block row of a task: that with the task's share of entries and block rows before it. */
+/* The first block row of a task. Work is counted in entries and block rows. */
 static int64_t first_of(const tasks *t, int task) {
   int64_t total = t->A->nnz + t->brows, low = 0, high = t->brows;
   int64_t goal = total / t->count * task + total % t->count * task / t->count;
@@ -110,7 +110,7 @@ static int64_t first_of(const tasks *t, int task) {
   return task == t->count ? t->brows : low;
 }
 
-/* Which of them it is for so many blocks with all entries. */
+/* The index of the set that applies to a format of so many blocks. */
 static int types_of(const tasks *t, int64_t blocks) { return t->A->nnz > blocks * WR_CB_SIDE; }
 
 static void set_types(const wr_cb_options *options, tasks *t) {
@@ -127,7 +127,7 @@ static wr_status open_tasks(const wr_csr *A, const wr_cb_options *options, wr_ty
   return wr_alloc_zeroed(&t->begin, t->count + 1, sizeof *t->begin, "counting blocks");
 }
 
-/* The blocks of a block row, or as many as have `most` entries. */
+/* Adds the blocks of block row ib to sum, until they have `most` entries. */
 static tally count_block_row(const tasks *t, int aggregated, int64_t ib, int64_t most, tally sum) {
   int value_bytes = (int)wr_type_bytes(t->type);
   wr_block_rows s = wr_block_rows_open(t->A, ib * WR_CB_SIDE, WR_CB_SIDE);
@@ -143,7 +143,7 @@ static tally count_block_row(const tasks *t, int aggregated, int64_t ib, int64_t
   return sum;
 }
 
-/* The whole matrix's, and in begin what lies before each task. */
+/* Returns the sums over the matrix, and fills begin. */
 static tally count_blocks(const tasks *t, int aggregated) {
 #pragma omp parallel for num_threads(t->count) schedule(static, 1)
   for (int task = 0; task < t->count; task++) {
@@ -161,7 +161,7 @@ static tally count_blocks(const tasks *t, int aggregated) {
   return t->begin[t->count];
 }
 
-/* Sets what count_blocks has told before aggregation, or after it. */
+/* Sets f's counts from those of plain blocks, which also decide on aggregation, or of aggregated ones. */
 static void set_counts(wr_cb_format *f, const tasks *t, tally sum, int aggregated) {
   if (!aggregated) f->plain = (wr_cb_fill){sum.blocks, sum.super_sparse, sum.heavy};
   if (!aggregated) f->aggregated = wr_cb_aggregates(t->options, &f->plain);
@@ -172,7 +172,7 @@ static int64_t scale(int64_t counted, int64_t part, int64_t whole) {
   return (int64_t)((double)counted * ((double)whole / (double)part) + 0.5);
 }
 
-/* Of how many block rows an estimate takes one. */
+/* An estimate reads one block row of each `step`. */
 static int64_t sample_step(const tasks *t) {
   double samples = (double)SAMPLED * (double)t->brows / (double)(t->A->nnz + 1);
   if (samples > SAMPLES) samples = SAMPLES;
@@ -180,18 +180,16 @@ static int64_t sample_step(const tasks *t) {
   return t->A->nnz <= SAMPLED && t->brows <= SAMPLES ? 1 : (int64_t)((double)t->brows / samples) + 1;
 }
 
-/* One out of each `step` block rows, at a place that looks like chance: matrices have periods of their own. */
-static int64_t sample_of(int64_t first, int64_t step) {
-  uint64_t mixed = (uint64_t)(first + 1) * UINT64_C(0x9e3779b97f4a7c15);
-  return first + (int64_t)((mixed >> 32) % (uint64_t)step);
-}
-
-/* What some block rows come to, or the beginnings of long ones, scaled up. */
+/* Counts the sampled block rows, or the first entries of long ones, and scales the counts up to the matrix. */
 static tally sample_blocks(const tasks *t, int aggregated) {
   int64_t step = sample_step(t), most = step == 1 ? INT64_MAX / 2 : SAMPLED / LEAST_SAMPLES;
   tally sum = {0};
-  for (int64_t ib = 0; ib + step <= t->brows || ib == 0; ib += step)
-    sum = count_block_row(t, aggregated, sample_of(ib, step < t->brows ? step : t->brows), most, sum);
+  for (int64_t ib = 0; ib + step <= t->brows || ib == 0; ib += step) {
+    /* A pseudo-random one of the next `step` block rows, as a fixed stride may meet a period of the matrix. */
+    uint64_t mixed = (uint64_t)(ib + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    int64_t sampled = ib + (int64_t)(mixed % (uint64_t)(step < t->brows ? step : t->brows));
+    sum = count_block_row(t, aggregated, sampled, most, sum);
+  }
   int64_t part = sum.entries > 0 ? sum.entries : 1, all = sum.entries > 0 ? t->A->nnz : 1;
   sum.blocks = scale(sum.blocks, part, all);
   for (int n = 0; n < TYPES; n++) sum.units[n] = scale(sum.units[n], part, all);
@@ -222,20 +220,6 @@ static void put(wr_type type, uint8_t *values, int at, double value) {
     ((float *)values)[at] = (float)value;
 }
 
-/* In a dense block a zero, and what becomes one in f32, loses its sign: negative zeros are padding. */
-static void put_dense(wr_type type, uint8_t *values, int at, double value) {
-  if (type == WR_F32) value = (float)value;
-  put(type, values, at, value == 0 ? 0 : value);
-}
-
-/* Entry e of the block, at row i and column j of it. */
-static void put_index(int kind, uint8_t *to, int e, int i, int j) {
-  if (kind == WR_CB_COO)
-    to[e] = (uint8_t)(i | j << 4);
-  else
-    to[WR_CB_SIDE + e / 2] |= (uint8_t)(j << 4 * (e % 2));
-}
-
 static void write_data(const wr_csr *A, const block *b, int kind, wr_type type, uint8_t *to) {
   int value_bytes = (int)wr_type_bytes(type), e = 0;
   uint8_t *values = to + wr_cb_index_bytes(kind, b->count, value_bytes);
@@ -247,12 +231,16 @@ static void write_data(const wr_csr *A, const block *b, int kind, wr_type type, 
       double value = A->val != NULL ? A->val[k] : 1;
       if (b->columns == 0) j = A->col[k] - b->left;
       while (b->columns > 0 && b->cols[j] < A->col[k]) j++;
-      if (kind == WR_CB_DENSE) {
-        put_dense(type, values, (int)j * WR_CB_SIDE + i, value);
-      } else {
-        put_index(kind, to, e, i, (int)j);
-        put(type, values, e, value);
+      if (kind == WR_CB_DENSE) { /* also a zero that a value becomes in f32 is positive, because -0 is padding */
+        if (type == WR_F32) value = (float)value;
+        put(type, values, (int)j * WR_CB_SIDE + i, value == 0 ? 0 : value);
+        continue;
       }
+      if (kind == WR_CB_COO)
+        to[e] = (uint8_t)(i | j << 4);
+      else
+        to[WR_CB_SIDE + e / 2] |= (uint8_t)(j << 4 * (e % 2));
+      put(type, values, e, value);
     }
   }
 }

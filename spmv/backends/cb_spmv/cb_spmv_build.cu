@@ -1,16 +1,16 @@
-/* The rows of a block row are merged, a lane a row, half a warp a block row; nothing is sorted. A first pass counts blocks as
- * they are and distinct columns, which decides whether columns are aggregated. A second one writes the blocks' words, or, if
- * they are, their columns. Then half a warp puts a block's bytes together. Merging is cut to pieces, so that neither short nor
- * giant block rows matter. */
+/* Finds the blocks on a device. The rows of a block row are merged by half a warp, a lane for each row; nothing is sorted.
+ * The first pass counts plain blocks and distinct columns, which decides on aggregation; the second writes the blocks' words
+ * or, if aggregated, their columns. Then half a warp writes a block's bytes (cb_spmv_fill.cu). Long block rows are cut into
+ * tasks, so that the length of block rows does not matter. */
 #include "spmv/backends/cb_spmv/cb_spmv_rows.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
 
-constexpr int WINDOW = 32; /* columns that a round of merging takes, two blocks: a bit each */
+constexpr int WINDOW = 32; /* columns that one step of merging covers, two blocks: a bit each */
 
-/* A block row is a task, and one more for every TASK entries in which it begins and does not end. So tasks are numbered
- * without a scan: block row ib's first one is ib + row_ptr[16 * ib] / TASK. */
+/* A block row has one task, and one more for each multiple of TASK entries that lies in it. So tasks are numbered without a
+ * scan: block row ib's first one is ib + row_ptr[16 * ib] / TASK. */
 constexpr int TASK = 2048;
 
 template <typename P>
@@ -57,8 +57,9 @@ static __device__ inline int64_t share(int64_t count, int64_t part, int64_t part
   return count / parts * part + count % parts * part / parts;
 }
 
-/* Where in its row begin..end a lane's part of a block row begins: all lanes at the same window, the last one before which
- * there are at most part / parts of the entries. Groups for which wanted is 0 come along and get their end. */
+/* The entry of row begin..end at which a lane's part of a block row begins. All lanes split at the same window: the last one
+ * that has at most part / parts of the entries before it. Groups whose `wanted` is 0 only take part in the shuffles and get
+ * their end. */
 template <typename P>
 static __device__ P split_rows(const cb_rows<P> &a, P begin, P end, int64_t part, int64_t parts, bool wanted) {
   uint32_t low = 0, high = wanted ? (uint32_t)WR_MAX_INDEX / WINDOW : 0;
@@ -74,7 +75,7 @@ static __device__ P split_rows(const cb_rows<P> &a, P begin, P end, int64_t part
   return wanted ? wr_find_column(a.col, first, last, low * WINDOW) : end;
 }
 
-/* What a lane has of its row: entries at..end - 1, the next one in column `next`, or CB_NONE. */
+/* What a lane has left to read of its row: entries at..end - 1, of which the first is in column `next`; CB_NONE: no entries. */
 template <typename P>
 struct cb_lane {
   P at, end;
@@ -99,7 +100,7 @@ static __device__ cb_lane<P> open_row(const cb_rows<P> &a, int64_t t, int64_t ib
   return {from, to, from < to ? (uint32_t)a.col[from] : CB_NONE};
 }
 
-/* Reads the row up to the end of a window; which of its columns the row has. */
+/* Reads the row up to the end of a window; returns which of its columns the row has. */
 template <typename P>
 static __device__ inline uint32_t read_window(const int32_t *col, cb_lane<P> *mine, uint32_t window) {
   uint32_t mask = 0, limit = (window + 1) * WINDOW;
@@ -117,7 +118,7 @@ static __device__ inline void count_halves(uint32_t mask, int *left, int *right)
   *left = both & 0xffff, *right = both >> 16;
 }
 
-/* columns[t], blocks[t] := the task's distinct columns, and blocks as they are; *total += the matrix's. */
+/* columns[t], blocks[t] := the task's numbers of distinct columns and of plain blocks; *total += the sums over all blocks. */
 template <typename P>
 __global__ void __launch_bounds__(CB_THREADS)
     cb_count(const cb_rows<P> a, int32_t *columns, int32_t *blocks, wr_cb_fill *total) {
@@ -145,7 +146,7 @@ __global__ void __launch_bounds__(CB_THREADS)
   atomicAdd((unsigned long long *)&total->heavy, heavy);
 }
 
-/* A block that is as it is: its word and its units. */
+/* *word, *units := those of a plain block. */
 static __device__ inline void write_word(const wr_cb_options &o, int64_t row, int64_t col, int count, int value_bytes,
                                          uint64_t *word, int32_t *units) {
   int kind = wr_cb_pick(&o, count);
@@ -153,7 +154,7 @@ static __device__ inline void write_word(const wr_cb_options &o, int64_t row, in
   *units = wr_cb_units(kind, count, value_bytes);
 }
 
-/* The words of all blocks as they are, and their units. offsets[t]: blocks before task t. */
+/* Words and units of all plain blocks. offsets[t]: blocks before task t. */
 template <typename P>
 __global__ void __launch_bounds__(CB_THREADS)
     cb_plain(const cb_rows<P> a, const int64_t *offsets, int value_bytes, uint64_t *word, int32_t *units) {
@@ -185,7 +186,8 @@ __global__ void __launch_bounds__(CB_THREADS)
   }
 }
 
-/* restore_cols of aggregated blocks, and their words, still without entries and type. begin[ib]: blocks before a block row. */
+/* restore_cols and words of aggregated blocks; entries and types in the words are set later. begin[ib]: blocks before a block
+ * row. */
 template <typename P>
 __global__ void __launch_bounds__(CB_THREADS)
     cb_aggregate(const cb_rows<P> a, const int64_t *offsets, const int64_t *begin, uint64_t *word,
@@ -211,19 +213,19 @@ __global__ void __launch_bounds__(CB_THREADS)
 
 /* ---- From the view to the format ---- */
 
-/* Device memory for a while: two allocations, as they cost more than some of the kernels. */
+/* Temporary device memory. Two allocations for all arrays, because an allocation takes longer than some of the kernels. */
 typedef struct cb_scratch {
   void *of_tasks, *of_blocks;
   wr_cb_fill *total;
-  int32_t *columns, *blocks; /* [tasks] of each task: distinct columns, and blocks as they are             */
-  int64_t *offsets;          /* [tasks + 1] of one of them, before each task                               */
-  int32_t *of_row;           /* [brows] aggregated blocks                                                  */
-  int64_t *begin;            /* [brows + 1] before each block row                                          */
-  int32_t *units;            /* [blocks]                                                                   */
+  int32_t *columns, *blocks; /* [tasks] distinct columns, and plain blocks */
+  int64_t *offsets;          /* [tasks + 1] prefix sums of one of these    */
+  int32_t *of_row;           /* [brows] aggregated blocks                  */
+  int64_t *begin;            /* [brows + 1] prefix sums of of_row          */
+  int32_t *units;            /* [blocks]                                   */
   cb_found found;
 } cb_scratch;
 
-/* Room for count elements at *at of memory, which begins at NULL while sizes are added up. */
+/* The place of an array of count elements at offset *at of memory, which is NULL while sizes are added up. */
 static void *take(void *memory, int64_t *at, int64_t count, size_t size) {
   char *place = memory ? (char *)memory + *at : nullptr;
   *at += wr_device_bytes(count, size);
@@ -251,7 +253,7 @@ static int64_t lay_out_blocks(cb_scratch *s, const wr_cb_format *f) {
   return bytes;
 }
 
-/* Columns that the last block of a block row lacks are 0, and stay so. */
+/* Zeroed if aggregated: the last block of a block row may have fewer than 16 columns. */
 static wr_status allocate_blocks(wr_env *env, const wr_cb_format *f, cb_scratch *s) {
   wr_status (*alloc)(wr_env *, void *, int64_t, size_t, const char *) =
       f->aggregated ? wr_device_alloc_zeroed : wr_device_alloc;
@@ -271,7 +273,7 @@ done:
   return status;
 }
 
-/* a.options: their types are settled here, when blocks are counted. */
+/* Chooses th1 in a.options, now that the number of blocks is known. */
 template <typename P>
 static wr_status find_plain(wr_env *env, cb_rows<P> &a, cb_scratch *s, wr_cb_format *f) {
   wr_status status;

@@ -12,12 +12,12 @@
 extern "C" {
 #endif
 
-/* WR_OK when a format of this shape can be: th0 in 0..100, th1 in 0..th2, th2 in 1..257 (257: no such blocks), list_bytes of 0,
- * or of 256 and more, else WR_EUSAGE; nrows, ncols in 1..WR_MAX_INDEX, nnz in 0..WR_CB_MAX_NNZ, else WR_EUNAVAILABLE. */
+/* WR_OK if such a format is possible: th0 in 0..100, th1 in 0..th2, th2 in 1..257 (257: no dense blocks), list_bytes 0 or at
+ * least 256, else WR_EUSAGE; nrows, ncols in 1..WR_MAX_INDEX, nnz in 0..WR_CB_MAX_NNZ, else WR_EUNAVAILABLE. */
 wr_status wr_cb_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_cb_options *options);
 
-/* *shape := the counts that A's format will have, without memory: all counted if there are few, else every so many block
- * rows with some ten thousand entries, and scaled up. For plans and the byte model. Errors: wr_cb_check. */
+/* *shape := the counts that A's format will have, without memory: exact for small matrices, else scaled up from a sample of
+ * block rows with some ten thousand entries. For plans and the byte model. Errors: wr_cb_check. */
 wr_status wr_cb_estimate(const wr_csr *A, const wr_cb_options *options, wr_type type, wr_cb_format *shape);
 
 /* *format := A in blocks, on the host, in parallel over block rows. Errors: wr_cb_check, WR_ENOMEM, WR_ENUMERIC when a value
@@ -29,15 +29,15 @@ void wr_cb_free(wr_cb_format *format); /* frees the memory; without any it is fi
 wr_status wr_cb_alloc(wr_cb_format *format);
 
 /* *A := the rows of a format on the host; values in f64, or a pattern if asked for (then all must be 1, else WR_EINTERNAL).
- * What is stored is checked on the way: WR_EINTERNAL with the first block or list that is not as cb_spmv_format.h says.
- * Sizes and wide are taken to be true of memory. WR_ENOMEM. */
+ * What is stored is checked on the way: WR_EINTERNAL with the first block or list that is not as cb_spmv_format.h says. Sizes
+ * and wide are trusted. WR_ENOMEM. */
 wr_status wr_cb_decode(const wr_cb_format *format, int as_pattern, wr_csr **A);
 
 /* ---- In builds with CUDA, and where kernels run on the CPU ---- */
 
-/* *format := the view's matrix in blocks on env's device, in env's type, all on env's stream; waits for counts. Takes for a
- * while, besides the format, its blocks, offsets and columns once more. Errors: wr_cb_check, WR_EUSAGE for 2^31 entries with a
- * narrow view, WR_ENOMEM, WR_EDEVICE; *format is then without memory. */
+/* *format := the view's matrix in blocks on env's device, in env's type, all on env's stream; waits for counts. While it runs
+ * it needs memory for blocks, offsets and columns twice. Errors: wr_cb_check, WR_EUSAGE for 2^31 entries with a narrow view,
+ * WR_ENOMEM, WR_EDEVICE; *format is then without memory. */
 wr_status wr_cb_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
                              const wr_cb_options *options, wr_cb_format *format);
 

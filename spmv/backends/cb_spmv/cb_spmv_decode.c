@@ -18,11 +18,7 @@ static void add(entries *e, int row, int col, double value) {
   e->row[e->count] = (uint8_t)row, e->col[e->count] = (uint8_t)col, e->value[e->count++] = value;
 }
 
-static void read_coo(const uint8_t *data, const uint8_t *values, int count, wr_type type, entries *e) {
-  for (int n = 0; n < count; n++) add(e, data[n] & 15, data[n] >> 4, get(type, values, n));
-}
-
-/* 0 if the rows do not begin one after the other. */
+/* Returns 0 if row starts do not ascend. */
 static int read_csr(const uint8_t *data, const uint8_t *values, int count, wr_type type, entries *e) {
   if (data[0] != 0) return 0;
   for (int row = 0; row < WR_CB_SIDE; row++) {
@@ -49,7 +45,7 @@ static int all_zero(const uint8_t *bytes, int from, int to) {
   return from >= to;
 }
 
-/* *e := the entries of block k; 0 if its data is not such a block's. */
+/* *e := the entries of block k; returns 0 if its data is invalid. */
 static int read_block(const wr_cb_format *f, int64_t k, entries *e) {
   int kind = wr_cb_kind_of(f->block[k]), count = wr_cb_count(f->block[k]), value_bytes = (int)wr_type_bytes(f->type);
   int64_t units = wr_cb_units(kind, count, value_bytes), begin = wr_cb_get(f->offset, f->wide, k);
@@ -59,7 +55,7 @@ static int read_block(const wr_cb_format *f, int64_t k, entries *e) {
   const uint8_t *values = data + index;
   int end = index + (kind == WR_CB_DENSE ? WR_CB_PLACES : count) * value_bytes;
   e->count = 0;
-  if (kind == WR_CB_COO) read_coo(data, values, count, f->type, e);
+  for (int n = 0; kind == WR_CB_COO && n < count; n++) add(e, data[n] & 15, data[n] >> 4, get(f->type, values, n));
   if (kind == WR_CB_CSR && !read_csr(data, values, count, f->type, e)) return 0;
   if (kind == WR_CB_DENSE) read_dense(values, f->type, e);
   if (kind == WR_CB_CSR && count % 2 && data[WR_CB_SIDE + count / 2] >> 4) return 0;
@@ -75,8 +71,8 @@ static int64_t column_of(const wr_cb_format *f, int64_t k, int col) {
   return f->aggregated ? f->restore_cols[k * WR_CB_SIDE + col] : wr_cb_col(f->block[k]) * WR_CB_SIDE + col;
 }
 
-/* Whether block k is where its word may say, after the one before it. */
-static int placed(const wr_cb_format *f, int64_t k) {
+/* Whether block k's row and column are valid and come after those of block k - 1. */
+static int is_in_order(const wr_cb_format *f, int64_t k) {
   int64_t row = wr_cb_row(f->block[k]), col = wr_cb_col(f->block[k]);
   int alone = k == 0 || wr_cb_row(f->block[k - 1]) != row;
   if (row >= f->brows || (k > 0 && row < wr_cb_row(f->block[k - 1]))) return 0;
@@ -84,8 +80,9 @@ static int placed(const wr_cb_format *f, int64_t k) {
   return col == (alone ? 0 : wr_cb_col(f->block[k - 1]) + 1);
 }
 
-/* The columns of an aggregated block: ascending, also from the block before it, all full but a block row's last. */
-static int restored(const wr_cb_format *f, int64_t k, const entries *e) {
+/* Whether the columns of an aggregated block ascend, also from the block before it, and all 16 are used unless it is the last
+ * of its block row. */
+static int are_columns_valid(const wr_cb_format *f, int64_t k, const entries *e) {
   const int32_t *cols = f->restore_cols + k * WR_CB_SIDE;
   int last = k + 1 == f->blocks || wr_cb_row(f->block[k + 1]) != wr_cb_row(f->block[k]), used = 0;
   unsigned has = 0;
@@ -103,10 +100,10 @@ static int restored(const wr_cb_format *f, int64_t k, const entries *e) {
 /* Checks block k, and counts its entries by row. */
 static wr_status count_block(const wr_cb_format *f, int64_t k, int as_pattern, int64_t *counts) {
   entries e;
-  if (!placed(f, k))
+  if (!is_in_order(f, k))
     return wr_fail(WR_EINTERNAL, "block %lld says row %lld, column %lld, beyond the matrix or not after the one before",
                    (long long)k, (long long)wr_cb_row(f->block[k]), (long long)wr_cb_col(f->block[k]));
-  if (!read_block(f, k, &e) || !restored(f, k, &e))
+  if (!read_block(f, k, &e) || !are_columns_valid(f, k, &e))
     return wr_fail(WR_EINTERNAL, "block %lld of %lld has no data of type %d with %d entries", (long long)k,
                    (long long)f->blocks, wr_cb_kind_of(f->block[k]), wr_cb_count(f->block[k]));
   for (int n = 0; n < e.count; n++) {
@@ -119,7 +116,7 @@ static wr_status count_block(const wr_cb_format *f, int64_t k, int as_pattern, i
   return WR_OK;
 }
 
-/* Moves block k to the rows, of which `to` is where each goes on. */
+/* Copies the entries of block k to A; to[i]: the next free entry of row i. */
 static void copy_block(const wr_cb_format *f, int64_t k, int64_t *to, wr_csr *A) {
   entries e;
   read_block(f, k, &e);
@@ -147,7 +144,7 @@ static wr_status check_shape(const wr_cb_format *f) {
                  (long long)f->units);
 }
 
-/* When blocks and offsets are known to be right. */
+/* Checks the lists; blocks and offsets have been checked. */
 static wr_status check_lists(const wr_cb_format *f) {
   for (int64_t w = 0; w <= f->lists; w++) {
     int64_t block, row;
@@ -167,7 +164,7 @@ wr_status wr_cb_decode(const wr_cb_format *f, int as_pattern, wr_csr **A) {
   *A = NULL;
   TRY(check_shape(f));
   TRY(wr_csr_create(f->nrows, f->ncols, f->nnz, !as_pattern, &rows));
-  TRY(wr_alloc(&to, f->nrows, sizeof *to, "where rows go on"));
+  TRY(wr_alloc(&to, f->nrows, sizeof *to, "next entries of rows"));
   for (int64_t k = 0; k < f->blocks; k++) TRY(count_block(f, k, as_pattern, rows->row_ptr + 1));
   TRY(check_lists(f));
   for (int64_t i = 0; i < f->nrows; i++) rows->row_ptr[i + 1] += rows->row_ptr[i];

@@ -19,12 +19,12 @@ __global__ void __launch_bounds__(CB_THREADS)
 
 /* ---- Blocks ---- */
 
-/* What moves at a time. */
+/* What a lane copies at a time. */
 struct alignas(WR_CB_UNIT) cb_unit {
   uint32_t word[WR_CB_UNIT / 4];
 };
 
-/* Where a block's bytes are put together in shared memory. */
+/* A block that is assembled in shared memory. */
 template <typename T>
 struct cb_target {
   int kind, units;
@@ -42,8 +42,9 @@ static __device__ inline void clear(const cb_target<T> &to) {
     for (int u = lane; u < to.units; u += WR_CB_SIDE) to.unit[u] = {};
 }
 
-/* The lane's row: `before` entries of the block come before it. columns: those of an aggregated block, else NULL and its first
- * one is left. Two columns of a CSR block, maybe of two rows, share a byte. A zero of a dense block loses its sign. */
+/* Stores the lane's row; `before` entries of the block precede it. columns: those of an aggregated block; NULL: its first
+ * column is `left`. Two columns of a CSR block, maybe of two rows, share a byte, hence the atomic. Zeros of a dense block
+ * become positive. */
 template <typename T, typename P>
 static __device__ inline void place_row(const cb_rows<P> &a, const T *val, const cb_piece<P> &piece, int before,
                                         const int32_t *columns, int32_t left, const cb_target<T> &to) {
@@ -68,7 +69,7 @@ static __device__ inline void place_row(const cb_rows<P> &a, const T *val, const
   }
 }
 
-/* Of the lane's group: the sum over the lanes before it. */
+/* The sum over the lanes before this one in its group. */
 static __device__ inline int sum_before(int value) {
   int sum = value;
 #pragma unroll
@@ -79,18 +80,18 @@ static __device__ inline int sum_before(int value) {
   return sum - value;
 }
 
-/* Puts block k together in the group's room, and writes it: of a format that has its blocks, their data alone. Groups for which
- * any is 0 come along. */
+/* Assembles block k in the group's buffer and writes it. If found.offset is NULL, only the data are written. Groups whose
+ * `any` is 0 only take part in the shuffles. */
 template <typename T, typename P>
 static __device__ inline void write_block(const wr_cb_format &f, const cb_rows<P> &a, const T *val,
                                           const cb_found &found, int64_t k, bool any, const cb_piece<P> &piece,
-                                          int32_t *columns, cb_unit *room) {
+                                          int32_t *columns, cb_unit *buffer) {
   int lane = threadIdx.x % WR_CB_SIDE, n = any ? piece.n : 0, count = cb_sum(n), before = sum_before(n);
   bool known = found.offset == nullptr;
   int kind = !known ? wr_cb_pick(&a.options, count) : any ? wr_cb_kind_of(found.word[k]) : (int)WR_CB_COO;
   int index = wr_cb_index_bytes(kind, count, (int)sizeof(T));
   int units = any ? wr_cb_units(kind, count, (int)sizeof(T)) : 0;
-  cb_target<T> to = {kind, units, room, (uint8_t *)room, (T *)((uint8_t *)room + index)};
+  cb_target<T> to = {kind, units, buffer, (uint8_t *)buffer, (T *)((uint8_t *)buffer + index)};
   int64_t row = any ? wr_cb_row(found.word[k]) : 0, col = any ? wr_cb_col(found.word[k]) : 0;
   int64_t offset = !any ? 0 : known ? wr_cb_get(f.offset, f.wide, k) : found.offset[k];
   if (any) clear(to);
@@ -109,8 +110,8 @@ static __device__ inline void write_block(const wr_cb_format &f, const cb_rows<P
 template <typename T, typename P>
 __global__ void __launch_bounds__(CB_THREADS)
     cb_fill(const wr_cb_format f, const cb_rows<P> a, const T *val, const cb_found found) {
-  constexpr int ROOM = WR_CB_PLACES * (1 + (int)sizeof(T)) / WR_CB_UNIT; /* a full COO block takes most */
-  WR_SHARED(cb_unit, rooms, CB_GROUPS * ROOM);
+  constexpr int UNITS = WR_CB_PLACES * (1 + (int)sizeof(T)) / WR_CB_UNIT; /* a full COO block is the largest */
+  WR_SHARED(cb_unit, buffers, CB_GROUPS * UNITS);
   WR_SHARED(int32_t, columns, CB_THREADS);
   int group = threadIdx.x / WR_CB_SIDE;
   for (int64_t run = cb_group() * CB_RUN; __any_sync(CB_FULL, run < f.blocks); run += cb_groups() * CB_RUN) {
@@ -118,7 +119,7 @@ __global__ void __launch_bounds__(CB_THREADS)
     for (int64_t k = run; k < run + CB_RUN; k++) {
       bool any = k < f.blocks;
       if (any) cb_open_block(a, found, f.blocks, k, k > run, &piece);
-      write_block(f, a, val, found, k, any, piece, columns + group * WR_CB_SIDE, rooms + group * ROOM);
+      write_block(f, a, val, found, k, any, piece, columns + group * WR_CB_SIDE, buffers + group * UNITS);
     }
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) wr_cb_set(f.offset, f.wide, f.blocks, f.units);

@@ -1,7 +1,7 @@
-/* The multiply with blocks of 16 x 16 (cb_spmv_format.h), for one type T of values and vectors. A warp takes a list, as many
- * of its blocks at a time as fit into its part of shared memory: a bulk copy brings their data, the lanes bring their x. Sums
- * of block rows go to a few rooms, and from there to y, several block rows at a time, but for the first and the last of a list,
- * which the thread block joins. */
+/* The multiply with blocks of 16 x 16 (cb_spmv_format.h), for one type T of values and vectors. A warp runs a list, staging
+ * as many blocks at a time as fit its part of shared memory: a bulk copy loads their data, the lanes load their x. Sums of
+ * complete block rows are buffered and stored to y several block rows at a time. The first and the last block row of a list
+ * may be shared; the thread block joins these. */
 #ifndef WR_CB_SPMV_KERNEL_CUH
 #define WR_CB_SPMV_KERNEL_CUH
 
@@ -12,20 +12,21 @@
 #include "spmv/kernel/parts.cuh"
 
 constexpr int CBM_THREADS = WR_CB_TEAM * WR_WARP;
-/* Thread blocks that a multiprocessor is to hold. */
+/* Thread blocks of a multiprocessor, for the launch bounds. */
 constexpr int CBM_BLOCKS = 4;
 
 template <typename T>
 struct cbm_args {
   wr_cb_plan p;
-  const T *x;   /* [ncols]                           */
-  T *y;         /* [nrows]                           */
-  T *y_next;    /* [nrows], NULL: nobody is to clear */
+  const T *x; /* [ncols]                    */
+  T *y;       /* [nrows]                    */
+  T *y_next;  /* [nrows], NULL: not cleared */
   double alpha, beta;
-  int ordered;  /* parts of shared rows go to head and tail; 0: they are added to y */
+  int ordered;  /* 1: parts of shared rows are stored in head and tail; 0: they are added to y */
 };
 
-/* Where rows go. A thread's sums of what an epilogue reduces stand in shared memory, as the walk needs all registers. */
+/* Where complete rows are written. A thread keeps its sums for the epilogue's reductions in shared memory, as cbm_run_list
+ * needs all registers. */
 template <typename T>
 struct cbm_output {
   const cbm_args<T> &a;
@@ -33,16 +34,16 @@ struct cbm_output {
   double *reduced; /* [WR_MAX_REDUCTIONS][CBM_THREADS] */
 };
 
-static __device__ inline void cbm_load_sums(const double *room, double (&sum)[WR_MAX_REDUCTIONS]) {
+static __device__ inline void cbm_load_sums(const double *kept, double (&sum)[WR_MAX_REDUCTIONS]) {
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) sum[r] = room[r * CBM_THREADS + threadIdx.x];
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) sum[r] = kept[r * CBM_THREADS + threadIdx.x];
 }
-static __device__ inline void cbm_keep_sums(double *room, const double (&sum)[WR_MAX_REDUCTIONS]) {
+static __device__ inline void cbm_keep_sums(double *kept, const double (&sum)[WR_MAX_REDUCTIONS]) {
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) room[r * CBM_THREADS + threadIdx.x] = sum[r];
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) kept[r * CBM_THREADS + threadIdx.x] = sum[r];
 }
 
-/* Row i is complete. */
+/* Writes complete row i. */
 template <typename T, bool PLAIN>
 static __device__ inline void cbm_complete(const cbm_output<T> &out, int64_t i, double sum,
                                            double (&reduced)[WR_MAX_REDUCTIONS]) {
@@ -55,9 +56,9 @@ static __device__ inline void cbm_complete(const cbm_output<T> &out, int64_t i, 
                   reduced);
 }
 
-/* A thread block's part of row i, which others share. */
+/* Stores, or adds to y, a thread block's part of row i, which it shares with others. */
 template <typename T>
-static __device__ inline void cbm_leave(const cbm_args<T> &a, int64_t i, double part, double *place) {
+static __device__ inline void cbm_store_part(const cbm_args<T> &a, int64_t i, double part, double *place) {
   if (i >= a.p.format.nrows) return;
   if (a.ordered)
     *place = part;
@@ -65,14 +66,14 @@ static __device__ inline void cbm_leave(const cbm_args<T> &a, int64_t i, double 
     atomicAdd(a.y + i, (T)(a.alpha * part));
 }
 
-/* Where a warp is in its list. */
+/* A warp's position in its list. */
 struct cbm_list {
-  int32_t row;  /* the open block row                                */
-  int32_t kept; /* block rows before this one are stored, or in head */
-  double sum;   /* the lane's half of its row                        */
+  int32_t row;  /* the open block row                               */
+  int32_t kept; /* block rows before this one are stored or in head */
+  double sum;   /* the lane's half of its row                       */
 };
 
-/* Stores the block rows that are kept. */
+/* Stores the buffered block rows to y. */
 template <typename T, bool PLAIN>
 static __device__ inline void cbm_store(const cbm_output<T> &out, cbm_list &at, const double *rows) {
   int count = (at.row - at.kept) * WR_CB_SIDE;
@@ -87,7 +88,7 @@ static __device__ inline void cbm_store(const cbm_output<T> &out, cbm_list &at, 
   at.kept = at.row;
 }
 
-/* The sum of row lane % 16 of the open block row. */
+/* Closes the open block row; returns the sum of its row lane % 16. */
 static __device__ inline double cbm_close(cbm_list &at, cbm_warp &own) {
   int lane = threadIdx.x % WR_WARP;
   double sum = at.sum + own.scattered[lane];
@@ -96,7 +97,7 @@ static __device__ inline double cbm_close(cbm_list &at, cbm_warp &own) {
   return sum + __shfl_xor_sync(CBM_FULL, sum, (unsigned)WR_CB_SIDE);
 }
 
-/* Ends the open block row and the empty ones up to block row `to`. over: with it ends the list. */
+/* Ends the open block row and the empty ones after it, up to block row `to`. over: the list ends here too. */
 template <typename T, bool PLAIN>
 static __device__ inline void cbm_end_rows(const cbm_output<T> &out, cbm_list &at, int32_t to, bool over,
                                            cbm_warp &own) {
@@ -115,39 +116,40 @@ static __device__ inline void cbm_end_rows(const cbm_output<T> &out, cbm_list &a
   __syncwarp();
 }
 
-/* A block and those that are taken with it, with `left` in the room from it on. */
+/* Multiplies the run of blocks that begins with `first`; `left` blocks are staged from it on. */
 template <typename T>
-static __device__ inline void cbm_take(cbm_list &at, const cbm_room<T> &room, const cbm_block *blocks, cbm_block first,
-                                       int left) {
+static __device__ inline void cbm_multiply_run(cbm_list &at, const cbm_stage<T> &stage, const cbm_block *blocks,
+                                               cbm_block first, int left) {
   int kind = cbm_kind(first);
   if (kind == WR_CB_CSR)
-    cbm_csr(room, blocks, left, cbm_run(first), at.sum);
+    cbm_csr(stage, blocks, left, cbm_run(first), at.sum);
   else if (kind == WR_CB_DENSE)
-    at.sum += (double)cbm_dense(cbm_values(room, first), cbm_x(room, left));
+    at.sum += (double)cbm_dense(cbm_values(stage, first), cbm_x(stage, left));
   else
-    cbm_coo(room, first, blocks[1], left);
+    cbm_coo(stage, first, blocks[1], left);
 }
 
-/* Multiplies with the room's blocks, `count` and maybe the list's end. row: that of lane i's block. */
+/* Multiplies the `count` staged blocks; over: the list ends after them. row: block row of the lane's block. */
 template <typename T, bool PLAIN>
-static __device__ inline void cbm_multiply(const cbm_output<T> &out, cbm_list &at, const cbm_room<T> &room, int32_t row,
-                                           int count, bool over) {
+static __device__ inline void cbm_multiply(const cbm_output<T> &out, cbm_list &at, const cbm_stage<T> &stage,
+                                           int32_t row, int count, bool over) {
   for (int left = count; left + over > 0;) {
-    const cbm_block *blocks = room.own->blocks + (WR_CB_ROOM_BLOCKS - left);
+    const cbm_block *blocks = stage.own->blocks + (WR_CB_STAGE_BLOCKS - left);
     cbm_block first = *blocks;
     bool is_end = cbm_run(first) == 0;
     if (cbm_begins(first)) {
       int32_t to = __shfl_sync(CBM_FULL, row, count - left);
-      cbm_end_rows<T, PLAIN>(out, at, to, is_end, *room.own);
+      cbm_end_rows<T, PLAIN>(out, at, to, is_end, *stage.own);
     }
     if (is_end) break;
-    cbm_take(at, room, blocks, first, left);
+    cbm_multiply_run(at, stage, blocks, first, left);
     left -= cbm_run(first);
   }
 }
 
-/* Asks for the data of the `count` blocks from k on, a line a lane, and for the columns of those from `block` on. */
-static __device__ inline void cbm_ask(const wr_cb_plan &p, const cbm_words &w, int64_t k, int count, int block) {
+/* Prefetches into L2 the data of the `count` blocks from k on, a cache line for each lane, and the columns of those from
+ * `block` on. */
+static __device__ inline void cbm_prefetch(const wr_cb_plan &p, const cbm_words &w, int64_t k, int count, int block) {
   constexpr int LINE_UNITS = 128 / WR_CB_UNIT, LINE_BLOCKS = 128 / (WR_CB_SIDE * (int)sizeof(int32_t));
   int lane = threadIdx.x % WR_WARP;
   block += lane * LINE_BLOCKS;
@@ -158,73 +160,74 @@ static __device__ inline void cbm_ask(const wr_cb_plan &p, const cbm_words &w, i
   if (p.format.aggregated && block < count) wr_prefetch(p.format.restore_cols + (k + block) * WR_CB_SIDE);
 }
 
-/* Describes the room's blocks, `count` and maybe the list's end, by their words. The row of lane i's block. */
+/* Writes the descriptors of the `count` staged blocks and, if over, of the list's end. Returns the block row of the lane's
+ * block. */
 template <typename T>
-static __device__ inline int32_t cbm_settle(const cbm_list &at, cbm_warp &own, const cbm_words &w, int count,
-                                            bool over) {
+static __device__ inline int32_t cbm_describe_all(const cbm_list &at, cbm_warp &own, const cbm_words &w, int count,
+                                                  bool over) {
   int lane = threadIdx.x % WR_WARP;
   int32_t row = (int32_t)wr_cb_row(w.word), before = __shfl_up_sync(CBM_FULL, row, 1u);
   bool begins = row != (lane ? before : at.row);
   cbm_block described = cbm_describe<T>(w.word, (int)(w.low - cbm_offset(w, 0)), begins, count);
   if (over && lane == count) row = own.last, described.what = CBM_END;
-  if (lane < count + over) own.blocks[WR_CB_ROOM_BLOCKS - count + lane] = described;
+  if (lane < count + over) own.blocks[WR_CB_STAGE_BLOCKS - count + lane] = described;
   return row;
 }
 
-/* Asks for data of the blocks that come next: so many units, from `source` on. */
+/* Starts the bulk copy of the next blocks' data: `units` units from `source`. */
 template <typename T>
-static __device__ inline void cbm_bring(const cbm_room<T> &room, const uint8_t *source, unsigned units) {
+static __device__ inline void cbm_copy_data(const cbm_stage<T> &stage, const uint8_t *source, unsigned units) {
   if (threadIdx.x % WR_WARP) return;
-  wr_copy_expect(&room.own->arrived, units * WR_CB_UNIT);
-  wr_copy_bulk(room.data, source, units * WR_CB_UNIT, &room.own->arrived);
+  wr_copy_expect(&stage.own->arrived, units * WR_CB_UNIT);
+  wr_copy_bulk(stage.data, source, units * WR_CB_UNIT, &stage.own->arrived);
 }
 
-/* The blocks of the warp's list; w: the words of the first ones. What a room waits for is its data, and meanwhile its x:
- * words and columns of the next one are on their way while this one is waited for, and while it is multiplied with. With an
- * epilogue the columns are loaded when their turn comes, since the registers that they wait in are taken. */
+/* Multiplies the blocks of the warp's list; w: the words of the first ones. A step waits for its data, and loads its x
+ * meanwhile; words and columns of the next step are in flight during this wait and the multiply. With an epilogue, columns
+ * are loaded only when needed, because the registers that would hold them are in use. */
 template <typename T, bool PLAIN, bool AGGREGATED>
-static __device__ inline void cbm_walk(const cbm_output<T> &out, cbm_list &at, const cbm_room<T> &room,
-                                       const wr_cb_start &start, cbm_words w) {
+static __device__ inline void cbm_multiply_list(const cbm_output<T> &out, cbm_list &at, const cbm_stage<T> &stage,
+                                                const wr_cb_start &start, cbm_words w) {
   constexpr bool AHEAD = AGGREGATED && PLAIN;
   const wr_cb_plan &p = out.a.p;
   unsigned parity = 0;
   int32_t cols[CBM_PAIRS];
   int next = start.first, left = start.blocks;
-  cbm_bring(room, p.format.data + start.offset * WR_CB_UNIT, (unsigned)start.units);
+  cbm_copy_data(stage, p.format.data + start.offset * WR_CB_UNIT, (unsigned)start.units);
   if (AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, start.block, 0, next, cols);
   for (bool over = false; !over; parity ^= 1) {
     int count = next;
-    int64_t k = room.own->end - left;
+    int64_t k = stage.own->end - left;
     if (!AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, k, 0, count, cols);
     left -= count;
     over = left == 0;
-    T *x = room.end - count * WR_CB_SIDE;
+    T *x = stage.end - count * WR_CB_SIDE;
     bool more = count > CBM_GROUP;
-    int32_t later[CBM_PAIRS]; /* columns of the second group: they are under way while x of the first is asked for */
+    int32_t later[CBM_PAIRS]; /* columns of the second group: in flight while x of the first is requested */
     if (more) cbm_columns<AGGREGATED>(p.format, w.word, k, 1, count, later);
     cbm_words ahead = cbm_load_words(p.format, k + count, left);
     cbm_gather(out.a.x, cols, 0, count, x);
-    int32_t row = cbm_settle<T>(at, *room.own, w, count, over);
+    int32_t row = cbm_describe_all<T>(at, *stage.own, w, count, over);
     if (more) cbm_gather(out.a.x, later, 1, count, x);
     k += count, w = ahead, next = cbm_fits<T>(w, left, p.stage);
     if (AHEAD) cbm_columns<AGGREGATED>(p.format, w.word, k, 0, next, cols);
-    if (p.prefetch && !over) cbm_ask(p, w, k, next, AHEAD ? CBM_GROUP : 0);
-    wr_copy_wait(&room.own->arrived, parity);
+    if (p.prefetch && !over) cbm_prefetch(p, w, k, next, AHEAD ? CBM_GROUP : 0);
+    wr_copy_wait(&stage.own->arrived, parity);
     wr_copy_elements_wait();
     __syncwarp();
-    cbm_multiply<T, PLAIN>(out, at, room, row, count, over);
+    cbm_multiply<T, PLAIN>(out, at, stage, row, count, over);
     unsigned units = cbm_offset(w, next) - cbm_offset(w, 0);
     __syncwarp();
-    if (!over) cbm_bring(room, cbm_source(p.format, w), units);
+    if (!over) cbm_copy_data(stage, cbm_source(p.format, w), units);
   }
 }
 
-/* The list of one warp. What begins it are three rounds of memory: its start; data, words and columns of the first blocks; and
- * their x. */
+/* Runs the list of one warp. Its start takes three dependent rounds of memory: the start record; data, words and columns of
+ * the first blocks; and their x. */
 template <typename T, bool PLAIN, bool AGGREGATED>
-static __device__ inline void cbm_take_list(const cbm_output<T> &out, const cbm_room<T> &room) {
+static __device__ inline void cbm_run_list(const cbm_output<T> &out, const cbm_stage<T> &stage) {
   const wr_cb_plan &p = out.a.p;
-  cbm_warp &own = *room.own;
+  cbm_warp &own = *stage.own;
   int lane = threadIdx.x % WR_WARP;
   int64_t list = (int64_t)blockIdx.x * WR_CB_TEAM + threadIdx.x / WR_WARP;
   wr_cb_start start = p.start[list];
@@ -238,12 +241,12 @@ static __device__ inline void cbm_take_list(const cbm_output<T> &out, const cbm_
     own.last = start.last, own.end = start.block + start.blocks;
   }
   __syncwarp();
-  cbm_walk<T, PLAIN, AGGREGATED>(out, at, room, start, w);
+  cbm_multiply_list<T, PLAIN, AGGREGATED>(out, at, stage, start, w);
   double open = cbm_close(at, own);
   if (lane < WR_CB_SIDE) own.open[lane] = open;
 }
 
-/* What lists before that of `warp` have left open of row r of the block row that ends next, in that warp or after it. */
+/* The sum that lists before that of `warp` left open in row r of the block row that ends next. */
 static __device__ inline double cbm_open_before(const cbm_warp *warps, int warp, int r) {
   double sum = 0;
   for (int w = warp - 1; w >= 0; w--) {
@@ -253,7 +256,7 @@ static __device__ inline double cbm_open_before(const cbm_warp *warps, int warp,
   return sum;
 }
 
-/* What is known of the block row where the thread block begins, or for threads that leave what is open at its end, there. */
+/* The block row that is open at the thread block's start or, for the threads that store the last part, at its end. */
 struct cbm_edge {
   int32_t row, origin; /* see wr_cb_plan */
 };
@@ -263,7 +266,7 @@ static __device__ inline cbm_edge cbm_load_edge(const wr_cb_plan &p) {
   return {p.format.list_row[c * WR_CB_TEAM], p.origin[c]};
 }
 
-/* Completes what warps of the thread block share, and leaves what it shares with others. */
+/* Completes the block rows that warps of the thread block share, and stores the parts of those that it shares with others. */
 template <typename T, bool PLAIN>
 static __device__ inline void cbm_join_lists(const cbm_output<T> &out, const cbm_warp *warps, cbm_edge edge,
                                              double (&reduced)[WR_MAX_REDUCTIONS]) {
@@ -276,7 +279,7 @@ static __device__ inline void cbm_join_lists(const cbm_output<T> &out, const cbm
   if (warp == WR_CB_TEAM) {
     if (edge.origin == block + 1) return;
     int64_t i = (int64_t)edge.row * WR_CB_SIDE + r;
-    cbm_leave(a, i, sum, p.tail + block * WR_CB_SIDE + r);
+    cbm_store_part(a, i, sum, p.tail + block * WR_CB_SIDE + r);
     return;
   }
   int32_t row = warps[warp].head_row;
@@ -287,7 +290,7 @@ static __device__ inline void cbm_join_lists(const cbm_output<T> &out, const cbm
     cbm_complete<T, PLAIN>(out, i, sum, reduced);
     return;
   }
-  cbm_leave(a, i, sum, p.head + block * WR_CB_SIDE + r);
+  cbm_store_part(a, i, sum, p.head + block * WR_CB_SIDE + r);
   if (PLAIN && a.y_next && i < p.format.nrows) a.y_next[i] = 0;
 }
 
@@ -295,30 +298,30 @@ static __device__ inline void cbm_join_lists(const cbm_output<T> &out, const cbm
 template <typename T, bool PLAIN, bool AGGREGATED>
 __global__ void __launch_bounds__(CBM_THREADS, CBM_BLOCKS)
     cb_spmv(WR_KERNEL_PARAMETER cbm_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
-  WR_SHARED_DYNAMIC(uint8_t, rooms); /* [WR_CB_TEAM] of `stage` units */
+  WR_SHARED_DYNAMIC(uint8_t, stages); /* [WR_CB_TEAM] of `stage` units */
   WR_SHARED(cbm_warp, warps, WR_CB_TEAM);
   WR_SHARED(double, sums, PLAIN ? 1 : WR_MAX_REDUCTIONS * CBM_THREADS);
   int warp = threadIdx.x / WR_WARP, bytes = a.p.stage * WR_CB_UNIT;
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   if (!PLAIN) cbm_keep_sums(sums, reduced);
   cbm_output<T> out = {a, finish, sums};
-  uint8_t *room = rooms + warp * bytes;
-  cbm_room<T> space = {warps + warp, room, (T *)(room + bytes)};
-  cbm_take_list<T, PLAIN, AGGREGATED>(out, space);
+  uint8_t *data = stages + warp * bytes;
+  cbm_stage<T> stage = {warps + warp, data, (T *)(data + bytes)};
+  cbm_run_list<T, PLAIN, AGGREGATED>(out, stage);
   if (!PLAIN) cbm_load_sums(sums, reduced);
-  cbm_edge edge = cbm_load_edge(a.p); /* on its way while others' lists are waited for */
+  cbm_edge edge = cbm_load_edge(a.p); /* in flight during the barrier */
   __syncthreads();
   cbm_join_lists<T, PLAIN>(out, warps, edge, reduced);
   if (!PLAIN) wr_sums_leave(finish.sums, reduced);
 }
 
-/* The block row that ends in thread block c and has begun before it; -1: there is none. */
+/* The block row that ends in thread block c and began in an earlier one; -1: there is none. */
 static __device__ inline int64_t cbm_shared_row(const wr_cb_plan &p, int64_t c) {
   int32_t row = p.format.list_row[c * WR_CB_TEAM];
   return p.origin[c] != c && p.format.list_row[(c + 1) * WR_CB_TEAM] > row ? row : -1;
 }
 
-/* Completes the rows that thread blocks share, a thread each. */
+/* Completes the rows that thread blocks share, one thread for each. */
 template <typename T>
 __global__ void __launch_bounds__(CBM_THREADS)
     cb_spmv_last(WR_KERNEL_PARAMETER cbm_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
@@ -340,7 +343,7 @@ __global__ void __launch_bounds__(CBM_THREADS)
 
 /* ---- Launches ---- */
 
-/* Hands the instance of the kernel to `use`. */
+/* Calls use(kernel) with the kernel's instance. */
 template <typename T, class Use>
 static wr_status cbm_with(bool plain, bool aggregated, Use use) {
   if (plain) return aggregated ? use(cb_spmv<T, true, true>) : use(cb_spmv<T, true, false>);

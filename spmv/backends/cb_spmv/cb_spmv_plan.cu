@@ -1,4 +1,4 @@
-/* What thread blocks share, found on the device, and the launches (cb_spmv_plan.h). */
+/* Finds the block rows that thread blocks share, on the device, and launches the multiply (cb_spmv_plan.h). */
 #include "spmv/backends/cb_spmv/cb_spmv_plan.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -19,7 +19,7 @@ static __device__ inline int64_t blocks_before(const wr_cb_format &f, int64_t c)
   return wr_cb_get(f.list_block, f.wide, c * WR_CB_TEAM);
 }
 
-/* The first of blocks low..high - 1 that lies in a block row or behind it; high: none does. */
+/* The first of blocks low..high - 1 in block row `row` or after it; high: none is. */
 static __device__ inline int64_t first_block(const wr_cb_format &f, int64_t row, int64_t low, int64_t high) {
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
@@ -31,7 +31,7 @@ static __device__ inline int64_t first_block(const wr_cb_format &f, int64_t row,
   return low;
 }
 
-/* The thread block that works on block k, which c or one before it does. */
+/* The thread block, at most c, that works on block k. */
 static __device__ inline int64_t thread_block_of(const wr_cb_format &f, int64_t k, int64_t c) {
   int64_t low = 0, high = c;
   while (low < high) {
@@ -44,8 +44,8 @@ static __device__ inline int64_t thread_block_of(const wr_cb_format &f, int64_t 
   return low;
 }
 
-/* origin of all thread blocks; found[0] := block rows that end in another one than they begin in, found[1] := how many lie
- * between at most. */
+/* Fills origin. found[0] := block rows that end in another thread block than they begin in; found[1] := the greatest distance
+ * between the two. */
 __global__ void __launch_bounds__(THREADS) cb_origins(WR_KERNEL_PARAMETER wr_cb_plan p, unsigned long long *found) {
   const wr_cb_format &f = p.format;
   int64_t stride = (int64_t)gridDim.x * THREADS;
@@ -54,13 +54,13 @@ __global__ void __launch_bounds__(THREADS) cb_origins(WR_KERNEL_PARAMETER wr_cb_
     bool is_open = k > 0 && row < f.brows && wr_cb_row(f.block[k - 1]) == row;
     if (is_open) from = thread_block_of(f, first_block(f, row, 0, f.blocks), c);
     p.origin[c] = (int32_t)from;
-    if (from == c || f.list_row[(c + 1) * WR_CB_TEAM] == row) continue; /* c < grid: at its end no row is open */
+    if (from == c || f.list_row[(c + 1) * WR_CB_TEAM] == row) continue; /* so c < grid, as no row is open at the end */
     atomicAdd(&found[0], 1ull);
     atomicMax(&found[1], (unsigned long long)(c - from));
   }
 }
 
-/* start of all lists. */
+/* Fills start. */
 __global__ void __launch_bounds__(THREADS) cb_starts(WR_KERNEL_PARAMETER wr_cb_plan p) {
   const wr_cb_format &f = p.format;
   int64_t stride = (int64_t)gridDim.x * THREADS, x = f.type == WR_F32 ? 4 : 8; /* units of a block's x */
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(THREADS) cb_starts(WR_KERNEL_PARAMETER wr_cb_p
     int64_t k = wr_cb_get(f.list_block, f.wide, w), to = wr_cb_get(f.list_block, f.wide, w + 1), n = 0, units = 0;
     int32_t row = f.list_row[w], last = f.list_row[w + 1];
     int64_t offset = wr_cb_get(f.offset, f.wide, k);
-    for (; n < WR_CB_ROOM_BLOCKS && k + n < to; n++) {
+    for (; n < WR_CB_STAGE_BLOCKS && k + n < to; n++) {
       int64_t more = wr_cb_get(f.offset, f.wide, k + n + 1) - offset;
       if (more + (n + 1) * x > p.stage) break;
       units = more;
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(THREADS) cb_starts(WR_KERNEL_PARAMETER wr_cb_p
   }
 }
 
-/* y := 0 in the rows that are completed from parts. */
+/* y := 0 in the rows that several thread blocks share. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) cb_clear(WR_KERNEL_PARAMETER wr_cb_plan p, T *y) {
   int64_t stride = (int64_t)gridDim.x * THREADS;
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(THREADS) cb_clear(WR_KERNEL_PARAMETER wr_cb_pl
   }
 }
 
-/* Points the arrays into memory, which begins at NULL while bytes are counted. */
+/* Points the arrays into memory, which is NULL while bytes are counted; returns the bytes. */
 static int64_t lay_out(wr_cb_plan *p, void *memory) {
   char *base = (char *)memory;
   int64_t parts = wr_device_bytes(p->grid * WR_CB_SIDE, sizeof *p->head);

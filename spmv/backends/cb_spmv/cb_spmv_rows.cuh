@@ -1,5 +1,5 @@
-/* What the two halves of the device builder share: cb_spmv_build.cu finds the blocks, cb_spmv_fill.cu puts their bytes
- * together. Half a warp works on a block or a block row, a lane a row. */
+/* What the two parts of the device builder share: cb_spmv_build.cu finds the blocks, cb_spmv_fill.cu writes their bytes. A
+ * group of 16 lanes, half a warp, works on a block or a block row, a lane for each row. */
 #ifndef WR_CB_SPMV_ROWS_CUH
 #define WR_CB_SPMV_ROWS_CUH
 
@@ -12,7 +12,7 @@ constexpr int CB_THREADS = 256, CB_GROUPS = CB_THREADS / WR_CB_SIDE;
 constexpr unsigned CB_FULL = (unsigned)WR_FULL_MASK;
 constexpr uint32_t CB_NONE = UINT32_MAX;
 
-/* A launch for work of so many groups: no more blocks than a card holds, the groups take what is left in turn. */
+/* Thread blocks of a launch for so many groups, at most as many as the device holds; groups loop over the rest. */
 static inline unsigned cb_grid(const wr_env *env, int64_t groups) {
   return wr_cuda_grid(env, (groups + CB_GROUPS - 1) / CB_GROUPS, 8);
 }
@@ -43,17 +43,17 @@ struct cb_piece {
   int n;
 };
 
-/* What the first half leaves to the second, on the device, in order of blocks. */
+/* The result of the first part, on the device, in order of blocks. */
 typedef struct cb_found {
-  uint64_t *word;        /* [blocks] row and column; entries and type too unless aggregated */
-  int64_t *offset;       /* [blocks + 1] units before a block; NULL: this is the format's own, which has them, and types */
-  int32_t *restore_cols; /* [blocks][16], or NULL: not aggregated                           */
+  uint64_t *word;        /* [blocks] row and column; entries and type too unless aggregated                                  */
+  int64_t *offset;       /* [blocks + 1] units before a block; NULL: `word` is the format's own, which has offsets and types */
+  int32_t *restore_cols; /* [blocks][16]; NULL: not aggregated                                                               */
 } cb_found;
 
-/* Groups take blocks in runs: where a block ends in a row, the next one begins. */
+/* Consecutive blocks of a group: where a block ends in a row, the next one begins. */
 constexpr int CB_RUN = 8;
 
-/* The lane's row in block k. goes_on: piece is what it has in block k - 1. */
+/* *piece := the lane's row in block k. goes_on: *piece is its row in block k - 1. */
 template <typename P>
 static __device__ inline void cb_open_block(const cb_rows<P> &a, const cb_found &found, int64_t blocks, int64_t k,
                                             bool goes_on, cb_piece<P> *piece) {
@@ -77,11 +77,11 @@ static __device__ inline void cb_open_block(const cb_rows<P> &a, const cb_found 
     piece->n++;
 }
 
-/* units[k] := those of block k, for aggregated ones. */
+/* units[k] := the units of aggregated block k. */
 wr_status wr_cb_measure(wr_env *env, const wr_csr_view *view, const wr_cb_options *options, const wr_cb_format *format,
                         const cb_found *found, int32_t *units);
 
-/* Fills all arrays of a format that has its memory. */
+/* Fills all arrays of a format whose memory is allocated. */
 wr_status wr_cb_fill_arrays(wr_env *env, const wr_csr_view *view, const wr_cb_options *options,
                             const wr_cb_format *format, const cb_found *found);
 

@@ -1,4 +1,4 @@
-/* BSR on the CPU: blocks (spmv/blocks/bsr_format.h) multiplied under one of seven schedules (cpu_bsr_tasks.h). */
+/* BSR on the CPU: blocks (spmv/blocks/bsr_format.h) are multiplied under one of seven schedules (cpu_bsr_tasks.h). */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -15,13 +15,13 @@ enum { MOST_CHUNKS = 4096 };
 
 static const wr_knob knobs[] = {
     {.name = "r", .type = WR_OPTION_INT, .offset = offsetof(cpu_bsr_knobs, r), .min = 0, .max = WR_BSR_MAX_SIDE,
-     .value = "0", .help = "rows of a block; 0: those with the fewest bytes"},
+     .value = "0", .help = "rows of a block; 0: as few bytes as possible"},
     {.name = "c", .type = WR_OPTION_INT, .offset = offsetof(cpu_bsr_knobs, c), .min = 0, .max = WR_BSR_MAX_SIDE,
-     .value = "0", .help = "columns of a block; 0: those with the fewest bytes"},
+     .value = "0", .help = "columns of a block; 0: as few bytes as possible"},
     {.name = "schedule", .type = WR_OPTION_CHOICE, .offset = offsetof(cpu_bsr_knobs, schedule),
-     .choices = CPU_BSR_SCHEDULES, .value = "preprocessed", .help = "who multiplies what"},
+     .choices = CPU_BSR_SCHEDULES, .value = "preprocessed", .help = "how blocks are assigned to threads"},
     {.name = "chunks", .type = WR_OPTION_INT, .offset = offsetof(cpu_bsr_knobs, chunks), .min = 0, .max = MOST_CHUNKS,
-     .value = "0", .help = "pieces of work for each thread; 0: 8, preprocessed: by the matrix alone"},
+     .value = "0", .help = "pieces of work for each thread; 0: 8, with preprocessed: by the matrix only"},
     {.name = NULL},
 };
 
@@ -32,19 +32,17 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
   return wr_bsr_check(A->nrows, A->ncols, A->nnz, knob->r ? (int)knob->r : 1, knob->c ? (int)knob->c : 1);
 }
 
-/* Who gets which rows must not depend on the number of threads, nor on who is first. */
-static int is_deterministic(const cpu_bsr_knobs *knob) {
-  return knob->schedule == CPU_BSR_SEQUENTIAL || (knob->schedule == CPU_BSR_PREPROCESSED && knob->chunks == 0);
-}
-
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan_info *info) {
   wr_status status;
   const cpu_bsr_knobs *knob = k;
   wr_bsr_choice choice;
+  /* The assignment of rows to threads must depend neither on the number of threads nor on their timing. */
+  int deterministic =
+      knob->schedule == CPU_BSR_SEQUENTIAL || (knob->schedule == CPU_BSR_PREPROCESSED && knob->chunks == 0);
   TRY(wr_bsr_choose(A, env->type, (int)knob->r, (int)knob->c, &choice));
   *info = (wr_plan_info){.format_bytes = (int64_t)choice.bytes,
                          .extra_bytes = (int64_t)choice.bytes,
-                         .deterministic = is_deterministic(knob),
+                         .deterministic = deterministic,
                          .chosen = {choice.r, choice.c}};
   info->apply_bytes = choice.bytes + (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
   snprintf(info->line, sizeof info->line, "%s", choice.line);
@@ -89,7 +87,7 @@ static wr_status decode(void *state, wr_env *env, wr_csr **A) {
   return wr_bsr_decode(&s->matrix, s->as_pattern, A);
 }
 
-/* Blocks and tasks know nothing of values. */
+/* Only the values are rewritten; blocks and tasks stay. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
   const cpu_bsr_state *s = state;
   (void)env, (void)moved;

@@ -1,5 +1,5 @@
-/* Included once per type of data: T, and NAME(x) for the functions' names. r and c are constants wherever these are inlined
- * from a compiled size, so that every loop but that over the blocks is gone and the sums are registers. */
+/* Included once for each type of data: T, and NAME(x) for the functions' names. Where r and c are compile-time constants,
+ * only the loop over the blocks remains and the sums are in registers. */
 
 typedef T NAME(quad) __attribute__((vector_size(4 * sizeof(T))));
 typedef T NAME(pair) __attribute__((vector_size(2 * sizeof(T))));
@@ -17,29 +17,29 @@ INLINE two NAME(load_two)(const T *p) {
   return __builtin_convertvector(loaded, two);
 }
 
-/* Asks for what will be needed in some hundred cycles, a cache line at a time; beyond the end it does no harm. Into all caches:
- * without that hint a Xeon waits two to three times as long, and an EPYC as long as with it. */
-INLINE void NAME(look_ahead)(const T *block, int64_t size) {
+/* Prefetches the cache lines that are needed some hundred cycles later; addresses past the end are harmless. Into all caches:
+ * without that hint a Xeon waits two to three times as long, and an EPYC no less. */
+INLINE void NAME(prefetch)(const T *block, int64_t size) {
   int lines = ((int)size * (int)sizeof(T) + LINE - 1) / LINE;
   UNROLLED
   for (int l = 0; l < lines; l++) __builtin_prefetch((const char *)block + AHEAD + l * LINE, 0, 3);
 }
 
-/* A column of r: four rows at a time. */
+/* Blocks of one column: four rows at a time. */
 INLINE void NAME(add_column)(const T *block, const T *x, int r, sums *s) {
   double factor = (double)x[0];
   UNROLLED
   for (int i = 0; i < r / 4; i++) s->fours[i] += NAME(load_four)(block + 4 * i) * factor;
 }
 
-/* Two by two: the block is a quad. */
+/* Blocks of 2 x 2: the block is one quad. */
 INLINE void NAME(add_two_by_two)(const T *block, const T *x, sums *s) {
   NAME(quad) factor = {x[0], x[1], x[0], x[1]};
   s->fours[0] += NAME(load_four)(block) * __builtin_convertvector(factor, four);
 }
 
-/* A row of the block is c products: four and four of them into one quad, then a pair, then one. Three are a quad of which
- * the last is not looked at: it is the next row's, or behind the block (READS_ON). */
+/* A row of a block is c products: groups of four in one quad each, then a pair, then one. Three are a quad whose last element
+ * is ignored; it belongs to the next row, or lies past the block (READS_ON). */
 INLINE void NAME(add_block)(const T *block, const T *x, int r, int c, sums *s) {
   int quads = (c + READS_ON(c)) / 4;
   if (c == 1) {
@@ -68,7 +68,7 @@ INLINE void NAME(add_block)(const T *block, const T *x, int r, int c, sums *s) {
   }
 }
 
-/* The last block of a block row, where x ends in the middle of it, or the block or x right behind it. */
+/* The last block of a block row, if x ends within it, or if the block or x ends right after it: works on padded copies. */
 INLINE void NAME(add_last_block)(const wr_bsr *b, cpu_bsr_x x, int64_t k, int r, int c, sums *s) {
   T block[WR_BSR_MAX_SIDE * WR_BSR_MAX_SIDE + READS_ON(3)], factors[WR_BSR_MAX_SIDE + READS_ON(3)];
   const T *val = b->val, *from = x.end;
@@ -79,19 +79,20 @@ INLINE void NAME(add_last_block)(const wr_bsr *b, cpu_bsr_x x, int64_t k, int r,
   NAME(add_block)(block, factors, r, c, s);
 }
 
-/* Blocks of a row in turn into two sets of sums where they are small: one set would wait for its additions. */
+/* The sums of blocks k..last - 1 of a block row. Small blocks go to two sets of sums in turn, as one set would wait for its
+ * own additions. */
 INLINE void NAME(range_of)(const wr_bsr *b, cpu_bsr_x x, int64_t k, int64_t last, int r, int c, double *sum) {
   const T *val = b->val, *from = x.data;
   int64_t size = r * c, end = last - (last > k && is_last_block(b, x, last - 1, c));
   sums even = {0}, odd = {0};
   if (size <= 16)
     for (; k + 2 <= end; k += 2) {
-      NAME(look_ahead)(val + k * size, 2 * size);
+      NAME(prefetch)(val + k * size, 2 * size);
       NAME(add_block)(val + k * size, from + (int64_t)b->col[k] * c, r, c, &even);
       NAME(add_block)(val + (k + 1) * size, from + (int64_t)b->col[k + 1] * c, r, c, &odd);
     }
   for (; k < end; k++) {
-    NAME(look_ahead)(val + k * size, size);
+    NAME(prefetch)(val + k * size, size);
     NAME(add_block)(val + k * size, from + (int64_t)b->col[k] * c, r, c, &even);
   }
   if (end < last) NAME(add_last_block)(b, x, end, r, c, &even);
@@ -99,7 +100,7 @@ INLINE void NAME(range_of)(const wr_bsr *b, cpu_bsr_x x, int64_t k, int64_t last
   add_up(&even, r, c, sum);
 }
 
-/* Blocks of one entry: four of them are a quad. */
+/* The same for blocks of one entry, four of which are a quad. */
 INLINE void NAME(range_of_entries)(const wr_bsr *b, cpu_bsr_x from, int64_t k, int64_t last, double *sum) {
   const T *val = b->val, *x = from.data;
   const int32_t *col = b->col;
@@ -116,7 +117,7 @@ INLINE void NAME(range_of_entries)(const wr_bsr *b, cpu_bsr_x from, int64_t k, i
   *sum = total;
 }
 
-/* Any size. */
+/* The same for any block size. */
 static void NAME(range)(const wr_bsr *b, cpu_bsr_x x, int64_t first, int64_t last, double *sum) {
   for (int i = 0; i < b->r; i++) sum[i] = 0;
   for (int64_t k = first; k < last; k++) {
@@ -135,8 +136,8 @@ static void NAME(rows)(const wr_bsr *b, cpu_bsr_x x, int64_t first, int64_t coun
     NAME(range)(b, x, wr_cpu_bsr_before(b, i), wr_cpu_bsr_before(b, i + 1), sum);
 }
 
-/* sum[r], those that are NaN, := the sums of blocks [first, last) without padding: a 0 of the format's own must not meet an
- * infinity or NaN of x. What lies beyond the matrix is padding, so x.data is not left. */
+/* Recomputes those of sum[r] that are NaN over blocks [first, last) without padding, because padding times an infinity or NaN
+ * of x must not count. What lies beyond the matrix is padding, so x.data is never read past its end. */
 static void NAME(repair)(const wr_bsr *b, const void *x, int64_t first, int64_t last, double *sum) {
   for (int i = 0; i < b->r; i++) {
     if (sum[i] == sum[i]) continue;

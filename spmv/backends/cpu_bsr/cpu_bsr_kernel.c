@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Block sizes that are compiled: those that wr_bsr_choose knows. */
+/* Block sizes with compiled kernels: those among which wr_bsr_choose chooses. */
 #define SIZES                                                                                                       \
   SIZE(1, 1) SIZE(2, 2) SIZE(3, 3) SIZE(4, 4) SIZE(5, 5) SIZE(6, 6) SIZE(8, 8) SIZE(16, 16) SIZE(16, 1) SIZE(1, 16)
 
@@ -13,9 +13,9 @@
 #define UNROLLED _Pragma("GCC unroll 64")
 #endif
 
-/* Numbers in a register where the processor has one as wide (gcc and clang). */
+/* Vectors of gcc and clang: one register where the processor has one as wide. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are handed to inlined functions of this file alone */
+#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed only to inlined functions of this file */
 #elif defined(__clang__)
 #pragma clang diagnostic ignored "-Wpsabi"
 #endif
@@ -24,25 +24,26 @@ typedef double two __attribute__((vector_size(2 * sizeof(double))));
 
 enum { LINE = 64, AHEAD = 64 * LINE }; /* bytes */
 
-/* The sums of a block row while its blocks go by: for each row what lies in the columns' quads, in the pair behind them,
- * and in the last column if that is odd. For blocks of one column: fours[q] has rows 4 q to 4 q + 3. */
+/* Partial sums of a block row, for each row: those of quads of columns, of the pair after these, and of the last column if c
+ * is odd. For blocks of one column, fours[q] has rows 4 q to 4 q + 3. */
 typedef struct sums {
   four fours[WR_BSR_MAX_SIDE];
   two twos[WR_BSR_MAX_SIDE];
   double ones[WR_BSR_MAX_SIDE];
 } sums;
 
-/* What a row of c columns is made of besides quads; and how many elements more than it has are read. */
+/* Whether a row of c columns is read with one element too many, and whether it has a pair or a single element after its
+ * quads. */
 #define READS_ON(c) ((c) == 3)
 #define HAS_PAIR(c) ((c) % 4 >= 2 && !READS_ON(c))
 #define HAS_ONE(c) ((c) % 2 == 1 && !READS_ON(c))
 
-/* Columns ascend, so that just the last block of a block row can reach beyond x. */
+/* Only the last block of a block row can reach past the end of x, as columns ascend. */
 static inline int reaches_beyond(const wr_bsr *b, cpu_bsr_x x, int64_t k) {
   return x.end != NULL && b->col[k] == b->bcols - 1;
 }
 
-/* Whether what is read for this block may not all be there. */
+/* Whether reads for this block may pass the end of val or x. */
 static inline int is_last_block(const wr_bsr *b, cpu_bsr_x x, int64_t k, int c) {
   return READS_ON(c) ? k == b->blocks - 1 || b->col[k] == b->bcols - 1 : reaches_beyond(b, x, k);
 }
@@ -83,12 +84,12 @@ INLINE void add_up(const sums *s, int r, int c, double *sum) {
 #undef T
 #undef NAME
 
-cpu_bsr_x wr_cpu_bsr_x(const wr_bsr *b, const void *x, double *room) {
+cpu_bsr_x wr_cpu_bsr_x(const wr_bsr *b, const void *x, double *buffer) {
   int64_t first = (b->bcols - 1) * b->c, size = wr_type_bytes(b->type);
   if (b->ncols - first == b->c) return (cpu_bsr_x){.data = x};
-  memset(room, 0, WR_BSR_MAX_SIDE * sizeof *room);
-  memcpy(room, (const char *)x + first * size, (size_t)((b->ncols - first) * size));
-  return (cpu_bsr_x){.data = x, .end = room};
+  memset(buffer, 0, WR_BSR_MAX_SIDE * sizeof *buffer);
+  memcpy(buffer, (const char *)x + first * size, (size_t)((b->ncols - first) * size));
+  return (cpu_bsr_x){.data = x, .end = buffer};
 }
 
 cpu_bsr_kernel wr_cpu_bsr_kernel(const wr_bsr *b) {

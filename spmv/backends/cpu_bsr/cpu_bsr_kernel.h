@@ -1,5 +1,5 @@
 /* Sums over blocks (spmv/blocks/bsr_format.h), in f64 whatever the type: compiled for the common block sizes, with loops for
- * the others. What a schedule does with the sums is in cpu_bsr_tasks.h. */
+ * the others. The schedules that use the sums are in cpu_bsr_tasks.h. */
 #ifndef WR_CPU_BSR_KERNEL_H
 #define WR_CPU_BSR_KERNEL_H
 
@@ -7,14 +7,14 @@
 
 #include "spmv/blocks/bsr_format.h"
 
-/* x as a kernel reads it. Where the last block column reaches beyond x, it reads `end` in its place. */
+/* x as a kernel reads it. If the last block column reaches past the end of x, `end` is read in its place. */
 typedef struct cpu_bsr_x {
-  const void *data;           /* [ncols] of the matrix's type                                             */
-  const void *end;            /* [c]: the last block column's part of x, then zeros; NULL if none is left */
+  const void *data; /* [ncols] of the matrix's type                                         */
+  const void *end;  /* [c]: the last block column's part of x, then zeros; NULL: not needed */
 } cpu_bsr_x;
 
-/* room[WR_BSR_MAX_SIDE] is for `end`. */
-cpu_bsr_x wr_cpu_bsr_x(const wr_bsr *b, const void *x, double *room);
+/* buffer[WR_BSR_MAX_SIDE]: memory for `end`. */
+cpu_bsr_x wr_cpu_bsr_x(const wr_bsr *b, const void *x, double *buffer);
 
 typedef struct cpu_bsr_kernel {
   int r, c;
@@ -26,7 +26,7 @@ typedef struct cpu_bsr_kernel {
 
 cpu_bsr_kernel wr_cpu_bsr_kernel(const wr_bsr *b);
 
-/* The same, and a sum that comes out as NaN is added up once more without padding. */
+/* The same; a sum that is NaN is computed again without padding. */
 void wr_cpu_bsr_rows(const cpu_bsr_kernel *kernel, const wr_bsr *b, cpu_bsr_x x, int64_t first, int64_t count,
                      double *sum);
 void wr_cpu_bsr_range(const cpu_bsr_kernel *kernel, const wr_bsr *b, cpu_bsr_x x, int64_t first, int64_t last,

@@ -6,29 +6,29 @@
 #include "config/memory.h"
 #include "spmv/device/epilogue_host.h"
 
-/* REPORT_CHUNKS: a thread's, in the report's table 1. TASK_BYTES: of the matrix; tens of microseconds. SWEEP: rows that
- * are finished at a time behind a barrier, whatever the number of threads. */
-enum { REPORT_CHUNKS = 8, TASK_BYTES = 128 << 10, SWEEP = 8 * WR_FINISH_ROWS };
+/* REPORT_CHUNKS: chunks of a thread, in the report's table 1. TASK_BYTES: of the matrix; a task takes tens of microseconds.
+ * FINISH_PIECE: rows of a piece of the loop that finishes shared sums, whatever the number of threads. */
+enum { REPORT_CHUNKS = 8, TASK_BYTES = 128 << 10, FINISH_PIECE = 8 * WR_FINISH_ROWS };
 
-/* total * k / parts without wrapping; parts < 2^31. */
+/* total * k / parts without overflow; parts < 2^31. */
 static int64_t part_of(int64_t total, int64_t k, int64_t parts) {
   return total / parts * k + total % parts * k / parts;
 }
 
-static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* ---- cutting ---- */
+/* ---- Tasks of the plan ---- */
 
 int64_t wr_cpu_bsr_tasks(int64_t blocks, int64_t brows, int64_t block_bytes, int64_t chunks, int threads) {
-  int64_t steps = blocks + brows, task = most(1, TASK_BYTES / block_bytes);
-  int64_t tasks = chunks ? least(chunks * threads, steps) : (steps + task - 1) / task;
-  return most(1, least(tasks, INT32_MAX - 1));
+  int64_t steps = blocks + brows, task = max(1, TASK_BYTES / block_bytes);
+  int64_t tasks = chunks ? min(chunks * threads, steps) : (steps + task - 1) / task;
+  return max(1, min(tasks, INT32_MAX - 1));
 }
 
 /* The block row in which step `step` lies: the number of block rows that end before it. */
 static int64_t row_of_step(const wr_bsr *b, int64_t step) {
-  int64_t low = 0, high = least(step, b->brows);
+  int64_t low = 0, high = min(step, b->brows);
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
     if (wr_cpu_bsr_before(b, middle + 1) + middle < step)
@@ -57,14 +57,14 @@ done:
   return status;
 }
 
-/* Touched first by the threads that sweep over it. */
+/* First touched by the threads that finish these sums. */
 static wr_status make_sums(cpu_bsr_state *s, int64_t *bytes) {
   wr_status status;
   int64_t n = s->matrix.brows * s->matrix.r;
   TRY(wr_alloc(&s->sums, n, sizeof *s->sums, "sums of rows"));
 #pragma omp parallel for schedule(static) num_threads(s->threads)
-  for (int64_t first = 0; first < n; first += SWEEP)
-    memset(s->sums + first, 0, (size_t)least(SWEEP, n - first) * sizeof *s->sums);
+  for (int64_t first = 0; first < n; first += FINISH_PIECE)
+    memset(s->sums + first, 0, (size_t)min(FINISH_PIECE, n - first) * sizeof *s->sums);
   *bytes += n * (int64_t)sizeof *s->sums;
 done:
   return status;
@@ -75,11 +75,11 @@ wr_status wr_cpu_bsr_schedule(cpu_bsr_state *s, int64_t chunks, int64_t *bytes) 
   const wr_bsr *b = &s->matrix;
   int64_t pieces = (chunks ? chunks : REPORT_CHUNKS) * s->threads;
   int adds = s->schedule >= CPU_BSR_INTRA_ROW && s->schedule <= CPU_BSR_FIXED_TASK;
-  s->task_blocks = most(1, b->blocks / pieces), s->ntasks = pieces;
+  s->task_blocks = max(1, b->blocks / pieces), s->ntasks = pieces;
   s->npartials = s->schedule == CPU_BSR_GRANULAR_ROW ? s->threads : 1;
   *bytes = 0;
   if (adds) {
-    s->npartials = (b->nrows + SWEEP - 1) / SWEEP;
+    s->npartials = (b->nrows + FINISH_PIECE - 1) / FINISH_PIECE;
     TRY(make_sums(s, bytes));
   }
   if (s->schedule == CPU_BSR_PREPROCESSED) {
@@ -103,9 +103,9 @@ void wr_cpu_bsr_unschedule(cpu_bsr_state *s) {
   wr_free(s->tail);
 }
 
-/* ---- what they share ---- */
+/* ---- What the schedules share ---- */
 
-/* What an apply works with, the same for all its threads. */
+/* The arguments of an apply, shared by all threads. */
 typedef struct job {
   cpu_bsr_state *s;
   const wr_bsr *b;
@@ -121,7 +121,7 @@ static double *partial_of(const job *j, int64_t p) {
   return partial;
 }
 
-/* Rows first..first+count-1 from A x on. */
+/* Finishes rows first..first+count-1, whose products are in sum: alpha, beta and the epilogue. */
 static void finish(const job *j, int64_t first, int64_t count, double *sum, double *partial) {
   double alpha = j->request->alpha, beta = j->request->beta;
   const wr_vec *y = j->request->y;
@@ -133,18 +133,18 @@ static void finish(const job *j, int64_t first, int64_t count, double *sum, doub
   wr_finish_rows_host(j->request, first, count, sum, partial);
 }
 
-/* Block rows [first, last), whole and of nobody else, some hundred rows at a time. */
+/* Multiplies and finishes block rows [first, last), which no other thread adds to, some hundred rows at a time. */
 static void run_rows(const job *j, int64_t first, int64_t last, double *partial) {
   double sum[WR_FINISH_ROWS];
   int r = j->b->r;
   for (int64_t count; first < last; first += count) {
-    count = least(last - first, WR_FINISH_ROWS / r);
+    count = min(last - first, WR_FINISH_ROWS / r);
     wr_cpu_bsr_rows(&j->s->kernel, j->b, j->x, first, count, sum);
-    finish(j, first * r, least(count * r, j->b->nrows - first * r), sum, partial);
+    finish(j, first * r, min(count * r, j->b->nrows - first * r), sum, partial);
   }
 }
 
-/* Adds to rows of a block row that other threads add to as well. */
+/* Adds to the shared sums of a block row. */
 static void add_shared(const job *j, int64_t brow, const double *sum) {
   double *shared = j->s->sums + brow * j->b->r;
   for (int i = 0; i < j->b->r; i++) {
@@ -153,21 +153,21 @@ static void add_shared(const job *j, int64_t brow, const double *sum) {
   }
 }
 
-/* The same with the product of blocks [first, last). */
+/* Adds the product of blocks [first, last) to them. */
 static void add_range(const job *j, int64_t brow, int64_t first, int64_t last) {
   double sum[WR_BSR_MAX_SIDE];
   wr_cpu_bsr_range(&j->s->kernel, j->b, j->x, first, last, sum);
   add_shared(j, brow, sum);
 }
 
-/* By all threads, behind a barrier: finishes the shared sums and leaves them zero for the next apply. */
-static void sweep(const job *j) {
+/* Called by all threads after a barrier: finishes the shared sums and zeroes them for the next apply. */
+static void finish_shared(const job *j) {
 #pragma omp for schedule(static)
   for (int64_t p = 0; p < j->s->npartials; p++) {
     double sum[WR_FINISH_ROWS], *partial = partial_of(j, p);
-    int64_t end = least((p + 1) * SWEEP, j->b->nrows);
-    for (int64_t first = p * SWEEP, count; first < end; first += count) {
-      count = least(end - first, WR_FINISH_ROWS);
+    int64_t end = min((p + 1) * FINISH_PIECE, j->b->nrows);
+    for (int64_t first = p * FINISH_PIECE, count; first < end; first += count) {
+      count = min(end - first, WR_FINISH_ROWS);
       memcpy(sum, j->s->sums + first, (size_t)count * sizeof *sum);
       memset(j->s->sums + first, 0, (size_t)count * sizeof *sum);
       finish(j, first, count, sum, partial);
@@ -175,7 +175,7 @@ static void sweep(const job *j) {
   }
 }
 
-/* ---- one thread a block row ---- */
+/* ---- One thread for each block row ---- */
 
 static void run_sequential(const job *j) { run_rows(j, 0, j->b->brows, partial_of(j, 0)); }
 
@@ -190,17 +190,17 @@ static void run_granular_row(const job *j) {
   }
 }
 
-/* ---- all threads on each block row ---- */
+/* ---- All threads on each block row ---- */
 
-/* What a thread was dealt of a block row: consecutive blocks not multiplied yet, and the sums of those before. OpenMP deals
- * block by block; this puts its pieces together again. */
-typedef struct dealt {
+/* A thread's blocks of a block row: consecutive ones not multiplied yet, and the sums of those before. OpenMP assigns block
+ * by block; this joins consecutive blocks again. */
+typedef struct assigned {
   int64_t first, last;
   double sum[WR_BSR_MAX_SIDE];
   int any;
-} dealt;
+} assigned;
 
-static void multiply_dealt(const job *j, dealt *d) {
+static void multiply_assigned(const job *j, assigned *d) {
   double sum[WR_BSR_MAX_SIDE];
   if (d->first == d->last) return;
   wr_cpu_bsr_range(&j->s->kernel, j->b, j->x, d->first, d->last, sum);
@@ -208,9 +208,9 @@ static void multiply_dealt(const job *j, dealt *d) {
   d->any = 1;
 }
 
-static inline void deal_block(const job *j, int64_t k, dealt *d) {
+static inline void assign_block(const job *j, int64_t k, assigned *d) {
   if (k != d->last) {
-    multiply_dealt(j, d);
+    multiply_assigned(j, d);
     d->first = k;
   }
   d->last = k + 1;
@@ -220,14 +220,14 @@ static void run_intra_row(const job *j) {
 #pragma omp parallel num_threads(j->s->threads)
   {
     for (int64_t i = 0; i < j->b->brows; i++) {
-      dealt d = {0};
+      assigned d = {0};
 #pragma omp for schedule(guided, 1)
-      for (int64_t k = before(j, i); k < before(j, i + 1); k++) deal_block(j, k, &d);
-      multiply_dealt(j, &d);
+      for (int64_t k = before(j, i); k < before(j, i + 1); k++) assign_block(j, k, &d);
+      multiply_assigned(j, &d);
       add_shared(j, i, d.sum);
     }
 #pragma omp barrier
-    sweep(j);
+    finish_shared(j);
   }
 }
 
@@ -236,21 +236,21 @@ static void run_intra_row_nowait(const job *j) {
 #pragma omp parallel num_threads(j->s->threads)
   {
     for (int64_t i = 0; i < j->b->brows; i++) {
-      dealt d = {0};
+      assigned d = {0};
 #pragma omp for schedule(guided, piece) nowait
-      for (int64_t k = before(j, i); k < before(j, i + 1); k++) deal_block(j, k, &d);
-      multiply_dealt(j, &d);
+      for (int64_t k = before(j, i); k < before(j, i + 1); k++) assign_block(j, k, &d);
+      multiply_assigned(j, &d);
       if (d.any) add_shared(j, i, d.sum);
     }
 #pragma omp barrier
-    sweep(j);
+    finish_shared(j);
   }
 }
 
-/* ---- tasks made while they run ---- */
+/* ---- Tasks created during the multiply ---- */
 
-/* For what writes the numbers that a task begins with: into memory that an earlier task of another thread may have had, and
- * the OpenMP library, which orders the two, does not tell the thread sanitizer. What a task does is watched all the same. */
+/* For functions that create tasks. They write a task's arguments to memory that an earlier task of another thread may have
+ * used; the OpenMP library orders the two, but the thread sanitizer does not see it. The tasks themselves are still checked. */
 #ifdef __clang__
 #define MAKES_TASKS __attribute__((no_sanitize("thread")))
 #else
@@ -261,7 +261,7 @@ MAKES_TASKS static void make_tasks_of_row(const job *j, int64_t i) {
   int64_t piece = j->s->task_blocks, end = before(j, i + 1);
   for (int64_t first = before(j, i); first < end; first += piece) {
 #pragma omp task firstprivate(j, i, first, end, piece)
-    add_range(j, i, first, least(first + piece, end));
+    add_range(j, i, first, min(first + piece, end));
   }
 }
 
@@ -270,14 +270,14 @@ static void run_max_task(const job *j) {
   {
 #pragma omp for schedule(dynamic, 1)
     for (int64_t i = 0; i < j->b->brows; i++) make_tasks_of_row(j, i);
-    sweep(j);
+    finish_shared(j);
   }
 }
 
 /* Blocks [first, last), from block row `row` on. */
 static void add_blocks(const job *j, int64_t row, int64_t first, int64_t last) {
   for (int64_t end; first < last; first = end, row++) {
-    end = least(last, before(j, row + 1));
+    end = min(last, before(j, row + 1));
     if (first < end) add_range(j, row, first, end);
   }
 }
@@ -298,18 +298,18 @@ static void run_fixed_task(const job *j) {
   {
 #pragma omp single
     make_equal_tasks(j);
-    sweep(j);
+    finish_shared(j);
   }
 }
 
-/* ---- tasks made by the plan ---- */
+/* ---- Tasks of the plan, run ---- */
 
 static inline int is_cut(const job *j, int64_t t) {
   const cpu_bsr_state *s = j->s;
   return s->first_row[t] < s->first_row[t + 1] && s->first_block[t] > before(j, s->first_row[t]);
 }
 
-/* Block rows that lie in the task are finished; of the others the task's part is kept. */
+/* Finishes the block rows that lie in the task, and stores its parts of the block rows that are cut. */
 static void run_task(void *context, int64_t t) {
   const job *j = context;
   const cpu_bsr_state *s = j->s;
@@ -322,7 +322,7 @@ static void run_task(void *context, int64_t t) {
   wr_cpu_bsr_range(&s->kernel, j->b, j->x, tail, s->first_block[t + 1], s->tail + t * r);
 }
 
-/* Completes the block rows that were cut, from their parts in the order of the tasks. */
+/* Finishes the block rows that are cut, from their parts in the order of the tasks. */
 static void join_tasks(const job *j) {
   const cpu_bsr_state *s = j->s;
   int r = j->b->r;
@@ -332,7 +332,7 @@ static void join_tasks(const job *j) {
     const double *head = s->head + t * r, *tail = s->tail + t * r;
     if (is_cut(j, t)) {
       for (int i = 0; i < r; i++) carry[i] += head[i];
-      finish(j, row * r, least(r, j->b->nrows - row * r), carry, partial);
+      finish(j, row * r, min(r, j->b->nrows - row * r), carry, partial);
     }
     for (int i = 0; i < r; i++) carry[i] = row < s->first_row[t + 1] ? tail[i] : carry[i] + tail[i];
   }
@@ -344,7 +344,7 @@ static void run_preprocessed(const job *j) {
   join_tasks(j);
 }
 
-/* ---- one apply ---- */
+/* ---- One apply ---- */
 
 void wr_cpu_bsr_run(cpu_bsr_state *s, const wr_apply *request) {
   static void (*const run[])(const job *j) = {

@@ -8,21 +8,21 @@
 #include "spmv/device/epilogue_host.h"
 #include "spmv/device/team.h"
 
-/* The entry at which chunk c begins: the chunk's first step less the rows that ended before it. */
+/* The entry at which chunk c begins: its first step minus the rows that end before it. */
 static inline int64_t chunk_entry(const cpu_csr_state *s, int64_t c) {
   return c == s->nchunks ? s->nnz : c * WR_CPU_CSR_STEPS - s->first_row[c];
 }
 
-/* Four numbers in a register where the processor has one as wide (gcc and clang). */
+/* Vectors of gcc and clang: one register where the processor has one as wide. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are handed to inlined functions of this file alone */
+#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed only to inlined functions of this file */
 #elif defined(__clang__)
 #pragma clang diagnostic ignored "-Wpsabi"
 #endif
 typedef double four __attribute__((vector_size(4 * sizeof(double))));
 typedef int64_t four_bits __attribute__((vector_size(4 * sizeof(int64_t))));
 
-enum { AHEAD = 512 }; /* entries to look ahead: 32 to 64 cache lines */
+enum { AHEAD = 512 }; /* prefetch distance in entries: 32 to 64 cache lines */
 
 #define T float
 #define NAME(x) x##_f32
@@ -73,25 +73,16 @@ static int64_t row_of_step(const cpu_csr_state *s, int64_t step) {
   return low;
 }
 
-/* What the pieces of a loop over chunks work on. */
+/* The arguments of a loop over chunks. */
 typedef struct job {
   const cpu_csr_state *s;
   const wr_apply *request;
-  const double *val; /* to be copied in f32 */
+  const double *val; /* copy_chunk: values to be copied in f32 */
 } job;
 
 static void copy_chunk(void *context, int64_t c) {
   const job *j = context;
   for (int64_t k = chunk_entry(j->s, c); k < chunk_entry(j->s, c + 1); k++) j->s->own_val[k] = (float)j->val[k];
-}
-
-/* Each thread touches first the pages that it will read later: those of the chunks with which it begins an apply. */
-static wr_status copy_values(cpu_csr_state *s, wr_env *env, const double *val) {
-  wr_status status = wr_alloc(&s->own_val, s->nnz, sizeof *s->own_val, "values in f32");
-  if (status != WR_OK) return status;
-  s->val = s->own_val;
-  wr_team_for(wr_env_team(env), s->nchunks, copy_chunk, &(job){.s = s, .val = val});
-  return WR_OK;
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
@@ -107,13 +98,17 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs,
   TRY(wr_alloc(&s->partials, (s->nchunks + 1) * WR_MAX_REDUCTIONS, sizeof *s->partials, "partial sums"));
   for (int64_t c = 0; c < s->nchunks; c++) s->first_row[c] = row_of_step(s, c * WR_CPU_CSR_STEPS);
   s->first_row[s->nchunks] = s->nrows;
-  if (A->val && env->type == WR_F32) TRY(copy_values(s, env, A->val));
+  if (A->val && env->type == WR_F32) { /* each thread first touches the pages of its own chunks */
+    TRY(wr_alloc(&s->own_val, s->nnz, sizeof *s->own_val, "values in f32"));
+    s->val = s->own_val;
+    wr_team_for(wr_env_team(env), s->nchunks, copy_chunk, &(job){.s = s, .val = A->val});
+  }
   info->extra_bytes += s->nchunks * (int64_t)(sizeof *s->first_row + 2 * sizeof *s->head);
 done:
   return status;
 }
 
-/* Four loops out of one source: with and without values, in f32 and f64. */
+/* The four instances: with and without values, in f32 and f64. */
 static void run_chunk(void *context, int64_t c) {
   const job *j = context;
   const cpu_csr_state *s = j->s;

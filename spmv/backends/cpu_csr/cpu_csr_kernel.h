@@ -1,4 +1,4 @@
-/* Included once per type of data: T, and NAME(x) for the functions' names. */
+/* Included once for each type of data: T, and NAME(x) for the functions' names. */
 
 typedef T NAME(quad) __attribute__((vector_size(4 * sizeof(T))));
 
@@ -10,10 +10,10 @@ static inline four NAME(products)(const T *val, const int32_t *col, const T *x) 
   return __builtin_convertvector(factors, four) * __builtin_convertvector(gathered, four);
 }
 
-/* Asks for the entries that this thread will need in about a hundred cycles. The processor's own prefetching loses the
- * streams of values and columns among those of x: with 7 entries a row this brings 14 to 26 GB/s on one core (EPYC,
- * 2026-11). Asking beyond the end does no harm. */
-static inline void NAME(look_ahead)(const T *val, const int32_t *col, int64_t k) {
+/* Prefetches the entries that are needed about a hundred cycles later; addresses past the end are harmless. The processor's
+ * own prefetcher loses the streams of values and columns among those of x: with 7 entries a row this brings 14 to 26 GB/s on
+ * one core (EPYC, 2026-11). */
+static inline void NAME(prefetch)(const T *val, const int32_t *col, int64_t k) {
   if (val) __builtin_prefetch(val + k + AHEAD, 0, 3);
   __builtin_prefetch(col + k + AHEAD, 0, 3);
 }
@@ -21,9 +21,9 @@ static inline void NAME(look_ahead)(const T *val, const int32_t *col, int64_t k)
 /* The sum of entries [k, last) in f64: eight at a time, which is a cache line of values, then four, then one by one. */
 static inline double NAME(dot)(const T *val, const int32_t *col, const T *x, int64_t k, int64_t last) {
   four sum = {0, 0, 0, 0};
-  NAME(look_ahead)(val, col, k);
+  NAME(prefetch)(val, col, k);
   for (; k + 8 <= last; k += 8) {
-    NAME(look_ahead)(val, col, k + 8);
+    NAME(prefetch)(val, col, k + 8);
     sum += NAME(products)(val ? val + k : NULL, col + k, x);
     sum += NAME(products)(val ? val + k + 4 : NULL, col + k + 4, x);
   }
@@ -36,12 +36,12 @@ static inline double NAME(dot)(const T *val, const int32_t *col, const T *x, int
   return (rest[0] + rest[1]) + (rest[2] + rest[3]);
 }
 
-/* The same for rows that are mostly shorter than five: four entries are multiplied in any case and those behind the row are
- * masked away, since a branch on an unpredictable length costs more than all of them. Needs k + 4 <= nnz. */
+/* The same for rows that are mostly shorter than five: four entries are always multiplied and those past the row's end are
+ * masked, since a mispredicted branch costs more than all four. Needs k + 4 <= nnz. */
 static inline double NAME(dot_short)(const T *val, const int32_t *col, const T *x, int64_t k, int64_t last) {
   int64_t length = last - k;
   four_bits inside = (four_bits){length, length, length, length} > (four_bits){0, 1, 2, 3};
-  NAME(look_ahead)(val, col, k);
+  NAME(prefetch)(val, col, k);
   four sum = (four)((four_bits)NAME(products)(val ? val + k : NULL, col + k, x) & inside);
   double head = (sum[0] + sum[1]) + (sum[2] + sum[3]);
   return length > 4 ? head + NAME(dot)(val, col, x, k + 4, last) : head;
@@ -63,7 +63,7 @@ static inline double NAME(combine)(const wr_apply *request, int64_t i, double pr
   return request->beta != 0 ? y + request->beta * (double)((const T *)request->y->data)[i] : y;
 }
 
-/* Rows that end in chunk c and begin in it are finished here, a few hundred at a time; of the others the parts are kept. */
+/* Finishes the rows that begin and end in chunk c, a few hundred at a time, and stores its parts of the rows that are cut. */
 static inline void NAME(run_chunk)(const cpu_csr_state *s, const wr_apply *request, int64_t c, const T *val) {
   const T *x = request->x->data;
   const int32_t *col = s->col;
@@ -87,7 +87,7 @@ static inline void NAME(run_chunk)(const cpu_csr_state *s, const wr_apply *reque
   s->tail[c] = NAME(dot)(val, col, x, begin, end);
 }
 
-/* Completes the rows that were cut, from their parts in the order of the chunks. */
+/* Finishes the rows that are cut, from their parts in the order of the chunks. */
 static void NAME(join_chunks)(const cpu_csr_state *s, const wr_apply *request) {
   double *partial = s->partials + s->nchunks * WR_MAX_REDUCTIONS;
   double carry = 0;

@@ -1,4 +1,4 @@
-/* CSR, a thread a row: the baseline. Nothing is built. */
+/* CSR, one thread for each row: the baseline. Multiplies the matrix's device view directly. */
 #include <stdio.h>
 
 #include "spmv/csr_model.h"

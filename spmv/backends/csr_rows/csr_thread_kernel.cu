@@ -2,12 +2,13 @@
 #include "spmv/backends/csr_rows/csr_thread_kernel.h"
 #include "spmv/kernel/launch.cuh"
 
-/* A block stays until its longest row is done: small ones make room sooner, and 16 of these fill a multiprocessor. */
+/* A block occupies its multiprocessor until its longest row is done: small blocks free resources sooner, and 16 of these fill
+ * a multiprocessor. */
 constexpr int THREADS = 128;
 
-/* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, entry by entry (Mazzucchi 2025, section IV, algorithm 1). The lanes of
- * a warp read col and val of 32 rows at a time: the shorter the rows, the nearer to each other. The loop stays as it is
- * written: what unrolling changes shows in csr_thread_unrolled. */
+/* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, entry by entry (Mazzucchi 2025, section IV, algorithm 1). The lanes of a
+ * warp read col and val of 32 rows at a time: the shorter the rows, the nearer in memory. The loop is not unrolled;
+ * csr_thread_unrolled shows what that gains. */
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS) csr_thread(const wr_csr_rows<T, P, PATTERN> a) {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;

@@ -1,5 +1,5 @@
-/* CSR, a thread a row, four entries at a time through the read-only path, with the epilogue in the same pass. Nothing is
- * built. */
+/* CSR, one thread for each row, four entries at a time through the read-only path, with the epilogue in the same pass.
+ * Multiplies the matrix's device view directly. */
 #include <stdio.h>
 
 #include "spmv/csr_model.h"

@@ -3,21 +3,21 @@
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 
-constexpr int THREADS = 128; /* as csr_thread, so that the two differ in the loop alone */
+constexpr int THREADS = 128; /* as csr_thread, so that the two differ only in the loop */
 constexpr int UNROLL = 4;
-constexpr unsigned MOST_ALONE = 512; /* blocks whose sums the last one ends */
-/* Of the kernel that adds up what warps leave; blocks: for each multiprocessor, and few, as the last one adds up theirs. */
+constexpr unsigned MOST_FUSED = 512; /* most blocks with which the last one finishes the reductions */
+/* Of the kernel that sums the warps' parts; blocks: for each multiprocessor, few, as the last block sums over the others. */
 constexpr int SUM_THREADS = 256, SUM_BLOCKS = 2;
 
-/* Neighbouring terms of a row on their way. */
+/* Consecutive terms of a row, in flight. */
 template <typename T>
 struct row_terms {
   int32_t col[UNROLL];
   T val[UNROLL], x[UNROLL];
 };
 
-/* Asks for the first `count` of the terms k to k + UNROLL - 1; what is not wanted repeats the last one, so that nothing is
- * read beyond the row and no load waits for a branch. __ldg: the read-only path. */
+/* Loads the first `count` of the terms k to k + UNROLL - 1. The others repeat the last one, so that nothing is read past the
+ * row and no load waits for a branch. __ldg: the read-only path. */
 template <typename T, typename P, bool PATTERN>
 static __device__ inline void load_terms(const wr_csr_rows<T, P, PATTERN> &a, int64_t k, int count, row_terms<T> &t) {
 #pragma unroll
@@ -39,7 +39,7 @@ static __device__ inline double add_terms(const row_terms<T> &t, int count, doub
   return sum;
 }
 
-/* A row: where it begins, how much of it is left, and its first terms on their way. */
+/* A row: its first entry, its number of entries, and its first terms, in flight. */
 template <typename T>
 struct row_begun {
   int64_t k;
@@ -57,9 +57,9 @@ static __device__ inline row_begun<T> begin_row(const wr_csr_rows<T, P, PATTERN>
   return row;
 }
 
-/* The sum of a row, in the order of its entries. The next few columns and values are on their way beside x of these, and
- * before the last are added, before_last() asks for what comes then: a short row waits three times for memory, of which twice
- * before it waits for what is earlier. */
+/* The sum of a row, in the order of its entries. Columns and values of the next terms are in flight together with x of the
+ * current ones; before_last(), which loads what the epilogue needs, is called before the last terms are added. A short row
+ * waits for memory three times, twice of these before wr_wait_for_earlier. */
 template <typename T, typename P, bool PATTERN, class Load>
 static __device__ inline double row_sum(const wr_csr_rows<T, P, PATTERN> &a, row_begun<T> &row, Load before_last) {
   row_terms<T> next;
@@ -78,10 +78,10 @@ static __device__ inline double row_sum(const wr_csr_rows<T, P, PATTERN> &a, row
   return left > 0 ? add_terms(row.now, left, sum) : 0;
 }
 
-/* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, entry by entry (Mazzucchi 2025, section IV.A, algorithm 3). The lanes
- * of a warp read col and val of 32 rows at a time, UNROLL neighbours of each. 12 blocks a multiprocessor: with room for
- * fewer registers the compiler would wait for some loads before it starts the others (nvcc 13.0). Two rows a thread are no
- * faster: what they gain in loads under way they lose in threads. */
+/* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, entry by entry (Mazzucchi 2025, section IV.A, algorithm 3). The lanes of a
+ * warp read col and val of 32 rows at a time, UNROLL neighbours of each. 12 blocks on a multiprocessor: with more, and so
+ * fewer registers, the compiler would serialise some loads (nvcc 13.0). Two rows for each thread are no faster: they have
+ * more loads in flight but fewer threads. */
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_rows<T, P, PATTERN> a) {
   wr_let_next_begin();
@@ -91,11 +91,11 @@ __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_
   if (i < a.nrows) a.y[i] = (T)wr_csr_result(a, i, row_sum(a, row, [] {}));
 }
 
-/* The same with the epilogue. ALONE, for few blocks: the last one ends the sums. Else each warp leaves its part: 230 to 240
- * us where the plain multiply takes 210 (7-point stencil, f64, H200). By trials of a slower version, 245: blocks that leave one
- * part wait for their slowest warp, 280; blocks that stay and take all rows in turn, 255 to 270. */
-template <typename T, typename P, bool PATTERN, bool ALONE, wr_finish_mask MASK>
-__global__ void __launch_bounds__(THREADS, ALONE ? 4 : 12)
+/* The same with the epilogue. FUSED, for few blocks: the last one finishes the sums. Else each warp stores its part: 230 to
+ * 240 us where the plain multiply takes 210 (7-point stencil, f64, H200). Slower alternatives, tried on a version that took
+ * 245: one part for each block, which waits for its slowest warp, 280; blocks that loop over all rows, 255 to 270. */
+template <typename T, typename P, bool PATTERN, bool FUSED, wr_finish_mask MASK>
+__global__ void __launch_bounds__(THREADS, FUSED ? 4 : 12)
     csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> given) {
   wr_let_next_begin();
   const wr_finish<T> finish = wr_finish_known<MASK>(given);
@@ -109,13 +109,13 @@ __global__ void __launch_bounds__(THREADS, ALONE ? 4 : 12)
     row.value[0] = wr_csr_result(a, i, sum);
     wr_finish_store(finish, shift, i, row, a.y, reduced);
   }
-  if constexpr (ALONE)
+  if constexpr (FUSED)
     wr_sums_finish(finish.sums, reduced);
   else
     wr_sums_leave_warp(finish.sums, reduced);
 }
 
-/* What all warps have left. */
+/* Sums the parts of all warps. */
 __global__ void __launch_bounds__(SUM_THREADS) csr_thread_unrolled_sums(const wr_sums sums) {
   double none[WR_MAX_REDUCTIONS] = {0, 0, 0};
   wr_begin_kernel();
@@ -135,7 +135,7 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
   unsigned blocks = (unsigned)blocks_for(a.nrows);
   if (epilogue == NULL) return WR_LAUNCH_EARLY(env, (csr_thread_unrolled<T, P, PATTERN>), blocks, THREADS, 0, a);
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
-  if (blocks <= MOST_ALONE)
+  if (blocks <= MOST_FUSED)
     return WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, true, WR_HOLDS_ANY>), blocks, THREADS, 0, a,
                            finish);
   wr_finish_mask mask = wr_finish_mask_of(finish);

@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-/* Room for the sums of its blocks, before the first launch with an epilogue. WR_ENOMEM */
+/* Reserves the workspace of its sums; to be called before the first launch with an epilogue. WR_ENOMEM. */
 wr_status wr_csr_thread_unrolled_reserve(wr_env *env, int64_t nrows);
 
 /* y = alpha*A*x + beta*y with the epilogue, by a kernel of csr_thread_unrolled_kernel.cu, on env's stream. WR_EDEVICE when

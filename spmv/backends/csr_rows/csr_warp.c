@@ -1,4 +1,5 @@
-/* CSR, a warp a row, with the epilogue in the same pass: the backend to begin a new one from. Nothing is built. */
+/* CSR, one warp for each row, with the epilogue in the same pass: the backend from which to start a new one. Multiplies the
+ * matrix's device view directly. */
 #include <stdio.h>
 
 #include "spmv/csr_model.h"

@@ -4,13 +4,13 @@
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/warp.cuh"
 
-/* 8 blocks fill a multiprocessor if a thread makes do with 32 registers, as it does with the loop unrolled by 2. There
- * are no more blocks than a card holds at a time, and so few partial sums. */
+/* 8 blocks fill a multiprocessor if a thread needs at most 32 registers, as it does with the loop unrolled by 2. The grid has
+ * no more blocks than the device holds at a time, so there are few partial sums. */
 constexpr int THREADS = 256, WARPS = THREADS / WR_WARP, BLOCKS = 8;
 
-/* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, then the epilogue (Mazzucchi 2025, section IV, algorithm 2). Lane l
- * adds up entries l, l + 32, ... of the row, so that col and val are read 32 neighbours at a time; shuffles add up the
- * lanes, and lane 0 finishes the row. The warps of a block have consecutive rows. */
+/* y_i = alpha * sum_k val_k x[col_k] + beta * y_i, then the epilogue (Mazzucchi 2025, section IV, algorithm 2). Lane l sums
+ * entries l, l + 32, ... of the row, so that col and val are read coalesced; shuffles sum over the lanes, and lane 0 finishes
+ * the row. The warps of a block take consecutive rows. */
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS, 8) csr_warp(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> finish) {
   wr_begin_kernel();

@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-/* Room for the sums of a launch in env's workspace: once, before the first. WR_ENOMEM. */
+/* Reserves the sums of a launch in env's workspace; to be called once, before the first launch. WR_ENOMEM. */
 wr_status wr_csr_warp_reserve(wr_env *env);
 
 /* y = alpha*A*x + beta*y and the epilogue by the kernel of csr_warp_kernel.cu, on env's stream. WR_EDEVICE when the

@@ -1,4 +1,5 @@
-/* CSR, a warp a row, and what a row can touch of x staged in shared memory. Nothing is built. */
+/* CSR, one warp for each row; the part of x that a row reads is staged in shared memory. Multiplies the matrix's device view
+ * directly. */
 #include <stdio.h>
 
 #include "spmv/csr_model.h"

@@ -3,12 +3,12 @@
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/warp.cuh"
 
-constexpr int WINDOW = 1024; /* columns of x, the paper's: 8 KiB of f64 a warp */
-/* Shared memory limits the warps of a multiprocessor: 26 in f64, 24 if blocks were twice as large. There are several
- * times as many blocks as a card holds at a time, so that the card can even out rows of unequal length. */
+constexpr int WINDOW = 1024; /* columns of x that a warp stages, as in the paper: 8 KiB of f64 */
+/* Shared memory limits the warps of a multiprocessor: 26 in f64, 24 if blocks were twice as large. The grid has several times
+ * as many blocks as the device holds at a time, which evens out rows of unequal length. */
 constexpr int THREADS = 64, WARPS = THREADS / WR_WARP, BLOCKS = 64;
 
-/* This lane's part of sum_k val_k x[col_k - first] over the entries k of a row: every 32nd. */
+/* This lane's part, every 32nd entry, of sum_k val_k x[col_k - first] over the entries k of a row. */
 template <typename T, typename P, bool PATTERN>
 static __device__ inline double lane_sum(const wr_csr_rows<T, P, PATTERN> &a, int64_t begin, int64_t end, const T *x,
                                          int32_t first) {
@@ -19,9 +19,9 @@ static __device__ inline double lane_sum(const wr_csr_rows<T, P, PATTERN> &a, in
   return sum;
 }
 
-/* The same of a row whose columns begin at `first` and span at most WINDOW: x[first], ..., x[first + span - 1] go to the
- * warp's window, 32 neighbours at a time, and the entries take theirs from there. The barriers keep the lanes from reading
- * before all have written, and from writing the next row's before all have read. */
+/* The same for a row whose columns begin at `first` and span at most WINDOW: x[first], ..., x[first + span - 1] are copied to
+ * the warp's window, coalesced, and read from there. The first barrier waits until all lanes have written, the second until
+ * all have read. */
 template <typename T, typename P, bool PATTERN>
 static __device__ inline double staged_sum(const wr_csr_rows<T, P, PATTERN> &a, int64_t begin, int64_t end, T *window,
                                            int32_t first, int64_t span) {
@@ -33,12 +33,12 @@ static __device__ inline double staged_sum(const wr_csr_rows<T, P, PATTERN> &a, 
   return sum;
 }
 
-/* y_i = alpha * sum_k val_k x[col_k] + beta * y_i (Mazzucchi 2025, section IV.B, algorithm 4). Columns ascend, so the
- * first and the last entry, which all lanes read, tell what the row can touch of x; a wider row takes x from memory. The
- * warps of a block have consecutive rows. */
+/* y_i = alpha * sum_k val_k x[col_k] + beta * y_i (Mazzucchi 2025, section IV.B, algorithm 4). Columns ascend, so the first
+ * and the last entry, which all lanes read, bound the part of x that the row reads; a wider row reads x from memory. The
+ * warps of a block take consecutive rows. */
 template <typename T, typename P, bool PATTERN>
 __global__ void __launch_bounds__(THREADS) csr_warp_shared(const wr_csr_rows<T, P, PATTERN> a) {
-  WR_SHARED(T, windows, WARPS * WINDOW); /* one a warp */
+  WR_SHARED(T, windows, WARPS * WINDOW); /* one for each warp */
   int lane = threadIdx.x % WR_WARP, in_block = threadIdx.x / WR_WARP;
   int64_t warps = (int64_t)gridDim.x * WARPS;
   for (int64_t i = (int64_t)blockIdx.x * WARPS + in_block; i < a.nrows; i += warps) {

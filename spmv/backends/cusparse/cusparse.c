@@ -1,5 +1,5 @@
-/* cuSPARSE's CSR multiply, the vendor's kernels. The matrix is the shared device view; this plan adds the library's
- * preprocessing buffer and, for a pattern, an array of ones, because the library knows no matrix without values. */
+/* cuSPARSE's CSR multiply. The matrix is the shared device view; this plan adds the library's preprocessing buffer and, for a
+ * pattern, an array of ones, because the library has no matrices without values. */
 #include <stdio.h>
 
 #include "spmv/csr_model.h"
@@ -19,12 +19,11 @@ static int is_deterministic(const void *k) { return ((const cusparse_knobs *)k)-
 
 static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
   if (env->deterministic && !is_deterministic(k))
-    return wr_fail(WR_EUNAVAILABLE, "cusparse:alg=1 may give other bits from run to run; cusparse:alg=2 does not");
+    return wr_fail(WR_EUNAVAILABLE, "cusparse:alg=1 may give different bits in each run; cusparse:alg=2 does not");
   if (A && A->nnz > INT32_MAX)
-    return wr_fail(
-        WR_EUNAVAILABLE,
-        "cusparse wants row pointers as narrow as columns, 32 bits, and %lld entries need 64; cpu_csr takes them",
-        (long long)A->nnz);
+    return wr_fail(WR_EUNAVAILABLE,
+                   "cusparse needs row pointers of 32 bits, like columns, and %lld entries need 64; cpu_csr takes them",
+                   (long long)A->nnz);
   return WR_OK;
 }
 
@@ -41,7 +40,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
   return WR_OK;
 }
 
-/* The matrix as the library describes it. */
+/* Creates the library's descriptor of the matrix. */
 static wr_status describe(wr_cusparse *s, wr_env *env, wr_csr *A, wr_plan_info *info) {
   wr_status status;
   wr_csr_view *view = &s->view;

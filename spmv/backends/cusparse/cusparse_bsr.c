@@ -1,7 +1,7 @@
-/* cuSPARSE's multiply with square blocks (picture in spmv/blocks/bsr_format.h), which it takes row by row or column by column.
- * The blocks are built on the device from the shared view, which apply does not need. The library has two calls: SpMV of
- * the generic interface, in 12.6.3 (CUDA 13.0.1) and newer, and bsrmv, which 12.7 deprecates. Both want vectors of whole
- * blocks; where the matrix ends within one, the plan keeps copies with room for it. Both multiply padding by x, hence
+/* cuSPARSE's multiply with square blocks (picture in spmv/blocks/bsr_format.h), stored row by row or column by column. The
+ * blocks are built on the device from the shared view, which apply does not need. The library has two calls: SpMV of the
+ * generic interface, in 12.6.3 (CUDA 13.0.1) and newer, and bsrmv, which 12.7 deprecates. Both need vectors of complete
+ * blocks; if the matrix ends within a block, the plan keeps padded copies. Both multiply padding by x, hence
  * WR_CAP_FINITE_X. */
 #include <math.h>
 #include <stdio.h>
@@ -20,13 +20,13 @@ typedef struct bsr_knobs {
 
 typedef struct bsr_state {
   wr_cusparse library;
-  cusparseMatDescr_t general; /* what bsrmv wants to know beside the arrays; NULL: SpMV */
-  int by_columns;             /* 1: values of a block lie column by column */
-  wr_bsr blocks;              /* on the device; r == c */
-  wr_vec x, y;                /* [bcols * c], [brows * r], each only where the matrix ends within a block */
+  cusparseMatDescr_t general; /* bsrmv's descriptor; NULL: SpMV                                        */
+  int by_columns;             /* 1: values of a block are stored column by column                      */
+  wr_bsr blocks;              /* on the device; r == c                                                 */
+  wr_vec x, y;                /* [bcols * c], [brows * r], each only if the matrix ends within a block */
 } bsr_state;
 
-/* The extremes stand at the ends, where conformance looks. */
+/* The smallest and the largest are first and last, because conformance tests these. */
 enum { CHOSEN = 1, ORDER_ROW = 0, ORDER_AUTO, ORDER_COL };
 static const int sides[] = {2, [CHOSEN] = 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
@@ -44,15 +44,15 @@ static const int sides[] = {2, [CHOSEN] = 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
 static const wr_knob knobs[] = {
     {.name = "block", .type = WR_OPTION_CHOICE, .offset = offsetof(bsr_knobs, block),
      .choices = "2|0|3|4|5|6|7|8|9|10|11|12|13|14|15|16", .value = "0",
-     .help = "rows and columns of a block; 0: those with the least bytes, by a sample"},
+     .help = "rows and columns of a block; 0: as few bytes as possible, by a sample"},
     {.name = "order", .type = WR_OPTION_CHOICE, .offset = offsetof(bsr_knobs, order), .choices = "row|auto|col",
-     .value = "auto", .help = "how the values of a block lie: row by row, or column by column; auto: col for 3 and 5"},
+     .value = "auto", .help = "order of the values of a block: row by row, or column by column; auto: col for 3 and 5"},
     {.name = "call", .type = WR_OPTION_CHOICE, .offset = offsetof(bsr_knobs, call), .choices = CALLS, .value = CALL,
      .help = "the library's function: cusparseSpMV, or cusparse<t>bsrmv"},
     {.name = NULL},
 };
 
-/* Blocks of 3 and of 5 by columns have kernels of their own in the library, by the names in it. */
+/* The library has separate kernels for blocks of 3 and of 5 by columns, as the names in it show. */
 static int is_by_columns(const void *k, int side) {
   int order = ((const bsr_knobs *)k)->order;
   return order == ORDER_AUTO ? side == 3 || side == 5 : order == ORDER_COL;
@@ -60,7 +60,7 @@ static int is_by_columns(const void *k, int side) {
 
 static int is_bsrmv(const void *k) { return !HAVE_SPMV || ((const bsr_knobs *)k)->call == 1; }
 
-/* The block size that the knob names or, from a sample, the one that takes the least bytes. Deterministic. */
+/* The block size of the knob or, from a sample, the one with the fewest bytes. Deterministic. */
 static wr_status choose(const wr_env *env, const wr_csr *A, const void *k, wr_bsr_choice *best) {
   wr_status status = WR_OK;
   int side = sides[((const bsr_knobs *)k)->block];
@@ -83,7 +83,7 @@ static wr_status check_values(double values, int side) {
       side, side, values);
 }
 
-/* What depends on the block size is refused in plan, which chooses it. */
+/* plan checks what depends on the block size, which it chooses. */
 static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
   int side = sides[((const bsr_knobs *)k)->block];
   (void)env;
@@ -101,7 +101,7 @@ done:
   return status;
 }
 
-/* Bytes of the copies of x and y that are there for blocks of this size, as many as an apply moves once. */
+/* Bytes of the copies of x and y for blocks of this size; each apply moves them once. */
 static double copy_bytes(const wr_env *env, const wr_csr *A, int side) {
   return (double)((A->ncols % side ? A->ncols : 0) + (A->nrows % side ? A->nrows : 0)) *
          (double)wr_type_bytes(env->type);
@@ -115,7 +115,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
   double copies = A->nnz ? copy_bytes(env, A, choice.r) : 0;
   *info = (wr_plan_info){.format_bytes = (int64_t)choice.bytes,
                          .extra_bytes = (int64_t)(choice.bytes + copies),
-                         .deterministic = 1, /* the manual names no exception; conformance compares bits */
+                         .deterministic = 1, /* the manual names no exception, and conformance tests compare bits */
                          .sum_unit = wr_type_unit(env->type),
                          .chosen = {choice.r, choice.c}};
   info->apply_bytes = choice.bytes + 2 * copies + (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
@@ -127,7 +127,8 @@ done:
   return status;
 }
 
-/* Zeroed vectors of whole blocks, where the matrix ends within one. What lies beyond the matrix stays out of every row. */
+/* Zeroed vectors of complete blocks, if the matrix ends within one. What lies beyond the matrix is multiplied by padding
+ * only. */
 static wr_status make_copies(bsr_state *s, wr_env *env, wr_plan_info *info) {
   wr_status status = WR_OK;
   const wr_bsr *b = &s->blocks;
@@ -145,7 +146,7 @@ done:
   return status;
 }
 
-/* The matrix as the library's call wants it described. */
+/* Creates the descriptor of the matrix for the library's call. */
 static wr_status describe(bsr_state *s, wr_env *env, const void *k, wr_plan_info *info) {
   wr_status status = WR_OK;
 #if HAVE_BSRMV
@@ -174,7 +175,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_
   if (s->library.empty) return WR_OK;
   TRY(wr_csr_device_view(A, env, &view));
   TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, info->chosen[0], info->chosen[1], b));
-  TRY(check_values((double)b->blocks * b->r * b->c, b->r)); /* which the sample may have missed */
+  TRY(check_values((double)b->blocks * b->r * b->c, b->r)); /* the sample may have estimated fewer */
   s->by_columns = is_by_columns(k, b->r);
   if (s->by_columns) TRY(wr_blocks_transpose(env, b->blocks, b->r, b->val));
   info->format_bytes = wr_bsr_bytes(b);
@@ -216,7 +217,7 @@ static wr_status multiply(bsr_state *s, wr_env *env, const wr_apply *request) {
   return wr_cusparse_apply(&s->library, env, request);
 }
 
-/* n elements, in the order of env's stream. */
+/* Copies n elements on env's stream. */
 static wr_status copy(wr_env *env, wr_vec *to, const wr_vec *from, int64_t n) {
   size_t bytes = (size_t)(n * wr_type_bytes(from->type));
   return WR_CUDA(cudaMemcpyAsync(to->data, from->data, bytes, cudaMemcpyDeviceToDevice, (cudaStream_t)env->stream));
@@ -252,7 +253,7 @@ static void destroy(void *state, wr_env *env) {
   if (s->y.id) env->ops->release(env, &s->y);
 }
 
-/* To where the old values are; a pattern has none to write. */
+/* Overwrites the old values; a pattern stores none. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
   wr_status status = WR_OK;
   bsr_state *s = state;

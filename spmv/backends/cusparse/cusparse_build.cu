@@ -8,10 +8,10 @@ constexpr int THREADS = 256, WARPS = THREADS / WR_WARP;
 
 static unsigned blocks_for(int64_t count, int in_block) { return (unsigned)((count + in_block - 1) / in_block); }
 
-/* A warp a slice: the lanes read the row pointers of neighbouring rows. */
+/* One warp for each slice: the lanes read consecutive row pointers. */
 __global__ void __launch_bounds__(THREADS) sell_sizes(const wr_sell sell, const int32_t *row_ptr, int64_t *size) {
   int64_t s = (int64_t)blockIdx.x * WARPS + threadIdx.x / WR_WARP;
-  if (s >= sell.nslices) return; /* the whole warp */
+  if (s >= sell.nslices) return; /* all lanes of a warp return together */
   int64_t begin = s * sell.slice, end = begin + sell.slice < sell.nrows ? begin + sell.slice : sell.nrows;
   int32_t longest = 0;
   for (int64_t i = begin + threadIdx.x % WR_WARP; i < end; i += WR_WARP) {
@@ -32,7 +32,7 @@ extern "C" wr_status wr_sell_sizes(wr_env *env, const wr_sell *sell, const wr_cs
                    (const int32_t *)A->row_ptr, size);
 }
 
-/* A thread a place, so that what is written lies side by side. val NULL: a pattern, every entry 1. */
+/* One thread for each place, so that writes are coalesced. val NULL: a pattern, every entry 1. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
     sell_fill(const wr_sell sell, const int32_t *row_ptr, const int32_t *col, const T *val) {
@@ -59,7 +59,7 @@ extern "C" wr_status wr_sell_fill(wr_env *env, const wr_sell *sell, const wr_csr
   return env->type == WR_F32 ? fill<float>(env, sell, A) : fill<double>(env, sell, A);
 }
 
-/* A thread a value: those above the diagonal swap with those below. */
+/* One thread for each value: those above the diagonal swap with those below. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) blocks_transpose(int64_t values, int side, T *val) {
   int64_t place = (int64_t)blockIdx.x * THREADS + threadIdx.x;

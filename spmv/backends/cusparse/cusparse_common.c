@@ -48,7 +48,7 @@ done:
   return status;
 }
 
-/* Of plain rows with 32-bit indices and values: what padding is compared with. */
+/* Bytes of plain rows with 32-bit indices and values, with which padded formats are compared. */
 static double bytes_of_rows(const wr_env *env, const wr_csr *A) {
   double entry_bytes = (double)(sizeof *A->col + (size_t)wr_type_bytes(env->type));
   return (double)(A->nrows + 1) * sizeof(int32_t) + (double)A->nnz * entry_bytes;
@@ -66,7 +66,7 @@ wr_status wr_cusparse_check_padding(const wr_env *env, const wr_csr *A, const ch
         "without padding",
         what, bytes / 1e6, bytes / row_bytes, row_bytes / 1e6);
   if (env->ops == NULL) return WR_OK;
-  wr_status status = env->ops->memory((wr_env *)env, &free_bytes, &total_bytes); /* which only looks */
+  wr_status status = env->ops->memory((wr_env *)env, &free_bytes, &total_bytes); /* which does not change env */
   if (status == WR_OK && bytes > (double)free_bytes)
     return wr_fail(WR_EUNAVAILABLE,
                    "%s, padding included, take %.1f MB, and %.1f MB of device memory are free; cusparse takes the "
@@ -75,7 +75,7 @@ wr_status wr_cusparse_check_padding(const wr_env *env, const wr_csr *A, const ch
   return status;
 }
 
-/* Not every format has something to prepare; what the multiply cannot do it says itself, in the call that counts. */
+/* Some formats need no preprocessing and say so by an error; a real one is reported by the multiply itself. */
 static wr_status preprocess(wr_cusparse *s, const void *one, const void *zero) {
   cusparseStatus_t answer = cusparseSpMV_preprocess(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, one, s->matrix, s->x,
                                                     zero, s->y, s->type, s->algorithm, s->buffer);
@@ -83,7 +83,7 @@ static wr_status preprocess(wr_cusparse *s, const void *one, const void *zero) {
   return wr_cusparse_check(answer, "cusparseSpMV_preprocess");
 }
 
-/* The library wants vectors to preprocess with: two of the right lengths for the moment. */
+/* The library needs vectors for preprocessing: temporary ones of the right lengths. */
 wr_status wr_cusparse_preprocess(wr_cusparse *s, wr_env *env, int64_t nrows, int64_t ncols, wr_plan_info *info) {
   wr_status status;
   wr_vec x = {0}, y = {0};
@@ -101,14 +101,14 @@ wr_status wr_cusparse_preprocess(wr_cusparse *s, wr_env *env, int64_t nrows, int
   TRY(wr_device_alloc(env, &s->buffer, (int64_t)bytes, 1, "cuSPARSE's buffer"));
   TRY(preprocess(s, one, zero));
   info->extra_bytes += wr_device_bytes((int64_t)bytes, 1);
-  TRY(env->ops->wait(env)); /* x and y go */
+  TRY(env->ops->wait(env)); /* before x and y are freed */
 done:
   env->ops->release(env, &x);
   env->ops->release(env, &y);
   return status;
 }
 
-/* y = beta*y without reading what need not be read. */
+/* y = beta*y, without reading y for beta 0, and without any work for beta 1. */
 static wr_status scale_only(wr_env *env, wr_vec *y, double beta) {
   if (beta == 0) return env->ops->fill(env, y, 0);
   if (beta == 1) return WR_OK;
@@ -132,7 +132,7 @@ done:
   return status;
 }
 
-/* What fails here has nobody to tell: a device error was reported by the call that met it. */
+/* Errors are ignored: a device error was reported by the call that met it. */
 void wr_cusparse_close(wr_cusparse *s, wr_env *env) {
   if (s->handle) (void)cudaSetDevice(s->device);
   if (s->x) (void)cusparseDestroyDnVec(s->x);

@@ -1,4 +1,4 @@
-/* cuSPARSE's COO multiply: columns and values are the shared device view's; this plan adds the row of every entry, the
+/* cuSPARSE's COO multiply: columns and values are those of the shared device view; this plan adds the row of every entry, the
  * library's buffer and, for a pattern, ones. */
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ static int is_deterministic(const void *k) { return ((const coo_knobs *)k)->alg 
 static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
   if (env->deterministic && !is_deterministic(k))
     return wr_fail(WR_EUNAVAILABLE,
-                   "cusparse_coo:alg=1 may give other bits from run to run; cusparse_coo:alg=2 does not");
+                   "cusparse_coo:alg=1 may give different bits in each run; cusparse_coo:alg=2 does not");
   if (A && A->nnz > INT32_MAX)
     return wr_fail(WR_EUNAVAILABLE,
                    "cusparse_coo counts entries with 32 bits, at most 2147483647, not %lld; csr_warp takes them",
@@ -50,7 +50,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
   return WR_OK;
 }
 
-/* The entries' rows, and the matrix as the library describes it. */
+/* Makes the entries' rows and the library's descriptor of the matrix. */
 static wr_status describe(coo_state *s, wr_env *env, wr_csr *A, wr_plan_info *info) {
   wr_status status;
   wr_csr_view *view = &s->library.view;

@@ -20,24 +20,24 @@ typedef struct sell_state {
 /* Slices of 2, 4, ... LARGEST rows: level 0, 1, ... */
 enum { LEVELS = 8, LARGEST = 1 << LEVELS, WARP_LEVEL = 4 };
 
-/* The smallest and the largest stand at the ends, where conformance looks. */
+/* The smallest and the largest are first and last, because conformance tests these. */
 enum { CHOSEN = 1 };
 static const int levels[] = {0, [CHOSEN] = -1, 1, 2, 3, 4, 5, 6, 7};
 static const wr_knob knobs[] = {
     {.name = "slice", .type = WR_OPTION_CHOICE, .offset = offsetof(sell_knobs, slice),
      .choices = "2|0|4|8|16|32|64|128|256", .value = "0",
-     .help = "rows of a slice, each padded to the longest of them; 0: 32, or fewer where that saves enough bytes"},
+     .help = "rows of a slice, each padded to the longest of them; 0: 32, or fewer if that saves enough bytes"},
     {.name = NULL},
 };
 
 typedef struct sell_size {
-  int chosen; /* 1: not by the knob */
+  int chosen; /* 1: chosen here, not by the knob */
   int64_t slice, nslices;
   int64_t places; /* entries and padding, at most slice times the entries */
 } sell_size;
 
-/* places[LEVELS] := entries and padding for every size of slices, in one pass: the longest row of a slice is the longer one
- * of its two halves' longest. */
+/* places[LEVELS] := entries and padding for every size of slices, in one pass: the longest row of a slice is the maximum of
+ * those of its two halves. */
 static void count_places(const wr_csr *A, int64_t places[LEVELS]) {
   int64_t sum[LEVELS] = {0}, groups = (A->nrows + LARGEST - 1) / LARGEST;
 #pragma omp parallel for reduction(+ : sum[:LEVELS])
@@ -67,7 +67,7 @@ static sell_size size_at(const wr_csr *A, const int64_t places[LEVELS], int leve
 }
 
 /* Narrower slices pad less, but the lanes of a warp then read columns of several slices, in shorter pieces. So every halving
- * below a warp has to save a twentieth of the bytes. Wider ones save next to nothing. */
+ * below 32 rows has to save a twentieth of the bytes. Wider slices gain next to nothing. */
 static sell_size choose(const wr_env *env, const wr_csr *A, const void *k) {
   int64_t places[LEVELS];
   int level = levels[((const sell_knobs *)k)->slice];
@@ -110,7 +110,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
   *info = (wr_plan_info){.format_bytes = bytes,
                          .extra_bytes = bytes,
                          .apply_bytes = (double)(bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type)),
-                         .deterministic = 1, /* the library's manual says so of its one algorithm */
+                         .deterministic = 1, /* as the manual says of the library's only algorithm */
                          .sum_unit = wr_type_unit(env->type)};
   snprintf(info->line, sizeof info->line, "SELL, slices of %lld %s%s, %.2f places an entry, preprocessed%s",
            (long long)size.slice, wr_plural(size.slice, "row", "rows"), size.chosen ? " (chosen)" : "",
@@ -118,7 +118,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
   return WR_OK;
 }
 
-/* Where the slices begin, and how long they are together. */
+/* Computes the offsets of the slices and their total size. */
 static wr_status lay_out(wr_sell *sell, wr_env *env, const wr_csr_view *view) {
   wr_status status;
   int64_t *size = NULL; /* [nslices] */
@@ -131,7 +131,7 @@ done:
   return status;
 }
 
-/* The slices, and the matrix as the library describes it. */
+/* Makes the slices and the library's descriptor of the matrix. */
 static wr_status describe(sell_state *s, wr_env *env, wr_csr *A, wr_plan_info *info) {
   wr_status status;
   wr_csr_view view;
@@ -180,7 +180,7 @@ static void destroy(void *state, wr_env *env) {
   wr_device_free(env, s->sell.val);
 }
 
-/* To where the old values are; a pattern has none to write. Columns are written once more, as they are. */
+/* Overwrites the old values; a pattern stores none. Columns are written again, unchanged. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
   wr_status status = WR_OK;
   sell_state *s = state;

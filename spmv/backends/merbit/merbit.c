@@ -31,25 +31,25 @@ static const wr_knob knobs[] = {
      .max = WR_MERBIT_KERNEL_SIGMA, .value = "0",
      .help = "steps of a lane; 0: 14 in f64 and 19 in f32, 9 and 12 where columns are scattered, 5 if small"},
     {.name = "layout", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, layout), .choices = "paper",
-     .value = "paper", .help = "how entries lie; paper: in rows, as they were"},
+     .value = "paper", .help = "order of entries; paper: in rows, as in CSR"},
     {.name = "gather", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, gather),
      .choices = "auto|local|scattered", .value = "auto",
-     .help = "scattered leaves more first-level cache to x; auto: where a sample of columns has few in the same lines"},
+     .help = "scattered leaves more first-level cache to x; auto: if few of a sample of columns share lines of x"},
     {.name = "commit", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, commit),
      .choices = "auto|dual|clear|ordered", .value = "auto",
-     .help = "rows that thread blocks share: dual adds to y, cleared by the multiply before; clear clears all of y; "
-             "ordered adds up in order; auto: dual in f64, ordered in f32 and with --deterministic"},
+     .help = "rows that thread blocks share: dual adds to y, which the previous multiply cleared; clear clears all of "
+             "y first; ordered sums in order; auto: dual in f64, ordered in f32 and with --deterministic"},
     {.name = "completion", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, completion),
      .choices = "auto|block|kernel", .value = "auto",
-     .help = "shared rows and sums are completed by the last thread block or a kernel of its own; auto: by number"},
+     .help = "the last thread block, or a second kernel, completes shared rows and sums; auto: by their number"},
     {.name = "long_rows", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, long_rows), .choices = "on|off",
-     .value = "on", .help = "tiles within one row go without shared memory"},
+     .value = "on", .help = "tiles within one row do not use shared memory"},
     {.name = "segmented", .type = WR_OPTION_CHOICE, .offset = offsetof(merbit_knobs, segmented), .choices = "on|off",
-     .value = "on", .help = "lanes join their sums by a segmented scan; off: by atomics in shared memory"},
+     .value = "on", .help = "sums of lanes are joined by a segmented scan; off: by atomics in shared memory"},
     {.name = NULL},
 };
 
-/* Fewer thread blocks than multiprocessors leave some of these idle; shorter lanes are over sooner. */
+/* Whether there are fewer thread blocks than multiprocessors; shorter lanes then end sooner. */
 static int is_small(const wr_env *env, const wr_csr *A) {
   wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, WR_MERBIT_LOCAL_F64);
   return wr_merbit_blocks(&shape) < wr_cuda_processors(env);
@@ -62,7 +62,7 @@ static int sigma_of(const wr_env *env, const wr_csr *A, const merbit_knobs *k, i
   return scattered ? WR_MERBIT_SCATTERED_F64 : WR_MERBIT_LOCAL_F64;
 }
 
-/* Parts that are added to y are rounded to its type: in f32 that would give up the sums in f64. */
+/* In f32, parts that are added to y would be rounded to f32, while ordered sums stay in f64. */
 static wr_merbit_commit commit_of(const wr_env *env, const merbit_knobs *k) {
   switch (k->commit) {
     case COMMIT_DUAL: return WR_MERBIT_DUAL;
@@ -78,7 +78,7 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
   int least = sigma_of(env, A, k, ((const merbit_knobs *)k)->gather != GATHER_LOCAL);
   wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, least);
   TRY(wr_merbit_check(A->nrows, A->ncols, A->nnz, shape.sigma, shape.wide));
-  if (wr_merbit_blocks(&shape) > INT32_MAX) /* a launch has no more */
+  if (wr_merbit_blocks(&shape) > INT32_MAX) /* the most of a launch */
     return wr_fail(WR_EUNAVAILABLE,
                    "merbit:sigma=%d needs %lld thread blocks for this matrix; a larger sigma needs fewer", shape.sigma,
                    (long long)wr_merbit_blocks(&shape));
@@ -86,10 +86,10 @@ done:
   return status;
 }
 
-/* What follows from the shape; extra_bytes and the line are prepare's. */
+/* Sets what follows from the shape; prepare replaces extra_bytes. */
 static void estimate(const wr_env *env, const wr_csr *A, const merbit_knobs *k, int scattered, wr_plan_info *info) {
-  static const char *const commits[] = {"are added to y, cleared by the multiply before", "are added to a cleared y",
-                                        "are added up in order"};
+  static const char *const commits[] = {"are added to y, which the previous multiply cleared",
+                                        "are added to a cleared y", "are summed in order"};
   wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma_of(env, A, k, scattered));
   int64_t entries = A->nnz * ((int64_t)sizeof *A->col + (A->val ? wr_type_bytes(env->type) : 0));
   wr_merbit_commit commit = commit_of(env, k);
@@ -99,7 +99,7 @@ static void estimate(const wr_env *env, const wr_csr *A, const merbit_knobs *k, 
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
   info->deterministic = k->segmented == 0 && commit == WR_MERBIT_ORDERED;
   info->sum_unit = in_f64 ? 0 : wr_type_unit(env->type);
-  /* A product, a row's sum, and that sum with what an earlier tile has of it are kept in f32. */
+  /* In f32 three values are rounded: a product, a row's sum in a tile, and that plus the part of earlier tiles. */
   info->term_unit = env->type == WR_F32 ? 3 * wr_type_unit(WR_F32) : 0;
   snprintf(info->line, sizeof info->line, "%lld %s of 32 x %d steps%s; shared rows %s", (long long)shape.tiles,
            wr_plural(shape.tiles, "tile", "tiles"), shape.sigma, scattered ? ", most cache left to x" : "",
@@ -112,7 +112,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
   return WR_OK;
 }
 
-/* Where more than this share of a window's entries reads a line of x of its own, cache is worth more than parallelism:
+/* Share of entries with a line of x of their own (wr_merbit_scatter) above which cache is worth more than parallelism:
  * Kronecker graphs of scale 18 and 20 have 0.67 and 0.77, the web graph 0.27, grids and meshes 0.05 and less. */
 static const double scattered_share = 0.5;
 
@@ -129,8 +129,8 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_
   p->commit = commit_of(env, k), p->long_rows = knob->long_rows == 0, p->segmented = knob->segmented == 0;
   estimate(env, A, k, p->scattered, info);
   wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma_of(env, A, k, p->scattered));
-  p->alone = knob->completion == COMPLETION_BLOCK ||
-             (knob->completion == COMPLETION_AUTO && wr_merbit_blocks(&shape) <= WR_MERBIT_ALONE);
+  p->fused = knob->completion == COMPLETION_BLOCK ||
+             (knob->completion == COMPLETION_AUTO && wr_merbit_blocks(&shape) <= WR_MERBIT_FUSED_BLOCKS);
   TRY(wr_merbit_plan_open(env, A->nrows, A->ncols, A->nnz, shape.sigma, p));
   info->extra_bytes = wr_merbit_plan_bytes(p);
 done:
@@ -142,14 +142,14 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return wr_merbit_launch(env, &s->plan, args);
 }
 
-/* Tiles know nothing of values. */
+/* The format stores no values. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
   merbit_state *s = state;
   s->A = A;
   return wr_csr_update_view(&s->plan.view, env, A, moved);
 }
 
-/* Of a small matrix there are few tiles, and to share them out evenly gains nothing. */
+/* For a small matrix, plain rows serve as well: it has few tiles, and balance gains nothing. */
 static wr_csr_view rows(const void *state) { return ((const merbit_state *)state)->plan.view; }
 
 static void destroy(void *state, wr_env *env) {
@@ -157,7 +157,7 @@ static void destroy(void *state, wr_env *env) {
   wr_merbit_plan_close(env, &s->plan);
 }
 
-/* Rows from the path as it is on the device; columns and values are the matrix's own, in env's type. */
+/* Rows are decoded from the path on the device; columns and values are the matrix's own, in env's type. */
 static wr_status decode(void *state, wr_env *env, wr_csr **A) {
   wr_status status;
   const merbit_state *s = state;

@@ -47,8 +47,6 @@ static int64_t get_x(const wr_merbit_format *f, int64_t tile) {
   return f->wide ? ((const int64_t *)f->tile_x)[tile] : ((const int32_t *)f->tile_x)[tile];
 }
 
-static int64_t get_y(const wr_merbit_format *f, int64_t tile) { return f->tile_y[tile] & ~WR_MERBIT_LONG_ROW; }
-
 static void build_tile(const wr_csr *A, wr_merbit_format *f, int64_t tile) {
   int sigma = f->sigma, narrow = wr_merbit_lane_bytes(sigma) == 4;
   int64_t begin = wr_merbit_lane_step(tile, 0, sigma), at = tile * WR_MERBIT_LANES;
@@ -79,11 +77,11 @@ done:
   return status;
 }
 
-/* Walks a tile from entry *x, row *y on, writes the ends of its rows, and moves on to its end; 0 if what is stored is not
- * the path's stretch there. */
+/* Walks a tile from entry *x, row *y on, writes the ends of its rows, and advances *x and *y to its end. Returns 0 if what is
+ * stored is not this part of the path. */
 static int decode_tile(const wr_merbit_format *f, int64_t tile, int64_t *x, int64_t *y, int64_t *row_ptr) {
   int64_t first = *y, end = f->nrows + f->nnz, at = tile * WR_MERBIT_LANES, step = *x + *y;
-  if (get_x(f, tile) != *x || get_y(f, tile) != first) return 0;
+  if (get_x(f, tile) != *x || (f->tile_y[tile] & ~WR_MERBIT_LONG_ROW) != first) return 0;
   for (int lane = 0; lane < WR_MERBIT_LANES; lane++) {
     uint64_t word = wr_merbit_lane_bytes(f->sigma) == 4 ? ((const uint32_t *)f->lane)[at + lane]
                                                         : ((const uint64_t *)f->lane)[at + lane];
@@ -106,7 +104,7 @@ wr_status wr_merbit_decode_rows(const wr_merbit_format *format, int64_t *row_ptr
   row_ptr[0] = 0;
   while (tile < tiles && decode_tile(format, tile, &x, &y, row_ptr)) tile++;
   if (tile < tiles)
-    return wr_fail(WR_EINTERNAL, "tile %lld of %lld is no stretch of the merge path", (long long)tile,
+    return wr_fail(WR_EINTERNAL, "tile %lld of %lld is not that part of the merge path", (long long)tile,
                    (long long)tiles);
   if (x != format->nnz || y != format->nrows || get_x(format, tiles) != x || format->tile_y[tiles] != y)
     return wr_fail(WR_EINTERNAL, "the merge path ends at row %lld, entry %lld, not at row %lld, entry %lld",

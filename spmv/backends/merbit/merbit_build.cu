@@ -7,7 +7,7 @@
 constexpr int THREADS = 256, WARPS = THREADS / WR_WARP;
 static_assert((int)WR_WARP == (int)WR_MERBIT_LANES, "a lane of a tile is a lane of a warp");
 
-/* What atomicOr takes for a lane's word. */
+/* The type that atomicOr takes for a lane's word. */
 template <typename W>
 struct flags_of {
   typedef unsigned type;
@@ -22,8 +22,8 @@ static __device__ inline int64_t row_step(const P *row_ptr, int64_t i) {
   return wr_merbit_row_step(row_ptr, sizeof(P) == 8, i);
 }
 
-/* A thread a tile finds its first row (section 4.1.2): all searches at once, since each of their two dozen steps waits for
- * memory. P: int32_t or int64_t, of row_ptr and tile_x. */
+/* One thread for each tile finds its first row (section 4.1.2). All searches run at a time, since each of their two dozen
+ * steps waits for memory. P: int32_t or int64_t, of row_ptr and tile_x. */
 template <typename P>
 __global__ void __launch_bounds__(THREADS) merbit_build_tiles(const wr_merbit_format f, const P *row_ptr) {
   int64_t tile = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -35,8 +35,8 @@ __global__ void __launch_bounds__(THREADS) merbit_build_tiles(const wr_merbit_fo
   f.tile_y[tile] = (uint32_t)y | (is_long ? WR_MERBIT_LONG_ROW : 0);
 }
 
-/* A warp a tile, a thread a lane: the tile's row pointers are read side by side, each of its rows sets the flag of the step
- * that ends it, and how many have ended before a lane is the sum of the flags before. W: uint32_t or uint64_t, of a word. */
+/* One warp for each tile, a thread for each lane. The warp reads the tile's row pointers coalesced; each row sets the flag of
+ * the step that ends it, and a prefix sum over the flags gives y. W: uint32_t or uint64_t, of a word. */
 template <typename P, typename W>
 __global__ void __launch_bounds__(THREADS) merbit_build_lanes(const wr_merbit_format f, const P *row_ptr) {
   typedef typename flags_of<W>::type word;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(THREADS) merbit_build_lanes(const wr_merbit_fo
 template <typename P, typename W>
 static wr_status launch(wr_env *env, const wr_merbit_format &f, const void *row_ptr) {
   wr_status status;
-  unsigned blocks = (unsigned)(f.tiles / THREADS + 1); /* the end of the path is a tile, too */
+  unsigned blocks = (unsigned)(f.tiles / THREADS + 1); /* tiles + 1 threads: the last one writes the end of the path */
   TRY(WR_LAUNCH((merbit_build_tiles<P>), blocks, THREADS, 0, env->stream, f, (const P *)row_ptr));
   blocks = (unsigned)((f.tiles + WARPS - 1) / WARPS);
   TRY(WR_LAUNCH((merbit_build_lanes<P, W>), blocks, THREADS, 0, env->stream, f, (const P *)row_ptr));
@@ -107,7 +107,7 @@ done:
 }
 
 extern "C" void wr_merbit_device_free(wr_env *env, wr_merbit_format *format) {
-  wr_device_free(env, format->tile_x); /* the others are in it */
+  wr_device_free(env, format->tile_x); /* all arrays are in this allocation */
   format->tile_x = NULL, format->tile_y = NULL, format->lane = NULL;
 }
 

@@ -12,19 +12,19 @@
 extern "C" {
 #endif
 
-/* WR_OK when a format of this shape can be: sigma in 1..WR_MERBIT_MAX_SIGMA, else WR_EUSAGE; nrows, ncols in
- * 1..WR_MAX_INDEX, nnz in 0..WR_MERBIT_MAX_NNZ, and below 2^31 unless wide, else WR_EUNAVAILABLE. */
+/* WR_OK if such a format is possible: sigma in 1..WR_MERBIT_MAX_SIGMA, else WR_EUSAGE; nrows, ncols in 1..WR_MAX_INDEX, nnz
+ * in 0..WR_MERBIT_MAX_NNZ, and below 2^31 unless wide, else WR_EUNAVAILABLE. */
 wr_status wr_merbit_check(int64_t nrows, int64_t ncols, int64_t nnz, int sigma, int wide);
 
-/* *format := the format of A's rows on the host, in parallel over tiles; reads nothing of A but its sizes and row_ptr. wide
- * 1: tile_x has 64 bits even where 32 would do. Errors: wr_merbit_check, WR_ENOMEM; *format is then without arrays. */
+/* *format := the format of A's rows on the host, in parallel over tiles; reads only A's sizes and row_ptr. wide 1: tile_x has
+ * 64 bits even where 32 suffice. Errors: wr_merbit_check, WR_ENOMEM; *format is then without arrays. */
 wr_status wr_merbit_build(const wr_csr *A, int sigma, int wide, wr_merbit_format *format);
 
-/* row_ptr[nrows + 1] := the rows that a format on the host tells of, by walking the path. What else is stored, every tile's
- * start, lane's y and mark, is compared on the way: WR_EINTERNAL with the first tile that does not fit. */
+/* row_ptr[nrows + 1] := the rows of a format on the host, by walking the path. Also checks every tile's start and mark and
+ * every lane's y: WR_EINTERNAL with the first tile that is wrong. */
 wr_status wr_merbit_decode_rows(const wr_merbit_format *format, int64_t *row_ptr);
 
-/* The arrays of a shape, on the host, not filled. WR_ENOMEM; the shape is then without arrays. */
+/* Allocates the arrays of a shape on the host, not filled. WR_ENOMEM; the shape is then without arrays. */
 wr_status wr_merbit_alloc(wr_merbit_format *format);
 void wr_merbit_free(wr_merbit_format *format); /* frees the arrays; zeroed ones are fine */
 
@@ -36,7 +36,7 @@ wr_status wr_merbit_device_build(wr_env *env, int64_t nrows, int64_t ncols, int6
                                  int sigma, wr_merbit_format *format);
 void wr_merbit_device_free(wr_env *env, wr_merbit_format *format); /* frees the arrays; zeroed ones are fine */
 
-/* What the arrays take on a device, padding included; a shape's arrays in so much memory; and filled, as by device_build. */
+/* In steps: the bytes of the arrays on a device, padding included; the arrays placed in so much memory; and filled. */
 int64_t wr_merbit_device_bytes(const wr_merbit_format *shape);
 void wr_merbit_device_place(wr_merbit_format *shape, void *memory);
 wr_status wr_merbit_device_fill(wr_env *env, const wr_merbit_format *format, const wr_csr_view *view);

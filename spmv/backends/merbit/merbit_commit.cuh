@@ -1,19 +1,19 @@
-/* From the sums of a block's tiles in shared memory to y: rows that are the block's alone in order, coalesced; its parts of
- * rows that it shares with others to where they come together (MERBIT, section 4.2, algorithm 6). */
+/* Writes the sums of a block's tiles from shared memory to y: rows that lie in this block alone in order, coalesced; its
+ * parts of rows that it shares with others to y or an array (MERBIT, section 4.2, algorithm 6). */
 #ifndef WR_MERBIT_COMMIT_CUH
 #define WR_MERBIT_COMMIT_CUH
 
 #include "spmv/backends/merbit/merbit_tile.cuh"
 
-/* What the warps tell each other of their tiles: the sum of the row that is open at its end, and the first row that ends in
- * it, counted from the block's first; -1: none does. */
+/* For each tile of the block: the sum of the row that is open at its end, and the first row that ends in it, counted from the
+ * block's first; -1: none. */
 struct tile_ends {
   double *open;
   int *first;
 };
 
-/* Adds what the tiles have left open to the rows that end in the block; returns, to thread WARPS, what the block leaves
- * open. */
+/* Adds the sums that tiles left open to the rows that end in the block; returns, in thread WARPS, the sum that the block
+ * leaves open. */
 template <int WARPS, typename T>
 static __device__ inline double join_tiles(const tile_ends &t, int tiles, T *sums) {
   int tile = threadIdx.x;
@@ -26,19 +26,19 @@ static __device__ inline double join_tiles(const tile_ends &t, int tiles, T *sum
   return sum;
 }
 
-/* A part of row i, which other blocks have parts of, too. One thread. */
+/* Stores, or adds to y, the block's part of row i, of which other blocks have parts too. Called by one thread. */
 template <typename T>
-static __device__ inline void leave_part(const merbit_args<T> &a, int64_t i, double part, double *place) {
+static __device__ inline void store_part(const merbit_args<T> &a, int64_t i, double part, double *place) {
   if (a.ordered)
     *place = part;
   else
     atomicAdd(a.y + i, (T)(a.alpha * part));
 }
 
-/* The epilogue of the block's rows, EACH of a thread at a time: what it reads comes from memory. */
+/* The epilogue of the block's rows. A thread does EACH rows at a time, with all their loads in flight. */
 template <int EACH, typename T>
 static __device__ inline void finish_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
-                                          const stretch &block, int first, const T *sums,
+                                          const path_range &block, int first, const T *sums,
                                           double (&reduced)[WR_MAX_REDUCTIONS]) {
   int rows = (int)(block.y1 - block.y0), stride = (int)blockDim.x;
   for (int r0 = first + (int)threadIdx.x; r0 < rows; r0 += EACH * stride) {
@@ -59,14 +59,14 @@ static __device__ inline void finish_rows(const merbit_args<T> &a, const wr_fini
 
 template <int EACH, typename T>
 static __device__ inline void commit_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
-                                          const stretch &block, int first, const T *sums,
+                                          const path_range &block, int first, const T *sums,
                                           double (&reduced)[WR_MAX_REDUCTIONS]) {
   if (!a.plain) return finish_rows<EACH>(a, finish, shift, block, first, sums, reduced);
   for (int r = first + (int)threadIdx.x; r < (int)(block.y1 - block.y0); r += (int)blockDim.x)
     a.y[block.y0 + r] = (T)(a.alpha * (double)sums[r]);
 }
 
-/* A shared row: the thread block in which it ends, that in which it begins, and the row; -1: there is none. */
+/* A shared row: the thread block in which it ends, the one in which it begins, and the row; -1: there is none. */
 struct merbit_shared {
   int64_t block, from, i;
 };
@@ -77,15 +77,15 @@ static __device__ inline merbit_shared find_shared(const merbit_args<T> &a, int6
   return {block, i >= 0 ? a.origin[block] : block, i};
 }
 
-/* Shared rows that end in the blocks `first` and so on, `stride` at a time: all parts are there. Warps at a time; s: what
- * find_shared says of the thread's first block. */
+/* Completes the shared rows that end in blocks s.block, s.block + stride, ...; all parts are stored. All lanes of a warp call
+ * this together. s: the thread's first shared row. */
 template <typename T>
 static __device__ inline void complete_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
                                             merbit_shared s, int64_t stride, double (&reduced)[WR_MAX_REDUCTIONS]) {
   int lane = threadIdx.x % WR_WARP;
-  wr_finish_rows<T, 1> row = {}; /* once: a lane without a row goes as far as the warp's sum, and then leaves it as it is */
+  wr_finish_rows<T, 1> row = {}; /* initialised once: lanes without a row take part in the warp's sum and leave it unused */
   for (int64_t warp = s.block - lane; warp < a.blocks; warp += stride, s = find_shared(a, warp + lane)) {
-    double old = 0, head = 0; /* all that is read on its way at once */
+    double old = 0, head = 0; /* all loads are in flight at a time */
     if (s.i >= 0) {
       wr_finish_load(finish, s.i, row);
       if (!a.ordered || a.beta != 0) old = (double)a.y[s.i];

@@ -1,6 +1,6 @@
-/* The merge path cut into tiles, its steps kept as bits (MERBIT, section 4.1). The path has rows + nnz steps: a step right
- * takes the next entry, a step down ends a row, so an empty row is one step down and needs nothing of its own. A lane has
- * sigma steps, a tile 32 lanes: tile t begins at step 32*sigma*t. Values and columns stay where they are, in rows.
+/* The merge path cut into tiles, with its steps stored as bits (MERBIT, section 4.1). The path has rows + nnz steps: a step
+ * right takes the next entry, a step down ends a row, so an empty row is just one step down. A lane has sigma steps, a tile
+ * 32 lanes: tile t begins at step 32*sigma*t. Values and columns are those of the rows and are not copied.
  *
  *   The 6x6 example of csr.h, 16 steps, with sigma = 3, and with 4 lanes a tile, as 32 would not fit here:
  *
@@ -22,9 +22,9 @@
  * Long row: the topmost bit of tile_y[t] marks a tile in which no row ends. It has 32 * sigma entries, all of one row, row
  * tile_y[t] without the mark; its lanes' words are all 0. tile_x[t] == tile_x[t + 1]: a tile without entries.
  *
- * Behind the end of the path, in the last tile alone, steps are right steps onto nothing: flags 0, and y no longer grows. A
- * kernel knows them by the entry that they would take, tile_x[t] + x + (right steps of the lane so far) >= tile_x[t + 1].
- * The path ends with a step down, so no step behind the end adds to a row, and the last tile is never marked. */
+ * The last tile is padded to its full length with steps right that take no entry: their flags are 0, and y stays. A kernel
+ * recognises them by the entry that they would take, tile_x[t] + x + (right steps of the lane so far) >= tile_x[t + 1]. The
+ * path ends with a step down, so padding adds to no row, and the last tile is never marked. */
 #ifndef WR_MERBIT_FORMAT_H
 #define WR_MERBIT_FORMAT_H
 
@@ -41,7 +41,7 @@ enum {
   WR_MERBIT_MAX_SIGMA = 53 /* flags and y in 64 bits: 53 + 11 */
 };
 #define WR_MERBIT_LONG_ROW 0x80000000u                 /* in tile_y: rows need 31 bits (WR_MAX_INDEX)              */
-#define WR_MERBIT_MAX_NNZ ((int64_t)1 << 56)           /* up to here steps, and bytes of a format, fit an int64_t  */
+#define WR_MERBIT_MAX_NNZ ((int64_t)1 << 56)           /* so that steps, and bytes of a format, fit an int64_t     */
 
 typedef struct wr_merbit_format {
   int64_t nrows, ncols, nnz;
@@ -64,7 +64,7 @@ WR_MERBIT_INLINE int wr_merbit_offset_bits(int sigma) {
 
 WR_MERBIT_INLINE int wr_merbit_lane_bytes(int sigma) { return sigma + wr_merbit_offset_bits(sigma) <= 32 ? 4 : 8; }
 
-/* Tiles of a path of nrows + nnz steps; right for all counts that are not negative. */
+/* Tiles of a path of nrows + nnz steps, without overflow for any counts >= 0. */
 WR_MERBIT_INLINE int64_t wr_merbit_tiles(int64_t nrows, int64_t nnz, int sigma) {
   uint64_t steps = (uint64_t)nrows + (uint64_t)nnz, tile = (uint64_t)WR_MERBIT_LANES * (uint64_t)sigma;
   return (int64_t)(steps / tile + (steps % tile != 0));
@@ -75,7 +75,7 @@ WR_MERBIT_INLINE int64_t wr_merbit_lane_step(int64_t tile, int lane, int sigma) 
   return (tile * WR_MERBIT_LANES + lane) * sigma;
 }
 
-/* A format without its arrays: what there is to know before it is built. */
+/* A format without its arrays. */
 WR_MERBIT_INLINE wr_merbit_format wr_merbit_shape(int64_t nrows, int64_t ncols, int64_t nnz, int sigma) {
   wr_merbit_format shape;
   shape.nrows = nrows, shape.ncols = ncols, shape.nnz = nnz;
@@ -85,7 +85,7 @@ WR_MERBIT_INLINE wr_merbit_format wr_merbit_shape(int64_t nrows, int64_t ncols, 
   return shape;
 }
 
-/* What the arrays take without padding: for the byte model. */
+/* Bytes of the arrays, without padding: for the byte model. */
 WR_MERBIT_INLINE int64_t wr_merbit_bytes(const wr_merbit_format *shape) {
   return (shape->tiles + 1) * ((shape->wide ? 8 : 4) + 4) +
          shape->tiles * WR_MERBIT_LANES * wr_merbit_lane_bytes(shape->sigma);
@@ -104,8 +104,8 @@ WR_MERBIT_INLINE int64_t wr_merbit_row_step(const void *row_ptr, int wide, int64
   return i + (wide ? ((const int64_t *)row_ptr)[i + 1] : ((const int32_t *)row_ptr)[i + 1]);
 }
 
-/* Where the path is before a step: y, the rows ended until then, known to be among low..high; its entries are step - y
- * (merge_search of section 4.1.2). high is nrows at most; behind the end of the path the rows are all ended. */
+/* y, the number of rows that have ended before a step, known to be among low..high <= nrows; step - y entries have been taken
+ * (merge_search of section 4.1.2). Past the end of the path, y is nrows. */
 WR_MERBIT_INLINE int64_t wr_merbit_search(const void *row_ptr, int wide, int64_t low, int64_t high, int64_t step) {
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
@@ -117,7 +117,7 @@ WR_MERBIT_INLINE int64_t wr_merbit_search(const void *row_ptr, int wide, int64_t
   return low;
 }
 
-/* The flags of the sigma steps from `step` on, before which *y rows have ended; *y := those ended after them. */
+/* The flags of the sigma steps from `step` on. *y: rows that have ended before them, and then after them. */
 WR_MERBIT_INLINE uint64_t wr_merbit_walk(const void *row_ptr, int wide, int64_t nrows, int64_t step, int sigma,
                                          int64_t *y) {
   uint64_t flags = 0;

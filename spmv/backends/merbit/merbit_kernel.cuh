@@ -1,4 +1,4 @@
-/* The multiply (MERBIT, section 4.2, algorithm 3), for one type: the kernels, and which of their instances serves a plan. */
+/* The multiply (MERBIT, section 4.2, algorithm 3), for one type: the kernels, and the choice of an instance for a plan. */
 #ifndef WR_MERBIT_KERNEL_CUH
 #define WR_MERBIT_KERNEL_CUH
 
@@ -8,26 +8,27 @@
 
 constexpr int MERBIT_THREADS = WR_MERBIT_WARPS * WR_WARP;
 
-/* How an instance is made. BATCH: loads of each kind that a thread has on their way. BLOCKS: that a multiprocessor is to hold,
- * which bounds the registers: where an epilogue leaves too few of them, the compiler lets loads wait for each other. */
-template <typename T, int SIGMA, bool SCATTERED, bool ALONE, wr_finish_mask MASK>
+/* Constants of an instance. BATCH: loads of each kind that a thread has in flight. BLOCKS: thread blocks of a multiprocessor,
+ * which bounds the registers: with too few of these, as an epilogue leaves, the compiler serialises the loads. */
+template <typename T, int SIGMA, bool SCATTERED, bool FUSED, wr_finish_mask MASK>
 struct merbit_shape {
   static constexpr bool f64 = sizeof(T) == 8;
   static constexpr int BATCH = SIGMA == 0 ? 7 : SCATTERED ? (SIGMA + 1) / 2 : SIGMA;
   static constexpr int LOCAL = f64 ? (MASK == WR_HOLDS_NOTHING ? 5 : 4) : 6, FAR = MASK == WR_HOLDS_SCALED_STEP ? 5 : 4;
-  static constexpr int BLOCKS = ALONE || SIGMA == 0 || MASK == WR_HOLDS_ANY ? 4 : SCATTERED ? FAR : LOCAL;
+  static constexpr int BLOCKS = FUSED || SIGMA == 0 || MASK == WR_HOLDS_ANY ? 4 : SCATTERED ? FAR : LOCAL;
 };
 
-/* y = alpha*A*x + beta*y for one block's part of the path: a warp a tile. Columns and values are read 32 neighbours at a
- * time, products and sums go through shared memory (as T: in f32 a wider type would leave the first-level cache too small,
- * docs/merbit.md; what lanes, tiles and blocks leave open is f64), y is written in order. SIGMA 0: known at run time alone.
- * ALONE: the last block completes the shared rows and sums: with few blocks that is over sooner than another kernel begins. */
-template <typename T, int SIGMA, bool SCATTERED, bool PATTERN, bool ALONE, wr_finish_mask MASK>
-__global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTERED, ALONE, MASK>::BLOCKS))
+/* y = alpha*A*x + beta*y for one block's part of the path: one warp for each tile. Columns and values are read by 32
+ * consecutive lanes at a time; products and sums go through shared memory, as T: in f32 a wider type would leave too little
+ * first-level cache (docs/merbit.md), but sums that lanes, tiles and blocks leave open are f64; y is written in order. SIGMA
+ * 0: known only at run time. FUSED: the last block completes the shared rows and sums; with few blocks that takes less time
+ * than starting a second kernel. */
+template <typename T, int SIGMA, bool SCATTERED, bool PATTERN, bool FUSED, wr_finish_mask MASK>
+__global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTERED, FUSED, MASK>::BLOCKS))
     merbit(const merbit_args<T> a, const wr_finish<T> given) {
-  /* Values in f64 leave no registers for more than one. */
+  /* with values in f64 the registers suffice for one row only */
   constexpr int EACH = PATTERN || sizeof(T) == 4 || MASK == WR_HOLDS_DOT_AND_NORM ? 16 / (int)sizeof(T) : 1;
-  constexpr int WARPS = WR_MERBIT_WARPS, BATCH = merbit_shape<T, SIGMA, SCATTERED, ALONE, MASK>::BATCH;
+  constexpr int WARPS = WR_MERBIT_WARPS, BATCH = merbit_shape<T, SIGMA, SCATTERED, FUSED, MASK>::BATCH;
   WR_SHARED_DYNAMIC(T, products); /* [entries of the block], then [rows that end in it, and the one that is open] */
   WR_SHARED(double, open, WARPS);
   WR_SHARED(int, first, WARPS);
@@ -36,12 +37,12 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   const wr_merbit_format &f = a.format;
   int warp = threadIdx.x / WR_WARP;
   int64_t b = blockIdx.x, tile = b * WARPS, end = tile + WARPS < f.tiles ? tile + WARPS : f.tiles;
-  stretch block = stretch_of(f, tile, end);
+  path_range block = range_of(f, tile, end);
   int rows = (int)(block.y1 - block.y0);
   T *sums = products + (block.x1 - block.x0);
   bool has_head = a.row[b] >= 0, has_tail = a.origin[b + 1] != b + 1;
-  stretch at = {0, 0, 0, 0};
-  if (tile + warp < end) at = stretch_of(f, tile + warp, tile + warp + 1);
+  path_range at = {0, 0, 0, 0};
+  if (tile + warp < end) at = range_of(f, tile + warp, tile + warp + 1);
   wr_wait_for_earlier();
   if (!a.plain) wr_finish_prefetch(finish, block.y0, rows);
   if (!a.segmented) {
@@ -58,16 +59,16 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   __syncthreads();
   if (threadIdx.x == WARPS && has_tail) {
     if (!a.segmented) tail += (double)sums[rows];
-    leave_part(a, block.y1, tail, a.tail + b);
+    store_part(a, block.y1, tail, a.tail + b);
   }
   if (threadIdx.x == 0 && has_head) {
-    leave_part(a, block.y0, (double)sums[0], a.head + b);
+    store_part(a, block.y0, (double)sums[0], a.head + b);
     if (a.plain && a.y_next) a.y_next[block.y0] = 0;
   }
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0}, shift = wr_finish_shift(finish);
   commit_rows<EACH>(a, finish, shift, block, has_head, sums, reduced);
   wr_sums_leave(finish.sums, reduced);
-  if constexpr (ALONE) {
+  if constexpr (FUSED) {
     if (!wr_is_last_block(finish.sums.arrived)) return;
     for (int r = 0; r < WR_MAX_REDUCTIONS; r++) reduced[r] = 0;
     complete_rows(a, finish, shift, find_shared(a, threadIdx.x), MERBIT_THREADS, reduced);
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   }
 }
 
-/* Completes the shared rows, each in one place: a thread each, that of the block in which the row ends. */
+/* Completes the shared rows, a thread for each: that of the block in which the row ends. */
 template <typename T>
 __global__ void __launch_bounds__(MERBIT_THREADS) merbit_last(const merbit_args<T> a, const wr_finish<T> finish) {
   wr_let_next_begin();
@@ -106,9 +107,9 @@ constexpr int merbit_local = sizeof(T) == 8 ? WR_MERBIT_LOCAL_F64 : WR_MERBIT_LO
 template <typename T>
 constexpr int merbit_scattered = sizeof(T) == 8 ? WR_MERBIT_SCATTERED_F64 : WR_MERBIT_SCATTERED_F32;
 
-/* use(kernel) with the instance that serves a plan and an epilogue. Without one there are instances for the sigmas of the
- * sweep in docs/merbit.md; with one, for the sigmas that are the default, of which those of the solvers' loops are known, sums
- * with values and ranks without. Others share one that knows sigma at run time. */
+/* Calls use(kernel) with the instance for a plan and an epilogue. Without an epilogue there are instances for the sigmas of
+ * the sweep in docs/merbit.md; with one, for the default sigmas, specialised for the epilogues of the solvers' loops (sums
+ * with values, ranks without). All others use one that reads sigma at run time. */
 template <typename T, bool PATTERN, class Use>
 static wr_status merbit_with_none(const wr_merbit_plan *p, Use use) {
   constexpr auto NONE = WR_HOLDS_NOTHING;
@@ -143,9 +144,9 @@ static wr_status merbit_with_kernel(const wr_merbit_plan *p, wr_finish_mask mask
   return mask == LOOP ? merbit_with_default<T, PATTERN, LOOP>(p, use) : merbit_with_default<T, PATTERN, ANY>(p, use);
 }
 
-/* The same for a kernel alone, of which there are few. */
+/* The same for FUSED kernels, of which there are few instances. */
 template <typename T, bool PATTERN, class Use>
-static wr_status merbit_with_kernel_alone(const wr_merbit_plan *p, Use use) {
+static wr_status merbit_with_fused_kernel(const wr_merbit_plan *p, Use use) {
   constexpr auto ANY = WR_HOLDS_ANY;
   constexpr int SIGMA = merbit_local<T>;
   if (p->scattered) return use(merbit<T, 0, true, PATTERN, true, ANY>);
@@ -160,8 +161,8 @@ static wr_status merbit_with(const wr_merbit_plan *p, wr_finish_mask mask, Use u
 }
 
 template <typename T, class Use>
-static wr_status merbit_with_alone(const wr_merbit_plan *p, Use use) {
-  return p->view.val ? merbit_with_kernel_alone<T, false>(p, use) : merbit_with_kernel_alone<T, true>(p, use);
+static wr_status merbit_with_fused(const wr_merbit_plan *p, Use use) {
+  return p->view.val ? merbit_with_fused_kernel<T, false>(p, use) : merbit_with_fused_kernel<T, true>(p, use);
 }
 
 template <typename T>
@@ -169,10 +170,11 @@ static int merbit_shared_bytes(int sigma) {
   return (MERBIT_THREADS * sigma + 1) * (int)sizeof(T);
 }
 
-/* Scattered columns gain more from first-level cache than from more thread blocks: no more than this is shared memory. */
+/* With scattered columns, first-level cache gains more than more thread blocks do: at most MERBIT_SCATTERED_KB is shared
+ * memory. */
 enum { MERBIT_SCATTERED_KB = 64, MERBIT_ALL_KB = 228 };
 
-/* What is set belongs to the instance, not to the plan: other plans may use it too. */
+/* The attributes belong to the instance, which other plans may use too. */
 template <typename T>
 static wr_status merbit_ready(const wr_merbit_plan *p) {
   int shared = merbit_shared_bytes<T>(WR_MERBIT_KERNEL_SIGMA);
@@ -188,12 +190,12 @@ static wr_status merbit_ready(const wr_merbit_plan *p) {
   TRY(merbit_with<T>(p, WR_HOLDS_ANY, set));
   TRY(merbit_with<T>(p, WR_HOLDS_NOTHING, set));
   TRY(merbit_with<T>(p, p->view.val ? WR_HOLDS_DOT_AND_NORM : WR_HOLDS_SCALED_STEP, set));
-  if (p->alone) TRY(merbit_with_alone<T>(p, set));
+  if (p->fused) TRY(merbit_with_fused<T>(p, set));
 done:
   return status;
 }
 
-/* One kernel, or both where rows or sums are left to the second. */
+/* Launches the kernel, and the second one if rows or sums are left to it. */
 template <typename T>
 static wr_status merbit_launch_all(wr_env *env, const wr_merbit_plan *p, const wr_apply *request) {
   wr_status status;
@@ -201,14 +203,14 @@ static wr_status merbit_launch_all(wr_env *env, const wr_merbit_plan *p, const w
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
   int64_t wanted = (a.blocks + MERBIT_THREADS - 1) / MERBIT_THREADS;
   unsigned grid = wr_cuda_grid(env, wanted, WR_MERBIT_LAST_BLOCKS);
-  bool all_done = !a.ordered && a.plain, alone = !all_done && p->alone;
+  bool all_done = !a.ordered && a.plain, fused = !all_done && p->fused;
   auto start = [&](auto merbit_kernel) {
     return WR_LAUNCH_EARLY(env, (merbit_kernel), (unsigned)a.blocks, MERBIT_THREADS,
                            (size_t)merbit_shared_bytes<T>(p->format.sigma), a, finish);
   };
-  TRY(alone ? merbit_with_alone<T>(p, start) : merbit_with<T>(p, wr_finish_mask_of(finish), start));
+  TRY(fused ? merbit_with_fused<T>(p, start) : merbit_with<T>(p, wr_finish_mask_of(finish), start));
   finish.sums.before = a.blocks;
-  if (!all_done && !alone) TRY(WR_LAUNCH_EARLY(env, (merbit_last<T>), grid, MERBIT_THREADS, 0, a, finish));
+  if (!all_done && !fused) TRY(WR_LAUNCH_EARLY(env, (merbit_last<T>), grid, MERBIT_THREADS, 0, a, finish));
 done:
   return status;
 }

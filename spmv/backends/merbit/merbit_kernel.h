@@ -10,13 +10,14 @@ extern "C" {
 #endif
 
 enum {
-  WR_MERBIT_WARPS = 8,        /* tiles of a thread block                                                   */
-  WR_MERBIT_LAST_BLOCKS = 4, /* most blocks of the kernel that completes shared rows, for each multiprocessor */
-  WR_MERBIT_ALONE = 512,           /* most blocks of a kernel that completes them itself                   */
-  WR_MERBIT_KERNEL_SIGMA = 32 /* largest: products and sums of a block stay within 64 KB of shared memory  */
+  WR_MERBIT_WARPS = 8,          /* tiles of a thread block                                                       */
+  WR_MERBIT_LAST_BLOCKS = 4,    /* most blocks of the kernel that completes shared rows, for each multiprocessor */
+  WR_MERBIT_FUSED_BLOCKS = 512, /* most blocks of a multiply that completes shared rows itself                   */
+  WR_MERBIT_KERNEL_SIGMA = 32 /* largest sigma for which products and sums of a block fit 64 KB of shared memory */
 };
 
-/* Best sigmas (H200, docs/merbit.md). The small one where others would leave most of the card idle. */
+/* The fastest sigmas (H200, docs/merbit.md). SMALL: for matrices whose few thread blocks would leave most of the device
+ * idle. */
 enum {
   WR_MERBIT_SMALL = 5,
   WR_MERBIT_LOCAL_F64 = 14,
@@ -25,48 +26,47 @@ enum {
   WR_MERBIT_SCATTERED_F32 = 12
 };
 
-/* How the parts of a shared row come together. */
+/* How the parts of a shared row are summed. */
 typedef enum wr_merbit_commit {
-  WR_MERBIT_DUAL,   /* added to y atomically; who completes the row clears it in y_next (section 4.2, dual-buffer commit) */
-  WR_MERBIT_CLEAR,  /* added to y atomically, and all of y is cleared before every multiply: what the above saves         */
-  WR_MERBIT_ORDERED /* left in an array of the plan and added up in the order of the blocks: the same bits every time     */
+  WR_MERBIT_DUAL,  /* added to y atomically; the last thread block clears the row in y_next (section 4.2, dual buffers) */
+  WR_MERBIT_CLEAR, /* added to y atomically, after all of y is cleared at the start of every multiply                   */
+  WR_MERBIT_ORDERED /* stored in an array and added in the order of the blocks: the same bits every time                  */
 } wr_merbit_commit;
 
-/* A row is shared when it begins in one thread block's part of the path and ends in another's. */
+/* A row is shared if it begins in one thread block's part of the path and ends in another's. */
 typedef struct wr_merbit_plan {
   wr_merbit_format format;
   wr_csr_view view; /* borrowed: row_ptr, columns, values */
   int64_t blocks;   /* of the multiply                    */
   wr_merbit_commit commit;
-  int long_rows, segmented; /* the first and the second optimisation of section 4.2: 0 goes without */
-  int scattered;            /* columns are far apart: leave the first-level cache to x, with the sigmas above */
-  int alone;                /* the last block completes shared rows and sums; 0: a kernel of its own          */
-  int32_t *origin; /* [blocks + 1] where the row that is open at a block's begin begins; the block itself: none is open  */
-  int32_t *row;    /* [blocks] the shared row that ends in the block, its first; -1: none does                           */
-  double *head;    /* [blocks] ordered: the block's part of the shared row that ends in it                               */
-  double *tail;    /* [blocks] ordered: its part of the row that is open at its end                                      */
+  int long_rows, segmented; /* 1: the first and the second optimisation of section 4.2                                        */
+  int scattered;            /* 1: columns are far apart, so x gets more first-level cache; other default sigmas               */
+  int fused;                /* 1: the last block completes shared rows and sums; 0: a second kernel does                      */
+  int32_t *origin;          /* [blocks + 1] block in which the row begins that is open at this one's start; itself if none is */
+  int32_t *row;             /* [blocks] the shared row that ends in the block; -1: none                                       */
+  double *head;             /* [blocks] ordered: the block's part of the shared row that ends in it                           */
+  double *tail;             /* [blocks] ordered: its part of the row that is open at its end                                  */
 } wr_merbit_plan;
 
 int64_t wr_merbit_blocks(const wr_merbit_format *shape);
 
-/* Allocates and fills the format and what comes beside it, and the workspace that the reductions of the launches need. The view
- * and the switches are there. Errors: wr_merbit_check, WR_ENOMEM, WR_EDEVICE. */
+/* Allocates and fills the plan's arrays and the workspace of the reductions. The caller has set view and the switches.
+ * Errors: wr_merbit_check, WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_merbit_plan_open(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, int sigma, wr_merbit_plan *plan);
-void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *plan); /* the format too; a zeroed one is fine */
-int64_t wr_merbit_plan_bytes(const wr_merbit_plan *plan);     /* what it allocated, the format included */
+void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *plan); /* frees the format too; also of a zeroed one */
+int64_t wr_merbit_plan_bytes(const wr_merbit_plan *plan);     /* bytes that it allocated, the format included */
 
-/* *share := in how many of a window of 1024 consecutive entries x is read from a 128-byte line that no other entry of the
- * window reads from before it: 1/32 and less where columns are neighbours, 1 where they have nothing to do with each other;
- * the mean over windows spread evenly over the matrix. 0 where x is small enough for a first-level cache. Waits. WR_ENOMEM,
- * WR_EDEVICE. */
+/* *share := how scattered the columns are: the fraction of entries, in windows of 1024 consecutive ones, that are the first
+ * in their window to read a 128-byte line of x; the mean over windows spread evenly over the matrix. It is at most 1/32 where
+ * columns are neighbours and 1 where they are unrelated. 0 if x fits a first-level cache. Waits. WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_merbit_scatter(wr_env *env, const wr_csr_view *view, int64_t ncols, int64_t nnz, double *share);
 
-/* y = alpha*A*x + beta*y and the epilogue of a checked request, on env's stream. beta != 0 goes by the ordered way.
+/* y = alpha*A*x + beta*y and the epilogue of a checked request, on env's stream. beta != 0 always runs as WR_MERBIT_ORDERED.
  * WR_EDEVICE. */
 wr_status wr_merbit_launch(wr_env *env, const wr_merbit_plan *plan, const wr_apply_args *args);
 
-/* For each type. ready: settles how much of a multiprocessor's memory is shared; the device is the current one. launch:
- * wr_merbit_launch with y's shared rows cleared where they have to be. */
+/* For each type. ready: sets how much of a multiprocessor's memory is shared memory; the device is the current one. launch:
+ * wr_merbit_launch after y's shared rows have been cleared where needed. */
 wr_status wr_merbit_ready_f32(const wr_merbit_plan *plan);
 wr_status wr_merbit_ready_f64(const wr_merbit_plan *plan);
 wr_status wr_merbit_launch_f32(wr_env *env, const wr_merbit_plan *plan, const wr_apply *request);

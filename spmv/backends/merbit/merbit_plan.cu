@@ -1,4 +1,4 @@
-/* What a multiply knows beside the format: the rows that thread blocks share, and whether columns are scattered. */
+/* What a multiply needs besides the format: the rows that thread blocks share, and whether columns are scattered. */
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -14,8 +14,8 @@ static __device__ inline int64_t row_before(const wr_merbit_format &f, int64_t b
   return f.tile_y[tile < f.tiles ? tile : f.tiles] & ~WR_MERBIT_LONG_ROW;
 }
 
-/* origin and row. Where a block begins, the row that ends next is open if its first step lies in an earlier block; none is
- * where the path ends. P: int32_t or int64_t, of row_ptr. */
+/* Fills origin and row. At a block's start, the row that ends next is open if its first step lies in an earlier block; at the
+ * end of the path no row is open. P: int32_t or int64_t, of row_ptr. */
 template <typename P>
 __global__ void merbit_origins(const wr_merbit_format f, const P *row_ptr, int64_t blocks, int32_t *origin,
                                int32_t *row) {
@@ -43,7 +43,7 @@ int64_t wr_merbit_blocks(const wr_merbit_format *shape) {
   return (shape->tiles + WR_MERBIT_WARPS - 1) / WR_MERBIT_WARPS;
 }
 
-/* The format, and behind it what lies beside it: an allocation takes longer than a small format's kernels. */
+/* One allocation for all arrays, because an allocation takes longer than the kernels for a small format. */
 static wr_status allocate(wr_env *env, wr_merbit_plan *p) {
   wr_status status;
   int64_t parts = wr_device_bytes(p->blocks, sizeof *p->head), rows = wr_device_bytes(p->blocks, sizeof *p->row);
@@ -87,7 +87,7 @@ done:
 }
 
 extern "C" void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *p) {
-  wr_merbit_device_free(env, &p->format); /* the rest is in it */
+  wr_merbit_device_free(env, &p->format); /* all arrays are in this allocation */
 }
 
 extern "C" int64_t wr_merbit_plan_bytes(const wr_merbit_plan *p) {
@@ -96,7 +96,7 @@ extern "C" int64_t wr_merbit_plan_bytes(const wr_merbit_plan *p) {
          wr_device_bytes(p->blocks, sizeof *p->tail);
 }
 
-/* Where parts are added to y, its shared rows have to be 0 first: as the last multiply left them, or by clearing. */
+/* If parts are added to y, its shared rows have to be 0 first; the last multiply has cleared them, or this does. */
 static wr_status clear(wr_env *env, const wr_merbit_plan *p, const wr_apply_args *args) {
   const wr_vec *y = args->request.y;
   unsigned grid = grid_for(env, p->blocks);
@@ -123,8 +123,8 @@ done:
 
 constexpr int WINDOW = 1024, WINDOWS = 512, HASH_BITS = 15, CACHE_BYTES = 192 << 10;
 
-/* *lines += distinct lines of a window a block, counted by a bit each in a table of 32 times as many; two that share a bit
- * count once, which is rare. line_shift: columns of a line, as a power of two. */
+/* *lines += the distinct lines of x that a window reads, one window for each block. Each line sets a bit of a hash table of
+ * 32 bits for each entry; two lines that share a bit count once, which is rare. line_shift: log2 of the columns of a line. */
 __global__ void __launch_bounds__(THREADS)
     merbit_lines(const int32_t *col, int64_t nnz, int line_shift, unsigned long long *lines) {
   WR_SHARED(unsigned, bits, 1 << (HASH_BITS - 5));
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(THREADS)
 extern "C" wr_status wr_merbit_scatter(wr_env *env, const wr_csr_view *view, int64_t ncols, int64_t nnz,
                                        double *share) {
   wr_status status;
-  unsigned long long *lines; /* in the workspace: an allocation of its own would take longer than the count */
+  unsigned long long *lines; /* in the workspace, as an allocation would take longer than the count */
   wr_workspace workspace;
   int64_t windows = nnz / WINDOW < WINDOWS ? nnz / WINDOW : WINDOWS;
   uint64_t found;

@@ -1,5 +1,5 @@
-/* A tile by a warp: products of its entries to shared memory, then every lane walks its steps, then the lanes join what
- * they have left open (MERBIT, section 4.2, algorithms 3 and 5). */
+/* Runs a tile by a warp: stores the products of its entries in shared memory; then every lane walks its steps; then the sums
+ * that lanes left open are joined (MERBIT, section 4.2, algorithms 3 and 5). */
 #ifndef WR_MERBIT_TILE_CUH
 #define WR_MERBIT_TILE_CUH
 
@@ -10,28 +10,28 @@
 #include "spmv/kernel/warp.cuh"
 #include "spmv/backends/merbit/merbit_kernel.h"
 
-/* A multiply's parameters. */
+/* Parameters of a multiply. */
 template <typename T>
 struct merbit_args {
   wr_merbit_format format;
   int64_t blocks;
-  const int32_t *col; /* [nnz]                              */
-  const T *val;       /* [nnz], NULL: all ones              */
-  const T *x;         /* [ncols]                            */
-  T *y;               /* [nrows]                            */
-  T *y_next;          /* [nrows], NULL: nobody is to clear  */
+  const int32_t *col; /* [nnz]                      */
+  const T *val;       /* [nnz], NULL: all ones      */
+  const T *x;         /* [ncols]                    */
+  T *y;               /* [nrows]                    */
+  T *y_next;          /* [nrows], NULL: not cleared */
   double alpha, beta;
-  int plain;             /* beta is 0 and there is no epilogue                               */
-  int ordered;           /* parts of shared rows go to head and tail; 0: they are added to y */
-  int long_rows, segmented; /* the paper's first and second optimisation; 0: off             */
-  const int32_t *origin, *row; /* wr_merbit_plan's, and so are head and tail                 */
+  int plain;                   /* beta == 0 and no epilogue                                                   */
+  int ordered;                 /* 1: parts of shared rows are stored in head and tail; 0: they are added to y */
+  int long_rows, segmented;    /* 1: the paper's first and second optimisation                                */
+  const int32_t *origin, *row; /* these, head and tail: see wr_merbit_plan                                    */
   double *head, *tail;
 };
 
 enum { SECTOR = 8 }; /* entries whose columns fill 32 bytes */
 
-/* The part of the path that a thread block or a warp has: entries x0..x1, rows that end in it y0..y1. */
-struct stretch {
+/* The part of the path of a thread block or a warp: entries x0..x1 - 1, and rows y0..y1 - 1, which end in it. */
+struct path_range {
   int64_t x0, x1, y0, y1;
 };
 
@@ -43,7 +43,7 @@ static __device__ inline int64_t tile_y(const wr_merbit_format &f, int64_t tile)
   return f.tile_y[tile] & ~WR_MERBIT_LONG_ROW;
 }
 
-static __device__ inline stretch stretch_of(const wr_merbit_format &f, int64_t tile, int64_t end) {
+static __device__ inline path_range range_of(const wr_merbit_format &f, int64_t tile, int64_t end) {
   return {tile_x(f, tile), tile_x(f, end), tile_y(f, tile), tile_y(f, end)};
 }
 
@@ -54,9 +54,9 @@ static __device__ inline uint64_t lane_word(const wr_merbit_format &f, int64_t t
   return wr_load_stream((const uint64_t *)f.lane + at);
 }
 
-/* use(k, value, x) for the entries k of x0..x1 that are the lane's, counted from x0: neighbours go to neighbouring lanes,
- * beginning where a sector of columns and of values begins. BATCH loads of each kind are on their way at a time; columns and
- * values pass by the first-level cache, which is x's. */
+/* Calls use(k, value, x) for the lane's entries of x0..x0 + n - 1, k counted from x0. Consecutive lanes take consecutive
+ * entries, from the start of a sector of columns on. BATCH loads of each kind are in flight at a time. Columns and values
+ * bypass the first-level cache, which is left to x. */
 template <int BATCH, bool PATTERN, typename T, class Use>
 static __device__ inline void for_products(const merbit_args<T> &a, int64_t x0, int n, Use use) {
   const int32_t *col = a.col + x0;
@@ -82,8 +82,8 @@ static __device__ inline void for_products(const merbit_args<T> &a, int64_t x0, 
   }
 }
 
-/* A lane's steps: what it adds up before its first step down goes to `head`, what after its last is returned; rows between
- * are whole and go to sums. CHECKED: steps may lie behind the end of the path, where there are no products. */
+/* Walks a lane's steps. *head := the sum before its first step down; sums := those of the rows that begin and end in the
+ * lane; returns the sum after its last step down. CHECKED: the tile may contain padding, for which there are no products. */
 template <int SIGMA, bool CHECKED, typename T>
 static __device__ inline double walk(uint64_t flags, int sigma, const T *product, const T *end, T *sums, double *head) {
   double sum = 0;
@@ -105,8 +105,8 @@ static __device__ inline double walk(uint64_t flags, int sigma, const T *product
   return sum;
 }
 
-/* The lanes' open sums and heads to the rows they belong to. Returns, to all lanes, the sum of the row that is open at the
- * tile's end; ended: the first row that ends in it. */
+/* Adds the lanes' open sums and heads to their rows. Returns, to all lanes, the sum of the row that is open at the tile's
+ * end. ends: a row ends in the lane; own: the first that does. */
 template <typename T>
 static __device__ inline double join_lanes(double open, double head, bool ends, T *own) {
   open = wr_scan_open(open, __ballot_sync((unsigned)WR_FULL_MASK, ends));
@@ -115,19 +115,19 @@ static __device__ inline double join_lanes(double open, double head, bool ends, 
   return __shfl_sync((unsigned)WR_FULL_MASK, open, WR_WARP - 1);
 }
 
-/* One tile by one warp. Returns, to all lanes, the sum of the row that is open at its end, or what other lanes and tiles
- * have not been told of it. staged: products of the tile; ended: sums of the rows that end in it. */
+/* Runs one tile by one warp. Returns, to all lanes, the part of the row that is open at its end that is not yet in `ended`.
+ * staged: products of the tile; ended: sums of the rows that end in it. */
 template <int SIGMA, int BATCH, bool PATTERN, typename T>
-static __device__ inline double run_tile(const merbit_args<T> &a, int64_t tile, const stretch &at, T *staged,
+static __device__ inline double run_tile(const merbit_args<T> &a, int64_t tile, const path_range &at, T *staged,
                                          T *ended) {
   const wr_merbit_format &f = a.format;
   int lane = threadIdx.x % WR_WARP, n = (int)(at.x1 - at.x0), sigma = SIGMA ? SIGMA : f.sigma;
-  if (a.long_rows && (f.tile_y[tile] & WR_MERBIT_LONG_ROW)) { /* one row, that does not end */
+  if (a.long_rows && (f.tile_y[tile] & WR_MERBIT_LONG_ROW)) { /* all of one row, which does not end here */
     double sum = 0;
     for_products<BATCH, PATTERN>(a, at.x0, n, [&](int, T v, T xj) { sum += (double)v * (double)xj; });
     return wr_warp_sum(sum);
   }
-  if (n == 0) { /* rows without entries; with atomics all sums are 0 already, and the tile before may have added to one */
+  if (n == 0) { /* only empty rows; with atomics all sums are 0 already, and the tile before may have added to one */
     for (int r = lane; a.segmented && r < (int)(at.y1 - at.y0); r += WR_WARP) ended[r] = 0;
     return 0;
   }

@@ -1,5 +1,5 @@
-/* The yardstick of correctness: one plain loop, each row summed as if in twice the precision (Ogita, Rump, Oishi: Accurate
- * sum and dot product, algorithm Dot2), so that its error is the final rounding alone. */
+/* The results that other backends are compared with: one plain loop that sums each row as if in twice the precision (Ogita,
+ * Rump, Oishi: Accurate sum and dot product, algorithm Dot2), so that its error is only the final rounding. */
 #include <math.h>
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
   int64_t format = A->nnz * (A->val ? 12 : 4) + (A->nrows + 1) * 8;
   *info = (wr_plan_info){.format_bytes = format, .borrowed_bytes = format, .deterministic = 1};
   info->apply_bytes = (double)(format + (A->nrows + A->ncols) * wr_type_bytes(env->type));
-  snprintf(info->line, sizeof info->line, "the rows as they are, one thread, compensated sums");
+  snprintf(info->line, sizeof info->line, "plain rows, one thread, compensated sums");
   return WR_OK;
 }
 
@@ -34,7 +34,7 @@ static double element(const wr_vec *v, int64_t i) {
   return v->type == WR_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
 }
 
-/* Values as this precision stores them. */
+/* Entry k's value, rounded to the vectors' type. */
 static double value(const reference_state *s, int64_t k) {
   if (s->A->val == NULL) return 1;
   return s->type == WR_F32 ? (double)(float)s->A->val[k] : s->A->val[k];

@@ -1,20 +1,20 @@
-/* Tiles whose blocks are full: where values go follows from their number alone, and no column of the matrix is read. */
-#ifndef WR_BSR_INTERLEAVE_FULL_CUH
-#define WR_BSR_INTERLEAVE_FULL_CUH
+/* Tiles whose blocks are full: the place of a value follows from its index alone, so the matrix's columns are not read. */
+#ifndef WR_BSR_PACK_FULL_CUH
+#define WR_BSR_PACK_FULL_CUH
 
-#include "spmv/backends/bsr/bsr_interleave_tile.cuh"
+#include "spmv/backends/bsr/bsr_pack_tile.cuh"
 #include "spmv/kernel/async_copy.cuh"
 
-/* The tile's first and last row reach beyond it. */
+/* The tile's first and last row may begin before the tile and end after it. */
 struct ib_full {
-  bool is_full;       /* all blocks of the tile's rows are                                                  */
-  int64_t entry;      /* the first of the tile's first row                                                  */
-  int before, behind; /* inner blocks of the first row before the tile, and of the last one behind it       */
+  bool is_full;       /* all blocks of the tile's rows are full                                      */
+  int64_t entry;      /* the first entry of the tile's first row                                     */
+  int before, after; /* inner blocks of the first row before the tile, and of the last row after it */
 };
 
-/* No row of the matrix has more entries than its blocks have columns. So if the tile's rows have as many as their blocks have
- * values, each of them is full; rows between them are empty, and their entries lie without gaps. Rows and columns that a block
- * has beyond the matrix's last have no entries: such a block is not full. The same for all threads. */
+/* A row has at most as many entries as its blocks have columns, so if the tile's rows have as many entries as their blocks
+ * have values, each block is full. Block rows between them are empty, so their entries are contiguous. A block that reaches
+ * past the matrix's last row or column is not full. All threads get the same result. */
 template <typename V, typename T, typename P>
 static __device__ inline ib_full find_full(const ib_rows<T, P> &a, const wr_bsr_interleaved &b, const ib_tile<V> &t) {
   if (t.rows == 0) return {};
@@ -24,18 +24,19 @@ static __device__ inline ib_full find_full(const ib_rows<T, P> &a, const wr_bsr_
   return {to - from == (end - start) * (b.r * b.c), from, (int)(t.g0 - start), (int)(end - t.g0 - t.count)};
 }
 
-/* Where values come from, counted across the tile, c of each inner block: value x of the first of the rows is entry begin[p] +
- * x, p = x / c, and place[p] entries on is that of the next row. Columns of blocks are under way to `inner`. */
+/* Where the values of the tile's rows come from. Value x of the first scalar row of each block row, c values an inner block,
+ * counted across the tile, is entry begin[p] + x with p = x / c; the next scalar rows follow at distances of place[p]
+ * entries. Starts the copies of block columns to `inner`. */
 template <typename V>
 static __device__ inline void place_full(const ib_cut &k, const wr_bsr_interleaved &b, const ib_tile<V> &t,
                                          const ib_full &f) {
   for (int p = threadIdx.x; p < t.count; p += blockDim.x) {
-    int n = b.r == 1 ? 0 : row_of(t, p); /* rows of one lie one behind the other like one */
-    int low = t.edge[n] - (n == 0 ? f.before : 0), high = t.edge[n + 1] + (n == t.rows - 1 ? f.behind : 0);
+    int n = b.r == 1 ? 0 : row_of(t, p); /* rows of 1 x c blocks are contiguous, as if they were one row */
+    int low = t.edge[n] - (n == 0 ? f.before : 0), high = t.edge[n + 1] + (n == t.rows - 1 ? f.after : 0);
     int64_t g = t.g0 + p;
     t.begin[p] = f.entry + (int64_t)(low + f.before) * (b.r * b.c) - (int64_t)low * b.c;
     t.place[p] = (high - low) * b.c;
-    if (k.log2_down > 0) { /* start of the row, without the inner rows of the same blocks above it */
+    if (k.log2_down > 0) { /* minus the inner blocks of the inner rows above in the same block row */
       int above = (t.row + n) & ((1 << k.log2_down) - 1);
       g = ((t.g0 + low - (int64_t)above * (high - low)) >> k.log2_down) + p - low;
     }
@@ -43,7 +44,7 @@ static __device__ inline void place_full(const ib_cut &k, const wr_bsr_interleav
   }
 }
 
-/* value[u][v] := the row v's value x0 + u * blockDim.x of the tile, or its last one; all loads are under way at once. */
+/* value[u][v] := value x0 + u * blockDim.x of the tile's scalar row v, or the last one; all loads are in flight at a time. */
 template <int N, int R, typename V, typename T>
 static __device__ inline void load_full(const T *val, const ib_tiling &s, const ib_tile<V> &t, int x0, int last,
                                         T (&value)[N][R]) {
@@ -56,7 +57,7 @@ static __device__ inline void load_full(const T *val, const ib_tiling &s, const 
   }
 }
 
-/* To their places, R rows at a time, as many values as a thread has or half of them. A zero loses its sign. */
+/* Copies the values to their places, R rows at a time, with about THREAD_VALUES registers. Zeros become positive. */
 template <int R, typename V, typename T, typename P>
 static __device__ inline void fill_full(const ib_rows<T, P> &a, const wr_bsr_interleaved &b, const ib_tiling &s,
                                         const ib_tile<V> &t) {

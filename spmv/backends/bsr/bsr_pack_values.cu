@@ -1,23 +1,23 @@
-/* The values of blocks side by side, from rows. A thread block takes a tile, the inner blocks of some lanes of a warp, which
- * lie one after the other: reads the rows' entries in order, puts values where they belong in shared memory, and writes that
- * out line by line. So the matrix is read once and the blocks are written once, all of it coalesced. Where all blocks are
- * full the matrix's columns are not read at all (bsr_interleave_full.cuh), and where they are in the tile, or rows have no gaps
- * there, just as many as say so. */
-#include "spmv/backends/bsr/bsr_interleave_full.cuh"
-#include "spmv/backends/bsr/bsr_interleave_tile.cuh"
+/* The values of interleaved blocks, from rows. A thread block packs a tile, the consecutive inner blocks of some lanes of a
+ * warp: it reads the rows' entries in order, stores the values at their places in shared memory, and writes the tile line by
+ * line. So the matrix is read once, the blocks are written once, and all accesses are coalesced. If all blocks are full, the
+ * matrix's columns are not read (bsr_pack_full.cuh); if they are full in the tile, or rows have no gaps in it, only the first
+ * and last columns of rows are. */
+#include "spmv/backends/bsr/bsr_pack_full.cuh"
+#include "spmv/backends/bsr/bsr_pack_tile.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/search.cuh"
 
 constexpr int64_t MOST_BLOCKS = 1 << 20;
 
-/* Column, in inner blocks, of the tile's p-th. */
+/* Column, in inner blocks, of the tile's p-th inner block. */
 template <typename V>
 static __device__ inline int32_t inner_column(const ib_cut &k, const wr_bsr_interleaved &b, const ib_tiling &s,
                                               const ib_tile<V> &t, int p) {
   int64_t g = t.g0 + p;
   if (!k.col) return known_column(b, s, t, p, k.log2_across);
-  if (k.log2_across == 0) return k.col[g]; /* the sizes that are cut are cut in columns too */
+  if (k.log2_across == 0) return k.col[g]; /* a size that is cut into inner blocks is always cut in columns */
   int64_t source = g >> k.log2_across;
   if (k.log2_down > 0) {
     int64_t n = (int64_t)t.row + row_of(t, p), i = b.row ? b.row[n] : n;
@@ -26,7 +26,7 @@ static __device__ inline int32_t inner_column(const ib_cut &k, const wr_bsr_inte
   return (k.col[source] << k.log2_across) + (int32_t)(g & ((1 << k.log2_across) - 1));
 }
 
-/* Where the tile's inner blocks go, and padding there. */
+/* Computes the places of the tile's inner blocks and fills them with padding. */
 template <typename V>
 static __device__ inline void place_blocks(const ib_cut &k, const wr_bsr_interleaved &b, const ib_tiling &s,
                                            const ib_tile<V> &t) {
@@ -39,8 +39,8 @@ static __device__ inline void place_blocks(const ib_cut &k, const wr_bsr_interle
   for (int at = threadIdx.x; at < b.each * b.c * s.pitch; at += blockDim.x) t.value[at] = -(V)0;
 }
 
-/* The first entry of a row's begin..end - 1 in column j or after, when it is likely to lie at a share of them: looked for
- * among some neighbours, which are all under way at once, and only then by halves. */
+/* The first entry of begin..end - 1 in column j or after, which is expected at the fraction `share` of them. Looks at NEAR
+ * entries around it first, with all loads in flight at a time, and searches by bisection only if that fails. */
 template <typename P>
 static __device__ inline P find_near(const int32_t *col, P begin, P end, uint32_t j, float share) {
   constexpr int NEAR = 32;
@@ -55,9 +55,9 @@ static __device__ inline P find_near(const int32_t *col, P begin, P end, uint32_
   return before < high - low ? low + before : wr_find_column(col, high, end, j);
 }
 
-/* A thread a row of the matrix, from the tile's row n0 on: its entries in the tile. Returns whether these lie one behind the
- * other, with all columns of their blocks, or from one to another of blocks without gaps between them: then the first says
- * where the others go. */
+/* A thread finds the entries in the tile of one scalar row, from the tile's row n0 on. Returns whether the row is plain:
+ * it has all columns of its blocks, or it has no gaps and neither have its blocks. Then the first entry gives the places
+ * of all. */
 template <typename V, typename T, typename P>
 static __device__ inline bool find_entries(const ib_rows<T, P> &a, const wr_bsr_interleaved &b, const ib_tiling &s,
                                            const ib_tile<V> &t, int n0, int parts) {
@@ -80,7 +80,7 @@ static __device__ inline bool find_entries(const ib_rows<T, P> &a, const wr_bsr_
   return a.col[to - 1] - first == (int32_t)(to - from) - 1 && t.inner[last] - t.inner[low] == last - low;
 }
 
-/* Where column j of a row's first value goes, whose inner blocks are low..high - 1 of the tile's. */
+/* The place of column j of a block row's first scalar row, whose inner blocks are the tile's low..high - 1. */
 template <typename V>
 static __device__ inline V *find_place(const ib_tiling &s, const ib_tile<V> &t, int low, int high, uint32_t j) {
   uint32_t inner = wr_bsr_divide(j, s.by_c);
@@ -88,10 +88,11 @@ static __device__ inline V *find_place(const ib_tiling &s, const ib_tile<V> &t, 
   return t.value + t.place[p] + (int)(j - inner * (uint32_t)s.c) * s.pitch;
 }
 
-/* Entry e of each of the r rows of the matrix that are the tile's row n, whose parts are the threads' first + 0..r - 1; N rows
- * at a time, whose loads are all under way at once: where there is no entry, the matrix's first is read for nothing. If the
- * blocks are full, it is clear where values go, and else that is looked for. PLAIN: find_entries has said that of all; e counts
- * the columns of the row's blocks. A zero loses its sign: negative zeros are padding. */
+/* Stores entry e of each of the r scalar rows of the tile's row n, whose parts are those of threads first..first + r - 1. N
+ * rows at a time, with all loads in flight; a row without such an entry loads entry 0 and drops it. PLAIN: find_entries
+ * returned true for all of these rows; e then counts the columns of the row's blocks. Otherwise the place that e would have
+ * in full blocks is tried, and a search finds it if the column differs. Zeros become positive, because negative zeros are
+ * padding. */
 template <int N, bool PLAIN, typename V, typename T, typename P>
 static __device__ inline void fill_entries(const ib_rows<T, P> &a, int r, const ib_tiling &s, const ib_tile<V> &t,
                                            int n, int first, int e) {
@@ -123,7 +124,8 @@ static __device__ inline void fill_entries(const ib_rows<T, P> &a, int r, const 
   }
 }
 
-/* The entries of `rows` rows of the tile, from n0 on: some lanes a row; few rows: each by all threads. N: divides r. */
+/* Stores the entries of `rows` rows of the tile, from n0 on. With many rows, each is one group's; with few, all groups share
+ * each. N: divides r. */
 template <int N, bool PLAIN, typename V, typename T, typename P>
 static __device__ inline void fill_rows(const ib_rows<T, P> &a, int r, const ib_tiling &s, const ib_tile<V> &t, int n0,
                                         int rows) {
@@ -136,14 +138,14 @@ static __device__ inline void fill_rows(const ib_rows<T, P> &a, int r, const ib_
       fill_entries<N, PLAIN>(a, r, s, t, n0 + n, n * r, e);
   }
 }
-/* R: rows of an inner block, of which some have an entry read at a time. */
+/* R: rows of an inner block; fill_entries takes N of them at a time. */
 template <int R, typename V, typename T, typename P>
 __global__ void __launch_bounds__(MOST_THREADS, 4)
     ib_fill(WR_KERNEL_PARAMETER ib_cut k, WR_KERNEL_PARAMETER ib_rows<T, P> a, WR_KERNEL_PARAMETER wr_bsr_interleaved b,
             WR_KERNEL_PARAMETER ib_tiling s, int *most) {
-  WR_SHARED_DYNAMIC(unsigned char, room);
+  WR_SHARED_DYNAMIC(unsigned char, buffer);
   constexpr int N = R % 4 == 0 ? 4 : R % 3 == 0 ? 3 : R;
-  ib_tile<V> t = make_tile<V>(b, s, room);
+  ib_tile<V> t = make_tile<V>(b, s, buffer);
   int batch = s.threads / R;
   for (t.number = blockIdx.x; t.number < b.warps * (WR_WARP / s.lanes); t.number += gridDim.x) {
     t.g0 = t.number * s.lanes * b.each;
@@ -222,8 +224,8 @@ static wr_status fill_as(wr_env *env, const ib_cut &k, const wr_csr_view *view, 
   return fill<double, double, P>(env, k, view, nnz, b, most);
 }
 
-wr_status wr_bsr_interleave_fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz,
-                                 const wr_bsr_interleaved *b, int *most) {
+wr_status wr_bsr_pack_values(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz,
+                             const wr_bsr_interleaved *b, int *most) {
   if (view->wide) return fill_as<int64_t>(env, k, view, nnz, b, most);
   return fill_as<int32_t>(env, k, view, nnz, b, most);
 }

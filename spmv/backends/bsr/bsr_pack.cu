@@ -1,7 +1,7 @@
-/* From rows to blocks side by side (bsr_interleaved.h), on a device: block rows and columns first (bsr_columns.h), of which
- * follows where everything lies, then the values (bsr_interleave_fill.cu). */
+/* Packs rows into interleaved blocks (bsr_interleaved.h) on a device: first block rows and columns (bsr_columns.h), which
+ * determine where everything is stored, then the values (bsr_pack_values.cu). */
 #include "spmv/blocks/bsr_columns.h"
-#include "spmv/backends/bsr/bsr_interleave.cuh"
+#include "spmv/backends/bsr/bsr_pack.cuh"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -10,7 +10,7 @@
 
 constexpr int THREADS = 256, BLOCKS = 16; /* blocks: of a launch, for each multiprocessor */
 
-/* The sizes that have kernels, and what they are cut into. */
+/* The block sizes that have kernels, and the inner blocks that they are cut into. */
 static const struct size {
   int r, c, inner_r, inner_c;
 } sizes[] = {
@@ -24,8 +24,8 @@ static int log2_of(int power) {
   return log2;
 }
 
-/* Inner blocks of a lane, and warps that a launch is to have before lanes get so many. More make it cheaper to join the
- * lanes, but lie farther apart in x. */
+/* EACH: inner blocks of a lane if the matrix has ENOUGH_WARPS times that. More of them make the reduction over lanes cheaper,
+ * but spread the warp's accesses to x. */
 constexpr int EACH = 8;
 constexpr int64_t ENOUGH_WARPS = 8; /* for each multiprocessor */
 
@@ -35,15 +35,15 @@ static const struct size *size_of(int r, int c) {
   return NULL;
 }
 
-extern "C" int wr_bsr_can_interleave(int r, int c, int64_t ncols) {
+extern "C" int wr_bsr_can_pack(int r, int c, int64_t ncols) {
   const struct size *s = size_of(r, c);
   return s != NULL && s->inner_c <= ncols;
 }
 
-/* The sums of all rows that may end in a thread block lie in shared memory: bytes of a card's. */
+/* Shared memory for the sums of all rows that may end in a thread block, in bytes. */
 constexpr int MOST_SHARED = 200 << 10;
 
-/* How many inner blocks a lane takes: about as many as asked for, else by the number of blocks; a multiple of at_a_time. */
+/* Inner blocks of a lane, a multiple of at_a_time: about `asked`, or by the number of blocks if that is 0. */
 static int choose_each(const wr_env *env, int64_t blocks, int r, int at_a_time, int asked) {
   int each = asked ? asked : EACH, most = MOST_SHARED / (WR_BSR_WARPS * WR_WARP * r * (int)sizeof(double));
   if (each > most) each = most;
@@ -51,7 +51,7 @@ static int choose_each(const wr_env *env, int64_t blocks, int r, int at_a_time, 
   return each < at_a_time ? at_a_time : each / at_a_time * at_a_time;
 }
 
-/* kinds[i] := 1 where inner block row i has blocks, else 0. */
+/* kinds[i] := 1 if inner block row i has blocks, else 0. */
 __global__ void ib_kinds(const ib_cut k, int64_t rows, uint8_t *kinds) {
   int64_t stride = (int64_t)gridDim.x * blockDim.x;
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < rows; i += stride) {
@@ -60,7 +60,7 @@ __global__ void ib_kinds(const ib_cut k, int64_t rows, uint8_t *kinds) {
   }
 }
 
-/* Rows that end before inner block g: the first whose end lies behind it. */
+/* The number of rows that end before inner block g: a binary search for the first that ends after it. */
 static __device__ inline int64_t ended_before(const ib_cut &k, const wr_bsr_interleaved &b, int64_t g) {
   int64_t low = 0, high = b.brows;
   while (low < high) {
@@ -73,7 +73,7 @@ static __device__ inline int64_t ended_before(const ib_cut &k, const wr_bsr_inte
   return low;
 }
 
-/* start of all rows, first of all warps, origin of all thread blocks; most[1] := how far back one's origin lies, at most. */
+/* Fills start, first and origin; most[1] := the greatest number of thread blocks from an origin to its block. */
 __global__ void __launch_bounds__(THREADS, 4)
     ib_index(WR_KERNEL_PARAMETER ib_cut k, WR_KERNEL_PARAMETER wr_bsr_interleaved b, int *most) {
   int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS;
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(THREADS, 4)
     int64_t row = ended_before(k, b, w * WR_WARP * b.each), t = w / WR_BSR_WARPS;
     b.first[w] = (int32_t)row;
     if (w % WR_BSR_WARPS != 0) continue;
-    int64_t from = ib_start(k, b, row) / per; /* the row has block w * 32 * each, or ends behind it */
+    int64_t from = ib_start(k, b, row) / per; /* the row has block w * 32 * each, or ends after it */
     b.origin[t] = (int32_t)(from < t ? from : t);
     if (from < t) atomicMax(most + 1, (int)(t - from));
   }
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(THREADS, 4)
   for (int64_t n = thread; n <= b.brows; n += stride) b.start[n] = ib_start(k, b, n);
 }
 
-/* *inexact := 1 when a value is none of f32's. */
+/* *inexact := 1 if a value is not exact in f32. */
 __global__ void __launch_bounds__(THREADS) ib_inexact(const double *val, int64_t count, int *inexact) {
   int64_t stride = (int64_t)gridDim.x * THREADS;
   bool found = false;
@@ -104,8 +104,8 @@ static unsigned grid_for(const wr_env *env, int64_t threads) {
   return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
 }
 
-/* Which inner block rows have blocks; how many have none is known. */
-static wr_status sort_out_rows(wr_env *env, const ib_cut &k, wr_bsr_interleaved *b) {
+/* Lists the inner block rows with and without blocks; their numbers are known. */
+static wr_status list_rows(wr_env *env, const ib_cut &k, wr_bsr_interleaved *b) {
   wr_status status = WR_OK;
   uint8_t *kinds = NULL;
   int64_t rows = b->brows + b->empty;
@@ -121,26 +121,26 @@ done:
   return status;
 }
 
-/* Values of a matrix that are looked at before all are: in most matrices the first says enough. */
-constexpr int64_t LOOKED_AT = 256;
+/* Values that the host checks first, as in most matrices one of them is not exact in f32. */
+constexpr int64_t SAMPLED = 256;
 
-static bool looks_exact(const wr_csr *A) {
-  int64_t step = A->nnz > LOOKED_AT ? A->nnz / LOOKED_AT : 1;
+static bool is_sample_exact(const wr_csr *A) {
+  int64_t step = A->nnz > SAMPLED ? A->nnz / SAMPLED : 1;
   for (int64_t k = 0; k < A->nnz; k += step)
     if (!((double)(float)A->val[k] == A->val[k])) return false;
   return true;
 }
 
-/* As what values are stored. */
+/* Chooses the type in which values are stored. */
 static wr_status choose_stored(wr_env *env, const wr_csr *A, const wr_csr_view *view, int narrow,
                                wr_bsr_interleaved *b) {
   wr_status status = WR_OK;
   int *inexact = NULL;
   int32_t found = 0;
   b->stored = b->type;
-  if (!narrow || b->type != WR_F64 || (A->val && !looks_exact(A))) return WR_OK;
+  if (!narrow || b->type != WR_F64 || (A->val && !is_sample_exact(A))) return WR_OK;
   if (A->val) {
-    TRY(wr_device_alloc_zeroed(env, &inexact, 1, sizeof *inexact, "a mark of values"));
+    TRY(wr_device_alloc_zeroed(env, &inexact, 1, sizeof *inexact, "a flag of the values"));
     TRY(WR_LAUNCH((ib_inexact), grid_for(env, A->nnz), THREADS, 0, env->stream, (const double *)view->val, A->nnz,
                   inexact));
     TRY(wr_device_download(env, &found, inexact, 1, WR_AS_4_BYTES));
@@ -151,9 +151,9 @@ done:
   return status;
 }
 
-/* The small arrays, one after the other. */
+/* Bytes of the small arrays, which share one allocation. */
 struct small_arrays {
-  int64_t start, word, first, origin, part; /* bytes; part: of head, and of tail */
+  int64_t start, word, first, origin, part; /* part: of head, and of tail */
   int64_t all;
 };
 
@@ -172,35 +172,35 @@ static wr_status allocate(wr_env *env, wr_bsr_interleaved *b) {
   wr_status status;
   int64_t lines = b->warps * b->each * WR_WARP;
   small_arrays s = sizes_of(b);
-  char *room;
+  char *next;
   TRY(wr_device_alloc(env, &b->start, s.all, 1, "block rows"));
   TRY(wr_device_alloc(env, &b->col, lines, sizeof *b->col, "block columns"));
   TRY(wr_device_alloc(env, &b->val, lines * b->r * b->c, (size_t)wr_type_bytes(b->stored), "blocks"));
-  room = (char *)b->start + s.start;
-  b->word = (uint32_t *)(void *)room, room += s.word;
-  b->first = (int32_t *)(void *)room, room += s.first;
-  b->origin = (int32_t *)(void *)room, room += s.origin;
-  b->head = (double *)(void *)room, room += s.part;
-  b->tail = (double *)(void *)room;
+  next = (char *)b->start + s.start;
+  b->word = (uint32_t *)(void *)next, next += s.word;
+  b->first = (int32_t *)(void *)next, next += s.first;
+  b->origin = (int32_t *)(void *)next, next += s.origin;
+  b->head = (double *)(void *)next, next += s.part;
+  b->tail = (double *)(void *)next;
 done:
   return status;
 }
 
-/* most: [2] on the device, zeroed. */
+/* Fills all arrays; most: [2] on the device, zeroed. */
 static wr_status fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz, int *most,
                       wr_bsr_interleaved *b) {
   wr_status status;
   int32_t found[2] = {0, 0};
   int64_t threads = b->brows + 1 > b->warps ? b->brows + 1 : b->warps;
   TRY(WR_LAUNCH((ib_index), grid_for(env, threads), THREADS, 0, env->stream, k, *b, most));
-  TRY(wr_bsr_interleave_fill(env, k, view, nnz, b, most));
+  TRY(wr_bsr_pack_values(env, k, view, nnz, b, most));
   TRY(wr_device_download(env, found, most, 2, WR_AS_4_BYTES));
   b->shared_rows = (int)found[0], b->longest = (int)found[1];
 done:
   return status;
 }
 
-/* What follows from the number of blocks. */
+/* Sets the sizes that follow from the number of blocks. */
 static wr_status measure(const wr_env *env, const wr_bsr_columns *from, const struct size *s, int each,
                          wr_bsr_interleaved *b) {
   const wr_bsr *shape = &from->shape;
@@ -214,21 +214,21 @@ static wr_status measure(const wr_env *env, const wr_bsr_columns *from, const st
   b->warps = (b->blocks + WR_WARP * b->each - 1) / (WR_WARP * b->each);
   b->grid = (b->warps + WR_BSR_WARPS - 1) / WR_BSR_WARPS;
   if (b->grid > INT32_MAX || shape->brows * down > INT32_MAX || shape->bcols * across > INT32_MAX)
-    return wr_fail(WR_EUNAVAILABLE, "layout=interleaved has no room for %lld blocks; layout=report has",
+    return wr_fail(WR_EUNAVAILABLE, "layout=interleaved cannot number %lld blocks; use layout=report",
                    (long long)shape->blocks);
   return WR_OK;
 }
 
-extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each,
-                                       int narrow, wr_bsr *shape, wr_bsr_interleaved *b) {
+extern "C" wr_status wr_bsr_pack(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c, int each,
+                                 int narrow, wr_bsr *shape, wr_bsr_interleaved *b) {
   wr_status status;
   const struct size *s = size_of(r, c);
   wr_bsr_columns columns = {};
   ib_cut k = {};
   *b = {};
-  if (!wr_bsr_can_interleave(r, c, A->ncols))
+  if (!wr_bsr_can_pack(r, c, A->ncols))
     return wr_fail(WR_EUNAVAILABLE,
-                   "layout=interleaved has no kernel for blocks of %d x %d in %lld columns; layout=report has", r, c,
+                   "layout=interleaved has no kernel for blocks of %d x %d in %lld columns; use layout=report", r, c,
                    (long long)A->ncols);
   b->type = env->type;
   TRY(wr_cuda_enter(env));
@@ -236,7 +236,7 @@ extern "C" wr_status wr_bsr_interleave(wr_env *env, const wr_csr *A, const wr_cs
   TRY(wr_bsr_columns_build(env, A->nrows, A->ncols, A->nnz, view, r, c, 1, &columns));
   TRY(measure(env, &columns, s, each, b));
   k = {columns.shape.row_ptr, columns.shape.col, columns.shape.wide, log2_of(r / s->inner_r), log2_of(c / s->inner_c)};
-  TRY(sort_out_rows(env, k, b));
+  TRY(list_rows(env, k, b));
   TRY(allocate(env, b));
   TRY(fill(env, k, view, A->nnz, (int *)(columns.numbers + 4), b));
   *shape = columns.shape;
@@ -256,13 +256,13 @@ extern "C" wr_status wr_bsr_interleaved_refill(wr_env *env, const wr_csr *A, con
   TRY(choose_stored(env, A, view, narrow, &other));
   if (other.stored != b->stored)
     TRY(wr_fail(WR_EUNAVAILABLE, "values are stored in f32 where all of them are f32's, and else not"));
-  TRY(wr_bsr_interleave_fill(env, k, view, A->nnz, b, nullptr));
+  TRY(wr_bsr_pack_values(env, k, view, A->nnz, b, nullptr));
 done:
   return status;
 }
 
 extern "C" void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b) {
-  void *const arrays[] = {b->start, b->col, b->val, b->row, b->empty_row}; /* the others lie behind start */
+  void *const arrays[] = {b->start, b->col, b->val, b->row, b->empty_row}; /* the other arrays share start's allocation */
   for (void *array : arrays) wr_device_free(env, array);
   *b = {};
 }
@@ -279,7 +279,7 @@ extern "C" unsigned wr_bsr_interleaved_last_grid(const wr_env *env, const wr_bsr
   return wr_cuda_grid(env, ((shared > empty ? shared : empty) + each - 1) / each, BLOCKS);
 }
 
-/* y[i] := 0 for the scalar rows i that are completed from parts. */
+/* y[i] := 0 for the scalar rows i that several thread blocks share. */
 template <typename T>
 __global__ void ib_clear(const wr_bsr_interleaved b, T *y) {
   int64_t stride = (int64_t)gridDim.x * blockDim.x;
