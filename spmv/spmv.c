@@ -125,17 +125,20 @@ void wr_plan_destroy(wr_plan *plan) {
   wr_free(plan);
 }
 
-static const char the_scale[] = "the scale of the epilogue"; /* the one that may be compact */
-
-static wr_status check_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
+/* A vector that may be compact: the scale of the epilogue. */
+static wr_status check_any_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
   if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "apply: %s is not allocated", role);
   if (v->place != plan->env->place) return wr_fail(WR_EUSAGE, "apply: %s does not live where the plan runs", role);
   if (v->n != n)
     return wr_fail(WR_EUSAGE, "apply: %s has %lld %s, not %lld", role, (long long)v->n,
                    wr_plural(v->n, "element", "elements"), (long long)n);
   if (v->type != plan->env->type) return wr_fail(WR_EUSAGE, "apply: %s is of another type than the plan", role);
-  if (v->whole && strcmp(role, the_scale) != 0) return wr_fail(WR_EUSAGE, "apply: %s is a compact vector", role);
   return WR_OK;
+}
+
+static wr_status check_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
+  wr_status status = check_any_vec(plan, v, n, role);
+  return status == WR_OK && v->whole ? wr_fail(WR_EUSAGE, "apply: %s is a compact vector", role) : status;
 }
 
 /* One vector under two names, or two descriptions of the same memory. */
@@ -181,7 +184,8 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
   if (!e->scale && e->scaled) return wr_fail(WR_EUSAGE, "apply: scaled without scale");
   for (int m = 0; m < 3; m++) {
     if (!mine[m]) continue;
-    TRY(check_vec(plan, mine[m], plan->A->nrows, mine[m] == e->scale ? the_scale : "a vector of the epilogue"));
+    TRY(m == 1 ? check_any_vec(plan, e->scale, plan->A->nrows, "the scale of the epilogue")
+               : check_vec(plan, mine[m], plan->A->nrows, "a vector of the epilogue"));
     for (int o = 0; o < 3; o++)
       if (is_same(mine[m], others[o]))
         return wr_fail(WR_EUSAGE, "apply: a vector of the epilogue is x, y or y_next too");

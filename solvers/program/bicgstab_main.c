@@ -179,6 +179,7 @@ int main(int argc, char **argv) {
       .name = "bicgstab",
       .text = &wr_bicgstab_text,
       .options = wr_bicgstab_table,
+      .measure = WR_MEASURE_RESIDUAL,
       .complete = complete,
       .row_bytes = wr_bicgstab_row_bytes,
       .work = work,

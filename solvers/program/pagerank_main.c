@@ -187,6 +187,7 @@ int main(int argc, char **argv) {
       .name = "pagerank",
       .text = &wr_pagerank_text,
       .options = wr_pagerank_table,
+      .measure = WR_MEASURE_L1_ERROR,
       .nonnegative = 1,
       .complete = complete,
       .row_bytes = wr_pagerank_row_bytes,

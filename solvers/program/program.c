@@ -386,7 +386,7 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
   if (status == WR_OK && is_action(&j->settings)) {
     status = act(program, &j->settings);
   } else if (status == WR_OK) {
-    j->facts.program = program->name;
+    j->facts.program = program->name, j->facts.measure = program->measure;
     j->facts.precision = j->settings.precision == WR_F32 ? "f32" : "f64";
     j->facts.tolerance = j->settings.tolerance;
     status = work(j);

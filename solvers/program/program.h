@@ -13,6 +13,7 @@ typedef struct wr_program {
   const char *name;
   const wr_program_text *text;
   const wr_option *options;
+  wr_measure measure;
   int nonnegative;          /* values are weights                                             */
   /* Fills in what the settings leave to the method: tolerance, iterations. */
   void (*complete)(wr_settings *settings);

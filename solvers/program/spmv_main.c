@@ -205,7 +205,7 @@ static wr_status choose_backends(job *j) {
   for (int p = 0; p < 2; p++)
     for (int k = 0; k < wr_backend_count(); k++) {
       const wr_backend *backend = wr_backend_at(k);
-      if (backend->plan == NULL || backend->place != order[p] || strcmp(backend->name, "reference") == 0) continue;
+      if (backend->plan == NULL || backend->place != order[p] || (backend->caps & WR_CAP_YARDSTICK)) continue;
       if (j->places[order[p]].status != WR_OK) continue;
       used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? "," : "", backend->name);
     }

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "config/text.h"
 #include "solvers/report/report_text.h"
@@ -97,7 +96,7 @@ static void add_multiply_check(wr_line *line, const wr_verdict *verdict) {
 
 static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
   const wr_verdict *verdict = &run->verdict;
-  int is_pagerank = strcmp(problem->program, "pagerank") == 0;
+  int is_residual = problem->measure == WR_MEASURE_RESIDUAL;
   char measure[TEXT_ROOM], limit[TEXT_ROOM], error[TEXT_ROOM];
   wr_line line = {0};
   switch (verdict->level) {
@@ -115,13 +114,13 @@ static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_r
       add_multiply_check(&line, verdict);
       wr_line_add(&line, "; ");
     }
-    const char *what = is_pagerank ? "an exact step changes the scores by"
+    const char *what = !is_residual ? "an exact step changes the scores by"
                        : verdict->on_host && verdict->level != WR_VERIFY_FULL
                            ? "true residual, by the host over all rows,"
                            : "true residual";
     wr_line_add(&line, "%s %s, %s is allowed%s", what, wr_text_real(verdict->measure, measure),
                 wr_text_real(verdict->limit, limit), verdict->met_tolerance ? "" : ": TOO MUCH");
-    if (!is_pagerank) wr_line_add(&line, "; backward error %s", wr_text_real(verdict->backward_error, error));
+    if (is_residual) wr_line_add(&line, "; backward error %s", wr_text_real(verdict->backward_error, error));
   }
   print_labelled(out, "verified", &line);
 }

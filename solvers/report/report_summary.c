@@ -82,7 +82,7 @@ static void print_difference(FILE *out, const wr_problem_facts *problem, const w
   if (!farthest) return;
   wr_line line = {0};
   wr_line_add(&line, "answers differ by at most %s (%s), %s's from %s's", wr_text_bound(farthest->difference, text),
-              strcmp(problem->program, "pagerank") == 0 ? "L1 norm" : "relative 2-norm",
+              problem->measure == WR_MEASURE_L1_ERROR ? "L1 norm" : "relative 2-norm",
               wr_run_label(farthest, label, sizeof label), wr_run_label(first, other, sizeof other));
   wr_line_print(out, &line, 0, 2);
 }
@@ -91,11 +91,11 @@ static void print_baseline(FILE *out, const wr_run *runs, int count) {
   char label[LABEL_ROOM];
   const wr_run *base = wr_baseline(runs, count);
   if (!base) return;
-  int is_cusparse = strncmp(base->backend->name, "cusparse", 8) == 0;
   wr_line line = {0};
   wr_line_add(&line, "baseline: %s, %s", wr_run_label(base, label, sizeof label),
-              is_cusparse ? "the cusparse format with the least total"
-                          : "the first of the list that can be compared (no cusparse format can)");
+              base->backend->caps & WR_CAP_VENDOR
+                  ? "the cusparse format with the least total"
+                  : "the first of the list that can be compared (no cusparse format can)");
   wr_line_print(out, &line, 0, 2);
 }
 

@@ -159,7 +159,7 @@ void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const w
   wr_text_bound(result->bound, bound);
   wr_text_real(problem->tolerance, asked);
   int stopped_by_change = result->by_change;
-  if (strcmp(problem->program, "pagerank") != 0)
+  if (problem->measure == WR_MEASURE_RESIDUAL)
     wr_line_add(line, "||b - A x|| = %s ||b|| (asked for %s)", measure, asked);
   else if (stopped_by_change)
     wr_line_add(line, "last change %s (asked for %s), L1 error <= %s", measure, asked, bound);

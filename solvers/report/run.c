@@ -1,7 +1,6 @@
 #include "solvers/report/run.h"
 
 #include <math.h>
-#include <string.h>
 
 int wr_run_answered(const wr_run *run) { return run->ran && run->status == WR_OK; }
 
@@ -15,7 +14,7 @@ const wr_run *wr_baseline(const wr_run *runs, int count) {
     const wr_run *run = &runs[i];
     if (!wr_run_counts(run)) continue;
     if (!first) first = run;
-    if (strncmp(run->backend->name, "cusparse", 8) != 0) continue;
+    if (!(run->backend->caps & WR_CAP_VENDOR)) continue;
     if (!best || wr_ledger_end_to_end(&run->ledger) < wr_ledger_end_to_end(&best->ledger)) best = run;
   }
   return best ? best : first;

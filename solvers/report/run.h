@@ -36,9 +36,16 @@ typedef struct wr_run {
   double difference;       /* L1 (PageRank) or relative 2-norm (BiCGSTAB) distance to the first run's answer */
 } wr_run;
 
+/* What a method stops by, and in which norm reports give the distance of two answers. */
+typedef enum wr_measure {
+  WR_MEASURE_RESIDUAL, /* ||b - A x|| / ||b||; relative 2-norm                                               */
+  WR_MEASURE_L1_ERROR  /* a bound on the L1 error of the scores, or the L1 change of a step; L1 norm         */
+} wr_measure;
+
 /* The problem, for headings. */
 typedef struct wr_problem_facts {
   const char *program;     /* "pagerank"                                                              */
+  wr_measure measure;
   const char *source;      /* file or gen: name                                                       */
   char kind[64];           /* "coordinate pattern general"                                            */
   int64_t nrows, ncols, nnz, bytes;
@@ -74,7 +81,7 @@ int wr_run_answered(const wr_run *run);
 /* ... and did not fail the check of its multiplies, so that its times can be compared. */
 int wr_run_counts(const wr_run *run);
 
-/* The baseline of speed-up and break-even: the cusparse run with the least total if one ran, else the first that ran;
+/* The baseline of speed-up and break-even: the run of WR_CAP_VENDOR with the least total if one ran, else the first that ran;
  * NULL if none did. A run that failed or multiplied wrong is no baseline. */
 const wr_run *wr_baseline(const wr_run *runs, int count);
 

@@ -1,4 +1,4 @@
-/* How much a multiply by plain rows asks of the second-level cache, in 32-byte sectors, the unit of ncu's
+/* How much a multiply by plain rows (WR_CAP_PLAIN_ROWS) asks of the second-level cache, in 32-byte sectors, the unit of ncu's
  * lts__t_sectors_op_read: on irregular matrices it is these, not bytes of memory, that the time follows.
  *
  * Streams are exact: each array (columns, values, and what says where rows end) is read once, from its aligned begin. x is a
@@ -10,9 +10,6 @@
 #include "spmv/spmv.h"
 
 enum { WR_SECTOR_BYTES = 32, WR_GATHER_ENTRIES = 32 };
-
-/* 1 for a CUDA backend that reads plain rows entry by entry, so that the count means something for it. */
-int wr_sectors_apply(const wr_backend *backend);
 
 int64_t wr_sectors_of_x(const wr_csr *A, wr_type type);
 

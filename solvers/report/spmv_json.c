@@ -122,7 +122,7 @@ static void write_comparison(wr_json *json, const wr_run *run, const wr_run *bas
 }
 
 static void write_sectors(wr_json *json, const wr_spmv_table *t, const wr_run *run) {
-  if (t->x_sectors < 0 || !wr_sectors_apply(run->backend)) {
+  if (t->x_sectors < 0 || !(run->backend->caps & WR_CAP_PLAIN_ROWS)) {
     wr_json_null(json, "sectors");
     return;
   }

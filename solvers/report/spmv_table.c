@@ -144,7 +144,7 @@ static void print_sectors(FILE *out, const wr_spmv_table *t) {
   if (t->x_sectors < 0) return;
   for (int k = 0; k < t->count; k++) {
     const wr_run *run = &t->runs[k];
-    if (!run->ran || !wr_sectors_apply(run->backend)) continue;
+    if (!run->ran || !(run->backend->caps & WR_CAP_PLAIN_ROWS)) continue;
     int64_t streams = wr_sectors_of_streams(t->A, t->type, &run->info);
     wr_line_add(
         &line, "%s%s %s (streams %s, x %s)", found++ ? ", " : "sectors: ", wr_run_label(run, label, sizeof label),

@@ -29,9 +29,10 @@ static const wr_knob fixture_table[] = {
 static const wr_backend fixture_reference = {.name = "reference", .summary = "plain loop", .place = WR_HOST};
 static const wr_backend fixture_cpu_csr = {.name = "cpu_csr", .summary = "rows", .place = WR_HOST};
 static const wr_backend fixture_cusparse = {
-    .name = "cusparse", .summary = "vendor", .place = WR_CUDA,
+    .name = "cusparse", .summary = "vendor", .place = WR_CUDA, .caps = WR_CAP_VENDOR,
     .knobs = fixture_table, .knobs_size = sizeof(fixture_knobs)};
-static const wr_backend fixture_cusparse_coo = {.name = "cusparse_coo", .summary = "vendor", .place = WR_CUDA};
+static const wr_backend fixture_cusparse_coo = {
+    .name = "cusparse_coo", .summary = "vendor", .place = WR_CUDA, .caps = WR_CAP_VENDOR};
 
 /* A verified run of 54 iterations that took `solve` seconds, 1 second to read, and `apply` seconds a multiply. */
 static inline wr_run fixture_run(const wr_backend *backend, double prepare, double solve, double apply) {
@@ -64,7 +65,9 @@ static inline wr_run fixture_absent(const wr_backend *backend, const char *reaso
 }
 
 static inline wr_problem_facts fixture_problem(const char *program) {
-  wr_problem_facts problem = {.program = program, .source = "web.mtx", .nrows = 281903, .ncols = 281903, .nnz = 2312497,
+  int is_pagerank = strcmp(program, "pagerank") == 0;
+  wr_problem_facts problem = {.program = program, .measure = is_pagerank ? WR_MEASURE_L1_ERROR : WR_MEASURE_RESIDUAL,
+                              .source = "web.mtx", .nrows = 281903, .ncols = 281903, .nnz = 2312497,
                               .bytes = 31000000, .has_values = 0, .precision = "f64", .tolerance = 1e-9};
   SET_TEXT(problem.kind, "coordinate pattern general");
   return problem;
