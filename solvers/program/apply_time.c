@@ -60,11 +60,8 @@ typedef struct bench {
 
 void wr_apply_place_open(wr_apply_place *place, wr_env env) {
   *place = (wr_apply_place){.env = env};
-  place->status = wr_env_open(&place->env);
-  if (place->status != WR_OK)
-    snprintf(place->reason, sizeof place->reason, "%s", wr_status_message());
-  else if (wr_env_read_bandwidth(&place->env, INFINITY, &place->read_bandwidth) != WR_OK)
-    place->read_bandwidth = 0;
+  if (wr_error_keep(&place->error, wr_env_open(&place->env)) != WR_OK) return;
+  if (wr_env_read_bandwidth(&place->env, INFINITY, &place->read_bandwidth) != WR_OK) place->read_bandwidth = 0;
 }
 
 void wr_apply_place_close(wr_apply_place *place) { wr_env_close(&place->env); }
@@ -249,7 +246,7 @@ static wr_status open_lane(bench *b, lane *l, const wr_choice *choice) {
   wr_place place = choice->backend->place;
   wr_apply_place *p = &b->places[place];
   if (choice->backend->plan == NULL) return choice->backend->check(&p->env, b->A, NULL); /* a stub says why */
-  if (p->status != WR_OK) return wr_fail(p->status, "%s", p->reason);
+  TRY(wr_error_raise(&p->error));
   l->env = &p->env, l->room = &b->rooms[place];
   l->dual = l->times->dual = (choice->backend->caps & WR_CAP_Y_NEXT) != 0;
   TRY(open_room(b, place));
@@ -265,8 +262,7 @@ done:
 /* Takes a backend out, with the reason. Returns status where it concerns the whole command. */
 static wr_status give_up(lane *l, wr_status status) {
   if (status == WR_OK) return WR_OK;
-  l->run->status = status;
-  snprintf(l->run->reason, sizeof l->run->reason, "%s", wr_status_message());
+  (void)wr_error_keep(&l->run->error, status);
   wr_plan_destroy(l->plan);
   l->plan = NULL;
   return status == WR_EUSAGE ? status : WR_OK;

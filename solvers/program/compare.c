@@ -81,11 +81,6 @@ static wr_env env_of(const wr_comparison *c, wr_place place) {
                   .deterministic = c->settings->deterministic};
 }
 
-static void note_status(wr_comparison *c, wr_place place, wr_status status, const char *reason) {
-  c->env_status[place] = status;
-  if (status != WR_OK) snprintf(c->env_reason[place], sizeof c->env_reason[place], "%s", reason);
-}
-
 /* Whether the device will be given a matrix as it is read, if all goes well. */
 static int wants_there(void *comparison, const wr_csr *A) {
   int reads_rows;
@@ -101,16 +96,15 @@ static void wait_for_opener(wr_comparison *c, double most) {
   if (!wr_opener_wait(o, most)) return;
   wr_ledger_stop(ledger);
   ledger->hidden[WR_PHASE_INIT] = fmax(0, o->open_seconds - ledger->seconds[WR_PHASE_INIT]);
-  note_status(c, WR_CUDA, o->status, o->reason);
-  if (o->status != WR_OK) wr_opener_stop(o);
-  if (o->status != WR_OK || most < INFINITY) return;
+  c->env_error[WR_CUDA] = o->error;
+  if (o->error.status != WR_OK) wr_opener_stop(o);
+  if (o->error.status != WR_OK || most < INFINITY) return;
   wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
   double begin = wr_clock();
   wr_opener_stop(o);
   ledger->hidden[WR_PHASE_UPLOAD] = fmax(0, o->upload_seconds - (wr_clock() - begin));
   wr_status status = c->env[WR_CUDA].ops->wait(&c->env[WR_CUDA]); /* makes it this thread's device, too */
-  note_status(c, WR_CUDA, status, wr_status_message());
-  if (status == WR_OK) wr_opener_finish(o);
+  if (wr_error_keep(&c->env_error[WR_CUDA], status) == WR_OK) wr_opener_finish(o);
 }
 
 static void begin_to_open(wr_comparison *c, wr_place place, int beside) {
@@ -119,8 +113,7 @@ static void begin_to_open(wr_comparison *c, wr_place place, int beside) {
   c->env_tried[place] = 1;
   int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* else this build has no device to open */
   if (beside && takes_long && wr_opener_start(&c->opener, env, wants_there, c)) return;
-  wr_status status = wr_env_open(env);
-  note_status(c, place, status, wr_status_message());
+  (void)wr_error_keep(&c->env_error[place], wr_env_open(env));
 }
 
 /* A place in this thread, or what there is of it after `most` seconds. A moment belongs to one phase: these to the place, not
@@ -136,18 +129,14 @@ static void open_within(wr_comparison *c, wr_place place, double most) {
   if (interrupts) wr_ledger_enter(c->process, phase);
 }
 
-static wr_status answer_of(const wr_comparison *c, wr_place place) {
-  return c->env_status[place] == WR_OK ? WR_OK : wr_fail(c->env_status[place], "%s", c->env_reason[place]);
-}
-
 wr_status wr_comparison_begin_device(wr_comparison *c, double most) {
   if (!c->env_tried[WR_CUDA]) open_within(c, WR_CUDA, most);
-  return c->opener.running ? WR_OK : answer_of(c, WR_CUDA);
+  return c->opener.running ? WR_OK : wr_error_raise(&c->env_error[WR_CUDA]);
 }
 
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
   if (!c->env_tried[place] || (place == WR_CUDA && c->opener.running)) open_within(c, place, INFINITY);
-  return answer_of(c, place);
+  return wr_error_raise(&c->env_error[place]);
 }
 
 /* Uploads the matrix once for all runs of the device. */
@@ -336,8 +325,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   run->info = *wr_plan_advise(plan);
   wr_ledger_stop(c->process);
 done:
-  run->status = status;
-  if (status != WR_OK) snprintf(run->reason, sizeof run->reason, "%s", wr_status_message());
+  (void)wr_error_keep(&run->error, status);
   if (plan) snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name); /* with what the run has shown */
   wr_plan_destroy(plan);
   wr_ledger_stop(&run->ledger);
@@ -352,8 +340,7 @@ wr_status wr_compare(wr_comparison *c) {
     *run = (wr_run){.backend = c->choices[k].backend};
     snprintf(run->knobs, sizeof run->knobs, "%s", c->choices[k].knobs); /* as given, until a plan knows them all */
     if (*c->interrupted) {
-      run->status = WR_EUNAVAILABLE;
-      snprintf(run->reason, sizeof run->reason, "interrupted before it began");
+      run->error = (wr_error){WR_EUNAVAILABLE, "interrupted before it began"};
       continue;
     }
     wr_status status = run_one(c, k);

@@ -36,8 +36,7 @@ typedef struct wr_comparison {
   int64_t answer_n;
   int answer_run;                           /* its number, -1: none                                   */
   wr_env env[2];                            /* by place: opened once                                  */
-  wr_status env_status[2];
-  char env_reason[2][512];
+  wr_error env_error[2];                    /* why it does not open                                   */
   int env_tried[2];
   wr_ledger place_ledger[2];                /* opening a place and uploading the matrix there         */
   wr_opener opener;                         /* opens the device and brings rows there beside the program */

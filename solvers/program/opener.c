@@ -3,7 +3,6 @@
 
 #include <omp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "solvers/report/ledger.h"
@@ -35,11 +34,10 @@ static void *work(void *opener) {
   wr_handed now;
   omp_set_num_threads(1); /* of this thread's loops: the processors are busy with what makes the rows */
   double begin = wr_clock();
-  o->status = wr_env_open(o->env);
-  if (o->status != WR_OK) snprintf(o->reason, sizeof o->reason, "%s", wr_status_message());
+  (void)wr_error_keep(&o->error, wr_env_open(o->env));
   o->open_seconds = wr_clock() - begin;
   atomic_store(&o->opened, 1);
-  while (o->status == WR_OK && wr_handover_take(&o->rows, &now)) {
+  while (o->error.status == WR_OK && wr_handover_take(&o->rows, &now)) {
     begin = wr_clock();
     int left = bring(o, &now);
     o->upload_seconds += wr_clock() - begin;

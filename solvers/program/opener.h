@@ -14,13 +14,12 @@ typedef struct wr_opener {
   int running;           /* the thread is there and alone uses env, and what is below up to rows */
   pthread_t thread;
   wr_env *env;
-  wr_status status;      /* of opening it                                   */
-  char reason[512];      /* its sentence, if it failed                      */
+  wr_error error;        /* of opening it                                   */
   double open_seconds;   /* that opening took                               */
   double upload_seconds; /* that bringing rows there took                   */
   wr_csr_upload *upload; /* of matrix `number`; NULL: none, or it failed    */
   int64_t number;
-  atomic_int opened;     /* 1: env is open, or has failed: status and reason are final */
+  atomic_int opened;     /* 1: env is open, or has failed: error is final */
   wr_handover rows;
 } wr_opener;
 

@@ -230,25 +230,22 @@ done:
 }
 
 /* Keeps the first failure of several steps that do not depend on each other. */
-static void keep_first(wr_status *first, wr_status status, char *message, size_t size) {
-  if (*first != WR_OK || status == WR_OK) return;
-  *first = status;
-  snprintf(message, size, "%s", wr_status_message());
+static void keep_first(wr_error *first, wr_status status) {
+  if (first->status == WR_OK) (void)wr_error_keep(first, status);
 }
 
 /* Writes what was asked for; one output that fails does not keep the others. The time counts to the run whose answer it is. */
 static wr_status write_all(job *j) {
-  wr_status first = WR_OK;
-  char message[512];
+  wr_error first = {0};
   double before = j->ledger.seconds[WR_PHASE_WRITE]; /* saving the matrix counts to all runs */
   if (j->settings.output || j->settings.history) wr_ledger_enter(&j->ledger, WR_PHASE_WRITE);
-  keep_first(&first, write_answer(j), message, sizeof message);
-  keep_first(&first, write_history(j), message, sizeof message);
+  keep_first(&first, write_answer(j));
+  keep_first(&first, write_history(j));
   wr_ledger_stop(&j->ledger);
   if (j->comparison.answer_run >= 0)
     j->runs[j->comparison.answer_run].ledger.seconds[WR_PHASE_WRITE] += j->ledger.seconds[WR_PHASE_WRITE] - before;
-  keep_first(&first, write_json(j), message, sizeof message);
-  return first == WR_OK ? WR_OK : wr_fail(first, "%s", message);
+  keep_first(&first, write_json(j));
+  return wr_error_raise(&first);
 }
 
 /* How many outputs are sent to standard output, which then belongs to them: reports go to standard error. */
@@ -335,14 +332,14 @@ static wr_status work(job *j) {
   if (j->by_default) TRY(choose_backend(j, open_device)); /* now its sizes are known, and whether the device works */
   if (j->by_default) TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
   /* A machine without a GPU surprises no user. */
-  if (j->by_default && c->env_status[WR_CUDA] != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
-    wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_reason[WR_CUDA]);
+  if (j->by_default && c->env_error[WR_CUDA].status != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
+    wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_error[WR_CUDA].text);
   TRY(solve_all(j));
   j->facts.interrupted = interrupted != 0;
-  char message[512];
-  keep_first(&status, write_all(j), message, sizeof message);
-  keep_first(&status, report(j), message, sizeof message); /* an answer that could not be written can still be shown */
-  if (status != WR_OK) wr_fail(status, "%s", message);
+  wr_error first = {0};
+  keep_first(&first, write_all(j));
+  keep_first(&first, report(j)); /* an answer that could not be written can still be shown */
+  status = wr_error_raise(&first);
 done:
   return status;
 }
@@ -353,8 +350,8 @@ static void complain_of_runs(const job *j) {
   for (int k = 0; k < j->comparison.count; k++) {
     const wr_run *run = &j->runs[k];
     wr_run_label(run, label, sizeof label);
-    if (run->status != WR_OK && (j->comparison.count == 1 || j->settings.quiet))
-      wr_text_message(stderr, "%s: %s: %s", j->program->name, label, run->reason);
+    if (run->error.status != WR_OK && (j->comparison.count == 1 || j->settings.quiet))
+      wr_text_message(stderr, "%s: %s: %s", j->program->name, label, run->error.text);
     else if (j->settings.quiet && wr_run_exit_code(run) != 0)
       wr_text_message(
           stderr, "%s: %s: %s%s", j->program->name, label, wr_outcome_title(run->result.outcome),

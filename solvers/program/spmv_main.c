@@ -142,7 +142,7 @@ static wr_status time_matrix(job *j, const char *name, int with_values, int with
   int first = without && !with_values, last = without;
   if (interrupted) return WR_OK;
   wr_type narrow = j->s.precision == WR_SPMV_BOTH ? WR_F32 : (wr_type)j->s.precision;
-  int on_host = j->places[WR_HOST].status == WR_OK && j->places[WR_HOST].env.ops != NULL;
+  int on_host = j->places[WR_HOST].error.status == WR_OK && j->places[WR_HOST].env.ops != NULL;
   wr_source_options how = {.threads = (int)j->s.common.threads,
                            .format = (wr_input_format)j->s.common.input_format,
                            .columns = j->s.common.columns,
@@ -184,11 +184,11 @@ static void open_place(job *j, wr_place place) {
   int wanted = s->backends == NULL, allowed = s->device != (place == WR_CUDA ? WR_DEVICE_CPU : WR_DEVICE_CUDA);
   for (int k = 0; k < j->count; k++)
     wanted |= j->choices[k].backend->place == place && j->choices[k].backend->plan != NULL;
-  p->status = WR_EUNAVAILABLE;
+  p->error.status = WR_EUNAVAILABLE;
   if (!allowed)
-    snprintf(p->reason, sizeof p->reason, "--device %s leaves it out", s->device_text);
+    snprintf(p->error.text, sizeof p->error.text, "--device %s leaves it out", s->device_text);
   else if (!wanted)
-    snprintf(p->reason, sizeof p->reason, "no backend of the list runs there");
+    snprintf(p->error.text, sizeof p->error.text, "no backend of the list runs there");
   else
     wr_apply_place_open(p, (wr_env){.place = place,
                                     .device = s->device_number,
@@ -206,11 +206,12 @@ static wr_status choose_backends(job *j) {
     for (int k = 0; k < wr_backend_count(); k++) {
       const wr_backend *backend = wr_backend_at(k);
       if (backend->plan == NULL || backend->place != order[p] || (backend->caps & WR_CAP_YARDSTICK)) continue;
-      if (j->places[order[p]].status != WR_OK) continue;
+      if (j->places[order[p]].error.status != WR_OK) continue;
       used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? "," : "", backend->name);
     }
   if (used == 0)
-    return wr_fail(WR_EUNAVAILABLE, "no backend runs here: %s", j->places[j->s.common.device == WR_DEVICE_CUDA].reason);
+    return wr_fail(WR_EUNAVAILABLE, "no backend runs here: %s",
+                   j->places[j->s.common.device == WR_DEVICE_CUDA].error.text);
   wr_status status = wr_option_set(wr_spmv_options, &j->s, "backend", list, "--backend");
   return status == WR_OK ? wr_choices_parse(list, j->choices, &j->count) : status;
 }
@@ -224,7 +225,7 @@ static wr_status check_single(const job *j) {
     wr_status status = only->check(&place->env, NULL, NULL);
     return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", only->name, wr_status_message());
   }
-  return place->status == WR_OK ? WR_OK : wr_fail(place->status, "%s: %s", only->name, place->reason);
+  return place->error.status == WR_OK ? WR_OK : wr_fail(place->error.status, "%s: %s", only->name, place->error.text);
 }
 
 /* Before any matrix is read: --json may replace no input. */

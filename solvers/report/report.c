@@ -26,7 +26,7 @@ static const char *warning(const wr_run *run) {
 static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
   const wr_result *result = &run->result;
   wr_line line = {0};
-  int broke_off = run->status != WR_OK; /* there may be no answer, however the iterations ended */
+  int broke_off = run->error.status != WR_OK; /* there may be no answer, however the iterations ended */
   if (!broke_off) wr_line_add(&line, "%s", warning(run));
   if (broke_off)
     wr_line_add(&line, "BROKE OFF after");
@@ -176,15 +176,15 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
   if (run->ran) {
     print_answer(out, problem, run);
   } else {
-    wr_line_add(&line, "%s: %s", run->status == WR_EUNAVAILABLE ? "not available" : "broke off", run->reason);
+    wr_line_add(&line, "%s: %s", run->error.status == WR_EUNAVAILABLE ? "not available" : "broke off", run->error.text);
     wr_line_print(out, &line, 0, 2);
   }
   line = (wr_line){0};
   wr_line_add_problem(&line, problem);
   print_labelled(out, "problem", &line);
-  if (run->ran && run->status != WR_OK) {
+  if (run->ran && run->error.status != WR_OK) {
     line = (wr_line){0};
-    wr_line_add(&line, "%s", run->reason);
+    wr_line_add(&line, "%s", run->error.text);
     print_labelled(out, "broke off", &line);
   }
   print_backend(out, problem, run, verbose && run->ran);

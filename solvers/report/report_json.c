@@ -164,8 +164,8 @@ static void write_run(wr_json *json, const wr_run *run, const wr_run *base, wr_m
   wr_json_text(json, "place", run->backend->place == WR_CUDA ? "cuda" : "host");
   wr_json_text(json, "device", run->device_name);
   wr_json_text(json, "knobs", run->knobs);
-  wr_json_text(json, "status", wr_status_name(run->status));
-  wr_json_text(json, "reason", run->reason);
+  wr_json_text(json, "status", wr_status_name(run->error.status));
+  wr_json_text(json, "reason", run->error.text);
   wr_json_integer(json, "exit_code", wr_run_exit_code(run));
   wr_json_boolean(json, "ran", run->ran);
   write_plan(json, run);

@@ -107,10 +107,10 @@ static void print_marks(FILE *out, const wr_problem_facts *problem, const wr_run
     unverified |= mark(run) == '*';
     if (mark(run) != '!') continue;
     wr_line_add(&line, "! %s: ", wr_run_label(run, label, sizeof label));
-    if (run->status == WR_OK)
+    if (run->error.status == WR_OK)
       add_shortcoming(&line, problem, run);
     else
-      wr_line_add(&line, "broke off: %s", run->reason);
+      wr_line_add(&line, "broke off: %s", run->error.text);
     wr_line_print(out, &line, 0, 2);
   }
   if (unverified) fprintf(out, "* unverified: this answer was not checked (--verify off)\n");

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-int wr_run_answered(const wr_run *run) { return run->ran && run->status == WR_OK; }
+int wr_run_answered(const wr_run *run) { return run->ran && run->error.status == WR_OK; }
 
 int wr_run_counts(const wr_run *run) {
   return wr_run_answered(run) && wr_run_exit_code(run) != wr_status_exit_code(WR_EINTERNAL);
@@ -39,7 +39,7 @@ int wr_faster(const wr_run *a, const wr_run *b) {
 }
 
 int wr_run_exit_code(const wr_run *run) {
-  if (run->status != WR_OK) return wr_status_exit_code(run->status);
+  if (run->error.status != WR_OK) return wr_status_exit_code(run->error.status);
   if (!run->ran) return wr_status_exit_code(WR_EUNAVAILABLE);
   int code = wr_outcome_exit_code(run->result.outcome);
   const wr_verdict *verdict = &run->verdict;

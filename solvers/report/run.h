@@ -17,8 +17,7 @@ enum { WR_MAX_RUNS = 64 }; /* of one command */
 typedef struct wr_run {
   const wr_backend *backend;
   char knobs[128];         /* effective, "alg=1"; "" none                                             */
-  wr_status status;        /* not WR_OK: did not run, or broke off; then `reason` says why            */
-  char reason[512];
+  wr_error error;          /* why it did not run, or broke off                                        */
   int ran;                 /* 1: there is a result                                                    */
   wr_plan_info info;
   char device_name[128];
@@ -70,8 +69,7 @@ typedef struct wr_apply_times {
 /* A place to compute at, opened once for all matrices. */
 typedef struct wr_apply_place {
   wr_env env;
-  wr_status status;      /* not WR_OK: it does not open, and reason says why       */
-  char reason[512];
+  wr_error error;        /* why it does not open                                   */
   double read_bandwidth; /* bytes/s; 0: there was no memory to measure it          */
 } wr_apply_place;
 

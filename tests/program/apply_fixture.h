@@ -197,7 +197,7 @@ static wr_csr *small_matrix(int with_values) {
 }
 
 static void open_places(int faked) {
-  places[WR_CUDA] = (wr_apply_place){.status = WR_EUNAVAILABLE, .reason = "no card today"};
+  places[WR_CUDA] = (wr_apply_place){.error = {WR_EUNAVAILABLE, "no card today"}};
   places[WR_HOST] = (wr_apply_place){.env = {.place = WR_HOST, .type = WR_F64, .threads = 2}, .read_bandwidth = 1e9};
   CHECK_OK(wr_env_open(&places[WR_HOST].env));
   fake_ops = wr_vecops_host;

@@ -210,11 +210,11 @@ static void test_absent(void) {
   const wr_choice choices[] = {{&on_card, ""}, {&fake, "how=prepare"}, {&fake, "how=fail:from=12"}, {&fake, "name=D"},
                                {stub, ""}};
   CHECK_OK(time_small(WR_F64, &plain, choices, stub ? 5 : 4));
-  CHECK(runs[0].status == WR_EUNAVAILABLE && strcmp(runs[0].reason, "no card today") == 0 && !runs[0].ran);
-  CHECK(runs[1].status == WR_ENOMEM && strstr(runs[1].reason, "told to fail") && !runs[1].ran);
-  CHECK(runs[2].status == WR_EDEVICE && strstr(runs[2].reason, "told to fail") && !runs[2].ran);
-  CHECK(runs[3].status == WR_OK && runs[3].ran && times[3].hot.count == 7);
-  CHECK(!stub || (runs[4].status == WR_EUNAVAILABLE && runs[4].reason[0]));
+  CHECK(runs[0].error.status == WR_EUNAVAILABLE && strcmp(runs[0].error.text, "no card today") == 0 && !runs[0].ran);
+  CHECK(runs[1].error.status == WR_ENOMEM && strstr(runs[1].error.text, "told to fail") && !runs[1].ran);
+  CHECK(runs[2].error.status == WR_EDEVICE && strstr(runs[2].error.text, "told to fail") && !runs[2].ran);
+  CHECK(runs[3].error.status == WR_OK && runs[3].ran && times[3].hot.count == 7);
+  CHECK(!stub || (runs[4].error.status == WR_EUNAVAILABLE && runs[4].error.text[0]));
   CHECK(wr_apply_base(runs, 4) == &runs[3]);
   const wr_choice misspelt[] = {{&fake, ""}, {&fake, "cots=1"}};
   CHECK_FAILS(WR_EUSAGE, time_small(WR_F64, &plain, misspelt, 2));
@@ -229,7 +229,7 @@ static void test_interrupted(void) {
   CHECK(runs[0].ran && runs[1].ran && runs[1].verdict.multiplied_right);
   const wr_choice at_once[] = {{&fake, "how=interrupt"}};
   CHECK_OK(time_small(WR_F64, &plain, at_once, 1));
-  CHECK(!runs[0].ran && runs[0].status == WR_EUNAVAILABLE && strstr(runs[0].reason, "interrupted"));
+  CHECK(!runs[0].ran && runs[0].error.status == WR_EUNAVAILABLE && strstr(runs[0].error.text, "interrupted"));
 }
 
 static void test_overflow(void) {
@@ -268,7 +268,7 @@ static void test_no_memory(void) {
     int some_left = granted > 0;
     granted = -1;
     through = status == WR_OK && runs[0].ran && runs[1].ran;
-    CHECKF(through || status == WR_ENOMEM || runs[0].status == WR_ENOMEM || runs[1].status == WR_ENOMEM,
+    CHECKF(through || status == WR_ENOMEM || runs[0].error.status == WR_ENOMEM || runs[1].error.status == WR_ENOMEM,
            "%d granted: %s", k, wr_status_name(status));
     CHECKF(through || !some_left, "%d granted were too many", k);
   }
@@ -294,14 +294,15 @@ static void test_backends(void) {
       CHECK_OK(wr_apply_time(A, (wr_type)type, places, choices, count, &quick, runs, times));
       for (int r = 0; r < count; r++)
         CHECKF(wr_run_counts(&runs[r]) && runs[r].verdict.rows == A->nrows && times[r].hot.count == 2,
-               "matrix %d, %s: %s, worst row %g", k, runs[r].backend->name, runs[r].reason, runs[r].verdict.worst_row);
+               "matrix %d, %s: %s, worst row %g", k, runs[r].backend->name, runs[r].error.text,
+               runs[r].verdict.worst_row);
     }
     wr_csr_free(A);
   }
   wr_apply_place_close(&places[WR_HOST]);
   wr_apply_place none;
   wr_apply_place_open(&none, (wr_env){.place = WR_CUDA, .device = 4000, .type = WR_F64});
-  CHECK(none.status == WR_EUNAVAILABLE && none.reason[0] && none.read_bandwidth == 0);
+  CHECK(none.error.status == WR_EUNAVAILABLE && none.error.text[0] && none.read_bandwidth == 0);
   wr_apply_place_close(&none);
 }
 

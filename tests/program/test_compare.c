@@ -96,8 +96,8 @@ static void test_runs(void) {
   double begin = wr_clock();
   compare("cpu_csr,yaspmv,reference", &settings, runs, &m, &c);
   double elapsed = wr_clock() - begin;
-  CHECK(runs[0].ran && runs[0].status == WR_OK && runs[2].ran && runs[2].status == WR_OK);
-  CHECK(!runs[1].ran && runs[1].status == WR_EUNAVAILABLE && strstr(runs[1].reason, "not written yet"));
+  CHECK(runs[0].ran && runs[0].error.status == WR_OK && runs[2].ran && runs[2].error.status == WR_OK);
+  CHECK(!runs[1].ran && runs[1].error.status == WR_EUNAVAILABLE && strstr(runs[1].error.text, "not written yet"));
   CHECKF(m.solves == 6 && m.stops == 2, "%d solves, %d stops", m.solves, m.stops); /* each once and twice again */
   CHECK(c.answer_run == 0 && c.answer[0] == 1);
   CHECKF(runs[2].difference == 3, "%g", runs[2].difference); /* the fourth solve's answer less the first's */
@@ -137,7 +137,7 @@ static void test_device(void) {
   method m = {.A = identity()};
   wr_settings settings = {.precision = WR_F64, .repeat = 1, .device = WR_DEVICE_CUDA};
   compare("cpu_csr", &settings, runs, &m, &c);
-  CHECK(!runs[0].ran && runs[0].status == WR_EUNAVAILABLE && strstr(runs[0].reason, "--device cuda"));
+  CHECK(!runs[0].ran && runs[0].error.status == WR_EUNAVAILABLE && strstr(runs[0].error.text, "--device cuda"));
   CHECK(m.solves == 0 && c.answer == NULL && c.answer_run == -1);
   wr_comparison_close(&c);
   wr_csr_free(m.A);
@@ -281,7 +281,7 @@ static void test_only_device(void) {
     wr_settings settings = {.device = cases[k].device};
     wr_comparison c = {.program = &program, .settings = &settings, .choices = choices};
     for (; c.count < 3 && cases[k].list[c.count]; c.count++) choices[c.count].backend = cases[k].list[c.count];
-    c.env_tried[WR_CUDA] = 1, c.env_status[WR_CUDA] = cases[k].opened;
+    c.env_tried[WR_CUDA] = 1, c.env_error[WR_CUDA].status = cases[k].opened;
     int rows = -1, expected = cases[k].expected;
     CHECK(wr_comparison_only_device(&c, &rows) == (expected ? &c.env[WR_CUDA] : NULL));
     CHECK(!expected || rows == cases[k].rows);

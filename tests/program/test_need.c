@@ -149,7 +149,7 @@ static void test_bicgstab(const wr_backend *backend, wr_type type, int given) {
 
 static void test_spmv(const wr_backend *backend, wr_type type) {
   ground_case(NULL, "spmv in %s", type == WR_F32 ? "f32" : "f64");
-  wr_apply_place places[2] = {{.status = WR_OK}, {.status = WR_EUNAVAILABLE}};
+  wr_apply_place places[2] = {[WR_CUDA] = {.error.status = WR_EUNAVAILABLE}};
   wr_apply_settings how = {.batches = 1, .batch_seconds = 1e-9, .preparations = 1, .verify = WR_VERIFY_FULL};
   wr_settings settings = {.verify = WR_VERIFY_FULL};
   wr_choice choice = {.backend = backend};
@@ -159,7 +159,7 @@ static void test_spmv(const wr_backend *backend, wr_type type) {
   CHECK_OK(wr_env_open(&places[WR_HOST].env));
   wr_csr *A = nearly_empty(1);
   CHECK_OK(wr_apply_time(A, type, places, &choice, 1, &how, &run, &times));
-  CHECKF(run.status == WR_OK, "%s", run.reason);
+  CHECKF(run.error.status == WR_OK, "%s", run.error.text);
   wr_csr_free(A);
   wr_env_close(&places[WR_HOST].env);
   check_most(wr_spmv_row_bytes(&settings, type, 1) + wr_spmv_column_bytes(type, 1));

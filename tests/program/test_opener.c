@@ -57,7 +57,7 @@ static void check_case(const feed_case *f, wr_type type, int works) {
   CHECK(A->device == NULL);
   if (works && wanted) let_it_work(&o, A->nrows);
   wr_opener_stop(&o);
-  CHECK(o.status == WR_OK && !o.running && o.open_seconds > 0);
+  CHECK(o.error.status == WR_OK && !o.running && o.open_seconds > 0);
   CHECK((o.upload != NULL) == wanted || !works);
   CHECK_OK(env.ops->wait(&env));
   wr_opener_finish(&o);
@@ -126,7 +126,7 @@ static void test_none(void) {
   CHECK(wr_opener_start(&o, &env, wants, NULL));
   CHECK_OK(wr_csr_assemble_for(&o.rows.feed, &t, WR_DUPLICATES_SUM, &A, NULL));
   CHECK(wr_opener_wait(&o, INFINITY) && wr_opener_wait(&o, 0));
-  CHECK(o.status == WR_EUNAVAILABLE && o.reason[0] != '\0');
+  CHECK(o.error.status == WR_EUNAVAILABLE && o.error.text[0] != '\0');
   wr_opener_stop(&o);
   wr_opener_stop(&o);
   wr_opener_finish(&o);

@@ -59,8 +59,8 @@ static inline wr_run fixture_run(const wr_backend *backend, double prepare, doub
 
 /* A run that could not be. */
 static inline wr_run fixture_absent(const wr_backend *backend, const char *reason) {
-  wr_run run = {.backend = backend, .status = WR_EUNAVAILABLE};
-  snprintf(run.reason, sizeof run.reason, "%s", reason);
+  wr_run run = {.backend = backend, .error.status = WR_EUNAVAILABLE};
+  snprintf(run.error.text, sizeof run.error.text, "%s", reason);
   return run;
 }
 

@@ -124,9 +124,9 @@ static void test_baseline(void) {
   runs[2].ledger.seconds[WR_PHASE_VERIFY] = 100; /* in no total */
   CHECK(wr_baseline(runs, 5) == &runs[2]);
   runs[2].ran = 0;
-  runs[2].status = WR_EUNAVAILABLE;
+  runs[2].error.status = WR_EUNAVAILABLE;
   CHECK(wr_baseline(runs, 5) == &runs[3]);
-  runs[3].status = WR_EDEVICE; /* broke off with something in hand */
+  runs[3].error.status = WR_EDEVICE; /* broke off with something in hand */
   CHECK(wr_baseline(runs, 5) == &runs[1]);
   runs[1].verdict.multiplied_right = 0;
   CHECK(wr_baseline(runs, 5) == &runs[4]);
@@ -155,7 +155,7 @@ static void test_faster(void) {
 
 /* The rule of the header for one run, said a second time as a table of cases. */
 static int expected_code(const wr_run *run) {
-  switch (run->status) {
+  switch (run->error.status) {
     case WR_EUSAGE: return 1;
     case WR_EINPUT: return 3;
     case WR_EUNAVAILABLE: return 4;
@@ -187,7 +187,7 @@ static void test_exit_code_of_one(void) {
       for (int outcome = WR_CONVERGED; outcome <= WR_INTERRUPTED; outcome++)
         for (int level = WR_VERIFY_OFF; level <= WR_VERIFY_FULL; level++)
           for (int verdict = 0; verdict < 4; verdict++) {
-            wr_run run = {.backend = &fixture_reference, .status = (wr_status)status, .ran = ran};
+            wr_run run = {.backend = &fixture_reference, .error.status = (wr_status)status, .ran = ran};
             run.result.outcome = (wr_outcome)outcome;
             run.verdict = (wr_verdict){
                 .level = (wr_verified)level, .multiplied_right = verdict & 1, .met_tolerance = verdict >> 1};
@@ -206,7 +206,7 @@ static wr_run run_with_code(int code) {
   } statuses[] = {{1, WR_EUSAGE}, {3, WR_EINPUT},  {4, WR_EUNAVAILABLE}, {5, WR_ENUMERIC},
                   {6, WR_ENOMEM}, {7, WR_EINTERNAL}, {8, WR_EOUTPUT},      {9, WR_EDEVICE}};
   for (size_t k = 0; k < sizeof statuses / sizeof *statuses; k++)
-    if (statuses[k].code == code) run.status = statuses[k].status;
+    if (statuses[k].code == code) run.error.status = statuses[k].status;
   if (code == 4) run.ran = 0;
   if (code == 2) run.result.outcome = WR_STAGNATED;
   if (code == 130) run.result.outcome = WR_INTERRUPTED;
@@ -322,8 +322,8 @@ static void test_doubtful(void) {
   CHECK_LACKS(text, "MULTIPLIED");
   CHECK_LACKS(text, "to verified answer");
   free(text);
-  run.status = WR_EDEVICE;
-  SET_TEXT(run.reason, "kernel csr_warp: illegal address");
+  run.error.status = WR_EDEVICE;
+  SET_TEXT(run.error.text, "kernel csr_warp: illegal address");
   text = report("pagerank", &run, 0);
   CHECKF(strncmp(text, "BROKE OFF after 54 iterations: ", 31) == 0, "%s", text);
   CHECK_LACKS(text, "converged");

@@ -236,7 +236,7 @@ static void test_hostile(void) {
   wr_run runs[2] = {fixture_run(&fixture_cusparse, NAN, INFINITY, NAN),
                     fixture_run(&fixture_reference, -1, -INFINITY, 0)};
   for (int k = 0; k < 2; k++) {
-    memcpy(runs[k].reason, source, sizeof runs[k].reason - 1);
+    memcpy(runs[k].error.text, source, sizeof runs[k].error.text - 1);
     memcpy(runs[k].knobs, source, sizeof runs[k].knobs - 1);
     memcpy(runs[k].result.note, source, sizeof runs[k].result.note - 1);
     runs[k].result.measure = runs[k].verdict.worst_row = runs[k].info.apply_bytes = NAN;

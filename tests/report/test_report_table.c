@@ -142,8 +142,8 @@ static void test_marks(void) {
   runs[1].result.outcome = WR_MAX_ITERATIONS;
   SET_TEXT(runs[1].result.note, "the most that were allowed");
   runs[2].verdict.multiplied_right = 0;
-  runs[3].status = WR_EDEVICE;
-  SET_TEXT(runs[3].reason, "the card fell\noff the bus");
+  runs[3].error.status = WR_EDEVICE;
+  SET_TEXT(runs[3].error.text, "the card fell\noff the bus");
   char *text = table(runs, 4);
   CHECK_HAS(row(text, "reference"), " 2.00 s* ");
   CHECK_HAS(row(text, "cpu_csr"), " 6.00 s! ");
@@ -230,7 +230,7 @@ static void make_odd(wr_run *run, const wr_backend *backend) {
   for (int k = 0; k < WR_PHASE_COUNT; k++) run->ledger.seconds[k] = odd_real(), run->ledger.hidden[k] = odd_real();
   run->backend = backend;
   run->ran = pick(4) > 0;
-  run->status = pick(3) ? WR_OK : (wr_status)pick(WR_EDEVICE + 1);
+  run->error.status = pick(3) ? WR_OK : (wr_status)pick(WR_EDEVICE + 1);
   run->result.outcome = (wr_outcome)pick(WR_INTERRUPTED + 1);
   run->result.restarts = (int)pick(3);
   run->result.refinements = (int)pick(3);
@@ -238,7 +238,7 @@ static void make_odd(wr_run *run, const wr_backend *backend) {
   run->verdict.multiplied_right = (int)pick(2);
   run->verdict.met_tolerance = (int)pick(2);
   odd_text(run->knobs, sizeof run->knobs);
-  odd_text(run->reason, sizeof run->reason);
+  odd_text(run->error.text, sizeof run->error.text);
   odd_text(run->device_name, sizeof run->device_name);
   odd_text(run->info.line, sizeof run->info.line);
   odd_text(run->result.note, sizeof run->result.note);
