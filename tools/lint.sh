@@ -35,7 +35,7 @@ call() { echo "(^|[^A-Za-z0-9_.>])($1) *[(]"; } # a call of one of these names
 word() { echo "(^|[^A-Za-z0-9_])($1)([^A-Za-z0-9_]|\$)"; }
 
 ours='^(config|spmv|io|data|solvers)/'
-mains='(_main|solvers/program/program)[.]c$'
+mains='(_main|solvers/program/(program|process))[.]c$'
 nowhere='^$'
 
 code_rules() {

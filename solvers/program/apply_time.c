@@ -211,7 +211,7 @@ static wr_status prepare_once(bench *b, lane *l, const wr_choice *choice, double
   l->plan = NULL, l->turn = 0;
   TRY(l->env->ops->wait(l->env));
   double begin = wr_clock();
-  TRY(wr_plan_create(choice->backend, choice->knobs, b->A, l->env, &l->plan));
+  TRY(wr_choice_plan(choice, b->A, l->env, &l->plan));
   TRY(wr_plan_prepare(l->plan));
   *setup = wr_clock() - begin;
   TRY(spoil(l));

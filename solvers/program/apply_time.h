@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-#include "solvers/program/compare.h"
+#include "solvers/program/choice.h"
 #include "solvers/report/run.h"
 
 enum { WR_APPLY_BATCHES = 31, WR_APPLY_PREPARATIONS = 3 };

@@ -10,45 +10,6 @@
 #include "solvers/program/progress.h"
 #include "solvers/report/statistics.h"
 
-wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count) {
-  *count = 0;
-  for (const char *at = list;; at++) {
-    char name[64];
-    at += strspn(at, " ");
-    size_t length = strcspn(at, ","), name_length = strcspn(at, ":,");
-    if (*count == WR_MAX_RUNS) return wr_fail(WR_EUSAGE, "--backend: more than %d backends", WR_MAX_RUNS);
-    wr_choice *choice = &choices[(*count)++];
-    if (name_length == 0) return wr_fail(WR_EUSAGE, "--backend: an empty name in '%s'", list);
-    if (name_length >= sizeof name || length - name_length >= sizeof choice->knobs)
-      return wr_fail(WR_EUSAGE, "--backend: '%.40s...' is too long", at);
-    memcpy(name, at, name_length);
-    name[name_length] = '\0';
-    wr_status status = wr_backend_find(name, &choice->backend);
-    if (status != WR_OK) return status;
-    const char *knobs = at + name_length;
-    size_t knobs_length = length - name_length;
-    if (knobs_length > 0) knobs++, knobs_length--;
-    memcpy(choice->knobs, knobs, knobs_length);
-    choice->knobs[knobs_length] = '\0';
-    at += length;
-    if (*at == '\0') return WR_OK;
-  }
-}
-
-wr_status wr_choice_check(const wr_choice *choice) {
-  wr_status status;
-  const wr_backend *backend = choice->backend;
-  void *knobs = NULL;
-  if (backend->plan == NULL) return WR_OK;
-  TRY(wr_alloc_zeroed(&knobs, 1, backend->knobs_size, "knobs"));
-  TRY(wr_options_default(backend->knobs, knobs));
-  TRY(wr_knobs_parse(backend->knobs, knobs, choice->knobs, backend->name));
-done:
-  if (knobs) wr_options_release(backend->knobs, knobs);
-  wr_free(knobs);
-  return status;
-}
-
 /* Is -d against this backend? */
 static wr_status check_device(const wr_comparison *c, const wr_backend *backend) {
   if (backend->plan == NULL) return WR_OK; /* a stub speaks for itself */
@@ -313,7 +274,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   run->read_bandwidth = c->bandwidth[place];
   wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
-  TRY(wr_plan_create(choice->backend, choice->knobs, c->program->matrix(c->problem), env, &plan));
+  TRY(wr_choice_plan(choice, c->program->matrix(c->problem), env, &plan));
   snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plan));
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;
   TRY(wr_plan_prepare(plan));

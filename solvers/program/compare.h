@@ -4,21 +4,9 @@
 
 #include <signal.h>
 
+#include "solvers/program/choice.h"
 #include "solvers/program/opener.h"
 #include "solvers/program/program.h"
-
-/* One of -k's list. */
-typedef struct wr_choice {
-  const wr_backend *backend;
-  char knobs[128];
-} wr_choice;
-
-/* "cusparse:alg=2,cpu_csr" into choices[WR_MAX_RUNS]. WR_EUSAGE: an unknown name (the closest is named), too many, an empty
- * one. */
-wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count);
-
-/* WR_OK if the knobs of a choice are ones of its backend, in range; what is not built is not looked at. WR_EUSAGE. */
-wr_status wr_choice_check(const wr_choice *choice);
 
 typedef struct wr_comparison {
   const wr_program *program;

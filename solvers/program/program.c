@@ -1,5 +1,5 @@
-/* The way of every program: options, parse, work, report. This file and the *_main.c print and decide on the exit code. */
-#define _DEFAULT_SOURCE /* sigaction */
+/* The way of both solver programs: options, parse, work, report. This file, process.c and the *_main.c print and decide on the
+ * exit code. */
 #include "solvers/program/program.h"
 
 #include <math.h>
@@ -10,40 +10,17 @@
 
 #include "config/memory.h"
 #include "config/text.h"
-#include "data/generate.h"
 #include "io/output_file.h"
 #include "io/vector_file.h"
 #include "solvers/program/compare.h"
 #include "solvers/elements.h"
 #include "solvers/report/history_file.h"
-#include "solvers/windrow.h"
 #include "solvers/program/paths.h"
+#include "solvers/program/process.h"
 #include "solvers/report/machine.h"
 #include "solvers/report/report_text.h"
 #include "solvers/program/source.h"
 #include "solvers/program/threads.h"
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number) {
-  (void)number;
-  interrupted = 1;
-}
-
-/* From the first solve on a signal ends the iteration, and the iterate is written; a second one ends the program. */
-static void catch_signals(void) {
-  static const int numbers[] = {SIGINT, SIGTERM};
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}, before;
-  sigemptyset(&action.sa_mask);
-  for (int k = 0; k < 2; k++) /* who started us in the background may have decided that it is to be ignored */
-    if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[k], &action, NULL);
-}
-
-static int complain(const wr_program *program, wr_status status) {
-  wr_text_message(stderr, "%s: %s", program->name, wr_status_message());
-  if (status == WR_EUSAGE) fprintf(stderr, "%s --help shows the options\n", program->name);
-  return wr_status_exit_code(status);
-}
 
 /* Everything of one call; what it holds is freed at the end whatever happened. */
 typedef struct job {
@@ -64,28 +41,6 @@ typedef struct job {
   wr_comparison comparison;
 } job;
 
-static wr_status flush(FILE *out) {
-  return fflush(out) != 0 || ferror(out) ? wr_fail(WR_EOUTPUT, "standard output takes no more") : WR_OK;
-}
-
-static int is_action(const wr_settings *settings) {
-  return settings->help || settings->version || settings->list_backends || settings->list_generators;
-}
-
-/* --help and the like */
-static wr_status act(const wr_program *program, const wr_settings *settings) {
-  if (settings->help) {
-    wr_program_help(program->name, program->text, program->options, stdout);
-  } else if (settings->version) {
-    printf("%s (windrow) %s\n", program->name, WR_VERSION);
-  } else if (settings->list_backends) {
-    wr_backends_print(stdout);
-  } else {
-    wr_generate_help(stdout);
-  }
-  return flush(stdout);
-}
-
 /* Standard input can be read once. */
 static wr_status check_inputs(const job *j) {
   const wr_settings *s = &j->settings;
@@ -103,7 +58,7 @@ static wr_status parse(job *j, int argc, char **argv) {
   TRY(wr_options_default(options, &j->settings));
   TRY(wr_options_parse(options, &j->settings, argc, argv, &first));
   TRY(wr_settings_finish(&j->settings));
-  if (is_action(&j->settings)) goto done;
+  if (wr_process_is_action(&j->settings)) goto done;
   if (first == argc)
     TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, an edge list, - for standard input, or gen:FAMILY"));
   if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
@@ -132,7 +87,9 @@ static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
     place = status == WR_OK ? WR_CUDA : WR_HOST;
   }
-  return wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
+  wr_status status = wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
+  wr_choices_free(j->choices, &c->count);
+  return status == WR_OK ? wr_choices_parse(s->backends, j->choices, &c->count) : status;
 }
 
 /* In a hundredth of a second a machine without a device has said so. */
@@ -192,7 +149,7 @@ static wr_status solve_all(job *j) {
   wr_comparison *c = &j->comparison;
   c->problem = j->problem, c->facts = &j->facts;
   c->histories = j->settings.history ? j->histories : NULL;
-  catch_signals();
+  wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
   return wr_compare(c);
 }
 
@@ -293,16 +250,15 @@ static wr_status report(job *j) {
       wr_report_run(out, &j->facts, &j->runs[k], 1);
     }
   if (c->answer && j->program->present) TRY(j->program->present(out, &j->settings, &j->ids, c->answer, c->answer_n));
-  status = flush(out);
+  status = wr_process_flush(out);
 done:
   return status;
 }
 
-/* What can be known before anything is read: misspelt knobs, and a single backend that is not available. */
+/* Before anything is read: refuses a single backend that is not available, and begins to open a device that will be used. */
 static wr_status check_choices(job *j) {
   wr_status status = WR_OK;
   wr_comparison *c = &j->comparison;
-  for (int k = 0; k < c->count; k++) TRY(wr_choice_check(&j->choices[k]));
   if (c->count > 1 || j->settings.json) { /* a list and a JSON report say so in a row */
     for (int k = 0; k < c->count; k++)
       if (j->choices[k].backend->place == WR_CUDA && j->choices[k].backend->plan && j->settings.device != WR_DEVICE_CPU)
@@ -314,9 +270,7 @@ static wr_status check_choices(job *j) {
     status = only->check(&c->env[only->place], NULL, NULL);
   else if (j->settings.device != (only->place == WR_CUDA ? WR_DEVICE_CPU : WR_DEVICE_CUDA))
     status = only->place == WR_CUDA ? begin_device(c) : wr_comparison_open_place(c, WR_HOST);
-  if (status != WR_OK) status = wr_fail(status, "%s: %s", only->name, wr_status_message());
-done:
-  return status;
+  return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", only->name, wr_status_message());
 }
 
 static wr_status work(job *j) {
@@ -325,17 +279,15 @@ static wr_status work(job *j) {
   TRY(check_paths(j));
   note_extent(j);
   j->by_default = j->settings.backends == NULL;
-  if (j->by_default) TRY(choose_backend(j, begin_device));
-  TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
+  TRY(j->by_default ? choose_backend(j, begin_device) : wr_choices_parse(j->settings.backends, j->choices, &c->count));
   TRY(check_choices(j));
   TRY(prepare_problem(j));
   if (j->by_default) TRY(choose_backend(j, open_device)); /* now its sizes are known, and whether the device works */
-  if (j->by_default) TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
   /* A machine without a GPU surprises no user. */
   if (j->by_default && c->env_error[WR_CUDA].status != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
     wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_error[WR_CUDA].text);
   TRY(solve_all(j));
-  j->facts.interrupted = interrupted != 0;
+  j->facts.interrupted = *c->interrupted != 0;
   wr_error first = {0};
   keep_first(&first, write_all(j));
   keep_first(&first, report(j)); /* an answer that could not be written can still be shown */
@@ -361,6 +313,7 @@ static void complain_of_runs(const job *j) {
 
 static void close_job(job *j) {
   wr_comparison_close(&j->comparison);
+  wr_choices_free(j->choices, &j->comparison.count);
   for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]);
   if (j->problem) j->program->close(j->problem);
   wr_csr_free(j->A);
@@ -373,15 +326,16 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
   job *j = NULL;
   wr_ledger ledger;
   wr_ledger_begin_process(&ledger);
-  if (wr_alloc_zeroed(&j, 1, sizeof *j, "the program") != WR_OK) return complain(program, WR_ENOMEM);
+  if (wr_alloc_zeroed(&j, 1, sizeof *j, "the program") != WR_OK) return wr_process_complain(program->name, WR_ENOMEM);
   j->program = program, j->ledger = ledger;
   wr_comparison *c = &j->comparison;
   *c = (wr_comparison){.program = program, .settings = &j->settings, .process = &j->ledger,
-                       .interrupted = &interrupted, .choices = j->choices, .runs = j->runs, .answer_run = -1};
+                       .interrupted = wr_process_interrupted(), .choices = j->choices, .runs = j->runs,
+                       .answer_run = -1};
   wr_status status = parse(j, argc, argv);
   int code = 0;
-  if (status == WR_OK && is_action(&j->settings)) {
-    status = act(program, &j->settings);
+  if (status == WR_OK && wr_process_is_action(&j->settings)) {
+    status = wr_process_act(program->name, program->text, program->options, &j->settings);
   } else if (status == WR_OK) {
     j->facts.program = program->name, j->facts.measure = program->measure;
     j->facts.precision = j->settings.precision == WR_F32 ? "f32" : "f64";
@@ -389,10 +343,10 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
     status = work(j);
     if (status == WR_OK) {
       complain_of_runs(j);
-      code = interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(j->runs, c->count);
+      code = *c->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(j->runs, c->count);
     }
   }
-  if (status != WR_OK) code = complain(program, status);
+  if (status != WR_OK) code = wr_process_complain(program->name, status);
   close_job(j);
   return code;
 }

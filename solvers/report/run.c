@@ -49,12 +49,20 @@ int wr_run_exit_code(const wr_run *run) {
   return code == 0 && !verdict->met_tolerance ? wr_outcome_exit_code(WR_MAX_ITERATIONS) : code;
 }
 
-int wr_report_exit_code(const wr_run *runs, int count) {
-  static const int worst_first[] = {130, 7, 9, 5, 6, 8, 3, 1, 2, 0};
+int wr_worse_exit_code(int a, int b) {
+  static const int worst_first[] = {130, 7, 9, 5, 6, 8, 3, 1, 2, 4, 0};
   for (size_t rank = 0; rank < sizeof worst_first / sizeof *worst_first; rank++)
-    for (int i = 0; i < count; i++)
-      if (wr_run_exit_code(&runs[i]) == worst_first[rank]) return worst_first[rank];
-  return wr_status_exit_code(WR_EUNAVAILABLE);
+    if (a == worst_first[rank] || b == worst_first[rank]) return worst_first[rank];
+  return a;
+}
+
+int wr_report_exit_code(const wr_run *runs, int count) {
+  int worst = -1, not_available = wr_status_exit_code(WR_EUNAVAILABLE);
+  for (int i = 0; i < count; i++) {
+    int code = wr_run_exit_code(&runs[i]);
+    if (code != not_available) worst = worst < 0 ? code : wr_worse_exit_code(worst, code);
+  }
+  return worst < 0 ? not_available : worst;
 }
 
 const wr_run *wr_apply_base(const wr_run *runs, int count) {

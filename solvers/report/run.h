@@ -98,8 +98,10 @@ int wr_faster(const wr_run *a, const wr_run *b);
  * and 130: there is nothing to verify. */
 int wr_run_exit_code(const wr_run *run);
 
-/* Of all runs: with one its own; with several 130 if one was interrupted, else the worst in the order 7, 9, 5, 6, 8, 3, 1, 2,
- * 0, rows that were not available left out; WR_EUNAVAILABLE's if none is left. */
+/* The worse of two exit codes: the one that comes first in 130 (interrupted), 7, 9, 5, 6, 8, 3, 1, 2, 4, 0. */
+int wr_worse_exit_code(int a, int b);
+
+/* Of all runs: the worst of theirs, runs that were not available left out; WR_EUNAVAILABLE's if none is left. */
 int wr_report_exit_code(const wr_run *runs, int count);
 
 /* The first run that can be compared, or NULL: what speed-up and break-even are against. */

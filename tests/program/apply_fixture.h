@@ -176,6 +176,8 @@ enum { CAPS = WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 };
 static const wr_backend fake = FAKE(.name = "fake", .place = WR_HOST, .caps = CAPS);
 static const wr_backend fake_dual = FAKE(.name = "fake_dual", .place = WR_HOST, .caps = CAPS | WR_CAP_Y_NEXT);
 
+#define CHOICE(which, text) {.backend = &which, .knobs = text}
+
 /* ---- the ground that tests stand on ---- */
 
 static wr_vecops fake_ops;

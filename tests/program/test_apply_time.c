@@ -24,7 +24,8 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
 /* Powers of two: their sums, and the quotients of these by counts, have no rounding. */
 static void test_hot(void) {
   CASE("hot times are those of the clock, in batches that are long enough");
-  const wr_choice choices[] = {{&fake, "cost=0.000244140625:first=0.5"}, {&fake, "cost=0.000030517578125:name=B"}};
+  const wr_choice choices[] = {CHOICE(fake, "cost=0.000244140625:first=0.5"),
+                               CHOICE(fake, "cost=0.000030517578125:name=B")};
   CHECK_OK(time_small(WR_F64, &plain, choices, 2));
   for (int k = 0; k < 2; k++) {
     double cost = k ? 0x1p-15 : 0x1p-12;
@@ -41,7 +42,8 @@ static void test_hot(void) {
 
 static void test_order(void) {
   CASE("backends take turns, forth and back, each batch after a multiply of its own");
-  const wr_choice choices[] = {{&fake, "cost=0.001"}, {&fake, "cost=0.0004:name=B"}, {&fake, "cost=0.002:name=C"}};
+  const wr_choice choices[] = {CHOICE(fake, "cost=0.001"), CHOICE(fake, "cost=0.0004:name=B"),
+                               CHOICE(fake, "cost=0.002:name=C")};
   CHECK_OK(time_small(WR_F64, &plain, choices, 3));
   int batches = 0;
   for (int k = 9; k < log_of.count; k++) { /* after three first applies each */
@@ -59,7 +61,7 @@ static void test_cold(void) {
   CASE("cold times are of single multiplies behind an overwritten cache");
   wr_apply_settings cold = plain;
   cold.cold = 1;
-  const wr_choice choices[] = {{&fake, "cost=0.0625"}, {&fake_dual, "cost=0.125:name=B"}};
+  const wr_choice choices[] = {CHOICE(fake, "cost=0.0625"), CHOICE(fake_dual, "cost=0.125:name=B")};
   CHECK_OK(time_small(WR_F64, &cold, choices, 2));
   int found = 0;
   for (int k = 0; k < log_of.count; k++) {
@@ -77,7 +79,7 @@ static void test_slow(void) {
   CASE("a slow backend has fewer batches, and enough for an interval");
   wr_apply_settings patient = plain;
   patient.batches = 30, patient.cold = 1, patient.seconds = 2;
-  const wr_choice choices[] = {{&fake, "cost=1"}, {&fake, "cost=0.25"}, {&fake, "cost=0.001"}};
+  const wr_choice choices[] = {CHOICE(fake, "cost=1"), CHOICE(fake, "cost=0.25"), CHOICE(fake, "cost=0.001")};
   CHECK_OK(time_small(WR_F64, &patient, choices, 3));
   static const int64_t expected[] = {WR_LEAST_SAMPLE + 1, 9, 30}; /* 9 quarters: the first sum above 2 */
   for (int k = 0; k < 3; k++) {
@@ -95,13 +97,13 @@ static wr_apply_standing standing_of(const wr_choice *choices) {
 
 static void test_standing(void) {
   CASE("faster and slower beyond 2%, and when a preparation has paid");
-  const wr_choice close[] = {{&fake, "cost=0.002"}, {&fake, "cost=0.0019616"}};
+  const wr_choice close[] = {CHOICE(fake, "cost=0.002"), CHOICE(fake, "cost=0.0019616")};
   wr_apply_standing s = standing_of(close);
   CHECK(s.known && !s.faster && !s.slower && s.speed_up > 1.019 && s.speed_up < 1.02);
-  const wr_choice ahead[] = {{&fake, "cost=0.002"}, {&fake, "cost=0.00196"}};
+  const wr_choice ahead[] = {CHOICE(fake, "cost=0.002"), CHOICE(fake, "cost=0.00196")};
   s = standing_of(ahead);
   CHECK(s.known && s.faster && !s.slower);
-  const wr_choice behind[] = {{&fake, "cost=0.0009765625"}, {&fake, "cost=0.001953125"}};
+  const wr_choice behind[] = {CHOICE(fake, "cost=0.0009765625"), CHOICE(fake, "cost=0.001953125")};
   s = standing_of(behind);
   CHECK(s.known && s.slower && !s.faster && s.speed_up == 0.5 && s.pays_at == -1);
   runs[0].setup = 1, runs[1].setup = 0.5; /* half a second sooner, 1/1024 s a multiply slower */
@@ -179,7 +181,7 @@ static void test_wrong(void) {
   CHECK(is_right(&fake, "how=second:row=2:off=3", WR_F64)); /* it is never given a second one */
   CHECK(!is_right(&fake, "off=3:from=9", WR_F64));
   CHECK(!is_right(&fake, "off=3:until=1", WR_F64)); /* nor is a first one made good by later ones */
-  const wr_choice choices[] = {{&fake, "off=3"}, {&fake, ""}, {&fake, "how=nan"}};
+  const wr_choice choices[] = {CHOICE(fake, "off=3"), CHOICE(fake, ""), CHOICE(fake, "how=nan")};
   CHECK_OK(time_small(WR_F64, &plain, choices, 3));
   CHECK(wr_apply_base(runs, 3) == &runs[1] && wr_report_exit_code(runs, 3) == 7);
   CHECK(!wr_apply_compare(&runs[2], &runs[1]).known);
@@ -190,7 +192,7 @@ static void test_levels(void) {
   wr_apply_settings sample = plain, off = plain;
   sample.verify = WR_VERIFY_SAMPLE, sample.verify_rows = 2;
   off.verify = WR_VERIFY_OFF;
-  const wr_choice choices[] = {{&fake, "off=3:row=3"}, {&fake, "off=3:row=2"}, {&fake, "off=3:row=0"}};
+  const wr_choice choices[] = {CHOICE(fake, "off=3:row=3"), CHOICE(fake, "off=3:row=2"), CHOICE(fake, "off=3:row=0")};
   CHECK_OK(time_small(WR_F64, &sample, choices, 3));
   for (int k = 0; k < 3; k++)
     CHECKF(runs[k].verdict.rows == 2 && runs[k].verdict.multiplied_right == (k == 1), "%d: %g", k,
@@ -207,8 +209,8 @@ static void test_absent(void) {
   for (int k = 0; k < wr_backend_count() && !stub; k++)
     if (wr_backend_at(k)->plan == NULL) stub = wr_backend_at(k);
   static const wr_backend on_card = FAKE(.name = "card", .place = WR_CUDA, .caps = CAPS);
-  const wr_choice choices[] = {{&on_card, ""}, {&fake, "how=prepare"}, {&fake, "how=fail:from=12"}, {&fake, "name=D"},
-                               {stub, ""}};
+  const wr_choice choices[] = {CHOICE(on_card, ""), CHOICE(fake, "how=prepare"), CHOICE(fake, "how=fail:from=12"),
+                               CHOICE(fake, "name=D"), {.backend = stub}};
   CHECK_OK(time_small(WR_F64, &plain, choices, stub ? 5 : 4));
   CHECK(runs[0].error.status == WR_EUNAVAILABLE && strcmp(runs[0].error.text, "no card today") == 0 && !runs[0].ran);
   CHECK(runs[1].error.status == WR_ENOMEM && strstr(runs[1].error.text, "told to fail") && !runs[1].ran);
@@ -216,18 +218,18 @@ static void test_absent(void) {
   CHECK(runs[3].error.status == WR_OK && runs[3].ran && times[3].hot.count == 7);
   CHECK(!stub || (runs[4].error.status == WR_EUNAVAILABLE && runs[4].error.text[0]));
   CHECK(wr_apply_base(runs, 4) == &runs[3]);
-  const wr_choice misspelt[] = {{&fake, ""}, {&fake, "cots=1"}};
+  const wr_choice misspelt[] = {CHOICE(fake, ""), CHOICE(fake, "cots=1")};
   CHECK_FAILS(WR_EUSAGE, time_small(WR_F64, &plain, misspelt, 2));
   CHECK_MESSAGE("cost");
 }
 
 static void test_interrupted(void) {
   CASE("an interrupt ends the rounds and keeps what was measured");
-  const wr_choice late[] = {{&fake, ""}, {&fake, "how=interrupt:from=8:name=B"}};
+  const wr_choice late[] = {CHOICE(fake, ""), CHOICE(fake, "how=interrupt:from=8:name=B")};
   CHECK_OK(time_small(WR_F64, &plain, late, 2));
   CHECKF(times[1].hot.count > 0 && times[1].hot.count < 7, "%lld", (long long)times[1].hot.count);
   CHECK(runs[0].ran && runs[1].ran && runs[1].verdict.multiplied_right);
-  const wr_choice at_once[] = {{&fake, "how=interrupt"}};
+  const wr_choice at_once[] = {CHOICE(fake, "how=interrupt")};
   CHECK_OK(time_small(WR_F64, &plain, at_once, 1));
   CHECK(!runs[0].ran && runs[0].error.status == WR_EUNAVAILABLE && strstr(runs[0].error.text, "interrupted"));
 }
@@ -236,7 +238,7 @@ static void test_overflow(void) {
   CASE("rows that the type cannot hold");
   open_places(1);
   wr_csr *A = small_matrix(1), *hubs = NULL;
-  const wr_choice choice = {&fake, ""};
+  const wr_choice choice = CHOICE(fake, "");
   A->val[2] = A->val[3] = A->val[4] = 3e38; /* each fits f32 */
   CHECK_OK(wr_apply_time(A, WR_F64, places, &choice, 1, &plain, runs, times));
   CHECK_OK(wr_generate("gen:hubs:n=3000,hubs=3", 0, &hubs)); /* rows long enough to overflow, though no x is 1 */
@@ -258,7 +260,7 @@ static void test_no_memory(void) {
   int through = 0;
   wr_apply_settings cold = plain;
   cold.cold = 1;
-  const wr_choice choices[] = {{&fake, ""}, {&fake_dual, ""}};
+  const wr_choice choices[] = {CHOICE(fake, ""), CHOICE(fake_dual, "")};
   open_places(1);
   wr_csr *A = small_matrix(1);
   for (int k = 0; k < 200 && !through; k++) {
@@ -299,6 +301,7 @@ static void test_backends(void) {
     }
     wr_csr_free(A);
   }
+  wr_choices_free(choices, &count);
   wr_apply_place_close(&places[WR_HOST]);
   wr_apply_place none;
   wr_apply_place_open(&none, (wr_env){.place = WR_CUDA, .device = 4000, .type = WR_F64});

@@ -85,6 +85,8 @@ static void compare(const char *list, wr_settings *settings, wr_run *runs, metho
                        .interrupted = &never, .choices = choices, .runs = runs};
   CHECK_OK(wr_choices_parse(list, choices, &c->count));
   CHECK_OK(wr_compare(c));
+  int count = c->count;
+  wr_choices_free(choices, &count);
 }
 
 static void test_runs(void) {
@@ -149,9 +151,12 @@ static void test_choices(void) {
   int count;
   CHECK_OK(wr_choices_parse("reference", choices, &count));
   CHECK(count == 1 && strcmp(choices[0].backend->name, "reference") == 0 && choices[0].knobs[0] == '\0');
+  wr_choices_free(choices, &count);
+  CHECK(count == 0 && choices[0].values == NULL);
   CHECK_OK(wr_choices_parse("cpu_csr, merbit:sigma=11:layout=paper,cpu_csr", choices, &count));
   CHECK(count == 3 && strcmp(choices[1].knobs, "sigma=11:layout=paper") == 0);
   CHECK(strcmp(choices[1].backend->name, "merbit") == 0 && strcmp(choices[2].backend->name, "cpu_csr") == 0);
+  wr_choices_free(choices, &count);
   CHECK_FAILS(WR_EUSAGE, wr_choices_parse("", choices, &count));
   CHECK_FAILS(WR_EUSAGE, wr_choices_parse("cpu_csr,", choices, &count));
   CHECK_FAILS(WR_EUSAGE, wr_choices_parse(",cpu_csr", choices, &count));
@@ -161,10 +166,23 @@ static void test_choices(void) {
   for (int k = 0; k <= WR_MAX_RUNS; k++) memcpy(list + 10 * k, k < WR_MAX_RUNS ? "reference," : "reference", 10);
   CHECK_FAILS(WR_EUSAGE, wr_choices_parse(list, choices, &count));
   CHECK_MESSAGE("more than 64");
-  CHECK_OK(wr_choices_parse("reference", choices, &count));
-  CHECK_OK(wr_choice_check(&choices[0]));
-  CHECK_OK(wr_choices_parse("reference:x=1", choices, &count));
-  CHECK_FAILS(WR_EUSAGE, wr_choice_check(&choices[0]));
+  CHECK_FAILS(WR_EUSAGE, wr_choices_parse("cpu_csr,reference:x=1", choices, &count));
+  CHECK(count == 0);
+  CHECK_OK(wr_choices_parse("yaspmv:x=1", choices, &count)); /* not built, and so without knobs */
+  CHECK(choices[0].values == NULL && strcmp(choices[0].knobs, "x=1") == 0);
+  wr_choices_free(choices, &count);
+  wr_csr *A = identity();
+  wr_env env = {.place = WR_HOST, .type = WR_F64};
+  wr_plan *plan = NULL;
+  CHECK_OK(wr_choices_parse("reference,cpu_bsr:r=2:c=5", choices, &count));
+  choices[1].knobs[0] = '\0'; /* the text is not read again */
+  CHECK_OK(wr_env_open(&env));
+  CHECK_OK(wr_choice_plan(&choices[1], A, &env, &plan));
+  CHECKF(strncmp(wr_plan_knobs(plan), "r=2:c=5:", 8) == 0, "%s", wr_plan_knobs(plan));
+  wr_plan_destroy(plan);
+  wr_env_close(&env);
+  wr_csr_free(A);
+  wr_choices_free(choices, &count);
 }
 
 /* A device that is opened while the program does something else: the answer is the one of opening it at once, given as often as
