@@ -189,8 +189,10 @@ static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monit
     solving[k] = wr_clock() - begin;
     if (again.outcome == WR_INTERRUPTED) goto done;
     TRY(c->program->answer(solve, &x, &n));
+    status = c->program->normalise ? c->program->normalise(solve, x) : WR_OK;
     seconds[k] = wr_clock() - begin;
     wr_free(x);
+    if (status != WR_OK) goto done;
   }
   wr_sample sample;
   TRY(wr_sample_get(seconds, count, &sample));
@@ -238,11 +240,14 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   wr_progress_end(&progress);
-  wr_ledger_enter(ledger, there ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM);
+  wr_phase after = there ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM;
+  wr_ledger_enter(ledger, after);
   TRY(take_times(run, plan));
   TRY(c->program->answer(solve, &x, &n));
   wr_ledger_enter(ledger, WR_PHASE_VERIFY);
-  TRY(c->program->verify(solve, choose_level(c, run), c->settings->verify_rows, &run->verdict));
+  TRY(c->program->verify(solve, x, choose_level(c, run), c->settings->verify_rows, &run->verdict));
+  wr_ledger_enter(ledger, after);
+  if (c->program->normalise) TRY(c->program->normalise(solve, x));
   wr_ledger_stop(ledger);
   keep_answer(c, index, x, n);
   x = NULL; /* it is kept, or freed already */

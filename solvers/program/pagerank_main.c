@@ -119,23 +119,36 @@ static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) 
 
 static wr_status multiply(void *solve, int count) { return wr_pagerank_multiply(&((ranking *)solve)->method, count); }
 
-static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
+static wr_status answer(void *solve, double **x, int64_t *n) {
   wr_status status;
   ranking *r = solve;
-  double *ranks = NULL, *step = NULL, change, dangling;
-  int64_t n = r->graph->n;
+  *n = r->graph->n;
+  TRY(wr_alloc(x, *n, sizeof **x, "the scores"));
+  TRY(wr_pagerank_download(&r->method, *x));
+done:
+  if (status != WR_OK) wr_free(*x), *x = NULL;
+  return status;
+}
+
+static wr_status verify(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status;
+  ranking *r = solve;
+  double *step = NULL, change, dangling;
   *verdict = (wr_verdict){.level = level};
   if (level == WR_VERIFY_OFF) return WR_OK;
-  TRY(wr_alloc(&ranks, n, sizeof *ranks, "verification"));
-  TRY(wr_alloc(&step, n, sizeof *step, "verification"));
-  TRY(wr_pagerank_download(&r->method, ranks));
+  TRY(wr_alloc(&step, r->graph->n, sizeof *step, "verification"));
   TRY(wr_pagerank_step(&r->method, &r->options, step, &change, &dangling));
-  TRY(wr_verify_pagerank(r->graph, r->options.damping, r->options.tolerance, r->options.stop_on_change, r->rounding,
-                         ranks, step, change, dangling, level, rows, verdict));
+  TRY(wr_verify_pagerank(r->graph, r->options.damping, r->options.tolerance, r->options.stop_on_change, r->rounding, x,
+                         step, change, dangling, level, rows, verdict));
 done:
-  wr_free(ranks);
   wr_free(step);
   return status;
+}
+
+static wr_status normalise(void *solve, double *x) {
+  const ranking *r = solve;
+  if (wr_first_not_finite(x, r->graph->n) >= 0) return WR_OK; /* non-finite is the outcome already */
+  return wr_pagerank_normalise(x, r->graph->n, &r->options, r->rounded);
 }
 
 /* Links scatter into shared sums, which more threads do not make faster: 3 to 10 ns a page or link (16 threads of a Xeon,
@@ -143,19 +156,6 @@ done:
 static double verify_seconds(int64_t nrows, int64_t nnz, int threads) {
   (void)threads;
   return 8e-9 * (double)(nrows + nnz);
-}
-
-static wr_status answer(void *solve, double **x, int64_t *n) {
-  wr_status status;
-  ranking *r = solve;
-  *n = r->graph->n;
-  TRY(wr_alloc(x, *n, sizeof **x, "the scores"));
-  TRY(wr_pagerank_download(&r->method, *x));
-  if (wr_first_not_finite(*x, *n) >= 0) goto done; /* non-finite is the outcome already */
-  TRY(wr_pagerank_normalise(*x, *n, &r->options, r->rounded));
-done:
-  if (status != WR_OK) wr_free(*x), *x = NULL;
-  return status;
 }
 
 static void stop(void *solve) {
@@ -201,9 +201,10 @@ int main(int argc, char **argv) {
       .start = start_solve,
       .run = run,
       .multiply = multiply,
-      .verify = verify,
-      .verify_seconds = verify_seconds,
       .answer = answer,
+      .verify = verify,
+      .normalise = normalise,
+      .verify_seconds = verify_seconds,
       .stop = stop,
       .difference = difference,
       .present = present,

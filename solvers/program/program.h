@@ -34,13 +34,15 @@ typedef struct wr_program {
   int (*wants_there)(const wr_settings *settings, const wr_csr *A, int all_there);
   void (*close)(void *problem);
   wr_csr *(*matrix)(void *problem); /* that plans are made of */
-  /* One backend's solve: vectors, iteration, checking, answer ([*n], wr_alloc'ed), end. */
+  /* One backend's solve: vectors, iteration, answer ([*n], wr_alloc'ed), checking, end. */
   wr_status (*start)(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void **solve);
   wr_status (*run)(void *solve, const wr_monitor *monitor, wr_result *result);
   wr_status (*multiply)(void *solve, int count); /* as in its iterations; the answer is lost */
-  wr_status (*verify)(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict);
   double (*verify_seconds)(int64_t nrows, int64_t nnz, int threads); /* what full verification will take, by measurement */
+  /* Downloads the answer; checks it, as it is; brings it into the form in which it is given out (NULL: it is). */
   wr_status (*answer)(void *solve, double **x, int64_t *n);
+  wr_status (*verify)(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict);
+  wr_status (*normalise)(void *solve, double *x);
   void (*stop)(void *solve); /* NULL is fine */
   /* Distance of two answers, as reports give it. */
   double (*difference)(const double *a, const double *b, int64_t n);

@@ -29,8 +29,9 @@ static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) 
   return WR_OK;
 }
 
-static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
-  (void)solve, (void)rows;
+static wr_status verify(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  (void)rows;
+  CHECK(x[0] == ((method *)solve)->solves); /* as it was downloaded */
   *verdict = (wr_verdict){.level = level, .multiplied_right = 1, .met_tolerance = 1};
   return WR_OK;
 }
@@ -40,6 +41,12 @@ static wr_status answer(void *solve, double **x, int64_t *n) {
   wr_status status = wr_alloc(x, N, sizeof **x, "an answer");
   for (int i = 0; status == WR_OK && i < N; i++) (*x)[i] = ((method *)solve)->solves;
   return status;
+}
+
+static wr_status normalise(void *solve, double *x) {
+  (void)solve;
+  for (int i = 0; i < N; i++) x[i] *= 2;
+  return WR_OK;
 }
 
 static void stop(void *solve) {
@@ -54,6 +61,7 @@ static const wr_program program = {.name = "test",
                                    .run = run,
                                    .verify = verify,
                                    .answer = answer,
+                                   .normalise = normalise,
                                    .stop = stop,
                                    .difference = difference};
 
@@ -101,8 +109,8 @@ static void test_runs(void) {
   CHECK(runs[0].ran && runs[0].error.status == WR_OK && runs[2].ran && runs[2].error.status == WR_OK);
   CHECK(!runs[1].ran && runs[1].error.status == WR_EUNAVAILABLE && strstr(runs[1].error.text, "not written yet"));
   CHECKF(m.solves == 6 && m.stops == 2, "%d solves, %d stops", m.solves, m.stops); /* each once and twice again */
-  CHECK(c.answer_run == 0 && c.answer[0] == 1);
-  CHECKF(runs[2].difference == 3, "%g", runs[2].difference); /* the fourth solve's answer less the first's */
+  CHECK(c.answer_run == 0 && c.answer[0] == 2);
+  CHECKF(runs[2].difference == 6, "%g", runs[2].difference); /* twice the fourth solve's answer less the first's */
   CHECK(runs[0].warm > 0 && runs[2].warm > 0);
   CHECKF(sum_of(c.process) + sum_of(&c.place_ledger[WR_HOST]) <= elapsed, "no moment is counted twice");
   CHECKF(sum_of(&runs[0].ledger) <= elapsed && sum_of(&runs[2].ledger) <= elapsed, "nor in a run");
