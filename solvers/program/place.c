@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "config/defaults.h"
-#include "solvers/report/report.h"
+#include "solvers/report/report_text.h"
 
 double wr_cpu_seconds(double bytes, int threads) {
   int cores = threads < WR_MEMORY_CORES ? threads : WR_MEMORY_CORES;

@@ -1,6 +1,8 @@
 #define _DEFAULT_SOURCE /* sigaction */
 #include "solvers/program/process.h"
 
+#include <string.h>
+
 #include "config/text.h"
 #include "data/generate.h"
 #include "solvers/windrow.h"
@@ -33,10 +35,39 @@ int wr_process_is_action(const wr_settings *s) {
   return s->help || s->version || s->list_backends || s->list_generators;
 }
 
+/* Words, and behind the longest of them a column of what they mean; text with the word "" goes from edge to edge. */
+static void put_list(FILE *out, int left, const wr_phrase *list) {
+  int widest = 0;
+  for (const wr_phrase *p = list; p->word; p++) widest = (int)strlen(p->word) > widest ? (int)strlen(p->word) : widest;
+  for (const wr_phrase *p = list; p->word; p++) {
+    if (p->word[0] == '\0')
+      wr_text_wrap(out, p->text, 0, 0);
+    else
+      wr_text_wrap(out, p->text, fprintf(out, "%*s%-*s  ", left, "", widest, p->word), left + widest + 2);
+  }
+}
+
+static void print_help(const char *name, const wr_program_text *text, const wr_option *options, FILE *out) {
+  fprintf(out, "usage: %s [options] %s\n%s\n", name, text->operands, text->summary);
+  for (const wr_phrase *p = text->words; p->word; p++)
+    wr_text_wrap(out, p->text, fprintf(out, "%s: ", p->word), (int)strlen(p->word) + 2);
+  if (text->report) put_list(out, 0, text->report);
+  put_list(out, 2, text->examples);
+  char exits[1024] = "";
+  for (const wr_phrase *p = text->exits; p->word; p++) {
+    size_t used = strlen(exits);
+    snprintf(exits + used, sizeof exits - used, "%s %s%s", p->word, p->text, p[1].word ? ", " : ".");
+  }
+  int column = fprintf(out, "Exit: ");
+  wr_text_wrap(out, exits, column, column);
+  fprintf(out, "\n");
+  wr_options_help(options, out);
+}
+
 wr_status wr_process_act(const char *program, const wr_program_text *text, const wr_option *options,
                          const wr_settings *s) {
   if (s->help) {
-    wr_program_help(program, text, options, stdout);
+    print_help(program, text, options, stdout);
   } else if (s->version) {
     printf("%s (windrow) %s\n", program, WR_VERSION);
   } else if (s->list_backends) {

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "solvers/program/program_text.h"
 #include "solvers/program/settings.h"
 
 /* From now on SIGINT and SIGTERM set *wr_process_interrupted(), by which the work ends early; a second one ends the process.

@@ -18,6 +18,7 @@
 #include "solvers/program/paths.h"
 #include "solvers/program/process.h"
 #include "solvers/report/machine.h"
+#include "solvers/report/report.h"
 #include "solvers/report/report_text.h"
 #include "solvers/program/source.h"
 #include "solvers/program/threads.h"

@@ -3,7 +3,6 @@
 #define WR_PROGRAM_H
 
 #include "io/ids.h"
-#include "solvers/program/program_text.h"
 #include "solvers/program/settings.h"
 #include "solvers/report/run.h"
 #include "solvers/solver.h"

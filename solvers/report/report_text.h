@@ -1,11 +1,20 @@
-/* Words and lines of the reports: what report.c and report_table.c share. */
+/* Words of the reports: numbers, paragraphs, names of runs, and phrases about a run or a problem. */
 #ifndef WR_REPORT_TEXT_H
 #define WR_REPORT_TEXT_H
 
 #include <stdio.h>
 
 #include "config/status.h"
-#include "solvers/report/report.h"
+#include "solvers/report/run.h"
+
+/* Numbers for people, in three digits: 1234567 -> "1.23 M" (999999 and below in full); 0.000123 -> "123 us"; 1.5e9 ->
+ * "1.50 GB"; 1e-09 -> "1e-9". What does not fit the largest unit has an exponent, NaN is "nan". text has room for 16.
+ * Return text. wr_text_bound rounds up, so that what is printed is a bound too. */
+char *wr_text_count(int64_t value, char *text);
+char *wr_text_seconds(double value, char *text);
+char *wr_text_bytes(double value, char *text);
+char *wr_text_real(double value, char *text);
+char *wr_text_bound(double value, char *text);
 
 /* A paragraph that grows; what does not fit is left out. */
 typedef struct wr_line {
@@ -35,12 +44,5 @@ void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const w
 
 /* "graph.mtx in f64: coordinate pattern general, 281903 x 281903, 2.31 M nonzeros; remark" */
 void wr_line_add_problem(wr_line *line, const wr_problem_facts *problem);
-
-/* What stands below the table: one sentence on what it shows, the answers' greatest difference, warm times, and how to
- * read it. */
-void wr_report_summary(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count);
-
-/* What plans say of other backends, once each, and only of such as are none of the runs: these have their figures. */
-void wr_report_advice(FILE *out, const wr_run *runs, int count);
 
 #endif

@@ -8,7 +8,6 @@
 #include "solvers/report/machine.h"
 #include "solvers/report/report_text.h"
 #include "solvers/report/sectors.h"
-#include "solvers/report/suggestion.h"
 
 enum { SPMV_SCHEMA = 1 };
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "config/text.h"
+#include "solvers/report/report.h"
 #include "solvers/report/report_columns.h"
 #include "solvers/report/report_text.h"
 #include "solvers/report/sectors.h"
-#include "solvers/report/suggestion.h"
 
 enum { LABEL_ROOM = 256 };
 

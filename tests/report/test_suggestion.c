@@ -1,6 +1,6 @@
 /* Who takes the least time for how many multiplies: lines of cost that cross where arithmetic says. */
 #define _DEFAULT_SOURCE /* setenv */
-#include "solvers/report/suggestion.h"
+#include "solvers/report/run.h"
 #include "solvers/report/statistics.h"
 #include "tests/report/report_fixture.h"
 
