@@ -82,7 +82,7 @@ done:
 }
 
 /* Scaled columns are another matrix. */
-static int wants_there(const wr_settings *s, const wr_csr *A, int all_there) {
+static int uploads_input(const wr_settings *s, const wr_csr *A, int all_there) {
   (void)all_there;
   return A->nrows == A->ncols && s->precond != WR_PRECOND_JACOBI;
 }
@@ -182,7 +182,7 @@ int main(int argc, char **argv) {
       .row_bytes = wr_bicgstab_row_bytes,
       .work = work,
       .open = open_problem,
-      .wants_there = wants_there,
+      .uploads_input = uploads_input,
       .close = close_problem,
       .matrix = matrix,
       .start = start_solve,

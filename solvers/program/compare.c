@@ -43,29 +43,29 @@ static wr_env env_of(const wr_comparison *c, wr_place place) {
 }
 
 /* Whether the device will be given a matrix as it is read, if all goes well. */
-static int wants_there(void *comparison, const wr_csr *A) {
+static int uploads_input(void *comparison, const wr_csr *A) {
   int reads_rows;
   const wr_comparison *c = comparison;
-  return c->program->wants_there && c->program->wants_there(c->settings, A, are_all_there(c, &reads_rows));
+  return c->program->uploads_input && c->program->uploads_input(c->settings, A, are_all_there(c, &reads_rows));
 }
 
-/* Waits for the opener, for so many seconds at most; without end: then it ends, and what it has brought to the device is there
- * in whole. What it has done beside the program is hidden work. */
-static void wait_for_opener(wr_comparison *c, double most) {
-  wr_opener *o = &c->opener;
+/* Waits until the thread has opened the device, for so many seconds at most. Without a limit the thread is then ended and the
+ * upload of the matrix completed. What the thread did while the program did other work is booked as hidden. */
+static void wait_for_device(wr_comparison *c, double most) {
+  wr_device_thread *t = &c->device;
   wr_ledger *ledger = &c->place_ledger[WR_CUDA];
-  if (!wr_opener_wait(o, most)) return;
+  if (!wr_device_thread_wait(t, most)) return;
   wr_ledger_stop(ledger);
-  ledger->hidden[WR_PHASE_INIT] = fmax(0, o->open_seconds - ledger->seconds[WR_PHASE_INIT]);
-  c->env_error[WR_CUDA] = o->error;
-  if (o->error.status != WR_OK) wr_opener_stop(o);
-  if (o->error.status != WR_OK || most < INFINITY) return;
+  ledger->hidden[WR_PHASE_INIT] = fmax(0, t->open_seconds - ledger->seconds[WR_PHASE_INIT]);
+  c->env_error[WR_CUDA] = t->error;
+  if (t->error.status != WR_OK) wr_device_thread_stop(t);
+  if (t->error.status != WR_OK || most < INFINITY) return;
   wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
   double begin = wr_clock();
-  wr_opener_stop(o);
-  ledger->hidden[WR_PHASE_UPLOAD] = fmax(0, o->upload_seconds - (wr_clock() - begin));
+  wr_device_thread_stop(t);
+  ledger->hidden[WR_PHASE_UPLOAD] = fmax(0, t->upload_seconds - (wr_clock() - begin));
   wr_status status = c->env[WR_CUDA].ops->wait(&c->env[WR_CUDA]); /* makes it this thread's device, too */
-  if (wr_error_keep(&c->env_error[WR_CUDA], status) == WR_OK) wr_opener_finish(o);
+  if (wr_error_keep(&c->env_error[WR_CUDA], status) == WR_OK) wr_device_thread_finish(t);
 }
 
 static void begin_to_open(wr_comparison *c, wr_place place, int beside) {
@@ -73,7 +73,7 @@ static void begin_to_open(wr_comparison *c, wr_place place, int beside) {
   *env = env_of(c, place);
   c->env_tried[place] = 1;
   int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* else this build has no device to open */
-  if (beside && takes_long && wr_opener_start(&c->opener, env, wants_there, c)) return;
+  if (beside && takes_long && wr_device_thread_start(&c->device, env, uploads_input, c)) return;
   (void)wr_error_keep(&c->env_error[place], wr_env_open(env));
 }
 
@@ -85,18 +85,18 @@ static void open_within(wr_comparison *c, wr_place place, double most) {
   wr_ledger_stop(c->process);
   wr_ledger_enter(&c->place_ledger[place], WR_PHASE_INIT);
   if (!c->env_tried[place]) begin_to_open(c, place, most < INFINITY);
-  if (place == WR_CUDA && c->opener.running) wait_for_opener(c, most);
+  if (place == WR_CUDA && c->device.running) wait_for_device(c, most);
   wr_ledger_stop(&c->place_ledger[place]);
   if (interrupts) wr_ledger_enter(c->process, phase);
 }
 
 wr_status wr_comparison_begin_device(wr_comparison *c, double most) {
   if (!c->env_tried[WR_CUDA]) open_within(c, WR_CUDA, most);
-  return c->opener.running ? WR_OK : wr_error_raise(&c->env_error[WR_CUDA]);
+  return c->device.running ? WR_OK : wr_error_raise(&c->env_error[WR_CUDA]);
 }
 
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
-  if (!c->env_tried[place] || (place == WR_CUDA && c->opener.running)) open_within(c, place, INFINITY);
+  if (!c->env_tried[place] || (place == WR_CUDA && c->device.running)) open_within(c, place, INFINITY);
   return wr_error_raise(&c->env_error[place]);
 }
 
@@ -126,7 +126,7 @@ wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows) {
   return wr_comparison_open_place(c, WR_CUDA) == WR_OK ? &c->env[WR_CUDA] : NULL;
 }
 
-const wr_csr_feed *wr_comparison_feed(wr_comparison *c) { return c->opener.running ? &c->opener.rows.feed : NULL; }
+const wr_csr_feed *wr_comparison_feed(wr_comparison *c) { return c->device.running ? &c->device.rows.feed : NULL; }
 
 static wr_status take_times(wr_run *run, const wr_plan *plan) {
   wr_status status;
@@ -300,7 +300,7 @@ done:
 
 wr_status wr_compare(wr_comparison *c) {
   c->answer_run = -1;
-  if (c->opener.running) wr_handover_close(&c->opener.rows); /* nothing goes on beside what is timed */
+  if (c->device.running) wr_row_channel_close(&c->device.rows); /* nothing goes on beside what is timed */
   for (int k = 0; k < c->count; k++) {
     wr_run *run = &c->runs[k];
     *run = (wr_run){.backend = c->choices[k].backend};
@@ -316,7 +316,7 @@ wr_status wr_compare(wr_comparison *c) {
 }
 
 void wr_comparison_close(wr_comparison *c) {
-  wr_opener_close(&c->opener);
+  wr_device_thread_close(&c->device);
   wr_env_close(&c->env[WR_HOST]);
   wr_env_close(&c->env[WR_CUDA]);
   wr_free(c->answer);

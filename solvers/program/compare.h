@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include "solvers/program/choice.h"
-#include "solvers/program/opener.h"
+#include "solvers/program/device_thread.h"
 #include "solvers/program/program.h"
 
 typedef struct wr_comparison {
@@ -27,7 +27,7 @@ typedef struct wr_comparison {
   wr_error env_error[2];                    /* why it does not open                                   */
   int env_tried[2];
   wr_ledger place_ledger[2];                /* opening a place and uploading the matrix there         */
-  wr_opener opener;                         /* opens the device and brings rows there beside the program */
+  wr_device_thread device;                  /* opens the device and uploads rows while the program reads  */
   double bandwidth[2];                      /* read bandwidth, 0: not measured                        */
 } wr_comparison;
 
@@ -45,7 +45,7 @@ wr_status wr_comparison_begin_device(wr_comparison *c, double most);
 wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows);
 
 /* For who reads the matrix meanwhile: its rows go to the device while later ones are still being made, if that very matrix
- * will be wanted there (wr_program.wants_there). NULL: nothing is being opened. */
+ * will be wanted there (wr_program.uploads_input). NULL: nothing is being opened. */
 const wr_csr_feed *wr_comparison_feed(wr_comparison *c);
 
 /* Opens a place once, or waits until it is; later calls repeat the answer. */

@@ -79,7 +79,7 @@ done:
   return status;
 }
 
-static int wants_there(const wr_settings *s, const wr_csr *A, int all_there) {
+static int uploads_input(const wr_settings *s, const wr_csr *A, int all_there) {
   return A->nrows == A->ncols && wr_graph_sends_links(A, s->edges == WR_EDGES_IN, (wr_type)s->precision, all_there);
 }
 
@@ -195,7 +195,7 @@ int main(int argc, char **argv) {
       .open = open_problem,
       .upload = upload,
       .finish = finish,
-      .wants_there = wants_there,
+      .uploads_input = uploads_input,
       .close = close_problem,
       .matrix = matrix,
       .start = start_solve,

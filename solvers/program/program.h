@@ -30,7 +30,7 @@ typedef struct wr_program {
   wr_status (*finish)(void *problem, wr_env *device, wr_problem_facts *facts);
   /* Whether the device will be given A itself, as loaded (so far only its sizes, `symmetric` and whether it is a pattern are
    * known), so that rows may go there while others are read. all_there: all that run are on the device. NULL: never. */
-  int (*wants_there)(const wr_settings *settings, const wr_csr *A, int all_there);
+  int (*uploads_input)(const wr_settings *settings, const wr_csr *A, int all_there);
   void (*close)(void *problem);
   wr_csr *(*matrix)(void *problem); /* that plans are made of */
   /* One backend's solve: vectors, iteration, answer ([*n], wr_alloc'ed), checking, end. */

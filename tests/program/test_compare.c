@@ -213,14 +213,14 @@ static void test_beside(void) {
     wr_ledger_begin(&process, WR_PHASE_READ);
     wr_status first = wr_comparison_begin_device(&c, waits[k % 3]);
     CHECK(first == WR_OK || first == expected);
-    if (wr_backend_default(WR_CUDA) == NULL) CHECK(first == expected && !c.opener.running); /* there is nothing to wait for */
+    if (wr_backend_default(WR_CUDA) == NULL) CHECK(first == expected && !c.device.running); /* there is nothing to wait for */
     CHECK(process.running && process.phase == WR_PHASE_READ);
     for (int again = 0; k < 3 && again < 2; again++) {
       wr_status status = wr_comparison_open_place(&c, WR_CUDA);
       CHECKF(status == expected, "%d, not %d", (int)status, (int)expected);
       CHECKF(status == WR_OK || strcmp(wr_status_message(), reason) == 0, "'%s', not '%s'", wr_status_message(),
              reason);
-      CHECK(wr_comparison_begin_device(&c, 0) == expected && !c.opener.running);
+      CHECK(wr_comparison_begin_device(&c, 0) == expected && !c.device.running);
     }
     wr_ledger_stop(&process);
     double elapsed = wr_clock() - begin;
@@ -228,13 +228,13 @@ static void test_beside(void) {
     CHECKF(ledger->hidden[WR_PHASE_INIT] >= 0 && ledger->hidden[WR_PHASE_INIT] <= elapsed, "%g s beside %g",
            ledger->hidden[WR_PHASE_INIT], elapsed);
     wr_comparison_close(&c);
-    CHECK(!c.opener.running);
+    CHECK(!c.device.running);
   }
 }
 
 static int asked_all_there;
 
-static int wants_there(const wr_settings *settings, const wr_csr *A, int all_there) {
+static int uploads_input(const wr_settings *settings, const wr_csr *A, int all_there) {
   (void)settings;
   asked_all_there = all_there;
   return A->nrows == N;
@@ -247,7 +247,7 @@ static void test_fed(void) {
                           on_host = {.name = "on_host", .place = WR_HOST, .plan = refuse};
   static volatile sig_atomic_t never;
   wr_program own = program;
-  own.wants_there = wants_there;
+  own.uploads_input = uploads_input;
   wr_settings settings = {.precision = WR_F64};
   for (int k = 0; k < 6; k++) {
     CASE(k % 3 == 0 ? "fed at once" : k % 3 == 1 ? "fed when it is open" : "never fed to the end");
@@ -271,7 +271,7 @@ static void test_fed(void) {
     double elapsed = wr_clock() - begin, hidden = c.place_ledger[WR_CUDA].hidden[WR_PHASE_UPLOAD];
     CHECK(sum_of(&process) + sum_of(&c.place_ledger[WR_CUDA]) <= elapsed && hidden >= 0 && hidden <= elapsed);
     CHECK(A->device == NULL || (there && k % 3 != 2));
-    CHECK(c.opener.upload == NULL);
+    CHECK(c.device.upload == NULL);
     wr_comparison_close(&c);
     wr_csr_free(A);
   }

@@ -1,6 +1,6 @@
 /* Rows that are used by one thread while others make them: whoever takes them finds them as they stay, and no matrix is freed
  * while it is being read. */
-#include "solvers/program/handover.h"
+#include "solvers/program/row_channel.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 
 static int wanted;
 
-static int wants(void *context, const wr_csr *A) {
+static int accepts(void *context, const wr_csr *A) {
   CHECK(context == &wanted && A != NULL);
   return wanted;
 }
 
 /* What a reader has copied of the matrix that it took last; it copies at most `most` rows at a time. */
 typedef struct reader {
-  wr_handover *h;
+  wr_row_channel *c;
   int64_t most, number, rows, takes;
   int64_t *row_ptr;
   int32_t *col;
@@ -42,8 +42,8 @@ static void copy_rows(reader *r, const wr_csr *A, int64_t last) {
 
 static void *read_all(void *context) {
   reader *r = context;
-  wr_handed now;
-  while (wr_handover_take(r->h, &now)) {
+  wr_final_rows now;
+  while (wr_row_channel_take(r->c, &now)) {
     r->takes++;
     if (now.number != r->number) {
       reader_forget(r);
@@ -55,7 +55,7 @@ static void *read_all(void *context) {
       }
     }
     if (now.A) copy_rows(r, now.A, now.rows - r->rows > r->most ? r->rows + r->most : now.rows);
-    wr_handover_give_back(r->h, r->rows < now.rows);
+    wr_row_channel_release(r->c, r->rows < now.rows);
   }
   return NULL;
 }
@@ -69,29 +69,29 @@ static int same(const reader *r, const wr_csr *A) {
 
 /* to_the_end: the reader has taken all of it before it is told to end. */
 static void check_case(const feed_case *f, int threads, int64_t most, int to_the_end) {
-  wr_handover h;
+  wr_row_channel c;
   pthread_t thread;
   wr_csr *A = NULL;
-  reader r = {.h = &h, .most = most};
+  reader r = {.c = &c, .most = most};
   wr_triplets t = feed_triplets(f);
   omp_set_num_threads(threads);
-  CHECK_OK(wr_handover_open(&h, wants, &wanted));
+  CHECK_OK(wr_row_channel_open(&c, accepts, &wanted));
   CHECK(pthread_create(&thread, NULL, read_all, &r) == 0);
-  CHECK_OK(wr_csr_assemble_for(&h.feed, &t, WR_DUPLICATES_SUM, &A, NULL));
+  CHECK_OK(wr_csr_assemble_for(&c.feed, &t, WR_DUPLICATES_SUM, &A, NULL));
   for (int over = !to_the_end || !wanted; !over;) {
-    pthread_mutex_lock(&h.lock);
-    over = h.seen_number == h.number && h.seen_rows == A->nrows && !h.busy && !h.left;
-    pthread_mutex_unlock(&h.lock);
+    pthread_mutex_lock(&c.lock);
+    over = c.seen_number == c.number && c.seen_rows == A->nrows && !c.reading && !c.left;
+    pthread_mutex_unlock(&c.lock);
   }
-  wr_handover_close(&h);
+  wr_row_channel_close(&c);
   CHECK(pthread_join(thread, NULL) == 0);
-  wr_handed last = wr_handover_last(&h);
+  wr_final_rows last = wr_row_channel_last(&c);
   CHECK(last.A == (wanted ? A : NULL) && last.rows == (wanted ? A->nrows : 0) && last.number == 1 + f->duplicate);
   if (to_the_end && wanted) CHECK(r.number == last.number && r.rows == A->nrows);
   if (r.number == last.number && wanted) CHECK(same(&r, A));
   if (!wanted) CHECKF(r.rows == 0 && r.takes <= 1 + f->duplicate, "%lld takes", (long long)r.takes);
   reader_forget(&r);
-  wr_handover_free(&h);
+  wr_row_channel_free(&c);
   wr_csr_free(A);
   wr_triplets_free(&t);
 }
@@ -113,72 +113,72 @@ static void test_cases(void) {
 /* One matrix after another, each freed as soon as the next one, or none, is begun. */
 static void test_freed(void) {
   CASE("freed while others read");
-  wr_handover h;
+  wr_row_channel c;
   pthread_t thread;
-  reader r = {.h = &h, .most = 7};
+  reader r = {.c = &c, .most = 7};
   wanted = 1;
-  CHECK_OK(wr_handover_open(&h, wants, &wanted));
+  CHECK_OK(wr_row_channel_open(&c, accepts, &wanted));
   CHECK(pthread_create(&thread, NULL, read_all, &r) == 0);
   wr_csr *before = NULL;
   for (int k = 0; k < 300; k++) {
     wr_csr *A = NULL;
     CHECK_OK(wr_csr_create(500, 500, 500, 1, &A));
-    h.feed.begin(h.feed.context, A);
+    c.feed.begin(c.feed.context, A);
     wr_csr_free(before);
     for (int i = 0; i < 500; i++) {
       A->row_ptr[i + 1] = i + 1, A->col[i] = i, A->val[i] = k;
-      if (i % 100 == 99) h.feed.ready(h.feed.context, i + 1);
+      if (i % 100 == 99) c.feed.ready(c.feed.context, i + 1);
     }
     before = A;
     if (k % 3 == 0) {
-      h.feed.begin(h.feed.context, NULL);
+      c.feed.begin(c.feed.context, NULL);
       wr_csr_free(A);
       before = NULL;
     }
   }
-  h.feed.begin(h.feed.context, NULL);
+  c.feed.begin(c.feed.context, NULL);
   wr_csr_free(before);
-  wr_handover_close(&h);
+  wr_row_channel_close(&c);
   CHECK(pthread_join(thread, NULL) == 0);
-  wr_handed last = wr_handover_last(&h);
+  wr_final_rows last = wr_row_channel_last(&c);
   CHECK(last.A == NULL && last.rows == 0);
   reader_forget(&r);
-  wr_handover_free(&h);
+  wr_row_channel_free(&c);
 }
 
 /* What is taken when: another matrix at once, rows when they are worth it, the last ones in any case. */
 static void test_worth(void) {
   CASE("worth taking");
-  enum { N = WR_HANDOVER_WORTH };
-  wr_handover h;
-  wr_handed now;
+  enum { N = WR_ROW_CHANNEL_LEAST };
+  wr_row_channel c;
+  wr_final_rows now;
   wr_csr *A = NULL;
   wanted = 1;
   CHECK_OK(wr_csr_create(2 * N, 5, 0, 0, &A));
-  CHECK_OK(wr_handover_open(&h, wants, &wanted));
-  h.feed.ready(h.feed.context, 5); /* of nothing */
-  h.feed.begin(h.feed.context, A);
-  CHECK(wr_handover_take(&h, &now) && now.A == A && now.number == 1 && now.rows == 0);
-  wr_handover_give_back(&h, 0);
-  h.feed.ready(h.feed.context, N);
-  CHECK(wr_handover_take(&h, &now) && now.rows == N && now.number == 1);
-  wr_handover_give_back(&h, 1);
-  CHECK(wr_handover_take(&h, &now) && now.rows == N); /* some were left */
-  wr_handover_give_back(&h, 0);
-  h.feed.ready(h.feed.context, N + 1); /* not yet */
-  h.feed.ready(h.feed.context, 2 * N);
-  CHECK(wr_handover_take(&h, &now) && now.rows == 2 * N);
-  wr_handover_give_back(&h, 0);
-  h.feed.begin(h.feed.context, NULL);
-  CHECK(wr_handover_take(&h, &now) && now.A == NULL && now.number == 2);
-  wr_handover_give_back(&h, 0);
-  wr_handover_close(&h);
-  CHECK(!wr_handover_take(&h, &now));
-  h.feed.begin(h.feed.context, A);
-  h.feed.ready(h.feed.context, 2 * N);
-  now = wr_handover_last(&h);
-  CHECK(!wr_handover_take(&h, &now) && now.A == A && now.rows == 2 * N && now.number == 3);
-  wr_handover_free(&h);
+  CHECK_OK(wr_row_channel_open(&c, accepts, &wanted));
+  c.feed.ready(c.feed.context, 5); /* of nothing */
+  c.feed.begin(c.feed.context, A);
+  CHECK(wr_row_channel_take(&c, &now) && now.A == A && now.number == 1 && now.rows == 0);
+  wr_row_channel_release(&c, 0);
+  c.feed.ready(c.feed.context, N);
+  CHECK(wr_row_channel_take(&c, &now) && now.rows == N && now.number == 1);
+  wr_row_channel_release(&c, 1);
+  CHECK(wr_row_channel_take(&c, &now) && now.rows == N); /* some were left */
+  wr_row_channel_release(&c, 0);
+  c.feed.ready(c.feed.context, N + 1); /* not yet */
+  c.feed.ready(c.feed.context, 2 * N);
+  CHECK(wr_row_channel_take(&c, &now) && now.rows == 2 * N);
+  wr_row_channel_release(&c, 0);
+  c.feed.begin(c.feed.context, NULL);
+  CHECK(wr_row_channel_take(&c, &now) && now.A == NULL && now.number == 2);
+  wr_row_channel_release(&c, 0);
+  wr_row_channel_close(&c);
+  CHECK(!wr_row_channel_take(&c, &now));
+  c.feed.begin(c.feed.context, A);
+  c.feed.ready(c.feed.context, 2 * N);
+  now = wr_row_channel_last(&c);
+  CHECK(!wr_row_channel_take(&c, &now) && now.A == A && now.rows == 2 * N && now.number == 3);
+  wr_row_channel_free(&c);
   wr_csr_free(A);
 }
 
@@ -186,5 +186,5 @@ int main(void) {
   test_worth();
   test_cases();
   test_freed();
-  return wr_test_report("handover");
+  return wr_test_report("row_channel");
 }
