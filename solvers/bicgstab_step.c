@@ -22,11 +22,11 @@ done:
   return status;
 }
 
-/* p of an iteration by the place of its v; s of any. */
+/* The vectors of p, for the iteration whose product is v[i], and of s. */
 static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->apart ? i : 0]; }
 static wr_vec *half_step(wr_bicgstab *s) { return s->apart ? &s->s : &s->r; }
 
-/* v := A p, with the sums that alpha needs, and what is made of them. */
+/* v := A p, with the sums for alpha and the program of scalars that computes it. */
 static wr_status first_product(wr_bicgstab *s, int i, wr_then then) {
   wr_epilogue sigma = {
       .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}},
@@ -35,7 +35,7 @@ static wr_status first_product(wr_bicgstab *s, int i, wr_then then) {
       s->plan, &(wr_apply){.alpha = 1, .x = direction_at(s, i), .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
 }
 
-/* t := A s, with the sums that omega needs, and what is made of them. */
+/* t := A s, with the sums for omega and the program of scalars that computes it. */
 static wr_status second_product(wr_bicgstab *s, int i, wr_then then) {
   const wr_vec *x = half_step(s);
   wr_epilogue omega = {.reduce = {{WR_DOT, NULL, x, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}},
@@ -55,8 +55,8 @@ done:
   return status;
 }
 
-/* snapshot := the iterate, when that is due and all of it finite. It is collected in t, which holds nothing between
- * iterations. */
+/* snapshot := the iterate, if one is due and all of it is finite. The iterate is first computed in t, which is not in use
+ * between iterations. */
 static wr_status take_snapshot(wr_bicgstab *s) {
   wr_status status;
   wr_fused collect = wr_bicgstab_collecting(s, &s->t);
@@ -68,7 +68,7 @@ done:
   return status;
 }
 
-/* One iteration. i is the place of its v. What it moves, A being the matrix and all else vectors of n:
+/* One iteration, whose product A p is v[i]. A is the matrix, and all else are vectors of n:
  *
  *   operation                        reads            writes
  *   p = r + beta (p - omega v)       r p v            p
@@ -78,7 +78,8 @@ done:
  *   d += ..., r = ..., with two sums d p s t shadow   d r
  *   where a snapshot is due          x d, then t      t, then snapshot
  *
- * So WR_BICGSTAB_VECTORS beyond the multiplies, snapshots left out. tests/bench/traffic.py holds it beside what ncu counts. */
+ * These are WR_BICGSTAB_VECTORS vectors besides the multiplies, without snapshots. tests/bench/traffic.py compares them with
+ * what ncu counts. */
 wr_status wr_bicgstab_step(void *solver, int i) {
   wr_status status;
   wr_bicgstab *s = solver;

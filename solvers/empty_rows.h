@@ -1,4 +1,4 @@
-/* Systems that no x solves because of rows without entries. */
+/* Systems without a solution because of rows without entries. */
 #ifndef WR_EMPTY_ROWS_H
 #define WR_EMPTY_ROWS_H
 
