@@ -12,7 +12,7 @@
 
 enum { MEGABYTE = 1 << 20, MOST_PREPARATIONS = 16 };
 static const int64_t most_repeats = 1000000; /* of one multiply in a batch                         */
-static const double preparing_enough = 1;    /* seconds; who prepares longer does not do it again  */
+static const double preparing_enough = 1;    /* seconds; a longer preparation is not repeated      */
 
 /* The vectors of one place, shared by all plans there. */
 typedef struct room {
@@ -30,18 +30,18 @@ typedef struct series {
 typedef struct lane {
   wr_run *run;
   wr_apply_times *times;
-  wr_plan *plan; /* NULL: it takes part no more                */
+  wr_plan *plan; /* NULL: it is not timed any more             */
   wr_env *env;
   room *room;
   int dual, turn; /* the next multiply writes y[turn]          */
   series hot, cold;
 } lane;
 
-/* What y must be, computed on the host. */
+/* The expected y, computed on the host. */
 typedef struct reference {
   int64_t count;        /* rows that are checked               */
   double *value, *size; /* [count] sum a x, sum |a x|          */
-  double *y;            /* [nrows] what a backend made of it   */
+  double *y;            /* [nrows] as a backend computed it    */
 } reference;
 
 typedef struct bench {
@@ -88,12 +88,12 @@ static wr_status open_room(bench *b, wr_place place) {
   wr_csr_view view;
   if (r->open) return WR_OK;
   env->type = b->type;
-  if (place == WR_CUDA) TRY(wr_csr_device_view(b->A, env, &view)); /* the upload is no part of a preparation */
+  if (place == WR_CUDA) TRY(wr_csr_device_view(b->A, env, &view)); /* the upload does not count as preparation */
   TRY(env->ops->alloc(env, b->A->ncols, b->type, "x", &r->x));
   TRY(env->ops->upload(env, &r->x, b->x));
   for (int k = 0; k < 2; k++) TRY(env->ops->alloc(env, b->A->nrows, b->type, "y", &r->y[k]));
   if (b->settings->cold) TRY(env->ops->alloc(env, flush_elements(place), WR_F64, "overwriting a cache", &r->flush));
-  for (int slot = 0; slot < 2; slot++) TRY(env->ops->stamp(env, slot)); /* a device makes them at first use */
+  for (int slot = 0; slot < 2; slot++) TRY(env->ops->stamp(env, slot)); /* a device allocates them at first use */
   TRY(env->ops->wait(env));
   r->open = 1;
 done:
@@ -101,7 +101,7 @@ done:
   return status;
 }
 
-/* ---- what y must be ---- */
+/* ---- the expected y ---- */
 
 /* In (-1, 1), and the same number in f32. */
 static double x_element(int64_t j) { return ((double)(wr_hash(1, (uint64_t)j) >> 41) + 0.5) * 0x1p-22 - 1; }
@@ -188,7 +188,7 @@ static wr_status multiply(lane *l) {
   return wr_plan_apply(l->plan, &request);
 }
 
-/* What a backend does not write stays NaN, and shows. */
+/* Sets y to NaN, so that the check finds elements that a backend does not write. */
 static wr_status spoil(lane *l) {
   wr_status status = l->env->ops->fill(l->env, &l->room->y[0], NAN);
   return status == WR_OK ? l->env->ops->fill(l->env, &l->room->y[1], NAN) : status;
@@ -259,7 +259,7 @@ done:
   return status;
 }
 
-/* Takes a backend out, with the reason. Returns status where it concerns the whole command. */
+/* After a failure: ends the timing of a backend and keeps the error. Returns status if it concerns the whole command. */
 static wr_status give_up(lane *l, wr_status status) {
   if (status == WR_OK) return WR_OK;
   (void)wr_error_keep(&l->run->error, status);
@@ -270,8 +270,8 @@ static wr_status give_up(lane *l, wr_status status) {
 
 /* ---- all of them in turn ---- */
 
-/* Another batch, as long as it must be at least. The multiply before it brings back what others displaced, and keeps
- * a device busy until the batch is on its way. */
+/* Times another batch, of at least so many seconds. The multiply before it loads the caches again, and keeps a device busy
+ * while the batch is launched. */
 static wr_status time_hot(lane *l, double least) {
   wr_status status;
   double seconds;
@@ -289,7 +289,7 @@ done:
   return status;
 }
 
-/* The multiply before it prepares y_next, where a backend does that. */
+/* Times one multiply with cold caches. The multiply before that prepares y_next, if the backend does so. */
 static wr_status time_cold(lane *l) {
   wr_status status;
   TRY(multiply(l));
@@ -300,7 +300,7 @@ done:
   return status;
 }
 
-/* Rounds through all backends, forth and back, so that each has another before it every other time. */
+/* Times all backends in rounds, in alternating order, so that the same backend does not always run before another. */
 static wr_status time_rounds(bench *b, int cold) {
   const volatile sig_atomic_t *interrupted = b->settings->interrupted;
   for (int64_t round = 0; round < b->settings->batches; round++)
@@ -322,11 +322,11 @@ static wr_status finish_lane(bench *b, lane *l) {
   TRY(wr_sample_get(l->hot.seconds, l->hot.count, &l->times->hot));
   TRY(wr_sample_get(l->cold.seconds, l->cold.count, &l->times->cold));
   if (l->hot.count == 0) TRY(wr_fail(WR_EUNAVAILABLE, "interrupted before it was timed"));
-  run->applies = l->hot.count + 1; /* the first one is apart */
+  run->applies = l->hot.count + 1; /* and the first one */
   run->apply_total = l->hot.spent;
   run->apply_median = l->times->hot.median, run->apply_low = l->times->hot.low, run->apply_high = l->times->hot.high;
   TRY(spoil(l));
-  for (int k = 0; k < 2; k++) TRY(multiply(l)); /* the second writes what the first may have prepared */
+  for (int k = 0; k < 2; k++) TRY(multiply(l)); /* the second writes the buffer that the first may have prepared */
   TRY(check_product(b, l));
   run->ran = 1;
 done:

@@ -28,7 +28,7 @@ static void complete(wr_settings *s) {
   if (s->iterations == 0) s->iterations = WR_BICGSTAB_ITERATIONS;
 }
 
-/* Two multiplies an iteration and what else it does; as many iterations as a grid in the plane of so many points has on a
+/* Two multiplies and WR_BICGSTAB_VECTORS vectors an iteration; as many iterations as a square grid of so many points has on a
  * side. */
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   double type = (double)wr_type_bytes((wr_type)s->precision), n = (double)nrows;
@@ -36,7 +36,7 @@ static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   return step * fmin(ceil(sqrt(n)), (double)s->iterations) * (double)s->repeat;
 }
 
-/* Where b is from, and what was done to the matrix. */
+/* Adds to the remark where b is from and how the matrix was scaled. */
 static void describe(const wr_settings *s, const wr_system *system, wr_problem_facts *facts) {
   wr_line line = {0};
   int64_t below = s->precision == WR_F32 ? wr_system_below_f32(system) : 0;
@@ -68,7 +68,7 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   if (s->guess) TRY(wr_vector_read(s->guess, &unknowns, &guess));
   TRY(wr_alloc_zeroed(&system, 1, sizeof *system, "a system"));
   double *taken_b = b, *taken_guess = guess;
-  b = guess = NULL; /* the system frees them from here on */
+  b = guess = NULL; /* the system takes them over */
   TRY(wr_system_build(A, taken_b, taken_guess, s->rhs_random, s->rhs_seed, s->precond == WR_PRECOND_JACOBI, s->atol,
                       system));
   describe(s, system, facts);
@@ -81,7 +81,7 @@ done:
   return status;
 }
 
-/* Scaled columns are another matrix. */
+/* Jacobi scales the columns, so that the solver multiplies by another matrix than A. */
 static int uploads_input(const wr_settings *s, const wr_csr *A, int all_there) {
   (void)all_there;
   return A->nrows == A->ncols && s->precond != WR_PRECOND_JACOBI;

@@ -10,23 +10,23 @@
 #include "solvers/program/progress.h"
 #include "solvers/report/statistics.h"
 
-/* Is -d against this backend? */
+/* WR_EUNAVAILABLE if -d excludes this backend. */
 static wr_status check_device(const wr_comparison *c, const wr_backend *backend) {
-  if (backend->plan == NULL) return WR_OK; /* a stub speaks for itself */
+  if (backend->plan == NULL) return WR_OK; /* the check of a stub says why */
   if (c->settings->device == WR_DEVICE_CPU && backend->place == WR_CUDA)
-    return wr_fail(WR_EUNAVAILABLE, "--device cpu leaves out what runs on a GPU");
+    return wr_fail(WR_EUNAVAILABLE, "--device cpu excludes backends that run on a GPU");
   if (c->settings->device == WR_DEVICE_CUDA && backend->place == WR_HOST)
-    return wr_fail(WR_EUNAVAILABLE, "--device cuda leaves out what runs on the CPU");
+    return wr_fail(WR_EUNAVAILABLE, "--device cuda excludes backends that run on the CPU");
   return WR_OK;
 }
 
-/* Whether all that run at all run on the device; *reads_rows := whether one of them reads the matrix on the host. */
+/* 1 if all backends that will run do so on the device. *reads_rows := 1 if one of them reads the matrix on the host. */
 static int are_all_there(const wr_comparison *c, int *reads_rows) {
   int runs = 0;
   *reads_rows = 0;
   for (int k = 0; k < c->count; k++) {
     const wr_backend *backend = c->choices[k].backend;
-    if (backend->plan == NULL || check_device(c, backend) != WR_OK) continue; /* refused, when its turn comes */
+    if (backend->plan == NULL || check_device(c, backend) != WR_OK) continue; /* it will be refused */
     if (backend->place != WR_CUDA) return 0;
     *reads_rows |= !(backend->caps & WR_CAP_DEVICE_ROWS);
     runs++;
@@ -42,7 +42,7 @@ static wr_env env_of(const wr_comparison *c, wr_place place) {
                   .deterministic = c->settings->deterministic};
 }
 
-/* Whether the device will be given a matrix as it is read, if all goes well. */
+/* 1 if rows of A are to be uploaded while A is read. */
 static int uploads_input(void *comparison, const wr_csr *A) {
   int reads_rows;
   const wr_comparison *c = comparison;
@@ -64,7 +64,7 @@ static void wait_for_device(wr_comparison *c, double most) {
   double begin = wr_clock();
   wr_device_thread_stop(t);
   ledger->hidden[WR_PHASE_UPLOAD] = fmax(0, t->upload_seconds - (wr_clock() - begin));
-  wr_status status = c->env[WR_CUDA].ops->wait(&c->env[WR_CUDA]); /* makes it this thread's device, too */
+  wr_status status = c->env[WR_CUDA].ops->wait(&c->env[WR_CUDA]); /* also makes it the current device of this thread */
   if (wr_error_keep(&c->env_error[WR_CUDA], status) == WR_OK) wr_device_thread_finish(t);
 }
 
@@ -72,13 +72,13 @@ static void begin_to_open(wr_comparison *c, wr_place place, int beside) {
   wr_env *env = &c->env[place];
   *env = env_of(c, place);
   c->env_tried[place] = 1;
-  int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* else this build has no device to open */
+  int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* otherwise this build has no device to open */
   if (beside && takes_long && wr_device_thread_start(&c->device, env, uploads_input, c)) return;
   (void)wr_error_keep(&c->env_error[place], wr_env_open(env));
 }
 
-/* A place in this thread, or what there is of it after `most` seconds. A moment belongs to one phase: these to the place, not
- * to the program. */
+/* Opens a place, or waits at most so many seconds for it. A moment belongs to one phase only: this time is booked for the
+ * place, and the program's ledger is stopped. */
 static void open_within(wr_comparison *c, wr_place place, double most) {
   int interrupts = c->process->running;
   wr_phase phase = c->process->phase;
@@ -110,7 +110,7 @@ static wr_status upload_matrix(wr_comparison *c) {
   return status;
 }
 
-/* For a table or a report that shows shares of it; over as many bytes as a multiply by plain rows moves. */
+/* For reports that show shares of it. Reads as many bytes as a multiply by plain rows moves. */
 static void measure_bandwidth(wr_comparison *c, wr_place place) {
   const wr_csr *A = c->program->matrix(c->problem);
   int64_t type = wr_type_bytes(c->env[place].type), entry = 4 + (A->val ? type : 0);
@@ -118,7 +118,7 @@ static void measure_bandwidth(wr_comparison *c, wr_place place) {
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
   if (wr_env_read_bandwidth(&c->env[place], (double)(A->nnz * entry + A->nrows * (8 + type) + A->ncols * type),
                             &c->bandwidth[place]) != WR_OK)
-    c->bandwidth[place] = 0; /* no memory for it: the share is left out */
+    c->bandwidth[place] = 0; /* without memory for it reports leave out the share */
 }
 
 wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows) {
@@ -142,8 +142,8 @@ done:
   return status;
 }
 
-/* Where the device repeated the iterations nothing could be stamped between them: a few multiplies afterwards say what one
- * takes. Only for reports; no part of any total. */
+/* When the device repeats iterations by itself, multiplies cannot be stamped: a few multiplies are timed afterwards. Their time
+ * is for reports and in no total. */
 static wr_status time_apart(wr_comparison *c, void *solve, wr_plan *plan, wr_env *env, wr_run *run) {
   wr_status status = WR_OK;
   const int count = 32;
@@ -157,14 +157,14 @@ static wr_status time_apart(wr_comparison *c, void *solve, wr_plan *plan, wr_env
   TRY(take_times(run, plan));
   run->timed_apart = 1, run->apply_first = first;
   run->applies = run->result.multiplies;
-  /* One kernel for all iterations has not called the backend's multiply. */
+  /* One kernel for all iterations does not use the backend's multiply. */
   run->apply_total = run->result.by == WR_BY_KERNEL ? 0 : run->apply_median * (double)run->applies;
 done:
   wr_ledger_stop(c->process);
   return status;
 }
 
-/* The level of verification that the settings leave open: full while it is cheap. */
+/* The level of verification: of the settings, or if they leave it open, full if that takes little time. */
 static wr_verified choose_level(const wr_comparison *c, const wr_run *run) {
   if (!c->settings->verify_auto) return c->settings->verify;
   double seconds = c->program->verify_seconds(c->facts->nrows, c->facts->nnz, omp_get_max_threads());
@@ -172,7 +172,7 @@ static wr_verified choose_level(const wr_comparison *c, const wr_run *run) {
   return seconds <= allowed ? WR_VERIFY_FULL : WR_VERIFY_SAMPLE;
 }
 
-/* Later solves with the same plan: what a second solve in this process takes. */
+/* Times further solves with the same plan, as a program that solves repeatedly would do them. */
 static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monitor, wr_run *run) {
   wr_status status = WR_OK;
   double *seconds = NULL, *solving = NULL;
@@ -228,11 +228,11 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
                         .context = &progress,
                         .interrupted = c->interrupted,
                         .history = c->histories ? &c->histories[index] : NULL};
-  int there = env->place == WR_CUDA; /* else nothing goes to a device or comes from it: vectors are brought into form */
+  int there = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
   wr_ledger_enter(ledger, there ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(c->program->start(c->problem, c->settings, plan, env, &solve));
   TRY(env->ops->wait(env));
-  (void)omp_pause_resource_all(omp_pause_soft); /* else its threads look for work for milliseconds, in the solve's way */
+  (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->run(solve, &monitor, &run->result));
@@ -250,7 +250,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   if (c->program->normalise) TRY(c->program->normalise(solve, x));
   wr_ledger_stop(ledger);
   keep_answer(c, index, x, n);
-  x = NULL; /* it is kept, or freed already */
+  x = NULL; /* keep_answer keeps or frees it */
   TRY(run_warm(c, solve, &monitor, run));
   TRY(time_apart(c, solve, plan, env, run));
 done:
@@ -292,7 +292,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   wr_ledger_stop(c->process);
 done:
   (void)wr_error_keep(&run->error, status);
-  if (plan) snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name); /* with what the run has shown */
+  if (plan) snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name); /* the run may add to it */
   wr_plan_destroy(plan);
   wr_ledger_stop(&run->ledger);
   return status;
@@ -300,17 +300,17 @@ done:
 
 wr_status wr_compare(wr_comparison *c) {
   c->answer_run = -1;
-  if (c->device.running) wr_row_channel_close(&c->device.rows); /* nothing goes on beside what is timed */
+  if (c->device.running) wr_row_channel_close(&c->device.rows); /* no upload may run while solves are timed */
   for (int k = 0; k < c->count; k++) {
     wr_run *run = &c->runs[k];
     *run = (wr_run){.backend = c->choices[k].backend};
-    snprintf(run->knobs, sizeof run->knobs, "%s", c->choices[k].knobs); /* as given, until a plan knows them all */
+    snprintf(run->knobs, sizeof run->knobs, "%s", c->choices[k].knobs); /* as given; a plan adds the others */
     if (*c->interrupted) {
       run->error = (wr_error){WR_EUNAVAILABLE, "interrupted before it began"};
       continue;
     }
     wr_status status = run_one(c, k);
-    if (status == WR_EUSAGE || status == WR_EINPUT) return status; /* a misspelt knob concerns the whole command */
+    if (status == WR_EUSAGE || status == WR_EINPUT) return status; /* these concern the whole command */
   }
   return WR_OK;
 }

@@ -13,7 +13,7 @@ typedef struct wr_comparison {
   const wr_settings *settings;
   wr_problem_facts *facts;
   void *problem;
-  wr_ledger *process;                       /* of the program: its phases so far are every run's      */
+  wr_ledger *process;                       /* of the program: every run has its phases so far        */
   const volatile sig_atomic_t *interrupted;
   const wr_choice *choices;
   int count;
@@ -35,20 +35,20 @@ typedef struct wr_comparison {
 wr_status wr_compare(wr_comparison *c);
 void wr_comparison_close(wr_comparison *c);
 
-/* Begins to open the device, which takes a fifth of a second, while something else is done. What is known after `most` seconds
- * is the answer; WR_OK: it is open, or that will turn out. From then on its env is another thread's, until one of the next two
- * asks for it. A build without backends for a device answers WR_EUNAVAILABLE at once. */
+/* Starts a thread that opens the device, which takes 0.2 s, and waits for it at most so many seconds. WR_OK: it is open, or
+ * still being opened. From then on env[WR_CUDA] belongs to that thread, until one of the next two functions waits for it. A
+ * build without backends for a device returns WR_EUNAVAILABLE at once. */
 wr_status wr_comparison_begin_device(wr_comparison *c, double most);
 
-/* The device, if all that run at all run there and it opens, which is waited for; else NULL. *reads_rows := whether one of them
- * reads the matrix on the host. */
+/* The device, opened, if all backends that will run do so there; else NULL. *reads_rows := 1 if one of them reads the matrix on
+ * the host. Waits until the device is open. */
 wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows);
 
-/* For who reads the matrix meanwhile: its rows go to the device while later ones are still being made, if that very matrix
- * will be wanted there (wr_program.uploads_input). NULL: nothing is being opened. */
+/* The feed for reading the matrix: rows that are final are uploaded while later ones are made, if wr_program.uploads_input says
+ * so. NULL: no device is being opened. */
 const wr_csr_feed *wr_comparison_feed(wr_comparison *c);
 
-/* Opens a place once, or waits until it is; later calls repeat the answer. */
+/* Opens a place, or waits until it is open. Later calls return the same result. */
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place);
 
 #endif

@@ -46,8 +46,8 @@ static void *work(void *device_thread) {
   return NULL;
 }
 
-/* All signals are blocked in the new thread, so that the program's thread handles them. OpenMP is used here first because libomp
- * 14 with a tool relies on the first thread that uses it to stay to the end. */
+/* All signals are blocked in the new thread, so that the program's thread handles them. OpenMP is used here first because
+ * libomp 14 with a tool relies on the first thread that uses it to stay to the end. */
 int wr_device_thread_start(wr_device_thread *t, wr_env *env, int (*accepts)(void *context, const wr_csr *A),
                            void *context) {
   sigset_t all, before;

@@ -1,5 +1,5 @@
-/* A thread that opens a device, which takes 0.2 s, while the program reads its input, and then uploads the first rows of a matrix
- * while later ones are still being read and assembled. */
+/* A thread that opens a device, which takes 0.2 s, while the program reads its input, and then uploads the first rows of a
+ * matrix while later ones are still being read and assembled. */
 #ifndef WR_DEVICE_THREAD_H
 #define WR_DEVICE_THREAD_H
 
@@ -34,8 +34,8 @@ int wr_device_thread_wait(wr_device_thread *t, double most);
 /* Ends the thread, once the device is open and the piece that it uploads is complete. Does nothing if it does not run. */
 void wr_device_thread_stop(wr_device_thread *t);
 
-/* After stop: uploads the rest of a complete matrix, with all threads, and wr_csr_device_view finds it there. An upload that
- * failed, or whose matrix is not complete, is dropped: wr_csr_device_view then uploads the matrix anew, and reports the error. */
+/* After stop: uploads the rest of a complete matrix, with all threads; wr_csr_device_view finds it there. An upload that failed
+ * or whose matrix is not complete is dropped: wr_csr_device_view then uploads the matrix anew and reports the error. */
 void wr_device_thread_finish(wr_device_thread *t);
 
 /* Stops the thread and frees what it has, without uploading more. To be called before env is closed; a zeroed one is fine. */

@@ -31,7 +31,7 @@ static void complete(wr_settings *s) {
   }
 }
 
-/* As many iterations as the geometric rate d needs, each over links without values and five vectors. */
+/* As many iterations as convergence at the rate d takes, each over links without values and five vectors. */
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   double needed = s->damping > 0 ? ceil(log(s->tolerance * (1 - s->damping)) / log(s->damping)) : 1;
   double step = 4.0 * (double)nnz + (double)(8 + 5 * wr_type_bytes((wr_type)s->precision)) * (double)nrows;
@@ -53,7 +53,7 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   if (s->guess) TRY(wr_vector_read(s->guess, &scores, &start));
   TRY(wr_alloc_zeroed(&graph, 1, sizeof *graph, "a graph"));
   double *t = teleport, *g = start;
-  teleport = start = NULL; /* the graph frees them from here on */
+  teleport = start = NULL; /* the graph takes them over */
   TRY(wr_graph_begin(A, s->edges == WR_EDGES_IN, t, g, graph));
   *problem = graph;
   graph = NULL;
@@ -147,7 +147,7 @@ done:
 
 static wr_status normalise(void *solve, double *x) {
   const ranking *r = solve;
-  if (wr_first_not_finite(x, r->graph->n) >= 0) return WR_OK; /* non-finite is the outcome already */
+  if (wr_first_not_finite(x, r->graph->n) >= 0) return WR_OK; /* the outcome says non-finite */
   return wr_pagerank_normalise(x, r->graph->n, &r->options, r->rounded);
 }
 

@@ -22,7 +22,7 @@ void wr_process_catch_signals(void) {
 const volatile sig_atomic_t *wr_process_interrupted(void) { return &interrupted; }
 
 wr_status wr_process_flush(FILE *out) {
-  return fflush(out) != 0 || ferror(out) ? wr_fail(WR_EOUTPUT, "standard output takes no more") : WR_OK;
+  return fflush(out) != 0 || ferror(out) ? wr_fail(WR_EOUTPUT, "standard output could not be written") : WR_OK;
 }
 
 int wr_process_complain(const char *program, wr_status status) {

@@ -23,14 +23,14 @@
 #include "solvers/program/source.h"
 #include "solvers/program/threads.h"
 
-/* Everything of one call; what it holds is freed at the end whatever happened. */
+/* All data of one call, freed at its end. */
 typedef struct job {
   const wr_program *program;
   wr_settings settings;
   wr_ledger ledger;
   const char *operand;
-  int by_default;    /* the command line names no backend                            */
-  int known;         /* 1: extent is that of the matrix, about before it is read     */
+  int by_default;    /* 1: the command line names no backend                         */
+  int known;         /* 1: extent is that of the matrix, estimated before reading     */
   wr_extent extent;
   wr_csr *A;
   wr_ids ids; /* the names of its rows */
@@ -74,8 +74,8 @@ done:
   return status;
 }
 
-/* Without -k: the GPU if there is one, as far as `open` knows, and the problem is large enough; else the CPU, and why. A build
- * without backends for a GPU looks for one only where -d cuda asks for it, to answer what is missing. */
+/* Without -k: chooses the GPU if `open` succeeds and the problem is large enough, else the CPU, and notes why. A build without
+ * backends for a GPU opens one only with -d cuda, to report what is missing. */
 static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   wr_settings *s = &j->settings;
   wr_comparison *c = &j->comparison;
@@ -93,19 +93,19 @@ static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   return status == WR_OK ? wr_choices_parse(s->backends, j->choices, &c->count) : status;
 }
 
-/* In a hundredth of a second a machine without a device has said so. */
+/* Within 0.01 s the driver reports that a machine has no device. */
 static wr_status begin_device(wr_comparison *c) { return wr_comparison_begin_device(c, 0.01); }
 
 static wr_status open_device(wr_comparison *c) { return wr_comparison_open_place(c, WR_CUDA); }
 
-/* How large the problem is, as far as that is known, and so on how many threads it is read, verified and the like. */
+/* Notes the size of the problem, if it is known, and sets the number of threads that read and verify it. */
 static void note_extent(job *j) {
   j->known = j->A != NULL || wr_source_extent(j->operand, &j->extent);
   if (j->A) j->extent = (wr_extent){j->A->nrows, j->A->nnz};
   omp_set_num_threads(wr_threads_for(j->known ? j->extent.nnz : INT64_MAX, j->comparison.threads));
 }
 
-/* What is left of the problem, on the device if all that runs is there. */
+/* Completes the problem, on the device if all backends run there. */
 static wr_status finish_problem(job *j) {
   wr_status status;
   if (j->program->finish == NULL) return WR_OK;
@@ -118,7 +118,7 @@ static wr_status finish_problem(job *j) {
     wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
   }
   TRY(j->program->finish(j->problem, device, &j->facts));
-  if (device && reads_rows) TRY(wr_csr_host(j->program->matrix(j->problem), device)); /* no part of a backend's preparing */
+  if (device && reads_rows) TRY(wr_csr_host(j->program->matrix(j->problem), device)); /* not in a backend's preparation */
 done:
   return status;
 }
@@ -192,10 +192,10 @@ static void keep_first(wr_error *first, wr_status status) {
   if (first->status == WR_OK) (void)wr_error_keep(first, status);
 }
 
-/* Writes what was asked for; one output that fails does not keep the others. The time counts to the run whose answer it is. */
+/* Writes all outputs; if one fails, the others are still written. The time is booked for the run whose answer is written. */
 static wr_status write_all(job *j) {
   wr_error first = {0};
-  double before = j->ledger.seconds[WR_PHASE_WRITE]; /* saving the matrix counts to all runs */
+  double before = j->ledger.seconds[WR_PHASE_WRITE]; /* saving the matrix is booked for all runs */
   if (j->settings.output || j->settings.history) wr_ledger_enter(&j->ledger, WR_PHASE_WRITE);
   keep_first(&first, write_answer(j));
   keep_first(&first, write_history(j));
@@ -206,7 +206,7 @@ static wr_status write_all(job *j) {
   return wr_error_raise(&first);
 }
 
-/* How many outputs are sent to standard output, which then belongs to them: reports go to standard error. */
+/* The number of outputs that go to standard output. If there is one, reports go to standard error. */
 static int has_standard_output(const wr_settings *s) {
   return wr_path_is_standard_output(s->output) + wr_path_is_standard_output(s->json) +
          wr_path_is_standard_output(s->history) + wr_path_is_standard_output(s->save_binary);
@@ -216,7 +216,7 @@ static int has_standard_output(const wr_settings *s) {
 static wr_status check_paths(const job *j) {
   wr_status status = WR_OK;
   const wr_settings *s = &j->settings;
-  int direct = has_standard_output(s); /* otherwise the report is there, unless it is left out */
+  int direct = has_standard_output(s); /* otherwise the report goes there, unless --quiet */
   const wr_path paths[] = {
       {"--output", s->output, 1}, {"--json", s->json, 1}, {"--history", s->history, 1},
       {"--save-binary", s->save_binary, 1}, {"standard output", direct || s->quiet ? NULL : "-", 1},
@@ -260,7 +260,7 @@ done:
 static wr_status check_choices(job *j) {
   wr_status status = WR_OK;
   wr_comparison *c = &j->comparison;
-  if (c->count > 1 || j->settings.json) { /* a list and a JSON report say so in a row */
+  if (c->count > 1 || j->settings.json) { /* a table and a JSON report have a row that says so */
     for (int k = 0; k < c->count; k++)
       if (j->choices[k].backend->place == WR_CUDA && j->choices[k].backend->plan && j->settings.device != WR_DEVICE_CPU)
         (void)wr_comparison_begin_device(c, 0);
@@ -284,20 +284,20 @@ static wr_status work(job *j) {
   TRY(check_choices(j));
   TRY(prepare_problem(j));
   if (j->by_default) TRY(choose_backend(j, open_device)); /* now its sizes are known, and whether the device works */
-  /* A machine without a GPU surprises no user. */
+  /* Without a GPU in the machine this needs no message. */
   if (j->by_default && c->env_error[WR_CUDA].status != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
     wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_error[WR_CUDA].text);
   TRY(solve_all(j));
   j->facts.interrupted = *c->interrupted != 0;
   wr_error first = {0};
   keep_first(&first, write_all(j));
-  keep_first(&first, report(j)); /* an answer that could not be written can still be shown */
+  keep_first(&first, report(j)); /* an answer that could not be written is still shown */
   status = wr_error_raise(&first);
 done:
   return status;
 }
 
-/* What went wrong in single runs, where no report says so. */
+/* Prints errors of runs that no report shows. */
 static void complain_of_runs(const job *j) {
   char label[256];
   for (int k = 0; k < j->comparison.count; k++) {

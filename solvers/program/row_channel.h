@@ -34,9 +34,9 @@ typedef struct wr_final_rows {
 
 wr_status wr_row_channel_open(wr_row_channel *c, int (*accepts)(void *context, const wr_csr *A), void *context); /* WR_ENOMEM */
 
-/* For the reader: waits until there is another matrix, WR_ROW_CHANNEL_LEAST more rows and entries, or the last rows of a matrix;
- * returns at once if rows were left. 1: *now may be read until it is released, for which the maker waits before it frees the
- * matrix. 0: the channel is closed. */
+/* For the reader: waits until there is another matrix, WR_ROW_CHANNEL_LEAST more rows and entries, or the last rows of a
+ * matrix; returns at once if rows were left. 1: *now may be read until it is released; the maker waits for that before it frees
+ * the matrix. 0: the channel is closed. */
 int wr_row_channel_take(wr_row_channel *c, wr_final_rows *now);
 void wr_row_channel_release(wr_row_channel *c, int left); /* left 1: some of these rows are still to be read */
 

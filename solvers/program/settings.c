@@ -19,7 +19,7 @@
            "default: merbit on a GPU, cpu_csr on the CPU"},                                                           \
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
    .argument = "cpu|cuda[:N]|auto",                                                                                     \
-   .help = "where to compute; auto: on a GPU if the problem is large enough to wait until one is open"},                \
+   .help = "where to compute; auto: on a GPU if the problem is so large that opening one pays"},                        \
   {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = AT(precision), .choices = "f32|f64",         \
    .value = "f64", .help = "type of vectors and stored values; sums are f64 always"},                                   \
   {.name = "threads", .type = WR_OPTION_INT, .offset = AT(threads), .min = 0, .max = 4096, .value = "0",                \
@@ -27,7 +27,7 @@
   {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = AT(deterministic),                                        \
    .help = "the same bits from run to run and for any number of threads"},                                              \
   {.name = "no-graph", .type = WR_OPTION_FLAG, .offset = AT(no_graph),                                                  \
-   .help = "the host asks for each iteration; a GPU does not repeat them by itself"},                                  \
+   .help = "the host launches each iteration; a GPU does not repeat them by itself"},                                   \
   {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
    .help = "small systems, too, as a CUDA graph of the backend's kernels, not as one kernel"}
 
@@ -37,7 +37,7 @@
   {.name = "max-iterations", .letter = 'n', .type = WR_OPTION_INT, .offset = AT(iterations), .min = 0,                  \
    .max = 1e15, .value = WR_DEFAULT_ITERATIONS, .help = "most iterations; 0: by method"},                               \
   {.name = "check-every", .type = WR_OPTION_INT, .offset = AT(check_every), .min = 0, .max = 1e6,                       \
-   .value = WR_DEFAULT_CHECK_EVERY, .help = "iterations between two looks at the residual; 0: 1, or 8 if small"}
+   .value = WR_DEFAULT_CHECK_EVERY, .help = "iterations between two checks of the residual; 0: 1, or 8 if small"}
 
 #define FILE_OPTIONS(guess_help)                                                                                        \
   {.name = "guess", .letter = 'x', .type = WR_OPTION_TEXT, .offset = AT(guess), .argument = "FILE",                     \
@@ -64,7 +64,7 @@
    .argument = "full|sample:N|device|off|auto", .group = "Reports",                                                     \
    .help = "how the answer is checked; auto: full where that is cheap"},                                                \
   {.name = "repeat", .type = WR_OPTION_INT, .offset = AT(repeat), .min = 1, .max = 1e6, .value = "1",                   \
-   .help = "solve so often; the later ones give the warm time"},                                                        \
+   .help = "number of solves; those after the first give the warm time"},                                               \
   {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = AT(verbose),                                     \
    .help = "more: effective options, formats, byte models"},                                                            \
   {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = AT(quiet), .help = "nothing but errors"},          \
@@ -116,13 +116,13 @@ const wr_option wr_spmv_options[] = {
      .group = "What to run",
      .help = "backends with their knobs, as for the programs; default: all that run here but reference"},
     {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = SPMV(common.device_text), .value = "auto",
-     .argument = "cpu|cuda[:N]|auto", .help = "leaves out what runs elsewhere"},
+     .argument = "cpu|cuda[:N]|auto", .help = "leaves out backends that run elsewhere"},
     {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = SPMV(precision), .choices = "f32|f64|both",
      .value = "both", .help = "type of vectors and stored values"},
     {.name = "values", .type = WR_OPTION_FLAG, .offset = SPMV(values),
      .help = "with values: those of the matrix, or made-up ones for a pattern"},
     {.name = "pattern", .type = WR_OPTION_FLAG, .offset = SPMV(pattern),
-     .help = "without values (after the run with values if both are asked for)"},
+     .help = "without values (after the run with values if both are given)"},
     {.name = "standard", .type = WR_OPTION_FLAG, .offset = SPMV(standard),
      .help = "a standard set of generated matrices, at full size where there is a GPU; patterns with made-up "
              "values and without"},
@@ -133,13 +133,13 @@ const wr_option wr_spmv_options[] = {
     {.name = "batches", .type = WR_OPTION_INT, .offset = SPMV(batches), .min = 1, .max = 1e5, .value = "31",
      .group = "How to measure", .help = "hot batches of a millisecond or more, and cold multiplies, for each backend"},
     {.name = "seconds", .type = WR_OPTION_REAL, .offset = SPMV(seconds), .min = 0, .max = 1e6,
-     .value = WR_APPLY_SECONDS, .help = "a slow backend is timed no longer for each of these, but seven batches"},
+     .value = WR_APPLY_SECONDS, .help = "most seconds for each kind of time of a backend, but at least seven batches"},
     {.name = "cold", .type = WR_OPTION_FLAG, .offset = SPMV(cold),
-     .help = "also single multiplies, each after twice the last cache was overwritten"},
+     .help = "also single multiplies, each after twice the size of the last-level cache was overwritten"},
     {.name = "verify", .type = WR_OPTION_TEXT, .offset = SPMV(common.verify_text), .value = "full",
      .argument = "full|sample:N|off", .help = "rows of every product that are checked"},
     {.name = "sectors", .type = WR_OPTION_FLAG, .offset = SPMV(sectors),
-     .help = "count the 32-byte sectors that kernels on plain rows read from a GPU's L2, to be held beside a "
+     .help = "count the 32-byte sectors that kernels on plain rows read from a GPU's L2, to be compared with a "
              "profiler's"},
     {.name = "json", .type = WR_OPTION_TEXT, .offset = SPMV(common.json), .argument = "FILE", .group = "Files",
      .help = "write everything as JSON; - is standard output, the tables then go to standard error"},
@@ -221,18 +221,18 @@ const wr_program_text wr_spmv_text = {
             {"prepare, first us", "medians over a few preparations, and over the first multiplies after them"},
             {"hot us, +-", "median of many multiplies, and its 95% interval"},
             {"cold us", "median of multiplies with an overwritten last-level cache (--cold)"},
-            {"bytes, GB/s", "what a multiply moves at least, and that over the hot time"},
+            {"bytes, GB/s", "the least that a multiply moves, and that divided by the hot time"},
             {"read", "GB/s as a share of the bandwidth measured for reading memory; from cache: more than that"},
             {"memory", "of the backend's format and of the matrix's arrays that it uses"},
             {"speed-up", "against the first backend of the list; = if the intervals are not 2% apart"},
             {"pays at", "multiplies after which the longer preparation has paid; \"to N\": the backend is slower, but "
-                        "sooner prepared and so ahead up to N multiplies"},
+                        "takes less time to prepare, and so less in all for up to N multiplies"},
             {"", "The last line names the backend that takes the least time, by the number of multiplies."},
             {NULL, NULL}},
     .examples =
         (const wr_phrase[]){
             {"spmv A.mtx", "every backend that runs here"},
-            {"spmv -k merbit,cusparse --cold @list", "two backends, caches cleared too"},
+            {"spmv -k merbit,cusparse --cold @list", "two backends, also with cold caches"},
             {"spmv --json out.json gen:web gen:fem", "generated matrices, a report as JSON"},
             {NULL, NULL}},
     .exits =

@@ -62,7 +62,7 @@ typedef struct wr_settings {
 enum { WR_SPMV_BOTH = 2 }; /* --precision: f32 and f64 are wr_type's */
 
 typedef struct wr_spmv_settings {
-  wr_settings common;        /* what it shares; wr_settings_finish fills in the derived fields */
+  wr_settings common;        /* those of the solvers; wr_settings_finish fills in the rest    */
   int precision;             /* the choices' order is f32|f64|both                             */
   int values, pattern;       /* 1: multiply with values; without                               */
   int standard;
@@ -78,7 +78,7 @@ extern const wr_option wr_spmv_options[]; /* of a wr_spmv_settings */
 /* Fills in the derived fields; WR_EUSAGE where a text makes no sense. */
 wr_status wr_settings_finish(wr_settings *settings);
 
-/* ---- what a program says of itself: --help prints it, and tools/manual.c makes the manual page of it ---- */
+/* ---- the words of --help, of which tools/manual.c makes the manual page ---- */
 
 /* A word and what it means. Lists of them end with a NULL word. */
 typedef struct wr_phrase {

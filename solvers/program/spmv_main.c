@@ -18,7 +18,7 @@
 
 enum { VALUES_AS_GIVEN = 0, WITH_VALUES = 1, WITHOUT_VALUES = 2, MOST_LIST = 4096 };
 
-/* Graphs come as patterns: they are timed with made-up values and without. */
+/* Graphs are patterns: they are timed with made-up values and without values. */
 typedef struct standard_matrix {
   const char *full, *small; /* small: under a million entries */
   int graph;
@@ -62,7 +62,7 @@ static wr_status make_values(wr_csr *A) {
   return WR_OK;
 }
 
-/* Device views hold the old values or none: they go. */
+/* Drops device views, which hold the old values or none. */
 static wr_status set_values(wr_csr *A, int variant, wr_problem_facts *facts) {
   wr_status status = WR_OK;
   const char *remark = NULL;
@@ -146,7 +146,7 @@ static wr_status time_standard(job *j) {
   wr_status status = WR_OK;
   int full = j->places[WR_CUDA].env.ops != NULL;
   for (int k = 0; k < STANDARD; k++) {
-    int given = j->s.values || j->s.pattern; /* what is asked for goes for all */
+    int given = j->s.values || j->s.pattern; /* given options hold for all matrices */
     int with_values = given ? j->s.values : standard[k].graph, without = given ? j->s.pattern : standard[k].graph;
     TRY(time_matrix(j, full ? standard[k].full : standard[k].small, with_values, without));
   }
@@ -156,7 +156,7 @@ done:
 
 /* ---- all of them ---- */
 
-/* Opens a place, unless -d is against it or no backend of the list needs it. */
+/* Opens a place, unless -d excludes it or no backend of the list needs it. */
 static void open_place(job *j, wr_place place) {
   const wr_settings *s = &j->s.common;
   wr_apply_place *p = &j->places[place];
@@ -165,9 +165,9 @@ static void open_place(job *j, wr_place place) {
     wanted |= j->choices[k].backend->place == place && j->choices[k].backend->plan != NULL;
   p->error.status = WR_EUNAVAILABLE;
   if (!allowed)
-    snprintf(p->error.text, sizeof p->error.text, "--device %s leaves it out", s->device_text);
+    snprintf(p->error.text, sizeof p->error.text, "excluded by --device %s", s->device_text);
   else if (!wanted)
-    snprintf(p->error.text, sizeof p->error.text, "no backend of the list runs there");
+    snprintf(p->error.text, sizeof p->error.text, "no backend of the list needs it");
   else
     wr_apply_place_open(p, (wr_env){.place = place,
                                     .device = s->device_number,
@@ -176,7 +176,7 @@ static void open_place(job *j, wr_place place) {
                                     .deterministic = s->deterministic});
 }
 
-/* All that run here but reference, a GPU's first: they are compared with the first, cusparse. */
+/* All backends of this machine that are made for speed, a GPU's first; the first of them is the baseline of the table. */
 static wr_status choose_backends(job *j) {
   static const wr_place order[] = {WR_CUDA, WR_HOST};
   char list[MOST_LIST] = "";
@@ -195,7 +195,7 @@ static wr_status choose_backends(job *j) {
   return status == WR_OK ? wr_choices_parse(list, j->choices, &j->count) : status;
 }
 
-/* A single backend that is not available is said so before anything is read; of a list, and in JSON, it is a row. */
+/* Refuses a single backend that is not available before a matrix is read. In a table or JSON it is a row. */
 static wr_status check_single(const job *j) {
   const wr_backend *only = j->choices[0].backend;
   const wr_apply_place *place = &j->places[only->place];
@@ -227,7 +227,7 @@ done:
   return status;
 }
 
-/* What can be known of the matrices before anything is timed. */
+/* Checks the operands before any matrix is read. */
 static wr_status check_operands(job *j, int count, char **names) {
   wr_status status = WR_OK;
   int inputs = 0;
@@ -272,7 +272,7 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
   TRY(wr_options_default(wr_spmv_options, &j->s));
   TRY(wr_options_parse(wr_spmv_options, &j->s, argc, argv, first));
   TRY(wr_settings_finish(s));
-  if (s->verify == WR_VERIFY_DEVICE) TRY(wr_fail(WR_EUSAGE, "--verify: products are checked on the host, or not"));
+  if (s->verify == WR_VERIFY_DEVICE) TRY(wr_fail(WR_EUSAGE, "--verify: device is not for spmv, which checks products on the host"));
   if (wr_process_is_action(s)) goto done;
   TRY(check_operands(j, argc - *first, argv + *first));
   char reason[WR_THREADS_REASON];

@@ -15,18 +15,18 @@ static void print_labelled(FILE *out, const char *label, const wr_line *line) {
   wr_line_print(out, line, INDENT, INDENT);
 }
 
-/* What must be said before the outcome is named. */
+/* The warning that precedes the outcome, or "". */
 static const char *warning(const wr_run *run) {
   int code = wr_run_exit_code(run);
   if (code == wr_status_exit_code(WR_EINTERNAL)) return "WRONG, the verification failed: ";
   return run->result.outcome == WR_CONVERGED && code != 0 ? "NOT ACCURATE ENOUGH: " : "";
 }
 
-/* The first line is the answer, and it never sounds better than the verdict. */
+/* The first line: the outcome, with a warning unless verification confirms it. */
 static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
   const wr_result *result = &run->result;
   wr_line line = {0};
-  int broke_off = run->error.status != WR_OK; /* there may be no answer, however the iterations ended */
+  int broke_off = run->error.status != WR_OK; /* then there may be no answer, even if the iteration converged */
   if (!broke_off) wr_line_add(&line, "%s", warning(run));
   if (broke_off)
     wr_line_add(&line, "BROKE OFF after");

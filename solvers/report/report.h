@@ -1,5 +1,4 @@
-/* What the programs tell: the answer of one run, the comparison of several, JSON for machines. All numbers come from the
- * records of run.h. */
+/* Reports of the solver programs, from the records of run.h: one run in words, a table of several, or everything as JSON. */
 #ifndef WR_REPORT_H
 #define WR_REPORT_H
 
@@ -15,7 +14,7 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
  * one sentence on what it shows. */
 void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count);
 
-/* What plans say of other backends, once each, unless that backend is one of the runs, whose figures say more. */
+/* Prints the advice of plans to use another backend, each once, unless that backend is one of the runs. */
 void wr_report_advice(FILE *out, const wr_run *runs, int count);
 
 /* Everything as JSON (schema version 1), settings_text being the effective options. Strings are escaped; non-finite

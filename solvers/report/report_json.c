@@ -10,7 +10,7 @@
 
 enum { SCHEMA = 1, LABEL_ROOM = 256 };
 
-/* A quantity that was not measured is 0 in the records and null for the reader. */
+/* A quantity that was not measured is 0 in the records and null in JSON. */
 static void real_or_null(wr_json *json, const char *name, double value) {
   if (value > 0)
     wr_json_real(json, name, value);
@@ -35,8 +35,7 @@ static void write_ledger(wr_json *json, const char *name, const wr_ledger *ledge
   wr_json_end(json, '}');
 }
 
-/* When and how long: the date, the time on the wall since the process began, and the processor time of all its
- * threads. */
+/* The date, the wall-clock time since the process began, and the processor time of all its threads. */
 static void write_clocks(wr_json *json, const wr_ledger *process) {
   time_t now = time(NULL);
   struct tm date;
@@ -138,7 +137,7 @@ static void write_verdict(wr_json *json, const wr_verdict *verdict, wr_measure m
   wr_json_end(json, '}');
 }
 
-/* Against the baseline; nulls where there is nothing to compare. */
+/* Against the baseline; null if the run cannot be compared. */
 static void write_comparison(wr_json *json, const wr_run *run, const wr_run *base) {
   int comparable = base && wr_run_counts(run) && run->apply_median > 0 && base->apply_median > 0;
   int64_t multiplies = comparable ? wr_break_even(run, base) : -1;

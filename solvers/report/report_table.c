@@ -28,7 +28,7 @@ static void solve_cell(const wr_columns *c, int k, char *text) {
   wr_text_seconds(c->runs[k].ledger.seconds[WR_PHASE_SOLVE], text);
 }
 
-/* '*': the answer was not checked; '!': it is not what was asked for. */
+/* '*': the answer was not checked; '!': it failed, or did not converge. */
 static char mark(const wr_run *run) {
   if (wr_run_exit_code(run) != 0) return '!';
   return run->verdict.level == WR_VERIFY_OFF ? '*' : ' ';
@@ -40,7 +40,7 @@ static void total_cell(const wr_columns *c, int k, char *text) {
   snprintf(text, WR_CELL_ROOM, "%s%c", wr_text_seconds(wr_ledger_end_to_end(&run->ledger), seconds), mark(run));
 }
 
-/* A multiply that is wrong has no speed-up. */
+/* 0 for a run that failed or multiplied wrong, which has no speed-up. */
 static int comparable(const wr_columns *c, const wr_run *run) {
   return c->base && wr_run_counts(run) && run->apply_median > 0 && c->base->apply_median > 0 &&
          isfinite(run->apply_median) && isfinite(c->base->apply_median);
@@ -74,7 +74,7 @@ static void break_even_cell(const wr_columns *c, int k, char *text) {
     snprintf(text, WR_CELL_ROOM, "%s of %s", wr_text_count(multiplies, at), wr_text_count(run->applies, of));
 }
 
-/* Behind the backend's name. total has a place for its mark. */
+/* The columns behind the backend's name. The title of total has room for the mark. */
 static const wr_column columns[] = {
     {"prepare", wr_cell_prepare, 5, NULL},
     {"apply us", apply_cell, 8, "median time of a multiply"},
@@ -97,7 +97,7 @@ static void add_shortcoming(wr_line *line, const wr_problem_facts *problem, cons
   if (!wrong && run->result.outcome == WR_CONVERGED) wr_line_add(line, "; the verification says: not accurate enough");
 }
 
-/* Why a row bears its mark. */
+/* Explains the marks of rows. */
 static void print_marks(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
   char label[LABEL_ROOM];
   int unverified = 0;
@@ -117,9 +117,9 @@ static void print_marks(FILE *out, const wr_problem_facts *problem, const wr_run
   if (unverified) fprintf(out, "* unverified: this answer was not checked (--verify off)\n");
 }
 
-/* ---- what stands below the table: what it shows, and how to read it ---- */
+/* ---- below the table: a summary, and how to read it ---- */
 
-/* The least of a positive quantity among the runs that `counts` accepts, `except` left out; NULL if there is none. */
+/* The run with the least positive quantity among those that `counts` accepts, without `except`; NULL: there is none. */
 static const wr_run *least(const wr_run *runs, int count, int (*counts)(const wr_run *),
                            double (*quantity)(const wr_run *), const wr_run *except) {
   const wr_run *best = NULL;
@@ -161,7 +161,7 @@ static void add_winner(wr_line *line, const wr_run *runs, int count) {
     wr_line_add(line, "%sx ahead of %s", wr_text_real(ahead, text), other);
 }
 
-/* "; its multiply is faster, 120 us to 340 us of reference", or that the clock cannot tell */
+/* "; its multiply is faster: 120 us against 340 us of reference", or that the difference is within the measuring error */
 static void add_fastest_multiply(wr_line *line, const wr_run *runs, int count) {
   char label[LABEL_ROOM], other[LABEL_ROOM], text[TEXT_ROOM], text_other[TEXT_ROOM];
   const wr_run *fastest = least(runs, count, wr_run_counts, apply, NULL);
@@ -179,7 +179,7 @@ static void add_fastest_multiply(wr_line *line, const wr_run *runs, int count) {
     wr_line_add(line, "; the multiply of %s is faster: %s against %s of %s", label, text, text_other, other);
 }
 
-/* Answers are compared with the first one's. */
+/* The greatest distance of an answer from the first run's. */
 static void print_difference(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
   char label[LABEL_ROOM], other[LABEL_ROOM], text[TEXT_ROOM];
   const wr_run *first = NULL, *farthest = NULL;
@@ -222,7 +222,7 @@ static void print_warm(FILE *out, const wr_run *runs, int count) {
   if (line.length) wr_line_print(out, &line, 0, 2);
 }
 
-/* Whether the backend is one of the runs. */
+/* 1 if the backend is one of the runs. */
 static int is_there(const char *name, const wr_run *runs, int count) {
   for (int i = 0; i < count; i++)
     if (strcmp(runs[i].backend->name, name) == 0) return 1;

@@ -119,7 +119,7 @@ static int list_has(const char *list, const char *item, size_t bytes) {
   return 0;
 }
 
-/* The backend's knobs at their defaults, as text; "" where that cannot be found out, so that every knob is shown. */
+/* The backend's knobs at their defaults, as text; "" without memory for them, so that every knob is shown. */
 static void default_knobs(const wr_backend *backend, char *text, size_t size) {
   void *knobs = NULL;
   text[0] = '\0';

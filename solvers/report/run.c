@@ -81,7 +81,7 @@ wr_apply_standing wr_apply_compare(const wr_run *run, const wr_run *base) {
   if (run->apply_median < base->apply_median)
     standing.pays_at = wr_break_even(run, base);
   else
-    standing.ahead_until = wr_break_even(base, run); /* when the other has paid against this one */
+    standing.ahead_until = wr_break_even(base, run); /* from there on base takes less time */
   return standing;
 }
 
@@ -102,7 +102,7 @@ static const wr_run *soonest(const wr_run *runs, int count) {
   return best;
 }
 
-/* The run that overtakes this one first, *at := from which multiply on; NULL: none. */
+/* The run that first takes less time than this one, *at := from which number of multiplies on; NULL: none. */
 static const wr_run *successor(const wr_run *runs, int count, const wr_run *current, int64_t *at) {
   const wr_run *next = NULL;
   for (int k = 0; k < count; k++) {
@@ -119,7 +119,7 @@ int wr_suggest(const wr_run *runs, int count, wr_stretch *stretches) {
   int found = 0;
   int64_t from = 1;
   for (const wr_run *run = soonest(runs, count); run != NULL; run = successor(runs, count, run, &from)) {
-    if (found > 0 && from <= stretches[found - 1].from) from = stretches[--found].from; /* it was never of use */
+    if (found > 0 && from <= stretches[found - 1].from) from = stretches[--found].from; /* the run before is never the best */
     stretches[found++] = (wr_stretch){run, from};
   }
   return found;

@@ -42,7 +42,7 @@ static void rate_cell(const wr_columns *c, int k, char *cell) {
 
 static int is_wrong(const wr_run *run) { return run->ran && !wr_run_counts(run); }
 
-/* "1.25x": faster or slower beyond doubt; "1.01x =": not. */
+/* "1.25x": faster or slower by wr_faster; "1.01x =": neither. */
 static void speed_cell(const wr_columns *c, int k, char *cell) {
   const wr_run *run = &c->runs[k];
   wr_apply_standing standing = wr_apply_compare(run, c->base);
@@ -68,7 +68,7 @@ static void pays_cell(const wr_columns *c, int k, char *cell) {
     snprintf(cell, WR_CELL_ROOM, "never");
 }
 
-/* spmv --help says what they show. */
+/* spmv --help explains them. */
 static const wr_column columns[] = {
     {"prepare", wr_cell_prepare, 8, NULL},
     {"first us", first_cell, 4, NULL},
