@@ -272,7 +272,8 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
   TRY(wr_options_default(wr_spmv_options, &j->s));
   TRY(wr_options_parse(wr_spmv_options, &j->s, argc, argv, first));
   TRY(wr_settings_finish(s));
-  if (s->verify == WR_VERIFY_DEVICE) TRY(wr_fail(WR_EUSAGE, "--verify: device is not for spmv, which checks products on the host"));
+  if (s->verify == WR_VERIFY_DEVICE)
+    TRY(wr_fail(WR_EUSAGE, "--verify: device is not for spmv, which checks products on the host"));
   if (wr_process_is_action(s)) goto done;
   TRY(check_operands(j, argc - *first, argv + *first));
   char reason[WR_THREADS_REASON];

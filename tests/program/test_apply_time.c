@@ -1,5 +1,5 @@
-/* Timing multiplies, on a clock that only the multiplies move: what is measured is known to the last bit, and so is the order
- * of the measurements. And products that are wrong by a little, at one time, or in one row. */
+/* Timing multiplies, by a clock that only multiplies advance, so that times and the order of measurements are known exactly.
+ * And products that are wrong by a little, in one apply, or in one row. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "solvers/report/report_text.h"
 #include "tests/program/apply_fixture.h"
 
-/* ---- memory that ends ---- */
+/* ---- out of memory ---- */
 
 static long granted = -1; /* requests that still succeed; -1: all of them */
 int posix_memalign(void **block, size_t alignment, size_t size) {
@@ -36,12 +36,12 @@ static void test_hot(void) {
     CHECK((double)times[k].repeat * cost >= 1e-3 && times[k].preparations == 3 && !times[k].dual);
     CHECK(runs[k].setup >= 0 && runs[k].info.apply_bytes == 6 && runs[k].read_bandwidth == 1e9);
   }
-  CHECK(runs[0].apply_first == 0x1p-12 + 0.5 && times[0].first_once == 0x1p-12 + 0.5); /* and in no median */
+  CHECK(runs[0].apply_first == 0x1p-12 + 0.5 && times[0].first_once == 0x1p-12 + 0.5); /* and not in the median */
   CHECK(runs[1].apply_first == 0x1p-15 && log_of.prepares == 6 && log_of.flush_bytes == 0);
 }
 
 static void test_order(void) {
-  CASE("backends take turns, forth and back, each batch after a multiply of its own");
+  CASE("backends alternate in both orders, and a multiply of the same backend precedes each batch");
   const wr_choice choices[] = {CHOICE(fake, "cost=0.001"), CHOICE(fake, "cost=0.0004:name=B"),
                                CHOICE(fake, "cost=0.002:name=C")};
   CHECK_OK(time_small(WR_F64, &plain, choices, 3));
@@ -51,7 +51,7 @@ static void test_order(void) {
     CHECKF(s->before == 1 && !s->flushed, "span %d: %d multiplies before, %d flushes", k, s->before, s->flushed);
     if (s->seconds < 1e-3) continue; /* too short, measured anew */
     int round = batches / 3, place = batches % 3;
-    CHECKF(s->who == 'A' + (round % 2 ? 2 - place : place), "batch %d is of %c", batches, s->who);
+    CHECKF(s->name == 'A' + (round % 2 ? 2 - place : place), "batch %d is of %c", batches, s->name);
     batches++;
   }
   CHECKF(batches == 21, "%d batches", batches);
@@ -76,7 +76,7 @@ static void test_cold(void) {
 }
 
 static void test_slow(void) {
-  CASE("a slow backend has fewer batches, and enough for an interval");
+  CASE("a slow backend has fewer batches, but enough for an interval");
   wr_apply_settings patient = plain;
   patient.batches = 30, patient.cold = 1, patient.seconds = 2;
   const wr_choice choices[] = {CHOICE(fake, "cost=1"), CHOICE(fake, "cost=0.25"), CHOICE(fake, "cost=0.001")};
@@ -96,7 +96,7 @@ static wr_apply_standing standing_of(const wr_choice *choices) {
 }
 
 static void test_standing(void) {
-  CASE("faster and slower beyond 2%, and when a preparation has paid");
+  CASE("faster and slower by more than 2%, and the number of multiplies from which a preparation pays");
   const wr_choice close[] = {CHOICE(fake, "cost=0.002"), CHOICE(fake, "cost=0.0019616")};
   wr_apply_standing s = standing_of(close);
   CHECK(s.known && !s.faster && !s.slower && s.speed_up > 1.019 && s.speed_up < 1.02);
@@ -118,7 +118,7 @@ static void test_standing(void) {
 
 /* ---- products ---- */
 
-/* One backend's verdict, and whether what the run says elsewhere agrees with it. */
+/* 1 if a backend multiplied right by its verdict, with which other members of the run must agree. */
 static int is_right(const wr_backend *backend, const char *knobs, wr_type type) {
   wr_choice choice = {.backend = backend};
   snprintf(choice.knobs, sizeof choice.knobs, "%s", knobs);
@@ -132,7 +132,7 @@ static int is_right(const wr_backend *backend, const char *knobs, wr_type type) 
 }
 
 static void test_bound(void) {
-  CASE("the bound of a row, from both sides");
+  CASE("errors just within and just beyond the bound of a row");
   for (int row = 0; row < 4; row += row ? 1 : 2) { /* row 1 is empty */
     char knobs[64];
     for (int sign = -1; sign <= 1; sign += 2) {
@@ -151,14 +151,14 @@ static void test_bound(void) {
   CHECK(is_right(&fake, "", WR_F32) && is_right(&fake, "", WR_F64) && is_right(&fake_dual, "", WR_F64));
 }
 
-/* Once a row, whatever its length; beside sums in either type, and where it is most of the bound and where it is not. */
+/* term_unit counts once a row, whatever its length; with sums in either type, as most of the bound and as a small part. */
 static void test_term_bound(void) {
-  CASE("terms that a backend rounds besides, from both sides");
+  CASE("errors just within and just beyond the bound with term_unit");
   static const char *const terms[] = {"0.001", "1.79e-7", "5e-16"}; /* the second: three roundings to f32 */
   for (int row = 0; row < 4; row += row ? 1 : 2)
     for (int k = 0; k < 12; k++) {
       char knobs[64];
-      wr_type type = k & 1 && k < 8 ? WR_F32 : WR_F64; /* the last is nothing beside a y in f32 */
+      wr_type type = k & 1 && k < 8 ? WR_F32 : WR_F64; /* the last is negligible for a y in f32 */
       for (int sign = -1; sign <= 1; sign += 2) {
         const char *unit = k & 2 ? "f32" : "f64";
         snprintf(knobs, sizeof knobs, "term=%s:unit=%s:row=%d:off=%g", terms[k / 4], unit, row, 0.7 * sign);
@@ -172,15 +172,15 @@ static void test_term_bound(void) {
 }
 
 static void test_wrong(void) {
-  CASE("NaN, rows not written, the buffer prepared before, late errors");
+  CASE("NaN, rows not written, a wrong second buffer, errors in late applies");
   CHECK(!is_right(&fake, "how=nan:row=3", WR_F64) && isinf(runs[0].verdict.worst_row));
   CHECK(!is_right(&fake, "how=unwritten:row=1", WR_F64));
   CHECK(!is_right(&fake, "how=unwritten:row=3:from=1", WR_F32)); /* the first apply is right */
   CHECK(!is_right(&fake_dual, "how=second:row=2:off=3", WR_F64));
   CHECK(!is_right(&fake_dual, "how=second:row=2:off=3:cost=0.0007", WR_F64)); /* ends in the other buffer */
-  CHECK(is_right(&fake, "how=second:row=2:off=3", WR_F64)); /* it is never given a second one */
+  CHECK(is_right(&fake, "how=second:row=2:off=3", WR_F64)); /* it has no second buffer */
   CHECK(!is_right(&fake, "off=3:from=9", WR_F64));
-  CHECK(!is_right(&fake, "off=3:until=1", WR_F64)); /* nor is a first one made good by later ones */
+  CHECK(!is_right(&fake, "off=3:until=1", WR_F64)); /* right later applies do not excuse a wrong first one */
   const wr_choice choices[] = {CHOICE(fake, "off=3"), CHOICE(fake, ""), CHOICE(fake, "how=nan")};
   CHECK_OK(time_small(WR_F64, &plain, choices, 3));
   CHECK(wr_apply_base(runs, 3) == &runs[1] && wr_report_exit_code(runs, 3) == 7);
@@ -188,7 +188,7 @@ static void test_wrong(void) {
 }
 
 static void test_levels(void) {
-  CASE("a sample of rows, both ends in it; no verification");
+  CASE("a sample of rows with both ends; no verification");
   wr_apply_settings sample = plain, off = plain;
   sample.verify = WR_VERIFY_SAMPLE, sample.verify_rows = 2;
   off.verify = WR_VERIFY_OFF;
@@ -204,7 +204,7 @@ static void test_levels(void) {
 /* ---- what does not run ---- */
 
 static void test_absent(void) {
-  CASE("backends that cannot run, or break off, are rows with a reason");
+  CASE("runs of backends that cannot run or break off have an error");
   const wr_backend *stub = NULL;
   for (int k = 0; k < wr_backend_count() && !stub; k++)
     if (wr_backend_at(k)->plan == NULL) stub = wr_backend_at(k);
@@ -256,7 +256,7 @@ static void test_overflow(void) {
 
 /* Every allocation in turn is the last that succeeds. */
 static void test_no_memory(void) {
-  CASE("memory that ends at any point is an error or a row's reason");
+  CASE("a failed allocation is an error of the call or of a run");
   int through = 0;
   wr_apply_settings cold = plain;
   cold.cold = 1;
@@ -279,7 +279,7 @@ static void test_no_memory(void) {
   wr_apply_place_close(&places[WR_HOST]);
 }
 
-/* ---- the real thing ---- */
+/* ---- real backends and clocks ---- */
 
 static void test_backends(void) {
   CASE("reference and cpu_csr, with and without values, rectangular and square");

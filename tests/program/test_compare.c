@@ -1,5 +1,5 @@
-/* compare.c with a method of the test's own: the parsing of -k, rows that cannot run, the distance of answers, and that
- * no moment is counted twice. */
+/* compare.c with a method made for this test: backends that cannot run, the distance of answers, and ledgers, in which no
+ * moment is counted twice. And the parsing of -k. */
 #include <stdlib.h>
 
 #include "config/memory.h"
@@ -8,7 +8,7 @@
 
 enum { N = 50 };
 
-/* A method that answers with its backend's number of calls so far. */
+/* A method whose answer is the number of its solves so far. */
 typedef struct method {
   wr_csr *A;
   int solves, stops;
@@ -67,7 +67,7 @@ static const wr_program program = {.name = "test",
 
 static wr_status refuse(const wr_env *env, const wr_csr *A, const void *knobs, wr_plan_info *info) {
   (void)env, (void)A, (void)knobs, (void)info;
-  return wr_fail(WR_EUNAVAILABLE, "nobody asks");
+  return wr_fail(WR_EUNAVAILABLE, "never called");
 }
 
 static wr_csr *identity(void) {
@@ -108,20 +108,20 @@ static void test_runs(void) {
   double elapsed = wr_clock() - begin;
   CHECK(runs[0].ran && runs[0].error.status == WR_OK && runs[2].ran && runs[2].error.status == WR_OK);
   CHECK(!runs[1].ran && runs[1].error.status == WR_EUNAVAILABLE && strstr(runs[1].error.text, "not written yet"));
-  CHECKF(m.solves == 6 && m.stops == 2, "%d solves, %d stops", m.solves, m.stops); /* each once and twice again */
+  CHECKF(m.solves == 6 && m.stops == 2, "%d solves, %d stops", m.solves, m.stops); /* each once, and twice for --repeat 3 */
   CHECK(c.answer_run == 0 && c.answer[0] == 2);
   CHECKF(runs[2].difference == 6, "%g", runs[2].difference); /* twice the fourth solve's answer less the first's */
   CHECK(runs[0].warm > 0 && runs[2].warm > 0);
   CHECKF(sum_of(c.process) + sum_of(&c.place_ledger[WR_HOST]) <= elapsed, "no moment is counted twice");
   CHECKF(sum_of(&runs[0].ledger) <= elapsed && sum_of(&runs[2].ledger) <= elapsed, "nor in a run");
-  double own = 0; /* what is shared and what is each run's own fit into the time that passed */
+  double own = 0; /* phases of each run alone, without those that all runs share */
   for (int k = 0; k < 3; k += 2) own += sum_of(&runs[k].ledger) - sum_of(&c.place_ledger[WR_HOST]);
   CHECKF(own - sum_of(c.process) <= elapsed, "own parts %g s in %g s", own, elapsed);
   wr_comparison_close(&c);
   wr_csr_free(m.A);
 }
 
-/* Opening a place is the place's time and not the program's as well. */
+/* The time of opening a place is booked for the place and not for the program. */
 static void test_place(void) {
   CASE("opening a place");
   static volatile sig_atomic_t never;
@@ -135,13 +135,13 @@ static void test_place(void) {
   wr_ledger_stop(&process);
   double elapsed = wr_clock() - begin, place = sum_of(&c.place_ledger[WR_HOST]);
   CHECK(place > 0 && sum_of(&process) + place <= elapsed);
-  CHECK_OK(wr_comparison_open_place(&c, WR_HOST)); /* once is enough */
+  CHECK_OK(wr_comparison_open_place(&c, WR_HOST)); /* it is opened once */
   CHECK(sum_of(&c.place_ledger[WR_HOST]) == place);
   wr_comparison_close(&c);
 }
 
 static void test_device(void) {
-  CASE("-d cuda leaves out the CPU");
+  CASE("-d cuda excludes the CPU");
   wr_run runs[WR_MAX_RUNS];
   wr_comparison c;
   method m = {.A = identity()};
@@ -193,8 +193,7 @@ static void test_choices(void) {
   wr_choices_free(choices, &count);
 }
 
-/* A device that is opened while the program does something else: the answer is the one of opening it at once, given as often as
- * asked, and no moment is counted twice. */
+/* A device that a second thread opens: every call returns what opening it directly returns, and no moment is counted twice. */
 static void test_beside(void) {
   static const double waits[] = {0, 0.01, 10};
   static volatile sig_atomic_t never;
@@ -205,7 +204,7 @@ static void test_beside(void) {
   snprintf(reason, sizeof reason, "%s", expected == WR_OK ? "" : wr_status_message());
   wr_env_close(&at_once);
   for (int k = 0; k < 4; k++) {
-    CASE(k < 3 ? "a device opened beside the program" : "closed while it opens");
+    CASE(k < 3 ? "a device opened by a second thread" : "closed while it opens");
     wr_ledger process = {0};
     wr_comparison c = {.program = &program, .settings = &settings, .process = &process, .interrupted = &never};
     wr_ledger *ledger = &c.place_ledger[WR_CUDA];
@@ -213,7 +212,7 @@ static void test_beside(void) {
     wr_ledger_begin(&process, WR_PHASE_READ);
     wr_status first = wr_comparison_begin_device(&c, waits[k % 3]);
     CHECK(first == WR_OK || first == expected);
-    if (wr_backend_default(WR_CUDA) == NULL) CHECK(first == expected && !c.device.running); /* there is nothing to wait for */
+    if (wr_backend_default(WR_CUDA) == NULL) CHECK(first == expected && !c.device.running); /* no thread is needed */
     CHECK(process.running && process.phase == WR_PHASE_READ);
     for (int again = 0; k < 3 && again < 2; again++) {
       wr_status status = wr_comparison_open_place(&c, WR_CUDA);
@@ -240,7 +239,7 @@ static int uploads_input(const wr_settings *settings, const wr_csr *A, int all_t
   return A->nrows == N;
 }
 
-/* Rows that are announced while the device is there, or not yet, or not at all: a view where all of them were; no moment is
+/* Rows that are announced after the device is open, before, or not to the end: a complete matrix has a view, and no moment is
  * counted twice. */
 static void test_fed(void) {
   static const wr_backend on_device = {.name = "on_device", .place = WR_CUDA, .plan = refuse},
@@ -277,7 +276,7 @@ static void test_fed(void) {
   }
 }
 
-/* Where a graph may be made on the device: all runs are there, and it opens. */
+/* wr_comparison_only_device: all backends run on the device, and it opens. */
 static void test_only_device(void) {
   static const wr_backend on_host = {.name = "on_host", .place = WR_HOST, .plan = refuse},
                           on_device = {.name = "on_device", .place = WR_CUDA, .plan = refuse},
@@ -291,14 +290,14 @@ static void test_only_device(void) {
     int expected, rows;
   } cases[] = {
       {"one", {&on_device}, WR_DEVICE_AUTO, WR_OK, 1, 1},
-      {"one that reads no rows", {&no_rows, &later}, WR_DEVICE_AUTO, WR_OK, 1, 0},
+      {"one that does not read rows on the host", {&no_rows, &later}, WR_DEVICE_AUTO, WR_OK, 1, 0},
       {"two", {&on_device, &no_rows}, WR_DEVICE_AUTO, WR_OK, 1, 1},
       {"the host", {&on_host}, WR_DEVICE_AUTO, WR_OK, 0, 0},
-      {"the host, too", {&on_device, &on_host}, WR_DEVICE_AUTO, WR_OK, 0, 0},
-      {"the host, which -d leaves out", {&on_host, &no_rows}, WR_DEVICE_CUDA, WR_OK, 1, 0},
-      {"left out by -d", {&on_device}, WR_DEVICE_CPU, WR_OK, 0, 0},
-      {"not written", {&later}, WR_DEVICE_AUTO, WR_OK, 0, 0},
-      {"beside one that is not written", {&later, &on_device}, WR_DEVICE_AUTO, WR_OK, 1, 1},
+      {"device and host", {&on_device, &on_host}, WR_DEVICE_AUTO, WR_OK, 0, 0},
+      {"device and host, which -d excludes", {&on_host, &no_rows}, WR_DEVICE_CUDA, WR_OK, 1, 0},
+      {"excluded by -d", {&on_device}, WR_DEVICE_CPU, WR_OK, 0, 0},
+      {"a stub", {&later}, WR_DEVICE_AUTO, WR_OK, 0, 0},
+      {"a stub and a device", {&later, &on_device}, WR_DEVICE_AUTO, WR_OK, 1, 1},
       {"a device that does not open", {&on_device}, WR_DEVICE_AUTO, WR_EUNAVAILABLE, 0, 0},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

@@ -1,5 +1,5 @@
-/* A device that is opened beside the program and is given rows while others are made: the view is that of the whole matrix, or
- * there is none. Without a device: what is left of it. */
+/* A thread that opens a device and uploads rows while others are made: the matrix has a complete view, or none. Without a
+ * device: the thread that fails to open one. */
 #include "solvers/program/device_thread.h"
 
 #include <math.h>
@@ -8,13 +8,13 @@
 #include "spmv/device/device_memory.h"
 #include "tests/program/feed_cases.h"
 
-static int wanted = 1;
+static int accepted = 1;
 
-static int accepts(void *context, const wr_csr *A) { return (void)context, (void)A, wanted; }
+static int accepts(void *context, const wr_csr *A) { return (void)context, (void)A, accepted; }
 
 static wr_env env_of(wr_type type) { return (wr_env){.place = WR_CUDA, .type = type}; }
 
-/* The view holds what the matrix does. */
+/* The view has the entries of the matrix. */
 static void check_view(wr_csr *A, wr_env *env) {
   wr_csr_view view;
   int64_t wrong = 0;
@@ -35,7 +35,7 @@ static void check_view(wr_csr *A, wr_env *env) {
   free(row_ptr), free(col), free(val);
 }
 
-/* Until the thread has brought there all that it was told of. */
+/* Waits until the thread has uploaded all rows that were announced. */
 static void wait_for_uploads(wr_device_thread *t, int64_t rows) {
   for (int over = 0; !over;) {
     pthread_mutex_lock(&t->rows.lock);
@@ -44,7 +44,7 @@ static void wait_for_uploads(wr_device_thread *t, int64_t rows) {
   }
 }
 
-/* works: it is given the time for all of it; else it is ended as soon as the matrix is there. */
+/* works 1: waits until all is uploaded; 0: ends the thread as soon as the matrix is assembled. */
 static void check_case(const feed_case *f, wr_type type, int works) {
   wr_env env = env_of(type);
   wr_device_thread t;
@@ -55,13 +55,13 @@ static void check_case(const feed_case *f, wr_type type, int works) {
   if (works) CHECK(wr_device_thread_wait(&t, INFINITY));
   CHECK_OK(wr_csr_assemble_for(&t.rows.feed, &triplets, WR_DUPLICATES_SUM, &A, NULL));
   CHECK(A->device == NULL);
-  if (works && wanted) wait_for_uploads(&t, A->nrows);
+  if (works && accepted) wait_for_uploads(&t, A->nrows);
   wr_device_thread_stop(&t);
   CHECK(t.error.status == WR_OK && !t.running && t.open_seconds > 0);
-  CHECK((t.upload != NULL) == wanted || !works);
+  CHECK((t.upload != NULL) == accepted || !works);
   CHECK_OK(env.ops->wait(&env));
   wr_device_thread_finish(&t);
-  CHECK(t.upload == NULL && ((A->device != NULL) == wanted || !works));
+  CHECK(t.upload == NULL && ((A->device != NULL) == accepted || !works));
   const void *made = A->device;
   check_view(A, &env);
   CHECK(made == NULL || A->device == made);
@@ -79,14 +79,14 @@ static void test_cases(void) {
       check_case(&feed_cases[k], (wr_type)type, 1);
       check_case(&feed_cases[k], (wr_type)type, 0);
     }
-  CASE("of no use");
-  wanted = 0;
+  CASE("rows that are not accepted");
+  accepted = 0;
   check_case(&feed_cases[0], WR_F64, 1);
-  wanted = 1;
+  accepted = 1;
 }
 
-/* What is dropped: a matrix that failed, one that is not complete, one with a value beyond f32; and a thread that is ended
- * without a word. */
+/* Uploads that are dropped: of a matrix that failed, is not complete, or has a value beyond f32; and a thread that is closed
+ * without stop. */
 static void test_dropped(void) {
   static const char *const names[] = {"failed", "not complete", "beyond f32", "ended"};
   for (int k = 0; k < 4; k++) {
@@ -115,7 +115,7 @@ static void test_dropped(void) {
   }
 }
 
-/* A device that does not open: the reason, as often as wanted, and rows go nowhere. */
+/* A device that does not open: the error stays, and no rows are uploaded. */
 static void test_none(void) {
   CASE("no such device");
   wr_env env = env_of(WR_F64);

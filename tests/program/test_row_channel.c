@@ -1,5 +1,5 @@
-/* Rows that are used by one thread while others make them: whoever takes them finds them as they stay, and no matrix is freed
- * while it is being read. */
+/* Rows that one thread reads while others make them: rows that were taken do not change, and no matrix is freed while it is
+ * read. */
 #include "solvers/program/row_channel.h"
 
 #include <omp.h>
@@ -7,11 +7,11 @@
 
 #include "tests/program/feed_cases.h"
 
-static int wanted;
+static int accepted;
 
 static int accepts(void *context, const wr_csr *A) {
-  CHECK(context == &wanted && A != NULL);
-  return wanted;
+  CHECK(context == &accepted && A != NULL);
+  return accepted;
 }
 
 /* What a reader has copied of the matrix that it took last; it copies at most `most` rows at a time. */
@@ -67,7 +67,7 @@ static int same(const reader *r, const wr_csr *A) {
          (nnz == 0 || A->val == NULL || memcmp(r->val, A->val, nnz * sizeof *A->val) == 0);
 }
 
-/* to_the_end: the reader has taken all of it before it is told to end. */
+/* to_the_end: waits until the reader has taken all rows before the channel is closed. */
 static void check_case(const feed_case *f, int threads, int64_t most, int to_the_end) {
   wr_row_channel c;
   pthread_t thread;
@@ -75,10 +75,10 @@ static void check_case(const feed_case *f, int threads, int64_t most, int to_the
   reader r = {.c = &c, .most = most};
   wr_triplets t = feed_triplets(f);
   omp_set_num_threads(threads);
-  CHECK_OK(wr_row_channel_open(&c, accepts, &wanted));
+  CHECK_OK(wr_row_channel_open(&c, accepts, &accepted));
   CHECK(pthread_create(&thread, NULL, read_all, &r) == 0);
   CHECK_OK(wr_csr_assemble_for(&c.feed, &t, WR_DUPLICATES_SUM, &A, NULL));
-  for (int over = !to_the_end || !wanted; !over;) {
+  for (int over = !to_the_end || !accepted; !over;) {
     pthread_mutex_lock(&c.lock);
     over = c.seen_number == c.number && c.seen_rows == A->nrows && !c.reading && !c.left;
     pthread_mutex_unlock(&c.lock);
@@ -86,10 +86,10 @@ static void check_case(const feed_case *f, int threads, int64_t most, int to_the
   wr_row_channel_close(&c);
   CHECK(pthread_join(thread, NULL) == 0);
   wr_final_rows last = wr_row_channel_last(&c);
-  CHECK(last.A == (wanted ? A : NULL) && last.rows == (wanted ? A->nrows : 0) && last.number == 1 + f->duplicate);
-  if (to_the_end && wanted) CHECK(r.number == last.number && r.rows == A->nrows);
-  if (r.number == last.number && wanted) CHECK(same(&r, A));
-  if (!wanted) CHECKF(r.rows == 0 && r.takes <= 1 + f->duplicate, "%lld takes", (long long)r.takes);
+  CHECK(last.A == (accepted ? A : NULL) && last.rows == (accepted ? A->nrows : 0) && last.number == 1 + f->duplicate);
+  if (to_the_end && accepted) CHECK(r.number == last.number && r.rows == A->nrows);
+  if (r.number == last.number && accepted) CHECK(same(&r, A));
+  if (!accepted) CHECKF(r.rows == 0 && r.takes <= 1 + f->duplicate, "%lld takes", (long long)r.takes);
   reader_forget(&r);
   wr_row_channel_free(&c);
   wr_csr_free(A);
@@ -101,10 +101,10 @@ static void test_cases(void) {
   for (int k = 0; k < FEED_CASES; k++)
     for (int threads = 1; threads <= 4; threads += 3) {
       CASE(feed_cases[k].name);
-      wanted = 1;
+      accepted = 1;
       check_case(&feed_cases[k], threads, INT64_MAX, 1);
       check_case(&feed_cases[k], threads, 1000, threads == 1);
-      wanted = 0;
+      accepted = 0;
       check_case(&feed_cases[k], threads, INT64_MAX, 1);
     }
   omp_set_num_threads(most);
@@ -112,12 +112,12 @@ static void test_cases(void) {
 
 /* One matrix after another, each freed as soon as the next one, or none, is begun. */
 static void test_freed(void) {
-  CASE("freed while others read");
+  CASE("freed while another thread reads");
   wr_row_channel c;
   pthread_t thread;
   reader r = {.c = &c, .most = 7};
-  wanted = 1;
-  CHECK_OK(wr_row_channel_open(&c, accepts, &wanted));
+  accepted = 1;
+  CHECK_OK(wr_row_channel_open(&c, accepts, &accepted));
   CHECK(pthread_create(&thread, NULL, read_all, &r) == 0);
   wr_csr *before = NULL;
   for (int k = 0; k < 300; k++) {
@@ -146,17 +146,17 @@ static void test_freed(void) {
   wr_row_channel_free(&c);
 }
 
-/* What is taken when: another matrix at once, rows when they are worth it, the last ones in any case. */
+/* take returns another matrix at once, rows from WR_ROW_CHANNEL_LEAST on, and the last rows in any case. */
 static void test_worth(void) {
-  CASE("worth taking");
+  CASE("when take returns");
   enum { N = WR_ROW_CHANNEL_LEAST };
   wr_row_channel c;
   wr_final_rows now;
   wr_csr *A = NULL;
-  wanted = 1;
+  accepted = 1;
   CHECK_OK(wr_csr_create(2 * N, 5, 0, 0, &A));
-  CHECK_OK(wr_row_channel_open(&c, accepts, &wanted));
-  c.feed.ready(c.feed.context, 5); /* of nothing */
+  CHECK_OK(wr_row_channel_open(&c, accepts, &accepted));
+  c.feed.ready(c.feed.context, 5); /* without a matrix */
   c.feed.begin(c.feed.context, A);
   CHECK(wr_row_channel_take(&c, &now) && now.A == A && now.number == 1 && now.rows == 0);
   wr_row_channel_release(&c, 0);
@@ -165,7 +165,7 @@ static void test_worth(void) {
   wr_row_channel_release(&c, 1);
   CHECK(wr_row_channel_take(&c, &now) && now.rows == N); /* some were left */
   wr_row_channel_release(&c, 0);
-  c.feed.ready(c.feed.context, N + 1); /* not yet */
+  c.feed.ready(c.feed.context, N + 1); /* too few */
   c.feed.ready(c.feed.context, 2 * N);
   CHECK(wr_row_channel_take(&c, &now) && now.rows == 2 * N);
   wr_row_channel_release(&c, 0);

@@ -1,4 +1,4 @@
-/* Runs to report about: backends that only have a name, and records with plain numbers. */
+/* Runs for tests of reports: backends that have but a name, and records with round numbers. */
 #ifndef WR_REPORT_FIXTURE_H
 #define WR_REPORT_FIXTURE_H
 
@@ -57,7 +57,7 @@ static inline wr_run fixture_run(const wr_backend *backend, double prepare, doub
   return run;
 }
 
-/* A run that could not be. */
+/* A run that is not available. */
 static inline wr_run fixture_absent(const wr_backend *backend, const char *reason) {
   wr_run run = {.backend = backend, .error.status = WR_EUNAVAILABLE};
   snprintf(run.error.text, sizeof run.error.text, "%s", reason);
@@ -73,7 +73,7 @@ static inline wr_problem_facts fixture_problem(const char *program) {
   return problem;
 }
 
-/* Everything that was written to the file since it was made; the caller frees it. */
+/* All text of a file, which is closed; the caller frees the text. */
 static inline char *fixture_text(FILE *file) {
   long size = ftell(file);
   char *text = calloc((size_t)size + 1, 1);
@@ -83,7 +83,7 @@ static inline char *fixture_text(FILE *file) {
   return text;
 }
 
-/* The same text, changed in place, as one line with single blanks: where lines break is looked at apart. */
+/* Changes the text to one line with single blanks; other tests check where lines break. */
 static inline char *fixture_flat(char *text) {
   char *out = text;
   for (const char *at = text; *at; at++)
@@ -95,7 +95,7 @@ static inline char *fixture_flat(char *text) {
   return text;
 }
 
-/* The columns that reports are given from now on; those of 80 are given to reports where nothing was said. */
+/* Sets the width of reports in columns; it is 80 at first. */
 static int fixture_width = 80;
 static inline void fixture_set_width(int columns) {
   char text[16];
