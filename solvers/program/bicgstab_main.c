@@ -82,8 +82,8 @@ done:
 }
 
 /* Jacobi scales the columns, so that the solver multiplies by another matrix than A. */
-static int uploads_input(const wr_settings *s, const wr_csr *A, int all_there) {
-  (void)all_there;
+static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
+  (void)all_on_device;
   return A->nrows == A->ncols && s->precond != WR_PRECOND_JACOBI;
 }
 
@@ -136,11 +136,11 @@ static wr_status verify(void *solve, const double *x, wr_verified level, int64_t
   wr_status status;
   solving *r = solve;
   int64_t n = r->system->n;
-  double *room = NULL;
+  double *buffer = NULL;
   *verdict = (wr_verdict){.level = level};
   if (level == WR_VERIFY_OFF) return WR_OK;
-  TRY(wr_alloc(&room, 3 * n, sizeof *room, "verification"));
-  double *u = room, *b = room + n, *q = room + 2 * n;
+  TRY(wr_alloc(&buffer, 3 * n, sizeof *buffer, "verification"));
+  double *u = buffer, *b = buffer + n, *q = buffer + 2 * n;
   TRY(wr_bicgstab_last_product(&r->method, u, b, q));
   const wr_solved solved = {x, u, b, q, r->norm, r->method.on_host ? &r->method.found : NULL};
   TRY(wr_verify_system(r->system, r->options.tolerance, r->rounding, &solved, level, rows, verdict));
@@ -148,7 +148,7 @@ static wr_status verify(void *solve, const double *x, wr_verified level, int64_t
     verdict->measure /= r->system->norm_b, verdict->limit /= r->system->norm_b,
         verdict->attainable /= r->system->norm_b;
 done:
-  wr_free(room);
+  wr_free(buffer);
   return status;
 }
 

@@ -21,7 +21,7 @@ static wr_status check_device(const wr_comparison *c, const wr_backend *backend)
 }
 
 /* 1 if all backends that will run do so on the device. *reads_rows := 1 if one of them reads the matrix on the host. */
-static int are_all_there(const wr_comparison *c, int *reads_rows) {
+static int all_on_device(const wr_comparison *c, int *reads_rows) {
   int runs = 0;
   *reads_rows = 0;
   for (int k = 0; k < c->count; k++) {
@@ -34,19 +34,11 @@ static int are_all_there(const wr_comparison *c, int *reads_rows) {
   return runs > 0;
 }
 
-static wr_env env_of(const wr_comparison *c, wr_place place) {
-  return (wr_env){.place = place,
-                  .device = c->settings->device_number,
-                  .type = (wr_type)c->settings->precision,
-                  .threads = c->threads,
-                  .deterministic = c->settings->deterministic};
-}
-
 /* 1 if rows of A are to be uploaded while A is read. */
 static int uploads_input(void *comparison, const wr_csr *A) {
   int reads_rows;
   const wr_comparison *c = comparison;
-  return c->program->uploads_input && c->program->uploads_input(c->settings, A, are_all_there(c, &reads_rows));
+  return c->program->uploads_input && c->program->uploads_input(c->settings, A, all_on_device(c, &reads_rows));
 }
 
 /* Waits until the thread has opened the device, for so many seconds at most. Without a limit the thread is then ended and the
@@ -68,12 +60,16 @@ static void wait_for_device(wr_comparison *c, double most) {
   if (wr_error_keep(&c->env_error[WR_CUDA], status) == WR_OK) wr_device_thread_finish(t);
 }
 
-static void begin_to_open(wr_comparison *c, wr_place place, int beside) {
+static void start_opening(wr_comparison *c, wr_place place, int in_thread) {
   wr_env *env = &c->env[place];
-  *env = env_of(c, place);
+  *env = (wr_env){.place = place,
+                  .device = c->settings->device_number,
+                  .type = (wr_type)c->settings->precision,
+                  .threads = c->threads,
+                  .deterministic = c->settings->deterministic};
   c->env_tried[place] = 1;
   int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* otherwise this build has no device to open */
-  if (beside && takes_long && wr_device_thread_start(&c->device, env, uploads_input, c)) return;
+  if (in_thread && takes_long && wr_device_thread_start(&c->device, env, uploads_input, c)) return;
   (void)wr_error_keep(&c->env_error[place], wr_env_open(env));
 }
 
@@ -84,7 +80,7 @@ static void open_within(wr_comparison *c, wr_place place, double most) {
   wr_phase phase = c->process->phase;
   wr_ledger_stop(c->process);
   wr_ledger_enter(&c->place_ledger[place], WR_PHASE_INIT);
-  if (!c->env_tried[place]) begin_to_open(c, place, most < INFINITY);
+  if (!c->env_tried[place]) start_opening(c, place, most < INFINITY);
   if (place == WR_CUDA && c->device.running) wait_for_device(c, most);
   wr_ledger_stop(&c->place_ledger[place]);
   if (interrupts) wr_ledger_enter(c->process, phase);
@@ -122,7 +118,7 @@ static void measure_bandwidth(wr_comparison *c, wr_place place) {
 }
 
 wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows) {
-  if (!are_all_there(c, reads_rows)) return NULL;
+  if (!all_on_device(c, reads_rows)) return NULL;
   return wr_comparison_open_place(c, WR_CUDA) == WR_OK ? &c->env[WR_CUDA] : NULL;
 }
 
@@ -144,7 +140,7 @@ done:
 
 /* When the device repeats iterations by itself, multiplies cannot be stamped: a few multiplies are timed afterwards. Their time
  * is for reports and in no total. */
-static wr_status time_apart(wr_comparison *c, void *solve, wr_plan *plan, wr_env *env, wr_run *run) {
+static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, wr_env *env, wr_run *run) {
   wr_status status = WR_OK;
   const int count = 32;
   double first = run->apply_first;
@@ -155,7 +151,7 @@ static wr_status time_apart(wr_comparison *c, void *solve, wr_plan *plan, wr_env
   TRY(env->ops->wait(env));
   TRY(wr_plan_time_collect(plan));
   TRY(take_times(run, plan));
-  run->timed_apart = 1, run->apply_first = first;
+  run->timed_afterwards = 1, run->apply_first = first;
   run->applies = run->result.multiplies;
   /* One kernel for all iterations does not use the backend's multiply. */
   run->apply_total = run->result.by == WR_BY_KERNEL ? 0 : run->apply_median * (double)run->applies;
@@ -228,8 +224,8 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
                         .context = &progress,
                         .interrupted = c->interrupted,
                         .history = c->histories ? &c->histories[index] : NULL};
-  int there = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
-  wr_ledger_enter(ledger, there ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
+  int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
+  wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(c->program->start(c->problem, c->settings, plan, env, &solve));
   TRY(env->ops->wait(env));
   (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
@@ -240,7 +236,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   wr_progress_end(&progress);
-  wr_phase after = there ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM;
+  wr_phase after = on_device ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM;
   wr_ledger_enter(ledger, after);
   TRY(take_times(run, plan));
   TRY(c->program->answer(solve, &x, &n));
@@ -252,7 +248,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   keep_answer(c, index, x, n);
   x = NULL; /* keep_answer keeps or frees it */
   TRY(run_warm(c, solve, &monitor, run));
-  TRY(time_apart(c, solve, plan, env, run));
+  TRY(time_afterwards(c, solve, plan, env, run));
 done:
   wr_free(x);
   wr_progress_end(&progress);

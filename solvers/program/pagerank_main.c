@@ -79,8 +79,8 @@ done:
   return status;
 }
 
-static int uploads_input(const wr_settings *s, const wr_csr *A, int all_there) {
-  return A->nrows == A->ncols && wr_graph_sends_links(A, s->edges == WR_EDGES_IN, (wr_type)s->precision, all_there);
+static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
+  return A->nrows == A->ncols && wr_graph_sends_links(A, s->edges == WR_EDGES_IN, (wr_type)s->precision, all_on_device);
 }
 
 static void close_problem(void *problem) {

@@ -146,14 +146,6 @@ done:
   return status;
 }
 
-static wr_status solve_all(job *j) {
-  wr_comparison *c = &j->comparison;
-  c->problem = j->problem, c->facts = &j->facts;
-  c->histories = j->settings.history ? j->histories : NULL;
-  wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
-  return wr_compare(c);
-}
-
 static wr_status write_answer(job *j) {
   const wr_comparison *c = &j->comparison;
   char comment[640];
@@ -287,7 +279,10 @@ static wr_status work(job *j) {
   /* Without a GPU in the machine this needs no message. */
   if (j->by_default && c->env_error[WR_CUDA].status != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
     wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_error[WR_CUDA].text);
-  TRY(solve_all(j));
+  c->problem = j->problem, c->facts = &j->facts;
+  c->histories = j->settings.history ? j->histories : NULL;
+  wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
+  TRY(wr_compare(c));
   j->facts.interrupted = *c->interrupted != 0;
   wr_error first = {0};
   keep_first(&first, write_all(j));

@@ -31,8 +31,8 @@ typedef struct wr_program {
   wr_status (*upload)(void *problem, wr_env *device);
   wr_status (*finish)(void *problem, wr_env *device, wr_problem_facts *facts);
   /* 1 if the device needs A itself, as loaded, so that rows may be uploaded while others are read. Only sizes of A, `symmetric`
-   * and whether it is a pattern may be read. all_there: all backends run on the device. NULL: never. */
-  int (*uploads_input)(const wr_settings *settings, const wr_csr *A, int all_there);
+   * and whether it is a pattern may be read. all_on_device: all backends run on the device. NULL: never. */
+  int (*uploads_input)(const wr_settings *settings, const wr_csr *A, int all_on_device);
   void (*close)(void *problem);
   wr_csr *(*matrix)(void *problem); /* that plans are made of */
   /* One backend's solve: vectors, iteration, answer ([*n], wr_alloc'ed), checking, end. */

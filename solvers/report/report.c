@@ -131,7 +131,7 @@ static void add_applies(wr_line *line, const wr_run *run) {
   if (run->applies <= 0 || !(run->apply_median > 0)) return;
   wr_line_add(line, " (%" PRId64 " %s", run->applies, wr_plural(run->applies, "multiply", "multiplies"));
   if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
-  const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_apart ? "each" : "median";
+  const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_afterwards ? "each" : "median";
   if (run->applies > 1 || !(run->apply_total > 0))
     wr_line_add(line, ", %s %s", of, wr_text_seconds(run->apply_median, median));
   wr_line_add(line, ")");

@@ -91,7 +91,7 @@ static void write_apply(wr_json *json, const wr_run *run) {
   real_or_null(json, "median_low_s", run->apply_low);
   real_or_null(json, "median_high_s", run->apply_high);
   real_or_null(json, "first_s", run->apply_first);
-  wr_json_boolean(json, "timed_apart", run->timed_apart);
+  wr_json_boolean(json, "timed_apart", run->timed_afterwards);
   real_or_null(json, "read_bandwidth", run->read_bandwidth);
   if (run->read_bandwidth > 0 && run->apply_median > 0)
     wr_json_real(json, "read_share", run->info.apply_bytes / run->apply_median / run->read_bandwidth);

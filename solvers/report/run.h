@@ -23,7 +23,7 @@ typedef struct wr_run {
   wr_ledger ledger;        /* phases that all runs share (read, ...) and those of this run             */
   double apply_total, apply_median, apply_low, apply_high, apply_first; /* s; median with 95% interval */
   int64_t applies;
-  int timed_apart;         /* 1: the device repeated the iterations, and applies were timed afterwards */
+  int timed_afterwards;    /* 1: the device repeated the iterations, and applies were timed afterwards */
   double setup;            /* s: prepare with tuning, for break-even                                  */
   double warm;             /* s: a second solve with the prepared plan; 0: not measured               */
   double warm_solve;       /* s: its iterations alone, without downloading the answer                 */

@@ -231,11 +231,11 @@ static void test_beside(void) {
   }
 }
 
-static int asked_all_there;
+static int all_on_device_given;
 
-static int uploads_input(const wr_settings *settings, const wr_csr *A, int all_there) {
+static int uploads_input(const wr_settings *settings, const wr_csr *A, int all_on_device) {
   (void)settings;
-  asked_all_there = all_there;
+  all_on_device_given = all_on_device;
   return A->nrows == N;
 }
 
@@ -262,7 +262,7 @@ static void test_fed(void) {
     const wr_csr_feed *feed = wr_comparison_feed(&c);
     CHECK((feed != NULL) == there);
     wr_csr_feed_begin(feed, A);
-    CHECK(!there || asked_all_there == (k < 3));
+    CHECK(!there || all_on_device_given == (k < 3));
     wr_csr_feed_ready(feed, k % 3 == 2 ? N - 1 : N);
     there = wr_comparison_open_place(&c, WR_CUDA) == WR_OK;
     CHECK(wr_comparison_feed(&c) == NULL);
