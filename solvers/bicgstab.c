@@ -11,7 +11,7 @@
 #include "solvers/bicgstab_judge.h"
 #include "solvers/bicgstab_step.h"
 #include "solvers/iteration.h"
-#include "spmv/steps/bicgstab_scalars.h"
+#include "spmv/steps/bicgstab_steps.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 
@@ -22,7 +22,7 @@ typedef struct progress {
   const wr_bicgstab_options *options;
   const wr_monitor *monitor;
   wr_result *result;
-  double scalars[SCALARS];  /* the bank, as downloaded last                                             */
+  wr_bicgstab_scalars scalars; /* the bank, as downloaded last                                          */
   double bound;             /* on ||b - A x||                                                           */
   double target;            /* on ||r||: the bound, halved with every refinement, since the true        */
                             /* residual has rounding on top of r                                        */
@@ -50,7 +50,7 @@ wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *pla
   wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p[0], &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
     TRY(env->ops->alloc(env, system->n, env->type, "a vector of BiCGSTAB", vectors[k]));
-  TRY(env->ops->alloc(env, SCALARS, WR_F64, "scalars", &s->bank));
+  TRY(env->ops->alloc(env, WR_SCALAR_COUNT(wr_bicgstab_scalars), WR_F64, "scalars", &s->bank));
   TRY(wr_iteration_open(env, &s->loop));
   TRY(env->ops->upload(env, &s->b, system->b));
 done:
@@ -87,24 +87,25 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
     wr_hash_shadow(s->room, s->system->n, seed);
     TRY(env->ops->upload(env, &s->shadow, s->room));
   }
-  double *c = g->scalars, unit = wr_type_unit(env->type), steps = c[STEPS], rounds = c[ROUNDS];
-  for (int i = 0; i < SCALARS; i++) c[i] = 0;
-  c[STEPS] = steps, c[ROUNDS] = rounds, c[LAST] = rounds + (double)g->options->iterations - steps;
-  c[LAST_HALF] = c[LAST] - s->loop->unroll;
-  c[ONE] = 1, c[HUGE_SUM] = DBL_MAX, c[LARGEST] = 1 / (unit * unit);
-  c[BOUND] = g->target * g->target, c[RR] = norm * norm;
-  c[EVERY] = (double)s->loop->every, c[LOG_ROOM] = WR_LOG_ROOM;
-  c[SNAPSHOT_RR] = g->snapshot_norm * g->snapshot_norm, c[ENOUGH] = 0.01;
-  c[GAP] = SNAPSHOT_ROUNDS, c[SNAPSHOT_ROUND] = rounds + SNAPSHOT_ROUNDS, c[PERIOD] = s->loop->period;
-  c[GAIN_RR] = norm * norm, c[GAIN_STEP] = steps, c[GAIN] = 0.81, c[PATIENCE] = 200;
-  TRY(env->ops->upload(env, &s->bank, c));
+  wr_bicgstab_scalars *c = &g->scalars;
+  double unit = wr_type_unit(env->type), steps = c->steps, rounds = c->rounds;
+  *c = (wr_bicgstab_scalars){0};
+  c->steps = steps, c->rounds = rounds, c->last = rounds + (double)g->options->iterations - steps;
+  c->last_part = c->last - s->loop->unroll;
+  c->one = 1, c->huge = DBL_MAX, c->largest = 1 / (unit * unit);
+  c->bound = g->target * g->target, c->rr = norm * norm;
+  c->every = (double)s->loop->every, c->log_room = WR_LOG_ROOM;
+  c->snapshot_rr = g->snapshot_norm * g->snapshot_norm, c->enough = 0.01;
+  c->gap = SNAPSHOT_ROUNDS, c->snapshot_round = rounds + SNAPSHOT_ROUNDS, c->period = s->loop->period;
+  c->gain_rr = norm * norm, c->gain_step = steps, c->gain = 0.81, c->patience = 200;
+  TRY(env->ops->upload(env, &s->bank, (double *)c));
   wr_fused products = {.in = {&s->shadow, &s->r},
-                       .reduce = {{WR_DOT, &s->shadow, &s->r, wr_bicgstab_scalar(s, RHO)},
-                                  {WR_NRM2SQ, &s->shadow, NULL, wr_bicgstab_scalar(s, SS)}}};
+                       .reduce = {{WR_DOT, &s->shadow, &s->r, WR_BICGSTAB_SCALAR(s, rho)},
+                                  {WR_NRM2SQ, &s->shadow, NULL, WR_BICGSTAB_SCALAR(s, ss)}}};
   TRY(env->ops->fused(env, &products));
-  TRY(env->ops->download(env, &s->bank, c));
-  c[NOISE] = unit * unit * c[SS], c[LEAST_COS2] = 64 * unit * unit;
-  TRY(env->ops->upload(env, &s->bank, c));
+  TRY(env->ops->download(env, &s->bank, (double *)c));
+  c->noise = unit * unit * c->ss, c->least_cos2 = 64 * unit * unit;
+  TRY(env->ops->upload(env, &s->bank, (double *)c));
   g->start_iteration = (int64_t)steps;
   wr_iteration_begin(s->loop);
 done:
@@ -199,7 +200,7 @@ done:
 static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end) {
   wr_status status;
   origin from;
-  double norm, steps = g->scalars[STEPS];
+  double norm, steps = g->scalars.steps;
   int fresh = g->fresh; /* the phase before the first restart is not judged */
   g->fresh = 0;
   g->result->restarts++;
@@ -228,34 +229,34 @@ done:
 /* After a check that found neither convergence nor a breakdown. */
 static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   wr_status status = WR_OK;
-  double *c = g->scalars;
-  int stalled = c[STALLED] != 0;
-  c[STOP] = 0, c[STALLED] = 0;
+  wr_bicgstab_scalars *c = &g->scalars;
+  int stalled = c->stalled != 0;
+  c->stop = 0, c->stalled = 0;
   if (stalled)
     TRY(restart(s, g, "(shadow, r) is rounding noise and nothing moves", end));
   else
-    TRY(s->env->ops->upload(s->env, &s->bank, c));
+    TRY(s->env->ops->upload(s->env, &s->bank, (double *)c));
 done:
   return status;
 }
 
-/* What the host does at a check at which the program of scalars has stopped the iteration. *end := 1 if the solve is over. */
+/* What the host does at a check at which a step has stopped the iteration. *end := 1 if the solve is over. */
 static wr_status look(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
-  double *c = g->scalars;
-  if (c[KEPT] != 0) g->snapshot_norm = sqrt(c[KEPT_RR]), g->snapshot_is_start = 0;
-  if (c[DONE] == 0)
+  wr_bicgstab_scalars *c = &g->scalars;
+  if (c->kept != 0) g->snapshot_norm = sqrt(c->kept_rr), g->snapshot_is_start = 0;
+  if (c->done == 0)
     TRY(go_on(s, g, end));
-  else if (!isfinite(c[RR]))
+  else if (!isfinite(c->rr))
     TRY(restart(s, g, "the residual is not finite any more", end));
-  else if (c[RR] <= c[BOUND])
+  else if (c->rr <= c->bound)
     TRY(question(s, g, end));
   else
     TRY(restart(s, g,
-                c[BAD_SIGMA] != 0 && !isfinite(c[VV]) ? "breakdown: ||A p||^2 overflows"
-                : c[BAD_SIGMA] != 0 && c[VV] == 0     ? "breakdown: A p vanished, or its elements underflow"
-                : c[BAD_SIGMA] != 0                   ? "breakdown: (shadow, A p) vanished or alpha exploded"
-                : c[BAD_OMEGA] != 0                   ? "breakdown: omega vanished"
+                c->bad_sigma != 0 && !isfinite(c->vv) ? "breakdown: ||A p||^2 overflows"
+                : c->bad_sigma != 0 && c->vv == 0     ? "breakdown: A p vanished, or its elements underflow"
+                : c->bad_sigma != 0                   ? "breakdown: (shadow, A p) vanished or alpha exploded"
+                : c->bad_omega != 0                   ? "breakdown: omega vanished"
                                                       : "breakdown: (shadow, r) vanished or beta exploded",
                 end));
 done:
@@ -306,11 +307,12 @@ done:
 
 static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
-  double norm, scalars[SCALARS] = {[ONE] = 1};
+  double norm;
+  wr_bicgstab_scalars scalars = {.one = 1};
   s->from_zero = 0;
   g->target = g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
   TRY(wr_bicgstab_forget_refinement(s));
-  TRY(s->env->ops->upload(s->env, &s->bank, scalars));
+  TRY(s->env->ops->upload(s->env, &s->bank, (double *)&scalars));
   TRY(s->env->ops->fill(s->env, &s->d, 0));
   TRY(start_from_guess(s, g, &norm));
   TRY(copy(s, &s->snapshot, &s->x));
@@ -352,7 +354,8 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_iteration *loop = s->loop;
   loop->plan = s->plan, loop->solver = s, loop->step = wr_bicgstab_step, loop->measure = relative;
   loop->bank = &s->bank;
-  loop->at = (wr_iteration_scalars){ROUNDS, LAST, LAST_HALF, STEPS, RR, STOP, LOGGED};
+  loop->at =
+      (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_bicgstab_scalars, rounds, last, last_part, steps, rr, stop, logged);
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
   TRY(place_vectors(s));
   loop->constant = s->apart; /* it decides which vectors are used */
@@ -384,9 +387,9 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
   TRY(start(s, &g, &end));
   s->loop->target = g.bound / s->system->norm_b, s->loop->scale = 1;
   while (!end && result->iterations < options->iterations) {
-    TRY(wr_iteration_go(s->loop, g.scalars, &interrupted));
-    result->iterations = (int64_t)g.scalars[STEPS];
-    result->measure = relative(s, g.scalars[RR]);
+    TRY(wr_iteration_go(s->loop, (double *)&g.scalars, &interrupted));
+    result->iterations = (int64_t)g.scalars.steps;
+    result->measure = relative(s, g.scalars.rr);
     if (!interrupted) TRY(look(s, &g, &end));
     if (!end && interrupted) end_with(result, WR_INTERRUPTED, ""), end = 1;
   }

@@ -1,16 +1,16 @@
 #include "solvers/bicgstab_step.h"
 
 #include "config/argument.h"
-#include "spmv/steps/bicgstab_scalars.h"
 #include "solvers/iteration.h"
+#include "spmv/steps/steps.h"
 
-static wr_scalar scalar(wr_bicgstab *s, int index) { return wr_bicgstab_scalar(s, index); }
+#define SCALAR(s, member) WR_BICGSTAB_SCALAR(s, member)
 
 wr_fused wr_bicgstab_collecting(wr_bicgstab *s, wr_vec *to) {
   return (wr_fused){.in = {&s->x, &s->d},
                     .out = {to},
                     .c = {{{.factor = 1}, {.factor = 1}}},
-                    .reduce = {{WR_SUM, to, NULL, scalar(s, SUM_X)}}};
+                    .reduce = {{WR_SUM, to, NULL, SCALAR(s, sum_x)}}};
 }
 
 wr_status wr_bicgstab_settle_iterate(wr_bicgstab *s) {
@@ -26,19 +26,19 @@ done:
 static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->apart ? i : 0]; }
 static wr_vec *half_step(wr_bicgstab *s) { return s->apart ? &s->s : &s->r; }
 
-/* v := A p, with the sums for alpha and the program of scalars that computes it. */
+/* v := A p, with the sums for alpha and the step that computes it. */
 static wr_status first_product(wr_bicgstab *s, int i, wr_then then) {
   wr_epilogue sigma = {
-      .reduce = {{WR_DOT, NULL, &s->shadow, scalar(s, SIGMA)}, {WR_NRM2SQ, NULL, NULL, scalar(s, VV)}},
+      .reduce = {{WR_DOT, NULL, &s->shadow, SCALAR(s, sigma)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, vv)}},
       .then = then};
   return wr_plan_apply(
       s->plan, &(wr_apply){.alpha = 1, .x = direction_at(s, i), .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
 }
 
-/* t := A s, with the sums for omega and the program of scalars that computes it. */
+/* t := A s, with the sums for omega and the step that computes it. */
 static wr_status second_product(wr_bicgstab *s, int i, wr_then then) {
   const wr_vec *x = half_step(s);
-  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, x, scalar(s, TS)}, {WR_NRM2SQ, NULL, NULL, scalar(s, TT)}},
+  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, x, SCALAR(s, ts)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, tt)}},
                        .then = then};
   return wr_plan_apply(s->plan,
                        &(wr_apply){.alpha = 1, .x = x, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
@@ -60,8 +60,8 @@ done:
 static wr_status take_snapshot(wr_bicgstab *s) {
   wr_status status;
   wr_fused collect = wr_bicgstab_collecting(s, &s->t);
-  wr_fused keep = {.in = {&s->t}, .out = {&s->snapshot}, .c = {{{.factor = 1}}}, .when = scalar(s, KEEP)};
-  collect.when = scalar(s, SNAP), collect.then = WR_THEN(after_collect, &s->bank, NULL);
+  wr_fused keep = {.in = {&s->t}, .out = {&s->snapshot}, .c = {{{.factor = 1}}}, .when = SCALAR(s, keep)};
+  collect.when = SCALAR(s, snap), collect.then = WR_THEN(bicgstab_after_collect, &s->bank, NULL);
   TRY(s->env->ops->fused(s->env, &collect));
   TRY(s->env->ops->fused(s->env, &keep));
 done:
@@ -87,21 +87,21 @@ wr_status wr_bicgstab_step(void *solver, int i) {
   wr_vec *p = direction_at(s, i), *v = &s->v[i], *half = half_step(s), *t = &s->t, *r = &s->r;
   wr_fused find_p = {.in = {r, direction_at(s, 1 - i), &s->v[1 - i]}, /* p = r + beta (p - omega v), of the one before */
                      .out = {p},
-                     .c = {{{.factor = 1}, {1, scalar(s, BETA)}, {-1, scalar(s, BETA_OMEGA)}}}};
+                     .c = {{{.factor = 1}, {1, SCALAR(s, beta)}, {-1, SCALAR(s, beta_omega)}}}};
   wr_fused find_s = {.in = {r, v}, /* s = r - alpha v */
                      .out = {half},
-                     .c = {{{.factor = 1}, {-1, scalar(s, ALPHA)}}},
-                     .reduce = {{WR_NRM2SQ, half, NULL, scalar(s, SS)}}};
+                     .c = {{{.factor = 1}, {-1, SCALAR(s, alpha)}}},
+                     .reduce = {{WR_NRM2SQ, half, NULL, SCALAR(s, ss)}}};
   wr_fused update = {.in = {&s->d, p, half, t, &s->shadow}, /* d += alpha p + omega s;  r = s - omega t */
                      .out = {&s->d, r},
-                     .c = {{{.factor = 1}, {1, scalar(s, ALPHA)}, {1, scalar(s, OMEGA)}},
-                           {[2] = {.factor = 1}, [3] = {-1, scalar(s, OMEGA)}}},
-                     .reduce = {{WR_NRM2SQ, r, NULL, scalar(s, RR)}, {WR_DOT, r, &s->shadow, scalar(s, RHO_NEXT)}},
-                     .then = WR_THEN(after_update, &s->bank, &s->loop->log)};
+                     .c = {{{.factor = 1}, {1, SCALAR(s, alpha)}, {1, SCALAR(s, omega)}},
+                           {[2] = {.factor = 1}, [3] = {-1, SCALAR(s, omega)}}},
+                     .reduce = {{WR_NRM2SQ, r, NULL, SCALAR(s, rr)}, {WR_DOT, r, &s->shadow, SCALAR(s, rho_next)}},
+                     .then = WR_THEN(bicgstab_after_update, &s->bank, &s->loop->log)};
   TRY(env->ops->fused(env, &find_p));
-  TRY(first_product(s, i, WR_THEN(after_first_product, &s->bank, NULL)));
+  TRY(first_product(s, i, WR_THEN(bicgstab_after_first_product, &s->bank, NULL)));
   TRY(env->ops->fused(env, &find_s));
-  TRY(second_product(s, i, WR_THEN(after_second_product, &s->bank, NULL)));
+  TRY(second_product(s, i, WR_THEN(bicgstab_after_second_product, &s->bank, NULL)));
   TRY(env->ops->fused(env, &update));
   if (s->loop->ends_period) TRY(take_snapshot(s));
 done:

@@ -3,8 +3,10 @@
 #define WR_BICGSTAB_STEP_H
 
 #include "solvers/bicgstab.h"
+#include "spmv/steps/bicgstab_steps.h"
 
-static inline wr_scalar wr_bicgstab_scalar(wr_bicgstab *s, int index) { return (wr_scalar){&s->bank, index}; }
+/* A scalar of the solver by its name in wr_bicgstab_scalars. */
+#define WR_BICGSTAB_SCALAR(s, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(wr_bicgstab_scalars, member)})
 
 /* to := x + d, the iterate, and its sum. */
 wr_fused wr_bicgstab_collecting(wr_bicgstab *s, wr_vec *to);

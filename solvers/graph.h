@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "spmv/matrix/csr.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 
 typedef struct wr_graph {
   wr_csr *links;       /* as parsed, borrowed; entry (i, j) is i -> j, or j -> i with edges_in                          */

@@ -46,7 +46,7 @@ int wr_iteration_may_be_resident(const wr_iteration *it) {
 
 void wr_iteration_begin(wr_iteration *it) {
   wr_plan_forget(it->plan);
-  it->half = it->warm = 0;
+  it->parity = it->warm = 0;
   it->since = 0;
 }
 
@@ -80,9 +80,9 @@ done:
 }
 
 static wr_status step(wr_iteration *it) {
-  it->ends_period = 1; /* the program of scalars decides whether it is one */
-  wr_status status = it->step(it->solver, it->half);
-  it->half = 1 - it->half, it->warm = 1;
+  it->ends_period = 1; /* the step decides whether it is one */
+  wr_status status = it->step(it->solver, it->parity);
+  it->parity = 1 - it->parity, it->warm = 1;
   it->since++, it->taken++;
   return status;
 }
@@ -101,7 +101,7 @@ done:
   return status;
 }
 
-static int halves(const wr_iteration *it) { return it->unroll % 2 ? 2 : 1; }
+static int parts(const wr_iteration *it) { return it->unroll % 2 ? 2 : 1; }
 
 static wr_iteration_key key_of(const wr_iteration *it) {
   return (wr_iteration_key){wr_plan_generation(it->plan), it->constant, it->resident, it->unroll, it->period};
@@ -114,16 +114,16 @@ static int is_recorded(const wr_iteration *it) {
          now.resident == then.resident && now.unroll == then.unroll && now.period == then.period;
 }
 
-/* Records all halves of the loop without executing them. */
-static wr_status record_halves(wr_iteration *it) {
+/* Records all parts of the loop without executing them. */
+static wr_status record_parts(wr_iteration *it) {
   wr_status status;
   const wr_vecops *ops = it->env->ops;
-  wr_loop_request request = {.halves = halves(it), .resident = it->resident, .bank = it->bank};
-  for (int k = 0; k < request.halves; k++)
+  wr_loop_request request = {.parts = parts(it), .resident = it->resident, .bank = it->bank};
+  for (int k = 0; k < request.parts; k++)
     memcpy(request.left[k], it->left[(k + 1) * it->unroll % 2], sizeof request.left[k]);
   TRY(ops->loop_open(it->env, &request, &it->loop));
-  for (int k = 0; k < halves(it) * it->unroll; k++) {
-    if (k > 0 && k % it->unroll == 0) TRY(ops->loop_half(it->env, it->loop));
+  for (int k = 0; k < parts(it) * it->unroll; k++) {
+    if (k > 0 && k % it->unroll == 0) TRY(ops->loop_part(it->env, it->loop));
     TRY(ops->loop_decide(it->env, it->loop, (k + 1) % it->unroll == 0));
     it->ends_period = (k + 1) % it->period == 0 || it->resident; /* a resident loop skips work that is not due at no cost */
     TRY(it->step(it->solver, k % 2));
@@ -143,7 +143,7 @@ done:
  * iteration. */
 static wr_status record(wr_iteration *it) {
   int paused = wr_plan_time_pause(it->plan, 1);
-  wr_status status = record_halves(it);
+  wr_status status = record_parts(it);
   wr_plan_time_pause(it->plan, paused);
   if (status == WR_OK) return WR_OK;
   if (it->resident) it->refused = wr_plan_generation(it->plan);
@@ -195,24 +195,24 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   }
   it->by = it->resident ? WR_BY_KERNEL : WR_BY_GRAPH;
   it->taken += (int64_t)(scalars[it->at.rounds] - before);
-  it->half = (int64_t)(scalars[it->at.rounds] - before) % 2 != 0;
+  it->parity = (int64_t)(scalars[it->at.rounds] - before) % 2 != 0;
   it->since = (it->since + (int64_t)(scalars[it->at.rounds] - before)) % it->every;
   /* The plan records that buffers are as the end of a period leaves them; a resident loop has prepared none. */
-  if (it->half || it->resident) wr_plan_forget(it->plan);
+  if (it->parity || it->resident) wr_plan_forget(it->plan);
   it->warm = !it->resident;
   TRY(take_log(it, scalars));
 done:
   return status;
 }
 
-/* 1 if the iterations left are enough for a half. */
+/* 1 if another part still fits within the limit. */
 static int fits(const wr_iteration *it, const double *scalars) {
   return scalars[it->at.rounds] <= scalars[it->at.last] - it->unroll;
 }
 
-/* 1 if the next iteration may begin a half: with the right buffers, and prepared if the loop needs that. */
+/* 1 if the next iteration may begin a part: with the right buffers, and prepared if the loop needs that. */
 static int is_ready(const wr_iteration *it) {
-  return it->half == 0 && (it->warm || it->resident) && it->since % it->unroll == 0;
+  return it->parity == 0 && (it->warm || it->resident) && it->since % it->unroll == 0;
 }
 
 /* Requests iterations until a loop can take over, or fewer if the solve ends; then records the loop, if that is possible. */

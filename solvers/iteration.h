@@ -1,36 +1,45 @@
-/* The loop of a solver whose scalars are stored where its vectors are. Iterations follow each other until a program of scalars
- * says that the host is to check the residual. If possible a device repeats them by itself (wr_loop), without waiting for the
- * host; else the host requests each iteration and waits at every check. Both do the same operations in the same order.
+/* The loop of a solver whose scalars are stored where its vectors are: iterations follow each other until a step on the scalars
+ * sets `stop`, which asks the host to act. Where the device can, it repeats the iterations by itself (spmv/loop/loop.h) and the
+ * host waits for the end only; otherwise the host asks for one iteration after the other and waits at every look, that is every
+ * so many iterations, when it reads the scalars. Both do the same operations in the same order.
  *
- * A device repeats two halves of `unroll` iterations each, or one half if unroll is even, since buffers swap roles after every
- * iteration. Deciding whether another half follows takes the device 4 us, several times the launch of a kernel; so the further
- * apart checks are, the further apart are these decisions. On a small system, where launches take most of an iteration, one
- * kernel does all iterations (a resident loop), and a decision costs nothing. It adds up sums in another order, so
- * env->deterministic rules it out. Without conditional nodes the host launches a few halves ahead, and the surplus
- * is undone (loop_plain.cu). */
+ * A device repeats two parts of `unroll` iterations each, or one part if unroll is even, as buffers change places with every
+ * iteration. A decision of the device whether to go on takes 4 us, several times a kernel launch; so where looks are further
+ * apart, decisions are, too. The iterations of a small system consist mainly of launches; they run in one kernel that stays on
+ * the device (a resident loop), in which a decision costs nothing. Its sums are added in another order, so there is none with
+ * env->deterministic. Where the driver does not let a device decide, the host launches a few parts ahead, and the effect of
+ * those after the end is undone (loop_plain.cu). */
 #ifndef WR_ITERATION_H
 #define WR_ITERATION_H
 
 #include "solvers/solver.h"
+#include "spmv/loop/loop.h"
 #include "spmv/spmv.h"
 
-/* Indices of the scalars that this loop uses in the solver's bank. The program of scalars at the end of an iteration counts it
- * and finds out whether a check is due (every `every` iterations, and at the last one allowed). At a check it appends steps and
- * measure to the log. It ends with WR_S_GO, which is 0 if the check needs the host, if the log is full, or behind last_half. */
+/* The scalars of the solver's bank that this loop reads, by their index. The step at the end of an iteration counts it, finds
+ * out whether the host looks after it (every so many iterations, and after the last one allowed), and in that case adds the
+ * steps and the measure to the log. It decides that the loop ends where it sets `stop`, where the log is full, and after
+ * last_part. */
 typedef struct wr_iteration_scalars {
   int rounds;    /* iterations                                                              */
   int last;      /* the last one allowed, counted like rounds                               */
-  int last_half; /* the last one behind which WR_S_GO may be 1: last - unroll, set by the solver */
+  int last_part; /* the last one after which another part fits: last - unroll, set by the solver */
   int steps;     /* iterations that counted                                                 */
-  int measure;   /* of the last iteration: ||r||^2, or the change                           */
-  int stop;      /* 1: the check needs the host                                             */
-  int logged;    /* numbers in the log, two for each check                                  */
+  int measure;   /* what the last iteration came to                                         */
+  int stop;      /* 1: the host has to act                                                  */
+  int logged;    /* numbers in the log, two for each look                                   */
 } wr_iteration_scalars;
+
+/* These by their names in the struct of a solver's scalars. */
+#define WR_ITERATION_SCALARS(scalars, rounds, last, last_part, steps, measure, stop, logged)             \
+  {WR_SCALAR_INDEX(scalars, rounds), WR_SCALAR_INDEX(scalars, last),    WR_SCALAR_INDEX(scalars, last_part), \
+   WR_SCALAR_INDEX(scalars, steps),  WR_SCALAR_INDEX(scalars, measure), WR_SCALAR_INDEX(scalars, stop),      \
+   WR_SCALAR_INDEX(scalars, logged)}
 
 enum { WR_LOG_ROOM = 8192 }; /* numbers that the log takes */
 
-/* What a recorded loop depends on: when one of these changes it must be recorded anew. Scalars of the bank and elements of
- * vectors may change between runs. The vectors that `step` uses keep their memory while the loop is open. */
+/* All that a recorded loop was made for. Scalars of the bank and elements of vectors may be others whenever it runs; these may
+ * not. The vectors that `step` works on keep their memory as long as the loop is open. */
 typedef struct wr_iteration_key {
   uint64_t generation; /* of the plan        */
   double constant;     /* of the solver      */
@@ -39,56 +48,59 @@ typedef struct wr_iteration_key {
 
 typedef struct wr_iteration {
   wr_env *env;
-  /* given before begin */
+  /* set by the solver before wr_iteration_begin */
   wr_plan *plan;
   void *solver;
-  wr_status (*step)(void *solver, int half);        /* requests one iteration; half: 0, 1, 0, ...: which buffers it uses */
-  double (*measure)(const void *solver, double of); /* from a logged measure to that of the history                      */
+  wr_status (*step)(void *solver, int parity);      /* asks for one iteration; parity 0, 1, 0, ...: which buffers it uses */
+  double (*measure)(const void *solver, double of); /* a measure from the log in the unit that users see                   */
   wr_iteration_scalars at;
   wr_vec *bank;
-  const wr_vec *left[2][WR_MAX_LEFT]; /* vectors that an iteration passes to the next, by the latter's half; NULLs last */
-  double constant;           /* a number that `step` puts into requests itself, instead of a scalar of the bank: when it     */
-                             /* changes, the loop is recorded anew                                                           */
-  int host_only;             /* no wr_loop                           */
-  int no_resident;           /* no resident one                      */
+  const wr_vec *left[2][WR_MAX_LEFT]; /* by the parity of the next iteration: the vectors that it needs from the last; NULLs */
+                                      /* last                                                                               */
+  double constant;      /* a number that `step` puts into its requests and that is no scalar of the bank: when it changes, a */
+                        /* loop is recorded anew                                                                            */
+  int host_only;        /* 1: without loops on the device                                                                    */
+  int no_resident;      /* 1: without resident loops                                                                         */
   const wr_monitor *monitor;
-  double scale, target;      /* monitor->progress gets scale * measure, and its target              */
-  /* by wr_iteration_every */
-  int64_t every;    /* iterations between two checks               */
-  int unroll;       /* recorded in each half; a divisor of `every` */
-  int period;       /* rare work, such as a snapshot, is done in iterations whose number this divides: 2, or unroll */
-  int ends_period;  /* 1: the iteration that is requested may be such a one */
+  double scale, target; /* monitor->progress is called with scale * measure and this target                                  */
+  /* set by wr_iteration_every */
+  int64_t every;    /* iterations between two looks                                              */
+  int unroll;       /* iterations in a recorded part; a divisor of `every`                       */
+  int period;       /* rare operations are asked for in iterations whose number since begin this divides: 2, or unroll */
+  int ends_period;  /* 1: the iteration that is asked for is such a one                          */
   /* its own */
   wr_vec log;
   wr_loop *loop;
-  wr_iteration_key recorded; /* what the loop was recorded for                                       */
-  int64_t recordings;        /* loops that were recorded                                             */
-  uint64_t refused;          /* the plan's generation for which there can be no resident loop; 0: there is none */
-  int resident;     /* 1: the loop is resident, or is to be recorded so                            */
-  double *room;     /* [WR_LOG_ROOM] on the host                                                   */
-  int half;         /* of the next iteration                                                       */
-  int warm;         /* the buffers of the next iteration are prepared as a recorded one needs them */
-  int64_t since;    /* iterations requested since the last check                                   */
-  int64_t taken;    /* iterations in all since it was opened                                       */
-  wr_repeated by;   /* how the last iterations were repeated                                       */
+  wr_iteration_key recorded; /* what the loop was recorded for                                                     */
+  int64_t recordings;        /* loops that were recorded                                                           */
+  uint64_t refused;          /* the generation of the plan for which no resident loop is possible; 0: none known   */
+  int resident;     /* 1: the loop is resident, or will be when it is recorded                   */
+  double *room;     /* [WR_LOG_ROOM] the log, on the host                                        */
+  int parity;       /* of the next iteration                                                     */
+  int warm;         /* 1: the buffers of the next iteration are prepared as a recorded one needs them */
+  int64_t since;    /* iterations asked for since the last look                                  */
+  int64_t taken;    /* iterations in all since the solver was opened                             */
+  wr_repeated by;   /* how the last iterations were asked for                                    */
 } wr_iteration;
 
 wr_status wr_iteration_open(wr_env *env, wr_iteration **it); /* WR_ENOMEM */
 void wr_iteration_close(wr_iteration *it);                   /* NULL is fine */
 
-/* 1 if wr_iteration_every will try to record a resident loop. To be called once the members given before begin are set. */
+/* 1 if wr_iteration_every would record a resident loop, unless recording then finds that it cannot. Call it when all members
+ * that the solver sets are set. */
 int wr_iteration_may_be_resident(const wr_iteration *it);
 
-/* Sets the distance of two checks, before begin, once the members given before it are set; frees a loop whose wr_iteration_key
- * has changed; and records a resident loop, if one is possible and there is none.
- * 0: 1, or 8 for an apply so short that the device's decisions would cost more than seven surplus iterations. WR_ENOMEM */
+/* Sets the number of iterations between two looks, when all members that the solver sets are set and before begin; frees a
+ * loop that was recorded for something else (wr_iteration_key); records a resident loop, if one is possible and there is none.
+ * every 0: the default, which is 1, or 8 where an apply is so short that a decision of the device would take a large share of
+ * the time, and up to seven iterations after the end cost next to nothing. WR_ENOMEM */
 wr_status wr_iteration_every(wr_iteration *it, int64_t every);
 
-/* Declares the contents of all buffers undefined, and the next iteration the first. */
+/* Before a start or restart: the contents of the buffers are void, and the next iteration is the first. */
 void wr_iteration_begin(wr_iteration *it);
 
-/* scalars: the contents of the bank, with stop and logged 0. Iterates until stop is 1 or a signal interrupts (*interrupted :=
- * 1); then scalars := the bank, and logged is 0 in both. Every check has been added to the history. */
+/* scalars: the bank as it is, with stop and logged 0. Iterates until stop is 1 or the monitor's flag is set
+ * (*interrupted := 1); scalars := the bank then, with logged 0 in both. Every look has been added to the history. */
 wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted);
 
 #endif

@@ -8,7 +8,11 @@
 #include "config/memory.h"
 #include "solvers/elements.h"
 #include "solvers/iteration.h"
-#include "spmv/steps/pagerank_scalars.h"
+#include "spmv/steps/pagerank_steps.h"
+#include "spmv/steps/steps.h"
+
+/* A scalar of the solver by its name. */
+#define SCALAR(p, member) ((wr_scalar){&(p)->bank, WR_SCALAR_INDEX(wr_pagerank_scalars, member)})
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 
@@ -24,7 +28,7 @@ wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan,
     TRY(env->ops->alloc(env, graph->n, env->type, "ranks", &p->r[i]));
     TRY(env->ops->alloc(env, graph->n, env->type, "scaled ranks", &p->x[i]));
   }
-  TRY(env->ops->alloc(env, SCALARS, WR_F64, "scalars", &p->bank));
+  TRY(env->ops->alloc(env, WR_SCALAR_COUNT(wr_pagerank_scalars), WR_F64, "scalars", &p->bank));
   TRY(env->ops->compact(env, graph->n, graph->scale, "inverse out-degrees", &p->scale));
   TRY(wr_iteration_open(env, &p->loop));
   if (graph->teleport) {
@@ -57,7 +61,7 @@ static double target_change(const wr_pagerank_options *o, double rounding) {
 }
 
 /* r := the start, x := scale * r, the scalars and the first shift. */
-static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, double *scalars) {
+static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, wr_pagerank_scalars *scalars) {
   wr_status status;
   wr_env *env = p->env;
   const wr_graph *g = p->graph;
@@ -66,19 +70,19 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, double *sca
                     .times = &p->x[1],
                     .out = {&p->x[0]},
                     .c = {{{.factor = 1}}},
-                    .reduce = {{WR_SUM_UNSCALED, &p->r[0], &p->x[1], {&p->bank, DANGLING}}},
-                    .then = WR_THEN(make_shift, &p->bank, NULL)};
-  for (int i = 0; i < SCALARS; i++) scalars[i] = 0;
-  scalars[DAMPING] = o->damping, scalars[REST] = 1 - o->damping;
-  scalars[WEIGHT] = g->teleport ? 1 : 1 / (double)g->n;
-  scalars[LIMIT] = (double)o->iterations, scalars[EVERY] = (double)p->loop->every;
-  scalars[LAST_HALF] = scalars[LIMIT] - p->loop->unroll;
-  scalars[TARGET] = target_change(o, rounding_of(p, o));
-  scalars[LEAST] = scalars[WINDOW_LEAST] = scalars[HUGE_CHANGE] = DBL_MAX;
-  scalars[TEN] = 10, scalars[HARDLY] = (1 + pow(o->damping, 10)) / 2, scalars[TINY] = 1000 * unit;
-  scalars[ONE] = 1, scalars[LOG_ROOM] = WR_LOG_ROOM;
+                    .reduce = {{WR_SUM_UNSCALED, &p->r[0], &p->x[1], SCALAR(p, dangling)}},
+                    .then = WR_THEN(pagerank_find_shift, &p->bank, NULL)};
+  *scalars = (wr_pagerank_scalars){0};
+  scalars->damping = o->damping, scalars->rest = 1 - o->damping;
+  scalars->weight = g->teleport ? 1 : 1 / (double)g->n;
+  scalars->limit = (double)o->iterations, scalars->every = (double)p->loop->every;
+  scalars->last_part = scalars->limit - p->loop->unroll;
+  scalars->target = target_change(o, rounding_of(p, o));
+  scalars->least = scalars->window_least = scalars->huge = DBL_MAX;
+  scalars->window_length = 10, scalars->hardly = (1 + pow(o->damping, 10)) / 2, scalars->tiny = 1000 * unit;
+  scalars->log_room = WR_LOG_ROOM;
   p->now = 0;
-  TRY(env->ops->upload(env, &p->bank, scalars));
+  TRY(env->ops->upload(env, &p->bank, (double *)scalars));
   if (g->start || g->teleport)
     TRY(env->ops->upload(env, &p->r[0], g->start ? g->start : g->teleport));
   else
@@ -89,7 +93,7 @@ done:
   return status;
 }
 
-/* One step from r[now], x[now] to the other two, then a program of scalars; follows: another step follows. P is the matrix,
+/* One step from r[now], x[now] to the other two, then a step on the scalars; follows: another one comes. P is the matrix,
  * and all else are vectors of n:
  *
  *   operation                                reads                      writes
@@ -99,12 +103,12 @@ done:
  * compares this with what ncu counts. */
 static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_then then) {
   int next = 1 - now;
-  wr_epilogue epilogue = {.shift = {&p->bank, SHIFT},
+  wr_epilogue epilogue = {.shift = SCALAR(p, shift),
                           .shift_dir = p->teleport.id ? &p->teleport : NULL,
                           .scale = &p->scale,
                           .scaled = &p->x[next],
-                          .reduce = {{WR_L1DIFF, NULL, &p->r[now], {&p->bank, CHANGE}},
-                                     {WR_SUM_UNSCALED, NULL, NULL, {&p->bank, DANGLING}}},
+                          .reduce = {{WR_L1DIFF, NULL, &p->r[now], SCALAR(p, change)},
+                                     {WR_SUM_UNSCALED, NULL, NULL, SCALAR(p, dangling)}},
                           .then = then};
   wr_apply apply = {.alpha = damping, .x = &p->x[now], .y = &p->r[next], .epilogue = &epilogue};
   if (follows) apply.y_next = &p->r[now]; /* the old ranks are not needed once the change is measured */
@@ -117,9 +121,9 @@ static double bytes_of_step(const wr_pagerank *p) {
   return wr_plan_get_info(p->plan)->apply_bytes + (double)(p->graph->n * (vectors * type + scale)); /* with its x and y */
 }
 
-static wr_status iterate(void *solver, int half) {
+static wr_status iterate(void *solver, int parity) {
   wr_pagerank *p = solver;
-  return step(p, p->damping, half, 1, WR_THEN(after_step, &p->bank, &p->loop->log));
+  return step(p, p->damping, parity, 1, WR_THEN(pagerank_after_iteration, &p->bank, &p->loop->log));
 }
 
 static double as_it_is(const void *solver, double change) {
@@ -127,18 +131,18 @@ static double as_it_is(const void *solver, double change) {
   return change;
 }
 
-static void judge(const wr_pagerank_options *o, double rounding, const double *scalars, int interrupted,
+static void judge(const wr_pagerank_options *o, double rounding, const wr_pagerank_scalars *scalars, int interrupted,
                   wr_result *result) {
   double rate = o->damping / (1 - o->damping);
-  result->iterations = (int64_t)scalars[STEPS], result->change = scalars[CHANGE];
+  result->iterations = (int64_t)scalars->steps, result->change = scalars->change;
   result->rounding = rounding;
   result->bound = result->change * rate + result->rounding;
   result->measure = o->stop_on_change ? result->change : result->change * rate;
   if (!isfinite(result->change))
     result->outcome = WR_NON_FINITE;
-  else if (scalars[CONVERGED] != 0)
+  else if (scalars->converged != 0)
     result->outcome = WR_CONVERGED;
-  else if (scalars[STALLED] != 0)
+  else if (scalars->stalled != 0)
     result->outcome = WR_STAGNATED;
   else if (interrupted)
     result->outcome = WR_INTERRUPTED;
@@ -177,24 +181,27 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
   WR_NEED_OK(check_options(o, __func__));
   WR_NEED(result);
-  double scalars[SCALARS], rate = o->damping / (1 - o->damping);
+  wr_pagerank_scalars scalars;
+  double rate = o->damping / (1 - o->damping);
   int interrupted = 0;
   wr_iteration *loop = p->loop;
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
                         .by_change = o->stop_on_change};
   loop->plan = p->plan, loop->solver = p, loop->step = iterate, loop->measure = as_it_is, loop->bank = &p->bank;
-  for (int half = 0; half < 2; half++) loop->left[half][0] = &p->r[half], loop->left[half][1] = &p->x[half];
-  loop->at = (wr_iteration_scalars){STEPS, LIMIT, LAST_HALF, STEPS, CHANGE, STOP, LOGGED};
+  for (int parity = 0; parity < 2; parity++)
+    loop->left[parity][0] = &p->r[parity], loop->left[parity][1] = &p->x[parity];
+  loop->at = (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_pagerank_scalars, steps, limit, last_part, steps, change,
+                                                        stop, logged);
   loop->host_only = o->no_graph, loop->no_resident = o->no_resident;
   loop->monitor = monitor ? monitor : &none, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
   p->damping = loop->constant = o->damping; /* the alpha of every apply */
   TRY(wr_iteration_every(loop, o->check_every));
   wr_iteration_begin(loop);
   loop->taken = 0, loop->by = WR_BY_HOST;
-  TRY(start(p, o, scalars));
-  if (o->iterations > 0) TRY(wr_iteration_go(loop, scalars, &interrupted));
-  p->now = (int)((int64_t)scalars[STEPS] % 2);
-  if (o->iterations > 0) judge(o, rounding_of(p, o), scalars, interrupted, result);
+  TRY(start(p, o, &scalars));
+  if (o->iterations > 0) TRY(wr_iteration_go(loop, (double *)&scalars, &interrupted));
+  p->now = (int)((int64_t)scalars.steps % 2);
+  if (o->iterations > 0) judge(o, rounding_of(p, o), &scalars, interrupted, result);
   result->by = loop->by, result->multiplies = loop->taken, result->iteration_bytes = bytes_of_step(p);
   TRY(count_sums(p, o, result));
 done:
@@ -222,19 +229,19 @@ done:
 wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double *scores, double *change,
                            double *dangling) {
   wr_status status;
-  double scalars[SCALARS];
+  wr_pagerank_scalars scalars;
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
   WR_NEED_OK(check_options(o, __func__));
   WR_NEED(scores);
   WR_NEED(change);
   WR_NEED(dangling);
   wr_plan_forget(p->plan);
-  TRY(p->env->ops->download(p->env, &p->bank, scalars));
-  *dangling = scalars[DANGLING];
+  TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
+  *dangling = scalars.dangling;
   TRY(step(p, o->damping, p->now, 0, (wr_then){0})); /* the shift in the bank is that of the current ranks */
   TRY(p->env->ops->download(p->env, &p->r[1 - p->now], scores));
-  TRY(p->env->ops->download(p->env, &p->bank, scalars));
-  *change = scalars[CHANGE];
+  TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
+  *change = scalars.change;
 done:
   return status;
 }

@@ -4,9 +4,9 @@
  *   status.h     errors: a wr_status and a sentence; TRY
  *   memory.h     wr_alloc, for arrays that the library takes over and frees
  *   csr.h        matrices: rows, or entries in any order that become rows
- *   vec.h        where to compute (wr_env), and vectors there
+ *   vec.h, env.h, step.h, loop.h    where to compute (wr_env), vectors and scalars there, and what a device repeats by itself
  *   option.h     tables of options; a backend's knobs are rows of one
- *   spmv.h       plans: y = A x by any backend, also one of your own
+ *   apply.h, spmv.h    plans: y = A x by any backend, also one of your own
  *   solver.h     the monitor and the result of a solve
  *   system.h, residual.h, bicgstab.h    linear systems, the residual of an answer, and a solver
  *   graph.h, pagerank.h     graphs
@@ -24,7 +24,11 @@
 #include "config/memory.h"
 #include "config/option.h"
 #include "spmv/matrix/csr.h"
+#include "spmv/steps/step.h"
 #include "spmv/device/vec.h"
+#include "spmv/device/env.h"
+#include "spmv/loop/loop.h"
+#include "spmv/apply.h"
 #include "spmv/spmv.h"
 
 #ifdef __cplusplus

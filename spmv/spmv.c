@@ -208,7 +208,7 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
     for (int k = 0; k < m; k++)
       if (is_same(mine[m], mine[k])) return wr_fail(WR_EUSAGE, "apply: two vectors of the epilogue are one");
   }
-  if (e->then.ops && !e->then.bank) return wr_fail(WR_EUSAGE, "apply: the program behind the epilogue has no bank");
+  if (e->then.step && !e->then.bank) return wr_fail(WR_EUSAGE, "apply: the step behind the epilogue has no bank");
   TRY(check_reductions(plan, request));
 done:
   return status;

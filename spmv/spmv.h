@@ -18,39 +18,14 @@
 
 #include "config/option.h"
 #include "config/status.h"
+#include "spmv/apply.h"
+#include "spmv/device/env.h"
+#include "spmv/device/env.h"
 #include "spmv/matrix/csr.h"
-#include "spmv/device/vec.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* What happens to row i once y[i] is known, while it is at hand, in this order:
- *   y[i] += *shift * shift_dir[i]     (shift_dir NULL: ones; PageRank's teleport, or b in a residual)
- *   scaled[i] = scale[i] * y[i]       (1/outdegree; scale alone is the mask of WR_SUM_UNSCALED)
- *   the reductions, which see y as stored: after beta and shift, before scale; and once they are complete, `then`
- * scaled, scale, shift_dir, each z, x and y are distinct vectors, except that z may be y_next, and x if A is square. Empty
- * rows get it all too. */
-typedef struct wr_epilogue {
-  wr_scalar shift; /* bank NULL: no shift */
-  const wr_vec *shift_dir;
-  const wr_vec *scale;
-  wr_vec *scaled;
-  wr_reduction reduce[WR_MAX_REDUCTIONS]; /* `of` is NULL: y */
-  wr_then then; /* the core runs it unless the backend says, by env->then_done, that it has */
-} wr_epilogue;
-
-/* y = alpha*A*x + beta*y, then the epilogue. */
-typedef struct wr_apply {
-  double alpha, beta;           /* beta == 0: the old y is never read (NaN there is harmless). alpha == 0: whether    */
-                                /* NaN in x matters is left open                                                      */
-  const wr_vec *x;              /* [ncols], aliases neither y nor y_next                                              */
-  wr_vec *y;                    /* [nrows]                                                                            */
-  wr_vec *y_next;               /* [nrows] or NULL: the buffer that the NEXT apply of this plan writes, with beta     */
-                                /* == 0. Its contents are undefined afterwards: the backend may prepare it now        */
-                                /* (dual-buffer output, MERBIT section 3), so that no vector is cleared in a loop     */
-  const wr_epilogue *epilogue;  /* or NULL                                                                            */
-} wr_apply;
 
 enum {               /* what a backend can do; the core does the rest, or refuses                        */
   WR_CAP_BETA = 1,        /* beta != 0 in the same pass                                                  */
@@ -181,12 +156,6 @@ wr_status wr_plan_time_start(wr_plan *plan);
 wr_status wr_plan_time_collect(wr_plan *plan);
 int wr_plan_time_pause(wr_plan *plan, int paused); /* 1: applies are not stamped for a while. Returns what it was */
 wr_plan_times wr_plan_get_times(const wr_plan *plan);
-
-/* Measured read bandwidth of env's place for something of so many bytes that is read again and again, bytes a second: the
- * best of a few sums over a vector as long (1 MB at least; on the host 256 or 512 MB at most, on a device 1 GB or the 64th
- * part of its memory), which lies in the caches if they hold so much. Takes about as long as ten multiplies that move as
- * much. WR_ENOMEM. */
-wr_status wr_env_read_bandwidth(wr_env *env, double bytes, double *bytes_per_second);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,7 @@ awk -F'\t' '
     if (from ~ /^solvers\/(report|program)$/ && to == "io") return 1
     if (from == "solvers/program" && (to == "data" || to == "solvers/report")) return 1
     if (from ~ /^solvers\// && to == "solvers") return 1
-    if (from ~ /^solvers/ && to ~ /^spmv(\/(device|matrix|steps))?$/) return 1
+    if (from ~ /^solvers/ && to ~ /^spmv(\/(device|matrix|steps|loop))?$/) return 1
     if ((from == "io" || from == "data") && to == "spmv/matrix") return 1
     if (is_backend(from)) return to ~ /^spmv(\/(matrix|blocks|device|kernel))?$/
     if (from == "spmv/blocks") return to ~ /^spmv(\/(matrix|device|kernel))?$/

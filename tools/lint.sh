@@ -54,7 +54,7 @@ code_rules() {
   code_rule 'chance comes from our own generator' "$ours" "$nowhere" "$(call 'rand|srand|random|srandom|drand48')"
   code_rule 'launches go through launch.cuh' . '^spmv/kernel/launch[.]cuh$' '<<<'
   code_rule 'shared arrays are made by launch.cuh' . '^spmv/kernel/launch[.]cuh$' '__shared__'
-  code_rule 'assembly stays in spmv/kernel' . '^spmv/kernel/|^tests/simt/simt_switch[.]h$' "$(word 'asm|__asm__|__asm')"
+  code_rule 'assembly stays in spmv/kernel' . '^spmv/kernel/|^spmv/steps/step_math[.]h$|^tests/simt/simt_switch[.]h$' "$(word 'asm|__asm__|__asm')"
   code_rule 'no lane asks who is active; no grid-wide groups' . "$nowhere" \
     "__activemask|cooperative_groups|$(word 'cudaLaunchCooperativeKernel|__cluster_dims__')"
   code_rule 'tensor-core calls stay in spmv/kernel' . '^spmv/kernel/' "$(word 'wmma|nvcuda')"

@@ -8,7 +8,7 @@
 
 #include "solvers/program/row_channel.h"
 #include "spmv/matrix/csr_upload.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 
 typedef struct wr_device_thread {
   int running;           /* 1: the thread runs, and it alone uses env and the members up to `number` */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "solvers/windrow.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 
 /* "model name<tab>: NAME" of /proc/cpuinfo; name stays as it is if there is no such line. */
 static void read_cpu_name(char *name, size_t size) {

@@ -6,7 +6,7 @@
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/stream.cuh"
 
 template <typename T>

@@ -5,7 +5,8 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-#include "spmv/device/vec.h"
+#include "spmv/apply.h"
+#include "spmv/device/env.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,13 +27,13 @@ typedef struct wr_stage {
 
 enum { WR_STAGES = 4, WR_STAGE_BYTES = 2 << 20, WR_SMALL_STAGE_BYTES = 4096 };
 
-/* What a WR_S_GO does beside its result while a loop is recorded: conditions of the graph (cudaGraphConditionalHandle) that
- * it sets, the loop's own first. */
+/* What a step that decides sets while a loop is recorded: conditions of the graph (cudaGraphConditionalHandle), the loop's own
+ * first. */
 typedef struct wr_go {
   int conditions;               /* 0: none                                                   */
   int tells;                    /* *going is set: for a loop without conditions              */
   unsigned long long condition[2];
-  const unsigned *stop;         /* on the device: not 0: somebody wants the loop to end */
+  const unsigned *stop;         /* on the device; not 0: the host asks the loop to end     */
   int *going;
 } wr_go;
 
@@ -96,18 +97,7 @@ wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value);
 wr_status wr_cuda_fused(wr_env *env, const wr_fused *f);
 wr_status wr_cuda_compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v);
 wr_status wr_cuda_widen(wr_env *env, const wr_vec *from, wr_vec *to);
-wr_status wr_cuda_scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count);
-
-/* Loops, as vec.h has them: loop_cuda.cu. */
-wr_status wr_cuda_loop_open(wr_env *env, const wr_loop_request *request, wr_loop **loop);
-wr_status wr_cuda_loop_rows(wr_env *env, const struct wr_csr_view *A, int64_t nnz, const struct wr_apply *request);
-wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides);
-wr_status wr_cuda_loop_half(wr_env *env, wr_loop *loop);
-wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop);
-wr_status wr_cuda_loop_run(wr_env *env, wr_loop *loop);
-wr_status wr_cuda_loop_poll(wr_env *env, wr_loop *loop, const wr_vec *bank, double *scalars, int *ended);
-wr_status wr_cuda_loop_stop(wr_env *env, wr_loop *loop);
-void wr_cuda_loop_free(wr_env *env, wr_loop *loop);
+wr_status wr_cuda_step(wr_env *env, const wr_then *then);
 wr_status wr_cuda_epilogue(wr_env *env, const struct wr_apply *apply);
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "spmv/device/pack.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 
 #ifdef __cplusplus
 extern "C" {

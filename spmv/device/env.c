@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "config/argument.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 #include "spmv/device/vec_argument.h"
 
 wr_status wr_env_check_open(const wr_env *env, const char *name, const char *function) {
@@ -99,9 +99,6 @@ wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
     return wr_fail(WR_EUSAGE, "fused operation: two outputs must be two vectors, the first one given");
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) TRY(check_reduction(env, f, &f->reduce[r]));
   TRY(check_scalar(env, f, f->when));
-  for (int p = 0; f->when.bank && f->when.bank == f->then.bank && p < f->then.count; p++)
-    if (f->then.ops[p].dst == f->when.index)
-      return wr_fail(WR_EUSAGE, "fused operation: its program changes the scalar on which it depends");
   if (first == NULL) return wr_fail(WR_EUSAGE, "fused operation: no vector at all");
 done:
   return status;
@@ -112,25 +109,20 @@ wr_status wr_then_run(wr_env *env, const wr_then *then) {
   WR_NEED(then);
   int done = env->then_done;
   env->then_done = 0;
-  if (then->ops == NULL || done) return WR_OK;
-  return env->ops->scalars(env, then->bank, then->log, then->ops, then->count);
+  return then->step == NULL || done ? WR_OK : env->ops->step(env, then);
 }
 
-wr_status wr_scalars_check(const wr_env *env, const wr_vec *bank, const wr_vec *log, const wr_scalar_op *ops,
-                           int count) {
+wr_status wr_step_check(const wr_env *env, const wr_then *then) {
   WR_NEED_OPEN(env);
-  WR_REFUSE_IF(ops == NULL && count > 0, "ops is NULL");
-  if (bank == NULL || bank->place != env->place || bank->type != WR_F64 || bank->n > 256)
-    return wr_fail(WR_EUSAGE, "a scalar program needs a bank of at most 256 f64 at this place");
+  WR_NEED(then);
+  WR_REFUSE_IF(then->step == NULL, "then->step is NULL");
+  const wr_vec *bank = then->bank, *log = then->log;
+  int n = then->step->scalars;
+  if (n < 1 || n > WR_MAX_SCALARS)
+    return wr_fail(WR_EUSAGE, "the step %s has %d scalars; it may have 1 to %d", then->step->name, n, WR_MAX_SCALARS);
+  if (bank == NULL || bank->place != env->place || bank->type != WR_F64 || bank->n < n)
+    return wr_fail(WR_EUSAGE, "the step %s needs a bank of %d f64 at this place", then->step->name, n);
   if (log && (log == bank || log->place != env->place || log->type != WR_F64))
-    return wr_fail(WR_EUSAGE, "a scalar program's log is no f64 vector of its own at this place");
-  if (count < 0 || count > WR_MAX_SCALAR_OPS)
-    return wr_fail(WR_EUSAGE, "a scalar program of %d steps; at most %d", count, WR_MAX_SCALAR_OPS);
-  for (int p = 0; p < count; p++)
-    if (ops[p].code > WR_S_GO || ops[p].dst >= bank->n || ops[p].a >= bank->n || ops[p].b >= bank->n ||
-        ops[p].c >= bank->n)
-      return wr_fail(WR_EUSAGE, "step %d of a scalar program leaves its bank of %lld", p, (long long)bank->n);
-    else if (ops[p].code == WR_S_PUSH && log == NULL)
-      return wr_fail(WR_EUSAGE, "step %d of a scalar program has no log to add to", p);
+    return wr_fail(WR_EUSAGE, "the log of the step %s is no f64 vector of its own at this place", then->step->name);
   return WR_OK;
 }

@@ -1,4 +1,4 @@
-/* The epilogue as a pass of its own over y, for backends that do not fuse it: the rows of kernel/finish.cuh, 16 bytes of
+/* The epilogue as a pass of its own over y, for backends that do not fuse it: the rows of kernel/epilogue.cuh, 16 bytes of
  * every vector at a time. */
 #include <cuda_runtime.h>
 #include <string.h>
@@ -6,9 +6,9 @@
 #include "config/argument.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/stream.cuh"
-#include "spmv/spmv.h"
+#include "spmv/apply.h"
 
 template <typename T>
 struct epilogue_args {

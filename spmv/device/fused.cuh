@@ -3,7 +3,7 @@
 #ifndef WR_FUSED_CUH
 #define WR_FUSED_CUH
 
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 
 enum { WR_FUSED_SLOTS = WR_MAX_INPUTS + 1 }; /* vectors that one reads: inputs and times */
 

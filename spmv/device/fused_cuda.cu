@@ -1,4 +1,4 @@
-/* The vector operations that are kernels: fill and fused. Scalar programs: scalars_cuda.cu. */
+/* The vector operations that are kernels: fill and fused. Steps: step_cuda.cu. */
 #include <cuda_runtime.h>
 #include <math.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/fused.cuh"
 #include "spmv/loop/resident.cuh"
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/stream.cuh"
-#include "spmv/spmv.h"
+#include "spmv/apply.h"
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
@@ -49,11 +49,11 @@ done:
 
 /* ---- fused ---- */
 
-/* Whether there is nothing to do but the program. The same for all threads. */
+/* Whether there is nothing to do but the step. The same for all threads. */
 template <typename T>
 __device__ inline bool is_left_out(const wr_fused_args<T> &f) {
   if (f.when == NULL || *f.when != 0) return false;
-  if (blockIdx.x == 0 && threadIdx.x == 0) wr_program_run(f.sums.program, wr_program_wish(f.sums.program));
+  if (blockIdx.x == 0 && threadIdx.x == 0) wr_step_run(f.sums.step, wr_step_stop(f.sums.step), f.sums.step.bank);
   return true;
 }
 

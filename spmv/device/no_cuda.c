@@ -8,9 +8,9 @@
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
 #include "spmv/matrix/transpose.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 #include "spmv/device/vec_argument.h"
-#include "spmv/spmv.h"
+#include "spmv/apply.h"
 
 static wr_status fail(void) {
   return wr_fail(WR_EUNAVAILABLE,
@@ -46,9 +46,7 @@ static wr_status download(wr_env *env, const wr_vec *v, double *values) {
   return (void)env, (void)v, (void)values, fail();
 }
 
-static wr_status scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count) {
-  return (void)env, (void)bank, (void)log, (void)ops, (void)count, fail();
-}
+static wr_status step(wr_env *env, const wr_then *then) { return (void)env, (void)then, fail(); }
 
 static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
   return (void)env, (void)from, (void)to, (void)seconds, fail();
@@ -70,7 +68,7 @@ const wr_vecops wr_vecops_cuda = {
     .compact = compact,
     .widen = widen,
     .fused = fused,
-    .scalars = scalars,
+    .step = step,
     .epilogue = epilogue,
     .wait = wait,
     .stamp = stamp,

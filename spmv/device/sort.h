@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 #define WR_VEC_ARGUMENT_H
 
 #include "config/argument.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 
 #ifdef __cplusplus
 extern "C" {

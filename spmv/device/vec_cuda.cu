@@ -8,6 +8,7 @@
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
+#include "spmv/loop/loop_cuda.h"
 
 enum { WORKSPACE_BLOCKS = 4096 }; /* room for the sums of as many blocks, to begin with */
 
@@ -227,22 +228,22 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .close = close_cuda,
     .alloc = alloc,
     .release = release,
+    .memory = memory,
     .upload = upload,
     .download = download,
     .fill = wr_cuda_fill,
     .compact = wr_cuda_compact,
     .widen = wr_cuda_widen,
     .fused = wr_cuda_fused,
-    .scalars = wr_cuda_scalars,
+    .step = wr_cuda_step,
     .epilogue = wr_cuda_epilogue,
     .wait = wait_cuda,
     .stamp = stamp,
     .elapsed = elapsed,
-    .memory = memory,
     .loop_open = wr_cuda_loop_open,
     .loop_rows = wr_cuda_loop_rows,
     .loop_decide = wr_cuda_loop_decide,
-    .loop_half = wr_cuda_loop_half,
+    .loop_part = wr_cuda_loop_part,
     .loop_close = wr_cuda_loop_close,
     .loop_run = wr_cuda_loop_run,
     .loop_poll = wr_cuda_loop_poll,

@@ -10,13 +10,12 @@
 #include "config/argument.h"
 #include "config/memory.h"
 #include "config/text.h"
-#include "spmv/device/finish_host.h"
+#include "spmv/device/epilogue_host.h"
 #include "spmv/device/processors.h"
-#include "spmv/device/scalar_step.h"
 #include "spmv/device/team.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 #include "spmv/device/vec_argument.h"
-#include "spmv/spmv.h"
+#include "spmv/apply.h"
 
 enum { BLOCK = 1024, SERIAL_BELOW = 16 * BLOCK }; /* elements; shorter vectors are not worth waking threads for */
 
@@ -240,7 +239,7 @@ static void compute_block(void *context, int64_t b) {
       job->f, job->c, b * BLOCK, end_of(job->n, b) - b * BLOCK, job->partials + b * WR_MAX_REDUCTIONS);
 }
 
-/* All of a fused operation but its program. */
+/* All of a fused operation but its step. */
 static void compute_fused(wr_env *env, const wr_fused *f) {
   host_state *state = env->state;
   computing job = {.f = f, .n = length_of(f), .partials = state->partials};
@@ -260,10 +259,14 @@ static void compute_fused(wr_env *env, const wr_fused *f) {
 
 static wr_status fused(wr_env *env, const wr_fused *f) {
   wr_status status;
+  double when = 0;
   TRY(wr_fused_check(env, f));
   TRY(check_length(env->state, length_of(f)));
   if (f->when.bank == NULL || *scalar_at(f->when) != 0) compute_fused(env, f);
+  if (f->when.bank) when = *scalar_at(f->when);
   TRY(wr_then_run(env, &f->then));
+  if (f->when.bank && memcmp(&when, scalar_at(f->when), sizeof when) != 0)
+    TRY(wr_fail(WR_EUSAGE, "fused operation: its step changes the scalar on which it depends"));
 done:
   return status;
 }
@@ -274,21 +277,23 @@ static wr_status widen(wr_env *env, const wr_vec *from, wr_vec *to) {
   return fused(env, &(wr_fused){.in = {from}, .out = {to}, .c = {{{.factor = 1}}}});
 }
 
-static void push(const double *s, wr_vec *log, wr_scalar_op op) {
-  if (s[op.c] != 0 && s[op.a] >= 0 && s[op.a] < (double)log->n) ((double *)log->data)[(int64_t)s[op.a]] = s[op.b];
+static void add_to_log(wr_vec *log, const wr_step_request *request) {
+  double *entries = log->data;
+  for (int k = 0; k < 2; k++)
+    if (request->at + k >= 0 && request->at + k < (double)log->n)
+      entries[(int64_t)(request->at + k)] = request->entry[k];
+  log->writes++;
 }
 
-static wr_status scalars(wr_env *env, wr_vec *bank, wr_vec *log, const wr_scalar_op *ops, int count) {
+/* Whether a loop goes on the host reads in the bank. */
+static wr_status run_step(wr_env *env, const wr_then *then) {
   wr_status status;
-  double *s;
-  TRY(wr_scalars_check(env, bank, log, ops, count));
-  bank->writes++;
-  if (log) log->writes++;
-  s = bank->data;
-  for (int p = 0; p < count; p++) {
-    if (ops[p].code == WR_S_PUSH) push(s, log, ops[p]);
-    s[ops[p].dst] = wr_scalar_step(ops[p].code, s[ops[p].a], s[ops[p].b], s[ops[p].c]);
-  }
+  wr_step_request request = {0};
+  TRY(wr_step_check(env, then));
+  if (then->step->run == NULL) TRY(wr_fail(WR_EUSAGE, "the step %s has no function for the host", then->step->name));
+  then->bank->writes++;
+  then->step->run(then->bank->data, &request);
+  if (then->log && request.logs) add_to_log(then->log, &request);
 done:
   return status;
 }
@@ -373,7 +378,7 @@ const wr_vecops wr_vecops_host = {
     .compact = compact,
     .widen = widen,
     .fused = fused,
-    .scalars = scalars,
+    .step = run_step,
     .epilogue = epilogue,
     .wait = wait,
     .stamp = stamp,

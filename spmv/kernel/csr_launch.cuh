@@ -9,8 +9,9 @@
 #include <cuda_runtime.h>
 
 #include "spmv/device/cuda_state.h"
-#include "spmv/kernel/finish.cuh"
-#include "spmv/spmv.h"
+#include "spmv/kernel/epilogue.cuh"
+#include "spmv/apply.h"
+#include "spmv/matrix/csr.h"
 
 /* y = alpha*A*x + beta*y. T: float or double; P: int32_t or int64_t, of the row pointers. */
 template <typename T, typename P, bool PATTERN>

@@ -1,4 +1,4 @@
-/* Loops that a device repeats by itself (vec.h): a CUDA graph (loop_graph.cu), the same without conditions (loop_plain.cu), or
+/* Loops that a device repeats by itself (loop.h): a CUDA graph (loop_graph.cu), the same without conditions (loop_plain.cu), or
  * one kernel that stays (resident_cuda.cu). Here is what all have: to be run, looked at, asked to stop. */
 #include <cuda_runtime.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
+#include "spmv/loop/loop_cuda.h"
 #include "spmv/loop/loop_graph.h"
 #include "spmv/loop/loop_plain.h"
 #include "spmv/loop/resident.h"
@@ -18,7 +19,7 @@ enum { MAX_BANK = 256 };
  * have taken all. */
 typedef struct loop_room {
   double seen[MAX_BANK];
-  unsigned wish;
+  unsigned one;
 } loop_room;
 
 struct wr_loop {
@@ -41,16 +42,16 @@ static wr_status open_parts(wr_env *env, wr_loop *loop) {
   TRY(WR_CUDA(cudaStreamCreateWithFlags(&loop->side, cudaStreamNonBlocking)));
   TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->cleared, cudaEventDisableTiming)));
   TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->ended, cudaEventDisableTiming)));
-  TRY(wr_device_alloc_zeroed(env, &loop->stop, 1, sizeof *loop->stop, "a wish to stop"));
+  TRY(wr_device_alloc_zeroed(env, &loop->stop, 1, sizeof *loop->stop, "the stop of a loop"));
   TRY(wr_pinned_alloc(&loop->room, sizeof *loop->room, "scalars under way"));
-  loop->room->wish = 1;
+  loop->room->one = 1;
 done:
   return status;
 }
 
 /* A graph that decides by itself where there can be one. */
 static wr_status open_graph(wr_env *env, const wr_loop_request *request, wr_loop *loop) {
-  wr_status status = wr_loop_graph_open(env, request->halves, loop->stop, &loop->graph);
+  wr_status status = wr_loop_graph_open(env, request->parts, loop->stop, &loop->graph);
   return status == WR_EUNAVAILABLE ? wr_loop_plain_open(env, request, loop->stop, &loop->plain) : status;
 }
 
@@ -78,11 +79,11 @@ extern "C" wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides
   return wr_cuda_enter(env);
 }
 
-extern "C" wr_status wr_cuda_loop_half(wr_env *env, wr_loop *loop) {
+extern "C" wr_status wr_cuda_loop_part(wr_env *env, wr_loop *loop) {
   wr_status status;
   TRY(wr_cuda_enter(env));
-  TRY(loop->resident ? wr_resident_half(loop->resident)
-      : loop->plain  ? wr_loop_plain_half(env, loop->plain)
+  TRY(loop->resident ? wr_resident_part(loop->resident)
+      : loop->plain  ? wr_loop_plain_part(env, loop->plain)
                      : wr_loop_graph_half(env, loop->graph));
 done:
   return status;
@@ -167,7 +168,7 @@ extern "C" wr_status wr_cuda_loop_stop(wr_env *env, wr_loop *loop) {
   TRY(wr_cuda_enter(env));
   TRY(WR_CUDA(cudaStreamWaitEvent(loop->side, loop->cleared, 0)));
   TRY(WR_CUDA(
-      cudaMemcpyAsync(loop->stop, &loop->room->wish, sizeof loop->room->wish, cudaMemcpyHostToDevice, loop->side)));
+      cudaMemcpyAsync(loop->stop, &loop->room->one, sizeof loop->room->one, cudaMemcpyHostToDevice, loop->side)));
 done:
   return status;
 }

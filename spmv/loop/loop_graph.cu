@@ -1,6 +1,7 @@
-/* A loop as a CUDA graph whose one node is a WHILE. Its body is the first half of the loop and, behind it, an IF node around
- * the second if there is one; conditions are set by the WR_S_GO at the end of each half. Where CUDA or the driver have no
- * such nodes, open says so, and there is loop_plain.cu. Facts: CUDA Programming Guide, "Conditional Graph Nodes". */
+/* A loop as a CUDA graph whose one node is a WHILE. Its body is the first part of the loop and, behind it, an IF node around
+ * the second if there is one; the step that decides at the end of each part sets their conditions. Where CUDA or the driver
+ * have no such nodes, wr_loop_graph_open answers WR_EUNAVAILABLE, and loop_plain.cu takes its place. Facts: CUDA Programming
+ * Guide, "Conditional Graph Nodes". */
 #include "spmv/loop/loop_graph.h"
 
 #include <cuda_runtime.h>
@@ -15,7 +16,7 @@ struct wr_loop_graph {
   cudaGraph_t graph, body;
   cudaGraphExec_t ready;
   int recording;  /* the env's stream is being captured                  */
-  int conditions; /* that a WR_S_GO of the half being recorded sets      */
+  int conditions; /* that the deciding step of the part being recorded sets */
 };
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
@@ -89,7 +90,7 @@ static wr_status check_driver(const wr_env *env) {
   return status;
 }
 
-extern "C" wr_status wr_loop_graph_open(wr_env *env, int halves, const unsigned *stop, wr_loop_graph **out) {
+extern "C" wr_status wr_loop_graph_open(wr_env *env, int parts, const unsigned *stop, wr_loop_graph **out) {
   wr_status status;
   wr_cuda_state *state = state_of(env);
   wr_loop_graph *loop = NULL;
@@ -99,8 +100,8 @@ extern "C" wr_status wr_loop_graph_open(wr_env *env, int halves, const unsigned 
   TRY(WR_CUDA(cudaGraphCreate(&loop->graph, 0)));
   TRY(make_condition(loop->graph, 1, &state->go.condition[0]));
   TRY(add_conditional(loop->graph, NULL, 0, cudaGraphCondTypeWhile, state->go.condition[0], &loop->body));
-  if (halves == 2) TRY(make_condition(loop->body, 0, &state->go.condition[1])); /* of the second, for the first to set */
-  state->go.conditions = loop->conditions = halves, state->go.stop = stop;
+  if (parts == 2) TRY(make_condition(loop->body, 0, &state->go.condition[1])); /* of the second, for the first to set */
+  state->go.conditions = loop->conditions = parts, state->go.stop = stop;
   TRY(begin_capture(state, loop, loop->body));
   *out = loop, loop = NULL;
 done:
@@ -120,7 +121,7 @@ extern "C" wr_status wr_loop_graph_half(wr_env *env, wr_loop_graph *loop) {
   cudaGraph_t second;
   size_t count = 0;
   TRY(WR_CUDA(last_nodes(state->stream, &nodes, &count)));
-  if (count > 8) TRY(wr_fail(WR_EINTERNAL, "a loop's first half has %zu ends", count));
+  if (count > 8) TRY(wr_fail(WR_EINTERNAL, "a loop's first part has %zu ends", count));
   memcpy(last, nodes, count * sizeof *last);
   TRY(end_capture(state, loop));
   TRY(add_conditional(loop->body, last, count, cudaGraphCondTypeIf, state->go.condition[1], &second));

@@ -3,6 +3,7 @@
 #define WR_LOOP_GRAPH_H
 
 #include "spmv/device/cuda_state.h"
+#include "spmv/loop/loop.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,7 +12,7 @@ extern "C" {
 typedef struct wr_loop_graph wr_loop_graph;
 
 /* stop, on the device: not 0: somebody wants the loop to end. */
-wr_status wr_loop_graph_open(wr_env *env, int halves, const unsigned *stop, wr_loop_graph **graph);
+wr_status wr_loop_graph_open(wr_env *env, int parts, const unsigned *stop, wr_loop_graph **graph);
 void wr_loop_graph_decide(wr_env *env, wr_loop_graph *graph, int decides);
 wr_status wr_loop_graph_half(wr_env *env, wr_loop_graph *graph);
 wr_status wr_loop_graph_close(wr_env *env, wr_loop_graph *graph);

@@ -1,7 +1,7 @@
-/* A loop as a CUDA graph of all its halves without any condition. The host launches it again and again, one launch ahead of the
- * one that it waits for, and learns from a word that is copied behind each whether the loop had ended by then. So some halves
- * come too many. A kernel behind each half, where the loop ends, saves the bank and the vectors that the half has left; at the
- * end they are put back. Nothing else that those halves write is read again: what they had in the buffers of an apply, the
+/* A loop as a CUDA graph of all its parts without any condition. The host launches it again and again, one launch ahead of the
+ * one that it waits for, and learns from a word that is copied behind each whether the loop had ended by then. So some parts
+ * come too many. A kernel behind each part, where the loop ends, saves the bank and the vectors that the part has left; at the
+ * end they are put back. Nothing else that those parts write is read again: what they had in the buffers of an apply, the
  * next one prepares or overwrites, and to the log they add behind what counts.
  *
  * The loop's own operations are those of any other loop, so it is only here that anything is paid for this. */
@@ -13,7 +13,7 @@
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/device_memory.h"
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/stream.cuh"
 
@@ -21,12 +21,12 @@ enum { IN_FLIGHT = 2 }; /* launches at most that are not known to be done: one r
 
 /* On the device. */
 typedef struct plain_state {
-  int going;        /* what the last WR_S_GO said: behind a half, the one that decides  */
-  int ended;        /* behind which half the loop has ended, counted from 1; 0: nowhere */
+  int going;        /* what the last step that decides said                          */
+  int ended;        /* behind which part the loop has ended, counted from 1; 0: nowhere */
   unsigned arrived; /* blocks of save that are done; 0 between launches                 */
 } plain_state;
 
-/* What a half leaves, in pieces of 16 bytes, and where it is saved. */
+/* What a part leaves, in pieces of 16 bytes, and where it is saved. */
 typedef struct left_vectors {
   char *of[WR_MAX_LEFT], *saved[WR_MAX_LEFT];
   int64_t pieces[WR_MAX_LEFT];
@@ -39,7 +39,7 @@ struct wr_loop_plain {
   cudaGraph_t graph;
   cudaGraphExec_t ready;
   int recording, early; /* early: of the env, as it was */
-  int half;             /* that is recorded */
+  int part;             /* that is recorded */
   plain_state *state;
   left_vectors left[2];
   int *seen;            /* [IN_FLIGHT] pinned: `ended` behind a launch */
@@ -61,16 +61,16 @@ __device__ inline void copy_pieces(const left_vectors &v, bool back) {
   }
 }
 
-/* Behind a half, counted from 1. Until the loop has ended: the bank is saved, and where it ends, the vectors. Only the last
+/* Behind a part, counted from 1. Until the loop has ended: the bank is saved, and where it ends, the vectors. Only the last
  * block changes what all have read. */
 __global__ void __launch_bounds__(WR_STREAM_THREADS)
-    save(WR_KERNEL_PARAMETER left_vectors v, int half, plain_state *state) {
+    save(WR_KERNEL_PARAMETER left_vectors v, int part, plain_state *state) {
   if (state->ended) return;
   int ends = state->going == 0;
   if (ends) copy_pieces(v, false);
   if (!wr_is_last_block(&state->arrived)) return;
   for (int i = threadIdx.x; i < v.scalars; i += WR_STREAM_THREADS) v.saved_bank[i] = v.bank[i];
-  if (threadIdx.x == 0) state->arrived = 0, state->ended = ends ? half : 0;
+  if (threadIdx.x == 0) state->arrived = 0, state->ended = ends ? part : 0;
 }
 
 __global__ void __launch_bounds__(WR_STREAM_THREADS) put_back(WR_KERNEL_PARAMETER left_vectors v) {
@@ -89,16 +89,16 @@ static unsigned blocks_for(const wr_env *env, const left_vectors *v) {
 
 static int64_t bytes_of(const wr_vec *v) { return wr_device_bytes(v->n, (size_t)wr_type_bytes(v->type)); }
 
-/* Room for vector k of either half. */
+/* Room for vector k of either part. */
 static wr_status make_room(wr_env *env, const wr_loop_request *request, int k, left_vectors *left) {
   wr_status status = WR_OK;
   int64_t most = 0;
   char *room;
-  for (int h = 0; h < request->halves; h++)
+  for (int h = 0; h < request->parts; h++)
     if (request->left[h][k] && bytes_of(request->left[h][k]) > most) most = bytes_of(request->left[h][k]);
   if (most > 0) TRY(wr_device_alloc(env, &room, most, 1, "what a loop leaves"));
   for (int h = 0; h < 2 && most > 0; h++) left[h].saved[k] = room;
-  for (int h = 0; h < request->halves && most > 0; h++) {
+  for (int h = 0; h < request->parts && most > 0; h++) {
     const wr_vec *v = request->left[h][k];
     if (v == NULL) continue;
     TRY(wr_cuda_check_vec(env, v, "what a loop leaves"));
@@ -168,15 +168,15 @@ done:
   return status;
 }
 
-extern "C" wr_status wr_loop_plain_half(wr_env *env, wr_loop_plain *loop) {
-  const left_vectors *v = &loop->left[loop->half++];
-  return WR_LAUNCH((save), blocks_for(env, v), WR_STREAM_THREADS, 0, env->stream, *v, loop->half, loop->state);
+extern "C" wr_status wr_loop_plain_part(wr_env *env, wr_loop_plain *loop) {
+  const left_vectors *v = &loop->left[loop->part++];
+  return WR_LAUNCH((save), blocks_for(env, v), WR_STREAM_THREADS, 0, env->stream, *v, loop->part, loop->state);
 }
 
 extern "C" wr_status wr_loop_plain_close(wr_env *env, wr_loop_plain *loop) {
   wr_status status;
   wr_cuda_state *state = state_of(env);
-  TRY(wr_loop_plain_half(env, loop));
+  TRY(wr_loop_plain_part(env, loop));
   TRY(end_capture(state, loop));
   TRY(WR_CUDA(cudaGraphInstantiate(&loop->ready, loop->graph, 0)));
   TRY(WR_CUDA(cudaGraphUpload(loop->ready, state->stream)));

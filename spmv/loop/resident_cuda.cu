@@ -40,7 +40,7 @@ struct wr_resident {
   int joined;             /* all products make their x                           */
   void *on_device;        /* the steps                                           */
   double *partial;
-  unsigned *counts;       /* [4] on the device: arrived, wishes, the longest row */
+  unsigned *counts;       /* [4] on the device: arrived, stops, the longest row */
   unsigned most, blocks;
 };
 
@@ -93,11 +93,12 @@ static bool is_ours(const wr_resident *r, const double *scalar) {
   return scalar == NULL || (scalar >= r->bank && scalar < r->bank + r->nbank);
 }
 
-/* then: what follows the sums, which must be among the programs that are compiled. */
+/* then: the step behind the sums, which must be compiled into the kernel. */
 static wr_status check_sums(const wr_resident *r, const wr_sums &s, const wr_then &then) {
-  bool fine = (then.ops == NULL || s.program.which) && (s.program.which == 0 || s.program.bank == r->bank);
+  bool fine = (then.step == NULL || s.step.bit) && (s.step.bit == 0 || s.step.bank == r->bank);
   for (int k = 0; k < s.count; k++) fine &= is_ours(r, s.into[k]);
-  return fine ? WR_OK : wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank and the programs that are known");
+  return fine ? WR_OK
+              : wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank and the steps that are compiled in");
 }
 
 static wr_status add(wr_resident *r, const void *step, int64_t n) {
@@ -119,7 +120,7 @@ wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T> &args, int
     for (int *slot : slots)
       if (*slot >= nin) *slot += WR_FUSED_SLOTS - nin;
   }
-  bool fine = is_ours(r, args.when) && !(args.when && args.sums.program.which && args.sums.count == 0);
+  bool fine = is_ours(r, args.when) && !(args.when && args.sums.step.bit && args.sums.count == 0);
   for (int k = 0; k < WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1); k++)
     fine &= is_ours(r, args.c[k / (WR_FUSED_SLOTS + 1)][k % (WR_FUSED_SLOTS + 1)].scalar);
   if (!fine) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
@@ -135,7 +136,7 @@ template <typename T>
 static wr_status add_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
   wr_status status;
   wr_resident *r = env->resident;
-  const wr_then none = {NULL, 0, NULL, NULL};
+  const wr_then none = {NULL, NULL, NULL};
   wr_resident_step<T> step;
   memset(&step, 0, sizeof step);
   step.kind = WR_RESIDENT_ROWS;
@@ -159,8 +160,8 @@ extern "C" wr_status wr_resident_rows_add(wr_env *env, const wr_csr_view *A, int
 }
 
 template <typename T>
-static void end_half(wr_resident *r) {
-  ((wr_resident_step<T> *)r->steps)[r->count - 1].ends_half = 1;
+static void end_part(wr_resident *r) {
+  ((wr_resident_step<T> *)r->steps)[r->count - 1].ends_part = 1;
 }
 
 template <typename T>
@@ -170,9 +171,9 @@ static void share_vectors(wr_resident *r) {
     if (steps[k].kind == WR_RESIDENT_VECTORS) steps[k].share = (int)((steps[k].vectors.n + r->blocks - 1) / r->blocks);
 }
 
-extern "C" wr_status wr_resident_half(wr_resident *r) {
-  if (r->count == 0) return wr_fail(WR_EUNAVAILABLE, "a half of a loop is empty");
-  r->type == WR_F32 ? end_half<float>(r) : end_half<double>(r);
+extern "C" wr_status wr_resident_part(wr_resident *r) {
+  if (r->count == 0) return wr_fail(WR_EUNAVAILABLE, "a part of a loop is empty");
+  r->type == WR_F32 ? end_part<float>(r) : end_part<double>(r);
   return WR_OK;
 }
 
@@ -222,7 +223,7 @@ enum { MOST_JOINED = 4096 };
 
 template <typename T>
 static bool sums_fit(const wr_fused_args<T> &f, const wr_finish<T> &finish) {
-  bool fits = f.sums.program.which == 0 && f.sums.count + finish.sums.count <= WR_MAX_REDUCTIONS;
+  bool fits = f.sums.step.bit == 0 && f.sums.count + finish.sums.count <= WR_MAX_REDUCTIONS;
   for (int k = 0; k < f.sums.count; k++) {
     fits &= f.sums.into[k] != finish.shift; /* which the product would read too early */
     for (int m = 0; m < finish.sums.count; m++) fits &= f.sums.into[k] != finish.sums.into[m];
@@ -234,7 +235,7 @@ static bool sums_fit(const wr_fused_args<T> &f, const wr_finish<T> &finish) {
  * others store x, y and scaled already, and the epilogue reads x as it was before but where it is a z. */
 template <typename T>
 static bool can_join(const wr_resident_step<T> &operation, const wr_resident_step<T> &product) {
-  if (operation.kind != WR_RESIDENT_VECTORS || product.kind != WR_RESIDENT_ROWS || operation.ends_half) return false;
+  if (operation.kind != WR_RESIDENT_VECTORS || product.kind != WR_RESIDENT_ROWS || operation.ends_part) return false;
   const wr_fused_args<T> &f = operation.vectors;
   const wr_resident_rows<T> &a = product.rows;
   if (operation.nout != 1 || operation.nin > WR_JOINED_INPUTS || f.has_times || f.when) return false;
@@ -243,7 +244,7 @@ static bool can_join(const wr_resident_step<T> &operation, const wr_resident_ste
   return fits && a.x != a.y && a.x != a.finish.scaled && a.x != a.finish.scale && a.x != a.finish.shift_dir;
 }
 
-/* All sums are left together, the product's first, and its program follows. */
+/* All sums are left together, the product's first, and its step follows. */
 template <typename T>
 static void join(wr_resident_step<T> *operation, const wr_resident_step<T> *product) {
   wr_fused_args<T> *f = &operation->vectors;
@@ -254,7 +255,7 @@ static void join(wr_resident_step<T> *operation, const wr_resident_step<T> *prod
   }
   all.count += f->sums.count;
   f->sums = all;
-  operation->kind = WR_RESIDENT_JOINED, operation->ends_half = product->ends_half;
+  operation->kind = WR_RESIDENT_JOINED, operation->ends_part = product->ends_part;
 }
 
 /* All products or none: there is a kernel for either. */
@@ -276,7 +277,7 @@ static void join_steps(wr_resident *r) {
 extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
   wr_status status;
   env->resident = NULL;
-  TRY(wr_resident_half(r));
+  TRY(wr_resident_part(r));
   TRY(check_rows(env, r));
   TRY(share_out(r));
   r->type == WR_F32 ? join_steps<float>(r) : join_steps<double>(r);

@@ -1,5 +1,5 @@
 /* The kernel that is a loop (resident_cuda.cu): its blocks do the steps together, all wait for all behind each, and every block
- * has the scalars and runs their programs for itself. The matrix stays in the first-level caches if it fits, vectors and sums
+ * has the scalars and runs their steps for itself. The matrix stays in the first-level caches if it fits, vectors and sums
  * pass through L2. */
 #ifndef WR_RESIDENT_KERNEL_CUH
 #define WR_RESIDENT_KERNEL_CUH
@@ -7,14 +7,13 @@
 #include "spmv/loop/resident_rows.cuh"
 #include "spmv/kernel/meet.cuh"
 
-/* The program of a step, in every block, by thread 0; the first block keeps the log. */
+/* The step on scalars behind the sums of an operation, in every block, by thread 0; the first block keeps the log. */
 template <typename T>
-__device__ inline void run_program(const block_state<T> &b, const wr_scalar_program &of, int which) {
-  wr_scalar_program p = of;
-  p.which = which, p.bank = b.bank;
-  if (blockIdx.x != 0) p.room = 0;
-  p.go.conditions = 0, p.go.tells = 1, p.go.going = b.going;
-  wr_program_run<true>(p, b.wish, p.bank);
+__device__ inline void run_scalar_step(const block_state<T> &b, const wr_step_work &of) {
+  wr_step_work w = of;
+  if (blockIdx.x != 0) w.room = 0;
+  w.go.conditions = 0, w.go.tells = 1, w.go.going = b.going;
+  wr_step_run(w, b.stop, b.bank);
 }
 
 /* All lanes get the sums. Lanes that have come apart before would exchange one by one, which takes ten times as long. */
@@ -81,25 +80,25 @@ __device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const w
       partial[threadIdx.x * gridDim.x + blockIdx.x] = threadIdx.x == 0 ? sum[0] : threadIdx.x == 1 ? sum[1] : sum[2];
     __syncwarp();
     if (threadIdx.x == 0) {
-      if (blockIdx.x == 0) loop.wish[b.round % 2] = stop;
+      if (blockIdx.x == 0) loop.stops[b.round % 2] = stop;
       wr_meet_arrive(loop.arrived);
       wr_meet_wait(loop.arrived, b.round);
-      b.wish = *(const volatile unsigned *)(loop.wish + b.round % 2); /* on its way beside the sums */
+      /* this load overlaps those of the sums */
+      b.stop = *(const volatile unsigned *)(loop.stops + b.round % 2);
     }
     __syncwarp();
     if (s.count) add_blocks(loop, b, s, partial);
   }
 }
 
-/* A step, and its program; a joined one with the product behind it. JOINED: all products are joined; else none is, and what
- * joining takes is not in the code, which had cost an iteration of PageRank 0.3 to 0.9 us. */
+/* A step of the loop, and the one on scalars behind it; a joined one with the product behind it. JOINED: all products are
+ * joined; else none is, and the code for joining is left out, which had cost an iteration of PageRank 0.3 to 0.9 us. */
 template <typename T, bool JOINED>
 __device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, const wr_resident_step<T> *step) {
   const wr_sums &sums = step->kind == WR_RESIDENT_ROWS ? step->rows.finish.sums : step->vectors.sums;
   double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
   bool left_out =
       step->kind == WR_RESIDENT_VECTORS && step->vectors.when && *scalar_of(loop, b, step->vectors.when) == 0;
-  int which = sums.program.which;
   unsigned stop = 0;
   if (!left_out) {
     if (threadIdx.x == 0 && blockIdx.x == 0) stop = *(const volatile unsigned *)loop.stop; /* while there is work to do */
@@ -109,7 +108,7 @@ __device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, cons
       do_rows<T, JOINED>(loop, b, step[JOINED].rows, *step, sum);
     meet(loop, b, sums, stop, sum);
   }
-  if (threadIdx.x == 0 && which) run_program(b, sums.program, which);
+  if (threadIdx.x == 0 && sums.step.bit) run_scalar_step(b, sums.step);
   __syncthreads();
 }
 
@@ -141,10 +140,10 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
                       counts + 2, 0, 0, 0, 0, 0};
   begin_loop(loop, b, steps);
   while (*b.going)
-    for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_half || *b.going);
+    for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_part || *b.going);
          k += JOINED && steps[k].kind == WR_RESIDENT_JOINED ? 2 : 1) {
       do_step<T, JOINED>(loop, b, steps + k);
-      if (steps[k].ends_half && blockIdx.x == 0) {
+      if (steps[k].ends_part && blockIdx.x == 0) {
         copy_words(loop.bank, b.bank, loop.nbank * 8);
         __syncthreads();
       }

@@ -26,7 +26,7 @@ struct loop_args {
   double *partial;  /* [2][WR_MAX_REDUCTIONS][blocks]: what blocks leave, by turns                          */
   unsigned *arrived;
   const unsigned *stop;
-  unsigned *wish;   /* [2], by turns: stop, as the first block has seen it, so that all blocks see the same */
+  unsigned *stops;  /* [2], by turns: stop, as the first block has seen it, so that all blocks see the same */
   int most_rows;    /* of a block                                                                           */
   int most_products;
 };
@@ -44,7 +44,7 @@ struct block_state {
   int first, nrows;     /* its rows                                                                       */
   int log_lanes;        /* 2^log_lanes lanes add up a row of it                                           */
   unsigned round;       /* how often it has met the others                                                */
-  unsigned wish;        /* of thread 0: not 0: the loop is to end, as all blocks heard where they last met */
+  unsigned stop;        /* of thread 0; not 0: the loop is to end. As all blocks read it where they last met */
 };
 
 /* The block's copy of a scalar of the bank. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "spmv/matrix/csr.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 
 #ifdef __CUDACC__
 #define WR_RUN_INLINE static __host__ __device__ inline

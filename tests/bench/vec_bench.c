@@ -8,6 +8,7 @@
 
 #include "data/generate.h"
 #include "spmv/spmv.h"
+#include "spmv/steps/steps.h"
 
 enum { BATCHES = 31, ROW_TEXT = 96 };
 
@@ -105,8 +106,8 @@ static void time_epilogues(bench *b) {
   row(b, "epilogue of BiCGSTAB", y->n, 2 * vector, median_time(b, call_epilogue, &apply));
 }
 
-static wr_status call_scalars(bench *b, const void *what) {
-  return b->env.ops->scalars(&b->env, &b->bank, NULL, what, 20);
+static wr_status call_step(bench *b, const void *what) {
+  return b->env.ops->step(&b->env, &(wr_then){what, &b->bank, NULL});
 }
 
 static wr_status call_download(bench *b, const void *what) {
@@ -122,9 +123,8 @@ static wr_status call_read_back(bench *b, const void *what) {
 }
 
 static void time_small_things(bench *b) {
-  wr_scalar_op ops[20];
-  for (int k = 0; k < 20; k++) ops[k] = (wr_scalar_op){k % 2 ? WR_S_DIV : WR_S_MUL, (uint8_t)(k % 8 + 20), 1, 2, 3};
-  row(b, "20 scalar steps", 20, 0, median_time(b, call_scalars, ops));
+  row(b, "the step after an update", wr_step_bicgstab_after_update.scalars, 0,
+      median_time(b, call_step, &wr_step_bicgstab_after_update));
   row(b, "download of 64 scalars", 64, 512, median_time(b, call_download, NULL));
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 
 typedef struct guarded {
   wr_vec vec;     /* n elements, for the plan                                                             */

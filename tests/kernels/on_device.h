@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 #include "tests/check.h"
 
 static inline void on_device(void (*body)(wr_env *env)) {

@@ -2,22 +2,21 @@
 #include <cuda_runtime.h>
 
 #include "spmv/device/device_memory.h"
+#include "spmv/loop/loop.h"
+#include "spmv/steps/counter_steps.h"
+#include "spmv/steps/steps.h"
 #include "tests/check.h"
 #include "tests/simt/simt.h"
-
-enum { COUNT, LIMIT, ONE, GO, NUMBERS };
-
-static const wr_scalar_op count_on[] = {
-    {WR_S_ADD, COUNT, COUNT, ONE, 0}, {WR_S_LESS, GO, COUNT, LIMIT, 0}, {WR_S_GO, GO, GO, 0, 0}};
 
 /* A loop that counts in its bank as far as LIMIT says. */
 static wr_loop *open_loop(wr_env *env, wr_vec *bank) {
   wr_loop *loop = nullptr;
   wr_loop_request request = {};
-  CHECK_OK(env->ops->alloc(env, NUMBERS, WR_F64, "a bank", bank));
-  request.halves = 1, request.bank = bank;
+  const wr_then then = {&wr_step_counter_count, bank, nullptr};
+  CHECK_OK(env->ops->alloc(env, WR_SCALAR_COUNT(wr_counter_scalars), WR_F64, "a bank", bank));
+  request.parts = 1, request.bank = bank;
   CHECK_OK(env->ops->loop_open(env, &request, &loop));
-  CHECK_OK(env->ops->scalars(env, bank, nullptr, count_on, 3));
+  CHECK_OK(env->ops->step(env, &then));
   CHECK_OK(env->ops->loop_close(env, loop));
   return loop;
 }
@@ -26,18 +25,19 @@ static wr_loop *open_loop(wr_env *env, wr_vec *bank) {
  * clears the flag of an earlier run does not do so before the flag is set. */
 static void test_stop_at_once(wr_env *env) {
   wr_vec bank = {};
-  double scalars[NUMBERS] = {0, 1e9, 1, 0};
+  wr_counter_scalars start = {0, 1e9, 0, 0}, seen;
   CASE("a loop that is to stop before it has begun");
   wr_loop *loop = open_loop(env, &bank);
   for (int run = 0; run < 2; run++) {
     int ended = 0;
-    CHECK_OK(env->ops->upload(env, &bank, scalars));
+    CHECK_OK(env->ops->upload(env, &bank, (const double *)&start));
     CHECK_OK(env->ops->loop_run(env, loop));
     CHECK_OK(env->ops->loop_stop(env, loop));
     for (int polls = 0; !ended && polls < 100; polls++)
-      CHECK_OK(env->ops->loop_poll(env, loop, &bank, scalars, &ended));
+      CHECK_OK(env->ops->loop_poll(env, loop, &bank, (double *)&seen, &ended));
     CHECK(ended);
-    CHECKF(scalars[COUNT] == 1 + run, "it has counted to %g", scalars[COUNT]);
+    CHECKF(seen.rounds == 1 + run, "it has counted to %g", seen.rounds);
+    start = seen;
   }
   env->ops->loop_free(env, loop);
   env->ops->release(env, &bank);

@@ -191,8 +191,8 @@ static void try_operations(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->widen(env, &made, NULL));
   CHECK_FAILS(WR_EUSAGE, ops->fused(env, NULL));
   CHECK_FAILS(WR_EUSAGE, ops->fused(env, &(wr_fused){0}));
-  CHECK_FAILS(WR_EUSAGE, ops->scalars(env, NULL, NULL, NULL, 0));
-  CHECK_FAILS(WR_EUSAGE, ops->scalars(env, &bank, NULL, NULL, 3));
+  CHECK_FAILS(WR_EUSAGE, ops->step(env, NULL));
+  CHECK_FAILS(WR_EUSAGE, ops->step(env, &(wr_then){.bank = &bank}));
   CHECK_FAILS(WR_EUSAGE, ops->epilogue(env, NULL));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, -1));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, WR_STAMPS));
@@ -217,7 +217,7 @@ static void try_operations_closed(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->compact(env, SIZE, values, "a vector", &v));
   CHECK_FAILS(WR_EUSAGE, ops->alloc(env, SIZE, WR_F64, "a vector", &v));
   CHECK_FAILS(WR_EUSAGE, ops->fused(env, &(wr_fused){0}));
-  CHECK_FAILS(WR_EUSAGE, ops->scalars(env, &given.bank, NULL, NULL, 0));
+  CHECK_FAILS(WR_EUSAGE, ops->step(env, &(wr_then){.bank = &given.bank}));
   CHECK_FAILS(WR_EUSAGE, ops->epilogue(env, &apply));
   CHECK_FAILS(WR_EUSAGE, ops->wait(env));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, 0));
@@ -271,12 +271,14 @@ static void try_fused_check(void) {
   CHECK_MESSAGE("no reduction is 9");
 }
 
-static void try_scalars_check(void) {
-  REFUSED("env is NULL", wr_scalars_check(NULL, &given.bank, NULL, NULL, 0));
-  REFUSED("env is not open", wr_scalars_check(&given.closed, &given.bank, NULL, NULL, 0));
-  REFUSED("ops is NULL", wr_scalars_check(&given.env, &given.bank, NULL, NULL, 1));
-  CHECK_FAILS(WR_EUSAGE, wr_scalars_check(&given.env, NULL, NULL, NULL, 0));
-  CHECK_FAILS(WR_EUSAGE, wr_scalars_check(&given.env, &given.bank, NULL, NULL, -1));
+static void try_step_check(void) {
+  static const wr_step two = {.name = "two", .scalars = 2};
+  REFUSED("env is NULL", wr_step_check(NULL, &(wr_then){&two, &given.bank, NULL}));
+  REFUSED("env is not open", wr_step_check(&given.closed, &(wr_then){&two, &given.bank, NULL}));
+  REFUSED("then is NULL", wr_step_check(&given.env, NULL));
+  REFUSED("then->step is NULL", wr_step_check(&given.env, &(wr_then){.bank = &given.bank}));
+  CHECK_FAILS(WR_EUSAGE, wr_step_check(&given.env, &(wr_then){.step = &two}));
+  CHECK_OK(wr_step_check(&given.env, &(wr_then){&two, &given.bank, NULL}));
 }
 
 static void try_then_run(void) {
@@ -338,12 +340,12 @@ static void try_plan_prepare(void) { REFUSED("plan is NULL", wr_plan_prepare(NUL
 static void try_plan_apply(void) {
   wr_epilogue e = {.reduce = {{(wr_reduction_kind)-2, NULL, NULL, {&given.bank, 0}}}};
   wr_apply request = {.alpha = 1, .x = &given.x, .y = &given.y, .epilogue = &e};
-  wr_scalar_op op = {WR_S_COPY, 0, 0, 0, 0};
+  static const wr_step two = {.name = "two", .scalars = 2};
   REFUSED("plan is NULL", wr_plan_apply(NULL, &request));
   REFUSED("request is NULL", wr_plan_apply(given.plan, NULL));
   CHECK_FAILS(WR_EUSAGE, wr_plan_apply(given.plan, &request));
   CHECK_MESSAGE("no reduction is -2");
-  e = (wr_epilogue){.then = {.ops = &op, .count = 1}};
+  e = (wr_epilogue){.then = {.step = &two}};
   CHECK_FAILS(WR_EUSAGE, wr_plan_apply(given.plan, &request));
   CHECK_MESSAGE("has no bank");
   request = (wr_apply){.alpha = 1, .x = &given.x};
@@ -407,7 +409,7 @@ static void try_env_read_bandwidth(void) {
       {"wr_csr_device_free", try_csr_device_free}, {"wr_vecops_host", try_vecops_host},                  \
       {"wr_vecops_cuda", try_vecops_cuda}, {"wr_cuda_toolkit", try_cuda_toolkit},                        \
       {"wr_env_open", try_env_open}, {"wr_env_close", try_env_close}, {"wr_vec_new_id", try_vec_new_id}, \
-      {"wr_fused_check", try_fused_check}, {"wr_scalars_check", try_scalars_check},                      \
+      {"wr_fused_check", try_fused_check}, {"wr_step_check", try_step_check},                      \
       {"wr_then_run", try_then_run}, {"wr_backend_count", try_backend_count},                            \
       {"wr_backend_at", try_backend_at}, {"wr_backend_find", try_backend_find},                          \
       {"wr_backend_default", try_backend_default}, {"wr_backends_print", try_backends_print},            \

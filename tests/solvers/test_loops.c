@@ -1,13 +1,14 @@
 /* Iterations that a device repeats by itself, beside the same asked for by the host: the same steps to the bit, every way to
  * end, an interruption, what a thousand solves leave behind, two solves at once; also as with a driver whose graphs have no
  * conditions, of which test_plain_loop.c has more. Where there is no device both are the
- * host's, and must agree all the same. The scalar programs that a device has compiled, beside the interpreter. */
+ * host's, and must agree all the same. Steps behind the sums of an operation. */
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 
 #include "solvers/iteration.h"
 #include "solvers/pagerank.h"
-#include "spmv/steps/bicgstab_scalars.h"
+#include "spmv/steps/counter_steps.h"
+#include "spmv/steps/steps.h"
 #include "spmv/device/device_memory.h"
 #include "tests/solvers/solve_fixture.h"
 
@@ -62,7 +63,7 @@ static void test_solve(ground *g) {
     device.options.check_every = host.options.check_every = distances[k];
     ground_case(g, "a look every %lld", (long long)distances[k]);
     solve_both(g, &device, &host, WR_CONVERGED);
-    /* the first one or two halves are the host's */
+    /* the first one or two parts are the host's */
     if (device.result.iterations > 2 * (distances[k] ? distances[k] : 8))
       CHECKF((device.result.by != WR_BY_HOST) == (g->env.place == WR_CUDA), "by %d after %lld iterations",
              (int)device.result.by, (long long)device.result.iterations);
@@ -262,85 +263,36 @@ static void test_two_at_once(ground *g) {
 
 /* ---- What follows an operation's sums ---- */
 
-/* By every backend, with an epilogue of its own or apart, and by fused operations: the program runs once, on the new sum. */
+/* By every backend, with an epilogue of its own or apart, and by fused operations: the step runs once, behind the sum. */
 static void test_then(ground *g) {
-  enum { SUM, TIMES, UNIT, TWICE, NUMBERS };
-  static const wr_scalar_op program[] = {{WR_S_ADD, TIMES, TIMES, UNIT, 0}, {WR_S_ADD, TWICE, SUM, SUM, 0}};
-  double numbers[NUMBERS] = {[UNIT] = 1};
+  wr_counter_scalars numbers = {.limit = 3};
   wr_csr *A = random_matrix(700, 5, 3, 1, 3);
   wr_vec x = {0}, y = {0}, bank = {0};
   const wr_vecops *ops = g->env.ops;
   wr_plan *plan = ground_plan(g, A);
-  ground_case(g, "a program behind sums");
+  ground_case(g, "a step behind sums");
   CHECK_OK(ops->alloc(&g->env, 700, g->env.type, "x", &x));
   CHECK_OK(ops->alloc(&g->env, 700, g->env.type, "y", &y));
-  CHECK_OK(ops->alloc(&g->env, NUMBERS, WR_F64, "a bank", &bank));
+  CHECK_OK(ops->alloc(&g->env, WR_SCALAR_COUNT(wr_counter_scalars), WR_F64, "a bank", &bank));
   CHECK_OK(ops->fill(&g->env, &x, 0.5));
-  CHECK_OK(ops->upload(&g->env, &bank, numbers));
-  wr_reduction norm = {WR_NRM2SQ, NULL, NULL, {&bank, SUM}};
-  wr_epilogue epilogue = {.reduce = {norm}, .then = WR_THEN(program, &bank, NULL)};
+  CHECK_OK(ops->upload(&g->env, &bank, (double *)&numbers));
+  wr_reduction norm = {WR_NRM2SQ, NULL, NULL, {&bank, WR_SCALAR_INDEX(wr_counter_scalars, sum)}};
+  wr_epilogue epilogue = {.reduce = {norm}, .then = WR_THEN(counter_count, &bank, NULL)};
   for (int time = 1; plan && time <= 2; time++) {
     CHECK_OK(wr_plan_apply(plan, &(wr_apply){.alpha = time, .x = &x, .y = &y, .epilogue = &epilogue}));
-    CHECK_OK(ops->download(&g->env, &bank, numbers));
-    CHECKF(numbers[TIMES] == time && numbers[SUM] > 0 && numbers[TWICE] == 2 * numbers[SUM], "%g times, %g of %g",
-           numbers[TIMES], numbers[TWICE], numbers[SUM]);
+    CHECK_OK(ops->download(&g->env, &bank, (double *)&numbers));
+    CHECKF(numbers.rounds == time && numbers.sum > 0 && numbers.goes_on == 1, "%g times, sum %g, %g", numbers.rounds,
+           numbers.sum, numbers.goes_on);
   }
   norm.of = &x;
-  wr_fused fused = {.in = {&x}, .reduce = {norm}, .then = WR_THEN(program, &bank, NULL)};
+  wr_fused fused = {.in = {&x}, .reduce = {norm}, .then = WR_THEN(counter_count, &bank, NULL)};
   CHECK_OK(ops->fused(&g->env, &fused));
-  CHECK_OK(ops->download(&g->env, &bank, numbers));
-  CHECKF(numbers[TIMES] == (plan ? 3 : 1) && numbers[SUM] == 175 && numbers[TWICE] == 350, "%g times, %g of %g",
-         numbers[TIMES], numbers[TWICE], numbers[SUM]);
+  CHECK_OK(ops->download(&g->env, &bank, (double *)&numbers));
+  CHECKF(numbers.rounds == (plan ? 3 : 1) && numbers.sum == 175 && numbers.goes_on == (plan ? 0 : 1),
+         "%g times, sum %g, %g", numbers.rounds, numbers.sum, numbers.goes_on);
   wr_plan_destroy(plan);
   ops->release(&g->env, &x), ops->release(&g->env, &y), ops->release(&g->env, &bank);
   wr_csr_free(A);
-}
-
-/* ---- Scalar programs ---- */
-
-/* A program with a step more is not one that is known. */
-static void run_program(ground *g, const wr_scalar_op *ops, int count, int interpret, double *bank, double *log) {
-  wr_vec device = {0}, entries = {0};
-  wr_scalar_op more[WR_MAX_SCALAR_OPS];
-  memcpy(more, ops, (size_t)count * sizeof *ops);
-  more[count] = (wr_scalar_op){WR_S_COPY, ZERO, ZERO, 0, 0};
-  CHECK_OK(g->env.ops->alloc(&g->env, SCALARS, WR_F64, "a bank", &device));
-  CHECK_OK(g->env.ops->alloc(&g->env, 8, WR_F64, "a log", &entries));
-  CHECK_OK(g->env.ops->upload(&g->env, &device, bank));
-  CHECK_OK(g->env.ops->scalars(&g->env, &device, &entries, more, count + interpret));
-  CHECK_OK(g->env.ops->download(&g->env, &device, bank));
-  CHECK_OK(g->env.ops->download(&g->env, &entries, log));
-  g->env.ops->release(&g->env, &device);
-  g->env.ops->release(&g->env, &entries);
-}
-
-static void compare_program(ground *g, const wr_scalar_op *ops, int count, uint64_t *seed) {
-  double first[SCALARS], second[SCALARS], logs[2][8];
-  for (int k = 0; k < SCALARS; k++) {
-    double r = random_in(seed);
-    first[k] = r < 0.2 ? 0 : r < 0.4 ? 1 : r < 0.45 ? INFINITY : r < 0.5 ? NAN : 4 * random_in(seed) - 1;
-  }
-  first[ZERO] = 0;
-  memcpy(second, first, sizeof first);
-  run_program(g, ops, count, 0, first, logs[0]);
-  run_program(g, ops, count, 1, second, logs[1]);
-  for (int k = 0; k < SCALARS; k++)
-    CHECKF(first[k] == second[k] || (isnan(first[k]) && isnan(second[k])), "scalar %d: %.17g compiled, %.17g not", k,
-           first[k], second[k]);
-  for (int k = 0; k < 8; k++)
-    CHECKF(logs[0][k] == logs[1][k] || (isnan(logs[0][k]) && isnan(logs[1][k])), "entry %d of the log: %g, %g", k,
-           logs[0][k], logs[1][k]);
-}
-
-static void test_programs(ground *g) {
-  uint64_t seed = 20261121;
-  ground_case(g, "programs compiled and interpreted");
-  for (int k = 0; k < 50; k++) {
-    compare_program(g, after_first_product, sizeof after_first_product / sizeof *after_first_product, &seed);
-    compare_program(g, after_second_product, sizeof after_second_product / sizeof *after_second_product, &seed);
-    compare_program(g, after_update, sizeof after_update / sizeof *after_update, &seed);
-    compare_program(g, after_collect, sizeof after_collect / sizeof *after_collect, &seed);
-  }
 }
 
 static void test_graphs(ground *g) {
@@ -365,7 +317,6 @@ static void test_few(ground *g) {
   if (g->env.place == WR_CUDA) test_leaks(g);
   g->env.no_conditions = 0;
   test_two_at_once(g);
-  test_programs(g);
 }
 
 int main(void) {

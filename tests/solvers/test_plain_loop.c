@@ -4,14 +4,12 @@
  * under the shim, where there are always iterations too many. */
 #define _DEFAULT_SOURCE
 #include "solvers/pagerank.h"
+#include "spmv/loop/loop.h"
+#include "spmv/steps/counter_steps.h"
+#include "spmv/steps/steps.h"
 #include "tests/solvers/solve_fixture.h"
 
 /* ---- Operations of one's own ---- */
-
-enum { COUNT, LIMIT, ONE, GO, SUM, NUMBERS };
-
-static const wr_scalar_op count_on[] = {
-    {WR_S_ADD, COUNT, COUNT, ONE, 0}, {WR_S_LESS, GO, COUNT, LIMIT, 0}, {WR_S_GO, GO, GO, 0, 0}};
 
 typedef struct counting {
   wr_vec bank, ones, kept, lost; /* every half adds 1 to all of the last two; the loop leaves kept */
@@ -24,24 +22,24 @@ static void half_of(ground *g, counting *c) {
     wr_fused add = {.in = {v, &c->ones},
                     .out = {v},
                     .c = {{{.factor = 1}, {.factor = 1}}},
-                    .reduce = {{WR_SUM, v, NULL, {&c->bank, SUM}}}};
-    if (k == 1) add.then = WR_THEN(count_on, &c->bank, NULL);
+                    .reduce = {{WR_SUM, v, NULL, {&c->bank, WR_SCALAR_INDEX(wr_counter_scalars, sum)}}}};
+    if (k == 1) add.then = WR_THEN(counter_count, &c->bank, NULL);
     CHECK_OK(g->env.ops->fused(&g->env, &add));
   }
 }
 
-static void open_counting(ground *g, counting *c, int64_t n, int halves) {
+static void open_counting(ground *g, counting *c, int64_t n, int parts) {
   const wr_vecops *ops = g->env.ops;
   wr_vec *const vectors[] = {&c->ones, &c->kept, &c->lost};
   *c = (counting){0};
-  CHECK_OK(ops->alloc(&g->env, NUMBERS, WR_F64, "a bank", &c->bank));
+  CHECK_OK(ops->alloc(&g->env, WR_SCALAR_COUNT(wr_counter_scalars), WR_F64, "a bank", &c->bank));
   for (int k = 0; k < 3; k++) CHECK_OK(ops->alloc(&g->env, n, g->env.type, "a vector", vectors[k]));
   CHECK_OK(ops->fill(&g->env, &c->ones, 1));
-  wr_loop_request request = {.halves = halves, .bank = &c->bank, .left = {{&c->kept}, {&c->kept}}};
+  wr_loop_request request = {.parts = parts, .bank = &c->bank, .left = {{&c->kept}, {&c->kept}}};
   CHECK_OK(ops->loop_open(&g->env, &request, &c->loop));
   half_of(g, c);
-  if (halves == 2) CHECK_OK(ops->loop_half(&g->env, c->loop));
-  if (halves == 2) half_of(g, c);
+  if (parts == 2) CHECK_OK(ops->loop_part(&g->env, c->loop));
+  if (parts == 2) half_of(g, c);
   CHECK_OK(ops->loop_close(&g->env, c->loop));
 }
 
@@ -65,28 +63,28 @@ static int64_t others(ground *g, const wr_vec *v, double value) {
  * the last. Again begins with both as they are, from `from` on. */
 static void count_to(ground *g, counting *c, double from, double limit, int stop) {
   const wr_vecops *ops = g->env.ops;
-  double scalars[NUMBERS] = {[COUNT] = from, [LIMIT] = limit, [ONE] = 1}, final[NUMBERS];
+  wr_counter_scalars seen = {.rounds = from, .limit = limit}, final;
   int ended = 0, asked = 0;
-  CHECK_OK(ops->upload(&g->env, &c->bank, scalars));
+  CHECK_OK(ops->upload(&g->env, &c->bank, (const double *)&seen));
   CHECK_OK(ops->loop_run(&g->env, c->loop));
   for (int polls = 0; !ended && polls < 10000; polls++) {
-    CHECK_OK(ops->loop_poll(&g->env, c->loop, &c->bank, scalars, &ended));
+    CHECK_OK(ops->loop_poll(&g->env, c->loop, &c->bank, (double *)&seen, &ended));
     if (stop && !ended && !asked++) CHECK_OK(ops->loop_stop(&g->env, c->loop));
   }
-  CHECK_OK(ops->download(&g->env, &c->bank, final));
+  CHECK_OK(ops->download(&g->env, &c->bank, (double *)&final));
   CHECK(ended);
-  CHECKF(stop ? scalars[COUNT] > from && scalars[COUNT] < limit : scalars[COUNT] == limit, "%g of %g", scalars[COUNT],
+  CHECKF(stop ? seen.rounds > from && seen.rounds < limit : seen.rounds == limit, "%g of %g", seen.rounds,
          limit);
-  CHECKF(memcmp(final, scalars, sizeof final) == 0, "%g in the bank, %g were told", final[COUNT], scalars[COUNT]);
-  CHECKF(scalars[SUM] == scalars[COUNT] * (double)c->kept.n, "sum %g", scalars[SUM]);
-  CHECKF(others(g, &c->kept, scalars[COUNT]) == 0, "elements are not %g", scalars[COUNT]);
+  CHECKF(memcmp(&final, &seen, sizeof final) == 0, "%g in the bank, %g were told", final.rounds, seen.rounds);
+  CHECKF(seen.sum == seen.rounds * (double)c->kept.n, "sum %g", seen.sum);
+  CHECKF(others(g, &c->kept, seen.rounds) == 0, "elements are not %g", seen.rounds);
 }
 
 static void test_counting(ground *g) {
   static const int64_t lengths[] = {1, 5, 700, 5000};
   counting c;
   for (int k = 0; k < 8; k++) {
-    ground_case(g, "%lld elements, %d halves", (long long)lengths[k / 2], k % 2 + 1);
+    ground_case(g, "%lld elements, %d parts", (long long)lengths[k / 2], k % 2 + 1);
     open_counting(g, &c, lengths[k / 2], k % 2 + 1);
     double reached = 0;
     for (int more = 1; c.loop && more <= 5; reached += more++) count_to(g, &c, reached, reached + more, 0);

@@ -172,7 +172,7 @@ static void test_long_history(ground *g) {
 
 static void test_refusals(ground *g) {
   const wr_vecops *ops = g->env.ops;
-  static const wr_scalar_op unknown[] = {{WR_S_ADD, 0, 0, 1, 0}};
+  static const wr_step unknown = {.name = "unknown", .scalars = 4};
   wr_csr *A = random_matrix(100, 3, 4, 1, 9);
   wr_vec x = {0}, bank = {0}, other = {0};
   wr_loop *loop = NULL;
@@ -180,13 +180,13 @@ static void test_refusals(ground *g) {
   CHECK_OK(ops->alloc(&g->env, 100, g->env.type, "x", &x));
   CHECK_OK(ops->alloc(&g->env, 4, WR_F64, "a bank", &bank));
   CHECK_OK(ops->alloc(&g->env, 4, WR_F64, "a bank", &other));
-  CHECK_OK(ops->loop_open(&g->env, &(wr_loop_request){.halves = 1, .resident = 1, .bank = &bank}, &loop));
+  CHECK_OK(ops->loop_open(&g->env, &(wr_loop_request){.parts = 1, .resident = 1, .bank = &bank}, &loop));
   if (loop) {
     wr_fused norm = {.in = {&x}, .reduce = {{WR_NRM2SQ, &x, NULL, {&bank, 0}}}};
     CHECK(ops->fill(&g->env, &x, 1) == WR_EUNAVAILABLE);
-    CHECK(ops->scalars(&g->env, &bank, NULL, unknown, 1) == WR_EUNAVAILABLE);
+    CHECK(ops->step(&g->env, &(wr_then){&unknown, &bank, NULL}) == WR_EUNAVAILABLE);
     CHECK_OK(ops->fused(&g->env, &norm));
-    norm.then = WR_THEN(unknown, &bank, NULL);
+    norm.then = (wr_then){&unknown, &bank, NULL};
     CHECK(ops->fused(&g->env, &norm) == WR_EUNAVAILABLE);
     wr_fused elsewhere = {.in = {&x}, .reduce = {{WR_NRM2SQ, &x, NULL, {&other, 0}}}};
     CHECK(ops->fused(&g->env, &elsewhere) == WR_EUNAVAILABLE);

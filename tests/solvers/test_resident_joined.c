@@ -4,7 +4,9 @@
 #define _DEFAULT_SOURCE
 #include <float.h>
 
-#include "spmv/steps/bicgstab_scalars.h"
+#include "spmv/loop/loop.h"
+#include "spmv/steps/bicgstab_steps.h"
+#include "spmv/steps/steps.h"
 #include "tests/solvers/ground.h"
 
 /* w = a + beta w' - beta omega y' of the half before; y = A w; a -= y: made so that the product can make w for itself, or so
@@ -43,7 +45,8 @@ typedef struct stage {
 
 static void open_stage(ground *g, stage *s, int64_t n, double rounds) {
   const wr_vecops *ops = g->env.ops;
-  double *values = room_for(n, sizeof *values), c[SCALARS] = {[ONE] = 1, [RHO] = 1, [RHO_NEXT] = 1, [ALPHA] = 1};
+  double *values = room_for(n, sizeof *values);
+  wr_bicgstab_scalars c = {.one = 1, .rho = 1, .rho_next = 1, .alpha = 1};
   *s = (stage){0};
   for (int k = 0; k < STAGE_VECTORS; k++) {
     CHECK_OK(ops->alloc(&g->env, n, g->env.type, "a vector", &s->vectors[k]));
@@ -53,11 +56,11 @@ static void open_stage(ground *g, stage *s, int64_t n, double rounds) {
   CHECK_OK(ops->upload(&g->env, &s->vectors[0], values));
   for (int64_t i = 0; i < n; i++) values[i] = i % 500 == 1;
   CHECK_OK(ops->upload(&g->env, &s->vectors[1], values));
-  c[OMEGA] = 1, c[RR] = 1, c[HUGE_SUM] = c[LARGEST] = DBL_MAX, c[LAST] = c[LAST_HALF] = rounds;
-  c[EVERY] = c[PATIENCE] = 1e9, c[LOG_ROOM] = 10;
-  CHECK_OK(ops->alloc(&g->env, SCALARS, WR_F64, "a bank", &s->bank));
+  c.omega = 1, c.rr = 1, c.huge = c.largest = DBL_MAX, c.last = c.last_part = rounds;
+  c.every = c.patience = 1e9, c.log_room = 10;
+  CHECK_OK(ops->alloc(&g->env, WR_SCALAR_COUNT(wr_bicgstab_scalars), WR_F64, "a bank", &s->bank));
   CHECK_OK(ops->alloc(&g->env, 10, WR_F64, "a log", &s->log));
-  CHECK_OK(ops->upload(&g->env, &s->bank, c));
+  CHECK_OK(ops->upload(&g->env, &s->bank, (double *)&c));
   free(values);
 }
 
@@ -66,7 +69,9 @@ static void close_stage(ground *g, stage *s) {
   g->env.ops->release(&g->env, &s->bank), g->env.ops->release(&g->env, &s->log);
 }
 
-/* The operations of a half, done or recorded. */
+#define SCALAR(member) ((wr_scalar){&s->bank, WR_SCALAR_INDEX(wr_bicgstab_scalars, member)})
+
+/* The operations of a part, done or recorded. */
 static wr_status half_of(ground *g, wr_plan *plan, stage *s, const arrangement *how, int half) {
   wr_status status;
   wr_vec *v = s->vectors, *a = &v[0], *e = &v[1], *w = &v[how->in_place ? 2 : 2 + half],
@@ -74,18 +79,19 @@ static wr_status half_of(ground *g, wr_plan *plan, stage *s, const arrangement *
          *old_y = &v[how->same_y ? 4 : 5 - half];
   wr_fused make = {.in = {a, old_w, old_y, how->four ? e : NULL},
                    .out = {w, how->two ? &v[6] : NULL},
-                   .c = {{{.factor = 1}, {1, {&s->bank, BETA}}, {-1, {&s->bank, BETA_OMEGA}}, {0, {NULL, 0}}},
+                   .c = {{{.factor = 1}, {1, SCALAR(beta)}, {-1, SCALAR(beta_omega)}, {0, {NULL, 0}}},
                          {{.factor = 2}}}};
-  wr_epilogue epilogue = {.shift = {how->shifted ? &s->bank : NULL, QQ}, .shift_dir = how->shifted ? e : NULL};
+  wr_epilogue epilogue = {.shift = {how->shifted ? &s->bank : NULL, WR_SCALAR_INDEX(wr_bicgstab_scalars, qq)},
+                          .shift_dir = how->shifted ? e : NULL};
   wr_fused last = {.in = {a, y},
                    .out = {a},
                    .c = {{{.factor = 1}, {.factor = -1}}},
-                   .reduce = {{WR_NRM2SQ, a, NULL, {&s->bank, TT}}},
-                   .then = WR_THEN(after_update, &s->bank, &s->log)};
-  const wr_reduction own[] = {{WR_SUM, w, NULL, {&s->bank, QQ}}, {WR_DOT, w, a, {&s->bank, SS}}},
-                     product[] = {{WR_DOT, NULL, w, {&s->bank, SIGMA}}, {WR_L1DIFF, NULL, a, {&s->bank, VV}}};
-  if (how->four) make.c[0][3] = (wr_coefficient){1, {&s->bank, ONE}};
-  if (how->sometimes) make.when = (wr_scalar){&s->bank, BETA};
+                   .reduce = {{WR_NRM2SQ, a, NULL, SCALAR(tt)}},
+                   .then = WR_THEN(bicgstab_after_update, &s->bank, &s->log)};
+  const wr_reduction own[] = {{WR_SUM, w, NULL, SCALAR(qq)}, {WR_DOT, w, a, SCALAR(ss)}},
+                     product[] = {{WR_DOT, NULL, w, SCALAR(sigma)}, {WR_L1DIFF, NULL, a, SCALAR(vv)}};
+  if (how->four) make.c[0][3] = (wr_coefficient){1, SCALAR(one)};
+  if (how->sometimes) make.when = SCALAR(beta);
   for (int k = 0; k < how->own_sums; k++) make.reduce[k] = own[k];
   for (int k = 0; k < how->product_sums; k++) epilogue.reduce[k] = product[k];
   TRY(g->env.ops->fused(&g->env, &make));
@@ -95,20 +101,20 @@ done:
   return status;
 }
 
-/* Records both halves and runs them until the program says that it is over. */
+/* Records both parts and runs them until the program says that it is over. */
 static void run_stage(ground *g, wr_plan *plan, stage *s, const arrangement *how) {
   wr_status status;
   const wr_vecops *ops = g->env.ops;
   wr_loop *loop = NULL;
-  double scalars[SCALARS];
+  wr_bicgstab_scalars scalars;
   int ended = 0;
-  TRY(ops->loop_open(&g->env, &(wr_loop_request){.halves = 2, .resident = 1, .bank = &s->bank}, &loop));
+  TRY(ops->loop_open(&g->env, &(wr_loop_request){.parts = 2, .resident = 1, .bank = &s->bank}, &loop));
   TRY(half_of(g, plan, s, how, 0));
-  TRY(ops->loop_half(&g->env, loop));
+  TRY(ops->loop_part(&g->env, loop));
   TRY(half_of(g, plan, s, how, 1));
   TRY(ops->loop_close(&g->env, loop));
   TRY(ops->loop_run(&g->env, loop));
-  while (!ended) TRY(ops->loop_poll(&g->env, loop, &s->bank, scalars, &ended));
+  while (!ended) TRY(ops->loop_poll(&g->env, loop, &s->bank, (double *)&scalars, &ended));
 done:
   CHECKF(status == WR_OK, "%s", wr_status_message());
   ops->loop_free(&g->env, loop);

@@ -7,7 +7,7 @@
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/async_copy.cuh"
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/parts.cuh"
 #include "spmv/kernel/warp.cuh"
@@ -163,14 +163,14 @@ static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> 
 }
 
 /* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of an inner block; B of them at a time. */
-template <typename T, typename V, int R, int C, int B, wr_finish_shape SHAPE>
+template <typename T, typename V, int R, int C, int B, wr_finish_mask MASK>
 __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
     bsr_interleaved(WR_KERNEL_PARAMETER ib_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
   WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
   WR_SHARED(double, opens, IB_WARPS * R);
   WR_SHARED(int, first, IB_WARPS);
   wr_let_next_begin();
-  const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
+  const wr_finish<T> finish = wr_finish_known<MASK>(given);
   const wr_bsr_interleaved &b = a.b;
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, each = b.each;
   int64_t block = blockIdx.x, w0 = block * IB_WARPS, w1 = w0 + IB_WARPS < b.warps ? w0 + IB_WARPS : b.warps,
@@ -276,10 +276,10 @@ template <typename T, typename V, int R, int C, int B>
 static wr_status ib_launch(wr_env *env, const ib_args<T> &a, wr_finish<T> finish) {
   wr_status status = WR_OK;
   size_t shared = (size_t)a.b.shared_rows * R * sizeof(double);
-  wr_finish_shape shape = wr_finish_shape_of(finish);
-  auto bsr_interleaved_kernel = shape == WR_FINISH_NONE   ? bsr_interleaved<T, V, R, C, B, WR_FINISH_NONE>
-                                : shape == WR_FINISH_SUMS ? bsr_interleaved<T, V, R, C, B, WR_FINISH_SUMS>
-                                                          : bsr_interleaved<T, V, R, C, B, WR_FINISH_ANY>;
+  wr_finish_mask mask = wr_finish_mask_of(finish);
+  auto bsr_interleaved_kernel = mask == WR_HOLDS_NOTHING        ? bsr_interleaved<T, V, R, C, B, WR_HOLDS_NOTHING>
+                                : mask == WR_HOLDS_DOT_AND_NORM ? bsr_interleaved<T, V, R, C, B, WR_HOLDS_DOT_AND_NORM>
+                                                                : bsr_interleaved<T, V, R, C, B, WR_HOLDS_ANY>;
   if (shared > 32 << 10) /* with the arrays of fixed size it might be more than a kernel gets without asking */
     TRY(WR_CUDA(
         cudaFuncSetAttribute(bsr_interleaved_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));

@@ -11,7 +11,7 @@
 #include "spmv/backends/bsr/bsr_plan.h"
 #include "spmv/blocks/bsr_rows.cuh"
 #include "spmv/device/check.cuh"
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/warp.cuh"
 

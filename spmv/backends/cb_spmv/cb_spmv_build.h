@@ -5,6 +5,7 @@
 
 #include "config/status.h"
 #include "spmv/backends/cb_spmv/cb_spmv_format.h"
+#include "spmv/device/env.h"
 #include "spmv/matrix/csr.h"
 
 #ifdef __cplusplus

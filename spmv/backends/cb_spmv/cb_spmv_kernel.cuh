@@ -8,7 +8,7 @@
 #include "spmv/backends/cb_spmv/cb_spmv_blocks.cuh"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/parts.cuh"
 
 constexpr int CBM_THREADS = WR_CB_TEAM * WR_WARP;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "config/memory.h"
-#include "spmv/device/finish_host.h"
+#include "spmv/device/epilogue_host.h"
 
 /* REPORT_CHUNKS: a thread's, in the report's table 1. TASK_BYTES: of the matrix; tens of microseconds. SWEEP: rows that
  * are finished at a time behind a barrier, whatever the number of threads. */

@@ -5,7 +5,7 @@
 #include "config/text.h"
 #include "spmv/blocks/bsr_build.h"
 #include "spmv/backends/cpu_csr/cpu_csr_format.h"
-#include "spmv/device/finish_host.h"
+#include "spmv/device/epilogue_host.h"
 #include "spmv/device/team.h"
 
 /* The entry at which chunk c begins: the chunk's first step less the rows that ended before it. */

@@ -1,6 +1,6 @@
 #include "spmv/kernel/csr_launch.cuh"
 #include "spmv/backends/csr_rows/csr_thread_unrolled_kernel.h"
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 
 constexpr int THREADS = 128; /* as csr_thread, so that the two differ in the loop alone */
@@ -94,11 +94,11 @@ __global__ void __launch_bounds__(THREADS, 12) csr_thread_unrolled(const wr_csr_
 /* The same with the epilogue. ALONE, for few blocks: the last one ends the sums. Else each warp leaves its part: 230 to 240
  * us where the plain multiply takes 210 (7-point stencil, f64, H200). By trials of a slower version, 245: blocks that leave one
  * part wait for their slowest warp, 280; blocks that stay and take all rows in turn, 255 to 270. */
-template <typename T, typename P, bool PATTERN, bool ALONE, wr_finish_shape SHAPE>
+template <typename T, typename P, bool PATTERN, bool ALONE, wr_finish_mask MASK>
 __global__ void __launch_bounds__(THREADS, ALONE ? 4 : 12)
     csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> given) {
   wr_let_next_begin();
-  const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
+  const wr_finish<T> finish = wr_finish_known<MASK>(given);
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   row_begun<T> begun = begin_row(a, i);
   wr_wait_for_earlier();
@@ -136,13 +136,13 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
   if (epilogue == NULL) return WR_LAUNCH_EARLY(env, (csr_thread_unrolled<T, P, PATTERN>), blocks, THREADS, 0, a);
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
   if (blocks <= MOST_ALONE)
-    return WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, true, WR_FINISH_ANY>), blocks, THREADS, 0, a,
+    return WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, true, WR_HOLDS_ANY>), blocks, THREADS, 0, a,
                            finish);
-  wr_finish_shape shape = wr_finish_shape_of(finish);
+  wr_finish_mask mask = wr_finish_mask_of(finish);
   auto csr_thread_unrolled_finish_kernel =
-      shape == WR_FINISH_SUMS    ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_FINISH_SUMS>
-      : shape == WR_FINISH_RANKS ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_FINISH_RANKS>
-                                 : csr_thread_unrolled_finish<T, P, PATTERN, false, WR_FINISH_ANY>;
+      mask == WR_HOLDS_DOT_AND_NORM  ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_DOT_AND_NORM>
+      : mask == WR_HOLDS_SCALED_STEP ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_SCALED_STEP>
+                                     : csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_ANY>;
   TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish_kernel), blocks, THREADS, 0, a, finish));
   finish.sums.before = parts_for(a.nrows);
   if (finish.sums.count)

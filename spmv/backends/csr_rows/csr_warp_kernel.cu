@@ -1,6 +1,6 @@
 #include "spmv/kernel/csr_launch.cuh"
 #include "spmv/backends/csr_rows/csr_warp_kernel.h"
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/warp.cuh"
 

@@ -5,7 +5,7 @@
 
 #include "config/status.h"
 #include "spmv/matrix/csr.h"
-#include "spmv/device/vec.h"
+#include "spmv/device/env.h"
 #include "spmv/backends/merbit/merbit_format.h"
 
 #ifdef __cplusplus

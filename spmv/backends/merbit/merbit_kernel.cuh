@@ -10,29 +10,29 @@ constexpr int MERBIT_THREADS = WR_MERBIT_WARPS * WR_WARP;
 
 /* How an instance is made. BATCH: loads of each kind that a thread has on their way. BLOCKS: that a multiprocessor is to hold,
  * which bounds the registers: where an epilogue leaves too few of them, the compiler lets loads wait for each other. */
-template <typename T, int SIGMA, bool SCATTERED, bool ALONE, wr_finish_shape SHAPE>
+template <typename T, int SIGMA, bool SCATTERED, bool ALONE, wr_finish_mask MASK>
 struct merbit_shape {
   static constexpr bool f64 = sizeof(T) == 8;
   static constexpr int BATCH = SIGMA == 0 ? 7 : SCATTERED ? (SIGMA + 1) / 2 : SIGMA;
-  static constexpr int LOCAL = f64 ? (SHAPE == WR_FINISH_NONE ? 5 : 4) : 6, FAR = SHAPE == WR_FINISH_RANKS ? 5 : 4;
-  static constexpr int BLOCKS = ALONE || SIGMA == 0 || SHAPE == WR_FINISH_ANY ? 4 : SCATTERED ? FAR : LOCAL;
+  static constexpr int LOCAL = f64 ? (MASK == WR_HOLDS_NOTHING ? 5 : 4) : 6, FAR = MASK == WR_HOLDS_SCALED_STEP ? 5 : 4;
+  static constexpr int BLOCKS = ALONE || SIGMA == 0 || MASK == WR_HOLDS_ANY ? 4 : SCATTERED ? FAR : LOCAL;
 };
 
 /* y = alpha*A*x + beta*y for one block's part of the path: a warp a tile. Columns and values are read 32 neighbours at a
  * time, products and sums go through shared memory (as T: in f32 a wider type would leave the first-level cache too small,
  * docs/merbit.md; what lanes, tiles and blocks leave open is f64), y is written in order. SIGMA 0: known at run time alone.
  * ALONE: the last block completes the shared rows and sums: with few blocks that is over sooner than another kernel begins. */
-template <typename T, int SIGMA, bool SCATTERED, bool PATTERN, bool ALONE, wr_finish_shape SHAPE>
-__global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTERED, ALONE, SHAPE>::BLOCKS))
+template <typename T, int SIGMA, bool SCATTERED, bool PATTERN, bool ALONE, wr_finish_mask MASK>
+__global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTERED, ALONE, MASK>::BLOCKS))
     merbit(const merbit_args<T> a, const wr_finish<T> given) {
   /* Values in f64 leave no registers for more than one. */
-  constexpr int EACH = PATTERN || sizeof(T) == 4 || SHAPE == WR_FINISH_SUMS ? 16 / (int)sizeof(T) : 1;
-  constexpr int WARPS = WR_MERBIT_WARPS, BATCH = merbit_shape<T, SIGMA, SCATTERED, ALONE, SHAPE>::BATCH;
+  constexpr int EACH = PATTERN || sizeof(T) == 4 || MASK == WR_HOLDS_DOT_AND_NORM ? 16 / (int)sizeof(T) : 1;
+  constexpr int WARPS = WR_MERBIT_WARPS, BATCH = merbit_shape<T, SIGMA, SCATTERED, ALONE, MASK>::BATCH;
   WR_SHARED_DYNAMIC(T, products); /* [entries of the block], then [rows that end in it, and the one that is open] */
   WR_SHARED(double, open, WARPS);
   WR_SHARED(int, first, WARPS);
   wr_let_next_begin();
-  const wr_finish<T> finish = wr_finish_known<SHAPE>(given);
+  const wr_finish<T> finish = wr_finish_known<MASK>(given);
   const wr_merbit_format &f = a.format;
   int warp = threadIdx.x / WR_WARP;
   int64_t b = blockIdx.x, tile = b * WARPS, end = tile + WARPS < f.tiles ? tile + WARPS : f.tiles;
@@ -111,7 +111,7 @@ constexpr int merbit_scattered = sizeof(T) == 8 ? WR_MERBIT_SCATTERED_F64 : WR_M
  * with values and ranks without. Others share one that knows sigma at run time. */
 template <typename T, bool PATTERN, class Use>
 static wr_status merbit_with_none(const wr_merbit_plan *p, Use use) {
-  constexpr auto NONE = WR_FINISH_NONE;
+  constexpr auto NONE = WR_HOLDS_NOTHING;
   if (p->scattered && p->format.sigma != merbit_scattered<T>) return use(merbit<T, 0, true, PATTERN, false, NONE>);
   if (p->scattered) return use(merbit<T, merbit_scattered<T>, true, PATTERN, false, NONE>);
   switch (p->format.sigma) {
@@ -128,25 +128,25 @@ static wr_status merbit_with_none(const wr_merbit_plan *p, Use use) {
   }
 }
 
-template <typename T, bool PATTERN, wr_finish_shape SHAPE, class Use>
+template <typename T, bool PATTERN, wr_finish_mask MASK, class Use>
 static wr_status merbit_with_default(const wr_merbit_plan *p, Use use) {
-  if (p->scattered) return use(merbit<T, merbit_scattered<T>, true, PATTERN, false, SHAPE>);
-  return use(merbit<T, merbit_local<T>, false, PATTERN, false, SHAPE>);
+  if (p->scattered) return use(merbit<T, merbit_scattered<T>, true, PATTERN, false, MASK>);
+  return use(merbit<T, merbit_local<T>, false, PATTERN, false, MASK>);
 }
 
 template <typename T, bool PATTERN, class Use>
-static wr_status merbit_with_kernel(const wr_merbit_plan *p, wr_finish_shape shape, Use use) {
-  constexpr auto ANY = WR_FINISH_ANY, LOOP = PATTERN ? WR_FINISH_RANKS : WR_FINISH_SUMS;
-  if (shape == WR_FINISH_NONE) return merbit_with_none<T, PATTERN>(p, use);
+static wr_status merbit_with_kernel(const wr_merbit_plan *p, wr_finish_mask mask, Use use) {
+  constexpr auto ANY = WR_HOLDS_ANY, LOOP = PATTERN ? WR_HOLDS_SCALED_STEP : WR_HOLDS_DOT_AND_NORM;
+  if (mask == WR_HOLDS_NOTHING) return merbit_with_none<T, PATTERN>(p, use);
   if (p->format.sigma != (p->scattered ? merbit_scattered<T> : merbit_local<T>))
     return p->scattered ? use(merbit<T, 0, true, PATTERN, false, ANY>) : use(merbit<T, 0, false, PATTERN, false, ANY>);
-  return shape == LOOP ? merbit_with_default<T, PATTERN, LOOP>(p, use) : merbit_with_default<T, PATTERN, ANY>(p, use);
+  return mask == LOOP ? merbit_with_default<T, PATTERN, LOOP>(p, use) : merbit_with_default<T, PATTERN, ANY>(p, use);
 }
 
 /* The same for a kernel alone, of which there are few. */
 template <typename T, bool PATTERN, class Use>
 static wr_status merbit_with_kernel_alone(const wr_merbit_plan *p, Use use) {
-  constexpr auto ANY = WR_FINISH_ANY;
+  constexpr auto ANY = WR_HOLDS_ANY;
   constexpr int SIGMA = merbit_local<T>;
   if (p->scattered) return use(merbit<T, 0, true, PATTERN, true, ANY>);
   if (p->format.sigma == WR_MERBIT_SMALL) return use(merbit<T, WR_MERBIT_SMALL, false, PATTERN, true, ANY>);
@@ -155,8 +155,8 @@ static wr_status merbit_with_kernel_alone(const wr_merbit_plan *p, Use use) {
 }
 
 template <typename T, class Use>
-static wr_status merbit_with(const wr_merbit_plan *p, wr_finish_shape shape, Use use) {
-  return p->view.val ? merbit_with_kernel<T, false>(p, shape, use) : merbit_with_kernel<T, true>(p, shape, use);
+static wr_status merbit_with(const wr_merbit_plan *p, wr_finish_mask mask, Use use) {
+  return p->view.val ? merbit_with_kernel<T, false>(p, mask, use) : merbit_with_kernel<T, true>(p, mask, use);
 }
 
 template <typename T, class Use>
@@ -185,9 +185,9 @@ static wr_status merbit_ready(const wr_merbit_plan *p) {
     return status;
   };
   wr_status status;
-  TRY(merbit_with<T>(p, WR_FINISH_ANY, set));
-  TRY(merbit_with<T>(p, WR_FINISH_NONE, set));
-  TRY(merbit_with<T>(p, p->view.val ? WR_FINISH_SUMS : WR_FINISH_RANKS, set));
+  TRY(merbit_with<T>(p, WR_HOLDS_ANY, set));
+  TRY(merbit_with<T>(p, WR_HOLDS_NOTHING, set));
+  TRY(merbit_with<T>(p, p->view.val ? WR_HOLDS_DOT_AND_NORM : WR_HOLDS_SCALED_STEP, set));
   if (p->alone) TRY(merbit_with_alone<T>(p, set));
 done:
   return status;
@@ -206,7 +206,7 @@ static wr_status merbit_launch_all(wr_env *env, const wr_merbit_plan *p, const w
     return WR_LAUNCH_EARLY(env, (merbit_kernel), (unsigned)a.blocks, MERBIT_THREADS,
                            (size_t)merbit_shared_bytes<T>(p->format.sigma), a, finish);
   };
-  TRY(alone ? merbit_with_alone<T>(p, start) : merbit_with<T>(p, wr_finish_shape_of(finish), start));
+  TRY(alone ? merbit_with_alone<T>(p, start) : merbit_with<T>(p, wr_finish_mask_of(finish), start));
   finish.sums.before = a.blocks;
   if (!all_done && !alone) TRY(WR_LAUNCH_EARLY(env, (merbit_last<T>), grid, MERBIT_THREADS, 0, a, finish));
 done:

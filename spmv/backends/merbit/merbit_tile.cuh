@@ -4,7 +4,7 @@
 #define WR_MERBIT_TILE_CUH
 
 #include "spmv/kernel/async_copy.cuh"
-#include "spmv/kernel/finish.cuh"
+#include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/parts.cuh"
 #include "spmv/kernel/warp.cuh"

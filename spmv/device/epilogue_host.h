@@ -1,9 +1,9 @@
-/* The epilogue on the host: the twin of kernel/finish.cuh, used by host backends row block by row block while the sums are
+/* The epilogue on the host: the twin of kernel/epilogue.cuh, used by host backends row block by row block while the sums are
  * in cache, and by the separate pass for those that do not fuse it. */
 #ifndef WR_FINISH_HOST_H
 #define WR_FINISH_HOST_H
 
-#include "spmv/spmv.h"
+#include "spmv/apply.h"
 
 enum { WR_FINISH_ROWS = 512 }; /* most rows of one call: three vectors of them stay in the first cache */
 

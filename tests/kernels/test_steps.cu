@@ -1,8 +1,8 @@
-/* The solvers' programs of scalars, compiled, against the host's interpreter: the same bits in bank and log, whatever the
- * scalars are. Alone, a step longer, so that the device interprets them too, and behind the sums of an operation. */
+/* All steps on the device against the same steps on the host: the same bits in bank and log, whatever the scalars are. As a
+ * kernel of their own, behind the sums of an operation, and where that operation is left out. */
 #include <float.h>
 
-#include "spmv/kernel/programs.cuh"
+#include "spmv/kernel/steps.cuh"
 #include "tests/kernels/on_device.h"
 
 enum { ROOM = 8, LENGTH = 8, RUNS = 60 };
@@ -30,7 +30,7 @@ static double random_scalar(bool tame) {
 
 static bool same(double a, double b) { return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0; }
 
-/* One place's bank and log around a program. */
+/* One place's bank and log around a step. */
 typedef struct field {
   wr_env *env;
   wr_vec bank, log, x;
@@ -53,36 +53,39 @@ static void take_field(field *f, double *bank, double *log) {
   f->env->ops->release(f->env, &f->bank), f->env->ops->release(f->env, &f->log), f->env->ops->release(f->env, &f->x);
 }
 
-enum way { ALONE, LONGER, BEHIND_SUMS, WAYS };
+enum way { ALONE, BEHIND_SUMS, LEFT_OUT, WAYS };
 
-/* bank[nbank] and log[ROOM] are changed. Behind sums, the first scalar is one. */
-static void run(wr_env *env, const wr_scalar_op *ops, int count, enum way way, double *bank, int nbank, double *log) {
-  wr_scalar_op more[WR_MAX_SCALAR_OPS];
-  field f = new_field(env, bank, nbank, log);
-  memcpy(more, ops, (size_t)count * sizeof *ops);
-  more[count] = {WR_S_COPY, 0, 0, 0, 0};
-  if (way == BEHIND_SUMS) {
-    wr_fused sum = {};
-    sum.in[0] = &f.x, sum.reduce[0] = {WR_SUM, &f.x, nullptr, {&f.bank, 0}}, sum.then = {ops, count, &f.bank, &f.log};
-    CHECK_OK(env->ops->fused(env, &sum));
+/* bank[step->scalars] and log[ROOM] are changed. Behind sums, the first scalar is one. */
+static void run(wr_env *env, const wr_step *step, enum way way, double *bank, double *log) {
+  field f = new_field(env, bank, step->scalars, log);
+  wr_vec never = {};
+  wr_then then = {step, &f.bank, &f.log};
+  if (way == ALONE) {
+    CHECK_OK(env->ops->step(env, &then));
   } else {
-    CHECK_OK(env->ops->scalars(env, &f.bank, &f.log, more, count + (way == LONGER)));
+    wr_fused sum = {};
+    CHECK_OK(env->ops->alloc(env, 1, WR_F64, "a condition", &never));
+    sum.in[0] = &f.x, sum.reduce[0] = {WR_SUM, &f.x, nullptr, {&f.bank, 0}}, sum.then = then;
+    if (way == LEFT_OUT) sum.when = {&never, 0};
+    CHECK_OK(env->ops->fused(env, &sum));
   }
   take_field(&f, bank, log);
+  env->ops->release(env, &never);
 }
 
-static void test_program(wr_env *env, wr_env *host, const wr_scalar_op *ops, int count, int nbank, bool tame) {
-  static const char *const names[WAYS] = {"alone", "interpreted", "behind sums"};
-  double start[WR_PROGRAM_BANK], log[ROOM];
-  for (int k = 0; k < nbank; k++) start[k] = random_scalar(tame);
+static void test_step(wr_env *env, wr_env *host, const wr_step *step, bool tame) {
+  static const char *const names[WAYS] = {"alone", "behind sums", "left out"};
+  double start[WR_STEP_BANK], log[ROOM];
+  CASE(step->name);
+  for (int k = 0; k < step->scalars; k++) start[k] = random_scalar(tame);
   for (int k = 0; k < ROOM; k++) log[k] = -k;
   for (int way = 0; way < WAYS; way++) {
-    double banks[2][WR_PROGRAM_BANK], logs[2][ROOM];
+    double banks[2][WR_STEP_BANK], logs[2][ROOM];
     for (int k = 0; k < 2; k++) {
       memcpy(banks[k], start, sizeof start), memcpy(logs[k], log, sizeof log);
-      run(k ? env : host, ops, count, (enum way)way, banks[k], nbank, logs[k]);
+      run(k ? env : host, step, (enum way)way, banks[k], logs[k]);
     }
-    for (int k = 0; k < nbank; k++)
+    for (int k = 0; k < step->scalars; k++)
       CHECKF(same(banks[0][k], banks[1][k]), "%s: scalar %d is %a, by the host %a", names[way], k, banks[1][k],
              banks[0][k]);
     for (int k = 0; k < ROOM; k++)
@@ -91,29 +94,37 @@ static void test_program(wr_env *env, wr_env *host, const wr_scalar_op *ops, int
   }
 }
 
-#define TEST_PROGRAM(space, program) \
-  test_program(env, &host, space::program, sizeof space::program / sizeof *space::program, space::SCALARS, run % 2)
+/* A step outside the list, with a kernel of its own. */
+typedef struct doubling_scalars {
+  double sum, doubled;
+} doubling_scalars;
 
-static void test_programs(wr_env *env) {
+WR_STEP void wr_doubling(doubling_scalars *s, wr_step_request *request) {
+  s->doubled = 2 * s->sum;
+  wr_step_log(request, 1, &s->sum, s->doubled, 7);
+}
+WR_STEP_KERNEL(doubling, doubling_scalars);
+
+static void test_steps(wr_env *env) {
+  static const wr_step host_alone = {"host_alone", 2, run_doubling, 0, nullptr};
+#define WR_STEP_ADDRESS(name, scalars) &wr_step_##name,
+  const wr_step *const steps[] = {WR_STEP_LIST(WR_STEP_ADDRESS) & wr_step_doubling};
   wr_env host = {};
   host.place = WR_HOST, host.type = env->type, host.threads = 1;
   CHECK_OK(wr_env_open(&host));
-  for (int run = 0; run < RUNS; run++) {
-    CASE("behind the first product");
-    TEST_PROGRAM(bicgstab, after_first_product);
-    CASE("behind the second product");
-    TEST_PROGRAM(bicgstab, after_second_product);
-    CASE("behind the update");
-    TEST_PROGRAM(bicgstab, after_update);
-    CASE("behind a snapshot");
-    TEST_PROGRAM(bicgstab, after_collect);
-    CASE("behind a step of PageRank");
-    TEST_PROGRAM(pagerank, after_step);
-  }
+  for (int run = 0; run < RUNS; run++)
+    for (const wr_step *step : steps) test_step(env, &host, step, run % 2);
   wr_env_close(&host);
+  CASE("a step without a kernel");
+  double bank[2] = {1, 2}, log[ROOM] = {0};
+  field f = new_field(env, bank, 2, log);
+  wr_then then = {&host_alone, &f.bank, &f.log};
+  CHECK_FAILS(WR_EUNAVAILABLE, env->ops->step(env, &then));
+  CHECK_MESSAGE("host_alone");
+  take_field(&f, bank, log);
 }
 
 int main(void) {
-  on_device(test_programs);
-  return wr_test_report("programs");
+  on_device(test_steps);
+  return wr_test_report("steps");
 }

@@ -1,4 +1,4 @@
-#include "spmv/device/finish_host.h"
+#include "spmv/device/epilogue_host.h"
 
 #include <math.h>
 
@@ -32,12 +32,12 @@ double wr_reduce_host(wr_reduction_kind kind, const double *u, const double *z, 
 
 #define T float
 #define NAME(x) x##_f32
-#include "spmv/device/finish_host_type.h"
+#include "spmv/device/epilogue_host_type.h"
 #undef T
 #undef NAME
 #define T double
 #define NAME(x) x##_f64
-#include "spmv/device/finish_host_type.h"
+#include "spmv/device/epilogue_host_type.h"
 #undef T
 #undef NAME
 

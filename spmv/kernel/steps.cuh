@@ -1,0 +1,116 @@
+/* Steps (spmv/steps/step.h) on a device: behind the sums of a kernel, by one thread of its last block, or in a kernel of their
+ * own. */
+#ifndef WR_STEPS_CUH
+#define WR_STEPS_CUH
+
+#include <cuda_runtime.h>
+
+#include "spmv/device/cuda_state.h"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/warp.cuh"
+#include "spmv/steps/bicgstab_steps.h"
+#include "spmv/steps/counter_steps.h"
+#include "spmv/steps/pagerank_steps.h"
+#include "spmv/steps/steps.h"
+
+/* A step as a kernel parameter. */
+typedef struct wr_step_work {
+  unsigned bit;       /* of the step; 0: none, or one that has a kernel of its own */
+  double *bank, *log; /* [nbank], that the step has; [room] */
+  int64_t nbank;
+  double room;
+  wr_go go;
+} wr_step_work;
+
+/* Scalars of the steps that are compiled in, at most. */
+#define WR_STEP_SIZE(name, scalars) char name[sizeof(wr_##scalars)];
+typedef union wr_step_bank {
+  WR_STEP_LIST(WR_STEP_SIZE)
+} wr_step_bank;
+#undef WR_STEP_SIZE
+constexpr int WR_STEP_BANK = sizeof(wr_step_bank) / sizeof(double);
+
+static __device__ inline void wr_set_conditions(const wr_go &go, unsigned value) {
+#if !defined(WR_SIMT) && CUDART_VERSION >= 12040
+  for (int k = 0; k < go.conditions; k++) cudaGraphSetConditional((cudaGraphConditionalHandle)go.condition[k], value);
+#else
+  (void)go, (void)value;
+#endif
+}
+
+/* Not 0: the host asks the loop to end. A load from memory, so a kernel issues it well before the step that uses it. */
+static __device__ inline unsigned wr_step_stop(const wr_step_work &w) {
+  return w.go.stop ? *(const volatile unsigned *)w.go.stop : 0;
+}
+
+/* What a step has asked for. */
+static __device__ inline void wr_step_grant(const wr_step_work &w, unsigned stop, const wr_step_request &request) {
+  if (request.logs)
+    for (int k = 0; k < 2; k++)
+      if (request.at + k >= 0 && request.at + k < w.room) w.log[(int64_t)(request.at + k)] = request.entry[k];
+  if (!request.decides) return;
+  int goes_on = request.goes_on & (stop == 0);
+  if (w.go.conditions) wr_set_conditions(w.go, goes_on);
+  if (w.go.tells) *w.go.going = goes_on;
+}
+
+/* By one thread. s: the bank, or a copy of it in shared memory; what other threads have stored there must be visible to this
+ * thread. stop: from wr_step_stop. */
+static __device__ inline void wr_step_run(const wr_step_work &w, unsigned stop, double *s) {
+#define WR_STEP_CASE(name, scalars)          \
+  if (w.bit & WR_STEP_BIT(name)) {           \
+    wr_step_request request = {};            \
+    wr_##name((wr_##scalars *)s, &request);  \
+    wr_step_grant(w, stop, request);         \
+  } else
+  WR_STEP_LIST(WR_STEP_CASE) {}
+#undef WR_STEP_CASE
+}
+
+/* copy[WR_STEP_BANK] := the bank, by the threads of a block; ready behind the next __syncthreads. */
+static __device__ inline void wr_step_fetch(const wr_step_work &w, double *copy) {
+  if (w.bit == 0) return;
+  for (int k = threadIdx.x; k < (int)w.nbank; k += blockDim.x) copy[k] = __ldcg(w.bank + k);
+}
+
+/* The bank := the copy, by the first warp of a block, whose other threads do not come here. */
+static __device__ inline void wr_step_store(const wr_step_work &w, const double *copy) {
+  if (w.bit == 0) return;
+  __syncwarp();
+  for (int k = threadIdx.x; k < (int)w.nbank; k += WR_WARP) w.bank[k] = copy[k];
+}
+
+/* The parameter for a request that was checked. */
+inline wr_step_work wr_step_work_of(const wr_env *env, const wr_then &then) {
+  wr_step_work w = {};
+  if (then.step == NULL) return w;
+  w.bit = then.step->bit;
+  w.bank = (double *)then.bank->data, w.nbank = then.step->scalars;
+  if (then.log) w.log = (double *)then.log->data, w.room = (double)then.log->n;
+  w.go = ((const wr_cuda_state *)env->state)->go;
+  return w;
+}
+
+/* ---- Steps outside the list ----
+ * WR_STEP_KERNEL(name, scalars) in a .cu file defines wr_step_name from the function wr_name and the struct of its scalars. */
+
+template <class SCALARS, void RUN(SCALARS *, wr_step_request *)>
+__global__ void __launch_bounds__(WR_WARP) wr_run_own_step(WR_KERNEL_PARAMETER wr_step_work work) {
+  wr_begin_kernel();
+  if (threadIdx.x != 0) return;
+  wr_step_request request = {};
+  RUN((SCALARS *)work.bank, &request);
+  wr_step_grant(work, wr_step_stop(work), request);
+}
+
+template <class SCALARS, void RUN(SCALARS *, wr_step_request *)>
+static wr_status wr_launch_own_step(wr_env *env, const wr_then *then) {
+  return WR_LAUNCH_EARLY(env, (wr_run_own_step<SCALARS, RUN>), 1, WR_WARP, 0, wr_step_work_of(env, *then));
+}
+
+#define WR_STEP_KERNEL(name, scalars)                                                                               \
+  static void run_##name(double *bank, wr_step_request *request) { wr_##name((scalars *)bank, request); }           \
+  static const wr_step wr_step_##name = {#name, WR_SCALAR_COUNT(scalars), run_##name, 0,                            \
+                                         wr_launch_own_step<scalars, wr_##name>}
+
+#endif

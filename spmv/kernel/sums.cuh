@@ -1,0 +1,165 @@
+/* Sums over all threads of a launch: how the parts of all blocks become one number within the launch, and the step that follows
+ * them. */
+#ifndef WR_SUMS_CUH
+#define WR_SUMS_CUH
+
+#include "spmv/device/cuda_state.h"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/spin.cuh"
+#include "spmv/kernel/steps.cuh"
+#include "spmv/kernel/warp.cuh"
+
+/* Where the reductions of a launch go: a kernel parameter. */
+typedef struct wr_sums {
+  int count;
+  wr_reduction_kind kind[WR_MAX_REDUCTIONS]; /* [count] */
+  double *into[WR_MAX_REDUCTIONS];           /* [count] */
+  int64_t before;                            /* blocks of earlier launches that have left their part       */
+  double *partial;                           /* [count][stride] a part a block, those of earlier launches first */
+  int64_t stride;                            /* at least the blocks of all launches                        */
+  unsigned *arrived;
+  wr_step_work step; /* that the last block runs then */
+} wr_sums;
+
+/* Whether a kind reads a second vector. */
+__host__ __device__ inline bool wr_reduction_has_z(wr_reduction_kind kind) {
+  return kind == WR_DOT || kind == WR_L1DIFF || kind == WR_SUM_UNSCALED;
+}
+
+/* sum += the terms of V elements. z is read by the kinds that have one. */
+template <int V>
+__device__ inline void wr_sum_terms(wr_reduction_kind kind, const double (&u)[V], const double (&z)[V], double &sum) {
+  switch (kind) {
+    case WR_NO_REDUCTION: break;
+    case WR_DOT:
+      for (int e = 0; e < V; e++) sum += u[e] * z[e];
+      break;
+    case WR_NRM2SQ:
+      for (int e = 0; e < V; e++) sum += u[e] * u[e];
+      break;
+    case WR_L1DIFF:
+      for (int e = 0; e < V; e++) sum += fabs(u[e] - z[e]);
+      break;
+    case WR_SUM:
+      for (int e = 0; e < V; e++) sum += u[e];
+      break;
+    case WR_SUM_UNSCALED:
+      for (int e = 0; e < V; e++) sum += z[e] == 0 ? u[e] : 0;
+      break;
+  }
+}
+
+/* A part of each sum to its place. One thread. */
+__device__ inline void wr_sums_store(const wr_sums &s, int64_t place, const double (&sum)[WR_MAX_REDUCTIONS]) {
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (r < s.count) s.partial[r * s.stride + place] = sum[r];
+}
+
+/* Leaves a block's part of each sum, to be added up by a later launch with `before` set. Every thread of the block. */
+__device__ inline void wr_sums_leave(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
+  if (s.count == 0) return;
+  wr_block_sum(sum, s.count);
+  if (threadIdx.x == 0) wr_sums_store(s, s.before + blockIdx.x, sum);
+}
+
+/* The same for each warp, `before` counting warps: nobody waits for a block's slowest warp. Every thread of the block. */
+__device__ inline void wr_sums_leave_warp(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
+  int64_t warp = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / WR_WARP;
+  wr_warp_sums(sum, s.count);
+  if (threadIdx.x % WR_WARP == 0) wr_sums_store(s, s.before + warp, sum);
+}
+
+/* Whether this is the last block of the grid to get here; it sees all that the threads of the others have written before. Every
+ * thread of the block. What thread 0 of a block has seen written is visible before its arrival; the fence after it keeps the
+ * last block from reading earlier. */
+__device__ inline bool wr_is_last_block(unsigned *arrived) {
+  WR_SHARED(int, is_last, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) is_last[0] = wr_arrive(arrived) == gridDim.x - 1;
+  __syncthreads();
+  if (!is_last[0]) return false;
+  __threadfence();
+  return true;
+}
+
+/* sum += the parts first + thread, first + thread + threads, ... before `end`, in this order; a few of them are on their way at
+ * a time, since a thread has little else to wait for. */
+__device__ inline void wr_sums_add(const wr_sums &s, int64_t first, int64_t end, int64_t threads,
+                                   double (&sum)[WR_MAX_REDUCTIONS]) {
+  constexpr int AT_ONCE = 4;
+  for (int64_t b = first; b < end; b += AT_ONCE * threads) {
+    double part[AT_ONCE][WR_MAX_REDUCTIONS];
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+      for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+        part[k][r] = r < s.count && b + k * threads < end ? __ldcg(s.partial + r * s.stride + b + k * threads) : 0;
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+      for (int r = 0; r < WR_MAX_REDUCTIONS; r++) sum[r] += part[k][r];
+  }
+}
+
+/* By the last block: sum, and what `blocks` blocks have left from the first on, in the order of the blocks, so that the result
+ * does not depend on which was last. Then the step, on a copy of the bank that is loaded while the sums are. */
+__device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t blocks, double (&sum)[WR_MAX_REDUCTIONS]) {
+  WR_SHARED(double, bank, WR_STEP_BANK);
+  wr_step_fetch(s.step, bank);
+  unsigned stop = threadIdx.x == 0 ? wr_step_stop(s.step) : 0;
+  wr_sums_add(s, first + threadIdx.x, first + blocks, blockDim.x, sum);
+  wr_block_sum(sum, s.count);
+  if (threadIdx.x >= WR_WARP) return;
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+      if (r < s.count) {
+        bool is_copied = s.step.bit && s.into[r] >= s.step.bank && s.into[r] < s.step.bank + s.step.nbank;
+        *(is_copied ? bank + (s.into[r] - s.step.bank) : s.into[r]) = sum[r];
+      }
+    *s.arrived = 0;
+    wr_step_run(s.step, stop, bank);
+  }
+  wr_step_store(s.step, bank);
+}
+
+/* The last block to arrive ends the sums. Parts of earlier launches, of which there may be tens of thousands, are first spread
+ * over this one's threads: one block alone took longer over 18 thousand of them than small multiplies take. */
+__device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
+  if (s.count == 0) return;
+  wr_sums_add(s, (int64_t)blockIdx.x * blockDim.x + threadIdx.x, s.before, (int64_t)gridDim.x * blockDim.x, sum);
+  wr_sums_leave(s, sum);
+  if (!wr_is_last_block(s.arrived)) return;
+#pragma unroll
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) sum[r] = 0;
+  wr_sums_end(s, s.before, gridDim.x, sum);
+}
+
+/* The parameter for one reduction more; those with nowhere to go are left out. */
+inline int wr_sums_add(wr_sums *s, const wr_reduction *r) {
+  if (r->kind == WR_NO_REDUCTION || r->into.bank == NULL) return -1;
+  s->kind[s->count] = r->kind;
+  s->into[s->count] = (double *)r->into.bank->data + r->into.index;
+  r->into.bank->writes++;
+  return s->count++;
+}
+
+inline wr_sums wr_sums_make(const wr_workspace *workspace) {
+  wr_sums s = {};
+  s.partial = workspace->partial;
+  s.stride = workspace->max_blocks;
+  s.arrived = workspace->arrived;
+  return s;
+}
+
+/* The last kernel of an operation will run the step behind its sums, if the step is compiled in. */
+inline void wr_sums_then(wr_sums *s, wr_env *env, const wr_then &then) {
+  if (s->count == 0 || then.step == NULL || then.step->bit == 0) return;
+  s->step = wr_step_work_of(env, then);
+  env->then_done = 1;
+  then.bank->writes++;
+  if (then.log) then.log->writes++;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* PageRank's scalars and what is computed of them after each step of the power iteration (solvers/pagerank.c). Flags are 1 or
+ * 0. */
+#ifndef WR_PAGERANK_STEPS_H
+#define WR_PAGERANK_STEPS_H
+
+#include "spmv/steps/step_math.h"
+
+typedef struct wr_pagerank_scalars {
+  /* reductions of an iteration */
+  double change;         /* L1 norm of its change of the ranks       */
+  double dangling;       /* sum of the ranks of pages without links  */
+  /* of the method */
+  double shift;          /* what teleporting gives to each page, or to each unit of the teleport vector */
+  double damping, rest;  /* d, 1 - d                                 */
+  double weight;         /* 1 / n, or 1 with a teleport vector       */
+  /* counters */
+  double steps, limit;   /* iterations taken and allowed             */
+  double last_part;      /* the last iteration after which another part of a loop still fits within the limit */
+  double since, every;   /* iterations since the host last looked, and between two looks                     */
+  double logged, log_room;
+  /* the end */
+  double target;         /* on the change                            */
+  double least, window_least, window; /* least change before the current window of iterations, least in it, its iterations */
+  double window_length;
+  double hardly, tiny;   /* a window that ends above hardly * least, and below tiny, is held up by rounding */
+  double stalled;        /* a window was                             */
+  double huge;           /* larger than any finite change            */
+  double look;           /* the host looks after this iteration      */
+  double converged, finite;
+  double stop, goes_on;  /* the host has to act; the loop continues without it */
+} wr_pagerank_scalars;
+
+/* shift = (d * dangling + (1 - d)) * weight. */
+WR_STEP void wr_pagerank_find_shift(wr_pagerank_scalars *s, wr_step_request *request) {
+  (void)request;
+  s->shift = (wr_product(s->damping, s->dangling) + s->rest) * s->weight;
+}
+
+/* Exact steps shrink the change by the factor d at least. When a window of iterations did not come half way of that, and the
+ * change is as small as rounding, rounding is what is left: stalled. */
+WR_STEP void wr_pagerank_look_for_stall(wr_pagerank_scalars *s) {
+  double least = s->change < s->window_least ? s->change : s->window_least, window = s->window + 1;
+  int is_over = !(window < s->window_length);
+  int is_held_up = (s->hardly * s->least < least) & (least < s->tiny);
+  s->stalled = wr_flag((s->stalled != 0) | (is_held_up & is_over));
+  s->least = (least < s->least) & is_over ? least : s->least;
+  s->window_least = is_over ? s->huge : least;
+  s->window = is_over ? 0 : window;
+}
+
+WR_STEP void wr_pagerank_after_iteration(wr_pagerank_scalars *s, wr_step_request *request) {
+  wr_pagerank_find_shift(s, request);
+  s->steps = s->steps + 1;
+  wr_pagerank_look_for_stall(s);
+  double since = s->since + 1;
+  int is_within_limit = s->steps < s->limit, is_look = !((since < s->every) & is_within_limit);
+  int is_finite = s->change < s->huge, is_converged = (!(s->target < s->change)) & is_finite;
+  int is_over = (!is_within_limit) | is_converged | (s->stalled != 0) | (!is_finite);
+  int stop = is_over & is_look;
+  s->since = is_look ? 0 : since;
+  s->look = wr_flag(is_look), s->finite = wr_flag(is_finite), s->converged = wr_flag(is_converged);
+  s->stop = wr_flag(stop);
+  wr_step_log(request, is_look, &s->logged, s->steps, s->change);
+  s->goes_on = wr_step_decide(request, (s->logged < s->log_room) & (!((s->last_part < s->steps) | stop)));
+}
+
+#endif

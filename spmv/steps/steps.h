@@ -1,0 +1,38 @@
+/* The steps of the methods that windrow has. Kernels that add up sums have all of them compiled in. */
+#ifndef WR_STEPS_H
+#define WR_STEPS_H
+
+#include "spmv/steps/step.h"
+
+/* X(name, scalars): the function wr_name of a struct wr_scalars. */
+#define WR_STEP_LIST(X)                               \
+  X(bicgstab_after_update, bicgstab_scalars)          \
+  X(bicgstab_after_first_product, bicgstab_scalars)   \
+  X(bicgstab_after_second_product, bicgstab_scalars)  \
+  X(bicgstab_after_collect, bicgstab_scalars)         \
+  X(pagerank_after_iteration, pagerank_scalars)       \
+  X(pagerank_find_shift, pagerank_scalars)            \
+  X(counter_count, counter_scalars)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WR_STEP_DECLARE(name, scalars) extern const wr_step wr_step_##name;
+WR_STEP_LIST(WR_STEP_DECLARE)
+#undef WR_STEP_DECLARE
+
+#ifdef __cplusplus
+}
+#endif
+
+/* A bit for each, as tests of bits stay branches in a kernel, where a choice by number becomes a table in memory. */
+#define WR_STEP_NUMBER(name, scalars) WR_STEP_NUMBER_##name,
+enum { WR_STEP_LIST(WR_STEP_NUMBER) WR_STEP_COUNT };
+#undef WR_STEP_NUMBER
+#define WR_STEP_BIT(name) (1u << WR_STEP_NUMBER_##name)
+
+/* In C, the request for a step by its name. */
+#define WR_THEN(name, bank, log) ((wr_then){&wr_step_##name, bank, log})
+
+#endif
