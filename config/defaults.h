@@ -18,24 +18,24 @@
 #define WR_PAGERANK_LEAST_ITERATIONS 1000
 #define WR_BICGSTAB_ITERATIONS 10000
 
-/* 0 stands for "by size": 1, but 8 where a multiply moves so little that a GPU's launches matter: a look costs it as much as
- * five of them. */
+/* 0 stands for "by size": 1, but 8 where a multiply moves so little that launches matter on a GPU, where each check costs as
+ * much as five of them. */
 #define WR_DEFAULT_CHECK_EVERY "0"
 
-/* BiCGSTAB restarts: beyond ten nothing was ever won (measured on 20 matrices that break down or stagnate). */
+/* BiCGSTAB restarts: more than ten never made a solve converge (20 matrices that break down or stagnate). */
 #define WR_BICGSTAB_RESTARTS 10
 #define WR_BICGSTAB_REFINEMENTS 5
 
 /* Without -d and -k a problem goes to the CPU if it is solved there before a GPU is open. An H200 takes 0.2 s to open, and
- * 1 s where four programs do so at a time (2026-11). A core multiplies 5 GB/s of a matrix whose x it gathers at random, half
- * of what it streams; from eight cores on they share one memory. BiCGSTAB is taken to need as many iterations as a grid in
- * the plane of so many points has on a side: less regular systems need fewer, or do not converge anyway. */
+ * 1 s where four programs do so at a time (2026-11). A core multiplies 5 GB/s of a matrix while it gathers x at random, half
+ * of what it streams; more than eight cores are limited by the memory that they share. BiCGSTAB is assumed to need sqrt(n)
+ * iterations, as a plane grid of n points does: less regular systems need fewer, or do not converge anyway. */
 #define WR_DEVICE_OPEN_SECONDS 0.2
 #define WR_CORE_BYTES_PER_SECOND 5e9
 #define WR_MEMORY_CORES 8
 
-/* What is done once runs on a thread for so many entries: all of it takes a core 10 ms, and less is not worth waiting for
- * a thread that another process keeps from its core, which is for some milliseconds at a time. */
+/* Work that is done once uses a thread for each so many entries, 10 ms of a core's time. Another process may keep a thread off
+ * its core for some milliseconds, and a thread with less work than this is not worth such a wait. */
 #define WR_ENTRIES_PER_THREAD (1 << 17)
 
 /* Full verification is the default while it costs less than this, or this share of the run. */

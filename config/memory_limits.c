@@ -25,8 +25,8 @@ static int64_t leading_count(const char *text, const char **rest) {
   return value;
 }
 
-/* *value := the number behind the key, in the first line that begins with it; of a file with one number, behind "". A unit kB
- * is minded. Returns 0, and *value is as it was, if there is none. */
+/* *value := the number behind the key, in the first line that begins with it; of a file with one number, behind "". With
+ * the unit kB it is multiplied by 1024. Returns 0, and leaves *value, if there is no such number. */
 static int read_count(const char *path, const char *key, int64_t *value) {
   char line[256];
   int found = 0;
@@ -69,7 +69,7 @@ static void take_least(wr_memory_room *room, int64_t bytes, const char *limit) {
   if (bytes < room->bytes) *room = (wr_memory_room){bytes, limit};
 }
 
-/* One group. Its file cache is given up before a process is ended. */
+/* One group. Its file cache counts as free: the kernel drops it before it ends a process. */
 static void limit_by_group(const char *folder, int version, void *room) {
   const group_files *f = &files_of[version - 1];
   char name[PATH_BYTES + 64];
@@ -122,8 +122,8 @@ int64_t wr_thread_stack_bytes(void) {
 
 /* ---- together ---- */
 
-/* Bytes that were allocated and have not been touched, so that the system does not count them yet. The C library knows the
- * sum of its blocks; a sanitizer's allocator says 0. */
+/* Bytes that were allocated and have not been touched, so that the system does not count them yet. The C library gives
+ * the sum of its blocks; a sanitizer's allocator gives 0. */
 static int64_t promised(const char *root) {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
   struct mallinfo2 blocks = mallinfo2();

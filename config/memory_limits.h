@@ -1,5 +1,5 @@
-/* How much memory this process can still have. Linux grants more than there is and ends the process later, when it is used;
- * so large requests are compared with what is available before they are made. */
+/* How much memory this process can still have. Linux grants more than there is, and ends the process later, when it touches
+ * the memory; so large requests are compared with what is available before they are made. */
 #ifndef WR_MEMORY_LIMITS_H
 #define WR_MEMORY_LIMITS_H
 

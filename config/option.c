@@ -1,8 +1,10 @@
-/* From text to values: one option, a command line. Knobs, files, printing and --help are in option_text.c. */
+#define _DEFAULT_SOURCE /* open_memstream */
 #include "config/option.h"
 
 #include <errno.h>
+#include <float.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -10,11 +12,16 @@
 
 #include "config/argument.h"
 #include "config/memory.h"
+#include "config/text.h"
 
 enum {
-  SHOWN = 64,       /* bytes of a user's text that an error repeats            */
-  LIST = 256,       /* bytes of a list of names in an error                    */
-  LONG_OPTION = 256 /* getopt's code of the table's first row; letters are less */
+  SHOWN = 64,             /* bytes of a user's text that an error repeats                         */
+  LIST = 256,             /* bytes of a list of names in an error                                 */
+  LONG_OPTION = 256,      /* getopt's code of the table's first row; letters are less             */
+  WORD = 64,              /* bytes of a number as text, and of the words that wr_closest compares */
+  WHERE = 4096 + 32,      /* bytes of "path:line": a longer path cannot be opened                 */
+  LONGEST_LINE = 1 << 24, /* bytes                                                                */
+  HELP_AT = 30            /* column at which the help phrases begin                               */
 };
 
 const wr_option *wr_option_find(const wr_option *table, const char *name) {
@@ -154,7 +161,7 @@ static int whole_value(const decimal *number, int64_t *value, int *overflow) {
   return 1;
 }
 
-/* Compared as integers, since a double does not hold every int64; a bound beyond int64 is none. */
+/* Compared as integers, since a double does not hold every int64; a bound beyond int64 does not limit. */
 static int whole_in_range(const wr_option *row, int64_t value) {
   if (row->min > -0x1p63) {
     if (row->min >= 0x1p63) return 0;
@@ -266,7 +273,7 @@ wr_status wr_option_set(const wr_option *table, void *settings, const char *name
   return set_row(row, settings, text, where);
 }
 
-/* What the settings held before is not looked at: they may be fresh memory. */
+/* The old contents of the settings are not read: they may be uninitialised memory. */
 wr_status wr_options_default(const wr_option *table, void *settings) {
   static const size_t sizes[] = {[WR_OPTION_FLAG] = sizeof(int),
                                  [WR_OPTION_INT] = sizeof(int64_t),
@@ -280,7 +287,7 @@ wr_status wr_options_default(const wr_option *table, void *settings) {
   }
   WR_EACH_OPTION(row, table) {
     if (row->value == NULL) continue;
-    wr_status status = set_row(row, settings, row->value, "a default of ours");
+    wr_status status = set_row(row, settings, row->value, "the default");
     if (status == WR_OK) continue;
     wr_options_release(table, settings);
     return status == WR_EUSAGE ? wr_fail(WR_EINTERNAL, "%s", wr_status_message()) : status;
@@ -297,12 +304,126 @@ void wr_options_release(const wr_option *table, void *settings) {
   }
 }
 
+/* ---- from values to text ---- */
+
+/* The fewest digits that strtod reads back to the same bits; 100 and 1e-9, not 1e+02 and 1e-09. */
+static void real_text(double value, char text[WORD]) {
+  int short_whole = value == floor(value) && fabs(value) < 1e6;
+  for (int digits = short_whole ? 6 : 1; digits <= DBL_DECIMAL_DIG; digits++) {
+    snprintf(text, WORD, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  char *exponent = strchr(text, 'e');
+  if (exponent != NULL) snprintf(exponent + 1, 8, "%d", atoi(exponent + 1));
+}
+
+void wr_option_range(const wr_option *row, char *text, size_t size) {
+  char least[WORD], most[WORD];
+  if (text == NULL || size == 0) return;
+  text[0] = '\0';
+  if (row == NULL) return;
+  double unlimited = row->type == WR_OPTION_INT ? 0x1p63 : DBL_MAX;
+  if (row->type == WR_OPTION_FLAG) snprintf(text, size, "yes or no");
+  if (row->type == WR_OPTION_CHOICE) snprintf(text, size, "one of %s", row->choices != NULL ? row->choices : "nothing");
+  if (row->type != WR_OPTION_INT && row->type != WR_OPTION_REAL) return;
+  int has_least = row->min > -unlimited, has_most = row->max < unlimited;
+  if (has_least) real_text(row->min, least);
+  if (has_most) real_text(row->max, most);
+  if (has_least && has_most)
+    snprintf(text, size, "in %c%s, %s%c", row->above_min ? '(' : '[', least, most, row->below_max ? ')' : ']');
+  else if (has_least)
+    snprintf(text, size, "%s %s", row->above_min ? "above" : "at least", least);
+  else if (has_most)
+    snprintf(text, size, "%s %s", row->below_max ? "below" : "at most", most);
+}
+
+/* The choice at a position as a slice of `choices`; NULL past the last. */
+static const char *choice_at(const char *choices, int position, size_t *length) {
+  for (; choices != NULL; position--) {
+    *length = strcspn(choices, "|");
+    if (position == 0) return choices;
+    choices = choices[*length] == '|' ? choices + *length + 1 : NULL;
+  }
+  return NULL;
+}
+
+/* A number that is 0 although its range refuses 0, and that has no default, was never set: the program chooses its value. */
+static int is_unset(const wr_option *row, const char *text) {
+  int is_number = row->type == WR_OPTION_INT || row->type == WR_OPTION_REAL;
+  int refuses_0 =
+      row->min > 0 || row->max < 0 || (row->above_min && row->min == 0) || (row->below_max && row->max == 0);
+  return is_number && row->value == NULL && refuses_0 && strcmp(text, "0") == 0;
+}
+
+/* A value as wr_option_set reads it, text as it is: length bytes, in `number` or elsewhere. NULL when it is not set. */
+static const char *value_text(const wr_option *row, const void *settings, char number[WORD], size_t *length) {
+  const void *value = (const char *)settings + row->offset;
+  const char *text = number;
+  if (row->type == WR_OPTION_CHOICE) return choice_at(row->choices, *(const int *)value, length);
+  if (row->type == WR_OPTION_FLAG) text = *(const int *)value ? "yes" : "no";
+  if (row->type == WR_OPTION_INT) snprintf(number, WORD, "%" PRId64, *(const int64_t *)value);
+  if (row->type == WR_OPTION_REAL) real_text(*(const double *)value, number);
+  if (row->type == WR_OPTION_TEXT) text = *(char *const *)value;
+  if (text == NULL || is_unset(row, text)) return NULL;
+  *length = strlen(text);
+  return text;
+}
+
+/* ---- knobs ---- */
+
+/* Whether the first `length` bytes of a list of knobs have one of this name. */
+static int has_knob(const char *list, size_t length, const char *name) {
+  for (const char *at = list; at < list + length; at += strcspn(at, ":") + 1)
+    if (strncmp(at, name, strlen(name)) == 0 && strchr("=:", at[strlen(name)]) != NULL) return 1;
+  return 0;
+}
+
+wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, const char *owner) {
+  if (text == NULL || text[0] == '\0') return WR_OK;
+  if (table) WR_NEED(knobs);
+  WR_NEED(owner);
+  char where[256], *copy;
+  snprintf(where, sizeof where, "knob of %s", owner);
+  size_t bytes = strlen(text) + 1;
+  wr_status status = wr_alloc(&copy, (int64_t)bytes, 1, "a list of knobs");
+  if (status != WR_OK) return status;
+  memcpy(copy, text, bytes);
+  for (char *knob = copy, *next; status == WR_OK && knob != NULL; knob = next) {
+    next = strchr(knob, ':');
+    if (next != NULL) *next++ = '\0';
+    char *value = strchr(knob, '=');
+    if (value != NULL) *value++ = '\0';
+    if (knob[0] == '\0')
+      status = wr_fail(WR_EUSAGE, "%s: a name is missing (they are written name=value:name=value)", where);
+    else if (has_knob(text, (size_t)(knob - copy), knob))
+      status = wr_fail(WR_EUSAGE, "%s: %s is given twice in '%s'; give it once", where, knob, text);
+    else
+      status = wr_option_set(table, knobs, knob, value, where);
+  }
+  wr_free(copy);
+  return status;
+}
+
+void wr_knobs_text(const wr_knob *table, const void *knobs, char *text, size_t size) {
+  size_t used = 0;
+  if (text == NULL || size == 0) return;
+  text[0] = '\0';
+  if (knobs == NULL) return;
+  WR_EACH_OPTION(row, table) {
+    char number[WORD];
+    size_t length;
+    const char *value = value_text(row, knobs, number, &length);
+    if (value == NULL || used >= size) continue;
+    used += (size_t)snprintf(text + used, size - used, "%s%s=%.*s", used > 0 ? ":" : "", row->name, (int)length, value);
+  }
+}
+
 /* ---- the command line ---- */
 
-/* The table as getopt_long wants it. */
+/* The table in getopt_long's form. */
 typedef struct grammar {
   struct option *longs; /* a row each and a row of zeros                        */
-  char *letters;        /* ":t:v": a missing argument is told from other errors */
+  char *letters;        /* ":t:v"; the first colon sets a missing argument apart */
 } grammar;
 
 static wr_status build_grammar(const wr_option *table, grammar *to) {
@@ -390,7 +511,7 @@ wr_status wr_options_parse(const wr_option *table, void *settings, int argc, cha
   WR_NEED(first_operand);
   WR_REFUSE_IF(argc < 0 || (argv == NULL && argc > 0), "argv has %d words and is %s", argc, argv ? "there" : "NULL");
   *first_operand = argc;
-  opterr = 0; /* the sentences are ours */
+  opterr = 0; /* getopt_long prints nothing itself */
   TRY(build_grammar(table, &options));
   TRY(find_config(table, &options, argc, argv, &path));
   if (path != NULL) {
@@ -409,4 +530,268 @@ done:
   wr_free(options.letters);
   wr_free(options.longs);
   return status;
+}
+
+/* ---- option files ---- */
+
+typedef struct line {
+  char *text; /* [room] */
+  size_t length, room;
+  long long number; /* from 1 */
+} line;
+
+static wr_status append(line *to, char byte) {
+  if (to->length == to->room) {
+    size_t room = to->room > 0 ? 2 * to->room : WORD;
+    char *text;
+    wr_status status = wr_alloc(&text, (int64_t)room, 1, "a line of an option file");
+    if (status != WR_OK) return status;
+    if (to->length > 0) memcpy(text, to->text, to->length);
+    wr_free(to->text);
+    to->text = text;
+    to->room = room;
+  }
+  to->text[to->length++] = byte;
+  return WR_OK;
+}
+
+/* Reads the next line, without its end (LF, CR LF or the file's). *more is 0 after the last. */
+static wr_status next_line(FILE *in, const char *path, line *to, int *more) {
+  int byte;
+  to->length = 0;
+  to->number++;
+  errno = 0;
+  while ((byte = getc(in)) != EOF && byte != '\n') {
+    if (byte == '\0')
+      return wr_fail(WR_EINPUT, "%s:%lld: a NUL byte: options are read from text files", path, to->number);
+    if (to->length == LONGEST_LINE)
+      return wr_fail(WR_EINPUT, "%s:%lld: a line longer than %d bytes", path, to->number, LONGEST_LINE);
+    wr_status status = append(to, (char)byte);
+    if (status != WR_OK) return status;
+  }
+  if (ferror(in)) return wr_fail(WR_EINPUT, "%s:%lld: cannot be read (%s)", path, to->number, strerror(errno));
+  *more = byte != EOF || to->length > 0;
+  if (to->length > 0 && to->text[to->length - 1] == '\r') to->length--;
+  return append(to, '\0');
+}
+
+static char *skip_blanks(char *text) { return text + strspn(text, " \t"); }
+
+/* The end of text[length] without the blanks that it ends with. */
+static char *trimmed_end(char *text, size_t length) {
+  while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) length--;
+  return text + length;
+}
+
+/* Replaces the quoted text by what it says; *rest is what follows the closing quote. */
+static wr_status unquote(char *text, char **rest, const char *where) {
+  char *to = text;
+  for (char *from = text + 1; *from != '\0'; from++) {
+    if (*from == '"') {
+      *to = '\0';
+      *rest = from + 1;
+      return WR_OK;
+    }
+    char byte = *from;
+    if (byte == '\\') {
+      static const char escapes[] = "\"\\nr", meant[] = "\"\\\n\r";
+      const char *escape = from[1] != '\0' ? strchr(escapes, from[1]) : NULL;
+      if (escape == NULL) return wr_fail(WR_EINPUT, "%s: in quotes a backslash is written \\\\", where);
+      byte = meant[escape - escapes];
+      from++;
+    }
+    *to++ = byte;
+  }
+  return wr_fail(WR_EINPUT, "%s: the closing quote is missing", where);
+}
+
+/* Takes "value # comment" apart in place. A # inside unquoted text may be meant either way, so it is refused. */
+static wr_status parse_value(const wr_option *row, char *value, const char *where) {
+  if (value[0] == '"') {
+    char *rest = NULL;
+    wr_status status = unquote(value, &rest, where);
+    if (status != WR_OK) return status;
+    rest = skip_blanks(rest);
+    if (*rest == '\0' || *rest == '#') return WR_OK;
+    return wr_fail(WR_EINPUT, "%s: something follows the closing quote (a quote in quotes is written \\\")", where);
+  }
+  size_t length = strcspn(value, "#");
+  char *end = trimmed_end(value, length);
+  if (end == value) return wr_fail(WR_EINPUT, "%s: %s has no value (the empty text is \"\")", where, row->name);
+  if (value[length] == '#' && end == value + length && row->type == WR_OPTION_TEXT)
+    return wr_fail(WR_EINPUT, "%s: a # within text: put the text in quotes, or a blank before the comment", where);
+  *end = '\0';
+  return WR_OK;
+}
+
+static int is_config(const wr_option *row) { return row->type == WR_OPTION_TEXT && strcmp(row->name, "config") == 0; }
+
+static wr_status parse_line(const wr_option *table, void *settings, char *name, const char *where) {
+  name = skip_blanks(name);
+  if (*name == '\0' || *name == '#') return WR_OK;
+  size_t length = strcspn(name, "=#");
+  char *end = trimmed_end(name, length);
+  if (name[length] != '=' || end == name) return wr_fail(WR_EINPUT, "%s: the line is not name = value", where);
+  char *value = skip_blanks(name + length + 1);
+  *end = '\0';
+  const wr_option *row = wr_option_find(table, name);
+  if (row != NULL) {
+    if (is_config(row)) return wr_fail(WR_EUSAGE, "%s: config: an option file cannot name another", where);
+    if (row->command) return wr_fail(WR_EUSAGE, "%s: %s: an action is for the command line alone", where, name);
+    wr_status status = parse_value(row, value, where);
+    if (status != WR_OK) return status;
+  }
+  return wr_option_set(table, settings, name, value, where);
+}
+
+wr_status wr_options_read(const wr_option *table, void *settings, const char *path) {
+  if (table) WR_NEED(settings);
+  WR_NEED(path);
+  FILE *in = fopen(path, "r");
+  if (in == NULL) return wr_fail(WR_EINPUT, "%s: cannot be opened (%s)", path, strerror(errno));
+  char where[WHERE];
+  line current = {0};
+  int more = 0;
+  wr_status status;
+  for (;;) {
+    TRY(next_line(in, path, &current, &more));
+    if (!more) break;
+    static const char mark[] = "\xEF\xBB\xBF"; /* some editors begin UTF-8 files with it */
+    int marked = current.number == 1 && strncmp(current.text, mark, 3) == 0;
+    snprintf(where, sizeof where, "%s:%lld", path, current.number);
+    TRY(parse_line(table, settings, current.text + (marked ? 3 : 0), where));
+  }
+done:
+  fclose(in);
+  wr_free(current.text);
+  return status;
+}
+
+static void write_quoted(const char *text, FILE *out) {
+  fputc('"', out);
+  for (; *text != '\0'; text++) {
+    if (strchr("\"\\\n\r", *text) != NULL) fputc('\\', out);
+    fputc(*text == '\n' ? 'n' : *text == '\r' ? 'r' : *text, out);
+  }
+  fputc('"', out);
+}
+
+/* Rows that a file may not name are left out too: config, and those of parts that this build lacks. */
+void wr_options_write(const wr_option *table, const void *settings, FILE *out) {
+  WR_EACH_OPTION(row, table) {
+    char number[WORD];
+    size_t length;
+    if (settings == NULL || out == NULL) return;
+    const char *value = value_text(row, settings, number, &length);
+    if (value == NULL || row->command || row->missing != NULL || is_config(row)) continue;
+    fprintf(out, "%s = ", row->name);
+    if (row->type == WR_OPTION_TEXT)
+      write_quoted(value, out);
+    else
+      fwrite(value, 1, length, out);
+    fputc('\n', out);
+  }
+}
+
+wr_status wr_options_text(const wr_option *table, const void *settings, char **text) {
+  size_t size;
+  WR_NEED(text);
+  *text = NULL;
+  WR_NEED(settings);
+  FILE *stream = open_memstream(text, &size);
+  if (stream == NULL) return wr_fail(WR_ENOMEM, "out of memory: the text of the options");
+  wr_options_write(table, settings, stream);
+  return fclose(stream) == 0 ? WR_OK : wr_fail(WR_ENOMEM, "out of memory: the text of the options");
+}
+
+/* ---- --help ---- */
+
+static const char *argument_name(const wr_option *row) {
+  static const char *const names[] = {
+      [WR_OPTION_FLAG] = "", [WR_OPTION_INT] = "N", [WR_OPTION_REAL] = "REAL", [WR_OPTION_TEXT] = "TEXT"};
+  if (row->argument != NULL) return row->argument;
+  return row->type == WR_OPTION_CHOICE ? row->choices : names[row->type];
+}
+
+/* "(default 1e-9, in (0, 1])", as far as there is something to say. */
+static void notes_text(const wr_option *row, char *text, size_t size) {
+  char range[512] = "";
+  int shows_choices = row->type == WR_OPTION_CHOICE && row->argument == NULL;
+  if (row->type != WR_OPTION_FLAG && !shows_choices) wr_option_range(row, range, sizeof range);
+  const char *value = row->value, *comma = range[0] != '\0' ? ", " : "";
+  if (row->type == WR_OPTION_FLAG && value != NULL && strcmp(value, "no") == 0) value = NULL;
+  text[0] = '\0';
+  if (row->missing != NULL)
+    snprintf(text, size, " (not available)");
+  else if (value != NULL)
+    snprintf(text, size, " (default %s%s%s)", value, comma, range);
+  else if (range[0] != '\0')
+    snprintf(text, size, " (%s)", range);
+}
+
+static void put_row(FILE *out, const wr_option *row) {
+  char name[512], notes[1024], text[4096];
+  const char *argument = argument_name(row), *blank = argument[0] != '\0' ? " " : "";
+  int length = row->letter != '\0'
+                   ? snprintf(name, sizeof name, "  -%c, --%s%s%s", row->letter, row->name, blank, argument)
+                   : snprintf(name, sizeof name, "      --%s%s%s", row->name, blank, argument);
+  notes_text(row, notes, sizeof notes);
+  snprintf(text, sizeof text, "%s%s", row->help != NULL ? row->help : "", notes);
+  if (length > HELP_AT - 2) {
+    int begin = (int)strspn(name, " ");
+    fprintf(out, "%*s", begin, "");
+    wr_text_wrap(out, name, begin, begin + 4);
+    length = snprintf(name, sizeof name, "%s", "");
+  }
+  fprintf(out, "%s%*s", name, text[0] != '\0' ? HELP_AT - length : 0, "");
+  wr_text_wrap(out, text, HELP_AT, HELP_AT);
+}
+
+void wr_options_help(const wr_option *table, FILE *out) {
+  const char *group = NULL;
+  if (out == NULL) return;
+  WR_EACH_OPTION(row, table) {
+    const char *heading = row->group != NULL ? row->group : group != NULL ? group : "Options";
+    if (group == NULL || strcmp(group, heading) != 0) fprintf(out, "%s%s:\n", group != NULL ? "\n" : "", heading);
+    group = heading;
+    put_row(out, row);
+  }
+}
+
+/* ---- the closest name ---- */
+
+static int lesser(int a, int b) { return a < b ? a : b; }
+
+/* Edits that make one word the other: a letter put in, left out or replaced, two neighbours exchanged. */
+static int edit_distance(const char *a, int na, const char *b, int nb) {
+  int rows[3][WORD]; /* of i mod 3: from the first i letters of a to the first j of b */
+  for (int j = 0; j <= nb; j++) rows[0][j] = j;
+  for (int i = 1; i <= na; i++) {
+    int *now = rows[i % 3], *before = rows[(i + 2) % 3], *two_before = rows[(i + 1) % 3];
+    now[0] = i;
+    for (int j = 1; j <= nb; j++) {
+      now[j] = lesser(lesser(now[j - 1], before[j]) + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
+      int exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) now[j] = lesser(now[j], two_before[j - 2] + 1);
+    }
+  }
+  return rows[na % 3][nb];
+}
+
+/* Words of WORD letters or more are close to no other word. */
+const char *wr_closest(const char *word, const char *const *candidates, int count) {
+  const char *best = NULL;
+  int least = WORD;
+  if (word == NULL || candidates == NULL) return NULL;
+  size_t length = strlen(word);
+  for (int i = 0; i < count; i++) {
+    if (candidates[i] == NULL) continue;
+    size_t other = strlen(candidates[i]);
+    if (length >= WORD || other >= WORD) continue;
+    int distance = edit_distance(word, (int)length, candidates[i], (int)other);
+    if (distance >= least || 3 * distance > (int)(length > other ? length : other)) continue;
+    best = candidates[i];
+    least = distance;
+  }
+  return best;
 }

@@ -36,7 +36,7 @@ typedef struct wr_option {
   const char *argument; /* what --help calls the argument: "FILE"; NULL: derived from the type             */
   const char *help;     /* one phrase                                                                      */
   const char *group;    /* heading in --help; NULL: the heading of the row before                          */
-  const char *missing;  /* not NULL: the part is not there; giving the option is refused with this         */
+  const char *missing;  /* not NULL: this build lacks the part, and the option is refused with this        */
   int command;          /* 1: an action (--help, --version): not in config files nor among the settings    */
 } wr_option;
 

@@ -8,7 +8,7 @@
 /* A sentence per thread, as errno is a number per thread: parallel readers fail independently of each other. */
 static _Thread_local char message[1024];
 
-/* A sentence may repeat what a file or a user wrote. It stays one line, and commands no terminal. */
+/* A sentence may repeat what a file or a user wrote. Without control characters it stays one line and controls no terminal. */
 static void make_printable(char *text) {
   for (; *text != '\0'; text++)
     if ((unsigned char)*text < ' ' || *text == 127) *text = '?';

@@ -12,7 +12,7 @@
   X(WR_EUNAVAILABLE, 4, "device or backend not available")                      \
   X(WR_ENUMERIC, 5, "non-finite numbers where finite ones are needed")          \
   X(WR_ENOMEM, 6, "out of memory")                                              \
-  X(WR_EINTERNAL, 7, "a defect of ours")                                        \
+  X(WR_EINTERNAL, 7, "a defect of windrow")                                     \
   X(WR_EOUTPUT, 8, "an output could not be written")                            \
   X(WR_EDEVICE, 9, "device error")
 
@@ -34,7 +34,7 @@ extern "C" {
 
 /* Every function here and in the headers that build on this one checks its arguments. A pointer that is NULL without being
  * allowed to, a size, count or tolerance out of range or NaN, a value that is not one of its enum: WR_EUSAGE with the names of
- * the function and of the argument, and nothing has been done. Functions that return no status do nothing then, and return
+ * the function and of the argument, and the function has no effect. Functions that return no status do nothing then, and return
  * NULL, 0 or "", or what their comment says. */
 
 /* Stores the sentence for this thread and returns code, so that an error is one line: return wr_fail(WR_EINPUT, ...).

@@ -1,4 +1,4 @@
-/* Text for people: how wide it may be, paragraphs that are broken at blanks, and nouns that agree with a count. */
+/* Text for users to read: how wide it may be, paragraphs that are broken at blanks, and nouns that agree with a count. */
 #ifndef WR_TEXT_H
 #define WR_TEXT_H
 
@@ -28,8 +28,8 @@ void wr_text_wrap(FILE *out, const char *text, int at, int indent);
 /* The last place in a text up to `at` where no character of UTF-8 (at most 4 bytes) is cut in two. */
 size_t wr_text_cut(const char *text, size_t at);
 
-/* A message of a program, at most 8000 bytes of it: a paragraph where the stream is a terminal, else one line, as log files
- * and grep want it. */
+/* A message of a program, at most 8000 bytes of it: a paragraph where the stream is a terminal, else one line, which suits
+ * log files and grep. */
 void wr_text_message(FILE *out, const char *format, ...) WR_PRINTF(2, 3);
 
 /* Things that have a reason in common, the reason said once: "not available: merbit, csr_warp: no CUDA device on this

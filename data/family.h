@@ -1,7 +1,7 @@
 /* What a family of generated matrices is, and the tools that families share. A family is one const struct: its keys are
  * option rows, its matrix is a function of the row number. Rows are made in any order by any number of threads, so all
- * chance is a hash of (seed, purpose, row, count), and no number depends on a mathematical library's last bit or on
- * fused multiply-add: all that decides one is whole numbers, powers of two, and single divisions and square roots.
+ * random choice is a hash of (seed, purpose, row, count), and no number depends on a mathematical library's last bit or on
+ * fused multiply-add: they are computed from whole numbers, powers of two, and single divisions and square roots.
  *
  *   row 7 of gen:web -> hash(seed, degree, 7) links, link k from hash(seed, link, 7, k) -> sorted, repeats merged */
 #ifndef WR_FAMILY_H

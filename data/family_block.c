@@ -139,12 +139,12 @@ typedef struct cut {
 /* Appends the entries of one row of a block: of the `fill` places that are taken, those in this row. */
 static void append_block(const cut *c, int64_t fill, uint64_t key, wr_rows *rows) {
   wr_permutation place = wr_permutation_of(c->height * c->width, key);
-  if (fill < c->width) { /* where are they? */
+  if (fill < c->width) { /* the places taken are computed */
     for (int64_t k = 0; k < fill; k++) {
       int64_t at = wr_permutation_apply(&place, k);
       if (at / c->width == c->row) rows->col[rows->count++] = (int32_t)(c->first + at % c->width);
     }
-  } else { /* is each place one of them? */
+  } else { /* each place is tested */
     int64_t at = c->row * c->width;
     for (int64_t j = 0; j < c->width; j++)
       if (wr_permutation_apply(&place, at + j) < fill) rows->col[rows->count++] = (int32_t)(c->first + j);

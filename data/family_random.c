@@ -1,4 +1,4 @@
-/* Graphs whose rows are drawn independently of each other. */
+/* Graphs with rows that are drawn independently of each other. */
 #include "data/family.h"
 
 #include "config/memory.h"
@@ -109,7 +109,8 @@ static int64_t poisson_1(const rmat *r, uint64_t bits) {
   return k;
 }
 
-/* Poisson with mean m: the sum of floor(m) with mean 1, and of one whose events count each with chance m - floor(m). */
+/* Poisson with mean m: the sum of floor(m) draws with mean 1 and of one more, of which each event counts with chance
+ * m - floor(m). */
 static int64_t edges_of(const rmat *r, int64_t i) {
   uint64_t key = wr_hash(r->count_key, (uint64_t)i), mean = r->mean[__builtin_popcountll((uint64_t)i)];
   uint64_t chance = mean & ((UINT64_C(1) << FRACTION_BITS) - 1);

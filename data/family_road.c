@@ -1,6 +1,6 @@
 /* A road network: a square grid in Morton order, so that near points have near numbers, with part of its edges.
  *
- *   side 4:  0  1  4  5      side 3:  0  1  4     (points outside the square have no number: those behind close up)
+ *   side 4:  0  1  4  5      side 3:  0  1  4     (points outside the square have no number: later ones close the gap)
  *            2  3  6  7               2  3  5
  *            8  9 12 13               6  7  8
  *           10 11 14 15 */
@@ -103,7 +103,7 @@ static point point_of(const road *r, int64_t number) {
   return (point){corner.x + gather((uint32_t)number), corner.y + gather((uint32_t)(number >> 1))};
 }
 
-/* The edge from `at` to the right or down; both its ends ask for it by this same name. */
+/* The edge from `at` to the right or down. The rows of both its ends hash the same name, so that both have it or neither. */
 static int has_edge(const road *r, point at, int down) {
   if (at.x < 0 || at.y < 0 || (down ? at.y : at.x) + 1 >= r->side) return 0;
   uint64_t name = (uint64_t)(at.x << 17 | at.y << 1 | down);

@@ -1,6 +1,6 @@
 /* Pages of the web in the order of their addresses. Out-degrees follow a power law, links are copied from pages shortly
  * before (Kleinberg and others, The Web as a Graph, COCOON 1999) or made anew: most of them near, the rest to pages
- * whose popularity is skewed.
+ * of skewed popularity.
  *
  *   link k of page u:   u --copy--> u' --copy--> u'' : made there, near (4 of 5) or to a popular page */
 #include "data/family.h"

@@ -6,6 +6,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "config/failure.h"
 #include "config/memory.h"
 #include "config/option.h"
 #include "config/text.h"
@@ -92,48 +93,23 @@ typedef struct build {
   wr_csr *A;
 } build;
 
-/* Of the threads of a loop, the first failure: its sentence belongs to a thread that will be gone. */
-typedef struct failure {
-  int happened;
-  wr_status status;
-  char sentence[512];
-} failure;
-
 typedef wr_status (*piece_step)(build *b, int64_t p, wr_rows *rows);
-
-static void note_failure(failure *first, wr_status status) {
-#pragma omp critical(wr_generate_failure)
-  if (first->status == WR_OK) {
-    snprintf(first->sentence, sizeof first->sentence, "%s", wr_status_message());
-    first->status = status;
-  }
-#pragma omp atomic write
-  first->happened = 1;
-}
-
-static int has_failed(failure *first) {
-  int happened;
-#pragma omp atomic read
-  happened = first->happened;
-  return happened;
-}
 
 /* Every piece once, on any thread, each thread with rows of its own to work in. */
 static wr_status for_pieces(build *b, int threads, piece_step step) {
-  failure first = {.status = WR_OK};
+  wr_failure failure = WR_NO_FAILURE;
 #pragma omp parallel num_threads(threads)
   {
     wr_rows rows = {.with_values = b->family->with_values};
 #pragma omp for schedule(dynamic, 1)
     for (int64_t p = 0; p < b->npieces; p++) {
-      if (has_failed(&first)) continue;
+      if (wr_failure_is_below(&failure, p)) continue;
       rows.count = 0;
-      wr_status status = step(b, p, &rows);
-      if (status != WR_OK) note_failure(&first, status);
+      wr_failure_note(&failure, p, step(b, p, &rows));
     }
     wr_rows_release(&rows);
   }
-  return first.status == WR_OK ? WR_OK : wr_fail(first.status, "%s", first.sentence);
+  return wr_failure_report(&failure);
 }
 
 static int64_t first_row(const build *b, int64_t p) { return p * b->piece_rows; }

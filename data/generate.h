@@ -1,4 +1,4 @@
-/* Test matrices out of nothing: gen:FAMILY:key=value,...  Deterministic by seed, bit for bit the same on any number of
+/* Generated test matrices: gen:FAMILY:key=value,...  Deterministic by seed, bit for bit the same on any number of
  * threads and on any machine. A graph is given as a file would be: entry (i, j) is the edge i -> j.
  *
  *   gen:road     side=4096 keep=0.57          side^2 grid points in Morton order, each undirected edge kept with
@@ -25,6 +25,10 @@
 #include "config/status.h"
 #include "spmv/matrix/csr.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* 1 if name begins with "gen:". */
 int wr_generate_is_name(const char *name);
 
@@ -42,4 +46,7 @@ wr_status wr_generate_extent(const char *name, int64_t *nrows, int64_t *nnz);
 /* The list above, from the families' own option tables. */
 void wr_generate_help(FILE *out);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,5 +1,5 @@
 /* Solves A x = b, both held in memory, by BiCGSTAB:  solve_system [cuda]
- * A is what a wind does along a row of cells: cell i feels more of the cell before it than of the one behind. */
+ * A is heat carried by a wind along a row of cells: cell i depends more on the cell before it than on the one behind. */
 #include <math.h>
 #include <stdio.h>
 #include <windrow/windrow.h>
@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
   TRY(wr_alloc(&x, N, sizeof *x, "the answer"));
   TRY(wr_alloc(&b, N, sizeof *b, "the right-hand side"));
   fill(A, b);
-  TRY(wr_system_build(A, b, NULL, 0, 0, 0, 0, &system)); /* b is the system's now */
+  TRY(wr_system_build(A, b, NULL, 0, 0, 0, 0, &system)); /* the system owns b now */
   TRY(wr_plan_create(wr_backend_default(env.place), NULL, system.matrix, &env, &plan));
   TRY(wr_plan_prepare(plan));
   TRY(wr_bicgstab_open(&solver, &system, plan, &env));

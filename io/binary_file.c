@@ -1,13 +1,9 @@
-#define _DEFAULT_SOURCE /* O_CLOEXEC */
 #include "io/binary_file.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <omp.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "config/memory.h"
 #include "config/text.h"
@@ -74,7 +70,7 @@ static int ids_pass_the_largest(const header *h) {
   return !(h->flags & LISTS_IDS) && h->first_id > INT64_MAX - (h->nrows - 1);
 }
 
-/* What no matrix has. In a file with a right checksum it is another program's mistake. */
+/* Refuses sizes that no matrix has. A file with a right checksum can have them if another program wrote it. */
 static wr_status check_sizes(const char *name, const header *h) {
   if (h->nrows < 1 || h->ncols < 1 || h->nrows > WR_MAX_INDEX || h->ncols > WR_MAX_INDEX)
     return wr_fail(WR_EINPUT, "%s: a matrix of %lld x %lld is outside 1..%lld rows and columns", name,
@@ -104,7 +100,7 @@ static wr_status fail_at_value(const char *name, const wr_csr *A, int nonnegativ
                  what, A->val[k]);
 }
 
-/* The sentence for what a scan has noted. */
+/* Fails with the sentence for the first promise that a scan found broken. */
 static wr_status judge(const char *name, const wr_binary_scan *scan) {
   if (scan->rows_wrong || scan->columns_wrong) {
     wr_status status = wr_csr_check(scan->A);
@@ -173,30 +169,19 @@ done:
 
 /* ---- reading ---- */
 
-int wr_binary_is(const wr_text *text) {
-  char magic[sizeof WR_BINARY_MAGIC - 1];
-  if (text->size < (int64_t)sizeof magic) return 0;
-  return wr_binary_load(text, 0, sizeof magic, magic) == WR_OK && memcmp(magic, WR_BINARY_MAGIC, sizeof magic) == 0;
-}
-
 int wr_binary_is_file(const char *path) {
-  struct stat facts; /* a process that waits to write into a named pipe would take an open one for its reader */
-  if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) return 0;
-  wr_text text = {.name = path, .file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
-  if (text.file < 0) return 0;
-  if (fstat(text.file, &facts) == 0 && S_ISREG(facts.st_mode)) text.size = facts.st_size;
-  int is = wr_binary_is(&text);
-  close(text.file);
-  return is;
+  char head[WR_FILE_HEAD];
+  int64_t size, count = wr_file_head(path, head, sizeof head, &size);
+  return count > 0 && wr_file_kind_of(head, count) == WR_FILE_BINARY;
 }
 
-/* Of a file that someone writes to, everything can be wrong. */
+/* A file that another process writes to is reported as changed, not as damaged. */
 static wr_status damaged(const wr_text *text, const char *what) {
   wr_status status = wr_text_unchanged(text);
   return status != WR_OK ? status : wr_fail(WR_EINPUT, "%s: damaged: %s; save the matrix again", text->name, what);
 }
 
-/* What tells whether the rest of the header can be understood. */
+/* The fields on which the meaning of the rest of the header depends. */
 static wr_status check_identity(const wr_text *text, const header *h) {
   if (h->byte_order == __builtin_bswap64(BYTE_ORDER_MARK))
     return wr_fail(WR_EINPUT, "%s: was saved on a machine with the other byte order; save it again on this one",
@@ -230,7 +215,7 @@ static wr_status read_header(const wr_text *text, header *h) {
   if (text->size < PAGE)
     return wr_fail(WR_EINPUT, "%s: a saved matrix, cut short inside its header (%lld %s)", text->name,
                    (long long)text->size, wr_plural(text->size, "byte", "bytes"));
-  TRY(wr_binary_load(text, 0, sizeof *h, h));
+  TRY(wr_text_read(text, 0, sizeof *h, h));
   TRY(check_identity(text, h));
   TRY(check_sizes(text->name, h));
   TRY(check_layout(text, h));
@@ -238,7 +223,7 @@ done:
   return status;
 }
 
-/* Untouched, so that the threads that read have the pages made and near. */
+/* The arrays are not touched here, so that the pages lie on the memory nodes of the threads that read into them. */
 static wr_status make_room(const header *h, wr_csr **out, int64_t **id) {
   wr_csr *A;
   wr_status status = wr_alloc_zeroed(&A, 1, sizeof *A, "a matrix");
@@ -262,7 +247,7 @@ static wr_status check_sections(const wr_text *text, const header *h, const wr_b
     snprintf(what, sizeof what, "the checksum of its %s differs", section_names[s]);
     if (t->checksum != scan->sum[s]) return damaged(text, what);
     int64_t count = filled_up(t->bytes) - t->bytes, others = 0;
-    wr_status status = wr_binary_load(text, t->offset + t->bytes, count, filling);
+    wr_status status = wr_text_read(text, t->offset + t->bytes, count, filling);
     if (status != WR_OK) return status;
     for (int64_t k = 0; k < count; k++) others += filling[k] != 0;
     snprintf(what, sizeof what, "the filling behind its %s is not zero", section_names[s]);

@@ -1,5 +1,5 @@
-/* Matrices saved in binary: what was read once, in the form in which it is used, so that reading it again costs what the
- * disk costs. Version 1:
+/* Matrices saved in binary: the rows in the form in which they are used, so that they are read as fast as the disk delivers
+ * them. Version 1:
  *
  *      0  +--------------------------------------------+   magic: 0x89 "WRM" CR LF 0x1a LF
  *         | header, one page                           |   byte order, version, flags, sizes
@@ -23,12 +23,12 @@
  * that threads read, sum and check pieces in any order and the bytes do not depend on how many there were.
  *
  * Reading trusts nothing. The sizes must give the very length that the file has before any memory is asked for; checksums
- * must be right; and then, since someone else may have written the file: rows in order, columns in range and ascending,
+ * must be right; and then, since another program may have written the file: rows in order, columns in range and ascending,
  * values finite (as in text, where nan and inf are refused; all other bits are kept: -0, denormals), ids ascending, a
  * symmetric matrix symmetric (told by a sum of hashes of entries minus that of their mirror images).
  *
- * Pieces are aligned to pages in the file and read straight to their place in the array, and a feed is told what has come. To
- * put the arrays elsewhere (pinned memory), it is make_room in binary_file.c that has them. */
+ * Pieces are aligned to pages in the file and read straight to their place in the array; a feed is told how many rows are in
+ * memory. make_room in binary_file.c allocates the arrays, if they are ever to lie elsewhere (in pinned memory, say). */
 #ifndef WR_BINARY_FILE_H
 #define WR_BINARY_FILE_H
 
@@ -41,14 +41,14 @@
 
 enum { WR_BINARY_VERSION = 1, WR_BINARY_PAGE = 4096, WR_BINARY_PIECE = 1 << 16 };
 
-/* What became of entries that were given more than once. */
+/* How entries that the source gave more than once were merged. */
 typedef enum wr_binary_repeats {
   WR_REPEATS_ADDED,   /* values were added, or nothing was repeated             */
   WR_REPEATS_COUNTED, /* of a pattern: values now say how often                */
   WR_REPEATS_ONCE     /* of a pattern: one of them was kept                    */
 } wr_binary_repeats;
 
-/* What the arrays do not say. */
+/* What a saved matrix has besides its arrays. */
 typedef struct wr_binary_origin {
   int64_t repeated; /* entries merged away                                                     */
   wr_binary_repeats repeats;
@@ -60,17 +60,14 @@ typedef struct wr_binary_origin {
  * WR_ENOMEM. */
 wr_status wr_binary_write(const char *path, const wr_csr *A, const wr_binary_origin *origin, int threads);
 
-/* 1 if the opened text begins with the magic. */
-int wr_binary_is(const wr_text *text);
-
-/* 1 if path is a file that does. 0 for what can be read once only, such as a pipe, which is left alone. */
+/* 1 if path is a file that begins with the magic. 0 for what can be read once only, such as a pipe, which is not opened. */
 int wr_binary_is_file(const char *path);
 
 /* *A := the matrix of an opened file, or of what a pipe or a gzip stream held. nonnegative 1: a negative value is refused.
  * WR_EINPUT with `file: what`: damaged, cut short, longer than it says, of another version or byte order, changed while
- * it was read; WR_ENOMEM. origin->ids are the caller's to free; on failure *A is NULL and there are none. The feed (NULL:
- * nobody wants it) is told of rows once their entries are in memory, before all checks are done, and after a failure that there
- * is no matrix. */
+ * it was read; WR_ENOMEM. origin->ids are the caller's to free; on failure *A is NULL and there are none. The feed (may be
+ * NULL) is told of rows once their entries are in memory, before all checks are done, and after a failure that there is no
+ * matrix. */
 wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, const wr_csr_feed *feed, wr_csr **A,
                          wr_binary_origin *origin);
 

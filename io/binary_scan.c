@@ -1,14 +1,10 @@
-#define _DEFAULT_SOURCE /* pread */
 #include "io/binary_scan.h"
 
-#include <errno.h>
 #include <float.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "config/failure.h"
 #include "config/memory.h"
-#include "config/text.h"
 #include "io/checksum.h"
 
 enum { PIECE = WR_BINARY_PIECE };
@@ -18,63 +14,24 @@ typedef struct work {
   wr_binary_scan *scan;
   int64_t npieces;
   uint64_t *sums[WR_BINARY_SECTIONS]; /* [npieces] of each section that this work has, else NULL */
-  int failed;       /* 1: pieces that are not begun need not be; */
-  wr_status status; /* what failed first, and its sentence       */
-  char message[512];
+  wr_failure failure;
 } work;
 
-static int64_t piece_count(int64_t elements) { return (elements + PIECE - 1) / PIECE; }
-
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
-wr_status wr_binary_load(const wr_text *text, int64_t from, int64_t count, void *to) {
-  if (from > text->size || count > text->size - from)
-    return wr_fail(WR_EINPUT, "%s: ends after %lld %s", text->name, (long long)text->size,
-                   wr_plural(text->size, "byte", "bytes"));
-  if (text->memory != NULL) {
-    memcpy(to, text->memory + from, (size_t)count);
-    return WR_OK;
-  }
-  for (int64_t done = 0; done < count;) {
-    ssize_t got = pread(text->file, (char *)to + done, (size_t)(count - done), (off_t)(text->offset + from + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return wr_fail(WR_EINPUT, "%s: cannot be read: %s", text->name, strerror(errno));
-    if (got == 0) return wr_fail(WR_EINPUT, "%s: was cut short while it was being read", text->name);
-    done += got;
-  }
-  return WR_OK;
-}
 
 /* Reads piece p of a section of `total` elements of `width` bytes and sums it. */
 static wr_status take(work *w, int section, int64_t p, int64_t total, size_t width, void *array) {
   int64_t begin = p * PIECE * (int64_t)width, bytes = smaller(PIECE, total - p * PIECE) * (int64_t)width;
   char *to = (char *)array + begin;
   wr_status status = WR_OK;
-  if (w->scan->text != NULL) status = wr_binary_load(w->scan->text, w->scan->offset[section] + begin, bytes, to);
+  if (w->scan->text != NULL) status = wr_text_read(w->scan->text, w->scan->offset[section] + begin, bytes, to);
   if (status == WR_OK) w->sums[section][p] = wr_checksum(to, bytes);
   return status;
 }
 
-static void note_failure(work *w, wr_status status) {
-#pragma omp critical(wr_binary_scan)
-  if (w->status == WR_OK) {
-    snprintf(w->message, sizeof w->message, "%s", wr_status_message());
-    w->status = status;
-#pragma omp atomic write
-    w->failed = 1;
-  }
-}
-
-static int has_failed(work *w) {
-  int failed;
-#pragma omp atomic read
-  failed = w->failed;
-  return failed;
-}
-
 static wr_status begin(work *w, wr_binary_scan *scan, int64_t elements, int first, int last) {
   wr_status status = WR_OK;
-  *w = (work){.scan = scan, .npieces = piece_count(elements)};
+  *w = (work){.scan = scan, .npieces = (elements + PIECE - 1) / PIECE, .failure = WR_NO_FAILURE};
   for (int s = first; s <= last && status == WR_OK; s++)
     status = wr_alloc(&w->sums[s], w->npieces, sizeof **w->sums, "the checksums of a file");
   return status;
@@ -83,12 +40,10 @@ static wr_status begin(work *w, wr_binary_scan *scan, int64_t elements, int firs
 static wr_status end(work *w, wr_status status) {
   for (int s = 0; s < WR_BINARY_SECTIONS; s++) {
     if (w->sums[s] == NULL) continue;
-    if (status == WR_OK && w->status == WR_OK)
-      w->scan->sum[s] = wr_checksum(w->sums[s], w->npieces * (int64_t)sizeof **w->sums);
+    if (status == WR_OK) w->scan->sum[s] = wr_checksum(w->sums[s], w->npieces * (int64_t)sizeof **w->sums);
     wr_free(w->sums[s]);
   }
-  if (status != WR_OK) return status;
-  return w->status == WR_OK ? WR_OK : wr_fail(w->status, "%s", w->message);
+  return status;
 }
 
 static int ascend(const int64_t *numbers, int64_t begin, int64_t end, int strictly) {
@@ -107,14 +62,12 @@ static wr_status scan_ascending(wr_binary_scan *scan, int section, int64_t total
   TRY(begin(&w, scan, total, section, section));
 #pragma omp parallel for num_threads(scan->threads) schedule(dynamic, 1) reduction(| : wrong)
   for (int64_t p = 0; p < w.npieces; p++) {
-    if (has_failed(&w)) continue;
+    if (wr_failure_is_below(&w.failure, p)) continue;
     wr_status taken = take(&w, section, p, total, sizeof *numbers, numbers);
-    if (taken != WR_OK)
-      note_failure(&w, taken);
-    else
-      wrong |= !ascend(numbers, p * PIECE, smaller((p + 1) * PIECE, total), strictly);
+    wr_failure_note(&w.failure, p, taken);
+    if (taken == WR_OK) wrong |= !ascend(numbers, p * PIECE, smaller((p + 1) * PIECE, total), strictly);
   }
-  if (w.status != WR_OK) goto done;
+  TRY(wr_failure_report(&w.failure));
   for (int64_t p = 1; p < w.npieces; p++) wrong |= !ascend(numbers, p * PIECE - 1, p * PIECE + 1, strictly);
   *result = wrong || numbers[0] < 0;
 done:
@@ -226,15 +179,13 @@ wr_status wr_binary_scan_entries(wr_binary_scan *scan) {
   if (w.npieces == 0) wr_csr_feed_ready(scan->feed, A->nrows);
 #pragma omp parallel for num_threads(scan->threads) schedule(dynamic, 1) reduction(| : wrong) reduction(+ : mirror)
   for (int64_t p = 0; p < w.npieces; p++) {
-    if (has_failed(&w)) continue;
+    if (wr_failure_is_below(&w.failure, p)) continue;
     wr_status taken = take_entries(&w, p, &wrong, &mirror);
-    if (taken == WR_OK)
-      wr_csr_front_pass(&front, p, rows_in, A);
-    else
-      note_failure(&w, taken);
+    wr_failure_note(&w.failure, p, taken);
+    if (taken == WR_OK) wr_csr_front_pass(&front, p, rows_in, A);
   }
   wr_csr_front_close(&front);
-  if (w.status != WR_OK) goto done;
+  TRY(wr_failure_report(&w.failure));
   scan->columns_wrong = (wrong & COLUMNS) || !borders_are_right(A);
   scan->values_wrong = (wrong & VALUES) != 0;
   scan->mirror_wrong = mirror != 0;

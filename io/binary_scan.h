@@ -13,18 +13,15 @@ typedef struct wr_binary_scan {
   wr_csr *A;                             /* with room in its arrays                                       */
   int64_t *id;                           /* [nrows], or NULL: there are none                              */
   int threads, nonnegative;
-  const wr_csr_feed *feed;               /* told of the rows as their entries come, checked or not        */
-  /* What came of it. */
+  const wr_csr_feed *feed;               /* told of rows whenever their entries are read, before checks   */
+  /* Results. */
   uint64_t sum[WR_BINARY_SECTIONS];      /* the sections' checksums                                       */
   int rows_wrong, ids_wrong, columns_wrong, values_wrong, mirror_wrong; /* 1: a promise is broken */
 } wr_binary_scan;
 
 /* The row pointers and ids; then, only if they are right, columns and values. WR_EINPUT: cannot be read, or ends early;
- * WR_ENOMEM. What the bytes say wrongly is no failure here: it is noted in the struct. */
+ * WR_ENOMEM. Wrong contents are no failure here: they are noted in the struct. */
 wr_status wr_binary_scan_rows(wr_binary_scan *scan);
 wr_status wr_binary_scan_entries(wr_binary_scan *scan);
-
-/* count bytes from `from` on of the text into `to`. WR_EINPUT as above. */
-wr_status wr_binary_load(const wr_text *text, int64_t from, int64_t count, void *to);
 
 #endif

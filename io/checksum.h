@@ -1,5 +1,5 @@
 /* The checksum of binary files: 64 bits, eight bytes at a time in four lanes, which a core computes faster than memory
- * delivers. Our own, so that a file does not depend on a library being there when it is read: zlib's crc32 needs zlib, and
+ * delivers. It needs no library, so that every build can read the files: zlib's crc32 needs zlib, and
  * crc32c at this speed needs an instruction that not every processor has.
  *
  *   words w[0..] of 8 bytes, in the machine's byte order, the last one filled up with zeros
@@ -8,8 +8,8 @@
  *                                  sum ^= sum >> 32;  sum *= P;  sum ^= sum >> 29
  *
  * Every step can be undone when the other operand is known (P and Q are odd), so different words in one place and all
- * others equal always give different sums: damage within eight aligned bytes is found for certain, and all other damage
- * but once in 2^64. It is no protection against someone who wants a file to pass. */
+ * others equal always give different sums: damage within eight aligned bytes is found for certain, other damage is missed
+ * once in 2^64. The sum does not protect against a file that was made on purpose to pass. */
 #ifndef WR_CHECKSUM_H
 #define WR_CHECKSUM_H
 

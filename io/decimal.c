@@ -58,7 +58,7 @@ wr_power wr_power_of_ten(int power) {
 }
 
 /* Rounds the 53 leading bits out of high, of which at most `slack` units are missing (or, when exact, not even the bits of
- * `tail`). 0: cannot tell. */
+ * `tail`). 0: the bits do not decide. */
 static int round_leading(uint128 high, int drop, int exact, uint64_t tail, int slack, uint64_t *mantissa) {
   uint128 half = (uint128)1 << (drop - 1);
   uint128 rest = high & ((half << 1) - 1);
@@ -105,7 +105,7 @@ wr_decimal_rounding wr_decimal_round(uint64_t digits, int64_t power, double *val
   return power > DBL_MAX_10_EXP ? WR_TOO_BIG : round_wide(digits, (int)power, value);
 }
 
-/* printf knows all digits. Its decimal point depends on the locale, so digits are picked one by one. */
+/* printf gives all digits. Its decimal point depends on the locale, so digits are picked one by one. */
 static uint64_t printed_digits(double value, int count, int *power) {
   char text[64];
   snprintf(text, sizeof text, "%.*e", count - 1, value);
@@ -119,7 +119,7 @@ static uint64_t printed_digits(double value, int count, int *power) {
   return digits;
 }
 
-/* *digits := value * 10^-power rounded; 0: 128 bits do not tell */
+/* *digits := value * 10^-power rounded; 0: 128 bits do not decide */
 static int scaled_digits(double value, int power, uint64_t *digits) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);

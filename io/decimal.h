@@ -20,7 +20,7 @@ wr_power wr_power_of_ten(int power); /* WR_POWER_MIN..WR_POWER_MAX */
 typedef enum wr_decimal_rounding {
   WR_ROUNDED,  /* the double nearest to the number, ties to even; 0 when it underflows        */
   WR_TOO_BIG,  /* rounds to infinity                                                          */
-  WR_UNDECIDED /* a halfway case or a denormal: 128 bits do not tell, an exact method must    */
+  WR_UNDECIDED /* a halfway case or a denormal: 128 bits do not decide, an exact method must  */
 } wr_decimal_rounding;
 
 /* *value := digits * 10^power, correctly rounded. Any power. */

@@ -3,24 +3,19 @@
 #include <string.h>
 
 #include "config/memory.h"
-#include "io/digits.h"
 #include "io/number.h"
+#include "io/scan.h"
 
 static inline int is_blank(char c) { return c == ' ' || c == '\t'; }
 
-static inline const char *skip_blanks(const char *at, const char *end) {
-  while (at < end && is_blank(*at)) at++;
-  return at;
-}
-
 /* Blanks, a comma, or a comma among blanks */
 static inline const char *skip_separator(const char *at, const char *end) {
-  at = skip_blanks(at, end);
-  return at < end && *at == ',' ? skip_blanks(at + 1, end) : at;
+  at = wr_skip_blanks(at, end);
+  return at < end && *at == ',' ? wr_skip_blanks(at + 1, end) : at;
 }
 
 int wr_edge_take(wr_edge_cursor *c) {
-  const char *at = skip_blanks(c->at, c->end);
+  const char *at = wr_skip_blanks(c->at, c->end);
   if (c->taken > 0) {
     if (at == c->end) return 0;
     at = skip_separator(at, c->end);
@@ -33,7 +28,7 @@ int wr_edge_take(wr_edge_cursor *c) {
 }
 
 int wr_edge_is_none(const wr_input_line *line) {
-  const char *at = skip_blanks(line->begin, line->end);
+  const char *at = wr_skip_blanks(line->begin, line->end);
   return at == line->end || *at == '#' || *at == '%';
 }
 
@@ -100,7 +95,7 @@ wr_status wr_edge_parse(const wr_edge_format *format, const wr_input_line *line,
   wr_status status = wr_edge_check(line, where);
   for (int k = 0; k < format->columns && status == WR_OK; k++)
     status = wr_edge_take(&c) ? parse_column(&c, format, k, where, edge) : fail_missing(&c, format, where, edge);
-  const char *rest = skip_blanks(c.at, c.end);
+  const char *rest = wr_skip_blanks(c.at, c.end);
   if (status != WR_OK || rest == c.end) return status;
   return wr_fail(WR_EINPUT, "%s: more than the %d columns of the first line ('%s')", where, format->columns,
                  wr_quote(rest, c.end, quote));
@@ -120,8 +115,8 @@ void wr_edge_chunk_free(wr_edge_chunk *chunk) {
   *chunk = (wr_edge_chunk){.count = 0};
 }
 
-/* The fast parser. Its functions return where they stopped, or NULL for what they do not understand: signs of ids, more than
- * 19 digits, comments, and whatever is wrong. */
+/* The fast parser. Its functions return where they stopped, or NULL for lines that the careful one must parse: those with signs
+ * of ids or more than 19 digits, comments, and all defects. */
 
 /* The digits at `at`, at most `most` of them, behind those of *id. */
 static inline const char *scan_more(const char *at, const char *end, int most, uint64_t *id) {
@@ -145,12 +140,6 @@ static inline const char *scan_id(const char *at, const char *end, int64_t *id) 
   return *id < 0 ? NULL : stop;
 }
 
-static inline const char *scan_line_end(const char *at, const char *end) {
-  at = skip_blanks(at, end);
-  if (at < end && *at == '\r') at++;
-  return at < end && *at == '\n' ? at + 1 : NULL;
-}
-
 /* A column that is left out. An empty one, and quotes, are the careful parser's. */
 static inline const char *scan_word(const char *at, const char *end) {
   const char *first = at;
@@ -166,7 +155,7 @@ static inline const char *scan_weight(const char *at, const char *end, int nonne
 static inline const char *scan_edge(const wr_edge_format f, const char *at, const char *end, wr_edge *edge) {
   const char *next = at;
   for (int k = 0; k < f.columns; k++) {
-    at = k == 0 ? skip_blanks(next, end) : skip_separator(next, end);
+    at = k == 0 ? wr_skip_blanks(next, end) : skip_separator(next, end);
     if (k > 0 && at == next) return NULL;
     next = k == f.source   ? scan_id(at, end, &edge->source)
            : k == f.target ? scan_id(at, end, &edge->target)
@@ -174,7 +163,7 @@ static inline const char *scan_edge(const wr_edge_format f, const char *at, cons
                            : scan_word(at, end);
     if (next == NULL) return NULL;
   }
-  return scan_line_end(next, end);
+  return wr_scan_line_end(next, end);
 }
 
 static inline const char *scan_edges(const wr_edge_format f, const char *at, const char *end, wr_edge_chunk *chunk) {

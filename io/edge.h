@@ -1,5 +1,5 @@
 /* One line of an edge list. Two parsers, as for Matrix Market entries (io/entry.h): a fast one for lines as programs write
- * them, and a careful one that is the policy of io/edge_list.h; what the first does not understand the second decides.
+ * them, and a careful one that is the policy of io/edge_list.h and gets the lines that the fast one does not understand.
  * Internal to io/. */
 #ifndef WR_EDGE_H
 #define WR_EDGE_H
@@ -9,7 +9,7 @@
 #include "io/edge_choice.h"
 #include "io/input_text.h"
 
-/* What a line has to look like. Columns count from 0. */
+/* The format of every line. Columns count from 0. */
 typedef struct wr_edge_format {
   int columns;        /* of every line                          */
   int source, target; /* which columns have the ids             */
@@ -49,13 +49,13 @@ wr_status wr_edge_check(const wr_input_line *line, const char *where);
  * an underscore or a colon, quotes aside. */
 int wr_edge_is_heading(const wr_input_line *line);
 
-/* *format := what the names of a heading say, or with a choice (source > 0) what that says; then `columns` stays 0 until the
- * first edge is seen. WR_EINPUT: a name that is not known, or known twice, or no name of a source or a target. */
+/* *format := the columns by the names of a heading. With a choice (source > 0) the heading is skipped, and *format is
+ * completed by the first edge. WR_EINPUT: an unknown name, two names for one column, or no name of a source or a target. */
 wr_status wr_edge_use_heading(const wr_edge_choice *choice, const wr_input_line *line, const char *where,
                               wr_edge_format *format);
 
-/* Completes *format by the first line with an edge. Zeroed before, it is decided here: by the choice, or by how many columns
- * there are. WR_EINPUT: they may mean several things, or the choice is beyond them. */
+/* Completes *format by the first line with an edge; without a heading it is decided here, by the choice or by the number of
+ * columns. WR_EINPUT: the number allows several meanings, or the choice names a column that the line does not have. */
 wr_status wr_edge_use_first(const wr_edge_choice *choice, const wr_input_line *line, const char *where,
                             wr_edge_format *format);
 

@@ -1,4 +1,4 @@
-/* Which columns of an edge list hold what: told by the user, by names in the first line, or by how many there are. */
+/* Which columns of an edge list are source, target and weight: by the user's choice, a heading, or their number. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const struct known_name {
     {"col", TARGET},    {"column", TARGET}, {"v", TARGET},    {"j", TARGET},           {"id2", TARGET},
     {"node2", TARGET},  {"weight", WEIGHT}, {"w", WEIGHT},    {"value", WEIGHT},       {"val", WEIGHT}};
 
-enum { NAME = 32 }; /* characters of a longest known name, with room to spare */
+enum { NAME = 32 }; /* characters; known names are shorter */
 
 static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
@@ -108,7 +108,7 @@ static void read_names(const wr_input_line *line, heading *h) {
   }
 }
 
-/* "--columns 2,3" as far as the names tell, else an example. */
+/* "--columns 2,3" if the names say which columns are source and target, else an example. */
 static const char *suggestion(const heading *h, char text[64]) {
   int told = h->column[SOURCE] > 0 && h->column[TARGET] > 0 && h->again == 0;
   int weight = told ? h->column[WEIGHT] : 0;

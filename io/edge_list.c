@@ -8,26 +8,18 @@
 #include "io/edge.h"
 #include "io/ids_number.h"
 #include "io/input_text.h"
-#include "io/matrix_market.h"
+#include "io/text_parts.h"
 
-/* The text is shared out in parts, small enough that the ids of one can be sorted in a core's cache, and read run by run. */
-enum { PART_MIN = 16 << 10, PART_MAX = 2 << 20, PARTS_PER_THREAD = 8, RUN = 256 << 10 }; /* bytes */
+enum {
+  LONGEST_PART = 2 << 20, /* bytes: few enough that the ids of a part can be sorted in a core's cache */
+  LINE_LEAST = 4          /* bytes of the shortest line with an edge: "1 2" and its end               */
+};
 
-enum { LINE_LEAST = 4 }; /* bytes of the shortest line with an edge: "1 2" and its end */
-
-/* A thread's own room. */
+/* A thread's own memory. */
 typedef struct workroom {
-  wr_lines lines;
-  wr_edge_chunk edges; /* of the part that it is at */
+  wr_edge_chunk edges; /* of the part that it parses */
   wr_id_sorter sorter;
 } workroom;
-
-/* The lines that begin in [begin, end) of the text, and what became of them. */
-typedef struct part {
-  int64_t begin, end;
-  int64_t defect; /* where the first defective line begins; -1: none */
-  wr_status status;
-} part;
 
 typedef struct edge_reader {
   wr_text text;
@@ -35,23 +27,16 @@ typedef struct edge_reader {
   wr_edge_format format;
   int headed;   /* 1: a line of names was seen              */
   int64_t body; /* where the first edge begins in the text */
-  int threads;
-  int64_t nparts;
-  part *parts;           /* [nparts]                       */
-  wr_id_part *ids;       /* [nparts] what ids they have    */
-  wr_triplets *triplets; /* a chunk a part                 */
-  int64_t failed;        /* the first part that failed, or nparts; */
-  char message[512];     /* and its thread's sentence              */
+  wr_text_parts parts;
+  workroom *rooms;       /* [parts.threads]             */
+  wr_id_part *ids;       /* [parts.count] their ids     */
+  wr_triplets *triplets; /* a chunk for each part       */
 } edge_reader;
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
-/* Removes the ending from a name of *length characters if it has it. */
+/* Removes the ending, in any letter case, from a name of *length characters if it has it. */
 static int has_ending(const char *name, size_t *length, const char *ending) {
   size_t n = strlen(ending);
-  if (*length <= n) return 0;
-  for (size_t k = 0; k < n; k++)
-    if (lower(name[*length - n + k]) != ending[k]) return 0;
+  if (*length <= n || !wr_word_is(name + *length - n, name + *length, ending)) return 0;
   *length -= n;
   return 1;
 }
@@ -65,15 +50,14 @@ int wr_edge_list_is_name(const char *path) {
   return 0;
 }
 
-/* What an edge list cannot begin with, though its first line may look like a comment or an edge. */
+/* Refuses beginnings that no edge list has, although the first line may look like a comment or an edge. */
 static wr_status check_beginning(const edge_reader *r, const wr_lines *lines) {
   char where[WR_WHERE];
   const char *text = lines->begin;
-  int64_t length = lines->end - text, banner = (int64_t)strlen(MM_BANNER);
-  if (length >= banner && wr_word_is(text, text + banner, MM_BANNER))
+  if (r->text.kind == WR_FILE_MATRIX_MARKET)
     return wr_fail(WR_EINPUT, "%s: a Matrix Market file, not an edge list; with --input-format mtx it is read as one",
                    wr_where(r->text.name, 1, where));
-  if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+  if (lines->end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
     return wr_fail(WR_EINPUT, "%s: a UTF-8 byte order mark; save the file without one",
                    wr_where(r->text.name, 1, where));
   return WR_OK;
@@ -109,8 +93,8 @@ static wr_status find_body(edge_reader *r) {
   char where[WR_WHERE];
   int found = 0;
   int64_t number;
-  for (int64_t from = 0; from < r->text.size && !found; from += RUN) {
-    TRY(wr_text_lines(&r->text, from, from + RUN, &lines));
+  for (int64_t from = 0; from < r->text.size && !found; from += WR_TEXT_RUN) {
+    TRY(wr_text_lines(&r->text, from, from + WR_TEXT_RUN, &lines));
     if (from == 0) TRY(check_beginning(r, &lines));
     TRY(find_edge(r, &lines, &found));
   }
@@ -123,40 +107,13 @@ done:
   return status;
 }
 
-/* Cuts the text from the first edge on into parts of equal length. */
-static wr_status cut(edge_reader *r) {
-  int64_t bytes = r->text.size - r->body;
-  int64_t length = bytes / ((int64_t)r->threads * PARTS_PER_THREAD);
-  if (length > PART_MAX) length = PART_MAX;
-  if (length < PART_MIN) length = PART_MIN;
-  r->nparts = bytes / length + 1;
-  if (r->threads > r->nparts) r->threads = (int)r->nparts;
-  wr_status status = wr_alloc(&r->parts, r->nparts, sizeof *r->parts, "the parts of a file");
-  if (status == WR_OK) status = wr_alloc_zeroed(&r->ids, r->nparts, sizeof *r->ids, "the parts of a file");
-  if (status == WR_OK)
-    status = wr_alloc_zeroed(&r->triplets->chunks, r->nparts, sizeof *r->triplets->chunks, "the parts of a file");
-  if (status != WR_OK) return status;
-  r->triplets->nchunks = r->nparts;
-  for (int64_t k = 0; k < r->nparts; k++) {
-    int64_t begin = r->body + k * length, end = k + 1 < r->nparts ? begin + length : r->text.size;
-    r->parts[k] = (part){.begin = begin, .end = end, .defect = -1};
-  }
-  return WR_OK;
-}
-
 static wr_status grow(int weighted, int64_t capacity, wr_edge_chunk *chunk) {
-  wr_edge_chunk wider = {.count = chunk->count, .capacity = capacity};
-  wr_status status = wr_alloc(&wider.source, capacity, sizeof *wider.source, "the edges of a file");
-  if (status == WR_OK) status = wr_alloc(&wider.target, capacity, sizeof *wider.target, "the edges of a file");
-  if (status == WR_OK && weighted)
-    status = wr_alloc(&wider.weight, capacity, sizeof *wider.weight, "the edges of a file");
-  if (status == WR_OK && chunk->count > 0) {
-    memcpy(wider.source, chunk->source, (size_t)chunk->count * sizeof *wider.source);
-    memcpy(wider.target, chunk->target, (size_t)chunk->count * sizeof *wider.target);
-    if (weighted) memcpy(wider.weight, chunk->weight, (size_t)chunk->count * sizeof *wider.weight);
-  }
-  wr_edge_chunk_free(status == WR_OK ? chunk : &wider);
-  if (status == WR_OK) *chunk = wider;
+  wr_status status;
+  TRY(wr_resize(&chunk->source, capacity * (int64_t)sizeof *chunk->source, "the edges of a file"));
+  TRY(wr_resize(&chunk->target, capacity * (int64_t)sizeof *chunk->target, "the edges of a file"));
+  if (weighted) TRY(wr_resize(&chunk->weight, capacity * (int64_t)sizeof *chunk->weight, "the edges of a file"));
+  chunk->capacity = capacity;
+done:
   return status;
 }
 
@@ -167,14 +124,21 @@ static int64_t room_for(int64_t count, int64_t done, int64_t rest) {
   return count + (count == 0 || likely > (double)most ? most : (int64_t)likely);
 }
 
-/* *at moves to the end of the lines, or to the defective one. */
-static wr_status parse_lines(const edge_reader *r, const part *p, const wr_lines *lines, const char **at,
-                             wr_edge_chunk *chunk) {
+static wr_status begin_part(void *of, int64_t k, int thread) {
+  (void)k;
+  ((edge_reader *)of)->rooms[thread].edges.count = 0;
+  return WR_OK;
+}
+
+static wr_status parse_lines(void *of, int64_t k, int thread, const wr_lines *lines, const char **at) {
+  const edge_reader *r = of;
+  const wr_text_part *p = &r->parts.part[k];
+  wr_edge_chunk *chunk = &r->rooms[thread].edges;
   while (*at < lines->end) {
     wr_status status = WR_OK;
     if (chunk->count == chunk->capacity) {
       int64_t here = lines->offset + (*at - lines->begin), rest = (p->end > here ? p->end - here : 0);
-      if (chunk->count == 0 && rest > RUN) rest = RUN; /* nothing is known about the lines yet */
+      if (chunk->count == 0 && rest > WR_TEXT_RUN) rest = WR_TEXT_RUN; /* the lengths of lines are not known yet */
       status = grow(r->format.weight >= 0, room_for(chunk->count, here - p->begin, rest), chunk);
     }
     if (status != WR_OK) return status;
@@ -192,84 +156,47 @@ static wr_status parse_lines(const edge_reader *r, const part *p, const wr_lines
   return WR_OK;
 }
 
-static wr_status parse_part(const edge_reader *r, part *p, workroom *w) {
-  wr_status status = WR_OK;
-  w->edges.count = 0;
-  for (int64_t from = p->begin; from < p->end && status == WR_OK; from += RUN) {
-    status = wr_text_lines(&r->text, from, p->end - from < RUN ? p->end : from + RUN, &w->lines);
-    if (status != WR_OK) return status;
-    const char *at = w->lines.begin;
-    status = parse_lines(r, p, &w->lines, &at, &w->edges);
-    if (status == WR_EINPUT) p->defect = w->lines.offset + (at - w->lines.begin);
-  }
-  return status;
+static wr_status end_part(void *of, int64_t k, int thread) {
+  const edge_reader *r = of;
+  return wr_ids_take(&r->rooms[thread].edges, &r->rooms[thread].sorter, &r->triplets->chunks[k], &r->ids[k]);
 }
 
-static void leave(workroom *w) {
-  wr_lines_free(&w->lines);
-  wr_edge_chunk_free(&w->edges);
-  wr_id_sorter_free(&w->sorter);
-}
-
-static void note_failure(edge_reader *r, int64_t k) {
-#pragma omp critical(wr_edge_list)
-  if (k < r->failed) {
-    snprintf(r->message, sizeof r->message, "%s", wr_status_message());
-#pragma omp atomic write
-    r->failed = k;
-  }
-}
-
-/* Parts behind one that failed are not begun: a defect on an earlier line is all that counts. */
-static void parse_parts(edge_reader *r) {
-  r->failed = r->nparts;
-#pragma omp parallel num_threads(r->threads)
-  {
-    workroom w = {.lines = {.capacity = 0}};
-#pragma omp for schedule(dynamic, 1)
-    for (int64_t k = 0; k < r->nparts; k++) {
-      int64_t earliest;
-#pragma omp atomic read
-      earliest = r->failed;
-      if (k > earliest) continue;
-      wr_status status = parse_part(r, &r->parts[k], &w);
-      if (status == WR_OK) status = wr_ids_take(&w.edges, &w.sorter, &r->triplets->chunks[k], &r->ids[k]);
-      r->parts[k].status = status;
-      if (status != WR_OK) note_failure(r, k);
-    }
-    leave(&w);
-  }
-}
-
-/* Fails for the line at an offset of the text, now with its number. */
-static wr_status fail_at(const edge_reader *r, int64_t offset) {
-  char where[WR_WHERE];
-  wr_lines lines = {.capacity = 0};
+static wr_status fail_defective(const void *of, const wr_input_line *line, const char *where) {
+  const edge_reader *r = of;
   wr_edge edge;
-  int64_t number;
-  wr_status status = wr_text_line_number(&r->text, offset, &number);
-  if (status == WR_OK) status = wr_text_lines(&r->text, offset, offset + 1, &lines);
-  if (status == WR_OK) {
-    wr_input_line line = wr_line_at(lines.begin, lines.end);
-    status = wr_edge_parse(&r->format, &line, wr_where(r->text.name, number, where), &edge);
+  return wr_edge_parse(&r->format, line, where, &edge);
+}
+
+static const wr_text_format edges_format = {
+    .begin = begin_part, .parse = parse_lines, .end = end_part, .fail = fail_defective};
+
+static wr_status parse_text(edge_reader *r) {
+  wr_status status;
+  TRY(wr_text_parts_cut(&r->text, r->body, LONGEST_PART, &r->parts, r->triplets));
+  TRY(wr_alloc_zeroed(&r->ids, r->parts.count, sizeof *r->ids, "the parts of a file"));
+  TRY(wr_alloc_zeroed(&r->rooms, r->parts.threads, sizeof *r->rooms, "the parts of a file"));
+  wr_text_parts_parse(&r->text, &edges_format, r, &r->parts);
+  for (int t = 0; t < r->parts.threads; t++) {
+    wr_edge_chunk_free(&r->rooms[t].edges);
+    wr_id_sorter_free(&r->rooms[t].sorter);
   }
-  wr_lines_free(&lines);
-  return status != WR_OK ? status : wr_fail(WR_EINPUT, "%s: was changed while it was being read", r->text.name);
+done:
+  wr_free(r->rooms);
+  return status;
 }
 
 /* The first defect in file order is the file's. *stored := the number of edges. */
 static wr_status settle(const edge_reader *r, int64_t *stored) {
+  wr_status status = WR_OK;
   *stored = 0;
-  for (int64_t k = 0; k < r->nparts; k++) {
-    const part *p = &r->parts[k];
-    if (p->defect >= 0) return fail_at(r, p->defect);
-    if (p->status != WR_OK) return wr_fail(p->status, "%s", r->message);
+  for (int64_t k = 0; k < r->parts.count && status == WR_OK; k++) {
+    status = wr_text_part_check(&r->text, &edges_format, r, &r->parts, k);
     *stored += r->triplets->chunks[k].count;
   }
-  return WR_OK;
+  return status;
 }
 
-/* Usual columns need no words. */
+/* The kind names the columns unless they are the usual ones. */
 static void note_facts(const edge_reader *r, int64_t stored, wr_read_facts *facts) {
   const wr_edge_format *f = &r->format;
   *facts = (wr_read_facts){.bytes = r->text.size, .stored = stored, .compressed = r->text.compressed};
@@ -285,9 +212,9 @@ static void note_facts(const edge_reader *r, int64_t stored, wr_read_facts *fact
 
 wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_ids *ids,
                             wr_read_facts *facts) {
-  edge_reader r = {.triplets = triplets, .threads = options != NULL ? options->threads : 0};
+  edge_reader r = {.triplets = triplets, .parts = {.threads = options != NULL ? options->threads : 0}};
   int64_t stored = 0;
-  if (r.threads <= 0) r.threads = omp_get_max_threads();
+  if (r.parts.threads <= 0) r.parts.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
   if (options != NULL) r.choice = options->columns;
   *triplets = (wr_triplets){.nrows = 0};
@@ -295,17 +222,16 @@ wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr
   wr_status status = wr_text_open(path, "", &r.text);
   if (status != WR_OK) return status;
   TRY(find_body(&r));
-  TRY(cut(&r));
-  parse_parts(&r);
+  TRY(parse_text(&r));
   TRY(settle(&r, &stored));
   TRY(wr_text_unchanged(&r.text));
-  TRY(wr_ids_number(r.text.name, r.ids, r.threads, triplets, ids));
+  TRY(wr_ids_number(r.text.name, r.ids, r.parts.threads, triplets, ids));
   if (facts != NULL) note_facts(&r, stored, facts);
 done:
   if (status != WR_OK) wr_triplets_free(triplets);
-  for (int64_t k = 0; r.ids != NULL && k < r.nparts; k++) wr_id_part_free(&r.ids[k]);
+  for (int64_t k = 0; r.ids != NULL && k < r.parts.count; k++) wr_id_part_free(&r.ids[k]);
   wr_free(r.ids);
-  wr_free(r.parts);
+  wr_free(r.parts.part);
   wr_text_close(&r.text);
   return status;
 }

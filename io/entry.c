@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "io/digits.h"
 #include "io/number.h"
+#include "io/scan.h"
 
 /* A word that is taken from a line, with all that its error needs. */
 typedef struct cursor {
@@ -103,13 +103,8 @@ void wr_entry_append(const wr_entry_format *format, const wr_entry *entry, wr_tr
   chunk->count++;
 }
 
-/* The fast parser. Its functions return where they stopped, or NULL for what they do not understand: signs of indices,
- * more than 15 digits of an integer, and whatever is wrong. */
-
-static inline const char *skip_blanks(const char *at, const char *end) {
-  while (at < end && (*at == ' ' || *at == '\t')) at++;
-  return at;
-}
+/* The fast parser. Its functions return where they stopped, or NULL for lines that the careful one must parse: those with signs
+ * of indices or more than 15 digits of an integer, and all defects. */
 
 /* 1 to 15 digits */
 static inline const char *scan_integer(const char *at, const char *end, uint64_t *number) {
@@ -128,14 +123,14 @@ static inline const char *scan_integer(const char *at, const char *end, uint64_t
 
 static inline const char *scan_index(const char *at, const char *end, int64_t most, int64_t *index) {
   uint64_t number;
-  at = scan_integer(skip_blanks(at, end), end, &number);
+  at = scan_integer(wr_skip_blanks(at, end), end, &number);
   if (at == NULL || number - 1 >= (uint64_t)most) return NULL;
   *index = (int64_t)number - 1;
   return at;
 }
 
 static inline const char *scan_value(const wr_entry_format *f, const char *at, const char *end, double *value) {
-  at = skip_blanks(at, end);
+  at = wr_skip_blanks(at, end);
   if (f->integer) {
     int negative = at < end && *at == '-';
     uint64_t number;
@@ -145,12 +140,6 @@ static inline const char *scan_value(const wr_entry_format *f, const char *at, c
     return NULL;
   }
   return at != NULL && f->nonnegative && (*value < 0 || f->symmetry == WR_SKEW_SYMMETRIC) ? NULL : at;
-}
-
-static inline const char *scan_line_end(const char *at, const char *end) {
-  at = skip_blanks(at, end);
-  if (at < end && *at == '\r') at++;
-  return at < end && *at == '\n' ? at + 1 : NULL;
 }
 
 static inline const char *scan_place(const wr_entry_format *f, const char *at, const char *end, wr_entry *entry) {
@@ -172,7 +161,7 @@ const char *wr_entries_scan(const wr_entry_format *format, const char *at, const
       if (p == NULL || p == end || (!f.pattern && *p != ' ' && *p != '\t')) break;
     }
     if (!f.pattern && (p = scan_value(&f, p, end, &entry.value)) == NULL) break;
-    if ((p = scan_line_end(p, end)) == NULL) break;
+    if ((p = wr_scan_line_end(p, end)) == NULL) break;
     wr_entry_append(&f, &entry, &c);
     at = p;
   }

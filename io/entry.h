@@ -1,5 +1,5 @@
 /* One entry line of a Matrix Market file. Two parsers: a fast one for lines as programs write them, and a careful one that
- * is the policy of io/reader.h, word by word; what the first does not understand the second decides. Internal to io/. */
+ * is the policy of io/reader.h, word by word, and gets the lines that the fast one does not understand. Internal to io/. */
 #ifndef WR_ENTRY_H
 #define WR_ENTRY_H
 
@@ -8,7 +8,7 @@
 #include "io/input_text.h"
 #include "spmv/matrix/csr.h"
 
-/* What a line has to look like. */
+/* The format of every line. */
 typedef struct wr_entry_format {
   int coordinate;  /* 1: row, column, value; 0: a value (array)        */
   int pattern;     /* 1: no value                                      */

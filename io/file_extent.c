@@ -1,26 +1,19 @@
-#define _DEFAULT_SOURCE /* pread, O_CLOEXEC */
 #include "io/file_extent.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "io/binary_file.h"
-#include "io/input_stream.h"
+#include "io/file_kind.h"
 #include "io/matrix_market.h"
 
-/* HEAD: comments before a size line are rarely longer. The others are of the SuiteSparse collection's files in the middle:
- * bytes of text that gzip makes one of, bytes of a line, entries of a row. Of a line and of an entry at least: "1 1" and its
- * end, and a column's number. */
-enum { HEAD = 1 << 16, INFLATED = 4, LINE_BYTES = 16, ROW_ENTRIES = 6, LEAST_LINE = 4, LEAST_ENTRY = 4 };
-
-static int64_t at_most(int64_t value, int64_t limit) { return value < limit ? value : limit; }
-
-static void from_length(int64_t text_bytes, int64_t *nrows, int64_t *nnz) {
-  *nnz = text_bytes / LINE_BYTES + 1;
-  *nrows = *nnz / ROW_ENTRIES + 1;
-}
+/* INFLATED, LINE_BYTES and ROW_ENTRIES are medians over the files of the SuiteSparse collection. */
+enum {
+  HEAD = 1 << 16,  /* bytes to read: comments before a size line are rarely longer */
+  INFLATED = 4,    /* bytes of text for one byte of gzip                           */
+  LINE_BYTES = 16, /* bytes of a line                                              */
+  ROW_ENTRIES = 6, /* entries of a row                                             */
+  LEAST_LINE = 4,  /* bytes of the shortest line of a text, "1 1" and its end      */
+  LEAST_ENTRY = 4  /* bytes of an entry of a saved matrix: a column's number       */
+};
 
 /* Sizes stand at the offsets that io/binary_file.h gives. */
 static int from_binary(const char *head, int64_t count, int64_t file_bytes, int64_t *nrows, int64_t *nnz) {
@@ -36,31 +29,22 @@ static int from_header(const char *path, const char *head, int64_t count, int64_
   const char *body;
   int64_t line;
   if (mm_parse_header(path, head, head + count, &header, &body, &line) != WR_OK) return 0;
+  int64_t most = file_bytes / LEAST_LINE + 1, stored = header.nnz < most ? header.nnz : most;
   *nrows = header.nrows;
-  *nnz = at_most(header.nnz, file_bytes / LEAST_LINE + 1) * (mm_is_general(header.matcode) ? 1 : 2);
-  return 1;
-}
-
-static int from_file(const char *path, int file, int64_t *nrows, int64_t *nnz) {
-  char head[HEAD];
-  struct stat facts;
-  if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) return 0;
-  int64_t size = facts.st_size, count = (int64_t)pread(file, head, sizeof head, 0);
-  if (count < 2) return 0;
-  if (memcmp(head, WR_BINARY_MAGIC, (size_t)at_most(count, 8)) == 0) return from_binary(head, count, size, nrows, nnz);
-  if (!wr_text_is_gzip(head, count) && wr_text_may_begin(head, count, MM_BANNER) && mm_has_header(head, head + count))
-    return from_header(path, head, count, size, nrows, nnz);
-  from_length(wr_text_is_gzip(head, count) ? INFLATED * size : size, nrows, nnz);
+  *nnz = mm_is_general(header.matcode) ? stored : 2 * stored;
   return 1;
 }
 
 int wr_file_extent(const char *path, int64_t *nrows, int64_t *nnz) {
+  char head[HEAD];
+  int64_t size, count = wr_file_head(path, head, sizeof head, &size);
   *nrows = *nnz = 0;
-  struct stat facts; /* a process that waits to write into a named pipe would take this for its reader */
-  int is_file = strcmp(path, "-") != 0 && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
-  int file = is_file ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
-  if (file < 0) return 0;
-  int known = from_file(path, file, nrows, nnz);
-  close(file);
-  return known;
+  if (count < 2) return 0;
+  wr_file_kind kind = wr_file_kind_of(head, count);
+  if (kind == WR_FILE_BINARY) return from_binary(head, count, size, nrows, nnz);
+  if (kind == WR_FILE_MATRIX_MARKET && mm_has_header(head, head + count))
+    return from_header(path, head, count, size, nrows, nnz);
+  *nnz = (kind == WR_FILE_GZIP ? INFLATED * size : size) / LINE_BYTES + 1;
+  *nrows = *nnz / ROW_ENTRIES + 1;
+  return 1;
 }

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* *nrows, *nnz := from the header of a Matrix Market file or of one saved in binary (a header that promises more entries
- * than the file has room for is not believed), else from the length of the text by what lines typically take, gzip at a
- * typical rate. 0: nothing is known, as of standard input, of a pipe, of a file that is not there or begins with a defect. */
+/* *nrows, *nnz := from the header of a Matrix Market file or of one saved in binary (at most as many entries as the file
+ * has room for), else from the length of the text by what lines typically take, gzip at a typical rate. 0: nothing is
+ * known, as of standard input, a pipe, an absent file, or one that begins with a defect. */
 int wr_file_extent(const char *path, int64_t *nrows, int64_t *nnz);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where a path leads, so that two paths can be told to mean one file. */
+/* Which file a path leads to, so that two paths to the same file are recognised. */
 #ifndef WR_FILE_PLACE_H
 #define WR_FILE_PLACE_H
 

@@ -1,5 +1,5 @@
-/* Nodes whose names are numbers: any integers from 0 to 2^63 - 1, which a matrix knows as rows 0, 1, 2, ... in ascending order
- * of the ids. A node is what occurs: an id between others that no edge has is none. */
+/* Ids of nodes: any integers from 0 to 2^63 - 1. In ascending order of the ids, nodes are rows 0, 1, 2, ... of a matrix. There
+ * is a node for each id that occurs in an edge, and for no other integer. */
 #ifndef WR_IDS_H
 #define WR_IDS_H
 

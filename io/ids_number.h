@@ -31,18 +31,9 @@ void wr_id_sorter_free(wr_id_sorter *sorter);
 /* *triplets and *part (both zeroed) := the edges. What they hold is the caller's to free, also after WR_ENOMEM. */
 wr_status wr_ids_take(const wr_edge_chunk *edges, wr_id_sorter *sorter, wr_triplet_chunk *triplets, wr_id_part *part);
 
-/* *ids := the nodes of all parts (as many as triplets->chunks), whose rows and columns become nodes. The result is the same
- * however edges were shared out to parts, and on any number of threads. WR_EINPUT, beginning with name: more than
- * WR_MAX_INDEX nodes; WR_ENOMEM. There must be an edge. */
+/* *ids := the nodes of all parts (as many as triplets->chunks); rows and columns of the triplets become nodes. The result does
+ * not depend on the parts nor on the number of threads. WR_EINPUT, beginning with name: more than WR_MAX_INDEX nodes;
+ * WR_ENOMEM. There must be an edge. */
 wr_status wr_ids_number(const char *name, wr_id_part *parts, int threads, wr_triplets *triplets, wr_ids *ids);
-
-/* The same for ids that lie too far apart for a table, by sorting, at a cost that no choice of ids can raise. ids->id is there
- * in any case. */
-wr_status wr_ids_sort(const char *name, wr_id_part *parts, int threads, wr_triplets *triplets, wr_ids *ids);
-
-/* The edges of a part that has no list yet get one. */
-wr_status wr_ids_list(wr_id_sorter *sorter, const wr_edge_chunk *edges, wr_triplet_chunk *triplets, wr_id_part *part);
-
-wr_status wr_ids_too_many(const char *name, int64_t count);
 
 #endif

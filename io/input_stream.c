@@ -7,8 +7,6 @@
 
 #include "config/memory.h"
 #include "config/memory_limits.h"
-#include "io/binary_file.h"
-#include "io/foreign.h"
 
 #ifdef WR_HAVE_ZLIB
 #include <zlib.h>
@@ -63,17 +61,14 @@ static wr_status reserve(store *s, int64_t more) {
 
 int wr_text_may_begin(const char *begin, int64_t count, const char *magic) {
   if (magic == NULL) return 1;
-  if (wr_foreign_is(begin, count)) return 0;
-  if (count < (int64_t)strlen(magic)) return 1;
-  return wr_word_is(begin, begin + strlen(magic), magic) || (count >= 8 && memcmp(begin, WR_BINARY_MAGIC, 8) == 0);
+  wr_file_kind kind = wr_file_kind_of(begin, count);
+  if (kind == WR_FILE_FOREIGN || kind == WR_FILE_NPY) return 0;
+  int64_t length = (int64_t)strlen(magic);
+  return count < length || wr_word_is(begin, begin + length, magic) || kind == WR_FILE_BINARY;
 }
 
 static int may_begin_with(const wr_text *text, const char *magic) {
   return wr_text_may_begin(text->memory, text->size, magic);
-}
-
-int wr_text_is_gzip(const char *begin, int64_t count) {
-  return count >= 2 && (unsigned char)begin[0] == 0x1f && (unsigned char)begin[1] == 0x8b;
 }
 
 /* The first block is in the source. */
@@ -126,7 +121,7 @@ static wr_status inflate_some(source *in, z_stream *z, store *out, int *done) {
   if (ended) return wr_fail(WR_EINPUT, "%s: the gzip stream ends early", in->name);
   if ((status = reserve(out, BLOCK)) != WR_OK) return status;
   z->next_out = (unsigned char *)out->text->memory + out->text->size;
-  z->avail_out = BLOCK; /* at a time, so that a wrong beginning is seen soon */
+  z->avail_out = BLOCK; /* so little that a wrong beginning is soon refused */
   int code = inflate(z, Z_NO_FLUSH);
   out->text->size += BLOCK - (int64_t)z->avail_out;
   *done = code == Z_STREAM_END;
@@ -147,8 +142,8 @@ static wr_status inflate_members(source *in, const char *magic, z_stream *z, sto
   }
 }
 
-/* The length that the end of a gzip file states (modulo 2^32, and a forger's to choose), if deflate can reach it. size: bytes
- * from the beginning of the source's block to the end of the file, or -1. */
+/* The length that the end of a gzip file states (modulo 2^32, and any number in a forged file), if deflate can reach it.
+ * size: bytes from the beginning of the source's block to the end of the file, or -1. */
 static int64_t stated_length(const source *in, int64_t size) {
   unsigned char tail[4];
   off_t at = lseek(in->file, 0, SEEK_CUR);
@@ -165,9 +160,9 @@ static wr_status read_gzip(source *in, int64_t size, const char *magic, store *o
   wr_status status = WR_OK;
   int64_t stated = stated_length(in, size) + BLOCK;
   if (wr_memory_check_block(stated, "the length that is stated") == WR_OK) status = reserve(out, stated);
-  if (status == WR_OK) status = inflate_members(in, magic, &z, out); /* without that room the text grows as it comes */
+  if (status == WR_OK) status = inflate_members(in, magic, &z, out); /* without that memory it grows block by block */
   inflateEnd(&z);
-  if (status == WR_OK && wr_text_is_gzip(out->text->memory, out->text->size))
+  if (status == WR_OK && wr_file_kind_of(out->text->memory, out->text->size) == WR_FILE_GZIP)
     status = wr_fail(WR_EINPUT, "%s: compressed with gzip more than once; gunzip it first", in->name);
   return status;
 }
@@ -175,7 +170,7 @@ static wr_status read_gzip(source *in, int64_t size, const char *magic, store *o
 #endif
 
 static wr_status read_any(source *in, int64_t size, const char *magic, store *out) {
-  if (!wr_text_is_gzip(in->block, in->have)) return read_plain(in, magic, out);
+  if (wr_file_kind_of(in->block, in->have) != WR_FILE_GZIP) return read_plain(in, magic, out);
   out->text->compressed = 1;
 #ifdef WR_HAVE_ZLIB
   return read_gzip(in, size, magic, out);

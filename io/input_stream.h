@@ -7,13 +7,11 @@
 #include "io/input_text.h"
 
 /* Fills text->memory with all that is left in the open file, inflated if it is gzip. size: how many bytes that is, or -1 if
- * nobody knows. magic, errors: as wr_text_open. text may hold memory on failure. */
+ * it is not known. magic, errors: as wr_text_open. text may hold memory on failure. */
 wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *text);
 
-int wr_text_is_gzip(const char *begin, int64_t count);
-
-/* 0 if a text that begins with [begin, begin + count) begins neither with magic (NULL: anything is right) nor as a matrix
- * that was saved in binary (io/binary_file.h), or as what is not read here (io/foreign.h). */
+/* 0 if a text that begins with [begin, begin + count) begins neither with magic (NULL: anything is right) nor as a saved
+ * matrix, or is of a kind that is not read. */
 int wr_text_may_begin(const char *begin, int64_t count, const char *magic);
 
 #endif

@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/memory.h"
-#include "io/foreign.h"
+#include "config/text.h"
 #include "io/input_stream.h"
 
 enum {
@@ -39,7 +40,7 @@ static int64_t read_at(int file, char *to, int64_t count, int64_t offset) {
 
 static wr_status open_file(int file, const char *magic, wr_text *text) {
   struct stat facts;
-  char head[WR_FOREIGN_HEAD];
+  char head[WR_FILE_HEAD];
   if (fstat(file, &facts) != 0) return read_failed(text->name, errno);
   if (S_ISDIR(facts.st_mode)) return read_failed(text->name, EISDIR);
   text->offset = lseek(file, 0, SEEK_CUR);
@@ -48,8 +49,9 @@ static wr_status open_file(int file, const char *magic, wr_text *text) {
   if (!S_ISREG(facts.st_mode) || text->offset < 0 || text->size <= 0) return wr_stream_read(file, -1, magic, text);
   int64_t got = read_at(file, head, sizeof head, text->offset);
   if (got < 0) return read_failed(text->name, errno);
-  /* What begins wrongly may have no lines at all: as a stream it is left after its first block. */
-  if (wr_text_is_gzip(head, got) || !wr_text_may_begin(head, got, magic))
+  /* A file that begins wrongly may have no line ends at all: as a stream only its first block is read. */
+  text->kind = wr_file_kind_of(head, got);
+  if (text->kind == WR_FILE_GZIP || !wr_text_may_begin(head, got, magic))
     return wr_stream_read(file, text->size, magic, text);
   text->file = file;
   text->seconds = facts.st_mtim.tv_sec;
@@ -64,8 +66,11 @@ wr_status wr_text_open(const char *path, const char *magic, wr_text *text) {
   if (file < 0) return wr_fail(WR_EINPUT, "%s: cannot be opened: %s", text->name, strerror(errno));
   wr_status status = open_file(file, magic, text);
   if (!standard && text->file < 0) close(file);
-  if (status == WR_OK && magic != NULL && text->memory != NULL)
-    status = wr_foreign_check(text->name, text->memory, text->size);
+  if (status == WR_OK && text->memory != NULL) {
+    text->kind = wr_file_kind_of(text->memory, text->size);
+    int refused = text->kind == WR_FILE_FOREIGN || text->kind == WR_FILE_NPY;
+    if (magic != NULL && refused) status = wr_file_check_foreign(text->name, text->memory, text->size);
+  }
   if (status != WR_OK) wr_text_close(text);
   return status;
 }
@@ -75,6 +80,19 @@ void wr_text_close(wr_text *text) {
   wr_free(text->memory);
   text->memory = NULL;
   text->file = -1;
+}
+
+wr_status wr_text_read(const wr_text *text, int64_t from, int64_t count, void *to) {
+  if (from > text->size || count > text->size - from)
+    return wr_fail(WR_EINPUT, "%s: ends after %lld %s", text->name, (long long)text->size,
+                   wr_plural(text->size, "byte", "bytes"));
+  if (text->memory != NULL) {
+    memcpy(to, text->memory + from, (size_t)count);
+    return WR_OK;
+  }
+  int64_t got = read_at(text->file, to, count, text->offset + from);
+  if (got < 0) return read_failed(text->name, errno);
+  return got == count ? WR_OK : wr_fail(WR_EINPUT, "%s: was cut short while it was being read", text->name);
 }
 
 void wr_lines_free(wr_lines *lines) {
@@ -98,8 +116,8 @@ static wr_status load(const wr_text *text, int64_t from, int64_t to, wr_lines *l
   return got == to - from ? WR_OK : was_changed(text);
 }
 
-/* Bytes that tell which lines begin in [from, to): from the one before `from` on (if there is one), which must be a line's
- * end if a line begins at from, until where the last line may end. */
+/* The bytes that hold the lines that begin in [from, to), and the byte before `from` (if there is one): a line begins at
+ * from if that byte is a line's end. */
 typedef struct span {
   int64_t from, to;     /* of the lines' beginnings */
   int64_t start, until; /* of the bytes             */
@@ -168,4 +186,56 @@ wr_status wr_text_line_number(const wr_text *text, int64_t offset, int64_t *numb
 done:
   wr_lines_free(&lines);
   return status;
+}
+
+/* ---- one line ---- */
+
+wr_input_line wr_line_at(const char *begin, const char *text_end) {
+  const char *end = memchr(begin, '\n', (size_t)(text_end - begin));
+  wr_input_line line = {.begin = begin, .end = end ? end : text_end, .next = end ? end + 1 : text_end};
+  if (line.end > begin && line.end[-1] == '\r') line.end--;
+  return line;
+}
+
+int wr_line_word(const char **at, const char *line_end, const char **word, const char **word_end) {
+  const char *p = *at;
+  while (p < line_end && (*p == ' ' || *p == '\t')) p++;
+  *word = p;
+  while (p < line_end && *p != ' ' && *p != '\t') p++;
+  *word_end = *at = p;
+  return p > *word;
+}
+
+int wr_line_is_blank(const wr_input_line *line) {
+  const char *at = line->begin, *word, *word_end;
+  return !wr_line_word(&at, line->end, &word, &word_end);
+}
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+int wr_word_is(const char *word, const char *word_end, const char *name) {
+  for (; word < word_end && *name != 0; word++, name++)
+    if (lower(*word) != lower(*name)) return 0;
+  return word == word_end && *name == 0;
+}
+
+const char *wr_where(const char *name, int64_t line, char where[WR_WHERE]) {
+  size_t length = strlen(name), most = WR_WHERE - 32;
+  if (length > most)
+    snprintf(where, WR_WHERE, "...%s:%lld", name + (length - most), (long long)line);
+  else
+    snprintf(where, WR_WHERE, "%s:%lld", name, (long long)line);
+  return where;
+}
+
+const char *wr_quote(const char *begin, const char *end, char text[WR_QUOTE]) {
+  size_t used = 0;
+  for (; begin < end && used <= 40; begin++) {
+    if (*begin >= 0x20 && *begin < 0x7f)
+      text[used++] = *begin;
+    else
+      used += (size_t)snprintf(text + used, WR_QUOTE - used, "\\x%02x", (unsigned)(unsigned char)*begin);
+  }
+  snprintf(text + used, WR_QUOTE - used, "%s", begin < end ? "..." : "");
+  return text;
 }

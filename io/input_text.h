@@ -2,18 +2,20 @@
  * text see them.
  *
  * A plain file is read in pieces, by any number of threads at once; a stream is held in memory whole. Nothing is mapped: a
- * mapping ends the process with SIGBUS when someone else cuts the file short. Nor is a whole file kept: memory that is new
- * to a process costs more than reading does (where the kernel must clear or fetch it, several times more). */
+ * mapping ends the process with SIGBUS when another process cuts the file short. Nor is a whole file kept: touching new memory
+ * costs more time than reading into memory that is used again (several times more where the kernel must clear the pages). */
 #ifndef WR_INPUT_TEXT_H
 #define WR_INPUT_TEXT_H
 
 #include <stdint.h>
 
 #include "config/status.h"
+#include "io/file_kind.h"
 
 typedef struct wr_text {
   const char *name;  /* begins the errors: the path (not copied), or "standard input"       */
   int64_t size;      /* bytes of text, after inflating                                      */
+  wr_file_kind kind; /* of the text, after inflating                                        */
   int compressed;    /* 1: it was gzip                                                      */
   char *memory;      /* [size] all of it; NULL: it stays in the file                        */
   int file;          /* the open file, or -1                                                */
@@ -23,12 +25,17 @@ typedef struct wr_text {
 
 /* Opens path ("-": standard input from where it stands). A gzip stream, recognised by its first two bytes, must be whole,
  * with nothing but further gzip members behind it, and its checksums right. magic is what the text must begin
- * with, letter case aside: if it does not, a part may be all that is read, as the caller is going to refuse it. "": anything
- * but what io/foreign.h knows, which is refused here with any magic; NULL: anything.
+ * with, letter case aside: if it does not, only a part may be read, as the caller is going to refuse it. "": anything
+ * but kinds that are not read (io/file_kind.h), which is refused here with any magic; NULL: anything.
  * WR_EINPUT: cannot be opened or read, a directory, damaged, foreign; WR_ENOMEM. */
 wr_status wr_text_open(const char *path, const char *magic, wr_text *text);
 
 void wr_text_close(wr_text *text);
+
+/* Copies count bytes of the text, `from` on. WR_EINPUT: cannot be read, or ends early. */
+wr_status wr_text_read(const wr_text *text, int64_t from, int64_t count, void *to);
+
+enum { WR_TEXT_RUN = 256 << 10 }; /* bytes that readers take at a time: a core's cache holds them and what they become */
 
 /* A run of whole lines. Zeroed before the first use; a thread's own. */
 typedef struct wr_lines {
@@ -38,8 +45,8 @@ typedef struct wr_lines {
   int64_t capacity;
 } wr_lines;
 
-/* *lines := the lines whose first character is in [from, to) of the text, however far the last one goes; none if no line
- * begins there. Valid until the next call. WR_EINPUT: cannot be read, or was cut short meanwhile; WR_ENOMEM. */
+/* *lines := the lines that begin in [from, to) of the text, the last one to its end wherever that is; none if no line begins
+ * there. Valid until the next call. WR_EINPUT: cannot be read, or was cut short meanwhile; WR_ENOMEM. */
 wr_status wr_text_lines(const wr_text *text, int64_t from, int64_t to, wr_lines *lines);
 
 void wr_lines_free(wr_lines *lines);

@@ -35,8 +35,8 @@ static const char *word_of(const mm_word *words, char letter) {
   return NULL;
 }
 
-/* Kinds that cannot be: a pattern has no values that could be dense or negated or conjugated; real and integer values are
- * their own conjugates. */
+/* Undefined kinds: a pattern cannot be dense, skew-symmetric or Hermitian, as it has no values; real and integer values are
+ * their own conjugates, so that Hermitian would be symmetric. */
 int mm_is_valid(const MM_typecode matcode) {
   for (int i = 0; i < 4; i++)
     if (word_of(parts[i].words, matcode[i]) == NULL) return 0;

@@ -1,5 +1,5 @@
-/* Matrix Market files (Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935), with the interface that
- * people know from NIST's mmio: a four-letter typecode, its queries, and banner and size lines. Bodies of files are read by
+/* Matrix Market files (Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935), with the interface
+ * of NIST's mmio: a four-letter typecode, its queries, and banner and size lines. Bodies of files are read by
  * io/reader.h. Everything here is 64-bit where mmio's counts are int. */
 #ifndef WR_MATRIX_MARKET_H
 #define WR_MATRIX_MARKET_H

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "config/memory.h"
-#include "io/binary_scan.h"
 #include "io/number.h"
 
 /* Magic, version (two bytes), the length of the description (two bytes, from version 2 on four), little endian; the
@@ -21,11 +20,6 @@ typedef struct description {
   int has_type, has_order, dimensions;
   int64_t shape[2]; /* of the first two dimensions */
 } description;
-
-int wr_npy_is(const char *begin, int64_t count) {
-  int64_t length = sizeof WR_NPY_MAGIC - 1;
-  return count >= length && memcmp(begin, WR_NPY_MAGIC, (size_t)length) == 0;
-}
 
 static uint64_t little_endian(const char *at, int bytes) {
   uint64_t word = 0;
@@ -113,21 +107,22 @@ static wr_status read_description(const wr_text *text, description *d, int64_t *
   int64_t length;
   *d = (description){.has_type = 0};
   if (text->size < (int64_t)sizeof head) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array that ends early", text->name));
-  TRY(wr_binary_load(text, 0, sizeof head, head));
+  TRY(wr_text_read(text, 0, sizeof head, head));
   if (head[VERSION_AT] < 1 || head[VERSION_AT] > 3)
     TRY(wr_fail(WR_EINPUT, "%s: a NumPy array of version %d of the format; 1 to 3 are read", text->name,
                 (int)(unsigned char)head[VERSION_AT]));
   int bytes = head[VERSION_AT] == 1 ? 2 : 4;
   length = (int64_t)little_endian(head + LENGTH_AT, bytes);
   *data = LENGTH_AT + bytes + length;
-  if (length > LONGEST) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array whose description is too long", text->name));
+  if (length > LONGEST) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array with a description that is too long", text->name));
   if (*data > text->size) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array that ends early", text->name));
   TRY(wr_alloc(&block, length + 1, 1, "a NumPy array's description"));
-  TRY(wr_binary_load(text, LENGTH_AT + bytes, length, block));
+  TRY(wr_text_read(text, LENGTH_AT + bytes, length, block));
   cursor c = {.at = block, .end = block + length};
   char quote[WR_QUOTE];
   if (!take_description(&c, d))
-    TRY(wr_fail(WR_EINPUT, "%s: a NumPy array whose description is not understood ('%s'); a vector of plain numbers is",
+    TRY(wr_fail(WR_EINPUT,
+                "%s: a NumPy array with a description that is not understood ('%s'); save a vector of plain numbers",
                 text->name, wr_quote(block, block + length, quote)));
 done:
   wr_free(block);
@@ -185,7 +180,7 @@ static wr_status read_elements(const wr_text *text, const struct element_type *t
   wr_status status = wr_alloc(&block, PIECE, type->bytes, "a NumPy array");
   for (int64_t i = 0; i < n && status == WR_OK; i += PIECE) {
     int64_t count = n - i < PIECE ? n - i : PIECE;
-    status = wr_binary_load(text, data + i * type->bytes, count * type->bytes, block);
+    status = wr_text_read(text, data + i * type->bytes, count * type->bytes, block);
     for (int64_t k = 0; k < count && status == WR_OK; k++) {
       values[i + k] = type->get(block + k * type->bytes);
       if (!isfinite(values[i + k]))

@@ -11,9 +11,6 @@
 
 #define WR_NPY_MAGIC "\223NUMPY"
 
-/* 1 if a file that begins with [begin, begin + count) is one. */
-int wr_npy_is(const char *begin, int64_t count);
-
 /* *values as of wr_vector_read, of an array with the shape (n,), (n, 1) or (1, n); on failure it may hold memory. */
 wr_status wr_npy_read(const wr_text *text, const wr_vector_need *need, double **values);
 

@@ -1,10 +1,14 @@
 #include "io/number.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/decimal.h"
-#include "io/digits.h"
+#include "io/scan.h"
+
+/* ---- from text ---- */
 
 /* A power beyond which every number over- or underflows, however many digits stand before or behind its point. */
 #define HUGE_POWER INT64_C(100000000000000000)
@@ -14,7 +18,7 @@ enum {
   KEPT_DIGITS = 800  /* a point halfway between two doubles has at most 767; what follows is zero or not */
 };
 
-/* *number := *number * 10^count + the digits at `at` (modulo 2^64); the first character that is none is returned. */
+/* *number := *number * 10^count + the digits at `at` (modulo 2^64); returns where the first other character is. */
 static const char *scan_digits(const char *at, const char *end, uint64_t *number) {
   for (;;) {
     uint64_t word = wr_load8(at, end);
@@ -40,7 +44,7 @@ static const char *scan_exponent(const char *at, const char *end, int64_t *power
   return at == first ? NULL : at;
 }
 
-/* The leading digits of a longer number, whose point may stand anywhere. */
+/* The leading digits of a longer number; its point may stand anywhere. */
 typedef struct long_decimal {
   int64_t dropped;        /* digits left out at the end */
   int exact;              /* 1: they are all zero       */
@@ -61,7 +65,7 @@ static void collect(const char *first, const char *stop, int most, long_decimal 
   }
 }
 
-/* By strtod, whose decimal point depends on the locale: it gets an integer and an exponent. */
+/* By strtod. Its decimal point depends on the locale, so it gets an integer and an exponent. */
 static wr_decimal_rounding round_exactly(const char *first, const char *stop, int64_t power, double *value) {
   long_decimal d = {.count = 0};
   collect(first, stop, KEPT_DIGITS, &d);
@@ -78,7 +82,7 @@ static wr_decimal_rounding round_exactly(const char *first, const char *stop, in
   return *value > 1.7976931348623157e308 ? WR_TOO_BIG : WR_ROUNDED;
 }
 
-/* More digits than a word holds: if its first 19 and their successor round alike, so does all between. */
+/* More digits than a word holds: if the first 19 and their successor round to the same double, so does every number between. */
 static wr_decimal_rounding round_long(const char *first, const char *stop, int64_t power, double *value) {
   long_decimal d = {.count = 0};
   collect(first, stop, WORD_DIGITS, &d);
@@ -137,4 +141,107 @@ wr_number_status wr_number_integer(const char *text, const char *end, int64_t *v
   if (overflow) return WR_NUMBER_OVERFLOW;
   *value = negative ? (int64_t)(0 - number) : (int64_t)number;
   return WR_NUMBER_OK;
+}
+
+/* ---- to text ---- */
+
+/* The shortest digits that read back to the same double, nearest to it where there are several of that length. */
+typedef struct shortest {
+  uint64_t digits;
+  int power; /* value ~ digits * 10^power */
+} shortest;
+
+static int reads_back(uint64_t digits, int power, double value) {
+  double back;
+  char text[40];
+  wr_decimal_rounding rounding = wr_decimal_round(digits, power, &back);
+  if (rounding != WR_UNDECIDED) return rounding == WR_ROUNDED && back == value;
+  int length = snprintf(text, sizeof text, "%llue%d", (unsigned long long)digits, power);
+  return wr_number_real(text, text + length, &back) == WR_NUMBER_OK && back == value;
+}
+
+/* `count` digits that read back, if there are any. The nearest ones do if others do, except at a power of two: there the
+ * doubles below lie closer together than those above, so that the nearest digits may be too far below the value, and the
+ * next ones above it not too far. */
+static int try_count(double value, int count, shortest *s) {
+  int exponent;
+  s->digits = wr_decimal_digits(value, count, &s->power);
+  if (reads_back(s->digits, s->power, value)) return 1;
+  if (frexp(value, &exponent) != 0.5 || !reads_back(s->digits + 1, s->power, value)) return 0;
+  s->digits++;
+  return 1;
+}
+
+static void strip_zeros(shortest *s) {
+  for (; s->digits % 10 == 0; s->digits /= 10) s->power++;
+}
+
+/* No two decimals of up to 15 digits are the same normal double. So the 15 digits that read back, if any do, are the only
+ * ones, and shorter ones are they less their zeros. Denormals hold fewer digits, and are tried from one digit on. */
+static shortest find_shortest(double value) {
+  shortest s = {.digits = 0};
+  int least = value < 2.2250738585072014e-308 ? 1 : 15;
+  for (int count = least; count < 17; count++) {
+    if (!try_count(value, count, &s)) continue;
+    strip_zeros(&s);
+    return s;
+  }
+  s.digits = wr_decimal_digits(value, 17, &s.power);
+  return s;
+}
+
+static char *put_zeros(char *at, int count) {
+  for (int i = 0; i < count; i++) *at++ = '0';
+  return at;
+}
+
+static char *put_digits(char *at, const char *digits, int count) {
+  memcpy(at, digits, (size_t)count);
+  return at + count;
+}
+
+static char *put_exponent(char *at, int exponent) {
+  *at++ = 'e';
+  if (exponent < 0) *at++ = '-', exponent = -exponent;
+  if (exponent >= 100) *at++ = (char)('0' + exponent / 100);
+  if (exponent >= 10) *at++ = (char)('0' + exponent / 10 % 10);
+  *at++ = (char)('0' + exponent % 10);
+  return at;
+}
+
+/* 0.000125, 12.5, 12500 for exponents (of the first digit) from -5 to 16; else 1.25e-6 */
+static char *put_number(char *at, const char *digits, int count, int exponent) {
+  if (exponent < -5 || exponent > 16) {
+    *at++ = digits[0];
+    if (count > 1) *at++ = '.';
+    return put_exponent(put_digits(at, digits + 1, count - 1), exponent);
+  }
+  if (exponent < 0) {
+    *at++ = '0', *at++ = '.';
+    return put_digits(put_zeros(at, -exponent - 1), digits, count);
+  }
+  int whole = exponent + 1;
+  if (count <= whole) return put_zeros(put_digits(at, digits, count), whole - count);
+  at = put_digits(at, digits, whole);
+  *at++ = '.';
+  return put_digits(at, digits + whole, count - whole);
+}
+
+int wr_number_text(double value, char *text) {
+  char *at = text, digits[20];
+  if (isnan(value)) return (int)(put_digits(text, "nan", 4) - text) - 1;
+  if (signbit(value)) *at++ = '-';
+  value = fabs(value);
+  if (isinf(value)) return (int)(put_digits(at, "inf", 4) - text) - 1;
+  if (value == 0) {
+    memcpy(at, "0", 2);
+    return (int)(at + 1 - text);
+  }
+  shortest s = find_shortest(value);
+  int first = sizeof digits;
+  for (uint64_t rest = s.digits; rest > 0; rest /= 10) digits[--first] = (char)('0' + rest % 10);
+  int count = (int)sizeof digits - first;
+  at = put_number(at, digits + first, count, s.power + count - 1);
+  *at = 0;
+  return (int)(at - text);
 }

@@ -1,4 +1,4 @@
-/* Text to number for the readers: correctly rounded, independent of the locale, nothing accepted by accident. */
+/* Text to number and back: correctly rounded, independent of the locale, nothing accepted by accident. */
 #ifndef WR_NUMBER_H
 #define WR_NUMBER_H
 
@@ -19,5 +19,9 @@ wr_number_status wr_number_scan(const char *text, const char *end, double *value
 
 /* The token [text, end) is one integer: a sign and digits. */
 wr_number_status wr_number_integer(const char *text, const char *end, int64_t *value);
+
+/* The shortest decimal that strtod reads back to the same bits, nearest to it where there are several; returns its length.
+ * text has room for 32 characters. Plain from 1e-5 up to 17 digits, else d.ddde-N; "nan", "inf". */
+int wr_number_text(double value, char *text);
 
 #endif

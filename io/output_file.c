@@ -32,8 +32,8 @@ static wr_status open_direct(const char *path, wr_output_file *out) {
   return cannot(out, "open it for writing", ENOMEM);
 }
 
-/* The partial file's name is short whatever the target's is, so that a longest possible name can be written too. 0: it is
- * too long all the same. */
+/* The partial file's name is short, so that a target with the longest possible name can be written too. 0: the folder's path
+ * is too long even for that. */
 static int name_partial(wr_output_file *out, int attempt) {
   const char *slash = strrchr(out->target, '/');
   int folder = slash ? (int)(slash - out->target) + 1 : 0;
@@ -44,7 +44,7 @@ static int name_partial(wr_output_file *out, int attempt) {
   return 0;
 }
 
-enum { ATTEMPTS = 1000 }; /* names that someone else may have left behind */
+enum { ATTEMPTS = 1000 }; /* names to try: killed processes may have left such files */
 
 static int create_partial(wr_output_file *out) {
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -55,8 +55,8 @@ static int create_partial(wr_output_file *out) {
   return -1;
 }
 
-/* A file without a name, which is gone if the process ends before it gets one, whatever ends it. -1 where the file system has
- * none, or no /proc is there to give it a name by. */
+/* A file without a name, which the system removes if the process ends before it gets one. -1 where the file system has no such
+ * files, or without /proc, by which it gets its name. */
 static int create_unnamed(wr_output_file *out) {
   char folder[WR_PATH_ROOM];
   int fits = name_partial(out, 0);
@@ -97,7 +97,7 @@ static wr_status open_beside(wr_output_file *out, const struct stat *existing) {
   return cannot(out, "open it for writing", ENOMEM);
 }
 
-/* What can be known to fail at the end is refused at the beginning: an empty name, a name that ends like a folder's. */
+/* Refuses at the beginning what is certain to fail at the end: an empty name, a name that ends like a folder's. */
 static wr_status find_target(const char *path, int exists, wr_output_file *out) {
   if (path[0] == '\0') return wr_fail(WR_EOUTPUT, "an output has an empty file name");
   if (path[strlen(path) - 1] == '/') return cannot(out, "write it", EISDIR);
@@ -136,8 +136,8 @@ wr_status wr_output_check(const char *path) {
   return status;
 }
 
-/* What made an earlier write of this stream fail: its errno is long gone, so one more byte is tried. The output is lost in any
- * case. */
+/* The errno of an earlier write of this stream that failed, by writing one more byte: the first errno was not kept. The
+ * output is lost in any case. */
 static int find_reason(FILE *file) {
   clearerr(file);
   errno = 0;

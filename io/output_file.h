@@ -1,6 +1,6 @@
-/* Output files that are complete or not there: written without a name, or where a file system has no such files under
- * another one, and renamed when all is well. What is no regular file (a device, a pipe) is written directly, and "-" is
- * standard output.
+/* Output files that appear under their name only when they are complete. They are written without a name, or where the file
+ * system has no such files under another name, and get their name at the end. A device or a pipe is written directly, and "-"
+ * is standard output.
  *
  *   wr_output_file out;
  *   TRY(wr_output_open(path, &out));
@@ -8,7 +8,7 @@
  *   return wr_output_commit(&out);     or wr_output_abandon(&out) when there is nothing to keep
  *
  * A file that exists keeps its permissions. A symbolic link stays a link: what it leads to is replaced, or created if it is
- * not there yet. */
+ * absent. */
 #ifndef WR_OUTPUT_FILE_H
 #define WR_OUTPUT_FILE_H
 
@@ -28,8 +28,8 @@ typedef struct wr_output_file {
 /* path must stay valid until commit or abandon. WR_EOUTPUT: a folder, not writable, no such folder, name too long. */
 wr_status wr_output_open(const char *path, wr_output_file *out);
 
-/* WR_OK if wr_output_open would do, tried and undone; a device or pipe is only looked at. For a program that knows its outputs
- * long before it has something to write. */
+/* WR_OK if wr_output_open would succeed, which is tried and undone; of a device or pipe only the permission is checked. For
+ * programs that know their outputs long before they write. */
 wr_status wr_output_check(const char *path);
 
 /* Ends the output: flushed, closed (standard output stays open) and under its name. WR_EOUTPUT when anything written
@@ -37,7 +37,7 @@ wr_status wr_output_check(const char *path);
  * contents. */
 wr_status wr_output_commit(wr_output_file *out);
 
-/* Removes what was written, as far as it can be taken back. Fine after a commit, a failed open, and when zeroed. */
+/* Removes what was written to a file. Fine after a commit, a failed open, and when zeroed. */
 void wr_output_abandon(wr_output_file *out);
 
 #endif

@@ -10,22 +10,13 @@
 #include "io/entry.h"
 #include "io/input_text.h"
 #include "io/matrix_market.h"
+#include "io/text_parts.h"
 
-/* The body is shared out in parts: several a thread, so that a slow thread delays nobody; small enough that the room for
- * their triplets is estimated well and comes free bit by bit when they are assembled. A part is read and parsed run by run,
- * each of which stays in a core's cache. */
-enum { PART_MIN = 16 << 10, PART_MAX = 8 << 20, PARTS_PER_THREAD = 8, RUN = 256 << 10, HEADER = 64 << 10 }; /* bytes */
+/* A part's share of the entries is estimated well, and its memory is freed as soon as it is assembled. */
+enum { LONGEST_PART = 8 << 20, HEADER = 64 << 10 }; /* bytes */
 
-/* Room for so many times the entries that the length of a part suggests: lines are not equally long. */
+/* Memory for so many times the entries that the length of a part suggests: lines are not equally long. */
 #define EXPECTED 1.05
-
-/* The lines that begin in [begin, end) of the text, and what became of them. */
-typedef struct part {
-  int64_t begin, end;
-  int64_t defect; /* where the first defective line begins; -1: none */
-  int64_t before; /* entries in the parts before it                  */
-  wr_status status;
-} part;
 
 typedef struct reader {
   wr_text text;
@@ -33,12 +24,8 @@ typedef struct reader {
   int64_t body; /* where it begins in the text */
   int64_t body_line;
   wr_entry_format format;
-  int threads;
-  int64_t nparts;
-  part *parts; /* [nparts], the text of triplets->chunks */
+  wr_text_parts parts; /* of the text, one for each of triplets->chunks */
   wr_triplets *triplets;
-  int64_t failed;    /* the first part that failed, or nparts; */
-  char message[512]; /* and its thread's sentence              */
 } reader;
 
 static wr_symmetry symmetry_of(const MM_typecode matcode) {
@@ -63,7 +50,7 @@ static wr_status use_header(reader *r) {
   return WR_OK;
 }
 
-/* Comments may be long, so the text is looked at twice as far until the size line is there. */
+/* Comments may be long, so twice as much text is read each time until it holds the size line. */
 static wr_status read_header(reader *r) {
   wr_lines lines = {.capacity = 0};
   wr_status status = WR_OK;
@@ -83,72 +70,49 @@ done:
 /* The least bytes of text that an entry takes. */
 static int64_t least_length(const reader *r) { return r->format.coordinate ? 4 : 2; }
 
-/* The parts ask for room one by one, and none of them for much: so all are compared with what is available here. */
-static wr_status check_room(const reader *r, int64_t bytes) {
-  double most = (double)(bytes / least_length(r) + 1), declared = (double)r->header.nnz * EXPECTED;
+/* The parts allocate one by one, none of them much: so their sum is compared here with the memory that is available. */
+static wr_status check_room(const reader *r) {
+  double most = (double)((r->text.size - r->body) / least_length(r) + 1), declared = (double)r->header.nnz * EXPECTED;
   int64_t entry_bytes = 2 * (int64_t)sizeof(int32_t) + (r->format.pattern ? 0 : (int64_t)sizeof(double));
   wr_status status = wr_memory_check_block((int64_t)(declared < most ? declared : most) * entry_bytes, "its entries");
   return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", r->text.name, wr_status_message());
 }
 
-/* Cuts the body into parts of equal length. */
-static wr_status cut(reader *r) {
-  int64_t bytes = r->text.size - r->body;
-  wr_status status = check_room(r, bytes);
-  if (status != WR_OK) return status;
-  int64_t length = bytes / ((int64_t)r->threads * PARTS_PER_THREAD);
-  if (length > PART_MAX) length = PART_MAX;
-  if (length < PART_MIN) length = PART_MIN;
-  r->nparts = bytes / length + 1;
-  if (r->threads > r->nparts) r->threads = (int)r->nparts;
-  status = wr_alloc(&r->parts, r->nparts, sizeof *r->parts, "the parts of a file");
-  if (status == WR_OK)
-    status = wr_alloc_zeroed(&r->triplets->chunks, r->nparts, sizeof *r->triplets->chunks, "the parts of a file");
-  if (status != WR_OK) return status;
-  r->triplets->nchunks = r->nparts;
-  for (int64_t k = 0; k < r->nparts; k++) {
-    int64_t begin = r->body + k * length, end = k + 1 < r->nparts ? begin + length : r->text.size;
-    r->parts[k] = (part){.begin = begin, .end = end, .defect = -1};
-  }
-  return WR_OK;
-}
-
 static wr_status grow(const wr_entry_format *format, int64_t capacity, wr_triplet_chunk *chunk) {
-  wr_triplet_chunk wider = {.count = chunk->count, .capacity = capacity};
-  wr_status status = wr_alloc(&wider.row, capacity, sizeof *wider.row, "the entries of a file");
-  if (status == WR_OK) status = wr_alloc(&wider.col, capacity, sizeof *wider.col, "the entries of a file");
-  if (status == WR_OK && !format->pattern)
-    status = wr_alloc(&wider.val, capacity, sizeof *wider.val, "the entries of a file");
-  if (status == WR_OK && chunk->count > 0) {
-    memcpy(wider.row, chunk->row, (size_t)chunk->count * sizeof *wider.row);
-    memcpy(wider.col, chunk->col, (size_t)chunk->count * sizeof *wider.col);
-    if (wider.val != NULL) memcpy(wider.val, chunk->val, (size_t)chunk->count * sizeof *wider.val);
-  }
-  wr_triplet_chunk *unused = status == WR_OK ? chunk : &wider;
-  wr_free(unused->row);
-  wr_free(unused->col);
-  wr_free(unused->val);
-  if (status == WR_OK) *chunk = wider;
+  wr_status status;
+  TRY(wr_resize(&chunk->row, capacity * (int64_t)sizeof *chunk->row, "the entries of a file"));
+  TRY(wr_resize(&chunk->col, capacity * (int64_t)sizeof *chunk->col, "the entries of a file"));
+  if (!format->pattern) TRY(wr_resize(&chunk->val, capacity * (int64_t)sizeof *chunk->val, "the entries of a file"));
+  chunk->capacity = capacity;
+done:
   return status;
 }
 
 /* Room for the share of the declared entries that the part's length suggests, never for more than its text can hold. */
-static int64_t expected_entries(const reader *r, const part *p) {
+static int64_t expected_entries(const reader *r, const wr_text_part *p) {
   int64_t bytes = p->end - p->begin;
   int64_t most = bytes / least_length(r) + 1;
   double share = (double)r->header.nnz * (double)bytes / (double)(r->text.size - r->body + 1);
   return share * EXPECTED + 64 < (double)most ? (int64_t)(share * EXPECTED) + 64 : most;
 }
 
-/* *at moves to the end of the lines, or to the defective one. */
-static wr_status parse_lines(const reader *r, const char **at, const char *end, wr_triplet_chunk *chunk) {
-  while (*at < end) {
+static wr_status begin_part(void *of, int64_t k, int thread) {
+  const reader *r = of;
+  (void)thread;
+  return grow(&r->format, expected_entries(r, &r->parts.part[k]), &r->triplets->chunks[k]);
+}
+
+static wr_status parse_lines(void *of, int64_t k, int thread, const wr_lines *lines, const char **at) {
+  const reader *r = of;
+  wr_triplet_chunk *chunk = &r->triplets->chunks[k];
+  (void)thread;
+  while (*at < lines->end) {
     wr_status status = WR_OK;
     if (chunk->count == chunk->capacity) status = grow(&r->format, chunk->capacity + chunk->capacity / 2 + 64, chunk);
     if (status != WR_OK) return status;
-    *at = wr_entries_scan(&r->format, *at, end, chunk);
-    if (*at >= end || chunk->count == chunk->capacity) continue;
-    wr_input_line line = wr_line_at(*at, end);
+    *at = wr_entries_scan(&r->format, *at, lines->end, chunk);
+    if (*at >= lines->end || chunk->count == chunk->capacity) continue;
+    wr_input_line line = wr_line_at(*at, lines->end);
     if (!wr_line_is_blank(&line)) {
       wr_entry entry;
       status = wr_entry_parse(&r->format, &line, "", &entry);
@@ -160,74 +124,28 @@ static wr_status parse_lines(const reader *r, const char **at, const char *end, 
   return WR_OK;
 }
 
-static wr_status parse_part(const reader *r, part *p, wr_triplet_chunk *chunk, wr_lines *lines) {
-  wr_status status = grow(&r->format, expected_entries(r, p), chunk);
-  for (int64_t from = p->begin; from < p->end && status == WR_OK; from += RUN) {
-    status = wr_text_lines(&r->text, from, p->end - from < RUN ? p->end : from + RUN, lines);
-    if (status != WR_OK) return status;
-    const char *at = lines->begin;
-    status = parse_lines(r, &at, lines->end, chunk);
-    if (status == WR_EINPUT) p->defect = lines->offset + (at - lines->begin);
-  }
-  return status;
-}
-
-static void note_failure(reader *r, int64_t k) {
-#pragma omp critical(wr_reader)
-  if (k < r->failed) {
-    snprintf(r->message, sizeof r->message, "%s", wr_status_message());
-#pragma omp atomic write
-    r->failed = k;
-  }
-}
-
-/* Parts behind one that failed are not begun: a defect on an earlier line is all that counts. */
-static void parse_parts(reader *r) {
-  r->failed = r->nparts;
-#pragma omp parallel num_threads(r->threads)
-  {
-    wr_lines lines = {.capacity = 0};
-#pragma omp for schedule(dynamic, 1)
-    for (int64_t k = 0; k < r->nparts; k++) {
-      int64_t earliest;
-#pragma omp atomic read
-      earliest = r->failed;
-      if (k > earliest) continue;
-      r->parts[k].status = parse_part(r, &r->parts[k], &r->triplets->chunks[k], &lines);
-      if (r->parts[k].status != WR_OK) note_failure(r, k);
-    }
-    wr_lines_free(&lines);
-  }
-}
-
-/* Fails for the line at an offset of the text, now with its number: as an entry too many, or with its own defect. */
-static wr_status fail_at(const reader *r, int64_t offset, int surplus) {
-  char where[WR_WHERE], quote[WR_QUOTE];
-  wr_lines lines = {.capacity = 0};
+static wr_status fail_defective(const void *of, const wr_input_line *line, const char *where) {
+  const reader *r = of;
   wr_entry entry;
-  int64_t number;
-  wr_status status = wr_text_line_number(&r->text, offset, &number);
-  if (status == WR_OK) status = wr_text_lines(&r->text, offset, offset + 1, &lines);
-  if (status == WR_OK) {
-    wr_input_line line = wr_line_at(lines.begin, lines.end);
-    wr_where(r->text.name, number, where);
-    if (surplus)
-      status = wr_fail(WR_EINPUT, "%s: more entries than the %lld that are declared ('%s')", where,
-                       (long long)r->header.nnz, wr_quote(line.begin, line.end, quote));
-    else
-      status = wr_entry_parse(&r->format, &line, where, &entry);
-  }
-  wr_lines_free(&lines);
-  return status != WR_OK ? status : wr_fail(WR_EINPUT, "%s: was changed while it was being read", r->text.name);
+  return wr_entry_parse(&r->format, line, where, &entry);
+}
+
+static const wr_text_format entries_format = {.begin = begin_part, .parse = parse_lines, .fail = fail_defective};
+
+static wr_status fail_too_many(const void *of, const wr_input_line *line, const char *where) {
+  const reader *r = of;
+  char quote[WR_QUOTE];
+  return wr_fail(WR_EINPUT, "%s: more entries than the %lld that are declared ('%s')", where, (long long)r->header.nnz,
+                 wr_quote(line->begin, line->end, quote));
 }
 
 /* The part's entry after `within` others, found by reading the part again. */
-static wr_status fail_surplus(const reader *r, const part *p, int64_t within) {
+static wr_status fail_surplus(const reader *r, const wr_text_part *p, int64_t within) {
   wr_lines lines = {.capacity = 0};
   wr_status status = WR_OK;
   int64_t seen = 0, offset = p->begin;
-  for (int64_t from = p->begin; from < p->end && seen <= within && status == WR_OK; from += RUN) {
-    status = wr_text_lines(&r->text, from, p->end - from < RUN ? p->end : from + RUN, &lines);
+  for (int64_t from = p->begin; from < p->end && seen <= within && status == WR_OK; from += WR_TEXT_RUN) {
+    status = wr_text_lines(&r->text, from, p->end - from < WR_TEXT_RUN ? p->end : from + WR_TEXT_RUN, &lines);
     for (const char *at = lines.begin; status == WR_OK && at < lines.end && seen <= within;) {
       wr_input_line line = wr_line_at(at, lines.end);
       offset = lines.offset + (at - lines.begin);
@@ -236,7 +154,7 @@ static wr_status fail_surplus(const reader *r, const part *p, int64_t within) {
     }
   }
   wr_lines_free(&lines);
-  return status != WR_OK ? status : fail_at(r, offset, 1);
+  return status != WR_OK ? status : wr_text_fail_at(&r->text, offset, fail_too_many, r);
 }
 
 static wr_status fail_missing(const reader *r, int64_t found) {
@@ -251,13 +169,12 @@ static wr_status fail_missing(const reader *r, int64_t found) {
 /* The parts in file order: the first defect is the file's. *found := the number of entries. */
 static wr_status settle(reader *r, int64_t *found) {
   *found = 0;
-  for (int64_t k = 0; k < r->nparts; k++) {
-    part *p = &r->parts[k];
-    int64_t count = r->triplets->chunks[k].count;
-    if (count > r->header.nnz - *found) return fail_surplus(r, p, r->header.nnz - *found);
-    if (p->defect >= 0) return fail_at(r, p->defect, 0);
-    if (p->status != WR_OK) return wr_fail(p->status, "%s", r->message);
-    p->before = *found;
+  for (int64_t k = 0; k < r->parts.count; k++) {
+    int64_t count = r->triplets->chunks[k].count, rest = r->header.nnz - *found;
+    if (count > rest) return fail_surplus(r, &r->parts.part[k], rest);
+    wr_status status = wr_text_part_check(&r->text, &entries_format, r, &r->parts, k);
+    if (status != WR_OK) return status;
+    r->parts.part[k].before = *found;
     *found += count;
   }
   return *found == r->header.nnz ? WR_OK : fail_missing(r, *found);
@@ -293,8 +210,9 @@ static void place_values(const wr_entry_format *f, int64_t k, wr_triplet_chunk *
 }
 
 static void place_array(const reader *r) {
-#pragma omp parallel for num_threads(r->threads) schedule(dynamic, 1)
-  for (int64_t k = 0; k < r->nparts; k++) place_values(&r->format, r->parts[k].before, &r->triplets->chunks[k]);
+#pragma omp parallel for num_threads(r->parts.threads) schedule(dynamic, 1)
+  for (int64_t k = 0; k < r->parts.count; k++)
+    place_values(&r->format, r->parts.part[k].before, &r->triplets->chunks[k]);
 }
 
 static void note_facts(const reader *r, int64_t stored, wr_read_facts *facts) {
@@ -307,15 +225,16 @@ static void note_facts(const reader *r, int64_t stored, wr_read_facts *facts) {
 
 wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr_triplets *triplets,
                          wr_read_facts *facts) {
-  reader r = {.text = *text, .triplets = triplets, .threads = options != NULL ? options->threads : 0};
-  if (r.threads <= 0) r.threads = omp_get_max_threads();
+  reader r = {.text = *text, .triplets = triplets, .parts = {.threads = options != NULL ? options->threads : 0}};
+  if (r.parts.threads <= 0) r.parts.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
   int64_t stored;
   wr_status status;
   *triplets = (wr_triplets){.nrows = 0};
   TRY(read_header(&r));
-  TRY(cut(&r));
-  parse_parts(&r);
+  TRY(check_room(&r));
+  TRY(wr_text_parts_cut(&r.text, r.body, LONGEST_PART, &r.parts, triplets));
+  wr_text_parts_parse(&r.text, &entries_format, &r, &r.parts);
   TRY(settle(&r, &stored));
   TRY(wr_text_unchanged(&r.text));
   if (!r.format.coordinate) place_array(&r);
@@ -325,7 +244,7 @@ wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr
   if (facts != NULL) note_facts(&r, stored, facts);
 done:
   if (status != WR_OK) wr_triplets_free(triplets);
-  wr_free(r.parts);
+  wr_free(r.parts.part);
   return status;
 }
 
@@ -360,8 +279,8 @@ wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_tr
   *A = NULL;
   wr_status status = wr_text_open(path, MM_BANNER, &text);
   if (status != WR_OK) return status;
-  status = wr_binary_is(&text) ? read_binary(&text, options, A, origin, facts)
-                               : wr_read_opened(&text, options, triplets, facts);
+  status = text.kind == WR_FILE_BINARY ? read_binary(&text, options, A, origin, facts)
+                                       : wr_read_opened(&text, options, triplets, facts);
   wr_text_close(&text);
   return status;
 }

@@ -22,7 +22,7 @@ typedef struct wr_read_options {
   int threads;      /* 0: all that OpenMP would use                                                           */
   int nonnegative;  /* 1: a negative value is a defect of its line (weights of edges)                          */
   wr_edge_choice columns;  /* of an edge list (io/edge_list.h)                                                */
-  const wr_csr_feed *feed; /* wr_read_matrix: told of a binary's rows (io/binary_file.h); NULL: nobody wants it */
+  const wr_csr_feed *feed; /* wr_read_matrix: told of a saved matrix's rows (io/binary_file.h), or NULL        */
 } wr_read_options;
 
 /* What was read, for the reports. */
@@ -42,8 +42,8 @@ wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_
 wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr_triplets *triplets,
                          wr_read_facts *facts);
 
-/* The same as wr_read_triplets, and a file that was saved in binary (io/binary_file.h), told by how it begins, too: then
- * *A := the matrix, *origin is filled and there are no triplets; of a text *A := NULL. */
+/* The same as wr_read_triplets, and a file that was saved in binary (io/binary_file.h), too: then *A := the matrix, *origin
+ * is filled and there are no triplets; of a text *A := NULL. */
 wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_csr **A,
                          wr_binary_origin *origin, wr_read_facts *facts);
 

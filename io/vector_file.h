@@ -14,6 +14,7 @@
 
 #include "config/status.h"
 #include "io/ids.h"
+#include "io/number.h"
 
 /* What a vector is read for. */
 typedef struct wr_vector_need {
@@ -49,9 +50,5 @@ wr_status wr_vector_format_choose(const char *path, wr_vector_format asked, wr_v
  * is not finite, as most forms cannot say it; WR_EUSAGE for n < 1. */
 wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, const double *values,
                           const char *comment);
-
-/* The shortest decimal that strtod reads back to the same bits, nearest to it where there are several; returns its length.
- * text has room for 32 characters. Plain from 1e-5 up to 17 digits, else d.ddde-N; "nan", "inf". */
-int wr_number_text(double value, char *text);
 
 #endif

@@ -61,12 +61,26 @@ done:
 void wr_bicgstab_close(wr_bicgstab *s) {
   if (s == NULL || s->env == NULL) return;
   wr_iteration_close(s->loop);
-  wr_vec *const vectors[] = {&s->b,    &s->x,    &s->d, &s->r,        &s->p[0], &s->p[1], &s->s, &s->shadow,
-                             &s->v[0], &s->v[1], &s->t, &s->snapshot, &s->bank};
+  wr_vec *const vectors[] = {&s->b, &s->x,    &s->d,    &s->r, &s->p[0],     &s->p[1],      &s->s,        &s->shadow,
+                             &s->t, &s->v[0], &s->v[1], &s->snapshot, &s->inverse_p, &s->inverse_s, &s->bank};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++) s->env->ops->release(s->env, vectors[k]);
   double *const rooms[] = {s->room, s->base, s->rhs, s->u, s->residual};
   for (size_t k = 0; k < sizeof rooms / sizeof rooms[0]; k++) wr_free(rooms[k]);
   *s = (wr_bicgstab){0};
+}
+
+wr_status wr_bicgstab_precondition(wr_bicgstab *s, wr_precond *precond) {
+  wr_status status = WR_OK;
+  WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
+  WR_REFUSE_IF(precond && wr_precond_size(precond) != s->system->n, "precond is of %lld rows, the system of %lld",
+               (long long)wr_precond_size(precond), (long long)s->system->n);
+  wr_vec *const vectors[] = {&s->inverse_p, &s->inverse_s};
+  for (int k = 0; k < 2 && precond; k++)
+    if (vectors[k]->id == 0)
+      TRY(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a vector of BiCGSTAB", vectors[k]));
+  s->precond = precond;
+done:
+  return status;
 }
 
 static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
@@ -349,6 +363,9 @@ done:
   return status;
 }
 
+/* Which vectors and which preconditioner the recorded operations use. */
+static double constant_of(const wr_bicgstab *s) { return 2 * (double)wr_precond_id(s->precond) + s->apart; }
+
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_status status;
   wr_iteration *loop = s->loop;
@@ -358,9 +375,9 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
       (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_bicgstab_scalars, rounds, last, last_part, steps, rr, stop, logged);
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
   TRY(place_vectors(s));
-  loop->constant = s->apart; /* it decides which vectors are used */
+  loop->constant = constant_of(s);
   TRY(wr_iteration_every(loop, g->options->check_every));
-  if (!loop->resident) loop->constant = s->apart = 0;
+  if (!loop->resident) s->apart = 0, loop->constant = constant_of(s);
   for (int i = 0; i < 2; i++) /* a resident loop does not use them */
     memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p[s->apart ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
            sizeof loop->left[i]);
@@ -396,6 +413,9 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
   result->by = s->loop->by, result->multiplies = 2 * s->loop->taken;
   result->iteration_bytes = 2 * wr_plan_get_info(s->plan)->apply_bytes +
                             (double)(WR_BICGSTAB_VECTORS * s->system->n * wr_type_bytes(s->env->type));
+  if (s->precond)
+    result->iteration_bytes +=
+        2 * wr_precond_get_info(s->precond)->apply_bytes + (double)(s->system->n * wr_type_bytes(s->env->type));
   TRY(settle(s, &g));
 done:
   wr_plan_forget(s->plan);

@@ -2,6 +2,7 @@
 #ifndef WR_BICGSTAB_H
 #define WR_BICGSTAB_H
 
+#include "solvers/precond.h"
 #include "solvers/residual.h"
 #include "solvers/solver.h"
 #include "solvers/system.h"
@@ -23,6 +24,8 @@ typedef struct wr_bicgstab {
   wr_vec s;                  /* if apart; else s is in r between the two halves of an iteration                   */
   int apart;                 /* 1: p and s have vectors of their own, since a resident loop computes them within  */
                              /* the products that follow; 0: they overwrite their inputs, which takes less memory */
+  wr_precond *precond;       /* M, or NULL: M = 1 (a diagonal M may be part of system->matrix instead)            */
+  wr_vec inverse_p, inverse_s; /* M^-1 p, M^-1 s                                                                    */
   wr_vec x, d;               /* the iterate is x + d: x of the last start, d the sum of updates since, so that    */
                              /* rounding them costs digits of d alone, as refinements need                        */
   wr_vec v[2], t;            /* A p of this and of the last iteration, A s: the three buffers that applies rotate */
@@ -45,6 +48,10 @@ typedef struct wr_bicgstab {
 /* Allocates the vectors and uploads b. plan: of system->matrix, which is another matrix than A where A was scaled. */
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env);
 void wr_bicgstab_close(wr_bicgstab *s); /* a zeroed one is fine */
+
+/* From now on solves are right preconditioned by M = precond, of A in the type and at the place of the solve; NULL: M = 1.
+ * precond must outlive the solves. Errors: WR_EUSAGE for another size, WR_ENOMEM. */
+wr_status wr_bicgstab_precondition(wr_bicgstab *s, wr_precond *precond);
 
 /* Iterates from the system's guess, or from 0 if rounding alone keeps the residual of the guess above the tolerance, which the
  * note then says. result->outcome is WR_CONVERGED if and only if ||b - A x|| <= max(tolerance ||b||, atol), A

@@ -26,22 +26,25 @@ done:
 static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->apart ? i : 0]; }
 static wr_vec *half_step(wr_bicgstab *s) { return s->apart ? &s->s : &s->r; }
 
-/* v := A p, with the sums for alpha and the step that computes it. */
-static wr_status first_product(wr_bicgstab *s, int i, wr_then then) {
-  wr_epilogue sigma = {
-      .reduce = {{WR_DOT, NULL, &s->shadow, SCALAR(s, sigma)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, vv)}},
-      .then = then};
-  return wr_plan_apply(
-      s->plan, &(wr_apply){.alpha = 1, .x = direction_at(s, i), .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
+/* M^-1 times a vector: the vector itself without a preconditioner, else `to`. */
+static wr_status precondition(wr_bicgstab *s, const wr_vec *from, wr_vec *to, const wr_vec **result) {
+  *result = s->precond ? to : from;
+  return s->precond ? wr_precond_apply(s->precond, &(wr_precond_request){.r = from, .z = to}) : WR_OK;
 }
 
-/* t := A s, with the sums for omega and the step that computes it. */
-static wr_status second_product(wr_bicgstab *s, int i, wr_then then) {
-  const wr_vec *x = half_step(s);
-  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, x, SCALAR(s, ts)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, tt)}},
+/* v := A M^-1 p, with the sums for alpha and the step that computes it. */
+static wr_status first_product(wr_bicgstab *s, int i, const wr_vec *p, wr_then then) {
+  wr_epilogue sigma = {.reduce = {{WR_DOT, NULL, &s->shadow, SCALAR(s, sigma)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, vv)}},
+                       .then = then};
+  return wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = p, .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
+}
+
+/* t := A M^-1 s, with the sums for omega and the step that computes it. */
+static wr_status second_product(wr_bicgstab *s, int i, const wr_vec *inverse_s, wr_then then) {
+  wr_epilogue omega = {.reduce = {{WR_DOT, NULL, half_step(s), SCALAR(s, ts)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, tt)}},
                        .then = then};
   return wr_plan_apply(s->plan,
-                       &(wr_apply){.alpha = 1, .x = x, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
+                       &(wr_apply){.alpha = 1, .x = inverse_s, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
 }
 
 wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
@@ -49,7 +52,9 @@ wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
   WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
   WR_REFUSE_IF(count < 0, "count is %d", count);
   wr_plan_forget(s->plan);
-  for (int k = 0; k < count; k++) TRY((k % 2 == 0 ? first_product : second_product)(s, k / 2 % 2, (wr_then){0}));
+  for (int k = 0; k < count; k++)
+    TRY(k % 2 == 0 ? first_product(s, k / 2 % 2, direction_at(s, k / 2 % 2), (wr_then){0})
+                   : second_product(s, k / 2 % 2, half_step(s), (wr_then){0}));
 done:
   wr_plan_forget(s->plan);
   return status;
@@ -68,6 +73,33 @@ done:
   return status;
 }
 
+/* d += alpha M^-1 p + omega M^-1 s; r = s - omega t, with (r, r) and (shadow, r). Without M, in one pass. */
+static wr_status update(wr_bicgstab *s, const wr_vec *p, const wr_vec *inverse_s) {
+  wr_status status = WR_OK;
+  const wr_vecops *ops = s->env->ops;
+  const wr_vec *half = half_step(s);
+  wr_then then = WR_THEN(bicgstab_after_update, &s->bank, &s->loop->log);
+  wr_reduction rr = {WR_NRM2SQ, &s->r, NULL, SCALAR(s, rr)}, rho = {WR_DOT, &s->r, &s->shadow, SCALAR(s, rho_next)};
+  wr_fused find_d = {.in = {&s->d, p, inverse_s},
+                     .out = {&s->d},
+                     .c = {{{.factor = 1}, {1, SCALAR(s, alpha)}, {1, SCALAR(s, omega)}}}};
+  wr_fused find_r = {.in = {half, &s->t, &s->shadow},
+                     .out = {&s->r},
+                     .c = {{{.factor = 1}, {-1, SCALAR(s, omega)}}},
+                     .reduce = {rr, rho},
+                     .then = then};
+  wr_fused find_both = {.in = {&s->d, p, half, &s->t, &s->shadow},
+                        .out = {&s->d, &s->r},
+                        .c = {{{.factor = 1}, {1, SCALAR(s, alpha)}, {1, SCALAR(s, omega)}},
+                              {[2] = {.factor = 1}, [3] = {-1, SCALAR(s, omega)}}},
+                        .reduce = {rr, rho},
+                        .then = then};
+  if (s->precond) TRY(ops->fused(s->env, &find_d));
+  TRY(ops->fused(s->env, s->precond ? &find_r : &find_both));
+done:
+  return status;
+}
+
 /* One iteration, whose product A p is v[i]. A is the matrix, and all else are vectors of n:
  *
  *   operation                        reads            writes
@@ -78,31 +110,28 @@ done:
  *   d += ..., r = ..., with two sums d p s t shadow   d r
  *   where a snapshot is due          x d, then t      t, then snapshot
  *
- * These are WR_BICGSTAB_VECTORS vectors besides the multiplies, without snapshots. tests/bench/traffic.py compares them with
- * what ncu counts. */
+ * These are WR_BICGSTAB_VECTORS vectors besides the multiplies, without snapshots. A preconditioner moves its own bytes twice,
+ * and the update then takes two passes, which read s once more. tests/bench/traffic.py compares this with what ncu counts. */
 wr_status wr_bicgstab_step(void *solver, int i) {
   wr_status status;
   wr_bicgstab *s = solver;
   wr_env *env = s->env;
-  wr_vec *p = direction_at(s, i), *v = &s->v[i], *half = half_step(s), *t = &s->t, *r = &s->r;
-  wr_fused find_p = {.in = {r, direction_at(s, 1 - i), &s->v[1 - i]}, /* p = r + beta (p - omega v), of the one before */
+  wr_vec *p = direction_at(s, i), *v = &s->v[i], *half = half_step(s), *r = &s->r;
+  const wr_vec *inverse_p, *inverse_s;
+  wr_fused find_p = {.in = {r, direction_at(s, 1 - i), &s->v[1 - i]}, /* with p and v of the iteration before */
                      .out = {p},
                      .c = {{{.factor = 1}, {1, SCALAR(s, beta)}, {-1, SCALAR(s, beta_omega)}}}};
-  wr_fused find_s = {.in = {r, v}, /* s = r - alpha v */
+  wr_fused find_s = {.in = {r, v},
                      .out = {half},
                      .c = {{{.factor = 1}, {-1, SCALAR(s, alpha)}}},
                      .reduce = {{WR_NRM2SQ, half, NULL, SCALAR(s, ss)}}};
-  wr_fused update = {.in = {&s->d, p, half, t, &s->shadow}, /* d += alpha p + omega s;  r = s - omega t */
-                     .out = {&s->d, r},
-                     .c = {{{.factor = 1}, {1, SCALAR(s, alpha)}, {1, SCALAR(s, omega)}},
-                           {[2] = {.factor = 1}, [3] = {-1, SCALAR(s, omega)}}},
-                     .reduce = {{WR_NRM2SQ, r, NULL, SCALAR(s, rr)}, {WR_DOT, r, &s->shadow, SCALAR(s, rho_next)}},
-                     .then = WR_THEN(bicgstab_after_update, &s->bank, &s->loop->log)};
   TRY(env->ops->fused(env, &find_p));
-  TRY(first_product(s, i, WR_THEN(bicgstab_after_first_product, &s->bank, NULL)));
+  TRY(precondition(s, p, &s->inverse_p, &inverse_p));
+  TRY(first_product(s, i, inverse_p, WR_THEN(bicgstab_after_first_product, &s->bank, NULL)));
   TRY(env->ops->fused(env, &find_s));
-  TRY(second_product(s, i, WR_THEN(bicgstab_after_second_product, &s->bank, NULL)));
-  TRY(env->ops->fused(env, &update));
+  TRY(precondition(s, half, &s->inverse_s, &inverse_s));
+  TRY(second_product(s, i, inverse_s, WR_THEN(bicgstab_after_second_product, &s->bank, NULL)));
+  TRY(update(s, inverse_p, inverse_s));
   if (s->loop->ends_period) TRY(take_snapshot(s));
 done:
   return status;

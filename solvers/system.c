@@ -116,39 +116,28 @@ static int choose_exponent(const wr_system *s) {
   return abs(exponent) <= WR_SYSTEM_RANGE ? 0 : -exponent;
 }
 
-static wr_status invert_diagonal(wr_system *s) {
-  const wr_csr *A = s->A;
+static wr_status invert_diagonal(wr_system *s, const wr_preconditioner *scaling) {
   wr_status status = wr_alloc(&s->inverse_diagonal, s->n, sizeof *s->inverse_diagonal, "the preconditioner");
-  if (status != WR_OK) return status;
-  for (int64_t i = 0; i < s->n; i++) {
-    double d = 0;
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
-      if (A->col[k] == i) d = A->val ? A->val[k] : 1;
-    s->inverse_diagonal[i] = 1 / d;
-    if (d == 0 || !isfinite(s->inverse_diagonal[i]))
-      return wr_fail(WR_EINPUT, "--precond jacobi: the diagonal element of row %lld is %g; use --precond none",
-                     (long long)i + 1, d);
-  }
-  return WR_OK;
+  return status == WR_OK ? scaling->diagonal(s->A, NULL, s->inverse_diagonal) : status;
 }
 
 /* Fails with the first value of matrix that has become infinite by being divided by a diagonal element. */
-static wr_status check_scaled(const wr_system *s) {
+static wr_status check_scaled(const wr_system *s, const char *scaling) {
   const wr_csr *A = s->A, *m = s->matrix;
   for (int64_t i = 0; i < m->nrows; i++)
     for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
       double value = A->val ? A->val[k] : 1;
       if (isfinite(m->val[k]) || !isfinite(value)) continue;
       return wr_fail(WR_EINPUT,
-                     "--precond jacobi: the value %g of row %lld divided by the diagonal element of its column %lld "
+                     "--precond %s: the value %g of row %lld divided by the diagonal element of its column %lld "
                      "is beyond f64; use --precond none",
-                     value, (long long)i + 1, (long long)m->col[k] + 1);
+                     scaling, value, (long long)i + 1, (long long)m->col[k] + 1);
     }
   return WR_OK;
 }
 
 /* matrix := A D^-1 or 2^matrix_exponent A, a copy. */
-static wr_status scale_matrix(wr_system *s) {
+static wr_status scale_matrix(wr_system *s, const char *scaling) {
   wr_status status;
   const wr_csr *A = s->A;
   const wr_scale_factor power = wr_scale_of(s->matrix_exponent);
@@ -161,7 +150,7 @@ static wr_status scale_matrix(wr_system *s) {
     s->matrix->col[k] = A->col[k];
     s->matrix->val[k] = s->inverse_diagonal ? value * s->inverse_diagonal[A->col[k]] : wr_scale_times(power, value);
   }
-  TRY(check_scaled(s));
+  TRY(check_scaled(s, scaling ? scaling : "none"));
 done:
   return status;
 }
@@ -176,8 +165,8 @@ int64_t wr_system_below_f32(const wr_system *s) {
   return count;
 }
 
-wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, int jacobi, double atol,
-                          wr_system *system) {
+wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed,
+                          const wr_preconditioner *scaling, double atol, wr_system *system) {
   wr_system nowhere; /* so that b and guess are freed if system is NULL, too */
   wr_status status = system ? WR_OK : wr_refuse(__func__, "system is NULL");
   if (system == NULL) system = &nowhere;
@@ -185,6 +174,7 @@ wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64
   TRY(status);
   TRY(wr_csr_check_host(A, "A", __func__));
   if (!(atol >= 0) || isinf(atol)) TRY(wr_refuse(__func__, "atol is %g; it is finite and 0 or more", atol));
+  if (scaling && scaling->diagonal == NULL) TRY(wr_refuse(__func__, "scaling, %s, is not diagonal", scaling->name));
   system->n = A->nrows;
   if (A->nrows != A->ncols)
     TRY(wr_fail(WR_EINPUT, "a linear system needs a square matrix, not %lld x %lld", (long long)A->nrows,
@@ -194,17 +184,17 @@ wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64
   TRY(check_finite(guess, system->n, "the first guess"));
   scale_to_one(system, atol);
   TRY(measure_matrix(system));
-  if (jacobi)
-    TRY(invert_diagonal(system));
+  if (scaling)
+    TRY(invert_diagonal(system, scaling));
   else
     system->matrix_exponent = choose_exponent(system);
-  if (jacobi || system->matrix_exponent != 0) {
-    TRY(scale_matrix(system));
+  if (scaling || system->matrix_exponent != 0) {
+    TRY(scale_matrix(system, scaling ? scaling->name : NULL));
     TRY(measure_matrix(system));
   }
   for (int64_t i = 0; guess && i < system->n; i++) {
     guess[i] = ldexp(guess[i], system->exponent - system->matrix_exponent);
-    if (jacobi) guess[i] /= system->inverse_diagonal[i];
+    if (scaling) guess[i] /= system->inverse_diagonal[i];
   }
 done:
   if (status != WR_OK) wr_system_free(system);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "solvers/precond.h"
 #include "spmv/matrix/csr.h"
 
 typedef struct wr_system {
@@ -14,9 +15,9 @@ typedef struct wr_system {
   int64_t n;
   double *b;                /* [n] right-hand side times 2^exponent, so that its largest element is in [1/2, 1)    */
   double *guess;            /* [n] first guess of the solver's unknown u; NULL: 0                                 */
-  double *inverse_diagonal; /* [n] or NULL: D = 1. D is the diagonal of A (right preconditioned by Jacobi)        */
+  double *inverse_diagonal; /* [n] or NULL: D = 1. D is a diagonal right preconditioner, as Jacobi's            */
   int exponent;
-  int matrix_exponent;      /* 0 with Jacobi, and while the largest |value| of A is from 2^-WR_SYSTEM_RANGE to    */
+  int matrix_exponent;      /* 0 with D, and while the largest |value| of A is from 2^-WR_SYSTEM_RANGE to    */
                             /* 2^WR_SYSTEM_RANGE; else that value times 2^matrix_exponent is in [1/2, 1)          */
   double norm_b;            /* of the scaled b                                                                    */
   double absolute;          /* atol, scaled                                                                       */
@@ -31,11 +32,11 @@ typedef struct wr_system {
 enum { WR_SYSTEM_RANGE = 40 };
 
 /* A must outlive the system; b and guess ([n], wr_alloc'ed, guess may be NULL) are taken over, whatever happens. b NULL: A
- * times x, x being ones, or with random 1 uniform in [0, 1) by seed. WR_EINPUT: A not square; jacobi with a zero or missing
- * diagonal element, or a value that overflows when divided by its column's; numbers in b or guess that are not finite.
- * WR_ENOMEM. */
-wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, int jacobi, double atol,
-                          wr_system *system);
+ * times x, x being ones, or with random 1 uniform in [0, 1) by seed. scaling: a diagonal preconditioner M by which the columns
+ * are scaled, or NULL: none. WR_EINPUT: A not square; a diagonal of M without an inverse, or a value that overflows when its
+ * column is scaled; numbers in b or guess that are not finite. WR_EUSAGE: scaling is not diagonal. WR_ENOMEM. */
+wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed,
+                          const wr_preconditioner *scaling, double atol, wr_system *system);
 void wr_system_free(wr_system *system); /* a zeroed one is fine */
 
 /* x[n]: from the solver's unknown u to that of A x = b, in place: x = 2^(matrix_exponent - exponent) D^-1 u. */

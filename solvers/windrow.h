@@ -8,6 +8,7 @@
  *   option.h     tables of options; a backend's knobs are rows of one
  *   apply.h, spmv.h    plans: y = A x by any backend, also one of your own
  *   solver.h     the monitor and the result of a solve
+ *   precond.h    preconditioners
  *   system.h, residual.h, bicgstab.h    linear systems, the residual of an answer, and a solver
  *   graph.h, pagerank.h     graphs
  *
@@ -36,6 +37,7 @@ extern "C" {
 #endif
 
 #include "solvers/solver.h"
+#include "solvers/precond.h"
 #include "solvers/system.h"
 #include "solvers/residual.h"
 #include "solvers/bicgstab.h"

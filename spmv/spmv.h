@@ -9,7 +9,8 @@
  *   wr_plan_destroy(plan);
  *
  * A caller uses the wr_plan functions; they check every argument, keep the bookkeeping of y_next and supply what a backend
- * does not do itself. A backend is one const struct wr_backend. Vectors, scalars and the places they live: device/vec.h. */
+ * does not do itself. A backend is one const struct wr_backend. What is asked of one multiply: apply.h; vectors, and where to
+ * compute: device/vec.h, device/env.h. Terms that are windrow's own are explained in docs/glossary.md. */
 #ifndef WR_SPMV_H
 #define WR_SPMV_H
 

@@ -28,6 +28,7 @@ awk -F'\t' '
     if (from ~ /^solvers\/(report|program)$/ && to == "io") return 1
     if (from == "solvers/program" && (to == "data" || to == "solvers/report")) return 1
     if (from ~ /^solvers\// && to == "solvers") return 1
+    if (from == "solvers/precond") return to ~ /^spmv\/(device|matrix|precond)$/
     if (from ~ /^solvers/ && to ~ /^spmv(\/(device|matrix|steps|loop))?$/) return 1
     if ((from == "io" || from == "data") && to == "spmv/matrix") return 1
     if (is_backend(from)) return to ~ /^spmv(\/(matrix|blocks|device|kernel))?$/
@@ -48,7 +49,7 @@ awk -F'\t' '
   {
     name = substr($3, 2, length($3) - 2)
     if (substr($3, 1, 1) == "<") {
-      wrong = system_allowed($1, name) ? "" : "has no business with " $3
+      wrong = system_allowed($1, name) ? "" : "may not include " $3
     } else if (!(name in exists)) {
       wrong = $3 " is not a file, counted from the root"
     } else {

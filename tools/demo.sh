@@ -21,7 +21,7 @@ show() { # heading, command...
 
 list=$(backends)
 echo "windrow demo: backends on this machine: $list"
-show 'A web of 300000 pages: who is important?' \
+show 'A web of 300000 pages: which are the most important?' \
   "$build/pagerank -k $list --top 5 gen:web:n=300000"
 show 'Heat carried by wind through a cube of 60^3 cells: a nonsymmetric linear system' \
   "$build/bicgstab -k $list gen:stencil:n=60,points=7,convection=0.4"

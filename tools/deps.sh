@@ -74,7 +74,7 @@ purpose() { # item
     clang-format) echo 'make format, and the layout check of make lint' ;;
     pkg-config) echo 'finds an installed windrow; its checks' ;;
     groff) echo 'checks of the man pages' ;;
-    zsh) echo 'checks of the completion for it' ;;
+    zsh) echo 'checks of the completion for zsh' ;;
     dpkg-dev) echo 'makes the Debian package (make deb)' ;;
     *) echo 'required' ;;
   esac
@@ -125,7 +125,7 @@ install_items() { # items...
   return 1
 }
 
-# All at once; when that fails, what can be had one by one, unless the network is what fails.
+# All at once; if that fails one by one, so that some may succeed, unless the network fails.
 install_all() { # items...
   [ $# != 0 ] || return 0
   install_items "$@" && return
@@ -156,7 +156,7 @@ trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2086
 needed=$(missing $required) wanted=$(missing $optional)
 if [ -z "$needed$wanted" ]; then
-  echo 'deps: everything is there'
+  echo 'deps: everything is installed'
 elif [ -z "$manager" ]; then
   echo "deps: no apt-get, dnf, pacman or brew here; please install:" $needed $wanted
 else

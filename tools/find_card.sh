@@ -9,7 +9,7 @@ if cards=$(nvidia-smi --query-gpu=index,name,compute_cap,driver_version --format
   echo "cards (number, name, compute capability, driver):"
   echo "$cards" | sed 's/^/  /'
 elif ls /dev/nvidia[0-9]* >/dev/null 2>&1; then
-  echo "check-gpu: no nvidia-smi here; there is a device file, so the tests will tell"
+  echo "check-gpu: no nvidia-smi here; /dev/nvidia0 exists, so the tests are run"
 else
   echo "check-gpu: no NVIDIA card or driver on this machine: neither nvidia-smi nor /dev/nvidia0 answers" >&2
   exit 1

@@ -18,7 +18,7 @@ find_tool() {
   return 1
 }
 
-# Fences off what is laid out by hand, by marks that clang-format heeds, and shortens comments that pass column 120 to their
+# Fences off what is laid out by hand, by marks that clang-format obeys, and shortens comments that pass column 120 to their
 # number, so that their length moves no code. unfence undoes both.
 fence() {
   awk -v comments="$work/comments" '

@@ -11,7 +11,7 @@ esac
 base=${DESTDIR:-}$PREFIX
 work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-made=share/doc/windrow/folders # those that installing has made, so that they can go again
+made=share/doc/windrow/folders # those that installing has made, so that they can be removed
 
 # What is installed: mode, source, place below PREFIX. A source of -> is a link to the last word.
 contents() {
@@ -31,8 +31,8 @@ contents() {
   for path in "$here"/../examples/*.c; do echo "644 $path share/doc/windrow/examples/$(basename "$path")"; done
 }
 
-# The shared library knows what it needs itself; -lm is for the program, which computes with what it gets. With the static
-# library comes the rest.
+# The shared library names the libraries that it needs; -lm is for the arithmetic of the program itself. With the static library
+# a program needs the others too.
 pkg_config() {
   cat <<TXT
 prefix=$PREFIX

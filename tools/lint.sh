@@ -1,5 +1,5 @@
 #!/bin/sh
-# Looks for what the tree does without. Every rule is one check; a finding is `file:line: what: the line`.
+# Looks for what the tree must not contain. Every rule is one check; a finding is `file:line: what: the line`.
 # A rule: name, where it applies, the rooms where it is allowed (both patterns of paths), the pattern in code.
 # Needs: nothing
 set -u
@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
 
 sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp|def)$' >"$work/c_files"
-sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp|def|sh|awk|mk|md|conf)$' '^Makefile$' '^\.ci/run$' | grep -v '^tests/data/[a-z]*/' \
+sh "$here/sources.sh" '\.(c|h|cu|cuh|cpp|def|sh|awk|py|mk|md|conf)$' '^Makefile$' '^\.ci/run$' | grep -v '^tests/data/[a-z]*/' \
   >"$work/text_files"
 xargs awk -f "$here/code_only.awk" <"$work/c_files" >"$work/code"
 
@@ -35,6 +35,8 @@ call() { echo "(^|[^A-Za-z0-9_.>])($1) *[(]"; } # a call of one of these names
 word() { echo "(^|[^A-Za-z0-9_])($1)([^A-Za-z0-9_]|\$)"; }
 
 ours='^(config|spmv|io|data|solvers)/'
+# Where comments, messages and pages are held to the rule of plain words; . for everywhere.
+plain_rooms='^(config|data|examples|io|tools|tests/(bench|cli|config|data|fuzz|io|simt|tools))/'
 mains='(_main|solvers/program/(program|process))[.]c$'
 nowhere='^$'
 
@@ -55,7 +57,7 @@ code_rules() {
   code_rule 'launches go through launch.cuh' . '^spmv/kernel/launch[.]cuh$' '<<<'
   code_rule 'shared arrays are made by launch.cuh' . '^spmv/kernel/launch[.]cuh$' '__shared__'
   code_rule 'assembly stays in spmv/kernel' . '^spmv/kernel/|^spmv/steps/step_math[.]h$|^tests/simt/simt_switch[.]h$' "$(word 'asm|__asm__|__asm')"
-  code_rule 'no lane asks who is active; no grid-wide groups' . "$nowhere" \
+  code_rule 'no queries of active lanes, no grid-wide groups' . "$nowhere" \
     "__activemask|cooperative_groups|$(word 'cudaLaunchCooperativeKernel|__cluster_dims__')"
   code_rule 'tensor-core calls stay in spmv/kernel' . '^spmv/kernel/' "$(word 'wmma|nvcuda')"
   code_rule 'no global state' "$ours" "$mains" '^(static )?(volatile )?[a-z_0-9]+_t [*]*[a-z_0-9]+(\[.*\])?( = .*)?;$'
@@ -109,8 +111,17 @@ layout_rule() {
   fi
 }
 
+# A sentence has a function, a thread, an array, a kernel or a user as its subject, and can be understood alone.
+word_rule() {
+  words='[w]ho(ever|m|se)?|([n]o|[s]ome|[e]very|[a]ny)body|[w]ish(es|ed)?|[o]n (its|their) way|[n]ot there yet'
+  grep -E "$plain_rooms" "$work/text_files" | xargs grep -niE "(^|[^a-z0-9_.>*-])($words|[b]ehind (our|its|their) back)([^a-z0-9_]|\$)" \
+    /dev/null >"$work/found"
+  verdict 'plain words'
+}
+
 code_rules
 line_rules
+word_rule
 name_rules
 type_rule
 layout_rule

@@ -17,6 +17,6 @@ echo "$functions" | head -n 15 | awk '{ printf "  %4d  %-36s %s\n", $1, $2, $3 }
 echo "$functions" | awk '{ lines[NR] = $1; if ($1 > 45) over45++; if ($1 > 60) over60++ }
   END { if (NR) printf "  %d functions, median %d lines, %.0f%% under 46, %d over 60\n",
         NR, lines[int((NR + 1) / 2)], 100 * (NR - over45) / NR, over60 }'
-echo 'longest files (none should pass 400 lines without a reason)'
+echo 'longest files'
 # shellcheck disable=SC2086
 wc -l $files | grep -v ' total$' | sort -rn | head -n 10 | sed 's/^/  /'

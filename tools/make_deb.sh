@@ -38,8 +38,8 @@ libraries() { # paths of those that the programs and the library name
   done | sort -u
 }
 
-# A library whose package does not say which of its versions has what: the one that is here, or a newer one. A library of no
-# package is noted in homeless.
+# Of a package that does not say which of its versions has which symbols, the installed version or a newer one is asked for. A
+# library of no package is noted in homeless.
 undescribed() {
   libraries | while read -r path; do
     if ! owner=$(package_of "$path"); then
@@ -50,7 +50,7 @@ undescribed() {
   done | sort -u
 }
 
-# dpkg-shlibdeps wants to be where a debian/control is.
+# dpkg-shlibdeps must run in a folder with a debian/control.
 described() {
   mkdir "$work/debian"
   printf 'Source: windrow\n\nPackage: windrow\nArchitecture: any\n' >"$work/debian/control"
@@ -79,7 +79,7 @@ Description: iterative solvers for sparse systems and graphs
  headers, manual pages and completion for bash and zsh.
 TXT
   [ ! -s "$work/homeless" ] ||
-    echo " Needed besides, and of no package where this one was made: $(sort -u "$work/homeless" | paste -sd ' ' -)"
+    echo " Also needed, and in no package of the machine where this one was made: $(sort -u "$work/homeless" | paste -sd ' ' -)"
 }
 
 rm -rf "$tree"

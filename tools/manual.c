@@ -269,7 +269,7 @@ static void bash_argument(const wr_option *row) {
   }
 }
 
-/* bash cuts words at = and at : before it asks. */
+/* bash cuts words at = and at : before it calls the function. */
 static const char bash_begin[] =
     "_windrow_files() { mapfile -t COMPREPLY < <(compgen -f -- \"$1\"); compopt -o filenames 2>/dev/null; }\n"
     "_windrow_%s() {\n"

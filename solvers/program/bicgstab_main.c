@@ -69,8 +69,8 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   TRY(wr_alloc_zeroed(&system, 1, sizeof *system, "a system"));
   double *taken_b = b, *taken_guess = guess;
   b = guess = NULL; /* the system takes them over */
-  TRY(wr_system_build(A, taken_b, taken_guess, s->rhs_random, s->rhs_seed, s->precond == WR_PRECOND_JACOBI, s->atol,
-                      system));
+  TRY(wr_system_build(A, taken_b, taken_guess, s->rhs_random, s->rhs_seed,
+                      s->precond ? wr_preconditioner_at(s->precond) : NULL, s->atol, system));
   describe(s, system, facts);
   *problem = system;
   system = NULL;
@@ -81,10 +81,10 @@ done:
   return status;
 }
 
-/* Jacobi scales the columns, so that the solver multiplies by another matrix than A. */
+/* Not if a diagonal preconditioner scales the columns: the solver then multiplies by another matrix than A. */
 static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
   (void)all_on_device;
-  return A->nrows == A->ncols && s->precond != WR_PRECOND_JACOBI;
+  return A->nrows == A->ncols && wr_preconditioner_at(s->precond)->diagonal == NULL;
 }
 
 static void close_problem(void *problem) {

@@ -16,7 +16,7 @@ int64_t wr_pagerank_row_bytes(const wr_settings *s, int on_host) {
 
 /* b; ten vectors (wr_bicgstab_open); Jacobi's diagonal and the row pointers of the scaled matrix */
 int64_t wr_bicgstab_row_bytes(const wr_settings *s, int on_host) {
-  int64_t jacobi = s->precond == WR_PRECOND_JACOBI ? F64 + (int64_t)sizeof(int64_t) : 0;
+  int64_t jacobi = wr_preconditioner_at(s->precond)->diagonal ? F64 + (int64_t)sizeof(int64_t) : 0;
   return F64 + if_given(s->guess) + jacobi + ANSWER + (on_host ? 10 * wr_type_bytes((wr_type)s->precision) : 0);
 }
 

@@ -12,7 +12,6 @@
 enum { WR_DEVICE_AUTO, WR_DEVICE_CPU, WR_DEVICE_CUDA };                 /* --device, split by settings.c */
 enum { WR_STOP_BOUND, WR_STOP_CHANGE };                                 /* --stop                        */
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
-enum { WR_PRECOND_NONE, WR_PRECOND_JACOBI };                            /* --precond                     */
 
 #define WR_COLUMNS_HELP                                                                        \
   "which columns of an edge list are read, from 1: source, target and weight (row, column and value); default: by the " \
@@ -35,7 +34,7 @@ typedef struct wr_settings {
   int edges, duplicates; /* the choices' order is sum|once */
   int64_t top;
   /* BiCGSTAB */
-  int precond;
+  int precond; /* of wr_preconditioner_at: the choices' order is none|jacobi */
   char *rhs, *rhs_text;
   /* files */
   char *guess, *output, *json, *history, *save_binary, *columns_text;

@@ -1,5 +1,5 @@
-/* What cpu_csr reaches of the machine's read bandwidth, by the bytes that one multiply must move: generated matrices whose x is
- * local, in both precisions, with and without values. Prints a table and writes JSON to the file named by the argument.
+/* What cpu_csr reaches of the machine's read bandwidth, by the bytes that one multiply must move: generated matrices that
+ * read x locally, in both precisions, with and without values. Prints a table and writes JSON to the file that is given.
  * usage: cpu_bench [OUT.json] */
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 # of the vector operations and of one multiply by every backend. Results go to the folder OUT (default: build/gpu); a step
 # that fails does not stop the next. Exit status: 0 if all steps passed.
 #   CUDA_ARCH=sm_90 JOBS=16 OUT=DIR sh tests/bench/gpu_session.sh [build|check|sanitize|bench ...]     default: all
-#   OWN='csr_warp csr_thread'   backends whose conformance is sanitized (all that run on the card, the vendor's left out)
+#   OWN='csr_warp csr_thread'   backends that conformance tests under the sanitizer (all on the card but NVIDIA's)
 #   ALSO='vec sort'  other tests that are sanitized     FEW=9  of how many cases racecheck takes one
 #   TOOLS='memcheck racecheck'  compute-sanitizer's tools (all four)     LIMIT=240  seconds for each of its runs
 #   BENCH='-d cuda -p f64 gen:web'  what spmv is given (-d cuda --cold --standard: the standard matrices)
@@ -28,9 +28,10 @@ step() { # name, limit in seconds, command
   [ $code -eq 0 ] || failed=1
 }
 
-wants() { case " $steps " in *" $1 "*) true ;; *) false ;; esac }
+has_step() { case " $steps " in *" $1 "*) true ;; *) false ;; esac }
 
-# The backends that run on the card here: names in the first section of --list-backends. The vendor's are its own affair.
+# The backends that run on the card here: names in the first section of --list-backends, without those that call NVIDIA's
+# libraries.
 own_backends() {
   build/pagerank --list-backends | awk '
     /^[A-Z]/ { available = /^Available/ }
@@ -79,15 +80,15 @@ unshare_card() {
 
 steps=${*:-build check sanitize bench}
 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.mem --format=csv >"$out/card.csv" 2>&1
-if wants build; then
+if has_step build; then
   step build 400 make -j"$jobs" CUDA_ARCH="$arch" programs tests build/bench/vec_bench
 fi
-if wants check; then
+if has_step check; then
   share_card
   step check-gpu 500 make CUDA_ARCH="$arch" JOBS="$jobs" check-gpu
   unshare_card
 fi
-if wants sanitize; then
+if has_step sanitize; then
   if command -v compute-sanitizer >/dev/null 2>&1; then
     sanitize_all
   else
@@ -95,7 +96,7 @@ if wants sanitize; then
     failed=1
   fi
 fi
-if wants bench; then
+if has_step bench; then
   step vec_bench 200 build/bench/vec_bench cuda "$out/vec_bench.json"
   cat "$out/vec_bench.log"
   # shellcheck disable=SC2086

@@ -69,7 +69,7 @@ static int64_t peak(void) {
 
 static void reset_peak(void) {
 #ifdef __GLIBC__
-  malloc_trim(0); /* or what was freed would not be missed */
+  malloc_trim(0); /* so that freed memory is no longer counted */
 #endif
   FILE *file = fopen("/proc/self/clear_refs", "w");
   if (file == NULL) return;
@@ -119,7 +119,7 @@ done:
   return status;
 }
 
-/* What a program of ten lines does. */
+/* The reader of ten lines that windrow is compared with. */
 static wr_status bench_fscanf(const text *t) {
   wr_status status = WR_OK;
   char line[1024];
@@ -195,7 +195,7 @@ static wr_status bench_file(const char *path) {
   text t;
   struct stat facts;
   snprintf(t.path, sizeof t.path, "%s", path);
-  if (stat(path, &facts) != 0) return wr_fail(WR_EINPUT, "%s is not there", path);
+  if (stat(path, &facts) != 0) return wr_fail(WR_EINPUT, "%s does not exist", path);
   t.bytes = facts.st_size;
   return bench(&t);
 }

@@ -4,7 +4,7 @@
 # solver_tables.py makes tables of. Exit status: 0 if every answer of ours was right.
 #   make programs build/bench/yardstick && OUT=DIR sh tests/bench/solver_bench.sh build [pagerank|bicgstab ...]   default: both
 #   PAGERANK='merbit,csr_warp'  BICGSTAB='merbit,bsr_unrolled'   backends     OPTIONS='--deterministic'  further options of ours
-#   GRAPHS='gen:road'  SYSTEMS='gen:fem'   matrices     EVERY=10  iterations between two looks of the yardstick (even)
+#   GRAPHS='gen:road'  SYSTEMS='gen:fem'   matrices     EVERY=10  iterations between two checks of the yardstick (even)
 #   REPEAT=9  timed solves of each     LIMIT=200  seconds for one program
 # Ours are solved to the default tolerance and to a loose one: the difference in time over that in iterations is what an
 # iteration takes, without what begins and ends a solve. The yardstick's events leave that out too.

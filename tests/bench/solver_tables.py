@@ -3,7 +3,7 @@ cuSPARSE and cuBLAS.
 
 usage: solver_tables.py JSONL...
 Standard library alone. Cells are f64 / f32. Of several lines for the same thing the last one counts. Ours is the backend with
-the least time an iteration whose answer is right: the difference of two solves, to the default tolerance and to a loose one,
+the least time an iteration among those with a right answer: the difference of two solves, to the default tolerance and to a loose one,
 over that in iterations taken; ~ marks one of a first solve (of a run without repeats), which loads code, or of one solve where
 both take as many. End to end, cold: this process from its start, generating or reading included; warm: a second solve in it
 with its answer on the host. Errors are what was checked on the host: the L1 change of one exact step, or ||b - A x|| / ||b||;
@@ -45,7 +45,7 @@ def seconds_of(run):
 
 
 def taken(run):
-    """Iterations that took time: a device goes on to its next look. Older reports do not count these."""
+    """Iterations that took time: a device goes on to its next check. Older reports do not count these."""
     multiplies = run["result"].get("multiplies")
     if multiplies is None:
         return run["result"]["iterations"]
@@ -199,10 +199,10 @@ def end_row(name, matrix, vendors):
 
 def tables(method, matrices):
     known = labels(matrices)
-    for vendors, who in ((False, "windrow"), (True, "cuSPARSE in windrow")):
+    for vendors, title in ((False, "windrow"), (True, "cuSPARSE in windrow")):
         rows = [end_row(*item, vendors) for item in matrices.items()]
         if any(row[1] != "-" for row in rows):
-            yield table([f"{method}: ms, {who}", "by", "end to end, cold", "to verified answer", "longest phase", "first solve",
+            yield table([f"{method}: ms, {title}", "by", "end to end, cold", "to verified answer", "longest phase", "first solve",
                          "warm"], rows)
     yield table([f"{method}: us an iteration", "yardstick", "as a graph", "windrow", "by", "times faster"],
                 [iteration_row(*item) for item in matrices.items()])

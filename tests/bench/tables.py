@@ -20,7 +20,7 @@ WORDS = {"f32": "single", "f64": "double"}
 PRECISIONS = ("f32", "f64")
 PROGRAMS = ("pagerank", "bicgstab")
 ITERATIONS = (50, 100, 150, 200)
-# The authors' own kernel, by whom this project is judged: hot us with values, on another card of the same kind.
+# The authors' own kernel, with which merbit is compared: hot us with values, on another card of the same kind.
 AUTHORS = {
     "f64": {"road": 289, "web": 330, "rmat": 339, "hubs": 257, "stencil:n=200": 293, "band": 207, "fem:n=49": 138},
     "f32": {"road": 225, "web": 237, "rmat": 324, "hubs": 178, "stencil:n=200": 232, "band": 164, "fem:n=49": 110},

@@ -128,7 +128,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeat", type=int, default=6)
     parser.add_argument("--precision", default="f64,f32")
-    parser.add_argument("--only", default="", help="tasks whose kind or name has this word")
+    parser.add_argument("--only", default="", help="tasks with this word in their kind or name")
     parser.add_argument("--json", help="one line for each pair of times")
     parser.add_argument("base")
     parser.add_argument("build")

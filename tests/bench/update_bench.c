@@ -2,7 +2,7 @@
  * matrices. Milliseconds, the median of ROUNDS:
  *
  *   prepare  wr_plan_prepare, the matrix being where the plan runs already
- *   update   wr_plan_update_values of the plan's own matrix, whose values have changed in place: with their upload
+ *   update   wr_plan_update_values of the plan's own matrix, after its values have changed in place: with their upload
  *   other    the same with a matrix of its own, which the plan was not of before; its upload is that of values, too
  *   upload   of these the upload of values alone: the device view of a matrix that has changed in place
  *

@@ -1,12 +1,12 @@
 /* The solver to beat: PageRank and BiCGSTAB as a careful user of cuSPARSE and cuBLAS writes them. One CSR multiply by the
  * faster of the library's two algorithms, preprocessed, descriptors made once; level 1 with all scalars on the device; the
- * host looks at a period of iterations while the next one runs and never waits for the device to be idle.
+ * host checks a period of iterations while the next one runs and never waits for the device to be idle.
  *
  *   yardstick [-p f32|f64|both] [--graph] [--lazy] [--iterations N] [--check-every K] [--repeat N] [--json FILE]
  *             pagerank|bicgstab MATRIX
  *
- * MATRIX: what the programs take, gen:... too. --graph: once more with the K iterations between two looks captured as a CUDA
- * graph and replayed. --lazy: PageRank measures its change where it is looked at alone, and may go on for K - 1 iterations
+ * MATRIX: what the programs take, gen:... too. --graph: once more with the K iterations between two checks captured as a CUDA
+ * graph and replayed. --lazy: PageRank measures its change only where it is checked, and may go on for K - 1 iterations
  * more than it had to. --iterations: the timed loops take so many and not as many as the tolerance, the programs' default,
  * needs. Times are medians by events over whole loops, from a fresh start each. The answer of the last one is checked on the
  * host in f64. --json appends a line for each run. Exit status: 0, or 2 if an answer does not meet the tolerance. */
@@ -68,7 +68,7 @@ void choose_algorithm(device<T> *d, const vector<T> *x, vector<T> *y, struct fig
   d->way = &d->ways[f->algorithm];
 }
 
-/* The iterations between two looks: an even number, after which a method's buffers are where they were. */
+/* The iterations between two checks: an even number, after which a method's two buffers have their first roles again. */
 template <typename Method>
 void iterate_period(Method *m, int64_t count) {
   for (int64_t k = 1; k <= count; k++) m->iterate(k == count);
@@ -86,21 +86,21 @@ cudaGraphExec_t capture(Method *m, int64_t count) {
   return ready;
 }
 
-/* Two looks in turn, each with the event that says when it has arrived. */
-struct looks {
+/* Two checks in turn, each with the event that is reached when its scalars are on the host. */
+struct check_slots {
   cudaEvent_t arrived[2];
 };
 
 template <typename T>
-int has_ended(const device<T> *d, const struct looks *l, int slot) {
+int has_ended(const device<T> *d, const struct check_slots *l, int slot) {
   must(WR_CUDA(cudaEventSynchronize(l->arrived[slot])));
-  return d->look[slot].converged > 0 || d->look[slot].broken;
+  return d->checked[slot].converged > 0 || d->checked[slot].broken;
 }
 
-/* From a fresh start at most `most` iterations in periods of `every`; fewer, when `stop`, where the target is met: a look is
- * read while the next period runs. *result: the last look. Returns the iterations launched. */
+/* From a fresh start at most `most` iterations in periods of `every`; fewer, when `stop`, where the target is met: a check is
+ * read while the next period runs. *result: the last check. Returns the iterations launched. */
 template <typename T, typename Method>
-int64_t run_loop(Method *m, const struct looks *l, cudaGraphExec_t graph, int64_t most, int64_t every, int stop,
+int64_t run_loop(Method *m, const struct check_slots *l, cudaGraphExec_t graph, int64_t most, int64_t every, int stop,
                  scalars<T> *result, double *seconds) {
   device<T> *d = m->d;
   int64_t launched = 0;
@@ -113,13 +113,13 @@ int64_t run_loop(Method *m, const struct looks *l, cudaGraphExec_t graph, int64_
     else
       iterate_period(m, every);
     launched += every;
-    must(WR_CUDA(cudaMemcpyAsync(&d->look[slot], d->s, sizeof *d->s, cudaMemcpyDeviceToHost, d->stream)));
+    must(WR_CUDA(cudaMemcpyAsync(&d->checked[slot], d->s, sizeof *d->s, cudaMemcpyDeviceToHost, d->stream)));
     must(WR_CUDA(cudaEventRecord(l->arrived[slot], d->stream)));
     slot = 1 - slot;
     if (launched > every) ended = has_ended(d, l, slot);
   }
   *seconds = end_time(d);
-  *result = d->look[1 - slot];
+  *result = d->checked[1 - slot];
   Method::judge(result);
   return launched;
 }
@@ -128,7 +128,8 @@ static int64_t round_up(int64_t count, int64_t every) { return (count + every - 
 
 /* One loop to the tolerance, which warms up too; then those that are timed. */
 template <typename T, typename Method>
-void time_loops(Method *m, const struct settings *s, const struct looks *l, cudaGraphExec_t graph, struct figures *f) {
+void time_loops(Method *m, const struct settings *s, const struct check_slots *l, cudaGraphExec_t graph,
+                struct figures *f) {
   double seconds[MOST_LOOPS];
   scalars<T> result;
   int64_t every = s->check_every, most = round_up(s->iterations > 0 ? s->iterations : most_iterations, every);
@@ -148,7 +149,7 @@ static void print_figures(const struct settings *s, const struct problem *p, con
                           const char *card) {
   const wr_sample *it = &f->iteration;
   int used = f->algorithm;
-  printf("%s %s %s%s on %s: %lld rows, %lld entries; looks every %lld\n",
+  printf("%s %s %s%s on %s: %lld rows, %lld entries; checks every %lld\n",
          p->method == PAGERANK ? "pagerank" : "bicgstab", p->facts.source, f->type == WR_F32 ? "f32" : "f64",
          f->graph ? " as a graph" : "", card, (long long)p->matrix->nrows, (long long)p->matrix->nnz,
          (long long)s->check_every);
@@ -233,7 +234,7 @@ static const char *card_name(char *name, size_t size) {
 /* Plain launches, then a graph if that is wanted. Returns 1 if all answers are right. */
 template <typename T, typename Method>
 int run_method(Method *m, const struct settings *s, const struct problem *p, struct figures *f) {
-  struct looks l;
+  struct check_slots l;
   int right = 1;
   char card[256];
   double *answer;

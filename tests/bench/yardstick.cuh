@@ -54,7 +54,7 @@ inline wr_status axpy(handle h, int n, const float *a, const float *x, float *y)
 inline wr_status scal(handle h, int n, const double *a, double *x) { return WR_CUBLAS(cublasDscal(h, n, a, x, 1)); }
 inline wr_status scal(handle h, int n, const float *a, float *x) { return WR_CUBLAS(cublasSscal(h, n, a, x, 1)); }
 
-/* On the device, and as it is looked at. Results of cuBLAS have the type of the vectors. */
+/* On the device, and on the host for checks. Results of cuBLAS have the type of the vectors. */
 template <typename T>
 struct scalars {
   T one, minus_one;
@@ -91,8 +91,8 @@ struct device {
   int32_t *row_ptr, *col; /* [n + 1], [nnz] on the device */
   T *val;                 /* [nnz] on the device          */
   multiplier ways[ALGORITHMS], *way;
-  scalars<T> *s;           /* on the device               */
-  scalars<T> *first, *look; /* pinned: the start, and [2]  */
+  scalars<T> *s;               /* on the device              */
+  scalars<T> *first, *checked; /* pinned: the start, and [2] */
 };
 
 template <typename T>
@@ -212,7 +212,7 @@ void open_device(device<T> *d, const wr_csr *A, const double *factor) {
   d->way = &d->ways[0];
   d->s = device_room<scalars<T>>(1);
   must(WR_CUDA(cudaHostAlloc(&room, 3 * sizeof(scalars<T>), cudaHostAllocDefault)));
-  d->first = (scalars<T> *)room, d->look = d->first + 1;
+  d->first = (scalars<T> *)room, d->checked = d->first + 1;
 }
 
 template <typename T>

@@ -24,7 +24,7 @@ template <typename T>
 struct pagerank {
   device<T> *d;
   vector<T> rank[2], teleport;
-  int now, lazy; /* lazy: the change is measured where it is looked at, not in every step */
+  int now, lazy; /* lazy: the change is measured where it is checked, not in every step */
   double damping, target;
 
   void open(device<T> *on, double d_, double change, int lazy_) {
@@ -49,14 +49,14 @@ struct pagerank {
     start_scalars(d);
   }
 
-  void iterate(int look_follows) {
+  void iterate(int check_follows) {
     vector<T> *r = &rank[now], *y = &rank[1 - now];
     now = 1 - now;
     multiply(d, (T)damping, r, y);
     must(asum(d->blas, d->n, y->data, &d->s->sum));
     must(WR_LAUNCH((make_shift<T>), 1, 1, 0, d->stream, d->s));
     must(axpy(d->blas, d->n, &d->s->shift, teleport.data, y->data));
-    if (lazy && !look_follows) return;
+    if (lazy && !check_follows) return;
     must(axpy(d->blas, d->n, &d->s->minus_one, y->data, r->data));
     must(asum(d->blas, d->n, r->data, &d->s->change));
   }

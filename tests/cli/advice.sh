@@ -1,5 +1,5 @@
 #!/bin/sh
-# What reports say of a backend that would serve the matrix better: shown without being asked for, in text and JSON, and not
+# The advice in reports to take a backend that suits the matrix better: given without an option, in text and JSON, and not
 # where the better one is in the same table.
 # Needs: programs simt-programs
 . tests/cli/lib.sh
@@ -41,6 +41,6 @@ if [ -x "$BUILD/simt/bicgstab" ]; then
   advised merbit 'advice merbit reads less: these blocks take ' "$BUILD/simt/pagerank" -d cuda -k cb_spmv gen:web:n=200
   advised '' '' "$BUILD/simt/pagerank" -d cuda -k merbit gen:web:n=200
 else
-  skip 1 'this build has no programs whose kernels run on the CPU'
+  skip 1 'this build has no programs with kernels that run on the CPU'
 fi
 report

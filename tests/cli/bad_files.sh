@@ -28,7 +28,7 @@ check_accepted() { # program, file, rows, columns, nonzeros
     expect "exit code $code; it is not refused as a matrix of $3 x $4"
   elif [ "$1" = pagerank ] && grep -q "$negative" "$err"; then
     [ $code = 3 ] && grep -v '^%' "$bad/$2" | grep -q -e -
-    expect "exit code $code; refused for a negative value that is not there"
+    expect "exit code $code; refused for a negative value that it does not have"
   else
     says "$out" "$3 x $4, $5 nonzero$([ "$5" = 1 ] || echo s)"
     echo "$code" | grep -qxE '0|2|5'

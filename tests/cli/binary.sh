@@ -98,7 +98,7 @@ check_ways() {
   rm "$work/name.tsv"
 }
 
-# A binary has its repeated entries merged, one way or the other.
+# The repeated entries of a saved matrix are merged already, counted once or as weights.
 check_repeated() {
   run 0 pagerank --save-binary "$saved" "$repeated"
   run 0 pagerank "$saved" && says "$out" '2 repeated entries counted once'
@@ -109,10 +109,10 @@ check_repeated() {
   element "$work/second.mtx" 2 "$(values "$work/first.mtx" | sed -n 2p)" 0
   refuses 3 "$saved: 2 repeated entries were counted as weights when it was saved" pagerank "$saved"
   run 0 pagerank --save-binary "$saved" --duplicates sum "$graph"
-  run 0 pagerank "$saved" # where nothing was repeated, either will do
+  run 0 pagerank "$saved" # without repeated entries --duplicates does not matter
 }
 
-# What the solve comes to makes no difference; what is asked of a graph does.
+# A matrix is saved whatever the outcome of its solve; what a graph must not have is refused in it, too.
 check_kept() {
   rm -f "$saved"
   run 2 bicgstab -n 1 --save-binary "$saved" gen:stencil:n=6

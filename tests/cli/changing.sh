@@ -1,6 +1,6 @@
 #!/bin/sh
-# A file that someone changes while it is read: grown, cut short, written over, moved away. A sentence that names it, exit
-# code 3, and no output; one that was opened before another took its name is read to its end.
+# A file that is changed while it is read: grown, cut short, written over, moved away. The error names it, the exit code is 3 and
+# there is no output; an opened file is read to its end although another one takes its name.
 . tests/cli/lib.sh
 . tests/cli/common.sh
 
@@ -25,7 +25,7 @@ was_whole() {
   [ "$code" = 2 ] && cmp -s "$folder/saved.wrm" "$file.whole"
 }
 
-# The file is changed while pagerank reads it. A few times it may be too fast, or done with the file when it is held. Sets code.
+# Changes the file while pagerank reads it. Tried again if pagerank has closed the file before it is held. Sets code.
 meet() { # change, name of the file, options...
   change=$1 file=$work/$2
   shift 2
@@ -43,7 +43,7 @@ meet() { # change, name of the file, options...
   return 1
 }
 
-# The sentence begins with the file's name; most say what happened, some are about what then stood there.
+# The error begins with the file's name; most say that it was changed, some tell a defect of the new contents.
 refused() { # change, file, text, options...
   sentence=$3
   change=$1 name=$2
@@ -58,7 +58,7 @@ refused() { # change, file, text, options...
   expect "$change: something was written"
 }
 
-# What was opened is what counts.
+# The opened file is read, whatever its name leads to now.
 unharmed() { # change, file
   meet "$1" "$2" || return
   was_whole

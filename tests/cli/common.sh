@@ -1,15 +1,15 @@
 # shellcheck shell=sh
-# For scripts that meet a program in the middle of something, told by its open files in /proc; after `. tests/cli/lib.sh`. The
+# For scripts that stop a program at a certain point, known by its open files in /proc; after `. tests/cli/lib.sh`. The
 # program runs in the foreground, since a shell has others ignore SIGINT, and is held from the background.
 folder=$work/folder
 mkdir "$folder"
 if [ ! -e /proc/self/fdinfo/0 ]; then
-  skip 1 'no /proc, which tells what a program is at'
+  skip 1 'no /proc, which shows the open files of a program'
   report
 fi
 
-# Whether the process has this file open to read it: a look at its first bytes opens it without waiting (O_NONBLOCK, octal 4000)
-# and does not count. Or one whose name is this pattern, and something was written to it.
+# Whether the process has this file open to read it: reading its first bytes alone opens it without waiting (O_NONBLOCK, octal 4000)
+# and does not count. is_writing: whether it has written to an open file with a name of this pattern.
 is_open() { # process, file
   for link in "/proc/$1/fd"/*; do
     [ "$link" -ef "$2" ] || continue
@@ -31,7 +31,7 @@ is_writing() { # process, pattern
   return 1
 }
 
-# Waits, at most 30 s, for the program to be there, and stops it; sets process. Fails if it has ended before.
+# Waits, at most 30 s, until the program has reached that point, and stops it; sets process. Fails if it has ended before.
 hold() { # is_open or is_writing, file or pattern
   until_when=$(($(date +%s) + 30)) tries=0
   until [ -s "$work/pid" ]; do :; done

@@ -26,7 +26,7 @@ score() { # id, expression, eps
   expect "the score of $1 is ${value:-missing}, not within $3 of $2"
 }
 
-# One graph in every wrapping gives the same bytes, those of its matrix but for the names of its nodes.
+# One graph as file, pipe or gzip gives the same bytes: those of its matrix, apart from the ids of the nodes.
 check_sources() {
   scores $edges/lanes.txt && ids_are 0 1 2 3 4 && cp "$result" "$work/kept.tsv"
   scores $edges/lanes.csv && same_scores

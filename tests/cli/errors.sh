@@ -140,7 +140,7 @@ check_bicgstab() {
   refuses 3 "$work/repeated.mtx" bicgstab "$work/repeated.mtx"
 }
 
-# Without a card -d cuda is refused with the reason; without -d the CPU solves a small problem and nothing is amiss.
+# Without a card -d cuda is refused with the reason; without -d the CPU solves a small problem without a warning.
 check_no_card() {
   if has_card; then
     skip 22 'this machine has a card'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A disk that is full in the end, and readers that go away: a sentence, exit code 8, the older file untouched, nothing left.
+# A disk that becomes full, and pipes without a reader: an error, exit code 8, the older file untouched, no partial file.
 . tests/cli/lib.sh
 
 matrix graph.mtx 'coordinate pattern general' '3 3 4' '1 2' '1 3' '2 1' '3 1'
@@ -73,9 +73,9 @@ check_spmv() {
   done
 }
 
-# Nobody reads any more by the time the program writes: the signal ends it (141) or, where that is ignored, a sentence does.
+# The reader of the pipe has ended before the program writes: SIGPIPE ends it (141), or where that is ignored an error.
 check_closed_pipe() { # program, arguments...
-  command="$* | (nobody)"
+  command="$* | (no reader)"
   { sleep 0.1 && "$BUILD/$@"; echo $? >"$work/status"; } 2>"$err" | :
   grep -qx 141 "$work/status"
   expect "exit code $(cat "$work/status"), not 141"

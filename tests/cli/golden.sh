@@ -20,8 +20,8 @@ blanked() {
       s/ \((<?#%|from cache); the memory/ (#%; the memory/
       s/not available: ([a-z_, ]*): .*/not available: \1: WHY/
       s/ (-|<?#%|from cache) #x (-|never|# of #)$/ #% #x WHEN/
-      s/^.* gave its verified answer first: .*/WHO WAS FIRST/
-      s/^(no backend gave an answer that meets the tolerance); the multipl.*/\1; WHOSE MULTIPLY IS FASTER/'
+      s/^.* gave its verified answer first: .*/FIRST BACKEND/
+      s/^(no backend gave an answer that meets the tolerance); the multipl.*/\1; FASTEST MULTIPLY/'
 }
 
 compare() { # name; the text is in $work/text

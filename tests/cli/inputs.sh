@@ -36,7 +36,7 @@ same_as() { # name
   same 'the results' "$work/$1.values" "$work/values"
 }
 
-# One matrix in every wrapping gives the same bits.
+# One matrix as file, pipe or gzip gives the same bits.
 check_sources() {
   solve pagerank "$graph" && keep graph
   cp "$graph" "$work/a name with blanks"
@@ -56,7 +56,7 @@ check_sources() {
   mkfifo "$work/fifo"
   cat "$graph" >"$work/fifo" &
   solve pagerank "$work/fifo" && same_as graph
-  kill $! 2>/dev/null # should nobody have read
+  kill $! 2>/dev/null # if the program has not opened the pipe
 }
 
 check_gzip() {
@@ -77,7 +77,7 @@ check_gzip() {
   values "$result" >"$work/values" && same_as graph
 }
 
-# What a file is is told by its first bytes, and what would help is said.
+# A file that is not read is known by its first bytes, and the error says what would help.
 check_foreign() {
   printf '1 2\n2 1\n' >"$work/edges.dat"
   for operand in edges.dat edges; do
@@ -98,7 +98,7 @@ check_foreign() {
     in=/dev/null
   done
   if has_zlib; then
-    gzip -c "$graph" >"$work/crawl.gz" # the banner settles what it is
+    gzip -c "$graph" >"$work/crawl.gz" # the banner tells its kind
     solve pagerank "$work/crawl.gz" && same_as graph
     gzip -c "$work/edges.dat" >"$work/edges.gz"
     refuses 3 "$work/edges.gz:1: no Matrix Market banner" pagerank "$work/edges.gz"

@@ -2,9 +2,9 @@
 # What `make install` puts somewhere is enough to compile, link and run; `make uninstall` leaves nothing; the package holds the
 # same. With the settings of the build at hand, so that nothing is made anew.
 # Needs: programs libraries manuals
-build=${BUILD:-build} # as make was told, for it knows its objects by that name
+build=${BUILD:-build} # spelt as for make, which knows its objects by that name
 . tests/cli/lib.sh
-MAKEFLAGS=$(echo " ${MAKEFLAGS:-}" | sed 's/ -j[0-9]*//g; s/ --jobserver-[a-z]*=[^ ]*//g') # no jobs of a make that is not ours
+MAKEFLAGS=$(echo " ${MAKEFLAGS:-}" | sed 's/ -j[0-9]*//g; s/ --jobserver-[a-z]*=[^ ]*//g') # without the job server of the make that runs this
 export MAKEFLAGS
 unset PREFIX DESTDIR
 asked=$(sed -n 's/^ASKED := //p' "$BUILD/found.mk")
@@ -205,7 +205,7 @@ test_bash() {
   offers '' bicgstab --threads ''
 }
 
-# zsh's own functions would ask a terminal; what they are told is checked instead.
+# zsh's own functions need a terminal, so only their arguments are checked.
 test_zsh() {
   if ! command -v zsh >/dev/null; then
     skip 9 'no zsh here'
@@ -262,7 +262,7 @@ test_package_installs() {
   files_in "$root" | grep -v '/dpkg' >"$work/before"
   call 0 dpkg --root="$root" --no-triggers --log=/dev/null -i "$deb"
   [ -x "$root/usr/bin/pagerank" ]
-  expect 'pagerank is not there'
+  expect 'pagerank is missing'
   call 0 dpkg --root="$root" --no-triggers --log=/dev/null -P windrow
   files_in "$root" | grep -v '/dpkg' >"$out"
   same 'what removing leaves' "$work/before" "$out"

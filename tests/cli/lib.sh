@@ -105,7 +105,7 @@ values() { # file
   grep -v '^%' "$1" | tail -n +2
 }
 
-# Element i of a written vector is within eps of an expression that awk understands.
+# Element i of a written vector is within eps of the value of an awk expression.
 element() { # file, i, expression, eps
   value=$(values "$1" | sed -n "$2p")
   awk "BEGIN { d = ${value:-1e99} - ($3); exit !(d <= $4 && d >= -($4)) }"

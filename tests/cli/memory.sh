@@ -53,7 +53,7 @@ check_headers() {
     does_not_fit "$work/$shape.mtx: out of memory: " spmv -k cpu_csr "$work/$shape.mtx"
     says "$err" "$hint"
   done
-  limited 3 pagerank "$work/wide.mtx" # a defect that no memory mends
+  limited 3 pagerank "$work/wide.mtx" # a defect that more memory would not cure
   limited 3 bicgstab "$work/truncated.mtx"
   says "$err" 'truncated.mtx:4: the file ends after 1 of 99999999999 entries'
 }

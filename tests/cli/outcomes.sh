@@ -23,7 +23,7 @@ system=gen:stencil:n=6
 
 writes() { # outcome
   [ -e "$answer" ] && grep -q "^% by .*: $1, [0-9]* iterations\$" "$answer"
-  expect "$(basename "$answer") is not there, or does not say '$1'"
+  expect "$(basename "$answer") is missing, or does not say '$1'"
   rm -f "$answer"
 }
 
@@ -48,7 +48,7 @@ check_not_converged() {
   run 2 bicgstab -n 3 -o "$answer" $system
   says "$out" 'not converged (max-iterations) after 3 iterations'
   writes max-iterations
-  run 2 pagerank -n 4 --check-every 3 "$graph" # the last iteration is always looked at
+  run 2 pagerank -n 4 --check-every 3 "$graph" # the last iteration is always checked
   says "$out" 'after 4 iterations'
   run 2 pagerank -p f32 -t 1e-12 -x "$work/first.mtx" -o "$answer" "$work/swap.mtx"
   says "$out" 'not converged (stagnated)'
@@ -115,7 +115,7 @@ check_memory() {
   expect 'an answer that does not exist was written'
 }
 
-# Rows that are not available count only if there are no others.
+# Backends that are not available decide the exit code only if no other has run.
 check_lists() {
   run 0 pagerank -k merbit,cpu_csr,reference -o "$answer" "$graph"
   says "$out" 'not available: merbit: ' 'gave its verified answer first' 'answers differ by at most'

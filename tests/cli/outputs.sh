@@ -28,7 +28,7 @@ is_json() { # file
 check_reads_back() {
   run 0 pagerank -o "$folder/scores.mtx" "$graph"
   says "$out" 'converged in'
-  run 0 pagerank -n 1 -x "$folder/scores.mtx" "$graph" # a first guess that needs no more than a look
+  run 0 pagerank -n 1 -x "$folder/scores.mtx" "$graph" # a first guess that has converged
   run 0 pagerank -n 1 --personalize "$folder/scores.mtx" --damping 0 "$graph"
   run 0 bicgstab -o "$folder/x.mtx" $system
   run 0 bicgstab -x "$folder/x.mtx" $system
@@ -130,7 +130,7 @@ check_full_streams() {
   rm -f "$folder/x.mtx"
 }
 
-# A reader that goes away: the program ends quietly (141) or, where it does not mind the signal, with 8.
+# A pipe that its reader closes: the program ends by SIGPIPE (141) or, where it ignores the signal, with 8.
 check_broken_pipe() {
   command='pagerank -o - | head -n 1'
   { "$BUILD/pagerank" -d cpu -q -o - gen:web:n=20000; echo $? >"$work/status"; } 2>"$err" | head -n 1 >"$out"
@@ -162,7 +162,6 @@ check_json() {
   is_json "$out"
 }
 
-# The residuals by iteration, every look a line.
 # What an iteration moves: its multiplies, and 15 vectors of BiCGSTAB's operations or 3 of PageRank's.
 check_traffic() { # multiplies, vectors, n, program, arguments...
   multiplies=$1 vectors=$2 n=$3

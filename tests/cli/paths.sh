@@ -16,7 +16,7 @@ echo "$folder/A.mtx" >"$folder/list.txt"
 ln "$folder/g.mtx" "$folder/hard.mtx"
 ln -s g.mtx "$folder/soft.mtx"
 cp -R "$folder" "$work/before"
-# The names of outputs that are not there yet, all of one file.
+# An output that does not exist, for which the tests have several names.
 free=$folder/out.mtx
 
 untouched() {

@@ -1,16 +1,16 @@
 #!/bin/sh
 # A signal at any moment of a run: while the matrix is read, while it is saved, while the answer is written, and at moments
-# swept over the whole run. A file is then whole or not there, and nothing else is left.
+# swept over the whole run. Each output file is then complete or absent, and no other file is left.
 . tests/cli/lib.sh
 . tests/cli/common.sh
 old= # a file that is in the folder before
 
-# Two signals of one kind become one while the first has not been taken.
+# Two signals of one kind become one while the first is still pending.
 wait_until_taken() {
   while grep -q '^ShdPnd:.*[1-9a-f]' "/proc/$process/status"; do :; done
 }
 
-# Waits until the program is there, and holds it there while the first of the signals is sent.
+# Waits until the program has reached the point, and holds it there while the first of the signals is sent.
 strike() { # is_open or is_writing, file or pattern, signals...
   hold "$1" "$2" || return
   shift 2
@@ -21,7 +21,7 @@ strike() { # is_open or is_writing, file or pattern, signals...
   done
 } 2>/dev/null
 
-# Until the signals have met the program; it may be too fast a few times. $old: a file that is there.
+# Tries until the signals reach the program at that point; it may be too fast a few times. $old: a file that exists before.
 meet() { # is_open or is_writing, file or pattern, signals, program, arguments...
   doing=$1 place=$2 signals=$3
   shift 3
@@ -71,7 +71,7 @@ check_reading() {
   struck 143 is_open "$text" 'TERM TERM' spmv -k cpu_csr --batches 1 --json "$folder/report.json" "$text" && check_whole
 }
 
-# Nothing but a file without a name is gone after SIGKILL too; some file systems have none.
+# After SIGKILL the system removes a file only if it has no name; some file systems have no such files.
 has_nameless_files() {
   case $(stat -f -c %T "$folder" 2>/dev/null) in
     ext* | xfs | btrfs | tmpfs) return ;;
@@ -80,7 +80,7 @@ has_nameless_files() {
   [ $code = 143 ]
 }
 
-# An older file is replaced in two steps, between which the new one has another name, and is whole.
+# An older file is replaced in two steps; between them the new one is complete under another name.
 holds_the_old_one() {
   grep -qx old "$folder/saved.wrm"
   expect 'the older file has changed'
@@ -101,7 +101,7 @@ check_saving() {
   done
 }
 
-# The first signal is caught by then, and the answer is completed; a second one of its kind ends the program.
+# While an answer is written the first signal is caught and the answer completed; a second signal of its kind ends the program.
 check_writing() {
   old=
   if struck 130 is_writing "$folder/*" TERM pagerank -n 3 --verify off -o "$folder/x.mtx" "$large"; then
@@ -112,7 +112,7 @@ check_writing() {
   struck 143 is_writing "$folder/*" 'TERM TERM' pagerank -n 3 --verify off -o "$folder/x.mtx" "$large" && holds_only ''
 }
 
-# Every file of an interrupted run is as whole as that of another.
+# The files of an interrupted run are complete, as those of any run.
 check_whole() {
   for name in "$folder"/* "$folder"/.windrow*; do
     case ${name##*/} in

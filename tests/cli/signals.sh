@@ -17,7 +17,7 @@ catches_signals() { # process: is SIGTERM (bit 14) caught?
   grep -qs '^SigCgt:.*[4567cdef][0-9a-f]\{3\}$' "/proc/$1/status"
 }
 
-# Waits until the program solves, or at most 30 s, and a little longer, then sends the signal.
+# Waits until the program solves, at most 30 s, then for the given seconds, and sends the signal.
 interrupt() { # signal, seconds
   tries=0
   until [ -s "$work/pid" ] && catches_signals "$(cat "$work/pid")" || [ $tries -ge 600 ]; do
@@ -62,7 +62,7 @@ check_iterate() { # signal
   rm "$folder"/*
 }
 
-# What the list still held is not begun, and the code says so.
+# The later backends of the list are not begun, and the exit code is that of an interruption.
 check_list() {
   # shellcheck disable=SC2086
   interrupted TERM 0.1 $endless -k cpu_csr,reference -o "$answer"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Whole solves whose kernels run on the CPU: both programs of $BUILD/simt with backends of both places, in both precisions.
+# Whole solves with kernels that run on the CPU: both programs of $BUILD/simt with backends of both places, in both precisions.
 # The programs verify their answers themselves, and compare them with each other.
 # Needs: programs simt-programs
 . tests/cli/lib.sh
@@ -7,7 +7,7 @@ backends=csr_thread,csr_warp,merbit,cpu_csr
 export WR_SIMT=replay=off # conformance runs everything twice
 
 if [ ! -x "$BUILD/simt/pagerank" ]; then
-  skip 1 'this build has no programs whose kernels run on the CPU'
+  skip 1 'this build has no programs with kernels that run on the CPU'
   report
 fi
 
@@ -30,7 +30,7 @@ for precision in f64 f32; do
 done
 verified bicgstab --precond jacobi tests/data/real/jpwh_991.mtx.gz
 
-# A graph whose runs are all on the device is transposed there, and on the host if one is not: the same scores, bit for bit.
+# A graph is transposed on the device if all runs are there, else on the host: the same scores, bit for bit.
 transformed() { # arguments...
   for list in csr_warp,csr_thread csr_warp,cpu_csr; do
     call 0 "$BUILD/simt/pagerank" -k $list --top 0 -o "$work/$list.mtx" --json "$work/$list.json" "$@"
@@ -71,7 +71,7 @@ fed pagerank gen:road:side=10 -t 1e-3
 fed pagerank gen:web:n=100 -t 1e-3 --edges in
 fed bicgstab gen:stencil:n=6,convection=0.4 --precond jacobi
 
-# What is found out while rows are on their way already.
+# Defects that are found after the upload of rows has begun.
 head -c 9000 "$work/saved.wrm" >"$work/short.wrm"
 call 3 "$BUILD/simt/bicgstab" -k csr_warp "$work/short.wrm"
 says "$err" 'short.wrm: 9000 bytes, where its header says'
@@ -86,8 +86,8 @@ matrix overflow.mtx 'coordinate real general' '2 2 3' '1 1 1e308' '1 1 1e308' '2
 call 3 "$BUILD/simt/bicgstab" -k csr_warp "$work/overflow.mtx"
 says "$err" 'row 1: the sum of several entries at one place overflows'
 
-# Who has asked for the iterations; one kernel for all has not called the backend's multiply.
-repeated() { # by whom, time of all multiplies, options...
+# What repeats the iterations: one kernel (which never calls the backend's multiply), a graph, or the host.
+repeated() { # by what, time of all multiplies, options...
   by=$1 total=$2
   shift 2
   call 0 "$BUILD/simt/pagerank" -k csr_warp --json "$work/report.json" "$@" gen:web:n=200
@@ -102,7 +102,7 @@ repeated graph '[0-9]' --no-resident
 repeated graph '[0-9]' --deterministic
 repeated host '[0-9]' --no-graph
 
-# A small problem is solved on the CPU unless a GPU is asked for; a large one, and one whose size is not known, on the GPU.
+# A small problem is solved on the CPU unless a GPU is asked for; a large one, and one of unknown size, on the GPU.
 call 0 "$BUILD/simt/bicgstab" gen:stencil:n=4
 says "$out" 'cpu_csr on CPU' 'device the CPU: solving should take about' '-d cuda takes the GPU'
 call 0 "$BUILD/simt/bicgstab" -k csr_warp gen:stencil:n=4
@@ -114,7 +114,7 @@ call 0 "$BUILD/simt/pagerank" -t 1e-4 -
 says "$out" 'merbit on no card'
 in=/dev/null
 
-# What a device that is none says of itself, and what it cannot have.
+# How the shim names its device, and what it refuses.
 call 0 "$BUILD/simt/bicgstab" -d cuda gen:stencil:n=4
 says "$out" 'merbit on no card: the CPU in its place, epilogue fused'
 call 4 "$BUILD/simt/pagerank" -k cusparse gen:chain:scale=3

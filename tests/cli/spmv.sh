@@ -100,7 +100,7 @@ check_sources() {
   holds '"reference" not in [run["backend"] for run in r["matrices"][0]["runs"]]'
 }
 
-# One that cannot be had keeps no other from being timed.
+# A matrix that cannot be loaded does not keep the others from being timed.
 check_bad_matrices() {
   spmv 3 -p f64 -k cpu_csr --json "$json" "$work/none.mtx" "$work/broken.mtx" "$graph"
   says "$err" "spmv: $work/none.mtx: " "spmv: $work/broken.mtx:3: "
@@ -181,7 +181,7 @@ check_signal() {
   "$BUILD/spmv" -d cpu -k cpu_csr --batches 100000 --seconds 1e6 --json "$json" gen:stencil:n=6 >"$out" 2>"$err" &
   child=$!
   waited=0
-  while [ ! -s "$out" ] && [ $waited -lt 600 ]; do # from its first line on it heeds signals
+  while [ ! -s "$out" ] && [ $waited -lt 600 ]; do # from its first line on it handles signals
     sleep 0.1
     waited=$((waited + 1))
   done
@@ -196,7 +196,7 @@ check_signal() {
 # 12 of values and 12 of row pointers are one sector each.
 check_simt() {
   if [ ! -x "$BUILD/simt/spmv" ]; then
-    skip 8 'this build has no programs whose kernels run on the CPU'
+    skip 8 'this build has no programs with kernels that run on the CPU'
     return
   fi
   export WR_SIMT=replay=off

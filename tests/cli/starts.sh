@@ -1,6 +1,6 @@
 #!/bin/sh
-# Many starts at once, with no option that names a device or a backend: whatever else keeps the processors busy, the same
-# choice is made and every start ends well.
+# Many starts at once, with no option that names a device or a backend: however busy the processors are, each start chooses the
+# same device and backend and succeeds.
 . tests/cli/lib.sh
 
 cat >"$work/start" <<'end'
@@ -9,7 +9,7 @@ code=$?
 [ $code = 0 ] || echo "$code: $(head -n 1 "$3.$4")"
 end
 
-# What starts are said to fail with is in $out.
+# The errors of the starts that failed are in $out.
 starts() { # program, matrix
   command="$1 $2, 200 starts, 40 at a time"
   seq 200 | xargs -P 40 -n 1 sh "$work/start" "$BUILD/$1" "$2" "$work/said" >"$out" 2>"$err"

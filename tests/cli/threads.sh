@@ -42,7 +42,7 @@ check_stacks() {
     takes_fewer 'the limit of the address space (ulimit -v) leaves no room' \
       sh -c "ulimit -v 400000; exec '$BUILD/pagerank' -d cpu $threads \"\$@\"" sh
   done
-  # Whatever there is, it is enough, or the memory ends with a sentence.
+  # The address space suffices, or the run ends with an error about memory.
   for room in 40000 60000 80000 100000 150000; do
     if ! sh -c "ulimit -v $room; exec '$BUILD/pagerank' --version" >"$out" 2>&1; then
       skip 2 'this build does not start in so little address space'

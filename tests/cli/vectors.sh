@@ -50,7 +50,7 @@ check_forms() {
   fi
 }
 
-# What one run has written with ids, another reads by them.
+# A vector that one run writes with ids is read by these ids in another.
 check_ids() {
   scores "$graph"
   [ "$(cut -f 1 "$work/scores.tsv" | tr '\n' ' ')" = '10 20 30 ' ]

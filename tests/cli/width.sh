@@ -1,5 +1,5 @@
 #!/bin/sh
-# No line of a report is wider than the stream, 80 columns at least, and lines are broken where a reader expects it: between
+# No line of a report is wider than the stream, 80 columns at least, and lines are broken only between
 # words, and not between a number and its unit.
 . tests/cli/lib.sh
 

@@ -61,8 +61,8 @@ static const wr_option table[] = {
      .min = 0,
      .max = 1e6,
      .value = "10",
-     .help = "pages listed, a phrase that goes on for so long that it does not fit into one line of the help, whose "
-             "lines have at most eighty columns, and so has to be folded more than once",
+     .help = "pages listed, a phrase that goes on for so long that it does not fit into one line of the help, with "
+             "lines of at most eighty columns, and so has to be folded more than once",
      .group = "Output"},
     {.name = "repeat", .type = WR_OPTION_INT, AT(repeat), .min = 1, .max = 0x1p63, .help = "solves"},
     {.name = "any", .type = WR_OPTION_INT, AT(any), .min = -0x1p63, .max = 0x1p63, .help = "any whole number"},

@@ -75,7 +75,7 @@ static void test_machine(void) {
   check_available(540 * KIB, "the machine");
   put("/proc/meminfo", "MemAvailable: 500 kB\n");
   check_available(500 * KIB, "the machine");
-  CASE("a figure that is none, and one beyond 64 bits");
+  CASE("a word in place of a figure, and a figure beyond 64 bits");
   put("/proc/meminfo", "MemAvailable: much\n");
   check_available(INT64_MAX, "nothing");
   put("/proc/meminfo", "MemAvailable: 99999999999999999999999999 kB\nSwapFree: 1 kB\n");
@@ -134,7 +134,7 @@ static void test_groups(void) {
   put("/sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file %d\ntotal_active_file 0\n", 8 * KIB);
   check_available(208 * KIB, "control group");
   end();
-  CASE("a control group without a limit whose file cache seems larger than all that it uses");
+  CASE("a control group without a limit, and with a file cache that seems larger than all that it uses");
   begin();
   put("/proc/meminfo", "MemAvailable: 500 kB\n");
   put("/proc/self/cgroup", "4:memory:/x\n");

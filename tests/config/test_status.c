@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/failure.h"
 #include "tests/check.h"
 
 static void test_codes(void) {
@@ -135,6 +136,19 @@ static void test_threads(void) {
   CHECK(strcmp(wr_status_message(), "of the main thread") == 0);
 }
 
+static void test_lowest_failure(void) {
+  CASE("the failure of the lowest piece is reported");
+  wr_failure failure = WR_NO_FAILURE;
+  CHECK(wr_failure_report(&failure) == WR_OK && !wr_failure_is_below(&failure, 7));
+#pragma omp parallel for num_threads(WORKERS) schedule(dynamic, 1)
+  for (int64_t k = FAILURES; k >= 0; k--)
+    wr_failure_note(&failure, k, k < 5 ? WR_OK : wr_fail(k == 5 ? WR_EOUTPUT : WR_EINPUT, "piece %d", (int)k));
+  CHECK(wr_failure_is_below(&failure, 6) && !wr_failure_is_below(&failure, 5));
+  wr_fail(WR_EUSAGE, "another one");
+  CHECK_FAILS(WR_EOUTPUT, wr_failure_report(&failure));
+  CHECK_MESSAGE("piece 5");
+}
+
 int main(void) {
   test_codes();
   test_message();
@@ -143,5 +157,6 @@ int main(void) {
   test_kept();
   test_try();
   test_threads();
+  test_lowest_failure();
   return wr_test_report("status");
 }

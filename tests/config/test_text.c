@@ -102,7 +102,7 @@ static void test_breaks(void) {
   char *text = wrapped("short /a/path/that/is/as/long/as/a/line/and/has/to/stand/on/its/own/line/a/b/c/d/e", 0, 2);
   CHECKF(strncmp(text, "short\n  /a/path", 15) == 0 && strchr(text + 6, '\n')[1] == '\0', "%s", text);
   free(text);
-  CASE("a first line that others have begun");
+  CASE("a paragraph that goes on in a line begun before");
   text = wrapped("forty_letters_forty_letters_forty_letter", 41, 40);
   CHECKF(strcmp(text, "\n                                        forty_letters_forty_letters_forty_letter\n") == 0,
          "%s", text);

@@ -1,4 +1,4 @@
-/* What each family of generated matrices promises: sizes, structure, values exactly; what is left to chance within six
+/* What each family of generated matrices promises: sizes, structure, values exactly; random quantities within six
  * standard deviations of its law, which is computed here in another way than there. */
 #include <math.h>
 #include <stdint.h>
@@ -135,7 +135,7 @@ static void test_web_links(const wr_csr *A) {
 }
 
 /* A link means the most popular page with a chance of (3/n)^(1/4) of the fifth that are not near; a row counts it once.
- * A link is shared by those who copied it: a family tree with 0.55 children each, in which E(size^2) / E(size) is 5. */
+ * Pages copy links from each other: a branching process with 0.55 children each, in which E(size^2) / E(size) is 5. */
 static void test_web_popular(const wr_csr *A) {
   wr_csr *T = transposed(A);
   double mean = 0, chance = 0.2 * pow(3.0 / (double)A->nrows, 0.25);
@@ -170,7 +170,7 @@ static void test_web(void) {
 
 static double choose(int n, int k) { return exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)); }
 
-/* Place (i, j) gets a Poisson number of edges whose mean is a product over bits, so it is taken with chance
+/* Place (i, j) gets a Poisson number of edges with a mean that is a product over bits, so it is taken with chance
  * 1 - e^-mean; places with the same numbers of bit pairs (0,0), (0,1) or (1,0), and (1,1) have the same. */
 static void rmat_law(int scale, double edges, double *nnz, double *empty) {
   *nnz = *empty = 0;

@@ -1,5 +1,5 @@
 /* Matrix Market files (and whatever else may be given for one): file, pipe, threads and the careful parser, line by line, must
- * agree on entries or on the defect; what was read must stand being assembled, saved, written as text and read again. */
+ * agree on entries or on the defect; what was read can be assembled, saved, written as text and read again. */
 #define _DEFAULT_SOURCE /* open_memstream */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "config/memory.h"
 #include "io/entry.h"
-#include "io/foreign.h"
+#include "io/file_kind.h"
 #include "io/input_text.h"
 #include "io/matrix_market.h"
 #include "io/reader.h"
@@ -125,8 +125,8 @@ static void compare_carefully(const char *text, size_t size, const outcome *o) {
 }
 
 static int is_no_text(const uint8_t *bytes, size_t count) {
-  return wr_foreign_is((const char *)bytes, (int64_t)count) || (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) ||
-         (count >= 8 && memcmp(bytes, WR_BINARY_MAGIC, 8) == 0);
+  wr_file_kind kind = wr_file_kind_of((const char *)bytes, (int64_t)count);
+  return kind != WR_FILE_TEXT && kind != WR_FILE_MATRIX_MARKET;
 }
 
 /* Weights: the same entries, or a sentence about the first that is negative. */

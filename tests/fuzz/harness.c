@@ -77,7 +77,7 @@ const char *harness_pipe(const void *bytes, size_t count) {
   ends[0] = -1;
   if (bytes == NULL || count > HARNESS_PIPE) return NULL;
   need(pipe(ends) == 0, "a pipe");
-  put_all(ends[1], bytes, count); /* it takes 64 KiB before anybody reads */
+  put_all(ends[1], bytes, count); /* a pipe takes 64 KiB before it is read */
   close(ends[1]);
   snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
   return path;

@@ -6,7 +6,7 @@
 #include "io/ids.h"
 #include "spmv/matrix/csr.h"
 
-/* Larger ones are read and not gone on with: rows cost memory by themselves. */
+/* Larger matrices are read but not assembled: rows cost memory even without entries. */
 enum { MATRICES_ROWS = 1 << 13, MATRICES_ENTRIES = 1 << 13 };
 
 /* Triplets without chunks. */

@@ -26,8 +26,8 @@ export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1:strict_strin
 
 stat() { sed -n "s/^stat::$1: *//p" "$log" | tail -n 1; }
 
-# An input is at most 32 KiB, and from so little a few megabytes may come, by inflating; a fifth of a gigabyte is a hostile
-# size that was believed.
+# An input is at most 32 KiB, which may inflate to a few megabytes; a parser that asks for a fifth of a gigabyte has believed a
+# hostile size.
 fuzz() { # target
   name=$1 corpus=$BUILD/corpus/$1 log=$BUILD/$1.log
   seeds=$BUILD/scratch/$1

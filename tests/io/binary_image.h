@@ -1,5 +1,5 @@
-/* What the tests of binary files share: the format written down once more, from its headers' words; small matrices; reading
- * out of memory. */
+/* What the tests of binary files share: a second implementation of the format, from the words of io/binary_file.h; small
+ * matrices; reading out of memory. */
 #ifndef WR_BINARY_IMAGE_H
 #define WR_BINARY_IMAGE_H
 
@@ -91,7 +91,7 @@ static inline wr_status read_image(const image *m, int nonnegative, wr_csr **A) 
   wr_text text = {.name = "image", .size = m->size, .memory = m->bytes, .file = -1};
   wr_binary_origin origin;
   *A = NULL;
-  if (!wr_binary_is(&text)) return wr_fail(WR_EINPUT, "image: not told from a text");
+  if (wr_file_kind_of(m->bytes, m->size) != WR_FILE_BINARY) return wr_fail(WR_EINPUT, "image: not told from a text");
   recorder r;
   recorder_open(&r);
   wr_status status = wr_binary_read(&text, m->size > 5 * PAGE ? 2 : 1, nonnegative, &r.feed, A, &origin);

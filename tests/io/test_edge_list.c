@@ -53,7 +53,7 @@ static edge edge_at(const list *l, int64_t k) {
   return (edge){wr_ids_at(&l->ids, chunk->row[k]), wr_ids_at(&l->ids, chunk->col[k]), chunk->val ? chunk->val[k] : 1};
 }
 
-/* The text must hold these edges between so many nodes, whose ids ascend. */
+/* The text must hold these edges between so many nodes; the nodes' ids must ascend. */
 static void check_edges(const char *text, int64_t nodes, int64_t count, const edge *expected, const char *kind) {
   for (int threads = 1; threads <= 3; threads++) {
     list l;

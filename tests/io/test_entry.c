@@ -109,7 +109,7 @@ static void test_parsers(void) {
   CHECKF(taken_odd > LINES / 50, "the fast parser took just %d changed lines", taken_odd);
 }
 
-/* What programs write must not fall to the careful parser. */
+/* Lines as programs write them must be read by the fast parser. */
 static void test_usual_lines(void) {
   CASE("usual lines");
   static const wr_entry_format real = {.coordinate = 1, .nrows = 9999999, .ncols = 9999999};
@@ -230,7 +230,7 @@ static void test_earliest(many *m) {
 
 /* More entries than declared: the first one too many, unless a defect comes before it. */
 static void test_surplus(many *m) {
-  CASE("entries too many");
+  CASE("too many entries");
   for (int declared = 0; declared < ENTRIES; declared += 211) {
     m->wider = declared % 4 == 0 ? WIDER : 0;
     write_many(m, 0, declared);

@@ -1,10 +1,9 @@
 /* Files that are not read here: told by their first bytes, with what would help, before much of them is read. */
 #define _DEFAULT_SOURCE
-#include "io/foreign.h"
-
 #include <fcntl.h>
 
 #include "io/edge_list.h"
+#include "io/file_kind.h"
 #include "io/reader.h"
 #include "tests/check.h"
 #include "tests/io/input_fixture.h"
@@ -71,6 +70,11 @@ static void read_as_edges(const char *path, const sample *s) {
   CHECK(t.chunks == NULL && ids.id == NULL);
 }
 
+static int is_refused(const char *begin, int64_t count) {
+  wr_file_kind kind = wr_file_kind_of(begin, count);
+  return kind == WR_FILE_FOREIGN || kind == WR_FILE_NPY;
+}
+
 static void test_samples(void) {
   CASE("told by their first bytes");
   for (int k = 0; k < SAMPLES; k++) {
@@ -78,8 +82,8 @@ static void test_samples(void) {
     read_as_matrix(path, &samples[k]);
     read_as_edges(path, &samples[k]);
     for (int64_t count = 0; count <= (int64_t)samples[k].count; count++) /* a sanitizer sees what is read beyond them */
-      CHECK(wr_foreign_is(samples[k].bytes, count) == (wr_foreign_check("", samples[k].bytes, count) != WR_OK));
-    CHECK(!wr_foreign_is(samples[k].bytes, 1));
+      CHECK(is_refused(samples[k].bytes, count) == (wr_file_check_foreign("", samples[k].bytes, count) != WR_OK));
+    CHECK(!is_refused(samples[k].bytes, 1));
   }
 }
 
@@ -114,7 +118,7 @@ static void test_texts(void) {
   static const char *const texts[] = {"", "1 2\n", "PAR1 PAR2\n", "PK 1\n", "BZh9 1\n", "ARROW1,to\n", "%%MatrixMarket",
                                       "7z\n", "SQLite\n", "MATLAB\n", "ustar\n"};
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-    CHECKF(!wr_foreign_is(texts[k], (int64_t)strlen(texts[k])), "%s", texts[k]);
+    CHECKF(!is_refused(texts[k], (int64_t)strlen(texts[k])), "%s", texts[k]);
 }
 
 int main(void) {

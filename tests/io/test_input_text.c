@@ -1,4 +1,4 @@
-/* Where text comes from: files, pipes, standard input, gzip streams whole and damaged, and what is none of these. */
+/* Where text comes from: files, pipes, standard input, gzip streams whole and damaged, and what cannot be read. */
 #define _DEFAULT_SOURCE
 #include "io/input_text.h"
 
@@ -164,7 +164,7 @@ static void test_magic(char *many) {
   }
 }
 
-/* Someone else writes to the file while we read it. */
+/* The file is written to while it is read. */
 static void test_changed(char *many) {
   CASE("changed while it is read");
   for (int longer = 0; longer <= 1; longer++) {
@@ -239,7 +239,7 @@ static void test_small_gzip(void) {
 
 /* A few bytes that inflate to very many zeros: reading ends when the beginning is wrong. */
 static void test_bomb(void) {
-  CASE("much from little");
+  CASE("a small stream that inflates to much");
   enum { ZEROS = 64 << 20 };
   char *zeros = calloc(1, ZEROS), *packed = malloc(1 << 20);
   size_t length = compress_to(packed, 1 << 20, zeros, ZEROS);

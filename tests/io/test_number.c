@@ -215,7 +215,7 @@ static void test_integer(void) {
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) check_integer(bad[i], WR_NUMBER_BAD, 0);
 }
 
-/* Digits of a double, against printf's; values whose digits end in halves included. */
+/* Digits of a double, against printf's, also of values with digits that end in halves. */
 static void test_digits(void) {
   CASE("digits of a double");
   char expected[64], found[64];

@@ -1,4 +1,4 @@
-/* Output files: complete or not there. Works in a folder of its own under TMPDIR, which it removes. */
+/* Output files: complete or absent. Works in a folder of its own under TMPDIR, which it removes. */
 #define _GNU_SOURCE
 #include "io/output_file.h"
 
@@ -98,7 +98,7 @@ static void test_replaced(void) {
   CHECK(strcmp(contents(path), "old") == 0 && files_in_folder() == 1);
   CHECK_OK(write_text(path, "new"));
   CHECK(strcmp(contents(path), "new") == 0 && mode_of(path) == 0604);
-  CASE("two writers of one name do not meet");
+  CASE("two writers of one name do not disturb each other");
   CHECK_OK(wr_output_open(path, &out));
   CHECK_OK(wr_output_open(path, &second));
   fputs("first", out.file);
@@ -141,7 +141,7 @@ static void test_link(void) {
   }
 }
 
-/* A chain of links, each naming the next, and the last a file that is not there. */
+/* A chain of links, each naming the next, and the last an absent file. */
 static void test_link_chain(void) {
   CASE("as many symbolic links as the system follows");
   enum { MOST = 40 };
@@ -195,7 +195,7 @@ static void test_names(void) {
   unlink(in_folder("plain"));
 }
 
-/* Permissions do not bind root, so root becomes somebody else for a moment. */
+/* Permissions do not bind root, so the test takes the id of another user for a moment. */
 static void test_not_allowed(void) {
   CASE("no permission");
   const char *path = in_folder("kept");
@@ -311,10 +311,10 @@ static void test_standard_output(void) {
   CHECK_MESSAGE("standard output");
 }
 
-/* Looking leaves nothing behind, and an older file as it was. */
+/* The check leaves no new file behind, and an older one as it was. */
 static void test_check(void) {
   char path[600], below[640];
-  CASE("looking ahead");
+  CASE("an output is checked before it is written");
   snprintf(path, sizeof path, "%s/kept", folder);
   CHECK_OK(write_text(path, "old"));
   CHECK_OK(wr_output_check(path));

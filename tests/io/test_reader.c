@@ -145,7 +145,7 @@ static int64_t full_lines(const char *from) {
 }
 
 /* A prefix may be accepted only with all its entries, and only the last number of the last line may differ from the
- * whole's, as nobody can see that a digit is missing. */
+ * whole's, as a missing last digit cannot be noticed. */
 static void check_prefix(const char *text, const char *body, size_t length, int64_t nnz, const wr_triplets *whole) {
   wr_triplets t;
   char prefix[512];

@@ -192,7 +192,7 @@ static void test_npy_values(void) {
   check_refused(bytes, count, PLAIN(2), "a NumPy array that ends early");
   count = make_npy(bytes, 2, DESCRIPTION("<f8", "False", "(2,)"), big, sizeof big);
   bytes[11] = (char)0xff; /* 4 GB of description */
-  check_refused(bytes, count, PLAIN(2), "whose description is too long");
+  check_refused(bytes, count, PLAIN(2), "with a description that is too long");
 }
 
 static void test_other_files(void) {

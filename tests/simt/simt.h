@@ -2,7 +2,7 @@
  *
  *   simt_block.cpp   one block at a time: threads as fibers, barriers, collectives, their faults
  *   simt_grid.cpp    launches: orders, the blocks of a grid, shared memory, the second run that must agree
- *   simt_memory.cpp  device memory between protected pages; who touched what he must not
+ *   simt_memory.cpp  device memory between protected pages; faults of access, with their line
  *   simt_api.cpp     the host's side of CUDA
  *   sort_host.cpp    spmv/device/sort.h without a device */
 #ifndef WR_SIMT_H
@@ -40,7 +40,7 @@ enum simt_op {
   SIMT_ADD, SIMT_MIN, SIMT_MAX, SIMT_AND, SIMT_OR, SIMT_XOR /* over 32-bit values */
 };
 
-/* Waits for all lanes that mask names and returns the caller's result. source: the lane whose value a shuffle gives. */
+/* Waits for all lanes that mask names and returns the caller's result. source: the lane that a shuffle reads. */
 uint64_t simt_meet(simt_op op, unsigned mask, uint64_t value, int source, const simt_site &site);
 
 /* Waits for all threads of the block; returns how many predicates were true. */

@@ -12,12 +12,12 @@
 
 #include "tests/simt/simt.h"
 
-/* Works that are over, by the number of their stream: so many of its first ones. */
+/* By the number of a stream: how many of its operations are known to have finished. */
 typedef std::map<uint64_t, uint64_t> simt_past;
 
 struct simt_stream {
   uint64_t number, works;
-  simt_past past; /* what its next work has waited for */
+  simt_past past; /* what its next operation has waited for */
 };
 
 struct simt_graph {
@@ -35,7 +35,7 @@ static struct {
 
 struct simt_event {
   double seconds;
-  simt_past past; /* what is over once it is reached */
+  simt_past past; /* what has finished when the event is reached */
 };
 
 static cudaError_t last_error;
@@ -179,13 +179,13 @@ cudaError_t cudaMemset(void *block, int value, size_t bytes) {
 
 /* ---- The order of streams ---- */
 
-/* Two streams that write one place without waiting for each other leave there what a card happens to do last. Here a stream
- * has always finished, so that this is found by keeping account of what waits for what; of copies and memsets alone. */
+/* When two streams write one place without waiting for each other, the result depends on which the card finishes last. Here
+ * streams have always finished, so this fault is found by noting what each has waited for; for copies and memsets alone. */
 static struct {
   std::mutex lock;
   uint64_t streams;
   simt_past host; /* what the host has waited for */
-  std::map<const void *, std::pair<uint64_t, uint64_t>> writer; /* by address: stream and number of the work */
+  std::map<const void *, std::pair<uint64_t, uint64_t>> writer; /* by address: stream and number of the operation */
 } order;
 
 static void add_past(simt_past *to, const simt_past &from) {
@@ -210,7 +210,7 @@ static cudaError_t host_waits(const simt_past *past) {
   return cudaSuccess;
 }
 
-/* A launch does not say in which stream it is: while one is captured, all are its own. */
+/* A launch does not say in which stream it is: while a stream is captured, all launches belong to it. */
 cudaError_t simt_do(const std::function<cudaError_t()> &work) {
   if (capture.stream == nullptr) return work();
   capture.graph->works.push_back(work);

@@ -51,7 +51,7 @@ static struct {
   int warp_at[MAX_WARPS], warp_position[MAX_WARPS]; /* order of warps */
   unsigned ready_warps;                           /* bits are positions */
   int position;                                   /* of the warp that runs */
-  bool progress;                                  /* somebody did something else than wait in a loop */
+  bool progress;                                  /* a thread did something else than wait in a loop */
   simt_site barrier;
   int first_at_barrier, votes;
   uint64_t steps;
@@ -84,7 +84,7 @@ bool simt_block_where(char *text, size_t size) {
   return true;
 }
 
-/* ---- Who runs ---- */
+/* ---- Which thread runs ---- */
 
 static inline void set_ready(fiber *f) {
   f->state = RUNNABLE;
@@ -110,7 +110,7 @@ static void wake_spinners(void) {
     if (fibers[t].state == SPINNING) set_ready(&fibers[t]);
 }
 
-/* The first ready lane of this warp, else of the next one that has any; NULL: nobody can go on. */
+/* The first ready lane of this warp, else of the next one that has any; NULL: no thread can go on. */
 static inline fiber *choose(void) {
   if (block.ready_warps == 0 && block.spinning && block.progress) wake_spinners();
   if (block.ready_warps == 0) return nullptr;
@@ -124,14 +124,14 @@ static inline fiber *choose(void) {
 
 static void thread_main(void);
 
-/* Every way into a thread comes by here. */
+/* The first thing that a thread does after each switch to it. */
 static inline void arrived(void) {
   if (block.retired == nullptr) return;
   simt_stack_free(block.retired);
   block.retired = nullptr;
 }
 
-/* The running thread, or the host, stops here until somebody chooses it. */
+/* The running thread, or the host, stops here until another one switches to it. */
 static inline void go_on_with(fiber *to) {
   fiber *me = now;
   if (to == me && to) return;
@@ -177,7 +177,7 @@ static inline bool same_site(const simt_site &a, const simt_site &b) {
   return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
 }
 
-/* Nobody can go on: the first few places where somebody waits. */
+/* No thread can go on: names the first few places where threads wait. */
 [[noreturn]] static void fail_deadlock(void) {
   char text[1200] = "", one[256];
   const simt_site *told[4];
@@ -192,10 +192,10 @@ static inline bool same_site(const simt_site &a, const simt_site &b) {
     told[shown++] = site;
     now = &fibers[t];
   }
-  simt_fail("deadlock, %d of %d threads have ended and nobody can go on: %s", block.ended, block.threads, text);
+  simt_fail("deadlock, %d of %d threads have ended and no other can go on: %s", block.ended, block.threads, text);
 }
 
-/* A thread must not go where those who wait for it will never meet it. */
+/* Fails if lanes of the warp wait for this thread, which now arrives at a place where they never meet it. */
 static void check_not_awaited(const simt_site &site) {
   const warp *w = now->in;
   for (int m = 0; m < w->meetings; m++)
@@ -262,7 +262,7 @@ int simt_barrier(int predicate, const simt_site &site) {
 
 /* ---- Collectives of a warp ---- */
 
-/* Everybody is here. A barrier lets another warp go first, as a card may. */
+/* All lanes of the mask have come. After a barrier another warp goes first, as a card may choose. */
 static void complete(warp *w, int at) {
   meeting m = w->open[at];
   w->open[at] = w->open[--w->meetings];
@@ -274,7 +274,7 @@ static void complete(warp *w, int at) {
   block.ready_warps |= w->position;
 }
 
-/* The first to come says for whom it waits: all of them can still come. */
+/* Called by the first lane that comes: all lanes of its mask must still be able to come. */
 static void check_mask(const warp *w, unsigned mask, const simt_site &site) {
   unsigned absent = mask & ~w->live;
   if (absent)

@@ -47,7 +47,7 @@ struct bulk_copy {
 struct bulk_barrier {
   uint64_t *at;
   unsigned phase; /* how many are complete */
-  bool expected;  /* the producer has come */
+  bool expected;  /* the producer has arrived */
   int64_t missing; /* bytes */
   std::vector<bulk_copy> copies; /* not done yet */
 };
@@ -297,7 +297,7 @@ static void run_grid(const simt_launch *l, simt_order order, uint64_t seed, int 
   for (uint64_t k = 0; k < blocks; k++) run_one(l, (start + k * step) % blocks, seed);
 }
 
-/* Does the launch give other results this way than those in slot 1? */
+/* 1 if the launch gives other results this way than those in slot 1. */
 static bool differs(const simt_launch *l, simt_order order, uint64_t seed, int pattern, simt_shared *odd_one,
                     char *where, size_t size) {
   size_t offset, bytes;
@@ -308,7 +308,7 @@ static bool differs(const simt_launch *l, simt_order order, uint64_t seed, int p
   return true;
 }
 
-/* The launch again, in another order and with other contents where nobody has written: nothing may depend on them. */
+/* The launch again, in another order and with other contents of unwritten memory: the results must not depend on them. */
 static void run_again(const simt_launch *l, simt_order order, uint64_t seed) {
   simt_order other = simt_order_counts ? order : order == SIMT_BACKWARD ? SIMT_FORWARD : SIMT_BACKWARD;
   char where[200], names[600] = "";

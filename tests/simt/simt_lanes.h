@@ -1,5 +1,5 @@
-/* What the lanes of a warp take away from a meeting, out of what each has brought: arrays are by lane, and the mask says who
- * took part. Included by simt_block.cpp alone. */
+/* What each lane of a warp gets from a collective, out of the values that all lanes have given it: arrays are by lane, and the
+ * mask says which lanes took part. Included by simt_block.cpp alone. */
 #ifndef WR_SIMT_LANES_H
 #define WR_SIMT_LANES_H
 

@@ -1,5 +1,5 @@
 /* Device memory: blocks between protected pages in one large range of addresses, closed while the host's code runs. Addresses
- * are never used twice, so what was freed stays out of reach. And the handler that says who touched what he must not. */
+ * are never used twice, so what was freed stays out of reach. And the handler that reports an access to protected pages. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 
 static const size_t range_bytes = (size_t)1 << 40, total_bytes = (size_t)8 << 30, guard = 64 << 10, alignment = 128;
 
-/* Bytes that nobody has written are NaN, and no index. */
+/* Bytes that were never written: NaN as numbers, and out of range as indices. */
 enum { UNWRITTEN = 0xff };
 
 struct memory_block {
@@ -64,7 +64,7 @@ static memory_block *nearest(const void *address) {
   return low == 0 ? nullptr : &memory.blocks[low - 1];
 }
 
-/* ---- Who touched what ---- */
+/* ---- Which access was at fault ---- */
 
 /* Appends where in the sources an address of code is, if addr2line is here. */
 static void source_line(const void *code, char *text, size_t size) {

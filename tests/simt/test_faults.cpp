@@ -104,7 +104,7 @@ static __global__ void unwritten_read(int *out) {
   out[threadIdx.x] = room[threadIdx.x];
 }
 
-static __global__ void spin_for_nobody(int *out) {
+static __global__ void endless_spin(int *out) {
   wr_spin_until([&] { return wr_load_acquire(out) == 77; });
 }
 
@@ -181,7 +181,7 @@ PLANT(write_before)
 PLANT(shared_read_behind)
 PLANT(shared_write_before)
 PLANT(unwritten_read)
-PLANT(spin_for_nobody)
+PLANT(endless_spin)
 PLANT(spin_alone)
 PLANT(deadlock_of_groups)
 PLANT(stack_overflow)
@@ -236,12 +236,12 @@ static const fault_case cases[] = {
     {"write behind dynamic shared memory", run_shared_write_behind, "guard=end", "shared array (dynamic)", HERE},
     {"read of unwritten shared memory", run_unwritten_read, "",
      "never written: array room at ", "kernel unwritten_read"},
-    {"spin that nobody ends", run_spin_for_nobody, "", "deadlock", "spin.cuh:"},
+    {"spin that no thread ends", run_endless_spin, "", "deadlock", "spin.cuh:"},
     {"spin without wr_spin_until", run_spin_alone, "patience=1", "needs wr_spin_until", "kernel spin_alone"},
     {"lanes that wait in a circle", run_deadlock_of_groups, "", "__ballot_sync", "kernel deadlock_of_groups"},
     {"full stack", run_stack_overflow, "", "stack is full", "kernel stack_overflow"},
     {"too much shared memory", run_too_much_shared, "", "240000 bytes of shared memory", "array second"},
-    {"copy that nobody waits for", run_copy_without_wait, "order=forward", "before its bulk copies have arrived", HERE},
+    {"copy without a wait", run_copy_without_wait, "order=forward", "before its bulk copies have arrived", HERE},
     {"copy of an odd size", run_copy_of_odd_size, "", "must be multiples of 16", "kernel copy_of_odd_size"},
     {"host reads device memory", host_reads, "", "host code touches device memory: read at ", HERE},
     {"host writes device memory", host_writes, "", "host code touches device memory: write at ", HERE},

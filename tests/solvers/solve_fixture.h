@@ -11,7 +11,8 @@ typedef struct solution {
   /* given */
   wr_csr *A;
   const double *b, *guess; /* [n]; NULL: A times ones, 0 */
-  int jacobi;
+  int jacobi;             /* 1: columns are scaled by the inverse diagonal                  */
+  int applied;            /* 1: Jacobi as a preconditioner that is applied in each iteration */
   double atol;
   wr_bicgstab_options options;
   wr_monitor monitor;
@@ -104,7 +105,8 @@ static inline void solution_run(ground *g, solution *s) {
   ground_threads(n);
   s->x = room_for(n, sizeof *s->x), s->used_b = room_for(n, sizeof *s->used_b);
   s->monitor.history = &s->history;
-  CHECK_OK(wr_system_build(s->A, given(s->b, n), given(s->guess, n), 0, 0, s->jacobi, s->atol, &system));
+  CHECK_OK(wr_system_build(s->A, given(s->b, n), given(s->guess, n), 0, 0, s->jacobi ? &wr_precond_jacobi : NULL,
+                           s->atol, &system));
   if (system.matrix == NULL) return;
   for (int64_t i = 0; i < n; i++) s->used_b[i] = ldexp(system.b[i], -system.exponent);
   wr_plan *plan = ground_plan(g, system.matrix);
@@ -112,8 +114,12 @@ static inline void solution_run(ground *g, solution *s) {
     wr_rounding rounding = wr_rounding_of(&g->env, plan);
     s->deterministic = wr_plan_get_info(plan)->deterministic;
     CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
+    wr_precond *precond = NULL;
+    if (s->applied) CHECK_OK(wr_precond_create(&wr_precond_jacobi, NULL, system.matrix, &g->env, &precond));
+    CHECK_OK(wr_bicgstab_precondition(&method, precond));
     CHECK_OK(solution_find(s, &method, &system, rounding));
     wr_bicgstab_close(&method);
+    wr_precond_destroy(precond);
   }
   wr_plan_destroy(plan);
   wr_system_free(&system);

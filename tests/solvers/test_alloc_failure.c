@@ -162,7 +162,7 @@ static wr_status solve(ground *g, wr_csr *A, int with_b, int jacobi) {
   if (with_b) b[0] = 1;
   if (with_b && (status = wr_alloc_zeroed(&guess, A->nrows, sizeof *guess, "a test")) != WR_OK) wr_free(b);
   if (with_b && status != WR_OK) return status;
-  TRY(wr_system_build(A, b, guess, 0, 0, jacobi, 0, &system));
+  TRY(wr_system_build(A, b, guess, 0, 0, jacobi ? &wr_precond_jacobi : NULL, 0, &system));
   built = 1;
   TRY(wr_plan_create(g->backend, NULL, system.matrix, &g->env, &plan));
   TRY(wr_plan_prepare(plan));

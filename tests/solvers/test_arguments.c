@@ -21,11 +21,12 @@ static const char *called; /* the function of this row */
 #include "tests/solvers/arguments_config.h"
 #include "tests/solvers/arguments_spmv.h"
 #include "tests/solvers/arguments_solvers.h"
+#include "tests/solvers/arguments_precond.h"
 
 static const struct row {
   const char *name;
   void (*try)(void);
-} rows[] = {ARGUMENTS_CONFIG ARGUMENTS_SPMV ARGUMENTS_SOLVERS};
+} rows[] = {ARGUMENTS_CONFIG ARGUMENTS_SPMV ARGUMENTS_SOLVERS ARGUMENTS_PRECOND};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 /* The names between "global:" and "local:" of the version script. */

@@ -255,6 +255,15 @@ static void test_jacobi(ground *g) {
   expect_outcome(g, &s, WR_CONVERGED);
   /* both residuals are below the bound, and the condition is below 3 */
   CHECKF(distance_to(s.x, expected, N) <= 6 * (long double)s.bound, "%.3Lg", distance_to(s.x, expected, N));
+  s.jacobi = 0, s.applied = 1;
+  for (int k = 0; k < 3; k++) {
+    s.options.no_resident = k > 0, s.options.no_graph = k > 1;
+    ground_case(g, "jacobi applied in each iteration%s", k == 0 ? "" : k == 1 ? ", not resident" : ", by the host");
+    expect_outcome(g, &s, WR_CONVERGED);
+    CHECKF(distance_to(s.x, expected, N) <= 6 * (long double)s.bound, "%.3Lg", distance_to(s.x, expected, N));
+  }
+  s.jacobi = 1, s.applied = 0, s.options.no_resident = s.options.no_graph = 0;
+  expect_outcome(g, &s, WR_CONVERGED);
   for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], 7 * (A->col[k] % 5) - 14);
   solution scaled = solution_of(g, A);
   scaled.b = b, scaled.jacobi = 1;

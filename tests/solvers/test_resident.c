@@ -168,6 +168,23 @@ static void test_long_history(ground *g) {
   wr_csr_free(links);
 }
 
+/* A preconditioner that is applied in each iteration is part of the loop. */
+static void test_preconditioned(ground *g) {
+  wr_csr *A = random_matrix(600, 5, 4, 1, 77);
+  solution s = solution_of(g, A);
+  s.applied = 1;
+  for (int k = 0; k < 2; k++) {
+    ground_case(g, "a preconditioner, check every %d", 1 + 2 * k);
+    s.options.check_every = 1 + 2 * k;
+    solution_run(g, &s);
+    check_solution(&s);
+    CHECKF(s.result.outcome == WR_CONVERGED && s.result.by == (has_rows(g) ? WR_BY_KERNEL : WR_BY_HOST), "%s, by %d",
+           wr_outcome_title(s.result.outcome), (int)s.result.by);
+  }
+  solution_free(&s);
+  wr_csr_free(A);
+}
+
 /* ---- What is no part of a resident loop ---- */
 
 static void test_refusals(ground *g) {
@@ -211,6 +228,7 @@ static void test_all(ground *g) {
   test_left_to_graph(g);
   test_ranks(g);
   test_long_history(g);
+  test_preconditioned(g);
   test_refusals(g);
 }
 

@@ -90,7 +90,7 @@ static void test_jacobi(void) {
   wr_system s;
   const double guess[] = {3, -5, 7}, b[] = {1, 100, 2};
   ground_case(NULL, "jacobi");
-  CHECK_OK(wr_system_build(A, given(b, 3), given(guess, 3), 0, 0, 1, 0, &s));
+  CHECK_OK(wr_system_build(A, given(b, 3), given(guess, 3), 0, 0, &wr_precond_jacobi, 0, &s));
   CHECK(s.matrix != A && s.owns_matrix && s.A == A);
   CHECK_OK(wr_csr_check(s.matrix));
   const double diagonal[] = {4, -2, 0.5};
@@ -111,7 +111,8 @@ static void test_jacobi(void) {
 static void refuse(wr_csr *A, const double *b, const double *guess, int jacobi, const char *message) {
   wr_system s;
   int64_t n = A->nrows;
-  CHECK_FAILS(WR_EINPUT, wr_system_build(A, given(b, n), given(guess, n), 0, 0, jacobi, 0, &s));
+  CHECK_FAILS(WR_EINPUT,
+              wr_system_build(A, given(b, n), given(guess, n), 0, 0, jacobi ? &wr_precond_jacobi : NULL, 0, &s));
   CHECK_MESSAGE(message);
   CHECK(s.matrix == NULL && s.b == NULL && s.guess == NULL && s.inverse_diagonal == NULL);
   wr_system_free(&s);

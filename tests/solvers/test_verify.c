@@ -215,7 +215,7 @@ static void make_residual(solved *s) {
 static solved make_solved(wr_rounding rounding, int jacobi, double off) {
   solved s = {.A = random_matrix(N, 6, 9, 1, 23), .rounding = rounding};
   uint64_t seed = 77;
-  CHECK_OK(wr_system_build(s.A, NULL, NULL, 0, 0, jacobi, 0, &s.system));
+  CHECK_OK(wr_system_build(s.A, NULL, NULL, 0, 0, jacobi ? &wr_precond_jacobi : NULL, 0, &s.system));
   s.u = room_for(N, sizeof *s.u), s.q = room_for(N, sizeof *s.q), s.bound = room_for(N, sizeof *s.bound);
   s.x = room_for(N, sizeof *s.x);
   for (int64_t i = 0; i < N; i++) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The tools that judge everybody else: lint and check_deps must find each planted fault and nothing in clean files; the
-# runner must see through tests that crash, hang, lie or say nothing; `make check TESTS=...` builds what these tests need.
+# The tools that check the tree: lint and check_deps must find each planted fault and nothing in clean files; the runner must
+# report tests that crash, hang, print wrong counts or none; `make check TESTS=...` builds what these tests need.
 # Needs: nothing
 set -u
 root=$(pwd)
@@ -74,8 +74,8 @@ test_lint_faults() {
   plant spmv/x/f@.cu 'void f(void) { k<<<1, 2>>>(); }' 'launches go through launch.cuh: @@:1:'
   plant spmv/x/f@.cu '__shared__ int a;' 'shared arrays are made by launch.cuh: @@:1:'
   plant spmv/x/f@.cu 'void f(void) { asm("nop;"); }' 'assembly stays in spmv/kernel: @@:1:'
-  plant spmv/x/f@.cu 'int f(void) { return __activemask(); }' 'no lane asks who is active; no grid-wide groups: @@:1:'
-  plant spmv/x/f@.cu '#include <cooperative_groups.h>' 'no lane asks who is active; no grid-wide groups: @@:1:'
+  plant spmv/x/f@.cu 'int f(void) { return __activemask(); }' 'no queries of active lanes, no grid-wide groups: @@:1:'
+  plant spmv/x/f@.cu '#include <cooperative_groups.h>' 'no queries of active lanes, no grid-wide groups: @@:1:'
   plant spmv/x/f@.cu 'using namespace nvcuda;' 'tensor-core calls stay in spmv/kernel: @@:1:'
   plant io/f@.c 'static int count = 0;' 'no global state: @@:1:'
   plant io/f@.c 'int64_t table[3];' 'no global state: @@:1:'
@@ -91,6 +91,14 @@ test_lint_faults() {
   file io/f@.h 'typedef struct wr_kind {\n  int a;\n} wr_kind;'
   plant io/f@.md 'one line' 'last line: @@: no newline'
   printf 'no newline' >"$tree/$path"
+  plant io/f@.c '/* The thread wh''o waits. */' 'plain words: @@:1:'
+  plant config/f@.h '/* Wh''oever writes it clears it. */' 'plain words: @@:1:'
+  plant data/f@.c '/* rows\n * wh''ose columns ascend */' 'plain words: @@:2:'
+  plant io/f@.c 'const char *const s = "no''body reads it";' 'plain words: @@:1:'
+  plant tests/cli/f@.sh '# Somebo''dy else has it.' 'plain words: @@:1:'
+  plant tests/bench/f@.py '# the copy on it''s way' 'plain words: @@:1:'
+  plant tests/simt/f@.md 'a row that is not th''ere yet' 'plain words: @@:1:'
+  plant tools/f@.awk "# what a kernel wi""shes" 'plain words: @@:1:'
   finds_all lint
 }
 
@@ -109,6 +117,7 @@ test_lint_clean() {
   file io/f@.h 'struct wr_loop;\ntypedef struct wr_kind {\n  struct wr_loop *loop;\n} wr_kind;'
   file spmv/f@.h 'struct wr_kind;\nvoid f(const struct wr_kind *kind); /* struct wr_kind { */'
   file io/f@.c 'static const pair pairs[] = {\n   {.first = 1,\n     .second = 2}, {3, 4}};'
+  file io/f@.c '/* what is whole, and is not there */\nint f(need *n) { return n->who''se && (*n).who''se; }'
   file io/f@.h '#define SUM(a, b)   \\\\\n     ((a)+\\\\\n  (b))'
   finds_nothing lint
 }
@@ -144,8 +153,8 @@ test_deps() {
   plant spmv/f@.c '\n  #  include "spmv/backends/bsr/b2.h"' '@@:2: spmv may not include'
   plant spmv/backends/bsr/f@.cu '#include "spmv/backends/merbit/m.h"' '@@:1: spmv/backends/bsr may not include'
   plant solvers/f@.c '#include "spmv/backends/merbit/m.h"' '@@:1: solvers may not include'
-  plant solvers/f@.c '#include <cuda_runtime.h>' '@@:1: has no business with <cuda_runtime.h>'
-  plant spmv/backends/bsr/f@.cu '#include <cub/cub.cuh>' '@@:1: has no business with <cub/cub.cuh>'
+  plant solvers/f@.c '#include <cuda_runtime.h>' '@@:1: may not include <cuda_runtime.h>'
+  plant spmv/backends/bsr/f@.cu '#include <cub/cub.cuh>' '@@:1: may not include <cub/cub.cuh>'
   finds_all check_deps
   rm -rf "$tree"
   mv "$tree.clean" "$tree"

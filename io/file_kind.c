@@ -1,7 +1,13 @@
-#include "io/foreign.h"
+#define _DEFAULT_SOURCE /* pread, O_CLOEXEC */
+#include "io/file_kind.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "io/binary_file.h"
+#include "io/matrix_market.h"
 #include "io/npy.h"
 
 /* Bytes at an offset, and what a file with them is. */
@@ -20,7 +26,7 @@ typedef struct kind {
 
 #define TABLE(read) "write the table as CSV, in Python: pandas." read "('FILE').to_csv('FILE.csv', index=False)"
 
-/* The names of a zip archive's first member begin here, and how long that name is stands before. */
+/* Where a zip archive has the name of its first member, and the length of that name. */
 enum { ZIP_NAME = 30, ZIP_NAME_LENGTH = 26 };
 
 static const kind zip_kinds[] = {
@@ -73,10 +79,34 @@ static const kind *find(const char *begin, int64_t count) {
   return NULL;
 }
 
-int wr_foreign_is(const char *begin, int64_t count) { return find(begin, count) != NULL; }
+static int begins_with(const char *begin, int64_t count, const char *magic, int64_t length) {
+  return count >= length && memcmp(begin, magic, (size_t)length) == 0;
+}
 
-wr_status wr_foreign_check(const char *name, const char *begin, int64_t count) {
+wr_file_kind wr_file_kind_of(const char *begin, int64_t count) {
+  int64_t banner = (int64_t)strlen(MM_BANNER);
+  if (begins_with(begin, count, "\x1f\x8b", 2)) return WR_FILE_GZIP;
+  if (begins_with(begin, count, WR_BINARY_MAGIC, sizeof WR_BINARY_MAGIC - 1)) return WR_FILE_BINARY;
+  if (begins_with(begin, count, WR_NPY_MAGIC, sizeof WR_NPY_MAGIC - 1)) return WR_FILE_NPY;
+  if (count >= banner && wr_word_is(begin, begin + banner, MM_BANNER)) return WR_FILE_MATRIX_MARKET;
+  return find(begin, count) != NULL ? WR_FILE_FOREIGN : WR_FILE_TEXT;
+}
+
+wr_status wr_file_check_foreign(const char *name, const char *begin, int64_t count) {
   const kind *k = find(begin, count);
   if (k == NULL) return WR_OK;
   return wr_fail(WR_EINPUT, "%s: %s; %s", name, k->what, k->help);
+}
+
+/* A named pipe must not even be opened: a process that waits to write into it would take this one for its reader. */
+int64_t wr_file_head(const char *path, char *head, int64_t room, int64_t *size) {
+  struct stat facts;
+  if (strcmp(path, "-") == 0 || stat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) return -1;
+  int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return -1;
+  int regular = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
+  *size = facts.st_size;
+  int64_t count = regular ? (int64_t)pread(file, head, (size_t)room, 0) : -1;
+  close(file);
+  return count;
 }

@@ -1,0 +1,81 @@
+#include "io/text_parts.h"
+
+#include <omp.h>
+
+#include "config/memory.h"
+
+/* Several parts for each thread, so that a slow thread delays the others little. */
+enum { SHORTEST = 16 << 10, PARTS_PER_THREAD = 8 };
+
+wr_status wr_text_parts_cut(const wr_text *text, int64_t body, int64_t longest, wr_text_parts *parts,
+                            wr_triplets *triplets) {
+  int64_t bytes = text->size - body, length = bytes / ((int64_t)parts->threads * PARTS_PER_THREAD);
+  if (length > longest) length = longest;
+  if (length < SHORTEST) length = SHORTEST;
+  int64_t count = bytes / length + 1;
+  if (parts->threads > count) parts->threads = (int)count;
+  wr_status status = wr_alloc(&parts->part, count, sizeof *parts->part, "the parts of a file");
+  if (status == WR_OK)
+    status = wr_alloc_zeroed(&triplets->chunks, count, sizeof *triplets->chunks, "the parts of a file");
+  if (status != WR_OK) return status;
+  parts->count = triplets->nchunks = count;
+  for (int64_t k = 0; k < count; k++) {
+    int64_t begin = body + k * length, end = k + 1 < count ? begin + length : text->size;
+    parts->part[k] = (wr_text_part){.begin = begin, .end = end, .defect = -1};
+  }
+  return WR_OK;
+}
+
+static wr_status parse_part(const wr_text *text, const wr_text_format *f, void *reader, int64_t k, wr_text_part *p,
+                            wr_lines *lines) {
+  int thread = omp_get_thread_num();
+  wr_status status = f->begin(reader, k, thread);
+  for (int64_t from = p->begin; from < p->end && status == WR_OK; from += WR_TEXT_RUN) {
+    status = wr_text_lines(text, from, p->end - from < WR_TEXT_RUN ? p->end : from + WR_TEXT_RUN, lines);
+    if (status != WR_OK) return status;
+    const char *at = lines->begin;
+    status = f->parse(reader, k, thread, lines, &at);
+    if (status == WR_EINPUT) p->defect = lines->offset + (at - lines->begin);
+  }
+  return status == WR_OK && f->end != NULL ? f->end(reader, k, thread) : status;
+}
+
+/* Parts behind one that failed are not begun: a defect on an earlier line is all that counts. */
+void wr_text_parts_parse(const wr_text *text, const wr_text_format *format, void *reader, wr_text_parts *parts) {
+  parts->failure = (wr_failure)WR_NO_FAILURE;
+#pragma omp parallel num_threads(parts->threads)
+  {
+    wr_lines lines = {.capacity = 0};
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t k = 0; k < parts->count; k++) {
+      if (wr_failure_is_below(&parts->failure, k)) continue;
+      wr_failure_note(&parts->failure, k, parse_part(text, format, reader, k, &parts->part[k], &lines));
+    }
+    wr_lines_free(&lines);
+  }
+}
+
+wr_status wr_text_part_check(const wr_text *text, const wr_text_format *format, const void *reader,
+                             const wr_text_parts *parts, int64_t k) {
+  int64_t defect = parts->part[k].defect;
+  if (defect >= 0) return wr_text_fail_at(text, defect, format->fail, reader);
+  return k == parts->failure.piece ? wr_failure_report(&parts->failure) : WR_OK;
+}
+
+/* The parts' threads do not know line numbers, so the line is read again. */
+wr_status wr_text_fail_at(const wr_text *text, int64_t offset,
+                          wr_status (*fail)(const void *reader, const wr_input_line *line, const char *where),
+                          const void *reader) {
+  char where[WR_WHERE];
+  wr_lines lines = {.capacity = 0};
+  int64_t number;
+  wr_status status;
+  TRY(wr_text_line_number(text, offset, &number));
+  TRY(wr_text_lines(text, offset, offset + 1, &lines));
+  wr_input_line line = wr_line_at(lines.begin, lines.end);
+  TRY(fail(reader, &line, wr_where(text->name, number, where)));
+  status = wr_fail(WR_EINPUT, "%s: was changed while it was being read", text->name);
+done:
+  wr_lines_free(&lines);
+  return status;
+}

@@ -1,0 +1,116 @@
+/* What is no argument of the functions of precond.h: a row for each (test_arguments.c). */
+#ifndef WR_ARGUMENTS_PRECOND_H
+#define WR_ARGUMENTS_PRECOND_H
+
+static void try_precond_none(void) {
+  CHECK(wr_precond_none.apply == NULL && wr_precond_none.diagonal == NULL &&
+        wr_preconditioner_at(0) == &wr_precond_none);
+}
+
+static void try_precond_jacobi(void) { CHECK(wr_precond_jacobi.apply && wr_precond_jacobi.diagonal); }
+
+static void try_preconditioner_count(void) { CHECK(wr_preconditioner_count() >= 2); }
+
+static void try_preconditioner_at(void) {
+  CHECK(wr_preconditioner_at(-1) == NULL && wr_preconditioner_at(wr_preconditioner_count()) == NULL);
+}
+
+static void try_preconditioner_find(void) {
+  const wr_preconditioner *of = &wr_precond_jacobi;
+  REFUSED("name is NULL", wr_preconditioner_find(NULL, &of));
+  REFUSED("of is NULL", wr_preconditioner_find("jacobi", NULL));
+  CHECK_FAILS(WR_EUSAGE, wr_preconditioner_find("jakobi", &of));
+  CHECK_MESSAGE("did you mean 'jacobi'");
+  CHECK(of == NULL);
+  for (int k = 0; k < wr_preconditioner_count(); k++) {
+    CHECK_OK(wr_preconditioner_find(wr_preconditioner_at(k)->name, &of));
+    CHECK(of == wr_preconditioner_at(k));
+  }
+}
+
+static void try_precond_create(void) {
+  wr_precond *p = NULL;
+  const wr_preconditioner nameless = {0};
+  REFUSED("precond is NULL", wr_precond_create(&wr_precond_jacobi, NULL, given.A, &given.env, NULL));
+  REFUSED("of is NULL", wr_precond_create(NULL, NULL, given.A, &given.env, &p));
+  REFUSED("env is NULL", wr_precond_create(&wr_precond_jacobi, NULL, given.A, NULL, &p));
+  REFUSED("env is not open", wr_precond_create(&wr_precond_jacobi, NULL, given.A, &given.closed, &p));
+  REFUSED("A is NULL", wr_precond_create(&wr_precond_jacobi, NULL, NULL, &given.env, &p));
+  REFUSED("A has no row_ptr", wr_precond_create(&wr_precond_jacobi, NULL, &given.bare, &given.env, &p));
+  REFUSED("lacks its name", wr_precond_create(&nameless, NULL, given.A, &given.env, &p));
+  CHECK_FAILS(WR_EUSAGE, wr_precond_create(&wr_precond_jacobi, "sides=3", given.A, &given.env, &p));
+  CHECK(p == NULL);
+}
+
+static wr_status apply_nothing(void *context, wr_env *env, const wr_precond_request *request) {
+  return (void)context, (void)env, (void)request, WR_OK;
+}
+
+static void try_precond_of_function(void) {
+  wr_precond *p = NULL;
+  REFUSED("precond is NULL", wr_precond_of_function(apply_nothing, NULL, SIZE, &given.env, NULL));
+  REFUSED("apply is NULL", wr_precond_of_function(NULL, NULL, SIZE, &given.env, &p));
+  REFUSED("n is 0", wr_precond_of_function(apply_nothing, NULL, 0, &given.env, &p));
+  REFUSED("env is not open", wr_precond_of_function(apply_nothing, NULL, SIZE, &given.closed, &p));
+  CHECK(p == NULL);
+}
+
+static void try_precond_apply(void) {
+  wr_precond *p = NULL;
+  wr_vec x = given.x, y = given.y, shorter = given.x, f32 = given.x;
+  shorter.n--, f32.type = WR_F32;
+  CHECK_OK(wr_precond_create(&wr_precond_none, NULL, given.A, &given.env, &p));
+  REFUSED("p is NULL", wr_precond_apply(NULL, &(wr_precond_request){.r = &x, .z = &y}));
+  REFUSED("request is NULL", wr_precond_apply(p, NULL));
+  const wr_precond_request bad[] = {
+      {.z = &y}, {.r = &x}, {.r = &x, .z = &x}, {.r = &shorter, .z = &y}, {.r = &x, .z = &f32}};
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) CHECK_FAILS(WR_EUSAGE, wr_precond_apply(p, &bad[k]));
+  wr_precond_destroy(p);
+}
+
+static void try_precond_scale(void) {
+  REFUSED("env is NULL", wr_precond_scale(NULL, NULL, &(wr_precond_request){.r = &given.x, .z = &given.y}));
+  REFUSED("request is NULL", wr_precond_scale(&given.env, NULL, NULL));
+}
+
+static void try_precond_destroy(void) {
+  wr_precond_destroy(NULL);
+  CHECK(wr_precond_id(NULL) == 0);
+}
+
+static void try_precond_get_info(void) { CHECK(wr_precond_get_info(NULL) == NULL); }
+
+static void try_precond_size(void) { CHECK(wr_precond_size(NULL) == 0); }
+
+static void try_precond_id(void) {
+  wr_precond *p[2];
+  for (int k = 0; k < 2; k++) CHECK_OK(wr_precond_of_function(apply_nothing, NULL, SIZE, &given.env, &p[k]));
+  CHECK(wr_precond_id(p[0]) != 0 && wr_precond_id(p[0]) != wr_precond_id(p[1]) && wr_precond_size(p[0]) == SIZE);
+  for (int k = 0; k < 2; k++) wr_precond_destroy(p[k]);
+}
+
+static void try_bicgstab_precondition(void) {
+  wr_bicgstab none = {0};
+  wr_precond *p = NULL;
+  solving t;
+  open_solving(&t);
+  CHECK_OK(wr_precond_of_function(apply_nothing, NULL, SIZE + 1, &given.env, &p));
+  REFUSED("s is NULL", wr_bicgstab_precondition(NULL, p));
+  REFUSED("s is not open", wr_bicgstab_precondition(&none, p));
+  REFUSED("precond is of", wr_bicgstab_precondition(&t.s, p));
+  CHECK_OK(wr_bicgstab_precondition(&t.s, NULL));
+  wr_precond_destroy(p);
+  close_solving(&t);
+}
+
+#define ARGUMENTS_PRECOND                                                                             \
+  {"wr_precond_none", try_precond_none}, {"wr_precond_jacobi", try_precond_jacobi},                   \
+      {"wr_preconditioner_count", try_preconditioner_count},                                          \
+      {"wr_preconditioner_at", try_preconditioner_at},                                                \
+      {"wr_preconditioner_find", try_preconditioner_find}, {"wr_precond_create", try_precond_create}, \
+      {"wr_precond_of_function", try_precond_of_function}, {"wr_precond_apply", try_precond_apply},   \
+      {"wr_precond_scale", try_precond_scale}, {"wr_precond_destroy", try_precond_destroy},           \
+      {"wr_precond_get_info", try_precond_get_info}, {"wr_precond_size", try_precond_size},           \
+      {"wr_precond_id", try_precond_id}, {"wr_bicgstab_precondition", try_bicgstab_precondition},
+
+#endif
