@@ -131,7 +131,7 @@ static void end_with(wr_result *result, wr_outcome outcome, const char *note) {
   snprintf(result->note, sizeof result->note, "%s", note);
 }
 
-/* x := the first guess, or 0 if there is a base, or if b = 0, whose solution is 0. */
+/* x := the first guess, or 0 if there is a base, or if b = 0, which has the solution 0. */
 static wr_status load_guess(wr_bicgstab *s) {
   int given = s->system->guess && s->system->norm_b > 0 && !s->from_zero && !s->refined;
   return given ? s->env->ops->upload(s->env, &s->x, s->system->guess) : s->env->ops->fill(s->env, &s->x, 0);
@@ -168,7 +168,7 @@ done:
   return status;
 }
 
-/* Restarts from x, whose true residual has this norm. If the rounding of the device's residual, in t, could matter, the host
+/* Restarts from x; norm is that of its true residual. If the rounding of the device's residual, in t, could matter, the host
  * computes the residual, and the solver goes on with a correction that removes it. */
 static wr_status go_on_from(wr_bicgstab *s, progress *g, double norm, int seed) {
   wr_status status;

@@ -62,7 +62,7 @@ wr_status wr_bicgstab_precondition(wr_bicgstab *s, wr_precond *precond);
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
                             wr_result *result);
 
-/* `count` multiplies as in the iterations, for their times; after a solve whose answer is no longer needed. Asynchronous. */
+/* `count` multiplies as in the iterations, for their times; after a solve, once its answer is not needed. Asynchronous. */
 wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count);
 
 /* u[n]: the solver's unknown (wr_system_unscale gives x); q[n]: the residual b - A u of the scaled system as the device

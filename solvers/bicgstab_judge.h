@@ -5,7 +5,7 @@
 #include "solvers/bicgstab.h"
 
 /* t := b - A x, *norm := its norm, computed by the device; infinity if an element of x is not finite, since the residual does
- * not contain elements of x whose column is empty. t need not be the buffer of the next apply. WR_EDEVICE */
+ * not contain elements of x with an empty column. t need not be the buffer of the next apply. WR_EDEVICE */
 wr_status wr_bicgstab_true_residual(wr_bicgstab *s, const wr_vec *x, double *norm);
 
 /* *norm: ||b - A u|| of u = base + x as the device computed it. The host replaces it by its own unless the rounding of the
@@ -22,7 +22,7 @@ wr_status wr_bicgstab_refine(wr_bicgstab *s);
 /* Undoes refinements for a new solve: base := 0, and b is the right-hand side of the system. */
 wr_status wr_bicgstab_forget_refinement(wr_bicgstab *s);
 
-/* The outcome of a solve whose computed residual meets the tolerance while the true one of u, norm, which the host computed,
+/* The outcome if the computed residual of a solve meets the tolerance while the true one of u, norm, which the host computed,
  * does not: stagnated, or non-finite where the answer is beyond f64. The note says why, and what would help. */
 void wr_bicgstab_explain_stagnation(const wr_bicgstab *s, double norm, wr_result *result);
 

@@ -22,7 +22,7 @@ done:
   return status;
 }
 
-/* The vectors of p, for the iteration whose product is v[i], and of s. */
+/* The vectors of p, for the iteration with the product v[i], and of s. */
 static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->apart ? i : 0]; }
 static wr_vec *half_step(wr_bicgstab *s) { return s->apart ? &s->s : &s->r; }
 
@@ -100,7 +100,7 @@ done:
   return status;
 }
 
-/* One iteration, whose product A p is v[i]. A is the matrix, and all else are vectors of n:
+/* One iteration, with A p in v[i]. A is the matrix, and all else are vectors of n:
  *
  *   operation                        reads            writes
  *   p = r + beta (p - omega v)       r p v            p

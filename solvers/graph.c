@@ -33,7 +33,7 @@ static wr_status check_links(const wr_csr *links) {
                  (long long)i + 1, (long long)links->col[bad] + 1, links->val[bad]);
 }
 
-/* v := v / sum(v), safe for elements whose sum overflows. */
+/* v := v / sum(v), also if the sum of the elements overflows. */
 static wr_status normalise(double *v, int64_t n, const char *what) {
   double largest = 0;
   if (v == NULL) return WR_OK;

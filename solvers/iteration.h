@@ -1,4 +1,4 @@
-/* The loop of a solver whose scalars are stored where its vectors are: iterations follow each other until a step on the scalars
+/* The loop of a solver with scalars stored where its vectors are: iterations follow each other until a step on the scalars
  * sets `stop`, which asks the host to act. If possible the device repeats the iterations by itself (spmv/loop/loop.h) and the
  * host waits for the end only; otherwise the host asks for each iteration and waits at every check, that is every
  * so many iterations, when it reads the scalars. Both do the same operations in the same order.
@@ -66,7 +66,7 @@ typedef struct wr_iteration {
   /* set by wr_iteration_every */
   int64_t every;    /* iterations between two checks                                             */
   int unroll;       /* iterations in a recorded part; a divisor of `every`                       */
-  int period;       /* rare operations are asked for in iterations whose number since begin this divides: 2, or unroll */
+  int period;       /* rare operations are asked for in iterations with a number that this divides: 2, or unroll       */
   int ends_period;  /* 1: the iteration that is asked for is such a one                          */
   /* its own */
   wr_vec log;

@@ -46,7 +46,7 @@ wr_status wr_pagerank_download(wr_pagerank *p, double *scores);
 wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *options, double *scores, double *change,
                            double *dangling);
 
-/* `count` multiplies as in the iterations, for their times; after a solve whose answer is no longer needed. Asynchronous. */
+/* `count` multiplies as in the iterations, for their times; after a solve, once its answer is not needed. Asynchronous. */
 wr_status wr_pagerank_multiply(wr_pagerank *p, int count);
 
 /* Divides by the sum. rounding: of the result. WR_EINTERNAL when the sum is off 1 by more than max(tolerance, 25 rounding). */

@@ -6,7 +6,7 @@
 #include "config/memory.h"
 #include "solvers/power.h"
 
-/* Rows whose sums one thread adds up; the blocks' sums are added in their order, whatever the number of threads. */
+/* Rows that one thread adds up; the blocks' sums are added in their order, whatever the number of threads. */
 enum { BLOCK = 1 << 12 };
 
 /* A sum of squares below it may consist of underflow alone: the norm is then at most sqrt(n) times the largest element. */

@@ -42,7 +42,7 @@ static int64_t place_in_sample(int64_t i, int64_t rows, int64_t n) {
 }
 
 /* flow[k] += the rank that the k-th page of a sample gets by all links, in the order of the links as parsed; length[k] += 1 for
- * each link. rows: size of the sample, whose pages have a bit each; n and NULL: every page. */
+ * each link. rows: size of the sample, and a bit for each of its pages; n and NULL: every page. */
 static void follow_links(const wr_graph *g, const double *ranks, int64_t rows, const uint64_t *sampled, double *flow,
                          double *length) {
   const wr_csr *m = g->links;

@@ -37,8 +37,8 @@ wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan);
 
 /* ranks[n]: r of the device, not normalised; step[n]: the result of one more step on the device. level: full, or sample (rows:
  * how many, spread evenly), which cannot compute the change of the whole step and takes that of the device.
- * dangling: the mass of the dangling pages as the device summed it; it is checked with the bound of a sum whose longest
- * chain of additions is 2048 + n / 512. Row bound: (4 u + term_unit + (length + 2) * sum_unit) * value.
+ * dangling: the mass of the dangling pages as the device summed it; it is checked with the bound of a sum with at
+ * most 2048 + n / 512 additions in a chain. Row bound: (4 u + term_unit + (length + 2) * sum_unit) * value.
  * Tolerance: an exact step changes r by at most (1 - d) t + 8 u + term_unit + sum_unit * sum_i (length of row i) r_i;
  * stop by change: t in place of (1 - d) t. */
 wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double tolerance, int stop_on_change,
@@ -58,8 +58,8 @@ typedef struct wr_solved {
 } wr_solved;
 
 /* Checks that q was multiplied right, in all rows or a sample of so many, and that ||b - A x|| <= max(t ||b||, atol): by the
- * host's residual of x, or if the level is not full and the solver needed none, by the device's, whose rounding the solver has
- * found too small to matter. The limit is not widened for rounding; verdict->attainable is a bound on it. Row bound:
+ * host's residual of x, or if the level is not full and the solver needed none, by the device's, if the solver has found
+ * its rounding too small to matter. The limit is not widened for rounding; verdict->attainable is a bound on it. Row bound:
  * wr_row_bound, (4 u + term_unit + (length + 2) sum_unit) (|A||u| + |b|), and more for terms that underflow. WR_ENOMEM. */
 wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const wr_solved *solved,
                            wr_verified level, int64_t rows, wr_verdict *verdict);

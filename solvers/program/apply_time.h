@@ -13,7 +13,7 @@
 
 enum { WR_APPLY_BATCHES = 31, WR_APPLY_PREPARATIONS = 3 };
 #define WR_APPLY_BATCH_SECONDS 1e-3 /* so long that the 1 us of a device's stamp does not matter */
-#define WR_APPLY_SECONDS "2"        /* a backend whose batches take longer together is timed in fewer */
+#define WR_APPLY_SECONDS "2"        /* a backend with batches that take longer together is timed in fewer */
 
 typedef struct wr_apply_settings {
   int64_t batches;      /* so many hot and so many cold times of each backend                                   */
@@ -26,7 +26,7 @@ typedef struct wr_apply_settings {
   const volatile sig_atomic_t *interrupted; /* or NULL. Once it is not 0 no round begins, and results so far are kept */
 } wr_apply_settings;
 
-/* Opens env, whose settings are filled in, and measures its read bandwidth. If it does not open, place->error says why. */
+/* Opens env, with its settings filled in, and measures its read bandwidth. If it does not open, place->error says why. */
 void wr_apply_place_open(wr_apply_place *place, wr_env env);
 void wr_apply_place_close(wr_apply_place *place); /* a zeroed one is fine */
 

@@ -23,7 +23,7 @@ typedef struct wr_device_thread {
   wr_row_channel rows;
 } wr_device_thread;
 
-/* Starts the thread, which opens env, whose settings are filled in. accepts(context, A) says in the thread that makes a matrix
+/* Starts the thread, which opens env, with its settings filled in. accepts(context, A) says in the thread that makes a matrix
  * whether its rows are to be uploaded. Returns 1; 0: there is no such thread, and nothing has happened. */
 int wr_device_thread_start(wr_device_thread *t, wr_env *env, int (*accepts)(void *context, const wr_csr *A),
                            void *context);
@@ -35,7 +35,7 @@ int wr_device_thread_wait(wr_device_thread *t, double most);
 void wr_device_thread_stop(wr_device_thread *t);
 
 /* After stop: uploads the rest of a complete matrix, with all threads; wr_csr_device_view finds it there. An upload that failed
- * or whose matrix is not complete is dropped: wr_csr_device_view then uploads the matrix anew and reports the error. */
+ * or is of an incomplete matrix is dropped: wr_csr_device_view then uploads the matrix anew and reports the error. */
 void wr_device_thread_finish(wr_device_thread *t);
 
 /* Stops the thread and frees what it has, without uploading more. To be called before env is closed; a zeroed one is fine. */

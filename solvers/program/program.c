@@ -184,7 +184,7 @@ static void keep_first(wr_error *first, wr_status status) {
   if (first->status == WR_OK) (void)wr_error_keep(first, status);
 }
 
-/* Writes all outputs; if one fails, the others are still written. The time is booked for the run whose answer is written. */
+/* Writes all outputs; if one fails, the others are still written. The time is booked for the run that gave the answer. */
 static wr_status write_all(job *j) {
   wr_error first = {0};
   double before = j->ledger.seconds[WR_PHASE_WRITE]; /* saving the matrix is booked for all runs */

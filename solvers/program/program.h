@@ -15,7 +15,7 @@ typedef struct wr_program {
   const wr_option *options;
   wr_measure measure;
   int nonnegative;          /* values are weights                                             */
-  /* Fills in settings whose default depends on the method: tolerance, iterations. */
+  /* Fills in settings with a default that depends on the method: tolerance, iterations. */
   void (*complete)(wr_settings *settings);
   /* A lower bound on the host memory of a run, in bytes a row of the matrix (solvers/program/need.h). */
   int64_t (*row_bytes)(const wr_settings *settings, int on_host);

@@ -13,7 +13,7 @@ enum { WR_SECTOR_BYTES = 32, WR_GATHER_ENTRIES = 32 };
 
 int64_t wr_sectors_of_x(const wr_csr *A, wr_type type);
 
-/* info: of a plan for A whose format is A's columns, its values if it has some, and the limits of rows. */
+/* info: of a plan for A with a format of A's columns, its values if it has some, and the limits of rows. */
 int64_t wr_sectors_of_streams(const wr_csr *A, wr_type type, const wr_plan_info *info);
 
 #endif

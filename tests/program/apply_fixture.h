@@ -1,5 +1,5 @@
-/* For test_apply_time.c: a clock that only multiplies advance, a log of operations between its stamps, and a backend whose time
- * and error are set by its knobs. */
+/* For test_apply_time.c: a clock that only multiplies advance, a log of operations between its stamps, and a backend with time
+ * and error set by its knobs. */
 #ifndef WR_APPLY_FIXTURE_H
 #define WR_APPLY_FIXTURE_H
 
@@ -59,7 +59,7 @@ static wr_status fake_fill(wr_env *env, wr_vec *v, double value) {
   return wr_vecops_host.fill(env, v, value);
 }
 
-/* ---- a backend whose time and error are set by its knobs ---- */
+/* ---- a backend with time and error set by its knobs ---- */
 
 typedef struct fake_knobs {
   double cost, first, off; /* s a multiply; s more for the first one; error in bounds of a row  */

@@ -8,7 +8,7 @@
 
 enum { N = 50 };
 
-/* A method whose answer is the number of its solves so far. */
+/* A method that answers with the number of its solves so far. */
 typedef struct method {
   wr_csr *A;
   int solves, stops;

@@ -70,7 +70,7 @@ static void test_stopped(void) {
 }
 
 static void test_totals(void) {
-  CASE("totals: all but verify and calibrate, whose places in the list are fixed by their names");
+  CASE("totals: all but verify and calibrate, in the places of the list that their names fix");
   for (int p = 0; p < WR_PHASE_COUNT; p++) {
     wr_ledger ledger = {.seconds = {0}};
     ledger.seconds[p] = 3;
