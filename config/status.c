@@ -36,6 +36,18 @@ wr_status wr_refuse(const char *function, const char *format, ...) {
 
 const char *wr_status_message(void) { return message; }
 
+wr_status wr_error_keep(wr_error *error, wr_status status) {
+  if (error == NULL) return status;
+  error->status = status;
+  snprintf(error->text, sizeof error->text, "%s", status == WR_OK ? "" : message);
+  return status;
+}
+
+wr_status wr_error_raise(const wr_error *error) {
+  WR_NEED(error);
+  return error->status == WR_OK ? WR_OK : wr_fail(error->status, "%s", error->text);
+}
+
 #define NAME(name, exit_code, sentence) #name,
 #define SENTENCE(name, exit_code, sentence) sentence,
 #define EXIT_CODE(name, exit_code, sentence) exit_code,

@@ -44,6 +44,18 @@ wr_status wr_fail(wr_status code, const char *format, ...) WR_PRINTF(2, 3);
 /* The sentence of this thread's last failure; "" before the first. Valid until the next wr_fail of the thread. */
 const char *wr_status_message(void);
 
+/* A failure with its sentence, to be kept for a record or to be reported by another thread. */
+typedef struct wr_error {
+  wr_status status; /* WR_OK: there is none */
+  char text[512];   /* "" with WR_OK        */
+} wr_error;
+
+/* *error := status and, unless it is WR_OK, the sentence of this thread's last failure. Returns status. */
+wr_status wr_error_keep(wr_error *error, wr_status status);
+
+/* Makes a kept failure the last one of this thread, and returns its status; WR_OK, and no more, if it is none. */
+wr_status wr_error_raise(const wr_error *error);
+
 /* Of a code that is not in the list: "unknown status", and the exit code of WR_EINTERNAL. */
 const char *wr_status_name(wr_status code);      /* "WR_EINPUT"                         */
 const char *wr_status_sentence(wr_status code);  /* "bad, missing or unreadable input"  */

@@ -17,12 +17,12 @@
 
 enum { SNAPSHOT_ROUNDS = 16 }; /* iterations between two snapshots at least */
 
-/* What the host remembers between its looks. */
+/* What the host keeps from one check of the residual to the next. */
 typedef struct progress {
   const wr_bicgstab_options *options;
   const wr_monitor *monitor;
   wr_result *result;
-  wr_bicgstab_scalars scalars; /* as last seen                                                          */
+  wr_bicgstab_scalars scalars; /* the bank, as downloaded last                                          */
   double bound;             /* on ||b - A x||                                                           */
   double target;            /* on ||r||: the bound, halved with every refinement, since the true        */
                             /* residual has rounding on top of r                                        */
@@ -88,8 +88,8 @@ static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
   return s->env->ops->fused(s->env, &f);
 }
 
-/* Begins anew from x, d being 0, with r := t, its true residual of this norm; BETA is 0, so that p becomes r whatever was in p
- * and v. seed 0: shadow := r; else numbers by a hash of index and seed, which have nothing to do with r. */
+/* Restarts from x, with d = 0 and r := t, its true residual of this norm. BETA := 0, so that p becomes r whatever p and v
+ * contain. seed 0: shadow := r; else hashes of index and seed, which do not depend on r. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   wr_status status;
   wr_env *env = s->env;
@@ -131,7 +131,7 @@ static void end_with(wr_result *result, wr_outcome outcome, const char *note) {
   snprintf(result->note, sizeof result->note, "%s", note);
 }
 
-/* x := the first guess. Beside a base it is 0; and b = 0 has the answer 0, whatever the guess. */
+/* x := the first guess, or 0 if there is a base, or if b = 0, which has the solution 0. */
 static wr_status load_guess(wr_bicgstab *s) {
   int given = s->system->guess && s->system->norm_b > 0 && !s->from_zero && !s->refined;
   return given ? s->env->ops->upload(s->env, &s->x, s->system->guess) : s->env->ops->fill(s->env, &s->x, 0);
@@ -139,8 +139,8 @@ static wr_status load_guess(wr_bicgstab *s) {
 
 typedef enum origin { CURRENT, SNAPSHOT, GUESS } origin;
 
-/* x := the better of the iterate and the snapshot by their true residuals, or the guess if both are worse than that; t := the
- * residual of x, *norm := its norm. A residual that is not finite is worse than any. *from says which it was. */
+/* x := the one of iterate, snapshot and guess with the smallest true residual, the guess only if both others are worse;
+ * t := the residual of x, *norm := its norm. A residual that is not finite is worse than any. *from: which one it is. */
 static wr_status choose_better(wr_bicgstab *s, const progress *g, double *norm, origin *from) {
   wr_status status;
   double current, saved;
@@ -152,7 +152,7 @@ static wr_status choose_better(wr_bicgstab *s, const progress *g, double *norm, 
   if (!(*norm <= g->first_norm)) *from = GUESS;
   if (*from == SNAPSHOT) TRY(copy(s, &s->x, &s->snapshot));
   if (*from == GUESS) TRY(load_guess(s));
-  if (*from != SNAPSHOT) TRY(wr_bicgstab_true_residual(s, &s->x, norm)); /* t has the snapshot's */
+  if (*from != SNAPSHOT) TRY(wr_bicgstab_true_residual(s, &s->x, norm)); /* t is the snapshot's residual */
 done:
   return status;
 }
@@ -168,8 +168,8 @@ done:
   return status;
 }
 
-/* Begins anew from x, whose true residual has this norm: the device's, in t, or where its rounding matters, the host's, which a
- * correction is then to remove. */
+/* Restarts from x; norm is that of its true residual. If the rounding of the device's residual, in t, could matter, the host
+ * computes the residual, and the solver goes on with a correction that removes it. */
 static wr_status go_on_from(wr_bicgstab *s, progress *g, double norm, int seed) {
   wr_status status;
   if (s->on_host) {
@@ -184,7 +184,7 @@ done:
   return status;
 }
 
-/* ||r|| says converged: the true residual decides. *end := 1 when the solve is over. */
+/* ||r|| meets the target: the true residual decides whether the solve has converged. *end := 1 if the solve is over. */
 static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm;
@@ -210,7 +210,7 @@ done:
   return status;
 }
 
-/* A breakdown: go on from the better iterate, unless restarts have stopped helping. */
+/* After a breakdown: restarts from the better iterate, unless the last restarts did not reduce the residual. */
 static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end) {
   wr_status status;
   origin from;
@@ -240,7 +240,7 @@ done:
   return status;
 }
 
-/* While nothing has ended. */
+/* After a check that found neither convergence nor a breakdown. */
 static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   wr_status status = WR_OK;
   wr_bicgstab_scalars *c = &g->scalars;
@@ -254,7 +254,7 @@ done:
   return status;
 }
 
-/* What the host does at a look that it was asked for. *end := 1 when the solve is over. */
+/* What the host does at a check at which a step has stopped the iteration. *end := 1 if the solve is over. */
 static wr_status look(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   wr_bicgstab_scalars *c = &g->scalars;
@@ -277,7 +277,7 @@ done:
   return status;
 }
 
-/* The best iterate is the answer, whatever happened; t is its residual. */
+/* x := the best iterate, which is the answer however the solve ended; t := its residual. */
 static wr_status settle(wr_bicgstab *s, progress *g) {
   wr_status status = WR_OK;
   double norm = g->true_norm;
@@ -296,8 +296,8 @@ done:
   return status;
 }
 
-/* x := the guess, t := its residual. 0 takes its place where it is better and rounding the guess's residual alone would miss
- * the tolerance. */
+/* x := the guess, t := its residual; or x := 0 if its residual is smaller and rounding alone keeps the residual of the guess
+ * above the tolerance. */
 static wr_status start_from_guess(wr_bicgstab *s, progress *g, double *norm) {
   wr_status status;
   double zero, unit = wr_type_unit(s->env->type), norm_b = s->system->norm_b;
@@ -332,9 +332,9 @@ static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   TRY(copy(s, &s->snapshot, &s->x));
   g->first_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
   g->restart_norm = norm, g->fresh = 1;
-  g->last_true = norm <= g->bound ? INFINITY : 2 * norm; /* a norm that may be false is no measure */
+  g->last_true = norm <= g->bound ? INFINITY : 2 * norm; /* rounding may dominate a norm that small */
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
-  if (norm <= g->bound) { /* b = 0, an exact guess */
+  if (norm <= g->bound) { /* b = 0, or an exact guess */
     TRY(question(s, g, end));
   } else if (!isfinite(norm)) {
     *end = 1, end_with(g->result, WR_NON_FINITE, "the first residual is not finite");
@@ -345,13 +345,13 @@ done:
   return status;
 }
 
-/* A logged ||r||^2 as users see it. */
+/* From a logged ||r||^2 to ||r|| / ||b||, which the history shows. */
 static double relative(const void *solver, double rr) {
   const wr_bicgstab *s = solver;
   return sqrt(rr) / s->system->norm_b;
 }
 
-/* Where p and s are: apart as long as a loop is resident, or was when the solve began. */
+/* p and s have vectors of their own while the loop is resident, or if it was when the solve began. */
 static wr_status place_vectors(wr_bicgstab *s) {
   wr_status status = WR_OK;
   wr_vec *const vectors[] = {&s->p[1], &s->s};
@@ -378,7 +378,7 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   loop->constant = constant_of(s);
   TRY(wr_iteration_every(loop, g->options->check_every));
   if (!loop->resident) s->apart = 0, loop->constant = constant_of(s);
-  for (int i = 0; i < 2; i++) /* a resident loop does not ask */
+  for (int i = 0; i < 2; i++) /* a resident loop does not use them */
     memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p[s->apart ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
            sizeof loop->left[i]);
 done:
@@ -428,7 +428,7 @@ wr_status wr_bicgstab_download(wr_bicgstab *s, double *u, double *q) {
   if (u && s->u)
     memcpy(u, s->u, (size_t)s->system->n * sizeof *u);
   else if (u)
-    TRY(s->env->ops->download(s->env, &s->x, u)); /* nothing has been solved yet */
+    TRY(s->env->ops->download(s->env, &s->x, u)); /* before the first solve */
   if (q) TRY(s->env->ops->download(s->env, &s->t, q));
 done:
   return status;

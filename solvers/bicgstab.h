@@ -11,8 +11,8 @@
 typedef struct wr_bicgstab_options {
   double tolerance;    /* stop at ||r|| <= max(tolerance * ||b||, the system's absolute) */
   int64_t iterations;  /* at most                                                       */
-  int64_t check_every; /* iterations between two looks at the residual; 0: see wr_iteration_every */
-  int no_graph;        /* 1: the host asks for every iteration                          */
+  int64_t check_every; /* iterations between two checks of the residual; 0: see wr_iteration_every */
+  int no_graph;        /* 1: the host requests every iteration                          */
   int no_resident;     /* 1: a device repeats them as a graph, also for small systems   */
 } wr_bicgstab_options;
 
@@ -22,12 +22,12 @@ typedef struct wr_bicgstab {
   wr_env *env;
   wr_vec b, r, p[2], shadow; /* p of this and of the last iteration if apart, else all in p[0]                    */
   wr_vec s;                  /* if apart; else s is in r between the two halves of an iteration                   */
-  int apart;                 /* 1: p and s are not where what they are made of is: a resident loop then makes them */
-                             /* within the products that follow. Elsewhere it would just cost memory              */
+  int apart;                 /* 1: p and s have vectors of their own, since a resident loop computes them within  */
+                             /* the products that follow; 0: they overwrite their inputs, which takes less memory */
   wr_precond *precond;       /* M, or NULL: M = 1 (a diagonal M may be part of system->matrix instead)            */
   wr_vec inverse_p, inverse_s; /* M^-1 p, M^-1 s                                                                    */
-  wr_vec x, d;               /* the iterate is x + d: x as of the last start, d what was added since. So rounding */
-                             /* d's many updates costs digits of d alone, which a refinement needs                */
+  wr_vec x, d;               /* the iterate is x + d: x of the last start, d the sum of updates since, so that    */
+                             /* rounding them costs digits of d alone, as refinements need                        */
   wr_vec v[2], t;            /* A p of this and of the last iteration, A s: the three buffers that applies rotate */
   wr_vec snapshot;           /* the iterate of the least residual so far                                         */
   wr_vec bank;               /* scalars */
@@ -35,12 +35,12 @@ typedef struct wr_bicgstab {
   /* The iterate is base + x + d once the solve was refined, and b on the device is the residual of base. */
   double *base, *rhs;        /* [n] on the host; NULL: no solve was refined yet. rhs: what was uploaded as b              */
   int refined;               /* 0: base counts as 0 and rhs as the system's b                                             */
-  double *u;                 /* [n] on the host: base + x as it was judged last                                           */
-  double *residual;          /* [n] on the host: of u, where the host computed it; NULL: it never did                     */
+  double *u;                 /* [n] on the host: base + x when its residual was computed last                             */
+  double *residual;          /* [n] on the host: the residual of u, if the host computed it; NULL: it never did           */
   wr_residual found;         /* that residual's norm                                                                      */
-  int on_host;               /* 1: found and residual are those of u; 0: the device's residual was certain enough         */
-  int64_t beyond, below;     /* the first element of the answer of u that f64 cannot hold: as it is not finite, or below  */
-                             /* the least normal number; -1: none                                                         */
+  int on_host;               /* 1: found and residual are those of u; 0: the device's residual was accurate enough        */
+  int64_t beyond, below;     /* the first element of the answer that is not finite, and the first below the least normal  */
+                             /* number of f64; -1: none                                                                   */
   int from_zero;             /* 1: the guess was replaced by 0                                                            */
   struct wr_iteration *loop;
 } wr_bicgstab;
@@ -53,8 +53,8 @@ void wr_bicgstab_close(wr_bicgstab *s); /* a zeroed one is fine */
  * precond must outlive the solves. Errors: WR_EUSAGE for another size, WR_ENOMEM. */
 wr_status wr_bicgstab_precondition(wr_bicgstab *s, wr_precond *precond);
 
-/* Iterates from the system's guess, or from 0 where the guess is so far off that rounding its residual alone would miss the
- * tolerance; the note then says so. result->outcome is WR_CONVERGED if and only if ||b - A x|| <= max(tolerance ||b||, atol), A
+/* Iterates from the system's guess, or from 0 if rounding alone keeps the residual of the guess above the tolerance, which the
+ * note then says. result->outcome is WR_CONVERGED if and only if ||b - A x|| <= max(tolerance ||b||, atol), A
  * and b being as given and x what wr_system_unscale makes of the download: the host computes that residual wherever the
  * rounding of the device's could matter. Where it is too large, it becomes the right-hand side of a correction (Wilkinson
  * 1963), so that storage in f32 bounds the accuracy of a correction and not that of x. Not converging and breaking down are in
@@ -62,7 +62,7 @@ wr_status wr_bicgstab_precondition(wr_bicgstab *s, wr_precond *precond);
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
                             wr_result *result);
 
-/* `count` multiplies as in the iterations, for their times; after a solve whose answer is not needed any more. Asynchronous. */
+/* `count` multiplies as in the iterations, for their times; after a solve, once its answer is not needed. Asynchronous. */
 wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count);
 
 /* u[n]: the solver's unknown (wr_system_unscale gives x); q[n]: the residual b - A u of the scaled system as the device

@@ -58,7 +58,7 @@ done:
   return status;
 }
 
-/* By how much the device's ||b - A u|| may be off. In a row its error is at most wr_row_bound of |A| |x| + |b|, and the sum of
+/* A bound on the error of the device's ||b - A u||. In a row the error is at most wr_row_bound of |A| |x| + |b|, and the sum of
  * |A| over a row times the largest |x| is at least |A| |x|. Then there is the rounding of base, of u and of the answer, all in
  * f64, and that of the sum of squares. */
 static double device_error(const wr_bicgstab *s, const extent *e, double norm) {
@@ -71,7 +71,7 @@ static double device_error(const wr_bicgstab *s, const extent *e, double norm) {
   return rows + sqrt(n) * rest + 6 * unit * system->row_norm * e->unknown + (2048 + n / 512) * unit * norm;
 }
 
-/* The residual of u by the host. */
+/* Computes the residual of u on the host. */
 static wr_status find_on_host(wr_bicgstab *s, double *norm) {
   wr_status status;
   const wr_system *system = s->system;
@@ -169,7 +169,7 @@ void wr_bicgstab_explain_stagnation(const wr_bicgstab *s, double norm, wr_result
   }
 }
 
-/* Values so small beside the largest one that products with them, or their squares, are lost. */
+/* 1 if some values are so small beside the largest one that products with them, or their squares, underflow. */
 static int is_range_too_wide(const wr_bicgstab *s) {
   double share = s->env->type == WR_F32 ? (double)FLT_MIN : 0x1p-400;
   return s->system->smallest > 0 && s->system->smallest < s->system->largest * share;

@@ -22,7 +22,7 @@ done:
   return status;
 }
 
-/* p of an iteration by the place of its v; s of any. */
+/* The vectors of p, for the iteration with the product v[i], and of s. */
 static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->apart ? i : 0]; }
 static wr_vec *half_step(wr_bicgstab *s) { return s->apart ? &s->s : &s->r; }
 
@@ -32,14 +32,14 @@ static wr_status precondition(wr_bicgstab *s, const wr_vec *from, wr_vec *to, co
   return s->precond ? wr_precond_apply(s->precond, &(wr_precond_request){.r = from, .z = to}) : WR_OK;
 }
 
-/* v := A M^-1 p, with the sums that alpha needs, and the step on them. */
+/* v := A M^-1 p, with the sums for alpha and the step that computes it. */
 static wr_status first_product(wr_bicgstab *s, int i, const wr_vec *p, wr_then then) {
   wr_epilogue sigma = {.reduce = {{WR_DOT, NULL, &s->shadow, SCALAR(s, sigma)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, vv)}},
                        .then = then};
   return wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = p, .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
 }
 
-/* t := A M^-1 s, with the sums that omega needs, and the step on them. */
+/* t := A M^-1 s, with the sums for omega and the step that computes it. */
 static wr_status second_product(wr_bicgstab *s, int i, const wr_vec *inverse_s, wr_then then) {
   wr_epilogue omega = {.reduce = {{WR_DOT, NULL, half_step(s), SCALAR(s, ts)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, tt)}},
                        .then = then};
@@ -60,8 +60,8 @@ done:
   return status;
 }
 
-/* snapshot := the iterate, when that is due and all of it finite. It is collected in t, which holds nothing between
- * iterations. */
+/* snapshot := the iterate, if one is due and all of it is finite. The iterate is first computed in t, which is not in use
+ * between iterations. */
 static wr_status take_snapshot(wr_bicgstab *s) {
   wr_status status;
   wr_fused collect = wr_bicgstab_collecting(s, &s->t);
@@ -100,7 +100,7 @@ done:
   return status;
 }
 
-/* One iteration. i is the index of its v. What it moves, A being the matrix and all else vectors of n:
+/* One iteration, with A p in v[i]. A is the matrix, and all else are vectors of n:
  *
  *   operation                        reads            writes
  *   p = r + beta (p - omega v)       r p v            p
@@ -110,8 +110,8 @@ done:
  *   d += ..., r = ..., with two sums d p s t shadow   d r
  *   where a snapshot is due          x d, then t      t, then snapshot
  *
- * So WR_BICGSTAB_VECTORS beyond the multiplies, snapshots left out. A preconditioner moves its own bytes twice, and the update
- * then takes two passes, which read s once more. tests/bench/traffic.py holds this beside what ncu counts. */
+ * These are WR_BICGSTAB_VECTORS vectors besides the multiplies, without snapshots. A preconditioner moves its own bytes twice,
+ * and the update then takes two passes, which read s once more. tests/bench/traffic.py compares this with what ncu counts. */
 wr_status wr_bicgstab_step(void *solver, int i) {
   wr_status status;
   wr_bicgstab *s = solver;

@@ -1,4 +1,4 @@
-/* One iteration of BiCGSTAB, as operations on its vectors: what bicgstab.c repeats. */
+/* One iteration of BiCGSTAB as operations on vectors, which bicgstab.c repeats. */
 #ifndef WR_BICGSTAB_STEP_H
 #define WR_BICGSTAB_STEP_H
 
@@ -14,10 +14,10 @@ wr_fused wr_bicgstab_collecting(wr_bicgstab *s, wr_vec *to);
 /* x := x + d, the iterate, and d := 0: before a start and at the end. */
 wr_status wr_bicgstab_settle_iterate(wr_bicgstab *s);
 
-/* Vectors that an iteration reads and writes beyond the matrix, x and y of its two multiplies. */
+/* Vectors that an iteration reads and writes besides those of its two multiplies. */
 enum { WR_BICGSTAB_VECTORS = 15 };
 
-/* Asks for one iteration of the solver, a wr_bicgstab; half: the place of its v. */
+/* Requests one iteration of the solver, a wr_bicgstab, with A p in v[half]. */
 wr_status wr_bicgstab_step(void *solver, int half);
 
 #endif

@@ -13,7 +13,7 @@ int64_t wr_first_not_finite(const double *x, int64_t n) {
   return -1;
 }
 
-/* What is to be added next time is kept apart, so that the order of operations is the one that is written. */
+/* The correction is a variable of its own, so that operations happen in the order in which they are written. */
 typedef struct sum {
   double value, correction;
 } sum;

@@ -1,4 +1,4 @@
-/* What is done to all elements of an answer on the host: in parallel, with results that do not depend on the threads. */
+/* Passes over all elements of an answer on the host, in parallel; results do not depend on the number of threads. */
 #ifndef WR_ELEMENTS_H
 #define WR_ELEMENTS_H
 

@@ -12,7 +12,7 @@
 
 enum { PARALLEL_FROM = 1 << 14, PARTS = 256 }; /* elements from which waking threads pays; parts of a sum */
 
-/* The first element that is no weight; n: all are. */
+/* The first element that is not a weight (finite and >= 0); n: all are. */
 static int64_t first_bad(const double *v, int64_t n) {
   int64_t first = n;
 #pragma omp parallel for reduction(min : first) schedule(static) if (n > PARALLEL_FROM)
@@ -33,7 +33,7 @@ static wr_status check_links(const wr_csr *links) {
                  (long long)i + 1, (long long)links->col[bad] + 1, links->val[bad]);
 }
 
-/* v := v / sum(v), safe for elements whose sum overflows. */
+/* v := v / sum(v), also if the sum of the elements overflows. */
 static wr_status normalise(double *v, int64_t n, const char *what) {
   double largest = 0;
   if (v == NULL) return WR_OK;
@@ -55,7 +55,7 @@ static wr_status normalise(double *v, int64_t n, const char *what) {
 
 /* ---- Out-weights ---- */
 
-/* Where the out-links of a page are a column of the links, not a row. */
+/* 1 if the out-links of a page are a column of the links and not a row. */
 static int by_columns(const wr_graph *g) { return g->edges_in && !g->links->symmetric; }
 
 static void add_rows(const wr_csr *m, double *weight) {
@@ -85,7 +85,7 @@ done:
   return status;
 }
 
-/* What a rank is multiplied with, and who dangles. */
+/* scale, and the number of dangling pages. */
 static wr_status make_scale(wr_graph *g) {
   int weighted = g->links->val != NULL;
   int64_t dangling = 0, beyond = g->n;
@@ -104,7 +104,7 @@ static wr_status make_scale(wr_graph *g) {
 
 /* ---- Flow ---- */
 
-/* Whether the rows of the links are those of the flow already. */
+/* 1 if row i of the links has the pages that link to i, as the flow does, so that it need not be transposed. */
 static int is_transposed(const wr_graph *g) { return g->edges_in || g->links->symmetric; }
 
 /* The flow matrix is the transpose of the links; with weights, divided by the out-weight of the page that they leave, so that
@@ -164,7 +164,7 @@ wr_status wr_graph_begin(wr_csr *links, int edges_in, double *teleport, double *
   TRY(wr_alloc(&graph->scale, graph->n, sizeof *graph->scale, "inverse out-degrees"));
   if (links->val || by_columns(graph))
     TRY(wr_alloc(&graph->out_weight, graph->n, sizeof *graph->out_weight, "out-weights"));
-  if (by_columns(graph)) return WR_OK; /* finish may know better how to add them up */
+  if (by_columns(graph)) return WR_OK; /* finish may add them up on a device */
   if (links->val) add_rows(links, graph->out_weight);
   TRY(make_scale(graph));
 done:
@@ -179,7 +179,7 @@ wr_status wr_graph_upload(wr_graph *graph, wr_env *device) {
   TRY(status);
   if (device_serves(graph, device)) TRY(wr_csr_device_view(graph->links, device, &view));
 done:
-  if (status == WR_OK || status == WR_ENOMEM) return WR_OK; /* finish will find a way */
+  if (status == WR_OK || status == WR_ENOMEM) return WR_OK; /* without memory on the device, finish works on the host */
   wr_csr_forget_device(graph->links);
   wr_graph_free(graph);
   return status;

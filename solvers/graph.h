@@ -1,4 +1,4 @@
-/* A graph made ready for PageRank: the matrix that ranks flow through, and what a page passes on to each of its links. */
+/* A graph prepared for PageRank: the matrix of the iteration, and the share of its rank that a page gives to each link. */
 #ifndef WR_GRAPH_H
 #define WR_GRAPH_H
 
@@ -24,18 +24,17 @@ typedef struct wr_graph {
  * WR_EINPUT: not square, a negative weight, a vector with a negative element or the sum 0. WR_ENOMEM. */
 wr_status wr_graph_build(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph);
 
-/* The same in steps, of which the last two may work on a device and leave the flow there. `begin` is what is done on the host
- * in any case. `upload`, optional, brings the links to the device, so that one can tell how long that takes.
- * `finish` makes the rest, on the device unless that is NULL, lacks the memory, or is of no use: values in f32 are those of
- * f64, divided and then rounded, and weighted links whose rows are the flow's already need no transposing, so both are done
- * on the host. It drops the links' device view, which no plan may borrow, unless it is the flow's. The flow is the same either
- * way, bit for bit. After an error of any of them nothing is left to be freed. */
+/* The same in steps, of which the last two may work on a device and leave the flow there. `begin` does the part that is always
+ * done on the host. `upload`, optional, uploads the links, so that its time can be measured. `finish` does the rest: on the
+ * device, or on the host if device is NULL or lacks the memory, if values are stored in f32 (they are divided in f64 and then
+ * rounded), or if the links have weights and need not be transposed. It drops the links' device view, which no plan may borrow,
+ * unless it is the flow's. Both ways give the same bits. After an error of any of them there is nothing to be freed. */
 wr_status wr_graph_begin(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph);
 wr_status wr_graph_upload(wr_graph *graph, struct wr_env *device);
 wr_status wr_graph_finish(wr_graph *graph, struct wr_env *device);
 
-/* Whether the links themselves go to a device of this type: to be finished there (all_there: finish is given it), or since they
- * are the flow. Told by what is known before their entries are: sizes, `symmetric`, whether they are a pattern. */
+/* 1 if the links as parsed are uploaded to a device that stores this type: to be finished there (all_there: finish will get the
+ * device), or because they are the flow. Only sizes of links, `symmetric` and whether it is a pattern are read. */
 int wr_graph_sends_links(const wr_csr *links, int edges_in, wr_type type, int all_there);
 
 /* The sum of |ranks[i]| over all links that end in page i, walking the links as parsed: the same on any number of threads. */

@@ -31,11 +31,11 @@ void wr_iteration_close(wr_iteration *it) {
   wr_free(it);
 }
 
-/* Bytes of an apply below which an H200 takes some tens of microseconds for an iteration, or less: there 4 us a look count. */
+/* Bytes of an apply below which an iteration takes an H200 tens of microseconds at most, so that the 4 us of a check matter. */
 static const double short_apply = 48e6;
 enum { SHORT_EVERY = 8, MOST_UNROLLED = 8 };
 
-/* And below which one kernel does better than a graph of them: where matrix and vectors stay in its L2 of 50 MB. */
+/* Bytes below which a resident kernel is faster than a graph of kernels: all of it stays in the H200's L2 cache of 50 MB. */
 static const double resident_apply = 24e6;
 
 int wr_iteration_may_be_resident(const wr_iteration *it) {
@@ -64,7 +64,7 @@ static wr_status add_to_history(wr_iteration *it, double steps, double logged) {
   return wr_history_add(it->monitor->history, (int64_t)steps, it->measure(it->solver, logged));
 }
 
-/* The log goes into the history, and is empty. */
+/* Moves the log into the history. */
 static wr_status take_log(wr_iteration *it, double *scalars) {
   wr_status status = WR_OK;
   int64_t count = (int64_t)scalars[it->at.logged];
@@ -80,14 +80,14 @@ done:
 }
 
 static wr_status step(wr_iteration *it) {
-  it->ends_period = 1; /* scalars know whether it is one */
+  it->ends_period = 1; /* the step decides whether it is one */
   wr_status status = it->step(it->solver, it->parity);
   it->parity = 1 - it->parity, it->warm = 1;
   it->since++, it->taken++;
   return status;
 }
 
-/* One by one up to and including the next look. Nobody needs the log then. */
+/* Requests iterations one by one up to and including the next check. The log is not needed then. */
 static wr_status go_by_host(wr_iteration *it, double *scalars) {
   wr_status status;
   int64_t left = (int64_t)(scalars[it->at.last] - scalars[it->at.rounds]);
@@ -107,14 +107,14 @@ static wr_iteration_key key_of(const wr_iteration *it) {
   return (wr_iteration_key){wr_plan_generation(it->plan), it->constant, it->resident, it->unroll, it->period};
 }
 
-/* Whether there is a loop, and it is what would be recorded now. */
+/* 1 if there is a loop, recorded for what holds now. */
 static int is_recorded(const wr_iteration *it) {
   wr_iteration_key now = key_of(it), then = it->recorded;
   return it->loop && now.generation == then.generation && now.constant == then.constant &&
          now.resident == then.resident && now.unroll == then.unroll && now.period == then.period;
 }
 
-/* All parts, as a loop that is recorded and not done. */
+/* Records all parts of the loop without executing them. */
 static wr_status record_parts(wr_iteration *it) {
   wr_status status;
   const wr_vecops *ops = it->env->ops;
@@ -125,7 +125,7 @@ static wr_status record_parts(wr_iteration *it) {
   for (int k = 0; k < parts(it) * it->unroll; k++) {
     if (k > 0 && k % it->unroll == 0) TRY(ops->loop_part(it->env, it->loop));
     TRY(ops->loop_decide(it->env, it->loop, (k + 1) % it->unroll == 0));
-    it->ends_period = (k + 1) % it->period == 0 || it->resident; /* which leaves out what is not due at no cost */
+    it->ends_period = (k + 1) % it->period == 0 || it->resident; /* a resident loop skips work that is not due at no cost */
     TRY(it->step(it->solver, k % 2));
   }
   TRY(ops->loop_close(it->env, it->loop));
@@ -134,13 +134,13 @@ static wr_status record_parts(wr_iteration *it) {
 done:
   if (status == WR_OK) return WR_OK;
   drop_loop(it);
-  wr_plan_forget(it->plan); /* it takes for done what was recorded */
+  wr_plan_forget(it->plan); /* its bookkeeping counts recorded applies as executed */
   return status;
 }
 
-/* A graph's buffers are prepared, so no clearing is among it. A driver that has no loops is no failure, nor is what cannot be
- * recorded: instead of a resident loop there may be a graph, for which something may have to be prepared before, and the host
- * can always go on. */
+/* Records the loop. Buffers are prepared when a graph starts, so that it contains no clearing. It is no failure if the driver
+ * has no loops or an operation cannot be recorded: instead of a resident loop a graph may do, and else the host requests each
+ * iteration. */
 static wr_status record(wr_iteration *it) {
   int paused = wr_plan_time_pause(it->plan, 1);
   wr_status status = record_parts(it);
@@ -151,8 +151,8 @@ static wr_status record(wr_iteration *it) {
   return status == WR_EUNAVAILABLE || status == WR_EDEVICE ? WR_OK : status;
 }
 
-/* Whether a loop is resident is known before the distance of looks: it alone makes them at no cost. It needs nothing
- * prepared. */
+/* Whether the loop is resident is settled before the distance of checks, which cost nothing in a resident loop alone. Its
+ * buffers need not be prepared. */
 wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
   wr_status status = WR_OK;
   int is_short = it->env->place == WR_CUDA && wr_plan_get_info(it->plan)->apply_bytes < short_apply;
@@ -172,14 +172,14 @@ done:
   return status;
 }
 
-/* As many as it takes, by the device alone. */
+/* Runs the loop on the device until the host is to check. */
 static wr_status go_by_device(wr_iteration *it, double *scalars) {
   wr_status status;
   const wr_vecops *ops = it->env->ops;
   int ended = 0, stopping = 0;
   double before = scalars[it->at.rounds];
   status = ops->loop_run(it->env, it->loop);
-  if (status == WR_EDEVICE && it->resident) { /* not all of its blocks fit, as others use the device: a graph, then */
+  if (status == WR_EDEVICE && it->resident) { /* other processes use the device and not all blocks fit: a graph instead */
     drop_loop(it);
     it->refused = wr_plan_generation(it->plan), it->resident = 0;
     return WR_OK;
@@ -197,7 +197,7 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   it->taken += (int64_t)(scalars[it->at.rounds] - before);
   it->parity = (int64_t)(scalars[it->at.rounds] - before) % 2 != 0;
   it->since = (it->since + (int64_t)(scalars[it->at.rounds] - before)) % it->every;
-  /* The plan takes the buffers for as the end of a period leaves them; a resident loop has prepared none. */
+  /* The plan records that buffers are as the end of a period leaves them; a resident loop has prepared none. */
   if (it->parity || it->resident) wr_plan_forget(it->plan);
   it->warm = !it->resident;
   TRY(take_log(it, scalars));
@@ -205,22 +205,22 @@ done:
   return status;
 }
 
-/* Whether another part still fits within the limit. */
+/* 1 if another part still fits within the limit. */
 static int fits(const wr_iteration *it, const double *scalars) {
   return scalars[it->at.rounds] <= scalars[it->at.last] - it->unroll;
 }
 
-/* Whether the next iteration begins a part, with the buffers it begins with, prepared if the loop needs that. */
+/* 1 if the next iteration may begin a part: with the right buffers, and prepared if the loop needs that. */
 static int is_ready(const wr_iteration *it) {
   return it->parity == 0 && (it->warm || it->resident) && it->since % it->unroll == 0;
 }
 
-/* Up to where a loop may go on, or shorter, if it ends before; and the loop is there, or cannot be. */
+/* Requests iterations until a loop can take over, or fewer if the solve ends; then records the loop, if that is possible. */
 static wr_status warm_up(wr_iteration *it, double *scalars) {
   wr_status status = WR_OK;
   do {
     while (!is_ready(it) && scalars[it->at.stop] == 0 && fits(it, scalars)) {
-      do { TRY(step(it)); } while (it->since % it->unroll != 0); /* no look is in between */
+      do { TRY(step(it)); } while (it->since % it->unroll != 0); /* no check is in between */
       it->since %= it->every;
       TRY(it->env->ops->download(it->env, it->bank, scalars));
       TRY(wr_plan_time_collect(it->plan));
@@ -237,7 +237,7 @@ wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted) {
   wr_status status = WR_OK;
   *interrupted = 0;
   if (it->env->ops->loop_open == NULL) it->host_only = 1;
-  if (it->taken > 0 && is_interrupted(it->monitor)) *interrupted = 1; /* while the host saw to something */
+  if (it->taken > 0 && is_interrupted(it->monitor)) *interrupted = 1; /* a signal while the host did other work */
   while (scalars[it->at.stop] == 0 && !*interrupted) {
     if (!it->host_only && fits(it, scalars)) TRY(warm_up(it, scalars));
     if (scalars[it->at.stop] != 0) break;

@@ -1,10 +1,10 @@
-/* The loop of a solver whose scalars are stored where its vectors are: iterations follow each other until a step on the scalars
- * sets `stop`, which asks the host to act. Where the device can, it repeats the iterations by itself (spmv/loop/loop.h) and the
- * host waits for the end only; otherwise the host asks for one iteration after the other and waits at every look, that is every
+/* The loop of a solver with scalars stored where its vectors are: iterations follow each other until a step on the scalars
+ * sets `stop`, which asks the host to act. If possible the device repeats the iterations by itself (spmv/loop/loop.h) and the
+ * host waits for the end only; otherwise the host asks for each iteration and waits at every check, that is every
  * so many iterations, when it reads the scalars. Both do the same operations in the same order.
  *
  * A device repeats two parts of `unroll` iterations each, or one part if unroll is even, as buffers change places with every
- * iteration. A decision of the device whether to go on takes 4 us, several times a kernel launch; so where looks are further
+ * iteration. A decision of the device whether to go on takes 4 us, several times a kernel launch; so where checks are further
  * apart, decisions are, too. The iterations of a small system consist mainly of launches; they run in one kernel that stays on
  * the device (a resident loop), in which a decision costs nothing. Its sums are added in another order, so there is none with
  * env->deterministic. Where the driver does not let a device decide, the host launches a few parts ahead, and the effect of
@@ -17,7 +17,7 @@
 #include "spmv/spmv.h"
 
 /* The scalars of the solver's bank that this loop reads, by their index. The step at the end of an iteration counts it, finds
- * out whether the host looks after it (every so many iterations, and after the last one allowed), and in that case adds the
+ * out whether the host checks after it (every so many iterations, and after the last one allowed), and in that case adds the
  * steps and the measure to the log. It decides that the loop ends where it sets `stop`, where the log is full, and after
  * last_part. */
 typedef struct wr_iteration_scalars {
@@ -27,7 +27,7 @@ typedef struct wr_iteration_scalars {
   int steps;     /* iterations that counted                                                 */
   int measure;   /* what the last iteration came to                                         */
   int stop;      /* 1: the host has to act                                                  */
-  int logged;    /* numbers in the log, two for each look                                   */
+  int logged;    /* numbers in the log, two for each check                                  */
 } wr_iteration_scalars;
 
 /* These by their names in the struct of a solver's scalars. */
@@ -64,9 +64,9 @@ typedef struct wr_iteration {
   const wr_monitor *monitor;
   double scale, target; /* monitor->progress is called with scale * measure and this target                                  */
   /* set by wr_iteration_every */
-  int64_t every;    /* iterations between two looks                                              */
+  int64_t every;    /* iterations between two checks                                             */
   int unroll;       /* iterations in a recorded part; a divisor of `every`                       */
-  int period;       /* rare operations are asked for in iterations whose number since begin this divides: 2, or unroll */
+  int period;       /* rare operations are asked for in iterations with a number that this divides: 2, or unroll       */
   int ends_period;  /* 1: the iteration that is asked for is such a one                          */
   /* its own */
   wr_vec log;
@@ -78,7 +78,7 @@ typedef struct wr_iteration {
   double *room;     /* [WR_LOG_ROOM] the log, on the host                                        */
   int parity;       /* of the next iteration                                                     */
   int warm;         /* 1: the buffers of the next iteration are prepared as a recorded one needs them */
-  int64_t since;    /* iterations asked for since the last look                                  */
+  int64_t since;    /* iterations asked for since the last check                                 */
   int64_t taken;    /* iterations in all since the solver was opened                             */
   wr_repeated by;   /* how the last iterations were asked for                                    */
 } wr_iteration;
@@ -90,7 +90,7 @@ void wr_iteration_close(wr_iteration *it);                   /* NULL is fine */
  * that the solver sets are set. */
 int wr_iteration_may_be_resident(const wr_iteration *it);
 
-/* Sets the number of iterations between two looks, when all members that the solver sets are set and before begin; frees a
+/* Sets the number of iterations between two checks, when all members that the solver sets are set and before begin; frees a
  * loop that was recorded for something else (wr_iteration_key); records a resident loop, if one is possible and there is none.
  * every 0: the default, which is 1, or 8 where an apply is so short that a decision of the device would take a large share of
  * the time, and up to seven iterations after the end cost next to nothing. WR_ENOMEM */
@@ -100,7 +100,7 @@ wr_status wr_iteration_every(wr_iteration *it, int64_t every);
 void wr_iteration_begin(wr_iteration *it);
 
 /* scalars: the bank as it is, with stop and logged 0. Iterates until stop is 1 or the monitor's flag is set
- * (*interrupted := 1); scalars := the bank then, with logged 0 in both. Every look has been added to the history. */
+ * (*interrupted := 1); scalars := the bank then, with logged 0 in both. Every check has been added to the history. */
 wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted);
 
 #endif

@@ -48,13 +48,12 @@ void wr_pagerank_close(wr_pagerank *p) {
   *p = (wr_pagerank){0};
 }
 
-/* What rounding may add to the L1 error: 4u of each step for storing, and what the multiply rounds each term by. */
+/* A bound on what rounding adds to the L1 error: 4u of each step for storing, and term_unit for the terms of the multiply. */
 static double rounding_of(const wr_pagerank *p, const wr_pagerank_options *o) {
   return (4 * wr_type_unit(p->env->type) + wr_plan_get_info(p->plan)->term_unit) / (1 - o->damping);
 }
 
-/* What the iteration may leave of the tolerance: rounding takes its part first, as long as that is the smaller one. As a
- * bound on the change. */
+/* The change at which to stop. The bound has a part for rounding, which is taken off the tolerance if half of it is left. */
 static double target_change(const wr_pagerank_options *o, double rounding) {
   if (o->stop_on_change) return o->tolerance;
   double target = rounding > o->tolerance / 2 ? o->tolerance : o->tolerance - rounding;
@@ -88,20 +87,20 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, wr_pagerank
     TRY(env->ops->upload(env, &p->r[0], g->start ? g->start : g->teleport));
   else
     TRY(env->ops->fill(env, &p->r[0], 1 / (double)g->n));
-  TRY(env->ops->widen(env, &p->scale, &p->x[1])); /* which the first step writes */
+  TRY(env->ops->widen(env, &p->scale, &p->x[1])); /* x[1] is free until the first step writes it */
   TRY(env->ops->fused(env, &first));
 done:
   return status;
 }
 
-/* One step from r[now], x[now] into the others, and a program behind it; follows: another step will. What it moves, P being
- * the matrix and all else vectors of n:
+/* One step from r[now], x[now] to the other two, then a step on the scalars; follows: another one comes. P is the matrix,
+ * and all else are vectors of n:
  *
  *   operation                                reads                      writes
  *   next r = d P^T x + ..., with two sums    P x scale r, the teleport  next r, next x
  *
- * scale has one or two bytes an element where that is enough, the teleport is read if there is one. tests/bench/traffic.py
- * holds it beside what ncu counts. */
+ * scale has one or two bytes an element if these hold all values; the teleport is read if there is one. tests/bench/traffic.py
+ * compares this with what ncu counts. */
 static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_then then) {
   int next = 1 - now;
   wr_epilogue epilogue = {.shift = SCALAR(p, shift),
@@ -112,7 +111,7 @@ static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_t
                                      {WR_SUM_UNSCALED, NULL, NULL, SCALAR(p, dangling)}},
                           .then = then};
   wr_apply apply = {.alpha = damping, .x = &p->x[now], .y = &p->r[next], .epilogue = &epilogue};
-  if (follows) apply.y_next = &p->r[now]; /* the old ranks are dead once the change is measured */
+  if (follows) apply.y_next = &p->r[now]; /* the old ranks are not needed once the change is measured */
   return wr_plan_apply(p->plan, &apply);
 }
 
@@ -149,7 +148,7 @@ static void judge(const wr_pagerank_options *o, double rounding, const wr_pagera
     result->outcome = WR_INTERRUPTED;
 }
 
-/* Where rows are summed in less than f64, a long one may be off by more than its result is rounded; counted at the end. */
+/* If rows are summed in less than f64, the error of a long row exceeds the rounding of its result; it is added at the end. */
 static wr_status count_sums(wr_pagerank *p, const wr_pagerank_options *o, wr_result *result) {
   wr_status status = WR_OK;
   double *ranks = NULL, weight = 0, sum_unit = wr_plan_get_info(p->plan)->sum_unit;
@@ -252,7 +251,7 @@ wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_opt
   WR_NEED(scores);
   WR_REFUSE_IF(n < 1, "n is %lld", (long long)n);
   WR_REFUSE_IF(!(rounding >= 0), "rounding is %g; it is 0 or more", rounding);
-  double sum = wr_compensated_sum(scores, n); /* it is compared with 1 to a few units */
+  double sum = wr_compensated_sum(scores, n); /* it is compared with 1 to within a few roundings */
   double allowed = fmax(o->tolerance, 25 * rounding);
   if (!(fabs(sum - 1) <= allowed))
     return wr_fail(WR_EINTERNAL, "the scores have the sum %.17g, off 1 by more than %g", sum, allowed);

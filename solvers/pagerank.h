@@ -13,16 +13,16 @@ typedef struct wr_pagerank_options {
   double tolerance;       /* > 0: on change * d / (1 - d), the bound of the L1 error; or on the change   */
   int stop_on_change;
   int64_t iterations;     /* at most                                                                    */
-  int64_t check_every;    /* iterations between two looks at the change; 0: see wr_iteration_every      */
-  int no_graph;           /* 1: the host asks for every iteration, also where the device could repeat them */
-  int no_resident;        /* 1: a device repeats them as a graph, also where one kernel could              */
+  int64_t check_every;    /* iterations between two checks of the change; 0: see wr_iteration_every     */
+  int no_graph;           /* 1: the host requests every iteration, also if the device could repeat them    */
+  int no_resident;        /* 1: a device repeats them as a graph, also if one kernel could                 */
 } wr_pagerank_options;
 
 typedef struct wr_pagerank {
   const wr_graph *graph;
   wr_plan *plan;  /* of graph->flow */
   wr_env *env;
-  wr_vec r[2], x[2];      /* ranks and what they pass on, before and after a step; index `now` is the current */
+  wr_vec r[2], x[2];      /* ranks, and scale * ranks, before and after a step; index `now` is the current */
   wr_vec scale, teleport; /* teleport not allocated: uniform                                                  */
   wr_vec bank;            /* scalars */
   int now;
@@ -30,7 +30,7 @@ typedef struct wr_pagerank {
   struct wr_iteration *loop;
 } wr_pagerank;
 
-/* Allocates the vectors and uploads what does not change. */
+/* Allocates the vectors and uploads the constant ones. */
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env);
 void wr_pagerank_close(wr_pagerank *p); /* a zeroed one is fine */
 
@@ -38,7 +38,7 @@ void wr_pagerank_close(wr_pagerank *p); /* a zeroed one is fine */
 wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *options, const wr_monitor *monitor,
                             wr_result *result);
 
-/* scores[n] := the ranks as they are, not normalised. Waits. */
+/* scores[n] := the ranks, not normalised. Waits. */
 wr_status wr_pagerank_download(wr_pagerank *p, double *scores);
 
 /* One more exact step of the ranks, by the device: scores[n] := its result. The ranks stay. *change := its L1 change,
@@ -46,7 +46,7 @@ wr_status wr_pagerank_download(wr_pagerank *p, double *scores);
 wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *options, double *scores, double *change,
                            double *dangling);
 
-/* `count` multiplies as in the iterations, for their times; after a solve whose answer is not needed any more. Asynchronous. */
+/* `count` multiplies as in the iterations, for their times; after a solve, once its answer is not needed. Asynchronous. */
 wr_status wr_pagerank_multiply(wr_pagerank *p, int count);
 
 /* Divides by the sum. rounding: of the result. WR_EINTERNAL when the sum is off 1 by more than max(tolerance, 25 rounding). */

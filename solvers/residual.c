@@ -6,17 +6,17 @@
 #include "config/memory.h"
 #include "solvers/power.h"
 
-/* Rows whose sums one thread adds up; the blocks' sums are added in their order, whatever the number of threads. */
+/* Rows that one thread adds up; the blocks' sums are added in their order, whatever the number of threads. */
 enum { BLOCK = 1 << 12 };
 
-/* A sum of squares below it may have lost all of its digits: the norm is then at most sqrt(n) of the largest element. */
+/* A sum of squares below it may consist of underflow alone: the norm is then at most sqrt(n) times the largest element. */
 static const double least_sum = 0x1p-900;
 
 typedef struct block_sums {
   double squares, errors, sizes, largest, backward;
 } block_sums;
 
-/* sum + correction is what was added so far, but for the rounding of the correction; pieces: of what |values| it was made. */
+/* sum + correction is the sum so far, but for the rounding of the correction; pieces: the sum of |values| added to it. */
 typedef struct double_sum {
   double sum, correction, pieces;
 } double_sum;

@@ -1,5 +1,5 @@
-/* The residual of an answer, on the host: over the matrix as it was parsed, of the x that is returned, and so exactly that a
- * residual that cancels is not taken for a small one. */
+/* The residual of an answer, computed on the host from the matrix as parsed and the x that is returned, and in about twice
+ * f64's precision, so that cancellation does not make a residual look small. */
 #ifndef WR_RESIDUAL_H
 #define WR_RESIDUAL_H
 
@@ -8,12 +8,12 @@
 /* All in the units of the system's scaled b. */
 typedef struct wr_residual {
   double norm;  /* of b - A x; INFINITY where x or a row is not finite                                          */
-  double error; /* by which norm may differ from the exact one                                                  */
-  double size;  /* || |A| |x| + |b| ||: times 2 u it is what rounding A, b and x to a type of unit u comes to    */
+  double error; /* a bound on the error of norm                                                                 */
+  double size;  /* || |A| |x| + |b| ||: times 2 u, a bound on the effect of rounding A, b and x to a type of unit u */
   double backward; /* largest |b - A x| / (|A| |x| + |b|) of a row                                              */
 } wr_residual;
 
-/* One row: b - A x, by how much it may be off besides its last rounding (0 where nothing was rounded), |A| |x| + |b|. */
+/* One row: b - A x, a bound on its error besides the last rounding (0 if nothing was rounded), |A| |x| + |b|. */
 typedef struct wr_row_residual {
   double value, error, size;
 } wr_row_residual;

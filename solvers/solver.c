@@ -17,7 +17,7 @@ int wr_outcome_exit_code(wr_outcome outcome) {
   return is_outcome(outcome) ? exit_codes[outcome] : wr_status_exit_code(WR_EINTERNAL);
 }
 
-/* Both arrays are there before either is replaced, so that a failure leaves the history as it was. */
+/* Both arrays are allocated before either is replaced, so that a failure leaves the history as it was. */
 static wr_status grow(wr_history *history) {
   wr_status status;
   int64_t capacity = history->capacity < 64 ? 64 : 2 * history->capacity;

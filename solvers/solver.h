@@ -1,4 +1,4 @@
-/* What the two solvers share: outcomes, how a run is watched and stopped, what it returns. */
+/* What the solvers share: outcomes, the monitor that observes and stops a run, and the result. */
 #ifndef WR_SOLVER_H
 #define WR_SOLVER_H
 
@@ -26,7 +26,7 @@ typedef enum wr_outcome {
 const char *wr_outcome_title(wr_outcome outcome);
 int wr_outcome_exit_code(wr_outcome outcome);
 
-/* Residuals by iteration, as far as they were looked at. */
+/* Residuals by iteration, of those iterations at which they were checked. */
 typedef struct wr_history {
   int64_t count, capacity;
   int64_t *iteration; /* [count]                                                         */
@@ -35,15 +35,15 @@ typedef struct wr_history {
 wr_status wr_history_add(wr_history *history, int64_t iteration, double measure); /* WR_ENOMEM */
 void wr_history_free(wr_history *history);
 
-/* How a run is watched and stopped. All may be NULL, and so may a pointer to it: the run is not watched then. */
+/* Observes a run and stops it. Each member may be NULL, and so may a pointer to the monitor. */
 typedef struct wr_monitor {
   void (*progress)(void *context, int64_t iteration, double measure, double target);
   void *context;
-  const volatile sig_atomic_t *interrupted; /* looked at wherever the solver waits */
+  const volatile sig_atomic_t *interrupted; /* read whenever the solver waits */
   wr_history *history;
 } wr_monitor;
 
-/* A device by itself: as a graph of launches, or in one kernel that stays on it. */
+/* How iterations are repeated: by the host, by the device as a graph of launches, or by one resident kernel. */
 typedef enum wr_repeated { WR_BY_HOST, WR_BY_GRAPH, WR_BY_KERNEL } wr_repeated;
 
 typedef struct wr_result {
@@ -57,11 +57,11 @@ typedef struct wr_result {
                           sums rows in less than f64, sum_i (length of row i) r_i of its units too  */
   int64_t multiplies;  /* by the iterations                                                         */
   double iteration_bytes; /* that an iteration moves at least: its multiplies, and every vector once an operation */
-  wr_repeated by;      /* who has repeated the iterations, but perhaps the first and last ones      */
+  wr_repeated by;      /* how iterations were repeated, except perhaps the first and last ones      */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
-  char note[400];      /* why it ended as it did, and what would help; when converged "", or what was done
-                          otherwise than asked for                                                 */
+  char note[400];      /* why the solve ended so, and what would help; if it converged "", or what was done
+                          otherwise than requested                                                 */
 } wr_result;
 
 #endif

@@ -68,7 +68,7 @@ typedef struct rows_facts {
   int64_t longest;
 } rows_facts;
 
-enum { BLOCK = 1 << 14 }; /* rows that one thread looks at */
+enum { BLOCK = 1 << 14 }; /* rows of a task of one thread */
 
 static rows_facts measure_rows(const wr_csr *m, int64_t first, int64_t stop) {
   rows_facts f = {.smallest = INFINITY};
@@ -86,7 +86,7 @@ static rows_facts measure_rows(const wr_csr *m, int64_t first, int64_t stop) {
   return f;
 }
 
-/* What bounds on rounding need to know of matrix: the same on any number of threads. */
+/* The members for bounds on rounding, from matrix: the same for any number of threads. */
 static wr_status measure_matrix(wr_system *s) {
   wr_status status;
   int64_t count = (s->n + BLOCK - 1) / BLOCK;
@@ -101,7 +101,7 @@ static wr_status measure_matrix(wr_system *s) {
     if (all.longest < blocks[k].longest) all.longest = blocks[k].longest;
   }
   s->row_norm = sqrt(all.squares), s->longest_row = all.longest;
-  if (s->matrix_exponent != 0) goto done; /* what underflowed by being scaled counts, too */
+  if (s->matrix_exponent != 0) goto done; /* values that underflow when scaled count, too */
   s->largest = all.largest, s->smallest = isfinite(all.smallest) ? all.smallest : 0;
 done:
   wr_free(blocks);
@@ -167,7 +167,7 @@ int64_t wr_system_below_f32(const wr_system *s) {
 
 wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed,
                           const wr_preconditioner *scaling, double atol, wr_system *system) {
-  wr_system nowhere; /* so that b and guess are freed without a system, too */
+  wr_system nowhere; /* so that b and guess are freed if system is NULL, too */
   wr_status status = system ? WR_OK : wr_refuse(__func__, "system is NULL");
   if (system == NULL) system = &nowhere;
   *system = (wr_system){.A = A, .matrix = A, .b = b, .guess = guess};

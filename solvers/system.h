@@ -1,5 +1,5 @@
-/* A linear system A x = b made ready to be solved: b scaled to a norm of about 1, A likewise if its values
- * need it, columns scaled if preconditioned. */
+/* A linear system A x = b prepared for a solver: b scaled to a norm of about 1, A if its values are very large or small, and
+ * its columns if preconditioned. */
 #ifndef WR_SYSTEM_H
 #define WR_SYSTEM_H
 
@@ -27,7 +27,7 @@ typedef struct wr_system {
   double largest, smallest; /* |values| other than 0 of A D^-1, not scaled; 0 and 0 if there are none             */
 } wr_system;
 
-/* Powers of two that the largest value may be away from 1 before the matrix is scaled, which takes a copy. A square of
+/* The matrix is scaled, which takes a copy, if its largest value is beyond 2^WR_SYSTEM_RANGE or below its inverse. A square of
  * ||A p|| then stays far from the ends of f64, and an element of A p or of the solution from those of f32. */
 enum { WR_SYSTEM_RANGE = 40 };
 

@@ -14,18 +14,18 @@ wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan) {
                        .term_unit = info->term_unit};
 }
 
-/* Nodes that are looked at together: sums over them are added up in their order, whatever the number of threads. */
+/* Nodes of a block: the sums of blocks are added in order, whatever the number of threads. */
 enum { BLOCK = 1 << 16 };
 
 static int64_t blocks_of(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
 
-/* An error as a share of what it may be. A NaN is an infinite error, so that it stays the worst. */
+/* An error divided by its bound. A NaN becomes infinity, so that it stays the worst. */
 static double share_of(double error, double bound) {
   double ratio = error == 0 ? 0 : bound > 0 ? error / bound : INFINITY;
   return isnan(ratio) ? INFINITY : ratio;
 }
 
-/* Adds one checked row to the verdict: error and what it may be. */
+/* Adds one checked row to the verdict: its error and the bound. */
 static void judge_row(wr_verdict *verdict, double error, double bound) {
   verdict->rows++;
   verdict->worst_row = fmax(verdict->worst_row, share_of(error, bound));
@@ -36,13 +36,13 @@ static int64_t sample_row(int64_t k, int64_t rows, int64_t n) {
   return rows < 2 ? 0 : k * (n - 1) / (rows - 1); /* both below 2^31 */
 }
 
-/* Which of the sampled rows row i, one of them, is. */
+/* The k of checked row i: the inverse of the function above. */
 static int64_t place_in_sample(int64_t i, int64_t rows, int64_t n) {
   return rows < 2 ? 0 : (i * (rows - 1) + n - 2) / (n - 1); /* the first one at or after i */
 }
 
-/* flow[k] += what the page that is k-th of a sample gets from all links, walking the links as parsed; length[k] += 1 for
- * each. rows: of the sample, and a bit for each page that is in it; all n and NULL: every page. */
+/* flow[k] += the rank that the k-th page of a sample gets by all links, in the order of the links as parsed; length[k] += 1 for
+ * each link. rows: size of the sample, and a bit for each of its pages; n and NULL: every page. */
 static void follow_links(const wr_graph *g, const double *ranks, int64_t rows, const uint64_t *sampled, double *flow,
                          double *length) {
   const wr_csr *m = g->links;
@@ -73,7 +73,7 @@ static double dangling_of(const wr_graph *g, const double *ranks, int64_t block)
   return sum;
 }
 
-/* What all pages together get by teleporting, from the device's own dangling mass, which is checked here. */
+/* The rank that teleporting gives to all pages together, from the device's dangling mass, which is checked here. */
 static wr_status teleported(const wr_graph *g, double damping, const double *ranks, double dangling,
                             wr_verdict *verdict, double *jump) {
   wr_status status;
@@ -101,7 +101,7 @@ double wr_row_bound(wr_rounding rounding, double length, double size, double x_s
          least * x_sum;
 }
 
-/* What the rows of a block come to. */
+/* Sums over the rows of a block. */
 typedef struct block_facts {
   double worst, change, weight;
 } block_facts;
@@ -193,7 +193,7 @@ done:
   return status;
 }
 
-/* The error of row i of the last product as a share of its bound. */
+/* The error of row i of the last product, divided by its bound. */
 static double share_of_row(const wr_system *s, wr_rounding rounding, const wr_solved *solved, int64_t i) {
   const wr_csr *A = s->A;
   const wr_scale_factor power = wr_scale_of(s->matrix_exponent);
@@ -209,7 +209,7 @@ static double share_of_row(const wr_system *s, wr_rounding rounding, const wr_so
   return share_of(fabs(exact - solved->q[i]), wr_row_bound(rounding, length, size, x_sum));
 }
 
-/* Of the rows that are looked at where all of them would take too long. */
+/* Checks a sample of the rows. */
 static double backward_error(const wr_system *s, const double *x, int64_t rows) {
   double worst = 0;
   for (int64_t k = 0; k < rows; k++) {

@@ -1,18 +1,18 @@
-/* The library as programs outside see it: everything that is public, in the order in which it builds up. After installation
- * it is <windrow/windrow.h>, and the headers named here lie beside it; libwindrow.so exports what they declare and no more.
+/* The public interface of the library; each header needs those before it. After installation this is <windrow/windrow.h>, with
+ * the headers named here beside it; libwindrow.so exports what they declare and no more.
  *
  *   status.h     errors: a wr_status and a sentence; TRY
- *   memory.h     wr_alloc, for what is handed over to the library
+ *   memory.h     wr_alloc, for arrays that the library takes over and frees
  *   csr.h        matrices: rows, or entries in any order that become rows
  *   vec.h, env.h, step.h, loop.h    where to compute (wr_env), vectors and scalars there, and what a device repeats by itself
  *   option.h     tables of options; a backend's knobs are rows of one
- *   apply.h, spmv.h    plans: y = A x by any backend, those of other people too
- *   solver.h     how a solve is watched, and how it ended
+ *   apply.h, spmv.h    plans: y = A x by any backend, also one of your own
+ *   solver.h     the monitor and the result of a solve
  *   precond.h    preconditioners
- *   system.h, residual.h, bicgstab.h    linear systems, what an answer of one is worth, and a solver
+ *   system.h, residual.h, bicgstab.h    linear systems, the residual of an answer, and a solver
  *   graph.h, pagerank.h     graphs
  *
- * examples/ has whole programs. Compile and link with what `pkg-config --cflags --libs windrow` prints. */
+ * examples/ has complete programs. Compile and link with what `pkg-config --cflags --libs windrow` prints. */
 #ifndef WR_WINDROW_H
 #define WR_WINDROW_H
 

@@ -1,4 +1,4 @@
-/* What public functions ask of a plan that they are given, beside config/argument.h. */
+/* What the rest of windrow may ask of plans beside spmv.h. */
 #ifndef WR_PLAN_ARGUMENT_H
 #define WR_PLAN_ARGUMENT_H
 
@@ -6,5 +6,8 @@
 
 /* WR_OK, or WR_EUSAGE in the name of `function` when plan is NULL, or was not made for env or for a matrix of A's sizes. */
 wr_status wr_plan_check_match(const wr_plan *plan, const wr_csr *A, const wr_env *env, const char *function);
+
+/* wr_plan_create with knobs[backend->knobs_size], parsed already, which the plan copies. The other arguments are trusted. */
+wr_status wr_plan_create_parsed(const wr_backend *backend, const void *knobs, wr_csr *A, wr_env *env, wr_plan **plan);
 
 #endif

@@ -42,19 +42,13 @@ static int take_threads(const wr_env *env) {
   return before;
 }
 
-wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A, wr_env *env, wr_plan **out) {
+/* knobs: as text, unless they are given parsed. */
+static wr_status create(const wr_backend *backend, const char *knobs, const void *parsed, wr_csr *A, wr_env *env,
+                        wr_plan **out) {
   wr_status status;
   wr_plan *plan = NULL;
-  WR_NEED(out);
-  *out = NULL;
-  WR_NEED(backend);
-  WR_REFUSE_IF(!is_complete(backend), "backend lacks its name or a required function");
-  WR_NEED(A);
-  WR_REFUSE_IF(A->nrows < 1 || A->ncols < 1 || A->nrows > WR_MAX_INDEX || A->ncols > WR_MAX_INDEX || A->nnz < 0,
-               "A is %lld x %lld with %lld entries", (long long)A->nrows, (long long)A->ncols, (long long)A->nnz);
-  WR_REFUSE_IF(A->row_ptr == NULL && A->device == NULL, "A has neither host arrays nor a device view");
-  WR_NEED(env);
   int threads = take_threads(env);
+  *out = NULL;
   TRY(wr_alloc_zeroed(&plan, 1, sizeof *plan, "a plan"));
   plan->backend = backend, plan->A = A, plan->env = env;
   plan->nrows = A->nrows, plan->ncols = A->ncols, plan->nnz = A->nnz, plan->has_values = A->val != NULL;
@@ -63,12 +57,17 @@ wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A
   TRY(wr_alloc_zeroed(&plan->state, 1, backend->state_size, "a backend's state"));
   if (backend->plan == NULL) { /* a stub: its check says why */
     status = backend->check(env, A, plan->knobs);
-    if (status == WR_OK) status = wr_refuse(__func__, "backend has no function plan, and its check does not refuse");
+    if (status == WR_OK)
+      status = wr_refuse("wr_plan_create", "backend has no function plan, and its check does not refuse");
     goto done;
   }
-  TRY(wr_env_check_open(env, "env", __func__));
-  TRY(wr_options_default(backend->knobs, plan->knobs));
-  TRY(wr_knobs_parse(backend->knobs, plan->knobs, knobs, backend->name));
+  TRY(wr_env_check_open(env, "env", "wr_plan_create"));
+  if (parsed == NULL) {
+    TRY(wr_options_default(backend->knobs, plan->knobs));
+    TRY(wr_knobs_parse(backend->knobs, plan->knobs, knobs, backend->name));
+  } else if (backend->knobs_size > 0) {
+    memcpy(plan->knobs, parsed, backend->knobs_size);
+  }
   wr_knobs_text(backend->knobs, plan->knobs, plan->knobs_text, sizeof plan->knobs_text);
   if (backend->place != env->place)
     TRY(wr_fail(WR_EUNAVAILABLE, "%s runs on the %s", backend->name, backend->place == WR_CUDA ? "GPU" : "CPU"));
@@ -85,6 +84,23 @@ done:
   omp_set_num_threads(threads);
   if (status != WR_OK) wr_plan_destroy(plan);
   return status;
+}
+
+wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A, wr_env *env, wr_plan **plan) {
+  WR_NEED(plan);
+  *plan = NULL;
+  WR_NEED(backend);
+  WR_REFUSE_IF(!is_complete(backend), "backend lacks its name or a required function");
+  WR_NEED(A);
+  WR_REFUSE_IF(A->nrows < 1 || A->ncols < 1 || A->nrows > WR_MAX_INDEX || A->ncols > WR_MAX_INDEX || A->nnz < 0,
+               "A is %lld x %lld with %lld entries", (long long)A->nrows, (long long)A->ncols, (long long)A->nnz);
+  WR_REFUSE_IF(A->row_ptr == NULL && A->device == NULL, "A has neither host arrays nor a device view");
+  WR_NEED(env);
+  return create(backend, knobs, NULL, A, env, plan);
+}
+
+wr_status wr_plan_create_parsed(const wr_backend *backend, const void *knobs, wr_csr *A, wr_env *env, wr_plan **plan) {
+  return create(backend, NULL, knobs, A, env, plan);
 }
 
 void wr_plan_unprepare(wr_plan *plan) {
@@ -125,17 +141,20 @@ void wr_plan_destroy(wr_plan *plan) {
   wr_free(plan);
 }
 
-static const char the_scale[] = "the scale of the epilogue"; /* the one that may be compact */
-
-static wr_status check_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
+/* A vector that may be compact: the scale of the epilogue. */
+static wr_status check_any_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
   if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "apply: %s is not allocated", role);
   if (v->place != plan->env->place) return wr_fail(WR_EUSAGE, "apply: %s does not live where the plan runs", role);
   if (v->n != n)
     return wr_fail(WR_EUSAGE, "apply: %s has %lld %s, not %lld", role, (long long)v->n,
                    wr_plural(v->n, "element", "elements"), (long long)n);
   if (v->type != plan->env->type) return wr_fail(WR_EUSAGE, "apply: %s is of another type than the plan", role);
-  if (v->whole && strcmp(role, the_scale) != 0) return wr_fail(WR_EUSAGE, "apply: %s is a compact vector", role);
   return WR_OK;
+}
+
+static wr_status check_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
+  wr_status status = check_any_vec(plan, v, n, role);
+  return status == WR_OK && v->whole ? wr_fail(WR_EUSAGE, "apply: %s is a compact vector", role) : status;
 }
 
 /* One vector under two names, or two descriptions of the same memory. */
@@ -181,7 +200,8 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
   if (!e->scale && e->scaled) return wr_fail(WR_EUSAGE, "apply: scaled without scale");
   for (int m = 0; m < 3; m++) {
     if (!mine[m]) continue;
-    TRY(check_vec(plan, mine[m], plan->A->nrows, mine[m] == e->scale ? the_scale : "a vector of the epilogue"));
+    TRY(m == 1 ? check_any_vec(plan, e->scale, plan->A->nrows, "the scale of the epilogue")
+               : check_vec(plan, mine[m], plan->A->nrows, "a vector of the epilogue"));
     for (int o = 0; o < 3; o++)
       if (is_same(mine[m], others[o]))
         return wr_fail(WR_EUSAGE, "apply: a vector of the epilogue is x, y or y_next too");

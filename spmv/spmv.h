@@ -38,8 +38,12 @@ enum {               /* what a backend can do; the core does the rest, or refuse
   WR_CAP_F64 = 64,
   WR_CAP_FINITE_X = 128,  /* a limit, not a capability, and for the vendor's kernels alone: they multiply padding by x,  */
                           /* so Inf or NaN in x may reach any row. Solvers keep x finite                                 */
-  WR_CAP_DEVICE_ROWS = 256 /* but for update_values, decode and advise reads no host array of the matrix, only its       */
+  WR_CAP_DEVICE_ROWS = 256, /* but for update_values, decode and advise reads no host array of the matrix, only its      */
                           /* device view, sizes, and whether val is NULL: one made on the device need not come to the host */
+  /* What programs and reports go by; the core does not look at these. */
+  WR_CAP_PLAIN_ROWS = 512, /* a device's kernels read col and val in the order of CSR, each entry once                   */
+  WR_CAP_VENDOR = 1024,   /* kernels of the vendor's library: the baseline of speed-ups                                  */
+  WR_CAP_YARDSTICK = 2048 /* made for correct sums and not for speed: spmv times it only where -k names it               */
 };
 
 /* A plan's estimates, and after prepare its exact sizes. */

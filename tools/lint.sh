@@ -36,8 +36,8 @@ word() { echo "(^|[^A-Za-z0-9_])($1)([^A-Za-z0-9_]|\$)"; }
 
 ours='^(config|spmv|io|data|solvers)/'
 # Where comments, messages and pages are held to the rule of plain words; . for everywhere.
-plain_rooms='^(config|data|examples|io|tools|tests/(bench|cli|config|data|fuzz|io|simt|tools))/'
-mains='(_main|solvers/program/program)[.]c$'
+plain_rooms='^(config|data|examples|io|solvers|tools|tests/(bench|cli|config|data|fuzz|io|program|report|simt|tools))/'
+mains='(_main|solvers/program/(program|process))[.]c$'
 nowhere='^$'
 
 code_rules() {

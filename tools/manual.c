@@ -8,9 +8,7 @@
 #include <time.h>
 
 #include "data/generate.h"
-#include "solvers/program/program_text.h"
 #include "solvers/program/settings.h"
-#include "solvers/program/spmv_settings.h"
 #include "solvers/solver.h"
 #include "solvers/windrow.h"
 

@@ -12,13 +12,13 @@
 
 enum { MEGABYTE = 1 << 20, MOST_PREPARATIONS = 16 };
 static const int64_t most_repeats = 1000000; /* of one multiply in a batch                         */
-static const double preparing_enough = 1;    /* seconds; who prepares longer does not do it again  */
+static const double most_preparing = 1;    /* seconds; a longer preparation is not repeated      */
 
 /* The vectors of one place, shared by all plans there. */
-typedef struct room {
-  int open;              /* 1: the vectors are there    */
+typedef struct vectors {
+  int open;              /* 1: they are allocated       */
   wr_vec x, y[2], flush; /* flush: twice the last cache */
-} room;
+} vectors;
 
 typedef struct series {
   double *seconds; /* [batches] of a multiply     */
@@ -27,21 +27,21 @@ typedef struct series {
 } series;
 
 /* One backend under measurement. */
-typedef struct lane {
+typedef struct timing {
   wr_run *run;
   wr_apply_times *times;
-  wr_plan *plan; /* NULL: it takes part no more                */
+  wr_plan *plan; /* NULL: it is not timed any more             */
   wr_env *env;
-  room *room;
+  vectors *vectors;
   int dual, turn; /* the next multiply writes y[turn]          */
   series hot, cold;
-} lane;
+} timing;
 
-/* What y must be, computed on the host. */
+/* The expected y, computed on the host. */
 typedef struct reference {
   int64_t count;        /* rows that are checked               */
   double *value, *size; /* [count] sum a x, sum |a x|          */
-  double *y;            /* [nrows] what a backend made of it   */
+  double *y;            /* [nrows] as a backend computed it    */
 } reference;
 
 typedef struct bench {
@@ -49,22 +49,19 @@ typedef struct bench {
   wr_type type;
   const wr_apply_settings *settings;
   wr_apply_place *places;
-  double *x, *seconds; /* [ncols]; [count][2][batches], the lanes' */
+  double *x, *seconds; /* [ncols]; [count][2][batches], of the timings */
   reference expected;
-  room rooms[2];
+  vectors vectors[2];
   int count;
-  lane lanes[WR_MAX_RUNS];
+  timing timings[WR_MAX_RUNS];
 } bench;
 
 /* ---- places ---- */
 
 void wr_apply_place_open(wr_apply_place *place, wr_env env) {
   *place = (wr_apply_place){.env = env};
-  place->status = wr_env_open(&place->env);
-  if (place->status != WR_OK)
-    snprintf(place->reason, sizeof place->reason, "%s", wr_status_message());
-  else if (wr_env_read_bandwidth(&place->env, INFINITY, &place->read_bandwidth) != WR_OK)
-    place->read_bandwidth = 0;
+  if (wr_error_keep(&place->error, wr_env_open(&place->env)) != WR_OK) return;
+  if (wr_env_read_bandwidth(&place->env, INFINITY, &place->read_bandwidth) != WR_OK) place->read_bandwidth = 0;
 }
 
 void wr_apply_place_close(wr_apply_place *place) { wr_env_close(&place->env); }
@@ -79,32 +76,32 @@ static int64_t flush_elements(wr_place place) {
   return bytes / 8;
 }
 
-static void close_room(wr_env *env, room *r) {
-  wr_vec *const all[] = {&r->x, &r->y[0], &r->y[1], &r->flush};
+static void close_vectors(wr_env *env, vectors *v) {
+  wr_vec *const all[] = {&v->x, &v->y[0], &v->y[1], &v->flush};
   for (int k = 0; k < 4; k++) env->ops->release(env, all[k]);
 }
 
-static wr_status open_room(bench *b, wr_place place) {
+static wr_status open_vectors(bench *b, wr_place place) {
   wr_status status;
   wr_env *env = &b->places[place].env;
-  room *r = &b->rooms[place];
+  vectors *v = &b->vectors[place];
   wr_csr_view view;
-  if (r->open) return WR_OK;
+  if (v->open) return WR_OK;
   env->type = b->type;
-  if (place == WR_CUDA) TRY(wr_csr_device_view(b->A, env, &view)); /* the upload is no part of a preparation */
-  TRY(env->ops->alloc(env, b->A->ncols, b->type, "x", &r->x));
-  TRY(env->ops->upload(env, &r->x, b->x));
-  for (int k = 0; k < 2; k++) TRY(env->ops->alloc(env, b->A->nrows, b->type, "y", &r->y[k]));
-  if (b->settings->cold) TRY(env->ops->alloc(env, flush_elements(place), WR_F64, "overwriting a cache", &r->flush));
-  for (int slot = 0; slot < 2; slot++) TRY(env->ops->stamp(env, slot)); /* a device makes them at first use */
+  if (place == WR_CUDA) TRY(wr_csr_device_view(b->A, env, &view)); /* the upload does not count as preparation */
+  TRY(env->ops->alloc(env, b->A->ncols, b->type, "x", &v->x));
+  TRY(env->ops->upload(env, &v->x, b->x));
+  for (int k = 0; k < 2; k++) TRY(env->ops->alloc(env, b->A->nrows, b->type, "y", &v->y[k]));
+  if (b->settings->cold) TRY(env->ops->alloc(env, flush_elements(place), WR_F64, "overwriting a cache", &v->flush));
+  for (int slot = 0; slot < 2; slot++) TRY(env->ops->stamp(env, slot)); /* a device allocates them at first use */
   TRY(env->ops->wait(env));
-  r->open = 1;
+  v->open = 1;
 done:
-  if (status != WR_OK) close_room(env, r);
+  if (status != WR_OK) close_vectors(env, v);
   return status;
 }
 
-/* ---- what y must be ---- */
+/* ---- the expected y ---- */
 
 /* In (-1, 1), and the same number in f32. */
 static double x_element(int64_t j) { return ((double)(wr_hash(1, (uint64_t)j) >> 41) + 0.5) * 0x1p-22 - 1; }
@@ -160,16 +157,16 @@ static double row_bound(wr_type type, const wr_plan_info *info, int64_t length, 
   return summed + wr_type_unit(type) * (fabs(value) + summed) + 0x1p-53 * fabs(value) + (n + 2) * least;
 }
 
-/* Adds y, as the lane's last multiply left it, to its verdict. */
-static wr_status check_product(bench *b, lane *l) {
+/* Adds y, of the last multiply, to the verdict. */
+static wr_status check_product(bench *b, timing *t) {
   wr_status status;
   const reference *e = &b->expected;
-  wr_verdict *v = &l->run->verdict;
+  wr_verdict *v = &t->run->verdict;
   double worst = v->worst_row;
   v->level = b->settings->verify, v->met_tolerance = 1;
   if (v->level == WR_VERIFY_OFF) return WR_OK;
-  TRY(l->env->ops->download(l->env, &l->room->y[l->dual ? 1 - l->turn : 0], e->y));
-  const wr_plan_info *info = wr_plan_get_info(l->plan);
+  TRY(t->env->ops->download(t->env, &t->vectors->y[t->dual ? 1 - t->turn : 0], e->y));
+  const wr_plan_info *info = wr_plan_get_info(t->plan);
 #pragma omp parallel for schedule(static) reduction(max : worst)
   for (int64_t k = 0; k < e->count; k++) {
     int64_t i = checked_row(b, k), length = b->A->row_ptr[i + 1] - b->A->row_ptr[i];
@@ -185,159 +182,158 @@ done:
 
 /* ---- one backend ---- */
 
-static wr_status multiply(lane *l) {
-  wr_apply request = {.alpha = 1, .x = &l->room->x, .y = &l->room->y[l->turn]};
-  if (l->dual) request.y_next = &l->room->y[l->turn = 1 - l->turn];
-  return wr_plan_apply(l->plan, &request);
+static wr_status multiply(timing *t) {
+  wr_apply request = {.alpha = 1, .x = &t->vectors->x, .y = &t->vectors->y[t->turn]};
+  if (t->dual) request.y_next = &t->vectors->y[t->turn = 1 - t->turn];
+  return wr_plan_apply(t->plan, &request);
 }
 
-/* What a backend does not write stays NaN, and shows. */
-static wr_status spoil(lane *l) {
-  wr_status status = l->env->ops->fill(l->env, &l->room->y[0], NAN);
-  return status == WR_OK ? l->env->ops->fill(l->env, &l->room->y[1], NAN) : status;
+/* Sets y to NaN, so that the check finds elements that a backend does not write. */
+static wr_status fill_with_nan(timing *t) {
+  wr_status status = t->env->ops->fill(t->env, &t->vectors->y[0], NAN);
+  return status == WR_OK ? t->env->ops->fill(t->env, &t->vectors->y[1], NAN) : status;
 }
 
 /* Seconds of count multiplies, by the clock of where they run. */
-static wr_status time_multiplies(lane *l, int64_t count, double *seconds) {
+static wr_status time_multiplies(timing *t, int64_t count, double *seconds) {
   wr_status status;
-  TRY(l->env->ops->stamp(l->env, 0));
-  for (int64_t k = 0; k < count; k++) TRY(multiply(l));
-  TRY(l->env->ops->stamp(l->env, 1));
-  TRY(l->env->ops->elapsed(l->env, 0, 1, seconds));
+  TRY(t->env->ops->stamp(t->env, 0));
+  for (int64_t k = 0; k < count; k++) TRY(multiply(t));
+  TRY(t->env->ops->stamp(t->env, 1));
+  TRY(t->env->ops->elapsed(t->env, 0, 1, seconds));
 done:
   return status;
 }
 
-static wr_status prepare_once(bench *b, lane *l, const wr_choice *choice, double *setup, double *first) {
+static wr_status prepare_once(bench *b, timing *t, const wr_choice *choice, double *setup, double *first) {
   wr_status status;
-  wr_plan_destroy(l->plan);
-  l->plan = NULL, l->turn = 0;
-  TRY(l->env->ops->wait(l->env));
+  wr_plan_destroy(t->plan);
+  t->plan = NULL, t->turn = 0;
+  TRY(t->env->ops->wait(t->env));
   double begin = wr_clock();
-  TRY(wr_plan_create(choice->backend, choice->knobs, b->A, l->env, &l->plan));
-  TRY(wr_plan_prepare(l->plan));
+  TRY(wr_choice_plan(choice, b->A, t->env, &t->plan));
+  TRY(wr_plan_prepare(t->plan));
   *setup = wr_clock() - begin;
-  TRY(spoil(l));
-  TRY(l->env->ops->wait(l->env));
-  TRY(time_multiplies(l, 1, first));
+  TRY(fill_with_nan(t));
+  TRY(t->env->ops->wait(t->env));
+  TRY(time_multiplies(t, 1, first));
 done:
   return status;
 }
 
-static wr_status prepare_lane(bench *b, lane *l, const wr_choice *choice) {
+static wr_status prepare_timing(bench *b, timing *t, const wr_choice *choice) {
   wr_status status;
   wr_sample sample;
   double setup[MOST_PREPARATIONS], first[MOST_PREPARATIONS], spent = 0;
   int64_t most = b->settings->preparations < MOST_PREPARATIONS ? b->settings->preparations : MOST_PREPARATIONS,
           count = 0;
   do {
-    TRY(prepare_once(b, l, choice, &setup[count], &first[count]));
+    TRY(prepare_once(b, t, choice, &setup[count], &first[count]));
     spent += setup[count++];
-  } while (count < most && spent < preparing_enough);
-  l->times->setup_once = setup[0], l->times->first_once = first[0], l->times->preparations = count;
+  } while (count < most && spent < most_preparing);
+  t->times->setup_once = setup[0], t->times->first_once = first[0], t->times->preparations = count;
   TRY(wr_sample_get(setup, count, &sample));
-  l->run->setup = sample.median;
+  t->run->setup = sample.median;
   TRY(wr_sample_get(first, count, &sample));
-  l->run->apply_first = sample.median;
-  TRY(check_product(b, l));
+  t->run->apply_first = sample.median;
+  TRY(check_product(b, t));
 done:
   return status;
 }
 
-static wr_status open_lane(bench *b, lane *l, const wr_choice *choice) {
+static wr_status open_timing(bench *b, timing *t, const wr_choice *choice) {
   wr_status status;
   wr_place place = choice->backend->place;
   wr_apply_place *p = &b->places[place];
   if (choice->backend->plan == NULL) return choice->backend->check(&p->env, b->A, NULL); /* a stub says why */
-  if (p->status != WR_OK) return wr_fail(p->status, "%s", p->reason);
-  l->env = &p->env, l->room = &b->rooms[place];
-  l->dual = l->times->dual = (choice->backend->caps & WR_CAP_Y_NEXT) != 0;
-  TRY(open_room(b, place));
-  TRY(prepare_lane(b, l, choice));
-  snprintf(l->run->knobs, sizeof l->run->knobs, "%s", wr_plan_knobs(l->plan));
-  snprintf(l->run->device_name, sizeof l->run->device_name, "%s", p->env.device_name);
-  l->run->info = *wr_plan_advise(l->plan);
-  l->run->read_bandwidth = p->read_bandwidth;
+  TRY(wr_error_raise(&p->error));
+  t->env = &p->env, t->vectors = &b->vectors[place];
+  t->dual = t->times->dual = (choice->backend->caps & WR_CAP_Y_NEXT) != 0;
+  TRY(open_vectors(b, place));
+  TRY(prepare_timing(b, t, choice));
+  snprintf(t->run->knobs, sizeof t->run->knobs, "%s", wr_plan_knobs(t->plan));
+  snprintf(t->run->device_name, sizeof t->run->device_name, "%s", p->env.device_name);
+  t->run->info = *wr_plan_advise(t->plan);
+  t->run->read_bandwidth = p->read_bandwidth;
 done:
   return status;
 }
 
-/* Takes a backend out, with the reason. Returns status where it concerns the whole command. */
-static wr_status give_up(lane *l, wr_status status) {
+/* After a failure: ends the timing of a backend and keeps the error. Returns status if it concerns the whole command. */
+static wr_status drop_failed(timing *t, wr_status status) {
   if (status == WR_OK) return WR_OK;
-  l->run->status = status;
-  snprintf(l->run->reason, sizeof l->run->reason, "%s", wr_status_message());
-  wr_plan_destroy(l->plan);
-  l->plan = NULL;
+  (void)wr_error_keep(&t->run->error, status);
+  wr_plan_destroy(t->plan);
+  t->plan = NULL;
   return status == WR_EUSAGE ? status : WR_OK;
 }
 
 /* ---- all of them in turn ---- */
 
-/* Another batch, as long as it must be at least. The multiply before it brings back what others displaced, and keeps
- * a device busy until the batch is on its way. */
-static wr_status time_hot(lane *l, double least) {
+/* Times another batch, of at least so many seconds. The multiply before it loads the caches again, and keeps a device busy
+ * while the batch is launched. */
+static wr_status time_hot(timing *t, double least) {
   wr_status status;
   double seconds;
-  int64_t *repeat = &l->times->repeat;
+  int64_t *repeat = &t->times->repeat;
   for (;;) {
-    TRY(multiply(l));
-    TRY(time_multiplies(l, *repeat, &seconds));
+    TRY(multiply(t));
+    TRY(time_multiplies(t, *repeat, &seconds));
     if (seconds >= least || *repeat >= most_repeats) break;
     double factor = seconds > 0 ? fmin(1.3 * least / seconds, 10) : 10;
     *repeat = (int64_t)fmin(ceil((double)*repeat * factor), (double)most_repeats);
   }
-  l->hot.spent += seconds;
-  l->hot.seconds[l->hot.count++] = seconds / (double)*repeat;
+  t->hot.spent += seconds;
+  t->hot.seconds[t->hot.count++] = seconds / (double)*repeat;
 done:
   return status;
 }
 
-/* The multiply before it prepares y_next, where a backend does that. */
-static wr_status time_cold(lane *l) {
+/* Times one multiply with cold caches. The multiply before that prepares y_next, if the backend does so. */
+static wr_status time_cold(timing *t) {
   wr_status status;
-  TRY(multiply(l));
-  TRY(l->env->ops->fill(l->env, &l->room->flush, (double)l->cold.count));
-  TRY(time_multiplies(l, 1, &l->cold.seconds[l->cold.count]));
-  l->cold.spent += l->cold.seconds[l->cold.count++];
+  TRY(multiply(t));
+  TRY(t->env->ops->fill(t->env, &t->vectors->flush, (double)t->cold.count));
+  TRY(time_multiplies(t, 1, &t->cold.seconds[t->cold.count]));
+  t->cold.spent += t->cold.seconds[t->cold.count++];
 done:
   return status;
 }
 
-/* Rounds through all backends, forth and back, so that each has another before it every other time. */
+/* Times all backends in rounds, in alternating order, so that the same backend does not always run before another. */
 static wr_status time_rounds(bench *b, int cold) {
   const volatile sig_atomic_t *interrupted = b->settings->interrupted;
   for (int64_t round = 0; round < b->settings->batches; round++)
     for (int k = 0; k < b->count; k++) {
-      lane *l = &b->lanes[round % 2 ? b->count - 1 - k : k];
+      timing *t = &b->timings[round % 2 ? b->count - 1 - k : k];
       if (interrupted && *interrupted) return WR_OK;
-      const series *so_far = cold ? &l->cold : &l->hot;
+      const series *so_far = cold ? &t->cold : &t->hot;
       int enough = so_far->count > WR_LEAST_SAMPLE && so_far->spent > b->settings->seconds;
-      if (l->plan == NULL || enough) continue;
-      wr_status status = give_up(l, cold ? time_cold(l) : time_hot(l, b->settings->batch_seconds));
+      if (t->plan == NULL || enough) continue;
+      wr_status status = drop_failed(t, cold ? time_cold(t) : time_hot(t, b->settings->batch_seconds));
       if (status != WR_OK) return status;
     }
   return WR_OK;
 }
 
-static wr_status finish_lane(bench *b, lane *l) {
+static wr_status finish_timing(bench *b, timing *t) {
   wr_status status;
-  wr_run *run = l->run;
-  TRY(wr_sample_get(l->hot.seconds, l->hot.count, &l->times->hot));
-  TRY(wr_sample_get(l->cold.seconds, l->cold.count, &l->times->cold));
-  if (l->hot.count == 0) TRY(wr_fail(WR_EUNAVAILABLE, "interrupted before it was timed"));
-  run->applies = l->hot.count + 1; /* the first one is apart */
-  run->apply_total = l->hot.spent;
-  run->apply_median = l->times->hot.median, run->apply_low = l->times->hot.low, run->apply_high = l->times->hot.high;
-  TRY(spoil(l));
-  for (int k = 0; k < 2; k++) TRY(multiply(l)); /* the second writes what the first may have prepared */
-  TRY(check_product(b, l));
+  wr_run *run = t->run;
+  TRY(wr_sample_get(t->hot.seconds, t->hot.count, &t->times->hot));
+  TRY(wr_sample_get(t->cold.seconds, t->cold.count, &t->times->cold));
+  if (t->hot.count == 0) TRY(wr_fail(WR_EUNAVAILABLE, "interrupted before it was timed"));
+  run->applies = t->hot.count + 1; /* and the first one */
+  run->apply_total = t->hot.spent;
+  run->apply_median = t->times->hot.median, run->apply_low = t->times->hot.low, run->apply_high = t->times->hot.high;
+  TRY(fill_with_nan(t));
+  for (int k = 0; k < 2; k++) TRY(multiply(t)); /* the second writes the buffer that the first may have prepared */
+  TRY(check_product(b, t));
   run->ran = 1;
 done:
   return status;
 }
 
-static wr_status open_lanes(bench *b, const wr_choice *choices, wr_run *runs, wr_apply_times *times) {
+static wr_status open_all(bench *b, const wr_choice *choices, wr_run *runs, wr_apply_times *times) {
   wr_status status = WR_OK;
   int64_t batches = b->settings->batches;
   TRY(wr_alloc(&b->seconds, 2 * b->count * batches, sizeof *b->seconds, "the times of multiplies"));
@@ -345,10 +341,10 @@ static wr_status open_lanes(bench *b, const wr_choice *choices, wr_run *runs, wr
     runs[k] = (wr_run){.backend = choices[k].backend};
     times[k] = (wr_apply_times){.repeat = 1};
     snprintf(runs[k].knobs, sizeof runs[k].knobs, "%s", choices[k].knobs); /* as given, until a plan knows them all */
-    b->lanes[k] = (lane){.run = &runs[k], .times = &times[k], .hot.seconds = b->seconds + 2 * k * batches};
-    b->lanes[k].cold.seconds = b->lanes[k].hot.seconds + batches;
+    b->timings[k] = (timing){.run = &runs[k], .times = &times[k], .hot.seconds = b->seconds + 2 * k * batches};
+    b->timings[k].cold.seconds = b->timings[k].hot.seconds + batches;
   }
-  for (int k = 0; k < b->count; k++) TRY(give_up(&b->lanes[k], open_lane(b, &b->lanes[k], &choices[k])));
+  for (int k = 0; k < b->count; k++) TRY(drop_failed(&b->timings[k], open_timing(b, &b->timings[k], &choices[k])));
 done:
   return status;
 }
@@ -360,15 +356,15 @@ wr_status wr_apply_time(wr_csr *A, wr_type type, wr_apply_place places[2], const
   TRY(wr_alloc_zeroed(&b, 1, sizeof *b, "timing multiplies"));
   b->A = A, b->type = type, b->settings = settings, b->places = places, b->count = count;
   TRY(make_reference(b));
-  TRY(open_lanes(b, choices, runs, times));
+  TRY(open_all(b, choices, runs, times));
   for (int cold = 0; cold <= (settings->cold != 0); cold++) TRY(time_rounds(b, cold));
   for (int k = 0; k < count; k++)
-    if (b->lanes[k].plan) TRY(give_up(&b->lanes[k], finish_lane(b, &b->lanes[k])));
+    if (b->timings[k].plan) TRY(drop_failed(&b->timings[k], finish_timing(b, &b->timings[k])));
 done:
   if (b == NULL) return status;
-  for (int k = 0; k < count; k++) wr_plan_destroy(b->lanes[k].plan);
+  for (int k = 0; k < count; k++) wr_plan_destroy(b->timings[k].plan);
   for (int place = 0; place < 2; place++)
-    if (b->rooms[place].open) close_room(&places[place].env, &b->rooms[place]);
+    if (b->vectors[place].open) close_vectors(&places[place].env, &b->vectors[place]);
   void *const blocks[] = {b->x, b->seconds, b->expected.value, b->expected.size, b->expected.y, b};
   for (int k = 0; k < 6; k++) wr_free(blocks[k]);
   return status;

@@ -28,7 +28,7 @@ static void complete(wr_settings *s) {
   if (s->iterations == 0) s->iterations = WR_BICGSTAB_ITERATIONS;
 }
 
-/* Two multiplies an iteration and what else it does; as many iterations as a grid in the plane of so many points has on a
+/* Two multiplies and WR_BICGSTAB_VECTORS vectors an iteration; as many iterations as a square grid of so many points has on a
  * side. */
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   double type = (double)wr_type_bytes((wr_type)s->precision), n = (double)nrows;
@@ -36,7 +36,7 @@ static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   return step * fmin(ceil(sqrt(n)), (double)s->iterations) * (double)s->repeat;
 }
 
-/* Where b is from, and what was done to the matrix. */
+/* Adds to the remark where b is from and how the matrix was scaled. */
 static void describe(const wr_settings *s, const wr_system *system, wr_problem_facts *facts) {
   wr_line line = {0};
   int64_t below = s->precision == WR_F32 ? wr_system_below_f32(system) : 0;
@@ -68,7 +68,7 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   if (s->guess) TRY(wr_vector_read(s->guess, &unknowns, &guess));
   TRY(wr_alloc_zeroed(&system, 1, sizeof *system, "a system"));
   double *taken_b = b, *taken_guess = guess;
-  b = guess = NULL; /* the system frees them from here on */
+  b = guess = NULL; /* the system takes them over */
   TRY(wr_system_build(A, taken_b, taken_guess, s->rhs_random, s->rhs_seed,
                       s->precond ? wr_preconditioner_at(s->precond) : NULL, s->atol, system));
   describe(s, system, facts);
@@ -81,9 +81,9 @@ done:
   return status;
 }
 
-/* Scaled columns are another matrix. */
-static int wants_there(const wr_settings *s, const wr_csr *A, int all_there) {
-  (void)all_there;
+/* Not if a diagonal preconditioner scales the columns: the solver then multiplies by another matrix than A. */
+static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
+  (void)all_on_device;
   return A->nrows == A->ncols && wr_preconditioner_at(s->precond)->diagonal == NULL;
 }
 
@@ -120,31 +120,6 @@ static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) 
 
 static wr_status multiply(void *solve, int count) { return wr_bicgstab_multiply(&((solving *)solve)->method, count); }
 
-static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
-  wr_status status;
-  solving *r = solve;
-  int64_t n = r->system->n;
-  double *room = NULL;
-  *verdict = (wr_verdict){.level = level};
-  if (level == WR_VERIFY_OFF) return WR_OK;
-  TRY(wr_alloc(&room, 4 * n, sizeof *room, "verification"));
-  double *x = room, *u = room + n, *b = room + 2 * n, *q = room + 3 * n;
-  TRY(wr_bicgstab_download(&r->method, x, NULL));
-  wr_system_unscale(r->system, x);
-  TRY(wr_bicgstab_last_product(&r->method, u, b, q));
-  const wr_solved solved = {x, u, b, q, r->norm, r->method.on_host ? &r->method.found : NULL};
-  TRY(wr_verify_system(r->system, r->options.tolerance, r->rounding, &solved, level, rows, verdict));
-  if (r->system->norm_b > 0)
-    verdict->measure /= r->system->norm_b, verdict->limit /= r->system->norm_b,
-        verdict->attainable /= r->system->norm_b;
-done:
-  wr_free(room);
-  return status;
-}
-
-/* Rows are independent: 2 to 10 ns an entry and thread (16 threads of a Xeon, 2026-11). */
-static double verify_seconds(int64_t nrows, int64_t nnz, int threads) { return 1e-8 * (double)(nrows + nnz) / threads; }
-
 static wr_status answer(void *solve, double **x, int64_t *n) {
   wr_status status;
   solving *r = solve;
@@ -156,6 +131,29 @@ done:
   if (status != WR_OK) wr_free(*x), *x = NULL;
   return status;
 }
+
+static wr_status verify(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status;
+  solving *r = solve;
+  int64_t n = r->system->n;
+  double *buffer = NULL;
+  *verdict = (wr_verdict){.level = level};
+  if (level == WR_VERIFY_OFF) return WR_OK;
+  TRY(wr_alloc(&buffer, 3 * n, sizeof *buffer, "verification"));
+  double *u = buffer, *b = buffer + n, *q = buffer + 2 * n;
+  TRY(wr_bicgstab_last_product(&r->method, u, b, q));
+  const wr_solved solved = {x, u, b, q, r->norm, r->method.on_host ? &r->method.found : NULL};
+  TRY(wr_verify_system(r->system, r->options.tolerance, r->rounding, &solved, level, rows, verdict));
+  if (r->system->norm_b > 0)
+    verdict->measure /= r->system->norm_b, verdict->limit /= r->system->norm_b,
+        verdict->attainable /= r->system->norm_b;
+done:
+  wr_free(buffer);
+  return status;
+}
+
+/* Rows are independent: 2 to 10 ns an entry and thread (16 threads of a Xeon, 2026-11). */
+static double verify_seconds(int64_t nrows, int64_t nnz, int threads) { return 1e-8 * (double)(nrows + nnz) / threads; }
 
 static void stop(void *solve) {
   if (solve) wr_bicgstab_close(&((solving *)solve)->method);
@@ -179,19 +177,20 @@ int main(int argc, char **argv) {
       .name = "bicgstab",
       .text = &wr_bicgstab_text,
       .options = wr_bicgstab_table,
+      .measure = WR_MEASURE_RESIDUAL,
       .complete = complete,
       .row_bytes = wr_bicgstab_row_bytes,
       .work = work,
       .open = open_problem,
-      .wants_there = wants_there,
+      .uploads_input = uploads_input,
       .close = close_problem,
       .matrix = matrix,
       .start = start_solve,
       .run = run,
       .multiply = multiply,
+      .answer = answer,
       .verify = verify,
       .verify_seconds = verify_seconds,
-      .answer = answer,
       .stop = stop,
       .difference = difference,
   };

@@ -10,62 +10,23 @@
 #include "solvers/program/progress.h"
 #include "solvers/report/statistics.h"
 
-wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count) {
-  *count = 0;
-  for (const char *at = list;; at++) {
-    char name[64];
-    at += strspn(at, " ");
-    size_t length = strcspn(at, ","), name_length = strcspn(at, ":,");
-    if (*count == WR_MAX_RUNS) return wr_fail(WR_EUSAGE, "--backend: more than %d backends", WR_MAX_RUNS);
-    wr_choice *choice = &choices[(*count)++];
-    if (name_length == 0) return wr_fail(WR_EUSAGE, "--backend: an empty name in '%s'", list);
-    if (name_length >= sizeof name || length - name_length >= sizeof choice->knobs)
-      return wr_fail(WR_EUSAGE, "--backend: '%.40s...' is too long", at);
-    memcpy(name, at, name_length);
-    name[name_length] = '\0';
-    wr_status status = wr_backend_find(name, &choice->backend);
-    if (status != WR_OK) return status;
-    const char *knobs = at + name_length;
-    size_t knobs_length = length - name_length;
-    if (knobs_length > 0) knobs++, knobs_length--;
-    memcpy(choice->knobs, knobs, knobs_length);
-    choice->knobs[knobs_length] = '\0';
-    at += length;
-    if (*at == '\0') return WR_OK;
-  }
-}
-
-wr_status wr_choice_check(const wr_choice *choice) {
-  wr_status status;
-  const wr_backend *backend = choice->backend;
-  void *knobs = NULL;
-  if (backend->plan == NULL) return WR_OK;
-  TRY(wr_alloc_zeroed(&knobs, 1, backend->knobs_size, "knobs"));
-  TRY(wr_options_default(backend->knobs, knobs));
-  TRY(wr_knobs_parse(backend->knobs, knobs, choice->knobs, backend->name));
-done:
-  if (knobs) wr_options_release(backend->knobs, knobs);
-  wr_free(knobs);
-  return status;
-}
-
-/* Is -d against this backend? */
+/* WR_EUNAVAILABLE if -d excludes this backend. */
 static wr_status check_device(const wr_comparison *c, const wr_backend *backend) {
-  if (backend->plan == NULL) return WR_OK; /* a stub speaks for itself */
+  if (backend->plan == NULL) return WR_OK; /* the check of a stub says why */
   if (c->settings->device == WR_DEVICE_CPU && backend->place == WR_CUDA)
-    return wr_fail(WR_EUNAVAILABLE, "--device cpu leaves out what runs on a GPU");
+    return wr_fail(WR_EUNAVAILABLE, "--device cpu excludes backends that run on a GPU");
   if (c->settings->device == WR_DEVICE_CUDA && backend->place == WR_HOST)
-    return wr_fail(WR_EUNAVAILABLE, "--device cuda leaves out what runs on the CPU");
+    return wr_fail(WR_EUNAVAILABLE, "--device cuda excludes backends that run on the CPU");
   return WR_OK;
 }
 
-/* Whether all that run at all run on the device; *reads_rows := whether one of them reads the matrix on the host. */
-static int are_all_there(const wr_comparison *c, int *reads_rows) {
+/* 1 if all backends that will run do so on the device. *reads_rows := 1 if one of them reads the matrix on the host. */
+static int all_on_device(const wr_comparison *c, int *reads_rows) {
   int runs = 0;
   *reads_rows = 0;
   for (int k = 0; k < c->count; k++) {
     const wr_backend *backend = c->choices[k].backend;
-    if (backend->plan == NULL || check_device(c, backend) != WR_OK) continue; /* refused, when its turn comes */
+    if (backend->plan == NULL || check_device(c, backend) != WR_OK) continue; /* it will be refused */
     if (backend->place != WR_CUDA) return 0;
     *reads_rows |= !(backend->caps & WR_CAP_DEVICE_ROWS);
     runs++;
@@ -73,81 +34,66 @@ static int are_all_there(const wr_comparison *c, int *reads_rows) {
   return runs > 0;
 }
 
-static wr_env env_of(const wr_comparison *c, wr_place place) {
-  return (wr_env){.place = place,
+/* 1 if rows of A are to be uploaded while A is read. */
+static int uploads_input(void *comparison, const wr_csr *A) {
+  int reads_rows;
+  const wr_comparison *c = comparison;
+  return c->program->uploads_input && c->program->uploads_input(c->settings, A, all_on_device(c, &reads_rows));
+}
+
+/* Waits until the thread has opened the device, for so many seconds at most. Without a limit the thread is then ended and the
+ * upload of the matrix completed. What the thread did while the program did other work is booked as hidden. */
+static void wait_for_device(wr_comparison *c, double most) {
+  wr_device_thread *t = &c->device;
+  wr_ledger *ledger = &c->place_ledger[WR_CUDA];
+  if (!wr_device_thread_wait(t, most)) return;
+  wr_ledger_stop(ledger);
+  ledger->hidden[WR_PHASE_INIT] = fmax(0, t->open_seconds - ledger->seconds[WR_PHASE_INIT]);
+  c->env_error[WR_CUDA] = t->error;
+  if (t->error.status != WR_OK) wr_device_thread_stop(t);
+  if (t->error.status != WR_OK || most < INFINITY) return;
+  wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
+  double begin = wr_clock();
+  wr_device_thread_stop(t);
+  ledger->hidden[WR_PHASE_UPLOAD] = fmax(0, t->upload_seconds - (wr_clock() - begin));
+  wr_status status = c->env[WR_CUDA].ops->wait(&c->env[WR_CUDA]); /* also makes it the current device of this thread */
+  if (wr_error_keep(&c->env_error[WR_CUDA], status) == WR_OK) wr_device_thread_finish(t);
+}
+
+static void start_opening(wr_comparison *c, wr_place place, int in_thread) {
+  wr_env *env = &c->env[place];
+  *env = (wr_env){.place = place,
                   .device = c->settings->device_number,
                   .type = (wr_type)c->settings->precision,
                   .threads = c->threads,
                   .deterministic = c->settings->deterministic};
-}
-
-static void note_status(wr_comparison *c, wr_place place, wr_status status, const char *reason) {
-  c->env_status[place] = status;
-  if (status != WR_OK) snprintf(c->env_reason[place], sizeof c->env_reason[place], "%s", reason);
-}
-
-/* Whether the device will be given a matrix as it is read, if all goes well. */
-static int wants_there(void *comparison, const wr_csr *A) {
-  int reads_rows;
-  const wr_comparison *c = comparison;
-  return c->program->wants_there && c->program->wants_there(c->settings, A, are_all_there(c, &reads_rows));
-}
-
-/* Waits for the opener, for so many seconds at most; without end: then it ends, and what it has brought to the device is there
- * in whole. What it has done beside the program is hidden work. */
-static void wait_for_opener(wr_comparison *c, double most) {
-  wr_opener *o = &c->opener;
-  wr_ledger *ledger = &c->place_ledger[WR_CUDA];
-  if (!wr_opener_wait(o, most)) return;
-  wr_ledger_stop(ledger);
-  ledger->hidden[WR_PHASE_INIT] = fmax(0, o->open_seconds - ledger->seconds[WR_PHASE_INIT]);
-  note_status(c, WR_CUDA, o->status, o->reason);
-  if (o->status != WR_OK) wr_opener_stop(o);
-  if (o->status != WR_OK || most < INFINITY) return;
-  wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
-  double begin = wr_clock();
-  wr_opener_stop(o);
-  ledger->hidden[WR_PHASE_UPLOAD] = fmax(0, o->upload_seconds - (wr_clock() - begin));
-  wr_status status = c->env[WR_CUDA].ops->wait(&c->env[WR_CUDA]); /* makes it this thread's device, too */
-  note_status(c, WR_CUDA, status, wr_status_message());
-  if (status == WR_OK) wr_opener_finish(o);
-}
-
-static void begin_to_open(wr_comparison *c, wr_place place, int beside) {
-  wr_env *env = &c->env[place];
-  *env = env_of(c, place);
   c->env_tried[place] = 1;
-  int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* else this build has no device to open */
-  if (beside && takes_long && wr_opener_start(&c->opener, env, wants_there, c)) return;
-  wr_status status = wr_env_open(env);
-  note_status(c, place, status, wr_status_message());
+  int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* otherwise this build has no device to open */
+  if (in_thread && takes_long && wr_device_thread_start(&c->device, env, uploads_input, c)) return;
+  (void)wr_error_keep(&c->env_error[place], wr_env_open(env));
 }
 
-/* A place in this thread, or what there is of it after `most` seconds. A moment belongs to one phase: these to the place, not
- * to the program. */
+/* Opens a place, or waits at most so many seconds for it. A moment belongs to one phase only: this time is booked for the
+ * place, and the program's ledger is stopped. */
 static void open_within(wr_comparison *c, wr_place place, double most) {
   int interrupts = c->process->running;
   wr_phase phase = c->process->phase;
   wr_ledger_stop(c->process);
   wr_ledger_enter(&c->place_ledger[place], WR_PHASE_INIT);
-  if (!c->env_tried[place]) begin_to_open(c, place, most < INFINITY);
-  if (place == WR_CUDA && c->opener.running) wait_for_opener(c, most);
+  if (!c->env_tried[place]) start_opening(c, place, most < INFINITY);
+  if (place == WR_CUDA && c->device.running) wait_for_device(c, most);
   wr_ledger_stop(&c->place_ledger[place]);
   if (interrupts) wr_ledger_enter(c->process, phase);
 }
 
-static wr_status answer_of(const wr_comparison *c, wr_place place) {
-  return c->env_status[place] == WR_OK ? WR_OK : wr_fail(c->env_status[place], "%s", c->env_reason[place]);
-}
-
 wr_status wr_comparison_begin_device(wr_comparison *c, double most) {
   if (!c->env_tried[WR_CUDA]) open_within(c, WR_CUDA, most);
-  return c->opener.running ? WR_OK : answer_of(c, WR_CUDA);
+  return c->device.running ? WR_OK : wr_error_raise(&c->env_error[WR_CUDA]);
 }
 
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
-  if (!c->env_tried[place] || (place == WR_CUDA && c->opener.running)) open_within(c, place, INFINITY);
-  return answer_of(c, place);
+  if (!c->env_tried[place] || (place == WR_CUDA && c->device.running)) open_within(c, place, INFINITY);
+  return wr_error_raise(&c->env_error[place]);
 }
 
 /* Uploads the matrix once for all runs of the device. */
@@ -160,7 +106,7 @@ static wr_status upload_matrix(wr_comparison *c) {
   return status;
 }
 
-/* For a table or a report that shows shares of it; over as many bytes as a multiply by plain rows moves. */
+/* For reports that show shares of it. Reads as many bytes as a multiply by plain rows moves. */
 static void measure_bandwidth(wr_comparison *c, wr_place place) {
   const wr_csr *A = c->program->matrix(c->problem);
   int64_t type = wr_type_bytes(c->env[place].type), entry = 4 + (A->val ? type : 0);
@@ -168,15 +114,15 @@ static void measure_bandwidth(wr_comparison *c, wr_place place) {
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
   if (wr_env_read_bandwidth(&c->env[place], (double)(A->nnz * entry + A->nrows * (8 + type) + A->ncols * type),
                             &c->bandwidth[place]) != WR_OK)
-    c->bandwidth[place] = 0; /* no memory for it: the share is left out */
+    c->bandwidth[place] = 0; /* without memory for it reports leave out the share */
 }
 
 wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows) {
-  if (!are_all_there(c, reads_rows)) return NULL;
+  if (!all_on_device(c, reads_rows)) return NULL;
   return wr_comparison_open_place(c, WR_CUDA) == WR_OK ? &c->env[WR_CUDA] : NULL;
 }
 
-const wr_csr_feed *wr_comparison_feed(wr_comparison *c) { return c->opener.running ? &c->opener.rows.feed : NULL; }
+const wr_csr_feed *wr_comparison_feed(wr_comparison *c) { return c->device.running ? &c->device.rows.feed : NULL; }
 
 static wr_status take_times(wr_run *run, const wr_plan *plan) {
   wr_status status;
@@ -192,9 +138,9 @@ done:
   return status;
 }
 
-/* Where the device repeated the iterations nothing could be stamped between them: a few multiplies afterwards say what one
- * takes. Only for reports; no part of any total. */
-static wr_status time_apart(wr_comparison *c, void *solve, wr_plan *plan, wr_env *env, wr_run *run) {
+/* When the device repeats iterations by itself, multiplies cannot be stamped: a few multiplies are timed afterwards. Their time
+ * is for reports and in no total. */
+static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, wr_env *env, wr_run *run) {
   wr_status status = WR_OK;
   const int count = 32;
   double first = run->apply_first;
@@ -205,16 +151,16 @@ static wr_status time_apart(wr_comparison *c, void *solve, wr_plan *plan, wr_env
   TRY(env->ops->wait(env));
   TRY(wr_plan_time_collect(plan));
   TRY(take_times(run, plan));
-  run->timed_apart = 1, run->apply_first = first;
+  run->timed_afterwards = 1, run->apply_first = first;
   run->applies = run->result.multiplies;
-  /* One kernel for all iterations has not called the backend's multiply. */
+  /* One kernel for all iterations does not use the backend's multiply. */
   run->apply_total = run->result.by == WR_BY_KERNEL ? 0 : run->apply_median * (double)run->applies;
 done:
   wr_ledger_stop(c->process);
   return status;
 }
 
-/* The level of verification that the settings leave open: full while it is cheap. */
+/* The level of verification: of the settings, or if they leave it open, full if that takes little time. */
 static wr_verified choose_level(const wr_comparison *c, const wr_run *run) {
   if (!c->settings->verify_auto) return c->settings->verify;
   double seconds = c->program->verify_seconds(c->facts->nrows, c->facts->nnz, omp_get_max_threads());
@@ -222,7 +168,7 @@ static wr_verified choose_level(const wr_comparison *c, const wr_run *run) {
   return seconds <= allowed ? WR_VERIFY_FULL : WR_VERIFY_SAMPLE;
 }
 
-/* Later solves with the same plan: what a second solve in this process takes. */
+/* Times further solves with the same plan, as a program that solves repeatedly would do them. */
 static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monitor, wr_run *run) {
   wr_status status = WR_OK;
   double *seconds = NULL, *solving = NULL;
@@ -239,8 +185,10 @@ static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monit
     solving[k] = wr_clock() - begin;
     if (again.outcome == WR_INTERRUPTED) goto done;
     TRY(c->program->answer(solve, &x, &n));
+    status = c->program->normalise ? c->program->normalise(solve, x) : WR_OK;
     seconds[k] = wr_clock() - begin;
     wr_free(x);
+    if (status != WR_OK) goto done;
   }
   wr_sample sample;
   TRY(wr_sample_get(seconds, count, &sample));
@@ -276,11 +224,11 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
                         .context = &progress,
                         .interrupted = c->interrupted,
                         .history = c->histories ? &c->histories[index] : NULL};
-  int there = env->place == WR_CUDA; /* else nothing goes to a device or comes from it: vectors are brought into form */
-  wr_ledger_enter(ledger, there ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
+  int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
+  wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(c->program->start(c->problem, c->settings, plan, env, &solve));
   TRY(env->ops->wait(env));
-  (void)omp_pause_resource_all(omp_pause_soft); /* else its threads look for work for milliseconds, in the solve's way */
+  (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->run(solve, &monitor, &run->result));
@@ -288,16 +236,19 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   wr_progress_end(&progress);
-  wr_ledger_enter(ledger, there ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM);
+  wr_phase after = on_device ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM;
+  wr_ledger_enter(ledger, after);
   TRY(take_times(run, plan));
   TRY(c->program->answer(solve, &x, &n));
   wr_ledger_enter(ledger, WR_PHASE_VERIFY);
-  TRY(c->program->verify(solve, choose_level(c, run), c->settings->verify_rows, &run->verdict));
+  TRY(c->program->verify(solve, x, choose_level(c, run), c->settings->verify_rows, &run->verdict));
+  wr_ledger_enter(ledger, after);
+  if (c->program->normalise) TRY(c->program->normalise(solve, x));
   wr_ledger_stop(ledger);
   keep_answer(c, index, x, n);
-  x = NULL; /* it is kept, or freed already */
+  x = NULL; /* keep_answer keeps or frees it */
   TRY(run_warm(c, solve, &monitor, run));
-  TRY(time_apart(c, solve, plan, env, run));
+  TRY(time_afterwards(c, solve, plan, env, run));
 done:
   wr_free(x);
   wr_progress_end(&progress);
@@ -324,7 +275,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   run->read_bandwidth = c->bandwidth[place];
   wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
-  TRY(wr_plan_create(choice->backend, choice->knobs, c->program->matrix(c->problem), env, &plan));
+  TRY(wr_choice_plan(choice, c->program->matrix(c->problem), env, &plan));
   snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plan));
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;
   TRY(wr_plan_prepare(plan));
@@ -336,9 +287,8 @@ static wr_status run_one(wr_comparison *c, int index) {
   run->info = *wr_plan_advise(plan);
   wr_ledger_stop(c->process);
 done:
-  run->status = status;
-  if (status != WR_OK) snprintf(run->reason, sizeof run->reason, "%s", wr_status_message());
-  if (plan) snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name); /* with what the run has shown */
+  (void)wr_error_keep(&run->error, status);
+  if (plan) snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name); /* the run may add to it */
   wr_plan_destroy(plan);
   wr_ledger_stop(&run->ledger);
   return status;
@@ -346,24 +296,23 @@ done:
 
 wr_status wr_compare(wr_comparison *c) {
   c->answer_run = -1;
-  if (c->opener.running) wr_handover_close(&c->opener.rows); /* nothing goes on beside what is timed */
+  if (c->device.running) wr_row_channel_close(&c->device.rows); /* no upload may run while solves are timed */
   for (int k = 0; k < c->count; k++) {
     wr_run *run = &c->runs[k];
     *run = (wr_run){.backend = c->choices[k].backend};
-    snprintf(run->knobs, sizeof run->knobs, "%s", c->choices[k].knobs); /* as given, until a plan knows them all */
+    snprintf(run->knobs, sizeof run->knobs, "%s", c->choices[k].knobs); /* as given; a plan adds the others */
     if (*c->interrupted) {
-      run->status = WR_EUNAVAILABLE;
-      snprintf(run->reason, sizeof run->reason, "interrupted before it began");
+      run->error = (wr_error){WR_EUNAVAILABLE, "interrupted before it began"};
       continue;
     }
     wr_status status = run_one(c, k);
-    if (status == WR_EUSAGE || status == WR_EINPUT) return status; /* a misspelt knob concerns the whole command */
+    if (status == WR_EUSAGE || status == WR_EINPUT) return status; /* these concern the whole command */
   }
   return WR_OK;
 }
 
 void wr_comparison_close(wr_comparison *c) {
-  wr_opener_close(&c->opener);
+  wr_device_thread_close(&c->device);
   wr_env_close(&c->env[WR_HOST]);
   wr_env_close(&c->env[WR_CUDA]);
   wr_free(c->answer);

@@ -4,28 +4,16 @@
 
 #include <signal.h>
 
-#include "solvers/program/opener.h"
+#include "solvers/program/choice.h"
+#include "solvers/program/device_thread.h"
 #include "solvers/program/program.h"
-
-/* One of -k's list. */
-typedef struct wr_choice {
-  const wr_backend *backend;
-  char knobs[128];
-} wr_choice;
-
-/* "cusparse:alg=2,cpu_csr" into choices[WR_MAX_RUNS]. WR_EUSAGE: an unknown name (the closest is named), too many, an empty
- * one. */
-wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count);
-
-/* WR_OK if the knobs of a choice are ones of its backend, in range; what is not built is not looked at. WR_EUSAGE. */
-wr_status wr_choice_check(const wr_choice *choice);
 
 typedef struct wr_comparison {
   const wr_program *program;
   const wr_settings *settings;
   wr_problem_facts *facts;
   void *problem;
-  wr_ledger *process;                       /* of the program: its phases so far are every run's      */
+  wr_ledger *process;                       /* of the program: every run has its phases so far        */
   const volatile sig_atomic_t *interrupted;
   const wr_choice *choices;
   int count;
@@ -36,11 +24,10 @@ typedef struct wr_comparison {
   int64_t answer_n;
   int answer_run;                           /* its number, -1: none                                   */
   wr_env env[2];                            /* by place: opened once                                  */
-  wr_status env_status[2];
-  char env_reason[2][512];
+  wr_error env_error[2];                    /* why it does not open                                   */
   int env_tried[2];
   wr_ledger place_ledger[2];                /* opening a place and uploading the matrix there         */
-  wr_opener opener;                         /* opens the device and brings rows there beside the program */
+  wr_device_thread device;                  /* opens the device and uploads rows while the program reads  */
   double bandwidth[2];                      /* read bandwidth, 0: not measured                        */
 } wr_comparison;
 
@@ -48,20 +35,20 @@ typedef struct wr_comparison {
 wr_status wr_compare(wr_comparison *c);
 void wr_comparison_close(wr_comparison *c);
 
-/* Begins to open the device, which takes a fifth of a second, while something else is done. What is known after `most` seconds
- * is the answer; WR_OK: it is open, or that will turn out. From then on its env is another thread's, until one of the next two
- * asks for it. A build without backends for a device answers WR_EUNAVAILABLE at once. */
+/* Starts a thread that opens the device, which takes 0.2 s, and waits for it at most so many seconds. WR_OK: it is open, or
+ * still being opened. From then on env[WR_CUDA] belongs to that thread, until one of the next two functions waits for it. A
+ * build without backends for a device returns WR_EUNAVAILABLE at once. */
 wr_status wr_comparison_begin_device(wr_comparison *c, double most);
 
-/* The device, if all that run at all run there and it opens, which is waited for; else NULL. *reads_rows := whether one of them
- * reads the matrix on the host. */
+/* The device, opened, if all backends that will run do so there; else NULL. *reads_rows := 1 if one of them reads the matrix on
+ * the host. Waits until the device is open. */
 wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows);
 
-/* For who reads the matrix meanwhile: its rows go to the device while later ones are still being made, if that very matrix
- * will be wanted there (wr_program.wants_there). NULL: nothing is being opened. */
+/* The feed for reading the matrix: rows that are final are uploaded while later ones are made, if wr_program.uploads_input says
+ * so. NULL: no device is being opened. */
 const wr_csr_feed *wr_comparison_feed(wr_comparison *c);
 
-/* Opens a place once, or waits until it is; later calls repeat the answer. */
+/* Opens a place, or waits until it is open. Later calls return the same result. */
 wr_status wr_comparison_open_place(wr_comparison *c, wr_place place);
 
 #endif

@@ -2,7 +2,7 @@
 
 enum { F64 = sizeof(double) };
 
-/* The answer, and beside it the second vector with which it is checked, or in which it is brought into order. */
+/* The answer, and the second vector with which it is checked or in which its elements are sorted. */
 enum { ANSWER = 2 * F64 };
 
 static int64_t if_given(const char *path) { return path != NULL ? F64 : 0; }

@@ -1,6 +1,6 @@
-/* The host memory that a run holds for each row of its matrix even if the row is empty, besides the row pointer: at least.
- * A header can name 2^31 rows in 60 bytes; with these figures a program knows before it touches memory that they do not fit
- * (solvers/program/source.h). test_need holds them against what is allocated. */
+/* A lower bound on the host memory that a run takes for each row of its matrix, even an empty one, besides the row pointer. A
+ * header of 60 bytes can announce 2^31 rows; by these bounds a program refuses them before it allocates (source.h). test_need
+ * compares them with what is allocated. */
 #ifndef WR_NEED_H
 #define WR_NEED_H
 

@@ -31,7 +31,7 @@ static void complete(wr_settings *s) {
   }
 }
 
-/* As many iterations as the geometric rate d needs, each over links without values and five vectors. */
+/* As many iterations as convergence at the rate d takes, each over links without values and five vectors. */
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   double needed = s->damping > 0 ? ceil(log(s->tolerance * (1 - s->damping)) / log(s->damping)) : 1;
   double step = 4.0 * (double)nnz + (double)(8 + 5 * wr_type_bytes((wr_type)s->precision)) * (double)nrows;
@@ -53,7 +53,7 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   if (s->guess) TRY(wr_vector_read(s->guess, &scores, &start));
   TRY(wr_alloc_zeroed(&graph, 1, sizeof *graph, "a graph"));
   double *t = teleport, *g = start;
-  teleport = start = NULL; /* the graph frees them from here on */
+  teleport = start = NULL; /* the graph takes them over */
   TRY(wr_graph_begin(A, s->edges == WR_EDGES_IN, t, g, graph));
   *problem = graph;
   graph = NULL;
@@ -79,8 +79,8 @@ done:
   return status;
 }
 
-static int wants_there(const wr_settings *s, const wr_csr *A, int all_there) {
-  return A->nrows == A->ncols && wr_graph_sends_links(A, s->edges == WR_EDGES_IN, (wr_type)s->precision, all_there);
+static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
+  return A->nrows == A->ncols && wr_graph_sends_links(A, s->edges == WR_EDGES_IN, (wr_type)s->precision, all_on_device);
 }
 
 static void close_problem(void *problem) {
@@ -119,23 +119,36 @@ static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) 
 
 static wr_status multiply(void *solve, int count) { return wr_pagerank_multiply(&((ranking *)solve)->method, count); }
 
-static wr_status verify(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict) {
+static wr_status answer(void *solve, double **x, int64_t *n) {
   wr_status status;
   ranking *r = solve;
-  double *ranks = NULL, *step = NULL, change, dangling;
-  int64_t n = r->graph->n;
+  *n = r->graph->n;
+  TRY(wr_alloc(x, *n, sizeof **x, "the scores"));
+  TRY(wr_pagerank_download(&r->method, *x));
+done:
+  if (status != WR_OK) wr_free(*x), *x = NULL;
+  return status;
+}
+
+static wr_status verify(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status;
+  ranking *r = solve;
+  double *step = NULL, change, dangling;
   *verdict = (wr_verdict){.level = level};
   if (level == WR_VERIFY_OFF) return WR_OK;
-  TRY(wr_alloc(&ranks, n, sizeof *ranks, "verification"));
-  TRY(wr_alloc(&step, n, sizeof *step, "verification"));
-  TRY(wr_pagerank_download(&r->method, ranks));
+  TRY(wr_alloc(&step, r->graph->n, sizeof *step, "verification"));
   TRY(wr_pagerank_step(&r->method, &r->options, step, &change, &dangling));
-  TRY(wr_verify_pagerank(r->graph, r->options.damping, r->options.tolerance, r->options.stop_on_change, r->rounding,
-                         ranks, step, change, dangling, level, rows, verdict));
+  TRY(wr_verify_pagerank(r->graph, r->options.damping, r->options.tolerance, r->options.stop_on_change, r->rounding, x,
+                         step, change, dangling, level, rows, verdict));
 done:
-  wr_free(ranks);
   wr_free(step);
   return status;
+}
+
+static wr_status normalise(void *solve, double *x) {
+  const ranking *r = solve;
+  if (wr_first_not_finite(x, r->graph->n) >= 0) return WR_OK; /* the outcome says non-finite */
+  return wr_pagerank_normalise(x, r->graph->n, &r->options, r->rounded);
 }
 
 /* Links scatter into shared sums, which more threads do not make faster: 3 to 10 ns a page or link (16 threads of a Xeon,
@@ -143,19 +156,6 @@ done:
 static double verify_seconds(int64_t nrows, int64_t nnz, int threads) {
   (void)threads;
   return 8e-9 * (double)(nrows + nnz);
-}
-
-static wr_status answer(void *solve, double **x, int64_t *n) {
-  wr_status status;
-  ranking *r = solve;
-  *n = r->graph->n;
-  TRY(wr_alloc(x, *n, sizeof **x, "the scores"));
-  TRY(wr_pagerank_download(&r->method, *x));
-  if (wr_first_not_finite(*x, *n) >= 0) goto done; /* non-finite is the outcome already */
-  TRY(wr_pagerank_normalise(*x, *n, &r->options, r->rounded));
-done:
-  if (status != WR_OK) wr_free(*x), *x = NULL;
-  return status;
 }
 
 static void stop(void *solve) {
@@ -187,6 +187,7 @@ int main(int argc, char **argv) {
       .name = "pagerank",
       .text = &wr_pagerank_text,
       .options = wr_pagerank_table,
+      .measure = WR_MEASURE_L1_ERROR,
       .nonnegative = 1,
       .complete = complete,
       .row_bytes = wr_pagerank_row_bytes,
@@ -194,15 +195,16 @@ int main(int argc, char **argv) {
       .open = open_problem,
       .upload = upload,
       .finish = finish,
-      .wants_there = wants_there,
+      .uploads_input = uploads_input,
       .close = close_problem,
       .matrix = matrix,
       .start = start_solve,
       .run = run,
       .multiply = multiply,
-      .verify = verify,
-      .verify_seconds = verify_seconds,
       .answer = answer,
+      .verify = verify,
+      .normalise = normalise,
+      .verify_seconds = verify_seconds,
       .stop = stop,
       .difference = difference,
       .present = present,

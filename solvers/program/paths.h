@@ -1,4 +1,4 @@
-/* The files that a command line names: what is to be read must not be replaced, and no output by another. */
+/* Checks the files of a command line: no output may overwrite an input or another output. */
 #ifndef WR_PATHS_H
 #define WR_PATHS_H
 

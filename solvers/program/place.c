@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "config/defaults.h"
-#include "solvers/report/report.h"
+#include "solvers/report/report_text.h"
 
 double wr_cpu_seconds(double bytes, int threads) {
   int cores = threads < WR_MEMORY_CORES ? threads : WR_MEMORY_CORES;
@@ -15,10 +15,9 @@ wr_place wr_place_for(double bytes, int threads, char *why, size_t size) {
   double seconds = wr_cpu_seconds(bytes, threads);
   why[0] = '\0';
   if (!(seconds < WR_DEVICE_OPEN_SECONDS)) return WR_CUDA;
-  snprintf(
-      why, size,
-      "the CPU: solving should take about %s there, and opening a GPU takes %s; -d cuda takes the GPU all the same",
-      wr_text_seconds(seconds, most), wr_text_seconds(WR_DEVICE_OPEN_SECONDS, opening));
+  snprintf(why, size,
+           "the CPU: solving should take about %s there, and opening a GPU takes %s; -d cuda uses the GPU nevertheless",
+           wr_text_seconds(seconds, most), wr_text_seconds(WR_DEVICE_OPEN_SECONDS, opening));
   return WR_HOST;
 }
 

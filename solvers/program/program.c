@@ -1,5 +1,5 @@
-/* The way of every program: options, parse, work, report. This file and the *_main.c print and decide on the exit code. */
-#define _DEFAULT_SOURCE /* sigaction */
+/* The way of both solver programs: options, parse, work, report. This file, process.c and the *_main.c print and decide on the
+ * exit code. */
 #include "solvers/program/program.h"
 
 #include <math.h>
@@ -10,49 +10,27 @@
 
 #include "config/memory.h"
 #include "config/text.h"
-#include "data/generate.h"
 #include "io/output_file.h"
 #include "io/vector_file.h"
 #include "solvers/program/compare.h"
 #include "solvers/elements.h"
 #include "solvers/report/history_file.h"
-#include "solvers/windrow.h"
 #include "solvers/program/paths.h"
+#include "solvers/program/process.h"
 #include "solvers/report/machine.h"
+#include "solvers/report/report.h"
 #include "solvers/report/report_text.h"
 #include "solvers/program/source.h"
 #include "solvers/program/threads.h"
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number) {
-  (void)number;
-  interrupted = 1;
-}
-
-/* From the first solve on a signal ends the iteration, and the iterate is written; a second one ends the program. */
-static void catch_signals(void) {
-  static const int numbers[] = {SIGINT, SIGTERM};
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}, before;
-  sigemptyset(&action.sa_mask);
-  for (int k = 0; k < 2; k++) /* who started us in the background may have decided that it is to be ignored */
-    if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[k], &action, NULL);
-}
-
-static int complain(const wr_program *program, wr_status status) {
-  wr_text_message(stderr, "%s: %s", program->name, wr_status_message());
-  if (status == WR_EUSAGE) fprintf(stderr, "%s --help shows the options\n", program->name);
-  return wr_status_exit_code(status);
-}
-
-/* Everything of one call; what it holds is freed at the end whatever happened. */
+/* All data of one call, freed at its end. */
 typedef struct job {
   const wr_program *program;
   wr_settings settings;
   wr_ledger ledger;
   const char *operand;
-  int by_default;    /* the command line names no backend                            */
-  int known;         /* 1: extent is that of the matrix, about before it is read     */
+  int by_default;    /* 1: the command line names no backend                         */
+  int known;         /* 1: extent is that of the matrix, estimated before reading     */
   wr_extent extent;
   wr_csr *A;
   wr_ids ids; /* the names of its rows */
@@ -63,28 +41,6 @@ typedef struct job {
   wr_history histories[WR_MAX_RUNS];
   wr_comparison comparison;
 } job;
-
-static wr_status flush(FILE *out) {
-  return fflush(out) != 0 || ferror(out) ? wr_fail(WR_EOUTPUT, "standard output takes no more") : WR_OK;
-}
-
-static int is_action(const wr_settings *settings) {
-  return settings->help || settings->version || settings->list_backends || settings->list_generators;
-}
-
-/* --help and the like */
-static wr_status act(const wr_program *program, const wr_settings *settings) {
-  if (settings->help) {
-    wr_program_help(program->name, program->text, program->options, stdout);
-  } else if (settings->version) {
-    printf("%s (windrow) %s\n", program->name, WR_VERSION);
-  } else if (settings->list_backends) {
-    wr_backends_print(stdout);
-  } else {
-    wr_generate_help(stdout);
-  }
-  return flush(stdout);
-}
 
 /* Standard input can be read once. */
 static wr_status check_inputs(const job *j) {
@@ -103,7 +59,7 @@ static wr_status parse(job *j, int argc, char **argv) {
   TRY(wr_options_default(options, &j->settings));
   TRY(wr_options_parse(options, &j->settings, argc, argv, &first));
   TRY(wr_settings_finish(&j->settings));
-  if (is_action(&j->settings)) goto done;
+  if (wr_process_is_action(&j->settings)) goto done;
   if (first == argc)
     TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, an edge list, - for standard input, or gen:FAMILY"));
   if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
@@ -118,8 +74,8 @@ done:
   return status;
 }
 
-/* Without -k: the GPU if there is one, as far as `open` knows, and the problem is large enough; else the CPU, and why. A build
- * without backends for a GPU looks for one only where -d cuda asks for it, to answer what is missing. */
+/* Without -k: chooses the GPU if `open` succeeds and the problem is large enough, else the CPU, and notes why. A build without
+ * backends for a GPU opens one only with -d cuda, to report what is missing. */
 static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   wr_settings *s = &j->settings;
   wr_comparison *c = &j->comparison;
@@ -132,22 +88,24 @@ static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
     place = status == WR_OK ? WR_CUDA : WR_HOST;
   }
-  return wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
+  wr_status status = wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
+  wr_choices_free(j->choices, &c->count);
+  return status == WR_OK ? wr_choices_parse(s->backends, j->choices, &c->count) : status;
 }
 
-/* In a hundredth of a second a machine without a device has said so. */
+/* Within 0.01 s the driver reports that a machine has no device. */
 static wr_status begin_device(wr_comparison *c) { return wr_comparison_begin_device(c, 0.01); }
 
 static wr_status open_device(wr_comparison *c) { return wr_comparison_open_place(c, WR_CUDA); }
 
-/* How large the problem is, as far as that is known, and so on how many threads it is read, verified and the like. */
+/* Notes the size of the problem, if it is known, and sets the number of threads that read and verify it. */
 static void note_extent(job *j) {
   j->known = j->A != NULL || wr_source_extent(j->operand, &j->extent);
   if (j->A) j->extent = (wr_extent){j->A->nrows, j->A->nnz};
   omp_set_num_threads(wr_threads_for(j->known ? j->extent.nnz : INT64_MAX, j->comparison.threads));
 }
 
-/* What is left of the problem, on the device if all that runs is there. */
+/* Completes the problem, on the device if all backends run there. */
 static wr_status finish_problem(job *j) {
   wr_status status;
   if (j->program->finish == NULL) return WR_OK;
@@ -160,7 +118,7 @@ static wr_status finish_problem(job *j) {
     wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
   }
   TRY(j->program->finish(j->problem, device, &j->facts));
-  if (device && reads_rows) TRY(wr_csr_host(j->program->matrix(j->problem), device)); /* no part of a backend's preparing */
+  if (device && reads_rows) TRY(wr_csr_host(j->program->matrix(j->problem), device)); /* not in a backend's preparation */
 done:
   return status;
 }
@@ -186,14 +144,6 @@ static wr_status prepare_problem(job *j) {
   TRY(finish_problem(j));
 done:
   return status;
-}
-
-static wr_status solve_all(job *j) {
-  wr_comparison *c = &j->comparison;
-  c->problem = j->problem, c->facts = &j->facts;
-  c->histories = j->settings.history ? j->histories : NULL;
-  catch_signals();
-  return wr_compare(c);
 }
 
 static wr_status write_answer(job *j) {
@@ -230,28 +180,25 @@ done:
 }
 
 /* Keeps the first failure of several steps that do not depend on each other. */
-static void keep_first(wr_status *first, wr_status status, char *message, size_t size) {
-  if (*first != WR_OK || status == WR_OK) return;
-  *first = status;
-  snprintf(message, size, "%s", wr_status_message());
+static void keep_first(wr_error *first, wr_status status) {
+  if (first->status == WR_OK) (void)wr_error_keep(first, status);
 }
 
-/* Writes what was asked for; one output that fails does not keep the others. The time counts to the run whose answer it is. */
+/* Writes all outputs; if one fails, the others are still written. The time is booked for the run that gave the answer. */
 static wr_status write_all(job *j) {
-  wr_status first = WR_OK;
-  char message[512];
-  double before = j->ledger.seconds[WR_PHASE_WRITE]; /* saving the matrix counts to all runs */
+  wr_error first = {0};
+  double before = j->ledger.seconds[WR_PHASE_WRITE]; /* saving the matrix is booked for all runs */
   if (j->settings.output || j->settings.history) wr_ledger_enter(&j->ledger, WR_PHASE_WRITE);
-  keep_first(&first, write_answer(j), message, sizeof message);
-  keep_first(&first, write_history(j), message, sizeof message);
+  keep_first(&first, write_answer(j));
+  keep_first(&first, write_history(j));
   wr_ledger_stop(&j->ledger);
   if (j->comparison.answer_run >= 0)
     j->runs[j->comparison.answer_run].ledger.seconds[WR_PHASE_WRITE] += j->ledger.seconds[WR_PHASE_WRITE] - before;
-  keep_first(&first, write_json(j), message, sizeof message);
-  return first == WR_OK ? WR_OK : wr_fail(first, "%s", message);
+  keep_first(&first, write_json(j));
+  return wr_error_raise(&first);
 }
 
-/* How many outputs are sent to standard output, which then belongs to them: reports go to standard error. */
+/* The number of outputs that go to standard output. If there is one, reports go to standard error. */
 static int has_standard_output(const wr_settings *s) {
   return wr_path_is_standard_output(s->output) + wr_path_is_standard_output(s->json) +
          wr_path_is_standard_output(s->history) + wr_path_is_standard_output(s->save_binary);
@@ -261,7 +208,7 @@ static int has_standard_output(const wr_settings *s) {
 static wr_status check_paths(const job *j) {
   wr_status status = WR_OK;
   const wr_settings *s = &j->settings;
-  int direct = has_standard_output(s); /* otherwise the report is there, unless it is left out */
+  int direct = has_standard_output(s); /* otherwise the report goes there, unless --quiet */
   const wr_path paths[] = {
       {"--output", s->output, 1}, {"--json", s->json, 1}, {"--history", s->history, 1},
       {"--save-binary", s->save_binary, 1}, {"standard output", direct || s->quiet ? NULL : "-", 1},
@@ -296,17 +243,16 @@ static wr_status report(job *j) {
       wr_report_run(out, &j->facts, &j->runs[k], 1);
     }
   if (c->answer && j->program->present) TRY(j->program->present(out, &j->settings, &j->ids, c->answer, c->answer_n));
-  status = flush(out);
+  status = wr_process_flush(out);
 done:
   return status;
 }
 
-/* What can be known before anything is read: misspelt knobs, and a single backend that is not available. */
+/* Before anything is read: refuses a single backend that is not available, and begins to open a device that will be used. */
 static wr_status check_choices(job *j) {
   wr_status status = WR_OK;
   wr_comparison *c = &j->comparison;
-  for (int k = 0; k < c->count; k++) TRY(wr_choice_check(&j->choices[k]));
-  if (c->count > 1 || j->settings.json) { /* a list and a JSON report say so in a row */
+  if (c->count > 1 || j->settings.json) { /* a table and a JSON report have a row that says so */
     for (int k = 0; k < c->count; k++)
       if (j->choices[k].backend->place == WR_CUDA && j->choices[k].backend->plan && j->settings.device != WR_DEVICE_CPU)
         (void)wr_comparison_begin_device(c, 0);
@@ -317,9 +263,7 @@ static wr_status check_choices(job *j) {
     status = only->check(&c->env[only->place], NULL, NULL);
   else if (j->settings.device != (only->place == WR_CUDA ? WR_DEVICE_CPU : WR_DEVICE_CUDA))
     status = only->place == WR_CUDA ? begin_device(c) : wr_comparison_open_place(c, WR_HOST);
-  if (status != WR_OK) status = wr_fail(status, "%s: %s", only->name, wr_status_message());
-done:
-  return status;
+  return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", only->name, wr_status_message());
 }
 
 static wr_status work(job *j) {
@@ -328,33 +272,34 @@ static wr_status work(job *j) {
   TRY(check_paths(j));
   note_extent(j);
   j->by_default = j->settings.backends == NULL;
-  if (j->by_default) TRY(choose_backend(j, begin_device));
-  TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
+  TRY(j->by_default ? choose_backend(j, begin_device) : wr_choices_parse(j->settings.backends, j->choices, &c->count));
   TRY(check_choices(j));
   TRY(prepare_problem(j));
   if (j->by_default) TRY(choose_backend(j, open_device)); /* now its sizes are known, and whether the device works */
-  if (j->by_default) TRY(wr_choices_parse(j->settings.backends, j->choices, &c->count));
-  /* A machine without a GPU surprises no user. */
-  if (j->by_default && c->env_status[WR_CUDA] != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
-    wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_reason[WR_CUDA]);
-  TRY(solve_all(j));
-  j->facts.interrupted = interrupted != 0;
-  char message[512];
-  keep_first(&status, write_all(j), message, sizeof message);
-  keep_first(&status, report(j), message, sizeof message); /* an answer that could not be written can still be shown */
-  if (status != WR_OK) wr_fail(status, "%s", message);
+  /* Without a GPU in the machine this needs no message. */
+  if (j->by_default && c->env_error[WR_CUDA].status != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
+    wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_error[WR_CUDA].text);
+  c->problem = j->problem, c->facts = &j->facts;
+  c->histories = j->settings.history ? j->histories : NULL;
+  wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
+  TRY(wr_compare(c));
+  j->facts.interrupted = *c->interrupted != 0;
+  wr_error first = {0};
+  keep_first(&first, write_all(j));
+  keep_first(&first, report(j)); /* an answer that could not be written is still shown */
+  status = wr_error_raise(&first);
 done:
   return status;
 }
 
-/* What went wrong in single runs, where no report says so. */
+/* Prints errors of runs that no report shows. */
 static void complain_of_runs(const job *j) {
   char label[256];
   for (int k = 0; k < j->comparison.count; k++) {
     const wr_run *run = &j->runs[k];
     wr_run_label(run, label, sizeof label);
-    if (run->status != WR_OK && (j->comparison.count == 1 || j->settings.quiet))
-      wr_text_message(stderr, "%s: %s: %s", j->program->name, label, run->reason);
+    if (run->error.status != WR_OK && (j->comparison.count == 1 || j->settings.quiet))
+      wr_text_message(stderr, "%s: %s: %s", j->program->name, label, run->error.text);
     else if (j->settings.quiet && wr_run_exit_code(run) != 0)
       wr_text_message(
           stderr, "%s: %s: %s%s", j->program->name, label, wr_outcome_title(run->result.outcome),
@@ -364,6 +309,7 @@ static void complain_of_runs(const job *j) {
 
 static void close_job(job *j) {
   wr_comparison_close(&j->comparison);
+  wr_choices_free(j->choices, &j->comparison.count);
   for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]);
   if (j->problem) j->program->close(j->problem);
   wr_csr_free(j->A);
@@ -376,26 +322,27 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
   job *j = NULL;
   wr_ledger ledger;
   wr_ledger_begin_process(&ledger);
-  if (wr_alloc_zeroed(&j, 1, sizeof *j, "the program") != WR_OK) return complain(program, WR_ENOMEM);
+  if (wr_alloc_zeroed(&j, 1, sizeof *j, "the program") != WR_OK) return wr_process_complain(program->name, WR_ENOMEM);
   j->program = program, j->ledger = ledger;
   wr_comparison *c = &j->comparison;
   *c = (wr_comparison){.program = program, .settings = &j->settings, .process = &j->ledger,
-                       .interrupted = &interrupted, .choices = j->choices, .runs = j->runs, .answer_run = -1};
+                       .interrupted = wr_process_interrupted(), .choices = j->choices, .runs = j->runs,
+                       .answer_run = -1};
   wr_status status = parse(j, argc, argv);
   int code = 0;
-  if (status == WR_OK && is_action(&j->settings)) {
-    status = act(program, &j->settings);
+  if (status == WR_OK && wr_process_is_action(&j->settings)) {
+    status = wr_process_act(program->name, program->text, program->options, &j->settings);
   } else if (status == WR_OK) {
-    j->facts.program = program->name;
+    j->facts.program = program->name, j->facts.measure = program->measure;
     j->facts.precision = j->settings.precision == WR_F32 ? "f32" : "f64";
     j->facts.tolerance = j->settings.tolerance;
     status = work(j);
     if (status == WR_OK) {
       complain_of_runs(j);
-      code = interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(j->runs, c->count);
+      code = *c->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(j->runs, c->count);
     }
   }
-  if (status != WR_OK) code = complain(program, status);
+  if (status != WR_OK) code = wr_process_complain(program->name, status);
   close_job(j);
   return code;
 }

@@ -1,9 +1,9 @@
-/* What the programs have in common, from the command line to the exit code: a program is a table of what its method does. */
+/* The common part of pagerank and bicgstab, from the command line to the exit code. A program is a table of functions of its
+ * method. */
 #ifndef WR_PROGRAM_H
 #define WR_PROGRAM_H
 
 #include "io/ids.h"
-#include "solvers/program/program_text.h"
 #include "solvers/program/settings.h"
 #include "solvers/report/run.h"
 #include "solvers/solver.h"
@@ -13,37 +13,41 @@ typedef struct wr_program {
   const char *name;
   const wr_program_text *text;
   const wr_option *options;
+  wr_measure measure;
   int nonnegative;          /* values are weights                                             */
-  /* Fills in what the settings leave to the method: tolerance, iterations. */
+  /* Fills in settings with a default that depends on the method: tolerance, iterations. */
   void (*complete)(wr_settings *settings);
-  /* Host memory that a run takes for each row of the matrix, at least (solvers/program/need.h). */
+  /* A lower bound on the host memory of a run, in bytes a row of the matrix (solvers/program/need.h). */
   int64_t (*row_bytes)(const wr_settings *settings, int on_host);
-  /* Bytes of matrix and vectors that a solve with so many rows and entries moves, with the most iterations that are
-   * expected. */
+  /* Bytes of matrix and vectors that a solve with so many rows and entries moves, by the largest expected number of
+   * iterations. */
   double (*work)(const wr_settings *settings, int64_t nrows, int64_t nnz);
-  /* The problem on the host, from the parsed matrix, which outlives it, and the ids of its rows, by which vectors may name
-   * their elements; may add to facts->remark. */
+  /* Makes the problem on the host from the parsed matrix, which outlives it. Vectors may name their elements by the ids of the
+   * matrix's rows. May add to facts->remark. */
   wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts, void **problem);
-  /* What may be done on a device where all that runs is there, both or none (NULL): upload brings what it takes to the device,
-   * finish does it there, or with NULL on the host; it may add to facts->remark. After an error the problem is to be closed. */
+  /* Either both or NULL. The part of making the problem that a device can do if all backends run there: upload uploads its
+   * input, finish does it on the device, or with NULL on the host, and may add to facts->remark. After an error the problem is
+   * to be closed. */
   wr_status (*upload)(void *problem, wr_env *device);
   wr_status (*finish)(void *problem, wr_env *device, wr_problem_facts *facts);
-  /* Whether the device will be given A itself, as loaded (so far only its sizes, `symmetric` and whether it is a pattern are
-   * known), so that rows may go there while others are read. all_there: all that run are on the device. NULL: never. */
-  int (*wants_there)(const wr_settings *settings, const wr_csr *A, int all_there);
+  /* 1 if the device needs A itself, as loaded, so that rows may be uploaded while others are read. Only sizes of A, `symmetric`
+   * and whether it is a pattern may be read. all_on_device: all backends run on the device. NULL: never. */
+  int (*uploads_input)(const wr_settings *settings, const wr_csr *A, int all_on_device);
   void (*close)(void *problem);
   wr_csr *(*matrix)(void *problem); /* that plans are made of */
-  /* One backend's solve: vectors, iteration, checking, answer ([*n], wr_alloc'ed), end. */
+  /* One backend's solve: vectors, iteration, answer ([*n], wr_alloc'ed), checking, end. */
   wr_status (*start)(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void **solve);
   wr_status (*run)(void *solve, const wr_monitor *monitor, wr_result *result);
-  wr_status (*multiply)(void *solve, int count); /* as in its iterations; the answer is lost */
-  wr_status (*verify)(void *solve, wr_verified level, int64_t rows, wr_verdict *verdict);
-  double (*verify_seconds)(int64_t nrows, int64_t nnz, int threads); /* what full verification will take, by measurement */
+  wr_status (*multiply)(void *solve, int count); /* as in its iterations; destroys the answer */
+  double (*verify_seconds)(int64_t nrows, int64_t nnz, int threads); /* estimate of full verification */
+  /* Downloads the answer; checks it as downloaded; brings it into the form for outputs (NULL: it is in that form). */
   wr_status (*answer)(void *solve, double **x, int64_t *n);
+  wr_status (*verify)(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict);
+  wr_status (*normalise)(void *solve, double *x);
   void (*stop)(void *solve); /* NULL is fine */
   /* Distance of two answers, as reports give it. */
   double (*difference)(const double *a, const double *b, int64_t n);
-  /* Prints what people want to see of the answer (the best pages), with the names of its elements; may be NULL. */
+  /* Prints an excerpt of the answer (the best pages) with the ids of its elements; may be NULL. */
   wr_status (*present)(FILE *out, const wr_settings *settings, const wr_ids *ids, const double *x, int64_t n);
 } wr_program;
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "solvers/report/ledger.h"
-#include "solvers/report/report.h"
+#include "solvers/report/report_text.h"
 
 static const double interval = 0.1; /* seconds between two drawings */
 
@@ -16,7 +16,7 @@ void wr_progress_begin(wr_progress *progress, FILE *out) {
   *progress = (wr_progress){.out = out, .shown = isatty(fileno(out)), .drawn_at = now, .begin = begin};
 }
 
-/* The rate of fall is taken over the later part of the way: the first iterations often gain much more than the rest. */
+/* The rate of decrease is that of the later iterations, since the first ones often reduce the measure much more. */
 static void keep_marks(wr_progress *progress, wr_progress_mark now) {
   if (progress->last.iteration == 0) progress->from = progress->last = now;
   if (now.iteration < 2 * progress->last.iteration) return;
@@ -24,7 +24,7 @@ static void keep_marks(wr_progress *progress, wr_progress_mark now) {
   progress->last = now;
 }
 
-/* Seconds until measure is at target if it goes on falling as it did, or a negative number where it does not fall. */
+/* Seconds until measure is at target if it decreases as before; a negative number if it does not decrease. */
 static double seconds_left(const wr_progress_mark *from, const wr_progress_mark *now, double target) {
   double fallen = log(from->measure / now->measure), to_fall = log(now->measure / target);
   if (!(fallen > 0) || !isfinite(fallen) || !isfinite(to_fall)) return -1;

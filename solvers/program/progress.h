@@ -1,6 +1,6 @@
 /* A line on the terminal while a solver runs:
  *   iteration 120   1.2e-6 -> 1e-9   850 it/s   about 3 s left
- * redrawn in place at most ten times a second and wiped at the end; nothing at all where there is no terminal.
+ * redrawn in place at most ten times a second and erased at the end; nothing is drawn if out is not a terminal.
  *
  *   wr_progress progress;
  *   wr_progress_begin(&progress, stderr);
@@ -26,10 +26,10 @@ typedef struct wr_progress_mark {
 typedef struct wr_progress {
   FILE *out;
   int shown;             /* 1: out is a terminal                                                       */
-  int drawn;             /* characters that stand on the line now                                      */
-  double drawn_at;       /* seconds; the begin counts, so that a short solve draws nothing             */
+  int drawn;             /* characters on the line now                                                 */
+  double drawn_at;       /* seconds; at first the begin, so that a short solve draws nothing           */
   wr_progress_mark begin;
-  wr_progress_mark from; /* what the rate of fall is taken against: after a quarter to a half of the way  */
+  wr_progress_mark from; /* begin of the interval of the rate: after a quarter to a half of the iterations */
   wr_progress_mark last; /* becomes `from` when the iterations have doubled                            */
 } wr_progress;
 
@@ -37,9 +37,8 @@ void wr_progress_begin(wr_progress *progress, FILE *out);
 void wr_progress_show(void *progress, int64_t iteration, double measure, double target); /* wr_monitor's */
 void wr_progress_end(wr_progress *progress);
 
-/* What show draws at a moment: 1 and the line in text[WR_PROGRESS_WIDTH + 1], or 0 when it is too early for another
- * one. The time left supposes that the measure goes on falling by the same factor a second; it is left out while it
- * does not. */
+/* text[WR_PROGRESS_WIDTH + 1] := the line that show draws at time `now`; returns 0 if it is too early for another one. The time
+ * left assumes that the measure decreases by the same factor each second; without a decrease it is left out. */
 int wr_progress_line(wr_progress *progress, double now, int64_t iteration, double measure, double target, char *text);
 
 #endif

@@ -1,10 +1,12 @@
 #include "solvers/program/settings.h"
 
 #include <float.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "config/defaults.h"
 #include "io/number.h"
+#include "solvers/program/apply_time.h"
 
 #define AT(field) offsetof(wr_settings, field)
 
@@ -17,7 +19,7 @@
            "default: merbit on a GPU, cpu_csr on the CPU"},                                                           \
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
    .argument = "cpu|cuda[:N]|auto",                                                                                     \
-   .help = "where to compute; auto: on a GPU if the problem is large enough to wait until one is open"},                \
+   .help = "where to compute; auto: on a GPU if the problem is so large that opening one pays"},                        \
   {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = AT(precision), .choices = "f32|f64",         \
    .value = "f64", .help = "type of vectors and stored values; sums are f64 always"},                                   \
   {.name = "threads", .type = WR_OPTION_INT, .offset = AT(threads), .min = 0, .max = 4096, .value = "0",                \
@@ -25,7 +27,7 @@
   {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = AT(deterministic),                                        \
    .help = "the same bits from run to run and for any number of threads"},                                              \
   {.name = "no-graph", .type = WR_OPTION_FLAG, .offset = AT(no_graph),                                                  \
-   .help = "the host asks for each iteration; a GPU does not repeat them by itself"},                                  \
+   .help = "the host launches each iteration; a GPU does not repeat them by itself"},                                   \
   {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
    .help = "small systems, too, as a CUDA graph of the backend's kernels, not as one kernel"}
 
@@ -35,7 +37,7 @@
   {.name = "max-iterations", .letter = 'n', .type = WR_OPTION_INT, .offset = AT(iterations), .min = 0,                  \
    .max = 1e15, .value = WR_DEFAULT_ITERATIONS, .help = "most iterations; 0: by method"},                               \
   {.name = "check-every", .type = WR_OPTION_INT, .offset = AT(check_every), .min = 0, .max = 1e6,                       \
-   .value = WR_DEFAULT_CHECK_EVERY, .help = "iterations between two looks at the residual; 0: 1, or 8 if small"}
+   .value = WR_DEFAULT_CHECK_EVERY, .help = "iterations between two checks of the residual; 0: 1, or 8 if small"}
 
 #define FILE_OPTIONS(guess_help)                                                                                        \
   {.name = "guess", .letter = 'x', .type = WR_OPTION_TEXT, .offset = AT(guess), .argument = "FILE",                     \
@@ -62,7 +64,7 @@
    .argument = "full|sample:N|device|off|auto", .group = "Reports",                                                     \
    .help = "how the answer is checked; auto: full where that is cheap"},                                                \
   {.name = "repeat", .type = WR_OPTION_INT, .offset = AT(repeat), .min = 1, .max = 1e6, .value = "1",                   \
-   .help = "solve so often; the later ones give the warm time"},                                                        \
+   .help = "number of solves; those after the first give the warm time"},                                               \
   {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = AT(verbose),                                     \
    .help = "more: effective options, formats, byte models"},                                                            \
   {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = AT(quiet), .help = "nothing but errors"},          \
@@ -106,6 +108,139 @@ const wr_option wr_bicgstab_table[] = {
      .help = "or at ||b - A x|| <= atol"},
     FILE_OPTIONS("first guess; default: 0"),
     REPORT_OPTIONS};
+
+#define SPMV(field) offsetof(wr_spmv_settings, field)
+
+const wr_option wr_spmv_options[] = {
+    {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = SPMV(common.backends), .argument = "LIST",
+     .group = "What to run",
+     .help = "backends with their knobs, as for the programs; default: all that run here but reference"},
+    {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = SPMV(common.device_text), .value = "auto",
+     .argument = "cpu|cuda[:N]|auto", .help = "leaves out backends that run elsewhere"},
+    {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = SPMV(precision), .choices = "f32|f64|both",
+     .value = "both", .help = "type of vectors and stored values"},
+    {.name = "values", .type = WR_OPTION_FLAG, .offset = SPMV(values),
+     .help = "with values: those of the matrix, or made-up ones for a pattern"},
+    {.name = "pattern", .type = WR_OPTION_FLAG, .offset = SPMV(pattern),
+     .help = "without values (after the run with values if both are given)"},
+    {.name = "standard", .type = WR_OPTION_FLAG, .offset = SPMV(standard),
+     .help = "a standard set of generated matrices, at full size where there is a GPU; patterns with made-up "
+             "values and without"},
+    {.name = "threads", .type = WR_OPTION_INT, .offset = SPMV(common.threads), .min = 0, .max = 4096, .value = "0",
+     .help = "CPU threads; 0: all"},
+    {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = SPMV(common.deterministic),
+     .help = "the same bits from run to run"},
+    {.name = "batches", .type = WR_OPTION_INT, .offset = SPMV(batches), .min = 1, .max = 1e5, .value = "31",
+     .group = "How to measure", .help = "hot batches of a millisecond or more, and cold multiplies, for each backend"},
+    {.name = "seconds", .type = WR_OPTION_REAL, .offset = SPMV(seconds), .min = 0, .max = 1e6,
+     .value = WR_APPLY_SECONDS, .help = "most seconds for each kind of time of a backend, but at least seven batches"},
+    {.name = "cold", .type = WR_OPTION_FLAG, .offset = SPMV(cold),
+     .help = "also single multiplies, each after twice the size of the last-level cache was overwritten"},
+    {.name = "verify", .type = WR_OPTION_TEXT, .offset = SPMV(common.verify_text), .value = "full",
+     .argument = "full|sample:N|off", .help = "rows of every product that are checked"},
+    {.name = "sectors", .type = WR_OPTION_FLAG, .offset = SPMV(sectors),
+     .help = "count the 32-byte sectors that kernels on plain rows read from a GPU's L2, to be compared with a "
+             "profiler's"},
+    {.name = "json", .type = WR_OPTION_TEXT, .offset = SPMV(common.json), .argument = "FILE", .group = "Files",
+     .help = "write everything as JSON; - is standard output, the tables then go to standard error"},
+    {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = SPMV(common.input_format), .choices = "auto|mtx|edges",
+     .value = "auto", .help = "of the matrices: Matrix Market or edge lists; auto: by the endings of their names"},
+    {.name = "columns", .type = WR_OPTION_TEXT, .offset = SPMV(common.columns_text),
+     .argument = "SOURCE,TARGET[,WEIGHT]", .help = WR_COLUMNS_HELP},
+    {.name = "config", .type = WR_OPTION_TEXT, .offset = SPMV(common.config), .argument = "FILE",
+     .help = "read options from a file; the command line wins"},
+    {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = SPMV(common.verbose), .group = "Reports",
+     .help = "more: effective options, and what each format chose and why"},
+    {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = SPMV(common.quiet),
+     .help = "nothing but errors"},
+    {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = SPMV(common.list_backends), .command = 1,
+     .help = "all backends, what they need, and why one is not available"},
+    {.name = "list-generators", .type = WR_OPTION_FLAG, .offset = SPMV(common.list_generators), .command = 1,
+     .help = "the matrices that gen:FAMILY:key=value,... makes, with their keys"},
+    {.name = "version", .type = WR_OPTION_FLAG, .offset = SPMV(common.version), .command = 1,
+     .help = "print the version"},
+    {.name = "help", .letter = 'h', .type = WR_OPTION_FLAG, .offset = SPMV(common.help), .command = 1,
+     .help = "print this"},
+    {0}};
+
+#define SOLVER_EXITS                                                                                       \
+  {"0", "verified"}, {"1", "usage"}, {"2", "not converged"}, {"3", "bad input"}, {"4", "not available"},   \
+  {"5", "breakdown"}, {"6", "out of memory"}, {"7", "verification failed"}, {"8", "output not written"},   \
+  {"9", "device error"}, {"130", "interrupted"}, {NULL, NULL}
+
+const wr_program_text wr_pagerank_text = {
+    .operands = "GRAPH",
+    .summary = "Ranks the nodes of a graph by the power method, with a bound on the error.",
+    .words =
+        (const wr_phrase[]){
+            {"GRAPH", "a Matrix Market file or an edge list (.tsv .txt .el .csv), gzip too; - for standard input; or "
+                      "gen:FAMILY:key=value,..."},
+            {"Vectors", "Matrix Market, .npy, lines of a number, or lines of id and number, told by their content."},
+            {NULL, NULL}},
+    .examples =
+        (const wr_phrase[]){
+            {"pagerank web.mtx", "the ten best pages"},
+            {"pagerank -k cpu_csr,cusparse web.mtx", "two backends compared"},
+            {"pagerank -o s.tsv e.tsv", "an edge list; lines of id and score"},
+            {"pagerank --columns 2,3 visits.csv", "columns 2 and 3 of a table are the edges"},
+            {"pagerank gen:web:n=100000", "a generated graph"},
+            {NULL, NULL}},
+    .exits = (const wr_phrase[]){SOLVER_EXITS},
+};
+
+const wr_program_text wr_bicgstab_text = {
+    .operands = "MATRIX",
+    .summary = "Solves A x = b by BiCGSTAB and checks the residual independently.",
+    .words =
+        (const wr_phrase[]){
+            {"MATRIX", "a Matrix Market file or lines of row, column, value (.tsv .txt .el .csv), gzip too; - for "
+                       "standard input; or gen:FAMILY:key=value,..."},
+            {"Vectors", "Matrix Market, .npy, lines of a number, or lines of id and number, told by their content."},
+            {NULL, NULL}},
+    .examples =
+        (const wr_phrase[]){
+            {"bicgstab A.mtx", "b = A times ones"},
+            {"bicgstab -b b.mtx -o x.mtx A.mtx", "right-hand side and solution as files"},
+            {"bicgstab --precond jacobi A.mtx", "the columns scaled by the diagonal"},
+            {"bicgstab -k cpu_csr,cusparse gen:fem", "two backends on a generated system"},
+            {NULL, NULL}},
+    .exits = (const wr_phrase[]){SOLVER_EXITS},
+};
+
+const wr_program_text wr_spmv_text = {
+    .operands = "MATRIX|@LIST...",
+    .summary = "Times one multiply y = A x by several backends in turn and checks every product.",
+    .words =
+        (const wr_phrase[]){
+            {"MATRIX", "a file as for pagerank and bicgstab, - for standard input, or gen:FAMILY:key=value,..."},
+            {"@LIST", "a file with one of these a line; # begins a comment."},
+            {NULL, NULL}},
+    .report =
+        (const wr_phrase[]){
+            {"", "The table has a line for each backend:"},
+            {"prepare, first us", "medians over a few preparations, and over the first multiplies after them"},
+            {"hot us, +-", "median of many multiplies, and its 95% interval"},
+            {"cold us", "median of multiplies with an overwritten last-level cache (--cold)"},
+            {"bytes, GB/s", "the least that a multiply moves, and that divided by the hot time"},
+            {"read", "GB/s as a share of the bandwidth measured for reading memory; from cache: more than that"},
+            {"memory", "of the backend's format and of the matrix's arrays that it uses"},
+            {"speed-up", "against the first backend of the list; = if the intervals are not 2% apart"},
+            {"pays at", "multiplies after which the longer preparation has paid; \"to N\": the backend is slower, but "
+                        "takes less time to prepare, and so less in all for up to N multiplies"},
+            {"", "The last line names the backend that takes the least time, by the number of multiplies."},
+            {NULL, NULL}},
+    .examples =
+        (const wr_phrase[]){
+            {"spmv A.mtx", "every backend that runs here"},
+            {"spmv -k merbit,cusparse --cold @list", "two backends, also with cold caches"},
+            {"spmv --json out.json gen:web gen:fem", "generated matrices, a report as JSON"},
+            {NULL, NULL}},
+    .exits =
+        (const wr_phrase[]){
+            {"0", "all is right"}, {"1", "usage"}, {"3", "bad input"}, {"4", "not available"},
+            {"5", "non-finite numbers"}, {"6", "out of memory"}, {"7", "a product is wrong"},
+            {"8", "output not written"}, {"9", "device error"}, {"130", "interrupted"}, {NULL, NULL}},
+};
 
 static int has_prefix(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 

@@ -1,4 +1,4 @@
-/* The options of the programs as one struct, and the table of each. */
+/* The command lines of the programs: the options as a struct, the table of each, and the words of --help. */
 #ifndef WR_SETTINGS_H
 #define WR_SETTINGS_H
 
@@ -57,10 +57,44 @@ typedef struct wr_settings {
   wr_vector_format output_format; /* of --format and --output  */
 } wr_settings;
 
+/* The options of spmv: those that it shares with the solvers, and its own. */
+enum { WR_SPMV_BOTH = 2 }; /* --precision: f32 and f64 are wr_type's */
+
+typedef struct wr_spmv_settings {
+  wr_settings common;        /* those of the solvers; wr_settings_finish fills in the rest    */
+  int precision;             /* the choices' order is f32|f64|both                             */
+  int values, pattern;       /* 1: multiply with values; without                               */
+  int standard;
+  int cold, sectors;
+  int64_t batches;
+  double seconds;
+} wr_spmv_settings;
+
 extern const wr_option wr_pagerank_table[];
 extern const wr_option wr_bicgstab_table[];
+extern const wr_option wr_spmv_options[]; /* of a wr_spmv_settings */
 
 /* Fills in the derived fields; WR_EUSAGE where a text makes no sense. */
 wr_status wr_settings_finish(wr_settings *settings);
+
+/* ---- the words of --help, of which tools/manual.c makes the manual page ---- */
+
+/* A word and what it means. Lists of them end with a NULL word. */
+typedef struct wr_phrase {
+  const char *word, *text;
+} wr_phrase;
+
+typedef struct wr_program_text {
+  const char *operands;         /* of the usage line, behind [options]                                           */
+  const char *summary;          /* one sentence, with its full stop                                              */
+  const wr_phrase *words;       /* what the operands are                                                         */
+  const wr_phrase *report;      /* how to read what is printed; "" stands for a plain sentence; NULL: no list    */
+  const wr_phrase *examples;    /* a command, and what it does                                                   */
+  const wr_phrase *exits;       /* exit codes, ascending                                                         */
+} wr_program_text;
+
+extern const wr_program_text wr_pagerank_text;
+extern const wr_program_text wr_bicgstab_text;
+extern const wr_program_text wr_spmv_text;
 
 #endif

@@ -46,7 +46,7 @@ static void remark_repeats(wr_problem_facts *facts, const wr_binary_origin *orig
   remark(facts, text);
 }
 
-/* Of a graph, how repeated edges count is the caller's choice, which comes too late for a binary. */
+/* A binary has its repeated edges merged: refuses it if the caller has chosen the other way of merging. */
 static wr_status check_origin(const char *name, const wr_source_options *options, const wr_binary_origin *origin) {
   int once = options->duplicates == WR_DUPLICATES_ONCE;
   wr_binary_repeats other = once ? WR_REPEATS_COUNTED : WR_REPEATS_ONCE;
@@ -63,7 +63,7 @@ static wr_binary_repeats repeats_of(const wr_triplets *triplets, wr_duplicates d
   return duplicates == WR_DUPLICATES_ONCE ? WR_REPEATS_ONCE : WR_REPEATS_COUNTED;
 }
 
-/* held: bytes that are asked for besides what the caller will hold. */
+/* held: bytes that will be allocated besides those of the caller. */
 static wr_status check_room(const char *name, const wr_source_options *options, int64_t nrows, int64_t ncols,
                             int64_t nnz, int64_t held) {
   char what[128];
@@ -94,7 +94,7 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
   wr_read_facts read = {0};
   wr_read_options how = {.threads = options->threads, .nonnegative = options->nonnegative, .columns = options->columns,
                          .feed = options->feed};
-  how.columns.bare_values = !options->nonnegative; /* a system has values, a graph perhaps a column that is no weight */
+  how.columns.bare_values = !options->nonnegative; /* a third column may be no weights in a graph */
   if (is_edge_list(name, options) && !wr_binary_is_file(name))
     TRY(wr_edge_list_read(name, &how, &triplets, &origin->ids, &read));
   else

@@ -9,7 +9,7 @@
 #include "solvers/report/run.h"
 #include "spmv/matrix/csr_feed.h"
 
-/* What a file is taken for. One that was saved in binary is told by how it begins. */
+/* The format of an input file. A file saved in binary is recognised by its first bytes. */
 typedef enum wr_input_format {
   WR_INPUT_AUTO,  /* by the ending of its name: an edge list or else Matrix Market */
   WR_INPUT_MTX,
@@ -25,19 +25,19 @@ typedef struct wr_source_options {
   wr_ids *ids;              /* gets the names of the rows, those of a file without: 1, 2, ...; may be NULL. To be freed. */
   int64_t row_bytes, column_bytes; /* of host memory that the caller will hold for each row and column of the matrix */
   const char *save;         /* write the matrix there in binary; NULL: do not          */
-  const wr_csr_feed *feed;  /* told of the rows of a file as they become final; NULL: nobody wants it. After a failure: none. */
+  const wr_csr_feed *feed;  /* is called when rows of a file become final, and after a failure with no matrix; or NULL */
 } wr_source_options;
 
-/* *extent := about how large the matrix is, before it is read; 0: nothing is known. */
+/* *extent := an estimate of the size of a matrix that is not read yet. Returns 0 if there is none. */
 int wr_source_extent(const char *name, wr_extent *extent);
 
-/* A matrix whose row pointers and entries, with row_bytes a row and column_bytes a column, are more than the memory that is
- * available is refused before anything of that size is touched: a header can name more rows than its file has entries.
+/* A matrix is refused before memory of its size is allocated if row pointers, entries, row_bytes a row and column_bytes a
+ * column exceed the available memory: a header can announce more rows than its file has entries.
  *
  * *A := the matrix; facts' source, kind, sizes, and in remark how many entries were repeated. Phases read and assemble of the
  * ledger, and write where it is saved. A binary has its repeated entries merged: of a graph (nonnegative) it is refused when
- * they were merged the other way. WR_EINPUT, WR_EUSAGE (an unknown gen: name, a choice of columns for
- * what has none), WR_EOUTPUT, WR_ENOMEM. */
+ * they were merged the other way. WR_EINPUT, WR_EUSAGE (an unknown gen: name, a choice of columns for what has none),
+ * WR_EOUTPUT, WR_ENOMEM. */
 wr_status wr_source_load(const char *name, const wr_source_options *options, wr_ledger *ledger, wr_csr **A,
                          wr_problem_facts *facts);
 

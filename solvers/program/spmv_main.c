@@ -1,30 +1,24 @@
 /* spmv: how long one multiply y = A x takes by each backend, on any matrix, with every product checked. */
-#define _DEFAULT_SOURCE /* sigaction */
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/memory.h"
 #include "config/text.h"
 #include "data/family.h"
-#include "data/generate.h"
 #include "io/output_file.h"
 #include "solvers/program/apply_time.h"
 #include "solvers/program/matrix_list.h"
 #include "solvers/program/need.h"
 #include "solvers/program/paths.h"
-#include "solvers/program/program_text.h"
+#include "solvers/program/process.h"
 #include "solvers/report/sectors.h"
 #include "solvers/program/source.h"
 #include "solvers/report/spmv_json.h"
-#include "solvers/program/spmv_settings.h"
 #include "solvers/program/threads.h"
-#include "solvers/windrow.h"
 
 enum { VALUES_AS_GIVEN = 0, WITH_VALUES = 1, WITHOUT_VALUES = 2, MOST_LIST = 4096 };
 
-/* Graphs come as patterns: they are timed with made-up values and without. */
+/* Graphs are patterns: they are timed with made-up values and without values. */
 typedef struct standard_matrix {
   const char *full, *small; /* small: under a million entries */
   int graph;
@@ -42,9 +36,6 @@ static const standard_matrix standard[] = {
 };
 enum { STANDARD = sizeof standard / sizeof *standard };
 
-static volatile sig_atomic_t interrupted;
-static void on_signal(int number) { interrupted = number; }
-
 typedef struct job {
   wr_spmv_settings s;
   wr_matrix_list matrices;
@@ -58,22 +49,7 @@ typedef struct job {
   FILE *text; /* where tables go; NULL: nowhere */
 } job;
 
-/* Keeps the worst exit code, in the order of wr_report_exit_code; a matrix that no backend took is the mildest. */
-static void note_code(job *j, int code) {
-  static const int worst_first[] = {130, 7, 9, 5, 6, 8, 3, 1, 2, 4, 0};
-  for (size_t k = 0; k < sizeof worst_first / sizeof *worst_first; k++)
-    if (code == worst_first[k] || j->code == worst_first[k]) {
-      j->code = worst_first[k];
-      return;
-    }
-}
-
-/* Says on standard error what went wrong, and about which matrix if the sentence does not begin with it. */
-static void complain(const char *about) {
-  const char *message = wr_status_message();
-  int named = about == NULL || strncmp(message, about, strlen(about)) == 0;
-  wr_text_message(stderr, "spmv: %s%s%s", named ? "" : about, named ? "" : ": ", message);
-}
+static void note_code(job *j, int code) { j->code = wr_worse_exit_code(j->code, code); }
 
 /* ---- one matrix ---- */
 
@@ -86,7 +62,7 @@ static wr_status make_values(wr_csr *A) {
   return WR_OK;
 }
 
-/* Device views hold the old values or none: they go. */
+/* Drops device views, which hold the old values or none. */
 static wr_status set_values(wr_csr *A, int variant, wr_problem_facts *facts) {
   wr_status status = WR_OK;
   const char *remark = NULL;
@@ -106,9 +82,12 @@ done:
   return status;
 }
 
-/* The others go on. */
+/* A matrix that cannot be had or timed. Work goes on with the next one. The message names the matrix unless the sentence begins
+ * with it. */
 static void note_failure(job *j, const wr_problem_facts *facts, wr_status status) {
-  complain(facts->source);
+  const char *message = wr_status_message(), *name = facts->source;
+  int named = strncmp(message, name, strlen(name)) == 0;
+  wr_text_message(stderr, "spmv: %s%s%s", named ? "" : name, named ? "" : ": ", message);
   if (j->out.file) wr_spmv_json_failure(&j->json, facts, status);
   note_code(j, wr_status_exit_code(status));
 }
@@ -116,7 +95,7 @@ static void note_failure(job *j, const wr_problem_facts *facts, wr_status status
 static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *facts, const wr_row_statistics *rows) {
   wr_apply_settings how = {.batches = j->s.batches, .seconds = j->s.seconds, .batch_seconds = WR_APPLY_BATCH_SECONDS,
                            .preparations = WR_APPLY_PREPARATIONS, .cold = j->s.cold, .verify = j->s.common.verify,
-                           .verify_rows = j->s.common.verify_rows, .interrupted = &interrupted};
+                           .verify_rows = j->s.common.verify_rows, .interrupted = wr_process_interrupted()};
   facts->precision = type == WR_F32 ? "f32" : "f64";
   wr_status status = wr_apply_time(A, type, j->places, j->choices, j->count, &how, j->runs, j->times);
   if (status == WR_EUSAGE) return status;
@@ -140,9 +119,9 @@ static wr_status time_matrix(job *j, const char *name, int with_values, int with
   wr_problem_facts facts = {.program = "spmv", .source = name, .precision = ""};
   int variants[] = {with_values ? WITH_VALUES : VALUES_AS_GIVEN, without ? WITHOUT_VALUES : VALUES_AS_GIVEN};
   int first = without && !with_values, last = without;
-  if (interrupted) return WR_OK;
+  if (*wr_process_interrupted()) return WR_OK;
   wr_type narrow = j->s.precision == WR_SPMV_BOTH ? WR_F32 : (wr_type)j->s.precision;
-  int on_host = j->places[WR_HOST].status == WR_OK && j->places[WR_HOST].env.ops != NULL;
+  int on_host = j->places[WR_HOST].error.status == WR_OK && j->places[WR_HOST].env.ops != NULL;
   wr_source_options how = {.threads = (int)j->s.common.threads,
                            .format = (wr_input_format)j->s.common.input_format,
                            .columns = j->s.common.columns,
@@ -153,7 +132,7 @@ static wr_status time_matrix(job *j, const char *name, int with_values, int with
   for (int v = first; v <= last; v++) {
     TRY(set_values(A, variants[v], &facts));
     for (int type = WR_F32; type <= WR_F64; type++) {
-      if (interrupted || (j->s.precision != WR_SPMV_BOTH && j->s.precision != type)) continue;
+      if (*wr_process_interrupted() || (j->s.precision != WR_SPMV_BOTH && j->s.precision != type)) continue;
       if (stop == WR_OK) stop = time_type(j, A, (wr_type)type, &facts, &rows);
     }
   }
@@ -167,7 +146,7 @@ static wr_status time_standard(job *j) {
   wr_status status = WR_OK;
   int full = j->places[WR_CUDA].env.ops != NULL;
   for (int k = 0; k < STANDARD; k++) {
-    int given = j->s.values || j->s.pattern; /* what is asked for goes for all */
+    int given = j->s.values || j->s.pattern; /* given options hold for all matrices */
     int with_values = given ? j->s.values : standard[k].graph, without = given ? j->s.pattern : standard[k].graph;
     TRY(time_matrix(j, full ? standard[k].full : standard[k].small, with_values, without));
   }
@@ -177,18 +156,18 @@ done:
 
 /* ---- all of them ---- */
 
-/* Opens a place, unless -d is against it or no backend of the list needs it. */
+/* Opens a place, unless -d excludes it or no backend of the list needs it. */
 static void open_place(job *j, wr_place place) {
   const wr_settings *s = &j->s.common;
   wr_apply_place *p = &j->places[place];
   int wanted = s->backends == NULL, allowed = s->device != (place == WR_CUDA ? WR_DEVICE_CPU : WR_DEVICE_CUDA);
   for (int k = 0; k < j->count; k++)
     wanted |= j->choices[k].backend->place == place && j->choices[k].backend->plan != NULL;
-  p->status = WR_EUNAVAILABLE;
+  p->error.status = WR_EUNAVAILABLE;
   if (!allowed)
-    snprintf(p->reason, sizeof p->reason, "--device %s leaves it out", s->device_text);
+    snprintf(p->error.text, sizeof p->error.text, "excluded by --device %s", s->device_text);
   else if (!wanted)
-    snprintf(p->reason, sizeof p->reason, "no backend of the list runs there");
+    snprintf(p->error.text, sizeof p->error.text, "no backend of the list needs it");
   else
     wr_apply_place_open(p, (wr_env){.place = place,
                                     .device = s->device_number,
@@ -197,7 +176,7 @@ static void open_place(job *j, wr_place place) {
                                     .deterministic = s->deterministic});
 }
 
-/* All that run here but reference, a GPU's first: they are compared with the first, cusparse. */
+/* All backends of this machine that are made for speed, a GPU's first; the first of them is the baseline of the table. */
 static wr_status choose_backends(job *j) {
   static const wr_place order[] = {WR_CUDA, WR_HOST};
   char list[MOST_LIST] = "";
@@ -205,17 +184,18 @@ static wr_status choose_backends(job *j) {
   for (int p = 0; p < 2; p++)
     for (int k = 0; k < wr_backend_count(); k++) {
       const wr_backend *backend = wr_backend_at(k);
-      if (backend->plan == NULL || backend->place != order[p] || strcmp(backend->name, "reference") == 0) continue;
-      if (j->places[order[p]].status != WR_OK) continue;
+      if (backend->plan == NULL || backend->place != order[p] || (backend->caps & WR_CAP_YARDSTICK)) continue;
+      if (j->places[order[p]].error.status != WR_OK) continue;
       used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? "," : "", backend->name);
     }
   if (used == 0)
-    return wr_fail(WR_EUNAVAILABLE, "no backend runs here: %s", j->places[j->s.common.device == WR_DEVICE_CUDA].reason);
+    return wr_fail(WR_EUNAVAILABLE, "no backend runs here: %s",
+                   j->places[j->s.common.device == WR_DEVICE_CUDA].error.text);
   wr_status status = wr_option_set(wr_spmv_options, &j->s, "backend", list, "--backend");
   return status == WR_OK ? wr_choices_parse(list, j->choices, &j->count) : status;
 }
 
-/* A single backend that is not available is said so before anything is read; of a list, and in JSON, it is a row. */
+/* Refuses a single backend that is not available before a matrix is read. In a table or JSON it is a row. */
 static wr_status check_single(const job *j) {
   const wr_backend *only = j->choices[0].backend;
   const wr_apply_place *place = &j->places[only->place];
@@ -224,7 +204,7 @@ static wr_status check_single(const job *j) {
     wr_status status = only->check(&place->env, NULL, NULL);
     return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", only->name, wr_status_message());
   }
-  return place->status == WR_OK ? WR_OK : wr_fail(place->status, "%s: %s", only->name, place->reason);
+  return place->error.status == WR_OK ? WR_OK : wr_fail(place->error.status, "%s: %s", only->name, place->error.text);
 }
 
 /* Before any matrix is read: --json may replace no input. */
@@ -247,7 +227,7 @@ done:
   return status;
 }
 
-/* What can be known of the matrices before anything is timed. */
+/* Checks the operands before any matrix is read. */
 static wr_status check_operands(job *j, int count, char **names) {
   wr_status status = WR_OK;
   int inputs = 0;
@@ -263,8 +243,6 @@ static wr_status check_operands(job *j, int count, char **names) {
 done:
   return status;
 }
-
-static int is_action(const wr_settings *s) { return s->help || s->version || s->list_backends || s->list_generators; }
 
 static wr_status begin_reports(job *j) {
   wr_status status;
@@ -294,21 +272,17 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
   TRY(wr_options_default(wr_spmv_options, &j->s));
   TRY(wr_options_parse(wr_spmv_options, &j->s, argc, argv, first));
   TRY(wr_settings_finish(s));
-  if (s->verify == WR_VERIFY_DEVICE) TRY(wr_fail(WR_EUSAGE, "--verify: products are checked on the host, or not"));
-  if (is_action(s)) goto done;
+  if (s->verify == WR_VERIFY_DEVICE)
+    TRY(wr_fail(WR_EUSAGE, "--verify: device is not for spmv, which checks products on the host"));
+  if (wr_process_is_action(s)) goto done;
   TRY(check_operands(j, argc - *first, argv + *first));
   char reason[WR_THREADS_REASON];
   if (wr_threads_settle(&s->threads, reason) && !s->quiet) fprintf(stderr, "spmv: %s\n", reason);
   if (s->backends) TRY(wr_choices_parse(s->backends, j->choices, &j->count));
-  for (int k = 0; k < j->count; k++) TRY(wr_choice_check(&j->choices[k]));
   for (int place = 0; place < 2; place++) open_place(j, (wr_place)place);
   if (s->backends == NULL) TRY(choose_backends(j));
 done:
   return status;
-}
-
-static wr_status flush(void) {
-  return fflush(stdout) != 0 || ferror(stdout) ? wr_fail(WR_EOUTPUT, "standard output takes no more") : WR_OK;
 }
 
 static wr_status work(job *j) {
@@ -316,35 +290,13 @@ static wr_status work(job *j) {
   TRY(begin_reports(j));
   if (j->s.standard) TRY(time_standard(j));
   for (int64_t k = 0; k < j->matrices.count; k++) TRY(time_matrix(j, j->matrices.name[k], j->s.values, j->s.pattern));
-  if (interrupted) note_code(j, 130);
+  if (*wr_process_interrupted()) note_code(j, wr_outcome_exit_code(WR_INTERRUPTED));
   if (j->out.file) wr_spmv_json_end(&j->json, j->code);
   if (j->out.file) TRY(wr_output_commit(&j->out));
-  TRY(flush());
+  TRY(wr_process_flush(stdout));
 done:
   wr_output_abandon(&j->out);
   return status;
-}
-
-static wr_status act(const wr_settings *s) {
-  if (s->help) {
-    wr_program_help("spmv", &wr_spmv_text, wr_spmv_options, stdout);
-  } else if (s->version) {
-    printf("spmv (windrow) %s\n", WR_VERSION);
-  } else if (s->list_backends) {
-    wr_backends_print(stdout);
-  } else {
-    wr_generate_help(stdout);
-  }
-  return flush();
-}
-
-/* A signal ends the measuring, and what was measured is reported; a second one ends the program. */
-static void catch_signals(void) {
-  static const int numbers[] = {SIGINT, SIGTERM};
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}, before;
-  sigemptyset(&action.sa_mask);
-  for (int k = 0; k < 2; k++) /* who started us in the background may have decided that it is to be ignored */
-    if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[k], &action, NULL);
 }
 
 int main(int argc, char **argv) {
@@ -352,17 +304,16 @@ int main(int argc, char **argv) {
   int first = argc;
   wr_status status = wr_alloc_zeroed(&j, 1, sizeof *j, "the program");
   if (status == WR_OK) status = set_up(j, argc, argv, &first);
-  if (status == WR_OK && is_action(&j->s.common)) {
-    status = act(&j->s.common);
+  if (status == WR_OK && wr_process_is_action(&j->s.common)) {
+    status = wr_process_act("spmv", &wr_spmv_text, wr_spmv_options, &j->s.common);
   } else if (status == WR_OK) {
-    catch_signals();
+    wr_process_catch_signals(); /* what was measured until then is reported */
     status = work(j);
   }
-  if (status != WR_OK) complain(NULL);
-  if (status == WR_EUSAGE) fprintf(stderr, "spmv --help shows the options\n");
-  int code = status != WR_OK ? wr_status_exit_code(status) : j->code;
+  int code = status != WR_OK ? wr_process_complain("spmv", status) : j->code;
   if (j == NULL) return code;
   for (int place = 0; place < 2; place++) wr_apply_place_close(&j->places[place]);
+  wr_choices_free(j->choices, &j->count);
   wr_matrix_list_free(&j->matrices);
   wr_options_release(wr_spmv_options, &j->s);
   wr_free(j);

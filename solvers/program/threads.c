@@ -17,7 +17,7 @@ static void *wait_for_end(void *gate) {
   return NULL;
 }
 
-/* Creates up to count threads, which all live until the last is there, and ends them. Returns how many there were. */
+/* Creates up to count threads, which exist at the same time, and ends them. Returns how many could be created. */
 static int try_to_create(int count, int64_t stack) {
   pthread_t *threads;
   pthread_attr_t attributes;
@@ -25,7 +25,7 @@ static int try_to_create(int count, int64_t stack) {
   int created = 0;
   if (wr_alloc(&threads, count, sizeof *threads, "threads") != WR_OK) return 0;
   if (pthread_attr_init(&attributes) == 0) {
-    (void)pthread_attr_setstacksize(&attributes, (size_t)stack); /* one too small is refused, as OpenMP refuses it */
+    (void)pthread_attr_setstacksize(&attributes, (size_t)stack); /* a stack that is too small is refused, as in OpenMP */
     pthread_mutex_lock(&gate);
     while (created < count && pthread_create(&threads[created], &attributes, wait_for_end, &gate) == 0) created++;
     pthread_mutex_unlock(&gate);
@@ -64,7 +64,7 @@ int wr_threads_settle(int64_t *threads, char reason[WR_THREADS_REASON]) {
         fit, fit == 1 ? "" : "s", wanted);
   count = fit;
   int created = count > 1 ? try_to_create(count - 1, stack) : 0;
-  if (created < count - 1) { /* some are left for a device's driver and for other programs of the user */
+  if (created < count - 1) { /* the rest is left for a device's driver and other programs of the user */
     count = 1 + created * 3 / 4;
     snprintf(reason, WR_THREADS_REASON, "%d thread%s instead of %d: the system does not let this process create more",
              count, count == 1 ? "" : "s", wanted);

@@ -35,7 +35,7 @@ void wr_top(const double *x, int64_t n, int64_t count, int64_t *best) {
       sift_down(x, best, count);
     }
   }
-  for (int64_t size = count - 1; size > 0; size--) { /* the worst of the rest goes behind the rest */
+  for (int64_t size = count - 1; size > 0; size--) { /* heap sort: the worst of the heap goes behind it */
     swap(best, 0, size);
     sift_down(x, best, size);
   }

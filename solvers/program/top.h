@@ -1,4 +1,4 @@
-/* The best of many. */
+/* The greatest elements of a vector. */
 #ifndef WR_TOP_H
 #define WR_TOP_H
 

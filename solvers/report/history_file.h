@@ -12,8 +12,8 @@ typedef struct wr_history_series {
 } wr_history_series;
 
 /* Writes CSV: the header `backend,iteration,measure`, then a line an entry, series after series; a measure is the
- * shortest decimal that reads back to the same bits, or inf, -inf, nan. Complete or not there, "-" is standard output:
- * as io/output_file.h. WR_EOUTPUT. */
+ * shortest decimal that reads back to the same bits, or inf, -inf, nan. The file is complete or does not exist, and "-" is
+ * standard output, as in io/output_file.h. WR_EOUTPUT. */
 wr_status wr_history_write(const char *path, const wr_history_series *series, int count);
 
 #endif

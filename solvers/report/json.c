@@ -45,7 +45,7 @@ static void write_string(FILE *file, const char *value) {
   fputc('"', file);
 }
 
-/* What stands before a value: the comma of the one before, a line of its own, its name. */
+/* Writes what precedes a value: a comma behind the value before, a line end, and the name. */
 static void begin_value(wr_json *json, const char *name) {
   if (json->in_list) fputc(',', json->file);
   if (json->depth > 0) fprintf(json->file, "\n%*s", 2 * json->depth, "");

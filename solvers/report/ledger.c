@@ -17,13 +17,13 @@ static double clock_seconds(clockid_t clock) {
 
 double wr_clock(void) { return clock_seconds(CLOCK_MONOTONIC); }
 
-/* What Linux counts in KiB; 0 where it is not known. */
+/* Peak memory of the process in bytes (Linux counts in KiB); 0: unknown. */
 static int64_t most_memory(void) {
   struct rusage usage;
   return getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-/* The clock is read once a change: what one phase loses the next one gains, so that nothing is lost or
+/* Books the time since the phase began and returns the current time, at which the next phase begins, so that no time is lost or
  * counted twice. */
 static double book(wr_ledger *ledger) {
   double now = wr_clock();

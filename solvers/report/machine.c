@@ -11,7 +11,7 @@
 #include "solvers/windrow.h"
 #include "spmv/device/env.h"
 
-/* "model name<tab>: NAME" of /proc/cpuinfo; architectures that do not say it are named by the caller. */
+/* "model name<tab>: NAME" of /proc/cpuinfo; name stays as it is if there is no such line. */
 static void read_cpu_name(char *name, size_t size) {
   FILE *file = fopen("/proc/cpuinfo", "r");
   if (!file) return;
@@ -26,7 +26,7 @@ static void read_cpu_name(char *name, size_t size) {
   fclose(file);
 }
 
-/* The affinity mask is refused where it is larger than cpu_set_t: then all that are online. */
+/* If the affinity mask is larger than cpu_set_t, the call fails, and all online processors are counted. */
 static int count_cores(void) {
   cpu_set_t mask;
   if (sched_getaffinity(0, sizeof mask, &mask) == 0) return CPU_COUNT(&mask);

@@ -13,11 +13,11 @@ typedef struct wr_machine {
   char cuda[64];      /* toolkit of this build, or "none"   */
 } wr_machine;
 
-/* What the system does not tell stays empty or 0. */
+/* Facts that the system does not provide stay empty or 0. */
 void wr_machine_get(wr_machine *machine);
 
-/* 1 if an NVIDIA device is there for this process, whatever software can use it: folder ("/dev") has a file nvidia0, nvidia1,
- * ... */
+/* 1 if the process sees an NVIDIA device, whether or not there is software to use it: folder ("/dev") has a file nvidia0,
+ * nvidia1, ... */
 int wr_machine_has_gpu(const char *folder);
 
 /* The members "machine" and "versions" of a report. */

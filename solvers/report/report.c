@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "config/text.h"
 #include "solvers/report/report_text.h"
@@ -16,18 +15,18 @@ static void print_labelled(FILE *out, const char *label, const wr_line *line) {
   wr_line_print(out, line, INDENT, INDENT);
 }
 
-/* What must be said before the outcome is named. */
+/* The warning that precedes the outcome, or "". */
 static const char *warning(const wr_run *run) {
   int code = wr_run_exit_code(run);
   if (code == wr_status_exit_code(WR_EINTERNAL)) return "WRONG, the verification failed: ";
   return run->result.outcome == WR_CONVERGED && code != 0 ? "NOT ACCURATE ENOUGH: " : "";
 }
 
-/* The first line is the answer, and it never sounds better than the verdict. */
+/* The first line: the outcome, with a warning unless verification confirms it. */
 static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
   const wr_result *result = &run->result;
   wr_line line = {0};
-  int broke_off = run->status != WR_OK; /* there may be no answer, however the iterations ended */
+  int broke_off = run->error.status != WR_OK; /* then there may be no answer, even if the iteration converged */
   if (!broke_off) wr_line_add(&line, "%s", warning(run));
   if (broke_off)
     wr_line_add(&line, "BROKE OFF after");
@@ -97,7 +96,7 @@ static void add_multiply_check(wr_line *line, const wr_verdict *verdict) {
 
 static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
   const wr_verdict *verdict = &run->verdict;
-  int is_pagerank = strcmp(problem->program, "pagerank") == 0;
+  int is_residual = problem->measure == WR_MEASURE_RESIDUAL;
   char measure[TEXT_ROOM], limit[TEXT_ROOM], error[TEXT_ROOM];
   wr_line line = {0};
   switch (verdict->level) {
@@ -115,13 +114,13 @@ static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_r
       add_multiply_check(&line, verdict);
       wr_line_add(&line, "; ");
     }
-    const char *what = is_pagerank ? "an exact step changes the scores by"
+    const char *what = !is_residual ? "an exact step changes the scores by"
                        : verdict->on_host && verdict->level != WR_VERIFY_FULL
                            ? "true residual, by the host over all rows,"
                            : "true residual";
     wr_line_add(&line, "%s %s, %s is allowed%s", what, wr_text_real(verdict->measure, measure),
                 wr_text_real(verdict->limit, limit), verdict->met_tolerance ? "" : ": TOO MUCH");
-    if (!is_pagerank) wr_line_add(&line, "; backward error %s", wr_text_real(verdict->backward_error, error));
+    if (is_residual) wr_line_add(&line, "; backward error %s", wr_text_real(verdict->backward_error, error));
   }
   print_labelled(out, "verified", &line);
 }
@@ -132,7 +131,7 @@ static void add_applies(wr_line *line, const wr_run *run) {
   if (run->applies <= 0 || !(run->apply_median > 0)) return;
   wr_line_add(line, " (%" PRId64 " %s", run->applies, wr_plural(run->applies, "multiply", "multiplies"));
   if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
-  const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_apart ? "each" : "median";
+  const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_afterwards ? "each" : "median";
   if (run->applies > 1 || !(run->apply_total > 0))
     wr_line_add(line, ", %s %s", of, wr_text_seconds(run->apply_median, median));
   wr_line_add(line, ")");
@@ -177,15 +176,15 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
   if (run->ran) {
     print_answer(out, problem, run);
   } else {
-    wr_line_add(&line, "%s: %s", run->status == WR_EUNAVAILABLE ? "not available" : "broke off", run->reason);
+    wr_line_add(&line, "%s: %s", run->error.status == WR_EUNAVAILABLE ? "not available" : "broke off", run->error.text);
     wr_line_print(out, &line, 0, 2);
   }
   line = (wr_line){0};
   wr_line_add_problem(&line, problem);
   print_labelled(out, "problem", &line);
-  if (run->ran && run->status != WR_OK) {
+  if (run->ran && run->error.status != WR_OK) {
     line = (wr_line){0};
-    wr_line_add(&line, "%s", run->reason);
+    wr_line_add(&line, "%s", run->error.text);
     print_labelled(out, "broke off", &line);
   }
   print_backend(out, problem, run, verbose && run->ran);

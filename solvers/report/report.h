@@ -1,5 +1,4 @@
-/* What the programs tell: the answer of one run, the comparison of several, JSON for machines. All numbers come from the
- * records of run.h. */
+/* Reports of the solver programs, from the records of run.h: one run in words, a table of several, or everything as JSON. */
 #ifndef WR_REPORT_H
 #define WR_REPORT_H
 
@@ -15,18 +14,12 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
  * one sentence on what it shows. */
 void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count);
 
+/* Prints the advice of plans to use another backend, each once, unless that backend is one of the runs. */
+void wr_report_advice(FILE *out, const wr_run *runs, int count);
+
 /* Everything as JSON (schema version 1), settings_text being the effective options. Strings are escaped; non-finite
  * numbers become null. WR_EOUTPUT. */
 wr_status wr_report_json(const char *path, const wr_problem_facts *problem, const wr_run *runs, int count,
                          const char *settings_text, const wr_ledger *process);
-
-/* Numbers for people, in three digits: 1234567 -> "1.23 M" (999999 and below in full); 0.000123 -> "123 us"; 1.5e9 ->
- * "1.50 GB"; 1e-09 -> "1e-9". What does not fit the largest unit has an exponent, NaN is "nan". text has room for 16.
- * Return text. wr_text_bound rounds up, so that what is printed is a bound too. */
-char *wr_text_count(int64_t value, char *text);
-char *wr_text_seconds(double value, char *text);
-char *wr_text_bytes(double value, char *text);
-char *wr_text_real(double value, char *text);
-char *wr_text_bound(double value, char *text);
 
 #endif

@@ -105,7 +105,7 @@ static void print_left_out(FILE *out, const wr_column *columns, int count, const
   wr_line_print(out, &line, 0, 2);
 }
 
-/* Runs of which there is no result: those that could not begin, or those that broke off. */
+/* Prints the runs without a result: those that are not available, or those that broke off. */
 static void print_absent(FILE *out, const wr_columns *c, int broke_off) {
   static const char *const begin[] = {"not available: ", "broke off: "};
   char labels[WR_MAX_RUNS][LABEL_ROOM];
@@ -113,9 +113,9 @@ static void print_absent(FILE *out, const wr_columns *c, int broke_off) {
   int count = 0;
   for (int k = 0; k < c->count && count < WR_MAX_RUNS; k++) {
     const wr_run *run = &c->runs[k];
-    if (run->ran || (run->status != WR_EUNAVAILABLE) != broke_off) continue;
+    if (run->ran || (run->error.status != WR_EUNAVAILABLE) != broke_off) continue;
     names[count] = wr_run_label(run, labels[count], LABEL_ROOM);
-    reasons[count++] = run->reason;
+    reasons[count++] = run->error.text;
   }
   wr_text_reasons(out, begin[broke_off], names, reasons, count);
 }

@@ -1,6 +1,5 @@
 #define _DEFAULT_SOURCE /* gmtime_r, clock_gettime */
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 #include "io/output_file.h"
@@ -11,7 +10,7 @@
 
 enum { SCHEMA = 1, LABEL_ROOM = 256 };
 
-/* A quantity that was not measured is 0 in the records and null for the reader. */
+/* A quantity that was not measured is 0 in the records and null in JSON. */
 static void real_or_null(wr_json *json, const char *name, double value) {
   if (value > 0)
     wr_json_real(json, name, value);
@@ -36,8 +35,7 @@ static void write_ledger(wr_json *json, const char *name, const wr_ledger *ledge
   wr_json_end(json, '}');
 }
 
-/* When and how long: the date, the time on the wall since the process began, and the processor time of all its
- * threads. */
+/* The date, the wall-clock time since the process began, and the processor time of all its threads. */
 static void write_clocks(wr_json *json, const wr_ledger *process) {
   time_t now = time(NULL);
   struct tm date;
@@ -93,7 +91,7 @@ static void write_apply(wr_json *json, const wr_run *run) {
   real_or_null(json, "median_low_s", run->apply_low);
   real_or_null(json, "median_high_s", run->apply_high);
   real_or_null(json, "first_s", run->apply_first);
-  wr_json_boolean(json, "timed_apart", run->timed_apart);
+  wr_json_boolean(json, "timed_apart", run->timed_afterwards);
   real_or_null(json, "read_bandwidth", run->read_bandwidth);
   if (run->read_bandwidth > 0 && run->apply_median > 0)
     wr_json_real(json, "read_share", run->info.apply_bytes / run->apply_median / run->read_bandwidth);
@@ -102,8 +100,8 @@ static void write_apply(wr_json *json, const wr_run *run) {
   wr_json_end(json, '}');
 }
 
-/* BiCGSTAB has no last change and no bound on the error. */
-static void write_result(wr_json *json, const wr_result *result, int is_pagerank) {
+/* A solve that is measured by its residual has no last change and no bound on the error; others have no backward error. */
+static void write_result(wr_json *json, const wr_result *result, wr_measure measure) {
   static const char *const repeated[] = {"host", "graph", "kernel"};
   wr_json_begin(json, "result", '{');
   wr_json_text(json, "outcome", wr_outcome_title(result->outcome));
@@ -111,8 +109,8 @@ static void write_result(wr_json *json, const wr_result *result, int is_pagerank
   wr_json_integer(json, "multiplies", result->multiplies);
   wr_json_real(json, "iteration_bytes", result->iteration_bytes);
   wr_json_real(json, "measure", result->measure);
-  wr_json_real(json, "change", is_pagerank ? result->change : NAN);
-  wr_json_real(json, "bound", is_pagerank ? result->bound : NAN);
+  wr_json_real(json, "change", measure == WR_MEASURE_L1_ERROR ? result->change : NAN);
+  wr_json_real(json, "bound", measure == WR_MEASURE_L1_ERROR ? result->bound : NAN);
   wr_json_text(json, "repeated_by", repeated[result->by]);
   wr_json_integer(json, "restarts", result->restarts);
   wr_json_integer(json, "refinements", result->refinements);
@@ -120,7 +118,7 @@ static void write_result(wr_json *json, const wr_result *result, int is_pagerank
   wr_json_end(json, '}');
 }
 
-static void write_verdict(wr_json *json, const wr_verdict *verdict, int is_pagerank) {
+static void write_verdict(wr_json *json, const wr_verdict *verdict, wr_measure measure) {
   static const char *const levels[] = {
       [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
   wr_json_begin(json, "verification", '{');
@@ -134,12 +132,12 @@ static void write_verdict(wr_json *json, const wr_verdict *verdict, int is_pager
     wr_json_real(json, "limit", verdict->limit);
     wr_json_boolean(json, "on_host", verdict->on_host);
     real_or_null(json, "attainable", verdict->attainable);
-    wr_json_real(json, "backward_error", is_pagerank ? NAN : verdict->backward_error);
+    wr_json_real(json, "backward_error", measure == WR_MEASURE_RESIDUAL ? verdict->backward_error : NAN);
   }
   wr_json_end(json, '}');
 }
 
-/* Against the baseline; nulls where there is nothing to compare. */
+/* Against the baseline; null if the run cannot be compared. */
 static void write_comparison(wr_json *json, const wr_run *run, const wr_run *base) {
   int comparable = base && wr_run_counts(run) && run->apply_median > 0 && base->apply_median > 0;
   int64_t multiplies = comparable ? wr_break_even(run, base) : -1;
@@ -155,7 +153,7 @@ static void write_comparison(wr_json *json, const wr_run *run, const wr_run *bas
   wr_json_end(json, '}');
 }
 
-static void write_run(wr_json *json, const wr_run *run, const wr_run *base, int is_pagerank) {
+static void write_run(wr_json *json, const wr_run *run, const wr_run *base, wr_measure measure) {
   char label[LABEL_ROOM];
   wr_json_begin(json, NULL, '{');
   wr_json_text(json, "label", wr_run_label(run, label, sizeof label));
@@ -165,8 +163,8 @@ static void write_run(wr_json *json, const wr_run *run, const wr_run *base, int 
   wr_json_text(json, "place", run->backend->place == WR_CUDA ? "cuda" : "host");
   wr_json_text(json, "device", run->device_name);
   wr_json_text(json, "knobs", run->knobs);
-  wr_json_text(json, "status", wr_status_name(run->status));
-  wr_json_text(json, "reason", run->reason);
+  wr_json_text(json, "status", wr_status_name(run->error.status));
+  wr_json_text(json, "reason", run->error.text);
   wr_json_integer(json, "exit_code", wr_run_exit_code(run));
   wr_json_boolean(json, "ran", run->ran);
   write_plan(json, run);
@@ -176,8 +174,8 @@ static void write_run(wr_json *json, const wr_run *run, const wr_run *base, int 
   real_or_null(json, "warm_solve_s", run->warm_solve);
   if (run->ran) {
     write_apply(json, run);
-    write_result(json, &run->result, is_pagerank);
-    write_verdict(json, &run->verdict, is_pagerank);
+    write_result(json, &run->result, measure);
+    write_verdict(json, &run->verdict, measure);
     write_comparison(json, run, base);
   }
   wr_json_end(json, '}');
@@ -200,8 +198,7 @@ wr_status wr_report_json(const char *path, const wr_problem_facts *problem, cons
   write_problem(&json, problem);
   write_ledger(&json, "process", process);
   wr_json_begin(&json, "runs", '[');
-  int is_pagerank = strcmp(problem->program, "pagerank") == 0;
-  for (int i = 0; i < count; i++) write_run(&json, &runs[i], wr_baseline(runs, count), is_pagerank);
+  for (int i = 0; i < count; i++) write_run(&json, &runs[i], wr_baseline(runs, count), problem->measure);
   wr_json_end(&json, ']');
   wr_json_end(&json, '}');
   return wr_output_commit(&out);

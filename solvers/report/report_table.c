@@ -2,10 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "solvers/report/report.h"
 #include "solvers/report/report_columns.h"
 #include "solvers/report/report_text.h"
 
-enum { TEXT_ROOM = 16 };
+enum { TEXT_ROOM = 16, LABEL_ROOM = 256 };
 
 static void write_word(const char *word, char *text) { snprintf(text, WR_CELL_ROOM, "%s", word); }
 
@@ -27,7 +28,7 @@ static void solve_cell(const wr_columns *c, int k, char *text) {
   wr_text_seconds(c->runs[k].ledger.seconds[WR_PHASE_SOLVE], text);
 }
 
-/* '*': the answer was not checked; '!': it is not what was asked for. */
+/* '*': the answer was not checked; '!': it failed, or did not converge. */
 static char mark(const wr_run *run) {
   if (wr_run_exit_code(run) != 0) return '!';
   return run->verdict.level == WR_VERIFY_OFF ? '*' : ' ';
@@ -39,7 +40,7 @@ static void total_cell(const wr_columns *c, int k, char *text) {
   snprintf(text, WR_CELL_ROOM, "%s%c", wr_text_seconds(wr_ledger_end_to_end(&run->ledger), seconds), mark(run));
 }
 
-/* A multiply that is wrong has no speed-up. */
+/* 0 for a run that failed or multiplied wrong, which has no speed-up. */
 static int comparable(const wr_columns *c, const wr_run *run) {
   return c->base && wr_run_counts(run) && run->apply_median > 0 && c->base->apply_median > 0 &&
          isfinite(run->apply_median) && isfinite(c->base->apply_median);
@@ -73,7 +74,7 @@ static void break_even_cell(const wr_columns *c, int k, char *text) {
     snprintf(text, WR_CELL_ROOM, "%s of %s", wr_text_count(multiplies, at), wr_text_count(run->applies, of));
 }
 
-/* Behind the backend's name. total has a place for its mark. */
+/* The columns behind the backend's name. The title of total has room for the mark. */
 static const wr_column columns[] = {
     {"prepare", wr_cell_prepare, 5, NULL},
     {"apply us", apply_cell, 8, "median time of a multiply"},
@@ -96,9 +97,9 @@ static void add_shortcoming(wr_line *line, const wr_problem_facts *problem, cons
   if (!wrong && run->result.outcome == WR_CONVERGED) wr_line_add(line, "; the verification says: not accurate enough");
 }
 
-/* Why a row bears its mark. */
+/* Explains the marks of rows. */
 static void print_marks(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
-  char label[256];
+  char label[LABEL_ROOM];
   int unverified = 0;
   for (int i = 0; i < count; i++) {
     const wr_run *run = &runs[i];
@@ -107,13 +108,151 @@ static void print_marks(FILE *out, const wr_problem_facts *problem, const wr_run
     unverified |= mark(run) == '*';
     if (mark(run) != '!') continue;
     wr_line_add(&line, "! %s: ", wr_run_label(run, label, sizeof label));
-    if (run->status == WR_OK)
+    if (run->error.status == WR_OK)
       add_shortcoming(&line, problem, run);
     else
-      wr_line_add(&line, "broke off: %s", run->reason);
+      wr_line_add(&line, "broke off: %s", run->error.text);
     wr_line_print(out, &line, 0, 2);
   }
   if (unverified) fprintf(out, "* unverified: this answer was not checked (--verify off)\n");
+}
+
+/* ---- below the table: a summary, and how to read it ---- */
+
+/* The run with the least positive quantity among those that `counts` accepts, without `except`; NULL: there is none. */
+static const wr_run *least(const wr_run *runs, int count, int (*counts)(const wr_run *),
+                           double (*quantity)(const wr_run *), const wr_run *except) {
+  const wr_run *best = NULL;
+  for (int i = 0; i < count; i++) {
+    if (&runs[i] == except || !counts(&runs[i]) || !(quantity(&runs[i]) > 0)) continue;
+    if (!best || quantity(&runs[i]) < quantity(best)) best = &runs[i];
+  }
+  return best;
+}
+
+static int gave_answer(const wr_run *run) { return wr_run_exit_code(run) == 0; }
+static double total(const wr_run *run) { return wr_ledger_end_to_end(&run->ledger); }
+static double apply(const wr_run *run) { return run->apply_median; }
+
+/* "cpu_csr gave its verified answer first: 1.23 s end to end, 3.1x ahead of reference" */
+static void add_winner(wr_line *line, const wr_run *runs, int count) {
+  char label[LABEL_ROOM], other[LABEL_ROOM], text[TEXT_ROOM];
+  const wr_run *first = least(runs, count, gave_answer, total, NULL);
+  if (!first) {
+    wr_line_add(line, "no backend gave an answer that meets the tolerance");
+    return;
+  }
+  const char *kind = first->verdict.level == WR_VERIFY_OFF ? "unverified" : "verified";
+  const wr_run *next = least(runs, count, gave_answer, total, first);
+  wr_run_label(first, label, sizeof label);
+  wr_text_seconds(total(first), text);
+  if (!next) {
+    wr_line_add(line, "%s alone gave an answer (%s): %s end to end", label, kind, text);
+    return;
+  }
+  double ahead = total(next) / total(first);
+  wr_run_label(next, other, sizeof other);
+  wr_line_add(line, "%s gave its %s answer first: %s end to end, ", label, kind, text);
+  if (ahead < 1.02)
+    wr_line_add(line, "level with %s (within 2%%)", other);
+  else if (ahead < 9.95)
+    wr_line_add(line, "%.*fx ahead of %s", ahead < 1.1 ? 2 : 1, ahead, other);
+  else
+    wr_line_add(line, "%sx ahead of %s", wr_text_real(ahead, text), other);
+}
+
+/* "; its multiply is faster: 120 us against 340 us of reference", or that the difference is within the measuring error */
+static void add_fastest_multiply(wr_line *line, const wr_run *runs, int count) {
+  char label[LABEL_ROOM], other[LABEL_ROOM], text[TEXT_ROOM], text_other[TEXT_ROOM];
+  const wr_run *fastest = least(runs, count, wr_run_counts, apply, NULL);
+  const wr_run *next = least(runs, count, wr_run_counts, apply, fastest);
+  if (!fastest || !next) return;
+  wr_run_label(fastest, label, sizeof label);
+  wr_run_label(next, other, sizeof other);
+  wr_text_seconds(apply(fastest), text);
+  wr_text_seconds(apply(next), text_other);
+  if (!wr_faster(fastest, next))
+    wr_line_add(line, "; the multiplies of %s and %s are too close to call (%s, %s)", label, other, text, text_other);
+  else if (fastest == least(runs, count, gave_answer, total, NULL))
+    wr_line_add(line, "; its multiply is faster: %s against %s of %s", text, text_other, other);
+  else
+    wr_line_add(line, "; the multiply of %s is faster: %s against %s of %s", label, text, text_other, other);
+}
+
+/* The greatest distance of an answer from the first run's. */
+static void print_difference(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
+  char label[LABEL_ROOM], other[LABEL_ROOM], text[TEXT_ROOM];
+  const wr_run *first = NULL, *farthest = NULL;
+  for (int i = 0; i < count; i++) {
+    if (!wr_run_answered(&runs[i])) continue;
+    if (!first)
+      first = &runs[i];
+    else if (!farthest || isnan(runs[i].difference) || runs[i].difference > farthest->difference)
+      farthest = &runs[i];
+  }
+  if (!farthest) return;
+  wr_line line = {0};
+  wr_line_add(&line, "answers differ by at most %s (%s), %s's from %s's", wr_text_bound(farthest->difference, text),
+              problem->measure == WR_MEASURE_L1_ERROR ? "L1 norm" : "relative 2-norm",
+              wr_run_label(farthest, label, sizeof label), wr_run_label(first, other, sizeof other));
+  wr_line_print(out, &line, 0, 2);
+}
+
+static void print_baseline(FILE *out, const wr_run *runs, int count) {
+  char label[LABEL_ROOM];
+  const wr_run *base = wr_baseline(runs, count);
+  if (!base) return;
+  wr_line line = {0};
+  wr_line_add(&line, "baseline: %s, %s", wr_run_label(base, label, sizeof label),
+              base->backend->caps & WR_CAP_VENDOR
+                  ? "the cusparse format with the least total"
+                  : "the first of the list that can be compared (no cusparse format can)");
+  wr_line_print(out, &line, 0, 2);
+}
+
+static void print_warm(FILE *out, const wr_run *runs, int count) {
+  char label[LABEL_ROOM], text[TEXT_ROOM];
+  wr_line line = {0};
+  for (int i = 0; i < count; i++) {
+    if (!runs[i].ran || !(runs[i].warm > 0)) continue;
+    wr_line_add(&line, "%s %s %s",
+                line.length ? "," : "a second solve, warm:", wr_run_label(&runs[i], label, sizeof label),
+                wr_text_seconds(runs[i].warm, text));
+  }
+  if (line.length) wr_line_print(out, &line, 0, 2);
+}
+
+/* 1 if the backend is one of the runs. */
+static int is_there(const char *name, const wr_run *runs, int count) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(runs[i].backend->name, name) == 0) return 1;
+  return 0;
+}
+
+void wr_report_advice(FILE *out, const wr_run *runs, int count) {
+  char label[LABEL_ROOM];
+  for (int i = 0; i < count; i++) {
+    const wr_plan_info *info = &runs[i].info;
+    int said = 0;
+    if (info->better == NULL || is_there(info->better, runs, count)) continue;
+    for (int k = 0; k < i; k++) said |= strcmp(runs[k].info.advice, info->advice) == 0;
+    if (said) continue;
+    wr_line line = {0};
+    wr_line_add(&line, "instead of %s: %s", wr_run_label(&runs[i], label, sizeof label), info->advice);
+    wr_line_print(out, &line, 0, 2);
+  }
+}
+
+static void print_summary(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
+  wr_line line = {0};
+  add_winner(&line, runs, count);
+  add_fastest_multiply(&line, runs, count);
+  wr_line_add(&line, ".");
+  wr_line_print(out, &line, 0, 2);
+  print_difference(out, problem, runs, count);
+  print_warm(out, runs, count);
+  wr_report_advice(out, runs, count);
+  print_baseline(out, runs, count);
 }
 
 void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
@@ -131,6 +270,6 @@ void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *r
   wr_columns_print(out, columns, COLUMNS, &c);
   fputc('\n', out);
   print_marks(out, problem, runs, count);
-  wr_report_summary(out, problem, runs, count);
+  print_summary(out, problem, runs, count);
   if (c.base) wr_columns_explain(out, columns, COLUMNS, &c);
 }

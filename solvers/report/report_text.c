@@ -119,7 +119,7 @@ static int list_has(const char *list, const char *item, size_t bytes) {
   return 0;
 }
 
-/* The backend's knobs at their defaults, as text; "" where that cannot be found out, so that every knob is shown. */
+/* The backend's knobs at their defaults, as text; "" without memory for them, so that every knob is shown. */
 static void default_knobs(const wr_backend *backend, char *text, size_t size) {
   void *knobs = NULL;
   text[0] = '\0';
@@ -159,7 +159,7 @@ void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const w
   wr_text_bound(result->bound, bound);
   wr_text_real(problem->tolerance, asked);
   int stopped_by_change = result->by_change;
-  if (strcmp(problem->program, "pagerank") != 0)
+  if (problem->measure == WR_MEASURE_RESIDUAL)
     wr_line_add(line, "||b - A x|| = %s ||b|| (asked for %s)", measure, asked);
   else if (stopped_by_change)
     wr_line_add(line, "last change %s (asked for %s), L1 error <= %s", measure, asked, bound);

@@ -1,4 +1,4 @@
-/* What a matrix's pattern looks like, in five numbers. */
+/* Five numbers about the pattern of a matrix. */
 #ifndef WR_ROW_STATISTICS_H
 #define WR_ROW_STATISTICS_H
 

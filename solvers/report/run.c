@@ -1,9 +1,8 @@
 #include "solvers/report/run.h"
 
 #include <math.h>
-#include <string.h>
 
-int wr_run_answered(const wr_run *run) { return run->ran && run->status == WR_OK; }
+int wr_run_answered(const wr_run *run) { return run->ran && run->error.status == WR_OK; }
 
 int wr_run_counts(const wr_run *run) {
   return wr_run_answered(run) && wr_run_exit_code(run) != wr_status_exit_code(WR_EINTERNAL);
@@ -15,7 +14,7 @@ const wr_run *wr_baseline(const wr_run *runs, int count) {
     const wr_run *run = &runs[i];
     if (!wr_run_counts(run)) continue;
     if (!first) first = run;
-    if (strncmp(run->backend->name, "cusparse", 8) != 0) continue;
+    if (!(run->backend->caps & WR_CAP_VENDOR)) continue;
     if (!best || wr_ledger_end_to_end(&run->ledger) < wr_ledger_end_to_end(&best->ledger)) best = run;
   }
   return best ? best : first;
@@ -40,7 +39,7 @@ int wr_faster(const wr_run *a, const wr_run *b) {
 }
 
 int wr_run_exit_code(const wr_run *run) {
-  if (run->status != WR_OK) return wr_status_exit_code(run->status);
+  if (run->error.status != WR_OK) return wr_status_exit_code(run->error.status);
   if (!run->ran) return wr_status_exit_code(WR_EUNAVAILABLE);
   int code = wr_outcome_exit_code(run->result.outcome);
   const wr_verdict *verdict = &run->verdict;
@@ -50,12 +49,20 @@ int wr_run_exit_code(const wr_run *run) {
   return code == 0 && !verdict->met_tolerance ? wr_outcome_exit_code(WR_MAX_ITERATIONS) : code;
 }
 
-int wr_report_exit_code(const wr_run *runs, int count) {
-  static const int worst_first[] = {130, 7, 9, 5, 6, 8, 3, 1, 2, 0};
+int wr_worse_exit_code(int a, int b) {
+  static const int worst_first[] = {130, 7, 9, 5, 6, 8, 3, 1, 2, 4, 0};
   for (size_t rank = 0; rank < sizeof worst_first / sizeof *worst_first; rank++)
-    for (int i = 0; i < count; i++)
-      if (wr_run_exit_code(&runs[i]) == worst_first[rank]) return worst_first[rank];
-  return wr_status_exit_code(WR_EUNAVAILABLE);
+    if (a == worst_first[rank] || b == worst_first[rank]) return worst_first[rank];
+  return a;
+}
+
+int wr_report_exit_code(const wr_run *runs, int count) {
+  int worst = -1, not_available = wr_status_exit_code(WR_EUNAVAILABLE);
+  for (int i = 0; i < count; i++) {
+    int code = wr_run_exit_code(&runs[i]);
+    if (code != not_available) worst = worst < 0 ? code : wr_worse_exit_code(worst, code);
+  }
+  return worst < 0 ? not_available : worst;
 }
 
 const wr_run *wr_apply_base(const wr_run *runs, int count) {
@@ -74,6 +81,46 @@ wr_apply_standing wr_apply_compare(const wr_run *run, const wr_run *base) {
   if (run->apply_median < base->apply_median)
     standing.pays_at = wr_break_even(run, base);
   else
-    standing.ahead_until = wr_break_even(base, run); /* when the other has paid against this one */
+    standing.ahead_until = wr_break_even(base, run); /* from there on base takes less time */
   return standing;
+}
+
+static double first_result(const wr_run *run) { return run->setup + run->apply_first; }
+
+/* The first apply is in no interval. */
+static int is_timed(const wr_run *run) {
+  return wr_run_counts(run) && run->apply_median > 0 && run->applies > WR_LEAST_SAMPLE;
+}
+
+static const wr_run *soonest(const wr_run *runs, int count) {
+  const wr_run *best = NULL;
+  for (int k = 0; k < count; k++) {
+    if (!is_timed(&runs[k])) continue;
+    double sooner = best ? first_result(best) - first_result(&runs[k]) : 1;
+    if (sooner > 0 || (sooner == 0 && runs[k].apply_median < best->apply_median)) best = &runs[k];
+  }
+  return best;
+}
+
+/* The run that first takes less time than this one, *at := from which number of multiplies on; NULL: none. */
+static const wr_run *successor(const wr_run *runs, int count, const wr_run *current, int64_t *at) {
+  const wr_run *next = NULL;
+  for (int k = 0; k < count; k++) {
+    if (!is_timed(&runs[k]) || !wr_faster(&runs[k], current)) continue;
+    int64_t pays = wr_break_even(&runs[k], current);
+    if (pays < 0) continue;
+    if (next == NULL || pays < *at || (pays == *at && runs[k].apply_median < next->apply_median))
+      next = &runs[k], *at = pays;
+  }
+  return next;
+}
+
+int wr_suggest(const wr_run *runs, int count, wr_stretch *stretches) {
+  int found = 0;
+  int64_t from = 1;
+  for (const wr_run *run = soonest(runs, count); run != NULL; run = successor(runs, count, run, &from)) {
+    if (found > 0 && from <= stretches[found - 1].from) from = stretches[--found].from; /* the run before is never the best */
+    stretches[found++] = (wr_stretch){run, from};
+  }
+  return found;
 }

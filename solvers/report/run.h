@@ -1,5 +1,4 @@
-/* What a run of one backend found, what is known of the problem, and how runs compare. Programs fill these records in, reports
- * print them. */
+/* Records of a run of one backend and of the problem, which programs fill in and reports print, and comparisons of runs. */
 #ifndef WR_RUN_H
 #define WR_RUN_H
 
@@ -17,18 +16,17 @@ enum { WR_MAX_RUNS = 64 }; /* of one command */
 typedef struct wr_run {
   const wr_backend *backend;
   char knobs[128];         /* effective, "alg=1"; "" none                                             */
-  wr_status status;        /* not WR_OK: did not run, or broke off; then `reason` says why            */
-  char reason[512];
+  wr_error error;          /* why it did not run, or broke off                                        */
   int ran;                 /* 1: there is a result                                                    */
   wr_plan_info info;
   char device_name[128];
-  wr_ledger ledger;        /* the whole way of this run: what is shared (read...) and its own          */
+  wr_ledger ledger;        /* phases that all runs share (read, ...) and those of this run             */
   double apply_total, apply_median, apply_low, apply_high, apply_first; /* s; median with 95% interval */
   int64_t applies;
-  int timed_apart;         /* 1: the device repeated the iterations; applies were timed one by one afterwards */
+  int timed_afterwards;    /* 1: the device repeated the iterations, and applies were timed afterwards */
   double setup;            /* s: prepare with tuning, for break-even                                  */
   double warm;             /* s: a second solve with the prepared plan; 0: not measured               */
-  double warm_solve;       /* s: its iterations alone, without the answer's way back                  */
+  double warm_solve;       /* s: its iterations alone, without downloading the answer                 */
   double read_bandwidth;   /* bytes/s measured at its place; 0: not measured                          */
   int fused_epilogue;
   wr_result result;
@@ -36,56 +34,62 @@ typedef struct wr_run {
   double difference;       /* L1 (PageRank) or relative 2-norm (BiCGSTAB) distance to the first run's answer */
 } wr_run;
 
+/* What a method stops by, and in which norm reports give the distance of two answers. */
+typedef enum wr_measure {
+  WR_MEASURE_RESIDUAL, /* ||b - A x|| / ||b||; relative 2-norm                                               */
+  WR_MEASURE_L1_ERROR  /* a bound on the L1 error of the scores, or the L1 change of a step; L1 norm         */
+} wr_measure;
+
 /* The problem, for headings. */
 typedef struct wr_problem_facts {
   const char *program;     /* "pagerank"                                                              */
+  wr_measure measure;
   const char *source;      /* file or gen: name                                                       */
   char kind[64];           /* "coordinate pattern general"                                            */
   int64_t nrows, ncols, nnz, bytes;
   int has_values;
   const char *precision;   /* "f64"                                                                   */
   double tolerance;
-  int interrupted;         /* 1: a signal ended the program before it was through                     */
-  char place[192];         /* "the CPU: ...", why it was chosen by the problem's size; "": it was not     */
+  int interrupted;         /* 1: a signal ended the program early                                     */
+  char place[192];         /* "the CPU: ...", why the problem's size chose it; "": the size did not       */
   char remark[256];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */
 } wr_problem_facts;
 
-/* What a wr_run has no member for. The first of anything pays once for what a process loads and keeps, so that whoever is
- * measured first would look bad: run.setup and run.apply_first are medians over all preparations. */
+/* Measurements of spmv besides those in wr_run. The first preparation in a process also loads code and fills pools, which would
+ * count against the backend measured first; so run.setup and run.apply_first are medians over all preparations. */
 typedef struct wr_apply_times {
   wr_sample hot, cold;             /* s a multiply; count 0: not measured. run.apply_... are the hot ones    */
   int64_t repeat;                  /* multiplies in the last hot batch                                       */
   int64_t preparations;
   double setup_once, first_once;   /* s: the very first preparation and apply                                */
-  int dual;                        /* 1: y and y_next alternated, as a solver would let them                 */
+  int dual;                        /* 1: y and y_next alternated, as in a solver                             */
 } wr_apply_times;
 
 /* A place to compute at, opened once for all matrices. */
 typedef struct wr_apply_place {
   wr_env env;
-  wr_status status;      /* not WR_OK: it does not open, and reason says why       */
-  char reason[512];
+  wr_error error;        /* why it does not open                                   */
   double read_bandwidth; /* bytes/s; 0: there was no memory to measure it          */
 } wr_apply_place;
 
-/* 1 if the run has an answer that was computed without an error ... */
+/* 1 if the run has an answer and no error. */
 int wr_run_answered(const wr_run *run);
 
-/* ... and did not fail the check of its multiplies, so that its times can be compared. */
+/* 1 if it also passed the check of its multiplies, so that its times can be compared. */
 int wr_run_counts(const wr_run *run);
 
-/* The baseline of speed-up and break-even: the cusparse run with the least total if one ran, else the first that ran;
+/* The baseline of speed-up and break-even: the run of WR_CAP_VENDOR with the least total if one ran, else the first that ran;
  * NULL if none did. A run that failed or multiplied wrong is no baseline. */
 const wr_run *wr_baseline(const wr_run *runs, int count);
 
-/* Multiplies after which run has paid for its preparation against base: ceil(((S - S0) + (f - f0)) / (t0 - t)); 0 when
- * it never costs more; -1 when it never pays. S setup, f first apply less the median, t the median apply. A run that
- * is cheaper to prepare and slower to apply has 0 while it is ahead after its own `applies`, -1 when it has been
- * overtaken by then. -1 also when a time is not finite. */
+/* The number of multiplies from which on run takes less time than base, preparation included: ceil(((S - S0) + (f - f0)) / (t0
+ * - t)); 0 when it never costs more; -1 when it never pays. S setup, f first apply less the median, t the median apply. A run
+ * that takes less to prepare and more to apply has 0 if it takes less time than base for its own `applies`, else -1. -1 also
+ * if a time is not finite. */
 int64_t wr_break_even(const wr_run *run, const wr_run *base);
 
-/* 1 if a's apply is faster than b's beyond doubt: both were timed more than WR_LEAST_SAMPLE times (the first one is
- * in no interval), and b's 95% interval begins more than 2% above the end of a's. */
+/* 1 if a's apply is faster than b's by more than the measuring error: both were timed more than WR_LEAST_SAMPLE times (the
+ * first one is in no interval), and b's 95% interval begins more than 2% above the end of a's. */
 int wr_faster(const wr_run *a, const wr_run *b);
 
 /* Exit code of one run: its status's if that is no success, else its outcome's; verification that failed is 7
@@ -93,21 +97,36 @@ int wr_faster(const wr_run *a, const wr_run *b);
  * and 130: there is nothing to verify. */
 int wr_run_exit_code(const wr_run *run);
 
-/* Of all runs: with one its own; with several 130 if one was interrupted, else the worst in the order 7, 9, 5, 6, 8, 3, 1, 2,
- * 0, rows that were not available left out; WR_EUNAVAILABLE's if none is left. */
+/* The worse of two exit codes: the one that comes first in 130 (interrupted), 7, 9, 5, 6, 8, 3, 1, 2, 4, 0. */
+int wr_worse_exit_code(int a, int b);
+
+/* Of all runs: the worst of theirs, runs that were not available left out; WR_EUNAVAILABLE's if none is left. */
 int wr_report_exit_code(const wr_run *runs, int count);
 
-/* The first run that can be compared, or NULL: what speed-up and break-even are against. */
+/* The baseline of spmv: the first run that can be compared, or NULL. */
 const wr_run *wr_apply_base(const wr_run *runs, int count);
 
 typedef struct wr_apply_standing {
-  int known;           /* 0: nothing can be said: it did not run, multiplied wrong, or there is no base    */
+  int known;           /* 0: there is no comparison: it did not run, multiplied wrong, or there is no base  */
   double speed_up;     /* base's hot median / its own                                                      */
-  int faster, slower;  /* beyond doubt (wr_faster); neither: equal as far as can be told                   */
+  int faster, slower;  /* by wr_faster; neither: the difference is within the measuring error              */
   int64_t pays_at;     /* wr_break_even's for one that is faster in the median; -1: never                  */
-  int64_t ahead_until; /* slower but sooner prepared: for so many multiplies it is ahead; 0: for none; -1: always */
+  int64_t ahead_until; /* slower, but takes less to prepare: it takes less in all for so many multiplies; 0: none; -1: any */
 } wr_apply_standing;
 
 wr_apply_standing wr_apply_compare(const wr_run *run, const wr_run *base); /* base may be NULL */
+
+/* ---- the backend that takes the least time, preparation included, for a number of multiplies ---- */
+
+/* For `from` multiplies, and more up to the next stretch, this run takes the least time. */
+typedef struct wr_stretch {
+  const wr_run *run;
+  int64_t from; /* 1 for the first stretch */
+} wr_stretch;
+
+/* Into stretches[count], by ascending `from`. The first is the run with the least time for one multiply. Another follows at
+ * its wr_break_even, if it multiplies faster (wr_faster). Returns how many there are: 0 if no run was right and timed often
+ * enough for an interval. */
+int wr_suggest(const wr_run *runs, int count, wr_stretch *stretches);
 
 #endif

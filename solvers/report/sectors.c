@@ -1,15 +1,5 @@
 #include "solvers/report/sectors.h"
 
-#include <string.h>
-
-int wr_sectors_apply(const wr_backend *backend) {
-  static const char *const names[] = {"cusparse", "merbit",   "csr_thread", "csr_thread_unrolled",
-                                      "csr_warp", "csr_warp_shared"};
-  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-    if (strcmp(backend->name, names[k]) == 0) return 1;
-  return 0;
-}
-
 /* Different sectors among the columns col[count], count at most WR_GATHER_ENTRIES. */
 static int64_t sectors_of_gather(const int32_t *col, int64_t count, int32_t in_sector) {
   int32_t seen[WR_GATHER_ENTRIES];

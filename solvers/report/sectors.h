@@ -1,9 +1,9 @@
-/* How much a multiply by plain rows asks of the second-level cache, in 32-byte sectors, the unit of ncu's
- * lts__t_sectors_op_read: on irregular matrices it is these, not bytes of memory, that the time follows.
+/* How much a multiply by plain rows (WR_CAP_PLAIN_ROWS) reads from the second-level cache, in sectors of 32 bytes, as ncu's
+ * lts__t_sectors_op_read counts them. On irregular matrices the time is proportional to these and not to bytes of memory.
  *
- * Streams are exact: each array (columns, values, and what says where rows end) is read once, from its aligned begin. x is a
- * model: a warp takes 32 consecutive entries of the matrix, whatever their rows, and asks for each sector of x among them once;
- * no first-level cache keeps a sector from one warp's gather to the next. y is written, not read. */
+ * The count of streams is exact: each array (columns, values, row pointers or the like) is read once, from its aligned begin.
+ * That of x is a model: a warp takes 32 consecutive entries of the matrix, whatever their rows, and reads each sector of x
+ * that they use once; the first-level cache keeps no sector from one warp's gather to the next. y is written and not read. */
 #ifndef WR_SECTORS_H
 #define WR_SECTORS_H
 
@@ -11,12 +11,9 @@
 
 enum { WR_SECTOR_BYTES = 32, WR_GATHER_ENTRIES = 32 };
 
-/* 1 for a CUDA backend that reads plain rows entry by entry, so that the count means something for it. */
-int wr_sectors_apply(const wr_backend *backend);
-
 int64_t wr_sectors_of_x(const wr_csr *A, wr_type type);
 
-/* info: of a plan for A whose format is A's columns, its values if it has some, and what tells rows. */
+/* info: of a plan for A with a format of A's columns, its values if it has some, and the limits of rows. */
 int64_t wr_sectors_of_streams(const wr_csr *A, wr_type type, const wr_plan_info *info);
 
 #endif

@@ -8,7 +8,6 @@
 #include "solvers/report/machine.h"
 #include "solvers/report/report_text.h"
 #include "solvers/report/sectors.h"
-#include "solvers/report/suggestion.h"
 
 enum { SPMV_SCHEMA = 1 };
 
@@ -18,8 +17,8 @@ static void write_places(wr_json *json, const wr_apply_place *places) {
   for (int p = 0; p < 2; p++) {
     wr_json_begin(json, NULL, '{');
     wr_json_text(json, "place", names[p]);
-    wr_json_text(json, "status", wr_status_name(places[p].status));
-    wr_json_text(json, "reason", places[p].reason[0] ? places[p].reason : NULL);
+    wr_json_text(json, "status", wr_status_name(places[p].error.status));
+    wr_json_text(json, "reason", places[p].error.text[0] ? places[p].error.text : NULL);
     wr_json_text(json, "device", places[p].env.device_name[0] ? places[p].env.device_name : NULL);
     wr_json_real(json, "read_bandwidth", places[p].read_bandwidth > 0 ? places[p].read_bandwidth : NAN);
     wr_json_end(json, '}');
@@ -122,7 +121,7 @@ static void write_comparison(wr_json *json, const wr_run *run, const wr_run *bas
 }
 
 static void write_sectors(wr_json *json, const wr_spmv_table *t, const wr_run *run) {
-  if (t->x_sectors < 0 || !wr_sectors_apply(run->backend)) {
+  if (t->x_sectors < 0 || !(run->backend->caps & WR_CAP_PLAIN_ROWS)) {
     wr_json_null(json, "sectors");
     return;
   }
@@ -140,8 +139,8 @@ static void write_run(wr_json *json, const wr_spmv_table *t, int k, const wr_run
   wr_json_text(json, "backend", run->backend->name);
   wr_json_text(json, "knobs", run->knobs);
   wr_json_text(json, "place", run->backend->place == WR_HOST ? "host" : "cuda");
-  wr_json_text(json, "status", wr_status_name(run->status));
-  wr_json_text(json, "reason", run->reason[0] ? run->reason : NULL);
+  wr_json_text(json, "status", wr_status_name(run->error.status));
+  wr_json_text(json, "reason", run->error.text[0] ? run->error.text : NULL);
   wr_json_boolean(json, "ran", run->ran);
   if (run->ran) {
     write_plan(json, run);

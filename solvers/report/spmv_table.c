@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "config/text.h"
+#include "solvers/report/report.h"
 #include "solvers/report/report_columns.h"
 #include "solvers/report/report_text.h"
 #include "solvers/report/sectors.h"
-#include "solvers/report/suggestion.h"
 
 enum { LABEL_ROOM = 256 };
 
@@ -42,7 +42,7 @@ static void rate_cell(const wr_columns *c, int k, char *cell) {
 
 static int is_wrong(const wr_run *run) { return run->ran && !wr_run_counts(run); }
 
-/* "1.25x": faster or slower beyond doubt; "1.01x =": not. */
+/* "1.25x": faster or slower by wr_faster; "1.01x =": neither. */
 static void speed_cell(const wr_columns *c, int k, char *cell) {
   const wr_run *run = &c->runs[k];
   wr_apply_standing standing = wr_apply_compare(run, c->base);
@@ -68,7 +68,7 @@ static void pays_cell(const wr_columns *c, int k, char *cell) {
     snprintf(cell, WR_CELL_ROOM, "never");
 }
 
-/* spmv --help says what they show. */
+/* spmv --help explains them. */
 static const wr_column columns[] = {
     {"prepare", wr_cell_prepare, 8, NULL},
     {"first us", first_cell, 4, NULL},
@@ -144,7 +144,7 @@ static void print_sectors(FILE *out, const wr_spmv_table *t) {
   if (t->x_sectors < 0) return;
   for (int k = 0; k < t->count; k++) {
     const wr_run *run = &t->runs[k];
-    if (!run->ran || !wr_sectors_apply(run->backend)) continue;
+    if (!run->ran || !(run->backend->caps & WR_CAP_PLAIN_ROWS)) continue;
     int64_t streams = wr_sectors_of_streams(t->A, t->type, &run->info);
     wr_line_add(
         &line, "%s%s %s (streams %s, x %s)", found++ ? ", " : "sectors: ", wr_run_label(run, label, sizeof label),

@@ -1,4 +1,4 @@
-/* What spmv found about one matrix in one precision, and its table: a row a backend, within the width of the stream.
+/* The results of spmv for one matrix in one precision, and their table: a row a backend, no wider than the stream.
  *
  *   gen:web in f64: generated pattern, 3.00 M x 3.00 M, 49.6 M nonzeros; values made up
  *   rows: 0 to 1224 entries, 16.5 on average, 300 k empty; bandwidth 3.00 M

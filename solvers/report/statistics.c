@@ -27,7 +27,7 @@ int64_t wr_median_rank(int64_t count, double confidence, double *coverage) {
   return rank;
 }
 
-/* A total order, NaN last: qsort must never be told contradictions. */
+/* A total order, NaN last, as qsort requires. */
 static int ascending(const void *left, const void *right) {
   double a = *(const double *)left, b = *(const double *)right;
   if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);

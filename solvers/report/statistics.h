@@ -1,4 +1,4 @@
-/* What repeated timings say: the median and how sure of it one can be. No assumption about the distribution is made. */
+/* The median of repeated timings and its confidence interval, without an assumption about their distribution. */
 #ifndef WR_STATISTICS_H
 #define WR_STATISTICS_H
 
@@ -6,8 +6,8 @@
 
 #include "config/status.h"
 
-/* Fewer values than this cannot give a 95% interval: the interval is then the least and the greatest of them, and its
- * confidence, 1 - 2^(1-n), says how little that is. */
+/* Fewer values than this have no 95% interval: the interval is then from the least to the greatest, with a confidence of
+ * 1 - 2^(1-n). */
 enum { WR_LEAST_SAMPLE = 6 };
 
 typedef struct wr_sample {

@@ -131,7 +131,7 @@ check_lists() {
   run 4 pagerank -k cusparse -o "$work/none.mtx" "$graph"
   says "$err" 'pagerank: cusparse: '
   run 4 pagerank -d cuda -k cpu_csr,reference "$graph"
-  says "$out" 'not available: cpu_csr, reference: --device cuda leaves out what runs on the CPU'
+  says "$out" 'not available: cpu_csr, reference: --device cuda excludes backends that run on the CPU'
   [ ! -e "$work/none.mtx" ]
   expect 'an answer that does not exist was written'
 }

@@ -131,12 +131,12 @@ check_refused() {
   misuse '--tolerance: unknown option' --tolerance 1e-3 "$graph"
   misuse '--batches: 0 is not in [1, 100000]' --batches 0 "$graph"
   misuse "--precision: 'f16' is not one of f32|f64|both" -p f16 "$graph"
-  misuse '--verify: products are checked on the host, or not' --verify device "$graph"
+  misuse '--verify: device is not for spmv' --verify device "$graph"
   misuse '--verbose and --quiet contradict each other' -v -q "$graph"
   misuse 'cpu_csrr' -k cpu_csrr "$graph"
   misuse 'sigma' -k cpu_csr:sigma=3 "$graph"
   refuses 4 'yaspmv: ' spmv -k yaspmv "$graph"
-  refuses 4 'merbit: ' spmv -k merbit "$graph" # -d cpu leaves it out, or this build has none
+  refuses 4 'merbit: ' spmv -k merbit "$graph" # excluded by -d cpu, or not in this build
   refuses 8 "$work/no/report.json" spmv --json "$work/no/report.json" "$graph"
   spmv 4 --json "$json" -k yaspmv "$graph"
   holds 'r["exit_code"] == 4 and not r["matrices"][0]["runs"][0]["ran"]'

@@ -67,6 +67,18 @@ static void test_long_message(void) {
   CHECK(strspn(wr_status_message() + 6, "x") == length - 6);
 }
 
+static void test_kept(void) {
+  CASE("a failure that is kept and raised again");
+  wr_error error = {WR_EDEVICE, "old"};
+  CHECK(wr_error_keep(&error, WR_OK) == WR_OK && error.status == WR_OK && error.text[0] == '\0');
+  wr_fail(WR_EUSAGE, "another");
+  CHECK(wr_error_raise(&error) == WR_OK && strcmp(wr_status_message(), "another") == 0);
+  CHECK(wr_error_keep(&error, wr_fail(WR_EINPUT, "kept")) == WR_EINPUT);
+  CHECK(error.status == WR_EINPUT && strcmp(error.text, "kept") == 0);
+  wr_fail(WR_EUSAGE, "another");
+  CHECK(wr_error_raise(&error) == WR_EINPUT && strcmp(wr_status_message(), "kept") == 0);
+}
+
 static wr_status fails_when(int fail, int *reached, int *freed) {
   wr_status status = WR_OK;
   TRY(fail ? wr_fail(WR_ENUMERIC, "asked to") : WR_OK);
@@ -142,6 +154,7 @@ int main(void) {
   test_message();
   test_printable();
   test_long_message();
+  test_kept();
   test_try();
   test_threads();
   test_lowest_failure();

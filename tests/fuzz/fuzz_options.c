@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "solvers/program/settings.h"
-#include "solvers/program/spmv_settings.h"
 #include "tests/fuzz/harness.h"
 
 enum { WORDS = 64 };

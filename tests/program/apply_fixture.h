@@ -1,5 +1,5 @@
-/* For test_apply_time.c: a clock that only multiplies move, a log of what happens between its stamps, and a backend that takes
- * as long and is as wrong as its knobs say. */
+/* For test_apply_time.c: a clock that only multiplies advance, a log of operations between its stamps, and a backend with time
+ * and error set by its knobs. */
 #ifndef WR_APPLY_FIXTURE_H
 #define WR_APPLY_FIXTURE_H
 
@@ -8,11 +8,11 @@
 #include "solvers/program/apply_time.h"
 #include "tests/check.h"
 
-/* ---- a clock, and what happened between its stamps ---- */
+/* ---- a clock, and a log of operations between its stamps ---- */
 
 enum { MOST = 4096 };
 typedef struct span {
-  char who;         /* whose multiplies                     */
+  char name;         /* name of the backend                  */
   int multiplies;
   int before;       /* multiplies since the span before     */
   int flushed;      /* 1: a cache was overwritten after them */
@@ -22,7 +22,7 @@ typedef struct span {
 static struct {
   double now, stamps[WR_STAMPS];
   int applies, flushes, count;
-  char who;
+  char name;
   span spans[MOST];
   int64_t flush_bytes;
   int prepares, destroys;
@@ -36,7 +36,7 @@ static wr_status fake_stamp(wr_env *env, int slot) {
     log_of.spans[log_of.count].flushed = log_of.flushes;
   } else if (log_of.applies > 0 && log_of.count < MOST - 1) {
     span *s = &log_of.spans[log_of.count++];
-    s->who = log_of.who, s->multiplies = log_of.applies, s->seconds = log_of.stamps[1] - log_of.stamps[0];
+    s->name = log_of.name, s->multiplies = log_of.applies, s->seconds = log_of.stamps[1] - log_of.stamps[0];
   }
   log_of.applies = log_of.flushes = 0;
   return WR_OK;
@@ -59,13 +59,13 @@ static wr_status fake_fill(wr_env *env, wr_vec *v, double value) {
   return wr_vecops_host.fill(env, v, value);
 }
 
-/* ---- a backend that takes as long and is as wrong as its knobs say ---- */
+/* ---- a backend with time and error set by its knobs ---- */
 
 typedef struct fake_knobs {
-  double cost, first, off; /* s of a multiply; s more of the first one; wrong by so many bounds */
+  double cost, first, off; /* s a multiply; s more for the first one; error in bounds of a row  */
   int64_t row;             /* the row that is wrong                                             */
   int how;                 /* HOW_...                                                           */
-  int64_t from, until;     /* from this apply of a plan on, and before that one, it is so       */
+  int64_t from, until;     /* the error occurs in applies from <= number < until of a plan      */
   int unit, name;          /* sum_unit by wr_type; of the log                                   */
   double term;             /* term_unit                                                         */
 } fake_knobs;
@@ -128,7 +128,7 @@ static void set_element(wr_vec *v, int64_t i, double value) {
     ((double *)v->data)[i] = value;
 }
 
-/* The row as it should be, and `off` times the bound that the header promises. */
+/* The right value of a row, plus `off` times the bound that apply_time.h gives. */
 static double make_row(const fake_state *s, const wr_apply *request, int64_t i, double off) {
   const wr_csr *A = s->A;
   int f32 = request->x->type == WR_F32;
@@ -149,7 +149,7 @@ static wr_status fake_apply(void *state, wr_env *env, const wr_apply_args *args)
   const wr_apply *request = &args->request;
   int bad = s->applies >= s->knobs.from && s->applies < s->knobs.until;
   (void)env;
-  log_of.applies++, log_of.who = (char)('A' + s->knobs.name);
+  log_of.applies++, log_of.name = (char)('A' + s->knobs.name);
   log_of.now += s->knobs.cost + (s->applies == 0 ? s->knobs.first : 0);
   s->applies++;
   if (bad && s->knobs.how == HOW_FAIL) return wr_fail(WR_EDEVICE, "told to fail");
@@ -176,7 +176,9 @@ enum { CAPS = WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 };
 static const wr_backend fake = FAKE(.name = "fake", .place = WR_HOST, .caps = CAPS);
 static const wr_backend fake_dual = FAKE(.name = "fake_dual", .place = WR_HOST, .caps = CAPS | WR_CAP_Y_NEXT);
 
-/* ---- the ground that tests stand on ---- */
+#define CHOICE(which, text) {.backend = &which, .knobs = text}
+
+/* ---- what all tests share ---- */
 
 static wr_vecops fake_ops;
 static wr_apply_place places[2];
@@ -197,7 +199,7 @@ static wr_csr *small_matrix(int with_values) {
 }
 
 static void open_places(int faked) {
-  places[WR_CUDA] = (wr_apply_place){.status = WR_EUNAVAILABLE, .reason = "no card today"};
+  places[WR_CUDA] = (wr_apply_place){.error = {WR_EUNAVAILABLE, "no card today"}};
   places[WR_HOST] = (wr_apply_place){.env = {.place = WR_HOST, .type = WR_F64, .threads = 2}, .read_bandwidth = 1e9};
   CHECK_OK(wr_env_open(&places[WR_HOST].env));
   fake_ops = wr_vecops_host;

@@ -1,4 +1,4 @@
-/* Matrices that are assembled in the sight of a feed. */
+/* Matrices that are assembled with a feed. */
 #ifndef WR_FEED_CASES_H
 #define WR_FEED_CASES_H
 
@@ -25,7 +25,7 @@ static const feed_case feed_cases[] = {
 };
 enum { FEED_CASES = sizeof feed_cases / sizeof *feed_cases };
 
-/* In the order of columns, so that rows have to be made; two chunks. */
+/* Entries in the order of columns, so that assembling has to make rows; two chunks. */
 static inline wr_triplets feed_triplets(const feed_case *f) {
   wr_triplets t = {.nrows = f->nrows, .ncols = f->nrows, .symmetry = f->symmetry, .nchunks = 2};
   CHECK_OK(wr_alloc_zeroed(&t.chunks, 2, sizeof *t.chunks, "a test"));

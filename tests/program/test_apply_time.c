@@ -1,5 +1,5 @@
-/* Timing multiplies, on a clock that only the multiplies move: what is measured is known to the last bit, and so is the order
- * of the measurements. And products that are wrong by a little, at one time, or in one row. */
+/* Timing multiplies, by a clock that only multiplies advance, so that times and the order of measurements are known exactly.
+ * And products that are wrong by a little, in one apply, or in one row. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "solvers/report/report_text.h"
 #include "tests/program/apply_fixture.h"
 
-/* ---- memory that ends ---- */
+/* ---- out of memory ---- */
 
 static long granted = -1; /* requests that still succeed; -1: all of them */
 int posix_memalign(void **block, size_t alignment, size_t size) {
@@ -24,7 +24,8 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
 /* Powers of two: their sums, and the quotients of these by counts, have no rounding. */
 static void test_hot(void) {
   CASE("hot times are those of the clock, in batches that are long enough");
-  const wr_choice choices[] = {{&fake, "cost=0.000244140625:first=0.5"}, {&fake, "cost=0.000030517578125:name=B"}};
+  const wr_choice choices[] = {CHOICE(fake, "cost=0.000244140625:first=0.5"),
+                               CHOICE(fake, "cost=0.000030517578125:name=B")};
   CHECK_OK(time_small(WR_F64, &plain, choices, 2));
   for (int k = 0; k < 2; k++) {
     double cost = k ? 0x1p-15 : 0x1p-12;
@@ -35,13 +36,14 @@ static void test_hot(void) {
     CHECK((double)times[k].repeat * cost >= 1e-3 && times[k].preparations == 3 && !times[k].dual);
     CHECK(runs[k].setup >= 0 && runs[k].info.apply_bytes == 6 && runs[k].read_bandwidth == 1e9);
   }
-  CHECK(runs[0].apply_first == 0x1p-12 + 0.5 && times[0].first_once == 0x1p-12 + 0.5); /* and in no median */
+  CHECK(runs[0].apply_first == 0x1p-12 + 0.5 && times[0].first_once == 0x1p-12 + 0.5); /* and not in the median */
   CHECK(runs[1].apply_first == 0x1p-15 && log_of.prepares == 6 && log_of.flush_bytes == 0);
 }
 
 static void test_order(void) {
-  CASE("backends take turns, forth and back, each batch after a multiply of its own");
-  const wr_choice choices[] = {{&fake, "cost=0.001"}, {&fake, "cost=0.0004:name=B"}, {&fake, "cost=0.002:name=C"}};
+  CASE("backends alternate in both orders, and a multiply of the same backend precedes each batch");
+  const wr_choice choices[] = {CHOICE(fake, "cost=0.001"), CHOICE(fake, "cost=0.0004:name=B"),
+                               CHOICE(fake, "cost=0.002:name=C")};
   CHECK_OK(time_small(WR_F64, &plain, choices, 3));
   int batches = 0;
   for (int k = 9; k < log_of.count; k++) { /* after three first applies each */
@@ -49,7 +51,7 @@ static void test_order(void) {
     CHECKF(s->before == 1 && !s->flushed, "span %d: %d multiplies before, %d flushes", k, s->before, s->flushed);
     if (s->seconds < 1e-3) continue; /* too short, measured anew */
     int round = batches / 3, place = batches % 3;
-    CHECKF(s->who == 'A' + (round % 2 ? 2 - place : place), "batch %d is of %c", batches, s->who);
+    CHECKF(s->name == 'A' + (round % 2 ? 2 - place : place), "batch %d is of %c", batches, s->name);
     batches++;
   }
   CHECKF(batches == 21, "%d batches", batches);
@@ -59,7 +61,7 @@ static void test_cold(void) {
   CASE("cold times are of single multiplies behind an overwritten cache");
   wr_apply_settings cold = plain;
   cold.cold = 1;
-  const wr_choice choices[] = {{&fake, "cost=0.0625"}, {&fake_dual, "cost=0.125:name=B"}};
+  const wr_choice choices[] = {CHOICE(fake, "cost=0.0625"), CHOICE(fake_dual, "cost=0.125:name=B")};
   CHECK_OK(time_small(WR_F64, &cold, choices, 2));
   int found = 0;
   for (int k = 0; k < log_of.count; k++) {
@@ -74,10 +76,10 @@ static void test_cold(void) {
 }
 
 static void test_slow(void) {
-  CASE("a slow backend has fewer batches, and enough for an interval");
+  CASE("a slow backend has fewer batches, but enough for an interval");
   wr_apply_settings patient = plain;
   patient.batches = 30, patient.cold = 1, patient.seconds = 2;
-  const wr_choice choices[] = {{&fake, "cost=1"}, {&fake, "cost=0.25"}, {&fake, "cost=0.001"}};
+  const wr_choice choices[] = {CHOICE(fake, "cost=1"), CHOICE(fake, "cost=0.25"), CHOICE(fake, "cost=0.001")};
   CHECK_OK(time_small(WR_F64, &patient, choices, 3));
   static const int64_t expected[] = {WR_LEAST_SAMPLE + 1, 9, 30}; /* 9 quarters: the first sum above 2 */
   for (int k = 0; k < 3; k++) {
@@ -94,14 +96,14 @@ static wr_apply_standing standing_of(const wr_choice *choices) {
 }
 
 static void test_standing(void) {
-  CASE("faster and slower beyond 2%, and when a preparation has paid");
-  const wr_choice close[] = {{&fake, "cost=0.002"}, {&fake, "cost=0.0019616"}};
+  CASE("faster and slower by more than 2%, and the number of multiplies from which a preparation pays");
+  const wr_choice close[] = {CHOICE(fake, "cost=0.002"), CHOICE(fake, "cost=0.0019616")};
   wr_apply_standing s = standing_of(close);
   CHECK(s.known && !s.faster && !s.slower && s.speed_up > 1.019 && s.speed_up < 1.02);
-  const wr_choice ahead[] = {{&fake, "cost=0.002"}, {&fake, "cost=0.00196"}};
+  const wr_choice ahead[] = {CHOICE(fake, "cost=0.002"), CHOICE(fake, "cost=0.00196")};
   s = standing_of(ahead);
   CHECK(s.known && s.faster && !s.slower);
-  const wr_choice behind[] = {{&fake, "cost=0.0009765625"}, {&fake, "cost=0.001953125"}};
+  const wr_choice behind[] = {CHOICE(fake, "cost=0.0009765625"), CHOICE(fake, "cost=0.001953125")};
   s = standing_of(behind);
   CHECK(s.known && s.slower && !s.faster && s.speed_up == 0.5 && s.pays_at == -1);
   runs[0].setup = 1, runs[1].setup = 0.5; /* half a second sooner, 1/1024 s a multiply slower */
@@ -116,7 +118,7 @@ static void test_standing(void) {
 
 /* ---- products ---- */
 
-/* One backend's verdict, and whether what the run says elsewhere agrees with it. */
+/* 1 if a backend multiplied right by its verdict, with which other members of the run must agree. */
 static int is_right(const wr_backend *backend, const char *knobs, wr_type type) {
   wr_choice choice = {.backend = backend};
   snprintf(choice.knobs, sizeof choice.knobs, "%s", knobs);
@@ -130,7 +132,7 @@ static int is_right(const wr_backend *backend, const char *knobs, wr_type type) 
 }
 
 static void test_bound(void) {
-  CASE("the bound of a row, from both sides");
+  CASE("errors just within and just beyond the bound of a row");
   for (int row = 0; row < 4; row += row ? 1 : 2) { /* row 1 is empty */
     char knobs[64];
     for (int sign = -1; sign <= 1; sign += 2) {
@@ -149,14 +151,14 @@ static void test_bound(void) {
   CHECK(is_right(&fake, "", WR_F32) && is_right(&fake, "", WR_F64) && is_right(&fake_dual, "", WR_F64));
 }
 
-/* Once a row, whatever its length; beside sums in either type, and where it is most of the bound and where it is not. */
+/* term_unit counts once a row, whatever its length; with sums in either type, as most of the bound and as a small part. */
 static void test_term_bound(void) {
-  CASE("terms that a backend rounds besides, from both sides");
+  CASE("errors just within and just beyond the bound with term_unit");
   static const char *const terms[] = {"0.001", "1.79e-7", "5e-16"}; /* the second: three roundings to f32 */
   for (int row = 0; row < 4; row += row ? 1 : 2)
     for (int k = 0; k < 12; k++) {
       char knobs[64];
-      wr_type type = k & 1 && k < 8 ? WR_F32 : WR_F64; /* the last is nothing beside a y in f32 */
+      wr_type type = k & 1 && k < 8 ? WR_F32 : WR_F64; /* the last is negligible for a y in f32 */
       for (int sign = -1; sign <= 1; sign += 2) {
         const char *unit = k & 2 ? "f32" : "f64";
         snprintf(knobs, sizeof knobs, "term=%s:unit=%s:row=%d:off=%g", terms[k / 4], unit, row, 0.7 * sign);
@@ -170,27 +172,27 @@ static void test_term_bound(void) {
 }
 
 static void test_wrong(void) {
-  CASE("NaN, rows not written, the buffer prepared before, late errors");
+  CASE("NaN, rows not written, a wrong second buffer, errors in late applies");
   CHECK(!is_right(&fake, "how=nan:row=3", WR_F64) && isinf(runs[0].verdict.worst_row));
   CHECK(!is_right(&fake, "how=unwritten:row=1", WR_F64));
   CHECK(!is_right(&fake, "how=unwritten:row=3:from=1", WR_F32)); /* the first apply is right */
   CHECK(!is_right(&fake_dual, "how=second:row=2:off=3", WR_F64));
   CHECK(!is_right(&fake_dual, "how=second:row=2:off=3:cost=0.0007", WR_F64)); /* ends in the other buffer */
-  CHECK(is_right(&fake, "how=second:row=2:off=3", WR_F64)); /* it is never given a second one */
+  CHECK(is_right(&fake, "how=second:row=2:off=3", WR_F64)); /* it has no second buffer */
   CHECK(!is_right(&fake, "off=3:from=9", WR_F64));
-  CHECK(!is_right(&fake, "off=3:until=1", WR_F64)); /* nor is a first one made good by later ones */
-  const wr_choice choices[] = {{&fake, "off=3"}, {&fake, ""}, {&fake, "how=nan"}};
+  CHECK(!is_right(&fake, "off=3:until=1", WR_F64)); /* right later applies do not excuse a wrong first one */
+  const wr_choice choices[] = {CHOICE(fake, "off=3"), CHOICE(fake, ""), CHOICE(fake, "how=nan")};
   CHECK_OK(time_small(WR_F64, &plain, choices, 3));
   CHECK(wr_apply_base(runs, 3) == &runs[1] && wr_report_exit_code(runs, 3) == 7);
   CHECK(!wr_apply_compare(&runs[2], &runs[1]).known);
 }
 
 static void test_levels(void) {
-  CASE("a sample of rows, both ends in it; no verification");
+  CASE("a sample of rows with both ends; no verification");
   wr_apply_settings sample = plain, off = plain;
   sample.verify = WR_VERIFY_SAMPLE, sample.verify_rows = 2;
   off.verify = WR_VERIFY_OFF;
-  const wr_choice choices[] = {{&fake, "off=3:row=3"}, {&fake, "off=3:row=2"}, {&fake, "off=3:row=0"}};
+  const wr_choice choices[] = {CHOICE(fake, "off=3:row=3"), CHOICE(fake, "off=3:row=2"), CHOICE(fake, "off=3:row=0")};
   CHECK_OK(time_small(WR_F64, &sample, choices, 3));
   for (int k = 0; k < 3; k++)
     CHECKF(runs[k].verdict.rows == 2 && runs[k].verdict.multiplied_right == (k == 1), "%d: %g", k,
@@ -202,41 +204,41 @@ static void test_levels(void) {
 /* ---- what does not run ---- */
 
 static void test_absent(void) {
-  CASE("backends that cannot run, or break off, are rows with a reason");
+  CASE("runs of backends that cannot run or break off have an error");
   const wr_backend *stub = NULL;
   for (int k = 0; k < wr_backend_count() && !stub; k++)
     if (wr_backend_at(k)->plan == NULL) stub = wr_backend_at(k);
   static const wr_backend on_card = FAKE(.name = "card", .place = WR_CUDA, .caps = CAPS);
-  const wr_choice choices[] = {{&on_card, ""}, {&fake, "how=prepare"}, {&fake, "how=fail:from=12"}, {&fake, "name=D"},
-                               {stub, ""}};
+  const wr_choice choices[] = {CHOICE(on_card, ""), CHOICE(fake, "how=prepare"), CHOICE(fake, "how=fail:from=12"),
+                               CHOICE(fake, "name=D"), {.backend = stub}};
   CHECK_OK(time_small(WR_F64, &plain, choices, stub ? 5 : 4));
-  CHECK(runs[0].status == WR_EUNAVAILABLE && strcmp(runs[0].reason, "no card today") == 0 && !runs[0].ran);
-  CHECK(runs[1].status == WR_ENOMEM && strstr(runs[1].reason, "told to fail") && !runs[1].ran);
-  CHECK(runs[2].status == WR_EDEVICE && strstr(runs[2].reason, "told to fail") && !runs[2].ran);
-  CHECK(runs[3].status == WR_OK && runs[3].ran && times[3].hot.count == 7);
-  CHECK(!stub || (runs[4].status == WR_EUNAVAILABLE && runs[4].reason[0]));
+  CHECK(runs[0].error.status == WR_EUNAVAILABLE && strcmp(runs[0].error.text, "no card today") == 0 && !runs[0].ran);
+  CHECK(runs[1].error.status == WR_ENOMEM && strstr(runs[1].error.text, "told to fail") && !runs[1].ran);
+  CHECK(runs[2].error.status == WR_EDEVICE && strstr(runs[2].error.text, "told to fail") && !runs[2].ran);
+  CHECK(runs[3].error.status == WR_OK && runs[3].ran && times[3].hot.count == 7);
+  CHECK(!stub || (runs[4].error.status == WR_EUNAVAILABLE && runs[4].error.text[0]));
   CHECK(wr_apply_base(runs, 4) == &runs[3]);
-  const wr_choice misspelt[] = {{&fake, ""}, {&fake, "cots=1"}};
+  const wr_choice misspelt[] = {CHOICE(fake, ""), CHOICE(fake, "cots=1")};
   CHECK_FAILS(WR_EUSAGE, time_small(WR_F64, &plain, misspelt, 2));
   CHECK_MESSAGE("cost");
 }
 
 static void test_interrupted(void) {
   CASE("an interrupt ends the rounds and keeps what was measured");
-  const wr_choice late[] = {{&fake, ""}, {&fake, "how=interrupt:from=8:name=B"}};
+  const wr_choice late[] = {CHOICE(fake, ""), CHOICE(fake, "how=interrupt:from=8:name=B")};
   CHECK_OK(time_small(WR_F64, &plain, late, 2));
   CHECKF(times[1].hot.count > 0 && times[1].hot.count < 7, "%lld", (long long)times[1].hot.count);
   CHECK(runs[0].ran && runs[1].ran && runs[1].verdict.multiplied_right);
-  const wr_choice at_once[] = {{&fake, "how=interrupt"}};
+  const wr_choice at_once[] = {CHOICE(fake, "how=interrupt")};
   CHECK_OK(time_small(WR_F64, &plain, at_once, 1));
-  CHECK(!runs[0].ran && runs[0].status == WR_EUNAVAILABLE && strstr(runs[0].reason, "interrupted"));
+  CHECK(!runs[0].ran && runs[0].error.status == WR_EUNAVAILABLE && strstr(runs[0].error.text, "interrupted"));
 }
 
 static void test_overflow(void) {
   CASE("rows that the type cannot hold");
   open_places(1);
   wr_csr *A = small_matrix(1), *hubs = NULL;
-  const wr_choice choice = {&fake, ""};
+  const wr_choice choice = CHOICE(fake, "");
   A->val[2] = A->val[3] = A->val[4] = 3e38; /* each fits f32 */
   CHECK_OK(wr_apply_time(A, WR_F64, places, &choice, 1, &plain, runs, times));
   CHECK_OK(wr_generate("gen:hubs:n=3000,hubs=3", 0, &hubs)); /* rows long enough to overflow, though no x is 1 */
@@ -254,11 +256,11 @@ static void test_overflow(void) {
 
 /* Every allocation in turn is the last that succeeds. */
 static void test_no_memory(void) {
-  CASE("memory that ends at any point is an error or a row's reason");
+  CASE("a failed allocation is an error of the call or of a run");
   int through = 0;
   wr_apply_settings cold = plain;
   cold.cold = 1;
-  const wr_choice choices[] = {{&fake, ""}, {&fake_dual, ""}};
+  const wr_choice choices[] = {CHOICE(fake, ""), CHOICE(fake_dual, "")};
   open_places(1);
   wr_csr *A = small_matrix(1);
   for (int k = 0; k < 200 && !through; k++) {
@@ -268,7 +270,7 @@ static void test_no_memory(void) {
     int some_left = granted > 0;
     granted = -1;
     through = status == WR_OK && runs[0].ran && runs[1].ran;
-    CHECKF(through || status == WR_ENOMEM || runs[0].status == WR_ENOMEM || runs[1].status == WR_ENOMEM,
+    CHECKF(through || status == WR_ENOMEM || runs[0].error.status == WR_ENOMEM || runs[1].error.status == WR_ENOMEM,
            "%d granted: %s", k, wr_status_name(status));
     CHECKF(through || !some_left, "%d granted were too many", k);
   }
@@ -277,7 +279,7 @@ static void test_no_memory(void) {
   wr_apply_place_close(&places[WR_HOST]);
 }
 
-/* ---- the real thing ---- */
+/* ---- real backends and clocks ---- */
 
 static void test_backends(void) {
   CASE("reference and cpu_csr, with and without values, rectangular and square");
@@ -294,14 +296,16 @@ static void test_backends(void) {
       CHECK_OK(wr_apply_time(A, (wr_type)type, places, choices, count, &quick, runs, times));
       for (int r = 0; r < count; r++)
         CHECKF(wr_run_counts(&runs[r]) && runs[r].verdict.rows == A->nrows && times[r].hot.count == 2,
-               "matrix %d, %s: %s, worst row %g", k, runs[r].backend->name, runs[r].reason, runs[r].verdict.worst_row);
+               "matrix %d, %s: %s, worst row %g", k, runs[r].backend->name, runs[r].error.text,
+               runs[r].verdict.worst_row);
     }
     wr_csr_free(A);
   }
+  wr_choices_free(choices, &count);
   wr_apply_place_close(&places[WR_HOST]);
   wr_apply_place none;
   wr_apply_place_open(&none, (wr_env){.place = WR_CUDA, .device = 4000, .type = WR_F64});
-  CHECK(none.status == WR_EUNAVAILABLE && none.reason[0] && none.read_bandwidth == 0);
+  CHECK(none.error.status == WR_EUNAVAILABLE && none.error.text[0] && none.read_bandwidth == 0);
   wr_apply_place_close(&none);
 }
 

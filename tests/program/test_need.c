@@ -1,5 +1,5 @@
-/* What a run is said to need for each row, and what it allocates: posix_memalign and free are this program's own here, and keep
- * the sum of the large blocks. A header is refused by that figure before memory of its size is asked for. */
+/* The bound on the memory of a row compared with what a run allocates: posix_memalign and free of this test keep the sum of
+ * large blocks. By that bound a header is refused before memory of its size is allocated. */
 #define _DEFAULT_SOURCE
 #include "solvers/program/need.h"
 
@@ -79,10 +79,10 @@ static double *ones(void) {
   return v;
 }
 
-/* What is said is never more than what was allocated, and at least half of it. */
+/* The bound is at most what was allocated, and at least half of it. */
 static void check_most(int64_t row_bytes) {
   int64_t said = (int64_t)N * (row_bytes + (int64_t)sizeof(int64_t)), counted = atomic_load(&most);
-  CHECKF(said <= counted && counted <= 2 * said, "%lld bytes a row are said, and %.1f were allocated",
+  CHECKF(said <= counted && counted <= 2 * said, "the bound is %lld bytes a row, and %.1f were allocated",
          (long long)row_bytes + 8, (double)counted / N);
   CHECKF(atomic_load(&live) == 0, "%ld bytes are left", atomic_load(&live));
   atomic_store(&most, 0);
@@ -161,7 +161,7 @@ static void test_bicgstab(const wr_backend *backend, wr_type type, int given) {
 
 static void test_spmv(const wr_backend *backend, wr_type type) {
   ground_case(NULL, "spmv in %s", type == WR_F32 ? "f32" : "f64");
-  wr_apply_place places[2] = {{.status = WR_OK}, {.status = WR_EUNAVAILABLE}};
+  wr_apply_place places[2] = {[WR_CUDA] = {.error.status = WR_EUNAVAILABLE}};
   wr_apply_settings how = {.batches = 1, .batch_seconds = 1e-9, .preparations = 1, .verify = WR_VERIFY_FULL};
   wr_settings settings = {.verify = WR_VERIFY_FULL};
   wr_choice choice = {.backend = backend};
@@ -171,13 +171,13 @@ static void test_spmv(const wr_backend *backend, wr_type type) {
   CHECK_OK(wr_env_open(&places[WR_HOST].env));
   wr_csr *A = nearly_empty(1);
   CHECK_OK(wr_apply_time(A, type, places, &choice, 1, &how, &run, &times));
-  CHECKF(run.status == WR_OK, "%s", run.reason);
+  CHECKF(run.error.status == WR_OK, "%s", run.error.text);
   wr_csr_free(A);
   wr_env_close(&places[WR_HOST].env);
   check_most(wr_spmv_row_bytes(&settings, type, 1) + wr_spmv_column_bytes(type, 1));
 }
 
-/* Room for the row pointers alone: a reader that allocated these would find it. */
+/* The limit leaves room for the row pointers, so that a reader could allocate these. */
 static int load_in_little_room(const char *name) {
   struct rlimit limit;
   wr_csr *A = NULL;
@@ -216,7 +216,7 @@ static void test_refused(void) {
 
 int main(void) {
   const wr_backend *backend;
-  test_refused(); /* before OpenMP has threads: a child has none of them */
+  test_refused(); /* before OpenMP creates threads, which a child process would not have */
   CHECK_OK(wr_backend_find("cpu_csr", &backend));
   for (int type = WR_F32; type <= WR_F64; type++) {
     for (int given = 0; given < 2; given++) {

@@ -1,5 +1,4 @@
-/* How large a problem is before it is read, and what follows from that: where it is solved, and on how many threads it is
- * read. */
+/* The size of a problem before it is read, and the place and number of threads that are chosen by it. */
 #define _DEFAULT_SOURCE
 #include "solvers/program/place.h"
 
@@ -33,7 +32,7 @@ static void test_threads(void) {
   CHECK(wr_threads_for((int64_t)63 * WR_ENTRIES_PER_THREAD, 64) == 64 && wr_threads_for(INT64_MAX, 64) == 64);
 }
 
-/* What is expected is at most twice off what is made, and exact where a family knows. */
+/* The estimate is within a factor of 2 of the generated matrix, and exact for some families. */
 static void test_generated(void) {
   static const char *const names[] = {"gen:road:side=300",    "gen:web:n=30000",   "gen:rmat:scale=12,degree=20",
                                       "gen:hubs:n=30000,hubs=7", "gen:stencil:n=20", "gen:fem:n=8",
@@ -50,7 +49,7 @@ static void test_generated(void) {
            (long long)A->nnz);
     wr_csr_free(A);
   }
-  CASE("what cannot be generated");
+  CASE("names that cannot be generated");
   CHECK(!wr_source_extent("gen:none", &extent) && !wr_source_extent("gen:stencil:n=0", &extent));
 }
 
@@ -104,7 +103,7 @@ static void test_binary(void) {
   wr_csr_free(A);
 }
 
-/* Compressed files are known by their length alone: within a factor of four of what they hold. */
+/* The estimate for a compressed file, by its length alone, is within a factor of four. */
 static void test_compressed(void) {
   static const char *const names[] = {"jpwh_991", "add32", "as-22july06", "wiki-Vote"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -122,7 +121,7 @@ static void test_compressed(void) {
 
 static void test_others(void) {
   wr_extent extent;
-  CASE("what has no length");
+  CASE("inputs without a length");
   CHECK(!wr_source_extent("-", &extent) && !wr_source_extent("/dev/null", &extent));
   CHECK(!wr_source_extent(folder, &extent) && !wr_source_extent("no such file", &extent));
 }

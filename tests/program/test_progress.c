@@ -1,4 +1,4 @@
-/* The progress line: what it says, how often, and that it leaves nothing behind. */
+/* The progress line: its text, how often it is drawn, and that it is erased at the end. */
 #define _GNU_SOURCE /* posix_openpt */
 #include "solvers/program/progress.h"
 
@@ -25,7 +25,7 @@ static void test_line(void) {
 }
 
 static void test_slowing(void) {
-  CASE("after a fast beginning the pace of the later part counts");
+  CASE("after a fast beginning the rate of the later iterations counts");
   wr_progress progress = {.begin = {.time = 0}, .drawn_at = 0};
   char text[WR_PROGRESS_WIDTH + 1] = "";
   for (int k = 1; k <= 400; k++) {
@@ -49,7 +49,7 @@ static void test_pace(void) {
   CHECKF(drawn >= 8 && drawn <= 9, "%d lines", drawn);
 }
 
-/* The line for a solve that is at `measure` after `seconds`, having been at `before` half the way back. */
+/* The line for a solve with `measure` after `seconds` and `before` at half that time. */
 static const char *line_at(double before, double measure, double target, double seconds, int64_t iteration) {
   static char text[WR_PROGRESS_WIDTH + 1];
   wr_progress progress = {.begin = {.time = 0}, .drawn_at = -1};
@@ -68,17 +68,17 @@ static void test_time_left(void) {
   SAYS(line_at(1e-1, 1e-2, 1e-4, 400, 100), "about 7 min left");
   SAYS(line_at(1e-1, 1e-2, 1e-4, 36000, 100), "about 10 h left");
   SILENT(line_at(1e-1, 1e-2, 1e-4, 4e9, 100));
-  SILENT(line_at(1e-2, 1e-2, 1e-4, 40, 100)); /* stands still */
+  SILENT(line_at(1e-2, 1e-2, 1e-4, 40, 100)); /* constant */
   SILENT(line_at(1e-3, 1e-2, 1e-4, 40, 100)); /* grows */
   SILENT(line_at(NAN, 1e-2, 1e-4, 40, 100));
   SILENT(line_at(1e-1, NAN, 1e-4, 40, 100));
   SILENT(line_at(1e-1, INFINITY, 1e-4, 40, 100));
-  SILENT(line_at(1e-1, 1e-2, 0, 40, 100)); /* never there */
+  SILENT(line_at(1e-1, 1e-2, 0, 40, 100)); /* the target is never met */
   SAYS(line_at(1e-1, 1e-5, 1e-4, 40, 100), "about 0 s left");
 }
 
 static void test_extremes(void) {
-  CASE("it fits a line of 79, whatever the numbers are");
+  CASE("the text fits 79 columns for all numbers");
   static const double odd[] = {0, 1, -1, 1e-320, 1e300, NAN, INFINITY, 1.23456e-123};
   enum { ODD = sizeof odd / sizeof *odd };
   for (int a = 0; a < ODD; a++)
@@ -102,7 +102,7 @@ static void test_no_terminal(void) {
   fclose(file);
 }
 
-/* What is on the terminal's line after these bytes, up to `size`. */
+/* The terminal's line after these bytes, up to `size`. */
 static void play(const char *bytes, char *line, int size) {
   int column = 0;
   memset(line, ' ', (size_t)size);
@@ -114,7 +114,7 @@ static void play(const char *bytes, char *line, int size) {
 }
 
 static void test_drawing(void) {
-  CASE("a line is redrawn in place and wiped at the end");
+  CASE("a line is redrawn in place and erased at the end");
   char bytes[2000], line[101] = "", alone[100];
   FILE *file = tmpfile();
   wr_progress progress;
@@ -129,12 +129,12 @@ static void test_drawing(void) {
   wr_progress_end(&progress);
   long third = ftell(file);
   wr_progress_end(&progress);
-  CHECK(ftell(file) == third); /* wiped once */
+  CHECK(ftell(file) == third); /* erased once */
   rewind(file);
   bytes[fread(bytes, 1, sizeof bytes - 1, file)] = '\0';
   fclose(file);
   CHECK(first > 20 && second > first && third > second && strchr(bytes, '\n') == NULL);
-  bytes[first] = '\0'; /* a \r stood there */
+  bytes[first] = '\0'; /* in place of a \r */
   play(bytes, line, sizeof alone);
   CHECKF(strncmp(line, "iteration 123456789 ", 20) == 0, "%s", line);
   bytes[first] = '\r';
@@ -148,7 +148,7 @@ static void test_drawing(void) {
 }
 
 static void test_terminal(void) {
-  CASE("a terminal is seen as one");
+  CASE("a terminal is recognised");
   int master = posix_openpt(O_RDWR | O_NOCTTY);
   const char *name = master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0 ? ptsname(master) : NULL;
   FILE *terminal = name ? fopen(name, "w") : NULL;

@@ -1,4 +1,4 @@
-/* From a name to a matrix: files, standard input, generators, and what is refused. */
+/* From a name to a matrix: files, standard input, generators, and refusals. */
 #define _DEFAULT_SOURCE
 #include "solvers/program/source.h"
 #include "tests/solvers/ground.h"
@@ -118,13 +118,13 @@ static void test_edge_list(void) {
     wr_csr_free(l.A);
     wr_ids_free(&ids);
   }
-  loaded l = load(path, (wr_source_options){0}); /* who does not ask for names gets none */
+  loaded l = load(path, (wr_source_options){0}); /* without a struct for ids */
   CHECKF(l.status == WR_OK && l.facts.has_values, "%s", wr_status_message());
   wr_csr_free(l.A);
   l = load_named(path, WR_INPUT_MTX, &ids);
   CHECK(l.status == WR_EINPUT && l.A == NULL);
   CHECK_MESSAGE("edges.el:1: no Matrix Market banner");
-  l = load_named("gen:chain:scale=3", WR_INPUT_EDGES, &ids); /* rows without names count from 1 */
+  l = load_named("gen:chain:scale=3", WR_INPUT_EDGES, &ids); /* ids of a generated matrix: 1, 2, ... */
   CHECK(l.status == WR_OK && ids.count == l.A->nrows && ids.id == NULL && wr_ids_at(&ids, 0) == 1);
   wr_csr_free(l.A);
   wr_ids_free(&ids);

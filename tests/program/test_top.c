@@ -1,4 +1,4 @@
-/* The best of many, against sorting all of them. */
+/* The greatest elements, compared with sorting all. */
 #define _DEFAULT_SOURCE
 #include "solvers/program/top.h"
 #include "tests/solvers/ground.h"
@@ -28,7 +28,7 @@ static void compare_with_sorting(const double *x, int64_t n, int64_t count) {
   free(best);
 }
 
-/* levels: how many different values there are, so that many are equal. */
+/* levels: number of different values, so that many are equal. */
 static void test_values(int64_t n, double levels) {
   uint64_t seed = 99 + (uint64_t)n;
   double *x = room_for(n, sizeof *x);
@@ -52,7 +52,7 @@ static void test_orders(void) {
   compare_with_sorting(x, 300, 200);
 }
 
-/* No order is right for a NaN, but every place must be one of the list, and none twice. */
+/* The order of NaNs is not defined, but all indices must be valid and different. */
 static void test_nan(void) {
   double x[100];
   int seen[100] = {0}, bad = 0;

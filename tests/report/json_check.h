@@ -8,8 +8,7 @@
 
 static inline const char *json_blanks(const char *at) { return at + strspn(at, " \t\r\n"); }
 
-/* Each of these gets the first byte of a thing and gives the first one behind it, or NULL where the thing is
- * no JSON. */
+/* Each of these gets the first byte of an item and returns the first byte behind it, or NULL if the item is no JSON. */
 static inline const char *json_string(const char *at) {
   if (*at++ != '"') return NULL;
   for (; *at != '"'; at++) {
@@ -93,7 +92,7 @@ static inline const char *json_at(const char *text, const char *path) {
   return at;
 }
 
-/* 1 if the value at path is spelt exactly so ("null", "true", "12", "\"text\""). */
+/* 1 if the text of the value at path is this ("null", "true", "12", "\"text\""). */
 static inline int json_is(const char *text, const char *path, const char *spelling) {
   const char *at = json_at(text, path), *end = json_value(at);
   return end && (size_t)(end - at) == strlen(spelling) && strncmp(at, spelling, (size_t)(end - at)) == 0;

@@ -1,4 +1,4 @@
-/* Runs to report about: backends that only have a name, and records with plain numbers. */
+/* Runs for tests of reports: backends that have but a name, and records with round numbers. */
 #ifndef WR_REPORT_FIXTURE_H
 #define WR_REPORT_FIXTURE_H
 
@@ -29,9 +29,10 @@ static const wr_knob fixture_table[] = {
 static const wr_backend fixture_reference = {.name = "reference", .summary = "plain loop", .place = WR_HOST};
 static const wr_backend fixture_cpu_csr = {.name = "cpu_csr", .summary = "rows", .place = WR_HOST};
 static const wr_backend fixture_cusparse = {
-    .name = "cusparse", .summary = "vendor", .place = WR_CUDA,
+    .name = "cusparse", .summary = "vendor", .place = WR_CUDA, .caps = WR_CAP_VENDOR,
     .knobs = fixture_table, .knobs_size = sizeof(fixture_knobs)};
-static const wr_backend fixture_cusparse_coo = {.name = "cusparse_coo", .summary = "vendor", .place = WR_CUDA};
+static const wr_backend fixture_cusparse_coo = {
+    .name = "cusparse_coo", .summary = "vendor", .place = WR_CUDA, .caps = WR_CAP_VENDOR};
 
 /* A verified run of 54 iterations that took `solve` seconds, 1 second to read, and `apply` seconds a multiply. */
 static inline wr_run fixture_run(const wr_backend *backend, double prepare, double solve, double apply) {
@@ -56,21 +57,23 @@ static inline wr_run fixture_run(const wr_backend *backend, double prepare, doub
   return run;
 }
 
-/* A run that could not be. */
+/* A run that is not available. */
 static inline wr_run fixture_absent(const wr_backend *backend, const char *reason) {
-  wr_run run = {.backend = backend, .status = WR_EUNAVAILABLE};
-  snprintf(run.reason, sizeof run.reason, "%s", reason);
+  wr_run run = {.backend = backend, .error.status = WR_EUNAVAILABLE};
+  snprintf(run.error.text, sizeof run.error.text, "%s", reason);
   return run;
 }
 
 static inline wr_problem_facts fixture_problem(const char *program) {
-  wr_problem_facts problem = {.program = program, .source = "web.mtx", .nrows = 281903, .ncols = 281903, .nnz = 2312497,
+  int is_pagerank = strcmp(program, "pagerank") == 0;
+  wr_problem_facts problem = {.program = program, .measure = is_pagerank ? WR_MEASURE_L1_ERROR : WR_MEASURE_RESIDUAL,
+                              .source = "web.mtx", .nrows = 281903, .ncols = 281903, .nnz = 2312497,
                               .bytes = 31000000, .has_values = 0, .precision = "f64", .tolerance = 1e-9};
   SET_TEXT(problem.kind, "coordinate pattern general");
   return problem;
 }
 
-/* Everything that was written to the file since it was made; the caller frees it. */
+/* All text of a file, which is closed; the caller frees the text. */
 static inline char *fixture_text(FILE *file) {
   long size = ftell(file);
   char *text = calloc((size_t)size + 1, 1);
@@ -80,7 +83,7 @@ static inline char *fixture_text(FILE *file) {
   return text;
 }
 
-/* The same text, changed in place, as one line with single blanks: where lines break is looked at apart. */
+/* Changes the text to one line with single blanks; other tests check where lines break. */
 static inline char *fixture_flat(char *text) {
   char *out = text;
   for (const char *at = text; *at; at++)
@@ -92,7 +95,7 @@ static inline char *fixture_flat(char *text) {
   return text;
 }
 
-/* The columns that reports are given from now on; those of 80 are given to reports where nothing was said. */
+/* Sets the width of reports in columns; it is 80 at first. */
 static int fixture_width = 80;
 static inline void fixture_set_width(int columns) {
   char text[16];

@@ -5,15 +5,15 @@
 
 #include "tests/check.h"
 
-/* The clock moves on at least once, so that no phase is empty. */
+/* Waits until the clock changes, so that no phase is empty. */
 static void spend(void) {
   double begin = wr_clock();
   while (wr_clock() == begin) {}
 }
 
-/* The ledger's own stamps tell what each phase must hold: what one phase loses the next one gains, to the last bit. */
+/* The ledger's stamps determine the time of each phase: phases meet without a gap, exactly. */
 static void test_exclusive(void) {
-  CASE("phases are exclusive and nothing is lost");
+  CASE("phases are exclusive and without gaps");
   static const wr_phase way[] = {WR_PHASE_READ, WR_PHASE_ASSEMBLE, WR_PHASE_SOLVE,    WR_PHASE_VERIFY, WR_PHASE_SOLVE,
                                  WR_PHASE_SOLVE, WR_PHASE_WRITE,   WR_PHASE_DOWNLOAD, WR_PHASE_CALIBRATE};
   enum { STEPS = sizeof way / sizeof *way };
@@ -47,7 +47,7 @@ static void test_exclusive(void) {
 }
 
 static void test_stopped(void) {
-  CASE("time between stop and enter belongs to nobody");
+  CASE("time between stop and enter is in no phase");
   wr_ledger ledger;
   wr_ledger_begin(&ledger, WR_PHASE_READ);
   double begin = ledger.since;
@@ -70,7 +70,7 @@ static void test_stopped(void) {
 }
 
 static void test_totals(void) {
-  CASE("totals: all but verify and calibrate, whose places in the list are fixed by their names");
+  CASE("totals: all but verify and calibrate, in the places of the list that their names fix");
   for (int p = 0; p < WR_PHASE_COUNT; p++) {
     wr_ledger ledger = {.seconds = {0}};
     ledger.seconds[p] = 3;
@@ -94,7 +94,7 @@ static void test_add(void) {
 }
 
 static void test_process(void) {
-  CASE("the process's ledger begins with the time that was used before");
+  CASE("the process's ledger begins with the processor time used before");
   clock_t before = clock();
   wr_ledger ledger;
   wr_ledger_begin_process(&ledger);
@@ -110,9 +110,9 @@ static void test_process(void) {
   CHECK(ledger.seconds[WR_PHASE_INIT] == used + (ledger.since - begin));
 }
 
-/* First of all, while the process has not had more memory than it has. */
+/* The first test, before the process has freed memory: its peak is what it uses. */
 static void test_peak(void) {
-  CASE("the most memory until a phase ended");
+  CASE("peak memory when a phase ended");
   enum { MUCH = 64 << 20 };
   wr_ledger ledger, sum = {0};
   wr_ledger_begin(&ledger, WR_PHASE_READ);

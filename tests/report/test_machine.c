@@ -1,4 +1,4 @@
-/* Whether a machine has a GPU, whatever software can use it. */
+/* Whether a machine has a GPU, with or without software to use it. */
 #define _DEFAULT_SOURCE /* mkdtemp */
 #include "solvers/report/machine.h"
 

@@ -96,9 +96,9 @@ static void test_break_even(void) {
       {5, 3, 3, 4, 2, 2, 50, -1},               /* dearer in both                                                     */
       {4, 3, 3, 4, 2, 2, 50, -1},               /* equal to prepare, dearer to apply                                  */
       {4, 3, 3, 4, 2, 2, 0, -1},                /* the same before any apply                                          */
-      {0, 3, 3, 60, 2, 2, 50, 0},               /* 60 ahead, loses 1 an apply: still ahead after 50 ...               */
-      {0, 3, 3, 50, 2, 2, 50, 0},               /* ... level after 50 ...                                             */
-      {0, 3, 3, 49, 2, 2, 50, -1},              /* ... overtaken before that                                          */
+      {0, 3, 3, 60, 2, 2, 50, 0},               /* 60 less to prepare, 1 more an apply: less in all after 50 ...      */
+      {0, 3, 3, 50, 2, 2, 50, 0},               /* ... equal after 50 ...                                             */
+      {0, 3, 3, 49, 2, 2, 50, -1},              /* ... more in all after 50                                           */
       {1e300, 1, 1, 0, 1.0 + 1e-10, 1.0 + 1e-10, 50, -1}, /* more multiplies than can be counted                      */
       {NAN, 1, 1, 0, 2, 2, 50, -1},             {0, 1, 1, 0, INFINITY, INFINITY, 50, -1},
   };
@@ -124,9 +124,9 @@ static void test_baseline(void) {
   runs[2].ledger.seconds[WR_PHASE_VERIFY] = 100; /* in no total */
   CHECK(wr_baseline(runs, 5) == &runs[2]);
   runs[2].ran = 0;
-  runs[2].status = WR_EUNAVAILABLE;
+  runs[2].error.status = WR_EUNAVAILABLE;
   CHECK(wr_baseline(runs, 5) == &runs[3]);
-  runs[3].status = WR_EDEVICE; /* broke off with something in hand */
+  runs[3].error.status = WR_EDEVICE; /* broke off after a result */
   CHECK(wr_baseline(runs, 5) == &runs[1]);
   runs[1].verdict.multiplied_right = 0;
   CHECK(wr_baseline(runs, 5) == &runs[4]);
@@ -134,7 +134,7 @@ static void test_baseline(void) {
 }
 
 static void test_faster(void) {
-  CASE("faster only beyond doubt");
+  CASE("faster by more than 2% and the intervals");
   wr_run a = {.applies = 7, .apply_low = 90, .apply_median = 95, .apply_high = 100};
   wr_run b = {.applies = 7, .apply_low = 103, .apply_median = 110, .apply_high = 120};
   CHECK(wr_faster(&a, &b) && !wr_faster(&b, &a) && !wr_faster(&a, &a));
@@ -153,9 +153,9 @@ static void test_faster(void) {
   CHECK(!wr_faster(&a, &b));
 }
 
-/* The rule of the header for one run, said a second time as a table of cases. */
+/* The rule of the header for one run, as a table of cases. */
 static int expected_code(const wr_run *run) {
-  switch (run->status) {
+  switch (run->error.status) {
     case WR_EUSAGE: return 1;
     case WR_EINPUT: return 3;
     case WR_EUNAVAILABLE: return 4;
@@ -187,7 +187,7 @@ static void test_exit_code_of_one(void) {
       for (int outcome = WR_CONVERGED; outcome <= WR_INTERRUPTED; outcome++)
         for (int level = WR_VERIFY_OFF; level <= WR_VERIFY_FULL; level++)
           for (int verdict = 0; verdict < 4; verdict++) {
-            wr_run run = {.backend = &fixture_reference, .status = (wr_status)status, .ran = ran};
+            wr_run run = {.backend = &fixture_reference, .error.status = (wr_status)status, .ran = ran};
             run.result.outcome = (wr_outcome)outcome;
             run.verdict = (wr_verdict){
                 .level = (wr_verified)level, .multiplied_right = verdict & 1, .met_tolerance = verdict >> 1};
@@ -197,7 +197,7 @@ static void test_exit_code_of_one(void) {
           }
 }
 
-/* A run that has this code of its own. */
+/* A run with this exit code. */
 static wr_run run_with_code(int code) {
   wr_run run = fixture_run(&fixture_reference, 0, 1, 1);
   static const struct {
@@ -206,7 +206,7 @@ static wr_run run_with_code(int code) {
   } statuses[] = {{1, WR_EUSAGE}, {3, WR_EINPUT},  {4, WR_EUNAVAILABLE}, {5, WR_ENUMERIC},
                   {6, WR_ENOMEM}, {7, WR_EINTERNAL}, {8, WR_EOUTPUT},      {9, WR_EDEVICE}};
   for (size_t k = 0; k < sizeof statuses / sizeof *statuses; k++)
-    if (statuses[k].code == code) run.status = statuses[k].status;
+    if (statuses[k].code == code) run.error.status = statuses[k].status;
   if (code == 4) run.ran = 0;
   if (code == 2) run.result.outcome = WR_STAGNATED;
   if (code == 130) run.result.outcome = WR_INTERRUPTED;
@@ -259,7 +259,7 @@ static void test_converged(void) {
   CHECK_HAS(text, "end to end 1.02 s, to verified answer 1.27 s; a second solve, warm: 15.0 ms ");
   CHECK_LACKS(text, "advice");
   free(text);
-  CASE("verbose, and something that would do better");
+  CASE("verbose, with advice to use another backend");
   SET_TEXT(run.info.line, "two lanes a row");
   SET_TEXT(run.info.advice, "bsr_unrolled reads less: blocks of 3 x 3");
   run.info.better = "bsr_unrolled";
@@ -303,7 +303,7 @@ static void test_bicgstab(void) {
 }
 
 static void test_doubtful(void) {
-  CASE("no first line sounds better than the verdict");
+  CASE("the first line warns if verification failed");
   wr_run run = fixture_run(&fixture_cpu_csr, 0, 2, 1e-3);
   run.verdict.met_tolerance = 0;
   char *text = report("pagerank", &run, 0);
@@ -322,8 +322,8 @@ static void test_doubtful(void) {
   CHECK_LACKS(text, "MULTIPLIED");
   CHECK_LACKS(text, "to verified answer");
   free(text);
-  run.status = WR_EDEVICE;
-  SET_TEXT(run.reason, "kernel csr_warp: illegal address");
+  run.error.status = WR_EDEVICE;
+  SET_TEXT(run.error.text, "kernel csr_warp: illegal address");
   text = report("pagerank", &run, 0);
   CHECKF(strncmp(text, "BROKE OFF after 54 iterations: ", 31) == 0, "%s", text);
   CHECK_LACKS(text, "converged");

@@ -1,4 +1,4 @@
-/* The JSON report: strictly valid whatever is in it, every number read back, errors of the disk. */
+/* The JSON report: strictly valid for any records, every number read back, errors of writing. */
 #define _DEFAULT_SOURCE /* setenv */
 #include <float.h>
 #include <limits.h>
@@ -223,9 +223,9 @@ static void test_writer(void) {
   free(text);
 }
 
-/* No record can make it invalid: non-finite numbers everywhere, bytes of any value in every text. */
+/* Records with non-finite numbers everywhere and any bytes in every text give valid JSON. */
 static void test_hostile(void) {
-  CASE("hostile records");
+  CASE("records of random bytes and non-finite numbers");
   wr_problem_facts problem = fixture_problem("bicgstab");
   char source[600], settings[600];
   for (int k = 0; k < 599; k++) source[k] = settings[k] = (char)(1 + k % 255);
@@ -236,7 +236,7 @@ static void test_hostile(void) {
   wr_run runs[2] = {fixture_run(&fixture_cusparse, NAN, INFINITY, NAN),
                     fixture_run(&fixture_reference, -1, -INFINITY, 0)};
   for (int k = 0; k < 2; k++) {
-    memcpy(runs[k].reason, source, sizeof runs[k].reason - 1);
+    memcpy(runs[k].error.text, source, sizeof runs[k].error.text - 1);
     memcpy(runs[k].knobs, source, sizeof runs[k].knobs - 1);
     memcpy(runs[k].result.note, source, sizeof runs[k].result.note - 1);
     runs[k].result.measure = runs[k].verdict.worst_row = runs[k].info.apply_bytes = NAN;
@@ -258,7 +258,7 @@ static void test_hostile(void) {
 }
 
 static void test_disk(void) {
-  CASE("a disk that is full, a folder that is not there");
+  CASE("a full disk, a folder that does not exist");
   wr_problem_facts problem = fixture_problem("pagerank");
   wr_run run = fixture_run(&fixture_reference, 0, 1, 1);
   wr_ledger process = {0};
@@ -272,7 +272,7 @@ static void test_disk(void) {
 
 /* BiCGSTAB bounds no error and has no last change; PageRank has no backward error. */
 static void test_bicgstab(void) {
-  CASE("what a method does not have is null");
+  CASE("numbers that a method does not have are null");
   wr_run run = fixture_run(&fixture_reference, 0, 1, 1);
   run.verdict.backward_error = 0.25;
   wr_problem_facts problem = fixture_problem("bicgstab");

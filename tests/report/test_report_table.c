@@ -1,4 +1,4 @@
-/* The comparison: its cells, its marks, its sentence, its columns by the width of the stream, which no line exceeds. */
+/* The comparison: cells, marks, the summary, and the columns that fit the width of the stream, which no line exceeds. */
 #define _DEFAULT_SOURCE /* setenv */
 #include <float.h>
 #include <stdint.h>
@@ -93,7 +93,7 @@ static void test_apply_units(void) {
 }
 
 static void test_advice(void) {
-  CASE("what others would do better, once each, unless they are there");
+  CASE("advice, each once, unless the better backend is one of the runs");
   wr_run runs[] = {fixture_run(&fixture_reference, 0, 1, 0.001), fixture_run(&fixture_cpu_csr, 0, 1.01, 0.00102)};
   char *text = fixture_flat(table(runs, 2));
   CHECK_LACKS(text, "instead of");
@@ -113,7 +113,7 @@ static void test_advice(void) {
 }
 
 static void test_doubt(void) {
-  CASE("too close to call, and level");
+  CASE("multiplies and totals that do not differ enough");
   wr_run runs[] = {fixture_run(&fixture_reference, 0, 1, 0.001), fixture_run(&fixture_cpu_csr, 0, 1.01, 0.00102)};
   char *text = table(runs, 2);
   fixture_flat(text);
@@ -122,7 +122,7 @@ static void test_doubt(void) {
   CHECK_HAS(text, "baseline: reference, the first of the list that can be compared (no cusparse format can) ");
   CHECK_LACKS(text, "faster");
   free(text);
-  CASE("the fastest multiply is another one's");
+  CASE("the fastest multiply is not of the fastest run");
   runs[1].apply_median = 0.5e-3;
   runs[1].apply_high = 0.6e-3;
   text = fixture_flat(table(runs, 2));
@@ -142,8 +142,8 @@ static void test_marks(void) {
   runs[1].result.outcome = WR_MAX_ITERATIONS;
   SET_TEXT(runs[1].result.note, "the most that were allowed");
   runs[2].verdict.multiplied_right = 0;
-  runs[3].status = WR_EDEVICE;
-  SET_TEXT(runs[3].reason, "the card fell\noff the bus");
+  runs[3].error.status = WR_EDEVICE;
+  SET_TEXT(runs[3].error.text, "the card fell\noff the bus");
   char *text = table(runs, 4);
   CHECK_HAS(row(text, "reference"), " 2.00 s* ");
   CHECK_HAS(row(text, "cpu_csr"), " 6.00 s! ");
@@ -230,7 +230,7 @@ static void make_odd(wr_run *run, const wr_backend *backend) {
   for (int k = 0; k < WR_PHASE_COUNT; k++) run->ledger.seconds[k] = odd_real(), run->ledger.hidden[k] = odd_real();
   run->backend = backend;
   run->ran = pick(4) > 0;
-  run->status = pick(3) ? WR_OK : (wr_status)pick(WR_EDEVICE + 1);
+  run->error.status = pick(3) ? WR_OK : (wr_status)pick(WR_EDEVICE + 1);
   run->result.outcome = (wr_outcome)pick(WR_INTERRUPTED + 1);
   run->result.restarts = (int)pick(3);
   run->result.refinements = (int)pick(3);
@@ -238,7 +238,7 @@ static void make_odd(wr_run *run, const wr_backend *backend) {
   run->verdict.multiplied_right = (int)pick(2);
   run->verdict.met_tolerance = (int)pick(2);
   odd_text(run->knobs, sizeof run->knobs);
-  odd_text(run->reason, sizeof run->reason);
+  odd_text(run->error.text, sizeof run->error.text);
   odd_text(run->device_name, sizeof run->device_name);
   odd_text(run->info.line, sizeof run->info.line);
   odd_text(run->result.note, sizeof run->result.note);
@@ -274,7 +274,7 @@ static void test_width(void) {
 }
 
 static void test_long_label(void) {
-  CASE("a long list of knobs stands on a line of its own");
+  CASE("a long list of knobs has a line of its own");
   fixture_set_width(80);
   wr_run runs[] = {fixture_run(&fixture_cusparse, 0, 1, 1e-3), fixture_run(&fixture_cusparse, 0, 1, 1e-3)};
   SET_TEXT(runs[0].knobs, "alg=2:layout=packed:something=that_is_quite_long_and_goes_on:and=on");
@@ -294,7 +294,7 @@ static const char *titles(int width, const wr_run *runs, int count) {
   char *text = table(runs, count);
   snprintf(words, sizeof words, "%s", row(text, "backend"));
   const char *all = strstr(text, "COLUMNS=");
-  CHECKF((all != NULL) == (strstr(words, "memory") == NULL), "%s", text); /* the first to go; then it says so */
+  CHECKF((all != NULL) == (strstr(words, "memory") == NULL), "%s", text); /* the first to be left out, which a line says */
   if (all) {
     fixture_set_width((int)strtol(all + 8, NULL, 10));
     char *wide = table(runs, count);
@@ -320,13 +320,13 @@ static void test_columns(void) {
   TITLES(100, "backend prepare apply us iter solve total memory read speed-up pays at");
   SET_TEXT(runs[1].knobs, "alg=2:layout=packed:and=a:long=list");
   TITLES(80, "backend prepare apply us iter solve total read speed-up pays at");
-  CASE("a column of what was not measured");
+  CASE("a column without a value");
   runs[0].read_bandwidth = runs[1].read_bandwidth = 0;
   TITLES(120, "backend prepare apply us iter solve total memory speed-up pays at");
 }
 
 static void test_from_cache(void) {
-  CASE("more than the memory gives");
+  CASE("more than the bandwidth of the memory");
   wr_run runs[] = {fixture_run(&fixture_reference, 0, 11, 0.2), fixture_run(&fixture_cusparse, 0.0625, 0.5, 0x1p-8)};
   fixture_set_width(100);
   runs[0].info.apply_bytes *= 6.82; /* 341% */

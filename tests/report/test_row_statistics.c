@@ -1,4 +1,4 @@
-/* Statistics of patterns small enough to be seen through. */
+/* Statistics of small patterns, counted by hand. */
 #include "solvers/report/row_statistics.h"
 #include "tests/check.h"
 
@@ -10,7 +10,7 @@ static void is(wr_row_statistics s, int64_t least, int64_t most, double mean, in
 }
 
 int main(void) {
-  CASE("the example of spmv/matrix/csr.h: row 3 is empty, (1, 4) and (3, 0) lie farthest out");
+  CASE("the example of spmv/matrix/csr.h: row 3 is empty, (1, 4) and (3, 0) are farthest from the diagonal");
   wr_csr example = {.nrows = 6, .ncols = 6, .nnz = 10, .row_ptr = (int64_t[]){0, 2, 4, 4, 8, 9, 10},
                     .col = (int32_t[]){0, 2, 1, 4, 0, 2, 3, 5, 4, 5}};
   is(wr_row_statistics_get(&example), 0, 4, 10.0 / 6, 1, 3);

@@ -35,11 +35,11 @@ static void test_rank_exact(void) {
   CHECK(exact_rank(WR_LEAST_SAMPLE) == 1 && exact_rank(9) == 2); /* textbook values: n = 9 is the first with rank 2 */
 }
 
-/* The distribution of B(n, 1/2) built up coin by coin; the coverage may be off by a rounding a coin. */
+/* The distribution of B(n, 1/2), from n coins; the coverage may be off by one rounding a coin. */
 static void test_rank_large(void) {
   enum { MOST = 1200 };
   static long double p[MOST + 2];
-  CASE("rank and coverage against the binomial distribution built coin by coin");
+  CASE("rank and coverage against the binomial distribution");
   p[0] = 1;
   for (int n = 1; n <= MOST; n++) {
     for (int k = n; k > 0; k--) p[k] = (p[k] + p[k - 1]) / 2;

@@ -19,6 +19,10 @@ static void try_fail(void) {
 
 static void try_status_message(void) { CHECK(wr_status_message() != NULL); }
 
+static void try_error_keep(void) { CHECK(wr_error_keep(NULL, WR_EDEVICE) == WR_EDEVICE); }
+
+static void try_error_raise(void) { REFUSED("error is NULL", wr_error_raise(NULL)); }
+
 static void try_status_name(void) {
   CHECK(strcmp(wr_status_name((wr_status)99), "unknown status") == 0);
   CHECK(strcmp(wr_status_name((wr_status)-1), "unknown status") == 0);
@@ -171,6 +175,7 @@ static void try_closest(void) {
 
 #define ARGUMENTS_CONFIG                                                                             \
   {"wr_fail", try_fail}, {"wr_status_message", try_status_message}, {"wr_status_name", try_status_name}, \
+      {"wr_error_keep", try_error_keep}, {"wr_error_raise", try_error_raise},                              \
       {"wr_status_sentence", try_status_sentence}, {"wr_status_exit_code", try_status_exit_code},    \
       {"wr_alloc", try_alloc}, {"wr_alloc_zeroed", try_alloc_zeroed}, {"wr_free", try_free},         \
       {"wr_resize", try_resize}, {"wr_options_text", try_options_text},                                        \

@@ -315,7 +315,7 @@ static void try_plan_create(void) {
   wr_backend partial = *backend;
   wr_csr odd = *given.A;
   wr_plan *plan = given.plan;
-  REFUSED("out is NULL", wr_plan_create(backend, NULL, given.A, &given.env, NULL));
+  REFUSED("plan is NULL", wr_plan_create(backend, NULL, given.A, &given.env, NULL));
   REFUSED("backend is NULL", wr_plan_create(NULL, NULL, given.A, &given.env, &plan));
   CHECK(plan == NULL);
   partial.apply = NULL;

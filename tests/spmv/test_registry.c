@@ -76,7 +76,8 @@ static void test_finite_x(void) {
   CHECK(sizeof state / sizeof *state == EXPECTED);
   for (int b = 0; b < EXPECTED && b < wr_backend_count(); b++) {
     CASE(wr_backend_at(b)->name);
-    CHECK(state[b] == VENDOR || !(wr_backend_at(b)->caps & WR_CAP_FINITE_X));
+    CHECK(state[b] == VENDOR || !(wr_backend_at(b)->caps & (WR_CAP_FINITE_X | WR_CAP_VENDOR)));
+    CHECK(state[b] != VENDOR || wr_backend_at(b)->plan == NULL || (wr_backend_at(b)->caps & WR_CAP_VENDOR));
   }
 }
 

@@ -22,7 +22,7 @@ const wr_backend wr_backend_csr_thread = {
     .source = "Mazzucchi 2025, section IV, algorithm 1",
     .place = WR_CUDA,
     .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 |
-            WR_CAP_DEVICE_ROWS,
+            WR_CAP_DEVICE_ROWS | WR_CAP_PLAIN_ROWS,
     .state_size = sizeof(wr_csr_view),
     .check = wr_csr_check_nothing,
     .plan = plan,

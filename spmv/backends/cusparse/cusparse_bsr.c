@@ -272,7 +272,8 @@ const wr_backend wr_backend_cusparse_bsr = {
     .summary = "cuSPARSE BSR",
     .source = "NVIDIA cuSPARSE, generic API and bsrmv",
     .place = WR_CUDA,
-    .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 | WR_CAP_FINITE_X,
+    .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 | WR_CAP_FINITE_X |
+            WR_CAP_VENDOR,
     .knobs = knobs,
     .knobs_size = sizeof(bsr_knobs),
     .state_size = sizeof(bsr_state),

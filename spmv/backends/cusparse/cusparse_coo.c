@@ -94,7 +94,8 @@ const wr_backend wr_backend_cusparse_coo = {
     .summary = "cuSPARSE COO",
     .source = "NVIDIA cuSPARSE, generic API",
     .place = WR_CUDA,
-    .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 | WR_CAP_DEVICE_ROWS,
+    .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 | WR_CAP_DEVICE_ROWS |
+            WR_CAP_VENDOR,
     .knobs = knobs,
     .knobs_size = sizeof(coo_knobs),
     .state_size = sizeof(coo_state),

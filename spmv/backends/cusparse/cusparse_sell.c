@@ -198,7 +198,8 @@ const wr_backend wr_backend_cusparse_sell = {
     .summary = "cuSPARSE sliced ELLPACK",
     .source = "NVIDIA cuSPARSE, generic API",
     .place = WR_CUDA,
-    .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 | WR_CAP_FINITE_X,
+    .caps = WR_CAP_BETA | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 | WR_CAP_FINITE_X |
+            WR_CAP_VENDOR,
     .knobs = knobs,
     .knobs_size = sizeof(sell_knobs),
     .state_size = sizeof(sell_state),

@@ -184,7 +184,7 @@ const wr_backend wr_backend_merbit = {
     .source = "MERBIT: A GPU-Based SpMV Method for Iterative Workloads",
     .place = WR_CUDA,
     .caps = WR_CAP_BETA | WR_CAP_Y_NEXT | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 |
-            WR_CAP_F64 | WR_CAP_DEVICE_ROWS,
+            WR_CAP_F64 | WR_CAP_DEVICE_ROWS | WR_CAP_PLAIN_ROWS,
     .knobs = knobs,
     .knobs_size = sizeof(merbit_knobs),
     .state_size = sizeof(merbit_state),

@@ -1,6 +1,6 @@
-/* A device that is opened beside the program and is given rows while others are made: the view is that of the whole matrix, or
- * there is none. Without a device: what is left of it. */
-#include "solvers/program/opener.h"
+/* A thread that opens a device and uploads rows while others are made: the matrix has a complete view, or none. Without a
+ * device: the thread that fails to open one. */
+#include "solvers/program/device_thread.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 #include "spmv/device/device_memory.h"
 #include "tests/program/feed_cases.h"
 
-static int wanted = 1;
+static int accepted = 1;
 
-static int wants(void *context, const wr_csr *A) { return (void)context, (void)A, wanted; }
+static int accepts(void *context, const wr_csr *A) { return (void)context, (void)A, accepted; }
 
 static wr_env env_of(wr_type type) { return (wr_env){.place = WR_CUDA, .type = type}; }
 
-/* The view holds what the matrix does. */
+/* The view has the entries of the matrix. */
 static void check_view(wr_csr *A, wr_env *env) {
   wr_csr_view view;
   int64_t wrong = 0;
@@ -35,40 +35,40 @@ static void check_view(wr_csr *A, wr_env *env) {
   free(row_ptr), free(col), free(val);
 }
 
-/* Until the thread has brought there all that it was told of. */
-static void let_it_work(wr_opener *o, int64_t rows) {
+/* Waits until the thread has uploaded all rows that were announced. */
+static void wait_for_uploads(wr_device_thread *t, int64_t rows) {
   for (int over = 0; !over;) {
-    pthread_mutex_lock(&o->rows.lock);
-    over = o->rows.seen_number == o->rows.number && o->rows.seen_rows == rows && !o->rows.busy && !o->rows.left;
-    pthread_mutex_unlock(&o->rows.lock);
+    pthread_mutex_lock(&t->rows.lock);
+    over = t->rows.seen_number == t->rows.number && t->rows.seen_rows == rows && !t->rows.reading && !t->rows.left;
+    pthread_mutex_unlock(&t->rows.lock);
   }
 }
 
-/* works: it is given the time for all of it; else it is ended as soon as the matrix is there. */
+/* works 1: waits until all is uploaded; 0: ends the thread as soon as the matrix is assembled. */
 static void check_case(const feed_case *f, wr_type type, int works) {
   wr_env env = env_of(type);
-  wr_opener o;
+  wr_device_thread t;
   wr_csr *A = NULL;
   int64_t live = wr_device_blocks();
-  wr_triplets t = feed_triplets(f);
-  CHECK(wr_opener_start(&o, &env, wants, NULL));
-  if (works) CHECK(wr_opener_wait(&o, INFINITY));
-  CHECK_OK(wr_csr_assemble_for(&o.rows.feed, &t, WR_DUPLICATES_SUM, &A, NULL));
+  wr_triplets triplets = feed_triplets(f);
+  CHECK(wr_device_thread_start(&t, &env, accepts, NULL));
+  if (works) CHECK(wr_device_thread_wait(&t, INFINITY));
+  CHECK_OK(wr_csr_assemble_for(&t.rows.feed, &triplets, WR_DUPLICATES_SUM, &A, NULL));
   CHECK(A->device == NULL);
-  if (works && wanted) let_it_work(&o, A->nrows);
-  wr_opener_stop(&o);
-  CHECK(o.status == WR_OK && !o.running && o.open_seconds > 0);
-  CHECK((o.upload != NULL) == wanted || !works);
+  if (works && accepted) wait_for_uploads(&t, A->nrows);
+  wr_device_thread_stop(&t);
+  CHECK(t.error.status == WR_OK && !t.running && t.open_seconds > 0);
+  CHECK((t.upload != NULL) == accepted || !works);
   CHECK_OK(env.ops->wait(&env));
-  wr_opener_finish(&o);
-  CHECK(o.upload == NULL && ((A->device != NULL) == wanted || !works));
+  wr_device_thread_finish(&t);
+  CHECK(t.upload == NULL && ((A->device != NULL) == accepted || !works));
   const void *made = A->device;
   check_view(A, &env);
   CHECK(made == NULL || A->device == made);
-  wr_opener_close(&o);
+  wr_device_thread_close(&t);
   wr_env_close(&env);
   wr_csr_free(A);
-  wr_triplets_free(&t);
+  wr_triplets_free(&triplets);
   CHECKF(wr_device_blocks() == live, "%lld blocks are left", (long long)(wr_device_blocks() - live));
 }
 
@@ -79,62 +79,62 @@ static void test_cases(void) {
       check_case(&feed_cases[k], (wr_type)type, 1);
       check_case(&feed_cases[k], (wr_type)type, 0);
     }
-  CASE("of no use");
-  wanted = 0;
+  CASE("rows that are not accepted");
+  accepted = 0;
   check_case(&feed_cases[0], WR_F64, 1);
-  wanted = 1;
+  accepted = 1;
 }
 
-/* What is dropped: a matrix that failed, one that is not complete, one with a value beyond f32; and a thread that is ended
- * without a word. */
+/* Uploads that are dropped: of a matrix that failed, is not complete, or has a value beyond f32; and a thread that is closed
+ * without stop. */
 static void test_dropped(void) {
   static const char *const names[] = {"failed", "not complete", "beyond f32", "ended"};
   for (int k = 0; k < 4; k++) {
     CASE(names[k]);
     wr_env env = env_of(WR_F32);
-    wr_opener o;
+    wr_device_thread t;
     wr_csr *A = NULL;
     int64_t live = wr_device_blocks();
     CHECK_OK(wr_csr_create(3, 3, 3, 1, &A));
     for (int i = 0; i < 3; i++) A->row_ptr[i + 1] = i + 1, A->col[i] = i, A->val[i] = k == 2 && i == 1 ? 1e39 : i;
-    CHECK(wr_opener_start(&o, &env, wants, NULL));
-    CHECK(wr_opener_wait(&o, INFINITY));
-    const wr_csr_feed *feed = &o.rows.feed;
+    CHECK(wr_device_thread_start(&t, &env, accepts, NULL));
+    CHECK(wr_device_thread_wait(&t, INFINITY));
+    const wr_csr_feed *feed = &t.rows.feed;
     feed->begin(feed->context, A);
     feed->ready(feed->context, k == 1 ? 2 : 3);
-    if (k != 1) let_it_work(&o, 3);
+    if (k != 1) wait_for_uploads(&t, 3);
     if (k == 0) feed->begin(feed->context, NULL);
-    if (k < 3) wr_opener_stop(&o);
-    if (k < 3) wr_opener_finish(&o);
+    if (k < 3) wr_device_thread_stop(&t);
+    if (k < 3) wr_device_thread_finish(&t);
     CHECK(A->device == NULL);
-    wr_opener_close(&o);
-    CHECK(!o.running && o.upload == NULL && o.env == NULL);
+    wr_device_thread_close(&t);
+    CHECK(!t.running && t.upload == NULL && t.env == NULL);
     wr_env_close(&env);
     wr_csr_free(A);
     CHECKF(wr_device_blocks() == live, "%lld blocks are left", (long long)(wr_device_blocks() - live));
   }
 }
 
-/* A device that does not open: the reason, as often as wanted, and rows go nowhere. */
+/* A device that does not open: the error stays, and no rows are uploaded. */
 static void test_none(void) {
   CASE("no such device");
   wr_env env = env_of(WR_F64);
-  wr_opener o;
+  wr_device_thread t;
   wr_csr *A = NULL;
-  wr_triplets t = feed_triplets(&feed_cases[1]);
+  wr_triplets triplets = feed_triplets(&feed_cases[1]);
   env.device = 1000;
-  CHECK(wr_opener_start(&o, &env, wants, NULL));
-  CHECK_OK(wr_csr_assemble_for(&o.rows.feed, &t, WR_DUPLICATES_SUM, &A, NULL));
-  CHECK(wr_opener_wait(&o, INFINITY) && wr_opener_wait(&o, 0));
-  CHECK(o.status == WR_EUNAVAILABLE && o.reason[0] != '\0');
-  wr_opener_stop(&o);
-  wr_opener_stop(&o);
-  wr_opener_finish(&o);
-  CHECK(o.upload == NULL && A && A->device == NULL);
-  wr_opener_close(&o);
-  wr_opener_close(&o);
+  CHECK(wr_device_thread_start(&t, &env, accepts, NULL));
+  CHECK_OK(wr_csr_assemble_for(&t.rows.feed, &triplets, WR_DUPLICATES_SUM, &A, NULL));
+  CHECK(wr_device_thread_wait(&t, INFINITY) && wr_device_thread_wait(&t, 0));
+  CHECK(t.error.status == WR_EUNAVAILABLE && t.error.text[0] != '\0');
+  wr_device_thread_stop(&t);
+  wr_device_thread_stop(&t);
+  wr_device_thread_finish(&t);
+  CHECK(t.upload == NULL && A && A->device == NULL);
+  wr_device_thread_close(&t);
+  wr_device_thread_close(&t);
   wr_csr_free(A);
-  wr_triplets_free(&t);
+  wr_triplets_free(&triplets);
 }
 
 int main(void) {
@@ -146,5 +146,5 @@ int main(void) {
     test_dropped();
   }
   test_none();
-  return wr_test_report("opener");
+  return wr_test_report("device_thread");
 }

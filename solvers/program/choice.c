@@ -1,0 +1,61 @@
+#include "solvers/program/choice.h"
+
+#include <string.h>
+
+#include "config/memory.h"
+#include "spmv/plan_argument.h"
+
+static wr_status parse_knobs(wr_choice *choice) {
+  wr_status status;
+  const wr_backend *backend = choice->backend;
+  if (backend->plan == NULL) return WR_OK;
+  TRY(wr_alloc_zeroed(&choice->values, 1, backend->knobs_size, "knobs"));
+  TRY(wr_options_default(backend->knobs, choice->values));
+  TRY(wr_knobs_parse(backend->knobs, choice->values, choice->knobs, backend->name));
+done:
+  return status;
+}
+
+/* "merbit:sigma=11", in so many bytes at `at`. */
+static wr_status parse_one(const char *list, const char *at, size_t length, wr_choice *choice) {
+  char name[64];
+  size_t name_length = strcspn(at, ":,"), knobs_at = name_length < length ? name_length + 1 : length;
+  if (name_length == 0) return wr_fail(WR_EUSAGE, "--backend: an empty name in '%s'", list);
+  if (name_length >= sizeof name || length - name_length >= sizeof choice->knobs)
+    return wr_fail(WR_EUSAGE, "--backend: '%.40s...' is too long", at);
+  snprintf(name, sizeof name, "%.*s", (int)name_length, at);
+  snprintf(choice->knobs, sizeof choice->knobs, "%.*s", (int)(length - knobs_at), at + knobs_at);
+  wr_status status = wr_backend_find(name, &choice->backend);
+  return status == WR_OK ? parse_knobs(choice) : status;
+}
+
+wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count) {
+  wr_status status;
+  *count = 0;
+  for (const char *at = list;; at++) {
+    at += strspn(at, " ");
+    size_t length = strcspn(at, ",");
+    if (*count == WR_MAX_RUNS) TRY(wr_fail(WR_EUSAGE, "--backend: more than %d backends", WR_MAX_RUNS));
+    choices[*count] = (wr_choice){0};
+    TRY(parse_one(list, at, length, &choices[(*count)++]));
+    at += length;
+    if (*at == '\0') return WR_OK;
+  }
+done:
+  wr_choices_free(choices, count);
+  return status;
+}
+
+void wr_choices_free(wr_choice *choices, int *count) {
+  for (int k = 0; k < *count; k++) {
+    if (choices[k].values) wr_options_release(choices[k].backend->knobs, choices[k].values);
+    wr_free(choices[k].values);
+    choices[k].values = NULL;
+  }
+  *count = 0;
+}
+
+wr_status wr_choice_plan(const wr_choice *choice, wr_csr *A, wr_env *env, wr_plan **plan) {
+  if (choice->values == NULL) return wr_plan_create(choice->backend, choice->knobs, A, env, plan);
+  return wr_plan_create_parsed(choice->backend, choice->values, A, env, plan);
+}

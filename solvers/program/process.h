@@ -1,0 +1,30 @@
+/* What each program does around its work: signals, standard output, the last line about an error, actions such as --help. */
+#ifndef WR_PROCESS_H
+#define WR_PROCESS_H
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "solvers/program/settings.h"
+
+/* From now on SIGINT and SIGTERM set *wr_process_interrupted(), by which the work ends early; a second one ends the process.
+ * A signal stays ignored if the process was started so, as a shell does in the background. */
+void wr_process_catch_signals(void);
+
+/* Points to 0, and from the first signal on to another number. */
+const volatile sig_atomic_t *wr_process_interrupted(void);
+
+/* WR_EOUTPUT unless all that was printed to out has been taken. */
+wr_status wr_process_flush(FILE *out);
+
+/* Prints this thread's last error to standard error. Returns the exit code of status. */
+int wr_process_complain(const char *program, wr_status status);
+
+/* 1 if the settings ask for an action: --help, --version, --list-backends or --list-generators; 0 for work. */
+int wr_process_is_action(const wr_settings *settings);
+
+/* Does it, on standard output. */
+wr_status wr_process_act(const char *program, const wr_program_text *text, const wr_option *options,
+                         const wr_settings *settings);
+
+#endif
