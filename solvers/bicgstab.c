@@ -255,7 +255,7 @@ done:
 }
 
 /* What the host does at a check at which a step has stopped the iteration. *end := 1 if the solve is over. */
-static wr_status look(wr_bicgstab *s, progress *g, int *end) {
+static wr_status check(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   wr_bicgstab_scalars *c = &g->scalars;
   if (c->kept != 0) g->snapshot_norm = sqrt(c->kept_rr), g->snapshot_is_start = 0;
@@ -355,8 +355,8 @@ static double relative(const void *solver, double rr) {
 static wr_status place_vectors(wr_bicgstab *s) {
   wr_status status = WR_OK;
   wr_vec *const vectors[] = {&s->p[1], &s->s};
-  s->apart = wr_iteration_may_be_resident(s->loop);
-  for (int k = 0; k < 2 && s->apart; k++)
+  s->separate = wr_iteration_may_be_resident(s->loop);
+  for (int k = 0; k < 2 && s->separate; k++)
     if (vectors[k]->id == 0)
       TRY(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a vector of BiCGSTAB", vectors[k]));
 done:
@@ -364,7 +364,7 @@ done:
 }
 
 /* Which vectors and which preconditioner the recorded operations use. */
-static double constant_of(const wr_bicgstab *s) { return 2 * (double)wr_precond_id(s->precond) + s->apart; }
+static double constant_of(const wr_bicgstab *s) { return 2 * (double)wr_precond_id(s->precond) + s->separate; }
 
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_status status;
@@ -377,9 +377,9 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   TRY(place_vectors(s));
   loop->constant = constant_of(s);
   TRY(wr_iteration_every(loop, g->options->check_every));
-  if (!loop->resident) s->apart = 0, loop->constant = constant_of(s);
+  if (!loop->resident) s->separate = 0, loop->constant = constant_of(s);
   for (int i = 0; i < 2; i++) /* a resident loop does not use them */
-    memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p[s->apart ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
+    memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p[s->separate ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
            sizeof loop->left[i]);
 done:
   return status;
@@ -407,7 +407,7 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
     TRY(wr_iteration_go(s->loop, (double *)&g.scalars, &interrupted));
     result->iterations = (int64_t)g.scalars.steps;
     result->measure = relative(s, g.scalars.rr);
-    if (!interrupted) TRY(look(s, &g, &end));
+    if (!interrupted) TRY(check(s, &g, &end));
     if (!end && interrupted) end_with(result, WR_INTERRUPTED, ""), end = 1;
   }
   result->by = s->loop->by, result->multiplies = 2 * s->loop->taken;

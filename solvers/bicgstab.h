@@ -20,12 +20,12 @@ typedef struct wr_bicgstab {
   const wr_system *system;
   wr_plan *plan; /* of system->matrix */
   wr_env *env;
-  wr_vec b, r, p[2], shadow; /* p of this and of the last iteration if apart, else all in p[0]                    */
-  wr_vec s;                  /* if apart; else s is in r between the two halves of an iteration                   */
-  int apart;                 /* 1: p and s have vectors of their own, since a resident loop computes them within  */
+  wr_vec b, r, p[2], shadow; /* p of this and of the last iteration if separate, else all in p[0]                 */
+  wr_vec s;                  /* if separate; else s is in r between the two products of an iteration              */
+  int separate;              /* 1: p and s have vectors of their own, since a resident loop computes them within  */
                              /* the products that follow; 0: they overwrite their inputs, which takes less memory */
   wr_precond *precond;       /* M, or NULL: M = 1 (a diagonal M may be part of system->matrix instead)            */
-  wr_vec inverse_p, inverse_s; /* M^-1 p, M^-1 s                                                                    */
+  wr_vec inverse_p, inverse_s; /* M^-1 p, M^-1 s                                                                  */
   wr_vec x, d;               /* the iterate is x + d: x of the last start, d the sum of updates since, so that    */
                              /* rounding them costs digits of d alone, as refinements need                        */
   wr_vec v[2], t;            /* A p of this and of the last iteration, A s: the three buffers that applies rotate */

@@ -23,8 +23,8 @@ done:
 }
 
 /* The vectors of p, for the iteration with the product v[i], and of s. */
-static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->apart ? i : 0]; }
-static wr_vec *half_step(wr_bicgstab *s) { return s->apart ? &s->s : &s->r; }
+static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->separate ? i : 0]; }
+static wr_vec *half_step(wr_bicgstab *s) { return s->separate ? &s->s : &s->r; }
 
 /* M^-1 times a vector: the vector itself without a preconditioner, else `to`. */
 static wr_status precondition(wr_bicgstab *s, const wr_vec *from, wr_vec *to, const wr_vec **result) {

@@ -17,8 +17,9 @@ xargs awk '/^[ \t]*#[ \t]*include[ \t]*["<]/ {
 }' <"$work/files" >"$work/includes"
 
 awk -F'\t' '
-  function room(path) { # its folder; a family of backends with all its folders is one room
+  function room(path) { # its folder, but apply.h, which rooms below spmv.h include; a family of backends is one room
     if (path ~ /^(tests|tools|examples)\//) return substr(path, 1, index(path, "/") - 1)
+    if (path == "spmv/apply.h") return "spmv/device"
     sub(/\/[^\/]*$/, "", path)
     return path
   }
@@ -28,13 +29,15 @@ awk -F'\t' '
     if (from ~ /^solvers\/(report|program)$/ && to == "io") return 1
     if (from == "solvers/program" && (to == "data" || to == "solvers/report")) return 1
     if (from ~ /^solvers\// && to == "solvers") return 1
-    if (from == "solvers/precond") return to ~ /^spmv\/(device|matrix|precond)$/
-    if (from ~ /^solvers/ && to ~ /^spmv(\/(device|matrix|steps|loop))?$/) return 1
-    if ((from == "io" || from == "data") && to == "spmv/matrix") return 1
+    if (from == "solvers/precond") return to ~ /^spmv\/(device|matrix)$/
+    if (from == "solvers") return to ~ /^spmv(\/(device|matrix|steps|loop))?$/
+    if (from ~ /^solvers\//) return to ~ /^spmv(\/(device|matrix))?$/
+    if (from == "io" || from == "data") return to == "spmv/matrix"
     if (is_backend(from)) return to ~ /^spmv(\/(matrix|blocks|device|kernel))?$/
     if (from == "spmv/blocks") return to ~ /^spmv(\/(matrix|device|kernel))?$/
     if (from == "spmv") return to ~ /^spmv\/(matrix|device)$/
-    if (from ~ /^spmv\/(device|kernel|loop|matrix|steps)$/) return to ~ /^spmv(\/(device|kernel|loop|matrix|steps))?$/
+    if (from ~ /^spmv\/(device|kernel|loop)$/) return to ~ /^spmv\/(device|kernel|loop|matrix|steps)$/
+    if (from == "spmv/matrix") return to ~ /^spmv\/(device|kernel)$/
     return 0
   }
   function system_allowed(file, name) {
