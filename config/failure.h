@@ -1,5 +1,5 @@
 /* The failure to report when several threads work on numbered pieces: that of the lowest piece, whichever thread failed first.
- * Its sentence is copied, since each thread keeps its own (config/status.h). */
+ * */
 #ifndef WR_FAILURE_H
 #define WR_FAILURE_H
 
@@ -9,8 +9,7 @@
 
 typedef struct wr_failure {
   int64_t piece; /* the lowest piece that failed */
-  wr_status status;
-  char message[512];
+  wr_error error;
 } wr_failure;
 
 #define WR_NO_FAILURE {.piece = INT64_MAX}
