@@ -51,7 +51,7 @@ static void try_alloc_by(wr_status (*alloc)(void *block, int64_t count, size_t s
 static void try_alloc(void) { try_alloc_by(wr_alloc); }
 
 static void try_alloc_zeroed(void) {
-  called = "wr_alloc"; /* which does it */
+  called = "wr_alloc"; /* which refuses the argument */
   try_alloc_by(wr_alloc_zeroed);
 }
 

@@ -164,7 +164,7 @@ static void try_csr_device_free(void) {
 
 /* ---- vec.h ---- */
 
-/* The operations of a table, on its env. Their sentences begin as they like. */
+/* The operations of a table, on its env. Their sentences need not begin with a function's name. */
 static void try_operations(const wr_vecops *ops, wr_env *env) {
   wr_vec v = {0}, made, bank;
   double values[SIZE] = {1}, seconds;
@@ -208,7 +208,7 @@ static void try_operations(const wr_vecops *ops, wr_env *env) {
   CHECK(made.id == 0 && bank.id == 0);
 }
 
-/* The same without an env that is open. */
+/* The same operations on an env that is not open. */
 static void try_operations_closed(const wr_vecops *ops, wr_env *env) {
   wr_vec v = given.x;
   double values[SIZE] = {1}, seconds;
@@ -251,7 +251,7 @@ static void try_env_open(void) {
   env = (wr_env){.place = WR_HOST, .threads = -3};
   REFUSED("env->threads is -3", wr_env_open(&env));
   env = (wr_env){.place = WR_CUDA, .device = -1};
-  CHECK_FAILS(WR_EUNAVAILABLE, wr_env_open(&env)); /* as any device that is not there */
+  CHECK_FAILS(WR_EUNAVAILABLE, wr_env_open(&env)); /* as for any device that the machine lacks */
 }
 
 static void try_env_close(void) {

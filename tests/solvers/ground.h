@@ -34,7 +34,7 @@ static inline void ground_case(const ground *g, const char *format, ...) {
   CASE(text);
 }
 
-/* Opens the place; 0 when it is not there, which is a skip, or with WR_NEED_GPU a failure. */
+/* Opens the place. Returns 0 if this machine lacks it, which is a skip, or with WR_NEED_GPU a failure. */
 static inline int ground_open(ground *g, const wr_backend *backend, wr_type type) {
   static int told;
   *g = (ground){.backend = backend, .env = {.place = backend->place, .type = type, .threads = 2, .poison = 1}};
@@ -59,21 +59,21 @@ static inline void on_backend(const wr_backend *backend, void (*body)(ground *))
   }
 }
 
-/* WR_NEED_GPU: a GPU has to be there, and backends for it. WR_PLACE=cuda: those alone. */
+/* Whether tests run on the backend: it is built, and WR_PLACE=cuda leaves out the backends of the CPU. */
 static inline int ground_is_wanted(const wr_backend *backend) {
   const char *place = getenv("WR_PLACE");
   return backend->plan && (place == NULL || strcmp(place, "cuda") != 0 || backend->place == WR_CUDA);
 }
 
-/* ... on every backend that is written. */
+/* Runs `body` on every backend of this build in both types. With WR_NEED_GPU, a build without CUDA fails. */
 static inline void on_every_ground(void (*body)(ground *)) {
   for (int k = 0; k < wr_backend_count(); k++)
     if (ground_is_wanted(wr_backend_at(k))) on_backend(wr_backend_at(k), body);
   CHECKF(wr_backend_default(WR_CUDA) || !getenv("WR_NEED_GPU"), "WR_NEED_GPU is set, and this build has no CUDA");
 }
 
-/* ... on a few alone, for what takes long: the two that programs choose by themselves, and one that fuses the epilogue on
- * the GPU. */
+/* Runs `body` on three backends, for tests that take long: the defaults of CPU and GPU, and one that fuses the epilogue on the
+ * GPU. */
 static inline void on_default_grounds(void (*body)(ground *)) {
   const wr_backend *gpu = wr_backend_default(WR_CUDA), *fused = NULL;
   CHECK_OK(wr_backend_find("csr_warp", &fused));
@@ -83,11 +83,11 @@ static inline void on_default_grounds(void (*body)(ground *)) {
   CHECKF(gpu || !getenv("WR_NEED_GPU"), "WR_NEED_GPU is set, and this build has no CUDA");
 }
 
-/* Two threads where there is work for them: on a busy machine they wait for each other much longer than a small problem
+/* Two OpenMP threads from n = 10000 on: on a busy machine two threads wait for each other much longer than a smaller problem
  * takes. */
 static inline void ground_threads(int64_t n) { omp_set_num_threads(n < 10000 ? 1 : 2); }
 
-/* A prepared plan; NULL, with a failed check, when there is none. */
+/* A prepared plan; NULL, with a failed check, if that fails. */
 static inline wr_plan *ground_plan(ground *g, wr_csr *A) {
   wr_plan *plan = NULL;
   wr_status status = wr_plan_create(g->backend, NULL, A, &g->env, &plan);
@@ -102,7 +102,7 @@ static inline wr_plan *ground_plan(ground *g, wr_csr *A) {
 
 static inline void *room_for(int64_t count, size_t size) {
   void *room = calloc(count > 0 ? (size_t)count : 1, size);
-  if (room == NULL) abort(); /* a test without memory shows nothing */
+  if (room == NULL) abort(); /* out of memory */
   return room;
 }
 
@@ -112,7 +112,7 @@ static inline double random_in(uint64_t *state) {
   return (double)(*state >> 11) * 0x1p-53;
 }
 
-/* A copy from wr_alloc, for what takes vectors over; NULL stays NULL. */
+/* A copy from wr_alloc, for functions that take over a vector; NULL stays NULL. */
 static inline double *given(const double *values, int64_t n) {
   double *copy = NULL;
   if (values == NULL) return NULL;
@@ -132,7 +132,7 @@ static inline int compare_entries(const void *left, const void *right) {
   return a->col < b->col ? -1 : a->col > b->col;
 }
 
-/* The n x n matrix of these entries, which get sorted; of several at one place the first counts. */
+/* The n x n matrix of these entries. Sorts them; of several at one place it keeps one. */
 static inline wr_csr *matrix_of(int64_t n, entry *entries, int64_t count, int with_values) {
   wr_csr *A = NULL;
   if (count > 1) qsort(entries, (size_t)count, sizeof *entries, compare_entries);
@@ -161,8 +161,8 @@ static inline wr_csr *matrix_of_picture(int64_t n, const double *picture) {
   return A;
 }
 
-/* About `degree` random entries a row; diagonal 0: none is put on it; else every diagonal element is that. Values in
- * [-1, 1), or with_values 0: none. */
+/* About `degree` random entries a row, values in [-1, 1), or with_values 0: a pattern. diagonal: the value of every diagonal
+ * element; 0: the diagonal is as random as the rest. */
 static inline wr_csr *random_matrix(int64_t n, int64_t degree, double diagonal, int with_values, uint64_t seed) {
   entry *entries = room_for(n * (degree + 1), sizeof *entries);
   int64_t count = 0;
@@ -181,8 +181,8 @@ static inline wr_csr *random_matrix(int64_t n, int64_t degree, double diagonal, 
 
 /* ---- Real files ---- */
 
-/* The file NAME.mtx.gz: of tests/data/real, or, named by WR_MATRICES, of DIR/real. NULL: it is in neither. The text is
- * valid until the next call. */
+/* The path of NAME.mtx.gz in tests/data/real, or else in the folder real of the folder that WR_MATRICES names. NULL: neither
+ * has it. The text is valid until the next call. */
 static inline const char *real_path(const char *name) {
   static char path[1024];
   const char *more = getenv("WR_MATRICES");
@@ -193,8 +193,8 @@ static inline const char *real_path(const char *name) {
   return access(path, R_OK) == 0 ? path : NULL;
 }
 
-/* NULL: not there (a skip only where a small file is missing, or WR_MATRICES names a folder without it), or cannot be
- * read, as without zlib. */
+/* The matrix of that file. NULL: no folder has it (a failure if it is a small one, a skip if WR_MATRICES is set), or it cannot
+ * be read, as without zlib. */
 static inline wr_csr *real_matrix(const char *name, int small) {
   wr_csr *A = NULL;
   wr_triplets triplets = {0};

@@ -44,7 +44,7 @@ static inline double longest_row(const wr_csr *m) {
   return (double)longest;
 }
 
-/* Fills in what is found of an opened solve. */
+/* Solves and verifies with an opened method, and fills in the results. */
 static inline wr_status ranking_solve(ranking *r, wr_pagerank *method, const wr_graph *graph, wr_rounding rounding) {
   wr_status status;
   int64_t n = graph->n;
@@ -66,7 +66,7 @@ done:
   return status;
 }
 
-/* All of a run, from the matrix to the verdict. */
+/* A whole run, from the matrix to the verdict. */
 static inline void ranking_run(ground *g, ranking *r) {
   wr_graph graph = {0};
   wr_pagerank method = {0};
@@ -157,8 +157,8 @@ static inline exact_ranks exact_ranks_of(const ranking *r) {
 
 /* ---- What must hold ---- */
 
-/* A step shrinks the change by the damping at least, but for the rounding of both steps, which is what verification allows a
- * step beyond the tolerance. */
+/* Each step shrinks the change by the damping at least, except for the rounding of both steps. That rounding is the amount by
+ * which verification lets a step exceed the tolerance. */
 static inline void check_history(const ranking *r) {
   const wr_history *h = &r->history;
   const wr_pagerank_options *o = &r->options;
@@ -177,7 +177,7 @@ static inline void check_history(const ranking *r) {
   CHECKF(growing == 0, "%lld changes shrank by less than the damping", (long long)growing);
 }
 
-/* Rounding's part of the bound: that of the stored type, and of sums in less than f64 what the lengths of rows make of it. */
+/* The bound's part for rounding: that of the stored type, and of sums in less than f64 in proportion to the longest row. */
 static inline void check_rounding(const ranking *r, double unit) {
   double stored = (4 * unit + r->term_unit) / (1 - r->options.damping),
          sums = r->sum_unit * r->longest / (1 - r->options.damping);
@@ -187,7 +187,7 @@ static inline void check_rounding(const ranking *r, double unit) {
   CHECKF(rounding > stored || sums == 0, "rounding %g leaves out the sums", rounding);
 }
 
-/* The result's own numbers, and the scores against the independent answer: the printed bound is one. */
+/* Checks the numbers of the result, and that the scores differ from the independent answer by the printed bound at most. */
 static inline void check_ranking(const ground *g, const ranking *r, const exact_ranks *exact) {
   const wr_result *result = &r->result;
   const wr_pagerank_options *o = &r->options;
@@ -217,7 +217,7 @@ static inline void check_ranking(const ground *g, const ranking *r, const exact_
   check_history(r);
 }
 
-/* All of it in one. known: the independent answer, made if it is not there yet; for the caller to free. */
+/* Runs and checks. known: the independent answer, computed here if known->score is NULL; the caller frees it. */
 static inline void run_and_compare(ground *g, ranking *r, exact_ranks *known) {
   if (known->score == NULL) *known = exact_ranks_of(r);
   ranking_run(g, r);

@@ -96,7 +96,7 @@ done:
   return status;
 }
 
-/* All of a run, from the matrix to the verdict. */
+/* A whole run, from the matrix to the verdict. */
 static inline void solution_run(ground *g, solution *s) {
   wr_system system = {0};
   wr_bicgstab method = {0};
@@ -149,7 +149,7 @@ static inline void check_solution_history(const solution *s) {
   check_end_of_history(s);
 }
 
-/* The outcome says what the residual shows, and the residual is the true one. */
+/* The reported residual is the true one, and the outcome agrees with it. */
 static inline void check_outcome(const solution *s) {
   const wr_result *result = &s->result;
   long double off = fabsl((long double)result->measure - s->final);
@@ -170,7 +170,7 @@ static inline void check_outcome(const solution *s) {
          s->first);
 }
 
-/* Whatever the problem: a finite answer, no worse than the guess, and an outcome that is true. */
+/* For any problem: the answer is finite and no worse than the guess, and the outcome agrees with the residual. */
 static inline void check_solution(const solution *s) {
   const wr_result *result = &s->result;
   int64_t n = s->A->nrows, bad = 0;
@@ -189,7 +189,7 @@ static inline void solve_and_check(ground *g, solution *s) {
   check_solution(s);
 }
 
-/* ... and the outcome is this one. */
+/* Solves, checks, and compares the outcome with this one. */
 static inline void expect_outcome(ground *g, solution *s, wr_outcome outcome) {
   solve_and_check(g, s);
   CHECKF(s->result.outcome == outcome, "%s, not %s: %.3g after %lld, %d restarts, '%s'",
@@ -197,8 +197,8 @@ static inline void expect_outcome(ground *g, solution *s, wr_outcome outcome) {
          (long long)s->result.iterations, s->result.restarts, s->result.note);
 }
 
-/* Of two runs between which nothing may matter: as many iterations, and the same bits. Where the multiply itself may give
- * other bits from run to run there is nothing to compare. */
+/* Two runs whose difference must have no effect: the same number of iterations, and the same bits. Nothing is compared if the
+ * plan is not deterministic. */
 static inline void check_same_run(const solution *a, const solution *b) {
   if (!a->deterministic) return;
   CHECKF(a->result.iterations == b->result.iterations && a->result.restarts == b->result.restarts,

@@ -1,6 +1,6 @@
-/* Memory that ends at any point: every allocation of a whole solve fails once, alone and with all later ones. Each time the
- * answer is WR_ENOMEM with a sentence, and nothing is left behind: freed blocks are counted, or under sanitizers, which
- * have their own free, found by them. */
+/* Out of memory at any point: every allocation of a whole solve fails once, alone and with all later ones. Each time the status
+ * is WR_ENOMEM with a sentence, and no block leaks: freed blocks are counted, or with sanitizers, which replace free, the
+ * sanitizer finds leaks. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <stdatomic.h>
@@ -72,7 +72,7 @@ void free(void *block) {
 }
 #endif
 
-/* ---- What is tried ---- */
+/* ---- The functions that run without memory ---- */
 
 typedef struct trial {
   const char *name;
@@ -80,7 +80,7 @@ typedef struct trial {
   int retries; /* 1: where one request fails it may ask for less, and succeed */
 } trial;
 
-/* What opens and fails cleans up after itself, so only what did open is closed here. */
+/* A function that fails to open frees what it holds, so this closes only what did open. */
 
 static wr_status rank_opened(wr_pagerank *method, const wr_graph *graph, wr_rounding rounding, wr_verified level) {
   wr_status status;
@@ -236,7 +236,7 @@ static wr_status solve_file(ground *g) {
   return status;
 }
 
-/* All of them from the opening of the place on. With one thread the requests come in one order; with two they need not. */
+/* Counts requests from wr_env_open on. With one thread their order is always the same; with two it may vary. */
 static wr_status with_ground(const trial *t, const wr_backend *backend, wr_type type) {
   ground g = {.backend = backend, .env = {.place = WR_HOST, .type = type, .threads = type == WR_F32 ? 2 : 1}};
   wr_status status = wr_env_open(&g.env);
@@ -245,7 +245,7 @@ static wr_status with_ground(const trial *t, const wr_backend *backend, wr_type 
   return status;
 }
 
-/* Fails request number `at`; returns 1 while there was one. */
+/* Fails request number `at`. Returns 0 once `at` is beyond the last request. */
 static int fail_at(const trial *t, const wr_backend *backend, wr_type type, long at, int all_later) {
   long before = atomic_load(&live_count);
   wr_fail(WR_OK, "nothing was said");
@@ -280,7 +280,7 @@ static void run_trial(const trial *t, const wr_backend *backend, wr_type type) {
   }
 }
 
-/* A vector for which there is no memory must not spoil those that are there: sums over them still work. */
+/* A failed allocation of a vector leaves the vectors before it usable: sums over them still work. */
 static void test_vectors_after_failure(void) {
   wr_env env = {.place = WR_HOST, .type = WR_F64, .threads = 1};
   wr_vec small = {0}, large = {0}, bank = {0};

@@ -1,6 +1,6 @@
-/* Every function and object that the shared library exports, called with each argument that it has to refuse: the answer is
- * WR_EUSAGE with the names of the function and of the argument, or of a function without a status what config/status.h says.
- * The table is compared with the version script of the library, so that a new function has to be in it. */
+/* Every function and object that the shared library exports, called with each argument that it has to refuse. It must return
+ * WR_EUSAGE and name the function and the argument; a function without a status behaves as config/status.h says. The table is
+ * compared with the version script of the library, so that a new function has to be in it. */
 #include <getopt.h>
 #include <stdlib.h>
 

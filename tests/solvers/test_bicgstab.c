@@ -172,7 +172,7 @@ static void test_scale_of_b(ground *g) {
   wr_csr_free(A);
 }
 
-/* Nor does the unit that the matrix is written in: values of 1e-17 or 1e19 in f32 are none the worse. */
+/* A power of two on the matrix changes no digit either: values of 1e-17 or 1e19 in f32 are solved as well. */
 static void test_scale_of_matrix(ground *g) {
   enum { N = 300 };
   static const int exponents[] = {-60, 60, -300, 300};
@@ -197,7 +197,7 @@ static void test_scale_of_matrix(ground *g) {
   wr_csr_free(A);
 }
 
-/* Nor the units of its rows: the one of 1e-9 needs an alpha of 1e9, and nothing has broken down. */
+/* Rows of different units: the row of 1e-9 needs an alpha of 1e9, which is not a breakdown. */
 static void test_scale_of_rows(ground *g) {
   wr_csr *A = matrix_of_picture(2, (const double[]){1e9, 0, 0, 1e-9});
   const double b[] = {1, 1};
@@ -205,7 +205,7 @@ static void test_scale_of_rows(ground *g) {
   s.b = b;
   ground_case(g, "rows of 1e9 and 1e-9");
   expect_outcome(g, &s, WR_CONVERGED);
-  int sums_in_f32 = g->env.type == WR_F32 && g->env.place == WR_CUDA; /* as cuSPARSE does: (shadow, r) may drown in it */
+  int sums_in_f32 = g->env.type == WR_F32 && g->env.place == WR_CUDA; /* as in cuSPARSE: its rounding may exceed (shadow, r) */
   CHECKF(s.result.restarts == 0 || sums_in_f32, "%d restarts", s.result.restarts);
   solution_free(&s);
   wr_csr_free(A);
@@ -270,7 +270,7 @@ static void test_jacobi(ground *g) {
   ground_case(g, "jacobi, columns scaled by powers of two");
   expect_outcome(g, &scaled, WR_CONVERGED);
   for (int i = 0; i < N; i++) scaled.x[i] = ldexp(scaled.x[i], 7 * (i % 5) - 14);
-  check_same_run(&scaled, &s); /* the solver saw the very same matrix */
+  check_same_run(&scaled, &s); /* the scaled matrices have the same bits */
   solution_free(&s), solution_free(&scaled);
   free(b), free(expected);
   wr_csr_free(A);

@@ -3,7 +3,7 @@
 #define _DEFAULT_SOURCE
 #include "tests/solvers/solve_fixture.h"
 
-/* When the first half of a step is enough the second is not made: alpha = 1/2 solves this at once, omega being 0/0. */
+/* If the half step meets the tolerance, the second product is not used: alpha = 1/2 solves this at once, omega being 0/0. */
 static void test_half_step(ground *g) {
   wr_csr *A = matrix_of_picture(3, (const double[]){2, 0, 0, 0, 2, 0, 0, 0, 2});
   for (int64_t every = 1; every <= 3; every++) {
@@ -19,7 +19,7 @@ static void test_half_step(ground *g) {
   wr_csr_free(A);
 }
 
-/* Iterations asked for beyond the end change nothing: the answer has the same bits, and they are not counted. */
+/* Iterations after the end, up to the next look, change nothing: the answer has the same bits, and they are not counted. */
 static void test_check_every(ground *g) {
   wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
   solution first = solution_of(g, A);
@@ -40,7 +40,7 @@ static void test_check_every(ground *g) {
   wr_csr_free(A);
 }
 
-/* The most iterations are kept exactly, and the answer of such an end is the best there was. */
+/* A solve takes exactly the iterations of its limit, and then returns its best iterate. */
 static void test_max_iterations(ground *g) {
   wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
   for (int64_t most = 1; most <= 5; most++)
@@ -83,8 +83,8 @@ static void test_interrupted(ground *g) {
   wr_csr_free(A);
 }
 
-/* A tolerance that rounding of x to f64 does not allow: refined while that helps, then stagnated, near what f64 can hold. What
- * type the solver stores does not matter for that: the host's residual is corrected for. */
+/* A tolerance that the rounding of x to f64 does not allow: the solve is refined while that helps and then stagnates, near what
+ * f64 can hold. This does not depend on the stored type, since each refinement solves for a residual computed on the host. */
 static void test_stagnation(ground *g) {
   const double unit = wr_type_unit(WR_F64);
   for (int64_t every = 1; every <= 5; every += 4) {

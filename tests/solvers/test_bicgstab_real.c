@@ -1,9 +1,9 @@
 /* BiCGSTAB on real matrices: those known to be safe converge, verified, within twice the iterations that another program
- * needed; the others end in some honest way. The small ones always; the others where WR_MATRICES names the folder. */
+ * needed; of the others the reported outcome must be true. Large ones need WR_MATRICES, which names their folder. */
 #define _DEFAULT_SOURCE
 #include "tests/solvers/solve_fixture.h"
 
-/* What is asked of a run beyond an outcome that is true. */
+/* What a run must achieve, besides an outcome that is true. */
 enum { ANY, CONVERGES, FAILS };
 
 typedef struct real_system {
@@ -78,7 +78,7 @@ static void test_system(ground *g, const real_system *system) {
   wr_csr_free(A);
 }
 
-/* Jacobi on those whose diagonal has no zero: the same answers, as far as the residuals bind them, or an honest end. */
+/* Jacobi on matrices without a zero on the diagonal: converged with a residual within the bound, or an outcome that is true. */
 static void test_jacobi(ground *g) {
   static const char *const names[] = {"orsreg_1", "steam2", "add32", "bar"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -94,8 +94,8 @@ static void test_jacobi(ground *g) {
   }
 }
 
-/* sherman5's residual goes up and down by orders of magnitude: wherever it is cut off, the answer is about the best that was
- * seen, since a snapshot is taken whenever the residual is below a tenth of the last one's. */
+/* sherman5's residual goes up and down by orders of magnitude. At any limit of iterations the answer is about the best iterate,
+ * since a snapshot is taken whenever the residual is below a tenth of that of the last snapshot. */
 static void test_best_so_far(ground *g) {
   wr_csr *A = real_matrix("sherman5", 1);
   int worse = 0;
@@ -115,7 +115,7 @@ static void test_best_so_far(ground *g) {
   wr_csr_free(A);
 }
 
-/* The same answer quality however seldom is looked. */
+/* The distance of looks does not change how good the answer is. */
 static void test_check_every(ground *g) {
   wr_csr *A = real_matrix("add32", 1);
   for (int64_t every = 2; A && every <= 7; every++) {

@@ -61,7 +61,7 @@ static void test_system(ground *g, const small_system *system) {
   wr_csr_free(A);
 }
 
-/* What is said of a matrix that no restart helps with, and of one whose values lie too far apart for squares of norms. */
+/* The notes on a matrix that restarts cannot solve, and on one whose values lie too far apart for squares of norms. */
 static void test_notes(ground *g) {
   static const struct {
     const char *name;
@@ -73,7 +73,7 @@ static void test_notes(ground *g) {
     wr_csr *A = matrix_of_picture(2, expected[k].A);
     solution s = solution_of(g, A);
     s.b = expected[k].b;
-    ground_case(g, "what is said: %s", expected[k].name);
+    ground_case(g, "the note: %s", expected[k].name);
     expect_outcome(g, &s, WR_BREAKDOWN);
     CHECKF(strstr(s.result.note, expected[k].note) != NULL, "'%s'", s.result.note);
     solution_free(&s);
@@ -96,7 +96,7 @@ static void test_jacobi_helps(ground *g) {
   }
 }
 
-/* A NaN or Inf in the matrix, as a caller may build it: the answer is the guess, and no number of it is invented. */
+/* A NaN or Inf in the matrix, as a caller may build it: the answer is the guess, unchanged. */
 static void test_not_finite(ground *g) {
   static const double strange[] = {NAN, INFINITY, -INFINITY};
   const double b[] = {1, 2, 3}, guess[] = {4, 5, 6};
@@ -145,7 +145,7 @@ static void test_jpwh(ground *g) {
   wr_csr_free(A);
 }
 
-/* Small systems of numbers of all sizes, with zeros: whatever becomes of the method, what it says is true. */
+/* Small systems of numbers of all sizes, with zeros: however the method ends, its outcome and residual are true. */
 static void test_wild(ground *g) {
   uint64_t seed = 4711;
   double reach = g->env.type == WR_F32 ? 30 : 120; /* decades */

@@ -41,7 +41,7 @@ static void test_singular(ground *g) {
     }
 }
 
-/* Where only the right-hand side is scaled, squares of A p overflow or underflow; where the matrix is too, nothing does. */
+/* If only b were scaled, squares of A p would overflow or underflow; with the matrix scaled as well, none does. */
 static void test_uniform_scale(ground *g) {
   static const double diagonals[][2] = {
       {1e160, 3e160}, {1e-160, 3e-160}, {1e-310, 3e-310}, {1e300, 2e300}, {1e-60, 3e-60}};
@@ -81,7 +81,7 @@ static void test_answer_outside_f64(ground *g) {
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) expect_note(g, &cases[k]);
 }
 
-/* A guess whose residual drowns b when rounded. */
+/* A guess with a residual so large that its rounding exceeds b. */
 static void test_guess_far_off(ground *g) {
   static const double sizes[] = {1e300, 1e30, 1.7e308};
   const double b[] = {1, 2};
@@ -100,7 +100,7 @@ static void test_guess_far_off(ground *g) {
   }
 }
 
-/* A value that f32 holds with few digits, or none: no multiply is wrong for that. */
+/* A value that f32 holds with few digits, or none: verification must not call the multiply wrong. */
 static void test_value_below_f32(ground *g) {
   static const double values[] = {1.23e-42, 1e-45, 1e-60};
   const double b[] = {1, 0};

@@ -7,7 +7,7 @@
 
 enum { RUNS = 3, NODES = 40000 };
 
-/* What a solve leaves. */
+/* The results of a solve. */
 typedef struct outcome {
   double *values; /* [n] */
   wr_history history;
@@ -19,7 +19,7 @@ static void outcome_free(outcome *o) {
   wr_history_free(&o->history);
 }
 
-/* An env and a plan of their own; NULL where the backend does not do it, with a reason. */
+/* Opens an env and a plan for --deterministic; NULL if the backend refuses that, with a reason. */
 static wr_plan *open_plan(const ground *g, wr_csr *A, int threads, wr_env *env) {
   wr_plan *plan = NULL;
   *env = (wr_env){.place = g->env.place, .type = g->env.type, .threads = threads, .deterministic = 1};

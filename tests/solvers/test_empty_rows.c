@@ -1,4 +1,4 @@
-/* Rows without entries: what they make of a system is known from b alone. */
+/* Rows without entries: the least residual that they allow is known from b alone. */
 #define _DEFAULT_SOURCE
 #include "solvers/empty_rows.h"
 

@@ -1,4 +1,4 @@
-/* Graphs made ready for PageRank: what flows where, who dangles, and what is refused. */
+/* Graphs made ready for PageRank: the flow matrix, which pages dangle, and what is refused. */
 #define _DEFAULT_SOURCE
 #include "solvers/graph.h"
 #include "tests/solvers/ground.h"
@@ -73,7 +73,7 @@ static void test_flow(void) {
     }
 }
 
-/* Where nothing need be transposed and no value is needed the parsed matrix itself is multiplied with. */
+/* If neither a transpose nor values are needed, flow is the parsed matrix itself and not a copy. */
 static void test_borrowed(void) {
   wr_csr *links = matrix_of(3, (entry[]){{0, 1, 1}, {1, 0, 1}, {2, 1, 1}, {1, 2, 1}}, 4, 0);
   wr_graph g;
@@ -93,13 +93,13 @@ static void test_borrowed(void) {
   wr_csr_free(links);
 }
 
-/* Weights are divided out: the parsed ones stay, for the verification. */
+/* flow holds weights divided by out-weights; the parsed weights stay unchanged, as verification needs them. */
 static void test_links_stay(void) {
   wr_csr *links = matrix_of(2, (entry[]){{0, 1, 3}, {1, 0, 5}, {1, 1, 15}}, 3, 1);
   wr_graph g;
   ground_case(NULL, "links stay");
   for (int symmetric = 0; symmetric < 2; symmetric++) {
-    links->symmetric = symmetric; /* not true, but nobody looks before it is used */
+    links->symmetric = symmetric; /* a false mark: wr_graph_build trusts it, and so does not transpose */
     CHECK_OK(wr_graph_build(links, !symmetric, NULL, NULL, &g));
     CHECK(links->val[0] == 3 && links->val[1] == 5 && links->val[2] == 15);
     CHECK(g.flow != links && g.owns_flow);
@@ -153,7 +153,7 @@ static void test_link_weight(void) {
   free(ranks);
 }
 
-/* Nodes for several threads: what they make does not depend on their number, and of several faults the first is named. */
+/* Enough nodes for several threads: the graph does not depend on their number, and of several faults the first is named. */
 static void test_threads(void) {
   static const int threads[] = {1, 2, 5};
   const int64_t n = 50000;
@@ -188,7 +188,7 @@ static void test_threads(void) {
   free(teleport);
 }
 
-/* Refused, with a sentence that names the place; nothing is left behind. */
+/* Refused, with a sentence that names the place; nothing is left to be freed. */
 static void refuse(wr_csr *links, const double *teleport, const double *start, const char *message) {
   wr_graph g;
   int64_t n = links->nrows;

@@ -1,7 +1,7 @@
-/* Iterations that a device repeats by itself, beside the same asked for by the host: the same steps to the bit, every way to
- * end, an interruption, what a thousand solves leave behind, two solves at once; also as with a driver whose graphs have no
- * conditions, of which test_plain_loop.c has more. Where there is no device both are the
- * host's, and must agree all the same. Steps behind the sums of an operation. */
+/* Iterations that a device repeats by itself, compared with the same iterations launched one by one by the host: the same bits,
+ * every way to end, an interruption, memory after a thousand solves, two solves at once; also with graphs without conditional
+ * nodes, of which test_plain_loop.c has more. On the CPU the host launches both, and they must agree as well. Besides, steps
+ * that follow the sums of an operation. */
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 
@@ -24,7 +24,7 @@ static void check_same_history(const wr_history *device, const wr_history *host)
   }
 }
 
-/* Whether this plan gives the same bits every time; only then can two runs be compared so. */
+/* Whether this plan gives the same bits every time, so that two runs can be compared bit by bit. */
 static int is_deterministic(ground *g, wr_csr *A) {
   wr_plan *plan = ground_plan(g, A);
   int answer = plan && wr_plan_get_info(plan)->deterministic;
@@ -35,7 +35,7 @@ static int is_deterministic(ground *g, wr_csr *A) {
 /* ---- BiCGSTAB ---- */
 
 static void solve_both(ground *g, solution *device, solution *host, wr_outcome outcome) {
-  device->options.no_resident = 1; /* its sums have another order: test_resident.c */
+  device->options.no_resident = 1; /* a resident loop adds in another order: test_resident.c */
   host->options.no_graph = 1;
   solution_run(g, device), solution_run(g, host);
   check_solution(device), check_solution(host);
@@ -52,8 +52,8 @@ static void solve_both(ground *g, solution *device, solution *host, wr_outcome o
   CHECKF(memcmp(device->x, host->x, (size_t)host->A->nrows * sizeof *host->x) == 0, "the answers differ");
 }
 
-/* Looks at every distance: odd ones end the device's loop behind its first half, even ones have but one; beyond eight
- * iterations a half is a part of the distance, or one iteration where nothing divides it. */
+/* Looks at every distance. A loop for an odd distance has two parts and may end after the first; for an even one it has one
+ * part. Beyond eight iterations a part is a divisor of the distance, or one iteration if there is none up to eight. */
 static void test_solve(ground *g) {
   static const int64_t distances[] = {0, 1, 2, 3, 4, 7, 8, 9, 11, 12, 20};
   int long_enough = 0;
@@ -63,7 +63,7 @@ static void test_solve(ground *g) {
     device.options.check_every = host.options.check_every = distances[k];
     ground_case(g, "a look every %lld", (long long)distances[k]);
     solve_both(g, &device, &host, WR_CONVERGED);
-    /* the first one or two parts are the host's */
+    /* the host launches the first one or two parts */
     if (device.result.iterations > 2 * (distances[k] ? distances[k] : 8))
       CHECKF((device.result.by != WR_BY_HOST) == (g->env.place == WR_CUDA), "by %d after %lld iterations",
              (int)device.result.by, (long long)device.result.iterations);
@@ -77,13 +77,13 @@ static void test_solve(ground *g) {
   wr_csr_free(A);
 }
 
-/* The most iterations, reached in either half; a tolerance that cannot be met; a breakdown and its restarts. */
+/* The limit of iterations, reached in either part; a tolerance that cannot be met; a breakdown and its restarts. */
 static void test_ends(ground *g) {
   wr_csr *A = random_matrix(2000, 5, 10, 1, 77);
   for (int64_t most = 1; most <= 18; most++) {
     solution device = solution_of(g, A), host;
     device.options.iterations = most, device.options.tolerance = 1e-30;
-    device.options.check_every = most <= 6 ? 1 : most <= 12 ? 4 : 3; /* a remainder is the host's */
+    device.options.check_every = most <= 6 ? 1 : most <= 12 ? 4 : 3; /* the host launches a remainder */
     host = device;
     ground_case(g, "at most %lld iterations, a look every %lld", (long long)most,
                 (long long)device.options.check_every);
@@ -112,13 +112,13 @@ static void test_ends(ground *g) {
   wr_csr_free(A);
 }
 
-/* A wish to stop that is there from the beginning: the loop ends by itself, and the iterate is what it was then. */
+/* The interruption is requested before the solve starts: the loop ends, and its iterate is the answer. */
 static void test_interrupted(ground *g, int no_resident) {
   wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
-  volatile sig_atomic_t wish = 1;
+  volatile sig_atomic_t interrupted = 1;
   solution s = solution_of(g, A);
   s.options.tolerance = 1e-300, s.options.iterations = 100000000;
-  s.monitor.interrupted = &wish;
+  s.monitor.interrupted = &interrupted;
   s.options.no_resident = no_resident;
   ground_case(g, "interrupted, resident loops %s", no_resident ? "off" : "on");
   solution_run(g, &s);
@@ -190,8 +190,8 @@ static int64_t resident(void) {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* What one solve takes is there again for the next: on the device to the block, and but for what allocators keep on the
- * host. A vector of each would be 1000 times 1600 bytes there. */
+/* A solve frees all that it allocates: on the device every block; on the host, where allocators keep memory, less than 8000
+ * bytes a solve may remain. A vector is 16000 bytes in f64. */
 static void test_leaks(ground *g) {
   enum { SOLVES = 1000, WARM = 100 };
   wr_csr *A = random_matrix(2000, 3, 5, 1, 9);
@@ -220,7 +220,7 @@ typedef struct worker {
   int right;
 } worker;
 
-/* No checks here: they count in one place. */
+/* Without CHECK, whose counters belong to the main thread. */
 static void work_once(wr_env *env, worker *w, wr_bicgstab_options options) {
   wr_system system = {0};
   wr_bicgstab method = {0};
@@ -247,7 +247,7 @@ static void *work(void *argument) {
   return NULL;
 }
 
-/* Each with an env, and so a stream, of its own. */
+/* Each solve has its own env, and so its own stream. */
 static void test_two_at_once(ground *g) {
   worker workers[2] = {{g->backend, g->env.type, random_matrix(3000, 5, 6, 1, 11), 0},
                        {g->backend, g->env.type, random_matrix(2000, 9, 8, 1, 12), 0}};
@@ -261,16 +261,16 @@ static void test_two_at_once(ground *g) {
   }
 }
 
-/* ---- What follows an operation's sums ---- */
+/* ---- Steps after an operation's sums ---- */
 
-/* By every backend, with an epilogue of its own or apart, and by fused operations: the step runs once, behind the sum. */
+/* The step runs once, after the sum: of an apply, whether or not the backend fuses the epilogue, and of a fused operation. */
 static void test_then(ground *g) {
   wr_counter_scalars numbers = {.limit = 3};
   wr_csr *A = random_matrix(700, 5, 3, 1, 3);
   wr_vec x = {0}, y = {0}, bank = {0};
   const wr_vecops *ops = g->env.ops;
   wr_plan *plan = ground_plan(g, A);
-  ground_case(g, "a step behind sums");
+  ground_case(g, "a step after sums");
   CHECK_OK(ops->alloc(&g->env, 700, g->env.type, "x", &x));
   CHECK_OK(ops->alloc(&g->env, 700, g->env.type, "y", &y));
   CHECK_OK(ops->alloc(&g->env, WR_SCALAR_COUNT(wr_counter_scalars), WR_F64, "a bank", &bank));
@@ -302,7 +302,7 @@ static void test_graphs(ground *g) {
   test_long_history(g);
 }
 
-/* What a device that decides by itself does, and one whose driver does not let it. */
+/* With conditional nodes, and without. */
 static void test_all(ground *g) {
   test_graphs(g);
   test_interrupted(g, 0);

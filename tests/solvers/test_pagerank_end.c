@@ -4,7 +4,7 @@
 #include "tests/solvers/graph_cases.h"
 #include "tests/solvers/rank_fixture.h"
 
-/* The first look at which the tolerance is met ends it, whatever the distance of the looks. */
+/* A run ends at the first look at which the tolerance is met, at every distance of looks. */
 static void test_check_every(ground *g) {
   wr_csr *links = random_graph();
   int64_t needed = 0;
@@ -36,7 +36,7 @@ static void test_iterations_end(ground *g) {
   wr_csr_free(links);
 }
 
-/* Another program's way to stop: the change itself is compared. */
+/* stop_on_change: the change itself is compared with the tolerance, as other programs do. */
 static void test_stop_on_change(ground *g) {
   wr_csr *links = random_graph();
   ranking r = ranking_of(g, links), by_bound = r;
@@ -80,7 +80,7 @@ static void test_interrupted(ground *g) {
   wr_csr_free(links);
 }
 
-/* A tolerance below rounding cannot be met for long: the run ends by itself, and its bound is honest. */
+/* A tolerance below rounding: the run stagnates and ends before its limit, and its bound is true. */
 static void test_stagnation(ground *g) {
   wr_csr *const all[] = {random_graph(), weighted(), undirected(), hub_graph()};
   for (int k = 0; k < 4; k++) {
@@ -104,8 +104,8 @@ static void test_stagnation(ground *g) {
   }
 }
 
-/* In f32 the answer is as far from our own answer in f64 as the bound says, and that is within the default tolerance where
- * rows are summed in f64. */
+/* The answer in f32 differs from that in f64 by its bound at most. The bound is within the default tolerance if rows are summed
+ * in f64. */
 static void test_single_precision(ground *g) {
   if (g->env.type != WR_F32) return;
   wr_csr *const all[] = {random_graph(), weighted(), undirected(), hub_graph()};

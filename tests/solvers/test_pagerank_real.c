@@ -1,6 +1,6 @@
-/* PageRank of real graphs: the ten best scores, computed apart with numpy and scipy (tests/data/real/README.md), are met to
- * 1e-9, and an f32 run is as near to our own f64 run as it says. The small graphs always; the others where WR_MATRICES
- * names the folder. */
+/* PageRank of real graphs: the ten best scores agree to 1e-9 with those that numpy and scipy computed
+ * (tests/data/real/README.md), and an f32 run differs from the f64 run by its bound at most. Large graphs need WR_MATRICES,
+ * which names their folder. */
 #define _DEFAULT_SOURCE
 #include "solvers/program/top.h"
 #include "tests/solvers/rank_fixture.h"

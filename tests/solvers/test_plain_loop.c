@@ -1,7 +1,7 @@
-/* Loops as with a driver whose graphs have no conditions: launched ahead by the host, so that some iterations come too many.
- * What they leave must be what the host's own loop leaves, to the bit where a plan is deterministic: by operations of one's
- * own, by BiCGSTAB and by PageRank, at every distance of looks and every end, and when somebody interrupts. Runs on the CPU
- * under the shim, where there are always iterations too many. */
+/* Loops on a driver whose graphs have no conditional nodes: the host launches ahead, so the device runs iterations past the
+ * end, whose effect is undone. What remains must be what a loop of the host leaves, to the bit if the plan is deterministic:
+ * for operations of this test, for BiCGSTAB and for PageRank, at every distance of looks, at every end, and when interrupted.
+ * In the CPU's copies of kernels (tests/simt) the device always runs past the end. */
 #define _DEFAULT_SOURCE
 #include "solvers/pagerank.h"
 #include "spmv/loop/loop.h"
@@ -9,14 +9,14 @@
 #include "spmv/steps/steps.h"
 #include "tests/solvers/solve_fixture.h"
 
-/* ---- Operations of one's own ---- */
+/* ---- Operations of this test ---- */
 
 typedef struct counting {
-  wr_vec bank, ones, kept, lost; /* every half adds 1 to all of the last two; the loop leaves kept */
+  wr_vec bank, ones, kept, lost; /* every part adds 1 to kept and lost; the loop rolls back kept alone */
   wr_loop *loop;
 } counting;
 
-static void half_of(ground *g, counting *c) {
+static void record_part(ground *g, counting *c) {
   for (int k = 0; k < 2; k++) {
     wr_vec *v = k == 0 ? &c->lost : &c->kept;
     wr_fused add = {.in = {v, &c->ones},
@@ -37,9 +37,9 @@ static void open_counting(ground *g, counting *c, int64_t n, int parts) {
   CHECK_OK(ops->fill(&g->env, &c->ones, 1));
   wr_loop_request request = {.parts = parts, .bank = &c->bank, .left = {{&c->kept}, {&c->kept}}};
   CHECK_OK(ops->loop_open(&g->env, &request, &c->loop));
-  half_of(g, c);
+  record_part(g, c);
   if (parts == 2) CHECK_OK(ops->loop_part(&g->env, c->loop));
-  if (parts == 2) half_of(g, c);
+  if (parts == 2) record_part(g, c);
   CHECK_OK(ops->loop_close(&g->env, c->loop));
 }
 
@@ -49,7 +49,7 @@ static void close_counting(ground *g, counting *c) {
   for (int k = 0; k < 4; k++) g->env.ops->release(&g->env, vectors[k]);
 }
 
-/* Elements that are not value. */
+/* The number of elements that differ from value. */
 static int64_t others(ground *g, const wr_vec *v, double value) {
   int64_t count = 0;
   double *values = room_for(v->n, sizeof *values);
@@ -59,8 +59,8 @@ static int64_t others(ground *g, const wr_vec *v, double value) {
   return count;
 }
 
-/* Up to limit; stop: somebody wants an end after the first poll. The bank and `kept` are as they were behind the half that was
- * the last. Again begins with both as they are, from `from` on. */
+/* Runs the loop from round `from` up to `limit`, or with `stop` asks it to end after the first poll. The bank and `kept` must
+ * then be as the last part that counted left them. A second call starts with `kept` as the first one left it. */
 static void count_to(ground *g, counting *c, double from, double limit, int stop) {
   const wr_vecops *ops = g->env.ops;
   wr_counter_scalars seen = {.rounds = from, .limit = limit}, final;
@@ -94,11 +94,11 @@ static void test_counting(ground *g) {
   }
 }
 
-/* What is not named as left has been written too often: otherwise nothing above has shown anything. Streams of the shim have
- * always finished, so there is always a launch too many. */
+/* `lost`, which is not rolled back, has been written too often. If it had not, no part ran past the end and the checks above
+ * would show nothing. On the CPU streams have always finished, so one part too many always runs. */
 static void test_too_many(ground *g) {
   counting c;
-  ground_case(g, "iterations too many");
+  ground_case(g, "iterations past the end");
   open_counting(g, &c, 10, 1);
   count_to(g, &c, 0, 3, 0);
   if (strstr(g->env.device_name, "no card")) CHECK(others(g, &c.lost, 4) == 0);
@@ -157,7 +157,7 @@ static void end_after(ground *g, wr_csr *A, int64_t most, int64_t every) {
   solution_free(&s);
 }
 
-/* The most iterations in either half, and where a snapshot may be taken from then on; below rounding, a breakdown. */
+/* The limit in either part, also in iterations after which a snapshot may be taken; a tolerance below rounding; a breakdown. */
 static void test_ends(ground *g) {
   wr_csr *A = random_matrix(300, 5, 10, 1, 77), *B = matrix_of_picture(2, (const double[]){0, 1, -1, 0});
   wr_csr *C = random_matrix(400, 5, 2.2, 1, 31);
@@ -177,15 +177,15 @@ static void test_ends(ground *g) {
   wr_csr_free(A), wr_csr_free(B), wr_csr_free(C);
 }
 
-/* The iterate is that of the iteration which is told: the host's after as many. */
+/* The iterate is that of the reported iteration: a solve by the host that is limited to as many has the same one. */
 static void test_interrupted(ground *g) {
   wr_csr *A = random_matrix(300, 5, 4, 1, 31);
-  volatile sig_atomic_t wish = 1;
+  volatile sig_atomic_t interrupted = 1;
   solution s = solution_of(g, A), host;
   s.options.tolerance = 1e-300, s.options.iterations = 100000000;
   s.options.no_resident = 1;
   host = s;
-  s.monitor.interrupted = &wish;
+  s.monitor.interrupted = &interrupted;
   ground_case(g, "BiCGSTAB, interrupted");
   solution_run(g, &s);
   CHECKF(s.result.outcome == WR_INTERRUPTED, "%s", wr_outcome_title(s.result.outcome));
@@ -201,7 +201,7 @@ static void test_interrupted(ground *g) {
 
 /* ---- PageRank ---- */
 
-/* Scores, and what the step behind them changes, which verification asks for. */
+/* The scores, and the change of one more step, which verification needs. */
 typedef struct ranks {
   double *scores, *next, change, dangling;
   wr_history history;

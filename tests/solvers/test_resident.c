@@ -1,5 +1,5 @@
-/* Small systems iterated by one kernel that stays on the device (spmv/loop/resident_cuda.cu): every answer checked as any
- * other, every way to end, rows of every length, what it refuses. Backends without plain rows, and the host, have none. */
+/* Small systems iterated by one kernel that stays on the device (spmv/loop/resident_cuda.cu): answers, every way to end, rows
+ * of every length, refusals. Backends without plain rows, and the CPU, have no such loop and are left out. */
 #define _DEFAULT_SOURCE
 #include "solvers/iteration.h"
 #include "tests/solvers/rank_fixture.h"
@@ -65,7 +65,7 @@ static double kept_of(const wr_history *h) {
   return kept;
 }
 
-/* The best iterate is kept on the way: a solve that is cut off where its residual has grown again gives that. */
+/* A solve that reaches its limit after the residual has grown again returns the snapshot, the best iterate that was kept. */
 static void test_snapshot(ground *g) {
   int worse = 0;
   wr_csr *A = random_matrix(300, 3, 1.3, 1, 8);
@@ -88,7 +88,7 @@ static void test_snapshot(ground *g) {
 
 /* ---- Rows of every length ---- */
 
-/* n rows of 3 entries about the diagonal, the first `many` of `length` entries besides, spread over the columns. */
+/* n rows of 3 entries about the diagonal; the first `many` have `length` more, spread over the columns. */
 static wr_csr *with_long_rows(int64_t n, int many, int64_t length) {
   entry *entries = room_for(n * 3 + many * length, sizeof *entries);
   int64_t count = 0;
@@ -149,7 +149,7 @@ static void test_ranks(ground *g) {
   }
 }
 
-/* The loop ends when the log is full, and goes on; every step is in the history. */
+/* When the log is full the loop ends, the host takes the log, and the loop goes on: every step is in the history. */
 static void test_long_history(ground *g) {
   wr_csr *links = random_matrix(40, 4, 0, 0, 5);
   ranking r = ranking_of(g, links);
@@ -185,7 +185,7 @@ static void test_preconditioned(ground *g) {
   wr_csr_free(A);
 }
 
-/* ---- What is no part of a resident loop ---- */
+/* ---- Operations that a resident loop refuses ---- */
 
 static void test_refusals(ground *g) {
   const wr_vecops *ops = g->env.ops;
@@ -214,7 +214,7 @@ static void test_refusals(ground *g) {
       else CHECK(k < 99);
   }
   ops->loop_free(&g->env, loop);
-  CHECK_OK(ops->fill(&g->env, &x, 1)); /* and then all is as it was */
+  CHECK_OK(ops->fill(&g->env, &x, 1)); /* once the loop is freed, operations run as before */
   ops->release(&g->env, &x), ops->release(&g->env, &bank), ops->release(&g->env, &other);
   wr_csr_free(A);
 }
@@ -232,7 +232,7 @@ static void test_all(ground *g) {
   test_refusals(g);
 }
 
-/* Everything once; what does not depend on the kernel that makes the plan, with one. */
+/* All tests on the default backends; on the other two with plain rows, whose loop is the same, the solve alone. */
 int main(void) {
   const wr_backend *backend = NULL;
   on_default_grounds(test_all);

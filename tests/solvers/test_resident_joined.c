@@ -1,6 +1,6 @@
-/* Products of a resident loop that make their x by themselves, out of what the operation before has as inputs
- * (spmv/loop/resident_rows.cuh): what the loop leaves is what the same operations leave one by one, whether they can be
- * joined or must not be. With one block, as under the shim, nobody is late: that x and y are not in place shows on a card. */
+/* Products of a resident loop that compute their x from the inputs of the operation before (spmv/loop/resident_rows.cuh): the
+ * result is that of the same operations one by one, whether or not the two may be joined. With one thread block, as on the CPU,
+ * no block lags behind, so a product that wrongly overwrites its x or y shows on a card alone. */
 #define _DEFAULT_SOURCE
 #include <float.h>
 
@@ -9,12 +9,12 @@
 #include "spmv/steps/steps.h"
 #include "tests/solvers/ground.h"
 
-/* w = a + beta w' - beta omega y' of the half before; y = A w; a -= y: made so that the product can make w for itself, or so
- * that it must not. All numbers are whole and small, so that every sum is exact whatever its order. */
+/* w = a + beta w' - beta omega y', w' and y' being of the part before; y = A w; a -= y. Flags choose forms in which the product
+ * may compute w itself, and forms in which it must not. All numbers are small integers, so every sum is exact in any order. */
 typedef struct arrangement {
   const char *name;
-  int in_place;  /* w is where w' is: others still gather it  */
-  int same_y;    /* and y where y' is                         */
+  int in_place;  /* w overwrites w', which others still read  */
+  int same_y;    /* y overwrites y'                           */
   int shifted;   /* y += (sum of w) e, which the product reads */
   int own_sums, product_sums;
   int four;      /* e is an input too                          */
@@ -72,11 +72,11 @@ static void close_stage(ground *g, stage *s) {
 #define SCALAR(member) ((wr_scalar){&s->bank, WR_SCALAR_INDEX(wr_bicgstab_scalars, member)})
 
 /* The operations of a part, done or recorded. */
-static wr_status half_of(ground *g, wr_plan *plan, stage *s, const arrangement *how, int half) {
+static wr_status do_part(ground *g, wr_plan *plan, stage *s, const arrangement *how, int part) {
   wr_status status;
-  wr_vec *v = s->vectors, *a = &v[0], *e = &v[1], *w = &v[how->in_place ? 2 : 2 + half],
-         *old_w = &v[how->in_place ? 2 : 3 - half], *y = &v[how->same_y ? 4 : 4 + half],
-         *old_y = &v[how->same_y ? 4 : 5 - half];
+  wr_vec *v = s->vectors, *a = &v[0], *e = &v[1], *w = &v[how->in_place ? 2 : 2 + part],
+         *old_w = &v[how->in_place ? 2 : 3 - part], *y = &v[how->same_y ? 4 : 4 + part],
+         *old_y = &v[how->same_y ? 4 : 5 - part];
   wr_fused make = {.in = {a, old_w, old_y, how->four ? e : NULL},
                    .out = {w, how->two ? &v[6] : NULL},
                    .c = {{{.factor = 1}, {1, SCALAR(beta)}, {-1, SCALAR(beta_omega)}, {0, {NULL, 0}}},
@@ -101,7 +101,7 @@ done:
   return status;
 }
 
-/* Records both parts and runs them until the program says that it is over. */
+/* Records both parts and runs them until their step ends the loop. */
 static void run_stage(ground *g, wr_plan *plan, stage *s, const arrangement *how) {
   wr_status status;
   const wr_vecops *ops = g->env.ops;
@@ -109,9 +109,9 @@ static void run_stage(ground *g, wr_plan *plan, stage *s, const arrangement *how
   wr_bicgstab_scalars scalars;
   int ended = 0;
   TRY(ops->loop_open(&g->env, &(wr_loop_request){.parts = 2, .resident = 1, .bank = &s->bank}, &loop));
-  TRY(half_of(g, plan, s, how, 0));
+  TRY(do_part(g, plan, s, how, 0));
   TRY(ops->loop_part(&g->env, loop));
-  TRY(half_of(g, plan, s, how, 1));
+  TRY(do_part(g, plan, s, how, 1));
   TRY(ops->loop_close(&g->env, loop));
   TRY(ops->loop_run(&g->env, loop));
   while (!ended) TRY(ops->loop_poll(&g->env, loop, &s->bank, (double *)&scalars, &ended));
@@ -147,7 +147,7 @@ static void test_arrangement(ground *g, wr_plan *plan, const arrangement *how, i
   stage found, expected;
   open_stage(g, &found, n, rounds), open_stage(g, &expected, n, rounds);
   run_stage(g, plan, &found, how);
-  for (int k = 0; k < rounds; k++) CHECK_OK(half_of(g, plan, &expected, how, k % 2));
+  for (int k = 0; k < rounds; k++) CHECK_OK(do_part(g, plan, &expected, how, k % 2));
   for (int k = 0; k < STAGE_VECTORS; k++) check_same(g, &found.vectors[k], &expected.vectors[k], "vector", k);
   check_same(g, &found.bank, &expected.bank, "the bank", rounds);
   close_stage(g, &found), close_stage(g, &expected);

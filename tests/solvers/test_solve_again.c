@@ -1,5 +1,5 @@
-/* A solver that solves more than once: with other options, and with new values of its matrix. Every solve must go as the first
- * one of a solver that was opened for it; a device records its loop anew where the old one is of no use, and only there. */
+/* A solver that solves more than once: with other options, and with new values of its matrix. Every solve must have the results
+ * of a newly opened solver, and a device records its loop again only if the old one cannot be used. */
 #define _DEFAULT_SOURCE
 #include "solvers/iteration.h"
 #include "tests/solvers/rank_fixture.h"
@@ -36,7 +36,7 @@ static void solver_close(solver *s) {
   free(s->b);
 }
 
-/* Solves with the open solver and with one of its own, and compares. */
+/* Solves with the open solver and with a new one, and compares. */
 static void solve_as_first(solver *s, wr_bicgstab_options options) {
   solution again = solution_of(s->g, s->A), first = again;
   int64_t n = s->A->nrows;
@@ -89,12 +89,12 @@ static void test_options(ground *g) {
   wr_csr_free(A);
 }
 
-/* Factors that leave the matrix easy to solve, and that any scaling of its values goes with. */
+/* Factors that keep the matrix easy to solve, whether or not wr_system_build scales it. */
 static void change_values(wr_csr *A, int turn) {
   for (int64_t k = 0; k < A->nnz; k++) A->val[k] *= 1 + (double)((k + turn) % 3) / 8;
 }
 
-/* New values in place, and as a matrix of their own. What new_values leaves to the plan is what the solver multiplies with. */
+/* New values in place, and as another matrix with the same pattern. The solver multiplies with the values that the plan got. */
 static void test_new_values(ground *g, int no_resident) {
   enum { TURNS = 3 };
   wr_csr *A = random_matrix(60, 5, 10, 1, 31), *others[TURNS] = {NULL};
@@ -167,7 +167,7 @@ static void test_damping(ground *g) {
   wr_csr_free(links);
 }
 
-/* New weights: those of each page's links change places, in the links and, by what they are divided by, in the flow. */
+/* New weights: the weights of each page's links are permuted, in the links and, divided by out-weights, in the flow. */
 static void test_new_weights(ground *g) {
   wr_csr *links = random_matrix(60, 4, 0, 1, 6);
   wr_graph graph = {0}, changed = {0};
@@ -199,7 +199,7 @@ static void test_new_weights(ground *g) {
   wr_csr_free(links);
 }
 
-/* What is recorded is the same on all backends that have plain rows, or have none. */
+/* Which solves record a loop depends only on whether the backend has plain rows, so a few backends are enough. */
 static void test_recordings(ground *g) {
   test_options(g);
   test_damping(g);

@@ -7,7 +7,7 @@
 #include "config/memory.h"
 #include "tests/check.h"
 
-/* Stands in for the C library's, so that one chosen allocation fails; -1: none does. */
+/* Replaces the C library's, so that one chosen allocation fails; -1: none does. */
 static int allocations_left = -1, allocations;
 int posix_memalign(void **block, size_t alignment, size_t size) {
   allocations++;

@@ -31,7 +31,7 @@ static long double dangling_mass(const ranked *r) {
   return mass;
 }
 
-/* step := what one step makes of the ranks; change := by how much that differs. */
+/* step := the ranks after one more step; change := its L1 change. */
 static void make_step(ranked *r, wr_rounding rounding) {
   const wr_csr *m = r->links;
   long double *flow = room_for(N, sizeof *flow), mass = dangling_mass(r), d = (long double)r->damping;
@@ -113,7 +113,7 @@ static void test_right_step(wr_rounding rounding, int variant) {
   free_ranked(&r);
 }
 
-/* What is planted in one element must be seen by each level that looks at its row. */
+/* A fault planted in one element must be found by each level that checks its row. */
 static void expect_wrong(const ranked *r, wr_rounding rounding, const char *fault) {
   wr_verdict full = judge(r, rounding, 1e-5, WR_VERIFY_FULL, 0);
   wr_verdict sample = judge(r, rounding, 1e-5, WR_VERIFY_SAMPLE, N);
@@ -162,7 +162,7 @@ static void test_wrong_dangling(wr_rounding rounding, int variant) {
   free_ranked(&r);
 }
 
-/* Ranks that are not there yet: multiplied right, tolerance not met. The device's own change is believed by a sample alone. */
+/* Ranks that have not converged: multiplied right, tolerance not met. Only a sample relies on the change from the device. */
 static void test_far_ranks(wr_rounding rounding, int variant) {
   ranked r = make_ranked(rounding, variant, 2);
   wr_verdict verdict = judge(&r, rounding, 1e-5, WR_VERIFY_FULL, 0);
@@ -300,7 +300,7 @@ static void test_far_solution(wr_rounding rounding, int jacobi) {
   CHECKF(verdict.multiplied_right && !verdict.met_tolerance, "error %g, residual %g of %g", verdict.worst_row,
          verdict.measure, verdict.limit);
   CHECK(!judge_solved(&s, WR_VERIFY_SAMPLE, 10).met_tolerance);
-  s.norm = 0; /* a lie that the host's own residual does not depend on */
+  s.norm = 0; /* a wrong norm, which the host's own residual does not depend on */
   CHECK(!judge_solved(&s, WR_VERIFY_FULL, 0).met_tolerance);
   s.u[7] = s.x[7] = NAN;
   verdict = judge_solved(&s, WR_VERIFY_FULL, 0);
@@ -354,7 +354,7 @@ static void test_denormal_value(void) {
   wr_csr_free(A);
 }
 
-/* What f64 cancels: the residual is 0.3 in truth, and 0 in plain arithmetic. */
+/* Cancellation: the residual is 0.3, but 0 if computed in plain f64. */
 static void test_cancelling_residual(void) {
   wr_csr *A = matrix_of_picture(
       2, (const double[]){1.4267320568177375, 1.8024103068486483, -0.04946939502386516, -0.06249536977774123});

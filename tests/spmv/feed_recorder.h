@@ -1,4 +1,4 @@
-/* A feed that takes announced rows at their word: it copies them at once, so that a row which changes later is found. */
+/* A feed that copies rows as soon as they are announced, so that a row which changes later is found. */
 #ifndef WR_FEED_RECORDER_H
 #define WR_FEED_RECORDER_H
 
@@ -53,7 +53,7 @@ static inline void recorder_ready(void *context, int64_t rows) {
 
 static inline void recorder_open(recorder *r) { *r = (recorder){.feed = {r, recorder_begin, recorder_ready}}; }
 
-/* Frees what was copied of A; NULL: of what could not be made. */
+/* Frees the copy of the rows of A; A NULL: of a matrix that could not be made. */
 static inline void recorder_check(recorder *r, const wr_csr *A) {
   CHECK(r->A == A);
   if (A != NULL && r->A == A) {

@@ -1,4 +1,4 @@
-/* A backend that multiplies, keeps a log of what the core gives it, and fails when told to; and a small matrix with
+/* A backend that multiplies, records the arguments of each call, and fails when a test asks for it; and a small matrix with
  * vectors. For test_plan.c and test_plan_apply.c. */
 #ifndef WR_RECORDER_H
 #define WR_RECORDER_H
@@ -47,8 +47,8 @@ static int is_zero(const void *state) {
   return memcmp(state, &zero, sizeof zero) == 0;
 }
 
-static wr_status answer(wr_status status, const char *who) {
-  return status == WR_OK ? WR_OK : wr_fail(status, "%s was told to fail", who);
+static wr_status answer(wr_status status, const char *call) {
+  return status == WR_OK ? WR_OK : wr_fail(status, "%s was told to fail", call);
 }
 
 static wr_status record_check(const wr_env *env, const wr_csr *A, const void *knobs) {
@@ -82,7 +82,7 @@ static double element(const wr_vec *v, int64_t i) {
   return v->type == WR_F32 ? (double)((float *)v->data)[i] : ((double *)v->data)[i];
 }
 
-/* y = alpha*A*x + beta*y; of an epilogue nothing. */
+/* y = alpha*A*x + beta*y, without the epilogue. */
 static wr_status record_apply(void *state, wr_env *env, const wr_apply_args *args) {
   const recorder_state *s = state;
   const wr_apply *r = &args->request;

@@ -1,8 +1,8 @@
-/* How much memory the read bandwidth is measured over: as much as the problem moves, within limits. */
+/* The read bandwidth is measured on as many bytes as the problem moves, within limits. */
 #include "spmv/spmv.h"
 #include "tests/check.h"
 
-static int64_t asked; /* elements of the last vector, which there is no memory for */
+static int64_t asked; /* elements of the last vector, whose allocation fails */
 
 static wr_status refuse(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
   (void)env, (void)type;

@@ -1,4 +1,4 @@
-/* Which block size is chosen (spmv/blocks/bsr_choose.c): what is known of generated matrices, and sizes that were counted. */
+/* Which block size is chosen (spmv/blocks/bsr_choose.c): for generated matrices whose blocks are known, or were counted. */
 #include <omp.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ static wr_csr *generated(const char *name) {
   wr_csr *A = NULL;
   CASE(name);
   CHECK_OK(wr_generate(name, 0, &A));
-  if (A == NULL) abort(); /* a test without a matrix shows nothing */
+  if (A == NULL) abort(); /* the matrix cannot be made */
   return A;
 }
 
@@ -37,7 +37,7 @@ static void check_model(const wr_csr *A, wr_type type, const wr_bsr_choice *choi
   CHECKF(strcmp(choice->line, line) == 0, "'%s', not '%s'", choice->line, line);
 }
 
-/* Matrices whose blocks all look the same: the sample says what counting says. */
+/* Matrices whose blocks are all alike: the estimate from a sample is the count itself. */
 static void test_blocked(const char *name, int r, int c, int pays) {
   wr_csr *A = generated(name);
   for (int type = WR_F32; type <= WR_F64; type++) {
@@ -143,7 +143,7 @@ static void test_small(void) {
   wr_csr_free(A);
 }
 
-/* What plans of rows and of blocks say of each other. */
+/* The lines by which a plan of rows recommends blocks, and a plan of blocks recommends rows. */
 static void test_advice(void) {
   static const struct {
     const char *name;

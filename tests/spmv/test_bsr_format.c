@@ -9,7 +9,7 @@
 #include "spmv/blocks/bsr_build.h"
 #include "tests/check.h"
 
-static int calls, refused = -1; /* this call of posix_memalign finds no memory */
+static int calls, refused = -1; /* the number of the call of posix_memalign that fails */
 
 int posix_memalign(void **block, size_t alignment, size_t bytes) {
   if (calls++ == refused) return ENOMEM;
@@ -47,7 +47,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static const int64_t extents[][2] = {{1, 1}, {1, 33}, {40, 1}, {16, 16}, {31, 50}, {48, 47}, {65, 34}};
 enum { EXTENTS = sizeof extents / sizeof *extents };
 
-/* Zeros of both signs, what becomes one in f32, and what is no number are among them. */
+/* Values, among them zeros of both signs, one that f32 rounds to zero, infinities and NaN. */
 static double value_at(int64_t i, int64_t j) {
   static const double odd[] = {0.0, -0.0, 1e-300, -1e-300, INFINITY, -INFINITY, NAN, -1e-40};
   uint64_t h = hash(j, i + 5);
@@ -58,7 +58,7 @@ static wr_csr *make(int (*has)(int64_t, int64_t), int64_t nrows, int64_t ncols, 
   wr_csr *A;
   int64_t nnz = 0;
   for (int64_t at = 0; at < nrows * ncols; at++) nnz += has(at / ncols, at % ncols);
-  if (wr_csr_create(nrows, ncols, nnz, with_values, &A) != WR_OK) abort(); /* a test without memory shows nothing */
+  if (wr_csr_create(nrows, ncols, nnz, with_values, &A) != WR_OK) abort(); /* out of memory */
   nnz = 0;
   for (int64_t i = 0; i < nrows; i++) {
     for (int64_t j = 0; j < ncols; j++) {
@@ -104,7 +104,7 @@ static int64_t compare_block(const wr_bsr *b, int kind, int pattern, int64_t ib,
   return entries;
 }
 
-/* Goes through all blocks that could be, and compares those with entries to those that are stored. */
+/* Walks all places of blocks, and compares the blocks that have entries with those that are stored. */
 static int compare(const wr_bsr *b, int kind, int pattern) {
   int64_t k = 0;
   int wrong = ptr_at(b, 0) != 0;
@@ -119,7 +119,7 @@ static int compare(const wr_bsr *b, int kind, int pattern) {
   return wrong + (k != b->blocks);
 }
 
-/* b in rows again is A, with values as stored. */
+/* b, decoded into rows, is A with values as stored. */
 static void test_way_back(const wr_csr *A, const wr_bsr *b) {
   wr_csr *B;
   int64_t wrong = 0;
@@ -256,7 +256,7 @@ static void test_check(void) {
   CHECK_MESSAGE("16 x 16");
   CHECK_OK(wr_bsr_check(large, large, most / 15, 3, 5));
   CHECK_FAILS(WR_EUNAVAILABLE, wr_bsr_check(large, large, most / 15 + 1, 3, 5));
-  CHECK_OK(wr_bsr_check(large, 1, INT64_MAX, 16, 16)); /* there are no more than 2^27 blocks */
+  CHECK_OK(wr_bsr_check(large, 1, INT64_MAX, 16, 16)); /* of at most 2^27 blocks */
   wr_csr *A = make(diagonal, 20, 20, 1);
   memset(&b, 1, sizeof b);
   CHECK_FAILS(WR_EUSAGE, wr_bsr_build(A, 3, 17, WR_F32, 0, &b));
@@ -279,7 +279,7 @@ static void test_bytes(void) {
 
 /* ---- Damage ---- */
 
-/* What is changed must be noticed, and what was there is put back. */
+/* The changed element must be refused; then its old value is restored. */
 #define CHECK_DAMAGE(b, place, value)                           \
   do {                                                          \
     wr_csr *none = NULL;                                        \
@@ -336,7 +336,7 @@ static void test_damage(void) {
   wr_csr_free(A);
 }
 
-/* An entry moves to where none was, and its block is left with padding alone. */
+/* Both entries of a block become padding, and two places of padding in another block become entries. */
 static void test_empty_block(void) {
   CASE("a block of padding");
   wr_csr *A = make(diagonal, 4, 4, 0), *B;

@@ -41,7 +41,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static const int64_t extents[][2] = {{1, 1}, {1, 33}, {40, 1}, {16, 288}, {31, 50}, {48, 47}, {65, 300}};
 enum { EXTENTS = sizeof extents / sizeof *extents };
 
-/* Zeros of both signs, what becomes one in f32, and what is no number are among them. */
+/* Values, among them zeros of both signs, one that f32 rounds to zero, infinities and NaN. */
 static double value_at(int64_t i, int64_t j) {
   static const double odd[] = {0.0, -0.0, 1e-300, -1e-300, INFINITY, -INFINITY, NAN, -1e-40};
   uint64_t h = hash(j, i + 5);
@@ -52,7 +52,7 @@ static wr_csr *make(int (*has)(int64_t, int64_t), int64_t nrows, int64_t ncols, 
   wr_csr *A;
   int64_t nnz = 0;
   for (int64_t at = 0; at < nrows * ncols; at++) nnz += has(at / ncols, at % ncols);
-  if (wr_csr_create(nrows, ncols, nnz, with_values, &A) != WR_OK) abort(); /* a test without memory shows nothing */
+  if (wr_csr_create(nrows, ncols, nnz, with_values, &A) != WR_OK) abort(); /* out of memory */
   nnz = 0;
   for (int64_t i = 0; i < nrows; i++) {
     for (int64_t j = 0; j < ncols; j++) {
@@ -66,7 +66,7 @@ static wr_csr *make(int (*has)(int64_t, int64_t), int64_t nrows, int64_t ncols, 
   return A;
 }
 
-/* ---- What is stored, read by the letter of the format ---- */
+/* ---- The stored format, read as its header defines it ---- */
 
 typedef struct expected {
   wr_cb_options options;
@@ -154,7 +154,7 @@ static void compare_block_row(expected *x, int64_t ib) {
   if (found > 0) compare_block(x, ib, jb, cols);
 }
 
-/* The lists, from what they are said to be: a step, a block or the end of a block row, belongs where it begins. */
+/* The lists, by their definition: a step, a block or the end of a block row, belongs to the list in which it begins. */
 static int compare_lists(const wr_cb_format *f) {
   int64_t v = f->type == WR_F64 ? 8 : 4, at = 0, k = 0, row = 0;
   int64_t block_cost = f->balanced ? 12 + 16 * v + (f->aggregated ? 64 : 0) : 1, row_cost = f->balanced ? 16 * v : 1;
@@ -174,7 +174,7 @@ static int compare_lists(const wr_cb_format *f) {
   return wrong + (at != total || k != f->blocks || row != f->brows);
 }
 
-/* b in rows again is A, with values as stored. */
+/* b, decoded into rows, is A with values as stored. */
 static void test_way_back(const wr_csr *A, const wr_cb_format *f) {
   wr_csr *B;
   int64_t wrong = 0;
@@ -209,7 +209,7 @@ static void test_one(const wr_csr *A, int kind, const wr_cb_options *options, wr
   CHECK(x.f.memory == NULL && x.f.block == NULL && x.f.data == NULL && x.f.list_row == NULL);
 }
 
-/* Every choice, on and off. */
+/* Every option, on and off. */
 static void test_choices(const wr_csr *A, int kind) {
   for (int bits = 0; bits < 16; bits++) {
     wr_cb_options o = wr_cb_defaults();

@@ -9,7 +9,7 @@
 #include "spmv/backends/cb_spmv/cb_spmv_build.h"
 #include "tests/check.h"
 
-static int calls, refused = -1; /* this call of posix_memalign finds no memory */
+static int calls, refused = -1; /* the number of the call of posix_memalign that fails */
 
 int posix_memalign(void **block, size_t alignment, size_t bytes) {
   if (calls++ == refused) return ENOMEM;
@@ -73,7 +73,7 @@ static void test_share(void) {
   wr_csr_free(A);
 }
 
-/* All of a small matrix; a thousandth of one that is the same everywhere. */
+/* The estimate counts all of a small matrix, and a thousandth of a uniform one. */
 static void test_estimate(void) {
   static const struct {
     int (*fill)(int);
@@ -109,8 +109,8 @@ static void test_estimate(void) {
   wr_csr_free(A);
 }
 
-/* Blocks of 16 entries are COO, unless th2 is less; where there is one more anywhere, all are CSR. As estimated, on any number
- * of blocks, aggregated or not. */
+/* Blocks of 16 entries each are COO, unless th2 is less; if one block has 17, all are CSR. The estimate says the same, for any
+ * number of blocks, aggregated or not. */
 static int all_16(int b) { return (void)b, 16; }
 static int one_more(int b) { return b == 3 ? 17 : 16; }
 
@@ -137,7 +137,7 @@ static void test_types(void) {
     }
 }
 
-/* ---- Far away ---- */
+/* ---- Large coordinates ---- */
 
 /* Entries in the corners of a matrix of a million rows and 2^31 - 1 columns: 8 * 10^12 blocks could be. */
 static void test_far(void) {
@@ -145,7 +145,7 @@ static void test_far(void) {
   static const int64_t cols[] = {3, 2147483646, 2147483631, 0, 1073741824, 15, 16, 2147483646};
   wr_csr *A, *B;
   wr_cb_format f;
-  CASE("far away");
+  CASE("entries in the corners of a large matrix");
   CHECK_OK(wr_csr_create(1000005, WR_MAX_INDEX, 8, 0, &A));
   for (int e = 0; e < 8; e++) A->row_ptr[rows[e] + 1]++, A->col[e] = (int32_t)cols[e];
   for (int64_t i = 0; i < A->nrows; i++) A->row_ptr[i + 1] += A->row_ptr[i];
@@ -168,7 +168,7 @@ static void test_far(void) {
 
 static void test_words(void) {
   const int64_t most = (1 << 27) - 1;
-  CASE("words");
+  CASE("a block's fields in a word of 64 bits");
   for (int row = 0; row < 2; row++)
     for (int col = 0; col < 2; col++)
       for (int count = 1; count <= 256; count++)
@@ -179,7 +179,7 @@ static void test_words(void) {
         }
 }
 
-/* Without a wish: lists of 2 to 32 KB, of poor blocks to 16, and from 2 KB on whole rounds of 4224. */
+/* list_bytes 0: lists of 2 to 32 KB, or to 16 for 16 entries a block or fewer; beyond 2 KB, a multiple of 4224 lists. */
 static void test_list_bytes(void) {
   const int64_t warps = 4224;
   wr_cb_options o = wr_cb_defaults();
@@ -201,7 +201,7 @@ static void test_list_bytes(void) {
   CHECK(wr_cb_list_bytes(warps * 80000, 0) == 26667 && wr_cb_list_bytes(warps * 80000, 1) == 16000);
 }
 
-/* Sizes alone, of what no memory holds. */
+/* Sizes of formats that are too large to be made. */
 static void test_bytes(void) {
   CASE("counts beyond 2^31");
   wr_cb_options o = wr_cb_defaults();
@@ -270,7 +270,7 @@ static void test_check(void) {
 
 /* ---- Damage ---- */
 
-/* What is changed must be noticed, and what was there is put back. */
+/* The changed element must be refused; then its old value is restored. */
 #define CHECK_DAMAGE(f, place, value)                           \
   do {                                                          \
     wr_csr *none = NULL;                                        \

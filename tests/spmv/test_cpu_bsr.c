@@ -1,5 +1,5 @@
-/* cpu_bsr beyond conformance, which tries its first and its last schedule with blocks of its own choice and of 16 x 16: every
- * block size, every schedule, what the plan says, and how the tasks of preprocessed are cut. */
+/* cpu_bsr with every block size and every schedule, its plan's line, and how schedule=preprocessed cuts tasks. Conformance
+ * tests the first and the last schedule alone, with the default block size and 16 x 16. */
 #include <stdlib.h>
 
 #include "data/generate.h"
@@ -21,7 +21,7 @@ static const wr_backend *backend(void) {
 
 /* ---- matrices ---- */
 
-/* 1 in eight everywhere, but 32 empty rows, a full one, and columns that nothing is in. */
+/* Every eighth place is an entry, except for 32 empty rows, one full row, and empty columns. */
 static int has_entry(int64_t i, int64_t j) {
   if (i >= 32 && i < 64) return 0;
   return i == 70 || (j % 40 > 3 && (case_number((uint64_t)i + 7, j) > 0.75));
@@ -71,7 +71,7 @@ static void count(const findings *f) {
   wr_test_passed += f->passed, wr_test_failed += f->failed;
 }
 
-/* Each size in one type, in the other with the next matrix. */
+/* Each block size in one type; the next matrix takes the other type. */
 static void try_sizes(wr_csr *A, int turn, findings *f) {
   static const int longer[][2] = {{16, 16}, {16, 1}, {1, 16}, {16, 15}, {9, 16}, {11, 7}, {3, 13}};
   char knobs[64];
@@ -127,7 +127,7 @@ static void test_schedules(void) {
   count(&f);
 }
 
-/* All in one block row, which is cut many times. */
+/* One block row holds all blocks and is cut many times. */
 static void test_one_row(void) {
   findings f = {0};
   wr_csr *A = NULL;

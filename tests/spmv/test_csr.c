@@ -1,4 +1,4 @@
-/* wr_csr: sizes, the promises that wr_csr_check watches, copies, the range of f32, no memory. */
+/* wr_csr: sizes, the properties that wr_csr_check checks, copies, the range of f32, no memory. */
 #define _GNU_SOURCE /* posix_memalign, memalign */
 #include "spmv/matrix/csr.h"
 
@@ -10,7 +10,7 @@
 #include "config/memory.h"
 #include "tests/check.h"
 
-static int calls, refused = -1; /* this call of posix_memalign finds no memory */
+static int calls, refused = -1; /* the number of the call of posix_memalign that fails */
 
 int posix_memalign(void **block, size_t alignment, size_t bytes) {
   if (calls++ == refused || bytes > (size_t)1 << 32) return ENOMEM;
@@ -75,7 +75,7 @@ static void test_create(void) {
   wr_csr_free(NULL);
 }
 
-/* Breaks one promise of the example. */
+/* The example with one property of wr_csr violated. */
 static void broken(wr_csr *A, int what) {
   switch (what) {
     case 0: A->nrows = 0; break;
@@ -120,7 +120,7 @@ static void test_check(void) {
   }
 }
 
-/* Columns ascend within a row, and may do what they like from one row to the next. */
+/* Columns must ascend within a row; the first of a row may be less than the last of the row before. */
 static void test_check_borders(void) {
   CASE("borders of rows");
   wr_csr *A;
@@ -147,7 +147,7 @@ static void test_copy(void) {
     CHECK(memcmp(A->col, B->col, 10 * sizeof *A->col) == 0);
     CHECK(!values || memcmp(A->val, B->val, 10 * sizeof *A->val) == 0);
     wr_csr_free(A);
-    CHECK_OK(wr_csr_check(B)); /* owes nothing to A */
+    CHECK_OK(wr_csr_check(B)); /* the copy does not use memory of A */
     wr_csr_free(B);
   }
 }

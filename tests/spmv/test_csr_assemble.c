@@ -133,7 +133,7 @@ static void check_list(list *l, wr_duplicates duplicates) {
       CHECKF(repeated == expanded - n, "%lld repeated, not %lld", (long long)repeated, (long long)(expanded - n));
       CHECK(A->symmetric == (l->symmetry == WR_SYMMETRIC) && A->nrows == l->nrows && A->ncols == l->ncols);
     }
-    for (int64_t c = 0; c < t.nchunks; c++) CHECK(t.chunks[c].row == NULL); /* freed on the way */
+    for (int64_t c = 0; c < t.nchunks; c++) CHECK(t.chunks[c].row == NULL); /* assembling frees the chunks */
     wr_csr_free(A);
     wr_triplets_free(&t);
     CHECK(t.chunks == NULL && t.nchunks == 0);
@@ -193,7 +193,7 @@ static void test_large(void) {
   }
 }
 
-/* Many rows and nearly nothing in them. */
+/* Many rows, nearly all of them empty. */
 static void test_sparse(void) {
   CASE("3 entries in 5 million rows");
   list l = make_list(5000000, INT32_MAX, WR_GENERAL, 1);
@@ -261,7 +261,7 @@ static void test_failures(void) {
   free(l.items);
 }
 
-/* Unsorted rows, long ones too, and duplicates: all kinds of room are needed. */
+/* Unsorted rows, some of them long, and duplicates: every kind of workspace is allocated. */
 static void test_no_memory(void) {
   CASE("no memory");
   list l = make_list(40, 3000, WR_GENERAL, 1);

@@ -9,7 +9,7 @@
 
 #include "tests/check.h"
 
-static int calls, refused = -1; /* this call of posix_memalign finds no memory */
+static int calls, refused = -1; /* the number of the call of posix_memalign that fails */
 
 int posix_memalign(void **block, size_t alignment, size_t bytes) {
   if (calls++ == refused) return ENOMEM;
@@ -22,7 +22,7 @@ enum { SIGMAS = sizeof sigmas / sizeof *sigmas };
 
 static void *room(size_t count, size_t size) {
   void *block = calloc(count + 1, size);
-  if (block == NULL) abort(); /* a test without memory shows nothing */
+  if (block == NULL) abort(); /* out of memory */
   return block;
 }
 
@@ -54,7 +54,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 static const int64_t row_counts[] = {1, 2, 3, 31, 32, 33, 100, 500};
 enum { ROW_COUNTS = sizeof row_counts / sizeof *row_counts };
 
-/* Rows alone: the builder looks at nothing else. */
+/* A matrix with row_ptr alone: the builder reads nothing else. */
 static wr_csr make_rows(row_length length, int64_t nrows) {
   wr_csr A = {.nrows = nrows, .ncols = WR_MAX_INDEX, .row_ptr = room((size_t)nrows + 1, sizeof *A.row_ptr)};
   for (int64_t i = 0; i < nrows; i++) A.row_ptr[i + 1] = A.row_ptr[i] + length(i, nrows);
@@ -137,7 +137,7 @@ static void test_shapes(void) {
     }
 }
 
-/* What the path says of a few formats that can be told by heart. */
+/* Formats whose tiles are known without walking the path. */
 static void test_long_rows(void) {
   CASE("long rows");
   wr_csr A = make_rows(giant, 1); /* 7001 entries and a step down: 218 full tiles of 32, and 26 steps */
@@ -154,7 +154,7 @@ static void test_long_rows(void) {
 
 /* ---- Damage ---- */
 
-/* Every bit of an array, turned over, must be noticed. */
+/* Each bit of an array is flipped in turn; every flip must be found. */
 static void flip_all(const wr_merbit_format *f, void *array, int64_t bytes, int64_t *row_ptr) {
   int64_t unnoticed = 0;
   for (int64_t bit = 0; bit < 8 * bytes; bit++) {
@@ -184,7 +184,7 @@ static void test_damage(int sigma, int wide) {
 /* ---- Counts ---- */
 
 static void test_words(void) {
-  CASE("words");
+  CASE("a tile's fields in a word");
   for (int sigma = 1; sigma <= WR_MERBIT_MAX_SIGMA; sigma++) {
     int64_t most = 31 * sigma;
     int bits = wr_merbit_offset_bits(sigma);

@@ -1,7 +1,7 @@
 #!/bin/sh
-# make new-backend: a copy of csr_warp, made in a copy of the tree, builds, is listed and passes conformance as it is; what
-# cannot be copied, or cannot be called so, is refused and changes nothing. And the snippets of docs/adding-a-backend.md are
-# lines of the sources.
+# make new-backend: a copy of csr_warp, made in a copy of the tree, builds, is listed and passes conformance unchanged. A family
+# that cannot be copied or a name that cannot be used is refused, and the tree stays as it was. And the snippets of
+# docs/adding-a-backend.md are lines of the sources.
 # Needs: simt-programs
 set -u
 BUILD=${BUILD:-build}

@@ -37,7 +37,7 @@ static void test_knobs(void) {
   }
 }
 
-/* What a refused creation looks like: a sentence, no plan, and a backend that saw at most an empty state. */
+/* After a refused creation: a sentence, no plan, and the backend was called with a zeroed state at most. */
 static void check_refused(fixture *f, const char *knobs, wr_status expected, const char *says) {
   wr_plan *plan = (wr_plan *)&f->env; /* overwritten, whatever happens */
   CHECK_FAILS(expected, wr_plan_create(&f->backend, knobs, f->A, &f->env, &plan));
@@ -125,7 +125,7 @@ static void test_prepare_range(void) {
   close_fixture(&f);
 }
 
-/* The core's own room for alpha*A*x is made, and counted, when it may be needed. */
+/* The core allocates a vector for alpha*A*x, and counts its bytes, if an apply may need it. */
 static void test_product(void) {
   for (int way = 0; way < 8; way++) {
     int has_beta = way & 1, need_beta = way >> 1 & 1, f32 = way >> 2;
@@ -172,7 +172,7 @@ static void test_update_anew(void) {
   CHECK(seen.prepares == 4 && seen.destroys == 3 && seen.dirty_prepares == 0);
   CHECKF(wr_plan_get_info(f.plan)->extra_bytes == bytes, "%lld bytes became %lld", (long long)bytes,
          (long long)wr_plan_get_info(f.plan)->extra_bytes);
-  request = (wr_apply){.alpha = 1, .beta = 1, .x = &f.x, .y = &f.y[1]}; /* the promise went with the old format */
+  request = (wr_apply){.alpha = 1, .beta = 1, .x = &f.x, .y = &f.y[1]}; /* y_next of the old format does not count any more */
   CHECK_OK(wr_plan_apply(f.plan, &request));
   CHECK(holds(&f.y[1], 111, 200, 298, 444) && seen.y_prepared == 0);
   seen.prepare = WR_ENUMERIC;
@@ -183,7 +183,7 @@ static void test_update_anew(void) {
   wr_csr_free(B);
 }
 
-/* What the backend answers decides: nothing has moved, arrays have, it cannot take these values, or it fails. */
+/* By what update_values returns: no array has moved, arrays have moved, it cannot take these values, or it fails. */
 static void test_update_answers(void) {
   CASE("generations of a plan");
   fixture f = open_fixture(EVERYTHING, WR_F64, 0);
@@ -226,7 +226,7 @@ static void test_update_beyond_f32(void) {
   close_fixture(&f);
 }
 
-/* The plan remembers what its matrix was, also where that one has changed in place. */
+/* The plan compares with the pattern that it was created for, also if the matrix has been changed in place. */
 static void test_update_in_place_refusals(void) {
   CASE("another pattern in place");
   fixture f = open_fixture(EVERYTHING, WR_F64, 0);

@@ -3,7 +3,7 @@
 
 /* ---- refusals ---- */
 
-/* Vectors that fit nowhere. */
+/* Vectors of the wrong length, type or place. */
 typedef struct misfits {
   wr_vec longer, f32, elsewhere, unallocated, without_data, f32_bank;
 } misfits;
@@ -174,7 +174,7 @@ static void test_refusals(void) {
   e = good_epilogue(&f);
   request = (wr_apply){.alpha = 1, .x = &f.x, .y = &f.y[1], .y_next = &f.y[0]};
   CHECK_OK(wr_plan_apply(f.plan, &request));
-  CHECK(seen.y_prepared == 1); /* what was refused used up nothing */
+  CHECK(seen.y_prepared == 1); /* refused applies have left y_next as it was */
   f.env.ops->release(&f.env, &m.longer), f.env.ops->release(&f.env, &m.f32), f.env.ops->release(&f.env, &m.f32_bank);
   close_fixture(&f);
 }
@@ -202,7 +202,7 @@ static void test_rectangular(void) {
 
 /* ---- the bookkeeping of y_next ---- */
 
-/* An apply of y and y_next by number (-1: none); what the backend must have been told. */
+/* Applies with y and y_next by number (-1: none), and checks whether the backend was told that y is prepared. */
 static void expect_apply(fixture *f, int y, int next, int prepared) {
   wr_vec *y_next = next < 0 ? NULL : &f->y[next];
   uint64_t y_writes = f->y[y].writes, next_writes = y_next ? y_next->writes : 0, x_writes = f->x.writes;
@@ -229,10 +229,10 @@ static void test_order(void) {
   expect_apply(&f, 1, -1, 0);
   expect_apply(&f, 0, 1, 0);
   expect_apply(&f, 2, 0, 0);
-  CASE("forgotten");
+  CASE("after wr_plan_forget");
   wr_plan_forget(f.plan);
   expect_apply(&f, 0, 1, 0);
-  CASE("written by others");
+  CASE("y_next written by another operation");
   f.env.ops->fill(&f.env, &f.y[1], 0);
   expect_apply(&f, 1, 2, 0);
   set_vectors(&f);
@@ -240,7 +240,7 @@ static void test_order(void) {
   wr_fused copy = {.in = {&f.x}, .out = {&f.y[0]}, .c = {{{.factor = 1}}}};
   CHECK_OK(f.env.ops->fused(&f.env, &copy));
   expect_apply(&f, 0, 1, 0);
-  CASE("read by others");
+  CASE("y_next read by another operation");
   double room[N];
   CHECK_OK(f.env.ops->download(&f.env, &f.y[1], room));
   expect_apply(&f, 1, 0, 1);
@@ -260,10 +260,10 @@ static void test_promise(void) {
     expect_apply(&f, 0, 1, 0);
     CHECK_FAILS(WR_EUSAGE, wr_plan_apply(f.plan, &with_beta));
     CHECK_MESSAGE("promised beta == 0");
-    if (way == 0) expect_apply(&f, 1, -1, 1); /* kept by the promised buffer */
-    if (way == 1) expect_apply(&f, 2, -1, 0); /* kept by another one         */
+    if (way == 0) expect_apply(&f, 1, -1, 1); /* y is the buffer that was y_next */
+    if (way == 1) expect_apply(&f, 2, -1, 0); /* y is another buffer             */
     if (way == 2) wr_plan_forget(f.plan);
-    if (way == 3) { /* an apply that fails uses the promise up */
+    if (way == 3) { /* after an apply that fails, y is not prepared */
       seen.apply = WR_EDEVICE;
       wr_apply failing = {.alpha = 1, .x = &f.x, .y = &f.y[1], .y_next = &f.y[0]};
       CHECK_FAILS(WR_EDEVICE, wr_plan_apply(f.plan, &failing));
@@ -316,9 +316,9 @@ static void test_not_passed(void) {
   }
 }
 
-/* ---- what the core does itself ---- */
+/* ---- what the core does for a backend ---- */
 
-/* What was written is counted: scaled and banks as well, and nothing that is only read. */
+/* The write counters of y, scaled and banks go up; those of vectors that are only read do not. */
 static void test_writes(void) {
   CASE("write counts of an epilogue");
   fixture f = open_fixture(EVERYTHING, WR_F64, 0);

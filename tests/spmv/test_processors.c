@@ -1,4 +1,4 @@
-/* What control groups leave to a process, from trees of files like those under /proc and /sys/fs/cgroup. */
+/* The processors that control groups allow a process, read from trees of files like those under /proc and /sys/fs/cgroup. */
 #define _XOPEN_SOURCE 700 /* mkdtemp, nftw */
 #include <ftw.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "spmv/device/processors.h"
 #include "tests/check.h"
 
-/* Writes root/path, and makes the folders on its way. */
+/* Writes root/path and makes its folders. */
 static void put(const char *root, const char *path, const char *text) {
   char full[512];
   snprintf(full, sizeof full, "%s/%s", root, path);

@@ -1,4 +1,4 @@
-/* The registry: which backends there are, in which order, how they are found, what those say that cannot be used. */
+/* The registry: its backends and their order, finding one by name, and the reasons of those that cannot be used. */
 #define _GNU_SOURCE /* open_memstream */
 #include <ctype.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void test_default(void) {
   CHECKF((on_gpu != NULL) == (built > 0), "%d backends for a GPU are built", built);
 }
 
-/* Needing finite x is a limit of the vendor's kernels, which nothing of ours may have. */
+/* Only the vendor's kernels may need a finite x; windrow's own may not. */
 static void test_finite_x(void) {
   enum { HOST, CUDA, VENDOR, LATER };
 #define WR_BACKEND(id, state, where, what) state,
@@ -81,7 +81,7 @@ static void test_finite_x(void) {
   }
 }
 
-/* A name that is taken by nothing yet: check and a plan refuse with one sentence that a user can do something with. */
+/* A backend that this build lacks: its check, and a plan of it, are refused with a reason of one line. */
 static void test_stubs(void) {
   wr_csr *A = NULL;
   CHECK_OK(wr_csr_create(1, 1, 0, 0, &A));
@@ -156,7 +156,7 @@ static void check_listed(const char *text, const wr_backend *backend) {
   if (backend->plan && backend->place == WR_HOST) CHECK(strncmp(heading, "Available here\n", 15) == 0);
 }
 
-/* A reason is said once, however many backends have it, and no line is wider than 80 columns. */
+/* A reason that several backends share is printed once, and no line is wider than 80 columns. */
 static void check_headings(const char *text) {
   CASE("the list's lines");
   char seen[20][100] = {""};

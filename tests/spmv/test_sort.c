@@ -17,7 +17,7 @@ static uint64_t draw(void) {
 /* Elements of 4 or 8 bytes, zero-extended on the host. */
 static uint64_t *host_words(int64_t n) {
   uint64_t *words = calloc((size_t)n + 1, sizeof *words);
-  if (words == NULL) abort(); /* a test without memory shows nothing */
+  if (words == NULL) abort(); /* out of memory */
   return words;
 }
 
@@ -110,7 +110,7 @@ static void check_order(const uint64_t *before, const uint64_t *keys, const uint
 static void test_sort(wr_env *env, fill how, int64_t n, size_t key_size, size_t value_size, int begin, int end) {
   CASE(fill_names[how]);
   uint64_t *before = make_keys(how, n, key_size), *numbers = host_words(n);
-  const uint64_t high = value_size == 8 ? (uint64_t)3 << 40 : 0; /* all of a value travels */
+  const uint64_t high = value_size == 8 ? (uint64_t)3 << 40 : 0; /* the high bits of a value move, too */
   for (int64_t i = 0; i < n; i++) numbers[i] = (uint64_t)i + high;
   void *keys = to_device(env, before, n, key_size), *values = to_device(env, numbers, n, value_size);
   void *alone = to_device(env, before, n, key_size);

@@ -1,5 +1,4 @@
-/* Threads that work off the pieces of a loop together: every piece once, on all threads, also
- * where one of them comes late. */
+/* Threads that share the pieces of a loop: every piece runs once, and all threads take part, also if one starts late. */
 #define _DEFAULT_SOURCE /* nanosleep, usleep */
 #include <omp.h>
 #include <pthread.h>
@@ -21,7 +20,7 @@ static void sleep_us(int64_t us) {
 
 static void count_piece(void *context, int64_t piece) { atomic_fetch_add((atomic_int *)context + piece, 1); }
 
-/* All counts on all sizes of a team, again and again, some of them after the threads have gone to sleep. */
+/* All numbers of pieces on all sizes of a team, repeatedly, sometimes after the threads have gone to sleep. */
 static void test_once(void) {
   static const int64_t counts[] = {0, 1, 3, 4, 5, 64, MOST};
   static const int sizes[] = {1, 2, 5, 16};
@@ -48,15 +47,15 @@ static void test_once(void) {
   wr_team_close(NULL);
 }
 
-/* What a loop writes is there for the calling thread, and what that writes is there for the next loop: 1 doubled again and
- * again by plain loads and stores. */
+/* The calling thread sees what a loop wrote, and the next loop sees what the calling thread wrote: 1 is doubled again and again
+ * by plain loads and stores. */
 static void add_neighbours(void *context, int64_t piece) {
   int64_t(*value)[2][PIECES] = context;
   (*value)[1][piece] = (*value)[0][piece] + (*value)[0][(piece + 1) % PIECES];
 }
 
 static void test_order(void) {
-  CASE("loops one behind the other");
+  CASE("loops one after the other");
   wr_team *team = NULL;
   int64_t value[2][PIECES], wrong = 0;
   CHECK_OK(wr_team_open(3, 0, &team));
@@ -74,7 +73,7 @@ typedef struct meeting {
   atomic_int here, others, open_signals, left_alone;
 } meeting;
 
-/* Goes on once all four are here; a minute is beyond any delay. */
+/* Waits until all four threads have arrived; fails after a minute, which is longer than any delay. */
 static void meet(void *context, int64_t piece) {
   meeting *m = context;
   sigset_t blocked;

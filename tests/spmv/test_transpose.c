@@ -11,7 +11,7 @@
 #include "spmv/matrix/csr.h"
 #include "tests/check.h"
 
-static atomic_int calls, refused = -1; /* this call of posix_memalign finds no memory */
+static atomic_int calls, refused = -1; /* the number of the call of posix_memalign that fails */
 
 int posix_memalign(void **block, size_t alignment, size_t bytes) {
   if (atomic_fetch_add(&calls, 1) == atomic_load(&refused)) return ENOMEM;
@@ -71,7 +71,7 @@ static wr_csr *make(const shape *s, int with_values) {
   return A;
 }
 
-/* The other way: count the columns, then place the entries in row order. */
+/* The reference: count the entries of each column, then place them in row order. */
 static wr_csr *naive(const wr_csr *A) {
   wr_csr *T;
   CHECK_OK(wr_csr_create(A->ncols, A->nrows, A->nnz, A->val != NULL, &T));

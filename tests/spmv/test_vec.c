@@ -31,7 +31,7 @@ static void log_two(double *s, wr_step_request *request) {
   s[2]++;
 }
 
-/* What goes to the log of three entries beyond its room is dropped. test_steps compares all steps with those of a device. */
+/* Entries beyond the three that the log holds are dropped. test_steps compares all steps with those of a device. */
 static void test_log(wr_env *env) {
   static const wr_step step = {.name = "log_two", .scalars = 3, .run = log_two};
   CASE("steps and their log");
@@ -90,7 +90,7 @@ static void test_copies(wr_env *env, int64_t n) {
   env->ops->release(env, &f64); /* a released one is zeroed, and a zeroed one is fine */
 }
 
-/* Values that the caller overwrites at once have been read. */
+/* An upload has read its values when it returns: the caller may overwrite them at once. */
 static void test_upload_order(wr_env *env) {
   CASE("uploads in a row");
   enum { N = 700000, ROUNDS = 5 };
@@ -159,7 +159,7 @@ static void test_other_refusals(wr_env *env) {
 
 /* ---- The tables ---- */
 
-/* What only a device can get wrong. */
+/* Faults that only a device can have. */
 static void test_device(wr_env *env) {
   CASE("two of them on one device");
   wr_env other = {.place = WR_CUDA, .device = env->device, .type = WR_F64};
@@ -180,7 +180,7 @@ static void test_device(wr_env *env) {
   CHECK_FAILS(WR_ENOMEM, env->ops->alloc(env, (int64_t)1 << 50, WR_F64, "too much", &v));
   CHECK_MESSAGE("too much");
   CHECK_FAILS(WR_ENOMEM, env->ops->alloc(env, INT64_MAX, WR_F64, "far too much", &v));
-  v = new_vec(env, 3, WR_F32); /* and it goes on */
+  v = new_vec(env, 3, WR_F32); /* the env can still be used */
   env->ops->release(env, &v);
 }
 

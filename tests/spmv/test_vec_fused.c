@@ -58,7 +58,7 @@ static void test_corners(wr_env *env, int64_t n, wr_type type) {
   free_field(env, &t);
 }
 
-/* NaN in what has factor 0, and in its scalar, stays where it is. */
+/* A NaN in a vector or scalar whose factor is 0 does not reach the result. */
 static void test_zero_factor(wr_env *env, int64_t n, wr_type type) {
   CASE("factor 0");
   field t = new_field(env, n, type);
@@ -85,7 +85,7 @@ static void test_zero_factor(wr_env *env, int64_t n, wr_type type) {
   free_field(env, &t);
 }
 
-/* Where its scalar is 0, nothing of an operation is done but its step; NaN is not 0. */
+/* If the scalar `when` is 0, an operation runs its step alone. A NaN is not 0. */
 static void test_when(wr_env *env, int64_t n, wr_type type) {
   CASE("operations that are left out");
   for (int k = 0; k < 4; k++) {
@@ -139,7 +139,7 @@ static void test_random_shapes(wr_env *env, int64_t n, wr_type type, int times) 
   }
 }
 
-/* Sums have one order: the same bits again. */
+/* Sums are added in one order: a second run gives the same bits. */
 static void test_same_bits(wr_env *env) {
   CASE("the same bits");
   field t = new_field(env, 1000007, WR_F32);

@@ -23,7 +23,7 @@ static inline int random_below(int n) { return (int)((random_value() + 1) / 2 * 
 
 static inline double *host_array(int64_t n) {
   double *values = malloc((size_t)n * sizeof *values);
-  if (values == NULL) abort(); /* a test without memory shows nothing */
+  if (values == NULL) abort(); /* out of memory */
   return values;
 }
 
