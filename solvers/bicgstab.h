@@ -20,7 +20,8 @@ typedef struct wr_bicgstab {
   const wr_system *system;
   wr_plan *plan; /* of system->matrix */
   wr_env *env;
-  wr_vec b, r, p[2], shadow; /* p of this and of the last iteration if separate, else all in p[0]                 */
+  wr_vec b, r, p[2], shadow; /* p of this and of the last iteration if separate, else all in p[0]; shadow: fixed  */
+                             /* between two starts, in papers r0 with a hat                                       */
   wr_vec s;                  /* if separate; else s is in r between the two products of an iteration              */
   int separate;              /* 1: p and s have vectors of their own, since a resident loop computes them within  */
                              /* the products that follow; 0: they overwrite their inputs, which takes less memory */

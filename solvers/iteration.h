@@ -25,7 +25,7 @@ typedef struct wr_iteration_scalars {
   int last;      /* the last one allowed, counted like rounds                               */
   int last_part; /* the last one after which another part fits: last - unroll, set by the solver */
   int steps;     /* iterations that counted                                                 */
-  int measure;   /* what the last iteration came to                                         */
+  int measure;   /* what the last iteration left to compare with the tolerance: ||r||^2, or the change */
   int stop;      /* 1: the host has to act                                                  */
   int logged;    /* numbers in the log, two for each check                                  */
 } wr_iteration_scalars;
@@ -66,7 +66,7 @@ typedef struct wr_iteration {
   /* set by wr_iteration_every */
   int64_t every;    /* iterations between two checks                                             */
   int unroll;       /* iterations in a recorded part; a divisor of `every`                       */
-  int period;       /* rare operations are asked for in iterations with a number that this divides: 2, or unroll       */
+  int period;       /* rare operations, as snapshots, are asked for once in so many iterations: 2, or unroll                */
   int ends_period;  /* 1: the iteration that is asked for is such a one                          */
   /* its own */
   wr_vec log;

@@ -37,7 +37,8 @@ typedef struct wr_preconditioner {
   const wr_knob *knobs; /* NULL: none           */
   size_t knobs_size, state_size; /* the functions below allocate both, zeroed */
   /* OPTIONAL: M is diagonal: inverse[n] := the diagonal of M^-1. A solver may then multiply the columns of A by it beforehand
-   * and needs no apply. WR_EINPUT naming the row of an element without inverse */
+   * and needs no apply. knobs may be NULL, as wr_system_build passes it: the defaults. WR_EINPUT naming the row of an
+   * element without inverse */
   wr_status (*diagonal)(const wr_csr *A, const void *knobs, double *inverse);
   /* OPTIONAL, all or none (NULL: M = 1). prepare: A has its host arrays; WR_EUNAVAILABLE with the reason and what would help.
    * apply: asynchronous on a device, allocates nothing, can be recorded in a loop. destroy: also after a prepare that failed */

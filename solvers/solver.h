@@ -48,7 +48,7 @@ typedef enum wr_repeated { WR_BY_HOST, WR_BY_GRAPH, WR_BY_KERNEL } wr_repeated;
 
 typedef struct wr_result {
   wr_outcome outcome;
-  int64_t iterations;  /* BiCGSTAB: full or half steps; PageRank: multiplies                        */
+  int64_t iterations;  /* BiCGSTAB: those that counted, one that ended after its first half, too; PageRank: multiplies */
   double measure;      /* what was compared with the tolerance last: ||b - Ax|| / ||b||, or the bound */
   double change;       /* PageRank: the last L1 change                                              */
   int by_change;       /* PageRank: 1: the change was compared with the tolerance, not the bound    */

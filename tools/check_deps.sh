@@ -29,7 +29,7 @@ awk -F'\t' '
     if (from ~ /^solvers\/(report|program)$/ && to == "io") return 1
     if (from == "solvers/program" && (to == "data" || to == "solvers/report")) return 1
     if (from ~ /^solvers\// && to == "solvers") return 1
-    if (from == "solvers/precond") return to ~ /^spmv\/(device|matrix)$/
+    if (from == "solvers/precond") return to ~ /^spmv(\/(device|matrix))?$/
     if (from == "solvers") return to ~ /^spmv(\/(device|matrix|steps|loop))?$/
     if (from ~ /^solvers\//) return to ~ /^spmv(\/(device|matrix))?$/
     if (from == "io" || from == "data") return to == "spmv/matrix"

@@ -28,7 +28,7 @@ enum {
 
 /* How the parts of a shared row are summed. */
 typedef enum wr_merbit_commit {
-  WR_MERBIT_DUAL,  /* added to y atomically; the last thread block clears the row in y_next (section 4.2, dual buffers) */
+  WR_MERBIT_DUAL,  /* added to y atomically; the same multiply sets the row to 0 in y_next (section 4.2, dual buffers) */
   WR_MERBIT_CLEAR, /* added to y atomically, after all of y is cleared at the start of every multiply                   */
   WR_MERBIT_ORDERED /* stored in an array and added in the order of the blocks: the same bits every time                  */
 } wr_merbit_commit;
@@ -39,7 +39,7 @@ typedef struct wr_merbit_plan {
   wr_csr_view view; /* borrowed: row_ptr, columns, values */
   int64_t blocks;   /* of the multiply                    */
   wr_merbit_commit commit;
-  int long_rows, segmented; /* 1: the first and the second optimisation of section 4.2                                        */
+  int long_rows, segmented; /* 1: tiles within one row skip the walk; a scan joins the lanes (section 4.2, the first two)  */
   int scattered;            /* 1: columns are far apart, so x gets more first-level cache; other default sigmas               */
   int fused;                /* 1: the last block completes shared rows and sums; 0: a second kernel does                      */
   int32_t *origin;          /* [blocks + 1] block in which the row begins that is open at this one's start; itself if none is */

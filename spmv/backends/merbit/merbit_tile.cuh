@@ -23,7 +23,7 @@ struct merbit_args {
   double alpha, beta;
   int plain;                   /* beta == 0 and no epilogue                                                   */
   int ordered;                 /* 1: parts of shared rows are stored in head and tail; 0: they are added to y */
-  int long_rows, segmented;    /* 1: the paper's first and second optimisation                                */
+  int long_rows, segmented;    /* 1: as in wr_merbit_plan                                                     */
   const int32_t *origin, *row; /* these, head and tail: see wr_merbit_plan                                    */
   double *head, *tail;
 };
