@@ -1,4 +1,4 @@
-/* What public functions ask of a plan that they are given, beside config/argument.h. */
+/* The check that public functions make of an argument that is a plan; for other arguments see config/argument.h. */
 #ifndef WR_PLAN_ARGUMENT_H
 #define WR_PLAN_ARGUMENT_H
 
