@@ -50,7 +50,7 @@ typedef struct wr_plan_info {
   int64_t borrowed_bytes; /* of the matrix's arrays that the plan uses without a copy            */
   int deterministic;      /* 1: with these knobs every apply gives the same bits                 */
   double sum_unit;        /* rounding unit in which rows are summed; 0: f64's 2^-53              */
-  double term_unit;       /* rounding unit of each product before it is added; 0: it is exact    */
+  double term_unit;       /* rounding unit of each product besides, before it is added; 0: none */
   int chosen[2];          /* sides of a block, chosen by the backend's plan for its prepare      */
   char line[160];         /* one line: what was chosen and why                                   */
   const char *better;     /* name of a backend that would read fewer bytes; NULL: none is known    */

@@ -36,7 +36,7 @@ word() { echo "(^|[^A-Za-z0-9_])($1)([^A-Za-z0-9_]|\$)"; }
 
 ours='^(config|spmv|io|data|solvers)/'
 # Where comments, messages and pages are held to the rule of plain words; . for everywhere.
-plain_rooms='^(config|data|examples|io|spmv|tools|tests/(bench|cli|config|conformance|data|fuzz|io|kernels|simt|tools))/|^docs/[^/]*$|^[^/]*$'
+plain_rooms='^(config|data|examples|io|spmv|tools|tests/(bench|cli|config|conformance|data|fuzz|io|kernels|simt|tools))/|^(docs/|tests/)?[^/]*$'
 mains='(_main|solvers/program/program)[.]c$'
 nowhere='^$'
 

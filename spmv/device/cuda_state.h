@@ -32,9 +32,9 @@ enum { WR_STAGES = 4, WR_STAGE_BYTES = 2 << 20, WR_SMALL_STAGE_BYTES = 4096 };
  * (cudaGraphConditionalHandle), of which that of the WHILE node is the first, or a word. */
 typedef struct wr_go {
   int conditions;               /* number of conditions; 0: none                             */
-  int tells;                    /* 1: the step sets *going, for a loop without conditions    */
+  int sets_going;               /* 1: the step sets *going, for a loop without conditions    */
   unsigned long long condition[2];
-  const unsigned *stop;         /* on the device; not 0: the host asks the loop to end     */
+  const unsigned *stop;         /* on the device; not 0: the next step that decides ends it */
   int *going;
 } wr_go;
 

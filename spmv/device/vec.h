@@ -29,7 +29,7 @@ typedef struct wr_vec {
   wr_place place;
   uint64_t id;     /* never used twice in a process; 0: not allocated                         */
   uint64_t writes; /* grows with every operation that may change the contents                 */
-  void *data;      /* [n], 128-byte aligned, padded with zeros to 128 bytes, lives at `place` */
+  void *data;      /* [n], 128-byte aligned, padded with zeros to 128 bytes, at `place`       */
   int reciprocal_bytes; /* 0: data has elements of `type`. Else a compact vector: data has unsigned integers of that */
                         /* many bytes; an element is the reciprocal of one, rounded to type, or 0 for 0. See compact */
 } wr_vec;

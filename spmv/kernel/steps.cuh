@@ -51,7 +51,7 @@ static __device__ inline void wr_step_grant(const wr_step_work &w, unsigned stop
   if (!request.decides) return;
   int goes_on = request.goes_on & (stop == 0);
   if (w.go.conditions) wr_set_conditions(w.go, goes_on);
-  if (w.go.tells) *w.go.going = goes_on;
+  if (w.go.sets_going) *w.go.going = goes_on;
 }
 
 /* Runs the step, by one thread. s: the bank, or a copy of it in shared memory, in which stores of other threads must be

@@ -44,7 +44,7 @@ struct wr_loop_plain {
   left_vectors left[2];
   int *seen;            /* [IN_FLIGHT], pinned: state->ended after each launch */
   cudaEvent_t done[IN_FLIGHT];
-  int64_t asked, over;  /* launches since wr_loop_plain_run; those that the host has waited for */
+  int64_t launched, finished; /* launches since wr_loop_plain_run; those that the host has waited for */
   int ended;            /* state->ended after the last of these */
 };
 
@@ -161,7 +161,7 @@ extern "C" wr_status wr_loop_plain_open(wr_env *env, const wr_loop_request *requ
   loop->early = state->early;
   TRY(open_parts(env, request, loop));
   TRY(begin_capture(state, loop));
-  state->go.stop = stop, state->go.going = &loop->state->going, state->go.tells = 1;
+  state->go.stop = stop, state->go.going = &loop->state->going, state->go.sets_going = 1;
   *out = loop, loop = NULL;
 done:
   wr_loop_plain_free(env, loop);
@@ -187,17 +187,17 @@ done:
 /* ---- Running ---- */
 
 extern "C" wr_status wr_loop_plain_run(wr_env *env, wr_loop_plain *loop) {
-  loop->asked = loop->over = loop->ended = 0;
+  loop->launched = loop->finished = loop->ended = 0;
   return WR_CUDA(cudaMemsetAsync(loop->state, 0, sizeof *loop->state, state_of(env)->stream));
 }
 
 static wr_status launch_once(cudaStream_t stream, wr_loop_plain *loop) {
   wr_status status;
-  int slot = (int)(loop->asked % IN_FLIGHT);
+  int slot = (int)(loop->launched % IN_FLIGHT);
   TRY(WR_CUDA(cudaGraphLaunch(loop->ready, stream)));
   TRY(WR_CUDA(cudaMemcpyAsync(&loop->seen[slot], &loop->state->ended, sizeof(int), cudaMemcpyDeviceToHost, stream)));
   TRY(WR_CUDA(cudaEventRecord(loop->done[slot], stream)));
-  loop->asked++;
+  loop->launched++;
 done:
   return status;
 }
@@ -205,13 +205,13 @@ done:
 extern "C" wr_status wr_loop_plain_next(wr_env *env, wr_loop_plain *loop, int *ended) {
   wr_status status;
   const left_vectors *v;
-  int slot = (int)(loop->over % IN_FLIGHT);
+  int slot = (int)(loop->finished % IN_FLIGHT);
   *ended = 0;
-  while (!loop->ended && loop->asked - loop->over < IN_FLIGHT) TRY(launch_once(state_of(env)->stream, loop));
+  while (!loop->ended && loop->launched - loop->finished < IN_FLIGHT) TRY(launch_once(state_of(env)->stream, loop));
   TRY(wr_cuda_check(cudaEventSynchronize(loop->done[slot]), "a loop on the device"));
-  loop->over++;
+  loop->finished++;
   loop->ended = loop->seen[slot]; /* state->ended stays the same in surplus parts */
-  if (!loop->ended || loop->over < loop->asked) return WR_OK;
+  if (!loop->ended || loop->finished < loop->launched) return WR_OK;
   v = &loop->left[loop->ended - 1];
   TRY(WR_LAUNCH((put_back), blocks_for(env, v), WR_STREAM_THREADS, 0, env->stream, *v));
   *ended = 1;

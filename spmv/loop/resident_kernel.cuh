@@ -12,7 +12,7 @@ template <typename T>
 __device__ inline void run_scalar_step(const block_state<T> &b, const wr_step_work &of) {
   wr_step_work w = of;
   if (blockIdx.x != 0) w.room = 0;
-  w.go.conditions = 0, w.go.tells = 1, w.go.going = b.going;
+  w.go.conditions = 0, w.go.sets_going = 1, w.go.going = b.going;
   wr_step_run(w, b.stop, b.bank);
 }
 
