@@ -72,7 +72,7 @@ $(BUILD)/found.mk: tools/find_tools.sh
 
 # --- Sources --------------------------------------------------------------------------------------------------------------
 
-# CUDA_BACKENDS: those whose kernels are ours, by their rows in the table.
+# CUDA_BACKENDS: those with kernels of windrow's, by their rows in the table.
 CUDA_BACKENDS := $(shell sed -n 's/^WR_BACKEND.\([a-z_0-9]*\), CUDA,.*/\1/p' spmv/backends.def)
 BUILT_BACKENDS := $(shell sed -n '/, LATER,/d; s/^WR_BACKEND.\([a-z_0-9]*\),.*/\1/p' spmv/backends.def)
 # OWN_CUDA: the files that define these.
@@ -123,7 +123,7 @@ SIMT_OBJECTS := $(call simt_objects_of,$(SIMT_SOURCES)) \
   $(call objects_of,$(filter-out $(MAINS) $(SIMT_SOURCES) $(CUDA_ONLY) $(CPU_ONLY) %.cu,$(SOURCES)))
 
 # --- Flags ----------------------------------------------------------------------------------------------------------------
-# No contraction of a*b + c behind our back: the same bits from gcc and clang at every -O; where an fma is meant it says so.
+# No contraction of a*b + c by the compiler: the same bits from gcc and clang at every -O; where an fma is meant it says so.
 
 DEFINES = $(if $(FOUND_CUDA),-DWR_HAVE_CUDA -DWR_HAVE_CUSPARSE) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB)
 INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS))
@@ -245,7 +245,7 @@ $(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,
 
 .PHONY: simt simt-programs
 simt-programs: $(SIMT_PROGRAMS)
-simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs whose kernels run on the CPU, in $(BUILD)/simt
+simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs that run kernels on the CPU, in $(BUILD)/simt
 
 -include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(TEST_MAINS)))
 -include $(patsubst %.o,%.d,$(filter $(SIMT)/%,$(SIMT_OBJECTS)) $(call simt_objects_of,$(SIMT_KERNEL_MAINS)))
@@ -294,7 +294,7 @@ $(MANUALS): $(BUILD)/manual/%: $(BUILD)/manual/manual
 	@$< $(subst .,,$(suffix $*)) $(basename $*) >$@
 manuals: $(MANUALS)
 
-# As somebody outside compiles them: with the public headers alone.
+# Compiled as in another project: with the public headers alone.
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
 $(EXAMPLES): $(BUILD)/examples/%: examples/%.c $(LIBRARY) $(HEADERS) $(BUILD)/flags
 	@mkdir -p $(@D)

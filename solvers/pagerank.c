@@ -116,7 +116,7 @@ static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_t
 }
 
 static double bytes_of_step(const wr_pagerank *p) {
-  int64_t type = wr_type_bytes(p->env->type), scale = p->scale.whole ? p->scale.whole : type,
+  int64_t type = wr_type_bytes(p->env->type), scale = p->scale.reciprocal_bytes ? p->scale.reciprocal_bytes : type,
           vectors = p->teleport.id ? 3 : 2;
   return wr_plan_get_info(p->plan)->apply_bytes + (double)(p->graph->n * (vectors * type + scale)); /* with its x and y */
 }

@@ -1,4 +1,4 @@
-/* What one multiply is asked for: y = alpha*A*x + beta*y, and an epilogue on the rows while they are at hand. */
+/* The arguments of one multiply: y = alpha*A*x + beta*y, and an epilogue on each row while its result is in a register. */
 #ifndef WR_APPLY_H
 #define WR_APPLY_H
 
@@ -8,30 +8,30 @@
 extern "C" {
 #endif
 
-/* What happens to row i once y[i] is known, while it is at hand, in this order:
+/* What is done with row i once y[i] is known, in this order:
  *   y[i] += *shift * shift_dir[i]     (shift_dir NULL: ones; PageRank's teleport, or b in a residual)
- *   scaled[i] = scale[i] * y[i]       (1/outdegree; scale alone is the mask of WR_SUM_UNSCALED)
- *   the reductions, which see y as stored: after beta and shift, before scale; and once they are complete, `then`
+ *   scaled[i] = scale[i] * y[i]       (1/outdegree; scale without scaled is the mask of WR_SUM_UNSCALED)
+ *   the reductions of y as stored, after beta and shift, before scale; once they are complete, the step `then`
  * scaled, scale, shift_dir, each z, x and y are distinct vectors, except that z may be y_next, and x if A is square. Empty
- * rows get it all too. */
+ * rows have the epilogue too. */
 typedef struct wr_epilogue {
   wr_scalar shift; /* bank NULL: no shift */
   const wr_vec *shift_dir;
   const wr_vec *scale;
   wr_vec *scaled;
   wr_reduction reduce[WR_MAX_REDUCTIONS]; /* `of` is NULL: y */
-  wr_then then; /* the core runs it unless the backend says, by env->then_done, that it has */
+  wr_then then; /* run by the backend, which then sets env->then_done, else by spmv.c */
 } wr_epilogue;
 
 /* y = alpha*A*x + beta*y, then the epilogue. */
 typedef struct wr_apply {
-  double alpha, beta;           /* beta == 0: the old y is never read (NaN there is harmless). alpha == 0: whether    */
-                                /* NaN in x matters is left open                                                      */
+  double alpha, beta;           /* beta == 0: the old y is never read (NaN there is harmless). alpha == 0: a NaN in x */
+                                /* may or may not reach y                                                             */
   const wr_vec *x;              /* [ncols], aliases neither y nor y_next                                              */
   wr_vec *y;                    /* [nrows]                                                                            */
-  wr_vec *y_next;               /* [nrows] or NULL: the buffer that the NEXT apply of this plan writes, with beta     */
-                                /* == 0. Its contents are undefined afterwards: the backend may prepare it now        */
-                                /* (dual-buffer output, MERBIT section 3), so that no vector is cleared in a loop     */
+  wr_vec *y_next;               /* [nrows] or NULL: the y of the NEXT apply of this plan, which must have beta == 0.  */
+                                /* Undefined after this apply: the backend may set elements to 0 now (dual-buffer     */
+                                /* output, MERBIT section 3), so that a loop needs no pass that clears y              */
   const wr_epilogue *epilogue;  /* or NULL                                                                            */
 } wr_apply;
 

@@ -1,4 +1,4 @@
-/* What the rest of windrow may ask of plans beside spmv.h. */
+/* What other rooms use of plans besides spmv.h: the check of an argument that is a plan, and plans with parsed knobs. */
 #ifndef WR_PLAN_ARGUMENT_H
 #define WR_PLAN_ARGUMENT_H
 

@@ -25,8 +25,8 @@ done:
   return status;
 }
 
-/* Values go to where applies that are not over may still read. WR_EUNAVAILABLE: the backend has no way of its own, or none for
- * these values. */
+/* Waits first, since running applies still read the old values, which are overwritten. WR_EUNAVAILABLE: the backend has no
+ * update_values, or it cannot take these values. */
 static wr_status write_values(wr_plan *plan, wr_csr *A) {
   wr_status status;
   wr_env *env = plan->env;
@@ -35,7 +35,7 @@ static wr_status write_values(wr_plan *plan, wr_csr *A) {
   TRY(env->ops->wait(env));
   if (env->place == WR_HOST) TRY(wr_csr_check_range(A, env->type == WR_F32));
   TRY(plan->backend->update_values(plan->state, env, A, &moved));
-  TRY(env->ops->wait(env)); /* kernels may read it before they wait for those before them */
+  TRY(env->ops->wait(env)); /* a kernel launched early may read the format before it waits */
   if (moved) plan->generation = wr_vec_new_id();
 done:
   return status;
@@ -63,7 +63,7 @@ wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
     if (plan->prepared) wr_plan_unprepare(plan);
     plan->A = before;
   }
-  wr_csr_free(status == WR_OK ? before : A); /* that one is not held any more */
+  wr_csr_free(status == WR_OK ? before : A); /* the plan's hold on this matrix ends */
 done:
   return status;
 }

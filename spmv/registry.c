@@ -1,4 +1,4 @@
-/* The table of backends, made from backends.def, with stubs for those that this build does not hold. */
+/* The table of backends, made from backends.def, with a stub for each backend that is not in this build. */
 #include <string.h>
 
 #include "config/argument.h"
@@ -19,7 +19,7 @@ static wr_status check_no_cuda(const wr_env *env, const wr_csr *A, const void *k
 #elif !defined(WR_HAVE_CUSPARSE)
 static wr_status check_no_vendor(const wr_env *env, const wr_csr *A, const void *knobs) {
   (void)env, (void)A, (void)knobs;
-  return wr_fail(WR_EUNAVAILABLE, "the vendor's kernels need a card, and in this build the CPU stands in for one");
+  return wr_fail(WR_EUNAVAILABLE, "NVIDIA's libraries need a GPU, and this build runs kernels on the CPU");
 }
 #endif
 
@@ -99,7 +99,7 @@ const wr_backend *wr_backend_default(wr_place place) {
   return NULL;
 }
 
-/* Why a backend cannot be used now, or "". The reason lies in text until the next call. */
+/* The reason for which a backend cannot be used now, or "". The text is valid until the next call. */
 static const char *unavailable(const wr_backend *backend, const wr_env *env, wr_status env_status,
                                const char *env_reason) {
   if (backend->plan == NULL) return backend->check(env, NULL, NULL) == WR_OK ? "" : wr_status_message();
@@ -126,7 +126,7 @@ static void print_backend(FILE *out, const wr_backend *backend) {
     print_detail(out, "limit", "needs finite x: Inf or NaN there may reach rows that do not use it");
 }
 
-/* A section for each different reason, those that are available first: that reason is "". */
+/* Prints a section for each different reason. An available backend has the reason "". */
 void wr_backends_print(FILE *out) {
   wr_env cuda = {.place = WR_CUDA, .type = WR_F64};
   char reason[512] = "", texts[COUNT][512], heading[600];

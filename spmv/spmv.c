@@ -1,4 +1,5 @@
-/* The checked calls around a backend's table: arguments, the bookkeeping of y_next, and what a backend does not do itself. */
+/* The wr_plan functions: they check arguments, track y_next, call the backend's table, and do in further passes what the
+ * backend's capabilities lack. */
 #include "spmv/spmv.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 #include "spmv/plan_argument.h"
 #include "spmv/plan_state.h"
 
-enum { PAIRS = WR_STAMPS / 2 }; /* applies that may be in flight between two collections of their times */
+enum { PAIRS = WR_STAMPS / 2 }; /* applies that may be stamped between two collections of their times */
 
 static wr_status check_caps(const wr_plan *plan) {
   const wr_backend *b = plan->backend;
@@ -34,8 +35,8 @@ static int is_complete(const wr_backend *b) {
   return b->name && b->check && (b->plan == NULL || (b->prepare && b->apply && b->destroy));
 }
 
-/* Formats are built by OpenMP's loops, on as many threads as the environment has: the number is set for the time of the call
- * and is the caller's own again afterwards. */
+/* Sets OpenMP's number of threads to that of the env, since formats are built by OpenMP loops. Returns the caller's number,
+ * which is restored at the end of the call. */
 static int take_threads(const wr_env *env) {
   int before = omp_get_max_threads();
   if (env->place == WR_HOST && env->threads > 0) omp_set_num_threads(env->threads);
@@ -55,7 +56,7 @@ static wr_status create(const wr_backend *backend, const char *knobs, const void
   wr_csr_hold(A);
   TRY(wr_alloc_zeroed(&plan->knobs, 1, backend->knobs_size, "knobs"));
   TRY(wr_alloc_zeroed(&plan->state, 1, backend->state_size, "a backend's state"));
-  if (backend->plan == NULL) { /* a stub: its check says why */
+  if (backend->plan == NULL) { /* a stub: its check fails with the reason */
     status = backend->check(env, A, plan->knobs);
     if (status == WR_OK)
       status = wr_refuse("wr_plan_create", "backend has no function plan, and its check does not refuse");
@@ -120,10 +121,10 @@ wr_status wr_plan_prepare(wr_plan *plan) {
   if (plan->env->place == WR_HOST) TRY(wr_csr_check_range(plan->A, plan->env->type == WR_F32));
   TRY(plan->backend->prepare(plan->state, plan->env, plan->A, plan->knobs, &plan->info));
   if (plan->env->need_beta && !(plan->backend->caps & WR_CAP_BETA)) {
-    TRY(plan->env->ops->alloc(plan->env, plan->A->nrows, plan->env->type, "a product apart", &plan->product));
+    TRY(plan->env->ops->alloc(plan->env, plan->A->nrows, plan->env->type, "a separate product", &plan->product));
     plan->info.extra_bytes += plan->A->nrows * wr_type_bytes(plan->env->type);
   }
-  TRY(plan->env->ops->wait(plan->env)); /* kernels may read it before they wait for those before them */
+  TRY(plan->env->ops->wait(plan->env)); /* a kernel launched early may read the format before it waits */
   plan->prepared = 1, plan->generation = wr_vec_new_id();
 done:
   omp_set_num_threads(threads);
@@ -144,7 +145,8 @@ void wr_plan_destroy(wr_plan *plan) {
 /* A vector that may be compact: the scale of the epilogue. */
 static wr_status check_any_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
   if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "apply: %s is not allocated", role);
-  if (v->place != plan->env->place) return wr_fail(WR_EUSAGE, "apply: %s does not live where the plan runs", role);
+  if (v->place != plan->env->place)
+    return wr_fail(WR_EUSAGE, "apply: %s is not at the place where the plan runs", role);
   if (v->n != n)
     return wr_fail(WR_EUSAGE, "apply: %s has %lld %s, not %lld", role, (long long)v->n,
                    wr_plural(v->n, "element", "elements"), (long long)n);
@@ -154,7 +156,7 @@ static wr_status check_any_vec(const wr_plan *plan, const wr_vec *v, int64_t n, 
 
 static wr_status check_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
   wr_status status = check_any_vec(plan, v, n, role);
-  return status == WR_OK && v->whole ? wr_fail(WR_EUSAGE, "apply: %s is a compact vector", role) : status;
+  return status == WR_OK && v->reciprocal_bytes ? wr_fail(WR_EUSAGE, "apply: %s is a compact vector", role) : status;
 }
 
 /* One vector under two names, or two descriptions of the same memory. */
@@ -172,12 +174,13 @@ static wr_status check_reductions(const wr_plan *plan, const wr_apply *request) 
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     const wr_reduction *reduce = &e->reduce[r];
     if (reduce->kind == WR_NO_REDUCTION) continue;
-    if ((unsigned)reduce->kind > WR_SUM_UNSCALED) return wr_fail(WR_EUSAGE, "apply: no reduction is %d", reduce->kind);
-    if (reduce->of) return wr_fail(WR_EUSAGE, "apply: reduction %d is of y; it names no vector", r);
-    if (reduce->into.bank == NULL) return wr_fail(WR_EUSAGE, "apply: reduction %d has nowhere to go", r);
+    if ((unsigned)reduce->kind > WR_SUM_UNSCALED)
+      return wr_fail(WR_EUSAGE, "apply: %d is no kind of reduction", reduce->kind);
+    if (reduce->of) return wr_fail(WR_EUSAGE, "apply: reduction %d is of y; its `of` must be NULL", r);
+    if (reduce->into.bank == NULL) return wr_fail(WR_EUSAGE, "apply: reduction %d has no bank for its result", r);
     TRY(check_bank(plan, reduce->into, "a reduction's result"));
     if (is_same(reduce->into.bank, request->x) || is_same(reduce->into.bank, request->y))
-      return wr_fail(WR_EUSAGE, "apply: reduction %d would go into x or y", r);
+      return wr_fail(WR_EUSAGE, "apply: the result of reduction %d would overwrite x or y", r);
     if (reduce->kind == WR_SUM_UNSCALED && !e->scale)
       return wr_fail(WR_EUSAGE, "apply: the sum of unscaled elements needs a scale");
     if (reduce->kind != WR_DOT && reduce->kind != WR_L1DIFF) continue;
@@ -206,9 +209,9 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
       if (is_same(mine[m], others[o]))
         return wr_fail(WR_EUSAGE, "apply: a vector of the epilogue is x, y or y_next too");
     for (int k = 0; k < m; k++)
-      if (is_same(mine[m], mine[k])) return wr_fail(WR_EUSAGE, "apply: two vectors of the epilogue are one");
+      if (is_same(mine[m], mine[k])) return wr_fail(WR_EUSAGE, "apply: two vectors of the epilogue are the same one");
   }
-  if (e->then.step && !e->then.bank) return wr_fail(WR_EUSAGE, "apply: the step behind the epilogue has no bank");
+  if (e->then.step && !e->then.bank) return wr_fail(WR_EUSAGE, "apply: the epilogue's step has no bank");
   TRY(check_reductions(plan, request));
 done:
   return status;
@@ -224,7 +227,7 @@ static wr_status check_request(const wr_plan *plan, const wr_apply *request) {
   if (is_same(request->x, request->y) || is_same(request->x, request->y_next) || is_same(request->y, request->y_next))
     return wr_fail(WR_EUSAGE, "apply: x, y and y_next must be distinct vectors");
   if (request->beta != 0 && plan->promised)
-    return wr_fail(WR_EUSAGE, "apply: the y_next of the last apply promised beta == 0 for this one");
+    return wr_fail(WR_EUSAGE, "apply: beta must be 0, since the last apply had a y_next");
   if (request->beta != 0 && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id)
     return wr_fail(WR_EUSAGE, "apply: beta != 0 needs need_beta in the plan's environment");
   if (request->epilogue) TRY(check_epilogue(plan, request));
@@ -249,7 +252,7 @@ static int reads_y_next(const wr_apply *request) {
   return 0;
 }
 
-/* y = alpha*A*x + beta*y for a backend that only overwrites. */
+/* y = alpha*A*x + beta*y for a backend without WR_CAP_BETA. */
 static wr_status multiply_then_add(wr_plan *plan, wr_apply_args *args) {
   wr_status status;
   wr_vec *y = args->request.y;
@@ -261,22 +264,22 @@ done:
   return status;
 }
 
-/* What the backend gets is the request less what the core does afterwards. */
+/* Removes from the request what the backend has no capability for, calls it, and does the rest in further passes. */
 static wr_status run(wr_plan *plan, const wr_apply *request) {
   wr_status status;
   unsigned caps = plan->backend->caps;
   wr_apply_args args = {.request = *request};
-  int add_apart = request->beta != 0 && !(caps & WR_CAP_BETA);
-  int finish_apart = request->epilogue && (!(caps & WR_CAP_EPILOGUE) || add_apart);
+  int add_separately = request->beta != 0 && !(caps & WR_CAP_BETA);
+  int finish_separately = request->epilogue && (!(caps & WR_CAP_EPILOGUE) || add_separately);
   args.y_prepared = plan->next_id == request->y->id && plan->next_writes == request->y->writes;
-  if (finish_apart) args.request.epilogue = NULL;
-  if (!(caps & WR_CAP_Y_NEXT) || (finish_apart && reads_y_next(request))) args.request.y_next = NULL;
-  int prepares = args.request.y_next != NULL && !add_apart;
-  wr_plan_forget(plan); /* whatever happens now, the old promise is used up */
+  if (finish_separately) args.request.epilogue = NULL;
+  if (!(caps & WR_CAP_Y_NEXT) || (finish_separately && reads_y_next(request))) args.request.y_next = NULL;
+  int prepares = args.request.y_next != NULL && !add_separately;
+  wr_plan_forget(plan); /* also if this apply fails: the last y_next has no effect on later applies */
   plan->env->then_done = 0;
   count_writes(request);
-  TRY(add_apart ? multiply_then_add(plan, &args) : plan->backend->apply(plan->state, plan->env, &args));
-  if (finish_apart) TRY(plan->env->ops->epilogue(plan->env, request));
+  TRY(add_separately ? multiply_then_add(plan, &args) : plan->backend->apply(plan->state, plan->env, &args));
+  if (finish_separately) TRY(plan->env->ops->epilogue(plan->env, request));
   if (request->epilogue) TRY(wr_then_run(plan->env, &request->epilogue->then));
   if (request->y_next && !prepares && plan->env->poison) TRY(plan->env->ops->fill(plan->env, request->y_next, NAN));
   plan->promised = request->y_next != NULL;
@@ -285,7 +288,7 @@ done:
   return status;
 }
 
-/* What a resident loop does instead. Nothing is prepared in y_next. */
+/* Records the apply as a product of a resident loop, which computes all of y and prepares nothing in y_next. */
 static wr_status record_rows(wr_plan *plan, const wr_apply *request) {
   wr_status status;
   wr_env *env = plan->env;
@@ -346,9 +349,10 @@ const wr_plan_info *wr_plan_get_info(const wr_plan *plan) { return plan ? &plan-
 
 const wr_plan_info *wr_plan_advise(wr_plan *plan) {
   if (plan == NULL) return NULL;
-  int is_here = plan->A->row_ptr != NULL; /* and not on a device alone */
+  int has_host_arrays = plan->A->row_ptr != NULL; /* 0: the matrix is on a device alone */
   int threads = take_threads(plan->env);
-  if (plan->backend->advise && is_here && plan->A->nnz > 0) plan->backend->advise(plan->env, plan->A, &plan->info);
+  if (plan->backend->advise && has_host_arrays && plan->A->nnz > 0)
+    plan->backend->advise(plan->env, plan->A, &plan->info);
   omp_set_num_threads(threads);
   return &plan->info;
 }

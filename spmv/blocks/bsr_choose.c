@@ -147,7 +147,7 @@ static double doubt(double (*parts)[SIZES], int size) {
   return mean > 0 ? 3 * sqrt(squares / (JUDGED * (JUDGED - 1))) / mean : 0;
 }
 
-/* Drops the sizes whose bytes, within the uncertainty, cannot be the least nor within AS_GOOD of it. */
+/* Drops the sizes with bytes that, within the uncertainty, cannot be the least nor within AS_GOOD of it. */
 static void drop_losers(trial *t, double (*parts)[SIZES]) {
   double most[SIZES], least = INFINITY;
   int left = 0;

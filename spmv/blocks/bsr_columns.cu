@@ -1,9 +1,9 @@
 /* The block columns of every block row, in four steps. (1) A group of lanes lists the block columns of the block row's first
  * row, which its lanes read side by side, and compares the other rows with that list: in most matrices that suit blocks all
- * rows agree. Block rows with many entries are cut into parts first, a warp each. (2) Block rows, or parts, whose rows differ
- * are marked DIFFERENT, and their rows are merged. (3) Each list is written where the entries of its block row begin, so no
- * count is needed beforehand; a scan over the lengths then gives the row pointers. (4) The lists are moved to their final
- * places. */
+ * rows agree. Block rows with many entries are cut into parts first, a warp each. (2) Block rows, or parts, with rows that
+ * differ are marked DIFFERENT, and their rows are merged. (3) Each list is written where the entries of its block row begin,
+ * so no count is needed beforehand; a scan over the lengths then gives the row pointers. (4) The lists are moved to their
+ * final places. */
 #include "spmv/blocks/bsr_columns.h"
 
 #include "spmv/blocks/bsr_build.h"
@@ -41,7 +41,7 @@ struct bsr_rows {
   wr_bsr_divisor by_c;
 };
 
-/* The result of each task: `count` block columns from column[place] on, or one of these marks. An EVEN task, whose rows are
+/* The result of each task: `count` block columns from column[place] on, or one of these marks. An EVEN task, with rows that are
  * equally long and are to be compared entry by entry, has the place -1 - (its block row). */
 enum { DIFFERENT = -1, IN_PARTS = -2, EVEN = INT32_MAX };
 struct bsr_found {
@@ -84,7 +84,7 @@ static __device__ inline int64_t share(int64_t count, int64_t part, int64_t part
 
 /* The entry of row begin..end at which a lane's part of a block row begins. All lanes split at the same block column: the
  * last one that has at most part / parts of the block row's entries before it. It lies between the least and the greatest of
- * the columns at which the rows would be split one by one, so the search is over these. Groups whose `wanted` is 0 only take
+ * the columns at which the rows would be split one by one, so the search is over these. Groups with `wanted` 0 only take
  * part in the shuffles, and their result is undefined. */
 template <typename P>
 static __device__ P split_rows(const bsr_rows<P> &a, P begin, P end, int64_t part, int64_t parts, bool wanted) {

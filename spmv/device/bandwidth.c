@@ -1,4 +1,4 @@
-/* The read bandwidth that a place really has: the yardstick for what a multiply reaches. */
+/* Measures the read bandwidth of a place, with which the bytes a second of multiplies are compared. */
 #define _DEFAULT_SOURCE /* _SC_LEVEL3_CACHE_SIZE */
 #include <unistd.h>
 
@@ -9,9 +9,9 @@
 
 enum { MEGABYTE = 1 << 20 };
 
-/* As many as `wanted`, but what is more than caches hold tells nothing new: on the host twice the last one or 256 MB, 512 MB at
- * most, since touching new memory takes longer than reading it; on a device 1 GB, and no more than the 64th part of its memory.
- * Less than 1 MB would measure how long a sum takes to begin. */
+/* `wanted` bytes in f64, but no more than it takes to exceed the caches: on the host 256 MB, or 512 MB if twice the last-level
+ * cache is more, since touching new memory takes longer than reading it; on a device 1 GB or 1/64 of its memory. At least 1 MB:
+ * with less, the time to start a sum would dominate. */
 static wr_status choose_elements(wr_env *env, double wanted, int64_t *elements) {
   wr_status status = WR_OK;
   int64_t bytes = (env->place == WR_CUDA ? 1024 : 256) * (int64_t)MEGABYTE, free_bytes, total_bytes;
@@ -30,7 +30,7 @@ done:
 }
 
 enum { SUMS = 5 };
-static const double enough = 0.05; /* seconds; on a busy machine one sum takes longer, and then it has to do */
+static const double enough = 0.05; /* seconds of sums after which no other is timed */
 
 wr_status wr_env_read_bandwidth(wr_env *env, double bytes, double *bytes_per_second) {
   wr_status status;
@@ -43,7 +43,7 @@ wr_status wr_env_read_bandwidth(wr_env *env, double bytes, double *bytes_per_sec
   TRY(env->ops->alloc(env, elements, WR_F64, "measuring the read bandwidth", &v));
   TRY(env->ops->alloc(env, 1, WR_F64, "measuring the read bandwidth", &bank));
   wr_fused sum = {.in = {&v}, .reduce = {{WR_SUM, &v, NULL, {&bank, 0}}}};
-  TRY(env->ops->fused(env, &sum)); /* the first touch is not counted */
+  TRY(env->ops->fused(env, &sum)); /* untimed: it touches new memory */
   double total = 0;
   for (int k = 0; k < SUMS && total < enough; k++) {
     double seconds;

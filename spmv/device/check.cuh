@@ -1,5 +1,5 @@
-/* Every call of CUDA and of its libraries goes through these: TRY(WR_CUDA(cudaMemcpyAsync(...))). Plain C, so that the
- * backends that only call a library can stay C. */
+/* Checks around every call of CUDA and of its libraries: TRY(WR_CUDA(cudaMemcpyAsync(...))). Plain C, so that backends that
+ * only call a library can be C. */
 #ifndef WR_CHECK_CUH
 #define WR_CHECK_CUH
 
@@ -10,7 +10,7 @@
 /* WR_OK, WR_ENOMEM, or WR_EDEVICE, with the call's text and the error's name. */
 static inline wr_status wr_cuda_check(cudaError_t error, const char *call) {
   if (error == cudaSuccess) return WR_OK;
-  (void)cudaGetLastError(); /* so that the next launch is not blamed for it */
+  (void)cudaGetLastError(); /* clears the error, which the next launch would report */
   return wr_fail(error == cudaErrorMemoryAllocation ? WR_ENOMEM : WR_EDEVICE, "%s: %s (%s)", call,
                  cudaGetErrorString(error), cudaGetErrorName(error));
 }

@@ -1,4 +1,4 @@
-/* Vectors of reciprocals in few bytes, on a device. */
+/* Compact vectors (wr_vec) on a device. */
 #include <cuda_runtime.h>
 
 #include "config/argument.h"
@@ -10,12 +10,12 @@
 #include "spmv/kernel/stream.cuh"
 
 template <typename T>
-__global__ void __launch_bounds__(WR_STREAM_THREADS) widen_all(int64_t n, const void *whole, int bytes, T *out) {
-  for (int64_t i = wr_stream_thread(); i < n; i += wr_stream_threads()) out[i] = wr_reciprocal<T>(whole, bytes, i);
+__global__ void __launch_bounds__(WR_STREAM_THREADS) widen_all(int64_t n, const void *divisors, int bytes, T *out) {
+  for (int64_t i = wr_stream_thread(); i < n; i += wr_stream_threads()) out[i] = wr_reciprocal<T>(divisors, bytes, i);
 }
 
-/* The numbers, four bytes at a time. */
-static wr_status upload_whole(wr_env *env, int64_t n, const double *values, int bytes, const char *what, wr_vec *v) {
+/* Uploads the integers in words of four bytes. */
+static wr_status upload_divisors(wr_env *env, int64_t n, const double *values, int bytes, const char *what, wr_vec *v) {
   wr_status status;
   char *room = NULL;
   int64_t words = (n * bytes + 3) / 4;
@@ -23,7 +23,8 @@ static wr_status upload_whole(wr_env *env, int64_t n, const double *values, int 
   wr_whole_pack(values, n, bytes, room);
   TRY(wr_device_alloc_zeroed(env, &v->data, words, 4, what));
   TRY(wr_device_upload(env, v->data, room, words, WR_AS_4_BYTES));
-  v->n = n, v->type = env->type, v->place = WR_CUDA, v->id = wr_vec_new_id(), v->writes = 1, v->whole = bytes;
+  v->n = n, v->type = env->type, v->place = WR_CUDA, v->id = wr_vec_new_id(), v->writes = 1,
+  v->reciprocal_bytes = bytes;
 done:
   if (status != WR_OK) wr_device_free(env, v->data), v->data = NULL;
   wr_free(room);
@@ -38,7 +39,7 @@ extern "C" wr_status wr_cuda_compact(wr_env *env, int64_t n, const double *value
   WR_NEED_OK(wr_cuda_enter(env));
   WR_NEED(values);
   bytes = wr_whole_bytes(values, n);
-  if (n > 0 && bytes > 0 && bytes < wr_type_bytes(env->type)) return upload_whole(env, n, values, bytes, what, v);
+  if (n > 0 && bytes > 0 && bytes < wr_type_bytes(env->type)) return upload_divisors(env, n, values, bytes, what, v);
   TRY(env->ops->alloc(env, n, env->type, what, v));
   TRY(env->ops->upload(env, v, values));
 done:
@@ -49,19 +50,19 @@ done:
 template <typename T>
 static wr_status launch_widen(wr_env *env, const wr_vec *from, wr_vec *to) {
   return WR_LAUNCH((widen_all<T>), wr_stream_blocks(env, to->n), WR_STREAM_THREADS, 0, env->stream, to->n, from->data,
-                   from->whole, (T *)to->data);
+                   from->reciprocal_bytes, (T *)to->data);
 }
 
 extern "C" wr_status wr_cuda_widen(wr_env *env, const wr_vec *from, wr_vec *to) {
   wr_status status;
   wr_fused copy = {};
   TRY(wr_cuda_enter(env));
-  TRY(wr_cuda_check_vec(env, from, "what is widened"));
-  TRY(wr_cuda_check_vec(env, to, "what it is widened to"));
-  if (to->whole || to->n != from->n || to->type != from->type)
-    return wr_fail(WR_EUSAGE, "what a vector is widened to is no vector of its length and type");
+  TRY(wr_cuda_check_vec(env, from, "the source of widen"));
+  TRY(wr_cuda_check_vec(env, to, "the target of widen"));
+  if (to->reciprocal_bytes || to->n != from->n || to->type != from->type)
+    return wr_fail(WR_EUSAGE, "the target of widen has another length or type than its source, or is compact");
   to->writes++;
-  if (from->whole) {
+  if (from->reciprocal_bytes) {
     TRY(to->type == WR_F32 ? launch_widen<float>(env, from, to) : launch_widen<double>(env, from, to));
     goto done;
   }

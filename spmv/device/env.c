@@ -1,4 +1,4 @@
-/* Opening a place, and what the tables of vector operations share: ids and the checks of a request. */
+/* Opening and closing an env; ids of vectors; the checks of arguments that both tables of vector operations use. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -31,16 +31,16 @@ void wr_env_close(wr_env *env) {
 }
 
 uint64_t wr_vec_new_id(void) {
-  static _Atomic uint64_t last; /* the promise "never used twice in a process" needs one counter a process */
+  static _Atomic uint64_t last; /* one counter a process makes ids unique in it */
   return atomic_fetch_add(&last, 1) + 1;
 }
 
-/* The first vector that is given fixes length, type and place; all others must agree. */
+/* All vectors must have the length and type of the first one given. */
 static wr_status check_vec(const wr_env *env, const wr_vec *v, const wr_vec **first, const char *role) {
   if (v == NULL) return WR_OK;
   if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "fused operation: %s is not allocated", role);
-  if (v->place != env->place) return wr_fail(WR_EUSAGE, "fused operation: %s lives at another place", role);
-  if (v->whole) return wr_fail(WR_EUSAGE, "fused operation: %s is a compact vector", role);
+  if (v->place != env->place) return wr_fail(WR_EUSAGE, "fused operation: %s is at another place", role);
+  if (v->reciprocal_bytes) return wr_fail(WR_EUSAGE, "fused operation: %s is a compact vector", role);
   if (*first == NULL) *first = v;
   if (v->n != (*first)->n || v->type != (*first)->type)
     return wr_fail(WR_EUSAGE, "fused operation: %s has %lld elements of %d bytes where others have %lld of %d", role,
@@ -55,7 +55,7 @@ static wr_status check_scalar(const wr_env *env, const wr_fused *f, wr_scalar s)
     return wr_fail(WR_EUSAGE, "scalar %d is not in a bank of f64 at this place (which has %lld)", s.index,
                    (long long)s.bank->n);
   if (s.bank == f->out[0] || s.bank == f->out[1])
-    return wr_fail(WR_EUSAGE, "fused operation: a bank of scalars is an output too");
+    return wr_fail(WR_EUSAGE, "fused operation: a bank of scalars is also an output");
   return WR_OK;
 }
 
@@ -68,11 +68,12 @@ static int is_among(const wr_fused *f, const wr_vec *v) {
 
 static wr_status check_reduction(const wr_env *env, const wr_fused *f, const wr_reduction *r) {
   if (r->kind == WR_NO_REDUCTION) return WR_OK;
-  if ((unsigned)r->kind > WR_SUM_UNSCALED) return wr_fail(WR_EUSAGE, "fused operation: no reduction is %d", r->kind);
+  if ((unsigned)r->kind > WR_SUM_UNSCALED)
+    return wr_fail(WR_EUSAGE, "fused operation: %d is no kind of reduction", r->kind);
   int needs_z = r->kind == WR_DOT || r->kind == WR_L1DIFF || r->kind == WR_SUM_UNSCALED;
   if (!is_among(f, r->of) || (needs_z && !is_among(f, r->z)))
     return wr_fail(WR_EUSAGE, "fused operation: a reduction's vector is neither input nor output");
-  if (r->into.bank == NULL) return wr_fail(WR_EUSAGE, "fused operation: a reduction has nowhere to go");
+  if (r->into.bank == NULL) return wr_fail(WR_EUSAGE, "fused operation: a reduction has no bank for its result");
   return check_scalar(env, f, r->into);
 }
 

@@ -1,4 +1,4 @@
-/* Where and how to compute: the host or a device, and what an operation needs there. */
+/* Where and how to compute: place, type and threads, and the stream, state and table of operations of an open env. */
 #ifndef WR_ENV_H
 #define WR_ENV_H
 
@@ -10,34 +10,33 @@ extern "C" {
 
 struct wr_resident;
 
-/* Where and how to compute: filled in by the caller up to the line, opened by wr_env_open. One env serves one solve at a
- * time: its stream orders everything. */
+/* The caller sets the members up to the first line "--" and calls wr_env_open. Of one env, one solve may run at a time, since
+ * all operations are in the order of its stream. */
 typedef struct wr_env {
   wr_place place;
   int device;        /* WR_CUDA: number of the card                                                    */
   wr_type type;      /* of the vectors and the stored values                                           */
   int threads;       /* WR_HOST: 0: the processors that this process may use (OMP_NUM_THREADS, quotas) */
   int deterministic; /* 1: bit-identical results from run to run                                       */
-  int need_beta;     /* 1: applies with beta != 0 will come                                            */
-  int poison;        /* 1 (tests): every y_next is filled with NaN where its contents are undefined    */
-  int no_conditions; /* 1 (tests): loops as with a driver whose graphs have no conditional nodes       */
+  int need_beta;     /* 1: plans prepare for applies with beta != 0                                    */
+  int poison;        /* 1 (tests): each y_next with undefined contents is filled with NaN              */
+  int no_conditions; /* 1 (tests): loops as with a driver without conditional nodes in graphs          */
   /* -- set by operations and backends */
-  int then_done;     /* 1: the last one has run its `then` itself                                      */
+  int then_done;     /* 1: the last operation has run its step, so wr_then_run must not                 */
   struct wr_resident *resident; /* the resident loop that is being recorded                            */
   /* -- set by wr_env_open */
   const wr_vecops *ops;
   void *stream;      /* WR_CUDA: cudaStream_t                                                          */
-  void *state;       /* of ops                                                                         */
+  void *state;       /* private to ops                                                                 */
   char device_name[128];
 } wr_env;
 
 wr_status wr_env_open(wr_env *env);  /* WR_EUNAVAILABLE with the reason and what would help; WR_ENOMEM */
-void wr_env_close(wr_env *env);      /* a zeroed or unopened one is fine */
+void wr_env_close(wr_env *env);      /* also takes a zeroed or unopened env */
 
-/* Measured read bandwidth of env's place for something of so many bytes that is read again and again, bytes a second: the
- * best of a few sums over a vector as long (1 MB at least; on the host 256 or 512 MB at most, on a device 1 GB or the 64th
- * part of its memory), which lies in the caches if they hold so much. Takes about as long as ten multiplies that move as
- * much. WR_ENOMEM. */
+/* Measured read bandwidth of env's place, in bytes a second, for a vector of `bytes` bytes that is read repeatedly and lies in
+ * the caches if these are large enough: the best of a few sums over it. The vector has 1 MB at least; on the host 256 or 512 MB
+ * at most, on a device 1 GB or 1/64 of its memory. Takes about as long as ten multiplies that move as many bytes. WR_ENOMEM. */
 wr_status wr_env_read_bandwidth(wr_env *env, double bytes, double *bytes_per_second);
 
 /* Version of the CUDA toolkit of this build, 1000 * major + 10 * minor; 0: built without CUDA. */

@@ -1,5 +1,5 @@
-/* The epilogue as a pass of its own over y, for backends that do not fuse it: the rows of kernel/epilogue.cuh, 16 bytes of
- * every vector at a time. */
+/* The epilogue as a separate pass over y, for backends without WR_CAP_EPILOGUE: the functions of kernel/epilogue.cuh on 16
+ * bytes of every vector at a time. */
 #include <cuda_runtime.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ struct epilogue_args {
   wr_finish<T> finish;
 };
 
-/* A vector's group, or zeros where the epilogue has no such vector. */
+/* One group of a vector's elements; zeros if vector is NULL. */
 template <typename T, int V>
 __device__ inline void load_if(const T *vector, int64_t group, T (&values)[V]) {
   wr_pack<T, V> loaded;
@@ -33,8 +33,9 @@ __device__ inline void finish_group(const epilogue_args<T> &a, double shift, int
   wr_pack<T, V> y = wr_load<T, V>(a.y, group), scaled;
   load_if(a.finish.shift_dir, group, row.shift_dir);
   load_if(a.finish.scale, group, row.scale);
-  if (a.finish.whole)
-    for (int e = 0; e < V; e++) row.scale[e] = wr_reciprocal<T>(a.finish.whole, a.finish.whole_bytes, group * V + e);
+  if (a.finish.divisors)
+    for (int e = 0; e < V; e++)
+      row.scale[e] = wr_reciprocal<T>(a.finish.divisors, a.finish.divisor_bytes, group * V + e);
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) load_if(a.finish.z[r], group, row.z[r]);
   for (int e = 0; e < V; e++) row.value[e] = (double)y.at[e];
@@ -68,14 +69,14 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
   return WR_LAUNCH_EARLY(env, (epilogue<T>), wr_stream_blocks(env, a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, a);
 }
 
-static const char the_scale[] = "an epilogue's scale"; /* the one that may be compact */
+static const char the_scale[] = "an epilogue's scale"; /* only this vector may be compact */
 
-/* One vector of the epilogue, NULL if it has none of the kind. */
+/* v: a vector of the epilogue, or NULL. */
 static wr_status check_part(const wr_env *env, const wr_vec *y, const wr_vec *v, const char *role) {
   if (v == NULL) return WR_OK;
   wr_status status = wr_cuda_check_vec(env, v, role);
   if (status != WR_OK) return status;
-  if (v->whole && strcmp(role, the_scale) != 0) return wr_fail(WR_EUSAGE, "%s is a compact vector", role);
+  if (v->reciprocal_bytes && strcmp(role, the_scale) != 0) return wr_fail(WR_EUSAGE, "%s is a compact vector", role);
   if (v->n != y->n || v->type != y->type)
     return wr_fail(WR_EUSAGE, "%s has %lld elements of type %d where y has %lld of type %d", role, (long long)v->n,
                    (int)v->type, (long long)y->n, (int)y->type);

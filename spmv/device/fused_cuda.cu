@@ -1,4 +1,4 @@
-/* The vector operations that are kernels: fill and fused. Steps: step_cuda.cu. */
+/* Kernels of the vector operations fill and fused. */
 #include <cuda_runtime.h>
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,7 @@ extern "C" wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value) {
   wr_status status;
   TRY(wr_cuda_enter_now(env));
   TRY(wr_cuda_check_vec(env, v, "the target of a fill"));
-  if (v->whole) return wr_fail(WR_EUSAGE, "the target of a fill is a compact vector");
+  if (v->reciprocal_bytes) return wr_fail(WR_EUSAGE, "the target of a fill is a compact vector");
   v->writes++;
   if (value == 0 && !signbit(value))
     TRY(WR_CUDA(cudaMemsetAsync(v->data, 0, (size_t)(v->n * wr_type_bytes(v->type)), state_of(env)->stream)));
@@ -49,7 +49,7 @@ done:
 
 /* ---- fused ---- */
 
-/* Whether there is nothing to do but the step. The same for all threads. */
+/* Whether `when` is 0, so that only the step is run, here. The same for all threads. */
 template <typename T>
 __device__ inline bool is_left_out(const wr_fused_args<T> &f) {
   if (f.when == NULL || *f.when != 0) return false;
@@ -57,8 +57,8 @@ __device__ inline bool is_left_out(const wr_fused_args<T> &f) {
   return true;
 }
 
-/* c[WR_MAX_OUTPUTS][WR_FUSED_SLOTS + 1] in shared memory: the coefficients' values, read once a block. In registers they
- * would crowd out the loads in flight. */
+/* c[WR_MAX_OUTPUTS][WR_FUSED_SLOTS + 1] in shared memory := the coefficients' values, read once a block. In registers they
+ * would leave too few for the loads in flight. */
 template <typename T>
 __device__ inline void read_coefficients(const wr_fused_args<T> &f, double *c) {
   int k = threadIdx.x;
@@ -69,7 +69,8 @@ __device__ inline void read_coefficients(const wr_fused_args<T> &f, double *c) {
   __syncthreads();
 }
 
-/* values := vector slot of what was loaded or computed. The slot is the same for all threads. */
+/* values := from[slot], without an index known only at run time, which would put the array in local memory. The slot is the
+ * same for all threads. */
 template <typename T, int V, int COUNT>
 __device__ inline void pick(const wr_pack<T, V> (&from)[COUNT], int slot, double (&values)[V]) {
 #pragma unroll
@@ -87,7 +88,7 @@ __device__ inline void compute_output(const wr_fused_args<T> &f, const double *c
   for (int e = 0; e < V; e++) sum[e] = 0;
 #pragma unroll
   for (int k = 0; k < NIN; k++)
-    if (c[o * (WR_FUSED_SLOTS + 1) + k] != 0) /* a term that is left out or worth nothing; the same for all threads */
+    if (c[o * (WR_FUSED_SLOTS + 1) + k] != 0) /* 0: no term, or a coefficient that is 0; the same for all threads */
 #pragma unroll
       for (int e = 0; e < V; e++) {
         double value = (double)v[k].at[e];
@@ -101,7 +102,7 @@ __device__ inline void compute_output(const wr_fused_args<T> &f, const double *c
   for (int e = 0; e < V; e++) v[NIN + o].at[e] = (T)sum[e];
 }
 
-/* One group whose inputs are loaded: outputs are computed and stored, reductions see them as stored. */
+/* Computes and stores the outputs of a group with inputs in v, and adds its terms of the reductions, of outputs as stored. */
 template <typename T, int V, int NIN, int NOUT>
 __device__ inline void finish_group(const wr_fused_args<T> &f, const double *c, int64_t group,
                                     wr_pack<T, V> (&v)[NIN + NOUT], double (&sum)[WR_MAX_REDUCTIONS]) {
@@ -120,7 +121,7 @@ __device__ inline void finish_group(const wr_fused_args<T> &f, const double *c, 
     }
 }
 
-/* Groups from `first` below `end`, DEPTH of them in flight: all loads of a batch come before the first use. */
+/* Groups from `first` below `end`, in batches of DEPTH: all loads of a batch are issued before the first use. */
 template <typename T, int V, int NIN, int NOUT, int DEPTH>
 __device__ inline void walk(const wr_fused_args<T> &f, const double *c, int64_t first, int64_t end,
                             double (&sum)[WR_MAX_REDUCTIONS]) {
@@ -138,7 +139,7 @@ __device__ inline void walk(const wr_fused_args<T> &f, const double *c, int64_t 
   }
 }
 
-/* Batches as deep as 64 registers allow; deep enough for two to six 16-byte loads of a thread in flight. */
+/* DEPTH as 64 registers allow: two to six 16-byte loads of a thread are in flight. */
 template <int NIN, int NOUT>
 constexpr int depth = 2 * NIN + NOUT <= 3 ? 4
                       : NIN + NOUT <= 3   ? 2
@@ -158,10 +159,10 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS, 4) fused(const wr_fused_arg
   wr_sums_finish(f.sums, sum);
 }
 
-/* What is worked out about a request before it becomes arguments: which vectors are read, in the order of their slots. */
+/* The vectors that a request reads, by slot, and its number of outputs. */
 typedef struct fused_plan {
   const wr_vec *in[WR_FUSED_SLOTS];
-  int slot_of[WR_MAX_INPUTS]; /* of f->in[k]; -1: nobody reads it */
+  int slot_of[WR_MAX_INPUTS]; /* of f->in[k]; -1: it is not read */
   int nin, nout, has_times;
 } fused_plan;
 
@@ -173,7 +174,7 @@ static bool is_term(const wr_fused *f, int k) {
 
 static bool is_output(const wr_fused *f, const wr_vec *v) { return v == f->out[0] || v == f->out[1]; }
 
-/* A slot for a vector that a reduction reads, unless it is an output or has one. */
+/* Adds a slot for a vector that a reduction reads, unless it is an output or has a slot. */
 static void add_operand(fused_plan *p, const wr_fused *f, const wr_vec *v) {
   if (is_output(f, v)) return;
   for (int s = 0; s < p->nin; s++)
@@ -270,7 +271,7 @@ static wr_status launch_fused(wr_env *env, const fused_plan *p, const wr_fused *
   wr_fused_args<T> a = make_args<T>(env, p, f, n);
   if (env->resident) return wr_resident_add_vectors(env, a, p->nin, p->nout, f->then);
   switch (p->nin) {
-    case 0: /* outputs of zeros, or of the first output alone: a slot that no term reads makes the shape */
+    case 0: /* no vector is read: the kernel for one input is launched, and no term uses the input */
       a.in[0] = a.out[0];
       for (int r = 0; r < a.sums.count; r++) a.u[r]++, a.z[r]++;
       return launch_inputs<T, 1>(env, a, p->nout);
@@ -292,7 +293,7 @@ extern "C" wr_status wr_cuda_fused(wr_env *env, const wr_fused *f) {
   env->then_done = 0;
   plan = make_plan(f);
   any = plan.nin ? plan.in[0] : f->out[0];
-  if (any != NULL) /* else nothing is stored and nothing summed */
+  if (any != NULL) /* else there is only the step */
     TRY(any->type == WR_F32 ? launch_fused<float>(env, &plan, f, any->n) : launch_fused<double>(env, &plan, f, any->n));
   TRY(wr_then_run(env, &f->then));
 done:

@@ -9,11 +9,11 @@
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 
-static std::atomic<int64_t> live_blocks; /* of this process, so that tests can tell whether something is left */
+static std::atomic<int64_t> live_blocks; /* in use in this process; tests check that it returns to its old value */
 
 static int64_t padded(int64_t bytes) {
-  int64_t whole = (bytes + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
-  return whole ? whole : WR_ALIGNMENT;
+  int64_t rounded = (bytes + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
+  return rounded ? rounded : WR_ALIGNMENT;
 }
 
 int64_t wr_device_bytes(int64_t count, size_t size) { return padded(count * (int64_t)size); }
@@ -27,11 +27,11 @@ static wr_status fail_memory(double bytes, const char *what) {
 
 static wr_cuda_state *state_of(wr_env *env) { return (wr_cuda_state *)env->state; }
 
-/* ---- Blocks that an env keeps ---- */
+/* ---- Spare blocks of an env ---- */
 
-constexpr int64_t MOST_SPARE = (int64_t)1 << 30; /* bytes that are kept although nobody uses them */
+constexpr int64_t MOST_SPARE = (int64_t)1 << 30; /* bytes of spare blocks that an env keeps */
 
-/* A spare block that is large enough, but not by more than a quarter, is in use again; NULL: there is none. */
+/* The smallest spare block of at least `bytes` and at most a quarter more, marked as in use; NULL: there is none. */
 static void *take_spare(wr_cuda_state *state, int64_t bytes) {
   wr_block *best = NULL;
   for (wr_block *b = state->blocks; b < state->blocks + state->nblocks; b++)
@@ -42,7 +42,7 @@ static void *take_spare(wr_cuda_state *state, int64_t bytes) {
   return best->at;
 }
 
-/* Room for one block more in the list. */
+/* Makes room for another block in the list. */
 static wr_status make_room(wr_cuda_state *state) {
   wr_status status;
   wr_block *more = NULL;
@@ -56,15 +56,15 @@ done:
   return status;
 }
 
-/* Nobody could act on a failure here: after a device error every call fails, and the error was reported where it arose. */
-static void give_back(void *at) {
+/* An error of cudaFree is cleared: after a device error every call fails, and the call that failed first has reported it. */
+static void free_on_device(void *at) {
   if (cudaFree(at) != cudaSuccess) (void)cudaGetLastError();
 }
 
-/* A block of the list to the device. One that is spare was counted off when it was freed. */
+/* Frees a block with cudaFree and removes it from the list. A spare block is not counted in live_blocks. */
 static void drop(wr_cuda_state *state, wr_block *b) {
   if (b->freed == 0) live_blocks--;
-  give_back(b->at);
+  free_on_device(b->at);
   *b = state->blocks[--state->nblocks];
 }
 
@@ -73,8 +73,8 @@ extern "C" void wr_blocks_drop(wr_cuda_state *state, int all) {
     if (all || state->blocks[k].freed) drop(state, &state->blocks[k]);
 }
 
-/* Of the spare blocks, that which has been for the longest; NULL if they are no more than an env may keep. */
-static wr_block *one_too_many(const wr_cuda_state *state) {
+/* The spare block that was freed first; NULL if all spare blocks together have no more than MOST_SPARE bytes. */
+static wr_block *oldest_excess(const wr_cuda_state *state) {
   wr_block *oldest = NULL;
   int64_t spare = 0;
   for (wr_block *b = state->blocks; b < state->blocks + state->nblocks; b++) {
@@ -85,7 +85,7 @@ static wr_block *one_too_many(const wr_cuda_state *state) {
   return spare > MOST_SPARE ? oldest : NULL;
 }
 
-/* Tests that poison buffers get fresh memory, so that what reads beyond a block is found. */
+/* With env->poison no block is kept, so that memory checkers find reads of freed blocks and beyond a block's end. */
 void wr_device_free(wr_env *env, void *block) {
   wr_cuda_state *state = state_of(env);
   if (block == NULL || state == NULL) return;
@@ -98,7 +98,7 @@ void wr_device_free(wr_env *env, void *block) {
   } else {
     live_blocks--;
     state->blocks[k].freed = ++state->frees;
-    for (wr_block *b; (b = one_too_many(state)) != NULL;) drop(state, b);
+    for (wr_block *b; (b = oldest_excess(state)) != NULL;) drop(state, b);
   }
 }
 
@@ -106,13 +106,13 @@ void wr_device_free_shared(int device, void *block) {
   if (block == NULL) return;
   if (cudaSetDevice(device) != cudaSuccess) (void)cudaGetLastError();
   live_blocks--;
-  give_back(block);
+  free_on_device(block);
 }
 
 /* ---- Allocation ---- */
 
-/* Memory of the device itself, *out NULL if there is none, which is no failure. */
-static wr_status ask_device(void **out, int64_t bytes) {
+/* cudaMalloc. Out of memory: *out := NULL and WR_OK. */
+static wr_status try_malloc(void **out, int64_t bytes) {
   cudaError_t error = cudaMalloc(out, (size_t)bytes);
   if (error == cudaSuccess) live_blocks++;
   if (error != cudaSuccess) *out = NULL;
@@ -121,26 +121,26 @@ static wr_status ask_device(void **out, int64_t bytes) {
   return WR_OK;
 }
 
-/* The same, and before there is none env gives back what it has kept. */
-static wr_status get_memory(wr_env *env, void **out, int64_t bytes) {
+/* The same; on out-of-memory it frees the spare blocks and retries once. */
+static wr_status malloc_or_drop(wr_env *env, void **out, int64_t bytes) {
   wr_status status;
-  TRY(ask_device(out, bytes));
+  TRY(try_malloc(out, bytes));
   if (*out) goto done;
   wr_blocks_drop(state_of(env), 0);
-  TRY(ask_device(out, bytes));
+  TRY(try_malloc(out, bytes));
 done:
   return status;
 }
 
-/* A block for env alone: one that it has kept, or a new one. */
-static wr_status get_own(wr_env *env, void **out, int64_t bytes) {
+/* A block in env's list: a spare one, or a new one. */
+static wr_status get_block(wr_env *env, void **out, int64_t bytes) {
   wr_status status;
   wr_cuda_state *state = state_of(env);
   TRY(make_room(state));
   *out = take_spare(state, bytes);
   if (*out) live_blocks++;
   if (*out) goto done;
-  TRY(get_memory(env, out, bytes));
+  TRY(malloc_or_drop(env, out, bytes));
   if (*out) state->blocks[state->nblocks++] = {*out, bytes, 0};
 done:
   return status;
@@ -148,7 +148,7 @@ done:
 
 typedef enum zeroing { PADDING, ALL } zeroing;
 
-/* shared: for wr_device_free_shared. */
+/* shared: the block is not in env's list, and is freed by wr_device_free_shared. */
 static wr_status allocate(wr_env *env, void *block, int64_t count, size_t size, const char *what, zeroing zeroes,
                           bool shared) {
   wr_status status;
@@ -158,7 +158,7 @@ static wr_status allocate(wr_env *env, void *block, int64_t count, size_t size, 
   TRY(wr_cuda_enter(env));
   if (count < 0 || __builtin_mul_overflow(count, (int64_t)size, &bytes) || bytes > INT64_MAX - WR_ALIGNMENT)
     return fail_memory((double)count * (double)size, what);
-  TRY(shared ? get_memory(env, out, padded(bytes)) : get_own(env, out, padded(bytes)));
+  TRY(shared ? malloc_or_drop(env, out, padded(bytes)) : get_block(env, out, padded(bytes)));
   if (*out == NULL) return fail_memory((double)padded(bytes), what);
   from = zeroes == ALL ? 0 : bytes / WR_ALIGNMENT * WR_ALIGNMENT;
   if (from < padded(bytes))
@@ -200,8 +200,8 @@ void wr_pinned_free(void *block) {
   if (block && cudaFreeHost(block) != cudaSuccess) (void)cudaGetLastError();
 }
 
-/* The room for a copy of this many bytes (on the device) and the most that fits. The ring is made when first wanted: pinning
- * costs 0.5 ms a megabyte. */
+/* *stage := a pinned buffer for a copy of `bytes` bytes (on the device), free for use; *room_bytes := its size, which may be
+ * less. Buffers are allocated at their first use, since pinning takes 0.5 ms a megabyte. */
 static wr_status stage_for(wr_cuda_state *state, int64_t bytes, wr_stage **stage, int64_t *room_bytes) {
   wr_status status = WR_OK;
   *stage = &state->small;
@@ -237,7 +237,7 @@ done:
   return status;
 }
 
-/* Starts the copy of the first elements of count into a room; *part := how many. */
+/* Starts the copy of the first *part of count elements into a pinned buffer. */
 static wr_status start_download(wr_cuda_state *state, const char *from, int64_t count, int64_t size, wr_stage **stage,
                                 int64_t *part) {
   wr_status status;
@@ -250,7 +250,7 @@ done:
   return status;
 }
 
-/* One part is on its way while the part before it is converted. */
+/* Converts one part while the next one is copied. */
 wr_status wr_device_download(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) {
   wr_status status;
   wr_stage *now = NULL, *next = NULL;

@@ -1,4 +1,4 @@
-/* What the CUDA sources define, for a build without them: everything answers what would help. */
+/* The functions of the CUDA sources in a build without CUDA: each fails and says what to install. */
 #include <stdint.h>
 
 #include "config/argument.h"
@@ -19,7 +19,7 @@ static wr_status fail(void) {
 
 static wr_status open(wr_env *env) { return (void)env, fail(); }
 static void close(wr_env *env) { (void)env; }
-static void release(wr_env *env, wr_vec *v) { (void)env, (void)v; /* there are none */ }
+static void release(wr_env *env, wr_vec *v) { (void)env, (void)v; /* nothing was allocated */ }
 static wr_status fill(wr_env *env, wr_vec *v, double value) { return (void)env, (void)v, (void)value, fail(); }
 static wr_status compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v) {
   return (void)env, (void)n, (void)values, (void)what, (void)v, fail();
@@ -90,7 +90,7 @@ wr_status wr_device_alloc_shared(wr_env *env, void *block, int64_t count, size_t
   return wr_device_alloc(env, block, count, size, what);
 }
 
-void wr_device_free(wr_env *env, void *block) { (void)env, (void)block; /* there are none */ }
+void wr_device_free(wr_env *env, void *block) { (void)env, (void)block; /* nothing was allocated */ }
 
 void wr_device_free_shared(int device, void *block) { (void)device, (void)block; }
 
@@ -153,7 +153,7 @@ wr_status wr_csr_upload_more(wr_csr_upload *upload, int64_t rows, int64_t most, 
 
 wr_status wr_csr_upload_end(wr_csr_upload *upload) { return (void)upload, fail(); }
 
-void wr_csr_upload_drop(wr_csr_upload *upload) { (void)upload; /* there are none */ }
+void wr_csr_upload_drop(wr_csr_upload *upload) { (void)upload; /* nothing was allocated */ }
 
 wr_status wr_csr_host(wr_csr *A, struct wr_env *env) {
   (void)env;
@@ -176,6 +176,6 @@ wr_status wr_csr_count_columns_device(wr_csr *A, struct wr_env *env, int32_t *co
   return (void)A, (void)env, (void)counts, fail();
 }
 
-void wr_csr_device_free(struct wr_csr_device *views) { (void)views; /* there are none */ }
+void wr_csr_device_free(struct wr_csr_device *views) { (void)views; /* nothing was allocated */ }
 
 int wr_cuda_toolkit(void) { return 0; }

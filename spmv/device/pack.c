@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PARALLEL_FROM = 1 << 16, PARTS = 64 }; /* elements from which waking threads pays; pieces of a plain copy */
+enum { PARALLEL_FROM = 1 << 16, PARTS = 64 }; /* elements from which threads are used; pieces of a copy */
 
 int64_t wr_conversion_host_size(wr_conversion how) { return how == WR_AS_4_BYTES ? 4 : 8; }
 int64_t wr_conversion_device_size(wr_conversion how) { return how == WR_AS_8_BYTES ? 8 : 4; }
@@ -55,19 +55,19 @@ void wr_unpack_elements(void *to, const void *room, int64_t count, wr_conversion
     copy(to, room, count, wr_conversion_device_size(how));
 }
 
-/* The number whose reciprocal the value is, 0 for 0; beyond 2^32: there is none. */
-static double whole_of(double value) {
+/* The integer of which value is the reciprocal; 0 for 0; 2^40 if it is the reciprocal of no integer below 2^32. */
+static double divisor_of(double value) {
   if (value == 0) return 0;
-  double whole = nearbyint(1 / value);
-  return whole >= 1 && whole < 0x1p32 && 1 / whole == value ? whole : 0x1p40;
+  double divisor = nearbyint(1 / value);
+  return divisor >= 1 && divisor < 0x1p32 && 1 / divisor == value ? divisor : 0x1p40;
 }
 
 int wr_whole_bytes(const double *values, int64_t n) {
   double most = 0;
 #pragma omp parallel for reduction(max : most) schedule(static) if (n >= PARALLEL_FROM)
   for (int64_t i = 0; i < n; i++) {
-    double whole = values[i] >= 0 ? whole_of(values[i]) : 0x1p40;
-    if (whole > most) most = whole;
+    double divisor = values[i] >= 0 ? divisor_of(values[i]) : 0x1p40;
+    if (divisor > most) most = divisor;
   }
   return most < 0x1p8 ? 1 : most < 0x1p16 ? 2 : most < 0x1p32 ? 4 : 0;
 }
@@ -75,12 +75,12 @@ int wr_whole_bytes(const double *values, int64_t n) {
 void wr_whole_pack(const double *values, int64_t n, int bytes, void *room) {
 #pragma omp parallel for schedule(static) if (n >= PARALLEL_FROM)
   for (int64_t i = 0; i < n; i++) {
-    uint32_t whole = (uint32_t)whole_of(values[i]);
+    uint32_t divisor = (uint32_t)divisor_of(values[i]);
     if (bytes == 1)
-      ((uint8_t *)room)[i] = (uint8_t)whole;
+      ((uint8_t *)room)[i] = (uint8_t)divisor;
     else if (bytes == 2)
-      ((uint16_t *)room)[i] = (uint16_t)whole;
+      ((uint16_t *)room)[i] = (uint16_t)divisor;
     else
-      ((uint32_t *)room)[i] = whole;
+      ((uint32_t *)room)[i] = divisor;
   }
 }

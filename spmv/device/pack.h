@@ -1,4 +1,4 @@
-/* How elements change between host and device: on the host, before they travel or after. */
+/* Conversions of elements between their types on host and device, done on the host before an upload and after a download. */
 #ifndef WR_PACK_H
 #define WR_PACK_H
 
@@ -19,12 +19,12 @@ typedef enum wr_conversion {
 int64_t wr_conversion_host_size(wr_conversion how);
 int64_t wr_conversion_device_size(wr_conversion how);
 
-/* room[count] := elements of the host as the device wants them; and the way back. In parallel when there are many. */
+/* pack: room[count] := the elements in the device's type. unpack: the reverse. On all threads if there are many elements. */
 void wr_pack_elements(void *room, const void *from, int64_t count, wr_conversion how);
 void wr_unpack_elements(void *to, const void *room, int64_t count, wr_conversion how);
 
-/* Of how many bytes whole numbers must be so that their reciprocals are values[n], which are 0 or more; 0 for 0. The answer 0:
- * they are not all reciprocals of less than 2^32. pack: room[n] := these numbers. */
+/* Compact vectors (wr_vec): the bytes, 1, 2 or 4, of the largest integer of which one of values[n] is the reciprocal; 0 if some
+ * value is neither 0 nor the reciprocal of an integer below 2^32. pack: room[n] := these integers, 0 for 0. */
 int wr_whole_bytes(const double *values, int64_t n);
 void wr_whole_pack(const double *values, int64_t n, int bytes, void *room);
 

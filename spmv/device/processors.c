@@ -13,7 +13,7 @@ enum { PATH_ROOM = 4096, MOST_THREADS = 4096 }; /* the most that --threads takes
 
 static double least_limit(double a, double b) { return a <= 0 ? b : b <= 0 || a < b ? a : b; }
 
-/* Microseconds as a control group's file has them; 0: it is "max" or -1, which stand for no limit. */
+/* Microseconds from a word of a control group's file; 0 for "max" or -1, which mean no limit. */
 static double microseconds(const char *word) {
   static const wr_option row[] = {{.name = "microseconds", .type = WR_OPTION_INT, .min = 1, .max = 1e15},
                                   {.name = NULL}};
@@ -21,7 +21,7 @@ static double microseconds(const char *word) {
   return wr_option_set(row, &value, row->name, word, "a control group's file") == WR_OK ? (double)value : 0;
 }
 
-/* The first words of a file, as many as it has and `words` takes; what is not there is "". */
+/* words[count] := the first words of a file; "" for those beyond its end or if there is no file. */
 static void read_words(const char *folder, const char *file, int count, char words[][32]) {
   char path[PATH_ROOM + 32], line[128] = "", *at = line;
   snprintf(path, sizeof path, "%s/%s", folder, file);
@@ -38,7 +38,7 @@ static void read_words(const char *folder, const char *file, int count, char wor
   }
 }
 
-/* Of one folder: version 2 has quota and period in a file, version 1 in two. */
+/* The limit of one control group: version 2 has quota and period in one file, version 1 in two. */
 static double limit_of_folder(const char *folder) {
   char words[2][32];
   read_words(folder, "cpu.max", 2, words);

@@ -1,6 +1,6 @@
-/* The one user of CUB. Its scan, select and reduce count with an int in CUDA 12, so they get pieces of at most 2^30 elements,
- * each beginning with what the pieces before it came to; its sort takes 64-bit counts. What differs between callers in width
- * is decided while reading, so that few kernels are instantiated. */
+/* The only source that uses CUB. CUB's scan, select and reduce count with an int in CUDA 12, so they are called for pieces of
+ * at most 2^30 elements, each with the total of the pieces before it; CUB's sort takes 64-bit counts. Iterators choose between
+ * 4 and 8 bytes when they read an element, so that few kernels are instantiated. */
 #include "spmv/device/sort.h"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -20,7 +20,7 @@ static int piece(int64_t from, int64_t count) { return (int)(count - from < PIEC
 
 static cudaStream_t stream_of(const wr_env *env) { return (cudaStream_t)env->stream; }
 
-/* call(room, bytes): asked without room, a CUB function says how many bytes it needs; with room, it works. */
+/* call(room, bytes) is a CUB function: with room NULL it sets bytes to the temporary memory it needs, else it runs. */
 template <typename Call>
 static wr_status with_room(wr_env *env, const char *name, Call call) {
   wr_status status;
@@ -131,7 +131,7 @@ done:
 
 /* ---- Scan ---- */
 
-/* *sum := the sum of what is read for n elements. */
+/* *sum := the sum of read(i) over n elements from `from` on. */
 template <typename Read>
 static wr_status add_up(wr_env *env, Read read, int64_t from, int n, int64_t *sum) {
   wr_status status;
@@ -189,7 +189,7 @@ done:
   return status;
 }
 
-/* ---- Select, and runs, whose first elements are selected ---- */
+/* ---- Select; runs, as a select of their first elements ---- */
 
 template <typename Is>
 static wr_status count_only(wr_env *env, Is is, int64_t count, int64_t *found) {
@@ -223,7 +223,7 @@ done:
   return status;
 }
 
-/* items NULL: the positions, which must fit. */
+/* items NULL: selects the positions i, which must fit item_size. */
 template <typename Is>
 static wr_status select_items(wr_env *env, Is is, int64_t count, const void *items, void *selected, size_t size,
                               int64_t *found) {

@@ -1,4 +1,4 @@
-/* Steps as operations of their own on a device. */
+/* Steps on a device as separate operations, with a kernel each. */
 #include <cuda_runtime.h>
 
 #include "spmv/device/check.cuh"
@@ -29,7 +29,7 @@ done:
 extern "C" wr_status wr_cuda_check_image(const wr_env *env) {
   cudaFuncAttributes attributes;
   cudaError_t error = cudaFuncGetAttributes(&attributes, run_step);
-  /* Code for older cards, translated for this one, does not wait. */
+  /* Code compiled for cards before sm_90 has no griddepcontrol.wait, so its kernels must not be launched early. */
   ((wr_cuda_state *)env->state)->early = error == cudaSuccess && attributes.ptxVersion >= 90;
   if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction)
     return wr_cuda_check(error, "cudaFuncGetAttributes");

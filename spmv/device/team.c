@@ -13,15 +13,15 @@
 
 #include "config/memory.h"
 
-enum { LOOKS = 32 }; /* between two readings of the clock */
+enum { POLLS = 32 }; /* between two readings of the clock */
 
-/* The number of threads is judged after so much time in loops. Threads that are left out are tried again after a pause, which
- * doubles while they prove late again and halves while they do not: a quiet machine on which a thread is late once loses
- * little. */
+/* After each window of this much time in loops the number of threads is adapted. Threads that are left out are used again after
+ * a pause, which doubles if they are late again and halves if they are not: on a machine without other load, one late thread
+ * then costs little. */
 static const int64_t window_ns = 4000000, least_pause_ns = 16000000, most_pause_ns = 1024000000;
-static const double late_share = 0.5; /* of the window; waiting for others since pieces do not come out even takes a third */
+static const double late_share = 0.5; /* of the window; up to a third is spent waiting because pieces differ in size */
 
-/* A run of neighbouring pieces, in a cache line of its own. */
+/* A range of neighbouring pieces, in a cache line of its own. */
 typedef struct share {
   _Alignas(64) _Atomic int64_t next;
   int64_t end;
@@ -35,25 +35,25 @@ typedef struct member {
 
 struct wr_team {
   int threads, adapts;
-  int started;      /* 1: `members` run, threads - 1 of them */
+  int started;      /* 1: the threads - 1 threads of `members` run */
   member *members;
-  /* The loop. `job` is its number: odd while there are pieces to take. A thread adds itself to `inside` before it looks whether
-   * the loop is still open, and the calling thread closes the loop before it looks whether another is inside: so no thread
-   * touches what follows after the calling thread has gone on. */
+  /* The loop. `job` is its number: odd while there are pieces to take. A thread increments `inside` before it checks that the
+   * loop is still open, and the calling thread closes the loop before it checks that `inside` is 0. So no thread accesses the
+   * members below after wr_team_for has returned. */
   _Alignas(64) _Atomic uint32_t job;
   _Alignas(64) _Atomic uint32_t inside;
   _Atomic uint32_t caller_sleeps;
-  _Alignas(64) _Atomic uint32_t sleepers; /* on job */
-  _Atomic uint32_t active;                /* members from this number on take no part, and sleep on this word */
+  _Alignas(64) _Atomic uint32_t sleepers; /* threads that sleep on job */
+  _Atomic uint32_t active;                /* threads with this number or a larger one are left out and sleep on this word */
   _Atomic int quits;
   void (*work)(void *context, int64_t piece);
   void *context;
   int nshares;
   share *shares; /* [threads] */
-  /* of the calling thread: */
+  /* used by the calling thread alone: */
   int least;
   int64_t spent_ns, waited_ns; /* of the window */
-  int64_t pause_ns, all_again_ns; /* how long the next pause is; when the one that runs ends */
+  int64_t pause_ns, all_again_ns; /* length of the next pause; when the present one ends */
 };
 
 static int64_t now_ns(void) {
@@ -62,14 +62,14 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Leaves the core to its other hardware thread for a moment, where the processor has an instruction for that. */
+/* Yields the core to its other hardware thread for some cycles, if the processor has an instruction for that. */
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
 }
 
-/* Sleeps if *word is `value`, until a wake. */
+/* Sleeps, if *word is `value`, until another thread calls wake. */
 static void sleep_on(_Atomic uint32_t *word, uint32_t value) {
   (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
@@ -78,16 +78,16 @@ static void wake(_Atomic uint32_t *word, int most) {
   (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, most, NULL, NULL, 0);
 }
 
-/* Called again and again by a thread that waits, with *until 0 at first; 1: it has looked long enough and is to sleep. */
-static int has_looked_enough(int64_t *until, int *looks) {
+/* Called repeatedly by a thread that polls, with *until 0 at first. Returns 1 when the thread is to sleep. */
+static int has_polled_enough(int64_t *until, int *polls) {
   relax();
-  if (++*looks % LOOKS != 0) return 0;
+  if (++*polls % POLLS != 0) return 0;
   int64_t now = now_ns();
   if (*until == 0) *until = now + WR_TEAM_LOOK_NS;
   return now >= *until;
 }
 
-/* First its own share, then those of the others. */
+/* Does the pieces of the thread's own share, then those left in the others'. */
 static void take_pieces(wr_team *t, int number) {
   for (int k = 0; k < t->nshares; k++) {
     share *s = &t->shares[(number + k) % t->nshares];
@@ -96,10 +96,10 @@ static void take_pieces(wr_team *t, int number) {
   }
 }
 
-/* The number of a loop that is open, other than `done`; 0: the team ends. */
+/* Waits for an open loop with another number than `done`, and returns the number; 0: the team is being closed. */
 static uint32_t await_loop(wr_team *t, int number, uint32_t done) {
   int64_t until = 0;
-  int looks = 0;
+  int polls = 0;
   for (;;) {
     uint32_t job = atomic_load(&t->job), active = atomic_load(&t->active);
     if (atomic_load(&t->quits)) return 0;
@@ -107,7 +107,7 @@ static uint32_t await_loop(wr_team *t, int number, uint32_t done) {
       sleep_on(&t->active, active);
     } else if (job % 2 == 1 && job != done) {
       return job;
-    } else if (has_looked_enough(&until, &looks)) {
+    } else if (has_polled_enough(&until, &polls)) {
       atomic_fetch_add(&t->sleepers, 1);
       sleep_on(&t->job, job);
       atomic_fetch_sub(&t->sleepers, 1);
@@ -116,7 +116,7 @@ static uint32_t await_loop(wr_team *t, int number, uint32_t done) {
   }
 }
 
-static void *live(void *one) {
+static void *run_member(void *one) {
   const member *m = one;
   wr_team *t = m->team;
   uint32_t job = 0;
@@ -128,8 +128,8 @@ static void *live(void *one) {
   return NULL;
 }
 
-/* Where OpenMP binds threads to processors it has bound the calling one, too, and a new thread would share that one's: it gets
- * a place of its own, the places spread over the team. */
+/* If OpenMP binds threads to processors, the calling thread is bound and a new thread would inherit its processor. So each
+ * thread is bound to a place (OpenMP) of its own, at equal distances. */
 static void bind_to_place(const wr_team *t, const member *m) {
   int places = omp_get_num_places(), processors[CPU_SETSIZE];
   if (omp_get_proc_bind() == omp_proc_bind_false || places < 1 || omp_get_place_num() < 0) return;
@@ -141,7 +141,7 @@ static void bind_to_place(const wr_team *t, const member *m) {
   CPU_ZERO(&set);
   for (int k = 0; k < count; k++)
     if (processors[k] < CPU_SETSIZE) CPU_SET(processors[k], &set);
-  (void)pthread_setaffinity_np(m->thread, sizeof set, &set); /* unbound it works as well */
+  (void)pthread_setaffinity_np(m->thread, sizeof set, &set); /* a failure is harmless */
 }
 
 static void start(wr_team *t) {
@@ -152,7 +152,7 @@ static void start(wr_team *t) {
   for (; count < t->threads; count++) {
     member *m = &t->members[count - 1];
     *m = (member){.team = t, .number = count};
-    if (pthread_create(&m->thread, NULL, live, m) != 0) break;
+    if (pthread_create(&m->thread, NULL, run_member, m) != 0) break;
     bind_to_place(t, m);
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -166,9 +166,9 @@ static void set_active(wr_team *t, int active) {
   if (active < t->least) t->least = active;
 }
 
-/* Where k threads spend more than 1 - 1/k of the time waiting, one is faster: the limit is that for two. With more, the number
- * is halved until it fits. */
-static void judge(wr_team *t, int64_t begin, int64_t own_end) {
+/* If the calling thread of k spends more than 1 - 1/k of the time waiting, one thread would be faster. late_share is this limit
+ * for k = 2; for larger k the number of threads is halved until the share is below it. */
+static void adapt_threads(wr_team *t, int64_t begin, int64_t own_end) {
   int64_t end = now_ns();
   t->spent_ns += end - begin, t->waited_ns += end - own_end;
   if (t->spent_ns < window_ns) return;
@@ -192,9 +192,9 @@ static int threads_for(wr_team *t, int64_t count) {
 
 static void await_others(wr_team *t) {
   int64_t until = 0;
-  int looks = 0;
+  int polls = 0;
   for (uint32_t inside; (inside = atomic_load(&t->inside)) != 0;) {
-    if (!has_looked_enough(&until, &looks)) continue;
+    if (!has_polled_enough(&until, &polls)) continue;
     atomic_store(&t->caller_sleeps, 1);
     sleep_on(&t->inside, inside);
     atomic_store(&t->caller_sleeps, 0);
@@ -220,7 +220,7 @@ void wr_team_for(wr_team *t, int64_t count, void (*work)(void *context, int64_t 
   atomic_fetch_add(&t->job, 1);
   int64_t own_end = t->adapts ? now_ns() : 0;
   await_others(t);
-  if (t->adapts) judge(t, begin, own_end);
+  if (t->adapts) adapt_threads(t, begin, own_end);
 }
 
 wr_status wr_team_open(int threads, int adapts, wr_team **team) {
@@ -242,7 +242,7 @@ void wr_team_close(wr_team *t) {
   if (t == NULL) return;
   atomic_store(&t->quits, 1);
   atomic_fetch_add(&t->job, 2);
-  set_active(t, t->threads + 1); /* another number than any thread sleeps on */
+  set_active(t, t->threads + 1); /* so that no thread goes on sleeping on the old value */
   wake(&t->job, INT32_MAX);
   for (int k = 0; t->started && k < t->threads - 1; k++) pthread_join(t->members[k].thread, NULL);
   wr_free(t->members);

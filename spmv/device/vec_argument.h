@@ -1,4 +1,4 @@
-/* What public functions ask of an env that they are given, beside config/argument.h. */
+/* The check that public functions make of an argument that is an env; for other arguments see config/argument.h. */
 #ifndef WR_VEC_ARGUMENT_H
 #define WR_VEC_ARGUMENT_H
 

@@ -1,4 +1,4 @@
-/* The table of vector operations on a CUDA device: opening, memory, copies, time. Its kernels: fused_cuda.cu. */
+/* The table of vector operations on a CUDA device: opening, memory, copies, time. Kernels are in the other *_cuda.cu files. */
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "spmv/device/device_memory.h"
 #include "spmv/loop/loop_cuda.h"
 
-enum { WORKSPACE_BLOCKS = 4096 }; /* room for the sums of as many blocks, to begin with */
+enum { WORKSPACE_BLOCKS = 4096 }; /* of the first workspace */
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
@@ -27,7 +27,7 @@ extern "C" wr_status wr_cuda_enter_now(const wr_env *env) {
 
 extern "C" wr_status wr_cuda_check_vec(const wr_env *env, const wr_vec *v, const char *role) {
   if (v == NULL || v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "%s is not an allocated vector", role);
-  if (v->place != env->place) return wr_fail(WR_EUSAGE, "%s does not live on a CUDA device", role);
+  if (v->place != env->place) return wr_fail(WR_EUSAGE, "%s is not on a CUDA device", role);
   return WR_OK;
 }
 
@@ -44,7 +44,7 @@ static wr_status check_driver(void) {
                    "the CPU (-d cpu)");
   if (error == cudaErrorInsufficientDriver)
     return wr_fail(WR_EUNAVAILABLE,
-                   "the CUDA driver serves CUDA %d.%d and this build needs %d.%d; update NVIDIA's driver",
+                   "the CUDA driver supports CUDA %d.%d and this build needs %d.%d; update NVIDIA's driver",
                    driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
   if (error == cudaSuccess || error == cudaErrorNoDevice)
     return wr_fail(WR_EUNAVAILABLE,
@@ -70,7 +70,7 @@ extern "C" wr_status wr_workspace_reserve(wr_env *env, int64_t max_blocks, wr_wo
   w = &state_of(env)->workspace;
   if (w->arrived == NULL) TRY(wr_device_alloc_zeroed(env, &w->arrived, 1, sizeof *w->arrived, "a count of blocks"));
   if (w->max_blocks < max_blocks) {
-    if (max_blocks < 2 * w->max_blocks) max_blocks = 2 * w->max_blocks; /* so that there are few of them */
+    if (max_blocks < 2 * w->max_blocks) max_blocks = 2 * w->max_blocks; /* few, as old ones are kept */
     TRY(wr_device_alloc(env, &partial, max_blocks * WR_MAX_REDUCTIONS, sizeof *partial, "partial sums"));
     w->partial = partial;
     w->max_blocks = max_blocks;
@@ -85,7 +85,7 @@ static void free_stage(wr_stage *stage) {
   if (stage->free) (void)cudaEventDestroy(stage->free);
 }
 
-/* Errors have nowhere to go here: what failed before was reported by the call that met it. */
+/* Errors are cleared: the call that failed first has reported its error. */
 static void close_cuda(wr_env *env) {
   wr_cuda_state *state = state_of(env);
   if (state == NULL) return;
@@ -119,7 +119,7 @@ done:
   return status;
 }
 
-/* A device that cannot be opened is not available, whatever CUDA calls the reason. */
+/* Any CUDA error while opening becomes WR_EUNAVAILABLE. */
 static wr_status open_cuda(wr_env *env) {
   wr_status status;
   env->state = env->stream = NULL;
@@ -159,7 +159,7 @@ static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
   TRY(wr_cuda_enter(env));
   TRY(wr_cuda_check_vec(env, v, "the target of an upload"));
   WR_NEED(values);
-  if (v->whole) return wr_fail(WR_EUSAGE, "the target of an upload is a compact vector");
+  if (v->reciprocal_bytes) return wr_fail(WR_EUSAGE, "the target of an upload is a compact vector");
   v->writes++;
   TRY(wr_device_upload(env, v->data, values, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
 done:
@@ -171,7 +171,7 @@ static wr_status download(wr_env *env, const wr_vec *v, double *values) {
   TRY(wr_cuda_enter(env));
   TRY(wr_cuda_check_vec(env, v, "the source of a download"));
   WR_NEED(values);
-  if (v->whole) return wr_fail(WR_EUSAGE, "the source of a download is a compact vector");
+  if (v->reciprocal_bytes) return wr_fail(WR_EUSAGE, "the source of a download is a compact vector");
   TRY(wr_device_download(env, values, v->data, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
 done:
   return status;

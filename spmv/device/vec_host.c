@@ -1,5 +1,5 @@
-/* Vector operations on the host: a team of threads over blocks of a fixed size, so that every sum has an order that depends on
- * the length alone. A block is worked through term by term in f64 in the first cache. */
+/* Vector operations on the host: a team of threads over blocks of a fixed size, so that the order of every sum depends on the
+ * length alone. A block's result is accumulated term by term in f64 arrays that fit L1. */
 #define _DEFAULT_SOURCE /* _SC_AVPHYS_PAGES */
 #include <math.h>
 #include <stdio.h>
@@ -17,11 +17,11 @@
 #include "spmv/device/vec_argument.h"
 #include "spmv/apply.h"
 
-enum { BLOCK = 1024, SERIAL_BELOW = 16 * BLOCK }; /* elements; shorter vectors are not worth waking threads for */
+enum { BLOCK = 1024, SERIAL_BELOW = 16 * BLOCK }; /* elements; shorter vectors are done by the calling thread */
 
 typedef struct host_state {
   wr_team *team;
-  double *partials; /* [capacity][WR_MAX_REDUCTIONS], one row a block */
+  double *partials; /* [capacity][WR_MAX_REDUCTIONS], a row for each block */
   int64_t capacity;
   double stamps[WR_STAMPS]; /* seconds of the monotonic clock */
 } host_state;
@@ -47,7 +47,7 @@ static void close_host(wr_env *env) {
   env->state = NULL;
 }
 
-/* Says on how many threads, and on how few where others came late. */
+/* Sets device_name to the number of threads, and the least number that the team has used. */
 static void describe(wr_env *env) {
   const wr_team *team = wr_env_team(env);
   int threads = wr_team_threads(team), least = wr_team_least_threads(team);
@@ -74,7 +74,7 @@ done:
 
 static int64_t blocks_of(int64_t n) { return n / BLOCK + (n % BLOCK != 0); }
 
-/* The partials grow when a vector is allocated; one of another env may be longer than any of this one. */
+/* partials are reserved when a vector is allocated, so a longer vector of another env is refused. */
 static wr_status check_length(const host_state *state, int64_t n) {
   if (blocks_of(n) <= state->capacity) return WR_OK;
   return wr_fail(WR_EUSAGE, "a vector of %lld elements was allocated by another environment", (long long)n);
@@ -97,8 +97,8 @@ static void release(wr_env *env, wr_vec *v) {
   memset(v, 0, sizeof *v);
 }
 
-/* Partials for vectors of n elements. Those that are there stay until others are: after a failure the vectors that were
- * allocated before work as they did. */
+/* Partials for vectors of n elements. The old ones are freed only after the new ones are allocated, so a failure leaves
+ * operations on shorter vectors usable. */
 static wr_status reserve_partials(host_state *state, int64_t n) {
   wr_status status;
   double *partials = NULL;
@@ -111,7 +111,7 @@ done:
   return status;
 }
 
-/* The last block clears the padding, too. */
+/* The last block includes the padding. */
 static void clear_block(void *vector, int64_t b) {
   const wr_vec *v = vector;
   size_t size = (size_t)wr_type_bytes(v->type), first = (size_t)b * BLOCK * size;
@@ -120,7 +120,7 @@ static void clear_block(void *vector, int64_t b) {
   memset((char *)v->data + first, 0, last - first);
 }
 
-/* Grows the partials here, so that no operation allocates. */
+/* Reserves partials, so that operations do not allocate. */
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
   wr_status status;
   WR_NEED(v);
@@ -138,12 +138,13 @@ done:
   return status;
 }
 
-static wr_status check_mine(const wr_vec *v) {
-  if (v == NULL || v->id == 0 || v->place != WR_HOST) return wr_fail(WR_EUSAGE, "the vector is not one of the host's");
+static wr_status check_host_vec(const wr_vec *v) {
+  if (v == NULL || v->id == 0 || v->place != WR_HOST)
+    return wr_fail(WR_EUSAGE, "the vector is not allocated on the host");
   return WR_OK;
 }
 
-/* What is copied into a vector, or out of it; `from` NULL: `value` goes everywhere. */
+/* Arguments of a copy into a vector (from) or out of it (to). from NULL: all elements get `value`. */
 typedef struct copying {
   const wr_vec *v;
   const double *from;
@@ -171,7 +172,7 @@ static void download_block(void *context, int64_t b) {
 
 static wr_status write_all(wr_env *env, wr_vec *v, const double *from, double value) {
   wr_status status;
-  TRY(check_mine(v));
+  TRY(check_host_vec(v));
   v->writes++;
   for_blocks(env, v->n, upload_block, &(copying){.v = v, .from = from, .value = value});
 done:
@@ -187,7 +188,7 @@ static wr_status fill(wr_env *env, wr_vec *v, double value) { return write_all(e
 
 static wr_status download(wr_env *env, const wr_vec *v, double *values) {
   wr_status status;
-  TRY(check_mine(v));
+  TRY(check_host_vec(v));
   WR_NEED(values);
   for_blocks(env, v->n, download_block, &(copying){.v = v, .to = values});
 done:
@@ -206,7 +207,7 @@ done:
   return status;
 }
 
-/* The coefficients' values at the time of the operation: scalars may be its own results' neighbours. */
+/* The coefficients' values before the operation, which may write to the same bank. */
 static void read_coefficients(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1]) {
   for (int o = 0; o < WR_MAX_OUTPUTS; o++)
     for (int k = 0; k <= WR_MAX_INPUTS; k++) {
@@ -225,7 +226,7 @@ static wr_type type_of(const wr_fused *f) {
   return f->times ? f->times->type : f->out[0]->type;
 }
 
-/* A fused operation with what its coefficients are. */
+/* A fused operation and the values of its coefficients. */
 typedef struct computing {
   const wr_fused *f;
   int64_t n;
@@ -239,7 +240,7 @@ static void compute_block(void *context, int64_t b) {
       job->f, job->c, b * BLOCK, end_of(job->n, b) - b * BLOCK, job->partials + b * WR_MAX_REDUCTIONS);
 }
 
-/* All of a fused operation but its step. */
+/* A fused operation without its step. */
 static void compute_fused(wr_env *env, const wr_fused *f) {
   host_state *state = env->state;
   computing job = {.f = f, .n = length_of(f), .partials = state->partials};
@@ -285,7 +286,7 @@ static void add_to_log(wr_vec *log, const wr_step_request *request) {
   log->writes++;
 }
 
-/* Whether a loop goes on the host reads in the bank. */
+/* request.decides is ignored, as the host has no loops: the solver reads in the bank whether to go on. */
 static wr_status run_step(wr_env *env, const wr_then *then) {
   wr_status status;
   wr_step_request request = {0};
@@ -330,7 +331,7 @@ static wr_status epilogue(wr_env *env, const wr_apply *request) {
   return WR_OK;
 }
 
-/* Everything is done at once; what the report says of the threads is brought up to date. */
+/* All operations are synchronous; only device_name is updated. */
 static wr_status wait(wr_env *env) {
   WR_NEED_OPEN(env);
   describe(env);

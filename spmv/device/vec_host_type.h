@@ -9,7 +9,7 @@ static void NAME(add_term)(double *sum, double c, const T *in, const T *times, i
   }
 }
 
-/* The vector's values as a reduction sees them: an output's new ones, else what is in memory. */
+/* The f64 values of v for a reduction: the new ones of an output, else those in memory. */
 static const double *NAME(operand)(const wr_fused *f, const wr_vec *v, double new_value[WR_MAX_OUTPUTS][BLOCK],
                                    double *room, int64_t first, int64_t count) {
   for (int o = 0; o < WR_MAX_OUTPUTS; o++)

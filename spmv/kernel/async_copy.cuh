@@ -1,24 +1,24 @@
-/* Streams on their way to the threads: bulk copies from global to shared memory that run while the block computes, and
- * loads that leave the first-level cache to what is used again. The one place with PTX; each has a plain twin, for cards
- * before sm_90 and for builds that run kernels on the host.
+/* Asynchronous copies of data that a kernel reads once: bulk copies from global to shared memory that run while the block
+ * computes, and loads that do not displace other data in L1. Each function in PTX has a version without, for cards before sm_90
+ * and for builds that run kernels on the CPU.
  *
- * One thread asks, all wait. A barrier counts phases, 0 at the beginning; the k-th use of a stage waits for parity k & 1:
+ * One thread starts a copy, all wait for it. A barrier counts phases from 0; the k-th use of a stage waits for parity k & 1:
  *
  *   WR_SHARED(wr_copy_barrier, arrived, 2);                              one for each stage
  *   if (threadIdx.x == 0) wr_copy_barrier_init(&arrived[0]), wr_copy_barrier_init(&arrived[1]);
  *   __syncthreads();
- *   thread 0, once every thread is done with the stage (__syncthreads):
+ *   thread 0, when every thread has read the stage's old contents (__syncthreads):
  *     wr_copy_expect(&arrived[s], bytes of all copies of this phase);
  *     wr_copy_bulk(stage_col, col + k0, col_bytes, &arrived[s]);
  *     wr_copy_bulk(stage_val, val + k0, val_bytes, &arrived[s]);
  *   every thread: wr_copy_wait(&arrived[s], k & 1);                      now the stage may be read, and written
  *
- * Elements from anywhere are copied by the lanes themselves, which need not wait for one to ask for the next:
+ * Scattered elements are copied one by one by the lanes, without waiting in between:
  *
  *   each lane, for any number:  wr_copy_element_if(wanted, stage + i, x + col[i]);
  *   then:                       wr_copy_elements_wait(); __syncwarp();   now the warp may read what its lanes copied
  *
- * Every copy asked for must be waited for before the block ends. Facts: PTX ISA, "mbarrier", "cp.async.bulk", proxies. */
+ * The block must wait for every copy before it ends. Facts: PTX ISA, "mbarrier", "cp.async.bulk", proxies. */
 #ifndef WR_ASYNC_COPY_CUH
 #define WR_ASYNC_COPY_CUH
 
@@ -27,11 +27,11 @@
 
 #include "spmv/kernel/launch.cuh"
 
-/* Addresses and sizes of bulk copies are multiples of this; so a stream begins at a multiple below and ends at one above
- * what is wanted, which the padding of device arrays allows. */
+/* Addresses and sizes of bulk copies are multiples of this; so a copy begins at the multiple below the first byte needed and
+ * ends at the one above the last, which the padding of device arrays allows. */
 constexpr unsigned WR_COPY_BYTES = 16;
 
-/* In shared memory, and touched through the functions below alone. */
+/* In shared memory; accessed by the functions below alone. */
 typedef struct wr_copy_barrier {
   uint64_t word;
 } wr_copy_barrier;
@@ -51,14 +51,14 @@ inline void wr_copy_wait(wr_copy_barrier *barrier, unsigned parity, SIMT_HERE) {
 
 __device__ inline unsigned wr_shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 
-/* One thread; the others may use the barrier after a __syncthreads. */
+/* By one thread; the others may use the barrier after a __syncthreads. */
 __device__ inline void wr_copy_barrier_init(wr_copy_barrier *barrier) {
   unsigned at = wr_shared_address(barrier);
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" : : "r"(at) : "memory");
 }
 
-/* Begins a phase of so many bytes, less than 2^20; 0 ends it at once. The engine that copies sees memory through a proxy of
- * its own: the fence puts what threads did to the stage before the last __syncthreads ahead of what the engine will write. */
+/* Begins a phase of `bytes` bytes, less than 2^20; 0 ends it at once. The copy engine accesses memory through the async proxy:
+ * the fence orders accesses of threads to the stage before the last __syncthreads ahead of the engine's writes. */
 __device__ inline void wr_copy_expect(wr_copy_barrier *barrier, unsigned bytes) {
   unsigned at = wr_shared_address(barrier);
   asm volatile("fence.proxy.async.shared::cta; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
@@ -67,8 +67,8 @@ __device__ inline void wr_copy_expect(wr_copy_barrier *barrier, unsigned bytes) 
                : "memory");
 }
 
-/* Asks for bytes (a multiple of 16, as are both addresses; 0 copies nothing) from global to shared memory, as part of the
- * phase that this thread has begun. A stream is read once, so L2 is to give its lines up first. */
+/* Starts a copy of bytes (a multiple of 16, as are both addresses; 0 copies nothing) from global to shared memory, as part of
+ * the phase that this thread has begun. The data are read once, so L2 evicts their lines first. */
 __device__ inline void wr_copy_bulk(void *to, const void *from, unsigned bytes, wr_copy_barrier *barrier) {
   unsigned stage = wr_shared_address(to), at = wr_shared_address(barrier);
   uint64_t stream = __cvta_generic_to_global(from), once;
@@ -81,7 +81,7 @@ __device__ inline void wr_copy_bulk(void *to, const void *from, unsigned bytes, 
       : "memory");
 }
 
-/* Until the phase of this parity is over: all its bytes are in shared memory, visible to the caller. */
+/* Waits until the phase of this parity is over: all its bytes are in shared memory, visible to the caller. */
 __device__ inline void wr_copy_wait(wr_copy_barrier *barrier, unsigned parity) {
   unsigned over, at = wr_shared_address(barrier);
   do {
@@ -94,7 +94,8 @@ __device__ inline void wr_copy_wait(wr_copy_barrier *barrier, unsigned parity) {
 
 #else
 
-/* The twin: the thread that asks copies. word: phases that are over in the upper half, bytes to come in the lower one. */
+/* Without PTX: the thread that starts a copy does it. word: finished phases in the upper half, missing bytes in the lower
+ * one. */
 __device__ inline void wr_copy_count(wr_copy_barrier *barrier, uint64_t bytes_to_come, uint64_t phases_over) {
   if (bytes_to_come == 0) phases_over++;
   *(volatile uint64_t *)&barrier->word = phases_over << 32 | bytes_to_come;
@@ -112,7 +113,7 @@ __device__ inline void wr_copy_bulk(void *to, const void *from, unsigned bytes, 
 #pragma unroll 4
   for (unsigned k = 0; k < bytes / WR_COPY_BYTES; k++)
     static_cast<uint4 *>(to)[k] = static_cast<const uint4 *>(from)[k];
-  __threadfence_block(); /* the bytes before the news of them */
+  __threadfence_block(); /* the bytes are visible before the barrier's word */
   wr_copy_count(barrier, (uint32_t)word - bytes, word >> 32);
 }
 
@@ -123,7 +124,7 @@ __device__ inline void wr_copy_wait(wr_copy_barrier *barrier, unsigned parity) {
 
 #endif
 
-/* *to := *from, from global to shared memory, of 4 or 8 bytes and aligned to them, if `on`; else nothing is touched. */
+/* *to := *from, from global to shared memory, of 4 or 8 bytes and aligned to them, if `on`; else no access. */
 template <typename T>
 __device__ inline void wr_copy_element_if(bool on, T *to, const T *from) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "no copy of this size");
@@ -139,15 +140,15 @@ __device__ inline void wr_copy_element_if(bool on, T *to, const T *from) {
 #endif
 }
 
-/* Until all elements that the caller has asked for are in shared memory, visible to it. */
+/* Waits until all elements that the caller has begun to copy are in shared memory, visible to it. */
 __device__ inline void wr_copy_elements_wait(void) {
 #if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("cp.async.wait_all;" : : : "memory");
 #endif
 }
 
-/* *p, of 2, 4, 8 or 16 bytes and aligned to its size, in global memory that nobody writes while the kernel runs. For
- * streams that are read once: they pass by the first-level cache, which then keeps more of x. */
+/* *p, of 2, 4, 8 or 16 bytes and aligned to its size, in global memory that is not written while the kernel runs. For
+ * data that are read once: they are not kept in L1, which then holds more of x. */
 template <typename T>
 __device__ inline T wr_load_stream(const T *p) {
   static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "no load of this size");
@@ -177,7 +178,7 @@ __device__ inline T wr_load_stream(const T *p) {
 #endif
 }
 
-/* The same for 4 bytes and only if `on`, else 0: without a branch, which a compiler makes of a condition around the load. */
+/* The same for 4 bytes if `on`, else 0: a predicated load, where nvcc would compile a condition to a branch. */
 __device__ inline int32_t wr_load_stream_if(bool on, const int32_t *p) {
 #if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
   int32_t value = 0;
@@ -190,7 +191,7 @@ __device__ inline int32_t wr_load_stream_if(bool on, const int32_t *p) {
 #endif
 }
 
-/* Asks for the 128 bytes around an address to be brought as near as L2. Nobody waits for it and nothing depends on it. */
+/* Prefetches the 128 bytes around an address to L2. No thread waits for it. */
 __device__ inline void wr_prefetch(const void *at) {
 #if !defined(WR_SIMT) && defined(__CUDA_ARCH__)
   asm volatile("prefetch.global.L2 [%0];" : : "l"(__cvta_generic_to_global(at)));

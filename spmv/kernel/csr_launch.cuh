@@ -1,8 +1,8 @@
-/* From a matrix's device view and a request to a kernel's parameters, in the types that they have. A kernel on plain rows
- * is a template over these types; its launcher says
+/* Makes a kernel's parameters from a matrix's device view and a request, with their types as template arguments. A kernel on
+ * plain rows is a template over these types; its launcher calls
  *
  *   wr_csr_dispatch(env, A, request, [=](const auto &rows) { return launch(env, rows); });
- */
+ * / */
 #ifndef WR_CSR_LAUNCH_CUH
 #define WR_CSR_LAUNCH_CUH
 
@@ -59,7 +59,7 @@ inline wr_status wr_csr_dispatch_rows(const wr_csr_view *A, const wr_apply *requ
                 : launch(wr_csr_rows_make<T, int32_t, true>(A, request));
 }
 
-/* What launch(rows) returns, called with env's device as the current one. */
+/* Calls launch(rows) with env's device as the current one, and returns its result. */
 template <typename Launch>
 inline wr_status wr_csr_dispatch(const wr_env *env, const wr_csr_view *A, const wr_apply *request, Launch launch) {
   wr_status status = wr_cuda_enter(env);

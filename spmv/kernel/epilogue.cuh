@@ -1,10 +1,9 @@
-/* The epilogue as device code: what happens to row i once its sum is known (apply.h, wr_epilogue). Every kernel that completes
- * rows includes this.
+/* The epilogue (apply.h, wr_epilogue) as device code, for every kernel that completes rows.
  *
  *   double shift = wr_finish_shift(finish), sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
  *   for every row i that this thread completes:
  *     wr_finish_row(finish, shift, i, alpha * (A x)_i + beta * y_i, y, sum);
- *     and only now clear y_next[i], which may have been a z
+ *     clear y_next[i] only after this, since y_next may be a z
  *   wr_sums_finish(finish.sums, sum);      every thread of every block, once, at the end
  */
 #ifndef WR_EPILOGUE_CUH
@@ -14,9 +13,9 @@
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/sums.cuh"
 
-/* 1 / number, rounded correctly, without the branches of a division: an approximation that is right to the last place but one,
- * then a step of Newton's with fused operations, which rounds correctly unless all bits of the divisor's mantissa are ones
- * (Markstein 1990), of which a float has 24 and a double 53. number: below 2^16 in f32; 0 gives anything. */
+/* 1 / number, rounded correctly, without the branches of a division: an approximation, then Newton steps with fused
+ * multiply-adds, the last of which rounds correctly unless all bits of the divisor's mantissa are ones (Markstein 1990); a
+ * float has 24 of these bits and a double 53. number: below 2^16 in f32; for 0 the result is undefined. */
 static __device__ inline float wr_invert(uint32_t number, float) {
   float d = (float)number;
 #if defined(WR_SIMT) || !defined(__CUDA_ARCH__)
@@ -34,18 +33,18 @@ static __device__ inline double wr_invert(uint32_t number, double) {
   return 1 / d;
 #else
   double r;
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(d)); /* right to 20 bits, then to 40, then to nearly all */
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(d)); /* to 20 bits; then to 40, then to nearly all */
   for (int step = 0; step < 3; step++) r = fma(r, fma(-d, r, 1.0), r);
   return r;
 #endif
 }
 
-/* Element i of a compact vector of whole numbers. */
+/* Element i of a compact vector (wr_vec): the reciprocal of integer i, of `bytes` bytes; 0 for 0. */
 template <typename T>
-__device__ inline T wr_reciprocal(const void *whole, int bytes, int64_t i) {
-  uint32_t number = bytes == 1   ? ((const uint8_t *)whole)[i]
-                    : bytes == 2 ? ((const uint16_t *)whole)[i]
-                                 : ((const uint32_t *)whole)[i];
+__device__ inline T wr_reciprocal(const void *divisors, int bytes, int64_t i) {
+  uint32_t number = bytes == 1   ? ((const uint8_t *)divisors)[i]
+                    : bytes == 2 ? ((const uint16_t *)divisors)[i]
+                                 : ((const uint32_t *)divisors)[i];
   return number ? wr_invert(number, T()) : (T)0;
 }
 
@@ -54,23 +53,23 @@ template <typename T>
 struct wr_finish {
   const double *shift; /* NULL: no shift                                                  */
   const T *shift_dir;  /* [n], NULL: ones                                                 */
-  const T *scale;      /* [n], NULL: none, or compact                                     */
-  const void *whole;   /* [n] of whole_bytes each: the scale if it is compact             */
-  int whole_bytes;
+  const T *scale;      /* [n], NULL: none, or it is compact                               */
+  const void *divisors; /* [n] of divisor_bytes each: the scale if it is compact          */
+  int divisor_bytes;
   T *scaled;           /* [n], NULL: none                                                 */
-  const T *z[WR_MAX_REDUCTIONS]; /* [n] each, NULL where the kind needs none or has scale */
+  const T *z[WR_MAX_REDUCTIONS]; /* [n] each, NULL if the kind needs none or uses scale   */
   wr_sums sums;
 };
 
-/* What an epilogue holds. A kernel may be compiled for one mask: told at run time, an epilogue of two sums takes as many
- * instructions as the multiply of a short row. */
+/* The parts that an epilogue has. A kernel may be compiled for one mask: when the parts are tested at run time, an epilogue
+ * of two sums takes as many instructions as the multiply of a short row. */
 enum wr_finish_mask {
   WR_HOLDS_NOTHING = 0,
   WR_HOLDS_SHIFT = 1,               /* without a direction: the shift is the same for all rows           */
-  WR_HOLDS_SCALE = 2,               /* and a vector for what was scaled                                  */
+  WR_HOLDS_SCALE = 2,               /* and a vector scaled                                               */
   WR_HOLDS_DOT_AND_NORM = 4,        /* two sums: WR_DOT with a vector, then WR_NRM2SQ                    */
   WR_HOLDS_CHANGE_AND_UNSCALED = 8, /* two sums: WR_L1DIFF from a vector, then WR_SUM_UNSCALED           */
-  WR_HOLDS_ANY = 16                 /* nothing is known; other bits say nothing                          */
+  WR_HOLDS_ANY = 16                 /* not known when compiling; other bits are ignored                  */
 };
 
 /* The masks that kernels are compiled for besides WR_HOLDS_NOTHING and WR_HOLDS_ANY. */
@@ -81,7 +80,7 @@ constexpr wr_finish_mask WR_HOLDS_SCALED_STEP =
 template <typename T>
 inline wr_finish_mask wr_finish_mask_of(const wr_finish<T> &f) {
   const wr_sums &s = f.sums;
-  bool has_two = s.count == 2 && f.z[0] && !f.z[1], has_scale = f.scale || f.whole;
+  bool has_two = s.count == 2 && f.z[0] && !f.z[1], has_scale = f.scale || f.divisors;
   bool dot = has_two && s.kind[0] == WR_DOT && s.kind[1] == WR_NRM2SQ;
   bool change = has_two && s.kind[0] == WR_L1DIFF && s.kind[1] == WR_SUM_UNSCALED;
   if (!s.count && !f.shift && !f.scaled) return WR_HOLDS_NOTHING;
@@ -90,7 +89,7 @@ inline wr_finish_mask wr_finish_mask_of(const wr_finish<T> &f) {
   return WR_HOLDS_ANY;
 }
 
-/* f, of which the compiler then knows what the mask says. */
+/* f, with the members that MASK determines as constants. */
 template <wr_finish_mask MASK, typename T>
 __device__ inline wr_finish<T> wr_finish_known(const wr_finish<T> &f) {
   wr_finish<T> known = f;
@@ -104,7 +103,7 @@ __device__ inline wr_finish<T> wr_finish_known(const wr_finish<T> &f) {
   else if (!known.shift)
     __builtin_unreachable();
   if (!(MASK & WR_HOLDS_SCALE))
-    known.scale = nullptr, known.whole = nullptr, known.scaled = nullptr;
+    known.scale = nullptr, known.divisors = nullptr, known.scaled = nullptr;
   else if (!known.scaled)
     __builtin_unreachable();
   if (!(dot || change))
@@ -119,22 +118,22 @@ __device__ inline double wr_finish_shift(const wr_finish<T> &f) {
   return f.shift ? *f.shift : 0;
 }
 
-/* Asks for what the epilogue of `rows` rows from `first` on will read, while their sums are still to be found; the threads
- * of the block share the work. */
+/* Prefetches to L2 what the epilogue of `rows` rows from `first` on reads, before their sums are known; shared out among the
+ * threads of the block. */
 template <typename T>
 __device__ inline void wr_finish_prefetch(const wr_finish<T> &f, int64_t first, int64_t rows) {
   constexpr int64_t LINE = 128 / sizeof(T);
   for (int64_t k = (int64_t)threadIdx.x * LINE; k < rows; k += (int64_t)blockDim.x * LINE) {
     if (f.shift_dir) wr_prefetch(f.shift_dir + first + k);
     if (f.scale) wr_prefetch(f.scale + first + k);
-    if (f.whole) wr_prefetch((const char *)f.whole + (first + k) * f.whole_bytes);
+    if (f.divisors) wr_prefetch((const char *)f.divisors + (first + k) * f.divisor_bytes);
 #pragma unroll
     for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
       if (f.z[r]) wr_prefetch(f.z[r] + first + k);
   }
 }
 
-/* What an element of y becomes before its epilogue, given the row's sum and, unless beta is 0, what it was. */
+/* An element of y before its epilogue, from the row's sum and, unless beta is 0, the old element. */
 __device__ inline double wr_finish_sum(double alpha, double beta, double old, double sum) {
   return beta == 0 ? alpha * sum : alpha * sum + beta * old;
 }
@@ -145,14 +144,14 @@ __device__ inline double wr_finish_beta(double alpha, double beta, const T *y, i
   return wr_finish_sum(alpha, beta, beta == 0 ? 0 : (double)y[i], sum);
 }
 
-/* V rows on their way: their sums in f64, and what an epilogue reads of them, 0 where it has no vector. */
+/* V rows in registers: their sums in f64, and their elements of the vectors that an epilogue reads; 0 for a missing vector. */
 template <typename T, int V>
 struct wr_finish_rows {
   double value[V];
   T shift_dir[V], scale[V], z[WR_MAX_REDUCTIONS][V];
 };
 
-/* The arithmetic of V rows: y and scaled as they are to be stored, and the rows' terms added to sum. */
+/* The arithmetic of V rows: y and scaled as they will be stored; the rows' terms are added to sum. */
 template <typename T, int V>
 __device__ inline void wr_finish_values(const wr_finish<T> &f, double shift, const wr_finish_rows<T, V> &row, T (&y)[V],
                                         T (&scaled)[V], double (&sum)[WR_MAX_REDUCTIONS]) {
@@ -162,7 +161,7 @@ __device__ inline void wr_finish_values(const wr_finish<T> &f, double shift, con
     double added = f.shift_dir ? shift * (double)row.shift_dir[e] : shift;
     y[e] = (T)(f.shift ? row.value[e] + added : row.value[e]);
     stored[e] = (double)y[e];
-    scaled[e] = row.scale[e] * y[e]; /* in f32 what the exact product would be rounded to, without conversions */
+    scaled[e] = row.scale[e] * y[e]; /* in f32 the correctly rounded product, without conversions */
   }
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
@@ -177,17 +176,17 @@ __device__ inline void wr_finish_values(const wr_finish<T> &f, double shift, con
     }
 }
 
-/* What an epilogue reads of row i, beside its sum. Apart from the rest so that a thread with several rows can have all of it on
- * its way before it stores the first. */
+/* row := what an epilogue reads for row i beside its sum. Separate from the stores, so that a thread with several rows can
+ * issue all loads before the first store. */
 template <typename T>
 __device__ inline void wr_finish_load(const wr_finish<T> &f, int64_t i, wr_finish_rows<T, 1> &row) {
   row.shift_dir[0] = f.shift_dir ? f.shift_dir[i] : (T)0;
-  row.scale[0] = f.scale ? f.scale[i] : f.whole ? wr_reciprocal<T>(f.whole, f.whole_bytes, i) : (T)0;
+  row.scale[0] = f.scale ? f.scale[i] : f.divisors ? wr_reciprocal<T>(f.divisors, f.divisor_bytes, i) : (T)0;
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? f.z[r][i] : (T)0;
 }
 
-/* All that is stored for row i, from what was read of it and row.value. */
+/* Computes and stores all results of row i from `row`. */
 template <typename T>
 __device__ inline void wr_finish_store(const wr_finish<T> &f, double shift, int64_t i, const wr_finish_rows<T, 1> &row,
                                        T *y, double (&sum)[WR_MAX_REDUCTIONS]) {
@@ -197,7 +196,7 @@ __device__ inline void wr_finish_store(const wr_finish<T> &f, double shift, int6
   if (f.scaled) f.scaled[i] = scaled[0];
 }
 
-/* Row i from its sum in f64 to all that is stored for it. */
+/* Loads, computes and stores all of row i, from its sum in f64. */
 template <typename T>
 __device__ inline void wr_finish_row(const wr_finish<T> &f, double shift, int64_t i, double value, T *y,
                                      double (&sum)[WR_MAX_REDUCTIONS]) {
@@ -207,8 +206,8 @@ __device__ inline void wr_finish_row(const wr_finish<T> &f, double shift, int64_
   wr_finish_store(f, shift, i, row, y, sum);
 }
 
-/* The parameter for a request that was checked, whose last kernel ends in wr_sums_finish or wr_sums_end; counts the writes of
- * what it will change. epilogue NULL: just y. */
+/* The kernel parameter for a checked request; its last kernel must end in wr_sums_finish or wr_sums_end. Increments the write
+ * counts of the vectors that will change. e NULL: only y is stored. */
 template <typename T>
 inline wr_finish<T> wr_finish_make(wr_env *env, const wr_epilogue *e) {
   wr_finish<T> f = {};
@@ -216,8 +215,8 @@ inline wr_finish<T> wr_finish_make(wr_env *env, const wr_epilogue *e) {
   if (e == NULL) return f;
   if (e->shift.bank) f.shift = (const double *)e->shift.bank->data + e->shift.index;
   if (f.shift && e->shift_dir) f.shift_dir = (const T *)e->shift_dir->data;
-  if (e->scale && e->scale->whole) f.whole = e->scale->data, f.whole_bytes = e->scale->whole;
-  if (e->scale && !e->scale->whole) f.scale = (const T *)e->scale->data;
+  if (e->scale && e->scale->reciprocal_bytes) f.divisors = e->scale->data, f.divisor_bytes = e->scale->reciprocal_bytes;
+  if (e->scale && !e->scale->reciprocal_bytes) f.scale = (const T *)e->scale->data;
   if (e->scaled) {
     f.scaled = (T *)e->scaled->data;
     e->scaled->writes++;

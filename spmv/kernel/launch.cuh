@@ -1,11 +1,14 @@
-/* The one way to launch a kernel, and the one way to have shared memory. Everything else that kernels may use is listed in
- * the design's rules for kernels: barriers, *_sync shuffles and votes, atomics, __ldg __ldcs __stcs, fences.
+/* Macros for kernel launches and shared memory; no other file launches a kernel or declares shared memory. Beside them
+ * kernels use barriers, *_sync shuffles and votes, atomics, __ldg __ldcg __ldcs __stcs and fences.
  *
  *   status = WR_LAUNCH((scale<float, 4>), blocks, threads, shared_bytes, stream, n, x, y);
  *
  * The kernel stands in parentheses, so that commas of a template stay inside. The value is a wr_status: WR_OK, or WR_EDEVICE
- * with the kernel's name when the launch was refused. What fails later, while the kernel runs, is reported by the next wait.
- * A build for another execution model defines these macros before it includes a kernel. */
+ * with the kernel's name when the launch failed. An error while the kernel runs is reported by the next wait. A build that runs
+ * kernels on the CPU (tests/simt) defines these macros before it includes a kernel.
+ *
+ * Launched early: with CUDA's programmatic dependent launch, blocks of a kernel may become resident before the kernel before
+ * it in the stream has ended. */
 #ifndef WR_LAUNCH_CUH
 #define WR_LAUNCH_CUH
 
@@ -15,7 +18,7 @@
 #include "config/status.h"
 #include "spmv/device/cuda_state.h"
 
-/* kernel: as it stands in WR_LAUNCH, in its parentheses. */
+/* kernel: its text in WR_LAUNCH, with the parentheses. */
 inline wr_status wr_launch_check(cudaError_t error, const char *kernel) {
   if (error == cudaSuccess) return WR_OK;
   int length = (int)strlen(kernel) - 2;
@@ -28,18 +31,18 @@ inline wr_status wr_launch_check(cudaError_t error, const char *kernel) {
                  cudaGetErrorName(error));
 }
 
-/* Stands before a kernel's parameter that functions take by reference: of one that is not marked so, every thread would copy
- * all of it to its own memory. */
+/* For a kernel parameter that device functions take by reference: without __grid_constant__ every thread would copy it to its
+ * local memory. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
 #define WR_KERNEL_PARAMETER const
 #else
 #define WR_KERNEL_PARAMETER const __grid_constant__
 #endif
 
-/* Both in every kernel that WR_LAUNCH_EARLY launches, by every thread, in this order (CUDA Programming Guide, "Programmatic
- * Dependent Launch"). From the first on the next such kernel may be brought in, where there is room for its blocks; the second
- * waits until what was asked for before is done. Between them a kernel reads nothing but what plans keep, which has not
- * changed since wr_plan_prepare has waited, and writes nothing. */
+/* Every thread of a kernel that WR_LAUNCH_EARLY launches calls both, in this order (CUDA Programming Guide, "Programmatic
+ * Dependent Launch"). After the first, blocks of the next such kernel may become resident if there is room; the second waits
+ * until all earlier kernels have ended. Between them a kernel writes nothing, and reads only the arrays of a plan's format,
+ * which are complete since wr_plan_prepare has waited. */
 static __device__ inline void wr_let_next_begin() {
 #if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
@@ -52,14 +55,14 @@ static __device__ inline void wr_wait_for_earlier() {
 #endif
 }
 
-/* The same for a kernel that has nothing to read before. */
+/* Both, for a kernel that reads nothing between them. */
 static __device__ inline void wr_begin_kernel() {
   wr_let_next_begin();
   wr_wait_for_earlier();
 }
 
 #ifndef WR_LAUNCH
-/* early: see wr_cuda_state. together: all blocks run at the same time, or the launch is refused. */
+/* early: as above. together: a cooperative launch: all blocks run at the same time, or the launch fails. */
 template <typename... Parameters, typename... Arguments>
 inline cudaError_t wr_launch(int early, int together, void (*kernel)(Parameters...), unsigned grid, unsigned block,
                              size_t shared, void *stream, const Arguments &...arguments) {
@@ -77,8 +80,8 @@ inline cudaError_t wr_launch(int early, int together, void (*kernel)(Parameters.
   return error == cudaSuccess ? cudaGetLastError() : error;
 }
 
-/* Whether the next kernel of env may be early. Not behind a library's kernels: these may be brought in early themselves, and
- * end before those that they follow, for which an early one would then not wait. */
+/* Whether the next kernel of env may be launched early. Not after a library's kernel, which may itself have been launched early
+ * and end before the kernels before it; an early kernel would then not wait for those. */
 inline int wr_next_is_early(const wr_env *env) {
   wr_cuda_state *state = (wr_cuda_state *)env->state;
   int early = state->early && !state->foreign;
@@ -93,19 +96,19 @@ inline int wr_next_is_early(const wr_env *env) {
                    cudaGetLastError()),                                                                \
                   #kernel)
 
-/* The same for a kernel that says when the next may begin and waits for what is earlier: it may be brought in while the one
- * before it ends: 0.4 us less for each of the eight of an iteration on a small system, and what it reads before it waits. */
+/* The same for a kernel that calls wr_let_next_begin and wr_wait_for_earlier: it is launched early, which saves 0.4 us for
+ * each of the eight kernels of an iteration on a small system, and the time of the loads before the wait. */
 #define WR_LAUNCH_EARLY(env, kernel, grid, block, shared, ...)                                                  \
   wr_launch_check(wr_launch(wr_next_is_early(env), 0, WR_WITHOUT_PARENTHESES kernel, (grid), (block), (shared), \
                             (env)->stream, __VA_ARGS__),                                                        \
                   #kernel)
 
-/* For a kernel whose blocks wait for each other (meet.cuh): all of them run at the same time, or it is refused. */
+/* For a kernel with a grid barrier (meet.cuh): all blocks run at the same time, or the launch fails. */
 #define WR_LAUNCH_TOGETHER(kernel, grid, block, shared, stream, ...)                                              \
   wr_launch_check(wr_launch(0, 1, WR_WITHOUT_PARENTHESES kernel, (grid), (block), (shared), (stream), __VA_ARGS__), \
                   #kernel)
 
-/* T name[n], one array a block; n is a constant. Use it as a pointer: sizeof is not promised. */
+/* T name[n], one array a block; n is a constant. Use it as a pointer, as it may be one: sizeof is undefined. */
 #define WR_SHARED(T, name, n) __shared__ T name[n]
 
 /* T *name: the launch's shared_bytes, 16-byte aligned; at most one a kernel. */

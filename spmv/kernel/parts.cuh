@@ -1,12 +1,12 @@
-/* Rows that lanes, warps and thread blocks have parts of: joined always in the same order. */
+/* Sums of rows of which several lanes, warps or thread blocks have a part; parts are always added in the same order. */
 #ifndef WR_PARTS_CUH
 #define WR_PARTS_CUH
 
 #include "spmv/kernel/warp.cuh"
 
-/* What is open at a lane's end: its own open sum, and those of the lanes before it, back to the last one that has ended a row.
- * ended: the lanes that have, the caller included. Every lane of the warp must arrive. (MERBIT, section 4.2: a segmented scan
- * that needs nothing stored.) */
+/* The sum of the row that is unfinished at the end of the lane's entries: the lane's own open sum, and those of the lanes
+ * before it, back to the last lane in which a row ends. ended: the lanes in which one does. Every lane of the warp must
+ * arrive. (MERBIT, section 4.2: a segmented scan in registers.) */
 static __device__ inline double wr_scan_open(double open, unsigned ended) {
   int lane = threadIdx.x % WR_WARP;
 #pragma unroll
@@ -19,8 +19,8 @@ static __device__ inline double wr_scan_open(double open, unsigned ended) {
   return open;
 }
 
-/* What warps before `warp` of a thread block have left open of the row that ends next in it. open[w * stride]: of warp w;
- * first[w]: the row that ends first in it, -1: none does. */
+/* The part that the warps before `warp` of a thread block have of the row that ends first in it. open[w * stride]: the open
+ * sum of warp w; first[w]: the row that ends first in warp w; -1: none does. */
 static __device__ inline double wr_open_before(const double *open, int stride, const int *first, int warp) {
   double sum = 0;
   for (int w = warp - 1; w >= 0; w--) {
@@ -30,8 +30,8 @@ static __device__ inline double wr_open_before(const double *open, int stride, c
   return sum;
 }
 
-/* part[from * stride] + part[(from + 1) * stride] + ... up to `to`, excluded: each lane's own range, which may be empty. A few
- * parts are added up by the lane itself, many by the warp. Every lane of the warp must arrive. */
+/* The sum of part[k * stride] for from <= k < to: each lane has its own range, which may be empty. A lane adds up to 16
+ * parts by itself; more are added by the whole warp. Every lane of the warp must arrive. */
 static __device__ inline double wr_parts_sum(const double *part, int64_t stride, int64_t from, int64_t to) {
   constexpr int64_t FEW = 16;
   int lane = threadIdx.x % WR_WARP;

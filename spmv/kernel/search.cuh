@@ -1,4 +1,4 @@
-/* Looking for a column in a row, and for the row of an entry. */
+/* Binary searches: for a column in a row, and for the row of an entry. */
 #ifndef WR_SEARCH_CUH
 #define WR_SEARCH_CUH
 
@@ -6,7 +6,7 @@
 
 #include "spmv/kernel/launch.cuh"
 
-/* The first of a row's entries low..high - 1 that lies in column j or after; high: none does. P: int32_t or int64_t. */
+/* The first of a row's entries low..high - 1 with column j or a larger one; high if there is none. P: int32_t or int64_t. */
 template <typename P>
 static __device__ inline P wr_find_column(const int32_t *col, P low, P high, uint32_t j) {
   while (low < high) {
@@ -19,9 +19,9 @@ static __device__ inline P wr_find_column(const int32_t *col, P low, P high, uin
   return low;
 }
 
-/* The row, or slice, that place k lies in: the last one that begins at or before k, so that empty ones are passed over;
- * 0 = offset[0] <= k < offset[count]. The threads of a warp look for neighbours, and so mostly read the same. One giant
- * row costs no more than many small ones. P: int32_t or int64_t. */
+/* The row, or slice, of entry k: the last one that begins at or before k, so that empty ones are skipped; 0 = offset[0] <= k <
+ * offset[count]. The time does not depend on lengths of rows. Threads of a warp with neighbouring k mostly read the same
+ * offsets. P: int32_t or int64_t. */
 template <typename P>
 static __device__ inline int64_t wr_find_row(const P *offset, int64_t count, int64_t k) {
   int64_t low = 0, high = count; /* offset[low] <= k < offset[high] */

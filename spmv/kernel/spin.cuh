@@ -1,10 +1,10 @@
-/* Waiting for another block or thread by looking at memory: the one way to do it, for whoever runs threads one after another
- * must know that this one waits. What is waited for has to come without this thread's doing: blocks take their numbers
- * from a ticket, so that those before them have begun.
+/* Waiting for another block or thread by polling memory. All kernels use these functions, since tests/simt, which runs
+ * threads one after another, has to switch to another thread here. The awaited thread must be running: blocks take their
+ * numbers from an atomic counter, so that blocks with smaller numbers have begun.
  *
- *   wr_store_release(&flag[k], 1);                                      after what the flag announces
- *   wr_spin_until([&] { return wr_load_acquire(&flag[k - 1]) == 1; });  before what it announces is read
- */
+ *   wr_store_release(&flag[k], 1);                                      after the data that the flag announces
+ *   wr_spin_until([&] { return wr_load_acquire(&flag[k - 1]) == 1; });  before these data are read
+ * / */
 #ifndef WR_SPIN_CUH
 #define WR_SPIN_CUH
 
@@ -22,14 +22,14 @@ __device__ inline void wr_spin_until(Condition is_done) {
 #endif
 }
 
-/* Everything that this thread wrote before is visible to whoever sees the value. */
+/* A thread that reads the value by wr_load_acquire sees everything that this thread wrote before. */
 template <typename T>
 __device__ inline void wr_store_release(T *at, T value) {
   __threadfence();
   *(volatile T *)at = value;
 }
 
-/* Nothing that this thread reads afterwards is older than the value. */
+/* Later reads of this thread see what the storing thread wrote before the value. */
 template <typename T>
 __device__ inline T wr_load_acquire(const T *at) {
   T value = *(const volatile T *)at;
@@ -37,9 +37,9 @@ __device__ inline T wr_load_acquire(const T *at) {
   return value;
 }
 
-/* How many came before: everything that this thread wrote before is visible to whoever is told a larger number and then
- * calls __threadfence. Unlike a __threadfence before an atomicAdd it leaves the first-level cache, which may hold much of x,
- * as it is. */
+/* Increments *count and returns its old value. A thread that gets a larger value and then calls __threadfence sees
+ * everything that this thread wrote before. Unlike a __threadfence before an atomicAdd, the release does not invalidate L1,
+ * which may hold much of x. */
 __device__ inline unsigned wr_arrive(unsigned *count) {
 #if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
   unsigned before;

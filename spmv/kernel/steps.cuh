@@ -1,5 +1,5 @@
-/* Steps (spmv/steps/step.h) on a device: behind the sums of a kernel, by one thread of its last block, or in a kernel of their
- * own. */
+/* Steps (spmv/steps/step.h) on a device: run by one thread of the last block of a kernel that adds up sums, or in a separate
+ * kernel. */
 #ifndef WR_STEPS_CUH
 #define WR_STEPS_CUH
 
@@ -15,14 +15,14 @@
 
 /* A step as a kernel parameter. */
 typedef struct wr_step_work {
-  unsigned bit;       /* of the step; 0: none, or one that has a kernel of its own */
-  double *bank, *log; /* [nbank], that the step has; [room] */
+  unsigned bit;       /* of the step; 0: no step, or one with a separate kernel */
+  double *bank, *log; /* [nbank], those of the step; [room] */
   int64_t nbank;
   double room;
   wr_go go;
 } wr_step_work;
 
-/* Scalars of the steps that are compiled in, at most. */
+/* WR_STEP_BANK: the largest number of scalars of a step in WR_STEP_LIST. */
 #define WR_STEP_SIZE(name, scalars) char name[sizeof(wr_##scalars)];
 typedef union wr_step_bank {
   WR_STEP_LIST(WR_STEP_SIZE)
@@ -38,12 +38,12 @@ static __device__ inline void wr_set_conditions(const wr_go &go, unsigned value)
 #endif
 }
 
-/* Not 0: the host asks the loop to end. A load from memory, so a kernel issues it well before the step that uses it. */
+/* Not 0: the loop is to end (loop_stop). A load from memory, so a kernel issues it well before the step that uses it. */
 static __device__ inline unsigned wr_step_stop(const wr_step_work &w) {
   return w.go.stop ? *(const volatile unsigned *)w.go.stop : 0;
 }
 
-/* What a step has asked for. */
+/* Does what a step has requested: log entries, and the decision about the loop. */
 static __device__ inline void wr_step_grant(const wr_step_work &w, unsigned stop, const wr_step_request &request) {
   if (request.logs)
     for (int k = 0; k < 2; k++)
@@ -51,11 +51,11 @@ static __device__ inline void wr_step_grant(const wr_step_work &w, unsigned stop
   if (!request.decides) return;
   int goes_on = request.goes_on & (stop == 0);
   if (w.go.conditions) wr_set_conditions(w.go, goes_on);
-  if (w.go.tells) *w.go.going = goes_on;
+  if (w.go.sets_going) *w.go.going = goes_on;
 }
 
-/* By one thread. s: the bank, or a copy of it in shared memory; what other threads have stored there must be visible to this
- * thread. stop: from wr_step_stop. */
+/* Runs the step, by one thread. s: the bank, or a copy of it in shared memory, in which stores of other threads must be
+ * visible to this thread. stop: from wr_step_stop. */
 static __device__ inline void wr_step_run(const wr_step_work &w, unsigned stop, double *s) {
 #define WR_STEP_CASE(name, scalars)          \
   if (w.bit & WR_STEP_BIT(name)) {           \
@@ -67,20 +67,20 @@ static __device__ inline void wr_step_run(const wr_step_work &w, unsigned stop, 
 #undef WR_STEP_CASE
 }
 
-/* copy[WR_STEP_BANK] := the bank, by the threads of a block; ready behind the next __syncthreads. */
+/* copy[WR_STEP_BANK] := the bank, by the threads of a block; complete after the next __syncthreads. */
 static __device__ inline void wr_step_fetch(const wr_step_work &w, double *copy) {
   if (w.bit == 0) return;
   for (int k = threadIdx.x; k < (int)w.nbank; k += blockDim.x) copy[k] = __ldcg(w.bank + k);
 }
 
-/* The bank := the copy, by the first warp of a block, whose other threads do not come here. */
+/* The bank := the copy. Called by the first warp of a block alone. */
 static __device__ inline void wr_step_store(const wr_step_work &w, const double *copy) {
   if (w.bit == 0) return;
   __syncwarp();
   for (int k = threadIdx.x; k < (int)w.nbank; k += WR_WARP) w.bank[k] = copy[k];
 }
 
-/* The parameter for a request that was checked. */
+/* The kernel parameter for a checked wr_then. */
 inline wr_step_work wr_step_work_of(const wr_env *env, const wr_then &then) {
   wr_step_work w = {};
   if (then.step == NULL) return w;
@@ -91,7 +91,7 @@ inline wr_step_work wr_step_work_of(const wr_env *env, const wr_then &then) {
   return w;
 }
 
-/* ---- Steps outside the list ----
+/* ---- Steps that are not in WR_STEP_LIST ----
  * WR_STEP_KERNEL(name, scalars) in a .cu file defines wr_step_name from the function wr_name and the struct of its scalars. */
 
 template <class SCALARS, void RUN(SCALARS *, wr_step_request *)>

@@ -1,5 +1,4 @@
-/* Sums over all threads of a launch: how the parts of all blocks become one number within the launch, and the step that follows
- * them. */
+/* Sums over all threads of a launch: the last block adds up the parts of all blocks and then runs the step that follows. */
 #ifndef WR_SUMS_CUH
 #define WR_SUMS_CUH
 
@@ -14,11 +13,11 @@ typedef struct wr_sums {
   int count;
   wr_reduction_kind kind[WR_MAX_REDUCTIONS]; /* [count] */
   double *into[WR_MAX_REDUCTIONS];           /* [count] */
-  int64_t before;                            /* blocks of earlier launches that have left their part       */
-  double *partial;                           /* [count][stride] a part a block, those of earlier launches first */
-  int64_t stride;                            /* at least the blocks of all launches                        */
+  int64_t before;                            /* parts left by earlier launches                             */
+  double *partial;                           /* [count][stride]: a part for each block, those of earlier launches first */
+  int64_t stride;                            /* at least the number of parts of all launches               */
   unsigned *arrived;
-  wr_step_work step; /* that the last block runs then */
+  wr_step_work step; /* run by the last block after the sums */
 } wr_sums;
 
 /* Whether a kind reads a second vector. */
@@ -49,7 +48,7 @@ __device__ inline void wr_sum_terms(wr_reduction_kind kind, const double (&u)[V]
   }
 }
 
-/* A part of each sum to its place. One thread. */
+/* Stores a part of each sum at `place`. Called by one thread. */
 __device__ inline void wr_sums_store(const wr_sums &s, int64_t place, const double (&sum)[WR_MAX_REDUCTIONS]) {
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
@@ -63,16 +62,16 @@ __device__ inline void wr_sums_leave(const wr_sums &s, double (&sum)[WR_MAX_REDU
   if (threadIdx.x == 0) wr_sums_store(s, s.before + blockIdx.x, sum);
 }
 
-/* The same for each warp, `before` counting warps: nobody waits for a block's slowest warp. Every thread of the block. */
+/* The same with a part for each warp, and `before` counting warps: no warp waits for another. Every thread of the block. */
 __device__ inline void wr_sums_leave_warp(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   int64_t warp = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / WR_WARP;
   wr_warp_sums(sum, s.count);
   if (threadIdx.x % WR_WARP == 0) wr_sums_store(s, s.before + warp, sum);
 }
 
-/* Whether this is the last block of the grid to get here; it sees all that the threads of the others have written before. Every
- * thread of the block. What thread 0 of a block has seen written is visible before its arrival; the fence after it keeps the
- * last block from reading earlier. */
+/* Whether this block is the last of the grid to call this; it then sees all earlier writes of the other blocks. Called by every
+ * thread of the block. __syncthreads and the release in wr_arrive publish the block's writes; the fence keeps reads of the last
+ * block behind its arrival. */
 __device__ inline bool wr_is_last_block(unsigned *arrived) {
   WR_SHARED(int, is_last, 1);
   __syncthreads();
@@ -83,8 +82,8 @@ __device__ inline bool wr_is_last_block(unsigned *arrived) {
   return true;
 }
 
-/* sum += the parts first + thread, first + thread + threads, ... before `end`, in this order; a few of them are on their way at
- * a time, since a thread has little else to wait for. */
+/* sum += the parts first, first + threads, first + 2 * threads, ... before `end`, in this order, with AT_ONCE loads of each
+ * sum in flight, since the loop is bound by their latency. */
 __device__ inline void wr_sums_add(const wr_sums &s, int64_t first, int64_t end, int64_t threads,
                                    double (&sum)[WR_MAX_REDUCTIONS]) {
   constexpr int AT_ONCE = 4;
@@ -102,8 +101,8 @@ __device__ inline void wr_sums_add(const wr_sums &s, int64_t first, int64_t end,
   }
 }
 
-/* By the last block: sum, and what `blocks` blocks have left from the first on, in the order of the blocks, so that the result
- * does not depend on which was last. Then the step, on a copy of the bank that is loaded while the sums are. */
+/* By the last block: stores sum plus the `blocks` parts from `first` on, added in an order that does not depend on which
+ * block is last. Then runs the step, on a copy of the bank that is loaded at the same time as the parts. */
 __device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t blocks, double (&sum)[WR_MAX_REDUCTIONS]) {
   WR_SHARED(double, bank, WR_STEP_BANK);
   wr_step_fetch(s.step, bank);
@@ -124,8 +123,8 @@ __device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t bloc
   wr_step_store(s.step, bank);
 }
 
-/* The last block to arrive ends the sums. Parts of earlier launches, of which there may be tens of thousands, are first spread
- * over this one's threads: one block alone took longer over 18 thousand of them than small multiplies take. */
+/* The last block to arrive adds up the parts. Parts of earlier launches, possibly tens of thousands, are added by all
+ * threads of the grid before that: one block alone took longer for 18 thousand parts than a small multiply takes. */
 __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
   if (s.count == 0) return;
   wr_sums_add(s, (int64_t)blockIdx.x * blockDim.x + threadIdx.x, s.before, (int64_t)gridDim.x * blockDim.x, sum);
@@ -136,7 +135,7 @@ __device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_RED
   wr_sums_end(s, s.before, gridDim.x, sum);
 }
 
-/* The parameter for one reduction more; those with nowhere to go are left out. */
+/* Adds a reduction to the kernel parameter and returns its index; -1: it has no kind or no bank, and is left out. */
 inline int wr_sums_add(wr_sums *s, const wr_reduction *r) {
   if (r->kind == WR_NO_REDUCTION || r->into.bank == NULL) return -1;
   s->kind[s->count] = r->kind;
@@ -153,7 +152,7 @@ inline wr_sums wr_sums_make(const wr_workspace *workspace) {
   return s;
 }
 
-/* The last kernel of an operation will run the step behind its sums, if the step is compiled in. */
+/* Lets the last kernel of an operation run the step, if there are sums and the step is in WR_STEP_LIST. */
 inline void wr_sums_then(wr_sums *s, wr_env *env, const wr_then &then) {
   if (s->count == 0 || then.step == NULL || then.step->bit == 0) return;
   s->step = wr_step_work_of(env, then);

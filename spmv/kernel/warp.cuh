@@ -1,5 +1,5 @@
-/* Sums over a warp and over a block, in an order that depends on nothing but the number of threads. Every thread of the
- * warp, or block, must arrive. */
+/* Sums over a warp and over a block, in an order that depends on the number of threads alone. Every thread of the warp, or
+ * block, must call them. */
 #ifndef WR_WARP_CUH
 #define WR_WARP_CUH
 
@@ -7,15 +7,15 @@
 
 enum { WR_WARP = 32, WR_FULL_MASK = -1 }; /* lanes of a warp; all of them */
 
-/* Every lane gets the sum; the butterfly adds the same pairs in every lane, so all get the same bits. */
+/* The sum over the warp, in every lane; the butterfly adds the same pairs in every lane, so all lanes get the same bits. */
 __device__ inline double wr_warp_sum(double value) {
   for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
     value += __shfl_xor_sync((unsigned)WR_FULL_MASK, value, distance);
   return value;
 }
 
-/* value[count] of every lane := sums over the warp, all under way at a time, as each waits for five exchanges. count: as for
- * wr_block_sum. */
+/* value[count] of every lane := sums over the warp. The five shuffles of each sum depend on each other, so the sums are
+ * interleaved. count: as for wr_block_sum. */
 template <int R>
 __device__ inline void wr_warp_sums(double (&value)[R], int count) {
 #pragma unroll
@@ -25,8 +25,8 @@ __device__ inline void wr_warp_sums(double (&value)[R], int count) {
       if (r < count) value[r] += __shfl_xor_sync((unsigned)WR_FULL_MASK, value[r], distance);
 }
 
-/* value[count] of thread 0 := sums over the block, whose size is a multiple of a warp, at most 1024. count: the same for all
- * threads, at most R; the rest of value is left alone. */
+/* value[count] of thread 0 := sums over the block, of at most 1024 threads, a multiple of a warp. count: the same for all
+ * threads, at most R; the rest of value is unchanged. */
 template <int R>
 __device__ inline void wr_block_sum(double (&value)[R], int count = R) {
   WR_SHARED(double, part, R * WR_WARP); /* [R][warps] */

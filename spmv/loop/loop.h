@@ -1,4 +1,4 @@
-/* Loops: operations that were recorded once and that a device repeats by itself. */
+/* Loops: operations that are recorded once and that a device repeats without the host. */
 #ifndef WR_LOOP_H
 #define WR_LOOP_H
 
@@ -10,20 +10,21 @@ extern "C" {
 
 enum { WR_MAX_LEFT = 5 };
 
-/* What a loop is to be. A driver without conditional graph nodes runs a few parts beyond the end before the host has learnt of
- * it: `bank` and `left` are then restored from copies, and whatever else these parts have written is not read again. */
+/* The arguments of loop_open. Without conditional graph nodes in the driver, a device runs some surplus parts beyond the end
+ * of the loop. `bank` and `left` are then restored from copies that were made at the end; other memory that surplus parts
+ * write must not be read later. */
 typedef struct wr_loop_request {
   int parts;          /* 1 or 2                              */
-  int resident;       /* 1: the loop is to be resident       */
-  const wr_vec *bank; /* of all scalars                      */
-  const wr_vec *left[2][WR_MAX_LEFT]; /* by part: the vectors that it leaves to what follows, without the log; NULLs last */
+  int resident;       /* 1: one kernel that stays resident   */
+  const wr_vec *bank; /* all scalars of the recorded steps   */
+  const wr_vec *left[2][WR_MAX_LEFT]; /* by part: its vectors that are read after the loop, without the log; NULLs last   */
 } wr_loop_request;
 
-/* The first part, the second part, the first again, and so on, or the only part again and again, until a step that decides says
- * at the end of a part that the loop ends.
+/* A device runs the first part, the second part, the first again, and so on, or the only part repeatedly, until the deciding
+ * step at the end of a part ends the loop.
  *
- *   loop_open(env, &request, &loop);  operations are recorded from here on and not done: no upload, download, wait or stamp
- *   ... the first part, at its end a step that decides; such a step elsewhere stands after loop_decide(env, loop, 0)
+ *   loop_open(env, &request, &loop);  from here on operations are recorded, not done; no upload, download, wait or stamp
+ *   ... the first part, at its end a step that decides; before any other such step, loop_decide(env, loop, 0)
  *   loop_part(env, loop);             if there is a second one
  *   ... the second part, likewise
  *   loop_close(env, loop);
@@ -31,8 +32,8 @@ typedef struct wr_loop_request {
  *   do { loop_poll(env, loop, &bank, scalars, &ended); } while (!ended);
  *   loop_free(env, loop);             after a failure of any of these, too
  *
- * A resident loop is one kernel that does fused operations and, in place of applies, products with plain rows (loop_rows). On a
- * small system that takes half to two thirds of the time. It adds sums in another order. */
+ * A resident loop is one kernel that does fused operations and, instead of applies, products with plain rows (loop_rows). On
+ * a small system it takes half to two thirds of the time of a graph. Its sums are added in another order. */
 typedef struct wr_loop wr_loop;
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* Loops that a device repeats by itself (loop.h): a CUDA graph (loop_graph.cu), the same without conditions (loop_plain.cu), or
- * one kernel that stays (resident_cuda.cu). Here is what all have: to be run, looked at, asked to stop. */
+/* Loops of a CUDA device (loop.h): a graph with conditional nodes (loop_graph.cu), graphs without them (loop_plain.cu), or one
+ * resident kernel (resident_cuda.cu). This file has what is common: the stop word, polling, and the choice of the kind. */
 #include <cuda_runtime.h>
 #include <string.h>
 #include <time.h>
@@ -15,41 +15,41 @@
 
 enum { MAX_BANK = 256 };
 
-/* What passes between host and device while the loop runs, pinned: copies of it need no multiprocessor, of which a loop may
- * have taken all. */
+/* Pinned memory for copies while the loop runs. Copies from and to pinned memory need no multiprocessor; a loop may occupy
+ * all of them. */
 typedef struct loop_room {
   double seen[MAX_BANK];
   unsigned one;
 } loop_room;
 
 struct wr_loop {
-  cudaStream_t side; /* looks at the bank and asks the loop to stop, while the loop has the env's own */
-  cudaEvent_t cleared; /* the stop of an earlier run is forgotten: before that none may be set          */
+  cudaStream_t side; /* copies the bank and sets *stop, while the loop runs in the env's stream */
+  cudaEvent_t cleared; /* recorded when *stop is 0 again: it may be set only after that                 */
   cudaEvent_t ended;
-  unsigned *stop;    /* on the device                                                                 */
+  unsigned *stop;    /* on the device; 1: the next step that decides ends the loop                    */
   loop_room *room;
-  double begun;      /* when it was last run                                                          */
-  wr_loop_graph *graph;  /* one of these */
+  double begun;      /* seconds of the clock when it was last run                                     */
+  wr_loop_graph *graph;  /* one of these three is not NULL */
   wr_loop_plain *plain;
   wr_resident *resident;
 };
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
-/* What does not depend on the work. */
+/* The members that all kinds of loops have. */
 static wr_status open_parts(wr_env *env, wr_loop *loop) {
   wr_status status;
   TRY(WR_CUDA(cudaStreamCreateWithFlags(&loop->side, cudaStreamNonBlocking)));
   TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->cleared, cudaEventDisableTiming)));
   TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->ended, cudaEventDisableTiming)));
   TRY(wr_device_alloc_zeroed(env, &loop->stop, 1, sizeof *loop->stop, "the stop of a loop"));
-  TRY(wr_pinned_alloc(&loop->room, sizeof *loop->room, "scalars under way"));
+  TRY(wr_pinned_alloc(&loop->room, sizeof *loop->room, "scalars of a loop"));
   loop->room->one = 1;
 done:
   return status;
 }
 
-/* A graph that decides by itself where there can be one. */
+/* A graph with conditional nodes if the driver has them, else a plain loop. */
 static wr_status open_graph(wr_env *env, const wr_loop_request *request, wr_loop *loop) {
   wr_status status = wr_loop_graph_open(env, request->parts, loop->stop, &loop->graph);
   return status == WR_EUNAVAILABLE ? wr_loop_plain_open(env, request, loop->stop, &loop->plain) : status;
@@ -120,20 +120,20 @@ done:
   return status;
 }
 
-static const double look = 0.05; /* seconds that a poll waits at most */
+static const double most_wait = 0.05; /* seconds that a poll waits at most */
 
-/* The host has to ask for what follows, so there is no sleep. */
-static wr_status go_on_a_little(wr_env *env, wr_loop *loop, int *ended) {
+/* A plain loop is launched by the host part by part, so this does not sleep. */
+static wr_status launch_for_a_while(wr_env *env, wr_loop *loop, int *ended) {
   wr_status status;
   double from = seconds_now();
   do TRY(wr_loop_plain_next(env, loop->plain, ended));
-  while (!*ended && seconds_now() - from <= look);
+  while (!*ended && seconds_now() - from <= most_wait);
 done:
   return status;
 }
 
-/* Short loops are waited for without sleeping, long ones are looked at about twenty times a second. */
-static wr_status wait_a_little(wr_loop *loop, int *ended) {
+/* Polls without sleeping for the first 0.02 s of a loop, then every 0.1 ms. */
+static wr_status wait_for_a_while(wr_loop *loop, int *ended) {
   const double spin = 0.02;
   double from = seconds_now();
   const struct timespec nap = {0, 100000};
@@ -141,7 +141,7 @@ static wr_status wait_a_little(wr_loop *loop, int *ended) {
   *ended = 0;
   while ((error = cudaEventQuery(loop->ended)) == cudaErrorNotReady) {
     double now = seconds_now();
-    if (now - from > look) return WR_OK;
+    if (now - from > most_wait) return WR_OK;
     if (now - loop->begun > spin) nanosleep(&nap, NULL);
   }
   *ended = 1;
@@ -154,7 +154,7 @@ extern "C" wr_status wr_cuda_loop_poll(wr_env *env, wr_loop *loop, const wr_vec 
   size_t bytes = (size_t)bank->n * sizeof *scalars;
   TRY(wr_cuda_enter(env));
   if (bank->n > MAX_BANK) TRY(wr_fail(WR_EUSAGE, "a bank of %lld scalars", (long long)bank->n));
-  TRY(loop->plain ? go_on_a_little(env, loop, ended) : wait_a_little(loop, ended));
+  TRY(loop->plain ? launch_for_a_while(env, loop, ended) : wait_for_a_while(loop, ended));
   from = loop->plain ? wr_loop_plain_bank(loop->plain) : bank->data;
   TRY(WR_CUDA(cudaMemcpyAsync(loop->room->seen, from, bytes, cudaMemcpyDeviceToHost, loop->side)));
   TRY(WR_CUDA(cudaStreamSynchronize(loop->side)));
@@ -173,7 +173,8 @@ done:
   return status;
 }
 
-/* What fails here was reported before. On a device that is lost every call fails, and yet what the process holds is freed. */
+/* Errors are cleared, as the call that failed first has reported its own. Host memory is freed even if all device calls
+ * fail. */
 extern "C" void wr_cuda_loop_free(wr_env *env, wr_loop *loop) {
   if (loop == NULL || state_of(env) == NULL) return;
   (void)cudaSetDevice(env->device);

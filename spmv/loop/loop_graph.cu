@@ -1,7 +1,7 @@
-/* A loop as a CUDA graph whose one node is a WHILE. Its body is the first part of the loop and, behind it, an IF node around
- * the second if there is one; the step that decides at the end of each part sets their conditions. Where CUDA or the driver
- * have no such nodes, wr_loop_graph_open answers WR_EUNAVAILABLE, and loop_plain.cu takes its place. Facts: CUDA Programming
- * Guide, "Conditional Graph Nodes". */
+/* A loop as a CUDA graph of one WHILE node. Its body is the first part of the loop and, behind it, an IF node around the
+ * second part if there is one; the deciding step at the end of each part sets the conditions of both. If CUDA or the driver
+ * has no such nodes, wr_loop_graph_open returns WR_EUNAVAILABLE and loop_plain.cu is used. Facts: CUDA Programming Guide,
+ * "Conditional Graph Nodes". */
 #include "spmv/loop/loop_graph.h"
 
 #include <cuda_runtime.h>
@@ -15,13 +15,13 @@
 struct wr_loop_graph {
   cudaGraph_t graph, body;
   cudaGraphExec_t ready;
-  int recording;  /* the env's stream is being captured                  */
-  int conditions; /* that the deciding step of the part being recorded sets */
+  int recording;  /* 1: the env's stream is being captured               */
+  int conditions; /* number set by the deciding step of the part that is recorded */
 };
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
-/* CUDA 13 has one signature where CUDA 12 had two. */
+/* CUDA 13 changed the signatures of these two functions. */
 #if CUDART_VERSION >= 13000
 static cudaError_t add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
                             cudaGraphNodeParams *parameters) {
@@ -43,7 +43,7 @@ static cudaError_t last_nodes(cudaStream_t stream, const cudaGraphNode_t **nodes
 }
 #endif
 
-/* A condition for a node of graph; initially: its value at every launch. */
+/* *condition := a new condition for a node of graph, with the value `initially` at every launch. */
 static wr_status make_condition(cudaGraph_t graph, unsigned initially, unsigned long long *condition) {
   cudaGraphConditionalHandle handle = 0;
   wr_status status = WR_CUDA(cudaGraphConditionalHandleCreate(&handle, graph, initially, cudaGraphCondAssignDefault));
@@ -51,7 +51,7 @@ static wr_status make_condition(cudaGraph_t graph, unsigned initially, unsigned 
   return status;
 }
 
-/* A node behind the `count` nodes at `after` that does its body, *inner, under a condition. */
+/* Adds a conditional node behind the `count` nodes at `after`; *inner := the graph of its body. */
 static wr_status add_conditional(cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
                                  cudaGraphConditionalNodeType type, unsigned long long condition, cudaGraph_t *inner) {
   wr_status status;
@@ -85,7 +85,7 @@ static wr_status check_driver(const wr_env *env) {
   wr_status status = WR_CUDA(cudaDriverGetVersion(&driver));
   if (env->no_conditions) driver = 12030;
   if (status == WR_OK && driver < 12040)
-    status = wr_fail(WR_EUNAVAILABLE, "the CUDA driver has no loops in graphs: it serves CUDA %d.%d, 12.4 is needed",
+    status = wr_fail(WR_EUNAVAILABLE, "the CUDA driver has no loops in graphs: it supports CUDA %d.%d, 12.4 is needed",
                      driver / 1000, driver % 1000 / 10);
   return status;
 }
@@ -100,7 +100,7 @@ extern "C" wr_status wr_loop_graph_open(wr_env *env, int parts, const unsigned *
   TRY(WR_CUDA(cudaGraphCreate(&loop->graph, 0)));
   TRY(make_condition(loop->graph, 1, &state->go.condition[0]));
   TRY(add_conditional(loop->graph, NULL, 0, cudaGraphCondTypeWhile, state->go.condition[0], &loop->body));
-  if (parts == 2) TRY(make_condition(loop->body, 0, &state->go.condition[1])); /* of the second, for the first to set */
+  if (parts == 2) TRY(make_condition(loop->body, 0, &state->go.condition[1])); /* of the IF node */
   state->go.conditions = loop->conditions = parts, state->go.stop = stop;
   TRY(begin_capture(state, loop, loop->body));
   *out = loop, loop = NULL;
@@ -146,7 +146,7 @@ extern "C" wr_status wr_loop_graph_run(wr_env *env, wr_loop_graph *loop) {
   return WR_CUDA(cudaGraphLaunch(loop->ready, state_of(env)->stream));
 }
 
-/* What fails here was reported before. */
+/* Errors are cleared: the call that failed first has reported its own. */
 extern "C" void wr_loop_graph_free(wr_env *env, wr_loop_graph *loop) {
   cudaGraph_t graph;
   if (loop == NULL) return;

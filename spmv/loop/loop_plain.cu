@@ -1,10 +1,10 @@
-/* A loop as a CUDA graph of all its parts without any condition. The host launches it again and again, one launch ahead of the
- * one that it waits for, and learns from a word that is copied behind each whether the loop had ended by then. So some parts
- * come too many. A kernel behind each part, where the loop ends, saves the bank and the vectors that the part has left; at the
- * end they are put back. Nothing else that those parts write is read again: what they had in the buffers of an apply, the
- * next one prepares or overwrites, and to the log they add behind what counts.
+/* A loop as a CUDA graph of all its parts without conditions. The host launches it repeatedly, one launch ahead of the one
+ * it waits for, and downloads after each launch a word that says whether the loop has ended. So the device runs some surplus
+ * parts. A kernel behind each part saves the bank and, at the end of the loop, the vectors of `left`; after the surplus
+ * parts another kernel restores them. Surplus parts write other memory too, which is not read later: the next apply prepares
+ * or overwrites its buffers, and the host ignores entries of the log beyond the count in the bank.
  *
- * The loop's own operations are those of any other loop, so it is only here that anything is paid for this. */
+ * The recorded operations are the same as in other loops; only the save kernels and the surplus parts take extra time. */
 #include "spmv/loop/loop_plain.h"
 
 #include <cuda_runtime.h>
@@ -17,16 +17,16 @@
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/stream.cuh"
 
-enum { IN_FLIGHT = 2 }; /* launches at most that are not known to be done: one runs, one waits for its turn */
+enum { IN_FLIGHT = 2 }; /* launches at most that the host has not waited for: one runs, one is queued */
 
-/* On the device. */
+/* The state of the loop, on the device. */
 typedef struct plain_state {
-  int going;        /* what the last step that decides said                          */
-  int ended;        /* behind which part the loop has ended, counted from 1; 0: nowhere */
-  unsigned arrived; /* blocks of save that are done; 0 between launches                 */
+  int going;        /* set by each deciding step: 0 ends the loop                    */
+  int ended;        /* the part, counted from 1, behind which the loop has ended; 0: none */
+  unsigned arrived; /* finished blocks of the kernel save; 0 between launches             */
 } plain_state;
 
-/* What a part leaves, in pieces of 16 bytes, and where it is saved. */
+/* The vectors of wr_loop_request.left of one part, in pieces of 16 bytes, and their copies. */
 typedef struct left_vectors {
   char *of[WR_MAX_LEFT], *saved[WR_MAX_LEFT];
   int64_t pieces[WR_MAX_LEFT];
@@ -38,19 +38,19 @@ typedef struct left_vectors {
 struct wr_loop_plain {
   cudaGraph_t graph;
   cudaGraphExec_t ready;
-  int recording, early; /* early: of the env, as it was */
-  int part;             /* that is recorded */
+  int recording, early; /* early: the env's, to be restored after recording */
+  int part;             /* number of the part that is recorded */
   plain_state *state;
   left_vectors left[2];
-  int *seen;            /* [IN_FLIGHT] pinned: `ended` behind a launch */
+  int *seen;            /* [IN_FLIGHT], pinned: state->ended after each launch */
   cudaEvent_t done[IN_FLIGHT];
-  int64_t asked, over;  /* launches since the loop was run, and those that are done */
-  int ended;            /* as last seen */
+  int64_t launched, finished; /* launches since wr_loop_plain_run; those that the host has waited for */
+  int ended;            /* state->ended after the last of these */
 };
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
-/* ---- Saving and putting back ---- */
+/* ---- Saving and restoring ---- */
 
 __device__ inline void copy_pieces(const left_vectors &v, bool back) {
   for (int k = 0; k < v.count; k++) {
@@ -61,8 +61,8 @@ __device__ inline void copy_pieces(const left_vectors &v, bool back) {
   }
 }
 
-/* Behind a part, counted from 1. Until the loop has ended: the bank is saved, and where it ends, the vectors. Only the last
- * block changes what all have read. */
+/* Launched behind part `part`, counted from 1. Does nothing after the end of the loop; before, saves the bank, and at the
+ * end the vectors, too. state->ended is written by the last block alone, after all blocks have read it. */
 __global__ void __launch_bounds__(WR_STREAM_THREADS)
     save(WR_KERNEL_PARAMETER left_vectors v, int part, plain_state *state) {
   if (state->ended) return;
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS) put_back(WR_KERNEL_PARAMETE
     for (int i = threadIdx.x; i < v.scalars; i += WR_STREAM_THREADS) v.bank[i] = v.saved_bank[i];
 }
 
-/* A block a multiprocessor, as nearly all of them have nothing to do. */
+/* At most a block a multiprocessor: in nearly all launches the kernel has nothing to do. */
 static unsigned blocks_for(const wr_env *env, const left_vectors *v) {
   int64_t most = 0;
   for (int k = 0; k < v->count; k++)
@@ -89,19 +89,19 @@ static unsigned blocks_for(const wr_env *env, const left_vectors *v) {
 
 static int64_t bytes_of(const wr_vec *v) { return wr_device_bytes(v->n, (size_t)wr_type_bytes(v->type)); }
 
-/* Room for vector k of either part. */
+/* Allocates one copy for vector k of either part. */
 static wr_status make_room(wr_env *env, const wr_loop_request *request, int k, left_vectors *left) {
   wr_status status = WR_OK;
   int64_t most = 0;
   char *room;
   for (int h = 0; h < request->parts; h++)
     if (request->left[h][k] && bytes_of(request->left[h][k]) > most) most = bytes_of(request->left[h][k]);
-  if (most > 0) TRY(wr_device_alloc(env, &room, most, 1, "what a loop leaves"));
+  if (most > 0) TRY(wr_device_alloc(env, &room, most, 1, "vectors of a loop"));
   for (int h = 0; h < 2 && most > 0; h++) left[h].saved[k] = room;
   for (int h = 0; h < request->parts && most > 0; h++) {
     const wr_vec *v = request->left[h][k];
     if (v == NULL) continue;
-    TRY(wr_cuda_check_vec(env, v, "what a loop leaves"));
+    TRY(wr_cuda_check_vec(env, v, "a vector of a loop"));
     left[h].of[k] = (char *)v->data, left[h].pieces[k] = bytes_of(v) / WR_PACK_BYTES, left[h].count = k + 1;
   }
 done:
@@ -111,7 +111,7 @@ done:
 static wr_status make_rooms(wr_env *env, const wr_loop_request *request, left_vectors *left) {
   wr_status status;
   double *saved_bank = NULL;
-  TRY(wr_device_alloc(env, &saved_bank, request->bank->n, sizeof *saved_bank, "scalars that a loop leaves"));
+  TRY(wr_device_alloc(env, &saved_bank, request->bank->n, sizeof *saved_bank, "scalars of a loop"));
   for (int h = 0; h < 2; h++)
     left[h].bank = (double *)request->bank->data, left[h].saved_bank = saved_bank,
     left[h].scalars = (int)request->bank->n;
@@ -132,7 +132,7 @@ done:
   return status;
 }
 
-/* Drivers before 12.3 know nothing of a kernel in a graph that is brought in early. */
+/* Drivers before 12.3 have no early launches (kernel/launch.cuh) in graphs. */
 static wr_status begin_capture(wr_cuda_state *state, wr_loop_plain *loop) {
   wr_status status;
   int driver = 0;
@@ -161,7 +161,7 @@ extern "C" wr_status wr_loop_plain_open(wr_env *env, const wr_loop_request *requ
   loop->early = state->early;
   TRY(open_parts(env, request, loop));
   TRY(begin_capture(state, loop));
-  state->go.stop = stop, state->go.going = &loop->state->going, state->go.tells = 1;
+  state->go.stop = stop, state->go.going = &loop->state->going, state->go.sets_going = 1;
   *out = loop, loop = NULL;
 done:
   wr_loop_plain_free(env, loop);
@@ -187,17 +187,17 @@ done:
 /* ---- Running ---- */
 
 extern "C" wr_status wr_loop_plain_run(wr_env *env, wr_loop_plain *loop) {
-  loop->asked = loop->over = loop->ended = 0;
+  loop->launched = loop->finished = loop->ended = 0;
   return WR_CUDA(cudaMemsetAsync(loop->state, 0, sizeof *loop->state, state_of(env)->stream));
 }
 
 static wr_status launch_once(cudaStream_t stream, wr_loop_plain *loop) {
   wr_status status;
-  int slot = (int)(loop->asked % IN_FLIGHT);
+  int slot = (int)(loop->launched % IN_FLIGHT);
   TRY(WR_CUDA(cudaGraphLaunch(loop->ready, stream)));
   TRY(WR_CUDA(cudaMemcpyAsync(&loop->seen[slot], &loop->state->ended, sizeof(int), cudaMemcpyDeviceToHost, stream)));
   TRY(WR_CUDA(cudaEventRecord(loop->done[slot], stream)));
-  loop->asked++;
+  loop->launched++;
 done:
   return status;
 }
@@ -205,13 +205,13 @@ done:
 extern "C" wr_status wr_loop_plain_next(wr_env *env, wr_loop_plain *loop, int *ended) {
   wr_status status;
   const left_vectors *v;
-  int slot = (int)(loop->over % IN_FLIGHT);
+  int slot = (int)(loop->finished % IN_FLIGHT);
   *ended = 0;
-  while (!loop->ended && loop->asked - loop->over < IN_FLIGHT) TRY(launch_once(state_of(env)->stream, loop));
+  while (!loop->ended && loop->launched - loop->finished < IN_FLIGHT) TRY(launch_once(state_of(env)->stream, loop));
   TRY(wr_cuda_check(cudaEventSynchronize(loop->done[slot]), "a loop on the device"));
-  loop->over++;
-  loop->ended = loop->seen[slot]; /* where it has once ended, it stays so */
-  if (!loop->ended || loop->over < loop->asked) return WR_OK;
+  loop->finished++;
+  loop->ended = loop->seen[slot]; /* state->ended stays the same in surplus parts */
+  if (!loop->ended || loop->finished < loop->launched) return WR_OK;
   v = &loop->left[loop->ended - 1];
   TRY(WR_LAUNCH((put_back), blocks_for(env, v), WR_STREAM_THREADS, 0, env->stream, *v));
   *ended = 1;
@@ -221,7 +221,7 @@ done:
 
 extern "C" const double *wr_loop_plain_bank(const wr_loop_plain *loop) { return loop->left[0].saved_bank; }
 
-/* What fails here was reported before. */
+/* Errors are cleared: the call that failed first has reported its own. */
 extern "C" void wr_loop_plain_free(wr_env *env, wr_loop_plain *loop) {
   if (loop == NULL) return;
   if (loop->recording) (void)end_capture(state_of(env), loop);

@@ -1,5 +1,5 @@
-/* Loops that are CUDA graphs without conditions, launched by the host again and again: what loop_cuda.cu calls where a device
- * cannot decide by itself. As in vec.h, where nothing else is said; env's device is current. */
+/* Loops as CUDA graphs without conditions, which the host launches repeatedly, for loop_cuda.cu and drivers without conditional
+ * nodes. The functions are those of wr_vecops (vec.h), called with env's device as the current one. */
 #ifndef WR_LOOP_PLAIN_H
 #define WR_LOOP_PLAIN_H
 
@@ -12,19 +12,19 @@ extern "C" {
 
 typedef struct wr_loop_plain wr_loop_plain;
 
-/* stop, on the device: not 0: somebody wants the loop to end. WR_EUNAVAILABLE: there is no memory for what is put back. */
+/* *stop, on the device, not 0: the next step that decides ends the loop. WR_EUNAVAILABLE: no memory for the copies. */
 wr_status wr_loop_plain_open(wr_env *env, const wr_loop_request *request, const unsigned *stop, wr_loop_plain **plain);
 wr_status wr_loop_plain_part(wr_env *env, wr_loop_plain *plain);
 wr_status wr_loop_plain_close(wr_env *env, wr_loop_plain *plain);
 wr_status wr_loop_plain_run(wr_env *env, wr_loop_plain *plain);
 
-/* Sees to it that enough is under way and waits for the oldest of it. *ended: the loop is over, and what it left is asked to be
- * put back. */
+/* Launches until enough launches are in flight, and waits for the oldest. *ended := 1: the loop has ended, no launch is
+ * left, and the kernel that restores bank and vectors is launched. */
 wr_status wr_loop_plain_next(wr_env *env, wr_loop_plain *plain, int *ended);
 
-/* Of the loop's bank, on the device: a copy as it was behind the last part that counted. */
+/* On the device, a copy of the bank after the last part that was no surplus. */
 const double *wr_loop_plain_bank(const wr_loop_plain *plain);
-void wr_loop_plain_free(wr_env *env, wr_loop_plain *plain); /* NULL is fine */
+void wr_loop_plain_free(wr_env *env, wr_loop_plain *plain); /* also takes NULL */
 
 #ifdef __cplusplus
 }

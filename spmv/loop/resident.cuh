@@ -1,5 +1,5 @@
-/* Loops over small systems as one kernel that stays on the device (loop.h): what it does one after the other, its
- * steps, each a fused operation or a product with plain rows, as they are recorded. resident_cuda.cu runs them. */
+/* The steps of a resident loop (loop.h), which is one kernel: each is a fused operation or a product with plain rows, in the
+ * order in which they were recorded. resident_cuda.cu launches the kernel. */
 #ifndef WR_RESIDENT_CUH
 #define WR_RESIDENT_CUH
 
@@ -8,11 +8,11 @@
 #include "spmv/loop/resident.h"
 #include "spmv/kernel/epilogue.cuh"
 
-/* What a step is. JOINED: a fused operation whose one output is the x of the product that is the next step. That makes it as it
- * goes, from what is gathered instead of x, so the blocks need not meet in between. */
+/* JOINED: a fused operation with one output, which is the x of the product in the next step. The product gathers the inputs
+ * of the operation and computes the elements of x itself, which saves a grid barrier between the two. */
 enum wr_resident_kind { WR_RESIDENT_VECTORS, WR_RESIDENT_ROWS, WR_RESIDENT_JOINED };
 
-enum { WR_JOINED_INPUTS = 3 }; /* at most: that many vectors are gathered for each entry */
+enum { WR_JOINED_INPUTS = 3 }; /* of a joined operation at most: they are gathered for each entry */
 
 /* y = alpha*A*x + beta*y and its epilogue. */
 template <typename T>
@@ -30,19 +30,19 @@ struct wr_resident_rows {
 template <typename T>
 struct wr_resident_step {
   wr_resident_kind kind;
-  int nin, nout;  /* of vectors: inputs, times among them, and outputs. An operand of a reduction that is output o has the */
-                  /* slot WR_FUSED_SLOTS + o                                                                               */
-  int share;      /* of vectors: elements of a block                                                                       */
-  int ends_part;  /* behind it the loop may end                                                                            */
-  /* Of JOINED: vectors.sums are the product's, then the operation's own, and the product's step; ends_part is its too. */
+  int nin, nout;  /* of a fused operation: inputs, times included, and outputs. Output o as an operand of a reduction has  */
+                  /* the slot WR_FUSED_SLOTS + o                                                                           */
+  int share;      /* of a fused operation: elements of one block                                                           */
+  int ends_part;  /* 1: the step ends a part, so the loop may end behind it                                                */
+  /* JOINED: vectors.sums has the product's sums, then the operation's, and the product's step; ends_part is the product's. */
   union {
     wr_fused_args<T> vectors;
     wr_resident_rows<T> rows;
   };
 };
 
-/* What was recorded last becomes the next step. WR_EUNAVAILABLE: it cannot, as it has a scalar elsewhere or a step that is
- * not compiled in. */
+/* Adds a fused operation as the next step of the loop. WR_EUNAVAILABLE: it has a scalar in another bank, or a step that is
+ * not in WR_STEP_LIST. */
 template <typename T>
 wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T> &args, int nin, int nout, const wr_then &then);
 

@@ -1,4 +1,4 @@
-/* Loops that are one kernel: what loop_cuda.cu and the operations that are recorded call (resident_cuda.cu). */
+/* Resident loops, which are one kernel: functions for loop_cuda.cu and for operations while they are recorded. */
 #ifndef WR_RESIDENT_H
 #define WR_RESIDENT_H
 
@@ -12,18 +12,18 @@ extern "C" {
 
 typedef struct wr_resident wr_resident;
 
-/* From now on operations of env are recorded. bank: of all their scalars. WR_EUNAVAILABLE with the reason. */
+/* Begins to record operations of env; all their scalars must be in bank. WR_EUNAVAILABLE, with the reason. */
 wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_resident **resident);
 
-/* A product with rows as the next step. WR_EUNAVAILABLE: it cannot be one. */
+/* Adds a product with plain rows as the next step. WR_EUNAVAILABLE, with the reason. */
 wr_status wr_resident_rows_add(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request);
 
-wr_status wr_resident_part(wr_resident *resident);                /* what was recorded last ends a part */
-wr_status wr_resident_close(wr_env *env, wr_resident *resident);  /* nothing is recorded any more       */
+wr_status wr_resident_part(wr_resident *resident);                /* the last recorded step ends a part */
+wr_status wr_resident_close(wr_env *env, wr_resident *resident);  /* ends recording                     */
 
-/* Asynchronous. stop, on the device: not 0: the host asks the loop to end. */
+/* Asynchronous. *stop, on the device, not 0: the next step that decides ends the loop. */
 wr_status wr_resident_run(wr_env *env, wr_resident *resident, const unsigned *stop);
-void wr_resident_free(wr_env *env, wr_resident *resident); /* NULL is fine */
+void wr_resident_free(wr_env *env, wr_resident *resident); /* also takes NULL */
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
-/* Loops over small systems as one kernel (vec.h, loop_open; decisions.md): to launch a kernel, to decide in a graph and to tell
- * the next kernel what the last block has found costs several times what all blocks take to wait for each other. Here they are
- * recorded, checked and launched; resident_kernel.cuh has the kernel. */
+/* Resident loops: iterations over a small system as one kernel (loop.h; docs/decisions.md), since a grid barrier takes a
+ * fraction of the time of a kernel launch, a graph condition and the last block's work on sums. This file records, checks
+ * and launches them; resident_kernel.cuh has the kernel. */
 #include <cuda_runtime.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "spmv/loop/resident_kernel.cuh"
 #include "spmv/kernel/launch.cuh"
 
-/* *longest := entries of the longest row, 0 before. */
+/* *longest := the length of the longest row; 0 before the launch. */
 __global__ void __launch_bounds__(THREADS) find_longest_row(int64_t nrows, const int32_t *row_ptr, unsigned *longest) {
   unsigned most = 0;
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < nrows; i += (int64_t)gridDim.x * THREADS) {
@@ -33,12 +33,12 @@ struct wr_resident {
   int count;    /* steps */
   size_t step_bytes;
   char *steps;            /* [MAX_STEPS] of step_bytes                           */
-  const int32_t *row_ptr; /* of all products; NULL: there is none                */
-  int64_t nrows, nnz;     /* of it                                               */
-  int64_t longest;        /* of all vectors                                      */
+  const int32_t *row_ptr; /* of all products; NULL: no product is recorded       */
+  int64_t nrows, nnz;     /* of the matrix of all products                       */
+  int64_t longest;        /* length of the longest vector                        */
   int most_rows, most_products; /* of a block                                    */
-  int joined;             /* all products make their x                           */
-  void *on_device;        /* the steps                                           */
+  int joined;             /* 1: all products are joined (resident.cuh)           */
+  void *on_device;        /* the steps, on the device                            */
   double *partial;
   unsigned *counts;       /* [4] on the device: arrived, stops, the longest row */
   unsigned most, blocks;
@@ -46,10 +46,10 @@ struct wr_resident {
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
-/* Where the rest of shared memory is left to the first-level cache. */
+/* The dynamic shared memory of a block at most, without the steps; what a launch does not use remains for L1. */
 static const size_t shared_most = (MOST_PRODUCTS + MOST_ROWS + 2) * sizeof(double) + (2 * MOST_ROWS + 3) * sizeof(int);
 
-/* How many blocks can run at the same time. One always can. */
+/* r->most := how many blocks run at the same time: one a multiprocessor, or one in all if there are no cooperative launches. */
 template <typename T>
 static wr_status count_blocks(wr_env *env, wr_resident *r) {
   wr_status status;
@@ -73,7 +73,7 @@ extern "C" wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_reside
   int limited = 0;
   TRY(wr_alloc_zeroed(&r, 1, sizeof *r, "a loop of one kernel"));
   TRY(WR_CUDA(cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, env->device)));
-  if (limited) TRY(wr_fail(WR_EUNAVAILABLE, "%s ends kernels that take long", env->device_name));
+  if (limited) TRY(wr_fail(WR_EUNAVAILABLE, "%s ends kernels that run for long", env->device_name));
   r->type = env->type, r->bank = (double *)bank->data, r->nbank = bank->n;
   r->step_bytes = env->type == WR_F32 ? sizeof(wr_resident_step<float>) : sizeof(wr_resident_step<double>);
   TRY(wr_alloc(&r->steps, MAX_STEPS, r->step_bytes, "steps of a loop"));
@@ -89,14 +89,14 @@ done:
   return status;
 }
 
-static bool is_ours(const wr_resident *r, const double *scalar) {
+static bool is_in_bank(const wr_resident *r, const double *scalar) {
   return scalar == NULL || (scalar >= r->bank && scalar < r->bank + r->nbank);
 }
 
-/* then: the step behind the sums, which must be compiled into the kernel. */
+/* then: the step behind the sums, which must be in WR_STEP_LIST. */
 static wr_status check_sums(const wr_resident *r, const wr_sums &s, const wr_then &then) {
   bool fine = (then.step == NULL || s.step.bit) && (s.step.bit == 0 || s.step.bank == r->bank);
-  for (int k = 0; k < s.count; k++) fine &= is_ours(r, s.into[k]);
+  for (int k = 0; k < s.count; k++) fine &= is_in_bank(r, s.into[k]);
   return fine ? WR_OK
               : wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank and the steps that are compiled in");
 }
@@ -120,9 +120,9 @@ wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T> &args, int
     for (int *slot : slots)
       if (*slot >= nin) *slot += WR_FUSED_SLOTS - nin;
   }
-  bool fine = is_ours(r, args.when) && !(args.when && args.sums.step.bit && args.sums.count == 0);
+  bool fine = is_in_bank(r, args.when) && !(args.when && args.sums.step.bit && args.sums.count == 0);
   for (int k = 0; k < WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1); k++)
-    fine &= is_ours(r, args.c[k / (WR_FUSED_SLOTS + 1)][k % (WR_FUSED_SLOTS + 1)].scalar);
+    fine &= is_in_bank(r, args.c[k / (WR_FUSED_SLOTS + 1)][k % (WR_FUSED_SLOTS + 1)].scalar);
   if (!fine) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
   TRY(check_sums(r, args.sums, then));
   TRY(add(r, &step, args.n));
@@ -144,7 +144,7 @@ static wr_status add_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const 
   a->nrows = request->y->n, a->row_ptr = (const int32_t *)A->row_ptr, a->col = A->col, a->val = (const T *)A->val;
   a->x = (const T *)request->x->data, a->y = (T *)request->y->data, a->alpha = request->alpha, a->beta = request->beta;
   a->finish = wr_finish_make<T>(env, request->epilogue);
-  if (!is_ours(r, a->finish.shift)) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
+  if (!is_in_bank(r, a->finish.shift)) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
   if (r->row_ptr && (r->row_ptr != A->row_ptr || r->nrows != a->nrows))
     TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one matrix"));
   if (A->wide) TRY(wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)nnz));
@@ -177,8 +177,8 @@ extern "C" wr_status wr_resident_part(wr_resident *r) {
   return WR_OK;
 }
 
-/* A row is one block's, and all others wait for it: above this length a graph of launches does better, and above as many
- * entries a block. */
+/* Limits above which a graph of launches is faster: the length of a row, which one block adds up while all others wait, and the
+ * entries for each block. */
 enum { LONGEST_ROW = 8192, MOST_ENTRIES = 6500 };
 
 static wr_status check_rows(wr_env *env, wr_resident *r) {
@@ -200,7 +200,7 @@ static size_t shared_bytes(const wr_resident *r) {
          (2 * r->most_rows + 1) * sizeof(int);
 }
 
-/* As many blocks as have enough to do, and what each keeps in shared memory. */
+/* Chooses the number of blocks, so that each has enough work, and the sizes of their arrays in shared memory. */
 static wr_status share_out(wr_resident *r) {
   int64_t by_length = (r->longest + THREADS - 1) / THREADS, by_entries = r->nnz / (3 * THREADS) + 1;
   int64_t wanted = by_length > by_entries ? by_length : by_entries;
@@ -216,23 +216,24 @@ static wr_status share_out(wr_resident *r) {
   return wr_fail(WR_EUNAVAILABLE, "%lld rows are too many for one kernel", (long long)r->nrows);
 }
 
-/* ---- Products that make their x ---- */
+/* ---- Joined products (resident.cuh) ---- */
 
-/* Entries of a block above which to gather more for each may take longer than the blocks take to meet. 0: none are joined. */
+/* Entries of a block up to which products are joined: above, gathering several vectors may take longer than a grid barrier. */
 enum { MOST_JOINED = 4096 };
 
 template <typename T>
 static bool sums_fit(const wr_fused_args<T> &f, const wr_finish<T> &finish) {
   bool fits = f.sums.step.bit == 0 && f.sums.count + finish.sums.count <= WR_MAX_REDUCTIONS;
   for (int k = 0; k < f.sums.count; k++) {
-    fits &= f.sums.into[k] != finish.shift; /* which the product would read too early */
+    fits &= f.sums.into[k] != finish.shift; /* the product would read the shift before it is computed */
     for (int m = 0; m < finish.sums.count; m++) fits &= f.sums.into[k] != finish.sums.into[m];
   }
   return fits;
 }
 
-/* Whether a product can make its x, the output of the operation before, by itself: its blocks gather what that is made of while
- * others store x, y and scaled already, and the epilogue reads x as it was before but where it is a z. */
+/* Whether a product can be joined with the operation before it, which computes its x. Blocks of the joined product gather
+ * the operation's inputs while others already store x, y and scaled, so none of these may be an input; and the epilogue must
+ * not read x, except as a z. */
 template <typename T>
 static bool can_join(const wr_resident_step<T> &operation, const wr_resident_step<T> &product) {
   if (operation.kind != WR_RESIDENT_VECTORS || product.kind != WR_RESIDENT_ROWS || operation.ends_part) return false;
@@ -244,12 +245,12 @@ static bool can_join(const wr_resident_step<T> &operation, const wr_resident_ste
   return fits && a.x != a.y && a.x != a.finish.scaled && a.x != a.finish.scale && a.x != a.finish.shift_dir;
 }
 
-/* All sums are left together, the product's first, and its step follows. */
+/* Makes the operation a JOINED step with the sums of both, the product's first, and the product's step. */
 template <typename T>
 static void join(wr_resident_step<T> *operation, const wr_resident_step<T> *product) {
   wr_fused_args<T> *f = &operation->vectors;
   wr_sums all = product->rows.finish.sums;
-  for (int k = f->sums.count; k-- > 0;) { /* from the last on, as u and z move within themselves */
+  for (int k = f->sums.count; k-- > 0;) { /* from the last on, since u and z are moved in place */
     int to = all.count + k;
     all.kind[to] = f->sums.kind[k], all.into[to] = f->sums.into[k], f->u[to] = f->u[k], f->z[to] = f->z[k];
   }
@@ -258,7 +259,7 @@ static void join(wr_resident_step<T> *operation, const wr_resident_step<T> *prod
   operation->kind = WR_RESIDENT_JOINED, operation->ends_part = product->ends_part;
 }
 
-/* All products or none: there is a kernel for either. */
+/* Joins all products or none, as the kernel is compiled for these two cases. */
 template <typename T>
 static void join_steps(wr_resident *r) {
   wr_resident_step<T> *steps = (wr_resident_step<T> *)r->steps;

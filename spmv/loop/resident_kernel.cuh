@@ -1,28 +1,28 @@
-/* The kernel that is a loop (resident_cuda.cu): its blocks do the steps together, all wait for all behind each, and every block
- * has the scalars and runs their steps for itself. The matrix stays in the first-level caches if it fits, vectors and sums
- * pass through L2. */
+/* The kernel of a resident loop (resident_cuda.cu): all blocks do each step together, with a grid barrier behind it. Every
+ * block has a copy of the bank in shared memory and runs the steps on scalars itself. The matrix stays in L1 if it is small
+ * enough; vectors and sums are exchanged through L2. */
 #ifndef WR_RESIDENT_KERNEL_CUH
 #define WR_RESIDENT_KERNEL_CUH
 
 #include "spmv/loop/resident_rows.cuh"
 #include "spmv/kernel/meet.cuh"
 
-/* The step on scalars behind the sums of an operation, in every block, by thread 0; the first block keeps the log. */
+/* Runs the step on scalars behind the sums of an operation: thread 0 of every block; only the first block writes the log. */
 template <typename T>
 __device__ inline void run_scalar_step(const block_state<T> &b, const wr_step_work &of) {
   wr_step_work w = of;
   if (blockIdx.x != 0) w.room = 0;
-  w.go.conditions = 0, w.go.tells = 1, w.go.going = b.going;
+  w.go.conditions = 0, w.go.sets_going = 1, w.go.going = b.going;
   wr_step_run(w, b.stop, b.bank);
 }
 
-/* All lanes get the sums. Lanes that have come apart before would exchange one by one, which takes ten times as long. */
+/* sum of all lanes := sums over the warp. Without __syncwarp, shuffles of diverged lanes take ten times as long. */
 __device__ inline void add_lanes(double (&sum)[WR_MAX_REDUCTIONS]) {
   __syncwarp();
   wr_warp_sums(sum, WR_MAX_REDUCTIONS);
 }
 
-/* By the first warp, behind a __syncthreads: sum := the block's, of what its warps have left in parts. */
+/* By the first warp, after a __syncthreads: sum := the sums over the block, from those of its warps in `parts`. */
 __device__ inline void add_warps(const double *parts, double (&sum)[WR_MAX_REDUCTIONS]) {
   int lane = threadIdx.x % WR_WARP;
 #pragma unroll
@@ -31,12 +31,12 @@ __device__ inline void add_warps(const double *parts, double (&sum)[WR_MAX_REDUC
   add_lanes(sum);
 }
 
-/* By the first warp: the sums of all blocks in the block's own scalars, added up in an order that depends on their number
- * alone. Each is stored by a lane, as one lane would take a turn for each. */
+/* By the first warp: stores the sums over all blocks, added in an order that depends on the number of blocks alone, in the
+ * block's copy of the bank. Lane r stores sum r, so the stores are one instruction. */
 template <typename T>
 __device__ inline void add_blocks(const loop_args<T> &loop, const block_state<T> &b, const wr_sums &s,
                                   const double *partial) {
-  constexpr int AT_ONCE = 5; /* of an H200's 132 blocks, one after the other would cost a microsecond */
+  constexpr int AT_ONCE = 5; /* loads in flight: for 132 blocks (H200), one at a time would take a microsecond more */
   int lane = threadIdx.x % WR_WARP, blocks = (int)gridDim.x;
   int into = lane < s.count ? (int)(s.into[lane] - loop.bank) : -1;
   double total[WR_MAX_REDUCTIONS] = {0, 0, 0};
@@ -47,7 +47,7 @@ __device__ inline void add_blocks(const loop_args<T> &loop, const block_state<T>
 #pragma unroll
       for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
         int from = first + k * WR_WARP + lane;
-        bool is_there = r < s.count && first + k * WR_WARP < blocks; /* the same for all lanes, which stay together */
+        bool is_there = r < s.count && first + k * WR_WARP < blocks; /* the same for all lanes: no divergence */
         part[r][k] = is_there ? __ldcg(partial + r * blocks + (from < blocks ? from : blocks - 1)) : 0;
         if (from >= blocks) part[r][k] = 0;
       }
@@ -61,11 +61,11 @@ __device__ inline void add_blocks(const loop_args<T> &loop, const block_state<T>
   __syncwarp();
 }
 
-/* Leaves the block's sums, meets the other blocks, and adds up what all have left, each block for itself; thread 0 sees the
- * result. stop: *loop.stop as thread 0 of the first block has seen it in this step. */
+/* Stores the block's sums, waits at the grid barrier, and adds up the sums of all blocks; every block does so for its own
+ * copy of the bank, which thread 0 then sees. stop: *loop.stop, in thread 0 of the first block. */
 template <typename T>
-__device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const wr_sums &s, unsigned stop,
-                            double (&sum)[WR_MAX_REDUCTIONS]) {
+__device__ inline void sum_over_grid(const loop_args<T> &loop, block_state<T> &b, const wr_sums &s, unsigned stop,
+                                     double (&sum)[WR_MAX_REDUCTIONS]) {
   static_assert(WR_MAX_REDUCTIONS == 3, "lanes 0 to 2 store the sums");
   WR_SHARED(double, parts, WR_MAX_REDUCTIONS *THREADS / WR_WARP);
   double *partial = loop.partial + (int64_t)(++b.round % 2) * WR_MAX_REDUCTIONS * gridDim.x;
@@ -91,8 +91,8 @@ __device__ inline void meet(const loop_args<T> &loop, block_state<T> &b, const w
   }
 }
 
-/* A step of the loop, and the one on scalars behind it; a joined one with the product behind it. JOINED: all products are
- * joined; else none is, and the code for joining is left out, which had cost an iteration of PageRank 0.3 to 0.9 us. */
+/* Does one step of the loop, with its product if it is joined, and runs the step on scalars behind it. JOINED: all products are
+ * joined. Else none is, and the code for joining is not compiled in: it made an iteration of PageRank 0.3 to 0.9 us slower. */
 template <typename T, bool JOINED>
 __device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, const wr_resident_step<T> *step) {
   const wr_sums &sums = step->kind == WR_RESIDENT_ROWS ? step->rows.finish.sums : step->vectors.sums;
@@ -101,18 +101,18 @@ __device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, cons
       step->kind == WR_RESIDENT_VECTORS && step->vectors.when && *scalar_of(loop, b, step->vectors.when) == 0;
   unsigned stop = 0;
   if (!left_out) {
-    if (threadIdx.x == 0 && blockIdx.x == 0) stop = *(const volatile unsigned *)loop.stop; /* while there is work to do */
+    if (threadIdx.x == 0 && blockIdx.x == 0) stop = *(const volatile unsigned *)loop.stop; /* loaded during the step */
     if (step->kind == WR_RESIDENT_VECTORS)
       do_vectors(loop, b, *step, sum);
     else
       do_rows<T, JOINED>(loop, b, step[JOINED].rows, *step, sum);
-    meet(loop, b, sums, stop, sum);
+    sum_over_grid(loop, b, sums, stop, sum);
   }
   if (threadIdx.x == 0 && sums.step.bit) run_scalar_step(b, sums.step);
   __syncthreads();
 }
 
-/* Copies 8 bytes at a time. */
+/* Copies `bytes` bytes, a multiple of 8, by all threads of the block. */
 __device__ inline void copy_words(void *to, const void *from, int bytes) {
   for (int k = threadIdx.x; k < bytes / 8; k += THREADS) ((uint64_t *)to)[k] = ((const uint64_t *)from)[k];
 }
@@ -124,7 +124,7 @@ __device__ inline void begin_loop(const loop_args<T> &loop, block_state<T> &b, w
   if (threadIdx.x == 0) *b.going = 1, *b.nlong = *b.ngiant = 0;
   __syncthreads();
   for (int k = 0; k < loop.count; k++)
-    if (steps[k].kind == WR_RESIDENT_ROWS) return begin_rows(steps[k].rows, b); /* they are the same for all steps */
+    if (steps[k].kind == WR_RESIDENT_ROWS) return begin_rows(steps[k].rows, b); /* all products have the same matrix */
 }
 
 template <typename T, bool JOINED>

@@ -1,10 +1,10 @@
-/* Products with plain rows in a loop that is one kernel (resident_cuda.cu). A block has neighbouring rows, with about as many
- * entries as the others' have. It makes all products first, whoever's they are, then adds up each row's, then finishes a row a
- * thread.
+/* Products with plain rows in a resident loop (resident_cuda.cu). Each block has neighbouring rows, with about the same
+ * number of entries. Its threads first compute the products of all entries, then add them up by rows, then do the epilogue,
+ * a thread for each row.
  *
- * Where a fused operation makes the x of a product (WR_RESIDENT_JOINED), the product gathers what x is made of, makes each
- * element for itself, and stores x[i] where it finishes row i. Other blocks still gather then, so nothing that they read is
- * written: no vector in the operation's sum is its output, or y, or scaled. */
+ * For a joined product (WR_RESIDENT_JOINED) each thread gathers the inputs of the fused operation, computes the element of x
+ * that it needs, and stores x[i] when it finishes row i. Other blocks may still gather then, so no input of the operation is
+ * x, y or scaled. */
 #ifndef WR_RESIDENT_ROWS_CUH
 #define WR_RESIDENT_ROWS_CUH
 
@@ -16,26 +16,26 @@ __device__ inline int64_t row_start(const wr_resident_rows<T> &a, int64_t i) {
   return __ldg(a.row_ptr + i);
 }
 
-/* By one warp: the first row of block `block`; nrows behind the last one. */
+/* By one warp: the first row of block `block`; nrows if block is the number of blocks. */
 template <typename T>
 __device__ inline int first_row(const wr_resident_rows<T> &a, int block) {
-  int64_t whole = row_start(a, a.nrows) + ROW_WEIGHT * a.nrows, target = whole * block / gridDim.x;
+  int64_t total = row_start(a, a.nrows) + ROW_WEIGHT * a.nrows, target = total * block / gridDim.x;
   int lane = threadIdx.x % WR_WARP;
-  int64_t low = 0, high = a.nrows; /* it is in [low, high] */
+  int64_t low = 0, high = a.nrows; /* the row is in [low, high] */
   while (low < high) {
     int64_t span = high - low, at = low + span * lane / WR_WARP;
     unsigned reached = __ballot_sync((unsigned)WR_FULL_MASK, row_start(a, at) + ROW_WEIGHT * at >= target);
-    int before = reached ? __ffs((int)reached) - 1 : WR_WARP; /* lanes whose row is too early */
+    int before = reached ? __ffs((int)reached) - 1 : WR_WARP; /* lanes with a row before it */
     if (before < WR_WARP) high = low + span * before / WR_WARP;
     if (before > 0) low = low + span * (before - 1) / WR_WARP + 1;
   }
   return (int)low;
 }
 
-/* Lists the block's rows that a few lanes would be long busy with, in their order. */
+/* Lists the block's long rows (more than LONG entries a lane), in ascending order. */
 template <typename T>
 __device__ inline void find_long_rows(const block_state<T> &b) {
-  WR_SHARED(int, before, THREADS / WR_WARP); /* long rows of each warp, in this turn */
+  WR_SHARED(int, before, THREADS / WR_WARP); /* number of long rows of each warp, in this turn */
   int warp = threadIdx.x / WR_WARP, lane = threadIdx.x % WR_WARP, count = 0, giant = 0;
   for (int turn = 0; turn < b.nrows; turn += THREADS) {
     int i = turn + (int)threadIdx.x, length = i < b.nrows ? b.starts[i + 1] - b.starts[i] : 0;
@@ -53,7 +53,7 @@ __device__ inline void find_long_rows(const block_state<T> &b) {
   __syncthreads();
 }
 
-/* Which rows are the block's, once a launch. */
+/* Finds the rows of the block, once a launch. */
 template <typename T>
 __device__ inline void begin_rows(const wr_resident_rows<T> &a, block_state<T> &b) {
   WR_SHARED(int, bounds, 2);
@@ -70,7 +70,7 @@ __device__ inline void begin_rows(const wr_resident_rows<T> &a, block_state<T> &
   find_long_rows(b);
 }
 
-/* What is gathered instead of x, and the coefficients of its sum; NULL: nothing. Of a product that is not joined, x alone. */
+/* The vectors that a joined product gathers instead of x, NULL if unused, and their coefficients. Not joined: x in in[0]. */
 template <typename T>
 struct gathered {
   const T *in[WR_JOINED_INPUTS];
@@ -88,7 +88,7 @@ __device__ inline gathered<T> gathered_for(const block_state<T> &b, const wr_res
   return g;
 }
 
-/* The element of x as output_of gives it, to the bit. */
+/* The element of x, with the same bits as from output_of. */
 template <typename T>
 __device__ inline double element_of(const gathered<T> &g, const T (&v)[WR_JOINED_INPUTS]) {
   double sum = 0;
@@ -102,7 +102,7 @@ __device__ inline double element_of(const gathered<T> &, const T (&v)[1]) {
   return (double)v[0];
 }
 
-/* products := those of entries [begin, end). INPUTS: vectors that are gathered. */
+/* b.products := val * x of entries [begin, end). INPUTS: the number of vectors that are gathered. */
 template <int INPUTS, typename T>
 __device__ inline void make_products(const wr_resident_rows<T> &a, const block_state<T> &b, const gathered<T> &from,
                                      int begin, int end) {
@@ -126,14 +126,14 @@ __device__ inline void make_products(const wr_resident_rows<T> &a, const block_s
   }
 }
 
-/* The part of the block's row i that lies in [begin, end): where its products are. */
+/* [from, to) := the indices in b.products of the entries of the block's row i within [begin, end). */
 template <typename T>
 __device__ inline void part_of(const block_state<T> &b, int i, int begin, int end, int &from, int &to) {
   from = b.starts[i] < begin ? 0 : b.starts[i] - begin;
   to = (b.starts[i + 1] < end ? b.starts[i + 1] : end) - begin;
 }
 
-/* Adds up products from `from` on below `to`, every stride-th. */
+/* The sum of products[from], products[from + stride], ... below `to`. */
 __device__ inline double add_up(const double *products, int from, int to, int stride) {
   double sum = 0;
 #pragma unroll 4
@@ -141,7 +141,8 @@ __device__ inline double add_up(const double *products, int from, int to, int st
   return sum;
 }
 
-/* Adds to row_sums what rows have among entries [begin, end): some lanes a row, a warp a long one, all the block a giant. */
+/* Adds the products of entries [begin, end) to row_sums: by 2^log_lanes lanes for a row, a warp for a long row, the block for
+ * a giant one. */
 template <typename T>
 __device__ inline void add_rows(const block_state<T> &b, int begin, int end) {
   int lane = threadIdx.x & ((1 << b.log_lanes) - 1), from, to;
@@ -150,7 +151,7 @@ __device__ inline void add_rows(const block_state<T> &b, int begin, int end) {
     double total = 0;
     bool is_short = i < b.nrows && b.starts[i + 1] - b.starts[i] <= LONG << b.log_lanes;
     if (is_short) part_of(b, i, begin, end, from, to), total = add_up(b.products, from + lane, to, 1 << b.log_lanes);
-    __syncwarp(); /* as in add_lanes */
+    __syncwarp(); /* as in add_lanes: the shuffles below are slow if lanes have diverged */
 #pragma unroll
     for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
       if (distance < 1 << b.log_lanes) total += __shfl_xor_sync((unsigned)WR_FULL_MASK, total, distance);
@@ -177,25 +178,26 @@ __device__ inline void add_rows(const block_state<T> &b, int begin, int end) {
   }
 }
 
-/* What the epilogue of row i reads; all of it may have been written by another block. */
+/* Loads what the epilogue of row i reads, from L2, since another block may have written it. */
 template <typename T>
 __device__ inline void load_finish(const wr_resident_rows<T> &a, int64_t i, wr_finish_rows<T, 1> &row) {
   const wr_finish<T> &f = a.finish;
   row.shift_dir[0] = f.shift_dir ? __ldcg(f.shift_dir + i) : (T)0;
-  row.scale[0] = f.scale ? __ldcg(f.scale + i) : f.whole ? wr_reciprocal<T>(f.whole, f.whole_bytes, i) : (T)0;
+  row.scale[0] = f.scale ? __ldcg(f.scale + i) : f.divisors ? wr_reciprocal<T>(f.divisors, f.divisor_bytes, i) : (T)0;
   row.value[0] = a.beta == 0 ? 0 : a.beta * (double)__ldcg(a.y + i);
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? __ldcg(f.z[r] + i) : (T)0;
 }
 
-/* The element i of x that a joined product makes, which is its block's to store: from what the operation reads there. */
+/* Loads element i of the inputs of a joined operation, from which the block of row i computes and stores x[i]. */
 template <typename T>
 __device__ inline void load_own(const wr_resident_step<T> &joined, int64_t i, T (&own)[WR_JOINED_INPUTS]) {
 #pragma unroll
   for (int s = 0; s < WR_JOINED_INPUTS; s++) own[s] = s < joined.nin ? __ldcg(joined.vectors.in[s] + i) : (T)0;
 }
 
-/* It is stored, added to the operation's sums, and in the row's, where it was not yet there when they were loaded. */
+/* Computes and stores x[i], adds its terms to the operation's sums, and puts it into each z of the row that is x, since z was
+ * loaded before x[i] was computed. */
 template <typename T>
 __device__ inline void finish_own(const wr_resident_step<T> &joined, const wr_resident_rows<T> &a,
                                   const block_state<T> &b, int64_t i, const T (&own)[WR_JOINED_INPUTS],
@@ -213,7 +215,7 @@ __device__ inline void finish_own(const wr_resident_step<T> &joined, const wr_re
     if (a.finish.z[r] == a.x) row.z[r][0] = value;
 }
 
-/* JOINED: `joined` is the operation that makes x; else x is there. */
+/* Does one product. JOINED: `joined` is the operation that computes x; else x is in memory. */
 template <typename T, bool JOINED>
 __device__ inline void do_rows(const loop_args<T> &loop, const block_state<T> &b, const wr_resident_rows<T> &a,
                                const wr_resident_step<T> &joined, double (&sum)[WR_MAX_REDUCTIONS]) {
@@ -222,7 +224,7 @@ __device__ inline void do_rows(const loop_args<T> &loop, const block_state<T> &b
   wr_finish_rows<T, 1> row = {};
   T own[WR_JOINED_INPUTS] = {};
   gathered<T> from = {{a.x}, {}};
-  if ((int)threadIdx.x < b.nrows) { /* under way meanwhile */
+  if ((int)threadIdx.x < b.nrows) { /* loads that overlap the products */
     load_finish(a, b.first + (int)threadIdx.x, row);
     if (JOINED) load_own(joined, b.first + (int)threadIdx.x, own);
   }

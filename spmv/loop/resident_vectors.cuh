@@ -1,5 +1,4 @@
-/* Fused operations in a loop that is one kernel (resident_cuda.cu), and what its blocks know. A block has neighbouring
- * elements. */
+/* Fused operations in a resident loop (resident_cuda.cu), each block doing neighbouring elements; and the state of a block. */
 #ifndef WR_RESIDENT_VECTORS_CUH
 #define WR_RESIDENT_VECTORS_CUH
 
@@ -10,12 +9,12 @@ enum {
   THREADS = 512,
   MAX_STEPS = 24,
   MAX_BANK = 256,
-  LONG = 16,         /* entries for each lane beyond which a row is long, a warp's    */
-  GIANT = 4096,      /* entries beyond which a row is all the block's                 */
-  BATCH = 4,         /* entries of a thread on their way                              */
-  ROW_WEIGHT = 4,    /* a row is as much work as so many entries                      */
-  LEAST_PRODUCTS = 1024, MOST_PRODUCTS = 8192, /* that a block keeps at a time        */
-  MOST_ROWS = 4096   /* of a block                                                    */
+  LONG = 16,         /* entries for each lane above which a row is long: done by a warp */
+  GIANT = 4096,      /* entries above which a row is giant: done by the whole block     */
+  BATCH = 4,         /* entries that a thread loads at a time                           */
+  ROW_WEIGHT = 4,    /* work of a row beside that of its entries, in entries            */
+  LEAST_PRODUCTS = 1024, MOST_PRODUCTS = 8192, /* in a block's shared memory           */
+  MOST_ROWS = 4096   /* of a block                                                      */
 };
 
 template <typename T>
@@ -23,28 +22,28 @@ struct loop_args {
   const wr_resident_step<T> *steps;
   int count, nbank;
   double *bank;     /* [nbank] */
-  double *partial;  /* [2][WR_MAX_REDUCTIONS][blocks]: what blocks leave, by turns                          */
+  double *partial;  /* [2][WR_MAX_REDUCTIONS][blocks]: sums of each block; barriers alternate between the two  */
   unsigned *arrived;
   const unsigned *stop;
-  unsigned *stops;  /* [2], by turns: stop, as the first block has seen it, so that all blocks see the same */
-  int most_rows;    /* of a block                                                                           */
+  unsigned *stops;  /* [2], alternating: *stop as read by the first block, so that all blocks use the same value */
+  int most_rows;    /* of a block                                                                            */
   int most_products;
 };
 
-/* What a block knows. But for what stands in registers, all is in shared memory. */
+/* The state of a block. Arrays are in shared memory, other members in registers. */
 template <typename T>
 struct block_state {
   const wr_resident_step<T> *steps;
   double *bank, *c;     /* c[WR_MAX_OUTPUTS][WR_FUSED_SLOTS + 1]: coefficients of this step                */
   double *products;     /* [most_products]                                                                */
   double *row_sums;     /* [most_rows]                                                                    */
-  int *starts;          /* [most_rows + 1]: where its rows begin; their entries follow each other          */
-  int *long_rows, *nlong, *ngiant; /* [most_rows] of its rows, counted from its first, ascending          */
+  int *starts;          /* [most_rows + 1]: index of the first entry of each of its rows, and their end   */
+  int *long_rows, *nlong, *ngiant; /* long_rows[most_rows]: long rows, counted from `first`, ascending    */
   int *going;
-  int first, nrows;     /* its rows                                                                       */
-  int log_lanes;        /* 2^log_lanes lanes add up a row of it                                           */
-  unsigned round;       /* how often it has met the others                                                */
-  unsigned stop;        /* of thread 0; not 0: the loop is to end. As all blocks read it where they last met */
+  int first, nrows;     /* its rows: first, ..., first + nrows - 1                                        */
+  int log_lanes;        /* 2^log_lanes lanes add up a row                                                 */
+  unsigned round;       /* grid barriers so far                                                           */
+  unsigned stop;        /* of thread 0: loop.stops as read at the last barrier; not 0: the loop is to end */
 };
 
 /* The block's copy of a scalar of the bank. */
@@ -72,13 +71,13 @@ __device__ inline double pick(const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS]
   return value;
 }
 
-/* A term that is left out or worth nothing has no part. */
+/* sum += factor * value, without a branch; a term with factor 0 is not added, even if value is NaN. */
 __device__ inline void add_term(double factor, double value, double &sum) {
   double term = factor * value;
   sum += factor != 0 ? term : 0;
 }
 
-/* Output o of one element, from inputs and the first output in v. */
+/* Output o of one element, from the inputs and the first output in v. */
 template <typename T>
 __device__ inline T output_of(const wr_fused_args<T> &f, const double *c, int o,
                               const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS]) {
@@ -89,7 +88,7 @@ __device__ inline T output_of(const wr_fused_args<T> &f, const double *c, int o,
   return (T)sum;
 }
 
-/* Adds an element's terms to the operation's sums, of which `first` are not its own. */
+/* Adds an element's terms to the operation's sums. Sums before `first` are the joined product's, and are not changed. */
 template <typename T>
 __device__ inline void add_sums(const wr_fused_args<T> &f, int first,
                                 const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS], double (&sum)[WR_MAX_REDUCTIONS]) {

@@ -32,7 +32,7 @@ typedef struct assembly {
   int64_t ntasks;
   int64_t *first;     /* [ntasks + 1] the first row of each task                                         */
   int64_t *distinct;  /* [ntasks + 1] entries of a task's rows less duplicates; then their sum before it */
-  wr_csr_front front; /* the tasks whose rows are final                                                  */
+  wr_csr_front front; /* the tasks with final rows                                                       */
 } assembly;
 
 static void free_chunk(wr_triplet_chunk *chunk) {
@@ -269,7 +269,7 @@ static wr_status merge(assembly *a, wr_duplicates duplicates) {
   if (status != WR_OK) return status;
   B->symmetric = A->symmetric;
   begin_front(a, B);
-  int64_t overflow = A->nrows; /* the first row whose sum overflows */
+  int64_t overflow = A->nrows; /* the first row with a sum that overflows */
 #pragma omp parallel for num_threads(a->threads) schedule(dynamic, 1) reduction(min : overflow)
   for (int64_t t = 0; t < a->ntasks; t++) {
     int64_t k = a->distinct[t];

@@ -89,7 +89,7 @@ done:
   return status;
 }
 
-/* Uploads the host's values to the existing array, whose address plans know. On failure it keeps the old values, or stays
+/* Uploads the host's values to the existing array, as plans keep its address. On failure it keeps the old values, or stays
  * stale. */
 static wr_status refresh_values(wr_csr *A, wr_env *env, struct wr_csr_device *view) {
   wr_status status;

@@ -1,5 +1,5 @@
 /* Transposes in two stable passes, so that the result depends only on the matrix: entries are scattered to buckets of
- * consecutive columns, whose counters fit a cache; then each bucket is counting-sorted by column. Both passes keep row order
+ * consecutive columns with counters that fit a cache; then each bucket is counting-sorted by column. Both passes keep row order
  * within a column, which is the ascending order that the transposed rows need. */
 #include <omp.h>
 
@@ -27,7 +27,7 @@ typedef struct transposer {
   double *val;         /* [nnz] their values, or NULL                                   */
 } transposer;
 
-/* First row whose entries begin at or after k. */
+/* First row with entries that begin at or after k. */
 static int64_t row_at(const wr_csr *A, int64_t k) {
   int64_t low = 0, high = A->nrows;
   while (low < high) {

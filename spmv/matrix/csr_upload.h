@@ -20,7 +20,7 @@ typedef struct wr_csr_upload {
   int64_t pointers, entries;  /* numbers of leading row pointers and entries that are uploaded */
 } wr_csr_upload;
 
-/* *upload := memory on env's device for A, whose sizes are final, with values in env's type. Until it ends env must stay open
+/* *upload := memory on env's device for A, with values in env's type; A's sizes are final. Until it ends env must stay open
  * and unused otherwise; A's arrays must be readable during wr_csr_upload_more. A has no view on that device. WR_ENOMEM,
  * WR_EDEVICE; WR_EUNAVAILABLE without CUDA. */
 wr_status wr_csr_upload_begin(wr_csr *A, struct wr_env *env, wr_csr_upload **upload);

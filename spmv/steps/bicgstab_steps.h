@@ -1,4 +1,4 @@
-/* BiCGSTAB's scalars and what is computed of them between its operations (solvers/bicgstab_step.c), after H. A. van der Vorst,
+/* BiCGSTAB's scalars, and the steps between its operations (solvers/bicgstab_step.c), after H. A. van der Vorst,
  * SIAM J. Sci. Stat. Comput. 13 (1992), page 631ff. Flags are 1 or 0. */
 #ifndef WR_BICGSTAB_STEPS_H
 #define WR_BICGSTAB_STEPS_H
@@ -6,7 +6,7 @@
 #include "spmv/steps/step_math.h"
 
 typedef struct wr_bicgstab_scalars {
-  /* the method; shadow is the fixed vector that others write as r0 with a hat or a tilde */
+  /* the method; shadow is the fixed vector that papers write as r0 with a hat or a tilde */
   double rho, sigma;       /* (shadow, r), (shadow, v)            */
   double vv;               /* (v, v)                              */
   double alpha;
@@ -14,39 +14,39 @@ typedef struct wr_bicgstab_scalars {
   double omega;
   double rr, rho_next;     /* (r, r), (shadow, r) of the new r    */
   double beta, beta_omega;
-  /* its end */
+  /* convergence and breakdown */
   double bound;            /* on (r, r)                           */
   double largest;          /* 1 / u^2: |beta| above it is a breakdown, and so is ||alpha v|| above it times ||r|| */
   double huge;             /* larger than any finite sum          */
-  double one;              /* 1: what b is multiplied by in a residual */
+  double one;              /* 1: the coefficient of b in a residual */
   double qq;               /* ||b - A x||^2                       */
   double sum_x;            /* of the elements of an iterate: finite if they all are */
-  double active;           /* this iteration counts: nothing ended the solve before it, and alpha is usable  */
+  double active;           /* 1: this iteration counts: the solve had not ended, and alpha is usable         */
   double done;             /* converged or broken down: all later iterations leave d and r as they are       */
   double bad_sigma, bad_omega, bad_rho; /* breakdowns */
   /* counters */
-  double steps;            /* iterations that counted             */
+  double steps;            /* iterations with active 1            */
   double rounds, last;     /* all iterations, and the last one allowed */
-  double last_part;        /* the last round after which another part of a loop still fits */
-  double since, every, look; /* rounds since the host last looked, and between two looks; the host looks after this one */
+  double last_part;        /* the last round after which another part of a loop stays within `last` */
+  double since, every, look; /* rounds since the last look (docs/glossary.md), and between two; 1: look after this round */
   double logged, log_room;
   /* snapshots of the iterate */
-  double snapshot_rr, enough;        /* (r, r) of the last one; another is due below enough times that, ...           */
-  double snapshot_round, gap;        /* ... after this round, gap rounds after the last, ...                          */
-  double phase, period;              /* ... where phase, the rounds since the start modulo period, is 0               */
-  double snap, keep;                 /* a snapshot is due; and the iterate is finite                                  */
-  double kept, kept_rr;              /* there is one; its (r, r)                                                      */
+  double snapshot_rr, enough;        /* (r, r) of the last one; another is due if (r, r) is below enough times that, ... */
+  double snapshot_round, gap;        /* ... the round is after this one, which is gap after the last one, ...            */
+  double phase, period;              /* ... and phase, the rounds since the start modulo period, is 0                    */
+  double snap, keep;                 /* 1: a snapshot is due; 1: and the iterate is finite                               */
+  double kept, kept_rr;              /* 1: there is a snapshot; its (r, r)                                               */
   /* stagnation */
-  double gain_rr, gain_step;         /* (r, r) when it was last below gain times what it had been, and the steps then */
+  double gain_rr, gain_step;         /* (r, r) at the last gain, when it fell below gain times the value before; steps then */
   double gain, patience;             /* 0.81; steps that may pass without a gain                                      */
-  double least_cos2;                 /* the square of the cosine of s and t below which it is rounding                */
+  double least_cos2;                 /* square of the cosine of (s, t) below which (t, s) is only rounding            */
   double noise;                      /* (u ||shadow||)^2: rho^2 below it times (r, r) is rounding                     */
-  double stalled;                    /* at a look: there is no progress any more                                      */
-  double stop, goes_on;              /* the host has to act; the loop continues without it                            */
+  double stalled;                    /* 1: no progress, see wr_bicgstab_look_for_stall; used at looks                 */
+  double stop, goes_on;              /* 1: the host must act; 1: the loop goes on without the host                    */
 } wr_bicgstab_scalars;
 
 /* alpha = rho / sigma. Breakdown: sigma or v is 0 or not finite, or alpha v would be 1/u^2 times the residual (alpha itself has
- * the unit of 1/A and says nothing). alpha is 0 then, and when the solve had ended before. */
+ * the unit of 1/A, so a limit on it would depend on scaling). alpha := 0 then, and if the solve had ended before. */
 WR_STEP void wr_bicgstab_after_first_product(wr_bicgstab_scalars *s, wr_step_request *request) {
   double alpha = wr_quotient(s->rho, s->sigma);
   int is_usable =
@@ -58,9 +58,9 @@ WR_STEP void wr_bicgstab_after_first_product(wr_bicgstab_scalars *s, wr_step_req
   s->alpha = is_active ? alpha : 0;
 }
 
-/* omega = (t, s) / (t, t), or 0: if s is small enough that the half step ends the solve, on a breakdown, or when the solve had
- * ended before. Where (t, s) is only rounding, as with a skew-symmetric A, no omega makes the residual smaller, but any other
- * than 0 lets the method go on: alpha has the right unit. */
+/* omega = (t, s) / (t, t), or 0: if s is small enough that the half step ends the solve, on a breakdown, or if the solve had
+ * ended before. If (t, s) is only rounding, as for a skew-symmetric A, no omega reduces the residual, but the method can go on
+ * with any omega except 0: it takes alpha, which has the right unit. */
 WR_STEP void wr_bicgstab_after_second_product(wr_bicgstab_scalars *s, wr_step_request *request) {
   int is_enough = (!(s->bound < s->ss)) & (s->ss < s->huge), goes_on = (!is_enough) & (s->active != 0);
   int is_rounding = s->ts * s->ts < s->ss * s->tt * s->least_cos2;
@@ -81,8 +81,8 @@ WR_STEP void wr_bicgstab_plan_snapshot(wr_bicgstab_scalars *s) {
   s->snap = wr_flag(is_due & is_in_phase);
 }
 
-/* Stalled: no gain for as long as the last one took and for at least `patience` steps, while the shadow has become orthogonal
- * to the residual up to rounding. */
+/* Stalled: since the last gain, as many steps have passed as before it, and at least `patience`, and the shadow is
+ * orthogonal to the residual up to rounding. */
 WR_STEP void wr_bicgstab_look_for_stall(wr_bicgstab_scalars *s, int is_look) {
   int is_gain = (s->rr < s->gain * s->gain_rr) & is_look;
   s->gain_rr = is_gain ? s->rr : s->gain_rr;
@@ -92,8 +92,8 @@ WR_STEP void wr_bicgstab_look_for_stall(wr_bicgstab_scalars *s, int is_look) {
   s->stalled = wr_flag((!is_patient) & (s->rho * s->rho < s->noise * s->rr));
 }
 
-/* beta = (rho' / rho) (alpha / omega), unless the solve has ended. Then whether the host has to look, and whether the loop goes
- * on. */
+/* beta = (rho' / rho) (alpha / omega), or 0 if the solve has ended. Then: is there a look, must the host act, does the loop go
+ * on? */
 WR_STEP void wr_bicgstab_after_update(wr_bicgstab_scalars *s, wr_step_request *request) {
   double ratio, beta;
   s->steps = s->steps + s->active;
@@ -121,8 +121,8 @@ WR_STEP void wr_bicgstab_after_update(wr_bicgstab_scalars *s, wr_step_request *r
   s->goes_on = wr_step_decide(request, (s->logged < s->log_room) & (!((s->last_part < s->rounds) | stop)));
 }
 
-/* sum_x is that of the iterate if a snapshot is due. An iterate that is not finite throughout is no snapshot, and is not asked
- * for again at once. */
+/* If a snapshot is due, sum_x is the sum of the iterate. An iterate with an element that is not finite is not kept, and the
+ * next snapshot is due `gap` rounds later all the same. */
 WR_STEP void wr_bicgstab_after_collect(wr_bicgstab_scalars *s, wr_step_request *request) {
   int is_due = s->snap != 0, is_kept = is_due & (fabs(s->sum_x) < s->huge);
   (void)request;

@@ -1,12 +1,11 @@
-/* The smallest method: a loop of a given number of rounds. Tests and benchmarks of loops use it, and new methods may begin with
- * it. */
+/* The smallest method: a loop of a given number of rounds, for tests and benchmarks of loops and as a model for new methods. */
 #ifndef WR_COUNTER_STEPS_H
 #define WR_COUNTER_STEPS_H
 
 #include "spmv/steps/step_math.h"
 
 typedef struct wr_counter_scalars {
-  double rounds, limit; /* counted; the loop ends when rounds reaches limit */
+  double rounds, limit; /* rounds done; the loop ends when it reaches limit */
   double goes_on;       /* 1 or 0                                           */
   double sum;           /* for a reduction                                  */
 } wr_counter_scalars;

@@ -10,24 +10,24 @@ typedef struct wr_pagerank_scalars {
   double change;         /* L1 norm of its change of the ranks       */
   double dangling;       /* sum of the ranks of pages without links  */
   /* of the method */
-  double shift;          /* what teleporting gives to each page, or to each unit of the teleport vector */
+  double shift;          /* the rank that teleporting adds to each page, or to each unit of the teleport vector */
   double damping, rest;  /* d, 1 - d                                 */
   double weight;         /* 1 / n, or 1 with a teleport vector       */
   /* counters */
   double steps, limit;   /* iterations taken and allowed             */
-  double last_part;      /* the last iteration after which another part of a loop still fits within the limit */
-  double since, every;   /* iterations since the host last looked, and between two looks                     */
+  double last_part;      /* the last iteration after which another part of a loop stays within the limit      */
+  double since, every;   /* iterations since the last look (docs/glossary.md), and between two looks         */
   double logged, log_room;
   /* the end */
   double target;         /* on the change                            */
-  double least, window_least, window; /* least change before the current window of iterations, least in it, its iterations */
+  double least, window_least, window; /* least change before the present window of iterations; in it; its iterations so far */
   double window_length;
-  double hardly, tiny;   /* a window that ends above hardly * least, and below tiny, is held up by rounding */
-  double stalled;        /* a window was                             */
+  double hardly, tiny;   /* a window with least change above hardly * least and below tiny has stalled      */
+  double stalled;        /* 1: rounding prevents progress            */
   double huge;           /* larger than any finite change            */
-  double look;           /* the host looks after this iteration      */
+  double look;           /* 1: there is a look after this iteration  */
   double converged, finite;
-  double stop, goes_on;  /* the host has to act; the loop continues without it */
+  double stop, goes_on;  /* 1: the host must act; 1: the loop goes on without the host */
 } wr_pagerank_scalars;
 
 /* shift = (d * dangling + (1 - d)) * weight. */
@@ -36,8 +36,8 @@ WR_STEP void wr_pagerank_find_shift(wr_pagerank_scalars *s, wr_step_request *req
   s->shift = (wr_product(s->damping, s->dangling) + s->rest) * s->weight;
 }
 
-/* Exact steps shrink the change by the factor d at least. When a window of iterations did not come half way of that, and the
- * change is as small as rounding, rounding is what is left: stalled. */
+/* In exact arithmetic an iteration reduces the change at least by the factor d. Stalled: a window of iterations did not
+ * reach half of that reduction, and the change is as small as rounding errors. */
 WR_STEP void wr_pagerank_look_for_stall(wr_pagerank_scalars *s) {
   double least = s->change < s->window_least ? s->change : s->window_least, window = s->window + 1;
   int is_over = !(window < s->window_length);

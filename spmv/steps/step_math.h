@@ -1,4 +1,4 @@
-/* Arithmetic of steps that gives the same bits on the host and on a device. */
+/* Arithmetic for steps, with the same bits on the host and on a device. */
 #ifndef WR_STEP_MATH_H
 #define WR_STEP_MATH_H
 
@@ -12,9 +12,9 @@
 #define WR_STEP static inline
 #endif
 
-/* Conditions in steps are joined by & and |, because && and || would be branches, which a device waits for. */
+/* Steps combine conditions by & and |, since && and || compile to branches, which add latency on a device. */
 
-/* A flag as a scalar: 1 or 0. Without the conversion of an integer, which takes a device ten times as long. */
+/* A flag as a scalar: 1 or 0. A conversion from int would take ten times as long on a device. */
 WR_STEP double wr_flag(int is_set) { return is_set ? 1.0 : 0.0; }
 
 /* Whether x is finite and not 0. */
@@ -37,8 +37,8 @@ static __device__ inline bool wr_is_ordinary(double x) {
 }
 
 /* a / b by the steps of div.rn.f64, hence with its bits, but without its branch, so that several divisions overlap. *is_exact
- * becomes 0 where these steps may round differently: if an operand or the quotient is not ordinary. They are exact for a = +0
- * too, b being 0 or ordinary: such quotients occur in iterations beyond the last one that counts. */
+ * := 0 if these steps may round differently, since an operand or the quotient is not ordinary. They are also exact for a = +0
+ * with b 0 or ordinary; such quotients occur in surplus iterations after the end of a solve. */
 static __device__ inline double wr_quotient_by_steps(double a, double b, bool *is_exact) {
   double r;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(b));
@@ -54,7 +54,7 @@ static __device__ inline double wr_quotient_by_steps(double a, double b, bool *i
 }
 #endif
 
-/* *q := a / b and *r := c / d, which on a device overlap. */
+/* *q := a / b and *r := c / d; on a device the two divisions overlap. */
 WR_STEP void wr_quotients(double a, double b, double c, double d, double *q, double *r) {
 #if defined(__CUDA_ARCH__) && !defined(WR_SIMT)
   bool is_exact = true;
@@ -74,14 +74,14 @@ WR_STEP double wr_quotient(double a, double b) {
   return a / b;
 }
 
-/* Where `is_due`, asks for two entries of the log and moves *logged, the entries so far, behind them. */
+/* If is_due, requests two entries of the log and adds 2 to *logged, the number of entries so far. */
 WR_STEP void wr_step_log(wr_step_request *request, int is_due, double *logged, double first, double second) {
   request->logs = is_due, request->at = *logged;
   request->entry[0] = first, request->entry[1] = second;
   *logged = is_due ? *logged + 2 : *logged;
 }
 
-/* At the end of a part of a loop: whether it goes on. */
+/* For a step at the end of a part of a loop: whether the loop goes on. Returns it as a flag. */
 WR_STEP double wr_step_decide(wr_step_request *request, int goes_on) {
   request->decides = 1, request->goes_on = goes_on;
   return wr_flag(goes_on);

@@ -1,4 +1,4 @@
-/* The steps of the methods that windrow has. Kernels that add up sums have all of them compiled in. */
+/* The list of steps that are compiled into the kernels that add up sums. */
 #ifndef WR_STEPS_H
 #define WR_STEPS_H
 
@@ -26,13 +26,13 @@ WR_STEP_LIST(WR_STEP_DECLARE)
 }
 #endif
 
-/* A bit for each, as tests of bits stay branches in a kernel, where a choice by number becomes a table in memory. */
+/* A bit for each step: nvcc compiles tests of bits to branches, but a switch over numbers to a table in memory. */
 #define WR_STEP_NUMBER(name, scalars) WR_STEP_NUMBER_##name,
 enum { WR_STEP_LIST(WR_STEP_NUMBER) WR_STEP_COUNT };
 #undef WR_STEP_NUMBER
 #define WR_STEP_BIT(name) (1u << WR_STEP_NUMBER_##name)
 
-/* In C, the request for a step by its name. */
+/* In C, the wr_then of a step, by its name. */
 #define WR_THEN(name, bank, log) ((wr_then){&wr_step_##name, bank, log})
 
 #endif

@@ -123,7 +123,7 @@ void conform_decode(trial *t) {
   wr_csr_free(B);
 }
 
-/* A plan whose matrix was freed by its owner still works, and does not read memory that was allocated since. */
+/* A plan still works after its matrix was freed by its owner, and does not read memory that was allocated since. */
 void conform_freed(trial *t) {
   wr_plan *usual = t->plan;
   wr_csr *A = NULL, *later = NULL;

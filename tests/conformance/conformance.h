@@ -36,10 +36,10 @@ void conform_decode(trial *t);
 /* New values for the same pattern, then the old ones. */
 void conform_update_values(trial *t);
 
-/* A plan whose matrix was freed by its owner. */
+/* A plan of a matrix that was freed by its owner. */
 void conform_freed(trial *t);
 
-/* A plan whose env has announced no beta: it may refuse one, with an error. */
+/* A plan of an env without need_beta: it may refuse one, with an error. */
 void conform_need_beta(trial *t);
 
 /* Two applies give the same bits, if the plan says that it is deterministic. */

@@ -30,7 +30,7 @@ wr_status guarded_read(wr_env *env, guarded *g);
 static inline const double *guarded_now(const guarded *g) { return g->now + GUARDS; }
 static inline const double *guarded_before(const guarded *g) { return g->before + GUARDS; }
 
-/* The index in vec of the first number whose bits differ from the previous reading, or GUARDED_SAME. Guards have indices
+/* The index in vec of the first number with bits that differ from the previous reading, or GUARDED_SAME. Guards have indices
  * below 0 or from vec.n on; inside: elements are compared too. */
 #define GUARDED_SAME INT64_MIN
 int64_t guarded_changed(const guarded *g, int inside);

@@ -105,7 +105,7 @@ struct matrix {
     }
   }
 
-  /* Rows whose first and last steps are of different blocks. */
+  /* Rows with their first and last steps in different blocks. */
   bool is_shared(int64_t i) const { return (row_ptr[(size_t)i] + i) / block != (row_ptr[(size_t)i + 1] + i) / block; }
 
   numbers multiply(const numbers &x) const {

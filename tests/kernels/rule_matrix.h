@@ -1,4 +1,4 @@
-/* Small matrices whose entries follow a rule. Values are small integers, so that every order of sums gives the same bits. */
+/* Small matrices with entries by a rule. Values are small integers, so that every order of sums gives the same bits. */
 #ifndef WR_RULE_MATRIX_H
 #define WR_RULE_MATRIX_H
 

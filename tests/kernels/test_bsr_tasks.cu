@@ -114,7 +114,7 @@ static void test_all(wr_env *env) {
   }
 }
 
-/* Row pointers whose blocks would fit no memory. */
+/* Row pointers with more blocks than any memory holds. */
 static void test_large(wr_env *env) {
   CASE("tasks have at most 2^30 values");
   blocks b(env, even, 3, 16, 16, 1);

@@ -14,7 +14,7 @@ static int64_t filled(int64_t i, int64_t last, int64_t ncols) {
   while (j < ncols && (i % 16 * 16 + j % 16) * 77 % 256 >= fills[(i / 16 * 5 + j / 16) % 18]) j++;
   return j;
 }
-/* Block rows whose rows have the same columns: full blocks after aggregation. */
+/* Block rows of rows with the same columns: full blocks after aggregation. */
 static int64_t alike(int64_t i, int64_t last, int64_t) { return last + 1 + (int64_t)(hash(i / 16, last) % 9); }
 
 static bool same(const void *a, const void *b, int64_t count, int64_t size) {

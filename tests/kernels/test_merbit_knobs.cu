@@ -136,7 +136,7 @@ static void test_loop(wr_env *env, const char *knobs) {
 
 /* ---- The same bits ---- */
 
-/* Numbers whose sums depend on the order of addition. */
+/* Numbers with sums that depend on the order of addition. */
 static numbers make_rough(int64_t n, uint64_t seed) {
   numbers v((size_t)n);
   for (size_t k = 0; k < v.size(); k++) {

@@ -1,6 +1,6 @@
-/* A method that windrow does not have, in one file: Richardson's iteration x := x + M^-1 (b - A x) with a preconditioner M, its
- * scalars, its step, and the loop that a device repeats. It shows what a new method takes, and it is checked against the same
- * iteration on plain arrays. The preconditioner is Jacobi's, then the same as a function of the caller's. */
+/* A new method in one file, as an example: Richardson's iteration x := x + M^-1 (b - A x) with a preconditioner M, its
+ * scalars, its step, and the loop that a device repeats. It is checked against the same iteration on plain arrays. The
+ * preconditioner is Jacobi's, then the same as a function of the caller's. */
 #include <math.h>
 
 #include "data/generate.h"
@@ -13,13 +13,13 @@
 /* ---- The method ---- */
 
 typedef struct richardson_scalars {
-  double rr, bound;     /* ||b - A x||^2, and where it ends                        */
-  double one;           /* 1: what b is multiplied by in the residual              */
-  double rounds, limit; /* iterations taken and allowed                            */
-  double goes_on;       /* 1 or 0                                                  */
+  double rr, bound;     /* ||b - A x||^2, and the value at which the solve ends     */
+  double one;           /* 1: the coefficient of b in the residual                  */
+  double rounds, limit; /* iterations taken and allowed                             */
+  double goes_on;       /* 1 or 0                                                   */
 } richardson_scalars;
 
-/* Behind an iteration. */
+/* The step behind an iteration. */
 WR_STEP void wr_richardson(richardson_scalars *s, wr_step_request *request) {
   s->rounds = s->rounds + 1;
   s->goes_on = wr_step_decide(request, (s->bound < s->rr) & (s->rounds < s->limit));
@@ -31,10 +31,10 @@ typedef struct richardson {
   wr_plan *plan;
   wr_precond *precond;
   wr_vec x, r, z, b, bank;
-  wr_loop *loop; /* NULL: the host asks for every iteration */
+  wr_loop *loop; /* NULL: the host calls every iteration */
 } richardson;
 
-/* r := b - A x, with its norm, and the step. */
+/* r := b - A x and its norm; then the step. */
 static wr_status find_residual(richardson *m, wr_then then) {
   wr_epilogue e = {};
   wr_apply apply = {};
@@ -96,7 +96,7 @@ done:
   return status;
 }
 
-/* ---- The same on plain arrays: iterations taken, x := the answer ---- */
+/* ---- The same on plain arrays. Returns the iterations taken; x := the answer ---- */
 
 static int plain(const wr_csr *A, const double *b, double tolerance, double *x) {
   int64_t n = A->nrows;
@@ -128,9 +128,9 @@ static wr_status scale_by(void *context, wr_env *env, const wr_precond_request *
   return wr_precond_scale(env, (const wr_vec *)context, request);
 }
 
-/* Both converge linearly, so rounding moves the end by one iteration at most; an answer of relative residual t is off by t
- * times the condition number, which is below 10 for this diagonally dominant A (rows sums of |a_ij| beside d are below 0.75
- * d). */
+/* Both iterations converge linearly, so rounding changes their number by one at most. With relative residual t, the error of
+ * x is at most t times the condition number, which is below 10 for this diagonally dominant A (the sum of the other |a_ij|
+ * of a row is at most 0.75 of its diagonal). */
 static void compare(richardson *m, const wr_csr *A, const double *b, double tolerance) {
   richardson_scalars s;
   double *x = (double *)calloc((size_t)A->nrows, sizeof *x), *expected = (double *)calloc((size_t)A->nrows, sizeof *x);
@@ -147,7 +147,7 @@ static void compare(richardson *m, const wr_csr *A, const double *b, double tole
   free(x), free(expected);
 }
 
-/* A: random, with a diagonal of four times the sum of the |others| over 3. */
+/* A stencil matrix with diagonal elements of 4/3, 5/3 or 2 times the sum of the other |a_ij| of the row. */
 static wr_csr *dominant(int64_t n) {
   wr_csr *A = nullptr;
   char name[64];
@@ -176,7 +176,7 @@ static void test_with(wr_env *env, const char *backend, wr_csr *A, const double 
   CHECK_OK(wr_plan_create(of, nullptr, A, env, &m.plan));
   CHECK_OK(wr_plan_prepare(m.plan));
   CHECK_OK(wr_precond_create(&wr_precond_jacobi, nullptr, A, env, &m.precond));
-  CASE("the host asks for every iteration");
+  CASE("the host calls every iteration");
   compare(&m, A, b, tolerance);
   CASE("the device repeats the iterations");
   if (env->ops->loop_open) CHECK_OK(record(&m));

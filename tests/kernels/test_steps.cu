@@ -1,5 +1,5 @@
-/* All steps on the device against the same steps on the host: the same bits in bank and log, whatever the scalars are. As a
- * kernel of their own, behind the sums of an operation, and where that operation is left out. */
+/* All steps give the same bits in bank and log on the device and on the host, for any scalars: in a separate kernel, behind the
+ * sums of an operation, and behind an operation that is left out because its `when` is 0. */
 #include <float.h>
 
 #include "spmv/kernel/steps.cuh"
@@ -17,7 +17,7 @@ static uint64_t random_bits(void) {
 /* In [-1, 1). */
 static double random_value(void) { return (double)(random_bits() >> 11) * 0x1p-52 - 1; }
 
-/* A scalar of a tame bank is 0, 1 or ordinary, so that conditions come out both ways. */
+/* A scalar for a test. tame: 0, 1 or in [0.5, 5.5), so that conditions of steps are true as often as false. */
 static double random_scalar(bool tame) {
   static const double known[] = {
       0,   1,   2,        3,         7,          -1,     0.5,     1e-5,   -0.0,     NAN, INFINITY, -INFINITY,
@@ -30,7 +30,7 @@ static double random_scalar(bool tame) {
 
 static bool same(double a, double b) { return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0; }
 
-/* One place's bank and log around a step. */
+/* A bank, a log and a vector at the place of env, for one step. */
 typedef struct field {
   wr_env *env;
   wr_vec bank, log, x;
@@ -55,7 +55,7 @@ static void take_field(field *f, double *bank, double *log) {
 
 enum way { ALONE, BEHIND_SUMS, LEFT_OUT, WAYS };
 
-/* bank[step->scalars] and log[ROOM] are changed. Behind sums, the first scalar is one. */
+/* Runs the step on bank[step->scalars] and log[ROOM]. Behind sums, the first scalar is the sum. */
 static void run(wr_env *env, const wr_step *step, enum way way, double *bank, double *log) {
   field f = new_field(env, bank, step->scalars, log);
   wr_vec never = {};
@@ -94,7 +94,7 @@ static void test_step(wr_env *env, wr_env *host, const wr_step *step, bool tame)
   }
 }
 
-/* A step outside the list, with a kernel of its own. */
+/* A step that is not in WR_STEP_LIST, with a separate kernel. */
 typedef struct doubling_scalars {
   double sum, doubled;
 } doubling_scalars;

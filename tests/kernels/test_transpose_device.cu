@@ -112,7 +112,7 @@ static void test_shapes(wr_env *env) {
     }
 }
 
-/* Row pointers whose entries would fit no memory: indices around 2^31, 2^32 and 2^40. */
+/* Row pointers with more entries than any memory holds: indices around 2^31, 2^32 and 2^40. */
 static void test_places(wr_env *env) {
   CASE("rows of entries beyond 2^31");
   const int64_t two31 = INT64_C(1) << 31, row_ptr[] = {0, 3, two31 - 2, two31 - 2, two31 + 1, 2 * two31, 512 * two31};

@@ -26,8 +26,8 @@ static const char *const says[SPOILS] = {
     [X_F32] = "x is of another type",
     [Y_F32] = "y is of another type",
     [NEXT_F32] = "y_next is of another type",
-    [X_ELSEWHERE] = "x does not live",
-    [Y_ELSEWHERE] = "y does not live",
+    [X_ELSEWHERE] = "x is not at the place",
+    [Y_ELSEWHERE] = "y is not at the place",
     [X_UNALLOCATED] = "x is not allocated",
     [Y_WITHOUT_DATA] = "y is not allocated",
     [X_IS_Y] = "distinct",
@@ -50,7 +50,7 @@ static const char *const says[SPOILS] = {
     [SCALED_IS_X] = "x, y or y_next",
     [SCALED_IS_NEXT] = "x, y or y_next",
     [SUM_OF_OTHER] = "is of y",
-    [SUM_NOWHERE] = "nowhere to go",
+    [SUM_NOWHERE] = "no bank for its result",
     [SUM_F32] = "bank of f64",
     [SUM_BEHIND] = "bank of f64",
     [UNSCALED_WITHOUT_SCALE] = "needs a scale",
@@ -60,7 +60,7 @@ static const char *const says[SPOILS] = {
     [Z_F32] = "another type",
     [Z_IS_Y] = "reads what this apply writes",
     [Z_IS_SCALED] = "reads what this apply writes",
-    [SECOND_SUM_NOWHERE] = "reduction 1 has nowhere to go",
+    [SECOND_SUM_NOWHERE] = "reduction 1 has no bank",
 };
 
 static void spoil_request(spoil what, fixture *f, misfits *m, wr_apply *r) {
@@ -259,7 +259,7 @@ static void test_promise(void) {
     CASE("a beta after the promise of none");
     expect_apply(&f, 0, 1, 0);
     CHECK_FAILS(WR_EUSAGE, wr_plan_apply(f.plan, &with_beta));
-    CHECK_MESSAGE("promised beta == 0");
+    CHECK_MESSAGE("beta must be 0");
     if (way == 0) expect_apply(&f, 1, -1, 1); /* y is the buffer that was y_next */
     if (way == 1) expect_apply(&f, 2, -1, 0); /* y is another buffer             */
     if (way == 2) wr_plan_forget(f.plan);

@@ -93,7 +93,7 @@ test_lint_faults() {
   printf 'no newline' >"$tree/$path"
   plant io/f@.c '/* The thread wh''o waits. */' 'plain words: @@:1:'
   plant config/f@.h '/* Wh''oever writes it clears it. */' 'plain words: @@:1:'
-  plant data/f@.c '/* rows\n * wh''ose columns ascend */' 'plain words: @@:2:'
+  plant data/f@.c '/* rows\n * to wh''om columns belong */' 'plain words: @@:2:'
   plant io/f@.c 'const char *const s = "no''body reads it";' 'plain words: @@:1:'
   plant tests/cli/f@.sh '# Somebo''dy else has it.' 'plain words: @@:1:'
   plant tests/bench/f@.py '# the copy on it''s way' 'plain words: @@:1:'

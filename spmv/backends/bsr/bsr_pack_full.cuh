@@ -1,4 +1,4 @@
-/* Tiles whose blocks are full: the place of a value follows from its index alone, so the matrix's columns are not read. */
+/* Tiles of full blocks: the place of a value follows from its index alone, so the matrix's columns are not read. */
 #ifndef WR_BSR_PACK_FULL_CUH
 #define WR_BSR_PACK_FULL_CUH
 

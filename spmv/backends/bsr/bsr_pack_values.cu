@@ -80,7 +80,7 @@ static __device__ inline bool find_entries(const ib_rows<T, P> &a, const wr_bsr_
   return a.col[to - 1] - first == (int32_t)(to - from) - 1 && t.inner[last] - t.inner[low] == last - low;
 }
 
-/* The place of column j of a block row's first scalar row, whose inner blocks are the tile's low..high - 1. */
+/* The place of column j of a block row's first scalar row. The block row's inner blocks are the tile's low..high - 1. */
 template <typename V>
 static __device__ inline V *find_place(const ib_tiling &s, const ib_tile<V> &t, int low, int high, uint32_t j) {
   uint32_t inner = wr_bsr_divide(j, s.by_c);
@@ -88,7 +88,7 @@ static __device__ inline V *find_place(const ib_tiling &s, const ib_tile<V> &t, 
   return t.value + t.place[p] + (int)(j - inner * (uint32_t)s.c) * s.pitch;
 }
 
-/* Stores entry e of each of the r scalar rows of the tile's row n, whose parts are those of threads first..first + r - 1. N
+/* Stores entry e of each of the r scalar rows of the tile's row n, with parts those of threads first..first + r - 1. N
  * rows at a time, with all loads in flight; a row without such an entry loads entry 0 and drops it. PLAIN: find_entries
  * returned true for all of these rows; e then counts the columns of the row's blocks. Otherwise the place that e would have
  * in full blocks is tried, and a search finds it if the column differs. Zeros become positive, because negative zeros are

@@ -127,12 +127,12 @@ static __device__ inline int cbm_fits(const cbm_words &w, int left, int stage) {
   return __popc(__ballot_sync(CBM_FULL, fits));
 }
 
-/* Pairs of blocks whose columns a lane loads together; these blocks are a group. */
+/* Pairs of blocks of which a lane loads the columns together; these blocks are a group. */
 constexpr int CBM_PAIRS = 4, CBM_GROUP = 2 * CBM_PAIRS;
 static_assert(WR_CB_STAGE_BLOCKS <= 2 * CBM_GROUP, "more than two groups");
 
 /* Columns of a group of staged blocks: j[i] is the lane's column in its block of pair i, one of 16. k: the first staged
- * block, whose word is lane 0's. A column past the last one is replaced by the last one, as its x is multiplied by padding
+ * block, with its word in lane 0. A column past the last one is replaced by the last one, as its x is multiplied by padding
  * only. All lanes call this. */
 template <bool AGGREGATED>
 static __device__ inline void cbm_columns(const wr_cb_format &f, uint64_t word, int64_t k, int group, int count,
@@ -247,7 +247,7 @@ static __device__ inline T cbm_join(T product, bool on, int last) {
   }
 }
 
-/* Adds a COO block and, if its run is 2, the next one, whose entries are in the lanes after its own. `left` blocks are staged
+/* Adds a COO block and, if its run is 2, the next one, with its entries in the lanes after. `left` blocks are staged
  * from it on. */
 template <typename T>
 static __device__ inline void cbm_coo(const cbm_stage<T> &stage, cbm_block block, cbm_block next, int left) {

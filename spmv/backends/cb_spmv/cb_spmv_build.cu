@@ -58,7 +58,7 @@ static __device__ inline int64_t share(int64_t count, int64_t part, int64_t part
 }
 
 /* The entry of row begin..end at which a lane's part of a block row begins. All lanes split at the same window: the last one
- * that has at most part / parts of the entries before it. Groups whose `wanted` is 0 only take part in the shuffles and get
+ * that has at most part / parts of the entries before it. Groups with `wanted` 0 only take part in the shuffles and get
  * their end. */
 template <typename P>
 static __device__ P split_rows(const cb_rows<P> &a, P begin, P end, int64_t part, int64_t parts, bool wanted) {

@@ -25,7 +25,7 @@ wr_status wr_cb_estimate(const wr_csr *A, const wr_cb_options *options, wr_type 
 wr_status wr_cb_build(const wr_csr *A, const wr_cb_options *options, wr_type type, wr_cb_format *format);
 void wr_cb_free(wr_cb_format *format); /* frees the memory; without any it is fine */
 
-/* The memory of a format whose counts are known, on the host, not filled. WR_ENOMEM; *format is then without. */
+/* The memory of a format with known counts, on the host, not filled. WR_ENOMEM; *format is then without. */
 wr_status wr_cb_alloc(wr_cb_format *format);
 
 /* *A := the rows of a format on the host; values in f64, or a pattern if asked for (then all must be 1, else WR_EINTERNAL).

@@ -80,8 +80,8 @@ static __device__ inline int sum_before(int value) {
   return sum - value;
 }
 
-/* Assembles block k in the group's buffer and writes it. If found.offset is NULL, only the data are written. Groups whose
- * `any` is 0 only take part in the shuffles. */
+/* Assembles block k in the group's buffer and writes it. If found.offset is NULL, only the data are written. Groups with
+ * `any` 0 only take part in the shuffles. */
 template <typename T, typename P>
 static __device__ inline void write_block(const wr_cb_format &f, const cb_rows<P> &a, const T *val,
                                           const cb_found &found, int64_t k, bool any, const cb_piece<P> &piece,

@@ -199,8 +199,8 @@ WR_CB_INLINE int64_t wr_cb_rows_before(const wr_cb_format *f, int64_t k) {
   return k < f->blocks ? wr_cb_row(f->block[k]) : f->brows;
 }
 
-/* *block, *row := the start of list w, for w up to lists. A block, or the end of a block row, belongs to the list in whose
- * part of the path it begins. Reads block and offset. */
+/* *block, *row := the start of list w, for w up to lists. Each list has a part of the path, and the blocks and ends of
+ * block rows that begin in it. Reads block and offset. */
 WR_CB_INLINE void wr_cb_cut(const wr_cb_format *f, int64_t w, int64_t *block, int64_t *row) {
   int64_t total = wr_cb_path(f, f->blocks, f->units, f->brows), low = 0, high = f->blocks;
   int64_t goal = total / f->lists * w + total % f->lists * w / f->lists;

@@ -81,7 +81,7 @@ static __device__ inline void cb_open_block(const cb_rows<P> &a, const cb_found 
 wr_status wr_cb_measure(wr_env *env, const wr_csr_view *view, const wr_cb_options *options, const wr_cb_format *format,
                         const cb_found *found, int32_t *units);
 
-/* Fills all arrays of a format whose memory is allocated. */
+/* Fills all arrays of a format with its memory allocated. */
 wr_status wr_cb_fill_arrays(wr_env *env, const wr_csr_view *view, const wr_cb_options *options,
                             const wr_cb_format *format, const cb_found *found);
 

@@ -38,8 +38,8 @@ INLINE void NAME(add_two_by_two)(const T *block, const T *x, sums *s) {
   s->fours[0] += NAME(load_four)(block) * __builtin_convertvector(factor, four);
 }
 
-/* A row of a block is c products: groups of four in one quad each, then a pair, then one. Three are a quad whose last element
- * is ignored; it belongs to the next row, or lies past the block (READS_ON). */
+/* A row of a block is c products: groups of four in one quad each, then a pair, then one. Three are a quad with a last
+ * element that is ignored; it belongs to the next row, or lies past the block (READS_ON). */
 INLINE void NAME(add_block)(const T *block, const T *x, int r, int c, sums *s) {
   int quads = (c + READS_ON(c)) / 4;
   if (c == 1) {

@@ -121,7 +121,7 @@ static double *partial_of(const job *j, int64_t p) {
   return partial;
 }
 
-/* Finishes rows first..first+count-1, whose products are in sum: alpha, beta and the epilogue. */
+/* Finishes rows first..first+count-1 from their products in sum: alpha, beta and the epilogue. */
 static void finish(const job *j, int64_t first, int64_t count, double *sum, double *partial) {
   double alpha = j->request->alpha, beta = j->request->beta;
   const wr_vec *y = j->request->y;

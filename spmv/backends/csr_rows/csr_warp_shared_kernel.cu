@@ -19,7 +19,7 @@ static __device__ inline double lane_sum(const wr_csr_rows<T, P, PATTERN> &a, in
   return sum;
 }
 
-/* The same for a row whose columns begin at `first` and span at most WINDOW: x[first], ..., x[first + span - 1] are copied to
+/* The same for a row with columns from `first` on that span at most WINDOW: x[first], ..., x[first + span - 1] are copied to
  * the warp's window, coalesced, and read from there. The first barrier waits until all lanes have written, the second until
  * all have read. */
 template <typename T, typename P, bool PATTERN>

@@ -31,7 +31,7 @@ typedef struct wr_sell {
 /* size[nslices] := places that each slice takes: its longest row, times slice. */
 wr_status wr_sell_sizes(wr_env *env, const wr_sell *sell, const wr_csr_view *A, int64_t *size);
 
-/* Fills col and val of the slices, whose offsets are known; size > 0. */
+/* Fills col and val of the slices from their offsets; size > 0. */
 wr_status wr_sell_fill(wr_env *env, const wr_sell *sell, const wr_csr_view *A);
 
 /* Transposes every block of val[blocks][side][side], of env's type, in place; this turns storage by rows into storage by

@@ -30,7 +30,7 @@ const char *wr_cusparse_sums(wr_type type);
 /* Creates the handle, on env's stream; none for a matrix without entries. WR_EDEVICE, WR_ENOMEM. */
 wr_status wr_cusparse_open(wr_cusparse *s, wr_env *env, const wr_csr *A, cusparseSpMVAlg_t algorithm);
 
-/* *val := the view's values or, because the library has no matrices without values, nnz ones in s->ones, whose bytes are
+/* *val := the view's values or, because the library has no matrices without values, nnz ones in s->ones, with bytes that are
  * added to info->extra_bytes. WR_ENOMEM. */
 wr_status wr_cusparse_values(wr_cusparse *s, wr_env *env, const wr_csr *A, const wr_csr_view *view, void **val,
                              wr_plan_info *info);
@@ -40,7 +40,7 @@ wr_status wr_cusparse_values(wr_cusparse *s, wr_env *env, const wr_csr *A, const
  * wr_csr_device_view, WR_EDEVICE. */
 wr_status wr_cusparse_update_view(void *state, wr_env *env, wr_csr *A, int *moved);
 
-/* Allocates the library's buffer, whose bytes are added to info->extra_bytes, and runs its preprocessing, for a matrix of
+/* Allocates the library's buffer, adds its bytes to info->extra_bytes, and runs its preprocessing, for a matrix of
  * nrows x ncols in the library's view. Succeeds for formats without preprocessing. WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_cusparse_preprocess(wr_cusparse *s, wr_env *env, int64_t nrows, int64_t ncols, wr_plan_info *info);
 

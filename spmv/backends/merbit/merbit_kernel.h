@@ -16,7 +16,7 @@ enum {
   WR_MERBIT_KERNEL_SIGMA = 32 /* largest sigma for which products and sums of a block fit 64 KB of shared memory */
 };
 
-/* The fastest sigmas (H200, docs/merbit.md). SMALL: for matrices whose few thread blocks would leave most of the device
+/* The fastest sigmas (H200, docs/merbit.md). SMALL: for matrices with few thread blocks, which would leave most of the device
  * idle. */
 enum {
   WR_MERBIT_SMALL = 5,

@@ -28,7 +28,7 @@ struct merbit_args {
   double *head, *tail;
 };
 
-enum { SECTOR = 8 }; /* entries whose columns fill 32 bytes */
+enum { SECTOR = 8 }; /* entries with columns that fill 32 bytes */
 
 /* The part of the path of a thread block or a warp: entries x0..x1 - 1, and rows y0..y1 - 1, which end in it. */
 struct path_range {
