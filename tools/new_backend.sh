@@ -191,7 +191,7 @@ say_next() {
   say_shared
   echo 'Next: change the kernel, the summary and the source, in the .c file and in the row, and now and then'
   if [ "$state" = CUDA ]; then
-    echo "  make simt && make check TESTS='simt_conformance_small:$name simt_conformance_large:$name'"
+    echo "  make check TESTS='simt_conformance_small:$name simt_conformance_large:$name'"
     echo "  make && build/spmv -d cuda -k $name,$from gen:web    (on a card)"
   else
     echo "  make tests && build/tests/test_conformance_small $name && build/tests/test_conformance_large $name"
