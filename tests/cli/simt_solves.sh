@@ -104,7 +104,7 @@ repeated host '[0-9]' --no-graph
 
 # A small problem is solved on the CPU unless a GPU is asked for; a large one, and one of unknown size, on the GPU.
 call 0 "$BUILD/simt/bicgstab" gen:stencil:n=4
-says "$out" 'cpu_csr on CPU' 'device the CPU: solving should take about' '-d cuda takes the GPU'
+says "$out" 'cpu_csr on CPU' 'device the CPU: solving should take about' '-d cuda uses the GPU'
 call 0 "$BUILD/simt/bicgstab" -k csr_warp gen:stencil:n=4
 says "$out" 'csr_warp on no card'
 call 2 "$BUILD/simt/bicgstab" --max-iterations 1 --verify off gen:stencil:n=4
