@@ -211,7 +211,7 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
     for (int k = 0; k < m; k++)
       if (is_same(mine[m], mine[k])) return wr_fail(WR_EUSAGE, "apply: two vectors of the epilogue are the same one");
   }
-  if (e->then.step && !e->then.bank) return wr_fail(WR_EUSAGE, "apply: the epilogue's step has no bank");
+  if (e->then.step) TRY(wr_step_check(plan->env, &e->then));
   TRY(check_reductions(plan, request));
 done:
   return status;

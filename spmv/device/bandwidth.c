@@ -4,7 +4,6 @@
 
 #include "config/argument.h"
 #include "spmv/device/vec_argument.h"
-#include "spmv/apply.h"
 #include "spmv/device/env.h"
 
 enum { MEGABYTE = 1 << 20 };

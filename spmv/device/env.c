@@ -100,6 +100,7 @@ wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
     return wr_fail(WR_EUSAGE, "fused operation: two outputs must be two vectors, the first one given");
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) TRY(check_reduction(env, f, &f->reduce[r]));
   TRY(check_scalar(env, f, f->when));
+  if (f->then.step) TRY(wr_step_check(env, &f->then));
   if (first == NULL) return wr_fail(WR_EUSAGE, "fused operation: no vector at all");
 done:
   return status;

@@ -347,7 +347,11 @@ static void try_plan_apply(void) {
   CHECK_MESSAGE("-2 is no kind of reduction");
   e = (wr_epilogue){.then = {.step = &two}};
   CHECK_FAILS(WR_EUSAGE, wr_plan_apply(given.plan, &request));
-  CHECK_MESSAGE("has no bank");
+  CHECK_MESSAGE("the step two needs a bank");
+  static const wr_step more = {.name = "more", .scalars = SIZE + 1};
+  e = (wr_epilogue){.then = {&more, &given.bank, NULL}};
+  CHECK_FAILS(WR_EUSAGE, wr_plan_apply(given.plan, &request));
+  CHECK_MESSAGE("the step more needs a bank");
   request = (wr_apply){.alpha = 1, .x = &given.x};
   CHECK_FAILS(WR_EUSAGE, wr_plan_apply(given.plan, &request));
   request = (wr_apply){.alpha = 1, .y = &given.y};
