@@ -62,7 +62,7 @@ static double divisor_of(double value) {
   return divisor >= 1 && divisor < 0x1p32 && 1 / divisor == value ? divisor : 0x1p40;
 }
 
-int wr_whole_bytes(const double *values, int64_t n) {
+int wr_reciprocal_bytes(const double *values, int64_t n) {
   double most = 0;
 #pragma omp parallel for reduction(max : most) schedule(static) if (n >= PARALLEL_FROM)
   for (int64_t i = 0; i < n; i++) {

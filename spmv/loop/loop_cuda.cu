@@ -84,7 +84,7 @@ extern "C" wr_status wr_cuda_loop_part(wr_env *env, wr_loop *loop) {
   TRY(wr_cuda_enter(env));
   TRY(loop->resident ? wr_resident_part(loop->resident)
       : loop->plain  ? wr_loop_plain_part(env, loop->plain)
-                     : wr_loop_graph_half(env, loop->graph));
+                     : wr_loop_graph_part(env, loop->graph));
 done:
   return status;
 }

@@ -113,7 +113,7 @@ extern "C" void wr_loop_graph_decide(wr_env *env, wr_loop_graph *loop, int decid
   state_of(env)->go.conditions = decides ? loop->conditions : 0;
 }
 
-extern "C" wr_status wr_loop_graph_half(wr_env *env, wr_loop_graph *loop) {
+extern "C" wr_status wr_loop_graph_part(wr_env *env, wr_loop_graph *loop) {
   wr_status status;
   wr_cuda_state *state = state_of(env);
   const cudaGraphNode_t *nodes;
@@ -164,7 +164,7 @@ extern "C" wr_status wr_loop_graph_open(wr_env *, int, const unsigned *, wr_loop
   return wr_fail(WR_EUNAVAILABLE, "this build has no loops in graphs: they need CUDA 12.4");
 }
 extern "C" void wr_loop_graph_decide(wr_env *, wr_loop_graph *, int) {}
-extern "C" wr_status wr_loop_graph_half(wr_env *env, wr_loop_graph *) { return wr_cuda_enter(env); }
+extern "C" wr_status wr_loop_graph_part(wr_env *env, wr_loop_graph *) { return wr_cuda_enter(env); }
 extern "C" wr_status wr_loop_graph_close(wr_env *env, wr_loop_graph *) { return wr_cuda_enter(env); }
 extern "C" wr_status wr_loop_graph_run(wr_env *env, wr_loop_graph *) { return wr_cuda_enter(env); }
 extern "C" void wr_loop_graph_free(wr_env *, wr_loop_graph *) {}
