@@ -16,6 +16,7 @@
 #include "spmv/device/env.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/apply.h"
+#include "spmv/steps/step_math.h"
 
 enum { BLOCK = 1024, SERIAL_BELOW = 16 * BLOCK }; /* elements; shorter vectors are done by the calling thread */
 
@@ -278,14 +279,6 @@ static wr_status widen(wr_env *env, const wr_vec *from, wr_vec *to) {
   return fused(env, &(wr_fused){.in = {from}, .out = {to}, .c = {{{.factor = 1}}}});
 }
 
-static void add_to_log(wr_vec *log, const wr_step_request *request) {
-  double *entries = log->data;
-  for (int k = 0; k < 2; k++)
-    if (request->at + k >= 0 && request->at + k < (double)log->n)
-      entries[(int64_t)(request->at + k)] = request->entry[k];
-  log->writes++;
-}
-
 /* request.decides is ignored, as the host has no loops: the solver reads in the bank whether to go on. */
 static wr_status run_step(wr_env *env, const wr_then *then) {
   wr_status status;
@@ -294,7 +287,9 @@ static wr_status run_step(wr_env *env, const wr_then *then) {
   if (then->step->run == NULL) TRY(wr_fail(WR_EUSAGE, "the step %s has no function for the host", then->step->name));
   then->bank->writes++;
   then->step->run(then->bank->data, &request);
-  if (then->log && request.logs) add_to_log(then->log, &request);
+  if (then->log == NULL) goto done;
+  then->log->writes++;
+  wr_step_add_to_log(&request, then->log->data, (double)then->log->n);
 done:
   return status;
 }

@@ -9,7 +9,6 @@
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/warp.cuh"
 #include "spmv/steps/bicgstab_steps.h"
-#include "spmv/steps/counter_steps.h"
 #include "spmv/steps/pagerank_steps.h"
 #include "spmv/steps/steps.h"
 
@@ -45,9 +44,7 @@ static __device__ inline unsigned wr_step_stop(const wr_step_work &w) {
 
 /* Does what a step has requested: log entries, and the decision about the loop. */
 static __device__ inline void wr_step_grant(const wr_step_work &w, unsigned stop, const wr_step_request &request) {
-  if (request.logs)
-    for (int k = 0; k < 2; k++)
-      if (request.at + k >= 0 && request.at + k < w.room) w.log[(int64_t)(request.at + k)] = request.entry[k];
+  wr_step_add_to_log(&request, w.log, w.room);
   if (!request.decides) return;
   int goes_on = request.goes_on & (stop == 0);
   if (w.go.conditions) wr_set_conditions(w.go, goes_on);

@@ -3,6 +3,7 @@
 #define WR_STEP_MATH_H
 
 #include <math.h>
+#include <stdint.h>
 
 #include "spmv/steps/step.h"
 
@@ -79,6 +80,13 @@ WR_STEP void wr_step_log(wr_step_request *request, int is_due, double *logged, d
   request->logs = is_due, request->at = *logged;
   request->entry[0] = first, request->entry[1] = second;
   *logged = is_due ? *logged + 2 : *logged;
+}
+
+/* Stores the requested entries, at the place that runs the step: log[room], or NULL with room 0. */
+WR_STEP void wr_step_add_to_log(const wr_step_request *request, double *log, double room) {
+  for (int k = 0; k < 2; k++)
+    if (request->logs && request->at + k >= 0 && request->at + k < room)
+      log[(int64_t)(request->at + k)] = request->entry[k];
 }
 
 /* For a step at the end of a part of a loop: whether the loop goes on. Returns it as a flag. */

@@ -1,7 +1,6 @@
 #include "spmv/steps/steps.h"
 
 #include "spmv/steps/bicgstab_steps.h"
-#include "spmv/steps/counter_steps.h"
 #include "spmv/steps/pagerank_steps.h"
 
 #define WR_STEP_DEFINE(name, scalars)                                                      \

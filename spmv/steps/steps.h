@@ -11,8 +11,7 @@
   X(bicgstab_after_second_product, bicgstab_scalars)  \
   X(bicgstab_after_collect, bicgstab_scalars)         \
   X(pagerank_after_iteration, pagerank_scalars)       \
-  X(pagerank_find_shift, pagerank_scalars)            \
-  X(counter_count, counter_scalars)
+  X(pagerank_find_shift, pagerank_scalars)
 
 #ifdef __cplusplus
 extern "C" {

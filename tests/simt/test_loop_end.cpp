@@ -3,17 +3,16 @@
 
 #include "spmv/device/device_memory.h"
 #include "spmv/loop/loop.h"
-#include "spmv/steps/counter_steps.h"
-#include "spmv/steps/steps.h"
 #include "tests/check.h"
+#include "tests/counting.h"
 #include "tests/simt/simt.h"
 
 /* A loop that counts in its bank as far as LIMIT says. */
 static wr_loop *open_loop(wr_env *env, wr_vec *bank) {
   wr_loop *loop = nullptr;
   wr_loop_request request = {};
-  const wr_then then = {&wr_step_counter_count, bank, nullptr};
-  CHECK_OK(env->ops->alloc(env, WR_SCALAR_COUNT(wr_counter_scalars), WR_F64, "a bank", bank));
+  const wr_then then = {&wr_step_pagerank_after_iteration, bank, nullptr};
+  CHECK_OK(env->ops->alloc(env, WR_SCALAR_COUNT(wr_pagerank_scalars), WR_F64, "a bank", bank));
   request.parts = 1, request.bank = bank;
   CHECK_OK(env->ops->loop_open(env, &request, &loop));
   CHECK_OK(env->ops->step(env, &then));
@@ -25,7 +24,7 @@ static wr_loop *open_loop(wr_env *env, wr_vec *bank) {
  * clears the flag of an earlier run does not do so before the flag is set. */
 static void test_stop_at_once(wr_env *env) {
   wr_vec bank = {};
-  wr_counter_scalars start = {0, 1e9, 0, 0}, seen;
+  wr_pagerank_scalars start = counting_from(0, 1e9), seen;
   CASE("a loop that is to stop before it has begun");
   wr_loop *loop = open_loop(env, &bank);
   for (int run = 0; run < 2; run++) {
@@ -36,7 +35,7 @@ static void test_stop_at_once(wr_env *env) {
     for (int polls = 0; !ended && polls < 100; polls++)
       CHECK_OK(env->ops->loop_poll(env, loop, &bank, (double *)&seen, &ended));
     CHECK(ended);
-    CHECKF(seen.rounds == 1 + run, "it has counted to %g", seen.rounds);
+    CHECKF(seen.steps == 1 + run, "it has counted to %g", seen.steps);
     start = seen;
   }
   env->ops->loop_free(env, loop);

@@ -7,9 +7,8 @@
 
 #include "solvers/iteration.h"
 #include "solvers/pagerank.h"
-#include "spmv/steps/counter_steps.h"
-#include "spmv/steps/steps.h"
 #include "spmv/device/device_memory.h"
+#include "tests/counting.h"
 #include "tests/solvers/solve_fixture.h"
 
 static void check_same_history(const wr_history *device, const wr_history *host) {
@@ -265,7 +264,7 @@ static void test_two_at_once(ground *g) {
 
 /* The step runs once, after the sum: of an apply, whether or not the backend fuses the epilogue, and of a fused operation. */
 static void test_then(ground *g) {
-  wr_counter_scalars numbers = {.limit = 3};
+  wr_pagerank_scalars numbers = counting_from(0, 3);
   wr_csr *A = random_matrix(700, 5, 3, 1, 3);
   wr_vec x = {0}, y = {0}, bank = {0};
   const wr_vecops *ops = g->env.ops;
@@ -273,23 +272,23 @@ static void test_then(ground *g) {
   ground_case(g, "a step after sums");
   CHECK_OK(ops->alloc(&g->env, 700, g->env.type, "x", &x));
   CHECK_OK(ops->alloc(&g->env, 700, g->env.type, "y", &y));
-  CHECK_OK(ops->alloc(&g->env, WR_SCALAR_COUNT(wr_counter_scalars), WR_F64, "a bank", &bank));
+  CHECK_OK(ops->alloc(&g->env, WR_SCALAR_COUNT(wr_pagerank_scalars), WR_F64, "a bank", &bank));
   CHECK_OK(ops->fill(&g->env, &x, 0.5));
   CHECK_OK(ops->upload(&g->env, &bank, (double *)&numbers));
-  wr_reduction norm = {WR_NRM2SQ, NULL, NULL, {&bank, WR_SCALAR_INDEX(wr_counter_scalars, sum)}};
-  wr_epilogue epilogue = {.reduce = {norm}, .then = WR_THEN(counter_count, &bank, NULL)};
+  wr_reduction norm = {WR_NRM2SQ, NULL, NULL, {&bank, WR_SCALAR_INDEX(wr_pagerank_scalars, dangling)}};
+  wr_epilogue epilogue = {.reduce = {norm}, .then = WR_THEN(pagerank_after_iteration, &bank, NULL)};
   for (int time = 1; plan && time <= 2; time++) {
     CHECK_OK(wr_plan_apply(plan, &(wr_apply){.alpha = time, .x = &x, .y = &y, .epilogue = &epilogue}));
     CHECK_OK(ops->download(&g->env, &bank, (double *)&numbers));
-    CHECKF(numbers.rounds == time && numbers.sum > 0 && numbers.goes_on == 1, "%g times, sum %g, %g", numbers.rounds,
-           numbers.sum, numbers.goes_on);
+    CHECKF(numbers.steps == time && numbers.dangling > 0 && numbers.goes_on == 1, "%g times, sum %g, %g", numbers.steps,
+           numbers.dangling, numbers.goes_on);
   }
   norm.of = &x;
-  wr_fused fused = {.in = {&x}, .reduce = {norm}, .then = WR_THEN(counter_count, &bank, NULL)};
+  wr_fused fused = {.in = {&x}, .reduce = {norm}, .then = WR_THEN(pagerank_after_iteration, &bank, NULL)};
   CHECK_OK(ops->fused(&g->env, &fused));
   CHECK_OK(ops->download(&g->env, &bank, (double *)&numbers));
-  CHECKF(numbers.rounds == (plan ? 3 : 1) && numbers.sum == 175 && numbers.goes_on == (plan ? 0 : 1),
-         "%g times, sum %g, %g", numbers.rounds, numbers.sum, numbers.goes_on);
+  CHECKF(numbers.steps == (plan ? 3 : 1) && numbers.dangling == 175 && numbers.goes_on == (plan ? 0 : 1),
+         "%g times, sum %g, %g", numbers.steps, numbers.dangling, numbers.goes_on);
   wr_plan_destroy(plan);
   ops->release(&g->env, &x), ops->release(&g->env, &y), ops->release(&g->env, &bank);
   wr_csr_free(A);

@@ -5,8 +5,7 @@
 #define _DEFAULT_SOURCE
 #include "solvers/pagerank.h"
 #include "spmv/loop/loop.h"
-#include "spmv/steps/counter_steps.h"
-#include "spmv/steps/steps.h"
+#include "tests/counting.h"
 #include "tests/solvers/solve_fixture.h"
 
 /* ---- Operations of this test ---- */
@@ -22,8 +21,8 @@ static void record_part(ground *g, counting *c) {
     wr_fused add = {.in = {v, &c->ones},
                     .out = {v},
                     .c = {{{.factor = 1}, {.factor = 1}}},
-                    .reduce = {{WR_SUM, v, NULL, {&c->bank, WR_SCALAR_INDEX(wr_counter_scalars, sum)}}}};
-    if (k == 1) add.then = WR_THEN(counter_count, &c->bank, NULL);
+                    .reduce = {{WR_SUM, v, NULL, {&c->bank, WR_SCALAR_INDEX(wr_pagerank_scalars, dangling)}}}};
+    if (k == 1) add.then = WR_THEN(pagerank_after_iteration, &c->bank, NULL);
     CHECK_OK(g->env.ops->fused(&g->env, &add));
   }
 }
@@ -32,7 +31,7 @@ static void open_counting(ground *g, counting *c, int64_t n, int parts) {
   const wr_vecops *ops = g->env.ops;
   wr_vec *const vectors[] = {&c->ones, &c->kept, &c->lost};
   *c = (counting){0};
-  CHECK_OK(ops->alloc(&g->env, WR_SCALAR_COUNT(wr_counter_scalars), WR_F64, "a bank", &c->bank));
+  CHECK_OK(ops->alloc(&g->env, WR_SCALAR_COUNT(wr_pagerank_scalars), WR_F64, "a bank", &c->bank));
   for (int k = 0; k < 3; k++) CHECK_OK(ops->alloc(&g->env, n, g->env.type, "a vector", vectors[k]));
   CHECK_OK(ops->fill(&g->env, &c->ones, 1));
   wr_loop_request request = {.parts = parts, .bank = &c->bank, .left = {{&c->kept}, {&c->kept}}};
@@ -63,7 +62,7 @@ static int64_t others(ground *g, const wr_vec *v, double value) {
  * then be as the last part that counted left them. A second call starts with `kept` as the first one left it. */
 static void count_to(ground *g, counting *c, double from, double limit, int stop) {
   const wr_vecops *ops = g->env.ops;
-  wr_counter_scalars seen = {.rounds = from, .limit = limit}, final;
+  wr_pagerank_scalars seen = counting_from(from, limit), final;
   int ended = 0, asked = 0;
   CHECK_OK(ops->upload(&g->env, &c->bank, (const double *)&seen));
   CHECK_OK(ops->loop_run(&g->env, c->loop));
@@ -73,11 +72,10 @@ static void count_to(ground *g, counting *c, double from, double limit, int stop
   }
   CHECK_OK(ops->download(&g->env, &c->bank, (double *)&final));
   CHECK(ended);
-  CHECKF(stop ? seen.rounds > from && seen.rounds < limit : seen.rounds == limit, "%g of %g", seen.rounds,
-         limit);
-  CHECKF(memcmp(&final, &seen, sizeof final) == 0, "%g in the bank, %g were told", final.rounds, seen.rounds);
-  CHECKF(seen.sum == seen.rounds * (double)c->kept.n, "sum %g", seen.sum);
-  CHECKF(others(g, &c->kept, seen.rounds) == 0, "elements are not %g", seen.rounds);
+  CHECKF(stop ? seen.steps > from && seen.steps < limit : seen.steps == limit, "%g of %g", seen.steps, limit);
+  CHECKF(memcmp(&final, &seen, sizeof final) == 0, "%g in the bank, %g were told", final.steps, seen.steps);
+  CHECKF(seen.dangling == seen.steps * (double)c->kept.n, "sum %g", seen.dangling);
+  CHECKF(others(g, &c->kept, seen.steps) == 0, "elements are not %g", seen.steps);
 }
 
 static void test_counting(ground *g) {

@@ -1,6 +1,5 @@
 /* Fused operations and their sums, as every table of vector operations must do them (spmv/device/vec.h). */
-#include "spmv/steps/counter_steps.h"
-#include "spmv/steps/steps.h"
+#include "tests/counting.h"
 #include "tests/spmv/vec_model.h"
 
 /* The shapes that the solvers use. */
@@ -91,11 +90,15 @@ static void test_when(wr_env *env, int64_t n, wr_type type) {
   for (int k = 0; k < 4; k++) {
     static const double conditions[] = {0, -0.0, 1e-300, NAN};
     field t = new_field(env, n, type);
+    wr_pagerank_scalars counted = counting_from(41, 100);
+    wr_vec counter = new_vec(env, WR_SCALAR_COUNT(wr_pagerank_scalars), WR_F64);
+    CHECK_OK(env->ops->upload(env, &counter, (const double *)&counted));
     double *bank = contents(env, &t.bank), *old = contents(env, &t.v[1]), *in = contents(env, &t.v[0]);
-    bank[5] = conditions[k], bank[0] = 41;
+    bank[5] = conditions[k];
     CHECK_OK(env->ops->upload(env, &t.bank, bank));
     wr_fused f = {.in = {&t.v[0]}, .out = {&t.v[1]}, .c = {{{.factor = 2}}}, .when = {&t.bank, 5},
-                  .reduce = {{WR_NRM2SQ, &t.v[1], NULL, {&t.bank, 3}}}, .then = WR_THEN(counter_count, &t.bank, NULL)};
+                  .reduce = {{WR_NRM2SQ, &t.v[1], NULL, {&t.bank, 3}}},
+                  .then = WR_THEN(pagerank_after_iteration, &counter, NULL)};
     CHECK_OK(env->ops->fused(env, &f));
     double *after = contents(env, &t.bank), *out = contents(env, &t.v[1]);
     int64_t bad = 0;
@@ -103,7 +106,9 @@ static void test_when(wr_env *env, int64_t n, wr_type type) {
     CHECKF(bad == 0, "condition %g: %lld of %lld elements", conditions[k], (long long)bad, (long long)n);
     CHECKF((after[3] == bank[3]) == (k < 2), "condition %g: the sum is %g, it was %g", conditions[k], after[3],
            bank[3]);
-    CHECKF(after[0] == 42, "condition %g: the step made %g of 41", conditions[k], after[0]);
+    CHECK_OK(env->ops->download(env, &counter, (double *)&counted));
+    CHECKF(counted.steps == 42, "condition %g: the step made %g of 41", conditions[k], counted.steps);
+    env->ops->release(env, &counter);
     free(bank), free(old), free(in), free(after), free(out);
     free_field(env, &t);
   }
@@ -192,12 +197,17 @@ static void test_fused_refusals(wr_env *env) {
   f = good, f.out[1] = v, refuse(env, &f, "one vector as both outputs");
   f = good, f.reduce[0].z = &t.v[2], refuse(env, &f, "a reduction of a vector that has no part");
   f = good, f.reduce[0].z = NULL, refuse(env, &f, "a dot product of one vector");
+  f = good, f.then = WR_THEN(bicgstab_after_update, b, NULL), refuse(env, &f, "a step with a bank that is too short");
+  f = good, f.then = WR_THEN(bicgstab_after_update, &f32_bank, NULL), refuse(env, &f, "a step with a bank of f32");
   f = (wr_fused){.in = {NULL}}, refuse(env, &f, "nothing");
   double *after = contents(env, v);
   CHECK(memcmp(before, after, 100 * sizeof *after) == 0);
   run_fused(env, &good);
-  f = good, f.when = (wr_scalar){b, 0}, f.then = WR_THEN(counter_count, b, NULL);
+  wr_vec counter = new_vec(env, WR_SCALAR_COUNT(wr_pagerank_scalars), WR_F64);
+  f = good, f.then = WR_THEN(pagerank_after_iteration, &counter, NULL);
+  f.when = (wr_scalar){&counter, WR_SCALAR_INDEX(wr_pagerank_scalars, steps)};
   if (env->place == WR_HOST) CHECK_FAILS(WR_EUSAGE, env->ops->fused(env, &f)); /* the step changes the condition */
+  env->ops->release(env, &counter);
   free(before), free(after);
   env->ops->release(env, &shorter), env->ops->release(env, &f32), env->ops->release(env, &f32_bank);
   free_field(env, &t);
