@@ -174,7 +174,7 @@ static wr_status check_reductions(const wr_plan *plan, const wr_apply *request) 
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     const wr_reduction *reduce = &e->reduce[r];
     if (reduce->kind == WR_NO_REDUCTION) continue;
-    if ((unsigned)reduce->kind > WR_SUM_UNSCALED)
+    if ((unsigned)reduce->kind > WR_NRM2SQ_SCALED)
       return wr_fail(WR_EUSAGE, "apply: %d is no kind of reduction", reduce->kind);
     if (reduce->of) return wr_fail(WR_EUSAGE, "apply: reduction %d is of y; its `of` must be NULL", r);
     if (reduce->into.bank == NULL) return wr_fail(WR_EUSAGE, "apply: reduction %d has no bank for its result", r);
@@ -183,7 +183,7 @@ static wr_status check_reductions(const wr_plan *plan, const wr_apply *request) 
       return wr_fail(WR_EUSAGE, "apply: the result of reduction %d would overwrite x or y", r);
     if (reduce->kind == WR_SUM_UNSCALED && !e->scale)
       return wr_fail(WR_EUSAGE, "apply: the sum of unscaled elements needs a scale");
-    if (reduce->kind != WR_DOT && reduce->kind != WR_L1DIFF) continue;
+    if (reduce->kind == WR_SUM_UNSCALED || !wr_reduction_reads_z(reduce->kind)) continue;
     if (!reduce->z) return wr_fail(WR_EUSAGE, "apply: reduction %d needs a second vector", r);
     TRY(check_vec(plan, reduce->z, plan->A->nrows, "a reduction's vector"));
     if (is_same(reduce->z, request->y) || is_same(reduce->z, e->scaled))

@@ -15,7 +15,7 @@ extern "C" {
 /* Memory in which the thread blocks of a launch leave their sums. One for each env, since its stream runs one launch at a
  * time. */
 typedef struct wr_workspace {
-  double *partial;   /* [WR_MAX_REDUCTIONS][max_blocks] on the device               */
+  double *partial;   /* [WR_FUSED_REDUCTIONS][max_blocks] on the device             */
   unsigned *arrived; /* [1] on the device: number of finished blocks; 0 between launches */
   int64_t max_blocks;
 } wr_workspace;

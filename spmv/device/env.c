@@ -54,8 +54,8 @@ static wr_status check_scalar(const wr_env *env, const wr_fused *f, wr_scalar s)
   if (s.bank->place != env->place || s.bank->type != WR_F64 || s.index < 0 || s.index >= s.bank->n)
     return wr_fail(WR_EUSAGE, "scalar %d is not in a bank of f64 at this place (which has %lld)", s.index,
                    (long long)s.bank->n);
-  if (s.bank == f->out[0] || s.bank == f->out[1])
-    return wr_fail(WR_EUSAGE, "fused operation: a bank of scalars is also an output");
+  for (int o = 0; o < WR_MAX_OUTPUTS; o++)
+    if (s.bank == f->out[o]) return wr_fail(WR_EUSAGE, "fused operation: a bank of scalars is also an output");
   return WR_OK;
 }
 
@@ -68,13 +68,28 @@ static int is_among(const wr_fused *f, const wr_vec *v) {
 
 static wr_status check_reduction(const wr_env *env, const wr_fused *f, const wr_reduction *r) {
   if (r->kind == WR_NO_REDUCTION) return WR_OK;
-  if ((unsigned)r->kind > WR_SUM_UNSCALED)
+  if ((unsigned)r->kind > WR_NRM2SQ_SCALED)
     return wr_fail(WR_EUSAGE, "fused operation: %d is no kind of reduction", r->kind);
-  int needs_z = r->kind == WR_DOT || r->kind == WR_L1DIFF || r->kind == WR_SUM_UNSCALED;
-  if (!is_among(f, r->of) || (needs_z && !is_among(f, r->z)))
+  if (!is_among(f, r->of) || (wr_reduction_reads_z(r->kind) && !is_among(f, r->z)))
     return wr_fail(WR_EUSAGE, "fused operation: a reduction's vector is neither input nor output");
   if (r->into.bank == NULL) return wr_fail(WR_EUSAGE, "fused operation: a reduction has no bank for its result");
   return check_scalar(env, f, r->into);
+}
+
+/* Output o: a vector of its own, behind another one unless it is the first, and each of its terms has a vector. */
+static wr_status check_output(const wr_env *env, const wr_fused *f, int o) {
+  wr_status status = WR_OK;
+  for (int q = 0; q < o && f->out[o]; q++)
+    if (f->out[q] == NULL || f->out[q] == f->out[o])
+      return wr_fail(WR_EUSAGE, "fused operation: outputs must be different vectors without a gap");
+  for (int k = 0; k < WR_FUSED_TERMS; k++) {
+    if (f->c[o][k].factor == 0) continue;
+    TRY(check_scalar(env, f, f->c[o][k].scalar));
+    int present = k < WR_MAX_INPUTS ? f->in[k] != NULL : k - WR_MAX_INPUTS < o;
+    if (f->out[o] && !present) return wr_fail(WR_EUSAGE, "fused operation: coefficient %d has no vector", k);
+  }
+done:
+  return status;
 }
 
 wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
@@ -89,16 +104,9 @@ wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
   TRY(check_vec(env, f->times, &first, "times"));
   for (int o = 0; o < WR_MAX_OUTPUTS; o++) {
     TRY(check_vec(env, f->out[o], &first, "an output"));
-    for (int k = 0; k <= WR_MAX_INPUTS; k++) {
-      if (f->c[o][k].factor == 0) continue;
-      TRY(check_scalar(env, f, f->c[o][k].scalar));
-      int present = k == WR_MAX_INPUTS ? o == 1 && f->out[0] != NULL : f->in[k] != NULL;
-      if (f->out[o] && !present) return wr_fail(WR_EUSAGE, "fused operation: coefficient %d has no vector", k);
-    }
+    TRY(check_output(env, f, o));
   }
-  if (f->out[1] && (!f->out[0] || f->out[0] == f->out[1]))
-    return wr_fail(WR_EUSAGE, "fused operation: two outputs must be two vectors, the first one given");
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) TRY(check_reduction(env, f, &f->reduce[r]));
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) TRY(check_reduction(env, f, &f->reduce[r]));
   TRY(check_scalar(env, f, f->when));
   if (f->then.step) TRY(wr_step_check(env, &f->then));
   if (first == NULL) return wr_fail(WR_EUSAGE, "fused operation: no vector at all");

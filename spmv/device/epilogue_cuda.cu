@@ -97,7 +97,7 @@ static wr_status check_reduction(const wr_env *env, const wr_vec *y, const wr_ep
   wr_status status;
   if (r->kind == WR_NO_REDUCTION) return WR_OK;
   if (r->of != NULL && r->of != y) return wr_fail(WR_EUSAGE, "an epilogue's reduction is of y alone");
-  if ((r->kind == WR_DOT || r->kind == WR_L1DIFF) && r->z == NULL)
+  if (r->kind != WR_SUM_UNSCALED && wr_reduction_reads_z(r->kind) && r->z == NULL)
     return wr_fail(WR_EUSAGE, "an epilogue's reduction lacks its z");
   if (r->kind == WR_SUM_UNSCALED && e->scale == NULL)
     return wr_fail(WR_EUSAGE, "an epilogue without a scale has no unscaled rows to sum");

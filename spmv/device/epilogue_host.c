@@ -25,6 +25,10 @@ double wr_reduce_host(wr_reduction_kind kind, const double *u, const double *z, 
 #pragma omp simd reduction(+ : sum)
       for (int64_t i = 0; i < count; i++) sum += z[i] == 0 ? u[i] : 0;
       break;
+    case WR_NRM2SQ_SCALED:
+#pragma omp simd reduction(+ : sum)
+      for (int64_t i = 0; i < count; i++) sum += (u[i] * z[i]) * (u[i] * z[i]);
+      break;
     case WR_NO_REDUCTION: break;
   }
   return sum;

@@ -5,24 +5,32 @@
 
 #include "spmv/kernel/epilogue.cuh"
 
-enum { WR_FUSED_SLOTS = WR_MAX_INPUTS + 1 }; /* vectors that an operation reads: inputs and times */
+/* How many vectors and sums the kernel parameter of an operation has room for. Parameters and registers for more would make
+ * the operations that most methods use slower. SLOTS: vectors that are read, times included. */
+struct wr_narrow {
+  static constexpr int SLOTS = 6, OUTPUTS = 2, SUMS = WR_MAX_REDUCTIONS, TERMS = SLOTS + OUTPUTS - 1;
+};
+struct wr_wide {
+  static constexpr int SLOTS = WR_MAX_INPUTS + 1, OUTPUTS = WR_MAX_OUTPUTS, SUMS = WR_FUSED_REDUCTIONS,
+                       TERMS = SLOTS + OUTPUTS - 1;
+};
 
 typedef struct wr_device_coefficient {
   double factor;
   const double *scalar; /* NULL: 1 */
 } wr_device_coefficient;
 
-/* in: only the vectors that are read; times, if any, is in[1]. Terms and operands of reductions have the slot of their vector:
- * k for in[k], NIN + o for out[o]. */
-template <typename T>
+/* in[nin]: only the vectors that are read; times, if any, is in[1]. Operands of reductions have the slot of their vector: k for
+ * in[k], and for out[o] SLOTS + o, or NIN + o in a kernel that is compiled for NIN inputs. */
+template <typename T, class ROOM>
 struct wr_fused_args {
   int64_t n, groups;
-  const T *in[WR_FUSED_SLOTS];
-  T *out[WR_MAX_OUTPUTS];
-  int has_times;
-  wr_device_coefficient c[WR_MAX_OUTPUTS][WR_FUSED_SLOTS + 1]; /* of in[k]; of out[0] at WR_FUSED_SLOTS. factor 0: no term */
-  wr_sums sums;
-  int u[WR_MAX_REDUCTIONS], z[WR_MAX_REDUCTIONS];
+  const T *in[ROOM::SLOTS];
+  T *out[ROOM::OUTPUTS];
+  int nin, nout, has_times;
+  wr_device_coefficient c[ROOM::OUTPUTS][ROOM::TERMS]; /* of in[k]; of out[q] at SLOTS + q. factor 0: no term */
+  wr_sums_of<ROOM::SUMS> sums;
+  int u[ROOM::SUMS], z[ROOM::SUMS]; /* z -1: the kind reads no second vector */
   const double *when; /* NULL: always done; *when 0: only the step is run */
 };
 

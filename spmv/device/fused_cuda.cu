@@ -50,20 +50,20 @@ done:
 /* ---- fused ---- */
 
 /* Whether `when` is 0, so that only the step is run, here. The same for all threads. */
-template <typename T>
-__device__ inline bool is_left_out(const wr_fused_args<T> &f) {
+template <typename T, class ROOM>
+__device__ inline bool is_left_out(const wr_fused_args<T, ROOM> &f) {
   if (f.when == NULL || *f.when != 0) return false;
   if (blockIdx.x == 0 && threadIdx.x == 0) wr_step_run(f.sums.step, wr_step_stop(f.sums.step), f.sums.step.bank);
   return true;
 }
 
-/* c[WR_MAX_OUTPUTS][WR_FUSED_SLOTS + 1] in shared memory := the coefficients' values, read once a block. In registers they
- * would leave too few for the loads in flight. */
-template <typename T>
-__device__ inline void read_coefficients(const wr_fused_args<T> &f, double *c) {
+/* c[OUTPUTS][TERMS] in shared memory := the coefficients' values, read once a block. In registers they would leave too few
+ * for the loads in flight. */
+template <typename T, class ROOM>
+__device__ inline void read_coefficients(const wr_fused_args<T, ROOM> &f, double *c) {
   int k = threadIdx.x;
-  if (k < WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1)) {
-    wr_device_coefficient from = f.c[k / (WR_FUSED_SLOTS + 1)][k % (WR_FUSED_SLOTS + 1)];
+  if (k < ROOM::OUTPUTS * ROOM::TERMS) {
+    wr_device_coefficient from = f.c[k / ROOM::TERMS][k % ROOM::TERMS];
     c[k] = from.scalar ? from.factor * *from.scalar : from.factor;
   }
   __syncthreads();
@@ -80,90 +80,111 @@ __device__ inline void pick(const wr_pack<T, V> (&from)[COUNT], int slot, double
       for (int e = 0; e < V; e++) values[e] = (double)from[s].at[e];
 }
 
-/* Output o of one group, from inputs in v[0..NIN-1] and the first output in v[NIN]. */
-template <typename T, int V, int NIN, int NOUT>
-__device__ inline void compute_output(const wr_fused_args<T> &f, const double *c, int o,
+/* The numbers of vectors of an operation: those that the kernel is compiled for, or in a kernel for any operation that has room
+ * in wr_wide, those of the operation. */
+template <int NIN, typename T, class ROOM>
+__device__ inline int inputs_of(const wr_fused_args<T, ROOM> &f) {
+  return NIN == wr_wide::SLOTS ? f.nin : NIN;
+}
+template <int NIN, int NOUT, typename T, class ROOM>
+__device__ inline int outputs_of(const wr_fused_args<T, ROOM> &f) {
+  return NIN == wr_wide::SLOTS ? f.nout : NOUT;
+}
+
+/* Output o of one group, from inputs in v[0..NIN-1] and earlier outputs in v[NIN..]. */
+template <int NIN, int NOUT, typename T, class ROOM, int V>
+__device__ inline void compute_output(const wr_fused_args<T, ROOM> &f, const double *c, int o,
                                       wr_pack<T, V> (&v)[NIN + NOUT]) {
   double sum[V];
+  c += o * ROOM::TERMS;
   for (int e = 0; e < V; e++) sum[e] = 0;
 #pragma unroll
   for (int k = 0; k < NIN; k++)
-    if (c[o * (WR_FUSED_SLOTS + 1) + k] != 0) /* 0: no term, or a coefficient that is 0; the same for all threads */
+    if (c[k] != 0) /* 0: no term, or a coefficient that is 0; the same for all threads */
 #pragma unroll
       for (int e = 0; e < V; e++) {
         double value = (double)v[k].at[e];
         if (k == 0 && NIN > 1 && f.has_times) value *= (double)v[NIN > 1 ? 1 : 0].at[e];
-        sum[e] += c[o * (WR_FUSED_SLOTS + 1) + k] * value;
+        sum[e] += c[k] * value;
       }
-  if (o == 1 && c[2 * WR_FUSED_SLOTS + 1] != 0)
 #pragma unroll
-    for (int e = 0; e < V; e++) sum[e] += c[2 * WR_FUSED_SLOTS + 1] * (double)v[NIN].at[e];
+  for (int q = 0; q < NOUT - 1; q++)
+    if (q < o && c[ROOM::SLOTS + q] != 0)
+#pragma unroll
+      for (int e = 0; e < V; e++) sum[e] += c[ROOM::SLOTS + q] * (double)v[NIN + q].at[e];
 #pragma unroll
   for (int e = 0; e < V; e++) v[NIN + o].at[e] = (T)sum[e];
 }
 
 /* Computes and stores the outputs of a group with inputs in v, and adds its terms of the reductions, of outputs as stored. */
-template <typename T, int V, int NIN, int NOUT>
-__device__ inline void finish_group(const wr_fused_args<T> &f, const double *c, int64_t group,
-                                    wr_pack<T, V> (&v)[NIN + NOUT], double (&sum)[WR_MAX_REDUCTIONS]) {
+template <int NIN, int NOUT, typename T, class ROOM, int V>
+__device__ inline void finish_group(const wr_fused_args<T, ROOM> &f, const double *c, int64_t group,
+                                    wr_pack<T, V> (&v)[NIN + NOUT], double (&sum)[ROOM::SUMS]) {
+  int nout = outputs_of<NIN, NOUT>(f);
 #pragma unroll
-  for (int o = 0; o < NOUT; o++) compute_output<T, V, NIN, NOUT>(f, c, o, v);
+  for (int o = 0; o < NOUT; o++)
+    if (o < nout) compute_output<NIN, NOUT>(f, c, o, v);
 #pragma unroll
-  for (int o = 0; o < NOUT; o++) wr_store<T, V>(f.out[o], group, v[NIN + o]);
+  for (int o = 0; o < NOUT; o++)
+    if (o < nout) wr_store<T, V>(f.out[o], group, v[NIN + o]);
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+  for (int r = 0; r < ROOM::SUMS; r++)
     if (r < f.sums.count) {
       double u[V], z[V];
       for (int e = 0; e < V; e++) u[e] = z[e] = 0;
       pick(v, f.u[r], u);
-      if (wr_reduction_has_z(f.sums.kind[r])) pick(v, f.z[r], z);
+      if (f.z[r] >= 0) pick(v, f.z[r], z);
       wr_sum_terms(f.sums.kind[r], u, z, sum[r]);
     }
 }
 
 /* Groups from `first` below `end`, in batches of DEPTH: all loads of a batch are issued before the first use. */
-template <typename T, int V, int NIN, int NOUT, int DEPTH>
-__device__ inline void walk(const wr_fused_args<T> &f, const double *c, int64_t first, int64_t end,
-                            double (&sum)[WR_MAX_REDUCTIONS]) {
+template <int V, int NIN, int NOUT, int DEPTH, typename T, class ROOM>
+__device__ inline void walk(const wr_fused_args<T, ROOM> &f, const double *c, int64_t first, int64_t end,
+                            double (&sum)[ROOM::SUMS]) {
   int64_t threads = wr_stream_threads();
+  int nin = inputs_of<NIN>(f);
   for (int64_t g = first; g < end; g += DEPTH * threads) {
     wr_pack<T, V> v[DEPTH][NIN + NOUT];
 #pragma unroll
     for (int d = 0; d < DEPTH; d++)
       if (g + d * threads < end)
 #pragma unroll
-        for (int k = 0; k < NIN; k++) v[d][k] = wr_load<T, V>(f.in[k], g + d * threads);
+        for (int k = 0; k < NIN; k++)
+          if (k < nin) v[d][k] = wr_load<T, V>(f.in[k], g + d * threads);
 #pragma unroll
     for (int d = 0; d < DEPTH; d++)
-      if (g + d * threads < end) finish_group<T, V, NIN, NOUT>(f, c, g + d * threads, v[d], sum);
+      if (g + d * threads < end) finish_group<NIN, NOUT>(f, c, g + d * threads, v[d], sum);
   }
 }
 
-/* DEPTH as 64 registers allow: two to six 16-byte loads of a thread are in flight. */
+/* DEPTH as 64 registers allow: two to six 16-byte loads of a thread are in flight. Operations with room in wr_wide alone take
+ * up to 128 registers, for up to 13 loads. */
 template <int NIN, int NOUT>
 constexpr int depth = 2 * NIN + NOUT <= 3 ? 4
                       : NIN + NOUT <= 3   ? 2
                                           : 1;
 
-template <typename T, int NIN, int NOUT>
-__global__ void __launch_bounds__(WR_STREAM_THREADS, 4) fused(const wr_fused_args<T> f) {
+template <typename T, class ROOM, int NIN, int NOUT>
+__global__ void __launch_bounds__(WR_STREAM_THREADS, NIN == wr_wide::SLOTS ? 2 : 4)
+    fused(WR_KERNEL_PARAMETER wr_fused_args<T, ROOM> f) {
   constexpr int V = WR_PACK_BYTES / sizeof(T);
   int64_t thread = wr_stream_thread();
-  double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  WR_SHARED(double, c, WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1));
+  double sum[ROOM::SUMS] = {};
+  WR_SHARED(double, c, ROOM::OUTPUTS *ROOM::TERMS);
   wr_begin_kernel();
   if (is_left_out(f)) return;
   read_coefficients(f, c);
-  walk<T, V, NIN, NOUT, depth<NIN, NOUT>>(f, c, thread, f.groups, sum);
-  walk<T, 1, NIN, NOUT, 1>(f, c, f.groups * V + thread, f.n, sum);
+  walk<V, NIN, NOUT, depth<NIN, NOUT>>(f, c, thread, f.groups, sum);
+  walk<1, NIN, NOUT, 1>(f, c, f.groups * V + thread, f.n, sum);
   wr_sums_finish(f.sums, sum);
 }
 
-/* The vectors that a request reads, by slot, and its number of outputs. */
+/* The vectors that a request reads, by slot, and its numbers of outputs and sums. */
 typedef struct fused_plan {
-  const wr_vec *in[WR_FUSED_SLOTS];
+  const wr_vec *in[wr_wide::SLOTS];
   int slot_of[WR_MAX_INPUTS]; /* of f->in[k]; -1: it is not read */
-  int nin, nout, has_times;
+  int nin, nout, nsums, has_times;
 } fused_plan;
 
 static bool is_term(const wr_fused *f, int k) {
@@ -172,7 +193,11 @@ static bool is_term(const wr_fused *f, int k) {
   return false;
 }
 
-static bool is_output(const wr_fused *f, const wr_vec *v) { return v == f->out[0] || v == f->out[1]; }
+static bool is_output(const wr_fused *f, const wr_vec *v) {
+  bool found = false;
+  for (int o = 0; o < WR_MAX_OUTPUTS; o++) found |= v == f->out[o];
+  return found;
+}
 
 /* Adds a slot for a vector that a reduction reads, unless it is an output or has a slot. */
 static void add_operand(fused_plan *p, const wr_fused *f, const wr_vec *v) {
@@ -196,18 +221,20 @@ static fused_plan make_plan(const wr_fused *f) {
       p.in[p.nin++] = f->times;
     }
   }
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) {
     const wr_reduction *reduce = &f->reduce[r];
     if (reduce->kind == WR_NO_REDUCTION) continue;
+    p.nsums++;
     add_operand(&p, f, reduce->of);
-    if (wr_reduction_has_z(reduce->kind)) add_operand(&p, f, reduce->z);
+    if (wr_reduction_reads_z(reduce->kind)) add_operand(&p, f, reduce->z);
   }
   return p;
 }
 
-static int slot_of_operand(const fused_plan *p, const wr_fused *f, const wr_vec *v) {
+/* outputs: the slot of the first output. */
+static int slot_of_operand(const fused_plan *p, const wr_fused *f, const wr_vec *v, int outputs) {
   for (int o = 0; o < p->nout; o++)
-    if (v == f->out[o]) return p->nin + o;
+    if (v == f->out[o]) return outputs + o;
   for (int s = 0; s < p->nin; s++)
     if (v == p->in[s]) return s;
   return 0;
@@ -219,22 +246,23 @@ static wr_device_coefficient coefficient_of(const wr_coefficient *c) {
   return d;
 }
 
-template <typename T>
-static void add_terms(wr_fused_args<T> *a, const fused_plan *p, const wr_fused *f, int o) {
+template <typename T, class ROOM>
+static void add_terms(wr_fused_args<T, ROOM> *a, const fused_plan *p, const wr_fused *f, int o) {
   for (int k = 0; k < WR_MAX_INPUTS; k++) {
     if (f->c[o][k].factor == 0 || p->slot_of[k] < 0) continue;
     a->c[o][p->slot_of[k]] = coefficient_of(&f->c[o][k]);
   }
-  if (o == 1) a->c[1][WR_FUSED_SLOTS] = coefficient_of(&f->c[1][WR_MAX_INPUTS]);
+  for (int q = 0; q < o; q++) a->c[o][ROOM::SLOTS + q] = coefficient_of(&f->c[o][WR_MAX_INPUTS + q]);
 }
 
-template <typename T>
-static wr_fused_args<T> make_args(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
-  wr_fused_args<T> a;
+/* outputs: the slot of the first output. */
+template <typename T, class ROOM>
+static wr_fused_args<T, ROOM> make_args(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n, int outputs) {
+  wr_fused_args<T, ROOM> a;
   memset(&a, 0, sizeof a);
   bool aligned = true;
   a.n = n;
-  a.has_times = p->has_times;
+  a.nin = p->nin, a.nout = p->nout, a.has_times = p->has_times;
   for (int s = 0; s < p->nin; s++) aligned &= wr_is_aligned(a.in[s] = (const T *)p->in[s]->data);
   for (int o = 0; o < p->nout; o++) {
     aligned &= wr_is_aligned(a.out[o] = (T *)f->out[o]->data);
@@ -242,46 +270,54 @@ static wr_fused_args<T> make_args(wr_env *env, const fused_plan *p, const wr_fus
     add_terms(&a, p, f, o);
   }
   a.groups = aligned ? n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
-  a.sums = wr_sums_make(&state_of(env)->workspace);
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+  a.sums = wr_sums_make<ROOM::SUMS>(&state_of(env)->workspace);
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) {
     int at = wr_sums_add(&a.sums, &f->reduce[r]);
     if (at < 0) continue;
-    a.u[at] = slot_of_operand(p, f, f->reduce[r].of);
-    a.z[at] = wr_reduction_has_z(f->reduce[r].kind) ? slot_of_operand(p, f, f->reduce[r].z) : a.u[at];
+    a.u[at] = slot_of_operand(p, f, f->reduce[r].of, outputs);
+    a.z[at] = wr_reduction_reads_z(f->reduce[r].kind) ? slot_of_operand(p, f, f->reduce[r].z, outputs) : -1;
   }
   if (f->when.bank) a.when = (const double *)f->when.bank->data + f->when.index;
   wr_sums_then(&a.sums, env, f->then);
   return a;
 }
 
-template <typename T, int NIN, int NOUT>
-static wr_status launch_shape(wr_env *env, const wr_fused_args<T> &a) {
+template <int NIN, int NOUT, typename T, class ROOM>
+static wr_status launch_shape(wr_env *env, const wr_fused_args<T, ROOM> &a) {
   int64_t units = a.groups ? (a.groups + depth<NIN, NOUT> - 1) / depth<NIN, NOUT> : a.n;
-  return WR_LAUNCH_EARLY(env, (fused<T, NIN, NOUT>), wr_stream_blocks(env, units), WR_STREAM_THREADS, 0, a);
+  return WR_LAUNCH_EARLY(env, (fused<T, ROOM, NIN, NOUT>), wr_stream_blocks(env, units), WR_STREAM_THREADS, 0, a);
 }
 
-template <typename T, int NIN>
-static wr_status launch_inputs(wr_env *env, const wr_fused_args<T> &a, int nout) {
-  if (nout == 0) return launch_shape<T, NIN, 0>(env, a);
-  return nout == 1 ? launch_shape<T, NIN, 1>(env, a) : launch_shape<T, NIN, 2>(env, a);
+template <int NIN, typename T>
+static wr_status launch_inputs(wr_env *env, const wr_fused_args<T, wr_narrow> &a) {
+  if (a.nout == 0) return launch_shape<NIN, 0>(env, a);
+  return a.nout == 1 ? launch_shape<NIN, 1>(env, a) : launch_shape<NIN, 2>(env, a);
+}
+
+template <typename T>
+static wr_status launch_narrow(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
+  wr_fused_args<T, wr_narrow> a = make_args<T, wr_narrow>(env, p, f, n, p->nin);
+  switch (a.nin) {
+    case 0: /* no vector is read: the kernel for one input is launched, and no term uses the input */
+      a.in[0] = a.out[0];
+      for (int r = 0; r < a.sums.count; r++) a.u[r]++, a.z[r] += a.z[r] >= 0;
+      return launch_inputs<1>(env, a);
+    case 1: return launch_inputs<1>(env, a);
+    case 2: return launch_inputs<2>(env, a);
+    case 3: return launch_inputs<3>(env, a);
+    case 4: return launch_inputs<4>(env, a);
+    case 5: return launch_inputs<5>(env, a);
+    default: return launch_inputs<6>(env, a);
+  }
 }
 
 template <typename T>
 static wr_status launch_fused(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
-  wr_fused_args<T> a = make_args<T>(env, p, f, n);
-  if (env->resident) return wr_resident_add_vectors(env, a, p->nin, p->nout, f->then);
-  switch (p->nin) {
-    case 0: /* no vector is read: the kernel for one input is launched, and no term uses the input */
-      a.in[0] = a.out[0];
-      for (int r = 0; r < a.sums.count; r++) a.u[r]++, a.z[r]++;
-      return launch_inputs<T, 1>(env, a, p->nout);
-    case 1: return launch_inputs<T, 1>(env, a, p->nout);
-    case 2: return launch_inputs<T, 2>(env, a, p->nout);
-    case 3: return launch_inputs<T, 3>(env, a, p->nout);
-    case 4: return launch_inputs<T, 4>(env, a, p->nout);
-    case 5: return launch_inputs<T, 5>(env, a, p->nout);
-    default: return launch_inputs<T, 6>(env, a, p->nout);
-  }
+  bool is_narrow = p->nin <= wr_narrow::SLOTS && p->nout <= wr_narrow::OUTPUTS && p->nsums <= wr_narrow::SUMS;
+  if (is_narrow && !env->resident) return launch_narrow<T>(env, p, f, n);
+  wr_fused_args<T, wr_wide> a = make_args<T, wr_wide>(env, p, f, n, wr_wide::SLOTS);
+  if (env->resident) return wr_resident_add_vectors(env, a, f->then);
+  return launch_shape<wr_wide::SLOTS, wr_wide::OUTPUTS>(env, a);
 }
 
 extern "C" wr_status wr_cuda_fused(wr_env *env, const wr_fused *f) {

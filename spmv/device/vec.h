@@ -54,29 +54,41 @@ typedef enum wr_reduction_kind {
   WR_NRM2SQ,      /* sum of u[i]^2                              */
   WR_L1DIFF,      /* sum of |u[i] - z[i]|                       */
   WR_SUM,         /* sum of u[i]                                */
-  WR_SUM_UNSCALED /* sum of u[i] where z[i] == 0: dangling mass */
+  WR_SUM_UNSCALED, /* sum of u[i] where z[i] == 0: dangling mass */
+  WR_NRM2SQ_SCALED /* sum of (u[i] * z[i])^2                    */
 } wr_reduction_kind;
+
+/* Whether a kind reads a second vector. */
+static inline int wr_reduction_reads_z(wr_reduction_kind kind) {
+  return kind == WR_DOT || kind == WR_L1DIFF || kind == WR_SUM_UNSCALED || kind == WR_NRM2SQ_SCALED;
+}
 
 typedef struct wr_reduction {
   wr_reduction_kind kind;
   const wr_vec *of; /* u. In an epilogue NULL: y. In a fused operation: one of its inputs or outputs             */
-  const wr_vec *z;  /* WR_DOT, WR_L1DIFF: the other vector. WR_SUM_UNSCALED: the mask (in an epilogue: its scale) */
+  const wr_vec *z;  /* the second vector of kinds that have one. WR_SUM_UNSCALED: the mask (in an epilogue: its scale) */
   wr_scalar into;   /* overwritten                                                                               */
 } wr_reduction;
 
-enum { WR_MAX_INPUTS = 5, WR_MAX_OUTPUTS = 2, WR_MAX_REDUCTIONS = 3 };
+enum {
+  WR_MAX_REDUCTIONS = 3, /* of an apply, whose kernels keep all sums in registers beside a row */
+  WR_MAX_INPUTS = 12, WR_MAX_OUTPUTS = 4, WR_FUSED_REDUCTIONS = 6, /* of a fused operation     */
+  WR_FUSED_TERMS = WR_MAX_INPUTS + WR_MAX_OUTPUTS - 1              /* of one of its outputs    */
+};
 
-/* out[0] = sum_k c[0][k] * in[k];  out[1] = sum_k c[1][k] * in[k] + c[1][5] * out[0] (as stored);  then the reductions.
+/* out[o] = sum_k c[o][k] * in[k] + sum_{q < o} c[o][WR_MAX_INPUTS + q] * out[q] (as stored);  then the reductions.
  * With times != NULL, in[0][i] * times[i] replaces in[0][i] in the sums. Outputs may be inputs: every element is read before
  * it is written. A reduction's vector must be an input, an output or times; of an output it uses the new value. Unused inputs
  * and outputs are NULL and come last. All vectors have one length, place and type. Then the step. If `when` has a bank and the
- * scalar there is 0, outputs and sums stay as they are and only the step runs; the step must not change that scalar. */
+ * scalar there is 0, outputs and sums stay as they are and only the step runs; the step must not change that scalar.
+ * On a device operations that read up to six vectors, have up to two outputs and three reductions are compiled for their
+ * numbers of vectors; one kernel does all larger ones. */
 typedef struct wr_fused {
   const wr_vec *in[WR_MAX_INPUTS];
   const wr_vec *times;
   wr_vec *out[WR_MAX_OUTPUTS];
-  wr_coefficient c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1];
-  wr_reduction reduce[WR_MAX_REDUCTIONS];
+  wr_coefficient c[WR_MAX_OUTPUTS][WR_FUSED_TERMS];
+  wr_reduction reduce[WR_FUSED_REDUCTIONS];
   wr_scalar when;
   wr_then then;
 } wr_fused;

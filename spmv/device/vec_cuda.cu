@@ -71,7 +71,7 @@ extern "C" wr_status wr_workspace_reserve(wr_env *env, int64_t max_blocks, wr_wo
   if (w->arrived == NULL) TRY(wr_device_alloc_zeroed(env, &w->arrived, 1, sizeof *w->arrived, "a count of blocks"));
   if (w->max_blocks < max_blocks) {
     if (max_blocks < 2 * w->max_blocks) max_blocks = 2 * w->max_blocks; /* few, as old ones are kept */
-    TRY(wr_device_alloc(env, &partial, max_blocks * WR_MAX_REDUCTIONS, sizeof *partial, "partial sums"));
+    TRY(wr_device_alloc(env, &partial, max_blocks * WR_FUSED_REDUCTIONS, sizeof *partial, "partial sums"));
     w->partial = partial;
     w->max_blocks = max_blocks;
   }

@@ -22,7 +22,7 @@ enum { BLOCK = 1024, SERIAL_BELOW = 16 * BLOCK }; /* elements; shorter vectors a
 
 typedef struct host_state {
   wr_team *team;
-  double *partials; /* [capacity][WR_MAX_REDUCTIONS], a row for each block */
+  double *partials; /* [capacity][WR_FUSED_REDUCTIONS], a row for each block */
   int64_t capacity;
   double stamps[WR_STAMPS]; /* seconds of the monotonic clock */
 } host_state;
@@ -104,7 +104,7 @@ static wr_status reserve_partials(host_state *state, int64_t n) {
   wr_status status;
   double *partials = NULL;
   if (blocks_of(n) <= state->capacity) return WR_OK;
-  TRY(wr_alloc(&partials, blocks_of(n) * WR_MAX_REDUCTIONS, sizeof *partials, "partial sums"));
+  TRY(wr_alloc(&partials, blocks_of(n) * WR_FUSED_REDUCTIONS, sizeof *partials, "partial sums"));
   wr_free(state->partials);
   state->partials = partials;
   state->capacity = blocks_of(n);
@@ -209,9 +209,9 @@ done:
 }
 
 /* The coefficients' values before the operation, which may write to the same bank. */
-static void read_coefficients(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1]) {
-  for (int o = 0; o < WR_MAX_OUTPUTS; o++)
-    for (int k = 0; k <= WR_MAX_INPUTS; k++) {
+static void read_coefficients(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_FUSED_TERMS]) {
+  for (int o = 0; o < WR_MAX_OUTPUTS && f->out[o]; o++)
+    for (int k = 0; k < WR_FUSED_TERMS; k++) {
       c[o][k] = f->c[o][k].factor;
       if (c[o][k] != 0 && f->c[o][k].scalar.bank) c[o][k] *= *scalar_at(f->c[o][k].scalar);
     }
@@ -231,14 +231,14 @@ static wr_type type_of(const wr_fused *f) {
 typedef struct computing {
   const wr_fused *f;
   int64_t n;
-  double c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1];
+  double c[WR_MAX_OUTPUTS][WR_FUSED_TERMS];
   double *partials;
 } computing;
 
 static void compute_block(void *context, int64_t b) {
   computing *job = context;
   (type_of(job->f) == WR_F32 ? fused_block_f32 : fused_block_f64)(
-      job->f, job->c, b * BLOCK, end_of(job->n, b) - b * BLOCK, job->partials + b * WR_MAX_REDUCTIONS);
+      job->f, job->c, b * BLOCK, end_of(job->n, b) - b * BLOCK, job->partials + b * WR_FUSED_REDUCTIONS);
 }
 
 /* A fused operation without its step. */
@@ -250,10 +250,10 @@ static void compute_fused(wr_env *env, const wr_fused *f) {
   for_blocks(env, job.n, compute_block, &job);
   for (int o = 0; o < WR_MAX_OUTPUTS; o++)
     if (f->out[o]) f->out[o]->writes++;
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) {
     if (f->reduce[r].kind == WR_NO_REDUCTION) continue;
     double sum = 0;
-    for (int64_t b = 0; b < nblocks; b++) sum += state->partials[b * WR_MAX_REDUCTIONS + r];
+    for (int64_t b = 0; b < nblocks; b++) sum += state->partials[b * WR_FUSED_REDUCTIONS + r];
     *scalar_at(f->reduce[r].into) = sum;
     f->reduce[r].into.bank->writes++;
   }

@@ -20,8 +20,8 @@ static const double *NAME(operand)(const wr_fused *f, const wr_vec *v, double ne
   return room;
 }
 
-static void NAME(fused_block)(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_MAX_INPUTS + 1], int64_t first,
-                              int64_t count, double *partial) {
+static void NAME(fused_block)(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_FUSED_TERMS], int64_t first, int64_t count,
+                              double *partial) {
   double value[WR_MAX_OUTPUTS][BLOCK], u[BLOCK], z[BLOCK];
   for (int o = 0; o < WR_MAX_OUTPUTS && f->out[o]; o++) {
     memset(value[o], 0, (size_t)count * sizeof(double));
@@ -29,13 +29,14 @@ static void NAME(fused_block)(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_MAX
       const T *times = k == 0 && f->times ? (const T *)f->times->data + first : NULL;
       if (c[o][k] != 0) NAME(add_term)(value[o], c[o][k], (const T *)f->in[k]->data + first, times, count);
     }
-    if (o == 1 && c[1][WR_MAX_INPUTS] != 0)
-      for (int64_t i = 0; i < count; i++) value[1][i] += c[1][WR_MAX_INPUTS] * value[0][i];
+    for (int q = 0; q < o; q++)
+      if (c[o][WR_MAX_INPUTS + q] != 0)
+        for (int64_t i = 0; i < count; i++) value[o][i] += c[o][WR_MAX_INPUTS + q] * value[q][i];
     for (int64_t i = 0; i < count; i++) value[o][i] = (double)(T)value[o][i]; /* as stored */
   }
   for (int o = 0; o < WR_MAX_OUTPUTS && f->out[o]; o++)
     for (int64_t i = 0; i < count; i++) ((T *)f->out[o]->data)[first + i] = (T)value[o][i];
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) {
     const wr_reduction *reduce = &f->reduce[r];
     if (reduce->kind == WR_NO_REDUCTION) continue;
     partial[r] = wr_reduce_host(reduce->kind, NAME(operand)(f, reduce->of, value, u, first, count),

@@ -151,10 +151,11 @@ struct wr_finish_rows {
   T shift_dir[V], scale[V], z[WR_MAX_REDUCTIONS][V];
 };
 
-/* The arithmetic of V rows: y and scaled as they will be stored; the rows' terms are added to sum. */
-template <typename T, int V>
+/* The arithmetic of V rows: y and scaled as they will be stored; the rows' terms are added to sum, where later elements than
+ * those of an epilogue stay as they are. */
+template <typename T, int V, int MOST>
 __device__ inline void wr_finish_values(const wr_finish<T> &f, double shift, const wr_finish_rows<T, V> &row, T (&y)[V],
-                                        T (&scaled)[V], double (&sum)[WR_MAX_REDUCTIONS]) {
+                                        T (&scaled)[V], double (&sum)[MOST]) {
   double stored[V], z[V];
 #pragma unroll
   for (int e = 0; e < V; e++) {
@@ -187,9 +188,9 @@ __device__ inline void wr_finish_load(const wr_finish<T> &f, int64_t i, wr_finis
 }
 
 /* Computes and stores all results of row i from `row`. */
-template <typename T>
+template <typename T, int MOST>
 __device__ inline void wr_finish_store(const wr_finish<T> &f, double shift, int64_t i, const wr_finish_rows<T, 1> &row,
-                                       T *y, double (&sum)[WR_MAX_REDUCTIONS]) {
+                                       T *y, double (&sum)[MOST]) {
   T stored[1], scaled[1];
   wr_finish_values(f, shift, row, stored, scaled, sum);
   y[i] = stored[0];
@@ -224,7 +225,7 @@ inline wr_finish<T> wr_finish_make(wr_env *env, const wr_epilogue *e) {
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     int at = wr_sums_add(&f.sums, &e->reduce[r]);
     wr_reduction_kind kind = e->reduce[r].kind;
-    if (at >= 0 && wr_reduction_has_z(kind) && kind != WR_SUM_UNSCALED) f.z[at] = (const T *)e->reduce[r].z->data;
+    if (at >= 0 && wr_reduction_reads_z(kind) && kind != WR_SUM_UNSCALED) f.z[at] = (const T *)e->reduce[r].z->data;
   }
   wr_sums_then(&f.sums, env, e->then);
   return f;

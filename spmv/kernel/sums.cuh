@@ -8,22 +8,19 @@
 #include "spmv/kernel/steps.cuh"
 #include "spmv/kernel/warp.cuh"
 
-/* Where the reductions of a launch go: a kernel parameter. */
-typedef struct wr_sums {
+/* Where the reductions of a launch go, at most MOST of them: a kernel parameter. */
+template <int MOST>
+struct wr_sums_of {
   int count;
-  wr_reduction_kind kind[WR_MAX_REDUCTIONS]; /* [count] */
-  double *into[WR_MAX_REDUCTIONS];           /* [count] */
-  int64_t before;                            /* parts left by earlier launches                             */
-  double *partial;                           /* [count][stride]: a part for each block, those of earlier launches first */
-  int64_t stride;                            /* at least the number of parts of all launches               */
+  wr_reduction_kind kind[MOST]; /* [count] */
+  double *into[MOST];           /* [count] */
+  int64_t before;               /* parts left by earlier launches                             */
+  double *partial;              /* [count][stride]: a part for each block, those of earlier launches first */
+  int64_t stride;               /* at least the number of parts of all launches               */
   unsigned *arrived;
   wr_step_work step; /* run by the last block after the sums */
-} wr_sums;
-
-/* Whether a kind reads a second vector. */
-__host__ __device__ inline bool wr_reduction_has_z(wr_reduction_kind kind) {
-  return kind == WR_DOT || kind == WR_L1DIFF || kind == WR_SUM_UNSCALED;
-}
+};
+typedef wr_sums_of<WR_MAX_REDUCTIONS> wr_sums; /* of an apply */
 
 /* sum += the terms of V elements. z is read by the kinds that have one. */
 template <int V>
@@ -45,25 +42,31 @@ __device__ inline void wr_sum_terms(wr_reduction_kind kind, const double (&u)[V]
     case WR_SUM_UNSCALED:
       for (int e = 0; e < V; e++) sum += z[e] == 0 ? u[e] : 0;
       break;
+    case WR_NRM2SQ_SCALED:
+      for (int e = 0; e < V; e++) sum += (u[e] * z[e]) * (u[e] * z[e]);
+      break;
   }
 }
 
 /* Stores a part of each sum at `place`. Called by one thread. */
-__device__ inline void wr_sums_store(const wr_sums &s, int64_t place, const double (&sum)[WR_MAX_REDUCTIONS]) {
+template <int MOST>
+__device__ inline void wr_sums_store(const wr_sums_of<MOST> &s, int64_t place, const double (&sum)[MOST]) {
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+  for (int r = 0; r < MOST; r++)
     if (r < s.count) s.partial[r * s.stride + place] = sum[r];
 }
 
 /* Leaves a block's part of each sum, to be added up by a later launch with `before` set. Every thread of the block. */
-__device__ inline void wr_sums_leave(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
+template <int MOST>
+__device__ inline void wr_sums_leave(const wr_sums_of<MOST> &s, double (&sum)[MOST]) {
   if (s.count == 0) return;
   wr_block_sum(sum, s.count);
   if (threadIdx.x == 0) wr_sums_store(s, s.before + blockIdx.x, sum);
 }
 
 /* The same with a part for each warp, and `before` counting warps: no warp waits for another. Every thread of the block. */
-__device__ inline void wr_sums_leave_warp(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
+template <int MOST>
+__device__ inline void wr_sums_leave_warp(const wr_sums_of<MOST> &s, double (&sum)[MOST]) {
   int64_t warp = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / WR_WARP;
   wr_warp_sums(sum, s.count);
   if (threadIdx.x % WR_WARP == 0) wr_sums_store(s, s.before + warp, sum);
@@ -84,26 +87,28 @@ __device__ inline bool wr_is_last_block(unsigned *arrived) {
 
 /* sum += the parts first, first + threads, first + 2 * threads, ... before `end`, in this order, with AT_ONCE loads of each
  * sum in flight, since the loop is bound by their latency. */
-__device__ inline void wr_sums_add(const wr_sums &s, int64_t first, int64_t end, int64_t threads,
-                                   double (&sum)[WR_MAX_REDUCTIONS]) {
+template <int MOST>
+__device__ inline void wr_sums_add(const wr_sums_of<MOST> &s, int64_t first, int64_t end, int64_t threads,
+                                   double (&sum)[MOST]) {
   constexpr int AT_ONCE = 4;
   for (int64_t b = first; b < end; b += AT_ONCE * threads) {
-    double part[AT_ONCE][WR_MAX_REDUCTIONS];
+    double part[AT_ONCE][MOST];
 #pragma unroll
     for (int k = 0; k < AT_ONCE; k++)
 #pragma unroll
-      for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+      for (int r = 0; r < MOST; r++)
         part[k][r] = r < s.count && b + k * threads < end ? __ldcg(s.partial + r * s.stride + b + k * threads) : 0;
 #pragma unroll
     for (int k = 0; k < AT_ONCE; k++)
 #pragma unroll
-      for (int r = 0; r < WR_MAX_REDUCTIONS; r++) sum[r] += part[k][r];
+      for (int r = 0; r < MOST; r++) sum[r] += part[k][r];
   }
 }
 
 /* By the last block: stores sum plus the `blocks` parts from `first` on, added in an order that does not depend on which
  * block is last. Then runs the step, on a copy of the bank that is loaded at the same time as the parts. */
-__device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t blocks, double (&sum)[WR_MAX_REDUCTIONS]) {
+template <int MOST>
+__device__ inline void wr_sums_end(const wr_sums_of<MOST> &s, int64_t first, int64_t blocks, double (&sum)[MOST]) {
   WR_SHARED(double, bank, WR_STEP_BANK);
   wr_step_fetch(s.step, bank);
   unsigned stop = threadIdx.x == 0 ? wr_step_stop(s.step) : 0;
@@ -112,7 +117,7 @@ __device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t bloc
   if (threadIdx.x >= WR_WARP) return;
   if (threadIdx.x == 0) {
 #pragma unroll
-    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    for (int r = 0; r < MOST; r++)
       if (r < s.count) {
         bool is_copied = s.step.bit && s.into[r] >= s.step.bank && s.into[r] < s.step.bank + s.step.nbank;
         *(is_copied ? bank + (s.into[r] - s.step.bank) : s.into[r]) = sum[r];
@@ -125,18 +130,20 @@ __device__ inline void wr_sums_end(const wr_sums &s, int64_t first, int64_t bloc
 
 /* The last block to arrive adds up the parts. Parts of earlier launches, possibly tens of thousands, are added by all
  * threads of the grid before that: one block alone took longer for 18 thousand parts than a small multiply takes. */
-__device__ inline void wr_sums_finish(const wr_sums &s, double (&sum)[WR_MAX_REDUCTIONS]) {
+template <int MOST>
+__device__ inline void wr_sums_finish(const wr_sums_of<MOST> &s, double (&sum)[MOST]) {
   if (s.count == 0) return;
   wr_sums_add(s, (int64_t)blockIdx.x * blockDim.x + threadIdx.x, s.before, (int64_t)gridDim.x * blockDim.x, sum);
   wr_sums_leave(s, sum);
   if (!wr_is_last_block(s.arrived)) return;
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) sum[r] = 0;
+  for (int r = 0; r < MOST; r++) sum[r] = 0;
   wr_sums_end(s, s.before, gridDim.x, sum);
 }
 
 /* Adds a reduction to the kernel parameter and returns its index; -1: it has no kind or no bank, and is left out. */
-inline int wr_sums_add(wr_sums *s, const wr_reduction *r) {
+template <int MOST>
+inline int wr_sums_add(wr_sums_of<MOST> *s, const wr_reduction *r) {
   if (r->kind == WR_NO_REDUCTION || r->into.bank == NULL) return -1;
   s->kind[s->count] = r->kind;
   s->into[s->count] = (double *)r->into.bank->data + r->into.index;
@@ -144,8 +151,9 @@ inline int wr_sums_add(wr_sums *s, const wr_reduction *r) {
   return s->count++;
 }
 
-inline wr_sums wr_sums_make(const wr_workspace *workspace) {
-  wr_sums s = {};
+template <int MOST = WR_MAX_REDUCTIONS>
+inline wr_sums_of<MOST> wr_sums_make(const wr_workspace *workspace) {
+  wr_sums_of<MOST> s = {};
   s.partial = workspace->partial;
   s.stride = workspace->max_blocks;
   s.arrived = workspace->arrived;
@@ -153,7 +161,8 @@ inline wr_sums wr_sums_make(const wr_workspace *workspace) {
 }
 
 /* Lets the last kernel of an operation run the step, if there are sums and the step is in WR_STEP_LIST. */
-inline void wr_sums_then(wr_sums *s, wr_env *env, const wr_then &then) {
+template <int MOST>
+inline void wr_sums_then(wr_sums_of<MOST> *s, wr_env *env, const wr_then &then) {
   if (s->count == 0 || then.step == NULL || then.step->bit == 0) return;
   s->step = wr_step_work_of(env, then);
   env->then_done = 1;

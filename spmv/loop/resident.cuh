@@ -27,16 +27,16 @@ struct wr_resident_rows {
   wr_finish<T> finish;
 };
 
-template <typename T>
+/* ROOM: wr_wide while steps are recorded, and wr_narrow for the kernel if all of them fit. Output o of a fused operation has
+ * the slot SLOTS + o as an operand of a reduction. */
+template <typename T, class ROOM>
 struct wr_resident_step {
   wr_resident_kind kind;
-  int nin, nout;  /* of a fused operation: inputs, times included, and outputs. Output o as an operand of a reduction has  */
-                  /* the slot WR_FUSED_SLOTS + o                                                                           */
   int share;      /* of a fused operation: elements of one block                                                           */
   int ends_part;  /* 1: the step ends a part, so the loop may end behind it                                                */
   /* JOINED: vectors.sums has the product's sums, then the operation's, and the product's step; ends_part is the product's. */
   union {
-    wr_fused_args<T> vectors;
+    wr_fused_args<T, ROOM> vectors;
     wr_resident_rows<T> rows;
   };
 };
@@ -44,6 +44,6 @@ struct wr_resident_step {
 /* Adds a fused operation as the next step of the loop. WR_EUNAVAILABLE: it has a scalar in another bank, or a step that is
  * not in WR_STEP_LIST. */
 template <typename T>
-wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T> &args, int nin, int nout, const wr_then &then);
+wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T, wr_wide> &args, const wr_then &then);
 
 #endif

@@ -31,14 +31,14 @@ struct wr_resident {
   double *bank; /* [nbank] on the device */
   int64_t nbank;
   int count;    /* steps */
-  size_t step_bytes;
-  char *steps;            /* [MAX_STEPS] of step_bytes                           */
+  int wide;     /* 1: an operation is too large for wr_narrow                    */
+  char *steps;            /* [MAX_STEPS] of wr_resident_step with wr_wide        */
   const int32_t *row_ptr; /* of all products; NULL: no product is recorded       */
   int64_t nrows, nnz;     /* of the matrix of all products                       */
   int64_t longest;        /* length of the longest vector                        */
   int most_rows, most_products; /* of a block                                    */
   int joined;             /* 1: all products are joined (resident.cuh)           */
-  void *on_device;        /* the steps, on the device                            */
+  void *on_device;        /* the steps, on the device, with wr_narrow unless wide */
   double *partial;
   unsigned *counts;       /* [4] on the device: arrived, stops, the longest row */
   unsigned most, blocks;
@@ -49,19 +49,31 @@ static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env-
 /* The dynamic shared memory of a block at most, without the steps; what a launch does not use remains for L1. */
 static const size_t shared_most = (MOST_PRODUCTS + MOST_ROWS + 2) * sizeof(double) + (2 * MOST_ROWS + 3) * sizeof(int);
 
+template <typename T>
+static size_t bytes_of_step(int wide) {
+  return wide ? sizeof(wr_resident_step<T, wr_wide>) : sizeof(wr_resident_step<T, wr_narrow>);
+}
+
+static size_t step_bytes(const wr_resident *r, int wide) {
+  return r->type == WR_F32 ? bytes_of_step<float>(wide) : bytes_of_step<double>(wide);
+}
+
 /* r->most := how many blocks run at the same time: one a multiprocessor, or one in all if there are no cooperative launches. */
 template <typename T>
 static wr_status count_blocks(wr_env *env, wr_resident *r) {
   wr_status status;
   int together = 0, processors = 0, each = 0;
-  auto plain = resident<T, false>, joined = resident<T, true>;
-  size_t shared = shared_most + MAX_STEPS * r->step_bytes;
+  const void *const kernels[] = {
+      (const void *)resident<T, wr_narrow, false>, (const void *)resident<T, wr_narrow, true>,
+      (const void *)resident<T, wr_wide, false>, (const void *)resident<T, wr_wide, true>};
+  size_t shared = shared_most + MAX_STEPS * step_bytes(r, 1);
   TRY(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
   TRY(WR_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, env->device)));
-  TRY(WR_CUDA(cudaFuncSetAttribute(plain, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
-  TRY(WR_CUDA(cudaFuncSetAttribute(joined, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
-  TRY(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, joined, THREADS, shared))); /* the larger one */
-  if (each == 0) TRY(wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name));
+  for (const void *kernel : kernels) {
+    TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
+    TRY(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, shared)));
+    if (each == 0) TRY(wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name));
+  }
   r->most = together ? (unsigned)processors : 1;
 done:
   return status;
@@ -75,11 +87,10 @@ extern "C" wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_reside
   TRY(WR_CUDA(cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, env->device)));
   if (limited) TRY(wr_fail(WR_EUNAVAILABLE, "%s ends kernels that run for long", env->device_name));
   r->type = env->type, r->bank = (double *)bank->data, r->nbank = bank->n;
-  r->step_bytes = env->type == WR_F32 ? sizeof(wr_resident_step<float>) : sizeof(wr_resident_step<double>);
-  TRY(wr_alloc(&r->steps, MAX_STEPS, r->step_bytes, "steps of a loop"));
+  TRY(wr_alloc(&r->steps, MAX_STEPS, step_bytes(r, 1), "steps of a loop"));
   TRY(env->type == WR_F32 ? count_blocks<float>(env, r) : count_blocks<double>(env, r));
-  TRY(wr_device_alloc(env, &r->on_device, MAX_STEPS, r->step_bytes, "steps of a loop"));
-  TRY(wr_device_alloc(env, &r->partial, 2 * WR_MAX_REDUCTIONS * (int64_t)r->most, sizeof *r->partial,
+  TRY(wr_device_alloc(env, &r->on_device, MAX_STEPS, step_bytes(r, 1), "steps of a loop"));
+  TRY(wr_device_alloc(env, &r->partial, 2 * WR_FUSED_REDUCTIONS * (int64_t)r->most, sizeof *r->partial,
                       "sums of blocks"));
   TRY(wr_device_alloc_zeroed(env, &r->counts, 4, sizeof *r->counts, "a count of blocks"));
   env->resident = r;
@@ -94,7 +105,8 @@ static bool is_in_bank(const wr_resident *r, const double *scalar) {
 }
 
 /* then: the step behind the sums, which must be in WR_STEP_LIST. */
-static wr_status check_sums(const wr_resident *r, const wr_sums &s, const wr_then &then) {
+template <int MOST>
+static wr_status check_sums(const wr_resident *r, const wr_sums_of<MOST> &s, const wr_then &then) {
   bool fine = (then.step == NULL || s.step.bit) && (s.step.bit == 0 || s.step.bank == r->bank);
   for (int k = 0; k < s.count; k++) fine &= is_in_bank(r, s.into[k]);
   return fine ? WR_OK
@@ -103,41 +115,37 @@ static wr_status check_sums(const wr_resident *r, const wr_sums &s, const wr_the
 
 static wr_status add(wr_resident *r, const void *step, int64_t n) {
   if (r->count == MAX_STEPS) return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has %d steps at most", MAX_STEPS);
-  memcpy(r->steps + r->count++ * r->step_bytes, step, r->step_bytes);
+  memcpy(r->steps + r->count++ * step_bytes(r, 1), step, step_bytes(r, 1));
   if (n > r->longest) r->longest = n;
   return WR_OK;
 }
 
 template <typename T>
-wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T> &args, int nin, int nout, const wr_then &then) {
+wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T, wr_wide> &args, const wr_then &then) {
   wr_status status;
   wr_resident *r = env->resident;
-  wr_resident_step<T> step;
+  wr_resident_step<T, wr_wide> step;
   memset(&step, 0, sizeof step);
-  step.kind = WR_RESIDENT_VECTORS, step.nin = nin, step.nout = nout, step.vectors = args;
-  for (int k = 0; k < args.sums.count; k++) {
-    int *const slots[] = {&step.vectors.u[k], &step.vectors.z[k]};
-    for (int *slot : slots)
-      if (*slot >= nin) *slot += WR_FUSED_SLOTS - nin;
-  }
+  step.kind = WR_RESIDENT_VECTORS, step.vectors = args;
+  if (args.nin > wr_narrow::SLOTS || args.nout > wr_narrow::OUTPUTS || args.sums.count > wr_narrow::SUMS) r->wide = 1;
   bool fine = is_in_bank(r, args.when) && !(args.when && args.sums.step.bit && args.sums.count == 0);
-  for (int k = 0; k < WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1); k++)
-    fine &= is_in_bank(r, args.c[k / (WR_FUSED_SLOTS + 1)][k % (WR_FUSED_SLOTS + 1)].scalar);
+  for (const auto &terms : args.c)
+    for (const wr_device_coefficient &c : terms) fine &= is_in_bank(r, c.scalar);
   if (!fine) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
   TRY(check_sums(r, args.sums, then));
   TRY(add(r, &step, args.n));
 done:
   return status;
 }
-template wr_status wr_resident_add_vectors<float>(wr_env *, const wr_fused_args<float> &, int, int, const wr_then &);
-template wr_status wr_resident_add_vectors<double>(wr_env *, const wr_fused_args<double> &, int, int, const wr_then &);
+template wr_status wr_resident_add_vectors<float>(wr_env *, const wr_fused_args<float, wr_wide> &, const wr_then &);
+template wr_status wr_resident_add_vectors<double>(wr_env *, const wr_fused_args<double, wr_wide> &, const wr_then &);
 
 template <typename T>
 static wr_status add_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
   wr_status status;
   wr_resident *r = env->resident;
   const wr_then none = {NULL, NULL, NULL};
-  wr_resident_step<T> step;
+  wr_resident_step<T, wr_wide> step;
   memset(&step, 0, sizeof step);
   step.kind = WR_RESIDENT_ROWS;
   wr_resident_rows<T> *a = &step.rows;
@@ -161,12 +169,12 @@ extern "C" wr_status wr_resident_rows_add(wr_env *env, const wr_csr_view *A, int
 
 template <typename T>
 static void end_part(wr_resident *r) {
-  ((wr_resident_step<T> *)r->steps)[r->count - 1].ends_part = 1;
+  ((wr_resident_step<T, wr_wide> *)r->steps)[r->count - 1].ends_part = 1;
 }
 
 template <typename T>
 static void share_vectors(wr_resident *r) {
-  wr_resident_step<T> *steps = (wr_resident_step<T> *)r->steps;
+  wr_resident_step<T, wr_wide> *steps = (wr_resident_step<T, wr_wide> *)r->steps;
   for (int k = 0; k < r->count; k++)
     if (steps[k].kind == WR_RESIDENT_VECTORS) steps[k].share = (int)((steps[k].vectors.n + r->blocks - 1) / r->blocks);
 }
@@ -196,7 +204,7 @@ done:
 }
 
 static size_t shared_bytes(const wr_resident *r) {
-  return (r->most_products + r->most_rows) * sizeof(double) + r->count * r->step_bytes +
+  return (r->most_products + r->most_rows) * sizeof(double) + r->count * step_bytes(r, r->wide) +
          (2 * r->most_rows + 1) * sizeof(int);
 }
 
@@ -222,8 +230,8 @@ static wr_status share_out(wr_resident *r) {
 enum { MOST_JOINED = 4096 };
 
 template <typename T>
-static bool sums_fit(const wr_fused_args<T> &f, const wr_finish<T> &finish) {
-  bool fits = f.sums.step.bit == 0 && f.sums.count + finish.sums.count <= WR_MAX_REDUCTIONS;
+static bool sums_fit(const wr_fused_args<T, wr_wide> &f, const wr_finish<T> &finish, int most) {
+  bool fits = f.sums.step.bit == 0 && f.sums.count + finish.sums.count <= most;
   for (int k = 0; k < f.sums.count; k++) {
     fits &= f.sums.into[k] != finish.shift; /* the product would read the shift before it is computed */
     for (int m = 0; m < finish.sums.count; m++) fits &= f.sums.into[k] != finish.sums.into[m];
@@ -233,23 +241,34 @@ static bool sums_fit(const wr_fused_args<T> &f, const wr_finish<T> &finish) {
 
 /* Whether a product can be joined with the operation before it, which computes its x. Blocks of the joined product gather
  * the operation's inputs while others already store x, y and scaled, so none of these may be an input; and the epilogue must
- * not read x, except as a z. */
+ * not read x, except as a z. most: sums that a step has room for. */
 template <typename T>
-static bool can_join(const wr_resident_step<T> &operation, const wr_resident_step<T> &product) {
+static bool can_join(const wr_resident_step<T, wr_wide> &operation, const wr_resident_step<T, wr_wide> &product,
+                     int most) {
   if (operation.kind != WR_RESIDENT_VECTORS || product.kind != WR_RESIDENT_ROWS || operation.ends_part) return false;
-  const wr_fused_args<T> &f = operation.vectors;
+  const wr_fused_args<T, wr_wide> &f = operation.vectors;
   const wr_resident_rows<T> &a = product.rows;
-  if (operation.nout != 1 || operation.nin > WR_JOINED_INPUTS || f.has_times || f.when) return false;
-  bool fits = f.out[0] == a.x && f.n == a.nrows && sums_fit(f, a.finish);
-  for (int s = 0; s < operation.nin; s++) fits &= f.in[s] != a.x && f.in[s] != a.y && f.in[s] != a.finish.scaled;
+  if (f.nout != 1 || f.nin > WR_JOINED_INPUTS || f.has_times || f.when) return false;
+  bool fits = f.out[0] == a.x && f.n == a.nrows && sums_fit(f, a.finish, most);
+  for (int s = 0; s < f.nin; s++) fits &= f.in[s] != a.x && f.in[s] != a.y && f.in[s] != a.finish.scaled;
   return fits && a.x != a.y && a.x != a.finish.scaled && a.x != a.finish.scale && a.x != a.finish.shift_dir;
+}
+
+/* The same sums in a parameter with room for another number of them, which must be enough. */
+template <int TO, int FROM>
+static wr_sums_of<TO> with_room(const wr_sums_of<FROM> &from) {
+  wr_sums_of<TO> to = {};
+  to.count = from.count, to.before = from.before, to.partial = from.partial, to.stride = from.stride;
+  to.arrived = from.arrived, to.step = from.step;
+  for (int k = 0; k < from.count; k++) to.kind[k] = from.kind[k], to.into[k] = from.into[k];
+  return to;
 }
 
 /* Makes the operation a JOINED step with the sums of both, the product's first, and the product's step. */
 template <typename T>
-static void join(wr_resident_step<T> *operation, const wr_resident_step<T> *product) {
-  wr_fused_args<T> *f = &operation->vectors;
-  wr_sums all = product->rows.finish.sums;
+static void join(wr_resident_step<T, wr_wide> *operation, const wr_resident_step<T, wr_wide> *product) {
+  wr_fused_args<T, wr_wide> *f = &operation->vectors;
+  wr_sums_of<wr_wide::SUMS> all = with_room<wr_wide::SUMS>(product->rows.finish.sums);
   for (int k = f->sums.count; k-- > 0;) { /* from the last on, since u and z are moved in place */
     int to = all.count + k;
     all.kind[to] = f->sums.kind[k], all.into[to] = f->sums.into[k], f->u[to] = f->u[k], f->z[to] = f->z[k];
@@ -262,17 +281,58 @@ static void join(wr_resident_step<T> *operation, const wr_resident_step<T> *prod
 /* Joins all products or none, as the kernel is compiled for these two cases. */
 template <typename T>
 static void join_steps(wr_resident *r) {
-  wr_resident_step<T> *steps = (wr_resident_step<T> *)r->steps;
-  int products = 0;
+  wr_resident_step<T, wr_wide> *steps = (wr_resident_step<T, wr_wide> *)r->steps;
+  int products = 0, most = r->wide ? wr_wide::SUMS : wr_narrow::SUMS;
   if (r->nnz > MOST_JOINED * (int64_t)(r->most > 1 ? r->blocks : 10)) return;
   for (int k = 0; k < r->count; k++) {
     if (steps[k].kind != WR_RESIDENT_ROWS) continue;
-    if (k == 0 || !can_join(steps[k - 1], steps[k])) return;
+    if (k == 0 || !can_join(steps[k - 1], steps[k], most)) return;
     products++;
   }
   for (int k = 0; k + 1 < r->count; k++)
     if (steps[k + 1].kind == WR_RESIDENT_ROWS) join(&steps[k], &steps[k + 1]);
   r->joined = products > 0;
+}
+
+/* ---- For the device ---- */
+
+/* The slot of an operand in wr_narrow: outputs follow the vectors that are read. */
+static int narrow_slot(int slot) { return slot < wr_wide::SLOTS ? slot : slot - wr_wide::SLOTS + wr_narrow::SLOTS; }
+
+template <typename T>
+static wr_fused_args<T, wr_narrow> narrow_args(const wr_fused_args<T, wr_wide> &f) {
+  wr_fused_args<T, wr_narrow> a = {};
+  a.n = f.n, a.groups = f.groups, a.nin = f.nin, a.nout = f.nout, a.has_times = f.has_times, a.when = f.when;
+  for (int k = 0; k < f.nin; k++) a.in[k] = f.in[k];
+  for (int o = 0; o < f.nout; o++) {
+    a.out[o] = f.out[o];
+    for (int k = 0; k < f.nin; k++) a.c[o][k] = f.c[o][k];
+    for (int q = 0; q < o; q++) a.c[o][wr_narrow::SLOTS + q] = f.c[o][wr_wide::SLOTS + q];
+  }
+  a.sums = with_room<wr_narrow::SUMS>(f.sums);
+  for (int k = 0; k < f.sums.count; k++) a.u[k] = narrow_slot(f.u[k]), a.z[k] = narrow_slot(f.z[k]);
+  return a;
+}
+
+/* Uploads the steps, in the smaller form unless one of them is wide. */
+template <typename T>
+static wr_status upload_steps(wr_env *env, wr_resident *r) {
+  wr_status status;
+  const wr_resident_step<T, wr_wide> *steps = (const wr_resident_step<T, wr_wide> *)r->steps;
+  wr_resident_step<T, wr_narrow> *narrow = NULL;
+  int64_t words = r->count * (int64_t)(step_bytes(r, r->wide) / 8);
+  TRY(wr_alloc_zeroed(&narrow, r->count, sizeof *narrow, "steps of a loop"));
+  for (int k = 0; k < r->count && !r->wide; k++) {
+    narrow[k].kind = steps[k].kind, narrow[k].share = steps[k].share, narrow[k].ends_part = steps[k].ends_part;
+    if (steps[k].kind == WR_RESIDENT_ROWS)
+      narrow[k].rows = steps[k].rows;
+    else
+      narrow[k].vectors = narrow_args(steps[k].vectors);
+  }
+  TRY(wr_device_upload(env, r->on_device, r->wide ? (const void *)steps : narrow, words, WR_AS_8_BYTES));
+done:
+  wr_free(narrow);
+  return status;
 }
 
 extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
@@ -282,23 +342,28 @@ extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
   TRY(check_rows(env, r));
   TRY(share_out(r));
   r->type == WR_F32 ? join_steps<float>(r) : join_steps<double>(r);
-  TRY(wr_device_upload(env, r->on_device, r->steps, r->count * (int64_t)(r->step_bytes / 8), WR_AS_8_BYTES));
+  TRY(r->type == WR_F32 ? upload_steps<float>(env, r) : upload_steps<double>(env, r));
 done:
   return status;
 }
 
-template <typename T>
+template <typename T, class ROOM>
 static wr_status launch(wr_env *env, wr_resident *r, const unsigned *stop) {
-  loop_args<T> loop = {(const wr_resident_step<T> *)r->on_device, r->count, (int)r->nbank, r->bank, r->partial,
-                       r->counts, stop, r->counts + 1, r->most_rows, r->most_products};
-  auto resident_kernel = r->joined ? resident<T, true> : resident<T, false>;
+  loop_args<T, ROOM> loop = {(const wr_resident_step<T, ROOM> *)r->on_device, r->count, (int)r->nbank, r->bank,
+                             r->partial, r->counts, stop, r->counts + 1, r->most_rows, r->most_products};
+  auto resident_kernel = r->joined ? resident<T, ROOM, true> : resident<T, ROOM, false>;
   return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, shared_bytes(r), env->stream, loop);
+}
+
+template <typename T>
+static wr_status launch_with_room(wr_env *env, wr_resident *r, const unsigned *stop) {
+  return r->wide ? launch<T, wr_wide>(env, r, stop) : launch<T, wr_narrow>(env, r, stop);
 }
 
 extern "C" wr_status wr_resident_run(wr_env *env, wr_resident *r, const unsigned *stop) {
   wr_status status;
   TRY(WR_CUDA(cudaMemsetAsync(r->counts, 0, sizeof *r->counts, state_of(env)->stream)));
-  TRY(r->type == WR_F32 ? launch<float>(env, r, stop) : launch<double>(env, r, stop));
+  TRY(r->type == WR_F32 ? launch_with_room<float>(env, r, stop) : launch_with_room<double>(env, r, stop));
 done:
   return status;
 }

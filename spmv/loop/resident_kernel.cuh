@@ -8,8 +8,7 @@
 #include "spmv/kernel/meet.cuh"
 
 /* Runs the step on scalars behind the sums of an operation: thread 0 of every block; only the first block writes the log. */
-template <typename T>
-__device__ inline void run_scalar_step(const block_state<T> &b, const wr_step_work &of) {
+__device__ inline void run_scalar_step(const block_state &b, const wr_step_work &of) {
   wr_step_work w = of;
   if (blockIdx.x != 0) w.room = 0;
   w.go.conditions = 0, w.go.sets_going = 1, w.go.going = b.going;
@@ -17,35 +16,53 @@ __device__ inline void run_scalar_step(const block_state<T> &b, const wr_step_wo
 }
 
 /* sum of all lanes := sums over the warp. Without __syncwarp, shuffles of diverged lanes take ten times as long. */
-__device__ inline void add_lanes(double (&sum)[WR_MAX_REDUCTIONS]) {
+template <int MOST>
+__device__ inline void add_lanes(double (&sum)[MOST]) {
   __syncwarp();
-  wr_warp_sums(sum, WR_MAX_REDUCTIONS);
+  wr_warp_sums(sum, MOST);
+}
+
+/* sum[lane], the lane being of the calling thread; 0 for later lanes. */
+template <int MOST>
+__device__ inline double sum_of_lane(const double (&sum)[MOST]) {
+  int lane = threadIdx.x % WR_WARP;
+  double mine = 0;
+#pragma unroll
+  for (int r = 0; r < MOST; r++) mine = lane == r ? sum[r] : mine;
+  return mine;
 }
 
 /* By the first warp, after a __syncthreads: sum := the sums over the block, from those of its warps in `parts`. */
-__device__ inline void add_warps(const double *parts, double (&sum)[WR_MAX_REDUCTIONS]) {
+template <int MOST>
+__device__ inline void add_warps(const double *parts, double (&sum)[MOST]) {
   int lane = threadIdx.x % WR_WARP;
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-    sum[r] = lane < THREADS / WR_WARP ? parts[lane * WR_MAX_REDUCTIONS + r] : 0;
+  for (int r = 0; r < MOST; r++) sum[r] = lane < THREADS / WR_WARP ? parts[lane * MOST + r] : 0;
   add_lanes(sum);
 }
 
+/* Where an operation's sums go. */
+struct sums_to {
+  int count;
+  double *const *into; /* [count] in the bank */
+};
+
 /* By the first warp: stores the sums over all blocks, added in an order that depends on the number of blocks alone, in the
  * block's copy of the bank. Lane r stores sum r, so the stores are one instruction. */
-template <typename T>
-__device__ inline void add_blocks(const loop_args<T> &loop, const block_state<T> &b, const wr_sums &s,
+template <typename T, class ROOM>
+__device__ inline void add_blocks(const loop_args<T, ROOM> &loop, const block_state &b, sums_to s,
                                   const double *partial) {
+  constexpr int MOST = ROOM::SUMS;
   constexpr int AT_ONCE = 5; /* loads in flight: for 132 blocks (H200), one at a time would take a microsecond more */
   int lane = threadIdx.x % WR_WARP, blocks = (int)gridDim.x;
   int into = lane < s.count ? (int)(s.into[lane] - loop.bank) : -1;
-  double total[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  double total[MOST] = {};
   for (int first = 0; first < blocks; first += AT_ONCE * WR_WARP) {
-    double part[WR_MAX_REDUCTIONS][AT_ONCE];
+    double part[MOST][AT_ONCE];
 #pragma unroll
     for (int k = 0; k < AT_ONCE; k++)
 #pragma unroll
-      for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
+      for (int r = 0; r < MOST; r++) {
         int from = first + k * WR_WARP + lane;
         bool is_there = r < s.count && first + k * WR_WARP < blocks; /* the same for all lanes: no divergence */
         part[r][k] = is_there ? __ldcg(partial + r * blocks + (from < blocks ? from : blocks - 1)) : 0;
@@ -54,30 +71,31 @@ __device__ inline void add_blocks(const loop_args<T> &loop, const block_state<T>
 #pragma unroll
     for (int k = 0; k < AT_ONCE; k++)
 #pragma unroll
-      for (int r = 0; r < WR_MAX_REDUCTIONS; r++) total[r] += part[r][k];
+      for (int r = 0; r < MOST; r++) total[r] += part[r][k];
   }
   add_lanes(total);
-  if (into >= 0) b.bank[into] = lane == 0 ? total[0] : lane == 1 ? total[1] : total[2];
+  double mine = sum_of_lane(total);
+  if (into >= 0) b.bank[into] = mine;
   __syncwarp();
 }
 
 /* Stores the block's sums, waits at the grid barrier, and adds up the sums of all blocks; every block does so for its own
  * copy of the bank, which thread 0 then sees. stop: *loop.stop, in thread 0 of the first block. */
-template <typename T>
-__device__ inline void sum_over_grid(const loop_args<T> &loop, block_state<T> &b, const wr_sums &s, unsigned stop,
-                                     double (&sum)[WR_MAX_REDUCTIONS]) {
-  static_assert(WR_MAX_REDUCTIONS == 3, "lanes 0 to 2 store the sums");
-  WR_SHARED(double, parts, WR_MAX_REDUCTIONS *THREADS / WR_WARP);
-  double *partial = loop.partial + (int64_t)(++b.round % 2) * WR_MAX_REDUCTIONS * gridDim.x;
+template <typename T, class ROOM>
+__device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state &b, sums_to s, unsigned stop,
+                                     double (&sum)[ROOM::SUMS]) {
+  constexpr int MOST = ROOM::SUMS;
+  WR_SHARED(double, parts, MOST *THREADS / WR_WARP);
+  double *partial = loop.partial + (int64_t)(++b.round % 2) * MOST * gridDim.x;
   if (s.count) add_lanes(sum);
   if (threadIdx.x % WR_WARP == 0)
 #pragma unroll
-    for (int r = 0; r < WR_MAX_REDUCTIONS; r++) parts[threadIdx.x / WR_WARP * WR_MAX_REDUCTIONS + r] = sum[r];
+    for (int r = 0; r < MOST; r++) parts[threadIdx.x / WR_WARP * MOST + r] = sum[r];
   __syncthreads();
   if (threadIdx.x < WR_WARP) {
     if (s.count) add_warps(parts, sum);
-    if ((int)threadIdx.x < s.count)
-      partial[threadIdx.x * gridDim.x + blockIdx.x] = threadIdx.x == 0 ? sum[0] : threadIdx.x == 1 ? sum[1] : sum[2];
+    double mine = sum_of_lane(sum);
+    if ((int)threadIdx.x < s.count) partial[threadIdx.x * gridDim.x + blockIdx.x] = mine;
     __syncwarp();
     if (threadIdx.x == 0) {
       if (blockIdx.x == 0) loop.stops[b.round % 2] = stop;
@@ -93,10 +111,13 @@ __device__ inline void sum_over_grid(const loop_args<T> &loop, block_state<T> &b
 
 /* Does one step of the loop, with its product if it is joined, and runs the step on scalars behind it. JOINED: all products are
  * joined. Else none is, and the code for joining is not compiled in: it made an iteration of PageRank 0.3 to 0.9 us slower. */
-template <typename T, bool JOINED>
-__device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, const wr_resident_step<T> *step) {
-  const wr_sums &sums = step->kind == WR_RESIDENT_ROWS ? step->rows.finish.sums : step->vectors.sums;
-  double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
+template <bool JOINED, typename T, class ROOM>
+__device__ inline void do_step(const loop_args<T, ROOM> &loop, block_state &b, const wr_resident_step<T, ROOM> *step) {
+  bool is_rows = step->kind == WR_RESIDENT_ROWS;
+  const auto &rows = step->rows.finish.sums;
+  const auto &vectors = step->vectors.sums;
+  const wr_step_work &then = is_rows ? rows.step : vectors.step;
+  double sum[ROOM::SUMS] = {};
   bool left_out =
       step->kind == WR_RESIDENT_VECTORS && step->vectors.when && *scalar_of(loop, b, step->vectors.when) == 0;
   unsigned stop = 0;
@@ -105,10 +126,10 @@ __device__ inline void do_step(const loop_args<T> &loop, block_state<T> &b, cons
     if (step->kind == WR_RESIDENT_VECTORS)
       do_vectors(loop, b, *step, sum);
     else
-      do_rows<T, JOINED>(loop, b, step[JOINED].rows, *step, sum);
-    sum_over_grid(loop, b, sums, stop, sum);
+      do_rows<JOINED>(loop, b, step[JOINED].rows, *step, sum);
+    sum_over_grid(loop, b, is_rows ? sums_to{rows.count, rows.into} : sums_to{vectors.count, vectors.into}, stop, sum);
   }
-  if (threadIdx.x == 0 && sums.step.bit) run_scalar_step(b, sums.step);
+  if (threadIdx.x == 0 && then.bit) run_scalar_step(b, then);
   __syncthreads();
 }
 
@@ -117,9 +138,9 @@ __device__ inline void copy_words(void *to, const void *from, int bytes) {
   for (int k = threadIdx.x; k < bytes / 8; k += THREADS) ((uint64_t *)to)[k] = ((const uint64_t *)from)[k];
 }
 
-template <typename T>
-__device__ inline void begin_loop(const loop_args<T> &loop, block_state<T> &b, wr_resident_step<T> *steps) {
-  copy_words(steps, loop.steps, loop.count * (int)sizeof(wr_resident_step<T>));
+template <typename T, class ROOM>
+__device__ inline void begin_loop(const loop_args<T, ROOM> &loop, block_state &b, wr_resident_step<T, ROOM> *steps) {
+  copy_words(steps, loop.steps, loop.count * (int)sizeof *steps);
   copy_words(b.bank, loop.bank, loop.nbank * 8);
   if (threadIdx.x == 0) *b.going = 1, *b.nlong = *b.ngiant = 0;
   __syncthreads();
@@ -127,22 +148,22 @@ __device__ inline void begin_loop(const loop_args<T> &loop, block_state<T> &b, w
     if (steps[k].kind == WR_RESIDENT_ROWS) return begin_rows(steps[k].rows, b); /* all products have the same matrix */
 }
 
-template <typename T, bool JOINED>
-__global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_args<T> loop) {
+template <typename T, class ROOM, bool JOINED>
+__global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_args<T, ROOM> loop) {
   WR_SHARED_DYNAMIC(double, room);
   WR_SHARED(double, bank, MAX_BANK);
-  WR_SHARED(double, c, WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1));
+  WR_SHARED(double, c, ROOM::OUTPUTS *ROOM::TERMS);
   WR_SHARED(int, counts, 3);
   double *row_sums = room + loop.most_products;
-  wr_resident_step<T> *steps = (wr_resident_step<T> *)(row_sums + loop.most_rows);
+  wr_resident_step<T, ROOM> *steps = (wr_resident_step<T, ROOM> *)(row_sums + loop.most_rows);
   int *starts = (int *)(steps + loop.count);
-  block_state<T> b = {steps, bank, c, room, row_sums, starts, starts + loop.most_rows + 1, counts, counts + 1,
+  block_state b = {bank, c, room, row_sums, starts, starts + loop.most_rows + 1, counts, counts + 1,
                       counts + 2, 0, 0, 0, 0, 0};
   begin_loop(loop, b, steps);
   while (*b.going)
     for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_part || *b.going);
          k += JOINED && steps[k].kind == WR_RESIDENT_JOINED ? 2 : 1) {
-      do_step<T, JOINED>(loop, b, steps + k);
+      do_step<JOINED>(loop, b, steps + k);
       if (steps[k].ends_part && blockIdx.x == 0) {
         copy_words(loop.bank, b.bank, loop.nbank * 8);
         __syncthreads();

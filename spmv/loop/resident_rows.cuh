@@ -33,8 +33,7 @@ __device__ inline int first_row(const wr_resident_rows<T> &a, int block) {
 }
 
 /* Lists the block's long rows (more than LONG entries a lane), in ascending order. */
-template <typename T>
-__device__ inline void find_long_rows(const block_state<T> &b) {
+__device__ inline void find_long_rows(const block_state &b) {
   WR_SHARED(int, before, THREADS / WR_WARP); /* number of long rows of each warp, in this turn */
   int warp = threadIdx.x / WR_WARP, lane = threadIdx.x % WR_WARP, count = 0, giant = 0;
   for (int turn = 0; turn < b.nrows; turn += THREADS) {
@@ -55,7 +54,7 @@ __device__ inline void find_long_rows(const block_state<T> &b) {
 
 /* Finds the rows of the block, once a launch. */
 template <typename T>
-__device__ inline void begin_rows(const wr_resident_rows<T> &a, block_state<T> &b) {
+__device__ inline void begin_rows(const wr_resident_rows<T> &a, block_state &b) {
   WR_SHARED(int, bounds, 2);
   int warp = threadIdx.x / WR_WARP;
   if (warp < 2) {
@@ -77,13 +76,13 @@ struct gathered {
   double c[WR_JOINED_INPUTS];
 };
 
-template <typename T>
-__device__ inline gathered<T> gathered_for(const block_state<T> &b, const wr_resident_step<T> &joined) {
+template <typename T, class ROOM>
+__device__ inline gathered<T> gathered_for(const block_state &b, const wr_resident_step<T, ROOM> &joined) {
   gathered<T> g;
 #pragma unroll
   for (int s = 0; s < WR_JOINED_INPUTS; s++) {
     g.c[s] = b.c[s];
-    g.in[s] = s < joined.nin && g.c[s] != 0 ? joined.vectors.in[s] : NULL;
+    g.in[s] = s < joined.vectors.nin && g.c[s] != 0 ? joined.vectors.in[s] : NULL;
   }
   return g;
 }
@@ -104,7 +103,7 @@ __device__ inline double element_of(const gathered<T> &, const T (&v)[1]) {
 
 /* b.products := val * x of entries [begin, end). INPUTS: the number of vectors that are gathered. */
 template <int INPUTS, typename T>
-__device__ inline void make_products(const wr_resident_rows<T> &a, const block_state<T> &b, const gathered<T> &from,
+__device__ inline void make_products(const wr_resident_rows<T> &a, const block_state &b, const gathered<T> &from,
                                      int begin, int end) {
   for (int k = begin + (int)threadIdx.x; k < end; k += BATCH * THREADS) {
     int col[BATCH];
@@ -127,8 +126,7 @@ __device__ inline void make_products(const wr_resident_rows<T> &a, const block_s
 }
 
 /* [from, to) := the indices in b.products of the entries of the block's row i within [begin, end). */
-template <typename T>
-__device__ inline void part_of(const block_state<T> &b, int i, int begin, int end, int &from, int &to) {
+__device__ inline void part_of(const block_state &b, int i, int begin, int end, int &from, int &to) {
   from = b.starts[i] < begin ? 0 : b.starts[i] - begin;
   to = (b.starts[i + 1] < end ? b.starts[i + 1] : end) - begin;
 }
@@ -143,8 +141,7 @@ __device__ inline double add_up(const double *products, int from, int to, int st
 
 /* Adds the products of entries [begin, end) to row_sums: by 2^log_lanes lanes for a row, a warp for a long row, the block for
  * a giant one. */
-template <typename T>
-__device__ inline void add_rows(const block_state<T> &b, int begin, int end) {
+__device__ inline void add_rows(const block_state &b, int begin, int end) {
   int lane = threadIdx.x & ((1 << b.log_lanes) - 1), from, to;
   for (int first = 0; first < b.nrows; first += THREADS >> b.log_lanes) {
     int i = first + (int)(threadIdx.x >> b.log_lanes);
@@ -190,25 +187,25 @@ __device__ inline void load_finish(const wr_resident_rows<T> &a, int64_t i, wr_f
 }
 
 /* Loads element i of the inputs of a joined operation, from which the block of row i computes and stores x[i]. */
-template <typename T>
-__device__ inline void load_own(const wr_resident_step<T> &joined, int64_t i, T (&own)[WR_JOINED_INPUTS]) {
+template <typename T, class ROOM>
+__device__ inline void load_own(const wr_resident_step<T, ROOM> &joined, int64_t i, T (&own)[WR_JOINED_INPUTS]) {
 #pragma unroll
-  for (int s = 0; s < WR_JOINED_INPUTS; s++) own[s] = s < joined.nin ? __ldcg(joined.vectors.in[s] + i) : (T)0;
+  for (int s = 0; s < WR_JOINED_INPUTS; s++) own[s] = s < joined.vectors.nin ? __ldcg(joined.vectors.in[s] + i) : (T)0;
 }
 
 /* Computes and stores x[i], adds its terms to the operation's sums, and puts it into each z of the row that is x, since z was
  * loaded before x[i] was computed. */
-template <typename T>
-__device__ inline void finish_own(const wr_resident_step<T> &joined, const wr_resident_rows<T> &a,
-                                  const block_state<T> &b, int64_t i, const T (&own)[WR_JOINED_INPUTS],
-                                  wr_finish_rows<T, 1> &row, double (&sum)[WR_MAX_REDUCTIONS]) {
-  const wr_fused_args<T> &f = joined.vectors;
-  double v[WR_FUSED_SLOTS + WR_MAX_OUTPUTS] = {};
+template <typename T, class ROOM>
+__device__ inline void finish_own(const wr_resident_step<T, ROOM> &joined, const wr_resident_rows<T> &a,
+                                  const block_state &b, int64_t i, const T (&own)[WR_JOINED_INPUTS],
+                                  wr_finish_rows<T, 1> &row, double (&sum)[ROOM::SUMS]) {
+  const wr_fused_args<T, ROOM> &f = joined.vectors;
+  double v[ROOM::SLOTS + ROOM::OUTPUTS] = {};
 #pragma unroll
   for (int s = 0; s < WR_JOINED_INPUTS; s++) v[s] = (double)own[s];
   T value = output_of(f, b.c, 0, v);
   f.out[0][i] = value;
-  v[WR_FUSED_SLOTS] = (double)value;
+  v[ROOM::SLOTS] = (double)value;
   add_sums(f, a.finish.sums.count, v, sum);
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
@@ -216,9 +213,9 @@ __device__ inline void finish_own(const wr_resident_step<T> &joined, const wr_re
 }
 
 /* Does one product. JOINED: `joined` is the operation that computes x; else x is in memory. */
-template <typename T, bool JOINED>
-__device__ inline void do_rows(const loop_args<T> &loop, const block_state<T> &b, const wr_resident_rows<T> &a,
-                               const wr_resident_step<T> &joined, double (&sum)[WR_MAX_REDUCTIONS]) {
+template <bool JOINED, typename T, class ROOM>
+__device__ inline void do_rows(const loop_args<T, ROOM> &loop, const block_state &b, const wr_resident_rows<T> &a,
+                               const wr_resident_step<T, ROOM> &joined, double (&sum)[ROOM::SUMS]) {
   int begin = b.starts[0], end = b.starts[b.nrows];
   double shift = a.finish.shift ? *scalar_of(loop, b, a.finish.shift) : 0;
   wr_finish_rows<T, 1> row = {};

@@ -17,12 +17,12 @@ enum {
   MOST_ROWS = 4096   /* of a block                                                      */
 };
 
-template <typename T>
+template <typename T, class ROOM>
 struct loop_args {
-  const wr_resident_step<T> *steps;
+  const wr_resident_step<T, ROOM> *steps;
   int count, nbank;
   double *bank;     /* [nbank] */
-  double *partial;  /* [2][WR_MAX_REDUCTIONS][blocks]: sums of each block; barriers alternate between the two  */
+  double *partial;  /* [2][SUMS][blocks]: sums of each block; barriers alternate between the two  */
   unsigned *arrived;
   const unsigned *stop;
   unsigned *stops;  /* [2], alternating: *stop as read by the first block, so that all blocks use the same value */
@@ -31,10 +31,8 @@ struct loop_args {
 };
 
 /* The state of a block. Arrays are in shared memory, other members in registers. */
-template <typename T>
 struct block_state {
-  const wr_resident_step<T> *steps;
-  double *bank, *c;     /* c[WR_MAX_OUTPUTS][WR_FUSED_SLOTS + 1]: coefficients of this step                */
+  double *bank, *c;     /* c[OUTPUTS][TERMS]: coefficients of this step                                    */
   double *products;     /* [most_products]                                                                */
   double *row_sums;     /* [most_rows]                                                                    */
   int *starts;          /* [most_rows + 1]: index of the first entry of each of its rows, and their end   */
@@ -47,26 +45,28 @@ struct block_state {
 };
 
 /* The block's copy of a scalar of the bank. */
-template <typename T>
-__device__ inline double *scalar_of(const loop_args<T> &loop, const block_state<T> &b, const double *at) {
+template <typename T, class ROOM>
+__device__ inline double *scalar_of(const loop_args<T, ROOM> &loop, const block_state &b, const double *at) {
   return b.bank + (at - loop.bank);
 }
 
-template <typename T>
-__device__ inline void read_coefficients(const loop_args<T> &loop, const block_state<T> &b, const wr_fused_args<T> &f) {
+template <typename T, class ROOM>
+__device__ inline void read_coefficients(const loop_args<T, ROOM> &loop, const block_state &b,
+                                         const wr_fused_args<T, ROOM> &f) {
   int k = threadIdx.x;
-  if (k < WR_MAX_OUTPUTS * (WR_FUSED_SLOTS + 1)) {
-    wr_device_coefficient from = f.c[k / (WR_FUSED_SLOTS + 1)][k % (WR_FUSED_SLOTS + 1)];
+  if (k < ROOM::OUTPUTS * ROOM::TERMS) {
+    wr_device_coefficient from = f.c[k / ROOM::TERMS][k % ROOM::TERMS];
     b.c[k] = from.scalar ? from.factor * *scalar_of(loop, b, from.scalar) : from.factor;
   }
   __syncthreads();
 }
 
 /* v[slot]; the slot is the same for all threads. */
-__device__ inline double pick(const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS], int slot) {
+template <int COUNT>
+__device__ inline double pick(const double (&v)[COUNT], int slot) {
   double value = 0;
 #pragma unroll
-  for (int s = 0; s < WR_FUSED_SLOTS + WR_MAX_OUTPUTS; s++)
+  for (int s = 0; s < COUNT; s++)
     if (s == slot) value = v[s];
   return value;
 }
@@ -77,46 +77,46 @@ __device__ inline void add_term(double factor, double value, double &sum) {
   sum += factor != 0 ? term : 0;
 }
 
-/* Output o of one element, from the inputs and the first output in v. */
-template <typename T>
-__device__ inline T output_of(const wr_fused_args<T> &f, const double *c, int o,
-                              const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS]) {
+/* Output o of one element, from the inputs and the earlier outputs in v. */
+template <typename T, class ROOM>
+__device__ inline T output_of(const wr_fused_args<T, ROOM> &f, const double *c, int o,
+                              const double (&v)[ROOM::SLOTS + ROOM::OUTPUTS]) {
   double sum = 0;
 #pragma unroll
-  for (int k = 0; k < WR_FUSED_SLOTS + o; k++)
-    add_term(c[o * (WR_FUSED_SLOTS + 1) + k], k == 0 && f.has_times ? v[0] * v[1] : v[k], sum);
+  for (int k = 0; k < ROOM::SLOTS + o; k++)
+    add_term(c[o * ROOM::TERMS + k], k == 0 && f.has_times ? v[0] * v[1] : v[k], sum);
   return (T)sum;
 }
 
 /* Adds an element's terms to the operation's sums. Sums before `first` are the joined product's, and are not changed. */
-template <typename T>
-__device__ inline void add_sums(const wr_fused_args<T> &f, int first,
-                                const double (&v)[WR_FUSED_SLOTS + WR_MAX_OUTPUTS], double (&sum)[WR_MAX_REDUCTIONS]) {
+template <typename T, class ROOM>
+__device__ inline void add_sums(const wr_fused_args<T, ROOM> &f, int first,
+                                const double (&v)[ROOM::SLOTS + ROOM::OUTPUTS], double (&sum)[ROOM::SUMS]) {
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+  for (int r = 0; r < ROOM::SUMS; r++)
     if (r >= first && r < f.sums.count) {
       double u[1] = {pick(v, f.u[r])}, z[1] = {pick(v, f.z[r])};
       wr_sum_terms(f.sums.kind[r], u, z, sum[r]);
     }
 }
 
-template <typename T>
-__device__ inline void do_vectors(const loop_args<T> &loop, const block_state<T> &b, const wr_resident_step<T> &step,
-                                  double (&sum)[WR_MAX_REDUCTIONS]) {
-  const wr_fused_args<T> &f = step.vectors;
+template <typename T, class ROOM>
+__device__ inline void do_vectors(const loop_args<T, ROOM> &loop, const block_state &b,
+                                  const wr_resident_step<T, ROOM> &step, double (&sum)[ROOM::SUMS]) {
+  const wr_fused_args<T, ROOM> &f = step.vectors;
   int begin = step.share * (int)blockIdx.x, n = (int)f.n, end = begin + step.share < n ? begin + step.share : n;
   read_coefficients(loop, b, f);
   for (int i = begin + (int)threadIdx.x; i < end; i += THREADS) {
-    double v[WR_FUSED_SLOTS + WR_MAX_OUTPUTS];
+    double v[ROOM::SLOTS + ROOM::OUTPUTS];
 #pragma unroll
-    for (int k = 0; k < WR_FUSED_SLOTS; k++) v[k] = k < step.nin ? (double)__ldcg(f.in[k] + i) : 0;
+    for (int k = 0; k < ROOM::SLOTS; k++) v[k] = k < f.nin ? (double)__ldcg(f.in[k] + i) : 0;
 #pragma unroll
-    for (int o = 0; o < WR_MAX_OUTPUTS; o++) {
-      v[WR_FUSED_SLOTS + o] = 0;
-      if (o >= step.nout) continue;
+    for (int o = 0; o < ROOM::OUTPUTS; o++) {
+      v[ROOM::SLOTS + o] = 0;
+      if (o >= f.nout) continue;
       T value = output_of(f, b.c, o, v);
       f.out[o][i] = value;
-      v[WR_FUSED_SLOTS + o] = (double)value;
+      v[ROOM::SLOTS + o] = (double)value;
     }
     add_sums(f, 0, v, sum);
   }

@@ -56,6 +56,7 @@ static long double term_of(wr_reduction_kind kind, long double u, const double *
     case WR_L1DIFF: return fabsl(u - z[i]);
     case WR_SUM: return u;
     case WR_SUM_UNSCALED: return z[i] == 0 ? u : 0;
+    case WR_NRM2SQ_SCALED: return u * z[i] * (u * z[i]);
     case WR_NO_REDUCTION: break;
   }
   return 0;

@@ -14,7 +14,7 @@ const epilogue_kind epilogue_kinds[EPILOGUES] = {
     [EPILOGUE_NONE] = {.name = "none"},
     {.name = "empty"},
     {.name = "shift", .shift = SHIFT_ONES},
-    {.name = "residual", .shift = SHIFT_ALONG, .reduce = {{WR_NRM2SQ, Z_OWN}}},
+    {.name = "residual", .shift = SHIFT_ALONG, .reduce = {{WR_NRM2SQ, Z_OWN}, {WR_NRM2SQ_SCALED, Z_OWN}}},
     {.name = "scale", .scale = 1},
     [EPILOGUE_PAGERANK] = {.name = "pagerank", .shift = SHIFT_ONES, .scale = 1,
                            .reduce = {{WR_L1DIFF, Z_NEXT}, {WR_SUM_UNSCALED, Z_OWN}, {WR_SUM, Z_OWN}}},
@@ -197,7 +197,7 @@ static wr_epilogue make_epilogue(trial *t, const step *s) {
     wr_reduction_kind reduction = kind->reduce[r].kind;
     if (reduction == WR_NO_REDUCTION) continue;
     e.reduce[r] = (wr_reduction){.kind = reduction, .into = {&t->bank.vec, 1 + r}};
-    if (reduction == WR_DOT || reduction == WR_L1DIFF) e.reduce[r].z = &z_of(t, s, r)->vec;
+    if (reduction != WR_SUM_UNSCALED && wr_reduction_reads_z(reduction)) e.reduce[r].z = &z_of(t, s, r)->vec;
     if (reduction == WR_SUM_UNSCALED) e.reduce[r].z = scale;
   }
   return e;

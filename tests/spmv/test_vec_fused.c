@@ -121,27 +121,59 @@ static wr_coefficient random_coefficient(wr_vec *bank) {
   return c;
 }
 
-/* Any shape that the contract allows, with vectors named several times. */
+/* Sizes of an operation at most, so that a device runs the kernels for small operations or the one for all others. */
+typedef struct most_of {
+  int inputs, outputs, sums, vectors;
+} most_of;
+
+/* An operation of any shape within these sizes, with vectors named several times. */
+static wr_fused random_operation(field *t, most_of most) {
+  wr_fused f = {.times = random_below(2) ? &t->v[5] : NULL};
+  int nin = 1 + random_below(most.inputs), nout = random_below(most.outputs + 1), is_taken;
+  for (int k = 0; k < nin; k++) f.in[k] = &t->v[random_below(most.vectors)];
+  for (int o = 0; o < nout; o++) {
+    do {
+      f.out[o] = &t->v[random_below(most.vectors)], is_taken = 0;
+      for (int q = 0; q < o; q++) is_taken |= f.out[q] == f.out[o];
+    } while (is_taken);
+    for (int k = 0; k < nin; k++) f.c[o][k] = random_coefficient(&t->bank);
+    for (int q = 0; q < o; q++) f.c[o][WR_MAX_INPUTS + q] = random_coefficient(&t->bank);
+  }
+  for (int r = 0; r < most.sums; r++)
+    f.reduce[r] = (wr_reduction){(wr_reduction_kind)random_below(WR_NRM2SQ_SCALED + 1), f.in[random_below(nin)],
+                                 f.in[random_below(nin)], {&t->bank, BANK / 2 + r}};
+  for (int r = 0; r < nout && r < most.sums; r++) f.reduce[r].of = f.out[nout - 1 - r];
+  return f;
+}
+
+/* Any shape that the contract allows. */
 static void test_random_shapes(wr_env *env, int64_t n, wr_type type, int times) {
+  static const most_of small = {5, 2, 3, 6}, large = {WR_MAX_INPUTS, WR_MAX_OUTPUTS, WR_FUSED_REDUCTIONS, FIELD};
   CASE("fused operations of random shape");
   for (int run = 0; run < times; run++) {
-    field t = new_field(env, n, type);
-    wr_fused f = {.times = random_below(2) ? &t.v[5] : NULL};
-    int nin = 1 + random_below(WR_MAX_INPUTS), nout = random_below(3);
-    for (int k = 0; k < nin; k++) f.in[k] = &t.v[random_below(6)];
-    for (int o = 0; o < nout; o++) {
-      do f.out[o] = &t.v[random_below(6)];
-      while (o == 1 && f.out[1] == f.out[0]);
-      for (int k = 0; k < nin; k++) f.c[o][k] = random_coefficient(&t.bank);
-    }
-    if (nout == 2) f.c[1][WR_MAX_INPUTS] = random_coefficient(&t.bank);
-    for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
-      f.reduce[r] = (wr_reduction){(wr_reduction_kind)random_below(WR_SUM_UNSCALED + 1), f.in[random_below(nin)],
-                                   f.in[random_below(nin)], {&t.bank, BANK / 2 + r}};
-    if (nout > 0) f.reduce[0].of = f.out[nout - 1];
+    most_of most = run % 2 ? large : small;
+    field t = new_field_of(env, n, type, most.vectors);
+    wr_fused f = random_operation(&t, most);
     run_fused(env, &f);
     free_field(env, &t);
   }
+}
+
+/* An operation as large as possible: all inputs, outputs and sums, and a vector `times`. */
+static void test_largest_shape(wr_env *env, int64_t n, wr_type type) {
+  CASE("the largest fused operation");
+  field t = new_field_of(env, n, type, FIELD);
+  wr_fused f = {.times = &t.v[WR_MAX_INPUTS]};
+  for (int k = 0; k < WR_MAX_INPUTS; k++) f.in[k] = &t.v[k];
+  for (int o = 0; o < WR_MAX_OUTPUTS; o++) {
+    f.out[o] = o < 2 ? &t.v[o + 3] : &t.v[WR_MAX_INPUTS + o - 1]; /* two of them are inputs */
+    for (int k = 0; k < WR_MAX_INPUTS + o; k++) f.c[o][k] = times_scalar(0.5 + k, &t.bank, (o + k) % 8);
+  }
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++)
+    f.reduce[r] = (wr_reduction){r % 2 ? WR_DOT : WR_NRM2SQ_SCALED, f.out[r % WR_MAX_OUTPUTS], f.in[2 * r],
+                                 {&t.bank, 8 + r}};
+  run_fused(env, &f);
+  free_field(env, &t);
 }
 
 /* Sums are added in one order: a second run gives the same bits. */
@@ -195,6 +227,8 @@ static void test_fused_refusals(wr_env *env) {
   wr_fused f = good;
   f.in[1] = NULL, f.in[2] = v, refuse(env, &f, "a gap between inputs");
   f = good, f.out[1] = v, refuse(env, &f, "one vector as both outputs");
+  f = good, f.out[2] = u, refuse(env, &f, "outputs with a gap");
+  f = good, f.out[1] = u, f.c[1][WR_MAX_INPUTS + 1].factor = 1, refuse(env, &f, "an output that depends on itself");
   f = good, f.reduce[0].z = &t.v[2], refuse(env, &f, "a reduction of a vector that has no part");
   f = good, f.reduce[0].z = NULL, refuse(env, &f, "a dot product of one vector");
   f = good, f.then = WR_THEN(bicgstab_after_update, b, NULL), refuse(env, &f, "a step with a bank that is too short");
@@ -220,7 +254,8 @@ static void test_table(wr_env *env) {
       test_corners(env, lengths[k], (wr_type)type);
       test_zero_factor(env, lengths[k], (wr_type)type);
       test_when(env, lengths[k], (wr_type)type);
-      test_random_shapes(env, lengths[k], (wr_type)type, lengths[k] > 1000 ? 2 : 40);
+      test_random_shapes(env, lengths[k], (wr_type)type, lengths[k] > 1000 ? 2 : 80);
+      if (lengths[k] <= 1000 || type == WR_F64) test_largest_shape(env, lengths[k], (wr_type)type);
     }
   test_same_bits(env);
   test_fused_refusals(env);

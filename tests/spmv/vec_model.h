@@ -9,7 +9,7 @@
 #include "spmv/spmv.h"
 #include "tests/check.h"
 
-enum { BANK = 16, MOST_VECTORS = 10 };
+enum { BANK = 16, FIELD = 15, MOST_VECTORS = FIELD + 3 };
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -107,9 +107,10 @@ static inline long double model_output(const picture *p, const wr_fused *f, int 
     if (k == 0 && f->times) term *= (long double)p->before[find(p, f->times)][i];
     sum += term, *size += fabsl(term);
   }
-  if (o == 1 && f->c[1][WR_MAX_INPUTS].factor != 0) {
-    long double term =
-        (long double)coefficient(p, &f->c[1][WR_MAX_INPUTS]) * (long double)p->after[find(p, f->out[0])][i];
+  for (int q = 0; q < o; q++) {
+    const wr_coefficient *c = &f->c[o][WR_MAX_INPUTS + q];
+    if (c->factor == 0) continue;
+    long double term = (long double)coefficient(p, c) * (long double)p->after[find(p, f->out[q])][i];
     sum += term, *size += fabsl(term);
   }
   return sum;
@@ -120,7 +121,7 @@ static inline void check_output(const picture *p, const wr_fused *f, int o) {
   int64_t bad = -1;
   for (int64_t i = 0; i < out->n && bad < 0; i++) {
     long double size, exact = model_output(p, f, o, i, &size), got = (long double)p->after[find(p, out)][i];
-    long double bound = 1.001L * (wr_type_unit(out->type) * fabsl(exact) + 9 * 0x1p-53L * size);
+    long double bound = 1.001L * (wr_type_unit(out->type) * fabsl(exact) + (WR_FUSED_TERMS + 3) * 0x1p-53L * size);
     if (!(fabsl(got - exact) <= bound)) bad = i;
   }
   CHECKF(bad < 0, "output %d of %lld: element %lld is %.17g", o, (long long)out->n, (long long)bad,
@@ -135,6 +136,7 @@ static inline long double model_term(wr_reduction_kind kind, long double u, long
     case WR_L1DIFF: return fabsl(u - z);
     case WR_SUM: return u;
     case WR_SUM_UNSCALED: return z == 0 ? u : 0;
+    case WR_NRM2SQ_SCALED: return u * z * (u * z);
     case WR_NO_REDUCTION: break;
   }
   return 0;
@@ -157,8 +159,9 @@ static inline void check_reduction(const picture *p, const wr_reduction *r, cons
 }
 
 static inline int is_output(const wr_fused *f, const wr_vec *v) {
-  int found = v == f->out[0] || v == f->out[1];
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+  int found = 0;
+  for (int o = 0; o < WR_MAX_OUTPUTS; o++) found |= v == f->out[o];
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++)
     found |= f->reduce[r].kind != WR_NO_REDUCTION && f->reduce[r].into.bank == v;
   return found;
 }
@@ -169,9 +172,9 @@ static inline picture take_picture(wr_env *env, const wr_fused *f) {
   add_vec(&p, env, f->times);
   for (int o = 0; o < WR_MAX_OUTPUTS; o++) {
     add_vec(&p, env, f->out[o]);
-    for (int k = 0; k <= WR_MAX_INPUTS; k++) add_vec(&p, env, f->c[o][k].scalar.bank);
+    for (int k = 0; k < WR_FUSED_TERMS; k++) add_vec(&p, env, f->c[o][k].scalar.bank);
   }
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) add_vec(&p, env, f->reduce[r].into.bank);
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) add_vec(&p, env, f->reduce[r].into.bank);
   return p;
 }
 
@@ -182,7 +185,7 @@ static inline void run_fused(wr_env *env, const wr_fused *f) {
   look_again(&p, env);
   for (int o = 0; o < WR_MAX_OUTPUTS; o++)
     if (f->out[o]) check_output(&p, f, o);
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) check_reduction(&p, &f->reduce[r], f->reduce[r].of, f->reduce[r].z);
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) check_reduction(&p, &f->reduce[r], f->reduce[r].of, f->reduce[r].z);
   for (int k = 0; k < p.count; k++)
     if (!is_output(f, p.vec[k]))
       CHECKF(memcmp(p.before[k], p.after[k], (size_t)p.vec[k]->n * sizeof(double)) == 0, "vector %d has changed", k);
@@ -191,18 +194,21 @@ static inline void run_fused(wr_env *env, const wr_fused *f) {
 
 /* Vectors of one length and type, and a bank of scalars. */
 typedef struct field {
-  wr_vec v[6], bank;
+  wr_vec v[FIELD], bank; /* v[5] has zeros */
+  int count;             /* vectors that are allocated */
 } field;
 
-static inline field new_field(wr_env *env, int64_t n, wr_type type) {
-  field t;
-  for (int k = 0; k < 6; k++) t.v[k] = random_vec(env, n, type, k == 5);
+static inline field new_field_of(wr_env *env, int64_t n, wr_type type, int count) {
+  field t = {.count = count};
+  for (int k = 0; k < count; k++) t.v[k] = random_vec(env, n, type, k == 5);
   t.bank = random_vec(env, BANK, WR_F64, 0);
   return t;
 }
 
+static inline field new_field(wr_env *env, int64_t n, wr_type type) { return new_field_of(env, n, type, 6); }
+
 static inline void free_field(wr_env *env, field *t) {
-  for (int k = 0; k < 6; k++) env->ops->release(env, &t->v[k]);
+  for (int k = 0; k < t->count; k++) env->ops->release(env, &t->v[k]);
   env->ops->release(env, &t->bank);
 }
 
