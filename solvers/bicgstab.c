@@ -369,7 +369,7 @@ static double constant_of(const wr_bicgstab *s) { return 2 * (double)wr_precond_
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_status status;
   wr_iteration *loop = s->loop;
-  loop->plan = s->plan, loop->solver = s, loop->step = wr_bicgstab_step, loop->measure = relative;
+  loop->plan = s->plan, loop->solver = s, loop->phases = 2, loop->step = wr_bicgstab_step, loop->measure = relative;
   loop->bank = &s->bank;
   loop->at =
       (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_bicgstab_scalars, rounds, last, last_part, steps, rr, stop, logged);
@@ -379,7 +379,8 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   TRY(wr_iteration_every(loop, g->options->check_every));
   if (!loop->resident) s->separate = 0, loop->constant = constant_of(s);
   for (int i = 0; i < 2; i++) /* a resident loop does not use them */
-    memcpy(loop->left[i], (const wr_vec *[]){&s->d, &s->r, &s->p[s->separate ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
+    memcpy(loop->left[i],
+           (const wr_vec *[WR_MAX_LEFT]){&s->d, &s->r, &s->p[s->separate ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
            sizeof loop->left[i]);
 done:
   return status;

@@ -17,8 +17,7 @@ wr_status wr_bicgstab_settle_iterate(wr_bicgstab *s);
 /* Vectors that an iteration reads and writes besides those of its two multiplies. */
 enum { WR_BICGSTAB_VECTORS = 15 };
 
-/* Requests one iteration of the solver, a wr_bicgstab. parity: 0 in even iterations and 1 in odd ones; A p goes to v[parity].
- * */
-wr_status wr_bicgstab_step(void *solver, int parity);
+/* Requests one iteration of the solver, a wr_bicgstab. phase: 0 in even iterations and 1 in odd ones; A p goes to v[phase]. */
+wr_status wr_bicgstab_step(void *solver, int phase);
 
 #endif

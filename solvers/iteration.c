@@ -46,7 +46,7 @@ int wr_iteration_may_be_resident(const wr_iteration *it) {
 
 void wr_iteration_begin(wr_iteration *it) {
   wr_plan_forget(it->plan);
-  it->parity = it->warm = 0;
+  it->phase = it->warm = 0;
   it->since = 0;
 }
 
@@ -81,8 +81,8 @@ done:
 
 static wr_status step(wr_iteration *it) {
   it->ends_period = 1; /* the step decides whether it is one */
-  wr_status status = it->step(it->solver, it->parity);
-  it->parity = 1 - it->parity, it->warm = 1;
+  wr_status status = it->step(it->solver, it->phase);
+  it->phase = (it->phase + 1) % it->phases, it->warm = 1;
   it->since++, it->taken++;
   return status;
 }
@@ -101,7 +101,12 @@ done:
   return status;
 }
 
-static int parts(const wr_iteration *it) { return it->unroll % 2 ? 2 : 1; }
+/* The least number of parts after which the buffers are where they were. */
+static int parts(const wr_iteration *it) {
+  int count = 1;
+  while (count * it->unroll % it->phases != 0) count++;
+  return count;
+}
 
 static wr_iteration_key key_of(const wr_iteration *it) {
   return (wr_iteration_key){wr_plan_generation(it->plan), it->constant, it->resident, it->unroll, it->period};
@@ -120,13 +125,13 @@ static wr_status record_parts(wr_iteration *it) {
   const wr_vecops *ops = it->env->ops;
   wr_loop_request request = {.parts = parts(it), .resident = it->resident, .bank = it->bank};
   for (int k = 0; k < request.parts; k++)
-    memcpy(request.left[k], it->left[(k + 1) * it->unroll % 2], sizeof request.left[k]);
+    memcpy(request.left[k], it->left[(k + 1) * it->unroll % it->phases], sizeof request.left[k]);
   TRY(ops->loop_open(it->env, &request, &it->loop));
   for (int k = 0; k < parts(it) * it->unroll; k++) {
     if (k > 0 && k % it->unroll == 0) TRY(ops->loop_part(it->env, it->loop));
     TRY(ops->loop_decide(it->env, it->loop, (k + 1) % it->unroll == 0));
     it->ends_period = (k + 1) % it->period == 0 || it->resident; /* a resident loop skips work that is not due at no cost */
-    TRY(it->step(it->solver, k % 2));
+    TRY(it->step(it->solver, k % it->phases));
   }
   TRY(ops->loop_close(it->env, it->loop));
   it->recorded = key_of(it);
@@ -156,7 +161,7 @@ static wr_status record(wr_iteration *it) {
 wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
   wr_status status = WR_OK;
   int is_short = it->env->place == WR_CUDA && wr_plan_get_info(it->plan)->apply_bytes < short_apply;
-  it->resident = wr_iteration_may_be_resident(it), it->unroll = 1, it->period = 2;
+  it->resident = wr_iteration_may_be_resident(it), it->unroll = 1, it->period = it->phases;
   if (it->resident && !is_recorded(it)) {
     drop_loop(it);
     TRY(record(it));
@@ -166,7 +171,7 @@ wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
   it->unroll = 1;
   for (int divisor = 2; divisor <= MOST_UNROLLED && !it->resident; divisor++)
     if (it->every % divisor == 0) it->unroll = divisor;
-  it->period = it->unroll == 1 ? 2 : it->unroll;
+  it->period = it->unroll == 1 ? it->phases : it->unroll;
   if (!is_recorded(it)) drop_loop(it);
 done:
   return status;
@@ -195,10 +200,10 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   }
   it->by = it->resident ? WR_BY_KERNEL : WR_BY_GRAPH;
   it->taken += (int64_t)(scalars[it->at.rounds] - before);
-  it->parity = (int64_t)(scalars[it->at.rounds] - before) % 2 != 0;
+  it->phase = (int)((int64_t)(scalars[it->at.rounds] - before) % it->phases);
   it->since = (it->since + (int64_t)(scalars[it->at.rounds] - before)) % it->every;
   /* The plan records that buffers are as the end of a period leaves them; a resident loop has prepared none. */
-  if (it->parity || it->resident) wr_plan_forget(it->plan);
+  if (it->phase != 0 || it->resident) wr_plan_forget(it->plan);
   it->warm = !it->resident;
   TRY(take_log(it, scalars));
 done:
@@ -212,7 +217,7 @@ static int fits(const wr_iteration *it, const double *scalars) {
 
 /* 1 if the next iteration may begin a part: with the right buffers, and prepared if the loop needs that. */
 static int is_ready(const wr_iteration *it) {
-  return it->parity == 0 && (it->warm || it->resident) && it->since % it->unroll == 0;
+  return it->phase == 0 && (it->warm || it->resident) && it->since % it->unroll == 0;
 }
 
 /* Requests iterations until a loop can take over, or fewer if the solve ends; then records the loop, if that is possible. */

@@ -3,12 +3,13 @@
  * host waits for the end only; otherwise the host asks for each iteration and waits at every check, that is every
  * so many iterations, when it reads the scalars. Both do the same operations in the same order.
  *
- * A device repeats two parts of `unroll` iterations each, or one part if unroll is even, as buffers change places with every
- * iteration. A decision of the device whether to go on takes 4 us, several times a kernel launch; so where checks are further
- * apart, decisions are, too. The iterations of a small system consist mainly of launches; they run in one kernel that stays on
- * the device (a resident loop), in which a decision costs nothing. Its sums are added in another order, so there is none with
- * env->deterministic. Where the driver does not let a device decide, the host launches a few parts ahead, and the effect of
- * those after the end is undone (loop_plain.cu). */
+ * A device repeats parts of `unroll` iterations each, as many as it takes until the buffers, which change places with every
+ * iteration, are where they were: with two phases two parts, or one if unroll is even. A decision of the device whether to go
+ * on takes 4 us, several times a kernel launch; so where checks are further apart, decisions are, too. The iterations of a
+ * small system consist mainly of launches; they run in one kernel that stays on the device (a resident loop), in which a
+ * decision costs nothing. Its sums are added in another order, so there is none with env->deterministic. Where the driver does
+ * not let a device decide, the host launches a few parts ahead, and the effect of those after the end is undone
+ * (loop_plain.cu). */
 #ifndef WR_ITERATION_H
 #define WR_ITERATION_H
 
@@ -51,12 +52,14 @@ typedef struct wr_iteration {
   /* set by the solver before wr_iteration_begin */
   wr_plan *plan;
   void *solver;
-  wr_status (*step)(void *solver, int parity);      /* asks for one iteration; parity 0, 1, 0, ...: which buffers it uses */
+  int phases;  /* iterations after which the buffers are where they were: 1 to WR_MAX_PARTS */
+  wr_status (*step)(void *solver, int phase);       /* asks for one iteration; phase 0, 1, ..., phases - 1, 0, ...: which */
+                                                    /* buffers it uses                                                    */
   double (*measure)(const void *solver, double of); /* a measure from the log in the unit that users see                   */
   wr_iteration_scalars at;
   wr_vec *bank;
-  const wr_vec *left[2][WR_MAX_LEFT]; /* by the parity of the next iteration: the vectors that it needs from the last; NULLs */
-                                      /* last                                                                               */
+  const wr_vec *left[WR_MAX_PARTS][WR_MAX_LEFT]; /* by the phase of the next iteration: the vectors that it needs from the */
+                                                 /* last; NULLs last                                                       */
   double constant;      /* a number that `step` puts into its requests and that is no scalar of the bank: when it changes, a */
                         /* loop is recorded anew                                                                            */
   int host_only;        /* 1: without loops on the device                                                                    */
@@ -66,7 +69,7 @@ typedef struct wr_iteration {
   /* set by wr_iteration_every */
   int64_t every;    /* iterations between two checks                                             */
   int unroll;       /* iterations in a recorded part; a divisor of `every`                       */
-  int period;       /* rare operations, as snapshots, are asked for once in so many iterations: 2, or unroll                */
+  int period;       /* rare operations, as snapshots, are asked for once in so many iterations: phases, or unroll           */
   int ends_period;  /* 1: the iteration that is asked for is such a one                          */
   /* its own */
   wr_vec log;
@@ -76,7 +79,7 @@ typedef struct wr_iteration {
   uint64_t refused;          /* the generation of the plan for which no resident loop is possible; 0: none known   */
   int resident;     /* 1: the loop is resident, or will be when it is recorded                   */
   double *room;     /* [WR_LOG_ROOM] the log, on the host                                        */
-  int parity;       /* of the next iteration                                                     */
+  int phase;        /* of the next iteration                                                     */
   int warm;         /* 1: the buffers of the next iteration are prepared as a recorded one needs them */
   int64_t since;    /* iterations asked for since the last check                                 */
   int64_t taken;    /* iterations in all since the solver was opened                             */

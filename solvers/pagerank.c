@@ -121,9 +121,9 @@ static double bytes_of_step(const wr_pagerank *p) {
   return wr_plan_get_info(p->plan)->apply_bytes + (double)(p->graph->n * (vectors * type + scale)); /* with its x and y */
 }
 
-static wr_status iterate(void *solver, int parity) {
+static wr_status iterate(void *solver, int phase) {
   wr_pagerank *p = solver;
-  return step(p, p->damping, parity, 1, WR_THEN(pagerank_after_iteration, &p->bank, &p->loop->log));
+  return step(p, p->damping, phase, 1, WR_THEN(pagerank_after_iteration, &p->bank, &p->loop->log));
 }
 
 static double as_it_is(const void *solver, double change) {
@@ -187,9 +187,9 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   wr_iteration *loop = p->loop;
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
                         .by_change = o->stop_on_change};
-  loop->plan = p->plan, loop->solver = p, loop->step = iterate, loop->measure = as_it_is, loop->bank = &p->bank;
-  for (int parity = 0; parity < 2; parity++)
-    loop->left[parity][0] = &p->r[parity], loop->left[parity][1] = &p->x[parity];
+  loop->plan = p->plan, loop->solver = p, loop->phases = 2, loop->step = iterate, loop->measure = as_it_is;
+  loop->bank = &p->bank;
+  for (int phase = 0; phase < 2; phase++) loop->left[phase][0] = &p->r[phase], loop->left[phase][1] = &p->x[phase];
   loop->at = (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_pagerank_scalars, steps, limit, last_part, steps, change,
                                                         stop, logged);
   loop->host_only = o->no_graph, loop->no_resident = o->no_resident;

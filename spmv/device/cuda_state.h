@@ -7,6 +7,7 @@
 
 #include "spmv/apply.h"
 #include "spmv/device/env.h"
+#include "spmv/loop/loop.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,7 +34,7 @@ enum { WR_STAGES = 4, WR_STAGE_BYTES = 2 << 20, WR_SMALL_STAGE_BYTES = 4096 };
 typedef struct wr_go {
   int conditions;               /* number of conditions; 0: none                             */
   int sets_going;               /* 1: the step sets *going, for a loop without conditions    */
-  unsigned long long condition[2];
+  unsigned long long condition[WR_MAX_PARTS];
   const unsigned *stop;         /* on the device; not 0: the next step that decides ends it */
   int *going;
 } wr_go;

@@ -8,25 +8,26 @@
 extern "C" {
 #endif
 
-enum { WR_MAX_LEFT = 5 };
+enum { WR_MAX_PARTS = 3, WR_MAX_LEFT = 12 };
 
 /* The arguments of loop_open. Without conditional graph nodes in the driver, a device runs some surplus parts beyond the end
  * of the loop. `bank` and `left` are then restored from copies that were made at the end; other memory that surplus parts
  * write must not be read later. */
 typedef struct wr_loop_request {
-  int parts;          /* 1 or 2                              */
+  int parts;          /* 1 to WR_MAX_PARTS                   */
   int resident;       /* 1: one kernel that stays resident   */
   const wr_vec *bank; /* all scalars of the recorded steps   */
-  const wr_vec *left[2][WR_MAX_LEFT]; /* by part: its vectors that are read after the loop, without the log; NULLs last   */
+  const wr_vec *left[WR_MAX_PARTS][WR_MAX_LEFT]; /* by part: its vectors that are read after the loop, without the log; */
+                                                 /* NULLs last                                                          */
 } wr_loop_request;
 
-/* A device runs the first part, the second part, the first again, and so on, or the only part repeatedly, until the deciding
- * step at the end of a part ends the loop.
+/* A device runs the parts in turn, the first again after the last, until the deciding step at the end of a part ends the
+ * loop.
  *
  *   loop_open(env, &request, &loop);  from here on operations are recorded, not done; no upload, download, wait or stamp
  *   ... the first part, at its end a step that decides; before any other such step, loop_decide(env, loop, 0)
- *   loop_part(env, loop);             if there is a second one
- *   ... the second part, likewise
+ *   loop_part(env, loop);             before each further part
+ *   ... that part, likewise
  *   loop_close(env, loop);
  *   loop_run(env, loop);              asynchronous, as often as needed
  *   do { loop_poll(env, loop, &bank, scalars, &ended); } while (!ended);

@@ -62,6 +62,8 @@ extern "C" wr_status wr_cuda_loop_open(wr_env *env, const wr_loop_request *reque
   TRY(wr_cuda_enter(env));
   TRY(wr_alloc_zeroed(&loop, 1, sizeof *loop, "a loop"));
   TRY(open_parts(env, loop));
+  if (request->parts < 1 || request->parts > WR_MAX_PARTS)
+    TRY(wr_fail(WR_EUSAGE, "a loop of %d parts; it has 1 to %d", request->parts, WR_MAX_PARTS));
   if (request->bank->n > MAX_BANK) TRY(wr_fail(WR_EUSAGE, "a bank of %lld scalars", (long long)request->bank->n));
   TRY(request->resident ? wr_resident_open(env, request->bank, &loop->resident) : open_graph(env, request, loop));
   *out = loop;

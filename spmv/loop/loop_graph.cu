@@ -1,7 +1,7 @@
-/* A loop as a CUDA graph of one WHILE node. Its body is the first part of the loop and, behind it, an IF node around the
- * second part if there is one; the deciding step at the end of each part sets the conditions of both. If CUDA or the driver
- * has no such nodes, wr_loop_graph_open returns WR_EUNAVAILABLE and loop_plain.cu is used. Facts: CUDA Programming Guide,
- * "Conditional Graph Nodes". */
+/* A loop as a CUDA graph of one WHILE node. Its body is the first part of the loop and, behind it, an IF node around each
+ * further part; the deciding step at the end of a part sets the conditions of the WHILE node and of the parts that follow. If
+ * CUDA or the driver has no such nodes, wr_loop_graph_open returns WR_EUNAVAILABLE and loop_plain.cu is used. Facts: CUDA
+ * Programming Guide, "Conditional Graph Nodes". */
 #include "spmv/loop/loop_graph.h"
 
 #include <cuda_runtime.h>
@@ -16,7 +16,9 @@ struct wr_loop_graph {
   cudaGraph_t graph, body;
   cudaGraphExec_t ready;
   int recording;  /* 1: the env's stream is being captured               */
-  int conditions; /* number set by the deciding step of the part that is recorded */
+  int conditions; /* number set by the deciding step of the part that is recorded: its own IF node and earlier ones are not */
+                  /* among them, so that of the last part is condition 1, and that of the second part the last            */
+  cudaGraphNode_t branch; /* the last IF node; NULL: the first part is recorded */
 };
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
@@ -51,17 +53,17 @@ static wr_status make_condition(cudaGraph_t graph, unsigned initially, unsigned 
   return status;
 }
 
-/* Adds a conditional node behind the `count` nodes at `after`; *inner := the graph of its body. */
+/* *node := a new conditional node behind the `count` nodes at `after`; *inner := the graph of its body. */
 static wr_status add_conditional(cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
-                                 cudaGraphConditionalNodeType type, unsigned long long condition, cudaGraph_t *inner) {
+                                 cudaGraphConditionalNodeType type, unsigned long long condition, cudaGraphNode_t *node,
+                                 cudaGraph_t *inner) {
   wr_status status;
-  cudaGraphNode_t node;
   cudaGraphNodeParams parameters = {};
   parameters.type = cudaGraphNodeTypeConditional;
   parameters.conditional.handle = condition;
   parameters.conditional.type = type;
   parameters.conditional.size = 1;
-  TRY(WR_CUDA(add_node(&node, graph, after, count, &parameters)));
+  TRY(WR_CUDA(add_node(node, graph, after, count, &parameters)));
   *inner = parameters.conditional.phGraph_out[0];
 done:
   return status;
@@ -94,13 +96,14 @@ extern "C" wr_status wr_loop_graph_open(wr_env *env, int parts, const unsigned *
   wr_status status;
   wr_cuda_state *state = state_of(env);
   wr_loop_graph *loop = NULL;
+  cudaGraphNode_t repeat;
   TRY(check_driver(env));
   TRY(wr_alloc_zeroed(&loop, 1, sizeof *loop, "a loop"));
   TRY(WR_CUDA(cudaStreamSynchronize(state->stream)));
   TRY(WR_CUDA(cudaGraphCreate(&loop->graph, 0)));
   TRY(make_condition(loop->graph, 1, &state->go.condition[0]));
-  TRY(add_conditional(loop->graph, NULL, 0, cudaGraphCondTypeWhile, state->go.condition[0], &loop->body));
-  if (parts == 2) TRY(make_condition(loop->body, 0, &state->go.condition[1])); /* of the IF node */
+  TRY(add_conditional(loop->graph, NULL, 0, cudaGraphCondTypeWhile, state->go.condition[0], &repeat, &loop->body));
+  for (int k = 1; k < parts; k++) TRY(make_condition(loop->body, 0, &state->go.condition[k])); /* of an IF node */
   state->go.conditions = loop->conditions = parts, state->go.stop = stop;
   TRY(begin_capture(state, loop, loop->body));
   *out = loop, loop = NULL;
@@ -117,16 +120,19 @@ extern "C" wr_status wr_loop_graph_part(wr_env *env, wr_loop_graph *loop) {
   wr_status status;
   wr_cuda_state *state = state_of(env);
   const cudaGraphNode_t *nodes;
-  cudaGraphNode_t last[8];
-  cudaGraph_t second;
+  cudaGraphNode_t last[8], after;
+  cudaGraph_t next;
   size_t count = 0;
   TRY(WR_CUDA(last_nodes(state->stream, &nodes, &count)));
   if (count > 8) TRY(wr_fail(WR_EINTERNAL, "a loop's first part has %zu ends", count));
   memcpy(last, nodes, count * sizeof *last);
   TRY(end_capture(state, loop));
-  TRY(add_conditional(loop->body, last, count, cudaGraphCondTypeIf, state->go.condition[1], &second));
-  state->go.conditions = loop->conditions = 1;
-  TRY(begin_capture(state, loop, second));
+  if (loop->branch) last[0] = loop->branch, count = 1; /* the part just recorded is in this node */
+  state->go.conditions = --loop->conditions;
+  TRY(add_conditional(loop->body, last, count, cudaGraphCondTypeIf, state->go.condition[loop->conditions], &after,
+                      &next));
+  loop->branch = after;
+  TRY(begin_capture(state, loop, next));
 done:
   return status;
 }

@@ -41,7 +41,7 @@ struct wr_loop_plain {
   int recording, early; /* early: the env's, to be restored after recording */
   int part;             /* number of the part that is recorded */
   plain_state *state;
-  left_vectors left[2];
+  left_vectors left[WR_MAX_PARTS];
   int *seen;            /* [IN_FLIGHT], pinned: state->ended after each launch */
   cudaEvent_t done[IN_FLIGHT];
   int64_t launched, finished; /* launches since wr_loop_plain_run; those that the host has waited for */
@@ -89,7 +89,7 @@ static unsigned blocks_for(const wr_env *env, const left_vectors *v) {
 
 static int64_t bytes_of(const wr_vec *v) { return wr_device_bytes(v->n, (size_t)wr_type_bytes(v->type)); }
 
-/* Allocates one copy for vector k of either part. */
+/* Allocates one copy for vector k of all parts. */
 static wr_status make_room(wr_env *env, const wr_loop_request *request, int k, left_vectors *left) {
   wr_status status = WR_OK;
   int64_t most = 0;
@@ -97,7 +97,7 @@ static wr_status make_room(wr_env *env, const wr_loop_request *request, int k, l
   for (int h = 0; h < request->parts; h++)
     if (request->left[h][k] && bytes_of(request->left[h][k]) > most) most = bytes_of(request->left[h][k]);
   if (most > 0) TRY(wr_device_alloc(env, &room, most, 1, "vectors of a loop"));
-  for (int h = 0; h < 2 && most > 0; h++) left[h].saved[k] = room;
+  for (int h = 0; h < WR_MAX_PARTS && most > 0; h++) left[h].saved[k] = room;
   for (int h = 0; h < request->parts && most > 0; h++) {
     const wr_vec *v = request->left[h][k];
     if (v == NULL) continue;
@@ -112,7 +112,7 @@ static wr_status make_rooms(wr_env *env, const wr_loop_request *request, left_ve
   wr_status status;
   double *saved_bank = NULL;
   TRY(wr_device_alloc(env, &saved_bank, request->bank->n, sizeof *saved_bank, "scalars of a loop"));
-  for (int h = 0; h < 2; h++)
+  for (int h = 0; h < WR_MAX_PARTS; h++)
     left[h].bank = (double *)request->bank->data, left[h].saved_bank = saved_bank,
     left[h].scalars = (int)request->bank->n;
   for (int k = 0; k < WR_MAX_LEFT; k++) TRY(make_room(env, request, k, left));

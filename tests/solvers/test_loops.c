@@ -10,6 +10,7 @@
 #include "spmv/device/device_memory.h"
 #include "tests/counting.h"
 #include "tests/solvers/solve_fixture.h"
+#include "tests/solvers/three_phases.h"
 
 static void check_same_history(const wr_history *device, const wr_history *host) {
   CHECKF(device->count == host->count, "%lld looks by the device, %lld by the host", (long long)device->count,
@@ -306,6 +307,7 @@ static void test_all(ground *g) {
   test_graphs(g);
   test_interrupted(g, 0);
   test_then(g);
+  test_three_phases(g);
   g->env.no_conditions = 1;
   if (g->env.place == WR_CUDA) test_graphs(g);
 }

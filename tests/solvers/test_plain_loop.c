@@ -7,6 +7,7 @@
 #include "spmv/loop/loop.h"
 #include "tests/counting.h"
 #include "tests/solvers/solve_fixture.h"
+#include "tests/solvers/three_phases.h"
 
 /* ---- Operations of this test ---- */
 
@@ -34,11 +35,13 @@ static void open_counting(ground *g, counting *c, int64_t n, int parts) {
   CHECK_OK(ops->alloc(&g->env, WR_SCALAR_COUNT(wr_pagerank_scalars), WR_F64, "a bank", &c->bank));
   for (int k = 0; k < 3; k++) CHECK_OK(ops->alloc(&g->env, n, g->env.type, "a vector", vectors[k]));
   CHECK_OK(ops->fill(&g->env, &c->ones, 1));
-  wr_loop_request request = {.parts = parts, .bank = &c->bank, .left = {{&c->kept}, {&c->kept}}};
+  wr_loop_request request = {.parts = parts, .bank = &c->bank, .left = {{&c->kept}, {&c->kept}, {&c->kept}}};
   CHECK_OK(ops->loop_open(&g->env, &request, &c->loop));
   record_part(g, c);
-  if (parts == 2) CHECK_OK(ops->loop_part(&g->env, c->loop));
-  if (parts == 2) record_part(g, c);
+  for (int part = 2; part <= parts; part++) {
+    CHECK_OK(ops->loop_part(&g->env, c->loop));
+    record_part(g, c);
+  }
   CHECK_OK(ops->loop_close(&g->env, c->loop));
 }
 
@@ -81,12 +84,13 @@ static void count_to(ground *g, counting *c, double from, double limit, int stop
 static void test_counting(ground *g) {
   static const int64_t lengths[] = {1, 5, 700, 5000};
   counting c;
-  for (int k = 0; k < 8; k++) {
-    ground_case(g, "%lld elements, %d parts", (long long)lengths[k / 2], k % 2 + 1);
-    open_counting(g, &c, lengths[k / 2], k % 2 + 1);
+  for (int k = 0; k < 4 * WR_MAX_PARTS; k++) {
+    int parts = k % WR_MAX_PARTS + 1;
+    ground_case(g, "%lld elements, %d parts", (long long)lengths[k / WR_MAX_PARTS], parts);
+    open_counting(g, &c, lengths[k / WR_MAX_PARTS], parts);
     double reached = 0;
     for (int more = 1; c.loop && more <= 5; reached += more++) count_to(g, &c, reached, reached + more, 0);
-    if (c.loop && k == 1) /* one element is not so many that f32 could not count them */
+    if (c.loop && k == WR_MAX_PARTS - 1) /* one element is not so many that f32 could not count them */
       count_to(g, &c, reached, 1e9, 1);
     close_counting(g, &c);
   }
@@ -263,6 +267,7 @@ static void test_all(ground *g) {
   g->env.no_conditions = 1;
   test_counting(g);
   test_too_many(g);
+  test_three_phases(g);
   test_solves(g);
   test_ends(g);
   test_interrupted(g);
