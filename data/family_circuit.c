@@ -195,11 +195,11 @@ done:
   return status;
 }
 
-/* Nonsingular: the rows of sources say that rails are grounded and that the nodes of a pair have the same voltage, and are
- * independent of each other. So A is nonsingular if Z^T G Z is, where Z is a basis of the voltages that they allow: G without
- * the rails, and with the rows and columns of each such pair added up. G is strictly dominant by rows (wr_dominant and the leak),
- * and adding up two rows and their columns keeps it so: what the diagonal gains and loses by the two entries between
- * the nodes is at most what leaves the sum of the others. */
+/* Nonsingular: without voltages of sources, a source's row says that a rail has the voltage 0, or that the two nodes of a pair
+ * have the same one. These rows are independent, so the matrix is nonsingular if Z^T G Z is, where the columns of Z are a basis
+ * of the voltages that satisfy them. That is G without the rails, and with the two rows and the two columns of each pair added
+ * up. G without the rails is strictly dominant by rows (wr_dominant, and the leak). Adding up keeps it so: the two entries
+ * between the nodes of a pair move to the diagonal, which loses at most as much as the sum of the others does. */
 static wr_status circuit_row(const void *settings, int64_t i, wr_rows *rows) {
   const circuit *c = settings;
   if (i < c->rails) return rail_row(c, i, rows);
@@ -220,8 +220,8 @@ static wr_status circuit_row(const void *settings, int64_t i, wr_rows *rows) {
 
 const wr_family wr_family_circuit = {
     .name = "circuit",
-    .summary = "modified nodal analysis: nodes, dense supply rails, controlled currents, and voltage sources, the rows of "
-               "which have no diagonal element; rows of very different norm",
+    .summary = "modified nodal analysis: nodes of very different conductances, dense supply rails, controlled "
+               "currents, voltage sources, with a row without diagonal element for each",
     .options = circuit_options,
     .settings_size = sizeof(circuit),
     .with_values = 1,

@@ -133,7 +133,7 @@ static wr_status jump_row(const void *settings, int64_t i, wr_rows *rows) {
 
 const wr_family wr_family_jump = {
     .name = "jump",
-    .summary = "diffusion on n^dims grid points, coefficients that jump between subdomains; symmetric positive definite",
+    .summary = "diffusion on n^dims grid points, coefficients that jump by subdomain; symmetric positive definite",
     .options = jump_options,
     .settings_size = sizeof(jump),
     .with_values = 1,

@@ -31,8 +31,8 @@ static const wr_option convect_options[] = {
      .value = "upwind", .help = "central: skew-symmetric convection; upwind: an M-matrix"},
     {.name = "flow", .type = WR_OPTION_CHOICE, .offset = offsetof(convect, flow), .choices = "through|vortex",
      .value = "through", .help = "straight, oblique to the grid; or about the middle, in planes of x and y"},
-    {.name = "stretch", .type = WR_OPTION_REAL, .offset = offsetof(convect, stretch), .min = 1, .max = 1e6, .value = "1",
-     .help = "largest spacing against the smallest; spacings shrink by the same factor towards the upper walls"},
+    {.name = "stretch", .type = WR_OPTION_REAL, .offset = offsetof(convect, stretch), .min = 1, .max = 1e6,
+     .value = "1", .help = "largest spacing against the smallest; spacings shrink evenly towards the upper walls"},
     WR_SEED_ROW(convect),
     {0}};
 
@@ -121,7 +121,8 @@ static tie tie_of(const convect *c, int64_t point, int k) {
   double area = 1;
   for (int other = 0; other < c->dims; other++)
     if (other != axis) area *= width(c, wr_grid_at(&c->grid, point, other));
-  double diffusion = area / c->spacing[border], flow = flow_through(c, point, axis, border, area), out = k > 0 ? flow : -flow;
+  double diffusion = area / c->spacing[border], flow = flow_through(c, point, axis, border, area),
+         out = k > 0 ? flow : -flow;
   if (c->scheme == CENTRAL) return (tie){.entry = out / 2 - diffusion, .mirrored = -out / 2 - diffusion};
   return (tie){.entry = fmin(out, 0) - diffusion, .mirrored = -fmax(out, 0) - diffusion};
 }
@@ -165,8 +166,8 @@ const wr_family wr_family_convect = {
 /* ---- saddle ---- */
 
 /* Velocities lie on the faces of cells and pressures in their middles (Harlow and Welch, Numerical Calculation of
- * Time-Dependent Viscous Incompressible Flow, Physics of Fluids 8, 1965). Face c of axis d is the upper one of cell c; there is a
- * wall below the lowest cells and an open end, where the pressure is 0, above the highest ones.
+ * Time-Dependent Viscous Incompressible Flow, Physics of Fluids 8, 1965). Face c of axis d is the upper one of cell c. Below
+ * the lowest cells is a wall, above the highest ones an open end where the pressure is 0.
  *   row, column:  | faces of x | of y | of z | cells |, n^dims of each      | viscosity A  B^T | velocity |
  *                                                                          | B            0   | pressure | */
 typedef struct saddle {
@@ -206,7 +207,8 @@ static wr_status saddle_prepare(void *settings, wr_family_shape *shape) {
 static int64_t saddle_length(const void *settings, int64_t i) {
   const saddle *s = settings;
   int64_t block = i / s->grid.points, cell = i % s->grid.points, length = 0;
-  if (block < s->dims) return 1 + wr_grid_degree(&s->grid, cell) + 1 + (wr_grid_step(&s->grid, cell, (int)block + 1) >= 0);
+  if (block < s->dims)
+    return 1 + wr_grid_degree(&s->grid, cell) + 1 + (wr_grid_step(&s->grid, cell, (int)block + 1) >= 0);
   for (int d = 0; d < s->dims; d++) length += 1 + (wr_grid_step(&s->grid, cell, -d - 1) >= 0);
   return length;
 }
@@ -254,7 +256,7 @@ static wr_status saddle_row(const void *settings, int64_t i, wr_rows *rows) {
 
 const wr_family wr_family_saddle = {
     .name = "saddle",
-    .summary = "[A B^T; B 0], Stokes' equations on n^dims staggered cells: a row without diagonal element for each cell",
+    .summary = "[A B^T; B 0], Stokes' equations on n^dims staggered cells: each cell's row has no diagonal element",
     .options = saddle_options,
     .settings_size = sizeof(saddle),
     .with_values = 1,
