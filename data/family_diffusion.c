@@ -21,15 +21,15 @@ static const wr_option aniso_options[] = {
     {.name = "dims", .type = WR_OPTION_CHOICE, .offset = offsetof(aniso, dims), .choices = "2|3", .value = "2",
      .help = "a plane or space"},
     {.name = "ratio", .type = WR_OPTION_REAL, .offset = offsetof(aniso, ratio), .min = 1, .max = 1e9, .value = "1000",
-     .help = "diffusion along x against that along y and z; rounded to f32"},
+     .help = "diffusion along x against that along y and z; rounded to a multiple of 2^-20"},
     WR_SEED_ROW(aniso),
     {0}};
 
-/* A ratio of 24 bits makes the sums of a row exact. */
+/* A ratio of 50 bits makes the sums of a row exact. */
 static wr_status aniso_prepare(void *settings, wr_family_shape *shape) {
   aniso *a = settings;
   a->dims += 2;
-  a->ratio = (double)(float)a->ratio;
+  a->ratio = floor(a->ratio * 0x1p20 + 0.5) * 0x1p-20;
   shape->symmetric = 1;
   wr_status status = wr_grid_make("aniso", a->n, a->dims, 1, &a->grid, &shape->n);
   shape->expected = wr_times(shape->n, 2 * a->dims + 1);

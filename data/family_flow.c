@@ -184,17 +184,15 @@ static const wr_option saddle_options[] = {
     {.name = "dims", .type = WR_OPTION_CHOICE, .offset = offsetof(saddle, dims), .choices = "2|3", .value = "2",
      .help = "a plane or space"},
     {.name = "viscosity", .type = WR_OPTION_REAL, .offset = offsetof(saddle, viscosity), .min = 1e-9, .max = 1e9,
-     .value = "1", .help = "factor of A; rounded to f32"},
+     .value = "1", .help = "factor of A"},
     {.name = "convection", .type = WR_OPTION_REAL, .offset = offsetof(saddle, convection), .min = 0, .max = 1,
-     .below_max = 1, .value = "0", .help = "flow against diffusion in A; nonsymmetric unless 0; rounded to f32"},
+     .below_max = 1, .value = "0", .help = "flow against diffusion in A; nonsymmetric unless 0"},
     WR_SEED_ROW(saddle),
     {0}};
 
 static wr_status saddle_prepare(void *settings, wr_family_shape *shape) {
   saddle *s = settings;
   s->dims += 2;
-  s->viscosity = (double)(float)s->viscosity;
-  s->convection = (double)(float)s->convection;
   s->below = -s->viscosity * (1 + s->convection);
   s->above = -s->viscosity * (1 - s->convection);
   wr_status status = wr_grid_make("saddle", s->n, s->dims, s->dims + 1, &s->grid, &shape->n);

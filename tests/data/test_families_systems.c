@@ -206,6 +206,19 @@ static void test_aniso(int64_t n, int dims, double ratio) {
   wr_csr_free(A);
 }
 
+/* A ratio with an endless binary fraction: rows inside still sum to 0, exactly. */
+static void test_aniso_sums(void) {
+  wr_csr *A = make("gen:aniso:n=9,dims=3,ratio=123456.7");
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < A->nrows; i++) {
+    double sizes;
+    wrong += row_sum(A, i, &sizes) != 0 && is_inner(i, 9, 3);
+  }
+  CHECKF(wrong == 0, "%lld", (long long)wrong);
+  CHECK(fabs(at(A, 0, 1) + 123456.7) <= 0x1p-21);
+  wr_csr_free(A);
+}
+
 /* ---- jump ---- */
 
 /* Minus the entry between two points in the middle of the same subdomain is the coefficient; n is a multiple of 3 domains. */
@@ -440,7 +453,9 @@ int main(void) {
     test_saddle(2, dims, 0.5, 0.25);
     test_saddle(4, dims, 3, 0);
     test_saddle(4, dims, 3, 0.75);
+    test_saddle(3, dims, 0.7, 0.3);
   }
+  test_aniso_sums();
   test_convect_spacing(3, 1);
   test_convect_spacing(40, 1000);
   test_convect_spacing(37, 1e6);
