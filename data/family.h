@@ -49,7 +49,8 @@ typedef struct wr_family {
 } wr_family;
 
 extern const wr_family wr_family_road, wr_family_web, wr_family_rmat, wr_family_hubs, wr_family_stencil, wr_family_fem,
-    wr_family_band, wr_family_chain, wr_family_uniform, wr_family_density;
+    wr_family_band, wr_family_chain, wr_family_uniform, wr_family_density, wr_family_aniso, wr_family_jump,
+    wr_family_convect, wr_family_saddle, wr_family_circuit;
 
 /* The key that all families have. Whole numbers are exact up to 2^53 in an option's limits. */
 #define WR_SEED_ROW(settings)                                                                                        \
@@ -74,6 +75,39 @@ static inline uint64_t wr_chance(double p) { return (uint64_t)(p * 0x1p53); }
 
 int64_t wr_share(double p, int64_t count);  /* p * count, p in [0, 1], to the nearest whole number          */
 int64_t wr_times(int64_t a, int64_t b);     /* a * b of numbers >= 0, or INT64_MAX when it does not fit     */
+
+/* A regular grid: the point at (x, y, z) is x + n y + n^2 z. In a plane there is no z. */
+typedef struct wr_grid {
+  int64_t n;         /* points along a side                          */
+  int64_t points;    /* n^2 or n^3                                   */
+  int64_t stride[3]; /* between neighbours along x, y, z: 1, n, n^2  */
+  int dims;          /* 2 or 3                                       */
+} wr_grid;
+
+enum { WR_GRID_SIDE = 46340 }; /* most points along a side of a plane: its square is the largest one within WR_MAX_INDEX */
+
+/* The grid, and *rows := its points times `unknowns`. WR_EUSAGE when those are more than WR_MAX_INDEX. */
+wr_status wr_grid_make(const char *family, int64_t n, int dims, int64_t unknowns, wr_grid *grid, int64_t *rows);
+
+static inline int64_t wr_grid_at(const wr_grid *grid, int64_t point, int axis) {
+  return point / grid->stride[axis] % grid->n;
+}
+
+/* Step k in -dims..dims leads to the neighbour below (k < 0) or above along axis |k| - 1; step 0 stays. The steps in this
+ * order have ascending numbers. The neighbour's number, or -1 outside of the grid. */
+static inline int64_t wr_grid_step(const wr_grid *grid, int64_t point, int k) {
+  if (k == 0) return point;
+  int axis = (k < 0 ? -k : k) - 1;
+  int64_t at = wr_grid_at(grid, point, axis);
+  if (k < 0) return at > 0 ? point - grid->stride[axis] : -1;
+  return at + 1 < grid->n ? point + grid->stride[axis] : -1;
+}
+
+int wr_grid_degree(const wr_grid *grid, int64_t point); /* neighbours of a point, itself not counted */
+
+/* A diagonal element for entries of these sizes: above their exact sum although `sum`, of at most 2^4 roundings, may be
+ * below it. A row or column with it is strictly dominant, and A as stored is nonsingular, whatever the rounding. */
+static inline double wr_dominant(double sum) { return sum * (1 + 0x1p-48); }
 
 enum { WR_PERMUTATION_ROUNDS = 4 };
 

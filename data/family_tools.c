@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "spmv/matrix/csr.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -109,6 +110,23 @@ int64_t wr_share(double p, int64_t count) {
 int64_t wr_times(int64_t a, int64_t b) {
   int64_t product;
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+wr_status wr_grid_make(const char *family, int64_t n, int dims, int64_t unknowns, wr_grid *grid, int64_t *rows) {
+  *grid = (wr_grid){.n = n, .dims = dims, .stride = {1, n, n * n}, .points = dims == 2 ? n * n : n * n * n};
+  *rows = wr_times(grid->points, unknowns);
+  if (*rows <= WR_MAX_INDEX) return WR_OK;
+  return wr_fail(WR_EUSAGE, "gen:%s: n=%lld with dims=%d gives %lld rows, over %d", family, (long long)n, dims,
+                 (long long)*rows, WR_MAX_INDEX);
+}
+
+int wr_grid_degree(const wr_grid *grid, int64_t point) {
+  int degree = 0;
+  for (int axis = 0; axis < grid->dims; axis++) {
+    int64_t at = wr_grid_at(grid, point, axis);
+    degree += (at > 0) + (at + 1 < grid->n);
+  }
+  return degree;
 }
 
 /* Odd, so that multiplying modulo a power of two can be undone: inverse[r] * multiplier[r] = 1 modulo 2^64. */

@@ -17,6 +17,7 @@ static const char prefix[] = "gen:";
 static const wr_family *const families[] = {
     &wr_family_road,  &wr_family_web,   &wr_family_rmat,    &wr_family_hubs,    &wr_family_stencil,
     &wr_family_fem,   &wr_family_band,  &wr_family_chain,   &wr_family_uniform, &wr_family_density,
+    &wr_family_aniso, &wr_family_jump,  &wr_family_convect, &wr_family_saddle,  &wr_family_circuit,
 };
 
 enum { FAMILIES = sizeof families / sizeof *families, WHERE = 64, PIECE_ENTRIES = 1 << 14, PIECE_ROWS = 1 << 12 };

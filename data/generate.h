@@ -15,6 +15,15 @@
  *   gen:uniform  n=4000000 degree=12          uniformly random columns
  *   gen:density  n=4096 block=16 density=0.1 fill=1   random blocks, `density` of all; fill up to 1: the share of a
  *                                             block's entries, above 1: their number
+ *   gen:aniso    n=1000 dims=2 ratio=1000        n^dims points, diffusion along x `ratio` times as strong as along y and z
+ *   gen:jump     n=1000 dims=2 domains=8 contrast=1e6   n^dims points, diffusion by powers of two that are chosen at random
+ *                                             for each of domains^dims subdomains
+ *   gen:convect  n=1000 dims=2 peclet=20 scheme=upwind flow=through stretch=1   n^dims points, convection and diffusion on a
+ *                                             graded grid, by finite volumes
+ *   gen:saddle   n=500 dims=2 viscosity=1 convection=0   [A B^T; B 0] of Stokes' equations on n^dims staggered cells:
+ *                                             (dims + 1) n^dims rows, of which n^dims have no diagonal element
+ *   gen:circuit  n=1000000 rails=8 sources=0.05 active=0.2 spread=1e6   modified nodal analysis: n nodes, supply rails with
+ *                                             dense rows, voltage sources, a row without a diagonal element for each
  *   and seed=1 for each. */
 
 #ifndef WR_GENERATE_H

@@ -37,6 +37,12 @@ static const char *const small[] = {
     "gen:uniform:n=5000,degree=100",
     "gen:density:n=500,block=7,density=0.3,fill=0.4",
     "gen:density:n=500,block=20,density=0.3,fill=9",
+    "gen:aniso:n=70",
+    "gen:jump:n=17,dims=3,domains=5",
+    "gen:convect:n=70,flow=vortex,stretch=100",
+    "gen:convect:n=17,dims=3,scheme=central",
+    "gen:saddle:n=12,dims=3",
+    "gen:circuit:n=9000,rails=3",
 };
 enum { SMALL = sizeof small / sizeof small[0] };
 
@@ -68,8 +74,10 @@ static void test_threads(void) {
 }
 
 static void test_seeds(void) {
+  static const char *const certain[] = {"stencil", "keep=1", "aniso", "convect", "saddle"};
   for (int m = 0; m < SMALL; m++) {
-    int by_chance = strstr(small[m], "stencil") == NULL && strstr(small[m], "keep=1") == NULL;
+    int by_chance = 1;
+    for (size_t c = 0; c < sizeof certain / sizeof certain[0]; c++) by_chance &= strstr(small[m], certain[c]) == NULL;
     CASE(small[m]);
     char name[3][80];
     wr_csr *A[3] = {NULL, NULL, NULL};
@@ -129,6 +137,15 @@ static void test_errors(void) {
       {"gen:stencil:n=1291", "2147483647"}, {"gen:stencil:n=46340,points=27", "1290"},
       {"gen:stencil:n=46341,points=5", "46340"}, {"gen:fem:n=895", "894"}, {"gen:fem:n=0", "894"},
       {"gen:band:block=0", "block"}, {"gen:band:density=-0.1", "density"}, {"gen:uniform:degree=-1", "degree"},
+      {"gen:anis", "'aniso'"}, {"gen:aniso:dims=4", "2|3"}, {"gen:aniso:ratio=0.5", "ratio"},
+      {"gen:aniso:n=1291,dims=3", "2147483647"}, {"gen:aniso:n=46341", "46340"}, {"gen:jump:contrast=0", "contrast"},
+      {"gen:jump:domains=0", "domains"}, {"gen:jump:n=1291,dims=3", "2147483647"},
+      {"gen:convect:stretch=0.9", "stretch"},
+      {"gen:convect:scheme=down", "central|upwind"}, {"gen:convect:n=1291,dims=3", "2147483647"},
+      {"gen:saddle:n=26755", "2147483647"}, {"gen:saddle:n=813,dims=3", "2147483647"},
+      {"gen:saddle:viscosity=0", "viscosity"},
+      {"gen:circuit:n=10,rails=10", "rails=10"}, {"gen:circuit:n=1", "n"}, {"gen:circuit:sources=2", "sources"},
+      {"gen:circuit:n=2147483647", "2147483647"},
       {"gen:density:fill=0", "fill"}, {"gen:density:fill=2.5", "2.5"}, {"gen:density:density=2", "density"},
   };
   for (size_t b = 0; b < sizeof bad / sizeof bad[0]; b++) {
@@ -146,7 +163,9 @@ static void test_too_large(void) {
       "gen:uniform:n=2147483647,degree=2147483647", "gen:rmat:scale=30,degree=1000000", "gen:fem:n=894",
       "gen:web:n=2147483647,dmin=1000000,dmax=1000000", "gen:density:n=2147483647,block=1,density=1",
       "gen:density:n=2147483647,block=2147483647,density=1", "gen:band:n=2147483647,density=1",
-      "gen:hubs:n=2147483647", "gen:chain:scale=30", "gen:stencil:n=1290", "gen:road:side=46340"};
+      "gen:hubs:n=2147483647", "gen:chain:scale=30", "gen:aniso:n=46340", "gen:jump:n=1290,dims=3",
+      "gen:convect:n=46340", "gen:saddle:n=26754", "gen:saddle:n=812,dims=3", "gen:circuit:n=2000000000",
+      "gen:stencil:n=1290", "gen:road:side=46340"};
   for (size_t m = 0; m < sizeof large / sizeof large[0]; m++) {
     CASE(large[m]);
     wr_csr impossible, *A = &impossible;
@@ -159,7 +178,8 @@ static void test_too_large(void) {
 /* Every allocation fails once, the first, the second...: a clean refusal each time, until none is left to fail. */
 static void test_no_memory(void) {
   static const char *const names[] = {"gen:web:n=1000,dmin=60", "gen:hubs:n=40000,hubs=3",
-                                      "gen:density:n=300,block=7", "gen:fem:n=6"};
+                                      "gen:density:n=300,block=7", "gen:fem:n=6",
+                                      "gen:convect:n=30",        "gen:circuit:n=3000"};
   for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
     CASE(names[m]);
     for (int threads = 1; threads <= 2; threads++) {
@@ -186,7 +206,11 @@ static void test_help(void) {
       "gen:road:side=4096,keep=0.57,seed=1\n", "gen:web:n=3000000,dmin=7,alpha=1.6,dangling=0.1,dmax=5000,local=3000,",
       "gen:rmat:scale=20,degree=48,", "gen:hubs:n=10000000,hubs=1000,", "gen:stencil:n=200,points=7,convection=0.4,",
       "gen:fem:n=49,", "gen:band:n=32000,block=5,density=0.05,", "gen:chain:scale=24,",
-      "gen:uniform:n=4000000,degree=12,", "gen:density:n=4096,block=16,density=0.1,fill=1,", "5|7|27"};
+      "gen:uniform:n=4000000,degree=12,", "gen:density:n=4096,block=16,density=0.1,fill=1,", "5|7|27",
+      "gen:aniso:n=1000,dims=2,ratio=1000,", "gen:jump:n=1000,dims=2,domains=8,contrast=1e6,",
+      "gen:convect:n=1000,dims=2,peclet=20,scheme=upwind,flow=through,stretch=1,",
+      "gen:saddle:n=500,dims=2,viscosity=1,convection=0,",
+      "gen:circuit:n=1000000,rails=8,sources=0.05,active=0.2,spread=1e6,"};
   char *text = NULL;
   size_t size = 0, column = 0, widest = 0;
   FILE *out = open_memstream(&text, &size);
