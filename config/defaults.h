@@ -23,6 +23,7 @@
 #define WR_DEFAULT_CHECK_EVERY "0"
 
 /* BiCGSTAB restarts: more than ten never made a solve converge (20 matrices that break down or stagnate). */
+#define WR_BICGSTAB_L 2 /* of BiCGSTAB(l) */
 #define WR_BICGSTAB_RESTARTS 10
 #define WR_BICGSTAB_REFINEMENTS 5
 

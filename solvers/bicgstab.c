@@ -9,9 +9,10 @@
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "solvers/bicgstab_judge.h"
-#include "solvers/bicgstab_step.h"
 #include "solvers/iteration.h"
-#include "spmv/steps/bicgstab_steps.h"
+#include "solvers/method.h"
+#include "solvers/symmetry.h"
+#include "spmv/steps/bicgstabl_steps.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 
@@ -22,7 +23,7 @@ typedef struct progress {
   const wr_bicgstab_options *options;
   const wr_monitor *monitor;
   wr_result *result;
-  wr_bicgstab_scalars scalars; /* the bank, as downloaded last                                          */
+  double scalars[WR_MAX_SCALARS]; /* the bank, as downloaded last; the first ones are a wr_solve_scalars */
   double bound;             /* on ||b - A x||                                                           */
   double target;            /* on ||r||: the bound, halved with every refinement, since the true        */
                             /* residual has rounding on top of r                                        */
@@ -37,7 +38,17 @@ typedef struct progress {
   int poor_restarts;        /* in a row                                                                 */
   int fresh;                /* no restart since the start or a refinement                               */
   double last_true;         /* twice the true residual of the start, then that of the last refinement   */
+  int may_change;           /* 1: another method may go on where this one gets no further               */
+  int64_t multiplies;       /* of earlier methods                                                       */
+  char changes[200];        /* what was said about these changes                                        */
 } progress;
+
+static int most_scalars(void) {
+  int most = 0;
+  for (int k = 0; k < wr_method_count(); k++)
+    if (wr_method_at(k)->scalars > most) most = wr_method_at(k)->scalars;
+  return most;
+}
 
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env) {
   wr_status status;
@@ -47,10 +58,12 @@ wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *pla
   WR_NEED_OPEN(env);
   WR_NEED_OK(wr_plan_check_match(plan, system->matrix, env, __func__));
   *s = (wr_bicgstab){.system = system, .plan = plan, .env = env};
-  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->p[0], &s->shadow, &s->v[0], &s->v[1], &s->t, &s->snapshot};
+  s->method = &wr_method_bicgstab, s->symmetric = -1;
+  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->t, &s->snapshot};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
-    TRY(env->ops->alloc(env, system->n, env->type, "a vector of BiCGSTAB", vectors[k]));
-  TRY(env->ops->alloc(env, WR_SCALAR_COUNT(wr_bicgstab_scalars), WR_F64, "scalars", &s->bank));
+    TRY(env->ops->alloc(env, system->n, env->type, "a vector of the solver", vectors[k]));
+  TRY(s->method->place(s));
+  TRY(env->ops->alloc(env, most_scalars(), WR_F64, "scalars", &s->bank));
   TRY(wr_iteration_open(env, &s->loop));
   TRY(env->ops->upload(env, &s->b, system->b));
 done:
@@ -61,66 +74,42 @@ done:
 void wr_bicgstab_close(wr_bicgstab *s) {
   if (s == NULL || s->env == NULL) return;
   wr_iteration_close(s->loop);
-  wr_vec *const vectors[] = {&s->b, &s->x,    &s->d,    &s->r, &s->p[0],     &s->p[1],      &s->s,        &s->shadow,
-                             &s->t, &s->v[0], &s->v[1], &s->snapshot, &s->inverse_p, &s->inverse_s, &s->bank};
+  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->t, &s->weight, &s->snapshot, &s->bank};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++) s->env->ops->release(s->env, vectors[k]);
+  for (int k = 0; k < WR_METHOD_VECTORS; k++) s->env->ops->release(s->env, &s->own[k]);
   double *const rooms[] = {s->room, s->base, s->rhs, s->u, s->residual};
   for (size_t k = 0; k < sizeof rooms / sizeof rooms[0]; k++) wr_free(rooms[k]);
   *s = (wr_bicgstab){0};
 }
 
 wr_status wr_bicgstab_precondition(wr_bicgstab *s, wr_precond *precond) {
-  wr_status status = WR_OK;
   WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
   WR_REFUSE_IF(precond && wr_precond_size(precond) != s->system->n, "precond is of %lld rows, the system of %lld",
                (long long)wr_precond_size(precond), (long long)s->system->n);
-  wr_vec *const vectors[] = {&s->inverse_p, &s->inverse_s};
-  for (int k = 0; k < 2 && precond; k++)
-    if (vectors[k]->id == 0)
-      TRY(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a vector of BiCGSTAB", vectors[k]));
   s->precond = precond;
-done:
-  return status;
+  return s->method->place(s);
 }
 
-static wr_status copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
-  wr_fused f = {.in = {from}, .out = {to}, .c = {{{.factor = 1}}}};
-  return s->env->ops->fused(s->env, &f);
-}
+static wr_solve_scalars *scalars_of(progress *g) { return (wr_solve_scalars *)g->scalars; }
 
-/* Restarts from x, with d = 0 and r := t, its true residual of this norm. BETA := 0, so that p becomes r whatever p and v
- * contain. seed 0: shadow := r; else hashes of index and seed, which do not depend on r. */
+/* Restarts from x, with d = 0 and r := t, its true residual of this norm. seed: of wr_method.begin. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   wr_status status;
-  wr_env *env = s->env;
-  TRY(copy(s, &s->r, &s->t));
-  if (seed == 0) {
-    TRY(copy(s, &s->shadow, &s->t));
-  } else {
-    if (s->room == NULL) TRY(wr_alloc(&s->room, s->system->n, sizeof *s->room, "a shadow vector"));
-    wr_hash_shadow(s->room, s->system->n, seed);
-    TRY(env->ops->upload(env, &s->shadow, s->room));
-  }
-  wr_bicgstab_scalars *c = &g->scalars;
-  double unit = wr_type_unit(env->type), steps = c->steps, rounds = c->rounds;
-  *c = (wr_bicgstab_scalars){0};
-  c->steps = steps, c->rounds = rounds, c->last = rounds + (double)g->options->iterations - steps;
-  c->last_part = c->last - s->loop->unroll;
-  c->one = 1, c->huge = DBL_MAX, c->largest = 1 / (unit * unit);
-  c->bound = g->target * g->target, c->rr = norm * norm;
-  c->every = (double)s->loop->every, c->log_room = WR_LOG_ROOM;
-  c->snapshot_rr = g->snapshot_norm * g->snapshot_norm, c->enough = 0.01;
-  c->gap = SNAPSHOT_ROUNDS, c->snapshot_round = rounds + SNAPSHOT_ROUNDS, c->period = s->loop->period;
-  c->gain_rr = norm * norm, c->gain_step = steps, c->gain = 0.81, c->patience = 200;
-  TRY(env->ops->upload(env, &s->bank, (double *)c));
-  wr_fused products = {.in = {&s->shadow, &s->r},
-                       .reduce = {{WR_DOT, &s->shadow, &s->r, WR_BICGSTAB_SCALAR(s, rho)},
-                                  {WR_NRM2SQ, &s->shadow, NULL, WR_BICGSTAB_SCALAR(s, ss)}}};
-  TRY(env->ops->fused(env, &products));
-  TRY(env->ops->download(env, &s->bank, (double *)c));
-  c->noise = unit * unit * c->ss, c->least_cos2 = 64 * unit * unit;
-  TRY(env->ops->upload(env, &s->bank, (double *)c));
-  g->start_iteration = (int64_t)steps;
+  const wr_solve_scalars before = *scalars_of(g);
+  double unit = wr_type_unit(s->env->type), square = norm * norm;
+  wr_solve_scalars c = {
+      .rr = square, .weighted_rr = square, .is_weighted = s->weight.id != 0,
+      .bound = g->target * g->target, .largest = 1 / (unit * unit), .huge = DBL_MAX, .one = 1,
+      .steps = before.steps, .rounds = before.rounds,
+      .every = (double)s->loop->every, .log_room = WR_LOG_ROOM,
+      .snapshot_rr = g->snapshot_norm * g->snapshot_norm, .enough = 0.01,
+      .gap = SNAPSHOT_ROUNDS, .snapshot_round = before.rounds + SNAPSHOT_ROUNDS, .period = s->loop->period,
+      .gain_rr = square, .gain_step = before.steps, .gain = 0.81, .patience = 200, .yields = g->may_change || s->method != &wr_method_bicgstab};
+  c.last = c.rounds + (double)g->options->iterations - c.steps, c.last_part = c.last - s->loop->unroll;
+  TRY(wr_method_copy(s, &s->r, &s->t));
+  TRY(s->method->begin(s, &c, seed));
+  TRY(s->env->ops->download(s->env, &s->bank, g->scalars));
+  g->start_iteration = (int64_t)c.steps;
   wr_iteration_begin(s->loop);
 done:
   return status;
@@ -144,13 +133,13 @@ typedef enum origin { CURRENT, SNAPSHOT, GUESS } origin;
 static wr_status choose_better(wr_bicgstab *s, const progress *g, double *norm, origin *from) {
   wr_status status;
   double current, saved;
-  TRY(wr_bicgstab_settle_iterate(s));
+  TRY(wr_method_settle_iterate(s));
   TRY(wr_bicgstab_true_residual(s, &s->x, &current));
   TRY(wr_bicgstab_true_residual(s, &s->snapshot, &saved));
   *from = current < saved ? CURRENT : SNAPSHOT;
   *norm = *from == CURRENT ? current : saved;
   if (!(*norm <= g->first_norm)) *from = GUESS;
-  if (*from == SNAPSHOT) TRY(copy(s, &s->x, &s->snapshot));
+  if (*from == SNAPSHOT) TRY(wr_method_copy(s, &s->x, &s->snapshot));
   if (*from == GUESS) TRY(load_guess(s));
   if (*from != SNAPSHOT) TRY(wr_bicgstab_true_residual(s, &s->x, norm)); /* t is the snapshot's residual */
 done:
@@ -176,7 +165,7 @@ static wr_status go_on_from(wr_bicgstab *s, progress *g, double norm, int seed) 
     TRY(wr_bicgstab_refine(s));
     g->first_norm = norm;
   } else {
-    TRY(copy(s, &s->snapshot, &s->x));
+    TRY(wr_method_copy(s, &s->snapshot, &s->x));
   }
   g->snapshot_norm = g->restart_norm = norm, g->snapshot_is_start = 1;
   TRY(begin(s, g, norm, seed));
@@ -188,7 +177,7 @@ done:
 static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm;
-  TRY(wr_bicgstab_settle_iterate(s));
+  TRY(wr_method_settle_iterate(s));
   TRY(wr_bicgstab_true_residual(s, &s->x, &norm));
   TRY(wr_bicgstab_judge(s, g->bound, &norm));
   if (norm > g->bound && !s->on_host) TRY(wr_bicgstab_judge_on_host(s, &norm));
@@ -210,12 +199,34 @@ done:
   return status;
 }
 
-/* After a breakdown: restarts from the better iterate, unless the last restarts did not reduce the residual. */
+static wr_status set_up_loop(wr_bicgstab *s, const progress *g);
+
+/* Goes on with the next method from x, the norm of its residual being known. cause: why the last one did not. */
+static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const char *cause) {
+  wr_status status;
+  const wr_method *last = s->method;
+  size_t used = strlen(g->changes);
+  s->method = last == &wr_method_cg ? &wr_method_bicgstab : &wr_method_idr;
+  snprintf(g->changes + used, sizeof g->changes - used, "%s%s after %.0f iterations of %s (%s)", used ? ", " : "",
+           s->method->name, scalars_of(g)->steps, last->name, cause);
+  g->may_change = s->method != &wr_method_idr;
+  g->multiplies += last->multiplies(s) * s->loop->taken;
+  s->loop->taken = 0, s->hashed = 0;
+  g->poor_restarts = 0, g->fresh = 1;
+  TRY(set_up_loop(s, g));
+  TRY(go_on_from(s, g, norm, 0));
+done:
+  return status;
+}
+
+/* After a breakdown: restarts from the better iterate, unless the last restarts did not reduce the residual; then another method
+ * goes on, if it may. */
 static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end) {
   wr_status status;
   origin from;
-  double norm, steps = g->scalars.steps;
+  double norm, steps = scalars_of(g)->steps;
   int fresh = g->fresh; /* the phase before the first restart is not judged */
+  int is_stalled = scalars_of(g)->stalled != 0;
   g->fresh = 0;
   g->result->restarts++;
   TRY(choose_better(s, g, &norm, &from));
@@ -225,6 +236,10 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   int moved = from == CURRENT ? (int64_t)steps > g->start_iteration : from == SNAPSHOT && !g->snapshot_is_start;
   if (!fresh) g->poor_restarts = norm <= g->restart_norm / 2 ? 0 : g->poor_restarts + 1;
   int is_over = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm);
+  if (g->may_change && isfinite(norm) && norm > g->bound && (is_over || is_stalled || s->method == &wr_method_cg)) {
+    TRY(change_method(s, g, norm, cause));
+    goto done;
+  }
   *end = is_over || norm <= g->bound;
   if (!*end) {
     TRY(go_on_from(s, g, norm, moved ? 0 : g->result->restarts));
@@ -243,13 +258,13 @@ done:
 /* After a check that found neither convergence nor a breakdown. */
 static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   wr_status status = WR_OK;
-  wr_bicgstab_scalars *c = &g->scalars;
-  int stalled = c->stalled != 0;
-  c->stop = 0, c->stalled = 0;
-  if (stalled)
-    TRY(restart(s, g, "(shadow, r) is rounding noise and nothing moves", end));
-  else
-    TRY(s->env->ops->upload(s->env, &s->bank, (double *)c));
+  wr_solve_scalars *c = scalars_of(g);
+  if (c->stalled != 0) {
+    TRY(restart(s, g, "the residual does not get smaller", end));
+    goto done;
+  }
+  c->stop = 0;
+  TRY(s->env->ops->upload(s->env, &s->bank, g->scalars));
 done:
   return status;
 }
@@ -257,22 +272,17 @@ done:
 /* What the host does at a check at which a step has stopped the iteration. *end := 1 if the solve is over. */
 static wr_status check(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
-  wr_bicgstab_scalars *c = &g->scalars;
+  wr_solve_scalars *c = scalars_of(g);
+  double measure = wr_solve_measure(c);
   if (c->kept != 0) g->snapshot_norm = sqrt(c->kept_rr), g->snapshot_is_start = 0;
   if (c->done == 0)
     TRY(go_on(s, g, end));
-  else if (!isfinite(c->rr))
+  else if (!isfinite(c->rr) || !isfinite(measure))
     TRY(restart(s, g, "the residual is not finite any more", end));
-  else if (c->rr <= c->bound)
+  else if (measure <= c->bound)
     TRY(question(s, g, end));
   else
-    TRY(restart(s, g,
-                c->bad_sigma != 0 && !isfinite(c->vv) ? "breakdown: ||A p||^2 overflows"
-                : c->bad_sigma != 0 && c->vv == 0     ? "breakdown: A p vanished, or its elements underflow"
-                : c->bad_sigma != 0                   ? "breakdown: (shadow, A p) vanished or alpha exploded"
-                : c->bad_omega != 0                   ? "breakdown: omega vanished"
-                                                      : "breakdown: (shadow, r) vanished or beta exploded",
-                end));
+    TRY(restart(s, g, s->method->breakdowns[(int)c->breakdown - 1], end));
 done:
   return status;
 }
@@ -322,14 +332,14 @@ done:
 static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm;
-  wr_bicgstab_scalars scalars = {.one = 1};
+  wr_solve_scalars scalars = {.one = 1};
   s->from_zero = 0;
-  g->target = g->bound = fmax(g->options->tolerance * s->system->norm_b, s->system->absolute);
   TRY(wr_bicgstab_forget_refinement(s));
-  TRY(s->env->ops->upload(s->env, &s->bank, (double *)&scalars));
+  memcpy(g->scalars, &scalars, sizeof scalars);
+  TRY(s->env->ops->upload(s->env, &s->bank, g->scalars));
   TRY(s->env->ops->fill(s->env, &s->d, 0));
   TRY(start_from_guess(s, g, &norm));
-  TRY(copy(s, &s->snapshot, &s->x));
+  TRY(wr_method_copy(s, &s->snapshot, &s->x));
   g->first_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
   g->restart_norm = norm, g->fresh = 1;
   g->last_true = norm <= g->bound ? INFINITY : 2 * norm; /* rounding may dominate a norm that small */
@@ -351,39 +361,59 @@ static double relative(const void *solver, double rr) {
   return sqrt(rr) / s->system->norm_b;
 }
 
-/* p and s have vectors of their own while the loop is resident, or if it was when the solve began. */
-static wr_status place_vectors(wr_bicgstab *s) {
-  wr_status status = WR_OK;
-  wr_vec *const vectors[] = {&s->p[1], &s->s};
-  s->separate = wr_iteration_may_be_resident(s->loop);
-  for (int k = 0; k < 2 && s->separate; k++)
-    if (vectors[k]->id == 0)
-      TRY(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a vector of BiCGSTAB", vectors[k]));
+/* What the recorded operations depend on: the preconditioner, the method, l, and which vectors BiCGSTAB uses. */
+static double constant_of(const wr_bicgstab *s) {
+  int method = 0;
+  while (wr_method_at(method) != s->method) method++;
+  return (((double)wr_precond_id(s->precond) * wr_method_count() + method) * (WR_MOST_L + 1) + s->l) * 2 + s->separate;
+}
+
+/* The loop of s->method. BiCGSTAB's p and s have vectors of their own while it is resident. */
+static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
+  wr_status status;
+  wr_iteration *loop = s->loop;
+  loop->plan = s->plan, loop->solver = s, loop->phases = s->method->phases, loop->step = s->method->step;
+  loop->measure = relative, loop->bank = &s->bank;
+  loop->at =
+      (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_solve_scalars, rounds, last, last_part, steps, rr, stop, logged);
+  if (s->weight.id) loop->at.measure = WR_SCALAR_INDEX(wr_solve_scalars, weighted_rr);
+  loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
+  s->separate = wr_iteration_may_be_resident(loop);
+  loop->constant = constant_of(s);
+  TRY(s->method->place(s));
+  TRY(wr_iteration_every(loop, g->options->check_every));
+  if (!loop->resident) s->separate = 0, loop->constant = constant_of(s);
+  for (int phase = 0; phase < s->method->phases; phase++) { /* a resident loop does not use them */
+    const wr_vec *left[WR_MAX_LEFT] = {&s->d, &s->r, &s->snapshot};
+    s->method->left(s, phase, left + 3);
+    memcpy(loop->left[phase], left, sizeof left);
+  }
+  loop->target = g->bound / s->system->norm_b, loop->scale = 1;
 done:
   return status;
 }
 
-/* Which vectors and which preconditioner the recorded operations use. */
-static double constant_of(const wr_bicgstab *s) { return 2 * (double)wr_precond_id(s->precond) + s->separate; }
+/* options.method, or conjugate gradients where the matrix may be positive definite, else BiCGSTAB. */
+static void choose_method(wr_bicgstab *s, progress *g) {
+  const wr_bicgstab_options *o = g->options;
+  if (s->symmetric < 0 && o->method == NULL)
+    s->symmetric = s->precond == NULL && wr_is_symmetric_positive(s->system->matrix);
+  s->method = o->method ? o->method : s->symmetric ? &wr_method_cg : &wr_method_bicgstab;
+  s->l = o->l ? o->l : WR_BICGSTAB_L;
+  s->hashed = 0;
+  g->may_change = o->method == NULL;
+}
 
-static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
-  wr_status status;
-  wr_iteration *loop = s->loop;
-  loop->plan = s->plan, loop->solver = s, loop->phases = 2, loop->step = wr_bicgstab_step, loop->measure = relative;
-  loop->bank = &s->bank;
-  loop->at =
-      (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_bicgstab_scalars, rounds, last, last_part, steps, rr, stop, logged);
-  loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
-  TRY(place_vectors(s));
-  loop->constant = constant_of(s);
-  TRY(wr_iteration_every(loop, g->options->check_every));
-  if (!loop->resident) s->separate = 0, loop->constant = constant_of(s);
-  for (int i = 0; i < 2; i++) /* a resident loop does not use them */
-    memcpy(loop->left[i],
-           (const wr_vec *[WR_MAX_LEFT]){&s->d, &s->r, &s->p[s->separate ? 1 - i : 0], &s->v[1 - i], &s->snapshot},
-           sizeof loop->left[i]);
-done:
-  return status;
+/* Multiplies of all methods, and the bytes of an iteration of the last one. */
+static void tell_costs(const wr_bicgstab *s, const progress *g) {
+  wr_result *result = g->result;
+  int multiplies = s->method->multiplies(s);
+  double vector = (double)(s->system->n * wr_type_bytes(s->env->type));
+  result->by = s->loop->by, result->multiplies = g->multiplies + multiplies * s->loop->taken;
+  result->iteration_bytes = multiplies * wr_plan_get_info(s->plan)->apply_bytes + s->method->vectors(s) * vector;
+  if (s->precond) result->iteration_bytes += multiplies * wr_precond_get_info(s->precond)->apply_bytes;
+  snprintf(result->method, sizeof result->method, "%s", s->method->name);
+  snprintf(result->changes, sizeof result->changes, "%s", g->changes);
 }
 
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
@@ -398,26 +428,41 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
                "options->tolerance is %g; it is finite and 0 or more", options->tolerance);
   WR_REFUSE_IF(options->iterations < 0, "options->iterations is %lld", (long long)options->iterations);
   WR_REFUSE_IF(options->check_every < 0, "options->check_every is %lld", (long long)options->check_every);
+  WR_REFUSE_IF(options->l < 0 || options->l > WR_MOST_L, "options->l is %d; it is 1 to %d, or 0", options->l,
+               WR_MOST_L);
   progress g = {.options = options, .monitor = monitor ? monitor : &none, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
+  choose_method(s, &g);
+  g.target = g.bound = fmax(options->tolerance * s->system->norm_b, s->system->absolute);
   TRY(set_up_loop(s, &g));
   s->loop->taken = 0, s->loop->by = WR_BY_HOST;
   TRY(start(s, &g, &end));
-  s->loop->target = g.bound / s->system->norm_b, s->loop->scale = 1;
   while (!end && result->iterations < options->iterations) {
-    TRY(wr_iteration_go(s->loop, (double *)&g.scalars, &interrupted));
-    result->iterations = (int64_t)g.scalars.steps;
-    result->measure = relative(s, g.scalars.rr);
+    TRY(wr_iteration_go(s->loop, g.scalars, &interrupted));
+    result->iterations = (int64_t)scalars_of(&g)->steps;
+    result->measure = relative(s, wr_solve_measure(scalars_of(&g)));
     if (!interrupted) TRY(check(s, &g, &end));
     if (!end && interrupted) end_with(result, WR_INTERRUPTED, ""), end = 1;
   }
-  result->by = s->loop->by, result->multiplies = 2 * s->loop->taken;
-  result->iteration_bytes = 2 * wr_plan_get_info(s->plan)->apply_bytes +
-                            (double)(WR_BICGSTAB_VECTORS * s->system->n * wr_type_bytes(s->env->type));
-  if (s->precond)
-    result->iteration_bytes +=
-        2 * wr_precond_get_info(s->precond)->apply_bytes + (double)(s->system->n * wr_type_bytes(s->env->type));
+  tell_costs(s, &g);
   TRY(settle(s, &g));
+done:
+  wr_plan_forget(s->plan);
+  return status;
+}
+
+wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
+  wr_status status = WR_OK;
+  WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
+  WR_REFUSE_IF(count < 0, "count is %d", count);
+  wr_vec *const results[] = {&s->t, &s->d};
+  wr_epilogue sums = {.reduce = {{WR_DOT, NULL, &s->b, WR_SOLVE_SCALAR(s, sum_x)},
+                                 {WR_NRM2SQ, NULL, NULL, WR_SOLVE_SCALAR(s, qq)}}};
+  wr_plan_forget(s->plan);
+  for (int k = 0; k < count; k++)
+    TRY(wr_plan_apply(
+        s->plan,
+        &(wr_apply){.alpha = 1, .x = &s->r, .y = results[k % 2], .y_next = results[1 - k % 2], .epilogue = &sums}));
 done:
   wr_plan_forget(s->plan);
   return status;

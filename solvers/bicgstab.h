@@ -1,4 +1,4 @@
-/* BiCGSTAB (van der Vorst 1992), right preconditioned, with all scalars where the vectors are. */
+/* Linear systems by iterative methods (method.h), right preconditioned, with all scalars where the vectors are. */
 #ifndef WR_BICGSTAB_H
 #define WR_BICGSTAB_H
 
@@ -8,28 +8,41 @@
 #include "solvers/system.h"
 #include "spmv/spmv.h"
 
+/* A method, and all of them, in the order in which --method lists them. */
+typedef struct wr_method wr_method;
+extern const wr_method wr_method_bicgstab, wr_method_bicgstabl, wr_method_idr, wr_method_cg;
+int wr_method_count(void);
+const wr_method *wr_method_at(int index);           /* NULL: there is none of that index */
+const char *wr_method_name(const wr_method *method); /* "" for NULL */
+
 typedef struct wr_bicgstab_options {
+  const wr_method *method; /* NULL: chosen by wr_bicgstab_solve, which also changes it where progress stops */
+  int l;               /* of BiCGSTAB(l), 1 to WR_MOST_L; 0: WR_BICGSTAB_L              */
   double tolerance;    /* stop at ||r|| <= max(tolerance * ||b||, the system's absolute) */
-  int64_t iterations;  /* at most                                                       */
+  int64_t iterations;  /* at most; an iteration has the multiplies of its method        */
   int64_t check_every; /* iterations between two checks of the residual; 0: see wr_iteration_every */
   int no_graph;        /* 1: the host requests every iteration                          */
   int no_resident;     /* 1: a device repeats them as a graph, also for small systems   */
 } wr_bicgstab_options;
 
+enum { WR_METHOD_VECTORS = 16 };
+
 typedef struct wr_bicgstab {
   const wr_system *system;
   wr_plan *plan; /* of system->matrix */
   wr_env *env;
-  wr_vec b, r, p[2], shadow; /* p of this and of the last iteration if separate, else all in p[0]; shadow: fixed  */
-                             /* between two starts, in papers r0 with a hat                                       */
-  wr_vec s;                  /* if separate; else s is in r between the two products of an iteration              */
-  int separate;              /* 1: p and s have vectors of their own, since a resident loop computes them within  */
-                             /* the products that follow; 0: they overwrite their inputs, which takes less memory */
+  const wr_method *method;   /* that is used now                                                                  */
+  int l;                     /* of BiCGSTAB(l)                                                                    */
+  int symmetric;             /* 1: the matrix is symmetric with a positive diagonal; -1: not looked at            */
+  wr_vec b, r, t;            /* t: b - A x of a start, and between iterations free for snapshots                  */
+  wr_vec weight;             /* not allocated: 1. Factors from r to the residual of the rows as given             */
+  wr_vec own[WR_METHOD_VECTORS]; /* of the method, numbered in its file                                           */
+  int64_t hashed;            /* the seed of hashes that a method keeps in its vectors, plus 1; 0: none            */
+  int separate;              /* BiCGSTAB: 1: p and s have vectors of their own, since a resident loop computes    */
+                             /* them within the products that follow; 0: they overwrite their inputs              */
   wr_precond *precond;       /* M, or NULL: M = 1 (a diagonal M may be part of system->matrix instead)            */
-  wr_vec inverse_p, inverse_s; /* M^-1 p, M^-1 s                                                                  */
   wr_vec x, d;               /* the iterate is x + d: x of the last start, d the sum of updates since, so that    */
                              /* rounding them costs digits of d alone, as refinements need                        */
-  wr_vec v[2], t;            /* A p of this and of the last iteration, A s: the three buffers that applies rotate */
   wr_vec snapshot;           /* the iterate of the least residual so far                                         */
   wr_vec bank;               /* scalars */
   double *room;              /* [n] on the host, for a shadow that is not r */

@@ -8,22 +8,22 @@
 
 #include "config/argument.h"
 #include "config/memory.h"
-#include "solvers/bicgstab_step.h"
+#include "solvers/method.h"
 #include "solvers/power.h"
 #include "solvers/verify.h"
-#include "spmv/steps/bicgstab_steps.h"
 
 wr_status wr_bicgstab_true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {
   wr_status status;
-  wr_bicgstab_scalars scalars;
-  wr_epilogue e = {.shift = WR_BICGSTAB_SCALAR(s, one),
+  double bank[WR_MAX_SCALARS];
+  const wr_solve_scalars *scalars = (const wr_solve_scalars *)bank;
+  wr_epilogue e = {.shift = WR_SOLVE_SCALAR(s, one),
                    .shift_dir = &s->b,
-                   .reduce = {{WR_NRM2SQ, NULL, NULL, WR_BICGSTAB_SCALAR(s, qq)}}};
-  wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, WR_BICGSTAB_SCALAR(s, sum_x)}}};
+                   .reduce = {{WR_NRM2SQ, NULL, NULL, WR_SOLVE_SCALAR(s, qq)}}};
+  wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, WR_SOLVE_SCALAR(s, sum_x)}}};
   TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = -1, .x = x, .y = &s->t, .epilogue = &e}));
   TRY(s->env->ops->fused(s->env, &sum));
-  TRY(s->env->ops->download(s->env, &s->bank, (double *)&scalars));
-  *norm = isfinite(scalars.sum_x) ? sqrt(scalars.qq) : INFINITY;
+  TRY(s->env->ops->download(s->env, &s->bank, bank));
+  *norm = isfinite(scalars->sum_x) ? sqrt(scalars->qq) : INFINITY;
 done:
   return status;
 }

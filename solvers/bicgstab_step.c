@@ -1,95 +1,85 @@
-#include "solvers/bicgstab_step.h"
-
+/* BiCGSTAB (van der Vorst 1992): one iteration as operations on vectors, which bicgstab.c repeats. */
 #include <string.h>
 
-#include "config/argument.h"
-#include "solvers/iteration.h"
+#include "solvers/method.h"
+#include "spmv/steps/bicgstab_steps.h"
 #include "spmv/steps/steps.h"
 
-#define SCALAR(s, member) WR_BICGSTAB_SCALAR(s, member)
+/* Own vectors. P1 and HALF are used while `separate`. V0 and V1: A p of this and of the last iteration, which change places;
+ * they and t are the buffers that applies rotate. */
+enum { P0, P1, HALF, SHADOW, V0, V1, INVERSE_P, INVERSE_S };
 
-wr_fused wr_bicgstab_collecting(wr_bicgstab *s, wr_vec *to) {
-  return (wr_fused){.in = {&s->x, &s->d},
-                    .out = {to},
-                    .c = {{{.factor = 1}, {.factor = 1}}},
-                    .reduce = {{WR_SUM, to, NULL, SCALAR(s, sum_x)}}};
-}
+#define SCALAR(s, member) WR_METHOD_SCALAR(s, wr_bicgstab_scalars, member)
 
-wr_status wr_bicgstab_settle_iterate(wr_bicgstab *s) {
-  wr_status status;
-  wr_fused collect = wr_bicgstab_collecting(s, &s->x);
-  TRY(s->env->ops->fused(s->env, &collect));
-  TRY(s->env->ops->fill(s->env, &s->d, 0));
+/* The vectors of p, for the iteration with the product V0 + i, and of s. */
+static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->own[s->separate ? P0 + i : P0]; }
+static wr_vec *half_step(wr_bicgstab *s) { return s->separate ? &s->own[HALF] : &s->r; }
+
+static wr_status place(wr_bicgstab *s) {
+  wr_status status = WR_OK;
+  static const int always[] = {P0, SHADOW, V0, V1};
+  for (int k = 0; k < 4; k++) TRY(wr_method_vector(s, always[k]));
+  if (s->separate) TRY(wr_method_vector(s, P1));
+  if (s->separate) TRY(wr_method_vector(s, HALF));
+  if (s->precond) TRY(wr_method_vector(s, INVERSE_P));
+  if (s->precond) TRY(wr_method_vector(s, INVERSE_S));
 done:
   return status;
 }
 
-/* The vectors of p, for the iteration with the product v[i], and of s. */
-static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->p[s->separate ? i : 0]; }
-static wr_vec *half_step(wr_bicgstab *s) { return s->separate ? &s->s : &s->r; }
-
-/* M^-1 times a vector: the vector itself without a preconditioner, else `to`. */
-static wr_status precondition(wr_bicgstab *s, const wr_vec *from, wr_vec *to, const wr_vec **result) {
-  *result = s->precond ? to : from;
-  return s->precond ? wr_precond_apply(s->precond, &(wr_precond_request){.r = from, .z = to}) : WR_OK;
+/* beta = 0, so that p becomes r whatever p and v contain. The shadow is r, or hashes that do not depend on r. */
+static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed) {
+  wr_status status;
+  const wr_vecops *ops = s->env->ops;
+  double unit = wr_type_unit(s->env->type);
+  wr_vec *shadow = &s->own[SHADOW];
+  wr_bicgstab_scalars c = {.solve = *common};
+  wr_fused products = {.in = {shadow, &s->r},
+                       .reduce = {{WR_DOT, shadow, &s->r, SCALAR(s, rho)}, {WR_NRM2SQ, shadow, NULL, SCALAR(s, ss)}}};
+  TRY(seed == 0 ? wr_method_copy(s, shadow, &s->r) : wr_method_hash(s, shadow, seed));
+  TRY(ops->upload(s->env, &s->bank, (double *)&c));
+  TRY(ops->fused(s->env, &products));
+  TRY(ops->download(s->env, &s->bank, (double *)&c));
+  c.noise = unit * unit * c.ss, c.least_cos2 = 64 * unit * unit;
+  TRY(ops->upload(s->env, &s->bank, (double *)&c));
+done:
+  return status;
 }
 
 /* v := A M^-1 p, with the sums for alpha and the step that computes it. */
-static wr_status first_product(wr_bicgstab *s, int i, const wr_vec *p, wr_then then) {
-  wr_epilogue sigma = {.reduce = {{WR_DOT, NULL, &s->shadow, SCALAR(s, sigma)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, vv)}},
-                       .then = then};
-  return wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = p, .y = &s->v[i], .y_next = &s->t, .epilogue = &sigma});
+static wr_status first_product(wr_bicgstab *s, int i, const wr_vec *p) {
+  wr_epilogue sigma = {
+      .reduce = {{WR_DOT, NULL, &s->own[SHADOW], SCALAR(s, sigma)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, vv)}},
+      .then = WR_THEN(bicgstab_after_first_product, &s->bank, NULL)};
+  return wr_plan_apply(s->plan,
+                       &(wr_apply){.alpha = 1, .x = p, .y = &s->own[V0 + i], .y_next = &s->t, .epilogue = &sigma});
 }
 
 /* t := A M^-1 s, with the sums for omega and the step that computes it. */
-static wr_status second_product(wr_bicgstab *s, int i, const wr_vec *inverse_s, wr_then then) {
+static wr_status second_product(wr_bicgstab *s, int i, const wr_vec *inverse_s) {
   wr_epilogue omega = {.reduce = {{WR_DOT, NULL, half_step(s), SCALAR(s, ts)}, {WR_NRM2SQ, NULL, NULL, SCALAR(s, tt)}},
-                       .then = then};
-  return wr_plan_apply(s->plan,
-                       &(wr_apply){.alpha = 1, .x = inverse_s, .y = &s->t, .y_next = &s->v[1 - i], .epilogue = &omega});
-}
-
-wr_status wr_bicgstab_multiply(wr_bicgstab *s, int count) {
-  wr_status status = WR_OK;
-  WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
-  WR_REFUSE_IF(count < 0, "count is %d", count);
-  wr_plan_forget(s->plan);
-  for (int k = 0; k < count; k++)
-    TRY(k % 2 == 0 ? first_product(s, k / 2 % 2, direction_at(s, k / 2 % 2), (wr_then){0})
-                   : second_product(s, k / 2 % 2, half_step(s), (wr_then){0}));
-done:
-  wr_plan_forget(s->plan);
-  return status;
-}
-
-/* snapshot := the iterate, if one is due and all of it is finite. The iterate is first computed in t, which is not in use
- * between iterations. */
-static wr_status take_snapshot(wr_bicgstab *s) {
-  wr_status status;
-  wr_fused collect = wr_bicgstab_collecting(s, &s->t);
-  wr_fused keep = {.in = {&s->t}, .out = {&s->snapshot}, .c = {{{.factor = 1}}}, .when = SCALAR(s, keep)};
-  collect.when = SCALAR(s, snap), collect.then = WR_THEN(bicgstab_after_collect, &s->bank, NULL);
-  TRY(s->env->ops->fused(s->env, &collect));
-  TRY(s->env->ops->fused(s->env, &keep));
-done:
-  return status;
+                       .then = WR_THEN(bicgstab_after_second_product, &s->bank, NULL)};
+  return wr_plan_apply(
+      s->plan, &(wr_apply){.alpha = 1, .x = inverse_s, .y = &s->t, .y_next = &s->own[V1 - i], .epilogue = &omega});
 }
 
 /* d += alpha M^-1 p + omega M^-1 s; r = s - omega t, with (r, r) and (shadow, r). */
 static wr_status update(wr_bicgstab *s, const wr_vec *inverse_p, const wr_vec *inverse_s) {
   wr_fused f = {.out = {&s->d, &s->r},
-                .reduce = {{WR_NRM2SQ, &s->r, NULL, SCALAR(s, rr)}, {WR_DOT, &s->r, &s->shadow, SCALAR(s, rho_next)}},
+                .reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)},
+                           {WR_DOT, &s->r, &s->own[SHADOW], SCALAR(s, rho_next)}},
                 .then = WR_THEN(bicgstab_after_update, &s->bank, &s->loop->log)};
-  const wr_vec *half = half_step(s), *const in[] = {&s->d, inverse_p, inverse_s, &s->t, &s->shadow, half};
+  const wr_vec *half = half_step(s), *const in[] = {&s->d, inverse_p, inverse_s, &s->t, &s->own[SHADOW], half};
   int at_half = s->precond ? 5 : 2; /* s itself is M^-1 s without M */
   memcpy(f.in, in, sizeof *in * (s->precond ? 6 : 5));
   f.c[0][0].factor = 1, f.c[0][1] = (wr_coefficient){1, SCALAR(s, alpha)},
   f.c[0][2] = (wr_coefficient){1, SCALAR(s, omega)};
   f.c[1][at_half].factor = 1, f.c[1][3] = (wr_coefficient){-1, SCALAR(s, omega)};
+  wr_method_add_weighted(s, &f, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
   return s->env->ops->fused(s->env, &f);
 }
 
-/* One iteration, with A p in v[i]. A is the matrix, and all else are vectors of n:
+/* One iteration, with A p in V0 + i. A is the matrix, and all else are vectors of n:
  *
  *   operation                        reads            writes
  *   p = r + beta (p - omega v)       r p v            p
@@ -99,29 +89,60 @@ static wr_status update(wr_bicgstab *s, const wr_vec *inverse_p, const wr_vec *i
  *   d += ..., r = ..., with two sums d p s t shadow   d r
  *   where a snapshot is due          x d, then t      t, then snapshot
  *
- * These are WR_BICGSTAB_VECTORS vectors besides the multiplies, without snapshots. A preconditioner moves its own bytes twice,
- * and the update then reads M^-1 s, too. tests/bench/traffic.py compares this with what ncu counts. */
-wr_status wr_bicgstab_step(void *solver, int i) {
+ * These are 15 vectors besides the multiplies, without snapshots. A preconditioner moves its own bytes twice, and the update
+ * then reads M^-1 s, too. tests/bench/traffic.py compares this with what ncu counts. */
+static wr_status step(void *solver, int i) {
   wr_status status;
   wr_bicgstab *s = solver;
   wr_env *env = s->env;
-  wr_vec *p = direction_at(s, i), *v = &s->v[i], *half = half_step(s), *r = &s->r;
+  wr_vec *p = direction_at(s, i), *v = &s->own[V0 + i], *half = half_step(s), *r = &s->r;
   const wr_vec *inverse_p, *inverse_s;
-  wr_fused find_p = {.in = {r, direction_at(s, 1 - i), &s->v[1 - i]}, /* with p and v of the iteration before */
+  wr_fused find_p = {.in = {r, direction_at(s, 1 - i), &s->own[V1 - i]}, /* with p and v of the iteration before */
                      .out = {p},
                      .c = {{{.factor = 1}, {1, SCALAR(s, beta)}, {-1, SCALAR(s, beta_omega)}}}};
   wr_fused find_s = {.in = {r, v},
                      .out = {half},
                      .c = {{{.factor = 1}, {-1, SCALAR(s, alpha)}}},
                      .reduce = {{WR_NRM2SQ, half, NULL, SCALAR(s, ss)}}};
+  wr_method_add_weighted(s, &find_s, half, SCALAR(s, weighted_ss));
   TRY(env->ops->fused(env, &find_p));
-  TRY(precondition(s, p, &s->inverse_p, &inverse_p));
-  TRY(first_product(s, i, inverse_p, WR_THEN(bicgstab_after_first_product, &s->bank, NULL)));
+  TRY(wr_method_precondition(s, p, INVERSE_P, &inverse_p));
+  TRY(first_product(s, i, inverse_p));
   TRY(env->ops->fused(env, &find_s));
-  TRY(precondition(s, half, &s->inverse_s, &inverse_s));
-  TRY(second_product(s, i, inverse_s, WR_THEN(bicgstab_after_second_product, &s->bank, NULL)));
+  TRY(wr_method_precondition(s, half, INVERSE_S, &inverse_s));
+  TRY(second_product(s, i, inverse_s));
   TRY(update(s, inverse_p, inverse_s));
-  if (s->loop->ends_period) TRY(take_snapshot(s));
+  TRY(wr_method_snapshot(s));
 done:
   return status;
 }
+
+static void left(wr_bicgstab *s, int i, const wr_vec **vectors) {
+  vectors[0] = direction_at(s, 1 - i), vectors[1] = &s->own[V1 - i];
+}
+
+static int multiplies(const wr_bicgstab *s) { return (void)s, 2; }
+static int vectors(const wr_bicgstab *s) { return 15 + (s->precond != NULL) + 2 * (s->weight.id != 0); }
+
+static const char *const breakdowns[] = {
+    [WR_BICGSTAB_OVERFLOWS - 1] = "breakdown: ||A p||^2 overflows",
+    [WR_BICGSTAB_VANISHES - 1] = "breakdown: A p vanished, or its elements underflow",
+    [WR_BICGSTAB_BAD_SIGMA - 1] = "breakdown: (shadow, A p) vanished or alpha exploded",
+    [WR_BICGSTAB_BAD_OMEGA - 1] = "breakdown: omega vanished",
+    [WR_BICGSTAB_BAD_RHO - 1] = "breakdown: (shadow, r) vanished or beta exploded",
+};
+
+const wr_method wr_method_bicgstab = {
+    .name = "bicgstab",
+    .summary = "BiCGSTAB: two multiplies an iteration, for any square matrix",
+    .source = "van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992)",
+    .scalars = WR_SCALAR_COUNT(wr_bicgstab_scalars),
+    .phases = 2,
+    .breakdowns = breakdowns,
+    .multiplies = multiplies,
+    .vectors = vectors,
+    .place = place,
+    .begin = begin,
+    .step = step,
+    .left = left,
+};

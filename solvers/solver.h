@@ -60,6 +60,8 @@ typedef struct wr_result {
   wr_repeated by;      /* how iterations were repeated, except perhaps the first and last ones      */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
+  char method[16];     /* linear systems: the method that ended the solve                             */
+  char changes[200];   /* linear systems: which methods went on after which, and why; "": one solved it */
   char note[400];      /* why the solve ended so, and what would help; if it converged "", or what was done
                           otherwise than requested                                                 */
 } wr_result;

@@ -8,11 +8,12 @@
 /* How many vectors and sums the kernel parameter of an operation has room for. Parameters and registers for more would make
  * the operations that most methods use slower. SLOTS: vectors that are read, times included. */
 struct wr_narrow {
-  static constexpr int SLOTS = 6, OUTPUTS = 2, SUMS = WR_MAX_REDUCTIONS, TERMS = SLOTS + OUTPUTS - 1;
+  static constexpr int SLOTS = 6, OUTPUTS = 2, SUMS = WR_MAX_REDUCTIONS, TERMS = SLOTS + OUTPUTS - 1,
+                       STEPS = WR_AFTER_VECTORS;
 };
 struct wr_wide {
   static constexpr int SLOTS = WR_MAX_INPUTS + 1, OUTPUTS = WR_MAX_OUTPUTS, SUMS = WR_FUSED_REDUCTIONS,
-                       TERMS = SLOTS + OUTPUTS - 1;
+                       TERMS = SLOTS + OUTPUTS - 1, STEPS = WR_AFTER_MANY;
 };
 
 typedef struct wr_device_coefficient {

@@ -53,7 +53,8 @@ done:
 template <typename T, class ROOM>
 __device__ inline bool is_left_out(const wr_fused_args<T, ROOM> &f) {
   if (f.when == NULL || *f.when != 0) return false;
-  if (blockIdx.x == 0 && threadIdx.x == 0) wr_step_run(f.sums.step, wr_step_stop(f.sums.step), f.sums.step.bank);
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    wr_step_run<ROOM::STEPS>(f.sums.step, wr_step_stop(f.sums.step), f.sums.step.bank);
   return true;
 }
 
@@ -177,7 +178,7 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS, NIN == wr_wide::SLOTS ? 2 :
   read_coefficients(f, c);
   walk<V, NIN, NOUT, depth<NIN, NOUT>>(f, c, thread, f.groups, sum);
   walk<1, NIN, NOUT, 1>(f, c, f.groups * V + thread, f.n, sum);
-  wr_sums_finish(f.sums, sum);
+  wr_sums_finish<ROOM::STEPS>(f.sums, sum);
 }
 
 /* The vectors that a request reads, by slot, and its numbers of outputs and sums. */
@@ -278,7 +279,7 @@ static wr_fused_args<T, ROOM> make_args(wr_env *env, const fused_plan *p, const 
     a.z[at] = wr_reduction_reads_z(f->reduce[r].kind) ? slot_of_operand(p, f, f->reduce[r].z, outputs) : -1;
   }
   if (f->when.bank) a.when = (const double *)f->when.bank->data + f->when.index;
-  wr_sums_then(&a.sums, env, f->then);
+  wr_sums_then(&a.sums, env, f->then, ROOM::STEPS);
   return a;
 }
 

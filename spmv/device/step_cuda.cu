@@ -7,7 +7,7 @@
 
 __global__ void __launch_bounds__(WR_WARP) run_step(WR_KERNEL_PARAMETER wr_step_work work) {
   wr_begin_kernel();
-  if (threadIdx.x == 0) wr_step_run(work, wr_step_stop(work), work.bank);
+  if (threadIdx.x == 0) wr_step_run<WR_AFTER_ANY>(work, wr_step_stop(work), work.bank);
 }
 
 extern "C" wr_status wr_cuda_step(wr_env *env, const wr_then *then) {

@@ -227,7 +227,7 @@ inline wr_finish<T> wr_finish_make(wr_env *env, const wr_epilogue *e) {
     wr_reduction_kind kind = e->reduce[r].kind;
     if (at >= 0 && wr_reduction_reads_z(kind) && kind != WR_SUM_UNSCALED) f.z[at] = (const T *)e->reduce[r].z->data;
   }
-  wr_sums_then(&f.sums, env, e->then);
+  wr_sums_then(&f.sums, env, e->then, WR_AFTER_PRODUCT);
   return f;
 }
 

@@ -9,6 +9,9 @@
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/warp.cuh"
 #include "spmv/steps/bicgstab_steps.h"
+#include "spmv/steps/bicgstabl_steps.h"
+#include "spmv/steps/cg_steps.h"
+#include "spmv/steps/idr_steps.h"
 #include "spmv/steps/pagerank_steps.h"
 #include "spmv/steps/steps.h"
 
@@ -21,13 +24,16 @@ typedef struct wr_step_work {
   wr_go go;
 } wr_step_work;
 
-/* WR_STEP_BANK: the largest number of scalars of a step in WR_STEP_LIST. */
-#define WR_STEP_SIZE(name, scalars) char name[sizeof(wr_##scalars)];
-typedef union wr_step_bank {
+/* The largest number of scalars of a step that is compiled into kernels of WHERE. */
+template <int WHERE>
+constexpr int wr_step_bank() {
+  size_t most = 0;
+#define WR_STEP_SIZE(name, scalars, where) \
+  if ((WHERE & (where)) && most < sizeof(wr_##scalars)) most = sizeof(wr_##scalars);
   WR_STEP_LIST(WR_STEP_SIZE)
-} wr_step_bank;
 #undef WR_STEP_SIZE
-constexpr int WR_STEP_BANK = sizeof(wr_step_bank) / sizeof(double);
+  return (int)(most / sizeof(double));
+}
 
 static __device__ inline void wr_set_conditions(const wr_go &go, unsigned value) {
 #if !defined(WR_SIMT) && CUDART_VERSION >= 12040
@@ -51,20 +57,21 @@ static __device__ inline void wr_step_grant(const wr_step_work &w, unsigned stop
   if (w.go.sets_going) *w.go.going = goes_on;
 }
 
-/* Runs the step, by one thread. s: the bank, or a copy of it in shared memory, in which stores of other threads must be
- * visible to this thread. stop: from wr_step_stop. */
-static __device__ inline void wr_step_run(const wr_step_work &w, unsigned stop, double *s) {
-#define WR_STEP_CASE(name, scalars)          \
-  if (w.bit & WR_STEP_BIT(name)) {           \
-    wr_step_request request = {};            \
-    wr_##name((wr_##scalars *)s, &request);  \
-    wr_step_grant(w, stop, request);         \
+/* Runs the step, by one thread, if it is compiled into kernels of WHERE. s: the bank, or a copy of it in shared memory, in which
+ * stores of other threads must be visible to this thread. stop: from wr_step_stop. */
+template <int WHERE>
+__device__ inline void wr_step_run(const wr_step_work &w, unsigned stop, double *s) {
+#define WR_STEP_CASE(name, scalars, where)                        \
+  if ((WHERE & (where)) != 0 && (w.bit & WR_STEP_BIT(name))) {    \
+    wr_step_request request = {};                                 \
+    wr_##name((wr_##scalars *)s, &request);                       \
+    wr_step_grant(w, stop, request);                              \
   } else
   WR_STEP_LIST(WR_STEP_CASE) {}
 #undef WR_STEP_CASE
 }
 
-/* copy[WR_STEP_BANK] := the bank, by the threads of a block; complete after the next __syncthreads. */
+/* copy[w.nbank] := the bank, by the threads of a block; complete after the next __syncthreads. */
 static __device__ inline void wr_step_fetch(const wr_step_work &w, double *copy) {
   if (w.bit == 0) return;
   for (int k = threadIdx.x; k < (int)w.nbank; k += blockDim.x) copy[k] = __ldcg(w.bank + k);
@@ -107,7 +114,7 @@ static wr_status wr_launch_own_step(wr_env *env, const wr_then *then) {
 
 #define WR_STEP_KERNEL(name, scalars)                                                                               \
   static void run_##name(double *bank, wr_step_request *request) { wr_##name((scalars *)bank, request); }           \
-  static const wr_step wr_step_##name = {#name, WR_SCALAR_COUNT(scalars), run_##name, 0,                            \
+  static const wr_step wr_step_##name = {#name, WR_SCALAR_COUNT(scalars), run_##name, 0, 0,                          \
                                          wr_launch_own_step<scalars, wr_##name>}
 
 #endif

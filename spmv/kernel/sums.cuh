@@ -106,10 +106,10 @@ __device__ inline void wr_sums_add(const wr_sums_of<MOST> &s, int64_t first, int
 }
 
 /* By the last block: stores sum plus the `blocks` parts from `first` on, added in an order that does not depend on which
- * block is last. Then runs the step, on a copy of the bank that is loaded at the same time as the parts. */
-template <int MOST>
+ * block is last. Then runs the step, on a copy of the bank that is loaded at the same time as the parts. WHERE: steps.h. */
+template <int WHERE = WR_AFTER_PRODUCT, int MOST>
 __device__ inline void wr_sums_end(const wr_sums_of<MOST> &s, int64_t first, int64_t blocks, double (&sum)[MOST]) {
-  WR_SHARED(double, bank, WR_STEP_BANK);
+  WR_SHARED(double, bank, wr_step_bank<WHERE>());
   wr_step_fetch(s.step, bank);
   unsigned stop = threadIdx.x == 0 ? wr_step_stop(s.step) : 0;
   wr_sums_add(s, first + threadIdx.x, first + blocks, blockDim.x, sum);
@@ -123,14 +123,14 @@ __device__ inline void wr_sums_end(const wr_sums_of<MOST> &s, int64_t first, int
         *(is_copied ? bank + (s.into[r] - s.step.bank) : s.into[r]) = sum[r];
       }
     *s.arrived = 0;
-    wr_step_run(s.step, stop, bank);
+    wr_step_run<WHERE>(s.step, stop, bank);
   }
   wr_step_store(s.step, bank);
 }
 
 /* The last block to arrive adds up the parts. Parts of earlier launches, possibly tens of thousands, are added by all
  * threads of the grid before that: one block alone took longer for 18 thousand parts than a small multiply takes. */
-template <int MOST>
+template <int WHERE = WR_AFTER_PRODUCT, int MOST>
 __device__ inline void wr_sums_finish(const wr_sums_of<MOST> &s, double (&sum)[MOST]) {
   if (s.count == 0) return;
   wr_sums_add(s, (int64_t)blockIdx.x * blockDim.x + threadIdx.x, s.before, (int64_t)gridDim.x * blockDim.x, sum);
@@ -138,7 +138,7 @@ __device__ inline void wr_sums_finish(const wr_sums_of<MOST> &s, double (&sum)[M
   if (!wr_is_last_block(s.arrived)) return;
 #pragma unroll
   for (int r = 0; r < MOST; r++) sum[r] = 0;
-  wr_sums_end(s, s.before, gridDim.x, sum);
+  wr_sums_end<WHERE>(s, s.before, gridDim.x, sum);
 }
 
 /* Adds a reduction to the kernel parameter and returns its index; -1: it has no kind or no bank, and is left out. */
@@ -160,10 +160,12 @@ inline wr_sums_of<MOST> wr_sums_make(const wr_workspace *workspace) {
   return s;
 }
 
-/* Lets the last kernel of an operation run the step, if there are sums and the step is in WR_STEP_LIST. */
+/* Lets the last kernel of an operation run the step, if there are sums and the step is compiled into that kernel: one of
+ * `where`, or that of a resident loop. */
 template <int MOST>
-inline void wr_sums_then(wr_sums_of<MOST> *s, wr_env *env, const wr_then &then) {
-  if (s->count == 0 || then.step == NULL || then.step->bit == 0) return;
+inline void wr_sums_then(wr_sums_of<MOST> *s, wr_env *env, const wr_then &then, unsigned where) {
+  if (env->resident) where = WR_AFTER_ANY;
+  if (s->count == 0 || then.step == NULL || (then.step->where & where) == 0) return;
   s->step = wr_step_work_of(env, then);
   env->then_done = 1;
   then.bank->writes++;

@@ -29,6 +29,7 @@ typedef struct wr_step {
   int scalars;     /* of its bank, at most WR_MAX_SCALARS */
   void (*run)(double *scalars, wr_step_request *request); /* on the host */
   unsigned bit;    /* of steps.h: kernels that add up sums can run this step; 0: it needs a separate kernel, ... */
+  unsigned where;  /* which of these kernels                                                                    */
   wr_status (*launch)(struct wr_env *env, const struct wr_then *then); /* ... which this launches (kernel/steps.cuh);     */
                                                                        /* NULL: the step runs on the host alone           */
 } wr_step;

@@ -75,6 +75,11 @@ WR_STEP double wr_quotient(double a, double b) {
   return a / b;
 }
 
+/* A scalar that is an index, from `least` to `most`; any other value gives `least`. */
+WR_STEP int wr_step_index(double value, int least, int most) {
+  return (value >= least) & (value <= most) ? (int)value : least;
+}
+
 /* If is_due, requests two entries of the log and adds 2 to *logged, the number of entries so far. */
 WR_STEP void wr_step_log(wr_step_request *request, int is_due, double *logged, double first, double second) {
   request->logs = is_due, request->at = *logged;

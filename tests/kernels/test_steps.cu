@@ -75,12 +75,12 @@ static void run(wr_env *env, const wr_step *step, enum way way, double *bank, do
 
 static void test_step(wr_env *env, wr_env *host, const wr_step *step, bool tame) {
   static const char *const names[WAYS] = {"alone", "behind sums", "left out"};
-  double start[WR_STEP_BANK], log[ROOM];
+  double start[WR_MAX_SCALARS], log[ROOM];
   CASE(step->name);
   for (int k = 0; k < step->scalars; k++) start[k] = random_scalar(tame);
   for (int k = 0; k < ROOM; k++) log[k] = -k;
   for (int way = 0; way < WAYS; way++) {
-    double banks[2][WR_STEP_BANK], logs[2][ROOM];
+    double banks[2][WR_MAX_SCALARS], logs[2][ROOM];
     for (int k = 0; k < 2; k++) {
       memcpy(banks[k], start, sizeof start), memcpy(logs[k], log, sizeof log);
       run(k ? env : host, step, (enum way)way, banks[k], logs[k]);
@@ -106,8 +106,8 @@ WR_STEP void wr_doubling(doubling_scalars *s, wr_step_request *request) {
 WR_STEP_KERNEL(doubling, doubling_scalars);
 
 static void test_steps(wr_env *env) {
-  static const wr_step host_alone = {"host_alone", 2, run_doubling, 0, nullptr};
-#define WR_STEP_ADDRESS(name, scalars) &wr_step_##name,
+  static const wr_step host_alone = {"host_alone", 2, run_doubling, 0, 0, nullptr};
+#define WR_STEP_ADDRESS(name, scalars, where) &wr_step_##name,
   const wr_step *const steps[] = {WR_STEP_LIST(WR_STEP_ADDRESS) & wr_step_doubling};
   wr_env host = {};
   host.place = WR_HOST, host.type = env->type, host.threads = 1;

@@ -31,7 +31,8 @@ typedef struct solution {
 
 static inline solution solution_of(const ground *g, wr_csr *A) {
   double tolerance = g->env.type == WR_F32 ? WR_BICGSTAB_TOLERANCE_F32 : WR_BICGSTAB_TOLERANCE_F64;
-  wr_bicgstab_options options = {.tolerance = tolerance, .iterations = WR_BICGSTAB_ITERATIONS, .check_every = 1};
+  wr_bicgstab_options options = {.method = &wr_method_bicgstab, .tolerance = tolerance,
+                                 .iterations = WR_BICGSTAB_ITERATIONS, .check_every = 1};
   return (solution){.A = A, .options = options};
 }
 

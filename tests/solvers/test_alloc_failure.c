@@ -134,7 +134,8 @@ static wr_status solve_opened(wr_bicgstab *method, const wr_system *system, wr_r
   wr_history history = {0};
   double *room = NULL;
   int64_t n = system->n;
-  wr_bicgstab_options options = {.tolerance = 1e-10, .iterations = 1000, .check_every = 1}; /* f32 is refined */
+  wr_bicgstab_options options = {
+      .method = &wr_method_bicgstab, .tolerance = 1e-10, .iterations = 1000, .check_every = 1}; /* f32 is refined */
   TRY(wr_bicgstab_solve(method, &options, &(wr_monitor){.history = &history}, &result));
   TRY(wr_alloc(&room, 4 * n, sizeof *room, "a test"));
   double *x = room, *u = room + n, *b = room + 2 * n, *q = room + 3 * n;

@@ -212,7 +212,7 @@ static void compare_solve(ground *g, const wr_system *system, wr_plan *plan, con
   wr_bicgstab method = {0};
   wr_history history = {0};
   wr_result result = {.outcome = WR_NON_FINITE};
-  wr_bicgstab_options options = {.tolerance = tolerance, .iterations = MOST_ITERATIONS,
+  wr_bicgstab_options options = {.method = &wr_method_bicgstab, .tolerance = tolerance, .iterations = MOST_ITERATIONS,
                                  .check_every = w->check_every, .no_graph = w->no_graph,
                                  .no_resident = w->no_resident};
   double *u = room_for(system->n, sizeof *u);

@@ -11,6 +11,7 @@ static int has_rows(const ground *g) { return g->env.place == WR_CUDA && g->back
 
 static void solve(ground *g, wr_csr *A, wr_bicgstab_options options, wr_outcome outcome) {
   solution s = solution_of(g, A);
+  options.method = s.options.method;
   options.tolerance = options.tolerance ? options.tolerance : s.options.tolerance;
   s.options = options;
   solution_run(g, &s);

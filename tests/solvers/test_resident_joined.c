@@ -46,7 +46,9 @@ typedef struct stage {
 static void open_stage(ground *g, stage *s, int64_t n, double rounds) {
   const wr_vecops *ops = g->env.ops;
   double *values = room_for(n, sizeof *values);
-  wr_bicgstab_scalars c = {.one = 1, .rho = 1, .rho_next = 1, .alpha = 1};
+  wr_bicgstab_scalars c = {.solve = {.one = 1, .rr = 1, .huge = DBL_MAX, .largest = DBL_MAX, .last = rounds,
+                                     .last_part = rounds, .every = 1e9, .patience = 1e9, .log_room = 10},
+                           .rho = 1, .rho_next = 1, .alpha = 1, .omega = 1};
   *s = (stage){0};
   for (int k = 0; k < STAGE_VECTORS; k++) {
     CHECK_OK(ops->alloc(&g->env, n, g->env.type, "a vector", &s->vectors[k]));
@@ -56,8 +58,6 @@ static void open_stage(ground *g, stage *s, int64_t n, double rounds) {
   CHECK_OK(ops->upload(&g->env, &s->vectors[0], values));
   for (int64_t i = 0; i < n; i++) values[i] = i % 500 == 1;
   CHECK_OK(ops->upload(&g->env, &s->vectors[1], values));
-  c.omega = 1, c.rr = 1, c.huge = c.largest = DBL_MAX, c.last = c.last_part = rounds;
-  c.every = c.patience = 1e9, c.log_room = 10;
   CHECK_OK(ops->alloc(&g->env, WR_SCALAR_COUNT(wr_bicgstab_scalars), WR_F64, "a bank", &s->bank));
   CHECK_OK(ops->alloc(&g->env, 10, WR_F64, "a log", &s->log));
   CHECK_OK(ops->upload(&g->env, &s->bank, (double *)&c));
@@ -81,16 +81,16 @@ static wr_status do_part(ground *g, wr_plan *plan, stage *s, const arrangement *
                    .out = {w, how->two ? &v[6] : NULL},
                    .c = {{{.factor = 1}, {1, SCALAR(beta)}, {-1, SCALAR(beta_omega)}, {0, {NULL, 0}}},
                          {{.factor = 2}}}};
-  wr_epilogue epilogue = {.shift = {how->shifted ? &s->bank : NULL, WR_SCALAR_INDEX(wr_bicgstab_scalars, qq)},
+  wr_epilogue epilogue = {.shift = {how->shifted ? &s->bank : NULL, WR_SCALAR_INDEX(wr_solve_scalars, qq)},
                           .shift_dir = how->shifted ? e : NULL};
   wr_fused last = {.in = {a, y},
                    .out = {a},
                    .c = {{{.factor = 1}, {.factor = -1}}},
                    .reduce = {{WR_NRM2SQ, a, NULL, SCALAR(tt)}},
                    .then = WR_THEN(bicgstab_after_update, &s->bank, &s->log)};
-  const wr_reduction own[] = {{WR_SUM, w, NULL, SCALAR(qq)}, {WR_DOT, w, a, SCALAR(ss)}},
+  const wr_reduction own[] = {{WR_SUM, w, NULL, SCALAR(solve.qq)}, {WR_DOT, w, a, SCALAR(ss)}},
                      product[] = {{WR_DOT, NULL, w, SCALAR(sigma)}, {WR_L1DIFF, NULL, a, SCALAR(vv)}};
-  if (how->four) make.c[0][3] = (wr_coefficient){1, SCALAR(one)};
+  if (how->four) make.c[0][3] = (wr_coefficient){1, SCALAR(solve.one)};
   if (how->sometimes) make.when = SCALAR(beta);
   for (int k = 0; k < how->own_sums; k++) make.reduce[k] = own[k];
   for (int k = 0; k < how->product_sums; k++) epilogue.reduce[k] = product[k];

@@ -74,6 +74,7 @@ static void test_options(ground *g) {
   CHECK_OK(wr_bicgstab_open(&s.method, &s.system, s.plan, &g->env));
   for (size_t k = 0; k < sizeof options / sizeof *options && s.plan; k++) {
     wr_bicgstab_options o = options[k];
+    o.method = &wr_method_bicgstab;
     o.tolerance = 1e-30, o.iterations = 21;
     int64_t before = s.method.loop->recordings;
     ground_case(g, "options %d", (int)k);
@@ -99,7 +100,7 @@ static void test_new_values(ground *g, int no_resident) {
   enum { TURNS = 3 };
   wr_csr *A = random_matrix(60, 5, 10, 1, 31), *others[TURNS] = {NULL};
   solver s = solver_open(g, A);
-  wr_bicgstab_options options = {.tolerance = g->env.type == WR_F32 ? 1e-5 : 1e-10,
+  wr_bicgstab_options options = {.method = &wr_method_bicgstab, .tolerance = g->env.type == WR_F32 ? 1e-5 : 1e-10,
                                  .iterations = 100,
                                  .check_every = 1,
                                  .no_resident = no_resident};

@@ -1,0 +1,106 @@
+/* The conjugate gradient method (Hestenes and Stiefel 1952): one iteration as operations on vectors, which bicgstab.c repeats. */
+#include "solvers/method.h"
+#include "spmv/steps/cg_steps.h"
+#include "spmv/steps/steps.h"
+
+/* Own vectors. Q0 and Q1: A p of this and of the last iteration, which change places, so that each is dead while the other is
+ * computed. */
+enum { P, Q0, Q1, Z };
+
+#define SCALAR(s, member) WR_METHOD_SCALAR(s, wr_cg_scalars, member)
+
+static wr_status place(wr_bicgstab *s) {
+  wr_status status = WR_OK;
+  for (int k = P; k <= Q1; k++) TRY(wr_method_vector(s, k));
+  if (s->precond) TRY(wr_method_vector(s, Z));
+done:
+  return status;
+}
+
+/* z := M^-1 r with (z, r), then the step; without M z is r, and nothing is done. */
+static wr_status precondition(wr_bicgstab *s, wr_then then) {
+  wr_precond_request request = {
+      .r = &s->r, .z = &s->own[Z], .reduce = {{WR_DOT, NULL, &s->r, SCALAR(s, rz_next)}}, .then = then};
+  return s->precond ? wr_precond_apply(s->precond, &request) : WR_OK;
+}
+
+/* beta = 0, so that p becomes z. */
+static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed) {
+  wr_status status;
+  const wr_vecops *ops = s->env->ops;
+  wr_cg_scalars c = {.solve = *common, .is_preconditioned = s->precond != NULL};
+  wr_fused norm = {.in = {&s->r}, .reduce = {{WR_NRM2SQ, &s->r, NULL, SCALAR(s, rz)}}};
+  (void)seed;
+  TRY(ops->upload(s->env, &s->bank, (double *)&c));
+  TRY(ops->fused(s->env, &norm));
+  TRY(precondition(s, (wr_then){0}));
+  TRY(ops->download(s->env, &s->bank, (double *)&c));
+  if (s->precond) c.rz = c.rz_next;
+  if (!(c.rz > 0)) c.solve.breakdown = WR_CG_PRECONDITIONER;
+  TRY(ops->upload(s->env, &s->bank, (double *)&c));
+done:
+  return status;
+}
+
+/* One iteration, with A p in Q0 + i. A is the matrix, and all else are vectors of n:
+ *
+ *   operation                          reads     writes
+ *   p = z + beta p                     z p       p
+ *   q = A p, with a sum                A p       q
+ *   d += alpha p, r -= alpha q, a sum  d p r q   d r
+ *   z = M^-1 r, with a sum             its own
+ *
+ * These are 11 vectors besides the multiply, without snapshots. */
+static wr_status step(void *solver, int i) {
+  wr_status status;
+  wr_bicgstab *s = solver;
+  wr_vec *p = &s->own[P], *q = &s->own[Q0 + i];
+  wr_then then = WR_THEN(cg_after_update, &s->bank, &s->loop->log), none = {0};
+  wr_epilogue curvature = {.reduce = {{WR_DOT, NULL, p, SCALAR(s, pq)}},
+                           .then = WR_THEN(cg_after_product, &s->bank, NULL)};
+  wr_fused find_p = {
+      .in = {s->precond ? &s->own[Z] : &s->r, p}, .out = {p}, .c = {{{.factor = 1}, {1, SCALAR(s, beta)}}}};
+  wr_fused update = {.in = {&s->d, p, &s->r, q},
+                     .out = {&s->d, &s->r},
+                     .c = {{{.factor = 1}, {1, SCALAR(s, alpha)}}, {[2] = {.factor = 1}, [3] = {-1, SCALAR(s, alpha)}}},
+                     .reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)}},
+                     .then = s->precond ? none : then};
+  wr_method_add_weighted(s, &update, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
+  TRY(s->env->ops->fused(s->env, &find_p));
+  TRY(wr_plan_apply(s->plan,
+                    &(wr_apply){.alpha = 1, .x = p, .y = q, .y_next = &s->own[Q1 - i], .epilogue = &curvature}));
+  TRY(s->env->ops->fused(s->env, &update));
+  TRY(precondition(s, then));
+  TRY(wr_method_snapshot(s));
+done:
+  return status;
+}
+
+static void left(wr_bicgstab *s, int i, const wr_vec **vectors) {
+  (void)i;
+  vectors[0] = &s->own[P];
+  if (s->precond) vectors[1] = &s->own[Z];
+}
+
+static int multiplies(const wr_bicgstab *s) { return (void)s, 1; }
+static int vectors(const wr_bicgstab *s) { return 11 + (s->weight.id != 0); }
+
+static const char *const breakdowns[] = {
+    [WR_CG_CURVATURE - 1] = "(p, A p) is not positive: the matrix is not positive definite",
+    [WR_CG_PRECONDITIONER - 1] = "(r, M^-1 r) is not positive: the preconditioner is not positive definite",
+};
+
+const wr_method wr_method_cg = {
+    .name = "cg",
+    .summary = "conjugate gradients: one multiply an iteration, for symmetric positive definite matrices",
+    .source = "Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952)",
+    .scalars = WR_SCALAR_COUNT(wr_cg_scalars),
+    .phases = 2,
+    .breakdowns = breakdowns,
+    .multiplies = multiplies,
+    .vectors = vectors,
+    .place = place,
+    .begin = begin,
+    .step = step,
+    .left = left,
+};

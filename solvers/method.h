@@ -1,0 +1,57 @@
+/* Iterative methods for linear systems: each is one const struct wr_method with its mathematics in one file, NAME_step.c, and its
+ * scalars in spmv/steps/NAME_steps.h. bicgstab.c starts a method, judges its answers and restarts it; it knows no names. */
+#ifndef WR_METHOD_H
+#define WR_METHOD_H
+
+#include "solvers/bicgstab.h"
+#include "solvers/iteration.h"
+#include "spmv/steps/solve_steps.h"
+
+struct wr_method {
+  const char *name;    /* what --method takes   */
+  const char *summary; /* one line              */
+  const char *source;  /* paper, section        */
+  int scalars;         /* of its bank; the first ones are a wr_solve_scalars                  */
+  int phases;          /* iterations after which its buffers are where they were (iteration.h) */
+  const char *const *breakdowns; /* sentences by wr_solve_scalars.breakdown, from number 1 on   */
+  int (*multiplies)(const wr_bicgstab *s); /* of an iteration                                 */
+  int (*vectors)(const wr_bicgstab *s);    /* that an iteration moves besides its multiplies  */
+  /* Before a loop is recorded: allocates the vectors of s->own that the method uses and that are not allocated yet. */
+  wr_status (*place)(wr_bicgstab *s);
+  /* A start from s->r: sets own vectors and scalars. common: as they are in the bank already. seed 0: the usual auxiliary
+   * vectors; else others, drawn with this seed, since the last ones led to a breakdown. */
+  wr_status (*begin)(wr_bicgstab *s, const wr_solve_scalars *common, int seed);
+  wr_status (*step)(void *solver, int phase); /* requests one iteration of the solver, a wr_bicgstab */
+  /* left[WR_MAX_LEFT] := the vectors of s->own that the iteration of this phase needs from the one before */
+  void (*left)(wr_bicgstab *s, int phase, const wr_vec **left);
+};
+
+/* A scalar of the bank by its name in wr_solve_scalars, or in the struct of a method. */
+#define WR_SOLVE_SCALAR(s, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(wr_solve_scalars, member)})
+#define WR_METHOD_SCALAR(s, scalars, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(scalars, member)})
+
+/* Allocates s->own[index] unless it is allocated. */
+wr_status wr_method_vector(wr_bicgstab *s, int index);
+
+/* v := hashes of index and seed (wr_hash_shadow), through the host. */
+wr_status wr_method_hash(wr_bicgstab *s, wr_vec *v, int64_t seed);
+
+/* to := from */
+wr_status wr_method_copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from);
+
+/* Where the rows of the system are scaled: adds to f the sum of the squares of r in the rows as given, r being an output. */
+void wr_method_add_weighted(wr_bicgstab *s, wr_fused *f, const wr_vec *r, wr_scalar into);
+
+/* *result := M^-1 from, in s->own[to]; without M `from` itself. */
+wr_status wr_method_precondition(wr_bicgstab *s, const wr_vec *from, int to, const wr_vec **result);
+
+/* to := x + d, the iterate, and its sum. */
+wr_fused wr_method_collecting(wr_bicgstab *s, wr_vec *to);
+
+/* x := x + d, the iterate, and d := 0: before a start and at the end. */
+wr_status wr_method_settle_iterate(wr_bicgstab *s);
+
+/* The last operations of an iteration: snapshot := the iterate, if one is due and all of it is finite. Uses t. */
+wr_status wr_method_snapshot(wr_bicgstab *s);
+
+#endif
