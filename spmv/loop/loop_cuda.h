@@ -7,9 +7,7 @@
 #include "spmv/loop/loop.h"
 #include "spmv/matrix/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 wr_status wr_cuda_loop_open(wr_env *env, const wr_loop_request *request, wr_loop **loop);
 wr_status wr_cuda_loop_rows(wr_env *env, const struct wr_csr_view *A, int64_t nnz, const struct wr_apply *request);
@@ -21,7 +19,5 @@ wr_status wr_cuda_loop_poll(wr_env *env, wr_loop *loop, const wr_vec *bank, doub
 wr_status wr_cuda_loop_stop(wr_env *env, wr_loop *loop);
 void wr_cuda_loop_free(wr_env *env, wr_loop *loop);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

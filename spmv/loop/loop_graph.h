@@ -6,9 +6,7 @@
 #include "spmv/device/cuda_state.h"
 #include "spmv/loop/loop.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 typedef struct wr_loop_graph wr_loop_graph;
 
@@ -20,7 +18,5 @@ wr_status wr_loop_graph_close(wr_env *env, wr_loop_graph *graph);
 wr_status wr_loop_graph_run(wr_env *env, wr_loop_graph *graph);
 void wr_loop_graph_free(wr_env *env, wr_loop_graph *graph); /* also takes NULL */
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

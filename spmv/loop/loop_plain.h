@@ -6,9 +6,7 @@
 #include "spmv/device/cuda_state.h"
 #include "spmv/loop/loop.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 typedef struct wr_loop_plain wr_loop_plain;
 
@@ -26,7 +24,5 @@ wr_status wr_loop_plain_next(wr_env *env, wr_loop_plain *plain, int *ended);
 const double *wr_loop_plain_bank(const wr_loop_plain *plain);
 void wr_loop_plain_free(wr_env *env, wr_loop_plain *plain); /* also takes NULL */
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

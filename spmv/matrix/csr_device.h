@@ -18,15 +18,11 @@ struct wr_csr_device {
   int stale[2];     /* by wr_type; 1: values on the host have changed since             */
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* Gives `to`, a matrix of the same pattern without a view on env's device, a view that shares the indices of from's, if from
  * has one; it has no values yet. Either matrix may be freed first. WR_ENOMEM. */
 wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, struct wr_env *env);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

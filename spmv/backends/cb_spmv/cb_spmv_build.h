@@ -8,9 +8,7 @@
 #include "spmv/device/env.h"
 #include "spmv/matrix/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* WR_OK if such a format is possible: th0 in 0..100, th1 in 0..th2, th2 in 1..257 (257: no dense blocks), list_bytes 0 or at
  * least 256, else WR_EUSAGE; nrows, ncols in 1..WR_MAX_INDEX, nnz in 0..WR_CB_MAX_NNZ, else WR_EUNAVAILABLE. */
@@ -50,7 +48,5 @@ int64_t wr_cb_device_bytes(const wr_cb_format *format);   /* what it takes on a 
 /* *to := a copy on the host; waits. WR_ENOMEM, WR_EDEVICE; *to is then without memory. */
 wr_status wr_cb_download(wr_env *env, const wr_cb_format *format, wr_cb_format *to);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -3,9 +3,7 @@
 
 #include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* Reserves the workspace of its sums; to be called before the first launch with an epilogue. WR_ENOMEM. */
 wr_status wr_csr_thread_unrolled_reserve(wr_env *env, int64_t nrows);
@@ -14,7 +12,5 @@ wr_status wr_csr_thread_unrolled_reserve(wr_env *env, int64_t nrows);
  * the launch is refused. */
 wr_status wr_csr_thread_unrolled_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

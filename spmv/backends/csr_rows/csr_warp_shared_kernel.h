@@ -3,15 +3,11 @@
 
 #include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* y = alpha*A*x + beta*y by the kernel of csr_warp_shared_kernel.cu, on env's stream. WR_EDEVICE when the launch is
  * refused. */
 wr_status wr_csr_warp_shared_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

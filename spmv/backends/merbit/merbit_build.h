@@ -8,9 +8,7 @@
 #include "spmv/device/env.h"
 #include "spmv/backends/merbit/merbit_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* WR_OK if such a format is possible: sigma in 1..WR_MERBIT_MAX_SIGMA, else WR_EUSAGE; nrows, ncols in 1..WR_MAX_INDEX, nnz
  * in 0..WR_MERBIT_MAX_NNZ, and below 2^31 unless wide, else WR_EUNAVAILABLE. */
@@ -44,7 +42,5 @@ wr_status wr_merbit_device_fill(wr_env *env, const wr_merbit_format *format, con
 /* *to := a copy on the host; waits. WR_ENOMEM, WR_EDEVICE; *to is then without arrays. */
 wr_status wr_merbit_download(wr_env *env, const wr_merbit_format *format, wr_merbit_format *to);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif
