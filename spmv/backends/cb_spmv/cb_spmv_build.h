@@ -1,5 +1,4 @@
-/* From rows to blocks of 16 x 16 and back (cb_spmv_format.h). The builders give the same bytes on the host, with any number
- * of threads, and on a device. */
+/* From rows to blocks of 16 x 16, on a device, and back (cb_spmv_format.h). */
 #ifndef WR_CB_SPMV_BUILD_H
 #define WR_CB_SPMV_BUILD_H
 
@@ -18,13 +17,9 @@ wr_status wr_cb_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_cb_opt
  * block rows with some ten thousand entries. For plans and the byte model. Errors: wr_cb_check. */
 wr_status wr_cb_estimate(const wr_csr *A, const wr_cb_options *options, wr_type type, wr_cb_format *shape);
 
-/* *format := A in blocks, on the host, in parallel over block rows. Errors: wr_cb_check, WR_ENOMEM, WR_ENUMERIC when a value
- * is beyond f32; *format is then without memory. */
-wr_status wr_cb_build(const wr_csr *A, const wr_cb_options *options, wr_type type, wr_cb_format *format);
-void wr_cb_free(wr_cb_format *format); /* frees the memory; without any it is fine */
-
 /* The memory of a format with known counts, on the host, not filled. WR_ENOMEM; *format is then without. */
 wr_status wr_cb_alloc(wr_cb_format *format);
+void wr_cb_free(wr_cb_format *format); /* frees the memory; without any it is fine */
 
 /* *A := the rows of a format on the host; values in f64, or a pattern if asked for (then all must be 1, else WR_EINTERNAL).
  * What is stored is checked on the way: WR_EINTERNAL with the first block or list that is not as cb_spmv_format.h says. Sizes
