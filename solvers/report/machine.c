@@ -71,10 +71,7 @@ void wr_machine_write(wr_json *json) {
   wr_json_begin(json, "machine", '{');
   wr_json_text(json, "cpu", machine.cpu);
   wr_json_integer(json, "cores", machine.cores);
-  if (machine.memory > 0)
-    wr_json_real(json, "memory_bytes", machine.memory);
-  else
-    wr_json_null(json, "memory_bytes");
+  wr_json_positive(json, "memory_bytes", machine.memory);
   wr_json_text(json, "system", machine.system);
   wr_json_end(json, '}');
   wr_json_begin(json, "versions", '{');
