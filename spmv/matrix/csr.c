@@ -6,7 +6,6 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "spmv/matrix/csr_argument.h"
-#include "spmv/matrix/csr_hold.h"
 #include "spmv/matrix/csr_feed.h"
 #include "spmv/matrix/csr_device.h"
 #include "spmv/device/vec.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "spmv/backends/csr_rows/csr_rows.h"
-#include "spmv/csr_model.h"
+#include "spmv/backends/csr_model.h"
 
 /* plan and apply of a backend; what they do differs in the kernel and in the line about it. */
 #define FUNCTIONS(kernel, what)                                                                                        \
