@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "config/option.h"
-#include "config/status.h"
 #include "spmv/device/env.h"
 #include "spmv/matrix/csr.h"
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/argument.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "spmv/matrix/csr_device.h"

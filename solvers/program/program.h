@@ -6,8 +6,6 @@
 #include "io/ids.h"
 #include "solvers/program/settings.h"
 #include "solvers/report/run.h"
-#include "solvers/solver.h"
-#include "spmv/spmv.h"
 
 typedef struct wr_program {
   const char *name;

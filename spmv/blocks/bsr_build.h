@@ -3,9 +3,7 @@
 #ifndef WR_BSR_BUILD_H
 #define WR_BSR_BUILD_H
 
-#include "config/status.h"
 #include "spmv/blocks/bsr_format.h"
-#include "spmv/matrix/csr.h"
 #include "spmv/spmv.h"
 
 WR_C_BEGIN

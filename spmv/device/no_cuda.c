@@ -1,7 +1,6 @@
 /* The functions of the CUDA sources in a build without CUDA: each fails and says what to install. */
 #include <stdint.h>
 
-#include "config/argument.h"
 #include "spmv/matrix/csr.h"
 #include "spmv/matrix/csr_device.h"
 #include "spmv/matrix/csr_upload.h"

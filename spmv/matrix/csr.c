@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "config/argument.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "spmv/matrix/csr_argument.h"

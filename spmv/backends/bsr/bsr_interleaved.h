@@ -19,7 +19,6 @@
 #define WR_BSR_INTERLEAVED_H
 
 #include "spmv/blocks/bsr_format.h"
-#include "spmv/matrix/csr.h"
 #include "spmv/spmv.h"
 
 WR_C_BEGIN

@@ -6,7 +6,6 @@
 
 #include "spmv/blocks/bsr_build.h"
 #include "spmv/backends/bsr/bsr_tasks.h"
-#include "spmv/spmv.h"
 
 WR_C_BEGIN
 

@@ -2,7 +2,6 @@
 #ifndef WR_CB_SPMV_BUILD_H
 #define WR_CB_SPMV_BUILD_H
 
-#include "config/status.h"
 #include "spmv/backends/cb_spmv/cb_spmv_format.h"
 #include "spmv/device/env.h"
 #include "spmv/matrix/csr.h"

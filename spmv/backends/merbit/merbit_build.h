@@ -2,7 +2,6 @@
 #ifndef WR_MERBIT_BUILD_H
 #define WR_MERBIT_BUILD_H
 
-#include "config/status.h"
 #include "spmv/matrix/csr.h"
 #include "spmv/device/env.h"
 #include "spmv/backends/merbit/merbit_format.h"
