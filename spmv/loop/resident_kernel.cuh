@@ -26,10 +26,10 @@ __device__ inline void add_lanes(double (&sum)[MOST]) {
 template <int MOST>
 __device__ inline double sum_of_lane(const double (&sum)[MOST]) {
   int lane = threadIdx.x % WR_WARP;
-  double mine = 0;
+  double own = 0;
 #pragma unroll
-  for (int r = 0; r < MOST; r++) mine = lane == r ? sum[r] : mine;
-  return mine;
+  for (int r = 0; r < MOST; r++) own = lane == r ? sum[r] : own;
+  return own;
 }
 
 /* By the first warp, after a __syncthreads: sum := the sums over the block, from those of its warps in `parts`. */
@@ -74,8 +74,8 @@ __device__ inline void add_blocks(const loop_args<T, ROOM> &loop, const block_st
       for (int r = 0; r < MOST; r++) total[r] += part[r][k];
   }
   add_lanes(total);
-  double mine = sum_of_lane(total);
-  if (into >= 0) b.bank[into] = mine;
+  double own = sum_of_lane(total);
+  if (into >= 0) b.bank[into] = own;
   __syncwarp();
 }
 
@@ -94,8 +94,8 @@ __device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state
   __syncthreads();
   if (threadIdx.x < WR_WARP) {
     if (s.count) add_warps(parts, sum);
-    double mine = sum_of_lane(sum);
-    if ((int)threadIdx.x < s.count) partial[threadIdx.x * gridDim.x + blockIdx.x] = mine;
+    double own = sum_of_lane(sum);
+    if ((int)threadIdx.x < s.count) partial[threadIdx.x * gridDim.x + blockIdx.x] = own;
     __syncwarp();
     if (threadIdx.x == 0) {
       if (blockIdx.x == 0) loop.stops[b.round % 2] = stop;
