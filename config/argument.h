@@ -4,16 +4,12 @@
 
 #include "config/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* WR_EUSAGE with "function: what is wrong with which argument". */
 wr_status wr_refuse(const char *function, const char *format, ...) WR_PRINTF(2, 3);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 
 /* Leaves the function with WR_EUSAGE where a condition holds; what follows is wr_fail's sentence without the function. */
 #define WR_REFUSE_IF(wrong, ...)                             \

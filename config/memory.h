@@ -8,9 +8,7 @@
 
 #include "config/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 #define WR_ALIGNMENT 128 /* bytes: a cache line pair, and four 32-byte sectors of a device */
 
@@ -29,7 +27,5 @@ wr_status wr_resize(void *block, int64_t bytes, const char *what);
 /* Frees what wr_alloc gave; NULL is fine. */
 void wr_free(void *block);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -10,9 +10,7 @@
 
 #include "config/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 typedef enum wr_option_type {
   WR_OPTION_FLAG,   /* int: 0, or 1 when given; in a file: name = yes | no                                */
@@ -90,7 +88,5 @@ void wr_knobs_text(const wr_knob *table, const void *knobs, char *text, size_t s
  * wrong). */
 const char *wr_closest(const char *word, const char *const *candidates, int count);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -28,9 +28,16 @@ typedef enum wr_status {
 #define WR_PRINTF(format_at, first_at)
 #endif
 
+/* Around what a header declares: C functions, also where a C++ or CUDA source includes it. */
 #ifdef __cplusplus
-extern "C" {
+#define WR_C_BEGIN extern "C" {
+#define WR_C_END }
+#else
+#define WR_C_BEGIN
+#define WR_C_END
 #endif
+
+WR_C_BEGIN
 
 /* Every function here and in the headers that build on this one checks its arguments. A pointer that is NULL without being
  * allowed to, a size, count or tolerance out of range or NaN, a value that is not one of its enum: WR_EUSAGE with the names of
@@ -61,9 +68,7 @@ const char *wr_status_name(wr_status code);      /* "WR_EINPUT"                 
 const char *wr_status_sentence(wr_status code);  /* "bad, missing or unreadable input"  */
 int wr_status_exit_code(wr_status code);         /* 3                                   */
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 
 /* Runs a call; on failure leaves for the function's one exit, the label done, with `status` set. */
 #define TRY(call)                                  \

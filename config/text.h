@@ -7,9 +7,7 @@
 
 #include "config/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 enum { WR_LEAST_WIDTH = 80 };
 
@@ -44,7 +42,5 @@ static inline const char *wr_plural(int64_t count, const char *one, const char *
   return count == 1 ? one : many;
 }
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -34,9 +34,7 @@
 #include "config/status.h"
 #include "spmv/matrix/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* 1 if name begins with "gen:". */
 int wr_generate_is_name(const char *name);
@@ -55,7 +53,5 @@ wr_status wr_generate_extent(const char *name, int64_t *nrows, int64_t *nnz);
 /* The list above, from the families' own option tables. */
 void wr_generate_help(FILE *out);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -32,7 +32,6 @@
 #ifndef WR_BINARY_FILE_H
 #define WR_BINARY_FILE_H
 
-#include "config/status.h"
 #include "io/ids.h"
 #include "io/input_text.h"
 #include "spmv/matrix/csr_feed.h"

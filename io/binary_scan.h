@@ -3,7 +3,6 @@
 #define WR_BINARY_SCAN_H
 
 #include "io/binary_file.h"
-#include "spmv/matrix/csr_feed.h"
 
 enum { WR_BINARY_ROWS, WR_BINARY_COLUMNS, WR_BINARY_VALUES, WR_BINARY_IDS, WR_BINARY_SECTIONS };
 

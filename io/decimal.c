@@ -6,6 +6,16 @@
 
 __extension__ typedef unsigned __int128 uint128;
 
+/* 10^power lies in [m, m + error] * 2^exponent, m = high * 2^64 + low, the top bit of high set. error is 0 (exact) for
+ * powers 0 to 55, else a few units of m. */
+typedef struct approximation {
+  uint64_t high, low;
+  int exponent;
+  int error;
+} approximation;
+
+enum { POWER_MIN = -343, POWER_MAX = 343 };
+
 /* 5^(28 a) for a = -13..12: the leading 128 bits, cut off. Exact for a = 0 and 1. */
 static const uint64_t coarse[26][2] = {
     {0xe1afa13afbd14d6d, 0x82189c09a3a1ec21}, {0xe3e27a444d8d98b7, 0xfd1b1b2308169b25},
@@ -43,18 +53,18 @@ static int log2_of_power(int power) {
 }
 
 /* The product of a coarse and a fine power, cut to 128 bits. Three cuts of less than one unit each: of the coarse one (its
- * unit is at most two units of the product), and of the product. */
-wr_power wr_power_of_ten(int power) {
+ * unit is at most two units of the product), and of the product. power: POWER_MIN..POWER_MAX. */
+static approximation power_of_ten(int power) {
   const uint64_t *c = coarse[(power + 13 * 28) / 28];
   uint64_t f = fine[(power + 13 * 28) % 28];
   uint128 low = (uint128)c[1] * f;
   uint128 product = (uint128)c[0] * f + (low >> 64);
   if ((uint64_t)(product >> 127) == 0) product = product << 1 | (uint64_t)low >> 63;
   int exact = power >= 0 && power <= 55;
-  return (wr_power){.high = (uint64_t)(product >> 64),
-                    .low = (uint64_t)product,
-                    .exponent = log2_of_power(power) - 127,
-                    .error = exact ? 0 : 3};
+  return (approximation){.high = (uint64_t)(product >> 64),
+                         .low = (uint64_t)product,
+                         .exponent = log2_of_power(power) - 127,
+                         .error = exact ? 0 : 3};
 }
 
 /* Rounds the 53 leading bits out of high, of which at most `slack` units are missing (or, when exact, not even the bits of
@@ -76,7 +86,7 @@ static int round_leading(uint128 high, int drop, int exact, uint64_t tail, int s
 }
 
 static wr_decimal_rounding round_wide(uint64_t digits, int power, double *value) {
-  wr_power p = wr_power_of_ten(power);
+  approximation p = power_of_ten(power);
   int zeros = __builtin_clzll(digits);
   uint64_t m = digits << zeros;
   uint128 low = (uint128)m * p.low;
@@ -96,7 +106,7 @@ static wr_decimal_rounding round_wide(uint64_t digits, int power, double *value)
 /* A product or quotient of two exact doubles is rounded once (Clinger 1990), where doubles are computed as doubles. */
 wr_decimal_rounding wr_decimal_round(uint64_t digits, int64_t power, double *value) {
   *value = 0;
-  if (digits == 0 || power < WR_POWER_MIN) return WR_ROUNDED; /* below 2^64 * 10^-344: less than half the least denormal */
+  if (digits == 0 || power < POWER_MIN) return WR_ROUNDED; /* below 2^64 * 10^-344: less than half the least denormal */
   if (FLT_EVAL_METHOD == 0 && digits <= UINT64_C(1) << 53 && power >= -22 && power <= 22) {
     double d = (double)digits;
     *value = power < 0 ? d / exact_powers[-power] : d * exact_powers[power];
@@ -124,8 +134,8 @@ static int scaled_digits(double value, int power, uint64_t *digits) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   uint64_t m = ((bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52) << 11;
-  if (-power < WR_POWER_MIN || -power > WR_POWER_MAX) return 0;
-  wr_power p = wr_power_of_ten(-power);
+  if (-power < POWER_MIN || -power > POWER_MAX) return 0;
+  approximation p = power_of_ten(-power);
   uint128 low = (uint128)m * p.low;
   uint128 high = (uint128)m * p.high + (low >> 64);
   int drop = -((int)(bits >> 52) - 1075 - 11 + p.exponent + 64); /* value * 10^-power = high / 2^drop */

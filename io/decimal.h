@@ -4,19 +4,6 @@
 
 #include <stdint.h>
 
-/* 10^power lies in [m, m + error] * 2^exponent, m = high * 2^64 + low, the top bit of high set. error is 0 (exact) for
- * powers 0 to 55, else a few units of m. */
-typedef struct wr_power {
-  uint64_t high, low;
-  int exponent;
-  int error;
-} wr_power;
-
-#define WR_POWER_MIN (-343)
-#define WR_POWER_MAX 343
-
-wr_power wr_power_of_ten(int power); /* WR_POWER_MIN..WR_POWER_MAX */
-
 typedef enum wr_decimal_rounding {
   WR_ROUNDED,  /* the double nearest to the number, ties to even; 0 when it underflows        */
   WR_TOO_BIG,  /* rounds to infinity                                                          */

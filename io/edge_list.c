@@ -7,7 +7,6 @@
 #include "config/memory.h"
 #include "io/edge.h"
 #include "io/ids_number.h"
-#include "io/input_text.h"
 #include "io/text_parts.h"
 
 enum {

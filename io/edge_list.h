@@ -14,7 +14,6 @@
 #ifndef WR_EDGE_LIST_H
 #define WR_EDGE_LIST_H
 
-#include "config/status.h"
 #include "io/ids.h"
 #include "io/reader.h"
 #include "spmv/matrix/csr.h"

@@ -3,7 +3,6 @@
 #ifndef WR_IDS_NUMBER_H
 #define WR_IDS_NUMBER_H
 
-#include "config/status.h"
 #include "io/edge.h"
 #include "io/ids.h"
 #include "spmv/matrix/csr.h"

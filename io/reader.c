@@ -8,7 +8,6 @@
 #include "config/memory_limits.h"
 #include "config/text.h"
 #include "io/entry.h"
-#include "io/input_text.h"
 #include "io/matrix_market.h"
 #include "io/text_parts.h"
 

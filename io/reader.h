@@ -12,11 +12,9 @@
 #ifndef WR_READER_H
 #define WR_READER_H
 
-#include "config/status.h"
 #include "io/binary_file.h"
 #include "io/edge_choice.h"
 #include "io/input_text.h"
-#include "spmv/matrix/csr_feed.h"
 
 typedef struct wr_read_options {
   int threads;      /* 0: all that OpenMP would use                                                           */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "config/argument.h"
 #include "config/memory.h"
 #include "solvers/elements.h"
 #include "spmv/matrix/csr_argument.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/argument.h"
 #include "config/memory.h"
 #include "solvers/elements.h"
 #include "solvers/iteration.h"

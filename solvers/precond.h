@@ -7,13 +7,10 @@
 #include <stdint.h>
 
 #include "config/option.h"
-#include "config/status.h"
 #include "spmv/device/env.h"
 #include "spmv/matrix/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* z := M^-1 r, then the reductions, which see z as stored, then the step. */
 typedef struct wr_precond_request {
@@ -80,7 +77,5 @@ const wr_precond_info *wr_precond_get_info(const wr_precond *precond);
 int64_t wr_precond_size(const wr_precond *precond);  /* n */
 uint64_t wr_precond_id(const wr_precond *precond);   /* never used twice in a process; 0: NULL */
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -32,9 +32,7 @@
 #include "spmv/apply.h"
 #include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 #include "solvers/solver.h"
 #include "solvers/precond.h"
@@ -50,7 +48,5 @@ extern "C" {
 /* "0.1.0": of the library that runs, which may be newer than the headers. */
 const char *wr_version(void);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -4,9 +4,7 @@
 
 #include "spmv/device/vec.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* What is done with row i once y[i] is known, in this order:
  *   y[i] += *shift * shift_dir[i]     (shift_dir NULL: ones; PageRank's teleport, or b in a residual)
@@ -35,7 +33,5 @@ typedef struct wr_apply {
   const wr_epilogue *epilogue;  /* or NULL                                                                            */
 } wr_apply;
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -8,13 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/argument.h"
 #include "config/memory.h"
 #include "config/text.h"
-#include "spmv/matrix/csr_hold.h"
+#include "spmv/matrix/csr_device.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
-#include "spmv/plan_state.h"
+
+struct wr_plan {
+  const wr_backend *backend;
+  wr_csr *A;                 /* held                                                                        */
+  int64_t nrows, ncols, nnz; /* of A when the plan was created; a matrix with new values must have the same */
+  int has_values;            /* likewise: 0 if A was a pattern                                              */
+  wr_env *env;
+  void *knobs, *state;
+  char knobs_text[256];
+  wr_plan_info estimate, info; /* from the backend's plan; info has exact sizes after prepare */
+  int prepared;
+  uint64_t generation;     /* see wr_plan_generation                                                        */
+  wr_vec product;          /* alpha*A*x for backends without beta; else not allocated                       */
+  int promised;            /* 1: the last apply had a y_next, so the next one must have beta == 0           */
+  uint64_t next_id, next_writes; /* id and write count of the vector that the backend prepared; id 0: none  */
+  int timing, paused;      /* whether applies are stamped                                                   */
+  int pending;             /* pairs of stamps not yet collected                                             */
+  double *seconds;         /* [WR_MAX_TIMES]                                                                */
+  int64_t applies;
+  double total;
+};
 
 enum { PAIRS = WR_STAMPS / 2 }; /* applies that may be stamped between two collections of their times */
 
@@ -104,7 +123,8 @@ wr_status wr_plan_create_parsed(const wr_backend *backend, const void *knobs, wr
   return create(backend, NULL, knobs, A, env, plan);
 }
 
-void wr_plan_unprepare(wr_plan *plan) {
+/* Frees what prepare has allocated and resets the plan to its state after wr_plan_create. */
+static void unprepare(wr_plan *plan) {
   if (plan->backend->destroy) plan->backend->destroy(plan->state, plan->env);
   memset(plan->state, 0, plan->backend->state_size);
   if (plan->product.id) plan->env->ops->release(plan->env, &plan->product);
@@ -128,13 +148,13 @@ wr_status wr_plan_prepare(wr_plan *plan) {
   plan->prepared = 1, plan->generation = wr_vec_new_id();
 done:
   omp_set_num_threads(threads);
-  if (status != WR_OK) wr_plan_unprepare(plan);
+  if (status != WR_OK) unprepare(plan);
   return status;
 }
 
 void wr_plan_destroy(wr_plan *plan) {
   if (plan == NULL) return;
-  if (plan->state && plan->knobs) wr_plan_unprepare(plan);
+  if (plan->state && plan->knobs) unprepare(plan);
   if (plan->knobs) wr_free(plan->knobs);
   wr_free(plan->state);
   wr_free(plan->seconds);
@@ -343,6 +363,74 @@ done:
   return status;
 }
 
+/* ---- New values ---- */
+
+static wr_status check_pattern(const wr_plan *plan, wr_csr *A) {
+  wr_status status;
+  if (A->nrows != plan->nrows || A->ncols != plan->ncols || A->nnz != plan->nnz)
+    return wr_fail(WR_EUSAGE,
+                   "update_values: the new matrix has another pattern: %lld x %lld with %lld entries, not %lld x %lld "
+                   "with %lld; create another plan for it",
+                   (long long)A->nrows, (long long)A->ncols, (long long)A->nnz, (long long)plan->nrows,
+                   (long long)plan->ncols, (long long)plan->nnz);
+  if ((A->val != NULL) != plan->has_values)
+    return wr_fail(WR_EUSAGE, "update_values: the new matrix has another pattern: it has %s, the plan's has %s",
+                   A->val ? "values" : "none", A->val ? "none" : "values");
+  TRY(wr_csr_host(A, plan->env));
+  if (A == plan->A) return WR_OK;
+  TRY(wr_csr_host(plan->A, plan->env));
+  if (!wr_csr_same_pattern(A, plan->A))
+    return wr_fail(WR_EUSAGE, "update_values: the new matrix has another pattern: its entries are at other places; "
+                              "create another plan for it");
+done:
+  return status;
+}
+
+/* Waits first, since running applies still read the old values, which are overwritten. WR_EUNAVAILABLE: the backend has no
+ * update_values, or it cannot take these values. */
+static wr_status write_values(wr_plan *plan, wr_csr *A) {
+  wr_status status;
+  wr_env *env = plan->env;
+  int moved = 0;
+  if (plan->backend->update_values == NULL) return WR_EUNAVAILABLE;
+  TRY(env->ops->wait(env));
+  if (env->place == WR_HOST) TRY(wr_csr_check_range(A, env->type == WR_F32));
+  TRY(plan->backend->update_values(plan->state, env, A, &moved));
+  TRY(env->ops->wait(env)); /* a kernel launched early may read the format before it waits */
+  if (moved) plan->generation = wr_vec_new_id();
+done:
+  return status;
+}
+
+wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
+  wr_status status;
+  wr_csr *before;
+  WR_NEED(plan);
+  WR_NEED(A);
+  before = plan->A;
+  if (!plan->prepared) return wr_fail(WR_EUSAGE, "update_values: %s is not prepared", plan->backend->name);
+  TRY(check_pattern(plan, A));
+  wr_plan_forget(plan);
+  wr_csr_values_changed(A);
+  if (A != before && plan->env->place == WR_CUDA) TRY(wr_csr_share_indices(before, A, plan->env));
+  status = write_values(plan, A);
+  wr_csr_hold(A);
+  plan->A = A;
+  if (status == WR_EUNAVAILABLE) {
+    unprepare(plan);
+    status = wr_plan_prepare(plan);
+  }
+  if (status != WR_OK) {
+    if (plan->prepared) unprepare(plan);
+    plan->A = before;
+  }
+  wr_csr_free(status == WR_OK ? before : A); /* the plan's hold on this matrix ends */
+done:
+  return status;
+}
+
+/* ---- What a plan tells ---- */
+
 uint64_t wr_plan_generation(const wr_plan *plan) { return plan ? plan->generation : 0; }
 const wr_backend *wr_plan_backend(const wr_plan *plan) { return plan ? plan->backend : NULL; }
 const wr_plan_info *wr_plan_get_info(const wr_plan *plan) { return plan ? &plan->info : NULL; }
@@ -368,6 +456,8 @@ wr_status wr_plan_check_match(const wr_plan *plan, const wr_csr *A, const wr_env
                      (long long)A->ncols, (long long)A->nnz);
   return WR_OK;
 }
+
+/* ---- Times of applies ---- */
 
 wr_status wr_plan_time_start(wr_plan *plan) {
   wr_status status = WR_OK;

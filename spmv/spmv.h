@@ -24,9 +24,7 @@
 #include "spmv/device/vec.h"
 #include "spmv/matrix/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 enum {               /* what a backend can do; spmv.c does the rest in further passes, or refuses the matrix */
   WR_CAP_BETA = 1,        /* beta != 0 in the same pass                                                  */
@@ -158,7 +156,5 @@ wr_status wr_plan_time_collect(wr_plan *plan);
 int wr_plan_time_pause(wr_plan *plan, int paused); /* 1: applies are not stamped until 0. Returns the old value */
 wr_plan_times wr_plan_get_times(const wr_plan *plan);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

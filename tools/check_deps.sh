@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verifies which folder includes which: solvers/program -> solvers/report -> solvers -> spmv -> config; io and data know the
-# matrices of spmv/matrix. Inside spmv a family of backends sees the interface, matrix, blocks, device, kernel and itself, never
-# another family; every quoted include starts at the root and exists.
+# matrices of spmv/matrix. Inside spmv a family of backends sees the interface, matrix, blocks, device, kernel, what lies in
+# spmv/backends for all families, and itself, never another family; every quoted include starts at the root and exists.
 # Needs: nothing
 set -u
 here=$(dirname "$0")
@@ -33,7 +33,8 @@ awk -F'\t' '
     if (from == "solvers") return to ~ /^spmv(\/(device|matrix|steps|loop))?$/
     if (from ~ /^solvers\//) return to ~ /^spmv(\/(device|matrix))?$/
     if (from == "io" || from == "data") return to == "spmv/matrix"
-    if (is_backend(from)) return to ~ /^spmv(\/(matrix|blocks|device|kernel))?$/
+    if (is_backend(from)) return to ~ /^spmv(\/(matrix|blocks|device|kernel|backends))?$/
+    if (from == "spmv/backends") return to == "spmv"
     if (from == "spmv/blocks") return to ~ /^spmv(\/(matrix|device|kernel))?$/
     if (from == "spmv") return to ~ /^spmv\/(matrix|device)$/
     if (from ~ /^spmv\/(device|kernel|loop)$/) return to ~ /^spmv\/(device|kernel|loop|matrix|steps)$/

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/matrix/csr_argument.h"

@@ -38,7 +38,8 @@ static int all_on_device(const wr_comparison *c, int *reads_rows) {
 static int uploads_input(void *comparison, const wr_csr *A) {
   int reads_rows;
   const wr_comparison *c = comparison;
-  return c->program->uploads_input && c->program->uploads_input(c->settings, A, all_on_device(c, &reads_rows));
+  if (c->program->uploads_input == NULL || A->nrows != A->ncols) return 0;
+  return c->program->uploads_input(c->settings, A, all_on_device(c, &reads_rows));
 }
 
 /* Waits until the thread has opened the device, for so many seconds at most. Without a limit the thread is then ended and the
@@ -168,6 +169,16 @@ static wr_verified choose_level(const wr_comparison *c, const wr_run *run) {
   return seconds <= allowed ? WR_VERIFY_FULL : WR_VERIFY_SAMPLE;
 }
 
+/* *x := the answer, for wr_free. */
+static wr_status take_answer(wr_comparison *c, void *solve, double **x) {
+  wr_status status;
+  TRY(wr_alloc(x, c->program->matrix(c->problem)->nrows, sizeof **x, c->program->values));
+  TRY(c->program->answer(solve, *x));
+done:
+  if (status != WR_OK) wr_free(*x), *x = NULL;
+  return status;
+}
+
 /* Times further solves with the same plan, as a program that solves repeatedly would do them. */
 static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monitor, wr_run *run) {
   wr_status status = WR_OK;
@@ -180,11 +191,10 @@ static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monit
   for (int64_t k = 0; k < count; k++) {
     wr_result again;
     double *x = NULL, begin = wr_clock();
-    int64_t n;
     TRY(c->program->run(solve, &quiet, &again));
     solving[k] = wr_clock() - begin;
     if (again.outcome == WR_INTERRUPTED) goto done;
-    TRY(c->program->answer(solve, &x, &n));
+    TRY(take_answer(c, solve, &x));
     status = c->program->normalise ? c->program->normalise(solve, x) : WR_OK;
     seconds[k] = wr_clock() - begin;
     wr_free(x);
@@ -202,12 +212,12 @@ done:
 }
 
 /* Keeps the first answer; measures the distance of later ones to it. */
-static void keep_answer(wr_comparison *c, int index, double *x, int64_t n) {
+static void keep_answer(wr_comparison *c, int index, double *x) {
   if (c->answer == NULL) {
-    c->answer = x, c->answer_n = n, c->answer_run = index;
+    c->answer = x, c->answer_n = c->program->matrix(c->problem)->nrows, c->answer_run = index;
     return;
   }
-  c->runs[index].difference = c->program->difference(x, c->answer, n);
+  c->runs[index].difference = c->program->difference(x, c->answer, c->answer_n);
   wr_free(x);
 }
 
@@ -217,7 +227,6 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   wr_ledger *ledger = &run->ledger;
   void *solve = NULL;
   double *x = NULL;
-  int64_t n = 0;
   wr_progress progress;
   wr_progress_begin(&progress, stderr);
   wr_monitor monitor = {.progress = c->settings->quiet ? NULL : wr_progress_show,
@@ -226,7 +235,8 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
                         .history = c->histories ? &c->histories[index] : NULL};
   int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
   wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
-  TRY(c->program->start(c->problem, c->settings, plan, env, &solve));
+  TRY(wr_alloc_zeroed(&solve, 1, c->program->solve_size, "a solve"));
+  TRY(c->program->start(c->problem, c->settings, plan, env, solve));
   TRY(env->ops->wait(env));
   (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
@@ -239,20 +249,21 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   wr_phase after = on_device ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM;
   wr_ledger_enter(ledger, after);
   TRY(take_times(run, plan));
-  TRY(c->program->answer(solve, &x, &n));
+  TRY(take_answer(c, solve, &x));
   wr_ledger_enter(ledger, WR_PHASE_VERIFY);
   TRY(c->program->verify(solve, x, choose_level(c, run), c->settings->verify_rows, &run->verdict));
   wr_ledger_enter(ledger, after);
   if (c->program->normalise) TRY(c->program->normalise(solve, x));
   wr_ledger_stop(ledger);
-  keep_answer(c, index, x, n);
+  keep_answer(c, index, x);
   x = NULL; /* keep_answer keeps or frees it */
   TRY(run_warm(c, solve, &monitor, run));
   TRY(time_afterwards(c, solve, plan, env, run));
 done:
   wr_free(x);
   wr_progress_end(&progress);
-  c->program->stop(solve);
+  if (solve) c->program->stop(solve);
+  wr_free(solve);
   return status;
 }
 

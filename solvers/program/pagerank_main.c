@@ -17,7 +17,6 @@
 typedef struct ranking {
   wr_pagerank method;
   const wr_graph *graph;
-  const wr_settings *settings;
   wr_pagerank_options options;
   wr_rounding rounding;
   double rounded; /* of the result */
@@ -39,26 +38,17 @@ static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
 }
 
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts,
-                              void **problem) {
-  wr_status status;
+                              void *problem) {
+  wr_status status = WR_OK;
   wr_vector_need scores = {.n = A->nrows, .whose = "the graph's nodes", .ids = ids}, jumps = scores;
   double *teleport = NULL, *start = NULL;
-  wr_graph *graph = NULL;
-  *problem = NULL;
-  if (A->nrows != A->ncols)
-    TRY(wr_fail(WR_EINPUT, "%s: a graph needs a square matrix, not %lld x %lld", facts->source, (long long)A->nrows,
-                (long long)A->ncols));
+  (void)facts;
   jumps.subset = 1;
   if (s->personalize) TRY(wr_vector_read(s->personalize, &jumps, &teleport));
   if (s->guess) TRY(wr_vector_read(s->guess, &scores, &start));
-  TRY(wr_alloc_zeroed(&graph, 1, sizeof *graph, "a graph"));
-  double *t = teleport, *g = start;
-  teleport = start = NULL; /* the graph takes them over */
-  TRY(wr_graph_begin(A, s->edges == WR_EDGES_IN, t, g, graph));
-  *problem = graph;
-  graph = NULL;
+  status = wr_graph_begin(A, s->edges == WR_EDGES_IN, teleport, start, problem);
+  teleport = start = NULL; /* the graph has taken them over */
 done:
-  wr_free(graph);
   wr_free(teleport);
   wr_free(start);
   return status;
@@ -80,21 +70,16 @@ done:
 }
 
 static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
-  return A->nrows == A->ncols && wr_graph_sends_links(A, s->edges == WR_EDGES_IN, (wr_type)s->precision, all_on_device);
+  return wr_graph_sends_links(A, s->edges == WR_EDGES_IN, (wr_type)s->precision, all_on_device);
 }
 
-static void close_problem(void *problem) {
-  wr_graph_free(problem);
-  wr_free(problem);
-}
+static void close_problem(void *problem) { wr_graph_free(problem); }
 
 static wr_csr *matrix(void *problem) { return ((wr_graph *)problem)->flow; }
 
-static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan, wr_env *env, void **solve) {
-  wr_status status;
-  ranking *r = NULL;
-  TRY(wr_alloc_zeroed(&r, 1, sizeof *r, "a solve"));
-  r->graph = problem, r->settings = s;
+static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan, wr_env *env, void *solve) {
+  ranking *r = solve;
+  r->graph = problem;
   r->rounding = wr_rounding_of(env, plan);
   r->options = (wr_pagerank_options){.damping = s->damping,
                                      .tolerance = s->tolerance,
@@ -103,11 +88,7 @@ static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan,
                                      .check_every = s->check_every,
                                      .no_graph = s->no_graph,
                                      .no_resident = s->no_resident};
-  TRY(wr_pagerank_open(&r->method, problem, plan, env));
-done:
-  if (status != WR_OK) wr_free(r), r = NULL;
-  *solve = r;
-  return status;
+  return wr_pagerank_open(&r->method, problem, plan, env);
 }
 
 static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
@@ -119,16 +100,7 @@ static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) 
 
 static wr_status multiply(void *solve, int count) { return wr_pagerank_multiply(&((ranking *)solve)->method, count); }
 
-static wr_status answer(void *solve, double **x, int64_t *n) {
-  wr_status status;
-  ranking *r = solve;
-  *n = r->graph->n;
-  TRY(wr_alloc(x, *n, sizeof **x, "the scores"));
-  TRY(wr_pagerank_download(&r->method, *x));
-done:
-  if (status != WR_OK) wr_free(*x), *x = NULL;
-  return status;
-}
+static wr_status answer(void *solve, double *x) { return wr_pagerank_download(&((ranking *)solve)->method, x); }
 
 static wr_status verify(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
   wr_status status;
@@ -158,10 +130,7 @@ static double verify_seconds(int64_t nrows, int64_t nnz, int threads) {
   return 8e-9 * (double)(nrows + nnz);
 }
 
-static void stop(void *solve) {
-  if (solve) wr_pagerank_close(&((ranking *)solve)->method);
-  wr_free(solve);
-}
+static void stop(void *solve) { wr_pagerank_close(&((ranking *)solve)->method); }
 
 static double difference(const double *a, const double *b, int64_t n) {
   double sum = 0;
@@ -189,6 +158,10 @@ int main(int argc, char **argv) {
       .options = wr_pagerank_table,
       .measure = WR_MEASURE_L1_ERROR,
       .nonnegative = 1,
+      .problem = "a graph",
+      .values = "the scores",
+      .problem_size = sizeof(wr_graph),
+      .solve_size = sizeof(ranking),
       .complete = complete,
       .row_bytes = wr_pagerank_row_bytes,
       .work = work,

@@ -140,7 +140,11 @@ static wr_status prepare_problem(job *j) {
   TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
   note_extent(j);
   wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
-  TRY(j->program->open(s, j->A, &j->ids, &j->facts, &j->problem));
+  if (j->A->nrows != j->A->ncols)
+    TRY(wr_fail(WR_EINPUT, "%s: %s needs a square matrix, not %lld x %lld", j->facts.source, j->program->problem,
+                (long long)j->A->nrows, (long long)j->A->ncols));
+  TRY(wr_alloc_zeroed(&j->problem, 1, j->program->problem_size, j->program->problem));
+  TRY(j->program->open(s, j->A, &j->ids, &j->facts, j->problem));
   TRY(finish_problem(j));
 done:
   return status;
@@ -312,6 +316,7 @@ static void close_job(job *j) {
   wr_choices_free(j->choices, &j->comparison.count);
   for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]);
   if (j->problem) j->program->close(j->problem);
+  wr_free(j->problem);
   wr_csr_free(j->A);
   wr_ids_free(&j->ids);
   wr_options_release(j->program->options, &j->settings);

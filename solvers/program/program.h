@@ -1,13 +1,11 @@
 /* The common part of pagerank and bicgstab, from the command line to the exit code. A program is a table of functions of its
- * method. */
+ * method. Matrices are square; others are refused. */
 #ifndef WR_PROGRAM_H
 #define WR_PROGRAM_H
 
 #include "io/ids.h"
 #include "solvers/program/settings.h"
 #include "solvers/report/run.h"
-#include "solvers/solver.h"
-#include "spmv/spmv.h"
 
 typedef struct wr_program {
   const char *name;
@@ -15,6 +13,8 @@ typedef struct wr_program {
   const wr_option *options;
   wr_measure measure;
   int nonnegative;          /* values are weights                                             */
+  const char *problem, *values;    /* "a graph", "the scores": for messages                   */
+  size_t problem_size, solve_size; /* of a problem, and of a solve of it: allocated zeroed    */
   /* Fills in settings with a default that depends on the method: tolerance, iterations. */
   void (*complete)(wr_settings *settings);
   /* A lower bound on the host memory of a run, in bytes a row of the matrix (solvers/program/need.h). */
@@ -24,27 +24,27 @@ typedef struct wr_program {
   double (*work)(const wr_settings *settings, int64_t nrows, int64_t nnz);
   /* Makes the problem on the host from the parsed matrix, which outlives it. Vectors may name their elements by the ids of the
    * matrix's rows. May add to facts->remark. */
-  wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts, void **problem);
+  wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts, void *problem);
   /* Either both or NULL. The part of making the problem that a device can do if all backends run there: upload uploads its
-   * input, finish does it on the device, or with NULL on the host, and may add to facts->remark. After an error the problem is
-   * to be closed. */
+   * input, finish does it on the device, or with NULL on the host, and may add to facts->remark. */
   wr_status (*upload)(void *problem, wr_env *device);
   wr_status (*finish)(void *problem, wr_env *device, wr_problem_facts *facts);
   /* 1 if the device needs A itself, as loaded, so that rows may be uploaded while others are read. Only sizes of A, `symmetric`
    * and whether it is a pattern may be read. all_on_device: all backends run on the device. NULL: never. */
   int (*uploads_input)(const wr_settings *settings, const wr_csr *A, int all_on_device);
-  void (*close)(void *problem);
+  void (*close)(void *problem); /* frees what it holds; also after open has failed */
   wr_csr *(*matrix)(void *problem); /* that plans are made of */
-  /* One backend's solve: vectors, iteration, answer ([*n], wr_alloc'ed), checking, end. */
-  wr_status (*start)(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void **solve);
+  /* One backend's solve: vectors, iteration, answer, checking, end. */
+  wr_status (*start)(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void *solve);
   wr_status (*run)(void *solve, const wr_monitor *monitor, wr_result *result);
   wr_status (*multiply)(void *solve, int count); /* as in its iterations; destroys the answer */
   double (*verify_seconds)(int64_t nrows, int64_t nnz, int threads); /* estimate of full verification */
-  /* Downloads the answer; checks it as downloaded; brings it into the form for outputs (NULL: it is in that form). */
-  wr_status (*answer)(void *solve, double **x, int64_t *n);
+  /* x[rows of the matrix] := the answer; checks it as downloaded; brings it into the form for outputs (NULL: it is in that
+   * form). */
+  wr_status (*answer)(void *solve, double *x);
   wr_status (*verify)(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict);
   wr_status (*normalise)(void *solve, double *x);
-  void (*stop)(void *solve); /* NULL is fine */
+  void (*stop)(void *solve); /* frees what it holds; also after start has failed */
   /* Distance of two answers, as reports give it. */
   double (*difference)(const double *a, const double *b, int64_t n);
   /* Prints an excerpt of the answer (the best pages) with the ids of its elements; may be NULL. */

@@ -1,7 +1,9 @@
+#define _DEFAULT_SOURCE /* gmtime_r */
 #include "solvers/report/json.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <time.h>
 
 #include "io/vector_file.h"
 
@@ -104,4 +106,23 @@ void wr_json_boolean(wr_json *json, const char *name, int value) {
 void wr_json_null(wr_json *json, const char *name) {
   begin_value(json, name);
   fputs("null", json->file);
+}
+
+void wr_json_positive(wr_json *json, const char *name, double value) {
+  wr_json_real(json, name, value > 0 ? value : NAN);
+}
+
+void wr_json_count(wr_json *json, const char *name, int64_t value) {
+  if (value >= 0)
+    wr_json_integer(json, name, value);
+  else
+    wr_json_null(json, name);
+}
+
+void wr_json_now(wr_json *json, const char *name) {
+  time_t now = time(NULL);
+  struct tm date;
+  char text[32] = "";
+  if (gmtime_r(&now, &date)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &date);
+  wr_json_text(json, name, text);
 }

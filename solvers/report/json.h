@@ -29,4 +29,10 @@ void wr_json_real(wr_json *json, const char *name, double value); /* reads back 
 void wr_json_boolean(wr_json *json, const char *name, int value);
 void wr_json_null(wr_json *json, const char *name);
 
+/* For quantities that may not have been measured: null unless the value is positive, or not negative. */
+void wr_json_positive(wr_json *json, const char *name, double value);
+void wr_json_count(wr_json *json, const char *name, int64_t value);
+
+void wr_json_now(wr_json *json, const char *name); /* "2026-11-22T08:15:00Z" */
+
 #endif

@@ -1,22 +1,14 @@
-#define _DEFAULT_SOURCE /* gmtime_r, clock_gettime */
+#define _DEFAULT_SOURCE /* clock_gettime */
 #include <math.h>
 #include <time.h>
 
 #include "io/output_file.h"
-#include "solvers/report/json.h"
+#include "solvers/report/json_records.h"
 #include "solvers/report/machine.h"
 #include "solvers/report/report.h"
 #include "solvers/report/report_text.h"
 
 enum { SCHEMA = 1, LABEL_ROOM = 256 };
-
-/* A quantity that was not measured is 0 in the records and null in JSON. */
-static void real_or_null(wr_json *json, const char *name, double value) {
-  if (value > 0)
-    wr_json_real(json, name, value);
-  else
-    wr_json_null(json, name);
-}
 
 static void write_ledger(wr_json *json, const char *name, const wr_ledger *ledger) {
   wr_json_begin(json, name, '{');
@@ -37,17 +29,13 @@ static void write_ledger(wr_json *json, const char *name, const wr_ledger *ledge
 
 /* The date, the wall-clock time since the process began, and the processor time of all its threads. */
 static void write_clocks(wr_json *json, const wr_ledger *process) {
-  time_t now = time(NULL);
-  struct tm date;
-  char text[32] = "";
   struct timespec used = {0};
   double wall = 0;
-  if (gmtime_r(&now, &date)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &date);
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
   for (int phase = 0; phase < WR_PHASE_COUNT; phase++) wall += process->seconds[phase];
   if (process->running) wall += wr_clock() - process->since;
   wr_json_begin(json, "clocks", '{');
-  wr_json_text(json, "date", text);
+  wr_json_now(json, "date");
   wr_json_real(json, "wall_s", wall);
   wr_json_real(json, "processor_s", (double)used.tv_sec + 1e-9 * (double)used.tv_nsec);
   wr_json_end(json, '}');
@@ -68,7 +56,7 @@ static void write_problem(wr_json *json, const wr_problem_facts *problem) {
   wr_json_end(json, '}');
 }
 
-static void write_plan(wr_json *json, const wr_run *run) {
+void wr_json_plan(wr_json *json, const wr_run *run, int is_solve) {
   const wr_plan_info *info = &run->info;
   wr_json_begin(json, "plan", '{');
   wr_json_real(json, "apply_bytes", info->apply_bytes);
@@ -76,7 +64,7 @@ static void write_plan(wr_json *json, const wr_run *run) {
   wr_json_integer(json, "extra_bytes", info->extra_bytes);
   wr_json_integer(json, "borrowed_bytes", info->borrowed_bytes);
   wr_json_boolean(json, "deterministic", info->deterministic);
-  wr_json_boolean(json, "fused_epilogue", run->fused_epilogue);
+  if (is_solve) wr_json_boolean(json, "fused_epilogue", run->fused_epilogue);
   wr_json_text(json, "line", info->line);
   wr_json_text(json, "better", info->better ? info->better : "");
   wr_json_text(json, "advice", info->advice);
@@ -86,17 +74,15 @@ static void write_plan(wr_json *json, const wr_run *run) {
 static void write_apply(wr_json *json, const wr_run *run) {
   wr_json_begin(json, "apply", '{');
   wr_json_integer(json, "count", run->applies);
-  real_or_null(json, "total_s", run->apply_total);
-  real_or_null(json, "median_s", run->apply_median);
-  real_or_null(json, "median_low_s", run->apply_low);
-  real_or_null(json, "median_high_s", run->apply_high);
-  real_or_null(json, "first_s", run->apply_first);
+  wr_json_positive(json, "total_s", run->apply_total);
+  wr_json_positive(json, "median_s", run->apply_median);
+  wr_json_positive(json, "median_low_s", run->apply_low);
+  wr_json_positive(json, "median_high_s", run->apply_high);
+  wr_json_positive(json, "first_s", run->apply_first);
   wr_json_boolean(json, "timed_apart", run->timed_afterwards);
-  real_or_null(json, "read_bandwidth", run->read_bandwidth);
-  if (run->read_bandwidth > 0 && run->apply_median > 0)
-    wr_json_real(json, "read_share", run->info.apply_bytes / run->apply_median / run->read_bandwidth);
-  else
-    wr_json_null(json, "read_share");
+  wr_json_positive(json, "read_bandwidth", run->read_bandwidth);
+  int known = run->read_bandwidth > 0 && run->apply_median > 0;
+  wr_json_real(json, "read_share", known ? run->info.apply_bytes / run->apply_median / run->read_bandwidth : NAN);
   wr_json_end(json, '}');
 }
 
@@ -118,7 +104,7 @@ static void write_result(wr_json *json, const wr_result *result, wr_measure meas
   wr_json_end(json, '}');
 }
 
-static void write_verdict(wr_json *json, const wr_verdict *verdict, wr_measure measure) {
+void wr_json_verdict(wr_json *json, const wr_verdict *verdict, const wr_measure *measure) {
   static const char *const levels[] = {
       [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
   wr_json_begin(json, "verification", '{');
@@ -127,12 +113,14 @@ static void write_verdict(wr_json *json, const wr_verdict *verdict, wr_measure m
     wr_json_integer(json, "rows", verdict->rows);
     wr_json_boolean(json, "multiplied_right", verdict->multiplied_right);
     wr_json_real(json, "worst_row", verdict->worst_row);
+  }
+  if (verdict->level != WR_VERIFY_OFF && measure) {
     wr_json_boolean(json, "met_tolerance", verdict->met_tolerance);
     wr_json_real(json, "measure", verdict->measure);
     wr_json_real(json, "limit", verdict->limit);
     wr_json_boolean(json, "on_host", verdict->on_host);
-    real_or_null(json, "attainable", verdict->attainable);
-    wr_json_real(json, "backward_error", measure == WR_MEASURE_RESIDUAL ? verdict->backward_error : NAN);
+    wr_json_positive(json, "attainable", verdict->attainable);
+    wr_json_real(json, "backward_error", *measure == WR_MEASURE_RESIDUAL ? verdict->backward_error : NAN);
   }
   wr_json_end(json, '}');
 }
@@ -143,12 +131,9 @@ static void write_comparison(wr_json *json, const wr_run *run, const wr_run *bas
   int64_t multiplies = comparable ? wr_break_even(run, base) : -1;
   wr_json_begin(json, "comparison", '{');
   wr_json_boolean(json, "is_baseline", run == base);
-  real_or_null(json, "speed_up", comparable ? base->apply_median / run->apply_median : 0);
+  wr_json_positive(json, "speed_up", comparable ? base->apply_median / run->apply_median : 0);
   wr_json_boolean(json, "faster", comparable && wr_faster(run, base));
-  if (multiplies >= 0)
-    wr_json_integer(json, "break_even", multiplies);
-  else
-    wr_json_null(json, "break_even");
+  wr_json_count(json, "break_even", multiplies);
   wr_json_real(json, "difference", run->difference);
   wr_json_end(json, '}');
 }
@@ -167,15 +152,15 @@ static void write_run(wr_json *json, const wr_run *run, const wr_run *base, wr_m
   wr_json_text(json, "reason", run->error.text);
   wr_json_integer(json, "exit_code", wr_run_exit_code(run));
   wr_json_boolean(json, "ran", run->ran);
-  write_plan(json, run);
+  wr_json_plan(json, run, 1);
   write_ledger(json, "ledger", &run->ledger);
   wr_json_real(json, "setup_s", run->setup);
-  real_or_null(json, "warm_s", run->warm);
-  real_or_null(json, "warm_solve_s", run->warm_solve);
+  wr_json_positive(json, "warm_s", run->warm);
+  wr_json_positive(json, "warm_solve_s", run->warm_solve);
   if (run->ran) {
     write_apply(json, run);
     write_result(json, &run->result, measure);
-    write_verdict(json, &run->verdict, measure);
+    wr_json_verdict(json, &run->verdict, &measure);
     write_comparison(json, run, base);
   }
   wr_json_end(json, '}');

@@ -1,10 +1,8 @@
-#define _DEFAULT_SOURCE /* gmtime_r */
 #include "solvers/report/spmv_json.h"
 
 #include <math.h>
-#include <string.h>
-#include <time.h>
 
+#include "solvers/report/json_records.h"
 #include "solvers/report/machine.h"
 #include "solvers/report/report_text.h"
 #include "solvers/report/sectors.h"
@@ -20,21 +18,17 @@ static void write_places(wr_json *json, const wr_apply_place *places) {
     wr_json_text(json, "status", wr_status_name(places[p].error.status));
     wr_json_text(json, "reason", places[p].error.text[0] ? places[p].error.text : NULL);
     wr_json_text(json, "device", places[p].env.device_name[0] ? places[p].env.device_name : NULL);
-    wr_json_real(json, "read_bandwidth", places[p].read_bandwidth > 0 ? places[p].read_bandwidth : NAN);
+    wr_json_positive(json, "read_bandwidth", places[p].read_bandwidth);
     wr_json_end(json, '}');
   }
   wr_json_end(json, ']');
 }
 
 void wr_spmv_json_begin(wr_json *json, const char *settings, const wr_apply_place *places) {
-  time_t now = time(NULL);
-  struct tm date;
-  char text[32] = "";
-  if (gmtime_r(&now, &date)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &date);
   wr_json_begin(json, NULL, '{');
   wr_json_integer(json, "schema", SPMV_SCHEMA);
   wr_json_text(json, "program", "spmv");
-  wr_json_text(json, "date", text);
+  wr_json_now(json, "date");
   wr_machine_write(json);
   wr_json_text(json, "settings", settings);
   write_places(json, places);
@@ -62,19 +56,6 @@ static void write_sample(wr_json *json, const char *name, const wr_sample *sampl
   wr_json_end(json, '}');
 }
 
-static void write_plan(wr_json *json, const wr_run *run) {
-  wr_json_begin(json, "plan", '{');
-  wr_json_real(json, "apply_bytes", run->info.apply_bytes);
-  wr_json_integer(json, "format_bytes", run->info.format_bytes);
-  wr_json_integer(json, "extra_bytes", run->info.extra_bytes);
-  wr_json_integer(json, "borrowed_bytes", run->info.borrowed_bytes);
-  wr_json_boolean(json, "deterministic", run->info.deterministic);
-  wr_json_text(json, "line", run->info.line);
-  wr_json_text(json, "better", run->info.better ? run->info.better : "");
-  wr_json_text(json, "advice", run->info.advice);
-  wr_json_end(json, '}');
-}
-
 static void write_times(wr_json *json, const wr_run *run, const wr_apply_times *times) {
   wr_json_integer(json, "preparations", times->preparations);
   wr_json_real(json, "prepare_s", run->setup);
@@ -89,19 +70,6 @@ static void write_times(wr_json *json, const wr_run *run, const wr_apply_times *
   wr_json_real(json, "read_share", run->read_bandwidth > 0 ? rate / run->read_bandwidth : NAN);
 }
 
-static void write_verdict(wr_json *json, const wr_verdict *verdict) {
-  static const char *const levels[] = {
-      [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
-  wr_json_begin(json, "verification", '{');
-  wr_json_text(json, "level", levels[verdict->level]);
-  if (verdict->level != WR_VERIFY_OFF) {
-    wr_json_integer(json, "rows", verdict->rows);
-    wr_json_boolean(json, "multiplied_right", verdict->multiplied_right);
-    wr_json_real(json, "worst_row", verdict->worst_row);
-  }
-  wr_json_end(json, '}');
-}
-
 static void write_comparison(wr_json *json, const wr_run *run, const wr_run *base) {
   wr_apply_standing standing = wr_apply_compare(run, base);
   wr_json_begin(json, "comparison", '{');
@@ -109,14 +77,9 @@ static void write_comparison(wr_json *json, const wr_run *run, const wr_run *bas
   wr_json_real(json, "speed_up", standing.known ? standing.speed_up : NAN);
   wr_json_boolean(json, "faster", standing.faster);
   wr_json_boolean(json, "slower", standing.slower);
-  if (standing.known && run != base && standing.pays_at >= 0)
-    wr_json_integer(json, "break_even", standing.pays_at);
-  else
-    wr_json_null(json, "break_even");
-  if (standing.known && run != base && standing.pays_at < 0 && standing.ahead_until >= 0)
-    wr_json_integer(json, "ahead_until", standing.ahead_until);
-  else
-    wr_json_null(json, "ahead_until");
+  int pays = standing.known && run != base;
+  wr_json_count(json, "break_even", pays ? standing.pays_at : -1);
+  wr_json_count(json, "ahead_until", pays && standing.pays_at < 0 ? standing.ahead_until : -1);
   wr_json_end(json, '}');
 }
 
@@ -143,10 +106,10 @@ static void write_run(wr_json *json, const wr_spmv_table *t, int k, const wr_run
   wr_json_text(json, "reason", run->error.text[0] ? run->error.text : NULL);
   wr_json_boolean(json, "ran", run->ran);
   if (run->ran) {
-    write_plan(json, run);
+    wr_json_plan(json, run, 0);
     write_sectors(json, t, run);
     write_times(json, run, &t->times[k]);
-    write_verdict(json, &run->verdict);
+    wr_json_verdict(json, &run->verdict, NULL);
     write_comparison(json, run, base);
   }
   wr_json_end(json, '}');

@@ -3,14 +3,10 @@
 #ifndef WR_BSR_BUILD_H
 #define WR_BSR_BUILD_H
 
-#include "config/status.h"
 #include "spmv/blocks/bsr_format.h"
-#include "spmv/matrix/csr.h"
 #include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* WR_OK when blocks of r x c can be made of such a matrix: sides in 1..WR_BSR_MAX_SIDE, else WR_EUSAGE; nrows and ncols in
  * 1..WR_MAX_INDEX, nnz >= 0, and blocks * r * c at most WR_BSR_MAX_VALUES even if every entry were a block of its own, else
@@ -83,7 +79,5 @@ int64_t wr_bsr_device_bytes(const wr_bsr *b);   /* bytes of the arrays on a devi
 /* *to := a copy on the host; waits. WR_ENOMEM, WR_EDEVICE; *to is then without arrays. */
 wr_status wr_bsr_download(wr_env *env, const wr_bsr *b, wr_bsr *to);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

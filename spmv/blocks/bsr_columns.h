@@ -6,9 +6,7 @@
 #include "spmv/blocks/bsr_format.h"
 #include "spmv/matrix/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 typedef struct wr_bsr_columns {
   wr_bsr shape;     /* with row_ptr and col on the device, and without val                         */
@@ -26,7 +24,5 @@ wr_status wr_bsr_columns_build(wr_env *env, int64_t nrows, int64_t ncols, int64_
 void wr_bsr_columns_free_workspace(wr_env *env, wr_bsr_columns *columns); /* frees all but shape's arrays */
 void wr_bsr_columns_free(wr_env *env, wr_bsr_columns *columns); /* also of a zeroed one */
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -2,9 +2,7 @@
 #define _DEFAULT_SOURCE /* _SC_LEVEL3_CACHE_SIZE */
 #include <unistd.h>
 
-#include "config/argument.h"
 #include "spmv/device/vec_argument.h"
-#include "spmv/device/env.h"
 
 enum { MEGABYTE = 1 << 20 };
 

@@ -9,9 +9,7 @@
 #include "spmv/device/env.h"
 #include "spmv/loop/loop.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* Memory in which the thread blocks of a launch leave their sums. One for each env, since its stream runs one launch at a
  * time. */
@@ -103,7 +101,5 @@ wr_status wr_cuda_widen(wr_env *env, const wr_vec *from, wr_vec *to);
 wr_status wr_cuda_step(wr_env *env, const wr_then *then);
 wr_status wr_cuda_epilogue(wr_env *env, const struct wr_apply *apply);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -8,9 +8,7 @@
 #include "spmv/device/pack.h"
 #include "spmv/device/env.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* Memory of an env. A freed block is kept for the next allocation of about its size until the env is closed or the device is
  * out of memory, since cudaMalloc of a large block takes 50 us and cudaFree 40 to 160 us and waits for the device. Blocks may
@@ -44,7 +42,5 @@ void wr_pinned_free(void *block);
 wr_status wr_device_upload(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how);
 wr_status wr_device_download(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -2,7 +2,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "config/argument.h"
 #include "spmv/device/env.h"
 #include "spmv/device/vec_argument.h"
 

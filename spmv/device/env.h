@@ -4,9 +4,7 @@
 
 #include "spmv/device/vec.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 struct wr_resident;
 
@@ -42,7 +40,5 @@ wr_status wr_env_read_bandwidth(wr_env *env, double bytes, double *bytes_per_sec
 /* Version of the CUDA toolkit of this build, 1000 * major + 10 * minor; 0: built without CUDA. */
 int wr_cuda_toolkit(void);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

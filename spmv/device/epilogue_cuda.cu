@@ -8,7 +8,6 @@
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/stream.cuh"
-#include "spmv/apply.h"
 
 template <typename T>
 struct epilogue_args {

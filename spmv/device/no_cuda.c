@@ -1,16 +1,13 @@
 /* The functions of the CUDA sources in a build without CUDA: each fails and says what to install. */
 #include <stdint.h>
 
-#include "config/argument.h"
 #include "spmv/matrix/csr.h"
 #include "spmv/matrix/csr_device.h"
 #include "spmv/matrix/csr_upload.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
 #include "spmv/matrix/transpose.h"
-#include "spmv/device/env.h"
 #include "spmv/device/vec_argument.h"
-#include "spmv/apply.h"
 
 static wr_status fail(void) {
   return wr_fail(WR_EUNAVAILABLE,
@@ -18,63 +15,9 @@ static wr_status fail(void) {
 }
 
 static wr_status open(wr_env *env) { return (void)env, fail(); }
-static void close(wr_env *env) { (void)env; }
-static void release(wr_env *env, wr_vec *v) { (void)env, (void)v; /* nothing was allocated */ }
-static wr_status fill(wr_env *env, wr_vec *v, double value) { return (void)env, (void)v, (void)value, fail(); }
-static wr_status compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v) {
-  return (void)env, (void)n, (void)values, (void)what, (void)v, fail();
-}
 
-static wr_status widen(wr_env *env, const wr_vec *from, wr_vec *to) { return (void)env, (void)from, (void)to, fail(); }
-
-static wr_status fused(wr_env *env, const wr_fused *f) { return (void)env, (void)f, fail(); }
-static wr_status epilogue(wr_env *env, const wr_apply *apply) { return (void)env, (void)apply, fail(); }
-static wr_status wait(wr_env *env) { return (void)env, fail(); }
-static wr_status stamp(wr_env *env, int slot) { return (void)env, (void)slot, fail(); }
-
-static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
-  (void)env, (void)n, (void)type, (void)what;
-  if (v) *v = (wr_vec){0};
-  return fail();
-}
-
-static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
-  return (void)env, (void)v, (void)values, fail();
-}
-
-static wr_status download(wr_env *env, const wr_vec *v, double *values) {
-  return (void)env, (void)v, (void)values, fail();
-}
-
-static wr_status step(wr_env *env, const wr_then *then) { return (void)env, (void)then, fail(); }
-
-static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
-  return (void)env, (void)from, (void)to, (void)seconds, fail();
-}
-
-static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) {
-  return (void)env, (void)free_bytes, (void)total_bytes, fail();
-}
-
-const wr_vecops wr_vecops_cuda = {
-    .name = "cuda",
-    .open = open,
-    .close = close,
-    .alloc = alloc,
-    .release = release,
-    .upload = upload,
-    .download = download,
-    .fill = fill,
-    .compact = compact,
-    .widen = widen,
-    .fused = fused,
-    .step = step,
-    .epilogue = epilogue,
-    .wait = wait,
-    .stamp = stamp,
-    .elapsed = elapsed,
-    .memory = memory,
-};
+/* No env is ever open, so no other operation is called. */
+const wr_vecops wr_vecops_cuda = {.name = "cuda", .open = open};
 
 wr_status wr_device_alloc(wr_env *env, void *block, int64_t count, size_t size, const char *what) {
   (void)env, (void)count, (void)size, (void)what;
@@ -86,13 +29,7 @@ wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t
   return wr_device_alloc(env, block, count, size, what);
 }
 
-wr_status wr_device_alloc_shared(wr_env *env, void *block, int64_t count, size_t size, const char *what) {
-  return wr_device_alloc(env, block, count, size, what);
-}
-
 void wr_device_free(wr_env *env, void *block) { (void)env, (void)block; /* nothing was allocated */ }
-
-void wr_device_free_shared(int device, void *block) { (void)device, (void)block; }
 
 int64_t wr_device_blocks(void) { return 0; }
 

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "config/status.h"
+
+WR_C_BEGIN
 
 typedef enum wr_conversion {
   WR_AS_4_BYTES, /* int32_t or float, the same on both sides                                   */
@@ -28,7 +28,5 @@ void wr_unpack_elements(void *to, const void *room, int64_t count, wr_conversion
 int wr_reciprocal_bytes(const double *values, int64_t n);
 void wr_whole_pack(const double *values, int64_t n, int bytes, void *room);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -16,9 +16,7 @@
 
 #include "spmv/device/env.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* The number of low bits in which keys from 0 to largest differ: an end_bit for sort_pairs. */
 static inline int wr_key_bits(uint64_t largest) { return largest ? 64 - __builtin_clzll(largest) : 0; }
@@ -61,7 +59,5 @@ static inline wr_status wr_sort_check_position(int64_t largest, size_t size) {
   return wr_fail(WR_EUSAGE, "position %lld does not fit 4 bytes; ask for positions of 8 bytes", (long long)largest);
 }
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -5,15 +5,11 @@
 #include "config/argument.h"
 #include "spmv/device/env.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* WR_OK, or WR_EUSAGE in the name of `function` when its argument `name`, an env, is NULL or not open. */
 wr_status wr_env_check_open(const wr_env *env, const char *name, const char *function);
 #define WR_NEED_OPEN(env) WR_NEED_OK(wr_env_check_open((env), #env, __func__))
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

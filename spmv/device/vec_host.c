@@ -7,13 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "config/argument.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "spmv/device/epilogue_host.h"
 #include "spmv/device/processors.h"
 #include "spmv/device/team.h"
-#include "spmv/device/env.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/apply.h"
 #include "spmv/steps/step_math.h"

@@ -10,7 +10,6 @@
 
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/epilogue.cuh"
-#include "spmv/apply.h"
 #include "spmv/matrix/csr.h"
 
 /* y = alpha*A*x + beta*y. T: float or double; P: int32_t or int64_t, of the row pointers. */

@@ -4,9 +4,7 @@
 
 #include "spmv/device/vec.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 enum { WR_MAX_PARTS = 3, WR_MAX_LEFT = 12 };
 
@@ -37,7 +35,5 @@ typedef struct wr_loop_request {
  * a small system it takes half to two thirds of the time of a graph. Its sums are added in another order. */
 typedef struct wr_loop wr_loop;
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -6,11 +6,8 @@
 
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
-#include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/loop/loop_cuda.h"
-#include "spmv/loop/loop_graph.h"
-#include "spmv/loop/loop_plain.h"
 #include "spmv/loop/resident.h"
 
 enum { MAX_BANK = 256 };

@@ -2,7 +2,7 @@
  * further part; the deciding step at the end of a part sets the conditions of the WHILE node and of the parts that follow. If
  * CUDA or the driver has no such nodes, wr_loop_graph_open returns WR_EUNAVAILABLE and loop_plain.cu is used. Facts: CUDA
  * Programming Guide, "Conditional Graph Nodes". */
-#include "spmv/loop/loop_graph.h"
+#include "spmv/loop/loop_cuda.h"
 
 #include <cuda_runtime.h>
 #include <string.h>

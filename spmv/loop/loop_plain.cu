@@ -5,7 +5,7 @@
  * or overwrites its buffers, and the host ignores entries of the log beyond the count in the bank.
  *
  * The recorded operations are the same as in other loops; only the save kernels and the surplus parts take extra time. */
-#include "spmv/loop/loop_plain.h"
+#include "spmv/loop/loop_cuda.h"
 
 #include <cuda_runtime.h>
 #include <string.h>

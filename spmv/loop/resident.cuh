@@ -3,7 +3,6 @@
 #ifndef WR_RESIDENT_CUH
 #define WR_RESIDENT_CUH
 
-#include "spmv/matrix/csr.h"
 #include "spmv/device/fused.cuh"
 #include "spmv/loop/resident.h"
 #include "spmv/kernel/epilogue.cuh"

@@ -6,9 +6,7 @@
 #include "spmv/loop/loop.h"
 #include "spmv/matrix/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 typedef struct wr_resident wr_resident;
 
@@ -25,7 +23,5 @@ wr_status wr_resident_close(wr_env *env, wr_resident *resident);  /* ends record
 wr_status wr_resident_run(wr_env *env, wr_resident *resident, const unsigned *stop);
 void wr_resident_free(wr_env *env, wr_resident *resident); /* also takes NULL */
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

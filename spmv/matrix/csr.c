@@ -2,11 +2,9 @@
 
 #include <math.h>
 
-#include "config/argument.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "spmv/matrix/csr_argument.h"
-#include "spmv/matrix/csr_hold.h"
 #include "spmv/matrix/csr_feed.h"
 #include "spmv/matrix/csr_device.h"
 #include "spmv/device/vec.h"

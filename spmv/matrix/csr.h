@@ -16,9 +16,7 @@
 
 #include "config/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 struct wr_env;
 struct wr_csr_device;
@@ -116,7 +114,5 @@ typedef struct wr_csr_view {
 wr_status wr_csr_device_view(wr_csr *A, struct wr_env *env, wr_csr_view *view);
 void wr_csr_device_free(struct wr_csr_device *device); /* for wr_csr_free; device may be NULL */
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

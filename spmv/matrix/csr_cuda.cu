@@ -1,5 +1,4 @@
 /* Device views: one set of index arrays for each device, and values in each type that was requested. */
-#include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/matrix/csr_feed.h"
 #include "spmv/device/check.cuh"

@@ -1,4 +1,4 @@
-/* The device views of a matrix (wr_csr.device): for the sources that make them. */
+/* The device views of a matrix (wr_csr.device) and its holders: for the sources that make views, and for plans. */
 #ifndef WR_CSR_DEVICE_H
 #define WR_CSR_DEVICE_H
 
@@ -18,15 +18,14 @@ struct wr_csr_device {
   int stale[2];     /* by wr_type; 1: values on the host have changed since             */
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
+
+/* Adds a holder, such as a plan that borrows arrays: one more wr_csr_free is needed until A is freed. */
+void wr_csr_hold(wr_csr *A);
 
 /* Gives `to`, a matrix of the same pattern without a view on env's device, a view that shares the indices of from's, if from
  * has one; it has no values yet. Either matrix may be freed first. WR_ENOMEM. */
 wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, struct wr_env *env);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -8,9 +8,7 @@
 
 #include "spmv/matrix/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* Callbacks, called by one thread at a time. Where a feed is an argument, NULL means that no progress is reported. */
 typedef struct wr_csr_feed {
@@ -56,7 +54,5 @@ int64_t wr_first_beyond_f32(const double *values, int64_t count);
 wr_status wr_csr_assemble_for(const wr_csr_feed *feed, wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out,
                               int64_t *repeated);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

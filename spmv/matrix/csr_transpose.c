@@ -3,9 +3,7 @@
  * within a column, which is the ascending order that the transposed rows need. */
 #include <omp.h>
 
-#include "config/argument.h"
 #include "config/memory.h"
-#include "spmv/matrix/csr.h"
 #include "spmv/matrix/csr_argument.h"
 
 enum { MAX_BUCKETS = 512 };

@@ -7,9 +7,7 @@
 
 #include "spmv/matrix/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 struct wr_csr_device;
 
@@ -35,7 +33,5 @@ wr_status wr_csr_upload_more(wr_csr_upload *upload, int64_t rows, int64_t most, 
 wr_status wr_csr_upload_end(wr_csr_upload *upload);
 void wr_csr_upload_drop(wr_csr_upload *upload); /* frees the upload and its view; A may be freed already. NULL is allowed. */
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

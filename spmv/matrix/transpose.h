@@ -15,9 +15,7 @@
 #define WR_RUN_INLINE static inline
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* *out := A transposed, on env's device only; wr_csr_host then makes the same arrays, bit for bit, as wr_csr_transpose. With
  * values env must be of f64, else WR_EUSAGE, as f32 would round them. */
@@ -46,7 +44,5 @@ wr_status wr_device_transpose(wr_env *env, int64_t nrows, int64_t ncols, int64_t
 WR_RUN_INLINE uint32_t wr_run_begin(int64_t at) { return 0 - (uint32_t)at; }
 WR_RUN_INLINE uint32_t wr_run_end(int64_t at) { return (uint32_t)at; }
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

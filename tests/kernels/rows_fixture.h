@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "spmv/device/device_memory.h"
+#include "spmv/matrix/csr.h"
 #include "tests/kernels/on_device.h"
 
 static inline uint64_t hash(int64_t i, int64_t j) {

@@ -2,10 +2,10 @@
  * pointers, values and patterns, each option on and off, short rows and block rows that many tasks share. */
 #include <string.h>
 
-#include "spmv/backends/cb_spmv/cb_spmv_build.h"
 #include "spmv/device/device_memory.h"
 #include "tests/kernels/on_device.h"
 #include "tests/kernels/rows_fixture.h"
+#include "tests/spmv/cb_spmv_host.h"
 
 /* Blocks with given numbers of entries, at pseudo-random places. */
 static int64_t filled(int64_t i, int64_t last, int64_t ncols) {
@@ -43,7 +43,7 @@ static void test_build(wr_env *env, const wr_csr *A, const wr_csr_view *view, co
   wr_cb_format there, here, expected;
   CHECK_OK(wr_cb_device_build(env, A->nrows, A->ncols, A->nnz, view, options, &there));
   CHECK_OK(wr_cb_download(env, &there, &here));
-  CHECK_OK(wr_cb_build(A, options, env->type, &expected));
+  build_on_host(A, options, env->type, &expected);
   check_same(&here, &expected);
   int64_t padding = wr_cb_device_bytes(&there) - wr_cb_bytes(&there);
   CHECKF(0 <= padding && padding <= 6 * 128, "%lld bytes of padding", (long long)padding);

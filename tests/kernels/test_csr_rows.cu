@@ -2,10 +2,8 @@
  * bits as with 32. The matrix is small; its rows are of all lengths, some with widely spread columns. */
 #include <vector>
 
-#include "spmv/backends/csr_rows/csr_thread_kernel.h"
-#include "spmv/backends/csr_rows/csr_thread_unrolled_kernel.h"
+#include "spmv/backends/csr_rows/csr_rows.h"
 #include "spmv/backends/csr_rows/csr_warp_kernel.h"
-#include "spmv/backends/csr_rows/csr_warp_shared_kernel.h"
 #include "spmv/device/device_memory.h"
 #include "tests/kernels/on_device.h"
 

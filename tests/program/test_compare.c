@@ -14,33 +14,36 @@ typedef struct method {
   int solves, stops;
 } method;
 
+/* A solve of it. */
+typedef struct solving {
+  method *of;
+} solving;
+
 static wr_csr *matrix(void *problem) { return ((method *)problem)->A; }
 
-static wr_status start(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void **solve) {
+static wr_status start(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void *solve) {
   (void)settings, (void)plan, (void)env;
-  *solve = problem;
+  ((solving *)solve)->of = problem;
   return WR_OK;
 }
 
 static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
   (void)monitor;
-  ((method *)solve)->solves++;
+  ((solving *)solve)->of->solves++;
   *result = (wr_result){.outcome = WR_CONVERGED, .iterations = 3};
   return WR_OK;
 }
 
 static wr_status verify(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
   (void)rows;
-  CHECK(x[0] == ((method *)solve)->solves); /* as it was downloaded */
+  CHECK(x[0] == ((solving *)solve)->of->solves); /* as it was downloaded */
   *verdict = (wr_verdict){.level = level, .multiplied_right = 1, .met_tolerance = 1};
   return WR_OK;
 }
 
-static wr_status answer(void *solve, double **x, int64_t *n) {
-  *n = N;
-  wr_status status = wr_alloc(x, N, sizeof **x, "an answer");
-  for (int i = 0; status == WR_OK && i < N; i++) (*x)[i] = ((method *)solve)->solves;
-  return status;
+static wr_status answer(void *solve, double *x) {
+  for (int i = 0; i < N; i++) x[i] = ((solving *)solve)->of->solves;
+  return WR_OK;
 }
 
 static wr_status normalise(void *solve, double *x) {
@@ -49,13 +52,13 @@ static wr_status normalise(void *solve, double *x) {
   return WR_OK;
 }
 
-static void stop(void *solve) {
-  if (solve) ((method *)solve)->stops++;
-}
+static void stop(void *solve) { ((solving *)solve)->of->stops++; }
 
 static double difference(const double *a, const double *b, int64_t n) { return n == N ? a[0] - b[0] : -1; }
 
 static const wr_program program = {.name = "test",
+                                   .values = "an answer",
+                                   .solve_size = sizeof(solving),
                                    .matrix = matrix,
                                    .start = start,
                                    .run = run,

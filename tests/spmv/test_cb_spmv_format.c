@@ -1,10 +1,8 @@
-/* Blocks of 16 x 16 (cb_spmv_format.h): the host's builder against a matrix that is written down place by place,
- * and its lists against a walk along the path; the way back; any number of threads. */
-#include <omp.h>
+/* Blocks of 16 x 16 (cb_spmv_format.h): the builder of the tests, with which that on a device is compared, against a matrix
+ * that is written down place by place, and its lists against a walk along the path; the way back. */
 #include <stdlib.h>
 
-#include "spmv/backends/cb_spmv/cb_spmv_build.h"
-#include "tests/check.h"
+#include "tests/spmv/cb_spmv_host.h"
 
 /* ---- Matrices, place by place ---- */
 
@@ -193,7 +191,7 @@ static void test_way_back(const wr_csr *A, const wr_cb_format *f) {
 
 static void test_one(const wr_csr *A, int kind, const wr_cb_options *options, wr_type type) {
   expected x = {.options = *options, .has = kinds[kind].has, .pattern = A->val == NULL};
-  CHECK_OK(wr_cb_build(A, options, type, &x.f));
+  build_on_host(A, options, type, &x.f);
   CHECK(x.f.nrows == A->nrows && x.f.ncols == A->ncols && x.f.nnz == A->nnz && x.f.type == type);
   CHECK(x.f.wide == options->wide && x.f.balanced == options->balance);
   if (options->aggregate != WR_CB_BY_SHARE) CHECK(x.f.aggregated == (int)options->aggregate);
@@ -242,41 +240,7 @@ static void test_kinds(void) {
       }
 }
 
-/* ---- Threads ---- */
-
-static int many(int64_t i, int64_t j) { return i == 3 || (hash(i, j) % 9 == 0 && i / 50 % 3 != 1); }
-
-static void test_threads(void) {
-  CASE("any number of threads");
-  wr_csr *A = make(many, 900, 1000, 1);
-  wr_cb_options o = wr_cb_defaults();
-  CHECK(A->nnz > 5 * 8192); /* enough for several threads to be used */
-  for (int aggregate = 0; aggregate < 2; aggregate++) {
-    wr_cb_format first, f;
-    o.aggregate = aggregate ? WR_CB_ALWAYS : WR_CB_NEVER;
-    omp_set_num_threads(1);
-    CHECK_OK(wr_cb_build(A, &o, WR_F32, &first));
-    for (int threads = 2; threads <= 4; threads++) {
-      omp_set_num_threads(threads);
-      CHECK_OK(wr_cb_build(A, &o, WR_F32, &f));
-      CHECK(f.blocks == first.blocks && f.units == first.units && f.lists == first.lists);
-      CHECK(memcmp(&f.plain, &first.plain, sizeof f.plain) == 0);
-      CHECK(memcmp(f.block, first.block, (size_t)f.blocks * 8) == 0);
-      CHECK(memcmp(f.offset, first.offset, (size_t)(f.blocks + 1) * 4) == 0);
-      CHECK(memcmp(f.restore_cols, first.restore_cols, (size_t)(aggregate ? f.blocks : 0) * 64) == 0);
-      CHECK(memcmp(f.list_block, first.list_block, (size_t)(f.lists + 1) * 4) == 0);
-      CHECK(memcmp(f.list_row, first.list_row, (size_t)(f.lists + 1) * 4) == 0);
-      CHECK(memcmp(f.data, first.data, (size_t)f.units * 16) == 0);
-      wr_cb_free(&f);
-    }
-    wr_cb_free(&first);
-  }
-  wr_csr_free(A);
-}
-
 int main(void) {
-  omp_set_num_threads(1); /* small matrices, many of them */
   test_kinds();
-  test_threads();
   return wr_test_report("cb_spmv_format");
 }

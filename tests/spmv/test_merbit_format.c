@@ -1,13 +1,12 @@
-/* MERBIT's format (spmv/backends/merbit/merbit_format.h): the host's builder against a path that is written down step by step,
- * decoding, damaged formats, counts beyond 2^31, no memory. */
+/* MERBIT's format (spmv/backends/merbit/merbit_format.h): the builder of the tests, with which that on a device is compared,
+ * against a path that is written down step by step; decoding, damaged formats, counts beyond 2^31, no memory. */
 #define _GNU_SOURCE /* posix_memalign, memalign */
-#include "spmv/backends/merbit/merbit_build.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "tests/check.h"
+#include "tests/spmv/merbit_host.h"
 
 static int calls, refused = -1; /* the number of the call of posix_memalign that fails */
 
@@ -113,7 +112,7 @@ static int64_t compare_with_path(const wr_csr *A, const wr_merbit_format *f, int
 static int64_t test_one(const wr_csr *A, int sigma, int wide) {
   wr_merbit_format f;
   int64_t long_rows, *row_ptr = room((size_t)A->nrows + 1, sizeof *row_ptr);
-  CHECK_OK(wr_merbit_build(A, sigma, wide, &f));
+  build_on_host(A, sigma, wide, &f);
   CHECK(f.nrows == A->nrows && f.ncols == A->ncols && f.nnz == A->nnz && f.sigma == sigma && f.wide == wide);
   int64_t wrong = compare_with_path(A, &f, &long_rows);
   CHECKF(wrong == 0, "sigma %d, %lld rows: %lld tiles of %lld differ", sigma, (long long)A->nrows, (long long)wrong,
@@ -171,7 +170,7 @@ static void test_damage(int sigma, int wide) {
   wr_csr A = make_rows(mixed, 60);
   wr_merbit_format f;
   int64_t *row_ptr = room((size_t)A.nrows + 1, sizeof *row_ptr);
-  CHECK_OK(wr_merbit_build(&A, sigma, wide, &f));
+  build_on_host(&A, sigma, wide, &f);
   flip_all(&f, f.tile_x, (f.tiles + 1) * (wide ? 8 : 4), row_ptr);
   flip_all(&f, f.tile_y, (f.tiles + 1) * 4, row_ptr);
   flip_all(&f, f.lane, f.tiles * 32 * (sigma <= 22 ? 4 : 8), row_ptr);
@@ -223,7 +222,6 @@ static void test_tile_counts(void) {
 }
 
 static void test_refusals(void) {
-  wr_merbit_format f;
   CASE("refusals");
   CHECK_FAILS(WR_EUSAGE, wr_merbit_check(6, 6, 10, 0, 0));
   CHECK_FAILS(WR_EUSAGE, wr_merbit_check(6, 6, 10, WR_MERBIT_MAX_SIGMA + 1, 0));
@@ -237,11 +235,6 @@ static void test_refusals(void) {
   CHECK_MESSAGE("2147483648 entries");
   CHECK_OK(wr_merbit_check(6, 6, (int64_t)INT32_MAX + 1, 14, 1));
   CHECK_OK(wr_merbit_check(WR_MAX_INDEX, WR_MAX_INDEX, INT32_MAX, WR_MERBIT_MAX_SIGMA, 0));
-  wr_csr A = make_rows(one, 6);
-  memset(&f, 1, sizeof f);
-  CHECK_FAILS(WR_EUSAGE, wr_merbit_build(&A, -1, 0, &f));
-  CHECK(f.tile_x == NULL && f.tile_y == NULL && f.lane == NULL);
-  free(A.row_ptr);
 }
 
 /* Search and walk near the step `around`, against counting. */
@@ -278,19 +271,17 @@ static void test_far_places(void) {
 /* Every allocation fails once. */
 static void test_no_memory(void) {
   CASE("no memory");
-  wr_csr A = make_rows(one, 6);
-  wr_merbit_format f;
+  wr_merbit_format f = wr_merbit_shape(6, 6, 6, 14);
   for (int at = 0; at < 3; at++) {
     calls = 0, refused = at;
-    CHECK_FAILS(WR_ENOMEM, wr_merbit_build(&A, 14, 0, &f));
+    CHECK_FAILS(WR_ENOMEM, wr_merbit_alloc(&f));
     refused = -1;
     CHECK(f.tile_x == NULL && f.tile_y == NULL && f.lane == NULL);
   }
   calls = 0;
-  CHECK_OK(wr_merbit_build(&A, 14, 0, &f));
+  CHECK_OK(wr_merbit_alloc(&f));
   CHECKF(calls == 3, "%d allocations, of which 3 failed above", calls);
   wr_merbit_free(&f);
-  free(A.row_ptr);
 }
 
 int main(void) {

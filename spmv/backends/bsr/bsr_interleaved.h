@@ -19,12 +19,9 @@
 #define WR_BSR_INTERLEAVED_H
 
 #include "spmv/blocks/bsr_format.h"
-#include "spmv/matrix/csr.h"
 #include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 enum {
   WR_BSR_WARPS = 4, /* of a thread block */
@@ -98,7 +95,5 @@ wr_status wr_bsr_interleaved_launch_f32(wr_env *env, const wr_bsr_interleaved *b
 wr_status wr_bsr_interleaved_launch_narrow(wr_env *env, const wr_bsr_interleaved *b, const wr_apply *request);
 wr_status wr_bsr_interleaved_launch_f64(wr_env *env, const wr_bsr_interleaved *b, const wr_apply *request);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

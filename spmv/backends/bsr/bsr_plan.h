@@ -6,11 +6,8 @@
 
 #include "spmv/blocks/bsr_build.h"
 #include "spmv/backends/bsr/bsr_tasks.h"
-#include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 typedef struct wr_bsr_knobs {
   int64_t r, c;            /* 0: wr_bsr_choose                                         */
@@ -84,7 +81,5 @@ wr_status wr_bsr_private_resident(const wr_env *env, const wr_bsr_plan *plan, in
 wr_status wr_bsr_team_resident(const wr_env *env, const wr_bsr_plan *plan, int *blocks);
 wr_status wr_bsr_unrolled_resident(const wr_env *env, const wr_bsr_plan *plan, int *blocks);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -18,9 +18,7 @@
 
 #include "spmv/blocks/bsr_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* Most values of a task, so that counts within a task, and what a kernel adds to them, stay below 2^31. */
 #define WR_BSR_TASK_VALUES ((int64_t)1 << 30)
@@ -43,7 +41,5 @@ wr_status wr_bsr_tasks_build(wr_env *env, const wr_bsr *blocks, int64_t wanted, 
 void wr_bsr_tasks_free(wr_env *env, wr_bsr_tasks *tasks); /* frees the arrays; also of a zeroed one */
 int64_t wr_bsr_tasks_bytes(const wr_bsr_tasks *tasks);   /* bytes of the arrays, padding included */
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

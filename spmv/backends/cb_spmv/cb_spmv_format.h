@@ -289,16 +289,4 @@ static inline int64_t wr_cb_apply_bytes(const wr_cb_format *f) {
   return wr_cb_bytes(f) + (f->nrows + f->ncols) * wr_type_bytes(f->type);
 }
 
-/* The paper's model (section 4.4.1, figure 12): CSR, BSR with blocks of 16 x 16, and this format if all blocks are COO and
- * none is aggregated, with 21 bytes for each and none for balance. */
-static inline int64_t wr_cb_model_csr(const wr_cb_format *f) {
-  return (f->nrows + 1) * 4 + f->nnz * (4 + wr_type_bytes(f->type));
-}
-static inline int64_t wr_cb_model_bsr(const wr_cb_format *f) {
-  return (f->brows + 1) * 4 + f->plain.blocks * (4 + WR_CB_PLACES * wr_type_bytes(f->type));
-}
-static inline int64_t wr_cb_model_paper(const wr_cb_format *f) {
-  return f->plain.blocks * (4 + 4 + 4 + 1 + 8) + f->nnz * (1 + wr_type_bytes(f->type));
-}
-
 #endif

@@ -8,9 +8,7 @@
 #include "spmv/backends/cb_spmv/cb_spmv_build.h"
 #include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 enum {
   WR_CB_STAGE_BLOCKS = 16,  /* most blocks that a warp has in shared memory                      */
@@ -68,7 +66,5 @@ wr_status wr_cb_ready_f64(void);
 wr_status wr_cb_launch_f32(wr_env *env, const wr_cb_plan *p, const wr_apply *request);
 wr_status wr_cb_launch_f64(wr_env *env, const wr_cb_plan *p, const wr_apply *request);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -4,7 +4,6 @@
 
 #include "spmv/blocks/bsr_build.h"
 #include "spmv/backends/cpu_bsr/cpu_bsr_tasks.h"
-#include "spmv/device/team.h"
 
 typedef struct cpu_bsr_knobs {
   int64_t r, c, chunks;

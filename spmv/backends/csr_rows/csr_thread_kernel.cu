@@ -1,5 +1,5 @@
 #include "spmv/kernel/csr_launch.cuh"
-#include "spmv/backends/csr_rows/csr_thread_kernel.h"
+#include "spmv/backends/csr_rows/csr_rows.h"
 #include "spmv/kernel/launch.cuh"
 
 /* A block occupies its multiprocessor until its longest row is done: small blocks free resources sooner, and 16 of these fill

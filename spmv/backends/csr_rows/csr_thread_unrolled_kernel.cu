@@ -1,5 +1,5 @@
 #include "spmv/kernel/csr_launch.cuh"
-#include "spmv/backends/csr_rows/csr_thread_unrolled_kernel.h"
+#include "spmv/backends/csr_rows/csr_rows.h"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 

@@ -2,7 +2,7 @@
  * matrix's device view directly. */
 #include <stdio.h>
 
-#include "spmv/csr_model.h"
+#include "spmv/backends/csr_model.h"
 #include "spmv/backends/csr_rows/csr_warp_kernel.h"
 
 static wr_status check(const wr_env *env, const wr_csr *A, const void *knobs) {

@@ -3,9 +3,7 @@
 
 #include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* Reserves the sums of a launch in env's workspace; to be called once, before the first launch. WR_ENOMEM. */
 wr_status wr_csr_warp_reserve(wr_env *env);
@@ -14,7 +12,5 @@ wr_status wr_csr_warp_reserve(wr_env *env);
  * launch is refused. */
 wr_status wr_csr_warp_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

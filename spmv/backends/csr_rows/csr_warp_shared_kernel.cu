@@ -1,5 +1,5 @@
 #include "spmv/kernel/csr_launch.cuh"
-#include "spmv/backends/csr_rows/csr_warp_shared_kernel.h"
+#include "spmv/backends/csr_rows/csr_rows.h"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/warp.cuh"
 

@@ -2,7 +2,7 @@
  * pattern, an array of ones, because the library has no matrices without values. */
 #include <stdio.h>
 
-#include "spmv/csr_model.h"
+#include "spmv/backends/csr_model.h"
 #include "spmv/backends/cusparse/cusparse_common.h"
 
 typedef struct cusparse_knobs {

@@ -13,9 +13,7 @@
 
 #include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 typedef struct wr_sell {
   int64_t nrows, nslices;
@@ -38,7 +36,5 @@ wr_status wr_sell_fill(wr_env *env, const wr_sell *sell, const wr_csr_view *A);
  * columns, and vice versa. blocks * side * side < 2^31, which also bounds the launch. */
 wr_status wr_blocks_transpose(wr_env *env, int64_t blocks, int side, void *val);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

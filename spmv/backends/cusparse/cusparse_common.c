@@ -1,6 +1,6 @@
 #include "spmv/backends/cusparse/cusparse_common.h"
 
-#include "spmv/csr_model.h"
+#include "spmv/backends/csr_model.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 

@@ -2,7 +2,7 @@
  * library's buffer and, for a pattern, ones. */
 #include <stdio.h>
 
-#include "spmv/csr_model.h"
+#include "spmv/backends/csr_model.h"
 #include "spmv/backends/cusparse/cusparse_build.h"
 #include "spmv/backends/cusparse/cusparse_common.h"
 #include "spmv/device/device_memory.h"

@@ -4,7 +4,7 @@
 
 #include "config/text.h"
 #include "spmv/blocks/bsr_build.h"
-#include "spmv/csr_model.h"
+#include "spmv/backends/csr_model.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/backends/merbit/merbit_build.h"

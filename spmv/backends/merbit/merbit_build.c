@@ -35,46 +35,8 @@ void wr_merbit_free(wr_merbit_format *format) {
   format->tile_x = NULL, format->tile_y = NULL, format->lane = NULL;
 }
 
-static void set_tile(wr_merbit_format *f, int64_t tile, int64_t x, uint32_t y) {
-  if (f->wide)
-    ((int64_t *)f->tile_x)[tile] = x;
-  else
-    ((int32_t *)f->tile_x)[tile] = (int32_t)x;
-  f->tile_y[tile] = y;
-}
-
 static int64_t get_x(const wr_merbit_format *f, int64_t tile) {
   return f->wide ? ((const int64_t *)f->tile_x)[tile] : ((const int32_t *)f->tile_x)[tile];
-}
-
-static void build_tile(const wr_csr *A, wr_merbit_format *f, int64_t tile) {
-  int sigma = f->sigma, narrow = wr_merbit_lane_bytes(sigma) == 4;
-  int64_t begin = wr_merbit_lane_step(tile, 0, sigma), at = tile * WR_MERBIT_LANES;
-  int64_t first = wr_merbit_search(A->row_ptr, 1, 0, f->nrows < begin ? f->nrows : begin, begin), y = first;
-  for (int lane = 0; lane < WR_MERBIT_LANES; lane++) {
-    int64_t before = y - first;
-    uint64_t flags = wr_merbit_walk(A->row_ptr, 1, f->nrows, begin + (int64_t)lane * sigma, sigma, &y);
-    uint64_t word = wr_merbit_pack(flags, before, sigma);
-    if (narrow)
-      ((uint32_t *)f->lane)[at + lane] = (uint32_t)word;
-    else
-      ((uint64_t *)f->lane)[at + lane] = word;
-  }
-  set_tile(f, tile, begin - first, (uint32_t)first | (y == first ? WR_MERBIT_LONG_ROW : 0));
-}
-
-wr_status wr_merbit_build(const wr_csr *A, int sigma, int wide, wr_merbit_format *format) {
-  wr_status status;
-  *format = (wr_merbit_format){0};
-  TRY(wr_merbit_check(A->nrows, A->ncols, A->nnz, sigma, wide));
-  *format = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma);
-  format->wide = wide != 0;
-  TRY(wr_merbit_alloc(format));
-#pragma omp parallel for schedule(static)
-  for (int64_t tile = 0; tile < format->tiles; tile++) build_tile(A, format, tile);
-  set_tile(format, format->tiles, A->nnz, (uint32_t)A->nrows);
-done:
-  return status;
 }
 
 /* Walks a tile from entry *x, row *y on, writes the ends of its rows, and advances *x and *y to its end. Returns 0 if what is

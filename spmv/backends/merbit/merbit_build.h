@@ -1,24 +1,16 @@
-/* From rows to MERBIT's format and back (merbit_format.h). The builders give the same bytes on the host, with any number
- * of threads, and on a device. */
+/* From rows to MERBIT's format, on a device, and back (merbit_format.h). */
 #ifndef WR_MERBIT_BUILD_H
 #define WR_MERBIT_BUILD_H
 
-#include "config/status.h"
 #include "spmv/matrix/csr.h"
 #include "spmv/device/env.h"
 #include "spmv/backends/merbit/merbit_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 /* WR_OK if such a format is possible: sigma in 1..WR_MERBIT_MAX_SIGMA, else WR_EUSAGE; nrows, ncols in 1..WR_MAX_INDEX, nnz
  * in 0..WR_MERBIT_MAX_NNZ, and below 2^31 unless wide, else WR_EUNAVAILABLE. */
 wr_status wr_merbit_check(int64_t nrows, int64_t ncols, int64_t nnz, int sigma, int wide);
-
-/* *format := the format of A's rows on the host, in parallel over tiles; reads only A's sizes and row_ptr. wide 1: tile_x has
- * 64 bits even where 32 suffice. Errors: wr_merbit_check, WR_ENOMEM; *format is then without arrays. */
-wr_status wr_merbit_build(const wr_csr *A, int sigma, int wide, wr_merbit_format *format);
 
 /* row_ptr[nrows + 1] := the rows of a format on the host, by walking the path. Also checks every tile's start and mark and
  * every lane's y: WR_EINTERNAL with the first tile that is wrong. */
@@ -44,7 +36,5 @@ wr_status wr_merbit_device_fill(wr_env *env, const wr_merbit_format *format, con
 /* *to := a copy on the host; waits. WR_ENOMEM, WR_EDEVICE; *to is then without arrays. */
 wr_status wr_merbit_download(wr_env *env, const wr_merbit_format *format, wr_merbit_format *to);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

@@ -5,9 +5,7 @@
 #include "spmv/backends/merbit/merbit_format.h"
 #include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+WR_C_BEGIN
 
 enum {
   WR_MERBIT_WARPS = 8,          /* tiles of a thread block                                                       */
@@ -72,7 +70,5 @@ wr_status wr_merbit_ready_f64(const wr_merbit_plan *plan);
 wr_status wr_merbit_launch_f32(wr_env *env, const wr_merbit_plan *plan, const wr_apply *request);
 wr_status wr_merbit_launch_f64(wr_env *env, const wr_merbit_plan *plan, const wr_apply *request);
 
-#ifdef __cplusplus
-}
-#endif
+WR_C_END
 #endif

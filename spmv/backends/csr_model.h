@@ -5,10 +5,6 @@
 
 #include "spmv/spmv.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* *info := format_bytes, borrowed_bytes and apply_bytes of A's device view in env's type, without padding; the rest 0.
  * Needs no open device. */
 void wr_csr_estimate(const wr_env *env, const wr_csr *A, wr_plan_info *info);
@@ -26,7 +22,4 @@ wr_status wr_csr_prepare_view(void *state, wr_env *env, wr_csr *A, const void *k
 void wr_csr_destroy_nothing(void *state, wr_env *env); /* the matrix owns the arrays */
 wr_csr_view wr_csr_state_view(const void *state);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

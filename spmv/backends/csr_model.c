@@ -1,4 +1,4 @@
-#include "spmv/csr_model.h"
+#include "spmv/backends/csr_model.h"
 
 void wr_csr_estimate(const wr_env *env, const wr_csr *A, wr_plan_info *info) {
   int64_t pointer_bytes = A->nnz > INT32_MAX ? 8 : 4, type_bytes = wr_type_bytes(env->type);
