@@ -169,6 +169,12 @@ void wr_bicgstab_explain_stagnation(const wr_bicgstab *s, double norm, wr_result
   }
 }
 
+void wr_bicgstab_explain_backward(const wr_bicgstab *s, wr_result *result) {
+  result->outcome = WR_STAGNATED, result->note[0] = '\0';
+  add_to_note(result, "the residual meets the tolerance, but the backward error stays at %.3g, that of row %lld",
+              s->found.backward, (long long)s->found.backward_row + 1);
+}
+
 /* 1 if some values are so small beside the largest one that products with them, or their squares, underflow. */
 static int is_range_too_wide(const wr_bicgstab *s) {
   double share = s->env->type == WR_F32 ? (double)FLT_MIN : 0x1p-400;
