@@ -709,6 +709,16 @@ void wr_options_word(const char *word, FILE *out) {
   fputc('\'', out);
 }
 
+/* The default, of so many bytes. */
+static const char *usual_text(const wr_option *row, size_t *length) {
+  static const char *const unset[] = {
+      [WR_OPTION_FLAG] = "no", [WR_OPTION_INT] = "0", [WR_OPTION_REAL] = "0", [WR_OPTION_TEXT] = ""};
+  if (row->value == NULL && row->type == WR_OPTION_CHOICE) return choice_at(row->choices, 0, length);
+  const char *text = row->value ? row->value : unset[row->type];
+  *length = strlen(text);
+  return text;
+}
+
 /* A value that is written otherwise than its default in the table counts as different, which does no harm. */
 void wr_options_command(const wr_option *table, const void *settings, FILE *out) {
   WR_EACH_OPTION(row, table) {
@@ -716,9 +726,10 @@ void wr_options_command(const wr_option *table, const void *settings, FILE *out)
     size_t length;
     if (settings == NULL || out == NULL) return;
     const char *value = value_text(row, settings, number, &length);
-    const char *usual = row->value ? row->value : row->type == WR_OPTION_FLAG ? "no" : "";
+    size_t usual_length = 0;
+    const char *usual = usual_text(row, &usual_length);
     if (value == NULL || row->command || row->missing != NULL || is_config(row)) continue;
-    if (length == strlen(usual) && strncmp(value, usual, length) == 0) continue;
+    if (length == usual_length && strncmp(value, usual, length) == 0) continue;
     fprintf(out, " --%s", row->name);
     if (row->type == WR_OPTION_FLAG) continue;
     fputc(' ', out);

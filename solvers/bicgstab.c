@@ -192,7 +192,7 @@ done:
   return status;
 }
 
-/* *met := 1 if x, *norm being judged, meets the tolerance. The host replaces *norm by its own where it needs the backward error. */
+/* *met := 1 if x, *norm being judged, meets the tolerance. For the backward error the host computes the residual, too. */
 static wr_status find_met(wr_bicgstab *s, const progress *g, double *norm, int *met) {
   wr_status status = WR_OK;
   *met = *norm <= g->bound;
@@ -239,10 +239,9 @@ static wr_status question(wr_bicgstab *s, progress *g, int *end) {
     TRY(go_on_from(s, g, norm, 0));
     *end = 0;
   } else {
-    if (norm <= g->bound)
-      wr_bicgstab_explain_backward(s, g->result);
-    else
-      wr_bicgstab_explain_stagnation(s, norm, g->result);
+    wr_bicgstab_explain_stagnation(s, norm, g->result);
+    if (g->options->by_backward && g->result->outcome == WR_STAGNATED && s->below < 0)
+      wr_bicgstab_explain_backward(s, norm <= g->bound, g->result);
     TRY(compare_with_guess(s, g, &norm));
   }
   if (*end) g->settled = 1, g->true_norm = norm;

@@ -169,10 +169,17 @@ void wr_bicgstab_explain_stagnation(const wr_bicgstab *s, double norm, wr_result
   }
 }
 
-void wr_bicgstab_explain_backward(const wr_bicgstab *s, wr_result *result) {
-  result->outcome = WR_STAGNATED, result->note[0] = '\0';
-  add_to_note(result, "the residual meets the tolerance, but the backward error stays at %.3g, that of row %lld",
-              s->found.backward, (long long)s->found.backward_row + 1);
+/* x is rounded to f64, so that no backward error much below its unit can be asked for. */
+void wr_bicgstab_explain_backward(const wr_bicgstab *s, int is_residual_met, wr_result *result) {
+  const double attained = 64 * 0x1p-53;
+  result->note[0] = '\0';
+  if (s->found.backward <= attained)
+    add_to_note(result, "a backward error of %.3g is what f64 attains here: a larger tolerance would help",
+                s->found.backward);
+  else
+    add_to_note(result, "%sthe backward error stays at %.3g, that of row %lld",
+                is_residual_met ? "the residual meets the tolerance, but " : "", s->found.backward,
+                (long long)s->found.backward_row + 1);
 }
 
 /* 1 if some values are so small beside the largest one that products with them, or their squares, underflow. */

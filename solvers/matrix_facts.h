@@ -1,5 +1,5 @@
-/* What a matrix looks like to an iterative solver, for advice after a solve that failed: zeros on the diagonal, rows and columns of
- * very different norm, symmetry, rows and columns without entries. */
+/* What a matrix looks like to an iterative solver, for advice after a solve that failed: zeros on the diagonal, rows and
+ * columns of very different norm, symmetry, rows and columns without entries. */
 #ifndef WR_MATRIX_FACTS_H
 #define WR_MATRIX_FACTS_H
 
@@ -12,11 +12,11 @@ typedef struct wr_matrix_facts {
   int64_t empty_rows, first_empty_row;              /* likewise                                                            */
   int64_t empty_columns, first_empty_column;
   int64_t positive_diagonals, negative_diagonals;
-  double row_spread, column_spread; /* largest / smallest norm of a row (column) that is not empty, each norm being the largest */
-                                    /* |value|; 1 without entries                                                              */
-  int symmetric;  /* 1: A is its transpose, bit for bit                                                                     */
-  int indefinite; /* 1: symmetric, and a diagonal element of each sign, or a 2 x 2 minor a_ii a_jj - a_ij^2 < 0, shows that */
-                  /* eigenvalues of both signs exist                                                                        */
+  double row_spread, column_spread; /* largest / smallest norm of a row (column) that is not empty, the norm being its */
+                                    /* largest |value|; 1 without entries                                              */
+  int symmetric;  /* 1: A is its transpose, bit for bit                                                                */
+  int indefinite; /* 1: symmetric, and a diagonal element of each sign, or a minor a_ii a_jj - a_ij^2 < 0, shows that  */
+                  /* eigenvalues of both signs exist                                                                   */
 } wr_matrix_facts;
 
 /* A is square and has its host arrays. Takes a few passes over A, and for the symmetry a binary search an entry. WR_ENOMEM */

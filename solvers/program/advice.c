@@ -158,7 +158,7 @@ static const remedy remedies[] = {
     {"stop", "residual", "backward", NULL, is_doubtful, "iterating until the backward error is small"},
     {"precision", "f32", "f64", NULL, NULL, "vectors and values in f64"},
     {"precond", "none", "jacobi", NULL, has_diagonal, "the columns scaled by the diagonal"},
-    {"method", "bicgstab", "cg", NULL, may_be_definite, "conjugate gradients, for a symmetric positive definite matrix"},
+    {"method", "bicgstab", "cg", NULL, may_be_definite, "the method for symmetric positive definite matrices"},
     {"scale", "none|equilibrate|auto", "match", NULL, NULL, "rows permuted so that the diagonal is large, and scaled"},
     {"method", "auto|bicgstab|cg", "idr", NULL, has_failed, "a method that breaks down less often"},
     {"method", "idr", "bicgstabl", NULL, has_failed, "a method for eigenvalues far from the real axis"},

@@ -1,7 +1,7 @@
-/* Advice after a solve that failed, or whose answer has a large backward error: what was seen in the matrix, and what to try next
- * as a command line. Each remedy is a row of the table in advice.c: an option, the value to give it, the values from which that is
- * a step forward, and when it may help. No remedy leads back to a value that another one left, so that a user who follows the
- * advice again and again comes to the end of the list: a solver of another kind. */
+/* Advice after a solve that failed, or whose answer has a large backward error: what was seen in the matrix, and what to try
+ * next, as a command line. Each remedy is a row of the table in advice.c: an option, the value to give it, the values from
+ * which that is a step forward, and when it may help. No remedy leads back to a value that another one has left. So following
+ * the advice again and again comes to the end of the list, which is a solver of another kind. */
 #ifndef WR_ADVICE_H
 #define WR_ADVICE_H
 

@@ -125,8 +125,8 @@ int wr_faster(const wr_run *a, const wr_run *b);
  * and 130: there is nothing to verify. */
 int wr_run_exit_code(const wr_run *run);
 
-/* 1 for an answer that meets the residual's tolerance while its backward error is above WR_DOUBTFUL_BACKWARD and the tolerance: x
- * may then be wrong in all digits. Its exit code is 0. */
+/* 1 for an answer that meets the residual's tolerance while its backward error is above WR_DOUBTFUL_BACKWARD and the tolerance:
+ * x may then be wrong in all digits. Its exit code is 0. */
 int wr_run_is_doubtful(const wr_problem_facts *problem, const wr_run *run);
 
 /* The worse of two exit codes: the one that comes first in 130 (interrupted), 7, 9, 5, 6, 8, 3, 1, 2, 4, 0. */

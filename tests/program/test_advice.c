@@ -1,6 +1,6 @@
-/* Advice after a failed solve: what is seen in which matrix, which remedy comes first, that commands are complete, and that following
- * the advice again and again comes to an end. The options are bicgstab's, and a table that also has the scaling and the methods that
- * the remedies know. */
+/* Advice after a failed solve: what is seen in which matrix, which remedy comes first, that commands are complete, and that
+ * following the advice again and again comes to an end. The options are bicgstab's, and those of a table that has the scaling
+ * and the methods that the remedies know, too. */
 #define _DEFAULT_SOURCE
 #include "solvers/program/advice.h"
 
@@ -192,14 +192,18 @@ static void follow(const wr_option *options, void *settings, const char *command
   char text[1024], *argv[64];
   int argc = 0, first;
   snprintf(text, sizeof text, "%s", command);
-  for (char *word = strtok(text, " "); word && argc < 63; word = strtok(NULL, " ")) argv[argc++] = word;
+  for (char *word = text, *end; word && argc < 63; word = end) {
+    end = strchr(word, ' ');
+    if (end) *end++ = '\0';
+    argv[argc++] = word;
+  }
   argv[argc] = NULL;
   CHECK_OK(wr_options_default(options, settings));
   CHECK_OK(wr_options_parse(options, settings, argc, argv, &first));
   CHECKF(first == argc - 1 && strcmp(argv[first], "A.mtx") == 0, "%s", command);
 }
 
-/* Whatever the failure, a user who follows the advice comes to the end of it, and no command comes twice. */
+/* Whatever the failure, following the advice comes to an end, and no command comes twice. */
 static void test_end(void) {
   int longest = 0;
   for (int outcome = WR_CONVERGED; outcome <= WR_NON_FINITE; outcome++)

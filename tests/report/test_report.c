@@ -378,6 +378,29 @@ static void test_advice(void) {
   free(text);
 }
 
+/* A word wider than a line is broken where a shell joins it again, one in quotes is not. */
+static void test_wide_words(void) {
+  char word[400], command[600], joined[600];
+  CASE("words wider than a line");
+  for (int length = 60; length < 300; length++) {
+    memset(word, 'w', sizeof word);
+    word[length] = '\0';
+    snprintf(command, sizeof command, "bicgstab --output %s 'a b' A.mtx", word);
+    FILE *file = tmpfile();
+    wr_command_print(file, command, 12);
+    char *text = fixture_text(file), *to = joined;
+    CHECKF(fixture_lines_fit(text), "%s", text);
+    for (const char *at = text + 12; *at != '\0'; at++) { /* what a shell makes of it, blanks squeezed */
+      if (at[0] == '\\' && at[1] == '\n') at += 2;
+      if (*at != '\n' && !(*at == ' ' && to > joined && to[-1] == ' ')) *to++ = *at;
+      if (*at == '\0') break;
+    }
+    *to = '\0';
+    CHECKF(strcmp(joined, command) == 0, "'%s' is '%s', not '%s'", text, joined, command);
+    free(text);
+  }
+}
+
 static void test_certificate(void) {
   wr_problem_facts problem = fixture_problem("bicgstab");
   wr_ledger ledger = {.seconds = {[WR_PHASE_READ] = 1}};
@@ -468,6 +491,7 @@ int main(void) {
   test_doubtful();
   test_backward_error();
   test_advice();
+  test_wide_words();
   test_certificate();
   test_fit();
   return wr_test_report("report");

@@ -1,16 +1,16 @@
-/* Stopping by the componentwise backward error, which is recomputed here in long double: rows of very different norm, where a small
- * residual says nothing of x; singular and inconsistent systems; b = 0; an absolute tolerance; small random systems of all kinds. */
+/* Stopping by the componentwise backward error, which is recomputed here in long double: rows of very different norm, where a
+ * small residual says nothing of x; singular and inconsistent systems; b = 0; an absolute tolerance; small random systems. */
 #define _DEFAULT_SOURCE
 #include "tests/solvers/solve_fixture.h"
 
 enum { N = 400 };
 
-/* A diagonally dominant matrix with its rows scaled by powers of ten from 1 to 1e-9: rows that are that small hardly show in
+/* A diagonally dominant matrix with its rows scaled by powers of ten from 1 to 1e-5: rows that are that small hardly show in
  * ||b - A x||. */
 static wr_csr *scaled_rows(uint64_t seed) {
   wr_csr *A = random_matrix(N, 4, 4, 1, seed);
   for (int64_t i = 0; i < N; i++)
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) A->val[k] *= pow(10, -(double)(i % 10));
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) A->val[k] *= pow(10, -(double)(i % 6));
   return A;
 }
 
@@ -21,15 +21,15 @@ static double error_of(const solution *s) {
   return worst;
 }
 
-/* By the residual the plain solve ends with an x that is wrong in its first digits, and by the backward error with one that is right.
- * Jacobi's preconditioner undoes the scaling, so that both are. */
+/* By the residual the plain solve ends with an x that is wrong in its first digits, by the backward error with one that is
+ * right. Jacobi's preconditioner undoes the scaling, so that both are right. */
 static void test_scaled_rows(ground *g) {
   wr_csr *A = scaled_rows(5);
   for (int jacobi = 0; jacobi < 3; jacobi++) {
     solution by_residual = solution_of(g, A), s = solution_of(g, A);
     s.jacobi = by_residual.jacobi = jacobi == 1, s.applied = by_residual.applied = jacobi == 2;
     s.options.tolerance = by_residual.options.tolerance = 1e-6, s.options.by_backward = 1;
-    ground_case(g, "rows from 1 to 1e-9, %s", jacobi == 0 ? "plain" : jacobi == 1 ? "Jacobi" : "Jacobi, applied");
+    ground_case(g, "rows from 1 to 1e-5, %s", jacobi == 0 ? "plain" : jacobi == 1 ? "Jacobi" : "Jacobi, applied");
     solution_run(g, &by_residual);
     long double slack, backward = backward_as_given(&by_residual, &slack);
     CHECKF(by_residual.result.outcome == WR_CONVERGED && (jacobi || backward > 1e-3),
