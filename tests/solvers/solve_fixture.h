@@ -151,7 +151,8 @@ static inline void check_solution_history(const solution *s) {
   check_end_of_history(s);
 }
 
-/* The largest |b - A x| / (|A||x| + |b|) of a row of the problem as it was given, and by how much long double may be off. */
+/* The largest |b - A x| / (|A||x| + |b|) of a row of the problem as it was given. *slack: by how much it may differ from that of
+ * wr_residual: both sums in long double are rounded, and there |A||x| + |b|, which is summed in f64. */
 static inline long double backward_as_given(const solution *s, long double *slack) {
   const wr_csr *A = s->A;
   long double worst = 0;
@@ -165,7 +166,7 @@ static inline long double backward_as_given(const solution *s, long double *slac
     if (size > 0 && fabsl(r) / size > worst) worst = fabsl(r) / size;
     if (A->row_ptr[i + 1] - A->row_ptr[i] > longest) longest = A->row_ptr[i + 1] - A->row_ptr[i];
   }
-  *slack = ((long double)longest + 3) * 0x1p-63L + 0x1p-52L * worst;
+  *slack = ((long double)longest + 3) * (0x1p-63L + 0x1p-53L * worst);
   return worst;
 }
 
