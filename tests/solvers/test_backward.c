@@ -5,12 +5,12 @@
 
 enum { N = 60 };
 
-/* A diagonally dominant matrix with its rows scaled by powers of ten from 1 to 1e-5: rows that are that small hardly show in
+/* A diagonally dominant matrix with its rows scaled by powers of ten from 1 to 1e-4: rows that are that small hardly show in
  * ||b - A x||. */
 static wr_csr *scaled_rows(uint64_t seed) {
   wr_csr *A = random_matrix(N, 4, 4, 1, seed);
   for (int64_t i = 0; i < N; i++)
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) A->val[k] *= pow(10, -(double)(i % 6));
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) A->val[k] *= pow(10, -(double)(i % 5));
   return A;
 }
 
@@ -29,8 +29,8 @@ static void test_scaled_rows(ground *g) {
     solution by_residual = solution_of(g, A), s = solution_of(g, A);
     s.jacobi = by_residual.jacobi = jacobi == 1, s.applied = by_residual.applied = jacobi == 2;
     s.options.tolerance = by_residual.options.tolerance = 1e-6, s.options.by_backward = 1;
-    s.options.iterations = 600;
-    ground_case(g, "rows from 1 to 1e-5, %s", jacobi == 0 ? "plain" : jacobi == 1 ? "Jacobi" : "Jacobi, applied");
+    s.options.iterations = 2000;
+    ground_case(g, "rows from 1 to 1e-4, %s", jacobi == 0 ? "plain" : jacobi == 1 ? "Jacobi" : "Jacobi, applied");
     solution_run(g, &by_residual);
     long double slack, backward = backward_as_given(&by_residual, &slack);
     CHECKF(by_residual.result.outcome == WR_CONVERGED && (jacobi || backward > 1e-3),
@@ -42,8 +42,8 @@ static void test_scaled_rows(ground *g) {
     int solved = s.result.outcome == WR_CONVERGED;
     CHECKF(solved || (!jacobi && g->env.type == WR_F32), "%s, %g", wr_outcome_title(s.result.outcome),
            s.result.backward);
-    CHECKF(!solved || error_of(&s) < 1e-4, "an error of %g", error_of(&s));
-    CHECKF(jacobi || error_of(&by_residual) > 1e-2, "by the residual an error of %g: this shows little",
+    CHECKF(!solved || error_of(&s) < 2e-5, "an error of %g", error_of(&s));
+    CHECKF(jacobi || error_of(&by_residual) > 1e-3, "by the residual an error of %g: this shows little",
            error_of(&by_residual));
     solution_free(&s);
     solution_free(&by_residual);
