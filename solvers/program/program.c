@@ -274,8 +274,8 @@ static wr_status check_choices(job *j) {
 static wr_status advise(job *j) {
   wr_status status = WR_OK;
   wr_matrix_facts matrix;
-  int due = 0;
-  for (int k = 0; k < j->comparison.count; k++) {
+  int due = 0, is_shown = !j->settings.quiet || j->settings.json;
+  for (int k = 0; k < j->comparison.count && is_shown; k++) {
     if (!wr_advice_is_due(&j->facts, &j->runs[k])) continue;
     if (!due++) TRY(wr_matrix_facts_find(j->A, &matrix));
     const wr_advice_case c = {.options = j->program->options, .settings = &j->asked, .settings_size = sizeof j->asked,
@@ -338,7 +338,8 @@ static wr_status work(job *j) {
   TRY(wr_compare(c));
   j->facts.interrupted = *c->interrupted != 0;
   wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
-  TRY(advise(j));
+  if (advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
+    for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};
   wr_ledger_stop(&j->ledger);
   wr_error first = {0};
   keep_first(&first, write_all(j));

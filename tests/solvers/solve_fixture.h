@@ -151,8 +151,8 @@ static inline void check_solution_history(const solution *s) {
   check_end_of_history(s);
 }
 
-/* The largest |b - A x| / (|A||x| + |b|) of a row of the problem as it was given. *slack: by how much it may differ from that of
- * wr_residual: both sums in long double are rounded, and there |A||x| + |b|, which is summed in f64. */
+/* The largest |b - A x| / (|A||x| + |b|) of a row of the problem as it was given. *slack: by how much that of wr_residual may
+ * differ: both sums are rounded here in long double, and |A||x| + |b| is summed there in f64. */
 static inline long double backward_as_given(const solution *s, long double *slack) {
   const wr_csr *A = s->A;
   long double worst = 0;
