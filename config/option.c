@@ -693,6 +693,51 @@ void wr_options_write(const wr_option *table, const void *settings, FILE *out) {
   }
 }
 
+void wr_options_word(const char *word, FILE *out) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
+  if (word == NULL || out == NULL) return;
+  if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+    fputs(word, out);
+    return;
+  }
+  fputc('\'', out);
+  for (; *word != '\0'; word++)
+    if (*word == '\'')
+      fputs("'\\''", out);
+    else
+      fputc(*word, out);
+  fputc('\'', out);
+}
+
+/* The default, of so many bytes. */
+static const char *usual_text(const wr_option *row, size_t *length) {
+  static const char *const unset[] = {
+      [WR_OPTION_FLAG] = "no", [WR_OPTION_INT] = "0", [WR_OPTION_REAL] = "0", [WR_OPTION_TEXT] = ""};
+  if (row->value == NULL && row->type == WR_OPTION_CHOICE) return choice_at(row->choices, 0, length);
+  const char *text = row->value ? row->value : unset[row->type];
+  *length = strlen(text);
+  return text;
+}
+
+/* A value that is written otherwise than its default in the table counts as different, which does no harm. */
+void wr_options_command(const wr_option *table, const void *settings, FILE *out) {
+  WR_EACH_OPTION(row, table) {
+    char number[WORD], word[WORD];
+    size_t length;
+    if (settings == NULL || out == NULL) return;
+    const char *value = value_text(row, settings, number, &length);
+    size_t usual_length = 0;
+    const char *usual = usual_text(row, &usual_length);
+    if (value == NULL || row->command || row->missing != NULL || is_config(row)) continue;
+    if (length == usual_length && strncmp(value, usual, length) == 0) continue;
+    fprintf(out, " --%s", row->name);
+    if (row->type == WR_OPTION_FLAG) continue;
+    fputc(' ', out);
+    snprintf(word, sizeof word, "%.*s", (int)length, value);
+    wr_options_word(row->type == WR_OPTION_TEXT ? value : word, out);
+  }
+}
+
 wr_status wr_options_text(const wr_option *table, const void *settings, char **text) {
   size_t size;
   WR_NEED(text);

@@ -71,6 +71,13 @@ void wr_options_write(const wr_option *table, const void *settings, FILE *out);
 /* *text := what wr_options_write prints, to be freed with wr_free. WR_ENOMEM; *text is then NULL or to be freed, too. */
 wr_status wr_options_text(const wr_option *table, const void *settings, char **text);
 
+/* Prints the options that differ from their defaults as a shell takes them, each with a blank before it:
+ * " --precond jacobi --output 'a b.mtx'". Actions are left out, and the option file, as its settings are among them. */
+void wr_options_command(const wr_option *table, const void *settings, FILE *out);
+
+/* Prints the word as a shell takes it: in single quotes unless it has letters, digits and ordinary marks alone. */
+void wr_options_word(const char *word, FILE *out);
+
 /* Prints the options by groups: names, argument, help, default and range, no wider than wr_text_width(out). */
 void wr_options_help(const wr_option *table, FILE *out);
 

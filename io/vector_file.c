@@ -189,6 +189,27 @@ static wr_status gather(const char *name, const wr_triplets *t, double *values) 
   return WR_OK;
 }
 
+/* WR_EINPUT, naming the first element that has no entry or a second one. */
+static wr_status check_each_once(const char *name, const wr_triplets *t, const wr_vector_need *need) {
+  uint64_t *given = NULL;
+  int64_t missing = 0, count = 0;
+  int row = t->nrows == 1 && t->ncols > 1;
+  wr_status status = wr_alloc_zeroed(&given, need->n / 64 + 1, sizeof *given, "a vector");
+  for (int64_t c = 0; c < t->nchunks && status == WR_OK; c++)
+    for (int64_t k = 0; k < t->chunks[c].count && status == WR_OK; k++) {
+      int64_t place = row ? t->chunks[c].col[k] : t->chunks[c].row[k];
+      if (given[place / 64] >> (place % 64) & 1)
+        status = wr_fail(WR_EINPUT, "%s: element %lld has two entries", name, (long long)place + 1);
+      given[place / 64] |= UINT64_C(1) << (place % 64), count++;
+    }
+  while (status == WR_OK && missing < need->n && given[missing / 64] >> (missing % 64) & 1) missing++;
+  if (status == WR_OK && missing < need->n)
+    status = wr_fail(WR_EINPUT, "%s: element %lld, one of %s, has no entry (%lld of %lld have one)", name,
+                     (long long)missing + 1, need->whose, (long long)count, (long long)need->n);
+  wr_free(given);
+  return status;
+}
+
 static wr_status read_matrix_market(wr_text *text, const wr_vector_need *need, double **values) {
   wr_triplets t;
   wr_status status = wr_read_opened(text, NULL, &t, NULL);
@@ -201,6 +222,7 @@ static wr_status read_matrix_market(wr_text *text, const wr_vector_need *need, d
     TRY(wr_fail(WR_EINPUT, "%s: a vector of %lld %s, where %lld %s needed for %s", text->name, (long long)length,
                 wr_plural(length, "value", "values"), (long long)need->n, wr_plural(need->n, "is", "are"),
                 need->whose));
+  if (need->complete) TRY(check_each_once(text->name, &t, need));
   TRY(wr_alloc_zeroed(values, need->n, sizeof **values, "a vector"));
   TRY(gather(text->name, &t, *values));
 done:

@@ -22,11 +22,12 @@ typedef struct wr_vector_need {
   const char *whose;  /* what they belong to: "the matrix's rows"                               */
   const wr_ids *ids;  /* [n] what they are called in lines of id and value; NULL: 1, 2, ...     */
   int subset;         /* 1: such lines may leave out elements, which are 0; else it is a defect */
+  int complete;       /* 1: a coordinate file has each element once; else missing ones are 0, repeated ones added */
 } wr_vector_need;
 
 /* *values (wr_alloc'ed, [n]) := the vector in the file; NULL on failure. WR_EINPUT with the line where there is one: as the
  * reader, another number of values than n, an id twice or not among ids; WR_ENOMEM. What the file claims to hold
- * costs no memory: n does. Entries of a coordinate file at the same place are added. */
+ * costs no memory: n does. */
 wr_status wr_vector_read(const char *path, const wr_vector_need *need, double **values);
 
 typedef enum wr_vector_format {

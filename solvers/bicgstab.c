@@ -41,6 +41,7 @@ typedef struct progress {
   int may_change;           /* 1: another method may go on where this one gets no further               */
   int64_t multiplies;       /* of earlier methods                                                       */
   char changes[200];        /* what was said about these changes                                        */
+  double last_backward;     /* the backward error at the last refinement; infinity before               */
 } progress;
 
 static int most_scalars(void) {
@@ -104,7 +105,8 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
       .every = (double)s->loop->every, .log_room = WR_LOG_ROOM,
       .snapshot_rr = g->snapshot_norm * g->snapshot_norm, .enough = 0.01,
       .gap = SNAPSHOT_ROUNDS, .snapshot_round = before.rounds + SNAPSHOT_ROUNDS, .period = s->loop->period,
-      .gain_rr = square, .gain_step = before.steps, .gain = 0.81, .patience = 200, .yields = g->may_change || s->method != &wr_method_bicgstab};
+      .gain_rr = square, .gain_step = before.steps, .gain = 0.81, .patience = 200,
+      .yields = g->may_change || s->method != &wr_method_bicgstab};
   c.last = c.rounds + (double)g->options->iterations - c.steps, c.last_part = c.last - s->loop->unroll;
   TRY(wr_method_copy(s, &s->r, &s->t));
   TRY(s->method->begin(s, &c, seed));
@@ -118,6 +120,13 @@ done:
 static void end_with(wr_result *result, wr_outcome outcome, const char *note) {
   result->outcome = outcome;
   snprintf(result->note, sizeof result->note, "%s", note);
+}
+
+/* After a signal or at the time limit, x being the best iterate so far. */
+static void end_early(wr_result *result, int outcome) {
+  const char *at_limit = result->iterations > 0 ? "the time limit has passed; the answer is the best iterate so far"
+                                                : "the time limit had passed before the first iteration";
+  end_with(result, (wr_outcome)outcome, outcome == WR_TIME_LIMIT ? at_limit : "");
 }
 
 /* x := the first guess, or 0 if there is a base, or if b = 0, which has the solution 0. */
@@ -173,25 +182,56 @@ done:
   return status;
 }
 
+/* *met := 1 if x, *norm being judged, meets the tolerance. For the backward error the host computes the residual, too. */
+static wr_status find_met(wr_bicgstab *s, const progress *g, double *norm, int *met) {
+  wr_status status = WR_OK;
+  *met = *norm <= g->bound;
+  if (!g->options->by_backward || !isfinite(*norm)) return WR_OK;
+  if (!s->on_host) TRY(wr_bicgstab_judge_on_host(s, norm));
+  *met = isfinite(*norm) && (s->found.backward <= g->options->tolerance || *norm <= s->system->absolute);
+done:
+  return status;
+}
+
+/* 1 if another correction may help: the last one has halved the true residual, or the backward error that is to be small. Then
+ * target := what ||r|| is to meet next. */
+static int may_refine(const wr_bicgstab *s, progress *g, double norm) {
+  int by_backward = g->options->by_backward && norm <= g->bound;
+  int most = g->options->by_backward ? WR_BICGSTAB_BACKWARD_REFINEMENTS : WR_BICGSTAB_REFINEMENTS;
+  int is_better = norm <= g->last_true / 2 || (by_backward && s->found.backward <= g->last_backward / 2);
+  if (!isfinite(norm) || !is_better || g->result->refinements >= most) return 0;
+  g->last_true = norm;
+  if (by_backward) { /* about as much smaller as the backward error is to be, but no more than an f32 correction may reach */
+    g->last_backward = s->found.backward;
+    g->target = fmin(g->target, norm) * fmin(fmax(g->options->tolerance / s->found.backward / 2, 1e-3), 0.1);
+  } else {
+    g->target /= 2;
+  }
+  return 1;
+}
+
 /* ||r|| meets the target: the true residual decides whether the solve has converged. *end := 1 if the solve is over. */
 static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
   double norm;
+  int met;
   TRY(wr_method_settle_iterate(s));
   TRY(wr_bicgstab_true_residual(s, &s->x, &norm));
   TRY(wr_bicgstab_judge(s, g->bound, &norm));
   if (norm > g->bound && !s->on_host) TRY(wr_bicgstab_judge_on_host(s, &norm));
+  TRY(find_met(s, g, &norm, &met));
   *end = 1;
-  if (norm <= g->bound) {
+  if (met) {
     g->result->outcome = WR_CONVERGED;
-  } else if (isfinite(norm) && norm <= g->last_true / 2 && g->result->refinements < WR_BICGSTAB_REFINEMENTS) {
-    g->last_true = norm, g->target /= 2;
+  } else if (may_refine(s, g, norm)) {
     g->poor_restarts = 0, g->fresh = 1;
     g->result->refinements++;
     TRY(go_on_from(s, g, norm, 0));
     *end = 0;
   } else {
     wr_bicgstab_explain_stagnation(s, norm, g->result);
+    if (g->options->by_backward && g->result->outcome == WR_STAGNATED && s->below < 0)
+      wr_bicgstab_explain_backward(s, norm <= g->bound, g->result);
     TRY(compare_with_guess(s, g, &norm));
   }
   if (*end) g->settled = 1, g->true_norm = norm;
@@ -219,13 +259,13 @@ done:
   return status;
 }
 
-/* After a breakdown: restarts from the better iterate, unless the last restarts did not reduce the residual; then another method
- * goes on, if it may. */
+/* After a breakdown: restarts from the better iterate, unless the last restarts did not reduce the residual; then another
+ * method goes on, if it may. */
 static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end) {
   wr_status status;
   origin from;
   double norm, steps = scalars_of(g)->steps;
-  int fresh = g->fresh; /* the phase before the first restart is not judged */
+  int met, fresh = g->fresh; /* the phase before the first restart is not judged */
   int is_stalled = scalars_of(g)->stalled != 0;
   g->fresh = 0;
   g->result->restarts++;
@@ -236,17 +276,18 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   int moved = from == CURRENT ? (int64_t)steps > g->start_iteration : from == SNAPSHOT && !g->snapshot_is_start;
   if (!fresh) g->poor_restarts = norm <= g->restart_norm / 2 ? 0 : g->poor_restarts + 1;
   int is_over = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm);
-  if (g->may_change && isfinite(norm) && norm > g->bound && (is_over || is_stalled || s->method == &wr_method_cg)) {
+  TRY(find_met(s, g, &norm, &met));
+  if (g->may_change && isfinite(norm) && !met && (is_over || is_stalled || s->method == &wr_method_cg)) {
     TRY(change_method(s, g, norm, cause));
     goto done;
   }
-  *end = is_over || norm <= g->bound;
+  *end = is_over || met;
   if (!*end) {
     TRY(go_on_from(s, g, norm, moved ? 0 : g->result->restarts));
     goto done;
   }
   g->settled = 1, g->true_norm = norm;
-  if (norm <= g->bound)
+  if (met)
     end_with(g->result, WR_CONVERGED, "");
   else
     end_with(g->result, isfinite(norm) ? WR_BREAKDOWN : WR_NON_FINITE, cause);
@@ -292,11 +333,17 @@ static wr_status settle(wr_bicgstab *s, progress *g) {
   wr_status status = WR_OK;
   double norm = g->true_norm;
   origin from;
+  int met;
   if (!g->settled) {
     TRY(choose_better(s, g, &norm, &from));
     TRY(wr_bicgstab_judge(s, g->bound, &norm));
     TRY(compare_with_guess(s, g, &norm));
-    if (norm <= g->bound) end_with(g->result, WR_CONVERGED, "");
+    TRY(find_met(s, g, &norm, &met));
+    if (met) end_with(g->result, WR_CONVERGED, "");
+  }
+  if (g->options->by_backward) {
+    if (!s->on_host) TRY(wr_bicgstab_judge_on_host(s, &norm));
+    g->result->by_backward = 1, g->result->backward = s->found.backward;
   }
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
   if (!isfinite(norm) && g->result->outcome != WR_NON_FINITE)
@@ -341,7 +388,7 @@ static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   TRY(start_from_guess(s, g, &norm));
   TRY(wr_method_copy(s, &s->snapshot, &s->x));
   g->first_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
-  g->restart_norm = norm, g->fresh = 1;
+  g->restart_norm = norm, g->fresh = 1, g->last_backward = INFINITY;
   g->last_true = norm <= g->bound ? INFINITY : 2 * norm; /* rounding may dominate a norm that small */
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
   if (norm <= g->bound) { /* b = 0, or an exact guess */
@@ -442,7 +489,7 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
     result->iterations = (int64_t)scalars_of(&g)->steps;
     result->measure = relative(s, wr_solve_measure(scalars_of(&g)));
     if (!interrupted) TRY(check(s, &g, &end));
-    if (!end && interrupted) end_with(result, WR_INTERRUPTED, ""), end = 1;
+    if (!end && interrupted) end_early(result, interrupted), end = 1;
   }
   tell_costs(s, &g);
   TRY(settle(s, &g));

@@ -23,6 +23,8 @@ typedef struct wr_bicgstab_options {
   int64_t check_every; /* iterations between two checks of the residual; 0: see wr_iteration_every */
   int no_graph;        /* 1: the host requests every iteration                          */
   int no_resident;     /* 1: a device repeats them as a graph, also for small systems   */
+  int by_backward;     /* 1: stop where the largest |b - A x| / (|A| |x| + |b|) of a row, the componentwise backward error */
+                       /* (Oettli and Prager 1964), is at most tolerance, or ||b - A x|| at most the system's absolute     */
 } wr_bicgstab_options;
 
 enum { WR_METHOD_VECTORS = 16 };
@@ -71,8 +73,10 @@ wr_status wr_bicgstab_precondition(wr_bicgstab *s, wr_precond *precond);
  * note then says. result->outcome is WR_CONVERGED if and only if ||b - A x|| <= max(tolerance ||b||, atol), A
  * and b being as given and x what wr_system_unscale makes of the download: the host computes that residual wherever the
  * rounding of the device's could matter. Where it is too large, it becomes the right-hand side of a correction (Wilkinson
- * 1963), so that storage in f32 bounds the accuracy of a correction and not that of x. Not converging and breaking down are in
- * the result; the iterate is then the best one seen. Errors: WR_ENOMEM, WR_EDEVICE and the like. */
+ * 1963), so that storage in f32 bounds the accuracy of a correction and not that of x. With by_backward the host computes the
+ * backward error where the residual meets that bound. If it is above tolerance, the solve goes on with corrections to smaller
+ * residuals (Skeel 1980), as long as one of the two is halved. Not converging and breaking down are in the result; the iterate
+ * is then the best one seen. Errors: WR_ENOMEM, WR_EDEVICE and the like. */
 wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, const wr_monitor *monitor,
                             wr_result *result);
 

@@ -169,6 +169,19 @@ void wr_bicgstab_explain_stagnation(const wr_bicgstab *s, double norm, wr_result
   }
 }
 
+/* x is rounded to f64, so that no backward error much below its unit can be asked for. */
+void wr_bicgstab_explain_backward(const wr_bicgstab *s, int is_residual_met, wr_result *result) {
+  const double attained = 64 * 0x1p-53;
+  result->note[0] = '\0';
+  if (s->found.backward <= attained)
+    add_to_note(result, "a backward error of %.3g is what f64 attains here: a larger tolerance would help",
+                s->found.backward);
+  else
+    add_to_note(result, "%sthe backward error stays at %.3g, that of row %lld",
+                is_residual_met ? "the residual meets the tolerance, but " : "", s->found.backward,
+                (long long)s->found.backward_row + 1);
+}
+
 /* 1 if some values are so small beside the largest one that products with them, or their squares, underflow. */
 static int is_range_too_wide(const wr_bicgstab *s) {
   double share = s->env->type == WR_F32 ? (double)FLT_MIN : 0x1p-400;

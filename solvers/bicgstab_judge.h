@@ -26,6 +26,9 @@ wr_status wr_bicgstab_forget_refinement(wr_bicgstab *s);
  * does not: stagnated, or non-finite where the answer is beyond f64. The note says why, and what would help. */
 void wr_bicgstab_explain_stagnation(const wr_bicgstab *s, double norm, wr_result *result);
 
+/* Replaces the note of a solve that stagnated with a backward error, which the host computed, above the tolerance. */
+void wr_bicgstab_explain_backward(const wr_bicgstab *s, int is_residual_met, wr_result *result);
+
 /* Adds to the note that values of the matrix range too widely, or that the guess was replaced by 0. */
 void wr_bicgstab_explain(const wr_bicgstab *s, double guess_norm, wr_result *result);
 

@@ -3,8 +3,8 @@
 #include "spmv/steps/bicgstabl_steps.h"
 #include "spmv/steps/steps.h"
 
-/* Own vectors: the shadow; u_0; u_1 of this and of the last iteration, which change places; u_2 to u_l; r_1 to r_l. With M: what
- * the iteration adds to M d, and M^-1 times a vector. r_0 is s->r. */
+/* Own vectors: the shadow; u_0; u_1 of this and of the last iteration, which change places; u_2 to u_l; r_1 to r_l. With M:
+ * what the iteration adds to M d, and M^-1 times a vector. r_0 is s->r. */
 enum { SHADOW, U0, U1, U2 = U1 + 2, R1 = U2 + WR_MOST_L - 1, ADDED = R1 + WR_MOST_L, INVERSE };
 
 #define SCALAR(s, member) WR_METHOD_SCALAR(s, wr_bicgstabl_scalars, member)
@@ -70,7 +70,8 @@ static wr_scalar gamma_at(wr_bicgstab *s, int j) {
   return (wr_scalar){&s->bank, WR_SCALAR_INDEX(wr_bicgstabl_scalars, gamma) + j};
 }
 
-/* Output o of f := what the iteration adds to d, plus alpha u_0; with M, what it adds to M d. is_first: nothing was added yet. */
+/* Output o of f := what the iteration adds to d, plus alpha u_0; with M, what it adds to M d. is_first: nothing was added yet.
+ * */
 static void add_search(wr_bicgstab *s, wr_fused *f, int o, int is_first, int phase) {
   f->out[o] = s->precond ? &s->own[ADDED] : &s->d;
   if (!s->precond || !is_first) add_term(f, o, f->out[o], 1, one);

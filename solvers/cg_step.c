@@ -1,4 +1,5 @@
-/* The conjugate gradient method (Hestenes and Stiefel 1952): one iteration as operations on vectors, which bicgstab.c repeats. */
+/* The conjugate gradient method (Hestenes and Stiefel 1952): one iteration as operations on vectors, which bicgstab.c repeats.
+ * */
 #include "solvers/method.h"
 #include "spmv/steps/cg_steps.h"
 #include "spmv/steps/steps.h"

@@ -73,8 +73,8 @@ done:
   return status;
 }
 
-/* Output o of f, behind r at output o - 1, := u_k for k = `first`, that is sum_i c_i u_i + omega v with v = r - sum_i c_i g_i and i
- * from k on. With M it is v, and M^-1 v comes later. */
+/* Output o of f, behind r at output o - 1, := u_k for k = `first`, that is sum_i c_i u_i + omega v with v = r - sum_i c_i g_i
+ * and i from k on. With M it is v, and M^-1 v comes later. */
 static void add_direction(wr_bicgstab *s, wr_fused *f, int o, int first) {
   f->out[o] = s->precond ? &s->own[V] : &s->own[U + first];
   for (int i = first; i < WR_IDR_S; i++) {

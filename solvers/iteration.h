@@ -102,8 +102,9 @@ wr_status wr_iteration_every(wr_iteration *it, int64_t every);
 /* Before a start or restart: the contents of the buffers are void, and the next iteration is the first. */
 void wr_iteration_begin(wr_iteration *it);
 
-/* scalars: the bank as it is, with stop and logged 0. Iterates until stop is 1 or the monitor's flag is set
- * (*interrupted := 1); scalars := the bank then, with logged 0 in both. Every check has been added to the history. */
+/* scalars: the bank as it is, with stop and logged 0. Iterates until stop is 1 (*interrupted := 0), or the monitor's flag is
+ * set or its deadline has passed (*interrupted := the outcome, WR_INTERRUPTED or WR_TIME_LIMIT); scalars := the bank then, with
+ * logged 0 in both. A call after the deadline does not iterate. Every check has been added to the history. */
 wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted);
 
 #endif

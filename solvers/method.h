@@ -1,5 +1,6 @@
-/* Iterative methods for linear systems: each is one const struct wr_method with its mathematics in one file, NAME_step.c, and its
- * scalars in spmv/steps/NAME_steps.h. bicgstab.c starts a method, judges its answers and restarts it; it knows no names. */
+/* Iterative methods for linear systems: each is one const struct wr_method with its mathematics in one file, NAME_step.c, and
+ * its scalars in spmv/steps/NAME_steps.h. bicgstab.c starts a method, judges its answers and restarts it; it knows no names.
+ * */
 #ifndef WR_METHOD_H
 #define WR_METHOD_H
 

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config/memory.h"
@@ -144,7 +145,7 @@ static void judge(const wr_pagerank_options *o, double rounding, const wr_pagera
   else if (scalars->stalled != 0)
     result->outcome = WR_STAGNATED;
   else if (interrupted)
-    result->outcome = WR_INTERRUPTED;
+    result->outcome = (wr_outcome)interrupted;
 }
 
 /* If rows are summed in less than f64, the error of a long row exceeds the rounding of its result; it is added at the end. */
@@ -200,7 +201,12 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   TRY(start(p, o, &scalars));
   if (o->iterations > 0) TRY(wr_iteration_go(loop, (double *)&scalars, &interrupted));
   p->now = (int)((int64_t)scalars.steps % 2);
-  if (o->iterations > 0) judge(o, rounding_of(p, o), &scalars, interrupted, result);
+  if (scalars.steps > 0) judge(o, rounding_of(p, o), &scalars, interrupted, result);
+  if (scalars.steps == 0 && interrupted) result->outcome = (wr_outcome)interrupted;
+  if (result->outcome == WR_TIME_LIMIT)
+    snprintf(result->note, sizeof result->note, "the time limit %s",
+             scalars.steps > 0 ? "has passed; the scores are those of the last iteration"
+                               : "had passed before the first iteration");
   result->by = loop->by, result->multiplies = loop->taken, result->iteration_bytes = bytes_of_step(p);
   TRY(count_sums(p, o, result));
 done:

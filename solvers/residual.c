@@ -14,6 +14,7 @@ static const double least_sum = 0x1p-900;
 
 typedef struct block_sums {
   double squares, errors, sizes, largest, backward;
+  int64_t backward_row;
 } block_sums;
 
 /* sum + correction is the sum so far, but for the rounding of the correction; pieces: the sum of |values| added to it. */
@@ -52,17 +53,23 @@ wr_row_residual wr_residual_row(const wr_system *s, const double *x, int64_t i) 
   return row_of(s, x, i, wr_scale_of(s->matrix_exponent), wr_scale_of(s->exponent - s->matrix_exponent));
 }
 
+double wr_residual_backward(const wr_row_residual *row) {
+  if (row == NULL || !isfinite(row->value) || !isfinite(row->size)) return INFINITY;
+  return row->size > 0 ? fabs(row->value) / row->size : 0;
+}
+
 static block_sums sum_block(const wr_system *s, const double *x, double *q, int64_t block) {
   const wr_scale_factor of_matrix = wr_scale_of(s->matrix_exponent),
                         of_x = wr_scale_of(s->exponent - s->matrix_exponent);
-  block_sums sums = {0};
+  block_sums sums = {.backward_row = block * BLOCK};
   for (int64_t i = block * BLOCK; i < s->n && i < (block + 1) * BLOCK; i++) {
     wr_row_residual row = row_of(s, x, i, of_matrix, of_x);
     sums.squares += row.value * row.value;
     sums.errors += row.error * row.error;
     sums.largest = fmax(sums.largest, fabs(row.value));
     sums.sizes += row.size * row.size;
-    if (row.size > 0) sums.backward = fmax(sums.backward, fabs(row.value) / row.size);
+    double backward = wr_residual_backward(&row);
+    if (backward > sums.backward) sums.backward = backward, sums.backward_row = i;
     if (q) q[i] = row.value;
   }
   return sums;
@@ -82,10 +89,11 @@ wr_status wr_residual_find(const wr_system *system, const double *x, double *q, 
   for (int64_t k = 0; k < count; k++) blocks[k] = sum_block(system, x, q, k);
   for (int64_t k = 0; k < count; k++) {
     all.squares += blocks[k].squares, all.errors += blocks[k].errors, all.sizes += blocks[k].sizes;
-    all.largest = fmax(all.largest, blocks[k].largest), all.backward = fmax(all.backward, blocks[k].backward);
+    all.largest = fmax(all.largest, blocks[k].largest);
+    if (blocks[k].backward > all.backward) all.backward = blocks[k].backward, all.backward_row = blocks[k].backward_row;
   }
   double norm = all.squares > least_sum ? sqrt(all.squares) : sqrt((double)system->n) * all.largest;
-  *found = (wr_residual){norm, sqrt(all.errors), sqrt(all.sizes), all.backward};
+  *found = (wr_residual){norm, sqrt(all.errors), sqrt(all.sizes), all.backward, all.backward_row};
 done:
   wr_free(blocks);
   return status;

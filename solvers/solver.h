@@ -11,6 +11,7 @@
 #define WR_OUTCOME_LIST(X)                   \
   X(CONVERGED, "converged", 0)               \
   X(MAX_ITERATIONS, "max-iterations", 2)     \
+  X(TIME_LIMIT, "time-limit", 2)             \
   X(STAGNATED, "stagnated", 2)               \
   X(BREAKDOWN, "breakdown", 5)               \
   X(NON_FINITE, "non-finite", 5)             \
@@ -39,7 +40,9 @@ void wr_history_free(wr_history *history);
 typedef struct wr_monitor {
   void (*progress)(void *context, int64_t iteration, double measure, double target);
   void *context;
-  const volatile sig_atomic_t *interrupted; /* read whenever the solver waits */
+  const volatile sig_atomic_t *interrupted; /* read whenever the solver waits                                          */
+  double deadline; /* seconds of CLOCK_MONOTONIC, compared whenever the solver waits; once they have passed, the solve */
+                   /* ends with its best iterate. 0: none                                                              */
   wr_history *history;
 } wr_monitor;
 
@@ -62,6 +65,8 @@ typedef struct wr_result {
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
   char method[16];     /* linear systems: the method that ended the solve                             */
   char changes[200];   /* linear systems: which methods went on after which, and why; "": one solved it */
+  int by_backward;     /* BiCGSTAB: 1: the backward error was compared with the tolerance           */
+  double backward;     /* of the answer, if by_backward: componentwise, by the host over all rows   */
   char note[400];      /* why the solve ended so, and what would help; if it converged "", or what was done
                           otherwise than requested                                                 */
 } wr_result;

@@ -210,13 +210,13 @@ static double share_of_row(const wr_system *s, wr_rounding rounding, const wr_so
 }
 
 /* Checks a sample of the rows. */
-static double backward_error(const wr_system *s, const double *x, int64_t rows) {
-  double worst = 0;
+static void find_backward(const wr_system *s, const double *x, int64_t rows, wr_residual *found) {
   for (int64_t k = 0; k < rows; k++) {
-    wr_row_residual row = wr_residual_row(s, x, sample_row(k, rows, s->n));
-    if (row.size > 0) worst = fmax(worst, fabs(row.value) / row.size);
+    int64_t i = sample_row(k, rows, s->n);
+    wr_row_residual row = wr_residual_row(s, x, i);
+    double backward = wr_residual_backward(&row);
+    if (backward > found->backward) found->backward = backward, found->backward_row = i;
   }
-  return worst;
 }
 
 wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const wr_solved *solved,
@@ -239,12 +239,15 @@ wr_status wr_verify_system(const wr_system *system, double tolerance, wr_roundin
   else if (level == WR_VERIFY_FULL)
     TRY(wr_residual_find(system, solved->x, NULL, &found));
   else
-    found = (wr_residual){.norm = solved->norm, .backward = backward_error(system, solved->x, count)};
-  verdict->measure = found.norm, verdict->backward_error = found.backward;
+    found.norm = solved->norm, find_backward(system, solved->x, count, &found);
+  verdict->measure = found.norm, verdict->backward_error = found.backward, verdict->backward_row = found.backward_row;
+  verdict->backward_rows = verdict->on_host ? n : count;
   verdict->attainable = unit * found.size;
   verdict->limit = fmax(tolerance * system->norm_b, system->absolute);
   verdict->multiplied_right = verdict->worst_row <= 1;
-  verdict->met_tolerance = isfinite(found.norm) && found.norm + found.error <= verdict->limit;
+  int is_small = found.norm + found.error <= verdict->limit, is_absolute = found.norm + found.error <= system->absolute;
+  if (solved->by_backward) is_small = (verdict->on_host && found.backward <= tolerance) || is_absolute;
+  verdict->met_tolerance = isfinite(found.norm) && is_small;
 done:
   return status;
 }

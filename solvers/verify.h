@@ -23,7 +23,9 @@ typedef struct wr_verdict {
   double measure, limit;   /* the true residual (or change of an exact step), and its limit           */
   int on_host;             /* BiCGSTAB: 1: the host computed measure; 0: the device did               */
   double attainable;       /* BiCGSTAB: a bound on what rounding in this precision adds to the residual; 0: not known */
-  double backward_error;   /* BiCGSTAB: componentwise                                                 */
+  double backward_error;   /* BiCGSTAB: componentwise, the largest of the rows of which it is known   */
+  int64_t backward_row;    /* BiCGSTAB: the first row that has it                                     */
+  int64_t backward_rows;   /* BiCGSTAB: rows of which it is known                                     */
 } wr_verdict;
 
 /* How the device rounds. */
@@ -55,12 +57,14 @@ typedef struct wr_solved {
   const double *u, *b, *q;  /* [n] the last product: q = b - matrix u as the device computed it               */
   double norm;              /* ||b - A x|| in the units of the scaled b, as the solver found it               */
   const wr_residual *found; /* the host's residual of this x; NULL: it is computed here if the level is full */
+  int by_backward;          /* 1: the backward error of all rows has to meet the tolerance, not the residual */
 } wr_solved;
 
 /* Checks that q was multiplied right, in all rows or a sample of so many, and that ||b - A x|| <= max(t ||b||, atol): by the
  * host's residual of x, or if the level is not full and the solver needed none, by the device's, if the solver has found
  * its rounding too small to matter. The limit is not widened for rounding; verdict->attainable is a bound on it. Row bound:
- * wr_row_bound, (4 u + term_unit + (length + 2) sum_unit) (|A||u| + |b|), and more for terms that underflow. WR_ENOMEM. */
+ * wr_row_bound, (4 u + term_unit + (length + 2) sum_unit) (|A||u| + |b|), and more for terms that underflow. By the backward
+ * error: that this is at most t, which takes the host's residual, or ||b - A x|| <= atol. WR_ENOMEM. */
 wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const wr_solved *solved,
                            wr_verified level, int64_t rows, wr_verdict *verdict);
 

@@ -27,8 +27,8 @@ static void complete(wr_settings *s) {
   if (s->iterations == 0) s->iterations = WR_BICGSTAB_ITERATIONS;
 }
 
-/* Two multiplies and 15 vectors an iteration, as BiCGSTAB has them; as many iterations as a square grid of so many points has on a
- * side. */
+/* Two multiplies and 15 vectors an iteration, as BiCGSTAB has them; as many iterations as a square grid of so many points has
+ * on a side. */
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   double type = (double)wr_type_bytes((wr_type)s->precision), n = (double)nrows;
   double step = 2 * ((4 + type) * (double)nnz + (8 + 2 * type) * n) + 15 * type * n;
@@ -56,12 +56,12 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   double *b = NULL, *guess = NULL;
   wr_vector_need rows = {.n = A->nrows, .whose = "the matrix's rows", .ids = ids};
   if (s->rhs) TRY(wr_vector_read(s->rhs, &rows, &b));
-  if (b) status = wr_check_empty_rows(A, b, s->tolerance, s->atol);
+  if (b && !s->check) status = wr_check_empty_rows(A, b, s->tolerance, s->atol);
   if (status != WR_OK) TRY(wr_fail(status, "%s: %s", facts->source, wr_status_message()));
   wr_vector_need unknowns = {.n = A->ncols, .whose = "the matrix's columns", .ids = ids};
   if (s->guess) TRY(wr_vector_read(s->guess, &unknowns, &guess));
   status = wr_system_build(A, b, guess, s->rhs_random, s->rhs_seed,
-                           s->precond ? wr_preconditioner_at(s->precond) : NULL, s->atol, problem);
+                           s->precond && !s->check ? wr_preconditioner_at(s->precond) : NULL, s->atol, problem);
   b = guess = NULL; /* the system has taken them over */
   if (status == WR_OK) describe(s, problem, facts);
 done:
@@ -87,7 +87,8 @@ static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan,
   r->options = (wr_bicgstab_options){
       .tolerance = s->tolerance, .iterations = s->iterations, .check_every = s->check_every,
       .no_graph = s->no_graph,
-      .no_resident = s->no_resident};
+      .no_resident = s->no_resident,
+      .by_backward = s->stop == WR_STOP_BACKWARD};
   return wr_bicgstab_open(&r->method, problem, plan, env);
 }
 
@@ -117,7 +118,7 @@ static wr_status verify(void *solve, const double *x, wr_verified level, int64_t
   TRY(wr_alloc(&buffer, 3 * n, sizeof *buffer, "verification"));
   double *u = buffer, *b = buffer + n, *q = buffer + 2 * n;
   TRY(wr_bicgstab_last_product(&r->method, u, b, q));
-  const wr_solved solved = {x, u, b, q, r->norm, r->method.on_host ? &r->method.found : NULL};
+  const wr_solved solved = {x, u, b, q, r->norm, r->method.on_host ? &r->method.found : NULL, r->options.by_backward};
   TRY(wr_verify_system(r->system, r->options.tolerance, r->rounding, &solved, level, rows, verdict));
   if (r->system->norm_b > 0)
     verdict->measure /= r->system->norm_b, verdict->limit /= r->system->norm_b,
@@ -131,6 +132,27 @@ done:
 static double verify_seconds(int64_t nrows, int64_t nnz, int threads) { return 1e-8 * (double)(nrows + nnz) / threads; }
 
 static void stop(void *solve) { wr_bicgstab_close(&((solving *)solve)->method); }
+
+static wr_status check(void *problem, const wr_settings *s, const wr_ids *ids, wr_certificate *c) {
+  wr_status status;
+  const wr_system *system = problem;
+  const wr_vector_need need = {.n = system->n, .whose = "the matrix's columns", .ids = ids, .complete = 1};
+  double *x = NULL, unit = wr_type_unit((wr_type)s->precision);
+  wr_residual found;
+  TRY(wr_vector_read(s->check, &need, &x));
+  TRY(wr_residual_find(system, x, NULL, &found));
+  double norm_b = system->norm_b > 0 ? system->norm_b : 1, most = found.norm + found.error;
+  *c = (wr_certificate){.x = s->check, .measure = found.norm / norm_b, .error = found.error / norm_b,
+                        .limit = fmax(s->tolerance * system->norm_b, system->absolute) / norm_b,
+                        .attainable = 2 * unit * found.size / norm_b, .backward = found.backward,
+                        .backward_row = found.backward_row, .by_backward = s->stop == WR_STOP_BACKWARD,
+                        .is_relative = system->norm_b > 0};
+  c->met = isfinite(most) && most / norm_b <= c->limit;
+  if (c->by_backward) c->met = isfinite(most) && (found.backward <= s->tolerance || most <= system->absolute);
+done:
+  wr_free(x);
+  return status;
+}
 
 /* Relative to b, scaled so that squares do not overflow. */
 static double difference(const double *a, const double *b, int64_t n) {
@@ -168,6 +190,7 @@ int main(int argc, char **argv) {
       .verify = verify,
       .verify_seconds = verify_seconds,
       .stop = stop,
+      .check = check,
       .difference = difference,
   };
   return wr_program_run(&program, argc, argv);

@@ -145,7 +145,7 @@ static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, w
   wr_status status = WR_OK;
   const int count = 32;
   double first = run->apply_first;
-  if (run->result.by == WR_BY_HOST || *c->interrupted) return WR_OK;
+  if (run->result.by == WR_BY_HOST || *c->interrupted || run->result.outcome == WR_TIME_LIMIT) return WR_OK;
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->multiply(solve, count));
@@ -184,16 +184,16 @@ static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monit
   wr_status status = WR_OK;
   double *seconds = NULL, *solving = NULL;
   int64_t count = c->settings->repeat - 1;
-  if (count < 1 || *c->interrupted) return WR_OK;
+  if (count < 1 || *c->interrupted || run->result.outcome == WR_TIME_LIMIT) return WR_OK;
   TRY(wr_alloc(&seconds, count, sizeof *seconds, "times of repeated solves"));
   TRY(wr_alloc(&solving, count, sizeof *solving, "times of repeated solves"));
-  wr_monitor quiet = {.interrupted = monitor->interrupted};
+  wr_monitor quiet = {.interrupted = monitor->interrupted, .deadline = monitor->deadline};
   for (int64_t k = 0; k < count; k++) {
     wr_result again;
     double *x = NULL, begin = wr_clock();
     TRY(c->program->run(solve, &quiet, &again));
     solving[k] = wr_clock() - begin;
-    if (again.outcome == WR_INTERRUPTED) goto done;
+    if (again.outcome == WR_INTERRUPTED || again.outcome == WR_TIME_LIMIT) goto done;
     TRY(take_answer(c, solve, &x));
     status = c->program->normalise ? c->program->normalise(solve, x) : WR_OK;
     seconds[k] = wr_clock() - begin;
@@ -232,6 +232,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   wr_monitor monitor = {.progress = c->settings->quiet ? NULL : wr_progress_show,
                         .context = &progress,
                         .interrupted = c->interrupted,
+                        .deadline = c->deadline,
                         .history = c->histories ? &c->histories[index] : NULL};
   int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
   wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
@@ -314,6 +315,10 @@ wr_status wr_compare(wr_comparison *c) {
     snprintf(run->knobs, sizeof run->knobs, "%s", c->choices[k].knobs); /* as given; a plan adds the others */
     if (*c->interrupted) {
       run->error = (wr_error){WR_EUNAVAILABLE, "interrupted before it began"};
+      continue;
+    }
+    if (k > 0 && c->deadline > 0 && wr_clock() >= c->deadline) { /* the first run gives an answer in any case */
+      run->error = (wr_error){WR_EUNAVAILABLE, "the time limit had passed before it began"};
       continue;
     }
     wr_status status = run_one(c, k);

@@ -15,6 +15,7 @@ typedef struct wr_comparison {
   void *problem;
   wr_ledger *process;                       /* of the program: every run has its phases so far        */
   const volatile sig_atomic_t *interrupted;
+  double deadline;                          /* of wr_clock: no iteration begins after it; 0: none     */
   const wr_choice *choices;
   int count;
   int threads;                              /* of the CPU, for solving; 0: as many as it has          */

@@ -12,6 +12,7 @@
 #include "config/text.h"
 #include "io/output_file.h"
 #include "io/vector_file.h"
+#include "solvers/program/advice.h"
 #include "solvers/program/compare.h"
 #include "solvers/elements.h"
 #include "solvers/report/history_file.h"
@@ -27,6 +28,7 @@
 typedef struct job {
   const wr_program *program;
   wr_settings settings;
+  wr_settings asked; /* as the command line and the option file give them; its texts are those of settings */
   wr_ledger ledger;
   const char *operand;
   int by_default;    /* 1: the command line names no backend                         */
@@ -40,14 +42,15 @@ typedef struct job {
   wr_run runs[WR_MAX_RUNS];
   wr_history histories[WR_MAX_RUNS];
   wr_comparison comparison;
+  wr_certificate certificate; /* of --check */
 } job;
 
 /* Standard input can be read once. */
 static wr_status check_inputs(const job *j) {
   const wr_settings *s = &j->settings;
-  const char *const paths[] = {j->operand, s->rhs, s->guess, s->personalize};
+  const char *const paths[] = {j->operand, s->rhs, s->guess, s->personalize, s->check};
   int count = 0;
-  for (int k = 0; k < 4; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
+  for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
   if (count > 1) return wr_fail(WR_EUSAGE, "standard input (-) can be one of the inputs only, not %d of them", count);
   return WR_OK;
 }
@@ -58,6 +61,7 @@ static wr_status parse(job *j, int argc, char **argv) {
   const wr_option *options = j->program->options;
   TRY(wr_options_default(options, &j->settings));
   TRY(wr_options_parse(options, &j->settings, argc, argv, &first));
+  j->asked = j->settings;
   TRY(wr_settings_finish(&j->settings));
   if (wr_process_is_action(&j->settings)) goto done;
   if (first == argc)
@@ -217,7 +221,7 @@ static wr_status check_paths(const job *j) {
       {"--output", s->output, 1}, {"--json", s->json, 1}, {"--history", s->history, 1},
       {"--save-binary", s->save_binary, 1}, {"standard output", direct || s->quiet ? NULL : "-", 1},
       {"the matrix", j->operand, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
-      {"--personalize", s->personalize, 0}, {"--config", s->config, 0}};
+      {"--personalize", s->personalize, 0}, {"--check", s->check, 0}, {"--config", s->config, 0}};
   if (direct > 1)
     TRY(wr_fail(WR_EUSAGE, "only one of --output, --json, --history and --save-binary can go to standard output"));
   TRY(wr_paths_check(paths, sizeof paths / sizeof *paths));
@@ -270,6 +274,55 @@ static wr_status check_choices(job *j) {
   return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", only->name, wr_status_message());
 }
 
+/* Looks at the matrix if a run has shortcomings that it may explain. */
+static wr_status advise(job *j) {
+  wr_status status = WR_OK;
+  wr_matrix_facts matrix;
+  int due = 0, is_shown = !j->settings.quiet || j->settings.json;
+  for (int k = 0; k < j->comparison.count && is_shown; k++) {
+    if (!wr_advice_is_due(&j->facts, &j->runs[k])) continue;
+    if (!due++) TRY(wr_matrix_facts_find(j->A, &matrix));
+    const wr_advice_case c = {.options = j->program->options, .settings = &j->asked, .settings_size = sizeof j->asked,
+                              .program = j->program->name, .operand = j->operand, .iterations = j->settings.iterations,
+                              .problem = &j->facts, .run = &j->runs[k], .matrix = &matrix};
+    TRY(wr_advice_find(&c, &j->runs[k].advice));
+  }
+done:
+  return status;
+}
+
+static wr_status report_check(const job *j) {
+  wr_status status = WR_OK;
+  const wr_settings *s = &j->settings;
+  FILE *out = has_standard_output(s) ? stderr : stdout;
+  char *text = NULL;
+  if (s->json) {
+    TRY(wr_options_text(j->program->options, s, &text));
+    TRY(wr_report_check_json(s->json, &j->facts, &j->certificate, text, &j->ledger));
+  }
+  if (!s->quiet) wr_report_check(out, &j->facts, &j->certificate, &j->ledger);
+  TRY(wr_process_flush(out));
+  if (s->quiet && !j->certificate.met)
+    wr_text_message(stderr, "%s: %s does not meet the tolerance", j->program->name, s->check);
+done:
+  wr_free(text);
+  return status;
+}
+
+/* --check: loads the problem, and computes on the host alone. */
+static wr_status work_check(job *j) {
+  wr_status status;
+  TRY(check_paths(j));
+  note_extent(j);
+  TRY(prepare_problem(j));
+  wr_ledger_enter(&j->ledger, WR_PHASE_VERIFY);
+  TRY(j->program->check(j->problem, &j->settings, &j->ids, &j->certificate));
+  wr_ledger_stop(&j->ledger);
+  TRY(report_check(j));
+done:
+  return status;
+}
+
 static wr_status work(job *j) {
   wr_status status;
   wr_comparison *c = &j->comparison;
@@ -288,6 +341,10 @@ static wr_status work(job *j) {
   wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
   TRY(wr_compare(c));
   j->facts.interrupted = *c->interrupted != 0;
+  wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
+  if (advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
+    for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};
+  wr_ledger_stop(&j->ledger);
   wr_error first = {0};
   keep_first(&first, write_all(j));
   keep_first(&first, report(j)); /* an answer that could not be written is still shown */
@@ -323,6 +380,13 @@ static void close_job(job *j) {
   wr_free(j);
 }
 
+/* When the process began, by wr_clock. */
+static double begun(const wr_ledger *process) {
+  double before = process->since;
+  for (int phase = 0; phase < WR_PHASE_COUNT; phase++) before -= process->seconds[phase];
+  return before;
+}
+
 int wr_program_run(const wr_program *program, int argc, char **argv) {
   job *j = NULL;
   wr_ledger ledger;
@@ -341,8 +405,11 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
     j->facts.program = program->name, j->facts.measure = program->measure;
     j->facts.precision = j->settings.precision == WR_F32 ? "f32" : "f64";
     j->facts.tolerance = j->settings.tolerance;
-    status = work(j);
-    if (status == WR_OK) {
+    if (j->settings.time_limit > 0) c->deadline = begun(&j->ledger) + j->settings.time_limit;
+    status = j->settings.check ? work_check(j) : work(j);
+    if (status == WR_OK && j->settings.check) {
+      code = wr_certificate_exit_code(&j->certificate);
+    } else if (status == WR_OK) {
       complain_of_runs(j);
       code = *c->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(j->runs, c->count);
     }

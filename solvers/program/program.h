@@ -45,6 +45,8 @@ typedef struct wr_program {
   wr_status (*verify)(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict);
   wr_status (*normalise)(void *solve, double *x);
   void (*stop)(void *solve); /* frees what it holds; also after start has failed */
+  /* Instead of solving: checks the x of settings->check. NULL: the program has no --check. */
+  wr_status (*check)(void *problem, const wr_settings *settings, const wr_ids *ids, wr_certificate *certificate);
   /* Distance of two answers, as reports give it. */
   double (*difference)(const double *a, const double *b, int64_t n);
   /* Prints an excerpt of the answer (the best pages) with the ids of its elements; may be NULL. */

@@ -37,7 +37,10 @@
   {.name = "max-iterations", .letter = 'n', .type = WR_OPTION_INT, .offset = AT(iterations), .min = 0,                  \
    .max = 1e15, .value = WR_DEFAULT_ITERATIONS, .help = "most iterations; 0: by method"},                               \
   {.name = "check-every", .type = WR_OPTION_INT, .offset = AT(check_every), .min = 0, .max = 1e6,                       \
-   .value = WR_DEFAULT_CHECK_EVERY, .help = "iterations between two checks of the residual; 0: 1, or 8 if small"}
+   .value = WR_DEFAULT_CHECK_EVERY, .help = "iterations between two checks of the residual; 0: 1, or 8 if small"},      \
+  {.name = "time-limit", .type = WR_OPTION_REAL, .offset = AT(time_limit), .min = 0, .max = 1e9, .value = "0",          \
+   .argument = "SECONDS",                                                                                               \
+   .help = "end the iterations so long after the program began and give the best iterate, exit code 2; 0: never"}
 
 #define FILE_OPTIONS(guess_help)                                                                                        \
   {.name = "guess", .letter = 'x', .type = WR_OPTION_TEXT, .offset = AT(guess), .argument = "FILE",                     \
@@ -106,7 +109,11 @@ const wr_option wr_bicgstab_table[] = {
     STOP_OPTIONS("stop at ||b - A x|| <= tolerance * ||b||; 0: 1e-8 in f64, 1e-5 in f32"),
     {.name = "atol", .type = WR_OPTION_REAL, .offset = AT(atol), .min = 0, .max = DBL_MAX, .value = "0",
      .help = "or at ||b - A x|| <= atol"},
+    {.name = "stop", .type = WR_OPTION_CHOICE, .offset = AT(stop), .choices = "residual|backward", .value = "residual",
+     .help = "compare the tolerance with ||b - A x|| / ||b||, or with the largest |b - A x| / (|A||x| + |b|) of a row"},
     FILE_OPTIONS("first guess; default: 0"),
+    {.name = "check", .type = WR_OPTION_TEXT, .offset = AT(check), .argument = "FILE",
+     .help = "solve nothing; check this x, from whatever solver, against the tolerance"},
     REPORT_OPTIONS};
 
 #define SPMV(field) offsetof(wr_spmv_settings, field)
@@ -202,6 +209,7 @@ const wr_program_text wr_bicgstab_text = {
             {"bicgstab A.mtx", "b = A times ones"},
             {"bicgstab -b b.mtx -o x.mtx A.mtx", "right-hand side and solution as files"},
             {"bicgstab --precond jacobi A.mtx", "the columns scaled by the diagonal"},
+            {"bicgstab --check x.mtx -b b.mtx A.mtx", "does this x solve it?"},
             {"bicgstab -k cpu_csr,cusparse gen:fem", "two backends on a generated system"},
             {NULL, NULL}},
     .exits = (const wr_phrase[]){SOLVER_EXITS},
@@ -285,6 +293,18 @@ static wr_status finish_verify(wr_settings *s) {
   return wr_fail(WR_EUSAGE, "--verify: '%s' is none of full, sample:N, device, off, auto", s->verify_text);
 }
 
+/* --check computes on the host alone, and writes nothing but a report. */
+static wr_status finish_check(const wr_settings *s) {
+  const struct {
+    const char *name;
+    int given;
+  } others[] = {{"backend", s->backends != NULL}, {"output", s->output != NULL}, {"guess", s->guess != NULL},
+                {"history", s->history != NULL},  {"repeat", s->repeat > 1},     {"time-limit", s->time_limit > 0}};
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+    if (others[k].given) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --%s", others[k].name);
+  return s->device == WR_DEVICE_CUDA ? wr_fail(WR_EUSAGE, "--check computes on the CPU: leave out --device") : WR_OK;
+}
+
 wr_status wr_settings_finish(wr_settings *s) {
   wr_status status;
   TRY(finish_device(s));
@@ -292,6 +312,7 @@ wr_status wr_settings_finish(wr_settings *s) {
   wr_vector_format asked = s->format > 0 ? (wr_vector_format)(s->format - 1) : WR_VECTOR_FORMATS;
   if (s->output) TRY(wr_vector_format_choose(s->output, asked, &s->output_format));
   if (s->columns_text) TRY(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));
+  if (s->check) TRY(finish_check(s));
   if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");
   if (s->rhs_text && has_prefix(s->rhs_text, "random:")) {
     s->rhs_random = 1;

@@ -10,7 +10,8 @@
 #include "solvers/verify.h"
 
 enum { WR_DEVICE_AUTO, WR_DEVICE_CPU, WR_DEVICE_CUDA };                 /* --device, split by settings.c */
-enum { WR_STOP_BOUND, WR_STOP_CHANGE };                                 /* --stop                        */
+enum { WR_STOP_BOUND, WR_STOP_CHANGE };                                 /* --stop of pagerank            */
+enum { WR_STOP_RESIDUAL, WR_STOP_BACKWARD };                            /* --stop of bicgstab            */
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
 
 #define WR_COLUMNS_HELP                                                                        \
@@ -25,7 +26,7 @@ typedef struct wr_settings {
   int64_t threads;
   int deterministic, no_graph, no_resident;
   /* when to stop */
-  double tolerance, atol;
+  double tolerance, atol, time_limit; /* time_limit: s since the process began; 0: none */
   int stop;
   int64_t iterations, check_every;
   /* PageRank */
@@ -35,7 +36,7 @@ typedef struct wr_settings {
   int64_t top;
   /* BiCGSTAB */
   int precond; /* of wr_preconditioner_at: the choices' order is none|jacobi */
-  char *rhs, *rhs_text;
+  char *rhs, *rhs_text, *check;
   /* files */
   char *guess, *output, *json, *history, *save_binary, *columns_text;
   int format, input_format; /* the choices' order is auto and that of wr_vector_format; that of wr_input_format */

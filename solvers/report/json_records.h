@@ -7,7 +7,8 @@
 
 void wr_json_plan(wr_json *json, const wr_run *run, int is_solve);
 
-/* measure: that of a solve, or NULL for single multiplies, which have no result that meets a tolerance. */
-void wr_json_verdict(wr_json *json, const wr_verdict *verdict, const wr_measure *measure);
+/* problem: that of a solve, or NULL for single multiplies, which have no result that meets a tolerance. is_doubtful: from
+ * wr_run_is_doubtful. */
+void wr_json_verdict(wr_json *json, const wr_verdict *verdict, const wr_problem_facts *problem, int is_doubtful);
 
 #endif

@@ -43,6 +43,7 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   wr_line_add(&line, ": ");
   wr_line_add_measure(&line, problem, run);
   if (run->verdict.level == WR_VERIFY_OFF) wr_line_add(&line, ", unverified");
+  if (!broke_off) wr_line_add_doubt(&line, problem, run);
   wr_line_print(out, &line, 0, 2);
   if (result->note[0]) {
     wr_line note = {0};
@@ -118,9 +119,15 @@ static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_r
                        : verdict->on_host && verdict->level != WR_VERIFY_FULL
                            ? "true residual, by the host over all rows,"
                            : "true residual";
-    wr_line_add(&line, "%s %s, %s is allowed%s", what, wr_text_real(verdict->measure, measure),
-                wr_text_real(verdict->limit, limit), verdict->met_tolerance ? "" : ": TOO MUCH");
-    if (is_residual) wr_line_add(&line, "; backward error %s", wr_text_real(verdict->backward_error, error));
+    wr_line_add(&line, "%s %s", what, wr_text_real(verdict->measure, measure));
+    if (!run->result.by_backward) wr_line_add(&line, ", %s is allowed", wr_text_real(verdict->limit, limit));
+    if (!verdict->met_tolerance && !run->result.by_backward) wr_line_add(&line, ": TOO MUCH");
+    if (is_residual && verdict->backward_rows > 0)
+      wr_line_add(&line, "; backward error %s, that of row %" PRId64 "%s", wr_text_real(verdict->backward_error, error),
+                  verdict->backward_row + 1, verdict->backward_rows < problem->nrows ? " of the sample" : "");
+    if (run->result.by_backward)
+      wr_line_add(&line, ", %s is allowed%s", wr_text_real(problem->tolerance, limit),
+                  verdict->met_tolerance ? "" : ": TOO MUCH");
   }
   print_labelled(out, "verified", &line);
 }
@@ -171,6 +178,20 @@ static void print_times(FILE *out, const wr_run *run) {
   print_labelled(out, "", &line);
 }
 
+void wr_report_try(FILE *out, const wr_run *run) {
+  const wr_advice *advice = &run->advice;
+  wr_line line = {0};
+  wr_line_add(&line, "%s", advice->seen);
+  if (advice->seen[0]) print_labelled(out, "seen", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "%s%s", advice->remedy, advice->command[0] ? ":" : "");
+  if (advice->remedy[0]) print_labelled(out, "try", &line);
+  if (advice->command[0]) wr_command_print(out, advice->command, INDENT);
+  line = (wr_line){0};
+  wr_line_add(&line, "%s", advice->other);
+  if (advice->other[0]) print_labelled(out, "or", &line);
+}
+
 void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   wr_line line = {0};
   if (run->ran) {
@@ -191,4 +212,41 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
   if (run->ran) print_verdict(out, problem, run);
   print_times(out, run);
   if (verbose) print_memory(out, run);
+  wr_report_try(out, run);
+}
+
+void wr_report_check(FILE *out, const wr_problem_facts *problem, const wr_certificate *c, const wr_ledger *process) {
+  const char *unit = c->is_relative ? " ||b||" : "";
+  char first[TEXT_ROOM], second[TEXT_ROOM];
+  wr_line line = {0};
+  wr_line_add(&line, "x %s the tolerance: ", c->met ? "meets" : "does NOT meet");
+  if (c->by_backward)
+    wr_line_add(&line, "backward error %s (asked for %s), ", wr_text_real(c->backward, first),
+                wr_text_real(problem->tolerance, second));
+  wr_line_add(&line, "||b - A x|| = %s%s", wr_text_real(c->measure, first), unit);
+  if (!c->by_backward) wr_line_add(&line, " (asked for %s)", wr_text_real(c->limit, second));
+  if (wr_certificate_is_doubtful(problem, c))
+    wr_line_add(&line, ", but the backward error is %s: x may be useless", wr_text_real(c->backward, first));
+  wr_line_print(out, &line, 0, 2);
+  line = (wr_line){0};
+  wr_line_add_problem(&line, problem);
+  print_labelled(out, "problem", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "%s", c->x);
+  print_labelled(out, "x", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "%s%s, with an error of at most %s%s", wr_text_real(c->measure, first), unit,
+              wr_text_bound(c->error, second), unit);
+  print_labelled(out, "residual", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "error %s, that of row %" PRId64 ": largest |b - A x| / (|A||x| + |b|)",
+              wr_text_real(c->backward, first), c->backward_row + 1);
+  print_labelled(out, "backward", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "A, b and x, rounded to %s, change the residual by up to %s%s", problem->precision,
+              wr_text_bound(c->attainable, first), unit);
+  print_labelled(out, "rounding", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "end to end %s", wr_text_seconds(wr_ledger_to_verified(process), first));
+  print_labelled(out, "times", &line);
 }

@@ -14,8 +14,19 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
  * one sentence on what it shows. */
 void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count);
 
+/* Prints what was seen in the matrix of a run that failed, and what to try next. */
+void wr_report_try(FILE *out, const wr_run *run);
+
 /* Prints the advice of plans to use another backend, each once, unless that backend is one of the runs. */
 void wr_report_advice(FILE *out, const wr_run *runs, int count);
+
+/* What --check found, in words. */
+void wr_report_check(FILE *out, const wr_problem_facts *problem, const wr_certificate *certificate,
+                     const wr_ledger *process);
+
+/* The same as JSON (schema version 1), as wr_report_json. WR_EOUTPUT. */
+wr_status wr_report_check_json(const char *path, const wr_problem_facts *problem, const wr_certificate *certificate,
+                               const char *settings_text, const wr_ledger *process);
 
 /* Everything as JSON (schema version 1), settings_text being the effective options. Strings are escaped; non-finite
  * numbers become null. WR_EOUTPUT. */

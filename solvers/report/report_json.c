@@ -96,15 +96,20 @@ static void write_result(wr_json *json, const wr_result *result, wr_measure meas
   wr_json_real(json, "iteration_bytes", result->iteration_bytes);
   wr_json_real(json, "measure", result->measure);
   wr_json_real(json, "change", measure == WR_MEASURE_L1_ERROR ? result->change : NAN);
+  wr_json_real(json, "backward", result->by_backward ? result->backward : NAN);
   wr_json_real(json, "bound", measure == WR_MEASURE_L1_ERROR ? result->bound : NAN);
   wr_json_text(json, "repeated_by", repeated[result->by]);
   wr_json_integer(json, "restarts", result->restarts);
   wr_json_integer(json, "refinements", result->refinements);
+  if (measure == WR_MEASURE_RESIDUAL) {
+    wr_json_text(json, "method", result->method);
+    wr_json_text(json, "method_changes", result->changes);
+  }
   wr_json_text(json, "note", result->note);
   wr_json_end(json, '}');
 }
 
-void wr_json_verdict(wr_json *json, const wr_verdict *verdict, const wr_measure *measure) {
+void wr_json_verdict(wr_json *json, const wr_verdict *verdict, const wr_problem_facts *problem, int is_doubtful) {
   static const char *const levels[] = {
       [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
   wr_json_begin(json, "verification", '{');
@@ -114,13 +119,20 @@ void wr_json_verdict(wr_json *json, const wr_verdict *verdict, const wr_measure 
     wr_json_boolean(json, "multiplied_right", verdict->multiplied_right);
     wr_json_real(json, "worst_row", verdict->worst_row);
   }
-  if (verdict->level != WR_VERIFY_OFF && measure) {
+  if (verdict->level != WR_VERIFY_OFF && problem) {
     wr_json_boolean(json, "met_tolerance", verdict->met_tolerance);
     wr_json_real(json, "measure", verdict->measure);
     wr_json_real(json, "limit", verdict->limit);
     wr_json_boolean(json, "on_host", verdict->on_host);
+    int is_known = problem->measure == WR_MEASURE_RESIDUAL && verdict->backward_rows > 0;
     wr_json_positive(json, "attainable", verdict->attainable);
-    wr_json_real(json, "backward_error", *measure == WR_MEASURE_RESIDUAL ? verdict->backward_error : NAN);
+    wr_json_real(json, "backward_error", is_known ? verdict->backward_error : NAN);
+    if (is_known)
+      wr_json_integer(json, "backward_row", verdict->backward_row + 1);
+    else
+      wr_json_null(json, "backward_row");
+    wr_json_integer(json, "backward_rows", verdict->backward_rows);
+    wr_json_boolean(json, "doubtful", is_doubtful);
   }
   wr_json_end(json, '}');
 }
@@ -138,7 +150,18 @@ static void write_comparison(wr_json *json, const wr_run *run, const wr_run *bas
   wr_json_end(json, '}');
 }
 
-static void write_run(wr_json *json, const wr_run *run, const wr_run *base, wr_measure measure) {
+/* Only for a run for which there is some. */
+static void write_advice(wr_json *json, const wr_advice *advice) {
+  if (advice->remedy[0] == '\0') return;
+  wr_json_begin(json, "advice", '{');
+  wr_json_text(json, "seen", advice->seen);
+  wr_json_text(json, "remedy", advice->remedy);
+  wr_json_text(json, "command", advice->command);
+  wr_json_text(json, "other", advice->other);
+  wr_json_end(json, '}');
+}
+
+static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_run *run, const wr_run *base) {
   char label[LABEL_ROOM];
   wr_json_begin(json, NULL, '{');
   wr_json_text(json, "label", wr_run_label(run, label, sizeof label));
@@ -159,11 +182,50 @@ static void write_run(wr_json *json, const wr_run *run, const wr_run *base, wr_m
   wr_json_positive(json, "warm_solve_s", run->warm_solve);
   if (run->ran) {
     write_apply(json, run);
-    write_result(json, &run->result, measure);
-    wr_json_verdict(json, &run->verdict, &measure);
+    write_result(json, &run->result, problem->measure);
+    wr_json_verdict(json, &run->verdict, problem, wr_run_is_doubtful(problem, run));
     write_comparison(json, run, base);
+    write_advice(json, &run->advice);
   }
   wr_json_end(json, '}');
+}
+
+/* What a report begins with, whatever the program did. */
+static void write_beginning(wr_json *json, const wr_problem_facts *problem, int exit_code, const char *settings_text,
+                            const wr_ledger *process) {
+  wr_json_begin(json, NULL, '{');
+  wr_json_integer(json, "schema", SCHEMA);
+  wr_json_text(json, "program", problem->program);
+  wr_json_integer(json, "exit_code", exit_code);
+  wr_machine_write(json);
+  write_clocks(json, process);
+  wr_json_text(json, "settings", settings_text);
+  write_problem(json, problem);
+  write_ledger(json, "process", process);
+}
+
+wr_status wr_report_check_json(const char *path, const wr_problem_facts *problem, const wr_certificate *c,
+                               const char *settings_text, const wr_ledger *process) {
+  wr_output_file out;
+  wr_status status = wr_output_open(path, &out);
+  if (status != WR_OK) return status;
+  wr_json json = {.file = out.file};
+  write_beginning(&json, problem, wr_certificate_exit_code(c), settings_text, process);
+  wr_json_begin(&json, "check", '{');
+  wr_json_text(&json, "x", c->x);
+  wr_json_boolean(&json, "met_tolerance", c->met);
+  wr_json_text(&json, "stop", c->by_backward ? "backward" : "residual");
+  wr_json_boolean(&json, "relative", c->is_relative);
+  wr_json_real(&json, "measure", c->measure);
+  wr_json_real(&json, "measure_error", c->error);
+  wr_json_real(&json, "limit", c->limit);
+  wr_json_real(&json, "attainable", c->attainable);
+  wr_json_real(&json, "backward_error", c->backward);
+  wr_json_integer(&json, "backward_row", c->backward_row + 1);
+  wr_json_boolean(&json, "doubtful", wr_certificate_is_doubtful(problem, c));
+  wr_json_end(&json, '}');
+  wr_json_end(&json, '}');
+  return wr_output_commit(&out);
 }
 
 wr_status wr_report_json(const char *path, const wr_problem_facts *problem, const wr_run *runs, int count,
@@ -172,18 +234,10 @@ wr_status wr_report_json(const char *path, const wr_problem_facts *problem, cons
   wr_status status = wr_output_open(path, &out);
   if (status != WR_OK) return status;
   wr_json json = {.file = out.file};
-  wr_json_begin(&json, NULL, '{');
-  wr_json_integer(&json, "schema", SCHEMA);
-  wr_json_text(&json, "program", problem->program);
-  wr_json_integer(&json, "exit_code",
-                  problem->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(runs, count));
-  wr_machine_write(&json);
-  write_clocks(&json, process);
-  wr_json_text(&json, "settings", settings_text);
-  write_problem(&json, problem);
-  write_ledger(&json, "process", process);
+  int code = problem->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(runs, count);
+  write_beginning(&json, problem, code, settings_text, process);
   wr_json_begin(&json, "runs", '[');
-  for (int i = 0; i < count; i++) write_run(&json, &runs[i], wr_baseline(runs, count), problem->measure);
+  for (int i = 0; i < count; i++) write_run(&json, problem, &runs[i], wr_baseline(runs, count));
   wr_json_end(&json, ']');
   wr_json_end(&json, '}');
   return wr_output_commit(&out);

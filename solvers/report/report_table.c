@@ -114,6 +114,12 @@ static void print_marks(FILE *out, const wr_problem_facts *problem, const wr_run
       wr_line_add(&line, "broke off: %s", run->error.text);
     wr_line_print(out, &line, 0, 2);
   }
+  for (int i = 0; i < count; i++) {
+    wr_line line = {0};
+    wr_line_add(&line, "! %s: meets the tolerance", wr_run_label(&runs[i], label, sizeof label));
+    wr_line_add_doubt(&line, problem, &runs[i]);
+    if (wr_run_is_doubtful(problem, &runs[i])) wr_line_print(out, &line, 0, 2);
+  }
   if (unverified) fprintf(out, "* unverified: this answer was not checked (--verify off)\n");
 }
 
@@ -272,4 +278,9 @@ void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *r
   print_marks(out, problem, runs, count);
   print_summary(out, problem, runs, count);
   if (c.base) wr_columns_explain(out, columns, COLUMNS, &c);
+  for (int i = 0; i < count; i++) /* all runs have the same matrix; what the first one needs is said */
+    if (runs[i].advice.remedy[0]) {
+      wr_report_try(out, &runs[i]);
+      break;
+    }
 }

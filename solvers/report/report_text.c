@@ -159,13 +159,68 @@ void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const w
   wr_text_bound(result->bound, bound);
   wr_text_real(problem->tolerance, asked);
   int stopped_by_change = result->by_change;
-  if (problem->measure == WR_MEASURE_RESIDUAL)
+  if (result->by_backward)
+    wr_line_add(line, "backward error %s (asked for %s), ||b - A x|| = %s ||b||",
+                wr_text_real(result->backward, change), asked, measure);
+  else if (problem->measure == WR_MEASURE_RESIDUAL)
     wr_line_add(line, "||b - A x|| = %s ||b|| (asked for %s)", measure, asked);
   else if (stopped_by_change)
     wr_line_add(line, "last change %s (asked for %s), L1 error <= %s", measure, asked, bound);
   else
     wr_line_add(line, "L1 error <= %s (asked for %s), last change %s", bound, asked,
                 wr_text_real(result->change, change));
+}
+
+void wr_line_add_doubt(wr_line *line, const wr_problem_facts *problem, const wr_run *run) {
+  char error[TEXT_ROOM];
+  if (wr_run_is_doubtful(problem, run))
+    wr_line_add(line, ", but the backward error is %s: x may be useless",
+                wr_text_real(run->verdict.backward_error, error));
+}
+
+/* The length of a word: up to a blank that is not within single quotes. A backslash outside of them quotes what follows it. */
+static int word_length(const char *word) {
+  int length = 0;
+  for (int quoted = 0; word[length] != '\0' && (quoted || word[length] != ' '); length++)
+    if (word[length] == '\'')
+      quoted = !quoted;
+    else if (!quoted && word[length] == '\\' && word[length + 1] != '\0')
+      length++;
+  return length;
+}
+
+/* The length of a word, or of an option and the word behind it where both fit into so many columns. */
+static int piece_length(const char *piece, int room) {
+  int length = word_length(piece), next = piece[length] == ' ' ? word_length(piece + length + 1) : 0;
+  int is_pair = strncmp(piece, "--", 2) == 0 && next > 0 && piece[length + 1] != '-';
+  return is_pair && length + 1 + next <= room ? length + 1 + next : length;
+}
+
+/* Prints a word of so many bytes from column `at` on; one that is wider than the stream and has no quotes goes on in the first
+ * column of the next line, where a shell joins the parts. Returns the column behind it. */
+static int print_word(FILE *out, const char *word, int length, int at, int width) {
+  int left = length, can_break = memchr(word, '\'', (size_t)length) == NULL && width > 2;
+  for (; can_break && at + left > width - 2; at = 0) { /* space for a blank and a backslash */
+    int part = width - 1 - at;
+    fprintf(out, "%.*s\\\n", part, word);
+    word += part, left -= part;
+  }
+  return at + fprintf(out, "%.*s", left, word);
+}
+
+void wr_command_print(FILE *out, const char *command, int indent) {
+  int width = wr_text_width(out), at = indent;
+  fprintf(out, "%*s", indent, "");
+  for (const char *word = command; *word != '\0';) {
+    int length = piece_length(word, width - indent - 4), is_last = word[length] == '\0';
+    if (word != command && at + 1 + length + (is_last ? 0 : 2) > width)
+      at = fprintf(out, " \\\n%*s", indent + 2, "") - 3;
+    else if (word != command)
+      at += fprintf(out, " ");
+    at = print_word(out, word, length, at, width);
+    word += length + !is_last;
+  }
+  fputc('\n', out);
 }
 
 void wr_line_add_problem(wr_line *line, const wr_problem_facts *problem) {

@@ -42,6 +42,13 @@ char *wr_run_label(const wr_run *run, char *text, size_t size);
  * "||b - A x|| = 6.5e-9 ||b|| (asked for 1e-8)". */
 void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const wr_run *run);
 
+/* Adds ", but the backward error is 0.66: x may be useless" for a run that is doubtful. */
+void wr_line_add_doubt(wr_line *line, const wr_problem_facts *problem, const wr_run *run);
+
+/* Prints a command from column `indent` on, at most as wide as the stream: lines end with a backslash, so that a shell takes
+ * them as one. They are broken at blanks that are not in quotes, and within a word that is wider than a line and has none. */
+void wr_command_print(FILE *out, const char *command, int indent);
+
 /* "graph.mtx in f64: coordinate pattern general, 281903 x 281903, 2.31 M nonzeros; remark" */
 void wr_line_add_problem(wr_line *line, const wr_problem_facts *problem);
 

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "config/defaults.h"
+
 int wr_run_answered(const wr_run *run) { return run->ran && run->error.status == WR_OK; }
 
 int wr_run_counts(const wr_run *run) {
@@ -47,6 +49,23 @@ int wr_run_exit_code(const wr_run *run) {
   if (verdict->level == WR_VERIFY_OFF) return code;
   if (!verdict->multiplied_right) return wr_status_exit_code(WR_EINTERNAL);
   return code == 0 && !verdict->met_tolerance ? wr_outcome_exit_code(WR_MAX_ITERATIONS) : code;
+}
+
+static int is_large(double backward_error, double tolerance) {
+  return !(backward_error <= fmax(WR_DOUBTFUL_BACKWARD, tolerance));
+}
+
+int wr_run_is_doubtful(const wr_problem_facts *problem, const wr_run *run) {
+  const wr_verdict *verdict = &run->verdict;
+  if (problem->measure != WR_MEASURE_RESIDUAL || verdict->level == WR_VERIFY_OFF || wr_run_exit_code(run) != 0)
+    return 0;
+  return is_large(verdict->backward_error, problem->tolerance);
+}
+
+int wr_certificate_exit_code(const wr_certificate *c) { return c->met ? 0 : wr_outcome_exit_code(WR_MAX_ITERATIONS); }
+
+int wr_certificate_is_doubtful(const wr_problem_facts *problem, const wr_certificate *c) {
+  return c->met && is_large(c->backward, problem->tolerance);
 }
 
 int wr_worse_exit_code(int a, int b) {

@@ -12,6 +12,14 @@
 
 enum { WR_MAX_RUNS = 64 }; /* of one command */
 
+/* For a run that failed, or whose answer may be useless. "": nothing. */
+typedef struct wr_advice {
+  char seen[640];     /* in the matrix and the residual, clauses                          */
+  char remedy[320];   /* what the command does, or which kind of solver to take            */
+  char command[1024]; /* a complete one; "": none                                          */
+  char other[160];    /* another kind of solver that would do as well; "": none             */
+} wr_advice;
+
 /* One backend's run. */
 typedef struct wr_run {
   const wr_backend *backend;
@@ -31,6 +39,7 @@ typedef struct wr_run {
   int fused_epilogue;
   wr_result result;
   wr_verdict verdict;
+  wr_advice advice;
   double difference;       /* L1 (PageRank) or relative 2-norm (BiCGSTAB) distance to the first run's answer */
 } wr_run;
 
@@ -54,6 +63,25 @@ typedef struct wr_problem_facts {
   char place[192];         /* "the CPU: ...", why the problem's size chose it; "": the size did not       */
   char remark[256];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */
 } wr_problem_facts;
+
+/* What --check found of an x: numbers relative to ||b||, or as they are if b = 0. */
+typedef struct wr_certificate {
+  const char *x;            /* its file                                                          */
+  double measure, error;    /* ||b - A x||, and a bound on its error                              */
+  double limit;             /* on measure + error                                                */
+  double attainable;        /* 2 u || |A||x| + |b| ||: by so much rounding A, b and x may change the residual */
+  double backward;          /* componentwise, over all rows                                      */
+  int64_t backward_row;     /* the first row that has it                                         */
+  int by_backward;          /* 1: the backward error was compared with the tolerance             */
+  int is_relative;          /* 0: b = 0                                                          */
+  int met;                  /* 1: x meets the tolerance                                          */
+} wr_certificate;
+
+/* 0, or the code of a solve that did not converge. */
+int wr_certificate_exit_code(const wr_certificate *certificate);
+
+/* 1 if x meets the residual's tolerance with a backward error as that of a doubtful run. */
+int wr_certificate_is_doubtful(const wr_problem_facts *problem, const wr_certificate *certificate);
 
 /* Measurements of spmv besides those in wr_run. The first preparation in a process also loads code and fills pools, which would
  * count against the backend measured first; so run.setup and run.apply_first are medians over all preparations. */
@@ -96,6 +124,10 @@ int wr_faster(const wr_run *a, const wr_run *b);
  * (multiplied wrong) or, where the outcome is converged, 2 (tolerance not met). Non-finite and interrupted runs keep 5
  * and 130: there is nothing to verify. */
 int wr_run_exit_code(const wr_run *run);
+
+/* 1 for an answer that meets the residual's tolerance while its backward error is above WR_DOUBTFUL_BACKWARD and the tolerance:
+ * x may then be wrong in all digits. Its exit code is 0. */
+int wr_run_is_doubtful(const wr_problem_facts *problem, const wr_run *run);
 
 /* The worse of two exit codes: the one that comes first in 130 (interrupted), 7, 9, 5, 6, 8, 3, 1, 2, 4, 0. */
 int wr_worse_exit_code(int a, int b);

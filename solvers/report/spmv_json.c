@@ -109,7 +109,7 @@ static void write_run(wr_json *json, const wr_spmv_table *t, int k, const wr_run
     wr_json_plan(json, run, 0);
     write_sectors(json, t, run);
     write_times(json, run, &t->times[k]);
-    wr_json_verdict(json, &run->verdict, NULL);
+    wr_json_verdict(json, &run->verdict, NULL, 0);
     write_comparison(json, run, base);
   }
   wr_json_end(json, '}');

@@ -57,8 +57,8 @@ static __device__ inline void wr_step_grant(const wr_step_work &w, unsigned stop
   if (w.go.sets_going) *w.go.going = goes_on;
 }
 
-/* Runs the step, by one thread, if it is compiled into kernels of WHERE. s: the bank, or a copy of it in shared memory, in which
- * stores of other threads must be visible to this thread. stop: from wr_step_stop. */
+/* Runs the step, by one thread, if it is compiled into kernels of WHERE. s: the bank, or a copy of it in shared memory, in
+ * which stores of other threads must be visible to this thread. stop: from wr_step_stop. */
 template <int WHERE>
 __device__ inline void wr_step_run(const wr_step_work &w, unsigned stop, double *s) {
 #define WR_STEP_CASE(name, scalars, where)                        \

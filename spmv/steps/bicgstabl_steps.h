@@ -60,8 +60,8 @@ WR_STEP void wr_bicgstabl_after_residual(wr_bicgstabl_scalars *s, wr_step_reques
   wr_bicgstabl_find_beta(s, wr_bicgstabl_goes_on(s));
 }
 
-/* gamma := the solution of the normal equations, by L D L^T without pivoting; from the first r_j on that depends on earlier ones,
- * 0. Loops have constant bounds, so that a compiler keeps the arrays in registers. */
+/* gamma := the solution of the normal equations, by L D L^T without pivoting; from the first r_j on that depends on earlier
+ * ones, 0. Loops have constant bounds, so that a compiler keeps the arrays in registers. */
 WR_STEP void wr_bicgstabl_after_gram(wr_bicgstabl_scalars *s, wr_step_request *request) {
   double d[WR_MOST_L + 1], y[WR_MOST_L + 1], f[WR_MOST_L + 1][WR_MOST_L + 1];
   int size = 0, l = wr_step_index(s->l, 1, WR_MOST_L);

@@ -40,8 +40,8 @@ WR_STEP void wr_idr_find_c(wr_idr_scalars *s, int first, int goes_on) {
   }
 }
 
-/* After g_k = A M^-1 u_k with h_i = (p_i, g_k): alpha, with which g_k and u_k become orthogonal to p_i for i < k; column k of M;
- * beta_k; the new f; c for direction k + 1. Breakdown: (p_k, g_k) vanishes or is not finite. */
+/* After g_k = A M^-1 u_k with h_i = (p_i, g_k): alpha, with which g_k and u_k become orthogonal to p_i for i < k; column k of
+ * M; beta_k; the new f; c for direction k + 1. Breakdown: (p_k, g_k) vanishes or is not finite. */
 WR_STEP void wr_idr_after_direction(wr_idr_scalars *s, wr_step_request *request) {
   int k = wr_step_index(s->k, 0, WR_IDR_S - 1), goes_on = wr_idr_goes_on(s);
   (void)request;

@@ -21,6 +21,7 @@ no-resident - yes flag
 tolerance t 1e-6 plain
 max-iterations n 7 plain
 check-every - 5 plain
+time-limit - 2.5 plain
 guess x $vector quoted
 output o $work/unwritten quoted
 format - tsv plain
@@ -40,8 +41,10 @@ stop - change plain"
 bicgstab_options="rhs-file b $vector quoted
 rhs - random:7 quoted
 precond - none plain
-atol - 0.001 plain"
+atol - 0.001 plain
+stop - backward plain"
 elsewhere='config verbose quiet list-backends list-generators version help' # tested below
+solves_nothing=check # tested in trust.sh
 
 # The effective options of a run that comes to no solve.
 effective() { # program, arguments...
@@ -88,7 +91,7 @@ check_program() { # program, its own options
   call 0 "$BUILD/$1" --help
   sed -n 's/^ *\(-., \)\{0,1\}--\([a-z-]*\).*/\2/p' "$out" >"$work/names"
   while read -r name; do
-    { cut -d ' ' -f 1 "$work/table" && echo "$elsewhere" | tr ' ' '\n'; } | grep -qx -- "$name"
+    { cut -d ' ' -f 1 "$work/table" && echo "$elsewhere $solves_nothing" | tr ' ' '\n'; } | grep -qx -- "$name"
     expect "--$name is not tested here"
   done <"$work/names"
   for name in $(cut -d ' ' -f 1 "$work/table") $elsewhere; do

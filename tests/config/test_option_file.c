@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "config/option.h"
@@ -165,6 +166,62 @@ static char *printed(const settings *s) {
   return text;
 }
 
+/* What wr_options_command prints; the caller frees it. */
+static char *as_command(const settings *s) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  wr_options_command(table, s, out);
+  fclose(out);
+  return text;
+}
+
+/* What the command of a shell prints. */
+static FILE *output_of(const char *command) {
+  FILE *out = tmpfile();
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(fileno(out), 1);
+    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+  }
+  int status = -1;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+  rewind(out);
+  return out;
+}
+
+/* A shell makes of the command what was set. */
+static void test_command(void) {
+  CASE("settings as a command");
+  settings s = fresh();
+  char *text = as_command(&s);
+  CHECKF(text[0] == '\0', "%s", text);
+  free(text);
+  CHECK_OK(wr_option_set(table, &s, "device", "cpu", "a test"));
+  CHECK_OK(wr_option_set(table, &s, "tolerance", "1e-3", "a test"));
+  CHECK_OK(wr_option_set(table, &s, "top", "99", "a test"));
+  CHECK_OK(wr_option_set(table, &s, "verbose", "yes", "a test"));
+  CHECK_OK(wr_option_set(table, &s, "title", "it's $HOME\\ and \"more\"", "a test"));
+  CHECK_OK(wr_option_set(table, &s, "output", "", "a test"));
+  text = as_command(&s);
+  char shell[512], word[256];
+  snprintf(shell, sizeof shell, "printf '%%s\\n' %s", text);
+  static const char *const words[] = {"--device", "cpu", "--tolerance", "0.001", "--top", "99",
+                                      "--title", "it's $HOME\\ and \"more\"", "--verbose"};
+  FILE *in = output_of(shell);
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+    int got = fgets(word, sizeof word, in) != NULL;
+    word[got ? strcspn(word, "\n") : 0] = '\0';
+    CHECKF(strcmp(word, words[k]) == 0, "'%s', not '%s', of %s", word, words[k], text);
+  }
+  CHECK(fgets(word, sizeof word, in) == NULL);
+  fclose(in);
+  free(text);
+  wr_options_release(table, &s);
+}
+
 static uint64_t next_random(uint64_t *state) { /* splitmix64 */
   uint64_t z = *state += 0x9E3779B97F4A7C15u;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -278,6 +335,7 @@ int main(void) {
   test_odd_files();
   test_config();
   test_write();
+  test_command();
   test_damaged_files();
   test_no_memory();
   unlink(path);

@@ -16,7 +16,8 @@ static const wr_vector_need needs[] = {{.n = 1, .whose = "a test"},
                                        {.n = 2, .whose = "a test"},
                                        {.n = 3, .whose = "a test"},
                                        {.n = 3, .whose = "a test", .ids = &apart},
-                                       {.n = 3, .whose = "a test", .ids = &apart, .subset = 1}};
+                                       {.n = 3, .whose = "a test", .ids = &apart, .subset = 1},
+                                       {.n = 2, .whose = "a test", .complete = 1}};
 
 enum { MOST = 3, NEEDS = sizeof needs / sizeof *needs };
 

@@ -94,6 +94,23 @@ static void test_lines_with_ids(void) {
   REFUSES("1 \"10\"\n", PLAIN(1), "1: a quoted column");
 }
 
+#define MATRIX "%%MatrixMarket matrix coordinate real general\n"
+#define COMPLETE(length) (&(wr_vector_need){.n = (length), .whose = "the test", .complete = 1})
+#define REFUSES_MATRIX(text, need, why) check_refused(MATRIX text, sizeof(MATRIX text) - 1, need, "vector: " why)
+
+static void test_complete(void) {
+  CASE("a coordinate file that has to have each element once");
+  TAKES(MATRIX "3 1 3\n3 1 30\n1 1 10\n2 1 0\n", COMPLETE(3), 10, 0, 30);
+  TAKES(MATRIX "1 3 3\n1 3 30\n1 1 10\n1 2 -20\n", COMPLETE(3), 10, -20, 30);
+  TAKES(MATRIX "1 1 1\n1 1 7\n", COMPLETE(1), 7);
+  TAKES("1\n2\n", COMPLETE(2), 1, 2);
+  TAKES(MATRIX "3 1 2\n3 1 30\n3 1 1\n", PLAIN(3), 0, 0, 31);
+  REFUSES_MATRIX("3 1 2\n3 1 30\n1 1 10\n", COMPLETE(3), "element 2, one of the test, has no entry (2 of 3 have one)");
+  REFUSES_MATRIX("3 1 0\n", COMPLETE(3), "element 1, one of the test, has no entry (0 of 3 have one)");
+  REFUSES_MATRIX("3 1 3\n1 1 30\n2 1 10\n1 1 -30\n", COMPLETE(3), "element 1 has two entries");
+  REFUSES_MATRIX("1 3 4\n1 1 1\n1 2 1\n1 3 1\n1 2 1\n", COMPLETE(3), "element 2 has two entries");
+}
+
 static void test_long_files(void) {
   CASE("many lines");
   enum { N = 60000 };
@@ -297,6 +314,7 @@ int main(void) {
   fixture_begin();
   test_plain_lines();
   test_lines_with_ids();
+  test_complete();
   test_long_files();
   test_npy();
   test_npy_values();

@@ -173,6 +173,7 @@ static int expected_code(const wr_run *run) {
     case WR_NON_FINITE: return 5;
     case WR_BREAKDOWN: return failed ? 7 : 5;
     case WR_MAX_ITERATIONS:
+    case WR_TIME_LIMIT:
     case WR_STAGNATED: return failed ? 7 : 2;
     case WR_CONVERGED: break;
   }
@@ -283,13 +284,13 @@ static void test_bicgstab(void) {
   run.result = (wr_result){.outcome = WR_STAGNATED, .iterations = 80, .measure = 6.5e-7, .restarts = 1,
                            .refinements = 3, .note = "this precision attains no more"};
   run.verdict.met_tolerance = 0;
-  run.verdict.backward_error = 2.5e-14;
+  run.verdict.backward_error = 2.5e-14, run.verdict.backward_row = 11, run.verdict.backward_rows = 281903;
   char *text = report("bicgstab", &run, 0);
   CHECK_HAS(text, "not converged (stagnated) after 80 iterations, 1 restart, 3 continuations from the true residual: ");
   CHECK(strncmp(text, "not", 3) == 0);
   CHECK_HAS(text, "||b - A x|| = 6.5e-7 ||b|| (asked for 1e-9)");
   CHECK_HAS(text, "this precision attains no more ");
-  CHECK_HAS(text, "is allowed: TOO MUCH; backward error 2.5e-14 ");
+  CHECK_HAS(text, "is allowed: TOO MUCH; backward error 2.5e-14, that of row 12 ");
   CHECK_HAS(text, " why this precision");
   free(text);
   CASE("BiCGSTAB, the host's residual in place of the device's");
@@ -300,6 +301,133 @@ static void test_bicgstab(void) {
   CHECK_HAS(text, "||b - A x|| = 7.5e-10 ||b|| (asked for 1e-9)");
   CHECK_HAS(text, " note the guess was replaced ");
   free(text);
+}
+
+/* The limit is 1e-3 or the tolerance, whichever is larger, and an answer that was not checked has none. */
+static void test_backward_error(void) {
+  wr_problem_facts problem = fixture_problem("bicgstab");
+  wr_run run = fixture_run(&fixture_cpu_csr, 0, 2, 1e-3);
+  CASE("a large backward error");
+  run.verdict.backward_error = 0.66, run.verdict.backward_row = 168, run.verdict.backward_rows = 281903;
+  char *text = report("bicgstab", &run, 0);
+  CHECKF(strncmp(text, "converged in 54", 15) == 0, "%s", text);
+  CHECK_HAS(text, "(asked for 1e-9), but the backward error is 0.66: x may be useless ");
+  CHECK_HAS(text, "; backward error 0.66, that of row 169 ");
+  CHECK(wr_run_exit_code(&run) == 0);
+  free(text);
+  run.verdict.backward_rows = 10;
+  text = report("bicgstab", &run, 0);
+  CHECK_HAS(text, "; backward error 0.66, that of row 169 of the sample ");
+  free(text);
+  static const struct {
+    double error, tolerance;
+    int doubtful;
+  } cases[] = {{1e-3, 1e-9, 0}, {1.01e-3, 1e-9, 1}, {1, 1e-9, 1}, {(double)INFINITY, 1e-9, 1}, {(double)NAN, 1e-9, 1},
+               {0.05, 0.1, 0},  {0.05, 0.01, 1},    {0, 1e-9, 0}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    wr_certificate certificate = {.met = 1, .backward = cases[k].error};
+    run.verdict.backward_error = cases[k].error, problem.tolerance = cases[k].tolerance;
+    CHECKF(wr_run_is_doubtful(&problem, &run) == cases[k].doubtful, "%g", cases[k].error);
+    CHECKF(wr_certificate_is_doubtful(&problem, &certificate) == cases[k].doubtful, "%g", cases[k].error);
+    certificate.met = 0;
+    CHECK(!wr_certificate_is_doubtful(&problem, &certificate));
+  }
+  run.verdict.backward_error = 1, problem.tolerance = 1e-9;
+  problem.measure = WR_MEASURE_L1_ERROR;
+  CHECK(!wr_run_is_doubtful(&problem, &run));
+  problem.measure = WR_MEASURE_RESIDUAL, run.verdict.level = WR_VERIFY_OFF;
+  CHECK(!wr_run_is_doubtful(&problem, &run));
+  run.verdict.level = WR_VERIFY_FULL, run.result.outcome = WR_STAGNATED;
+  CHECK(!wr_run_is_doubtful(&problem, &run));
+  CASE("stopped by the backward error");
+  run.result.outcome = WR_CONVERGED, run.result.by_backward = 1, run.result.backward = 3e-10;
+  run.verdict.backward_error = 3e-10, run.verdict.backward_rows = 281903;
+  text = report("bicgstab", &run, 0);
+  CHECK_HAS(text, "converged in 54 iterations: backward error 3e-10 (asked for 1e-9), ||b - A x|| = 8.13e-10 ||b|| ");
+  CHECK_HAS(text, "true residual 6e-11; backward error 3e-10, that of row 169, 1e-9 is allowed ");
+  free(text);
+  run.verdict.met_tolerance = 0;
+  text = report("bicgstab", &run, 0);
+  CHECK_HAS(text, "1e-9 is allowed: TOO MUCH ");
+  free(text);
+}
+
+/* What to try comes last, and its command is what a shell reads as it was, wherever the lines end. */
+static void test_advice(void) {
+  wr_run run = fixture_run(&fixture_cpu_csr, 0, 2, 1e-3);
+  CASE("advice");
+  run.result.outcome = WR_MAX_ITERATIONS;
+  SET_TEXT(run.advice.seen, "27 diagonal elements are 0, the first in row 2026");
+  SET_TEXT(run.advice.remedy, "vectors and values in f64");
+  SET_TEXT(run.advice.command,
+           "bicgstab --precision f64 --rhs-file 'a right hand side with blanks.mtx' --max-iterations "
+           "1000 --output /tmp/x.mtx --history /tmp/h.csv A.mtx");
+  SET_TEXT(run.advice.other, "a direct solver");
+  char *text = report("bicgstab", &run, 0);
+  CHECK_HAS(text, " seen 27 diagonal elements are 0, the first in row 2026 try vectors and values in f64: bicgstab ");
+  CHECK_HAS(text, " --rhs-file 'a right hand side with blanks.mtx' ");
+  const char *last = " A.mtx or a direct solver ";
+  CHECKF(strlen(text) > strlen(last) && strcmp(text + strlen(text) - strlen(last), last) == 0, "%s", text);
+  char joined[2048] = "", *at = strstr(text, "bicgstab --precision");
+  for (; at && *at; at++) /* what a shell makes of a backslash at the end of a line; the text is flat here */
+    if (strncmp(at, "\\ ", 2) == 0)
+      at++;
+    else
+      snprintf(joined + strlen(joined), 2, "%c", *at);
+  CHECKF(strncmp(joined, run.advice.command, strlen(run.advice.command)) == 0, "%s", joined);
+  free(text);
+}
+
+/* A word wider than a line is broken where a shell joins it again, one in quotes is not. */
+static void test_wide_words(void) {
+  char word[400], command[600], joined[600];
+  CASE("words wider than a line");
+  for (int length = 60; length < 300; length++) {
+    memset(word, 'w', sizeof word);
+    word[length] = '\0';
+    snprintf(command, sizeof command, "bicgstab --output %s 'a b' A.mtx", word);
+    FILE *file = tmpfile();
+    wr_command_print(file, command, 12);
+    char *text = fixture_text(file), *to = joined;
+    CHECKF(fixture_lines_fit(text), "%s", text);
+    for (const char *at = text + 12; *at != '\0'; at++) { /* what a shell makes of it, blanks squeezed */
+      if (at[0] == '\\' && at[1] == '\n') at += 2;
+      if (*at != '\n' && !(*at == ' ' && to > joined && to[-1] == ' ')) *to++ = *at;
+      if (*at == '\0') break;
+    }
+    *to = '\0';
+    CHECKF(strcmp(joined, command) == 0, "'%s' is '%s', not '%s'", text, joined, command);
+    free(text);
+  }
+}
+
+static void test_certificate(void) {
+  wr_problem_facts problem = fixture_problem("bicgstab");
+  wr_ledger ledger = {.seconds = {[WR_PHASE_READ] = 1}};
+  wr_certificate c = {.x = "x.mtx", .measure = 6.5e-10, .error = 1.234e-20, .limit = 1e-9, .attainable = 2.3451e-16,
+                      .backward = 0.5, .backward_row = 6, .is_relative = 1, .met = 1};
+  CASE("--check");
+  for (int k = 0; k < 4; k++) {
+    c.met = k != 1, c.by_backward = k == 2, c.is_relative = k != 3;
+    FILE *file = tmpfile();
+    wr_report_check(file, &problem, &c, &ledger);
+    char *text = fixture_text(file);
+    CHECKF(fixture_lines_fit(text), "%s", text);
+    fixture_flat(text);
+    CHECK(wr_certificate_exit_code(&c) == (k == 1 ? 2 : 0));
+    if (k == 0)
+      CHECK_HAS(text, "x meets the tolerance: ||b - A x|| = 6.5e-10 ||b|| (asked for 1e-9), but the backward "
+                      "error is 0.5: x may be useless problem web.mtx in f64");
+    if (k == 1) CHECK_HAS(text, "x does NOT meet the tolerance: ||b - A x|| = 6.5e-10 ||b|| (asked for 1e-9) problem ");
+    if (k == 2)
+      CHECK_HAS(text, "x meets the tolerance: backward error 0.5 (asked for 1e-9), ||b - A x|| = 6.5e-10 ||b||");
+    if (k == 3) CHECK_HAS(text, "x meets the tolerance: ||b - A x|| = 6.5e-10 (asked for 1e-9)");
+    CHECK_HAS(text, " x x.mtx residual 6.5e-10");
+    CHECK_HAS(text, ", with an error of at most 1.24e-20"); /* bounds are rounded up */
+    CHECK_HAS(text, " error 0.5, that of row 7: ");
+    CHECK_HAS(text, " A, b and x, rounded to f64, change the residual by up to 2.35e-16");
+    free(text);
+  }
 }
 
 static void test_doubtful(void) {
@@ -361,6 +489,10 @@ int main(void) {
   test_converged();
   test_bicgstab();
   test_doubtful();
+  test_backward_error();
+  test_advice();
+  test_wide_words();
+  test_certificate();
   test_fit();
   return wr_test_report("report");
 }

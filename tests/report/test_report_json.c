@@ -108,6 +108,69 @@ static void test_others(const char *text) {
   CHECK(strcmp(json_at(text, "runs/3"), "(absent)") == 0);
 }
 
+static void test_backward(void) {
+  CASE("backward error, advice");
+  wr_run runs[] = {fixture_run(&fixture_cpu_csr, 0.125, 0.25, 0x1p-9),
+                   fixture_run(&fixture_cusparse, 0.125, 0.25, 0x1p-9)};
+  wr_problem_facts problem = fixture_problem("bicgstab");
+  runs[0].verdict.backward_error = 0.75, runs[0].verdict.backward_row = 16, runs[0].verdict.backward_rows = 10000;
+  SET_TEXT(runs[0].advice.seen, "symmetric");
+  SET_TEXT(runs[0].advice.remedy, "a \"remedy\"");
+  SET_TEXT(runs[0].advice.command, "bicgstab --output 'x y' A.mtx");
+  SET_TEXT(runs[0].advice.other, "a direct solver");
+  runs[1].result.by_backward = 1, runs[1].result.backward = 1e-12;
+  char *text = report(&problem, runs, 2, "");
+  CHECK_IS("exit_code", "0");
+  CHECK_REAL("runs/0/verification/backward_error", 0.75);
+  CHECK_IS("runs/0/verification/backward_row", "17");
+  CHECK_IS("runs/0/verification/backward_rows", "10000");
+  CHECK_IS("runs/0/verification/doubtful", "true");
+  CHECK_IS("runs/0/result/backward", "null");
+  CHECK_IS("runs/0/advice/seen", "\"symmetric\"");
+  CHECK_IS("runs/0/advice/remedy", "\"a \\\"remedy\\\"\"");
+  CHECK_IS("runs/0/advice/command", "\"bicgstab --output 'x y' A.mtx\"");
+  CHECK_IS("runs/0/advice/other", "\"a direct solver\"");
+  CHECK_REAL("runs/1/result/backward", 1e-12);
+  CHECK_IS("runs/1/verification/backward_error", "null"); /* of no row is it known */
+  CHECK_IS("runs/1/verification/backward_row", "null");
+  CHECK_IS("runs/1/verification/doubtful", "false");
+  CHECK(strcmp(json_at(text, "runs/1/advice"), "(absent)") == 0);
+  free(text);
+}
+
+static void test_certificate(void) {
+  CASE("--check");
+  char path[512];
+  const char *parent = getenv("TMPDIR");
+  wr_ledger process = {.seconds = {[WR_PHASE_INIT] = 0.5}};
+  wr_problem_facts problem = fixture_problem("bicgstab");
+  wr_certificate c = {.x = "x \"y\".mtx", .measure = 0.5, .error = 0x1p-50, .limit = 0.25, .attainable = 0x1p-40,
+                      .backward = (double)INFINITY, .backward_row = 6, .by_backward = 1, .is_relative = 1};
+  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent ? parent : "/tmp", (long)getpid());
+  CHECK_OK(wr_report_check_json(path, &problem, &c, "check = \"x\"\n", &process));
+  char *text = read_whole(path);
+  unlink(path);
+  CHECKF(json_valid(text), "%s", text);
+  CHECK_IS("schema", "1");
+  CHECK_IS("exit_code", "2");
+  CHECK_IS("settings", "\"check = \\\"x\\\"\\n\"");
+  CHECK_REAL("process/phases/init/s", 0.5);
+  CHECK_IS("check/x", "\"x \\\"y\\\".mtx\"");
+  CHECK_IS("check/met_tolerance", "false");
+  CHECK_IS("check/stop", "\"backward\"");
+  CHECK_IS("check/relative", "true");
+  CHECK_REAL("check/measure", 0.5);
+  CHECK_REAL("check/measure_error", 0x1p-50);
+  CHECK_REAL("check/limit", 0.25);
+  CHECK_REAL("check/attainable", 0x1p-40);
+  CHECK_IS("check/backward_error", "null");
+  CHECK_IS("check/backward_row", "7");
+  CHECK_IS("check/doubtful", "false");
+  CHECK(strcmp(json_at(text, "runs"), "(absent)") == 0);
+  free(text);
+  CHECK_FAILS(WR_EOUTPUT, wr_report_check_json("/nowhere/at/all", &problem, &c, "", &process));
+}
+
 static void test_values(void) {
   CASE("the whole report");
   wr_run runs[] = {fixture_run(&fixture_cusparse, 0.0625, 0.5, 0x1p-8),
@@ -274,7 +337,7 @@ static void test_disk(void) {
 static void test_bicgstab(void) {
   CASE("numbers that a method does not have are null");
   wr_run run = fixture_run(&fixture_reference, 0, 1, 1);
-  run.verdict.backward_error = 0.25;
+  run.verdict.backward_error = 0.25, run.verdict.backward_rows = 281903;
   wr_problem_facts problem = fixture_problem("bicgstab");
   char *text = report(&problem, &run, 1, "");
   CHECK_IS("runs/0/result/bound", "null");
@@ -289,6 +352,8 @@ int main(void) {
   test_writer();
   test_escapes();
   test_values();
+  test_backward();
+  test_certificate();
   test_bicgstab();
   test_hostile();
   test_disk();

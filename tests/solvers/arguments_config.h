@@ -135,6 +135,24 @@ static void try_options_text(void) {
   CHECK(text == NULL);
 }
 
+static void try_options_command(void) {
+  some_settings settings = {0};
+  FILE *out = tmpfile();
+  wr_options_command(some_options, NULL, out);
+  wr_options_command(NULL, &settings, out);
+  wr_options_command(some_options, &settings, NULL);
+  CHECK(out && ftell(out) == 0);
+  if (out) fclose(out);
+}
+
+static void try_options_word(void) {
+  FILE *out = tmpfile();
+  wr_options_word(NULL, out);
+  wr_options_word("word", NULL);
+  CHECK(out && ftell(out) == 0);
+  if (out) fclose(out);
+}
+
 static void try_options_help(void) {
   wr_options_help(some_options, NULL);
   wr_options_help(NULL, NULL);
@@ -179,6 +197,7 @@ static void try_closest(void) {
       {"wr_status_sentence", try_status_sentence}, {"wr_status_exit_code", try_status_exit_code},    \
       {"wr_alloc", try_alloc}, {"wr_alloc_zeroed", try_alloc_zeroed}, {"wr_free", try_free},         \
       {"wr_resize", try_resize}, {"wr_options_text", try_options_text},                                        \
+      {"wr_options_command", try_options_command}, {"wr_options_word", try_options_word},            \
       {"wr_option_find", try_option_find}, {"wr_option_range", try_option_range},                    \
       {"wr_options_default", try_options_default}, {"wr_option_set", try_option_set},                \
       {"wr_options_parse", try_options_parse}, {"wr_options_read", try_options_read},                \

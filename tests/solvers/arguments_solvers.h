@@ -75,6 +75,12 @@ static void try_residual_row(void) {
   wr_system_free(&system);
 }
 
+static void try_residual_backward(void) {
+  wr_row_residual none = {0, 0, 0}, infinite = {INFINITY, 0, 1};
+  CHECK(isinf(wr_residual_backward(NULL)) && isinf(wr_residual_backward(&infinite)));
+  CHECK(wr_residual_backward(&none) == 0);
+}
+
 static void try_residual_find(void) {
   wr_system system, none = {0};
   wr_residual found;
@@ -368,6 +374,7 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_system_unscale", try_system_unscale}, {"wr_hash_shadow", try_hash_shadow},                 \
       {"wr_bicgstab_last_product", try_bicgstab_last_product},                                        \
       {"wr_system_below_f32", try_system_below_f32},                                                  \
+      {"wr_residual_backward", try_residual_backward},                                                \
       {"wr_residual_row", try_residual_row}, {"wr_residual_find", try_residual_find},                 \
       {"wr_bicgstab_open", try_bicgstab_open}, {"wr_bicgstab_close", try_bicgstab_close},             \
       {"wr_bicgstab_solve", try_bicgstab_solve}, {"wr_bicgstab_multiply", try_bicgstab_multiply},     \

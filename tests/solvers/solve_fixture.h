@@ -90,7 +90,7 @@ static inline wr_status solution_find(solution *s, wr_bicgstab *method, const wr
   s->final = residual_of(system, x, rounding, &s->final_slack);
   wr_system_unscale(system, x);
   TRY(wr_bicgstab_last_product(method, u, b, q));
-  wr_solved solved = {x, u, b, q, s->result.measure * (norm > 0 ? norm : 1), NULL};
+  wr_solved solved = {x, u, b, q, s->result.measure * (norm > 0 ? norm : 1), NULL, s->options.by_backward};
   TRY(wr_verify_system(system, s->options.tolerance, rounding, &solved, WR_VERIFY_FULL, n, &s->verdict));
 done:
   free(room);
@@ -132,7 +132,9 @@ static inline void solution_run(ground *g, solution *s) {
 static inline void check_end_of_history(const solution *s) {
   const wr_history *h = &s->history;
   int64_t early = 0;
-  if (s->options.check_every != 1 || s->result.restarts > 0 || s->result.refinements > 0 || h->count == 0) return;
+  if (s->options.check_every != 1 || s->options.by_backward || s->result.restarts > 0 || s->result.refinements > 0 ||
+      h->count == 0)
+    return;
   for (int64_t k = 0; k + 1 < h->count; k++) early += h->measure[k] <= s->bound * (1 - 0x1p-50);
   CHECKF(early == 0, "it went on %lld times from a residual within the bound", (long long)early);
   double last = h->measure[h->count - 1];
@@ -150,6 +152,40 @@ static inline void check_solution_history(const solution *s) {
   check_end_of_history(s);
 }
 
+/* The largest |b - A x| / (|A||x| + |b|) of a row of the problem as it was given. *slack: by how much that of wr_residual may
+ * differ: both sums are rounded here in long double, and |A||x| + |b| is summed there in f64. */
+static inline long double backward_as_given(const solution *s, long double *slack) {
+  const wr_csr *A = s->A;
+  long double worst = 0;
+  int64_t longest = 0;
+  for (int64_t i = 0; i < A->nrows; i++) {
+    long double b = (long double)(s->b ? s->b[i] : s->used_b[i]), r = b, size = fabsl(b);
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      long double term = (A->val ? (long double)A->val[k] : 1) * (long double)s->x[A->col[k]];
+      r -= term, size += fabsl(term);
+    }
+    if (size > 0 && fabsl(r) / size > worst) worst = fabsl(r) / size;
+    if (A->row_ptr[i + 1] - A->row_ptr[i] > longest) longest = A->row_ptr[i + 1] - A->row_ptr[i];
+  }
+  *slack = ((long double)longest + 3) * (0x1p-63L + 0x1p-53L * worst);
+  return worst;
+}
+
+/* With by_backward: the reported backward error is the true one, and the outcome agrees with it or with atol. */
+static inline void check_backward(const solution *s) {
+  const wr_result *result = &s->result;
+  long double slack, backward = backward_as_given(s, &slack), norm = residual_as_given(s);
+  double tolerance = s->options.tolerance;
+  CHECKF(result->by_backward && fabsl((long double)result->backward - backward) <= slack, "%.17g, in truth %.17Lg",
+         result->backward, backward);
+  int met = result->backward <= tolerance || (s->atol > 0 && norm <= (long double)s->bound);
+  CHECKF((result->outcome == WR_CONVERGED) == met, "%s with a backward error of %g, residual %Lg",
+         wr_outcome_title(result->outcome), result->backward, norm);
+  CHECKF(s->verdict.met_tolerance == met && s->verdict.backward_error == result->backward, "%d, %g",
+         s->verdict.met_tolerance, s->verdict.backward_error);
+  CHECKF(s->verdict.multiplied_right, "largest error %g of its bound", s->verdict.worst_row);
+}
+
 /* The reported residual is the true one, and the outcome agrees with it. */
 static inline void check_outcome(const solution *s) {
   const wr_result *result = &s->result;
@@ -157,8 +193,9 @@ static inline void check_outcome(const solution *s) {
   int converged = result->outcome == WR_CONVERGED;
   CHECKF(off <= s->final_slack * (1 + 1e-6L), "residual %.17g, in truth %.17Lg (slack %.3Lg)", result->measure,
          s->final, s->final_slack);
-  CHECKF(converged == (result->measure <= s->bound * (1 + 0x1p-50)), "%s with %g of %g",
+  CHECKF(s->options.by_backward || converged == (result->measure <= s->bound * (1 + 0x1p-50)), "%s with %g of %g",
          wr_outcome_title(result->outcome), result->measure, s->bound);
+  if (s->options.by_backward) check_backward(s);
   CHECKF(!converged || s->verdict.met_tolerance, "%g of %g", s->verdict.measure, s->verdict.limit);
   int told = s->guess && strstr(result->note, "the first guess was replaced") != NULL;
   CHECKF(!converged || told || result->note[0] == '\0', "'%s'", result->note);
@@ -180,7 +217,8 @@ static inline void check_solution(const solution *s) {
          wr_outcome_title(result->outcome));
   CHECKF(result->iterations >= 0 && result->iterations <= s->options.iterations, "%lld", (long long)result->iterations);
   CHECKF(result->restarts >= 0 && result->restarts <= WR_BICGSTAB_RESTARTS, "%d", result->restarts);
-  CHECKF(result->refinements >= 0 && result->refinements <= WR_BICGSTAB_REFINEMENTS, "%d", result->refinements);
+  int most = s->options.by_backward ? WR_BICGSTAB_BACKWARD_REFINEMENTS : WR_BICGSTAB_REFINEMENTS;
+  CHECKF(result->refinements >= 0 && result->refinements <= most, "%d", result->refinements);
   check_solution_history(s);
   if (bad == 0) check_outcome(s);
 }

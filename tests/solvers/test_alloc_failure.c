@@ -142,7 +142,7 @@ static wr_status solve_opened(wr_bicgstab *method, const wr_system *system, wr_r
   TRY(wr_bicgstab_download(method, x, NULL));
   wr_system_unscale(system, x);
   TRY(wr_bicgstab_last_product(method, u, b, q));
-  const wr_solved solved = {x, u, b, q, result.measure * system->norm_b, NULL};
+  const wr_solved solved = {x, u, b, q, result.measure * system->norm_b, NULL, 0};
   TRY(wr_verify_system(system, 1e-10, rounding, &solved, WR_VERIFY_FULL, 0, &verdict));
   CHECK(result.outcome == WR_CONVERGED && verdict.multiplied_right && verdict.met_tolerance);
 done:

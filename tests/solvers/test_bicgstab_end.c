@@ -83,6 +83,50 @@ static void test_interrupted(ground *g) {
   wr_csr_free(A);
 }
 
+typedef struct clockwork {
+  int64_t at;
+  wr_monitor *monitor;
+} clockwork;
+
+static void expire_at(void *context, int64_t iteration, double measure, double target) {
+  clockwork *c = context;
+  CHECKF(measure > target && target > 0, "%g, target %g", measure, target);
+  if (iteration >= c->at) c->monitor->deadline = 1e-9; /* of a clock that began long ago */
+}
+
+/* A deadline that has passed leaves the guess, one that passes during the iterations the best iterate, a far one no trace. */
+static void test_deadline(ground *g) {
+  wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
+  solution free_run = solution_of(g, A), s = solution_of(g, A);
+  ground_case(g, "a deadline that has passed");
+  s.monitor.deadline = 1e-9;
+  expect_outcome(g, &s, WR_TIME_LIMIT);
+  CHECKF(s.result.iterations == 0 && fabsl(s.final - 1) <= 1e-12L &&
+             strstr(s.result.note, "before the first iteration"),
+         "%lld, '%s'", (long long)s.result.iterations, s.result.note);
+  CHECK(wr_outcome_exit_code(s.result.outcome) == 2 && !s.verdict.met_tolerance);
+  ground_case(g, "a deadline that passes at the third iteration");
+  clockwork clock = {.at = 3, .monitor = &s.monitor};
+  s.monitor = (wr_monitor){.progress = expire_at, .context = &clock, .deadline = 1e300};
+  s.options.no_graph = 1;
+  expect_outcome(g, &s, WR_TIME_LIMIT);
+  CHECKF(s.result.iterations == 3 && s.final < 1 && strstr(s.result.note, "has passed; the answer is the best iterate"),
+         "%lld, residual %.3Lg, '%s'", (long long)s.result.iterations, s.final, s.result.note);
+  ground_case(g, "a far deadline");
+  s.monitor = (wr_monitor){.deadline = 1e300};
+  s.options.no_graph = 0;
+  expect_outcome(g, &free_run, WR_CONVERGED);
+  expect_outcome(g, &s, WR_CONVERGED);
+  check_same_run(&s, &free_run);
+  ground_case(g, "a signal and a deadline");
+  volatile sig_atomic_t flag = 1;
+  s.monitor = (wr_monitor){.deadline = 1e-9, .interrupted = &flag};
+  expect_outcome(g, &s, WR_INTERRUPTED);
+  solution_free(&s);
+  solution_free(&free_run);
+  wr_csr_free(A);
+}
+
 /* A tolerance that the rounding of x to f64 does not allow: the solve is refined while that helps and then stagnates, near what
  * f64 can hold. This does not depend on the stored type, since each refinement solves for a residual computed on the host. */
 static void test_stagnation(ground *g) {
@@ -151,6 +195,7 @@ static void test_all(ground *g) {
   test_half_step(g);
   test_check_every(g);
   test_max_iterations(g);
+  test_deadline(g);
   test_interrupted(g);
   test_stagnation(g);
   test_beyond_stored_type(g);

@@ -80,6 +80,43 @@ static void test_interrupted(ground *g) {
   wr_csr_free(links);
 }
 
+typedef struct clockwork {
+  int64_t at;
+  wr_monitor *monitor;
+} clockwork;
+
+static void expire_at(void *context, int64_t iteration, double measure, double target) {
+  clockwork *c = context;
+  CHECKF(measure > 0 && target > 0, "%g, target %g", measure, target);
+  if (iteration >= c->at) c->monitor->deadline = 1e-9; /* of a clock that began long ago */
+}
+
+/* A deadline that has passed leaves the start with no bound on its error, one that passes later the ranks of then. */
+static void test_deadline(ground *g) {
+  wr_csr *links = random_graph();
+  ranking r = ranking_of(g, links);
+  ground_case(g, "a deadline that has passed");
+  r.monitor.deadline = 1e-9;
+  ranking_run(g, &r);
+  CHECK(r.verdict.multiplied_right && !r.verdict.met_tolerance && r.result.multiplies == 0);
+  CHECKF(r.result.outcome == WR_TIME_LIMIT && r.result.iterations == 0 && isinf(r.result.bound), "%s, bound %g",
+         wr_outcome_title(r.result.outcome), r.result.bound);
+  CHECKF(strstr(r.result.note, "before the first iteration") != NULL, "'%s'", r.result.note);
+  ground_case(g, "a deadline that passes at the fourth iteration");
+  clockwork clock = {.at = 4, .monitor = &r.monitor};
+  r.monitor = (wr_monitor){.progress = expire_at, .context = &clock, .deadline = 1e300};
+  r.options.no_graph = 1;
+  run_and_check(g, &r);
+  CHECKF(r.result.outcome == WR_TIME_LIMIT && r.result.iterations == 4 && isfinite(r.result.bound), "%s after %lld",
+         wr_outcome_title(r.result.outcome), (long long)r.result.iterations);
+  CHECKF(strstr(r.result.note, "has passed") != NULL, "'%s'", r.result.note);
+  r.monitor = (wr_monitor){.deadline = 1e300};
+  run_and_check(g, &r);
+  CHECKF(r.result.outcome == WR_CONVERGED, "%s", wr_outcome_title(r.result.outcome));
+  ranking_free(&r);
+  wr_csr_free(links);
+}
+
 /* A tolerance below rounding: the run stagnates and ends before its limit, and its bound is true. */
 static void test_stagnation(ground *g) {
   wr_csr *const all[] = {random_graph(), weighted(), undirected(), hub_graph()};
@@ -176,6 +213,7 @@ static void test_all(ground *g) {
   test_iterations_end(g);
   test_stop_on_change(g);
   test_interrupted(g);
+  test_deadline(g);
   test_stagnation(g);
   test_single_precision(g);
   test_again(g);

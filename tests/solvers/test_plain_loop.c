@@ -179,18 +179,28 @@ static void test_ends(ground *g) {
   wr_csr_free(A), wr_csr_free(B), wr_csr_free(C);
 }
 
+/* The deadline passes while the device iterates. */
+static void expire(void *context, int64_t iteration, double measure, double target) {
+  (void)measure, (void)target;
+  if (iteration > 0) ((wr_monitor *)context)->deadline = 1e-9;
+}
+
 /* The iterate is that of the reported iteration: a solve by the host that is limited to as many has the same one. */
-static void test_interrupted(ground *g) {
+static void test_interrupted(ground *g, int by_deadline) {
   wr_csr *A = random_matrix(300, 5, 4, 1, 31);
   volatile sig_atomic_t interrupted = 1;
   solution s = solution_of(g, A), host;
   s.options.tolerance = 1e-300, s.options.iterations = 100000000;
   s.options.no_resident = 1;
   host = s;
-  s.monitor.interrupted = &interrupted;
-  ground_case(g, "BiCGSTAB, interrupted");
+  if (by_deadline)
+    s.monitor = (wr_monitor){.progress = expire, .context = &s.monitor, .deadline = 1e300};
+  else
+    s.monitor.interrupted = &interrupted;
+  ground_case(g, "BiCGSTAB, %s", by_deadline ? "a deadline" : "interrupted");
   solution_run(g, &s);
-  CHECKF(s.result.outcome == WR_INTERRUPTED, "%s", wr_outcome_title(s.result.outcome));
+  CHECKF(s.result.outcome == (by_deadline ? WR_TIME_LIMIT : WR_INTERRUPTED) && s.result.iterations > 0, "%s",
+         wr_outcome_title(s.result.outcome));
   check_solution(&s);
   host.options.no_graph = 1, host.options.iterations = s.result.iterations;
   solution_run(g, &host);
@@ -270,7 +280,7 @@ static void test_all(ground *g) {
   test_three_phases(g);
   test_solves(g);
   test_ends(g);
-  test_interrupted(g);
+  for (int by_deadline = 0; by_deadline < 2; by_deadline++) test_interrupted(g, by_deadline);
   test_ranks(g);
 }
 

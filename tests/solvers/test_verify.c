@@ -239,7 +239,7 @@ static void free_solved(solved *s) {
 
 static wr_verdict judge_solved(const solved *s, wr_verified level, int64_t rows) {
   wr_verdict verdict;
-  const wr_solved what = {s->x, s->u, s->system.b, s->q, s->norm, NULL};
+  const wr_solved what = {s->x, s->u, s->system.b, s->q, s->norm, NULL, 0};
   CHECK_OK(wr_verify_system(&s->system, 1e-5, s->rounding, &what, level, rows, &verdict));
   return verdict;
 }
@@ -322,7 +322,7 @@ static void test_small(void) {
   const double zero[] = {0}, one[] = {1};
   ground_case(NULL, "an empty row");
   CHECK_OK(wr_system_build(A, given((const double[]){0}, 1), NULL, 0, 0, 0, 0, &system));
-  wr_solved right = {zero, zero, zero, zero, 0, NULL}, wrong = {zero, zero, zero, one, 0, NULL};
+  wr_solved right = {zero, zero, zero, zero, 0, NULL, 0}, wrong = {zero, zero, zero, one, 0, NULL, 0};
   CHECK_OK(wr_verify_system(&system, 1e-5, roundings[0], &right, WR_VERIFY_FULL, 0, &verdict));
   CHECKF(verdict.multiplied_right && verdict.met_tolerance && verdict.backward_error == 0, "backward error %g",
          verdict.backward_error);
@@ -344,7 +344,7 @@ static void test_denormal_value(void) {
   for (int i = 0; i < 2; i++) q[i] = (double)(float)(system.b[i] - (double)(float)A->val[i] * u[0]);
   wr_system_unscale(&system, x);
   CHECKF(fabs(q[1] + 1.23e-42 * u[0]) > 1e-4 * 1.23e-42 * u[0], "f32 holds 1.23e-42 well: %g", q[1]);
-  const wr_solved right = {x, u, system.b, q, 0, NULL};
+  const wr_solved right = {x, u, system.b, q, 0, NULL, 0};
   CHECK_OK(wr_verify_system(&system, 1e-5, roundings[0], &right, WR_VERIFY_FULL, 0, &verdict));
   CHECKF(verdict.multiplied_right, "error %g of its bound", verdict.worst_row);
   q[1] = -2 * 1.23e-42 * u[0]; /* off by 600 times the spacing of f32 there */
@@ -373,7 +373,7 @@ static void test_cancelling_residual(void) {
       u[i] = ldexp(x[i], system.exponent), norm += r * r;
     }
     for (int i = 0; i < 2; i++) q[i] = system.b[i] - (A->val[2 * i] * u[0] + A->val[2 * i + 1] * u[1]);
-    const wr_solved what = {x, u, system.b, q, 0, NULL};
+    const wr_solved what = {x, u, system.b, q, 0, NULL, 0};
     CHECK_OK(wr_verify_system(&system, 1e-8, roundings[1], &what, WR_VERIFY_FULL, 0, &verdict));
     double plain = hypot(q[0], q[1]) / system.norm_b, truth = (double)sqrtl(norm);
     seen += plain < 1e-8 && truth > 0.1;

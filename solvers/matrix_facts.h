@@ -1,0 +1,25 @@
+/* What a matrix looks like to an iterative solver, for advice after a solve that failed: zeros on the diagonal, rows and
+ * columns of very different norm, symmetry, rows and columns without entries. */
+#ifndef WR_MATRIX_FACTS_H
+#define WR_MATRIX_FACTS_H
+
+#include "spmv/matrix/csr.h"
+
+/* Rows and columns count from 0. An entry with the value 0 counts as none. */
+typedef struct wr_matrix_facts {
+  int64_t n;
+  int64_t zero_diagonals, first_zero_diagonal;      /* elements that are 0 or no entries; the first is -1 if there is none */
+  int64_t empty_rows, first_empty_row;              /* likewise                                                            */
+  int64_t empty_columns, first_empty_column;
+  int64_t positive_diagonals, negative_diagonals;
+  double row_spread, column_spread; /* largest / smallest norm of a row (column) that is not empty, the norm being its */
+                                    /* largest |value|; 1 without entries                                              */
+  int symmetric;  /* 1: A is its transpose, bit for bit                                                                */
+  int indefinite; /* 1: symmetric, and a diagonal element of each sign, or a minor a_ii a_jj - a_ij^2 < 0, shows that  */
+                  /* eigenvalues of both signs exist                                                                   */
+} wr_matrix_facts;
+
+/* A is square and has its host arrays. Takes a few passes over A, and for the symmetry a binary search an entry. WR_ENOMEM */
+wr_status wr_matrix_facts_find(const wr_csr *A, wr_matrix_facts *facts);
+
+#endif
