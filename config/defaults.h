@@ -24,6 +24,7 @@
 
 /* BiCGSTAB restarts: more than ten never made a solve converge (20 matrices that break down or stagnate). */
 #define WR_BICGSTAB_L 2 /* of BiCGSTAB(l) */
+#define WR_DEFAULT_ELL "2"
 #define WR_BICGSTAB_RESTARTS 10
 #define WR_BICGSTAB_REFINEMENTS 5
 

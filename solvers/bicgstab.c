@@ -16,7 +16,10 @@
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 
-enum { SNAPSHOT_ROUNDS = 16 }; /* iterations between two snapshots at least */
+enum {
+  SNAPSHOT_ROUNDS = 16, /* iterations between two snapshots at least                             */
+  FEW_ITERATIONS = 1000 /* of which a method gets all, even if another could go on               */
+};
 
 /* What the host keeps from one check of the residual to the next. */
 typedef struct progress {
@@ -107,7 +110,10 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
       .gap = SNAPSHOT_ROUNDS, .snapshot_round = before.rounds + SNAPSHOT_ROUNDS, .period = s->loop->period,
       .gain_rr = square, .gain_step = before.steps, .gain = 0.81, .patience = 200,
       .yields = g->may_change || s->method != &wr_method_bicgstab};
-  c.last = c.rounds + (double)g->options->iterations - c.steps, c.last_part = c.last - s->loop->unroll;
+  /* A method that another may follow has half of the iterations, unless they are few. */
+  double left = (double)g->options->iterations - c.steps;
+  if (g->may_change && left >= FEW_ITERATIONS) left = floor(left / 2);
+  c.last = c.rounds + left, c.last_part = c.last - s->loop->unroll;
   TRY(wr_method_copy(s, &s->r, &s->t));
   TRY(s->method->begin(s, &c, seed));
   TRY(s->env->ops->download(s->env, &s->bank, g->scalars));
@@ -247,8 +253,10 @@ static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const c
   const wr_method *last = s->method;
   size_t used = strlen(g->changes);
   s->method = last == &wr_method_cg ? &wr_method_bicgstab : &wr_method_idr;
-  snprintf(g->changes + used, sizeof g->changes - used, "%s%s after %.0f iterations of %s (%s)", used ? ", " : "",
-           s->method->name, scalars_of(g)->steps, last->name, cause);
+  if (used == 0) used = (size_t)snprintf(g->changes, sizeof g->changes, "%s", last->name);
+  if (used < sizeof g->changes)
+    snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s, as %s", scalars_of(g)->steps,
+             s->method->name, cause);
   g->may_change = s->method != &wr_method_idr;
   g->multiplies += last->multiplies(s) * s->loop->taken;
   s->loop->taken = 0, s->hashed = 0;
@@ -300,6 +308,7 @@ done:
 static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   wr_status status = WR_OK;
   wr_solve_scalars *c = scalars_of(g);
+  if (g->may_change && c->rounds >= c->last && c->steps < (double)g->options->iterations) c->stalled = 1;
   if (c->stalled != 0) {
     TRY(restart(s, g, "the residual does not get smaller", end));
     goto done;

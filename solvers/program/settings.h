@@ -35,6 +35,8 @@ typedef struct wr_settings {
   int edges, duplicates; /* the choices' order is sum|once */
   int64_t top;
   /* BiCGSTAB */
+  int method;  /* 0: automatic; else of wr_method_at, plus 1 */
+  int64_t ell;
   int precond; /* of wr_preconditioner_at: the choices' order is none|jacobi */
   char *rhs, *rhs_text, *check;
   /* files */

@@ -35,6 +35,7 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   else
     wr_line_add(&line, "not converged (%s) after", wr_outcome_title(result->outcome));
   wr_line_add(&line, " %" PRId64 " %s", result->iterations, wr_plural(result->iterations, "iteration", "iterations"));
+  if (result->method[0]) wr_line_add(&line, " of %s", result->changes[0] ? "several methods" : result->method);
   if (result->restarts)
     wr_line_add(&line, ", %d %s", result->restarts, wr_plural(result->restarts, "restart", "restarts"));
   if (result->refinements)
@@ -45,6 +46,11 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   if (run->verdict.level == WR_VERIFY_OFF) wr_line_add(&line, ", unverified");
   if (!broke_off) wr_line_add_doubt(&line, problem, run);
   wr_line_print(out, &line, 0, 2);
+  if (result->changes[0]) {
+    wr_line changes = {0};
+    wr_line_add(&changes, "%s", result->changes);
+    print_labelled(out, "methods", &changes);
+  }
   if (result->note[0]) {
     wr_line note = {0};
     wr_line_add(&note, "%s", result->note);

@@ -44,6 +44,12 @@ class Failed(Exception):
     """A command that did not do what it was asked."""
 
 
+def methods_of(build):
+    """Options that make a build use BiCGSTAB, where it would choose among methods."""
+    said = subprocess.run([os.path.join(build, "bicgstab"), "--help"], capture_output=True, text=True, check=True).stdout
+    return ["--method", "bicgstab"] if "--method" in said else []
+
+
 def report_of(command, folder):
     """The JSON report of a command, and its seconds from start to end."""
     path = os.path.join(folder, "report.json")
@@ -62,7 +68,8 @@ def solved(build, options, loop, precision, tolerance, folder):
     """Seconds of a warm solve and the iterations that took time."""
     program, backend, matrix = loop
     report, _ = report_of([os.path.join(build, program), "-q", "-d", options.device, "-k", backend, "-p", precision, "-t", tolerance,
-                           "--verify", "off", "--repeat", str(options.repeat), matrix], folder)
+                           "--verify", "off", "--repeat", str(options.repeat), matrix]
+                          + (methods_of(build) if program == "bicgstab" else []), folder)
     run = report["runs"][0]
     if not run["ran"]:
         raise Failed(f"{program} {matrix} with {backend}: {run['reason']}")
@@ -86,7 +93,8 @@ def multiplies(build, options, matrix, precision, folder):
 def command(build, options, path, precision, folder):
     times = {}
     for program in ("pagerank", "bicgstab"):
-        report, seconds = report_of([os.path.join(build, program), "-q", "-d", options.device, "-p", precision, path], folder)
+        report, seconds = report_of([os.path.join(build, program), "-q", "-d", options.device, "-p", precision, path]
+                                    + (methods_of(build) if program == "bicgstab" else []), folder)
         if report["exit_code"] in (0, 2):
             times[program] = 1e3 * seconds
     return times

@@ -35,9 +35,21 @@ static void test_preconditioners(void) {
   CHECKF(row->name && strcmp(row->choices, names) == 0, "%s, not %s", row->name ? row->choices : "none", names);
 }
 
+/* --method is 0 for automatic, or 1 more than the number of one in the list of methods. */
+static void test_methods(void) {
+  char names[256] = "auto";
+  CASE("the choices of --method");
+  for (int k = 0; k < wr_method_count(); k++)
+    snprintf(names + strlen(names), sizeof names - strlen(names), "|%s", wr_method_name(wr_method_at(k)));
+  const wr_option *row = wr_bicgstab_table;
+  while (row->name && strcmp(row->name, "method") != 0) row++;
+  CHECKF(row->name && strcmp(row->choices, names) == 0, "%s, not %s", row->name ? row->choices : "none", names);
+}
+
 int main(void) {
   SKIP("blocks cannot be counted with this C library or sanitizer");
   test_preconditioners();
+  test_methods();
   return wr_test_report("need");
 }
 
