@@ -24,16 +24,15 @@ typedef struct wr_step_work {
   wr_go go;
 } wr_step_work;
 
-/* The largest number of scalars of a step that is compiled into kernels of WHERE. */
+/* wr_step_bank<WHERE>: the largest number of scalars of a step that is compiled into kernels of WHERE. */
+#define WR_STEP_SIZE(name, scalars, where) char name[(WHERE & (where)) ? sizeof(wr_##scalars) : 1];
 template <int WHERE>
-constexpr int wr_step_bank() {
-  size_t most = 0;
-#define WR_STEP_SIZE(name, scalars, where) \
-  if ((WHERE & (where)) && most < sizeof(wr_##scalars)) most = sizeof(wr_##scalars);
+union wr_step_room {
   WR_STEP_LIST(WR_STEP_SIZE)
+};
 #undef WR_STEP_SIZE
-  return (int)(most / sizeof(double));
-}
+template <int WHERE>
+constexpr int wr_step_bank = sizeof(wr_step_room<WHERE>) / sizeof(double);
 
 static __device__ inline void wr_set_conditions(const wr_go &go, unsigned value) {
 #if !defined(WR_SIMT) && CUDART_VERSION >= 12040

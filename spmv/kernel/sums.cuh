@@ -109,7 +109,7 @@ __device__ inline void wr_sums_add(const wr_sums_of<MOST> &s, int64_t first, int
  * block is last. Then runs the step, on a copy of the bank that is loaded at the same time as the parts. WHERE: steps.h. */
 template <int WHERE = WR_AFTER_PRODUCT, int MOST>
 __device__ inline void wr_sums_end(const wr_sums_of<MOST> &s, int64_t first, int64_t blocks, double (&sum)[MOST]) {
-  WR_SHARED(double, bank, wr_step_bank<WHERE>());
+  WR_SHARED(double, bank, wr_step_bank<WHERE>);
   wr_step_fetch(s.step, bank);
   unsigned stop = threadIdx.x == 0 ? wr_step_stop(s.step) : 0;
   wr_sums_add(s, first + threadIdx.x, first + blocks, blockDim.x, sum);
