@@ -52,7 +52,7 @@ static void test_scaled_rows(ground *g) {
     ground_case(g, "rows from 1 to 1e-4, %s", jacobi == 0 ? "plain" : jacobi == 1 ? "Jacobi" : "Jacobi, applied");
     solution_run(g, &by_residual);
     long double slack, backward = backward_as_given(&by_residual, &slack);
-    CHECKF(by_residual.result.outcome == WR_CONVERGED && (jacobi || backward > 1e-3),
+    CHECKF(by_residual.result.outcome == WR_CONVERGED && (jacobi || backward > 1e-4),
            "%s, backward error %Lg: this shows little", wr_outcome_title(by_residual.result.outcome), backward);
     CHECKF(!by_residual.result.by_backward && by_residual.verdict.backward_rows == N &&
                fabsl((long double)by_residual.verdict.backward_error - backward) <= slack,
