@@ -41,6 +41,7 @@ stop - change plain"
 bicgstab_options="rhs-file b $vector quoted
 rhs - random:7 quoted
 precond - none plain
+scale - equilibrate plain
 atol - 0.001 plain
 stop - backward plain"
 elsewhere='config verbose quiet list-backends list-generators version help' # tested below
