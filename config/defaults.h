@@ -39,6 +39,22 @@
 /* Up to so many unknowns a dense direct solver is named: 32 MB and 5e9 operations, a second of a core at most. */
 #define WR_DENSE_ROWS 2000
 
+/* Scaling a system. A diagonal element below this share of the largest of its row counts as tiny. Rows and columns are
+ * equilibrated if their largest elements differ by more binary digits than these, by about 1000 (docs/decisions.md). Each
+ * sweep of Ruiz's halves the digits that are left to scale: ten bring 2^1000 to 2. More than 2^1000 either way could overflow.
+ * The scaling of a matching is used unless it goes beyond that of Ruiz by so many digits more: elements of the solver's unknown
+ * would then differ by as much. */
+#define WR_MATCHING_TINY 1e-3
+#define WR_EQUILIBRATE_DIGITS 10
+#define WR_EQUILIBRATE_SWEEPS 12
+#define WR_SCALING_EXPONENT 1000
+#define WR_MATCHING_DIGITS 64
+
+/* The searches of matching look at no more entries than so many, about 1 s of a core's time (2026-11), and those of the matrix
+ * once more; but in a small matrix at 4000 times its entries at most, a fifth of what a solve of 10 000 iterations does. */
+#define WR_MATCHING_ENTRIES 25000000
+#define WR_MATCHING_MULTIPLES 4000
+
 /* Without -d and -k a problem goes to the CPU if it is solved there before a GPU is open. An H200 takes 0.2 s to open, and
  * 1 s where four programs do so at a time (2026-11). A core multiplies 5 GB/s of a matrix while it gathers x at random, half
  * of what it streams; more than eight cores are limited by the memory that they share. BiCGSTAB is assumed to need sqrt(n)

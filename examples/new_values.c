@@ -21,7 +21,7 @@ static wr_status step(wr_csr *A, wr_plan *plan, wr_env *env, double *u, wr_resul
   wr_status status = wr_alloc(&b, N, sizeof *b, "the right-hand side");
   if (status != WR_OK) return status;
   for (int i = 0; i < N; i++) b[i] = u[i];
-  TRY(wr_system_build(A, b, NULL, 0, 0, 0, 0, &system)); /* the system owns b now; near 1, A is system.matrix, the plan's */
+  TRY(wr_system_build(A, b, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system)); /* system.matrix is A, the plan's */
   TRY(wr_bicgstab_open(&solver, &system, plan, env));
   TRY(wr_bicgstab_solve(&solver, &options, &(wr_monitor){0}, result));
   TRY(wr_bicgstab_download(&solver, u, NULL));

@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
   TRY(wr_alloc(&x, N, sizeof *x, "the answer"));
   TRY(wr_alloc(&b, N, sizeof *b, "the right-hand side"));
   fill(A, b);
-  TRY(wr_system_build(A, b, NULL, 0, 0, 0, 0, &system)); /* the system owns b now */
+  TRY(wr_system_build(A, b, NULL, 0, 0, WR_SCALE_AUTO, 0, 0, &system)); /* the system owns b now */
   TRY(wr_plan_create(wr_backend_default(env.place), NULL, system.matrix, &env, &plan));
   TRY(wr_plan_prepare(plan));
   TRY(wr_bicgstab_open(&solver, &system, plan, &env));

@@ -69,7 +69,11 @@ wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *pla
   TRY(s->method->place(s));
   TRY(env->ops->alloc(env, most_scalars(), WR_F64, "scalars", &s->bank));
   TRY(wr_iteration_open(env, &s->loop));
-  TRY(env->ops->upload(env, &s->b, system->b));
+  TRY(env->ops->upload(env, &s->b, system->rhs));
+  if (system->row_weight) {
+    TRY(env->ops->alloc(env, system->n, env->type, "the weights of rows", &s->weight));
+    TRY(env->ops->upload(env, &s->weight, system->row_weight));
+  }
 done:
   if (status != WR_OK) wr_bicgstab_close(s);
   return status;
@@ -96,6 +100,19 @@ wr_status wr_bicgstab_precondition(wr_bicgstab *s, wr_precond *precond) {
 
 static wr_solve_scalars *scalars_of(progress *g) { return (wr_solve_scalars *)g->scalars; }
 
+/* *square := (t, t), where that is not the square of the norm that the tolerance is about. */
+static wr_status find_plain_square(wr_bicgstab *s, double *square) {
+  wr_status status;
+  double bank[WR_MAX_SCALARS];
+  wr_fused f = {.in = {&s->t}, .reduce = {{WR_NRM2SQ, &s->t, NULL, WR_SOLVE_SCALAR(s, qq)}}};
+  if (s->weight.id == 0) return WR_OK;
+  TRY(s->env->ops->fused(s->env, &f));
+  TRY(s->env->ops->download(s->env, &s->bank, bank));
+  *square = ((const wr_solve_scalars *)bank)->qq;
+done:
+  return status;
+}
+
 /* Restarts from x, with d = 0 and r := t, its true residual of this norm. seed: of wr_method.begin. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   wr_status status;
@@ -110,6 +127,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
       .gap = SNAPSHOT_ROUNDS, .snapshot_round = before.rounds + SNAPSHOT_ROUNDS, .period = s->loop->period,
       .gain_rr = square, .gain_step = before.steps, .gain = 0.81, .patience = 200,
       .yields = g->may_change || s->method != &wr_method_bicgstab};
+  TRY(find_plain_square(s, &c.rr));
   /* A method that another may follow has half of the iterations, unless they are few. */
   double left = (double)g->options->iterations - c.steps;
   if (g->may_change && left >= FEW_ITERATIONS) left = floor(left / 2);

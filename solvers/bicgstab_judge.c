@@ -19,6 +19,7 @@ wr_status wr_bicgstab_true_residual(wr_bicgstab *s, const wr_vec *x, double *nor
   wr_epilogue e = {.shift = WR_SOLVE_SCALAR(s, one),
                    .shift_dir = &s->b,
                    .reduce = {{WR_NRM2SQ, NULL, NULL, WR_SOLVE_SCALAR(s, qq)}}};
+  if (s->weight.id) e.reduce[0].kind = WR_NRM2SQ_SCALED, e.reduce[0].z = &s->weight;
   wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, WR_SOLVE_SCALAR(s, sum_x)}}};
   TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = -1, .x = x, .y = &s->t, .epilogue = &e}));
   TRY(s->env->ops->fused(s->env, &sum));
@@ -37,7 +38,8 @@ typedef struct extent {
 static wr_status take_unknown(wr_bicgstab *s, extent *e) {
   wr_status status;
   const wr_system *system = s->system;
-  const wr_scale_factor power = wr_scale_of(system->matrix_exponent - system->exponent);
+  const wr_scale_factor power = wr_scale_of(-system->exponent - system->rhs_exponent);
+  const int *columns = system->scaling.column_exponent;
   int64_t n = system->n, beyond = n, below = n, big = n > 1 << 14;
   double correction = 0, unknown = 0;
   if (s->u == NULL) TRY(wr_alloc(&s->u, n, sizeof *s->u, "the solution"));
@@ -47,7 +49,7 @@ static wr_status take_unknown(wr_bicgstab *s, extent *e) {
     correction = fmax(correction, fabs(s->u[i]));
     if (s->refined) s->u[i] += s->base[i];
     double u = s->u[i], x = system->inverse_diagonal ? u * system->inverse_diagonal[i] : u;
-    x = fabs(wr_scale_times(power, x));
+    x = fabs(columns ? ldexp(x, power.exponent + columns[i]) : wr_scale_times(power, x));
     unknown = fmax(unknown, fabs(u));
     if (!isfinite(x) && i < beyond) beyond = i;
     if (x < DBL_MIN && u != 0 && i < below) below = i;
@@ -68,7 +70,7 @@ static double device_error(const wr_bicgstab *s, const extent *e, double norm) {
   double size = system->row_norm * e->correction + (s->refined ? s->found.norm : system->norm_b);
   double rows = wr_row_bound(rounding, length, size, 0);
   double rest = wr_row_bound(rounding, length, 0, length * e->correction);
-  return rows + sqrt(n) * rest + 6 * unit * system->row_norm * e->unknown + (2048 + n / 512) * unit * norm;
+  return rows + system->weight_norm * rest + 6 * unit * system->row_norm * e->unknown + (2048 + n / 512) * unit * norm;
 }
 
 /* Computes the residual of u on the host. */
@@ -113,7 +115,7 @@ wr_status wr_bicgstab_refine(wr_bicgstab *s) {
   if (s->base == NULL) TRY(wr_alloc(&s->base, n, sizeof *s->base, "a refinement"));
   if (s->rhs == NULL) TRY(wr_alloc(&s->rhs, n, sizeof *s->rhs, "a refinement"));
   memcpy(s->base, s->u, (size_t)n * sizeof *s->base);
-  memcpy(s->rhs, s->residual, (size_t)n * sizeof *s->rhs);
+  TRY(wr_system_scale_rows(s->system, s->residual, s->rhs));
   s->refined = 1;
   TRY(ops->upload(s->env, &s->b, s->rhs));
   TRY(ops->upload(s->env, &s->t, s->rhs));
@@ -127,7 +129,7 @@ done:
 wr_status wr_bicgstab_forget_refinement(wr_bicgstab *s) {
   if (!s->refined) return WR_OK;
   s->refined = 0;
-  return s->env->ops->upload(s->env, &s->b, s->system->b);
+  return s->env->ops->upload(s->env, &s->b, s->system->rhs);
 }
 
 static void add_to_note(wr_result *result, const char *format, ...) WR_PRINTF(2, 3);
@@ -192,11 +194,12 @@ void wr_bicgstab_explain(const wr_bicgstab *s, double guess_norm, wr_result *res
   const wr_system *system = s->system;
   int is_f32 = s->env->type == WR_F32;
   if (wr_outcome_exit_code(result->outcome) == 5 && is_range_too_wide(s))
-    add_to_note(result,
-                "the values of %s range from %.3g to %.3g, and products with them overflow or underflow %s: scale "
-                "rows and columns%s",
+    add_to_note(result, "the values of %s range from %.3g to %.3g, and products with them overflow or underflow %s%s%s",
                 system->inverse_diagonal ? "A D^-1" : "the matrix", system->smallest, system->largest,
-                is_f32 ? "f32" : "f64", is_f32 ? ", or -p f64" : "");
+                is_f32 ? "f32" : "f64", system->scaling.done == WR_SCALE_NONE ? ": --scale equilibrate" : "",
+                !is_f32                                 ? ""
+                : system->scaling.done == WR_SCALE_NONE ? ", or -p f64"
+                                                        : ": -p f64");
   if (s->from_zero)
     add_to_note(result, "the first guess was replaced by 0, as its residual is %.3g ||b||",
                 guess_norm / system->norm_b);
@@ -210,7 +213,7 @@ wr_status wr_bicgstab_last_product(wr_bicgstab *s, double *u, double *b, double 
   WR_NEED(q);
   TRY(s->env->ops->download(s->env, &s->x, u));
   TRY(s->env->ops->download(s->env, &s->t, q));
-  memcpy(b, s->refined ? s->rhs : s->system->b, (size_t)s->system->n * sizeof *b);
+  memcpy(b, s->refined ? s->rhs : s->system->rhs, (size_t)s->system->n * sizeof *b);
 done:
   return status;
 }

@@ -33,15 +33,18 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
   const wr_vecops *ops = s->env->ops;
   double unit = wr_type_unit(s->env->type);
   wr_vec *shadow = &s->own[SHADOW];
-  wr_bicgstab_scalars c = {.solve = *common};
+  union {
+    wr_bicgstab_scalars c;
+    double bank[WR_MAX_SCALARS];
+  } room = {.c = {.solve = *common}};
   wr_fused products = {.in = {shadow, &s->r},
                        .reduce = {{WR_DOT, shadow, &s->r, SCALAR(s, rho)}, {WR_NRM2SQ, shadow, NULL, SCALAR(s, ss)}}};
   TRY(seed == 0 ? wr_method_copy(s, shadow, &s->r) : wr_method_hash(s, shadow, seed));
-  TRY(ops->upload(s->env, &s->bank, (double *)&c));
+  TRY(ops->upload(s->env, &s->bank, room.bank));
   TRY(ops->fused(s->env, &products));
-  TRY(ops->download(s->env, &s->bank, (double *)&c));
-  c.noise = unit * unit * c.ss, c.least_cos2 = 64 * unit * unit;
-  TRY(ops->upload(s->env, &s->bank, (double *)&c));
+  TRY(ops->download(s->env, &s->bank, room.bank));
+  room.c.noise = unit * unit * room.c.ss, room.c.least_cos2 = 64 * unit * unit;
+  TRY(ops->upload(s->env, &s->bank, room.bank));
 done:
   return status;
 }

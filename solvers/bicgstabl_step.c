@@ -32,11 +32,14 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
   wr_status status;
   const wr_vecops *ops = s->env->ops;
   double unit = wr_type_unit(s->env->type);
-  wr_bicgstabl_scalars c = {.solve = *common, .l = s->l, .least_cos2 = 64 * unit * unit};
+  union {
+    wr_bicgstabl_scalars c;
+    double bank[WR_MAX_SCALARS];
+  } room = {.c = {.solve = *common, .l = s->l, .least_cos2 = 64 * unit * unit}};
   wr_vec *shadow = &s->own[SHADOW];
   wr_fused product = {.in = {shadow, &s->r}, .reduce = {{WR_DOT, shadow, &s->r, SCALAR(s, rho)}}};
   TRY(seed == 0 ? wr_method_copy(s, shadow, &s->r) : wr_method_hash(s, shadow, seed));
-  TRY(ops->upload(s->env, &s->bank, (double *)&c));
+  TRY(ops->upload(s->env, &s->bank, room.bank));
   TRY(ops->fused(s->env, &product));
 done:
   return status;

@@ -29,16 +29,19 @@ static wr_status precondition(wr_bicgstab *s, wr_then then) {
 static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed) {
   wr_status status;
   const wr_vecops *ops = s->env->ops;
-  wr_cg_scalars c = {.solve = *common, .is_preconditioned = s->precond != NULL};
+  union {
+    wr_cg_scalars c;
+    double bank[WR_MAX_SCALARS];
+  } room = {.c = {.solve = *common, .is_preconditioned = s->precond != NULL}};
   wr_fused norm = {.in = {&s->r}, .reduce = {{WR_NRM2SQ, &s->r, NULL, SCALAR(s, rz)}}};
   (void)seed;
-  TRY(ops->upload(s->env, &s->bank, (double *)&c));
+  TRY(ops->upload(s->env, &s->bank, room.bank));
   TRY(ops->fused(s->env, &norm));
   TRY(precondition(s, (wr_then){0}));
-  TRY(ops->download(s->env, &s->bank, (double *)&c));
-  if (s->precond) c.rz = c.rz_next;
-  if (!(c.rz > 0)) c.solve.breakdown = WR_CG_PRECONDITIONER;
-  TRY(ops->upload(s->env, &s->bank, (double *)&c));
+  TRY(ops->download(s->env, &s->bank, room.bank));
+  if (s->precond) room.c.rz = room.c.rz_next;
+  if (!(room.c.rz > 0)) room.c.solve.breakdown = WR_CG_PRECONDITIONER;
+  TRY(ops->upload(s->env, &s->bank, room.bank));
 done:
   return status;
 }

@@ -35,10 +35,13 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
   wr_status status = WR_OK;
   const wr_vecops *ops = s->env->ops;
   const wr_vec *direction;
-  wr_idr_scalars c = {.solve = *common, .omega = 1};
+  union {
+    wr_idr_scalars c;
+    double bank[WR_MAX_SCALARS];
+  } room = {.c = {.solve = *common, .omega = 1}};
   wr_fused sums = {.in = {&s->r}};
   for (int i = 0; i < WR_IDR_S; i++) {
-    c.M[i][i] = 1;
+    room.c.M[i][i] = 1;
     if (s->hashed != seed + 1) TRY(wr_method_hash(s, &s->own[P + i], 1 + i + WR_IDR_S * (int64_t)seed));
     TRY(ops->fill(s->env, &s->own[G + i], 0));
     TRY(ops->fill(s->env, &s->own[U + i], 0));
@@ -48,7 +51,7 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
   s->hashed = seed + 1;
   TRY(wr_method_precondition(s, &s->r, INVERSE, &direction));
   TRY(wr_method_copy(s, &s->own[U], direction));
-  TRY(ops->upload(s->env, &s->bank, (double *)&c));
+  TRY(ops->upload(s->env, &s->bank, room.bank));
   TRY(ops->fused(s->env, &sums));
 done:
   return status;

@@ -32,13 +32,31 @@ static double_sum add(double_sum s, double value) { /* Knuth's two-sum */
   return correct(s, piece);
 }
 
+/* Factors in this range have a product, and an error of it, that are far from the ends of f64. */
+static int is_ordinary(double value) { return fabs(value) >= 0x1p-450 && fabs(value) <= 0x1p450; }
+
+/* r - value x 2^exponent where the factors, scaled one by one, could be over an end of f64 although their product is not. Only
+ * what is below 2^-1022, beside a b of about 1, is lost. */
+static double_sum subtract_product(double_sum r, double value, double x, int exponent, double *size) {
+  int of_value, of_x;
+  double a = frexp(value, &of_value), u = frexp(x, &of_x), product = a * u, error = fma(a, u, -product);
+  int power = of_value + of_x + exponent;
+  *size += ldexp(fabs(product), power);
+  return correct(add(r, -ldexp(product, power)), -ldexp(error, power));
+}
+
 static wr_row_residual row_of(const wr_system *s, const double *x, int64_t i, wr_scale_factor of_matrix,
                               wr_scale_factor of_x) {
   const wr_csr *A = s->A;
   double_sum r = {.sum = s->b[i]};
   double size = fabs(s->b[i]), length = (double)(A->row_ptr[i + 1] - A->row_ptr[i]);
   for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-    double a = wr_scale_times(of_matrix, A->val ? A->val[k] : 1), u = wr_scale_times(of_x, x[A->col[k]]);
+    double value = A->val ? A->val[k] : 1, x_k = x[A->col[k]];
+    double a = wr_scale_times(of_matrix, value), u = wr_scale_times(of_x, x_k);
+    if (!(is_ordinary(a) && is_ordinary(u)) && isfinite(value) && isfinite(x_k)) {
+      if (value != 0 && x_k != 0) r = subtract_product(r, value, x_k, s->exponent, &size);
+      continue;
+    }
     double product = a * u;
     r = correct(add(r, -product), -fma(a, u, -product));
     size += fabs(product);

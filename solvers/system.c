@@ -1,9 +1,12 @@
 #include "solvers/system.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/argument.h"
 #include "config/memory.h"
@@ -64,23 +67,28 @@ static void scale_to_one(wr_system *s, double atol) {
 }
 
 typedef struct rows_facts {
-  double squares, largest, smallest;
+  double squares, weights, largest, smallest;
   int64_t longest;
 } rows_facts;
 
 enum { BLOCK = 1 << 14 }; /* rows of a task of one thread */
 
-static rows_facts measure_rows(const wr_csr *m, int64_t first, int64_t stop) {
+enum { WEIGHT_EXPONENT = 120 }; /* of a weight at most, so that f32 holds it */
+#define MOST_WEIGHT 0x1p120
+
+static rows_facts measure_rows(const wr_system *s, int64_t first, int64_t stop) {
+  const wr_csr *m = s->matrix;
   rows_facts f = {.smallest = INFINITY};
   for (int64_t i = first; i < stop; i++) {
-    double sum = 0;
+    double sum = 0, weight = s->row_weight ? s->row_weight[i] : 1;
     for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
       double size = m->val ? fabs(m->val[k]) : 1;
       sum += size;
       f.largest = fmax(f.largest, size);
       if (size > 0) f.smallest = fmin(f.smallest, size);
     }
-    f.squares += sum * sum;
+    f.squares += weight < MOST_WEIGHT ? (weight * sum) * (weight * sum) : INFINITY; /* cut off: see scale_rhs */
+    f.weights += weight * weight;
     if (f.longest < m->row_ptr[i + 1] - m->row_ptr[i]) f.longest = m->row_ptr[i + 1] - m->row_ptr[i];
   }
   return f;
@@ -94,13 +102,13 @@ static wr_status measure_matrix(wr_system *s) {
   TRY(wr_alloc(&blocks, count, sizeof *blocks, "sums of a matrix"));
 #pragma omp parallel for schedule(dynamic) if (s->n > BLOCK)
   for (int64_t k = 0; k < count; k++)
-    blocks[k] = measure_rows(s->matrix, k * BLOCK, (k + 1) * BLOCK < s->n ? (k + 1) * BLOCK : s->n);
+    blocks[k] = measure_rows(s, k * BLOCK, (k + 1) * BLOCK < s->n ? (k + 1) * BLOCK : s->n);
   for (int64_t k = 0; k < count; k++) {
-    all.squares += blocks[k].squares;
+    all.squares += blocks[k].squares, all.weights += blocks[k].weights;
     all.largest = fmax(all.largest, blocks[k].largest), all.smallest = fmin(all.smallest, blocks[k].smallest);
     if (all.longest < blocks[k].longest) all.longest = blocks[k].longest;
   }
-  s->row_norm = sqrt(all.squares), s->longest_row = all.longest;
+  s->row_norm = sqrt(all.squares), s->weight_norm = sqrt(all.weights), s->longest_row = all.longest;
   if (s->matrix_exponent != 0) goto done; /* values that underflow when scaled count, too */
   s->largest = all.largest, s->smallest = isfinite(all.smallest) ? all.smallest : 0;
 done:
@@ -116,41 +124,102 @@ static int choose_exponent(const wr_system *s) {
   return abs(exponent) <= WR_SYSTEM_RANGE ? 0 : -exponent;
 }
 
-static wr_status invert_diagonal(wr_system *s, const wr_preconditioner *scaling) {
-  wr_status status = wr_alloc(&s->inverse_diagonal, s->n, sizeof *s->inverse_diagonal, "the preconditioner");
-  return status == WR_OK ? scaling->diagonal(s->A, NULL, s->inverse_diagonal) : status;
+static wr_status invert_diagonal(wr_system *s, wr_scale scale, const wr_preconditioner *precond) {
+  wr_status status;
+  char reason[300];
+  TRY(wr_alloc(&s->inverse_diagonal, s->n, sizeof *s->inverse_diagonal, "the preconditioner"));
+  status = precond->diagonal(s->matrix, NULL, s->inverse_diagonal);
+  if (status != WR_EINPUT) goto done;
+  snprintf(reason, sizeof reason, "%s", wr_status_message());
+  if (s->scaling.done != WR_SCALE_NONE)
+    status = wr_fail(status, "%s; the matrix was %s", reason, s->scaling.sentence);
+  else if (scale == WR_SCALE_NONE)
+    status = wr_fail(status, "%s, or --scale match, which reorders rows", reason);
+done:
+  return status;
 }
 
 /* Fails with the first value of matrix that has become infinite by being divided by a diagonal element. */
-static wr_status check_scaled(const wr_system *s, const char *scaling) {
+static wr_status check_scaled(const wr_system *s, const char *precond) {
   const wr_csr *A = s->A, *m = s->matrix;
-  for (int64_t i = 0; i < m->nrows; i++)
-    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
-      double value = A->val ? A->val[k] : 1;
+  for (int64_t j = 0; j < m->nrows; j++) {
+    int64_t i = wr_system_row(s, j), offset = A->row_ptr[i] - m->row_ptr[j];
+    for (int64_t k = m->row_ptr[j]; k < m->row_ptr[j + 1]; k++) {
+      double value = A->val ? A->val[k + offset] : 1;
       if (isfinite(m->val[k]) || !isfinite(value)) continue;
       return wr_fail(WR_EINPUT,
                      "--precond %s: the value %g of row %lld divided by the diagonal element of its column %lld "
                      "is beyond f64; use --precond none",
-                     scaling, value, (long long)i + 1, (long long)m->col[k] + 1);
+                     precond, value, (long long)i + 1, (long long)m->col[k] + 1);
     }
+  }
   return WR_OK;
 }
 
-/* matrix := A D^-1 or 2^matrix_exponent A, a copy. */
-static wr_status scale_matrix(wr_system *s, const char *scaling) {
+/* matrix := 2^matrix_exponent A or R P A C, a copy. */
+static wr_status copy_matrix(wr_system *s) {
   wr_status status;
   const wr_csr *A = s->A;
-  const wr_scale_factor power = wr_scale_of(s->matrix_exponent);
-  TRY(wr_csr_create(A->nrows, A->ncols, A->nnz, 1, &s->matrix));
-  s->owns_matrix = 1;
-  for (int64_t i = 0; i <= A->nrows; i++) s->matrix->row_ptr[i] = A->row_ptr[i];
-#pragma omp parallel for schedule(static) if (A->nnz > 1 << 14)
-  for (int64_t k = 0; k < A->nnz; k++) {
-    double value = A->val ? A->val[k] : 1;
-    s->matrix->col[k] = A->col[k];
-    s->matrix->val[k] = s->inverse_diagonal ? value * s->inverse_diagonal[A->col[k]] : wr_scale_times(power, value);
+  const wr_scaling *scaling = &s->scaling;
+  wr_csr *m = NULL;
+  TRY(wr_csr_create(A->nrows, A->ncols, A->nnz, 1, &m));
+  s->matrix = m, s->owns_matrix = 1;
+  for (int64_t j = 0; j < s->n; j++) {
+    int64_t i = wr_system_row(s, j);
+    m->row_ptr[j + 1] = m->row_ptr[j] + A->row_ptr[i + 1] - A->row_ptr[i];
   }
-  TRY(check_scaled(s, scaling ? scaling : "none"));
+  const wr_scale_factor power = wr_scale_of(s->matrix_exponent);
+#pragma omp parallel for schedule(guided) if (A->nnz > 1 << 14)
+  for (int64_t j = 0; j < s->n; j++) {
+    int64_t i = wr_system_row(s, j), to = m->row_ptr[j];
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++, to++) {
+      double value = A->val ? A->val[k] : 1;
+      m->col[to] = A->col[k];
+      m->val[to] = scaling->done == WR_SCALE_NONE
+                       ? wr_scale_times(power, value)
+                       : ldexp(value, scaling->row_exponent[i] + scaling->column_exponent[A->col[k]]);
+    }
+  }
+done:
+  return status;
+}
+
+/* matrix := matrix D^-1. */
+static wr_status scale_columns(wr_system *s, const char *precond) {
+  wr_csr *m = s->matrix;
+#pragma omp parallel for schedule(static) if (m->nnz > 1 << 14)
+  for (int64_t k = 0; k < m->nnz; k++) m->val[k] *= s->inverse_diagonal[m->col[k]];
+  return check_scaled(s, precond);
+}
+
+/* 1 if R A R is symmetric as A is. */
+static int keeps_symmetry(const wr_system *s) {
+  const wr_scaling *scaling = &s->scaling;
+  return s->A->symmetric && scaling->done == WR_SCALE_EQUILIBRATE &&
+         memcmp(scaling->row_exponent, scaling->column_exponent, (size_t)s->n * sizeof(int)) == 0;
+}
+
+/* rhs, its exponent and the weights of rows. Weights that f32 could not hold are cut off, and the norm of matrix then
+ * becomes infinite, so that no norm of weighted rows is trusted. */
+static wr_status scale_rhs(wr_system *s) {
+  wr_status status;
+  const int *exponents = s->scaling.row_exponent;
+  int most = INT_MIN, exponent;
+  TRY(wr_alloc(&s->rhs, s->n, sizeof *s->rhs, "the right-hand side"));
+  TRY(wr_alloc(&s->row_weight, s->n, sizeof *s->row_weight, "the weights of rows"));
+  for (int64_t i = 0; i < s->n; i++) {
+    if (s->b[i] == 0) continue;
+    frexp(s->b[i], &exponent);
+    if (exponent + exponents[i] > most) most = exponent + exponents[i];
+  }
+  s->rhs_exponent = most == INT_MIN ? 0 : -most;
+  TRY(wr_system_scale_rows(s, s->b, s->rhs));
+  for (int64_t j = 0; j < s->n; j++) {
+    exponent = -(s->rhs_exponent + exponents[wr_system_row(s, j)]);
+    s->row_weight[j] = ldexp(1, exponent > WEIGHT_EXPONENT    ? WEIGHT_EXPONENT
+                                : exponent < -WEIGHT_EXPONENT ? -WEIGHT_EXPONENT
+                                                              : exponent);
+  }
 done:
   return status;
 }
@@ -160,21 +229,25 @@ int64_t wr_system_below_f32(const wr_system *s) {
   const wr_csr *A = s->A, *m = s->matrix;
   int64_t count = 0;
   if (ldexp(s->smallest, s->matrix_exponent) >= (double)FLT_MIN) return 0;
-  for (int64_t k = 0; m->val && k < m->nnz; k++)
-    count += (A->val == NULL || A->val[k] != 0) && fabs(m->val[k]) < (double)FLT_MIN;
+  for (int64_t j = 0; m->val && j < m->nrows; j++) {
+    int64_t offset = A->row_ptr[wr_system_row(s, j)] - m->row_ptr[j];
+    for (int64_t k = m->row_ptr[j]; k < m->row_ptr[j + 1]; k++)
+      count += (A->val == NULL || A->val[k + offset] != 0) && fabs(m->val[k]) < (double)FLT_MIN;
+  }
   return count;
 }
 
-wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed,
-                          const wr_preconditioner *scaling, double atol, wr_system *system) {
+wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
+                          const wr_preconditioner *precond, double atol, wr_system *system) {
   wr_system nowhere; /* so that b and guess are freed if system is NULL, too */
   wr_status status = system ? WR_OK : wr_refuse(__func__, "system is NULL");
   if (system == NULL) system = &nowhere;
-  *system = (wr_system){.A = A, .matrix = A, .b = b, .guess = guess};
+  *system = (wr_system){.A = A, .matrix = A, .b = b, .guess = guess, .scaling = {.done = WR_SCALE_NONE}};
   TRY(status);
   TRY(wr_csr_check_host(A, "A", __func__));
   if (!(atol >= 0) || isinf(atol)) TRY(wr_refuse(__func__, "atol is %g; it is finite and 0 or more", atol));
-  if (scaling && scaling->diagonal == NULL) TRY(wr_refuse(__func__, "scaling, %s, is not diagonal", scaling->name));
+  if (scale < WR_SCALE_AUTO || scale > WR_SCALE_MATCH) TRY(wr_refuse(__func__, "scale is %d", (int)scale));
+  if (precond && precond->diagonal == NULL) TRY(wr_refuse(__func__, "precond, %s, is not diagonal", precond->name));
   system->n = A->nrows;
   if (A->nrows != A->ncols)
     TRY(wr_fail(WR_EINPUT, "a linear system needs a square matrix, not %lld x %lld", (long long)A->nrows,
@@ -183,18 +256,29 @@ wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64
   TRY(check_finite(system->b, system->n, b ? "the right-hand side" : "the right-hand side A times x"));
   TRY(check_finite(guess, system->n, "the first guess"));
   scale_to_one(system, atol);
+  TRY(wr_scaling_find(A, scale, &system->scaling));
+  if (precond == NULL && system->scaling.near_one) precond = &wr_precond_jacobi; /* powers of two leave signs and a factor */
+  int is_scaled = system->scaling.done != WR_SCALE_NONE;
+  if (is_scaled) {
+    TRY(scale_rhs(system));
+    TRY(copy_matrix(system));
+    system->matrix->symmetric = precond == NULL && keeps_symmetry(system);
+  }
   TRY(measure_matrix(system));
-  if (scaling)
-    TRY(invert_diagonal(system, scaling));
-  else
+  if (precond)
+    TRY(invert_diagonal(system, scale, precond));
+  else if (!is_scaled)
     system->matrix_exponent = choose_exponent(system);
-  if (scaling || system->matrix_exponent != 0) {
-    TRY(scale_matrix(system, scaling ? scaling->name : NULL));
+  if (precond || system->matrix_exponent != 0) {
+    if (!is_scaled) TRY(copy_matrix(system));
+    if (precond) TRY(scale_columns(system, precond->name));
     TRY(measure_matrix(system));
   }
+  if (!is_scaled) system->rhs = system->b, system->rhs_exponent = -system->matrix_exponent;
   for (int64_t i = 0; guess && i < system->n; i++) {
-    guess[i] = ldexp(guess[i], system->exponent - system->matrix_exponent);
-    if (scaling) guess[i] /= system->inverse_diagonal[i];
+    int column = is_scaled ? system->scaling.column_exponent[i] : 0;
+    guess[i] = ldexp(guess[i], system->exponent + system->rhs_exponent - column);
+    if (precond) guess[i] /= system->inverse_diagonal[i];
   }
 done:
   if (status != WR_OK) wr_system_free(system);
@@ -204,18 +288,37 @@ done:
 void wr_system_free(wr_system *system) {
   if (system == NULL) return;
   if (system->owns_matrix) wr_csr_free(system->matrix);
+  if (system->rhs != system->b) wr_free(system->rhs);
   wr_free(system->b);
   wr_free(system->guess);
   wr_free(system->inverse_diagonal);
-  *system = (wr_system){0};
+  wr_free(system->row_weight);
+  wr_scaling_free(&system->scaling);
+  *system = (wr_system){.scaling = {.done = WR_SCALE_NONE}};
 }
 
 void wr_system_unscale(const wr_system *system, double *x) {
   if (system == NULL || x == NULL) return;
-  const wr_scale_factor power = wr_scale_of(system->matrix_exponent - system->exponent);
+  const int *columns = system->scaling.column_exponent;
+  const wr_scale_factor power = wr_scale_of(-system->exponent - system->rhs_exponent);
 #pragma omp parallel for schedule(static) if (system->n > 100000)
   for (int64_t i = 0; i < system->n; i++) {
     if (system->inverse_diagonal) x[i] *= system->inverse_diagonal[i];
-    x[i] = wr_scale_times(power, x[i]);
+    x[i] = columns ? ldexp(x[i], power.exponent + columns[i]) : wr_scale_times(power, x[i]);
   }
+}
+
+wr_status wr_system_scale_rows(const wr_system *system, const double *q, double *rows) {
+  WR_NEED(system);
+  WR_NEED(q);
+  WR_NEED(rows);
+  WR_REFUSE_IF(system->A == NULL, "system is not built");
+  WR_REFUSE_IF(q == rows, "q and rows are one array");
+  for (int64_t j = 0; j < system->n; j++) {
+    int64_t i = wr_system_row(system, j);
+    rows[j] = system->scaling.done == WR_SCALE_NONE
+                  ? q[j]
+                  : ldexp(q[i], system->scaling.row_exponent[i] + system->rhs_exponent);
+  }
+  return WR_OK;
 }

@@ -1,30 +1,44 @@
-/* A linear system A x = b prepared for a solver: b scaled to a norm of about 1, A if its values are very large or small, and
- * its columns if preconditioned. */
+/* A linear system A x = b prepared for a solver: b scaled to a norm of about 1; A if its values are very large or small, or its
+ * rows reordered and scaled with its columns; and its columns if preconditioned.
+ *
+ * With a scaling, the solver's matrix is R P A C D^-1, where P reorders rows, and R and C are diagonal, of powers of two. Its
+ * unknown u and its right-hand side rhs are
+ *
+ *     matrix u = rhs,   rhs = 2^(exponent + rhs_exponent) R P b,   x = 2^-(exponent + rhs_exponent) C D^-1 u
+ *
+ * Without one, R = 2^matrix_exponent, rhs_exponent = -matrix_exponent, P = C = 1. Norms are of rows of A, in the units of the
+ * scaled b. */
 #ifndef WR_SYSTEM_H
 #define WR_SYSTEM_H
 
 #include <stdint.h>
 
 #include "solvers/precond.h"
+#include "solvers/scaling/scaling.h"
 #include "spmv/matrix/csr.h"
 
 typedef struct wr_system {
   const wr_csr *A;          /* as parsed, borrowed                                                                */
-  wr_csr *matrix;           /* what the solver multiplies with: A D^-1 or 2^matrix_exponent A, or A itself         */
+  wr_csr *matrix;           /* what the solver multiplies with; A itself where nothing is scaled                   */
   int owns_matrix;
   int64_t n;
   double *b;                /* [n] right-hand side times 2^exponent, so that its largest element is in [1/2, 1)    */
+  double *rhs;              /* [n] that of matrix: b itself without a scaling. Its largest element is in [1/2, 1)  */
   double *guess;            /* [n] first guess of the solver's unknown u; NULL: 0                                 */
   double *inverse_diagonal; /* [n] or NULL: D = 1. D is a diagonal right preconditioner, as Jacobi's            */
+  wr_scaling scaling;       /* P, R and C                                                                         */
+  double *row_weight;       /* [n] that bring a row of the residual of matrix to the units of b; NULL: ones        */
   int exponent;
-  int matrix_exponent;      /* 0 with D, and while the largest |value| of A is from 2^-WR_SYSTEM_RANGE to    */
-                            /* 2^WR_SYSTEM_RANGE; else that value times 2^matrix_exponent is in [1/2, 1)          */
+  int rhs_exponent;
+  int matrix_exponent;      /* 0 with D, with a scaling, and while the largest |value| of A is from                */
+                            /* 2^-WR_SYSTEM_RANGE to 2^WR_SYSTEM_RANGE; else that times 2^matrix_exponent is in [1/2, 1) */
   double norm_b;            /* of the scaled b                                                                    */
   double absolute;          /* atol, scaled                                                                       */
   /* for bounds on rounding */
-  double row_norm;          /* of matrix: 2-norm of the vector of its rows' sums of |values|                      */
+  double row_norm;          /* of matrix: 2-norm of the vector of its rows' sums of |values|, each times its weight */
+  double weight_norm;       /* 2-norm of row_weight, or of n ones                                                 */
   int64_t longest_row;      /* entries                                                                            */
-  double largest, smallest; /* |values| other than 0 of A D^-1, not scaled; 0 and 0 if there are none             */
+  double largest, smallest; /* |values| other than 0 of matrix, not scaled by 2^matrix_exponent; 0 and 0 if there are none */
 } wr_system;
 
 /* The matrix is scaled, which takes a copy, if its largest value is beyond 2^WR_SYSTEM_RANGE or below its inverse. A square of
@@ -32,15 +46,26 @@ typedef struct wr_system {
 enum { WR_SYSTEM_RANGE = 40 };
 
 /* A must outlive the system; b and guess ([n], wr_alloc'ed, guess may be NULL) are taken over, whatever happens. b NULL: A
- * times x, x being ones, or with random 1 uniform in [0, 1) by seed. scaling: a diagonal preconditioner M by which the columns
- * are scaled, or NULL: none. WR_EINPUT: A not square; a diagonal of M without an inverse, or a value that overflows when its
- * column is scaled; numbers in b or guess that are not finite. WR_EUSAGE: scaling is not diagonal. WR_ENOMEM. */
-wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed,
-                          const wr_preconditioner *scaling, double atol, wr_system *system);
+ * times x, x being ones, or with random 1 uniform in [0, 1) by seed. scale: how rows and columns are scaled. precond: a
+ * diagonal preconditioner M, of the matrix as scaled, by which the columns are then divided, or NULL: none; but matched columns
+ * are always divided by their diagonal element, which makes it 1. WR_EINPUT: A not
+ * square; a diagonal of M without an inverse, or a value that overflows when its column is scaled; numbers in b or guess that
+ * are not finite. WR_EUSAGE: precond is not diagonal. WR_ENOMEM. */
+wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
+                          const wr_preconditioner *precond, double atol, wr_system *system);
 void wr_system_free(wr_system *system); /* a zeroed one is fine */
 
-/* x[n]: from the solver's unknown u to that of A x = b, in place: x = 2^(matrix_exponent - exponent) D^-1 u. */
+/* The row of A that is row j of matrix. */
+static inline int64_t wr_system_row(const wr_system *system, int64_t j) {
+  return system->scaling.row_of ? system->scaling.row_of[j] : j;
+}
+
+/* x[n]: from the solver's unknown u to that of A x = b, in place. */
 void wr_system_unscale(const wr_system *system, double *x);
+
+/* rows[n] := q[n], of rows of A in the units of the scaled b, as rows of matrix u = rhs. WR_EUSAGE: an argument is NULL, both
+ * are one array, or system is not built. */
+wr_status wr_system_scale_rows(const wr_system *system, const double *q, double *rows);
 
 /* Entries of A that matrix holds as numbers below the normal ones of f32, 1.2e-38: they keep few digits there, or none. */
 int64_t wr_system_below_f32(const wr_system *system);

@@ -193,20 +193,29 @@ done:
   return status;
 }
 
-/* The error of row i of the last product, divided by its bound. */
-static double share_of_row(const wr_system *s, wr_rounding rounding, const wr_solved *solved, int64_t i) {
+/* An element of matrix from that of A: entry k, which is in row i. */
+static double scaled_value(const wr_system *s, int64_t i, int64_t k, wr_scale_factor power) {
+  int32_t column = s->A->col[k];
+  double value = s->A->val ? s->A->val[k] : 1;
+  value = s->scaling.done == WR_SCALE_NONE
+              ? wr_scale_times(power, value)
+              : ldexp(value, s->scaling.row_exponent[i] + s->scaling.column_exponent[column]);
+  return s->inverse_diagonal ? value * s->inverse_diagonal[column] : value;
+}
+
+/* The error of row j of the last product, divided by its bound. */
+static double share_of_row(const wr_system *s, wr_rounding rounding, const wr_solved *solved, int64_t j) {
   const wr_csr *A = s->A;
   const wr_scale_factor power = wr_scale_of(s->matrix_exponent);
-  double exact = solved->b[i], size = fabs(exact), x_sum = 0;
+  int64_t i = wr_system_row(s, j);
+  double exact = solved->b[j], size = fabs(exact), x_sum = 0;
   for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-    double u = solved->u[A->col[k]], value = wr_scale_times(power, A->val ? A->val[k] : 1);
-    if (s->inverse_diagonal) value *= s->inverse_diagonal[A->col[k]];
-    double term = value * u;
+    double u = solved->u[A->col[k]], term = scaled_value(s, i, k, power) * u;
     exact -= term;
     size += fabs(term), x_sum += fabs(u);
   }
   double length = (double)(A->row_ptr[i + 1] - A->row_ptr[i]);
-  return share_of(fabs(exact - solved->q[i]), wr_row_bound(rounding, length, size, x_sum));
+  return share_of(fabs(exact - solved->q[j]), wr_row_bound(rounding, length, size, x_sum));
 }
 
 /* Checks a sample of the rows. */

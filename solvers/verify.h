@@ -54,7 +54,7 @@ double wr_row_bound(wr_rounding rounding, double length, double size, double x_s
 /* The results of a solve that are checked, on the host. */
 typedef struct wr_solved {
   const double *x;          /* [n] the answer, of A x = b                                                     */
-  const double *u, *b, *q;  /* [n] the last product: q = b - matrix u as the device computed it               */
+  const double *u, *b, *q;  /* [n] the last product: q = b - matrix u as the device computed it, in its rows   */
   double norm;              /* ||b - A x|| in the units of the scaled b, as the solver found it               */
   const wr_residual *found; /* the host's residual of this x; NULL: it is computed here if the level is full */
   int by_backward;          /* 1: the backward error of all rows has to meet the tolerance, not the residual */

@@ -36,6 +36,7 @@ WR_C_BEGIN
 
 #include "solvers/solver.h"
 #include "solvers/precond.h"
+#include "solvers/scaling/scaling.h"
 #include "solvers/system.h"
 #include "solvers/residual.h"
 #include "solvers/bicgstab.h"

@@ -28,6 +28,8 @@ awk -F'\t' '
     if (from == to || from == "tests" || from == "tools" || to == "config") return 1
     if (from ~ /^solvers\/(report|program)$/ && to == "io") return 1
     if (from == "solvers/program" && (to == "data" || to == "solvers/report")) return 1
+    if (from == "solvers/scaling") return to == "spmv/matrix"
+    if (from == "solvers" && to == "solvers/scaling") return 1
     if (from ~ /^solvers\// && to == "solvers") return 1
     if (from == "solvers/precond") return to ~ /^spmv(\/(device|matrix))?$/
     if (from == "solvers") return to ~ /^spmv(\/(device|matrix|steps|loop))?$/

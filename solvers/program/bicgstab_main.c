@@ -45,6 +45,7 @@ static void describe(const wr_settings *s, const wr_system *system, wr_problem_f
               s->rhs          ? s->rhs
               : s->rhs_random ? "A times random numbers"
                               : "A times ones");
+  if (system->scaling.sentence[0]) wr_line_add(&line, "; %s", system->scaling.sentence);
   if (system->matrix_exponent != 0) wr_line_add(&line, "; A scaled by 2^%d", system->matrix_exponent);
   if (below > 0)
     wr_line_add(&line, "; f32 holds %" PRId64 " value%s below 1.2e-38 with few digits or as 0", below,
@@ -68,7 +69,7 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   if (status != WR_OK) TRY(wr_fail(status, "%s: %s", facts->source, wr_status_message()));
   wr_vector_need unknowns = {.n = A->ncols, .whose = "the matrix's columns", .ids = ids};
   if (s->guess) TRY(wr_vector_read(s->guess, &unknowns, &guess));
-  status = wr_system_build(A, b, guess, s->rhs_random, s->rhs_seed,
+  status = wr_system_build(A, b, guess, s->rhs_random, s->rhs_seed, s->check ? WR_SCALE_NONE : (wr_scale)s->scale,
                            s->precond && !s->check && !applies_precond(s, A) ? wr_preconditioner_at(s->precond) : NULL,
                            s->atol, problem);
   b = guess = NULL; /* the system has taken them over */
@@ -79,10 +80,11 @@ done:
   return status;
 }
 
-/* Not if a diagonal preconditioner scales the columns: the solver then multiplies by another matrix than A. */
+/* Not if columns are scaled by a diagonal preconditioner, or rows and columns by request: the solver then multiplies by another
+ * matrix than A. Whether auto scales depends on values, which are not read yet; mostly it does not. */
 static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
   (void)A, (void)all_on_device;
-  return wr_preconditioner_at(s->precond)->diagonal == NULL;
+  return wr_preconditioner_at(s->precond)->diagonal == NULL && (s->scale == WR_SCALE_AUTO || s->scale == WR_SCALE_NONE);
 }
 
 static void close_problem(void *problem) { wr_system_free(problem); }
@@ -103,7 +105,7 @@ static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan,
       .l = (int)s->ell};
   TRY(wr_bicgstab_open(&r->method, problem, plan, env));
   if (s->precond == 0 || r->system->inverse_diagonal) goto done;
-  TRY(wr_precond_create(wr_preconditioner_at(s->precond), NULL, (wr_csr *)r->system->A, env, &r->precond));
+  TRY(wr_precond_create(wr_preconditioner_at(s->precond), NULL, r->system->matrix, env, &r->precond));
   TRY(wr_bicgstab_precondition(&r->method, r->precond));
 done:
   return status;

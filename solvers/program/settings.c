@@ -111,6 +111,11 @@ const wr_option wr_bicgstab_table[] = {
      .help = "l of the method bicgstabl, BiCGSTAB(l)"},
     {.name = "precond", .type = WR_OPTION_CHOICE, .offset = AT(precond), .choices = "none|jacobi", .value = "none",
      .help = "right preconditioner"},
+    {.name = "scale", .type = WR_OPTION_CHOICE, .offset = AT(scale), .choices = "auto|none|equilibrate|match",
+     .value = "auto",
+     .help = "before solving, undone in x: equilibrate brings the largest element of each row and column to about 1; "
+             "match reorders rows for a large diagonal and scales it to 1; auto: match if diagonal elements are 0 or "
+             "tiny, else equilibrate if rows or columns differ by more than 1000, else none"},
     STOP_OPTIONS("stop at ||b - A x|| <= tolerance * ||b||; 0: 1e-8 in f64, 1e-5 in f32"),
     {.name = "atol", .type = WR_OPTION_REAL, .offset = AT(atol), .min = 0, .max = DBL_MAX, .value = "0",
      .help = "or at ||b - A x|| <= atol"},

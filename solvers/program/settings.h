@@ -38,6 +38,7 @@ typedef struct wr_settings {
   int method;  /* 0: automatic; else of wr_method_at, plus 1 */
   int64_t ell;
   int precond; /* of wr_preconditioner_at: the choices' order is none|jacobi */
+  int scale;   /* wr_scale: the choices' order is auto|none|equilibrate|match */
   char *rhs, *rhs_text, *check;
   /* files */
   char *guess, *output, *json, *history, *save_binary, *columns_text;

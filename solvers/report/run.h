@@ -61,7 +61,7 @@ typedef struct wr_problem_facts {
   double tolerance;
   int interrupted;         /* 1: a signal ended the program early                                     */
   char place[192];         /* "the CPU: ...", why the problem's size chose it; "": the size did not       */
-  char remark[256];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */
+  char remark[512];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */
 } wr_problem_facts;
 
 /* What --check found of an x: numbers relative to ||b||, or as they are if b = 0. */

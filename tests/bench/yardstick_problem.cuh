@@ -61,7 +61,7 @@ inline wr_status open_problem(struct problem *p, enum method method, const char 
     TRY(wr_graph_build(p->A, 0, NULL, NULL, &p->graph));
     p->matrix = p->graph.flow, p->factor = p->graph.scale;
   } else {
-    TRY(wr_system_build(p->A, NULL, NULL, 0, 0, 0, 0, &p->system));
+    TRY(wr_system_build(p->A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &p->system));
     p->matrix = p->system.matrix;
   }
 done:

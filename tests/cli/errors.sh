@@ -136,7 +136,10 @@ check_bicgstab() {
   misuse '--damping: unknown option' bicgstab --damping 0.5 "$graph"
   refuses 3 "$work/none.mtx: cannot be opened" bicgstab -b "$work/none.mtx" "$graph"
   refuses 3 'a vector of 2 values, where 3 are needed' bicgstab -b "$work/two.mtx" "$graph"
-  refuses 3 'the diagonal element of row 1 is 0; use --precond none' bicgstab --precond jacobi "$work/no_diagonal.mtx"
+  misuse "--scale: 'equilibrated' is not one of auto|none|equilibrate|match (did you mean 'equilibrate'?)" \
+    bicgstab --scale equilibrated "$graph"
+  refuses 3 'the diagonal element of row 1 is 0; use --precond none, or --scale match' \
+    bicgstab --precond jacobi --scale none "$work/no_diagonal.mtx"
   refuses 3 "$work/repeated.mtx" bicgstab "$work/repeated.mtx"
 }
 

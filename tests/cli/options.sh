@@ -43,6 +43,7 @@ rhs - random:7 quoted
 precond - none plain
 method - idr plain
 ell - 3 plain
+scale - equilibrate plain
 atol - 0.001 plain
 stop - backward plain"
 elsewhere='config verbose quiet list-backends list-generators version help' # tested below

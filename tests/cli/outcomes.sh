@@ -75,7 +75,7 @@ check_breakdown() {
   writes breakdown
   refuses 3 "$work/zero.mtx: row 1 has no entries but 0, and the right-hand side is 1 there" \
     bicgstab -b "$work/first.mtx" -o "$answer" "$work/zero.mtx"
-  run 5 bicgstab -p f32 --precond jacobi -o "$answer" "$work/columns.mtx"
+  run 5 bicgstab -p f32 --precond jacobi --scale none -o "$answer" "$work/columns.mtx"
   says "$err" 'the value 1e+50 in row 2, column 1 is beyond f32: use -p f64'
   [ ! -e "$answer" ]
   expect 'an answer that does not exist was written'
@@ -89,13 +89,22 @@ check_scaled() {
   run 0 bicgstab -p f32 -t 1e-12 -o "$answer" $system
   says "$out" '1 continuation from the true residual' '(asked for 1e-12)'
   writes converged
-  run 0 bicgstab -p f32 "$work/large.mtx"
+  run 0 bicgstab -p f32 --scale none "$work/large.mtx"
   says "$out" 'A scaled by 2^-997' 'f32 holds 1 value below 1.2e-38 with few digits or as 0'
   for matrix in 1e160 1e-160; do
     matrix scaled.mtx 'coordinate real general' '2 2 2' "1 1 $matrix" "2 2 3${matrix#1}"
     run 0 bicgstab "$work/scaled.mtx" && says "$out" 'A scaled by 2^'
     run 0 bicgstab -p f32 "$work/scaled.mtx"
   done
+  run 0 bicgstab -p f32 "$work/large.mtx"
+  says "$out" 'equilibrated: the largest elements of columns differ by up to 2^996'
+  run 0 bicgstab -p f32 --precond jacobi "$work/columns.mtx"
+  matrix swapped.mtx 'coordinate real general' '3 3 3' '1 2 5' '2 3 7' '3 1 1e-3'
+  run 0 bicgstab --scale match "$work/swapped.mtx"
+  says "$out" 'converged in 1 iteration' 'rows matched to columns (3 moved) and scaled to a diagonal of 1'
+  matrix deficient.mtx 'coordinate real general' '3 3 4' '1 1 5' '2 1 7' '3 3 1' '3 2 2'
+  run 0 bicgstab "$work/deficient.mtx"
+  says "$out" 'A is singular: its structural rank is 1 less than its rows' 'row 2 and 1 other have elements in 1 column only'
   run 0 bicgstab -x "$work/far.mtx" "$work/both.mtx"
   says "$out" 'note' 'the first guess was replaced by 0'
 }

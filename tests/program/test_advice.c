@@ -233,13 +233,13 @@ static void test_end(void) {
 static void test_options_exist(void) {
   CASE("the options of bicgstab");
   static const char *const names[] = {"max-iterations", "stop",       "precision", "precond",
-                                      "method",         "time-limit", "tolerance"};
+                                      "method",         "scale",      "time-limit", "tolerance"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
     CHECKF(wr_option_find(wr_bicgstab_table, names[k]) != NULL, "%s", names[k]);
   failure f = failure_of(WR_TIME_LIMIT);
   wr_settings settings;
   CHECK_OK(wr_options_default(wr_bicgstab_table, &settings));
-  settings.time_limit = 2, settings.precond = JACOBI, settings.method = 2; /* bicgstabl, after which no method is advised */
+  settings.time_limit = 2, settings.precond = JACOBI, settings.scale = MATCH, settings.method = 2; /* bicgstabl */
   const wr_advice_case c = {.options = wr_bicgstab_table, .settings = &settings, .settings_size = sizeof settings,
                             .program = "bicgstab", .operand = "A.mtx", .iterations = 10000, .problem = &f.problem,
                             .run = &f.run, .matrix = &f.matrix};

@@ -160,7 +160,7 @@ static void test_bicgstab(const wr_backend *backend, wr_type type, int given) {
   wr_plan *plan = NULL;
   CHECK_OK(wr_env_open(&env));
   wr_csr *A = nearly_empty(1);
-  CHECK_OK(wr_system_build(A, NULL, given ? ones() : NULL, 0, 0, 0, 0, &system));
+  CHECK_OK(wr_system_build(A, NULL, given ? ones() : NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
   CHECK_OK(wr_plan_create(backend, NULL, system.matrix, &env, &plan));
   CHECK_OK(wr_plan_prepare(plan));
   solve_and_check(&env, &system, plan);

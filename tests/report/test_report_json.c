@@ -290,9 +290,9 @@ static void test_writer(void) {
 static void test_hostile(void) {
   CASE("records of random bytes and non-finite numbers");
   wr_problem_facts problem = fixture_problem("bicgstab");
-  char source[600], settings[600];
-  for (int k = 0; k < 599; k++) source[k] = settings[k] = (char)(1 + k % 255);
-  source[599] = settings[599] = '\0';
+  char source[700], settings[700];
+  for (int k = 0; k < 699; k++) source[k] = settings[k] = (char)(1 + k % 255);
+  source[699] = settings[699] = '\0';
   problem.source = source;
   problem.tolerance = NAN;
   memcpy(problem.remark, source + 100, sizeof problem.remark - 1);

@@ -34,12 +34,13 @@ static double *ones(void) {
 /* wr_system_build frees the vectors that it takes over also when it fails; the address sanitizer finds a leak. */
 static void try_system_build(void) {
   wr_system system;
-  REFUSED("system is NULL", wr_system_build(given.A, ones(), ones(), 0, 0, 0, 0, NULL));
-  REFUSED("A is NULL", wr_system_build(NULL, ones(), ones(), 0, 0, 0, 0, &system));
-  REFUSED("A has no row_ptr", wr_system_build(&given.bare, ones(), ones(), 0, 0, 0, 0, &system));
-  REFUSED("atol is -1", wr_system_build(given.A, ones(), ones(), 0, 0, 0, -1, &system));
-  REFUSED("atol is nan", wr_system_build(given.A, ones(), ones(), 0, 0, 0, (double)NAN, &system));
-  REFUSED("atol is inf", wr_system_build(given.A, ones(), ones(), 0, 0, 0, (double)INFINITY, &system));
+  REFUSED("system is NULL", wr_system_build(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, 0, NULL));
+  REFUSED("A is NULL", wr_system_build(NULL, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, 0, &system));
+  REFUSED("A has no row_ptr", wr_system_build(&given.bare, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, 0, &system));
+  REFUSED("atol is -1", wr_system_build(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, -1, &system));
+  REFUSED("atol is nan", wr_system_build(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, (double)NAN, &system));
+  REFUSED("atol is inf", wr_system_build(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, (double)INFINITY, &system));
+  REFUSED("scale is 17", wr_system_build(given.A, ones(), ones(), 0, 0, (wr_scale)17, 0, 0, &system));
   CHECK(system.A == NULL && system.b == NULL);
 }
 
@@ -58,6 +59,35 @@ static void try_system_unscale(void) {
   CHECK(x[0] == 1);
 }
 
+static void try_system_scale_rows(void) {
+  wr_system system, none = {0};
+  double q[SIZE] = {1}, rows[SIZE] = {7};
+  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
+  REFUSED("system is NULL", wr_system_scale_rows(NULL, q, rows));
+  REFUSED("q is NULL", wr_system_scale_rows(&system, NULL, rows));
+  REFUSED("rows is NULL", wr_system_scale_rows(&system, q, NULL));
+  REFUSED("q and rows are one array", wr_system_scale_rows(&system, q, q));
+  REFUSED("system is not built", wr_system_scale_rows(&none, q, rows));
+  CHECK(rows[0] == 7);
+  wr_system_free(&system);
+}
+
+static void try_scaling_find(void) {
+  wr_scaling scaling;
+  REFUSED("A is NULL", wr_scaling_find(NULL, WR_SCALE_AUTO, &scaling));
+  REFUSED("A has no row_ptr", wr_scaling_find(&given.bare, WR_SCALE_AUTO, &scaling));
+  REFUSED("s is NULL", wr_scaling_find(given.A, WR_SCALE_AUTO, NULL));
+  REFUSED("scale is 4", wr_scaling_find(given.A, (wr_scale)4, &scaling));
+  CHECK(scaling.done == WR_SCALE_NONE && scaling.row_exponent == NULL);
+}
+
+static void try_scaling_free(void) {
+  wr_scaling none = {0};
+  wr_scaling_free(NULL);
+  wr_scaling_free(&none);
+  CHECK(none.row_of == NULL);
+}
+
 static void try_hash_shadow(void) {
   double x[SIZE] = {7};
   wr_hash_shadow(NULL, SIZE, 1);
@@ -68,7 +98,7 @@ static void try_hash_shadow(void) {
 static void try_residual_row(void) {
   wr_system system, none = {0};
   const double x[SIZE] = {1};
-  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, 0, 0, &system));
+  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
   CHECK(isinf(wr_residual_row(NULL, x, 0).value) && isinf(wr_residual_row(&none, x, 0).value));
   CHECK(isinf(wr_residual_row(&system, NULL, 0).value));
   CHECK(isinf(wr_residual_row(&system, x, -1).value) && isinf(wr_residual_row(&system, x, SIZE).value));
@@ -85,7 +115,7 @@ static void try_residual_find(void) {
   wr_system system, none = {0};
   wr_residual found;
   const double x[SIZE] = {1};
-  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, 0, 0, &system));
+  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
   REFUSED("system is NULL", wr_residual_find(NULL, x, NULL, &found));
   REFUSED("system is not built", wr_residual_find(&none, x, NULL, &found));
   REFUSED("x is NULL", wr_residual_find(&system, NULL, NULL, &found));
@@ -112,7 +142,7 @@ typedef struct solving {
 } solving;
 
 static void open_solving(solving *t) {
-  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, 0, 0, &t->system));
+  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &t->system));
   CHECK_OK(wr_bicgstab_open(&t->s, &t->system, given.plan, &given.env));
 }
 
@@ -127,7 +157,7 @@ static void try_bicgstab_open(void) {
   wr_system larger, none = {0};
   wr_env other = {.place = WR_HOST, .type = WR_F64, .threads = 1};
   CHECK_OK(wr_env_open(&other));
-  CHECK_OK(wr_system_build(given.larger, NULL, NULL, 0, 0, 0, 0, &larger));
+  CHECK_OK(wr_system_build(given.larger, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &larger));
   open_solving(&t);
   REFUSED("s is NULL", wr_bicgstab_open(NULL, &t.system, given.plan, &given.env));
   REFUSED("system is NULL", wr_bicgstab_open(&s, NULL, given.plan, &given.env));
@@ -370,6 +400,8 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
 #define ARGUMENTS_SOLVERS                                                                             \
   {"wr_outcome_title", try_outcome_title}, {"wr_outcome_exit_code", try_outcome_exit_code},           \
       {"wr_history_add", try_history_add}, {"wr_history_free", try_history_free},                     \
+      {"wr_system_scale_rows", try_system_scale_rows}, {"wr_scaling_find", try_scaling_find},         \
+      {"wr_scaling_free", try_scaling_free},                                                          \
       {"wr_system_build", try_system_build}, {"wr_system_free", try_system_free},                     \
       {"wr_system_unscale", try_system_unscale}, {"wr_hash_shadow", try_hash_shadow},                 \
       {"wr_bicgstab_last_product", try_bicgstab_last_product},                                        \

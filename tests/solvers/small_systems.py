@@ -212,8 +212,8 @@ def judge(code, precision, rows, b, path):
     return "exit code %d" % code
 
 
-def solve(options, precision, backend, precond, folder):
-    command = [options.program, "-q", "-p", precision, "-k", backend, "--precond", precond,
+def solve(options, precision, backend, precond, scale, folder):
+    command = [options.program, "-q", "-p", precision, "-k", backend, "--precond", precond, "--scale", scale,
                "-n", str(options.iterations), "-b", "%s/b.mtx" % folder, "-o", "%s/x.mtx" % folder, "%s/A.mtx" % folder]
     if os.path.exists(folder + "/x.mtx"):
         os.remove(folder + "/x.mtx")
@@ -243,9 +243,10 @@ def main():
         exact_rows = [[Fraction(v) for v in row] for row in rows]
         exact_b = [Fraction(v) for v in b]
         precond = "jacobi" if r.random() < 0.3 and all(rows[i][i] != 0 for i in range(len(rows))) else "none"
+        scale = r.choice(["auto", "auto", "none", "equilibrate", "match"])
         for precision in ("f64", "f32"):
             backend = r.choice(backends)
-            code, said, command = solve(options, precision, backend, precond, options.work)
+            code, said, command = solve(options, precision, backend, precond, scale, options.work)
             if code == 3 and precision == "f32" and "f32" in said:
                 counts[precision, "refused"] += 1  # a value that f32 cannot hold, said so
                 continue

@@ -13,6 +13,7 @@ typedef struct solution {
   const double *b, *guess; /* [n]; NULL: A times ones, 0 */
   int jacobi;             /* 1: columns are scaled by the inverse diagonal                  */
   int applied;            /* 1: Jacobi as a preconditioner that is applied in each iteration */
+  int scaling;            /* 0: none; else 1 + wr_scale                                     */
   double atol;
   wr_bicgstab_options options;
   wr_monitor monitor;
@@ -42,18 +43,19 @@ static inline void solution_free(solution *s) {
   wr_history_free(&s->history);
 }
 
-/* ||b - A u|| of the scaled system over ||b||, b = 0 counting as 1. *slack: what the device may be off by, row by row as
- * solvers/verify.h says. */
+/* ||b - A x|| / ||b|| for the x that the solver's unknown u stands for; b = 0 counts as 1. *slack: what the device may be off
+ * by, row by row as solvers/verify.h says. */
 static inline long double residual_of(const wr_system *system, const double *u, wr_rounding rounding,
                                       long double *slack) {
   const wr_csr *A = system->A;
+  const int *column = system->scaling.column_exponent;
   long double sum = 0, slack_sum = 0, norm = system->norm_b > 0 ? (long double)system->norm_b : 1;
   for (int64_t i = 0; i < A->nrows; i++) {
     long double r = (long double)system->b[i], size = fabsl(r),
                 length = (long double)(A->row_ptr[i + 1] - A->row_ptr[i]);
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
       long double term = (A->val ? (long double)A->val[k] : 1) * (u ? (long double)u[A->col[k]] : 0);
-      term = ldexpl(term, system->matrix_exponent);
+      term = ldexpl(term, (column ? column[A->col[k]] : 0) - system->rhs_exponent);
       if (system->inverse_diagonal) term *= (long double)system->inverse_diagonal[A->col[k]];
       r -= term, size += fabsl(term);
     }
@@ -97,6 +99,8 @@ done:
   return status;
 }
 
+static inline wr_scale scale_of(int scaling) { return scaling > 0 ? (wr_scale)(scaling - 1) : WR_SCALE_NONE; }
+
 /* A whole run, from the matrix to the verdict. */
 static inline void solution_run(ground *g, solution *s) {
   wr_system system = {0};
@@ -106,8 +110,8 @@ static inline void solution_run(ground *g, solution *s) {
   ground_threads(n);
   s->x = room_for(n, sizeof *s->x), s->used_b = room_for(n, sizeof *s->used_b);
   s->monitor.history = &s->history;
-  CHECK_OK(wr_system_build(s->A, given(s->b, n), given(s->guess, n), 0, 0, s->jacobi ? &wr_precond_jacobi : NULL,
-                           s->atol, &system));
+  CHECK_OK(wr_system_build(s->A, given(s->b, n), given(s->guess, n), 0, 0, scale_of(s->scaling),
+                           s->jacobi ? &wr_precond_jacobi : NULL, s->atol, &system));
   if (system.matrix == NULL) return;
   for (int64_t i = 0; i < n; i++) s->used_b[i] = ldexp(system.b[i], -system.exponent);
   wr_plan *plan = ground_plan(g, system.matrix);

@@ -152,7 +152,7 @@ done:
 }
 
 /* A system, solved and verified. with_b: b = e1 and a guess, else b = A times ones and no guess. */
-static wr_status solve(ground *g, wr_csr *A, int with_b, int jacobi) {
+static wr_status solve(ground *g, wr_csr *A, int with_b, int jacobi, wr_scale scale) {
   wr_status status;
   wr_system system;
   wr_plan *plan = NULL;
@@ -163,7 +163,7 @@ static wr_status solve(ground *g, wr_csr *A, int with_b, int jacobi) {
   if (with_b) b[0] = 1;
   if (with_b && (status = wr_alloc_zeroed(&guess, A->nrows, sizeof *guess, "a test")) != WR_OK) wr_free(b);
   if (with_b && status != WR_OK) return status;
-  TRY(wr_system_build(A, b, guess, 0, 0, jacobi ? &wr_precond_jacobi : NULL, 0, &system));
+  TRY(wr_system_build(A, b, guess, 0, 0, scale, jacobi ? &wr_precond_jacobi : NULL, 0, &system));
   built = 1;
   TRY(wr_plan_create(g->backend, NULL, system.matrix, &g->env, &plan));
   TRY(wr_plan_prepare(plan));
@@ -217,13 +217,30 @@ static wr_status rank_file(ground *g) {
   return status;
 }
 
-/* An exact breakdown, so that the room for a shadow that is not r is asked for too. */
-static wr_status solve_breakdown(ground *g) {
+/* A cyclic permutation. */
+static wr_status solve_cyclic(ground *g, wr_scale scale) {
   wr_csr *A = NULL;
-  wr_status status = wr_csr_create(3, 3, 3, 1, &A); /* a cyclic permutation: sigma is 0 */
+  wr_status status = wr_csr_create(3, 3, 3, 1, &A);
   if (status == WR_OK) {
     for (int i = 0; i < 3; i++) A->row_ptr[i + 1] = i + 1, A->col[i] = (i + 1) % 3, A->val[i] = 1;
-    status = solve(g, A, 1, 0);
+    status = solve(g, A, 1, 0, scale);
+  }
+  wr_csr_free(A);
+  return status;
+}
+
+/* An exact breakdown, as sigma is 0, so that the room for a shadow that is not r is asked for too. */
+static wr_status solve_breakdown(ground *g) { return solve_cyclic(g, WR_SCALE_NONE); }
+
+static wr_status solve_matched(ground *g) { return solve_cyclic(g, WR_SCALE_MATCH); }
+
+/* Rows of very different norm. */
+static wr_status solve_equilibrated(ground *g) {
+  wr_csr *A = NULL;
+  wr_status status = wr_csr_create(3, 3, 3, 1, &A);
+  if (status == WR_OK) {
+    for (int i = 0; i < 3; i++) A->row_ptr[i + 1] = i + 1, A->col[i] = i, A->val[i] = i == 1 ? 1e7 : 1;
+    status = solve(g, A, 1, 0, WR_SCALE_AUTO);
   }
   wr_csr_free(A);
   return status;
@@ -232,7 +249,7 @@ static wr_status solve_breakdown(ground *g) {
 static wr_status solve_file(ground *g) {
   wr_csr *A = NULL;
   wr_status status = load("tests/data/real/bar.mtx.gz", &A);
-  if (status == WR_OK) status = solve(g, A, 0, 1);
+  if (status == WR_OK) status = solve(g, A, 0, 1, WR_SCALE_NONE);
   wr_csr_free(A);
   return status;
 }
@@ -313,6 +330,8 @@ int main(void) {
       {.name = "ranks of a generated graph", .run = rank_generated},
       {.name = "ranks of a file", .run = rank_file},
       {.name = "a breakdown", .run = solve_breakdown},
+      {.name = "matched rows", .run = solve_matched},
+      {.name = "equilibrated rows", .run = solve_equilibrated},
       {.name = "the solution of a file", .run = solve_file, .retries = 1},
   };
   const wr_backend *cpu_csr, *reference;

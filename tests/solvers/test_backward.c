@@ -78,7 +78,7 @@ static void test_row(ground *g) {
   wr_system system;
   wr_residual found;
   ground_case(g, "the row of the backward error");
-  CHECK_OK(wr_system_build(A, given(b, 4), NULL, 0, 0, NULL, 0, &system));
+  CHECK_OK(wr_system_build(A, given(b, 4), NULL, 0, 0, WR_SCALE_NONE, NULL, 0, &system));
   CHECK_OK(wr_residual_find(&system, x, NULL, &found));
   CHECKF(found.backward_row == 3 && fabs(found.backward - 1. / 3) < 1e-15, "row %lld, %g",
          (long long)found.backward_row, found.backward);

@@ -170,7 +170,7 @@ static void test_again(ground *g) {
   wr_result results[3];
   wr_bicgstab_options options = solution_of(g, A).options;
   ground_case(g, "solved again");
-  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, 0, 0, &system));
+  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
   wr_plan *plan = ground_plan(g, system.matrix);
   CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
   for (int k = 0; k < 3; k++) {

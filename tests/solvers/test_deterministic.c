@@ -39,7 +39,7 @@ static int solve_system(const ground *g, wr_csr *A, int threads, outcome *o) {
   wr_system system = {0};
   wr_bicgstab method = {0};
   wr_bicgstab_options options = solution_of(g, A).options;
-  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, &wr_precond_jacobi, 0, &system));
+  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, &wr_precond_jacobi, 0, &system));
   wr_plan *plan = open_plan(g, system.matrix, threads, &env);
   if (plan) {
     o->values = room_for(A->nrows, sizeof *o->values);

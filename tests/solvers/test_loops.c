@@ -170,7 +170,7 @@ static wr_outcome one_solve(ground *g, wr_csr *A) {
   wr_bicgstab method = {0};
   wr_result result = {.outcome = WR_NON_FINITE};
   wr_bicgstab_options options = solution_of(g, A).options;
-  if (wr_system_build(A, NULL, NULL, 0, 0, 0, 0, &system) != WR_OK) return WR_NON_FINITE;
+  if (wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system) != WR_OK) return WR_NON_FINITE;
   wr_plan *plan = ground_plan(g, system.matrix);
   if (plan && wr_bicgstab_open(&method, &system, plan, &g->env) == WR_OK)
     CHECK_OK(wr_bicgstab_solve(&method, &options, &(wr_monitor){0}, &result));
@@ -226,7 +226,7 @@ static void work_once(wr_env *env, worker *w, wr_bicgstab_options options) {
   wr_bicgstab method = {0};
   wr_plan *plan = NULL;
   wr_result result = {.outcome = WR_NON_FINITE};
-  if (wr_system_build(w->A, NULL, NULL, 0, 0, 0, 0, &system) == WR_OK &&
+  if (wr_system_build(w->A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system) == WR_OK &&
       wr_plan_create(w->backend, NULL, system.matrix, env, &plan) == WR_OK && wr_plan_prepare(plan) == WR_OK &&
       wr_bicgstab_open(&method, &system, plan, env) == WR_OK &&
       wr_bicgstab_solve(&method, &options, &(wr_monitor){0}, &result) == WR_OK)

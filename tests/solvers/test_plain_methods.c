@@ -238,8 +238,8 @@ static void test_system(ground *g, const system_case *c, int all_ways) {
   double *b = random_vector(A->nrows, 7), *guess = c->with_guess ? random_vector(A->nrows, 8) : NULL;
   ground_case(g, "%s", c->name);
   ground_threads(A->nrows);
-  CHECK_OK(wr_system_build(A, given(b, A->nrows), given(guess, A->nrows), 0, 0, c->jacobi ? &wr_precond_jacobi : NULL,
-                           0, &system));
+  CHECK_OK(wr_system_build(A, given(b, A->nrows), given(guess, A->nrows), 0, 0, WR_SCALE_NONE,
+                           c->jacobi ? &wr_precond_jacobi : NULL, 0, &system));
   wr_plan *plan = ground_plan(g, system.matrix);
   if (plan) {
     expectation e = expect_system(&system, tolerance, wr_rounding_of(&g->env, plan));

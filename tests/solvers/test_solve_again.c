@@ -24,7 +24,7 @@ static solver solver_open(ground *g, wr_csr *A) {
   solver s = {.g = g, .A = A, .b = room_for(A->nrows, sizeof *s.b)};
   uint64_t seed = 17;
   for (int64_t i = 0; i < A->nrows; i++) s.b[i] = 1 + random_in(&seed);
-  CHECK_OK(wr_system_build(A, given(s.b, A->nrows), NULL, 0, 0, 0, 0, &s.system));
+  CHECK_OK(wr_system_build(A, given(s.b, A->nrows), NULL, 0, 0, WR_SCALE_NONE, 0, 0, &s.system));
   s.plan = ground_plan(g, s.system.matrix);
   return s;
 }

@@ -21,7 +21,7 @@ static void test_scale(void) {
     wr_system s;
     long double norm = 0;
     ground_case(NULL, "b of %g", scales[k]);
-    CHECK_OK(wr_system_build(A, given(b, 3), NULL, 0, 0, 0, scales[k] / 8, &s));
+    CHECK_OK(wr_system_build(A, given(b, 3), NULL, 0, 0, WR_SCALE_NONE, 0, scales[k] / 8, &s));
     CHECKF(largest_of(s.b, 3) >= 0.5 && largest_of(s.b, 3) < 1, "largest %g", largest_of(s.b, 3));
     for (int i = 0; i < 3; i++) {
       CHECKF(ldexp(s.b[i], -s.exponent) == b[i], "b[%d] = %g * 2^-%d", i, s.b[i], s.exponent);
@@ -44,7 +44,7 @@ static void test_zero_b(void) {
   wr_csr *A = three();
   wr_system s;
   ground_case(NULL, "b = 0");
-  CHECK_OK(wr_system_build(A, given((const double[]){0, 0, 0}, 3), NULL, 0, 0, 0, 0.25, &s));
+  CHECK_OK(wr_system_build(A, given((const double[]){0, 0, 0}, 3), NULL, 0, 0, WR_SCALE_NONE, 0, 0.25, &s));
   CHECKF(s.exponent == 0 && s.norm_b == 0 && s.absolute == 0.25, "exponent %d, norm %g", s.exponent, s.norm_b);
   wr_system_free(&s);
   wr_csr_free(A);
@@ -56,10 +56,10 @@ static void test_made_b(void) {
   wr_csr *A = random_matrix(N, 4, 3, 1, 41);
   wr_system ones, random, again, other;
   ground_case(NULL, "b = A times x");
-  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, 0, 0, &ones));
-  CHECK_OK(wr_system_build(A, NULL, NULL, 1, 5, 0, 0, &random));
-  CHECK_OK(wr_system_build(A, NULL, NULL, 1, 5, 0, 0, &again));
-  CHECK_OK(wr_system_build(A, NULL, NULL, 1, 6, 0, 0, &other));
+  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &ones));
+  CHECK_OK(wr_system_build(A, NULL, NULL, 1, 5, WR_SCALE_NONE, 0, 0, &random));
+  CHECK_OK(wr_system_build(A, NULL, NULL, 1, 5, WR_SCALE_NONE, 0, 0, &again));
+  CHECK_OK(wr_system_build(A, NULL, NULL, 1, 6, WR_SCALE_NONE, 0, 0, &other));
   int64_t off = 0, differ = 0;
   for (int64_t i = 0; i < N; i++) {
     long double exact = 0, size = 0;
@@ -75,7 +75,7 @@ static void test_made_b(void) {
   wr_system_free(&ones), wr_system_free(&random), wr_system_free(&again), wr_system_free(&other);
   wr_csr_free(A);
   A = matrix_of(4, (entry[]){{0, 0, 1}, {1, 1, 1}, {2, 2, 1}, {3, 3, 1}}, 4, 0); /* b shows x itself */
-  CHECK_OK(wr_system_build(A, NULL, NULL, 1, 1, 0, 0, &random));
+  CHECK_OK(wr_system_build(A, NULL, NULL, 1, 1, WR_SCALE_NONE, 0, 0, &random));
   for (int i = 0; i < 4; i++) {
     double x = ldexp(random.b[i], -random.exponent);
     CHECKF(x >= 0 && x < 1, "x[%d] = %g", i, x);
@@ -90,7 +90,7 @@ static void test_jacobi(void) {
   wr_system s;
   const double guess[] = {3, -5, 7}, b[] = {1, 100, 2};
   ground_case(NULL, "jacobi");
-  CHECK_OK(wr_system_build(A, given(b, 3), given(guess, 3), 0, 0, &wr_precond_jacobi, 0, &s));
+  CHECK_OK(wr_system_build(A, given(b, 3), given(guess, 3), 0, 0, WR_SCALE_NONE, &wr_precond_jacobi, 0, &s));
   CHECK(s.matrix != A && s.owns_matrix && s.A == A);
   CHECK_OK(wr_csr_check(s.matrix));
   const double diagonal[] = {4, -2, 0.5};
@@ -111,8 +111,8 @@ static void test_jacobi(void) {
 static void refuse(wr_csr *A, const double *b, const double *guess, int jacobi, const char *message) {
   wr_system s;
   int64_t n = A->nrows;
-  CHECK_FAILS(WR_EINPUT,
-              wr_system_build(A, given(b, n), given(guess, n), 0, 0, jacobi ? &wr_precond_jacobi : NULL, 0, &s));
+  CHECK_FAILS(WR_EINPUT, wr_system_build(A, given(b, n), given(guess, n), 0, 0, WR_SCALE_NONE,
+                                         jacobi ? &wr_precond_jacobi : NULL, 0, &s));
   CHECK_MESSAGE(message);
   CHECK(s.matrix == NULL && s.b == NULL && s.guess == NULL && s.inverse_diagonal == NULL);
   wr_system_free(&s);
@@ -175,7 +175,7 @@ static void test_scale_of_matrix(void) {
     wr_system s;
     wr_csr *A = matrix_of_picture(2, (const double[]){scales[k], 0, scales[k] / 4, -scales[k] / 2});
     ground_case(NULL, "a matrix of %g", scales[k]);
-    CHECK_OK(wr_system_build(A, given(b, 2), given(u, 2), 0, 0, 0, 0, &s));
+    CHECK_OK(wr_system_build(A, given(b, 2), given(u, 2), 0, 0, WR_SCALE_NONE, 0, 0, &s));
     CHECK(s.matrix != A && s.owns_matrix && s.A == A && A->val[0] == scales[k]);
     double largest = largest_of(s.matrix->val, s.matrix->nnz);
     CHECKF(largest >= 0.5 && largest < 1, "largest %g", largest);
@@ -195,7 +195,7 @@ static void test_scale_of_matrix(void) {
     wr_system s;
     wr_csr *A = matrix_of_picture(2, (const double[]){near[k], 0, 0, 1e-300});
     ground_case(NULL, "a matrix of %g and 1e-300", near[k]);
-    CHECK_OK(wr_system_build(A, given(b, 2), NULL, 0, 0, 0, 0, &s));
+    CHECK_OK(wr_system_build(A, given(b, 2), NULL, 0, 0, WR_SCALE_NONE, 0, 0, &s));
     CHECK(s.matrix == A && s.matrix_exponent == 0 && s.largest == near[k] && s.smallest == 1e-300);
     CHECK(wr_system_below_f32(&s) == 1);
     wr_system_free(&s);
@@ -208,14 +208,14 @@ static void test_measures(void) {
   wr_system s;
   wr_csr *A = three();
   ground_case(NULL, "measures of a matrix");
-  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, 0, 0, &s));
+  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &s));
   CHECKF(fabs(s.row_norm - sqrt(25 + 9 + 2.25)) <= 1e-15 * 6 && s.longest_row == 2, "%.17g, %lld", s.row_norm,
          (long long)s.longest_row);
   CHECK(s.largest == 4 && s.smallest == 0.5 && wr_system_below_f32(&s) == 0);
   wr_system_free(&s);
   wr_csr_free(A);
   A = matrix_of(2, NULL, 0, 1);
-  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, 0, 0, &s));
+  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &s));
   CHECK(s.row_norm == 0 && s.longest_row == 0 && s.largest == 0 && s.smallest == 0 && s.matrix_exponent == 0);
   wr_system_free(&s);
   wr_csr_free(A);

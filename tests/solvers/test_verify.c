@@ -215,7 +215,7 @@ static void make_residual(solved *s) {
 static solved make_solved(wr_rounding rounding, int jacobi, double off) {
   solved s = {.A = random_matrix(N, 6, 9, 1, 23), .rounding = rounding};
   uint64_t seed = 77;
-  CHECK_OK(wr_system_build(s.A, NULL, NULL, 0, 0, jacobi ? &wr_precond_jacobi : NULL, 0, &s.system));
+  CHECK_OK(wr_system_build(s.A, NULL, NULL, 0, 0, WR_SCALE_NONE, jacobi ? &wr_precond_jacobi : NULL, 0, &s.system));
   s.u = room_for(N, sizeof *s.u), s.q = room_for(N, sizeof *s.q), s.bound = room_for(N, sizeof *s.bound);
   s.x = room_for(N, sizeof *s.x);
   for (int64_t i = 0; i < N; i++) {
@@ -321,7 +321,7 @@ static void test_small(void) {
   wr_verdict verdict;
   const double zero[] = {0}, one[] = {1};
   ground_case(NULL, "an empty row");
-  CHECK_OK(wr_system_build(A, given((const double[]){0}, 1), NULL, 0, 0, 0, 0, &system));
+  CHECK_OK(wr_system_build(A, given((const double[]){0}, 1), NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
   wr_solved right = {zero, zero, zero, zero, 0, NULL, 0}, wrong = {zero, zero, zero, one, 0, NULL, 0};
   CHECK_OK(wr_verify_system(&system, 1e-5, roundings[0], &right, WR_VERIFY_FULL, 0, &verdict));
   CHECKF(verdict.multiplied_right && verdict.met_tolerance && verdict.backward_error == 0, "backward error %g",
@@ -338,7 +338,7 @@ static void test_denormal_value(void) {
   wr_system system;
   wr_verdict verdict;
   ground_case(NULL, "a value that is denormal in f32");
-  CHECK_OK(wr_system_build(A, given((const double[]){1, 0}, 2), NULL, 0, 0, 0, 0, &system));
+  CHECK_OK(wr_system_build(A, given((const double[]){1, 0}, 2), NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
   const double u[] = {(double)(float)5e11, 0};
   double q[2], x[] = {u[0], u[1]};
   for (int i = 0; i < 2; i++) q[i] = (double)(float)(system.b[i] - (double)(float)A->val[i] * u[0]);
@@ -360,7 +360,7 @@ static void test_cancelling_residual(void) {
       2, (const double[]){1.4267320568177375, 1.8024103068486483, -0.04946939502386516, -0.06249536977774123});
   wr_system system;
   wr_verdict verdict;
-  CHECK_OK(wr_system_build(A, given((const double[]){1, 0}, 2), NULL, 0, 0, 0, 0, &system));
+  CHECK_OK(wr_system_build(A, given((const double[]){1, 0}, 2), NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
   uint64_t seed = 3;
   int seen = 0;
   for (int trial = 0; trial < 1000; trial++) {

@@ -1,0 +1,139 @@
+#include "solvers/scaling/equilibrate.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "config/argument.h"
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "spmv/matrix/csr_argument.h"
+
+static const int16_t no_exponent = INT16_MIN; /* of an entry that is 0                                          */
+enum { NO_EXPONENT = INT16_MIN };             /* of a row or column of zeros: below any, and sums do not overflow */
+
+static wr_status find_exponents(const wr_csr *A, int16_t **out) {
+  wr_status status;
+  int exponent;
+  TRY(wr_alloc(out, A->nnz, sizeof **out, "exponents of a matrix"));
+#pragma omp parallel for private(exponent) schedule(static) if (A->nnz > 1 << 14)
+  for (int64_t k = 0; k < A->nnz; k++) {
+    double value = A->val ? A->val[k] : 1;
+    frexp(value, &exponent);
+    (*out)[k] = value == 0 ? no_exponent : (int16_t)exponent;
+  }
+done:
+  return status;
+}
+
+/* Threads raise the same element; the largest one remains, in whatever order they do. */
+static void raise_to(int *element, int value) {
+  int found = __atomic_load_n(element, __ATOMIC_RELAXED);
+  while (value > found && !__atomic_compare_exchange_n(element, &found, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+/* row_most[nrows], column_most[ncols] := exponents of the largest elements, scaled. */
+static void find_largest(const wr_csr *A, const int16_t *exponent, const int *row_exponent, const int *column_exponent,
+                         int *row_most, int *column_most) {
+  for (int64_t j = 0; j < A->ncols; j++) column_most[j] = NO_EXPONENT;
+#pragma omp parallel for schedule(guided) if (A->nnz > 1 << 14)
+  for (int64_t i = 0; i < A->nrows; i++) {
+    int most = NO_EXPONENT;
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      if (exponent[k] == no_exponent) continue;
+      int value = exponent[k] + row_exponent[i] + column_exponent[A->col[k]];
+      most = value > most ? value : most;
+      raise_to(&column_most[A->col[k]], value);
+    }
+    row_most[i] = most;
+  }
+}
+
+/* The square root's exponent is half of it, rounded down; rows and columns together then move the element by all of it, or by
+ * one less where it was odd. */
+static int half(int exponent) { return exponent >= 0 ? exponent / 2 : -((1 - exponent) / 2); }
+
+/* Brings exponents[n] of elements of [1/2, 2), which are 0 and 1, nearer. Returns 1 if one changed. */
+static int move(int *exponents, const int *most, int64_t n) {
+  int changed = 0;
+  for (int64_t i = 0; i < n; i++) {
+    int by = most[i] == NO_EXPONENT ? 0 : half(most[i]);
+    int next = exponents[i] - by;
+    next = next > WR_SCALING_EXPONENT ? WR_SCALING_EXPONENT : next < -WR_SCALING_EXPONENT ? -WR_SCALING_EXPONENT : next;
+    changed |= next != exponents[i];
+    exponents[i] = next;
+  }
+  return changed;
+}
+
+/* The bits of |value|: doubles that are not negative are in the order of their bits, and bits can be compared and exchanged. */
+static uint64_t bits_of(double value) {
+  uint64_t bits;
+  value = fabs(value);
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static void raise_bits(uint64_t *element, uint64_t bits) {
+  uint64_t found = __atomic_load_n(element, __ATOMIC_RELAXED);
+  while (bits > found && !__atomic_compare_exchange_n(element, &found, bits, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+/* Binary digits by which the values of these bits, those other than 0, differ at most. */
+static int spread_of(const uint64_t *bits, int64_t n) {
+  int least = INT16_MAX, most = INT16_MIN, exponent;
+  for (int64_t i = 0; i < n; i++) {
+    double value;
+    if (bits[i] == 0) continue;
+    memcpy(&value, &bits[i], sizeof value);
+    frexp(value, &exponent);
+    least = exponent < least ? exponent : least;
+    most = exponent > most ? exponent : most;
+  }
+  return most > least ? most - least : 0;
+}
+
+wr_status wr_exponent_spread(const wr_csr *A, int *rows, int *columns) {
+  wr_status status;
+  uint64_t *most = NULL;
+  WR_NEED_HOST(A);
+  WR_NEED(rows);
+  WR_NEED(columns);
+  TRY(wr_alloc_zeroed(&most, A->nrows + A->ncols, sizeof *most, "the largest elements of rows and columns"));
+#pragma omp parallel for schedule(guided) if (A->nnz > 1 << 14)
+  for (int64_t i = 0; i < A->nrows; i++)
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      uint64_t bits = bits_of(A->val ? A->val[k] : 1);
+      most[i] = bits > most[i] ? bits : most[i];
+      raise_bits(&most[A->nrows + A->col[k]], bits);
+    }
+  *rows = spread_of(most, A->nrows), *columns = spread_of(most + A->nrows, A->ncols);
+done:
+  wr_free(most);
+  return status;
+}
+
+wr_status wr_equilibrate(const wr_csr *A, int *row_exponent, int *column_exponent, int *sweeps) {
+  wr_status status;
+  int16_t *exponent = NULL;
+  int *most = NULL, changed = 1, passes = 0;
+  WR_NEED_HOST(A);
+  WR_NEED(row_exponent);
+  WR_NEED(column_exponent);
+  TRY(find_exponents(A, &exponent));
+  TRY(wr_alloc(&most, A->nrows + A->ncols, sizeof *most, "equilibrating a matrix"));
+  for (int64_t i = 0; i < A->nrows; i++) row_exponent[i] = 0;
+  for (int64_t j = 0; j < A->ncols; j++) column_exponent[j] = 0;
+  while (changed && passes < WR_EQUILIBRATE_SWEEPS) {
+    find_largest(A, exponent, row_exponent, column_exponent, most, most + A->nrows);
+    changed = move(row_exponent, most, A->nrows);
+    changed |= move(column_exponent, most + A->nrows, A->ncols);
+    passes++;
+  }
+  if (sweeps) *sweeps = passes;
+done:
+  wr_free(exponent);
+  wr_free(most);
+  return status;
+}

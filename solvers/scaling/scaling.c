@@ -1,0 +1,207 @@
+#include "solvers/scaling/scaling.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "config/argument.h"
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "solvers/scaling/equilibrate.h"
+#include "solvers/scaling/matching.h"
+#include "spmv/matrix/csr_argument.h"
+
+/* What the values of A look like, apart from its columns. */
+typedef struct look {
+  double largest, smallest; /* |values| other than 0            */
+  int64_t zero, first_zero; /* diagonal elements that are 0     */
+  int64_t tiny, first_tiny; /* or tiny beside others of the row */
+  int finite;
+} look;
+
+static look look_at(const wr_csr *A) {
+  double largest = 0, smallest = INFINITY;
+  int64_t zero = 0, tiny = 0, first_zero = A->nrows, first_tiny = A->nrows;
+#pragma omp parallel for schedule(guided) reduction(max : largest) reduction(min : smallest, first_zero, first_tiny) \
+    reduction(+ : zero, tiny) if (A->nnz > 1 << 14)
+  for (int64_t i = 0; i < A->nrows; i++) {
+    double diagonal = 0, most = 0;
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      double value = A->val ? fabs(A->val[k]) : 1;
+      if (A->col[k] == i) diagonal = value;
+      if (!(value <= most)) most = isnan(value) ? INFINITY : value;
+      if (value > 0 && value < smallest) smallest = value;
+    }
+    largest = fmax(largest, most);
+    if (diagonal == 0) {
+      zero++;
+      if (i < first_zero) first_zero = i;
+    } else if (diagonal < WR_MATCHING_TINY * most) {
+      tiny++;
+      if (i < first_tiny) first_tiny = i;
+    }
+  }
+  return (look){largest, smallest, zero, first_zero, tiny, first_tiny, isfinite(largest)};
+}
+
+/* 1 if entry (i, j) is there and not 0. */
+static int has_entry(const wr_csr *A, int64_t i, int32_t j) {
+  int64_t first = A->row_ptr[i], last = A->row_ptr[i + 1];
+  while (first < last) {
+    int64_t middle = first + (last - first) / 2;
+    if (A->col[middle] < j)
+      first = middle + 1;
+    else
+      last = middle;
+  }
+  return first < A->row_ptr[i + 1] && A->col[first] == j && (A->val == NULL || A->val[first] != 0);
+}
+
+/* 1 if nearly every element other than 0 has one on the other side of the diagonal. */
+static int is_pattern_symmetric(const wr_csr *A) {
+  int64_t count = 0, paired = 0;
+  if (A->symmetric) return 1;
+#pragma omp parallel for schedule(guided) reduction(+ : count, paired) if (A->nnz > 1 << 12)
+  for (int64_t i = 0; i < A->nrows; i++)
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      if (A->col[k] == i || (A->val && A->val[k] == 0)) continue;
+      count++, paired += has_entry(A, A->col[k], (int32_t)i);
+    }
+  return paired >= count - count / 20;
+}
+
+/* A saddle point has zeros on a part of its diagonal and a symmetric pattern. Matching would exchange rows of its two blocks,
+ * and BiCGSTAB then breaks down that solves it with rows where they are (docs/decisions.md). */
+static int is_saddle_point(const wr_csr *A, const look *l) {
+  return l->zero <= A->nrows / 2 && is_pattern_symmetric(A);
+}
+
+static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
+
+/* Why auto matches rows: "3 diagonal elements are 0, the first in row 7". */
+static void say_diagonal(const look *l, char *text, size_t size) {
+  if (l->zero > 0)
+    snprintf(text, size, "%lld diagonal element%s 0, the first in row %lld", (long long)l->zero,
+             l->zero == 1 ? " is" : "s are", (long long)l->first_zero + 1);
+  else
+    snprintf(text, size, "%lld diagonal element%s tiny beside the row, the first in row %lld", (long long)l->tiny,
+             l->tiny == 1 ? " is" : "s are", (long long)l->first_tiny + 1);
+}
+
+static wr_status equilibrate(const wr_csr *A, wr_scaling *s) {
+  wr_status status;
+  TRY(wr_alloc(&s->row_exponent, A->nrows, sizeof *s->row_exponent, "a scaling"));
+  TRY(wr_alloc(&s->column_exponent, A->ncols, sizeof *s->column_exponent, "a scaling"));
+  TRY(wr_equilibrate(A, s->row_exponent, s->column_exponent, NULL));
+  s->done = WR_SCALE_EQUILIBRATE;
+done:
+  return status;
+}
+
+static int spread_of(const int *exponent, int64_t n) {
+  int least = exponent[0], most = exponent[0];
+  for (int64_t i = 1; i < n; i++) {
+    least = exponent[i] < least ? exponent[i] : least;
+    most = exponent[i] > most ? exponent[i] : most;
+  }
+  return most - least;
+}
+
+/* 1 if the duals scale much more than the values differ. */
+static int is_too_wide(const wr_matching *m, const wr_scaling *s) {
+  int rows = spread_of(m->row_exponent, m->n), columns = spread_of(m->column_exponent, m->n);
+  int most = spread_of(s->row_exponent, m->n) + spread_of(s->column_exponent, m->n) + WR_MATCHING_DIGITS;
+  return rows > most || columns > most;
+}
+
+static wr_status match(const wr_csr *A, const char *why, wr_scaling *s) {
+  wr_status status;
+  wr_matching m = {0};
+  TRY(wr_matching_find(A, wr_matching_limit(A), &m));
+  TRY(equilibrate(A, s));
+  if (m.end == WR_MATCHING_FOUND) {
+    int64_t moved = 0;
+    for (int64_t j = 0; j < m.n; j++) moved += m.row_of[j] != j;
+    int too_wide = is_too_wide(&m, s);
+    s->done = WR_SCALE_MATCH, s->near_one = !too_wide;
+    s->row_of = m.row_of, m.row_of = NULL;
+    if (!too_wide) {
+      wr_free(s->row_exponent);
+      wr_free(s->column_exponent);
+      s->row_exponent = m.row_exponent, s->column_exponent = m.column_exponent;
+      m.row_exponent = m.column_exponent = NULL;
+    }
+    snprintf(s->sentence, sizeof s->sentence, "rows matched to columns (%lld moved) and %s%s%s", (long long)moved,
+             too_wide ? "equilibrated" : "scaled to a diagonal of 1", why[0] ? ": " : "", why);
+  } else if (m.end == WR_MATCHING_GIVEN_UP) {
+    snprintf(s->sentence, sizeof s->sentence, "equilibrated, as matching its rows takes too long%s%s",
+             why[0] ? ": " : "", why);
+  } else if (m.rows_beside == 0) {
+    snprintf(s->sentence, sizeof s->sentence,
+             "equilibrated; A is singular: its structural rank is %lld less than its rows, and row %lld has no "
+             "element other than 0",
+             (long long)m.deficiency, (long long)m.row + 1);
+  } else {
+    snprintf(s->sentence, sizeof s->sentence,
+             "equilibrated; A is singular: its structural rank is %lld less than its rows, and row %lld and %lld "
+             "other%s have elements in %lld column%s only",
+             (long long)m.deficiency, (long long)m.row + 1, (long long)m.rows_beside, plural(m.rows_beside),
+             (long long)m.rows_beside, plural(m.rows_beside));
+  }
+done:
+  wr_matching_free(&m);
+  return status;
+}
+
+/* What auto does. */
+static wr_status choose(const wr_csr *A, const look *l, wr_scaling *s) {
+  wr_status status = WR_OK;
+  char why[120];
+  int rows = 0, columns = 0;
+  if (l->zero > 0 || l->tiny > 0) {
+    say_diagonal(l, why, sizeof why);
+    if (!is_saddle_point(A, l)) {
+      TRY(match(A, why, s));
+      goto done;
+    }
+    TRY(equilibrate(A, s));
+    snprintf(s->sentence, sizeof s->sentence, "equilibrated: %s, in a symmetric pattern", why);
+  } else if (l->largest * 0x1p-10 > l->smallest) { /* else rows and columns cannot differ by more */
+    TRY(wr_exponent_spread(A, &rows, &columns));
+    if (rows <= WR_EQUILIBRATE_DIGITS && columns <= WR_EQUILIBRATE_DIGITS) goto done;
+    TRY(equilibrate(A, s));
+    snprintf(s->sentence, sizeof s->sentence, "equilibrated: the largest elements of %s differ by up to 2^%d",
+             rows > columns ? "rows" : "columns", rows > columns ? rows : columns);
+  }
+done:
+  return status;
+}
+
+wr_status wr_scaling_find(const wr_csr *A, wr_scale scale, wr_scaling *s) {
+  wr_status status = WR_OK;
+  WR_NEED(s);
+  *s = (wr_scaling){.done = WR_SCALE_NONE};
+  WR_NEED_HOST(A);
+  WR_REFUSE_IF(A->nrows != A->ncols, "A is %lld x %lld, not square", (long long)A->nrows, (long long)A->ncols);
+  WR_REFUSE_IF(scale < WR_SCALE_AUTO || scale > WR_SCALE_MATCH, "scale is %d", (int)scale);
+  if (scale == WR_SCALE_NONE) return WR_OK;
+  look l = look_at(A);
+  if (!l.finite || l.largest == 0) return WR_OK;
+  if (scale == WR_SCALE_AUTO) TRY(choose(A, &l, s));
+  if (scale == WR_SCALE_MATCH) TRY(match(A, "", s));
+  if (scale == WR_SCALE_EQUILIBRATE) {
+    TRY(equilibrate(A, s));
+    snprintf(s->sentence, sizeof s->sentence, "equilibrated");
+  }
+done:
+  if (status != WR_OK) wr_scaling_free(s);
+  return status;
+}
+
+void wr_scaling_free(wr_scaling *s) {
+  if (s == NULL) return;
+  wr_free(s->row_of);
+  wr_free(s->row_exponent);
+  wr_free(s->column_exponent);
+  *s = (wr_scaling){.done = WR_SCALE_NONE};
+}
