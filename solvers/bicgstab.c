@@ -18,6 +18,7 @@
 
 enum {
   SNAPSHOT_ROUNDS = 16, /* iterations between two snapshots at least                             */
+  PATIENCE = 200, CHANGE_PATIENCE = 1000, /* iterations without a gain; more where another method would go on */
   FEW_ITERATIONS = 1000 /* of which a method gets all, even if another could go on               */
 };
 
@@ -125,7 +126,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
       .every = (double)s->loop->every, .log_room = WR_LOG_ROOM,
       .snapshot_rr = g->snapshot_norm * g->snapshot_norm, .enough = 0.01,
       .gap = SNAPSHOT_ROUNDS, .snapshot_round = before.rounds + SNAPSHOT_ROUNDS, .period = s->loop->period,
-      .gain_rr = square, .gain_step = before.steps, .gain = 0.81, .patience = 200,
+      .gain_rr = square, .gain_step = before.steps, .gain = 0.81, .patience = g->may_change ? CHANGE_PATIENCE : PATIENCE,
       .yields = g->may_change || s->method != &wr_method_bicgstab};
   TRY(find_plain_square(s, &c.rr));
   /* A method that another may follow has half of the iterations, unless they are few. */
@@ -265,17 +266,25 @@ done:
 
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g);
 
+/* The method that goes on where this one gets no further; NULL: none. */
+static const wr_method *next_method(const wr_method *method) {
+  return method == &wr_method_cg         ? &wr_method_bicgstab
+         : method == &wr_method_bicgstab ? &wr_method_idr
+         : method == &wr_method_idr      ? &wr_method_bicgstabl
+                                         : NULL;
+}
+
 /* Goes on with the next method from x, the norm of its residual being known. cause: why the last one did not. */
 static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const char *cause) {
   wr_status status;
   const wr_method *last = s->method;
   size_t used = strlen(g->changes);
-  s->method = last == &wr_method_cg ? &wr_method_bicgstab : &wr_method_idr;
+  s->method = next_method(last);
   if (used == 0) used = (size_t)snprintf(g->changes, sizeof g->changes, "%s", last->name);
   if (used < sizeof g->changes)
     snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s, as %s", scalars_of(g)->steps,
              s->method->name, cause);
-  g->may_change = s->method != &wr_method_idr;
+  g->may_change = next_method(s->method) != NULL;
   g->multiplies += last->multiplies(s) * s->loop->taken;
   s->loop->taken = 0, s->hashed = 0;
   g->poor_restarts = 0, g->fresh = 1;
