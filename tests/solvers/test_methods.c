@@ -342,7 +342,7 @@ static void test_again(ground *g) {
   wr_system system = {0};
   wr_bicgstab method = {0};
   wr_precond *precond = NULL;
-  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, NULL, 0, &system));
+  CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, NULL, 0, &system));
   wr_plan *plan = ground_plan(g, system.matrix);
   CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
   CHECK_OK(wr_precond_create(&wr_precond_jacobi, NULL, system.matrix, &g->env, &precond));
