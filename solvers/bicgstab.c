@@ -461,8 +461,8 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
       (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_solve_scalars, rounds, last, last_part, steps, rr, stop, logged);
   if (s->weight.id) loop->at.measure = WR_SCALAR_INDEX(wr_solve_scalars, weighted_rr);
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
-  s->separate = wr_iteration_may_be_resident(loop);
-  loop->constant = constant_of(s);
+  s->separate = 1, loop->constant = constant_of(s); /* what a resident loop was refused for */
+  s->separate = wr_iteration_may_be_resident(loop), loop->constant = constant_of(s);
   TRY(s->method->place(s));
   TRY(wr_iteration_every(loop, g->options->check_every));
   if (!loop->resident) s->separate = 0, loop->constant = constant_of(s);
@@ -479,9 +479,9 @@ done:
 /* options.method, or conjugate gradients where the matrix may be positive definite, else BiCGSTAB. */
 static void choose_method(wr_bicgstab *s, progress *g) {
   const wr_bicgstab_options *o = g->options;
-  if (s->symmetric < 0 && o->method == NULL)
-    s->symmetric = s->precond == NULL && wr_is_symmetric_positive(s->system->matrix);
-  s->method = o->method ? o->method : s->symmetric ? &wr_method_cg : &wr_method_bicgstab;
+  int may_be_cg = o->method == NULL && s->precond == NULL; /* M may be anything */
+  if (s->symmetric < 0 && may_be_cg) s->symmetric = wr_is_symmetric_positive(s->system->matrix);
+  s->method = o->method ? o->method : may_be_cg && s->symmetric ? &wr_method_cg : &wr_method_bicgstab;
   s->l = o->l ? o->l : WR_BICGSTAB_L;
   s->hashed = 0;
   g->may_change = o->method == NULL;

@@ -10,7 +10,10 @@
 
 /* A method, and all of them, in the order in which --method lists them. */
 typedef struct wr_method wr_method;
-extern const wr_method wr_method_bicgstab, wr_method_bicgstabl, wr_method_idr, wr_method_cg;
+extern const wr_method wr_method_bicgstab;  /* one declaration each: so the names to export are found */
+extern const wr_method wr_method_bicgstabl;
+extern const wr_method wr_method_idr;
+extern const wr_method wr_method_cg;
 int wr_method_count(void);
 const wr_method *wr_method_at(int index);           /* NULL: there is none of that index */
 const char *wr_method_name(const wr_method *method); /* "" for NULL */

@@ -30,6 +30,16 @@ done:
   return status;
 }
 
+/* f_i = (p_i, r) */
+static wr_status find_f(wr_bicgstab *s) {
+  wr_fused sums = {.in = {&s->r}};
+  for (int i = 0; i < WR_IDR_S; i++) {
+    sums.in[1 + i] = &s->own[P + i];
+    sums.reduce[i] = (wr_reduction){WR_DOT, &s->own[P + i], &s->r, SCALAR_AT(s, f, i)};
+  }
+  return s->env->ops->fused(s->env, &sums);
+}
+
 /* M := 1 and g_i := u_i := 0, so that u_0 = M^-1 r, which is written here as every iteration leaves the next u_0. */
 static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed) {
   wr_status status = WR_OK;
@@ -39,20 +49,17 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
     wr_idr_scalars c;
     double bank[WR_MAX_SCALARS];
   } room = {.c = {.solve = *common, .omega = 1}};
-  wr_fused sums = {.in = {&s->r}};
   for (int i = 0; i < WR_IDR_S; i++) {
     room.c.M[i][i] = 1;
     if (s->hashed != seed + 1) TRY(wr_method_hash(s, &s->own[P + i], 1 + i + WR_IDR_S * (int64_t)seed));
     TRY(ops->fill(s->env, &s->own[G + i], 0));
     TRY(ops->fill(s->env, &s->own[U + i], 0));
-    sums.in[1 + i] = &s->own[P + i];
-    sums.reduce[i] = (wr_reduction){WR_DOT, &s->own[P + i], &s->r, SCALAR_AT(s, f, i)};
   }
   s->hashed = seed + 1;
   TRY(wr_method_precondition(s, &s->r, INVERSE, &direction));
   TRY(wr_method_copy(s, &s->own[U], direction));
   TRY(ops->upload(s->env, &s->bank, room.bank));
-  TRY(ops->fused(s->env, &sums));
+  TRY(find_f(s));
 done:
   return status;
 }
@@ -156,11 +163,12 @@ done:
  *     w = A u_k                                   A u_k                        w
  *     four sums                                   w p_0 ... p_3
  *     g_k, u_k, r, u_k+1, a sum                   w r, g_i and u_i             g_k u_k r u_k+1   for k = 0 not u_k
+ *   four sums                                     r p_0 ... p_3
  *   w = A r                                       A r                          w
  *   six sums                                      w r p_0 ... p_3
  *   d += ..., r -= omega w, u_0, a sum            d r w, all g_i and u_i       d r u_0
  *
- * These are 89 vectors besides five multiplies, without snapshots. */
+ * These are 94 vectors besides five multiplies, without snapshots. */
 static wr_status step(void *solver, int phase) {
   wr_status status;
   wr_bicgstab *s = solver;
@@ -170,6 +178,7 @@ static wr_status step(void *solver, int phase) {
     TRY(multiply(s, &s->own[U + k], w, 0, WR_THEN(idr_after_direction, &s->bank, NULL)));
     TRY(update(s, k, w));
   }
+  TRY(find_f(s));
   TRY(wr_method_precondition(s, &s->r, INVERSE, &inverse_r));
   TRY(multiply(s, inverse_r, w, 1, WR_THEN(idr_after_residual, &s->bank, NULL)));
   TRY(end(s, inverse_r, w));
@@ -185,7 +194,7 @@ static void left(wr_bicgstab *s, int phase, const wr_vec **vectors) {
 
 static int multiplies(const wr_bicgstab *s) { return (void)s, WR_IDR_S + 1; }
 static int vectors(const wr_bicgstab *s) {
-  return 89 + (s->precond != NULL) * 27 + (s->weight.id != 0) * (WR_IDR_S + 1);
+  return 94 + (s->precond != NULL) * 27 + (s->weight.id != 0) * (WR_IDR_S + 1);
 }
 
 static const char *const breakdowns[] = {

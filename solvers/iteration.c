@@ -40,9 +40,18 @@ enum { SHORT_EVERY = 8, MOST_UNROLLED = 8 };
 /* Bytes below which a resident kernel is faster than a graph of kernels: all of it stays in the H200's L2 cache of 50 MB. */
 static const double resident_apply = 24e6;
 
+/* Another constant, such as another method's, may have operations that a resident loop can run. */
+static void refuse_resident(wr_iteration *it) {
+  it->refused = wr_plan_generation(it->plan), it->refused_constant = it->constant;
+}
+
+static int is_refused(const wr_iteration *it) {
+  return it->refused == wr_plan_generation(it->plan) && it->refused_constant == it->constant;
+}
+
 int wr_iteration_may_be_resident(const wr_iteration *it) {
   return it->env->place == WR_CUDA && !it->host_only && !it->no_resident && !it->env->deterministic &&
-         it->refused != wr_plan_generation(it->plan) && wr_plan_backend(it->plan)->rows != NULL &&
+         !is_refused(it) && wr_plan_backend(it->plan)->rows != NULL &&
          wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
 }
 
@@ -159,7 +168,7 @@ static wr_status record(wr_iteration *it) {
   wr_status status = record_parts(it);
   wr_plan_time_pause(it->plan, paused);
   if (status == WR_OK) return WR_OK;
-  if (it->resident) it->refused = wr_plan_generation(it->plan);
+  if (it->resident) refuse_resident(it);
   it->host_only = !it->resident, it->resident = 0;
   return status == WR_EUNAVAILABLE || status == WR_EDEVICE ? WR_OK : status;
 }
@@ -194,7 +203,8 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   status = ops->loop_run(it->env, it->loop);
   if (status == WR_EDEVICE && it->resident) { /* other processes use the device and not all blocks fit: a graph instead */
     drop_loop(it);
-    it->refused = wr_plan_generation(it->plan), it->resident = 0;
+    refuse_resident(it);
+    it->resident = 0;
     return WR_OK;
   }
   if (status != WR_OK) goto done;

@@ -62,9 +62,10 @@ WR_STEP void wr_idr_after_direction(wr_idr_scalars *s, wr_step_request *request)
   s->k = k + 1;
 }
 
-/* After t = A M^-1 r with (t, r), (t, t) and h_i = (p_i, t): omega, which minimises the residual unless t and r are nearly
- * orthogonal (Sleijpen and van der Vorst 1995, section 4); f of the next residual, r being orthogonal to all p_i; c for
- * direction 0. */
+/* After t = A M^-1 r with (t, r), (t, t), h_i = (p_i, t) and f_i = (p_i, r): omega, which minimises the residual unless t and r
+ * are nearly orthogonal (Sleijpen and van der Vorst 1995, section 4); f of the next residual; c for direction 0. In exact
+ * arithmetic r is orthogonal to all p_i here. In fact f has the rounding of larger residuals before it: what no direction
+ * removes, since it is missing in f, would stay in r for good. */
 WR_STEP void wr_idr_after_residual(wr_idr_scalars *s, wr_step_request *request) {
   const double least_cos = 0.7;
   int goes_on = wr_idr_goes_on(s);
@@ -75,7 +76,7 @@ WR_STEP void wr_idr_after_residual(wr_idr_scalars *s, wr_step_request *request) 
   wr_solve_break(&s->solve, goes_on & (!is_usable), WR_IDR_BAD_OMEGA);
   goes_on = goes_on & is_usable;
   s->omega = goes_on ? omega : 0;
-  for (int i = 0; i < WR_IDR_S; i++) s->f[i] = -s->omega * s->h[i];
+  for (int i = 0; i < WR_IDR_S; i++) s->f[i] = s->f[i] - wr_product(s->omega, s->h[i]);
   wr_idr_find_c(s, 0, goes_on);
 }
 

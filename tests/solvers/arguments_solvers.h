@@ -135,6 +135,34 @@ static void try_system_below_f32(void) {
   CHECK(wr_system_below_f32(NULL) == 0 && wr_system_below_f32(&none) == 0);
 }
 
+/* Each exported method is in the list, once and by its own name. */
+static void try_method(const wr_method *method, const char *name) {
+  int times = 0;
+  for (int k = 0; k < wr_method_count(); k++) times += wr_method_at(k) == method;
+  CHECKF(times == 1, "%d times in the list", times);
+  CHECK(strcmp(wr_method_name(method), name) == 0);
+}
+
+static void try_method_bicgstab(void) { try_method(&wr_method_bicgstab, "bicgstab"); }
+static void try_method_bicgstabl(void) { try_method(&wr_method_bicgstabl, "bicgstabl"); }
+static void try_method_idr(void) { try_method(&wr_method_idr, "idr"); }
+static void try_method_cg(void) { try_method(&wr_method_cg, "cg"); }
+
+static void try_method_count(void) {
+  int64_t twice = 0;
+  CHECK(wr_method_count() >= 4);
+  for (int k = 0; k < wr_method_count(); k++)
+    for (int j = 0; j < k; j++) twice += strcmp(wr_method_name(wr_method_at(j)), wr_method_name(wr_method_at(k))) == 0;
+  CHECK(twice == 0);
+}
+
+static void try_method_at(void) {
+  CHECK(wr_method_at(-1) == NULL && wr_method_at(wr_method_count()) == NULL && wr_method_at(INT_MAX) == NULL);
+  CHECK(wr_method_at(0) != NULL && wr_method_at(wr_method_count() - 1) != NULL);
+}
+
+static void try_method_name(void) { CHECK(strcmp(wr_method_name(NULL), "") == 0); }
+
 /* A system of A, and BiCGSTAB open on it. */
 typedef struct solving {
   wr_system system;
@@ -188,7 +216,9 @@ static void try_bicgstab_solve(void) {
                {{.tolerance = (double)NAN, .iterations = 9}, "options->tolerance is"},
                {{.tolerance = (double)INFINITY, .iterations = 9}, "options->tolerance is inf"},
                {{.tolerance = 1e-9, .iterations = -1}, "options->iterations is -1"},
-               {{.tolerance = 1e-9, .iterations = 9, .check_every = -1}, "options->check_every is -1"}};
+               {{.tolerance = 1e-9, .iterations = 9, .check_every = -1}, "options->check_every is -1"},
+               {{.tolerance = 1e-9, .iterations = 9, .l = -1}, "options->l is -1"},
+               {{.tolerance = 1e-9, .iterations = 9, .l = 5}, "options->l is 5"}};
   const wr_bicgstab_options fine = {.tolerance = 1e-9, .iterations = 9};
   wr_bicgstab none = {0};
   wr_result result;
@@ -408,6 +438,10 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_system_below_f32", try_system_below_f32},                                                  \
       {"wr_residual_backward", try_residual_backward},                                                \
       {"wr_residual_row", try_residual_row}, {"wr_residual_find", try_residual_find},                 \
+      {"wr_method_bicgstab", try_method_bicgstab}, {"wr_method_bicgstabl", try_method_bicgstabl},     \
+      {"wr_method_idr", try_method_idr}, {"wr_method_cg", try_method_cg},                             \
+      {"wr_method_count", try_method_count}, {"wr_method_at", try_method_at},                         \
+      {"wr_method_name", try_method_name},                                                            \
       {"wr_bicgstab_open", try_bicgstab_open}, {"wr_bicgstab_close", try_bicgstab_close},             \
       {"wr_bicgstab_solve", try_bicgstab_solve}, {"wr_bicgstab_multiply", try_bicgstab_multiply},     \
       {"wr_bicgstab_download", try_bicgstab_download}, {"wr_graph_build", try_graph_build},           \

@@ -1,15 +1,17 @@
-/* Both methods as a textbook has them: sequential loops over plain arrays of double on the host. They call none of windrow's
- * solvers, plans, vectors or steps, and recover from no breakdown. test_plain_methods.c compares windrow's loops with them. */
+/* The methods as textbooks and papers have them: sequential loops over plain arrays of double on the host. They call none of
+ * windrow's solvers, plans, vectors or steps, and recover from no breakdown. test_plain_methods.c compares windrow's loops with
+ * them. */
 #ifndef WR_TEST_PLAIN_METHODS_H
 #define WR_TEST_PLAIN_METHODS_H
 
+#include "solvers/system.h"
 #include "spmv/matrix/csr.h"
 #include "tests/solvers/ground.h"
 
 typedef struct plain_run {
   int64_t iterations;
   int converged;
-  double *history; /* [iterations] BiCGSTAB: ||r|| / ||b|| after each; PageRank: L1 change of each */
+  double *history; /* [iterations] systems: ||r|| / ||b|| after each; PageRank: L1 change of each */
 } plain_run;
 
 static inline void plain_run_free(plain_run *run) {
@@ -43,46 +45,258 @@ static inline void plain_multiply(const wr_csr *A, const double *x, double *y, p
   }
 }
 
-/* Solves A x = b by BiCGSTAB (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), page 631ff) without a
- * preconditioner: Jacobi from the right is a matrix with scaled columns. x[n]: the first guess, then the answer. Ends where
- * ||r|| <= tolerance * ||b||, also where the half step to s is enough, after `limit` iterations at most. noise is that of the
- * products, or NULL. */
-static inline plain_run plain_bicgstab(const wr_csr *A, const double *b, double tolerance, int64_t limit, double *x,
-                                       plain_noise *noise) {
-  int64_t n = A->nrows;
-  plain_run run = {.history = room_for(limit, sizeof(double))};
-  double *r = room_for(n, sizeof *r), *shadow = room_for(n, sizeof *r), *p = room_for(n, sizeof *r);
-  double *v = room_for(n, sizeof *r), *s = room_for(n, sizeof *r), *t = room_for(n, sizeof *r);
-  double rho = 1, alpha = 1, omega = 1, norm_b = plain_norm(n, b);
+/* A system A x = b, and how it is solved: until ||r|| <= tolerance * ||b||, also where r is that small within an iteration, or
+ * for `limit` iterations. */
+typedef struct plain_problem {
+  const wr_csr *A;
+  const double *b;       /* [n] */
+  const double *inverse; /* [n] the diagonal of M^-1; NULL: M = 1 */
+  int l;                 /* of BiCGSTAB(l) */
+  double tolerance;
+  int64_t limit;
+  plain_noise *noise;    /* of the products, or NULL */
+} plain_problem;
 
-  plain_multiply(A, x, r, noise);
-  for (int64_t i = 0; i < n; i++) {
-    r[i] = b[i] - r[i];
-    shadow[i] = r[i];
-  }
-  while (!run.converged && run.iterations < limit) {
+/* x[n]: the first guess, then the answer. */
+typedef plain_run plain_method(const plain_problem *p, double *x);
+
+/* A term of a sum of vectors: sums of large terms lose digits, as products do. */
+static inline double plain_term(const plain_problem *p, double term) {
+  return p->noise ? term * (1 + p->noise->relative * (2 * random_in(&p->noise->seed) - 1)) : term;
+}
+
+/* z = M^-1 r */
+static inline void plain_precondition(const plain_problem *p, const double *r, double *z) {
+  for (int64_t i = 0; i < p->A->nrows; i++) z[i] = p->inverse ? p->inverse[i] * r[i] : r[i];
+}
+
+/* y = A M^-1 x; room[n] */
+static inline void plain_product(const plain_problem *p, const double *x, double *y, double *room) {
+  plain_precondition(p, x, room);
+  plain_multiply(p->A, room, y, p->noise);
+}
+
+/* r = b - A x */
+static inline void plain_residual(const plain_problem *p, const double *x, double *r) {
+  plain_multiply(p->A, x, r, p->noise);
+  for (int64_t i = 0; i < p->A->nrows; i++) r[i] = p->b[i] - r[i];
+}
+
+static inline int plain_is_enough(const plain_problem *p, const double *r) {
+  return plain_norm(p->A->nrows, r) <= p->tolerance * plain_norm(p->A->nrows, p->b);
+}
+
+/* At the end of an iteration. */
+static inline void plain_note(const plain_problem *p, plain_run *run, const double *r) {
+  run->history[run->iterations++] = plain_norm(p->A->nrows, r) / plain_norm(p->A->nrows, p->b);
+  run->converged = plain_is_enough(p, r);
+}
+
+/* BiCGSTAB (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), page 631ff), preconditioned from the right: it solves
+ * A M^-1 d = r for the first residual r, and x += M^-1 d. */
+static inline plain_run plain_bicgstab(const plain_problem *q, double *x) {
+  int64_t n = q->A->nrows;
+  plain_run run = {.history = room_for(q->limit, sizeof(double))};
+  double *vectors = room_for(8 * n, sizeof(double)), *r = vectors, *shadow = r + n, *p = shadow + n, *v = p + n;
+  double *s = v + n, *t = s + n, *d = t + n, *room = d + n;
+  double rho = 1, alpha = 1, omega = 1;
+
+  plain_residual(q, x, r);
+  memcpy(shadow, r, (size_t)n * sizeof *r);
+  while (!run.converged && run.iterations < q->limit) {
     double rho_before = rho;
     rho = plain_dot(n, shadow, r);
     double beta = (rho / rho_before) * (alpha / omega);
     for (int64_t i = 0; i < n; i++) p[i] = r[i] + beta * (p[i] - omega * v[i]);
-    plain_multiply(A, p, v, noise);
+    plain_product(q, p, v, room);
     alpha = rho / plain_dot(n, shadow, v);
     for (int64_t i = 0; i < n; i++) s[i] = r[i] - alpha * v[i];
-    if (plain_norm(n, s) <= tolerance * norm_b) {
+    if (plain_is_enough(q, s)) {
       omega = 0; /* the half step is the last one */
     } else {
-      plain_multiply(A, s, t, noise);
+      plain_product(q, s, t, room);
       omega = plain_dot(n, t, s) / plain_dot(n, t, t);
     }
     for (int64_t i = 0; i < n; i++) {
-      x[i] += alpha * p[i] + omega * s[i];
+      d[i] += alpha * p[i] + omega * s[i];
       r[i] = s[i] - omega * t[i];
     }
-    double norm_r = plain_norm(n, r);
-    run.history[run.iterations++] = norm_r / norm_b;
-    run.converged = norm_r <= tolerance * norm_b;
+    plain_note(q, &run, r);
   }
-  free(r), free(shadow), free(p), free(v), free(s), free(t);
+  plain_precondition(q, d, room);
+  for (int64_t i = 0; i < n; i++) x[i] += room[i];
+  free(vectors);
+  return run;
+}
+
+/* Conjugate gradients (Hestenes and Stiefel 1952; with M as in Saad, Iterative Methods for Sparse Linear Systems, algorithm
+ * 9.1). */
+static inline plain_run plain_cg(const plain_problem *q, double *x) {
+  int64_t n = q->A->nrows;
+  plain_run run = {.history = room_for(q->limit, sizeof(double))};
+  double *vectors = room_for(4 * n, sizeof(double)), *r = vectors, *z = r + n, *p = z + n, *product = p + n;
+
+  plain_residual(q, x, r);
+  plain_precondition(q, r, z);
+  memcpy(p, z, (size_t)n * sizeof *p);
+  while (!run.converged && run.iterations < q->limit) {
+    double rz = plain_dot(n, r, z);
+    plain_multiply(q->A, p, product, q->noise);
+    double alpha = rz / plain_dot(n, product, p);
+    for (int64_t i = 0; i < n; i++) {
+      x[i] += alpha * p[i];
+      r[i] -= alpha * product[i];
+    }
+    plain_precondition(q, r, z);
+    double beta = plain_dot(n, r, z) / rz;
+    for (int64_t i = 0; i < n; i++) p[i] = z[i] + beta * p[i];
+    plain_note(q, &run, r);
+  }
+  free(vectors);
+  return run;
+}
+
+/* The second part of an iteration of BiCGSTAB(l): d and r_0 by the least residual, after the modified Gram-Schmidt method has
+ * made r_1 ... r_l orthogonal. r and u are [l + 1][n]. Returns omega, that is gamma_l. */
+static inline double plain_reduce(int l, int64_t n, double **r, double **u, double *d) {
+  double tau[5][5], sigma[5], first[5], gamma[6] = {0}, second;
+  for (int j = 1; j <= l; j++) {
+    for (int i = 1; i < j; i++) {
+      tau[i][j] = plain_dot(n, r[j], r[i]) / sigma[i];
+      for (int64_t k = 0; k < n; k++) r[j][k] -= tau[i][j] * r[i][k];
+    }
+    sigma[j] = plain_dot(n, r[j], r[j]);
+    first[j] = plain_dot(n, r[0], r[j]) / sigma[j];
+  }
+  for (int j = l; j >= 1; j--) {
+    gamma[j] = first[j];
+    for (int i = j + 1; i <= l; i++) gamma[j] -= tau[j][i] * gamma[i];
+  }
+  for (int j = 0; j < l; j++) {
+    second = gamma[j + 1];
+    for (int i = j + 1; i < l && j > 0; i++) second += tau[j][i] * gamma[i + 1];
+    for (int64_t k = 0; k < n; k++) d[k] += second * r[j][k];
+  }
+  for (int j = 1; j <= l; j++)
+    for (int64_t k = 0; k < n; k++) {
+      r[0][k] -= first[j] * r[j][k];
+      u[0][k] -= gamma[j] * u[j][k];
+    }
+  return gamma[l];
+}
+
+/* BiCGSTAB(l) (Sleijpen and Fokkema, Electron. Trans. Numer. Anal. 1 (1993), algorithm 3.1), preconditioned from the right as
+ * above. */
+static inline plain_run plain_bicgstabl(const plain_problem *q, double *x) {
+  int64_t n = q->A->nrows;
+  plain_run run = {.history = room_for(q->limit, sizeof(double))};
+  double *vectors = room_for(13 * n, sizeof(double)), *r[5], *u[5];
+  double *shadow = vectors + 10 * n, *d = shadow + n, *room = d + n, rho = 1, alpha = 0, omega = 1;
+
+  for (int j = 0; j <= 4; j++) r[j] = vectors + j * n, u[j] = vectors + (5 + j) * n;
+  plain_residual(q, x, r[0]);
+  memcpy(shadow, r[0], (size_t)n * sizeof *shadow);
+  while (!run.converged && run.iterations < q->limit) {
+    int is_enough = 0;
+    rho *= -omega;
+    for (int j = 0; j < q->l && !is_enough; j++) {
+      double rho_before = rho;
+      rho = plain_dot(n, r[j], shadow);
+      double beta = alpha * rho / rho_before;
+      for (int i = 0; i <= j; i++)
+        for (int64_t k = 0; k < n; k++) u[i][k] = plain_term(q, r[i][k]) - plain_term(q, beta * u[i][k]);
+      plain_product(q, u[j], u[j + 1], room);
+      alpha = rho / plain_dot(n, u[j + 1], shadow);
+      for (int i = 0; i <= j; i++)
+        for (int64_t k = 0; k < n; k++) r[i][k] -= plain_term(q, alpha * u[i + 1][k]);
+      for (int64_t k = 0; k < n; k++) d[k] += alpha * u[0][k];
+      is_enough = plain_is_enough(q, r[0]);
+      if (!is_enough) plain_product(q, r[j], r[j + 1], room);
+    }
+    if (!is_enough) omega = plain_reduce(q->l, n, r, u, d);
+    plain_note(q, &run, r[0]);
+  }
+  plain_precondition(q, d, room);
+  for (int64_t i = 0; i < n; i++) x[i] += room[i];
+  free(vectors);
+  return run;
+}
+
+enum { PLAIN_S = 4 };
+
+/* Direction k of IDR: u_k and g_k = A u_k, orthogonal to p_i for i < k, from v = r - sum c_i g_i; column k of M. */
+static inline void plain_direction(const plain_problem *q, int k, double omega, const double *r, double **P, double **G,
+                                   double **U, double M[PLAIN_S][PLAIN_S], const double *f, double *room) {
+  int64_t n = q->A->nrows;
+  double c[PLAIN_S] = {0}, *v = room, *z = room + n;
+  for (int i = k; i < PLAIN_S; i++) {
+    c[i] = f[i];
+    for (int j = k; j < i; j++) c[i] -= M[i][j] * c[j];
+    c[i] /= M[i][i];
+  }
+  for (int64_t m = 0; m < n; m++) {
+    v[m] = r[m];
+    for (int i = k; i < PLAIN_S; i++) v[m] -= plain_term(q, c[i] * G[i][m]);
+  }
+  plain_precondition(q, v, z);
+  for (int64_t m = 0; m < n; m++) {
+    double sum = omega * z[m];
+    for (int i = k; i < PLAIN_S; i++) sum += plain_term(q, c[i] * U[i][m]);
+    U[k][m] = sum;
+  }
+  plain_multiply(q->A, U[k], G[k], q->noise);
+  for (int i = 0; i < k; i++) {
+    double alpha = plain_dot(n, P[i], G[k]) / M[i][i];
+    for (int64_t m = 0; m < n; m++) {
+      G[k][m] -= plain_term(q, alpha * G[i][m]);
+      U[k][m] -= plain_term(q, alpha * U[i][m]);
+    }
+  }
+  for (int i = k; i < PLAIN_S; i++) M[i][k] = plain_dot(n, P[i], G[k]);
+}
+
+/* IDR(4) with biorthogonality (van Gijzen and Sonneveld, ACM Trans. Math. Softw. 38 (2011), figure 2), where P is what
+ * wr_hash_shadow makes of the seeds 1 to 4, and omega is found as in Sleijpen and van der Vorst (1995), with 0.7. */
+static inline plain_run plain_idr(const plain_problem *q, double *x) {
+  int64_t n = q->A->nrows;
+  plain_run run = {.history = room_for(q->limit, sizeof(double))};
+  double *vectors = room_for((3 * PLAIN_S + 4) * n, sizeof(double)), *P[PLAIN_S], *G[PLAIN_S], *U[PLAIN_S];
+  double *r = vectors + (ptrdiff_t)3 * PLAIN_S * n, *t = r + n, *room = t + n, M[PLAIN_S][PLAIN_S] = {{0}}, f[PLAIN_S];
+  double omega = 1;
+
+  for (int k = 0; k < PLAIN_S; k++) {
+    P[k] = vectors + k * n, G[k] = P[k] + PLAIN_S * n, U[k] = G[k] + PLAIN_S * n;
+    M[k][k] = 1;
+    wr_hash_shadow(P[k], n, k + 1);
+  }
+  plain_residual(q, x, r);
+  while (!run.converged && run.iterations < q->limit) {
+    int is_enough = 0;
+    for (int i = 0; i < PLAIN_S; i++) f[i] = plain_dot(n, P[i], r);
+    for (int k = 0; k < PLAIN_S && !is_enough; k++) {
+      plain_direction(q, k, omega, r, P, G, U, M, f, room);
+      double beta = f[k] / M[k][k];
+      for (int64_t m = 0; m < n; m++) {
+        r[m] -= plain_term(q, beta * G[k][m]);
+        x[m] += beta * U[k][m];
+      }
+      for (int i = k; i < PLAIN_S; i++) f[i] -= beta * M[i][k];
+      is_enough = plain_is_enough(q, r);
+    }
+    if (!is_enough) {
+      double *z = room + n;
+      plain_product(q, r, t, z);
+      double tr = plain_dot(n, t, r), cosine = fabs(tr) / (plain_norm(n, t) * plain_norm(n, r));
+      omega = tr / plain_dot(n, t, t);
+      if (cosine < 0.7) omega *= 0.7 / cosine;
+      for (int64_t m = 0; m < n; m++) {
+        x[m] += omega * z[m];
+        r[m] -= omega * t[m];
+      }
+    }
+    plain_note(q, &run, r);
+  }
+  free(vectors);
   return run;
 }
 

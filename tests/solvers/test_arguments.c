@@ -2,6 +2,7 @@
  * WR_EUSAGE and name the function and the argument; a function without a status behaves as config/status.h says. The table is
  * compared with the version script of the library, so that a new function has to be in it. */
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "solvers/windrow.h"
