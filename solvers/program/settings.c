@@ -106,7 +106,7 @@ const wr_option wr_bicgstab_table[] = {
      .help = "without a file: b = A times this x"},
     {.name = "method", .type = WR_OPTION_CHOICE, .offset = AT(method), .choices = "auto|bicgstab|bicgstabl|idr|cg",
      .value = "auto",
-     .help = "auto: cg for a symmetric matrix with a positive diagonal, else bicgstab; then idr and bicgstabl, if need be"},
+     .help = "auto: cg for a symmetric matrix with a positive diagonal, else bicgstab; then idr, bicgstabl if need be"},
     {.name = "ell", .type = WR_OPTION_INT, .offset = AT(ell), .min = 1, .max = 4, .value = WR_DEFAULT_ELL,
      .help = "l of the method bicgstabl, BiCGSTAB(l)"},
     {.name = "precond", .type = WR_OPTION_CHOICE, .offset = AT(precond), .choices = "none|jacobi", .value = "none",
