@@ -131,22 +131,28 @@ done:
   return status;
 }
 
+/* 1: the last operation of an iteration would have too many inputs: d, shadow, weight, and all u_j and r_j. */
+static int finds_d_apart(const wr_bicgstab *s) { return s->weight.id != 0 && 2 * (s->l + 1) + 3 > WR_MAX_INPUTS; }
+
 /* d += alpha u_0 + sum gamma_j r_j-1;  u_0 -= sum gamma_j u_j;  r_0 -= sum gamma_j r_j. With M, d += M^-1 times all that the
  * iteration has added. */
 static wr_status update(wr_bicgstab *s, int phase) {
   wr_status status;
   wr_then then = WR_THEN(bicgstabl_after_update, &s->bank, &s->loop->log);
-  wr_fused f = {.out = {NULL, search(s, 0, phase), &s->r},
-                .reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)},
+  wr_fused f = {.reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)},
                            {WR_DOT, &s->r, &s->own[SHADOW], SCALAR(s, rho_next)}}};
-  add_search(s, &f, 0, s->l == 1, phase);
-  add_term(&f, 1, f.out[1], 1, one), add_term(&f, 2, f.out[2], 1, one);
+  wr_fused first = {0}, *of_d = finds_d_apart(s) ? &first : &f;
+  int u = of_d == &f, r = u + 1;
+  add_search(s, of_d, 0, s->l == 1, phase);
+  for (int j = 1; j <= s->l; j++) add_term(of_d, 0, residual(s, j - 1), 1, gamma_at(s, j));
+  if (of_d == &first) TRY(s->env->ops->fused(s->env, &first));
+  f.out[u] = search(s, 0, phase), f.out[r] = &s->r;
+  add_term(&f, u, f.out[u], 1, one), add_term(&f, r, f.out[r], 1, one);
   for (int j = 1; j <= s->l; j++) {
-    add_term(&f, 0, residual(s, j - 1), 1, gamma_at(s, j));
-    add_term(&f, 1, search(s, j, phase), -1, gamma_at(s, j));
-    add_term(&f, 2, residual(s, j), -1, gamma_at(s, j));
+    add_term(&f, u, search(s, j, phase), -1, gamma_at(s, j));
+    add_term(&f, r, residual(s, j), -1, gamma_at(s, j));
   }
-  add_term(&f, 0, &s->own[SHADOW], 0, one);
+  add_term(&f, u, &s->own[SHADOW], 0, one);
   wr_method_add_weighted(s, &f, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
   if (!s->precond) f.then = then;
   TRY(s->env->ops->fused(s->env, &f));
@@ -209,6 +215,7 @@ static int vectors(const wr_bicgstab *s) {
   for (int j = 0; j < l; j++) count += 3 * (j + 1) + (j > 0 ? 2 : 0) + 3 * (j + 1) + (j + 1 < l ? 2 : 1);
   count += gram_passes * (l + 1) + 2 * (l + 1) + 2 + 3;
   if (s->precond) count += 3;
+  if (finds_d_apart(s)) count += l + 1;
   return count + (s->weight.id != 0) * (l + 1);
 }
 
