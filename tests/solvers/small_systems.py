@@ -2,21 +2,25 @@
 """Solves small systems with bicgstab and judges its exit codes by exact rational arithmetic.
 
     small_systems.py --program build/bicgstab [--systems 2000] [--seed 1] [--backends reference,cpu_csr] [--keep DIR]
+                     [--methods auto,bicgstab,bicgstabl,idr,cg] [--each]
 
-Every system has 2 to 5 unknowns and is solved in f64 and in f32. Many are singular, nearly singular, badly scaled or made to
-break BiCGSTAB down. The residual of the written x is computed with Python's fractions from the numbers in the files, so no
-rounding is in it. What must hold, ||.|| being the 2-norm:
+Every system has 2 to 5 unknowns and is solved in f64 and in f32, by one of the methods or with --each by all of them. Many
+are singular, nearly singular, badly scaled or made to break BiCGSTAB down. The residual of the written x is computed with
+Python's fractions from the numbers in the files, so no rounding is in it. What must hold, ||.|| being the 2-norm:
 
   exit 0  ||b - A x|| <= tolerance * ||b||
   exit 2  also allowed for any system: not converged, or stagnated
   exit 3  only if b is not 0 where a row of A is empty: the program says that no x solves such a system
-  exit 5  only if the condition number of A is at least 1/u, or an element of the exact solution is beyond f64
+  exit 5  only if the condition number of A is at least 1/u, or an element of the exact solution is beyond f64;
+          by cg also if A is not symmetric positive definite, or no longer as it is scaled;
+          by bicgstabl, since it breaks down where (A r, r) = 0 for l = 1, or r, A r, ... are linearly dependent
   any other exit code is a failure, exit 7 (verification failed) included
 
 u is 2^-53 or 2^-24. The condition number is ||A|| ||A^-1|| in the Frobenius norm, from the exact inverse. The last line on
 standard output is "small_systems: N passed, N failed, N skipped". A failed system is printed as the command that repeats it.
 """
 import argparse
+import itertools
 import math
 import os
 import random
@@ -195,7 +199,21 @@ def true_residual_meets(rows, b, x, tolerance):
     return squares([residual]) <= Fraction(tolerance) ** 2 * squares([b])
 
 
-def judge(code, precision, rows, b, path):
+def is_definite(rows):
+    """Whether A is symmetric positive definite: symmetric, with positive pivots."""
+    n, work = len(rows), [list(row) for row in rows]
+    if any(rows[i][j] != rows[j][i] for i in range(n) for j in range(i)):
+        return False
+    for k in range(n):
+        if work[k][k] <= 0:
+            return False
+        for i in range(k + 1, n):
+            factor = work[i][k] / work[k][k]
+            work[i] = [p - factor * q for p, q in zip(work[i], work[k])]
+    return True
+
+
+def judge(code, precision, method, scale, rows, b, path):
     """None, or what is wrong."""
     if code == 0:
         if true_residual_meets(rows, b, read_vector(path), TOLERANCE[precision]):
@@ -207,13 +225,18 @@ def judge(code, precision, rows, b, path):
         return None
     if code == 5 and (not is_regular(rows, UNIT[precision]) or overflows(rows, b)):
         return None
+    if code == 5 and method == "cg" and (scale != "none" or not is_definite(rows)):
+        return None
+    if code == 5 and method == "bicgstabl":
+        return None
     if code == 5:
         return "breakdown, although A is regular"
     return "exit code %d" % code
 
 
-def solve(options, precision, backend, precond, scale, folder):
+def solve(options, precision, backend, precond, scale, method, folder):
     command = [options.program, "-q", "-p", precision, "-k", backend, "--precond", precond, "--scale", scale,
+               "--method", method[0], "--ell", method[1],
                "-n", str(options.iterations), "-b", "%s/b.mtx" % folder, "-o", "%s/x.mtx" % folder, "%s/A.mtx" % folder]
     if os.path.exists(folder + "/x.mtx"):
         os.remove(folder + "/x.mtx")
@@ -228,6 +251,8 @@ def main():
     parser.add_argument("--systems", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backends", default="cpu_csr,reference")
+    parser.add_argument("--methods", default="auto,bicgstab,bicgstabl,idr,cg")
+    parser.add_argument("--each", action="store_true", help="solve every system by each of the methods, not by one")
     parser.add_argument("--iterations", type=int, default=0, help="at most; 0: the program's default")
     parser.add_argument("--work", required=True, help="a folder for the files of one system")
     parser.add_argument("--keep", help="a folder for the files of failed systems")
@@ -244,14 +269,15 @@ def main():
         exact_b = [Fraction(v) for v in b]
         precond = "jacobi" if r.random() < 0.3 and all(rows[i][i] != 0 for i in range(len(rows))) else "none"
         scale = r.choice(["auto", "auto", "none", "equilibrate", "match"])
-        for precision in ("f64", "f32"):
-            backend = r.choice(backends)
-            code, said, command = solve(options, precision, backend, precond, scale, options.work)
+        methods = options.methods.split(",") if options.each else [r.choice(options.methods.split(","))]
+        for precision, name in itertools.product(("f64", "f32"), methods):
+            backend, method = r.choice(backends), (name, str(r.randint(1, 4)))
+            code, said, command = solve(options, precision, backend, precond, scale, method, options.work)
             if code == 3 and precision == "f32" and "f32" in said:
-                counts[precision, "refused"] += 1  # a value that f32 cannot hold, said so
+                counts[precision, name, "refused"] += 1  # a value that f32 cannot hold, said so
                 continue
-            wrong = judge(code, precision, exact_rows, exact_b, options.work + "/x.mtx")
-            counts[precision, code] += 1
+            wrong = judge(code, precision, name, scale, exact_rows, exact_b, options.work + "/x.mtx")
+            counts[precision, name, code] += 1
             if wrong is None:
                 continue
             failed += 1
@@ -263,8 +289,8 @@ def main():
                 os.makedirs(folder, exist_ok=True)
                 write_matrix(folder + "/A.mtx", rows)
                 write_vector(folder + "/b.mtx", b)
-    for (precision, code), count in sorted(counts.items(), key=str):
-        print("%s %s %s: %d" % (precision, "exit" if code != "refused" else "", code, count))
+    for (precision, method, code), count in sorted(counts.items(), key=str):
+        print("%s %s %s %s: %d" % (precision, method, "exit" if code != "refused" else "", code, count))
     print("small_systems: %d passed, %d failed, 0 skipped" % (sum(counts.values()) - failed, failed))
     return failed > 0
 
