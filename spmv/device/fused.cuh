@@ -10,10 +10,12 @@
 struct wr_narrow {
   static constexpr int SLOTS = 6, OUTPUTS = 2, SUMS = WR_MAX_REDUCTIONS, TERMS = SLOTS + OUTPUTS - 1,
                        STEPS = WR_AFTER_VECTORS;
+  static constexpr bool IS_EXACT = true; /* a kernel is compiled for the very numbers of an operation's vectors */
 };
 struct wr_wide {
   static constexpr int SLOTS = WR_MAX_INPUTS + 1, OUTPUTS = WR_MAX_OUTPUTS, SUMS = WR_FUSED_REDUCTIONS,
                        TERMS = SLOTS + OUTPUTS - 1, STEPS = WR_AFTER_MANY;
+  static constexpr bool IS_EXACT = false; /* for at most so many */
 };
 
 typedef struct wr_device_coefficient {
@@ -29,6 +31,7 @@ struct wr_fused_args {
   const T *in[ROOM::SLOTS];
   T *out[ROOM::OUTPUTS];
   int nin, nout, has_times;
+  unsigned terms[ROOM::OUTPUTS]; /* bit k: c[o][k] is a term */
   wr_device_coefficient c[ROOM::OUTPUTS][ROOM::TERMS]; /* of in[k]; of out[q] at SLOTS + q. factor 0: no term */
   wr_sums_of<ROOM::SUMS> sums;
   int u[ROOM::SUMS], z[ROOM::SUMS]; /* z -1: the kind reads no second vector */

@@ -81,15 +81,19 @@ __device__ inline void pick(const wr_pack<T, V> (&from)[COUNT], int slot, double
       for (int e = 0; e < V; e++) values[e] = (double)from[s].at[e];
 }
 
-/* The numbers of vectors of an operation: those that the kernel is compiled for, or in a kernel for any operation that has room
- * in wr_wide, those of the operation. */
+/* The numbers of vectors of an operation, and whether output o has a term k: as the kernel is compiled, or as the operation says,
+ * which takes a test of a kernel parameter. */
 template <int NIN, typename T, class ROOM>
 __device__ inline int inputs_of(const wr_fused_args<T, ROOM> &f) {
-  return NIN == wr_wide::SLOTS ? f.nin : NIN;
+  return ROOM::IS_EXACT ? NIN : f.nin;
 }
-template <int NIN, int NOUT, typename T, class ROOM>
+template <int NOUT, typename T, class ROOM>
 __device__ inline int outputs_of(const wr_fused_args<T, ROOM> &f) {
-  return NIN == wr_wide::SLOTS ? f.nout : NOUT;
+  return ROOM::IS_EXACT ? NOUT : f.nout;
+}
+template <typename T, class ROOM>
+__device__ inline bool has_term(const wr_fused_args<T, ROOM> &f, int o, int k) {
+  return ROOM::IS_EXACT || (f.terms[o] >> k & 1);
 }
 
 /* Output o of one group, from inputs in v[0..NIN-1] and earlier outputs in v[NIN..]. */
@@ -97,22 +101,22 @@ template <int NIN, int NOUT, typename T, class ROOM, int V>
 __device__ inline void compute_output(const wr_fused_args<T, ROOM> &f, const double *c, int o,
                                       wr_pack<T, V> (&v)[NIN + NOUT]) {
   double sum[V];
-  c += o * ROOM::TERMS;
+  const double *own = c + o * ROOM::TERMS;
   for (int e = 0; e < V; e++) sum[e] = 0;
 #pragma unroll
   for (int k = 0; k < NIN; k++)
-    if (c[k] != 0) /* 0: no term, or a coefficient that is 0; the same for all threads */
+    if (has_term(f, o, k) && own[k] != 0) /* 0: no term, or a coefficient that is 0; the same for all threads */
 #pragma unroll
       for (int e = 0; e < V; e++) {
         double value = (double)v[k].at[e];
         if (k == 0 && NIN > 1 && f.has_times) value *= (double)v[NIN > 1 ? 1 : 0].at[e];
-        sum[e] += c[k] * value;
+        sum[e] += own[k] * value;
       }
 #pragma unroll
   for (int q = 0; q < NOUT - 1; q++)
-    if (q < o && c[ROOM::SLOTS + q] != 0)
+    if (q < o && has_term(f, o, ROOM::SLOTS + q) && own[ROOM::SLOTS + q] != 0)
 #pragma unroll
-      for (int e = 0; e < V; e++) sum[e] += c[ROOM::SLOTS + q] * (double)v[NIN + q].at[e];
+      for (int e = 0; e < V; e++) sum[e] += own[ROOM::SLOTS + q] * (double)v[NIN + q].at[e];
 #pragma unroll
   for (int e = 0; e < V; e++) v[NIN + o].at[e] = (T)sum[e];
 }
@@ -121,7 +125,7 @@ __device__ inline void compute_output(const wr_fused_args<T, ROOM> &f, const dou
 template <int NIN, int NOUT, typename T, class ROOM, int V>
 __device__ inline void finish_group(const wr_fused_args<T, ROOM> &f, const double *c, int64_t group,
                                     wr_pack<T, V> (&v)[NIN + NOUT], double (&sum)[ROOM::SUMS]) {
-  int nout = outputs_of<NIN, NOUT>(f);
+  int nout = outputs_of<NOUT>(f);
 #pragma unroll
   for (int o = 0; o < NOUT; o++)
     if (o < nout) compute_output<NIN, NOUT>(f, c, o, v);
@@ -167,7 +171,7 @@ constexpr int depth = 2 * NIN + NOUT <= 3 ? 4
                                           : 1;
 
 template <typename T, class ROOM, int NIN, int NOUT>
-__global__ void __launch_bounds__(WR_STREAM_THREADS, NIN == wr_wide::SLOTS ? 2 : 4)
+__global__ void __launch_bounds__(WR_STREAM_THREADS, NIN + NOUT > 8 ? 2 : 4)
     fused(WR_KERNEL_PARAMETER wr_fused_args<T, ROOM> f) {
   constexpr int V = WR_PACK_BYTES / sizeof(T);
   int64_t thread = wr_stream_thread();
@@ -252,8 +256,13 @@ static void add_terms(wr_fused_args<T, ROOM> *a, const fused_plan *p, const wr_f
   for (int k = 0; k < WR_MAX_INPUTS; k++) {
     if (f->c[o][k].factor == 0 || p->slot_of[k] < 0) continue;
     a->c[o][p->slot_of[k]] = coefficient_of(&f->c[o][k]);
+    a->terms[o] |= 1u << p->slot_of[k];
   }
-  for (int q = 0; q < o; q++) a->c[o][ROOM::SLOTS + q] = coefficient_of(&f->c[o][WR_MAX_INPUTS + q]);
+  for (int q = 0; q < o; q++) {
+    if (f->c[o][WR_MAX_INPUTS + q].factor == 0) continue;
+    a->c[o][ROOM::SLOTS + q] = coefficient_of(&f->c[o][WR_MAX_INPUTS + q]);
+    a->terms[o] |= 1u << (ROOM::SLOTS + q);
+  }
 }
 
 /* outputs: the slot of the first output. */
@@ -312,13 +321,19 @@ static wr_status launch_narrow(wr_env *env, const fused_plan *p, const wr_fused 
   }
 }
 
+/* One of three kernels: for sums of few vectors, for most updates, and for all. */
+template <typename T>
+static wr_status launch_wide(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
+  if (p->nin <= 6 && p->nout == 0) return launch_shape<6, 0>(env, make_args<T, wr_wide>(env, p, f, n, 6));
+  if (p->nin <= 9) return launch_shape<9, 4>(env, make_args<T, wr_wide>(env, p, f, n, 9));
+  return launch_shape<wr_wide::SLOTS, 4>(env, make_args<T, wr_wide>(env, p, f, n, wr_wide::SLOTS));
+}
+
 template <typename T>
 static wr_status launch_fused(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
   bool is_narrow = p->nin <= wr_narrow::SLOTS && p->nout <= wr_narrow::OUTPUTS && p->nsums <= wr_narrow::SUMS;
-  if (is_narrow && !env->resident) return launch_narrow<T>(env, p, f, n);
-  wr_fused_args<T, wr_wide> a = make_args<T, wr_wide>(env, p, f, n, wr_wide::SLOTS);
-  if (env->resident) return wr_resident_add_vectors(env, a, f->then);
-  return launch_shape<wr_wide::SLOTS, wr_wide::OUTPUTS>(env, a);
+  if (env->resident) return wr_resident_add_vectors(env, make_args<T, wr_wide>(env, p, f, n, wr_wide::SLOTS), f->then);
+  return is_narrow ? launch_narrow<T>(env, p, f, n) : launch_wide<T>(env, p, f, n);
 }
 
 extern "C" wr_status wr_cuda_fused(wr_env *env, const wr_fused *f) {
