@@ -127,7 +127,8 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
       .snapshot_rr = g->snapshot_norm * g->snapshot_norm, .enough = 0.01,
       .gap = SNAPSHOT_ROUNDS, .snapshot_round = before.rounds + SNAPSHOT_ROUNDS, .period = s->loop->period,
       .gain_rr = square, .gain_step = before.steps, .gain = 0.81,
-      .patience = g->may_change ? CHANGE_PATIENCE : PATIENCE, .yields = g->may_change || s->method != &wr_method_bicgstab};
+      .patience = g->may_change ? CHANGE_PATIENCE : PATIENCE,
+      .yields = g->may_change || s->method != &wr_method_bicgstab};
   TRY(find_plain_square(s, &c.rr));
   /* A method that another may follow has half of the iterations, unless they are few. */
   double left = (double)g->options->iterations - c.steps;

@@ -282,8 +282,8 @@ static void test_looks(ground *g, const choice *m) {
   wr_csr_free(A);
 }
 
-/* The answer at the limit is no worse than the last iterate, nor than 0. Where the method's own residual is near to rounding, it
- * is no longer that of the iterate. */
+/* The answer at the limit is no worse than the last iterate, nor than 0. Where the method's own residual is near to rounding,
+ * it is no longer that of the iterate. */
 static void test_limits(ground *g, const choice *m) {
   wr_csr *A = indefinite();
   for (int w = 0; w < ways_of(g); w++)

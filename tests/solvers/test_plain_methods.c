@@ -52,16 +52,18 @@ typedef struct method_pair {
 
 static const method_pair pairs[] = {
     {.name = "BiCGSTAB", .method = &wr_method_bicgstab, .multiplies = 2, .plain = plain_bicgstab},
-    {.name = "BiCGSTAB, Jacobi applied", .method = &wr_method_bicgstab, .multiplies = 2, .plain = plain_bicgstab, .applied = 1},
+    {.name = "BiCGSTAB, Jacobi applied", .method = &wr_method_bicgstab, .multiplies = 2, .plain = plain_bicgstab,
+     .applied = 1},
     {.name = "BiCGSTAB(1)", .method = &wr_method_bicgstabl, .multiplies = 2, .plain = plain_bicgstabl, .l = 1},
     {.name = "BiCGSTAB(2)", .method = &wr_method_bicgstabl, .multiplies = 4, .plain = plain_bicgstabl, .l = 2},
-    {.name = "BiCGSTAB(2), Jacobi applied", .method = &wr_method_bicgstabl, .multiplies = 4, .plain = plain_bicgstabl, .l = 2,
-     .applied = 1},
+    {.name = "BiCGSTAB(2), Jacobi applied", .method = &wr_method_bicgstabl, .multiplies = 4, .plain = plain_bicgstabl,
+     .l = 2, .applied = 1},
     {.name = "BiCGSTAB(4)", .method = &wr_method_bicgstabl, .multiplies = 8, .plain = plain_bicgstabl, .l = 4},
     {.name = "IDR", .method = &wr_method_idr, .multiplies = 5, .plain = plain_idr},
     {.name = "IDR, Jacobi applied", .method = &wr_method_idr, .multiplies = 5, .plain = plain_idr, .applied = 1},
     {.name = "CG", .method = &wr_method_cg, .multiplies = 1, .plain = plain_cg, .positive = 1},
-    {.name = "CG, Jacobi applied", .method = &wr_method_cg, .multiplies = 1, .plain = plain_cg, .applied = 1, .positive = 1},
+    {.name = "CG, Jacobi applied", .method = &wr_method_cg, .multiplies = 1, .plain = plain_cg, .applied = 1,
+     .positive = 1},
 };
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
