@@ -165,13 +165,16 @@ __device__ inline void walk(const wr_fused_args<T, ROOM> &f, const double *c, in
 
 /* DEPTH as 64 registers allow: two to six 16-byte loads of a thread are in flight. Operations with room in wr_wide alone take
  * up to 128 registers, for up to 13 loads. */
-template <int NIN, int NOUT>
-constexpr int depth = 2 * NIN + NOUT <= 3 ? 4
-                      : NIN + NOUT <= 3   ? 2
-                                          : 1;
+template <class ROOM, int NIN, int NOUT>
+constexpr int depth = !ROOM::IS_EXACT       ? (NOUT == 0 ? 2 : 1)
+                      : 2 * NIN + NOUT <= 3 ? 4
+                      : NIN + NOUT <= 3     ? 2
+                                            : 1;
 
 template <typename T, class ROOM, int NIN, int NOUT>
-__global__ void __launch_bounds__(WR_STREAM_THREADS, NIN + NOUT > 8 ? 2 : 4)
+__global__ void __launch_bounds__(WR_STREAM_THREADS, ROOM::IS_EXACT ? 4
+                                                     : NOUT == 0    ? 3
+                                                                    : 2)
     fused(WR_KERNEL_PARAMETER wr_fused_args<T, ROOM> f) {
   constexpr int V = WR_PACK_BYTES / sizeof(T);
   int64_t thread = wr_stream_thread();
@@ -180,7 +183,7 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS, NIN + NOUT > 8 ? 2 : 4)
   wr_begin_kernel();
   if (is_left_out(f)) return;
   read_coefficients(f, c);
-  walk<V, NIN, NOUT, depth<NIN, NOUT>>(f, c, thread, f.groups, sum);
+  walk<V, NIN, NOUT, depth<ROOM, NIN, NOUT>>(f, c, thread, f.groups, sum);
   walk<1, NIN, NOUT, 1>(f, c, f.groups * V + thread, f.n, sum);
   wr_sums_finish<ROOM::STEPS>(f.sums, sum);
 }
@@ -294,7 +297,7 @@ static wr_fused_args<T, ROOM> make_args(wr_env *env, const fused_plan *p, const 
 
 template <int NIN, int NOUT, typename T, class ROOM>
 static wr_status launch_shape(wr_env *env, const wr_fused_args<T, ROOM> &a) {
-  int64_t units = a.groups ? (a.groups + depth<NIN, NOUT> - 1) / depth<NIN, NOUT> : a.n;
+  int64_t units = a.groups ? (a.groups + depth<ROOM, NIN, NOUT> - 1) / depth<ROOM, NIN, NOUT> : a.n;
   return WR_LAUNCH_EARLY(env, (fused<T, ROOM, NIN, NOUT>), wr_stream_blocks(env, units), WR_STREAM_THREADS, 0, a);
 }
 
