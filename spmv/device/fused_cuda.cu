@@ -81,8 +81,8 @@ __device__ inline void pick(const wr_pack<T, V> (&from)[COUNT], int slot, double
       for (int e = 0; e < V; e++) values[e] = (double)from[s].at[e];
 }
 
-/* The numbers of vectors of an operation, and whether output o has a term k: as the kernel is compiled, or as the operation says,
- * which takes a test of a kernel parameter. */
+/* The numbers of vectors of an operation, and whether output o has a term k: as the kernel is compiled, or as the operation
+ * says, which takes a test of a kernel parameter. */
 template <int NIN, typename T, class ROOM>
 __device__ inline int inputs_of(const wr_fused_args<T, ROOM> &f) {
   return ROOM::IS_EXACT ? NIN : f.nin;
