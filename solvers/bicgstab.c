@@ -275,12 +275,17 @@ static const wr_method *next_method(const wr_method *method) {
                                          : NULL;
 }
 
-/* Goes on with the next method from x, the norm of its residual being known. cause: why the last one did not. */
-static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const char *cause) {
+/* Goes on with the next method from x, the norm of its residual being known; *changed := 0 and nothing is done if there is no
+ * memory for its vectors. cause: why the last one did not go on. */
+static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const char *cause, int *changed) {
   wr_status status;
   const wr_method *last = s->method;
   size_t used = strlen(g->changes);
   s->method = next_method(last);
+  status = s->method->place(s);
+  *changed = status != WR_ENOMEM;
+  if (status == WR_ENOMEM) s->method = last, g->may_change = 0;
+  if (status != WR_OK) return *changed ? status : WR_OK;
   if (used == 0) used = (size_t)snprintf(g->changes, sizeof g->changes, "%s", last->name);
   if (used < sizeof g->changes)
     snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s, as %s", scalars_of(g)->steps,
@@ -314,8 +319,9 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   int is_over = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm);
   TRY(find_met(s, g, &norm, &met));
   if (g->may_change && isfinite(norm) && !met && (is_over || is_stalled || s->method == &wr_method_cg)) {
-    TRY(change_method(s, g, norm, cause));
-    goto done;
+    int changed;
+    TRY(change_method(s, g, norm, cause, &changed));
+    if (changed) goto done;
   }
   *end = is_over || met;
   if (!*end) {
