@@ -34,22 +34,29 @@ static int fits(const wr_csr *A, int64_t i, int64_t *above, int64_t *below) {
   return diagonal > 0;
 }
 
+/* Rows [first, end) fit, up to the first that does not. */
+static int rows_fit(const wr_csr *A, int64_t first, int64_t end, int64_t *above, int64_t *below) {
+  int64_t i = first;
+  while (i < end && fits(A, i, above, below)) i++;
+  return i == end;
+}
+
+/* The first rows are looked at by the calling thread: most matrices that are not symmetric differ there, and starting a team of
+ * threads on a busy machine takes longer than a small solve. */
 int wr_is_symmetric_positive(const wr_csr *A) {
   int differs = 0;
   int64_t above = 0, below = 0;
   if (A == NULL || A->row_ptr == NULL || A->col == NULL || A->nrows != A->ncols) return 0;
-#pragma omp parallel for schedule(dynamic) reduction(+ : above, below) if (A->nrows > BLOCK)
-  for (int64_t first = 0; first < A->nrows; first += BLOCK) {
-    int64_t end = first + BLOCK < A->nrows ? first + BLOCK : A->nrows;
+  int64_t begin = A->nrows < BLOCK ? A->nrows : BLOCK;
+  if (!rows_fit(A, 0, begin, &above, &below)) return 0;
+#pragma omp parallel for schedule(dynamic) reduction(+ : above, below) if (A->nrows > 16 * BLOCK)
+  for (int64_t first = begin; first < A->nrows; first += BLOCK) {
     int seen;
 #pragma omp atomic read
     seen = differs;
-    for (int64_t i = first; i < end && !seen; i++) {
-      if (fits(A, i, &above, &below)) continue;
-      seen = 1;
+    if (seen || rows_fit(A, first, first + BLOCK < A->nrows ? first + BLOCK : A->nrows, &above, &below)) continue;
 #pragma omp atomic write
-      differs = 1;
-    }
+    differs = 1;
   }
   return !differs && above == below;
 }

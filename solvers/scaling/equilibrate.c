@@ -16,7 +16,7 @@ static wr_status find_exponents(const wr_csr *A, int16_t **out) {
   wr_status status;
   int exponent;
   TRY(wr_alloc(out, A->nnz, sizeof **out, "exponents of a matrix"));
-#pragma omp parallel for private(exponent) schedule(static) if (A->nnz > 1 << 14)
+#pragma omp parallel for private(exponent) schedule(static) if (A->nnz > 1 << 18)
   for (int64_t k = 0; k < A->nnz; k++) {
     double value = A->val ? A->val[k] : 1;
     frexp(value, &exponent);
@@ -37,7 +37,7 @@ static void raise_to(int *element, int value) {
 static void find_largest(const wr_csr *A, const int16_t *exponent, const int *row_exponent, const int *column_exponent,
                          int *row_most, int *column_most) {
   for (int64_t j = 0; j < A->ncols; j++) column_most[j] = NO_EXPONENT;
-#pragma omp parallel for schedule(guided) if (A->nnz > 1 << 14)
+#pragma omp parallel for schedule(guided) if (A->nnz > 1 << 18)
   for (int64_t i = 0; i < A->nrows; i++) {
     int most = NO_EXPONENT;
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
@@ -101,7 +101,7 @@ wr_status wr_exponent_spread(const wr_csr *A, int *rows, int *columns) {
   WR_NEED(rows);
   WR_NEED(columns);
   TRY(wr_alloc_zeroed(&most, A->nrows + A->ncols, sizeof *most, "the largest elements of rows and columns"));
-#pragma omp parallel for schedule(guided) if (A->nnz > 1 << 14)
+#pragma omp parallel for schedule(guided) if (A->nnz > 1 << 18)
   for (int64_t i = 0; i < A->nrows; i++)
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
       uint64_t bits = bits_of(A->val ? A->val[k] : 1);

@@ -23,7 +23,7 @@ static look look_at(const wr_csr *A) {
   double largest = 0, smallest = INFINITY;
   int64_t zero = 0, tiny = 0, first_zero = A->nrows, first_tiny = A->nrows;
 #pragma omp parallel for schedule(guided) reduction(max : largest) reduction(min : smallest, first_zero, first_tiny) \
-    reduction(+ : zero, tiny) if (A->nnz > 1 << 14)
+    reduction(+ : zero, tiny) if (A->nnz > 1 << 18)
   for (int64_t i = 0; i < A->nrows; i++) {
     double diagonal = 0, most = 0;
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
@@ -61,7 +61,7 @@ static int has_entry(const wr_csr *A, int64_t i, int32_t j) {
 static int is_pattern_symmetric(const wr_csr *A) {
   int64_t count = 0, paired = 0;
   if (A->symmetric) return 1;
-#pragma omp parallel for schedule(guided) reduction(+ : count, paired) if (A->nnz > 1 << 12)
+#pragma omp parallel for schedule(guided) reduction(+ : count, paired) if (A->nnz > 1 << 18)
   for (int64_t i = 0; i < A->nrows; i++)
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
       if (A->col[k] == i || (A->val && A->val[k] == 0)) continue;
