@@ -80,7 +80,7 @@ printf '\377' | dd of="$work/damaged.wrm" bs=1 seek=8200 conv=notrunc 2>/dev/nul
 call 3 "$BUILD/simt/bicgstab" -k csr_warp "$work/damaged.wrm"
 says "$err" 'damaged.wrm: damaged: the checksum of its'
 matrix beyond.mtx 'coordinate real general' '2 2 4' '1 1 1e-25' '1 2 1' '2 1 1e25' '2 2 1'
-call 5 "$BUILD/simt/bicgstab" -k csr_warp -p f32 --precond jacobi "$work/beyond.mtx"
+call 5 "$BUILD/simt/bicgstab" -k csr_warp -p f32 --scale none --method bicgstab --precond jacobi "$work/beyond.mtx"
 says "$err" 'the value 1e+50 in row 2, column 1 is beyond f32'
 matrix overflow.mtx 'coordinate real general' '2 2 3' '1 1 1e308' '1 1 1e308' '2 2 1'
 call 3 "$BUILD/simt/bicgstab" -k csr_warp "$work/overflow.mtx"
