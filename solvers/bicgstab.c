@@ -128,7 +128,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
       .gap = SNAPSHOT_ROUNDS, .snapshot_round = before.rounds + SNAPSHOT_ROUNDS, .period = s->loop->period,
       .gain_rr = square, .gain_step = before.steps, .gain = 0.81,
       .patience = g->may_change ? CHANGE_PATIENCE : PATIENCE,
-      .yields = g->may_change || s->method != &wr_method_bicgstab};
+      .yields = g->may_change || !s->method->knows_noise};
   TRY(find_plain_square(s, &c.rr));
   /* A method that another may follow has half of the iterations, unless they are few. */
   double left = (double)g->options->iterations - c.steps;
@@ -267,21 +267,13 @@ done:
 
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g);
 
-/* The method that goes on where this one gets no further; NULL: none. */
-static const wr_method *next_method(const wr_method *method) {
-  return method == &wr_method_cg         ? &wr_method_bicgstab
-         : method == &wr_method_bicgstab ? &wr_method_idr
-         : method == &wr_method_idr      ? &wr_method_bicgstabl
-                                         : NULL;
-}
-
 /* Goes on with the next method from x, the norm of its residual being known; *changed := 0 and nothing is done if there is no
  * memory for its vectors. cause: why the last one did not go on. */
 static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const char *cause, int *changed) {
   wr_status status;
   const wr_method *last = s->method;
   size_t used = strlen(g->changes);
-  s->method = next_method(last);
+  s->method = last->next;
   status = s->method->place(s);
   *changed = status != WR_ENOMEM;
   if (status == WR_ENOMEM) s->method = last, g->may_change = 0;
@@ -290,7 +282,7 @@ static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const c
   if (used < sizeof g->changes)
     snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s, as %s", scalars_of(g)->steps,
              s->method->name, cause);
-  g->may_change = next_method(s->method) != NULL;
+  g->may_change = s->method->next != NULL;
   g->multiplies += last->multiplies(s) * s->loop->taken;
   s->loop->taken = 0, s->hashed = 0;
   g->poor_restarts = 0, g->fresh = 1;
@@ -318,7 +310,7 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   if (!fresh) g->poor_restarts = norm <= g->restart_norm / 2 ? 0 : g->poor_restarts + 1;
   int is_over = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm);
   TRY(find_met(s, g, &norm, &met));
-  if (g->may_change && isfinite(norm) && !met && (is_over || is_stalled || s->method == &wr_method_cg)) {
+  if (g->may_change && isfinite(norm) && !met && (is_over || is_stalled || s->method->fits_or_not)) {
     int changed;
     TRY(change_method(s, g, norm, cause, &changed));
     if (changed) goto done;
@@ -486,7 +478,7 @@ done:
 /* options.method, or conjugate gradients where the matrix may be positive definite, else BiCGSTAB. */
 static void choose_method(wr_bicgstab *s, progress *g) {
   const wr_bicgstab_options *o = g->options;
-  int may_be_cg = o->method == NULL && s->precond == NULL; /* M may be anything */
+  int may_be_cg = o->method == NULL && (s->precond == NULL || wr_precond_is_diagonal(s->precond)); /* else M is not known */
   if (s->symmetric < 0 && may_be_cg) s->symmetric = wr_is_symmetric_positive(s->system->matrix);
   s->method = o->method ? o->method : may_be_cg && s->symmetric ? &wr_method_cg : &wr_method_bicgstab;
   s->l = o->l ? o->l : WR_BICGSTAB_L;

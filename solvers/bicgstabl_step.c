@@ -55,14 +55,6 @@ done:
   return status;
 }
 
-/* Adds a vector with a coefficient to output o of f; the same vector again has one place among the inputs. */
-static void add_term(wr_fused *f, int o, const wr_vec *v, double factor, wr_scalar scalar) {
-  int k = 0;
-  while (f->in[k] && f->in[k] != v) k++;
-  f->in[k] = v;
-  f->c[o][k] = (wr_coefficient){factor, scalar};
-}
-
 static const wr_scalar one = {NULL, 0};
 
 /* (r_i, r_j), and gamma_j. */
@@ -77,8 +69,8 @@ static wr_scalar gamma_at(wr_bicgstab *s, int j) {
  * */
 static void add_search(wr_bicgstab *s, wr_fused *f, int o, int is_first, int phase) {
   f->out[o] = s->precond ? &s->own[ADDED] : &s->d;
-  if (!s->precond || !is_first) add_term(f, o, f->out[o], 1, one);
-  add_term(f, o, search(s, 0, phase), 1, SCALAR(s, alpha));
+  if (!s->precond || !is_first) wr_method_add_term(f, o, f->out[o], 1, one);
+  wr_method_add_term(f, o, search(s, 0, phase), 1, SCALAR(s, alpha));
 }
 
 /* u_i = r_i - beta u_i for i <= j. Before, the alpha u_0 of the last j is added. */
@@ -87,7 +79,7 @@ static wr_status find_search(wr_bicgstab *s, int j, int phase) {
   wr_fused f = {0}, first = {0};
   for (int i = 0; i <= j; i++) {
     f.out[i] = search(s, i, phase);
-    add_term(&f, i, residual(s, i), 1, one), add_term(&f, i, f.out[i], -1, SCALAR(s, beta));
+    wr_method_add_term(&f, i, residual(s, i), 1, one), wr_method_add_term(&f, i, f.out[i], -1, SCALAR(s, beta));
   }
   if (j >= WR_MAX_OUTPUTS - 1) {
     add_search(s, &first, 0, j == 1, phase);
@@ -105,7 +97,8 @@ static wr_status update_residuals(wr_bicgstab *s, int j, int phase) {
   wr_fused f = {.reduce = {{WR_NRM2SQ, &s->r, NULL, SCALAR(s, bb)}}};
   for (int i = 0; i <= j; i++) {
     f.out[i] = residual(s, i);
-    add_term(&f, i, f.out[i], 1, one), add_term(&f, i, search(s, i + 1, phase), -1, SCALAR(s, alpha));
+    wr_method_add_term(&f, i, f.out[i], 1, one),
+        wr_method_add_term(&f, i, search(s, i + 1, phase), -1, SCALAR(s, alpha));
   }
   wr_method_add_weighted(s, &f, &s->r, SCALAR(s, weighted_bb));
   return s->env->ops->fused(s->env, &f);
@@ -119,7 +112,7 @@ static wr_status find_gamma(wr_bicgstab *s) {
   for (int j = 1; j <= s->l; j++)
     for (int i = 0; i <= j; i++) {
       const wr_vec *const operands[] = {residual(s, i), residual(s, j)};
-      for (int k = 0; k < 2; k++) add_term(&f, 0, operands[k], 0, one);
+      for (int k = 0; k < 2; k++) wr_method_add_term(&f, 0, operands[k], 0, one);
       f.reduce[count++] = (wr_reduction){WR_DOT, operands[0], operands[1], gram_at(s, i, j)};
       left--;
       if (count < WR_FUSED_REDUCTIONS && left > 0) continue;
@@ -144,15 +137,15 @@ static wr_status update(wr_bicgstab *s, int phase) {
   wr_fused first = {0}, *of_d = finds_d_apart(s) ? &first : &f;
   int u = of_d == &f, r = u + 1;
   add_search(s, of_d, 0, s->l == 1, phase);
-  for (int j = 1; j <= s->l; j++) add_term(of_d, 0, residual(s, j - 1), 1, gamma_at(s, j));
+  for (int j = 1; j <= s->l; j++) wr_method_add_term(of_d, 0, residual(s, j - 1), 1, gamma_at(s, j));
   if (of_d == &first) TRY(s->env->ops->fused(s->env, &first));
   f.out[u] = search(s, 0, phase), f.out[r] = &s->r;
-  add_term(&f, u, f.out[u], 1, one), add_term(&f, r, f.out[r], 1, one);
+  wr_method_add_term(&f, u, f.out[u], 1, one), wr_method_add_term(&f, r, f.out[r], 1, one);
   for (int j = 1; j <= s->l; j++) {
-    add_term(&f, u, search(s, j, phase), -1, gamma_at(s, j));
-    add_term(&f, r, residual(s, j), -1, gamma_at(s, j));
+    wr_method_add_term(&f, u, search(s, j, phase), -1, gamma_at(s, j));
+    wr_method_add_term(&f, r, residual(s, j), -1, gamma_at(s, j));
   }
-  add_term(&f, u, &s->own[SHADOW], 0, one);
+  wr_method_add_term(&f, u, &s->own[SHADOW], 0, one);
   wr_method_add_weighted(s, &f, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
   if (!s->precond) f.then = then;
   TRY(s->env->ops->fused(s->env, &f));
@@ -160,7 +153,7 @@ static wr_status update(wr_bicgstab *s, int phase) {
     const wr_vec *added;
     wr_fused find_d = {.out = {&s->d}};
     TRY(wr_method_precondition(s, &s->own[ADDED], INVERSE, &added));
-    add_term(&find_d, 0, &s->d, 1, one), add_term(&find_d, 0, added, 1, one);
+    wr_method_add_term(&find_d, 0, &s->d, 1, one), wr_method_add_term(&find_d, 0, added, 1, one);
     find_d.then = then;
     TRY(s->env->ops->fused(s->env, &find_d));
   }

@@ -13,14 +13,6 @@ enum { P = 0, G = P + WR_IDR_S, U = G + WR_IDR_S, W = U + WR_IDR_S, V = W + 2, I
 
 static const wr_scalar one = {NULL, 0};
 
-/* Adds a vector with a coefficient to output o of f; the same vector again has one place among the inputs. */
-static void add_term(wr_fused *f, int o, const wr_vec *v, double factor, wr_scalar scalar) {
-  int k = 0;
-  while (f->in[k] && f->in[k] != v) k++;
-  f->in[k] = v;
-  f->c[o][k] = (wr_coefficient){factor, scalar};
-}
-
 static wr_status place(wr_bicgstab *s) {
   wr_status status = WR_OK;
   for (int k = P; k < V; k++) TRY(wr_method_vector(s, k));
@@ -88,8 +80,8 @@ done:
 static void add_direction(wr_bicgstab *s, wr_fused *f, int o, int first) {
   f->out[o] = s->precond ? &s->own[V] : &s->own[U + first];
   for (int i = first; i < WR_IDR_S; i++) {
-    if (!s->precond) add_term(f, o, &s->own[U + i], 1, SCALAR_AT(s, c, i));
-    add_term(f, o, &s->own[G + i], -1, s->precond ? SCALAR_AT(s, c, i) : SCALAR_AT(s, omega_c, i));
+    if (!s->precond) wr_method_add_term(f, o, &s->own[U + i], 1, SCALAR_AT(s, c, i));
+    wr_method_add_term(f, o, &s->own[G + i], -1, s->precond ? SCALAR_AT(s, c, i) : SCALAR_AT(s, omega_c, i));
   }
   f->c[o][WR_MAX_INPUTS + o - 1] = (wr_coefficient){1, s->precond ? one : SCALAR(s, omega)};
 }
@@ -101,8 +93,8 @@ static wr_status finish_direction(wr_bicgstab *s, int k) {
   wr_fused f = {.out = {&s->own[U + k]}};
   if (!s->precond) return WR_OK;
   TRY(wr_method_precondition(s, &s->own[V], INVERSE, &inverse));
-  add_term(&f, 0, inverse, 1, SCALAR(s, omega));
-  for (int i = k; i < WR_IDR_S; i++) add_term(&f, 0, &s->own[U + i], 1, SCALAR_AT(s, c, i));
+  wr_method_add_term(&f, 0, inverse, 1, SCALAR(s, omega));
+  for (int i = k; i < WR_IDR_S; i++) wr_method_add_term(&f, 0, &s->own[U + i], 1, SCALAR_AT(s, c, i));
   TRY(s->env->ops->fused(s->env, &f));
 done:
   return status;
@@ -113,16 +105,16 @@ static wr_status update(wr_bicgstab *s, int k, int w) {
   wr_status status;
   wr_fused f = {.out = {&s->own[G + k]}, .reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)}}};
   int last = k + 1 == WR_IDR_S, r = 1;
-  add_term(&f, 0, &s->own[W + w], 1, one);
-  for (int i = 0; i < k; i++) add_term(&f, 0, &s->own[G + i], -1, SCALAR_AT(s, alpha, i));
+  wr_method_add_term(&f, 0, &s->own[W + w], 1, one);
+  for (int i = 0; i < k; i++) wr_method_add_term(&f, 0, &s->own[G + i], -1, SCALAR_AT(s, alpha, i));
   if (k > 0) {
     f.out[r] = &s->own[U + k];
-    add_term(&f, r, &s->own[U + k], 1, one);
-    for (int i = 0; i < k; i++) add_term(&f, r, &s->own[U + i], -1, SCALAR_AT(s, alpha, i));
+    wr_method_add_term(&f, r, &s->own[U + k], 1, one);
+    for (int i = 0; i < k; i++) wr_method_add_term(&f, r, &s->own[U + i], -1, SCALAR_AT(s, alpha, i));
     r++;
   }
   f.out[r] = &s->r;
-  add_term(&f, r, &s->r, 1, one);
+  wr_method_add_term(&f, r, &s->r, 1, one);
   f.c[r][WR_MAX_INPUTS] = (wr_coefficient){-1, SCALAR_AT(s, beta, k)};
   if (!last) add_direction(s, &f, r + 1, k + 1);
   wr_method_add_weighted(s, &f, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
@@ -141,11 +133,11 @@ static wr_status end(wr_bicgstab *s, const wr_vec *inverse_r, int w) {
   wr_fused *of_d = s->weight.id && s->precond ? &find_d : &f;
   if (of_d == &find_d) f.out[0] = &s->r, f.out[1] = NULL;
   int r = of_d == &f;
-  add_term(of_d, 0, &s->d, 1, one);
-  add_term(of_d, 0, inverse_r, 1, SCALAR(s, omega));
-  for (int i = 0; i < WR_IDR_S; i++) add_term(of_d, 0, &s->own[U + i], 1, SCALAR_AT(s, beta, i));
+  wr_method_add_term(of_d, 0, &s->d, 1, one);
+  wr_method_add_term(of_d, 0, inverse_r, 1, SCALAR(s, omega));
+  for (int i = 0; i < WR_IDR_S; i++) wr_method_add_term(of_d, 0, &s->own[U + i], 1, SCALAR_AT(s, beta, i));
   if (of_d == &find_d) TRY(s->env->ops->fused(s->env, &find_d));
-  add_term(&f, r, &s->r, 1, one), add_term(&f, r, &s->own[W + w], -1, SCALAR(s, omega));
+  wr_method_add_term(&f, r, &s->r, 1, one), wr_method_add_term(&f, r, &s->own[W + w], -1, SCALAR(s, omega));
   add_direction(s, &f, r + 1, 0);
   wr_method_add_weighted(s, &f, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
   if (!s->precond) f.then = then;
@@ -208,6 +200,7 @@ const wr_method wr_method_idr = {
     .source = "van Gijzen and Sonneveld, ACM Trans. Math. Softw. 38 (2011)",
     .scalars = WR_SCALAR_COUNT(wr_idr_scalars),
     .phases = 2,
+    .next = &wr_method_bicgstabl,
     .breakdowns = breakdowns,
     .multiplies = multiplies,
     .vectors = vectors,

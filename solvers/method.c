@@ -30,6 +30,13 @@ wr_status wr_method_copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
   return s->env->ops->fused(s->env, &f);
 }
 
+void wr_method_add_term(wr_fused *f, int o, const wr_vec *v, double factor, wr_scalar scalar) {
+  int k = 0;
+  while (f->in[k] && f->in[k] != v) k++;
+  f->in[k] = v;
+  f->c[o][k] = (wr_coefficient){factor, scalar};
+}
+
 void wr_method_add_weighted(wr_bicgstab *s, wr_fused *f, const wr_vec *r, wr_scalar into) {
   int in = 0, reduction = 0;
   if (s->weight.id == 0) return;

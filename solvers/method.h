@@ -1,6 +1,5 @@
 /* Iterative methods for linear systems: each is one const struct wr_method with its mathematics in one file, NAME_step.c, and
- * its scalars in spmv/steps/NAME_steps.h. bicgstab.c starts a method, judges its answers and restarts it; it knows no names.
- * */
+ * its scalars in spmv/steps/NAME_steps.h. bicgstab.c starts a method, judges its answers, restarts and changes it. */
 #ifndef WR_METHOD_H
 #define WR_METHOD_H
 
@@ -14,6 +13,9 @@ struct wr_method {
   const char *source;  /* paper, section        */
   int scalars;         /* of its bank; the first ones are a wr_solve_scalars                  */
   int phases;          /* iterations after which its buffers are where they were (iteration.h) */
+  const wr_method *next; /* goes on where this one gets no further, unless a method was asked for; NULL: none */
+  int knows_noise;     /* 1: its steps tell slow progress from a residual that is rounding; 0: a stall ends a start   */
+  int fits_or_not;     /* 1: a breakdown says that the matrix is not one for this method, and restarts do not help    */
   const char *const *breakdowns; /* sentences by wr_solve_scalars.breakdown, from number 1 on   */
   int (*multiplies)(const wr_bicgstab *s); /* of an iteration                                 */
   int (*vectors)(const wr_bicgstab *s);    /* that an iteration moves besides its multiplies  */
@@ -39,6 +41,9 @@ wr_status wr_method_hash(wr_bicgstab *s, wr_vec *v, int64_t seed);
 
 /* to := from */
 wr_status wr_method_copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from);
+
+/* Adds a vector with a coefficient to output o of f; the same vector again has one place among the inputs. */
+void wr_method_add_term(wr_fused *f, int o, const wr_vec *v, double factor, wr_scalar scalar);
 
 /* Where the rows of the system are scaled: adds to f the sum of the squares of r in the rows as given, r being an output. */
 void wr_method_add_weighted(wr_bicgstab *s, wr_fused *f, const wr_vec *r, wr_scalar into);

@@ -75,6 +75,7 @@ void wr_precond_destroy(wr_precond *precond);                                   
 
 const wr_precond_info *wr_precond_get_info(const wr_precond *precond);
 int64_t wr_precond_size(const wr_precond *precond);  /* n */
+int wr_precond_is_diagonal(const wr_precond *precond); /* 1: M is known to be diagonal, with the signs of A's diagonal */
 uint64_t wr_precond_id(const wr_precond *precond);   /* never used twice in a process; 0: NULL */
 
 WR_C_END

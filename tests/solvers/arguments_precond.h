@@ -82,6 +82,17 @@ static void try_precond_get_info(void) { CHECK(wr_precond_get_info(NULL) == NULL
 
 static void try_precond_size(void) { CHECK(wr_precond_size(NULL) == 0); }
 
+static void try_precond_is_diagonal(void) {
+  wr_precond *p = NULL;
+  CHECK(wr_precond_is_diagonal(NULL) == 0);
+  CHECK_OK(wr_precond_create(&wr_precond_jacobi, NULL, given.A, &given.env, &p));
+  CHECK(wr_precond_is_diagonal(p) == 1);
+  wr_precond_destroy(p);
+  CHECK_OK(wr_precond_create(&wr_precond_none, NULL, given.A, &given.env, &p));
+  CHECK(wr_precond_is_diagonal(p) == 0);
+  wr_precond_destroy(p);
+}
+
 static void try_precond_id(void) {
   wr_precond *p[2];
   for (int k = 0; k < 2; k++) CHECK_OK(wr_precond_of_function(apply_nothing, NULL, SIZE, &given.env, &p[k]));
@@ -111,6 +122,6 @@ static void try_bicgstab_precondition(void) {
       {"wr_precond_of_function", try_precond_of_function}, {"wr_precond_apply", try_precond_apply},   \
       {"wr_precond_scale", try_precond_scale}, {"wr_precond_destroy", try_precond_destroy},           \
       {"wr_precond_get_info", try_precond_get_info}, {"wr_precond_size", try_precond_size},           \
-      {"wr_precond_id", try_precond_id}, {"wr_bicgstab_precondition", try_bicgstab_precondition},
+      {"wr_precond_is_diagonal", try_precond_is_diagonal}, {"wr_precond_id", try_precond_id}, {"wr_bicgstab_precondition", try_bicgstab_precondition},
 
 #endif
