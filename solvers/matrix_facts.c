@@ -8,16 +8,8 @@ static double value_at(const wr_csr *A, int64_t k) { return A->val ? A->val[k] :
 
 /* The value in row i and column j, or 0. */
 static double find_value(const wr_csr *A, int64_t i, int64_t j) {
-  int64_t low = A->row_ptr[i], high = A->row_ptr[i + 1];
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (A->col[middle] == j) return value_at(A, middle);
-    if (A->col[middle] < j)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return 0;
+  int64_t k = wr_csr_find(A, i, j);
+  return k >= 0 ? value_at(A, k) : 0;
 }
 
 /* rows[n], columns[n] := the largest |values|; diagonal[n]. */

@@ -4,24 +4,9 @@
 
 enum { BLOCK = 1 << 12 }; /* rows of a task */
 
-/* The value of A at row i, column j, in *value; 0: no entry. Columns ascend within a row. */
-static int entry_at(const wr_csr *A, int64_t i, int64_t j, double *value) {
-  int64_t low = A->row_ptr[i], high = A->row_ptr[i + 1];
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (A->col[middle] < j)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == A->row_ptr[i + 1] || A->col[low] != j) return 0;
-  *value = A->val ? A->val[low] : 1;
-  return 1;
-}
-
 /* Each entry below the diagonal has its mirror image, and there are as many above it in all rows together. */
 static int fits(const wr_csr *A, int64_t i, int64_t *above, int64_t *below) {
-  double mirrored, diagonal = 0;
+  double diagonal = 0;
   for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
     int64_t j = A->col[k];
     double value = A->val ? A->val[k] : 1;
@@ -29,7 +14,8 @@ static int fits(const wr_csr *A, int64_t i, int64_t *above, int64_t *below) {
     if (j == i) diagonal = value;
     if (j >= i) continue;
     ++*below;
-    if (!entry_at(A, j, i, &mirrored) || mirrored != value) return 0;
+    int64_t mirrored = wr_csr_find(A, j, i);
+    if (mirrored < 0 || !((A->val ? A->val[mirrored] : 1) == value)) return 0;
   }
   return diagonal > 0;
 }

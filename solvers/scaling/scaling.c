@@ -46,15 +46,8 @@ static look look_at(const wr_csr *A) {
 
 /* 1 if entry (i, j) is there and not 0. */
 static int has_entry(const wr_csr *A, int64_t i, int32_t j) {
-  int64_t first = A->row_ptr[i], last = A->row_ptr[i + 1];
-  while (first < last) {
-    int64_t middle = first + (last - first) / 2;
-    if (A->col[middle] < j)
-      first = middle + 1;
-    else
-      last = middle;
-  }
-  return first < A->row_ptr[i + 1] && A->col[first] == j && (A->val == NULL || A->val[first] != 0);
+  int64_t k = wr_csr_find(A, i, j);
+  return k >= 0 && (A->val == NULL || A->val[k] != 0);
 }
 
 /* 1 if nearly every element other than 0 has one on the other side of the diagonal. */

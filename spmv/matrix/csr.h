@@ -76,6 +76,19 @@ wr_status wr_csr_copy(const wr_csr *A, wr_csr **out); /* host arrays; WR_ENOMEM 
  * its owner must not use it any more. Any thread may call this. */
 void wr_csr_free(wr_csr *A);
 
+/* The index of entry (row, col) in col and val, on the host; -1: there is none. */
+static inline int64_t wr_csr_find(const wr_csr *A, int64_t row, int64_t col) {
+  int64_t low = A->row_ptr[row], high = A->row_ptr[row + 1], end = high;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (A->col[middle] < col)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < end && A->col[low] == col ? low : -1;
+}
+
 /* Makes the host arrays of a matrix that has none; otherwise does nothing. Uses env if it is open on that device, else (also
  * for NULL) opens one for the call. WR_ENOMEM, WR_EDEVICE, and the matrix is unchanged. */
 wr_status wr_csr_host(wr_csr *A, struct wr_env *env);

@@ -69,6 +69,14 @@ check_not_converged() {
   writes stagnated
 }
 
+# The default method of a symmetric matrix, with Jacobi, too; of another one; and one that was asked for.
+check_methods() {
+  run 0 bicgstab --precond jacobi gen:aniso:n=9 && says "$out" 'of cg:'
+  run 0 bicgstab gen:aniso:n=9 && says "$out" 'of cg:'
+  run 0 bicgstab gen:stencil:n=5 && says "$out" 'of bicgstab:'
+  run 0 bicgstab --method idr --precond jacobi gen:aniso:n=9 && says "$out" 'of idr:'
+}
+
 check_breakdown() {
   run 5 bicgstab -b "$work/first.mtx" -o "$answer" "$work/nilpotent.mtx"
   says "$out" 'not converged (breakdown)' 'why'
@@ -191,6 +199,7 @@ check_top() {
 matrix both.mtx 'coordinate real general' '2 2 3' '1 1 1' '2 2 1' '1 2 2'
 check_converged
 check_not_converged
+check_methods
 check_breakdown
 check_scaled
 check_memory

@@ -122,6 +122,7 @@ static void try_bicgstab_precondition(void) {
       {"wr_precond_of_function", try_precond_of_function}, {"wr_precond_apply", try_precond_apply},   \
       {"wr_precond_scale", try_precond_scale}, {"wr_precond_destroy", try_precond_destroy},           \
       {"wr_precond_get_info", try_precond_get_info}, {"wr_precond_size", try_precond_size},           \
-      {"wr_precond_is_diagonal", try_precond_is_diagonal}, {"wr_precond_id", try_precond_id}, {"wr_bicgstab_precondition", try_bicgstab_precondition},
+      {"wr_precond_is_diagonal", try_precond_is_diagonal}, \
+      {"wr_precond_id", try_precond_id}, {"wr_bicgstab_precondition", try_bicgstab_precondition},
 
 #endif
