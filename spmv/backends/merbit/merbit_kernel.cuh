@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS) merbit_last(const merbit_args<
   wr_wait_for_earlier();
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   complete_rows(a, finish, wr_finish_shift(finish), first, (int64_t)gridDim.x * MERBIT_THREADS, reduced);
-  wr_sums_finish(finish.sums, reduced);
+  wr_sums_finish_by_warps<WR_AFTER_PRODUCT, MERBIT_THREADS>(finish.sums, reduced);
 }
 
 template <typename T>
