@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "config/hash.h"
 #include "config/option.h"
 #include "config/status.h"
 
@@ -56,15 +57,6 @@ extern const wr_family wr_family_road, wr_family_web, wr_family_rmat, wr_family_
 #define WR_SEED_ROW(settings)                                                                                        \
   {.name = "seed", .type = WR_OPTION_INT, .offset = offsetof(settings, seed), .min = 0, .max = 0x1p53, .value = "1", \
    .help = "another seed, another matrix"}
-
-/* 64 random bits, the same for the same key and count: the count-th output of SplitMix64 begun at key (Steele, Lea,
- * Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014). A hash is a key again, so hashes nest. */
-static inline uint64_t wr_hash(uint64_t key, uint64_t count) {
-  uint64_t z = key + (count + 1) * UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
 
 /* A number in [0, n), n <= 2^32, from the high half of random bits. */
 static inline int64_t wr_below(uint64_t bits, int64_t n) { return (int64_t)(((bits >> 32) * (uint64_t)n) >> 32); }

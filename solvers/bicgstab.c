@@ -284,7 +284,7 @@ static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const c
              s->method->name, cause);
   g->may_change = s->method->next != NULL;
   g->multiplies += last->multiplies(s) * s->loop->taken;
-  s->loop->taken = 0, s->hashed = 0;
+  s->loop->taken = 0;
   g->poor_restarts = 0, g->fresh = 1;
   TRY(set_up_loop(s, g));
   TRY(go_on_from(s, g, norm, 0));
@@ -482,7 +482,6 @@ static void choose_method(wr_bicgstab *s, progress *g) {
   if (s->symmetric < 0 && may_be_cg) s->symmetric = wr_is_symmetric_positive(s->system->matrix);
   s->method = o->method ? o->method : may_be_cg && s->symmetric ? &wr_method_cg : &wr_method_bicgstab;
   s->l = o->l ? o->l : WR_BICGSTAB_L;
-  s->hashed = 0;
   g->may_change = o->method == NULL;
 }
 

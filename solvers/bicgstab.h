@@ -42,7 +42,7 @@ typedef struct wr_bicgstab {
   wr_vec b, r, t;            /* t: b - A x of a start, and between iterations free for snapshots                  */
   wr_vec weight;             /* not allocated: 1. Factors from r to the residual of the rows as given             */
   wr_vec own[WR_METHOD_VECTORS]; /* of the method, numbered in its file                                           */
-  int64_t hashed;            /* the seed of hashes that a method keeps in its vectors, plus 1; 0: none            */
+  int seed;                  /* IDR: of the hashed vectors p_i                                                    */
   int separate;              /* BiCGSTAB: 1: p and s have vectors of their own, since a resident loop computes    */
                              /* them within the products that follow; 0: they overwrite their inputs              */
   wr_precond *precond;       /* M, or NULL: M = 1 (a diagonal M may be part of system->matrix instead)            */

@@ -3,8 +3,9 @@
 #include "spmv/steps/idr_steps.h"
 #include "spmv/steps/steps.h"
 
-/* Own vectors: p_i; g_i; u_i; the two results of multiplies that take turns; with M, v and M^-1 v. */
-enum { P = 0, G = P + WR_IDR_S, U = G + WR_IDR_S, W = U + WR_IDR_S, V = W + 2, INVERSE };
+/* Own vectors: g_i; u_i; the two results of multiplies that take turns; with M, v and M^-1 v. The p_i are vectors of hashes, which
+ * take no memory. */
+enum { G = 0, U = G + WR_IDR_S, W = U + WR_IDR_S, V = W + 2, INVERSE };
 
 #define SCALAR(s, member) WR_METHOD_SCALAR(s, wr_idr_scalars, member)
 
@@ -15,21 +16,17 @@ static const wr_scalar one = {NULL, 0};
 
 static wr_status place(wr_bicgstab *s) {
   wr_status status = WR_OK;
-  for (int k = P; k < V; k++) TRY(wr_method_vector(s, k));
+  for (int k = G; k < V; k++) TRY(wr_method_vector(s, k));
   if (s->precond) TRY(wr_method_vector(s, V));
   if (s->precond) TRY(wr_method_vector(s, INVERSE));
 done:
   return status;
 }
 
-/* f_i = (p_i, r) */
-static wr_status find_f(wr_bicgstab *s) {
-  wr_fused sums = {.in = {&s->r}};
-  for (int i = 0; i < WR_IDR_S; i++) {
-    sums.in[1 + i] = &s->own[P + i];
-    sums.reduce[i] = (wr_reduction){WR_DOT, &s->own[P + i], &s->r, SCALAR_AT(s, f, i)};
-  }
-  return s->env->ops->fused(s->env, &sums);
+/* Adds the sums into[i] = (p_i, v) to f, from its sum number `first` on. */
+static void add_shadows(const wr_bicgstab *s, wr_fused *f, int first, const wr_vec *v, wr_scalar into) {
+  f->hashes = (uint64_t)s->seed;
+  for (int i = 0; i < WR_IDR_S; i++, into.index++) f->reduce[first + i] = (wr_reduction){WR_DOT_HASH, v, NULL, into};
 }
 
 /* M := 1 and g_i := u_i := 0, so that u_0 = M^-1 r, which is written here as every iteration leaves the next u_0. */
@@ -37,21 +34,22 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
   wr_status status = WR_OK;
   const wr_vecops *ops = s->env->ops;
   const wr_vec *direction;
+  wr_fused sums = {.in = {&s->r}};
   union {
     wr_idr_scalars c;
     double bank[WR_MAX_SCALARS];
   } room = {.c = {.solve = *common, .omega = 1}};
   for (int i = 0; i < WR_IDR_S; i++) {
     room.c.M[i][i] = 1;
-    if (s->hashed != seed + 1) TRY(wr_method_hash(s, &s->own[P + i], 1 + i + WR_IDR_S * (int64_t)seed));
     TRY(ops->fill(s->env, &s->own[G + i], 0));
     TRY(ops->fill(s->env, &s->own[U + i], 0));
   }
-  s->hashed = seed + 1;
+  s->seed = seed;
+  add_shadows(s, &sums, 0, &s->r, SCALAR_AT(s, f, 0));
   TRY(wr_method_precondition(s, &s->r, INVERSE, &direction));
   TRY(wr_method_copy(s, &s->own[U], direction));
   TRY(ops->upload(s->env, &s->bank, room.bank));
-  TRY(find_f(s));
+  TRY(ops->fused(s->env, &sums));
 done:
   return status;
 }
@@ -61,12 +59,9 @@ static wr_status multiply(wr_bicgstab *s, const wr_vec *x, int w, int is_residua
   wr_status status;
   wr_fused sums = {.in = {&s->own[W + w]}, .then = then};
   TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = x, .y = &s->own[W + w], .y_next = &s->own[W + 1 - w]}));
-  for (int i = 0; i < WR_IDR_S; i++) {
-    sums.in[1 + i] = &s->own[P + i];
-    sums.reduce[i] = (wr_reduction){WR_DOT, &s->own[W + w], &s->own[P + i], SCALAR_AT(s, h, i)};
-  }
+  add_shadows(s, &sums, 0, &s->own[W + w], SCALAR_AT(s, h, 0));
   if (is_residual) {
-    sums.in[1 + WR_IDR_S] = &s->r;
+    sums.in[1] = &s->r;
     sums.reduce[WR_IDR_S] = (wr_reduction){WR_DOT, &s->own[W + w], &s->r, SCALAR(s, tr)};
     sums.reduce[WR_IDR_S + 1] = (wr_reduction){WR_NRM2SQ, &s->own[W + w], NULL, SCALAR(s, tt)};
   }
@@ -100,7 +95,8 @@ done:
   return status;
 }
 
-/* g_k = w - sum_i alpha_i g_i and u_k -= sum_i alpha_i u_i over i < k; r -= beta_k g_k, with its norm; then u_k+1. */
+/* g_k = w - sum_i alpha_i g_i and u_k -= sum_i alpha_i u_i over i < k; r -= beta_k g_k, with its norm; then u_k+1, or behind the
+ * last direction f_i = (p_i, r). */
 static wr_status update(wr_bicgstab *s, int k, int w) {
   wr_status status;
   wr_fused f = {.out = {&s->own[G + k]}, .reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)}}};
@@ -116,6 +112,7 @@ static wr_status update(wr_bicgstab *s, int k, int w) {
   f.out[r] = &s->r;
   wr_method_add_term(&f, r, &s->r, 1, one);
   f.c[r][WR_MAX_INPUTS] = (wr_coefficient){-1, SCALAR_AT(s, beta, k)};
+  if (last) add_shadows(s, &f, 1, &s->r, SCALAR_AT(s, f, 0));
   if (!last) add_direction(s, &f, r + 1, k + 1);
   wr_method_add_weighted(s, &f, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
   TRY(s->env->ops->fused(s->env, &f));
@@ -153,14 +150,14 @@ done:
  *   operation                                     reads                        writes
  *   for k = 0 to 3:
  *     w = A u_k                                   A u_k                        w
- *     four sums                                   w p_0 ... p_3
+ *     four sums                                   w
  *     g_k, u_k, r, u_k+1, a sum                   w r, g_i and u_i             g_k u_k r u_k+1   for k = 0 not u_k
- *   four sums                                     r p_0 ... p_3
+ *                                                 k = 3: four sums more, of r                    for k = 3 no u_k+1
  *   w = A r                                       A r                          w
- *   six sums                                      w r p_0 ... p_3
+ *   six sums                                      w r
  *   d += ..., r -= omega w, u_0, a sum            d r w, all g_i and u_i       d r u_0
  *
- * These are 94 vectors besides five multiplies, without snapshots. */
+ * These are 69 vectors besides five multiplies, without snapshots. */
 static wr_status step(void *solver, int phase) {
   wr_status status;
   wr_bicgstab *s = solver;
@@ -170,7 +167,6 @@ static wr_status step(void *solver, int phase) {
     TRY(multiply(s, &s->own[U + k], w, 0, WR_THEN(idr_after_direction, &s->bank, NULL)));
     TRY(update(s, k, w));
   }
-  TRY(find_f(s));
   TRY(wr_method_precondition(s, &s->r, INVERSE, &inverse_r));
   TRY(multiply(s, inverse_r, w, 1, WR_THEN(idr_after_residual, &s->bank, NULL)));
   TRY(end(s, inverse_r, w));
@@ -186,7 +182,7 @@ static void left(wr_bicgstab *s, int phase, const wr_vec **vectors) {
 
 static int multiplies(const wr_bicgstab *s) { return (void)s, WR_IDR_S + 1; }
 static int vectors(const wr_bicgstab *s) {
-  return 94 + (s->precond != NULL) * 27 + (s->weight.id != 0) * (WR_IDR_S + 1);
+  return 69 + (s->precond != NULL) * 27 + (s->weight.id != 0) * (WR_IDR_S + 1);
 }
 
 static const char *const breakdowns[] = {

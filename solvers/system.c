@@ -9,27 +9,17 @@
 #include <string.h>
 
 #include "config/argument.h"
+#include "config/hash.h"
 #include "config/memory.h"
 #include "solvers/power.h"
 #include "spmv/matrix/csr_argument.h"
 
-/* SplitMix64's finaliser (Steele, Lea, Flood 2014): a fixed scrambling of 64 bits. */
-static uint64_t scramble(uint64_t z) {
-  z += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 static double random_element(int64_t seed, int64_t i) {
-  return (double)(scramble(scramble((uint64_t)seed) + (uint64_t)i) >> 11) * 0x1p-53;
+  return (double)(wr_hash(wr_hash((uint64_t)seed, 0) + (uint64_t)i, 0) >> 11) * 0x1p-53;
 }
 
 void wr_hash_shadow(double *v, int64_t n, int64_t seed) {
-  for (int64_t i = 0; v && i < n; i++) {
-    double element = random_element(seed, i);
-    v[i] = element < 0.5 ? element - 1 : element;
-  }
+  for (int64_t i = 0; v && i < n; i++) v[i] = wr_hash_element((uint64_t)seed, i);
 }
 
 static wr_status multiply_out(wr_system *s, int random, int64_t seed) {

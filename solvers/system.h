@@ -70,8 +70,7 @@ wr_status wr_system_scale_rows(const wr_system *system, const double *q, double 
 /* Entries of A that matrix holds as numbers below the normal ones of f32, 1.2e-38: they keep few digits there, or none. */
 int64_t wr_system_below_f32(const wr_system *system);
 
-/* v[n] := numbers of [-1, -1/2) and [1/2, 1) by a hash of index and seed. Unlike signs alone they are orthogonal to hardly any
- * vector of a few small integers. */
+/* v[n] := vector number `seed` of hashes (config/hash.h). */
 void wr_hash_shadow(double *v, int64_t n, int64_t seed);
 
 #endif

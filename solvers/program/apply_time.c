@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "config/hash.h"
 #include "config/memory.h"
-#include "data/family.h"
 #include "solvers/report/report_text.h"
 
 enum { MEGABYTE = 1 << 20, MOST_PREPARATIONS = 16 };

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/hash.h"
 #include "config/memory.h"
 #include "config/text.h"
-#include "data/family.h"
 #include "io/output_file.h"
 #include "solvers/program/apply_time.h"
 #include "solvers/program/matrix_list.h"

@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "config/hash.h"
 #include "spmv/device/env.h"
 #include "spmv/device/vec_argument.h"
 
@@ -67,7 +68,7 @@ static int is_among(const wr_fused *f, const wr_vec *v) {
 
 static wr_status check_reduction(const wr_env *env, const wr_fused *f, const wr_reduction *r) {
   if (r->kind == WR_NO_REDUCTION) return WR_OK;
-  if ((unsigned)r->kind > WR_NRM2SQ_SCALED)
+  if ((unsigned)r->kind > WR_DOT_HASH)
     return wr_fail(WR_EUSAGE, "fused operation: %d is no kind of reduction", r->kind);
   if (!is_among(f, r->of) || (wr_reduction_reads_z(r->kind) && !is_among(f, r->z)))
     return wr_fail(WR_EUSAGE, "fused operation: a reduction's vector is neither input nor output");
@@ -94,6 +95,7 @@ done:
 wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
   wr_status status;
   const wr_vec *first = NULL;
+  int hashed = 0;
   WR_NEED_OPEN(env);
   WR_NEED(f);
   for (int k = 0; k < WR_MAX_INPUTS; k++) {
@@ -105,7 +107,12 @@ wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
     TRY(check_vec(env, f->out[o], &first, "an output"));
     TRY(check_output(env, f, o));
   }
-  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) TRY(check_reduction(env, f, &f->reduce[r]));
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) {
+    TRY(check_reduction(env, f, &f->reduce[r]));
+    hashed += f->reduce[r].kind == WR_DOT_HASH;
+  }
+  if (hashed > WR_HASH_LANES)
+    return wr_fail(WR_EUSAGE, "fused operation: %d sums with vectors of hashes; %d at most", hashed, WR_HASH_LANES);
   TRY(check_scalar(env, f, f->when));
   if (f->then.step) TRY(wr_step_check(env, &f->then));
   if (first == NULL) return wr_fail(WR_EUSAGE, "fused operation: no vector at all");

@@ -6,6 +6,7 @@ double wr_reduce_host(wr_reduction_kind kind, const double *u, const double *z, 
   double sum = 0;
   switch (kind) {
     case WR_DOT:
+    case WR_DOT_HASH:
 #pragma omp simd reduction(+ : sum)
       for (int64_t i = 0; i < count; i++) sum += u[i] * z[i];
       break;

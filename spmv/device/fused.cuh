@@ -3,6 +3,7 @@
 #ifndef WR_FUSED_CUH
 #define WR_FUSED_CUH
 
+#include "config/hash.h"
 #include "spmv/kernel/epilogue.cuh"
 
 /* How many vectors and sums the kernel parameter of an operation has room for. Parameters and registers for more would make
@@ -34,7 +35,9 @@ struct wr_fused_args {
   unsigned terms[ROOM::OUTPUTS]; /* bit k: c[o][k] is a term */
   wr_device_coefficient c[ROOM::OUTPUTS][ROOM::TERMS]; /* of in[k]; of out[q] at SLOTS + q. factor 0: no term */
   wr_sums_of<ROOM::SUMS> sums;
-  int u[ROOM::SUMS], z[ROOM::SUMS]; /* z -1: the kind reads no second vector */
+  int u[ROOM::SUMS], z[ROOM::SUMS]; /* z -1: the kind reads no second vector; of WR_DOT_HASH: the lane */
+  int hashed;        /* sums of this kind: in wr_wide alone */
+  uint64_t hash_key; /* of all hashed vectors */
   const double *when; /* NULL: always done; *when 0: only the step is run */
 };
 

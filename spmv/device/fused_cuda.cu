@@ -121,6 +121,11 @@ __device__ inline void compute_output(const wr_fused_args<T, ROOM> &f, const dou
   for (int e = 0; e < V; e++) v[NIN + o].at[e] = (T)sum[e];
 }
 
+/* Whether a kernel is for sums of kinds WR_DOT, WR_NRM2SQ as a product of a vector with itself, and WR_DOT_HASH alone, for which
+ * it needs a third of the instructions. */
+template <class ROOM, int NOUT>
+constexpr bool IS_PRODUCTS = !ROOM::IS_EXACT && NOUT == 0;
+
 /* Computes and stores the outputs of a group with inputs in v, and adds its terms of the reductions, of outputs as stored. */
 template <int NIN, int NOUT, typename T, class ROOM, int V>
 __device__ inline void finish_group(const wr_fused_args<T, ROOM> &f, const double *c, int64_t group,
@@ -132,14 +137,23 @@ __device__ inline void finish_group(const wr_fused_args<T, ROOM> &f, const doubl
 #pragma unroll
   for (int o = 0; o < NOUT; o++)
     if (o < nout) wr_store<T, V>(f.out[o], group, v[NIN + o]);
+  uint64_t hashes[V] = {};
+  if (!ROOM::IS_EXACT && f.hashed)
+    for (int e = 0; e < V; e++) hashes[e] = wr_hash(f.hash_key, (uint64_t)(group * V + e));
 #pragma unroll
   for (int r = 0; r < ROOM::SUMS; r++)
     if (r < f.sums.count) {
       double u[V], z[V];
       for (int e = 0; e < V; e++) u[e] = z[e] = 0;
       pick(v, f.u[r], u);
-      if (f.z[r] >= 0) pick(v, f.z[r], z);
-      wr_sum_terms(f.sums.kind[r], u, z, sum[r]);
+      if (!ROOM::IS_EXACT && f.sums.kind[r] == WR_DOT_HASH)
+        for (int e = 0; e < V; e++) z[e] = wr_hash_value(hashes[e], f.z[r]);
+      else if (f.z[r] >= 0)
+        pick(v, f.z[r], z);
+      if (IS_PRODUCTS<ROOM, NOUT>)
+        wr_sum_terms(WR_DOT, u, z, sum[r]);
+      else
+        wr_sum_terms(f.sums.kind[r], u, z, sum[r]);
     }
 }
 
@@ -155,8 +169,7 @@ __device__ inline void walk(const wr_fused_args<T, ROOM> &f, const double *c, in
     for (int d = 0; d < DEPTH; d++)
       if (g + d * threads < end)
 #pragma unroll
-        for (int k = 0; k < NIN; k++)
-          if (k < nin) v[d][k] = wr_load<T, V>(f.in[k], g + d * threads);
+        for (int k = 0; k < NIN; k++) v[d][k] = k < nin ? wr_load<T, V>(f.in[k], g + d * threads) : wr_pack<T, V>{};
 #pragma unroll
     for (int d = 0; d < DEPTH; d++)
       if (g + d * threads < end) finish_group<NIN, NOUT>(f, c, g + d * threads, v[d], sum);
@@ -166,15 +179,19 @@ __device__ inline void walk(const wr_fused_args<T, ROOM> &f, const double *c, in
 /* DEPTH as 64 registers allow: two to six 16-byte loads of a thread are in flight. Operations with room in wr_wide alone take
  * up to 128 registers, for up to 13 loads. */
 template <class ROOM, int NIN, int NOUT>
-constexpr int depth = !ROOM::IS_EXACT       ? (NOUT == 0 ? 2 : 1)
+constexpr int depth = !ROOM::IS_EXACT       ? (NIN == 2 ? 2 : 1)
                       : 2 * NIN + NOUT <= 3 ? 4
                       : NIN + NOUT <= 3     ? 2
                                             : 1;
 
+/* Blocks of a multiprocessor, as their registers allow; no more are launched, since each first reads the coefficients. */
+template <class ROOM, int NOUT>
+constexpr int resident_blocks = ROOM::IS_EXACT ? 4
+                                : NOUT == 0    ? 3
+                                               : 2;
+
 template <typename T, class ROOM, int NIN, int NOUT>
-__global__ void __launch_bounds__(WR_STREAM_THREADS, ROOM::IS_EXACT ? 4
-                                                     : NOUT == 0    ? 3
-                                                                    : 2)
+__global__ void __launch_bounds__(WR_STREAM_THREADS, resident_blocks<ROOM, NOUT>)
     fused(WR_KERNEL_PARAMETER wr_fused_args<T, ROOM> f) {
   constexpr int V = WR_PACK_BYTES / sizeof(T);
   int64_t thread = wr_stream_thread();
@@ -185,14 +202,14 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS, ROOM::IS_EXACT ? 4
   read_coefficients(f, c);
   walk<V, NIN, NOUT, depth<ROOM, NIN, NOUT>>(f, c, thread, f.groups, sum);
   walk<1, NIN, NOUT, 1>(f, c, f.groups * V + thread, f.n, sum);
-  wr_sums_finish<ROOM::STEPS>(f.sums, sum);
+  wr_sums_finish_by_warps<ROOM::STEPS, WR_STREAM_THREADS>(f.sums, sum);
 }
 
 /* The vectors that a request reads, by slot, and its numbers of outputs and sums. */
 typedef struct fused_plan {
   const wr_vec *in[wr_wide::SLOTS];
   int slot_of[WR_MAX_INPUTS]; /* of f->in[k]; -1: it is not read */
-  int nin, nout, nsums, has_times;
+  int nin, nout, nsums, has_times, has_hashes;
 } fused_plan;
 
 static bool is_term(const wr_fused *f, int k) {
@@ -233,6 +250,7 @@ static fused_plan make_plan(const wr_fused *f) {
     const wr_reduction *reduce = &f->reduce[r];
     if (reduce->kind == WR_NO_REDUCTION) continue;
     p.nsums++;
+    p.has_hashes |= reduce->kind == WR_DOT_HASH;
     add_operand(&p, f, reduce->of);
     if (wr_reduction_reads_z(reduce->kind)) add_operand(&p, f, reduce->z);
   }
@@ -289,6 +307,9 @@ static wr_fused_args<T, ROOM> make_args(wr_env *env, const fused_plan *p, const 
     if (at < 0) continue;
     a.u[at] = slot_of_operand(p, f, f->reduce[r].of, outputs);
     a.z[at] = wr_reduction_reads_z(f->reduce[r].kind) ? slot_of_operand(p, f, f->reduce[r].z, outputs) : -1;
+    if (f->reduce[r].kind != WR_DOT_HASH) continue;
+    a.z[at] = a.hashed++;
+    a.hash_key = wr_hash_key(WR_HASH_LANES * f->hashes);
   }
   if (f->when.bank) a.when = (const double *)f->when.bank->data + f->when.index;
   wr_sums_then(&a.sums, env, f->then, ROOM::STEPS);
@@ -298,7 +319,9 @@ static wr_fused_args<T, ROOM> make_args(wr_env *env, const fused_plan *p, const 
 template <int NIN, int NOUT, typename T, class ROOM>
 static wr_status launch_shape(wr_env *env, const wr_fused_args<T, ROOM> &a) {
   int64_t units = a.groups ? (a.groups + depth<ROOM, NIN, NOUT> - 1) / depth<ROOM, NIN, NOUT> : a.n;
-  return WR_LAUNCH_EARLY(env, (fused<T, ROOM, NIN, NOUT>), wr_stream_blocks(env, units), WR_STREAM_THREADS, 0, a);
+  int each = resident_blocks<ROOM, NOUT>;
+  unsigned blocks = wr_cuda_grid(env, (units + WR_STREAM_THREADS - 1) / WR_STREAM_THREADS, each);
+  return WR_LAUNCH_EARLY(env, (fused<T, ROOM, NIN, NOUT>), blocks, WR_STREAM_THREADS, 0, a);
 }
 
 template <int NIN, typename T>
@@ -324,17 +347,37 @@ static wr_status launch_narrow(wr_env *env, const fused_plan *p, const wr_fused 
   }
 }
 
-/* One of three kernels: for sums of few vectors, for most updates, and for all. */
+/* Whether all sums are of products of two vectors. */
+static bool is_of_products(const wr_fused *f) {
+  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) {
+    wr_reduction_kind kind = f->reduce[r].kind;
+    if (kind != WR_NO_REDUCTION && kind != WR_DOT && kind != WR_NRM2SQ && kind != WR_DOT_HASH) return false;
+  }
+  return true;
+}
+
+/* A norm as the product of a vector with itself. */
+template <typename T>
+static wr_fused_args<T, wr_wide> with_squares(wr_fused_args<T, wr_wide> a) {
+  for (int r = 0; r < a.sums.count; r++)
+    if (a.sums.kind[r] == WR_NRM2SQ) a.z[r] = a.u[r];
+  return a;
+}
+
+/* One of four kernels: for sums of products of few vectors, for most updates, and for all. */
 template <typename T>
 static wr_status launch_wide(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
-  if (p->nin <= 6 && p->nout == 0) return launch_shape<6, 0>(env, make_args<T, wr_wide>(env, p, f, n, 6));
+  bool is_products = p->nout == 0 && is_of_products(f);
+  if (is_products && p->nin <= 2) return launch_shape<2, 0>(env, with_squares(make_args<T, wr_wide>(env, p, f, n, 2)));
+  if (is_products && p->nin <= 6) return launch_shape<6, 0>(env, with_squares(make_args<T, wr_wide>(env, p, f, n, 6)));
   if (p->nin <= 9) return launch_shape<9, 4>(env, make_args<T, wr_wide>(env, p, f, n, 9));
   return launch_shape<wr_wide::SLOTS, 4>(env, make_args<T, wr_wide>(env, p, f, n, wr_wide::SLOTS));
 }
 
 template <typename T>
 static wr_status launch_fused(wr_env *env, const fused_plan *p, const wr_fused *f, int64_t n) {
-  bool is_narrow = p->nin <= wr_narrow::SLOTS && p->nout <= wr_narrow::OUTPUTS && p->nsums <= wr_narrow::SUMS;
+  bool is_narrow =
+      p->nin <= wr_narrow::SLOTS && p->nout <= wr_narrow::OUTPUTS && p->nsums <= wr_narrow::SUMS && !p->has_hashes;
   if (env->resident) return wr_resident_add_vectors(env, make_args<T, wr_wide>(env, p, f, n, wr_wide::SLOTS), f->then);
   return is_narrow ? launch_narrow<T>(env, p, f, n) : launch_wide<T>(env, p, f, n);
 }

@@ -55,7 +55,9 @@ typedef enum wr_reduction_kind {
   WR_L1DIFF,      /* sum of |u[i] - z[i]|                       */
   WR_SUM,         /* sum of u[i]                                */
   WR_SUM_UNSCALED, /* sum of u[i] where z[i] == 0: dangling mass */
-  WR_NRM2SQ_SCALED /* sum of (u[i] * z[i])^2                    */
+  WR_NRM2SQ_SCALED, /* sum of (u[i] * z[i])^2                   */
+  WR_DOT_HASH      /* sum of u[i] * h[i], h being a vector of hashes (config/hash.h), which takes no memory. Of fused     */
+                   /* operations alone: there the k-th sum of this kind, k from 0 to 3, has vector number 4 * hashes + k */
 } wr_reduction_kind;
 
 /* Whether a kind reads a second vector. */
@@ -89,6 +91,7 @@ typedef struct wr_fused {
   wr_vec *out[WR_MAX_OUTPUTS];
   wr_coefficient c[WR_MAX_OUTPUTS][WR_FUSED_TERMS];
   wr_reduction reduce[WR_FUSED_REDUCTIONS];
+  uint64_t hashes; /* the group of four vectors that WR_DOT_HASH takes */
   wr_scalar when;
   wr_then then;
 } wr_fused;

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config/hash.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "spmv/device/epilogue_host.h"
@@ -24,6 +25,15 @@ typedef struct host_state {
   int64_t capacity;
   double stamps[WR_STAMPS]; /* seconds of the monotonic clock */
 } host_state;
+
+/* hashes[count] := the bits of the operation's hashed vectors from index `first` on, if it has any. */
+static void find_hashes(const wr_fused *f, int64_t first, int64_t count, uint64_t *hashes) {
+  const wr_reduction *any = f->reduce;
+  while (any < f->reduce + WR_FUSED_REDUCTIONS && any->kind != WR_DOT_HASH) any++;
+  if (any == f->reduce + WR_FUSED_REDUCTIONS) return;
+  uint64_t key = wr_hash_key(WR_HASH_LANES * f->hashes);
+  for (int64_t i = 0; i < count; i++) hashes[i] = wr_hash(key, (uint64_t)(first + i));
+}
 
 #define T float
 #define NAME(x) x##_f32

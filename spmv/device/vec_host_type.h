@@ -20,9 +20,19 @@ static const double *NAME(operand)(const wr_fused *f, const wr_vec *v, double ne
   return room;
 }
 
+/* The second operand of a reduction that has a kind. lane: of a hashed vector, whose bits are hashes[count]. */
+static const double *NAME(second)(const wr_fused *f, const wr_reduction *reduce, const uint64_t *hashes, int lane,
+                                  double new_value[WR_MAX_OUTPUTS][BLOCK], double *room, int64_t first, int64_t count) {
+  if (reduce->kind != WR_DOT_HASH) return NAME(operand)(f, reduce->z, new_value, room, first, count);
+  for (int64_t i = 0; i < count; i++) room[i] = wr_hash_value(hashes[i], lane);
+  return room;
+}
+
 static void NAME(fused_block)(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_FUSED_TERMS], int64_t first, int64_t count,
                               double *partial) {
   double value[WR_MAX_OUTPUTS][BLOCK], u[BLOCK], z[BLOCK];
+  uint64_t hashes[BLOCK];
+  int lane = 0;
   for (int o = 0; o < WR_MAX_OUTPUTS && f->out[o]; o++) {
     memset(value[o], 0, (size_t)count * sizeof(double));
     for (int k = 0; k < WR_MAX_INPUTS; k++) {
@@ -36,10 +46,12 @@ static void NAME(fused_block)(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_FUS
   }
   for (int o = 0; o < WR_MAX_OUTPUTS && f->out[o]; o++)
     for (int64_t i = 0; i < count; i++) ((T *)f->out[o]->data)[first + i] = (T)value[o][i];
+  find_hashes(f, first, count, hashes);
   for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) {
     const wr_reduction *reduce = &f->reduce[r];
     if (reduce->kind == WR_NO_REDUCTION) continue;
     partial[r] = wr_reduce_host(reduce->kind, NAME(operand)(f, reduce->of, value, u, first, count),
-                                NAME(operand)(f, reduce->z, value, z, first, count), count);
+                                NAME(second)(f, reduce, hashes, lane, value, z, first, count), count);
+    lane += reduce->kind == WR_DOT_HASH;
   }
 }

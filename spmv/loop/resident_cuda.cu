@@ -127,7 +127,8 @@ wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T, wr_wide> &
   wr_resident_step<T, wr_wide> step;
   memset(&step, 0, sizeof step);
   step.kind = WR_RESIDENT_VECTORS, step.vectors = args;
-  if (args.nin > wr_narrow::SLOTS || args.nout > wr_narrow::OUTPUTS || args.sums.count > wr_narrow::SUMS) r->wide = 1;
+  if (args.nin > wr_narrow::SLOTS || args.nout > wr_narrow::OUTPUTS || args.sums.count > wr_narrow::SUMS || args.hashed)
+    r->wide = 1;
   bool fine = is_in_bank(r, args.when) && !(args.when && args.sums.step.bit && args.sums.count == 0);
   for (const auto &terms : args.c)
     for (const wr_device_coefficient &c : terms) fine &= is_in_bank(r, c.scalar);

@@ -206,7 +206,7 @@ __device__ inline void finish_own(const wr_resident_step<T, ROOM> &joined, const
   T value = output_of(f, b.c, 0, v);
   f.out[0][i] = value;
   v[ROOM::SLOTS] = (double)value;
-  add_sums(f, a.finish.sums.count, v, sum);
+  add_sums(f, (int)i, a.finish.sums.count, v, sum);
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
     if (a.finish.z[r] == a.x) row.z[r][0] = value;

@@ -88,14 +88,16 @@ __device__ inline T output_of(const wr_fused_args<T, ROOM> &f, const double *c, 
   return (T)sum;
 }
 
-/* Adds an element's terms to the operation's sums. Sums before `first` are the joined product's, and are not changed. */
+/* Adds the terms of element i to the operation's sums. Sums before `first` are the joined product's, and are not changed. */
 template <typename T, class ROOM>
-__device__ inline void add_sums(const wr_fused_args<T, ROOM> &f, int first,
+__device__ inline void add_sums(const wr_fused_args<T, ROOM> &f, int i, int first,
                                 const double (&v)[ROOM::SLOTS + ROOM::OUTPUTS], double (&sum)[ROOM::SUMS]) {
 #pragma unroll
   for (int r = 0; r < ROOM::SUMS; r++)
     if (r >= first && r < f.sums.count) {
       double u[1] = {pick(v, f.u[r])}, z[1] = {pick(v, f.z[r])};
+      if (!ROOM::IS_EXACT && f.sums.kind[r] == WR_DOT_HASH)
+        z[0] = wr_hash_value(wr_hash(f.hash_key, (uint64_t)i), f.z[r]);
       wr_sum_terms(f.sums.kind[r], u, z, sum[r]);
     }
 }
@@ -118,7 +120,7 @@ __device__ inline void do_vectors(const loop_args<T, ROOM> &loop, const block_st
       f.out[o][i] = value;
       v[ROOM::SLOTS + o] = (double)value;
     }
-    add_sums(f, 0, v, sum);
+    add_sums(f, i, 0, v, sum);
   }
 }
 

@@ -57,6 +57,7 @@ static long double term_of(wr_reduction_kind kind, long double u, const double *
     case WR_SUM: return u;
     case WR_SUM_UNSCALED: return z[i] == 0 ? u : 0;
     case WR_NRM2SQ_SCALED: return u * z[i] * (u * z[i]);
+    case WR_DOT_HASH: /* of fused operations alone */
     case WR_NO_REDUCTION: break;
   }
   return 0;

@@ -143,6 +143,7 @@ static double term(const wr_reduction *reduce, double y, double z) {
     case WR_SUM: return y;
     case WR_SUM_UNSCALED: return (planted == SUMS_THE_SCALED ? z != 0 : z == 0) ? y : 0;
     case WR_NRM2SQ_SCALED: return y * z * (y * z);
+    case WR_DOT_HASH: /* of fused operations alone */
     case WR_NO_REDUCTION: break;
   }
   return 0;

@@ -256,7 +256,7 @@ static inline void plain_direction(const plain_problem *q, int k, double omega, 
 }
 
 /* IDR(4) with biorthogonality (van Gijzen and Sonneveld, ACM Trans. Math. Softw. 38 (2011), figure 2), where P is what
- * wr_hash_shadow makes of the seeds 1 to 4, and omega is found as in Sleijpen and van der Vorst (1995), with 0.7. */
+ * wr_hash_shadow makes of the seeds 0 to 3, and omega is found as in Sleijpen and van der Vorst (1995), with 0.7. */
 static inline plain_run plain_idr(const plain_problem *q, double *x) {
   int64_t n = q->A->nrows;
   plain_run run = {.history = room_for(q->limit, sizeof(double))};
@@ -267,7 +267,7 @@ static inline plain_run plain_idr(const plain_problem *q, double *x) {
   for (int k = 0; k < PLAIN_S; k++) {
     P[k] = vectors + k * n, G[k] = P[k] + PLAIN_S * n, U[k] = G[k] + PLAIN_S * n;
     M[k][k] = 1;
-    wr_hash_shadow(P[k], n, k + 1);
+    wr_hash_shadow(P[k], n, k);
   }
   plain_residual(q, x, r);
   while (!run.converged && run.iterations < q->limit) {

@@ -140,9 +140,12 @@ static wr_fused random_operation(field *t, most_of most) {
     for (int q = 0; q < o; q++) f.c[o][WR_MAX_INPUTS + q] = random_coefficient(&t->bank);
   }
   for (int r = 0; r < most.sums; r++)
-    f.reduce[r] = (wr_reduction){(wr_reduction_kind)random_below(WR_NRM2SQ_SCALED + 1), f.in[random_below(nin)],
+    f.reduce[r] = (wr_reduction){(wr_reduction_kind)random_below(WR_DOT_HASH), f.in[random_below(nin)],
                                  f.in[random_below(nin)], {&t->bank, BANK / 2 + r}};
   for (int r = 0; r < nout && r < most.sums; r++) f.reduce[r].of = f.out[nout - 1 - r];
+  f.hashes = (uint64_t)random_below(5);
+  for (int r = 0, hashed = 0; r < most.sums && hashed < WR_HASH_LANES; r++)
+    if (random_below(3) == 0) f.reduce[r].kind = WR_DOT_HASH, hashed++;
   return f;
 }
 
@@ -231,6 +234,10 @@ static void test_fused_refusals(wr_env *env) {
   f = good, f.out[1] = u, f.c[1][WR_MAX_INPUTS + 1].factor = 1, refuse(env, &f, "an output that depends on itself");
   f = good, f.reduce[0].z = &t.v[2], refuse(env, &f, "a reduction of a vector that has no part");
   f = good, f.reduce[0].z = NULL, refuse(env, &f, "a dot product of one vector");
+  f = good;
+  for (int r = 0; r <= WR_HASH_LANES; r++) f.reduce[r] = (wr_reduction){WR_DOT_HASH, u, NULL, {b, r}};
+  refuse(env, &f, "more hashed vectors than share their bits");
+  f = good, f.reduce[0].kind = (wr_reduction_kind)(WR_DOT_HASH + 1), refuse(env, &f, "a kind that there is not");
   f = good, f.then = WR_THEN(bicgstab_after_update, b, NULL), refuse(env, &f, "a step with a bank that is too short");
   f = good, f.then = WR_THEN(bicgstab_after_update, &f32_bank, NULL), refuse(env, &f, "a step with a bank of f32");
   f = (wr_fused){.in = {NULL}}, refuse(env, &f, "nothing");

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "config/hash.h"
 #include "spmv/spmv.h"
 #include "tests/check.h"
 
@@ -131,7 +132,8 @@ static inline void check_output(const picture *p, const wr_fused *f, int o) {
 
 static inline long double model_term(wr_reduction_kind kind, long double u, long double z) {
   switch (kind) {
-    case WR_DOT: return u * z;
+    case WR_DOT:
+    case WR_DOT_HASH: return u * z;
     case WR_NRM2SQ: return u * u;
     case WR_L1DIFF: return fabsl(u - z);
     case WR_SUM: return u;
@@ -142,13 +144,16 @@ static inline long double model_term(wr_reduction_kind kind, long double u, long
   return 0;
 }
 
-/* u and z as they are after the operation. The bound holds for any order of the sum. */
-static inline void check_reduction(const picture *p, const wr_reduction *r, const wr_vec *u, const wr_vec *z) {
+/* u and z as they are after the operation. hash: of the vector that WR_DOT_HASH takes. The bound holds for any order of the sum. */
+static inline void check_reduction(const picture *p, const wr_reduction *r, const wr_vec *u, const wr_vec *z,
+                                   uint64_t hash) {
   if (r->kind == WR_NO_REDUCTION) return;
-  const double *u_values = p->after[find(p, u)], *z_values = z ? p->after[find(p, z)] : u_values;
+  const double *u_values = p->after[find(p, u)];
+  const double *z_values = wr_reduction_reads_z(r->kind) ? p->after[find(p, z)] : u_values;
   long double exact = 0, size = 0;
   for (int64_t i = 0; i < u->n; i++) {
-    long double term = model_term(r->kind, (long double)u_values[i], (long double)z_values[i]);
+    double second = r->kind == WR_DOT_HASH ? wr_hash_element(hash, i) : z_values[i];
+    long double term = model_term(r->kind, (long double)u_values[i], (long double)second);
     exact += term, size += fabsl(term);
   }
   long double got = (long double)p->after[find(p, r->into.bank)][r->into.index];
@@ -185,7 +190,10 @@ static inline void run_fused(wr_env *env, const wr_fused *f) {
   look_again(&p, env);
   for (int o = 0; o < WR_MAX_OUTPUTS; o++)
     if (f->out[o]) check_output(&p, f, o);
-  for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) check_reduction(&p, &f->reduce[r], f->reduce[r].of, f->reduce[r].z);
+  for (int r = 0, lane = 0; r < WR_FUSED_REDUCTIONS; r++) {
+    check_reduction(&p, &f->reduce[r], f->reduce[r].of, f->reduce[r].z, WR_HASH_LANES * f->hashes + (uint64_t)lane);
+    lane += f->reduce[r].kind == WR_DOT_HASH;
+  }
   for (int k = 0; k < p.count; k++)
     if (!is_output(f, p.vec[k]))
       CHECKF(memcmp(p.before[k], p.after[k], (size_t)p.vec[k]->n * sizeof(double)) == 0, "vector %d has changed", k);
@@ -253,7 +261,7 @@ static inline void run_epilogue(wr_env *env, const wr_apply *a) {
     if (reduce.kind == WR_NO_REDUCTION) continue;
     const wr_vec *z = reduce.kind == WR_SUM_UNSCALED ? e->scale : reduce.z;
     reduce.into.bank->writes = p.writes[find(&p, reduce.into.bank)] + 1; /* the checked apply counts these */
-    check_reduction(&p, &reduce, a->y, z);
+    check_reduction(&p, &reduce, a->y, z, 0);
   }
   for (int k = 0; k < p.count; k++)
     if (p.vec[k] != a->y && p.vec[k] != e->scaled && p.vec[k] != e->reduce[0].into.bank)
