@@ -174,13 +174,13 @@ static void test_again(ground *g) {
   wr_plan *plan = ground_plan(g, system.matrix);
   CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
   for (int k = 0; k < 3; k++) {
-    g->env.poison = k == 1;
+    g->testing.poison = k == 1;
     x[k] = room_for(N, sizeof **x);
     CHECK_OK(wr_bicgstab_solve(&method, &options, &(wr_monitor){0}, &results[k]));
     CHECK_OK(wr_bicgstab_download(&method, x[k], NULL));
     CHECKF(results[k].outcome == WR_CONVERGED, "%s", wr_outcome_title(results[k].outcome));
   }
-  g->env.poison = 1;
+  g->testing.poison = 1;
   if (wr_plan_get_info(plan)->deterministic)
     for (int k = 1; k < 3; k++)
       CHECKF(results[k].iterations == results[0].iterations && memcmp(x[k], x[0], N * sizeof **x) == 0, "run %d", k);

@@ -198,12 +198,12 @@ static void test_leaks(ground *g) {
   int64_t device = 0, host = 0;
   int wrong = 0, solves = g->env.place == WR_CUDA ? SOLVES : 2 * WARM;
   ground_case(g, "%d solves", solves);
-  g->env.poison = 0;
+  g->testing.poison = 0;
   for (int k = 0; k < solves; k++) {
     if (k == WARM) device = wr_device_blocks(), host = resident();
     wrong += one_solve(g, A) != WR_CONVERGED;
   }
-  g->env.poison = 1;
+  g->testing.poison = 1;
   CHECKF(wrong == 0, "%d did not converge", wrong);
   CHECKF(wr_device_blocks() == device, "%lld blocks on the device, %lld before", (long long)wr_device_blocks(),
          (long long)device);
@@ -308,15 +308,15 @@ static void test_all(ground *g) {
   test_interrupted(g, 0);
   test_then(g);
   test_three_phases(g);
-  g->env.no_conditions = 1;
+  g->testing.no_conditions = 1;
   if (g->env.place == WR_CUDA) test_graphs(g);
 }
 
 static void test_few(ground *g) {
   test_leaks(g);
-  g->env.no_conditions = 1;
+  g->testing.no_conditions = 1;
   if (g->env.place == WR_CUDA) test_leaks(g);
-  g->env.no_conditions = 0;
+  g->testing.no_conditions = 0;
   test_two_at_once(g);
 }
 

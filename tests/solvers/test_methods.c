@@ -366,7 +366,7 @@ static void test_again(ground *g) {
 
 static void test_all(ground *g) {
   if (is_short(g) && !is_default_of(g)) return;
-  g->env.no_conditions = g->env.place == WR_CUDA;
+  g->testing.no_conditions = g->env.place == WR_CUDA;
   for (int k = 0; k < SYSTEMS; k++) test_system(g, &systems[k]);
   for (int k = 0; k < CHOICES; k++) {
     test_looks(g, &choices[k]);
@@ -374,7 +374,7 @@ static void test_all(ground *g) {
     if (choices[k].mark != CG) test_interrupted(g, &choices[k]);
   }
   test_again(g);
-  g->env.no_conditions = 0;
+  g->testing.no_conditions = 0;
 }
 
 int main(void) {

@@ -175,12 +175,12 @@ static void test_again(ground *g) {
   wr_plan *plan = ground_plan(g, graph.flow);
   CHECK_OK(wr_pagerank_open(&method, &graph, plan, &g->env));
   for (int k = 0; k < 3; k++) {
-    g->env.poison = k == 1;
+    g->testing.poison = k == 1;
     scores[k] = room_for(BIG, sizeof **scores);
     CHECK_OK(wr_pagerank_solve(&method, &options, &(wr_monitor){0}, &results[k]));
     CHECK_OK(wr_pagerank_download(&method, scores[k]));
   }
-  g->env.poison = 1;
+  g->testing.poison = 1;
   for (int k = 1; k < 3; k++) {
     CHECKF(results[k].iterations == results[0].iterations, "%lld", (long long)results[k].iterations);
     double distance = 0;

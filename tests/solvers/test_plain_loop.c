@@ -274,7 +274,7 @@ static void test_ranks(ground *g) {
 
 static void test_all(ground *g) {
   if (g->env.place != WR_CUDA) return;
-  g->env.no_conditions = 1;
+  g->testing.no_conditions = 1;
   test_counting(g);
   test_too_many(g);
   test_three_phases(g);
