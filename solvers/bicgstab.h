@@ -1,4 +1,4 @@
-/* Linear systems by iterative methods (method.h), right preconditioned, with all scalars where the vectors are. */
+/* Linear systems by Krylov subspace methods (krylov/method.h), right preconditioned, with all scalars where the vectors are. */
 #ifndef WR_BICGSTAB_H
 #define WR_BICGSTAB_H
 

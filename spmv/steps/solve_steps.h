@@ -18,7 +18,7 @@ typedef struct wr_solve_scalars {
   double sum_x;            /* of the elements of an iterate: finite if they all are */
   double active;           /* 1: this iteration counts: the solve had not ended before it, and it changes the iterate */
   double done;             /* converged or broken down: all later iterations leave d and r as they are       */
-  double breakdown;        /* 0, or the number of the first breakdown in the method's list (solvers/method.h) */
+  double breakdown;        /* 0, or the number of the first breakdown in the method's list (solvers/krylov/method.h) */
   /* counters */
   double steps;            /* iterations with active 1            */
   double rounds, last;     /* all iterations, and the last one allowed */

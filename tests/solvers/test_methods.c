@@ -1,10 +1,10 @@
-/* Every method for linear systems (solvers/method.h), with each way of applying Jacobi and each way of repeating iterations, on
- * small systems of many kinds, in both types: none claims to have converged where the residual, recomputed in long double, is
- * too large; each converges where theory says so, and the automatic choice wherever one method does; and the loop of a device
- * leaves the bits of the host's loop where the plan is deterministic. */
+/* Every method for linear systems (solvers/krylov/method.h), with each way of applying Jacobi and each way of repeating
+ * iterations, on small systems of many kinds, in both types: none claims to have converged where the residual, recomputed in
+ * long double, is too large; each converges where theory says so, and the automatic choice wherever one method does; and the
+ * loop of a device leaves the bits of the host's loop where the plan is deterministic. */
 #define _DEFAULT_SOURCE
 #include "solvers/iteration.h"
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "tests/solvers/solve_fixture.h"
 
 /* ---- Methods ---- */

@@ -1,5 +1,5 @@
 /* IDR(4) (van Gijzen and Sonneveld 2011): one iteration as operations on vectors, which bicgstab.c repeats. */
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "spmv/steps/idr_steps.h"
 #include "spmv/steps/steps.h"
 

@@ -1,4 +1,4 @@
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 
 #include "config/memory.h"
 #include "spmv/steps/steps.h"

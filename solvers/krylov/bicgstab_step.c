@@ -1,7 +1,7 @@
 /* BiCGSTAB (van der Vorst 1992): one iteration as operations on vectors, which bicgstab.c repeats. */
 #include <string.h>
 
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "spmv/steps/bicgstab_steps.h"
 #include "spmv/steps/steps.h"
 

@@ -1,6 +1,6 @@
 /* The conjugate gradient method (Hestenes and Stiefel 1952): one iteration as operations on vectors, which bicgstab.c repeats.
  * */
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "spmv/steps/cg_steps.h"
 #include "spmv/steps/steps.h"
 

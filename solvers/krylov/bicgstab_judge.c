@@ -1,4 +1,4 @@
-#include "solvers/bicgstab_judge.h"
+#include "solvers/krylov/bicgstab_judge.h"
 
 #include <float.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "config/argument.h"
 #include "config/memory.h"
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "solvers/power.h"
 #include "solvers/verify.h"
 

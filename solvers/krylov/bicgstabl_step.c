@@ -1,5 +1,5 @@
 /* BiCGSTAB(l) (Sleijpen and Fokkema 1993): one iteration as operations on vectors, which bicgstab.c repeats. */
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "spmv/steps/bicgstabl_steps.h"
 #include "spmv/steps/steps.h"
 
