@@ -8,8 +8,8 @@
 
 #include "config/argument.h"
 #include "config/memory.h"
+#include "solvers/elements.h"
 #include "solvers/krylov/method.h"
-#include "solvers/power.h"
 #include "solvers/verify.h"
 
 wr_status wr_bicgstab_true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {

@@ -10,7 +10,7 @@
 
 #include "config/argument.h"
 #include "config/memory.h"
-#include "solvers/power.h"
+#include "solvers/elements.h"
 #include "spmv/matrix/csr_argument.h"
 
 /* SplitMix64's finaliser (Steele, Lea, Flood 2014): a fixed scrambling of 64 bits. */
