@@ -11,7 +11,7 @@
 #include "solvers/iteration.h"
 #include "solvers/krylov/bicgstab_judge.h"
 #include "solvers/krylov/method.h"
-#include "solvers/symmetry.h"
+#include "solvers/matrix_facts.h"
 #include "spmv/steps/bicgstabl_steps.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"

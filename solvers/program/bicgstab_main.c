@@ -7,11 +7,10 @@
 #include "config/memory.h"
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
-#include "solvers/empty_rows.h"
+#include "solvers/matrix_facts.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/report/report_text.h"
-#include "solvers/symmetry.h"
 #include "solvers/verify.h"
 
 /* A solve in progress. */
