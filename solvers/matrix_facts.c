@@ -44,18 +44,65 @@ static int is_negative_minor(double a, double b, double off) {
   return a != 0 && b != 0 && off != 0 && (a > 0) == (b > 0) && fabs(a / off) < fabs(off / b);
 }
 
-static void find_symmetry(const wr_csr *A, const double *diagonal, wr_matrix_facts *facts) {
-  int symmetric = 1, minor = 0;
-#pragma omp parallel for schedule(guided) reduction(& : symmetric) reduction(| : minor) if (A->nnz > 1 << 14)
+enum { BLOCK = 1 << 12 }; /* rows of a task */
+
+/* Whether each entry of row i below the diagonal equals its mirror image, and the diagonal element is positive, or is any
+ * number. *above, *below += entries beside the diagonal. Entries of 0 count as none. */
+static int fits(const wr_csr *A, int is_positive, int64_t i, int64_t *above, int64_t *below) {
+  double diagonal = 0;
+  for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+    int64_t j = A->col[k];
+    double value = value_at(A, k);
+    if (j == i) diagonal = value;
+    if (j == i || value == 0) continue;
+    if (j > i) ++*above;
+    if (j < i && ++*below && !(find_value(A, j, i) == value)) return 0;
+  }
+  return is_positive ? diagonal > 0 : !isnan(diagonal);
+}
+
+/* Rows [first, end) fit, up to the first that does not. */
+static int rows_fit(const wr_csr *A, int is_positive, int64_t first, int64_t end, int64_t *above, int64_t *below) {
+  int64_t i = first;
+  while (i < end && fits(A, is_positive, i, above, below)) i++;
+  return i == end;
+}
+
+/* All rows fit, and there are as many entries above the diagonal as below it: then each above is the image of one below. The
+ * calling thread alone takes the first rows: most matrices that are not symmetric differ there, and starting a team of threads
+ * on a busy machine takes longer than a small solve. */
+static int is_symmetric(const wr_csr *A, int is_positive) {
+  int differs = 0;
+  int64_t above = 0, below = 0, begin = A->nrows < BLOCK ? A->nrows : BLOCK;
+  if (!rows_fit(A, is_positive, 0, begin, &above, &below)) return 0;
+#pragma omp parallel for schedule(dynamic) reduction(+ : above, below) if (A->nrows > 16 * BLOCK)
+  for (int64_t first = begin; first < A->nrows; first += BLOCK) {
+    int seen;
+    int64_t end = first + BLOCK < A->nrows ? first + BLOCK : A->nrows;
+#pragma omp atomic read
+    seen = differs;
+    if (seen || rows_fit(A, is_positive, first, end, &above, &below)) continue;
+#pragma omp atomic write
+    differs = 1;
+  }
+  return !differs && above == below;
+}
+
+int wr_is_symmetric_positive(const wr_csr *A) {
+  return A && A->row_ptr && A->col && A->nrows == A->ncols && is_symmetric(A, 1);
+}
+
+/* 1 if two diagonal elements and an entry beside them, A being symmetric, show eigenvalues of both signs. */
+static int has_negative_minor(const wr_csr *A, const double *diagonal) {
+  int found = 0;
+#pragma omp parallel for schedule(guided) reduction(| : found) if (A->nnz > 1 << 14)
   for (int64_t i = 0; i < A->nrows; i++)
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && symmetric; k++) {
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
       int64_t j = A->col[k];
       double value = value_at(A, k);
-      symmetric &= find_value(A, j, i) == value; /* an entry without its mirror image may be 0 */
-      if (j != i) minor |= is_negative_minor(diagonal[i], diagonal[j], value) || (value != 0 && diagonal[i] == 0);
+      if (j != i) found |= is_negative_minor(diagonal[i], diagonal[j], value) || (value != 0 && diagonal[i] == 0);
     }
-  facts->symmetric = symmetric;
-  facts->indefinite = symmetric && (minor || (facts->positive_diagonals > 0 && facts->negative_diagonals > 0));
+  return found;
 }
 
 wr_status wr_matrix_facts_find(const wr_csr *A, wr_matrix_facts *facts) {
@@ -72,55 +119,12 @@ wr_status wr_matrix_facts_find(const wr_csr *A, wr_matrix_facts *facts) {
     facts->positive_diagonals += diagonal[i] > 0, facts->negative_diagonals += diagonal[i] < 0;
     if (diagonal[i] == 0 && facts->zero_diagonals++ == 0) facts->first_zero_diagonal = i;
   }
-  find_symmetry(A, diagonal, facts);
+  facts->symmetric = is_symmetric(A, 0);
+  int has_both = facts->positive_diagonals > 0 && facts->negative_diagonals > 0;
+  facts->indefinite = facts->symmetric && (has_both || has_negative_minor(A, diagonal));
 done:
   wr_free(norms);
   return status;
-}
-
-enum { BLOCK = 1 << 12 }; /* rows of a task */
-
-/* Each entry below the diagonal has its mirror image, and there are as many above it in all rows together. */
-static int fits(const wr_csr *A, int64_t i, int64_t *above, int64_t *below) {
-  double diagonal = 0;
-  for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-    int64_t j = A->col[k];
-    double value = A->val ? A->val[k] : 1;
-    if (j > i) ++*above;
-    if (j == i) diagonal = value;
-    if (j >= i) continue;
-    ++*below;
-    int64_t mirrored = wr_csr_find(A, j, i);
-    if (mirrored < 0 || !((A->val ? A->val[mirrored] : 1) == value)) return 0;
-  }
-  return diagonal > 0;
-}
-
-/* Rows [first, end) fit, up to the first that does not. */
-static int rows_fit(const wr_csr *A, int64_t first, int64_t end, int64_t *above, int64_t *below) {
-  int64_t i = first;
-  while (i < end && fits(A, i, above, below)) i++;
-  return i == end;
-}
-
-/* The first rows are looked at by the calling thread: most matrices that are not symmetric differ there, and starting a team of
- * threads on a busy machine takes longer than a small solve. */
-int wr_is_symmetric_positive(const wr_csr *A) {
-  int differs = 0;
-  int64_t above = 0, below = 0;
-  if (A == NULL || A->row_ptr == NULL || A->col == NULL || A->nrows != A->ncols) return 0;
-  int64_t begin = A->nrows < BLOCK ? A->nrows : BLOCK;
-  if (!rows_fit(A, 0, begin, &above, &below)) return 0;
-#pragma omp parallel for schedule(dynamic) reduction(+ : above, below) if (A->nrows > 16 * BLOCK)
-  for (int64_t first = begin; first < A->nrows; first += BLOCK) {
-    int seen;
-#pragma omp atomic read
-    seen = differs;
-    if (seen || rows_fit(A, first, first + BLOCK < A->nrows ? first + BLOCK : A->nrows, &above, &below)) continue;
-#pragma omp atomic write
-    differs = 1;
-  }
-  return !differs && above == below;
 }
 
 static int is_empty(const wr_csr *A, int64_t i) {

@@ -15,7 +15,7 @@ typedef struct wr_matrix_facts {
   int64_t positive_diagonals, negative_diagonals;
   double row_spread, column_spread; /* largest / smallest norm of a row (column) that is not empty, the norm being its */
                                     /* largest |value|; 1 without entries                                              */
-  int symmetric;  /* 1: A is its transpose, bit for bit                                                                */
+  int symmetric;  /* 1: A is its transpose, each value being equal                                                     */
   int indefinite; /* 1: symmetric, and a diagonal element of each sign, or a minor a_ii a_jj - a_ij^2 < 0, shows that  */
                   /* eigenvalues of both signs exist                                                                   */
 } wr_matrix_facts;
@@ -23,9 +23,9 @@ typedef struct wr_matrix_facts {
 /* A is square and has its host arrays. Takes a few passes over A, and for the symmetry a binary search an entry. WR_ENOMEM */
 wr_status wr_matrix_facts_find(const wr_csr *A, wr_matrix_facts *facts);
 
-/* Whether A may be positive definite. 1: it is square, each entry equals its mirror image, and all diagonal elements are there
- * and positive. Ends at the first entry that does not fit. 0 for NULL, and for a matrix without host arrays. Values NULL count
- * as 1. */
+/* Whether A may be positive definite. 1: it is square, each entry equals its mirror image, where an entry of 0 counts as none,
+ * and all diagonal elements are positive. Ends at the first entry that does not fit. 0 for NULL, and for a matrix without host
+ * arrays. Values NULL count as 1. */
 int wr_is_symmetric_positive(const wr_csr *A);
 
 /* In a row of A with entries of 0 alone, or without any, the residual is b[i] whatever x is. WR_EINPUT, with the first such
