@@ -260,7 +260,7 @@ static void test_system(ground *g, const system_case *c) {
 
 /* ---- Looks, limits, interruptions, and a solver that changes its method ---- */
 
-/* How often the host looks changes no iterate. */
+/* How often the host checks changes no iterate. */
 static void test_looks(ground *g, const choice *m) {
   static const int64_t distances[] = {1, 3, 8};
   wr_csr *A = laplacian();
@@ -269,7 +269,7 @@ static void test_looks(ground *g, const choice *m) {
     for (int k = 0; k < 3; k++) {
       solution s = solution_by(g, A, NULL, m, NO_PRECOND, (way)w);
       s.options.check_every = distances[k], s.options.iterations = 1000;
-      ground_case(g, "%s, %s, a look every %lld", m->name, way_names[w], (long long)distances[k]);
+      ground_case(g, "%s, %s, a check every %lld", m->name, way_names[w], (long long)distances[k]);
       expect_outcome(g, &s, WR_CONVERGED);
       if (k > 0 && w != RESIDENT) check_same_run(&s, &first);
       if (k == 0)
@@ -334,7 +334,7 @@ static void solve_again(ground *g, wr_bicgstab *method, const wr_system *system,
   check_solution(&again);
   CHECKF(strcmp(again.result.method, fresh.result.method) == 0 && again.result.by == fresh.result.by &&
              again.history.count == fresh.history.count,
-         "%s by %d, %lld looks; by a new solver %s by %d, %lld", again.result.method, (int)again.result.by,
+         "%s by %d, %lld checks; by a new solver %s by %d, %lld", again.result.method, (int)again.result.by,
          (long long)again.history.count, fresh.result.method, (int)fresh.result.by, (long long)fresh.history.count);
   check_same_run(&again, &fresh);
   solution_free(&again), solution_free(&fresh);

@@ -19,7 +19,7 @@ typedef struct way {
 static const way ways[] = {
     {.name = "by default", .check_every = 1},
     {.name = "in a graph", .no_resident = 1, .check_every = 1},
-    {.name = "in a graph, a look every 8 iterations", .no_resident = 1, .check_every = 8},
+    {.name = "in a graph, a check every 8 iterations", .no_resident = 1, .check_every = 8},
     {.name = "in a graph without conditions", .no_resident = 1, .no_conditions = 1, .check_every = 1},
     {.name = "by the host", .no_graph = 1, .check_every = 1},
 };
@@ -457,7 +457,7 @@ static void check_ranks(const ranks_expectation *e, const graph_case *c, double 
   CHECKF(distance <= allowed, "the ranks differ by %g, %g is allowed", distance, allowed);
 }
 
-/* The host ends a solve only when it looks, so the end is at the next multiple of check_every. */
+/* The host ends a solve only at a check, so the end is at the next multiple of check_every. */
 static int64_t next_look(int64_t iterations, int64_t every) { return (iterations + every - 1) / every * every; }
 
 static void compare_ranking(ground *g, const wr_graph *graph, wr_plan *plan, const graph_case *c,

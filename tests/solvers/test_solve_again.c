@@ -51,7 +51,7 @@ static int64_t solve_as_first(solver *s, wr_bicgstab_options options) {
   check_solution(&again), check_solution(&first);
   CHECKF(again.result.outcome == first.result.outcome && again.result.by == first.result.by &&
              again.result.multiplies == first.result.multiplies && again.history.count == first.history.count,
-         "%s by %d, %lld multiplies, %lld looks; by a solver of its own %s by %d, %lld, %lld",
+         "%s by %d, %lld multiplies, %lld checks; by a solver of its own %s by %d, %lld, %lld",
          wr_outcome_title(again.result.outcome), (int)again.result.by, (long long)again.result.multiplies,
          (long long)again.history.count, wr_outcome_title(first.result.outcome), (int)first.result.by,
          (long long)first.result.multiplies, (long long)first.history.count);
