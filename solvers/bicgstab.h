@@ -18,6 +18,15 @@ int wr_method_count(void);
 const wr_method *wr_method_at(int index);           /* NULL: there is none of that index */
 const char *wr_method_name(const wr_method *method); /* "" for NULL */
 
+/* Of an iteration: multiplies, and vectors that it moves besides them; and vectors that a solver has allocated. */
+typedef struct wr_method_costs {
+  int multiplies, moved, stored;
+} wr_method_costs;
+
+/* For estimates before a solve: without a preconditioner and scaled rows. l as in wr_bicgstab_options; method NULL: BiCGSTAB.
+ * All 0 for an l that is none. */
+wr_method_costs wr_method_costs_of(const wr_method *method, int l);
+
 typedef struct wr_bicgstab_options {
   const wr_method *method; /* NULL: chosen by wr_bicgstab_solve, which also changes it where progress stops */
   int l;               /* of BiCGSTAB(l), 1 to WR_MOST_L; 0: WR_BICGSTAB_L              */

@@ -13,14 +13,7 @@ enum { P = 0, G = P + WR_IDR_S, U = G + WR_IDR_S, W = U + WR_IDR_S, V = W + 2, I
 
 static const wr_scalar one = {NULL, 0};
 
-static wr_status place(wr_bicgstab *s) {
-  wr_status status = WR_OK;
-  for (int k = P; k < V; k++) TRY(wr_method_vector(s, k));
-  if (s->precond) TRY(wr_method_vector(s, V));
-  if (s->precond) TRY(wr_method_vector(s, INVERSE));
-done:
-  return status;
-}
+static int uses(const wr_bicgstab *s, int index) { return index < V || (index <= INVERSE && s->precond); }
 
 /* f_i = (p_i, r) */
 static wr_status find_f(wr_bicgstab *s) {
@@ -184,9 +177,9 @@ static void left(wr_bicgstab *s, int phase, const wr_vec **vectors) {
   for (int i = 0; i < WR_IDR_S; i++) vectors[i] = &s->own[G + i], vectors[WR_IDR_S + i] = &s->own[U + i];
 }
 
-static int multiplies(const wr_bicgstab *s) { return (void)s, WR_IDR_S + 1; }
-static int vectors(const wr_bicgstab *s) {
-  return 94 + (s->precond != NULL) * 27 + (s->weight.id != 0) * (WR_IDR_S + 1);
+static wr_method_costs costs(const wr_bicgstab *s) {
+  return (wr_method_costs){.multiplies = WR_IDR_S + 1,
+                           .moved = 94 + (s->precond != NULL) * 27 + (s->weight.id != 0) * (WR_IDR_S + 1)};
 }
 
 static const char *const breakdowns[] = {
@@ -202,9 +195,8 @@ const wr_method wr_method_idr = {
     .phases = 2,
     .next = &wr_method_bicgstabl,
     .breakdowns = breakdowns,
-    .multiplies = multiplies,
-    .vectors = vectors,
-    .place = place,
+    .costs = costs,
+    .uses = uses,
     .begin = begin,
     .step = step,
     .left = left,
