@@ -259,7 +259,7 @@ simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs that run kernels on the CP
 # that are linked to it, so it is part of the name that they ask for.
 
 .PHONY: libraries manuals examples install uninstall deb
-VERSION := $(shell sed -n 's/^.define WR_VERSION "\(.*\)"/\1/p' solvers/windrow.h)
+VERSION := $(shell sed -n 's/^.define WR_VERSION "\(.*\)"/\1/p' config/version.h)
 NUMBERS := $(subst ., ,$(VERSION))
 ABI := $(word 1,$(NUMBERS))$(if $(filter 0,$(word 1,$(NUMBERS))),.$(word 2,$(NUMBERS)))
 SHARED := $(BUILD)/libwindrow.so

@@ -285,18 +285,22 @@ typedef struct numbering {
   wr_ids *ids;
 } numbering;
 
-static wr_status list_parts(numbering *g) {
+/* Calls sort for the numbers below count, each thread with a sorter of its own. */
+static wr_status sort_all(const numbering *g, int64_t count,
+                          wr_status (*sort)(const numbering *g, int64_t which, wr_id_sorter *s)) {
   int failed = 0;
 #pragma omp parallel num_threads(g->threads) reduction(+ : failed)
   {
     wr_id_sorter s = {.capacity = 0};
 #pragma omp for schedule(dynamic, 1)
-    for (int64_t c = 0; c < g->nparts; c++)
-      if (!g->parts[c].listed) failed += list_ids(&s, NULL, &g->chunks[c], &g->parts[c]) != WR_OK;
+    for (int64_t which = 0; which < count; which++) failed += sort(g, which, &s) != WR_OK;
     wr_id_sorter_free(&s);
   }
-  for (int64_t c = 0; c < g->nparts; c++) g->total += g->parts[c].count;
   return failed > 0 ? wr_fail(WR_ENOMEM, "out of memory: sorting the ids of a graph") : WR_OK;
+}
+
+static wr_status list_part(const numbering *g, int64_t c, wr_id_sorter *s) {
+  return g->parts[c].listed ? WR_OK : list_ids(s, NULL, &g->chunks[c], &g->parts[c]);
 }
 
 /* The first place at or behind `from` in the list that is not below id; close ones are found fast. */
@@ -363,18 +367,6 @@ static wr_status merge_range(const numbering *g, int64_t r, wr_id_sorter *s) {
   return keep_list(key, drop_repeated(key, count), &g->ranges[r]);
 }
 
-static wr_status merge_ranges(numbering *g) {
-  int failed = 0;
-#pragma omp parallel num_threads(g->threads) reduction(+ : failed)
-  {
-    wr_id_sorter s = {.capacity = 0};
-#pragma omp for schedule(dynamic, 1)
-    for (int64_t r = 0; r < g->nranges; r++) failed += merge_range(g, r, &s) != WR_OK;
-    wr_id_sorter_free(&s);
-  }
-  return failed > 0 ? wr_fail(WR_ENOMEM, "out of memory: sorting the ids of a graph") : WR_OK;
-}
-
 /* All ranges one behind another are the ids. */
 static wr_status join_ranges(numbering *g) {
   wr_ids *ids = g->ids;
@@ -422,9 +414,10 @@ static wr_status number_by_sorting(const char *name, wr_id_part *parts, int thre
   numbering g = {.name = name, .threads = threads, .nparts = triplets->nchunks, .parts = parts,
                  .chunks = triplets->chunks, .ids = ids};
   wr_status status;
-  TRY(list_parts(&g));
+  TRY(sort_all(&g, g.nparts, list_part));
+  for (int64_t c = 0; c < g.nparts; c++) g.total += g.parts[c].count;
   TRY(choose_ranges(&g));
-  TRY(merge_ranges(&g));
+  TRY(sort_all(&g, g.nranges, merge_range));
   TRY(join_ranges(&g));
   TRY(number_parts(&g));
 done:

@@ -1,4 +1,4 @@
-/* Linear systems by iterative methods (method.h), right preconditioned, with all scalars where the vectors are. */
+/* Linear systems by Krylov subspace methods (krylov/method.h), right preconditioned, with all scalars where the vectors are. */
 #ifndef WR_BICGSTAB_H
 #define WR_BICGSTAB_H
 
@@ -17,6 +17,15 @@ extern const wr_method wr_method_cg;
 int wr_method_count(void);
 const wr_method *wr_method_at(int index);           /* NULL: there is none of that index */
 const char *wr_method_name(const wr_method *method); /* "" for NULL */
+
+/* Of an iteration: multiplies, and vectors that it moves besides them; and vectors that a solver has allocated. */
+typedef struct wr_method_costs {
+  int multiplies, moved, stored;
+} wr_method_costs;
+
+/* For estimates before a solve: without a preconditioner and scaled rows. l as in wr_bicgstab_options; method NULL: BiCGSTAB.
+ * All 0 for an l that is none. */
+wr_method_costs wr_method_costs_of(const wr_method *method, int l);
 
 typedef struct wr_bicgstab_options {
   const wr_method *method; /* NULL: chosen by wr_bicgstab_solve, which also changes it where progress stops */
@@ -38,7 +47,7 @@ typedef struct wr_bicgstab {
   wr_env *env;
   const wr_method *method;   /* that is used now                                                                  */
   int l;                     /* of BiCGSTAB(l)                                                                    */
-  int symmetric;             /* 1: the matrix is symmetric with a positive diagonal; -1: not looked at            */
+  int symmetric;             /* 1: the matrix is symmetric with a positive diagonal; -1: not known yet            */
   wr_vec b, r, t;            /* t: b - A x of a start, and between iterations free for snapshots                  */
   wr_vec weight;             /* not allocated: 1. Factors from r to the residual of the rows as given             */
   wr_vec own[WR_METHOD_VECTORS]; /* of the method, numbered in its file                                           */

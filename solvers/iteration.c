@@ -152,7 +152,6 @@ static wr_status record_parts(wr_iteration *it) {
   }
   TRY(ops->loop_close(it->env, it->loop));
   it->recorded = key_of(it);
-  it->recordings++;
 done:
   if (status == WR_OK) return WR_OK;
   drop_loop(it);

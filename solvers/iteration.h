@@ -75,7 +75,6 @@ typedef struct wr_iteration {
   wr_vec log;
   wr_loop *loop;
   wr_iteration_key recorded; /* what the loop was recorded for                                                     */
-  int64_t recordings;        /* loops that were recorded                                                           */
   uint64_t refused;          /* the generation of the plan for which no resident loop is possible, with ...       */
   double refused_constant;   /* ... this constant; 0: none known                                                  */
   int resident;     /* 1: the loop is resident, or will be when it is recorded                   */

@@ -1,6 +1,7 @@
 #include "solvers/matrix_facts.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "config/memory.h"
 
@@ -43,18 +44,65 @@ static int is_negative_minor(double a, double b, double off) {
   return a != 0 && b != 0 && off != 0 && (a > 0) == (b > 0) && fabs(a / off) < fabs(off / b);
 }
 
-static void find_symmetry(const wr_csr *A, const double *diagonal, wr_matrix_facts *facts) {
-  int symmetric = 1, minor = 0;
-#pragma omp parallel for schedule(guided) reduction(& : symmetric) reduction(| : minor) if (A->nnz > 1 << 14)
+enum { BLOCK = 1 << 12 }; /* rows of a task */
+
+/* Whether each entry of row i below the diagonal equals its mirror image, and the diagonal element is positive, or is any
+ * number. *above, *below += entries beside the diagonal. Entries of 0 count as none. */
+static int fits(const wr_csr *A, int is_positive, int64_t i, int64_t *above, int64_t *below) {
+  double diagonal = 0;
+  for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+    int64_t j = A->col[k];
+    double value = value_at(A, k);
+    if (j == i) diagonal = value;
+    if (j == i || value == 0) continue;
+    if (j > i) ++*above;
+    if (j < i && ++*below && !(find_value(A, j, i) == value)) return 0;
+  }
+  return is_positive ? diagonal > 0 : !isnan(diagonal);
+}
+
+/* Rows [first, end) fit, up to the first that does not. */
+static int rows_fit(const wr_csr *A, int is_positive, int64_t first, int64_t end, int64_t *above, int64_t *below) {
+  int64_t i = first;
+  while (i < end && fits(A, is_positive, i, above, below)) i++;
+  return i == end;
+}
+
+/* All rows fit, and there are as many entries above the diagonal as below it: then each above is the image of one below. The
+ * calling thread alone takes the first rows: most matrices that are not symmetric differ there, and starting a team of threads
+ * on a busy machine takes longer than a small solve. */
+static int is_symmetric(const wr_csr *A, int is_positive) {
+  int differs = 0;
+  int64_t above = 0, below = 0, begin = A->nrows < BLOCK ? A->nrows : BLOCK;
+  if (!rows_fit(A, is_positive, 0, begin, &above, &below)) return 0;
+#pragma omp parallel for schedule(dynamic) reduction(+ : above, below) if (A->nrows > 16 * BLOCK)
+  for (int64_t first = begin; first < A->nrows; first += BLOCK) {
+    int seen;
+    int64_t end = first + BLOCK < A->nrows ? first + BLOCK : A->nrows;
+#pragma omp atomic read
+    seen = differs;
+    if (seen || rows_fit(A, is_positive, first, end, &above, &below)) continue;
+#pragma omp atomic write
+    differs = 1;
+  }
+  return !differs && above == below;
+}
+
+int wr_is_symmetric_positive(const wr_csr *A) {
+  return A && A->row_ptr && A->col && A->nrows == A->ncols && is_symmetric(A, 1);
+}
+
+/* 1 if two diagonal elements and an entry beside them, A being symmetric, show eigenvalues of both signs. */
+static int has_negative_minor(const wr_csr *A, const double *diagonal) {
+  int found = 0;
+#pragma omp parallel for schedule(guided) reduction(| : found) if (A->nnz > 1 << 14)
   for (int64_t i = 0; i < A->nrows; i++)
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && symmetric; k++) {
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
       int64_t j = A->col[k];
       double value = value_at(A, k);
-      symmetric &= find_value(A, j, i) == value; /* an entry without its mirror image may be 0 */
-      if (j != i) minor |= is_negative_minor(diagonal[i], diagonal[j], value) || (value != 0 && diagonal[i] == 0);
+      if (j != i) found |= is_negative_minor(diagonal[i], diagonal[j], value) || (value != 0 && diagonal[i] == 0);
     }
-  facts->symmetric = symmetric;
-  facts->indefinite = symmetric && (minor || (facts->positive_diagonals > 0 && facts->negative_diagonals > 0));
+  return found;
 }
 
 wr_status wr_matrix_facts_find(const wr_csr *A, wr_matrix_facts *facts) {
@@ -71,8 +119,39 @@ wr_status wr_matrix_facts_find(const wr_csr *A, wr_matrix_facts *facts) {
     facts->positive_diagonals += diagonal[i] > 0, facts->negative_diagonals += diagonal[i] < 0;
     if (diagonal[i] == 0 && facts->zero_diagonals++ == 0) facts->first_zero_diagonal = i;
   }
-  find_symmetry(A, diagonal, facts);
+  facts->symmetric = is_symmetric(A, 0);
+  int has_both = facts->positive_diagonals > 0 && facts->negative_diagonals > 0;
+  facts->indefinite = facts->symmetric && (has_both || has_negative_minor(A, diagonal));
 done:
   wr_free(norms);
   return status;
+}
+
+static int is_empty(const wr_csr *A, int64_t i) {
+  for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
+    if (A->val == NULL || A->val[k] != 0) return 0;
+  return 1;
+}
+
+/* Squares are of elements divided by the largest one, so that none overflows. */
+wr_status wr_check_empty_rows(const wr_csr *A, const double *b, double tolerance, double atol) {
+  double largest = 0, all = 0, empty = 0;
+  int64_t first = A->nrows;
+  for (int64_t i = 0; i < A->nrows; i++) largest = fmax(largest, fabs(b[i]));
+  if (largest == 0 || !isfinite(largest)) return WR_OK;
+#pragma omp parallel for schedule(static) reduction(+ : all, empty) reduction(min : first) if (A->nrows > 1 << 16)
+  for (int64_t i = 0; i < A->nrows; i++) {
+    double square = (b[i] / largest) * (b[i] / largest);
+    all += square;
+    if (b[i] == 0 || !is_empty(A, i)) continue;
+    empty += square;
+    if (i < first) first = i;
+  }
+  double least = sqrt(empty / all);
+  if (!(least > tolerance && sqrt(empty) > atol / largest)) return WR_OK;
+  return wr_fail(
+      WR_EINPUT,
+      "row %lld has no entries but 0, and the right-hand side is %g there: no x solves the system; ||b - A x|| "
+      "is at least %.3g ||b|| for every x, and %.3g ||b|| is asked for",
+      (long long)first + 1, b[first], least, tolerance);
 }

@@ -5,7 +5,6 @@
 
 #include "config/memory.h"
 #include "solvers/elements.h"
-#include "solvers/power.h"
 
 wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan) {
   const wr_plan_info *info = wr_plan_get_info(plan);

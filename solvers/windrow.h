@@ -2,6 +2,7 @@
  * the headers named here beside it; libwindrow.so exports what they declare and no more.
  *
  *   status.h     errors: a wr_status and a sentence; TRY
+ *   version.h    WR_VERSION, wr_version
  *   memory.h     wr_alloc, for arrays that the library takes over and frees
  *   csr.h        matrices: rows, or entries in any order that become rows
  *   vec.h, env.h, step.h, loop.h    where to compute (wr_env), vectors and scalars there, and what a device repeats by itself
@@ -22,6 +23,7 @@
 #include <stdio.h>
 
 #include "config/status.h"
+#include "config/version.h"
 #include "config/memory.h"
 #include "config/option.h"
 #include "spmv/matrix/csr.h"
@@ -42,12 +44,6 @@ WR_C_BEGIN
 #include "solvers/bicgstab.h"
 #include "solvers/graph.h"
 #include "solvers/pagerank.h"
-
-/* Of these headers. */
-#define WR_VERSION "0.1.0"
-
-/* "0.1.0": of the library that runs, which may be newer than the headers. */
-const char *wr_version(void);
 
 WR_C_END
 #endif

@@ -11,6 +11,7 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "spmv/matrix/csr_device.h"
+#include "spmv/device/testing.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 
@@ -288,6 +289,7 @@ done:
 static wr_status run(wr_plan *plan, const wr_apply *request) {
   wr_status status;
   unsigned caps = plan->backend->caps;
+  const wr_testing *testing = plan->env->testing;
   wr_apply_args args = {.request = *request};
   int add_separately = request->beta != 0 && !(caps & WR_CAP_BETA);
   int finish_separately = request->epilogue && (!(caps & WR_CAP_EPILOGUE) || add_separately);
@@ -301,7 +303,8 @@ static wr_status run(wr_plan *plan, const wr_apply *request) {
   TRY(add_separately ? multiply_then_add(plan, &args) : plan->backend->apply(plan->state, plan->env, &args));
   if (finish_separately) TRY(plan->env->ops->epilogue(plan->env, request));
   if (request->epilogue) TRY(wr_then_run(plan->env, &request->epilogue->then));
-  if (request->y_next && !prepares && plan->env->poison) TRY(plan->env->ops->fill(plan->env, request->y_next, NAN));
+  if (request->y_next && !prepares && testing && testing->poison)
+    TRY(plan->env->ops->fill(plan->env, request->y_next, NAN));
   plan->promised = request->y_next != NULL;
   if (prepares) plan->next_id = request->y_next->id, plan->next_writes = request->y_next->writes;
 done:

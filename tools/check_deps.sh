@@ -33,7 +33,7 @@ awk -F'\t' '
     if (from ~ /^solvers\// && to == "solvers") return 1
     if (from == "solvers/precond") return to ~ /^spmv(\/(device|matrix|precond))?$/
     if (from == "spmv/precond") return to ~ /^spmv\/(device|kernel|matrix|steps)$/
-    if (from == "solvers") return to ~ /^spmv(\/(device|matrix|steps|loop))?$/
+    if (from ~ /^solvers(\/krylov)?$/) return to ~ /^spmv(\/(device|matrix|steps|loop))?$/
     if (from ~ /^solvers\//) return to ~ /^spmv(\/(device|matrix))?$/
     if (from == "io" || from == "data") return to == "spmv/matrix"
     if (is_backend(from)) return to ~ /^spmv(\/(matrix|blocks|device|kernel|backends))?$/

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "config/version.h"
 #include "data/generate.h"
 #include "solvers/program/settings.h"
 #include "solvers/solver.h"
-#include "solvers/windrow.h"
 
 enum { ROOM = 512, PIECES = 32 };
 

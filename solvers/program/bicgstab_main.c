@@ -7,11 +7,10 @@
 #include "config/memory.h"
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
-#include "solvers/empty_rows.h"
+#include "solvers/matrix_facts.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/report/report_text.h"
-#include "solvers/symmetry.h"
 #include "solvers/verify.h"
 
 /* A solve in progress. */
@@ -29,11 +28,12 @@ static void complete(wr_settings *s) {
   if (s->iterations == 0) s->iterations = WR_BICGSTAB_ITERATIONS;
 }
 
-/* Two multiplies and 15 vectors an iteration, as BiCGSTAB has them; as many iterations as a square grid of so many points has
- * on a side. */
+/* Multiplies and vectors of BiCGSTAB's iterations; as many iterations as a square grid of so many points has on a side. */
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   double type = (double)wr_type_bytes((wr_type)s->precision), n = (double)nrows;
-  double step = 2 * ((4 + type) * (double)nnz + (8 + 2 * type) * n) + 15 * type * n;
+  const wr_method_costs costs = wr_method_costs_of(&wr_method_bicgstab, 0);
+  double multiply = (4 + type) * (double)nnz + (8 + 2 * type) * n;
+  double step = costs.multiplies * multiply + costs.moved * type * n;
   return step * fmin(ceil(sqrt(n)), (double)s->iterations) * (double)s->repeat;
 }
 

@@ -16,21 +16,12 @@ int64_t wr_pagerank_row_bytes(const wr_settings *s, int on_host) {
          (on_host ? vectors * wr_type_bytes((wr_type)s->precision) : 0);
 }
 
-/* b; ten vectors (wr_bicgstab_open); Jacobi's diagonal and the row pointers of the scaled matrix */
-/* Vectors that a method needs at least; of the automatic choice those of BiCGSTAB, since a later method for which there is no
- * memory is passed over. */
-static int64_t vectors_of(const wr_settings *s) {
-  const wr_method *method = wr_method_at(s->method - 1);
-  return method == &wr_method_idr         ? 20
-         : method == &wr_method_bicgstabl ? 9 + 2 * s->ell
-         : method == &wr_method_cg        ? 9
-                                          : 10;
-}
-
+/* b; the solver's vectors, of the automatic choice those of BiCGSTAB, since a later method for which there is no memory is
+ * passed over; Jacobi's diagonal and the row pointers of the scaled matrix */
 int64_t wr_bicgstab_row_bytes(const wr_settings *s, int on_host) {
+  int64_t vectors = wr_method_costs_of(wr_method_at(s->method - 1), (int)s->ell).stored;
   int64_t jacobi = wr_preconditioner_at(s->precond)->diagonal ? F64 + (int64_t)sizeof(int64_t) : 0;
-  return F64 + if_given(s->guess) + jacobi + ANSWER +
-         (on_host ? vectors_of(s) * wr_type_bytes((wr_type)s->precision) : 0);
+  return F64 + if_given(s->guess) + jacobi + ANSWER + (on_host ? vectors * wr_type_bytes((wr_type)s->precision) : 0);
 }
 
 /* two buffers for y; y, its value and the sizes of its terms on the host, where all rows are checked */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "config/text.h"
+#include "config/version.h"
 #include "data/generate.h"
-#include "solvers/windrow.h"
 
 static volatile sig_atomic_t interrupted;
 

@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "solvers/windrow.h"
+#include "config/version.h"
 #include "spmv/device/env.h"
 
 /* "model name<tab>: NAME" of /proc/cpuinfo; name stays as it is if there is no such line. */

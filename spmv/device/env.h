@@ -7,6 +7,7 @@
 WR_C_BEGIN
 
 struct wr_resident;
+struct wr_testing;
 
 /* The caller sets the members up to the first line "--" and calls wr_env_open. Of one env, one solve may run at a time, since
  * all operations are in the order of its stream. */
@@ -17,8 +18,7 @@ typedef struct wr_env {
   int threads;       /* WR_HOST: 0: the processors that this process may use (OMP_NUM_THREADS, quotas) */
   int deterministic; /* 1: bit-identical results from run to run                                       */
   int need_beta;     /* 1: plans prepare for applies with beta != 0                                    */
-  int poison;        /* 1 (tests): each y_next with undefined contents is filled with NaN              */
-  int no_conditions; /* 1 (tests): loops as with a driver without conditional nodes in graphs          */
+  struct wr_testing *testing; /* NULL; tests alone set it (testing.h)                                  */
   /* -- set by operations and backends */
   int then_done;     /* 1: the last operation has run its step, so wr_then_run must not                 */
   struct wr_resident *resident; /* the resident loop that is being recorded                            */

@@ -8,6 +8,7 @@
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
+#include "spmv/device/testing.h"
 
 static std::atomic<int64_t> live_blocks; /* in use in this process; tests check that it returns to its old value */
 
@@ -85,7 +86,7 @@ static wr_block *oldest_excess(const wr_cuda_state *state) {
   return spare > MOST_SPARE ? oldest : NULL;
 }
 
-/* With env->poison no block is kept, so that memory checkers find reads of freed blocks and beyond a block's end. */
+/* With testing->poison no block is kept, so that memory checkers find reads of freed blocks and beyond a block's end. */
 void wr_device_free(wr_env *env, void *block) {
   wr_cuda_state *state = state_of(env);
   if (block == NULL || state == NULL) return;
@@ -93,7 +94,7 @@ void wr_device_free(wr_env *env, void *block) {
   int k = 0;
   while (k < state->nblocks && state->blocks[k].at != block) k++;
   if (k == state->nblocks) return;
-  if (env->poison || state->blocks[k].bytes > MOST_SPARE) {
+  if ((env->testing && env->testing->poison) || state->blocks[k].bytes > MOST_SPARE) {
     drop(state, &state->blocks[k]);
   } else {
     live_blocks--;

@@ -118,7 +118,7 @@ typedef struct wr_vecops {
   wr_status (*upload)(struct wr_env *env, wr_vec *v, const double *values);
   wr_status (*download)(struct wr_env *env, const wr_vec *v, double *values);
   wr_status (*fill)(struct wr_env *env, wr_vec *v, double value);
-  /* REQUIRED. compact: *v := a vector of env's type with these elements, each 0 or more, stored in one or two bytes each if
+  /* REQUIRED. compact: *v := a vector of env's type with these elements, each 0 or more, stored in 1, 2 or 4 bytes each if
    * all are reciprocals of small integers such as out-degrees. Only `widen`, and an epilogue as its scale, may read a compact
    * vector. WR_ENOMEM. widen: to := the elements of from */
   wr_status (*compact)(struct wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v);

@@ -7,6 +7,7 @@
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/device_memory.h"
+#include "spmv/device/testing.h"
 #include "spmv/loop/loop_cuda.h"
 #include "spmv/loop/resident.h"
 
@@ -94,6 +95,7 @@ extern "C" wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop) {
   TRY(loop->resident ? wr_resident_close(env, loop->resident)
       : loop->plain  ? wr_loop_plain_close(env, loop->plain)
                      : wr_loop_graph_close(env, loop->graph));
+  if (env->testing) env->testing->recordings++;
 done:
   return status;
 }

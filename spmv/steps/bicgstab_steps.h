@@ -1,4 +1,4 @@
-/* BiCGSTAB's scalars, and the steps between its operations (solvers/bicgstab_step.c), after H. A. van der Vorst,
+/* BiCGSTAB's scalars, and the steps between its operations (solvers/krylov/bicgstab_step.c), after H. A. van der Vorst,
  * SIAM J. Sci. Stat. Comput. 13 (1992), page 631ff. Flags are 1 or 0. */
 #ifndef WR_BICGSTAB_STEPS_H
 #define WR_BICGSTAB_STEPS_H

@@ -1,5 +1,5 @@
-/* The scalars of BiCGSTAB(l) and the steps between its operations (solvers/bicgstabl_step.c), after G. L. G. Sleijpen and
- * D. R. Fokkema, Electron. Trans. Numer. Anal. 1 (1993), algorithm 3.1. Flags are 1 or 0. */
+/* The scalars of BiCGSTAB(l) and the steps between its operations (solvers/krylov/bicgstabl_step.c), after G. L. G. Sleijpen
+ * and D. R. Fokkema, Electron. Trans. Numer. Anal. 1 (1993), algorithm 3.1. Flags are 1 or 0. */
 #ifndef WR_BICGSTABL_STEPS_H
 #define WR_BICGSTABL_STEPS_H
 

@@ -1,5 +1,5 @@
-/* The scalars of the conjugate gradient method and the steps between its operations (solvers/cg_step.c), after M. R. Hestenes
- * and E. Stiefel, J. Res. Natl. Bur. Stand. 49 (1952), with a preconditioner M. Flags are 1 or 0. */
+/* The scalars of the conjugate gradient method and the steps between its operations (solvers/krylov/cg_step.c), after
+ * M. R. Hestenes and E. Stiefel, J. Res. Natl. Bur. Stand. 49 (1952), with a preconditioner M. Flags are 1 or 0. */
 #ifndef WR_CG_STEPS_H
 #define WR_CG_STEPS_H
 

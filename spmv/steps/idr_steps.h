@@ -1,5 +1,6 @@
-/* The scalars of IDR(4) and the steps between its operations (solvers/idr_step.c), after M. B. van Gijzen and P. Sonneveld, ACM
- * Trans. Math. Softw. 38 (2011), the variant with biorthogonality. Indices are from 0. Flags are 1 or 0. */
+/* The scalars of IDR(4) and the steps between its operations (solvers/krylov/idr_step.c), after M. B. van Gijzen
+ * and P. Sonneveld, ACM Trans. Math. Softw. 38 (2011), the variant with biorthogonality. Indices are from 0. Flags are 1 or
+ * 0. */
 #ifndef WR_IDR_STEPS_H
 #define WR_IDR_STEPS_H
 

@@ -16,7 +16,7 @@ typedef struct wr_pagerank_scalars {
   /* counters */
   double steps, limit;   /* iterations taken and allowed             */
   double last_part;      /* the last iteration after which another part of a loop stays within the limit      */
-  double since, every;   /* iterations since the last look (docs/glossary.md), and between two looks         */
+  double since, every;   /* iterations since the last check (docs/glossary.md), and between two checks       */
   double logged, log_room;
   /* the end */
   double target;         /* on the change                            */
@@ -25,7 +25,6 @@ typedef struct wr_pagerank_scalars {
   double hardly, tiny;   /* a window with least change above hardly * least and below tiny has stalled      */
   double stalled;        /* 1: rounding prevents progress            */
   double huge;           /* larger than any finite change            */
-  double look;           /* 1: there is a look after this iteration  */
   double converged, finite;
   double stop, goes_on;  /* 1: the host must act; 1: the loop goes on without the host */
 } wr_pagerank_scalars;
@@ -38,7 +37,7 @@ WR_STEP void wr_pagerank_find_shift(wr_pagerank_scalars *s, wr_step_request *req
 
 /* In exact arithmetic an iteration reduces the change at least by the factor d. Stalled: a window of iterations did not
  * reach half of that reduction, and the change is as small as rounding errors. */
-WR_STEP void wr_pagerank_look_for_stall(wr_pagerank_scalars *s) {
+WR_STEP void wr_pagerank_find_stall(wr_pagerank_scalars *s) {
   double least = s->change < s->window_least ? s->change : s->window_least, window = s->window + 1;
   int is_over = !(window < s->window_length);
   int is_held_up = (s->hardly * s->least < least) & (least < s->tiny);
@@ -51,16 +50,16 @@ WR_STEP void wr_pagerank_look_for_stall(wr_pagerank_scalars *s) {
 WR_STEP void wr_pagerank_after_iteration(wr_pagerank_scalars *s, wr_step_request *request) {
   wr_pagerank_find_shift(s, request);
   s->steps = s->steps + 1;
-  wr_pagerank_look_for_stall(s);
+  wr_pagerank_find_stall(s);
   double since = s->since + 1;
-  int is_within_limit = s->steps < s->limit, is_look = !((since < s->every) & is_within_limit);
+  int is_within_limit = s->steps < s->limit, is_check = !((since < s->every) & is_within_limit);
   int is_finite = s->change < s->huge, is_converged = (!(s->target < s->change)) & is_finite;
   int is_over = (!is_within_limit) | is_converged | (s->stalled != 0) | (!is_finite);
-  int stop = is_over & is_look;
-  s->since = is_look ? 0 : since;
-  s->look = wr_flag(is_look), s->finite = wr_flag(is_finite), s->converged = wr_flag(is_converged);
+  int stop = is_over & is_check;
+  s->since = is_check ? 0 : since;
+  s->finite = wr_flag(is_finite), s->converged = wr_flag(is_converged);
   s->stop = wr_flag(stop);
-  wr_step_log(request, is_look, &s->logged, s->steps, s->change);
+  wr_step_log(request, is_check, &s->logged, s->steps, s->change);
   s->goes_on = wr_step_decide(request, (s->logged < s->log_room) & (!((s->last_part < s->steps) | stop)));
 }
 

@@ -18,12 +18,12 @@ typedef struct wr_solve_scalars {
   double sum_x;            /* of the elements of an iterate: finite if they all are */
   double active;           /* 1: this iteration counts: the solve had not ended before it, and it changes the iterate */
   double done;             /* converged or broken down: all later iterations leave d and r as they are       */
-  double breakdown;        /* 0, or the number of the first breakdown in the method's list (solvers/method.h) */
+  double breakdown;        /* 0, or the number of the first breakdown in the method's list (solvers/krylov/method.h) */
   /* counters */
   double steps;            /* iterations with active 1            */
   double rounds, last;     /* all iterations, and the last one allowed */
   double last_part;        /* the last round after which another part of a loop stays within `last` */
-  double since, every, look; /* rounds since the last look (docs/glossary.md), and between two; 1: look after this round */
+  double since, every;     /* rounds since the last check (docs/glossary.md), and between two checks */
   double logged, log_room;
   /* snapshots of the iterate */
   double snapshot_rr, enough;        /* norm squared of the last one; another is due if it is below enough times that, ... */
@@ -35,7 +35,7 @@ typedef struct wr_solve_scalars {
   double gain_rr, gain_step;         /* norm squared at the last gain, when it fell below gain times the value before; steps */
   double gain, patience;             /* 0.81; steps that may pass without a gain                                      */
   double yields;                     /* 1: without a gain the solve is stalled; 0: only if r is rounding noise as well */
-  double stalled;                    /* 1: no progress; used at looks                                                 */
+  double stalled;                    /* 1: no progress; used at checks                                                */
   double stop, goes_on;              /* 1: the host must act; 1: the loop goes on without the host                    */
 } wr_solve_scalars;
 
@@ -70,8 +70,8 @@ WR_STEP void wr_solve_plan_snapshot(wr_solve_scalars *s, double measure) {
 
 /* Stalled: since the last gain, as many steps have passed as before it, and at least `patience`, and r is only rounding for the
  * method, unless `yields` is 1. */
-WR_STEP void wr_solve_look_for_stall(wr_solve_scalars *s, double measure, int is_look, int is_noise) {
-  int is_gain = (measure < s->gain * s->gain_rr) & is_look;
+WR_STEP void wr_solve_find_stall(wr_solve_scalars *s, double measure, int is_check, int is_noise) {
+  int is_gain = (measure < s->gain * s->gain_rr) & is_check;
   s->gain_rr = is_gain ? measure : s->gain_rr;
   s->gain_step = is_gain ? s->steps : s->gain_step;
   double without = s->steps - s->gain_step;
@@ -79,7 +79,7 @@ WR_STEP void wr_solve_look_for_stall(wr_solve_scalars *s, double measure, int is
   s->stalled = wr_flag((!is_patient) & (is_noise | (s->yields != 0)));
 }
 
-/* The end of an iteration: counts it, and finds out whether there is a look, whether the host must act, and whether the loop
+/* The end of an iteration: counts it, and finds out whether there is a check, whether the host must act, and whether the loop
  * goes on. is_over: from wr_solve_is_over, or a breakdown. */
 WR_STEP void wr_solve_end_iteration(wr_solve_scalars *s, int is_over, int is_noise, wr_step_request *request) {
   double measure = wr_solve_measure(s);
@@ -87,14 +87,13 @@ WR_STEP void wr_solve_end_iteration(wr_solve_scalars *s, int is_over, int is_noi
   s->steps = s->steps + s->active;
   s->rounds = s->rounds + 1;
   double since = s->since + 1;
-  int is_within_limit = s->rounds < s->last, is_look = !((since < s->every) & is_within_limit);
-  s->since = is_look ? 0 : since;
-  s->look = wr_flag(is_look);
+  int is_within_limit = s->rounds < s->last, is_check = !((since < s->every) & is_within_limit);
+  s->since = is_check ? 0 : since;
   wr_solve_plan_snapshot(s, measure);
-  wr_solve_look_for_stall(s, measure, is_look, is_noise);
-  int stop = ((!is_within_limit) | is_over | (s->stalled != 0)) & is_look;
+  wr_solve_find_stall(s, measure, is_check, is_noise);
+  int stop = ((!is_within_limit) | is_over | (s->stalled != 0)) & is_check;
   s->stop = wr_flag(stop);
-  wr_step_log(request, is_look, &s->logged, s->steps, measure);
+  wr_step_log(request, is_check, &s->logged, s->steps, measure);
   s->goes_on = wr_step_decide(request, (s->logged < s->log_room) & (!((s->last_part < s->rounds) | stop)));
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "spmv/device/testing.h"
 #include "tests/conformance/cases.h"
 #include "tests/conformance/exact.h"
 
@@ -84,11 +85,12 @@ static int break_order(trial *t, buffers *b, int k) {
 
 void conform_chain(trial *t, chain_kind kind, int applies) {
   int square = t->A->nrows == t->A->ncols;
+  wr_testing poison = {.poison = kind == CHAIN_POISONED};
   buffers b = {.last = &t->y[0], .next = &t->y[1], .spare = &t->y[2]};
   trial_fill(t, 4);
   trial_set(t, b.next, NAN);
   if (square) scale_by_columns(t);
-  t->env.poison = kind == CHAIN_POISONED;
+  t->env.testing = &poison;
   for (int k = 0; k < applies; k++) {
     int without = kind == CHAIN_BROKEN && break_order(t, &b, k);
     step s = {.alpha = 1 - k / 128.0, .epilogue = EPILOGUE_PAGERANK, .x = &t->x[square ? k % 2 : 0], .y = b.next,
@@ -96,7 +98,7 @@ void conform_chain(trial *t, chain_kind kind, int applies) {
     trial_step(t, &s);
     b.next = b.last, b.last = s.y;
   }
-  t->env.poison = 0;
+  t->env.testing = NULL;
   wr_plan_forget(t->plan);
   trial_fill(t, 0);
 }

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 
 #include "spmv/device/env.h"
+#include "spmv/device/testing.h"
 #include "tests/check.h"
 
 static inline void on_device(void (*body)(wr_env *env)) {
   for (int type = WR_F32; type <= WR_F64; type++) {
     wr_env env = {};
-    env.place = WR_CUDA, env.type = (wr_type)type;
+    wr_testing testing = {};
+    env.place = WR_CUDA, env.type = (wr_type)type, env.testing = &testing;
     CASE("a device");
     wr_status status = wr_env_open(&env);
     if (status != WR_OK && getenv("WR_NEED_GPU") == nullptr) {

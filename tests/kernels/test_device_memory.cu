@@ -63,9 +63,9 @@ static int blocks_of(const wr_env *env) { return ((const wr_cuda_state *)env->st
 static void test_given_back(wr_env *env) {
   CASE("memory that is given back");
   int before = blocks_of(env);
-  env->poison = 1;
+  env->testing->poison = 1;
   wr_device_free(env, get(env, 5 * SIZE));
-  env->poison = 0;
+  env->testing->poison = 0;
   CHECKF(blocks_of(env) == before, "%d blocks, %d before", blocks_of(env), before);
   wr_device_free(env, get(env, 5 * SIZE));
   CHECK(blocks_of(env) == before + 1);
@@ -112,7 +112,7 @@ static void test_shared(wr_env *env) {
 }
 
 static void test_device(wr_env *env) {
-  env->poison = 0;
+  env->testing->poison = 0;
   test_kept(env);
   test_best_fit(env);
   test_given_back(env);

@@ -324,7 +324,7 @@ static void test_no_memory(wr_env *env) {
 #endif
 
 static void test_device(wr_env *env) {
-  env->poison = 1;
+  env->testing->poison = 1;
   test_graphs(env);
   test_rows_wanted(env);
   test_promise(env);

@@ -232,7 +232,7 @@ static void test_no_memory(wr_env *env) {
 #endif
 
 static void test_device(wr_env *env) {
-  env->poison = 1;
+  env->testing->poison = 1;
   test_shapes(env);
   test_places(env);
   test_divide(env);

@@ -138,24 +138,29 @@ static void test_pagerank(const wr_backend *backend, wr_type type, int given) {
   check_most(wr_pagerank_row_bytes(&settings, 1));
 }
 
-static void solve_and_check(wr_env *env, wr_system *system, wr_plan *plan) {
+static void solve_and_check(wr_env *env, wr_system *system, wr_plan *plan, const wr_method *by) {
   wr_bicgstab method;
   wr_result result;
   double *u = NULL, *q = NULL;
-  wr_bicgstab_options options = {.tolerance = 1e-5, .iterations = 100, .check_every = 1};
+  wr_bicgstab_options options = {.tolerance = 1e-5, .iterations = 100, .check_every = 1, .method = by};
+  int stored = 6, said = wr_method_costs_of(by, 0).stored; /* the vectors that all methods have, and their own */
   CHECK_OK(wr_bicgstab_open(&method, system, plan, env));
   CHECK_OK(wr_bicgstab_solve(&method, &options, &(wr_monitor){0}, &result));
   CHECK_OK(wr_alloc(&u, N, sizeof *u, "a test"));
   CHECK_OK(wr_alloc(&q, N, sizeof *q, "a test"));
   CHECK_OK(wr_bicgstab_download(&method, u, q));
+  for (int k = 0; k < WR_METHOD_VECTORS; k++) stored += method.own[k].id != 0;
+  CHECKF(by == &wr_method_bicgstab ? stored == said : stored >= said, "%d vectors, not %d", stored, said);
   wr_free(u), wr_free(q);
   wr_bicgstab_close(&method);
 }
 
-static void test_bicgstab(const wr_backend *backend, wr_type type, int given) {
-  ground_case(NULL, "BiCGSTAB in %s%s", type == WR_F32 ? "f32" : "f64", given ? " with a guess" : "");
+static void test_bicgstab(const wr_backend *backend, wr_type type, int given, int by) {
+  const wr_method *method = wr_method_at(by - 1);
+  ground_case(NULL, "method %d, %s, in %s%s", by, wr_method_name(method), type == WR_F32 ? "f32" : "f64",
+              given ? " with a guess" : "");
   wr_env env = {.place = WR_HOST, .type = type, .threads = 1};
-  wr_settings settings = {.precision = type, .guess = given ? "g" : NULL};
+  wr_settings settings = {.precision = type, .guess = given ? "g" : NULL, .method = by};
   wr_system system;
   wr_plan *plan = NULL;
   CHECK_OK(wr_env_open(&env));
@@ -163,7 +168,7 @@ static void test_bicgstab(const wr_backend *backend, wr_type type, int given) {
   CHECK_OK(wr_system_build(A, NULL, given ? ones() : NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
   CHECK_OK(wr_plan_create(backend, NULL, system.matrix, &env, &plan));
   CHECK_OK(wr_plan_prepare(plan));
-  solve_and_check(&env, &system, plan);
+  solve_and_check(&env, &system, plan, method);
   wr_plan_destroy(plan);
   wr_system_free(&system);
   wr_csr_free(A);
@@ -233,9 +238,10 @@ int main(void) {
   for (int type = WR_F32; type <= WR_F64; type++) {
     for (int given = 0; given < 2; given++) {
       test_pagerank(backend, (wr_type)type, given);
-      test_bicgstab(backend, (wr_type)type, given);
+      test_bicgstab(backend, (wr_type)type, given, 0);
     }
     test_spmv(backend, (wr_type)type);
+    for (int by = 1; by <= wr_method_count(); by++) test_bicgstab(backend, (wr_type)type, 0, by);
   }
   return wr_test_report("need");
 }

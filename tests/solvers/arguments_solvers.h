@@ -161,6 +161,13 @@ static void try_method_at(void) {
   CHECK(wr_method_at(0) != NULL && wr_method_at(wr_method_count() - 1) != NULL);
 }
 
+static void try_method_costs_of(void) {
+  CHECK(wr_method_costs_of(NULL, -1).stored == 0 && wr_method_costs_of(&wr_method_bicgstabl, INT_MAX).moved == 0);
+  wr_method_costs none = wr_method_costs_of(NULL, 0), bicgstab = wr_method_costs_of(&wr_method_bicgstab, 0);
+  CHECK(none.multiplies == bicgstab.multiplies && none.moved == bicgstab.moved && none.stored == bicgstab.stored);
+  CHECK(wr_method_costs_of(&wr_method_bicgstabl, 3).multiplies == 6 && bicgstab.multiplies == 2);
+}
+
 static void try_method_name(void) { CHECK(strcmp(wr_method_name(NULL), "") == 0); }
 
 /* A system of A, and BiCGSTAB open on it. */
@@ -441,7 +448,7 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_method_bicgstab", try_method_bicgstab}, {"wr_method_bicgstabl", try_method_bicgstabl},     \
       {"wr_method_idr", try_method_idr}, {"wr_method_cg", try_method_cg},                             \
       {"wr_method_count", try_method_count}, {"wr_method_at", try_method_at},                         \
-      {"wr_method_name", try_method_name},                                                            \
+      {"wr_method_name", try_method_name}, {"wr_method_costs_of", try_method_costs_of},               \
       {"wr_bicgstab_open", try_bicgstab_open}, {"wr_bicgstab_close", try_bicgstab_close},             \
       {"wr_bicgstab_solve", try_bicgstab_solve}, {"wr_bicgstab_multiply", try_bicgstab_multiply},     \
       {"wr_bicgstab_download", try_bicgstab_download}, {"wr_graph_build", try_graph_build},           \

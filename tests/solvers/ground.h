@@ -12,13 +12,15 @@
 #include "config/memory.h"
 #include "io/reader.h"
 #include "io/vector_file.h"
+#include "spmv/device/testing.h"
 #include "spmv/spmv.h"
 #include "tests/check.h"
 
-/* One backend and one type. env is open. */
+/* One backend and one type. env is open, with testing as its own. */
 typedef struct ground {
   const wr_backend *backend;
   wr_env env;
+  wr_testing testing;
 } ground;
 
 /* Names what the following checks are about, with the ground (or NULL) in front. */
@@ -37,7 +39,9 @@ static inline void ground_case(const ground *g, const char *format, ...) {
 /* Opens the place. Returns 0 if this machine lacks it, which is a skip, or with WR_NEED_GPU a failure. */
 static inline int ground_open(ground *g, const wr_backend *backend, wr_type type) {
   static int told;
-  *g = (ground){.backend = backend, .env = {.place = backend->place, .type = type, .threads = 2, .poison = 1}};
+  *g = (ground){.backend = backend,
+                .env = {.place = backend->place, .type = type, .threads = 2, .testing = &g->testing},
+                .testing = {.poison = 1}};
   wr_status status = wr_env_open(&g->env);
   if (status == WR_OK) return 1;
   if (status == WR_EUNAVAILABLE && backend->place == WR_CUDA && getenv("WR_NEED_GPU") == NULL) {

@@ -172,7 +172,7 @@ static inline void check_history(const ranking *r) {
     misplaced += h->iteration[k] != (at < o->iterations ? at : o->iterations);
     if (k > 0 && h->measure[k] > o->damping * h->measure[k - 1] + rounding) growing++;
   }
-  CHECKF(misplaced == 0, "%lld looks at other iterations than every %lld", (long long)misplaced,
+  CHECKF(misplaced == 0, "%lld checks at other iterations than every %lld", (long long)misplaced,
          (long long)o->check_every);
   CHECKF(growing == 0, "%lld changes shrank by less than the damping", (long long)growing);
 }

@@ -132,7 +132,7 @@ static inline void solution_run(ground *g, solution *s) {
 
 /* ---- What must hold ---- */
 
-/* With a look at each iteration, no restart and no refinement: the first residual within the bound is the last one. */
+/* With a check at each iteration, no restart and no refinement: the first residual within the bound is the last one. */
 static inline void check_end_of_history(const solution *s) {
   const wr_history *h = &s->history;
   int64_t early = 0;

@@ -1,4 +1,4 @@
-/* How BiCGSTAB ends: the half step, looks that are far apart, the most iterations, an interruption, stagnation; and that a
+/* How BiCGSTAB ends: the half step, checks that are far apart, the most iterations, an interruption, stagnation; and that a
  * second solve begins anew. */
 #define _DEFAULT_SOURCE
 #include "tests/solvers/solve_fixture.h"
@@ -9,7 +9,7 @@ static void test_half_step(ground *g) {
   for (int64_t every = 1; every <= 3; every++) {
     solution s = solution_of(g, A);
     s.options.check_every = every;
-    ground_case(g, "half step, a look every %lld", (long long)every);
+    ground_case(g, "half step, a check every %lld", (long long)every);
     expect_outcome(g, &s, WR_CONVERGED);
     CHECKF(s.result.iterations == 1 && s.result.restarts == 0, "%lld iterations, %d restarts",
            (long long)s.result.iterations, s.result.restarts);
@@ -19,21 +19,21 @@ static void test_half_step(ground *g) {
   wr_csr_free(A);
 }
 
-/* Iterations after the end, up to the next look, change nothing: the answer has the same bits, and they are not counted. */
+/* Iterations after the end, up to the next check, change nothing: the answer has the same bits, and they are not counted. */
 static void test_check_every(ground *g) {
   wr_csr *A = random_matrix(3000, 6, 4, 1, 31);
   solution first = solution_of(g, A);
-  ground_case(g, "a look every iteration");
+  ground_case(g, "a check every iteration");
   expect_outcome(g, &first, WR_CONVERGED);
   static const int64_t distances[] = {2, 3, 4, 5, 6, 7, 100, 1000000};
   for (size_t k = 0; k < sizeof distances / sizeof *distances; k++) {
     solution s = solution_of(g, A);
     s.options.check_every = distances[k];
     s.options.iterations = first.result.iterations + (k < 6 ? 50 : 150);
-    ground_case(g, "a look every %lld iterations", (long long)distances[k]);
+    ground_case(g, "a check every %lld iterations", (long long)distances[k]);
     expect_outcome(g, &s, WR_CONVERGED);
     check_same_run(&s, &first);
-    CHECKF(s.history.count <= first.history.count / distances[k] + 51, "%lld looks", (long long)s.history.count);
+    CHECKF(s.history.count <= first.history.count / distances[k] + 51, "%lld checks", (long long)s.history.count);
     solution_free(&s);
   }
   solution_free(&first);
@@ -47,7 +47,7 @@ static void test_max_iterations(ground *g) {
     for (int64_t every = 1; every <= 4; every += 3) {
       solution s = solution_of(g, A);
       s.options.iterations = most, s.options.check_every = every;
-      ground_case(g, "at most %lld iterations, a look every %lld", (long long)most, (long long)every);
+      ground_case(g, "at most %lld iterations, a check every %lld", (long long)most, (long long)every);
       expect_outcome(g, &s, WR_MAX_ITERATIONS);
       CHECKF(s.result.iterations == most && s.final < 1, "%lld, residual %.3Lg", (long long)s.result.iterations,
              s.final);
@@ -120,7 +120,7 @@ static void test_deadline(ground *g) {
   check_same_run(&s, &free_run);
   ground_case(g, "a signal and a deadline");
   volatile sig_atomic_t flag = 1;
-  s.options.tolerance = 1e-300; /* so that a device does not end the solve before the host looks */
+  s.options.tolerance = 1e-300; /* so that a device does not end the solve before the host checks */
   s.monitor = (wr_monitor){.deadline = 1e-9, .interrupted = &flag};
   expect_outcome(g, &s, WR_INTERRUPTED);
   solution_free(&s);
@@ -136,7 +136,7 @@ static void test_stagnation(ground *g) {
     wr_csr *A = random_matrix(2000, 5, 10, 1, 77);
     solution s = solution_of(g, A);
     s.options.tolerance = unit / 100, s.options.check_every = every;
-    ground_case(g, "a tolerance below rounding, a look every %lld", (long long)every);
+    ground_case(g, "a tolerance below rounding, a check every %lld", (long long)every);
     expect_outcome(g, &s, WR_STAGNATED);
     CHECKF(s.result.refinements >= 1, "%d refinements", s.result.refinements);
     CHECKF(strstr(s.result.note, "attains here") && strstr(s.result.note, "a larger tolerance would help"), "'%s'",
@@ -174,13 +174,13 @@ static void test_again(ground *g) {
   wr_plan *plan = ground_plan(g, system.matrix);
   CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
   for (int k = 0; k < 3; k++) {
-    g->env.poison = k == 1;
+    g->testing.poison = k == 1;
     x[k] = room_for(N, sizeof **x);
     CHECK_OK(wr_bicgstab_solve(&method, &options, &(wr_monitor){0}, &results[k]));
     CHECK_OK(wr_bicgstab_download(&method, x[k], NULL));
     CHECKF(results[k].outcome == WR_CONVERGED, "%s", wr_outcome_title(results[k].outcome));
   }
-  g->env.poison = 1;
+  g->testing.poison = 1;
   if (wr_plan_get_info(plan)->deterministic)
     for (int k = 1; k < 3; k++)
       CHECKF(results[k].iterations == results[0].iterations && memcmp(x[k], x[0], N * sizeof **x) == 0, "run %d", k);

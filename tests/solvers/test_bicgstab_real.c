@@ -115,13 +115,13 @@ static void test_best_so_far(ground *g) {
   wr_csr_free(A);
 }
 
-/* The distance of looks does not change how good the answer is. */
+/* The distance of checks does not change how good the answer is. */
 static void test_check_every(ground *g) {
   wr_csr *A = real_matrix("add32", 1);
   for (int64_t every = 2; A && every <= 7; every++) {
     solution s = solution_of(g, A);
     s.options.check_every = every;
-    ground_case(g, "add32, a look every %lld", (long long)every);
+    ground_case(g, "add32, a check every %lld", (long long)every);
     expect_outcome(g, &s, WR_CONVERGED);
     CHECKF(s.result.iterations <= 102, "%lld iterations", (long long)s.result.iterations);
     solution_free(&s);

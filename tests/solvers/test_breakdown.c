@@ -43,7 +43,7 @@ static void test_system(ground *g, const small_system *system) {
   for (int64_t every = 1; every <= 7; every++) {
     solution s = solution_of(g, A);
     s.b = system->b, s.options.check_every = every, s.options.iterations = 1000;
-    ground_case(g, "%s, a look every %lld", system->name, (long long)every);
+    ground_case(g, "%s, a check every %lld", system->name, (long long)every);
     solve_and_check(g, &s);
     const char *title = wr_outcome_title(s.result.outcome);
     CHECKF((s.result.restarts > 0) == (system->first >= 0), "%d restarts (%s)", s.result.restarts, title);

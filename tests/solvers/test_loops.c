@@ -13,12 +13,12 @@
 #include "tests/solvers/three_phases.h"
 
 static void check_same_history(const wr_history *device, const wr_history *host) {
-  CHECKF(device->count == host->count, "%lld looks by the device, %lld by the host", (long long)device->count,
+  CHECKF(device->count == host->count, "%lld checks by the device, %lld by the host", (long long)device->count,
          (long long)host->count);
   for (int64_t k = 0; k < device->count && k < host->count; k++) {
     int same = device->iteration[k] == host->iteration[k] &&
                memcmp(&device->measure[k], &host->measure[k], sizeof *host->measure) == 0;
-    CHECKF(same, "look %lld: %lld %.17g by the device, %lld %.17g by the host", (long long)k,
+    CHECKF(same, "check %lld: %lld %.17g by the device, %lld %.17g by the host", (long long)k,
            (long long)device->iteration[k], device->measure[k], (long long)host->iteration[k], host->measure[k]);
     if (!same) return;
   }
@@ -61,7 +61,7 @@ static void test_solve(ground *g) {
   for (size_t k = 0; k < sizeof distances / sizeof *distances; k++) {
     solution device = solution_of(g, A), host = device;
     device.options.check_every = host.options.check_every = distances[k];
-    ground_case(g, "a look every %lld", (long long)distances[k]);
+    ground_case(g, "a check every %lld", (long long)distances[k]);
     solve_both(g, &device, &host, WR_CONVERGED);
     /* the host launches the first one or two parts */
     if (device.result.iterations > 2 * (distances[k] ? distances[k] : 8))
@@ -85,7 +85,7 @@ static void test_ends(ground *g) {
     device.options.iterations = most, device.options.tolerance = 1e-30;
     device.options.check_every = most <= 6 ? 1 : most <= 12 ? 4 : 3; /* the host launches a remainder */
     host = device;
-    ground_case(g, "at most %lld iterations, a look every %lld", (long long)most,
+    ground_case(g, "at most %lld iterations, a check every %lld", (long long)most,
                 (long long)device.options.check_every);
     solve_both(g, &device, &host, WR_MAX_ITERATIONS);
     solution_free(&device), solution_free(&host);
@@ -152,7 +152,7 @@ static void test_long_history(ground *g) {
     CHECK_OK(wr_pagerank_open(&method, &graph, plan, &g->env));
     CHECK_OK(wr_pagerank_solve(&method, &o, &monitor, &results[k]));
     wr_pagerank_close(&method);
-    CHECKF(histories[k].count == results[k].iterations, "%lld looks in %lld iterations", (long long)histories[k].count,
+    CHECKF(histories[k].count == results[k].iterations, "%lld checks in %lld iterations", (long long)histories[k].count,
            (long long)results[k].iterations);
   }
   if (plan && wr_plan_get_info(plan)->deterministic) check_same_history(&histories[0], &histories[1]);
@@ -198,12 +198,12 @@ static void test_leaks(ground *g) {
   int64_t device = 0, host = 0;
   int wrong = 0, solves = g->env.place == WR_CUDA ? SOLVES : 2 * WARM;
   ground_case(g, "%d solves", solves);
-  g->env.poison = 0;
+  g->testing.poison = 0;
   for (int k = 0; k < solves; k++) {
     if (k == WARM) device = wr_device_blocks(), host = resident();
     wrong += one_solve(g, A) != WR_CONVERGED;
   }
-  g->env.poison = 1;
+  g->testing.poison = 1;
   CHECKF(wrong == 0, "%d did not converge", wrong);
   CHECKF(wr_device_blocks() == device, "%lld blocks on the device, %lld before", (long long)wr_device_blocks(),
          (long long)device);
@@ -308,15 +308,15 @@ static void test_all(ground *g) {
   test_interrupted(g, 0);
   test_then(g);
   test_three_phases(g);
-  g->env.no_conditions = 1;
+  g->testing.no_conditions = 1;
   if (g->env.place == WR_CUDA) test_graphs(g);
 }
 
 static void test_few(ground *g) {
   test_leaks(g);
-  g->env.no_conditions = 1;
+  g->testing.no_conditions = 1;
   if (g->env.place == WR_CUDA) test_leaks(g);
-  g->env.no_conditions = 0;
+  g->testing.no_conditions = 0;
   test_two_at_once(g);
 }
 

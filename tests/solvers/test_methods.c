@@ -1,10 +1,10 @@
-/* Every method for linear systems (solvers/method.h), with each way of applying Jacobi and each way of repeating iterations, on
- * small systems of many kinds, in both types: none claims to have converged where the residual, recomputed in long double, is
- * too large; each converges where theory says so, and the automatic choice wherever one method does; and the loop of a device
- * leaves the bits of the host's loop where the plan is deterministic. */
+/* Every method for linear systems (solvers/krylov/method.h), with each way of applying Jacobi and each way of repeating
+ * iterations, on small systems of many kinds, in both types: none claims to have converged where the residual, recomputed in
+ * long double, is too large; each converges where theory says so, and the automatic choice wherever one method does; and the
+ * loop of a device leaves the bits of the host's loop where the plan is deterministic. */
 #define _DEFAULT_SOURCE
 #include "solvers/iteration.h"
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "tests/solvers/solve_fixture.h"
 
 /* ---- Methods ---- */
@@ -260,7 +260,7 @@ static void test_system(ground *g, const system_case *c) {
 
 /* ---- Looks, limits, interruptions, and a solver that changes its method ---- */
 
-/* How often the host looks changes no iterate. */
+/* How often the host checks changes no iterate. */
 static void test_looks(ground *g, const choice *m) {
   static const int64_t distances[] = {1, 3, 8};
   wr_csr *A = laplacian();
@@ -269,7 +269,7 @@ static void test_looks(ground *g, const choice *m) {
     for (int k = 0; k < 3; k++) {
       solution s = solution_by(g, A, NULL, m, NO_PRECOND, (way)w);
       s.options.check_every = distances[k], s.options.iterations = 1000;
-      ground_case(g, "%s, %s, a look every %lld", m->name, way_names[w], (long long)distances[k]);
+      ground_case(g, "%s, %s, a check every %lld", m->name, way_names[w], (long long)distances[k]);
       expect_outcome(g, &s, WR_CONVERGED);
       if (k > 0 && w != RESIDENT) check_same_run(&s, &first);
       if (k == 0)
@@ -334,7 +334,7 @@ static void solve_again(ground *g, wr_bicgstab *method, const wr_system *system,
   check_solution(&again);
   CHECKF(strcmp(again.result.method, fresh.result.method) == 0 && again.result.by == fresh.result.by &&
              again.history.count == fresh.history.count,
-         "%s by %d, %lld looks; by a new solver %s by %d, %lld", again.result.method, (int)again.result.by,
+         "%s by %d, %lld checks; by a new solver %s by %d, %lld", again.result.method, (int)again.result.by,
          (long long)again.history.count, fresh.result.method, (int)fresh.result.by, (long long)fresh.history.count);
   check_same_run(&again, &fresh);
   solution_free(&again), solution_free(&fresh);
@@ -366,7 +366,7 @@ static void test_again(ground *g) {
 
 static void test_all(ground *g) {
   if (is_short(g) && !is_default_of(g)) return;
-  g->env.no_conditions = g->env.place == WR_CUDA;
+  g->testing.no_conditions = g->env.place == WR_CUDA;
   for (int k = 0; k < SYSTEMS; k++) test_system(g, &systems[k]);
   for (int k = 0; k < CHOICES; k++) {
     test_looks(g, &choices[k]);
@@ -374,7 +374,7 @@ static void test_all(ground *g) {
     if (choices[k].mark != CG) test_interrupted(g, &choices[k]);
   }
   test_again(g);
-  g->env.no_conditions = 0;
+  g->testing.no_conditions = 0;
 }
 
 int main(void) {

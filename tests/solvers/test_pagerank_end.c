@@ -1,17 +1,17 @@
-/* How PageRank ends: looks that are far apart, the most iterations, the change in place of the bound, an interruption,
+/* How PageRank ends: checks that are far apart, the most iterations, the change in place of the bound, an interruption,
  * stagnation; f32 against f64; a second solve; the sum of the scores. */
 #define _DEFAULT_SOURCE
 #include "tests/solvers/graph_cases.h"
 #include "tests/solvers/rank_fixture.h"
 
-/* A run ends at the first look at which the tolerance is met, at every distance of looks. */
+/* A run ends at the first check at which the tolerance is met, at every distance of checks. */
 static void test_check_every(ground *g) {
   wr_csr *links = random_graph();
   int64_t needed = 0;
   for (int64_t every = 1; every <= 7; every++) {
     ranking r = ranking_of(g, links);
     r.options.check_every = every;
-    ground_case(g, "a look every %lld iterations", (long long)every);
+    ground_case(g, "a check every %lld iterations", (long long)every);
     run_and_check(g, &r);
     if (every == 1) needed = r.result.iterations;
     CHECKF(r.result.iterations == (needed + every - 1) / every * every, "%lld iterations where %lld do",
@@ -26,7 +26,7 @@ static void test_iterations_end(ground *g) {
   for (int64_t every = 1; every <= 3; every += 2) {
     ranking r = ranking_of(g, links);
     r.options.iterations = 5, r.options.check_every = every;
-    ground_case(g, "at most 5 iterations, a look every %lld", (long long)every);
+    ground_case(g, "at most 5 iterations, a check every %lld", (long long)every);
     run_and_check(g, &r);
     CHECKF(r.result.outcome == WR_MAX_ITERATIONS && r.result.iterations == 5, "%s after %lld",
            wr_outcome_title(r.result.outcome), (long long)r.result.iterations);
@@ -126,13 +126,13 @@ static void test_stagnation(ground *g) {
     for (int64_t every = 1; every <= 4; every += 3) {
       ranking r = ranking_of(g, all[k]);
       r.options.tolerance = wr_type_unit(g->env.type) / 1000, r.options.check_every = every;
-      ground_case(g, "graph %d, a tolerance below rounding, a look every %lld", k, (long long)every);
+      ground_case(g, "graph %d, a tolerance below rounding, a check every %lld", k, (long long)every);
       run_and_compare(g, &r, &exact);
       CHECKF(r.result.outcome == WR_STAGNATED || r.result.outcome == WR_CONVERGED, "%s after %lld",
              wr_outcome_title(r.result.outcome), (long long)r.result.iterations);
       CHECKF(r.result.change < 1000 * wr_type_unit(g->env.type), "the change is %g", r.result.change);
       if (every == 1) first = r.result.iterations;
-      CHECKF(r.result.iterations <= first + 24, "%lld iterations, %lld with a look at each", /* a window or two later */
+      CHECKF(r.result.iterations <= first + 24, "%lld iterations, %lld with a check at each", /* a window or two later */
              (long long)r.result.iterations, (long long)first);
       ranking_free(&r);
     }
@@ -175,12 +175,12 @@ static void test_again(ground *g) {
   wr_plan *plan = ground_plan(g, graph.flow);
   CHECK_OK(wr_pagerank_open(&method, &graph, plan, &g->env));
   for (int k = 0; k < 3; k++) {
-    g->env.poison = k == 1;
+    g->testing.poison = k == 1;
     scores[k] = room_for(BIG, sizeof **scores);
     CHECK_OK(wr_pagerank_solve(&method, &options, &(wr_monitor){0}, &results[k]));
     CHECK_OK(wr_pagerank_download(&method, scores[k]));
   }
-  g->env.poison = 1;
+  g->testing.poison = 1;
   for (int k = 1; k < 3; k++) {
     CHECKF(results[k].iterations == results[0].iterations, "%lld", (long long)results[k].iterations);
     double distance = 0;

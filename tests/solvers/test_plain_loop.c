@@ -1,6 +1,6 @@
 /* Loops on a driver whose graphs have no conditional nodes: the host launches ahead, so the device runs iterations past the
  * end, whose effect is undone. What remains must be what a loop of the host leaves, to the bit if the plan is deterministic:
- * for operations of this test, for BiCGSTAB and for PageRank, at every distance of looks, at every end, and when interrupted.
+ * for operations of this test, for BiCGSTAB and for PageRank, at every distance of checks, at every end, and when interrupted.
  * In the CPU's copies of kernels (tests/simt) the device always runs past the end. */
 #define _DEFAULT_SOURCE
 #include "solvers/pagerank.h"
@@ -110,10 +110,10 @@ static void test_too_many(ground *g) {
 /* ---- BiCGSTAB ---- */
 
 static void check_same_history(const wr_history *plain, const wr_history *host) {
-  CHECKF(plain->count == host->count, "%lld looks, %lld by the host", (long long)plain->count, (long long)host->count);
+  CHECKF(plain->count == host->count, "%lld checks, %lld by the host", (long long)plain->count, (long long)host->count);
   for (int64_t k = 0; k < plain->count && k < host->count; k++)
     CHECKF(plain->iteration[k] == host->iteration[k] && plain->measure[k] == host->measure[k],
-           "look %lld: %lld %.17g; %lld %.17g by the host", (long long)k, (long long)plain->iteration[k],
+           "check %lld: %lld %.17g; %lld %.17g by the host", (long long)k, (long long)plain->iteration[k],
            plain->measure[k], (long long)host->iteration[k], host->measure[k]);
 }
 
@@ -142,7 +142,7 @@ static void test_solves(ground *g) {
   for (size_t k = 0; k < sizeof distances / sizeof *distances; k++) {
     solution s = solution_of(g, A);
     s.options.check_every = distances[k];
-    ground_case(g, "BiCGSTAB, a look every %lld", (long long)distances[k]);
+    ground_case(g, "BiCGSTAB, a check every %lld", (long long)distances[k]);
     solve_both(g, &s, WR_CONVERGED);
     CHECKF(s.result.by == WR_BY_GRAPH || s.result.iterations <= 2 * distances[k], "by %d after %lld iterations",
            (int)s.result.by, (long long)s.result.iterations);
@@ -258,7 +258,7 @@ static void test_ranks(ground *g) {
   wr_plan *plan = ground_plan(g, graph.flow);
   wr_pagerank_options o = {.damping = 0.85, .tolerance = 1e-3, .iterations = 1000};
   for (size_t k = 0; plan && k < sizeof distances / sizeof *distances; k++) {
-    ground_case(g, "PageRank, a look every %lld", (long long)distances[k]);
+    ground_case(g, "PageRank, a check every %lld", (long long)distances[k]);
     o.check_every = distances[k];
     rank_both(g, &graph, plan, o, WR_CONVERGED);
   }
@@ -274,7 +274,7 @@ static void test_ranks(ground *g) {
 
 static void test_all(ground *g) {
   if (g->env.place != WR_CUDA) return;
-  g->env.no_conditions = 1;
+  g->testing.no_conditions = 1;
   test_counting(g);
   test_too_many(g);
   test_three_phases(g);

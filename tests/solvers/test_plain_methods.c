@@ -19,7 +19,7 @@ typedef struct way {
 static const way ways[] = {
     {.name = "by default", .check_every = 1},
     {.name = "in a graph", .no_resident = 1, .check_every = 1},
-    {.name = "in a graph, a look every 8 iterations", .no_resident = 1, .check_every = 8},
+    {.name = "in a graph, a check every 8 iterations", .no_resident = 1, .check_every = 8},
     {.name = "in a graph without conditions", .no_resident = 1, .no_conditions = 1, .check_every = 1},
     {.name = "by the host", .no_graph = 1, .check_every = 1},
 };
@@ -289,7 +289,7 @@ static void compare_solve(ground *g, const wr_system *system, wr_plan *plan, con
                                  .no_resident = w->no_resident};
   double *u = room_for(system->n, sizeof *u);
   wr_precond *precond = NULL;
-  g->env.no_conditions = w->no_conditions;
+  g->testing.no_conditions = w->no_conditions;
   CHECK_OK(wr_bicgstab_open(&method, system, plan, &g->env));
   if (m->applied) CHECK_OK(wr_precond_create(&wr_precond_jacobi, NULL, system->matrix, &g->env, &precond));
   CHECK_OK(wr_bicgstab_precondition(&method, precond));
@@ -300,7 +300,7 @@ static void compare_solve(ground *g, const wr_system *system, wr_plan *plan, con
   check_residuals(e, &history, m, tolerance);
   check_count(e, &history, tolerance);
   check_answer(e, system, tolerance, u);
-  g->env.no_conditions = 0;
+  g->testing.no_conditions = 0;
   wr_bicgstab_close(&method);
   wr_precond_destroy(precond);
   wr_history_free(&history);
@@ -457,7 +457,7 @@ static void check_ranks(const ranks_expectation *e, const graph_case *c, double 
   CHECKF(distance <= allowed, "the ranks differ by %g, %g is allowed", distance, allowed);
 }
 
-/* The host ends a solve only when it looks, so the end is at the next multiple of check_every. */
+/* The host ends a solve only at a check, so the end is at the next multiple of check_every. */
 static int64_t next_look(int64_t iterations, int64_t every) { return (iterations + every - 1) / every * every; }
 
 static void compare_ranking(ground *g, const wr_graph *graph, wr_plan *plan, const graph_case *c,
@@ -469,7 +469,7 @@ static void compare_ranking(ground *g, const wr_graph *graph, wr_plan *plan, con
                                  .iterations = MOST_ITERATIONS, .check_every = w->check_every, .no_graph = w->no_graph,
                                  .no_resident = w->no_resident};
   double *ranks = room_for(graph->n, sizeof *ranks);
-  g->env.no_conditions = w->no_conditions;
+  g->testing.no_conditions = w->no_conditions;
   CHECK_OK(wr_pagerank_open(&method, graph, plan, &g->env));
   CHECK_OK(wr_pagerank_solve(&method, &options, &(wr_monitor){.history = &history}, &result));
   CHECK_OK(wr_pagerank_download(&method, ranks));
@@ -479,7 +479,7 @@ static void compare_ranking(ground *g, const wr_graph *graph, wr_plan *plan, con
   CHECKF(result.iterations >= fewest && result.iterations <= most, "%lld iterations, not %lld to %lld",
          (long long)result.iterations, (long long)fewest, (long long)most);
   check_ranks(e, c, result.change, ranks, graph->n);
-  g->env.no_conditions = 0;
+  g->testing.no_conditions = 0;
   wr_pagerank_close(&method);
   wr_history_free(&history);
   free(ranks);

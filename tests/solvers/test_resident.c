@@ -29,7 +29,7 @@ static void test_solve(ground *g) {
   static const int64_t distances[] = {0, 1, 2, 3, 8};
   wr_csr *A = random_matrix(400, 6, 2.2, 1, 31);
   for (size_t k = 0; k < sizeof distances / sizeof *distances; k++) {
-    ground_case(g, "a look every %lld", (long long)distances[k]);
+    ground_case(g, "a check every %lld", (long long)distances[k]);
     solve(g, A, (wr_bicgstab_options){.iterations = 1000, .check_every = distances[k]}, WR_CONVERGED);
   }
   wr_csr_free(A);
@@ -119,7 +119,7 @@ static void test_long_rows(ground *g) {
   }
 }
 
-/* A row that is too long for one kernel: the loop is a graph, which on a small system looks at every eighth iteration. */
+/* A row that is too long for one kernel: the loop is a graph, which on a small system is checked at every eighth iteration. */
 static void test_left_to_graph(ground *g) {
   wr_csr *A = with_long_rows(9000, 1, 8900);
   solution s = solution_of(g, A);
@@ -128,7 +128,7 @@ static void test_left_to_graph(ground *g) {
   solution_run(g, &s);
   check_solution(&s);
   CHECKF(s.result.by != WR_BY_KERNEL, "by %d", (int)s.result.by);
-  CHECKF(s.history.count == (s.result.iterations + 7) / 8, "%lld looks in %lld iterations", (long long)s.history.count,
+  CHECKF(s.history.count == (s.result.iterations + 7) / 8, "%lld checks in %lld iterations", (long long)s.history.count,
          (long long)s.result.iterations);
   solution_free(&s);
   wr_csr_free(A);
@@ -158,11 +158,11 @@ static void test_long_history(ground *g) {
                                     .check_every = 1, .stop_on_change = 1};
   ground_case(g, "a history longer than the log");
   ranking_run(g, &r);
-  CHECKF(r.history.count == r.result.iterations, "%lld looks in %lld iterations", (long long)r.history.count,
+  CHECKF(r.history.count == r.result.iterations, "%lld checks in %lld iterations", (long long)r.history.count,
          (long long)r.result.iterations);
   for (int64_t k = 0; k < r.history.count; k++)
     if (r.history.iteration[k] != k + 1) {
-      CHECKF(0, "look %lld is of iteration %lld", (long long)k, (long long)r.history.iteration[k]);
+      CHECKF(0, "check %lld is of iteration %lld", (long long)k, (long long)r.history.iteration[k]);
       break;
     }
   ranking_free(&r);

@@ -1,6 +1,6 @@
 /* Whether a matrix is symmetric with a positive diagonal: on small pictures, and on a matrix of so many rows that threads share
  * them, with one fault at any place. */
-#include "solvers/symmetry.h"
+#include "solvers/matrix_facts.h"
 #include "tests/solvers/ground.h"
 
 enum { SIZE = 70000 }; /* rows, more than one thread looks at alone */
@@ -43,6 +43,25 @@ static void test_many_rows(void) {
   wr_csr_free(A);
 }
 
+/* Entries of 0 that are stored without a mirror image, or with another value there. */
+static void test_zeros(void) {
+  entry entries[] = {{0, 0, 2}, {0, 1, 0}, {1, 1, 2}, {1, 2, 3}, {2, 0, 0}, {2, 1, 3}, {2, 2, 5}};
+  enum { COUNT = sizeof entries / sizeof *entries };
+  CASE("stored zeros");
+  wr_csr *A = matrix_of(3, entries, COUNT, 1);
+  CHECK(A->nnz == COUNT && wr_is_symmetric_positive(A) == 1);
+  wr_matrix_facts facts = {0};
+  CHECK_OK(wr_matrix_facts_find(A, &facts));
+  CHECK(facts.symmetric);
+  A->val[1] = 1; /* row 0, column 1: there is no entry in row 1, column 0 */
+  CHECK(wr_is_symmetric_positive(A) == 0);
+  A->val[1] = 0, A->val[4] = -1; /* row 2, column 0 */
+  CHECK(wr_is_symmetric_positive(A) == 0);
+  CHECK_OK(wr_matrix_facts_find(A, &facts));
+  CHECK(!facts.symmetric);
+  wr_csr_free(A);
+}
+
 int main(void) {
   expect(1, 1, (const double[]){3}, "n = 1");
   expect(0, 1, (const double[]){-3}, "n = 1, negative");
@@ -58,6 +77,7 @@ int main(void) {
   CHECK(wr_is_symmetric_positive(NULL) == 0);
   wr_csr bare = {.nrows = 2, .ncols = 2};
   CHECK(wr_is_symmetric_positive(&bare) == 0);
+  test_zeros();
   test_many_rows();
   return wr_test_report("symmetry");
 }

@@ -74,7 +74,7 @@ static inline void test_three_phases(ground *g) {
     for (int k = 0; k < 3; k++) t.loop->left[k][0] = &t.v[k];
     for (size_t d = 0; d < sizeof distances / sizeof *distances; d++)
       for (int64_t limit = 1; limit <= 30; limit += limit < 12 ? 1 : 6) {
-        ground_case(g, "three buffers, %lld iterations, a look every %lld", (long long)limit, (long long)distances[d]);
+        ground_case(g, "three buffers, %lld iterations, a check every %lld", (long long)limit, (long long)distances[d]);
         turn_until(g, &t, limit, distances[d]);
       }
     if (g->env.place == WR_CUDA) CHECK(t.loop->by != WR_BY_HOST);

@@ -6,6 +6,17 @@
 #include "spmv/backends/merbit/merbit_build.h"
 #include "tests/check.h"
 
+/* The flags of the sigma steps from `step` on. *y: rows that have ended before them, and then after them. */
+static inline uint64_t merbit_walk(const void *row_ptr, int wide, int64_t nrows, int64_t step, int sigma, int64_t *y) {
+  uint64_t flags = 0;
+  for (; *y < nrows; ++*y) {
+    int64_t down = wr_merbit_row_step(row_ptr, wide, *y) - step;
+    if (down >= sigma) break;
+    flags |= (uint64_t)1 << down;
+  }
+  return flags;
+}
+
 static inline void set_tile(wr_merbit_format *f, int64_t tile, int64_t x, uint32_t y) {
   if (f->wide)
     ((int64_t *)f->tile_x)[tile] = x;
@@ -20,7 +31,7 @@ static inline void build_tile(const wr_csr *A, wr_merbit_format *f, int64_t tile
   int64_t first = wr_merbit_search(A->row_ptr, 1, 0, f->nrows < begin ? f->nrows : begin, begin), y = first;
   for (int lane = 0; lane < WR_MERBIT_LANES; lane++) {
     int64_t before = y - first;
-    uint64_t flags = wr_merbit_walk(A->row_ptr, 1, f->nrows, begin + (int64_t)lane * sigma, sigma, &y);
+    uint64_t flags = merbit_walk(A->row_ptr, 1, f->nrows, begin + (int64_t)lane * sigma, sigma, &y);
     uint64_t word = wr_merbit_pack(flags, before, sigma);
     if (narrow)
       ((uint32_t *)f->lane)[at + lane] = (uint32_t)word;

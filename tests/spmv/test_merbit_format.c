@@ -249,7 +249,7 @@ static void check_place(const void *row_ptr, int wide, const int64_t *ends, int6
     }
     int64_t y = wr_merbit_search(row_ptr, wide, 0, nrows, step);
     CHECKF(y == before, "step %lld: %lld rows ended, not %lld", (long long)step, (long long)y, (long long)before);
-    CHECK(wr_merbit_walk(row_ptr, wide, nrows, step, WR_MERBIT_MAX_SIGMA, &y) == flags && y == after);
+    CHECK(merbit_walk(row_ptr, wide, nrows, step, WR_MERBIT_MAX_SIGMA, &y) == flags && y == after);
   }
 }
 

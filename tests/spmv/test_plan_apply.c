@@ -1,4 +1,5 @@
 /* wr_plan_apply: every refusal, the bookkeeping of y_next, and what the core does for a backend that cannot. */
+#include "spmv/device/testing.h"
 #include "tests/spmv/recorder.h"
 
 /* ---- refusals ---- */
@@ -300,7 +301,8 @@ static void test_not_passed(void) {
     CASE(ways[w / 2].name);
     fixture f = open_fixture(ways[w / 2].caps, WR_F64, 1);
     int passed = ways[w / 2].passed, poison = w % 2;
-    f.env.poison = poison;
+    wr_testing testing = {.poison = poison};
+    f.env.testing = &testing;
     make_plan(&f);
     wr_epilogue e = good_epilogue(&f);
     if (!ways[w / 2].reads_next) e.reduce[1].z = &f.z;

@@ -65,10 +65,6 @@ done:
   return status;
 }
 
-static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
-  return wr_cusparse_apply(state, env, &args->request);
-}
-
 static void destroy(void *state, wr_env *env) { wr_cusparse_close(state, env); }
 
 const wr_backend wr_backend_cusparse = {
@@ -84,7 +80,7 @@ const wr_backend wr_backend_cusparse = {
     .check = check,
     .plan = plan,
     .prepare = prepare,
-    .apply = apply,
+    .apply = wr_cusparse_apply,
     .destroy = destroy,
     .update_values = wr_cusparse_update_view,
 };

@@ -214,7 +214,7 @@ static wr_status multiply(bsr_state *s, wr_env *env, const wr_apply *request) {
 #if HAVE_BSRMV
   if (s->general) return multiply_by_bsrmv(s, env, request);
 #endif
-  return wr_cusparse_apply(&s->library, env, request);
+  return wr_cusparse_apply(s, env, &(wr_apply_args){.request = *request});
 }
 
 /* Copies n elements on env's stream. */
@@ -228,7 +228,7 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   bsr_state *s = state;
   wr_apply request = args->request;
   wr_vec *y = request.y;
-  if (s->library.empty || request.alpha == 0) return wr_cusparse_apply(&s->library, env, &request);
+  if (s->library.empty || request.alpha == 0) return wr_cusparse_apply(s, env, args);
   TRY(WR_CUDA(cudaSetDevice(env->device)));
   if (s->x.id) {
     TRY(copy(env, &s->x, request.x, request.x->n));

@@ -116,8 +116,10 @@ static wr_status scale_only(wr_env *env, wr_vec *y, double beta) {
   return env->ops->fused(env, &scale);
 }
 
-wr_status wr_cusparse_apply(wr_cusparse *s, wr_env *env, const wr_apply *request) {
+wr_status wr_cusparse_apply(void *state, wr_env *env, const wr_apply_args *args) {
   wr_status status;
+  wr_cusparse *s = state;
+  const wr_apply *request = &args->request;
   const float alpha_f32 = (float)request->alpha, beta_f32 = (float)request->beta;
   const void *alpha = s->type == CUDA_R_32F ? (const void *)&alpha_f32 : &request->alpha;
   const void *beta = s->type == CUDA_R_32F ? (const void *)&beta_f32 : &request->beta;

@@ -49,8 +49,8 @@ wr_status wr_cusparse_preprocess(wr_cusparse *s, wr_env *env, int64_t nrows, int
  * "cusparse_sell: slices of 32 rows". */
 wr_status wr_cusparse_check_padding(const wr_env *env, const wr_csr *A, const char *what, double bytes);
 
-/* y = alpha*A*x + beta*y on env's stream. WR_EDEVICE. */
-wr_status wr_cusparse_apply(wr_cusparse *s, wr_env *env, const wr_apply *request);
+/* y = alpha*A*x + beta*y on env's stream: the apply of a format whose state begins with a wr_cusparse. WR_EDEVICE. */
+wr_status wr_cusparse_apply(void *state, wr_env *env, const wr_apply_args *args);
 
 void wr_cusparse_close(wr_cusparse *s, wr_env *env);
 

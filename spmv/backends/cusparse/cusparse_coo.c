@@ -79,10 +79,6 @@ done:
   return status;
 }
 
-static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
-  return wr_cusparse_apply(&((coo_state *)state)->library, env, &args->request);
-}
-
 static void destroy(void *state, wr_env *env) {
   coo_state *s = state;
   wr_cusparse_close(&s->library, env);
@@ -102,7 +98,7 @@ const wr_backend wr_backend_cusparse_coo = {
     .check = check,
     .plan = plan,
     .prepare = prepare,
-    .apply = apply,
+    .apply = wr_cusparse_apply,
     .destroy = destroy,
     .update_values = wr_cusparse_update_view,
 };

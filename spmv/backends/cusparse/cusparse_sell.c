@@ -168,10 +168,6 @@ done:
   return status;
 }
 
-static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
-  return wr_cusparse_apply(&((sell_state *)state)->library, env, &args->request);
-}
-
 static void destroy(void *state, wr_env *env) {
   sell_state *s = state;
   wr_cusparse_close(&s->library, env);
@@ -206,7 +202,7 @@ const wr_backend wr_backend_cusparse_sell = {
     .check = check,
     .plan = plan,
     .prepare = prepare,
-    .apply = apply,
+    .apply = wr_cusparse_apply,
     .destroy = destroy,
     .update_values = update_values,
 };

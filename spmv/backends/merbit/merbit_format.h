@@ -117,16 +117,4 @@ WR_MERBIT_INLINE int64_t wr_merbit_search(const void *row_ptr, int wide, int64_t
   return low;
 }
 
-/* The flags of the sigma steps from `step` on. *y: rows that have ended before them, and then after them. */
-WR_MERBIT_INLINE uint64_t wr_merbit_walk(const void *row_ptr, int wide, int64_t nrows, int64_t step, int sigma,
-                                         int64_t *y) {
-  uint64_t flags = 0;
-  for (; *y < nrows; ++*y) {
-    int64_t down = wr_merbit_row_step(row_ptr, wide, *y) - step;
-    if (down >= sigma) break;
-    flags |= (uint64_t)1 << down;
-  }
-  return flags;
-}
-
 #endif

@@ -4,7 +4,7 @@
 
 #include "config/argument.h"
 #include "config/memory.h"
-#include "solvers/power.h"
+#include "solvers/elements.h"
 
 /* Rows that one thread adds up; the blocks' sums are added in their order, whatever the number of threads. */
 enum { BLOCK = 1 << 12 };

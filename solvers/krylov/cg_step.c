@@ -1,6 +1,6 @@
 /* The conjugate gradient method (Hestenes and Stiefel 1952): one iteration as operations on vectors, which bicgstab.c repeats.
  * */
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "spmv/steps/cg_steps.h"
 #include "spmv/steps/steps.h"
 
@@ -10,13 +10,7 @@ enum { P, Q0, Q1, Z };
 
 #define SCALAR(s, member) WR_METHOD_SCALAR(s, wr_cg_scalars, member)
 
-static wr_status place(wr_bicgstab *s) {
-  wr_status status = WR_OK;
-  for (int k = P; k <= Q1; k++) TRY(wr_method_vector(s, k));
-  if (s->precond) TRY(wr_method_vector(s, Z));
-done:
-  return status;
-}
+static int uses(const wr_bicgstab *s, int index) { return index <= Q1 || (index == Z && s->precond); }
 
 /* z := M^-1 r with (z, r), then the step; without M z is r, and nothing is done. */
 static wr_status precondition(wr_bicgstab *s, wr_then then) {
@@ -86,8 +80,9 @@ static void left(wr_bicgstab *s, int i, const wr_vec **vectors) {
   if (s->precond) vectors[1] = &s->own[Z];
 }
 
-static int multiplies(const wr_bicgstab *s) { return (void)s, 1; }
-static int vectors(const wr_bicgstab *s) { return 11 + (s->weight.id != 0); }
+static wr_method_costs costs(const wr_bicgstab *s) {
+  return (wr_method_costs){.multiplies = 1, .moved = 11 + (s->weight.id != 0)};
+}
 
 static const char *const breakdowns[] = {
     [WR_CG_CURVATURE - 1] = "(p, A p) is not positive: the matrix is not positive definite",
@@ -103,9 +98,8 @@ const wr_method wr_method_cg = {
     .next = &wr_method_bicgstab,
     .fits_or_not = 1,
     .breakdowns = breakdowns,
-    .multiplies = multiplies,
-    .vectors = vectors,
-    .place = place,
+    .costs = costs,
+    .uses = uses,
     .begin = begin,
     .step = step,
     .left = left,

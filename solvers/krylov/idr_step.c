@@ -1,5 +1,5 @@
 /* IDR(4) (van Gijzen and Sonneveld 2011): one iteration as operations on vectors, which bicgstab.c repeats. */
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "spmv/steps/idr_steps.h"
 #include "spmv/steps/steps.h"
 
@@ -14,14 +14,7 @@ enum { G = 0, U = G + WR_IDR_S, W = U + WR_IDR_S, V = W + 2, INVERSE };
 
 static const wr_scalar one = {NULL, 0};
 
-static wr_status place(wr_bicgstab *s) {
-  wr_status status = WR_OK;
-  for (int k = G; k < V; k++) TRY(wr_method_vector(s, k));
-  if (s->precond) TRY(wr_method_vector(s, V));
-  if (s->precond) TRY(wr_method_vector(s, INVERSE));
-done:
-  return status;
-}
+static int uses(const wr_bicgstab *s, int index) { return index < V || (index <= INVERSE && s->precond); }
 
 /* Adds the sums into[i] = (p_i, v) to f, from its sum number `first` on. */
 static void add_shadows(const wr_bicgstab *s, wr_fused *f, int first, const wr_vec *v, wr_scalar into) {
@@ -180,9 +173,9 @@ static void left(wr_bicgstab *s, int phase, const wr_vec **vectors) {
   for (int i = 0; i < WR_IDR_S; i++) vectors[i] = &s->own[G + i], vectors[WR_IDR_S + i] = &s->own[U + i];
 }
 
-static int multiplies(const wr_bicgstab *s) { return (void)s, WR_IDR_S + 1; }
-static int vectors(const wr_bicgstab *s) {
-  return 69 + (s->precond != NULL) * 27 + (s->weight.id != 0) * (WR_IDR_S + 1);
+static wr_method_costs costs(const wr_bicgstab *s) {
+  return (wr_method_costs){.multiplies = WR_IDR_S + 1,
+                           .moved = 69 + (s->precond != NULL) * 27 + (s->weight.id != 0) * (WR_IDR_S + 1)};
 }
 
 static const char *const breakdowns[] = {
@@ -198,9 +191,8 @@ const wr_method wr_method_idr = {
     .phases = 2,
     .next = &wr_method_bicgstabl,
     .breakdowns = breakdowns,
-    .multiplies = multiplies,
-    .vectors = vectors,
-    .place = place,
+    .costs = costs,
+    .uses = uses,
     .begin = begin,
     .step = step,
     .left = left,

@@ -8,10 +8,10 @@
 #include "config/argument.h"
 #include "config/defaults.h"
 #include "config/memory.h"
-#include "solvers/bicgstab_judge.h"
 #include "solvers/iteration.h"
-#include "solvers/method.h"
-#include "solvers/symmetry.h"
+#include "solvers/krylov/bicgstab_judge.h"
+#include "solvers/krylov/method.h"
+#include "solvers/matrix_facts.h"
 #include "spmv/steps/bicgstabl_steps.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
@@ -67,7 +67,7 @@ wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *pla
   wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->t, &s->snapshot};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
     TRY(env->ops->alloc(env, system->n, env->type, "a vector of the solver", vectors[k]));
-  TRY(s->method->place(s));
+  TRY(wr_method_place(s));
   TRY(env->ops->alloc(env, most_scalars(), WR_F64, "scalars", &s->bank));
   TRY(wr_iteration_open(env, &s->loop));
   TRY(env->ops->upload(env, &s->b, system->rhs));
@@ -96,7 +96,7 @@ wr_status wr_bicgstab_precondition(wr_bicgstab *s, wr_precond *precond) {
   WR_REFUSE_IF(precond && wr_precond_size(precond) != s->system->n, "precond is of %lld rows, the system of %lld",
                (long long)wr_precond_size(precond), (long long)s->system->n);
   s->precond = precond;
-  return s->method->place(s);
+  return wr_method_place(s);
 }
 
 static wr_solve_scalars *scalars_of(progress *g) { return (wr_solve_scalars *)g->scalars; }
@@ -274,7 +274,7 @@ static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const c
   const wr_method *last = s->method;
   size_t used = strlen(g->changes);
   s->method = last->next;
-  status = s->method->place(s);
+  status = wr_method_place(s);
   *changed = status != WR_ENOMEM;
   if (status == WR_ENOMEM) s->method = last, g->may_change = 0;
   if (status != WR_OK) return *changed ? status : WR_OK;
@@ -283,7 +283,7 @@ static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const c
     snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s, as %s", scalars_of(g)->steps,
              s->method->name, cause);
   g->may_change = s->method->next != NULL;
-  g->multiplies += last->multiplies(s) * s->loop->taken;
+  g->multiplies += last->costs(s).multiplies * s->loop->taken;
   s->loop->taken = 0;
   g->poor_restarts = 0, g->fresh = 1;
   TRY(set_up_loop(s, g));
@@ -462,7 +462,7 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
   s->separate = 1, loop->constant = constant_of(s); /* what a resident loop was refused for */
   s->separate = wr_iteration_may_be_resident(loop), loop->constant = constant_of(s);
-  TRY(s->method->place(s));
+  TRY(wr_method_place(s));
   TRY(wr_iteration_every(loop, g->options->check_every));
   if (!loop->resident) s->separate = 0, loop->constant = constant_of(s);
   for (int phase = 0; phase < s->method->phases; phase++) { /* a resident loop does not use them */
@@ -488,11 +488,11 @@ static void choose_method(wr_bicgstab *s, progress *g) {
 /* Multiplies of all methods, and the bytes of an iteration of the last one. */
 static void tell_costs(const wr_bicgstab *s, const progress *g) {
   wr_result *result = g->result;
-  int multiplies = s->method->multiplies(s);
+  wr_method_costs costs = s->method->costs(s);
   double vector = (double)(s->system->n * wr_type_bytes(s->env->type));
-  result->by = s->loop->by, result->multiplies = g->multiplies + multiplies * s->loop->taken;
-  result->iteration_bytes = multiplies * wr_plan_get_info(s->plan)->apply_bytes + s->method->vectors(s) * vector;
-  if (s->precond) result->iteration_bytes += multiplies * wr_precond_get_info(s->precond)->apply_bytes;
+  result->by = s->loop->by, result->multiplies = g->multiplies + costs.multiplies * s->loop->taken;
+  result->iteration_bytes = costs.multiplies * wr_plan_get_info(s->plan)->apply_bytes + costs.moved * vector;
+  if (s->precond) result->iteration_bytes += costs.multiplies * wr_precond_get_info(s->precond)->apply_bytes;
   snprintf(result->method, sizeof result->method, "%s", s->method->name);
   snprintf(result->changes, sizeof result->changes, "%s", g->changes);
 }

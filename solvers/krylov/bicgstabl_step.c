@@ -1,5 +1,5 @@
 /* BiCGSTAB(l) (Sleijpen and Fokkema 1993): one iteration as operations on vectors, which bicgstab.c repeats. */
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "spmv/steps/bicgstabl_steps.h"
 #include "spmv/steps/steps.h"
 
@@ -14,17 +14,9 @@ static wr_vec *search(wr_bicgstab *s, int j, int phase) {
 }
 static wr_vec *residual(wr_bicgstab *s, int j) { return j == 0 ? &s->r : &s->own[R1 + j - 1]; }
 
-static wr_status place(wr_bicgstab *s) {
-  wr_status status;
-  TRY(wr_method_vector(s, SHADOW));
-  TRY(wr_method_vector(s, U0));
-  for (int phase = 0; phase < 2; phase++) TRY(wr_method_vector(s, U1 + phase));
-  for (int j = 2; j <= s->l; j++) TRY(wr_method_vector(s, U2 + j - 2));
-  for (int j = 1; j <= s->l; j++) TRY(wr_method_vector(s, R1 + j - 1));
-  if (s->precond) TRY(wr_method_vector(s, ADDED));
-  if (s->precond) TRY(wr_method_vector(s, INVERSE));
-done:
-  return status;
+static int uses(const wr_bicgstab *s, int index) {
+  if (index >= ADDED) return index <= INVERSE && s->precond;
+  return index < U2 + s->l - 1 || (index >= R1 && index < R1 + s->l);
 }
 
 /* beta = 0, so that u_0 becomes r_0. */
@@ -200,16 +192,14 @@ static void left(wr_bicgstab *s, int phase, const wr_vec **vectors) {
   vectors[0] = &s->own[U0];
 }
 
-static int multiplies(const wr_bicgstab *s) { return 2 * s->l; }
-
 /* From the table at step, for any l. */
-static int vectors(const wr_bicgstab *s) {
+static wr_method_costs costs(const wr_bicgstab *s) {
   int l = s->l, gram_passes = (l * (l + 3) / 2 + WR_FUSED_REDUCTIONS - 1) / WR_FUSED_REDUCTIONS, count = 0;
   for (int j = 0; j < l; j++) count += 3 * (j + 1) + (j > 0 ? 2 : 0) + 3 * (j + 1) + (j + 1 < l ? 2 : 1);
   count += gram_passes * (l + 1) + 2 * (l + 1) + 2 + 3;
   if (s->precond) count += 3;
   if (finds_d_apart(s)) count += l + 1;
-  return count + (s->weight.id != 0) * (l + 1);
+  return (wr_method_costs){.multiplies = 2 * l, .moved = count + (s->weight.id != 0) * (l + 1)};
 }
 
 static const char *const breakdowns[] = {
@@ -225,9 +215,8 @@ const wr_method wr_method_bicgstabl = {
     .scalars = WR_SCALAR_COUNT(wr_bicgstabl_scalars),
     .phases = 2,
     .breakdowns = breakdowns,
-    .multiplies = multiplies,
-    .vectors = vectors,
-    .place = place,
+    .costs = costs,
+    .uses = uses,
     .begin = begin,
     .step = step,
     .left = left,

@@ -1,6 +1,8 @@
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 
+#include "config/defaults.h"
 #include "config/memory.h"
+#include "spmv/steps/bicgstabl_steps.h"
 #include "spmv/steps/steps.h"
 
 static const wr_method *const methods[] = {&wr_method_bicgstab, &wr_method_bicgstabl, &wr_method_idr, &wr_method_cg};
@@ -11,9 +13,23 @@ const wr_method *wr_method_at(int index) { return index >= 0 && index < wr_metho
 
 const char *wr_method_name(const wr_method *method) { return method ? method->name : ""; }
 
-wr_status wr_method_vector(wr_bicgstab *s, int index) {
-  if (s->own[index].id != 0) return WR_OK;
-  return s->env->ops->alloc(s->env, s->system->n, s->env->type, "a vector of the solver", &s->own[index]);
+wr_method_costs wr_method_costs_of(const wr_method *method, int l) {
+  const wr_bicgstab plain = {.l = l ? l : WR_BICGSTAB_L};
+  if (plain.l < 1 || plain.l > WR_MOST_L) return (wr_method_costs){0};
+  if (method == NULL) method = &wr_method_bicgstab;
+  wr_method_costs costs = method->costs(&plain);
+  costs.stored = 6; /* b, r, t, x, d and the snapshot */
+  for (int k = 0; k < WR_METHOD_VECTORS; k++) costs.stored += method->uses(&plain, k);
+  return costs;
+}
+
+wr_status wr_method_place(wr_bicgstab *s) {
+  wr_status status = WR_OK;
+  for (int k = 0; k < WR_METHOD_VECTORS; k++)
+    if (s->own[k].id == 0 && s->method->uses(s, k))
+      TRY(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a vector of the solver", &s->own[k]));
+done:
+  return status;
 }
 
 wr_status wr_method_hash(wr_bicgstab *s, wr_vec *v, int64_t seed) {

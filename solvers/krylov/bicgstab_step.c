@@ -1,7 +1,7 @@
 /* BiCGSTAB (van der Vorst 1992): one iteration as operations on vectors, which bicgstab.c repeats. */
 #include <string.h>
 
-#include "solvers/method.h"
+#include "solvers/krylov/method.h"
 #include "spmv/steps/bicgstab_steps.h"
 #include "spmv/steps/steps.h"
 
@@ -15,16 +15,9 @@ enum { P0, P1, HALF, SHADOW, V0, V1, INVERSE_P, INVERSE_S };
 static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->own[s->separate ? P0 + i : P0]; }
 static wr_vec *half_step(wr_bicgstab *s) { return s->separate ? &s->own[HALF] : &s->r; }
 
-static wr_status place(wr_bicgstab *s) {
-  wr_status status = WR_OK;
-  static const int always[] = {P0, SHADOW, V0, V1};
-  for (int k = 0; k < 4; k++) TRY(wr_method_vector(s, always[k]));
-  if (s->separate) TRY(wr_method_vector(s, P1));
-  if (s->separate) TRY(wr_method_vector(s, HALF));
-  if (s->precond) TRY(wr_method_vector(s, INVERSE_P));
-  if (s->precond) TRY(wr_method_vector(s, INVERSE_S));
-done:
-  return status;
+static int uses(const wr_bicgstab *s, int index) {
+  if (index == P1 || index == HALF) return s->separate;
+  return index <= V1 || (index <= INVERSE_S && s->precond);
 }
 
 /* beta = 0, so that p becomes r whatever p and v contain. The shadow is r, or hashes that do not depend on r. */
@@ -124,8 +117,9 @@ static void left(wr_bicgstab *s, int i, const wr_vec **vectors) {
   vectors[0] = direction_at(s, 1 - i), vectors[1] = &s->own[V1 - i];
 }
 
-static int multiplies(const wr_bicgstab *s) { return (void)s, 2; }
-static int vectors(const wr_bicgstab *s) { return 15 + (s->precond != NULL) + 2 * (s->weight.id != 0); }
+static wr_method_costs costs(const wr_bicgstab *s) {
+  return (wr_method_costs){.multiplies = 2, .moved = 15 + (s->precond != NULL) + 2 * (s->weight.id != 0)};
+}
 
 static const char *const breakdowns[] = {
     [WR_BICGSTAB_OVERFLOWS - 1] = "breakdown: ||A p||^2 overflows",
@@ -144,9 +138,8 @@ const wr_method wr_method_bicgstab = {
     .next = &wr_method_idr,
     .knows_noise = 1,
     .breakdowns = breakdowns,
-    .multiplies = multiplies,
-    .vectors = vectors,
-    .place = place,
+    .costs = costs,
+    .uses = uses,
     .begin = begin,
     .step = step,
     .left = left,

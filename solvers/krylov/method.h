@@ -17,10 +17,9 @@ struct wr_method {
   int knows_noise;     /* 1: its steps tell slow progress from a residual that is rounding; 0: a stall ends a start   */
   int fits_or_not;     /* 1: a breakdown says that the matrix is not one for this method, and restarts do not help    */
   const char *const *breakdowns; /* sentences by wr_solve_scalars.breakdown, from number 1 on   */
-  int (*multiplies)(const wr_bicgstab *s); /* of an iteration                                 */
-  int (*vectors)(const wr_bicgstab *s);    /* that an iteration moves besides its multiplies  */
-  /* Before a loop is recorded: allocates the vectors of s->own that the method uses and that are not allocated yet. */
-  wr_status (*place)(wr_bicgstab *s);
+  /* By s->l, precond, weight and separate alone: the costs of an iteration (stored stays 0); whether it uses own[index]. */
+  wr_method_costs (*costs)(const wr_bicgstab *s);
+  int (*uses)(const wr_bicgstab *s, int index);
   /* A start from s->r: sets own vectors and scalars. common: as they are in the bank already. seed 0: the usual auxiliary
    * vectors; else others, drawn with this seed, since the last ones led to a breakdown. */
   wr_status (*begin)(wr_bicgstab *s, const wr_solve_scalars *common, int seed);
@@ -33,8 +32,8 @@ struct wr_method {
 #define WR_SOLVE_SCALAR(s, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(wr_solve_scalars, member)})
 #define WR_METHOD_SCALAR(s, scalars, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(scalars, member)})
 
-/* Allocates s->own[index] unless it is allocated. */
-wr_status wr_method_vector(wr_bicgstab *s, int index);
+/* Before a loop is recorded: allocates the vectors of s->own that s->method uses and that are not allocated yet. */
+wr_status wr_method_place(wr_bicgstab *s);
 
 /* v := hashes of index and seed (wr_hash_shadow), through the host. */
 wr_status wr_method_hash(wr_bicgstab *s, wr_vec *v, int64_t seed);

@@ -1,3 +1,3 @@
-#include "solvers/windrow.h"
+#include "config/version.h"
 
 const char *wr_version(void) { return WR_VERSION; }

@@ -11,7 +11,7 @@
 #include "config/argument.h"
 #include "config/hash.h"
 #include "config/memory.h"
-#include "solvers/power.h"
+#include "solvers/elements.h"
 #include "spmv/matrix/csr_argument.h"
 
 static double random_element(int64_t seed, int64_t i) {

@@ -1,4 +1,4 @@
-#include "solvers/bicgstab_judge.h"
+#include "solvers/krylov/bicgstab_judge.h"
 
 #include <float.h>
 #include <math.h>
@@ -8,8 +8,8 @@
 
 #include "config/argument.h"
 #include "config/memory.h"
-#include "solvers/method.h"
-#include "solvers/power.h"
+#include "solvers/elements.h"
+#include "solvers/krylov/method.h"
 #include "solvers/verify.h"
 
 wr_status wr_bicgstab_true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {

@@ -1,0 +1,13 @@
+/* What tests alone ask of an env, and what it counts for them: wr_env.testing, NULL everywhere else. Not installed. */
+#ifndef WR_TESTING_H
+#define WR_TESTING_H
+
+#include <stdint.h>
+
+typedef struct wr_testing {
+  int poison;         /* 1: each y_next with undefined contents is filled with NaN, and freed device memory is not kept */
+  int no_conditions;  /* 1: loops as with a driver without conditional nodes in graphs                                  */
+  int64_t recordings; /* += 1 for each loop that was recorded                                                           */
+} wr_testing;
+
+#endif
