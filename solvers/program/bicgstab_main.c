@@ -17,6 +17,7 @@
 typedef struct problem {
   wr_system system;
   const wr_settings *settings;
+  int positive; /* 1: A is symmetric with a positive diagonal; -1: it is not; 0: not looked at */
 } problem;
 
 /* A solve in progress. */
@@ -58,10 +59,12 @@ static void describe(const wr_settings *s, const wr_system *system, wr_problem_f
   snprintf(facts->remark, sizeof facts->remark, "%.*s", (int)sizeof facts->remark - 1, line.text);
 }
 
-/* Whether M is applied in each iteration instead of scaling columns once: conjugate gradients need a symmetric matrix. */
-static int applies_precond(const wr_settings *s, const wr_csr *A) {
-  int method = s->method > 0 && wr_method_at(s->method - 1) == &wr_method_cg;
-  return method || (s->method == 0 && s->precond > 0 && wr_is_symmetric_positive(A));
+/* Whether M is applied in each iteration instead of scaling columns once: conjugate gradients need a symmetric matrix. Keeps
+ * what it found in p, so that the solver need not look again. */
+static int applies_precond(const wr_settings *s, const wr_csr *A, problem *p) {
+  if (s->method > 0) return wr_method_at(s->method - 1) == &wr_method_cg;
+  if (s->precond > 0) p->positive = wr_is_symmetric_positive(A) ? 1 : -1;
+  return p->positive > 0;
 }
 
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts, void *of) {
@@ -75,9 +78,10 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   wr_vector_need unknowns = {.n = A->ncols, .whose = "the matrix's columns", .ids = ids};
   if (s->guess) TRY(wr_vector_read(s->guess, &unknowns, &guess));
   p->settings = s;
-  status = wr_system_begin(A, b, guess, s->rhs_random, s->rhs_seed, s->check ? WR_SCALE_NONE : (wr_scale)s->scale,
-                           s->precond && !s->check && !applies_precond(s, A) ? wr_preconditioner_at(s->precond) : NULL,
-                           s->atol, &p->system);
+  status =
+      wr_system_begin(A, b, guess, s->rhs_random, s->rhs_seed, s->check ? WR_SCALE_NONE : (wr_scale)s->scale,
+                      s->precond && !s->check && !applies_precond(s, A, p) ? wr_preconditioner_at(s->precond) : NULL,
+                      s->atol, &p->system);
   b = guess = NULL; /* the system has taken them over */
 done:
   wr_free(b);
@@ -90,6 +94,7 @@ static wr_status upload(void *of, wr_env *device) { return wr_system_upload(&((p
 static wr_status finish(void *of, wr_env *device, wr_problem_facts *facts) {
   problem *p = of;
   wr_status status = wr_system_finish(&p->system, device);
+  if (status == WR_OK && p->system.matrix == p->system.A) p->system.positive = p->positive;
   if (status == WR_OK) describe(p->settings, &p->system, facts);
   return status;
 }

@@ -364,6 +364,49 @@ static void test_again(ground *g) {
   wr_csr_free(A);
 }
 
+/* ---- The look for symmetry ---- */
+
+/* Solves with the open solver by the method that it chooses. */
+static void expect_method(ground *g, wr_bicgstab *method, const wr_method *expected, const char *when) {
+  wr_result result;
+  wr_bicgstab_options options = {.tolerance = g->env.type == WR_F32 ? 1e-4 : 1e-9, .iterations = 500};
+  ground_case(g, "chosen %s", when);
+  CHECK_OK(wr_bicgstab_solve(method, &options, NULL, &result));
+  CHECKF(result.outcome == WR_CONVERGED && strcmp(result.method, expected->name) == 0, "%s by %s, not %s",
+         wr_outcome_title(result.outcome), result.method, expected->name);
+}
+
+/* New values, in place or in another matrix: the method is chosen by those that the plan has, and by what a caller has found
+ * only while they are those of the system as built. */
+static void test_symmetry(ground *g) {
+  for (int found = -1; found <= 1; found++) {
+    wr_csr *A = laplacian(), *other = NULL;
+    wr_system system = {0};
+    wr_bicgstab method = {0};
+    CHECK_OK(wr_csr_copy(A, &other));
+    CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, NULL, 0, &system));
+    if (system.matrix != A) return;
+    system.positive = found;
+    wr_plan *plan = ground_plan(g, A);
+    if (plan) {
+      CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
+      for (int time = 0; time < 2; time++)
+        expect_method(g, &method, found < 0 ? &wr_method_bicgstab : &wr_method_cg, "at first");
+      A->val[1] *= 0.5, other->val[1] *= 0.5; /* an element beside the diagonal */
+      CHECK_OK(wr_plan_update_values(plan, A));
+      for (int time = 0; time < 2; time++) expect_method(g, &method, &wr_method_bicgstab, "after a value has changed");
+      A->val[1] *= 2, other->val[1] *= 2;
+      CHECK_OK(wr_plan_update_values(plan, other));
+      for (int time = 0; time < 2; time++) expect_method(g, &method, &wr_method_cg, "after it has changed back");
+      wr_bicgstab_close(&method);
+    }
+    wr_plan_destroy(plan);
+    wr_system_free(&system);
+    wr_csr_free(A);
+    wr_csr_free(other);
+  }
+}
+
 static void test_all(ground *g) {
   if (is_short(g) && !is_default_of(g)) return;
   g->env.no_conditions = g->env.place == WR_CUDA;
@@ -374,6 +417,7 @@ static void test_all(ground *g) {
     if (choices[k].mark != CG) test_interrupted(g, &choices[k]);
   }
   test_again(g);
+  test_symmetry(g);
   g->env.no_conditions = 0;
 }
 
