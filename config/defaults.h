@@ -50,10 +50,11 @@
 #define WR_SCALING_EXPONENT 1000
 #define WR_MATCHING_DIGITS 64
 
-/* The searches of matching look at no more entries than so many, about 1 s of a core's time (2026-11), and those of the matrix
- * once more; but in a small matrix at 4000 times its entries at most, a fifth of what a solve of 10 000 iterations does. */
-#define WR_MATCHING_ENTRIES 25000000
-#define WR_MATCHING_MULTIPLES 4000
+/* The searches of matching do no more work (wr_matching.work) than so much, about 1 s of a core's time (2026-11), and that of
+ * looking at all entries once more; but in a small matrix, of which caches hold all and searches take half of the time, 16 000
+ * times its entries at most, a fifth to a half of what a solve of 10 000 iterations does. */
+#define WR_MATCHING_WORK 100000000
+#define WR_MATCHING_MULTIPLES 16000
 
 /* Without -d and -k a problem goes to the CPU if it is solved there before a GPU is open. An H200 takes 0.2 s to open, and
  * 1 s where four programs do so at a time (2026-11). A core multiplies 5 GB/s of a matrix while it gathers x at random, half

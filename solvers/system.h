@@ -17,15 +17,21 @@
 #include "solvers/scaling/scaling.h"
 #include "spmv/matrix/csr.h"
 
+WR_C_BEGIN
+
 typedef struct wr_system {
-  const wr_csr *A;          /* as parsed, borrowed                                                                */
+  wr_csr *A;                /* as parsed, borrowed; only its device view may be dropped                           */
   wr_csr *matrix;           /* what the solver multiplies with; A itself where nothing is scaled                   */
   int owns_matrix;
+  int positive;             /* set by a caller that has looked at matrix, after the system is built: 1: it is       */
+                            /* symmetric with a positive diagonal; -1: it is not; 0: not looked at                 */
   int64_t n;
   double *b;                /* [n] right-hand side times 2^exponent, so that its largest element is in [1/2, 1)    */
   double *rhs;              /* [n] that of matrix: b itself without a scaling. Its largest element is in [1/2, 1)  */
   double *guess;            /* [n] first guess of the solver's unknown u; NULL: 0                                 */
   double *inverse_diagonal; /* [n] or NULL: D = 1. D is a diagonal right preconditioner, as Jacobi's            */
+  wr_scale asked;           /* how it was to be scaled                                                            */
+  const wr_preconditioner *precond; /* D's; NULL: D = 1                                                           */
   wr_scaling scaling;       /* P, R and C                                                                         */
   double *row_weight;       /* [n] that bring a row of the residual of matrix to the units of b; NULL: ones        */
   int exponent;
@@ -53,6 +59,18 @@ enum { WR_SYSTEM_RANGE = 40 };
  * are not finite. WR_EUSAGE: precond is not diagonal. WR_ENOMEM. */
 wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
                           const wr_preconditioner *precond, double atol, wr_system *system);
+
+/* The same in steps, of which the last two may equilibrate on a device, and leave the solver's matrix there. `begin` does the
+ * rest on the host. `upload`, optional, uploads A if the device will equilibrate it, so that its time can be measured. `finish`
+ * equilibrates if that is left to be done: on the device, or on the host if device is NULL or lacks the memory, if columns are
+ * divided by a preconditioner, or if a value is beyond the normal range of the device's type. It drops A's device view, which
+ * no plan may borrow, unless A is what the solver multiplies with. Both ways give the same bits. After an error of any of them
+ * there is nothing to be freed. */
+wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
+                          const wr_preconditioner *precond, double atol, wr_system *system);
+wr_status wr_system_upload(wr_system *system, struct wr_env *device);
+wr_status wr_system_finish(wr_system *system, struct wr_env *device);
+
 void wr_system_free(wr_system *system); /* a zeroed one is fine */
 
 /* The row of A that is row j of matrix. */
@@ -73,4 +91,5 @@ int64_t wr_system_below_f32(const wr_system *system);
 /* v[n] := vector number `seed` of hashes (config/hash.h). */
 void wr_hash_shadow(double *v, int64_t n, int64_t seed);
 
+WR_C_END
 #endif

@@ -26,6 +26,7 @@ struct wr_plan {
   wr_plan_info estimate, info; /* from the backend's plan; info has exact sizes after prepare */
   int prepared;
   uint64_t generation;     /* see wr_plan_generation                                                        */
+  uint64_t values;         /* see wr_plan_matrix                                                            */
   wr_vec product;          /* alpha*A*x for backends without beta; else not allocated                       */
   int promised;            /* 1: the last apply had a y_next, so the next one must have beta == 0           */
   uint64_t next_id, next_writes; /* id and write count of the vector that the backend prepared; id 0: none  */
@@ -146,7 +147,7 @@ wr_status wr_plan_prepare(wr_plan *plan) {
     plan->info.extra_bytes += plan->A->nrows * wr_type_bytes(plan->env->type);
   }
   TRY(plan->env->ops->wait(plan->env)); /* a kernel launched early may read the format before it waits */
-  plan->prepared = 1, plan->generation = wr_vec_new_id();
+  plan->prepared = 1, plan->generation = wr_vec_new_id(), plan->values = wr_vec_new_id();
 done:
   omp_set_num_threads(threads);
   if (status != WR_OK) unprepare(plan);
@@ -427,6 +428,7 @@ wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
     if (plan->prepared) unprepare(plan);
     plan->A = before;
   }
+  plan->values = wr_vec_new_id(); /* also after an error: values may have been changed in place */
   wr_csr_free(status == WR_OK ? before : A); /* the plan's hold on this matrix ends */
 done:
   return status;
@@ -435,6 +437,12 @@ done:
 /* ---- What a plan tells ---- */
 
 uint64_t wr_plan_generation(const wr_plan *plan) { return plan ? plan->generation : 0; }
+
+const wr_csr *wr_plan_matrix(const wr_plan *plan, uint64_t *values) {
+  *values = plan->values;
+  return plan->A;
+}
+
 const wr_backend *wr_plan_backend(const wr_plan *plan) { return plan ? plan->backend : NULL; }
 const wr_plan_info *wr_plan_get_info(const wr_plan *plan) { return plan ? &plan->info : NULL; }
 

@@ -29,7 +29,7 @@ awk -F'\t' '
     if (from ~ /^solvers\/(report|program)$/ && to == "io") return 1
     if (from == "solvers/program" && (to == "data" || to == "solvers/report")) return 1
     if (from == "solvers/scaling") return to == "spmv/matrix"
-    if (from == "solvers" && to == "solvers/scaling") return 1
+    if (from ~ /^solvers(\/system)?$/ && to == "solvers/scaling") return 1
     if (from ~ /^solvers\// && to == "solvers") return 1
     if (from == "solvers/precond") return to ~ /^spmv(\/(device|matrix|precond))?$/
     if (from == "spmv/precond") return to ~ /^spmv\/(device|kernel|matrix|steps)$/

@@ -63,7 +63,7 @@ wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *pla
   WR_NEED_OPEN(env);
   WR_NEED_OK(wr_plan_check_match(plan, system->matrix, env, __func__));
   *s = (wr_bicgstab){.system = system, .plan = plan, .env = env};
-  s->method = &wr_method_bicgstab, s->symmetric = -1;
+  s->method = &wr_method_bicgstab;
   wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->t, &s->snapshot};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
     TRY(env->ops->alloc(env, system->n, env->type, "a vector of the solver", vectors[k]));
@@ -475,12 +475,22 @@ done:
   return status;
 }
 
+/* 1 if the plan's matrix is symmetric with a positive diagonal. Looks at it once, and again when its values have changed. */
+static int is_symmetric(wr_bicgstab *s) {
+  uint64_t values;
+  const wr_csr *A = wr_plan_matrix(s->plan, &values);
+  int is_first = s->looked == 0 && A == s->system->matrix;
+  if (s->looked == values) return s->symmetric;
+  s->symmetric = is_first && s->system->positive ? s->system->positive > 0 : wr_is_symmetric_positive(A);
+  s->looked = values;
+  return s->symmetric;
+}
+
 /* options.method, or conjugate gradients where the matrix may be positive definite, else BiCGSTAB. */
 static void choose_method(wr_bicgstab *s, progress *g) {
   const wr_bicgstab_options *o = g->options;
   int may_be_cg = o->method == NULL && (s->precond == NULL || wr_precond_is_diagonal(s->precond)); /* else M is not known */
-  if (s->symmetric < 0 && may_be_cg) s->symmetric = wr_is_symmetric_positive(s->system->matrix);
-  s->method = o->method ? o->method : may_be_cg && s->symmetric ? &wr_method_cg : &wr_method_bicgstab;
+  s->method = o->method ? o->method : may_be_cg && is_symmetric(s) ? &wr_method_cg : &wr_method_bicgstab;
   s->l = o->l ? o->l : WR_BICGSTAB_L;
   g->may_change = o->method == NULL;
 }

@@ -13,6 +13,12 @@
 #include "solvers/report/report_text.h"
 #include "solvers/verify.h"
 
+typedef struct problem {
+  wr_system system;
+  const wr_settings *settings;
+  int positive; /* 1: A is symmetric with a positive diagonal; -1: it is not; 0: not looked at */
+} problem;
+
 /* A solve in progress. */
 typedef struct solving {
   wr_bicgstab method;
@@ -53,15 +59,17 @@ static void describe(const wr_settings *s, const wr_system *system, wr_problem_f
   snprintf(facts->remark, sizeof facts->remark, "%.*s", (int)sizeof facts->remark - 1, line.text);
 }
 
-/* Whether M is applied in each iteration instead of scaling columns once: conjugate gradients need a symmetric matrix. */
-static int applies_precond(const wr_settings *s, const wr_csr *A) {
-  int method = s->method > 0 && wr_method_at(s->method - 1) == &wr_method_cg;
-  return method || (s->method == 0 && s->precond > 0 && wr_is_symmetric_positive(A));
+/* Whether M is applied in each iteration instead of scaling columns once: conjugate gradients need a symmetric matrix. Keeps
+ * what it found in p, so that the solver need not look again. */
+static int applies_precond(const wr_settings *s, const wr_csr *A, problem *p) {
+  if (s->method > 0) return wr_method_at(s->method - 1) == &wr_method_cg;
+  if (s->precond > 0) p->positive = wr_is_symmetric_positive(A) ? 1 : -1;
+  return p->positive > 0;
 }
 
-static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts,
-                              void *problem) {
+static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts, void *of) {
   wr_status status = WR_OK;
+  problem *p = of;
   double *b = NULL, *guess = NULL;
   wr_vector_need rows = {.n = A->nrows, .whose = "the matrix's rows", .ids = ids};
   if (s->rhs) TRY(wr_vector_read(s->rhs, &rows, &b));
@@ -69,32 +77,44 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   if (status != WR_OK) TRY(wr_fail(status, "%s: %s", facts->source, wr_status_message()));
   wr_vector_need unknowns = {.n = A->ncols, .whose = "the matrix's columns", .ids = ids};
   if (s->guess) TRY(wr_vector_read(s->guess, &unknowns, &guess));
-  status = wr_system_build(A, b, guess, s->rhs_random, s->rhs_seed, s->check ? WR_SCALE_NONE : (wr_scale)s->scale,
-                           s->precond && !s->check && !applies_precond(s, A) ? wr_preconditioner_at(s->precond) : NULL,
-                           s->atol, problem);
+  p->settings = s;
+  status =
+      wr_system_begin(A, b, guess, s->rhs_random, s->rhs_seed, s->check ? WR_SCALE_NONE : (wr_scale)s->scale,
+                      s->precond && !s->check && !applies_precond(s, A, p) ? wr_preconditioner_at(s->precond) : NULL,
+                      s->atol, &p->system);
   b = guess = NULL; /* the system has taken them over */
-  if (status == WR_OK) describe(s, problem, facts);
 done:
   wr_free(b);
   wr_free(guess);
   return status;
 }
 
-/* Not if columns are scaled by a diagonal preconditioner, or rows and columns by request: the solver then multiplies by another
- * matrix than A. Whether auto scales depends on values, which are not read yet; mostly it does not. */
-static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
-  (void)A, (void)all_on_device;
-  return wr_preconditioner_at(s->precond)->diagonal == NULL && (s->scale == WR_SCALE_AUTO || s->scale == WR_SCALE_NONE);
+static wr_status upload(void *of, wr_env *device) { return wr_system_upload(&((problem *)of)->system, device); }
+
+static wr_status finish(void *of, wr_env *device, wr_problem_facts *facts) {
+  problem *p = of;
+  wr_status status = wr_system_finish(&p->system, device);
+  if (status == WR_OK && p->system.matrix == p->system.A) p->system.positive = p->positive;
+  if (status == WR_OK) describe(p->settings, &p->system, facts);
+  return status;
 }
 
-static void close_problem(void *problem) { wr_system_free(problem); }
+/* Not if columns are scaled by a diagonal preconditioner, or rows are matched by request: the solver then multiplies by another
+ * matrix than A. Where A is equilibrated, the device does that to the rows that it has got. */
+static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
+  (void)A;
+  return wr_preconditioner_at(s->precond)->diagonal == NULL && s->scale != WR_SCALE_MATCH &&
+         (s->scale != WR_SCALE_EQUILIBRATE || all_on_device);
+}
 
-static wr_csr *matrix(void *problem) { return ((wr_system *)problem)->matrix; }
+static void close_problem(void *of) { wr_system_free(&((problem *)of)->system); }
 
-static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan, wr_env *env, void *solve) {
+static wr_csr *matrix(void *of) { return ((problem *)of)->system.matrix; }
+
+static wr_status start_solve(void *of, const wr_settings *s, wr_plan *plan, wr_env *env, void *solve) {
   wr_status status;
   solving *r = solve;
-  r->system = problem;
+  r->system = &((problem *)of)->system;
   r->rounding = wr_rounding_of(env, plan);
   r->options = (wr_bicgstab_options){
       .tolerance = s->tolerance, .iterations = s->iterations, .check_every = s->check_every,
@@ -103,7 +123,7 @@ static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan,
       .by_backward = s->stop == WR_STOP_BACKWARD,
       .method = s->method > 0 ? wr_method_at(s->method - 1) : NULL,
       .l = (int)s->ell};
-  TRY(wr_bicgstab_open(&r->method, problem, plan, env));
+  TRY(wr_bicgstab_open(&r->method, r->system, plan, env));
   if (s->precond == 0 || r->system->inverse_diagonal) goto done;
   TRY(wr_precond_create(wr_preconditioner_at(s->precond), NULL, r->system->matrix, env, &r->precond));
   TRY(wr_bicgstab_precondition(&r->method, r->precond));
@@ -156,9 +176,9 @@ static void stop(void *solve) {
   wr_precond_destroy(r->precond);
 }
 
-static wr_status check(void *problem, const wr_settings *s, const wr_ids *ids, wr_certificate *c) {
+static wr_status check(void *of, const wr_settings *s, const wr_ids *ids, wr_certificate *c) {
   wr_status status;
-  const wr_system *system = problem;
+  const wr_system *system = &((problem *)of)->system;
   const wr_vector_need need = {.n = system->n, .whose = "the matrix's columns", .ids = ids, .complete = 1};
   double *x = NULL, unit = wr_type_unit((wr_type)s->precision);
   wr_residual found;
@@ -197,12 +217,14 @@ int main(int argc, char **argv) {
       .measure = WR_MEASURE_RESIDUAL,
       .problem = "a linear system",
       .values = "the solution",
-      .problem_size = sizeof(wr_system),
+      .problem_size = sizeof(problem),
       .solve_size = sizeof(solving),
       .complete = complete,
       .row_bytes = wr_bicgstab_row_bytes,
       .work = work,
       .open = open_problem,
+      .upload = upload,
+      .finish = finish,
       .uploads_input = uploads_input,
       .close = close_problem,
       .matrix = matrix,

@@ -8,19 +8,15 @@
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "spmv/matrix/csr_argument.h"
-
-static const int16_t no_exponent = INT16_MIN; /* of an entry that is 0                                          */
-enum { NO_EXPONENT = INT16_MIN };             /* of a row or column of zeros: below any, and sums do not overflow */
+#include "spmv/matrix/exponents.h"
 
 static wr_status find_exponents(const wr_csr *A, int16_t **out) {
   wr_status status;
-  int exponent;
   TRY(wr_alloc(out, A->nnz, sizeof **out, "exponents of a matrix"));
-#pragma omp parallel for private(exponent) schedule(static) if (A->nnz > 1 << 18)
+#pragma omp parallel for schedule(static) if (A->nnz > 1 << 18)
   for (int64_t k = 0; k < A->nnz; k++) {
     double value = A->val ? A->val[k] : 1;
-    frexp(value, &exponent);
-    (*out)[k] = value == 0 ? no_exponent : (int16_t)exponent;
+    (*out)[k] = (int16_t)(value == 0 ? WR_NO_EXPONENT : wr_exponent_of(value));
   }
 done:
   return status;
@@ -36,12 +32,12 @@ static void raise_to(int *element, int value) {
 /* row_most[nrows], column_most[ncols] := exponents of the largest elements, scaled. */
 static void find_largest(const wr_csr *A, const int16_t *exponent, const int *row_exponent, const int *column_exponent,
                          int *row_most, int *column_most) {
-  for (int64_t j = 0; j < A->ncols; j++) column_most[j] = NO_EXPONENT;
+  for (int64_t j = 0; j < A->ncols; j++) column_most[j] = WR_NO_EXPONENT;
 #pragma omp parallel for schedule(guided) if (A->nnz > 1 << 18)
   for (int64_t i = 0; i < A->nrows; i++) {
-    int most = NO_EXPONENT;
+    int most = WR_NO_EXPONENT;
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-      if (exponent[k] == no_exponent) continue;
+      if (exponent[k] == WR_NO_EXPONENT) continue;
       int value = exponent[k] + row_exponent[i] + column_exponent[A->col[k]];
       most = value > most ? value : most;
       raise_to(&column_most[A->col[k]], value);
@@ -50,17 +46,11 @@ static void find_largest(const wr_csr *A, const int16_t *exponent, const int *ro
   }
 }
 
-/* The square root's exponent is half of it, rounded down; rows and columns together then move the element by all of it, or by
- * one less where it was odd. */
-static int half(int exponent) { return exponent >= 0 ? exponent / 2 : -((1 - exponent) / 2); }
-
-/* Brings exponents[n] of elements of [1/2, 2), which are 0 and 1, nearer. Returns 1 if one changed. */
+/* Brings exponents[n] nearer to the end of the sweeps. Returns 1 if one changed. */
 static int move(int *exponents, const int *most, int64_t n) {
   int changed = 0;
   for (int64_t i = 0; i < n; i++) {
-    int by = most[i] == NO_EXPONENT ? 0 : half(most[i]);
-    int next = exponents[i] - by;
-    next = next > WR_SCALING_EXPONENT ? WR_SCALING_EXPONENT : next < -WR_SCALING_EXPONENT ? -WR_SCALING_EXPONENT : next;
+    int next = wr_exponent_next(exponents[i], most[i]);
     changed |= next != exponents[i];
     exponents[i] = next;
   }

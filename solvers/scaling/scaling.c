@@ -9,7 +9,9 @@
 #include "config/memory.h"
 #include "solvers/scaling/equilibrate.h"
 #include "solvers/scaling/matching.h"
+#include "solvers/scaling/scaling_steps.h"
 #include "spmv/matrix/csr_argument.h"
+#include "spmv/matrix/scale.h"
 
 /* What the values of A look like, apart from its columns. */
 typedef struct look {
@@ -81,14 +83,41 @@ static void say_diagonal(const look *l, char *text, size_t size) {
              l->tiny == 1 ? " is" : "s are", (long long)l->first_tiny + 1);
 }
 
-static wr_status equilibrate(const wr_csr *A, wr_scaling *s) {
+static wr_status allocate_exponents(const wr_csr *A, wr_scaling *s) {
   wr_status status;
   TRY(wr_alloc(&s->row_exponent, A->nrows, sizeof *s->row_exponent, "a scaling"));
   TRY(wr_alloc(&s->column_exponent, A->ncols, sizeof *s->column_exponent, "a scaling"));
-  TRY(wr_equilibrate(A, s->row_exponent, s->column_exponent, NULL));
-  s->done = WR_SCALE_EQUILIBRATE;
 done:
   return status;
+}
+
+static void free_exponents(wr_scaling *s) {
+  wr_free(s->row_exponent);
+  wr_free(s->column_exponent);
+  s->row_exponent = s->column_exponent = NULL;
+}
+
+static wr_status equilibrate(const wr_csr *A, wr_scaling *s) {
+  wr_status status;
+  TRY(allocate_exponents(A, s));
+  TRY(wr_equilibrate(A, s->row_exponent, s->column_exponent, NULL));
+done:
+  return status;
+}
+
+wr_status wr_scaling_equilibrate(wr_csr *A, struct wr_env *device, wr_scaling *s) {
+  wr_status status = WR_OK;
+  if (!wr_scaling_is_open(s)) return WR_OK;
+  if (device) {
+    TRY(allocate_exponents(A, s));
+    TRY(wr_csr_equilibrate_device(A, device, s->row_exponent, s->column_exponent, NULL));
+  } else {
+    TRY(equilibrate(A, s));
+  }
+done:
+  if (status == WR_OK) return WR_OK;
+  free_exponents(s);
+  return device && (status == WR_ENOMEM || status == WR_ENUMERIC) ? wr_scaling_equilibrate(A, NULL, s) : status;
 }
 
 static int spread_of(const int *exponent, int64_t n) {
@@ -111,16 +140,16 @@ static wr_status match(const wr_csr *A, const char *why, wr_scaling *s) {
   wr_status status;
   wr_matching m = {0};
   TRY(wr_matching_find(A, wr_matching_limit(A), &m));
-  TRY(equilibrate(A, s));
+  s->done = WR_SCALE_EQUILIBRATE;
   if (m.end == WR_MATCHING_FOUND) {
     int64_t moved = 0;
+    TRY(equilibrate(A, s));
     for (int64_t j = 0; j < m.n; j++) moved += m.row_of[j] != j;
     int too_wide = is_too_wide(&m, s);
     s->done = WR_SCALE_MATCH, s->near_one = !too_wide;
     s->row_of = m.row_of, m.row_of = NULL;
     if (!too_wide) {
-      wr_free(s->row_exponent);
-      wr_free(s->column_exponent);
+      free_exponents(s);
       s->row_exponent = m.row_exponent, s->column_exponent = m.column_exponent;
       m.row_exponent = m.column_exponent = NULL;
     }
@@ -157,16 +186,34 @@ static wr_status choose(const wr_csr *A, const look *l, wr_scaling *s) {
       TRY(match(A, why, s));
       goto done;
     }
-    TRY(equilibrate(A, s));
+    s->done = WR_SCALE_EQUILIBRATE;
     snprintf(s->sentence, sizeof s->sentence, "equilibrated: %s, in a symmetric pattern", why);
   } else if (l->largest * 0x1p-10 > l->smallest) { /* else rows and columns cannot differ by more */
     TRY(wr_exponent_spread(A, &rows, &columns));
     if (rows <= WR_EQUILIBRATE_DIGITS && columns <= WR_EQUILIBRATE_DIGITS) goto done;
-    TRY(equilibrate(A, s));
+    s->done = WR_SCALE_EQUILIBRATE;
     snprintf(s->sentence, sizeof s->sentence, "equilibrated: the largest elements of %s differ by up to 2^%d",
              rows > columns ? "rows" : "columns", rows > columns ? rows : columns);
   }
 done:
+  return status;
+}
+
+wr_status wr_scaling_choose(const wr_csr *A, wr_scale scale, wr_scaling *s) {
+  wr_status status = WR_OK;
+  *s = (wr_scaling){.done = WR_SCALE_NONE};
+  if (scale == WR_SCALE_NONE) return WR_OK;
+  look l = look_at(A);
+  if (!l.finite || l.largest == 0) return WR_OK;
+  s->smallest = l.smallest;
+  if (scale == WR_SCALE_AUTO) TRY(choose(A, &l, s));
+  if (scale == WR_SCALE_MATCH) TRY(match(A, "", s));
+  if (scale == WR_SCALE_EQUILIBRATE) {
+    s->done = WR_SCALE_EQUILIBRATE;
+    snprintf(s->sentence, sizeof s->sentence, "equilibrated");
+  }
+done:
+  if (status != WR_OK) wr_scaling_free(s);
   return status;
 }
 
@@ -177,15 +224,8 @@ wr_status wr_scaling_find(const wr_csr *A, wr_scale scale, wr_scaling *s) {
   WR_NEED_HOST(A);
   WR_REFUSE_IF(A->nrows != A->ncols, "A is %lld x %lld, not square", (long long)A->nrows, (long long)A->ncols);
   WR_REFUSE_IF(scale < WR_SCALE_AUTO || scale > WR_SCALE_MATCH, "scale is %d", (int)scale);
-  if (scale == WR_SCALE_NONE) return WR_OK;
-  look l = look_at(A);
-  if (!l.finite || l.largest == 0) return WR_OK;
-  if (scale == WR_SCALE_AUTO) TRY(choose(A, &l, s));
-  if (scale == WR_SCALE_MATCH) TRY(match(A, "", s));
-  if (scale == WR_SCALE_EQUILIBRATE) {
-    TRY(equilibrate(A, s));
-    snprintf(s->sentence, sizeof s->sentence, "equilibrated");
-  }
+  TRY(wr_scaling_choose(A, scale, s));
+  if (wr_scaling_is_open(s)) TRY(equilibrate(A, s));
 done:
   if (status != WR_OK) wr_scaling_free(s);
   return status;
@@ -194,7 +234,6 @@ done:
 void wr_scaling_free(wr_scaling *s) {
   if (s == NULL) return;
   wr_free(s->row_of);
-  wr_free(s->row_exponent);
-  wr_free(s->column_exponent);
+  free_exponents(s);
   *s = (wr_scaling){.done = WR_SCALE_NONE};
 }

@@ -21,6 +21,7 @@ typedef struct wr_scaling {
   int *row_exponent;     /* [n] of a row of A                                      */
   int *column_exponent;  /* [n]                                                    */
   int near_one;          /* 1: |diagonal elements| of the scaled matrix are in about [1/2, 2], and others at most about 2 */
+  double smallest;       /* |value| of A other than 0; 0 if scale is none or A is not finite                             */
   char sentence[240];    /* what was done and why; "" where auto has left A as it is */
 } wr_scaling;
 

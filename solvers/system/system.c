@@ -12,7 +12,10 @@
 #include "config/hash.h"
 #include "config/memory.h"
 #include "solvers/elements.h"
+#include "solvers/scaling/scaling_steps.h"
+#include "spmv/device/vec_argument.h"
 #include "spmv/matrix/csr_argument.h"
+#include "spmv/matrix/scale.h"
 
 static double random_element(int64_t seed, int64_t i) {
   return (double)(wr_hash(wr_hash((uint64_t)seed, 0) + (uint64_t)i, 0) >> 11) * 0x1p-53;
@@ -227,12 +230,43 @@ int64_t wr_system_below_f32(const wr_system *s) {
   return count;
 }
 
-wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
+/* All that follows the choice of a scaling. */
+static wr_status complete(wr_system *s) {
+  wr_status status = WR_OK;
+  const wr_preconditioner *precond = s->precond;
+  int is_scaled = s->scaling.done != WR_SCALE_NONE;
+  if (is_scaled) {
+    TRY(scale_rhs(s));
+    TRY(copy_matrix(s));
+    s->matrix->symmetric = precond == NULL && keeps_symmetry(s);
+  }
+  TRY(measure_matrix(s));
+  if (precond)
+    TRY(invert_diagonal(s, s->asked, precond));
+  else if (!is_scaled)
+    s->matrix_exponent = choose_exponent(s);
+  if (precond || s->matrix_exponent != 0) {
+    if (!is_scaled) TRY(copy_matrix(s));
+    if (precond) TRY(scale_columns(s, precond->name));
+    TRY(measure_matrix(s));
+  }
+  if (!is_scaled) s->rhs = s->b, s->rhs_exponent = -s->matrix_exponent;
+  for (int64_t i = 0; s->guess && i < s->n; i++) {
+    int column = is_scaled ? s->scaling.column_exponent[i] : 0;
+    s->guess[i] = ldexp(s->guess[i], s->exponent + s->rhs_exponent - column);
+    if (precond) s->guess[i] /= s->inverse_diagonal[i];
+  }
+done:
+  return status;
+}
+
+wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
                           const wr_preconditioner *precond, double atol, wr_system *system) {
   wr_system nowhere; /* so that b and guess are freed if system is NULL, too */
   wr_status status = system ? WR_OK : wr_refuse(__func__, "system is NULL");
   if (system == NULL) system = &nowhere;
-  *system = (wr_system){.A = A, .matrix = A, .b = b, .guess = guess, .scaling = {.done = WR_SCALE_NONE}};
+  *system = (wr_system){.A = A, .matrix = A, .b = b, .guess = guess, .asked = scale, .precond = precond,
+                        .scaling = {.done = WR_SCALE_NONE}};
   TRY(status);
   TRY(wr_csr_check_host(A, "A", __func__));
   if (!(atol >= 0) || isinf(atol)) TRY(wr_refuse(__func__, "atol is %g; it is finite and 0 or more", atol));
@@ -246,32 +280,63 @@ wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64
   TRY(check_finite(system->b, system->n, b ? "the right-hand side" : "the right-hand side A times x"));
   TRY(check_finite(guess, system->n, "the first guess"));
   scale_to_one(system, atol);
-  TRY(wr_scaling_find(A, scale, &system->scaling));
-  if (precond == NULL && system->scaling.near_one) precond = &wr_precond_jacobi; /* powers of two leave signs and a factor */
-  int is_scaled = system->scaling.done != WR_SCALE_NONE;
-  if (is_scaled) {
-    TRY(scale_rhs(system));
-    TRY(copy_matrix(system));
-    system->matrix->symmetric = precond == NULL && keeps_symmetry(system);
-  }
-  TRY(measure_matrix(system));
-  if (precond)
-    TRY(invert_diagonal(system, scale, precond));
-  else if (!is_scaled)
-    system->matrix_exponent = choose_exponent(system);
-  if (precond || system->matrix_exponent != 0) {
-    if (!is_scaled) TRY(copy_matrix(system));
-    if (precond) TRY(scale_columns(system, precond->name));
-    TRY(measure_matrix(system));
-  }
-  if (!is_scaled) system->rhs = system->b, system->rhs_exponent = -system->matrix_exponent;
-  for (int64_t i = 0; guess && i < system->n; i++) {
-    int column = is_scaled ? system->scaling.column_exponent[i] : 0;
-    guess[i] = ldexp(guess[i], system->exponent + system->rhs_exponent - column);
-    if (precond) guess[i] /= system->inverse_diagonal[i];
-  }
+  TRY(wr_scaling_choose(A, scale, &system->scaling));
+  if (precond == NULL && system->scaling.near_one)
+    system->precond = &wr_precond_jacobi; /* powers of two leave signs and a factor */
+  if (!wr_scaling_is_open(&system->scaling)) TRY(complete(system));
 done:
   if (status != WR_OK) wr_system_free(system);
+  return status;
+}
+
+/* 1 if the device gives what the host does. It rounds to f32 before it scales, which is the same for normal values only.
+ * Columns that the preconditioner divides are divided on the host. */
+static int device_serves(const wr_system *s, const wr_env *device) {
+  return device && device->place == WR_CUDA && s->precond == NULL && wr_scaling_is_open(&s->scaling) &&
+         !(device->type == WR_F32 && s->scaling.smallest < (double)FLT_MIN);
+}
+
+wr_status wr_system_upload(wr_system *system, wr_env *device) {
+  wr_csr_view view;
+  WR_REFUSE_IF(system == NULL || system->A == NULL, "system is %s", system ? "not begun" : "NULL");
+  wr_status status = device ? wr_env_check_open(device, "device", __func__) : WR_OK;
+  TRY(status);
+  if (device_serves(system, device)) TRY(wr_csr_device_view(system->matrix, device, &view));
+done:
+  if (status == WR_OK || status == WR_ENOMEM || status == WR_ENUMERIC) return WR_OK; /* finish works on the host */
+  wr_system_free(system);
+  return status;
+}
+
+/* Without memory or values there, the matrix is uploaded when a plan needs it. */
+static wr_status scale_there(wr_system *s, wr_env *device) {
+  const wr_scaling *scaling = &s->scaling;
+  wr_status status = wr_csr_scale_device(s->A, device, scaling->row_exponent, scaling->column_exponent, s->matrix);
+  return status == WR_ENOMEM || status == WR_ENUMERIC ? WR_OK : status;
+}
+
+wr_status wr_system_finish(wr_system *system, wr_env *device) {
+  WR_REFUSE_IF(system == NULL || system->A == NULL, "system is %s", system ? "not begun" : "NULL");
+  wr_status status = device ? wr_env_check_open(device, "device", __func__) : WR_OK;
+  TRY(status);
+  int there = device_serves(system, device);
+  if (wr_scaling_is_open(&system->scaling)) {
+    TRY(wr_scaling_equilibrate(system->A, there ? device : NULL, &system->scaling));
+    TRY(complete(system));
+    if (there) TRY(scale_there(system, device));
+  }
+  if (device && system->matrix != system->A) wr_csr_forget_device(system->A);
+done:
+  if (status != WR_OK) wr_system_free(system);
+  return status;
+}
+
+wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
+                          const wr_preconditioner *precond, double atol, wr_system *system) {
+  wr_status status;
+  TRY(wr_system_begin(A, b, guess, random, seed, scale, precond, atol, system));
+  TRY(wr_system_finish(system, NULL));
+done:
   return status;
 }
 

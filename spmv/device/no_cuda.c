@@ -6,6 +6,7 @@
 #include "spmv/matrix/csr_upload.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
+#include "spmv/matrix/scale.h"
 #include "spmv/matrix/transpose.h"
 #include "spmv/device/vec_argument.h"
 
@@ -111,6 +112,16 @@ wr_status wr_csr_divide_columns_device(wr_csr *A, struct wr_env *env, const doub
 
 wr_status wr_csr_count_columns_device(wr_csr *A, struct wr_env *env, int32_t *counts) {
   return (void)A, (void)env, (void)counts, fail();
+}
+
+wr_status wr_csr_equilibrate_device(wr_csr *A, struct wr_env *env, int *row_exponent, int *column_exponent,
+                                    int *sweeps) {
+  return (void)A, (void)env, (void)row_exponent, (void)column_exponent, (void)sweeps, fail();
+}
+
+wr_status wr_csr_scale_device(wr_csr *A, struct wr_env *env, const int *row_exponent, const int *column_exponent,
+                              wr_csr *to) {
+  return (void)A, (void)env, (void)row_exponent, (void)column_exponent, (void)to, fail();
 }
 
 void wr_csr_device_free(struct wr_csr_device *views) { (void)views; /* nothing was allocated */ }

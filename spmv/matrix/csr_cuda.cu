@@ -100,7 +100,7 @@ done:
   return status;
 }
 
-static struct wr_csr_device *find(const wr_csr *A, const wr_env *env) {
+extern "C" struct wr_csr_device *wr_csr_find_view(const wr_csr *A, const wr_env *env) {
   struct wr_csr_device *view = A->device;
   while (view && view->device != env->device) view = view->next;
   return view;
@@ -108,8 +108,8 @@ static struct wr_csr_device *find(const wr_csr *A, const wr_env *env) {
 
 extern "C" wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, wr_env *env) {
   wr_status status;
-  struct wr_csr_device *first = find(from, env), *view = NULL;
-  if (first == NULL || find(to, env)) return WR_OK;
+  struct wr_csr_device *first = wr_csr_find_view(from, env), *view = NULL;
+  if (first == NULL || wr_csr_find_view(to, env)) return WR_OK;
   if (first->sharers == NULL) {
     TRY(wr_alloc(&first->sharers, 1, sizeof *first->sharers, "a device view"));
     *first->sharers = 1;
@@ -127,7 +127,7 @@ done:
 /* *found := the view on env's device, with indices; made if there is none. */
 static wr_status find_or_upload(wr_csr *A, wr_env *env, struct wr_csr_device **found) {
   wr_status status;
-  struct wr_csr_device *view = find(A, env);
+  struct wr_csr_device *view = wr_csr_find_view(A, env);
   *found = view;
   if (view) return WR_OK;
   TRY(wr_alloc_zeroed(&view, 1, sizeof *view, "a device view"));

@@ -23,6 +23,9 @@ WR_C_BEGIN
 /* Adds a holder, such as a plan that borrows arrays: one more wr_csr_free is needed until A is freed. */
 void wr_csr_hold(wr_csr *A);
 
+/* A's view on env's device, or NULL. */
+struct wr_csr_device *wr_csr_find_view(const wr_csr *A, const struct wr_env *env);
+
 /* Gives `to`, a matrix of the same pattern without a view on env's device, a view that shares the indices of from's, if from
  * has one; it has no values yet. Either matrix may be freed first. WR_ENOMEM. */
 wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, struct wr_env *env);

@@ -60,10 +60,17 @@ WR_STEP void wr_bicgstabl_after_residual(wr_bicgstabl_scalars *s, wr_step_reques
   wr_bicgstabl_find_beta(s, wr_bicgstabl_goes_on(s));
 }
 
+/* If the part of r_l that is orthogonal to r_1, ..., r_l-1 has a cosine with r_0 that is only rounding, as for a skew-symmetric
+ * A and odd l, no gamma_l reduces the residual, but the method goes on with any except 0. It gets the one that a cosine of
+ * this size would give, with which the residual grows by a factor of at most 1.22 (Sleijpen and van der Vorst, Numer.
+ * Algorithms 10 (1995), section 3; there for all cosines below this one). */
+#define WR_BICGSTABL_COSINE 0.7
+
 /* gamma := the solution of the normal equations, by L D L^T without pivoting; from the first r_j on that depends on earlier
  * ones, 0. Loops have constant bounds, so that a compiler keeps the arrays in registers. */
 WR_STEP void wr_bicgstabl_after_gram(wr_bicgstabl_scalars *s, wr_step_request *request) {
-  double d[WR_MOST_L + 1], y[WR_MOST_L + 1], f[WR_MOST_L + 1][WR_MOST_L + 1];
+  double d[WR_MOST_L + 1], y[WR_MOST_L + 1], q[WR_MOST_L + 1], f[WR_MOST_L + 1][WR_MOST_L + 1];
+  double rest = s->bb; /* of r_0 beside r_1, ..., r_j */
   int size = 0, l = wr_step_index(s->l, 1, WR_MOST_L);
   (void)request;
   wr_bicgstabl_look_at_norm(s);
@@ -80,9 +87,14 @@ WR_STEP void wr_bicgstabl_after_gram(wr_bicgstabl_scalars *s, wr_step_request *r
     int is_new = (j <= l) & (size == j - 1) & (d[j] > s->least_cos2 * s->gram[j][j]) & (d[j] < s->solve.huge);
     size = is_new ? j : size;
     d[j] = is_new ? d[j] : 1;
+    q[j] = y[j] / d[j];
+    double part = wr_product(y[j], q[j]);
+    if ((j == l) & (part < s->least_cos2 * rest))
+      q[j] = (y[j] < 0 ? -WR_BICGSTABL_COSINE : WR_BICGSTABL_COSINE) * sqrt(rest / d[j]);
+    rest -= j < l ? part : 0;
   }
   for (int j = WR_MOST_L; j >= 1; j--) {
-    double g = y[j] / d[j];
+    double g = q[j];
     for (int k = j + 1; k <= WR_MOST_L; k++) g -= k <= size ? wr_product(f[k][j], s->gamma[k]) : 0;
     s->gamma[j] = goes_on & (j <= size) ? g : 0;
   }

@@ -58,7 +58,7 @@ sanitize_all() {
   own=${OWN:-$(own_backends)}
   [ -n "$own" ] || echo "== sanitize: no backend of our own runs on a card here"
   for tool in $tools; do
-    for test in ${ALSO:-vec vec_fused sort async_copy compact device_memory bsr_build transpose_device resident resident_joined programs}; do sanitize "$tool" $test build/tests/test_$test; done
+    for test in ${ALSO:-vec vec_fused sort async_copy compact device_memory bsr_build transpose_device scale_device resident resident_joined programs}; do sanitize "$tool" $test build/tests/test_$test; done
     # shellcheck disable=SC2086
     [ -z "$own" ] || sanitize "$tool" conformance build/tests/test_conformance_small $own
   done

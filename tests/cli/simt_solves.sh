@@ -62,7 +62,27 @@ fed() { # program, matrix, options...
   says "$work/report.json" '"met_tolerance": true' '"upload"'
 }
 
+# A system is equilibrated on the device if all runs are there, else on the host: the same solution, bit for bit.
+awk 'BEGIN {
+  print "%%MatrixMarket matrix coordinate real general"
+  print "60 60 " 60 * 3
+  for (i = 0; i < 60; i++)
+    for (k = 0; k < 3; k++) print i + 1, (i + 7 * k) % 60 + 1, (k == 0 ? 5 : -1.3 / k) * 10 ^ (i % 4 * 2 - 3)
+}' >"$work/units.mtx"
 for precision in f64 f32; do
+  for list in csr_warp,csr_thread csr_warp,cpu_csr; do
+    call 0 "$BUILD/simt/bicgstab" -k $list -p $precision -o "$work/$list.mtx" --json "$work/$list.json" "$work/units.mtx"
+    says "$work/$list.json" 'equilibrated: the largest elements of rows differ by up to 2^'
+    [ "$(grep -c '"met_tolerance": true' "$work/$list.json")" = 2 ]
+    expect "not both of $list are verified"
+  done
+  same 'a system equilibrated on the device and on the host' "$work/csr_warp,csr_thread.mtx" "$work/csr_warp,cpu_csr.mtx"
+done
+
+for precision in f64 f32; do
+  fed bicgstab "$work/units.mtx" -p $precision
+  fed bicgstab "$work/units.mtx" -p $precision --scale equilibrate
+  fed bicgstab "$work/units.mtx" -p $precision --scale match
   fed pagerank gen:web:n=100 -t 1e-3 -p $precision
   fed pagerank "$work/weights.mtx" -t 1e-3 -p $precision
   fed bicgstab gen:stencil:n=4,convection=0.4 -p $precision

@@ -31,18 +31,36 @@ static double *ones(void) {
 
 /* ---- system.h, bicgstab.h ---- */
 
-/* wr_system_build frees the vectors that it takes over also when it fails; the address sanitizer finds a leak. */
-static void try_system_build(void) {
+/* Both free the vectors that they take over also when they fail; the address sanitizer finds a leak. */
+static void try_system_by(wr_status (*make)(wr_csr *A, double *b, double *guess, int random, int64_t seed,
+                                            wr_scale scale, const wr_preconditioner *precond, double atol,
+                                            wr_system *system)) {
   wr_system system;
-  REFUSED("system is NULL", wr_system_build(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, 0, NULL));
-  REFUSED("A is NULL", wr_system_build(NULL, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, 0, &system));
-  REFUSED("A has no row_ptr", wr_system_build(&given.bare, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, 0, &system));
-  REFUSED("atol is -1", wr_system_build(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, -1, &system));
-  REFUSED("atol is nan", wr_system_build(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, (double)NAN, &system));
-  REFUSED("atol is inf", wr_system_build(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, (double)INFINITY, &system));
-  REFUSED("scale is 17", wr_system_build(given.A, ones(), ones(), 0, 0, (wr_scale)17, 0, 0, &system));
+  called = "wr_system_begin"; /* which refuses the argument */
+  REFUSED("system is NULL", make(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, 0, NULL));
+  REFUSED("A is NULL", make(NULL, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, 0, &system));
+  REFUSED("A has no row_ptr", make(&given.bare, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, 0, &system));
+  REFUSED("atol is -1", make(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, -1, &system));
+  REFUSED("atol is nan", make(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, (double)NAN, &system));
+  REFUSED("atol is inf", make(given.A, ones(), ones(), 0, 0, WR_SCALE_NONE, 0, (double)INFINITY, &system));
+  REFUSED("scale is 17", make(given.A, ones(), ones(), 0, 0, (wr_scale)17, 0, 0, &system));
   CHECK(system.A == NULL && system.b == NULL);
 }
+
+static void try_system_build(void) { try_system_by(wr_system_build); }
+static void try_system_begin(void) { try_system_by(wr_system_begin); }
+
+static void try_system_step(wr_status (*go_on)(wr_system *system, wr_env *device)) {
+  wr_system system, none = {0};
+  REFUSED("system is NULL", go_on(NULL, &given.env));
+  REFUSED("system is not begun", go_on(&none, &given.env));
+  CHECK_OK(wr_system_begin(given.A, ones(), NULL, 0, 0, WR_SCALE_EQUILIBRATE, 0, 0, &system));
+  REFUSED("device is not open", go_on(&system, &given.closed));
+  CHECK(system.A == NULL && system.b == NULL); /* after an error nothing is left to be freed */
+}
+
+static void try_system_upload(void) { try_system_step(wr_system_upload); }
+static void try_system_finish(void) { try_system_step(wr_system_finish); }
 
 static void try_system_free(void) {
   wr_system none = {0};
@@ -440,6 +458,8 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_system_scale_rows", try_system_scale_rows}, {"wr_scaling_find", try_scaling_find},         \
       {"wr_scaling_free", try_scaling_free},                                                          \
       {"wr_system_build", try_system_build}, {"wr_system_free", try_system_free},                     \
+      {"wr_system_begin", try_system_begin}, {"wr_system_upload", try_system_upload},                 \
+      {"wr_system_finish", try_system_finish},                                                        \
       {"wr_system_unscale", try_system_unscale}, {"wr_hash_shadow", try_hash_shadow},                 \
       {"wr_bicgstab_last_product", try_bicgstab_last_product},                                        \
       {"wr_system_below_f32", try_system_below_f32},                                                  \

@@ -78,6 +78,7 @@ typedef struct trial {
   const char *name;
   wr_status (*run)(ground *g);
   int retries; /* 1: where one request fails it may ask for less, and succeed */
+  int changes; /* 1: a change of the method asks for memory, and is left out without it */
 } trial;
 
 /* A function that fails to open frees what it holds, so this closes only what did open. */
@@ -254,6 +255,80 @@ static wr_status solve_file(ground *g) {
   return status;
 }
 
+static int unchanged; /* solves in which the method did not change */
+
+/* By the automatic method, which changes where it breaks down or, without memory for the next one, ends by itself. Either way
+ * the outcome is true. */
+static wr_status solve_by_several(ground *g, wr_csr *A) {
+  wr_status status;
+  wr_system system;
+  wr_plan *plan = NULL;
+  wr_bicgstab method;
+  wr_result result;
+  wr_verdict verdict;
+  double *room = NULL;
+  int64_t n = A->nrows;
+  int built = 0, opened = 0;
+  const wr_bicgstab_options options = {.tolerance = 1e-10, .iterations = 2000, .check_every = 1};
+  TRY(wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, NULL, 0, &system));
+  built = 1;
+  TRY(wr_plan_create(g->backend, NULL, system.matrix, &g->env, &plan));
+  TRY(wr_plan_prepare(plan));
+  TRY(wr_bicgstab_open(&method, &system, plan, &g->env));
+  opened = 1;
+  TRY(wr_bicgstab_solve(&method, &options, NULL, &result));
+  TRY(wr_alloc(&room, 4 * n, sizeof *room, "a test"));
+  double *x = room, *u = room + n, *b = room + 2 * n, *q = room + 3 * n;
+  TRY(wr_bicgstab_download(&method, x, NULL));
+  wr_system_unscale(&system, x);
+  TRY(wr_bicgstab_last_product(&method, u, b, q));
+  const wr_solved solved = {x, u, b, q, result.measure * system.norm_b, NULL, 0};
+  const wr_rounding rounding = {wr_type_unit(g->env.type), 0x1p-53, 0};
+  TRY(wr_verify_system(&system, options.tolerance, rounding, &solved, WR_VERIFY_FULL, 0, &verdict));
+  CHECKF(verdict.met_tolerance == (result.outcome == WR_CONVERGED) && verdict.multiplied_right, "%s, residual %g",
+         wr_outcome_title(result.outcome), result.measure);
+  CHECKF(result.outcome == WR_CONVERGED || (result.outcome == WR_BREAKDOWN && result.note[0]), "%s, '%s'",
+         wr_outcome_title(result.outcome), result.note);
+  unchanged += result.changes[0] == '\0';
+done:
+  wr_free(room);
+  if (opened) wr_bicgstab_close(&method);
+  wr_plan_destroy(plan);
+  if (built) wr_system_free(&system);
+  return status;
+}
+
+/* Symmetric with a positive diagonal, but indefinite: conjugate gradients break down. BiCGSTAB has its vectors by then. */
+static wr_status solve_after_cg(ground *g) {
+  wr_csr *A = NULL;
+  wr_status status = wr_csr_create(2, 2, 4, 1, &A);
+  if (status == WR_OK) {
+    for (int i = 0; i < 2; i++) A->row_ptr[i + 1] = 2 * i + 2;
+    for (int k = 0; k < 4; k++) A->col[k] = k % 2, A->val[k] = k == 0 ? 1 : k < 3 ? 3 : 2;
+    status = solve_by_several(g, A);
+  }
+  wr_csr_free(A);
+  return status;
+}
+
+/* Skew-symmetric: BiCGSTAB breaks down again and again. */
+static wr_status solve_after_bicgstab(ground *g) {
+  enum { N = 36 };
+  wr_csr *A = NULL;
+  wr_status status = wr_csr_create(N, N, 2 * (N - 1), 1, &A);
+  if (status == WR_OK) {
+    int64_t k = 0;
+    for (int i = 0; i < N; i++) {
+      if (i > 0) A->col[k] = i - 1, A->val[k++] = -1 - (i - 1) % 3;
+      if (i + 1 < N) A->col[k] = i + 1, A->val[k++] = 1 + i % 3;
+      A->row_ptr[i + 1] = k;
+    }
+    status = solve_by_several(g, A);
+  }
+  wr_csr_free(A);
+  return status;
+}
+
 /* Counts requests from wr_env_open on. With one thread their order is always the same; with two it may vary. */
 static wr_status with_ground(const trial *t, const wr_backend *backend, wr_type type) {
   ground g = {.backend = backend, .env = {.place = WR_HOST, .type = type, .threads = type == WR_F32 ? 2 : 1}};
@@ -286,15 +361,18 @@ static int fail_at(const trial *t, const wr_backend *backend, wr_type type, long
 
 static void run_trial(const trial *t, const wr_backend *backend, wr_type type) {
   ground_case(NULL, "%s, %s, %s", t->name, backend->name, type == WR_F32 ? "f32" : "f64");
+  unchanged = 0;
   if (with_ground(t, backend, type) != WR_OK) {
     if (strstr(wr_status_message(), "zlib")) SKIP("%s", wr_status_message());
     CHECKF(strstr(wr_status_message(), "zlib") != NULL, "%s", wr_status_message());
     return;
   }
+  CHECKF(unchanged == 0, "the method did not change with all memory");
   for (int all_later = 0; all_later < 2; all_later++) {
     long at = 0;
     while (at < 2000 && fail_at(t, backend, type, at, all_later)) at++;
     CHECKF(at > 10 && at < 2000, "%ld requests", at);
+    if (all_later == 0) CHECKF((unchanged > 0) == t->changes, "%d solves without a change of the method", unchanged);
   }
 }
 
@@ -333,6 +411,8 @@ int main(void) {
       {.name = "matched rows", .run = solve_matched},
       {.name = "equilibrated rows", .run = solve_equilibrated},
       {.name = "the solution of a file", .run = solve_file, .retries = 1},
+      {.name = "another method after conjugate gradients", .run = solve_after_cg, .retries = 1},
+      {.name = "another method after BiCGSTAB", .run = solve_after_bicgstab, .retries = 1, .changes = 1},
   };
   const wr_backend *cpu_csr, *reference;
   CHECK_OK(wr_backend_find("cpu_csr", &cpu_csr));

@@ -63,7 +63,7 @@ static void check_scaling(const wr_csr *A, const wr_matching *m) {
 static void check_found(const wr_csr *A, const wr_matching *m) {
   CHECKF(m->end == WR_MATCHING_FOUND && is_order(m), "end %d, deficiency %lld", m->end, (long long)m->deficiency);
   if (m->end != WR_MATCHING_FOUND || !is_order(m)) return;
-  CHECK(m->deficiency == 0 && m->visited > 0 && m->row_exponent && m->column_exponent);
+  CHECK(m->deficiency == 0 && m->work > 0 && m->row_exponent && m->column_exponent);
   check_scaling(A, m);
 }
 
@@ -267,14 +267,28 @@ static void test_limit(void) {
   CASE("the limit of work");
   CHECK_OK(wr_matching_find(A, INT64_MAX / 2, &m));
   CHECKF(m.end == WR_MATCHING_FOUND && m.cheap < 3000, "%lld rows without a search", (long long)m.cheap);
-  int64_t all = m.visited;
+  int64_t all = m.work;
   wr_matching_free(&m);
   CHECK_OK(wr_matching_find(A, 100, &m));
-  CHECKF(m.end == WR_MATCHING_GIVEN_UP && m.visited < all, "end %d, %lld looked at", m.end, (long long)m.visited);
+  CHECKF(m.end == WR_MATCHING_GIVEN_UP && m.work < all, "end %d, work %lld", m.end, (long long)m.work);
   CHECK(m.row_exponent == NULL && m.column_exponent == NULL);
   wr_matching_free(&m);
   CHECK_OK(wr_matching_find(A, -5, &m));
   CHECK(m.end == WR_MATCHING_GIVEN_UP);
+  wr_matching_free(&m);
+  /* A row more than the limit at most: its entries, each of which may reach a column. The first assignment is not counted. */
+  for (int64_t limit = 1000; limit <= 100000; limit *= 10) {
+    int64_t beyond, longest = 0;
+    for (int64_t i = 0; i < A->nrows; i++)
+      longest = A->row_ptr[i + 1] - A->row_ptr[i] > longest ? A->row_ptr[i + 1] - A->row_ptr[i] : longest;
+    CHECK_OK(wr_matching_find(A, limit, &m));
+    beyond = m.work - 5 * A->nnz - limit;
+    CHECKF(m.end == WR_MATCHING_GIVEN_UP && beyond > 0 && beyond <= 12 + 13 * longest, "end %d, %lld beyond %lld",
+           m.end, (long long)beyond, (long long)limit);
+    wr_matching_free(&m);
+  }
+  CHECK_OK(wr_matching_find(A, all - 5 * A->nnz, &m));
+  CHECKF(m.end == WR_MATCHING_FOUND && m.work == all, "end %d, work %lld", m.end, (long long)m.work);
   wr_matching_free(&m);
   larger = shuffled_matrix(30000, 3, 30, 1, 92);
   CHECK(wr_matching_limit(NULL) == 0 && wr_matching_limit(A) > 0 && wr_matching_limit(larger) > wr_matching_limit(A));

@@ -5,6 +5,7 @@
 #define _DEFAULT_SOURCE
 #include "solvers/iteration.h"
 #include "solvers/krylov/method.h"
+#include "spmv/steps/bicgstabl_steps.h"
 #include "tests/solvers/solve_fixture.h"
 
 /* ---- Methods ---- */
@@ -135,7 +136,7 @@ static const system_case systems[] = {
     {"symmetric indefinite", indefinite, NULL, NOT_1, 0, 0},
     {"skew-symmetric and a diagonal", skew_with_diagonal, NULL, NOT_1, 0, 0},
     {"skew-symmetric", pure_skew, NULL, NOT_1, 0, 0},
-    {"rotations", rotations, NULL, NOT_1, 0, 0},
+    {"rotations", rotations, NULL, NOT_1 | BICGSTAB_1, 0, 0},
     {"1 x 1", one_by_one, NULL, GENERAL, 0, GENERAL},
     {"2 x 2", two_by_two, NULL, GENERAL, 0, BICGSTAB_2 | BICGSTAB_4 | IDR},
     {"identity", identity, NULL, ALL, 0, ALL},
@@ -364,6 +365,105 @@ static void test_again(ground *g) {
   wr_csr_free(A);
 }
 
+/* ---- gamma_l of BiCGSTAB(l) ---- */
+
+/* r_1, ..., r_l are orthogonal, with norms 1, 2, ..., and have these cosines with r_0, whose norm is 3. */
+static wr_bicgstabl_scalars scalars_of_cosines(int l, const double *cosines) {
+  wr_bicgstabl_scalars c = {.solve = {.bound = 1e-20, .huge = DBL_MAX, .largest = 0x1p106}, .l = l, .bb = 9,
+                            .least_cos2 = 64 * 0x1p-106};
+  for (int j = 1; j <= l; j++) c.gram[j][j] = (double)j * j, c.gram[0][j] = 3 * j * cosines[j - 1];
+  return c;
+}
+
+/* For a cosine of 0 the residual grows to at most 1.22 times its norm; for any other it is the least one. */
+static void test_gamma(void) {
+  static const double cosines[][WR_MOST_L] = {
+      {0, 0, 0, 0}, {0.6, 0.3, -0.2, 0}, {0.5, 0.1, 1e-3, -0.2}, {0.5, 1e-17, -1e-17, 0.1}};
+  for (int k = 0; k < 4; k++)
+    for (int l = 1; l <= WR_MOST_L; l++) {
+      double rest = 1, last = cosines[k][l - 1];
+      wr_bicgstabl_scalars c = scalars_of_cosines(l, cosines[k]);
+      ground_case(NULL, "cosines %d, l = %d", k, l);
+      wr_bicgstabl_after_gram(&c, NULL);
+      CHECKF(c.solve.breakdown == 0, "breakdown %g", c.solve.breakdown);
+      for (int j = 1; j < l; j++) {
+        CHECKF(fabs(c.gamma[j] - 3 * cosines[k][j - 1] / j) <= 1e-15, "gamma_%d = %g", j, c.gamma[j]);
+        rest -= cosines[k][j - 1] * cosines[k][j - 1];
+      }
+      double gamma = fabs(last) > 1e-10 ? last : copysign(0.7 * sqrt(rest), last);
+      CHECKF(fabs(c.gamma[l] - 3 * gamma / l) <= 1e-15, "gamma_%d = %g, not %g", l, c.gamma[l], 3 * gamma / l);
+    }
+  ground_case(NULL, "r_1 = 0");
+  wr_bicgstabl_scalars c = scalars_of_cosines(1, cosines[0]);
+  c.gram[1][1] = 0;
+  wr_bicgstabl_after_gram(&c, NULL);
+  CHECK(c.solve.breakdown == WR_BICGSTABL_BAD_GAMMA && c.gamma[1] == 0);
+}
+
+/* Where A is skew-symmetric, (r_0, r_l) vanishes in each iteration with an odd l. */
+static void test_odd_l(ground *g) {
+  static const struct {
+    const char *name;
+    wr_csr *(*make)(void);
+    int l;
+  } cases[] = {{"rotations", rotations, 1}, {"rotations", rotations, 2}, {"rotations", rotations, 3},
+               {"skew-symmetric", pure_skew, 2}, {"skew-symmetric", pure_skew, 3}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+    for (int w = 0; w < ways_of(g); w++) {
+      const choice by = {.name = "bicgstabl", .method = &wr_method_bicgstabl, .l = cases[k].l};
+      wr_csr *A = cases[k].make();
+      solution s = solution_by(g, A, NULL, &by, NO_PRECOND, (way)w);
+      s.options.iterations = 200;
+      ground_case(g, "%s, l = %d, %s", cases[k].name, cases[k].l, way_names[w]);
+      expect_outcome(g, &s, WR_CONVERGED);
+      solution_free(&s);
+      wr_csr_free(A);
+    }
+}
+
+/* ---- The look for symmetry ---- */
+
+/* Solves with the open solver by the method that it chooses. */
+static void expect_method(ground *g, wr_bicgstab *method, const wr_method *expected, const char *when) {
+  wr_result result;
+  wr_bicgstab_options options = {.tolerance = g->env.type == WR_F32 ? 1e-4 : 1e-9, .iterations = 500};
+  ground_case(g, "chosen %s", when);
+  CHECK_OK(wr_bicgstab_solve(method, &options, NULL, &result));
+  CHECKF(result.outcome == WR_CONVERGED && strcmp(result.method, expected->name) == 0, "%s by %s, not %s",
+         wr_outcome_title(result.outcome), result.method, expected->name);
+}
+
+/* New values, in place or in another matrix: the method is chosen by those that the plan has, and by what a caller has found
+ * only while they are those of the system as built. */
+static void test_symmetry(ground *g) {
+  for (int found = -1; found <= 1; found++) {
+    wr_csr *A = laplacian(), *other = NULL;
+    wr_system system = {0};
+    wr_bicgstab method = {0};
+    CHECK_OK(wr_csr_copy(A, &other));
+    CHECK_OK(wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, NULL, 0, &system));
+    if (system.matrix != A) return;
+    system.positive = found;
+    wr_plan *plan = ground_plan(g, A);
+    if (plan) {
+      CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
+      for (int time = 0; time < 2; time++)
+        expect_method(g, &method, found < 0 ? &wr_method_bicgstab : &wr_method_cg, "at first");
+      A->val[1] *= 0.5, other->val[1] *= 0.5; /* an element beside the diagonal */
+      CHECK_OK(wr_plan_update_values(plan, A));
+      for (int time = 0; time < 2; time++) expect_method(g, &method, &wr_method_bicgstab, "after a value has changed");
+      A->val[1] *= 2, other->val[1] *= 2;
+      CHECK_OK(wr_plan_update_values(plan, other));
+      for (int time = 0; time < 2; time++) expect_method(g, &method, &wr_method_cg, "after it has changed back");
+      wr_bicgstab_close(&method);
+    }
+    wr_plan_destroy(plan);
+    wr_system_free(&system);
+    wr_csr_free(A);
+    wr_csr_free(other);
+  }
+}
+
 static void test_all(ground *g) {
   if (is_short(g) && !is_default_of(g)) return;
   g->testing.no_conditions = g->env.place == WR_CUDA;
@@ -374,10 +474,13 @@ static void test_all(ground *g) {
     if (choices[k].mark != CG) test_interrupted(g, &choices[k]);
   }
   test_again(g);
+  test_symmetry(g);
+  test_odd_l(g);
   g->testing.no_conditions = 0;
 }
 
 int main(void) {
+  test_gamma();
   on_default_grounds(test_all);
   return wr_test_report("methods");
 }
