@@ -50,18 +50,20 @@ static void note_residual(const wr_system *s, const wr_residual *found, wr_direc
 }
 
 static void explain(const wr_system *s, wr_direct_facts *facts) {
+  const double attained = 0x1p-40; /* a ratio of pivots below which few digits of x are certain */
   if (facts->outcome == WR_NON_FINITE)
     snprintf(facts->why, sizeof facts->why, "the factors or the solution are beyond f64");
   else if (facts->outcome == WR_STAGNATED)
-    snprintf(facts->why, sizeof facts->why,
-             "the residual stays at %.3g ||b||, the backward error at %.3g; the smallest pivot is %.3g of the largest: the "
-             "matrix is singular or nearly so",
-             facts->measure, facts->backward, facts->pivots);
+    snprintf(
+        facts->why, sizeof facts->why,
+        "the residual stays at %.3g ||b||, the backward error at %.3g; the smallest pivot is %.3g of the largest: %s",
+        facts->measure, facts->backward, facts->pivots,
+        facts->pivots < attained ? "the matrix is singular or nearly so" : "a larger tolerance would help");
   else if (facts->outcome == WR_BREAKDOWN && facts->row >= 0) {
     size_t used = strlen(facts->why);
     facts->row = s->scaling.row_of ? s->scaling.row_of[facts->row] : facts->row;
-    snprintf(facts->why + used, sizeof facts->why - used, "; row %" PRId64 " is, but for rounding, a combination of others",
-             facts->row + 1);
+    snprintf(facts->why + used, sizeof facts->why - used,
+             "; row %" PRId64 " is, but for rounding, a combination of others", facts->row + 1);
   } else if (facts->outcome == WR_TIME_LIMIT) {
     snprintf(facts->why, sizeof facts->why, "the time limit has passed");
   } else if (facts->outcome == WR_INTERRUPTED) {
@@ -70,8 +72,8 @@ static void explain(const wr_system *s, wr_direct_facts *facts) {
 }
 
 /* x := the best of the iterates. Goes on while a step halves the residual, or the backward error where that decides. */
-static wr_status refine(const wr_system *s, const wr_direct_options *o, wr_klu_factors *factors, refinement *r, double *x,
-                        wr_direct_facts *facts) {
+static wr_status refine(const wr_system *s, const wr_direct_options *o, wr_klu_factors *factors, refinement *r,
+                        double *x, wr_direct_facts *facts) {
   wr_status status = WR_OK;
   size_t bytes = (size_t)s->n * sizeof *x;
   double best = INFINITY, last = INFINITY;
@@ -100,8 +102,8 @@ done:
   return status;
 }
 
-wr_status wr_direct_solve(const wr_system *system, const wr_direct_options *options, const wr_monitor *monitor, double *x,
-                          wr_direct_facts *facts) {
+wr_status wr_direct_solve(const wr_system *system, const wr_direct_options *options, const wr_monitor *monitor,
+                          double *x, wr_direct_facts *facts) {
   wr_status status;
   wr_klu_factors *factors = NULL;
   refinement r = {0};

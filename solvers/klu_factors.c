@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE /* nanosleep, pthread_sigmask, clock_gettime */
 #include "solvers/klu_factors.h"
 
+#include "config/defaults.h"
 #include "config/memory.h"
 
 #ifndef WR_HAVE_KLU
@@ -11,7 +12,8 @@ wr_status wr_klu_check(void) {
                  "make again");
 }
 
-wr_status wr_klu_factorise(const wr_csr *A, const wr_monitor *monitor, wr_klu_factors **factors, wr_direct_facts *facts) {
+wr_status wr_klu_factorise(const wr_csr *A, const wr_monitor *monitor, wr_klu_factors **factors,
+                           wr_direct_facts *facts) {
   (void)A, (void)monitor, (void)facts;
   *factors = NULL;
   return wr_klu_check();
@@ -79,8 +81,10 @@ typedef struct memory_functions {
   void (*free_func)(void *);
 } memory_functions;
 
-static struct memory_functions others;
-static pthread_once_t installed = PTHREAD_ONCE_INIT;
+static struct hooks {
+  pthread_once_t installed;
+  memory_functions others;
+} hooks = {.installed = PTHREAD_ONCE_INIT};
 static _Thread_local struct wr_klu_factors *current;
 
 /* 1 if so many bytes more may be allocated. */
@@ -96,7 +100,7 @@ static int may_take(wr_klu_factors *f, size_t bytes) {
 static void *take(size_t bytes) {
   wr_klu_factors *f = current;
   void *block = NULL;
-  if (f == NULL) return others.malloc_func(bytes);
+  if (f == NULL) return hooks.others.malloc_func(bytes);
   if (!may_take(f, bytes)) return NULL;
   wr_status status = wr_alloc(&block, bytes < PTRDIFF_MAX ? (int64_t)bytes : -1, 1, "the factors of KLU");
   if (status != WR_OK) (void)wr_error_keep(&f->error, status);
@@ -105,7 +109,7 @@ static void *take(size_t bytes) {
 
 static void *take_zeroed(size_t count, size_t size) {
   size_t bytes;
-  if (current == NULL) return others.calloc_func(count, size);
+  if (current == NULL) return hooks.others.calloc_func(count, size);
   if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
   void *block = take(bytes);
   if (block) memset(block, 0, bytes);
@@ -114,7 +118,7 @@ static void *take_zeroed(size_t count, size_t size) {
 
 static void *take_more(void *block, size_t bytes) {
   wr_klu_factors *f = current;
-  if (f == NULL) return others.realloc_func(block, bytes);
+  if (f == NULL) return hooks.others.realloc_func(block, bytes);
   if (block == NULL) return take(bytes);
   if (!may_take(f, bytes)) return NULL;
   wr_status status = wr_resize(&block, bytes < PTRDIFF_MAX ? (int64_t)bytes : -1, "the factors of KLU");
@@ -125,7 +129,7 @@ static void *take_more(void *block, size_t bytes) {
 
 static void give_back(void *block) {
   if (current == NULL)
-    others.free_func(block);
+    hooks.others.free_func(block);
   else
     wr_free(block);
 }
@@ -137,7 +141,7 @@ static void install(void) {
                      SuiteSparse_config_realloc_func_get(), SuiteSparse_config_free_func_get()},
        *after[4];
   const memory_functions ours = {take, take_zeroed, take_more, give_back};
-  memcpy(&others, before, sizeof others);
+  memcpy(&hooks.others, before, sizeof hooks.others);
   memcpy(after, &ours, sizeof ours);
   SuiteSparse_config_malloc_func_set(after[0]);
   SuiteSparse_config_calloc_func_set(after[1]);
@@ -146,7 +150,7 @@ static void install(void) {
 }
 #else
 static void install(void) {
-  others = (memory_functions){SuiteSparse_config.malloc_func, SuiteSparse_config.calloc_func,
+  hooks.others = (memory_functions){SuiteSparse_config.malloc_func, SuiteSparse_config.calloc_func,
                               SuiteSparse_config.realloc_func, SuiteSparse_config.free_func};
   SuiteSparse_config.malloc_func = take, SuiteSparse_config.calloc_func = take_zeroed;
   SuiteSparse_config.realloc_func = take_more, SuiteSparse_config.free_func = give_back;
@@ -260,7 +264,8 @@ static wr_status judge(const wr_klu_factors *f, wr_direct_facts *facts) {
   facts->outcome = WR_BREAKDOWN;
   if (f->error.status != WR_OK) return wr_error_raise(&f->error);
   if (c->status == KLU_OUT_OF_MEMORY) return wr_fail(WR_ENOMEM, "out of memory: the factors of KLU");
-  if (c->status == KLU_TOO_LARGE) return wr_fail(WR_ENOMEM, "out of memory: the factors of KLU have 2^63 bytes or more");
+  if (c->status == KLU_TOO_LARGE)
+    return wr_fail(WR_ENOMEM, "out of memory: the factors of KLU have 2^63 bytes or more");
   if (c->status < 0) return wr_fail(WR_EINTERNAL, "KLU refuses the matrix, with status %d", (int)c->status);
   if (c->structural_rank >= 0 && c->structural_rank < f->n) {
     snprintf(facts->why, sizeof facts->why,
@@ -285,17 +290,19 @@ static void tell(wr_klu_factors *f, wr_direct_facts *facts) {
   }
 }
 
-wr_status wr_klu_factorise(const wr_csr *A, const wr_monitor *monitor, wr_klu_factors **factors, wr_direct_facts *facts) {
+wr_status wr_klu_factorise(const wr_csr *A, const wr_monitor *monitor, wr_klu_factors **factors,
+                           wr_direct_facts *facts) {
   wr_status status;
   wr_klu_factors *f = NULL;
   double begin = now();
   *factors = NULL;
   facts->outcome = reason_to_stop(monitor);
   if (facts->outcome != WR_CONVERGED) return WR_OK;
-  pthread_once(&installed, install);
+  pthread_once(&hooks.installed, install);
   TRY(wr_alloc_zeroed(&f, 1, sizeof *f, "a matrix to be factorised"));
   f->n = A->nrows;
   klu_l_defaults(&f->common);
+  f->common.tol = WR_DIRECT_PIVOT;
   TRY(copy_matrix(A, f));
   facts->outcome = run(f, monitor);
   if (facts->outcome != WR_CONVERGED) f = NULL; /* its thread frees it */

@@ -14,7 +14,8 @@ wr_status wr_klu_check(void);
 
 /* *factors := those of the square A with n > 0; NULL unless facts->outcome is WR_CONVERGED. Fills in facts but for the
  * refinements and norms. All of KLU's memory is had from wr_alloc. For outcomes and errors see wr_direct_solve. */
-wr_status wr_klu_factorise(const wr_csr *A, const wr_monitor *monitor, wr_klu_factors **factors, wr_direct_facts *facts);
+wr_status wr_klu_factorise(const wr_csr *A, const wr_monitor *monitor, wr_klu_factors **factors,
+                           wr_direct_facts *facts);
 
 /* x[n] := A^-1 x. WR_EINTERNAL where KLU refuses the factors. */
 wr_status wr_klu_solve(wr_klu_factors *factors, double *x);

@@ -234,7 +234,8 @@ static void name_other_solver(const wr_advice_case *c, wr_line *line) {
   if (has_empty(m) || (direct->tried && direct->outcome == WR_BREAKDOWN && direct->row >= 0))
     wr_line_add(line, "a least-squares solver (sparse QR, LSQR), as the matrix is singular");
   else if (may_be_direct(c) && !c->has_direct)
-    wr_line_add(line, "a direct solver: install libsuitesparse-dev (KLU), make windrow again, and use --fallback direct");
+    wr_line_add(line,
+                "a direct solver: install libsuitesparse-dev (KLU), make windrow again, and use --fallback direct");
   else if (may_be_direct(c))
     wr_line_add(line, "a direct solver: %s--fallback direct, which takes a moment at n = %" PRId64,
                 is_doubtful(c) ? "--stop backward " : "", m->n);
@@ -262,7 +263,8 @@ static wr_status find_remedy(const wr_advice_case *c, wr_advice *advice) {
   if (line.length == 0 && may_be_direct(c) && c->has_direct) {
     memcpy(settings, c->settings, (size_t)c->settings_size);
     if (apply_remedy(&last_remedy, c, settings)) {
-      wr_line_add(&line, "a direct solver, LU factors by KLU, since no other option of this program is left that may help");
+      wr_line_add(&line,
+                  "a direct solver, LU factors by KLU, since no other option of this program is left that may help");
       TRY(write_command(c, settings, advice));
     }
   } else if (line.length == 0) {

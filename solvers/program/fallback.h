@@ -10,7 +10,7 @@
  * place of the iterate, for wr_free: one that meets the tolerance, or has the smaller residual. result: its outcome, measure,
  * note and `direct` are then those of this answer. A factorisation that fails is no error: result->direct says why, and the
  * iterate stays the answer. */
-wr_status wr_fallback(const wr_settings *settings, const wr_system *system, const wr_monitor *monitor, wr_result *result,
-                      double **x);
+wr_status wr_fallback(const wr_settings *settings, const wr_system *system, const wr_monitor *monitor,
+                      wr_result *result, double **x);
 
 #endif

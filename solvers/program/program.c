@@ -165,7 +165,8 @@ static wr_status write_answer(job *j) {
   const char *direct = run->result.direct.used ? ", then directly by KLU in f64" : "";
   snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld %s%s%s", j->program->name, j->operand,
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
-           (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), direct, order);
+           (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), direct,
+           order);
   return wr_vector_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n, c->answer, comment);
 }
 

@@ -176,7 +176,7 @@ void wr_line_add_direct(wr_line *line, const wr_problem_facts *problem, const wr
   if (facts->outcome == WR_CONVERGED)
     wr_line_add(line, "LU factors by KLU");
   else
-    wr_line_add(line, "LU factors by KLU did not help: %s", facts->why);
+    wr_line_add(line, "LU factors by KLU did not %s: %s", facts->used ? "suffice" : "help", facts->why);
   if (facts->entries > 0)
     wr_line_add(line, "%s %s %s, %.1f times those of the matrix", facts->why[0] ? ";" : ":",
                 wr_text_count(facts->entries, entries), wr_plural(facts->entries, "entry", "entries"),

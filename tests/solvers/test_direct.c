@@ -1,5 +1,5 @@
-/* The direct solver: answers against residuals in long double, singular matrices by name, KLU that answers wrong, memory that is
- * refused, interrupts and time limits. Without KLU: the sentence that names it. */
+/* The direct solver: answers against residuals in long double, singular matrices by name, KLU that answers wrong, memory that
+ * is refused, interrupts and time limits. Without KLU: the sentence that names it. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -114,9 +114,7 @@ static void expect_solved(trial *t) {
   wr_csr_free(t->A);
 }
 
-static trial trial_of(wr_csr *A) {
-  return (trial){.A = A, .scale = WR_SCALE_NONE, .options = to_tolerance(1e-12)};
-}
+static trial trial_of(wr_csr *A) { return (trial){.A = A, .scale = WR_SCALE_NONE, .options = to_tolerance(1e-12)}; }
 
 /* ---- Systems ---- */
 
@@ -215,8 +213,8 @@ static void expect_singular(wr_csr *A, const char *why, int64_t row) {
   trial t = trial_of(A);
   try_direct(&t);
   CHECK_OK(t.status);
-  CHECKF(t.facts.outcome == WR_BREAKDOWN && strstr(t.facts.why, why) != NULL, "%s: %s", wr_outcome_title(t.facts.outcome),
-         t.facts.why);
+  CHECKF(t.facts.outcome == WR_BREAKDOWN && strstr(t.facts.why, why) != NULL, "%s: %s",
+         wr_outcome_title(t.facts.outcome), t.facts.why);
   CHECKF(t.facts.row == row, "row %lld", (long long)t.facts.row);
   CHECK(t.x[0] == 7);
   wr_csr_free(t.A);
@@ -281,7 +279,8 @@ static void test_verified(void) {
   CHECK_OK(wr_direct_solve(&system, &options, NULL, x, &facts));
   const wr_solved solved = {x, zero, system.rhs, system.rhs, facts.measure * system.norm_b, NULL, 0};
   for (int change = 0; change < 2; change++) {
-    CHECK_OK(wr_verify_system(&system, 1e-10, (wr_rounding){0x1p-53, 0x1p-53, 0}, &solved, WR_VERIFY_FULL, 0, &verdict));
+    CHECK_OK(
+        wr_verify_system(&system, 1e-10, (wr_rounding){0x1p-53, 0x1p-53, 0}, &solved, WR_VERIFY_FULL, 0, &verdict));
     CHECKF(verdict.multiplied_right && verdict.met_tolerance == !change, "%d: %g", change, verdict.measure);
     x[31] += 1e-6;
   }
@@ -324,8 +323,8 @@ static void test_early_end(void) {
   nanosleep(&(struct timespec){1, 500000000}, NULL); /* till the threads that were left have ended */
 }
 
-/* Columns 1 to n of a dense last row and column, and a diagonal: ordered well it has no fill. In 600 x 600 dense the factors take
- * 5.8 MB, more than the address space has left. */
+/* The factors of a dense 600 x 600 matrix take 5.8 MB. With less and less address space there comes a size that does not
+ * suffice, which is an error and no crash. */
 static void test_memory(void) {
   CASE("memory that is refused");
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
