@@ -272,7 +272,9 @@ static wr_status judge(const wr_klu_factors *f, wr_direct_facts *facts) {
              "the matrix is structurally singular: no more than %" PRId64 " of its %" PRId64
              " rows can be matched with a column each in which they have an entry",
              (int64_t)c->structural_rank, f->n);
+    facts->singular = 1;
   } else if (c->status == KLU_SINGULAR || f->numeric == NULL) {
+    facts->singular = 1;
     facts->row = c->singular_col >= 0 && c->singular_col < f->n ? (int64_t)c->singular_col : -1;
     snprintf(facts->why, sizeof facts->why, "the matrix is singular: no pivot other than 0 was left");
   } else {

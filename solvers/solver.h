@@ -58,6 +58,7 @@ typedef struct wr_direct_facts {
   int64_t entries;       /* of both factors, and of the matrix outside of the blocks on its diagonal  */
   int64_t blocks, largest_block; /* of the block triangular form; rows of the largest                */
   int64_t bytes;         /* of memory, at most                                                       */
+  int singular;          /* 1: the matrix is, by its pattern or its values                           */
   int64_t row;           /* of A, from 0, at which a pivot was missing; -1: none                     */
   int refinements;       /* steps of iterative refinement                                            */
   double seconds;        /* of ordering and factorisation                                            */

@@ -231,7 +231,7 @@ static int may_be_direct(const wr_advice_case *c) {
 static void name_other_solver(const wr_advice_case *c, wr_line *line) {
   const wr_matrix_facts *m = c->matrix;
   const wr_direct_facts *direct = &c->run->result.direct;
-  if (has_empty(m) || (direct->tried && direct->outcome == WR_BREAKDOWN && direct->row >= 0))
+  if (has_empty(m) || direct->singular)
     wr_line_add(line, "a least-squares solver (sparse QR, LSQR), as the matrix is singular");
   else if (may_be_direct(c) && !c->has_direct)
     wr_line_add(line,

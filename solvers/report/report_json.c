@@ -97,6 +97,7 @@ static void write_direct(wr_json *json, const wr_direct_facts *facts) {
   wr_json_text(json, "by", "KLU");
   wr_json_text(json, "outcome", wr_outcome_title(facts->outcome));
   wr_json_boolean(json, "used", facts->used);
+  wr_json_boolean(json, "singular", facts->singular);
   wr_json_text(json, "after", wr_outcome_title(facts->after));
   wr_json_integer(json, "entries", facts->entries);
   wr_json_integer(json, "blocks", facts->blocks);

@@ -73,7 +73,8 @@ check_singular() {
     says "$out" 'not converged (max-iterations) after 1 iteration' \
       'direct LU factors by KLU did not help: the matrix is singular: no pivot other than 0 was left; row ' \
       'is, but for rounding, a combination of others'
-    says "$json" '"exit_code": 2' '"used": false' '"outcome": "breakdown"' '"why": "the matrix is singular'
+    says "$out" 'as many iterations as by default'
+    says "$json" '"exit_code": 2' '"used": false' '"singular": true' '"outcome": "breakdown"' '"why": "the matrix is singular'
     says "$answer" 'max-iterations, 1 iteration'
     ! grep -q KLU "$answer"
     expect 'the iterate is said to be a direct answer'

@@ -129,7 +129,7 @@ static void test_rank(void) {
            "%s", f.advice.remedy);
   }
   CASE("a matrix that KLU has found to be singular");
-  f.run.result.direct.outcome = WR_BREAKDOWN, f.run.result.direct.row = 3;
+  f.run.result.direct.outcome = WR_BREAKDOWN, f.run.result.direct.singular = 1;
   advise(&f);
   CHECKF(strstr(f.advice.remedy, "a least-squares solver") != NULL, "%s", f.advice.remedy);
   CASE("zeros on the diagonal");

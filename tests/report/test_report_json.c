@@ -134,11 +134,12 @@ static void test_direct(void) {
   CHECK_IS("runs/0/result/direct/why", "\"\"");
   CHECK_IS("runs/1/result/direct", "null");
   free(text);
-  runs[0].result.direct.outcome = WR_BREAKDOWN, runs[0].result.direct.entries = 0;
+  runs[0].result.direct.outcome = WR_BREAKDOWN, runs[0].result.direct.entries = 0, runs[0].result.direct.singular = 1;
   SET_TEXT(runs[0].result.direct.why, "singular");
   text = report(&problem, runs, 2, "");
   CHECK_IS("runs/0/result/direct/measure", "null");
   CHECK_IS("runs/0/result/direct/pivot_ratio", "null");
+  CHECK_IS("runs/0/result/direct/singular", "true");
   CHECK_IS("runs/0/result/direct/why", "\"singular\"");
   free(text);
 }

@@ -108,7 +108,7 @@ static void expect_solved(trial *t) {
   CHECKF(t->status == WR_OK, "%s", wr_status_message());
   CHECKF(t->facts.tried && t->facts.outcome == WR_CONVERGED && t->facts.why[0] == '\0', "%s: %s",
          wr_outcome_title(t->facts.outcome), t->facts.why);
-  CHECK(t->facts.measure <= t->options.tolerance);
+  CHECK(t->facts.measure <= t->options.tolerance && !t->facts.singular);
   long double residual = residual_as_given(t);
   CHECKF(residual <= (long double)t->options.tolerance + 1e-13L, "%Lg", residual);
   wr_csr_free(t->A);
@@ -215,6 +215,7 @@ static void expect_singular(wr_csr *A, const char *why, int64_t row) {
   CHECK_OK(t.status);
   CHECKF(t.facts.outcome == WR_BREAKDOWN && strstr(t.facts.why, why) != NULL, "%s: %s",
          wr_outcome_title(t.facts.outcome), t.facts.why);
+  CHECK(t.facts.singular);
   CHECKF(t.facts.row == row, "row %lld", (long long)t.facts.row);
   CHECK(t.x[0] == 7);
   wr_csr_free(t.A);
