@@ -44,7 +44,7 @@ int main(void) {
 /* ---- KLU that answers wrong ---- */
 
 static double planted = 1; /* the first element of each solution is multiplied by it */
-static int slow;           /* 1: the ordering takes a second                         */
+static _Atomic int slow;   /* 1: the ordering takes a second                         */
 
 /* In place of KLU's own, which it calls: the linker prefers the definition here. */
 int64_t klu_l_tsolve(void *symbolic, void *numeric, int64_t rows, int64_t columns, double *x, void *common);
@@ -300,15 +300,16 @@ static double seconds_now(void) {
 /* KLU is left to itself; its thread frees what it has, which the address sanitizer sees. */
 static void test_early_end(void) {
   static const volatile sig_atomic_t interrupted = 2;
-  for (slow = 0; slow < 2; slow++) {
+  for (int late = 0; late < 2; late++) {
     trial t = trial_of(random_matrix(50, 4, 3, 1, 17));
-    ground_case(NULL, "an interrupt, slow %d", slow);
+    slow = late;
+    ground_case(NULL, "an interrupt, slow %d", late);
     t.monitor.interrupted = &interrupted;
     try_direct(&t);
     CHECK_OK(t.status);
     CHECKF(t.facts.outcome == WR_INTERRUPTED && t.x[0] == 7, "%s", wr_outcome_title(t.facts.outcome));
-    ground_case(NULL, "a time limit, slow %d", slow);
-    t.monitor = (wr_monitor){.deadline = seconds_now() + (slow ? 0.05 : 0)};
+    ground_case(NULL, "a time limit, slow %d", late);
+    t.monitor = (wr_monitor){.deadline = seconds_now() + (late ? 0.05 : 0)};
     try_direct(&t);
     CHECK_OK(t.status);
     CHECKF(t.facts.outcome == WR_TIME_LIMIT && strstr(t.facts.why, "time limit") != NULL, "%s",
