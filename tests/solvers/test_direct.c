@@ -12,6 +12,10 @@
 #include "solvers/verify.h"
 #include "tests/solvers/ground.h"
 
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+
 static wr_direct_options to_tolerance(double tolerance) { return (wr_direct_options){.tolerance = tolerance}; }
 
 #ifndef WR_HAVE_KLU
@@ -329,7 +333,8 @@ static void test_early_end(void) {
  * suffice, which is an error and no crash. */
 static void test_memory(void) {
   CASE("memory that is refused");
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || \
+    __has_feature(thread_sanitizer)
   SKIP("a sanitizer needs address space without a limit");
 #else
   struct rlimit before, now;
