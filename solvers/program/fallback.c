@@ -27,8 +27,8 @@ wr_status wr_fallback(const wr_settings *s, const wr_system *system, const wr_mo
   const wr_direct_options options = {.tolerance = s->tolerance, .by_backward = s->stop == WR_STOP_BACKWARD};
   *x = NULL;
   if (s->fallback != WR_FALLBACK_DIRECT || !has_failed(result)) return WR_OK;
-  TRY(wr_alloc(x, system->n, sizeof **x, "the solution"));
-  status = wr_direct_solve(system, &options, monitor, *x, &facts);
+  status = wr_alloc(x, system->n, sizeof **x, "the solution");
+  if (status == WR_OK) status = wr_direct_solve(system, &options, monitor, *x, &facts);
   if (status == WR_ENOMEM) {
     facts.outcome = WR_BREAKDOWN;
     snprintf(facts.why, sizeof facts.why, "%s", wr_status_message());
