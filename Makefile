@@ -25,6 +25,7 @@ endif
 #: CUDA_HOME=DIR    where the CUDA toolkit is, if nvcc is not in PATH
 #: CUDA_ARCH=sm_NN  device code for this architecture (the card's own; sm_90 and PTX where there is none)
 #: ZLIB=0           builds without zlib although it is there; .gz files are refused
+#: KLU=0            builds without KLU although it is there; --fallback direct is refused
 #: SHIM=0           leaves out the tests that run kernels on the CPU
 #: JOBS=N           tests run side by side (2)
 #: TEST_TIMEOUT=S   seconds that one test program may take (300)
@@ -61,14 +62,14 @@ all: programs libraries
 
 ifneq ($(filter-out check-asan check-tsan check-deps fuzz deb format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
-ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB))
+ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB)|$(KLU))
 $(BUILD)/found.mk: FORCE
 endif
 endif
 
 $(BUILD)/found.mk: tools/find_tools.sh
 	@CC='$(CC)' MARCH='$(MARCH)' CUDA='$(CUDA)' CUDA_ARCH='$(CUDA_ARCH)' CUDA_HOME='$(CUDA_HOME)' \
-	  ZLIB='$(ZLIB)' sh tools/find_tools.sh $@
+	  ZLIB='$(ZLIB)' KLU='$(KLU)' sh tools/find_tools.sh $@
 
 # --- Sources --------------------------------------------------------------------------------------------------------------
 
@@ -125,7 +126,8 @@ SIMT_OBJECTS := $(call simt_objects_of,$(SIMT_SOURCES)) \
 # --- Flags ----------------------------------------------------------------------------------------------------------------
 # No contraction of a*b + c by the compiler: the same bits from gcc and clang at every -O; where an fma is meant it says so.
 
-DEFINES = $(if $(FOUND_CUDA),-DWR_HAVE_CUDA -DWR_HAVE_CUSPARSE) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB)
+DEFINES = $(if $(FOUND_CUDA),-DWR_HAVE_CUDA -DWR_HAVE_CUSPARSE) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) \
+  $(if $(FOUND_KLU),-DWR_HAVE_KLU)
 INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS))
 # Texts are cut to their room on purpose; which cuts gcc warns of changes with every version.
 CUT_TEXTS := $(if $(findstring clang,$(FOUND_COMPILER)),,-Wno-format-truncation)
@@ -146,7 +148,7 @@ FOR_NVCC = $(if $(findstring clang,$(CXX)),-Wno-pass-failed -Wno-unused-const-va
 SIMT_CXXFLAGS = -std=c++17 -O2 -fno-tree-vectorize $(SIMT_FLAGS) -Wno-unknown-pragmas $(FOR_NVCC) $(CXXFLAGS)
 ALL_LDFLAGS = -fopenmp $(SANITIZERS) $(LDFLAGS)
 CUDA_LIBS := -L$(CUDA_LIBRARIES) -Wl,-rpath,$(CUDA_LIBRARIES) -lcusparse -lcudart_static -lstdc++ -ldl -lrt
-ALL_LIBS = $(if $(FOUND_CUDA),$(CUDA_LIBS)) $(if $(FOUND_ZLIB),-lz) $(LDLIBS) -lpthread -lm
+ALL_LIBS = $(if $(FOUND_CUDA),$(CUDA_LIBS)) $(if $(FOUND_ZLIB),-lz) $(FOUND_KLU) $(LDLIBS) -lpthread -lm
 
 # A file that changes when its text does: what depends on it is made again then, and only then.
 define stamp
@@ -209,7 +211,7 @@ define simt_program
 $(1): $(2) $(SIMT_LIBRARY) $(SIMT)/members
 	@mkdir -p $$(@D)
 	$$(SAY) LD $$@
-	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) -lstdc++ $$(if $$(FOUND_ZLIB),-lz) $$(LDLIBS) -ldl -lpthread -lm
+	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) -lstdc++ $$(if $$(FOUND_ZLIB),-lz) $$(FOUND_KLU) $$(LDLIBS) -ldl -lpthread -lm
 endef
 
 $(SIMT)/obj/%.c.o: %.c $(SIMT)/flags
@@ -320,6 +322,10 @@ ifeq ($(FOUND_ZLIB)$(filter 0,$(ZLIB)),)
 package:
 	@echo "deb: no zlib is found, so programs of this package would refuse .gz files: $$(sh tools/deps.sh --hint zlib), or" \
 	  "make deb ZLIB=0 for a package without it" >&2; exit 1
+else ifeq ($(FOUND_KLU)$(filter 0,$(KLU)),)
+package:
+	@echo "deb: no KLU is found, so bicgstab of this package would refuse --fallback direct: $$(sh tools/deps.sh --hint klu), or" \
+	  "make deb KLU=0 for a package without it" >&2; exit 1
 else
 package: programs libraries manuals
 	@$(INSTALLATION) sh tools/make_deb.sh

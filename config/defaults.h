@@ -31,6 +31,15 @@
 /* --stop backward: each correction but the last asks for a residual at least ten times smaller, and up to a thousand times. */
 #define WR_BICGSTAB_BACKWARD_REFINEMENTS 20
 
+/* A direct solver refines while a step halves the residual: from 1e-1 to 1e-16 in 50, but a matrix for which two or three do
+ * not suffice is hardly better solved by more. */
+#define WR_DIRECT_REFINEMENTS 10
+
+/* KLU keeps a pivot on the diagonal unless it is below this share of the largest in its column. With KLU's own 0.001 the
+ * smallest pivot of e20r0000 is 7e-13 of the largest, and three steps of refinement lead to 1e-13; with 0.1 it is 5e-4 and one
+ * step, for factors larger by a sixth. 1, which is partial pivoting, doubles the factors of bayer10 (2026-11). */
+#define WR_DIRECT_PIVOT 0.1
+
 /* An answer that meets the residual's tolerance with a backward error above this, and above the tolerance, is said to be
  * doubtful. Of 35 real systems, 30 were solved to 1e-8; three had a backward error above 1e-3 (fuego1 0.003, fs_183_3 0.98,
  * watt_2 1), with errors of 0.007, 307 and 1 in x. The other 27 stayed below 5e-5 (2026-11). */

@@ -49,6 +49,24 @@ typedef struct wr_monitor {
 /* How iterations are repeated: by the host, by the device as a graph of launches, or by one resident kernel. */
 typedef enum wr_repeated { WR_BY_HOST, WR_BY_GRAPH, WR_BY_KERNEL } wr_repeated;
 
+/* What a direct solver did after iterations that failed (direct.h). */
+typedef struct wr_direct_facts {
+  int tried;             /* 0: nothing, and all else is 0                                            */
+  int used;              /* 1: the answer is the direct solver's                                     */
+  wr_outcome outcome;    /* of the direct solver                                                     */
+  wr_outcome after;      /* of the iterations before it                                              */
+  int64_t entries;       /* of both factors, and of the matrix outside of the blocks on its diagonal  */
+  int64_t blocks, largest_block; /* of the block triangular form; rows of the largest                */
+  int64_t bytes;         /* of memory, at most                                                       */
+  int singular;          /* 1: the matrix is, by its pattern or its values                           */
+  int64_t row;           /* of A, from 0, at which a pivot was missing; -1: none                     */
+  int refinements;       /* steps of iterative refinement                                            */
+  double seconds;        /* of ordering and factorisation                                            */
+  double pivots;         /* smallest / largest |pivot|                                               */
+  double measure, backward; /* of its x: ||b - A x|| / ||b|| (b = 0: ||A x||), componentwise backward error */
+  char why[300];         /* x does not meet the tolerance, a sentence; "": it does                    */
+} wr_direct_facts;
+
 typedef struct wr_result {
   wr_outcome outcome;
   int64_t iterations;  /* BiCGSTAB: those that counted, one that ended after its first half, too; PageRank: multiplies */
@@ -67,6 +85,7 @@ typedef struct wr_result {
   char changes[200];   /* linear systems: which methods went on after which, and why; "": one solved it */
   int by_backward;     /* BiCGSTAB: 1: the backward error was compared with the tolerance           */
   double backward;     /* of the answer, if by_backward: componentwise, by the host over all rows   */
+  wr_direct_facts direct; /* linear systems, where a direct solver was asked for                     */
   char note[400];      /* why the solve ended so, and what would help; if it converged "", or what was done
                           otherwise than requested                                                 */
 } wr_result;

@@ -11,6 +11,7 @@
  *   solver.h     the monitor and the result of a solve
  *   precond.h    preconditioners
  *   system.h, residual.h, bicgstab.h    linear systems, the residual of an answer, and a solver
+ *   direct.h     a direct solver, for systems that no iterative one solves
  *   graph.h, pagerank.h     graphs
  *
  * examples/ has complete programs. Compile and link with what `pkg-config --cflags --libs windrow` prints. */
@@ -42,6 +43,7 @@ WR_C_BEGIN
 #include "solvers/system.h"
 #include "solvers/residual.h"
 #include "solvers/bicgstab.h"
+#include "solvers/direct.h"
 #include "solvers/graph.h"
 #include "solvers/pagerank.h"
 

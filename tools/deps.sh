@@ -6,7 +6,7 @@
 set -u
 
 required='gcc g++ make git'
-optional='zlib clang sanitizers openmp clang-format pkg-config groff zsh'
+optional='zlib klu clang sanitizers openmp clang-format pkg-config groff zsh'
 
 manager() {
   for tool in apt-get dnf pacman brew; do
@@ -25,6 +25,7 @@ g++:g++:gcc-c++:gcc:gcc
 make:make:make:make:make
 git:git:git:git:git
 zlib:zlib1g-dev:zlib-devel:zlib:zlib
+klu:libsuitesparse-dev:suitesparse-devel:suitesparse:suite-sparse
 clang:clang:clang:clang:llvm
 sanitizers:libclang-rt-dev:compiler-rt:compiler-rt:llvm
 openmp:libomp-dev:libomp-devel:openmp:libomp
@@ -58,6 +59,9 @@ present() { # item
     gcc) echo '#include <stdio.h>' | ${CC:-gcc} -E - >/dev/null 2>&1 ;;
     zlib) printf '#include <zlib.h>\nint main(void) { return zlibVersion() == 0; }\n' |
       ${CC:-gcc} -x c - -lz -o /dev/null 2>/dev/null ;;
+    klu) printf '#if __has_include(<suitesparse/klu.h>)\n#include <suitesparse/klu.h>\n#else\n#include <klu.h>\n#endif\n%s\n' \
+      'int main(void) { klu_l_common common; return klu_l_defaults(&common) == 0; }' |
+      ${CC:-gcc} -x c - -lklu -o /dev/null 2>/dev/null ;;
     dpkg-dev) command -v dpkg-shlibdeps >/dev/null 2>&1 ;;
     sanitizers) clang_links -fsanitize=thread ;;
     openmp) clang_links -fopenmp ;;
@@ -68,6 +72,7 @@ present() { # item
 purpose() { # item
   case $1 in
     zlib) echo 'reads gzip files' ;;
+    klu) echo 'solves directly with --fallback direct' ;;
     clang) echo 'second compiler, thread sanitizer' ;;
     sanitizers) echo "clang's sanitizers (make check-tsan)" ;;
     openmp) echo 'OpenMP for clang (make check-tsan)' ;;

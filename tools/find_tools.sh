@@ -1,7 +1,7 @@
 #!/bin/sh
-# Finds the compiler, OpenMP, zlib and CUDA and writes what it found as make variables into the file $1, which is left
-# alone when nothing changed. The report is printed when something did. In the environment: CC, MARCH, CUDA and ZLIB (0: do
-# not look), CUDA_ARCH, CUDA_HOME.
+# Finds the compiler, OpenMP, zlib, KLU and CUDA and writes what it found as make variables into the file $1, which is left
+# alone when nothing changed. The report is printed when something did. In the environment: CC, MARCH, CUDA, ZLIB
+# and KLU (0: do not look), CUDA_ARCH, CUDA_HOME.
 set -u
 out=$1
 here=$(dirname "$0")
@@ -55,6 +55,33 @@ find_zlib() {
     set_var FOUND_ZLIB ''
     set_var LOOK_AGAIN 1
     say zlib "not found, gzip files will be refused: $(hint zlib), or make deps"
+  fi
+}
+
+# FOUND_KLU has the flags for the linker. Programs that do not use KLU do not name its libraries.
+find_klu() {
+  if [ "${KLU:-}" = 0 ]; then
+    set_var FOUND_KLU ''
+    say KLU 'off (KLU=0): --fallback direct will be refused'
+    return
+  fi
+  cat >"$work/try.c" <<'CODE'
+#if __has_include(<suitesparse/klu.h>)
+#include <suitesparse/klu.h>
+#else
+#include <klu.h>
+#endif
+int main(void) { klu_l_common common; return klu_l_defaults(&common) == 0; }
+CODE
+  klu='-Wl,--push-state,--as-needed -lklu -lbtf -lamd -lcolamd -lsuitesparseconfig -Wl,--pop-state'
+  # shellcheck disable=SC2086
+  if links $klu -lm; then
+    set_var FOUND_KLU "$klu"
+    say KLU 'found: --fallback direct factorises'
+  else
+    set_var FOUND_KLU ''
+    set_var LOOK_AGAIN 1
+    say KLU "not found, --fallback direct will be refused: $(hint klu), or make deps"
   fi
 }
 
@@ -127,8 +154,9 @@ find_cuda() {
 find_compiler
 find_openmp
 find_zlib
+find_klu
 find_cuda
-set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}"
+set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}|${KLU:-}"
 if ! cmp -s "$work/vars" "$out"; then
   mkdir -p "$(dirname "$out")"
   echo "windrow builds into $(dirname "$out") with"

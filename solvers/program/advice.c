@@ -216,11 +216,29 @@ static wr_status write_command(const wr_advice_case *c, const void *settings, wr
   return status;
 }
 
-/* The kind of solver where no remedy is left. */
+/* Where no other remedy is left. */
+static const remedy last_remedy = {"fallback", "none", "direct", NULL, NULL, NULL};
+
+static int has_empty(const wr_matrix_facts *m) { return m->empty_rows > 0 || m->empty_columns > 0; }
+
+/* 1 if this program could go on with a direct solver, and was not asked to. */
+static int may_be_direct(const wr_advice_case *c) {
+  const wr_option *row = wr_option_find(c->options, last_remedy.option);
+  return row != NULL && has_value(row, c->settings, last_remedy.from) && !has_empty(c->matrix);
+}
+
+/* The kind of solver where no remedy is left, or beside one for a small matrix. */
 static void name_other_solver(const wr_advice_case *c, wr_line *line) {
   const wr_matrix_facts *m = c->matrix;
-  if (m->empty_rows > 0 || m->empty_columns > 0)
+  const wr_direct_facts *direct = &c->run->result.direct;
+  if (has_empty(m) || direct->singular)
     wr_line_add(line, "a least-squares solver (sparse QR, LSQR), as the matrix is singular");
+  else if (may_be_direct(c) && !c->has_direct)
+    wr_line_add(line,
+                "a direct solver: install libsuitesparse-dev (KLU), make windrow again, and use --fallback direct");
+  else if (may_be_direct(c))
+    wr_line_add(line, "a direct solver: %s--fallback direct, which takes a moment at n = %" PRId64,
+                is_doubtful(c) ? "--stop backward " : "", m->n);
   else if (m->n <= WR_DENSE_ROWS)
     wr_line_add(line, "a direct solver, which takes a moment at n = %" PRId64 " (dense LU, as LAPACK's dgesv)", m->n);
   else if (m->symmetric)
@@ -234,7 +252,7 @@ static wr_status find_remedy(const wr_advice_case *c, wr_advice *advice) {
   wr_status status = WR_OK;
   char *settings = NULL;
   wr_line line = {0}, other = {0};
-  int has_answer = c->matrix->empty_rows == 0 && c->matrix->empty_columns == 0;
+  int has_answer = !has_empty(c->matrix);
   TRY(wr_alloc(&settings, c->settings_size, 1, "settings"));
   for (size_t k = 0; k < sizeof remedies / sizeof *remedies && has_answer && line.length == 0; k++) {
     memcpy(settings, c->settings, (size_t)c->settings_size);
@@ -242,10 +260,17 @@ static wr_status find_remedy(const wr_advice_case *c, wr_advice *advice) {
     wr_line_add(&line, "%s", remedies[k].what);
     TRY(write_command(c, settings, advice));
   }
-  if (line.length == 0) {
+  if (line.length == 0 && may_be_direct(c) && c->has_direct) {
+    memcpy(settings, c->settings, (size_t)c->settings_size);
+    if (apply_remedy(&last_remedy, c, settings)) {
+      wr_line_add(&line,
+                  "a direct solver, LU factors by KLU, since no other option of this program is left that may help");
+      TRY(write_command(c, settings, advice));
+    }
+  } else if (line.length == 0) {
     wr_line_add(&line, "%s", has_answer ? "no option of this program is left that may help: " : "");
     name_other_solver(c, &line);
-  } else if (c->matrix->n <= WR_DENSE_ROWS) {
+  } else if (c->matrix->n <= WR_DENSE_ROWS && !c->run->result.direct.tried) {
     name_other_solver(c, &other);
   }
   snprintf(advice->remedy, sizeof advice->remedy, "%.*s", (int)sizeof advice->remedy - 1, line.text);

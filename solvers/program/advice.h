@@ -18,6 +18,7 @@ typedef struct wr_advice_case {
   const wr_problem_facts *problem;
   const wr_run *run;
   const wr_matrix_facts *matrix;
+  int has_direct;                 /* 1: this build has a direct solver                                            */
 } wr_advice_case;
 
 /* 1 if the run has an answer with shortcomings for which there may be advice: it stopped by itself and failed, or the backward

@@ -2,12 +2,14 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
 #include "solvers/matrix_facts.h"
+#include "solvers/program/fallback.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/report/report_text.h"
@@ -22,10 +24,12 @@ typedef struct problem {
 /* A solve in progress. */
 typedef struct solving {
   wr_bicgstab method;
+  const wr_settings *settings;
   const wr_system *system;
   wr_bicgstab_options options;
   wr_rounding rounding;
   wr_precond *precond; /* applied in each iteration; NULL: none, or part of the system's matrix */
+  double *x;   /* [n] by the fallback; NULL: the answer is the iterate */
   double norm; /* of the final residual, as the device computed it, of the scaled system */
 } solving;
 
@@ -114,7 +118,7 @@ static wr_csr *matrix(void *of) { return ((problem *)of)->system.matrix; }
 static wr_status start_solve(void *of, const wr_settings *s, wr_plan *plan, wr_env *env, void *solve) {
   wr_status status;
   solving *r = solve;
-  r->system = &((problem *)of)->system;
+  r->settings = s, r->system = &((problem *)of)->system;
   r->rounding = wr_rounding_of(env, plan);
   r->options = (wr_bicgstab_options){
       .tolerance = s->tolerance, .iterations = s->iterations, .check_every = s->check_every,
@@ -133,8 +137,12 @@ done:
 
 static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
   solving *r = solve;
-  wr_status status = wr_bicgstab_solve(&r->method, &r->options, monitor, result);
+  wr_status status;
+  wr_free(r->x), r->x = NULL;
+  TRY(wr_bicgstab_solve(&r->method, &r->options, monitor, result));
+  TRY(wr_fallback(r->settings, r->system, monitor, result, &r->x));
   r->norm = r->system->norm_b > 0 ? result->measure * r->system->norm_b : result->measure;
+done:
   return status;
 }
 
@@ -142,6 +150,10 @@ static wr_status multiply(void *solve, int count) { return wr_bicgstab_multiply(
 
 static wr_status answer(void *solve, double *x) {
   solving *r = solve;
+  if (r->x) {
+    memcpy(x, r->x, (size_t)r->system->n * sizeof *x);
+    return WR_OK;
+  }
   wr_status status = wr_bicgstab_download(&r->method, x, NULL);
   if (status == WR_OK) wr_system_unscale(r->system, x);
   return status;
@@ -152,12 +164,18 @@ static wr_status verify(void *solve, const double *x, wr_verified level, int64_t
   solving *r = solve;
   int64_t n = r->system->n;
   double *buffer = NULL;
+  wr_residual direct;
   *verdict = (wr_verdict){.level = level};
   if (level == WR_VERIFY_OFF) return WR_OK;
   TRY(wr_alloc(&buffer, 3 * n, sizeof *buffer, "verification"));
   double *u = buffer, *b = buffer + n, *q = buffer + 2 * n;
   TRY(wr_bicgstab_last_product(&r->method, u, b, q));
-  const wr_solved solved = {x, u, b, q, r->norm, r->method.on_host ? &r->method.found : NULL, r->options.by_backward};
+  const wr_residual *found = r->method.on_host ? &r->method.found : NULL;
+  if (r->x) { /* not the residual that the direct solver found, but one of the answer as it is given out */
+    TRY(wr_residual_find(r->system, x, NULL, &direct));
+    found = &direct;
+  }
+  const wr_solved solved = {x, u, b, q, r->norm, found, r->options.by_backward};
   TRY(wr_verify_system(r->system, r->options.tolerance, r->rounding, &solved, level, rows, verdict));
   if (r->system->norm_b > 0)
     verdict->measure /= r->system->norm_b, verdict->limit /= r->system->norm_b,
@@ -174,6 +192,7 @@ static void stop(void *solve) {
   solving *r = solve;
   wr_bicgstab_close(&r->method);
   wr_precond_destroy(r->precond);
+  wr_free(r->x);
 }
 
 static wr_status check(void *of, const wr_settings *s, const wr_ids *ids, wr_certificate *c) {

@@ -14,6 +14,7 @@
 #include "io/vector_file.h"
 #include "solvers/program/advice.h"
 #include "solvers/program/compare.h"
+#include "solvers/direct.h"
 #include "solvers/elements.h"
 #include "solvers/report/history_file.h"
 #include "solvers/program/paths.h"
@@ -161,9 +162,11 @@ static wr_status write_answer(job *j) {
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
   const wr_run *run = &c->runs[c->answer_run];
   const char *order = j->ids.id != NULL || j->ids.first != 1 ? "\nin ascending order of ids" : "";
-  snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld %s%s", j->program->name, j->operand,
+  const char *direct = run->result.direct.used ? ", then directly by KLU in f64" : "";
+  snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld %s%s%s", j->program->name, j->operand,
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
-           (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), order);
+           (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), direct,
+           order);
   return wr_vector_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n, c->answer, comment);
 }
 
@@ -284,7 +287,8 @@ static wr_status advise(job *j) {
     if (!due++) TRY(wr_matrix_facts_find(j->A, &matrix));
     const wr_advice_case c = {.options = j->program->options, .settings = &j->asked, .settings_size = sizeof j->asked,
                               .program = j->program->name, .operand = j->operand, .iterations = j->settings.iterations,
-                              .problem = &j->facts, .run = &j->runs[k], .matrix = &matrix};
+                              .problem = &j->facts, .run = &j->runs[k], .matrix = &matrix,
+                              .has_direct = wr_direct_check() == WR_OK};
     TRY(wr_advice_find(&c, &j->runs[k].advice));
   }
 done:

@@ -6,6 +6,7 @@
 
 #include "config/defaults.h"
 #include "io/number.h"
+#include "solvers/direct.h"
 #include "solvers/program/apply_time.h"
 
 #define AT(field) offsetof(wr_settings, field)
@@ -116,6 +117,9 @@ const wr_option wr_bicgstab_table[] = {
      .help = "before solving, undone in x: equilibrate brings the largest element of each row and column to about 1; "
              "match reorders rows for a large diagonal and scales it to 1; auto: match if diagonal elements are 0 or "
              "tiny, else equilibrate if rows or columns differ by more than 1000, else none"},
+    {.name = "fallback", .type = WR_OPTION_CHOICE, .offset = AT(fallback), .choices = "none|direct", .value = "none",
+     .help = "after iterations that do not meet the tolerance; direct: LU factors by KLU, on the CPU in f64, then "
+             "refinement (if built with KLU of SuiteSparse)"},
     STOP_OPTIONS("stop at ||b - A x|| <= tolerance * ||b||; 0: 1e-8 in f64, 1e-5 in f32"),
     {.name = "atol", .type = WR_OPTION_REAL, .offset = AT(atol), .min = 0, .max = DBL_MAX, .value = "0",
      .help = "or at ||b - A x|| <= atol"},
@@ -309,10 +313,17 @@ static wr_status finish_check(const wr_settings *s) {
     const char *name;
     int given;
   } others[] = {{"backend", s->backends != NULL}, {"output", s->output != NULL}, {"guess", s->guess != NULL},
-                {"history", s->history != NULL},  {"repeat", s->repeat > 1},     {"time-limit", s->time_limit > 0}};
+                {"history", s->history != NULL},  {"repeat", s->repeat > 1},     {"time-limit", s->time_limit > 0},
+                {"fallback", s->fallback != WR_FALLBACK_NONE}};
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --%s", others[k].name);
   return s->device == WR_DEVICE_CUDA ? wr_fail(WR_EUSAGE, "--check computes on the CPU: leave out --device") : WR_OK;
+}
+
+/* Refused before anything is read: the fallback may come after hours. */
+static wr_status check_fallback(void) {
+  wr_status status = wr_direct_check();
+  return status == WR_OK ? WR_OK : wr_fail(status, "--fallback direct: %s", wr_status_message());
 }
 
 wr_status wr_settings_finish(wr_settings *s) {
@@ -323,6 +334,7 @@ wr_status wr_settings_finish(wr_settings *s) {
   if (s->output) TRY(wr_vector_format_choose(s->output, asked, &s->output_format));
   if (s->columns_text) TRY(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));
   if (s->check) TRY(finish_check(s));
+  if (s->fallback == WR_FALLBACK_DIRECT) TRY(check_fallback());
   if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");
   if (s->rhs_text && has_prefix(s->rhs_text, "random:")) {
     s->rhs_random = 1;

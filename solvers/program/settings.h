@@ -12,6 +12,7 @@
 enum { WR_DEVICE_AUTO, WR_DEVICE_CPU, WR_DEVICE_CUDA };                 /* --device, split by settings.c */
 enum { WR_STOP_BOUND, WR_STOP_CHANGE };                                 /* --stop of pagerank            */
 enum { WR_STOP_RESIDUAL, WR_STOP_BACKWARD };                            /* --stop of bicgstab            */
+enum { WR_FALLBACK_NONE, WR_FALLBACK_DIRECT };                          /* --fallback                   */
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
 
 #define WR_COLUMNS_HELP                                                                        \
@@ -39,6 +40,7 @@ typedef struct wr_settings {
   int64_t ell;
   int precond; /* of wr_preconditioner_at: the choices' order is none|jacobi */
   int scale;   /* wr_scale: the choices' order is auto|none|equilibrate|match */
+  int fallback; /* WR_FALLBACK_... */
   char *rhs, *rhs_text, *check;
   /* files */
   char *guess, *output, *json, *history, *save_binary, *columns_text;

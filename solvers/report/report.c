@@ -30,6 +30,8 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   if (!broke_off) wr_line_add(&line, "%s", warning(run));
   if (broke_off)
     wr_line_add(&line, "BROKE OFF after");
+  else if (result->direct.used && result->outcome == WR_CONVERGED)
+    wr_line_add(&line, "solved directly, after");
   else if (result->outcome == WR_CONVERGED)
     wr_line_add(&line, "converged in");
   else
@@ -46,6 +48,11 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   if (run->verdict.level == WR_VERIFY_OFF) wr_line_add(&line, ", unverified");
   if (!broke_off) wr_line_add_doubt(&line, problem, run);
   wr_line_print(out, &line, 0, 2);
+  if (result->direct.tried) {
+    line = (wr_line){0};
+    wr_line_add_direct(&line, problem, &result->direct);
+    print_labelled(out, "direct", &line);
+  }
   if (result->changes[0]) {
     wr_line changes = {0};
     wr_line_add(&changes, "%s", result->changes);

@@ -86,6 +86,32 @@ static void write_apply(wr_json *json, const wr_run *run) {
   wr_json_end(json, '}');
 }
 
+/* null where no direct solver was asked for, or needed. */
+static void write_direct(wr_json *json, const wr_direct_facts *facts) {
+  if (!facts->tried) {
+    wr_json_null(json, "direct");
+    return;
+  }
+  int factorised = facts->entries > 0, refined = facts->outcome == WR_CONVERGED || facts->outcome == WR_STAGNATED;
+  wr_json_begin(json, "direct", '{');
+  wr_json_text(json, "by", "KLU");
+  wr_json_text(json, "outcome", wr_outcome_title(facts->outcome));
+  wr_json_boolean(json, "used", facts->used);
+  wr_json_boolean(json, "singular", facts->singular);
+  wr_json_text(json, "after", wr_outcome_title(facts->after));
+  wr_json_integer(json, "entries", facts->entries);
+  wr_json_integer(json, "blocks", facts->blocks);
+  wr_json_integer(json, "largest_block", facts->largest_block);
+  wr_json_integer(json, "bytes", facts->bytes);
+  wr_json_real(json, "factorise_s", facts->seconds);
+  wr_json_real(json, "pivot_ratio", factorised ? facts->pivots : NAN);
+  wr_json_integer(json, "refinements", facts->refinements);
+  wr_json_real(json, "measure", refined ? facts->measure : NAN);
+  wr_json_real(json, "backward_error", refined ? facts->backward : NAN);
+  wr_json_text(json, "why", facts->why);
+  wr_json_end(json, '}');
+}
+
 /* A solve that is measured by its residual has no last change and no bound on the error; others have no backward error. */
 static void write_result(wr_json *json, const wr_result *result, wr_measure measure) {
   static const char *const repeated[] = {"host", "graph", "kernel"};
@@ -105,6 +131,7 @@ static void write_result(wr_json *json, const wr_result *result, wr_measure meas
     wr_json_text(json, "method", result->method);
     wr_json_text(json, "method_changes", result->changes);
   }
+  if (measure == WR_MEASURE_RESIDUAL) write_direct(json, &result->direct);
   wr_json_text(json, "note", result->note);
   wr_json_end(json, '}');
 }

@@ -94,6 +94,10 @@ static void add_shortcoming(wr_line *line, const wr_problem_facts *problem, cons
   wr_line_add(line, "%s, ", wrong ? "multiplied wrong, a defect of windrow" : wr_outcome_title(run->result.outcome));
   wr_line_add_measure(line, problem, run);
   if (run->result.note[0]) wr_line_add(line, "; %s", run->result.note);
+  if (run->result.direct.tried) {
+    wr_line_add(line, "; ");
+    wr_line_add_direct(line, problem, &run->result.direct);
+  }
   if (!wrong && run->result.outcome == WR_CONVERGED) wr_line_add(line, "; the verification says: not accurate enough");
 }
 
@@ -119,6 +123,13 @@ static void print_marks(FILE *out, const wr_problem_facts *problem, const wr_run
     wr_line_add(&line, "! %s: meets the tolerance", wr_run_label(&runs[i], label, sizeof label));
     wr_line_add_doubt(&line, problem, &runs[i]);
     if (wr_run_is_doubtful(problem, &runs[i])) wr_line_print(out, &line, 0, 2);
+  }
+  for (int i = 0; i < count; i++) {
+    wr_line line = {0};
+    if (!runs[i].ran || !runs[i].result.direct.used || mark(&runs[i]) == '!') continue;
+    wr_line_add(&line, "%s: solved directly: ", wr_run_label(&runs[i], label, sizeof label));
+    wr_line_add_direct(&line, problem, &runs[i].result.direct);
+    wr_line_print(out, &line, 0, 2);
   }
   if (unverified) fprintf(out, "* unverified: this answer was not checked (--verify off)\n");
 }

@@ -171,6 +171,27 @@ void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const w
                 wr_text_real(result->change, change));
 }
 
+void wr_line_add_direct(wr_line *line, const wr_problem_facts *problem, const wr_direct_facts *facts) {
+  char entries[TEXT_ROOM], bytes[TEXT_ROOM], seconds[TEXT_ROOM];
+  if (facts->outcome == WR_CONVERGED)
+    wr_line_add(line, "LU factors by KLU");
+  else
+    wr_line_add(line, "LU factors by KLU did not %s: %s", facts->used ? "suffice" : "help", facts->why);
+  if (facts->entries > 0)
+    wr_line_add(line, "%s %s %s, %.1f times those of the matrix", facts->why[0] ? ";" : ":",
+                wr_text_count(facts->entries, entries), wr_plural(facts->entries, "entry", "entries"),
+                (double)facts->entries / (double)(problem->nnz > 0 ? problem->nnz : 1));
+  if (facts->entries > 0 && facts->blocks > 1)
+    wr_line_add(line, ", %" PRId64 " blocks, the largest of %" PRId64 " %s", facts->blocks, facts->largest_block,
+                wr_plural(facts->largest_block, "row", "rows"));
+  if (facts->entries > 0)
+    wr_line_add(line, ", %s, %s", wr_text_bytes((double)facts->bytes, bytes), wr_text_seconds(facts->seconds, seconds));
+  if (facts->used && facts->refinements > 0)
+    wr_line_add(line, "; %d %s", facts->refinements,
+                wr_plural(facts->refinements, "step of refinement", "steps of refinement"));
+  wr_line_add(line, "; the iterations had ended with %s", wr_outcome_title(facts->after));
+}
+
 void wr_line_add_doubt(wr_line *line, const wr_problem_facts *problem, const wr_run *run) {
   char error[TEXT_ROOM];
   if (wr_run_is_doubtful(problem, run))

@@ -20,6 +20,7 @@ blanked() {
       s/ \((<?#%|from cache); the memory/ (#%; the memory/
       s/not available: ([a-z_, ]*): .*/not available: \1: WHY/
       s/ (-|<?#%|from cache) #x (-|never|# of #)$/ #% #x WHEN/
+      s/^or a direct solver: .*--fallback direct.*/or a direct solver: --fallback direct/
       s/^.* gave its verified answer first: .*/FIRST BACKEND/
       s/^(no backend gave an answer that meets the tolerance); the multipl.*/\1; FASTEST MULTIPLY/'
 }

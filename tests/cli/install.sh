@@ -15,7 +15,7 @@ instrument=${SANITIZE:+-fsanitize=$SANITIZE}
 
 build_to() { # arguments...
   ${MAKE:-make} -s BUILD="$build" CC="$CC" MARCH="$(ours 2)" CUDA="$(ours 3)" CUDA_ARCH="$(ours 4)" \
-    CUDA_HOME="$(ours 5)" ZLIB="$(ours 6)" "$@"
+    CUDA_HOME="$(ours 5)" ZLIB="$(ours 6)" KLU="$(ours 7)" "$@"
 }
 
 files_in() { (cd "$1" && find . ! -type d | sort); }
@@ -73,7 +73,7 @@ test_links() {
   ! objdump -p "$folder/rank_graph" | grep -q libwindrow
   expect 'rank_graph asks for the shared library'
   if [ -n "$instrument" ] || ! echo 'int main(void) { return 0; }' |
-    $CC -x c - -static -fopenmp $(has_zlib && echo -lz) -o "$work/try" 2>/dev/null || [ -n "$(ours_found CUDA)" ]; then
+    $CC -x c - -static -fopenmp $(has_zlib && echo -lz) $(ours_found KLU) -lm -o "$work/try" 2>/dev/null || [ -n "$(ours_found CUDA)" ]; then
     skip 1 'no static program can be linked here: a library has no static form, or is a sanitizer'
   else
     # shellcheck disable=SC2046
@@ -232,6 +232,12 @@ test_package() {
     skip 9 'without zlib no package is made'
     return
   fi
+  if ! has_klu && [ "$(ours 7)" != 0 ]; then
+    call 2 build_to package
+    says "$err" 'make deb KLU=0 for a package without it'
+    skip 9 'without KLU no package is made'
+    return
+  fi
   export COMPRESSION='-Zgzip -z1' # the quickest
   call 0 build_to package
   deb=$(tail -n 1 "$out")
@@ -242,6 +248,8 @@ test_package() {
   expect 'the package does not ask for its libraries, each with a version'
   ! has_zlib || grep -q '^zlib1g ' "$work/depends"
   expect 'the package does not ask for zlib, which its programs use'
+  ! has_klu || grep -q '^libklu[0-9]* ' "$work/depends"
+  expect 'the package does not ask for KLU, which bicgstab uses'
   call 0 dpkg-deb -x "$deb" "$work/unpacked"
   call 0 "$work/unpacked/usr/bin/bicgstab" -q -d cpu gen:stencil:n=8
   (cd "$work/unpacked" && dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./md5sums | md5sum -c --quiet) >"$out" 2>&1

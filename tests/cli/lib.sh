@@ -116,6 +116,10 @@ has_zlib() {
   ! "$BUILD/pagerank" -q -d cpu tests/data/bad/gzip_content.mtx 2>&1 | grep -q zlib
 }
 
+has_klu() {
+  "$BUILD/bicgstab" -q -d cpu --fallback direct gen:stencil:n=2 >/dev/null 2>&1
+}
+
 has_card() {
   "$BUILD/pagerank" -q -d cuda gen:chain:scale=1 >"$work/card" 2>&1
 }

@@ -45,7 +45,8 @@ method - idr plain
 ell - 3 plain
 scale - equilibrate plain
 atol - 0.001 plain
-stop - backward plain"
+stop - backward plain
+fallback - $(if has_klu; then echo direct; else echo none; fi) plain"
 elsewhere='config verbose quiet list-backends list-generators version help' # tested below
 solves_nothing=check # tested in trust.sh
 

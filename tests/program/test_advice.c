@@ -12,7 +12,7 @@
 
 typedef struct more_settings {
   int64_t iterations;
-  int precision, precond, stop, scale, method;
+  int precision, precond, stop, scale, method, fallback;
   double tolerance;
   char *output;
 } more_settings;
@@ -26,6 +26,7 @@ static const wr_option more_options[] = {
     {.name = "scale", .type = WR_OPTION_CHOICE, AT(scale), .choices = "auto|none|equilibrate|match", .value = "auto"},
     {.name = "method", .type = WR_OPTION_CHOICE, AT(method), .choices = "auto|bicgstab|bicgstabl|idr|cg",
      .value = "auto"},
+    {.name = "fallback", .type = WR_OPTION_CHOICE, AT(fallback), .choices = "none|direct", .value = "none"},
     {.name = "max-iterations", .type = WR_OPTION_INT, AT(iterations), .min = 0, .max = 1e15, .value = "0"},
     {.name = "tolerance", .type = WR_OPTION_REAL, AT(tolerance), .min = 0, .max = 1, .value = "0"},
     {.name = "output", .type = WR_OPTION_TEXT, AT(output)},
@@ -37,6 +38,7 @@ typedef struct failure {
   wr_run run;
   wr_matrix_facts matrix;
   more_settings settings;
+  int has_direct; /* of the build */
   wr_advice advice;
 } failure;
 
@@ -54,7 +56,8 @@ static void advise(failure *f) {
   const wr_advice_case c = {.options = more_options, .settings = &f->settings, .settings_size = sizeof f->settings,
                             .program = "bicgstab", .operand = "A.mtx",
                             .iterations = f->settings.iterations ? f->settings.iterations : WR_BICGSTAB_ITERATIONS,
-                            .problem = &f->problem, .run = &f->run, .matrix = &f->matrix};
+                            .problem = &f->problem, .run = &f->run, .matrix = &f->matrix,
+                            .has_direct = f->has_direct};
   CHECK_OK(wr_advice_find(&c, &f->advice));
 }
 
@@ -114,8 +117,21 @@ static void test_rank(void) {
   f.settings.method = 2;
   expect_command(&f, "");
   CHECKF(strstr(f.advice.remedy, "no option of this program is left") &&
-             strstr(f.advice.remedy, "sparse direct solver (LU"),
+             strstr(f.advice.remedy, "install libsuitesparse-dev") && strstr(f.advice.remedy, "--fallback direct"),
          "%s", f.advice.remedy);
+  f.has_direct = 1;
+  expect_command(&f, "bicgstab --precond jacobi --scale match --method bicgstabl --fallback direct A.mtx");
+  f.settings.fallback = 1, f.run.result.direct.tried = 1; /* which did not help */
+  for (f.has_direct = 0; f.has_direct < 2; f.has_direct++) {
+    expect_command(&f, "");
+    CHECKF(strstr(f.advice.remedy, "no option of this program is left") &&
+               strstr(f.advice.remedy, "sparse direct solver (LU"),
+           "%s", f.advice.remedy);
+  }
+  CASE("a matrix that KLU has found to be singular");
+  f.run.result.direct.outcome = WR_BREAKDOWN, f.run.result.direct.singular = 1;
+  advise(&f);
+  CHECKF(strstr(f.advice.remedy, "a least-squares solver") != NULL, "%s", f.advice.remedy);
   CASE("zeros on the diagonal");
   f = failure_of(WR_BREAKDOWN);
   f.matrix.zero_diagonals = 3, f.settings.scale = SCALE_NONE;
@@ -143,7 +159,19 @@ static void test_rank(void) {
   f = failure_of(WR_BREAKDOWN);
   f.matrix.n = WR_DENSE_ROWS;
   expect_command(&f, "bicgstab --precond jacobi A.mtx");
-  CHECKF(strstr(f.advice.other, "a direct solver") && strstr(f.advice.other, "n = 2000"), "%s", f.advice.other);
+  CHECKF(strstr(f.advice.other, "a direct solver: install libsuitesparse-dev"), "%s", f.advice.other);
+  f.has_direct = 1;
+  advise(&f);
+  CHECKF(strstr(f.advice.other, "a direct solver: --fallback direct,") && strstr(f.advice.other, "n = 2000"), "%s",
+         f.advice.other);
+  f.run.result.outcome = WR_CONVERGED, f.run.verdict.met_tolerance = 1, f.run.verdict.backward_error = 0.5;
+  advise(&f); /* the fallback follows iterations that fail, which these do by that measure */
+  CHECKF(strstr(f.advice.other, "--stop backward --fallback direct,") != NULL, "%s", f.advice.other);
+  f.run.result.direct.tried = 1;
+  advise(&f);
+  CHECK(f.advice.other[0] == '\0');
+  f = failure_of(WR_BREAKDOWN);
+  f.matrix.n = WR_DENSE_ROWS;
   f.matrix.n++;
   advise(&f);
   CHECK(f.advice.other[0] == '\0');
@@ -207,7 +235,7 @@ static void follow(const wr_option *options, void *settings, const char *command
 static void test_end(void) {
   int longest = 0;
   for (int outcome = WR_CONVERGED; outcome <= WR_NON_FINITE; outcome++)
-    for (int kind = 0; kind < 64; kind++) {
+    for (int kind = 0; kind < 128; kind++) {
       char seen[32][128];
       int count = 0;
       failure f = failure_of((wr_outcome)outcome);
@@ -215,6 +243,7 @@ static void test_end(void) {
       f.matrix.zero_diagonals = kind & 1, f.matrix.row_spread = kind & 2 ? 1e6 : 1,
       f.matrix.symmetric = (kind & 4) != 0;
       f.settings.precision = kind & 8 ? F32 : F64;
+      f.has_direct = (kind & 64) != 0;
       f.settings.scale = kind & 16 ? SCALE_NONE : AUTO, f.settings.method = (kind & 32) != 0;
       CASE("advice that is followed");
       for (advise(&f); f.advice.command[0] && count < 32; advise(&f)) {
@@ -222,7 +251,8 @@ static void test_end(void) {
         for (int k = 0; k < count; k++) CHECKF(strcmp(seen[k], seen[count]) != 0, "again: %s", seen[k]);
         follow(more_options, &f.settings, seen[count++]);
       }
-      CHECKF(count > 0 && count <= 12, "outcome %d, kind %d: %d commands", outcome, kind, count);
+      CHECKF((strstr(seen[count - 1], "--fallback direct") != NULL) == f.has_direct, "%s", seen[count - 1]);
+      CHECKF(count > 0 && count <= 13, "outcome %d, kind %d: %d commands", outcome, kind, count);
       CHECKF(strstr(f.advice.remedy, "direct solver") != NULL, "%s", f.advice.remedy);
       longest = count > longest ? count : longest;
     }
@@ -233,7 +263,7 @@ static void test_end(void) {
 static void test_options_exist(void) {
   CASE("the options of bicgstab");
   static const char *const names[] = {"max-iterations", "stop",       "precision", "precond",
-                                      "method",         "scale",      "time-limit", "tolerance"};
+                                      "method",         "scale",      "time-limit", "tolerance", "fallback"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
     CHECKF(wr_option_find(wr_bicgstab_table, names[k]) != NULL, "%s", names[k]);
   failure f = failure_of(WR_TIME_LIMIT);

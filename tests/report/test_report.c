@@ -352,6 +352,34 @@ static void test_backward_error(void) {
   free(text);
 }
 
+/* What a direct solver did after the iterations. */
+static void test_direct(void) {
+  wr_run run = fixture_run(&fixture_cpu_csr, 0, 2, 1e-3);
+  CASE("a direct solver");
+  run.result.direct = (wr_direct_facts){.tried = 1, .used = 1, .outcome = WR_CONVERGED, .after = WR_BREAKDOWN,
+                                        .entries = 4480200, .blocks = 7, .largest_block = 1, .bytes = 71680000,
+                                        .refinements = 1, .seconds = 0.5, .pivots = 0.01};
+  char *text = report("bicgstab", &run, 0);
+  CHECK_HAS(text, "solved directly, after 54 iterations: ||b - A x|| = ");
+  CHECK_HAS(text, " direct LU factors by KLU: 4.48 M entries, ");
+  CHECK_HAS(text,
+            " times those of the matrix, 7 blocks, the largest of 1 row, 71.7 MB, 500 ms; 1 step of refinement; the "
+            "iterations had ended with breakdown ");
+  free(text);
+  run.result.outcome = WR_STAGNATED, run.verdict.met_tolerance = 0;
+  run.result.direct = (wr_direct_facts){.tried = 1, .outcome = WR_BREAKDOWN, .after = WR_STAGNATED};
+  SET_TEXT(run.result.direct.why, "the matrix is singular");
+  text = report("bicgstab", &run, 0);
+  CHECK_HAS(text, "not converged (stagnated) after 54 iterations");
+  CHECK_HAS(text,
+            " direct LU factors by KLU did not help: the matrix is singular; the iterations had ended with stagnated ");
+  free(text);
+  run.result.direct.tried = 0;
+  text = report("bicgstab", &run, 0);
+  CHECK(strstr(text, "KLU") == NULL);
+  free(text);
+}
+
 /* What to try comes last, and its command is what a shell reads as it was, wherever the lines end. */
 static void test_advice(void) {
   wr_run run = fixture_run(&fixture_cpu_csr, 0, 2, 1e-3);
@@ -490,6 +518,7 @@ int main(void) {
   test_bicgstab();
   test_doubtful();
   test_backward_error();
+  test_direct();
   test_advice();
   test_wide_words();
   test_certificate();

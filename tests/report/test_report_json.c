@@ -108,6 +108,42 @@ static void test_others(const char *text) {
   CHECK(strcmp(json_at(text, "runs/3"), "(absent)") == 0);
 }
 
+static void test_direct(void) {
+  CASE("a direct solver");
+  wr_run runs[] = {fixture_run(&fixture_cpu_csr, 0.125, 0.25, 0x1p-9),
+                   fixture_run(&fixture_cusparse, 0.125, 0.25, 0x1p-9)};
+  wr_problem_facts problem = fixture_problem("bicgstab");
+  runs[0].result.direct = (wr_direct_facts){.tried = 1, .used = 1, .outcome = WR_CONVERGED, .after = WR_BREAKDOWN,
+                                            .entries = 4480200, .blocks = 7, .largest_block = 3, .bytes = 71680000,
+                                            .refinements = 1, .seconds = 0.5, .pivots = 0.25, .measure = 0x1p-50,
+                                            .backward = 0x1p-52};
+  char *text = report(&problem, runs, 2, "");
+  CHECK_IS("runs/0/result/direct/by", "\"KLU\"");
+  CHECK_IS("runs/0/result/direct/outcome", "\"converged\"");
+  CHECK_IS("runs/0/result/direct/used", "true");
+  CHECK_IS("runs/0/result/direct/after", "\"breakdown\"");
+  CHECK_IS("runs/0/result/direct/entries", "4480200");
+  CHECK_IS("runs/0/result/direct/blocks", "7");
+  CHECK_IS("runs/0/result/direct/largest_block", "3");
+  CHECK_IS("runs/0/result/direct/bytes", "71680000");
+  CHECK_REAL("runs/0/result/direct/factorise_s", 0.5);
+  CHECK_REAL("runs/0/result/direct/pivot_ratio", 0.25);
+  CHECK_IS("runs/0/result/direct/refinements", "1");
+  CHECK_REAL("runs/0/result/direct/measure", 0x1p-50);
+  CHECK_REAL("runs/0/result/direct/backward_error", 0x1p-52);
+  CHECK_IS("runs/0/result/direct/why", "\"\"");
+  CHECK_IS("runs/1/result/direct", "null");
+  free(text);
+  runs[0].result.direct.outcome = WR_BREAKDOWN, runs[0].result.direct.entries = 0, runs[0].result.direct.singular = 1;
+  SET_TEXT(runs[0].result.direct.why, "singular");
+  text = report(&problem, runs, 2, "");
+  CHECK_IS("runs/0/result/direct/measure", "null");
+  CHECK_IS("runs/0/result/direct/pivot_ratio", "null");
+  CHECK_IS("runs/0/result/direct/singular", "true");
+  CHECK_IS("runs/0/result/direct/why", "\"singular\"");
+  free(text);
+}
+
 static void test_backward(void) {
   CASE("backward error, advice");
   wr_run runs[] = {fixture_run(&fixture_cpu_csr, 0.125, 0.25, 0x1p-9),
@@ -352,6 +388,7 @@ int main(void) {
   test_writer();
   test_escapes();
   test_values();
+  test_direct();
   test_backward();
   test_certificate();
   test_bicgstab();

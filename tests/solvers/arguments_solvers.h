@@ -141,6 +141,31 @@ static void try_residual_find(void) {
   wr_system_free(&system);
 }
 
+/* A build without KLU has the same checks in front. */
+static void try_direct_solve(void) {
+  wr_system system, none = {0};
+  wr_direct_facts facts = {.entries = 7};
+  wr_direct_options good = {.tolerance = 1e-8}, bad = {.tolerance = -1}, infinite = {.tolerance = (double)INFINITY};
+  double x[SIZE] = {7};
+  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
+  REFUSED("system is NULL", wr_direct_solve(NULL, &good, NULL, x, &facts));
+  REFUSED("system is not built", wr_direct_solve(&none, &good, NULL, x, &facts));
+  REFUSED("options is NULL", wr_direct_solve(&system, NULL, NULL, x, &facts));
+  REFUSED("options->tolerance is -1", wr_direct_solve(&system, &bad, NULL, x, &facts));
+  REFUSED("options->tolerance is inf", wr_direct_solve(&system, &infinite, NULL, x, &facts));
+  bad.tolerance = (double)NAN;
+  REFUSED("options->tolerance is nan", wr_direct_solve(&system, &bad, NULL, x, &facts));
+  REFUSED("x is NULL", wr_direct_solve(&system, &good, NULL, NULL, &facts));
+  REFUSED("facts is NULL", wr_direct_solve(&system, &good, NULL, x, NULL));
+  CHECK(x[0] == 7 && facts.entries == 7);
+  wr_system_free(&system);
+}
+
+static void try_direct_check(void) {
+  wr_status status = wr_direct_check();
+  CHECK(status == WR_OK || status == WR_EUNAVAILABLE);
+}
+
 static void try_bicgstab_last_product(void) {
   wr_bicgstab none = {0};
   double u[SIZE];
@@ -464,6 +489,7 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_bicgstab_last_product", try_bicgstab_last_product},                                        \
       {"wr_system_below_f32", try_system_below_f32},                                                  \
       {"wr_residual_backward", try_residual_backward},                                                \
+      {"wr_direct_check", try_direct_check}, {"wr_direct_solve", try_direct_solve},                 \
       {"wr_residual_row", try_residual_row}, {"wr_residual_find", try_residual_find},                 \
       {"wr_method_bicgstab", try_method_bicgstab}, {"wr_method_bicgstabl", try_method_bicgstabl},     \
       {"wr_method_idr", try_method_idr}, {"wr_method_cg", try_method_cg},                             \

@@ -268,10 +268,26 @@ test_package_needs_zlib() {
   expect 'the refusal does not say how to make one nevertheless'
   [ ! -d "$tree/build/obj" ]
   expect 'the package is refused after something was built'
-  make_apart -n package ZLIB=0 && grep -q tools/make_deb.sh "$tree.output"
+  make_apart -n package ZLIB=0 KLU=0 && grep -q tools/make_deb.sh "$tree.output"
   expect 'ZLIB=0 makes no package'
   make_apart -n V=1 programs ZLIB=0 && ! grep -q -e -lz -e WR_HAVE_ZLIB "$tree.output"
   expect 'ZLIB=0 builds with zlib'
+}
+
+# The same for KLU. What needs no zlib is asked for without it, so that KLU alone decides.
+test_package_needs_klu() {
+  clear_tree
+  file no_klu 'case " $* " in *" -lklu "*) exit 1 ;; esac\nexec gcc "$@"'
+  ! make_apart package CC="sh $tree/no_klu" ZLIB=0
+  expect 'a package is made without KLU'
+  grep -q 'make deb KLU=0 for a package without it' "$tree.output"
+  expect 'the refusal does not say how to make one nevertheless'
+  [ ! -d "$tree/build/obj" ]
+  expect 'the package is refused after something was built'
+  make_apart -n package ZLIB=0 KLU=0 && grep -q tools/make_deb.sh "$tree.output"
+  expect 'KLU=0 makes no package'
+  make_apart -n V=1 programs KLU=0 && ! grep -q -e -lklu -e WR_HAVE_KLU "$tree.output"
+  expect 'KLU=0 builds with KLU'
 }
 
 test_debian() {
@@ -288,6 +304,7 @@ test_runner
 test_chosen_tests
 test_warnings
 test_package_needs_zlib
+test_package_needs_klu
 test_debian
 echo "test_tools: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
