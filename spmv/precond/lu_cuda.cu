@@ -77,6 +77,7 @@ static wr_status count_blocks(wr_env *env, const wr_lu_cuda_options *options, wr
   TRY(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, WR_LU_THREADS, shared)));
   if (each == 0) TRY(wr_fail(WR_EUNAVAILABLE, "%s has no room for a triangular solve", env->device_name));
   s->blocks = (unsigned)(options->blocks > 0 && options->blocks < processors ? options->blocks : processors);
+  if (s->info.phases == 1 && s->info.runs == 1) s->blocks = 1;
   if (!together && s->way != WR_LU_LAUNCHES) s->blocks = 1;
   s->info.blocks = s->blocks;
 done:
@@ -94,7 +95,7 @@ static void describe(const wr_lu *lu, const wr_lu_slices *f, wr_lu_cuda_info *in
 extern "C" wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr_lu_cuda_options *options,
                                           wr_lu_cuda **solver) {
   wr_status status;
-  const wr_lu_cuda_options usual = {WR_LU_VALUES, 0};
+  const wr_lu_cuda_options usual = {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL};
   wr_lu_slices f = {};
   wr_lu_cuda *s = NULL;
   *solver = NULL;
@@ -102,7 +103,7 @@ extern "C" wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr
   TRY(wr_cuda_enter(env));
   TRY(wr_alloc_zeroed(&s, 1, sizeof *s, what));
   s->type = env->type, s->n = lu->n, s->way = options->way;
-  TRY(wr_lu_slices_make(lu, s->way == WR_LU_VALUES, &f));
+  TRY(wr_lu_slices_make(lu, s->way == WR_LU_VALUES, options->gates, &f));
   s->slots = f.slots, s->lower = (int32_t)f.lower;
   describe(lu, &f, &s->info);
   TRY(count_blocks(env, options, s));

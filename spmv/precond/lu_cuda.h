@@ -3,7 +3,7 @@
 #define WR_LU_CUDA_H
 
 #include "spmv/device/env.h"
-#include "spmv/precond/lu.h"
+#include "spmv/precond/lu_slices.h"
 
 WR_C_BEGIN
 
@@ -18,7 +18,8 @@ typedef enum wr_lu_way {
 
 typedef struct wr_lu_cuda_options {
   wr_lu_way way;
-  int blocks; /* 0: one for each multiprocessor; for WR_LU_LAUNCHES at most */
+  int blocks;        /* 0: one for each multiprocessor     */
+  wr_lu_gates gates; /* for WR_LU_VALUES                   */
 } wr_lu_cuda_options;
 
 typedef struct wr_lu_cuda_info {
@@ -34,9 +35,9 @@ typedef struct wr_lu_cuda_info {
 wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr_lu_cuda_options *options, wr_lu_cuda **solver);
 wr_status wr_lu_cuda_create(const wr_lu *lu, wr_env *env, wr_lu_cuda **solver);
 
-/* z := U^-1 L^-1 r. Both have n elements and are different vectors. Asynchronous; allocates nothing; can be recorded in a loop that
- * is not resident (loop.h). The sum of a row is added in f64 in an order that follows from the factors, so each run gives the same
- * bits; a row with more than 512 elements is added up in parts that are rounded to the type. */
+/* z := U^-1 L^-1 r. Both have n elements and are different vectors. Asynchronous; allocates nothing; can be recorded in a
+ * loop that is not resident (loop.h). The sum of a row is added in f64 in an order that follows from the factors, so each
+ * run gives the same bits; a row with more than 512 elements is added up in parts that are rounded to the type. */
 wr_status wr_lu_cuda_apply(wr_lu_cuda *solver, wr_env *env, const wr_vec *r, wr_vec *z);
 
 const wr_lu_cuda_info *wr_lu_cuda_get_info(const wr_lu_cuda *solver);

@@ -6,8 +6,8 @@
 
 enum { LANES = 32, CLASS = 4, CLASSES = WR_LU_LONGEST / CLASS + 1 }; /* unknowns are sorted by length / CLASS */
 
-/* The unknowns of one factor, in an order in which each is behind those that it needs. An unknown adds up entries begin..begin +
- * length of the factor or, if begin is negative, the unknowns ~begin..~begin + length. */
+/* The unknowns of one factor, in an order in which each is behind those that it needs. An unknown adds up entries
+ * begin..begin + length of the factor or, if begin is negative, the unknowns ~begin..~begin + length. */
 typedef struct half {
   int64_t n, count; /* rows, unknowns */
   const int64_t *ptr;
@@ -51,7 +51,8 @@ static void add_row(half *h, int64_t i) {
     int64_t first = h->count, parts = parts_of(length);
     for (int64_t p = 0; p < parts; p++) {
       int64_t skipped = p * WR_LU_LONGEST, left = length - skipped;
-      add_unknown(h, begin < 0 ? ~(~begin + skipped) : begin + skipped, left < WR_LU_LONGEST ? left : WR_LU_LONGEST, -1);
+      add_unknown(h, begin < 0 ? ~(~begin + skipped) : begin + skipped, left < WR_LU_LONGEST ? left : WR_LU_LONGEST,
+                  -1);
     }
     begin = ~first, length = parts;
   }
@@ -97,7 +98,8 @@ done:
   return status;
 }
 
-static wr_status half_make(half *h, int64_t n, const int64_t *ptr, const int32_t *col, const double *val, int is_upper) {
+static wr_status half_make(half *h, int64_t n, const int64_t *ptr, const int32_t *col, const double *val,
+                           int is_upper) {
   wr_status status;
   const char *what = "the unknowns of a triangular factor";
   int64_t count = 0;
@@ -154,7 +156,8 @@ static void cut(const half *h, int64_t base, int64_t level, int is_upper, wr_lu_
       uint32_t shape;
       count = next_slice(h, k, begin, end, &shape);
       if (s->slice)
-        s->slice[s->slices] = (wr_lu_slice){(uint32_t)s->groups, (int32_t)(base + k), -1, shape | (uint32_t)is_upper << 16};
+        s->slice[s->slices] =
+            (wr_lu_slice){(uint32_t)s->groups, (int32_t)(base + k), -1, shape | (uint32_t)is_upper << 16};
       s->slices++, s->groups += shape & 255;
     }
   }
@@ -208,7 +211,8 @@ static void find_phases(wr_lu_slices *s, int merged, wr_lu_phase *phase) {
 
 /* ---- Entries ---- */
 
-/* A level as its slices see it: unknowns above `newest` - slots, from `run` on, are in shared memory; run = unknowns: none is. */
+/* A level as its slices see it: unknowns above `newest` - slots, from `run` on, are in shared memory; run = unknowns:
+ * none is. */
 typedef struct level_view {
   int64_t run, newest;
 } level_view;
@@ -219,7 +223,8 @@ static int32_t column_for(const wr_lu_slices *s, const level_view *view, int64_t
 }
 
 /* Entries of lane l of a slice. base: the first unknown of its factor. */
-static void fill_lane(const half *h, int64_t base, wr_lu_slices *s, const wr_lu_slice *slice, const level_view *view, int l) {
+static void fill_lane(const half *h, int64_t base, wr_lu_slices *s, const wr_lu_slice *slice, const level_view *view,
+                      int l) {
   int width = slice->shape & 255, count = (int)(slice->shape >> 8 & 31) + 1, log_lanes = slice->shape >> 13 & 7;
   int64_t at = LANES * (int64_t)slice->group + l;
   int64_t u = l >> log_lanes < count ? h->sorted[slice->first - base + (l >> log_lanes)] : -1;
@@ -231,25 +236,42 @@ static void fill_lane(const half *h, int64_t base, wr_lu_slices *s, const wr_lu_
   }
 }
 
-/* The slices of one level, with its gate. */
-static void fill_level(const half *h, int64_t base, wr_lu_slices *s, int64_t level, const level_view *view) {
+/* The gate of slices of a level; -1: none, or by slice. */
+static int32_t level_gate(const wr_lu_slices *s, int64_t level, const level_view *view, wr_lu_gates gates) {
+  if (view->run < s->unknowns || level < 2 || gates != WR_LU_GATE_LEVEL) return -1;
+  return (int32_t)(end_of_level(s, level - 2) - 1);
+}
+
+/* The last input of a slice that is not part of a run. */
+static int32_t last_input(const wr_lu_slices *s, const wr_lu_slice *slice) {
+  int32_t last = -1;
+  for (int64_t k = 0; k < LANES * (int64_t)(slice->shape & 255); k++) {
+    int32_t col = s->col[LANES * (int64_t)slice->group + k];
+    if (col > last) last = col;
+  }
+  return last;
+}
+
+static void fill_level(const half *h, int64_t base, wr_lu_slices *s, int64_t level, const level_view *view,
+                       wr_lu_gates gates) {
   int64_t begin = s->level_slice[level], end = s->level_slice[level + 1];
-  int32_t gate = view->run == s->unknowns && level >= 2 ? (int32_t)(end_of_level(s, level - 2) - 1) : -1;
+  int32_t gate = level_gate(s, level, view, gates);
 #pragma omp parallel for if (end - begin > 1024)
   for (int64_t k = begin; k < end; k++) {
-    s->slice[k].gate = gate;
     for (int l = 0; l < LANES; l++) fill_lane(h, base, s, &s->slice[k], view, l);
+    s->slice[k].gate = gate;
+    if (view->run == s->unknowns && gates == WR_LU_GATE_INPUT) s->slice[k].gate = last_input(s, &s->slice[k]);
   }
 }
 
-static void fill(const half *lower, const half *upper, wr_lu_slices *s) {
+static void fill(const half *lower, const half *upper, wr_lu_gates gates, wr_lu_slices *s) {
   for (int64_t p = 0; p < s->phases; p++) {
     int64_t level = s->phase[p].level;
     level_view view = {s->phase[p].levels ? s->slice[s->phase[p].begin].first : s->unknowns, 0};
     for (; level < s->lower_levels + s->upper_levels && s->level_slice[level] < s->phase[p].end; level++) {
       int is_upper = level >= s->lower_levels;
       view.newest = end_of_level(s, level) - 1;
-      fill_level(is_upper ? upper : lower, is_upper ? s->lower : 0, s, level, &view);
+      fill_level(is_upper ? upper : lower, is_upper ? s->lower : 0, s, level, &view, gates);
     }
   }
 }
@@ -283,7 +305,7 @@ done:
   return status;
 }
 
-wr_status wr_lu_slices_make(const wr_lu *lu, int merged, wr_lu_slices *s) {
+wr_status wr_lu_slices_make(const wr_lu *lu, int merged, wr_lu_gates gates, wr_lu_slices *s) {
   wr_status status;
   half lower = {0}, upper = {0};
   wr_lu_slice *slice = NULL;
@@ -300,7 +322,7 @@ wr_status wr_lu_slices_make(const wr_lu *lu, int merged, wr_lu_slices *s) {
   cut_both(&lower, &upper, s);
   s->level_slice[lower.levels + upper.levels] = (int32_t)s->slices;
   TRY(allocate(s, merged));
-  fill(&lower, &upper, s);
+  fill(&lower, &upper, gates, s);
   fill_unknowns(lu, &lower, &upper, s);
 done:
   half_free(&lower), half_free(&upper);

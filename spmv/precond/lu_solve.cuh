@@ -1,12 +1,13 @@
 /* The kernel that solves with both triangular factors (lu_slices.h). Its blocks run at the same time.
  *
- * Slice s of a phase that all blocks share is taken by warp s modulo the number of warps, counted over blocks first, so that the
- * slices of a small level are on different multiprocessors. Each warp takes its slices in ascending order and an unknown needs
- * unknowns of earlier slices alone, so the first slice that is not finished can always go on.
+ * Slice s of a phase that all blocks share is taken by warp s modulo the number of warps, counted over blocks first, so
+ * that the slices of a small level are on different multiprocessors. Each warp takes its slices in ascending order and an
+ * unknown needs unknowns of earlier slices alone, so the first slice that is not finished can always go on.
  *
- * WAITS: an unknown waits for its inputs one by one. Before a launch all of w is EMPTY, a NaN that no computed value is equal to, so
- * a value and the news that it is there are one word, and no fence is needed. There are two vectors w, which launches use in
- * turn: a thread that stores an unknown makes it EMPTY in the other one. Not WAITS: a grid barrier stands behind each phase.
+ * WAITS: an unknown waits for its inputs one by one. Before a launch all of w is EMPTY, a NaN that no computed value is
+ * equal to, so a value and the news that it is there are one word, and no fence is needed. There are two vectors w, which
+ * launches use in turn: a thread that stores an unknown makes it EMPTY in the other one. Not WAITS: a grid barrier stands
+ * behind each phase.
  *
  * Inputs are read by volatile loads, which take them from L2, where other multiprocessors store them. */
 #ifndef WR_LU_SOLVE_CUH
@@ -68,11 +69,17 @@ struct wr_lu_begun {
 };
 
 template <typename T>
-static __device__ inline int wr_lu_width(const wr_lu_begun<T> &b) { return (int)(b.slice.shape & 255); }
+static __device__ inline int wr_lu_width(const wr_lu_begun<T> &b) {
+  return (int)(b.slice.shape & 255);
+}
 template <typename T>
-static __device__ inline int wr_lu_log_lanes(const wr_lu_begun<T> &b) { return (int)(b.slice.shape >> 13 & 7); }
+static __device__ inline int wr_lu_log_lanes(const wr_lu_begun<T> &b) {
+  return (int)(b.slice.shape >> 13 & 7);
+}
 template <typename T>
-static __device__ inline bool wr_lu_is_upper(const wr_lu_begun<T> &b) { return b.slice.shape >> 16 & 1; }
+static __device__ inline bool wr_lu_is_upper(const wr_lu_begun<T> &b) {
+  return b.slice.shape >> 16 & 1;
+}
 
 /* The unknown that the lane is to store; -1: none. */
 template <typename T>

@@ -25,8 +25,8 @@ struct factors {
   std::vector<double> l_val, u_val, inverse;
   wr_lu lu = {};
 
-  /* U has the pattern of L with rows and columns in reverse. The sum of |values| of a row is at most 1/2 times the diagonal, so no
-   * error grows on its way. */
+  /* U has the pattern of L with rows and columns in reverse. The sum of |values| of a row is at most 1/2 times the diagonal, so
+   * errors do not grow. */
   factors(int64_t n, const lower_shape &shape, bool with_order) : l_ptr(1), u_ptr(1) {
     for (int64_t i = 0; i < n; i++) {
       add_row(i, shape(i), 1, l_col, l_val), l_ptr.push_back((int64_t)l_col.size());

@@ -1,5 +1,5 @@
-/* Solves with triangular factors on a device against substitution on the host in long double, within a bound that is found along
- * with the answer; in all ways in which blocks wait, with the same bits. */
+/* Solves with triangular factors on a device against substitution on the host in long double, within a bound that is
+ * found along with the answer; in all ways in which blocks wait, with the same bits. */
 #include <math.h>
 #include <string.h>
 
@@ -18,8 +18,9 @@ struct bounded {
   std::vector<long double> value, error; /* the exact result, and what the device's may differ from it */
 };
 
-/* x := (given - sum of val * x[col]) * inverse, and its bound. A stored element is rounded to the type (u), a sum of k terms in f64
- * (v each). A long row is rounded two or three times more. Each rounding is taken as twice its bound, for terms of higher order. */
+/* x := (given - sum of val * x[col]) * inverse, and its bound. A stored element is rounded to the type (u), a sum of k
+ * terms in f64 (v each). A long row is rounded two or three times more. Each rounding is taken as twice its bound, for
+ * terms of higher order. */
 static void solve_row(long double given, long double given_error, int64_t begin, int64_t end, const int32_t *col,
                       const double *val, long double inverse, long double u, bounded &x, int64_t i) {
   long double sum = given, error = given_error, size = fabsl(given) + given_error, v = DBL_EPSILON / 2;
@@ -43,8 +44,8 @@ static bounded solve_on_host(const wr_lu &lu, const vec &r, long double u) {
   for (int64_t i = 0; i < lu.n; i++)
     solve_row(r[index(i)], 0, lu.l_ptr[i], lu.l_ptr[i + 1], lu.l_col, lu.l_val, 1, u, y, i);
   for (int64_t i = lu.n - 1; i >= 0; i--)
-    solve_row(y.value[(size_t)i], y.error[(size_t)i], lu.u_ptr[i], lu.u_ptr[i + 1], lu.u_col, lu.u_val, lu.inverse[i], u,
-              x, i);
+    solve_row(y.value[(size_t)i], y.error[(size_t)i], lu.u_ptr[i], lu.u_ptr[i + 1], lu.u_col, lu.u_val, lu.inverse[i],
+              u, x, i);
   for (int64_t i = 0; i < lu.n; i++) z.value[index(i)] = x.value[(size_t)i], z.error[index(i)] = x.error[(size_t)i];
   return z;
 }
@@ -90,10 +91,12 @@ static void compare(const wr_env *env, const wr_lu &lu, const vec &r, const vec 
 static const struct {
   const char *name;
   wr_lu_cuda_options options;
-} ways[] = {{"values", {WR_LU_VALUES, 0}},
-            {"barriers", {WR_LU_BARRIERS, 0}},
-            {"launches", {WR_LU_LAUNCHES, 5}},
-            {"launches of many blocks", {WR_LU_LAUNCHES, 0}}};
+} ways[] = {{"values", {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL}},
+            {"values, gates of inputs", {WR_LU_VALUES, 0, WR_LU_GATE_INPUT}},
+            {"values, no gates", {WR_LU_VALUES, 7, WR_LU_GATE_NONE}},
+            {"barriers", {WR_LU_BARRIERS, 0, WR_LU_GATE_LEVEL}},
+            {"launches", {WR_LU_LAUNCHES, 5, WR_LU_GATE_LEVEL}},
+            {"launches of many blocks", {WR_LU_LAUNCHES, 0, WR_LU_GATE_LEVEL}}};
 
 static void test_factors(wr_env *env, const wr_lu &lu, int64_t levels) {
   vec first[2];
@@ -140,7 +143,8 @@ static lower_shape irregular(int64_t most, int64_t reach) {
   };
 }
 
-/* Wide levels and chains in turn: `wide` rows that need the last row of the chain before them, then `length` rows in a chain. */
+/* Wide levels and chains in turn: `wide` rows that need the last row of the chain before them, then `length` rows in a
+ * chain. */
 static lower_shape mixed(int64_t wide, int64_t length) {
   return [=](int64_t i) {
     int64_t period = wide + length, place = i % period, first = i - place;
@@ -197,16 +201,16 @@ static void test_format(wr_env *) {
   CASE("the format");
   wr_lu_slices s;
   factors small(700, chain, true), wide(60 * 60, grid(60), false), both(2 * 2060, mixed(2000, 60), false);
-  CHECK_OK(wr_lu_slices_make(&small.lu, 0, &s));
+  CHECK_OK(wr_lu_slices_make(&small.lu, 0, WR_LU_GATE_LEVEL, &s));
   CHECK(s.phases == 1 && s.phase[0].levels == 1400 && s.slots == 2048);
   wr_lu_slices_free(&s);
-  CHECK_OK(wr_lu_slices_make(&both.lu, 1, &s));
+  CHECK_OK(wr_lu_slices_make(&both.lu, 1, WR_LU_GATE_LEVEL, &s));
   int64_t runs = 0, gates = 0;
   for (int64_t p = 0; p < s.phases; p++) runs += s.phase[p].levels > 0;
   for (int64_t k = 0; k < s.slices; k++) gates += s.slice[k].gate >= 0;
   CHECK(runs >= 3 && s.phases > runs && gates > 0);
   wr_lu_slices_free(&s);
-  CHECK_OK(wr_lu_slices_make(&wide.lu, 0, &s));
+  CHECK_OK(wr_lu_slices_make(&wide.lu, 0, WR_LU_GATE_LEVEL, &s));
   CHECK(s.lower == 3600 && s.unknowns == 7200 && s.lower_levels == 119);
   wr_lu_slices_free(&s);
 }
