@@ -38,6 +38,7 @@ struct factors {
       order.push_back((int32_t)i);
     }
     for (int64_t i = n - 1; i > 0; i--) std::swap(order[(size_t)i], order[(size_t)drawn(i + 5, i + 1)]);
+    l_col.reserve(1), u_col.reserve(1); /* so that there are arrays even if they are empty */
     lu.n = n, lu.l_ptr = l_ptr.data(), lu.u_ptr = u_ptr.data(), lu.l_col = l_col.data(), lu.u_col = u_col.data();
     lu.l_val = l_val.data(), lu.u_val = u_val.data(), lu.inverse = inverse.data();
     lu.order = with_order ? order.data() : nullptr;
