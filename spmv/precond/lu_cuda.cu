@@ -1,0 +1,180 @@
+#include "spmv/precond/lu_cuda.h"
+
+#include "config/memory.h"
+#include "spmv/device/check.cuh"
+#include "spmv/device/device_memory.h"
+#include "spmv/precond/lu_solve.cuh"
+
+struct wr_lu_cuda {
+  wr_type type;
+  int64_t n, stride, slots;
+  int32_t lower;
+  wr_lu_way way;
+  unsigned blocks;
+  wr_lu_slice *slice; /* of lu_slices.h, on the device */
+  wr_lu_phase *phase;
+  int32_t *level_slice, *source, *into, *col;
+  void *val, *inverse;
+  void *w;
+  wr_lu_counts *counts;
+  wr_lu_cuda_info info;
+};
+
+static const char *const what = "triangular factors by levels";
+
+/* *block := count elements, on the device. */
+template <typename T>
+static wr_status put(wr_env *env, wr_lu_cuda *s, T **block, const void *from, int64_t count, wr_conversion how) {
+  wr_status status;
+  int64_t size = wr_conversion_device_size(how);
+  TRY(wr_device_alloc(env, block, count, (size_t)size, what));
+  TRY(wr_device_upload(env, *block, from, count, how));
+  s->info.bytes += (double)(count * size);
+done:
+  return status;
+}
+
+static wr_status put_all(wr_env *env, const wr_lu_slices *f, wr_lu_cuda *s) {
+  wr_status status;
+  wr_conversion values = env->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES;
+  int64_t levels = f->lower_levels + f->upper_levels, vectors = s->way == WR_LU_VALUES ? 2 : 1;
+  TRY(put(env, s, &s->slice, f->slice, 2 * f->slices, WR_AS_8_BYTES));
+  TRY(put(env, s, &s->phase, f->phase, 2 * f->phases, WR_AS_8_BYTES));
+  TRY(put(env, s, &s->level_slice, f->level_slice, levels + 1, WR_AS_4_BYTES));
+  TRY(put(env, s, &s->source, f->source, f->unknowns, WR_AS_4_BYTES));
+  TRY(put(env, s, &s->into, f->into, f->unknowns - f->lower, WR_AS_4_BYTES));
+  TRY(put(env, s, &s->inverse, f->inverse, f->unknowns - f->lower, values));
+  TRY(put(env, s, &s->col, f->col, WR_WARP * f->groups, WR_AS_4_BYTES));
+  TRY(put(env, s, &s->val, f->val, WR_WARP * f->groups, values));
+  s->stride = (f->unknowns + 31) / 32 * 32;
+  TRY(wr_device_alloc(env, &s->w, vectors * s->stride, (size_t)wr_type_bytes(env->type), what));
+  TRY(wr_device_alloc_zeroed(env, &s->counts, 1, sizeof *s->counts, what));
+  TRY(WR_CUDA(cudaMemsetAsync(s->w, 0xff, (size_t)(vectors * s->stride * wr_type_bytes(env->type)),
+                              (cudaStream_t)env->stream)));
+  s->info.bytes += (double)(vectors * s->stride * wr_type_bytes(env->type));
+done:
+  return status;
+}
+
+template <typename T>
+static const void *kernel_of(wr_lu_way way) {
+  return way == WR_LU_VALUES     ? (const void *)wr_lu_solve<T, true, false>
+         : way == WR_LU_BARRIERS ? (const void *)wr_lu_solve<T, false, true>
+                                 : (const void *)wr_lu_solve<T, false, false>;
+}
+
+/* s->blocks := as many as run at the same time: one a multiprocessor, or one in all if there are no cooperative launches. */
+static wr_status count_blocks(wr_env *env, const wr_lu_cuda_options *options, wr_lu_cuda *s) {
+  wr_status status;
+  int together = 0, each = 0;
+  size_t shared = (size_t)(s->slots * wr_type_bytes(s->type));
+  const void *kernel = s->type == WR_F32 ? kernel_of<float>(s->way) : kernel_of<double>(s->way);
+  int64_t processors = wr_cuda_processors(env);
+  TRY(wr_cuda_check_image(env));
+  TRY(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
+  TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   (int)(WR_LU_MOST_SLOTS * sizeof(double)))));
+  TRY(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, WR_LU_THREADS, shared)));
+  if (each == 0) TRY(wr_fail(WR_EUNAVAILABLE, "%s has no room for a triangular solve", env->device_name));
+  s->blocks = (unsigned)(options->blocks > 0 && options->blocks < processors ? options->blocks : processors);
+  if (s->info.phases == 1 && s->info.runs == 1) s->blocks = 1;
+  if (!together && s->way != WR_LU_LAUNCHES) s->blocks = 1;
+  s->info.blocks = s->blocks;
+done:
+  return status;
+}
+
+static void describe(const wr_lu *lu, const wr_lu_slices *f, wr_lu_cuda_info *info) {
+  info->lower_levels = f->lower_levels, info->upper_levels = f->upper_levels;
+  info->entries = lu->l_ptr[lu->n] + lu->u_ptr[lu->n];
+  info->phases = f->phases;
+  for (int64_t p = 0; p < f->phases; p++) info->runs += f->phase[p].levels > 0;
+  for (int64_t k = 0; k < WR_WARP * f->groups; k++) info->padding += f->col[k] == WR_LU_NONE;
+}
+
+extern "C" wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr_lu_cuda_options *options,
+                                          wr_lu_cuda **solver) {
+  wr_status status;
+  const wr_lu_cuda_options usual = {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL};
+  wr_lu_slices f = {};
+  wr_lu_cuda *s = NULL;
+  *solver = NULL;
+  if (options == NULL) options = &usual;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_alloc_zeroed(&s, 1, sizeof *s, what));
+  s->type = env->type, s->n = lu->n, s->way = options->way;
+  TRY(wr_lu_slices_make(lu, s->way == WR_LU_VALUES, options->gates, &f));
+  s->slots = f.slots, s->lower = (int32_t)f.lower;
+  describe(lu, &f, &s->info);
+  TRY(count_blocks(env, options, s));
+  TRY(put_all(env, &f, s));
+  TRY(env->ops->wait(env));
+  *solver = s, s = NULL;
+done:
+  wr_lu_slices_free(&f);
+  wr_lu_cuda_destroy(s, env);
+  return status;
+}
+
+extern "C" wr_status wr_lu_cuda_create(const wr_lu *lu, wr_env *env, wr_lu_cuda **solver) {
+  return wr_lu_cuda_create_as(lu, env, NULL, solver);
+}
+
+template <typename T>
+static wr_lu_args<T> args_of(const wr_lu_cuda *s, const wr_vec *r, wr_vec *z) {
+  wr_lu_args<T> a = {};
+  a.slice = s->slice, a.phase = s->phase, a.level_slice = s->level_slice;
+  a.source = s->source, a.into = s->into, a.col = s->col;
+  a.val = (const T *)s->val, a.inverse = (const T *)s->inverse;
+  a.lower = s->lower, a.slots = (int)s->slots;
+  a.phase_begin = 0, a.phase_end = (int)s->info.phases;
+  a.w = (T *)s->w, a.stride = s->stride;
+  a.r = (const T *)r->data, a.z = (T *)z->data, a.counts = s->counts;
+  return a;
+}
+
+/* A kernel for each phase. */
+template <typename T>
+static wr_status launch_each(const wr_lu_cuda *s, wr_env *env, wr_lu_args<T> a, size_t shared) {
+  wr_status status = WR_OK;
+  for (int p = 0; p < (int)s->info.phases; p++) {
+    a.phase_begin = p, a.phase_end = p + 1;
+    TRY(WR_LAUNCH((wr_lu_solve<T, false, false>), s->blocks, WR_LU_THREADS, shared, env->stream, a));
+  }
+done:
+  return status;
+}
+
+template <typename T>
+static wr_status launch(const wr_lu_cuda *s, wr_env *env, const wr_vec *r, wr_vec *z) {
+  wr_lu_args<T> a = args_of<T>(s, r, z);
+  size_t shared = (size_t)s->slots * sizeof(T);
+  if (s->way == WR_LU_LAUNCHES) return launch_each(s, env, a, shared);
+  if (s->way == WR_LU_BARRIERS)
+    return WR_LAUNCH_TOGETHER((wr_lu_solve<T, false, true>), s->blocks, WR_LU_THREADS, shared, env->stream, a);
+  return WR_LAUNCH_TOGETHER((wr_lu_solve<T, true, false>), s->blocks, WR_LU_THREADS, shared, env->stream, a);
+}
+
+extern "C" wr_status wr_lu_cuda_apply(wr_lu_cuda *s, wr_env *env, const wr_vec *r, wr_vec *z) {
+  wr_status status;
+  TRY(wr_cuda_enter_now(env));
+  TRY(wr_cuda_check_vec(env, r, "r"));
+  TRY(wr_cuda_check_vec(env, z, "z"));
+  if (r->n != s->n || z->n != s->n || r->type != s->type || z->type != s->type || r->data == z->data)
+    TRY(wr_fail(WR_EUSAGE, "r and z must be two vectors of %lld elements of the factors' type", (long long)s->n));
+  z->writes++;
+  if (s->n == 0) return WR_OK;
+  TRY(s->type == WR_F32 ? launch<float>(s, env, r, z) : launch<double>(s, env, r, z));
+done:
+  return status;
+}
+
+extern "C" const wr_lu_cuda_info *wr_lu_cuda_get_info(const wr_lu_cuda *s) { return &s->info; }
+
+extern "C" void wr_lu_cuda_destroy(wr_lu_cuda *s, wr_env *env) {
+  if (s == NULL) return;
+  void *const blocks[] = {s->slice, s->phase, s->level_slice, s->source, s->into,
+                          s->col,   s->val,   s->inverse,     s->w,      s->counts};
+  for (void *block : blocks) wr_device_free(env, block);
+  wr_free(s);
+}
