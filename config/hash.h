@@ -20,8 +20,8 @@ WR_HASH uint64_t wr_hash(uint64_t key, uint64_t count) {
   return z ^ (z >> 31);
 }
 
-/* A vector of hashes: its elements are in (-1, -1/2] and [1/2, 1), multiples of 2^-16. Unlike signs alone they are orthogonal to
- * hardly any vector of a few small integers. Four vectors, 4 k to 4 k + 3, share the 64 bits that an index has. */
+/* A vector of hashes: its elements are in (-1, -1/2] and [1/2, 1), multiples of 2^-16. Unlike signs alone they are orthogonal
+ * to hardly any vector of a few small integers. Four vectors, 4 k to 4 k + 3, share the 64 bits that an index has. */
 enum { WR_HASH_LANES = 4 };
 WR_HASH uint64_t wr_hash_key(uint64_t vector) { return wr_hash(vector / WR_HASH_LANES, 0); }
 

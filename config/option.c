@@ -213,8 +213,17 @@ static wr_status set_flag(const wr_option *row, int *value, const char *text, co
   return WR_OK;
 }
 
-static wr_status set_text(char **value, const char *text) {
+static wr_status set_choice(const wr_option *row, int *value, const char *text, const char *where);
+
+static wr_status set_text(const wr_option *row, char **value, const char *text, const char *where) {
   size_t bytes = strlen(text) + 1;
+  if (row->choices != NULL) {
+    char name[WORD];
+    int position;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+    wr_status known = set_choice(row, &position, name, where);
+    if (known != WR_OK) return known;
+  }
   char *copy;
   wr_status status = wr_alloc(&copy, (int64_t)bytes, 1, "the text of an option");
   if (status != WR_OK) return status;
@@ -257,7 +266,7 @@ static wr_status set_row(const wr_option *row, void *settings, const char *text,
     case WR_OPTION_FLAG: return set_flag(row, value, text, where);
     case WR_OPTION_INT: return set_whole(row, value, text, where);
     case WR_OPTION_REAL: return set_real(row, value, text, where);
-    case WR_OPTION_TEXT: return set_text(value, text);
+    case WR_OPTION_TEXT: return set_text(row, value, text, where);
     case WR_OPTION_CHOICE: return set_choice(row, value, text, where);
   }
   return wr_fail(WR_EINTERNAL, "%s: the row '%s' has no type", where, row->name);
@@ -325,6 +334,7 @@ void wr_option_range(const wr_option *row, char *text, size_t size) {
   double unlimited = row->type == WR_OPTION_INT ? 0x1p63 : DBL_MAX;
   if (row->type == WR_OPTION_FLAG) snprintf(text, size, "yes or no");
   if (row->type == WR_OPTION_CHOICE) snprintf(text, size, "one of %s", row->choices != NULL ? row->choices : "nothing");
+  if (row->type == WR_OPTION_TEXT && row->choices != NULL) snprintf(text, size, "one of %s", row->choices);
   if (row->type != WR_OPTION_INT && row->type != WR_OPTION_REAL) return;
   int has_least = row->min > -unlimited, has_most = row->max < unlimited;
   if (has_least) real_text(row->min, least);

@@ -29,7 +29,8 @@ typedef struct wr_option {
   double min, max;      /* WR_OPTION_INT, WR_OPTION_REAL: inclusive                                        */
   int above_min;        /* 1: min itself is refused                                                        */
   int below_max;        /* 1: max itself is refused                                                        */
-  const char *choices;  /* WR_OPTION_CHOICE: "cpu|cuda|auto"                                               */
+  const char *choices;  /* WR_OPTION_CHOICE: "cpu|cuda|auto". WR_OPTION_TEXT: what the text is up to its first */
+                        /* colon, behind which knobs may follow; NULL: anything                            */
   const char *value;    /* the default as text, parsed like any other; NULL: 0, "" or not given            */
   const char *argument; /* what --help calls the argument: "FILE"; NULL: derived from the type             */
   const char *help;     /* one phrase                                                                      */

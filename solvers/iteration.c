@@ -61,14 +61,6 @@ void wr_iteration_begin(wr_iteration *it) {
   it->since = 0;
 }
 
-/* The outcome of a solve that has to end early, or 0. A signal wins over the time limit. */
-static int ends_early(const wr_monitor *m) {
-  struct timespec now;
-  if (m->interrupted && *m->interrupted) return WR_INTERRUPTED;
-  if (!(m->deadline > 0) || clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec >= m->deadline ? WR_TIME_LIMIT : 0;
-}
-
 static void show(const wr_iteration *it, const double *scalars) {
   const wr_monitor *m = it->monitor;
   if (m->progress)
@@ -210,7 +202,7 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   while (!ended) {
     TRY(ops->loop_poll(it->env, it->loop, it->bank, scalars, &ended));
     show(it, scalars);
-    if (!ended && !stopping && ends_early(it->monitor)) {
+    if (!ended && !stopping && wr_monitor_ends(it->monitor)) {
       TRY(ops->loop_stop(it->env, it->loop));
       stopping = 1;
     }
@@ -259,13 +251,13 @@ wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted) {
   wr_status status = WR_OK;
   *interrupted = 0;
   if (it->env->ops->loop_open == NULL) it->host_only = 1;
-  int early = ends_early(it->monitor); /* while the host did other work; a signal leaves time for the first iterations */
+  int early = wr_monitor_ends(it->monitor); /* while the host did other work; a signal leaves time for the first iterations */
   if (it->taken > 0 || early == WR_TIME_LIMIT) *interrupted = early;
   while (scalars[it->at.stop] == 0 && !*interrupted) {
     if (!it->host_only && fits(it, scalars)) TRY(warm_up(it, scalars));
     if (scalars[it->at.stop] != 0) break;
     TRY(it->host_only || !fits(it, scalars) ? go_by_host(it, scalars) : go_by_device(it, scalars));
-    *interrupted = scalars[it->at.stop] == 0 ? ends_early(it->monitor) : 0;
+    *interrupted = scalars[it->at.stop] == 0 ? wr_monitor_ends(it->monitor) : 0;
   }
 done:
   return status;

@@ -24,7 +24,9 @@ typedef struct wr_precond_request {
 typedef struct wr_precond_info {
   double apply_bytes;  /* that one apply moves, r and z included     */
   int64_t extra_bytes; /* memory that it holds at the place of env   */
-  char line[160];      /* one line: what was chosen and why          */
+  int is_positive;     /* 1: M is known to be symmetric positive definite if A is, so that conjugate gradients may use it */
+  int64_t shifted, first_shifted; /* small pivots that were shifted (spmv/precond/ilu.h), the row of A of the first from 0 */
+  char line[240];      /* one line: what was chosen and why; without the shifts, since A may be a reordered matrix         */
 } wr_precond_info;
 
 typedef struct wr_preconditioner {
@@ -37,7 +39,8 @@ typedef struct wr_preconditioner {
    * and needs no apply. knobs may be NULL, as wr_system_build passes it: the defaults. WR_EINPUT naming the row of an
    * element without inverse */
   wr_status (*diagonal)(const wr_csr *A, const void *knobs, double *inverse);
-  /* OPTIONAL, all or none (NULL: M = 1). prepare: A has its host arrays; WR_EUNAVAILABLE with the reason and what would help.
+  /* OPTIONAL, all or none (NULL: M = 1). prepare: A has its host arrays; WR_EUNAVAILABLE with the reason and what would help,
+   * also where env->watch has ended it.
    * apply: asynchronous on a device, allocates nothing, can be recorded in a loop. destroy: also after a prepare that failed */
   wr_status (*prepare)(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_precond_info *info);
   wr_status (*apply)(void *state, wr_env *env, const wr_precond_request *request);
@@ -46,6 +49,8 @@ typedef struct wr_preconditioner {
 
 extern const wr_preconditioner wr_precond_none;
 extern const wr_preconditioner wr_precond_jacobi;
+extern const wr_preconditioner wr_precond_ilu0;
+extern const wr_preconditioner wr_precond_ilut;
 
 /* For the apply of a diagonal M: z := inverse[i] * r[i], or z := r with NULL, and the rest of the request. */
 wr_status wr_precond_scale(wr_env *env, const wr_vec *inverse, const wr_precond_request *request);

@@ -1,6 +1,8 @@
+#define _DEFAULT_SOURCE /* clock_gettime */
 #include "solvers/solver.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "config/argument.h"
 #include "config/memory.h"
@@ -57,4 +59,12 @@ void wr_history_free(wr_history *history) {
   wr_free(history->iteration);
   wr_free(history->measure);
   *history = (wr_history){0};
+}
+
+int wr_monitor_ends(const wr_monitor *monitor) {
+  struct timespec now;
+  if (monitor == NULL) return 0;
+  if (monitor->interrupted && *monitor->interrupted) return WR_INTERRUPTED;
+  if (!(monitor->deadline > 0) || clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec >= monitor->deadline ? WR_TIME_LIMIT : 0;
 }

@@ -46,6 +46,9 @@ typedef struct wr_monitor {
   wr_history *history;
 } wr_monitor;
 
+/* The outcome of work that has to end early, or 0. A signal wins over the deadline. 0 for NULL. */
+int wr_monitor_ends(const wr_monitor *monitor);
+
 /* How iterations are repeated: by the host, by the device as a graph of launches, or by one resident kernel. */
 typedef enum wr_repeated { WR_BY_HOST, WR_BY_GRAPH, WR_BY_KERNEL } wr_repeated;
 

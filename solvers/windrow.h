@@ -7,6 +7,7 @@
  *   csr.h        matrices: rows, or entries in any order that become rows
  *   vec.h, env.h, step.h, loop.h    where to compute (wr_env), vectors and scalars there, and what a device repeats by itself
  *   option.h     tables of options; a backend's knobs are rows of one
+ *   watch.h      by which a program ends a long preparation
  *   apply.h, spmv.h    plans: y = A x by any backend, also one of your own
  *   solver.h     the monitor and the result of a solve
  *   precond.h    preconditioners
@@ -27,6 +28,7 @@
 #include "config/version.h"
 #include "config/memory.h"
 #include "config/option.h"
+#include "config/watch.h"
 #include "spmv/matrix/csr.h"
 #include "spmv/steps/step.h"
 #include "spmv/device/vec.h"

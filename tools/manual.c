@@ -42,7 +42,7 @@ static void add_word(pieces *to, const char *text, size_t length) {
 
 static pieces words_of(const wr_option *row) {
   pieces words = {.count = 0};
-  const char *text = argument_of(row);
+  const char *text = row->choices ? row->choices : argument_of(row);
   if (strchr(text, '|') == NULL) return words;
   for (; *text != '\0'; text += strcspn(text, "|"), text += *text == '|') {
     size_t length = strcspn(text, "|["), colon = strcspn(text, ":");
@@ -149,6 +149,29 @@ static void man_options(const wr_option *table) {
   }
 }
 
+static void man_knobs(const wr_knob *knobs) {
+  WR_EACH_OPTION(row, knobs) {
+    printf(".br\n");
+    roff(row->name);
+    printf("=%s:\n", row->value ? row->value : "0");
+    prose(row->help);
+  }
+}
+
+static void man_preconditioners(const wr_option *table) {
+  if (wr_option_find(table, "precond") == NULL) return;
+  heading("Preconditioners");
+  prose("With their knobs.");
+  for (int k = 0; k < wr_preconditioner_count(); k++) {
+    const wr_preconditioner *of = wr_preconditioner_at(k);
+    printf(".TP\n.B ");
+    roff(of->name);
+    printf("\n");
+    prose(of->summary);
+    man_knobs(of->knobs);
+  }
+}
+
 static void man_backends(void) {
   heading("Backends");
   prose("Those of this build, with their knobs; --list-backends also says what others need.");
@@ -159,12 +182,7 @@ static void man_backends(void) {
     roff(backend->name);
     printf("\n");
     prose(backend->summary);
-    WR_EACH_OPTION(row, backend->knobs) {
-      printf(".br\n");
-      roff(row->name);
-      printf("=%s:\n", row->value ? row->value : "0");
-      prose(row->help);
-    }
+    man_knobs(backend->knobs);
   }
 }
 
@@ -237,6 +255,7 @@ static int print_man(const subject *s) {
   man_phrases(s->text->words);
   man_phrases(s->text->report);
   man_options(s->table);
+  man_preconditioners(s->table);
   man_backends();
   man_exit_status(s->text->exits);
   heading("Examples");

@@ -489,7 +489,8 @@ static int is_symmetric(wr_bicgstab *s) {
 /* options.method, or conjugate gradients where the matrix may be positive definite, else BiCGSTAB. */
 static void choose_method(wr_bicgstab *s, progress *g) {
   const wr_bicgstab_options *o = g->options;
-  int may_be_cg = o->method == NULL && (s->precond == NULL || wr_precond_is_diagonal(s->precond)); /* else M is not known */
+  int may_be_cg = o->method == NULL && (s->precond == NULL || wr_precond_is_diagonal(s->precond) ||
+                                        wr_precond_get_info(s->precond)->is_positive); /* else M is not known */
   s->method = o->method ? o->method : may_be_cg && is_symmetric(s) ? &wr_method_cg : &wr_method_bicgstab;
   s->l = o->l ? o->l : WR_BICGSTAB_L;
   g->may_change = o->method == NULL;

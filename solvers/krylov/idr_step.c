@@ -3,8 +3,8 @@
 #include "spmv/steps/idr_steps.h"
 #include "spmv/steps/steps.h"
 
-/* Own vectors: g_i; u_i; the two results of multiplies that take turns; with M, v and M^-1 v. The p_i are vectors of hashes, which
- * take no memory. */
+/* Own vectors: g_i; u_i; the two results of multiplies that take turns; with M, v and M^-1 v. The p_i are vectors of hashes,
+ * which take no memory. */
 enum { G = 0, U = G + WR_IDR_S, W = U + WR_IDR_S, V = W + 2, INVERSE };
 
 #define SCALAR(s, member) WR_METHOD_SCALAR(s, wr_idr_scalars, member)
@@ -88,8 +88,8 @@ done:
   return status;
 }
 
-/* g_k = w - sum_i alpha_i g_i and u_k -= sum_i alpha_i u_i over i < k; r -= beta_k g_k, with its norm; then u_k+1, or behind the
- * last direction f_i = (p_i, r). */
+/* g_k = w - sum_i alpha_i g_i and u_k -= sum_i alpha_i u_i over i < k; r -= beta_k g_k, with its norm; then u_k+1, or behind
+ * the last direction f_i = (p_i, r). */
 static wr_status update(wr_bicgstab *s, int k, int w) {
   wr_status status;
   wr_fused f = {.out = {&s->own[G + k]}, .reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)}}};

@@ -20,7 +20,8 @@ struct wr_precond {
 
 const wr_preconditioner wr_precond_none = {.name = "none", .summary = "no preconditioner", .source = "M = 1"};
 
-static const wr_preconditioner *const all[] = {&wr_precond_none, &wr_precond_jacobi};
+static const wr_preconditioner *const all[] = {&wr_precond_none, &wr_precond_jacobi, &wr_precond_ilu0,
+                                                &wr_precond_ilut};
 enum { COUNT = sizeof all / sizeof *all };
 
 int wr_preconditioner_count(void) { return COUNT; }

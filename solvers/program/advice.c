@@ -175,16 +175,21 @@ static int is_among(const char *list, const char *choice, size_t length) {
   return 0;
 }
 
-/* 1 if the row is a choice that now has one of these values. */
+/* 1 if the row is a choice, or a text, that now has one of these values. */
 static int has_value(const wr_option *row, const void *settings, const char *from) {
   const char *at = row->choices;
+  if (row->type == WR_OPTION_TEXT) {
+    const char *text = *(char *const *)(const void *)((const char *)settings + row->offset);
+    return text != NULL && is_among(from, text, strlen(text));
+  }
   if (row->type != WR_OPTION_CHOICE) return 0;
   for (int k = *(const int *)((const char *)settings + row->offset); k > 0 && at; k--)
     at = strchr(at, '|'), at += at != NULL;
   return at != NULL && is_among(from, at, strcspn(at, "|"));
 }
 
-/* settings := with the remedy, 1 if it is one that may help. */
+/* settings, a copy of c->settings byte for byte, := with the remedy, 1 if it is one that may help. A text that it sets is the
+ * copy's own; all others are those of c->settings. */
 static int apply_remedy(const remedy *r, const wr_advice_case *c, void *settings) {
   char value[VALUE_ROOM];
   const wr_option *row = wr_option_find(c->options, r->option);
@@ -192,6 +197,7 @@ static int apply_remedy(const remedy *r, const wr_advice_case *c, void *settings
   if (r->to && row->type == WR_OPTION_CHOICE && !is_among(row->choices, r->to, strlen(r->to))) return 0;
   snprintf(value, sizeof value, "%s", r->to ? r->to : "");
   if (r->value) r->value(c, value);
+  if (row->type == WR_OPTION_TEXT) *(char **)(void *)((char *)settings + row->offset) = NULL;
   return wr_option_set(c->options, settings, r->option, value, "advice") == WR_OK;
 }
 
@@ -258,7 +264,10 @@ static wr_status find_remedy(const wr_advice_case *c, wr_advice *advice) {
     memcpy(settings, c->settings, (size_t)c->settings_size);
     if (!apply_remedy(&remedies[k], c, settings)) continue;
     wr_line_add(&line, "%s", remedies[k].what);
-    TRY(write_command(c, settings, advice));
+    status = write_command(c, settings, advice);
+    const wr_option *row = wr_option_find(c->options, remedies[k].option);
+    if (row->type == WR_OPTION_TEXT) wr_free(*(char **)(void *)(settings + row->offset));
+    TRY(status);
   }
   if (line.length == 0 && may_be_direct(c) && c->has_direct) {
     memcpy(settings, c->settings, (size_t)c->settings_size);

@@ -6,6 +6,7 @@
 
 #include "config/defaults.h"
 #include "config/memory.h"
+#include "config/text.h"
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
 #include "solvers/matrix_facts.h"
@@ -26,6 +27,7 @@ typedef struct solving {
   wr_bicgstab method;
   const wr_settings *settings;
   const wr_system *system;
+  wr_env *env;
   wr_bicgstab_options options;
   wr_rounding rounding;
   wr_precond *precond; /* applied in each iteration; NULL: none, or part of the system's matrix */
@@ -63,9 +65,10 @@ static void describe(const wr_settings *s, const wr_system *system, wr_problem_f
   snprintf(facts->remark, sizeof facts->remark, "%.*s", (int)sizeof facts->remark - 1, line.text);
 }
 
-/* Whether M is applied in each iteration instead of scaling columns once: conjugate gradients need a symmetric matrix. Keeps
- * what it found in p, so that the solver need not look again. */
+/* Whether M is applied in each iteration instead of scaling columns once: it is not diagonal, or conjugate gradients need a
+ * symmetric matrix. Keeps what it found in p, so that the solver need not look again. */
 static int applies_precond(const wr_settings *s, const wr_csr *A, problem *p) {
+  if (wr_preconditioner_at(s->precond)->diagonal == NULL) return 1;
   if (s->method > 0) return wr_method_at(s->method - 1) == &wr_method_cg;
   if (s->precond > 0) p->positive = wr_is_symmetric_positive(A) ? 1 : -1;
   return p->positive > 0;
@@ -127,10 +130,56 @@ static wr_status start_solve(void *of, const wr_settings *s, wr_plan *plan, wr_e
       .by_backward = s->stop == WR_STOP_BACKWARD,
       .method = s->method > 0 ? wr_method_at(s->method - 1) : NULL,
       .l = (int)s->ell};
+  r->env = env;
   TRY(wr_bicgstab_open(&r->method, r->system, plan, env));
-  if (s->precond == 0 || r->system->inverse_diagonal) goto done;
-  TRY(wr_precond_create(wr_preconditioner_at(s->precond), NULL, r->system->matrix, env, &r->precond));
+done:
+  return status;
+}
+
+static int ends(void *monitor) { return wr_monitor_ends(monitor) != 0; }
+
+/* "..., 3 small pivots were shifted, the first in row 17", rows being those of A as given. */
+static void describe_precond(const wr_system *system, const wr_precond_info *info, wr_run_precond *precond) {
+  wr_line line = {0};
+  wr_line_add(&line, "%s", info->line);
+  if (info->shifted > 0)
+    wr_line_add(&line, "; %" PRId64 " small %s, the first in row %" PRId64, info->shifted,
+                wr_plural(info->shifted, "pivot was shifted", "pivots were shifted"),
+                wr_system_row(system, info->first_shifted) + 1);
+  snprintf(precond->line, sizeof precond->line, "%.*s", (int)sizeof precond->line - 1, line.text);
+  precond->bytes = info->extra_bytes, precond->apply_bytes = info->apply_bytes;
+}
+
+/* Conjugate gradients take a preconditioner that is symmetric positive definite. */
+static wr_status check_method(const solving *r, const char *name) {
+  if (r->options.method != &wr_method_cg || wr_precond_is_diagonal(r->precond) ||
+      wr_precond_get_info(r->precond)->is_positive)
+    return WR_OK;
+  return wr_fail(WR_EUSAGE,
+                 "--method cg needs a preconditioner that is symmetric positive definite, and --precond %s is none for "
+                 "this matrix; leave out --method",
+                 name);
+}
+
+/* A diagonal one that is part of the system's matrix is not applied. */
+static wr_status precondition(void *solve, const wr_settings *s, const wr_monitor *monitor, wr_run_precond *precond) {
+  wr_status status;
+  solving *r = solve;
+  const wr_preconditioner *of = wr_preconditioner_at(s->precond);
+  wr_watch watch = {ends, (void *)(uintptr_t)monitor};
+  if (of->prepare == NULL || (of->diagonal && r->system->inverse_diagonal)) return WR_OK;
+  r->env->watch = &watch;
+  status = wr_precond_create(of, s->precond_knobs, r->system->matrix, r->env, &r->precond);
+  r->env->watch = NULL;
+  snprintf(precond->name, sizeof precond->name, "%s", s->precond_text);
+  if (status == WR_EUNAVAILABLE && wr_monitor_ends(monitor)) { /* the solve will end at its first look */
+    snprintf(precond->line, sizeof precond->line, "%s, and no preconditioner is applied", wr_status_message());
+    return WR_OK;
+  }
+  TRY(status);
+  TRY(check_method(r, of->name));
   TRY(wr_bicgstab_precondition(&r->method, r->precond));
+  describe_precond(r->system, wr_precond_get_info(r->precond), precond);
 done:
   return status;
 }
@@ -248,6 +297,7 @@ int main(int argc, char **argv) {
       .close = close_problem,
       .matrix = matrix,
       .start = start_solve,
+      .precondition = precondition,
       .run = run,
       .multiply = multiply,
       .answer = answer,

@@ -238,6 +238,12 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(wr_alloc_zeroed(&solve, 1, c->program->solve_size, "a solve"));
   TRY(c->program->start(c->problem, c->settings, plan, env, solve));
+  if (c->program->precondition) {
+    double begin = wr_clock();
+    wr_ledger_enter(ledger, WR_PHASE_PREPARE);
+    TRY(c->program->precondition(solve, c->settings, &monitor, &run->precond));
+    run->precond.seconds = wr_clock() - begin;
+  }
   TRY(env->ops->wait(env));
   (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);

@@ -36,6 +36,10 @@ typedef struct wr_program {
   wr_csr *(*matrix)(void *problem); /* that plans are made of */
   /* One backend's solve: vectors, iteration, answer, checking, end. */
   wr_status (*start)(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void *solve);
+  /* Makes the preconditioner, if one is asked for, and describes it; ends early, without one, where the monitor says so. NULL:
+   * there is never one. */
+  wr_status (*precondition)(void *solve, const wr_settings *settings, const wr_monitor *monitor,
+                            wr_run_precond *precond);
   wr_status (*run)(void *solve, const wr_monitor *monitor, wr_result *result);
   wr_status (*multiply)(void *solve, int count); /* as in its iterations; destroys the answer */
   double (*verify_seconds)(int64_t nrows, int64_t nnz, int threads); /* estimate of full verification */

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "config/defaults.h"
+#include "config/memory.h"
 #include "io/number.h"
 #include "solvers/direct.h"
+#include "solvers/precond.h"
 #include "solvers/program/apply_time.h"
 
 #define AT(field) offsetof(wr_settings, field)
@@ -110,8 +112,9 @@ const wr_option wr_bicgstab_table[] = {
      .help = "auto: cg for a symmetric matrix with a positive diagonal, else bicgstab; then idr, bicgstabl if need be"},
     {.name = "ell", .type = WR_OPTION_INT, .offset = AT(ell), .min = 1, .max = 4, .value = WR_DEFAULT_ELL,
      .help = "l of the method bicgstabl, BiCGSTAB(l)"},
-    {.name = "precond", .type = WR_OPTION_CHOICE, .offset = AT(precond), .choices = "none|jacobi", .value = "none",
-     .help = "right preconditioner"},
+    {.name = "precond", .type = WR_OPTION_TEXT, .offset = AT(precond_text), .choices = "none|jacobi|ilu0|ilut",
+     .value = "none", .argument = "NAME[:KNOB=VALUE]...",
+     .help = "right preconditioner, with its knobs behind colons: ilut:drop=1e-3:fill=10; ilu0 and ilut on the CPU"},
     {.name = "scale", .type = WR_OPTION_CHOICE, .offset = AT(scale), .choices = "auto|none|equilibrate|match",
      .value = "auto",
      .help = "before solving, undone in x: equilibrate brings the largest element of each row and column to about 1; "
@@ -223,6 +226,7 @@ const wr_program_text wr_bicgstab_text = {
             {"bicgstab A.mtx", "b = A times ones"},
             {"bicgstab -b b.mtx -o x.mtx A.mtx", "right-hand side and solution as files"},
             {"bicgstab --precond jacobi A.mtx", "the columns scaled by the diagonal"},
+            {"bicgstab --precond ilu0 A.mtx", "fewer iterations, by incomplete factors"},
             {"bicgstab --check x.mtx -b b.mtx A.mtx", "does this x solve it?"},
             {"bicgstab -k cpu_csr,cusparse gen:fem", "two backends on a generated system"},
             {NULL, NULL}},
@@ -326,6 +330,26 @@ static wr_status check_fallback(void) {
   return status == WR_OK ? WR_OK : wr_fail(status, "--fallback direct: %s", wr_status_message());
 }
 
+/* The knobs are parsed, so that mistakes are found before anything is read. */
+static wr_status finish_precond(wr_settings *s) {
+  wr_status status;
+  void *knobs = NULL;
+  const char *colon = strchr(s->precond_text, ':');
+  char name[64];
+  const wr_preconditioner *of;
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(s->precond_text, ":"), s->precond_text);
+  TRY(wr_preconditioner_find(name, &of));
+  s->precond = 0, s->precond_knobs = colon ? colon + 1 : NULL;
+  while (wr_preconditioner_at(s->precond) != of) s->precond++;
+  TRY(wr_alloc_zeroed(&knobs, 1, of->knobs_size, "knobs"));
+  TRY(wr_options_default(of->knobs, knobs));
+  TRY(wr_knobs_parse(of->knobs, knobs, s->precond_knobs, of->name));
+done:
+  if (knobs) wr_options_release(of->knobs, knobs);
+  wr_free(knobs);
+  return status;
+}
+
 wr_status wr_settings_finish(wr_settings *s) {
   wr_status status;
   TRY(finish_device(s));
@@ -335,6 +359,7 @@ wr_status wr_settings_finish(wr_settings *s) {
   if (s->columns_text) TRY(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));
   if (s->check) TRY(finish_check(s));
   if (s->fallback == WR_FALLBACK_DIRECT) TRY(check_fallback());
+  if (s->precond_text) TRY(finish_precond(s));
   if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");
   if (s->rhs_text && has_prefix(s->rhs_text, "random:")) {
     s->rhs_random = 1;

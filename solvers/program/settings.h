@@ -38,7 +38,7 @@ typedef struct wr_settings {
   /* BiCGSTAB */
   int method;  /* 0: automatic; else of wr_method_at, plus 1 */
   int64_t ell;
-  int precond; /* of wr_preconditioner_at: the choices' order is none|jacobi */
+  char *precond_text;
   int scale;   /* wr_scale: the choices' order is auto|none|equilibrate|match */
   int fallback; /* WR_FALLBACK_... */
   char *rhs, *rhs_text, *check;
@@ -60,6 +60,8 @@ typedef struct wr_settings {
   int rhs_random;      /* 1: --rhs random:SEED                 */
   int64_t rhs_seed;
   wr_edge_choice columns; /* of --columns                      */
+  int precond;         /* of wr_preconditioner_at              */
+  const char *precond_knobs; /* within precond_text, or NULL   */
   wr_vector_format output_format; /* of --format and --output  */
 } wr_settings;
 

@@ -157,6 +157,18 @@ static void add_applies(wr_line *line, const wr_run *run) {
   wr_line_add(line, ")");
 }
 
+/* "ilu0, 12.3 ms: ILU(0): 1234 entries ...", and with verbose its bytes */
+static void print_precond(FILE *out, const wr_run_precond *precond, int verbose) {
+  char text[TEXT_ROOM];
+  wr_line line = {0};
+  if (precond->name[0] == '\0') return;
+  wr_line_add(&line, "%s, %s of preparation", precond->name, wr_text_seconds(precond->seconds, text));
+  if (precond->line[0]) wr_line_add(&line, "; %s", precond->line);
+  if (verbose) wr_line_add(&line, "; memory: %s", wr_text_bytes((double)precond->bytes, text));
+  if (verbose) wr_line_add(&line, "; applying it moves %s", wr_text_bytes(precond->apply_bytes, text));
+  print_labelled(out, "precond", &line);
+}
+
 /* "of the host, at most: 1.07 GB until the matrix was assembled, 1.30 GB in the whole run" */
 static void print_memory(FILE *out, const wr_run *run) {
   char rows[TEXT_ROOM], all[TEXT_ROOM];
@@ -222,6 +234,7 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
     print_labelled(out, "broke off", &line);
   }
   print_backend(out, problem, run, verbose && run->ran);
+  print_precond(out, &run->precond, verbose);
   if (run->ran) print_verdict(out, problem, run);
   print_times(out, run);
   if (verbose) print_memory(out, run);

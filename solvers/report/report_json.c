@@ -188,6 +188,18 @@ static void write_advice(wr_json *json, const wr_advice *advice) {
   wr_json_end(json, '}');
 }
 
+/* Only for a run that applies one. */
+static void write_precond(wr_json *json, const wr_run_precond *precond) {
+  if (precond->name[0] == '\0') return;
+  wr_json_begin(json, "preconditioner", '{');
+  wr_json_text(json, "name", precond->name);
+  wr_json_text(json, "line", precond->line);
+  wr_json_real(json, "prepare_s", precond->seconds);
+  wr_json_integer(json, "bytes", precond->bytes);
+  wr_json_real(json, "apply_bytes", precond->apply_bytes);
+  wr_json_end(json, '}');
+}
+
 static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_run *run, const wr_run *base) {
   char label[LABEL_ROOM];
   wr_json_begin(json, NULL, '{');
@@ -203,6 +215,7 @@ static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_r
   wr_json_integer(json, "exit_code", wr_run_exit_code(run));
   wr_json_boolean(json, "ran", run->ran);
   wr_json_plan(json, run, 1);
+  write_precond(json, &run->precond);
   write_ledger(json, "ledger", &run->ledger);
   wr_json_real(json, "setup_s", run->setup);
   wr_json_positive(json, "warm_s", run->warm);

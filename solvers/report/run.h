@@ -20,6 +20,15 @@ typedef struct wr_advice {
   char other[160];    /* another kind of solver that would do as well; "": none             */
 } wr_advice;
 
+/* The preconditioner that a run applied. */
+typedef struct wr_run_precond {
+  char name[128];      /* with its knobs: "ilu0:order=auto:pivot=1e-8"; "": none            */
+  char line[400];      /* what was chosen and why                                           */
+  double seconds;      /* that making it took, a part of the phase prepare                  */
+  int64_t bytes;       /* of memory                                                         */
+  double apply_bytes;  /* that an application moves                                         */
+} wr_run_precond;
+
 /* One backend's run. */
 typedef struct wr_run {
   const wr_backend *backend;
@@ -27,6 +36,7 @@ typedef struct wr_run {
   wr_error error;          /* why it did not run, or broke off                                        */
   int ran;                 /* 1: there is a result                                                    */
   wr_plan_info info;
+  wr_run_precond precond;
   char device_name[128];
   wr_ledger ledger;        /* phases that all runs share (read, ...) and those of this run             */
   double apply_total, apply_median, apply_low, apply_high, apply_first; /* s; median with 95% interval */

@@ -2,6 +2,7 @@
 #ifndef WR_ENV_H
 #define WR_ENV_H
 
+#include "config/watch.h"
 #include "spmv/device/vec.h"
 
 WR_C_BEGIN
@@ -18,6 +19,7 @@ typedef struct wr_env {
   int threads;       /* WR_HOST: 0: the processors that this process may use (OMP_NUM_THREADS, quotas) */
   int deterministic; /* 1: bit-identical results from run to run                                       */
   int need_beta;     /* 1: plans prepare for applies with beta != 0                                    */
+  const wr_watch *watch; /* long preparations ask it whether to end, with WR_EUNAVAILABLE; NULL: never */
   struct wr_testing *testing; /* NULL; tests alone set it (testing.h)                                  */
   /* -- set by operations and backends */
   int then_done;     /* 1: the last operation has run its step, so wr_then_run must not                 */

@@ -121,10 +121,10 @@ __device__ inline void compute_output(const wr_fused_args<T, ROOM> &f, const dou
   for (int e = 0; e < V; e++) v[NIN + o].at[e] = (T)sum[e];
 }
 
-/* Whether a kernel is for sums of kinds WR_DOT, WR_NRM2SQ as a product of a vector with itself, and WR_DOT_HASH alone, for which
- * it needs a third of the instructions. */
+/* Whether a kernel is for sums of kinds WR_DOT, WR_NRM2SQ as a product of a vector with itself, and WR_DOT_HASH alone, for
+ * which it needs a third of the instructions. */
 template <class ROOM, int NOUT>
-constexpr bool IS_PRODUCTS = !ROOM::IS_EXACT && NOUT == 0;
+constexpr bool only_products = !ROOM::IS_EXACT && NOUT == 0;
 
 /* Computes and stores the outputs of a group with inputs in v, and adds its terms of the reductions, of outputs as stored. */
 template <int NIN, int NOUT, typename T, class ROOM, int V>
@@ -150,7 +150,7 @@ __device__ inline void finish_group(const wr_fused_args<T, ROOM> &f, const doubl
         for (int e = 0; e < V; e++) z[e] = wr_hash_value(hashes[e], f.z[r]);
       else if (f.z[r] >= 0)
         pick(v, f.z[r], z);
-      if (IS_PRODUCTS<ROOM, NOUT>)
+      if (only_products<ROOM, NOUT>)
         wr_sum_terms(WR_DOT, u, z, sum[r]);
       else
         wr_sum_terms(f.sums.kind[r], u, z, sum[r]);

@@ -131,7 +131,11 @@ check_pagerank() {
 check_bicgstab() {
   misuse "--rhs: 'ons' is neither ones nor random:SEED" bicgstab --rhs ons "$graph"
   misuse "--rhs: the seed in 'random:x' is not a number" bicgstab --rhs random:x "$graph"
-  misuse "--precond: 'jakobi' is not one of none|jacobi (did you mean 'jacobi'?)" bicgstab --precond jakobi "$graph"
+  misuse "knob of ilut: unknown name 'fil' (did you mean 'fill'?)" bicgstab --precond ilut:fil=3 "$graph"
+  misuse 'knob of ilut: drop: 2 is not in [0, 1]' bicgstab --precond ilut:drop=2 "$graph"
+  misuse "knob of jacobi: unknown name 'drop' (there are none)" bicgstab --precond jacobi:drop=1 "$graph"
+  misuse "--precond: 'jakobi' is not one of none|jacobi|ilu0|ilut (did you mean 'jacobi'?)" \
+    bicgstab --precond jakobi "$graph"
   misuse '--atol: -1 is not at least 0' bicgstab --atol -1 "$graph"
   misuse '--damping: unknown option' bicgstab --damping 0.5 "$graph"
   refuses 3 "$work/none.mtx: cannot be opened" bicgstab -b "$work/none.mtx" "$graph"

@@ -40,7 +40,7 @@ top - 3 plain
 stop - change plain"
 bicgstab_options="rhs-file b $vector quoted
 rhs - random:7 quoted
-precond - none plain
+precond - ilu0:order=given quoted
 method - idr plain
 ell - 3 plain
 scale - equilibrate plain

@@ -74,6 +74,11 @@ check_methods() {
   run 0 bicgstab --precond jacobi gen:aniso:n=9 && says "$out" 'of cg:'
   run 0 bicgstab gen:aniso:n=9 && says "$out" 'of cg:'
   run 0 bicgstab gen:stencil:n=5 && says "$out" 'of bicgstab:'
+  run 0 bicgstab --precond ilu0 -v --json "$work/ilu.json" gen:aniso:n=9 && says "$out" 'of cg:' 'ILU(0): ' 'applying it moves' &&
+    says "$work/ilu.json" '"preconditioner": {' '"prepare_s": '
+  run 0 bicgstab --precond ilut:fill=5 --method bicgstab gen:aniso:n=9 && says "$out" 'ilut:fill=5, ' 'ILUT: '
+  run 1 bicgstab --precond ilut --method cg gen:aniso:n=9 && says "$err" '--method cg needs a preconditioner that is symmetric'
+  run 2 bicgstab --precond ilu0 --time-limit 1e-9 gen:aniso:n=9 && says "$out" 'had passed before the first iteration'
   run 0 bicgstab --method idr --precond jacobi gen:aniso:n=9 && says "$out" 'of idr:'
 }
 

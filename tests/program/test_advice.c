@@ -269,7 +269,8 @@ static void test_options_exist(void) {
   failure f = failure_of(WR_TIME_LIMIT);
   wr_settings settings;
   CHECK_OK(wr_options_default(wr_bicgstab_table, &settings));
-  settings.time_limit = 2, settings.precond = JACOBI, settings.scale = MATCH, settings.method = 2; /* bicgstabl */
+  CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "precond", "jacobi", "a test"));
+  settings.time_limit = 2, settings.scale = MATCH, settings.method = 2; /* bicgstabl */
   const wr_advice_case c = {.options = wr_bicgstab_table, .settings = &settings, .settings_size = sizeof settings,
                             .program = "bicgstab", .operand = "A.mtx", .iterations = 10000, .problem = &f.problem,
                             .run = &f.run, .matrix = &f.matrix};

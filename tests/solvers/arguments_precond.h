@@ -9,6 +9,18 @@ static void try_precond_none(void) {
 
 static void try_precond_jacobi(void) { CHECK(wr_precond_jacobi.apply && wr_precond_jacobi.diagonal); }
 
+static void try_precond_ilu0(void) { CHECK(wr_precond_ilu0.apply && wr_precond_ilu0.diagonal == NULL); }
+
+static void try_precond_ilut(void) { CHECK(wr_precond_ilut.apply && wr_precond_ilut.diagonal == NULL); }
+
+static void try_monitor_ends(void) {
+  const volatile sig_atomic_t set = 1;
+  CHECK(wr_monitor_ends(NULL) == 0 && wr_monitor_ends(&(wr_monitor){0}) == 0);
+  CHECK(wr_monitor_ends(&(wr_monitor){.deadline = 1e-9}) == WR_TIME_LIMIT);
+  CHECK(wr_monitor_ends(&(wr_monitor){.deadline = 1e-9, .interrupted = &set}) == WR_INTERRUPTED);
+  CHECK(wr_monitor_ends(&(wr_monitor){.deadline = 1e300}) == 0);
+}
+
 static void try_preconditioner_count(void) { CHECK(wr_preconditioner_count() >= 2); }
 
 static void try_preconditioner_at(void) {
@@ -116,6 +128,8 @@ static void try_bicgstab_precondition(void) {
 
 #define ARGUMENTS_PRECOND                                                                             \
   {"wr_precond_none", try_precond_none}, {"wr_precond_jacobi", try_precond_jacobi},                   \
+      {"wr_precond_ilu0", try_precond_ilu0}, {"wr_precond_ilut", try_precond_ilut},                   \
+      {"wr_monitor_ends", try_monitor_ends},                                                          \
       {"wr_preconditioner_count", try_preconditioner_count},                                          \
       {"wr_preconditioner_at", try_preconditioner_at},                                                \
       {"wr_preconditioner_find", try_preconditioner_find}, {"wr_precond_create", try_precond_create}, \

@@ -13,6 +13,8 @@ typedef struct solution {
   const double *b, *guess; /* [n]; NULL: A times ones, 0 */
   int jacobi;             /* 1: columns are scaled by the inverse diagonal                  */
   int applied;            /* 1: Jacobi as a preconditioner that is applied in each iteration */
+  const wr_preconditioner *precond; /* applied in each iteration instead; NULL: none        */
+  const char *knobs;                /* of precond                                           */
   int scaling;            /* 0: none; else 1 + wr_scale                                     */
   double atol;
   wr_bicgstab_options options;
@@ -20,6 +22,7 @@ typedef struct solution {
   /* found */
   wr_result result;
   wr_verdict verdict;
+  int is_positive;          /* 1: precond is known to be symmetric positive definite                */
   double *x;                /* [n] of A x = b                                                       */
   double *used_b;           /* [n]                                                                  */
   wr_history history;
@@ -120,7 +123,10 @@ static inline void solution_run(ground *g, solution *s) {
     s->deterministic = wr_plan_get_info(plan)->deterministic;
     CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
     wr_precond *precond = NULL;
-    if (s->applied) CHECK_OK(wr_precond_create(&wr_precond_jacobi, NULL, system.matrix, &g->env, &precond));
+    if (s->applied || s->precond)
+      CHECK_OK(
+          wr_precond_create(s->precond ? s->precond : &wr_precond_jacobi, s->knobs, system.matrix, &g->env, &precond));
+    s->is_positive = precond && wr_precond_get_info(precond)->is_positive;
     CHECK_OK(wr_bicgstab_precondition(&method, precond));
     CHECK_OK(solution_find(s, &method, &system, rounding));
     wr_bicgstab_close(&method);

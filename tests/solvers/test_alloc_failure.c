@@ -153,12 +153,14 @@ done:
   return status;
 }
 
-/* A system, solved and verified. with_b: b = e1 and a guess, else b = A times ones and no guess. */
-static wr_status solve(ground *g, wr_csr *A, int with_b, int jacobi, wr_scale scale) {
+/* A system, solved and verified. with_b: b = e1 and a guess, else b = A times ones and no guess. ilu: applied, or NULL. */
+static wr_status solve_with(ground *g, wr_csr *A, int with_b, int jacobi, wr_scale scale,
+                            const wr_preconditioner *ilu) {
   wr_status status;
   wr_system system;
   wr_plan *plan = NULL;
   wr_bicgstab method;
+  wr_precond *precond = NULL;
   double *b = NULL, *guess = NULL;
   int built = 0, opened = 0;
   if (with_b) TRY(wr_alloc_zeroed(&b, A->nrows, sizeof *b, "a test"));
@@ -171,12 +173,19 @@ static wr_status solve(ground *g, wr_csr *A, int with_b, int jacobi, wr_scale sc
   TRY(wr_plan_prepare(plan));
   TRY(wr_bicgstab_open(&method, &system, plan, &g->env));
   opened = 1;
+  if (ilu) TRY(wr_precond_create(ilu, "order=rcm", system.matrix, &g->env, &precond));
+  TRY(wr_bicgstab_precondition(&method, precond));
   TRY(solve_opened(&method, &system, (wr_rounding){wr_type_unit(g->env.type), 0x1p-53, 0}));
 done:
   if (opened) wr_bicgstab_close(&method);
+  wr_precond_destroy(precond);
   wr_plan_destroy(plan);
   if (built) wr_system_free(&system);
   return status;
+}
+
+static wr_status solve(ground *g, wr_csr *A, int with_b, int jacobi, wr_scale scale) {
+  return solve_with(g, A, with_b, jacobi, scale, NULL);
 }
 
 /* A feed knows a matrix for as long as it is there. */
@@ -312,6 +321,14 @@ static wr_status solve_after_cg(ground *g) {
   return status;
 }
 
+static wr_status solve_factorised(ground *g, const wr_preconditioner *ilu) {
+  wr_csr *A = NULL;
+  wr_status status = load("gen:stencil:n=4,convection=0.4", &A);
+  if (status == WR_OK) status = solve_with(g, A, 0, 0, WR_SCALE_NONE, ilu);
+  wr_csr_free(A);
+  return status;
+}
+
 /* Skew-symmetric: BiCGSTAB breaks down again and again. */
 static wr_status solve_after_bicgstab(ground *g) {
   enum { N = 36 };
@@ -352,6 +369,10 @@ done:
   wr_csr_free(A);
   return status;
 }
+
+static wr_status solve_ilu0(ground *g) { return solve_factorised(g, &wr_precond_ilu0); }
+
+static wr_status solve_ilut(ground *g) { return solve_factorised(g, &wr_precond_ilut); }
 
 /* Counts requests from wr_env_open on. With one thread their order is always the same; with two it may vary. */
 static wr_status with_ground(const trial *t, const wr_backend *backend, wr_type type) {
@@ -443,6 +464,8 @@ int main(void) {
       {.name = "another method after conjugate gradients", .run = solve_after_cg, .retries = 1},
       {.name = "another method after BiCGSTAB", .run = solve_after_bicgstab, .retries = 1, .changes = 1},
       {.name = "a direct solution", .run = solve_directly},
+      {.name = "ILU(0)", .run = solve_ilu0, .retries = 1},
+      {.name = "ILUT", .run = solve_ilut, .retries = 1},
   };
   const wr_backend *cpu_csr, *reference;
   CHECK_OK(wr_backend_find("cpu_csr", &cpu_csr));

@@ -144,7 +144,8 @@ static inline long double model_term(wr_reduction_kind kind, long double u, long
   return 0;
 }
 
-/* u and z as they are after the operation. hash: of the vector that WR_DOT_HASH takes. The bound holds for any order of the sum. */
+/* u and z as they are after the operation. hash: of the vector that WR_DOT_HASH takes. The bound holds for any order of the
+ * sum. */
 static inline void check_reduction(const picture *p, const wr_reduction *r, const wr_vec *u, const wr_vec *z,
                                    uint64_t hash) {
   if (r->kind == WR_NO_REDUCTION) return;

@@ -1,0 +1,193 @@
+#include "solvers/precond/factors.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "config/memory.h"
+#include "solvers/matrix_facts.h"
+#include "spmv/precond/rcm.h"
+
+/* Sums of the levels of both triangles of the matrix, in the order as given and by reverse Cuthill-McKee; 0: not found out. */
+typedef struct orders {
+  int64_t given, rcm;
+} orders;
+
+/* A factorisation in one order. */
+typedef struct attempt {
+  wr_csr *B;            /* A in that order; NULL: A itself   */
+  wr_lu lu;
+  wr_ilu_shifts shifts;
+  int is_positive;      /* L U is symmetric positive definite but for rounding              */
+  double raised;        /* the diagonal was raised by this share, so that all pivots are positive */
+} attempt;
+
+static void free_attempt(attempt *a) {
+  wr_csr_free(a->B);
+  wr_lu_free(&a->lu);
+  *a = (attempt){0};
+}
+
+static wr_status count_levels(const wr_csr *A, int64_t *levels) {
+  int64_t lower, upper;
+  wr_status status = wr_ilu0_levels(A, &lower, &upper);
+  if (status == WR_OK) *levels = lower + upper;
+  return status;
+}
+
+static int has_positive_pivots(const wr_lu *lu) {
+  for (int64_t i = 0; i < lu->n; i++)
+    if (!(lu->inverse[i] > 0)) return 0;
+  return 1;
+}
+
+/* Factorises B; one that may be positive definite with a raised diagonal if pivots are not positive otherwise (Manteuffel
+ * 1980). Where the largest raise is not enough, the factors are those of B itself. */
+static wr_status factorise_positive(const wr_factoring *how, const wr_csr *B, const wr_factors_knobs *knobs,
+                                    const wr_watch *watch, int may_be_positive, attempt *a) {
+  wr_status status;
+  static const double raises[] = {1e-3, 1e-2, 1e-1, 1};
+  wr_csr *raised = NULL;
+  attempt other = {0};
+  TRY(how->factorise(B, knobs, watch, &a->lu, &a->shifts));
+  a->is_positive = may_be_positive && a->shifts.count == 0 && has_positive_pivots(&a->lu);
+  for (size_t k = 0; may_be_positive && !a->is_positive && k < sizeof raises / sizeof *raises; k++) {
+    wr_csr_free(raised), raised = NULL;
+    TRY(wr_csr_copy(B, &raised));
+    for (int64_t i = 0; i < B->nrows && raised->val; i++) raised->val[wr_csr_find(B, i, i)] *= 1 + raises[k];
+    TRY(how->factorise(raised, knobs, watch, &other.lu, &other.shifts));
+    other.is_positive = other.shifts.count == 0 && has_positive_pivots(&other.lu);
+    other.raised = raises[k];
+    if (other.is_positive) {
+      other.B = a->B, a->B = NULL, other.lu.order = a->lu.order, a->lu.order = NULL;
+      free_attempt(a);
+      *a = other, other = (attempt){0};
+    }
+    free_attempt(&other);
+  }
+done:
+  free_attempt(&other);
+  wr_csr_free(raised);
+  return status;
+}
+
+/* a := the factors in reverse Cuthill-McKee's order, or with a->B NULL none, where the order does not lower the levels. */
+static wr_status try_rcm(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, const wr_watch *watch,
+                         int may_be_positive, orders *levels, attempt *a) {
+  wr_status status;
+  TRY(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
+  TRY(wr_rcm(A, watch, a->lu.order));
+  TRY(wr_csr_reorder(A, a->lu.order, &a->B));
+  TRY(count_levels(a->B, &levels->rcm));
+  if (knobs->order == WR_ORDER_AUTO && levels->rcm >= levels->given)
+    free_attempt(a);
+  else
+    TRY(factorise_positive(how, a->B, knobs, watch, may_be_positive, a));
+done:
+  return status;
+}
+
+/* The factors in the order that the knobs ask for. By default reverse Cuthill-McKee's is taken where it lowers the levels,
+ * unless it has more small pivots, since their shifts make a preconditioner that may be worse than none. */
+static wr_status choose(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, const wr_watch *watch,
+                        orders *levels, attempt *best) {
+  wr_status status = WR_OK;
+  attempt rcm = {0}, given = {0};
+  int may_be_positive = how->keeps_symmetry && wr_is_symmetric_positive(A), choice = knobs->order;
+  if (choice != WR_ORDER_GIVEN) {
+    TRY(count_levels(A, &levels->given));
+    status = try_rcm(how, A, knobs, watch, may_be_positive, levels, &rcm);
+    if (choice == WR_ORDER_AUTO && status == WR_ENUMERIC) free_attempt(&rcm), status = WR_OK;
+    TRY(status);
+  }
+  int is_fine = rcm.B != NULL && rcm.shifts.count == 0 && (rcm.is_positive || !may_be_positive);
+  if (choice != WR_ORDER_RCM && !is_fine) TRY(factorise_positive(how, A, knobs, watch, may_be_positive, &given));
+  int takes_given = given.lu.n > 0 && (rcm.B == NULL || given.is_positive > rcm.is_positive ||
+                                       (given.is_positive == rcm.is_positive && given.shifts.count < rcm.shifts.count));
+  *best = takes_given ? given : rcm;
+  if (takes_given)
+    given = (attempt){0};
+  else
+    rcm = (attempt){0};
+done:
+  free_attempt(&rcm), free_attempt(&given);
+  return status;
+}
+
+/* "ILU(0): 1234 entries in L and U, 34 + 35 levels in reverse Cuthill-McKee order (9000 as given)" */
+static wr_status describe(const attempt *a, const char *title, const orders *levels, int beyond_f32, char *line,
+                          size_t size) {
+  wr_status status;
+  const wr_lu *lu = &a->lu;
+  wr_levels lower = {0}, upper = {0};
+  char other[80] = "", raised[80] = "";
+  TRY(wr_lu_levels(lu, &lower, &upper));
+  if (levels->given > 0 && levels->rcm > 0)
+    snprintf(other, sizeof other, " (the matrix has %" PRId64 " then, and %" PRId64 " %s)",
+             lu->order ? levels->rcm : levels->given, lu->order ? levels->given : levels->rcm,
+             lu->order ? "as given" : "by reverse Cuthill-McKee");
+  if (a->raised > 0) snprintf(raised, sizeof raised, "; the diagonal raised by %g for positive pivots", a->raised);
+  snprintf(line, size, "%s: %" PRId64 " entries in L and U, %" PRId64 " + %" PRId64 " levels in %s%s%s%s", title,
+           lu->l_ptr[lu->n] + lu->u_ptr[lu->n] + lu->n, lower.count, upper.count,
+           lu->order ? "reverse Cuthill-McKee order" : "the order as given", other, raised,
+           beyond_f32 ? "; kept in f64, since f32 does not hold them" : "");
+done:
+  wr_levels_free(&lower);
+  wr_levels_free(&upper);
+  return status;
+}
+
+wr_status wr_factors_prepare(wr_factors *f, wr_env *env, wr_csr *A, const wr_factors_knobs *knobs,
+                             const wr_factoring *how, wr_precond_info *info) {
+  wr_status status;
+  attempt a = {0};
+  orders levels = {0};
+  if (env->place != WR_HOST)
+    return wr_fail(WR_EUNAVAILABLE, "--precond %s has no triangular solves for a GPU in this build; --device cpu has",
+                   how->name);
+  TRY(choose(how, A, knobs, env->watch, &levels, &a));
+  int is_beyond = env->type == WR_F32 && wr_lu_beyond_f32(&a.lu) >= 0;
+  TRY(describe(&a, how->title, &levels, is_beyond, info->line, sizeof info->line));
+  info->is_positive = a.is_positive;
+  info->shifted = a.shifts.count, info->first_shifted = a.shifts.first_row;
+  TRY(wr_lu_host_create(&a.lu, env, &f->host));
+  info->extra_bytes = wr_lu_host_bytes(f->host);
+  info->apply_bytes = (double)(info->extra_bytes + 2 * A->nrows * wr_type_bytes(env->type));
+done:
+  free_attempt(&a);
+  return status;
+}
+
+/* The sums and the step follow as an operation on the stored z. */
+static wr_status finish(wr_env *env, const wr_precond_request *request) {
+  wr_fused f = {.in = {request->z}, .then = request->then};
+  int inputs = 1, sums = 0;
+  for (int k = 0; k < WR_MAX_REDUCTIONS; k++) {
+    wr_reduction r = request->reduce[k];
+    if (r.kind == WR_NO_REDUCTION) continue;
+    if (r.of == NULL) r.of = request->z;
+    const wr_vec *const reads[] = {r.of, wr_reduction_reads_z(r.kind) ? r.z : NULL};
+    for (int v = 0; v < 2; v++) {
+      int in = 0;
+      while (in < inputs && f.in[in] != reads[v]) in++;
+      if (reads[v] && in == inputs) f.in[inputs++] = reads[v];
+    }
+    f.reduce[sums++] = r;
+  }
+  if (sums > 0) return env->ops->fused(env, &f);
+  return request->then.step ? env->ops->step(env, &request->then) : WR_OK;
+}
+
+wr_status wr_factors_apply(void *state, wr_env *env, const wr_precond_request *request) {
+  wr_status status;
+  const wr_factors *f = state;
+  TRY(wr_lu_host_apply(f->host, env, request->r, request->z));
+  TRY(finish(env, request));
+done:
+  return status;
+}
+
+void wr_factors_destroy(void *state, wr_env *env) {
+  wr_factors *f = state;
+  (void)env;
+  wr_lu_host_destroy(f->host);
+}

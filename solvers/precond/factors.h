@@ -1,0 +1,39 @@
+/* What preconditioners that are a pair of triangular factors share: the order of the rows, the solves, and the line of the
+ * report. */
+#ifndef WR_FACTORS_H
+#define WR_FACTORS_H
+
+#include "solvers/precond.h"
+#include "spmv/precond/ilu.h"
+#include "spmv/precond/lu_host.h"
+
+/* Choices of the knob `order`. */
+enum { WR_ORDER_AUTO, WR_ORDER_GIVEN, WR_ORDER_RCM };
+#define WR_ORDER_CHOICES "auto|given|rcm"
+
+typedef struct wr_factors_knobs {
+  int order;
+  double pivot;    /* see wr_ilu_shifts           */
+  double drop;     /* of ILUT alone               */
+  int64_t fill;
+} wr_factors_knobs;
+
+typedef struct wr_factors {
+  wr_lu_host *host;
+} wr_factors;
+
+/* A factorisation. */
+typedef struct wr_factoring {
+  const char *name, *title; /* of the preconditioner; for the line                                          */
+  int keeps_symmetry;       /* 1: the factors of a symmetric matrix are each other's transposes but for the pivots */
+  wr_status (*factorise)(const wr_csr *B, const wr_factors_knobs *knobs, const wr_watch *watch, wr_lu *lu,
+                         wr_ilu_shifts *shifts);
+} wr_factoring;
+
+/* wr_preconditioner.prepare, apply and destroy, with a wr_factors as state. */
+wr_status wr_factors_prepare(wr_factors *f, wr_env *env, wr_csr *A, const wr_factors_knobs *knobs,
+                             const wr_factoring *how, wr_precond_info *info);
+wr_status wr_factors_apply(void *state, wr_env *env, const wr_precond_request *request);
+void wr_factors_destroy(void *state, wr_env *env);
+
+#endif

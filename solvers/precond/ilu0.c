@@ -1,0 +1,38 @@
+/* M = L U with the pattern of A (Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 10.3). */
+#include <stddef.h>
+
+#include "config/defaults.h"
+#include "solvers/precond/factors.h"
+
+static const wr_knob knobs_of_ilu0[] = {
+    {.name = "order", .type = WR_OPTION_CHOICE, .offset = offsetof(wr_factors_knobs, order),
+     .choices = WR_ORDER_CHOICES, .value = "auto",
+     .help = "rows as given, or by reverse Cuthill-McKee; auto: where that has fewer levels"},
+    {.name = "pivot", .type = WR_OPTION_REAL, .offset = offsetof(wr_factors_knobs, pivot), .min = 0, .above_min = 1,
+     .max = 1, .below_max = 1, .value = WR_DEFAULT_PIVOT,
+     .help = "smallest |pivot| relative to the largest element of the row of A"},
+    {0}};
+
+static wr_status factorise(const wr_csr *B, const wr_factors_knobs *knobs, const wr_watch *watch, wr_lu *lu,
+                           wr_ilu_shifts *shifts) {
+  return wr_ilu0(B, knobs->pivot, watch, lu, shifts);
+}
+
+static const wr_factoring factoring = {
+    .name = "ilu0", .title = "ILU(0)", .keeps_symmetry = 1, .factorise = factorise};
+
+static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_precond_info *info) {
+  return wr_factors_prepare(state, env, A, knobs, &factoring, info);
+}
+
+const wr_preconditioner wr_precond_ilu0 = {
+    .name = "ilu0",
+    .summary = "incomplete L U with the pattern of A",
+    .source = "Saad 2003, section 10.3",
+    .knobs = knobs_of_ilu0,
+    .knobs_size = sizeof(wr_factors_knobs),
+    .state_size = sizeof(wr_factors),
+    .prepare = prepare,
+    .apply = wr_factors_apply,
+    .destroy = wr_factors_destroy,
+};

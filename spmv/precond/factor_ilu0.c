@@ -1,0 +1,127 @@
+/* ILU(0) by rows, the IKJ variant (Saad 2003, section 10.3.2). */
+#include <math.h>
+
+#include "config/memory.h"
+#include "spmv/matrix/csr_argument.h"
+#include "spmv/precond/ilu_common.h"
+
+static const char what[] = "the incomplete factorisation";
+
+/* level[i] of each row of one side of the diagonal; returns how many levels there are. */
+static int64_t count_levels(const wr_csr *A, int is_upper, int32_t *level) {
+  int64_t n = A->nrows, count = 0;
+  for (int64_t step = 0; step < n; step++) {
+    int64_t i = is_upper ? n - 1 - step : step;
+    int32_t own = 0;
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      int64_t j = A->col[k];
+      if ((is_upper ? j > i : j < i) && level[j] >= own) own = level[j] + 1;
+    }
+    level[i] = own;
+    if (own >= count) count = (int64_t)own + 1;
+  }
+  return count;
+}
+
+wr_status wr_ilu0_levels(const wr_csr *A, int64_t *lower, int64_t *upper) {
+  wr_status status;
+  int32_t *level = NULL;
+  WR_NEED_HOST(A);
+  WR_NEED(lower);
+  WR_NEED(upper);
+  WR_REFUSE_IF(A->nrows != A->ncols, "A is %lld x %lld", (long long)A->nrows, (long long)A->ncols);
+  TRY(wr_alloc(&level, A->nrows, sizeof *level, "the levels of a matrix"));
+  *lower = count_levels(A, 0, level);
+  *upper = count_levels(A, 1, level);
+done:
+  wr_free(level);
+  return status;
+}
+
+/* The parts of B below and above the diagonal, and pivot[n] := its diagonal. */
+static wr_status split(const wr_csr *B, wr_lu *lu, double **pivot) {
+  wr_status status;
+  int64_t n = B->nrows, below = 0, above = 0;
+  lu->n = n;
+  TRY(wr_alloc(&lu->l_ptr, n + 1, sizeof *lu->l_ptr, what));
+  TRY(wr_alloc(&lu->u_ptr, n + 1, sizeof *lu->u_ptr, what));
+  TRY(wr_alloc(&lu->inverse, n, sizeof *lu->inverse, what));
+  TRY(wr_alloc_zeroed(pivot, n, sizeof **pivot, what));
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = B->row_ptr[i]; k < B->row_ptr[i + 1]; k++) below += B->col[k]<i, above += B->col[k]> i;
+  TRY(wr_alloc(&lu->l_col, below, sizeof *lu->l_col, what));
+  TRY(wr_alloc(&lu->l_val, below, sizeof *lu->l_val, what));
+  TRY(wr_alloc(&lu->u_col, above, sizeof *lu->u_col, what));
+  TRY(wr_alloc(&lu->u_val, above, sizeof *lu->u_val, what));
+  lu->l_ptr[0] = lu->u_ptr[0] = below = above = 0;
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t k = B->row_ptr[i]; k < B->row_ptr[i + 1]; k++) {
+      double value = B->val ? B->val[k] : 1;
+      if (B->col[k] < i)
+        lu->l_col[below] = B->col[k], lu->l_val[below++] = value;
+      else if (B->col[k] > i)
+        lu->u_col[above] = B->col[k], lu->u_val[above++] = value;
+      else
+        (*pivot)[i] = value;
+    }
+    lu->l_ptr[i + 1] = below, lu->u_ptr[i + 1] = above;
+  }
+done:
+  return status;
+}
+
+/* row[j], for the columns j of row i, is where its element is stored; NULL elsewhere. */
+static void mark_row(const wr_lu *lu, int64_t i, double *diagonal, double **row) {
+  for (int64_t k = lu->l_ptr[i]; k < lu->l_ptr[i + 1]; k++) row[lu->l_col[k]] = diagonal ? &lu->l_val[k] : NULL;
+  for (int64_t k = lu->u_ptr[i]; k < lu->u_ptr[i + 1]; k++) row[lu->u_col[k]] = diagonal ? &lu->u_val[k] : NULL;
+  row[i] = diagonal;
+}
+
+static int is_finite_row(const wr_lu *lu, int64_t i) {
+  double sum = 0; /* x - x is 0, or NaN if x is not finite */
+  for (int64_t k = lu->l_ptr[i]; k < lu->l_ptr[i + 1]; k++) sum += lu->l_val[k] - lu->l_val[k];
+  for (int64_t k = lu->u_ptr[i]; k < lu->u_ptr[i + 1]; k++) sum += lu->u_val[k] - lu->u_val[k];
+  return sum == 0;
+}
+
+/* Row i := row i less multiples of the rows of U above it, at the places that row i has. Returns the entries used. */
+static int64_t eliminate(const wr_lu *lu, int64_t i, double *const *row) {
+  int64_t used = 0;
+  for (int64_t k = lu->l_ptr[i]; k < lu->l_ptr[i + 1]; k++) {
+    int64_t above = lu->l_col[k];
+    double factor = lu->l_val[k] *= lu->inverse[above];
+    for (int64_t e = lu->u_ptr[above]; e < lu->u_ptr[above + 1]; e++) {
+      double *at = row[lu->u_col[e]];
+      if (at) *at -= factor * lu->u_val[e];
+    }
+    used += lu->u_ptr[above + 1] - lu->u_ptr[above];
+  }
+  return used;
+}
+
+wr_status wr_ilu0(const wr_csr *B, double least, const wr_watch *watch, wr_lu *lu, wr_ilu_shifts *shifts) {
+  wr_status status;
+  double *pivot = NULL, **row = NULL;
+  int64_t used = 0;
+  WR_NEED(lu);
+  WR_NEED(shifts);
+  *shifts = (wr_ilu_shifts){.first_row = -1};
+  WR_NEED_HOST(B);
+  WR_REFUSE_IF(B->nrows != B->ncols, "B is %lld x %lld", (long long)B->nrows, (long long)B->ncols);
+  WR_REFUSE_IF(!(least > 0 && least < 1), "least is %g; it is in (0, 1)", least);
+  TRY(split(B, lu, &pivot));
+  TRY(wr_alloc_zeroed(&row, B->nrows, sizeof *row, what));
+  for (int64_t i = 0; i < lu->n; i++) {
+    if (used >= WR_ILU_STRIDE) TRY(wr_watch_check(watch, what));
+    if (used >= WR_ILU_STRIDE) used = 0;
+    mark_row(lu, i, &pivot[i], row);
+    used += eliminate(lu, i, row) + 1;
+    mark_row(lu, i, NULL, row);
+    if (!is_finite_row(lu, i)) TRY(wr_ilu_refuse_row(lu, i));
+    TRY(wr_ilu_set_pivot(B, least, i, &pivot[i], lu, shifts));
+  }
+done:
+  wr_free(pivot);
+  wr_free(row);
+  return status;
+}

@@ -1,0 +1,200 @@
+/* Solves with incomplete factors: by each method, with each scaling, in both types, on small systems of many kinds. None claims
+ * to have converged where the residual, recomputed in long double, is too large; where the factors are complete one iteration
+ * is enough; and conjugate gradients are chosen where matrix and factors are known to be positive definite. */
+#define _DEFAULT_SOURCE
+#include "solvers/krylov/method.h"
+#include "tests/solvers/solve_fixture.h"
+
+enum { SIDE = 12, N = SIDE * SIDE };
+
+/* Five points on a grid; wind 0: symmetric. */
+static wr_csr *grid(double wind) {
+  entry entries[5 * N];
+  int64_t count = 0;
+  for (int64_t i = 0; i < N; i++) {
+    int64_t x = i % SIDE, y = i / SIDE;
+    entries[count++] = (entry){i, i, 4};
+    if (x > 0) entries[count++] = (entry){i, i - 1, -1 - wind};
+    if (x + 1 < SIDE) entries[count++] = (entry){i, i + 1, -1 + wind};
+    if (y > 0) entries[count++] = (entry){i, i - SIDE, -1};
+    if (y + 1 < SIDE) entries[count++] = (entry){i, i + SIDE, -1};
+  }
+  return matrix_of(N, entries, count, 1);
+}
+static wr_csr *laplacian(void) { return grid(0); }
+static wr_csr *convection(void) { return grid(0.5); }
+static wr_csr *nonsymmetric(void) { return random_matrix(60, 5, 8, 1, 301); }
+static wr_csr *random_diagonal(void) { return random_matrix(60, 5, 0, 1, 11); }
+
+static wr_csr *tridiagonal(void) {
+  entry entries[3 * 50];
+  int64_t count = 0;
+  for (int64_t i = 0; i < 50; i++) {
+    entries[count++] = (entry){i, i, 3};
+    if (i > 0) entries[count++] = (entry){i, i - 1, -2};
+    if (i < 49) entries[count++] = (entry){i, i + 1, 0.5};
+  }
+  return matrix_of(50, entries, count, 1);
+}
+
+static wr_csr *one_by_one(void) { return matrix_of_picture(1, (const double[]){-3}); }
+
+/* Zeros on the diagonal, so that pivots are shifted unless rows are matched. */
+static wr_csr *zero_diagonal(void) {
+  entry entries[2 * 40];
+  for (int64_t i = 0; i < 40; i++) {
+    entries[2 * i] = (entry){i, (i + 1) % 40, 2 + (double)(i % 3)};
+    entries[2 * i + 1] = (entry){i, (i + 5) % 40, -0.5};
+  }
+  return matrix_of(40, entries, 80, 1);
+}
+
+static wr_csr *row_of_zeros(void) {
+  wr_csr *A = nonsymmetric();
+  for (int64_t k = A->row_ptr[7]; k < A->row_ptr[8]; k++) A->val[k] = 0;
+  return A;
+}
+
+static wr_csr *scaled_by(int exponent) {
+  wr_csr *A = nonsymmetric();
+  for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], exponent);
+  return A;
+}
+static wr_csr *huge_values(void) { return scaled_by(600); }
+static wr_csr *tiny_values(void) { return scaled_by(-600); }
+
+static wr_csr *pattern(void) { return random_matrix(40, 3, 1, 0, 12); }
+
+/* Kershaw 1978: positive definite, and the last pivot of the incomplete factorisation is -5. */
+static wr_csr *kershaw(void) {
+  static const double picture[16] = {3, -2, 0, 2, -2, 3, -2, 0, 0, -2, 3, -2, 2, 0, -2, 3};
+  return matrix_of_picture(4, picture);
+}
+
+enum { SOLVES = 1, EXACT = 2, POSITIVE = 4 };
+
+typedef struct system_case {
+  const char *name;
+  wr_csr *(*make)(void);
+  int facts; /* SOLVES: every method but CG; EXACT: in one iteration; POSITIVE: CG, too, and by default */
+} system_case;
+
+static const system_case systems[] = {
+    {"positive definite", laplacian, SOLVES | POSITIVE},
+    {"convection", convection, SOLVES},
+    {"random, nonsymmetric", nonsymmetric, SOLVES},
+    {"random, diagonal as well", random_diagonal, 0},
+    {"tridiagonal", tridiagonal, SOLVES | EXACT},
+    {"1 x 1", one_by_one, SOLVES | EXACT},
+    {"zero diagonal", zero_diagonal, 0},
+    {"a row of zeros", row_of_zeros, 0},
+    {"values of 2^600", huge_values, SOLVES},
+    {"values of 2^-600", tiny_values, SOLVES},
+    {"a pattern", pattern, 0},
+    {"Kershaw's", kershaw, SOLVES | POSITIVE},
+};
+
+static solution solution_with(const ground *g, wr_csr *A, const wr_preconditioner *of, const wr_method *method,
+                              int scaling) {
+  solution s = solution_of(g, A);
+  s.precond = of, s.options.method = method, s.scaling = scaling;
+  s.options.iterations = 2000;
+  return s;
+}
+
+static void test_system(ground *g, const system_case *c, const wr_preconditioner *of) {
+  wr_csr *A = c->make();
+  for (int scaling = 0; scaling <= 1 + WR_SCALE_MATCH; scaling++)
+    for (int k = -1; k < wr_method_count(); k++) {
+      const wr_method *method = wr_method_at(k);
+      solution s = solution_with(g, A, of, method, scaling);
+      ground_case(g, "%s, %s, %s, scaling %d", of->name, c->name, method ? method->name : "auto", scaling);
+      solve_and_check(g, &s);
+      int converged = s.result.outcome == WR_CONVERGED, is_cg = method == &wr_method_cg;
+      int is_plain = scaling <= 1 + WR_SCALE_NONE, is_positive = (c->facts & POSITIVE) && of == &wr_precond_ilu0;
+      if (((c->facts & SOLVES) && !is_cg) || (is_positive && is_plain))
+        CHECKF(converged, "%s: %.3g after %lld iterations, '%s'", wr_outcome_title(s.result.outcome), s.result.measure,
+               (long long)s.result.iterations, s.result.note);
+      if ((c->facts & EXACT) && !is_cg)
+        CHECKF(s.result.iterations == 1 && s.result.restarts == 0, "%lld iterations", (long long)s.result.iterations);
+      if (is_plain) CHECKF(s.is_positive == is_positive, "is_positive %d", s.is_positive);
+      if (method == NULL && is_plain)
+        CHECKF(!converged || s.result.changes[0] || (strcmp(s.result.method, "cg") == 0) == is_positive, "%s",
+               s.result.method);
+      solution_free(&s);
+    }
+  wr_csr_free(A);
+}
+
+/* Fewer iterations than without, since the eigenvalues of A M^-1 are closer together (Saad 2003, section 10.3). */
+static void test_fewer(ground *g) {
+  wr_csr *A = laplacian();
+  solution plain = solution_with(g, A, NULL, &wr_method_bicgstab, 0);
+  ground_case(g, "without a preconditioner");
+  expect_outcome(g, &plain, WR_CONVERGED);
+  const wr_preconditioner *const all[] = {&wr_precond_ilu0, &wr_precond_ilut};
+  for (int k = 0; k < 2; k++) {
+    solution s = solution_with(g, A, all[k], &wr_method_bicgstab, 0);
+    ground_case(g, "%s", all[k]->name);
+    expect_outcome(g, &s, WR_CONVERGED);
+    CHECKF(s.result.iterations < plain.result.iterations, "%lld iterations, %lld without",
+           (long long)s.result.iterations, (long long)plain.result.iterations);
+    solution_free(&s);
+  }
+  solution_free(&plain);
+  wr_csr_free(A);
+}
+
+/* The bits do not depend on the number of threads. */
+static void test_threads(wr_type type) {
+  const wr_backend *backend = wr_backend_default(WR_HOST);
+  wr_csr *A = random_matrix(20000, 4, 7, 1, 99);
+  solution first = {0};
+  static const int threads[] = {1, 2, 7};
+  for (int k = 0; k < 3; k++) {
+    ground g = {.backend = backend, .env = {.place = WR_HOST, .type = type, .threads = threads[k], .deterministic = 1}};
+    CHECK_OK(wr_env_open(&g.env));
+    solution s = solution_with(&g, A, &wr_precond_ilu0, NULL, 0);
+    ground_case(&g, "%d threads", threads[k]);
+    expect_outcome(&g, &s, WR_CONVERGED);
+    if (k > 0) check_same_run(&s, &first);
+    if (k == 0)
+      first = s;
+    else
+      solution_free(&s);
+    wr_env_close(&g.env);
+  }
+  solution_free(&first);
+  wr_csr_free(A);
+}
+
+/* Where the env is a device there are no factors for it in this build, and the sentence says so. */
+static void test_elsewhere(ground *g) {
+  wr_csr *A = laplacian();
+  wr_precond *p = NULL;
+  ground_case(g, "a device");
+  wr_status status = wr_precond_create(&wr_precond_ilu0, NULL, A, &g->env, &p);
+  CHECKF(status == WR_OK || status == WR_EUNAVAILABLE, "%s", wr_status_message());
+  if (status != WR_OK) CHECK_MESSAGE("--device cpu");
+  wr_precond_destroy(p);
+  wr_csr_free(A);
+}
+
+static void test_all(ground *g) {
+  if (g->env.place != WR_HOST) {
+    test_elsewhere(g);
+    return;
+  }
+  for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) {
+    test_system(g, &systems[k], &wr_precond_ilu0);
+    test_system(g, &systems[k], &wr_precond_ilut);
+  }
+  test_fewer(g);
+}
+
+int main(void) {
+  on_default_grounds(test_all);
+  test_threads(WR_F32);
+  test_threads(WR_F64);
+  return wr_test_report("ilu_solve");
+}
