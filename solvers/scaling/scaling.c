@@ -13,15 +13,15 @@
 #include "spmv/matrix/csr_argument.h"
 #include "spmv/matrix/scale.h"
 
-/* What the values of A look like, apart from its columns. */
-typedef struct look {
+/* A profile of the values of A, apart from its columns. */
+typedef struct profile {
   double largest, smallest; /* |values| other than 0            */
   int64_t zero, first_zero; /* diagonal elements that are 0     */
   int64_t tiny, first_tiny; /* or tiny beside others of the row */
   int finite;
-} look;
+} profile;
 
-static look look_at(const wr_csr *A) {
+static profile profile_of(const wr_csr *A) {
   double largest = 0, smallest = INFINITY;
   int64_t zero = 0, tiny = 0, first_zero = A->nrows, first_tiny = A->nrows;
 #pragma omp parallel for schedule(guided) reduction(max : largest) reduction(min : smallest, first_zero, first_tiny) \
@@ -43,7 +43,7 @@ static look look_at(const wr_csr *A) {
       if (i < first_tiny) first_tiny = i;
     }
   }
-  return (look){largest, smallest, zero, first_zero, tiny, first_tiny, isfinite(largest)};
+  return (profile){largest, smallest, zero, first_zero, tiny, first_tiny, isfinite(largest)};
 }
 
 /* 1 if entry (i, j) is there and not 0. */
@@ -67,20 +67,20 @@ static int is_pattern_symmetric(const wr_csr *A) {
 
 /* A saddle point has zeros on a part of its diagonal and a symmetric pattern. Matching would exchange rows of its two blocks,
  * and BiCGSTAB then breaks down that solves it with rows where they are (docs/decisions.md). */
-static int is_saddle_point(const wr_csr *A, const look *l) {
-  return l->zero <= A->nrows / 2 && is_pattern_symmetric(A);
+static int is_saddle_point(const wr_csr *A, const profile *p) {
+  return p->zero <= A->nrows / 2 && is_pattern_symmetric(A);
 }
 
 static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 /* Why auto matches rows: "3 diagonal elements are 0, the first in row 7". */
-static void say_diagonal(const look *l, char *text, size_t size) {
-  if (l->zero > 0)
-    snprintf(text, size, "%lld diagonal element%s 0, the first in row %lld", (long long)l->zero,
-             l->zero == 1 ? " is" : "s are", (long long)l->first_zero + 1);
+static void say_diagonal(const profile *p, char *text, size_t size) {
+  if (p->zero > 0)
+    snprintf(text, size, "%lld diagonal element%s 0, the first in row %lld", (long long)p->zero,
+             p->zero == 1 ? " is" : "s are", (long long)p->first_zero + 1);
   else
-    snprintf(text, size, "%lld diagonal element%s tiny beside the row, the first in row %lld", (long long)l->tiny,
-             l->tiny == 1 ? " is" : "s are", (long long)l->first_tiny + 1);
+    snprintf(text, size, "%lld diagonal element%s tiny beside the row, the first in row %lld", (long long)p->tiny,
+             p->tiny == 1 ? " is" : "s are", (long long)p->first_tiny + 1);
 }
 
 static wr_status allocate_exponents(const wr_csr *A, wr_scaling *s) {
@@ -176,19 +176,19 @@ done:
 }
 
 /* What auto does. */
-static wr_status choose(const wr_csr *A, const look *l, wr_scaling *s) {
+static wr_status choose(const wr_csr *A, const profile *p, wr_scaling *s) {
   wr_status status = WR_OK;
   char why[120];
   int rows = 0, columns = 0;
-  if (l->zero > 0 || l->tiny > 0) {
-    say_diagonal(l, why, sizeof why);
-    if (!is_saddle_point(A, l)) {
+  if (p->zero > 0 || p->tiny > 0) {
+    say_diagonal(p, why, sizeof why);
+    if (!is_saddle_point(A, p)) {
       TRY(match(A, why, s));
       goto done;
     }
     s->done = WR_SCALE_EQUILIBRATE;
     snprintf(s->sentence, sizeof s->sentence, "equilibrated: %s, in a symmetric pattern", why);
-  } else if (l->largest * 0x1p-10 > l->smallest) { /* else rows and columns cannot differ by more */
+  } else if (p->largest * 0x1p-10 > p->smallest) { /* else rows and columns cannot differ by more */
     TRY(wr_exponent_spread(A, &rows, &columns));
     if (rows <= WR_EQUILIBRATE_DIGITS && columns <= WR_EQUILIBRATE_DIGITS) goto done;
     s->done = WR_SCALE_EQUILIBRATE;
@@ -203,10 +203,10 @@ wr_status wr_scaling_choose(const wr_csr *A, wr_scale scale, wr_scaling *s) {
   wr_status status = WR_OK;
   *s = (wr_scaling){.done = WR_SCALE_NONE};
   if (scale == WR_SCALE_NONE) return WR_OK;
-  look l = look_at(A);
-  if (!l.finite || l.largest == 0) return WR_OK;
-  s->smallest = l.smallest;
-  if (scale == WR_SCALE_AUTO) TRY(choose(A, &l, s));
+  profile p = profile_of(A);
+  if (!p.finite || p.largest == 0) return WR_OK;
+  s->smallest = p.smallest;
+  if (scale == WR_SCALE_AUTO) TRY(choose(A, &p, s));
   if (scale == WR_SCALE_MATCH) TRY(match(A, "", s));
   if (scale == WR_SCALE_EQUILIBRATE) {
     s->done = WR_SCALE_EQUILIBRATE;
