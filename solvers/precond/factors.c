@@ -136,21 +136,35 @@ done:
   return status;
 }
 
+/* The solver at the place of env. A device has the factors in env's type alone. */
+static wr_status hold(wr_factors *f, wr_env *env, wr_lu *lu, const wr_factoring *how, wr_precond_info *info) {
+  wr_status status;
+  if (env->place == WR_HOST) {
+    TRY(wr_lu_host_create(lu, env, &f->host));
+    info->extra_bytes = wr_lu_host_bytes(f->host);
+  } else {
+    int64_t beyond = env->type == WR_F32 ? wr_lu_beyond_f32(lu) : -1;
+    if (beyond >= 0)
+      TRY(wr_fail(WR_ENUMERIC, "--precond %s: the factors are beyond f32 in row %lld; --precision f64 holds them",
+                  how->name, (long long)(lu->order ? lu->order[beyond] : beyond) + 1));
+    TRY(wr_lu_cuda_create(lu, env, &f->cuda));
+    info->extra_bytes = (int64_t)wr_lu_cuda_get_info(f->cuda)->bytes;
+  }
+done:
+  return status;
+}
+
 wr_status wr_factors_prepare(wr_factors *f, wr_env *env, wr_csr *A, const wr_factors_knobs *knobs,
                              const wr_factoring *how, wr_precond_info *info) {
   wr_status status;
   attempt a = {0};
   orders levels = {0};
-  if (env->place != WR_HOST)
-    return wr_fail(WR_EUNAVAILABLE, "--precond %s has no triangular solves for a GPU in this build; --device cpu has",
-                   how->name);
   TRY(choose(how, A, knobs, env->watch, &levels, &a));
-  int is_beyond = env->type == WR_F32 && wr_lu_beyond_f32(&a.lu) >= 0;
+  int is_beyond = env->place == WR_HOST && env->type == WR_F32 && wr_lu_beyond_f32(&a.lu) >= 0;
   TRY(describe(&a, how->title, &levels, is_beyond, info->line, sizeof info->line));
   info->is_positive = a.is_positive;
   info->shifted = a.shifts.count, info->first_shifted = a.shifts.first_row;
-  TRY(wr_lu_host_create(&a.lu, env, &f->host));
-  info->extra_bytes = wr_lu_host_bytes(f->host);
+  TRY(hold(f, env, &a.lu, how, info));
   info->apply_bytes = (double)(info->extra_bytes + 2 * A->nrows * wr_type_bytes(env->type));
 done:
   free_attempt(&a);
@@ -180,7 +194,9 @@ static wr_status finish(wr_env *env, const wr_precond_request *request) {
 wr_status wr_factors_apply(void *state, wr_env *env, const wr_precond_request *request) {
   wr_status status;
   const wr_factors *f = state;
-  TRY(wr_lu_host_apply(f->host, env, request->r, request->z));
+  if (env->resident) return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has no triangular solves");
+  TRY(f->cuda ? wr_lu_cuda_apply(f->cuda, env, request->r, request->z)
+              : wr_lu_host_apply(f->host, env, request->r, request->z));
   TRY(finish(env, request));
 done:
   return status;
@@ -188,6 +204,6 @@ done:
 
 void wr_factors_destroy(void *state, wr_env *env) {
   wr_factors *f = state;
-  (void)env;
   wr_lu_host_destroy(f->host);
+  wr_lu_cuda_destroy(f->cuda, env);
 }

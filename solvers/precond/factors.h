@@ -5,6 +5,7 @@
 
 #include "solvers/precond.h"
 #include "spmv/precond/ilu.h"
+#include "spmv/precond/lu_cuda.h"
 #include "spmv/precond/lu_host.h"
 
 /* Choices of the knob `order`. */
@@ -19,7 +20,8 @@ typedef struct wr_factors_knobs {
 } wr_factors_knobs;
 
 typedef struct wr_factors {
-  wr_lu_host *host;
+  wr_lu_host *host; /* by the place of the env, the other one is NULL */
+  wr_lu_cuda *cuda;
 } wr_factors;
 
 /* A factorisation. */

@@ -114,7 +114,7 @@ const wr_option wr_bicgstab_table[] = {
      .help = "l of the method bicgstabl, BiCGSTAB(l)"},
     {.name = "precond", .type = WR_OPTION_TEXT, .offset = AT(precond_text), .choices = "none|jacobi|ilu0|ilut",
      .value = "none", .argument = "NAME[:KNOB=VALUE]...",
-     .help = "right preconditioner, with its knobs behind colons: ilut:drop=1e-3:fill=10; ilu0 and ilut on the CPU"},
+     .help = "right preconditioner, with its knobs behind colons: ilut:drop=1e-3:fill=10"},
     {.name = "scale", .type = WR_OPTION_CHOICE, .offset = AT(scale), .choices = "auto|none|equilibrate|match",
      .value = "auto",
      .help = "before solving, undone in x: equilibrate brings the largest element of each row and column to about 1; "

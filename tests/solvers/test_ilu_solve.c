@@ -94,26 +94,34 @@ static const system_case systems[] = {
     {"Kershaw's", kershaw, SOLVES | POSITIVE},
 };
 
+/* WR_SHORT, as kernels on the CPU take long: fewer systems, scalings and iterations. */
+static int is_short(const ground *g) { return g->env.place == WR_CUDA && getenv("WR_SHORT") != NULL; }
+
 static solution solution_with(const ground *g, wr_csr *A, const wr_preconditioner *of, const wr_method *method,
                               int scaling) {
   solution s = solution_of(g, A);
   s.precond = of, s.options.method = method, s.scaling = scaling;
-  s.options.iterations = 2000;
+  s.options.iterations = is_short(g) ? 20 : 2000;
   return s;
 }
 
 static void test_system(ground *g, const system_case *c, const wr_preconditioner *of) {
   wr_csr *A = c->make();
-  for (int scaling = 0; scaling <= 1 + WR_SCALE_MATCH; scaling++)
+  for (int scaling = 0; scaling <= 1 + WR_SCALE_MATCH; scaling += is_short(g) ? 1 + WR_SCALE_MATCH : 1)
     for (int k = -1; k < wr_method_count(); k++) {
       const wr_method *method = wr_method_at(k);
       solution s = solution_with(g, A, of, method, scaling);
       ground_case(g, "%s, %s, %s, scaling %d", of->name, c->name, method ? method->name : "auto", scaling);
       solve_and_check(g, &s);
+      if (s.has_none) {
+        solution_free(&s);
+        continue;
+      }
       int converged = s.result.outcome == WR_CONVERGED, is_cg = method == &wr_method_cg;
       int is_plain = scaling <= 1 + WR_SCALE_NONE, is_positive = (c->facts & POSITIVE) && of == &wr_precond_ilu0;
       if (((c->facts & SOLVES) && !is_cg) || (is_positive && is_plain))
-        CHECKF(converged, "%s: %.3g after %lld iterations, '%s'", wr_outcome_title(s.result.outcome), s.result.measure,
+        CHECKF(converged || (is_short(g) && s.result.outcome == WR_MAX_ITERATIONS),
+               "%s: %.3g after %lld iterations, '%s'", wr_outcome_title(s.result.outcome), s.result.measure,
                (long long)s.result.iterations, s.result.note);
       if ((c->facts & EXACT) && !is_cg)
         CHECKF(s.result.iterations == 1 && s.result.restarts == 0, "%lld iterations", (long long)s.result.iterations);
@@ -168,28 +176,13 @@ static void test_threads(wr_type type) {
   wr_csr_free(A);
 }
 
-/* Where the env is a device there are no factors for it in this build, and the sentence says so. */
-static void test_elsewhere(ground *g) {
-  wr_csr *A = laplacian();
-  wr_precond *p = NULL;
-  ground_case(g, "a device");
-  wr_status status = wr_precond_create(&wr_precond_ilu0, NULL, A, &g->env, &p);
-  CHECKF(status == WR_OK || status == WR_EUNAVAILABLE, "%s", wr_status_message());
-  if (status != WR_OK) CHECK_MESSAGE("--device cpu");
-  wr_precond_destroy(p);
-  wr_csr_free(A);
-}
-
 static void test_all(ground *g) {
-  if (g->env.place != WR_HOST) {
-    test_elsewhere(g);
-    return;
-  }
   for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) {
+    if (is_short(g) && k % 3 != 0) continue;
     test_system(g, &systems[k], &wr_precond_ilu0);
     test_system(g, &systems[k], &wr_precond_ilut);
   }
-  test_fewer(g);
+  if (!is_short(g)) test_fewer(g);
 }
 
 int main(void) {
