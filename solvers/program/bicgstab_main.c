@@ -168,6 +168,7 @@ static wr_status precondition(void *solve, const wr_settings *s, const wr_monito
   const wr_preconditioner *of = wr_preconditioner_at(s->precond);
   wr_watch watch = {ends, (void *)(uintptr_t)monitor};
   if (of->prepare == NULL || (of->diagonal && r->system->inverse_diagonal)) return WR_OK;
+  TRY(wr_csr_host(r->system->matrix, r->env)); /* a device may have scaled it */
   r->env->watch = &watch;
   status = wr_precond_create(of, s->precond_knobs, r->system->matrix, r->env, &r->precond);
   r->env->watch = NULL;
