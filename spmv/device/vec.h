@@ -84,7 +84,7 @@ enum {
  * and outputs are NULL and come last. All vectors have one length, place and type. Then the step. If `when` has a bank and the
  * scalar there is 0, outputs and sums stay as they are and only the step runs; the step must not change that scalar.
  * On a device operations that read up to six vectors, have up to two outputs and three reductions are compiled for their
- * numbers of vectors; one kernel does all larger ones. */
+ * numbers of vectors; four kernels do all larger ones. */
 typedef struct wr_fused {
   const wr_vec *in[WR_MAX_INPUTS];
   const wr_vec *times;
