@@ -42,19 +42,19 @@ static int has_positive_pivots(const wr_lu *lu) {
 
 /* Factorises B; one that may be positive definite with a raised diagonal if pivots are not positive otherwise (Manteuffel
  * 1980). Where the largest raise is not enough, the factors are those of B itself. */
-static wr_status factorise_positive(const wr_factoring *how, const wr_csr *B, const wr_factors_knobs *knobs,
-                                    const wr_watch *watch, int may_be_positive, attempt *a) {
+static wr_status factorise_positive(const wr_factoring *how, const wr_csr *B, const wr_factors_knobs *knobs, wr_env *env,
+                                    int may_be_positive, attempt *a) {
   wr_status status;
   static const double raises[] = {1e-3, 1e-2, 1e-1, 1};
   wr_csr *raised = NULL;
   attempt other = {0};
-  TRY(how->factorise(B, knobs, watch, &a->lu, &a->shifts));
+  TRY(how->factorise(B, knobs, env, &a->lu, &a->shifts));
   a->is_positive = may_be_positive && a->shifts.count == 0 && has_positive_pivots(&a->lu);
   for (size_t k = 0; may_be_positive && !a->is_positive && k < sizeof raises / sizeof *raises; k++) {
     wr_csr_free(raised), raised = NULL;
     TRY(wr_csr_copy(B, &raised));
     for (int64_t i = 0; i < B->nrows && raised->val; i++) raised->val[wr_csr_find(B, i, i)] *= 1 + raises[k];
-    TRY(how->factorise(raised, knobs, watch, &other.lu, &other.shifts));
+    TRY(how->factorise(raised, knobs, env, &other.lu, &other.shifts));
     other.is_positive = other.shifts.count == 0 && has_positive_pivots(&other.lu);
     other.raised = raises[k];
     if (other.is_positive) {
@@ -71,36 +71,36 @@ done:
 }
 
 /* a := the factors in reverse Cuthill-McKee's order, or with a->B NULL none, where the order does not lower the levels. */
-static wr_status try_rcm(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, const wr_watch *watch,
+static wr_status try_rcm(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, wr_env *env,
                          int may_be_positive, orders *levels, attempt *a) {
   wr_status status;
   TRY(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
-  TRY(wr_rcm(A, watch, a->lu.order));
+  TRY(wr_rcm(A, env->watch, a->lu.order));
   TRY(wr_csr_reorder(A, a->lu.order, &a->B));
   TRY(count_levels(a->B, &levels->rcm));
   if (knobs->order == WR_ORDER_AUTO && levels->rcm >= levels->given)
     free_attempt(a);
   else
-    TRY(factorise_positive(how, a->B, knobs, watch, may_be_positive, a));
+    TRY(factorise_positive(how, a->B, knobs, env, may_be_positive, a));
 done:
   return status;
 }
 
 /* The factors in the order that the knobs ask for. By default reverse Cuthill-McKee's is taken where it lowers the levels,
  * unless it has more small pivots, since their shifts make a preconditioner that may be worse than none. */
-static wr_status choose(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, const wr_watch *watch,
+static wr_status choose(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, wr_env *env,
                         orders *levels, attempt *best) {
   wr_status status = WR_OK;
   attempt rcm = {0}, given = {0};
   int may_be_positive = how->keeps_symmetry && wr_is_symmetric_positive(A), choice = knobs->order;
   if (choice != WR_ORDER_GIVEN) {
     TRY(count_levels(A, &levels->given));
-    status = try_rcm(how, A, knobs, watch, may_be_positive, levels, &rcm);
+    status = try_rcm(how, A, knobs, env, may_be_positive, levels, &rcm);
     if (choice == WR_ORDER_AUTO && status == WR_ENUMERIC) free_attempt(&rcm), status = WR_OK;
     TRY(status);
   }
   int is_fine = rcm.B != NULL && rcm.shifts.count == 0 && (rcm.is_positive || !may_be_positive);
-  if (choice != WR_ORDER_RCM && !is_fine) TRY(factorise_positive(how, A, knobs, watch, may_be_positive, &given));
+  if (choice != WR_ORDER_RCM && !is_fine) TRY(factorise_positive(how, A, knobs, env, may_be_positive, &given));
   int takes_given = given.lu.n > 0 && (rcm.B == NULL || given.is_positive > rcm.is_positive ||
                                        (given.is_positive == rcm.is_positive && given.shifts.count < rcm.shifts.count));
   *best = takes_given ? given : rcm;
@@ -136,17 +136,14 @@ done:
   return status;
 }
 
-/* The solver at the place of env. A device has the factors in env's type alone. */
-static wr_status hold(wr_factors *f, wr_env *env, wr_lu *lu, const wr_factoring *how, wr_precond_info *info) {
+/* The solver at the place of env. */
+static wr_status hold(wr_factors *f, wr_env *env, wr_lu *lu, wr_precond_info *info) {
   wr_status status;
   if (env->place == WR_HOST) {
     TRY(wr_lu_host_create(lu, env, &f->host));
     info->extra_bytes = wr_lu_host_bytes(f->host);
   } else {
-    int64_t beyond = env->type == WR_F32 ? wr_lu_beyond_f32(lu) : -1;
-    if (beyond >= 0)
-      TRY(wr_fail(WR_ENUMERIC, "--precond %s: the factors are beyond f32 in row %lld; --precision f64 holds them",
-                  how->name, (long long)(lu->order ? lu->order[beyond] : beyond) + 1));
+    TRY(wr_watch_check(env->watch, "the incomplete factorisation"));
     TRY(wr_lu_cuda_create(lu, env, &f->cuda));
     info->extra_bytes = (int64_t)wr_lu_cuda_get_info(f->cuda)->bytes;
   }
@@ -159,12 +156,12 @@ wr_status wr_factors_prepare(wr_factors *f, wr_env *env, wr_csr *A, const wr_fac
   wr_status status;
   attempt a = {0};
   orders levels = {0};
-  TRY(choose(how, A, knobs, env->watch, &levels, &a));
-  int is_beyond = env->place == WR_HOST && env->type == WR_F32 && wr_lu_beyond_f32(&a.lu) >= 0;
+  TRY(choose(how, A, knobs, env, &levels, &a));
+  int is_beyond = env->type == WR_F32 && wr_lu_beyond_f32(&a.lu) >= 0;
   TRY(describe(&a, how->title, &levels, is_beyond, info->line, sizeof info->line));
   info->is_positive = a.is_positive;
   info->shifted = a.shifts.count, info->first_shifted = a.shifts.first_row;
-  TRY(hold(f, env, &a.lu, how, info));
+  TRY(hold(f, env, &a.lu, info));
   info->apply_bytes = (double)(info->extra_bytes + 2 * A->nrows * wr_type_bytes(env->type));
 done:
   free_attempt(&a);

@@ -12,8 +12,12 @@
 enum { WR_ORDER_AUTO, WR_ORDER_GIVEN, WR_ORDER_RCM };
 #define WR_ORDER_CHOICES "auto|given|rcm"
 
+/* Choices of the knob `at`, a wr_ilu_at. */
+#define WR_ILU_AT_CHOICES "auto|host|device"
+
 typedef struct wr_factors_knobs {
   int order;
+  int at;          /* of ILU(0) alone             */
   double pivot;    /* see wr_ilu_shifts           */
   double drop;     /* of ILUT alone               */
   int64_t fill;
@@ -28,8 +32,8 @@ typedef struct wr_factors {
 typedef struct wr_factoring {
   const char *name, *title; /* of the preconditioner; for the line                                          */
   int keeps_symmetry;       /* 1: the factors of a symmetric matrix are each other's transposes but for the pivots */
-  wr_status (*factorise)(const wr_csr *B, const wr_factors_knobs *knobs, const wr_watch *watch, wr_lu *lu,
-                         wr_ilu_shifts *shifts);
+  wr_status (*factorise)(const wr_csr *B, const wr_factors_knobs *knobs, wr_env *env, wr_lu *lu,
+                         wr_ilu_shifts *shifts); /* asks env->watch */
 } wr_factoring;
 
 /* wr_preconditioner.prepare, apply and destroy, with a wr_factors as state. */

@@ -3,6 +3,7 @@
 
 #include "config/defaults.h"
 #include "solvers/precond/factors.h"
+#include "spmv/precond/ilu_common.h"
 
 static const wr_knob knobs_of_ilu0[] = {
     {.name = "order", .type = WR_OPTION_CHOICE, .offset = offsetof(wr_factors_knobs, order),
@@ -11,11 +12,13 @@ static const wr_knob knobs_of_ilu0[] = {
     {.name = "pivot", .type = WR_OPTION_REAL, .offset = offsetof(wr_factors_knobs, pivot), .min = 0, .above_min = 1,
      .max = 1, .below_max = 1, .value = WR_DEFAULT_PIVOT,
      .help = "smallest |pivot| relative to the largest element of the row of A"},
+    {.name = "at", .type = WR_OPTION_CHOICE, .offset = offsetof(wr_factors_knobs, at), .choices = WR_ILU_AT_CHOICES,
+     .value = "auto", .help = "where the factors are made, with the same bits; auto: on a device if it is faster"},
     {0}};
 
-static wr_status factorise(const wr_csr *B, const wr_factors_knobs *knobs, const wr_watch *watch, wr_lu *lu,
+static wr_status factorise(const wr_csr *B, const wr_factors_knobs *knobs, wr_env *env, wr_lu *lu,
                            wr_ilu_shifts *shifts) {
-  return wr_ilu0(B, knobs->pivot, watch, lu, shifts);
+  return wr_ilu0_at(B, knobs->pivot, (wr_ilu_at)knobs->at, env, lu, shifts);
 }
 
 static const wr_factoring factoring = {

@@ -17,9 +17,9 @@ static const wr_knob knobs_of_ilut[] = {
      .help = "smallest |pivot| relative to the largest element of the row of A"},
     {0}};
 
-static wr_status factorise(const wr_csr *B, const wr_factors_knobs *knobs, const wr_watch *watch, wr_lu *lu,
+static wr_status factorise(const wr_csr *B, const wr_factors_knobs *knobs, wr_env *env, wr_lu *lu,
                            wr_ilu_shifts *shifts) {
-  return wr_ilut(B, knobs->drop, knobs->fill, knobs->pivot, watch, lu, shifts);
+  return wr_ilut(B, knobs->drop, knobs->fill, knobs->pivot, env->watch, lu, shifts);
 }
 
 /* Elements of a row are left out by the size of the row, so M is not symmetric where A is. */

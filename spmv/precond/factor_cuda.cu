@@ -9,6 +9,7 @@
 #include "spmv/steps/step_math.h"
 
 constexpr int THREADS = 256, WARPS = THREADS / WR_WARP;
+constexpr int64_t STRIDE = 256; /* levels, of about 10 us each, between two questions to the watch */
 
 /* Words on the device. */
 typedef struct shift_counts {
@@ -88,16 +89,21 @@ __global__ void __launch_bounds__(THREADS) factor_levels(const factor_args a, in
   }
 }
 
-/* The level behind those that the next launch takes: several if each has few rows. */
+/* The level behind those that the next launch takes: several if each has few rows, up to STRIDE. */
 static int64_t next_launch(const wr_levels *levels, int64_t begin) {
   int64_t end = begin;
-  while (end < levels->count && levels->ptr[end + 1] - levels->ptr[end] <= WARPS) end++;
+  while (end < levels->count && end - begin < STRIDE && levels->ptr[end + 1] - levels->ptr[end] <= WARPS) end++;
   return end > begin ? end : begin + 1;
 }
 
 static wr_status launch_all(wr_env *env, const wr_levels *levels, const factor_args &a) {
   wr_status status = WR_OK;
-  for (int64_t begin = 0, end; begin < levels->count; begin = end) {
+  for (int64_t begin = 0, end, asked = 0; begin < levels->count; begin = end) {
+    if (begin >= asked + STRIDE) {
+      TRY(env->ops->wait(env));
+      TRY(wr_watch_check(env->watch, "the incomplete factorisation"));
+      asked = begin;
+    }
     end = next_launch(levels, begin);
     int64_t rows = end - begin == 1 ? levels->ptr[end] - levels->ptr[begin] : 1;
     unsigned blocks = wr_cuda_grid(env, (rows + WARPS - 1) / WARPS, 64);

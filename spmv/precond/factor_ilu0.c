@@ -3,6 +3,7 @@
 
 #include "config/memory.h"
 #include "spmv/matrix/csr_argument.h"
+#include "spmv/precond/factor_cuda.h"
 #include "spmv/precond/ilu_common.h"
 
 static const char what[] = "the incomplete factorisation";
@@ -38,15 +39,14 @@ done:
   return status;
 }
 
-/* The parts of B below and above the diagonal, and pivot[n] := its diagonal. */
-static wr_status split(const wr_csr *B, wr_lu *lu, double **pivot) {
+/* The parts of B below and above the diagonal, and its diagonal in lu->inverse, 0 where it has no element. */
+static wr_status split(const wr_csr *B, wr_lu *lu) {
   wr_status status;
   int64_t n = B->nrows, below = 0, above = 0;
   lu->n = n;
   TRY(wr_alloc(&lu->l_ptr, n + 1, sizeof *lu->l_ptr, what));
   TRY(wr_alloc(&lu->u_ptr, n + 1, sizeof *lu->u_ptr, what));
-  TRY(wr_alloc(&lu->inverse, n, sizeof *lu->inverse, what));
-  TRY(wr_alloc_zeroed(pivot, n, sizeof **pivot, what));
+  TRY(wr_alloc_zeroed(&lu->inverse, n, sizeof *lu->inverse, what));
   for (int64_t i = 0; i < n; i++)
     for (int64_t k = B->row_ptr[i]; k < B->row_ptr[i + 1]; k++) below += B->col[k]<i, above += B->col[k]> i;
   TRY(wr_alloc(&lu->l_col, below, sizeof *lu->l_col, what));
@@ -62,7 +62,7 @@ static wr_status split(const wr_csr *B, wr_lu *lu, double **pivot) {
       else if (B->col[k] > i)
         lu->u_col[above] = B->col[k], lu->u_val[above++] = value;
       else
-        (*pivot)[i] = value;
+        lu->inverse[i] = value;
     }
     lu->l_ptr[i + 1] = below, lu->u_ptr[i + 1] = above;
   }
@@ -99,29 +99,89 @@ static int64_t eliminate(const wr_lu *lu, int64_t i, double *const *row) {
   return used;
 }
 
+static wr_status factorise(const wr_csr *B, double least, const wr_watch *watch, wr_lu *lu, wr_ilu_shifts *shifts) {
+  wr_status status;
+  double **row = NULL;
+  int64_t used = 0;
+  TRY(wr_alloc_zeroed(&row, B->nrows, sizeof *row, what));
+  for (int64_t i = 0; i < lu->n; i++) {
+    if (used >= WR_ILU_STRIDE) TRY(wr_watch_check(watch, what));
+    if (used >= WR_ILU_STRIDE) used = 0;
+    mark_row(lu, i, &lu->inverse[i], row);
+    used += eliminate(lu, i, row) + 1;
+    mark_row(lu, i, NULL, row);
+    if (!is_finite_row(lu, i)) TRY(wr_ilu_refuse_row(lu, i));
+    double pivot = lu->inverse[i];
+    TRY(wr_ilu_set_pivot(B, least, i, &pivot, lu, shifts));
+  }
+done:
+  wr_free(row);
+  return status;
+}
+
+/* Estimates from the two machines' latencies: an element of L on a device waits for a chain of about five loads from L2, and the
+ * host's core does an update in a few nanoseconds. An entry goes to the device and back. */
+static const double step_ns = 1500, update_ns = 3, transfer_ns = 8;
+
+/* *pays := whether the longest chain of elements of L, each of which needs the row above it to be done, is short enough for
+ * the device to be faster. The bits are the same at both places. */
+static wr_status compare_places(const wr_lu *lu, int *pays) {
+  wr_status status;
+  int64_t *chain = NULL, longest = 0; /* [n] elements of L one after another, up to the end of row i */
+  double updates = 0;
+  TRY(wr_alloc(&chain, lu->n, sizeof *chain, what));
+  for (int64_t i = 0; i < lu->n; i++) {
+    chain[i] = 0;
+    for (int64_t k = lu->l_ptr[i]; k < lu->l_ptr[i + 1]; k++) {
+      int64_t above = lu->l_col[k];
+      if (chain[above] > chain[i]) chain[i] = chain[above];
+      updates += (double)(lu->u_ptr[above + 1] - lu->u_ptr[above] + 1);
+    }
+    chain[i] += lu->l_ptr[i + 1] - lu->l_ptr[i] + 1;
+    if (chain[i] > longest) longest = chain[i];
+  }
+  double entries = (double)(lu->l_ptr[lu->n] + lu->u_ptr[lu->n] + lu->n);
+  *pays = step_ns * (double)longest + transfer_ns * entries < update_ns * updates;
+done:
+  wr_free(chain);
+  return status;
+}
+
+/* The device makes elements that overflow infinite or NaN; a pivot that is infinite has the inverse 0. */
+static wr_status factorise_on_device(double least, wr_env *env, wr_lu *lu, wr_ilu_shifts *shifts) {
+  wr_status status;
+  int64_t first;
+  TRY(wr_ilu0_cuda(lu, least, env, &shifts->count, &first));
+  if (first >= 0) shifts->first_row = wr_lu_row(lu, first);
+  for (int64_t i = 0; i < lu->n; i++)
+    if (!is_finite_row(lu, i) || !isfinite(lu->inverse[i]) || lu->inverse[i] == 0) TRY(wr_ilu_refuse_row(lu, i));
+done:
+  return status;
+}
+
 wr_status wr_ilu0(const wr_csr *B, double least, const wr_watch *watch, wr_lu *lu, wr_ilu_shifts *shifts) {
   wr_status status;
-  double *pivot = NULL, **row = NULL;
-  int64_t used = 0;
   WR_NEED(lu);
   WR_NEED(shifts);
   *shifts = (wr_ilu_shifts){.first_row = -1};
   WR_NEED_HOST(B);
   WR_REFUSE_IF(B->nrows != B->ncols, "B is %lld x %lld", (long long)B->nrows, (long long)B->ncols);
   WR_REFUSE_IF(!(least > 0 && least < 1), "least is %g; it is in (0, 1)", least);
-  TRY(split(B, lu, &pivot));
-  TRY(wr_alloc_zeroed(&row, B->nrows, sizeof *row, what));
-  for (int64_t i = 0; i < lu->n; i++) {
-    if (used >= WR_ILU_STRIDE) TRY(wr_watch_check(watch, what));
-    if (used >= WR_ILU_STRIDE) used = 0;
-    mark_row(lu, i, &pivot[i], row);
-    used += eliminate(lu, i, row) + 1;
-    mark_row(lu, i, NULL, row);
-    if (!is_finite_row(lu, i)) TRY(wr_ilu_refuse_row(lu, i));
-    TRY(wr_ilu_set_pivot(B, least, i, &pivot[i], lu, shifts));
-  }
+  TRY(split(B, lu));
+  TRY(factorise(B, least, watch, lu, shifts));
 done:
-  wr_free(pivot);
-  wr_free(row);
+  return status;
+}
+
+wr_status wr_ilu0_at(const wr_csr *B, double least, wr_ilu_at at, wr_env *env, wr_lu *lu, wr_ilu_shifts *shifts) {
+  wr_status status;
+  int on_device = at == WR_ILU_AT_DEVICE;
+  *shifts = (wr_ilu_shifts){.first_row = -1};
+  if (on_device && env->place == WR_HOST)
+    TRY(wr_fail(WR_EUSAGE, "--precond ilu0:at=device needs a GPU; --device cpu has at=host"));
+  TRY(split(B, lu));
+  if (at == WR_ILU_AT_AUTO && env->place == WR_CUDA) TRY(compare_places(lu, &on_device));
+  TRY(on_device ? factorise_on_device(least, env, lu, shifts) : factorise(B, least, env->watch, lu, shifts));
+done:
   return status;
 }

@@ -2,6 +2,7 @@
 #ifndef WR_ILU_COMMON_H
 #define WR_ILU_COMMON_H
 
+#include "spmv/device/env.h"
 #include "spmv/precond/ilu.h"
 
 enum { WR_ILU_STRIDE = 1 << 16 }; /* entries of rows used between two questions to the watch, less than a millisecond */
@@ -14,6 +15,12 @@ wr_status wr_ilu_set_pivot(const wr_csr *B, double least, int64_t i, double *piv
 
 /* The row of A that is row i of the factors. */
 static inline int64_t wr_lu_row(const wr_lu *lu, int64_t i) { return lu->order ? lu->order[i] : i; }
+
+/* Where the factors are made, with the same bits. AUTO: on env's device if it has one and the shorter time is expected there. */
+typedef enum wr_ilu_at { WR_ILU_AT_AUTO, WR_ILU_AT_HOST, WR_ILU_AT_DEVICE } wr_ilu_at;
+
+/* As wr_ilu0, asking env->watch. WR_EUSAGE: also for WR_ILU_AT_DEVICE where env is the host. */
+wr_status wr_ilu0_at(const wr_csr *B, double least, wr_ilu_at at, wr_env *env, wr_lu *lu, wr_ilu_shifts *shifts);
 
 /* WR_ENUMERIC for an element of row i that is not finite. */
 wr_status wr_ilu_refuse_row(const wr_lu *lu, int64_t i);

@@ -6,7 +6,7 @@
 #include "spmv/precond/lu_solve.cuh"
 
 struct wr_lu_cuda {
-  wr_type type;
+  wr_type type, stored; /* of r and z; of the factors and w */
   int64_t n, stride, slots;
   int32_t lower;
   wr_lu_way way;
@@ -36,7 +36,7 @@ done:
 
 static wr_status put_all(wr_env *env, const wr_lu_slices *f, wr_lu_cuda *s) {
   wr_status status;
-  wr_conversion values = env->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES;
+  wr_conversion values = s->stored == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES;
   int64_t levels = f->lower_levels + f->upper_levels, vectors = s->way == WR_LU_VALUES ? 2 : 1;
   TRY(put(env, s, &s->slice, f->slice, 2 * f->slices, WR_AS_8_BYTES));
   TRY(put(env, s, &s->phase, f->phase, 2 * f->phases, WR_AS_8_BYTES));
@@ -47,28 +47,34 @@ static wr_status put_all(wr_env *env, const wr_lu_slices *f, wr_lu_cuda *s) {
   TRY(put(env, s, &s->col, f->col, WR_WARP * f->groups, WR_AS_4_BYTES));
   TRY(put(env, s, &s->val, f->val, WR_WARP * f->groups, values));
   s->stride = (f->unknowns + 31) / 32 * 32;
-  TRY(wr_device_alloc(env, &s->w, vectors * s->stride, (size_t)wr_type_bytes(env->type), what));
+  TRY(wr_device_alloc(env, &s->w, vectors * s->stride, (size_t)wr_type_bytes(s->stored), what));
   TRY(wr_device_alloc_zeroed(env, &s->counts, 1, sizeof *s->counts, what));
-  TRY(WR_CUDA(cudaMemsetAsync(s->w, 0xff, (size_t)(vectors * s->stride * wr_type_bytes(env->type)),
+  TRY(WR_CUDA(cudaMemsetAsync(s->w, 0xff, (size_t)(vectors * s->stride * wr_type_bytes(s->stored)),
                               (cudaStream_t)env->stream)));
-  s->info.bytes += (double)(vectors * s->stride * wr_type_bytes(env->type));
+  s->info.bytes += (double)(vectors * s->stride * wr_type_bytes(s->stored));
 done:
   return status;
 }
 
-template <typename T>
-static const void *kernel_of(wr_lu_way way) {
-  return way == WR_LU_VALUES     ? (const void *)wr_lu_solve<T, true, false>
-         : way == WR_LU_BARRIERS ? (const void *)wr_lu_solve<T, false, true>
-                                 : (const void *)wr_lu_solve<T, false, false>;
+template <typename T, typename V>
+static const void *kernel_as(wr_lu_way way) {
+  return way == WR_LU_VALUES     ? (const void *)wr_lu_solve<T, V, true, false>
+         : way == WR_LU_BARRIERS ? (const void *)wr_lu_solve<T, V, false, true>
+                                 : (const void *)wr_lu_solve<T, V, false, false>;
+}
+
+static const void *kernel_of(const wr_lu_cuda *s) {
+  return s->type == WR_F64     ? kernel_as<double, double>(s->way)
+         : s->stored == WR_F64 ? kernel_as<double, float>(s->way)
+                               : kernel_as<float, float>(s->way);
 }
 
 /* s->blocks := as many as run at the same time: one a multiprocessor, or one in all if there are no cooperative launches. */
 static wr_status count_blocks(wr_env *env, const wr_lu_cuda_options *options, wr_lu_cuda *s) {
   wr_status status;
   int together = 0, each = 0;
-  size_t shared = (size_t)(s->slots * wr_type_bytes(s->type));
-  const void *kernel = s->type == WR_F32 ? kernel_of<float>(s->way) : kernel_of<double>(s->way);
+  size_t shared = (size_t)(s->slots * wr_type_bytes(s->stored));
+  const void *kernel = kernel_of(s);
   int64_t processors = wr_cuda_processors(env);
   TRY(wr_cuda_check_image(env));
   TRY(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
@@ -103,6 +109,7 @@ extern "C" wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr
   TRY(wr_cuda_enter(env));
   TRY(wr_alloc_zeroed(&s, 1, sizeof *s, what));
   s->type = env->type, s->n = lu->n, s->way = options->way;
+  s->stored = env->type == WR_F32 && wr_lu_beyond_f32(lu) < 0 ? WR_F32 : WR_F64;
   TRY(wr_lu_slices_make(lu, s->way == WR_LU_VALUES, options->gates, &f));
   s->slots = f.slots, s->lower = (int32_t)f.lower;
   describe(lu, &f, &s->info);
@@ -120,39 +127,39 @@ extern "C" wr_status wr_lu_cuda_create(const wr_lu *lu, wr_env *env, wr_lu_cuda 
   return wr_lu_cuda_create_as(lu, env, NULL, solver);
 }
 
-template <typename T>
-static wr_lu_args<T> args_of(const wr_lu_cuda *s, const wr_vec *r, wr_vec *z) {
-  wr_lu_args<T> a = {};
+template <typename T, typename V>
+static wr_lu_args<T, V> args_of(const wr_lu_cuda *s, const wr_vec *r, wr_vec *z) {
+  wr_lu_args<T, V> a = {};
   a.slice = s->slice, a.phase = s->phase, a.level_slice = s->level_slice;
   a.source = s->source, a.into = s->into, a.col = s->col;
   a.val = (const T *)s->val, a.inverse = (const T *)s->inverse;
   a.lower = s->lower, a.slots = (int)s->slots;
   a.phase_begin = 0, a.phase_end = (int)s->info.phases;
   a.w = (T *)s->w, a.stride = s->stride;
-  a.r = (const T *)r->data, a.z = (T *)z->data, a.counts = s->counts;
+  a.r = (const V *)r->data, a.z = (V *)z->data, a.counts = s->counts;
   return a;
 }
 
 /* A kernel for each phase. */
-template <typename T>
-static wr_status launch_each(const wr_lu_cuda *s, wr_env *env, wr_lu_args<T> a, size_t shared) {
+template <typename T, typename V>
+static wr_status launch_each(const wr_lu_cuda *s, wr_env *env, wr_lu_args<T, V> a, size_t shared) {
   wr_status status = WR_OK;
   for (int p = 0; p < (int)s->info.phases; p++) {
     a.phase_begin = p, a.phase_end = p + 1;
-    TRY(WR_LAUNCH((wr_lu_solve<T, false, false>), s->blocks, WR_LU_THREADS, shared, env->stream, a));
+    TRY(WR_LAUNCH((wr_lu_solve<T, V, false, false>), s->blocks, WR_LU_THREADS, shared, env->stream, a));
   }
 done:
   return status;
 }
 
-template <typename T>
+template <typename T, typename V>
 static wr_status launch(const wr_lu_cuda *s, wr_env *env, const wr_vec *r, wr_vec *z) {
-  wr_lu_args<T> a = args_of<T>(s, r, z);
+  wr_lu_args<T, V> a = args_of<T, V>(s, r, z);
   size_t shared = (size_t)s->slots * sizeof(T);
   if (s->way == WR_LU_LAUNCHES) return launch_each(s, env, a, shared);
   if (s->way == WR_LU_BARRIERS)
-    return WR_LAUNCH_TOGETHER((wr_lu_solve<T, false, true>), s->blocks, WR_LU_THREADS, shared, env->stream, a);
-  return WR_LAUNCH_TOGETHER((wr_lu_solve<T, true, false>), s->blocks, WR_LU_THREADS, shared, env->stream, a);
+    return WR_LAUNCH_TOGETHER((wr_lu_solve<T, V, false, true>), s->blocks, WR_LU_THREADS, shared, env->stream, a);
+  return WR_LAUNCH_TOGETHER((wr_lu_solve<T, V, true, false>), s->blocks, WR_LU_THREADS, shared, env->stream, a);
 }
 
 extern "C" wr_status wr_lu_cuda_apply(wr_lu_cuda *s, wr_env *env, const wr_vec *r, wr_vec *z) {
@@ -161,10 +168,12 @@ extern "C" wr_status wr_lu_cuda_apply(wr_lu_cuda *s, wr_env *env, const wr_vec *
   TRY(wr_cuda_check_vec(env, r, "r"));
   TRY(wr_cuda_check_vec(env, z, "z"));
   if (r->n != s->n || z->n != s->n || r->type != s->type || z->type != s->type || r->data == z->data)
-    TRY(wr_fail(WR_EUSAGE, "r and z must be two vectors of %lld elements of the factors' type", (long long)s->n));
+    TRY(wr_fail(WR_EUSAGE, "r and z must be two vectors of %lld elements of the solver's type", (long long)s->n));
   z->writes++;
   if (s->n == 0) return WR_OK;
-  TRY(s->type == WR_F32 ? launch<float>(s, env, r, z) : launch<double>(s, env, r, z));
+  status = s->type == WR_F64     ? launch<double, double>(s, env, r, z)
+           : s->stored == WR_F64 ? launch<double, float>(s, env, r, z)
+                                 : launch<float, float>(s, env, r, z);
 done:
   return status;
 }

@@ -30,14 +30,14 @@ typedef struct wr_lu_cuda_info {
   double bytes;             /* on the device                                                           */
 } wr_lu_cuda_info;
 
-/* Uploads the factors in env's type, in the order of their levels (lu_slices.h), and waits. options NULL: the defaults. The
- * solver does not refer to lu. WR_ENOMEM; WR_EUNAVAILABLE: 2^30 rows or more, or a build without CUDA. */
+/* Uploads the factors in the order of their levels (lu_slices.h), and waits. They are stored in env's type, or in f64 where f32
+ * does not hold them (wr_lu_beyond_f32); r and z are of env's type. options NULL: the defaults. The solver does not refer to lu. WR_ENOMEM; WR_EUNAVAILABLE: 2^30 rows or more, or a build without CUDA. */
 wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr_lu_cuda_options *options, wr_lu_cuda **solver);
 wr_status wr_lu_cuda_create(const wr_lu *lu, wr_env *env, wr_lu_cuda **solver);
 
 /* z := U^-1 L^-1 r. Both have n elements and are different vectors. Asynchronous; allocates nothing; can be recorded in a
  * loop that is not resident (loop.h). The sum of a row is added in f64 in an order that follows from the factors, so each
- * run gives the same bits; a row with more than 512 elements is added up in parts that are rounded to the type. */
+ * run gives the same bits; a row with more than 512 elements is added up in parts that are rounded to the stored type. */
 wr_status wr_lu_cuda_apply(wr_lu_cuda *solver, wr_env *env, const wr_vec *r, wr_vec *z);
 
 const wr_lu_cuda_info *wr_lu_cuda_get_info(const wr_lu_cuda *solver);

@@ -26,7 +26,8 @@ typedef struct wr_lu_counts {
   unsigned odd;     /* 1: the next launch uses the second w  */
 } wr_lu_counts;
 
-template <typename T>
+/* T: the type of the factors and of w; V: that of r and z. */
+template <typename T, typename V>
 struct wr_lu_args {
   const wr_lu_slice *slice;
   const wr_lu_phase *phase;
@@ -37,8 +38,8 @@ struct wr_lu_args {
   int slots;            /* of shared memory, a power of two   */
   T *w;                 /* [2][stride]; not WAITS: [stride]   */
   int64_t stride;
-  const T *r;
-  T *z;
+  const V *r;
+  V *z;
   wr_lu_counts *counts;
 };
 
@@ -95,8 +96,8 @@ static __device__ inline wr_lu_slice wr_lu_load_slice(const wr_lu_slice *at) {
 }
 
 /* Loads entries e..e + WR_LU_BATCH - 1 of the lane. */
-template <typename T>
-static __device__ inline void wr_lu_load_entries(const wr_lu_args<T> &a, const wr_lu_slice &slice, int e,
+template <typename T, typename V>
+static __device__ inline void wr_lu_load_entries(const wr_lu_args<T, V> &a, const wr_lu_slice &slice, int e,
                                                  int32_t (&col)[WR_LU_BATCH], T (&val)[WR_LU_BATCH]) {
   int64_t at = WR_WARP * ((int64_t)slice.group + e) + threadIdx.x % WR_WARP;
   int left = (int)(slice.shape & 255) - e;
@@ -107,8 +108,8 @@ static __device__ inline void wr_lu_load_entries(const wr_lu_args<T> &a, const w
 }
 
 /* Loads what stands in the format; the loads are in flight when it returns. */
-template <typename T>
-static __device__ inline void wr_lu_begin(const wr_lu_args<T> &a, const wr_lu_slice &slice, wr_lu_begun<T> &b) {
+template <typename T, typename V>
+static __device__ inline void wr_lu_begin(const wr_lu_args<T, V> &a, const wr_lu_slice &slice, wr_lu_begun<T> &b) {
   b.slice = slice;
   wr_lu_load_entries(a, slice, 0, b.col, b.val);
   int32_t own = wr_lu_own(b);
@@ -125,11 +126,11 @@ static __device__ inline T wr_lu_read(const T *w, int32_t k) {
 }
 
 /* Loads the value of the source. Of U it may be EMPTY still. */
-template <bool WAITS, typename T>
-static __device__ inline void wr_lu_load_given(const wr_lu_args<T> &a, const wr_lu_block<T> &block, wr_lu_begun<T> &b) {
+template <bool WAITS, typename T, typename V>
+static __device__ inline void wr_lu_load_given(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block, wr_lu_begun<T> &b) {
   if (b.source < 0) return;
   if (!wr_lu_is_upper(b))
-    b.given = __ldg(a.r + b.source);
+    b.given = (T)__ldg(a.r + b.source);
   else if (WAITS)
     b.given = wr_lu_read(block.w, b.source);
 }
@@ -160,19 +161,19 @@ static __device__ inline double wr_lu_add(const wr_lu_block<T> &block, const int
 }
 
 /* Stores unknown `own`. In a run it goes to shared memory, too. */
-template <bool WAITS, bool RUN, typename T>
-static __device__ inline void wr_lu_store(const wr_lu_args<T> &a, const wr_lu_block<T> &block, const wr_lu_begun<T> &b,
+template <bool WAITS, bool RUN, typename T, typename V>
+static __device__ inline void wr_lu_store(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block, const wr_lu_begun<T> &b,
                                           int32_t own, double sum) {
   T value = wr_lu_full((T)(((double)b.given - sum) * (double)b.inverse));
   *(volatile T *)(block.w + own) = value;
   if (RUN) block.window[own & (a.slots - 1)] = value;
-  if (b.into >= 0) a.z[b.into] = value;
+  if (b.into >= 0) a.z[b.into] = (V)value;
   if (WAITS) block.other[own] = wr_lu_empty(value);
 }
 
 /* Does the slice, by a warp. */
-template <bool WAITS, bool RUN, typename T>
-static __device__ inline void wr_lu_end(const wr_lu_args<T> &a, const wr_lu_block<T> &block, wr_lu_begun<T> &b) {
+template <bool WAITS, bool RUN, typename T, typename V>
+static __device__ inline void wr_lu_end(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block, wr_lu_begun<T> &b) {
   int width = wr_lu_width(b), log_lanes = wr_lu_log_lanes(b);
   double sum = 0;
   if (WAITS && !RUN && b.slice.gate >= 0)
@@ -198,8 +199,8 @@ static __device__ inline void wr_lu_end(const wr_lu_args<T> &a, const wr_lu_bloc
 }
 
 /* Slices [s.begin, s.end) by all blocks. `wait` ends when the phase before has ended. */
-template <bool WAITS, typename T, class Wait>
-static __device__ inline void wr_lu_wide(const wr_lu_args<T> &a, const wr_lu_block<T> &block, const wr_lu_phase &phase,
+template <bool WAITS, typename T, typename V, class Wait>
+static __device__ inline void wr_lu_wide(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block, const wr_lu_phase &phase,
                                          Wait wait) {
   int64_t stride = (int64_t)gridDim.x * WR_LU_WARPS;
   int64_t s = phase.begin + (int64_t)(threadIdx.x / WR_WARP) * gridDim.x + blockIdx.x;
@@ -224,8 +225,8 @@ static __device__ inline void wr_lu_wide(const wr_lu_args<T> &a, const wr_lu_blo
 
 /* A run by one block: in each level a warp has one slice at most. While a level is solved, the format's part of the next one
  * is loaded. */
-template <bool WAITS, typename T, class Wait>
-static __device__ inline void wr_lu_run(const wr_lu_args<T> &a, const wr_lu_block<T> &block, const wr_lu_phase &phase,
+template <bool WAITS, typename T, typename V, class Wait>
+static __device__ inline void wr_lu_run(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block, const wr_lu_phase &phase,
                                         Wait wait) {
   int warp = threadIdx.x / WR_WARP;
   const int32_t *starts = a.level_slice + phase.level;
@@ -253,8 +254,8 @@ static __device__ inline void wr_lu_run(const wr_lu_args<T> &a, const wr_lu_bloc
 }
 
 /* BARRIERS: a grid barrier between phases. */
-template <typename T, bool WAITS, bool BARRIERS>
-__global__ void __launch_bounds__(WR_LU_THREADS, 1) wr_lu_solve(WR_KERNEL_PARAMETER wr_lu_args<T> a) {
+template <typename T, typename V, bool WAITS, bool BARRIERS>
+__global__ void __launch_bounds__(WR_LU_THREADS, 1) wr_lu_solve(WR_KERNEL_PARAMETER wr_lu_args<T, V> a) {
   WR_SHARED_DYNAMIC(T, window);
   unsigned odd = WAITS ? *(const volatile unsigned *)&a.counts->odd : 0, round = 0;
   wr_lu_block<T> block = {a.w + odd * a.stride, WAITS ? a.w + (1 - odd) * a.stride : NULL, window};

@@ -22,7 +22,6 @@ typedef struct solution {
   /* found */
   wr_result result;
   wr_verdict verdict;
-  int has_none;             /* 1: the device does not hold precond in f32, and none was applied      */
   int is_positive;          /* 1: precond is known to be symmetric positive definite                */
   double *x;                /* [n] of A x = b                                                       */
   double *used_b;           /* [n]                                                                  */
@@ -126,10 +125,7 @@ static inline void solution_run(ground *g, solution *s) {
     wr_precond *precond = NULL;
     if (s->applied || s->precond) {
       const wr_preconditioner *of = s->precond ? s->precond : &wr_precond_jacobi;
-      wr_status status = wr_precond_create(of, s->knobs, system.matrix, &g->env, &precond);
-      int may_overflow = s->precond && g->env.place == WR_CUDA && g->env.type == WR_F32; /* then there is none */
-      CHECKF(status == WR_OK || (may_overflow && status == WR_ENUMERIC), "%s", wr_status_message());
-      s->has_none = s->precond && status != WR_OK;
+      CHECK_OK(wr_precond_create(of, s->knobs, system.matrix, &g->env, &precond));
     }
     s->is_positive = precond && wr_precond_get_info(precond)->is_positive;
     CHECK_OK(wr_bicgstab_precondition(&method, precond));
