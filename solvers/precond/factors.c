@@ -42,8 +42,8 @@ static int has_positive_pivots(const wr_lu *lu) {
 
 /* Factorises B; one that may be positive definite with a raised diagonal if pivots are not positive otherwise (Manteuffel
  * 1980). Where the largest raise is not enough, the factors are those of B itself. */
-static wr_status factorise_positive(const wr_factoring *how, const wr_csr *B, const wr_factors_knobs *knobs, wr_env *env,
-                                    int may_be_positive, attempt *a) {
+static wr_status factorise_positive(const wr_factoring *how, const wr_csr *B, const wr_factors_knobs *knobs,
+                                    wr_env *env, int may_be_positive, attempt *a) {
   wr_status status;
   static const double raises[] = {1e-3, 1e-2, 1e-1, 1};
   wr_csr *raised = NULL;

@@ -5,6 +5,8 @@
 #include "spmv/device/env.h"
 #include "spmv/precond/ilu.h"
 
+WR_C_BEGIN
+
 enum { WR_ILU_STRIDE = 1 << 16 }; /* entries of rows used between two questions to the watch, less than a millisecond */
 
 /* The largest |value| of row i. */
@@ -25,4 +27,5 @@ wr_status wr_ilu0_at(const wr_csr *B, double least, wr_ilu_at at, wr_env *env, w
 /* WR_ENUMERIC for an element of row i that is not finite. */
 wr_status wr_ilu_refuse_row(const wr_lu *lu, int64_t i);
 
+WR_C_END
 #endif

@@ -127,7 +127,8 @@ static __device__ inline T wr_lu_read(const T *w, int32_t k) {
 
 /* Loads the value of the source. Of U it may be EMPTY still. */
 template <bool WAITS, typename T, typename V>
-static __device__ inline void wr_lu_load_given(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block, wr_lu_begun<T> &b) {
+static __device__ inline void wr_lu_load_given(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block,
+                                               wr_lu_begun<T> &b) {
   if (b.source < 0) return;
   if (!wr_lu_is_upper(b))
     b.given = (T)__ldg(a.r + b.source);
@@ -162,8 +163,8 @@ static __device__ inline double wr_lu_add(const wr_lu_block<T> &block, const int
 
 /* Stores unknown `own`. In a run it goes to shared memory, too. */
 template <bool WAITS, bool RUN, typename T, typename V>
-static __device__ inline void wr_lu_store(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block, const wr_lu_begun<T> &b,
-                                          int32_t own, double sum) {
+static __device__ inline void wr_lu_store(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block,
+                                          const wr_lu_begun<T> &b, int32_t own, double sum) {
   T value = wr_lu_full((T)(((double)b.given - sum) * (double)b.inverse));
   *(volatile T *)(block.w + own) = value;
   if (RUN) block.window[own & (a.slots - 1)] = value;
@@ -200,8 +201,8 @@ static __device__ inline void wr_lu_end(const wr_lu_args<T, V> &a, const wr_lu_b
 
 /* Slices [s.begin, s.end) by all blocks. `wait` ends when the phase before has ended. */
 template <bool WAITS, typename T, typename V, class Wait>
-static __device__ inline void wr_lu_wide(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block, const wr_lu_phase &phase,
-                                         Wait wait) {
+static __device__ inline void wr_lu_wide(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block,
+                                         const wr_lu_phase &phase, Wait wait) {
   int64_t stride = (int64_t)gridDim.x * WR_LU_WARPS;
   int64_t s = phase.begin + (int64_t)(threadIdx.x / WR_WARP) * gridDim.x + blockIdx.x;
   wr_lu_slice next = {};
@@ -226,8 +227,8 @@ static __device__ inline void wr_lu_wide(const wr_lu_args<T, V> &a, const wr_lu_
 /* A run by one block: in each level a warp has one slice at most. While a level is solved, the format's part of the next one
  * is loaded. */
 template <bool WAITS, typename T, typename V, class Wait>
-static __device__ inline void wr_lu_run(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block, const wr_lu_phase &phase,
-                                        Wait wait) {
+static __device__ inline void wr_lu_run(const wr_lu_args<T, V> &a, const wr_lu_block<T> &block,
+                                        const wr_lu_phase &phase, Wait wait) {
   int warp = threadIdx.x / WR_WARP;
   const int32_t *starts = a.level_slice + phase.level;
   int32_t first = phase.begin + warp, end = __ldg(starts + 1), next_end = __ldg(starts + (phase.levels > 1 ? 2 : 1));

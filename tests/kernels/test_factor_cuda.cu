@@ -2,9 +2,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "spmv/device/device_memory.h"
 #include "spmv/precond/factor_cuda.h"
+#include "spmv/precond/ilu_common.h"
 #include "tests/kernels/lu_shapes.h"
 #include "tests/kernels/on_device.h"
+#ifdef WR_SIMT
+#include "tests/simt/simt.h"
+#endif
 
 static const double least = 1e-6;
 
@@ -131,9 +136,145 @@ static void test_product(wr_env *env) {
          (long long)shifted);
 }
 
+/* ---- As a part of wr_ilu0_at ---- */
+
+/* A matrix of n rows with entries at the given distances from the diagonal. */
+struct band {
+  std::vector<int64_t> row_ptr = {0};
+  std::vector<int32_t> col;
+  std::vector<double> val;
+  wr_csr A = {};
+
+  band(int64_t n, const columns &distances, const std::function<double(int64_t i, int64_t j)> &value) {
+    for (int64_t i = 0; i < n; i++) {
+      for (int64_t distance : distances)
+        if (i + distance >= 0 && i + distance < n)
+          col.push_back((int32_t)(i + distance)), val.push_back(value(i, i + distance));
+      row_ptr.push_back((int64_t)col.size());
+    }
+    A.nrows = A.ncols = n, A.nnz = (int64_t)col.size();
+    A.row_ptr = row_ptr.data(), A.col = col.data(), A.val = val.data();
+  }
+  band(const band &) = delete;
+};
+
+static bool same_factors(const wr_lu &a, const wr_lu &b) {
+  size_t n = (size_t)a.n, below = (size_t)a.l_ptr[n], above = (size_t)a.u_ptr[n];
+  return a.n == b.n && memcmp(a.l_ptr, b.l_ptr, (n + 1) * sizeof *a.l_ptr) == 0 &&
+         memcmp(a.u_ptr, b.u_ptr, (n + 1) * sizeof *a.u_ptr) == 0 &&
+         memcmp(a.l_col, b.l_col, below * sizeof *a.l_col) == 0 &&
+         memcmp(a.u_col, b.u_col, above * sizeof *a.u_col) == 0 &&
+         memcmp(a.l_val, b.l_val, below * sizeof *a.l_val) == 0 &&
+         memcmp(a.u_val, b.u_val, above * sizeof *a.u_val) == 0 &&
+         memcmp(a.inverse, b.inverse, n * sizeof *a.inverse) == 0;
+}
+
+/* At all places: the factors, shifts and failures of wr_ilu0, bit for bit and word for word. */
+static void compare_places(wr_env *env, const band &m, wr_status expected) {
+  wr_lu host = {};
+  wr_ilu_shifts shifts;
+  char sentence[300] = "";
+  CHECK_FAILS(expected, wr_ilu0(&m.A, least, nullptr, &host, &shifts));
+  if (expected != WR_OK) snprintf(sentence, sizeof sentence, "%s", wr_status_message());
+  for (wr_ilu_at at : {WR_ILU_AT_AUTO, WR_ILU_AT_HOST, WR_ILU_AT_DEVICE}) {
+    wr_lu lu = {};
+    wr_ilu_shifts here;
+    CHECK_FAILS(expected, wr_ilu0_at(&m.A, least, at, env, &lu, &here));
+    if (expected != WR_OK)
+      CHECKF(strcmp(wr_status_message(), sentence) == 0, "'%s', not '%s'", wr_status_message(), sentence);
+    else
+      CHECKF(same_factors(lu, host) && here.count == shifts.count && here.first_row == shifts.first_row, "at %d", at);
+    wr_lu_free(&lu);
+  }
+  wr_lu_free(&host);
+}
+
+static void test_places(wr_env *env) {
+  const columns nine = {-31, -30, -29, -1, 0, 1, 29, 30, 31};
+  auto usual = [](int64_t i, int64_t j) { return i == j ? 3.0 : (double)(drawn(i * 1009 + j, 201) - 100) / 100; };
+  CASE("at both places");
+  compare_places(env, band(900, nine, usual), WR_OK);
+  CASE("at both places, pivots shifted");
+  compare_places(env, band(900, nine, [&](int64_t i, int64_t j) { return i == j && i % 7 == 3 ? 0.0 : usual(i, j); }),
+                 WR_OK);
+  CASE("at both places, an element overflows");
+  compare_places(env,
+                 band(900, nine,
+                      [&](int64_t i, int64_t j) {
+                        return usual(i, j) * (i == 200 ? 1e300 : i == 170 ? 1e-300 : 1);
+                      }),
+                 WR_ENUMERIC);
+  CASE("at both places, a pivot overflows");
+  const double picture[2][2] = {{1, 5e5}, {1e305, 1}};
+  compare_places(env, band(2, {-1, 0, 1}, [&](int64_t i, int64_t j) { return picture[i][j]; }), WR_ENUMERIC);
+  CASE("at both places, an inverse overflows");
+  compare_places(env, band(300, {-1, 0}, [](int64_t i, int64_t) { return i == 77 ? 1e-320 : 1; }), WR_ENUMERIC);
+  CASE("a device is asked for on the host");
+  band m(3, {0}, [](int64_t, int64_t) { return 1; });
+  wr_env on_host = {};
+  wr_lu lu = {};
+  wr_ilu_shifts shifts;
+  CHECK_OK(wr_env_open(&on_host));
+  CHECK_FAILS(WR_EUSAGE, wr_ilu0_at(&m.A, least, WR_ILU_AT_DEVICE, &on_host, &lu, &shifts));
+  CHECK_MESSAGE("--device cpu has at=host");
+  CHECK(lu.n == 0);
+  wr_env_close(&on_host);
+}
+
+static int ends(void *left) { return (*(int *)left)-- == 0; }
+
+/* A chain of 2000 levels is asked about every 256 of them, and nothing is left on the device when it ends. */
+static void test_watch(wr_env *env) {
+  CASE("ended by the watch");
+  band m(2000, {-1, 0, 1}, [](int64_t i, int64_t j) { return i == j ? 3 : -1; });
+  int64_t live = wr_device_blocks();
+  int asked = 0;
+  for (wr_status status = WR_EUNAVAILABLE; status != WR_OK && asked < 100; asked++) {
+    wr_lu lu = {};
+    wr_ilu_shifts shifts;
+    int left = asked;
+    const wr_watch watch = {ends, &left};
+    env->watch = &watch;
+    status = wr_ilu0_at(&m.A, least, WR_ILU_AT_DEVICE, env, &lu, &shifts);
+    env->watch = nullptr;
+    if (status != WR_OK) CHECK(status == WR_EUNAVAILABLE);
+    if (status != WR_OK) CHECK_MESSAGE("was ended early, by a signal or at the time limit");
+    CHECK(wr_device_blocks() == live);
+    wr_lu_free(&lu);
+  }
+  CHECKF(asked == 2000 / 256 + 1, "asked %d times", asked - 1);
+}
+
+#ifdef WR_SIMT
+static void test_no_memory(wr_env *env) {
+  CASE("failing allocations");
+  env->testing->poison = 1; /* freed blocks are not kept */
+  band m(500, {-20, -1, 0, 1, 20}, [](int64_t i, int64_t j) { return i == j ? 5 : -1; });
+  int64_t live = wr_device_blocks();
+  int failures = 0;
+  for (bool refused = true; refused && failures < 100; failures += refused) {
+    wr_lu lu = {};
+    wr_ilu_shifts shifts;
+    (void)simt_memory_end(failures);
+    wr_status status = wr_ilu0_at(&m.A, least, WR_ILU_AT_DEVICE, env, &lu, &shifts);
+    refused = simt_memory_end(-1);
+    CHECKF(status == (refused ? WR_ENOMEM : WR_OK), "%s", wr_status_message());
+    CHECKF(wr_device_blocks() == live, "%lld allocations are left", (long long)(wr_device_blocks() - live));
+    wr_lu_free(&lu);
+  }
+  CHECKF(failures == 10, "%d allocations", failures);
+  env->testing->poison = 0;
+}
+#endif
+
 static void test_all(wr_env *env) {
+#ifdef WR_SIMT
+  test_no_memory(env); /* before there are blocks that were kept */
+#endif
   test_shapes(env);
   test_product(env);
+  test_places(env);
+  test_watch(env);
 }
 
 int main(void) {

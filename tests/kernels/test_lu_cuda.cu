@@ -9,6 +9,10 @@
 #include "spmv/precond/lu_slices.h"
 #include "tests/kernels/lu_shapes.h"
 #include "tests/kernels/on_device.h"
+#ifdef WR_SIMT
+#include "spmv/device/device_memory.h"
+#include "tests/simt/simt.h"
+#endif
 
 typedef std::vector<double> vec;
 
@@ -239,6 +243,42 @@ static void test_not_numbers(wr_env *env) {
   }
 }
 
+/* Rows of U times 2^300, which f32 does not hold, and 2^-300 times the inverse of their diagonal: the factors stay in f64. */
+static void test_beyond_f32(wr_env *env) {
+  CASE("factors beyond f32");
+  factors of(60 * 60, grid(60), true);
+  for (int64_t i = 0; i < of.lu.n; i += 5) {
+    if (of.u_ptr[(size_t)i] == of.u_ptr[(size_t)i + 1]) continue;
+    of.inverse[(size_t)i] = ldexp(of.inverse[(size_t)i], -300);
+    for (int64_t k = of.u_ptr[(size_t)i]; k < of.u_ptr[(size_t)i + 1]; k++)
+      of.u_val[(size_t)k] = ldexp(of.u_val[(size_t)k], 300);
+  }
+  CHECK(wr_lu_beyond_f32(&of.lu) >= 0);
+  test_factors(env, of.lu, 119);
+}
+
+#ifdef WR_SIMT
+/* Each allocation of the device fails once: WR_ENOMEM, and nothing is left. */
+static void test_no_memory(wr_env *env) {
+  CASE("failing allocations");
+  env->testing->poison = 1; /* freed blocks are not kept */
+  int64_t live = wr_device_blocks();
+  factors of(2 * 2060, mixed(2000, 60), true);
+  int failures = 0;
+  for (bool refused = true; refused && failures < 100; failures += refused) {
+    wr_lu_cuda *solver = nullptr;
+    (void)simt_memory_end(failures);
+    wr_status status = wr_lu_cuda_create(&of.lu, env, &solver);
+    refused = simt_memory_end(-1);
+    CHECKF(status == (refused ? WR_ENOMEM : WR_OK) && (solver == nullptr) == refused, "%s", wr_status_message());
+    wr_lu_cuda_destroy(solver, env);
+    CHECKF(wr_device_blocks() == live, "%lld allocations are left", (long long)(wr_device_blocks() - live));
+  }
+  CHECKF(failures == 10, "%d allocations", failures);
+  env->testing->poison = 0;
+}
+#endif
+
 static void test_refused(wr_env *env) {
   CASE("refused");
   factors of(40, chain, false);
@@ -317,9 +357,13 @@ static void test_loop(wr_env *env) {
 }
 
 static void test_all(wr_env *env) {
+#ifdef WR_SIMT
+  test_no_memory(env); /* before there are blocks that were kept */
+#endif
   test_format(env);
   test_shapes(env);
   test_not_numbers(env);
+  test_beyond_f32(env);
   test_refused(env);
   test_loop(env);
 }
