@@ -2,7 +2,10 @@
  * to have converged where the residual, recomputed in long double, is too large; where the factors are complete one iteration
  * is enough; and conjugate gradients are chosen where matrix and factors are known to be positive definite. */
 #define _DEFAULT_SOURCE
+#include <float.h>
+
 #include "solvers/krylov/method.h"
+#include "spmv/precond/ilu.h"
 #include "tests/solvers/solve_fixture.h"
 
 enum { SIDE = 12, N = SIDE * SIDE };
@@ -172,6 +175,141 @@ static void test_threads(wr_type type) {
   wr_csr_free(A);
 }
 
+/* ---- On a device ---- */
+
+/* y[i], size[i] := row i of the factor times v, and |row i| times `of`. */
+static void multiply_row(long double diagonal, const int32_t *col, const double *val, int64_t count, int64_t i,
+                         const long double *v, const long double *of, long double *y, long double *size) {
+  y[i] = diagonal * v[i], size[i] = fabsl(diagonal) * of[i];
+  for (int64_t k = 0; k < count; k++)
+    y[i] += (long double)val[k] * v[col[k]], size[i] += fabsl((long double)val[k]) * of[col[k]];
+}
+
+/* L U z = r but for the rounding of two substitutions: |L U z - r| <= (2 g + g^2) |L| |U| |z|, where g is 8 + the longest row
+ * times the unit (Higham, Accuracy and Stability of Numerical Algorithms, theorem 8.5; elements, sums and z are rounded). */
+static void check_substitution(const wr_lu *lu, const double *r, const double *z, double unit) {
+  int64_t n = lu->n, longest = 0, wrong = 0;
+  long double *room = room_for(5 * n, sizeof *room), *v = room, *t = room + n, *u = room + 2 * n, *w = room + 3 * n,
+              *size = room + 4 * n;
+  for (int64_t i = 0; i < n; i++) v[i] = (long double)z[i], w[i] = fabsl(v[i]);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t below = lu->l_ptr[i + 1] - lu->l_ptr[i], above = lu->u_ptr[i + 1] - lu->u_ptr[i];
+    longest = below > longest ? below : longest, longest = above > longest ? above : longest;
+    multiply_row(1 / (long double)lu->inverse[i], lu->u_col + lu->u_ptr[i], lu->u_val + lu->u_ptr[i], above, i, v, w, t,
+                 size);
+  }
+  for (int64_t i = 0; i < n; i++) w[i] = size[i];
+  for (int64_t i = 0; i < n; i++)
+    multiply_row(1, lu->l_col + lu->l_ptr[i], lu->l_val + lu->l_ptr[i], lu->l_ptr[i + 1] - lu->l_ptr[i], i, t, w, u,
+                 size);
+  long double g = (long double)(longest + 8) * (long double)unit;
+  for (int64_t i = 0; i < n; i++) wrong += !(fabsl(u[i] - (long double)r[i]) <= (2 * g + g * g) * size[i]);
+  CHECKF(wrong == 0, "%lld elements of L U z are not those of r", (long long)wrong);
+  free(room);
+}
+
+/* A preconditioner of the env, applied to r. */
+static wr_precond_info applied(wr_env *env, const wr_preconditioner *of, const char *knobs, wr_csr *A, const double *r,
+                               double *z) {
+  wr_precond *p = NULL;
+  wr_vec from = {0}, to = {0};
+  wr_precond_info info = {0};
+  CHECK_OK(env->ops->alloc(env, A->nrows, env->type, "r", &from));
+  CHECK_OK(env->ops->alloc(env, A->nrows, env->type, "z", &to));
+  CHECK_OK(wr_precond_create(of, knobs, A, env, &p));
+  if (p) {
+    info = *wr_precond_get_info(p);
+    CHECK_OK(env->ops->upload(env, &from, r));
+    CHECK_OK(wr_precond_apply(p, &(wr_precond_request){.r = &from, .z = &to}));
+    CHECK_OK(env->ops->download(env, &to, z));
+  }
+  wr_precond_destroy(p);
+  env->ops->release(env, &from);
+  env->ops->release(env, &to);
+  return info;
+}
+
+/* The device says of its factors what the host says, and both z are those of the factors. */
+static void test_apply(ground *g, const system_case *c, const wr_preconditioner *of, const char *knobs) {
+  wr_env host = {.place = WR_HOST, .type = g->env.type, .threads = 1};
+  wr_csr *A = c->make();
+  int64_t n = A->nrows, bad = 0;
+  double *r = room_for(3 * n, sizeof *r), *z[2] = {r + n, r + 2 * n};
+  wr_lu lu = {0};
+  wr_ilu_shifts shifts;
+  ground_case(g, "%s:%s, %s, applied", of->name, knobs, c->name);
+  for (int64_t i = 0; i < n; i++) r[i] = (double)(i % 17 - 8) / 4;
+  CHECK_OK(wr_env_open(&host));
+  const wr_precond_info there = applied(&g->env, of, knobs, A, r, z[0]), here = applied(&host, of, knobs, A, r, z[1]);
+  CHECKF(strcmp(there.line, here.line) == 0, "'%s', on the host '%s'", there.line, here.line);
+  CHECK(there.shifted == here.shifted && there.first_shifted == here.first_shifted);
+  CHECK(there.is_positive == here.is_positive && there.extra_bytes > 0 && there.apply_bytes > 0);
+  if (of == &wr_precond_ilu0)
+    CHECK_OK(wr_ilu0(A, atof(WR_DEFAULT_PIVOT), NULL, &lu, &shifts));
+  else
+    CHECK_OK(wr_ilut(A, atof(WR_DEFAULT_DROP), atoi(WR_DEFAULT_FILL), atof(WR_DEFAULT_PIVOT), NULL, &lu, &shifts));
+  for (int64_t i = 0; i < n; i++) /* beyond the type, or with few digits */
+    for (int k = 0; k < 2; k++) bad += !isfinite(z[k][i]) || (fabs(z[k][i]) < FLT_MIN && r[i] != 0);
+  for (int k = 0; k < 2 && bad == 0 && strstr(here.line, "raised") == NULL; k++)
+    check_substitution(&lu, r, z[k], wr_type_unit(g->env.type));
+  wr_lu_free(&lu);
+  wr_env_close(&host);
+  free(r);
+  wr_csr_free(A);
+}
+
+/* Loops as graphs, of launches ahead of what is known, and by the host: the same bits. None is a resident kernel. */
+static void test_loops(ground *g, const wr_preconditioner *of, const wr_method *method) {
+  wr_csr *A = method == &wr_method_cg ? laplacian() : convection();
+  solution s[3];
+  for (int k = 0; k < 3; k++) {
+    ground_case(g, "%s, %s, loop %d", of->name, method->name, k);
+    s[k] = solution_with(g, A, of, method, 0);
+    s[k].options.no_graph = k == 2, s[k].options.iterations = 12;
+    if (of == &wr_precond_ilu0) s[k].knobs = "at=device";
+    g->testing.no_conditions = k == 1;
+    solve_and_check(g, &s[k]);
+    g->testing.no_conditions = 0;
+    CHECKF(s[k].result.by == (k == 2 ? WR_BY_HOST : WR_BY_GRAPH) || s[k].result.iterations < 4, "by %d",
+           (int)s[k].result.by);
+    check_same_run(&s[k], &s[0]);
+  }
+  for (int k = 0; k < 3; k++) solution_free(&s[k]);
+  wr_csr_free(A);
+}
+
+static int ends(void *left) { return (*(int *)left)-- == 0; }
+
+/* Whenever the watch ends it, there is no preconditioner, and the next one is made as if nothing had been. */
+static void test_ended(ground *g, const wr_preconditioner *of) {
+  wr_csr *A = random_matrix(3000, 4, 7, 1, 99);
+  int asked = 0;
+  ground_case(g, "%s, ended", of->name);
+  for (wr_status status = WR_EUNAVAILABLE; status != WR_OK && asked < 1000; asked++) {
+    wr_precond *p = NULL;
+    int left = asked;
+    const wr_watch watch = {ends, &left};
+    g->env.watch = &watch;
+    status = wr_precond_create(of, of == &wr_precond_ilu0 ? "at=device" : NULL, A, &g->env, &p);
+    g->env.watch = NULL;
+    CHECK((status == WR_OK) == (p != NULL) && (status == WR_OK || status == WR_EUNAVAILABLE));
+    if (status != WR_OK) CHECK_MESSAGE("was ended early, by a signal or at the time limit");
+    wr_precond_destroy(p);
+  }
+  CHECKF(asked > 1 && asked < 1000, "asked %d times", asked - 1);
+  wr_csr_free(A);
+}
+
+static void test_device(ground *g) {
+  const wr_preconditioner *const all[] = {&wr_precond_ilu0, &wr_precond_ilut};
+  for (int p = 0; p < 2; p++) {
+    for (int k = 0; k < wr_method_count(); k++) test_loops(g, all[p], wr_method_at(k));
+    if (g->backend != wr_backend_default(WR_CUDA)) continue; /* the rest does not multiply by A */
+    for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) test_apply(g, &systems[k], all[p], "order=given");
+    test_ended(g, all[p]);
+  }
+}
+
 static void test_all(ground *g) {
   for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) {
     if (is_short(g) && k % 3 != 0) continue;
@@ -179,6 +317,7 @@ static void test_all(ground *g) {
     test_system(g, &systems[k], &wr_precond_ilut);
   }
   if (!is_short(g)) test_fewer(g);
+  if (g->env.place == WR_CUDA) test_device(g);
 }
 
 int main(void) {
