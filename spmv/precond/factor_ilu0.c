@@ -119,11 +119,12 @@ done:
   return status;
 }
 
-/* Nanoseconds. The host's are measured (one core, 2026-11, generated systems: 0.5 to 1.5 an update). The device's are estimates:
- * a warp that takes 32 updates waits for about five loads, one after another; an entry goes there and back. */
+/* Nanoseconds. The host's are measured (one core, generated systems, 2026-11: 0.5 to 1.5 an update). The device's are
+ * estimates: a warp that takes 32 updates waits for about five loads, one after another; an entry goes there and back. */
 static const double entry_ns = 5, update_ns = 1, step_ns = 1500, transfer_ns = 8;
 
-/* *pays := whether a device is expected to be faster: its time is that of the longest chain of rows that wait for each other. */
+/* *pays := whether a device is expected to be faster. Its time is that of the longest chain of rows that wait for each
+ * other. */
 static wr_status compare_places(const wr_lu *lu, int *pays) {
   wr_status status;
   int64_t *chain = NULL, longest = 0; /* [n] steps of warps one after another, up to the end of row i */

@@ -29,6 +29,8 @@ for precision in f64 f32; do
   verified bicgstab -p $precision gen:stencil:n=6,convection=0.4
 done
 verified bicgstab --precond jacobi tests/data/real/jpwh_991.mtx.gz
+verified bicgstab --precond ilu0:at=device tests/data/real/jpwh_991.mtx.gz
+verified bicgstab --precond ilut -p f32 gen:stencil:n=6,convection=0.4
 
 # A graph is transposed on the device if all runs are there, else on the host: the same scores, bit for bit.
 transformed() { # arguments...
