@@ -13,7 +13,7 @@ static const wr_knob knobs_of_ilu0[] = {
      .max = 1, .below_max = 1, .value = WR_DEFAULT_PIVOT,
      .help = "smallest |pivot| relative to the largest element of the row of A"},
     {.name = "at", .type = WR_OPTION_CHOICE, .offset = offsetof(wr_factors_knobs, at), .choices = WR_ILU_AT_CHOICES,
-     .value = "auto", .help = "where the factors are made, with the same bits; auto: on a device if it is faster"},
+     .value = "auto", .help = "where the factors for a device are made, with the same bits; auto: where it is faster"},
     {0}};
 
 static wr_status factorise(const wr_csr *B, const wr_factors_knobs *knobs, wr_env *env, wr_lu *lu,

@@ -175,10 +175,8 @@ done:
 
 wr_status wr_ilu0_at(const wr_csr *B, double least, wr_ilu_at at, wr_env *env, wr_lu *lu, wr_ilu_shifts *shifts) {
   wr_status status;
-  int on_device = at == WR_ILU_AT_DEVICE;
+  int on_device = env->place == WR_CUDA && at == WR_ILU_AT_DEVICE;
   *shifts = (wr_ilu_shifts){.first_row = -1};
-  if (on_device && env->place == WR_HOST)
-    TRY(wr_fail(WR_EUSAGE, "--precond ilu0:at=device needs a GPU; --device cpu has at=host"));
   TRY(split(B, lu));
   if (at == WR_ILU_AT_AUTO && env->place == WR_CUDA) TRY(compare_places(lu, &on_device));
   TRY(on_device ? factorise_on_device(least, env, lu, shifts) : factorise(B, least, env->watch, lu, shifts));

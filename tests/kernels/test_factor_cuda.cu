@@ -1,4 +1,5 @@
 /* ILU(0) on a device has the bits of the same algorithm on the host. */
+#include <cuda_runtime.h>
 #include <math.h>
 #include <string.h>
 
@@ -145,10 +146,12 @@ struct band {
   std::vector<double> val;
   wr_csr A = {};
 
-  band(int64_t n, const columns &distances, const std::function<double(int64_t i, int64_t j)> &value) {
+  band(
+      int64_t n, const columns &distances, const std::function<double(int64_t i, int64_t j)> &value,
+      const std::function<bool(int64_t i, int64_t j)> &has = [](int64_t, int64_t) { return true; }) {
     for (int64_t i = 0; i < n; i++) {
       for (int64_t distance : distances)
-        if (i + distance >= 0 && i + distance < n)
+        if (i + distance >= 0 && i + distance < n && has(i, i + distance))
           col.push_back((int32_t)(i + distance)), val.push_back(value(i, i + distance));
       row_ptr.push_back((int64_t)col.size());
     }
@@ -209,16 +212,6 @@ static void test_places(wr_env *env) {
   compare_places(env, band(2, {-1, 0, 1}, [&](int64_t i, int64_t j) { return picture[i][j]; }), WR_ENUMERIC);
   CASE("at both places, an inverse overflows");
   compare_places(env, band(300, {-1, 0}, [](int64_t i, int64_t) { return i == 77 ? 1e-320 : 1; }), WR_ENUMERIC);
-  CASE("a device is asked for on the host");
-  band m(3, {0}, [](int64_t, int64_t) { return 1; });
-  wr_env on_host = {};
-  wr_lu lu = {};
-  wr_ilu_shifts shifts;
-  CHECK_OK(wr_env_open(&on_host));
-  CHECK_FAILS(WR_EUSAGE, wr_ilu0_at(&m.A, least, WR_ILU_AT_DEVICE, &on_host, &lu, &shifts));
-  CHECK_MESSAGE("--device cpu has at=host");
-  CHECK(lu.n == 0);
-  wr_env_close(&on_host);
 }
 
 static int ends(void *left) { return (*(int *)left)-- == 0; }
@@ -246,6 +239,32 @@ static void test_watch(wr_env *env) {
 }
 
 #ifdef WR_SIMT
+/* 1: the device factorises m, since it asks for memory. */
+static int is_made_there(wr_env *env, const band &m) {
+  wr_lu lu = {};
+  wr_ilu_shifts shifts;
+  (void)simt_memory_end(0);
+  wr_status status = wr_ilu0_at(&m.A, least, WR_ILU_AT_AUTO, env, &lu, &shifts);
+  int asked = simt_memory_end(-1);
+  CHECK_FAILS(asked ? WR_ENOMEM : WR_OK, status);
+  wr_lu_free(&lu);
+  return asked;
+}
+
+/* Full blocks, of which each row has many updates, go to the device; a grid of five points, and a chain, do not. */
+static void test_choice(wr_env *env) {
+  CASE("where the shorter time is expected");
+  const int64_t width = 40;
+  columns near;
+  for (int64_t d = 1 - width; d < width; d++) near.push_back(d);
+  auto value = [](int64_t i, int64_t j) { return i == j ? 100.0 : 1.0; };
+  band blocks(200 * width, near, value, [&](int64_t i, int64_t j) { return i / width == j / width; });
+  CHECK(is_made_there(env, blocks));
+  CHECK(!is_made_there(env, band(10000, {-100, -1, 0, 1, 100}, value)));
+  CHECK(!is_made_there(env, band(10000, {-1, 0}, value)));
+  env->testing->poison = 0;
+}
+
 static void test_no_memory(wr_env *env) {
   CASE("failing allocations");
   env->testing->poison = 1; /* freed blocks are not kept */
@@ -263,13 +282,13 @@ static void test_no_memory(wr_env *env) {
     wr_lu_free(&lu);
   }
   CHECKF(failures == 10, "%d allocations", failures);
-  env->testing->poison = 0;
 }
 #endif
 
 static void test_all(wr_env *env) {
 #ifdef WR_SIMT
   test_no_memory(env); /* before there are blocks that were kept */
+  test_choice(env);
 #endif
   test_shapes(env);
   test_product(env);
