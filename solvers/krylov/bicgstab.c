@@ -44,7 +44,7 @@ typedef struct progress {
   double last_true;         /* twice the true residual of the start, then that of the last refinement   */
   int may_change;           /* 1: another method may go on where this one gets no further               */
   int64_t multiplies;       /* of earlier methods                                                       */
-  char changes[200];        /* what was said about these changes                                        */
+  char changes[480];        /* what was said about these changes                                        */
   double last_backward;     /* the backward error at the last refinement; infinity before               */
 } progress;
 

@@ -473,6 +473,22 @@ static void test_restarts_of_idr(ground *g) {
   }
 }
 
+/* All changes of the automatic method are named, the last one, too. */
+static void test_changes(ground *g) {
+  static const entry ones[] = {{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}};
+  static const double b[] = {1, 2};
+  char last[80];
+  wr_csr *A = from_entries(2, ones, 4);
+  solution s = solution_by(g, A, b, &(choice){.name = "auto"}, NO_PRECOND, BY_HOST);
+  ground_case(g, "changes of the method");
+  expect_outcome(g, &s, WR_BREAKDOWN);
+  snprintf(last, sizeof last, " on %s, as ", s.result.method);
+  CHECKF(strcmp(s.result.method, "bicgstabl") == 0 && strstr(s.result.changes, last), "%s: %s", s.result.method,
+         s.result.changes);
+  solution_free(&s);
+  wr_csr_free(A);
+}
+
 /* ---- The look for symmetry ---- */
 
 /* Solves with the open solver by the method that it chooses. */
@@ -529,6 +545,7 @@ static void test_all(ground *g) {
   test_symmetry(g);
   test_odd_l(g);
   test_restarts_of_idr(g);
+  test_changes(g);
   g->testing.no_conditions = 0;
 }
 
