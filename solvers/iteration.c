@@ -1,8 +1,6 @@
-#define _DEFAULT_SOURCE /* clock_gettime */
 #include "solvers/iteration.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "config/memory.h"
 

@@ -201,12 +201,6 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* WR_CONVERGED while the work may go on. */
-static wr_outcome reason_to_stop(const wr_monitor *monitor) {
-  if (monitor && monitor->interrupted && *monitor->interrupted) return WR_INTERRUPTED;
-  return monitor && monitor->deadline > 0 && now() >= monitor->deadline ? WR_TIME_LIMIT : WR_CONVERGED;
-}
-
 /* Computes, and waits for the end or a reason to stop. Returns the reason; the thread then frees f when it ends. Signals are
  * blocked in the thread, so that the program's thread handles them. Without a thread this one computes. */
 static wr_outcome run(wr_klu_factors *f, const wr_monitor *monitor) {
@@ -226,7 +220,7 @@ static wr_outcome run(wr_klu_factors *f, const wr_monitor *monitor) {
   while (atomic_load(&f->state) == RUNNING && stop == WR_CONVERGED) {
     nanosleep(&nap, NULL);
     if (nap.tv_nsec < 10000000) nap.tv_nsec += nap.tv_nsec / 8;
-    stop = reason_to_stop(monitor);
+    stop = (wr_outcome)wr_monitor_ends(monitor);
   }
   if (stop != WR_CONVERGED && atomic_compare_exchange_strong(&f->state, &running, ABANDONED)) {
     pthread_detach(thread);
@@ -298,7 +292,7 @@ wr_status wr_klu_factorise(const wr_csr *A, const wr_monitor *monitor, wr_klu_fa
   wr_klu_factors *f = NULL;
   double begin = now();
   *factors = NULL;
-  facts->outcome = reason_to_stop(monitor);
+  facts->outcome = (wr_outcome)wr_monitor_ends(monitor);
   if (facts->outcome != WR_CONVERGED) return WR_OK;
   pthread_once(&hooks.installed, install);
   TRY(wr_alloc_zeroed(&f, 1, sizeof *f, "a matrix to be factorised"));

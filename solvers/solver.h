@@ -85,7 +85,7 @@ typedef struct wr_result {
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
   char method[16];     /* linear systems: the method that ended the solve                             */
-  char changes[200];   /* linear systems: which methods went on after which, and why; "": one solved it */
+  char changes[480];   /* linear systems: which methods went on after which, and why; "": one solved it */
   int by_backward;     /* BiCGSTAB: 1: the backward error was compared with the tolerance           */
   double backward;     /* of the answer, if by_backward: componentwise, by the host over all rows   */
   wr_direct_facts direct; /* linear systems, where a direct solver was asked for                     */

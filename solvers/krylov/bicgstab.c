@@ -44,7 +44,7 @@ typedef struct progress {
   double last_true;         /* twice the true residual of the start, then that of the last refinement   */
   int may_change;           /* 1: another method may go on where this one gets no further               */
   int64_t multiplies;       /* of earlier methods                                                       */
-  char changes[200];        /* what was said about these changes                                        */
+  char changes[480];        /* what was said about these changes                                        */
   double last_backward;     /* the backward error at the last refinement; infinity before               */
 } progress;
 
@@ -114,11 +114,17 @@ done:
   return status;
 }
 
+static wr_status set_up_loop(wr_bicgstab *s, const progress *g);
+
 /* Restarts from x, with d = 0 and r := t, its true residual of this norm. seed: of wr_method.begin. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   wr_status status;
   const wr_solve_scalars before = *scalars_of(g);
   double unit = wr_type_unit(s->env->type), square = norm * norm;
+  if (s->method->hashes && s->seed != seed) { /* the loop that was recorded has other hashes */
+    s->seed = seed;
+    TRY(set_up_loop(s, g));
+  }
   wr_solve_scalars c = {
       .rr = square, .weighted_rr = square, .is_weighted = s->weight.id != 0,
       .bound = g->target * g->target, .largest = 1 / (unit * unit), .huge = DBL_MAX, .one = 1,
@@ -265,8 +271,6 @@ done:
   return status;
 }
 
-static wr_status set_up_loop(wr_bicgstab *s, const progress *g);
-
 /* Goes on with the next method from x, the norm of its residual being known; *changed := 0 and nothing is done if there is no
  * memory for its vectors. cause: why the last one did not go on. */
 static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const char *cause, int *changed) {
@@ -284,7 +288,7 @@ static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const c
              s->method->name, cause);
   g->may_change = s->method->next != NULL;
   g->multiplies += last->costs(s).multiplies * s->loop->taken;
-  s->loop->taken = 0;
+  s->loop->taken = 0, s->seed = 0;
   g->poor_restarts = 0, g->fresh = 1;
   TRY(set_up_loop(s, g));
   TRY(go_on_from(s, g, norm, 0));
@@ -443,11 +447,13 @@ static double relative(const void *solver, double rr) {
   return sqrt(rr) / s->system->norm_b;
 }
 
-/* What the recorded operations depend on: the preconditioner, the method, l, and which vectors BiCGSTAB uses. */
+/* What the recorded operations depend on: the preconditioner, the method, l, the seed of hashes, and which vectors BiCGSTAB
+ * uses. */
 static double constant_of(const wr_bicgstab *s) {
   int method = 0;
   while (wr_method_at(method) != s->method) method++;
-  return (((double)wr_precond_id(s->precond) * wr_method_count() + method) * (WR_MOST_L + 1) + s->l) * 2 + s->separate;
+  double chosen = ((double)wr_precond_id(s->precond) * wr_method_count() + method) * (WR_MOST_L + 1) + s->l;
+  return (chosen * (WR_BICGSTAB_RESTARTS + 2) + s->seed) * 2 + s->separate;
 }
 
 /* The loop of s->method. BiCGSTAB's p and s have vectors of their own while it is resident. */
@@ -492,7 +498,7 @@ static void choose_method(wr_bicgstab *s, progress *g) {
   int may_be_cg = o->method == NULL && (s->precond == NULL || wr_precond_is_diagonal(s->precond) ||
                                         wr_precond_get_info(s->precond)->is_positive); /* else M is not known */
   s->method = o->method ? o->method : may_be_cg && is_symmetric(s) ? &wr_method_cg : &wr_method_bicgstab;
-  s->l = o->l ? o->l : WR_BICGSTAB_L;
+  s->l = o->l ? o->l : WR_BICGSTAB_L, s->seed = 0;
   g->may_change = o->method == NULL;
 }
 

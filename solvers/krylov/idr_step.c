@@ -32,12 +32,12 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
     wr_idr_scalars c;
     double bank[WR_MAX_SCALARS];
   } room = {.c = {.solve = *common, .omega = 1}};
+  (void)seed; /* s->seed */
   for (int i = 0; i < WR_IDR_S; i++) {
     room.c.M[i][i] = 1;
     TRY(ops->fill(s->env, &s->own[G + i], 0));
     TRY(ops->fill(s->env, &s->own[U + i], 0));
   }
-  s->seed = seed;
   add_shadows(s, &sums, 0, &s->r, SCALAR_AT(s, f, 0));
   TRY(wr_method_precondition(s, &s->r, INVERSE, &direction));
   TRY(wr_method_copy(s, &s->own[U], direction));
@@ -189,6 +189,7 @@ const wr_method wr_method_idr = {
     .source = "van Gijzen and Sonneveld, ACM Trans. Math. Softw. 38 (2011)",
     .scalars = WR_SCALAR_COUNT(wr_idr_scalars),
     .phases = 2,
+    .hashes = 1,
     .next = &wr_method_bicgstabl,
     .breakdowns = breakdowns,
     .costs = costs,

@@ -16,12 +16,13 @@ struct wr_method {
   const wr_method *next; /* goes on where this one gets no further, unless a method was asked for; NULL: none */
   int knows_noise;     /* 1: its steps tell slow progress from a residual that is rounding; 0: a stall ends a start   */
   int fits_or_not;     /* 1: a breakdown says that the matrix is not one for this method, and restarts do not help    */
+  int hashes;          /* 1: its operations name vectors of hashes by s->seed, so a loop is recorded for one seed     */
   const char *const *breakdowns; /* sentences by wr_solve_scalars.breakdown, from number 1 on   */
   /* By s->l, precond, weight and separate alone: the costs of an iteration (stored stays 0); whether it uses own[index]. */
   wr_method_costs (*costs)(const wr_bicgstab *s);
   int (*uses)(const wr_bicgstab *s, int index);
   /* A start from s->r: sets own vectors and scalars. common: as they are in the bank already. seed 0: the usual auxiliary
-   * vectors; else others, drawn with this seed, since the last ones led to a breakdown. */
+   * vectors; else others, drawn with this seed, since the last ones led to a breakdown; with `hashes` it is s->seed. */
   wr_status (*begin)(wr_bicgstab *s, const wr_solve_scalars *common, int seed);
   wr_status (*step)(void *solver, int phase); /* requests one iteration of the solver, a wr_bicgstab */
   /* left[WR_MAX_LEFT] := the vectors of s->own that the iteration of this phase needs from the one before */

@@ -233,7 +233,7 @@ static int may_be_direct(const wr_advice_case *c) {
   return row != NULL && has_value(row, c->settings, last_remedy.from) && !has_empty(c->matrix);
 }
 
-/* The kind of solver where no remedy is left, or beside one for a small matrix. */
+/* The kind of solver where no remedy is left, or beside one for a small matrix or a singular one. */
 static void name_other_solver(const wr_advice_case *c, wr_line *line) {
   const wr_matrix_facts *m = c->matrix;
   const wr_direct_facts *direct = &c->run->result.direct;
@@ -279,7 +279,7 @@ static wr_status find_remedy(const wr_advice_case *c, wr_advice *advice) {
   } else if (line.length == 0) {
     wr_line_add(&line, "%s", has_answer ? "no option of this program is left that may help: " : "");
     name_other_solver(c, &line);
-  } else if (c->matrix->n <= WR_DENSE_ROWS && !c->run->result.direct.tried) {
+  } else if (c->run->result.direct.singular || (c->matrix->n <= WR_DENSE_ROWS && !c->run->result.direct.tried)) {
     name_other_solver(c, &other);
   }
   snprintf(advice->remedy, sizeof advice->remedy, "%.*s", (int)sizeof advice->remedy - 1, line.text);

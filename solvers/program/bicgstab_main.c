@@ -173,7 +173,7 @@ static wr_status precondition(void *solve, const wr_settings *s, const wr_monito
   status = wr_precond_create(of, s->precond_knobs, r->system->matrix, r->env, &r->precond);
   r->env->watch = NULL;
   snprintf(precond->name, sizeof precond->name, "%s", s->precond_text);
-  if (status == WR_EUNAVAILABLE && wr_monitor_ends(monitor)) { /* the solve will end at its first look */
+  if (status == WR_EUNAVAILABLE && wr_monitor_ends(monitor)) { /* the solve ends at its first check */
     snprintf(precond->line, sizeof precond->line, "%s, and no preconditioner is applied", wr_status_message());
     return WR_OK;
   }

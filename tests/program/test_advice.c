@@ -132,6 +132,9 @@ static void test_rank(void) {
   f.run.result.direct.outcome = WR_BREAKDOWN, f.run.result.direct.singular = 1;
   advise(&f);
   CHECKF(strstr(f.advice.remedy, "a least-squares solver") != NULL, "%s", f.advice.remedy);
+  f.settings.precond = 0; /* so that a remedy is left */
+  expect_command(&f, "bicgstab --precond jacobi --scale match --method bicgstabl --fallback direct A.mtx");
+  CHECKF(strstr(f.advice.other, "a least-squares solver") == f.advice.other, "%s", f.advice.other);
   CASE("zeros on the diagonal");
   f = failure_of(WR_BREAKDOWN);
   f.matrix.zero_diagonals = 3, f.settings.scale = SCALE_NONE;

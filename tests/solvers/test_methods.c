@@ -421,6 +421,74 @@ static void test_odd_l(ground *g) {
     }
 }
 
+/* Two solves by one solver take the same iterations. */
+static void expect_same_again(ground *g, const solution *s) {
+  wr_system system = {0};
+  wr_bicgstab method = {0};
+  wr_result result[2] = {{0}, {0}};
+  CHECK_OK(wr_system_build(s->A, given(s->b, s->A->nrows), NULL, 0, 0, WR_SCALE_NONE, NULL, 0, &system));
+  wr_plan *plan = system.matrix ? ground_plan(g, system.matrix) : NULL;
+  if (plan) {
+    CHECK_OK(wr_bicgstab_open(&method, &system, plan, &g->env));
+    for (int time = 0; time < 2; time++) CHECK_OK(wr_bicgstab_solve(&method, &s->options, NULL, &result[time]));
+    if (s->deterministic)
+      CHECKF(result[0].iterations == result[1].iterations && result[0].measure == result[1].measure,
+             "%lld iterations to %g, then %lld to %g", (long long)result[0].iterations, result[0].measure,
+             (long long)result[1].iterations, result[1].measure);
+    wr_bicgstab_close(&method);
+  }
+  wr_plan_destroy(plan);
+  wr_system_free(&system);
+}
+
+/* Restarts of IDR(4) with other hashes, of singular systems without a solution: a loop that was recorded before has the new
+ * ones, too, and a second solve by the same solver has the first ones again. */
+static void test_restarts_of_idr(ground *g) {
+  static const entry skew[] = {{0, 1, 1}, {1, 0, -1}, {1, 2, 1}, {2, 1, -1}};
+  static const entry deficient[] = {{0, 0, -2}, {0, 2, -1}, {1, 0, -1}, {2, 0, -2}};
+  static const struct {
+    const char *name;
+    const entry *entries;
+    double b[3];
+  } cases[] = {{"singular, skew-symmetric", skew, {-0.26449557260146084, 0.21058931975529793, -0.55028799900224601}},
+               {"an empty column", deficient, {-0.7082212553217293, -0.71036261270456658, 0.52491418791732158}}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    const choice by = {.name = "idr", .method = &wr_method_idr};
+    wr_csr *A = from_entries(3, cases[k].entries, 4);
+    solution host = {0};
+    for (int w = 0; w < ways_of(g); w++) {
+      solution s = solution_by(g, A, cases[k].b, &by, NO_PRECOND, (way)w);
+      ground_case(g, "%s, %s", cases[k].name, way_names[w]);
+      solve_and_check(g, &s);
+      CHECKF(s.result.restarts > 1, "%d restarts", s.result.restarts); /* the second one has other hashes */
+      if (w == BY_GRAPH) check_same_run(&s, &host);
+      expect_same_again(g, &s);
+      if (w == BY_HOST)
+        host = s;
+      else
+        solution_free(&s);
+    }
+    solution_free(&host);
+    wr_csr_free(A);
+  }
+}
+
+/* All changes of the automatic method are named, the last one, too. */
+static void test_changes(ground *g) {
+  static const entry ones[] = {{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}};
+  static const double b[] = {1, 2};
+  char last[80];
+  wr_csr *A = from_entries(2, ones, 4);
+  solution s = solution_by(g, A, b, &(choice){.name = "auto"}, NO_PRECOND, BY_HOST);
+  ground_case(g, "changes of the method");
+  expect_outcome(g, &s, WR_BREAKDOWN);
+  snprintf(last, sizeof last, " on %s, as ", s.result.method);
+  CHECKF(strcmp(s.result.method, "bicgstabl") == 0 && strstr(s.result.changes, last), "%s: %s", s.result.method,
+         s.result.changes);
+  solution_free(&s);
+  wr_csr_free(A);
+}
+
 /* ---- The look for symmetry ---- */
 
 /* Solves with the open solver by the method that it chooses. */
@@ -476,6 +544,8 @@ static void test_all(ground *g) {
   test_again(g);
   test_symmetry(g);
   test_odd_l(g);
+  test_restarts_of_idr(g);
+  test_changes(g);
   g->testing.no_conditions = 0;
 }
 
