@@ -107,8 +107,8 @@ static int64_t eliminate(const wr_lu *lu, int64_t i, double bound, work *w) {
   w->nkept = 0;
   while (w->waiting > 0) {
     int32_t above = pop(w);
-    double factor = take(w, above) * lu->inverse[above];
-    if (fabs(factor) <= bound) continue;
+    double before = take(w, above), factor = before * lu->inverse[above];
+    if (fabs(before) <= bound) continue; /* like the row's norm in the unit of A, which the factor has not */
     w->kept[w->nkept++] = (element){above, factor};
     for (int64_t k = lu->u_ptr[above]; k < lu->u_ptr[above + 1]; k++) add(w, i, lu->u_col[k], -factor * lu->u_val[k]);
     used += lu->u_ptr[above + 1] - lu->u_ptr[above];

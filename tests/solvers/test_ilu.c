@@ -284,7 +284,8 @@ static void test_threshold(void) {
         for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
           square += A->val[k] * A->val[k], below += A->col[k]<i, above += A->col[k]> i;
         double bound = drop * sqrt(square) * (1 - 0x1p-40);
-        for (int64_t k = lu.l_ptr[i]; k < lu.l_ptr[i + 1]; k++) small += drop > 0 && fabs(lu.l_val[k]) <= bound;
+        for (int64_t k = lu.l_ptr[i]; k < lu.l_ptr[i + 1]; k++)
+          small += drop > 0 && fabs(lu.l_val[k] / lu.inverse[lu.l_col[k]]) <= bound; /* as it was before the division */
         for (int64_t k = lu.u_ptr[i]; k < lu.u_ptr[i + 1]; k++) small += drop > 0 && fabs(lu.u_val[k]) <= bound;
         long_rows += lu.l_ptr[i + 1] - lu.l_ptr[i] > below + fill || lu.u_ptr[i + 1] - lu.u_ptr[i] > above + fill;
       }
@@ -293,6 +294,31 @@ static void test_threshold(void) {
       CHECK(drop > 0 || fill == 0 || lu.l_ptr[lu.n] + lu.u_ptr[lu.n] + lu.n > A->nnz);
       wr_lu_free(&lu);
     }
+  wr_csr_free(A);
+}
+
+/* The unit of A changes no choice: the factors of 2^k A are L and 2^k U. */
+static void test_unit_of_threshold(void) {
+  CASE("a matrix in another unit");
+  wr_csr *A = random_matrix(80, 6, 9, 1, 77);
+  wr_ilu_shifts shifts;
+  wr_lu lu = {0}, scaled = {0};
+  CHECK_OK(wr_ilut(A, 0.01, 3, 1e-8, NULL, &lu, &shifts));
+  for (int power = -30; power <= 30; power += 60) {
+    for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], power);
+    CHECK_OK(wr_ilut(A, 0.01, 3, 1e-8, NULL, &scaled, &shifts));
+    int64_t lower = lu.l_ptr[lu.n], upper = lu.u_ptr[lu.n];
+    if (scaled.l_ptr[lu.n] == lower && scaled.u_ptr[lu.n] == upper) {
+      CHECK(memcmp(scaled.l_val, lu.l_val, (size_t)lower * sizeof(double)) == 0);
+      for (int64_t k = 0; k < upper; k++) CHECK(scaled.u_val[k] == ldexp(lu.u_val[k], power));
+    } else {
+      CHECKF(0, "2^%d A: %lld entries of L, not %lld; %lld of U, not %lld", power, (long long)scaled.l_ptr[lu.n],
+             (long long)lower, (long long)scaled.u_ptr[lu.n], (long long)upper);
+    }
+    for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], -power);
+    wr_lu_free(&scaled);
+  }
+  wr_lu_free(&lu);
   wr_csr_free(A);
 }
 
@@ -678,6 +704,7 @@ int main(void) {
   test_pivot_in_order();
   test_overflow();
   test_threshold();
+  test_unit_of_threshold();
   test_largest_kept();
   test_memory_limit();
   test_levels("a diagonal has one level", band(40, 0, 0), 1, 1);
