@@ -21,6 +21,9 @@ static const double host_bandwidth = 2e10, device_bandwidth = 3e12, device_multi
  * fewer times where the promise has hardly shrunk since the last look. */
 static const double doubt = 2.5, less_doubt = 1.7, hardly_shrunk = 0.9;
 
+/* ILU(0) takes a fifth of the multiplies in the mean, so each may cost five times as much. */
+static const double least_share = 0.2;
+
 /* Where nothing was promised without ILU(0), it gets so many times its cost until its progress is judged. */
 static const double patience = 1.5;
 
@@ -168,6 +171,10 @@ static wr_status take_ilu(wr_auto_precond *a, wr_bicgstab_look *at, wr_auto_stat
   const wr_precond_info *info = wr_precond_get_info(a->ilu);
   if (info == NULL || (a->is_cg && !info->is_positive)) goto done;
   if (!was_made) estimate(a, (double)info->levels);
+  if (state == WR_AUTO_ILU && a->share < least_share) {
+    report(a, "no ilu0: its %" PRId64 " levels cost more than it saves", info->levels);
+    goto done;
+  }
   a->report->bytes = info->extra_bytes, a->report->apply_bytes = info->apply_bytes;
   at->precond = a->ilu;
   at->method = info->is_positive && state == WR_AUTO_ILU ? NULL : &wr_method_idr;
@@ -244,7 +251,7 @@ wr_status wr_auto_solve(wr_auto_precond *a, const wr_monitor *monitor, wr_bicgst
   estimate(a, 0);
   a->is_cg = options->method == &wr_method_cg;
   options->look = look, options->look_context = a;
-  options->first_look = a->is_positive ? 0 : (int64_t)a->worth;
+  options->first_look = a->is_positive ? 0 : (int64_t)fmax(1, a->worth);
   return wr_bicgstab_precondition(method, a->jacobi);
 }
 
