@@ -213,6 +213,7 @@ static void test_choices(ground *g) {
   wr_result result = {0};
   int is_host = g->env.place == WR_HOST;
   wr_csr *easy = grid(0.3, 4), *hard = grid(0.9, -0.02), *symmetric = grid(0, 0), *hopeless = nilpotent();
+  wr_csr *varied = grid(0, 0);
   ground_case(g, "an easy system");
   solve_auto(g, easy, 0, NULL, &report, &result);
   CHECKF(result.outcome == WR_CONVERGED && strcmp(report.line, "none to begin with") == 0, "%s", report.line);
@@ -220,9 +221,9 @@ static void test_choices(ground *g) {
   ground_case(g, "a symmetric system with a positive diagonal");
   solve_auto(g, symmetric, 0, NULL, &report, &result);
   CHECKF(result.outcome == WR_CONVERGED && strstr(report.line, "ilu0") == NULL, "%s", report.line);
-  for (int64_t i = 0; i < symmetric->nrows; i++) symmetric->val[wr_csr_find(symmetric, i, i)] = (double)(4 + i % 7);
+  for (int64_t i = 0; i < varied->nrows; i++) varied->val[wr_csr_find(varied, i, i)] = (double)(4 + i % 7);
   ground_case(g, "a diagonal that differs");
-  solve_auto(g, symmetric, 0, NULL, &report, &result);
+  solve_auto(g, varied, 0, NULL, &report, &result);
   CHECKF(result.outcome == WR_CONVERGED && strncmp(report.line, "jacobi to begin with", 20) == 0, "%s", report.line);
   ground_case(g, "a system that needs factors");
   solve_auto(g, hard, 0, NULL, &report, &result);
@@ -231,12 +232,13 @@ static void test_choices(ground *g) {
   if (is_host) CHECKF(strstr(result.changes, "idr with ilu0") != NULL, "%s", result.changes);
   ground_case(g, "a system without a solution");
   solve_auto(g, hopeless, 1, NULL, &report, &result);
-  CHECKF(result.outcome != WR_CONVERGED && strstr(report.line, "at last ilu0 from multiply ") != NULL, "%s",
-         report.line);
+  CHECK(result.outcome != WR_CONVERGED);
+  if (is_host || result.outcome == WR_BREAKDOWN) /* rounding on a device may let the methods go on to the limit */
+    CHECKF(strstr(report.line, "at last ilu0 from multiply ") != NULL, "%s", report.line);
   ground_case(g, "a deadline before the factorisation");
   solve_auto(g, hard, 0, &(wr_monitor){.deadline = 1e-9}, &report, &result);
   CHECKF(strstr(report.line, "ilu0 from") == NULL, "%s", report.line);
-  wr_csr_free(easy), wr_csr_free(hard), wr_csr_free(symmetric), wr_csr_free(hopeless);
+  wr_csr_free(easy), wr_csr_free(hard), wr_csr_free(symmetric), wr_csr_free(varied), wr_csr_free(hopeless);
 }
 
 static void test_all(ground *g) {
