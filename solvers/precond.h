@@ -26,6 +26,7 @@ typedef struct wr_precond_info {
   int64_t extra_bytes; /* memory that it holds at the place of env   */
   int is_positive;     /* 1: M is known to be symmetric positive definite if A is, so that conjugate gradients may use it */
   int64_t shifted, first_shifted; /* small pivots that were shifted (spmv/precond/ilu.h), the row of A of the first from 0 */
+  int64_t levels;      /* that an apply computes one after the other, or 0; levels of triangular factors                   */
   char line[240];      /* one line: what was chosen and why; without the shifts, since A may be a reordered matrix         */
 } wr_precond_info;
 

@@ -46,6 +46,11 @@ typedef struct progress {
   int64_t multiplies;       /* of earlier methods                                                       */
   char changes[480];        /* what was said about these changes                                        */
   double last_backward;     /* the backward error at the last refinement; infinity before               */
+  double last_round;        /* that this method may take: c.last may be sooner, for a look              */
+  double look_round;        /* of the next look; infinity: none                                         */
+  double origin_norm;       /* residual of the first start                                              */
+  double least;             /* norm of a residual seen at a look                                        */
+  int rescues;              /* how often `look` was asked where the solve failed                        */
 } progress;
 
 static int most_scalars(void) {
@@ -139,7 +144,8 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   /* A method that another may follow has half of the iterations, unless they are few. */
   double left = (double)g->options->iterations - c.steps;
   if (g->may_change && left >= FEW_ITERATIONS) left = floor(left / 2);
-  c.last = c.rounds + left, c.last_part = c.last - s->loop->unroll;
+  g->last_round = c.rounds + left;
+  c.last = fmin(g->last_round, fmax(g->look_round, c.rounds + 1)), c.last_part = c.last - s->loop->unroll;
   TRY(wr_method_copy(s, &s->r, &s->t));
   TRY(s->method->begin(s, &c, seed));
   TRY(s->env->ops->download(s->env, &s->bank, g->scalars));
@@ -296,6 +302,78 @@ done:
   return status;
 }
 
+/* Rounds from now on that have about so many multiplies. */
+static double rounds_of(const wr_bicgstab *s, int64_t multiplies) {
+  return ceil(fmax(1, (double)multiplies / s->method->costs(s).multiplies));
+}
+
+/* The method for M from here on: conjugate gradients where M, too, is known to be positive definite. */
+static void choose_method(wr_bicgstab *s, progress *g);
+
+/* Asks options->look. *changed := 1 if another M is to be used from here on, with s->method chosen for it. */
+static wr_status look(wr_bicgstab *s, progress *g, int fails, int *changed, wr_bicgstab_look *at) {
+  wr_status status;
+  wr_solve_scalars *c = scalars_of(g);
+  *changed = 0;
+  g->look_round = INFINITY;
+  g->least = fmin(g->least, fmin(sqrt(wr_solve_measure(c)), g->snapshot_norm));
+  *at = (wr_bicgstab_look){.multiplies = g->multiplies + s->method->costs(s).multiplies * s->loop->taken,
+                           .first = g->origin_norm, .least = g->least, .target = g->target,
+                           .fails = fails, .precond = s->precond, .next = -1};
+  TRY(g->options->look(g->options->look_context, at));
+  *changed = at->precond != s->precond;
+  if (at->next >= 0) g->look_round = c->rounds + rounds_of(s, at->next);
+done:
+  return status;
+}
+
+/* Goes on with another M from x, the norm of its residual being known; *changed := 0 and nothing is done if there is no memory
+ * for the vectors that it takes. */
+static wr_status change_precond(wr_bicgstab *s, progress *g, double norm, const wr_bicgstab_look *at, int *changed) {
+  wr_status status;
+  const wr_method *last = s->method;
+  wr_precond *before = s->precond;
+  int could_change = g->may_change;
+  int64_t multiplies = last->costs(s).multiplies * s->loop->taken;
+  size_t used = strlen(g->changes);
+  s->precond = at->precond;
+  choose_method(s, g);
+  if (at->method && g->options->method == NULL) s->method = at->method, g->may_change = at->method->next != NULL;
+  status = wr_method_place(s);
+  *changed = status != WR_ENOMEM;
+  if (status == WR_ENOMEM) {
+    s->method = last, s->precond = before, g->may_change = could_change;
+    return WR_OK;
+  }
+  TRY(status);
+  if (used == 0) used = (size_t)snprintf(g->changes, sizeof g->changes, "%s", last->name);
+  if (used < sizeof g->changes)
+    snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s%s", scalars_of(g)->steps,
+             s->method->name, at->cause);
+  g->multiplies += multiplies;
+  s->loop->taken = 0;
+  if (at->next >= 0) g->look_round = scalars_of(g)->rounds + rounds_of(s, at->next);
+  g->poor_restarts = 0, g->fresh = 1;
+  TRY(set_up_loop(s, g));
+  TRY(go_on_from(s, g, norm, 0));
+done:
+  return status;
+}
+
+/* At the end of a solve that has not converged, x being the best iterate, and the norm of its residual known: asks for
+ * another M. *changed := 1: the solve goes on with it. */
+static wr_status rescue(wr_bicgstab *s, progress *g, double norm, int *changed) {
+  wr_status status = WR_OK;
+  wr_bicgstab_look at;
+  *changed = 0;
+  if (g->options->look == NULL || g->rescues >= 2 || !isfinite(norm)) return WR_OK;
+  g->rescues++;
+  TRY(look(s, g, 1, changed, &at));
+  if (*changed) TRY(change_precond(s, g, norm, &at, changed));
+done:
+  return status;
+}
+
 /* After a breakdown: restarts from the better iterate, unless the last restarts did not reduce the residual; then another
  * method goes on, if it may. */
 static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end) {
@@ -319,6 +397,11 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
     TRY(change_method(s, g, norm, cause, &changed));
     if (changed) goto done;
   }
+  if (is_over && !met) {
+    int changed;
+    TRY(rescue(s, g, norm, &changed));
+    if (changed) goto done;
+  }
   *end = is_over || met;
   if (!*end) {
     TRY(go_on_from(s, g, norm, moved ? 0 : g->result->restarts));
@@ -334,11 +417,48 @@ done:
   return status;
 }
 
+/* Asks for another M in the course of a solve, and goes on with it from the best iterate; *changed := 0: the iteration goes on
+ * as if nothing had been asked. */
+static wr_status look_around(wr_bicgstab *s, progress *g, int *end, int *changed) {
+  wr_status status;
+  wr_solve_scalars *c = scalars_of(g);
+  wr_bicgstab_look at;
+  origin from;
+  double norm;
+  int met;
+  TRY(look(s, g, 0, changed, &at));
+  if (!*changed) {
+    c->last = fmin(g->last_round, g->look_round), c->last_part = c->last - s->loop->unroll;
+    goto done;
+  }
+  TRY(choose_better(s, g, &norm, &from));
+  TRY(wr_bicgstab_judge(s, g->bound, &norm));
+  TRY(compare_with_guess(s, g, &norm));
+  TRY(find_met(s, g, &norm, &met));
+  if (met) {
+    end_with(g->result, WR_CONVERGED, "");
+    g->settled = 1, g->true_norm = norm, *end = 1;
+    goto done;
+  }
+  TRY(change_precond(s, g, norm, &at, changed));
+  if (!*changed) {
+    TRY(go_on_from(s, g, norm, 0));
+    *changed = 1;
+  }
+done:
+  return status;
+}
+
 /* After a check that found neither convergence nor a breakdown. */
 static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   wr_status status = WR_OK;
   wr_solve_scalars *c = scalars_of(g);
-  if (g->may_change && c->rounds >= c->last && c->steps < (double)g->options->iterations) c->stalled = 1;
+  if (c->stalled == 0 && c->rounds >= g->look_round && c->rounds < g->last_round) {
+    int changed;
+    TRY(look_around(s, g, end, &changed));
+    if (changed) goto done;
+  }
+  if (g->may_change && c->rounds >= g->last_round && c->steps < (double)g->options->iterations) c->stalled = 1;
   if (c->stalled != 0) {
     TRY(restart(s, g, "the residual does not get smaller", end));
     goto done;
@@ -426,7 +546,7 @@ static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   TRY(s->env->ops->fill(s->env, &s->d, 0));
   TRY(start_from_guess(s, g, &norm));
   TRY(wr_method_copy(s, &s->snapshot, &s->x));
-  g->first_norm = g->snapshot_norm = norm, g->snapshot_is_start = 1;
+  g->first_norm = g->snapshot_norm = g->origin_norm = norm, g->snapshot_is_start = 1;
   g->restart_norm = norm, g->fresh = 1, g->last_backward = INFINITY;
   g->last_true = norm <= g->bound ? INFINITY : 2 * norm; /* rounding may dominate a norm that small */
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
@@ -526,12 +646,15 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
                "options->tolerance is %g; it is finite and 0 or more", options->tolerance);
   WR_REFUSE_IF(options->iterations < 0, "options->iterations is %lld", (long long)options->iterations);
   WR_REFUSE_IF(options->check_every < 0, "options->check_every is %lld", (long long)options->check_every);
+  WR_REFUSE_IF(options->first_look < 0, "options->first_look is %lld", (long long)options->first_look);
   WR_REFUSE_IF(options->l < 0 || options->l > WR_MOST_L, "options->l is %d; it is 1 to %d, or 0", options->l,
                WR_MOST_L);
   progress g = {.options = options, .monitor = monitor ? monitor : &none, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
   choose_method(s, &g);
   g.target = g.bound = fmax(options->tolerance * s->system->norm_b, s->system->absolute);
+  g.least = g.look_round = INFINITY;
+  if (options->look && options->first_look > 0) g.look_round = rounds_of(s, options->first_look);
   TRY(set_up_loop(s, &g));
   s->loop->taken = 0, s->loop->by = WR_BY_HOST;
   TRY(start(s, &g, &end));

@@ -114,8 +114,8 @@ done:
 }
 
 /* "ILU(0): 1234 entries in L and U, 34 + 35 levels in reverse Cuthill-McKee order (9000 as given)" */
-static wr_status describe(const attempt *a, const char *title, const orders *levels, int beyond_f32, char *line,
-                          size_t size) {
+static wr_status describe(const attempt *a, const char *title, const orders *levels, int beyond_f32,
+                          wr_precond_info *info) {
   wr_status status;
   const wr_lu *lu = &a->lu;
   wr_levels lower = {0}, upper = {0};
@@ -126,7 +126,9 @@ static wr_status describe(const attempt *a, const char *title, const orders *lev
              lu->order ? levels->rcm : levels->given, lu->order ? levels->given : levels->rcm,
              lu->order ? "as given" : "by reverse Cuthill-McKee");
   if (a->raised > 0) snprintf(raised, sizeof raised, "; the diagonal raised by %g for positive pivots", a->raised);
-  snprintf(line, size, "%s: %" PRId64 " entries in L and U, %" PRId64 " + %" PRId64 " levels in %s%s%s%s", title,
+  info->levels = lower.count + upper.count;
+  snprintf(info->line, sizeof info->line,
+           "%s: %" PRId64 " entries in L and U, %" PRId64 " + %" PRId64 " levels in %s%s%s%s", title,
            lu->l_ptr[lu->n] + lu->u_ptr[lu->n] + lu->n, lower.count, upper.count,
            lu->order ? "reverse Cuthill-McKee order" : "the order as given", other, raised,
            beyond_f32 ? "; kept in f64, since f32 does not hold them" : "");
@@ -158,7 +160,7 @@ wr_status wr_factors_prepare(wr_factors *f, wr_env *env, wr_csr *A, const wr_fac
   orders levels = {0};
   TRY(choose(how, A, knobs, env, &levels, &a));
   int is_beyond = env->type == WR_F32 && wr_lu_beyond_f32(&a.lu) >= 0;
-  TRY(describe(&a, how->title, &levels, is_beyond, info->line, sizeof info->line));
+  TRY(describe(&a, how->title, &levels, is_beyond, info));
   info->is_positive = a.is_positive;
   info->shifted = a.shifts.count, info->first_shifted = a.shifts.first_row;
   TRY(hold(f, env, &a.lu, info));

@@ -157,6 +157,7 @@ static const remedy remedies[] = {
     {"scale", "none", "equilibrate", NULL, is_badly_scaled, "rows and columns scaled to norms of about 1"},
     {"stop", "residual", "backward", NULL, is_doubtful, "iterating until the backward error is small"},
     {"precision", "f32", "f64", NULL, NULL, "vectors and values in f64"},
+    {"precond", "none", "auto", NULL, NULL, "incomplete factors where they pay"},
     {"precond", "none", "jacobi", NULL, has_diagonal, "the columns scaled by the diagonal"},
     {"method", "bicgstab", "cg", NULL, may_be_definite, "the method for symmetric positive definite matrices"},
     {"scale", "none|equilibrate|auto", "match", NULL, NULL, "rows permuted so that the diagonal is large, and scaled"},

@@ -10,6 +10,7 @@
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
 #include "solvers/matrix_facts.h"
+#include "solvers/program/auto_precond.h"
 #include "solvers/program/fallback.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
@@ -26,11 +27,12 @@ typedef struct problem {
 typedef struct solving {
   wr_bicgstab method;
   const wr_settings *settings;
-  const wr_system *system;
+  wr_system *system;
   wr_env *env;
   wr_bicgstab_options options;
   wr_rounding rounding;
   wr_precond *precond; /* applied in each iteration; NULL: none, or part of the system's matrix */
+  wr_auto_precond chosen; /* of --precond auto */
   double *x;   /* [n] by the fallback; NULL: the answer is the iterate */
   double norm; /* of the final residual, as the device computed it, of the scaled system */
 } solving;
@@ -167,6 +169,10 @@ static wr_status precondition(void *solve, const wr_settings *s, const wr_monito
   solving *r = solve;
   const wr_preconditioner *of = wr_preconditioner_at(s->precond);
   wr_watch watch = {ends, (void *)(uintptr_t)monitor};
+  if (s->precond_auto) {
+    TRY(wr_auto_begin(&r->chosen, r->system, r->env, precond));
+    goto done;
+  }
   if (of->prepare == NULL || (of->diagonal && r->system->inverse_diagonal)) return WR_OK;
   TRY(wr_csr_host(r->system->matrix, r->env)); /* a device may have scaled it */
   r->env->watch = &watch;
@@ -189,6 +195,7 @@ static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) 
   solving *r = solve;
   wr_status status;
   wr_free(r->x), r->x = NULL;
+  if (r->settings->precond_auto) TRY(wr_auto_solve(&r->chosen, monitor, &r->options, &r->method));
   TRY(wr_bicgstab_solve(&r->method, &r->options, monitor, result));
   TRY(wr_fallback(r->settings, r->system, monitor, result, &r->x));
   r->norm = r->system->norm_b > 0 ? result->measure * r->system->norm_b : result->measure;
@@ -242,6 +249,7 @@ static void stop(void *solve) {
   solving *r = solve;
   wr_bicgstab_close(&r->method);
   wr_precond_destroy(r->precond);
+  wr_auto_end(&r->chosen);
   wr_free(r->x);
 }
 

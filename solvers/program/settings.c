@@ -112,9 +112,11 @@ const wr_option wr_bicgstab_table[] = {
      .help = "auto: cg for a symmetric matrix with a positive diagonal, else bicgstab; then idr, bicgstabl if need be"},
     {.name = "ell", .type = WR_OPTION_INT, .offset = AT(ell), .min = 1, .max = 4, .value = WR_DEFAULT_ELL,
      .help = "l of the method bicgstabl, BiCGSTAB(l)"},
-    {.name = "precond", .type = WR_OPTION_TEXT, .offset = AT(precond_text), .choices = "none|jacobi|ilu0|ilut",
+    {.name = "precond", .type = WR_OPTION_TEXT, .offset = AT(precond_text),
+     .choices = "auto|none|jacobi|ilu0|ilut",
      .value = "none", .argument = "NAME[:KNOB=VALUE]...",
-     .help = "right preconditioner, with its knobs behind colons: ilut:drop=1e-3:fill=10"},
+     .help = "right preconditioner, with its knobs behind colons: ilut:drop=1e-3:fill=10; auto: none or jacobi, then "
+             "ilu0 if the residuals promise that it pays, or if the solve fails"},
     {.name = "scale", .type = WR_OPTION_CHOICE, .offset = AT(scale), .choices = "auto|none|equilibrate|match",
      .value = "auto",
      .help = "before solving, undone in x: equilibrate brings the largest element of each row and column to about 1; "
@@ -338,6 +340,8 @@ static wr_status finish_precond(wr_settings *s) {
   char name[64];
   const wr_preconditioner *of;
   snprintf(name, sizeof name, "%.*s", (int)strcspn(s->precond_text, ":"), s->precond_text);
+  s->precond = 0, s->precond_knobs = NULL, s->precond_auto = strcmp(s->precond_text, "auto") == 0;
+  if (s->precond_auto) return WR_OK;
   TRY(wr_preconditioner_find(name, &of));
   s->precond = 0, s->precond_knobs = colon ? colon + 1 : NULL;
   while (wr_preconditioner_at(s->precond) != of) s->precond++;

@@ -134,7 +134,7 @@ check_bicgstab() {
   misuse "knob of ilut: unknown name 'fil' (did you mean 'fill'?)" bicgstab --precond ilut:fil=3 "$graph"
   misuse 'knob of ilut: drop: 2 is not in [0, 1]' bicgstab --precond ilut:drop=2 "$graph"
   misuse "knob of jacobi: unknown name 'drop' (there are none)" bicgstab --precond jacobi:drop=1 "$graph"
-  misuse "--precond: 'jakobi' is not one of none|jacobi|ilu0|ilut (did you mean 'jacobi'?)" \
+  misuse "--precond: 'jakobi' is not one of auto|none|jacobi|ilu0|ilut (did you mean 'jacobi'?)" \
     bicgstab --precond jakobi "$graph"
   misuse '--atol: -1 is not at least 0' bicgstab --atol -1 "$graph"
   misuse '--damping: unknown option' bicgstab --damping 0.5 "$graph"
