@@ -481,6 +481,7 @@ static void test_changes(ground *g) {
   char last[80];
   wr_csr *A = from_entries(2, ones, 4);
   solution s = solution_by(g, A, b, &(choice){.name = "auto"}, NO_PRECOND, BY_HOST);
+  s.options.iterations = 500;
   ground_case(g, "changes of the method");
   expect_outcome(g, &s, WR_BREAKDOWN);
   snprintf(last, sizeof last, " on %s, as ", s.result.method);
@@ -537,6 +538,7 @@ static void test_all(ground *g) {
   test_restarts_of_idr(g); /* by all backends: short tests have one of them alone, which is not deterministic */
   if (is_short(g) && !is_default_of(g)) return;
   g->testing.no_conditions = g->env.place == WR_CUDA;
+  test_changes(g);
   for (int k = 0; k < SYSTEMS; k++) test_system(g, &systems[k]);
   for (int k = 0; k < CHOICES; k++) {
     test_looks(g, &choices[k]);
@@ -546,7 +548,6 @@ static void test_all(ground *g) {
   test_again(g);
   test_symmetry(g);
   test_odd_l(g);
-  test_changes(g);
   g->testing.no_conditions = 0;
 }
 
