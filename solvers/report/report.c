@@ -299,8 +299,13 @@ static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_ce
   if (fabs(s->sum - 1) > 1e-14) wr_line_add(&line, ", off 1 by %s", wr_text_real(s->sum - 1, first));
   print_labelled(out, "sum", &line);
   line = (wr_line){0};
-  wr_line_add(&line, "proven for %s%" PRId64, s->proven == s->nodes ? "all, " : "the first ", s->proven);
-  wr_line_add(&line, " of %" PRId64 " %s", s->nodes, wr_plural(s->nodes, "node", "nodes"));
+  const char *nodes = wr_plural(s->nodes, "node", "nodes");
+  if (s->proven == s->nodes)
+    wr_line_add(&line, "proven for all %" PRId64 " %s", s->nodes, nodes);
+  else if (s->proven > 0)
+    wr_line_add(&line, "proven for the first %" PRId64 " of %" PRId64 " %s", s->proven, s->nodes, nodes);
+  else
+    wr_line_add(&line, "of the first two of %" PRId64 " %s not proven", s->nodes, nodes);
   if (s->normalised) wr_line_add(&line, ", by the bound %s for the scores divided by their sum", wr_text_bound(s->order_bound, first));
   print_labelled(out, "order", &line);
   if (c->met) return;

@@ -3,8 +3,6 @@
 #define _DEFAULT_SOURCE
 #include "solvers/scores.h"
 
-#include <float.h>
-
 #include "tests/solvers/graph_cases.h"
 #include "tests/solvers/rank_fixture.h"
 
@@ -292,30 +290,6 @@ static void test_unclear(void) {
   wr_csr_free(links);
 }
 
-static void test_arguments(void) {
-  wr_csr *links = random_graph();
-  wr_graph graph, none = {0};
-  wr_score_bound bound;
-  wr_score_reading reading;
-  double scores[NODES] = {1};
-  CASE("arguments");
-  CHECK_OK(wr_graph_build(links, 0, NULL, NULL, &graph));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_certify(NULL, 0.85, scores, &bound));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_certify(&none, 0.85, scores, &bound));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_certify(&graph, 1, scores, &bound));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_certify(&graph, (double)NAN, scores, &bound));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_certify(&graph, 0.85, NULL, &bound));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_certify(&graph, 0.85, scores, NULL));
-  CHECK_OK(wr_scores_certify(&graph, 0.85, scores, &bound));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_explain(NULL, 0.85, scores, &bound, &reading));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_explain(&graph, -1, scores, &bound, &reading));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_explain(&graph, 0.85, NULL, &bound, &reading));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_explain(&graph, 0.85, scores, NULL, &reading));
-  CHECK_FAILS(WR_EUSAGE, wr_scores_explain(&graph, 0.85, scores, &bound, NULL));
-  wr_graph_free(&graph);
-  wr_csr_free(links);
-}
-
 int main(void) {
   test_random();
   on_default_grounds(test_own);
@@ -323,6 +297,5 @@ int main(void) {
   test_threads();
   test_others();
   test_unclear();
-  test_arguments();
   return wr_test_report("scores");
 }
