@@ -90,13 +90,13 @@ static void sum_scores(const flow *f, const double *scores, int64_t block, block
   }
 }
 
-/* Rounding, with a = d (what links give) and b = jump v, both >= 0 for scores >= 0, else with sums of absolute values; u is
- * 2^-53. Relative errors: an x 1 u (weights: the weight and its product with the score 2 u, besides the out-weight's); their sum
- * 1 u and (m u)^2 for m links; the product with d 1 u. The dangling mass 1 u, jump 3 u, v 5 u (its largest element, its sum and
- * two divisions), their product 1 u. a + b adds 1 u, and the difference with the score 1 u of q. In all below 6 u a + 11 u b +
- * 1 u |q|; with 8, 16 and 2 there is room for the products of errors, and for the rounding of this bound itself. The out-weight
+/* Rounding, for scores >= 0, with a = d (what links give) and b = jump v; u is 2^-53. Relative errors of a: 1 u of a share x
+ * (with weights 2 u, of the weight and of its product with the score, besides the out-weight's), 1 u and (m u)^2 of the sum of m
+ * terms, 1 u of the product with d. Of b: the dangling mass 1 u, jump 3 u with it, v 5 u (two divisions, and its sum), their
+ * product 1 u. a + b adds 1 u; the difference with the score 1 u of q, as does the sum of all |q|. In all below 6 u a + 11 u b +
+ * 2 u |q|; with 8, 16 and 3 there is room for the products of errors, and for the rounding of this bound itself. The out-weight
  * of a node with weights is a plain sum of m terms, off by m u: over all its links that is m u times its score, and over all
- * nodes `reached`, the sum of scores over links, times d u. A product that underflows is off by less than DBL_MIN. */
+ * nodes `reached`, the sum of scores over links, times d u. What underflows is off by less than DBL_MIN times a score or 1. */
 static void judge_block(const flow *f, double damping, double jump, const double *scores, const double *x,
                         int64_t block, block_facts *b) {
   const double *val = weights(f);
@@ -108,7 +108,7 @@ static void judge_block(const flow *f, double damping, double jump, const double
     if (val)
       for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) b->reached += fabs(scores[m->col[k]]);
     add(&b->residual, fabs(q));
-    b->error += (8 + 2 * length * length * 0x1p-53) * fabs(linked) + 16 * fabs(jumped) + 2 * fabs(q);
+    b->error += (8 + 2 * length * length * 0x1p-53) * fabs(linked) + 16 * fabs(jumped) + 3 * fabs(q);
     if (size > b->largest) b->largest = size, b->worst = i;
   }
 }
@@ -119,6 +119,15 @@ static wr_status check_arguments(const wr_graph *graph, double damping, const do
   if (!(damping >= 0 && damping < 1)) return wr_refuse(function, "damping is %g; it is in [0, 1)", damping);
   if (scores == NULL) return wr_refuse(function, "scores is NULL");
   return WR_OK;
+}
+
+static wr_status check_scores(const double *scores, int64_t n) {
+  int64_t bad = n;
+#pragma omp parallel for reduction(min : bad) schedule(static) if (n > BLOCK)
+  for (int64_t i = 0; i < n; i++)
+    if (!(scores[i] >= 0 && isfinite(scores[i])) && i < bad) bad = i;
+  if (bad == n) return WR_OK;
+  return wr_fail(WR_EINPUT, "score %lld is %g; scores are finite and not negative", (long long)bad + 1, scores[bad]);
 }
 
 /* q of the node that has the largest. */
@@ -137,6 +146,7 @@ wr_status wr_scores_certify(const wr_graph *graph, double damping, const double 
   flow f = {.links = graph->flow, .graph = graph};
   sum scored = {0, 0}, dangling = {0, 0}, residual = {0, 0};
   double error = 0, reached = 0, largest = -1;
+  TRY(check_scores(scores, n));
   TRY(wr_alloc(&x, n, sizeof *x, "shares of scores"));
   TRY(wr_alloc(&facts, count, sizeof *facts, "sums of a residual"));
   make_shares(&f, scores, x);
@@ -152,13 +162,12 @@ wr_status wr_scores_certify(const wr_graph *graph, double damping, const double 
     error += facts[b].error, reached += facts[b].reached;
     if (facts[b].largest > largest) largest = facts[b].largest, found->worst = facts[b].worst;
   }
-  double least = (double)(graph->flow->nnz + 4 * n + 4) * DBL_MIN;
+  double least = (double)(graph->flow->nnz + 4 * n + 4) * DBL_MIN * fmax(1, found->sum);
   found->residual = total_of(residual);
   found->rounding = (error + 2 * damping * reached) * 0x1p-53 + least;
   found->bound = (found->residual + found->rounding) / (1 - damping) * (1 + 0x1p-50);
   found->worst_residual = residual_at(&f, damping, jump, scores, x, found->worst);
-  if (!isfinite(found->bound) || !isfinite(found->sum))
-    found->residual = found->rounding = found->bound = INFINITY;
+  if (!isfinite(found->bound) || !isfinite(found->sum)) found->residual = found->rounding = found->bound = INFINITY;
 done:
   wr_free(x);
   wr_free(facts);
@@ -180,8 +189,8 @@ typedef struct definition {
   fate fate;
 } definition;
 
-/* v and g of node i. DROPPED: the rank of dangling nodes is lost in a step, and then all scores are multiplied so that their sum
- * is 1 again: y (1 - d D) = d P^T y + (1 - d) v, and so each node gets back D times its own score. */
+/* v and g of node i. DROPPED: the rank of dangling nodes is lost in a step, and then all scores are multiplied so that their
+ * sum is 1 again: y (1 - d D) = d P^T y + (1 - d) v, and so each node gets back D times its own score. */
 static inline void terms(const definition *f, int64_t i, double *v, double *g) {
   const wr_graph *graph = f->flow->graph;
   *v = f->uniform ? 1 / (double)graph->n : teleport_of(graph, i);
@@ -266,9 +275,10 @@ static void WR_PRINTF(2, 3) say(wr_score_reading *r, const char *format, ...) {
 
 static int is_near(double a, double b, double room) { return fabs(a - b) <= 1e-3 * room; }
 
-/* The scale. y has the sum 1, and the file's scores are s y. Without the rank of dangling nodes, r' = d P^T r' + (1 - d) v' has the
- * solution of JUMPS times a factor, since r' + D'... is the same system with c v for v: the sum s = d (s - s D) + (1 - d) c, and
- * so c = (s (1 - d) + d s D) / (1 - d). c = 1: dangling nodes were ignored; c = n: and each node gets 1 - d. */
+/* The scale. y has the sum 1, and the file's scores are s y. Where the rank of dangling nodes is lost, each node gets c v by
+ * jumps, c = 1 - d as a rule. Such scores have the sum s = d (s - s D) + c, and so c = s (1 - d) + d s D, which makes the
+ * equation that of JUMPS for y: the two differ by the scale alone. c / (1 - d) = 1: dangling nodes were ignored; n: moreover
+ * each node gets 1 - d, not (1 - d) / n. */
 static void say_scale(wr_score_reading *r, const definition *f, double s) {
   double n = (double)f->flow->graph->n, d = r->damping, c = s + d * s * f->dangling / (1 - d);
   double off = fabs(s - 1);

@@ -19,7 +19,7 @@ typedef struct wr_score_bound {
   double worst_residual;     /* its q: by so much a step changes its score                                     */
 } wr_score_bound;
 
-/* scores[n], finite; graph finished on the host; damping in [0, 1). Two scores of which one is above the other by more than
+/* scores[n], finite and not negative (WR_EINPUT names the first that is not, from 1); graph finished on the host; damping in [0, 1). Two scores of which one is above the other by more than
  * bound are in the order of the exact ones: their errors together are at most the L1 error. WR_EUSAGE, WR_ENOMEM. */
 wr_status wr_scores_certify(const wr_graph *graph, double damping, const double *scores, wr_score_bound *found);
 
@@ -34,7 +34,7 @@ typedef struct wr_score_reading {
 
 /* Looks for a definition that the scores satisfy, over: their scale, the damping, edges reversed, weights ignored, the teleport
  * vector ignored, and what becomes of the rank of dangling nodes. asked: what wr_scores_certify found. Only scores >= 0 with a
- * finite sum above 0 can satisfy one. WR_EUSAGE, WR_ENOMEM. */
+ * finite sum above 0 can satisfy one; others are not found. WR_EUSAGE, WR_ENOMEM. */
 wr_status wr_scores_explain(const wr_graph *graph, double damping, const double *scores, const wr_score_bound *asked,
                             wr_score_reading *reading);
 

@@ -279,8 +279,9 @@ static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_ce
   char first[TEXT_ROOM], second[TEXT_ROOM];
   wr_line line = {0};
   wr_line_add(&line, "scores %s the tolerance: ", c->met ? "meet" : "do NOT meet");
-  if (c->by_change) wr_line_add(&line, "a step changes them by %s (asked for %s), ", wr_text_bound(c->measure, first),
-                                wr_text_real(c->limit, second));
+  if (c->by_change)
+    wr_line_add(&line, "a step changes them by %s (asked for %s), ", wr_text_bound(c->measure, first),
+                wr_text_real(c->limit, second));
   wr_line_add(&line, "L1 error <= %s", wr_text_bound(s->bound, first));
   if (!c->by_change) wr_line_add(&line, " (asked for %s)", wr_text_real(c->limit, second));
   wr_line_print(out, &line, 0, 2);
@@ -291,8 +292,8 @@ static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_ce
   wr_line_add(&line, "%s", c->x);
   print_labelled(out, "scores", &line);
   line = (wr_line){0};
-  wr_line_add(&line, "%s in L1, with an error of at most %s; divided by 1 - damping = %.6g", wr_text_real(c->measure, first),
-              wr_text_bound(c->error, second), 1 - s->damping);
+  wr_line_add(&line, "%s in L1, with an error of at most %s; divided by 1 - damping = %.6g",
+              wr_text_real(c->measure, first), wr_text_bound(c->error, second), 1 - s->damping);
   print_labelled(out, "residual", &line);
   line = (wr_line){0};
   wr_line_add(&line, "%.15g", s->sum);
@@ -306,19 +307,21 @@ static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_ce
     wr_line_add(&line, "proven for the first %" PRId64 " of %" PRId64 " %s", s->proven, s->nodes, nodes);
   else
     wr_line_add(&line, "of the first two of %" PRId64 " %s not proven", s->nodes, nodes);
-  if (s->normalised) wr_line_add(&line, ", by the bound %s for the scores divided by their sum", wr_text_bound(s->order_bound, first));
+  if (s->normalised)
+    wr_line_add(&line, ", by the bound %s for the scores divided by their sum", wr_text_bound(s->order_bound, first));
   print_labelled(out, "order", &line);
   if (c->met) return;
   line = (wr_line){0};
-  wr_line_add(&line, "node %" PRId64 ": a step changes its score %.6g by %s, more than any other", s->worst, s->worst_score,
-              wr_text_real(s->worst_change, first));
+  wr_line_add(&line, "node %" PRId64 ": a step changes its score %.6g by %s, more than any other", s->worst,
+              s->worst_score, wr_text_real(s->worst_change, first));
   print_labelled(out, "worst", &line);
   line = (wr_line){0};
   if (s->reading[0])
     wr_line_add(&line, "with an L1 error of about %s of their sum, these are scores of another definition: %s",
                 wr_text_bound(s->reading_bound, first), s->reading);
   else
-    wr_line_add(&line, "no other damping, direction, scale or treatment of dangling nodes explains these scores much better");
+    wr_line_add(&line,
+                "no other damping, direction, scale or treatment of dangling nodes explains these scores much better");
   print_labelled(out, "meaning", &line);
 }
 

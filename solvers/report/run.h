@@ -87,8 +87,8 @@ typedef struct wr_score_facts {
   double reading_damping, reading_factor, reading_bound;
 } wr_score_facts;
 
-/* What --check found of an x: numbers relative to ||b||, or as they are if b = 0. For scores the residual's norm is the L1 norm,
- * the limit is on scores.bound, or with by_change on measure + error, and the other members are 0. */
+/* What --check found of an x: numbers relative to ||b||, or as they are if b = 0. For scores the residual's norm is the L1
+ * norm, the limit is on scores.bound, or with by_change on measure + error, and members about b and rows are 0. */
 typedef struct wr_certificate {
   const char *x;            /* its file                                                          */
   double measure, error;    /* ||b - A x||, and a bound on its error                              */

@@ -67,8 +67,8 @@ static wr_score_bound certified(const ranking *r, const double *scores) {
   return found;
 }
 
-/* The bound is no smaller than the true error; nor larger than the residual of such an error can be, ||q|| <= (1 + d) ||e||, with
- * what it says of its own rounding. */
+/* The bound is no smaller than the true error; nor larger than the residual of such an error can be, ||q|| <= (1 + d) ||e||,
+ * with what it says of its own rounding. */
 static wr_score_bound check_bound(const ranking *r, const double *scores, const exact_ranks *exact) {
   double d = r->options.damping, sum = 0;
   wr_score_bound found = certified(r, scores);
@@ -130,8 +130,7 @@ static void test_own(ground *g) {
     ranking_run(g, &r);
     wr_score_bound found = check_bound(&r, r.scores, &exact);
     double unit = wr_type_unit(g->env.type), room = 2 * (8 * unit + r.sum_unit * r.longest + found.rounding) / 0.15;
-    if (r.result.outcome == WR_CONVERGED)
-      CHECKF(found.bound <= r.options.tolerance + room, "bound %g", found.bound);
+    if (r.result.outcome == WR_CONVERGED) CHECKF(found.bound <= r.options.tolerance + room, "bound %g", found.bound);
     ranking_free(&r);
     free(exact.score);
     wr_csr_free(links);
@@ -169,6 +168,15 @@ static void test_planted(void) {
   for (int64_t i = 0; i < NODES; i++) scores[i] = 1e308;
   found = certified(&r, scores);
   CHECKF(isinf(found.bound) && isinf(found.residual), "%g", found.bound);
+  static const double bad[] = {(double)NAN, (double)INFINITY, -1e-300};
+  for (int k = 0; k < 3; k++) {
+    wr_graph graph;
+    scores[400] = -5, scores[17] = bad[k];
+    CHECK_OK(wr_graph_build(links, 0, NULL, NULL, &graph));
+    CHECK_FAILS(WR_EINPUT, wr_scores_certify(&graph, 0.85, scores, &found));
+    CHECK_MESSAGE("score 18 is");
+    wr_graph_free(&graph);
+  }
   for (int64_t i = 0; i < NODES; i++) scores[i] = 0;
   check_bound(&r, scores, &exact);
   free(scores), free(exact.score);
