@@ -91,12 +91,13 @@ static void sum_scores(const flow *f, const double *scores, int64_t block, block
 }
 
 /* Rounding, for scores >= 0, with a = d (what links give) and b = jump v; u is 2^-53. Relative errors of a: 1 u of a share x
- * (with weights 2 u, of the weight and of its product with the score, besides the out-weight's), 1 u and (m u)^2 of the sum of m
- * terms, 1 u of the product with d. Of b: the dangling mass 1 u, jump 3 u with it, v 5 u (two divisions, and its sum), their
- * product 1 u. a + b adds 1 u; the difference with the score 1 u of q, as does the sum of all |q|. In all below 6 u a + 11 u b +
- * 2 u |q|; with 8, 16 and 3 there is room for the products of errors, and for the rounding of this bound itself. The out-weight
- * of a node with weights is a plain sum of m terms, off by m u: over all its links that is m u times its score, and over all
- * nodes `reached`, the sum of scores over links, times d u. What underflows is off by less than DBL_MIN times a score or 1. */
+ * (with weights 2 u, of the weight and of its product with the score, besides the out-weight's), 1 u and (m u)^2 of the sum of
+ * m terms, 1 u of the product with d. Of b: the dangling mass 1 u, jump 3 u with it, v 5 u (two divisions, and its sum), their
+ * product 1 u. a + b adds 1 u; the difference with the score 1 u of q, as does the sum of all |q|. In all below 6 u a + 11 u b
+ * + 2 u |q|; with 8, 16 and 3 there is room for the products of errors, and for the rounding of this bound itself. The
+ * out-weight of a node with weights is a plain sum of m terms, off by m u: over all its links that is m u times its score, and
+ * over all nodes `reached`, the sum of scores over links, times d u. What underflows is off by less than DBL_MIN times a score
+ * or 1. */
 static void judge_block(const flow *f, double damping, double jump, const double *scores, const double *x,
                         int64_t block, block_facts *b) {
   const double *val = weights(f);

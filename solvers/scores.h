@@ -19,8 +19,9 @@ typedef struct wr_score_bound {
   double worst_residual;     /* its q: by so much a step changes its score                                     */
 } wr_score_bound;
 
-/* scores[n], finite and not negative (WR_EINPUT names the first that is not, from 1); graph finished on the host; damping in [0, 1). Two scores of which one is above the other by more than
- * bound are in the order of the exact ones: their errors together are at most the L1 error. WR_EUSAGE, WR_ENOMEM. */
+/* scores[n], finite and not negative; graph finished on the host; damping in [0, 1). Two scores of which one is above the other
+ * by more than bound are in the order of the exact ones: their errors together are at most the L1 error. WR_EINPUT names the
+ * first score, from 1, that is not as said; WR_EUSAGE, WR_ENOMEM. */
 wr_status wr_scores_certify(const wr_graph *graph, double damping, const double *scores, wr_score_bound *found);
 
 /* Another definition of PageRank. */
