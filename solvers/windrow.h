@@ -48,6 +48,7 @@ WR_C_BEGIN
 #include "solvers/direct.h"
 #include "solvers/graph.h"
 #include "solvers/pagerank.h"
+#include "solvers/scores.h"
 
 WR_C_END
 #endif

@@ -11,6 +11,7 @@
 #include "solvers/pagerank.h"
 #include "solvers/program/program.h"
 #include "solvers/program/top.h"
+#include "solvers/scores.h"
 #include "solvers/verify.h"
 
 /* A solve in progress. */
@@ -132,6 +133,62 @@ static double verify_seconds(int64_t nrows, int64_t nnz, int threads) {
 
 static void stop(void *solve) { wr_pagerank_close(&((ranking *)solve)->method); }
 
+/* A score below 0 is a mistake in the file, as is one that is not finite, which reading refuses. */
+static wr_status check_signs(const char *path, const double *scores, int64_t n, const wr_ids *ids) {
+  for (int64_t i = 0; i < n; i++)
+    if (scores[i] < 0)
+      return wr_fail(WR_EINPUT, "%s: node %lld has the score %g; scores are not negative", path,
+                     (long long)wr_ids_at(ids, i), scores[i]);
+  return WR_OK;
+}
+
+/* By the scores as they are; or if the bound is then smaller, divided by their sum, which keeps the order. */
+static wr_status prove_order(const wr_graph *g, const double *scores, wr_score_facts *facts) {
+  wr_status status = WR_OK;
+  wr_score_bound found;
+  double *scaled = NULL;
+  facts->order_bound = facts->bound;
+  if (isfinite(facts->sum) && facts->sum > 0 && fabs(facts->sum - 1) > 1e-14) {
+    TRY(wr_alloc(&scaled, g->n, sizeof *scaled, "scores of sum 1"));
+    for (int64_t i = 0; i < g->n; i++) scaled[i] = scores[i] / facts->sum;
+    TRY(wr_scores_certify(g, facts->damping, scaled, &found));
+    facts->normalised = found.bound < facts->bound;
+  }
+  if (facts->normalised) facts->order_bound = found.bound;
+  TRY(wr_top_apart(facts->normalised ? scaled : scores, g->n, facts->order_bound, &facts->proven));
+done:
+  wr_free(scaled);
+  return status;
+}
+
+static wr_status check(void *problem, const wr_settings *s, const wr_ids *ids, wr_certificate *c) {
+  wr_status status;
+  const wr_graph *g = problem;
+  const wr_vector_need need = {.n = g->n, .whose = "the graph's nodes", .ids = ids, .complete = 1};
+  double *scores = NULL;
+  wr_score_bound found;
+  wr_score_reading reading = {0};
+  TRY(wr_vector_read(s->check, &need, &scores));
+  TRY(check_signs(s->check, scores, g->n, ids));
+  TRY(wr_scores_certify(g, s->damping, scores, &found));
+  *c = (wr_certificate){.x = s->check, .measure = found.residual, .error = found.rounding, .limit = s->tolerance,
+                        .by_change = s->stop == WR_STOP_CHANGE};
+  c->met = c->by_change ? found.residual + found.rounding <= s->tolerance : found.bound <= s->tolerance;
+  if (!c->met) TRY(wr_scores_explain(g, s->damping, scores, &found, &reading));
+  c->scores = (wr_score_facts){.damping = s->damping, .sum = found.sum, .bound = found.bound, .nodes = g->n,
+                               .worst = wr_ids_at(ids, found.worst), .worst_score = scores[found.worst],
+                               .worst_change = found.worst_residual};
+  if (reading.found) {
+    snprintf(c->scores.reading, sizeof c->scores.reading, "%s", reading.text);
+    c->scores.reading_damping = reading.damping, c->scores.reading_factor = reading.factor;
+    c->scores.reading_bound = reading.bound;
+  }
+  TRY(prove_order(g, scores, &c->scores));
+done:
+  wr_free(scores);
+  return status;
+}
+
 static double difference(const double *a, const double *b, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) sum += fabs(a[i] - b[i]);
@@ -179,6 +236,7 @@ int main(int argc, char **argv) {
       .normalise = normalise,
       .verify_seconds = verify_seconds,
       .stop = stop,
+      .check = check,
       .difference = difference,
       .present = present,
   };

@@ -99,6 +99,8 @@ const wr_option wr_pagerank_table[] = {
     {.name = "stop", .type = WR_OPTION_CHOICE, .offset = AT(stop), .choices = "bound|change", .value = "bound",
      .help = "compare the tolerance with the error bound, or with the L1 change of a step as other tools do"},
     FILE_OPTIONS("first guess: scores >= 0, normalised here"),
+    {.name = "check", .type = WR_OPTION_TEXT, .offset = AT(check), .argument = "FILE",
+     .help = "rank nothing; bound the error of these scores, from whatever tool, and compare it with the tolerance"},
     REPORT_OPTIONS};
 
 const wr_option wr_bicgstab_table[] = {
@@ -209,6 +211,7 @@ const wr_program_text wr_pagerank_text = {
             {"pagerank -k cpu_csr,cusparse web.mtx", "two backends compared"},
             {"pagerank -o s.tsv e.tsv", "an edge list; lines of id and score"},
             {"pagerank --columns 2,3 visits.csv", "columns 2 and 3 of a table are the edges"},
+            {"pagerank --check s.tsv e.tsv", "are these scores right?"},
             {"pagerank gen:web:n=100000", "a generated graph"},
             {NULL, NULL}},
     .exits = (const wr_phrase[]){SOLVER_EXITS},

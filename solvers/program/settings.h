@@ -41,7 +41,9 @@ typedef struct wr_settings {
   char *precond_text;
   int scale;   /* wr_scale: the choices' order is auto|none|equilibrate|match */
   int fallback; /* WR_FALLBACK_... */
-  char *rhs, *rhs_text, *check;
+  char *rhs, *rhs_text;
+  /* pagerank and bicgstab */
+  char *check;
   /* files */
   char *guess, *output, *json, *history, *save_binary, *columns_text;
   int format, input_format; /* the choices' order is auto and that of wr_vector_format; that of wr_input_format */

@@ -241,7 +241,7 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
   wr_report_try(out, run);
 }
 
-void wr_report_check(FILE *out, const wr_problem_facts *problem, const wr_certificate *c, const wr_ledger *process) {
+static void print_residual(FILE *out, const wr_problem_facts *problem, const wr_certificate *c) {
   const char *unit = c->is_relative ? " ||b||" : "";
   char first[TEXT_ROOM], second[TEXT_ROOM];
   wr_line line = {0};
@@ -272,7 +272,66 @@ void wr_report_check(FILE *out, const wr_problem_facts *problem, const wr_certif
   wr_line_add(&line, "A, b and x, rounded to %s, change the residual by up to %s%s", problem->precision,
               wr_text_bound(c->attainable, first), unit);
   print_labelled(out, "rounding", &line);
+}
+
+static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_certificate *c) {
+  const wr_score_facts *s = &c->scores;
+  char first[TEXT_ROOM], second[TEXT_ROOM];
+  wr_line line = {0};
+  wr_line_add(&line, "scores %s the tolerance: ", c->met ? "meet" : "do NOT meet");
+  if (c->by_change)
+    wr_line_add(&line, "a step changes them by %s (asked for %s), ", wr_text_bound(c->measure, first),
+                wr_text_real(c->limit, second));
+  wr_line_add(&line, "L1 error <= %s", wr_text_bound(s->bound, first));
+  if (!c->by_change) wr_line_add(&line, " (asked for %s)", wr_text_real(c->limit, second));
+  wr_line_print(out, &line, 0, 2);
   line = (wr_line){0};
+  wr_line_add_problem(&line, problem);
+  print_labelled(out, "problem", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "%s", c->x);
+  print_labelled(out, "scores", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "%s in L1, with an error of at most %s; divided by 1 - damping = %.6g",
+              wr_text_real(c->measure, first), wr_text_bound(c->error, second), 1 - s->damping);
+  print_labelled(out, "residual", &line);
+  line = (wr_line){0};
+  wr_line_add(&line, "%.15g", s->sum);
+  if (fabs(s->sum - 1) > 1e-14) wr_line_add(&line, ", off 1 by %s", wr_text_real(s->sum - 1, first));
+  print_labelled(out, "sum", &line);
+  line = (wr_line){0};
+  const char *nodes = wr_plural(s->nodes, "node", "nodes");
+  if (s->proven == s->nodes)
+    wr_line_add(&line, "proven for all %" PRId64 " %s", s->nodes, nodes);
+  else if (s->proven > 0)
+    wr_line_add(&line, "proven for the first %" PRId64 " of %" PRId64 " %s", s->proven, s->nodes, nodes);
+  else
+    wr_line_add(&line, "of the first two of %" PRId64 " %s not proven", s->nodes, nodes);
+  if (s->normalised)
+    wr_line_add(&line, ", by the bound %s for the scores divided by their sum", wr_text_bound(s->order_bound, first));
+  print_labelled(out, "order", &line);
+  if (c->met) return;
+  line = (wr_line){0};
+  wr_line_add(&line, "node %" PRId64 ": a step changes its score %.6g by %s, more than any other", s->worst,
+              s->worst_score, wr_text_real(s->worst_change, first));
+  print_labelled(out, "worst", &line);
+  line = (wr_line){0};
+  if (s->reading[0])
+    wr_line_add(&line, "with an L1 error of about %s of their sum, these are scores of another definition: %s",
+                wr_text_bound(s->reading_bound, first), s->reading);
+  else
+    wr_line_add(&line,
+                "no other damping, direction, scale or treatment of dangling nodes explains these scores much better");
+  print_labelled(out, "meaning", &line);
+}
+
+void wr_report_check(FILE *out, const wr_problem_facts *problem, const wr_certificate *c, const wr_ledger *process) {
+  char first[TEXT_ROOM];
+  wr_line line = {0};
+  if (problem->measure == WR_MEASURE_L1_ERROR)
+    print_scores(out, problem, c);
+  else
+    print_residual(out, problem, c);
   wr_line_add(&line, "end to end %s", wr_text_seconds(wr_ledger_to_verified(process), first));
   print_labelled(out, "times", &line);
 }

@@ -244,6 +244,52 @@ static void write_beginning(wr_json *json, const wr_problem_facts *problem, int 
   write_ledger(json, "process", process);
 }
 
+static void write_score_facts(wr_json *json, const wr_certificate *c) {
+  const wr_score_facts *s = &c->scores;
+  wr_json_begin(json, "check", '{');
+  wr_json_text(json, "scores", c->x);
+  wr_json_boolean(json, "met_tolerance", c->met);
+  wr_json_text(json, "stop", c->by_change ? "change" : "bound");
+  wr_json_real(json, "measure", c->measure);
+  wr_json_real(json, "measure_error", c->error);
+  wr_json_real(json, "limit", c->limit);
+  wr_json_real(json, "bound", s->bound);
+  wr_json_real(json, "damping", s->damping);
+  wr_json_real(json, "sum", s->sum);
+  wr_json_integer(json, "nodes", s->nodes);
+  wr_json_integer(json, "proven_ranks", s->proven);
+  wr_json_real(json, "order_bound", s->order_bound);
+  wr_json_boolean(json, "order_normalised", s->normalised);
+  wr_json_integer(json, "worst_node", s->worst);
+  wr_json_real(json, "worst_score", s->worst_score);
+  wr_json_real(json, "worst_change", s->worst_change);
+  if (s->reading[0]) {
+    wr_json_begin(json, "meaning", '{');
+    wr_json_text(json, "text", s->reading);
+    wr_json_real(json, "damping", s->reading_damping);
+    wr_json_real(json, "factor", s->reading_factor);
+    wr_json_real(json, "bound", s->reading_bound);
+    wr_json_end(json, '}');
+  }
+  wr_json_end(json, '}');
+}
+
+static void write_residual(wr_json *json, const wr_problem_facts *problem, const wr_certificate *c) {
+  wr_json_begin(json, "check", '{');
+  wr_json_text(json, "x", c->x);
+  wr_json_boolean(json, "met_tolerance", c->met);
+  wr_json_text(json, "stop", c->by_backward ? "backward" : "residual");
+  wr_json_boolean(json, "relative", c->is_relative);
+  wr_json_real(json, "measure", c->measure);
+  wr_json_real(json, "measure_error", c->error);
+  wr_json_real(json, "limit", c->limit);
+  wr_json_real(json, "attainable", c->attainable);
+  wr_json_real(json, "backward_error", c->backward);
+  wr_json_integer(json, "backward_row", c->backward_row + 1);
+  wr_json_boolean(json, "doubtful", wr_certificate_is_doubtful(problem, c));
+  wr_json_end(json, '}');
+}
+
 wr_status wr_report_check_json(const char *path, const wr_problem_facts *problem, const wr_certificate *c,
                                const char *settings_text, const wr_ledger *process) {
   wr_output_file out;
@@ -251,19 +297,10 @@ wr_status wr_report_check_json(const char *path, const wr_problem_facts *problem
   if (status != WR_OK) return status;
   wr_json json = {.file = out.file};
   write_beginning(&json, problem, wr_certificate_exit_code(c), settings_text, process);
-  wr_json_begin(&json, "check", '{');
-  wr_json_text(&json, "x", c->x);
-  wr_json_boolean(&json, "met_tolerance", c->met);
-  wr_json_text(&json, "stop", c->by_backward ? "backward" : "residual");
-  wr_json_boolean(&json, "relative", c->is_relative);
-  wr_json_real(&json, "measure", c->measure);
-  wr_json_real(&json, "measure_error", c->error);
-  wr_json_real(&json, "limit", c->limit);
-  wr_json_real(&json, "attainable", c->attainable);
-  wr_json_real(&json, "backward_error", c->backward);
-  wr_json_integer(&json, "backward_row", c->backward_row + 1);
-  wr_json_boolean(&json, "doubtful", wr_certificate_is_doubtful(problem, c));
-  wr_json_end(&json, '}');
+  if (problem->measure == WR_MEASURE_L1_ERROR)
+    write_score_facts(&json, c);
+  else
+    write_residual(&json, problem, c);
   wr_json_end(&json, '}');
   return wr_output_commit(&out);
 }

@@ -65,7 +65,7 @@ int wr_run_is_doubtful(const wr_problem_facts *problem, const wr_run *run) {
 int wr_certificate_exit_code(const wr_certificate *c) { return c->met ? 0 : wr_outcome_exit_code(WR_MAX_ITERATIONS); }
 
 int wr_certificate_is_doubtful(const wr_problem_facts *problem, const wr_certificate *c) {
-  return c->met && is_large(c->backward, problem->tolerance);
+  return problem->measure == WR_MEASURE_RESIDUAL && c->met && is_large(c->backward, problem->tolerance);
 }
 
 int wr_worse_exit_code(int a, int b) {

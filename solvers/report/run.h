@@ -74,7 +74,21 @@ typedef struct wr_problem_facts {
   char remark[512];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */
 } wr_problem_facts;
 
-/* What --check found of an x: numbers relative to ||b||, or as they are if b = 0. */
+/* What --check found of PageRank scores besides. */
+typedef struct wr_score_facts {
+  double damping, sum;      /* d, and the sum of the scores                                      */
+  double bound;             /* (residual + error) / (1 - d), on the L1 error                     */
+  int64_t nodes, proven;    /* of so many ranks from the first on, the order is proven           */
+  int normalised;           /* 1: by a bound for the scores divided by their sum                 */
+  double order_bound;       /* that bound, or the one above                                      */
+  int64_t worst;            /* the id of the node that a step changes most                       */
+  double worst_score, worst_change;
+  char reading[256];        /* another definition of PageRank that the scores satisfy; "": none was found */
+  double reading_damping, reading_factor, reading_bound;
+} wr_score_facts;
+
+/* What --check found of an x: numbers relative to ||b||, or as they are if b = 0. For scores the residual's norm is the L1
+ * norm, the limit is on scores.bound, or with by_change on measure + error, and members about b and rows are 0. */
 typedef struct wr_certificate {
   const char *x;            /* its file                                                          */
   double measure, error;    /* ||b - A x||, and a bound on its error                              */
@@ -85,6 +99,8 @@ typedef struct wr_certificate {
   int by_backward;          /* 1: the backward error was compared with the tolerance             */
   int is_relative;          /* 0: b = 0                                                          */
   int met;                  /* 1: x meets the tolerance                                          */
+  int by_change;            /* 1: the L1 change of a step was compared with the tolerance        */
+  wr_score_facts scores;    /* of pagerank                                                       */
 } wr_certificate;
 
 /* 0, or the code of a solve that did not converge. */

@@ -120,6 +120,75 @@ check_defects() {
   refuses 1 'standard input (-) can be one of the inputs only' bicgstab --check - -
 }
 
+# The scores of a graph with ids 5, 7, 9, 20, 30 and 31 (which dangles), with lines changed by an awk program.
+changed_scores() { # awk program
+  awk "$1" "$work/scores.tsv" >"$work/changed.tsv"
+}
+
+check_scores() {
+  printf '5 7\n7 9\n9 5\n20 5\n20 31\n30 20\n30 5\n9 31\n7 20\n' >"$work/edges.tsv"
+  edges=$work/edges.tsv
+  for form in mtx tsv csv txt npy; do
+    run 0 pagerank -q -t 1e-13 -o "$work/scores.$form" "$edges"
+    run 0 pagerank --check "$work/scores.$form" -t 1e-12 "$edges"
+    says "$out" 'scores meet the tolerance: L1 error <=' '(asked for 1e-12)' '1 dangling node' 'divided by 1 - damping = 0.15' \
+      "scores $work/scores.$form" 'order proven for all 6 nodes'
+    run 2 pagerank --check "$work/scores.$form" -d cpu --damping 0.5 "$edges"
+    says "$out" 'scores do NOT meet' 'scores of another definition: damping 0.85'
+  done
+  run 2 pagerank -q --check "$work/scores.tsv" -t 1e-30 "$edges"
+  is_empty "$out"
+  says "$err" 'scores.tsv does not meet the tolerance'
+  changed_scores '$1 == 9 { $2 = sprintf("%.17g", $2 + 1e-6) } { print $1 "\t" $2 }'
+  run 2 pagerank --check "$work/changed.tsv" "$edges"
+  says "$out" 'do NOT meet' 'sum 1.000001, off 1 by 1e-6' 'worst node 9: a step changes its score' 'by -1e-6'
+  run 0 pagerank --check "$work/changed.tsv" -t 1e-4 "$edges"
+  run 2 pagerank --check "$work/changed.tsv" -t 1e-6 --stop change "$edges" && says "$out" 'a step changes them by'
+  run 0 pagerank --check "$work/changed.tsv" -t 1e-5 --stop change "$edges"
+  changed_scores '{ id[NR] = $1; s[NR] = $2 } END { for (k = 1; k <= NR; k++) print id[k] "\t" s[k == 1 ? 2 : k == 2 ? 1 : k] }'
+  run 2 pagerank --check "$work/changed.tsv" "$edges" && says "$out" 'do NOT meet' 'explains these scores'
+  changed_scores '{ printf "%s\t%.17g\n", $1, 4 * $2 }'
+  run 2 pagerank --check "$work/changed.tsv" "$edges"
+  says "$out" 'another definition: multiplied by 4' 'sum 4, off 1 by 3' 'order proven for all 6 nodes, by the bound' \
+    'divided by their sum'
+  run 0 pagerank -q --edges in -t 1e-13 -o "$work/turned.tsv" "$edges"
+  run 2 pagerank --check "$work/turned.tsv" --json - "$edges"
+  says "$out" '"exit_code": 2' '"check": {' '"met_tolerance": false' '"stop": "bound"' '"text": "edges reversed"' '"proven_ranks": 0'
+  run 0 pagerank --check "$work/turned.tsv" --edges in "$edges"
+  printf '9\t1\n' >"$work/jumps.tsv"
+  run 0 pagerank -q -t 1e-13 --personalize "$work/jumps.tsv" -o "$work/near.tsv" "$edges"
+  run 0 pagerank --check "$work/near.tsv" --personalize "$work/jumps.tsv" "$edges"
+  run 2 pagerank --check "$work/scores.tsv" --personalize "$work/jumps.tsv" "$edges" && says "$out" 'definition: no personalisation'
+  for threads in 1 2 5; do
+    run 2 pagerank --threads $threads --check "$work/turned.tsv" "$edges"
+    grep -v '^  times' "$out" >"$work/threads.$threads"
+    same 'on other numbers of threads' "$work/threads.1" "$work/threads.$threads"
+  done
+  changed_scores '$1 != 20'
+  refuses 3 'the file ends without a value for id 20' pagerank --check "$work/changed.tsv" "$edges"
+  changed_scores '{ print } $1 == 20'
+  refuses 3 "$work/changed.tsv:5: id 20 has a value already" pagerank --check "$work/changed.tsv" "$edges"
+  changed_scores '$1 == 20 { $1 = 21 } { print $1 "\t" $2 }'
+  refuses 3 "$work/changed.tsv:4: id 21 is none of the graph's nodes" pagerank --check "$work/changed.tsv" "$edges"
+  for bad in nan inf 1e999; do
+    changed_scores "\$1 == 20 { \$2 = \"$bad\" } { print \$1 \"\\t\" \$2 }"
+    refuses 3 "$work/changed.tsv:4: the value is" pagerank --check "$work/changed.tsv" "$edges"
+  done
+  changed_scores '$1 == 20 { $2 = -0.25 } { print $1 "\t" $2 }'
+  refuses 3 'node 20 has the score -0.25; scores are not negative' pagerank --check "$work/changed.tsv" "$edges"
+  changed_scores '{ print $1 "\t1e308" }'
+  run 2 pagerank --check "$work/changed.tsv" "$edges" && says "$out" 'L1 error <= inf'
+  changed_scores '{ print $1 "\t0" }'
+  run 2 pagerank --check "$work/changed.tsv" "$edges" && says "$out" 'sum 0, off 1 by -1' 'do NOT meet'
+  for option in '-k cpu_csr' "-o $work/y.txt" "-x $work/scores.txt" "--history $work/h.csv" '--repeat 2' '--time-limit 9'; do
+    # shellcheck disable=SC2086
+    refuses 1 '--check solves nothing: leave out --' pagerank $option --check "$work/scores.tsv" "$edges"
+  done
+  matrix node.mtx 'coordinate pattern general' '1 1 0'
+  echo 1 >"$work/one.txt"
+  run 0 pagerank --check "$work/one.txt" "$work/node.mtx" && says "$out" 'proven for all 1 node'
+}
+
 check_time_limit() {
   run 2 bicgstab --time-limit 1e-9 -o "$work/y.mtx" --json "$json" $system
   says "$out" 'not converged (time-limit) after 0 iterations' 'why the time limit had passed before the first iteration'
@@ -172,6 +241,7 @@ check_advice() {
 check_doubtful
 check_stop
 check_check
+check_scores
 check_defects
 check_time_limit
 check_advice

@@ -429,6 +429,45 @@ static void test_wide_words(void) {
   }
 }
 
+static void test_scores(void) {
+  wr_problem_facts problem = fixture_problem("pagerank");
+  wr_ledger ledger = {.seconds = {[WR_PHASE_READ] = 1}};
+  problem.measure = WR_MEASURE_L1_ERROR;
+  CASE("--check of scores");
+  for (int k = 0; k < 4; k++) {
+    wr_certificate c = {.x = "s.tsv", .measure = 1.5e-10, .error = 1.234e-15, .limit = 1e-9, .met = k == 0 || k == 3,
+                        .by_change = k == 3,
+                        .scores = {.damping = 0.75, .sum = k == 1 ? 3 : 1, .bound = 6.001e-10, .nodes = 9, .proven = 9,
+                                   .worst = 77, .worst_score = 0.25, .worst_change = -1e-6}};
+    if (k == 2) c.scores.proven = 0;
+    if (k == 1) c.scores.normalised = 1, c.scores.order_bound = 1e-12, c.scores.proven = 4;
+    if (k == 2) snprintf(c.scores.reading, sizeof c.scores.reading, "edges reversed"), c.scores.reading_bound = 2e-11;
+    FILE *file = tmpfile();
+    wr_report_check(file, &problem, &c, &ledger);
+    char *text = fixture_text(file);
+    CHECKF(fixture_lines_fit(text), "%s", text);
+    fixture_flat(text);
+    CHECK(!wr_certificate_is_doubtful(&problem, &c));
+    if (k == 0)
+      CHECK_HAS(text, "scores meet the tolerance: L1 error <= 6.01e-10 (asked for 1e-9) problem web.mtx in f64");
+    if (k == 1)
+      CHECK_HAS(text, " sum 3, off 1 by 2 order proven for the first 4 of 9 nodes, by the bound 1e-12 for the ");
+    if (k == 2) CHECK_HAS(text, "scores do NOT meet the tolerance: L1 error <= 6.01e-10 (asked for 1e-9) problem ");
+    if (k == 2) CHECK_HAS(text, " of their sum, these are scores of another definition: edges reversed times ");
+    if (k == 3)
+      CHECK_HAS(text, "scores meet the tolerance: a step changes them by 1.5e-10 (asked for 1e-9), L1 error <= ");
+    if (k != 1)
+      CHECK_HAS(text, k == 2 ? " sum 1 order of the first two of 9 nodes not proven "
+                             : " sum 1 order proven for all 9 nodes ");
+    CHECK_HAS(text,
+              " scores s.tsv residual 1.5e-10 in L1, with an error of at most 1.24e-15; divided by 1 - damping = 0.25");
+    CHECKF((strstr(text, "worst node 77: a step changes its score 0.25 by -1e-6, more than any other meaning") !=
+            NULL) == !c.met,
+           "%s", text);
+    free(text);
+  }
+}
+
 static void test_certificate(void) {
   wr_problem_facts problem = fixture_problem("bicgstab");
   wr_ledger ledger = {.seconds = {[WR_PHASE_READ] = 1}};
@@ -522,6 +561,7 @@ int main(void) {
   test_advice();
   test_wide_words();
   test_certificate();
+  test_scores();
   test_fit();
   return wr_test_report("report");
 }

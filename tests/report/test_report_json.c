@@ -207,6 +207,47 @@ static void test_certificate(void) {
   CHECK_FAILS(WR_EOUTPUT, wr_report_check_json("/nowhere/at/all", &problem, &c, "", &process));
 }
 
+static void test_scores(void) {
+  CASE("--check of scores");
+  char path[512];
+  const char *parent = getenv("TMPDIR");
+  wr_ledger process = {.seconds = {[WR_PHASE_INIT] = 0.5}};
+  wr_problem_facts problem = fixture_problem("pagerank");
+  problem.measure = WR_MEASURE_L1_ERROR;
+  wr_certificate c = {.x = "s.tsv", .measure = 0.5, .error = 0x1p-50, .limit = 0.25, .by_change = 1,
+                      .scores = {.damping = 0.75, .sum = 3, .bound = (double)INFINITY, .nodes = 9, .proven = 4,
+                                 .normalised = 1, .order_bound = 0x1p-20, .worst = 77, .worst_score = 0.125,
+                                 .worst_change = -0.0625, .reading = "damping 0.5", .reading_damping = 0.5,
+                                 .reading_factor = 3, .reading_bound = 0x1p-30}};
+  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent ? parent : "/tmp", (long)getpid());
+  CHECK_OK(wr_report_check_json(path, &problem, &c, "", &process));
+  char *text = read_whole(path);
+  unlink(path);
+  CHECKF(json_valid(text), "%s", text);
+  CHECK_IS("exit_code", "2");
+  CHECK_IS("check/scores", "\"s.tsv\"");
+  CHECK_IS("check/met_tolerance", "false");
+  CHECK_IS("check/stop", "\"change\"");
+  CHECK_REAL("check/measure", 0.5);
+  CHECK_REAL("check/measure_error", 0x1p-50);
+  CHECK_REAL("check/limit", 0.25);
+  CHECK_IS("check/bound", "null");
+  CHECK_REAL("check/damping", 0.75);
+  CHECK_REAL("check/sum", 3);
+  CHECK_IS("check/nodes", "9");
+  CHECK_IS("check/proven_ranks", "4");
+  CHECK_REAL("check/order_bound", 0x1p-20);
+  CHECK_IS("check/order_normalised", "true");
+  CHECK_IS("check/worst_node", "77");
+  CHECK_REAL("check/worst_score", 0.125);
+  CHECK_REAL("check/worst_change", -0.0625);
+  CHECK_IS("check/meaning/text", "\"damping 0.5\"");
+  CHECK_REAL("check/meaning/damping", 0.5);
+  CHECK_REAL("check/meaning/factor", 3);
+  CHECK_REAL("check/meaning/bound", 0x1p-30);
+  free(text);
+}
+
 static void test_values(void) {
   CASE("the whole report");
   wr_run runs[] = {fixture_run(&fixture_cusparse, 0.0625, 0.5, 0x1p-8),
@@ -391,6 +432,7 @@ int main(void) {
   test_direct();
   test_backward();
   test_certificate();
+  test_scores();
   test_bicgstab();
   test_hostile();
   test_disk();

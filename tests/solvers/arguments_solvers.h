@@ -340,6 +340,37 @@ static void try_graph_link_weight(void) {
   CHECK(wr_graph_link_weight(&(wr_graph){.links = given.A}, NULL) == 0);
 }
 
+static void try_scores_certify(void) {
+  double scores[SIZE] = {1};
+  wr_score_bound found;
+  wr_graph none = {0}, graph;
+  REFUSED("graph is NULL", wr_scores_certify(NULL, 0.85, scores, &found));
+  REFUSED("graph is not finished on the host", wr_scores_certify(&none, 0.85, scores, &found));
+  CHECK_OK(wr_graph_build(given.A, 0, NULL, NULL, &graph));
+  REFUSED("damping is 1", wr_scores_certify(&graph, 1, scores, &found));
+  REFUSED("damping is nan", wr_scores_certify(&graph, (double)NAN, scores, &found));
+  REFUSED("scores is NULL", wr_scores_certify(&graph, 0.85, NULL, &found));
+  REFUSED("found is NULL", wr_scores_certify(&graph, 0.85, scores, NULL));
+  CHECK_OK(wr_scores_certify(&graph, 0.85, scores, &found));
+  wr_graph_free(&graph);
+}
+
+static void try_scores_explain(void) {
+  double scores[SIZE] = {1};
+  wr_score_bound asked = {.sum = 1, .bound = 2};
+  wr_score_reading reading;
+  wr_graph none = {0}, graph;
+  REFUSED("graph is NULL", wr_scores_explain(NULL, 0.85, scores, &asked, &reading));
+  REFUSED("graph is not finished on the host", wr_scores_explain(&none, 0.85, scores, &asked, &reading));
+  CHECK_OK(wr_graph_build(given.A, 0, NULL, NULL, &graph));
+  REFUSED("damping is -1", wr_scores_explain(&graph, -1, scores, &asked, &reading));
+  REFUSED("scores is NULL", wr_scores_explain(&graph, 0.85, NULL, &asked, &reading));
+  REFUSED("asked is NULL", wr_scores_explain(&graph, 0.85, scores, NULL, &reading));
+  REFUSED("reading is NULL", wr_scores_explain(&graph, 0.85, scores, &asked, NULL));
+  CHECK_OK(wr_scores_explain(&graph, 0.85, scores, &asked, &reading));
+  wr_graph_free(&graph);
+}
+
 static void try_graph_free(void) {
   wr_graph none = {0};
   wr_graph_free(NULL);
@@ -502,6 +533,7 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_graph_begin", try_graph_begin}, {"wr_graph_upload", try_graph_upload},                     \
       {"wr_graph_finish", try_graph_finish}, {"wr_graph_sends_links", try_graph_sends_links},         \
       {"wr_graph_link_weight", try_graph_link_weight}, {"wr_graph_free", try_graph_free},             \
+      {"wr_scores_certify", try_scores_certify}, {"wr_scores_explain", try_scores_explain},           \
       {"wr_pagerank_open", try_pagerank_open}, {"wr_pagerank_close", try_pagerank_close},             \
       {"wr_pagerank_solve", try_pagerank_solve}, {"wr_pagerank_download", try_pagerank_download},     \
       {"wr_pagerank_step", try_pagerank_step}, {"wr_pagerank_multiply", try_pagerank_multiply},       \

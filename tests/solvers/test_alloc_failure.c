@@ -8,6 +8,7 @@
 #include "solvers/bicgstab.h"
 #include "solvers/direct.h"
 #include "solvers/pagerank.h"
+#include "solvers/scores.h"
 #include "solvers/program/source.h"
 #include "solvers/verify.h"
 #include "tests/solvers/ground.h"
@@ -104,6 +105,22 @@ done:
   return status;
 }
 
+/* The certificate for scores that are no scores of this graph, and what they mean. */
+static wr_status certify(const wr_graph *graph) {
+  wr_status status;
+  double *scores = NULL;
+  wr_score_bound bound;
+  wr_score_reading reading;
+  TRY(wr_alloc(&scores, graph->n, sizeof *scores, "a test"));
+  for (int64_t i = 0; i < graph->n; i++) scores[i] = 1;
+  TRY(wr_scores_certify(graph, 0.85, scores, &bound));
+  TRY(wr_scores_explain(graph, 0.85, scores, &bound, &reading));
+  CHECK(bound.bound > 1 && reading.bound < INFINITY);
+done:
+  wr_free(scores);
+  return status;
+}
+
 /* A graph, ranked and verified. targets: personalised. */
 static wr_status rank(ground *g, wr_csr *links, int targets, wr_verified level) {
   wr_status status;
@@ -122,6 +139,7 @@ static wr_status rank(ground *g, wr_csr *links, int targets, wr_verified level) 
   opened = 1;
   TRY(wr_plan_time_start(plan));
   TRY(rank_opened(&method, &graph, (wr_rounding){wr_type_unit(g->env.type), 0x1p-53, 0}, level));
+  if (g->env.place == WR_HOST) TRY(certify(&graph)); /* elsewhere the flow may be on the device alone */
 done:
   if (opened) wr_pagerank_close(&method);
   wr_plan_destroy(plan);
