@@ -135,18 +135,14 @@ static void give_back(void *block) {
 }
 
 #if SUITESPARSE_MAIN_VERSION >= 6
-/* From version 6 on the functions are set as pointers to void. */
+/* From version 6 on the functions are set by functions. */
 static void install(void) {
-  void *before[4] = {SuiteSparse_config_malloc_func_get(), SuiteSparse_config_calloc_func_get(),
-                     SuiteSparse_config_realloc_func_get(), SuiteSparse_config_free_func_get()},
-       *after[4];
-  const memory_functions ours = {take, take_zeroed, take_more, give_back};
-  memcpy(&hooks.others, before, sizeof hooks.others);
-  memcpy(after, &ours, sizeof ours);
-  SuiteSparse_config_malloc_func_set(after[0]);
-  SuiteSparse_config_calloc_func_set(after[1]);
-  SuiteSparse_config_realloc_func_set(after[2]);
-  SuiteSparse_config_free_func_set(after[3]);
+  hooks.others = (memory_functions){SuiteSparse_config_malloc_func_get(), SuiteSparse_config_calloc_func_get(),
+                                    SuiteSparse_config_realloc_func_get(), SuiteSparse_config_free_func_get()};
+  SuiteSparse_config_malloc_func_set(take);
+  SuiteSparse_config_calloc_func_set(take_zeroed);
+  SuiteSparse_config_realloc_func_set(take_more);
+  SuiteSparse_config_free_func_set(give_back);
 }
 #else
 static void install(void) {

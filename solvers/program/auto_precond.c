@@ -166,11 +166,10 @@ static double promise(double multiplies, double first, double least, double targ
 
 static wr_status take_ilu(wr_auto_precond *a, wr_bicgstab_look *at, wr_auto_state state) {
   wr_status status;
-  int was_made = a->ilu != NULL;
   TRY(factorise(a));
   const wr_precond_info *info = wr_precond_get_info(a->ilu);
   if (info == NULL || (a->is_cg && !info->is_positive)) goto done;
-  if (!was_made) estimate(a, (double)info->levels);
+  estimate(a, (double)info->levels);
   if (state == WR_AUTO_ILU && a->share < least_share) {
     report(a, "no ilu0: its %" PRId64 " levels cost more than it saves", info->levels);
     goto done;

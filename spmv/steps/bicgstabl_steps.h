@@ -96,7 +96,7 @@ WR_STEP void wr_bicgstabl_after_gram(wr_bicgstabl_scalars *s, wr_step_request *r
   for (int j = WR_MOST_L; j >= 1; j--) {
     double g = q[j];
     for (int k = j + 1; k <= WR_MOST_L; k++) g -= k <= size ? wr_product(f[k][j], s->gamma[k]) : 0;
-    s->gamma[j] = goes_on & (j <= size) ? g : 0;
+    s->gamma[j] = (goes_on & (j <= size)) ? g : 0;
   }
   int is_usable = (size == l) & wr_is_usable(s->gamma[l]);
   wr_solve_break(&s->solve, goes_on & (!is_usable), WR_BICGSTABL_BAD_GAMMA);

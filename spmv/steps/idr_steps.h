@@ -36,7 +36,7 @@ WR_STEP void wr_idr_find_c(wr_idr_scalars *s, int first, int goes_on) {
   for (int i = 0; i < WR_IDR_S; i++) {
     double sum = s->f[i];
     for (int j = first; j < i; j++) sum -= wr_product(s->M[i][j], s->c[j]);
-    s->c[i] = goes_on & (i >= first) ? sum / s->M[i][i] : 0;
+    s->c[i] = (goes_on & (i >= first)) ? sum / s->M[i][i] : 0;
     s->omega_c[i] = s->omega * s->c[i];
   }
 }

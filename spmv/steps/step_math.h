@@ -77,7 +77,7 @@ WR_STEP double wr_quotient(double a, double b) {
 
 /* A scalar that is an index, from `least` to `most`; any other value gives `least`. */
 WR_STEP int wr_step_index(double value, int least, int most) {
-  return (value >= least) & (value <= most) ? (int)value : least;
+  return ((value >= least) & (value <= most)) ? (int)value : least;
 }
 
 /* If is_due, requests two entries of the log and adds 2 to *logged, the number of entries so far. */
