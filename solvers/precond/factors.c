@@ -50,10 +50,10 @@ static wr_status factorise_positive(const wr_factoring *how, const wr_csr *B, co
   attempt other = {0};
   TRY(how->factorise(B, knobs, env, &a->lu, &a->shifts));
   a->is_positive = may_be_positive && a->shifts.count == 0 && has_positive_pivots(&a->lu);
-  for (size_t k = 0; may_be_positive && !a->is_positive && k < sizeof raises / sizeof *raises; k++) {
+  for (size_t k = 0; B->val && may_be_positive && !a->is_positive && k < sizeof raises / sizeof *raises; k++) {
     wr_csr_free(raised), raised = NULL;
     TRY(wr_csr_copy(B, &raised));
-    for (int64_t i = 0; i < B->nrows && raised->val; i++) raised->val[wr_csr_find(B, i, i)] *= 1 + raises[k];
+    for (int64_t i = 0; i < B->nrows; i++) raised->val[wr_csr_find(B, i, i)] *= 1 + raises[k];
     TRY(how->factorise(raised, knobs, env, &other.lu, &other.shifts));
     other.is_positive = other.shifts.count == 0 && has_positive_pivots(&other.lu);
     other.raised = raises[k];
@@ -113,7 +113,8 @@ done:
   return status;
 }
 
-/* "ILU(0): 1234 entries in L and U, 34 + 35 levels in reverse Cuthill-McKee order (9000 as given)" */
+/* "ILU(0): 1234 entries in L and U, 34 + 35 levels in reverse Cuthill-McKee order (levels of the matrix: 9000 as given, 68 in
+ * that one)" */
 static wr_status describe(const attempt *a, const char *title, const orders *levels, int beyond_f32,
                           wr_precond_info *info) {
   wr_status status;
@@ -122,9 +123,8 @@ static wr_status describe(const attempt *a, const char *title, const orders *lev
   char other[80] = "", raised[80] = "";
   TRY(wr_lu_levels(lu, &lower, &upper));
   if (levels->given > 0 && levels->rcm > 0)
-    snprintf(other, sizeof other, " (the matrix has %" PRId64 " then, and %" PRId64 " %s)",
-             lu->order ? levels->rcm : levels->given, lu->order ? levels->given : levels->rcm,
-             lu->order ? "as given" : "by reverse Cuthill-McKee");
+    snprintf(other, sizeof other, " (levels of the matrix: %" PRId64 " as given, %" PRId64 " %s)", levels->given,
+             levels->rcm, lu->order ? "in that one" : "in reverse Cuthill-McKee's");
   if (a->raised > 0) snprintf(raised, sizeof raised, "; the diagonal raised by %g for positive pivots", a->raised);
   info->levels = lower.count + upper.count;
   snprintf(info->line, sizeof info->line,
