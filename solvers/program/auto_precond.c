@@ -112,7 +112,7 @@ static void estimate(wr_auto_precond *a, double levels) {
 }
 
 wr_status wr_auto_begin(wr_auto_precond *a, wr_system *system, wr_env *env, wr_run_precond *report) {
-  wr_status status;
+  wr_status status = WR_OK;
   *a = (wr_auto_precond){.system = system, .env = env, .report = report};
   if (system->positive == 0) system->positive = wr_is_symmetric_positive(system->matrix) ? 1 : -1;
   a->is_positive = system->positive > 0;
