@@ -28,7 +28,7 @@ typedef struct wr_method_costs {
 wr_method_costs wr_method_costs_of(const wr_method *method, int l);
 
 /* What is known of a solve when it asks whether another preconditioner is to go on. Norms are of residuals, scaled as b is. */
-typedef struct wr_bicgstab_look {
+typedef struct wr_bicgstab_review {
   int64_t multiplies;    /* by the iterations so far                                                              */
   double first, least;   /* norms: of the first residual, and the least since                                     */
   double target;         /* the norm to be reached                                                                */
@@ -36,9 +36,9 @@ typedef struct wr_bicgstab_look {
   wr_precond *precond;   /* M now; the function may set another one, which must outlive the solve, or NULL: M = 1 */
   const wr_method *method; /* NULL; with another M the function may set which method goes on. Not looked at if     */
                            /* options.method is set                                                               */
-  int64_t next;          /* -1: no further look before the solve fails; the function may set multiplies from now on */
+  int64_t next;          /* -1: no further review before the solve fails; the function may set multiplies from now on */
   char cause[80];        /* "": the function may say why M changes, a clause for result.changes                    */
-} wr_bicgstab_look;
+} wr_bicgstab_review;
 
 typedef struct wr_bicgstab_options {
   const wr_method *method; /* NULL: chosen by wr_bicgstab_solve, which also changes it where progress stops */
@@ -50,11 +50,11 @@ typedef struct wr_bicgstab_options {
   int no_resident;     /* 1: a device repeats them as a graph, also for small systems   */
   int by_backward;     /* 1: stop where the largest |b - A x| / (|A| |x| + |b|) of a row, the componentwise backward error */
                        /* (Oettli and Prager 1964), is at most tolerance, or ||b - A x|| at most the system's absolute     */
-  /* OPTIONAL: asked after about first_look multiplies, when it says, and, at most twice, where the solve fails. With another
+  /* OPTIONAL: asked after about first_review multiplies, when it says, and, at most twice, where the solve fails. With another
    * M the solve goes on from the best iterate. An error of it ends the solve. */
-  wr_status (*look)(void *context, wr_bicgstab_look *look);
-  void *look_context;
-  int64_t first_look;  /* 0: only where the solve fails */
+  wr_status (*review)(void *context, wr_bicgstab_review *review);
+  void *review_context;
+  int64_t first_review;  /* 0: only where the solve fails */
 } wr_bicgstab_options;
 
 enum { WR_METHOD_VECTORS = 16 };

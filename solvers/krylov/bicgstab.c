@@ -46,11 +46,11 @@ typedef struct progress {
   int64_t multiplies;       /* of earlier methods                                                       */
   char changes[480];        /* what was said about these changes                                        */
   double last_backward;     /* the backward error at the last refinement; infinity before               */
-  double last_round;        /* that this method may take: c.last may be sooner, for a look              */
-  double look_round;        /* of the next look; infinity: none                                         */
+  double last_round;        /* that this method may take: c.last may be sooner, for a review              */
+  double review_round;        /* of the next review; infinity: none                                         */
   double origin_norm;       /* residual of the first start                                              */
-  double least;             /* norm of a residual seen at a look                                        */
-  int rescues;              /* how often `look` was asked where the solve failed                        */
+  double least;             /* norm of a residual seen at a review                                        */
+  int rescues;              /* how often `review` was asked where the solve failed                        */
 } progress;
 
 static int most_scalars(void) {
@@ -145,7 +145,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   double left = (double)g->options->iterations - c.steps;
   if (g->may_change && left >= FEW_ITERATIONS) left = floor(left / 2);
   g->last_round = c.rounds + left;
-  c.last = fmin(g->last_round, fmax(g->look_round, c.rounds + 1)), c.last_part = c.last - s->loop->unroll;
+  c.last = fmin(g->last_round, fmax(g->review_round, c.rounds + 1)), c.last_part = c.last - s->loop->unroll;
   TRY(wr_method_copy(s, &s->r, &s->t));
   TRY(s->method->begin(s, &c, seed));
   TRY(s->env->ops->download(s->env, &s->bank, g->scalars));
@@ -310,26 +310,26 @@ static double rounds_of(const wr_bicgstab *s, int64_t multiplies) {
 /* The method for M from here on: conjugate gradients where M, too, is known to be positive definite. */
 static void choose_method(wr_bicgstab *s, progress *g);
 
-/* Asks options->look. *changed := 1 if another M is to be used from here on, with s->method chosen for it. */
-static wr_status look(wr_bicgstab *s, progress *g, int fails, int *changed, wr_bicgstab_look *at) {
+/* Asks options->review. *changed := 1 if another M is to be used from here on, with s->method chosen for it. */
+static wr_status review(wr_bicgstab *s, progress *g, int fails, int *changed, wr_bicgstab_review *at) {
   wr_status status;
   wr_solve_scalars *c = scalars_of(g);
   *changed = 0;
-  g->look_round = INFINITY;
+  g->review_round = INFINITY;
   g->least = fmin(g->least, fmin(sqrt(wr_solve_measure(c)), g->snapshot_norm));
-  *at = (wr_bicgstab_look){.multiplies = g->multiplies + s->method->costs(s).multiplies * s->loop->taken,
+  *at = (wr_bicgstab_review){.multiplies = g->multiplies + s->method->costs(s).multiplies * s->loop->taken,
                            .first = g->origin_norm, .least = g->least, .target = g->target,
                            .fails = fails, .precond = s->precond, .next = -1};
-  TRY(g->options->look(g->options->look_context, at));
+  TRY(g->options->review(g->options->review_context, at));
   *changed = at->precond != s->precond;
-  if (at->next >= 0) g->look_round = c->rounds + rounds_of(s, at->next);
+  if (at->next >= 0) g->review_round = c->rounds + rounds_of(s, at->next);
 done:
   return status;
 }
 
 /* Goes on with another M from x, the norm of its residual being known; *changed := 0 and nothing is done if there is no memory
  * for the vectors that it takes. */
-static wr_status change_precond(wr_bicgstab *s, progress *g, double norm, const wr_bicgstab_look *at, int *changed) {
+static wr_status change_precond(wr_bicgstab *s, progress *g, double norm, const wr_bicgstab_review *at, int *changed) {
   wr_status status;
   const wr_method *last = s->method;
   wr_precond *before = s->precond;
@@ -352,7 +352,7 @@ static wr_status change_precond(wr_bicgstab *s, progress *g, double norm, const 
              s->method->name, at->cause);
   g->multiplies += multiplies;
   s->loop->taken = 0;
-  if (at->next >= 0) g->look_round = scalars_of(g)->rounds + rounds_of(s, at->next);
+  if (at->next >= 0) g->review_round = scalars_of(g)->rounds + rounds_of(s, at->next);
   g->poor_restarts = 0, g->fresh = 1;
   TRY(set_up_loop(s, g));
   TRY(go_on_from(s, g, norm, 0));
@@ -364,11 +364,11 @@ done:
  * another M. *changed := 1: the solve goes on with it. */
 static wr_status rescue(wr_bicgstab *s, progress *g, double norm, int *changed) {
   wr_status status = WR_OK;
-  wr_bicgstab_look at;
+  wr_bicgstab_review at;
   *changed = 0;
-  if (g->options->look == NULL || g->rescues >= 2 || !isfinite(norm)) return WR_OK;
+  if (g->options->review == NULL || g->rescues >= 2 || !isfinite(norm)) return WR_OK;
   g->rescues++;
-  TRY(look(s, g, 1, changed, &at));
+  TRY(review(s, g, 1, changed, &at));
   if (*changed) TRY(change_precond(s, g, norm, &at, changed));
 done:
   return status;
@@ -422,13 +422,13 @@ done:
 static wr_status look_around(wr_bicgstab *s, progress *g, int *end, int *changed) {
   wr_status status;
   wr_solve_scalars *c = scalars_of(g);
-  wr_bicgstab_look at;
+  wr_bicgstab_review at;
   origin from;
   double norm;
   int met;
-  TRY(look(s, g, 0, changed, &at));
+  TRY(review(s, g, 0, changed, &at));
   if (!*changed) {
-    c->last = fmin(g->last_round, g->look_round), c->last_part = c->last - s->loop->unroll;
+    c->last = fmin(g->last_round, g->review_round), c->last_part = c->last - s->loop->unroll;
     goto done;
   }
   TRY(choose_better(s, g, &norm, &from));
@@ -453,7 +453,7 @@ done:
 static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   wr_status status = WR_OK;
   wr_solve_scalars *c = scalars_of(g);
-  if (c->stalled == 0 && c->rounds >= g->look_round && c->rounds < g->last_round) {
+  if (c->stalled == 0 && c->rounds >= g->review_round && c->rounds < g->last_round) {
     int changed;
     TRY(look_around(s, g, end, &changed));
     if (changed) goto done;
@@ -646,15 +646,15 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
                "options->tolerance is %g; it is finite and 0 or more", options->tolerance);
   WR_REFUSE_IF(options->iterations < 0, "options->iterations is %lld", (long long)options->iterations);
   WR_REFUSE_IF(options->check_every < 0, "options->check_every is %lld", (long long)options->check_every);
-  WR_REFUSE_IF(options->first_look < 0, "options->first_look is %lld", (long long)options->first_look);
+  WR_REFUSE_IF(options->first_review < 0, "options->first_review is %lld", (long long)options->first_review);
   WR_REFUSE_IF(options->l < 0 || options->l > WR_MOST_L, "options->l is %d; it is 1 to %d, or 0", options->l,
                WR_MOST_L);
   progress g = {.options = options, .monitor = monitor ? monitor : &none, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
   choose_method(s, &g);
   g.target = g.bound = fmax(options->tolerance * s->system->norm_b, s->system->absolute);
-  g.least = g.look_round = INFINITY;
-  if (options->look && options->first_look > 0) g.look_round = rounds_of(s, options->first_look);
+  g.least = g.review_round = INFINITY;
+  if (options->review && options->first_review > 0) g.review_round = rounds_of(s, options->first_review);
   TRY(set_up_loop(s, &g));
   s->loop->taken = 0, s->loop->by = WR_BY_HOST;
   TRY(start(s, &g, &end));

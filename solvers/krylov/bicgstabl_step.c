@@ -117,7 +117,7 @@ done:
 }
 
 /* 1: the last operation of an iteration would have too many inputs: d, shadow, weight, and all u_j and r_j. */
-static int finds_d_apart(const wr_bicgstab *s) { return s->weight.id != 0 && 2 * (s->l + 1) + 3 > WR_MAX_INPUTS; }
+static int finds_d_first(const wr_bicgstab *s) { return s->weight.id != 0 && 2 * (s->l + 1) + 3 > WR_MAX_INPUTS; }
 
 /* d += alpha u_0 + sum gamma_j r_j-1;  u_0 -= sum gamma_j u_j;  r_0 -= sum gamma_j r_j. With M, d += M^-1 times all that the
  * iteration has added. */
@@ -126,7 +126,7 @@ static wr_status update(wr_bicgstab *s, int phase) {
   wr_then then = WR_THEN(bicgstabl_after_update, &s->bank, &s->loop->log);
   wr_fused f = {.reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)},
                            {WR_DOT, &s->r, &s->own[SHADOW], SCALAR(s, rho_next)}}};
-  wr_fused first = {0}, *of_d = finds_d_apart(s) ? &first : &f;
+  wr_fused first = {0}, *of_d = finds_d_first(s) ? &first : &f;
   int u = of_d == &f, r = u + 1;
   add_search(s, of_d, 0, s->l == 1, phase);
   for (int j = 1; j <= s->l; j++) wr_method_add_term(of_d, 0, residual(s, j - 1), 1, gamma_at(s, j));
@@ -198,7 +198,7 @@ static wr_method_costs costs(const wr_bicgstab *s) {
   for (int j = 0; j < l; j++) count += 3 * (j + 1) + (j > 0 ? 2 : 0) + 3 * (j + 1) + (j + 1 < l ? 2 : 1);
   count += gram_passes * (l + 1) + 2 * (l + 1) + 2 + 3;
   if (s->precond) count += 3;
-  if (finds_d_apart(s)) count += l + 1;
+  if (finds_d_first(s)) count += l + 1;
   return (wr_method_costs){.multiplies = 2 * l, .moved = count + (s->weight.id != 0) * (l + 1)};
 }
 

@@ -18,7 +18,7 @@ static const double host_applies = 2.7;                 /* an iteration with ILU
 static const double host_bandwidth = 2e10, device_bandwidth = 3e12, device_multiply = 4e-6, device_level = 1.4e-6;
 
 /* A rate promises too many multiplies where convergence becomes faster. So often the cost of a factorisation must be promised;
- * fewer times where the promise has hardly shrunk since the last look. */
+ * fewer times where the promise has hardly shrunk since the last review. */
 static const double doubt = 2.5, less_doubt = 1.7, hardly_shrunk = 0.9;
 
 /* ILU(0) takes a fifth of the multiplies in the mean, so each may cost five times as much. */
@@ -164,7 +164,7 @@ static double promise(double multiplies, double first, double least, double targ
   return least < first && target > 0 ? fmax(0, multiplies * log(least / target) / log(first / least)) : INFINITY;
 }
 
-static wr_status take_ilu(wr_auto_precond *a, wr_bicgstab_look *at, wr_auto_state state) {
+static wr_status take_ilu(wr_auto_precond *a, wr_bicgstab_review *at, wr_auto_state state) {
   wr_status status;
   TRY(factorise(a));
   const wr_precond_info *info = wr_precond_get_info(a->ilu);
@@ -187,7 +187,7 @@ static double fall(double multiplies, double first, double least) {
   return multiplies > 0 && first > 0 ? pow(least / first, 1 / multiplies) : 1;
 }
 
-static wr_status look_at_start(wr_auto_precond *a, wr_bicgstab_look *at) {
+static wr_status review_start(wr_auto_precond *a, wr_bicgstab_review *at) {
   wr_status status = WR_OK;
   double used = (double)at->multiplies, left = promise(used, at->first, at->least, at->target);
   double believed = left >= hardly_shrunk * a->promised ? less_doubt : doubt;
@@ -206,14 +206,14 @@ done:
   return status;
 }
 
-static void go_back(wr_auto_precond *a, wr_bicgstab_look *at, const char *why) {
+static void go_back(wr_auto_precond *a, wr_bicgstab_review *at, const char *why) {
   at->precond = a->jacobi, at->method = NULL, at->next = -1;
   a->state = WR_AUTO_BACK;
   snprintf(at->cause, sizeof at->cause, " without ilu0");
   report(a, "%s from multiply %" PRId64 " on, as %s", start_name(a), at->multiplies, why);
 }
 
-static void look_at_ilu(wr_auto_precond *a, wr_bicgstab_look *at) {
+static void review_ilu(wr_auto_precond *a, wr_bicgstab_review *at) {
   double used = (double)(at->multiplies - a->since), left = promise(used, a->least, at->least, at->target);
   int is_poor = isfinite(a->promised) ? left > a->promised * a->share : !(at->least < a->least / 2);
   if (is_poor)
@@ -222,7 +222,7 @@ static void look_at_ilu(wr_auto_precond *a, wr_bicgstab_look *at) {
     at->next = (int64_t)used;
 }
 
-static wr_status look(void *context, wr_bicgstab_look *at) {
+static wr_status review(void *context, wr_bicgstab_review *at) {
   wr_status status = WR_OK;
   wr_auto_precond *a = context;
   if (at->fails && a->state == WR_AUTO_ILU) {
@@ -234,9 +234,9 @@ static wr_status look(void *context, wr_bicgstab_look *at) {
       report(a, "at last ilu0 from multiply %" PRId64 " on", at->multiplies);
     }
   } else if (!at->fails && a->state == WR_AUTO_START) {
-    TRY(look_at_start(a, at));
+    TRY(review_start(a, at));
   } else if (!at->fails && a->state == WR_AUTO_ILU) {
-    look_at_ilu(a, at);
+    review_ilu(a, at);
   }
 done:
   return status;
@@ -249,8 +249,8 @@ wr_status wr_auto_solve(wr_auto_precond *a, const wr_monitor *monitor, wr_bicgst
   report(a, "%s to begin with", start_name(a));
   estimate(a, 0);
   a->is_cg = options->method == &wr_method_cg;
-  options->look = look, options->look_context = a;
-  options->first_look = a->is_positive ? 0 : (int64_t)fmax(1, a->worth);
+  options->review = review, options->review_context = a;
+  options->first_review = a->is_positive ? 0 : (int64_t)fmax(1, a->worth);
   return wr_bicgstab_precondition(method, a->jacobi);
 }
 

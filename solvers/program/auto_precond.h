@@ -23,14 +23,14 @@ typedef struct wr_auto_precond {
   wr_auto_state state;
   int64_t since;             /* multiplies before ILU(0)                                */
   double least;              /* residual at that moment                                 */
-  double promised;           /* multiplies without ILU(0), at the last look before */
+  double promised;           /* multiplies without ILU(0), at the last review before */
 } wr_auto_precond;
 
 /* Chooses what the solve begins with, and finds out system->positive. `a` keeps system, env and report. WR_ENOMEM, and errors
  * of env. */
 wr_status wr_auto_begin(wr_auto_precond *a, wr_system *system, wr_env *env, wr_run_precond *report);
 
-/* Before each solve: the choice of the start for it, and options.look. monitor: that of the solve. */
+/* Before each solve: the choice of the start for it, and options.review. monitor: that of the solve. */
 wr_status wr_auto_solve(wr_auto_precond *a, const wr_monitor *monitor, wr_bicgstab_options *options,
                         wr_bicgstab *method);
 

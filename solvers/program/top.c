@@ -45,7 +45,7 @@ void wr_top(const double *x, int64_t n, int64_t count, int64_t *best) {
 
 /* Few ranks are apart as a rule: as many are sorted as are needed. Rounding a difference is monotone, so that one that is
  * rounded to more than gap is more than gap. */
-wr_status wr_top_apart(const double *x, int64_t n, double gap, int64_t *ranks) {
+wr_status wr_top_separated(const double *x, int64_t n, double gap, int64_t *ranks) {
   wr_status status = WR_OK;
   int64_t *best = NULL, apart = 0, count = 0;
   while (apart + 1 >= count && count < n) {

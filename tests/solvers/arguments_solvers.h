@@ -267,7 +267,7 @@ static void try_bicgstab_solve(void) {
                {{.tolerance = (double)INFINITY, .iterations = 9}, "options->tolerance is inf"},
                {{.tolerance = 1e-9, .iterations = -1}, "options->iterations is -1"},
                {{.tolerance = 1e-9, .iterations = 9, .check_every = -1}, "options->check_every is -1"},
-               {{.tolerance = 1e-9, .iterations = 9, .first_look = -1}, "options->first_look is -1"},
+               {{.tolerance = 1e-9, .iterations = 9, .first_review = -1}, "options->first_review is -1"},
                {{.tolerance = 1e-9, .iterations = 9, .l = -1}, "options->l is -1"},
                {{.tolerance = 1e-9, .iterations = 9, .l = 5}, "options->l is 5"}};
   const wr_bicgstab_options fine = {.tolerance = 1e-9, .iterations = 9};

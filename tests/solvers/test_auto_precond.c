@@ -1,4 +1,4 @@
-/* options.look, by which a solve changes its preconditioner, and --precond auto, which decides by it: on the host and, under
+/* options.review, by which a solve changes its preconditioner, and --precond auto, which decides by it: on the host and, under
  * the shim, on a device. */
 #define _DEFAULT_SOURCE
 #include "solvers/program/auto_precond.h"
@@ -87,18 +87,18 @@ static void work_solve(work *w) {
   CHECKF(w->result.iterations <= w->options.iterations, "%lld iterations", (long long)w->result.iterations);
 }
 
-/* ---- options.look ---- */
+/* ---- options.review ---- */
 
 typedef struct asked {
   int looks, failures;
-  int64_t last;        /* multiplies at the last look */
+  int64_t last;        /* multiplies at the last review */
   int64_t at;          /* multiplies from which on M is `to` */
   wr_precond *to;
   const wr_method *by;
   wr_status status;
 } asked;
 
-static wr_status look(void *context, wr_bicgstab_look *at) {
+static wr_status review(void *context, wr_bicgstab_review *at) {
   asked *a = context;
   a->looks++, a->failures += at->fails;
   CHECKF(at->multiplies >= a->last, "%lld multiplies after %lld", (long long)at->multiplies, (long long)a->last);
@@ -119,7 +119,7 @@ static void test_idle(ground *g) {
     work_solve(&w);
     int64_t iterations = w.result.iterations;
     double measure = w.result.measure;
-    w.options.look = look, w.options.look_context = &a, w.options.first_look = 10;
+    w.options.review = review, w.options.review_context = &a, w.options.first_review = 10;
     work_solve(&w);
     CHECKF(a.looks > (is_short(g) ? 0 : 2) && a.failures == 0, "%d looks, %d failures", a.looks, a.failures);
     if (g->env.place == WR_HOST) CHECK(w.result.iterations == iterations && w.result.measure == measure);
@@ -129,7 +129,7 @@ static void test_idle(ground *g) {
   wr_csr_free(A);
 }
 
-/* M changes after 20 multiplies, with each method that is asked for and each that the look names. */
+/* M changes after 20 multiplies, with each method that is asked for and each that the review names. */
 static void test_change(ground *g) {
   wr_csr *A = grid(0.3, 0.05);
   work w;
@@ -141,7 +141,8 @@ static void test_change(ground *g) {
       ground_case(g, "a change, %s%s", method ? wr_method_name(method) : "auto", named ? ", idr named" : "");
       if (work_open(&w, g, A, 0)) {
         CHECK_OK(wr_precond_create(&wr_precond_ilu0, NULL, w.system.matrix, &g->env, &a.to));
-        w.options.method = method, w.options.look = look, w.options.look_context = &a, w.options.first_look = 20;
+        w.options.method = method, w.options.review = review, w.options.review_context = &a,
+        w.options.first_review = 20;
         work_solve(&w);
         CHECKF(w.result.outcome == WR_CONVERGED, "%s", wr_outcome_title(w.result.outcome));
         CHECKF(w.result.changes[0] != '\0' && w.result.multiplies >= w.result.iterations, "'%s', %lld multiplies",
@@ -162,18 +163,18 @@ static void test_change(ground *g) {
   wr_csr_free(A);
 }
 
-/* A solve that fails asks at most twice; an error of the look is one of the solve. */
+/* A solve that fails asks at most twice; an error of the review is one of the solve. */
 static void test_failing(ground *g) {
   wr_csr *A = nilpotent();
   work w;
   asked a = {.at = INT64_MAX}, broken = {.status = WR_EINTERNAL};
   ground_case(g, "a solve that fails");
   if (work_open(&w, g, A, 1)) {
-    w.options.method = &wr_method_bicgstab, w.options.look = look, w.options.look_context = &a;
+    w.options.method = &wr_method_bicgstab, w.options.review = review, w.options.review_context = &a;
     work_solve(&w);
     CHECKF(a.failures == 1 && w.result.outcome != WR_CONVERGED, "%d, %s", a.failures,
            wr_outcome_title(w.result.outcome));
-    w.options.look_context = &broken;
+    w.options.review_context = &broken;
     CHECK_FAILS(WR_EINTERNAL, wr_bicgstab_solve(&w.method, &w.options, NULL, &w.result));
   }
   work_close(&w);
