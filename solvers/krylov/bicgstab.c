@@ -46,11 +46,11 @@ typedef struct progress {
   int64_t multiplies;       /* of earlier methods                                                       */
   char changes[480];        /* what was said about these changes                                        */
   double last_backward;     /* the backward error at the last refinement; infinity before               */
-  double last_round;        /* that this method may take: c.last may be sooner, for a review              */
-  double review_round;        /* of the next review; infinity: none                                         */
+  double last_round;        /* that this method may take: c.last may be sooner, for a review            */
+  double review_round;      /* of the next review; infinity: none                                       */
   double origin_norm;       /* residual of the first start                                              */
-  double least;             /* norm of a residual seen at a review                                        */
-  int rescues;              /* how often `review` was asked where the solve failed                        */
+  double least;             /* norm of a residual seen at a review                                      */
+  int rescues;              /* how often `review` was asked where the solve failed                      */
 } progress;
 
 static int most_scalars(void) {

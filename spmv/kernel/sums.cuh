@@ -158,8 +158,7 @@ __device__ inline double wr_sum_every(int64_t first, int64_t end, int64_t step, 
 }
 
 /* wr_sums_finish in little code and more shared memory: one warp a sum. What a kernel runs once has its instructions fetched
- * from memory, and unrolled for all sums they took longer than the sums: 5 us for three, 14 us for six.
- * THREADS: of the block. */
+ * from memory; unrolled for six sums that took 7 to 11 us on an H200 (docs/decisions.md). THREADS: of the block. */
 template <int WHERE, int THREADS, int MOST>
 __device__ inline void wr_sums_finish_by_warps(const wr_sums_of<MOST> &s, const double (&sum)[MOST]) {
   static_assert(MOST * WR_WARP <= THREADS, "a warp for each sum");
