@@ -5,7 +5,8 @@
  *   version.h    WR_VERSION, wr_version
  *   memory.h     wr_alloc, for arrays that the library takes over and frees
  *   csr.h        matrices: rows, or entries in any order that become rows
- *   vec.h, env.h, step.h, loop.h    where to compute (wr_env), vectors and scalars there, and what a device repeats by itself
+ *   vec.h, scalar.h, env.h    where to compute (wr_env), vectors and scalars there, and the operations with them
+ *   step.h, loop.h    functions of scalars at that place, and iterations that a device repeats by itself
  *   option.h     tables of options; a backend's knobs are rows of one
  *   watch.h      by which a program ends a long preparation
  *   apply.h, spmv.h    plans: y = A x by any backend, also one of your own
@@ -31,6 +32,7 @@
 #include "config/watch.h"
 #include "spmv/matrix/csr.h"
 #include "spmv/steps/step.h"
+#include "spmv/device/scalar.h"
 #include "spmv/device/vec.h"
 #include "spmv/device/env.h"
 #include "spmv/loop/loop.h"

@@ -1,5 +1,6 @@
-/* Vectors, scalars, and the table of vector operations that each place (host or device) has. Solvers use only this table, so
- * their C code is the same for both; scalars are stored at the place of the vectors, and a solver waits only when it downloads.
+/* Vectors, and the table of vector operations that each place (host or device) has. Solvers use only this table, so their C
+ * code is the same for both. Their scalars are stored at the place of the vectors (scalar.h), and a solver waits only when it
+ * downloads.
  *
  * Arithmetic: whatever the type of the data, every sum and every scalar is f64; an element is rounded once, when stored,
  * and reductions see it as stored. The order of a sum depends on the length and a device's number of multiprocessors alone. */
@@ -10,7 +11,7 @@
 #include <stdint.h>
 
 #include "config/status.h"
-#include "spmv/steps/step.h"
+#include "spmv/device/scalar.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,20 +34,6 @@ typedef struct wr_vec {
   int reciprocal_bytes; /* 0: data has elements of `type`. Else a compact vector: data has unsigned integers of that */
                         /* many bytes; an element is the reciprocal of one, rounded to type, or 0 for 0. See compact */
 } wr_vec;
-
-/* One element of a bank, which is a WR_F64 vector of scalars. bank NULL: the constant 1 in a coefficient, no result in a
- * reduction. */
-typedef struct wr_scalar {
-  wr_vec *bank;
-  int index;
-} wr_scalar;
-
-/* factor * (*scalar). If this value is 0, the term is left out, so NaN or Inf in its vector does no harm. If factor is 0, the
- * vector may be NULL. */
-typedef struct wr_coefficient {
-  double factor;
-  wr_scalar scalar;
-} wr_coefficient;
 
 typedef enum wr_reduction_kind {
   WR_NO_REDUCTION,

@@ -36,14 +36,6 @@ typedef struct wr_step {
 
 enum { WR_MAX_SCALARS = 256 };
 
-/* A step with its bank and log. It runs when the reductions of an operation are in the bank, in the operation's last kernel
- * if that is possible: on a small system a separate kernel would take as long as the operation. step NULL: none. */
-typedef struct wr_then {
-  const wr_step *step;
-  struct wr_vec *bank; /* [step->scalars] or more; the step uses the first ones */
-  struct wr_vec *log;  /* f64, of any length; NULL: entries are dropped   */
-} wr_then;
-
 /* The index of a scalar in its bank, and the size of a bank, from the struct of a method's scalars. */
 #define WR_SCALAR_INDEX(scalars, member) ((int)(offsetof(scalars, member) / sizeof(double)))
 #define WR_SCALAR_COUNT(scalars) ((int)(sizeof(scalars) / sizeof(double)))
