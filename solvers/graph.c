@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "config/elements.h"
 #include "config/memory.h"
-#include "solvers/elements.h"
+#include "spmv/device/vec_argument.h"
 #include "spmv/matrix/csr_argument.h"
 #include "spmv/matrix/transpose.h"
-#include "spmv/device/vec_argument.h"
 
 enum { PARALLEL_FROM = 1 << 14, PARTS = 256 }; /* elements from which waking threads pays; parts of a sum */
 

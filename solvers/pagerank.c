@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/elements.h"
 #include "config/memory.h"
-#include "solvers/elements.h"
 #include "solvers/iteration.h"
 #include "spmv/steps/pagerank_steps.h"
 #include "spmv/steps/steps.h"

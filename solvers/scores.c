@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "config/argument.h"
+#include "config/elements.h"
 #include "config/memory.h"
-#include "solvers/elements.h"
 
 /* Nodes of a block: the sums of blocks are added in order, whatever the number of threads. */
 enum { BLOCK = 1 << 14 };

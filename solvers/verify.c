@@ -3,8 +3,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "config/elements.h"
 #include "config/memory.h"
-#include "solvers/elements.h"
 
 wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan) {
   const wr_plan_info *info = wr_plan_get_info(plan);

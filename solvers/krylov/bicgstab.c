@@ -11,10 +11,10 @@
 #include "solvers/iteration.h"
 #include "solvers/krylov/bicgstab_judge.h"
 #include "solvers/krylov/method.h"
-#include "solvers/matrix_facts.h"
-#include "spmv/steps/bicgstabl_steps.h"
 #include "spmv/device/vec_argument.h"
+#include "spmv/matrix/matrix_facts.h"
 #include "spmv/plan_argument.h"
+#include "spmv/steps/bicgstabl_steps.h"
 
 enum {
   SNAPSHOT_ROUNDS = 16, /* iterations between two snapshots at least                             */

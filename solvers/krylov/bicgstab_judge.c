@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "config/argument.h"
+#include "config/elements.h"
 #include "config/memory.h"
-#include "solvers/elements.h"
 #include "solvers/krylov/method.h"
 #include "solvers/verify.h"
 

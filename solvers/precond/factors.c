@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "config/memory.h"
-#include "solvers/matrix_facts.h"
+#include "spmv/matrix/matrix_facts.h"
 #include "spmv/precond/rcm.h"
 
 /* Sums of the levels of both triangles of the matrix, in the order as given and by reverse Cuthill-McKee; 0: not found out. */

@@ -6,8 +6,8 @@
 #define WR_ADVICE_H
 
 #include "config/option.h"
-#include "solvers/matrix_facts.h"
 #include "solvers/report/run.h"
+#include "spmv/matrix/matrix_facts.h"
 
 typedef struct wr_advice_case {
   const wr_option *options;       /* of the program                                                              */

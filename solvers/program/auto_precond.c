@@ -8,8 +8,8 @@
 
 #include "config/memory.h"
 #include "config/text.h"
-#include "solvers/matrix_facts.h"
 #include "solvers/report/ledger.h"
+#include "spmv/matrix/matrix_facts.h"
 
 /* The cost model: on the host in multiplies of BiCGSTAB with the vectors that it moves (2 threads of an EPYC, 2026-11), on a
  * device in seconds (H200, 2026-11). */

@@ -9,13 +9,13 @@
 #include "config/text.h"
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
-#include "solvers/matrix_facts.h"
 #include "solvers/program/auto_precond.h"
 #include "solvers/program/fallback.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/report/report_text.h"
 #include "solvers/verify.h"
+#include "spmv/matrix/matrix_facts.h"
 
 typedef struct problem {
   wr_system system;

@@ -3,12 +3,12 @@
 #include <stdio.h>
 
 #include "config/defaults.h"
+#include "config/elements.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "io/vector_file.h"
-#include "solvers/elements.h"
-#include "solvers/program/need.h"
 #include "solvers/pagerank.h"
+#include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/program/top.h"
 #include "solvers/scores.h"

@@ -8,22 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/elements.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "io/output_file.h"
 #include "io/vector_file.h"
+#include "solvers/direct.h"
 #include "solvers/program/advice.h"
 #include "solvers/program/compare.h"
-#include "solvers/direct.h"
-#include "solvers/elements.h"
-#include "solvers/report/history_file.h"
 #include "solvers/program/paths.h"
 #include "solvers/program/process.h"
+#include "solvers/program/source.h"
+#include "solvers/program/threads.h"
+#include "solvers/report/history_file.h"
 #include "solvers/report/machine.h"
 #include "solvers/report/report.h"
 #include "solvers/report/report_text.h"
-#include "solvers/program/source.h"
-#include "solvers/program/threads.h"
 
 /* All data of one call, freed at its end. */
 typedef struct job {

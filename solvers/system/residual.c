@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "config/argument.h"
+#include "config/elements.h"
 #include "config/memory.h"
-#include "solvers/elements.h"
 
 /* Rows that one thread adds up; the blocks' sums are added in their order, whatever the number of threads. */
 enum { BLOCK = 1 << 12 };

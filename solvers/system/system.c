@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "config/argument.h"
+#include "config/elements.h"
 #include "config/hash.h"
 #include "config/memory.h"
-#include "solvers/elements.h"
 #include "solvers/scaling/scaling_steps.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/matrix/csr_argument.h"

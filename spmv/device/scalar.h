@@ -1,5 +1,5 @@
-/* Scalars of a method are elements of a bank, an f64 vector at the place of the solve. Operations read their coefficients there
- * and write their sums there, and steps (spmv/steps) compute with them there, so that the host need not wait for any of them. */
+/* Scalars of a method are elements of a bank, an f64 vector at the place of the solve. Operations read their coefficients
+ * there and write their sums there, and steps (spmv/steps) compute with them there, so the host need not wait for any. */
 #ifndef WR_SCALAR_H
 #define WR_SCALAR_H
 

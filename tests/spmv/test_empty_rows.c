@@ -1,6 +1,6 @@
 /* Rows without entries: the least residual that they allow is known from b alone. */
 #define _DEFAULT_SOURCE
-#include "solvers/matrix_facts.h"
+#include "spmv/matrix/matrix_facts.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "solvers/matrix_facts.h"
+#include "spmv/matrix/matrix_facts.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "solvers/elements.h"
+#include "config/elements.h"
 
 #include <math.h>
 

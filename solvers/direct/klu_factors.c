@@ -1,5 +1,5 @@
 #define _DEFAULT_SOURCE /* nanosleep, pthread_sigmask, clock_gettime */
-#include "solvers/klu_factors.h"
+#include "solvers/direct/klu_factors.h"
 
 #include "config/defaults.h"
 #include "config/memory.h"

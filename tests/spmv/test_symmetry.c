@@ -1,6 +1,6 @@
 /* Whether a matrix is symmetric with a positive diagonal: on small pictures, and on a matrix of so many rows that threads share
  * them, with one fault at any place. */
-#include "solvers/matrix_facts.h"
+#include "spmv/matrix/matrix_facts.h"
 #include "tests/solvers/ground.h"
 
 enum { SIZE = 70000 }; /* rows, more than one thread looks at alone */

@@ -8,7 +8,7 @@
 #include "config/argument.h"
 #include "config/defaults.h"
 #include "config/memory.h"
-#include "solvers/klu_factors.h"
+#include "solvers/direct/klu_factors.h"
 #include "solvers/residual.h"
 
 wr_status wr_direct_check(void) { return wr_klu_check(); }

@@ -1,6 +1,6 @@
 /* Facts about matrices: known ones, and random small ones against plain loops over a picture of the matrix. */
 #define _DEFAULT_SOURCE
-#include "solvers/matrix_facts.h"
+#include "spmv/matrix/matrix_facts.h"
 
 #include "tests/solvers/ground.h"
 
