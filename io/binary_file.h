@@ -36,8 +36,6 @@
 #include "io/input_text.h"
 #include "spmv/matrix/csr_feed.h"
 
-#define WR_BINARY_MAGIC "\211WRM\r\n\032\n"
-
 enum { WR_BINARY_VERSION = 1, WR_BINARY_PAGE = 4096, WR_BINARY_PIECE = 1 << 16 };
 
 /* How entries that the source gave more than once were merged. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "io/edge_choice.h"
-#include "io/input_text.h"
+#include "io/input_line.h"
 
 /* The format of every line. Columns count from 0. */
 typedef struct wr_edge_format {

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "io/input_text.h"
+#include "io/input_line.h"
 #include "spmv/matrix/csr.h"
 
 /* The format of every line. */

@@ -6,9 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/binary_file.h"
-#include "io/matrix_market.h"
-#include "io/npy.h"
+#include "io/input_line.h"
 
 /* Bytes at an offset, and what a file with them is. */
 typedef struct kind {

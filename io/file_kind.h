@@ -7,6 +7,11 @@
 
 #include "config/status.h"
 
+/* How files begin: Matrix Market (letter case aside), a saved matrix (io/binary_file.h), a NumPy array (io/npy.h). */
+#define MM_BANNER "%%MatrixMarket"
+#define WR_BINARY_MAGIC "\211WRM\r\n\032\n"
+#define WR_NPY_MAGIC "\223NUMPY"
+
 enum { WR_FILE_HEAD = 512 }; /* bytes from the beginning that tell every kind */
 
 typedef enum wr_file_kind {

@@ -7,6 +7,8 @@
 
 #include "config/memory.h"
 #include "config/memory_limits.h"
+#include "io/file_kind.h"
+#include "io/input_line.h"
 
 #ifdef WR_HAVE_ZLIB
 #include <zlib.h>
@@ -24,7 +26,8 @@ typedef struct source {
 
 /* Text in memory that grows. */
 typedef struct store {
-  wr_text *text;
+  wr_stream *text;
+  const char *name;
   int64_t capacity;
 } store;
 
@@ -48,14 +51,14 @@ static wr_status resize(store *s, int64_t capacity) {
 
 /* Room for `more` bytes behind the text: for half as much again, or where memory ends, for a sixteenth. */
 static wr_status reserve(store *s, int64_t more) {
-  wr_text *text = s->text;
+  wr_stream *text = s->text;
   int64_t needed = text->size + more, capacity = text->size + text->size / 2;
   if (text->memory != NULL && s->capacity >= needed) return WR_OK;
   if (wr_memory_check_block(capacity - s->capacity, "half as much again") != WR_OK)
     capacity = text->size + text->size / 16;
   wr_status status = resize(s, capacity > needed ? capacity : needed);
   if (status == WR_OK) return WR_OK;
-  return wr_fail(status, "%s: %s; %.1f MB of it are held; %s to a file, which is read piece by piece", text->name,
+  return wr_fail(status, "%s: %s; %.1f MB of it are held; %s to a file, which is read piece by piece", s->name,
                  wr_status_message(), (double)text->size / 1e6, text->compressed ? "unpack it" : "write it");
 }
 
@@ -67,7 +70,7 @@ int wr_text_may_begin(const char *begin, int64_t count, const char *magic) {
   return count < length || wr_word_is(begin, begin + length, magic) || kind == WR_FILE_BINARY;
 }
 
-static int may_begin_with(const wr_text *text, const char *magic) {
+static int may_begin_with(const wr_stream *text, const char *magic) {
   return wr_text_may_begin(text->memory, text->size, magic);
 }
 
@@ -181,16 +184,15 @@ static wr_status read_any(source *in, int64_t size, const char *magic, store *ou
 #endif
 }
 
-wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *text) {
-  source in = {.file = file, .name = text->name};
-  store out = {.text = text};
-  text->size = 0;
+wr_status wr_stream_read(int file, const char *name, int64_t size, const char *magic, wr_stream *stream) {
+  source in = {.file = file, .name = name};
+  store out = {.text = stream, .name = name};
   wr_status status = wr_alloc(&in.block, BLOCK, 1, "reading");
   if (status != WR_OK) return status;
   TRY(next_block(&in));
   TRY(reserve(&out, in.have));
   TRY(read_any(&in, size, magic, &out));
-  if (out.capacity > text->size) TRY(resize(&out, text->size));
+  if (out.capacity > stream->size) TRY(resize(&out, stream->size));
 done:
   wr_free(in.block);
   return status;

@@ -1,14 +1,21 @@
-/* Inputs that come in sequence: pipes, terminals, gzip streams. Part of io/input_text.h's work, internal to io/. */
+/* Inputs that come in sequence: pipes, terminals, gzip streams. A part of io/input_text.h, internal to io/. */
 #ifndef WR_INPUT_STREAM_H
 #define WR_INPUT_STREAM_H
 
 #include <stdint.h>
 
-#include "io/input_text.h"
+#include "config/status.h"
 
-/* Fills text->memory with all that is left in the open file, inflated if it is gzip. size: how many bytes that is, or -1 if
- * it is not known. magic, errors: as wr_text_open. text may hold memory on failure. */
-wr_status wr_stream_read(int file, int64_t size, const char *magic, wr_text *text);
+/* What is left in an open file, inflated if it is gzip. */
+typedef struct wr_stream {
+  char *memory;   /* [size]          */
+  int64_t size;
+  int compressed; /* 1: it was gzip  */
+} wr_stream;
+
+/* Reads it into memory. name begins the errors. size: how many bytes are left in the file, or -1 if that is not known. magic,
+ * errors: as wr_text_open. stream, zeroed before, may hold memory on failure. */
+wr_status wr_stream_read(int file, const char *name, int64_t size, const char *magic, wr_stream *stream);
 
 /* 0 if a text that begins with [begin, begin + count) begins neither with magic (NULL: anything is right) nor as a saved
  * matrix, or is of a kind that is not read. */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +37,16 @@ static int64_t read_at(int file, char *to, int64_t count, int64_t offset) {
   return done;
 }
 
+/* All that is left in the file into memory; size: its bytes, or -1. */
+static wr_status read_whole(int file, int64_t size, const char *magic, wr_text *text) {
+  wr_stream stream = {.memory = NULL};
+  wr_status status = wr_stream_read(file, text->name, size, magic, &stream);
+  text->memory = stream.memory;
+  text->size = stream.size;
+  text->compressed = stream.compressed;
+  return status;
+}
+
 static wr_status open_file(int file, const char *magic, wr_text *text) {
   struct stat facts;
   char head[WR_FILE_HEAD];
@@ -46,13 +55,13 @@ static wr_status open_file(int file, const char *magic, wr_text *text) {
   text->offset = lseek(file, 0, SEEK_CUR);
   text->size = facts.st_size - text->offset;
   /* Files of /proc say that they are regular and have no bytes: they are read as a pipe is. */
-  if (!S_ISREG(facts.st_mode) || text->offset < 0 || text->size <= 0) return wr_stream_read(file, -1, magic, text);
+  if (!S_ISREG(facts.st_mode) || text->offset < 0 || text->size <= 0) return read_whole(file, -1, magic, text);
   int64_t got = read_at(file, head, sizeof head, text->offset);
   if (got < 0) return read_failed(text->name, errno);
   /* A file that begins wrongly may have no line ends at all: as a stream only its first block is read. */
   text->kind = wr_file_kind_of(head, got);
   if (text->kind == WR_FILE_GZIP || !wr_text_may_begin(head, got, magic))
-    return wr_stream_read(file, text->size, magic, text);
+    return read_whole(file, text->size, magic, text);
   text->file = file;
   text->seconds = facts.st_mtim.tv_sec;
   text->nanoseconds = facts.st_mtim.tv_nsec;
@@ -186,56 +195,4 @@ wr_status wr_text_line_number(const wr_text *text, int64_t offset, int64_t *numb
 done:
   wr_lines_free(&lines);
   return status;
-}
-
-/* ---- one line ---- */
-
-wr_input_line wr_line_at(const char *begin, const char *text_end) {
-  const char *end = memchr(begin, '\n', (size_t)(text_end - begin));
-  wr_input_line line = {.begin = begin, .end = end ? end : text_end, .next = end ? end + 1 : text_end};
-  if (line.end > begin && line.end[-1] == '\r') line.end--;
-  return line;
-}
-
-int wr_line_word(const char **at, const char *line_end, const char **word, const char **word_end) {
-  const char *p = *at;
-  while (p < line_end && (*p == ' ' || *p == '\t')) p++;
-  *word = p;
-  while (p < line_end && *p != ' ' && *p != '\t') p++;
-  *word_end = *at = p;
-  return p > *word;
-}
-
-int wr_line_is_blank(const wr_input_line *line) {
-  const char *at = line->begin, *word, *word_end;
-  return !wr_line_word(&at, line->end, &word, &word_end);
-}
-
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
-int wr_word_is(const char *word, const char *word_end, const char *name) {
-  for (; word < word_end && *name != 0; word++, name++)
-    if (lower(*word) != lower(*name)) return 0;
-  return word == word_end && *name == 0;
-}
-
-const char *wr_where(const char *name, int64_t line, char where[WR_WHERE]) {
-  size_t length = strlen(name), most = WR_WHERE - 32;
-  if (length > most)
-    snprintf(where, WR_WHERE, "...%s:%lld", name + (length - most), (long long)line);
-  else
-    snprintf(where, WR_WHERE, "%s:%lld", name, (long long)line);
-  return where;
-}
-
-const char *wr_quote(const char *begin, const char *end, char text[WR_QUOTE]) {
-  size_t used = 0;
-  for (; begin < end && used <= 40; begin++) {
-    if (*begin >= 0x20 && *begin < 0x7f)
-      text[used++] = *begin;
-    else
-      used += (size_t)snprintf(text + used, WR_QUOTE - used, "\\x%02x", (unsigned)(unsigned char)*begin);
-  }
-  snprintf(text + used, WR_QUOTE - used, "%s", begin < end ? "..." : "");
-  return text;
 }

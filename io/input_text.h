@@ -1,5 +1,4 @@
-/* The text of an input: a file, standard input, or what either holds compressed with gzip; and its lines, as all readers of
- * text see them.
+/* The text of an input: a file, standard input, or what either holds compressed with gzip, as all readers of text see it.
  *
  * A plain file is read in pieces, by any number of threads at once; a stream is held in memory whole. Nothing is mapped: a
  * mapping ends the process with SIGBUS when another process cuts the file short. Nor is a whole file kept: touching new memory
@@ -11,6 +10,7 @@
 
 #include "config/status.h"
 #include "io/file_kind.h"
+#include "io/input_line.h"
 
 typedef struct wr_text {
   const char *name;  /* begins the errors: the path (not copied), or "standard input"       */
@@ -57,31 +57,5 @@ wr_status wr_text_unchanged(const wr_text *text);
 /* *number := the 1-based number of the line that holds the character at offset: one pass over all before it. For the text's
  * end it is the line where something is missing: the one after the last. */
 wr_status wr_text_line_number(const wr_text *text, int64_t offset, int64_t *number);
-
-/* A line without its end, which is LF or CR LF, or at the very end of the text nothing or CR. */
-typedef struct wr_input_line {
-  const char *begin, *end; /* the characters of the line      */
-  const char *next;        /* the next line's, or text's end  */
-} wr_input_line;
-
-wr_input_line wr_line_at(const char *begin, const char *text_end);
-
-/* 1 and the next word [*word, *word_end) of a line between blanks and tabs; *at moves behind it. 0: no more words. */
-int wr_line_word(const char **at, const char *line_end, const char **word, const char **word_end);
-
-int wr_line_is_blank(const wr_input_line *line);
-
-/* 1 if the word is `name`, letter case aside, in whatever locale. */
-int wr_word_is(const char *word, const char *word_end, const char *name);
-
-#define WR_WHERE 512
-
-/* "name:line", which begins an error; of a very long name the end. Returns where. */
-const char *wr_where(const char *name, int64_t line, char where[WR_WHERE]);
-
-#define WR_QUOTE 64
-
-/* [begin, end) for an error message: at most 40 characters of it, other than printable ASCII as \xNN. Returns text. */
-const char *wr_quote(const char *begin, const char *end, char text[WR_QUOTE]);
 
 #endif

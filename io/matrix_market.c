@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "io/binary_file.h"
-#include "io/input_text.h"
+#include "io/input_line.h"
 #include "io/number.h"
 
 __extension__ typedef __int128 int128;

@@ -8,11 +8,11 @@
 #include <stdio.h>
 
 #include "config/status.h"
+#include "io/file_kind.h"
 
 /* matcode[0] M; [1] C coordinate, A array; [2] R real, I integer, P pattern, C complex; [3] G, S, K (skew), H (Hermitian). */
 typedef char MM_typecode[4];
 
-#define MM_BANNER "%%MatrixMarket"
 #define MM_MAX_LINE_LENGTH 1025
 
 #define mm_is_matrix(matcode) ((matcode)[0] == 'M')

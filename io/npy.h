@@ -9,8 +9,6 @@
 #include "io/input_text.h"
 #include "io/vector_file.h"
 
-#define WR_NPY_MAGIC "\223NUMPY"
-
 /* *values as of wr_vector_read, of an array with the shape (n,), (n, 1) or (1, n); on failure it may hold memory. */
 wr_status wr_npy_read(const wr_text *text, const wr_vector_need *need, double **values);
 
