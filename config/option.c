@@ -140,7 +140,7 @@ static int scan_decimal(const char *text, decimal *number) {
 }
 
 /* *value := the number, exactly. 0 when it is not whole. One that does not fit is clamped and sets *overflow. */
-static int whole_value(const decimal *number, int64_t *value, int *overflow) {
+static int integer_value(const decimal *number, int64_t *value, int *overflow) {
   int sign = number->negative ? -1 : 1;
   int64_t place = number->ndigits - 1 + number->exponent - number->nfraction; /* power of ten of the next digit */
   *value = 0;
@@ -162,7 +162,7 @@ static int whole_value(const decimal *number, int64_t *value, int *overflow) {
 }
 
 /* Compared as integers, since a double does not hold every int64; a bound beyond int64 does not limit. */
-static int whole_in_range(const wr_option *row, int64_t value) {
+static int integer_in_range(const wr_option *row, int64_t value) {
   if (row->min > -0x1p63) {
     if (row->min >= 0x1p63) return 0;
     if (row->above_min ? value <= (int64_t)floor(row->min) : value < (int64_t)ceil(row->min)) return 0;
@@ -174,15 +174,15 @@ static int whole_in_range(const wr_option *row, int64_t value) {
   return 1;
 }
 
-static wr_status set_whole(const wr_option *row, int64_t *value, const char *text, const char *where) {
+static wr_status set_integer(const wr_option *row, int64_t *value, const char *text, const char *where) {
   char buffer[SHOWN];
   decimal number;
   int64_t parsed;
   int overflow;
   if (!scan_decimal(text, &number)) return refuse(row, where, "'%s' is not a number", shown(text, buffer));
-  if (!whole_value(&number, &parsed, &overflow))
+  if (!integer_value(&number, &parsed, &overflow))
     return refuse(row, where, "%s is not a whole number", shown(text, buffer));
-  if (!whole_in_range(row, parsed)) return refuse_range(row, where, text);
+  if (!integer_in_range(row, parsed)) return refuse_range(row, where, text);
   if (overflow) return refuse(row, where, "%s does not fit in 64 bits", shown(text, buffer));
   *value = parsed;
   return WR_OK;
@@ -264,7 +264,7 @@ static wr_status set_row(const wr_option *row, void *settings, const char *text,
   void *value = (char *)settings + row->offset;
   switch (row->type) {
     case WR_OPTION_FLAG: return set_flag(row, value, text, where);
-    case WR_OPTION_INT: return set_whole(row, value, text, where);
+    case WR_OPTION_INT: return set_integer(row, value, text, where);
     case WR_OPTION_REAL: return set_real(row, value, text, where);
     case WR_OPTION_TEXT: return set_text(row, value, text, where);
     case WR_OPTION_CHOICE: return set_choice(row, value, text, where);
@@ -317,8 +317,8 @@ void wr_options_release(const wr_option *table, void *settings) {
 
 /* The fewest digits that strtod reads back to the same bits; 100 and 1e-9, not 1e+02 and 1e-09. */
 static void real_text(double value, char text[WORD]) {
-  int short_whole = value == floor(value) && fabs(value) < 1e6;
-  for (int digits = short_whole ? 6 : 1; digits <= DBL_DECIMAL_DIG; digits++) {
+  int is_short_integer = value == floor(value) && fabs(value) < 1e6;
+  for (int digits = is_short_integer ? 6 : 1; digits <= DBL_DECIMAL_DIG; digits++) {
     snprintf(text, WORD, "%.*g", digits, value);
     if (strtod(text, NULL) == value) break;
   }

@@ -78,8 +78,8 @@ static size_t part_of_word(const char *text, size_t room) {
 }
 
 /* Bytes of text that go on a line with this much room: up to the last blank that does not join a number and its unit, else
- * up to the last blank. 0: the first word does not fit here, but fits on a line of `whole` bytes. */
-static size_t bytes_that_fit(const char *text, size_t room, size_t whole) {
+ * up to the last blank. 0: the first word does not fit here, but fits on a line of `full` bytes. */
+static size_t bytes_that_fit(const char *text, size_t room, size_t full) {
   size_t length = strlen(text), last = 0;
   if (length <= room) return length;
   for (size_t at = room; at > 0; at--) {
@@ -88,22 +88,22 @@ static size_t bytes_that_fit(const char *text, size_t room, size_t whole) {
     if (!joins_number(text, at)) return at;
   }
   if (last > 0) return last;
-  return word_bytes(text) <= whole ? 0 : part_of_word(text, room);
+  return word_bytes(text) <= full ? 0 : part_of_word(text, room);
 }
 
 void wr_text_wrap(FILE *out, const char *text, int at, int indent) {
   int width = wr_text_width(out);
-  size_t whole = (size_t)(width - indent), room = (size_t)(width - at);
+  size_t full = (size_t)(width - indent), room = (size_t)(width - at);
   text = skip_blanks(text);
   for (;;) {
-    size_t bytes = bytes_that_fit(text, room, whole), printed = bytes;
+    size_t bytes = bytes_that_fit(text, room, full), printed = bytes;
     while (printed > 0 && is_blank(text[printed - 1])) printed--;
     for (size_t k = 0; k < printed; k++) fputc(is_blank(text[k]) ? ' ' : text[k], out);
     fputc('\n', out);
     text = skip_blanks(text + bytes);
     if (*text == '\0') return;
     fprintf(out, "%*s", indent, "");
-    room = whole;
+    room = full;
   }
 }
 

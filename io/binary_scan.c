@@ -168,13 +168,13 @@ static int64_t rows_in(const void *matrix, int64_t pieces) {
 
 wr_status wr_binary_scan_entries(wr_binary_scan *scan) {
   wr_csr *A = scan->A;
-  wr_csr_front front;
+  wr_csr_prefix prefix;
   int wrong = 0;
   uint64_t mirror = 0;
   work w;
   wr_status status;
   TRY(begin(&w, scan, A->nnz, WR_BINARY_COLUMNS, A->val != NULL ? WR_BINARY_VALUES : WR_BINARY_COLUMNS));
-  TRY(wr_csr_front_open(&front, scan->feed, w.npieces));
+  TRY(wr_csr_prefix_open(&prefix, scan->feed, w.npieces));
   wr_csr_feed_begin(scan->feed, A);
   if (w.npieces == 0) wr_csr_feed_ready(scan->feed, A->nrows);
 #pragma omp parallel for num_threads(scan->threads) schedule(dynamic, 1) reduction(| : wrong) reduction(+ : mirror)
@@ -182,9 +182,9 @@ wr_status wr_binary_scan_entries(wr_binary_scan *scan) {
     if (wr_failure_is_below(&w.failure, p)) continue;
     wr_status taken = take_entries(&w, p, &wrong, &mirror);
     wr_failure_note(&w.failure, p, taken);
-    if (taken == WR_OK) wr_csr_front_pass(&front, p, rows_in, A);
+    if (taken == WR_OK) wr_csr_prefix_pass(&prefix, p, rows_in, A);
   }
-  wr_csr_front_close(&front);
+  wr_csr_prefix_close(&prefix);
   TRY(wr_failure_report(&w.failure));
   scan->columns_wrong = (wrong & COLUMNS) || !borders_are_right(A);
   scan->values_wrong = (wrong & VALUES) != 0;

@@ -38,7 +38,7 @@ static int64_t read_at(int file, char *to, int64_t count, int64_t offset) {
 }
 
 /* All that is left in the file into memory; size: its bytes, or -1. */
-static wr_status read_whole(int file, int64_t size, const char *magic, wr_text *text) {
+static wr_status read_stream(int file, int64_t size, const char *magic, wr_text *text) {
   wr_stream stream = {.memory = NULL};
   wr_status status = wr_stream_read(file, text->name, size, magic, &stream);
   text->memory = stream.memory;
@@ -55,13 +55,13 @@ static wr_status open_file(int file, const char *magic, wr_text *text) {
   text->offset = lseek(file, 0, SEEK_CUR);
   text->size = facts.st_size - text->offset;
   /* Files of /proc say that they are regular and have no bytes: they are read as a pipe is. */
-  if (!S_ISREG(facts.st_mode) || text->offset < 0 || text->size <= 0) return read_whole(file, -1, magic, text);
+  if (!S_ISREG(facts.st_mode) || text->offset < 0 || text->size <= 0) return read_stream(file, -1, magic, text);
   int64_t got = read_at(file, head, sizeof head, text->offset);
   if (got < 0) return read_failed(text->name, errno);
   /* A file that begins wrongly may have no line ends at all: as a stream only its first block is read. */
   text->kind = wr_file_kind_of(head, got);
   if (text->kind == WR_FILE_GZIP || !wr_text_may_begin(head, got, magic))
-    return read_whole(file, text->size, magic, text);
+    return read_stream(file, text->size, magic, text);
   text->file = file;
   text->seconds = facts.st_mtim.tv_sec;
   text->nanoseconds = facts.st_mtim.tv_nsec;

@@ -9,10 +9,24 @@
 
 enum { TEXT_ROOM = 16, LABEL_ROOM = 256, INDENT = 12 };
 
-/* A labelled paragraph: "  times     init 0.31 s, ..." */
-static void print_labelled(FILE *out, const char *label, const wr_line *line) {
+/* Prints a labelled paragraph and empties it: "  times     init 0.31 s, ..." */
+static void print_labelled(FILE *out, const char *label, wr_line *line) {
   fprintf(out, "  %-*s", INDENT - 2, label);
   wr_line_print(out, line, INDENT, INDENT);
+  *line = (wr_line){0};
+}
+
+/* The same for a text; nothing if it is empty. */
+static void print_text(FILE *out, const char *label, const char *text) {
+  wr_line line = {0};
+  wr_line_add(&line, "%s", text);
+  if (text[0]) print_labelled(out, label, &line);
+}
+
+static void print_problem(FILE *out, const wr_problem_facts *problem) {
+  wr_line line = {0};
+  wr_line_add_problem(&line, problem);
+  print_labelled(out, "problem", &line);
 }
 
 /* The warning that precedes the outcome, or "". */
@@ -53,16 +67,8 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
     wr_line_add_direct(&line, problem, &result->direct);
     print_labelled(out, "direct", &line);
   }
-  if (result->changes[0]) {
-    wr_line changes = {0};
-    wr_line_add(&changes, "%s", result->changes);
-    print_labelled(out, "methods", &changes);
-  }
-  if (result->note[0]) {
-    wr_line note = {0};
-    wr_line_add(&note, "%s", result->note);
-    print_labelled(out, result->outcome == WR_CONVERGED ? "note" : "why", &note);
-  }
+  print_text(out, "methods", result->changes);
+  print_text(out, result->outcome == WR_CONVERGED ? "note" : "why", result->note);
 }
 
 static void print_backend(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
@@ -74,17 +80,10 @@ static void print_backend(FILE *out, const wr_problem_facts *problem, const wr_r
   wr_line_add(&line, ", epilogue %s", run->fused_epilogue ? "fused" : "separate");
   if (run->result.by == WR_BY_KERNEL) wr_line_add(&line, "; plain rows, one kernel for all iterations");
   print_labelled(out, "backend", &line);
-  line = (wr_line){0};
-  wr_line_add(&line, "%s", problem->place);
-  if (problem->place[0]) print_labelled(out, "device", &line);
-  line = (wr_line){0};
-  wr_line_add(&line, "%s", info->advice);
-  if (info->better) print_labelled(out, "advice", &line);
+  print_text(out, "device", problem->place);
+  if (info->better) print_text(out, "advice", info->advice);
   if (!verbose) return;
-  line = (wr_line){0};
-  wr_line_add(&line, "%s", info->line);
-  print_labelled(out, "plan", &line);
-  line = (wr_line){0};
+  print_text(out, "plan", info->line);
   wr_line_add(&line, "a multiply moves %s", wr_text_bytes(info->apply_bytes, text));
   if (run->apply_median > 0) wr_line_add(&line, ", %s/s", wr_text_bytes(info->apply_bytes / run->apply_median, text));
   if (run->apply_median > 0 && run->read_bandwidth > 0)
@@ -195,7 +194,6 @@ static void print_times(FILE *out, const wr_run *run) {
     separator = ", ";
   }
   print_labelled(out, "times", &line);
-  line = (wr_line){0};
   wr_line_add(&line, "end to end %s%s", wr_text_seconds(wr_ledger_end_to_end(&run->ledger), text), mark);
   if (run->verdict.level != WR_VERIFY_OFF)
     wr_line_add(&line, ", to verified answer %s", wr_text_seconds(wr_ledger_to_verified(&run->ledger), text));
@@ -206,15 +204,11 @@ static void print_times(FILE *out, const wr_run *run) {
 void wr_report_try(FILE *out, const wr_run *run) {
   const wr_advice *advice = &run->advice;
   wr_line line = {0};
-  wr_line_add(&line, "%s", advice->seen);
-  if (advice->seen[0]) print_labelled(out, "seen", &line);
-  line = (wr_line){0};
+  print_text(out, "seen", advice->seen);
   wr_line_add(&line, "%s%s", advice->remedy, advice->command[0] ? ":" : "");
   if (advice->remedy[0]) print_labelled(out, "try", &line);
   if (advice->command[0]) wr_command_print(out, advice->command, INDENT);
-  line = (wr_line){0};
-  wr_line_add(&line, "%s", advice->other);
-  if (advice->other[0]) print_labelled(out, "or", &line);
+  print_text(out, "or", advice->other);
 }
 
 void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
@@ -225,14 +219,8 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
     wr_line_add(&line, "%s: %s", run->error.status == WR_EUNAVAILABLE ? "not available" : "broke off", run->error.text);
     wr_line_print(out, &line, 0, 2);
   }
-  line = (wr_line){0};
-  wr_line_add_problem(&line, problem);
-  print_labelled(out, "problem", &line);
-  if (run->ran && run->error.status != WR_OK) {
-    line = (wr_line){0};
-    wr_line_add(&line, "%s", run->error.text);
-    print_labelled(out, "broke off", &line);
-  }
+  print_problem(out, problem);
+  if (run->ran && run->error.status != WR_OK) print_text(out, "broke off", run->error.text);
   print_backend(out, problem, run, verbose && run->ran);
   print_precond(out, &run->precond, verbose);
   if (run->ran) print_verdict(out, problem, run);
@@ -254,21 +242,15 @@ static void print_residual(FILE *out, const wr_problem_facts *problem, const wr_
   if (wr_certificate_is_doubtful(problem, c))
     wr_line_add(&line, ", but the backward error is %s: x may be useless", wr_text_real(c->backward, first));
   wr_line_print(out, &line, 0, 2);
-  line = (wr_line){0};
-  wr_line_add_problem(&line, problem);
-  print_labelled(out, "problem", &line);
-  line = (wr_line){0};
-  wr_line_add(&line, "%s", c->x);
-  print_labelled(out, "x", &line);
+  print_problem(out, problem);
+  print_text(out, "x", c->x);
   line = (wr_line){0};
   wr_line_add(&line, "%s%s, with an error of at most %s%s", wr_text_real(c->measure, first), unit,
               wr_text_bound(c->error, second), unit);
   print_labelled(out, "residual", &line);
-  line = (wr_line){0};
   wr_line_add(&line, "error %s, that of row %" PRId64 ": largest |b - A x| / (|A||x| + |b|)",
               wr_text_real(c->backward, first), c->backward_row + 1);
   print_labelled(out, "backward", &line);
-  line = (wr_line){0};
   wr_line_add(&line, "A, b and x, rounded to %s, change the residual by up to %s%s", problem->precision,
               wr_text_bound(c->attainable, first), unit);
   print_labelled(out, "rounding", &line);
@@ -285,21 +267,15 @@ static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_ce
   wr_line_add(&line, "L1 error <= %s", wr_text_bound(s->bound, first));
   if (!c->by_change) wr_line_add(&line, " (asked for %s)", wr_text_real(c->limit, second));
   wr_line_print(out, &line, 0, 2);
-  line = (wr_line){0};
-  wr_line_add_problem(&line, problem);
-  print_labelled(out, "problem", &line);
-  line = (wr_line){0};
-  wr_line_add(&line, "%s", c->x);
-  print_labelled(out, "scores", &line);
+  print_problem(out, problem);
+  print_text(out, "scores", c->x);
   line = (wr_line){0};
   wr_line_add(&line, "%s in L1, with an error of at most %s; divided by 1 - damping = %.6g",
               wr_text_real(c->measure, first), wr_text_bound(c->error, second), 1 - s->damping);
   print_labelled(out, "residual", &line);
-  line = (wr_line){0};
   wr_line_add(&line, "%.15g", s->sum);
   if (fabs(s->sum - 1) > 1e-14) wr_line_add(&line, ", off 1 by %s", wr_text_real(s->sum - 1, first));
   print_labelled(out, "sum", &line);
-  line = (wr_line){0};
   const char *nodes = wr_plural(s->nodes, "node", "nodes");
   if (s->proven == s->nodes)
     wr_line_add(&line, "proven for all %" PRId64 " %s", s->nodes, nodes);
@@ -315,7 +291,6 @@ static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_ce
   wr_line_add(&line, "node %" PRId64 ": a step changes its score %.6g by %s, more than any other", s->worst,
               s->worst_score, wr_text_real(s->worst_change, first));
   print_labelled(out, "worst", &line);
-  line = (wr_line){0};
   if (s->reading[0])
     wr_line_add(&line, "with an L1 error of about %s of their sum, these are scores of another definition: %s",
                 wr_text_bound(s->reading_bound, first), s->reading);

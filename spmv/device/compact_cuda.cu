@@ -20,7 +20,7 @@ static wr_status upload_divisors(wr_env *env, int64_t n, const double *values, i
   char *room = NULL;
   int64_t words = (n * bytes + 3) / 4;
   TRY(wr_alloc_zeroed(&room, words, 4, what));
-  wr_whole_pack(values, n, bytes, room);
+  wr_reciprocal_pack(values, n, bytes, room);
   TRY(wr_device_alloc_zeroed(env, &v->data, words, 4, what));
   TRY(wr_device_upload(env, v->data, room, words, WR_AS_4_BYTES));
   v->n = n, v->type = env->type, v->place = WR_CUDA, v->id = wr_vec_new_id(), v->writes = 1,

@@ -72,7 +72,7 @@ int wr_reciprocal_bytes(const double *values, int64_t n) {
   return most < 0x1p8 ? 1 : most < 0x1p16 ? 2 : most < 0x1p32 ? 4 : 0;
 }
 
-void wr_whole_pack(const double *values, int64_t n, int bytes, void *room) {
+void wr_reciprocal_pack(const double *values, int64_t n, int bytes, void *room) {
 #pragma omp parallel for schedule(static) if (n >= PARALLEL_FROM)
   for (int64_t i = 0; i < n; i++) {
     uint32_t divisor = (uint32_t)divisor_of(values[i]);

@@ -26,7 +26,7 @@ void wr_unpack_elements(void *to, const void *room, int64_t count, wr_conversion
 /* Compact vectors (wr_vec): the bytes, 1, 2 or 4, of the largest integer of which one of values[n] is the reciprocal; 0 if some
  * value is neither 0 nor the reciprocal of an integer below 2^32. pack: room[n] := these integers, 0 for 0. */
 int wr_reciprocal_bytes(const double *values, int64_t n);
-void wr_whole_pack(const double *values, int64_t n, int bytes, void *room);
+void wr_reciprocal_pack(const double *values, int64_t n, int bytes, void *room);
 
 WR_C_END
 #endif

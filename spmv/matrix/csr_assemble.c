@@ -32,7 +32,7 @@ typedef struct assembly {
   int64_t ntasks;
   int64_t *first;     /* [ntasks + 1] the first row of each task                                         */
   int64_t *distinct;  /* [ntasks + 1] entries of a task's rows less duplicates; then their sum before it */
-  wr_csr_front front; /* the tasks with final rows                                                       */
+  wr_csr_prefix prefix; /* the tasks with final rows                                                       */
 } assembly;
 
 static void free_chunk(wr_triplet_chunk *chunk) {
@@ -214,11 +214,11 @@ static void choose_tasks(assembly *a) {
 }
 
 /* Announces A, of which no row is final yet. */
-static void begin_front(assembly *a, wr_csr *A) {
-  if (a->front.feed == NULL) return;
-  memset(a->front.done, 0, (size_t)a->ntasks);
-  a->front.passed = 0;
-  wr_csr_feed_begin(a->front.feed, A);
+static void begin_prefix(assembly *a, wr_csr *A) {
+  if (a->prefix.feed == NULL) return;
+  memset(a->prefix.done, 0, (size_t)a->ntasks);
+  a->prefix.passed = 0;
+  wr_csr_feed_begin(a->prefix.feed, A);
 }
 
 static int64_t first_row(const void *context, int64_t task) { return ((const assembly *)context)->first[task]; }
@@ -235,7 +235,7 @@ static wr_status sort_rows(assembly *a) {
     for (int64_t t = 0; t < a->ntasks; t++) {
       for (int64_t i = a->first[t]; i < a->first[t + 1]; i++) failed += sort_row(a->A, i, &s, &a->distinct[t]) != WR_OK;
       if (a->distinct[t] == row_ptr[a->first[t + 1]] - row_ptr[a->first[t]])
-        wr_csr_front_pass(&a->front, t, first_row, a);
+        wr_csr_prefix_pass(&a->prefix, t, first_row, a);
     }
     wr_row_scratch_free(&s);
   }
@@ -268,7 +268,7 @@ static wr_status merge(assembly *a, wr_duplicates duplicates) {
   wr_status status = wr_csr_create(A->nrows, A->ncols, a->distinct[a->ntasks], values, &B);
   if (status != WR_OK) return status;
   B->symmetric = A->symmetric;
-  begin_front(a, B);
+  begin_prefix(a, B);
   int64_t overflow = A->nrows; /* the first row with a sum that overflows */
 #pragma omp parallel for num_threads(a->threads) schedule(dynamic, 1) reduction(min : overflow)
   for (int64_t t = 0; t < a->ntasks; t++) {
@@ -278,7 +278,7 @@ static wr_status merge(assembly *a, wr_duplicates duplicates) {
       B->row_ptr[i + 1] = k = merge_row(A, i, B, k, &finite);
       if (!finite && i < overflow) overflow = i;
     }
-    wr_csr_front_pass(&a->front, t, first_row, a);
+    wr_csr_prefix_pass(&a->prefix, t, first_row, a);
   }
   wr_csr_free(A);
   a->A = B;
@@ -296,7 +296,7 @@ static wr_status allocate(assembly *a, const wr_csr_feed *feed, int64_t count) {
   if (status == WR_OK) status = wr_alloc_zeroed(&a->begin, a->nbuckets + 1, sizeof *a->begin, "counting entries");
   if (status == WR_OK) status = wr_alloc_zeroed(&a->first, a->ntasks + 1, sizeof *a->first, "counting entries");
   if (status == WR_OK) status = wr_alloc_zeroed(&a->distinct, a->ntasks + 1, sizeof *a->distinct, "counting entries");
-  if (status == WR_OK) status = wr_csr_front_open(&a->front, feed, a->ntasks);
+  if (status == WR_OK) status = wr_csr_prefix_open(&a->prefix, feed, a->ntasks);
   return status;
 }
 
@@ -313,7 +313,7 @@ wr_status wr_csr_assemble_for(const wr_csr_feed *feed, wr_triplets *triplets, wr
   TRY(count_all(&a, &nnz));
   TRY(wr_csr_create(triplets->nrows, triplets->ncols, nnz, values, &a.A));
   a.A->symmetric = triplets->symmetry == WR_SYMMETRIC;
-  begin_front(&a, a.A);
+  begin_prefix(&a, a.A);
   TRY(wr_alloc(&a.row, nnz, sizeof *a.row, "the rows of the entries"));
   scatter(&a);
   TRY(order_buckets(&a));
@@ -332,7 +332,7 @@ done:
   wr_free(a.begin);
   wr_free(a.first);
   wr_free(a.distinct);
-  wr_csr_front_close(&a.front);
+  wr_csr_prefix_close(&a.prefix);
   return status;
 }
 

@@ -31,20 +31,20 @@ static inline void wr_csr_feed_ready(const wr_csr_feed *feed, int64_t rows) {
 }
 
 /* Consecutive parts of the rows that threads complete in any order; reports the completed prefix to a feed. */
-typedef struct wr_csr_front {
+typedef struct wr_csr_prefix {
   const wr_csr_feed *feed;
   int64_t passed; /* number of leading parts that are all done */
   int64_t nparts;
   char *done;     /* [nparts]                                                     */
-} wr_csr_front;
+} wr_csr_prefix;
 
-wr_status wr_csr_front_open(wr_csr_front *front, const wr_csr_feed *feed, int64_t nparts); /* WR_ENOMEM */
+wr_status wr_csr_prefix_open(wr_csr_prefix *prefix, const wr_csr_feed *feed, int64_t nparts); /* WR_ENOMEM */
 
 /* Marks part `part` as final. If the completed prefix grows, to n parts, the feed's `ready` gets rows_before(context, n), the
  * number of rows that lie in these parts. Any thread may call this. */
-void wr_csr_front_pass(wr_csr_front *front, int64_t part, int64_t (*rows_before)(const void *context, int64_t n),
-                       const void *context);
-void wr_csr_front_close(wr_csr_front *front); /* also of a zeroed one */
+void wr_csr_prefix_pass(wr_csr_prefix *prefix, int64_t part, int64_t (*rows_before)(const void *context, int64_t n),
+                        const void *context);
+void wr_csr_prefix_close(wr_csr_prefix *prefix); /* also of a zeroed one */
 
 /* The index of the first of count values that is beyond the range of f32; count if there is none. */
 int64_t wr_first_beyond_f32(const double *values, int64_t count);

@@ -6,9 +6,9 @@
 
 enum { LANES = 32, CLASS = 4, CLASSES = WR_LU_LONGEST / CLASS + 1 }; /* unknowns are sorted by length / CLASS */
 
-/* The unknowns of one factor, in an order in which each is behind those that it needs. An unknown adds up entries
+/* The unknowns of one triangular factor, in an order in which each is behind those that it needs. An unknown adds up entries
  * begin..begin + length of the factor or, if begin is negative, the unknowns ~begin..~begin + length. */
-typedef struct half {
+typedef struct triangle {
   int64_t n, count; /* rows, unknowns */
   const int64_t *ptr;
   const int32_t *col;
@@ -22,12 +22,12 @@ typedef struct half {
   int32_t *place;  /* [count] the inverse of sorted                                      */
   int32_t *level_row; /* [levels + 1] where in sorted a level begins                     */
   int64_t levels;
-} half;
+} triangle;
 
-static void half_free(half *h) {
+static void triangle_free(triangle *h) {
   void *const blocks[] = {h->begin, h->length, h->row, h->of, h->level, h->sorted, h->place, h->level_row};
   for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) wr_free(blocks[k]);
-  *h = (half){0};
+  *h = (triangle){0};
 }
 
 static int64_t parts_of(int64_t length) { return (length + WR_LU_LONGEST - 1) / WR_LU_LONGEST; }
@@ -39,13 +39,13 @@ static int64_t unknowns_of(int64_t length) {
   return count;
 }
 
-static void add_unknown(half *h, int64_t begin, int64_t length, int64_t row) {
+static void add_unknown(triangle *h, int64_t begin, int64_t length, int64_t row) {
   h->begin[h->count] = begin, h->length[h->count] = (int32_t)length, h->row[h->count] = (int32_t)row;
   h->count++;
 }
 
 /* A row with too many entries first gets unknowns for its parts, whose sum it then is. */
-static void add_row(half *h, int64_t i) {
+static void add_row(triangle *h, int64_t i) {
   int64_t begin = h->ptr[i], length = h->ptr[i + 1] - begin;
   while (length > WR_LU_LONGEST) {
     int64_t first = h->count, parts = parts_of(length);
@@ -61,11 +61,11 @@ static void add_row(half *h, int64_t i) {
 }
 
 /* The unknown that entry k of unknown u refers to. */
-static int64_t input_of(const half *h, int64_t u, int64_t k) {
+static int64_t input_of(const triangle *h, int64_t u, int64_t k) {
   return h->begin[u] < 0 ? ~h->begin[u] + k : h->of[h->col[h->begin[u] + k]];
 }
 
-static void find_levels(half *h) {
+static void find_levels(triangle *h) {
   for (int64_t u = 0; u < h->count; u++) {
     int32_t level = 0;
     for (int64_t k = 0; k < h->length[u]; k++) {
@@ -78,7 +78,7 @@ static void find_levels(half *h) {
 }
 
 /* By length, then by level, both stable. */
-static wr_status sort(half *h) {
+static wr_status sort(triangle *h) {
   wr_status status;
   int32_t *by_length = NULL, start[CLASSES + 1] = {0};
   TRY(wr_alloc(&by_length, h->count, sizeof *by_length, "the order of levels"));
@@ -98,12 +98,12 @@ done:
   return status;
 }
 
-static wr_status half_make(half *h, int64_t n, const int64_t *ptr, const int32_t *col, const double *val,
-                           int is_upper) {
+static wr_status triangle_make(triangle *h, int64_t n, const int64_t *ptr, const int32_t *col, const double *val,
+                               int is_upper) {
   wr_status status;
   const char *what = "the unknowns of a triangular factor";
   int64_t count = 0;
-  *h = (half){.n = n, .ptr = ptr, .col = col, .val = val};
+  *h = (triangle){.n = n, .ptr = ptr, .col = col, .val = val};
   for (int64_t i = 0; i < n; i++) count += unknowns_of(ptr[i + 1] - ptr[i]);
   if (count > INT32_MAX / 2 - 64) TRY(wr_fail(WR_EUNAVAILABLE, "triangular factors of %lld rows", (long long)n));
   TRY(wr_alloc(&h->begin, count, sizeof *h->begin, what));
@@ -133,7 +133,7 @@ static int log_lanes_for(int64_t length, int64_t unknowns) {
 
 /* The next slice of a level, from unknown k of `sorted` on: *shape without the bit of U; returns its number of unknowns. An
  * unknown of less than half of the first one's length begins another slice. */
-static int64_t next_slice(const half *h, int64_t k, int64_t level_begin, int64_t level_end, uint32_t *shape) {
+static int64_t next_slice(const triangle *h, int64_t k, int64_t level_begin, int64_t level_end, uint32_t *shape) {
   int64_t longest = 0, first = h->length[h->sorted[k]], count = 0;
   int log_lanes = log_lanes_for(first, level_end - level_begin);
   for (; count < LANES >> log_lanes && k + count < level_end; count++) {
@@ -148,7 +148,7 @@ static int64_t next_slice(const half *h, int64_t k, int64_t level_begin, int64_t
 
 /* s->slice[..], level_slice[..] := those of a factor whose first unknown is `base`, if there is room for them already; counts
  * them in s->slices and s->groups. level: of the first level, in level_slice. */
-static void cut(const half *h, int64_t base, int64_t level, int is_upper, wr_lu_slices *s) {
+static void cut(const triangle *h, int64_t base, int64_t level, int is_upper, wr_lu_slices *s) {
   for (int64_t v = 0; v < h->levels; v++) {
     int64_t begin = h->level_row[v], end = h->level_row[v + 1], count;
     if (s->slice) s->level_slice[level + v] = (int32_t)s->slices;
@@ -163,7 +163,7 @@ static void cut(const half *h, int64_t base, int64_t level, int is_upper, wr_lu_
   }
 }
 
-static void cut_both(const half *lower, const half *upper, wr_lu_slices *s) {
+static void cut_both(const triangle *lower, const triangle *upper, wr_lu_slices *s) {
   s->slices = s->groups = 0;
   cut(lower, 0, 0, 0, s);
   cut(upper, lower->count, lower->levels, 1, s);
@@ -223,8 +223,8 @@ static int32_t column_for(const wr_lu_slices *s, const level_view *view, int64_t
 }
 
 /* Entries of lane l of a slice. base: the first unknown of its factor. */
-static void fill_lane(const half *h, int64_t base, wr_lu_slices *s, const wr_lu_slice *slice, const level_view *view,
-                      int l) {
+static void fill_lane(const triangle *h, int64_t base, wr_lu_slices *s, const wr_lu_slice *slice,
+                      const level_view *view, int l) {
   int width = slice->shape & 255, count = (int)(slice->shape >> 8 & 31) + 1, log_lanes = slice->shape >> 13 & 7;
   int64_t at = LANES * (int64_t)slice->group + l;
   int64_t u = l >> log_lanes < count ? h->sorted[slice->first - base + (l >> log_lanes)] : -1;
@@ -252,7 +252,7 @@ static int32_t last_input(const wr_lu_slices *s, const wr_lu_slice *slice) {
   return last;
 }
 
-static void fill_level(const half *h, int64_t base, wr_lu_slices *s, int64_t level, const level_view *view,
+static void fill_level(const triangle *h, int64_t base, wr_lu_slices *s, int64_t level, const level_view *view,
                        wr_lu_gates gates) {
   int64_t begin = s->level_slice[level], end = s->level_slice[level + 1];
   int32_t gate = level_gate(s, level, view, gates);
@@ -264,7 +264,7 @@ static void fill_level(const half *h, int64_t base, wr_lu_slices *s, int64_t lev
   }
 }
 
-static void fill(const half *lower, const half *upper, wr_lu_gates gates, wr_lu_slices *s) {
+static void fill(const triangle *lower, const triangle *upper, wr_lu_gates gates, wr_lu_slices *s) {
   for (int64_t p = 0; p < s->phases; p++) {
     int64_t level = s->phase[p].level;
     level_view view = {s->phase[p].levels ? s->slice[s->phase[p].begin].first : s->unknowns, 0};
@@ -277,7 +277,7 @@ static void fill(const half *lower, const half *upper, wr_lu_gates gates, wr_lu_
 }
 
 /* source, into and inverse of all unknowns. */
-static void fill_unknowns(const wr_lu *lu, const half *lower, const half *upper, wr_lu_slices *s) {
+static void fill_unknowns(const wr_lu *lu, const triangle *lower, const triangle *upper, wr_lu_slices *s) {
   for (int64_t k = 0; k < s->lower; k++) {
     int32_t i = lower->row[lower->sorted[k]];
     s->source[k] = i < 0 || lu->order == NULL ? i : lu->order[i];
@@ -307,11 +307,11 @@ done:
 
 wr_status wr_lu_slices_make(const wr_lu *lu, int merged, wr_lu_gates gates, wr_lu_slices *s) {
   wr_status status;
-  half lower = {0}, upper = {0};
+  triangle lower = {0}, upper = {0};
   wr_lu_slice *slice = NULL;
   *s = (wr_lu_slices){.n = lu->n};
-  TRY(half_make(&lower, lu->n, lu->l_ptr, lu->l_col, lu->l_val, 0));
-  TRY(half_make(&upper, lu->n, lu->u_ptr, lu->u_col, lu->u_val, 1));
+  TRY(triangle_make(&lower, lu->n, lu->l_ptr, lu->l_col, lu->l_val, 0));
+  TRY(triangle_make(&upper, lu->n, lu->u_ptr, lu->u_col, lu->u_val, 1));
   s->lower = lower.count, s->unknowns = lower.count + upper.count;
   s->lower_levels = lower.levels, s->upper_levels = upper.levels;
   cut_both(&lower, &upper, s);
@@ -325,7 +325,7 @@ wr_status wr_lu_slices_make(const wr_lu *lu, int merged, wr_lu_gates gates, wr_l
   fill(&lower, &upper, gates, s);
   fill_unknowns(lu, &lower, &upper, s);
 done:
-  half_free(&lower), half_free(&upper);
+  triangle_free(&lower), triangle_free(&upper);
   if (status != WR_OK) wr_lu_slices_free(s);
   return status;
 }
