@@ -5,6 +5,7 @@
 
 #include "config/memory.h"
 #include "solvers/elements.h"
+#include "solvers/matrix_facts.h"
 #include "spmv/matrix/csr_argument.h"
 #include "spmv/matrix/transpose.h"
 #include "spmv/device/vec_argument.h"
@@ -209,6 +210,7 @@ wr_status wr_graph_finish(wr_graph *graph, wr_env *device) {
   if (there && status == WR_ENOMEM) status = finish_here(graph);
   if (status == WR_OK && by_columns(graph)) status = make_scale(graph);
   if (graph->flow == NULL && status == WR_OK) graph->flow = graph->links;
+  graph->symmetric = wr_is_symmetric(graph->links);
   if (device && graph->flow != graph->links) wr_csr_forget_device(graph->links);
   if (status != WR_OK) wr_graph_free(graph);
   return status;
