@@ -7,6 +7,7 @@
 #include "config/memory.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/matrix/csr_argument.h"
+#include "spmv/matrix/matrix_facts.h"
 #include "spmv/matrix/transpose.h"
 
 enum { PARALLEL_FROM = 1 << 14, PARTS = 256 }; /* elements from which waking threads pays; parts of a sum */
@@ -209,6 +210,7 @@ wr_status wr_graph_finish(wr_graph *graph, wr_env *device) {
   if (there && status == WR_ENOMEM) status = finish_here(graph);
   if (status == WR_OK && by_columns(graph)) status = make_scale(graph);
   if (graph->flow == NULL && status == WR_OK) graph->flow = graph->links;
+  graph->symmetric = wr_is_symmetric(graph->links);
   if (device && graph->flow != graph->links) wr_csr_forget_device(graph->links);
   if (status != WR_OK) wr_graph_free(graph);
   return status;

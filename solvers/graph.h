@@ -10,6 +10,7 @@
 typedef struct wr_graph {
   wr_csr *links;       /* as parsed, borrowed; entry (i, j) is i -> j, or j -> i with edges_in                          */
   int edges_in;
+  int symmetric;       /* 1: each link has its mirror image, of the same weight; set by finish                          */
   wr_csr *flow;        /* row i: the pages that link to i. A pattern; with weights: weight / out-weight of the source.  */
                        /* It may be on the device alone (csr.h)                                                         */
   int owns_flow;       /* 0: flow is the parsed matrix itself                                                           */

@@ -165,6 +165,8 @@ done:
 
 static wr_status check_options(const wr_pagerank_options *o, const char *function) {
   if (o == NULL) return wr_refuse(function, "options is NULL");
+  if (o->method != WR_PAGERANK_POWER)
+    return wr_refuse(function, "options->method is %d; it is WR_PAGERANK_POWER", (int)o->method);
   if (!(o->damping >= 0 && o->damping < 1))
     return wr_refuse(function, "options->damping is %g; it is in [0, 1)", o->damping);
   if (!(o->tolerance > 0) || isinf(o->tolerance))

@@ -8,7 +8,11 @@
 #include "solvers/solver.h"
 #include "spmv/spmv.h"
 
+/* How the ranks are iterated. CHEBYSHEV is for graphs whose links are symmetric (wr_graph.symmetric). */
+typedef enum wr_pagerank_method { WR_PAGERANK_POWER, WR_PAGERANK_CHEBYSHEV } wr_pagerank_method;
+
 typedef struct wr_pagerank_options {
+  wr_pagerank_method method;
   double damping;         /* d, 0 <= d < 1                                                              */
   double tolerance;       /* > 0: on change * d / (1 - d), the bound of the L1 error; or on the change   */
   int stop_on_change;

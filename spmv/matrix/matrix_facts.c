@@ -88,9 +88,11 @@ static int is_symmetric(const wr_csr *A, int is_positive) {
   return !differs && above == below;
 }
 
-int wr_is_symmetric_positive(const wr_csr *A) {
-  return A && A->row_ptr && A->col && A->nrows == A->ncols && is_symmetric(A, 1);
-}
+static int is_square(const wr_csr *A) { return A && A->row_ptr && A->col && A->nrows == A->ncols; }
+
+int wr_is_symmetric_positive(const wr_csr *A) { return is_square(A) && is_symmetric(A, 1); }
+
+int wr_is_symmetric(const wr_csr *A) { return is_square(A) && (A->symmetric || is_symmetric(A, 0)); }
 
 /* 1 if two diagonal elements and an entry beside them, A being symmetric, show eigenvalues of both signs. */
 static int has_negative_minor(const wr_csr *A, const double *diagonal) {

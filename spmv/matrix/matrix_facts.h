@@ -28,6 +28,9 @@ wr_status wr_matrix_facts_find(const wr_csr *A, wr_matrix_facts *facts);
  * arrays. Values NULL count as 1. */
 int wr_is_symmetric_positive(const wr_csr *A);
 
+/* The same with any numbers on the diagonal; at once 1 where A->symmetric says so. */
+int wr_is_symmetric(const wr_csr *A);
+
 /* In a row of A with entries of 0 alone, or without any, the residual is b[i] whatever x is. WR_EINPUT, with the first such
  * row, if these elements of b alone keep ||b - A x|| above both tolerance * ||b|| and atol. b: [A->nrows]. One pass over the
  * rows. */

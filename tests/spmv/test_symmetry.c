@@ -1,14 +1,15 @@
-/* Whether a matrix is symmetric with a positive diagonal: on small pictures, and on a matrix of so many rows that threads share
+/* Whether a matrix is symmetric, and its diagonal positive: on small pictures, and on a matrix of so many rows that threads share
  * them, with one fault at any place. */
 #include "spmv/matrix/matrix_facts.h"
 #include "tests/solvers/ground.h"
 
 enum { SIZE = 70000 }; /* rows, more than one thread looks at alone */
 
-static void expect(int expected, int64_t n, const double *picture, const char *what) {
+static void expect(int expected, int symmetric, int64_t n, const double *picture, const char *what) {
   wr_csr *A = matrix_of_picture(n, picture);
   CASE(what);
   CHECKF(wr_is_symmetric_positive(A) == expected, "not %d", expected);
+  CHECKF(wr_is_symmetric(A) == symmetric, "symmetric: not %d", symmetric);
   wr_csr_free(A);
 }
 
@@ -63,20 +64,20 @@ static void test_zeros(void) {
 }
 
 int main(void) {
-  expect(1, 1, (const double[]){3}, "n = 1");
-  expect(0, 1, (const double[]){-3}, "n = 1, negative");
-  expect(0, 1, (const double[]){0}, "n = 1, empty");
-  expect(1, 3, (const double[]){2, -1, 0, -1, 2, 5, 0, 5, 1}, "symmetric, indefinite");
-  expect(0, 3, (const double[]){2, -1, 0, 1, 2, 5, 0, 5, 1}, "another value");
-  expect(0, 3, (const double[]){2, 1, 0, 0, 2, 5, 0, 5, 1}, "an entry above the diagonal without its image");
-  expect(0, 3, (const double[]){2, 0, 0, 1, 2, 5, 0, 5, 1}, "an entry below the diagonal without its image");
-  expect(0, 3, (const double[]){2, 1, 0, 1, 0, 5, 0, 5, 1}, "no diagonal element");
-  expect(0, 2, (const double[]){1, NAN, NAN, 1}, "NaN");
-  expect(0, 2, (const double[]){NAN, 1, 1, 1}, "NaN on the diagonal");
+  expect(1, 1, 1, (const double[]){3}, "n = 1");
+  expect(0, 1, 1, (const double[]){-3}, "n = 1, negative");
+  expect(0, 1, 1, (const double[]){0}, "n = 1, empty");
+  expect(1, 1, 3, (const double[]){2, -1, 0, -1, 2, 5, 0, 5, 1}, "symmetric, indefinite");
+  expect(0, 0, 3, (const double[]){2, -1, 0, 1, 2, 5, 0, 5, 1}, "another value");
+  expect(0, 0, 3, (const double[]){2, 1, 0, 0, 2, 5, 0, 5, 1}, "an entry above the diagonal without its image");
+  expect(0, 0, 3, (const double[]){2, 0, 0, 1, 2, 5, 0, 5, 1}, "an entry below the diagonal without its image");
+  expect(0, 1, 3, (const double[]){2, 1, 0, 1, 0, 5, 0, 5, 1}, "no diagonal element");
+  expect(0, 0, 2, (const double[]){1, NAN, NAN, 1}, "NaN");
+  expect(0, 0, 2, (const double[]){NAN, 1, 1, 1}, "NaN on the diagonal");
   CASE("arguments");
   CHECK(wr_is_symmetric_positive(NULL) == 0);
   wr_csr bare = {.nrows = 2, .ncols = 2};
-  CHECK(wr_is_symmetric_positive(&bare) == 0);
+  CHECK(wr_is_symmetric_positive(&bare) == 0 && wr_is_symmetric(&bare) == 0 && wr_is_symmetric(NULL) == 0);
   test_zeros();
   test_many_rows();
   return wr_test_report("symmetry");
