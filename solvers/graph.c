@@ -5,9 +5,11 @@
 
 #include "config/elements.h"
 #include "config/memory.h"
+#include "solvers/hub_order.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/matrix/csr_argument.h"
 #include "spmv/matrix/matrix_facts.h"
+#include "spmv/matrix/renumber.h"
 #include "spmv/matrix/transpose.h"
 
 enum { PARALLEL_FROM = 1 << 14, PARTS = 256 }; /* elements from which waking threads pays; parts of a sum */
@@ -201,6 +203,31 @@ done:
   return status;
 }
 
+wr_status wr_graph_order(wr_graph *graph, int64_t from_nodes) {
+  WR_REFUSE_IF(graph == NULL || graph->links == NULL, "graph is %s", graph ? "not begun" : "NULL");
+  WR_REFUSE_IF(graph->flow, "graph is finished");
+  WR_REFUSE_IF(graph->order, "graph has an order");
+  return by_columns(graph) ? WR_OK : wr_hub_order_find(graph->links, from_nodes, &graph->order);
+}
+
+/* Replaces the flow by one in g->order; device NULL: on the host. */
+static wr_status renumber_flow(wr_graph *g, wr_env *device) {
+  wr_status status;
+  wr_csr *flow = NULL;
+  int32_t *place = NULL;
+  TRY(wr_alloc(&place, g->n, sizeof *place, "an order of nodes"));
+#pragma omp parallel for schedule(static) if (g->n > PARALLEL_FROM)
+  for (int64_t k = 0; k < g->n; k++) place[g->order[k]] = (int32_t)k;
+  TRY(device ? wr_csr_renumber_device(g->flow, device, place, &flow) : wr_csr_renumber(g->flow, place, &flow));
+  if (g->owns_flow) wr_csr_free(g->flow);
+  g->flow = flow, g->owns_flow = 1;
+done:
+  wr_free(place);
+  if (status != WR_ENOMEM) return status;
+  wr_free(g->order), g->order = NULL; /* the flow serves as it is */
+  return WR_OK;
+}
+
 wr_status wr_graph_finish(wr_graph *graph, wr_env *device) {
   WR_REFUSE_IF(graph == NULL || graph->links == NULL, "graph is %s", graph ? "not begun" : "NULL");
   wr_status status = device ? wr_env_check_open(device, "device", __func__) : WR_OK;
@@ -210,6 +237,7 @@ wr_status wr_graph_finish(wr_graph *graph, wr_env *device) {
   if (there && status == WR_ENOMEM) status = finish_here(graph);
   if (status == WR_OK && by_columns(graph)) status = make_scale(graph);
   if (graph->flow == NULL && status == WR_OK) graph->flow = graph->links;
+  if (graph->order && status == WR_OK) status = renumber_flow(graph, graph->flow->row_ptr && !there ? NULL : device);
   graph->symmetric = wr_is_symmetric(graph->links);
   if (device && graph->flow != graph->links) wr_csr_forget_device(graph->links);
   if (status != WR_OK) wr_graph_free(graph);
@@ -239,6 +267,18 @@ double wr_graph_link_weight(const wr_graph *g, const double *ranks) {
   return wr_compensated_sum(parts, PARTS);
 }
 
+void wr_graph_arrange(const wr_graph *g, const double *by_page, double *by_row) {
+  if (g == NULL || by_page == NULL || by_row == NULL) return;
+#pragma omp parallel for schedule(static) if (g->n > PARALLEL_FROM)
+  for (int64_t k = 0; k < g->n; k++) by_row[k] = by_page[g->order ? g->order[k] : k];
+}
+
+void wr_graph_restore(const wr_graph *g, const double *by_row, double *by_page) {
+  if (g == NULL || by_page == NULL || by_row == NULL) return;
+#pragma omp parallel for schedule(static) if (g->n > PARALLEL_FROM)
+  for (int64_t k = 0; k < g->n; k++) by_page[g->order ? g->order[k] : k] = by_row[k];
+}
+
 void wr_graph_free(wr_graph *graph) {
   if (graph == NULL) return;
   if (graph->owns_flow) wr_csr_free(graph->flow);
@@ -246,5 +286,6 @@ void wr_graph_free(wr_graph *graph) {
   wr_free(graph->out_weight);
   wr_free(graph->teleport);
   wr_free(graph->start);
+  wr_free(graph->order);
   *graph = (wr_graph){0};
 }

@@ -19,6 +19,7 @@ typedef struct wr_graph {
   double *out_weight;  /* [n] sum of the out-links' weights; NULL: their number, the length of a row of the links        */
   double *teleport;    /* [n] where the surfer jumps to, sum 1; NULL: uniformly                                         */
   double *start;       /* [n] first guess, sum 1; NULL: the teleport                                                    */
+  int32_t *order;      /* [n] the page of each row and column of the flow; NULL: they have the numbers of the pages     */
 } wr_graph;
 
 /* links must outlive the graph; teleport and start ([n], >= 0, or NULL) are taken over and normalised, whatever happens.
@@ -32,6 +33,11 @@ wr_status wr_graph_build(wr_csr *links, int edges_in, double *teleport, double *
  * unless it is the flow's. Both ways give the same bits. After an error of any of them there is nothing to be freed. */
 wr_status wr_graph_begin(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph);
 wr_status wr_graph_upload(wr_graph *graph, struct wr_env *device);
+
+/* Optional, between begin and finish: lets finish renumber the flow's rows and columns by hubs (hub_order.h), if the graph has
+ * from_nodes pages or more and a sample of its links says that this pays. Only graph->order and the flow depend on it. Pages
+ * stay as they are where edges_in is set and the links are not known to be symmetric. WR_ENOMEM: they stay, too. */
+wr_status wr_graph_order(wr_graph *graph, int64_t from_nodes);
 wr_status wr_graph_finish(wr_graph *graph, struct wr_env *device);
 
 /* 1 if the links as parsed are uploaded to a device that stores this type: to be finished there (all_there: finish will get the
@@ -46,6 +52,10 @@ static inline double wr_graph_out_weight(const wr_graph *graph, int64_t i) {
   if (graph->out_weight) return graph->out_weight[i];
   return (double)(graph->links->row_ptr[i + 1] - graph->links->row_ptr[i]);
 }
+
+/* by_row[n] := by_page[n] in the order of the flow's rows, and back. The arrays are disjoint. */
+void wr_graph_arrange(const wr_graph *graph, const double *by_page, double *by_row);
+void wr_graph_restore(const wr_graph *graph, const double *by_row, double *by_page);
 
 void wr_graph_free(wr_graph *graph); /* a zeroed one is fine */
 
