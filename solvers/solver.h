@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "config/status.h"
+#include "config/watch.h"
 
 /* Not converging is a result, not an error. name, title, exit code */
 #define WR_OUTCOME_LIST(X)                   \
@@ -44,10 +45,15 @@ typedef struct wr_monitor {
   double deadline; /* seconds of CLOCK_MONOTONIC, compared whenever the solver waits; once they have passed, the solve */
                    /* ends with its best iterate. 0: none                                                              */
   wr_history *history;
+  void (*preparing)(void *context, const char *what, double share); /* wr_watch.progress, of preparations (config/watch.h) */
 } wr_monitor;
 
 /* The outcome of work that has to end early, or 0. A signal wins over the deadline. 0 for NULL. */
 int wr_monitor_ends(const wr_monitor *monitor);
+
+/* A watch for preparations that ends where the monitor ends, and tells it how far they are. It refers to the monitor, which may
+ * be NULL. */
+wr_watch wr_monitor_watch(const wr_monitor *monitor);
 
 /* How iterations are repeated: by the host, by the device as a graph of launches, or by one resident kernel. */
 typedef enum wr_repeated { WR_BY_HOST, WR_BY_GRAPH, WR_BY_KERNEL } wr_repeated;

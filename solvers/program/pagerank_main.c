@@ -38,12 +38,12 @@ static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   return step * fmin(needed, (double)s->iterations) * (double)s->repeat;
 }
 
-static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts,
-                              void *problem) {
+static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
+                              wr_problem_facts *facts, void *problem) {
   wr_status status = WR_OK;
   wr_vector_need scores = {.n = A->nrows, .whose = "the graph's nodes", .ids = ids}, jumps = scores;
   double *teleport = NULL, *start = NULL;
-  (void)facts;
+  (void)watch, (void)facts;
   jumps.subset = 1;
   if (s->personalize) TRY(wr_vector_read(s->personalize, &jumps, &teleport));
   if (s->guess) TRY(wr_vector_read(s->guess, &scores, &start));
