@@ -54,6 +54,7 @@ int wr_order_review(wr_order_watch *w, double bound, double steps, double change
 
 int64_t wr_order_spared(const wr_order_watch *w, double target, double rate) {
   double by = w->rate > 0 ? w->rate : rate;
-  if (!(w->change > target) || !(target > 0) || !(by > 0 && by < 1)) return 0;
+  if (w->reviews == 0 || w->found.proven < w->ranks || !(w->change > target) || !(target > 0) || !(by > 0 && by < 1))
+    return 0;
   return (int64_t)fmin(ceil(log(target / w->change) / log(by)), 1e15);
 }

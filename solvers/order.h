@@ -53,7 +53,7 @@ double wr_order_first_bound(const wr_order_watch *w);
 int wr_order_review(wr_order_watch *w, double bound, double steps, double change, double *next);
 
 /* The multiplies that a solve would take besides until its change is `target`, by the rate of the last reviews, or where that
- * is not known by `rate`. */
+ * is not known by `rate`; 0 if the order is not proven. */
 int64_t wr_order_spared(const wr_order_watch *w, double target, double rate);
 
 #endif

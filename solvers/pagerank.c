@@ -259,12 +259,9 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
     snprintf(result->note, sizeof result->note, "the time limit %s",
              scalars.steps > 0 ? "has passed; the scores are those of the last iteration"
                                : "had passed before the first iteration");
-  if (o->order > 0)
-    result->order =
-        (wr_order_facts){.asked = watch.ranks,
-                         .proven = watch.found.proven,
-                         .reviews = watch.reviews,
-                         .spared = wr_order_spared(&watch, target_change(o, rounding_of(p, o)), o->damping)};
+  double last = target_change(o, rounding_of(p, o));
+  result->order = (wr_order_facts){.asked = watch.ranks, .proven = watch.found.proven, .reviews = watch.reviews,
+                                   .spared = wr_order_spared(&watch, last, o->damping)};
   result->by = loop->by, result->multiplies = loop->taken, result->iteration_bytes = bytes_of_step(p);
   TRY(count_sums(p, o, result));
 done:

@@ -55,7 +55,7 @@ static void test_watch(void) {
   w.scores[2] = 0.5, w.scores[0] = 0.25, w.scores[3] = 0.125, w.scores[1] = 0.125;
   CHECK(!wr_order_review(&w, 0.15, 10, 0.4, &next));
   CHECKF(w.found.proven == 1 && fabs(next - 0.9 * 0.125) < 1e-12, "%g", next);
-  CHECK(wr_order_spared(&w, 0.1, 0.5) == 2); /* the rate is not known: 0.4, 0.2, 0.1 */
+  CHECK(wr_order_spared(&w, 0.1, 0.5) == 0); /* it is not proven */
   CHECK(wr_order_review(&w, 0.1, 14, 0.025, &next));
   CHECKF(w.found.proven == 2 && w.reviews == 2 && fabs(w.rate - 0.5) < 1e-12, "%g", w.rate);
   CHECK(wr_order_spared(&w, 0.025, 0.9) == 0 && wr_order_spared(&w, 0.025 / 17, 0.9) == 5);
@@ -69,7 +69,9 @@ static void test_watch(void) {
   CHECK_OK(wr_order_watch_open(&w, 3, 1000));
   CHECK(w.ranks == 3);
   w.scores[2] = 0.5, w.scores[0] = 0.3, w.scores[1] = 0.2;
+  CHECK(wr_order_spared(&w, 0.1, 0.5) == 0);
   CHECK(wr_order_review(&w, 0.01, 1, 1, &next) && w.found.proven == 3);
+  CHECK(wr_order_spared(&w, 0.25, 0.5) == 2); /* the rate is not known: 1, 0.5, 0.25 */
   wr_order_watch_close(&w);
 }
 
