@@ -283,8 +283,8 @@ static void test_converged(void) {
                            .bound = 9.5e-5,
                            .order = {.asked = 10, .proven = 10, .reviews = 3, .spared = 61}};
   text = report("pagerank", &run, 0);
-  CHECK_HAS(text, "in 30 iterations: the order of the first 10 is proven, L1 error <= 9.5e-5; for 1e-9 it would take about "
-                  "61 more, last change 2e-5 ");
+  CHECK_HAS(text, "in 30 iterations: the order of the first 10 is proven, L1 error <= 9.5e-5; for 1e-9 it would take "
+                  "about 61 more, last change 2e-5 ");
   free(text);
   run.result.order.proven = 4, run.result.order.spared = 0;
   text = report("pagerank", &run, 0);
