@@ -16,7 +16,7 @@ WR_C_BEGIN
 typedef struct wr_precond_request {
   const wr_vec *r;                        /* [n]                                         */
   wr_vec *z;                              /* [n], another vector                         */
-  wr_reduction reduce[WR_MAX_REDUCTIONS]; /* `of` NULL: z; the other vector may be r     */
+  wr_reduction reduce[WR_MAX_REDUCTIONS]; /* `of` NULL: z; the other vector may be r. Not WR_DOT_HASH */
   wr_then then;
 } wr_precond_request;
 

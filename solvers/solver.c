@@ -68,3 +68,14 @@ int wr_monitor_ends(const wr_monitor *monitor) {
   if (!(monitor->deadline > 0) || clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec >= monitor->deadline ? WR_TIME_LIMIT : 0;
 }
+
+static int watch_ends(void *monitor) { return wr_monitor_ends(monitor) != 0; }
+
+static void watch_progress(void *monitor, const char *what, double share) {
+  const wr_monitor *m = monitor;
+  if (m && m->preparing) m->preparing(m->context, what, share);
+}
+
+wr_watch wr_monitor_watch(const wr_monitor *monitor) {
+  return (wr_watch){watch_ends, (void *)(uintptr_t)monitor, watch_progress};
+}

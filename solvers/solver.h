@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "config/status.h"
+#include "config/watch.h"
 
 /* Not converging is a result, not an error. name, title, exit code */
 #define WR_OUTCOME_LIST(X)                   \
@@ -44,10 +45,15 @@ typedef struct wr_monitor {
   double deadline; /* seconds of CLOCK_MONOTONIC, compared whenever the solver waits; once they have passed, the solve */
                    /* ends with its best iterate. 0: none                                                              */
   wr_history *history;
+  void (*preparing)(void *context, const char *what, double share); /* wr_watch.progress, of preparations (config/watch.h) */
 } wr_monitor;
 
 /* The outcome of work that has to end early, or 0. A signal wins over the deadline. 0 for NULL. */
 int wr_monitor_ends(const wr_monitor *monitor);
+
+/* A watch for preparations that ends where the monitor ends, and tells it how far they are. It refers to the monitor, which may
+ * be NULL. */
+wr_watch wr_monitor_watch(const wr_monitor *monitor);
 
 /* How iterations are repeated: by the host, by the device as a graph of launches, or by one resident kernel. */
 typedef enum wr_repeated { WR_BY_HOST, WR_BY_GRAPH, WR_BY_KERNEL } wr_repeated;
@@ -70,6 +76,14 @@ typedef struct wr_direct_facts {
   char why[300];         /* x does not meet the tolerance, a sentence; "": it does                    */
 } wr_direct_facts;
 
+/* Of a solve that was to end when the order of the first nodes is proven. */
+typedef struct wr_order_facts {
+  int64_t asked;   /* so many nodes; 0: none, and all else is 0                                      */
+  int64_t proven;  /* of the first so many of them the order is proven                               */
+  int64_t reviews; /* looks at the order                                                             */
+  int64_t spared;  /* multiplies that the tolerance would have taken besides, by the rate of the last ones */
+} wr_order_facts;
+
 typedef struct wr_result {
   wr_outcome outcome;
   int64_t iterations;  /* BiCGSTAB: those that counted, one that ended after its first half, too; PageRank: multiplies */
@@ -79,6 +93,7 @@ typedef struct wr_result {
   double bound;        /* PageRank: proven L1 error: change d/(1-d) + rounding                      */
   double rounding;     /* PageRank: the part of bound that is for rounding: (4u + term_unit)/(1-d), for what
                           sums rows in less than f64, sum_i (length of row i) r_i of its units too  */
+  wr_order_facts order; /* PageRank                                                                 */
   int64_t multiplies;  /* by the iterations                                                         */
   double iteration_bytes; /* that an iteration moves at least: its multiplies, and every vector once an operation */
   wr_repeated by;      /* how iterations were repeated, except perhaps the first and last ones      */

@@ -61,13 +61,14 @@ wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64
                           const wr_preconditioner *precond, double atol, wr_system *system);
 
 /* The same in steps, of which the last two may equilibrate on a device, and leave the solver's matrix there. `begin` does the
- * rest on the host. `upload`, optional, uploads A if the device will equilibrate it, so that its time can be measured. `finish`
- * equilibrates if that is left to be done: on the device, or on the host if device is NULL or lacks the memory, if columns are
- * divided by a preconditioner, or if a value is beyond the normal range of the device's type. It drops A's device view, which
- * no plan may borrow, unless A is what the solver multiplies with. Both ways give the same bits. After an error of any of them
+ * rest on the host; where the watch, which may be NULL, ends the matching of rows, they are equilibrated. `upload`, optional,
+ * uploads A if the device will equilibrate it, so that its time can be measured. `finish` equilibrates if that is left to be
+ * done: on the device, or on the host if device is NULL or lacks the memory, if columns are divided by a preconditioner, or if
+ * a value is beyond the normal range of the device's type. It drops A's device view, which no plan may borrow, unless A is what
+ * the solver multiplies with. Both ways give the same bits. After an error of any of them
  * there is nothing to be freed. */
 wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
-                          const wr_preconditioner *precond, double atol, wr_system *system);
+                          const wr_preconditioner *precond, double atol, const wr_watch *watch, wr_system *system);
 wr_status wr_system_upload(wr_system *system, struct wr_env *device);
 wr_status wr_system_finish(wr_system *system, struct wr_env *device);
 

@@ -54,7 +54,12 @@ static wr_status factorise_positive(const wr_factoring *how, const wr_csr *B, co
     wr_csr_free(raised), raised = NULL;
     TRY(wr_csr_copy(B, &raised));
     for (int64_t i = 0; i < B->nrows; i++) raised->val[wr_csr_find(B, i, i)] *= 1 + raises[k];
-    TRY(how->factorise(raised, knobs, env, &other.lu, &other.shifts));
+    status = how->factorise(raised, knobs, env, &other.lu, &other.shifts);
+    if (status == WR_ENUMERIC) { /* a raised diagonal may be beyond f64 where that of B is not */
+      free_attempt(&other), status = WR_OK;
+      continue;
+    }
+    TRY(status);
     other.is_positive = other.shifts.count == 0 && has_positive_pivots(&other.lu);
     other.raised = raises[k];
     if (other.is_positive) {
@@ -146,7 +151,9 @@ static wr_status hold(wr_factors *f, wr_env *env, wr_lu *lu, wr_precond_info *in
     info->extra_bytes = wr_lu_host_bytes(f->host);
   } else {
     TRY(wr_watch_check(env->watch, "the incomplete factorisation"));
-    TRY(wr_lu_cuda_create(lu, env, &f->cuda));
+    status = wr_lu_cuda_create(lu, env, &f->cuda);
+    if (status == WR_ENOMEM) status = wr_fail(status, "%s; --precond none needs no factors", wr_status_message());
+    TRY(status);
     info->extra_bytes = (int64_t)wr_lu_cuda_get_info(f->cuda)->bytes;
   }
 done:

@@ -12,7 +12,7 @@ struct wr_precond {
   int64_t n;
   uint64_t id;
   void *knobs;
-  void *state;     /* of->state_size, or the context of a function */
+  void *state; /* of->state_size, or the context of a function */
   int owns_state;
   wr_precond_info info;
   wr_preconditioner function; /* what `of` is, if it is a function of the caller's */
@@ -21,7 +21,7 @@ struct wr_precond {
 const wr_preconditioner wr_precond_none = {.name = "none", .summary = "no preconditioner", .source = "M = 1"};
 
 static const wr_preconditioner *const all[] = {&wr_precond_none, &wr_precond_jacobi, &wr_precond_ilu0,
-                                                &wr_precond_ilut};
+                                               &wr_precond_ilut};
 enum { COUNT = sizeof all / sizeof *all };
 
 int wr_preconditioner_count(void) { return COUNT; }
@@ -123,6 +123,10 @@ wr_status wr_precond_apply(wr_precond *p, const wr_precond_request *request) {
   WR_NEED_OK(check_vector(p, request->r, "r"));
   WR_NEED_OK(check_vector(p, request->z, "z"));
   if (request->r == request->z) return wr_fail(WR_EUSAGE, "preconditioner: r and z are one vector");
+  for (int k = 0; k < WR_MAX_REDUCTIONS; k++)
+    if (request->reduce[k].kind == WR_DOT_HASH)
+      return wr_fail(WR_EUSAGE,
+                     "preconditioner: reduction %d is with a vector of hashes, which only fused operations have", k);
   return p->of->apply ? p->of->apply(p->state, p->env, request) : wr_precond_scale(p->env, NULL, request);
 }
 

@@ -141,11 +141,9 @@ static void report(wr_auto_precond *a, const char *format, ...) {
     snprintf(a->report->line + used, sizeof a->report->line - used, "%s%s", used ? "; " : "", text);
 }
 
-static int ends(void *monitor) { return wr_monitor_ends(monitor) != 0; }
-
 /* a->ilu := ILU(0), once; is_refused where there is none to go on with. */
 static wr_status factorise(wr_auto_precond *a) {
-  wr_watch watch = {ends, (void *)(uintptr_t)a->monitor};
+  wr_watch watch = wr_monitor_watch(a->monitor);
   if (a->ilu || a->is_refused) return WR_OK;
   a->env->watch = &watch;
   double begin = wr_clock();

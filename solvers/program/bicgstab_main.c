@@ -76,7 +76,8 @@ static int applies_precond(const wr_settings *s, const wr_csr *A, problem *p) {
   return p->positive > 0;
 }
 
-static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts, void *of) {
+static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
+                              wr_problem_facts *facts, void *of) {
   wr_status status = WR_OK;
   problem *p = of;
   double *b = NULL, *guess = NULL;
@@ -90,7 +91,7 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   status =
       wr_system_begin(A, b, guess, s->rhs_random, s->rhs_seed, s->check ? WR_SCALE_NONE : (wr_scale)s->scale,
                       s->precond && !s->check && !applies_precond(s, A, p) ? wr_preconditioner_at(s->precond) : NULL,
-                      s->atol, &p->system);
+                      s->atol, watch, &p->system);
   b = guess = NULL; /* the system has taken them over */
 done:
   wr_free(b);
@@ -138,8 +139,6 @@ done:
   return status;
 }
 
-static int ends(void *monitor) { return wr_monitor_ends(monitor) != 0; }
-
 /* "..., 3 small pivots were shifted, the first in row 17", rows being those of A as given. */
 static void describe_precond(const wr_system *system, const wr_precond_info *info, wr_run_precond *precond) {
   wr_line line = {0};
@@ -168,7 +167,7 @@ static wr_status precondition(void *solve, const wr_settings *s, const wr_monito
   wr_status status;
   solving *r = solve;
   const wr_preconditioner *of = wr_preconditioner_at(s->precond);
-  wr_watch watch = {ends, (void *)(uintptr_t)monitor};
+  wr_watch watch = wr_monitor_watch(monitor);
   if (s->precond_auto) {
     TRY(wr_auto_begin(&r->chosen, r->system, r->env, precond));
     goto done;
@@ -298,6 +297,7 @@ int main(int argc, char **argv) {
       .solve_size = sizeof(solving),
       .complete = complete,
       .row_bytes = wr_bicgstab_row_bytes,
+      .entry_bytes = wr_bicgstab_entry_bytes,
       .work = work,
       .open = open_problem,
       .upload = upload,

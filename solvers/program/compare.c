@@ -230,6 +230,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   wr_progress progress;
   wr_progress_begin(&progress, stderr);
   wr_monitor monitor = {.progress = c->settings->quiet ? NULL : wr_progress_show,
+                        .preparing = c->settings->quiet ? NULL : wr_progress_prepare,
                         .context = &progress,
                         .interrupted = c->interrupted,
                         .deadline = c->deadline,

@@ -16,12 +16,30 @@ int64_t wr_pagerank_row_bytes(const wr_settings *s, int on_host) {
          (on_host ? vectors * wr_type_bytes((wr_type)s->precision) : 0);
 }
 
+/* Triangular factors of an empty row (spmv/precond/lu_host.c): two row pointers, its pivot, its place in a vector; and the
+ * vector M^-1 p. */
+static int64_t factor_bytes(const wr_settings *s, int on_host) {
+  int64_t value = wr_type_bytes((wr_type)s->precision);
+  if (s->precond_auto || wr_preconditioner_at(s->precond)->prepare == NULL ||
+      wr_preconditioner_at(s->precond)->diagonal)
+    return 0;
+  return 2 * (int64_t)sizeof(int64_t) + value + (on_host ? F64 + value : 0);
+}
+
 /* b; the solver's vectors, of the automatic choice those of BiCGSTAB, since a later method for which there is no memory is
  * passed over; Jacobi's diagonal and the row pointers of the scaled matrix */
 int64_t wr_bicgstab_row_bytes(const wr_settings *s, int on_host) {
   int64_t vectors = wr_method_costs_of(wr_method_at(s->method - 1), (int)s->ell).stored;
   int64_t jacobi = wr_preconditioner_at(s->precond)->diagonal ? F64 + (int64_t)sizeof(int64_t) : 0;
-  return F64 + if_given(s->guess) + jacobi + ANSWER + (on_host ? vectors * wr_type_bytes((wr_type)s->precision) : 0);
+  return F64 + if_given(s->guess) + jacobi + ANSWER + factor_bytes(s, on_host) +
+         (on_host ? vectors * wr_type_bytes((wr_type)s->precision) : 0);
+}
+
+/* ILU(0): the column and the value in f64 that the factorisation has on the host, whatever the place of the solve. ILUT may
+ * leave out every element; the most that its limit of fill permits is compared with the memory by wr_ilut itself. */
+int64_t wr_bicgstab_entry_bytes(const wr_settings *s) {
+  int is_ilu0 = !s->precond_auto && wr_preconditioner_at(s->precond) == &wr_precond_ilu0;
+  return is_ilu0 ? (int64_t)sizeof(int32_t) + F64 : 0;
 }
 
 /* two buffers for y; y, its value and the sizes of its terms on the host, where all rows are checked */

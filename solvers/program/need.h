@@ -10,6 +10,9 @@
 int64_t wr_pagerank_row_bytes(const wr_settings *settings, int on_host);
 int64_t wr_bicgstab_row_bytes(const wr_settings *settings, int on_host);
 
+/* Likewise bytes for each entry of the matrix beside its diagonal, besides the matrix: of incomplete factors. */
+int64_t wr_bicgstab_entry_bytes(const wr_settings *settings);
+
 /* Of spmv: bytes a row of the product, and bytes a column of the matrix. type: the narrower one that is timed. */
 int64_t wr_spmv_row_bytes(const wr_settings *settings, wr_type type, int on_host);
 int64_t wr_spmv_column_bytes(wr_type type, int on_host);

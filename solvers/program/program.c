@@ -18,6 +18,7 @@
 #include "solvers/program/compare.h"
 #include "solvers/program/paths.h"
 #include "solvers/program/process.h"
+#include "solvers/program/progress.h"
 #include "solvers/program/source.h"
 #include "solvers/program/threads.h"
 #include "solvers/report/history_file.h"
@@ -140,7 +141,12 @@ static wr_status prepare_problem(job *j) {
   wr_source_options how = {.threads = omp_get_max_threads(), .nonnegative = j->program->nonnegative,
                            .format = (wr_input_format)s->input_format, .columns = s->columns, .ids = &j->ids,
                            .row_bytes = j->program->row_bytes(s, computes_on_host(j)),
+                           .entry_bytes = j->program->entry_bytes ? j->program->entry_bytes(s) : 0,
                            .save = s->save_binary, .feed = wr_comparison_feed(&j->comparison)};
+  wr_progress progress = {0};
+  const wr_monitor monitor = {.context = &progress, .deadline = j->comparison.deadline,
+                              .preparing = s->quiet ? NULL : wr_progress_prepare};
+  wr_watch watch;
   if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
   TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
   note_extent(j);
@@ -149,9 +155,13 @@ static wr_status prepare_problem(job *j) {
     TRY(wr_fail(WR_EINPUT, "%s: %s needs a square matrix, not %lld x %lld", j->facts.source, j->program->problem,
                 (long long)j->A->nrows, (long long)j->A->ncols));
   TRY(wr_alloc_zeroed(&j->problem, 1, j->program->problem_size, j->program->problem));
-  TRY(j->program->open(s, j->A, &j->ids, &j->facts, j->problem));
+  wr_progress_begin(&progress, stderr);
+  watch = wr_monitor_watch(&monitor);
+  TRY(j->program->open(s, j->A, &j->ids, &watch, &j->facts, j->problem));
+  wr_progress_end(&progress);
   TRY(finish_problem(j));
 done:
+  wr_progress_end(&progress);
   return status;
 }
 
@@ -253,7 +263,8 @@ static wr_status report(job *j) {
       fprintf(out, "\n");
       wr_report_run(out, &j->facts, &j->runs[k], 1);
     }
-  if (c->answer && j->program->present) TRY(j->program->present(out, &j->settings, &j->ids, c->answer, c->answer_n));
+  if (c->answer && j->program->present)
+    TRY(j->program->present(out, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   status = wr_process_flush(out);
 done:
   return status;
@@ -345,6 +356,8 @@ static wr_status work(job *j) {
   wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
   TRY(wr_compare(c));
   j->facts.interrupted = *c->interrupted != 0;
+  if (c->answer && j->program->find_order && j->settings.json)
+    TRY(j->program->find_order(&j->settings, c->answer, c->answer_n, &c->runs[c->answer_run]));
   wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
   if (advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
     for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};

@@ -19,12 +19,14 @@ typedef struct wr_program {
   void (*complete)(wr_settings *settings);
   /* A lower bound on the host memory of a run, in bytes a row of the matrix (solvers/program/need.h). */
   int64_t (*row_bytes)(const wr_settings *settings, int on_host);
+  int64_t (*entry_bytes)(const wr_settings *settings); /* NULL: 0 */
   /* Bytes of matrix and vectors that a solve with so many rows and entries moves, by the largest expected number of
    * iterations. */
   double (*work)(const wr_settings *settings, int64_t nrows, int64_t nnz);
   /* Makes the problem on the host from the parsed matrix, which outlives it. Vectors may name their elements by the ids of the
-   * matrix's rows. May add to facts->remark. */
-  wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, wr_problem_facts *facts, void *problem);
+   * matrix's rows. watch: of the time limit. May add to facts->remark. */
+  wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
+                    wr_problem_facts *facts, void *problem);
   /* Either both or NULL. The part of making the problem that a device can do if all backends run there: upload uploads its
    * input, finish does it on the device, or with NULL on the host, and may add to facts->remark. */
   wr_status (*upload)(void *problem, wr_env *device);
@@ -53,8 +55,11 @@ typedef struct wr_program {
   wr_status (*check)(void *problem, const wr_settings *settings, const wr_ids *ids, wr_certificate *certificate);
   /* Distance of two answers, as reports give it. */
   double (*difference)(const double *a, const double *b, int64_t n);
-  /* Prints an excerpt of the answer (the best pages) with the ids of its elements; may be NULL. */
-  wr_status (*present)(FILE *out, const wr_settings *settings, const wr_ids *ids, const double *x, int64_t n);
+  /* run->order := how far the order of its answer x is proven; NULL: it has none. */
+  wr_status (*find_order)(const wr_settings *settings, const double *x, int64_t n, wr_run *run);
+  /* Prints an excerpt of this run's answer (the best pages) with the ids of its elements; may be NULL. */
+  wr_status (*present)(FILE *out, const wr_settings *settings, const wr_ids *ids, const double *x, int64_t n,
+                       const wr_run *run);
 } wr_program;
 
 /* Runs it; returns the exit code. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "solvers/report/ledger.h"
@@ -56,14 +57,33 @@ int wr_progress_line(wr_progress *progress, double now, int64_t iteration, doubl
   return 1;
 }
 
-void wr_progress_show(void *context, int64_t iteration, double measure, double target) {
-  wr_progress *progress = context;
-  char text[WR_PROGRESS_WIDTH + 1];
-  if (!progress->shown || !wr_progress_line(progress, wr_clock(), iteration, measure, target, text)) return;
+int wr_progress_stage_line(wr_progress *progress, double now, const char *what, double share, char *text) {
+  char done[16] = "";
+  if (progress->what == NULL || strcmp(what, progress->what) != 0) progress->what = what, progress->since = now;
+  if (now - progress->drawn_at < interval) return 0;
+  progress->drawn_at = now;
+  if (share >= 0 && share <= 1) snprintf(done, sizeof done, "   %.0f%%", floor(100 * share));
+  snprintf(text, WR_PROGRESS_WIDTH + 1, "%.48s%s   %.1f s", what, done, now - progress->since);
+  return 1;
+}
+
+static void draw(wr_progress *progress, const char *text) {
   int before = progress->drawn;
   progress->drawn = fprintf(progress->out, "\r%s", text) - 1;
   if (progress->drawn < before) fprintf(progress->out, "%*s", before - progress->drawn, "");
   fflush(progress->out);
+}
+
+void wr_progress_prepare(void *context, const char *what, double share) {
+  wr_progress *progress = context;
+  char text[WR_PROGRESS_WIDTH + 1];
+  if (progress->shown && wr_progress_stage_line(progress, wr_clock(), what, share, text)) draw(progress, text);
+}
+
+void wr_progress_show(void *context, int64_t iteration, double measure, double target) {
+  wr_progress *progress = context;
+  char text[WR_PROGRESS_WIDTH + 1];
+  if (progress->shown && wr_progress_line(progress, wr_clock(), iteration, measure, target, text)) draw(progress, text);
 }
 
 void wr_progress_end(wr_progress *progress) {

@@ -68,6 +68,7 @@ static wr_status check_room(const char *name, const wr_source_options *options, 
                             int64_t nnz, int64_t held) {
   char what[128];
   int64_t bytes = held + nrows * options->row_bytes + ncols * options->column_bytes;
+  if (nnz > nrows) bytes += (nnz - nrows) * options->entry_bytes;
   snprintf(what, sizeof what, "a matrix of %lld x %lld (stored entries: %lld) and the vectors of a run",
            (long long)nrows, (long long)ncols, (long long)nnz);
   wr_status status = wr_memory_check_block(bytes, what);
@@ -128,6 +129,7 @@ wr_status wr_source_load(const char *name, const wr_source_options *options, wr_
   TRY(check_columns(name, options));
   if (wr_generate_is_name(name)) {
     TRY(wr_generate_beside(name, options->threads, options->row_bytes + options->column_bytes, A));
+    if (options->entry_bytes > 0) TRY(check_room(name, options, (*A)->nrows, (*A)->ncols, (*A)->nnz, 0));
     snprintf(facts->kind, sizeof facts->kind, "generated %s", (*A)->val ? "real" : "pattern");
   } else {
     TRY(load_file(name, options, ledger, A, &origin, facts));

@@ -23,6 +23,7 @@ typedef struct wr_source_options {
   wr_edge_choice columns;   /* of an edge list; a choice makes any file with `auto` one     */
   wr_ids *ids;              /* gets the names of the rows, those of a file without: 1, 2, ...; may be NULL. To be freed. */
   int64_t row_bytes, column_bytes; /* of host memory that the caller will hold for each row and column of the matrix */
+  int64_t entry_bytes;             /* likewise, for each entry beyond as many as there are rows                      */
   const char *save;         /* write the matrix there in binary; NULL: do not          */
   const wr_csr_feed *feed;  /* is called when rows of a file become final, and after a failure with no matrix; or NULL */
 } wr_source_options;
@@ -30,8 +31,8 @@ typedef struct wr_source_options {
 /* *extent := an estimate of the size of a matrix that is not read yet. Returns 0 if there is none. */
 int wr_source_extent(const char *name, wr_extent *extent);
 
-/* A matrix is refused before memory of its size is allocated if row pointers, entries, row_bytes a row and column_bytes a
- * column exceed the available memory: a header can announce more rows than its file has entries.
+/* A matrix is refused before memory of its size is allocated if row pointers, entries, row_bytes a row, column_bytes a
+ * column and entry_bytes an entry exceed the available memory: a header can announce more rows than its file has entries.
  *
  * *A := the matrix; facts' source, kind, sizes, and in remark how many entries were repeated. Phases read and assemble of the
  * ledger, and write where it is saved. A binary has its repeated entries merged: of a graph (nonnegative) it is refused when

@@ -7,12 +7,14 @@
 
 #include <stdint.h>
 
+#include "config/watch.h"
 #include "spmv/matrix/csr.h"
 
 typedef enum wr_matching_end {
   WR_MATCHING_FOUND,
   WR_MATCHING_SINGULAR, /* A is structurally singular: no order of the rows has a diagonal without 0 */
-  WR_MATCHING_GIVEN_UP  /* the work was more than the limit                                        */
+  WR_MATCHING_GIVEN_UP, /* the work was more than the limit                                        */
+  WR_MATCHING_ENDED     /* by the watch                                                            */
 } wr_matching_end;
 
 typedef struct wr_matching {
@@ -37,8 +39,9 @@ int64_t wr_matching_limit(const wr_csr *A);
 
 /* A: square, with host arrays and finite values; entries of 0 count as none. limit: of the work of searches for augmenting
  * paths, which begin where a first assignment, in five passes over A, has left rows without a column; they end with the row at
- * which their work exceeds it. The result is the same on any number of threads. WR_ENOMEM; WR_EUSAGE: A not square. */
-wr_status wr_matching_find(const wr_csr *A, int64_t limit, wr_matching *matching);
+ * which their work exceeds it. The result is the same on any number of threads. watch: asked during searches; it may be NULL.
+ * WR_ENOMEM; WR_EUSAGE: A not square. */
+wr_status wr_matching_find(const wr_csr *A, int64_t limit, const wr_watch *watch, wr_matching *matching);
 void wr_matching_free(wr_matching *matching); /* a zeroed one is fine */
 
 #endif

@@ -136,10 +136,10 @@ static int is_too_wide(const wr_matching *m, const wr_scaling *s) {
   return rows > most || columns > most;
 }
 
-static wr_status match(const wr_csr *A, const char *why, wr_scaling *s) {
+static wr_status match(const wr_csr *A, const char *why, const wr_watch *watch, wr_scaling *s) {
   wr_status status;
   wr_matching m = {0};
-  TRY(wr_matching_find(A, wr_matching_limit(A), &m));
+  TRY(wr_matching_find(A, wr_matching_limit(A), watch, &m));
   s->done = WR_SCALE_EQUILIBRATE;
   if (m.end == WR_MATCHING_FOUND) {
     int64_t moved = 0;
@@ -155,9 +155,9 @@ static wr_status match(const wr_csr *A, const char *why, wr_scaling *s) {
     }
     snprintf(s->sentence, sizeof s->sentence, "rows matched to columns (%lld moved) and %s%s%s", (long long)moved,
              too_wide ? "equilibrated" : "scaled to a diagonal of 1", why[0] ? ": " : "", why);
-  } else if (m.end == WR_MATCHING_GIVEN_UP) {
-    snprintf(s->sentence, sizeof s->sentence, "equilibrated, as matching its rows takes too long%s%s",
-             why[0] ? ": " : "", why);
+  } else if (m.end == WR_MATCHING_GIVEN_UP || m.end == WR_MATCHING_ENDED) {
+    snprintf(s->sentence, sizeof s->sentence, "equilibrated, as matching its rows %s%s%s",
+             m.end == WR_MATCHING_ENDED ? "was ended early" : "takes too long", why[0] ? ": " : "", why);
   } else if (m.rows_beside == 0) {
     snprintf(s->sentence, sizeof s->sentence,
              "equilibrated; A is singular: its structural rank is %lld less than its rows, and row %lld has no "
@@ -176,14 +176,14 @@ done:
 }
 
 /* What auto does. */
-static wr_status choose(const wr_csr *A, const profile *p, wr_scaling *s) {
+static wr_status choose(const wr_csr *A, const profile *p, const wr_watch *watch, wr_scaling *s) {
   wr_status status = WR_OK;
   char why[120];
   int rows = 0, columns = 0;
   if (p->zero > 0 || p->tiny > 0) {
     say_diagonal(p, why, sizeof why);
     if (!is_saddle_point(A, p)) {
-      TRY(match(A, why, s));
+      TRY(match(A, why, watch, s));
       goto done;
     }
     s->done = WR_SCALE_EQUILIBRATE;
@@ -199,15 +199,15 @@ done:
   return status;
 }
 
-wr_status wr_scaling_choose(const wr_csr *A, wr_scale scale, wr_scaling *s) {
+wr_status wr_scaling_choose(const wr_csr *A, wr_scale scale, const wr_watch *watch, wr_scaling *s) {
   wr_status status = WR_OK;
   *s = (wr_scaling){.done = WR_SCALE_NONE};
   if (scale == WR_SCALE_NONE) return WR_OK;
   profile p = profile_of(A);
   if (!p.finite || p.largest == 0) return WR_OK;
   s->smallest = p.smallest;
-  if (scale == WR_SCALE_AUTO) TRY(choose(A, &p, s));
-  if (scale == WR_SCALE_MATCH) TRY(match(A, "", s));
+  if (scale == WR_SCALE_AUTO) TRY(choose(A, &p, watch, s));
+  if (scale == WR_SCALE_MATCH) TRY(match(A, "", watch, s));
   if (scale == WR_SCALE_EQUILIBRATE) {
     s->done = WR_SCALE_EQUILIBRATE;
     snprintf(s->sentence, sizeof s->sentence, "equilibrated");
@@ -224,7 +224,7 @@ wr_status wr_scaling_find(const wr_csr *A, wr_scale scale, wr_scaling *s) {
   WR_NEED_HOST(A);
   WR_REFUSE_IF(A->nrows != A->ncols, "A is %lld x %lld, not square", (long long)A->nrows, (long long)A->ncols);
   WR_REFUSE_IF(scale < WR_SCALE_AUTO || scale > WR_SCALE_MATCH, "scale is %d", (int)scale);
-  TRY(wr_scaling_choose(A, scale, s));
+  TRY(wr_scaling_choose(A, scale, NULL, s));
   if (wr_scaling_is_open(s)) TRY(equilibrate(A, s));
 done:
   if (status != WR_OK) wr_scaling_free(s);

@@ -5,7 +5,7 @@
 #include "solvers/scaling/scaling.h"
 
 /* As wr_scaling_find, but the exponents of an equilibration are left NULL. */
-wr_status wr_scaling_choose(const wr_csr *A, wr_scale scale, wr_scaling *scaling);
+wr_status wr_scaling_choose(const wr_csr *A, wr_scale scale, const wr_watch *watch, wr_scaling *scaling);
 
 /* 1 if only wr_scaling_equilibrate completes it. */
 static inline int wr_scaling_is_open(const wr_scaling *scaling) {

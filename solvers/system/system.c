@@ -261,7 +261,7 @@ done:
 }
 
 wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
-                          const wr_preconditioner *precond, double atol, wr_system *system) {
+                          const wr_preconditioner *precond, double atol, const wr_watch *watch, wr_system *system) {
   wr_system nowhere; /* so that b and guess are freed if system is NULL, too */
   wr_status status = system ? WR_OK : wr_refuse(__func__, "system is NULL");
   if (system == NULL) system = &nowhere;
@@ -280,7 +280,7 @@ wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64
   TRY(check_finite(system->b, system->n, b ? "the right-hand side" : "the right-hand side A times x"));
   TRY(check_finite(guess, system->n, "the first guess"));
   scale_to_one(system, atol);
-  TRY(wr_scaling_choose(A, scale, &system->scaling));
+  TRY(wr_scaling_choose(A, scale, watch, &system->scaling));
   if (precond == NULL && system->scaling.near_one)
     system->precond = &wr_precond_jacobi; /* powers of two leave signs and a factor */
   if (!wr_scaling_is_open(&system->scaling)) TRY(complete(system));
@@ -334,7 +334,7 @@ done:
 wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
                           const wr_preconditioner *precond, double atol, wr_system *system) {
   wr_status status;
-  TRY(wr_system_begin(A, b, guess, random, seed, scale, precond, atol, system));
+  TRY(wr_system_begin(A, b, guess, random, seed, scale, precond, atol, NULL, system));
   TRY(wr_system_finish(system, NULL));
 done:
   return status;

@@ -101,7 +101,7 @@ static wr_status launch_all(wr_env *env, const wr_levels *levels, const factor_a
   for (int64_t begin = 0, end, asked = 0; begin < levels->count; begin = end) {
     if (begin >= asked + STRIDE) {
       TRY(env->ops->wait(env));
-      TRY(wr_watch_check(env->watch, "the incomplete factorisation"));
+      TRY(wr_watch_check_at(env->watch, "the incomplete factorisation", (double)begin / (double)levels->count));
       asked = begin;
     }
     end = next_launch(levels, begin);

@@ -105,7 +105,7 @@ static wr_status factorise(const wr_csr *B, double least, const wr_watch *watch,
   int64_t used = 0;
   TRY(wr_alloc_zeroed(&row, B->nrows, sizeof *row, what));
   for (int64_t i = 0; i < lu->n; i++) {
-    if (used >= WR_ILU_STRIDE) TRY(wr_watch_check(watch, what));
+    if (used >= WR_ILU_STRIDE) TRY(wr_watch_check_at(watch, what, (double)i / (double)lu->n));
     if (used >= WR_ILU_STRIDE) used = 0;
     mark_row(lu, i, &lu->inverse[i], row);
     used += eliminate(lu, i, row) + 1;
@@ -179,7 +179,9 @@ wr_status wr_ilu0_at(const wr_csr *B, double least, wr_ilu_at at, wr_env *env, w
   *shifts = (wr_ilu_shifts){.first_row = -1};
   TRY(split(B, lu));
   if (at == WR_ILU_AT_AUTO && env->place == WR_CUDA) TRY(compare_places(lu, &on_device));
-  TRY(on_device ? factorise_on_device(least, env, lu, shifts) : factorise(B, least, env->watch, lu, shifts));
+  if (on_device) status = factorise_on_device(least, env, lu, shifts);
+  if (on_device && status == WR_ENOMEM && at == WR_ILU_AT_AUTO) on_device = 0; /* lu is as split left it */
+  if (!on_device) status = factorise(B, least, env->watch, lu, shifts);
 done:
   return status;
 }

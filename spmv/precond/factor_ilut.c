@@ -229,7 +229,7 @@ wr_status wr_ilut(const wr_csr *B, double drop, int64_t fill, double least, cons
     int64_t below, above;
     int finite = 1;
     double bound = drop * row_norm(B, i);
-    if (used >= WR_ILU_STRIDE) TRY(wr_watch_check(watch, what));
+    if (used >= WR_ILU_STRIDE) TRY(wr_watch_check_at(watch, what, (double)i / (double)B->nrows));
     if (used >= WR_ILU_STRIDE) used = 0;
     count_sides(B, i, &below, &above);
     for (int64_t k = B->row_ptr[i]; k < B->row_ptr[i + 1]; k++) add(&w, i, B->col[k], B->val ? B->val[k] : 1);

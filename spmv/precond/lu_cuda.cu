@@ -56,6 +56,14 @@ done:
   return status;
 }
 
+/* Bytes that put_all allocates. */
+static int64_t bytes_of(const wr_lu_slices *f, const wr_lu_cuda *s) {
+  int64_t value = wr_type_bytes(s->stored), upper = f->unknowns - f->lower;
+  int64_t vectors = (s->way == WR_LU_VALUES ? 2 : 1) * ((f->unknowns + 31) / 32 * 32);
+  return 16 * (f->slices + f->phases) + 4 * (f->lower_levels + f->upper_levels + 1) + 4 * f->unknowns +
+         (4 + value) * (upper + WR_WARP * f->groups) + value * vectors + (int64_t)sizeof(wr_lu_counts);
+}
+
 template <typename T, typename V>
 static const void *kernel_as(wr_lu_way way) {
   return way == WR_LU_VALUES     ? (const void *)wr_lu_solve<T, V, true, false>
@@ -114,7 +122,11 @@ extern "C" wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr
   s->slots = f.slots, s->lower = (int32_t)f.lower;
   describe(lu, &f, &s->info);
   TRY(count_blocks(env, options, s));
-  TRY(put_all(env, &f, s));
+  TRY(wr_watch_check(env->watch, what));
+  status = put_all(env, &f, s);
+  if (status == WR_ENOMEM)
+    status = wr_fail(status, "%s; %s take %lld bytes in all", wr_status_message(), what, (long long)bytes_of(&f, s));
+  TRY(status);
   TRY(env->ops->wait(env));
   *solver = s, s = NULL;
 done:

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/generate.h"
+#include "solvers/precond.h"
 #include "spmv/kernel/steps.cuh"
 #include "spmv/loop/loop.h"
 #include "spmv/precond/lu_cuda.h"
@@ -277,6 +279,30 @@ static void test_no_memory(wr_env *env) {
   CHECKF(failures == 10, "%d allocations", failures);
   env->testing->poison = 0;
 }
+
+/* The sentence says how much the factors take in all, and how to do without; nothing is left. */
+static void test_no_memory_for(wr_env *env, const wr_preconditioner *ilu, const char *knobs, bool at_last) {
+  CASE(ilu->name);
+  env->testing->poison = 1;
+  wr_csr *A = nullptr;
+  CHECK_OK(wr_generate("gen:stencil:n=6,convection=0.4", 1, &A));
+  int64_t live = wr_device_blocks();
+  int failures = 0;
+  for (bool refused = true; refused && failures < 100; failures += refused) {
+    wr_precond *p = nullptr;
+    (void)simt_memory_end(failures);
+    wr_status status = wr_precond_create(ilu, knobs, A, env, &p);
+    refused = simt_memory_end(-1);
+    CHECKF(status == (refused ? WR_ENOMEM : WR_OK) && (p == nullptr) == refused, "%s", wr_status_message());
+    if (refused && at_last)
+      CHECKF(strstr(wr_status_message(), " bytes in all; --precond none needs no factors"), "%s", wr_status_message());
+    wr_precond_destroy(p);
+    CHECKF(wr_device_blocks() == live, "%lld allocations are left", (long long)(wr_device_blocks() - live));
+  }
+  CHECKF(failures == (at_last ? 10 : 20), "%d allocations", failures); /* and as many where the device factorises */
+  wr_csr_free(A);
+  env->testing->poison = 0;
+}
 #endif
 
 static void test_refused(wr_env *env) {
@@ -358,7 +384,10 @@ static void test_loop(wr_env *env) {
 
 static void test_all(wr_env *env) {
 #ifdef WR_SIMT
-  test_no_memory(env); /* before there are blocks that were kept */
+  test_no_memory(env);
+  test_no_memory_for(env, &wr_precond_ilu0, "at=host", true);
+  test_no_memory_for(env, &wr_precond_ilut, nullptr, true);
+  test_no_memory_for(env, &wr_precond_ilu0, "at=device", false); /* before there are blocks that were kept */
 #endif
   test_format(env);
   test_shapes(env);

@@ -27,7 +27,8 @@ static double value_of(kind what, wr_type type, int64_t i, int64_t j) {
   uint64_t h = hash(i * 7 + 1, j);
   int range = what == NEAR_ONE ? 3 : type == WR_F64 ? 1300 : 250;
   double value = 1 + (double)(h % 4096) / 4096;
-  if (what == BELOW_POWERS) value = 1 - 0x1p-24 / (double)(1 << h % 6); /* 1 - 2^-24 stays in f32, the others become 1 */
+  if (what == BELOW_POWERS)
+    value = 1 - 0x1p-24 / (double)(1 << h % 6); /* 1 - 2^-24 stays in f32, the others become 1 */
   if (what == WITH_ZEROS && (h >> 13) % 3 == 0) return (h >> 16) % 2 ? 0.0 : -0.0;
   return ldexp((h >> 20) % 2 ? value : -value, (int)((h >> 24) % (uint64_t)range) - range / 2);
 }
@@ -121,7 +122,7 @@ static void check_matrix(wr_env *env, wr_csr *A, int wide) {
   kept += normal, dropped += !normal;
   check_values(env, to);
   CHECK_FAILS(WR_EUSAGE, wr_csr_scale_device(A, env, here.row.data(), here.column.data(), to)); /* it has a view */
-  if (A->val) check_values(env, A); /* uploaded anew */
+  if (A->val) check_values(env, A);                                                             /* uploaded anew */
   wr_csr_forget_device(A);
   check_values(env, to); /* which outlive A's view */
   wr_csr_free(to);
@@ -227,7 +228,7 @@ static void check_system(wr_env *env, wr_csr *A, wr_scale scale, const wr_precon
   const int32_t *col = nullptr;
   int64_t n = A->nrows;
   CHECK_OK(wr_system_build(A, right_side(n), right_side(n), 0, 0, scale, precond, 0, &s.host));
-  CHECK_OK(wr_system_begin(A, right_side(n), right_side(n), 0, 0, scale, precond, 0, &s.device));
+  CHECK_OK(wr_system_begin(A, right_side(n), right_side(n), 0, 0, scale, precond, 0, nullptr, &s.device));
   if (uploaded && wr_csr_device_view(A, env, &view) == WR_OK) col = view.col;
   if (!uploaded) CHECK_OK(wr_system_upload(&s.device, env));
   CHECK((A->device != nullptr) == (there || uploaded));
@@ -292,7 +293,8 @@ static void test_no_memory(wr_env *env) {
   for (bool refused = true; refused && failures < 100; failures += refused) {
     pair s;
     CHECK_OK(wr_system_build(&m.A, right_side(200), nullptr, 0, 0, WR_SCALE_EQUILIBRATE, nullptr, 0, &s.host));
-    CHECK_OK(wr_system_begin(&m.A, right_side(200), nullptr, 0, 0, WR_SCALE_EQUILIBRATE, nullptr, 0, &s.device));
+    CHECK_OK(
+        wr_system_begin(&m.A, right_side(200), nullptr, 0, 0, WR_SCALE_EQUILIBRATE, nullptr, 0, nullptr, &s.device));
     (void)simt_memory_end(failures);
     CHECK_OK(wr_system_upload(&s.device, env));
     CHECK_OK(wr_system_finish(&s.device, env));

@@ -138,29 +138,35 @@ static void test_pagerank(const wr_backend *backend, wr_type type, int given) {
   check_most(wr_pagerank_row_bytes(&settings, 1));
 }
 
-static void solve_and_check(wr_env *env, wr_system *system, wr_plan *plan, const wr_method *by) {
+static void solve_and_check(wr_env *env, wr_system *system, wr_plan *plan, const wr_method *by,
+                            const wr_preconditioner *of) {
   wr_bicgstab method;
   wr_result result;
   double *u = NULL, *q = NULL;
   wr_bicgstab_options options = {.tolerance = 1e-5, .iterations = 100, .check_every = 1, .method = by};
   int stored = 6, said = wr_method_costs_of(by, 0).stored; /* the vectors that all methods have, and their own */
+  wr_precond *precond = NULL;
   CHECK_OK(wr_bicgstab_open(&method, system, plan, env));
+  if (of) CHECK_OK(wr_precond_create(of, NULL, system->matrix, env, &precond));
+  if (of) CHECK_OK(wr_bicgstab_precondition(&method, precond));
   CHECK_OK(wr_bicgstab_solve(&method, &options, &(wr_monitor){0}, &result));
   CHECK_OK(wr_alloc(&u, N, sizeof *u, "a test"));
   CHECK_OK(wr_alloc(&q, N, sizeof *q, "a test"));
   CHECK_OK(wr_bicgstab_download(&method, u, q));
   for (int k = 0; k < WR_METHOD_VECTORS; k++) stored += method.own[k].id != 0;
-  CHECKF(by == &wr_method_bicgstab ? stored == said : stored >= said, "%d vectors, not %d", stored, said);
+  CHECKF(by == &wr_method_bicgstab && !of ? stored == said : stored >= said, "%d vectors, not %d", stored, said);
   wr_free(u), wr_free(q);
   wr_bicgstab_close(&method);
+  wr_precond_destroy(precond);
 }
 
-static void test_bicgstab(const wr_backend *backend, wr_type type, int given, int by) {
+static void test_bicgstab(const wr_backend *backend, wr_type type, int given, int by, int precond) {
   const wr_method *method = wr_method_at(by - 1);
-  ground_case(NULL, "method %d, %s, in %s%s", by, wr_method_name(method), type == WR_F32 ? "f32" : "f64",
-              given ? " with a guess" : "");
+  const wr_preconditioner *of = precond ? wr_preconditioner_at(precond) : NULL;
+  ground_case(NULL, "method %d, %s, in %s%s%s%s", by, wr_method_name(method), type == WR_F32 ? "f32" : "f64",
+              given ? " with a guess" : "", of ? ", " : "", of ? of->name : "");
   wr_env env = {.place = WR_HOST, .type = type, .threads = 1};
-  wr_settings settings = {.precision = type, .guess = given ? "g" : NULL, .method = by};
+  wr_settings settings = {.precision = type, .guess = given ? "g" : NULL, .method = by, .precond = precond};
   wr_system system;
   wr_plan *plan = NULL;
   CHECK_OK(wr_env_open(&env));
@@ -168,7 +174,7 @@ static void test_bicgstab(const wr_backend *backend, wr_type type, int given, in
   CHECK_OK(wr_system_build(A, NULL, given ? ones() : NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
   CHECK_OK(wr_plan_create(backend, NULL, system.matrix, &env, &plan));
   CHECK_OK(wr_plan_prepare(plan));
-  solve_and_check(&env, &system, plan, method);
+  solve_and_check(&env, &system, plan, method, of);
   wr_plan_destroy(plan);
   wr_system_free(&system);
   wr_csr_free(A);
@@ -213,6 +219,25 @@ static int load_in_little_room(const char *name) {
   return atomic_load(&most) == 0 ? 0 : 5;
 }
 
+/* A stencil has four entries beside the diagonal in most rows. */
+static void test_entry_bytes(void) {
+  CASE("bytes for each entry beyond one of each row");
+  for (int large = 0; large < 2; large++) {
+    wr_csr *A = NULL;
+    wr_ledger ledger;
+    wr_problem_facts facts = {0};
+    wr_ledger_begin(&ledger, WR_PHASE_READ);
+    wr_source_options how = {.threads = 1, .entry_bytes = large ? (int64_t)1 << 40 : 1};
+    CHECK_FAILS(large ? WR_ENOMEM : WR_OK, wr_source_load("gen:stencil:n=9", &how, &ledger, &A, &facts));
+    CHECK((A == NULL) == large);
+    wr_csr_free(A);
+  }
+  const wr_settings with = {.precond = 2}, without = {.precond = 0}, automatic = {.precond = 2, .precond_auto = 1};
+  CHECK(strcmp(wr_preconditioner_at(2)->name, "ilu0") == 0);
+  CHECK(wr_bicgstab_entry_bytes(&with) == 12 && wr_bicgstab_entry_bytes(&without) == 0);
+  CHECK(wr_bicgstab_entry_bytes(&automatic) == 0);
+}
+
 static void test_refused(void) {
   char text[] = "/tmp/windrow-need-XXXXXX";
   int file = mkstemp(text);
@@ -235,13 +260,16 @@ int main(void) {
   const wr_backend *backend;
   test_refused(); /* before OpenMP creates threads, which a child process would not have */
   CHECK_OK(wr_backend_find("cpu_csr", &backend));
+  test_entry_bytes();
   for (int type = WR_F32; type <= WR_F64; type++) {
     for (int given = 0; given < 2; given++) {
       test_pagerank(backend, (wr_type)type, given);
-      test_bicgstab(backend, (wr_type)type, given, 0);
+      test_bicgstab(backend, (wr_type)type, given, 0, 0);
     }
     test_spmv(backend, (wr_type)type);
-    for (int by = 1; by <= wr_method_count(); by++) test_bicgstab(backend, (wr_type)type, 0, by);
+    for (int by = 1; by <= wr_method_count(); by++) test_bicgstab(backend, (wr_type)type, 0, by, 0);
+    for (int k = 1; k < wr_preconditioner_count(); k++)
+      if (wr_preconditioner_at(k)->diagonal == NULL) test_bicgstab(backend, (wr_type)type, 0, 1, k);
   }
   return wr_test_report("need");
 }

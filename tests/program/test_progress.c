@@ -19,8 +19,8 @@ static void test_line(void) {
                     &rate, &left);
   CHECKF(read == 5 && iteration > 385 && iteration <= 400, "%s", text);
   CHECKF(fabs(measure / pow(10, -0.01 * iteration) - 1) < 0.005 && target == 1e-7, "%s", text); /* three digits */
-  CHECKF(rate >= 99 && rate <= 100, "%s", text); /* rounded down */
-  double exact = 7 - 0.01 * iteration;           /* decades to fall, at one a second */
+  CHECKF(rate >= 99 && rate <= 100, "%s", text);                                                /* rounded down */
+  double exact = 7 - 0.01 * iteration; /* decades to fall, at one a second */
   CHECKF(left >= exact - 1e-6 && left <= exact + 1 + 1e-6, "%s: not %g", text, exact);
 }
 
@@ -163,6 +163,34 @@ static void test_terminal(void) {
   if (master >= 0) close(master);
 }
 
+static void test_preparing(void) {
+  CASE("what is prepared, how much of it is done, and since when");
+  wr_progress progress = {.drawn_at = 5};
+  char text[WR_PROGRESS_WIDTH + 1] = "";
+  CHECK(!wr_progress_stage_line(&progress, 5.05, "matching rows", 0, text)); /* too early */
+  CHECK(wr_progress_stage_line(&progress, 6.05, "matching rows", 0.429, text));
+  CHECKF(strcmp(text, "matching rows   42%   1.0 s") == 0, "%s", text);
+  CHECK(!wr_progress_stage_line(&progress, 6.1, "the order", -1, text)); /* a stage counts its own seconds */
+  CHECK(wr_progress_stage_line(&progress, 8.6, "the order", -1, text));
+  CHECKF(strcmp(text, "the order   2.5 s") == 0, "%s", text);
+  CHECK(wr_progress_stage_line(&progress, 9, "the order", NAN, text) && strcmp(text, "the order   2.9 s") == 0);
+  const char *longest =
+      "a name that is longer than any name of a preparation in this program, and goes on and on and on";
+  CHECK(wr_progress_stage_line(&progress, 1e9, longest, 1, text) && strlen(text) <= WR_PROGRESS_WIDTH);
+  CASE("preparations on a terminal alone, erased at the end");
+  FILE *file = tmpfile();
+  wr_progress_begin(&progress, file);
+  progress.drawn_at -= 10;
+  wr_progress_prepare(&progress, "matching rows", 0.5);
+  CHECK(fflush(file) == 0 && ftell(file) == 0);
+  progress.shown = 1;
+  wr_progress_prepare(&progress, "matching rows", 0.5);
+  CHECK(fflush(file) == 0 && ftell(file) > 20 && progress.drawn > 0);
+  wr_progress_end(&progress);
+  CHECK(progress.drawn == 0);
+  fclose(file);
+}
+
 int main(void) {
   test_line();
   test_slowing();
@@ -171,6 +199,7 @@ int main(void) {
   test_extremes();
   test_no_terminal();
   test_drawing();
+  test_preparing();
   test_terminal();
   return wr_test_report("progress");
 }

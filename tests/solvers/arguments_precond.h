@@ -13,6 +13,23 @@ static void try_precond_ilu0(void) { CHECK(wr_precond_ilu0.apply && wr_precond_i
 
 static void try_precond_ilut(void) { CHECK(wr_precond_ilut.apply && wr_precond_ilut.diagonal == NULL); }
 
+static void keep_share(void *share, const char *what, double value) {
+  CHECK(strcmp(what, "work") == 0);
+  *(double *)share = value;
+}
+
+static void try_monitor_watch(void) {
+  double share = 0;
+  const wr_monitor late = {.deadline = 1e-9}, early = {.preparing = keep_share, .context = &share};
+  const wr_watch none = wr_monitor_watch(NULL), passed = wr_monitor_watch(&late), told = wr_monitor_watch(&early);
+  CHECK_OK(wr_watch_check_at(&none, "work", 0.5));
+  CHECK_FAILS(WR_EUNAVAILABLE, wr_watch_check_at(&passed, "work", 0.5));
+  CHECK_OK(wr_watch_check_at(&told, "work", 0.25));
+  CHECK(share == 0.25);
+  CHECK_OK(wr_watch_check(&told, "work"));
+  CHECK(share < 0);
+}
+
 static void try_monitor_ends(void) {
   const volatile sig_atomic_t set = 1;
   CHECK(wr_monitor_ends(NULL) == 0 && wr_monitor_ends(&(wr_monitor){0}) == 0);
@@ -75,7 +92,8 @@ static void try_precond_apply(void) {
   REFUSED("p is NULL", wr_precond_apply(NULL, &(wr_precond_request){.r = &x, .z = &y}));
   REFUSED("request is NULL", wr_precond_apply(p, NULL));
   const wr_precond_request bad[] = {
-      {.z = &y}, {.r = &x}, {.r = &x, .z = &x}, {.r = &shorter, .z = &y}, {.r = &x, .z = &f32}};
+      {.z = &y}, {.r = &x}, {.r = &x, .z = &x}, {.r = &shorter, .z = &y}, {.r = &x, .z = &f32},
+      {.r = &x, .z = &y, .reduce = {[1] = {WR_DOT_HASH, &x, NULL, {&y, 0}}}}};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) CHECK_FAILS(WR_EUSAGE, wr_precond_apply(p, &bad[k]));
   wr_precond_destroy(p);
 }
@@ -129,7 +147,7 @@ static void try_bicgstab_precondition(void) {
 #define ARGUMENTS_PRECOND                                                                             \
   {"wr_precond_none", try_precond_none}, {"wr_precond_jacobi", try_precond_jacobi},                   \
       {"wr_precond_ilu0", try_precond_ilu0}, {"wr_precond_ilut", try_precond_ilut},                   \
-      {"wr_monitor_ends", try_monitor_ends},                                                          \
+      {"wr_monitor_ends", try_monitor_ends}, {"wr_monitor_watch", try_monitor_watch},                 \
       {"wr_preconditioner_count", try_preconditioner_count},                                          \
       {"wr_preconditioner_at", try_preconditioner_at},                                                \
       {"wr_preconditioner_find", try_preconditioner_find}, {"wr_precond_create", try_precond_create}, \

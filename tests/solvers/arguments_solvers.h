@@ -48,13 +48,17 @@ static void try_system_by(wr_status (*make)(wr_csr *A, double *b, double *guess,
 }
 
 static void try_system_build(void) { try_system_by(wr_system_build); }
-static void try_system_begin(void) { try_system_by(wr_system_begin); }
+static wr_status begin_unwatched(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
+                                 const wr_preconditioner *precond, double atol, wr_system *system) {
+  return wr_system_begin(A, b, guess, random, seed, scale, precond, atol, NULL, system);
+}
+static void try_system_begin(void) { try_system_by(begin_unwatched); }
 
 static void try_system_step(wr_status (*go_on)(wr_system *system, wr_env *device)) {
   wr_system system, none = {0};
   REFUSED("system is NULL", go_on(NULL, &given.env));
   REFUSED("system is not begun", go_on(&none, &given.env));
-  CHECK_OK(wr_system_begin(given.A, ones(), NULL, 0, 0, WR_SCALE_EQUILIBRATE, 0, 0, &system));
+  CHECK_OK(wr_system_begin(given.A, ones(), NULL, 0, 0, WR_SCALE_EQUILIBRATE, 0, 0, NULL, &system));
   REFUSED("device is not open", go_on(&system, &given.closed));
   CHECK(system.A == NULL && system.b == NULL); /* after an error nothing is left to be freed */
 }
@@ -414,6 +418,7 @@ static const struct {
     {{.damping = 0.85, .tolerance = 1e-9, .iterations = -1}, "options->iterations is -1"},
     {{.damping = 0.85, .tolerance = 1e-9, .check_every = -8}, "options->check_every is -8"},
     {{.method = (wr_pagerank_method)7, .damping = 0.85, .tolerance = 1e-9}, "options->method is 7"},
+    {{.damping = 0.85, .tolerance = 1e-9, .order = -2}, "options->order is -2"},
 };
 enum { WRONG_RANKING = sizeof wrong_ranking / sizeof *wrong_ranking };
 

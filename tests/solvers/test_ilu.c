@@ -190,13 +190,33 @@ typedef struct pivot_case {
 } pivot_case;
 
 static const pivot_case pivots[] = {
-    {"a pivot of 0, stored", {0, 1, 0, 1, 0, 0, 0, 0, 2}, {1, 1, 0, 1, 1, 0, 0, 0, 1}, 0x1p-20, 1, 0,
+    {"a pivot of 0, stored",
+     {0, 1, 0, 1, 0, 0, 0, 0, 2},
+     {1, 1, 0, 1, 1, 0, 0, 0, 1},
+     0x1p-20,
+     1,
+     0,
      {0x1p20, -0x1p-20, 0.5}},
-    {"pivots that are no entries", {0, 1, 0, 1, 0, 0, 0, 0, 2}, {0, 1, 0, 1, 0, 0, 0, 0, 1}, 0x1p-20, 1, 0,
+    {"pivots that are no entries",
+     {0, 1, 0, 1, 0, 0, 0, 0, 2},
+     {0, 1, 0, 1, 0, 0, 0, 0, 1},
+     0x1p-20,
+     1,
+     0,
      {0x1p20, -0x1p-20, 0.5}},
-    {"a tiny negative pivot", {4, 0, 0, 0, -0x1p-40, 8, 0, 0, 1}, {1, 0, 0, 0, 1, 1, 0, 0, 1}, 0x1p-20, 1, 1,
+    {"a tiny negative pivot",
+     {4, 0, 0, 0, -0x1p-40, 8, 0, 0, 1},
+     {1, 0, 0, 0, 1, 1, 0, 0, 1},
+     0x1p-20,
+     1,
+     1,
      {0.25, -0x1p17, 1}},
-    {"no tiny pivot by its row", {4, 0, 0, 0, -0x1p-40, 0, 0, 0, 1}, {1, 0, 0, 0, 1, 0, 0, 0, 1}, 0x1p-20, 0, -1,
+    {"no tiny pivot by its row",
+     {4, 0, 0, 0, -0x1p-40, 0, 0, 0, 1},
+     {1, 0, 0, 0, 1, 0, 0, 0, 1},
+     0x1p-20,
+     0,
+     -1,
      {0.25, -0x1p40, 1}},
     {"an elimination to 0", {2, 4, 0, 1, 2, 0, 0, 0, 1}, {1, 1, 0, 1, 1, 0, 0, 0, 1}, 0x1p-10, 1, 1, {0.5, 0x1p9, 1}},
     {"an empty row", {2, 0, 0, 0, 0, 0, 0, 0, 4}, {1, 0, 0, 0, 0, 0, 0, 0, 1}, 0x1p-10, 1, 1, {0.5, 1, 0.25}},
@@ -264,6 +284,25 @@ static void test_overflow(void) {
       wr_lu_free(&lu);
       wr_csr_free(A);
     }
+}
+
+/* Kershaw's matrix (1978), whose fourth pivot is negative, and a row of its own. With an ordinary element there a raised
+ * diagonal has positive pivots; a large one overflows when it is raised, and the factors are those of the matrix itself. */
+static void test_raise_overflows(void) {
+  static const double picture[25] = {3, -2, 0, 2, 0, -2, 3, -2, 0, 0, 0, -2, 3, -2, 0, 2, 0, -2, 3, 0, 0, 0, 0, 0, 1};
+  wr_env env = {.place = WR_HOST, .type = WR_F64, .threads = 1};
+  CHECK_OK(wr_env_open(&env));
+  for (int large = 0; large < 2; large++) {
+    wr_csr *A = matrix_of_picture(5, picture);
+    wr_precond *p = NULL;
+    CASE("the diagonal cannot be raised");
+    if (large) A->val[wr_csr_find(A, 4, 4)] = 1.7e308;
+    CHECK_OK(wr_precond_create(&wr_precond_ilu0, "order=given:pivot=1e-12", A, &env, &p));
+    if (p) CHECKF(wr_precond_get_info(p)->is_positive == !large, "%s", wr_precond_get_info(p)->line);
+    wr_precond_destroy(p);
+    wr_csr_free(A);
+  }
+  wr_env_close(&env);
 }
 
 /* ---- ILUT's rules ---- */
@@ -469,10 +508,10 @@ static void test_orders(void) {
 static wr_lu copy_of(const wr_lu *lu) {
   wr_lu to = {.n = lu->n};
   int64_t below = lu->l_ptr[lu->n], above = lu->u_ptr[lu->n];
-#define COPY(member, count)                                                                                  \
-  do {                                                                                                       \
-    if (wr_alloc(&to.member, (count), sizeof *to.member, "a test") != WR_OK) abort();                         \
-    memcpy(to.member, lu->member, (size_t)(count) * sizeof *to.member);                                       \
+#define COPY(member, count)                                                           \
+  do {                                                                                \
+    if (wr_alloc(&to.member, (count), sizeof *to.member, "a test") != WR_OK) abort(); \
+    memcpy(to.member, lu->member, (size_t)(count) * sizeof *to.member);               \
   } while (0)
   COPY(l_ptr, lu->n + 1);
   COPY(u_ptr, lu->n + 1);
@@ -632,9 +671,19 @@ static void test_reductions(const wr_preconditioner *of, wr_type type) {
 
 typedef struct countdown {
   int left;
+  int stages, told; /* different names of work, and how often one was told    */
+  const char *what; /* the last one                                           */
+  double share;     /* of it: does not fall                                   */
 } countdown;
 
 static int counts_down(void *context) { return ((countdown *)context)->left-- <= 0; }
+
+static void is_told(void *context, const char *what, double share) {
+  countdown *count = context;
+  if (count->what == NULL || strcmp(what, count->what) != 0) count->what = what, count->share = -1, count->stages++;
+  CHECKF(share <= 1 && share >= count->share, "%s: %g after %g", what, share, count->share);
+  count->share = share, count->told++;
+}
 
 /* However late the watch ends it, the work stops with a sentence, and all is freed; in the end it is not asked any more. */
 static void test_watch(const wr_preconditioner *of, const char *knobs) {
@@ -645,14 +694,17 @@ static void test_watch(const wr_preconditioner *of, const char *knobs) {
   wr_status status = WR_EUNAVAILABLE;
   int asked = 0;
   for (; asked < 1000 && status == WR_EUNAVAILABLE; asked++) {
-    countdown count = {asked};
-    wr_watch watch = {counts_down, &count};
+    countdown count = {.left = asked};
+    wr_watch watch = {counts_down, &count, is_told};
     wr_precond *p = NULL;
     env.watch = &watch;
     status = wr_precond_create(of, knobs, A, &env, &p);
     CHECKF(status == WR_OK || status == WR_EUNAVAILABLE, "%s", wr_status_message());
     if (status != WR_OK) CHECK_MESSAGE("was ended early");
     CHECK((status == WR_OK) == (p != NULL));
+    if (status == WR_OK)
+      CHECKF(count.stages == (knobs ? 1 : 2) && count.told >= 3 && count.share > 0, "%d stages, told %d times",
+             count.stages, count.told);
     wr_precond_destroy(p);
   }
   CHECKF(asked >= 3 && status == WR_OK, "asked %d times", asked);
@@ -703,6 +755,7 @@ int main(void) {
   test_pivots();
   test_pivot_in_order();
   test_overflow();
+  test_raise_overflows();
   test_threshold();
   test_unit_of_threshold();
   test_largest_kept();

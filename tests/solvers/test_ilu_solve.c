@@ -288,7 +288,7 @@ static void test_ended(ground *g, const wr_preconditioner *of) {
   for (wr_status status = WR_EUNAVAILABLE; status != WR_OK && asked < 1000; asked++) {
     wr_precond *p = NULL;
     int left = asked;
-    const wr_watch watch = {ends, &left};
+    const wr_watch watch = {.ends = ends, .context = &left};
     g->env.watch = &watch;
     status = wr_precond_create(of, of == &wr_precond_ilu0 ? "at=device" : NULL, A, &g->env, &p);
     g->env.watch = NULL;

@@ -104,7 +104,7 @@ static void test_all_orders(void) {
       best_order best = {0, 0};
       wr_matching m;
       try_orders(A, 0, 0, 0, 0, &best);
-      CHECK_OK(wr_matching_find(A, INT64_MAX / 2, &m));
+      CHECK_OK(wr_matching_find(A, INT64_MAX / 2, NULL, &m));
       if (best.rank == n) {
         int64_t sum = 0;
         found++;
@@ -158,10 +158,10 @@ static void test_large(void) {
     wr_matching m, again;
     ground_case(NULL, "3000 rows with values over 2^%g", ranges[k / 2]);
     omp_set_num_threads(1);
-    CHECK_OK(wr_matching_find(A, INT64_MAX / 2, &m));
+    CHECK_OK(wr_matching_find(A, INT64_MAX / 2, NULL, &m));
     check_found(A, &m);
     omp_set_num_threads(4);
-    CHECK_OK(wr_matching_find(A, INT64_MAX / 2, &again));
+    CHECK_OK(wr_matching_find(A, INT64_MAX / 2, NULL, &again));
     CHECK(m.row_of && again.row_of && memcmp(m.row_of, again.row_of, 3000 * sizeof *m.row_of) == 0);
     CHECK(m.row_exponent && again.row_exponent &&
           memcmp(m.row_exponent, again.row_exponent, 3000 * sizeof *m.row_exponent) == 0);
@@ -179,7 +179,7 @@ static void test_permuted_diagonal(void) {
   CASE("a permuted diagonal");
   for (int64_t i = 0; i < N; i++) entries[i] = (entry){i, (i * 7 + 3) % N, (i % 2 ? -1 : 1) * sizes[i % 6]};
   wr_csr *A = matrix_of(N, entries, N, 1);
-  CHECK_OK(wr_matching_find(A, 0, &m));
+  CHECK_OK(wr_matching_find(A, 0, NULL, &m));
   check_found(A, &m);
   for (int64_t i = 0; m.row_of && i < N; i++)
     CHECKF(m.row_of[(i * 7 + 3) % N] == i, "column %lld has row %d", (long long)((i * 7 + 3) % N),
@@ -198,7 +198,7 @@ static void test_rows_stay(void) {
     ground_case(NULL, "a large diagonal, %s values", with_values ? "with" : "without");
     for (int64_t i = 0; with_values && i < A->nrows; i++)
       for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) A->val[k] = A->col[k] == i ? 12 : A->val[k];
-    CHECK_OK(wr_matching_find(A, 0, &m));
+    CHECK_OK(wr_matching_find(A, 0, NULL, &m));
     check_found(A, &m);
     int64_t moved = 0;
     for (int64_t j = 0; m.row_of && j < m.n; j++) moved += m.row_of[j] != j;
@@ -238,7 +238,7 @@ static void test_deficiency(void) {
     wr_matching m;
     int64_t deficiency = A->nrows - structural_rank(A);
     ground_case(NULL, "structural rank, case %d", k);
-    CHECK_OK(wr_matching_find(A, INT64_MAX / 2, &m));
+    CHECK_OK(wr_matching_find(A, INT64_MAX / 2, NULL, &m));
     CHECKF(m.deficiency == deficiency, "deficiency %lld, not %lld", (long long)m.deficiency, (long long)deficiency);
     CHECK(m.end == (deficiency > 0 ? WR_MATCHING_SINGULAR : WR_MATCHING_FOUND));
     singular += deficiency > 0;
@@ -254,26 +254,28 @@ static void test_empty_row(void) {
   CASE("an empty row");
   entry entries[] = {{0, 0, 1}, {1, 0, 2}, {2, 1, 5}, {3, 1, 0}, {3, 3, 0}};
   wr_csr *A = matrix_of(4, entries, 5, 1);
-  CHECK_OK(wr_matching_find(A, 1000, &m));
+  CHECK_OK(wr_matching_find(A, 1000, NULL, &m));
   CHECKF(m.end == WR_MATCHING_SINGULAR && m.deficiency == 2, "end %d, deficiency %lld", m.end, (long long)m.deficiency);
   CHECKF(m.row == 3 && m.rows_beside == 0, "row %lld beside %lld", (long long)m.row, (long long)m.rows_beside);
   wr_matching_free(&m);
   wr_csr_free(A);
 }
 
+static int ends_at_once(void *asked) { return ++*(int *)asked; }
+
 static void test_limit(void) {
   wr_csr *A = shuffled_matrix(3000, 3, 30, 1, 91), *larger = NULL, *wide = NULL;
   wr_matching m;
   CASE("the limit of work");
-  CHECK_OK(wr_matching_find(A, INT64_MAX / 2, &m));
+  CHECK_OK(wr_matching_find(A, INT64_MAX / 2, NULL, &m));
   CHECKF(m.end == WR_MATCHING_FOUND && m.cheap < 3000, "%lld rows without a search", (long long)m.cheap);
   int64_t all = m.work;
   wr_matching_free(&m);
-  CHECK_OK(wr_matching_find(A, 100, &m));
+  CHECK_OK(wr_matching_find(A, 100, NULL, &m));
   CHECKF(m.end == WR_MATCHING_GIVEN_UP && m.work < all, "end %d, work %lld", m.end, (long long)m.work);
   CHECK(m.row_exponent == NULL && m.column_exponent == NULL);
   wr_matching_free(&m);
-  CHECK_OK(wr_matching_find(A, -5, &m));
+  CHECK_OK(wr_matching_find(A, -5, NULL, &m));
   CHECK(m.end == WR_MATCHING_GIVEN_UP);
   wr_matching_free(&m);
   /* A row more than the limit at most: its entries, each of which may reach a column. The first assignment is not counted. */
@@ -281,21 +283,26 @@ static void test_limit(void) {
     int64_t beyond, longest = 0;
     for (int64_t i = 0; i < A->nrows; i++)
       longest = A->row_ptr[i + 1] - A->row_ptr[i] > longest ? A->row_ptr[i + 1] - A->row_ptr[i] : longest;
-    CHECK_OK(wr_matching_find(A, limit, &m));
+    CHECK_OK(wr_matching_find(A, limit, NULL, &m));
     beyond = m.work - 5 * A->nnz - limit;
     CHECKF(m.end == WR_MATCHING_GIVEN_UP && beyond > 0 && beyond <= 12 + 13 * longest, "end %d, %lld beyond %lld",
            m.end, (long long)beyond, (long long)limit);
     wr_matching_free(&m);
   }
-  CHECK_OK(wr_matching_find(A, all - 5 * A->nnz, &m));
+  CHECK_OK(wr_matching_find(A, all - 5 * A->nnz, NULL, &m));
   CHECKF(m.end == WR_MATCHING_FOUND && m.work == all, "end %d, work %lld", m.end, (long long)m.work);
   wr_matching_free(&m);
-  larger = shuffled_matrix(30000, 3, 30, 1, 92);
+  larger = shuffled_matrix(300000, 3, 30, 1, 92);
+  int asked = 0;
+  const wr_watch at_once = {.ends = ends_at_once, .context = &asked};
+  CHECK_OK(wr_matching_find(larger, INT64_MAX / 2, &at_once, &m));
+  CHECKF(m.end == WR_MATCHING_ENDED && asked == 1 && m.row_exponent == NULL, "end %d, asked %d times", m.end, asked);
+  wr_matching_free(&m);
   CHECK(wr_matching_limit(NULL) == 0 && wr_matching_limit(A) > 0 && wr_matching_limit(larger) > wr_matching_limit(A));
   if (wr_csr_create(2, 3, 1, 1, &wide) != WR_OK) abort();
-  CHECK_FAILS(WR_EUSAGE, wr_matching_find(wide, 1, &m));
-  CHECK_FAILS(WR_EUSAGE, wr_matching_find(NULL, 1, &m));
-  CHECK_FAILS(WR_EUSAGE, wr_matching_find(A, 1, NULL));
+  CHECK_FAILS(WR_EUSAGE, wr_matching_find(wide, 1, NULL, &m));
+  CHECK_FAILS(WR_EUSAGE, wr_matching_find(NULL, 1, NULL, &m));
+  CHECK_FAILS(WR_EUSAGE, wr_matching_find(A, 1, NULL, NULL));
   wr_matching_free(NULL);
   wr_csr_free(A), wr_csr_free(larger), wr_csr_free(wide);
 }
