@@ -8,18 +8,20 @@
 #include "spmv/device/env.h"
 
 typedef struct wr_graph {
-  wr_csr *links;       /* as parsed, borrowed; entry (i, j) is i -> j, or j -> i with edges_in                          */
+  wr_csr *links; /* as parsed, borrowed; entry (i, j) is i -> j, or j -> i with edges_in                          */
   int edges_in;
-  int symmetric;       /* 1: each link has its mirror image, of the same weight; set by finish                          */
-  wr_csr *flow;        /* row i: the pages that link to i. A pattern; with weights: weight / out-weight of the source.  */
-                       /* It may be on the device alone (csr.h)                                                         */
-  int owns_flow;       /* 0: flow is the parsed matrix itself                                                           */
-  int64_t n, dangling; /* pages, and pages without out-links (or with out-links of weight 0 only)                       */
-  double *scale;       /* [n] what x = scale * r multiplies a rank with: 1/out-degree (with weights 1); 0: dangling      */
-  double *out_weight;  /* [n] sum of the out-links' weights; NULL: their number, the length of a row of the links        */
-  double *teleport;    /* [n] where the surfer jumps to, sum 1; NULL: uniformly                                         */
-  double *start;       /* [n] first guess, sum 1; NULL: the teleport                                                    */
-  int32_t *order;      /* [n] the page of each row and column of the flow; NULL: they have the numbers of the pages     */
+  int symmetric; /* 1: each link has its mirror image, of the same weight; set by finish                          */
+  wr_csr *flow;  /* row i: the pages that link to i. A pattern; with weights: weight / out-weight of the source.  */
+                 /* It may be on the device alone (csr.h)                                                         */
+  int owns_flow; /* 0: flow is the parsed matrix itself                                                           */
+  int64_t n,
+      dangling;  /* pages, and pages without out-links (or with out-links of weight 0 only)                       */
+  double *scale; /* [n] what x = scale * r multiplies a rank with: 1/out-degree (with weights 1); 0: dangling      */
+  double
+      *out_weight;  /* [n] sum of the out-links' weights; NULL: their number, the length of a row of the links        */
+  double *teleport; /* [n] where the surfer jumps to, sum 1; NULL: uniformly                                         */
+  double *start;    /* [n] first guess, sum 1; NULL: the teleport                                                    */
+  int32_t *order;   /* [n] the page of each row and column of the flow; NULL: they have the numbers of the pages     */
 } wr_graph;
 
 /* links must outlive the graph; teleport and start ([n], >= 0, or NULL) are taken over and normalised, whatever happens.

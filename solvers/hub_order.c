@@ -100,8 +100,8 @@ static inline uint16_t group_of(const wr_csr *links, const uint16_t *group_of_hu
 }
 
 /* order := a counting sort of the nodes by group. at[chunks][groups]: first counts, then the next place of a chunk's group. */
-static void sort_by_group(const wr_csr *links, const uint16_t *group_of_hub, int64_t chunks, int64_t groups, int64_t *at,
-                          int32_t *order) {
+static void sort_by_group(const wr_csr *links, const uint16_t *group_of_hub, int64_t chunks, int64_t groups,
+                          int64_t *at, int32_t *order) {
   int64_t n = links->nrows, begin = 0;
 #pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < chunks; c++)

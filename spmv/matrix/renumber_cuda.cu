@@ -6,6 +6,7 @@
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
+#include "spmv/kernel/launch.cuh"
 #include "spmv/matrix/csr_device.h"
 #include "spmv/matrix/transpose.h"
 
@@ -16,8 +17,8 @@ static unsigned blocks_for(int64_t count) { return (unsigned)((count + THREADS -
 static __device__ inline int64_t this_thread() { return (int64_t)blockIdx.x * THREADS + threadIdx.x; }
 
 /* key[k] := place[row] << bits | place[column]; row[count] has the rows of the entries. */
-__global__ void __launch_bounds__(THREADS) new_places(int64_t count, const int32_t *row, const int32_t *col,
-                                                      const int32_t *place, int bits, uint64_t *key) {
+__global__ void __launch_bounds__(THREADS)
+    new_places(int64_t count, const int32_t *row, const int32_t *col, const int32_t *place, int bits, uint64_t *key) {
   int64_t k = this_thread();
   if (k < count) key[k] = (uint64_t)place[row[k]] << bits | (uint64_t)place[col[k]];
 }

@@ -334,6 +334,29 @@ static void try_graph_step(wr_status (*go_on)(wr_graph *graph, wr_env *device)) 
 
 static void try_graph_upload(void) { try_graph_step(wr_graph_upload); }
 static void try_graph_finish(void) { try_graph_step(wr_graph_finish); }
+static void try_graph_order(void) {
+  wr_graph graph, none = {0};
+  REFUSED("graph is NULL", wr_graph_order(NULL, 1));
+  REFUSED("graph is not begun", wr_graph_order(&none, 1));
+  CHECK_OK(wr_graph_build(given.A, 0, NULL, NULL, &graph));
+  REFUSED("graph is finished", wr_graph_order(&graph, 1));
+  wr_graph_free(&graph);
+}
+
+static void try_graph_arrange(void) {
+  double by_page[SIZE] = {1}, by_row[SIZE] = {2};
+  wr_graph graph = {.n = SIZE};
+  wr_graph_arrange(NULL, by_page, by_row), wr_graph_arrange(&graph, NULL, by_row), wr_graph_arrange(&graph, by_page, NULL);
+  CHECK(by_row[0] == 2);
+}
+
+static void try_graph_restore(void) {
+  double by_page[SIZE] = {1}, by_row[SIZE] = {2};
+  wr_graph graph = {.n = SIZE};
+  wr_graph_restore(NULL, by_row, by_page), wr_graph_restore(&graph, NULL, by_page), wr_graph_restore(&graph, by_row, NULL);
+  CHECK(by_page[0] == 1);
+}
+
 static void try_graph_sends_links(void) { CHECK(wr_graph_sends_links(NULL, 0, WR_F64, 1) == 0); }
 
 static void try_graph_link_weight(void) {
@@ -538,6 +561,8 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_bicgstab_download", try_bicgstab_download}, {"wr_graph_build", try_graph_build},           \
       {"wr_graph_begin", try_graph_begin}, {"wr_graph_upload", try_graph_upload},                     \
       {"wr_graph_finish", try_graph_finish}, {"wr_graph_sends_links", try_graph_sends_links},         \
+      {"wr_graph_order", try_graph_order}, {"wr_graph_arrange", try_graph_arrange},                      \
+      {"wr_graph_restore", try_graph_restore},                                                      \
       {"wr_graph_link_weight", try_graph_link_weight}, {"wr_graph_free", try_graph_free},             \
       {"wr_scores_certify", try_scores_certify}, {"wr_scores_explain", try_scores_explain},           \
       {"wr_pagerank_open", try_pagerank_open}, {"wr_pagerank_close", try_pagerank_close},             \
