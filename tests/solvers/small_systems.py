@@ -2,7 +2,7 @@
 """Solves small systems with bicgstab and judges its exit codes by exact rational arithmetic.
 
     small_systems.py --program build/bicgstab [--systems 2000] [--seed 1] [--backends reference,cpu_csr] [--keep DIR]
-                     [--methods auto,bicgstab,bicgstabl,idr,cg] [--each]
+                     [--methods auto,bicgstab,bicgstabl,idr,cg] [--preconds none,jacobi,ilu0,ilut,auto] [--each]
 
 Every system has 2 to 5 unknowns and is solved in f64 and in f32, by one of the methods or with --each by all of them. Many
 are singular, nearly singular, badly scaled or made to break BiCGSTAB down. The residual of the written x is computed with
@@ -199,6 +199,10 @@ def true_residual_meets(rows, b, x, tolerance):
     return squares([residual]) <= Fraction(tolerance) ** 2 * squares([b])
 
 
+def has_diagonal(rows):
+    return all(rows[i][i] != 0 for i in range(len(rows)))
+
+
 def is_definite(rows):
     """Whether A is symmetric positive definite: symmetric, with positive pivots."""
     n, work = len(rows), [list(row) for row in rows]
@@ -252,6 +256,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backends", default="cpu_csr,reference")
     parser.add_argument("--methods", default="auto,bicgstab,bicgstabl,idr,cg")
+    parser.add_argument("--preconds", default="none,none,jacobi,ilu0,ilut,auto", help="jacobi only where no diagonal element is 0")
     parser.add_argument("--each", action="store_true", help="solve every system by each of the methods, not by one")
     parser.add_argument("--iterations", type=int, default=0, help="at most; 0: the program's default")
     parser.add_argument("--work", required=True, help="a folder for the files of one system")
@@ -267,14 +272,14 @@ def main():
         write_vector(options.work + "/b.mtx", b)
         exact_rows = [[Fraction(v) for v in row] for row in rows]
         exact_b = [Fraction(v) for v in b]
-        precond = "jacobi" if r.random() < 0.3 and all(rows[i][i] != 0 for i in range(len(rows))) else "none"
+        precond = r.choice([p for p in options.preconds.split(",") if p != "jacobi" or has_diagonal(rows)] or ["none"])
         scale = r.choice(["auto", "auto", "none", "equilibrate", "match"])
         methods = options.methods.split(",") if options.each else [r.choice(options.methods.split(","))]
         for precision, name in itertools.product(("f64", "f32"), methods):
             backend, method = r.choice(backends), (name, str(r.randint(1, 4)))
             code, said, command = solve(options, precision, backend, precond, scale, method, options.work)
-            if code == 3 and precision == "f32" and "f32" in said:
-                counts[precision, name, "refused"] += 1  # a value that f32 cannot hold, said so
+            if (code == 3 and precision == "f32" and "f32" in said) or (code == 1 and name == "cg" and "definite" in said):
+                counts[precision, name, "refused"] += 1  # a value that f32 cannot hold, or an M that cg cannot use: said so
                 continue
             wrong = judge(code, precision, name, scale, exact_rows, exact_b, options.work + "/x.mtx")
             counts[precision, name, code] += 1
