@@ -7,11 +7,11 @@
 #include "config/argument.h"
 #include "config/defaults.h"
 #include "config/memory.h"
-#include "solvers/matrix_facts.h"
 #include "solvers/scaling/equilibrate.h"
 #include "solvers/scaling/matching.h"
 #include "solvers/scaling/scaling_steps.h"
 #include "spmv/matrix/csr_argument.h"
+#include "spmv/matrix/matrix_facts.h"
 #include "spmv/matrix/scale.h"
 
 /* A profile of the values of A, apart from its columns. */
