@@ -177,8 +177,9 @@ static void test_drift(ground *g) {
     ground_case(g, "a true residual that stays behind, %s", alone ? "one method" : "any method");
     expect_outcome(g, &s, WR_CONVERGED);
     CHECKF(s.result.note[0] == '\0', "'%s'", s.result.note);
-    CHECKF(alone || s.result.restarts == 0 || strstr(s.result.changes, "the true residual is larger"), "%d restarts, '%s'",
-           s.result.restarts, s.result.changes); /* compensated sums keep the digits, so that nothing happens */
+    CHECKF(alone || s.result.restarts == 0 || strstr(s.result.changes, "the true residual is larger"),
+           "%d restarts, '%s'", s.result.restarts,
+           s.result.changes); /* compensated sums keep the digits, so that nothing happens */
     solution_free(&s);
   }
   wr_csr_free(A);

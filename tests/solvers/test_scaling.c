@@ -101,7 +101,8 @@ static void test_choice(void) {
   A = matrix_of_picture(3, (const double[]){1, 0, 0, 1e-9, 1e7, 0, 0, 0, 1e7});
   expect_choice(A, WR_SCALE_AUTO, WR_SCALE_EQUILIBRATE, "differ by up to 2^23");
   CASE("a saddle point with a diagonal block");
-  expect_choice(saddle_point(200, 0), WR_SCALE_AUTO, WR_SCALE_MATCH, "100 diagonal elements are 0, the first in row 101");
+  expect_choice(saddle_point(200, 0), WR_SCALE_AUTO, WR_SCALE_MATCH,
+                "100 diagonal elements are 0, the first in row 101");
   CASE("a saddle point");
   expect_choice(saddle_point(200, 3), WR_SCALE_AUTO, WR_SCALE_EQUILIBRATE,
                 "100 diagonal elements are 0, the first in row 101, in a symmetric pattern");
