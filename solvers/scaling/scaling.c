@@ -196,9 +196,9 @@ static double moved_excess(const wr_csr *A, const wr_scaling *s) {
 }
 
 /* Matching exchanges rows of the two blocks of a saddle point. Where the moved rows then are nearly dominant, as those of
- * circuits, optimisation and mixed methods with a diagonal block, that solves it. Where they are not, as those of flows, BiCGSTAB
- * breaks down that solves it with rows where they are (docs/decisions.md). A matrix that may be positive definite stays
- * symmetric, for conjugate gradients. */
+ * circuits, optimisation and networks, that solves it. Where they are not, as those of flows, BiCGSTAB breaks down that solves
+ * it with rows where they are (docs/decisions.md). A matrix that may be positive definite stays symmetric, for conjugate
+ * gradients. */
 static wr_status scale_saddle_point(const wr_csr *A, const profile *p, const char *why, wr_scaling *s) {
   wr_status status = WR_OK;
   int may_be_definite = p->zero == 0 && wr_is_symmetric_positive(A);

@@ -147,8 +147,8 @@ static void test_stagnation(ground *g) {
   }
 }
 
-/* Convection at an angle to a grid of side x side, with more than half of upwinding. The residual of BiCGSTAB grows by 1e18 on its
- * way to the outflow. */
+/* Convection at an angle to a grid of side x side, with more than half of upwinding. The residual of BiCGSTAB grows by 1e18 on
+ * its way to the outflow. */
 static wr_csr *convection(int64_t side) {
   const double diffusion = 0.1, speed[2] = {0.76, 0.64};
   int64_t n = side * side, count = 0;
@@ -166,8 +166,8 @@ static wr_csr *convection(int64_t side) {
   return A;
 }
 
-/* The residual that BiCGSTAB updates meets the tolerance, the true one is far larger than the first: another method goes on from
- * the best iterate, and if none may, BiCGSTAB itself. */
+/* The residual that BiCGSTAB updates meets the tolerance, the true one is far larger than the first: another method goes on
+ * from the best iterate, and if none may, BiCGSTAB itself. */
 static void test_drift(ground *g) {
   if (g->env.place != WR_HOST || g->env.type != WR_F64) return; /* 700 iterations of 10 000 rows */
   wr_csr *A = convection(100);
