@@ -8,6 +8,7 @@
 #include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/iteration.h"
+#include "solvers/order.h"
 #include "spmv/steps/pagerank_steps.h"
 #include "spmv/steps/steps.h"
 
@@ -60,8 +61,16 @@ static double target_change(const wr_pagerank_options *o, double rounding) {
   return o->damping > 0 ? target * (1 - o->damping) / o->damping : DBL_MAX;
 }
 
+/* The change at which the solve ends, or the order is looked at first. */
+static double first_target(const wr_pagerank *p, const wr_pagerank_options *o, const wr_order_watch *watch) {
+  double rounding = rounding_of(p, o), last = target_change(o, rounding);
+  if (watch->ranks == 0 || !(o->damping > 0)) return last;
+  return fmax(last, (wr_order_first_bound(watch) - rounding) * (1 - o->damping) / o->damping);
+}
+
 /* r := the start, x := scale * r, the scalars and the first shift. */
-static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, wr_pagerank_scalars *scalars) {
+static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_order_watch *watch,
+                       wr_pagerank_scalars *scalars) {
   wr_status status;
   wr_env *env = p->env;
   const wr_graph *g = p->graph;
@@ -77,7 +86,7 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, wr_pagerank
   scalars->weight = g->teleport ? 1 : 1 / (double)g->n;
   scalars->limit = (double)o->iterations, scalars->every = (double)p->loop->every;
   scalars->last_part = scalars->limit - p->loop->unroll;
-  scalars->target = target_change(o, rounding_of(p, o));
+  scalars->target = first_target(p, o, watch);
   scalars->least = scalars->window_least = scalars->huge = DBL_MAX;
   scalars->window_length = 10, scalars->hardly = (1 + pow(o->damping, 10)) / 2, scalars->tiny = 1000 * unit;
   scalars->log_room = WR_LOG_ROOM;
@@ -163,6 +172,44 @@ done:
   return status;
 }
 
+/* Downloads the ranks and looks at their order. Returns in *target the change at which to look again; as it was: not before the
+ * end, because the order is proven or the tolerance is met. */
+static wr_status review_order(wr_pagerank *p, const wr_pagerank_options *o, const wr_pagerank_scalars *scalars,
+                              wr_order_watch *watch, double *target) {
+  wr_status status;
+  double next, rounding = rounding_of(p, o), last = target_change(o, rounding),
+               sum_unit = wr_plan_get_info(p->plan)->sum_unit;
+  TRY(wr_pagerank_download(p, watch->scores));
+  if (sum_unit > wr_type_unit(WR_F64))
+    rounding += sum_unit * wr_graph_link_weight(p->graph, watch->scores) / (1 - o->damping);
+  double bound = scalars->change * o->damping / (1 - o->damping) + rounding;
+  int proven = wr_order_review(watch, bound, scalars->steps, scalars->change, &next);
+  if (!proven && scalars->change > last) *target = fmax(last, (next - rounding) * (1 - o->damping) / o->damping);
+done:
+  return status;
+}
+
+/* Iterates until the tolerance is met, or with a watch until the order is proven: the target is set higher than the tolerance
+ * asks for, and lowered after each review that does not prove the order. */
+static wr_status go(wr_pagerank *p, const wr_pagerank_options *o, wr_order_watch *watch, wr_pagerank_scalars *scalars,
+                    int *interrupted) {
+  wr_status status;
+  for (;;) {
+    double target = scalars->target;
+    TRY(wr_iteration_go(p->loop, (double *)scalars, interrupted));
+    if (watch->ranks == 0 || scalars->converged == 0 || *interrupted) break;
+    p->now = (int)((int64_t)scalars->steps % 2);
+    TRY(review_order(p, o, scalars, watch, &target));
+    if (target == scalars->target) break;
+    scalars->target = target, scalars->converged = 0;
+    if (!(scalars->steps < scalars->limit)) break;
+    scalars->stop = 0;
+    TRY(p->env->ops->upload(p->env, &p->bank, (const double *)scalars));
+  }
+done:
+  return status;
+}
+
 static wr_status check_options(const wr_pagerank_options *o, const char *function) {
   if (o == NULL) return wr_refuse(function, "options is NULL");
   if (o->method != WR_PAGERANK_POWER)
@@ -173,6 +220,7 @@ static wr_status check_options(const wr_pagerank_options *o, const char *functio
     return wr_refuse(function, "options->tolerance is %g; it is finite and above 0", o->tolerance);
   if (o->iterations < 0) return wr_refuse(function, "options->iterations is %lld", (long long)o->iterations);
   if (o->check_every < 0) return wr_refuse(function, "options->check_every is %lld", (long long)o->check_every);
+  if (o->order < 0) return wr_refuse(function, "options->order is %lld", (long long)o->order);
   return WR_OK;
 }
 
@@ -184,6 +232,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   WR_NEED_OK(check_options(o, __func__));
   WR_NEED(result);
   wr_pagerank_scalars scalars;
+  wr_order_watch watch = {0};
   double rate = o->damping / (1 - o->damping);
   int interrupted = 0;
   wr_iteration *loop = p->loop;
@@ -200,8 +249,9 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   TRY(wr_iteration_every(loop, o->check_every));
   wr_iteration_begin(loop);
   loop->taken = 0, loop->by = WR_BY_HOST;
-  TRY(start(p, o, &scalars));
-  if (o->iterations > 0) TRY(wr_iteration_go(loop, (double *)&scalars, &interrupted));
+  if (o->order > 0) TRY(wr_order_watch_open(&watch, p->graph->n, o->order));
+  TRY(start(p, o, &watch, &scalars));
+  if (o->iterations > 0) TRY(go(p, o, &watch, &scalars, &interrupted));
   p->now = (int)((int64_t)scalars.steps % 2);
   if (scalars.steps > 0) judge(o, rounding_of(p, o), &scalars, interrupted, result);
   if (scalars.steps == 0 && interrupted) result->outcome = (wr_outcome)interrupted;
@@ -209,9 +259,13 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
     snprintf(result->note, sizeof result->note, "the time limit %s",
              scalars.steps > 0 ? "has passed; the scores are those of the last iteration"
                                : "had passed before the first iteration");
+  double last = target_change(o, rounding_of(p, o));
+  result->order = (wr_order_facts){.asked = watch.ranks, .proven = watch.found.proven, .reviews = watch.reviews,
+                                   .spared = wr_order_spared(&watch, last, o->damping)};
   result->by = loop->by, result->multiplies = loop->taken, result->iteration_bytes = bytes_of_step(p);
   TRY(count_sums(p, o, result));
 done:
+  wr_order_watch_close(&watch);
   wr_plan_forget(p->plan);
   return status;
 }

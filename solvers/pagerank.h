@@ -18,6 +18,7 @@ typedef struct wr_pagerank_options {
   int stop_on_change;
   int64_t iterations;     /* at most                                                                    */
   int64_t check_every;    /* iterations between two checks of the change; 0: see wr_iteration_every     */
+  int64_t order;          /* > 0: end as soon as the order of so many ranks is proven, or the tolerance is met */
   int no_graph;           /* 1: the host requests every iteration, also if the device could repeat them    */
   int no_resident;        /* 1: a device repeats them as a graph, also if one kernel could                 */
 } wr_pagerank_options;

@@ -76,6 +76,14 @@ typedef struct wr_direct_facts {
   char why[300];         /* x does not meet the tolerance, a sentence; "": it does                    */
 } wr_direct_facts;
 
+/* Of a solve that was to end when the order of the first nodes is proven. */
+typedef struct wr_order_facts {
+  int64_t asked;   /* so many nodes; 0: none, and all else is 0                                      */
+  int64_t proven;  /* of the first so many of them the order is proven                               */
+  int64_t reviews; /* looks at the order                                                             */
+  int64_t spared;  /* multiplies that the tolerance would have taken besides, by the rate of the last ones */
+} wr_order_facts;
+
 typedef struct wr_result {
   wr_outcome outcome;
   int64_t iterations;  /* BiCGSTAB: those that counted, one that ended after its first half, too; PageRank: multiplies */
@@ -85,6 +93,7 @@ typedef struct wr_result {
   double bound;        /* PageRank: proven L1 error: change d/(1-d) + rounding                      */
   double rounding;     /* PageRank: the part of bound that is for rounding: (4u + term_unit)/(1-d), for what
                           sums rows in less than f64, sum_i (length of row i) r_i of its units too  */
+  wr_order_facts order; /* PageRank                                                                 */
   int64_t multiplies;  /* by the iterations                                                         */
   double iteration_bytes; /* that an iteration moves at least: its multiplies, and every vector once an operation */
   wr_repeated by;      /* how iterations were repeated, except perhaps the first and last ones      */

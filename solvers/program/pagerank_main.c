@@ -10,8 +10,10 @@
 #include "solvers/pagerank.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
-#include "solvers/program/top.h"
+#include "solvers/order.h"
+#include "solvers/report/report_text.h"
 #include "solvers/scores.h"
+#include "solvers/top.h"
 #include "solvers/verify.h"
 
 /* A solve in progress. */
@@ -21,6 +23,7 @@ typedef struct ranking {
   wr_pagerank_options options;
   wr_rounding rounding;
   double rounded; /* of the result */
+  double allowed; /* what its measure may be: the tolerance, or more if the order was proven before that was met */
 } ranking;
 
 static void complete(wr_settings *s) {
@@ -86,6 +89,7 @@ static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan,
                                      .tolerance = s->tolerance,
                                      .stop_on_change = s->stop == WR_STOP_CHANGE,
                                      .iterations = s->iterations,
+                                     .order = s->stop == WR_STOP_ORDER ? s->top : 0,
                                      .check_every = s->check_every,
                                      .no_graph = s->no_graph,
                                      .no_resident = s->no_resident};
@@ -95,7 +99,8 @@ static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan,
 static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
   ranking *r = solve;
   wr_status status = wr_pagerank_solve(&r->method, &r->options, monitor, result);
-  r->rounded = result->rounding;
+  r->rounded = result->rounding, r->allowed = r->options.tolerance;
+  if (r->options.order > 0 && result->outcome == WR_CONVERGED) r->allowed = fmax(r->allowed, result->measure);
   return status;
 }
 
@@ -111,8 +116,8 @@ static wr_status verify(void *solve, const double *x, wr_verified level, int64_t
   if (level == WR_VERIFY_OFF) return WR_OK;
   TRY(wr_alloc(&step, r->graph->n, sizeof *step, "verification"));
   TRY(wr_pagerank_step(&r->method, &r->options, step, &change, &dangling));
-  TRY(wr_verify_pagerank(r->graph, r->options.damping, r->options.tolerance, r->options.stop_on_change, r->rounding, x,
-                         step, change, dangling, level, rows, verdict));
+  TRY(wr_verify_pagerank(r->graph, r->options.damping, r->allowed, r->options.stop_on_change, r->rounding, x, step,
+                         change, dangling, level, rows, verdict));
 done:
   wr_free(step);
   return status;
@@ -195,15 +200,59 @@ static double difference(const double *a, const double *b, int64_t n) {
   return sum;
 }
 
-static wr_status present(FILE *out, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n) {
-  int64_t count = s->top < n ? s->top : n, *best;
-  wr_status status = wr_alloc(&best, count, sizeof *best, "the best nodes");
+/* best[] := the best nodes up to the one behind those that are shown; returns what is proven of their order. */
+static wr_order find_best(const wr_settings *s, const double *x, int64_t n, const wr_run *run, int64_t *best) {
+  wr_top(x, n, s->top < n ? s->top + 1 : n, best);
+  return wr_order_of(x, best, n, s->top, wr_order_gap(wr_run_counts(run) ? run->result.bound : (double)INFINITY));
+}
+
+static wr_status find_order(const wr_settings *s, const double *x, int64_t n, wr_run *run) {
+  int64_t *best;
+  wr_status status = wr_alloc(&best, s->top < n ? s->top + 1 : n, sizeof *best, "the best nodes");
   if (status != WR_OK) return status;
-  wr_top(x, n, count, best);
+  wr_order order = find_best(s, x, n, run, best);
+  run->order = (wr_run_order){1, order.ranks, order.proven};
+  wr_free(best);
+  return WR_OK;
+}
+
+/* How far the order of the nodes above is certain. next_apart: 1 if the last one's score is apart from the next one's. */
+static void say_order(FILE *out, const wr_order *order, double bound, int next_apart) {
+  char text[64];
+  wr_line line = {0};
+  wr_text_bound(bound, text);
+  if (!isfinite(bound))
+    wr_line_add(&line, "not proven: nothing bounds the error");
+  else if (order->proven == order->ranks)
+    wr_line_add(&line, "proven: each score exceeds the next one by more than the bound %s on the error", text);
+  else if (order->proven > 0)
+    wr_line_add(&line, "proven for the first %lld", (long long)order->proven);
+  else
+    wr_line_add(&line, "not proven from the first node on");
+  if (isfinite(bound) && order->proven < order->ranks)
+    wr_line_add(&line, "; = stands where the score above is within the bound %s on the error%s", text,
+                next_apart ? "" : ", as the last score here is of the next one");
+  fprintf(out, "  %-10s", "order");
+  wr_line_print(out, &line, 12, 12);
+}
+
+static wr_status present(FILE *out, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n,
+                         const wr_run *run) {
+  int64_t count = s->top < n ? s->top : n, *best;
+  if (count == 0) return WR_OK;
+  wr_status status = wr_alloc(&best, count < n ? count + 1 : n, sizeof *best, "the best nodes");
+  if (status != WR_OK) return status;
+  wr_order order = find_best(s, x, n, run, best);
+  double bound = wr_run_counts(run) ? run->result.bound : (double)INFINITY, gap = wr_order_gap(bound);
   int width = wr_ids_at(ids, n - 1) < INT64_C(1000000000000) ? 12 : 19; /* ids ascend */
-  if (count > 0) fprintf(out, "\n%8s  %*s  score\n", "rank", width, "node");
-  for (int64_t k = 0; k < count; k++)
-    fprintf(out, "%8lld  %*lld  %.12g\n", (long long)k + 1, width, (long long)wr_ids_at(ids, best[k]), x[best[k]]);
+  fprintf(out, "\n%8s  %*s  score\n", "rank", width, "node");
+  for (int64_t k = 0; k < count; k++) {
+    char rank[32];
+    int apart = k == 0 || x[best[k - 1]] - x[best[k]] > gap;
+    snprintf(rank, sizeof rank, "%s%lld", apart ? "" : "= ", (long long)k + 1);
+    fprintf(out, "%8s  %*lld  %.12g\n", rank, width, (long long)wr_ids_at(ids, best[k]), x[best[k]]);
+  }
+  say_order(out, &order, bound, count == n || x[best[count - 1]] - x[best[count]] > gap);
   wr_free(best);
   return WR_OK;
 }
@@ -238,6 +287,7 @@ int main(int argc, char **argv) {
       .stop = stop,
       .check = check,
       .difference = difference,
+      .find_order = find_order,
       .present = present,
   };
   return wr_program_run(&program, argc, argv);

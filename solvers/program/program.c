@@ -263,7 +263,8 @@ static wr_status report(job *j) {
       fprintf(out, "\n");
       wr_report_run(out, &j->facts, &j->runs[k], 1);
     }
-  if (c->answer && j->program->present) TRY(j->program->present(out, &j->settings, &j->ids, c->answer, c->answer_n));
+  if (c->answer && j->program->present)
+    TRY(j->program->present(out, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   status = wr_process_flush(out);
 done:
   return status;
@@ -355,6 +356,8 @@ static wr_status work(job *j) {
   wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
   TRY(wr_compare(c));
   j->facts.interrupted = *c->interrupted != 0;
+  if (c->answer && j->program->find_order && j->settings.json)
+    TRY(j->program->find_order(&j->settings, c->answer, c->answer_n, &c->runs[c->answer_run]));
   wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
   if (advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
     for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};

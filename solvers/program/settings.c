@@ -96,8 +96,10 @@ const wr_option wr_pagerank_table[] = {
     {.name = "top", .type = WR_OPTION_INT, .offset = AT(top), .min = 0, .max = 1e9, .value = "10",
      .help = "print so many of the best nodes"},
     STOP_OPTIONS("bound on the L1 error of the scores; 0: 1e-9 in f64, 1e-5 in f32"),
-    {.name = "stop", .type = WR_OPTION_CHOICE, .offset = AT(stop), .choices = "bound|change", .value = "bound",
-     .help = "compare the tolerance with the error bound, or with the L1 change of a step as other tools do"},
+    {.name = "stop", .type = WR_OPTION_CHOICE, .offset = AT(stop), .choices = "bound|change|order",
+     .value = "bound",
+     .help = "compare the tolerance with the error bound, or with the L1 change of a step as other tools do; order: as "
+             "bound, but end as soon as the order of the --top best nodes is proven"},
     FILE_OPTIONS("first guess: scores >= 0, normalised here"),
     {.name = "check", .type = WR_OPTION_TEXT, .offset = AT(check), .argument = "FILE",
      .help = "rank nothing; bound the error of these scores, from whatever tool, and compare it with the tolerance"},
@@ -329,6 +331,11 @@ static wr_status finish_check(const wr_settings *s) {
   return s->device == WR_DEVICE_CUDA ? wr_fail(WR_EUSAGE, "--check computes on the CPU: leave out --device") : WR_OK;
 }
 
+static wr_status finish_order(const wr_settings *s) {
+  if (s->check) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --stop order");
+  return s->top > 0 ? WR_OK : wr_fail(WR_EUSAGE, "--stop order needs a --top of 1 or more");
+}
+
 /* Refused before anything is read: the fallback may come after hours. */
 static wr_status check_fallback(void) {
   wr_status status = wr_direct_check();
@@ -367,6 +374,7 @@ wr_status wr_settings_finish(wr_settings *s) {
   if (s->check) TRY(finish_check(s));
   if (s->fallback == WR_FALLBACK_DIRECT) TRY(check_fallback());
   if (s->precond_text) TRY(finish_precond(s));
+  if (s->rhs_text == NULL && s->stop == WR_STOP_ORDER) TRY(finish_order(s));
   if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");
   if (s->rhs_text && has_prefix(s->rhs_text, "random:")) {
     s->rhs_random = 1;

@@ -10,7 +10,7 @@
 #include "solvers/verify.h"
 
 enum { WR_DEVICE_AUTO, WR_DEVICE_CPU, WR_DEVICE_CUDA };                 /* --device, split by settings.c */
-enum { WR_STOP_BOUND, WR_STOP_CHANGE };                                 /* --stop of pagerank            */
+enum { WR_STOP_BOUND, WR_STOP_CHANGE, WR_STOP_ORDER };                  /* --stop of pagerank            */
 enum { WR_STOP_RESIDUAL, WR_STOP_BACKWARD };                            /* --stop of bicgstab            */
 enum { WR_FALLBACK_NONE, WR_FALLBACK_DIRECT };                          /* --fallback                   */
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */

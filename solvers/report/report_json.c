@@ -112,6 +112,30 @@ static void write_direct(wr_json *json, const wr_direct_facts *facts) {
   wr_json_end(json, '}');
 }
 
+/* Of a solve that was to end when an order is proven; else null. */
+static void write_stop_order(wr_json *json, const wr_order_facts *order) {
+  if (order->asked == 0) {
+    wr_json_null(json, "order");
+    return;
+  }
+  wr_json_begin(json, "order", '{');
+  wr_json_integer(json, "ranks", order->asked);
+  wr_json_integer(json, "proven_ranks", order->proven);
+  wr_json_integer(json, "reviews", order->reviews);
+  wr_json_integer(json, "spared_multiplies", order->spared);
+  wr_json_end(json, '}');
+}
+
+/* Only for the run that gave the answer. */
+static void write_order(wr_json *json, const wr_run *run) {
+  if (!run->order.known) return;
+  wr_json_begin(json, "order", '{');
+  wr_json_integer(json, "ranks", run->order.ranks);
+  wr_json_integer(json, "proven_ranks", run->order.proven);
+  wr_json_real(json, "bound", run->result.bound);
+  wr_json_end(json, '}');
+}
+
 /* A solve that is measured by its residual has no last change and no bound on the error; others have no backward error. */
 static void write_result(wr_json *json, const wr_result *result, wr_measure measure) {
   static const char *const repeated[] = {"host", "graph", "kernel"};
@@ -124,6 +148,7 @@ static void write_result(wr_json *json, const wr_result *result, wr_measure meas
   wr_json_real(json, "change", measure == WR_MEASURE_L1_ERROR ? result->change : NAN);
   wr_json_real(json, "backward", result->by_backward ? result->backward : NAN);
   wr_json_real(json, "bound", measure == WR_MEASURE_L1_ERROR ? result->bound : NAN);
+  if (measure == WR_MEASURE_L1_ERROR) write_stop_order(json, &result->order);
   wr_json_text(json, "repeated_by", repeated[result->by]);
   wr_json_integer(json, "restarts", result->restarts);
   wr_json_integer(json, "refinements", result->refinements);
@@ -224,6 +249,7 @@ static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_r
     write_apply(json, run);
     write_result(json, &run->result, problem->measure);
     wr_json_verdict(json, &run->verdict, problem, wr_run_is_doubtful(problem, run));
+    write_order(json, run);
     write_comparison(json, run, base);
     write_advice(json, &run->advice);
   }

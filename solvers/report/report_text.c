@@ -152,6 +152,23 @@ char *wr_run_share(const wr_run *run, char *text) {
   return text;
 }
 
+/* Of a solve that was to end when the order of the first nodes is proven. */
+static void add_order(wr_line *line, const wr_result *result, const char *bound, const char *asked) {
+  const wr_order_facts *order = &result->order;
+  char text[TEXT_ROOM];
+  if (order->proven == order->asked)
+    wr_line_add(line, "the order of the first %" PRId64 " is proven, ", order->asked);
+  else
+    wr_line_add(line, "the order of the first %" PRId64 " is not proven (of %" PRId64 " it is), ", order->asked,
+                order->proven);
+  wr_line_add(line, "L1 error <= %s", bound);
+  if (order->spared > 0)
+    wr_line_add(line, "; for %s it would take about %s more", asked, wr_text_count(order->spared, text));
+  else
+    wr_line_add(line, " (asked for %s)", asked);
+  wr_line_add(line, ", last change %s", wr_text_real(result->change, text));
+}
+
 void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const wr_run *run) {
   const wr_result *result = &run->result;
   char measure[TEXT_ROOM], change[TEXT_ROOM], bound[TEXT_ROOM], asked[TEXT_ROOM];
@@ -166,6 +183,8 @@ void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const w
     wr_line_add(line, "||b - A x|| = %s ||b|| (asked for %s)", measure, asked);
   else if (stopped_by_change)
     wr_line_add(line, "last change %s (asked for %s), L1 error <= %s", measure, asked, bound);
+  else if (result->order.asked > 0)
+    add_order(line, result, bound, asked);
   else
     wr_line_add(line, "L1 error <= %s (asked for %s), last change %s", bound, asked,
                 wr_text_real(result->change, change));

@@ -29,6 +29,12 @@ typedef struct wr_run_precond {
   double apply_bytes;  /* that an application moves                                         */
 } wr_run_precond;
 
+/* How far the order of the best nodes is proven (solvers/order.h). */
+typedef struct wr_run_order {
+  int known;             /* 0: not looked at                                                */
+  int64_t ranks, proven; /* of so many best nodes, the order of the first so many is proven */
+} wr_run_order;
+
 /* One backend's run. */
 typedef struct wr_run {
   const wr_backend *backend;
@@ -49,6 +55,7 @@ typedef struct wr_run {
   int fused_epilogue;
   wr_result result;
   wr_verdict verdict;
+  wr_run_order order;
   wr_advice advice;
   double difference;       /* L1 (PageRank) or relative 2-norm (BiCGSTAB) distance to the first run's answer */
 } wr_run;

@@ -1,7 +1,7 @@
 """What a careful Python user takes from a file to PageRank's answer on the same card: scipy.io.mmread, CuPy's CSR, the power
 method to an L1 error of 1e-9 (f64) or 1e-5 (f32), stopped as windrow does; whole processes, timed from their start.
 
-usage: cupy_bench.py FILE.mtx [f64|f32]      prints a line of JSON; without CuPy or SciPy: says so
+usage: cupy_bench.py FILE.mtx [f64|f32] [SCORES.txt]     prints a line of JSON, writes the scores; without CuPy or SciPy: says so
 The iteration is as windrow's: r <- d (P^T r + dangling / n) + (1 - d) / n, without values (r / out-degree is gathered).
 """
 import json
@@ -17,7 +17,7 @@ def since_start():
         return float(file.read().split()[0]) - began / 100
 
 
-def main(path, precision="f64"):
+def main(path, precision="f64", output=None):
     try:
         import cupy
         import cupyx.scipy.sparse
@@ -52,12 +52,15 @@ def main(path, precision="f64"):
         change, ranks, iterations = float(cupy.abs(after - ranks).sum()), after, iterations + 1
     clock = phase("solve", clock)
     answer = cupy.asnumpy(ranks)
-    phase("download", clock)
+    clock = phase("download", clock)
+    if output:
+        numpy.savetxt(output, answer, fmt="%.17g")
+        phase("write", clock)
     print(json.dumps({"file": path.rsplit("/", 1)[-1], "precision": precision, "iterations": iterations, "sum": float(answer.sum()),
                       "change": change, "phases_s": phases, "whole_s": since_start()}))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) not in (2, 3, 4):
         sys.exit(__doc__)
     main(*sys.argv[1:])

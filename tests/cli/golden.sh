@@ -9,7 +9,7 @@ golden=tests/cli/golden
 blanked() {
   awk '
     function flush() { if (have) print text; have = 0 }
-    /^  (problem|backend|advice|plan|bytes|verified|times|memory|why|broke off|seen|try|or) +/ { flush(); text = $0; have = 1; next }
+    /^  (problem|backend|advice|plan|bytes|verified|times|memory|why|broke off|seen|try|or|order) +/ { flush(); text = $0; have = 1; next }
     have && (match($0, /[^ ]/) == 3 || RSTART > 10) { text = text " " $0; next }
     { flush(); text = $0; have = 1 }
     END { flush() }' "$out" |

@@ -276,6 +276,20 @@ static void test_converged(void) {
   text = report("pagerank", &run, 0);
   CHECK_HAS(text, "converged in 1 iteration: last change 9e-10 (asked for 1e-9), L1 error <= 5.1e-9 ");
   free(text);
+  CASE("stopped by the order");
+  run.result = (wr_result){.iterations = 30,
+                           .measure = 9e-5,
+                           .change = 2e-5,
+                           .bound = 9.5e-5,
+                           .order = {.asked = 10, .proven = 10, .reviews = 3, .spared = 61}};
+  text = report("pagerank", &run, 0);
+  CHECK_HAS(text, "in 30 iterations: the order of the first 10 is proven, L1 error <= 9.5e-5; for 1e-9 it would take "
+                  "about 61 more, last change 2e-5 ");
+  free(text);
+  run.result.order.proven = 4, run.result.order.spared = 0;
+  text = report("pagerank", &run, 0);
+  CHECK_HAS(text, "the order of the first 10 is not proven (of 4 it is), L1 error <= 9.5e-5 (asked for 1e-9), last ");
+  free(text);
 }
 
 static void test_bicgstab(void) {

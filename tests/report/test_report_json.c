@@ -79,6 +79,8 @@ static void test_run(const char *text) {
   CHECK_IS("runs/0/result/outcome", "\"converged\"");
   CHECK_IS("runs/0/result/iterations", "54");
   CHECK_REAL("runs/0/result/bound", 8.125e-10);
+  CHECK_IS("runs/0/result/order", "null");
+  CHECK(strcmp(json_at(text, "runs/0/order"), "(absent)") == 0);
   CHECK_REAL("runs/0/result/change", 1.4375e-10);
   CHECK_IS("runs/0/verification/backward_error", "null");
   CHECK_IS("runs/0/verification/level", "\"full\"");
@@ -141,6 +143,27 @@ static void test_direct(void) {
   CHECK_IS("runs/0/result/direct/pivot_ratio", "null");
   CHECK_IS("runs/0/result/direct/singular", "true");
   CHECK_IS("runs/0/result/direct/why", "\"singular\"");
+  free(text);
+}
+
+static void test_order(void) {
+  CASE("order");
+  wr_run runs[] = {fixture_run(&fixture_cpu_csr, 0.125, 0.25, 0x1p-9),
+                   fixture_run(&fixture_cusparse, 0.125, 0.25, 0x1p-9)};
+  wr_problem_facts problem = fixture_problem("pagerank");
+  problem.measure = WR_MEASURE_L1_ERROR;
+  runs[0].order = (wr_run_order){1, 10, 7};
+  runs[0].result.bound = 0x1p-20;
+  runs[1].result.order = (wr_order_facts){.asked = 10, .proven = 9, .reviews = 4, .spared = 61};
+  char *text = report(&problem, runs, 2, "");
+  CHECK_IS("runs/0/order/ranks", "10");
+  CHECK_IS("runs/0/order/proven_ranks", "7");
+  CHECK_REAL("runs/0/order/bound", 0x1p-20);
+  CHECK_IS("runs/1/result/order/ranks", "10");
+  CHECK_IS("runs/1/result/order/proven_ranks", "9");
+  CHECK_IS("runs/1/result/order/reviews", "4");
+  CHECK_IS("runs/1/result/order/spared_multiplies", "61");
+  CHECK(strcmp(json_at(text, "runs/1/order"), "(absent)") == 0);
   free(text);
 }
 
@@ -430,6 +453,7 @@ int main(void) {
   test_escapes();
   test_values();
   test_direct();
+  test_order();
   test_backward();
   test_certificate();
   test_scores();

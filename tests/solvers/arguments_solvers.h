@@ -418,6 +418,7 @@ static const struct {
     {{.damping = 0.85, .tolerance = 1e-9, .iterations = -1}, "options->iterations is -1"},
     {{.damping = 0.85, .tolerance = 1e-9, .check_every = -8}, "options->check_every is -8"},
     {{.method = (wr_pagerank_method)7, .damping = 0.85, .tolerance = 1e-9}, "options->method is 7"},
+    {{.damping = 0.85, .tolerance = 1e-9, .order = -2}, "options->order is -2"},
 };
 enum { WRONG_RANKING = sizeof wrong_ranking / sizeof *wrong_ranking };
 

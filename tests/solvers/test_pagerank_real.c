@@ -2,7 +2,7 @@
  * (tests/data/real/README.md), and an f32 run differs from the f64 run by its bound at most. Large graphs need WR_MATRICES,
  * which names their folder. */
 #define _DEFAULT_SOURCE
-#include "solvers/program/top.h"
+#include "solvers/top.h"
 #include "tests/solvers/rank_fixture.h"
 
 enum { TEN = 10, LINE = 8192 };

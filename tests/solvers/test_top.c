@@ -1,6 +1,6 @@
 /* The greatest elements, compared with sorting all. */
 #define _DEFAULT_SOURCE
-#include "solvers/program/top.h"
+#include "solvers/top.h"
 #include "tests/solvers/ground.h"
 
 typedef struct scored {

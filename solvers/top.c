@@ -1,4 +1,4 @@
-#include "solvers/program/top.h"
+#include "solvers/top.h"
 
 #include "config/memory.h"
 

@@ -1,0 +1,194 @@
+/* What PageRank says of its own answers, on random graphs: the bound is no smaller than the true L1 error, of which a dense
+ * solve in long double tells, and an order that is said to be proven is the true one. Over methods, types, dampings, weights,
+ * teleport vectors, first guesses, tolerances and solves that end early. WR_GRAPHS is their number, 500 unless it is set. */
+#define _DEFAULT_SOURCE
+#include "solvers/order.h"
+#include "solvers/scores.h"
+#include "solvers/top.h"
+#include "tests/solvers/rank_fixture.h"
+
+/* ---- The true scores ---- */
+
+/* Solves M y = y in place by elimination without pivots, which diagonally dominant columns do not need. */
+static void eliminate(int64_t n, long double *M, long double *y) {
+  for (int64_t k = 0; k < n; k++)
+    for (int64_t i = k + 1; i < n; i++) {
+      long double factor = M[i * n + k] / M[k * n + k];
+      if (factor == 0) continue;
+      for (int64_t j = k; j < n; j++) M[i * n + j] -= factor * M[k * n + j];
+      y[i] -= factor * y[k];
+    }
+  for (int64_t i = n - 1; i >= 0; i--) {
+    for (int64_t j = i + 1; j < n; j++) y[i] -= M[i * n + j] * y[j];
+    y[i] /= M[i * n + i];
+  }
+}
+
+/* (I - d P^T - d v (dangling)^T) r = (1 - d) v. The error is bounded by the residual. */
+static exact_ranks dense_ranks_of(const ranking *r) {
+  const wr_csr *m = r->links;
+  int64_t n = m->nrows;
+  long double *out = out_weights(r), *M = room_for(n * n, sizeof *M), *y = room_for(n, sizeof *y);
+  long double *after = room_for(n, sizeof *after), d = (long double)r->options.damping, jumps = 0, sum = 0;
+  for (int64_t i = 0; r->teleport && i < n; i++) jumps += (long double)r->teleport[i];
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
+      int64_t from = r->edges_in ? m->col[k] : i, to = r->edges_in ? i : m->col[k];
+      if (out[from] > 0) M[to * n + from] -= d * weight_of(m, k) / out[from];
+    }
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j < n; j++)
+      if (out[j] == 0) M[i * n + j] -= d * jump_to(r, jumps, i);
+    M[i * n + i] += 1;
+    y[i] = (1 - d) * jump_to(r, jumps, i);
+  }
+  eliminate(n, M, y);
+  long double residual = exact_step(r, out, y, after);
+  for (int64_t i = 0; i < n; i++) sum += y[i];
+  for (int64_t i = 0; i < n; i++) y[i] /= sum;
+  free(out), free(M), free(after);
+  return (exact_ranks){n, y, (residual + (long double)(n + 8) * 0x1p-63L) / (1 - d) + fabsl(sum - 1)};
+}
+
+/* ---- Random problems ---- */
+
+static double pick(uint64_t *seed, const double *from, int count) { return from[(int)(random_in(seed) * count)]; }
+
+static wr_csr *some_graph(uint64_t *seed) {
+  int64_t n = 1 + (int64_t)(random_in(seed) * 40), degree = (int64_t)(random_in(seed) * 5);
+  int weighted = random_in(seed) < 0.4;
+  double spread = 12 * random_in(seed); /* decimal digits of the weights */
+  wr_csr *links = random_matrix(n, degree, 0, weighted, 1 + (uint64_t)(1e9 * random_in(seed)));
+  for (int64_t k = 0; weighted && k < links->nnz; k++) links->val[k] = pow(10, spread * links->val[k] / 2);
+  for (int64_t i = 0; weighted && i < n; i += 3) /* nodes that dangle though they have links */
+    for (int64_t k = links->row_ptr[i]; k < links->row_ptr[i + 1]; k++) links->val[k] = 0;
+  return links;
+}
+
+typedef struct problem {
+  ranking ranking;
+  double *teleport, *start;
+} problem;
+
+static problem some_problem(const ground *g, uint64_t *seed) {
+  static const double dampings[] = {0, 0.3, 0.5, 0.85, 0.85, 0.85, 0.9, 0.99, 0.9999};
+  static const double coarse[] = {1e-1, 1e-2, 1e-3, 1e-5, 1e-6}, fine[] = {1e-2, 1e-4, 1e-6, 1e-9, 1e-12, 1e-14};
+  problem p = {.ranking = ranking_of(g, some_graph(seed))};
+  int64_t n = p.ranking.links->nrows;
+  wr_pagerank_options *o = &p.ranking.options;
+  p.teleport = room_for(n, sizeof *p.teleport), p.start = room_for(n, sizeof *p.start);
+  for (int64_t i = 0; i < n; i++) {
+    p.teleport[i] = random_in(seed) < 0.5 ? 0 : 100 * random_in(seed);
+    p.start[i] = random_in(seed);
+  }
+  p.teleport[0] += 1, p.start[n - 1] += 1;
+  p.ranking.edges_in = random_in(seed) < 0.5;
+  if (random_in(seed) < 0.4) p.ranking.teleport = p.teleport;
+  if (random_in(seed) < 0.3) p.ranking.start = p.start;
+  o->damping = pick(seed, dampings, 9);
+  o->tolerance = g->env.type == WR_F32 ? pick(seed, coarse, 5) : pick(seed, fine, 6);
+  o->iterations = random_in(seed) < 0.2 ? 1 + (int64_t)(random_in(seed) * 20) : 30000;
+  o->check_every = 1 + (int64_t)(random_in(seed) * 3);
+  return p;
+}
+
+static void problem_free(problem *p) {
+  wr_csr_free(p->ranking.links);
+  ranking_free(&p->ranking);
+  free(p->teleport), free(p->start);
+}
+
+/* ---- What must hold ---- */
+
+static long double error_of(const ranking *r, const exact_ranks *exact) {
+  long double error = 0;
+  for (int64_t i = 0; i < exact->n; i++) error += fabsl((long double)r->scores[i] - exact->score[i]);
+  return error;
+}
+
+static void check_bounds(const ranking *r, const exact_ranks *exact) {
+  wr_graph graph = {0};
+  wr_score_bound found = {0};
+  int64_t n = exact->n;
+  long double error = error_of(r, exact);
+  CHECKF((long double)r->result.bound >= error - exact->error, "bound %.17g, error %.17Lg", r->result.bound, error);
+  CHECK_OK(wr_graph_build(r->links, r->edges_in, given(r->teleport, n), NULL, &graph));
+  CHECK_OK(wr_scores_certify(&graph, r->options.damping, r->scores, &found));
+  CHECKF((long double)found.bound >= error - exact->error, "certificate %.17g, error %.17Lg", found.bound, error);
+  wr_graph_free(&graph);
+}
+
+/* Every node of which the place is said to be proven has only lower scores behind it, in truth. Returns how many have. */
+static int64_t check_order(const ranking *r, const exact_ranks *exact, int64_t ranks) {
+  int64_t n = exact->n, best[64], wrong = 0, apart = 0;
+  double gap = wr_order_gap(r->result.bound);
+  wr_top(r->scores, n, ranks < n ? ranks + 1 : n, best);
+  wr_order order = wr_order_of(r->scores, best, n, ranks, gap);
+  for (int64_t k = 0; k < order.ranks; k++) {
+    int is_apart = k + 1 == n || r->scores[best[k]] - r->scores[best[k + 1]] > gap;
+    CHECKF(k >= order.proven || is_apart, "rank %lld", (long long)k + 1);
+    if (!is_apart) continue;
+    apart++;
+    for (int64_t i = 0; i < n; i++) {
+      int is_before = 0;
+      for (int64_t j = 0; j <= k; j++) is_before |= best[j] == i;
+      for (int64_t j = 0; j <= k && !is_before; j++) wrong += exact->score[best[j]] - exact->score[i] < -exact->error;
+    }
+  }
+  CHECKF(wrong == 0, "%lld pairs of nodes are in the wrong order", (long long)wrong);
+  if (r->result.order.asked > 0 && r->result.outcome == WR_CONVERGED)
+    CHECKF(order.proven >= r->result.order.proven, "%lld proven, %lld in the solve", (long long)order.proven,
+           (long long)r->result.order.proven);
+  return apart;
+}
+
+enum { POWER, METHODS }; /* ways to solve */
+
+static void choose(int method, wr_pagerank_options *o) { (void)method, (void)o; /* the power method is the only one */ }
+
+static int64_t graphs(void) {
+  const char *asked = getenv("WR_GRAPHS");
+  return asked ? strtoll(asked, NULL, 10) : 500;
+}
+
+static void test_random(ground *g) {
+  int64_t apart = 0, ended = 0, spared = 0, failures = 0;
+  for (int method = 0; method < METHODS; method++)
+    for (int64_t k = 0; k < graphs(); k++) {
+      uint64_t seed = (2 * (uint64_t)k + (uint64_t)g->env.type + 1) * 0x9e3779b97f4a7c15;
+      for (int skipped = 0; skipped < 8; skipped++) random_in(&seed); /* similar seeds begin alike */
+      problem p = some_problem(g, &seed);
+      ranking *r = &p.ranking;
+      exact_ranks exact = dense_ranks_of(r);
+      ground_case(g, "method %d, graph %lld, d = %g", method, (long long)k, r->options.damping);
+      choose(method, &r->options);
+      ranking_run(g, r);
+      check_bounds(r, &exact);
+      apart += check_order(r, &exact, 10);
+      int64_t multiplies = r->result.iterations;
+      int converged = r->result.outcome == WR_CONVERGED;
+      r->options.order = 1 + (int64_t)(random_in(&seed) * 12);
+      ranking_run(g, r);
+      check_bounds(r, &exact);
+      check_order(r, &exact, r->options.order);
+      CHECKF(r->result.iterations <= multiplies && r->result.order.asked > 0, "%lld multiplies, %lld without an order",
+             (long long)r->result.iterations, (long long)multiplies);
+      if (converged) CHECK(r->result.outcome == WR_CONVERGED);
+      ended += r->result.iterations < multiplies, spared += multiplies - r->result.iterations;
+      if (r->result.iterations < multiplies && r->result.outcome == WR_CONVERGED)
+        CHECK(r->result.order.proven == r->result.order.asked);
+      failures += !converged;
+      problem_free(&p);
+      free(exact.score);
+    }
+  ground_case(g, "what the graphs had");
+  if (graphs() < 500) return;
+  CHECKF(apart > graphs() && ended > graphs() / 10 && spared > 10 * ended && failures > 0,
+         "%lld ranks proven, %lld solves ended by that, %lld multiplies spared, %lld not converged", (long long)apart,
+         (long long)ended, (long long)spared, (long long)failures);
+}
+
+int main(void) {
+  on_default_grounds(test_random);
+  return wr_test_report("certificate");
+}
