@@ -19,7 +19,7 @@
 
 #include "config/option.h"
 #include "config/status.h"
-#include "spmv/apply.h"
+#include "spmv/device/apply.h"
 #include "spmv/device/env.h"
 #include "spmv/device/vec.h"
 #include "spmv/matrix/csr.h"
