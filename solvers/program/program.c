@@ -1,4 +1,4 @@
-/* The way of both solver programs: options, parse, work, report. This file, process.c and the *_main.c print and decide on the
+/* What both solver programs do in turn: options, matrix, work, report. This file, process.c and the *_main.c print and decide on the
  * exit code. */
 #include "solvers/program/program.h"
 
