@@ -1,5 +1,5 @@
-/* What both solver programs do in turn: options, matrix, work, report. This file, process.c and the *_main.c print and decide on the
- * exit code. */
+/* What both solver programs do in turn: options, matrix, work, report. This file, process.c and the *_main.c print and decide
+ * on the exit code. */
 #include "solvers/program/program.h"
 
 #include <math.h>
