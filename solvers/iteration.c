@@ -43,14 +43,10 @@ static void refuse_resident(wr_iteration *it) {
   it->refused = wr_plan_generation(it->plan), it->refused_constant = it->constant;
 }
 
-static int is_refused(const wr_iteration *it) {
-  return it->refused == wr_plan_generation(it->plan) && it->refused_constant == it->constant;
-}
-
 int wr_iteration_may_be_resident(const wr_iteration *it) {
-  return it->env->place == WR_CUDA && !it->host_only && !it->no_resident && !it->env->deterministic &&
-         !is_refused(it) && wr_plan_backend(it->plan)->rows != NULL &&
-         wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
+  int is_refused = it->refused == wr_plan_generation(it->plan) && it->refused_constant == it->constant;
+  return it->env->place == WR_CUDA && !it->host_only && !it->no_resident && !it->env->deterministic && !is_refused &&
+         wr_plan_backend(it->plan)->rows != NULL && wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
 }
 
 void wr_iteration_begin(wr_iteration *it) {

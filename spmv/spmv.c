@@ -52,10 +52,6 @@ static wr_status check_caps(const wr_plan *plan) {
   return WR_OK;
 }
 
-static int is_complete(const wr_backend *b) {
-  return b->name && b->check && (b->plan == NULL || (b->prepare && b->apply && b->destroy));
-}
-
 /* Sets OpenMP's number of threads to that of the env, since formats are built by OpenMP loops. Returns the caller's number,
  * which is restored at the end of the call. */
 static int take_threads(const wr_env *env) {
@@ -112,7 +108,9 @@ wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A
   WR_NEED(plan);
   *plan = NULL;
   WR_NEED(backend);
-  WR_REFUSE_IF(!is_complete(backend), "backend lacks its name or a required function");
+  int is_stub = backend->plan == NULL, is_complete = backend->prepare && backend->apply && backend->destroy;
+  WR_REFUSE_IF(!backend->name || !backend->check || !(is_stub || is_complete),
+               "backend lacks its name or a required function");
   WR_NEED(A);
   WR_REFUSE_IF(A->nrows < 1 || A->ncols < 1 || A->nrows > WR_MAX_INDEX || A->ncols > WR_MAX_INDEX || A->nnz < 0,
                "A is %lld x %lld with %lld entries", (long long)A->nrows, (long long)A->ncols, (long long)A->nnz);

@@ -618,14 +618,14 @@ done:
   return status;
 }
 
-/* 1 if the plan's matrix is symmetric with a positive diagonal. Looks at it once, and again when its values have changed. */
+/* 1 if the plan's matrix is symmetric with a positive diagonal. Tested once, and again when its values have changed. */
 static int is_symmetric(wr_bicgstab *s) {
   uint64_t values;
   const wr_csr *A = wr_plan_matrix(s->plan, &values);
-  int is_first = s->looked == 0 && A == s->system->matrix;
-  if (s->looked == values) return s->symmetric;
+  int is_first = s->symmetric_for == 0 && A == s->system->matrix;
+  if (s->symmetric_for == values) return s->symmetric;
   s->symmetric = is_first && s->system->positive ? s->system->positive > 0 : wr_is_symmetric_positive(A);
-  s->looked = values;
+  s->symmetric_for = values;
   return s->symmetric;
 }
 

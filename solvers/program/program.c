@@ -1,5 +1,5 @@
-/* The way of both solver programs: options, parse, work, report. This file, process.c and the *_main.c print and decide on the
- * exit code. */
+/* What both solver programs do in turn: options, matrix, work, report. This file, process.c and the *_main.c print and decide
+ * on the exit code. */
 #include "solvers/program/program.h"
 
 #include <math.h>
@@ -288,7 +288,7 @@ static wr_status check_choices(job *j) {
   return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", only->name, wr_status_message());
 }
 
-/* Looks at the matrix if a run has shortcomings that it may explain. */
+/* Finds advice for runs that failed or whose answer is doubtful, by facts about the matrix. */
 static wr_status advise(job *j) {
   wr_status status = WR_OK;
   wr_matrix_facts matrix;

@@ -9,7 +9,7 @@
 #ifndef WR_EPILOGUE_CUH
 #define WR_EPILOGUE_CUH
 
-#include "spmv/apply.h"
+#include "spmv/device/apply.h"
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/sums.cuh"
 

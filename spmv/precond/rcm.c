@@ -17,12 +17,6 @@ typedef struct graph {
   int32_t *to;   /* [ptr[n]] */
 } graph;
 
-static void free_graph(graph *g) {
-  wr_free(g->ptr);
-  wr_free(g->to);
-  *g = (graph){0};
-}
-
 static int64_t degree(const graph *g, int32_t v) { return g->ptr[v + 1] - g->ptr[v]; }
 
 /* Columns other than i in row i of A or of T, ascending and each once; into `to` unless it is NULL. Returns how many. */
@@ -161,7 +155,8 @@ wr_status wr_rcm(const wr_csr *A, const wr_watch *watch, int32_t *order) {
     order[i] = order[j], order[j] = v;
   }
 done:
-  free_graph(&g);
+  wr_free(g.ptr);
+  wr_free(g.to);
   wr_free(by_degree);
   wr_free(seen);
   return status;

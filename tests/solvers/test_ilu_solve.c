@@ -58,13 +58,8 @@ static wr_csr *row_of_zeros(void) {
   return A;
 }
 
-static wr_csr *scaled_by(int exponent) {
-  wr_csr *A = nonsymmetric();
-  for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], exponent);
-  return A;
-}
-static wr_csr *huge_values(void) { return scaled_by(600); }
-static wr_csr *tiny_values(void) { return scaled_by(-600); }
+static wr_csr *huge_values(void) { return matrix_times(nonsymmetric(), 600); }
+static wr_csr *tiny_values(void) { return matrix_times(nonsymmetric(), -600); }
 
 static wr_csr *pattern(void) { return random_matrix(40, 3, 1, 0, 12); }
 
