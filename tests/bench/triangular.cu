@@ -218,7 +218,7 @@ static void time_ways(wr_env *env, const factors &f, int blocks, const wr_vec *r
                       double multiply) {
   for (const auto &way : ways) {
     wr_lu_cuda *solver = nullptr;
-    wr_lu_cuda_options options = {way.way, blocks, way.gates};
+    wr_lu_cuda_options options = {way.way, blocks, way.gates, 0};
     double begin = now();
     must(wr_lu_cuda_create_as(&f.lu, env, &options, &solver), "a solver");
     double create = now() - begin;
