@@ -1,6 +1,7 @@
 #include "solvers/precond/factors.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "config/memory.h"
@@ -77,11 +78,43 @@ done:
   return status;
 }
 
+static int has_pivot(const wr_csr *A, int64_t i, double least) {
+  double size = 0, diagonal = 0;
+  for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+    double value = A->val ? fabs(A->val[k]) : 1;
+    size = fmax(size, value);
+    if (A->col[k] == i) diagonal = value;
+  }
+  return diagonal >= least * size;
+}
+
+/* Moves rows whose diagonal element is too small for a pivot behind all others, keeping their order. Rows that are eliminated
+ * before them then add to their diagonal, as in a saddle point problem with the constraints at the end (Benzi, Golub and
+ * Liesen, Numerical solution of saddle point problems, Acta Numerica 14, 2005). */
+static wr_status put_small_last(const wr_csr *A, double least, int32_t *order) {
+  wr_status status;
+  int32_t *small = NULL;
+  int64_t kept = 0, moved = 0;
+  TRY(wr_alloc(&small, A->nrows, sizeof *small, "the order of the factors"));
+  for (int64_t k = 0; k < A->nrows; k++) {
+    int32_t i = order[k];
+    if (has_pivot(A, i, least))
+      order[kept++] = i;
+    else
+      small[moved++] = i;
+  }
+  for (int64_t k = 0; k < moved; k++) order[kept + k] = small[k];
+done:
+  wr_free(small);
+  return status;
+}
+
 /* a->B := A in reverse Cuthill-McKee's order. */
-static wr_status order_by_rcm(const wr_csr *A, wr_env *env, int64_t *levels, attempt *a) {
+static wr_status order_by_rcm(const wr_csr *A, double least, wr_env *env, int64_t *levels, attempt *a) {
   wr_status status;
   TRY(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
   TRY(wr_rcm(A, env->watch, a->lu.order));
+  TRY(put_small_last(A, least, a->lu.order));
   TRY(wr_csr_reorder(A, a->lu.order, &a->B));
   TRY(count_levels(a->B, levels));
 done:
@@ -89,11 +122,12 @@ done:
 }
 
 /* a->B := A by colours of blocks, which begin where reverse Cuthill-McKee's order does. */
-static wr_status order_by_colours(const wr_csr *A, int64_t block, wr_env *env, const attempt *rcm, int64_t *levels,
-                                  attempt *a) {
+static wr_status order_by_colours(const wr_csr *A, int64_t block, double least, wr_env *env, const attempt *rcm,
+                                  int64_t *levels, attempt *a) {
   wr_status status;
   TRY(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
   TRY(wr_block_colour(A, rcm->lu.order, block, env->watch, a->lu.order, &a->colours));
+  TRY(put_small_last(A, least, a->lu.order));
   TRY(wr_csr_reorder(A, a->lu.order, &a->B));
   TRY(count_levels(a->B, levels));
 done:
@@ -127,11 +161,11 @@ static wr_status find_orders(const wr_factoring *how, const wr_csr *A, const wr_
   int choice = knobs->order;
   if (choice == WR_ORDER_GIVEN) return WR_OK;
   TRY(count_levels(A, &levels->given));
-  TRY(order_by_rcm(A, env, &levels->rcm, rcm));
+  TRY(order_by_rcm(A, knobs->pivot, env, &levels->rcm, rcm));
   int64_t fewest = levels->rcm < levels->given ? levels->rcm : levels->given;
   int tries_colours = how->has_pattern && choice == WR_ORDER_AUTO && colours_may_pay(A, env, fewest, 0);
   if (choice == WR_ORDER_COLOUR || tries_colours)
-    TRY(order_by_colours(A, knobs->block, env, rcm, &levels->colour, colour));
+    TRY(order_by_colours(A, knobs->block, knobs->pivot, env, rcm, &levels->colour, colour));
   if (choice == WR_ORDER_COLOUR || (choice == WR_ORDER_AUTO && levels->rcm >= levels->given)) free_attempt(rcm);
   if (tries_colours && !colours_may_pay(A, env, fewest, levels->colour)) free_attempt(colour), levels->colour = 0;
 done:

@@ -306,6 +306,41 @@ static void test_raise_overflows(void) {
   wr_env_close(&env);
 }
 
+/* Constraints without a diagonal element before the unknowns that they couple: as given their pivots are shifted, in the other
+ * orders they come last and have pivots. */
+static void test_constraints_last(void) {
+  enum { CONSTRAINTS = 10, ALL = 60 };
+  static const struct {
+    const char *knobs;
+    int64_t shifted;
+  } orders[] = {{"order=given", CONSTRAINTS}, {"order=rcm", 0}, {"order=colour:block=4", 0}, {"order=auto", 0}};
+  wr_env env = {.place = WR_HOST, .type = WR_F64, .threads = 1};
+  entry entries[8 * ALL];
+  int64_t count = 0;
+  for (int64_t i = CONSTRAINTS; i < ALL; i++) {
+    entries[count++] = (entry){i, i, 4};
+    if (i + 1 < ALL) entries[count++] = (entry){i, i + 1, -1}, entries[count++] = (entry){i + 1, i, -1};
+  }
+  for (int64_t c = 0; c < CONSTRAINTS; c++) {
+    if (c % 2) entries[count++] = (entry){c, c, 0}; /* stored or not */
+    for (int64_t i = CONSTRAINTS + 5 * c, sign = 1; i < CONSTRAINTS + 5 * c + 4; i += 3, sign = -sign)
+      entries[count++] = (entry){c, i, (double)sign}, entries[count++] = (entry){i, c, (double)sign};
+  }
+  wr_csr *A = matrix_of(ALL, entries, count, 1);
+  CHECK_OK(wr_env_open(&env));
+  for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+    wr_precond *p = NULL;
+    CASE(orders[k].knobs);
+    CHECK_OK(wr_precond_create(&wr_precond_ilu0, orders[k].knobs, A, &env, &p));
+    if (p)
+      CHECKF(wr_precond_get_info(p)->shifted == orders[k].shifted, "%lld pivots shifted",
+             (long long)wr_precond_get_info(p)->shifted);
+    wr_precond_destroy(p);
+  }
+  wr_env_close(&env);
+  wr_csr_free(A);
+}
+
 /* ---- ILUT's rules ---- */
 
 static void test_threshold(void) {
@@ -840,6 +875,7 @@ int main(void) {
   test_pivot_in_order();
   test_overflow();
   test_raise_overflows();
+  test_constraints_last();
   test_threshold();
   test_unit_of_threshold();
   test_largest_kept();
