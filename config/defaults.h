@@ -25,8 +25,12 @@
 /* Incomplete factorisations: the least |pivot| relative to the largest element of its row of A; ILUT's drop tolerance and fill
  * in elements of a row on each side of the diagonal (docs/decisions.md). */
 #define WR_DEFAULT_PIVOT "1e-8"
+#define WR_SHIFTED_PIVOT 0.125 /* what a smaller one becomes, relative likewise */
 #define WR_DEFAULT_DROP "1e-3"
 #define WR_DEFAULT_FILL "10"
+
+/* Rows of a block in the order by colours: more rows take fewer iterations and more levels (docs/decisions.md). */
+#define WR_DEFAULT_BLOCK "32"
 
 /* BiCGSTAB restarts: more than ten never made a solve converge (20 matrices that break down or stagnate). */
 #define WR_BICGSTAB_L 2 /* of BiCGSTAB(l) */
