@@ -1,5 +1,5 @@
-/* Whether a matrix is symmetric, and its diagonal positive: on small pictures, and on a matrix of so many rows that threads share
- * them, with one fault at any place. */
+/* Whether a matrix is symmetric, and its diagonal positive: on small pictures, and on a matrix of so many rows that threads
+ * share them, with one fault at any place. */
 #include "solvers/matrix_facts.h"
 #include "tests/solvers/ground.h"
 
