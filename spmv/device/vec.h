@@ -59,7 +59,8 @@ typedef enum wr_reduction_kind {
   WR_DOT_HASH,     /* sum of u[i] * h[i], h being a vector of hashes (config/hash.h), which takes no memory. Of fused     */
                    /* operations alone: there the k-th sum of this kind, k from 0 to 3, has vector number 4 * hashes + k */
   WR_L1DIFF_UNSCALED /* sum of |u[i] - z[i]| / scale[i], or |u[i] - z[i]| where scale[i] is 0: the change of what was    */
-                   /* multiplied by the scale to give u and z. Of epilogues alone (apply.h)                                  */
+                   /* multiplied by the scale to give u and z. A compact scale divides by being the integer, exactly. Of     */
+                   /* epilogues alone (apply.h)                                                                              */
 } wr_reduction_kind;
 
 /* Whether a kind reads a second vector. */

@@ -67,7 +67,7 @@ exact_value exact_row(const exact_apply *e, int64_t i) {
   return stored_as(e->type, y);
 }
 
-exact_value exact_change(const exact_apply *e, const double *scale, const double *z) {
+exact_value exact_change(const exact_apply *e, const double *scale, int of_integers, const double *z) {
   exact_value sum = {0, 0};
   int64_t n = e->A->nrows;
   long double size = 0;
@@ -77,6 +77,8 @@ exact_value exact_change(const exact_apply *e, const double *scale, const double
                 term = fabsl(y.value - (long double)z[i]) / divisor;
     sum.value += term, size += fabsl(term) + y.bound / fabsl(divisor);
     sum.bound += y.bound / fabsl(divisor);
+    if (of_integers)
+      sum.bound += 1.001L * (long double)wr_type_unit(e->type) * (fabsl(term) + y.bound / fabsl(divisor));
   }
   sum.bound += (gamma_of(2052 + n / 512, 0x1p-53L) + gamma_of(n + 4, own_unit)) * size + (long double)n * least(WR_F64);
   return sum;

@@ -27,7 +27,10 @@ typedef struct exact_apply {
 } exact_apply;
 
 exact_value exact_row(const exact_apply *e, int64_t i);        /* y[i] as expected, before rounding */
-exact_value exact_change(const exact_apply *e, const double *scale, const double *z); /* WR_L1DIFF_UNSCALED from z[nrows] */
+
+/* WR_L1DIFF_UNSCALED from z[nrows]. of_integers: the scale is compact, so divisions are multiplications by integers of which
+ * its elements are reciprocals, rounded to the type. */
+exact_value exact_change(const exact_apply *e, const double *scale, int of_integers, const double *z);
 exact_value exact_scaled(wr_type type, double scale, double y); /* scale * y as expected, before rounding */
 
 /* The reduction of the stored u[n] with z[n] (kinds with one vector do not read z). */

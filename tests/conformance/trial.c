@@ -290,8 +290,9 @@ static void check_reductions(trial *t, const step *s, const double *bank) {
     }
     const double *z = kind == WR_SUM_UNSCALED ? guarded_now(&t->scale) : guarded_before(z_of(t, s, r));
     exact_apply apply = exact_of(t, s);
-    exact_value expected = kind == WR_L1DIFF_UNSCALED ? exact_change(&apply, guarded_now(&t->scale), z)
-                                                      : exact_reduction(kind, guarded_now(s->y), z, t->A->nrows);
+    exact_value expected = kind == WR_L1DIFF_UNSCALED
+                               ? exact_change(&apply, guarded_now(&t->scale), t->compact.id != 0, z)
+                               : exact_reduction(kind, guarded_now(s->y), z, t->A->nrows);
     trial_expect(t, exact_accepts(expected, got),
                  "alpha %g, beta %g, epilogue %s, y_next %d: reduction %d is %.17g, not %.17Lg +- %.2Lg", s->alpha,
                  s->beta, epilogue_kinds[s->epilogue].name, s->y_next != NULL, r, got, expected.value, expected.bound);
