@@ -30,7 +30,7 @@ static int same_rows(const wr_csr *m, int64_t i, int64_t j) {
   return 1;
 }
 
-/* Unties nodes[pair] and nodes[pair + 1] unless row i has an entry for `other`, one of them, like its entry k for the other one. */
+/* Unties a pair of nodes unless row i has an entry for `other`, one of them, that is like its entry k for the other one. */
 static void compare_entries(const wr_csr *m, int64_t i, int64_t k, int64_t other, unsigned char *tied) {
   unsigned char is_tied;
 #pragma omp atomic read

@@ -7,9 +7,9 @@
  * nodes are the exact first k, in the exact order, if each of the ranks 1 to k is apart from the next one. No smaller gap will
  * do: errors of B/2 and -B/2 at i and j, and 0 elsewhere, let r_i = r_j.
  *
- * No bound tells equal scores apart, and a graph may have many. Most are of nodes that get links from the same nodes, of the same
- * weights, and the same part of the jumps: r_i = d sum_k P_ki r_k + c v_i then is r_j. Such a pair is *tied*, which is proven as
- * well; its ranks are settled, as those that are apart are. */
+ * No bound tells equal scores apart, and a graph may have many. Most are of nodes that get links from the same nodes, of the
+ * same weights, and the same part of the jumps: r_i = d sum_k P_ki r_k + c v_i then is r_j. Such a pair is *tied*, which is
+ * proven as well; its ranks are settled, as those that are apart are. */
 #ifndef WR_ORDER_H
 #define WR_ORDER_H
 
@@ -22,8 +22,8 @@
  * quotients; INFINITY for a bound of 1/2 or more, or NaN. */
 double wr_order_gap(double bound);
 
-/* tied[k] := 1 if tied[k] was 1 and nodes[k] and nodes[k + 1] have the same exact score for certain, k < pairs, else 0. The nodes
- * are different ones. Walks the links as parsed, all of them where their rows are out-links. WR_ENOMEM */
+/* tied[k] := 1 if tied[k] was 1 and nodes[k] and nodes[k + 1] have the same exact score for certain, k < pairs, else 0. The
+ * nodes are different ones. Walks the links as parsed, all of them where their rows are out-links. WR_ENOMEM */
 wr_status wr_order_find_ties(const wr_graph *graph, const int64_t *nodes, int64_t pairs, unsigned char *tied);
 
 /* What scores show of the order of their greatest. */
@@ -39,8 +39,8 @@ typedef struct wr_order {
 wr_order wr_order_of(const double *x, const int64_t *best, int64_t n, int64_t ranks, double gap,
                      const unsigned char *tied);
 
-/* tied[] for the pairs above: finds ties among those that are not apart and differ by 1e-6 of the score at most; more than rounding
- * makes of equal scores. WR_ENOMEM */
+/* tied[] for the pairs above: finds ties among those that are not apart and differ by 1e-6 of the score at most, which is more
+ * than rounding makes of equal scores. WR_ENOMEM */
 wr_status wr_order_tie(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
                        unsigned char *tied);
 
