@@ -201,8 +201,8 @@ static wr_status review_order(wr_pagerank *p, const wr_pagerank_options *o, cons
   if (sum_unit > wr_type_unit(WR_F64))
     rounding += sum_unit * wr_graph_link_weight(p->graph, watch->scores) / (1 - o->damping);
   double bound = scalars->change * o->damping / (1 - o->damping) + rounding;
-  int proven = wr_order_review(watch, bound, scalars->steps, scalars->change, &next);
-  if (!proven && scalars->change > last) *target = fmax(last, (next - rounding) * (1 - o->damping) / o->damping);
+  TRY(wr_order_review(watch, bound, scalars->steps, scalars->change, &next));
+  if (next > 0 && scalars->change > last) *target = fmax(last, (next - rounding) * (1 - o->damping) / o->damping);
 done:
   return status;
 }
@@ -268,7 +268,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   TRY(wr_iteration_every(loop, o->check_every));
   wr_iteration_begin(loop);
   loop->taken = 0, loop->by = WR_BY_HOST;
-  if (o->order > 0) TRY(wr_order_watch_open(&watch, p->graph->n, o->order));
+  if (o->order > 0) TRY(wr_order_watch_open(&watch, p->graph, o->order));
   TRY(start(p, o, &watch, &scalars));
   if (o->iterations > 0) TRY(go(p, o, &watch, &scalars, &interrupted));
   p->now = (int)((int64_t)scalars.steps % WR_PAGERANK_VECTORS);

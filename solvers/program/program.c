@@ -264,7 +264,7 @@ static wr_status report(job *j) {
       wr_report_run(out, &j->facts, &j->runs[k], 1);
     }
   if (c->answer && j->program->present)
-    TRY(j->program->present(out, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
+    TRY(j->program->present(out, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   status = wr_process_flush(out);
 done:
   return status;
@@ -357,7 +357,7 @@ static wr_status work(job *j) {
   TRY(wr_compare(c));
   j->facts.interrupted = *c->interrupted != 0;
   if (c->answer && j->program->find_order && j->settings.json)
-    TRY(j->program->find_order(&j->settings, c->answer, c->answer_n, &c->runs[c->answer_run]));
+    TRY(j->program->find_order(j->problem, &j->settings, c->answer, &c->runs[c->answer_run]));
   wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
   if (advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
     for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};
