@@ -4,7 +4,7 @@
 
 #include "config/argument.h"
 #include "config/memory.h"
-#include "solvers/elements.h"
+#include "config/elements.h"
 #include "solvers/rank/components.h"
 #include "solvers/rank/inner_system.h"
 
