@@ -25,8 +25,12 @@
 /* Incomplete factorisations: the least |pivot| relative to the largest element of its row of A; ILUT's drop tolerance and fill
  * in elements of a row on each side of the diagonal (docs/decisions.md). */
 #define WR_DEFAULT_PIVOT "1e-8"
+#define WR_SHIFTED_PIVOT 0.125 /* what a smaller one becomes, relative likewise */
 #define WR_DEFAULT_DROP "1e-3"
 #define WR_DEFAULT_FILL "10"
+
+/* Rows of a block in the order by colours: more rows take fewer iterations and more levels (docs/decisions.md). */
+#define WR_DEFAULT_BLOCK "32"
 
 /* BiCGSTAB restarts: more than ten never made a solve converge (20 matrices that break down or stagnate). */
 #define WR_BICGSTAB_L 2 /* of BiCGSTAB(l) */
@@ -58,12 +62,14 @@
  * equilibrated if their largest elements differ by more binary digits than these, by about 1000 (docs/decisions.md). Each
  * sweep of Ruiz's halves the digits that are left to scale: ten bring 2^1000 to 2. More than 2^1000 either way could overflow.
  * The scaling of a matching is used unless it goes beyond that of Ruiz by so many digits more: elements of the solver's unknown
- * would then differ by as much. */
+ * would then differ by as much. Rows of a saddle point are moved only if the other elements of a moved row then add up to less
+ * than this times its diagonal element, in the mean (2026-11). */
 #define WR_MATCHING_TINY 1e-3
 #define WR_EQUILIBRATE_DIGITS 10
 #define WR_EQUILIBRATE_SWEEPS 12
 #define WR_SCALING_EXPONENT 1000
 #define WR_MATCHING_DIGITS 64
+#define WR_MATCHING_EXCESS 2
 
 /* The searches of matching do no more work (wr_matching.work) than so much, about 1 s of a core's time (2026-11), and that of
  * looking at all entries once more; but in a small matrix, of which caches hold all and searches take half of the time, 16 000

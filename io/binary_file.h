@@ -27,7 +27,7 @@
  * values finite (as in text, where nan and inf are refused; all other bits are kept: -0, denormals), ids ascending, a
  * symmetric matrix symmetric (told by a sum of hashes of entries minus that of their mirror images).
  *
- * Pieces are aligned to pages in the file and read straight to their place in the array; a feed is told how many rows are in
+ * Pieces are aligned to pages in the file and read straight to their place in the array; a feed gets the number of rows in
  * memory. make_room in binary_file.c allocates the arrays, if they are ever to lie elsewhere (in pinned memory, say). */
 #ifndef WR_BINARY_FILE_H
 #define WR_BINARY_FILE_H

@@ -12,7 +12,7 @@
 /* *values as of wr_vector_read, of an array with the shape (n,), (n, 1) or (1, n); on failure it may hold memory. */
 wr_status wr_npy_read(const wr_text *text, const wr_vector_need *need, double **values);
 
-/* Version 1, shape (n,), f8. Errors are the stream's to remember. */
+/* Version 1, shape (n,), f8. Errors are those of the stream: ferror. */
 void wr_npy_write(FILE *file, int64_t n, const double *values);
 
 #endif

@@ -172,10 +172,6 @@ static int try_count(double value, int count, shortest *s) {
   return 1;
 }
 
-static void strip_zeros(shortest *s) {
-  for (; s->digits % 10 == 0; s->digits /= 10) s->power++;
-}
-
 /* No two decimals of up to 15 digits are the same normal double. So the 15 digits that read back, if any do, are the only
  * ones, and shorter ones are they less their zeros. Denormals hold fewer digits, and are tried from one digit on. */
 static shortest find_shortest(double value) {
@@ -183,7 +179,7 @@ static shortest find_shortest(double value) {
   int least = value < 2.2250738585072014e-308 ? 1 : 15;
   for (int count = least; count < 17; count++) {
     if (!try_count(value, count, &s)) continue;
-    strip_zeros(&s);
+    for (; s.digits % 10 == 0; s.digits /= 10) s.power++;
     return s;
   }
   s.digits = wr_decimal_digits(value, 17, &s.power);

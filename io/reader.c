@@ -27,11 +27,6 @@ typedef struct reader {
   wr_triplets *triplets;
 } reader;
 
-static wr_symmetry symmetry_of(const MM_typecode matcode) {
-  if (mm_is_symmetric(matcode)) return WR_SYMMETRIC;
-  return mm_is_skew(matcode) ? WR_SKEW_SYMMETRIC : WR_GENERAL;
-}
-
 static wr_status use_header(reader *r) {
   const mm_header *h = &r->header;
   char where[WR_WHERE];
@@ -43,7 +38,9 @@ static wr_status use_header(reader *r) {
   r->format.coordinate = mm_is_coordinate(h->matcode);
   r->format.pattern = mm_is_pattern(h->matcode);
   r->format.integer = mm_is_integer(h->matcode);
-  r->format.symmetry = symmetry_of(h->matcode);
+  r->format.symmetry = mm_is_symmetric(h->matcode) ? WR_SYMMETRIC
+                       : mm_is_skew(h->matcode)    ? WR_SKEW_SYMMETRIC
+                                                   : WR_GENERAL;
   r->format.nrows = h->nrows;
   r->format.ncols = h->ncols;
   return WR_OK;

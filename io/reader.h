@@ -20,7 +20,7 @@ typedef struct wr_read_options {
   int threads;      /* 0: all that OpenMP would use                                                           */
   int nonnegative;  /* 1: a negative value is a defect of its line (weights of edges)                          */
   wr_edge_choice columns;  /* of an edge list (io/edge_list.h)                                                */
-  const wr_csr_feed *feed; /* wr_read_matrix: told of a saved matrix's rows (io/binary_file.h), or NULL        */
+  const wr_csr_feed *feed; /* wr_read_matrix announces a saved matrix's rows to it (io/binary_file.h), or NULL  */
 } wr_read_options;
 
 /* What was read, for the reports. */

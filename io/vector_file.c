@@ -301,7 +301,7 @@ static int put_id(int64_t id, char separator, char *text) {
   return count;
 }
 
-/* Errors are the stream's to remember and the commit's to report, here and below. separator '\0': values alone. */
+/* Here and below wr_output_commit reports errors of the stream. separator '\0': values alone. */
 static void write_lines(FILE *file, const wr_ids *ids, char separator, int64_t n, const double *values) {
   char block[8192];
   size_t used = 0;

@@ -66,7 +66,7 @@ typedef struct wr_bicgstab {
   const wr_method *method;   /* that is used now                                                                  */
   int l;                     /* of BiCGSTAB(l)                                                                    */
   int symmetric;             /* 1: the matrix is symmetric with a positive diagonal                               */
-  uint64_t looked;           /* with which values of the plan (wr_plan_matrix) that was found; 0: not looked at yet */
+  uint64_t symmetric_for;    /* with which values of the plan (wr_plan_matrix) that was found; 0: not found out yet */
   wr_vec b, r, t;            /* t: b - A x of a start, and between iterations free for snapshots                  */
   wr_vec weight;             /* not allocated: 1. Factors from r to the residual of the rows as given             */
   wr_vec own[WR_METHOD_VECTORS]; /* of the method, numbered in its file                                           */

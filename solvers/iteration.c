@@ -43,14 +43,10 @@ static void refuse_resident(wr_iteration *it) {
   it->refused = wr_plan_generation(it->plan), it->refused_constant = it->constant;
 }
 
-static int is_refused(const wr_iteration *it) {
-  return it->refused == wr_plan_generation(it->plan) && it->refused_constant == it->constant;
-}
-
 int wr_iteration_may_be_resident(const wr_iteration *it) {
-  return it->env->place == WR_CUDA && !it->host_only && !it->no_resident && !it->env->deterministic &&
-         !is_refused(it) && wr_plan_backend(it->plan)->rows != NULL &&
-         wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
+  int is_refused = it->refused == wr_plan_generation(it->plan) && it->refused_constant == it->constant;
+  return it->env->place == WR_CUDA && !it->host_only && !it->no_resident && !it->env->deterministic && !is_refused &&
+         wr_plan_backend(it->plan)->rows != NULL && wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
 }
 
 void wr_iteration_begin(wr_iteration *it) {
@@ -108,6 +104,10 @@ done:
   return status;
 }
 
+/* The phase of a recorded loop's first iteration. Where parts have several iterations it is that after as many, which the host
+ * asks for first: until phase 0 comes again could be three times as many. */
+static int first_phase(const wr_iteration *it) { return it->unroll > 1 ? it->unroll % it->phases : 0; }
+
 /* The least number of parts after which the buffers are where they were. */
 static int parts(const wr_iteration *it) {
   int count = 1;
@@ -132,13 +132,13 @@ static wr_status record_parts(wr_iteration *it) {
   const wr_vecops *ops = it->env->ops;
   wr_loop_request request = {.parts = parts(it), .resident = it->resident, .bank = it->bank};
   for (int k = 0; k < request.parts; k++)
-    memcpy(request.left[k], it->left[(k + 1) * it->unroll % it->phases], sizeof request.left[k]);
+    memcpy(request.left[k], it->left[(first_phase(it) + (k + 1) * it->unroll) % it->phases], sizeof request.left[k]);
   TRY(ops->loop_open(it->env, &request, &it->loop));
   for (int k = 0; k < parts(it) * it->unroll; k++) {
     if (k > 0 && k % it->unroll == 0) TRY(ops->loop_part(it->env, it->loop));
     TRY(ops->loop_decide(it->env, it->loop, (k + 1) % it->unroll == 0));
     it->ends_period = (k + 1) % it->period == 0 || it->resident; /* a resident loop skips work that is not due at no cost */
-    TRY(it->step(it->solver, k % it->phases));
+    TRY(it->step(it->solver, (first_phase(it) + k) % it->phases));
   }
   TRY(ops->loop_close(it->env, it->loop));
   it->recorded = key_of(it);
@@ -207,10 +207,10 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   }
   it->by = it->resident ? WR_BY_KERNEL : WR_BY_GRAPH;
   it->taken += (int64_t)(scalars[it->at.rounds] - before);
-  it->phase = (int)((int64_t)(scalars[it->at.rounds] - before) % it->phases);
+  it->phase = (int)((first_phase(it) + (int64_t)(scalars[it->at.rounds] - before)) % it->phases);
   it->since = (it->since + (int64_t)(scalars[it->at.rounds] - before)) % it->every;
   /* The plan records that buffers are as the end of a period leaves them; a resident loop has prepared none. */
-  if (it->phase != 0 || it->resident) wr_plan_forget(it->plan);
+  if (it->phase != first_phase(it) || it->resident) wr_plan_forget(it->plan);
   it->warm = !it->resident;
   TRY(take_log(it, scalars));
 done:
@@ -224,7 +224,7 @@ static int fits(const wr_iteration *it, const double *scalars) {
 
 /* 1 if the next iteration may begin a part: with the right buffers, and prepared if the loop needs that. */
 static int is_ready(const wr_iteration *it) {
-  return it->phase == 0 && (it->warm || it->resident) && it->since % it->unroll == 0;
+  return it->phase == first_phase(it) && (it->warm || it->resident) && it->since % it->unroll == 0;
 }
 
 /* Requests iterations until a loop can take over, or fewer if the solve ends; then records the loop, if that is possible. */

@@ -5,27 +5,44 @@
  * and scores are printed as x = y / s, s their sum: |s - 1| = |sum of e| <= B, so that x_i - x_j > B / (1 - B) implies
  * y_i - y_j > B. A rank is *apart* from the next one if its score exceeds the next one's by more than that gap. The first k
  * nodes are the exact first k, in the exact order, if each of the ranks 1 to k is apart from the next one. No smaller gap will
- * do: errors of B/2 and -B/2 at i and j, and 0 elsewhere, let r_i = r_j. */
+ * do: errors of B/2 and -B/2 at i and j, and 0 elsewhere, let r_i = r_j.
+ *
+ * No bound tells equal scores apart, and a graph may have many. Most are of nodes that get links from the same nodes, of the
+ * same weights, and the same part of the jumps: r_i = d sum_k P_ki r_k + c v_i then is r_j. Such a pair is *tied*, which is
+ * proven as well; its ranks are settled, as those that are apart are. */
 #ifndef WR_ORDER_H
 #define WR_ORDER_H
 
 #include <stdint.h>
 
 #include "config/status.h"
+#include "solvers/graph.h"
 
 /* The difference of two scores by which their order is proven: B / (1 - B), and 2^-20 of it for the rounding of bounds and
  * quotients; INFINITY for a bound of 1/2 or more, or NaN. */
 double wr_order_gap(double bound);
 
+/* tied[k] := 1 if tied[k] was 1 and nodes[k] and nodes[k + 1] have the same exact score for certain, k < pairs, else 0. The
+ * nodes are different ones. Walks the links as parsed, all of them where their rows are out-links. WR_ENOMEM */
+wr_status wr_order_find_ties(const wr_graph *graph, const int64_t *nodes, int64_t pairs, unsigned char *tied);
+
 /* What scores show of the order of their greatest. */
 typedef struct wr_order {
   int64_t ranks;  /* looked at                                                                    */
-  int64_t proven; /* the first so many are in the exact order                                     */
-  double least;   /* the least difference of a rank up to `ranks` to the next one; INFINITY: none */
+  int64_t proven; /* the first so many are in the exact order, up to ties                         */
+  int64_t ties;   /* of a rank up to `ranks` and the next one, proven                             */
+  double least;   /* the least difference of a rank up to `ranks` to the next one that is not tied; INFINITY: none */
 } wr_order;
 
-/* best[]: the indices of the greatest elements of x[n], as wr_top gives them, so many as there are up to ranks + 1. */
-wr_order wr_order_of(const double *x, const int64_t *best, int64_t n, int64_t ranks, double gap);
+/* best[]: the indices of the greatest elements of x[n], as wr_top gives them, so many as there are up to ranks + 1; tied: as
+ * wr_order_find_ties has found of them, for the pairs of the first `ranks` and the next one, or NULL. */
+wr_order wr_order_of(const double *x, const int64_t *best, int64_t n, int64_t ranks, double gap,
+                     const unsigned char *tied);
+
+/* tied[] for the pairs above: finds ties among those that are not apart and differ by 1e-6 of the score at most, which is more
+ * than rounding makes of equal scores. WR_ENOMEM */
+wr_status wr_order_tie(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
+                       unsigned char *tied);
 
 /* ---- A solve that ends when the order of the first ranks is proven ---- */
 
@@ -33,13 +50,15 @@ typedef struct wr_order_watch {
   int64_t n, ranks;           /* ranks <= n               */
   double *scores;             /* [n] of the last review   */
   int64_t *best;              /* [ranks + 1], or [n]      */
+  unsigned char *tied;        /* [ranks], of these        */
+  const wr_graph *graph;
   wr_order found;             /* in the last review       */
   int64_t reviews;            /* so far                   */
   double steps, change, rate; /* of the last review; the change's factor a step since the review before, 0: not known */
 } wr_order_watch;
 
-/* ranks: to be proven, 1 or more; all n if there are fewer. WR_ENOMEM */
-wr_status wr_order_watch_open(wr_order_watch *w, int64_t n, int64_t ranks);
+/* ranks: to be proven, 1 or more; all nodes if there are fewer. WR_ENOMEM */
+wr_status wr_order_watch_open(wr_order_watch *w, const wr_graph *graph, int64_t ranks);
 void wr_order_watch_close(wr_order_watch *w); /* a zeroed one is fine */
 
 /* The bound from which on a first review is worthwhile: differences of K ranks and the next one are K (K + 1) / 2 of the least
@@ -47,10 +66,10 @@ void wr_order_watch_close(wr_order_watch *w); /* a zeroed one is fine */
 double wr_order_first_bound(const wr_order_watch *w);
 
 /* Looks at w->scores, iterates of which `bound` bounds the L1 error, after so many steps, of which the last changed them by
- * `change`. Returns 1 if the order is proven: then it is for the scores divided by their sum, too. Else *next := the bound at
+ * `change`. *next := 0 if the order is proven: then it is for the scores divided by their sum, too. Else the bound at
  * which another review is worthwhile. That is the least difference seen, which is what the order needs if it stays so, but no
- * less than 1/32 of the bound now, below which the difference is not known. */
-int wr_order_review(wr_order_watch *w, double bound, double steps, double change, double *next);
+ * less than 1/32 of the bound now, below which the difference is not known. WR_ENOMEM */
+wr_status wr_order_review(wr_order_watch *w, double bound, double steps, double change, double *next);
 
 /* The multiplies that a solve would take besides until its change is `target`, by the rate of the last reviews, or where that
  * is not known by `rate`; 0 if the order is not proven. */

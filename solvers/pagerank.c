@@ -25,10 +25,8 @@ wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan,
   WR_NEED_OPEN(env);
   WR_NEED_OK(wr_plan_check_match(plan, graph->flow, env, __func__));
   *p = (wr_pagerank){.graph = graph, .plan = plan, .env = env};
-  for (int i = 0; i < 2; i++) {
-    TRY(env->ops->alloc(env, graph->n, env->type, "ranks", &p->r[i]));
-    TRY(env->ops->alloc(env, graph->n, env->type, "scaled ranks", &p->x[i]));
-  }
+  for (int i = 0; i < WR_PAGERANK_VECTORS; i++)
+    TRY(env->ops->alloc(env, graph->n, env->type, "ranks by out-degree", &p->x[i]));
   TRY(env->ops->alloc(env, WR_SCALAR_COUNT(wr_pagerank_scalars), WR_F64, "scalars", &p->bank));
   TRY(env->ops->compact(env, graph->n, graph->scale, "inverse out-degrees", &p->scale));
   TRY(wr_iteration_open(env, &p->loop));
@@ -44,14 +42,17 @@ done:
 void wr_pagerank_close(wr_pagerank *p) {
   if (p == NULL || p->env == NULL) return;
   wr_iteration_close(p->loop);
-  wr_vec *const vectors[] = {&p->r[0], &p->r[1], &p->x[0], &p->x[1], &p->scale, &p->teleport, &p->bank};
+  wr_vec *const vectors[] = {&p->x[0], &p->x[1], &p->x[2], &p->scale, &p->teleport, &p->bank};
   for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) p->env->ops->release(p->env, vectors[v]);
   *p = (wr_pagerank){0};
 }
 
-/* A bound on what rounding adds to the L1 error: 4u of each step for storing, and term_unit for the terms of the multiply. */
+/* A bound on what rounding adds to the L1 error. Each step: 4u, for the product with d, the sum with the teleport,
+ * 1 / out-degree and the product with that, and term_unit for the terms of the multiply. Once: 2^-53 for the product with the
+ * out-degree that makes the rank of the answer. */
 static double rounding_of(const wr_pagerank *p, const wr_pagerank_options *o) {
-  return (4 * wr_type_unit(p->env->type) + wr_plan_get_info(p->plan)->term_unit) / (1 - o->damping);
+  double step = 4 * wr_type_unit(p->env->type) + wr_plan_get_info(p->plan)->term_unit;
+  return step / (1 - o->damping) + wr_type_unit(WR_F64);
 }
 
 /* The change at which to stop. The bound has a part for rounding, which is taken off the tolerance if half of it is left. */
@@ -68,19 +69,27 @@ static double first_target(const wr_pagerank *p, const wr_pagerank_options *o, c
   return fmax(last, (wr_order_first_bound(watch) - rounding) * (1 - o->damping) / o->damping);
 }
 
-/* r := the start, x := scale * r, the scalars and the first shift. */
+/* With scales_y: x[now] has ranks, which are scaled. In any case: the dangling mass of x[now], and the shift for it. */
+static wr_status find_dangling(wr_pagerank *p, int scales_y) {
+  wr_status status;
+  wr_epilogue e = {.scale = &p->scale,
+                   .scales_y = scales_y,
+                   .reduce = {{WR_SUM_UNSCALED, NULL, NULL, SCALAR(p, dangling)}},
+                   .then = WR_THEN(pagerank_find_shift, &p->bank, NULL)};
+  p->env->then_done = 0;
+  TRY(p->env->ops->epilogue(p->env, &(wr_apply){.y = &p->x[p->now], .epilogue = &e}));
+  TRY(wr_then_run(p->env, &e.then));
+done:
+  return status;
+}
+
+/* x[0] := the start, scaled; the scalars and the first shift. */
 static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_order_watch *watch,
                        wr_pagerank_scalars *scalars) {
   wr_status status;
   wr_env *env = p->env;
   const wr_graph *g = p->graph;
   double unit = wr_type_unit(env->type);
-  wr_fused first = {.in = {&p->r[0]},
-                    .times = &p->x[1],
-                    .out = {&p->x[0]},
-                    .c = {{{.factor = 1}}},
-                    .reduce = {{WR_SUM_UNSCALED, &p->r[0], &p->x[1], SCALAR(p, dangling)}},
-                    .then = WR_THEN(pagerank_find_shift, &p->bank, NULL)};
   *scalars = (wr_pagerank_scalars){0};
   scalars->damping = o->damping, scalars->rest = 1 - o->damping;
   scalars->weight = g->teleport ? 1 : 1 / (double)g->n;
@@ -93,41 +102,50 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
   p->now = 0;
   TRY(env->ops->upload(env, &p->bank, (double *)scalars));
   if (g->start || g->teleport)
-    TRY(env->ops->upload(env, &p->r[0], g->start ? g->start : g->teleport));
+    TRY(env->ops->upload(env, &p->x[0], g->start ? g->start : g->teleport));
   else
-    TRY(env->ops->fill(env, &p->r[0], 1 / (double)g->n));
-  TRY(env->ops->widen(env, &p->scale, &p->x[1])); /* x[1] is free until the first step writes it */
-  TRY(env->ops->fused(env, &first));
+    TRY(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
+  TRY(find_dangling(p, 1));
 done:
   return status;
 }
 
-/* One step from r[now], x[now] to the other two, then a step on the scalars; follows: another one comes. P is the matrix,
- * and all else are vectors of n:
+static int after(int k) { return (k + 1) % WR_PAGERANK_VECTORS; }
+
+/* One step from x[now] to the next vector, then a step on the scalars; follows: another one comes. P is the matrix, and all
+ * else are vectors of n:
  *
- *   operation                                reads                      writes
- *   next r = d P^T x + ..., with two sums    P x scale r, the teleport  next r, next x
+ *   operation                                    reads                  writes
+ *   next x = scale (d P^T x + ...), two sums     P x scale, the teleport  next x
  *
- * scale has one or two bytes an element if these hold all values; the teleport is read if there is one. tests/bench/traffic.py
- * compares this with what ncu counts. */
+ * x is read twice, for the links and for the change of each page, and counts once. scale has one or two bytes an element if
+ * these hold all out-degrees; the teleport is read if there is one. tests/bench/traffic.py compares this with what ncu counts.
+ *
+ * A backend may clear the vector that the next step writes while it writes this one (y_next), when x is still gathered: so
+ * three vectors take turns, and what is where repeats every three steps.
+ *
+ *   step      x[0]       x[1]       x[2]
+ *   0         is read    is written is cleared
+ *   1         is cleared is read    is written
+ *   2         is written is cleared is read     */
 static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_then then) {
-  int next = 1 - now;
+  int next = after(now);
   wr_epilogue epilogue = {.shift = SCALAR(p, shift),
                           .shift_dir = p->teleport.id ? &p->teleport : NULL,
                           .scale = &p->scale,
-                          .scaled = &p->x[next],
-                          .reduce = {{WR_L1DIFF, NULL, &p->r[now], SCALAR(p, change)},
+                          .scales_y = 1,
+                          .reduce = {{WR_L1DIFF_UNSCALED, NULL, &p->x[now], SCALAR(p, change)},
                                      {WR_SUM_UNSCALED, NULL, NULL, SCALAR(p, dangling)}},
                           .then = then};
-  wr_apply apply = {.alpha = damping, .x = &p->x[now], .y = &p->r[next], .epilogue = &epilogue};
-  if (follows) apply.y_next = &p->r[now]; /* the old ranks are not needed once the change is measured */
+  wr_apply apply = {.alpha = damping, .x = &p->x[now], .y = &p->x[next], .epilogue = &epilogue};
+  if (follows) apply.y_next = &p->x[after(next)];
   return wr_plan_apply(p->plan, &apply);
 }
 
 static double bytes_of_step(const wr_pagerank *p) {
   int64_t type = wr_type_bytes(p->env->type), scale = p->scale.reciprocal_bytes ? p->scale.reciprocal_bytes : type,
-          vectors = p->teleport.id ? 3 : 2;
-  return wr_plan_get_info(p->plan)->apply_bytes + (double)(p->graph->n * (vectors * type + scale)); /* with its x and y */
+          teleport = p->teleport.id ? type : 0;
+  return wr_plan_get_info(p->plan)->apply_bytes + (double)(p->graph->n * (scale + teleport)); /* with its x and y */
 }
 
 static wr_status iterate(void *solver, int phase) {
@@ -183,8 +201,8 @@ static wr_status review_order(wr_pagerank *p, const wr_pagerank_options *o, cons
   if (sum_unit > wr_type_unit(WR_F64))
     rounding += sum_unit * wr_graph_link_weight(p->graph, watch->scores) / (1 - o->damping);
   double bound = scalars->change * o->damping / (1 - o->damping) + rounding;
-  int proven = wr_order_review(watch, bound, scalars->steps, scalars->change, &next);
-  if (!proven && scalars->change > last) *target = fmax(last, (next - rounding) * (1 - o->damping) / o->damping);
+  TRY(wr_order_review(watch, bound, scalars->steps, scalars->change, &next));
+  if (next > 0 && scalars->change > last) *target = fmax(last, (next - rounding) * (1 - o->damping) / o->damping);
 done:
   return status;
 }
@@ -198,7 +216,7 @@ static wr_status go(wr_pagerank *p, const wr_pagerank_options *o, wr_order_watch
     double target = scalars->target;
     TRY(wr_iteration_go(p->loop, (double *)scalars, interrupted));
     if (watch->ranks == 0 || scalars->converged == 0 || *interrupted) break;
-    p->now = (int)((int64_t)scalars->steps % 2);
+    p->now = (int)((int64_t)scalars->steps % WR_PAGERANK_VECTORS);
     TRY(review_order(p, o, scalars, watch, &target));
     if (target == scalars->target) break;
     scalars->target = target, scalars->converged = 0;
@@ -238,9 +256,10 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   wr_iteration *loop = p->loop;
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
                         .by_change = o->stop_on_change};
-  loop->plan = p->plan, loop->solver = p, loop->phases = 2, loop->step = iterate, loop->measure = as_it_is;
+  loop->plan = p->plan, loop->solver = p, loop->phases = WR_PAGERANK_VECTORS, loop->step = iterate;
+  loop->measure = as_it_is;
   loop->bank = &p->bank;
-  for (int phase = 0; phase < 2; phase++) loop->left[phase][0] = &p->r[phase], loop->left[phase][1] = &p->x[phase];
+  for (int phase = 0; phase < WR_PAGERANK_VECTORS; phase++) loop->left[phase][0] = &p->x[phase];
   loop->at = (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_pagerank_scalars, steps, limit, last_part, steps, change,
                                                         stop, logged);
   loop->host_only = o->no_graph, loop->no_resident = o->no_resident;
@@ -249,10 +268,10 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   TRY(wr_iteration_every(loop, o->check_every));
   wr_iteration_begin(loop);
   loop->taken = 0, loop->by = WR_BY_HOST;
-  if (o->order > 0) TRY(wr_order_watch_open(&watch, p->graph->n, o->order));
+  if (o->order > 0) TRY(wr_order_watch_open(&watch, p->graph, o->order));
   TRY(start(p, o, &watch, &scalars));
   if (o->iterations > 0) TRY(go(p, o, &watch, &scalars, &interrupted));
-  p->now = (int)((int64_t)scalars.steps % 2);
+  p->now = (int)((int64_t)scalars.steps % WR_PAGERANK_VECTORS);
   if (scalars.steps > 0) judge(o, rounding_of(p, o), &scalars, interrupted, result);
   if (scalars.steps == 0 && interrupted) result->outcome = (wr_outcome)interrupted;
   if (result->outcome == WR_TIME_LIMIT)
@@ -270,10 +289,22 @@ done:
   return status;
 }
 
+/* scores[n] := the ranks that belong to x. */
+static wr_status fetch_ranks(wr_pagerank *p, const wr_vec *x, double *scores) {
+  wr_status status;
+  const wr_graph *g = p->graph;
+  TRY(p->env->ops->download(p->env, x, scores));
+#pragma omp parallel for schedule(static) if (g->n > 100000)
+  for (int64_t i = 0; i < g->n; i++)
+    if (!g->links->val && g->scale[i] != 0) scores[i] *= wr_graph_out_weight(g, i);
+done:
+  return status;
+}
+
 wr_status wr_pagerank_download(wr_pagerank *p, double *scores) {
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
   WR_NEED(scores);
-  return p->env->ops->download(p->env, &p->r[p->now], scores);
+  return fetch_ranks(p, &p->x[p->now], scores);
 }
 
 wr_status wr_pagerank_multiply(wr_pagerank *p, int count) {
@@ -281,7 +312,7 @@ wr_status wr_pagerank_multiply(wr_pagerank *p, int count) {
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
   WR_REFUSE_IF(count < 0, "count is %d", count);
   wr_plan_forget(p->plan);
-  for (int k = 0; k < count; k++) TRY(step(p, p->damping, k % 2, 1, (wr_then){0}));
+  for (int k = 0; k < count; k++) TRY(step(p, p->damping, k % WR_PAGERANK_VECTORS, 1, (wr_then){0}));
 done:
   wr_plan_forget(p->plan);
   return status;
@@ -300,7 +331,7 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double 
   TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
   *dangling = scalars.dangling;
   TRY(step(p, o->damping, p->now, 0, (wr_then){0})); /* the shift in the bank is that of the current ranks */
-  TRY(p->env->ops->download(p->env, &p->r[1 - p->now], scores));
+  TRY(fetch_ranks(p, &p->x[after(p->now)], scores));
   TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
   *change = scalars.change;
 done:

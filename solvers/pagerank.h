@@ -1,6 +1,8 @@
 /* PageRank by the power method:  r <- d (P^T r + (dangling mass) v) + (1 - d) v.
- * One apply an iteration: y = d * F x with x = scale * r; the epilogue adds the teleport, measures the change, sums the
- * dangling mass and makes the next x. */
+ * The vector that is kept is x, what a page gives to each of its links: x = r / out-degree, and with weights, which the flow
+ * divides by the out-weight, x = r. A page without links gives to none, so its element is r itself. One apply an iteration:
+ * y = d * F x; the epilogue adds the teleport, which makes r, scales it, which makes the next x, measures the change of r and
+ * sums the dangling mass. */
 #ifndef WR_PAGERANK_H
 #define WR_PAGERANK_H
 
@@ -23,12 +25,14 @@ typedef struct wr_pagerank_options {
   int no_resident;        /* 1: a device repeats them as a graph, also if one kernel could                 */
 } wr_pagerank_options;
 
+enum { WR_PAGERANK_VECTORS = 3 };
+
 typedef struct wr_pagerank {
   const wr_graph *graph;
   wr_plan *plan;  /* of graph->flow */
   wr_env *env;
-  wr_vec r[2], x[2];      /* ranks, and scale * ranks, before and after a step; index `now` is the current */
-  wr_vec scale, teleport; /* teleport not allocated: uniform                                                  */
+  wr_vec x[WR_PAGERANK_VECTORS]; /* take turns (the table in pagerank.c); index `now` has the answer        */
+  wr_vec scale, teleport; /* 1 / out-degree, 0 for a page without links; teleport not allocated: uniform   */
   wr_vec bank;            /* scalars */
   int now;
   double damping;         /* of the solve */
@@ -43,7 +47,7 @@ void wr_pagerank_close(wr_pagerank *p); /* a zeroed one is fine */
 wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *options, const wr_monitor *monitor,
                             wr_result *result);
 
-/* scores[n] := the ranks, not normalised. Waits. */
+/* scores[n] := the ranks r, x times out-degrees, not normalised. Waits. */
 wr_status wr_pagerank_download(wr_pagerank *p, double *scores);
 
 /* One more exact step of the ranks, by the device: scores[n] := its result. The ranks stay. *change := its L1 change,

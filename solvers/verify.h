@@ -40,7 +40,7 @@ wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan);
 /* ranks[n]: r of the device, not normalised; step[n]: the result of one more step on the device. level: full, or sample (rows:
  * how many, spread evenly), which cannot compute the change of the whole step and takes that of the device.
  * dangling: the mass of the dangling pages as the device summed it; it is checked with the bound of a sum with at
- * most 2048 + n / 512 additions in a chain. Row bound: (4 u + term_unit + (length + 2) * sum_unit) * value.
+ * most 2048 + n / 512 additions in a chain. Row bound: (4 u + term_unit + 2^-52 + (length + 2) * sum_unit) * value.
  * Tolerance: an exact step changes r by at most (1 - d) t + 8 u + term_unit + sum_unit * sum_i (length of row i) r_i;
  * stop by change: t in place of (1 - d) t. */
 wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double tolerance, int stop_on_change,

@@ -36,7 +36,7 @@
 #include "spmv/device/vec.h"
 #include "spmv/device/env.h"
 #include "spmv/loop/loop.h"
-#include "spmv/apply.h"
+#include "spmv/device/apply.h"
 #include "spmv/spmv.h"
 
 WR_C_BEGIN

@@ -52,10 +52,6 @@ static wr_status check_caps(const wr_plan *plan) {
   return WR_OK;
 }
 
-static int is_complete(const wr_backend *b) {
-  return b->name && b->check && (b->plan == NULL || (b->prepare && b->apply && b->destroy));
-}
-
 /* Sets OpenMP's number of threads to that of the env, since formats are built by OpenMP loops. Returns the caller's number,
  * which is restored at the end of the call. */
 static int take_threads(const wr_env *env) {
@@ -112,7 +108,9 @@ wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A
   WR_NEED(plan);
   *plan = NULL;
   WR_NEED(backend);
-  WR_REFUSE_IF(!is_complete(backend), "backend lacks its name or a required function");
+  int is_stub = backend->plan == NULL, is_complete = backend->prepare && backend->apply && backend->destroy;
+  WR_REFUSE_IF(!backend->name || !backend->check || !(is_stub || is_complete),
+               "backend lacks its name or a required function");
   WR_NEED(A);
   WR_REFUSE_IF(A->nrows < 1 || A->ncols < 1 || A->nrows > WR_MAX_INDEX || A->ncols > WR_MAX_INDEX || A->nnz < 0,
                "A is %lld x %lld with %lld entries", (long long)A->nrows, (long long)A->ncols, (long long)A->nnz);
@@ -196,15 +194,15 @@ static wr_status check_reductions(const wr_plan *plan, const wr_apply *request) 
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     const wr_reduction *reduce = &e->reduce[r];
     if (reduce->kind == WR_NO_REDUCTION) continue;
-    if ((unsigned)reduce->kind > WR_NRM2SQ_SCALED)
+    if ((unsigned)reduce->kind > WR_NRM2SQ_SCALED && reduce->kind != WR_L1DIFF_UNSCALED)
       return wr_fail(WR_EUSAGE, "apply: %d is no kind of reduction", reduce->kind);
     if (reduce->of) return wr_fail(WR_EUSAGE, "apply: reduction %d is of y; its `of` must be NULL", r);
     if (reduce->into.bank == NULL) return wr_fail(WR_EUSAGE, "apply: reduction %d has no bank for its result", r);
     TRY(check_bank(plan, reduce->into, "a reduction's result"));
     if (is_same(reduce->into.bank, request->x) || is_same(reduce->into.bank, request->y))
       return wr_fail(WR_EUSAGE, "apply: the result of reduction %d would overwrite x or y", r);
-    if (reduce->kind == WR_SUM_UNSCALED && !e->scale)
-      return wr_fail(WR_EUSAGE, "apply: the sum of unscaled elements needs a scale");
+    if ((reduce->kind == WR_SUM_UNSCALED || reduce->kind == WR_L1DIFF_UNSCALED) && !e->scale)
+      return wr_fail(WR_EUSAGE, "apply: a sum of unscaled elements needs a scale");
     if (reduce->kind == WR_SUM_UNSCALED || !wr_reduction_reads_z(reduce->kind)) continue;
     if (!reduce->z) return wr_fail(WR_EUSAGE, "apply: reduction %d needs a second vector", r);
     TRY(check_vec(plan, reduce->z, plan->A->nrows, "a reduction's vector"));
@@ -219,15 +217,18 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
   wr_status status;
   const wr_epilogue *e = request->epilogue;
   const wr_vec *const others[] = {request->x, request->y, request->y_next};
-  const wr_vec *const mine[] = {e->scaled, e->scale, e->shift_dir};
+  const wr_vec *const mine[] = {e->scaled, e->scale, e->shift_dir, e->relax_from};
   if (e->shift.bank) TRY(check_bank(plan, e->shift, "the shift"));
   if (!e->shift.bank && e->shift_dir) return wr_fail(WR_EUSAGE, "apply: a direction without a shift");
-  if (!e->scale && e->scaled) return wr_fail(WR_EUSAGE, "apply: scaled without scale");
-  for (int m = 0; m < 3; m++) {
+  if (!e->scale && (e->scaled || e->scales_y)) return wr_fail(WR_EUSAGE, "apply: scaled without scale");
+  if (e->scaled && e->scales_y) return wr_fail(WR_EUSAGE, "apply: y is scaled, and so is another vector");
+  if (e->relax_from && !e->relaxation.bank) return wr_fail(WR_EUSAGE, "apply: relax_from without a relaxation");
+  if (e->relax_from) TRY(check_bank(plan, e->relaxation, "the relaxation"));
+  for (int m = 0; m < 4; m++) {
     if (!mine[m]) continue;
     TRY(m == 1 ? check_any_vec(plan, e->scale, plan->A->nrows, "the scale of the epilogue")
                : check_vec(plan, mine[m], plan->A->nrows, "a vector of the epilogue"));
-    for (int o = 0; o < 3; o++)
+    for (int o = 0; o < (m == 3 ? 2 : 3); o++) /* relax_from may be y_next */
       if (is_same(mine[m], others[o]))
         return wr_fail(WR_EUSAGE, "apply: a vector of the epilogue is x, y or y_next too");
     for (int k = 0; k < m; k++)
@@ -268,6 +269,7 @@ static void count_writes(const wr_apply *request) {
 
 static int reads_y_next(const wr_apply *request) {
   if (request->epilogue == NULL || request->y_next == NULL) return 0;
+  if (request->epilogue->relax_from == request->y_next) return 1;
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
     if (request->epilogue->reduce[r].kind != WR_NO_REDUCTION && request->epilogue->reduce[r].z == request->y_next)
       return 1;

@@ -19,7 +19,7 @@
 
 #include "config/option.h"
 #include "config/status.h"
-#include "spmv/apply.h"
+#include "spmv/device/apply.h"
 #include "spmv/device/env.h"
 #include "spmv/device/vec.h"
 #include "spmv/matrix/csr.h"
@@ -38,7 +38,7 @@ enum {               /* what a backend can do; spmv.c does the rest in further p
                           /* may reach any row. Solvers keep x finite                                                    */
   WR_CAP_DEVICE_ROWS = 256, /* plan, prepare and apply read only the matrix's device view, its sizes and whether val is  */
                           /* NULL, so a matrix made on the device is not copied to the host for them                     */
-  /* What programs and reports go by; the core does not look at these. */
+  /* For programs and reports; the core does not read these. */
   WR_CAP_PLAIN_ROWS = 512, /* a device's kernels read col and val in the order of CSR, each entry once                   */
   WR_CAP_VENDOR = 1024,   /* kernels of the vendor's library: the baseline of speed-ups                                  */
   WR_CAP_YARDSTICK = 2048 /* made for correct sums and not for speed: spmv times it only where -k names it               */

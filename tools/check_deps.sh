@@ -17,9 +17,8 @@ xargs awk '/^[ \t]*#[ \t]*include[ \t]*["<]/ {
 }' <"$work/files" >"$work/includes"
 
 awk -F'\t' '
-  function room(path) { # its folder, but apply.h, which rooms below spmv.h include; a family of backends is one room
+  function room(path) { # its folder; a family of backends is one room
     if (path ~ /^(tests|tools|examples)\//) return substr(path, 1, index(path, "/") - 1)
-    if (path == "spmv/apply.h") return "spmv/device"
     sub(/\/[^\/]*$/, "", path)
     return path
   }

@@ -13,42 +13,6 @@
 
 wr_status wr_direct_check(void) { return wr_klu_check(); }
 
-/* What refinement keeps from step to step, all [n]. */
-typedef struct refinement {
-  double *u;         /* the solver's unknown, the sum of all corrections            */
-  double *right;     /* a right-hand side, then the correction that it has          */
-  double *candidate; /* u as an unknown of A x = b                                  */
-  double *residual;  /* of candidate                                                */
-} refinement;
-
-static wr_status open_refinement(refinement *r, int64_t n) {
-  wr_status status;
-  TRY(wr_alloc(&r->u, n, sizeof *r->u, "a direct solve"));
-  TRY(wr_alloc(&r->right, n, sizeof *r->right, "a direct solve"));
-  TRY(wr_alloc(&r->candidate, n, sizeof *r->candidate, "a direct solve"));
-  TRY(wr_alloc(&r->residual, n, sizeof *r->residual, "a direct solve"));
-done:
-  return status;
-}
-
-static void close_refinement(refinement *r) {
-  wr_free(r->u);
-  wr_free(r->right);
-  wr_free(r->candidate);
-  wr_free(r->residual);
-}
-
-static int is_met(const wr_system *s, const wr_direct_options *o, const wr_residual *found) {
-  double most = found->norm + found->error;
-  if (!isfinite(most)) return 0;
-  return most <= s->absolute || (o->by_backward ? found->backward <= o->tolerance : most <= o->tolerance * s->norm_b);
-}
-
-static void note_residual(const wr_system *s, const wr_residual *found, wr_direct_facts *facts) {
-  facts->measure = (found->norm + found->error) / (s->norm_b > 0 ? s->norm_b : 1);
-  facts->backward = found->backward;
-}
-
 static void explain(const wr_system *s, wr_direct_facts *facts) {
   const double attained = 0x1p-40; /* a ratio of pivots below which few digits of x are certain */
   if (facts->outcome == WR_NON_FINITE)
@@ -72,33 +36,40 @@ static void explain(const wr_system *s, wr_direct_facts *facts) {
 }
 
 /* x := the best of the iterates. Goes on while a step halves the residual, or the backward error where that decides. */
-static wr_status refine(const wr_system *s, const wr_direct_options *o, wr_klu_factors *factors, refinement *r,
-                        double *x, wr_direct_facts *facts) {
-  wr_status status = WR_OK;
+static wr_status refine(const wr_system *s, const wr_direct_options *o, wr_klu_factors *factors, double *x,
+                        wr_direct_facts *facts) {
+  wr_status status;
   size_t bytes = (size_t)s->n * sizeof *x;
-  double best = INFINITY, last = INFINITY;
+  double best = INFINITY, last = INFINITY, *room = NULL;
+  TRY(wr_alloc(&room, 4 * s->n, sizeof *room, "a direct solve"));
+  double *u = room;                /* [n] the solver's unknown, the sum of all corrections  */
+  double *right = u + s->n;        /* [n] a right-hand side, then its correction            */
+  double *candidate = right + s->n; /* [n] u as an unknown of A x = b                        */
+  double *residual = candidate + s->n; /* [n] of candidate                                  */
   facts->outcome = WR_NON_FINITE;
-  memcpy(r->right, s->rhs, bytes);
-  memset(r->u, 0, bytes);
+  memcpy(right, s->rhs, bytes);
+  memset(u, 0, bytes);
   for (int step = 0; step <= WR_DIRECT_REFINEMENTS; step++) {
     wr_residual found;
-    TRY(wr_klu_solve(factors, r->right));
-    for (int64_t i = 0; i < s->n; i++) r->u[i] += r->right[i];
-    memcpy(r->candidate, r->u, bytes);
-    wr_system_unscale(s, r->candidate);
-    TRY(wr_residual_find(s, r->candidate, r->residual, &found));
-    double measure = o->by_backward ? found.backward : found.norm + found.error;
-    int met = is_met(s, o, &found);
+    TRY(wr_klu_solve(factors, right));
+    for (int64_t i = 0; i < s->n; i++) u[i] += right[i];
+    memcpy(candidate, u, bytes);
+    wr_system_unscale(s, candidate);
+    TRY(wr_residual_find(s, candidate, residual, &found));
+    double most = found.norm + found.error, measure = o->by_backward ? found.backward : most;
+    double limit = o->by_backward ? o->tolerance : o->tolerance * s->norm_b;
+    int met = isfinite(most) && (most <= s->absolute || measure <= limit);
     if (measure < best || met) {
       best = measure, facts->outcome = met ? WR_CONVERGED : WR_STAGNATED, facts->refinements = step;
-      memcpy(x, r->candidate, bytes);
-      note_residual(s, &found, facts);
+      facts->measure = most / (s->norm_b > 0 ? s->norm_b : 1), facts->backward = found.backward;
+      memcpy(x, candidate, bytes);
     }
     if (met || !(measure <= last / 2)) break;
     last = measure;
-    TRY(wr_system_scale_rows(s, r->residual, r->right));
+    TRY(wr_system_scale_rows(s, residual, right));
   }
 done:
+  wr_free(room);
   return status;
 }
 
@@ -106,7 +77,6 @@ wr_status wr_direct_solve(const wr_system *system, const wr_direct_options *opti
                           double *x, wr_direct_facts *facts) {
   wr_status status;
   wr_klu_factors *factors = NULL;
-  refinement r = {0};
   WR_NEED(system);
   WR_REFUSE_IF(system->A == NULL, "system is not built");
   WR_NEED(options);
@@ -117,13 +87,9 @@ wr_status wr_direct_solve(const wr_system *system, const wr_direct_options *opti
   *facts = (wr_direct_facts){.tried = 1, .outcome = WR_CONVERGED, .row = -1};
   if (system->n == 0) return WR_OK;
   TRY(wr_klu_factorise(system->matrix, monitor, &factors, facts));
-  if (factors) {
-    TRY(open_refinement(&r, system->n));
-    TRY(refine(system, options, factors, &r, x, facts));
-  }
+  if (factors) TRY(refine(system, options, factors, x, facts));
   explain(system, facts);
 done:
-  close_refinement(&r);
   wr_klu_free(factors);
   return status;
 }

@@ -51,7 +51,7 @@ void wr_klu_free(wr_klu_factors *factors) { (void)factors; }
 _Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "KLU's indices are 64 bits wide");
 
 enum { ENTRY = 16 };               /* bytes of an entry of a factor: an index and a value          */
-enum { CHECKED = 64 << 20 };       /* bytes in small blocks after which the memory is looked at    */
+enum { CHECKED = 64 << 20 };       /* bytes in small blocks after which the free memory is read    */
 enum { RUNNING, ENDED, ABANDONED };
 
 /* KLU takes columns; so it is given the rows of A and factorises the transpose of A, whose transpose it then solves with. The
@@ -64,7 +64,7 @@ struct wr_klu_factors {
   klu_l_symbolic *symbolic;
   klu_l_numeric *numeric;
   wr_error error;    /* of the first allocation that was refused                                     */
-  int64_t unchecked; /* bytes of small blocks since the memory was looked at last                    */
+  int64_t unchecked; /* bytes of small blocks since the free memory was read last                    */
   atomic_int state;  /* RUNNING; the thread makes it ENDED, or the thread that waits for it ABANDONED */
 };
 

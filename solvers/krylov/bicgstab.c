@@ -248,6 +248,17 @@ static int may_refine(const wr_bicgstab *s, progress *g, double norm) {
   return 1;
 }
 
+static const char drifted[] = "the true residual is larger than that of the iteration";
+
+/* 1 if the true residual, computed on the host, is larger than rounding makes it at x: updates that were much larger in between
+ * have taken digits of it (Sleijpen and van der Vorst 1996), so that another start may go further. */
+static int has_drifted(const wr_bicgstab *s, const progress *g, double norm) {
+  int is_number = isfinite(norm) && s->beyond < 0 && s->below < 0;
+  return is_number && norm > g->bound && (norm > g->first_norm || norm > wr_bicgstab_rounded(s));
+}
+
+static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end);
+
 /* ||r|| meets the target: the true residual decides whether the solve has converged. *end := 1 if the solve is over. */
 static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   wr_status status;
@@ -260,7 +271,7 @@ static wr_status question(wr_bicgstab *s, progress *g, int *end) {
   TRY(find_met(s, g, &norm, &met));
   *end = 1;
   if (met) {
-    g->result->outcome = WR_CONVERGED;
+    end_with(g->result, WR_CONVERGED, "");
   } else if (may_refine(s, g, norm)) {
     g->poor_restarts = 0, g->fresh = 1;
     g->result->refinements++;
@@ -270,6 +281,12 @@ static wr_status question(wr_bicgstab *s, progress *g, int *end) {
     wr_bicgstab_explain_stagnation(s, norm, g->result);
     if (g->options->by_backward && g->result->outcome == WR_STAGNATED && s->below < 0)
       wr_bicgstab_explain_backward(s, norm <= g->bound, g->result);
+    if (has_drifted(s, g, norm)) {
+      *end = 0;
+      TRY(restart(s, g, drifted, end));
+      if (!*end) end_with(g->result, WR_MAX_ITERATIONS, "");
+      return WR_OK;
+    }
     TRY(compare_with_guess(s, g, &norm));
   }
   if (*end) g->settled = 1, g->true_norm = norm;
@@ -381,7 +398,7 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   origin from;
   double norm, steps = scalars_of(g)->steps;
   int met, fresh = g->fresh; /* the phase before the first restart is not judged */
-  int is_stalled = scalars_of(g)->stalled != 0;
+  int is_stalled = scalars_of(g)->stalled != 0 || cause == drifted;
   g->fresh = 0;
   g->result->restarts++;
   TRY(choose_better(s, g, &norm, &from));
@@ -410,7 +427,7 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   g->settled = 1, g->true_norm = norm;
   if (met)
     end_with(g->result, WR_CONVERGED, "");
-  else
+  else if (cause != drifted) /* else the result says already how it stagnated */
     end_with(g->result, isfinite(norm) ? WR_BREAKDOWN : WR_NON_FINITE, cause);
   if (g->result->restarts > WR_BICGSTAB_RESTARTS) g->result->restarts = WR_BICGSTAB_RESTARTS;
 done:
@@ -601,14 +618,14 @@ done:
   return status;
 }
 
-/* 1 if the plan's matrix is symmetric with a positive diagonal. Looks at it once, and again when its values have changed. */
+/* 1 if the plan's matrix is symmetric with a positive diagonal. Tested once, and again when its values have changed. */
 static int is_symmetric(wr_bicgstab *s) {
   uint64_t values;
   const wr_csr *A = wr_plan_matrix(s->plan, &values);
-  int is_first = s->looked == 0 && A == s->system->matrix;
-  if (s->looked == values) return s->symmetric;
+  int is_first = s->symmetric_for == 0 && A == s->system->matrix;
+  if (s->symmetric_for == values) return s->symmetric;
   s->symmetric = is_first && s->system->positive ? s->system->positive > 0 : wr_is_symmetric_positive(A);
-  s->looked = values;
+  s->symmetric_for = values;
   return s->symmetric;
 }
 

@@ -143,11 +143,15 @@ static void add_to_note(wr_result *result, const char *format, ...) {
   snprintf(result->note, sizeof result->note, "%.180s%s%.218s", before, before[0] ? "; " : "", clause);
 }
 
-void wr_bicgstab_explain_stagnation(const wr_bicgstab *s, double norm, wr_result *result) {
+double wr_bicgstab_rounded(const wr_bicgstab *s) {
   wr_rounding rounding = wr_rounding_of(s->env, s->plan);
+  return (2 * rounding.unit + rounding.term_unit) * s->found.size;
+}
+
+void wr_bicgstab_explain_stagnation(const wr_bicgstab *s, double norm, wr_result *result) {
   int is_f32 = s->env->type == WR_F32;
   double of_b = s->system->norm_b > 0 ? s->system->norm_b : 1;
-  double rounded = (2 * rounding.unit + rounding.term_unit) * s->found.size;
+  double rounded = wr_bicgstab_rounded(s);
   result->outcome = WR_STAGNATED, result->note[0] = '\0';
   if (s->beyond >= 0) {
     result->outcome = WR_NON_FINITE;

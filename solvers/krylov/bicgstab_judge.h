@@ -22,6 +22,9 @@ wr_status wr_bicgstab_refine(wr_bicgstab *s);
 /* Undoes refinements for a new solve: base := 0, and b is the right-hand side of the system. */
 wr_status wr_bicgstab_forget_refinement(wr_bicgstab *s);
 
+/* A bound on what rounding adds to the norm of the residual of u, which the host has found. */
+double wr_bicgstab_rounded(const wr_bicgstab *s);
+
 /* The outcome if the computed residual of a solve meets the tolerance while the true one of u, norm, which the host computed,
  * does not: stagnated, or non-finite where the answer is beyond f64. The note says why, and what would help. */
 void wr_bicgstab_explain_stagnation(const wr_bicgstab *s, double norm, wr_result *result);

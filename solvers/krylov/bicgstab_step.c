@@ -138,9 +138,5 @@ const wr_method wr_method_bicgstab = {
     .next = &wr_method_idr,
     .knows_noise = 1,
     .breakdowns = breakdowns,
-    .costs = costs,
-    .uses = uses,
-    .begin = begin,
-    .step = step,
-    .left = left,
+    WR_METHOD_FUNCTIONS,
 };

@@ -215,9 +215,5 @@ const wr_method wr_method_bicgstabl = {
     .scalars = WR_SCALAR_COUNT(wr_bicgstabl_scalars),
     .phases = 2,
     .breakdowns = breakdowns,
-    .costs = costs,
-    .uses = uses,
-    .begin = begin,
-    .step = step,
-    .left = left,
+    WR_METHOD_FUNCTIONS,
 };

@@ -98,9 +98,5 @@ const wr_method wr_method_cg = {
     .next = &wr_method_bicgstab,
     .fits_or_not = 1,
     .breakdowns = breakdowns,
-    .costs = costs,
-    .uses = uses,
-    .begin = begin,
-    .step = step,
-    .left = left,
+    WR_METHOD_FUNCTIONS,
 };

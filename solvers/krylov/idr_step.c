@@ -192,9 +192,5 @@ const wr_method wr_method_idr = {
     .hashes = 1,
     .next = &wr_method_bicgstabl,
     .breakdowns = breakdowns,
-    .costs = costs,
-    .uses = uses,
-    .begin = begin,
-    .step = step,
-    .left = left,
+    WR_METHOD_FUNCTIONS,
 };

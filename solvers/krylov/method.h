@@ -29,6 +29,9 @@ struct wr_method {
   void (*left)(wr_bicgstab *s, int phase, const wr_vec **left);
 };
 
+/* In the table of a method: its functions, which have the names of these members in each file. */
+#define WR_METHOD_FUNCTIONS .costs = costs, .uses = uses, .begin = begin, .step = step, .left = left
+
 /* A scalar of the bank by its name in wr_solve_scalars, or in the struct of a method. */
 #define WR_SOLVE_SCALAR(s, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(wr_solve_scalars, member)})
 #define WR_METHOD_SCALAR(s, scalars, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(scalars, member)})

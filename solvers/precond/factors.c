@@ -1,24 +1,27 @@
 #include "solvers/precond/factors.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "config/memory.h"
 #include "spmv/matrix/matrix_facts.h"
+#include "spmv/precond/block_colour.h"
 #include "spmv/precond/rcm.h"
 
-/* Sums of the levels of both triangles of the matrix, in the order as given and by reverse Cuthill-McKee; 0: not found out. */
+/* Sums of the levels of both triangles of the matrix, in the order as given and in the others; 0: not found out. */
 typedef struct orders {
-  int64_t given, rcm;
+  int64_t given, rcm, colour;
 } orders;
 
 /* A factorisation in one order. */
 typedef struct attempt {
-  wr_csr *B;            /* A in that order; NULL: A itself   */
+  wr_csr *B;            /* A in that order; NULL: A itself, or nothing   */
   wr_lu lu;
   wr_ilu_shifts shifts;
   int is_positive;      /* L U is symmetric positive definite but for rounding              */
   double raised;        /* the diagonal was raised by this share, so that all pivots are positive */
+  wr_block_colours colours; /* of the order by colours                                          */
 } attempt;
 
 static void free_attempt(attempt *a) {
@@ -63,7 +66,7 @@ static wr_status factorise_positive(const wr_factoring *how, const wr_csr *B, co
     other.is_positive = other.shifts.count == 0 && has_positive_pivots(&other.lu);
     other.raised = raises[k];
     if (other.is_positive) {
-      other.B = a->B, a->B = NULL, other.lu.order = a->lu.order, a->lu.order = NULL;
+      other.B = a->B, a->B = NULL, other.lu.order = a->lu.order, a->lu.order = NULL, other.colours = a->colours;
       free_attempt(a);
       *a = other, other = (attempt){0};
     }
@@ -75,67 +78,152 @@ done:
   return status;
 }
 
-/* a := the factors in reverse Cuthill-McKee's order, or with a->B NULL none, where the order does not lower the levels. */
-static wr_status try_rcm(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, wr_env *env,
-                         int may_be_positive, orders *levels, attempt *a) {
+static int has_pivot(const wr_csr *A, int64_t i, double least) {
+  double size = 0, diagonal = 0;
+  for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+    double value = A->val ? fabs(A->val[k]) : 1;
+    size = fmax(size, value);
+    if (A->col[k] == i) diagonal = value;
+  }
+  return diagonal >= least * size;
+}
+
+/* Moves rows whose diagonal element is too small for a pivot behind all others, keeping their order. Rows that are eliminated
+ * before them then add to their diagonal, as in a saddle point problem with the constraints at the end (Benzi, Golub and
+ * Liesen, Numerical solution of saddle point problems, Acta Numerica 14, 2005). */
+static wr_status put_small_last(const wr_csr *A, double least, int32_t *order) {
+  wr_status status;
+  int32_t *small = NULL;
+  int64_t kept = 0, moved = 0;
+  TRY(wr_alloc(&small, A->nrows, sizeof *small, "the order of the factors"));
+  for (int64_t k = 0; k < A->nrows; k++) {
+    int32_t i = order[k];
+    if (has_pivot(A, i, least))
+      order[kept++] = i;
+    else
+      small[moved++] = i;
+  }
+  for (int64_t k = 0; k < moved; k++) order[kept + k] = small[k];
+done:
+  wr_free(small);
+  return status;
+}
+
+/* a->B := A in reverse Cuthill-McKee's order. */
+static wr_status order_by_rcm(const wr_csr *A, double least, wr_env *env, int64_t *levels, attempt *a) {
   wr_status status;
   TRY(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
   TRY(wr_rcm(A, env->watch, a->lu.order));
+  TRY(put_small_last(A, least, a->lu.order));
   TRY(wr_csr_reorder(A, a->lu.order, &a->B));
-  TRY(count_levels(a->B, &levels->rcm));
-  if (knobs->order == WR_ORDER_AUTO && levels->rcm >= levels->given)
-    free_attempt(a);
-  else
-    TRY(factorise_positive(how, a->B, knobs, env, may_be_positive, a));
+  TRY(count_levels(a->B, levels));
 done:
   return status;
 }
 
-/* The factors in the order that the knobs ask for. By default reverse Cuthill-McKee's is taken where it lowers the levels,
- * unless it has more small pivots, since their shifts make a preconditioner that may be worse than none. */
+/* a->B := A by colours of blocks, which begin where reverse Cuthill-McKee's order does. */
+static wr_status order_by_colours(const wr_csr *A, int64_t block, double least, wr_env *env, const attempt *rcm,
+                                  int64_t *levels, attempt *a) {
+  wr_status status;
+  TRY(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
+  TRY(wr_block_colour(A, rcm->lu.order, block, env->watch, a->lu.order, &a->colours));
+  TRY(put_small_last(A, least, a->lu.order));
+  TRY(wr_csr_reorder(A, a->lu.order, &a->B));
+  TRY(count_levels(a->B, levels));
+done:
+  return status;
+}
+
+/* Microseconds of a device, measured on an H200 (2026-11): a level of a triangular solve takes 1.1 to 1.6, memory gives 3 to 4
+ * MB each, and a multiply or a solve takes some for the launch alone. */
+static const double level_us = 1.3, launch_us = 5, bytes_each_us = 3e6;
+
+/* So many times the iterations of another order took the order by colours at most, of the systems in docs/decisions.md. */
+static const double more_iterations = 4;
+
+/* A multiply and an apply of M, which reads the entries of the factors and both maps of rows. */
+static double iteration_us(const wr_csr *A, const wr_env *env, int64_t levels) {
+  double type = (double)wr_type_bytes(env->type), entries = (double)A->nnz, rows = (double)A->nrows;
+  return 2 * launch_us + level_us * (double)levels +
+         ((4 + type) * 2 * entries + (20 + 8 * type) * rows) / bytes_each_us;
+}
+
+/* Levels from which an order by colours may pay on a device: if it had none at all. */
+static int colours_may_pay(const wr_csr *A, const wr_env *env, int64_t levels, int64_t by_colours) {
+  return env->place == WR_CUDA && iteration_us(A, env, levels) > more_iterations * iteration_us(A, env, by_colours);
+}
+
+/* The matrices in the orders that are to be tried. By default reverse Cuthill-McKee's is, where it lowers the levels, and on a
+ * device that by colours where the levels of both others take much longer than all else. */
+static wr_status find_orders(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, wr_env *env,
+                             orders *levels, attempt *rcm, attempt *colour) {
+  wr_status status = WR_OK;
+  int choice = knobs->order;
+  if (choice == WR_ORDER_GIVEN) return WR_OK;
+  TRY(count_levels(A, &levels->given));
+  TRY(order_by_rcm(A, knobs->pivot, env, &levels->rcm, rcm));
+  int64_t fewest = levels->rcm < levels->given ? levels->rcm : levels->given;
+  int tries_colours = how->has_pattern && choice == WR_ORDER_AUTO && colours_may_pay(A, env, fewest, 0);
+  if (choice == WR_ORDER_COLOUR || tries_colours)
+    TRY(order_by_colours(A, knobs->block, knobs->pivot, env, rcm, &levels->colour, colour));
+  if (choice == WR_ORDER_COLOUR || (choice == WR_ORDER_AUTO && levels->rcm >= levels->given)) free_attempt(rcm);
+  if (tries_colours && !colours_may_pay(A, env, fewest, levels->colour)) free_attempt(colour), levels->colour = 0;
+done:
+  return status;
+}
+
+static int is_better(const attempt *a, const attempt *b) {
+  return a->is_positive > b->is_positive || (a->is_positive == b->is_positive && a->shifts.count < b->shifts.count);
+}
+
+/* The factors in the order that the knobs ask for. By default an order other than the given one is left again if it has more
+ * small pivots, since their shifts make a preconditioner that may be worse than none. */
 static wr_status choose(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, wr_env *env,
                         orders *levels, attempt *best) {
-  wr_status status = WR_OK;
-  attempt rcm = {0}, given = {0};
-  int may_be_positive = how->keeps_symmetry && wr_is_symmetric_positive(A), choice = knobs->order;
-  if (choice != WR_ORDER_GIVEN) {
-    TRY(count_levels(A, &levels->given));
-    status = try_rcm(how, A, knobs, env, may_be_positive, levels, &rcm);
-    if (choice == WR_ORDER_AUTO && status == WR_ENUMERIC) free_attempt(&rcm), status = WR_OK;
+  wr_status status;
+  attempt tries[3] = {0}; /* by colours, in reverse Cuthill-McKee's order, as given */
+  attempt *chosen = NULL;
+  int may_be_positive = how->keeps_symmetry && wr_is_symmetric_positive(A), is_auto = knobs->order == WR_ORDER_AUTO;
+  TRY(find_orders(how, A, knobs, env, levels, &tries[1], &tries[0]));
+  for (int k = 0; k < 3; k++) {
+    attempt *a = &tries[k];
+    if (k < 2 ? a->B == NULL : !is_auto && knobs->order != WR_ORDER_GIVEN) continue;
+    status = factorise_positive(how, a->B ? a->B : A, knobs, env, may_be_positive, a);
+    if (status == WR_ENUMERIC && (chosen || (is_auto && k < 2))) {
+      status = WR_OK;
+      continue;
+    }
     TRY(status);
+    if (chosen == NULL || is_better(a, chosen)) chosen = a;
+    if (a->shifts.count == 0 && (a->is_positive || !may_be_positive)) break;
   }
-  int is_fine = rcm.B != NULL && rcm.shifts.count == 0 && (rcm.is_positive || !may_be_positive);
-  if (choice != WR_ORDER_RCM && !is_fine) TRY(factorise_positive(how, A, knobs, env, may_be_positive, &given));
-  int takes_given = given.lu.n > 0 && (rcm.B == NULL || given.is_positive > rcm.is_positive ||
-                                       (given.is_positive == rcm.is_positive && given.shifts.count < rcm.shifts.count));
-  *best = takes_given ? given : rcm;
-  if (takes_given)
-    given = (attempt){0};
-  else
-    rcm = (attempt){0};
+  *best = *chosen, *chosen = (attempt){0};
 done:
-  free_attempt(&rcm), free_attempt(&given);
+  for (int k = 0; k < 3; k++) free_attempt(&tries[k]);
   return status;
 }
 
 /* "ILU(0): 1234 entries in L and U, 34 + 35 levels in reverse Cuthill-McKee order (levels of the matrix: 9000 as given, 68 in
  * that one)" */
-static wr_status describe(const attempt *a, const char *title, const orders *levels, int beyond_f32,
+static wr_status describe(const attempt *a, const char *title, int64_t block, const orders *levels, int beyond_f32,
                           wr_precond_info *info) {
   wr_status status;
   const wr_lu *lu = &a->lu;
   wr_levels lower = {0}, upper = {0};
-  char other[80] = "", raised[80] = "";
+  char other[80] = "", raised[80] = "", order[64] = "the order as given";
   TRY(wr_lu_levels(lu, &lower, &upper));
   if (levels->given > 0 && levels->rcm > 0)
     snprintf(other, sizeof other, " (levels of the matrix: %" PRId64 " as given, %" PRId64 " %s)", levels->given,
-             levels->rcm, lu->order ? "in that one" : "in reverse Cuthill-McKee's");
+             levels->rcm, lu->order && !a->colours.blocks ? "in that one" : "in reverse Cuthill-McKee's");
+  if (a->colours.blocks)
+    snprintf(order, sizeof order, "%" PRId64 " colours of blocks of %" PRId64, a->colours.colours, block);
+  else if (lu->order)
+    snprintf(order, sizeof order, "reverse Cuthill-McKee order");
   if (a->raised > 0) snprintf(raised, sizeof raised, "; the diagonal raised by %g for positive pivots", a->raised);
   info->levels = lower.count + upper.count;
   snprintf(info->line, sizeof info->line,
            "%s: %" PRId64 " entries in L and U, %" PRId64 " + %" PRId64 " levels in %s%s%s%s", title,
-           lu->l_ptr[lu->n] + lu->u_ptr[lu->n] + lu->n, lower.count, upper.count,
-           lu->order ? "reverse Cuthill-McKee order" : "the order as given", other, raised,
+           lu->l_ptr[lu->n] + lu->u_ptr[lu->n] + lu->n, lower.count, upper.count, order, other, raised,
            beyond_f32 ? "; kept in f64, since f32 does not hold them" : "");
 done:
   wr_levels_free(&lower);
@@ -144,14 +232,14 @@ done:
 }
 
 /* The solver at the place of env. */
-static wr_status hold(wr_factors *f, wr_env *env, wr_lu *lu, wr_precond_info *info) {
+static wr_status hold(wr_factors *f, wr_env *env, wr_lu *lu, wr_type values, wr_precond_info *info) {
   wr_status status;
   if (env->place == WR_HOST) {
-    TRY(wr_lu_host_create(lu, env, &f->host));
+    TRY(wr_lu_host_create(lu, env, values, &f->host));
     info->extra_bytes = wr_lu_host_bytes(f->host);
   } else {
     TRY(wr_watch_check(env->watch, "the incomplete factorisation"));
-    status = wr_lu_cuda_create(lu, env, &f->cuda);
+    status = wr_lu_cuda_create_as(lu, env, &(wr_lu_cuda_options){.in_f32 = values == WR_F32}, &f->cuda);
     if (status == WR_ENOMEM) status = wr_fail(status, "%s; --precond none needs no factors", wr_status_message());
     TRY(status);
     info->extra_bytes = (int64_t)wr_lu_cuda_get_info(f->cuda)->bytes;
@@ -166,11 +254,12 @@ wr_status wr_factors_prepare(wr_factors *f, wr_env *env, wr_csr *A, const wr_fac
   attempt a = {0};
   orders levels = {0};
   TRY(choose(how, A, knobs, env, &levels, &a));
-  int is_beyond = env->type == WR_F32 && wr_lu_beyond_f32(&a.lu) >= 0;
-  TRY(describe(&a, how->title, &levels, is_beyond, info));
+  wr_type values = knobs->factors == WR_FACTORS_F32 ? WR_F32 : env->type;
+  int is_beyond = values == WR_F32 && wr_lu_beyond_f32(&a.lu) >= 0;
+  TRY(describe(&a, how->title, knobs->block, &levels, is_beyond, info));
   info->is_positive = a.is_positive;
   info->shifted = a.shifts.count, info->first_shifted = a.shifts.first_row;
-  TRY(hold(f, env, &a.lu, info));
+  TRY(hold(f, env, &a.lu, values, info));
   info->apply_bytes = (double)(info->extra_bytes + 2 * A->nrows * wr_type_bytes(env->type));
 done:
   free_attempt(&a);

@@ -9,14 +9,20 @@
 #include "spmv/precond/lu_host.h"
 
 /* Choices of the knob `order`. */
-enum { WR_ORDER_AUTO, WR_ORDER_GIVEN, WR_ORDER_RCM };
-#define WR_ORDER_CHOICES "auto|given|rcm"
+enum { WR_ORDER_AUTO, WR_ORDER_GIVEN, WR_ORDER_RCM, WR_ORDER_COLOUR };
+#define WR_ORDER_CHOICES "auto|given|rcm|colour"
+
+/* Choices of the knob `factors`: in which type they are stored. AUTO: that of the solve. */
+enum { WR_FACTORS_AUTO, WR_FACTORS_F32 };
+#define WR_FACTORS_CHOICES "auto|f32"
 
 /* Choices of the knob `at`, a wr_ilu_at. */
 #define WR_ILU_AT_CHOICES "auto|host|device"
 
 typedef struct wr_factors_knobs {
   int order;
+  int64_t block;   /* rows of a block of the order by colours */
+  int factors;
   int at;          /* of ILU(0) alone             */
   double pivot;    /* see wr_ilu_shifts           */
   double drop;     /* of ILUT alone               */
@@ -31,6 +37,7 @@ typedef struct wr_factors {
 /* A factorisation. */
 typedef struct wr_factoring {
   const char *name, *title; /* of the preconditioner; for the line                                          */
+  int has_pattern;          /* 1: the factors have the pattern of B, and so its levels                      */
   int keeps_symmetry;       /* 1: the factors of a symmetric matrix are each other's transposes but for the pivots */
   wr_status (*factorise)(const wr_csr *B, const wr_factors_knobs *knobs, wr_env *env, wr_lu *lu,
                          wr_ilu_shifts *shifts); /* asks env->watch */

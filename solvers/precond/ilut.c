@@ -3,6 +3,7 @@
 
 #include "config/defaults.h"
 #include "solvers/precond/factors.h"
+#include "spmv/precond/block_colour.h"
 
 static const wr_knob knobs_of_ilut[] = {
     {.name = "drop", .type = WR_OPTION_REAL, .offset = offsetof(wr_factors_knobs, drop), .min = 0, .max = 1,
@@ -11,7 +12,12 @@ static const wr_knob knobs_of_ilut[] = {
      .value = WR_DEFAULT_FILL, .help = "most elements of a row of L, and of U, more than the row of A has there"},
     {.name = "order", .type = WR_OPTION_CHOICE, .offset = offsetof(wr_factors_knobs, order),
      .choices = WR_ORDER_CHOICES, .value = "auto",
-     .help = "rows as given, or by reverse Cuthill-McKee; auto: where A then has fewer levels"},
+     .help = "rows as given, by reverse Cuthill-McKee, or by colours of blocks; auto: as given or by reverse "
+             "Cuthill-McKee"},
+    {.name = "block", .type = WR_OPTION_INT, .offset = offsetof(wr_factors_knobs, block), .min = 1,
+     .max = WR_MOST_BLOCK, .value = WR_DEFAULT_BLOCK, .help = "rows of a block in the order by colours"},
+    {.name = "factors", .type = WR_OPTION_CHOICE, .offset = offsetof(wr_factors_knobs, factors),
+     .choices = WR_FACTORS_CHOICES, .value = "auto", .help = "the type in which they are stored; auto: that of the solve"},
     {.name = "pivot", .type = WR_OPTION_REAL, .offset = offsetof(wr_factors_knobs, pivot), .min = 0, .above_min = 1,
      .max = 1, .below_max = 1, .value = WR_DEFAULT_PIVOT,
      .help = "smallest |pivot| relative to the largest element of the row of A"},

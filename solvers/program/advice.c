@@ -11,7 +11,7 @@
 #include "config/text.h"
 #include "solvers/report/report_text.h"
 
-/* Norms of rows or columns that differ by more than this are told. */
+/* Advice mentions norms of rows or columns that differ by more than this. */
 static const double wide_spread = 1e3;
 
 enum { TEXT_ROOM = 16, VALUE_ROOM = 32 };

@@ -68,7 +68,7 @@ static void describe(const wr_settings *s, const wr_system *system, wr_problem_f
 }
 
 /* Whether M is applied in each iteration instead of scaling columns once: it is not diagonal, or conjugate gradients need a
- * symmetric matrix. Keeps what it found in p, so that the solver need not look again. */
+ * symmetric matrix. Keeps what it found in p, so that the solver need not test it again. */
 static int applies_precond(const wr_settings *s, const wr_csr *A, problem *p) {
   if (wr_preconditioner_at(s->precond)->diagonal == NULL) return 1;
   if (s->method > 0) return wr_method_at(s->method - 1) == &wr_method_cg;

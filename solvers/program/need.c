@@ -9,9 +9,9 @@ enum { ANSWER = 2 * F64 };
 
 static int64_t if_given(const char *path) { return path != NULL ? F64 : 0; }
 
-/* scale; r and x, two of each, and the teleport vector (wr_pagerank_open) */
+/* scale; three vectors that take turns, and the teleport vector (wr_pagerank_open) */
 int64_t wr_pagerank_row_bytes(const wr_settings *s, int on_host) {
-  int64_t vectors = s->personalize != NULL ? 5 : 4;
+  int64_t vectors = s->personalize != NULL ? 4 : 3;
   return F64 + if_given(s->personalize) + if_given(s->guess) + ANSWER +
          (on_host ? vectors * wr_type_bytes((wr_type)s->precision) : 0);
 }

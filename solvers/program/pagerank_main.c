@@ -200,61 +200,89 @@ static double difference(const double *a, const double *b, int64_t n) {
   return sum;
 }
 
-/* best[] := the best nodes up to the one behind those that are shown; returns what is proven of their order. */
-static wr_order find_best(const wr_settings *s, const double *x, int64_t n, const wr_run *run, int64_t *best) {
-  wr_top(x, n, s->top < n ? s->top + 1 : n, best);
-  return wr_order_of(x, best, n, s->top, wr_order_gap(wr_run_counts(run) ? run->result.bound : (double)INFINITY));
+/* The best nodes up to the one behind those that are shown, and what is proven of their order. */
+typedef struct ranks {
+  int64_t count, *best; /* [count] */
+  unsigned char *tied;  /* [count], of each and the next one */
+  wr_order order;
+  double bound, gap;
+} ranks;
+
+static void ranks_free(ranks *r) {
+  wr_free(r->best);
+  wr_free(r->tied);
 }
 
-static wr_status find_order(const wr_settings *s, const double *x, int64_t n, wr_run *run) {
-  int64_t *best;
-  wr_status status = wr_alloc(&best, s->top < n ? s->top + 1 : n, sizeof *best, "the best nodes");
-  if (status != WR_OK) return status;
-  wr_order order = find_best(s, x, n, run, best);
-  run->order = (wr_run_order){1, order.ranks, order.proven};
-  wr_free(best);
-  return WR_OK;
+static wr_status find_ranks(const wr_graph *g, const wr_settings *s, const double *x, const wr_run *run, ranks *r) {
+  wr_status status;
+  *r = (ranks){.count = s->top < g->n ? s->top + 1 : g->n,
+               .bound = wr_run_counts(run) ? run->result.bound : (double)INFINITY};
+  r->gap = wr_order_gap(r->bound);
+  TRY(wr_alloc(&r->best, r->count, sizeof *r->best, "the best nodes"));
+  TRY(wr_alloc_zeroed(&r->tied, r->count, sizeof *r->tied, "ties of nodes"));
+  wr_top(x, g->n, r->count, r->best);
+  TRY(wr_order_tie(g, x, r->best, s->top, r->gap, r->tied));
+  r->order = wr_order_of(x, r->best, g->n, s->top, r->gap, r->tied);
+done:
+  return status;
 }
 
-/* How far the order of the nodes above is certain. next_apart: 1 if the last one's score is apart from the next one's. */
-static void say_order(FILE *out, const wr_order *order, double bound, int next_apart) {
+static wr_status find_order(void *problem, const wr_settings *s, const double *x, wr_run *run) {
+  ranks r;
+  wr_status status = find_ranks(problem, s, x, run, &r);
+  if (status == WR_OK) run->order = (wr_run_order){1, r.order.ranks, r.order.proven, r.order.ties};
+  ranks_free(&r);
+  return status;
+}
+
+/* How the score of rank k, from 0, is told from that of the next one. */
+static int is_apart(const ranks *r, const double *x, int64_t k) { return x[r->best[k]] - x[r->best[k + 1]] > r->gap; }
+
+/* How far the order of the nodes above is certain. */
+static void say_order(FILE *out, const ranks *r, const double *x) {
+  const wr_order *order = &r->order;
+  int64_t shown = order->ranks;
+  int last_is_open = shown < r->count && !r->tied[shown - 1] && !is_apart(r, x, shown - 1);
   char text[64];
   wr_line line = {0};
-  wr_text_bound(bound, text);
-  if (!isfinite(bound))
+  wr_text_bound(r->bound, text);
+  if (!isfinite(r->bound))
     wr_line_add(&line, "not proven: nothing bounds the error");
-  else if (order->proven == order->ranks)
+  else if (order->proven == shown && order->ties == 0)
     wr_line_add(&line, "proven: each score exceeds the next one by more than the bound %s on the error", text);
+  else if (order->proven == shown)
+    wr_line_add(&line, "proven: each score exceeds the next one by more than the bound %s on the error, or is the same",
+                text);
   else if (order->proven > 0)
     wr_line_add(&line, "proven for the first %lld", (long long)order->proven);
   else
     wr_line_add(&line, "not proven from the first node on");
-  if (isfinite(bound) && order->proven < order->ranks)
+  if (isfinite(r->bound) && order->proven < shown)
     wr_line_add(&line, "; = stands where the score above is within the bound %s on the error%s", text,
-                next_apart ? "" : ", as the last score here is of the next one");
+                last_is_open ? ", as the last score here is of the next one" : "");
+  if (order->ties > 0)
+    wr_line_add(&line, "; == where both are the same in truth, since the same nodes link to both%s",
+                shown < r->count && r->tied[shown - 1] ? ", as the last one and the next one are" : "");
   fprintf(out, "  %-10s", "order");
   wr_line_print(out, &line, 12, 12);
 }
 
-static wr_status present(FILE *out, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n,
+static wr_status present(FILE *out, void *problem, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n,
                          const wr_run *run) {
-  int64_t count = s->top < n ? s->top : n, *best;
-  if (count == 0) return WR_OK;
-  wr_status status = wr_alloc(&best, count < n ? count + 1 : n, sizeof *best, "the best nodes");
-  if (status != WR_OK) return status;
-  wr_order order = find_best(s, x, n, run, best);
-  double bound = wr_run_counts(run) ? run->result.bound : (double)INFINITY, gap = wr_order_gap(bound);
+  ranks r;
+  if (s->top == 0) return WR_OK;
+  wr_status status = find_ranks(problem, s, x, run, &r);
   int width = wr_ids_at(ids, n - 1) < INT64_C(1000000000000) ? 12 : 19; /* ids ascend */
-  fprintf(out, "\n%8s  %*s  score\n", "rank", width, "node");
-  for (int64_t k = 0; k < count; k++) {
+  if (status == WR_OK) fprintf(out, "\n%8s  %*s  score\n", "rank", width, "node");
+  for (int64_t k = 0; status == WR_OK && k < r.order.ranks; k++) {
     char rank[32];
-    int apart = k == 0 || x[best[k - 1]] - x[best[k]] > gap;
-    snprintf(rank, sizeof rank, "%s%lld", apart ? "" : "= ", (long long)k + 1);
-    fprintf(out, "%8s  %*lld  %.12g\n", rank, width, (long long)wr_ids_at(ids, best[k]), x[best[k]]);
+    const char *mark = k == 0 || is_apart(&r, x, k - 1) ? "" : r.tied[k - 1] ? "== " : "= ";
+    snprintf(rank, sizeof rank, "%s%lld", mark, (long long)k + 1);
+    fprintf(out, "%8s  %*lld  %.12g\n", rank, width, (long long)wr_ids_at(ids, r.best[k]), x[r.best[k]]);
   }
-  say_order(out, &order, bound, count == n || x[best[count - 1]] - x[best[count]] > gap);
-  wr_free(best);
-  return WR_OK;
+  if (status == WR_OK) say_order(out, &r, x);
+  ranks_free(&r);
+  return status;
 }
 
 int main(int argc, char **argv) {

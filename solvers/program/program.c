@@ -1,5 +1,5 @@
-/* The way of both solver programs: options, parse, work, report. This file, process.c and the *_main.c print and decide on the
- * exit code. */
+/* What both solver programs do in turn: options, matrix, work, report. This file, process.c and the *_main.c print and decide
+ * on the exit code. */
 #include "solvers/program/program.h"
 
 #include <math.h>
@@ -264,7 +264,7 @@ static wr_status report(job *j) {
       wr_report_run(out, &j->facts, &j->runs[k], 1);
     }
   if (c->answer && j->program->present)
-    TRY(j->program->present(out, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
+    TRY(j->program->present(out, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   status = wr_process_flush(out);
 done:
   return status;
@@ -288,7 +288,7 @@ static wr_status check_choices(job *j) {
   return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", only->name, wr_status_message());
 }
 
-/* Looks at the matrix if a run has shortcomings that it may explain. */
+/* Finds advice for runs that failed or whose answer is doubtful, by facts about the matrix. */
 static wr_status advise(job *j) {
   wr_status status = WR_OK;
   wr_matrix_facts matrix;
@@ -357,7 +357,7 @@ static wr_status work(job *j) {
   TRY(wr_compare(c));
   j->facts.interrupted = *c->interrupted != 0;
   if (c->answer && j->program->find_order && j->settings.json)
-    TRY(j->program->find_order(&j->settings, c->answer, c->answer_n, &c->runs[c->answer_run]));
+    TRY(j->program->find_order(j->problem, &j->settings, c->answer, &c->runs[c->answer_run]));
   wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
   if (advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
     for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};

@@ -19,7 +19,7 @@
   {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
    .group = "What to run",                                                                                              \
    .help = "backends, separated by commas, each with its knobs behind colons: cusparse:alg=2,cpu_csr; "                 \
-           "default: merbit on a GPU, cpu_csr on the CPU"},                                                           \
+           "default: merbit on a GPU, cpu_csr on the CPU"},                                                             \
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
    .argument = "cpu|cuda[:N]|auto",                                                                                     \
    .help = "where to compute; auto: on a GPU if the problem is so large that opening one pays"},                        \
@@ -32,7 +32,7 @@
   {.name = "no-graph", .type = WR_OPTION_FLAG, .offset = AT(no_graph),                                                  \
    .help = "the host launches each iteration; a GPU does not repeat them by itself"},                                   \
   {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
-   .help = "small systems, too, as a CUDA graph of the backend's kernels, not as one kernel"}
+   .help = "small systems, too, are iterated by a CUDA graph of the backend's kernels, not by one kernel"}
 
 #define STOP_OPTIONS(tolerance_help)                                                                                    \
   {.name = "tolerance", .letter = 't', .type = WR_OPTION_REAL, .offset = AT(tolerance), .min = 0, .max = 1,             \
@@ -40,7 +40,8 @@
   {.name = "max-iterations", .letter = 'n', .type = WR_OPTION_INT, .offset = AT(iterations), .min = 0,                  \
    .max = 1e15, .value = WR_DEFAULT_ITERATIONS, .help = "most iterations; 0: by method"},                               \
   {.name = "check-every", .type = WR_OPTION_INT, .offset = AT(check_every), .min = 0, .max = 1e6,                       \
-   .value = WR_DEFAULT_CHECK_EVERY, .help = "iterations between two checks of the residual; 0: 1, or 8 if small"},      \
+   .value = WR_DEFAULT_CHECK_EVERY,                                                                                     \
+   .help = "iterations between two checks of the residual; 0: 1, or 8 for short ones on a GPU"},                        \
   {.name = "time-limit", .type = WR_OPTION_REAL, .offset = AT(time_limit), .min = 0, .max = 1e9, .value = "0",          \
    .argument = "SECONDS",                                                                                               \
    .help = "end the iterations so long after the program began and give the best iterate, exit code 2; 0: never"}
@@ -68,11 +69,12 @@
 #define REPORT_OPTIONS                                                                                                  \
   {.name = "verify", .type = WR_OPTION_TEXT, .offset = AT(verify_text), .value = "auto",                                \
    .argument = "full|sample:N|device|off|auto", .group = "Reports",                                                     \
-   .help = "how the answer is checked; auto: full where that is cheap"},                                                \
+   .help = "rows of the last multiply that the host computes again: all, N, none (device), or no check at all (off); "  \
+           "auto: all where that is cheap, else a sample"},                                                             \
   {.name = "repeat", .type = WR_OPTION_INT, .offset = AT(repeat), .min = 1, .max = 1e6, .value = "1",                   \
-   .help = "number of solves; those after the first give the warm time"},                                               \
+   .help = "number of solves; those after the first, with the matrix prepared, give the warm time"},                    \
   {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = AT(verbose),                                     \
-   .help = "more: effective options, formats, byte models"},                                                            \
+   .help = "also the effective options, what the format chose, and the bytes that are moved"},                          \
   {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = AT(quiet), .help = "nothing but errors"},          \
   {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = AT(list_backends), .command = 1,                          \
    .help = "all backends, what they need, and why one is not available"},                                               \
@@ -92,7 +94,7 @@ const wr_option wr_pagerank_table[] = {
     {.name = "edges", .type = WR_OPTION_CHOICE, .offset = AT(edges), .choices = "out|in", .value = "out",
      .help = "entry (i, j) is the edge i -> j (out) or j -> i (in)"},
     {.name = "duplicates", .type = WR_OPTION_CHOICE, .offset = AT(duplicates), .choices = "sum|once", .value = "once",
-     .help = "repeated edges of a file without values: weights, or one edge"},
+     .help = "an edge that a file without values repeats: how often is its weight (sum), or it counts once"},
     {.name = "top", .type = WR_OPTION_INT, .offset = AT(top), .min = 0, .max = 1e9, .value = "10",
      .help = "print so many of the best nodes"},
     STOP_OPTIONS("bound on the L1 error of the scores; 0: 1e-9 in f64, 1e-5 in f32"),
@@ -113,7 +115,8 @@ const wr_option wr_bicgstab_table[] = {
      .help = "without a file: b = A times this x"},
     {.name = "method", .type = WR_OPTION_CHOICE, .offset = AT(method), .choices = "auto|bicgstab|bicgstabl|idr|cg",
      .value = "auto",
-     .help = "auto: cg for a symmetric matrix with a positive diagonal, else bicgstab; then idr, bicgstabl if need be"},
+     .help = "auto: cg for a symmetric matrix with a positive diagonal, else bicgstab; where one gets no further, "
+             "bicgstab after cg, then idr, then bicgstabl"},
     {.name = "ell", .type = WR_OPTION_INT, .offset = AT(ell), .min = 1, .max = 4, .value = WR_DEFAULT_ELL,
      .help = "l of the method bicgstabl, BiCGSTAB(l)"},
     {.name = "precond", .type = WR_OPTION_TEXT, .offset = AT(precond_text),
@@ -144,15 +147,15 @@ const wr_option wr_bicgstab_table[] = {
 const wr_option wr_spmv_options[] = {
     {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = SPMV(common.backends), .argument = "LIST",
      .group = "What to run",
-     .help = "backends with their knobs, as for the programs; default: all that run here but reference"},
+     .help = "backends with their knobs, as for pagerank and bicgstab; default: all that run here but reference"},
     {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = SPMV(common.device_text), .value = "auto",
      .argument = "cpu|cuda[:N]|auto", .help = "leaves out backends that run elsewhere"},
     {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = SPMV(precision), .choices = "f32|f64|both",
      .value = "both", .help = "type of vectors and stored values"},
     {.name = "values", .type = WR_OPTION_FLAG, .offset = SPMV(values),
-     .help = "with values: those of the matrix, or made-up ones for a pattern"},
+     .help = "multiply with values: those of the matrix, or made-up ones for a pattern"},
     {.name = "pattern", .type = WR_OPTION_FLAG, .offset = SPMV(pattern),
-     .help = "without values (after the run with values if both are given)"},
+     .help = "multiply without values (if both are given, after the run with values)"},
     {.name = "standard", .type = WR_OPTION_FLAG, .offset = SPMV(standard),
      .help = "a standard set of generated matrices, at full size where there is a GPU; patterns with made-up "
              "values and without"},
@@ -180,7 +183,7 @@ const wr_option wr_spmv_options[] = {
     {.name = "config", .type = WR_OPTION_TEXT, .offset = SPMV(common.config), .argument = "FILE",
      .help = "read options from a file; the command line wins"},
     {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = SPMV(common.verbose), .group = "Reports",
-     .help = "more: effective options, and what each format chose and why"},
+     .help = "also the effective options, and what each format chose and why"},
     {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = SPMV(common.quiet),
      .help = "nothing but errors"},
     {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = SPMV(common.list_backends), .command = 1,
@@ -193,9 +196,9 @@ const wr_option wr_spmv_options[] = {
      .help = "print this"},
     {0}};
 
-#define SOLVER_EXITS                                                                                       \
-  {"0", "verified"}, {"1", "usage"}, {"2", "not converged"}, {"3", "bad input"}, {"4", "not available"},   \
-  {"5", "breakdown"}, {"6", "out of memory"}, {"7", "verification failed"}, {"8", "output not written"},   \
+#define SOLVER_EXITS                                                                                                    \
+  {"0", "verified"}, {"1", "usage"}, {"2", "not converged"}, {"3", "bad input"}, {"4", "not available"},                \
+  {"5", "breakdown"}, {"6", "out of memory"}, {"7", "verification failed"}, {"8", "output not written"},                \
   {"9", "device error"}, {"130", "interrupted"}, {NULL, NULL}
 
 const wr_program_text wr_pagerank_text = {
@@ -221,7 +224,7 @@ const wr_program_text wr_pagerank_text = {
 
 const wr_program_text wr_bicgstab_text = {
     .operands = "MATRIX",
-    .summary = "Solves A x = b by BiCGSTAB and checks the residual independently.",
+    .summary = "Solves A x = b by CG, BiCGSTAB or IDR and checks the residual independently.",
     .words =
         (const wr_phrase[]){
             {"MATRIX", "a Matrix Market file or lines of row, column, value (.tsv .txt .el .csv), gzip too; - for "

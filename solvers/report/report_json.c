@@ -132,6 +132,7 @@ static void write_order(wr_json *json, const wr_run *run) {
   wr_json_begin(json, "order", '{');
   wr_json_integer(json, "ranks", run->order.ranks);
   wr_json_integer(json, "proven_ranks", run->order.proven);
+  wr_json_integer(json, "ties", run->order.ties);
   wr_json_real(json, "bound", run->result.bound);
   wr_json_end(json, '}');
 }

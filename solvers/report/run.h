@@ -33,6 +33,7 @@ typedef struct wr_run_precond {
 typedef struct wr_run_order {
   int known;             /* 0: not looked at                                                */
   int64_t ranks, proven; /* of so many best nodes, the order of the first so many is proven */
+  int64_t ties;          /* of one of them and the next one, proven to be equal             */
 } wr_run_order;
 
 /* One backend's run. */

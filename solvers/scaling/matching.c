@@ -28,7 +28,7 @@ typedef struct edge {
   uint32_t cost;  /* log(largest of the row / |its value|) */
 } edge;
 
-/* What a look at an entry needs to know of its column, in half a cache line. */
+/* What the search reads of a column at each of its entries, in half a cache line. */
 typedef struct column {
   int64_t dual;
   int64_t distance; /* from the root of a search: infinite, or -1 where no path leads on */

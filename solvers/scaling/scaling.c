@@ -11,6 +11,7 @@
 #include "solvers/scaling/matching.h"
 #include "solvers/scaling/scaling_steps.h"
 #include "spmv/matrix/csr_argument.h"
+#include "spmv/matrix/matrix_facts.h"
 #include "spmv/matrix/scale.h"
 
 /* A profile of the values of A, apart from its columns. */
@@ -65,8 +66,7 @@ static int is_pattern_symmetric(const wr_csr *A) {
   return paired >= count - count / 20;
 }
 
-/* A saddle point has zeros on a part of its diagonal and a symmetric pattern. Matching would exchange rows of its two blocks,
- * and BiCGSTAB then breaks down that solves it with rows where they are (docs/decisions.md). */
+/* A saddle point, as far as a pattern shows it: zeros on a part of the diagonal, and a symmetric pattern. */
 static int is_saddle_point(const wr_csr *A, const profile *p) {
   return p->zero <= A->nrows / 2 && is_pattern_symmetric(A);
 }
@@ -175,6 +175,44 @@ done:
   return status;
 }
 
+/* Of the rows that the matching moves, the mean of the sums of |other elements| / |diagonal element|, as scaled. */
+static double moved_excess(const wr_csr *A, const wr_scaling *s) {
+  double sum = 0;
+  int64_t moved = 0;
+  for (int64_t j = 0; j < A->nrows; j++) {
+    int64_t i = s->row_of[j];
+    double diagonal = 0, others = 0;
+    if (i == j) continue;
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      double value = fabs(ldexp(A->val ? A->val[k] : 1, s->row_exponent[i] + s->column_exponent[A->col[k]]));
+      if (A->col[k] == j)
+        diagonal = value;
+      else
+        others += value;
+    }
+    moved++, sum += others / diagonal;
+  }
+  return moved > 0 ? sum / (double)moved : 0;
+}
+
+/* Matching exchanges rows of the two blocks of a saddle point. Where the moved rows then are nearly dominant, as those of
+ * circuits, optimisation and networks, that solves it. Where they are not, as those of flows, BiCGSTAB breaks down that solves
+ * it with rows where they are (docs/decisions.md). A matrix that may be positive definite stays symmetric, for conjugate
+ * gradients. */
+static wr_status scale_saddle_point(const wr_csr *A, const profile *p, const char *why, const wr_watch *watch,
+                                    wr_scaling *s) {
+  wr_status status = WR_OK;
+  int may_be_definite = p->zero == 0 && wr_is_symmetric_positive(A);
+  if (!may_be_definite) TRY(match(A, why, watch, s));
+  if (!may_be_definite && (s->done != WR_SCALE_MATCH || moved_excess(A, s) < WR_MATCHING_EXCESS)) goto done;
+  free_exponents(s);
+  wr_free(s->row_of);
+  s->row_of = NULL, s->done = WR_SCALE_EQUILIBRATE, s->near_one = 0;
+  snprintf(s->sentence, sizeof s->sentence, "equilibrated: %s, in a symmetric pattern", why);
+done:
+  return status;
+}
+
 /* What auto does. */
 static wr_status choose(const wr_csr *A, const profile *p, const wr_watch *watch, wr_scaling *s) {
   wr_status status = WR_OK;
@@ -182,12 +220,7 @@ static wr_status choose(const wr_csr *A, const profile *p, const wr_watch *watch
   int rows = 0, columns = 0;
   if (p->zero > 0 || p->tiny > 0) {
     say_diagonal(p, why, sizeof why);
-    if (!is_saddle_point(A, p)) {
-      TRY(match(A, why, watch, s));
-      goto done;
-    }
-    s->done = WR_SCALE_EQUILIBRATE;
-    snprintf(s->sentence, sizeof s->sentence, "equilibrated: %s, in a symmetric pattern", why);
+    TRY(is_saddle_point(A, p) ? scale_saddle_point(A, p, why, watch, s) : match(A, why, watch, s));
   } else if (p->largest * 0x1p-10 > p->smallest) { /* else rows and columns cannot differ by more */
     TRY(wr_exponent_spread(A, &rows, &columns));
     if (rows <= WR_EQUILIBRATE_DIGITS && columns <= WR_EQUILIBRATE_DIGITS) goto done;

@@ -93,12 +93,10 @@ static int64_t entry_of(const wr_csr *A, int64_t cell) {
 /* AS_GOOD: ratio of bytes below which the estimate cannot tell two sizes apart. MOST_DOUBT: upper limit of doubt(). */
 static const double AS_GOOD = 1.01, MOST_DOUBT = 0.3;
 
-static double clamp(double value, double low, double high) { return value < low ? low : value > high ? high : value; }
-
 static wr_bsr_choice weigh(const wr_csr *A, wr_type type, int r, int c, double blocks) {
   double value = (double)wr_type_bytes(type), nnz = (double)A->nnz;
   wr_bsr shape = wr_bsr_shape(A->nrows, A->ncols, A->nnz, r, c, type);
-  wr_bsr_choice choice = {.r = r, .c = c, .blocks = clamp(blocks, nnz / (r * c), nnz)};
+  wr_bsr_choice choice = {.r = r, .c = c, .blocks = fmin(fmax(blocks, nnz / (r * c)), nnz)};
   choice.fill = A->nnz > 0 ? choice.blocks * (r * c) / nnz : 1;
   choice.bytes = choice.blocks * (4 + r * c * value) + ((double)shape.brows + 1) * (choice.blocks >= 0x1p31 ? 8 : 4);
   choice.csr_bytes = nnz * (4 + (A->val != NULL ? value : 0)) + ((double)A->nrows + 1) * (nnz >= 0x1p31 ? 8 : 4);

@@ -39,7 +39,7 @@ extern "C" wr_status wr_cuda_compact(wr_env *env, int64_t n, const double *value
   WR_NEED_OK(wr_cuda_enter(env));
   WR_NEED(values);
   bytes = wr_reciprocal_bytes(values, n);
-  if (n > 0 && bytes > 0 && bytes < wr_type_bytes(env->type)) return upload_divisors(env, n, values, bytes, what, v);
+  if (n > 0 && bytes > 0 && bytes <= wr_type_bytes(env->type)) return upload_divisors(env, n, values, bytes, what, v);
   TRY(env->ops->alloc(env, n, env->type, what, v));
   TRY(env->ops->upload(env, v, values));
 done:

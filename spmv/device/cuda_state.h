@@ -5,7 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-#include "spmv/apply.h"
+#include "spmv/device/apply.h"
 #include "spmv/device/env.h"
 #include "spmv/loop/loop.h"
 

@@ -13,6 +13,7 @@ template <typename T>
 struct epilogue_args {
   int64_t n, groups;
   T *y;
+  bool changes_y;
   wr_finish<T> finish;
 };
 
@@ -26,20 +27,20 @@ __device__ inline void load_if(const T *vector, int64_t group, T (&values)[V]) {
 }
 
 template <typename T, int V>
-__device__ inline void finish_group(const epilogue_args<T> &a, double shift, int64_t group,
+__device__ inline void finish_group(const epilogue_args<T> &a, const wr_finish_scalars &scalars, int64_t group,
                                     double (&sum)[WR_MAX_REDUCTIONS]) {
   wr_finish_rows<T, V> row;
   wr_pack<T, V> y = wr_load<T, V>(a.y, group), scaled;
   load_if(a.finish.shift_dir, group, row.shift_dir);
   load_if(a.finish.scale, group, row.scale);
-  if (a.finish.divisors)
-    for (int e = 0; e < V; e++)
-      row.scale[e] = wr_reciprocal<T>(a.finish.divisors, a.finish.divisor_bytes, group * V + e);
+  load_if(a.finish.relax_from, group, row.relax_from);
+  for (int e = 0; e < V; e++)
+    row.divisor[e] = a.finish.divisors ? wr_divisor(a.finish.divisors, a.finish.divisor_bytes, group * V + e) : 0;
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) load_if(a.finish.z[r], group, row.z[r]);
   for (int e = 0; e < V; e++) row.value[e] = (double)y.at[e];
-  wr_finish_values(a.finish, shift, row, y.at, scaled.at, sum);
-  if (a.finish.shift) wr_store<T, V>(a.y, group, y);
+  wr_finish_values(a.finish, scalars, row, y.at, scaled.at, sum);
+  if (a.changes_y) wr_store<T, V>(a.y, group, y);
   if (a.finish.scaled) wr_store<T, V>(a.finish.scaled, group, scaled);
 }
 
@@ -48,9 +49,10 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS, 4) epilogue(const epilogue_
   constexpr int V = WR_PACK_BYTES / sizeof(T);
   wr_begin_kernel();
   int64_t thread = wr_stream_thread(), threads = wr_stream_threads();
-  double sum[WR_MAX_REDUCTIONS] = {0, 0, 0}, shift = wr_finish_shift(a.finish);
-  for (int64_t g = thread; g < a.groups; g += threads) finish_group<T, V>(a, shift, g, sum);
-  for (int64_t i = a.groups * V + thread; i < a.n; i += threads) finish_group<T, 1>(a, shift, i, sum);
+  wr_finish_scalars scalars = wr_finish_begin(a.finish);
+  double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  for (int64_t g = thread; g < a.groups; g += threads) finish_group<T, V>(a, scalars, g, sum);
+  for (int64_t i = a.groups * V + thread; i < a.n; i += threads) finish_group<T, 1>(a, scalars, i, sum);
   wr_sums_finish(a.finish.sums, sum);
 }
 
@@ -61,10 +63,11 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
   a.y = (T *)apply->y->data;
   a.finish = wr_finish_make<T>(env, apply->epilogue);
   bool aligned = wr_is_aligned(a.y) && wr_is_aligned(a.finish.shift_dir) && wr_is_aligned(a.finish.scale) &&
-                 wr_is_aligned(a.finish.scaled);
+                 wr_is_aligned(a.finish.scaled) && wr_is_aligned(a.finish.relax_from);
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) aligned = aligned && wr_is_aligned(a.finish.z[r]);
   a.groups = aligned ? a.n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
-  if (a.finish.shift) apply->y->writes++;
+  a.changes_y = a.finish.shift || a.finish.scales_y || a.finish.relax_from;
+  if (a.changes_y) apply->y->writes++;
   return WR_LAUNCH_EARLY(env, (epilogue<T>), wr_stream_blocks(env, a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, a);
 }
 
@@ -98,7 +101,7 @@ static wr_status check_reduction(const wr_env *env, const wr_vec *y, const wr_ep
   if (r->of != NULL && r->of != y) return wr_fail(WR_EUSAGE, "an epilogue's reduction is of y alone");
   if (r->kind != WR_SUM_UNSCALED && wr_reduction_reads_z(r->kind) && r->z == NULL)
     return wr_fail(WR_EUSAGE, "an epilogue's reduction lacks its z");
-  if (r->kind == WR_SUM_UNSCALED && e->scale == NULL)
+  if ((r->kind == WR_SUM_UNSCALED || r->kind == WR_L1DIFF_UNSCALED) && e->scale == NULL)
     return wr_fail(WR_EUSAGE, "an epilogue without a scale has no unscaled rows to sum");
   TRY(check_part(env, y, r->z, r->kind == WR_SUM_UNSCALED ? the_scale : "an epilogue's z"));
   TRY(check_scalar(env, r->into, "an epilogue's result"));
@@ -114,7 +117,12 @@ static wr_status check(const wr_env *env, const wr_apply *apply) {
   TRY(check_part(env, apply->y, e->shift_dir, "an epilogue's shift direction"));
   TRY(check_part(env, apply->y, e->scale, the_scale));
   TRY(check_part(env, apply->y, e->scaled, "an epilogue's scaled vector"));
-  if (e->scaled && e->scale == NULL) return wr_fail(WR_EUSAGE, "an epilogue has a scaled vector and no scale");
+  if ((e->scaled || e->scales_y) && e->scale == NULL)
+    return wr_fail(WR_EUSAGE, "an epilogue has a scaled vector and no scale");
+  if (e->scaled && e->scales_y) return wr_fail(WR_EUSAGE, "an epilogue scales y and another vector");
+  TRY(check_part(env, apply->y, e->relax_from, "an epilogue's relax_from"));
+  if (e->relax_from && e->relaxation.bank == NULL) return wr_fail(WR_EUSAGE, "an epilogue lacks its relaxation");
+  TRY(check_scalar(env, e->relaxation, "an epilogue's relaxation"));
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) TRY(check_reduction(env, apply->y, e, &e->reduce[r]));
 done:
   return status;

@@ -30,6 +30,7 @@ double wr_reduce_host(wr_reduction_kind kind, const double *u, const double *z, 
 #pragma omp simd reduction(+ : sum)
       for (int64_t i = 0; i < count; i++) sum += (u[i] * z[i]) * (u[i] * z[i]);
       break;
+    case WR_L1DIFF_UNSCALED: /* of epilogues alone (epilogue_host_type.h) */
     case WR_NO_REDUCTION: break;
   }
   return sum;

@@ -3,7 +3,7 @@
 #ifndef WR_FINISH_HOST_H
 #define WR_FINISH_HOST_H
 
-#include "spmv/apply.h"
+#include "spmv/device/apply.h"
 
 enum { WR_FINISH_ROWS = 512 }; /* of one call at most: three f64 vectors of so many elements stay in L1 */
 

@@ -3,14 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "spmv/device/apply.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/fused.cuh"
-#include "spmv/loop/resident.cuh"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/stream.cuh"
-#include "spmv/apply.h"
+#include "spmv/loop/resident.cuh"
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 

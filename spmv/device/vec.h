@@ -43,13 +43,17 @@ typedef enum wr_reduction_kind {
   WR_SUM,         /* sum of u[i]                                */
   WR_SUM_UNSCALED, /* sum of u[i] where z[i] == 0: dangling mass */
   WR_NRM2SQ_SCALED, /* sum of (u[i] * z[i])^2                   */
-  WR_DOT_HASH      /* sum of u[i] * h[i], h being a vector of hashes (config/hash.h), which takes no memory. Of fused     */
+  WR_DOT_HASH,     /* sum of u[i] * h[i], h being a vector of hashes (config/hash.h), which takes no memory. Of fused     */
                    /* operations alone: there the k-th sum of this kind, k from 0 to 3, has vector number 4 * hashes + k */
+  WR_L1DIFF_UNSCALED /* sum of |u[i] - z[i]| / scale[i], or |u[i] - z[i]| where scale[i] is 0: the change of what was    */
+                   /* multiplied by the scale to give u and z. A compact scale divides by being the integer, exactly. Of     */
+                   /* epilogues alone (apply.h)                                                                              */
 } wr_reduction_kind;
 
 /* Whether a kind reads a second vector. */
 static inline int wr_reduction_reads_z(wr_reduction_kind kind) {
-  return kind == WR_DOT || kind == WR_L1DIFF || kind == WR_SUM_UNSCALED || kind == WR_NRM2SQ_SCALED;
+  return kind == WR_DOT || kind == WR_L1DIFF || kind == WR_SUM_UNSCALED || kind == WR_NRM2SQ_SCALED ||
+         kind == WR_L1DIFF_UNSCALED;
 }
 
 typedef struct wr_reduction {

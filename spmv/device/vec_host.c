@@ -10,11 +10,11 @@
 #include "config/hash.h"
 #include "config/memory.h"
 #include "config/text.h"
+#include "spmv/device/apply.h"
 #include "spmv/device/epilogue_host.h"
 #include "spmv/device/processors.h"
 #include "spmv/device/team.h"
 #include "spmv/device/vec_argument.h"
-#include "spmv/apply.h"
 #include "spmv/steps/step_math.h"
 
 enum { BLOCK = 1024, SERIAL_BELOW = 16 * BLOCK }; /* elements; shorter vectors are done by the calling thread */

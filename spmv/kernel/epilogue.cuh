@@ -1,15 +1,16 @@
 /* The epilogue (apply.h, wr_epilogue) as device code, for every kernel that completes rows.
  *
- *   double shift = wr_finish_shift(finish), sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
+ *   wr_finish_scalars scalars = wr_finish_begin(finish);
+ *   double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
  *   for every row i that this thread completes:
- *     wr_finish_row(finish, shift, i, alpha * (A x)_i + beta * y_i, y, sum);
- *     clear y_next[i] only after this, since y_next may be a z
+ *     wr_finish_row(finish, scalars, i, alpha * (A x)_i + beta * y_i, y, sum);
+ *     clear y_next[i] only after this, since y_next may be a z or relax_from
  *   wr_sums_finish(finish.sums, sum);      every thread of every block, once, at the end
  */
 #ifndef WR_EPILOGUE_CUH
 #define WR_EPILOGUE_CUH
 
-#include "spmv/apply.h"
+#include "spmv/device/apply.h"
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/sums.cuh"
 
@@ -27,8 +28,8 @@ static __device__ inline float wr_invert(uint32_t number, float) {
 #endif
 }
 
-static __device__ inline double wr_invert(uint32_t number, double) {
-  double d = (double)number;
+/* d: neither 0 nor infinite nor subnormal. */
+static __device__ inline double wr_inverse(double d) {
 #if defined(WR_SIMT) || !defined(__CUDA_ARCH__)
   return 1 / d;
 #else
@@ -39,23 +40,38 @@ static __device__ inline double wr_invert(uint32_t number, double) {
 #endif
 }
 
-/* Element i of a compact vector (wr_vec): the reciprocal of integer i, of `bytes` bytes; 0 for 0. */
+static __device__ inline double wr_invert(uint32_t number, double) { return wr_inverse((double)number); }
+
+/* Integer i of a compact vector (wr_vec), which has `bytes` bytes for each. */
+static __device__ inline uint32_t wr_divisor(const void *divisors, int bytes, int64_t i) {
+  return bytes == 1   ? ((const uint8_t *)divisors)[i]
+         : bytes == 2 ? ((const uint16_t *)divisors)[i]
+                      : ((const uint32_t *)divisors)[i];
+}
+
+/* The element that an integer of a compact vector stands for: its reciprocal; 0 for 0. In f32, integers from 2^16 on are
+ * inverted in f64 and then rounded, as elements of other vectors are. */
+template <typename T>
+__device__ inline T wr_reciprocal_of(uint32_t number, int bytes) {
+  if (number == 0) return 0;
+  return sizeof(T) == 4 && bytes == 4 ? (T)wr_invert(number, double()) : wr_invert(number, T());
+}
+
 template <typename T>
 __device__ inline T wr_reciprocal(const void *divisors, int bytes, int64_t i) {
-  uint32_t number = bytes == 1   ? ((const uint8_t *)divisors)[i]
-                    : bytes == 2 ? ((const uint16_t *)divisors)[i]
-                                 : ((const uint32_t *)divisors)[i];
-  return number ? wr_invert(number, T()) : (T)0;
+  return wr_reciprocal_of<T>(wr_divisor(divisors, bytes, i), bytes);
 }
 
 /* An epilogue as a kernel parameter. All members NULL or 0: nothing but y is stored. */
 template <typename T>
 struct wr_finish {
-  const double *shift; /* NULL: no shift                                                  */
+  const double *shift, *relaxation; /* NULL: none                                         */
   const T *shift_dir;  /* [n], NULL: ones                                                 */
   const T *scale;      /* [n], NULL: none, or it is compact                               */
   const void *divisors; /* [n] of divisor_bytes each: the scale if it is compact          */
   int divisor_bytes;
+  int scales_y;
+  const T *relax_from; /* [n], NULL: none                                                 */
   T *scaled;           /* [n], NULL: none                                                 */
   const T *z[WR_MAX_REDUCTIONS]; /* [n] each, NULL if the kind needs none or uses scale   */
   wr_sums sums;
@@ -66,26 +82,30 @@ struct wr_finish {
 enum wr_finish_mask {
   WR_HOLDS_NOTHING = 0,
   WR_HOLDS_SHIFT = 1,               /* without a direction: the shift is the same for all rows           */
-  WR_HOLDS_SCALE = 2,               /* and a vector scaled                                               */
+  WR_HOLDS_SCALE = 2,               /* compact, and y is scaled by it                                    */
   WR_HOLDS_DOT_AND_NORM = 4,        /* two sums: WR_DOT with a vector, then WR_NRM2SQ                    */
-  WR_HOLDS_CHANGE_AND_UNSCALED = 8, /* two sums: WR_L1DIFF from a vector, then WR_SUM_UNSCALED           */
-  WR_HOLDS_ANY = 16                 /* not known when compiling; other bits are ignored                  */
+  WR_HOLDS_CHANGE_AND_UNSCALED = 8, /* two sums: WR_L1DIFF_UNSCALED from a vector, then WR_SUM_UNSCALED  */
+  WR_HOLDS_RELAXATION = 16,
+  WR_HOLDS_ANY = 32                 /* not known when compiling; other bits are ignored                  */
 };
 
 /* The masks that kernels are compiled for besides WR_HOLDS_NOTHING and WR_HOLDS_ANY. */
 constexpr wr_finish_mask WR_HOLDS_SCALED_STEP =
     (wr_finish_mask)(WR_HOLDS_SHIFT | WR_HOLDS_SCALE | WR_HOLDS_CHANGE_AND_UNSCALED);
+constexpr wr_finish_mask WR_HOLDS_RELAXED_STEP = (wr_finish_mask)(WR_HOLDS_SCALED_STEP | WR_HOLDS_RELAXATION);
 
 /* One of those masks. */
 template <typename T>
 inline wr_finish_mask wr_finish_mask_of(const wr_finish<T> &f) {
   const wr_sums &s = f.sums;
   bool has_two = s.count == 2 && f.z[0] && !f.z[1], has_scale = f.scale || f.divisors;
+  bool has_more = f.shift || has_scale || f.scaled || f.relax_from;
   bool dot = has_two && s.kind[0] == WR_DOT && s.kind[1] == WR_NRM2SQ;
-  bool change = has_two && s.kind[0] == WR_L1DIFF && s.kind[1] == WR_SUM_UNSCALED;
-  if (!s.count && !f.shift && !f.scaled) return WR_HOLDS_NOTHING;
-  if (dot && !f.shift && !has_scale && !f.scaled) return WR_HOLDS_DOT_AND_NORM;
-  if (change && f.shift && !f.shift_dir && has_scale && f.scaled) return WR_HOLDS_SCALED_STEP;
+  bool change = has_two && s.kind[0] == WR_L1DIFF_UNSCALED && s.kind[1] == WR_SUM_UNSCALED;
+  if (!s.count && !f.shift && !f.scaled && !f.scales_y && !f.relax_from) return WR_HOLDS_NOTHING;
+  if (dot && !has_more) return WR_HOLDS_DOT_AND_NORM;
+  if (change && f.shift && !f.shift_dir && f.divisors && f.scales_y)
+    return f.relax_from ? WR_HOLDS_RELAXED_STEP : WR_HOLDS_SCALED_STEP;
   return WR_HOLDS_ANY;
 }
 
@@ -95,16 +115,21 @@ __device__ inline wr_finish<T> wr_finish_known(const wr_finish<T> &f) {
   wr_finish<T> known = f;
   if (MASK & WR_HOLDS_ANY) return known;
   constexpr bool dot = MASK & WR_HOLDS_DOT_AND_NORM, change = MASK & WR_HOLDS_CHANGE_AND_UNSCALED;
-  known.shift_dir = nullptr, known.z[1] = known.z[2] = nullptr;
+  known.shift_dir = nullptr, known.scaled = nullptr, known.scale = nullptr, known.z[1] = known.z[2] = nullptr;
+  known.scales_y = (MASK & WR_HOLDS_SCALE) != 0;
   known.sums.count = dot || change ? 2 : 0;
-  known.sums.kind[0] = dot ? WR_DOT : WR_L1DIFF, known.sums.kind[1] = dot ? WR_NRM2SQ : WR_SUM_UNSCALED;
+  known.sums.kind[0] = dot ? WR_DOT : WR_L1DIFF_UNSCALED, known.sums.kind[1] = dot ? WR_NRM2SQ : WR_SUM_UNSCALED;
   if (!(MASK & WR_HOLDS_SHIFT))
     known.shift = nullptr;
   else if (!known.shift)
     __builtin_unreachable();
   if (!(MASK & WR_HOLDS_SCALE))
-    known.scale = nullptr, known.divisors = nullptr, known.scaled = nullptr;
-  else if (!known.scaled)
+    known.divisors = nullptr;
+  else if (!known.divisors)
+    __builtin_unreachable();
+  if (!(MASK & WR_HOLDS_RELAXATION))
+    known.relax_from = nullptr, known.relaxation = nullptr;
+  else if (!known.relax_from || !known.relaxation)
     __builtin_unreachable();
   if (!(dot || change))
     known.z[0] = nullptr;
@@ -113,9 +138,14 @@ __device__ inline wr_finish<T> wr_finish_known(const wr_finish<T> &f) {
   return known;
 }
 
+/* The scalars that an epilogue reads, the same for all rows. */
+struct wr_finish_scalars {
+  double shift, relaxation;
+};
+
 template <typename T>
-__device__ inline double wr_finish_shift(const wr_finish<T> &f) {
-  return f.shift ? *f.shift : 0;
+__device__ inline wr_finish_scalars wr_finish_begin(const wr_finish<T> &f) {
+  return {f.shift ? *f.shift : 0, f.relaxation ? *f.relaxation : 1};
 }
 
 /* Prefetches to L2 what the epilogue of `rows` rows from `first` on reads, before their sums are known; shared out among the
@@ -127,6 +157,7 @@ __device__ inline void wr_finish_prefetch(const wr_finish<T> &f, int64_t first, 
     if (f.shift_dir) wr_prefetch(f.shift_dir + first + k);
     if (f.scale) wr_prefetch(f.scale + first + k);
     if (f.divisors) wr_prefetch((const char *)f.divisors + (first + k) * f.divisor_bytes);
+    if (f.relax_from) wr_prefetch(f.relax_from + first + k);
 #pragma unroll
     for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
       if (f.z[r]) wr_prefetch(f.z[r] + first + k);
@@ -144,35 +175,56 @@ __device__ inline double wr_finish_beta(double alpha, double beta, const T *y, i
   return wr_finish_sum(alpha, beta, beta == 0 ? 0 : (double)y[i], sum);
 }
 
-/* V rows in registers: their sums in f64, and their elements of the vectors that an epilogue reads; 0 for a missing vector. */
+/* V rows in registers: their sums in f64, and their elements of the vectors that an epilogue reads; 0 for a missing vector. A
+ * compact scale is in `divisor`. */
 template <typename T, int V>
 struct wr_finish_rows {
   double value[V];
-  T shift_dir[V], scale[V], z[WR_MAX_REDUCTIONS][V];
+  uint32_t divisor[V];
+  T shift_dir[V], scale[V], relax_from[V], z[WR_MAX_REDUCTIONS][V];
 };
 
 /* The arithmetic of V rows: y and scaled as they will be stored; the rows' terms are added to sum, where later elements than
  * those of an epilogue stay as they are. */
 template <typename T, int V, int MOST>
-__device__ inline void wr_finish_values(const wr_finish<T> &f, double shift, const wr_finish_rows<T, V> &row, T (&y)[V],
-                                        T (&scaled)[V], double (&sum)[MOST]) {
-  double stored[V], z[V];
+__device__ inline void wr_finish_values(const wr_finish<T> &f, const wr_finish_scalars &scalars,
+                                        const wr_finish_rows<T, V> &row, T (&y)[V], T (&scaled)[V],
+                                        double (&sum)[MOST]) {
+  double before[V], stored[V], z[V];
+  bool unscaled[V];
 #pragma unroll
   for (int e = 0; e < V; e++) {
-    double added = f.shift_dir ? shift * (double)row.shift_dir[e] : shift;
-    y[e] = (T)(f.shift ? row.value[e] + added : row.value[e]);
+    double added = f.shift_dir ? scalars.shift * (double)row.shift_dir[e] : scalars.shift;
+    double value = f.shift ? row.value[e] + added : row.value[e];
+    T scale = f.divisors ? wr_reciprocal_of<T>(row.divisor[e], f.divisor_bytes) : row.scale[e];
+    unscaled[e] = f.divisors ? row.divisor[e] == 0 : scale == 0;
+    if (f.scales_y && !unscaled[e]) value *= (double)scale;
+    before[e] = (double)(T)value;
+    if (f.relax_from && scalars.relaxation != 1)
+      value = (double)row.relax_from[e] + scalars.relaxation * (value - (double)row.relax_from[e]);
+    y[e] = (T)value;
     stored[e] = (double)y[e];
-    scaled[e] = row.scale[e] * y[e]; /* in f32 the correctly rounded product, without conversions */
+    scaled[e] = scale * y[e]; /* in f32 the correctly rounded product, without conversions */
   }
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
     if (r < f.sums.count) {
       wr_reduction_kind kind = f.sums.kind[r];
       if (kind == WR_SUM_UNSCALED) {
-        for (int e = 0; e < V; e++) sum[r] += row.scale[e] == 0 ? stored[e] : 0;
+        for (int e = 0; e < V; e++) sum[r] += unscaled[e] ? stored[e] : 0;
         continue;
       }
       for (int e = 0; e < V; e++) z[e] = (double)row.z[r][e];
+      if (kind == WR_L1DIFF_UNSCALED) {
+        for (int e = 0; e < V; e++) {
+          double change = fabs(before[e] - z[e]);
+          if (f.divisors)
+            sum[r] += change * (double)(unscaled[e] ? 1u : row.divisor[e]);
+          else
+            sum[r] += unscaled[e] ? change : change * wr_inverse((double)row.scale[e]);
+        }
+        continue;
+      }
       wr_sum_terms(kind, stored, z, sum[r]);
     }
 }
@@ -182,29 +234,31 @@ __device__ inline void wr_finish_values(const wr_finish<T> &f, double shift, con
 template <typename T>
 __device__ inline void wr_finish_load(const wr_finish<T> &f, int64_t i, wr_finish_rows<T, 1> &row) {
   row.shift_dir[0] = f.shift_dir ? f.shift_dir[i] : (T)0;
-  row.scale[0] = f.scale ? f.scale[i] : f.divisors ? wr_reciprocal<T>(f.divisors, f.divisor_bytes, i) : (T)0;
+  row.divisor[0] = f.divisors ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
+  row.scale[0] = f.scale ? f.scale[i] : (T)0;
+  row.relax_from[0] = f.relax_from ? f.relax_from[i] : (T)0;
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? f.z[r][i] : (T)0;
 }
 
 /* Computes and stores all results of row i from `row`. */
 template <typename T, int MOST>
-__device__ inline void wr_finish_store(const wr_finish<T> &f, double shift, int64_t i, const wr_finish_rows<T, 1> &row,
-                                       T *y, double (&sum)[MOST]) {
+__device__ inline void wr_finish_store(const wr_finish<T> &f, const wr_finish_scalars &scalars, int64_t i,
+                                       const wr_finish_rows<T, 1> &row, T *y, double (&sum)[MOST]) {
   T stored[1], scaled[1];
-  wr_finish_values(f, shift, row, stored, scaled, sum);
+  wr_finish_values(f, scalars, row, stored, scaled, sum);
   y[i] = stored[0];
   if (f.scaled) f.scaled[i] = scaled[0];
 }
 
 /* Loads, computes and stores all of row i, from its sum in f64. */
 template <typename T>
-__device__ inline void wr_finish_row(const wr_finish<T> &f, double shift, int64_t i, double value, T *y,
-                                     double (&sum)[WR_MAX_REDUCTIONS]) {
+__device__ inline void wr_finish_row(const wr_finish<T> &f, const wr_finish_scalars &scalars, int64_t i, double value,
+                                     T *y, double (&sum)[WR_MAX_REDUCTIONS]) {
   wr_finish_rows<T, 1> row;
   wr_finish_load(f, i, row);
   row.value[0] = value;
-  wr_finish_store(f, shift, i, row, y, sum);
+  wr_finish_store(f, scalars, i, row, y, sum);
 }
 
 /* The kernel parameter for a checked request; its last kernel must end in wr_sums_finish or wr_sums_end. Increments the write
@@ -218,6 +272,11 @@ inline wr_finish<T> wr_finish_make(wr_env *env, const wr_epilogue *e) {
   if (f.shift && e->shift_dir) f.shift_dir = (const T *)e->shift_dir->data;
   if (e->scale && e->scale->reciprocal_bytes) f.divisors = e->scale->data, f.divisor_bytes = e->scale->reciprocal_bytes;
   if (e->scale && !e->scale->reciprocal_bytes) f.scale = (const T *)e->scale->data;
+  f.scales_y = e->scales_y;
+  if (e->relax_from) {
+    f.relax_from = (const T *)e->relax_from->data;
+    f.relaxation = (const double *)e->relaxation.bank->data + e->relaxation.index;
+  }
   if (e->scaled) {
     f.scaled = (T *)e->scaled->data;
     e->scaled->writes++;

@@ -1,10 +1,6 @@
 /* Waiting for another block or thread by polling memory. All kernels use these functions, since tests/simt, which runs
  * threads one after another, has to switch to another thread here. The awaited thread must be running: blocks take their
- * numbers from an atomic counter, so that blocks with smaller numbers have begun.
- *
- *   wr_store_release(&flag[k], 1);                                      after the data that the flag announces
- *   wr_spin_until([&] { return wr_load_acquire(&flag[k - 1]) == 1; });  before these data are read
- * / */
+ * numbers from an atomic counter, so that blocks with smaller numbers have begun. */
 #ifndef WR_SPIN_CUH
 #define WR_SPIN_CUH
 
@@ -20,21 +16,6 @@ __device__ inline void wr_spin_until(Condition is_done) {
 #else
   while (!is_done()) __nanosleep(20);
 #endif
-}
-
-/* A thread that reads the value by wr_load_acquire sees everything that this thread wrote before. */
-template <typename T>
-__device__ inline void wr_store_release(T *at, T value) {
-  __threadfence();
-  *(volatile T *)at = value;
-}
-
-/* Later reads of this thread see what the storing thread wrote before the value. */
-template <typename T>
-__device__ inline T wr_load_acquire(const T *at) {
-  T value = *(const volatile T *)at;
-  __threadfence();
-  return value;
 }
 
 /* Increments *count and returns its old value. A thread that gets a larger value and then calls __threadfence sees

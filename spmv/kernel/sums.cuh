@@ -26,6 +26,7 @@ typedef wr_sums_of<WR_MAX_REDUCTIONS> wr_sums; /* of an apply */
 template <int V>
 __device__ inline void wr_sum_terms(wr_reduction_kind kind, const double (&u)[V], const double (&z)[V], double &sum) {
   switch (kind) {
+    case WR_L1DIFF_UNSCALED: /* of epilogues alone (epilogue.cuh) */
     case WR_NO_REDUCTION: break;
     case WR_DOT:
     case WR_DOT_HASH:

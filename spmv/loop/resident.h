@@ -2,7 +2,7 @@
 #ifndef WR_RESIDENT_H
 #define WR_RESIDENT_H
 
-#include "spmv/apply.h"
+#include "spmv/device/apply.h"
 #include "spmv/loop/loop.h"
 #include "spmv/matrix/csr.h"
 

@@ -153,7 +153,8 @@ static wr_status add_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const 
   a->nrows = request->y->n, a->row_ptr = (const int32_t *)A->row_ptr, a->col = A->col, a->val = (const T *)A->val;
   a->x = (const T *)request->x->data, a->y = (T *)request->y->data, a->alpha = request->alpha, a->beta = request->beta;
   a->finish = wr_finish_make<T>(env, request->epilogue);
-  if (!is_in_bank(r, a->finish.shift)) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
+  if (!is_in_bank(r, a->finish.shift) || !is_in_bank(r, a->finish.relaxation))
+    TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
   if (r->row_ptr && (r->row_ptr != A->row_ptr || r->nrows != a->nrows))
     TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one matrix"));
   if (A->wide) TRY(wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)nnz));
@@ -235,6 +236,7 @@ static bool sums_fit(const wr_fused_args<T, wr_wide> &f, const wr_finish<T> &fin
   bool fits = f.sums.step.bit == 0 && f.sums.count + finish.sums.count <= most;
   for (int k = 0; k < f.sums.count; k++) {
     fits &= f.sums.into[k] != finish.shift; /* the product would read the shift before it is computed */
+    fits &= f.sums.into[k] != finish.relaxation;
     for (int m = 0; m < finish.sums.count; m++) fits &= f.sums.into[k] != finish.sums.into[m];
   }
   return fits;
@@ -252,7 +254,8 @@ static bool can_join(const wr_resident_step<T, wr_wide> &operation, const wr_res
   if (f.nout != 1 || f.nin > WR_JOINED_INPUTS || f.has_times || f.when) return false;
   bool fits = f.out[0] == a.x && f.n == a.nrows && sums_fit(f, a.finish, most);
   for (int s = 0; s < f.nin; s++) fits &= f.in[s] != a.x && f.in[s] != a.y && f.in[s] != a.finish.scaled;
-  return fits && a.x != a.y && a.x != a.finish.scaled && a.x != a.finish.scale && a.x != a.finish.shift_dir;
+  return fits && a.x != a.y && a.x != a.finish.scaled && a.x != a.finish.scale && a.x != a.finish.shift_dir &&
+         a.x != a.finish.relax_from;
 }
 
 /* The same sums in a parameter with room for another number of them, which must be enough. */

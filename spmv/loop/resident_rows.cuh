@@ -180,7 +180,9 @@ template <typename T>
 __device__ inline void load_finish(const wr_resident_rows<T> &a, int64_t i, wr_finish_rows<T, 1> &row) {
   const wr_finish<T> &f = a.finish;
   row.shift_dir[0] = f.shift_dir ? __ldcg(f.shift_dir + i) : (T)0;
-  row.scale[0] = f.scale ? __ldcg(f.scale + i) : f.divisors ? wr_reciprocal<T>(f.divisors, f.divisor_bytes, i) : (T)0;
+  row.divisor[0] = f.divisors ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
+  row.scale[0] = f.scale ? __ldcg(f.scale + i) : (T)0;
+  row.relax_from[0] = f.relax_from ? __ldcg(f.relax_from + i) : (T)0;
   row.value[0] = a.beta == 0 ? 0 : a.beta * (double)__ldcg(a.y + i);
 #pragma unroll
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? __ldcg(f.z[r] + i) : (T)0;
@@ -217,7 +219,8 @@ template <bool JOINED, typename T, class ROOM>
 __device__ inline void do_rows(const loop_args<T, ROOM> &loop, const block_state &b, const wr_resident_rows<T> &a,
                                const wr_resident_step<T, ROOM> &joined, double (&sum)[ROOM::SUMS]) {
   int begin = b.starts[0], end = b.starts[b.nrows];
-  double shift = a.finish.shift ? *scalar_of(loop, b, a.finish.shift) : 0;
+  wr_finish_scalars scalars = {a.finish.shift ? *scalar_of(loop, b, a.finish.shift) : 0,
+                               a.finish.relaxation ? *scalar_of(loop, b, a.finish.relaxation) : 1};
   wr_finish_rows<T, 1> row = {};
   T own[WR_JOINED_INPUTS] = {};
   gathered<T> from = {{a.x}, {}};
@@ -239,7 +242,7 @@ __device__ inline void do_rows(const loop_args<T, ROOM> &loop, const block_state
     if (i >= THREADS && JOINED) load_own(joined, b.first + i, own);
     row.value[0] += a.alpha * b.row_sums[i];
     if (JOINED) finish_own(joined, a, b, b.first + i, own, row, sum);
-    wr_finish_store(a.finish, shift, b.first + i, row, a.y, sum);
+    wr_finish_store(a.finish, scalars, b.first + i, row, a.y, sum);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "config/defaults.h"
+
 #include "spmv/device/check.cuh"
 #include "spmv/device/device_memory.h"
 #include "spmv/kernel/search.cuh"
@@ -53,7 +55,8 @@ static __device__ inline double *find_in_row(const factor_args &a, int32_t i, in
 static __device__ inline void set_pivot(const factor_args &a, int32_t i, double size) {
   double pivot = a.inverse[i], bound = size > 0 ? wr_product(a.least, size) : 1;
   if (!(fabs(pivot) >= bound)) {
-    pivot = pivot != pivot ? bound : copysign(bound, pivot);
+    double shifted = size > 0 ? wr_product(fmax(a.least, WR_SHIFTED_PIVOT), size) : 1;
+    pivot = pivot != pivot ? shifted : copysign(shifted, pivot);
     atomicAdd(&a.counts->shifted, 1ull);
     atomicMin(&a.counts->first, (unsigned long long)i);
   }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "config/defaults.h"
 #include "config/memory.h"
 #include "spmv/matrix/csr_argument.h"
 #include "spmv/matrix/row_sort.h"
@@ -22,7 +23,8 @@ wr_status wr_ilu_refuse_row(const wr_lu *lu, int64_t i) {
 wr_status wr_ilu_set_pivot(const wr_csr *B, double least, int64_t i, double *pivot, wr_lu *lu, wr_ilu_shifts *shifts) {
   double size = wr_ilu_row_size(B, i), bound = size > 0 ? least * size : 1;
   if (!(fabs(*pivot) >= bound)) {
-    *pivot = isnan(*pivot) ? bound : copysign(bound, *pivot);
+    double shifted = size > 0 ? fmax(least, WR_SHIFTED_PIVOT) * size : 1;
+    *pivot = isnan(*pivot) ? shifted : copysign(shifted, *pivot);
     if (shifts->count++ == 0) shifts->first_row = wr_lu_row(lu, i);
   }
   lu->inverse[i] = 1 / *pivot;

@@ -72,9 +72,9 @@ static const void *kernel_as(wr_lu_way way) {
 }
 
 static const void *kernel_of(const wr_lu_cuda *s) {
-  return s->type == WR_F64     ? kernel_as<double, double>(s->way)
-         : s->stored == WR_F64 ? kernel_as<double, float>(s->way)
-                               : kernel_as<float, float>(s->way);
+  if (s->type == WR_F64)
+    return s->stored == WR_F64 ? kernel_as<double, double>(s->way) : kernel_as<float, double>(s->way);
+  return s->stored == WR_F64 ? kernel_as<double, float>(s->way) : kernel_as<float, float>(s->way);
 }
 
 /* s->blocks := as many as run at the same time: one a multiprocessor, or one in all if there are no cooperative launches. */
@@ -109,7 +109,7 @@ static void describe(const wr_lu *lu, const wr_lu_slices *f, wr_lu_cuda_info *in
 extern "C" wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr_lu_cuda_options *options,
                                           wr_lu_cuda **solver) {
   wr_status status;
-  const wr_lu_cuda_options usual = {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL};
+  const wr_lu_cuda_options usual = {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL, 0};
   wr_lu_slices f = {};
   wr_lu_cuda *s = NULL;
   *solver = NULL;
@@ -117,7 +117,7 @@ extern "C" wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr
   TRY(wr_cuda_enter(env));
   TRY(wr_alloc_zeroed(&s, 1, sizeof *s, what));
   s->type = env->type, s->n = lu->n, s->way = options->way;
-  s->stored = env->type == WR_F32 && wr_lu_beyond_f32(lu) < 0 ? WR_F32 : WR_F64;
+  s->stored = (env->type == WR_F32 || options->in_f32) && wr_lu_beyond_f32(lu) < 0 ? WR_F32 : WR_F64;
   TRY(wr_lu_slices_make(lu, s->way == WR_LU_VALUES, options->gates, &f));
   s->slots = f.slots, s->lower = (int32_t)f.lower;
   describe(lu, &f, &s->info);
@@ -183,9 +183,10 @@ extern "C" wr_status wr_lu_cuda_apply(wr_lu_cuda *s, wr_env *env, const wr_vec *
     TRY(wr_fail(WR_EUSAGE, "r and z must be two vectors of %lld elements of the solver's type", (long long)s->n));
   z->writes++;
   if (s->n == 0) return WR_OK;
-  status = s->type == WR_F64     ? launch<double, double>(s, env, r, z)
-           : s->stored == WR_F64 ? launch<double, float>(s, env, r, z)
-                                 : launch<float, float>(s, env, r, z);
+  if (s->type == WR_F64)
+    status = s->stored == WR_F64 ? launch<double, double>(s, env, r, z) : launch<float, double>(s, env, r, z);
+  else
+    status = s->stored == WR_F64 ? launch<double, float>(s, env, r, z) : launch<float, float>(s, env, r, z);
 done:
   return status;
 }

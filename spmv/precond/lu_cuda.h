@@ -20,6 +20,7 @@ typedef struct wr_lu_cuda_options {
   wr_lu_way way;
   int blocks;        /* 0: one for each multiprocessor     */
   wr_lu_gates gates; /* for WR_LU_VALUES                   */
+  int in_f32;        /* 1: stored in f32 where f32 holds them, also if env is f64; sums then are rounded to f32 */
 } wr_lu_cuda_options;
 
 typedef struct wr_lu_cuda_info {
@@ -30,7 +31,7 @@ typedef struct wr_lu_cuda_info {
   double bytes;             /* on the device                                                           */
 } wr_lu_cuda_info;
 
-/* Uploads the factors in the order of their levels (lu_slices.h), and waits. They are stored in env's type, or in f64 where f32
+/* Uploads the factors in the order of their levels (lu_slices.h), and waits. They are stored in env's type or f32, or in f64 where f32
  * does not hold them (wr_lu_beyond_f32); r and z are of env's type. options NULL: the defaults. The solver does not refer to
  * lu. WR_ENOMEM, with the bytes of all of it; WR_EUNAVAILABLE: 2^30 rows or more, a build without CUDA, or ended by
  * env->watch. */

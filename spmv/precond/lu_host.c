@@ -185,7 +185,7 @@ void wr_lu_host_destroy(wr_lu_host *s) {
   wr_free(s);
 }
 
-wr_status wr_lu_host_create(wr_lu *lu, wr_env *env, wr_lu_host **solver) {
+wr_status wr_lu_host_create(wr_lu *lu, wr_env *env, wr_type values, wr_lu_host **solver) {
   wr_status status;
   wr_lu_host *s = NULL;
   wr_levels lower = {0}, upper = {0};
@@ -198,7 +198,7 @@ wr_status wr_lu_host_create(wr_lu *lu, wr_env *env, wr_lu_host **solver) {
   TRY(wr_alloc_zeroed(&s, 1, sizeof *s, "triangular solves"));
   int64_t below = lu->l_ptr[lu->n], above = lu->u_ptr[lu->n], n = lu->n;
   s->n = n, s->lower.n = s->upper.n = n, s->upper.is_upper = 1;
-  s->type = env->type == WR_F32 && wr_lu_beyond_f32(lu) < 0 ? WR_F32 : WR_F64;
+  s->type = values == WR_F32 && wr_lu_beyond_f32(lu) < 0 ? WR_F32 : WR_F64;
   int64_t value = wr_type_bytes(s->type);
   s->bytes = (below + above) * (4 + value) + n * (2 * 8 + value + (lu->order ? 8 : 0) + 4 * 8);
   s->lower.ptr = lu->l_ptr, s->lower.col = lu->l_col, s->upper.ptr = lu->u_ptr, s->upper.col = lu->u_col;

@@ -11,9 +11,9 @@ WR_C_BEGIN
 
 typedef struct wr_lu_host wr_lu_host;
 
-/* Takes over the arrays of lu, whatever happens, and zeroes it. env is on the host. Values are stored in f32 if env's type is
- * f32 and none is beyond it. WR_ENOMEM. */
-wr_status wr_lu_host_create(wr_lu *lu, wr_env *env, wr_lu_host **solver);
+/* Takes over the arrays of lu, whatever happens, and zeroes it. env is on the host. values: the type in which they are stored,
+ * f32 only if none is beyond it. WR_ENOMEM. */
+wr_status wr_lu_host_create(wr_lu *lu, wr_env *env, wr_type values, wr_lu_host **solver);
 
 /* r and z: [n], of env's type, not the same. Allocates nothing. */
 wr_status wr_lu_host_apply(wr_lu_host *solver, wr_env *env, const wr_vec *r, wr_vec *z);

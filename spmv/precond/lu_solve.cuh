@@ -5,7 +5,7 @@
  * unknown needs unknowns of earlier slices alone, so the first slice that is not finished can always go on.
  *
  * WAITS: an unknown waits for its inputs one by one. Before a launch all of w is EMPTY, a NaN that no computed value is
- * equal to, so a value and the news that it is there are one word, and no fence is needed. There are two vectors w, which
+ * equal to, so a word that is not EMPTY is the value itself, and no fence is needed. There are two vectors w, which
  * launches use in turn: a thread that stores an unknown makes it EMPTY in the other one. Not WAITS: a grid barrier stands
  * behind each phase.
  *

@@ -2,6 +2,7 @@
 
 #include "config/memory.h"
 #include "spmv/matrix/csr_argument.h"
+#include "spmv/precond/adjacency.h"
 
 enum {
   STRIDE = 1 << 13, /* nodes between two questions to the watch                                   */
@@ -10,55 +11,9 @@ enum {
 
 static const char what[] = "the reverse Cuthill-McKee order";
 
-/* Neighbours of each node, without the node itself. */
-typedef struct graph {
-  int64_t n;
-  int64_t *ptr;  /* [n + 1] */
-  int32_t *to;   /* [ptr[n]] */
-} graph;
-
-static void free_graph(graph *g) {
-  wr_free(g->ptr);
-  wr_free(g->to);
-  *g = (graph){0};
-}
+typedef wr_adjacency graph;
 
 static int64_t degree(const graph *g, int32_t v) { return g->ptr[v + 1] - g->ptr[v]; }
-
-/* Columns other than i in row i of A or of T, ascending and each once; into `to` unless it is NULL. Returns how many. */
-static int64_t join_rows(const wr_csr *A, const wr_csr *T, int64_t i, int32_t *to) {
-  int64_t a = A->row_ptr[i], t = T->row_ptr[i], a_end = A->row_ptr[i + 1], t_end = T->row_ptr[i + 1], count = 0;
-  while (a < a_end || t < t_end) {
-    int64_t from_a = a < a_end ? A->col[a] : INT64_MAX, from_t = t < t_end ? T->col[t] : INT64_MAX;
-    int64_t j = from_a < from_t ? from_a : from_t;
-    a += from_a == j, t += from_t == j;
-    if (j == i) continue;
-    if (to) to[count] = (int32_t)j;
-    count++;
-  }
-  return count;
-}
-
-/* The graph of A + A^T. */
-static wr_status build_graph(const wr_csr *A, graph *g) {
-  wr_status status = WR_OK;
-  wr_csr *transposed = NULL;
-  const wr_csr pattern = {.nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz, .row_ptr = A->row_ptr, .col = A->col};
-  if (!A->symmetric) TRY(wr_csr_transpose(&pattern, &transposed));
-  const wr_csr *T = A->symmetric ? A : transposed;
-  g->n = A->nrows;
-  TRY(wr_alloc(&g->ptr, g->n + 1, sizeof *g->ptr, what));
-  g->ptr[0] = 0;
-#pragma omp parallel for schedule(guided) if (A->nnz > 1 << 16)
-  for (int64_t i = 0; i < g->n; i++) g->ptr[i + 1] = join_rows(A, T, i, NULL);
-  for (int64_t i = 0; i < g->n; i++) g->ptr[i + 1] += g->ptr[i];
-  TRY(wr_alloc(&g->to, g->ptr[g->n], sizeof *g->to, what));
-#pragma omp parallel for schedule(guided) if (A->nnz > 1 << 16)
-  for (int64_t i = 0; i < g->n; i++) (void)join_rows(A, T, i, g->to + g->ptr[i]);
-done:
-  wr_csr_free(transposed);
-  return status;
-}
 
 /* by_degree[n] := the nodes by ascending degree, then index. */
 static wr_status sort_by_degree(const graph *g, int32_t *by_degree) {
@@ -143,7 +98,7 @@ wr_status wr_rcm(const wr_csr *A, const wr_watch *watch, int32_t *order) {
   WR_NEED_HOST(A);
   WR_NEED(order);
   WR_REFUSE_IF(A->nrows != A->ncols, "A is %lld x %lld", (long long)A->nrows, (long long)A->ncols);
-  TRY(build_graph(A, &g));
+  TRY(wr_adjacency_make(A, 0, what, &g));
   TRY(wr_watch_check(watch, what));
   TRY(wr_alloc(&by_degree, g.n, sizeof *by_degree, what));
   TRY(wr_alloc_zeroed(&seen, g.n, 1, what));
@@ -161,7 +116,7 @@ wr_status wr_rcm(const wr_csr *A, const wr_watch *watch, int32_t *order) {
     order[i] = order[j], order[j] = v;
   }
 done:
-  free_graph(&g);
+  wr_adjacency_free(&g);
   wr_free(by_degree);
   wr_free(seen);
   return status;

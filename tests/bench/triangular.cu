@@ -1,9 +1,10 @@
 /* Times solves with the factors of ILU(0) on a card: by windrow in each way in which its blocks can wait, and by
  * cusparseSpSV with its analysis done before; beside one multiply of the default backend.
  *
- *   triangular [--given] [--f32|--f64] [--blocks N] MATRIX...      MATRIX: a file, or gen:FAMILY:key=value
+ *   triangular [--given|--colour] [--f32|--f64] [--blocks N] MATRIX...      MATRIX: a file, or gen:FAMILY:key=value
  *
- * --given: rows in the order of the file; else by reverse Cuthill-McKee if that has fewer levels. Prints a line of JSON
+ * --given: rows in the order of the file; --colour: by colours of blocks; else by reverse Cuthill-McKee if that has fewer
+ * levels. Prints a line of JSON
  * for each matrix and type; times are medians, in microseconds, of L and U together. `difference` is the largest between
  * windrow's and cuSPARSE's results, relative to the largest element. */
 #include <cuda_runtime.h>
@@ -18,9 +19,12 @@
 #include <functional>
 #include <vector>
 
+#include "config/defaults.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/precond/factor_cuda.h"
+#include "spmv/precond/block_colour.h"
 #include "spmv/precond/lu_cuda.h"
+#include "spmv/precond/rcm.h"
 #include "spmv/spmv.h"
 
 extern "C" {
@@ -48,33 +52,6 @@ static double now(void) {
 }
 
 /* ---- Factors ---- */
-
-/* By degrees in each layer of a breadth-first search of A + A^T from a node of least degree, reversed. */
-static std::vector<int32_t> rcm(const wr_csr *A) {
-  size_t n = (size_t)A->nrows;
-  std::vector<std::vector<int32_t>> next(n);
-  for (int64_t i = 0; i < A->nrows; i++)
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
-      if (A->col[k] != i) next[(size_t)i].push_back(A->col[k]), next[(size_t)A->col[k]].push_back((int32_t)i);
-  std::vector<int32_t> by_degree(n), order;
-  std::vector<char> seen(n);
-  for (size_t i = 0; i < n; i++) by_degree[i] = (int32_t)i;
-  auto is_less = [&](int32_t a, int32_t b) { return next[(size_t)a].size() < next[(size_t)b].size(); };
-  std::stable_sort(by_degree.begin(), by_degree.end(), is_less);
-  for (int32_t root : by_degree) {
-    if (seen[(size_t)root]) continue;
-    seen[(size_t)root] = 1;
-    order.push_back(root);
-    for (size_t at = order.size() - 1; at < order.size(); at++) {
-      size_t before = order.size();
-      for (int32_t j : next[(size_t)order[at]])
-        if (!seen[(size_t)j]) seen[(size_t)j] = 1, order.push_back(j);
-      std::stable_sort(order.begin() + (long)before, order.end(), is_less);
-    }
-  }
-  std::reverse(order.begin(), order.end());
-  return order;
-}
 
 struct factors {
   std::vector<int64_t> l_ptr, u_ptr;
@@ -114,7 +91,8 @@ static void refer(factors &f) {
   f.lu.inverse = f.inverse.data(), f.lu.order = f.order.data();
 }
 
-/* ILU(0), Saad 2003, algorithm 10.4; a pivot below 1e-6 of its row's largest element becomes that. */
+/* ILU(0), Saad 2003, algorithm 10.4; a pivot below 1e-6 of its row's largest element becomes WR_SHIFTED_PIVOT of
+ * it. */
 static void factorise(factors &f) {
   refer(f);
   size_t n = f.inverse.size();
@@ -136,7 +114,8 @@ static void factorise(factors &f) {
     for (int64_t k = f.u_ptr[i]; k < f.u_ptr[i + 1]; k++) at[(size_t)f.u_col[(size_t)k]] = nullptr;
     at[i] = nullptr;
     double least = size > 0 ? 1e-6 * size : 1;
-    if (!(fabs(f.inverse[i]) >= least)) f.inverse[i] = copysign(least, f.inverse[i]), f.shifted++;
+    double shifted = size > 0 ? WR_SHIFTED_PIVOT * size : 1;
+    if (!(fabs(f.inverse[i]) >= least)) f.inverse[i] = copysign(shifted, f.inverse[i]), f.shifted++;
     f.inverse[i] = 1 / f.inverse[i];
   }
 }
@@ -150,16 +129,24 @@ static int64_t levels_of(factors &f) {
   return count;
 }
 
-/* The matrix in parts, and f := its factors. */
-static factors factors_of(const wr_csr *A, bool given, const char **order, factors &f) {
+/* The matrix in parts, and f := its factors. order: given, rcm, colour, or auto: rcm if it has fewer levels than given; becomes
+ * the one that was taken. */
+static factors factors_of(const wr_csr *A, const char **order, factors &f) {
   factors g;
+  bool is_auto = strcmp(*order, "auto") == 0;
   for (int64_t i = 0; i < A->nrows; i++) f.order.push_back((int32_t)i);
   split(A, f);
-  *order = "given";
-  if (!given) {
-    g.order = rcm(A);
+  if (strcmp(*order, "given") != 0) {
+    g.order = f.order;
+    must(wr_rcm(A, nullptr, g.order.data()), "an order");
+    wr_block_colours colours;
+    std::vector<int32_t> first = g.order;
+    if (strcmp(*order, "colour") == 0)
+      must(wr_block_colour(A, first.data(), atoi(WR_DEFAULT_BLOCK), nullptr, g.order.data(), &colours), "an order");
     split(A, g);
-    if (levels_of(g) < levels_of(f)) std::swap(f, g), *order = "rcm";
+    bool takes = !is_auto || levels_of(g) < levels_of(f);
+    if (takes) std::swap(f, g);
+    if (is_auto) *order = takes ? "rcm" : "given";
   }
   g = f;
   factorise(f);
@@ -207,18 +194,20 @@ static const struct {
   const char *name;
   wr_lu_way way;
   wr_lu_gates gates;
-} ways[] = {{"values", WR_LU_VALUES, WR_LU_GATE_LEVEL},
-            {"values_input", WR_LU_VALUES, WR_LU_GATE_INPUT},
-            {"values_none", WR_LU_VALUES, WR_LU_GATE_NONE},
-            {"barriers", WR_LU_BARRIERS, WR_LU_GATE_LEVEL},
-            {"launches", WR_LU_LAUNCHES, WR_LU_GATE_LEVEL}};
+  int in_f32; /* 1: factors in f32 */
+} ways[] = {{"values", WR_LU_VALUES, WR_LU_GATE_LEVEL, 0},
+            {"values_input", WR_LU_VALUES, WR_LU_GATE_INPUT, 0},
+            {"values_none", WR_LU_VALUES, WR_LU_GATE_NONE, 0},
+            {"barriers", WR_LU_BARRIERS, WR_LU_GATE_LEVEL, 0},
+            {"launches", WR_LU_LAUNCHES, WR_LU_GATE_LEVEL, 0},
+            {"in_f32", WR_LU_VALUES, WR_LU_GATE_LEVEL, 1}};
 
-/* z of each way must have the same bits. */
+/* z of each way must have the same bits, but for factors in f32 where vectors are f64. */
 static void time_ways(wr_env *env, const factors &f, int blocks, const wr_vec *r, wr_vec *z, std::vector<double> &found,
                       double multiply) {
   for (const auto &way : ways) {
     wr_lu_cuda *solver = nullptr;
-    wr_lu_cuda_options options = {way.way, blocks, way.gates};
+    wr_lu_cuda_options options = {way.way, blocks, way.gates, way.in_f32};
     double begin = now();
     must(wr_lu_cuda_create_as(&f.lu, env, &options, &solver), "a solver");
     double create = now() - begin;
@@ -371,17 +360,17 @@ static void time_cusparse(wr_env *env, const factors &f, const std::vector<doubl
 
 /* ---- */
 
-static void bench(const char *name, bool given, int type, int blocks) {
+static void bench(const char *name, const char *order, int type, int blocks) {
   wr_csr *A = nullptr;
   wr_ledger ledger;
   wr_problem_facts facts = {};
   wr_source_options how = {};
   how.duplicates = WR_DUPLICATES_SUM;
-  const char *order, *backend;
+  const char *backend;
   wr_ledger_begin_process(&ledger);
   must(wr_source_load(name, &how, &ledger, &A, &facts), name);
   double begin = now();
-  factors f, parts = factors_of(A, given, &order, f);
+  factors f, parts = factors_of(A, &order, f);
   double factorisation = now() - begin;
   for (int t = WR_F32; t <= WR_F64; t++) {
     if (type >= 0 && t != type) continue;
@@ -411,11 +400,13 @@ static void bench(const char *name, bool given, int type, int blocks) {
 }
 
 int main(int count, char **argument) {
-  bool given = false;
+  const char *order = "auto";
   int type = -1, blocks = 0;
   for (int k = 1; k < count; k++)
     if (strcmp(argument[k], "--given") == 0)
-      given = true;
+      order = "given";
+    else if (strcmp(argument[k], "--colour") == 0)
+      order = "colour";
     else if (strcmp(argument[k], "--f32") == 0)
       type = WR_F32;
     else if (strcmp(argument[k], "--f64") == 0)
@@ -423,6 +414,6 @@ int main(int count, char **argument) {
     else if (strcmp(argument[k], "--blocks") == 0 && k + 1 < count)
       blocks = atoi(argument[++k]);
     else
-      bench(argument[k], given, type, blocks);
+      bench(argument[k], order, type, blocks);
   return 0;
 }

@@ -3,14 +3,16 @@
  * host checks a period of iterations while the next one runs and never waits for the device to be idle.
  *
  *   yardstick [-p f32|f64|both] [--graph] [--lazy] [--iterations N] [--check-every K] [--repeat N] [--json FILE]
- *             pagerank|bicgstab MATRIX
+ *             [--ilu0 auto|given|rcm|colour] pagerank|bicgstab MATRIX
  *
  * MATRIX: what the programs take, gen:... too. --graph: once more with the K iterations between two checks captured as a CUDA
  * graph and replayed. --lazy: PageRank measures its change only where it is checked, and may go on for K - 1 iterations
- * more than it had to. --iterations: the timed loops take so many and not as many as the tolerance, the programs' default,
+ * more than it had to. --ilu0: BiCGSTAB with windrow's ILU(0) in this order of rows (auto: reverse Cuthill-McKee's if it has
+ * fewer levels), by cusparseSpSV. --iterations: the timed loops take so many and not as many as the tolerance, the programs' default,
  * needs. Times are medians by events over whole loops, from a fresh start each. The answer of the last one is checked on the
  * host in f64. --json appends a line for each run. Exit status: 0, or 2 if an answer does not meet the tolerance. */
 #include "tests/bench/yardstick_bicgstab.cuh"
+#include "tests/bench/yardstick_ilu.cuh"
 #include "tests/bench/yardstick_pagerank.cuh"
 #include "tests/bench/yardstick_problem.cuh"
 
@@ -18,7 +20,7 @@ enum { BATCHES = 31, MOST_LOOPS = 1000 };
 static const int64_t most_iterations = 10000, without_end = 200; /* where the tolerance is not met */
 
 struct settings {
-  const char *precision, *json, *source;
+  const char *precision, *json, *source, *ilu0; /* ilu0: an order, or NULL */
   enum method method;
   int graph, lazy;
   int64_t iterations, check_every, loops;
@@ -30,6 +32,8 @@ struct figures {
   double tolerance;
   wr_sample multiply[ALGORITHMS]; /* seconds */
   int algorithm;                  /* the one used: 0 or 1 */
+  const struct factored *factored; /* NULL: no preconditioner */
+  wr_sample solve;                 /* seconds of L and U      */
   wr_sample iteration;            /* seconds */
   int64_t launched, converged;    /* iterations of a loop; those that the tolerance needed, 0: it was not met */
   struct check check;
@@ -52,6 +56,23 @@ wr_sample time_multiply(device<T> *d, const vector<T> *x, vector<T> *y) {
     begin_time(d);
     for (int k = 0; k < calls; k++) multiply(d, (T)1, x, y);
     seconds[b] = end_time(d) / calls;
+  }
+  must(wr_sample_get(seconds, BATCHES, &sample));
+  return sample;
+}
+
+/* Likewise solves with both triangles. */
+template <typename T>
+wr_sample time_solve(bicgstab_ilu<T> *m) {
+  double seconds[BATCHES];
+  wr_sample sample;
+  int calls = 2;
+  for (int b = -2; b < BATCHES; b++) { /* two batches to load code and to count */
+    begin_time(m->d);
+    for (int k = 0; k < calls; k++) m->precondition(&m->b);
+    double each = end_time(m->d) / calls;
+    if (b < 0) calls = 2 + (int)(1e-3 / each);
+    if (b >= 0) seconds[b] = each;
   }
   must(wr_sample_get(seconds, BATCHES, &sample));
   return sample;
@@ -156,6 +177,9 @@ static void print_figures(const struct settings *s, const struct problem *p, con
   printf("  iteration %.2f us (%.2f to %.2f; %lld loops of %lld), multiply %.2f us by algorithm %d (%d: %.2f us)\n",
          it->median * 1e6, it->low * 1e6, it->high * 1e6, (long long)it->count, (long long)f->launched,
          f->multiply[used].median * 1e6, used + 1, 2 - used, f->multiply[1 - used].median * 1e6);
+  if (f->factored)
+    printf("  ILU(0), rows %s, %lld + %lld levels: L and U %.2f us by cusparseSpSV\n", f->factored->order,
+           (long long)f->factored->lower, (long long)f->factored->upper, f->solve.median * 1e6);
   if (f->converged > 0)
     printf("  tolerance %g after %lld iterations; ", f->tolerance, (long long)f->converged);
   else
@@ -186,6 +210,13 @@ static void write_figures(wr_json *json, const struct settings *s, const struct 
   wr_json_integer(json, "nnz", p->matrix->nnz);
   wr_json_boolean(json, "graph", f->graph);
   wr_json_boolean(json, "lazy", s->lazy);
+  wr_json_text(json, "preconditioner", f->factored ? "ilu0" : "none");
+  if (f->factored) {
+    wr_json_text(json, "order", f->factored->order);
+    wr_json_integer(json, "levels", f->factored->lower + f->factored->upper);
+    wr_json_integer(json, "shifted", f->factored->shifts.count);
+    write_sample(json, "solve", &f->solve);
+  }
   wr_json_integer(json, "check_every", s->check_every);
   write_sample(json, "iteration", &f->iteration);
   write_sample(json, "multiply", &f->multiply[f->algorithm]);
@@ -231,6 +262,15 @@ static const char *card_name(char *name, size_t size) {
   return name;
 }
 
+/* x[n] from the order of the factors to that of the system. */
+static void put_back(const struct factored *f, double *x) {
+  double *ordered;
+  must(wr_alloc(&ordered, f->lu.n, sizeof *ordered, "the answer"));
+  memcpy(ordered, x, (size_t)f->lu.n * sizeof *x);
+  for (int64_t i = 0; i < f->lu.n; i++) x[f->lu.order[i]] = ordered[i];
+  wr_free(ordered);
+}
+
 /* Plain launches, then a graph if that is wanted. Returns 1 if all answers are right. */
 template <typename T, typename Method>
 int run_method(Method *m, const struct settings *s, const struct problem *p, struct figures *f) {
@@ -244,6 +284,7 @@ int run_method(Method *m, const struct settings *s, const struct problem *p, str
     cudaGraphExec_t graph = f->graph ? capture(m, s->check_every) : NULL;
     time_loops<T>(m, s, &l, graph, f);
     download(m->answer()->data, m->d->n, answer);
+    if (f->factored) put_back(f->factored, answer);
     f->check = check_answer(p, f->type, answer);
     right = right && f->check.met;
     card_name(card, sizeof card);
@@ -263,8 +304,18 @@ int run_precision(const struct settings *s, const struct problem *p) {
   f.type = sizeof(T) == 4 ? WR_F32 : WR_F64;
   f.tolerance = default_tolerance(p->method, f.type);
   int right;
-  open_device(&d, p->matrix, p->factor);
-  if (p->method == PAGERANK) {
+  struct factored factored = {};
+  if (s->ilu0) open_factored(&factored, p, s->ilu0);
+  open_device(&d, s->ilu0 ? factored.matrix : p->matrix, p->factor);
+  if (s->ilu0) {
+    bicgstab_ilu<T> m;
+    f.factored = &factored;
+    m.open_ilu(&d, &factored, stopping_square(p, f.type));
+    choose_algorithm(&d, &m.b, &m.v, &f);
+    f.solve = time_solve(&m);
+    right = run_method<T>(&m, s, p, &f);
+    m.close_ilu();
+  } else if (p->method == PAGERANK) {
     pagerank<T> m;
     m.open(&d, p->damping, stopping_change(p, f.type), s->lazy);
     choose_algorithm(&d, &m.teleport, &m.rank[0], &f);
@@ -278,13 +329,14 @@ int run_precision(const struct settings *s, const struct problem *p) {
     m.close();
   }
   close_device(&d);
+  close_factored(&factored);
   return right;
 }
 
 static int usage(void) {
   fprintf(stderr,
           "usage: yardstick [-p f32|f64|both] [--graph] [--lazy] [--iterations N] [--check-every K] [--repeat N]\n"
-          "                 [--json FILE] pagerank|bicgstab MATRIX\n"
+          "                 [--ilu0 auto|given|rcm|colour] [--json FILE] pagerank|bicgstab MATRIX\n"
           "K is even; N from 1 to 1000 repeats.\n");
   return 1;
 }
@@ -302,6 +354,8 @@ static int parse(struct settings *s, int argc, char **argv) {
       s->lazy = 1;
     else if (strcmp(word, "-p") == 0)
       s->precision = value, k++;
+    else if (strcmp(word, "--ilu0") == 0)
+      s->ilu0 = value, k++;
     else if (strcmp(word, "--json") == 0)
       s->json = value, k++;
     else if (strcmp(word, "--iterations") == 0)
@@ -321,6 +375,9 @@ static int parse(struct settings *s, int argc, char **argv) {
   int known = pagerank || strcmp(operands[0], "bicgstab") == 0;
   int precise =
       strcmp(s->precision, "both") == 0 || strcmp(s->precision, "f32") == 0 || strcmp(s->precision, "f64") == 0;
+  if (s->ilu0 && (pagerank || (strcmp(s->ilu0, "auto") != 0 && strcmp(s->ilu0, "given") != 0 &&
+                               strcmp(s->ilu0, "rcm") != 0 && strcmp(s->ilu0, "colour") != 0)))
+    return 0;
   return known && precise && s->iterations >= 0 && s->check_every > 0 && s->check_every % 2 == 0 && s->loops > 0 &&
          s->loops <= MOST_LOOPS;
 }

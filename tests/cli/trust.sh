@@ -189,23 +189,32 @@ check_scores() {
   run 0 pagerank --check "$work/one.txt" "$work/node.mtx" && says "$out" 'proven for all 1 node'
 }
 
-# Six nodes of which hub 1 is first for certain, and 3 and 4 have the same links.
+# Of six nodes the order of the first three is proven; 3, 4 and 6 get no links and are tied. In a circle nothing is proven.
 check_order() {
   printf '1 2\n2 1\n3 1\n4 1\n5 2\n6 1\n1 5\n2 5\n' >"$work/order.tsv"
+  printf '1 2\n2 3\n3 4\n4 1\n' >"$work/circle.tsv"
   edges=$work/order.tsv
   run 0 pagerank --top 3 "$edges" && says "$out" 'order proven: each score exceeds the next one by more than the bound'
   run 0 pagerank --top 6 --json "$work/order.json" "$edges"
-  says "$out" '= 5 4' '= 6 6' 'order proven for the first 3; = stands where the score above is within the bound'
+  says "$out" '== 5 4' '== 6 6' 'order proven: each score exceeds the next one by more than the bound' 'on the error, or is the same' \
+    '; == where both are the same in truth, since the same nodes link to both'
   grep -qE '^ +4 +3 +' "$out"
   expect 'rank 4 has no plain number'
-  says "$work/order.json" '"order": null' '"order": { "ranks": 6, "proven_ranks": 3,'
-  run 0 pagerank --top 4 "$edges" && says "$out" 'as the last score here is of the next one'
+  says "$work/order.json" '"order": null' '"order": { "ranks": 6, "proven_ranks": 6, "ties": 2,'
+  run 0 pagerank --top 4 "$edges" && says "$out" 'since the same nodes link to both, as the last one and the next one are'
+  run 0 pagerank --top 3 "$work/circle.tsv"
+  says "$out" '= 2 2' '= 3 3' 'order not proven from the first node on; = stands where the score above is within the bound' \
+    'as the last score here is of the next one'
+  run 0 pagerank --top 4 "$work/circle.tsv"
+  ! grep -q 'as the last score' "$out"
+  expect 'all nodes are shown'
   run 0 pagerank --top 3 --stop order --json "$work/order.json" -o "$work/early.tsv" "$edges"
   says "$out" 'the order of the first 3 is proven, L1 error <=' 'for 1e-9 it would take about' 'order proven: each score'
   says "$work/order.json" '"order": { "ranks": 3, "proven_ranks": 3, "reviews":' '"exit_code": 0' '"met_tolerance": true'
   run 2 pagerank --check "$work/early.tsv" "$edges" && says "$out" 'order proven for the first 3 of 6 nodes'
-  run 0 pagerank --top 6 --stop order "$edges"
-  says "$out" 'the order of the first 6 is not proven (of 3 it is), L1 error <=' '(asked for 1e-9)'
+  run 0 pagerank --top 6 --stop order "$edges" && says "$out" 'the order of the first 6 is proven, L1 error <='
+  run 0 pagerank --top 4 --stop order "$work/circle.tsv"
+  says "$out" 'the order of the first 4 is not proven (of 0 it is), L1 error <=' '(asked for 1e-9)'
   run 2 pagerank --top 3 --stop order -n 1 "$edges"
   run 0 pagerank --top 3 --stop order -p f32 --repeat 3 "$edges" && says "$out" 'the order of the first 3 is proven'
   run 0 pagerank --top 0 "$edges"

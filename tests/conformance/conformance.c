@@ -98,6 +98,14 @@ void conform_chain(trial *t, chain_kind kind, int applies) {
     trial_step(t, &s);
     b.next = b.last, b.last = s.y;
   }
+  wr_plan_forget(t->plan);
+  trial_fill_one(t, &t->y[0], 5), trial_fill_one(t, &t->y[2], 6);
+  for (int k = 0; square && k < applies; k++) { /* three vectors in turn; the one that is cleared is read before */
+    step s = {.alpha = 1 - k / 128.0, .epilogue = EPILOGUE_CHEBYSHEV, .x = &t->y[k % 3], .y = &t->y[(k + 1) % 3],
+              .y_next = &t->y[(k + 2) % 3], .scaled = &t->scaled};
+    if (kind == CHAIN_POISONED) trial_fill_one(t, s.y_next, 7 + (uint64_t)k);
+    trial_step(t, &s);
+  }
   t->env.testing = NULL;
   wr_plan_forget(t->plan);
   trial_fill(t, 0);

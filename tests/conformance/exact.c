@@ -19,9 +19,9 @@ double exact_entry(const wr_csr *A, wr_type type, int64_t k) {
 }
 
 /* The product of a row of `length` entries passes at most `length` roundings, alpha, beta and the shift add one each, and so
- * do their sums: length + 3 for the product, 3 for the rest. A backend may round each term once more, by term_unit. y is
- * rounded once more when it is stored. */
-exact_value exact_row(const exact_apply *e, int64_t i) {
+ * do their sums: length + 3 for the product, 3 for the rest. A backend may round each term once more, by term_unit. Scaling y
+ * adds one. y is rounded once more when it is stored. */
+static exact_value before_relaxing(const exact_apply *e, int64_t i) {
   long double unit = (e->sum_unit > 0 ? (long double)e->sum_unit : 0x1p-53L) + own_unit;
   long double stored = wr_type_unit(e->type), sum = 0, size = 0;
   int64_t length = e->A->row_ptr[i + 1] - e->A->row_ptr[i];
@@ -40,8 +40,48 @@ exact_value exact_row(const exact_apply *e, int64_t i) {
   y.bound += (long double)(length + 4) * (1 + fabsl(e->alpha)) * least(e->type);
   if (e->product_stored) y.bound += stored * (fabsl(product) + y.bound);
   if (e->y_stored) y.bound += stored * (fabsl(product + before) + y.bound);
-  y.bound += stored * (fabsl(y.value) + y.bound);
+  if (e->scale && e->scale[i] != 0) {
+    long double scale = e->scale[i];
+    y.value *= scale;
+    y.bound =
+        fabsl(scale) * y.bound + (0x1p-53L + own_unit) * (fabsl(y.value) + fabsl(scale) * y.bound) + least(WR_F64);
+  }
   return y;
+}
+
+/* y as it is rounded to its type. */
+static exact_value stored_as(wr_type type, exact_value y) {
+  y.bound += (long double)wr_type_unit(type) * (fabsl(y.value) + y.bound) + least(type);
+  return y;
+}
+
+/* Three roundings: of the difference, the product and the sum. */
+exact_value exact_row(const exact_apply *e, int64_t i) {
+  exact_value y = before_relaxing(e, i);
+  if (e->relax_from) {
+    long double from = e->relax_from[i], factor = e->relaxation, size = fabsl(factor) * (fabsl(y.value) + fabsl(from));
+    y.value = from + factor * (y.value - from);
+    y.bound = fabsl(factor) * y.bound;
+    y.bound += gamma_of(3, 0x1p-53L + own_unit) * (size + fabsl(from) + y.bound);
+  }
+  return stored_as(e->type, y);
+}
+
+exact_value exact_change(const exact_apply *e, const double *scale, int of_integers, const double *z) {
+  exact_value sum = {0, 0};
+  int64_t n = e->A->nrows;
+  long double size = 0;
+  for (int64_t i = 0; i < n; i++) {
+    exact_value y = stored_as(e->type, before_relaxing(e, i));
+    long double divisor = scale[i] != 0 ? (long double)scale[i] : 1,
+                term = fabsl(y.value - (long double)z[i]) / divisor;
+    sum.value += term, size += fabsl(term) + y.bound / fabsl(divisor);
+    sum.bound += y.bound / fabsl(divisor);
+    if (of_integers)
+      sum.bound += 1.001L * (long double)wr_type_unit(e->type) * (fabsl(term) + y.bound / fabsl(divisor));
+  }
+  sum.bound += (gamma_of(2052 + n / 512, 0x1p-53L) + gamma_of(n + 4, own_unit)) * size + (long double)n * least(WR_F64);
+  return sum;
 }
 
 exact_value exact_scaled(wr_type type, double scale, double y) {
@@ -57,7 +97,8 @@ static long double term_of(wr_reduction_kind kind, long double u, const double *
     case WR_SUM: return u;
     case WR_SUM_UNSCALED: return z[i] == 0 ? u : 0;
     case WR_NRM2SQ_SCALED: return u * z[i] * (u * z[i]);
-    case WR_DOT_HASH: /* of fused operations alone */
+    case WR_L1DIFF_UNSCALED: /* exact_change */
+    case WR_DOT_HASH:        /* of fused operations alone */
     case WR_NO_REDUCTION: break;
   }
   return 0;

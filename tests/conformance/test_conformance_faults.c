@@ -39,6 +39,10 @@
   X(SUMS_THE_SCALED, "inverts the mask of unscaled elements")             \
   X(SHIFT_WITHOUT_DIRECTION, "leaves the shift's direction out")                      \
   X(SCALES_BEFORE_SHIFT, "scales y before the shift")                                 \
+  X(SCALES_BY_ZERO, "multiplies y by a scale of 0")                                   \
+  X(CHANGE_OF_SCALED, "measures the change without dividing by the scale")            \
+  X(CHANGE_OF_RELAXED, "measures the change after relaxing")                          \
+  X(RELAXES_TO_Y, "does not relax")                                                   \
   X(OTHER_BITS, "gives different last bits in each apply")                          \
   X(BITS_BY_THREADS, "gives different last bits on other numbers of threads")             \
   X(KEEPS_OLD_VALUES, "does not take new values")                                     \
@@ -143,6 +147,7 @@ static double term(const wr_reduction *reduce, double y, double z) {
     case WR_SUM: return y;
     case WR_SUM_UNSCALED: return (planted == SUMS_THE_SCALED ? z != 0 : z == 0) ? y : 0;
     case WR_NRM2SQ_SCALED: return y * z * (y * z);
+    case WR_L1DIFF_UNSCALED: /* finish_row */
     case WR_DOT_HASH: /* of fused operations alone */
     case WR_NO_REDUCTION: break;
   }
@@ -157,15 +162,28 @@ static void finish_row(const wr_apply *request, int64_t i, double value, double 
     double shift = get(e->shift.bank, e->shift.index);
     value += e->shift_dir && planted != SHIFT_WITHOUT_DIRECTION ? shift * get(e->shift_dir, i) : shift;
   }
+  double scale = e && e->scale ? get(e->scale, i) : 0, divisor = scale != 0 && planted != CHANGE_OF_SCALED ? scale : 1;
+  if (e && e->scales_y && (scale != 0 || planted == SCALES_BY_ZERO))
+    value = scale * (planted == SCALES_BEFORE_SHIFT ? unshifted : value);
   put(request->y, i, value);
+  double before = get(request->y, i);
+  if (e && e->relax_from && planted != RELAXES_TO_Y) {
+    double from = get(e->relax_from, i);
+    value = from + get(e->relaxation.bank, e->relaxation.index) * (value - from);
+    put(request->y, i, value);
+  }
   if (e == NULL) return;
+  if (planted == CHANGE_OF_RELAXED) before = get(request->y, i);
   double y = planted == SUMS_UNROUNDED ? value : get(request->y, i);
   double unscaled = planted == SCALES_BEFORE_SHIFT ? unshifted : get(request->y, i);
   if (e->scaled) put(e->scaled, i, get(e->scale, i) * unscaled);
   if (e->scaled && planted == SUMS_SCALED) y = get(e->scaled, i);
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     const wr_vec *z = e->reduce[r].kind == WR_SUM_UNSCALED ? e->scale : e->reduce[r].z;
-    sum[r] += term(&e->reduce[r], y, z ? get(z, i) : 0);
+    if (e->reduce[r].kind == WR_L1DIFF_UNSCALED)
+      sum[r] += fabs(before - get(z, i)) / divisor;
+    else
+      sum[r] += term(&e->reduce[r], y, z ? get(z, i) : 0);
     if (z && planted == CHANGES_Z && z != e->scale && z != request->x) put((wr_vec *)z, i, 0);
   }
 }

@@ -8,23 +8,28 @@
 #include "tests/conformance/cases.h"
 #include "tests/conformance/exact.h"
 
-enum { BANK = WR_MAX_REDUCTIONS + 2, SHOWN = 50 }; /* most failures of a run that are printed */
+enum { BANK = WR_MAX_REDUCTIONS + 3, SHOWN = 50 }; /* most failures of a run that are printed */
 
 const epilogue_kind epilogue_kinds[EPILOGUES] = {
     [EPILOGUE_NONE] = {.name = "none"},
     {.name = "empty"},
     {.name = "shift", .shift = SHIFT_ONES},
     {.name = "residual", .shift = SHIFT_ALONG, .reduce = {{WR_NRM2SQ, Z_OWN}, {WR_NRM2SQ_SCALED, Z_OWN}}},
-    {.name = "scale", .scale = 1},
-    [EPILOGUE_PAGERANK] = {.name = "pagerank", .shift = SHIFT_ONES, .scale = 1,
+    {.name = "scale", .scale = SCALE_ANOTHER},
+    [EPILOGUE_PAGERANK] = {.name = "pagerank", .shift = SHIFT_ONES, .scale = SCALE_ANOTHER,
                            .reduce = {{WR_L1DIFF, Z_NEXT}, {WR_SUM_UNSCALED, Z_OWN}, {WR_SUM, Z_OWN}}},
     {.name = "bicgstab", .reduce = {{WR_DOT, Z_OWN}, {WR_DOT, Z_X}, {WR_NRM2SQ, Z_OWN}}},
     {.name = "gap", .reduce = {{WR_NO_REDUCTION, Z_OWN}, {WR_DOT, Z_NEXT}, {WR_L1DIFF, Z_OWN}}},
-    [EPILOGUE_ALL] = {.name = "all", .shift = SHIFT_ALONG, .scale = 1,
+    [EPILOGUE_ALL] = {.name = "all", .shift = SHIFT_ALONG, .scale = SCALE_ANOTHER,
                       .reduce = {{WR_SUM_UNSCALED, Z_OWN}, {WR_L1DIFF, Z_X}, {WR_DOT, Z_NEXT}}},
     /* As in the solvers' loops, for which some kernels are specialised. */
     {.name = "sums", .reduce = {{WR_DOT, Z_OWN}, {WR_NRM2SQ, Z_OWN}}},
-    {.name = "ranks", .shift = SHIFT_ONES, .scale = 1, .reduce = {{WR_L1DIFF, Z_NEXT}, {WR_SUM_UNSCALED, Z_OWN}}},
+    {.name = "ranks", .shift = SHIFT_ONES, .scale = SCALE_Y,
+     .reduce = {{WR_L1DIFF_UNSCALED, Z_X}, {WR_SUM_UNSCALED, Z_OWN}}},
+    [EPILOGUE_CHEBYSHEV] = {.name = "chebyshev", .shift = SHIFT_ONES, .scale = SCALE_Y, .relaxes = 1,
+                            .reduce = {{WR_L1DIFF_UNSCALED, Z_X}, {WR_SUM_UNSCALED, Z_OWN}}},
+    {.name = "relaxed", .shift = SHIFT_ALONG, .scale = SCALE_ANOTHER, .relaxes = 1,
+     .reduce = {{WR_SUM, Z_OWN}, {WR_L1DIFF_UNSCALED, Z_NEXT}, {WR_DOT, Z_OWN}}},
 };
 
 void trial_expect(trial *t, int passed, const char *format, ...) {
@@ -186,13 +191,17 @@ static guarded *z_of(trial *t, const step *s, int r) {
   return z == Z_NEXT && s->y_next ? s->y_next : &t->z;
 }
 
+static guarded *relax_from(trial *t, const step *s) { return s->y_next ? s->y_next : &t->z; }
+
 static wr_epilogue make_epilogue(trial *t, const step *s) {
   const epilogue_kind *kind = &epilogue_kinds[s->epilogue];
   wr_epilogue e = {.shift = {.bank = NULL}};
   if (kind->shift) e.shift = (wr_scalar){&t->bank.vec, 0};
   if (kind->shift == SHIFT_ALONG) e.shift_dir = &t->direction.vec;
   wr_vec *scale = t->compact.id ? &t->compact : &t->scale.vec;
-  if (kind->scale) e.scale = scale, e.scaled = &s->scaled->vec;
+  if (kind->scale) e.scale = scale, e.scales_y = kind->scale == SCALE_Y;
+  if (kind->scale == SCALE_ANOTHER) e.scaled = &s->scaled->vec;
+  if (kind->relaxes) e.relax_from = &relax_from(t, s)->vec, e.relaxation = (wr_scalar){&t->bank.vec, BANK - 1};
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     wr_reduction_kind reduction = kind->reduce[r].kind;
     if (reduction == WR_NO_REDUCTION) continue;
@@ -220,7 +229,7 @@ static void read_parts(trial *t, const step *s) {
 static void check_parts(trial *t, const step *s) {
   static const char *const name[PARTS] = {"y", "y_next", "scaled", "the bank", "x", "scale", "the direction", "z"};
   guarded *part[PARTS];
-  int scales = epilogue_kinds[s->epilogue].scale;
+  int scales = epilogue_kinds[s->epilogue].scale == SCALE_ANOTHER;
   parts_of(t, s, part);
   for (int p = 0; p < PARTS; p++) {
     if (part[p] == NULL) continue;
@@ -233,7 +242,7 @@ static void check_parts(trial *t, const step *s) {
   }
 }
 
-static exact_apply exact_of(const trial *t, const step *s) {
+static exact_apply exact_of(trial *t, const step *s) {
   const epilogue_kind *kind = &epilogue_kinds[s->epilogue];
   unsigned caps = t->backend->caps;
   int beta_apart = s->beta != 0 && !(caps & WR_CAP_BETA);
@@ -241,8 +250,11 @@ static exact_apply exact_of(const trial *t, const step *s) {
                    .term_unit = wr_plan_get_info(t->plan)->term_unit,
                    .alpha = s->alpha, .beta = s->beta, .shift = kind->shift ? TRIAL_SHIFT : 0,
                    .x = guarded_before(s->x), .y = guarded_before(s->y), .product_stored = beta_apart,
-                   .y_stored = kind->shift && (beta_apart || !(caps & WR_CAP_EPILOGUE))};
+                   .y_stored = (kind->shift || kind->scale == SCALE_Y || kind->relaxes) &&
+                               (beta_apart || !(caps & WR_CAP_EPILOGUE))};
   if (kind->shift == SHIFT_ALONG) e.direction = guarded_before(&t->direction);
+  if (kind->scale == SCALE_Y) e.scale = guarded_before(&t->scale);
+  if (kind->relaxes) e.relax_from = guarded_before(relax_from(t, s)), e.relaxation = TRIAL_RELAXATION;
   return e;
 }
 
@@ -262,7 +274,7 @@ static void check_rows(trial *t, const step *s) {
 static void check_scaled(trial *t, const step *s) {
   const double *y = guarded_now(s->y), *scale = guarded_now(&t->scale), *scaled = guarded_now(s->scaled);
   int64_t i = 0;
-  if (!epilogue_kinds[s->epilogue].scale) return;
+  if (epilogue_kinds[s->epilogue].scale != SCALE_ANOTHER) return;
   while (i < t->A->nrows && exact_accepts(exact_scaled(t->env.type, scale[i], y[i]), scaled[i])) i++;
   trial_expect(t, i == t->A->nrows, "alpha %g, beta %g, epilogue %s: scaled[%lld] is wrong", s->alpha, s->beta,
                epilogue_kinds[s->epilogue].name, (long long)i);
@@ -277,7 +289,10 @@ static void check_reductions(trial *t, const step *s, const double *bank) {
       continue;
     }
     const double *z = kind == WR_SUM_UNSCALED ? guarded_now(&t->scale) : guarded_before(z_of(t, s, r));
-    exact_value expected = exact_reduction(kind, guarded_now(s->y), z, t->A->nrows);
+    exact_apply apply = exact_of(t, s);
+    exact_value expected = kind == WR_L1DIFF_UNSCALED
+                               ? exact_change(&apply, guarded_now(&t->scale), t->compact.id != 0, z)
+                               : exact_reduction(kind, guarded_now(s->y), z, t->A->nrows);
     trial_expect(t, exact_accepts(expected, got),
                  "alpha %g, beta %g, epilogue %s, y_next %d: reduction %d is %.17g, not %.17Lg +- %.2Lg", s->alpha,
                  s->beta, epilogue_kinds[s->epilogue].name, s->y_next != NULL, r, got, expected.value, expected.bound);
@@ -285,7 +300,7 @@ static void check_reductions(trial *t, const step *s, const double *bank) {
 }
 
 void trial_step(trial *t, const step *s) {
-  const double bank[BANK] = {TRIAL_SHIFT, NAN, NAN, NAN, 42};
+  const double bank[BANK] = {TRIAL_SHIFT, NAN, NAN, NAN, 42, TRIAL_RELAXATION};
   TRIAL_OK(t, guarded_set(&t->env, &t->bank, bank, 0));
   wr_epilogue e = make_epilogue(t, s);
   wr_apply request = {.alpha = s->alpha, .beta = s->beta, .x = &s->x->vec, .y = &s->y->vec};
@@ -298,7 +313,9 @@ void trial_step(trial *t, const step *s) {
   if (status != WR_OK) return;
   read_parts(t, s);
   check_parts(t, s);
-  trial_expect(t, guarded_now(&t->bank)[0] == TRIAL_SHIFT && guarded_now(&t->bank)[BANK - 1] == 42,
+  trial_expect(t,
+               guarded_now(&t->bank)[0] == TRIAL_SHIFT && guarded_now(&t->bank)[BANK - 2] == 42 &&
+                   guarded_now(&t->bank)[BANK - 1] == TRIAL_RELAXATION,
                "a scalar that is no result was changed");
   check_rows(t, s);
   check_scaled(t, s);

@@ -18,14 +18,15 @@ typedef enum z_source { Z_OWN, Z_X, Z_NEXT } z_source;
 typedef struct epilogue_kind {
   const char *name;
   enum { SHIFT_NONE, SHIFT_ONES, SHIFT_ALONG } shift;
-  int scale;
+  enum { SCALE_NONE, SCALE_ANOTHER, SCALE_Y } scale; /* SCALE_ANOTHER: into `scaled` */
+  int relaxes; /* 1: from y_next */
   struct {
     wr_reduction_kind kind;
     z_source z;
   } reduce[WR_MAX_REDUCTIONS];
 } epilogue_kind;
 
-enum { EPILOGUE_NONE, EPILOGUE_PAGERANK = 5, EPILOGUE_ALL = 8, EPILOGUES = 11 };
+enum { EPILOGUE_NONE, EPILOGUE_PAGERANK = 5, EPILOGUE_ALL = 8, EPILOGUE_CHEBYSHEV = 11, EPILOGUES = 13 };
 extern const epilogue_kind epilogue_kinds[EPILOGUES];
 
 typedef struct trial {
@@ -40,7 +41,7 @@ typedef struct trial {
   wr_plan *plan;
   guarded x[2];                              /* [ncols] */
   guarded y[3], scaled, scale, direction, z; /* [nrows] */
-  guarded bank;                              /* f64: the shift, three results, and one that must stay unchanged */
+  guarded bank;                 /* f64: the shift, three results, one that must stay unchanged, the relaxation */
   wr_vec compact;                            /* compact copy of scale for epilogues; not allocated: they get scale */
 } trial;
 
@@ -66,6 +67,7 @@ typedef struct step {
 } step;
 
 #define TRIAL_SHIFT 0.15
+#define TRIAL_RELAXATION 1.3
 
 /* Runs an apply and checks the contract: every y, scaled and reduction is within its error bound, all inputs are unchanged,
  * and nothing outside the vectors is touched. */

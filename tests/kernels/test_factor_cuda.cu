@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/defaults.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/precond/factor_cuda.h"
 #include "spmv/precond/ilu_common.h"
@@ -38,7 +39,8 @@ static int64_t factorise_on_host(factors &f, int64_t *first) {
     }
     double pivot = f.inverse[(size_t)i], bound = size > 0 ? least * size : 1;
     if (!(fabs(pivot) >= bound)) {
-      pivot = isnan(pivot) ? bound : copysign(bound, pivot);
+      double to = size > 0 ? WR_SHIFTED_PIVOT * size : 1;
+      pivot = isnan(pivot) ? to : copysign(to, pivot);
       if (shifted++ == 0) *first = i;
     }
     f.inverse[(size_t)i] = 1 / pivot;

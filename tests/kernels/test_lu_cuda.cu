@@ -87,8 +87,8 @@ static bool same_bits(const vec &a, const vec &b) {
   return a.size() == b.size() && (a.empty() || memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0);
 }
 
-static void compare(const wr_env *env, const wr_lu &lu, const vec &r, const vec &found) {
-  bounded z = solve_on_host(lu, r, (long double)wr_type_unit(env->type));
+static void compare(wr_type type, const wr_lu &lu, const vec &r, const vec &found) {
+  bounded z = solve_on_host(lu, r, (long double)wr_type_unit(type));
   int64_t wrong = 0;
   for (size_t i = 0; i < found.size(); i++) wrong += !(fabsl(found[i] - z.value[i]) <= z.error[i]);
   CHECKF(wrong == 0, "%lld of %zu elements are beyond their bound", (long long)wrong, found.size());
@@ -97,15 +97,34 @@ static void compare(const wr_env *env, const wr_lu &lu, const vec &r, const vec 
 static const struct {
   const char *name;
   wr_lu_cuda_options options;
-} ways[] = {{"values", {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL}},
-            {"values, gates of inputs", {WR_LU_VALUES, 0, WR_LU_GATE_INPUT}},
-            {"values, no gates", {WR_LU_VALUES, 7, WR_LU_GATE_NONE}},
-            {"barriers", {WR_LU_BARRIERS, 0, WR_LU_GATE_LEVEL}},
-            {"launches", {WR_LU_LAUNCHES, 5, WR_LU_GATE_LEVEL}},
-            {"launches of many blocks", {WR_LU_LAUNCHES, 0, WR_LU_GATE_LEVEL}}};
+} ways[] = {{"values", {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL, 0}},
+            {"values, gates of inputs", {WR_LU_VALUES, 0, WR_LU_GATE_INPUT, 0}},
+            {"values, no gates", {WR_LU_VALUES, 7, WR_LU_GATE_NONE, 0}},
+            {"barriers", {WR_LU_BARRIERS, 0, WR_LU_GATE_LEVEL, 0}},
+            {"launches", {WR_LU_LAUNCHES, 5, WR_LU_GATE_LEVEL, 0}},
+            {"launches of many blocks", {WR_LU_LAUNCHES, 0, WR_LU_GATE_LEVEL, 0}}};
+
+/* Factors in f32, whatever the type of the solve. */
+static void test_in_f32(wr_env *env, const wr_lu &lu) {
+  wr_lu_cuda *solver = nullptr, *usual = nullptr;
+  const wr_lu_cuda_options options = {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL, 1};
+  CHECK_OK(wr_lu_cuda_create_as(&lu, env, &options, &solver));
+  CHECK_OK(wr_lu_cuda_create(&lu, env, &usual));
+  if (solver == nullptr || usual == nullptr || lu.n == 0) return;
+  vectors v(env, lu.n);
+  vec r = right_side(lu.n, 3), found = v.solve(solver, r);
+  compare(WR_F32, lu, r, found);
+  int64_t beyond = 0;
+  for (double z : found) beyond += (double)(float)z != z;
+  CHECKF(beyond == 0, "%lld elements are not of f32", (long long)beyond);
+  double saved = wr_lu_cuda_get_info(usual)->bytes - wr_lu_cuda_get_info(solver)->bytes;
+  CHECKF(env->type == WR_F64 ? saved > 0 : saved == 0, "%g bytes less", saved);
+  wr_lu_cuda_destroy(solver, env), wr_lu_cuda_destroy(usual, env);
+}
 
 static void test_factors(wr_env *env, const wr_lu &lu, int64_t levels) {
   vec first[2];
+  if (wr_lu_beyond_f32(&lu) < 0) test_in_f32(env, lu);
   for (const auto &way : ways) {
     wr_lu_cuda *solver = nullptr;
     CHECK_OK(wr_lu_cuda_create_as(&lu, env, &way.options, &solver));
@@ -116,7 +135,7 @@ static void test_factors(wr_env *env, const wr_lu &lu, int64_t levels) {
     for (int turn = 0; turn < 5 && lu.n > 0; turn++) {
       int side = (turn + turn / 2) % 2; /* 0 1 1 0 0: each of the two vectors w is used again for another r */
       vec r = right_side(lu.n, side), found = v.solve(solver, r);
-      if (turn < 2 && &way == ways) compare(env, lu, r, first[turn] = found);
+      if (turn < 2 && &way == ways) compare(env->type, lu, r, first[turn] = found);
       CHECKF(same_bits(found, first[side]), "%s, turn %d: other bits", way.name, turn);
     }
     wr_lu_cuda_destroy(solver, env);

@@ -152,12 +152,13 @@ static void test_order(void) {
                    fixture_run(&fixture_cusparse, 0.125, 0.25, 0x1p-9)};
   wr_problem_facts problem = fixture_problem("pagerank");
   problem.measure = WR_MEASURE_L1_ERROR;
-  runs[0].order = (wr_run_order){1, 10, 7};
+  runs[0].order = (wr_run_order){1, 10, 7, 2};
   runs[0].result.bound = 0x1p-20;
   runs[1].result.order = (wr_order_facts){.asked = 10, .proven = 9, .reviews = 4, .spared = 61};
   char *text = report(&problem, runs, 2, "");
   CHECK_IS("runs/0/order/ranks", "10");
   CHECK_IS("runs/0/order/proven_ranks", "7");
+  CHECK_IS("runs/0/order/ties", "2");
   CHECK_REAL("runs/0/order/bound", 0x1p-20);
   CHECK_IS("runs/1/result/order/ranks", "10");
   CHECK_IS("runs/1/result/order/proven_ranks", "9");

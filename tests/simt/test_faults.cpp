@@ -13,6 +13,21 @@
 
 enum { THREADS = 64, FULL = -1 };
 
+/* A thread that reads the value by load_acquire sees everything that this thread wrote before. */
+template <typename T>
+static __device__ inline void store_release(T *at, T value) {
+  __threadfence();
+  *(volatile T *)at = value;
+}
+
+/* Later reads of this thread see what the storing thread wrote before the value. */
+template <typename T>
+static __device__ inline T load_acquire(const T *at) {
+  T value = *(const volatile T *)at;
+  __threadfence();
+  return value;
+}
+
 /* ---- Kernels with a fault. Each is launched with one block of THREADS unless it says otherwise; out: [THREADS] ---- */
 
 static __global__ void missing_barrier(int *out) {
@@ -105,7 +120,7 @@ static __global__ void unwritten_read(int *out) {
 }
 
 static __global__ void endless_spin(int *out) {
-  wr_spin_until([&] { return wr_load_acquire(out) == 77; });
+  wr_spin_until([&] { return load_acquire(out) == 77; });
 }
 
 static __global__ void spin_alone(int *out) {
@@ -318,10 +333,10 @@ static __global__ void chain(int *sums, int *ticket) {
   __syncthreads();
   int n = number[0];
   if (threadIdx.x == 0) {
-    wr_spin_until([&] { return n == 0 || wr_load_acquire(&sums[n - 1]) != 0; });
-    wr_store_release(&sums[n], (n ? sums[n - 1] : 0) + n + 1);
+    wr_spin_until([&] { return n == 0 || load_acquire(&sums[n - 1]) != 0; });
+    store_release(&sums[n], (n ? sums[n - 1] : 0) + n + 1);
   }
-  wr_spin_until([&] { return wr_load_acquire(&sums[n]) != 0; });
+  wr_spin_until([&] { return load_acquire(&sums[n]) != 0; });
 }
 
 static __global__ void copied(const int *in, int *out) {

@@ -183,6 +183,12 @@ static inline wr_csr *random_matrix(int64_t n, int64_t degree, double diagonal, 
   return A;
 }
 
+/* A, its values times 2^exponent. */
+static inline wr_csr *matrix_times(wr_csr *A, int exponent) {
+  for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], exponent);
+  return A;
+}
+
 /* ---- Real files ---- */
 
 /* The path of NAME.mtx.gz in tests/data/real, or else in the folder real of the folder that WR_MATRICES names. NULL: neither

@@ -177,9 +177,10 @@ static inline void check_history(const ranking *r) {
   CHECKF(growing == 0, "%lld changes shrank by less than the damping", (long long)growing);
 }
 
-/* The bound's part for rounding: that of the stored type, and of sums in less than f64 in proportion to the longest row. */
+/* The bound's part for rounding: that of the stored type, that of the last product with out-degrees, and that of sums in less
+ * than f64, in proportion to the longest row. */
 static inline void check_rounding(const ranking *r, double unit) {
-  double stored = (4 * unit + r->term_unit) / (1 - r->options.damping),
+  double stored = (4 * unit + r->term_unit) / (1 - r->options.damping) + 0x1p-53,
          sums = r->sum_unit * r->longest / (1 - r->options.damping);
   double rounding = r->result.rounding;
   CHECKF(rounding >= stored && rounding <= stored + 1.001 * sums, "rounding %g, stored %g, sums %g", rounding, stored,

@@ -3,6 +3,7 @@
 
     small_systems.py --program build/bicgstab [--systems 2000] [--seed 1] [--backends reference,cpu_csr] [--keep DIR]
                      [--methods auto,bicgstab,bicgstabl,idr,cg] [--each]
+                     [--preconds none,jacobi,ilu0,ilut,auto]
 
 Every system has 2 to 5 unknowns and is solved in f64 and in f32, by one of the methods or with --each by all of them. Many
 are singular, nearly singular, badly scaled or made to break BiCGSTAB down. The residual of the written x is computed with
@@ -13,6 +14,7 @@ Python's fractions from the numbers in the files, so no rounding is in it. What 
   exit 3  only if b is not 0 where a row of A is empty: the program says that no x solves such a system
   exit 5  only if the condition number of A is at least 1/u, or an element of the exact solution is beyond f64;
           by cg also if A is not symmetric positive definite, or no longer as it is scaled;
+          with ilu0 and ilut also if elimination without exchanges of rows meets a pivot below 1e-6 of its row: they shift it;
           by bicgstabl, since it breaks down where (A r, r) = 0 for l = 1, or r, A r, ... are linearly dependent
   any other exit code is a failure, exit 7 (verification failed) included
 
@@ -199,6 +201,22 @@ def true_residual_meets(rows, b, x, tolerance):
     return squares([residual]) <= Fraction(tolerance) ** 2 * squares([b])
 
 
+def has_pivots(rows):
+    """Whether no pivot of elimination without exchanges of rows is below 1e-6 of the largest element of its row of A."""
+    n, work = len(rows), [list(row) for row in rows]
+    for k in range(n):
+        if abs(work[k][k]) * 10**6 <= max(map(abs, rows[k])):
+            return False
+        for i in range(k + 1, n):
+            factor = work[i][k] / work[k][k]
+            work[i] = [p - factor * q for p, q in zip(work[i], work[k])]
+    return True
+
+
+def has_diagonal(rows):
+    return all(rows[i][i] != 0 for i in range(len(rows)))
+
+
 def is_definite(rows):
     """Whether A is symmetric positive definite: symmetric, with positive pivots."""
     n, work = len(rows), [list(row) for row in rows]
@@ -213,7 +231,7 @@ def is_definite(rows):
     return True
 
 
-def judge(code, precision, method, scale, rows, b, path):
+def judge(code, precision, method, precond, scale, rows, b, path):
     """None, or what is wrong."""
     if code == 0:
         if true_residual_meets(rows, b, read_vector(path), TOLERANCE[precision]):
@@ -227,7 +245,7 @@ def judge(code, precision, method, scale, rows, b, path):
         return None
     if code == 5 and method == "cg" and (scale != "none" or not is_definite(rows)):
         return None
-    if code == 5 and method == "bicgstabl":
+    if code == 5 and (method == "bicgstabl" or (precond in ("ilu0", "ilut") and not has_pivots(rows))):
         return None
     if code == 5:
         return "breakdown, although A is regular"
@@ -252,6 +270,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backends", default="cpu_csr,reference")
     parser.add_argument("--methods", default="auto,bicgstab,bicgstabl,idr,cg")
+    parser.add_argument("--preconds", default="none,none,jacobi,ilu0,ilut,auto",
+                        help="of which one is chosen for a system; jacobi only where no diagonal element is 0")
     parser.add_argument("--each", action="store_true", help="solve every system by each of the methods, not by one")
     parser.add_argument("--iterations", type=int, default=0, help="at most; 0: the program's default")
     parser.add_argument("--work", required=True, help="a folder for the files of one system")
@@ -267,16 +287,16 @@ def main():
         write_vector(options.work + "/b.mtx", b)
         exact_rows = [[Fraction(v) for v in row] for row in rows]
         exact_b = [Fraction(v) for v in b]
-        precond = "jacobi" if r.random() < 0.3 and all(rows[i][i] != 0 for i in range(len(rows))) else "none"
+        precond = r.choice([p for p in options.preconds.split(",") if p != "jacobi" or has_diagonal(rows)] or ["none"])
         scale = r.choice(["auto", "auto", "none", "equilibrate", "match"])
         methods = options.methods.split(",") if options.each else [r.choice(options.methods.split(","))]
         for precision, name in itertools.product(("f64", "f32"), methods):
             backend, method = r.choice(backends), (name, str(r.randint(1, 4)))
             code, said, command = solve(options, precision, backend, precond, scale, method, options.work)
-            if code == 3 and precision == "f32" and "f32" in said:
-                counts[precision, name, "refused"] += 1  # a value that f32 cannot hold, said so
+            if (code == 3 and precision == "f32" and "f32" in said) or (code == 1 and name == "cg" and "definite" in said):
+                counts[precision, name, "refused"] += 1  # a value that f32 cannot hold, or an M that cg cannot use: said so
                 continue
-            wrong = judge(code, precision, name, scale, exact_rows, exact_b, options.work + "/x.mtx")
+            wrong = judge(code, precision, name, precond, scale, exact_rows, exact_b, options.work + "/x.mtx")
             counts[precision, name, code] += 1
             if wrong is None:
                 continue

@@ -8,6 +8,7 @@
 #include "solvers/bicgstab.h"
 #include "solvers/direct.h"
 #include "solvers/pagerank.h"
+#include "solvers/rank/gauss_seidel.h"
 #include "solvers/scores.h"
 #include "solvers/program/source.h"
 #include "solvers/verify.h"
@@ -235,6 +236,29 @@ static wr_status rank_generated(ground *g) {
   wr_csr *links = NULL;
   wr_status status = load("gen:road:side=8", &links);
   if (status == WR_OK) status = rank(g, links, 0, WR_VERIFY_FULL);
+  wr_csr_free(links);
+  return status;
+}
+
+/* Component by component, of which one has more nodes than a dense system takes. */
+static wr_status rank_components(ground *g) {
+  wr_status status;
+  wr_csr *links = NULL;
+  wr_graph graph = {0};
+  wr_history history = {0};
+  double *scores = NULL;
+  wr_gauss_seidel_found found;
+  const wr_gauss_seidel_options options = {.damping = 0.85, .change = 1e-10, .multiplies = 1000};
+  (void)g;
+  TRY(load("gen:road:side=8", &links));
+  TRY(wr_graph_build(links, 0, NULL, NULL, &graph));
+  TRY(wr_alloc(&scores, graph.n, sizeof *scores, "a test"));
+  TRY(wr_gauss_seidel_solve(&graph, &options, NULL, NULL, &(wr_monitor){.history = &history}, scores, &found));
+  CHECKF(found.met && found.largest > 32, "%d, %lld nodes", found.met, (long long)found.largest);
+done:
+  wr_free(scores);
+  wr_history_free(&history);
+  wr_graph_free(&graph);
   wr_csr_free(links);
   return status;
 }
@@ -477,6 +501,7 @@ int main(void) {
       {.name = "ranks without links", .run = rank_pattern},
       {.name = "ranks of a generated graph", .run = rank_generated},
       {.name = "ranks of a file", .run = rank_file},
+      {.name = "ranks by components", .run = rank_components},
       {.name = "a breakdown", .run = solve_breakdown},
       {.name = "matched rows", .run = solve_matched},
       {.name = "equilibrated rows", .run = solve_equilibrated},

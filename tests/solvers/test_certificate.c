@@ -106,27 +106,34 @@ static long double error_of(const ranking *r, const exact_ranks *exact) {
   return error;
 }
 
-static void check_bounds(const ranking *r, const exact_ranks *exact) {
-  wr_graph graph = {0};
+static void check_bounds(const ranking *r, const exact_ranks *exact, const wr_graph *graph) {
   wr_score_bound found = {0};
-  int64_t n = exact->n;
   long double error = error_of(r, exact);
   CHECKF((long double)r->result.bound >= error - exact->error, "bound %.17g, error %.17Lg", r->result.bound, error);
-  CHECK_OK(wr_graph_build(r->links, r->edges_in, given(r->teleport, n), NULL, &graph));
-  CHECK_OK(wr_scores_certify(&graph, r->options.damping, r->scores, &found));
+  CHECK_OK(wr_scores_certify(graph, r->options.damping, r->scores, &found));
   CHECKF((long double)found.bound >= error - exact->error, "certificate %.17g, error %.17Lg", found.bound, error);
-  wr_graph_free(&graph);
 }
 
-/* Every node of which the place is said to be proven has only lower scores behind it, in truth. Returns how many have. */
-static int64_t check_order(const ranking *r, const exact_ranks *exact, int64_t ranks) {
-  int64_t n = exact->n, best[64], wrong = 0, apart = 0;
+enum { MOST = 64 }; /* ranks that are looked at */
+
+/* Every node of which the place is said to be proven has only lower scores behind it, in truth, and ties are ties. Returns how
+ * many have. */
+static int64_t check_order(const ranking *r, const exact_ranks *exact, const wr_graph *graph, int64_t ranks,
+                           int64_t *ties) {
+  int64_t n = exact->n, best[MOST], wrong = 0, apart = 0;
+  unsigned char tied[MOST] = {0};
   double gap = wr_order_gap(r->result.bound);
   wr_top(r->scores, n, ranks < n ? ranks + 1 : n, best);
-  wr_order order = wr_order_of(r->scores, best, n, ranks, gap);
+  CHECK_OK(wr_order_tie(graph, r->scores, best, ranks, gap, tied));
+  wr_order order = wr_order_of(r->scores, best, n, ranks, gap, tied);
   for (int64_t k = 0; k < order.ranks; k++) {
     int is_apart = k + 1 == n || r->scores[best[k]] - r->scores[best[k + 1]] > gap;
-    CHECKF(k >= order.proven || is_apart, "rank %lld", (long long)k + 1);
+    CHECKF(k >= order.proven || is_apart || tied[k], "rank %lld", (long long)k + 1);
+    if (tied[k]) {
+      long double difference = fabsl(exact->score[best[k]] - exact->score[best[k + 1]]);
+      CHECKF(difference <= exact->error, "a tie differs by %Lg", difference);
+      ++*ties;
+    }
     if (!is_apart) continue;
     apart++;
     for (int64_t i = 0; i < n; i++) {
@@ -152,7 +159,7 @@ static int64_t graphs(void) {
 }
 
 static void test_random(ground *g) {
-  int64_t apart = 0, ended = 0, spared = 0, failures = 0;
+  int64_t apart = 0, ended = 0, spared = 0, failures = 0, ties = 0;
   for (int method = 0; method < METHODS; method++)
     for (int64_t k = 0; k < graphs(); k++) {
       uint64_t seed = (2 * (uint64_t)k + (uint64_t)g->env.type + 1) * 0x9e3779b97f4a7c15;
@@ -160,17 +167,19 @@ static void test_random(ground *g) {
       problem p = some_problem(g, &seed);
       ranking *r = &p.ranking;
       exact_ranks exact = dense_ranks_of(r);
+      wr_graph graph = {0};
+      CHECK_OK(wr_graph_build(r->links, r->edges_in, given(r->teleport, exact.n), NULL, &graph));
       ground_case(g, "method %d, graph %lld, d = %g", method, (long long)k, r->options.damping);
       choose(method, &r->options);
       ranking_run(g, r);
-      check_bounds(r, &exact);
-      apart += check_order(r, &exact, 10);
+      check_bounds(r, &exact, &graph);
+      apart += check_order(r, &exact, &graph, 10, &ties);
       int64_t multiplies = r->result.iterations;
       int converged = r->result.outcome == WR_CONVERGED;
       r->options.order = 1 + (int64_t)(random_in(&seed) * 12);
       ranking_run(g, r);
-      check_bounds(r, &exact);
-      check_order(r, &exact, r->options.order);
+      check_bounds(r, &exact, &graph);
+      check_order(r, &exact, &graph, r->options.order, &ties);
       CHECKF(r->result.iterations <= multiplies && r->result.order.asked > 0, "%lld multiplies, %lld without an order",
              (long long)r->result.iterations, (long long)multiplies);
       if (converged) CHECK(r->result.outcome == WR_CONVERGED);
@@ -178,14 +187,15 @@ static void test_random(ground *g) {
       if (r->result.iterations < multiplies && r->result.outcome == WR_CONVERGED)
         CHECK(r->result.order.proven == r->result.order.asked);
       failures += !converged;
+      wr_graph_free(&graph);
       problem_free(&p);
       free(exact.score);
     }
   ground_case(g, "what the graphs had");
   if (graphs() < 500) return;
-  CHECKF(apart > graphs() && ended > graphs() / 10 && spared > 10 * ended && failures > 0,
-         "%lld ranks proven, %lld solves ended by that, %lld multiplies spared, %lld not converged", (long long)apart,
-         (long long)ended, (long long)spared, (long long)failures);
+  CHECKF(apart > graphs() && ended > graphs() / 10 && spared > 10 * ended && failures > 0 && ties > 0,
+         "%lld ranks proven, %lld ties, %lld solves ended by that, %lld multiplies spared, %lld not converged",
+         (long long)apart, (long long)ties, (long long)ended, (long long)spared, (long long)failures);
 }
 
 int main(void) {

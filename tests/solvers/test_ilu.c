@@ -1,6 +1,7 @@
 /* Incomplete factors, the order of their rows, and substitution with them, compared with their definitions in long double. */
 #define _DEFAULT_SOURCE
 #include "solvers/precond.h"
+#include "spmv/precond/block_colour.h"
 #include "spmv/precond/ilu.h"
 #include "spmv/precond/lu_host.h"
 #include "spmv/precond/rcm.h"
@@ -196,21 +197,21 @@ static const pivot_case pivots[] = {
      0x1p-20,
      1,
      0,
-     {0x1p20, -0x1p-20, 0.5}},
+     {8, -0.125, 0.5}},
     {"pivots that are no entries",
      {0, 1, 0, 1, 0, 0, 0, 0, 2},
      {0, 1, 0, 1, 0, 0, 0, 0, 1},
      0x1p-20,
      1,
      0,
-     {0x1p20, -0x1p-20, 0.5}},
+     {8, -0.125, 0.5}},
     {"a tiny negative pivot",
      {4, 0, 0, 0, -0x1p-40, 8, 0, 0, 1},
      {1, 0, 0, 0, 1, 1, 0, 0, 1},
      0x1p-20,
      1,
      1,
-     {0.25, -0x1p17, 1}},
+     {0.25, -1, 1}},
     {"no tiny pivot by its row",
      {4, 0, 0, 0, -0x1p-40, 0, 0, 0, 1},
      {1, 0, 0, 0, 1, 0, 0, 0, 1},
@@ -218,7 +219,7 @@ static const pivot_case pivots[] = {
      0,
      -1,
      {0.25, -0x1p40, 1}},
-    {"an elimination to 0", {2, 4, 0, 1, 2, 0, 0, 0, 1}, {1, 1, 0, 1, 1, 0, 0, 0, 1}, 0x1p-10, 1, 1, {0.5, 0x1p9, 1}},
+    {"an elimination to 0", {2, 4, 0, 1, 2, 0, 0, 0, 1}, {1, 1, 0, 1, 1, 0, 0, 0, 1}, 0x1p-10, 1, 1, {0.5, 4, 1}},
     {"an empty row", {2, 0, 0, 0, 0, 0, 0, 0, 4}, {1, 0, 0, 0, 0, 0, 0, 0, 1}, 0x1p-10, 1, 1, {0.5, 1, 0.25}},
     {"a row of zeros", {2, 0, 0, 0, 0, 0, 0, 0, 4}, {1, 0, 0, 1, 1, 1, 0, 0, 1}, 0x1p-10, 1, 1, {0.5, 1, 0.25}},
     {"all of it", {0}, {0}, 0x1p-10, 3, 0, {1, 1, 1}},
@@ -303,6 +304,41 @@ static void test_raise_overflows(void) {
     wr_csr_free(A);
   }
   wr_env_close(&env);
+}
+
+/* Constraints without a diagonal element before the unknowns that they couple: as given their pivots are shifted, in the other
+ * orders they come last and have pivots. */
+static void test_constraints_last(void) {
+  enum { CONSTRAINTS = 10, ALL = 60 };
+  static const struct {
+    const char *knobs;
+    int64_t shifted;
+  } orders[] = {{"order=given", CONSTRAINTS}, {"order=rcm", 0}, {"order=colour:block=4", 0}, {"order=auto", 0}};
+  wr_env env = {.place = WR_HOST, .type = WR_F64, .threads = 1};
+  entry entries[8 * ALL];
+  int64_t count = 0;
+  for (int64_t i = CONSTRAINTS; i < ALL; i++) {
+    entries[count++] = (entry){i, i, 4};
+    if (i + 1 < ALL) entries[count++] = (entry){i, i + 1, -1}, entries[count++] = (entry){i + 1, i, -1};
+  }
+  for (int64_t c = 0; c < CONSTRAINTS; c++) {
+    if (c % 2) entries[count++] = (entry){c, c, 0}; /* stored or not */
+    for (int64_t i = CONSTRAINTS + 5 * c, sign = 1; i < CONSTRAINTS + 5 * c + 4; i += 3, sign = -sign)
+      entries[count++] = (entry){c, i, (double)sign}, entries[count++] = (entry){i, c, (double)sign};
+  }
+  wr_csr *A = matrix_of(ALL, entries, count, 1);
+  CHECK_OK(wr_env_open(&env));
+  for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+    wr_precond *p = NULL;
+    CASE(orders[k].knobs);
+    CHECK_OK(wr_precond_create(&wr_precond_ilu0, orders[k].knobs, A, &env, &p));
+    if (p)
+      CHECKF(wr_precond_get_info(p)->shifted == orders[k].shifted, "%lld pivots shifted",
+             (long long)wr_precond_get_info(p)->shifted);
+    wr_precond_destroy(p);
+  }
+  wr_env_close(&env);
+  wr_csr_free(A);
 }
 
 /* ---- ILUT's rules ---- */
@@ -503,6 +539,78 @@ static void test_orders(void) {
   test_order("a star", matrix_of(100, star, 99, 1), 0);
 }
 
+/* ---- Colours of blocks ---- */
+
+/* A block of a longest path in the middle has at most block / 2 + 1 levels, any block at most as many as rows. colours: expected,
+ * 0: any. */
+static void test_colours(const char *name, wr_csr *A, int64_t block, int64_t colours, int is_path) {
+  CASE(name);
+  int64_t n = A->nrows, lower, upper, in_block = is_path ? block / 2 + 1 : block;
+  int32_t *order = room_for(n, sizeof *order), *again = room_for(n, sizeof *again);
+  wr_block_colours found;
+  wr_ilu_shifts shifts;
+  wr_lu lu = {0};
+  wr_csr *B = NULL;
+  CHECK_OK(wr_block_colour(A, NULL, block, NULL, order, &found));
+  check_permutation(order, n);
+  CHECKF(found.blocks >= (n + block - 1) / block && found.blocks <= n && found.colours <= found.blocks,
+         "%lld blocks, %lld colours", (long long)found.blocks, (long long)found.colours);
+  if (colours > 0) CHECKF(found.colours == colours, "%lld colours", (long long)found.colours);
+  CHECK_OK(wr_csr_reorder(A, order, &B));
+  CHECK_OK(wr_ilu0_levels(B, &lower, &upper));
+  CHECKF(lower <= found.colours * in_block && upper <= found.colours * in_block, "%lld + %lld levels, %lld colours",
+         (long long)lower, (long long)upper, (long long)found.colours);
+  if (block == 1)
+    CHECKF(lower == found.colours, "%lld levels, %lld colours", (long long)lower, (long long)found.colours);
+  wr_status status = wr_ilu0(B, 1e-8, NULL, &lu, &shifts);
+  CHECKF(status == WR_OK || strstr(name, "NaN"), "%s", wr_status_message());
+  if (status == WR_OK && A->val && shifts.count == 0) check_pattern(B, &lu), check_product(B, &lu, 0);
+  omp_set_num_threads(3);
+  CHECK_OK(wr_block_colour(A, NULL, block, NULL, again, &found));
+  omp_set_num_threads(1);
+  CHECK(memcmp(order, again, (size_t)n * sizeof *order) == 0);
+  free(order), free(again);
+  wr_lu_free(&lu);
+  wr_csr_free(A), wr_csr_free(B);
+}
+
+/* Of a grid whose couplings along x are larger, every block is a piece of one line. */
+static void test_strong_blocks(void) {
+  CASE("blocks along large elements");
+  enum { WIDTH = 40, HEIGHT = 7, BLOCK = 8 };
+  wr_csr *A = grid_of(WIDTH, HEIGHT, 0);
+  int32_t order[WIDTH * HEIGHT];
+  int64_t broken = 0;
+  wr_block_colours found;
+  for (int64_t i = 0; i < A->nrows; i++)
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
+      if (llabs(A->col[k] - i) == WIDTH) A->val[k] = -0.01;
+  CHECK_OK(wr_block_colour(A, NULL, BLOCK, NULL, order, &found));
+  for (int64_t i = 0; i < A->nrows; i++) broken += order[i] / WIDTH != order[i / BLOCK * BLOCK] / WIDTH;
+  CHECKF(broken == 0 && found.blocks == A->nrows / BLOCK, "%lld rows, %lld blocks", (long long)broken,
+         (long long)found.blocks);
+  wr_csr_free(A);
+}
+
+static void test_all_colours(void) {
+  test_colours("colours of a grid's points", grid_of(40, 25, 0), 1, 2, 0);
+  test_colours("colours of a shuffled grid", grid_of(40, 25, 9), 16, 0, 0);
+  test_colours("colours of a path", band(500, 1, 1), 32, 2, 1);
+  test_colours("colours of a path, one-sided", band(500, 0, 1), 7, 2, 1);
+  test_colours("colours of a diagonal", band(50, 0, 0), 32, 1, 0);
+  test_colours("colours of 1 x 1", band(1, 0, 0), 32, 1, 0);
+  test_colours("colours of no entries", matrix_of(7, NULL, 0, 1), 3, 1, 0);
+  test_colours("colours of a random matrix", random_matrix(300, 8, 3, 1, 5), 10, 0, 0);
+  test_colours("colours of a pattern", random_matrix(300, 3, 3, 0, 6), 4096, 0, 0);
+  entry star[298];
+  for (int64_t i = 0; i < 149; i++) {
+    star[2 * i] = (entry){75, i < 75 ? i : i + 1, NAN};
+    star[2 * i + 1] = (entry){i < 75 ? i : i + 1, 75, i % 2 ? 0 : INFINITY};
+  }
+  test_colours("colours of a star of NaN, 0 and infinity", matrix_of(150, star, 298, 1), 9, 0, 0);
+  test_strong_blocks();
+}
+
 /* ---- Substitution ---- */
 
 static wr_lu copy_of(const wr_lu *lu) {
@@ -526,7 +634,7 @@ static wr_lu copy_of(const wr_lu *lu) {
 }
 
 /* z := M^-1 r by a team of so many threads. Returns whether levels were shared. */
-static int solve_by(const wr_lu *lu, wr_type type, int threads, const double *r, double *z) {
+static int solve_by(const wr_lu *lu, wr_type type, wr_type values, int threads, const double *r, double *z) {
   wr_env env = {.place = WR_HOST, .type = type, .threads = threads, .deterministic = 1};
   wr_vec from = {0}, to = {0};
   wr_lu_host *solver = NULL;
@@ -535,7 +643,7 @@ static int solve_by(const wr_lu *lu, wr_type type, int threads, const double *r,
   CHECK_OK(env.ops->alloc(&env, lu->n, type, "a test", &from));
   CHECK_OK(env.ops->alloc(&env, lu->n, type, "a test", &to));
   CHECK_OK(env.ops->upload(&env, &from, r));
-  CHECK_OK(wr_lu_host_create(&copy, &env, &solver));
+  CHECK_OK(wr_lu_host_create(&copy, &env, values, &solver));
   CHECK(copy.l_ptr == NULL && copy.inverse == NULL);
   for (int k = 0; k < 3; k++) CHECK_OK(wr_lu_host_apply(solver, &env, &from, &to));
   CHECK_OK(env.ops->download(&env, &to, z));
@@ -591,11 +699,12 @@ static void test_substitution(const char *name, wr_csr *A, int reorder, int expe
   CHECK_OK(wr_ilu0(B, 1e-8, NULL, &lu, &shifts));
   double *r = room_for(n, sizeof *r), *one = room_for(n, sizeof *one), *z = room_for(n, sizeof *z);
   for (int64_t i = 0; i < n; i++) r[i] = (double)(float)(2 * random_in(&seed) - 1);
-  for (int type = WR_F32; type <= WR_F64; type++) {
-    CHECK(solve_by(&lu, (wr_type)type, 1, r, one) == 0);
-    check_solved(&lu, (wr_type)type, r, one);
+  for (int k = 0; k < 3; k++) { /* in f32; in f64 with factors in f32; in f64 */
+    wr_type type = k == 0 ? WR_F32 : WR_F64, values = k < 2 ? WR_F32 : WR_F64;
+    CHECK(solve_by(&lu, type, values, 1, r, one) == 0);
+    check_solved(&lu, values, r, one);
     for (int threads = 2; threads <= 7; threads += 5) {
-      CHECKF(solve_by(&lu, (wr_type)type, threads, r, z) == expects_levels, "%d threads", threads);
+      CHECKF(solve_by(&lu, type, values, threads, r, z) == expects_levels, "%d threads", threads);
       CHECKF(memcmp(one, z, (size_t)n * sizeof *z) == 0, "other bits with %d threads", threads);
     }
   }
@@ -621,7 +730,7 @@ static void test_beyond_f32(void) {
   lu.u_val[0] = 0x1p127;
   CHECK(wr_lu_beyond_f32(&lu) == -1);
   lu.u_val[0] = 0x1p140, lu.inverse[0] = 0x1p-140;
-  (void)solve_by(&lu, WR_F32, 1, (const double[]){0x1p70, 0x1p71}, z); /* y = 2^70, 2^70; z = 2^-70 - 1, 1 */
+  (void)solve_by(&lu, WR_F32, WR_F32, 1, (const double[]){0x1p70, 0x1p71}, z); /* y = 2^70, 2^70; z = 2^-70 - 1, 1 */
   CHECKF(z[1] == 1 && z[0] == -1, "%g, %g", z[0], z[1]);
   wr_lu_free(&lu);
   wr_csr_free(A);
@@ -703,8 +812,11 @@ static void test_watch(const wr_preconditioner *of, const char *knobs) {
     if (status != WR_OK) CHECK_MESSAGE("was ended early");
     CHECK((status == WR_OK) == (p != NULL));
     if (status == WR_OK)
-      CHECKF(count.stages == (knobs ? 1 : 2) && count.told >= 3 && count.share > 0, "%d stages, told %d times",
-             count.stages, count.told);
+      CHECKF(count.stages == (knobs == NULL             ? 2
+                              : strstr(knobs, "colour") ? 4
+                                                        : 1) &&
+                 count.told >= 3 && count.share > 0,
+             "%d stages, told %d times", count.stages, count.told);
     wr_precond_destroy(p);
   }
   CHECKF(asked >= 3 && status == WR_OK, "asked %d times", asked);
@@ -721,6 +833,12 @@ static void test_refusals(void) {
   int64_t levels;
   CHECK_FAILS(WR_EUSAGE, wr_rcm(NULL, NULL, order));
   CHECK_FAILS(WR_EUSAGE, wr_rcm(A, NULL, NULL));
+  wr_block_colours found;
+  CHECK_FAILS(WR_EUSAGE, wr_block_colour(NULL, NULL, 8, NULL, order, &found));
+  CHECK_FAILS(WR_EUSAGE, wr_block_colour(A, NULL, 8, NULL, NULL, &found));
+  CHECK_FAILS(WR_EUSAGE, wr_block_colour(A, NULL, 8, NULL, order, NULL));
+  CHECK_FAILS(WR_EUSAGE, wr_block_colour(A, NULL, 0, NULL, order, &found));
+  CHECK_FAILS(WR_EUSAGE, wr_block_colour(A, NULL, WR_MOST_BLOCK + 1, NULL, order, &found));
   CHECK_FAILS(WR_EUSAGE, wr_csr_reorder(NULL, NULL, &B));
   CHECK_FAILS(WR_EUSAGE, wr_csr_reorder(A, NULL, NULL));
   CHECK_FAILS(WR_EUSAGE, wr_ilu0_levels(A, &levels, NULL));
@@ -734,6 +852,7 @@ static void test_refusals(void) {
   CHECK_FAILS(WR_EUSAGE, wr_ilut(A, 0, 0, 1, NULL, &lu, &shifts));
   A->ncols = 5;
   CHECK_FAILS(WR_EUSAGE, wr_rcm(A, NULL, order));
+  CHECK_FAILS(WR_EUSAGE, wr_block_colour(A, NULL, 8, NULL, order, &found));
   CHECK_FAILS(WR_EUSAGE, wr_csr_reorder(A, NULL, &B));
   CHECK_FAILS(WR_EUSAGE, wr_ilu0(A, 0.5, NULL, &lu, &shifts));
   CHECK_FAILS(WR_EUSAGE, wr_ilut(A, 0, 0, 0.5, NULL, &lu, &shifts));
@@ -756,6 +875,7 @@ int main(void) {
   test_pivot_in_order();
   test_overflow();
   test_raise_overflows();
+  test_constraints_last();
   test_threshold();
   test_unit_of_threshold();
   test_largest_kept();
@@ -767,6 +887,7 @@ int main(void) {
   test_levels("levels of a random matrix", random_matrix(300, 5, 9, 1, 6), 0, 0);
   test_no_rows();
   test_orders();
+  test_all_colours();
   test_substitution("one row", band(1, 0, 0), 0, 0);
   test_substitution("tridiagonal, solved", band(500, 1, 1), 0, 0);
   test_substitution("a grid, in reverse Cuthill-McKee's order", grid_of(60, 50, 7), 1, 0);
@@ -778,6 +899,7 @@ int main(void) {
   }
   test_watch(&wr_precond_ilu0, NULL);
   test_watch(&wr_precond_ilut, "order=given");
+  test_watch(&wr_precond_ilu0, "order=colour:block=5");
   test_refusals();
   return wr_test_report("ilu");
 }

@@ -58,13 +58,8 @@ static wr_csr *row_of_zeros(void) {
   return A;
 }
 
-static wr_csr *scaled_by(int exponent) {
-  wr_csr *A = nonsymmetric();
-  for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], exponent);
-  return A;
-}
-static wr_csr *huge_values(void) { return scaled_by(600); }
-static wr_csr *tiny_values(void) { return scaled_by(-600); }
+static wr_csr *huge_values(void) { return matrix_times(nonsymmetric(), 600); }
+static wr_csr *tiny_values(void) { return matrix_times(nonsymmetric(), -600); }
 
 static wr_csr *pattern(void) { return random_matrix(40, 3, 1, 0, 12); }
 
@@ -108,13 +103,16 @@ static solution solution_with(const ground *g, wr_csr *A, const wr_preconditione
   return s;
 }
 
-static void test_system(ground *g, const system_case *c, const wr_preconditioner *of) {
+static void test_system(ground *g, const system_case *c, const wr_preconditioner *of, const char *knobs) {
   wr_csr *A = c->make();
+  int is_exact = (c->facts & EXACT) && knobs == NULL; /* colours of blocks and f32 are not */
   for (int scaling = 0; scaling <= 1 + WR_SCALE_MATCH; scaling += is_short(g) ? 1 + WR_SCALE_MATCH : 1)
     for (int k = -1; k < wr_method_count(); k++) {
       const wr_method *method = wr_method_at(k);
       solution s = solution_with(g, A, of, method, scaling);
-      ground_case(g, "%s, %s, %s, scaling %d", of->name, c->name, method ? method->name : "auto", scaling);
+      s.knobs = knobs;
+      ground_case(g, "%s:%s, %s, %s, scaling %d", of->name, knobs ? knobs : "", c->name, method ? method->name : "auto",
+                  scaling);
       solve_and_check(g, &s);
       int converged = s.result.outcome == WR_CONVERGED, is_cg = method == &wr_method_cg;
       int is_plain = scaling <= 1 + WR_SCALE_NONE, is_positive = (c->facts & POSITIVE) && of == &wr_precond_ilu0;
@@ -122,7 +120,7 @@ static void test_system(ground *g, const system_case *c, const wr_preconditioner
         CHECKF(converged || (is_short(g) && s.result.outcome == WR_MAX_ITERATIONS),
                "%s: %.3g after %lld iterations, '%s'", wr_outcome_title(s.result.outcome), s.result.measure,
                (long long)s.result.iterations, s.result.note);
-      if ((c->facts & EXACT) && !is_cg)
+      if (is_exact && !is_cg)
         CHECKF(s.result.iterations == 1 && s.result.restarts == 0, "%lld iterations", (long long)s.result.iterations);
       if (is_plain) CHECKF(s.is_positive == is_positive, "is_positive %d", s.is_positive);
       if (method == NULL && is_plain)
@@ -278,6 +276,51 @@ static void test_loops(ground *g, const wr_preconditioner *of, const wr_method *
   wr_csr_free(A);
 }
 
+/* In f32 the factors of a solve in f64 take less memory. */
+static void test_stored(ground *g) {
+  wr_csr *A = convection();
+  int64_t bytes[2] = {0, 0};
+  for (int k = 0; k < 2; k++) {
+    wr_precond *p = NULL;
+    ground_case(g, "factors in %s", k ? "f32" : "the type of the solve");
+    CHECK_OK(wr_precond_create(&wr_precond_ilu0, k ? "factors=f32" : NULL, A, &g->env, &p));
+    if (p) bytes[k] = wr_precond_get_info(p)->extra_bytes;
+    wr_precond_destroy(p);
+  }
+  CHECKF(g->env.type == WR_F64 ? bytes[1] < bytes[0] : bytes[1] == bytes[0], "%lld bytes, in f32 %lld",
+         (long long)bytes[0], (long long)bytes[1]);
+  wr_csr_free(A);
+}
+
+/* Two thousand levels, so that a device takes an order by colours. The host does not. */
+static void test_chosen_order(ground *g) {
+  enum { LONG = 2000 };
+  entry *entries = room_for(3 * LONG, sizeof *entries);
+  int64_t count = 0;
+  for (int64_t i = 0; i < LONG; i++) {
+    entries[count++] = (entry){i, i, 3};
+    if (i > 0) entries[count++] = (entry){i, i - 1, -1};
+    if (i + 1 < LONG) entries[count++] = (entry){i, i + 1, -1};
+  }
+  wr_csr *A = matrix_of(LONG, entries, count, 1);
+  const wr_preconditioner *const all[] = {&wr_precond_ilu0, &wr_precond_ilut};
+  for (int k = 0; k < 2; k++) {
+    wr_precond *p = NULL;
+    ground_case(g, "%s, the order that is chosen", all[k]->name);
+    CHECK_OK(wr_precond_create(all[k], NULL, A, &g->env, &p));
+    if (p) {
+      const wr_precond_info *info = wr_precond_get_info(p);
+      int by_colours = g->env.place == WR_CUDA && k == 0;
+      CHECKF((strstr(info->line, " levels in 2 colours of blocks of 32 ") != NULL) == by_colours, "%s", info->line);
+      CHECKF(by_colours ? info->levels <= 2 * 2 * 17 : info->levels == 2 * LONG, "%lld levels",
+             (long long)info->levels);
+    }
+    wr_precond_destroy(p);
+  }
+  free(entries);
+  wr_csr_free(A);
+}
+
 static int ends(void *left) { return (*(int *)left)-- == 0; }
 
 /* Whenever the watch ends it, there is no preconditioner, and the next one is made as if nothing had been. */
@@ -313,9 +356,12 @@ static void test_device(ground *g) {
 static void test_all(ground *g) {
   for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) {
     if (is_short(g) && k % 3 != 0) continue;
-    test_system(g, &systems[k], &wr_precond_ilu0);
-    test_system(g, &systems[k], &wr_precond_ilut);
+    test_system(g, &systems[k], &wr_precond_ilu0, NULL);
+    test_system(g, &systems[k], &wr_precond_ilut, NULL);
+    test_system(g, &systems[k], &wr_precond_ilu0, "order=colour:block=5:factors=f32");
   }
+  test_stored(g);
+  if (!is_short(g)) test_chosen_order(g);
   if (!is_short(g)) test_fewer(g);
   if (g->env.place == WR_CUDA) test_device(g);
 }

@@ -44,13 +44,8 @@ static wr_csr *from_entries(int64_t n, const entry *entries, int64_t count) {
 
 static wr_csr *nonsymmetric(void) { return random_matrix(N, 5, 8, 1, 301); }
 
-static wr_csr *scaled_by(int exponent) {
-  wr_csr *A = nonsymmetric();
-  for (int64_t k = 0; k < A->nnz; k++) A->val[k] = ldexp(A->val[k], exponent);
-  return A;
-}
-static wr_csr *huge_values(void) { return scaled_by(600); }
-static wr_csr *tiny_values(void) { return scaled_by(-600); }
+static wr_csr *huge_values(void) { return matrix_times(nonsymmetric(), 600); }
+static wr_csr *tiny_values(void) { return matrix_times(nonsymmetric(), -600); }
 
 /* Five points on a grid with fixed ends; free ends: rows sum to 0, so ones are the null space. */
 static wr_csr *grid(int is_free, double shift) {

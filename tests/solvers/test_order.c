@@ -28,51 +28,130 @@ static void test_seen(void) {
   wr_order found;
   wr_top(x, 6, 6, best);
   CASE("what is seen");
-  found = wr_order_of(x, best, 6, 2, 1); /* 9 7.5 7 ... */
+  found = wr_order_of(x, best, 6, 2, 1, NULL); /* 9 7.5 7 ... */
   CHECKF(found.ranks == 2 && found.proven == 1 && found.least == 0.5, "%lld, %g", (long long)found.proven, found.least);
-  found = wr_order_of(x, best, 6, 2, 0.4);
+  found = wr_order_of(x, best, 6, 2, 0.4, NULL);
   CHECK(found.proven == 2 && found.least == 0.5);
-  found = wr_order_of(x, best, 6, 1, 1.5); /* a difference equal to the gap proves nothing */
+  found = wr_order_of(x, best, 6, 1, 1.5, NULL); /* a difference equal to the gap proves nothing */
   CHECK(found.proven == 0 && found.least == 1.5);
-  found = wr_order_of(x, best, 6, 6, 0.4);
+  found = wr_order_of(x, best, 6, 6, 0.4, NULL);
   CHECKF(found.proven == 6 && found.least == 0.5, "%lld", (long long)found.proven);
-  found = wr_order_of(x, best, 6, 5, 0.4);
+  found = wr_order_of(x, best, 6, 5, 0.4, NULL);
   CHECK(found.proven == 5);
-  found = wr_order_of(x, best, 6, 100, 1.2);
+  found = wr_order_of(x, best, 6, 100, 1.2, NULL);
   CHECK(found.ranks == 6 && found.proven == 1);
-  found = wr_order_of(x, best, 6, 0, 0.1);
+  found = wr_order_of(x, best, 6, 0, 0.1, NULL);
   CHECK(found.ranks == 0 && found.proven == 0 && isinf(found.least));
-  found = wr_order_of(x, best, 1, 3, (double)INFINITY); /* one node alone */
+  found = wr_order_of(x, best, 1, 3, (double)INFINITY, NULL); /* one node alone */
   CHECK(found.ranks == 1 && found.proven == 1);
+}
+
+/* A pair that is tied is settled, whatever its scores. */
+static void test_tied(void) {
+  static const double x[] = {4, 4, 3, 2.9, 1};
+  static const int64_t best[] = {0, 1, 2, 3, 4};
+  CASE("what is tied");
+  wr_order found = wr_order_of(x, best, 5, 3, 0.5, (const unsigned char[]){1, 0, 1});
+  CHECK(found.proven == 3 && found.ties == 2 && found.least == 1);
+  found = wr_order_of(x, best, 5, 3, 0.5, (const unsigned char[]){1, 0, 0});
+  CHECK(found.proven == 2 && found.ties == 1 && fabs(found.least - 0.1) < 1e-12);
+  found = wr_order_of(x, best, 5, 5, 0.05, (const unsigned char[]){1, 0, 0, 0, 0});
+  CHECK(found.proven == 5 && found.ties == 1);
+}
+
+/* Nodes 0 to 3 link to each other in a way in which no two are alike. */
+static wr_graph four_nodes(wr_csr **links) {
+  entry edges[] = {{0, 1, 1}, {0, 3, 1}, {1, 2, 1}, {2, 3, 1}, {2, 0, 1}, {3, 1, 1}};
+  wr_graph graph = {0};
+  *links = pattern_of(4, edges, 6);
+  CHECK_OK(wr_graph_build(*links, 0, NULL, NULL, &graph));
+  return graph;
+}
+
+static int proves(wr_order_watch *w, double bound, double steps, double change, double *next) {
+  CHECK_OK(wr_order_review(w, bound, steps, change, next));
+  CHECK((*next == 0) == (w->found.proven == w->ranks));
+  return *next == 0;
 }
 
 static void test_watch(void) {
   wr_order_watch w;
+  wr_csr *links;
   double next;
   CASE("reviews");
-  CHECK_OK(wr_order_watch_open(&w, 4, 2));
+  wr_graph graph = four_nodes(&links);
+  CHECK_OK(wr_order_watch_open(&w, &graph, 2));
   CHECK(wr_order_first_bound(&w) <= 1.0 / 6);
   w.scores[2] = 0.5, w.scores[0] = 0.25, w.scores[3] = 0.125, w.scores[1] = 0.125;
-  CHECK(!wr_order_review(&w, 0.15, 10, 0.4, &next));
+  CHECK(!proves(&w, 0.15, 10, 0.4, &next));
   CHECKF(w.found.proven == 1 && fabs(next - 0.9 * 0.125) < 1e-12, "%g", next);
   CHECK(wr_order_spared(&w, 0.1, 0.5) == 0); /* it is not proven */
-  CHECK(wr_order_review(&w, 0.1, 14, 0.025, &next));
+  CHECK(proves(&w, 0.1, 14, 0.025, &next));
   CHECKF(w.found.proven == 2 && w.reviews == 2 && fabs(w.rate - 0.5) < 1e-12, "%g", w.rate);
   CHECK(wr_order_spared(&w, 0.025, 0.9) == 0 && wr_order_spared(&w, 0.025 / 17, 0.9) == 5);
   w.scores[3] = 0.25;
-  CHECK(!wr_order_review(&w, 0.1, 15, 0.01, &next));
+  CHECK(!proves(&w, 0.1, 15, 0.01, &next));
   CHECKF(next == 0.1 / 32, "%g", next);
   w.scores[3] = 0.25 - 0.099;
-  CHECK(!wr_order_review(&w, 0.1, 15, 0.01, &next));
+  CHECK(!proves(&w, 0.1, 15, 0.01, &next));
   CHECKF(next <= 0.09, "%g", next);
   wr_order_watch_close(&w);
-  CHECK_OK(wr_order_watch_open(&w, 3, 1000));
-  CHECK(w.ranks == 3);
-  w.scores[2] = 0.5, w.scores[0] = 0.3, w.scores[1] = 0.2;
+  CHECK_OK(wr_order_watch_open(&w, &graph, 1000));
+  CHECK(w.ranks == 4);
+  w.scores[2] = 0.5, w.scores[0] = 0.3, w.scores[1] = 0.15, w.scores[3] = 0.05;
   CHECK(wr_order_spared(&w, 0.1, 0.5) == 0);
-  CHECK(wr_order_review(&w, 0.01, 1, 1, &next) && w.found.proven == 3);
+  CHECK(proves(&w, 0.01, 1, 1, &next) && w.found.proven == 4);
   CHECK(wr_order_spared(&w, 0.25, 0.5) == 2); /* the rate is not known: 1, 0.5, 0.25 */
   wr_order_watch_close(&w);
+  wr_graph_free(&graph);
+  wr_csr_free(links);
+}
+
+/* ---- Ties ---- */
+
+static double weight_at(const wr_csr *m, int64_t i, int64_t j) {
+  for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++)
+    if (m->col[k] == j) return m->val ? m->val[k] : 1;
+  return -1; /* no entry */
+}
+
+/* Against all entries of both columns, or rows, one by one. 120000 entries are for several threads. */
+static void test_find_ties(int64_t n, int64_t degree, int edges_in, int weighted, int jumps) {
+  uint64_t seed = 40 + (uint64_t)degree;
+  int64_t count = 0, found = 0, wrong = 0, *nodes = room_for(n, sizeof *nodes);
+  unsigned char *tied = room_for(n, 1);
+  double *teleport = room_for(n, sizeof *teleport);
+  entry *edges = room_for(n * degree, sizeof *edges);
+  wr_graph graph = {0};
+  ground_case(NULL, "ties of %lld nodes, edges %s%s%s", (long long)n, edges_in ? "in" : "out",
+              weighted ? ", weights" : "", jumps ? ", jumps" : "");
+  for (int64_t i = 0; i < n; i++) /* nodes with equal i / 4 are alike, but for some entries, weights and jumps */
+    for (int64_t k = 0; k < degree; k++) {
+      int64_t group = (i * 7 + k * k * 13) % (n / 4);
+      for (int64_t j = 4 * group; j < 4 * group + 4 && count < n * degree; j++) {
+        if (random_in(&seed) < 0.01) continue;
+        edges[count] = edges_in ? (entry){j, i, 1} : (entry){i, j, 1};
+        edges[count++].value = random_in(&seed) < 0.01 ? 2 : 3;
+      }
+    }
+  for (int64_t i = 0; i < n; i++) teleport[i] = 1 + (double)(i % 17 == 0), nodes[i] = i;
+  wr_csr *links = matrix_of(n, edges, count, weighted);
+  CHECK_OK(wr_graph_build(links, edges_in, jumps ? given(teleport, n) : NULL, NULL, &graph));
+  memset(tied, 1, (size_t)n);
+  tied[1] = 0;
+  CHECK_OK(wr_order_find_ties(&graph, nodes, n - 1, tied));
+  for (int64_t i = 0; i + 1 < n; i++) {
+    int same = i != 1 && (!jumps || teleport[i] == teleport[i + 1]);
+    for (int64_t j = 0; same && j < n; j++)
+      same = edges_in ? weight_at(links, i, j) == weight_at(links, i + 1, j)
+                      : weight_at(links, j, i) == weight_at(links, j, i + 1);
+    found += same, wrong += same != tied[i];
+  }
+  CHECKF(wrong == 0 && found > n / 20 && found < 3 * n / 4, "%lld wrong, %lld tied", (long long)wrong,
+         (long long)found);
+  wr_graph_free(&graph);
+  wr_csr_free(links);
+  free(nodes), free(tied), free(teleport), free(edges);
 }
 
 /* ---- Solves ---- */
@@ -106,7 +185,7 @@ static ranking solved(ground *g, wr_csr *links, int64_t order, int64_t every, in
   return r;
 }
 
-/* Ties are never resolved: the tolerance ends the solve as without an order. */
+/* Ties of nodes with other in-links are never resolved: the tolerance ends the solve as without an order. */
 static void test_ties(ground *g) {
   wr_csr *links = ring(40);
   ground_case(g, "a ring with one source");
@@ -129,7 +208,7 @@ static void test_ties(ground *g) {
 static void test_ends(ground *g) {
   wr_csr *links = hubs();
   ranking plain = solved(g, links, 0, 1, 1, 1);
-  for (int64_t every = 0; every <= 9; every += every < 3 ? 1 : 3) {
+  for (int64_t every = 0; every <= 9; every = every < 1 ? 1 : 3 * every) {
     ground_case(g, "hubs, a check every %lld", (long long)every);
     ranking host = solved(g, links, 10, every, 1, 1), graph = solved(g, links, 10, every, 0, 1);
     ranking kernel = solved(g, links, 10, every, 0, 0);
@@ -146,7 +225,7 @@ static void test_ends(ground *g) {
              (long long)spared);
     }
     CHECK(!host.deterministic || host.result.iterations == graph.result.iterations);
-    for (int64_t limit = 1; limit <= 3; limit++) {
+    for (int64_t limit = 1; limit <= 3 && every < 3; limit++) {
       ranking early = ranking_of(g, links);
       early.options.order = 10, early.options.check_every = every, early.options.iterations = limit;
       ranking_run(g, &early);
@@ -161,6 +240,28 @@ static void test_ends(ground *g) {
 }
 
 /* Dampings at which one step is all, and one node. */
+/* Twelve hubs of which two each get links from the same leaves: their order is proven with ties. */
+static void test_twins(ground *g) {
+  enum { PAIRS = 6, LEAVES = 20 * PAIRS * (PAIRS + 1) / 2, ALL = LEAVES + 2 * PAIRS };
+  entry edges[2 * LEAVES];
+  int64_t leaf = 2 * PAIRS, count = 0;
+  for (int64_t k = 0; k < PAIRS; k++)
+    for (int64_t i = 0; i < 20 * (k + 1); i++, leaf++)
+      edges[count++] = (entry){leaf, 2 * k, 1}, edges[count++] = (entry){leaf, 2 * k + 1, 1};
+  wr_csr *links = pattern_of(ALL, edges, count);
+  ground_case(g, "pairs of hubs");
+  ranking plain = solved(g, links, 0, 1, 0, 0);
+  for (int64_t ranks = 1; ranks <= 12; ranks++) {
+    ranking r = solved(g, links, ranks, 1, 0, 0);
+    CHECKF(r.result.order.proven == ranks && r.result.outcome == WR_CONVERGED, "%lld of %lld",
+           (long long)r.result.order.proven, (long long)ranks);
+    CHECK(r.result.iterations <= plain.result.iterations && r.result.bound < 0.01);
+    ranking_free(&r);
+  }
+  ranking_free(&plain);
+  wr_csr_free(links);
+}
+
 static void test_edges(ground *g) {
   wr_csr *links = random_graph(), *one = ring(1);
   ranking r = ranking_of(g, links);
@@ -178,6 +279,7 @@ static void test_edges(ground *g) {
 
 static void test_solves(ground *g) {
   test_ties(g);
+  test_twins(g);
   test_ends(g);
   test_edges(g);
 }
@@ -185,7 +287,11 @@ static void test_solves(ground *g) {
 int main(void) {
   test_gap();
   test_seen();
+  test_tied();
   test_watch();
+  for (int k = 0; k < 8; k++) test_find_ties(400, 7, k & 1, k >> 1 & 1, k >> 2);
+  test_find_ties(2000, 60, 0, 0, 0);
+  test_find_ties(2000, 60, 1, 1, 0);
   on_default_grounds(test_solves);
   return wr_test_report("order");
 }

@@ -29,11 +29,16 @@ static void scale(wr_csr *A, int rows, int columns, uint64_t seed) {
   free(column);
 }
 
-/* [B C; C' 0], B diagonally dominant: every other unknown of the second half is tied to two of the first. */
-static wr_csr *saddle_point(int64_t n) {
-  entry *entries = room_for(4 * n, sizeof *entries);
+/* [B C; C' 0], B diagonally dominant: every other unknown of the second half is tied to two of the first. With neighbours on
+ * each side, rows of B have as many other elements of the size of the diagonal's. */
+static wr_csr *saddle_point(int64_t n, int64_t neighbours) {
+  entry *entries = room_for((4 + neighbours) * n, sizeof *entries);
   int64_t count = 0, half = n / 2;
-  for (int64_t i = 0; i < half; i++) entries[count++] = (entry){i, i, 4 + (double)(i % 3)};
+  for (int64_t i = 0; i < half; i++) {
+    entries[count++] = (entry){i, i, 4 + (double)(i % 3)};
+    for (int64_t j = i - neighbours; j <= i + neighbours; j++)
+      if (j != i && j >= 0 && j < half) entries[count++] = (entry){i, j, -3};
+  }
   for (int64_t j = half; j < n; j += 1)
     for (int64_t k = 0; k < 2; k++) {
       int64_t i = (2 * (j - half) + k) % half;
@@ -95,8 +100,11 @@ static void test_choice(void) {
   CASE("columns of different size, each with its diagonal element the largest of its row");
   A = matrix_of_picture(3, (const double[]){1, 0, 0, 1e-9, 1e7, 0, 0, 0, 1e7});
   expect_choice(A, WR_SCALE_AUTO, WR_SCALE_EQUILIBRATE, "differ by up to 2^23");
+  CASE("a saddle point with a diagonal block");
+  expect_choice(saddle_point(200, 0), WR_SCALE_AUTO, WR_SCALE_MATCH,
+                "100 diagonal elements are 0, the first in row 101");
   CASE("a saddle point");
-  expect_choice(saddle_point(200), WR_SCALE_AUTO, WR_SCALE_EQUILIBRATE,
+  expect_choice(saddle_point(200, 3), WR_SCALE_AUTO, WR_SCALE_EQUILIBRATE,
                 "100 diagonal elements are 0, the first in row 101, in a symmetric pattern");
   CASE("a scaling beyond f64");
   expect_choice(chain(3000), WR_SCALE_AUTO, WR_SCALE_MATCH, "and equilibrated: 2999 diagonal elements are tiny");

@@ -15,7 +15,9 @@ typedef enum spoil {
   DIRECTION_ALONE, DIRECTION_LONGER, DIRECTION_IS_X, DIRECTION_IS_Y, DIRECTION_IS_NEXT, SCALED_ALONE, SCALE_F32,
   SCALE_IS_Y, SCALED_IS_SCALE, SCALED_IS_DIRECTION, SCALED_IS_X, SCALED_IS_NEXT, SUM_OF_OTHER, SUM_NOWHERE,
   SUM_F32, SUM_BEHIND, UNSCALED_WITHOUT_SCALE, DOT_WITHOUT_Z, L1DIFF_WITHOUT_Z, Z_LONGER, Z_F32, Z_IS_Y,
-  Z_IS_SCALED, SECOND_SUM_NOWHERE, SPOILS
+  Z_IS_SCALED, SECOND_SUM_NOWHERE, SCALES_WITHOUT_SCALE, SCALES_TWICE, RELAXES_BY_NOTHING, RELAXATION_F32,
+  RELAXES_FROM_X, RELAXES_FROM_Y, RELAXES_FROM_SCALE, RELAXES_FROM_LONGER, CHANGE_WITHOUT_SCALE, CHANGE_WITHOUT_Z,
+  SPOILS
 } spoil;
 
 static const char *const says[SPOILS] = {
@@ -62,6 +64,16 @@ static const char *const says[SPOILS] = {
     [Z_IS_Y] = "reads what this apply writes",
     [Z_IS_SCALED] = "reads what this apply writes",
     [SECOND_SUM_NOWHERE] = "reduction 1 has no bank",
+    [SCALES_WITHOUT_SCALE] = "scaled without scale",
+    [SCALES_TWICE] = "y is scaled, and so is another vector",
+    [RELAXES_BY_NOTHING] = "relax_from without a relaxation",
+    [RELAXATION_F32] = "the relaxation",
+    [RELAXES_FROM_X] = "x, y or y_next",
+    [RELAXES_FROM_Y] = "x, y or y_next",
+    [RELAXES_FROM_SCALE] = "two vectors",
+    [RELAXES_FROM_LONGER] = "5 elements",
+    [CHANGE_WITHOUT_SCALE] = "needs a scale",
+    [CHANGE_WITHOUT_Z] = "second vector",
 };
 
 static void spoil_request(spoil what, fixture *f, misfits *m, wr_apply *r) {
@@ -103,6 +115,14 @@ static void spoil_vectors(spoil what, fixture *f, misfits *m, wr_epilogue *e) {
     case SCALED_IS_DIRECTION: e->scaled = &f->direction; break;
     case SCALED_IS_X: e->scaled = &f->x; break;
     case SCALED_IS_NEXT: e->scaled = &f->y[1]; break;
+    case SCALES_WITHOUT_SCALE: e->scale = NULL, e->scaled = NULL, e->scales_y = 1; break;
+    case SCALES_TWICE: e->scales_y = 1; break;
+    case RELAXES_BY_NOTHING: e->relax_from = &f->z; break;
+    case RELAXATION_F32: e->relax_from = &f->z, e->relaxation = (wr_scalar){&m->f32_bank, 0}; break;
+    case RELAXES_FROM_X: e->relax_from = &f->x, e->relaxation = (wr_scalar){&f->bank, 0}; break;
+    case RELAXES_FROM_Y: e->relax_from = &f->y[0], e->relaxation = (wr_scalar){&f->bank, 0}; break;
+    case RELAXES_FROM_SCALE: e->relax_from = &f->scale, e->relaxation = (wr_scalar){&f->bank, 0}; break;
+    case RELAXES_FROM_LONGER: e->relax_from = &m->longer, e->relaxation = (wr_scalar){&f->bank, 0}; break;
     default: break;
   }
 }
@@ -124,6 +144,11 @@ static void spoil_reductions(spoil what, fixture *f, misfits *m, wr_epilogue *e)
     case Z_IS_Y: e->reduce[0].z = &f->y[0]; break;
     case Z_IS_SCALED: e->reduce[0].z = &f->scaled; break;
     case SECOND_SUM_NOWHERE: e->reduce[1].into.bank = NULL; break;
+    case CHANGE_WITHOUT_SCALE:
+      e->scale = NULL, e->scaled = NULL;
+      e->reduce[1].kind = WR_L1DIFF_UNSCALED;
+      break;
+    case CHANGE_WITHOUT_Z: e->reduce[1].kind = WR_L1DIFF_UNSCALED, e->reduce[1].z = NULL; break;
     default: break;
   }
 }

@@ -2,6 +2,21 @@
  * time (spmv/device/vec.h). */
 #include "tests/spmv/vec_model.h"
 
+/* With the factor 1 it leaves out relax_from, which may have NaN. */
+static void test_no_relaxation(wr_env *env, field *t) {
+  wr_vec *y = &t->v[0], *from = &t->v[1];
+  double *before = contents(env, y), one = 1;
+  wr_vec factor = new_vec(env, 1, WR_F64);
+  CHECK_OK(env->ops->upload(env, &factor, &one));
+  CHECK_OK(env->ops->fill(env, from, NAN));
+  wr_epilogue e = {.relax_from = from, .relaxation = {&factor, 0}};
+  CHECK_OK(env->ops->epilogue(env, &(wr_apply){.alpha = 1, .y = y, .epilogue = &e}));
+  double *after = contents(env, y);
+  CHECK(memcmp(before, after, (size_t)y->n * sizeof *before) == 0);
+  free(before), free(after);
+  env->ops->release(env, &factor);
+}
+
 static void test_epilogue(wr_env *env, int64_t n, wr_type type) {
   CASE("epilogue");
   field t = new_field(env, n, type);
@@ -17,6 +32,14 @@ static void test_epilogue(wr_env *env, int64_t n, wr_type type) {
   wr_epilogue only_scaled = {.scale = scale, .scaled = scaled};
   only_scaled.reduce[0] = (wr_reduction){WR_SUM, NULL, NULL, {b, 8}};
   run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .epilogue = &only_scaled});
+  wr_epilogue rank = {.shift = {b, 2}, .scale = scale, .scales_y = 1,
+                      .reduce = {{WR_L1DIFF_UNSCALED, NULL, direction, {b, 8}}, {WR_SUM_UNSCALED, NULL, NULL, {b, 9}}}};
+  run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .y_next = old, .epilogue = &rank});
+  rank.relax_from = old, rank.relaxation = (wr_scalar){b, 4};
+  run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .y_next = old, .epilogue = &rank});
+  wr_epilogue relaxed = {.relax_from = old, .relaxation = {b, 5}, .reduce = {{WR_SUM, NULL, NULL, {b, 8}}}};
+  run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .epilogue = &relaxed});
+  test_no_relaxation(env, &t);
   free_field(env, &t);
 }
 

@@ -139,6 +139,7 @@ static inline long double model_term(wr_reduction_kind kind, long double u, long
     case WR_SUM: return u;
     case WR_SUM_UNSCALED: return z == 0 ? u : 0;
     case WR_NRM2SQ_SCALED: return u * z * (u * z);
+    case WR_L1DIFF_UNSCALED: /* of epilogues: check_epilogue_rows */
     case WR_NO_REDUCTION: break;
   }
   return 0;
@@ -227,30 +228,55 @@ static inline wr_coefficient times_scalar(double factor, wr_vec *bank, int index
 
 /* ---- The model of an epilogue ---- */
 
+/* The elements, and WR_L1DIFF_UNSCALED, whose u is known here alone. */
 static inline void check_epilogue_rows(const picture *p, const wr_apply *a) {
   const wr_epilogue *e = a->epilogue;
   const double *y = p->before[find(p, a->y)], *new_y = p->after[find(p, a->y)];
   wr_type type = a->y->type;
   double shift = e->shift.bank ? p->before[find(p, e->shift.bank)][e->shift.index] : 0;
+  double relaxation = e->relax_from ? p->before[find(p, e->relaxation.bank)][e->relaxation.index] : 1;
+  long double change = 0, change_bound = 0;
+  const wr_reduction *of_change = NULL;
   int64_t bad = 0;
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++)
+    if (e->reduce[r].kind == WR_L1DIFF_UNSCALED) of_change = &e->reduce[r];
   for (int64_t i = 0; i < a->y->n; i++) {
+    double scale = e->scale ? p->before[find(p, e->scale)][i] : 1;
     double direction = e->shift_dir ? p->before[find(p, e->shift_dir)][i] : 1;
     long double term = (long double)shift * (long double)direction, exact = (long double)y[i] + term;
-    long double bound =
-        1.001L * (wr_type_unit(type) * fabsl(exact) + 3 * 0x1p-53L * (fabsl((long double)y[i]) + fabsl(term)));
+    long double size = fabsl((long double)y[i]) + fabsl(term), bound, divisor = scale != 0 ? (long double)scale : 1;
+    if (e->scales_y) exact *= divisor, size *= fabsl(divisor);
+    bound = 1.001L * (wr_type_unit(type) * fabsl(exact) + 4 * 0x1p-53L * size);
+    if (of_change) {
+      long double distance = fabsl(exact - (long double)p->before[find(p, of_change->z)][i]);
+      change += distance / divisor;
+      change_bound += (bound + 1.001L * (long double)(a->y->n + 5) * 0x1p-53L * (distance + bound)) / fabsl(divisor);
+    }
+    if (e->relax_from) {
+      long double from = p->before[find(p, e->relax_from)][i];
+      exact = from + (long double)relaxation * (exact - from);
+      size = fabsl(from) + fabsl((long double)relaxation) * (size + fabsl(from));
+      bound = 1.001L * (wr_type_unit(type) * fabsl(exact) + 8 * 0x1p-53L * size);
+    }
     bad += !(fabsl((long double)new_y[i] - exact) <= bound);
     if (!e->scaled) continue;
-    double product = p->before[find(p, e->scale)][i] * new_y[i];
+    double product = scale * new_y[i];
     bad += p->after[find(p, e->scaled)][i] != as_stored(type, product);
   }
   CHECKF(bad == 0, "%lld of %lld rows are wrong", (long long)bad, (long long)a->y->n);
-  if (!e->shift.bank) CHECK(memcmp(y, new_y, (size_t)a->y->n * sizeof *y) == 0);
+  if (!e->shift.bank && !e->scales_y && !e->relax_from) CHECK(memcmp(y, new_y, (size_t)a->y->n * sizeof *y) == 0);
+  if (of_change) {
+    long double got = (long double)p->after[find(p, of_change->into.bank)][of_change->into.index];
+    CHECKF(fabsl(got - change) <= change_bound, "change over %lld: %.17Lg, not %.17Lg +- %.3Lg", (long long)a->y->n,
+           got, change, change_bound);
+  }
 }
 
 static inline void run_epilogue(wr_env *env, const wr_apply *a) {
   const wr_epilogue *e = a->epilogue;
   const wr_vec *const named[] = {a->y,      a->y_next,     e->shift_dir,          e->scale,
-                                 e->scaled, e->shift.bank, e->reduce[0].into.bank};
+                                 e->scaled, e->shift.bank, e->reduce[0].into.bank, e->relax_from,
+                                 e->relaxation.bank};
   picture p = {.count = 0};
   for (size_t k = 0; k < sizeof named / sizeof *named; k++) add_vec(&p, env, named[k]);
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) add_vec(&p, env, e->reduce[r].z);
@@ -259,7 +285,7 @@ static inline void run_epilogue(wr_env *env, const wr_apply *a) {
   check_epilogue_rows(&p, a);
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     wr_reduction reduce = e->reduce[r];
-    if (reduce.kind == WR_NO_REDUCTION) continue;
+    if (reduce.kind == WR_NO_REDUCTION || reduce.kind == WR_L1DIFF_UNSCALED) continue;
     const wr_vec *z = reduce.kind == WR_SUM_UNSCALED ? e->scale : reduce.z;
     reduce.into.bank->writes = p.writes[find(&p, reduce.into.bank)] + 1; /* the checked apply counts these */
     check_reduction(&p, &reduce, a->y, z, 0);

@@ -151,7 +151,7 @@ static __device__ inline void ib_leave(const ib_args<T> &a, int64_t row, int r, 
 template <typename V, int R, typename T>
 static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> &finish, int64_t y0, int rows, int skip,
                                         const double *sums, double (&reduced)[WR_MAX_REDUCTIONS]) {
-  double shift = wr_finish_shift(finish);
+  wr_finish_scalars scalars = wr_finish_begin(finish);
   for (int q = skip * R + (int)threadIdx.x; q < rows * R; q += IB_THREADS) {
     int64_t row = y0 + q / R, i = ib_row<R>(a, row, q % R);
     double sum = sums[q];
@@ -160,7 +160,7 @@ static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> 
     if (a.plain)
       a.y[i] = (T)(a.alpha * sum);
     else
-      wr_finish_row(finish, shift, i, wr_finish_beta(a.alpha, a.beta, a.y, i, sum), a.y, reduced);
+      wr_finish_row(finish, scalars, i, wr_finish_beta(a.alpha, a.beta, a.y, i, sum), a.y, reduced);
   }
 }
 
@@ -251,7 +251,8 @@ __global__ void __launch_bounds__(IB_THREADS)
   int64_t begin = (int64_t)blockIdx.x * IB_THREADS + threadIdx.x - lane;
   ib_shared s = ib_find_shared<R>(a, begin + lane);
   wr_wait_for_earlier();
-  double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  wr_finish_scalars scalars = wr_finish_begin(finish);
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   wr_finish_rows<T, 1> row = {}; /* initialised once: lanes without a row take part in the warp's sum and leave it unused */
   for (int64_t base = begin; base < b.grid * R; base += stride, s = ib_find_shared<R>(a, base + lane)) {
     bool is_row = s.i < b.nrows;
@@ -264,12 +265,12 @@ __global__ void __launch_bounds__(IB_THREADS)
     double sum = a.ordered ? wr_parts_sum(b.tail + (base + lane) % R, R, s.from, s.block) : 0;
     if (!is_row) continue;
     row.value[0] = a.ordered ? wr_finish_sum(a.alpha, a.beta, old, sum + head) : old;
-    wr_finish_store(finish, shift, s.i, row, a.y, reduced);
+    wr_finish_store(finish, scalars, s.i, row, a.y, reduced);
     if (a.y_next) a.y_next[s.i] = 0;
   }
   for (int64_t q = begin + lane; q < b.empty * R; q += stride) {
     int64_t i = (int64_t)b.empty_row[q / R] * R + q % R;
-    if (i < b.nrows) wr_finish_row(finish, shift, i, wr_finish_beta(a.alpha, a.beta, a.y, i, 0), a.y, reduced);
+    if (i < b.nrows) wr_finish_row(finish, scalars, i, wr_finish_beta(a.alpha, a.beta, a.y, i, 0), a.y, reduced);
   }
   wr_sums_finish(finish.sums, reduced);
 }

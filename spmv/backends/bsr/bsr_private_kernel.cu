@@ -45,32 +45,4 @@ __global__ void __launch_bounds__(MOST_THREADS, 1) bsr_private(const wr_bsr_args
   wr_bsr_run_task(a, size, sums, add_up, [&](int64_t row, double sum) { wr_bsr_store(a, row, sum); });
 }
 
-template <typename T>
-static wr_status launch(wr_env *env, const wr_bsr_plan *p, const wr_apply *request) {
-  wr_status status = WR_OK;
-  wr_bsr_args<T> a = wr_bsr_args_make<T>(p, request);
-  if (p->tasks.count)
-    TRY(wr_bsr_with_size(p->format.r, p->format.c, [=](auto size) {
-      return WR_LAUNCH((bsr_private<T, decltype(size)>), (unsigned)p->tasks.count, p->threads, 0, env->stream, a, size);
-    }));
-  TRY(wr_bsr_launch_rest(env, p, a, wr_finish<T>{}));
-done:
-  return status;
-}
-
-template <typename T>
-static wr_status resident(const wr_env *env, const wr_bsr_plan *p, int *blocks) {
-  return wr_bsr_with_size(p->format.r, p->format.c, [=](auto size) {
-    return wr_bsr_count_resident(env, bsr_private<T, decltype(size)>, p->threads, blocks);
-  });
-}
-
-extern "C" wr_status wr_bsr_private_launch(wr_env *env, const wr_bsr_plan *p, const wr_apply *request) {
-  wr_status status = wr_cuda_enter(env);
-  if (status != WR_OK) return status;
-  return env->type == WR_F32 ? launch<float>(env, p, request) : launch<double>(env, p, request);
-}
-
-extern "C" wr_status wr_bsr_private_resident(const wr_env *env, const wr_bsr_plan *p, int *blocks) {
-  return env->type == WR_F32 ? resident<float>(env, p, blocks) : resident<double>(env, p, blocks);
-}
+WR_BSR_REPORT_KERNEL(private, wr_bsr_with_size)

@@ -26,9 +26,10 @@ template <typename T>
 __global__ void __launch_bounds__(THREADS)
     bsr_rest(const wr_bsr_args<T> a, const wr_bsr_any_size size, const wr_bsr_tasks tasks, const wr_finish<T> finish) {
   int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x, threads = (int64_t)gridDim.x * THREADS;
-  double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  wr_finish_scalars scalars = wr_finish_begin(finish);
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   auto complete = [&](int64_t row, double sum) {
-    wr_finish_row(finish, shift, row, wr_finish_beta(a.alpha, a.beta, a.y, row, sum), a.y, reduced);
+    wr_finish_row(finish, scalars, row, wr_finish_beta(a.alpha, a.beta, a.y, row, sum), a.y, reduced);
   };
   for (int64_t t = thread / WR_WARP; t < tasks.count; t += threads / WR_WARP) {
     if (tasks.origin[t] == t) continue;

@@ -77,6 +77,12 @@ inline wr_status wr_bsr_with_size(int r, int c, Use use) {
   }
 }
 
+/* Calls use(size) with a wr_bsr_any_size, for kernels that gain nothing from a compile-time size. */
+template <typename Use>
+inline wr_status wr_bsr_with_any_size(int r, int c, Use use) {
+  return use(wr_bsr_any_size_make(r, c));
+}
+
 /* ---- Pieces ---- */
 
 /* A task's part of a block row: values from..to - 1, counted from the beginning of the block in which it begins. */
@@ -204,5 +210,36 @@ template <typename T>
 static __device__ inline void wr_bsr_store(const wr_bsr_args<T> &a, int64_t row, double sum) {
   a.y[row] = (T)wr_finish_beta(a.alpha, a.beta, a.y, row, sum);
 }
+
+/* Defines wr_bsr_NAME_launch and wr_bsr_NAME_resident (bsr_plan.h) for the kernel bsr_NAME, a template of T and the type of the
+ * size. with_size: one of the two functions above that choose it. */
+#define WR_BSR_REPORT_KERNEL(name, with_size)                                                                          \
+  template <typename T>                                                                                                \
+  static wr_status launch(wr_env *env, const wr_bsr_plan *p, const wr_apply *request) {                                \
+    wr_status status = WR_OK;                                                                                          \
+    wr_bsr_args<T> a = wr_bsr_args_make<T>(p, request);                                                                \
+    if (p->tasks.count)                                                                                                \
+      TRY(with_size(p->format.r, p->format.c, [=](auto size) {                                                         \
+        return WR_LAUNCH((bsr_##name<T, decltype(size)>), (unsigned)p->tasks.count, p->threads, 0,             \
+                         env->stream, a, size);                                                                         \
+      }));                                                                                                             \
+    TRY(wr_bsr_launch_rest(env, p, a, wr_finish<T>{}));                                                                \
+  done:                                                                                                                \
+    return status;                                                                                                     \
+  }                                                                                                                    \
+  template <typename T>                                                                                                \
+  static wr_status resident(const wr_env *env, const wr_bsr_plan *p, int *blocks) {                                    \
+    return with_size(p->format.r, p->format.c, [=](auto size) {                                                        \
+      return wr_bsr_count_resident(env, bsr_##name<T, decltype(size)>, p->threads, blocks);                            \
+    });                                                                                                                \
+  }                                                                                                                    \
+  extern "C" wr_status wr_bsr_##name##_launch(wr_env *env, const wr_bsr_plan *p, const wr_apply *request) {            \
+    wr_status status = wr_cuda_enter(env);                                                                             \
+    if (status != WR_OK) return status;                                                                                \
+    return env->type == WR_F32 ? launch<float>(env, p, request) : launch<double>(env, p, request);                     \
+  }                                                                                                                    \
+  extern "C" wr_status wr_bsr_##name##_resident(const wr_env *env, const wr_bsr_plan *p, int *blocks) {                \
+    return env->type == WR_F32 ? resident<float>(env, p, blocks) : resident<double>(env, p, blocks);                   \
+  }
 
 #endif

@@ -41,14 +41,15 @@ template <int N, typename T, typename S>
 __global__ void __launch_bounds__(MOST_THREADS, 1)
     bsr_unrolled(const wr_bsr_args<T> a, const S size, const wr_finish<T> finish) {
   WR_SHARED(double, sums, WR_BSR_MAX_SIDE);
-  double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  wr_finish_scalars scalars = wr_finish_begin(finish);
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   auto add_up = [&](const wr_bsr_piece<T> &p) {
     wr_bsr_clear(size, sums);
     add_rows_from<N>(a, size, p, 0, sums);
     __syncthreads();
   };
   wr_bsr_run_task(a, size, sums, add_up, [&](int64_t row, double sum) {
-    wr_finish_row(finish, shift, row, wr_finish_beta(a.alpha, a.beta, a.y, row, sum), a.y, reduced);
+    wr_finish_row(finish, scalars, row, wr_finish_beta(a.alpha, a.beta, a.y, row, sum), a.y, reduced);
   });
   wr_sums_leave(finish.sums, reduced);
 }

@@ -52,7 +52,7 @@ static __device__ inline void cbm_complete(const cbm_output<T> &out, int64_t i, 
   if (PLAIN)
     a.y[i] = (T)(a.alpha * sum);
   else
-    wr_finish_row(out.finish, wr_finish_shift(out.finish), i, wr_finish_beta(a.alpha, a.beta, a.y, i, sum), a.y,
+    wr_finish_row(out.finish, wr_finish_begin(out.finish), i, wr_finish_beta(a.alpha, a.beta, a.y, i, sum), a.y,
                   reduced);
 }
 
@@ -326,7 +326,8 @@ template <typename T>
 __global__ void __launch_bounds__(CBM_THREADS)
     cb_spmv_last(WR_KERNEL_PARAMETER cbm_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
   const wr_cb_plan &p = a.p;
-  double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  wr_finish_scalars scalars = wr_finish_begin(finish);
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   int64_t stride = (int64_t)gridDim.x * CBM_THREADS, lane = threadIdx.x % WR_WARP, rows = p.grid * WR_CB_SIDE;
   for (int64_t base = (int64_t)blockIdx.x * CBM_THREADS + threadIdx.x - lane; base < rows; base += stride) {
     int64_t q = base + lane, block = q / WR_CB_SIDE, i = p.format.nrows, from = block;
@@ -335,7 +336,7 @@ __global__ void __launch_bounds__(CBM_THREADS)
     double sum = a.ordered ? wr_parts_sum(p.tail + q % WR_CB_SIDE, WR_CB_SIDE, from, block) : 0;
     if (from == block) continue;
     double value = a.ordered ? wr_finish_beta(a.alpha, a.beta, a.y, i, sum + p.head[q]) : (double)a.y[i];
-    wr_finish_row(finish, shift, i, value, a.y, reduced);
+    wr_finish_row(finish, scalars, i, value, a.y, reduced);
     if (a.y_next) a.y_next[i] = 0;
   }
   wr_sums_finish(finish.sums, reduced);

@@ -102,12 +102,13 @@ __global__ void __launch_bounds__(THREADS, FUSED ? 4 : 12)
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   row_begun<T> begun = begin_row(a, i);
   wr_wait_for_earlier();
-  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0}, shift = wr_finish_shift(finish);
+  wr_finish_scalars scalars = wr_finish_begin(finish);
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   if (i < a.nrows) {
     wr_finish_rows<T, 1> row;
     double sum = row_sum(a, begun, [&] { wr_finish_load(finish, i, row); });
     row.value[0] = wr_csr_result(a, i, sum);
-    wr_finish_store(finish, shift, i, row, a.y, reduced);
+    wr_finish_store(finish, scalars, i, row, a.y, reduced);
   }
   if constexpr (FUSED)
     wr_sums_finish(finish.sums, reduced);

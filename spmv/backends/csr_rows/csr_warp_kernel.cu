@@ -16,14 +16,15 @@ __global__ void __launch_bounds__(THREADS, 8) csr_warp(const wr_csr_rows<T, P, P
   wr_begin_kernel();
   int lane = threadIdx.x % WR_WARP;
   int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.x / WR_WARP, warps = (int64_t)gridDim.x * WARPS;
-  double shift = wr_finish_shift(finish), reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  wr_finish_scalars scalars = wr_finish_begin(finish);
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   for (int64_t i = warp; i < a.nrows; i += warps) {
     int64_t begin = a.row_ptr[i], end = a.row_ptr[i + 1];
     double sum = 0;
 #pragma unroll 2
     for (int64_t k = begin + lane; k < end; k += WR_WARP) sum += wr_csr_value(a, k) * (double)a.x[a.col[k]];
     sum = wr_warp_sum(sum);
-    if (lane == 0) wr_finish_row(finish, shift, i, wr_csr_result(a, i, sum), a.y, reduced);
+    if (lane == 0) wr_finish_row(finish, scalars, i, wr_csr_result(a, i, sum), a.y, reduced);
   }
   wr_sums_finish(finish.sums, reduced);
 }

@@ -48,15 +48,10 @@ done:
   return status;
 }
 
-/* Bytes of plain rows with 32-bit indices and values, with which padded formats are compared. */
-static double bytes_of_rows(const wr_env *env, const wr_csr *A) {
-  double entry_bytes = (double)(sizeof *A->col + (size_t)wr_type_bytes(env->type));
-  return (double)(A->nrows + 1) * sizeof(int32_t) + (double)A->nnz * entry_bytes;
-}
-
 wr_status wr_cusparse_check_padding(const wr_env *env, const wr_csr *A, const char *what, double bytes) {
   const double most = 20, always_fine = 64e6;
-  double row_bytes = bytes_of_rows(env, A);
+  double entry_bytes = (double)(sizeof *A->col + (size_t)wr_type_bytes(env->type));
+  double row_bytes = (double)(A->nrows + 1) * sizeof(int32_t) + (double)A->nnz * entry_bytes; /* of plain rows */
   int64_t free_bytes = 0, total_bytes;
   if (bytes <= always_fine) return WR_OK;
   if (bytes > most * row_bytes)

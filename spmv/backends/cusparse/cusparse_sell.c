@@ -54,8 +54,6 @@ static void count_places(const wr_csr *A, int64_t places[LEVELS]) {
   for (int level = 0; level < LEVELS; level++) places[level] = sum[level];
 }
 
-static int64_t slices_in(int64_t nrows, int64_t slice) { return (nrows + slice - 1) / slice; }
-
 static int64_t bytes_of(const wr_env *env, const sell_size *size) {
   return (size->nslices + 1) * (int64_t)sizeof(int32_t) +
          size->places * ((int64_t)sizeof(int32_t) + wr_type_bytes(env->type));
@@ -63,7 +61,7 @@ static int64_t bytes_of(const wr_env *env, const sell_size *size) {
 
 static sell_size size_at(const wr_csr *A, const int64_t places[LEVELS], int level) {
   int64_t slice = (int64_t)2 << level;
-  return (sell_size){.slice = slice, .nslices = slices_in(A->nrows, slice), .places = places[level]};
+  return (sell_size){.slice = slice, .nslices = (A->nrows + slice - 1) / slice, .places = places[level]};
 }
 
 /* Narrower slices pad less, but the lanes of a warp then read columns of several slices, in shorter pieces. So every halving

@@ -37,9 +37,9 @@ static __device__ inline void store_part(const merbit_args<T> &a, int64_t i, dou
 
 /* The epilogue of the block's rows. A thread does EACH rows at a time, with all their loads in flight. */
 template <int EACH, typename T>
-static __device__ inline void finish_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
-                                          const path_range &block, int first, const T *sums,
-                                          double (&reduced)[WR_MAX_REDUCTIONS]) {
+static __device__ inline void finish_rows(const merbit_args<T> &a, const wr_finish<T> &finish,
+                                          const wr_finish_scalars &scalars, const path_range &block, int first,
+                                          const T *sums, double (&reduced)[WR_MAX_REDUCTIONS]) {
   int rows = (int)(block.y1 - block.y0), stride = (int)blockDim.x;
   for (int r0 = first + (int)threadIdx.x; r0 < rows; r0 += EACH * stride) {
     wr_finish_rows<T, 1> row[EACH];
@@ -52,16 +52,16 @@ static __device__ inline void finish_rows(const merbit_args<T> &a, const wr_fini
       int64_t i = block.y0 + r;
       if (r >= rows) break;
       row[e].value[0] = wr_finish_beta(a.alpha, a.beta, a.y, i, (double)sums[r]);
-      wr_finish_store(finish, shift, i, row[e], a.y, reduced);
+      wr_finish_store(finish, scalars, i, row[e], a.y, reduced);
     }
   }
 }
 
 template <int EACH, typename T>
-static __device__ inline void commit_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
-                                          const path_range &block, int first, const T *sums,
-                                          double (&reduced)[WR_MAX_REDUCTIONS]) {
-  if (!a.plain) return finish_rows<EACH>(a, finish, shift, block, first, sums, reduced);
+static __device__ inline void commit_rows(const merbit_args<T> &a, const wr_finish<T> &finish,
+                                          const wr_finish_scalars &scalars, const path_range &block, int first,
+                                          const T *sums, double (&reduced)[WR_MAX_REDUCTIONS]) {
+  if (!a.plain) return finish_rows<EACH>(a, finish, scalars, block, first, sums, reduced);
   for (int r = first + (int)threadIdx.x; r < (int)(block.y1 - block.y0); r += (int)blockDim.x)
     a.y[block.y0 + r] = (T)(a.alpha * (double)sums[r]);
 }
@@ -80,8 +80,9 @@ static __device__ inline merbit_shared find_shared(const merbit_args<T> &a, int6
 /* Completes the shared rows that end in blocks s.block, s.block + stride, ...; all parts are stored. All lanes of a warp call
  * this together. s: the thread's first shared row. */
 template <typename T>
-static __device__ inline void complete_rows(const merbit_args<T> &a, const wr_finish<T> &finish, double shift,
-                                            merbit_shared s, int64_t stride, double (&reduced)[WR_MAX_REDUCTIONS]) {
+static __device__ inline void complete_rows(const merbit_args<T> &a, const wr_finish<T> &finish,
+                                            const wr_finish_scalars &scalars, merbit_shared s, int64_t stride,
+                                            double (&reduced)[WR_MAX_REDUCTIONS]) {
   int lane = threadIdx.x % WR_WARP;
   wr_finish_rows<T, 1> row = {}; /* initialised once: lanes without a row take part in the warp's sum and leave it unused */
   for (int64_t warp = s.block - lane; warp < a.blocks; warp += stride, s = find_shared(a, warp + lane)) {
@@ -94,7 +95,7 @@ static __device__ inline void complete_rows(const merbit_args<T> &a, const wr_fi
     double sum = a.ordered ? wr_parts_sum(a.tail, 1, s.from, s.block) : 0;
     if (s.i < 0) continue;
     row.value[0] = a.ordered ? wr_finish_sum(a.alpha, a.beta, old, sum + head) : old;
-    wr_finish_store(finish, shift, s.i, row, a.y, reduced);
+    wr_finish_store(finish, scalars, s.i, row, a.y, reduced);
     if (a.y_next) a.y_next[s.i] = 0;
   }
 }

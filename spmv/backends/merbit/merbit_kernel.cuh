@@ -65,13 +65,14 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
     store_part(a, block.y0, (double)sums[0], a.head + b);
     if (a.plain && a.y_next) a.y_next[block.y0] = 0;
   }
-  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0}, shift = wr_finish_shift(finish);
-  commit_rows<EACH>(a, finish, shift, block, has_head, sums, reduced);
+  wr_finish_scalars scalars = wr_finish_begin(finish);
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  commit_rows<EACH>(a, finish, scalars, block, has_head, sums, reduced);
   wr_sums_leave(finish.sums, reduced);
   if constexpr (FUSED) {
     if (!wr_is_last_block(finish.sums.arrived)) return;
     for (int r = 0; r < WR_MAX_REDUCTIONS; r++) reduced[r] = 0;
-    complete_rows(a, finish, shift, find_shared(a, threadIdx.x), MERBIT_THREADS, reduced);
+    complete_rows(a, finish, scalars, find_shared(a, threadIdx.x), MERBIT_THREADS, reduced);
     wr_sums_end(finish.sums, 0, gridDim.x, reduced);
   }
 }
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS) merbit_last(const merbit_args<
   merbit_shared first = find_shared(a, (int64_t)blockIdx.x * MERBIT_THREADS + threadIdx.x);
   wr_wait_for_earlier();
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  complete_rows(a, finish, wr_finish_shift(finish), first, (int64_t)gridDim.x * MERBIT_THREADS, reduced);
+  complete_rows(a, finish, wr_finish_begin(finish), first, (int64_t)gridDim.x * MERBIT_THREADS, reduced);
   wr_sums_finish_by_warps<WR_AFTER_PRODUCT, MERBIT_THREADS>(finish.sums, reduced);
 }
 

@@ -34,17 +34,12 @@ static double element(const wr_vec *v, int64_t i) {
   return v->type == WR_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
 }
 
-/* Entry k's value, rounded to the vectors' type. */
-static double value(const reference_state *s, int64_t k) {
-  if (s->A->val == NULL) return 1;
-  return s->type == WR_F32 ? (double)(float)s->A->val[k] : s->A->val[k];
-}
-
 /* A NaN or Inf makes the correction NaN as well; the plain sum then tells which of the two it is. */
 static double row_dot(const reference_state *s, const wr_vec *x, int64_t i) {
   double sum = 0, correction = 0;
   for (int64_t k = s->A->row_ptr[i]; k < s->A->row_ptr[i + 1]; k++) {
-    double a = value(s, k), b = element(x, s->A->col[k]);
+    double a = s->A->val ? s->A->val[k] : 1, b = element(x, s->A->col[k]);
+    if (s->type == WR_F32) a = (double)(float)a;
     double product = a * b, product_error = fma(a, b, -product);
     double next = sum + product, part = next - sum;
     correction += ((sum - (next - part)) + (product - part)) + product_error;

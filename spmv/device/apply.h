@@ -8,14 +8,19 @@ WR_C_BEGIN
 
 /* What is done with row i once y[i] is known, in this order:
  *   y[i] += *shift * shift_dir[i]     (shift_dir NULL: ones; PageRank's teleport, or b in a residual)
- *   scaled[i] = scale[i] * y[i]       (1/outdegree; scale without scaled is the mask of WR_SUM_UNSCALED)
- *   the reductions of y as stored, after beta and shift, before scale; once they are complete, the step `then`
- * scaled, scale, shift_dir, each z, x and y are distinct vectors, except that z may be y_next, and x if A is square. Empty
- * rows have the epilogue too. */
+ *   y[i] *= scale[i]                  (with scales_y, and unless scale[i] is 0: 1/outdegree, which dangling pages have not)
+ *   y[i] = relax_from[i] + *relaxation * (y[i] - relax_from[i])   (relax_from NULL: not; Chebyshev's method)
+ *   scaled[i] = scale[i] * y[i]       (scale without scaled and scales_y is the mask of WR_SUM_UNSCALED)
+ *   the reductions of y as stored; but WR_L1DIFF_UNSCALED is of y before relax_from, rounded; once they are complete, `then`
+ * scaled, scale, shift_dir, relax_from, each z, x and y are distinct vectors, except that z may be x if A is square, and that
+ * z or relax_from may be y_next. Empty rows have the epilogue too. */
 typedef struct wr_epilogue {
   wr_scalar shift; /* bank NULL: no shift */
   const wr_vec *shift_dir;
   const wr_vec *scale;
+  int scales_y;              /* 1: y itself is scaled; then there is no `scaled` */
+  const wr_vec *relax_from;  /* [nrows]; not read where *relaxation is 1, so NaN does no harm there */
+  wr_scalar relaxation;      /* has a bank if relax_from is given */
   wr_vec *scaled;
   wr_reduction reduce[WR_MAX_REDUCTIONS]; /* `of` is NULL: y */
   wr_then then; /* run by the backend, which then sets env->then_done, else by spmv.c */
