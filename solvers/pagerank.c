@@ -17,8 +17,31 @@
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 
+/* *by_row := by_page in the order of the flow's rows: by_page itself, or *memory, which is to be freed. */
+static wr_status arrange(const wr_graph *g, const double *by_page, const double **by_row, double **memory) {
+  wr_status status = WR_OK;
+  *by_row = by_page, *memory = NULL;
+  if (g->order == NULL) return WR_OK;
+  TRY(wr_alloc(memory, g->n, sizeof **memory, "a vector in the order of hubs"));
+  wr_graph_arrange(g, by_page, *memory);
+  *by_row = *memory;
+done:
+  return status;
+}
+
+static wr_status upload_pages(wr_pagerank *p, const double *by_page, wr_vec *v) {
+  const double *by_row;
+  double *memory;
+  wr_status status = arrange(p->graph, by_page, &by_row, &memory);
+  if (status == WR_OK) status = p->env->ops->upload(p->env, v, by_row);
+  wr_free(memory);
+  return status;
+}
+
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env) {
   wr_status status;
+  const double *scale;
+  double *memory = NULL;
   WR_NEED(p);
   *p = (wr_pagerank){0};
   WR_REFUSE_IF(graph == NULL || graph->flow == NULL, "graph is %s", graph ? "not finished" : "NULL");
@@ -28,13 +51,15 @@ wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan,
   for (int i = 0; i < WR_PAGERANK_VECTORS; i++)
     TRY(env->ops->alloc(env, graph->n, env->type, "ranks by out-degree", &p->x[i]));
   TRY(env->ops->alloc(env, WR_SCALAR_COUNT(wr_pagerank_scalars), WR_F64, "scalars", &p->bank));
-  TRY(env->ops->compact(env, graph->n, graph->scale, "inverse out-degrees", &p->scale));
+  TRY(arrange(graph, graph->scale, &scale, &memory));
+  TRY(env->ops->compact(env, graph->n, scale, "inverse out-degrees", &p->scale));
   TRY(wr_iteration_open(env, &p->loop));
   if (graph->teleport) {
     TRY(env->ops->alloc(env, graph->n, env->type, "the teleport vector", &p->teleport));
-    TRY(env->ops->upload(env, &p->teleport, graph->teleport));
+    TRY(upload_pages(p, graph->teleport, &p->teleport));
   }
 done:
+  wr_free(memory);
   if (status != WR_OK) wr_pagerank_close(p);
   return status;
 }
@@ -102,7 +127,7 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
   p->now = 0;
   TRY(env->ops->upload(env, &p->bank, (double *)scalars));
   if (g->start || g->teleport)
-    TRY(env->ops->upload(env, &p->x[0], g->start ? g->start : g->teleport));
+    TRY(upload_pages(p, g->start ? g->start : g->teleport, &p->x[0]));
   else
     TRY(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
   TRY(find_dangling(p, 1));
@@ -293,11 +318,15 @@ done:
 static wr_status fetch_ranks(wr_pagerank *p, const wr_vec *x, double *scores) {
   wr_status status;
   const wr_graph *g = p->graph;
-  TRY(p->env->ops->download(p->env, x, scores));
+  double *by_row = NULL;
+  if (g->order) TRY(wr_alloc(&by_row, g->n, sizeof *by_row, "the ranks"));
+  TRY(p->env->ops->download(p->env, x, by_row ? by_row : scores));
+  if (by_row) wr_graph_restore(g, by_row, scores);
 #pragma omp parallel for schedule(static) if (g->n > 100000)
   for (int64_t i = 0; i < g->n; i++)
     if (!g->links->val && g->scale[i] != 0) scores[i] *= wr_graph_out_weight(g, i);
 done:
+  wr_free(by_row);
   return status;
 }
 

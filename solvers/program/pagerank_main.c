@@ -1,6 +1,7 @@
 /* pagerank: ranks the nodes of a graph. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "config/defaults.h"
 #include "config/elements.h"
@@ -8,6 +9,7 @@
 #include "config/text.h"
 #include "io/vector_file.h"
 #include "solvers/pagerank.h"
+#include "solvers/hub_order.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/order.h"
@@ -63,12 +65,15 @@ static wr_status upload(void *problem, wr_env *device) { return wr_graph_upload(
 static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) {
   wr_status status;
   wr_graph *graph = problem;
+  if (device) TRY(wr_graph_order(graph, WR_HUB_ORDER_NODES)); /* methods of a host read the flow with the pages' numbers */
   TRY(wr_graph_finish(graph, device));
   size_t used = 0;
   while (facts->remark[used]) used++;
   snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling %s%s", used ? "; " : "",
            (long long)graph->dangling, wr_plural(graph->dangling, "node", "nodes"),
            graph->links->symmetric ? ", undirected" : "");
+  used = strlen(facts->remark);
+  if (graph->order) snprintf(facts->remark + used, sizeof facts->remark - used, ", leaves in the order of their hubs");
 done:
   return status;
 }

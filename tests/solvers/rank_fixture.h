@@ -12,6 +12,7 @@ typedef struct ranking {
   wr_csr *links;
   int edges_in;
   const double *teleport, *start; /* [n] or NULL */
+  int reversed;                   /* 1: rows and columns of the flow are in descending order of the pages */
   wr_pagerank_options options;
   wr_monitor monitor;
   /* found */
@@ -66,6 +67,19 @@ done:
   return status;
 }
 
+static inline wr_status ranking_build(const ranking *r, wr_graph *graph) {
+  wr_status status;
+  int64_t n = r->links->nrows;
+  TRY(wr_graph_begin(r->links, r->edges_in, given(r->teleport, n), given(r->start, n), graph));
+  if (r->reversed) {
+    TRY(wr_alloc(&graph->order, n, sizeof *graph->order, "an order"));
+    for (int64_t k = 0; k < n; k++) graph->order[k] = (int32_t)(n - 1 - k);
+  }
+  TRY(wr_graph_finish(graph, NULL));
+done:
+  return status;
+}
+
 /* A whole run, from the matrix to the verdict. */
 static inline void ranking_run(ground *g, ranking *r) {
   wr_graph graph = {0};
@@ -75,7 +89,7 @@ static inline void ranking_run(ground *g, ranking *r) {
   ground_threads(n);
   r->scores = room_for(n, sizeof *r->scores);
   r->monitor.history = &r->history;
-  CHECK_OK(wr_graph_build(r->links, r->edges_in, given(r->teleport, n), given(r->start, n), &graph));
+  CHECK_OK(ranking_build(r, &graph));
   if (graph.flow == NULL) return;
   wr_plan *plan = ground_plan(g, graph.flow);
   if (plan) {

@@ -104,9 +104,10 @@ static void test_graph(ground *g, int graph) {
     for (int variant = 0; variant < VARIANTS; variant++) {
       ranking r = ranking_of(g, links);
       r.options.damping = dampings[d], r.edges_in = variant & 1, r.teleport = variant & 2 ? targets : NULL;
+      r.reversed = (d ^ variant >> 1) & 1;
       g->testing.poison = !(variant & 1);
-      ground_case(g, "%s, damping %g, edges %s, %s", graphs[graph].name, dampings[d], r.edges_in ? "in" : "out",
-                  r.teleport ? "personalised" : "uniform");
+      ground_case(g, "%s, damping %g, edges %s, %s%s", graphs[graph].name, dampings[d], r.edges_in ? "in" : "out",
+                  r.teleport ? "personalised" : "uniform", r.reversed ? ", reversed" : "");
       test_variant(g, &r, &exact_answers[graph][d][variant]);
     }
   g->testing.poison = 1;
