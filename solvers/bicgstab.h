@@ -34,7 +34,7 @@ typedef struct wr_bicgstab_review {
   double target;         /* the norm to be reached                                                                */
   int fails;             /* 1: the solve is about to end without converging                                       */
   wr_precond *precond;   /* M now; the function may set another one, which must outlive the solve, or NULL: M = 1 */
-  const wr_method *method; /* NULL; with another M the function may set which method goes on. Not looked at if     */
+  const wr_method *method; /* NULL; with another M the function may set which method goes on. Not read if          */
                            /* options.method is set                                                               */
   int64_t next;          /* -1: no further review before the solve fails; the function may set multiplies from now on */
   char cause[80];        /* "": the function may say why M changes, a clause for result.changes                    */

@@ -23,8 +23,8 @@ typedef struct wr_system {
   wr_csr *A;                /* as parsed, borrowed; only its device view may be dropped                           */
   wr_csr *matrix;           /* what the solver multiplies with; A itself where nothing is scaled                   */
   int owns_matrix;
-  int positive;             /* set by a caller that has looked at matrix, after the system is built: 1: it is       */
-                            /* symmetric with a positive diagonal; -1: it is not; 0: not looked at                 */
+  int positive;             /* set by a caller that has tested matrix, after the system is built: 1: it is         */
+                            /* symmetric with a positive diagonal; -1: it is not; 0: not tested                    */
   int64_t n;
   double *b;                /* [n] right-hand side times 2^exponent, so that its largest element is in [1/2, 1)    */
   double *rhs;              /* [n] that of matrix: b itself without a scaling. Its largest element is in [1/2, 1)  */

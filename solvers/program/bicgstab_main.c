@@ -20,7 +20,7 @@
 typedef struct problem {
   wr_system system;
   const wr_settings *settings;
-  int positive; /* 1: A is symmetric with a positive diagonal; -1: it is not; 0: not looked at */
+  int positive; /* 1: A is symmetric with a positive diagonal; -1: it is not; 0: not tested */
 } problem;
 
 /* A solve in progress. */

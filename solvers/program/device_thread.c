@@ -7,7 +7,7 @@
 
 #include "solvers/report/ledger.h"
 
-enum { PIECE = 1 << 19 }; /* rows and entries that are uploaded before the channel is looked at again: up to 10 MB */
+enum { PIECE = 1 << 19 }; /* rows and entries that are uploaded before the channel is read again: up to 10 MB */
 
 static void drop(wr_device_thread *t) {
   wr_csr_upload_drop(t->upload);

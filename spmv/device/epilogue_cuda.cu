@@ -1,7 +1,6 @@
 /* The epilogue as a separate pass over y, for backends without WR_CAP_EPILOGUE: the functions of kernel/epilogue.cuh on 16
  * bytes of every vector at a time. */
 #include <cuda_runtime.h>
-#include <string.h>
 
 #include "config/argument.h"
 #include "spmv/device/check.cuh"
@@ -71,14 +70,13 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
   return WR_LAUNCH_EARLY(env, (epilogue<T>), wr_stream_blocks(env, a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, a);
 }
 
-static const char the_scale[] = "an epilogue's scale"; /* only this vector may be compact */
-
 /* v: a vector of the epilogue, or NULL. */
-static wr_status check_part(const wr_env *env, const wr_vec *y, const wr_vec *v, const char *role) {
+static wr_status check_part(const wr_env *env, const wr_vec *y, const wr_vec *v, bool may_be_compact,
+                            const char *role) {
   if (v == NULL) return WR_OK;
   wr_status status = wr_cuda_check_vec(env, v, role);
   if (status != WR_OK) return status;
-  if (v->reciprocal_bytes && strcmp(role, the_scale) != 0) return wr_fail(WR_EUSAGE, "%s is a compact vector", role);
+  if (v->reciprocal_bytes && !may_be_compact) return wr_fail(WR_EUSAGE, "%s is a compact vector", role);
   if (v->n != y->n || v->type != y->type)
     return wr_fail(WR_EUSAGE, "%s has %lld elements of type %d where y has %lld of type %d", role, (long long)v->n,
                    (int)v->type, (long long)y->n, (int)y->type);
@@ -103,7 +101,8 @@ static wr_status check_reduction(const wr_env *env, const wr_vec *y, const wr_ep
     return wr_fail(WR_EUSAGE, "an epilogue's reduction lacks its z");
   if ((r->kind == WR_SUM_UNSCALED || r->kind == WR_L1DIFF_UNSCALED) && e->scale == NULL)
     return wr_fail(WR_EUSAGE, "an epilogue without a scale has no unscaled rows to sum");
-  TRY(check_part(env, y, r->z, r->kind == WR_SUM_UNSCALED ? the_scale : "an epilogue's z"));
+  bool is_scale = r->kind == WR_SUM_UNSCALED;
+  TRY(check_part(env, y, r->z, is_scale, is_scale ? "an epilogue's scale" : "an epilogue's z"));
   TRY(check_scalar(env, r->into, "an epilogue's result"));
 done:
   return status;
@@ -114,13 +113,13 @@ static wr_status check(const wr_env *env, const wr_apply *apply) {
   const wr_epilogue *e = apply->epilogue;
   TRY(wr_cuda_check_vec(env, apply->y, "an epilogue's y"));
   TRY(check_scalar(env, e->shift, "an epilogue's shift"));
-  TRY(check_part(env, apply->y, e->shift_dir, "an epilogue's shift direction"));
-  TRY(check_part(env, apply->y, e->scale, the_scale));
-  TRY(check_part(env, apply->y, e->scaled, "an epilogue's scaled vector"));
+  TRY(check_part(env, apply->y, e->shift_dir, false, "an epilogue's shift direction"));
+  TRY(check_part(env, apply->y, e->scale, true, "an epilogue's scale"));
+  TRY(check_part(env, apply->y, e->scaled, false, "an epilogue's scaled vector"));
   if ((e->scaled || e->scales_y) && e->scale == NULL)
     return wr_fail(WR_EUSAGE, "an epilogue has a scaled vector and no scale");
   if (e->scaled && e->scales_y) return wr_fail(WR_EUSAGE, "an epilogue scales y and another vector");
-  TRY(check_part(env, apply->y, e->relax_from, "an epilogue's relax_from"));
+  TRY(check_part(env, apply->y, e->relax_from, false, "an epilogue's relax_from"));
   if (e->relax_from && e->relaxation.bank == NULL) return wr_fail(WR_EUSAGE, "an epilogue lacks its relaxation");
   TRY(check_scalar(env, e->relaxation, "an epilogue's relaxation"));
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) TRY(check_reduction(env, apply->y, e, &e->reduce[r]));

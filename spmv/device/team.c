@@ -83,7 +83,7 @@ static int has_polled_enough(int64_t *until, int *polls) {
   relax();
   if (++*polls % POLLS != 0) return 0;
   int64_t now = now_ns();
-  if (*until == 0) *until = now + WR_TEAM_LOOK_NS;
+  if (*until == 0) *until = now + WR_TEAM_POLL_NS;
   return now >= *until;
 }
 

@@ -2,7 +2,7 @@
  * end of each loop; gcc's library polls for milliseconds. If another process occupies the processor of one thread, the others
  * use up their own time by polling, and a small problem took 30 to 100 times as long as on one thread. Here
  *
- *   - a thread without work polls for some microseconds (WR_TEAM_LOOK_NS) and then sleeps;
+ *   - a thread without work polls for some microseconds (WR_TEAM_POLL_NS) and then sleeps;
  *   - the others do the pieces of a late thread, and do not wait for it. They wait only for a thread that has begun a piece;
  *   - results do not depend on which thread does a piece, since the cuts depend on sizes alone.
  *
@@ -15,7 +15,7 @@
 #include "config/status.h"
 
 enum {
-  WR_TEAM_LOOK_NS = 50000, /* of polling: longer than the scalar work between two loops, shorter than a time slice    */
+  WR_TEAM_POLL_NS = 50000, /* of polling: longer than the scalar work between two loops, shorter than a time slice    */
   WR_TEAM_LEAST = 4        /* pieces: a loop of fewer, of some ten microseconds each, runs on the calling thread      */
 };
 

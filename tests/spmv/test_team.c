@@ -36,7 +36,7 @@ static void test_once(void) {
       wr_team_for(team, count, count_piece, seen);
       for (int64_t k = 0; k < MOST; k++) wrong += atomic_load(&seen[k]) != (k < count);
       CHECKF(wrong == 0, "%lld of %lld pieces on %d threads", (long long)wrong, (long long)count, sizes[s]);
-      if (round % 50 == 49) sleep_us(2 * WR_TEAM_LOOK_NS / 1000);
+      if (round % 50 == 49) sleep_us(2 * WR_TEAM_POLL_NS / 1000);
     }
     wr_team_close(team);
   }
