@@ -116,14 +116,16 @@ static int parts(const wr_iteration *it) {
 }
 
 static wr_iteration_key key_of(const wr_iteration *it) {
-  return (wr_iteration_key){wr_plan_generation(it->plan), it->constant, it->resident, it->unroll, it->period};
+  return (wr_iteration_key){
+      wr_plan_generation(it->plan), it->constant, it->variant, it->resident, it->unroll, it->period};
 }
 
 /* 1 if there is a loop, recorded for what holds now. */
 static int is_recorded(const wr_iteration *it) {
   wr_iteration_key now = key_of(it), then = it->recorded;
   return it->loop && now.generation == then.generation && now.constant == then.constant &&
-         now.resident == then.resident && now.unroll == then.unroll && now.period == then.period;
+         now.variant == then.variant && now.resident == then.resident && now.unroll == then.unroll &&
+         now.period == then.period;
 }
 
 /* Records all parts of the loop without executing them. */

@@ -44,6 +44,7 @@ enum { WR_LOG_ROOM = 8192 }; /* numbers that the log takes */
 typedef struct wr_iteration_key {
   uint64_t generation; /* of the plan        */
   double constant;     /* of the solver      */
+  int variant;         /* likewise           */
   int resident, unroll, period;
 } wr_iteration_key;
 
@@ -62,6 +63,7 @@ typedef struct wr_iteration {
                                                  /* last; NULLs last                                                       */
   double constant;      /* a number that `step` puts into its requests and that is no scalar of the bank: when it changes, a */
                         /* loop is recorded anew                                                                            */
+  int variant;          /* likewise, which operations `step` asks for                                                       */
   int host_only;        /* 1: without loops on the device                                                                    */
   int no_resident;      /* 1: without resident loops                                                                         */
   const wr_monitor *monitor;

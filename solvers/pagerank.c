@@ -80,10 +80,16 @@ static double rounding_of(const wr_pagerank *p, const wr_pagerank_options *o) {
   return step / (1 - o->damping) + wr_type_unit(WR_F64);
 }
 
+/* By which a change is multiplied to bound the error. The power method's answer is one step better than what was changed. */
+static double rate_of(const wr_pagerank_options *o) {
+  return (o->method == WR_PAGERANK_POWER ? o->damping : 1) / (1 - o->damping);
+}
+
 /* The change at which to stop. The bound has a part for rounding, which is taken off the tolerance if half of it is left. */
 static double target_change(const wr_pagerank_options *o, double rounding) {
   if (o->stop_on_change) return o->tolerance;
   double target = rounding > o->tolerance / 2 ? o->tolerance : o->tolerance - rounding;
+  if (o->method != WR_PAGERANK_POWER) return target * (1 - o->damping);
   return o->damping > 0 ? target * (1 - o->damping) / o->damping : DBL_MAX;
 }
 
@@ -91,7 +97,7 @@ static double target_change(const wr_pagerank_options *o, double rounding) {
 static double first_target(const wr_pagerank *p, const wr_pagerank_options *o, const wr_order_watch *watch) {
   double rounding = rounding_of(p, o), last = target_change(o, rounding);
   if (watch->ranks == 0 || !(o->damping > 0)) return last;
-  return fmax(last, (wr_order_first_bound(watch) - rounding) * (1 - o->damping) / o->damping);
+  return fmax(last, (wr_order_first_bound(watch) - rounding) / rate_of(o));
 }
 
 /* With scales_y: x[now] has ranks, which are scaled. In any case: the dangling mass of x[now], and the shift for it. */
@@ -108,6 +114,52 @@ done:
   return status;
 }
 
+/* The sum of v over the pages without links, v NULL: of 1 / n each. */
+static double mass_without_links(const wr_graph *g, const double *v) {
+  double sum = 0, correction = 0;
+  if (v == NULL) return (double)g->dangling / (double)g->n;
+  for (int64_t i = 0; g->dangling > 0 && i < g->n; i++) {
+    double term = g->scale[i] == 0 ? v[i] - correction : 0, next = sum + term;
+    if (g->scale[i] == 0) correction = (next - sum) - term, sum = next;
+  }
+  return sum;
+}
+
+/* For Chebyshev's method. A page without links is isolated, so its rank is jump * v_i where the mass m of all such pages
+ * satisfies jump = d m + 1 - d, m = jump * alone, alone being the sum of their v_i. Ranks that begin there stay, and the sum of
+ * all ranks stays 1 if it begins so: the others are multiplied by (1 - m) / (the sum of theirs). */
+typedef struct isolated {
+  double jump, rest; /* by which the ranks of pages without links, and all others, are multiplied */
+} isolated;
+
+static isolated isolated_of(const wr_graph *g, double damping, const double *start) {
+  double alone = mass_without_links(g, g->teleport), jump = (1 - damping) / (1 - damping * alone), mass = jump * alone;
+  double others = 1 - mass_without_links(g, start);
+  return (isolated){jump, others > 0 && mass < 1 ? (1 - mass) / others : 0};
+}
+
+/* x[0] := the guess, as isolated_of has it. */
+static wr_status upload_guess(wr_pagerank *p, isolated by) {
+  wr_status status;
+  const wr_graph *g = p->graph;
+  double *ranks = NULL;
+  TRY(wr_alloc(&ranks, g->n, sizeof *ranks, "the first guess"));
+  for (int64_t i = 0; i < g->n; i++)
+    ranks[i] = g->scale[i] != 0 ? by.rest * g->start[i] : by.jump * (g->teleport ? g->teleport[i] : 1 / (double)g->n);
+  TRY(upload_pages(p, ranks, &p->x[0]));
+done:
+  wr_free(ranks);
+  return status;
+}
+
+/* The same on the device for a start at v, whose scaled ranks are in x[0]; x[1] has those of pages with links alone. */
+static wr_status multiply_start(wr_pagerank *p, isolated by) {
+  wr_fused f = {.in = {&p->x[0], &p->x[1]},
+                .out = {&p->x[0]},
+                .c = {{{.factor = by.jump}, {.factor = by.rest - by.jump}}}};
+  return p->env->ops->fused(p->env, &f);
+}
+
 /* x[0] := the start, scaled; the scalars and the first shift. */
 static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_order_watch *watch,
                        wr_pagerank_scalars *scalars) {
@@ -115,8 +167,11 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
   wr_env *env = p->env;
   const wr_graph *g = p->graph;
   double unit = wr_type_unit(env->type);
+  int is_chebyshev = o->method == WR_PAGERANK_CHEBYSHEV, is_apart = is_chebyshev && g->dangling > 0;
+  isolated by = isolated_of(g, o->damping, g->start ? g->start : g->teleport);
   *scalars = (wr_pagerank_scalars){0};
-  scalars->damping = o->damping, scalars->rest = 1 - o->damping;
+  scalars->damping = is_chebyshev ? 0 : o->damping, scalars->rest = is_chebyshev ? by.jump : 1 - o->damping;
+  scalars->relaxation = 1, scalars->omega = 2, scalars->quarter = is_chebyshev ? o->damping * o->damping / 4 : 0;
   scalars->weight = g->teleport ? 1 : 1 / (double)g->n;
   scalars->limit = (double)o->iterations, scalars->every = (double)p->loop->every;
   scalars->last_part = scalars->limit - p->loop->unroll;
@@ -126,34 +181,51 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
   scalars->log_room = WR_LOG_ROOM;
   p->now = 0;
   TRY(env->ops->upload(env, &p->bank, (double *)scalars));
-  if (g->start || g->teleport)
+  if (g->start && is_apart)
+    TRY(upload_guess(p, by));
+  else if (g->start || g->teleport)
     TRY(upload_pages(p, g->start ? g->start : g->teleport, &p->x[0]));
   else
     TRY(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
+  if (is_apart && !g->start) {
+    wr_epilogue linked = {.scale = &p->scale, .scaled = &p->x[1]};
+    TRY(env->ops->epilogue(env, &(wr_apply){.y = &p->x[0], .epilogue = &linked}));
+  }
   TRY(find_dangling(p, 1));
+  if (is_apart && !g->start) TRY(multiply_start(p, by));
 done:
   return status;
 }
 
 static int after(int k) { return (k + 1) % WR_PAGERANK_VECTORS; }
 
+/* The vector that has the answer. */
+static int answer_after(const wr_pagerank_options *o, double steps) {
+  double behind = o->method == WR_PAGERANK_CHEBYSHEV ? 1 : 0;
+  return (int)((int64_t)fmax(steps - behind, 0) % WR_PAGERANK_VECTORS);
+}
+
 /* One step from x[now] to the next vector, then a step on the scalars; follows: another one comes. P is the matrix, and all
  * else are vectors of n:
  *
- *   operation                                    reads                  writes
- *   next x = scale (d P^T x + ...), two sums     P x scale, the teleport  next x
+ *   operation                                    reads                        writes
+ *   next x = scale (d P^T x + ...), two sums     P x scale, the teleport      next x
+ *   Chebyshev's: relaxed from the last but one   that besides
  *
  * x is read twice, for the links and for the change of each page, and counts once. scale has one or two bytes an element if
  * these hold all out-degrees; the teleport is read if there is one. tests/bench/traffic.py compares this with what ncu counts.
  *
  * A backend may clear the vector that the next step writes while it writes this one (y_next), when x is still gathered: so
- * three vectors take turns, and what is where repeats every three steps.
+ * three vectors take turns, and what is where repeats every three steps. Chebyshev's method relaxes from y_k-1, element by
+ * element before it is cleared.
  *
- *   step      x[0]       x[1]       x[2]
- *   0         is read    is written is cleared
- *   1         is cleared is read    is written
- *   2         is written is cleared is read     */
-static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_then then) {
+ *   step k    x[0]          x[1]          x[2]
+ *   0         y_k           y_k+1         y_k-1, cleared
+ *   1         y_k-1, cleared y_k          y_k+1
+ *   2         y_k+1         y_k-1, cleared y_k
+ *
+ * Behind step k the power method's answer is y_k+1, and Chebyshev's y_k, of which the change is the residual. */
+static wr_status step(wr_pagerank *p, double damping, int relaxes, int now, int follows, wr_then then) {
   int next = after(now);
   wr_epilogue epilogue = {.shift = SCALAR(p, shift),
                           .shift_dir = p->teleport.id ? &p->teleport : NULL,
@@ -163,19 +235,22 @@ static wr_status step(wr_pagerank *p, double damping, int now, int follows, wr_t
                                      {WR_SUM_UNSCALED, NULL, NULL, SCALAR(p, dangling)}},
                           .then = then};
   wr_apply apply = {.alpha = damping, .x = &p->x[now], .y = &p->x[next], .epilogue = &epilogue};
+  if (relaxes) epilogue.relax_from = &p->x[after(next)], epilogue.relaxation = SCALAR(p, relaxation);
   if (follows) apply.y_next = &p->x[after(next)];
   return wr_plan_apply(p->plan, &apply);
 }
 
 static double bytes_of_step(const wr_pagerank *p) {
   int64_t type = wr_type_bytes(p->env->type), scale = p->scale.reciprocal_bytes ? p->scale.reciprocal_bytes : type,
-          teleport = p->teleport.id ? type : 0;
-  return wr_plan_get_info(p->plan)->apply_bytes + (double)(p->graph->n * (scale + teleport)); /* with its x and y */
+          teleport = p->teleport.id ? type : 0, before = p->method == WR_PAGERANK_CHEBYSHEV ? type : 0;
+  double apply = wr_plan_get_info(p->plan)->apply_bytes; /* with its x and y */
+  return apply + (double)(p->graph->n * (scale + teleport + before));
 }
 
 static wr_status iterate(void *solver, int phase) {
   wr_pagerank *p = solver;
-  return step(p, p->damping, phase, 1, WR_THEN(pagerank_after_iteration, &p->bank, &p->loop->log));
+  int relaxes = p->method == WR_PAGERANK_CHEBYSHEV;
+  return step(p, p->damping, relaxes, phase, 1, WR_THEN(pagerank_after_iteration, &p->bank, &p->loop->log));
 }
 
 static double as_it_is(const void *solver, double change) {
@@ -185,7 +260,7 @@ static double as_it_is(const void *solver, double change) {
 
 static void judge(const wr_pagerank_options *o, double rounding, const wr_pagerank_scalars *scalars, int interrupted,
                   wr_result *result) {
-  double rate = o->damping / (1 - o->damping);
+  double rate = rate_of(o);
   result->iterations = (int64_t)scalars->steps, result->change = scalars->change;
   result->rounding = rounding;
   result->bound = result->change * rate + result->rounding;
@@ -225,9 +300,9 @@ static wr_status review_order(wr_pagerank *p, const wr_pagerank_options *o, cons
   TRY(wr_pagerank_download(p, watch->scores));
   if (sum_unit > wr_type_unit(WR_F64))
     rounding += sum_unit * wr_graph_link_weight(p->graph, watch->scores) / (1 - o->damping);
-  double bound = scalars->change * o->damping / (1 - o->damping) + rounding;
+  double bound = scalars->change * rate_of(o) + rounding;
   TRY(wr_order_review(watch, bound, scalars->steps, scalars->change, &next));
-  if (next > 0 && scalars->change > last) *target = fmax(last, (next - rounding) * (1 - o->damping) / o->damping);
+  if (next > 0 && scalars->change > last) *target = fmax(last, (next - rounding) / rate_of(o));
 done:
   return status;
 }
@@ -241,7 +316,7 @@ static wr_status go(wr_pagerank *p, const wr_pagerank_options *o, wr_order_watch
     double target = scalars->target;
     TRY(wr_iteration_go(p->loop, (double *)scalars, interrupted));
     if (watch->ranks == 0 || scalars->converged == 0 || *interrupted) break;
-    p->now = (int)((int64_t)scalars->steps % WR_PAGERANK_VECTORS);
+    p->now = answer_after(o, scalars->steps);
     TRY(review_order(p, o, scalars, watch, &target));
     if (target == scalars->target) break;
     scalars->target = target, scalars->converged = 0;
@@ -255,8 +330,8 @@ done:
 
 static wr_status check_options(const wr_pagerank_options *o, const char *function) {
   if (o == NULL) return wr_refuse(function, "options is NULL");
-  if (o->method != WR_PAGERANK_POWER)
-    return wr_refuse(function, "options->method is %d; it is WR_PAGERANK_POWER", (int)o->method);
+  if (o->method != WR_PAGERANK_POWER && o->method != WR_PAGERANK_CHEBYSHEV)
+    return wr_refuse(function, "options->method is %d", (int)o->method);
   if (!(o->damping >= 0 && o->damping < 1))
     return wr_refuse(function, "options->damping is %g; it is in [0, 1)", o->damping);
   if (!(o->tolerance > 0) || isinf(o->tolerance))
@@ -267,36 +342,49 @@ static wr_status check_options(const wr_pagerank_options *o, const char *functio
   return WR_OK;
 }
 
+/* The same for p's graph. */
+static wr_status check_for(const wr_pagerank *p, const wr_pagerank_options *o, const char *function) {
+  wr_status status = check_options(o, function);
+  if (status == WR_OK && o->method == WR_PAGERANK_CHEBYSHEV && !p->graph->symmetric)
+    return wr_refuse(function, "options->method is WR_PAGERANK_CHEBYSHEV, and the graph's links are not symmetric");
+  return status;
+}
+
 wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const wr_monitor *monitor,
                             wr_result *result) {
   static const wr_monitor none = {0};
   wr_status status;
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
-  WR_NEED_OK(check_options(o, __func__));
+  WR_NEED_OK(check_for(p, o, __func__));
   WR_NEED(result);
   wr_pagerank_scalars scalars;
   wr_order_watch watch = {0};
-  double rate = o->damping / (1 - o->damping);
   int interrupted = 0;
   wr_iteration *loop = p->loop;
+  int is_chebyshev = o->method == WR_PAGERANK_CHEBYSHEV;
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
                         .by_change = o->stop_on_change};
   loop->plan = p->plan, loop->solver = p, loop->phases = WR_PAGERANK_VECTORS, loop->step = iterate;
   loop->measure = as_it_is;
   loop->bank = &p->bank;
-  for (int phase = 0; phase < WR_PAGERANK_VECTORS; phase++) loop->left[phase][0] = &p->x[phase];
+  for (int phase = 0; phase < WR_PAGERANK_VECTORS; phase++) {
+    loop->left[phase][0] = &p->x[phase];
+    loop->left[phase][1] = is_chebyshev ? &p->x[after(after(phase))] : NULL;
+  }
   loop->at = (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_pagerank_scalars, steps, limit, last_part, steps, change,
                                                         stop, logged);
   loop->host_only = o->no_graph, loop->no_resident = o->no_resident;
-  loop->monitor = monitor ? monitor : &none, loop->scale = o->stop_on_change ? 1 : rate, loop->target = o->tolerance;
+  loop->monitor = monitor ? monitor : &none, loop->scale = o->stop_on_change ? 1 : rate_of(o),
+  loop->target = o->tolerance;
   p->damping = loop->constant = o->damping; /* the alpha of every apply */
+  p->method = o->method, loop->variant = (int)o->method;
   TRY(wr_iteration_every(loop, o->check_every));
   wr_iteration_begin(loop);
   loop->taken = 0, loop->by = WR_BY_HOST;
   if (o->order > 0) TRY(wr_order_watch_open(&watch, p->graph, o->order));
   TRY(start(p, o, &watch, &scalars));
   if (o->iterations > 0) TRY(go(p, o, &watch, &scalars, &interrupted));
-  p->now = (int)((int64_t)scalars.steps % WR_PAGERANK_VECTORS);
+  p->now = answer_after(o, scalars.steps);
   if (scalars.steps > 0) judge(o, rounding_of(p, o), &scalars, interrupted, result);
   if (scalars.steps == 0 && interrupted) result->outcome = (wr_outcome)interrupted;
   if (result->outcome == WR_TIME_LIMIT)
@@ -341,7 +429,8 @@ wr_status wr_pagerank_multiply(wr_pagerank *p, int count) {
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
   WR_REFUSE_IF(count < 0, "count is %d", count);
   wr_plan_forget(p->plan);
-  for (int k = 0; k < count; k++) TRY(step(p, p->damping, k % WR_PAGERANK_VECTORS, 1, (wr_then){0}));
+  for (int k = 0; k < count; k++)
+    TRY(step(p, p->damping, p->method == WR_PAGERANK_CHEBYSHEV, k % WR_PAGERANK_VECTORS, 1, (wr_then){0}));
 done:
   wr_plan_forget(p->plan);
   return status;
@@ -352,14 +441,20 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double 
   wr_status status;
   wr_pagerank_scalars scalars;
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
-  WR_NEED_OK(check_options(o, __func__));
+  WR_NEED_OK(check_for(p, o, __func__));
   WR_NEED(scores);
   WR_NEED(change);
   WR_NEED(dangling);
   wr_plan_forget(p->plan);
   TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
+  if (p->method == WR_PAGERANK_CHEBYSHEV) { /* else the shift in the bank is that of the current ranks */
+    scalars.damping = o->damping, scalars.rest = 1 - o->damping;
+    TRY(p->env->ops->upload(p->env, &p->bank, (double *)&scalars));
+    TRY(find_dangling(p, 0));
+    TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
+  }
   *dangling = scalars.dangling;
-  TRY(step(p, o->damping, p->now, 0, (wr_then){0})); /* the shift in the bank is that of the current ranks */
+  TRY(step(p, o->damping, 0, p->now, 0, (wr_then){0}));
   TRY(fetch_ranks(p, &p->x[after(p->now)], scores));
   TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
   *change = scalars.change;
@@ -376,6 +471,11 @@ wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_opt
   double allowed = fmax(o->tolerance, 25 * rounding);
   if (!(fabs(sum - 1) <= allowed))
     return wr_fail(WR_EINTERNAL, "the scores have the sum %.17g, off 1 by more than %g", sum, allowed);
+  double negative = 0;
+#pragma omp parallel for schedule(static) reduction(min : negative) if (n > 100000)
+  for (int64_t i = 0; i < n; i++) negative = fmin(negative, scores[i]);
+  for (int64_t i = 0; negative < 0 && i < n; i++) scores[i] = fmax(scores[i], 0);
+  if (negative < 0) sum = wr_compensated_sum(scores, n);
 #pragma omp parallel for schedule(static) if (n > 100000)
   for (int64_t i = 0; i < n; i++) scores[i] /= sum;
   return WR_OK;

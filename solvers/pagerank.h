@@ -1,8 +1,17 @@
-/* PageRank by the power method:  r <- d (P^T r + (dangling mass) v) + (1 - d) v.
+/* PageRank by the power method:  r <- d (P^T r + (dangling mass) v) + (1 - d) v,  or by Chebyshev's.
  * The vector that is kept is x, what a page gives to each of its links: x = r / out-degree, and with weights, which the flow
  * divides by the out-weight, x = r. A page without links gives to none, so its element is r itself. One apply an iteration:
  * y = d * F x; the epilogue adds the teleport, which makes r, scales it, which makes the next x, measures the change of r and
- * sums the dangling mass. */
+ * sums the dangling mass.
+ *
+ * Chebyshev's method is for symmetric links (weights included). There P^T = A D^-1 is similar to the symmetric D^-1/2 A D^-1/2,
+ * its eigenvalues are in [-1, 1], and the iteration
+ *
+ *   y_k+1 = y_k-1 + w_k+1 (c + d P^T y_k - y_k-1),  w_1 = 1, w_2 = 2 / (2 - d^2), w_k+1 = 1 / (1 - d^2 w_k / 4)
+ *
+ * reduces the error by d / (1 + sqrt(1 - d^2)) each time, 0.557 in place of d = 0.85 (Golub and Varga, Chebyshev semi-iterative
+ * methods, Numerische Mathematik 3 (1961)). Pages without links are isolated there, so their mass is known and c constant. The
+ * answer is y_k, and its residual c + d P^T y_k - y_k proves it: the L1 error is at most the residual's L1 norm / (1 - d). */
 #ifndef WR_PAGERANK_H
 #define WR_PAGERANK_H
 
@@ -10,13 +19,14 @@
 #include "solvers/solver.h"
 #include "spmv/spmv.h"
 
-/* How the ranks are iterated. CHEBYSHEV is for graphs whose links are symmetric (wr_graph.symmetric). */
+/* How the ranks are iterated. WR_PAGERANK_CHEBYSHEV needs a graph whose links are symmetric (wr_graph.symmetric). */
 typedef enum wr_pagerank_method { WR_PAGERANK_POWER, WR_PAGERANK_CHEBYSHEV } wr_pagerank_method;
 
 typedef struct wr_pagerank_options {
   wr_pagerank_method method;
   double damping;         /* d, 0 <= d < 1                                                              */
-  double tolerance;       /* > 0: on change * d / (1 - d), the bound of the L1 error; or on the change   */
+  double tolerance;       /* > 0: on change * d / (1 - d), of Chebyshev's method change / (1 - d), the bound of the L1 error; */
+                          /* or on the change                                                           */
   int stop_on_change;
   int64_t iterations;     /* at most                                                                    */
   int64_t check_every;    /* iterations between two checks of the change; 0: see wr_iteration_every     */
@@ -35,7 +45,8 @@ typedef struct wr_pagerank {
   wr_vec scale, teleport; /* 1 / out-degree, 0 for a page without links; teleport not allocated: uniform   */
   wr_vec bank;            /* scalars */
   int now;
-  double damping;         /* of the solve */
+  wr_pagerank_method method; /* of the solve */
+  double damping;
   struct wr_iteration *loop;
 } wr_pagerank;
 
@@ -43,7 +54,8 @@ typedef struct wr_pagerank {
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env);
 void wr_pagerank_close(wr_pagerank *p); /* a zeroed one is fine */
 
-/* Iterates from the graph's start. Not converging is in the result; WR_EDEVICE and the like are errors. */
+/* Iterates from the graph's start, in which Chebyshev's method gives pages without links their final ranks. Not converging is in
+ * the result; WR_EDEVICE and the like are errors. */
 wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *options, const wr_monitor *monitor,
                             wr_result *result);
 
@@ -58,7 +70,9 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *options, d
 /* `count` multiplies as in the iterations, for their times; after a solve, once its answer is not needed. Asynchronous. */
 wr_status wr_pagerank_multiply(wr_pagerank *p, int count);
 
-/* Divides by the sum. rounding: of the result. WR_EINTERNAL when the sum is off 1 by more than max(tolerance, 25 rounding). */
+/* Divides by the sum. Before that, scores below 0, which Chebyshev's method may leave where ranks are small, become 0: this
+ * takes as much off the error as it adds to the sum. rounding: of the result. WR_EINTERNAL when the sum as given is off 1 by
+ * more than max(tolerance, 25 rounding). */
 wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *options, double rounding);
 
 #endif

@@ -1,5 +1,5 @@
-/* PageRank's scalars and what is computed of them after each step of the power iteration (solvers/pagerank.c). Flags are 1 or
- * 0. */
+/* PageRank's scalars and what is computed of them after each step (solvers/pagerank.c), of the power method and of Chebyshev's:
+ * for that damping is 0 here and rest the constant teleport, so that the shift stays. Flags are 1 or 0. */
 #ifndef WR_PAGERANK_STEPS_H
 #define WR_PAGERANK_STEPS_H
 
@@ -13,6 +13,8 @@ typedef struct wr_pagerank_scalars {
   double shift;          /* the rank that teleporting adds to each page, or to each unit of the teleport vector */
   double damping, rest;  /* d, 1 - d                                 */
   double weight;         /* 1 / n, or 1 with a teleport vector       */
+  double relaxation;     /* of the next iteration: w_k of Chebyshev's method; 1 in the power method      */
+  double omega, quarter; /* the recurrence of w_k: 2, then w_k; d^2 / 4, or 0 in the power method        */
   /* counters */
   double steps, limit;   /* iterations taken and allowed             */
   double last_part;      /* the last iteration after which another part of a loop stays within the limit      */
@@ -35,6 +37,12 @@ WR_STEP void wr_pagerank_find_shift(wr_pagerank_scalars *s, wr_step_request *req
   s->shift = (wr_product(s->damping, s->dangling) + s->rest) * s->weight;
 }
 
+/* w_1 = 1, w_2 = 1 / (1 - d^2 / 2), w_k+1 = 1 / (1 - d^2 w_k / 4) (Golub and Varga 1961). */
+WR_STEP void wr_pagerank_find_relaxation(wr_pagerank_scalars *s) {
+  s->omega = 1 / (1 - wr_product(s->quarter, s->omega));
+  s->relaxation = s->omega;
+}
+
 /* In exact arithmetic an iteration reduces the change at least by the factor d. Stalled: a window of iterations did not
  * reach half of that reduction, and the change is as small as rounding errors. */
 WR_STEP void wr_pagerank_find_stall(wr_pagerank_scalars *s) {
@@ -49,6 +57,7 @@ WR_STEP void wr_pagerank_find_stall(wr_pagerank_scalars *s) {
 
 WR_STEP void wr_pagerank_after_iteration(wr_pagerank_scalars *s, wr_step_request *request) {
   wr_pagerank_find_shift(s, request);
+  wr_pagerank_find_relaxation(s);
   s->steps = s->steps + 1;
   wr_pagerank_find_stall(s);
   double since = s->since + 1;

@@ -181,10 +181,11 @@ static inline void check_history(const ranking *r) {
   CHECK(h->measure[h->count - 1] == r->result.change);
   double rounding = 2 * (r->verdict.limit - (o->stop_on_change ? o->tolerance : (1 - o->damping) * o->tolerance));
   int64_t misplaced = 0, growing = 0;
+  int is_power = o->method == WR_PAGERANK_POWER;
   for (int64_t k = 0; k < h->count; k++) {
     int64_t at = (k + 1) * o->check_every;
     misplaced += h->iteration[k] != (at < o->iterations ? at : o->iterations);
-    if (k > 0 && h->measure[k] > o->damping * h->measure[k - 1] + rounding) growing++;
+    if (is_power && k > 0 && h->measure[k] > o->damping * h->measure[k - 1] + rounding) growing++;
   }
   CHECKF(misplaced == 0, "%lld checks at other iterations than every %lld", (long long)misplaced,
          (long long)o->check_every);
@@ -206,7 +207,8 @@ static inline void check_rounding(const ranking *r, double unit) {
 static inline void check_ranking(const ground *g, const ranking *r, const exact_ranks *exact) {
   const wr_result *result = &r->result;
   const wr_pagerank_options *o = &r->options;
-  double unit = wr_type_unit(g->env.type), rate = o->damping / (1 - o->damping);
+  double unit = wr_type_unit(g->env.type);
+  double rate = (o->method == WR_PAGERANK_POWER ? o->damping : 1) / (1 - o->damping);
   double least = 1, compared = o->stop_on_change ? result->change : result->change * rate;
   long double distance = 0, sum = 0;
   for (int64_t i = 0; i < exact->n; i++) {

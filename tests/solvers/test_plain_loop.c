@@ -7,6 +7,7 @@
 #include "spmv/loop/loop.h"
 #include "tests/counting.h"
 #include "tests/solvers/solve_fixture.h"
+#include "tests/solvers/graph_cases.h"
 #include "tests/solvers/three_phases.h"
 
 /* ---- Operations of this test ---- */
@@ -272,6 +273,29 @@ static void test_ranks(ground *g) {
   wr_csr_free(links);
 }
 
+/* The answer is the iterate before the last, and its predecessor is read while the next is made. */
+static void test_chebyshev(ground *g) {
+  static const int64_t distances[] = {1, 2, 3, 8};
+  wr_csr *links = undirected();
+  wr_graph graph = {0};
+  CHECK_OK(wr_graph_build(links, 1, NULL, NULL, &graph));
+  wr_plan *plan = ground_plan(g, graph.flow);
+  wr_pagerank_options o = {.method = WR_PAGERANK_CHEBYSHEV, .damping = 0.99, .tolerance = 1e-2, .iterations = 1000};
+  for (size_t k = 0; plan && k < sizeof distances / sizeof *distances; k++) {
+    ground_case(g, "Chebyshev, a check every %lld", (long long)distances[k]);
+    o.check_every = distances[k];
+    rank_both(g, &graph, plan, o, WR_CONVERGED);
+  }
+  for (o.iterations = 4; plan && o.iterations <= 9; o.iterations++) {
+    ground_case(g, "Chebyshev, at most %lld iterations", (long long)o.iterations);
+    o.check_every = 1, o.tolerance = 1e-300;
+    rank_both(g, &graph, plan, o, WR_MAX_ITERATIONS);
+  }
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+  wr_csr_free(links);
+}
+
 static void test_all(ground *g) {
   if (g->env.place != WR_CUDA) return;
   g->testing.no_conditions = 1;
@@ -282,6 +306,7 @@ static void test_all(ground *g) {
   test_ends(g);
   for (int by_deadline = 0; by_deadline < 2; by_deadline++) test_interrupted(g, by_deadline);
   test_ranks(g);
+  test_chebyshev(g);
 }
 
 int main(void) {

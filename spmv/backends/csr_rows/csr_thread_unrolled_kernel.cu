@@ -141,9 +141,10 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
                            finish);
   wr_finish_mask mask = wr_finish_mask_of(finish);
   auto csr_thread_unrolled_finish_kernel =
-      mask == WR_HOLDS_DOT_AND_NORM  ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_DOT_AND_NORM>
-      : mask == WR_HOLDS_SCALED_STEP ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_SCALED_STEP>
-                                     : csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_ANY>;
+      mask == WR_HOLDS_DOT_AND_NORM   ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_DOT_AND_NORM>
+      : mask == WR_HOLDS_SCALED_STEP  ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_SCALED_STEP>
+      : mask == WR_HOLDS_RELAXED_STEP ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_RELAXED_STEP>
+                                      : csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_ANY>;
   TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish_kernel), blocks, THREADS, 0, a, finish));
   finish.sums.before = parts_for(a.nrows);
   if (finish.sums.count)

@@ -142,6 +142,8 @@ static wr_status merbit_with_kernel(const wr_merbit_plan *p, wr_finish_mask mask
   if (mask == WR_HOLDS_NOTHING) return merbit_with_none<T, PATTERN>(p, use);
   if (p->format.sigma != (p->scattered ? merbit_scattered<T> : merbit_local<T>))
     return p->scattered ? use(merbit<T, 0, true, PATTERN, false, ANY>) : use(merbit<T, 0, false, PATTERN, false, ANY>);
+  if constexpr (PATTERN) /* Chebyshev's method */
+    if (mask == WR_HOLDS_RELAXED_STEP) return merbit_with_default<T, PATTERN, WR_HOLDS_RELAXED_STEP>(p, use);
   return mask == LOOP ? merbit_with_default<T, PATTERN, LOOP>(p, use) : merbit_with_default<T, PATTERN, ANY>(p, use);
 }
 
@@ -191,6 +193,7 @@ static wr_status merbit_ready(const wr_merbit_plan *p) {
   TRY(merbit_with<T>(p, WR_HOLDS_ANY, set));
   TRY(merbit_with<T>(p, WR_HOLDS_NOTHING, set));
   TRY(merbit_with<T>(p, p->view.val ? WR_HOLDS_DOT_AND_NORM : WR_HOLDS_SCALED_STEP, set));
+  TRY(merbit_with<T>(p, WR_HOLDS_RELAXED_STEP, set));
   if (p->fused) TRY(merbit_with_fused<T>(p, set));
 done:
   return status;
