@@ -152,6 +152,8 @@ static void more_time(const wr_advice_case *c, char *value) {
   snprintf(value, VALUE_ROOM, "%.3g", 10 * *(const double *)((const char *)c->settings + row->offset));
 }
 
+static int may_take_ilut(const wr_advice_case *c);
+
 typedef struct remedy {
   const char *option;
   const char *from; /* its values from which this is a step forward, between bars; NULL: any                       */
@@ -170,6 +172,7 @@ static const remedy remedies[] = {
     {"stop", "residual", "backward", NULL, is_doubtful, "iterating until the backward error is small"},
     {"precision", "f32", "f64", NULL, NULL, "vectors and values in f64"},
     {"precond", "none", "auto", NULL, NULL, "incomplete factors where they pay"},
+    {"precond", "auto|ilu0", "ilut", NULL, may_take_ilut, "incomplete factors with fill"},
     {"precond", "none", "jacobi", NULL, has_diagonal, "the columns scaled by the diagonal"},
     {"method", "bicgstab", "cg", NULL, may_be_definite, "the method for symmetric positive definite matrices"},
     {"scale", "none|equilibrate|auto", "match", NULL, NULL, "rows permuted so that the diagonal is large, and scaled"},
@@ -199,6 +202,12 @@ static int has_value(const wr_option *row, const void *settings, const char *fro
   for (int k = *(const int *)((const char *)settings + row->offset); k > 0 && at; k--)
     at = strchr(at, '|'), at += at != NULL;
   return at != NULL && is_among(from, at, strcspn(at, "|"));
+}
+
+/* M by ILUT is not symmetric. */
+static int may_take_ilut(const wr_advice_case *c) {
+  const wr_option *method = wr_option_find(c->options, "method");
+  return has_failed(c) && !(method && has_value(method, c->settings, "cg"));
 }
 
 /* settings, a copy of c->settings byte for byte, := with the remedy, 1 if it is one that may help. A text that it sets is the

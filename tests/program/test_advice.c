@@ -289,6 +289,13 @@ static void test_options_exist(void) {
                             .run = &f.run, .matrix = &f.matrix};
   CHECK_OK(wr_advice_find(&c, &f.advice));
   CHECKF(strstr(f.advice.command, "--time-limit 20 ") != NULL, "%s", f.advice.command);
+  CASE("factors with fill where those without have failed, unless conjugate gradients were asked for");
+  CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "precond", "ilu0", "a test"));
+  CHECK_OK(wr_advice_find(&c, &f.advice));
+  CHECKF(strstr(f.advice.command, "--precond ilut ") != NULL, "%s", f.advice.command);
+  CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "method", "cg", "a test"));
+  CHECK_OK(wr_advice_find(&c, &f.advice));
+  CHECKF(strstr(f.advice.command, "ilut") == NULL, "%s", f.advice.command);
   wr_options_release(wr_bicgstab_table, &settings);
 }
 
