@@ -141,9 +141,10 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
       .patience = g->may_change ? CHANGE_PATIENCE : PATIENCE,
       .yields = g->may_change || !s->method->knows_noise};
   TRY(find_plain_square(s, &c.rr));
-  /* A method that another may follow has half of the iterations, unless they are few. */
+  /* A method that another may follow has half of the iterations, unless they are few. Conjugate gradients have all: where they
+   * gain slowly, the others gain less by a multiply. */
   double left = (double)g->options->iterations - c.steps;
-  if (g->may_change && left >= FEW_ITERATIONS) left = floor(left / 2);
+  if (g->may_change && !s->method->fits_or_not && left >= FEW_ITERATIONS) left = floor(left / 2);
   g->last_round = c.rounds + left;
   c.last = fmin(g->last_round, fmax(g->review_round, c.rounds + 1)), c.last_part = c.last - s->loop->unroll;
   TRY(wr_method_copy(s, &s->r, &s->t));

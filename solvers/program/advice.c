@@ -57,6 +57,17 @@ static void add_symmetry(wr_line *line, const wr_matrix_facts *m) {
                 m->positive_diagonals == m->n && !m->indefinite ? ", with a positive diagonal" : "");
 }
 
+static void add_sums(wr_line *line, const wr_matrix_facts *m) {
+  if (m->zero_row_sums) {
+    add_separator(line);
+    wr_line_add(line, "the elements of each row add up to 0: the matrix is singular");
+  }
+  if (m->zero_column_sums) {
+    add_separator(line);
+    wr_line_add(line, "the elements of each column add up to 0: there is a solution only if those of b do, too");
+  }
+}
+
 /* 1 if the residual is no larger than what rounding adds to it, by a bound. */
 static int is_at_rounding(const wr_run *run) {
   const wr_verdict *v = &run->verdict;
@@ -77,6 +88,7 @@ static void find_seen(const wr_advice_case *c, wr_advice *advice) {
   wr_line line = {0};
   add_empty(&line, m->empty_rows, m->first_empty_row, "row has", "rows have");
   add_empty(&line, m->empty_columns, m->first_empty_column, "column has", "columns have");
+  add_sums(&line, m);
   add_diagonal(&line, m);
   add_spread(&line, m->row_spread, "rows");
   add_spread(&line, m->column_spread, "columns");
@@ -140,6 +152,8 @@ static void more_time(const wr_advice_case *c, char *value) {
   snprintf(value, VALUE_ROOM, "%.3g", 10 * *(const double *)((const char *)c->settings + row->offset));
 }
 
+static int may_take_ilut(const wr_advice_case *c);
+
 typedef struct remedy {
   const char *option;
   const char *from; /* its values from which this is a step forward, between bars; NULL: any                       */
@@ -158,6 +172,7 @@ static const remedy remedies[] = {
     {"stop", "residual", "backward", NULL, is_doubtful, "iterating until the backward error is small"},
     {"precision", "f32", "f64", NULL, NULL, "vectors and values in f64"},
     {"precond", "none", "auto", NULL, NULL, "incomplete factors where they pay"},
+    {"precond", "auto|ilu0", "ilut", NULL, may_take_ilut, "incomplete factors with fill"},
     {"precond", "none", "jacobi", NULL, has_diagonal, "the columns scaled by the diagonal"},
     {"method", "bicgstab", "cg", NULL, may_be_definite, "the method for symmetric positive definite matrices"},
     {"scale", "none|equilibrate|auto", "match", NULL, NULL, "rows permuted so that the diagonal is large, and scaled"},
@@ -187,6 +202,12 @@ static int has_value(const wr_option *row, const void *settings, const char *fro
   for (int k = *(const int *)((const char *)settings + row->offset); k > 0 && at; k--)
     at = strchr(at, '|'), at += at != NULL;
   return at != NULL && is_among(from, at, strcspn(at, "|"));
+}
+
+/* M by ILUT is not symmetric. */
+static int may_take_ilut(const wr_advice_case *c) {
+  const wr_option *method = wr_option_find(c->options, "method");
+  return has_failed(c) && !(method && has_value(method, c->settings, "cg"));
 }
 
 /* settings, a copy of c->settings byte for byte, := with the remedy, 1 if it is one that may help. A text that it sets is the
@@ -228,17 +249,20 @@ static const remedy last_remedy = {"fallback", "none", "direct", NULL, NULL, NUL
 
 static int has_empty(const wr_matrix_facts *m) { return m->empty_rows > 0 || m->empty_columns > 0; }
 
+static int has_zero_sums(const wr_matrix_facts *m) { return m->zero_row_sums || m->zero_column_sums; }
+
 /* 1 if this program could go on with a direct solver, and was not asked to. */
 static int may_be_direct(const wr_advice_case *c) {
   const wr_option *row = wr_option_find(c->options, last_remedy.option);
-  return row != NULL && has_value(row, c->settings, last_remedy.from) && !has_empty(c->matrix);
+  return row != NULL && has_value(row, c->settings, last_remedy.from) && !has_empty(c->matrix) &&
+         !has_zero_sums(c->matrix);
 }
 
 /* The kind of solver where no remedy is left, or beside one for a small matrix or a singular one. */
 static void name_other_solver(const wr_advice_case *c, wr_line *line) {
   const wr_matrix_facts *m = c->matrix;
   const wr_direct_facts *direct = &c->run->result.direct;
-  if (has_empty(m) || direct->singular)
+  if (has_empty(m) || has_zero_sums(m) || direct->singular)
     wr_line_add(line, "a least-squares solver (sparse QR, LSQR), as the matrix is singular");
   else if (may_be_direct(c) && !c->has_direct)
     wr_line_add(line,
@@ -280,7 +304,8 @@ static wr_status find_remedy(const wr_advice_case *c, wr_advice *advice) {
   } else if (line.length == 0) {
     wr_line_add(&line, "%s", has_answer ? "no option of this program is left that may help: " : "");
     name_other_solver(c, &line);
-  } else if (c->run->result.direct.singular || (c->matrix->n <= WR_DENSE_ROWS && !c->run->result.direct.tried)) {
+  } else if (has_zero_sums(c->matrix) || c->run->result.direct.singular ||
+             (c->matrix->n <= WR_DENSE_ROWS && !c->run->result.direct.tried)) {
     name_other_solver(c, &other);
   }
   snprintf(advice->remedy, sizeof advice->remedy, "%.*s", (int)sizeof advice->remedy - 1, line.text);

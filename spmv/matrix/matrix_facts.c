@@ -25,6 +25,31 @@ static void measure(const wr_csr *A, double *rows, double *columns, double *diag
   }
 }
 
+/* Of the elements of a row or column: their sum, that of their sizes, and how many there are. */
+typedef struct element_sum {
+  double sum, size;
+  int64_t count;
+} element_sum;
+
+static void add_element(element_sum *of, double value) { of->sum += value, of->size += fabs(value), of->count++; }
+
+/* 1 if rounding of the elements and of the sum explains that it is not 0. */
+static int is_zero_sum(const element_sum *of) {
+  return of->size > 0 && isfinite(of->size) && fabs(of->sum) <= (double)of->count * 0x1p-51 * of->size;
+}
+
+/* Finds facts->zero_row_sums and zero_column_sums; columns[n] are zeroed. */
+static void find_zero_sums(const wr_csr *A, element_sum *columns, wr_matrix_facts *facts) {
+  facts->zero_row_sums = facts->zero_column_sums = A->nrows > 0;
+  for (int64_t i = 0; i < A->nrows; i++) {
+    element_sum row = {0};
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
+      add_element(&row, value_at(A, k)), add_element(&columns[A->col[k]], value_at(A, k));
+    facts->zero_row_sums &= is_zero_sum(&row);
+  }
+  for (int64_t j = 0; j < A->nrows; j++) facts->zero_column_sums &= is_zero_sum(&columns[j]);
+}
+
 /* Largest / smallest of norms[n] that are not 0, and how many are 0. */
 static double spread(const double *norms, int64_t n, int64_t *zeros, int64_t *first) {
   double largest = 0, smallest = INFINITY;
@@ -110,11 +135,14 @@ static int has_negative_minor(const wr_csr *A, const double *diagonal) {
 wr_status wr_matrix_facts_find(const wr_csr *A, wr_matrix_facts *facts) {
   wr_status status;
   double *norms = NULL;
+  element_sum *sums = NULL;
   int64_t n = A->nrows;
   *facts = (wr_matrix_facts){.n = n, .first_zero_diagonal = -1};
   TRY(wr_alloc_zeroed(&norms, 3 * n, sizeof *norms, "facts about the matrix"));
+  TRY(wr_alloc_zeroed(&sums, n, sizeof *sums, "facts about the matrix"));
   double *rows = norms, *columns = norms + n, *diagonal = norms + 2 * n;
   measure(A, rows, columns, diagonal);
+  find_zero_sums(A, sums, facts);
   facts->row_spread = spread(rows, n, &facts->empty_rows, &facts->first_empty_row);
   facts->column_spread = spread(columns, n, &facts->empty_columns, &facts->first_empty_column);
   for (int64_t i = 0; i < n; i++) {
@@ -126,6 +154,7 @@ wr_status wr_matrix_facts_find(const wr_csr *A, wr_matrix_facts *facts) {
   facts->indefinite = facts->symmetric && (has_both || has_negative_minor(A, diagonal));
 done:
   wr_free(norms);
+  wr_free(sums);
   return status;
 }
 

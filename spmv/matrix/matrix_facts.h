@@ -15,6 +15,8 @@ typedef struct wr_matrix_facts {
   int64_t positive_diagonals, negative_diagonals;
   double row_spread, column_spread; /* largest / smallest norm of a row (column) that is not empty, the norm being its */
                                     /* largest |value|; 1 without entries                                              */
+  int zero_row_sums, zero_column_sums; /* 1: no row (column) is empty, and the elements of each add up to 0 but for rounding, */
+                                       /* so that A is singular                                                              */
   int symmetric;  /* 1: A is its transpose, each value being equal                                                     */
   int indefinite; /* 1: symmetric, and a diagonal element of each sign, or a minor a_ii a_jj - a_ij^2 < 0, shows that  */
                   /* eigenvalues of both signs exist                                                                   */

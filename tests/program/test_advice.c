@@ -83,6 +83,16 @@ static void test_seen(void) {
   expect_seen(&f, "symmetric indefinite");
   f.matrix.positive_diagonals = 30, f.matrix.negative_diagonals = 12;
   expect_seen(&f, "symmetric indefinite (30 positive and 12 negative diagonal elements)");
+  f = failure_of(WR_BREAKDOWN);
+  f.matrix.zero_row_sums = 1;
+  expect_seen(&f, "the elements of each row add up to 0: the matrix is singular");
+  f.matrix.zero_row_sums = 0, f.matrix.zero_column_sums = 1;
+  expect_seen(&f, "the elements of each column add up to 0: there is a solution only if those of b do, too");
+  CHECKF(strncmp(f.advice.other, "a least-squares solver", 22) == 0, "'%s'", f.advice.other);
+  f.has_direct = 1, f.settings.precond = 1, f.settings.scale = 3, f.settings.method = 2; /* no remedy is left */
+  advise(&f);
+  CHECKF(f.advice.command[0] == '\0' && strstr(f.advice.remedy, "a least-squares solver"), "'%s', '%s'",
+         f.advice.command, f.advice.remedy);
   f = failure_of(WR_MAX_ITERATIONS);
   f.run.verdict.measure = 3e-6, f.run.verdict.attainable = 4e-6, f.problem.precision = "f32";
   expect_seen(&f, "the residual is 3e-6 ||b||, and rounding in f32 alone may come to 4e-6");
@@ -279,6 +289,13 @@ static void test_options_exist(void) {
                             .run = &f.run, .matrix = &f.matrix};
   CHECK_OK(wr_advice_find(&c, &f.advice));
   CHECKF(strstr(f.advice.command, "--time-limit 20 ") != NULL, "%s", f.advice.command);
+  CASE("factors with fill where those without have failed, unless conjugate gradients were asked for");
+  CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "precond", "ilu0", "a test"));
+  CHECK_OK(wr_advice_find(&c, &f.advice));
+  CHECKF(strstr(f.advice.command, "--precond ilut ") != NULL, "%s", f.advice.command);
+  CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "method", "cg", "a test"));
+  CHECK_OK(wr_advice_find(&c, &f.advice));
+  CHECKF(strstr(f.advice.command, "ilut") == NULL, "%s", f.advice.command);
   wr_options_release(wr_bicgstab_table, &settings);
 }
 

@@ -185,6 +185,27 @@ static void test_drift(ground *g) {
   wr_csr_free(A);
 }
 
+/* Conjugate gradients take as many iterations as a chain has links, more than half of those allowed: no other method goes on. */
+static void test_all_iterations(ground *g) {
+  enum { N = 1200 };
+  if (g->env.place != WR_HOST || g->env.type != WR_F64) return;
+  entry *entries = room_for(3 * N, sizeof *entries);
+  double b[N] = {1};
+  int64_t count = 0;
+  for (int64_t i = 0; i < N; i++)
+    for (int64_t j = i > 0 ? i - 1 : 0; j < N && j <= i + 1; j++) entries[count++] = (entry){i, j, j == i ? 2 : -1};
+  wr_csr *A = matrix_of(N, entries, count, 1);
+  solution s = solution_of(g, A);
+  s.b = b, s.options.method = NULL, s.options.iterations = 2000;
+  ground_case(g, "conjugate gradients beyond half of the iterations");
+  expect_outcome(g, &s, WR_CONVERGED);
+  CHECKF(s.result.iterations > 1000 && s.result.changes[0] == '\0', "%lld iterations, '%s'",
+         (long long)s.result.iterations, s.result.changes);
+  solution_free(&s);
+  wr_csr_free(A);
+  free(entries);
+}
+
 /* Values and vectors in f32, and an answer that f32 could not hold: half of x is no number of f32. */
 static void test_beyond_stored_type(ground *g) {
   if (g->env.type != WR_F32) return;
@@ -237,6 +258,7 @@ static void test_all(ground *g) {
   test_deadline(g);
   test_interrupted(g);
   test_drift(g);
+  test_all_iterations(g);
   test_stagnation(g);
   test_beyond_stored_type(g);
   test_again(g);

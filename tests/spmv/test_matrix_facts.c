@@ -35,6 +35,17 @@ static void test_known(void) {
   CHECK(f.symmetric && !f.indefinite);
   f = facts_of(2, (const double[]){1, 2, 2.0000000000000004, 1});
   CHECK(!f.symmetric && !f.indefinite);
+  CASE("sums of rows and of columns");
+  f = facts_of(3, (const double[]){1.1, -1.1, 0, -0.3, 0.1 + 0.3, -0.1, 7, 0, -7}); /* 0.1 + 0.3 is rounded */
+  CHECK(f.zero_row_sums && !f.zero_column_sums);
+  f = facts_of(3, (const double[]){1.1, -0.3, 7, -1.1, 0.1 + 0.3, 0, 0, -0.1, -7});
+  CHECK(!f.zero_row_sums && f.zero_column_sums);
+  f = facts_of(2, (const double[]){1 + 1e-14, -1, -1, 1});
+  CHECK(!f.zero_row_sums && !f.zero_column_sums);
+  f = facts_of(2, (const double[]){1, -1, 0, 0}); /* an empty row is named as such */
+  CHECK(!f.zero_row_sums && !f.zero_column_sums);
+  f = facts_of(2, (const double[]){1e308, -1e308, -1e308, 1e308}); /* the sum of sizes overflows */
+  CHECK(!f.zero_row_sums && !f.zero_column_sums);
   CASE("spreads beyond f64, a matrix of zeros, one element, a pattern");
   f = facts_of(2, (const double[]){1e-200, 0, 0, 1e200});
   CHECK(isinf(f.row_spread) && isinf(f.column_spread));
