@@ -42,7 +42,7 @@ done:
 void wr_pagerank_close(wr_pagerank *p) {
   if (p == NULL || p->env == NULL) return;
   wr_iteration_close(p->loop);
-  wr_vec *const vectors[] = {&p->x[0], &p->x[1], &p->x[2], &p->scale, &p->teleport, &p->bank};
+  wr_vec *const vectors[] = {&p->x[0], &p->x[1], &p->x[2], &p->scale, &p->teleport, &p->degrees, &p->bank};
   for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) p->env->ops->release(p->env, vectors[v]);
   *p = (wr_pagerank){0};
 }
@@ -101,7 +101,9 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
   scalars->log_room = WR_LOG_ROOM;
   p->now = 0;
   TRY(env->ops->upload(env, &p->bank, (double *)scalars));
-  if (g->start || g->teleport)
+  if (o->start)
+    TRY(env->ops->fused(env, &(wr_fused){.in = {o->start}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}}));
+  else if (g->start || g->teleport)
     TRY(env->ops->upload(env, &p->x[0], g->start ? g->start : g->teleport));
   else
     TRY(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
@@ -228,7 +230,7 @@ done:
   return status;
 }
 
-static wr_status check_options(const wr_pagerank_options *o, const char *function) {
+wr_status wr_pagerank_check(const wr_pagerank_options *o, const char *function) {
   if (o == NULL) return wr_refuse(function, "options is NULL");
   if (o->method != WR_PAGERANK_POWER)
     return wr_refuse(function, "options->method is %d; it is WR_PAGERANK_POWER", (int)o->method);
@@ -247,7 +249,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   static const wr_monitor none = {0};
   wr_status status;
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
-  WR_NEED_OK(check_options(o, __func__));
+  WR_NEED_OK(wr_pagerank_check(o, __func__));
   WR_NEED(result);
   wr_pagerank_scalars scalars;
   wr_order_watch watch = {0};
@@ -289,6 +291,39 @@ done:
   return status;
 }
 
+double wr_pagerank_target(const wr_pagerank *p, const wr_pagerank_options *o) {
+  if (p == NULL || p->env == NULL || wr_pagerank_check(o, __func__) != WR_OK) return 0;
+  return target_change(o, rounding_of(p, o));
+}
+
+/* degrees := by what an element of x is multiplied to make the rank. */
+static wr_status place_degrees(wr_pagerank *p) {
+  wr_status status;
+  const wr_graph *g = p->graph;
+  double *degrees = NULL;
+  TRY(wr_alloc(&degrees, g->n, sizeof *degrees, "out-degrees"));
+#pragma omp parallel for schedule(static) if (g->n > 100000)
+  for (int64_t i = 0; i < g->n; i++) degrees[i] = g->scale[i] != 0 ? wr_graph_out_weight(g, i) : 1;
+  TRY(p->env->ops->alloc(p->env, g->n, p->env->type, "out-degrees", &p->degrees));
+  TRY(p->env->ops->upload(p->env, &p->degrees, degrees));
+done:
+  wr_free(degrees);
+  return status;
+}
+
+wr_status wr_pagerank_ranks(wr_pagerank *p, wr_vec *ranks) {
+  wr_status status = WR_OK;
+  WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
+  WR_NEED(ranks);
+  int weighted = p->graph->links->val != NULL;
+  if (!weighted && p->degrees.id == 0) TRY(place_degrees(p));
+  wr_fused f = {.in = {&p->x[p->now]}, .out = {ranks}, .c = {{{.factor = 1}}}};
+  if (!weighted) f.times = &p->degrees;
+  TRY(p->env->ops->fused(p->env, &f));
+done:
+  return status;
+}
+
 /* scores[n] := the ranks that belong to x. */
 static wr_status fetch_ranks(wr_pagerank *p, const wr_vec *x, double *scores) {
   wr_status status;
@@ -323,7 +358,7 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double 
   wr_status status;
   wr_pagerank_scalars scalars;
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
-  WR_NEED_OK(check_options(o, __func__));
+  WR_NEED_OK(wr_pagerank_check(o, __func__));
   WR_NEED(scores);
   WR_NEED(change);
   WR_NEED(dangling);
@@ -339,7 +374,7 @@ done:
 }
 
 wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *o, double rounding) {
-  WR_NEED_OK(check_options(o, __func__));
+  WR_NEED_OK(wr_pagerank_check(o, __func__));
   WR_NEED(scores);
   WR_REFUSE_IF(n < 1, "n is %lld", (long long)n);
   WR_REFUSE_IF(!(rounding >= 0), "rounding is %g; it is 0 or more", rounding);
@@ -347,6 +382,14 @@ wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_opt
   double allowed = fmax(o->tolerance, 25 * rounding);
   if (!(fabs(sum - 1) <= allowed))
     return wr_fail(WR_EINTERNAL, "the scores have the sum %.17g, off 1 by more than %g", sum, allowed);
+  double least = 0;
+#pragma omp parallel for reduction(min : least) schedule(static) if (n > 100000)
+  for (int64_t i = 0; i < n; i++) least = fmin(least, scores[i]);
+  if (least < 0) {
+#pragma omp parallel for schedule(static) if (n > 100000)
+    for (int64_t i = 0; i < n; i++) scores[i] = fmax(scores[i], 0);
+    sum = wr_compensated_sum(scores, n);
+  }
 #pragma omp parallel for schedule(static) if (n > 100000)
   for (int64_t i = 0; i < n; i++) scores[i] /= sum;
   return WR_OK;
