@@ -11,8 +11,8 @@ enum { ANSWER = 2 * F64 };
 
 static int64_t if_given(const char *path) { return path != NULL ? F64 : 0; }
 
-/* scale; three vectors that take turns, and the teleport vector (wr_pagerank_open); the vectors of IDR, and the ranks that it is
- * given. The automatic choice goes on without IDR where there is no memory. */
+/* scale; three vectors that take turns, and the teleport vector (wr_pagerank_open); the vectors of IDR, and the ranks that it
+ * is given. The automatic choice goes on without IDR where there is no memory. */
 int64_t wr_pagerank_row_bytes(const wr_settings *s, int on_host) {
   int64_t vectors = s->personalize != NULL ? 4 : 3;
   if (s->ranking == WR_RANK_IDR) vectors += WR_RANK_LINEAR_VECTORS + 1;

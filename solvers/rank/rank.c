@@ -151,7 +151,7 @@ static wr_status open_linear(parts *g) {
 static wr_status solve_linear(parts *g, const char **why) {
   wr_status status = WR_OK;
   wr_rank *rank = g->rank;
-  const wr_pagerank *p = &rank->iterated;
+  wr_pagerank *p = &rank->iterated;
   const wr_pagerank_options *o = g->options;
   double change = 0.9 * wr_pagerank_target(p, o);
   *why = NULL; /* is_over, or set below */
