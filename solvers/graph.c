@@ -279,6 +279,23 @@ void wr_graph_restore(const wr_graph *g, const double *by_row, double *by_page) 
   for (int64_t k = 0; k < g->n; k++) by_page[g->order ? g->order[k] : k] = by_row[k];
 }
 
+wr_status wr_graph_place(const wr_graph *graph, wr_env *env, const double *by_page, wr_vec *v) {
+  wr_status status;
+  double *by_row = NULL;
+  WR_NEED(graph);
+  WR_NEED_OPEN(env);
+  WR_NEED(by_page);
+  WR_NEED(v);
+  if (graph->order) {
+    TRY(wr_alloc(&by_row, graph->n, sizeof *by_row, "a vector in the order of hubs"));
+    wr_graph_arrange(graph, by_page, by_row);
+  }
+  TRY(env->ops->upload(env, v, by_row ? by_row : by_page));
+done:
+  wr_free(by_row);
+  return status;
+}
+
 void wr_graph_free(wr_graph *graph) {
   if (graph == NULL) return;
   if (graph->owns_flow) wr_csr_free(graph->flow);

@@ -59,6 +59,9 @@ static inline double wr_graph_out_weight(const wr_graph *graph, int64_t i) {
 void wr_graph_arrange(const wr_graph *graph, const double *by_page, double *by_row);
 void wr_graph_restore(const wr_graph *graph, const double *by_row, double *by_page);
 
+/* v[n] := by_page[n] in the order of the flow's rows. WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_graph_place(const wr_graph *graph, struct wr_env *env, const double *by_page, wr_vec *v);
+
 void wr_graph_free(wr_graph *graph); /* a zeroed one is fine */
 
 #endif

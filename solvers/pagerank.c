@@ -29,15 +29,6 @@ done:
   return status;
 }
 
-static wr_status upload_pages(wr_pagerank *p, const double *by_page, wr_vec *v) {
-  const double *by_row;
-  double *memory;
-  wr_status status = arrange(p->graph, by_page, &by_row, &memory);
-  if (status == WR_OK) status = p->env->ops->upload(p->env, v, by_row);
-  wr_free(memory);
-  return status;
-}
-
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env) {
   wr_status status;
   const double *scale;
@@ -56,7 +47,7 @@ wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan,
   TRY(wr_iteration_open(env, &p->loop));
   if (graph->teleport) {
     TRY(env->ops->alloc(env, graph->n, env->type, "the teleport vector", &p->teleport));
-    TRY(upload_pages(p, graph->teleport, &p->teleport));
+    TRY(wr_graph_place(graph, env, graph->teleport, &p->teleport));
   }
 done:
   wr_free(memory);
@@ -67,7 +58,7 @@ done:
 void wr_pagerank_close(wr_pagerank *p) {
   if (p == NULL || p->env == NULL) return;
   wr_iteration_close(p->loop);
-  wr_vec *const vectors[] = {&p->x[0], &p->x[1], &p->x[2], &p->scale, &p->teleport, &p->bank};
+  wr_vec *const vectors[] = {&p->x[0], &p->x[1], &p->x[2], &p->scale, &p->teleport, &p->degrees, &p->bank};
   for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) p->env->ops->release(p->env, vectors[v]);
   *p = (wr_pagerank){0};
 }
@@ -146,7 +137,7 @@ static wr_status upload_guess(wr_pagerank *p, isolated by) {
   TRY(wr_alloc(&ranks, g->n, sizeof *ranks, "the first guess"));
   for (int64_t i = 0; i < g->n; i++)
     ranks[i] = g->scale[i] != 0 ? by.rest * g->start[i] : by.jump * (g->teleport ? g->teleport[i] : 1 / (double)g->n);
-  TRY(upload_pages(p, ranks, &p->x[0]));
+  TRY(wr_graph_place(p->graph, p->env, ranks, &p->x[0]));
 done:
   wr_free(ranks);
   return status;
@@ -181,10 +172,12 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
   scalars->log_room = WR_LOG_ROOM;
   p->now = 0;
   TRY(env->ops->upload(env, &p->bank, (double *)scalars));
-  if (g->start && is_apart)
+  if (o->start)
+    TRY(env->ops->fused(env, &(wr_fused){.in = {o->start}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}}));
+  else if (g->start && is_apart)
     TRY(upload_guess(p, by));
   else if (g->start || g->teleport)
-    TRY(upload_pages(p, g->start ? g->start : g->teleport, &p->x[0]));
+    TRY(wr_graph_place(g, env, g->start ? g->start : g->teleport, &p->x[0]));
   else
     TRY(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
   if (is_apart && !g->start) {
@@ -328,7 +321,7 @@ done:
   return status;
 }
 
-static wr_status check_options(const wr_pagerank_options *o, const char *function) {
+wr_status wr_pagerank_check(const wr_pagerank_options *o, const char *function) {
   if (o == NULL) return wr_refuse(function, "options is NULL");
   if (o->method != WR_PAGERANK_POWER && o->method != WR_PAGERANK_CHEBYSHEV)
     return wr_refuse(function, "options->method is %d", (int)o->method);
@@ -344,7 +337,9 @@ static wr_status check_options(const wr_pagerank_options *o, const char *functio
 
 /* The same for p's graph. */
 static wr_status check_for(const wr_pagerank *p, const wr_pagerank_options *o, const char *function) {
-  wr_status status = check_options(o, function);
+  wr_status status = wr_pagerank_check(o, function);
+  if (status == WR_OK && o->method == WR_PAGERANK_CHEBYSHEV && o->start)
+    return wr_refuse(function, "options->start is for the power method");
   if (status == WR_OK && o->method == WR_PAGERANK_CHEBYSHEV && !p->graph->symmetric)
     return wr_refuse(function, "options->method is WR_PAGERANK_CHEBYSHEV, and the graph's links are not symmetric");
   return status;
@@ -399,6 +394,39 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
 done:
   wr_order_watch_close(&watch);
   wr_plan_forget(p->plan);
+  return status;
+}
+
+double wr_pagerank_target(const wr_pagerank *p, const wr_pagerank_options *o) {
+  if (p == NULL || p->env == NULL || wr_pagerank_check(o, __func__) != WR_OK) return 0;
+  return target_change(o, rounding_of(p, o));
+}
+
+/* degrees := by what an element of x is multiplied to make the rank. */
+static wr_status place_degrees(wr_pagerank *p) {
+  wr_status status;
+  const wr_graph *g = p->graph;
+  double *degrees = NULL;
+  TRY(wr_alloc(&degrees, g->n, sizeof *degrees, "out-degrees"));
+#pragma omp parallel for schedule(static) if (g->n > 100000)
+  for (int64_t i = 0; i < g->n; i++) degrees[i] = g->scale[i] != 0 ? wr_graph_out_weight(g, i) : 1;
+  TRY(p->env->ops->alloc(p->env, g->n, p->env->type, "out-degrees", &p->degrees));
+  TRY(wr_graph_place(g, p->env, degrees, &p->degrees));
+done:
+  wr_free(degrees);
+  return status;
+}
+
+wr_status wr_pagerank_ranks(wr_pagerank *p, wr_vec *ranks) {
+  wr_status status = WR_OK;
+  WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
+  WR_NEED(ranks);
+  int weighted = p->graph->links->val != NULL;
+  if (!weighted && p->degrees.id == 0) TRY(place_degrees(p));
+  wr_fused f = {.in = {&p->x[p->now]}, .out = {ranks}, .c = {{{.factor = 1}}}};
+  if (!weighted) f.times = &p->degrees;
+  TRY(p->env->ops->fused(p->env, &f));
+done:
   return status;
 }
 
@@ -463,7 +491,7 @@ done:
 }
 
 wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *o, double rounding) {
-  WR_NEED_OK(check_options(o, __func__));
+  WR_NEED_OK(wr_pagerank_check(o, __func__));
   WR_NEED(scores);
   WR_REFUSE_IF(n < 1, "n is %lld", (long long)n);
   WR_REFUSE_IF(!(rounding >= 0), "rounding is %g; it is 0 or more", rounding);
