@@ -90,6 +90,9 @@ typedef struct wr_bicgstab {
                              /* number of f64; -1: none                                                                   */
   int from_zero;             /* 1: the guess was replaced by 0                                                            */
   struct wr_iteration *loop;
+  /* OPTIONAL, and for IDR alone: y := A x in place of the plan's apply, y_next being as in wr_apply. */
+  wr_status (*multiply)(void *context, const wr_vec *x, wr_vec *y, wr_vec *y_next);
+  void *context;
 } wr_bicgstab;
 
 /* Allocates the vectors and uploads b. plan: of system->matrix, which is another matrix than A where A was scaled. */

@@ -67,7 +67,7 @@ done:
 void wr_pagerank_close(wr_pagerank *p) {
   if (p == NULL || p->env == NULL) return;
   wr_iteration_close(p->loop);
-  wr_vec *const vectors[] = {&p->x[0], &p->x[1], &p->x[2], &p->scale, &p->teleport, &p->bank};
+  wr_vec *const vectors[] = {&p->x[0], &p->x[1], &p->x[2], &p->scale, &p->teleport, &p->degrees, &p->bank};
   for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) p->env->ops->release(p->env, vectors[v]);
   *p = (wr_pagerank){0};
 }
@@ -181,18 +181,20 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
   scalars->log_room = WR_LOG_ROOM;
   p->now = 0;
   TRY(env->ops->upload(env, &p->bank, (double *)scalars));
-  if (g->start && is_apart)
+  if (o->start)
+    TRY(env->ops->fused(env, &(wr_fused){.in = {o->start}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}}));
+  else if (g->start && is_apart)
     TRY(upload_guess(p, by));
   else if (g->start || g->teleport)
     TRY(upload_pages(p, g->start ? g->start : g->teleport, &p->x[0]));
   else
     TRY(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
-  if (is_apart && !g->start) {
+  if (is_apart && !g->start && !o->start) {
     wr_epilogue linked = {.scale = &p->scale, .scaled = &p->x[1]};
     TRY(env->ops->epilogue(env, &(wr_apply){.y = &p->x[0], .epilogue = &linked}));
   }
   TRY(find_dangling(p, 1));
-  if (is_apart && !g->start) TRY(multiply_start(p, by));
+  if (is_apart && !g->start && !o->start) TRY(multiply_start(p, by));
 done:
   return status;
 }
@@ -328,7 +330,7 @@ done:
   return status;
 }
 
-static wr_status check_options(const wr_pagerank_options *o, const char *function) {
+wr_status wr_pagerank_check(const wr_pagerank_options *o, const char *function) {
   if (o == NULL) return wr_refuse(function, "options is NULL");
   if (o->method != WR_PAGERANK_POWER && o->method != WR_PAGERANK_CHEBYSHEV)
     return wr_refuse(function, "options->method is %d", (int)o->method);
@@ -344,7 +346,7 @@ static wr_status check_options(const wr_pagerank_options *o, const char *functio
 
 /* The same for p's graph. */
 static wr_status check_for(const wr_pagerank *p, const wr_pagerank_options *o, const char *function) {
-  wr_status status = check_options(o, function);
+  wr_status status = wr_pagerank_check(o, function);
   if (status == WR_OK && o->method == WR_PAGERANK_CHEBYSHEV && !p->graph->symmetric)
     return wr_refuse(function, "options->method is WR_PAGERANK_CHEBYSHEV, and the graph's links are not symmetric");
   return status;
@@ -399,6 +401,39 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
 done:
   wr_order_watch_close(&watch);
   wr_plan_forget(p->plan);
+  return status;
+}
+
+double wr_pagerank_target(const wr_pagerank *p, const wr_pagerank_options *o) {
+  if (p == NULL || p->env == NULL || wr_pagerank_check(o, __func__) != WR_OK) return 0;
+  return target_change(o, rounding_of(p, o));
+}
+
+/* degrees := by what an element of x is multiplied to make the rank. */
+static wr_status place_degrees(wr_pagerank *p) {
+  wr_status status;
+  const wr_graph *g = p->graph;
+  double *degrees = NULL;
+  TRY(wr_alloc(&degrees, g->n, sizeof *degrees, "out-degrees"));
+#pragma omp parallel for schedule(static) if (g->n > 100000)
+  for (int64_t i = 0; i < g->n; i++) degrees[i] = g->scale[i] != 0 ? wr_graph_out_weight(g, i) : 1;
+  TRY(p->env->ops->alloc(p->env, g->n, p->env->type, "out-degrees", &p->degrees));
+  TRY(upload_pages(p, degrees, &p->degrees));
+done:
+  wr_free(degrees);
+  return status;
+}
+
+wr_status wr_pagerank_ranks(wr_pagerank *p, wr_vec *ranks) {
+  wr_status status = WR_OK;
+  WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
+  WR_NEED(ranks);
+  int weighted = p->graph->links->val != NULL;
+  if (!weighted && p->degrees.id == 0) TRY(place_degrees(p));
+  wr_fused f = {.in = {&p->x[p->now]}, .out = {ranks}, .c = {{{.factor = 1}}}};
+  if (!weighted) f.times = &p->degrees;
+  TRY(p->env->ops->fused(p->env, &f));
+done:
   return status;
 }
 
@@ -463,7 +498,7 @@ done:
 }
 
 wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *o, double rounding) {
-  WR_NEED_OK(check_options(o, __func__));
+  WR_NEED_OK(wr_pagerank_check(o, __func__));
   WR_NEED(scores);
   WR_REFUSE_IF(n < 1, "n is %lld", (long long)n);
   WR_REFUSE_IF(!(rounding >= 0), "rounding is %g; it is 0 or more", rounding);

@@ -99,8 +99,9 @@ typedef struct wr_result {
   wr_repeated by;      /* how iterations were repeated, except perhaps the first and last ones      */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
-  char method[16];     /* linear systems: the method that ended the solve                             */
-  char changes[480];   /* linear systems: which methods went on after which, and why; "": one solved it */
+  char method[16];     /* the method that ended the solve; "": not known                              */
+  char changes[480];   /* which methods went on after which, and why; "": one solved it               */
+  char choice[120];    /* PageRank: why this method was chosen; "": it was asked for, or changes says it */
   int by_backward;     /* BiCGSTAB: 1: the backward error was compared with the tolerance           */
   double backward;     /* of the answer, if by_backward: componentwise, by the host over all rows   */
   wr_direct_facts direct; /* linear systems, where a direct solver was asked for                     */

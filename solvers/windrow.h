@@ -14,7 +14,7 @@
  *   precond.h    preconditioners
  *   system.h, residual.h, bicgstab.h    linear systems, the residual of an answer, and a solver
  *   direct.h     a direct solver, for systems that no iterative one solves
- *   graph.h, pagerank.h     graphs
+ *   graph.h, pagerank.h, rank.h     graphs; rank.h has all methods, pagerank.h those that iterate ranks
  *
  * examples/ has complete programs. Compile and link with what `pkg-config --cflags --libs windrow` prints. */
 #ifndef WR_WINDROW_H
@@ -50,6 +50,7 @@ WR_C_BEGIN
 #include "solvers/direct.h"
 #include "solvers/graph.h"
 #include "solvers/pagerank.h"
+#include "solvers/rank/rank.h"
 #include "solvers/scores.h"
 
 WR_C_END

@@ -31,8 +31,10 @@ awk -F'\t' '
     if (from ~ /^solvers(\/system)?$/ && to == "solvers/scaling") return 1
     if (from ~ /^solvers\// && to == "solvers") return 1
     if (from == "solvers/precond") return to ~ /^spmv(\/(device|matrix|precond))?$/
+    if (from == "solvers/rank" && to == "solvers/krylov") return 1
+    if (to == "solvers/rank") return from ~ /^solvers(\/program)?$/
     if (from == "spmv/precond") return to ~ /^spmv\/(device|kernel|matrix|steps)$/
-    if (from ~ /^solvers(\/krylov)?$/) return to ~ /^spmv(\/(device|matrix|steps|loop))?$/
+    if (from ~ /^solvers(\/(krylov|rank))?$/) return to ~ /^spmv(\/(device|matrix|steps|loop))?$/
     if (from ~ /^solvers\//) return to ~ /^spmv(\/(device|matrix))?$/
     if (from == "io" || from == "data") return to == "spmv/matrix"
     if (is_backend(from)) return to ~ /^spmv(\/(matrix|blocks|device|kernel|backends))?$/

@@ -51,7 +51,9 @@ done:
 static wr_status multiply(wr_bicgstab *s, const wr_vec *x, int w, int is_residual, wr_then then) {
   wr_status status;
   wr_fused sums = {.in = {&s->own[W + w]}, .then = then};
-  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = x, .y = &s->own[W + w], .y_next = &s->own[W + 1 - w]}));
+  wr_vec *y = &s->own[W + w], *y_next = &s->own[W + 1 - w];
+  TRY(s->multiply ? s->multiply(s->context, x, y, y_next)
+                  : wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = x, .y = y, .y_next = y_next}));
   add_shadows(s, &sums, 0, &s->own[W + w], SCALAR_AT(s, h, 0));
   if (is_residual) {
     sums.in[1] = &s->r;

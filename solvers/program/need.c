@@ -1,6 +1,8 @@
 #include "solvers/program/need.h"
 
 #include "solvers/bicgstab.h"
+#include "solvers/rank/linear.h"
+#include "solvers/rank/rank.h"
 
 enum { F64 = sizeof(double) };
 
@@ -9,9 +11,11 @@ enum { ANSWER = 2 * F64 };
 
 static int64_t if_given(const char *path) { return path != NULL ? F64 : 0; }
 
-/* scale; three vectors that take turns, and the teleport vector (wr_pagerank_open) */
+/* scale; three vectors that take turns, and the teleport vector (wr_pagerank_open); the vectors of IDR, and the ranks that it
+ * is given. The automatic choice goes on without IDR where there is no memory. */
 int64_t wr_pagerank_row_bytes(const wr_settings *s, int on_host) {
   int64_t vectors = s->personalize != NULL ? 4 : 3;
+  if (s->ranking == WR_RANK_IDR) vectors += WR_RANK_LINEAR_VECTORS + 1;
   return F64 + if_given(s->personalize) + if_given(s->guess) + ANSWER +
          (on_host ? vectors * wr_type_bytes((wr_type)s->precision) : 0);
 }

@@ -8,11 +8,11 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "io/vector_file.h"
-#include "solvers/pagerank.h"
 #include "solvers/hub_order.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/order.h"
+#include "solvers/rank/rank.h"
 #include "solvers/report/report_text.h"
 #include "solvers/scores.h"
 #include "solvers/top.h"
@@ -20,7 +20,8 @@
 
 /* A solve in progress. */
 typedef struct ranking {
-  wr_pagerank method;
+  wr_rank rank;
+  wr_rank_method method;
   const wr_graph *graph;
   wr_pagerank_options options;
   wr_rounding rounding;
@@ -98,20 +99,23 @@ static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan,
                                      .check_every = s->check_every,
                                      .no_graph = s->no_graph,
                                      .no_resident = s->no_resident};
-  return wr_pagerank_open(&r->method, problem, plan, env);
+  r->method = (wr_rank_method)s->ranking;
+  return wr_rank_open(&r->rank, problem, plan, env);
 }
 
 static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
   ranking *r = solve;
-  wr_status status = wr_pagerank_solve(&r->method, &r->options, monitor, result);
+  wr_status status = wr_rank_solve(&r->rank, r->method, &r->options, monitor, result);
   r->rounded = result->rounding, r->allowed = r->options.tolerance;
   if (r->options.order > 0 && result->outcome == WR_CONVERGED) r->allowed = fmax(r->allowed, result->measure);
   return status;
 }
 
-static wr_status multiply(void *solve, int count) { return wr_pagerank_multiply(&((ranking *)solve)->method, count); }
+static wr_status multiply(void *solve, int count) {
+  return wr_pagerank_multiply(&((ranking *)solve)->rank.iterated, count);
+}
 
-static wr_status answer(void *solve, double *x) { return wr_pagerank_download(&((ranking *)solve)->method, x); }
+static wr_status answer(void *solve, double *x) { return wr_pagerank_download(&((ranking *)solve)->rank.iterated, x); }
 
 static wr_status verify(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
   wr_status status;
@@ -120,7 +124,7 @@ static wr_status verify(void *solve, const double *x, wr_verified level, int64_t
   *verdict = (wr_verdict){.level = level};
   if (level == WR_VERIFY_OFF) return WR_OK;
   TRY(wr_alloc(&step, r->graph->n, sizeof *step, "verification"));
-  TRY(wr_pagerank_step(&r->method, &r->options, step, &change, &dangling));
+  TRY(wr_pagerank_step(&r->rank.iterated, &r->options, step, &change, &dangling));
   TRY(wr_verify_pagerank(r->graph, r->options.damping, r->allowed, r->options.stop_on_change, r->rounding, x, step,
                          change, dangling, level, rows, verdict));
 done:
@@ -141,7 +145,7 @@ static double verify_seconds(int64_t nrows, int64_t nnz, int threads) {
   return 8e-9 * (double)(nrows + nnz);
 }
 
-static void stop(void *solve) { wr_pagerank_close(&((ranking *)solve)->method); }
+static void stop(void *solve) { wr_rank_close(&((ranking *)solve)->rank); }
 
 /* A score below 0 is a mistake in the file, as is one that is not finite, which reading refuses. */
 static wr_status check_signs(const char *path, const double *scores, int64_t n, const wr_ids *ids) {

@@ -32,6 +32,7 @@ typedef struct wr_settings {
   int64_t iterations, check_every;
   /* PageRank */
   double damping;
+  int ranking; /* wr_rank_method: the choices' order of pagerank's --method */
   char *personalize;
   int edges, duplicates; /* the choices' order is sum|once */
   int64_t top;

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "config/text.h"
 #include "solvers/report/report_text.h"
@@ -37,7 +38,7 @@ static const char *warning(const wr_run *run) {
 }
 
 /* The first line: the outcome, with a warning unless verification confirms it. */
-static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
+static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   const wr_result *result = &run->result;
   wr_line line = {0};
   int broke_off = run->error.status != WR_OK; /* then there may be no answer, even if the iteration converged */
@@ -51,7 +52,9 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   else
     wr_line_add(&line, "not converged (%s) after", wr_outcome_title(result->outcome));
   wr_line_add(&line, " %" PRId64 " %s", result->iterations, wr_plural(result->iterations, "iteration", "iterations"));
-  if (result->method[0]) wr_line_add(&line, " of %s", result->changes[0] ? "several methods" : result->method);
+  int is_usual = problem->measure == WR_MEASURE_L1_ERROR && strcmp(result->method, "power") == 0 && !result->changes[0];
+  if (result->method[0] && !is_usual)
+    wr_line_add(&line, " of %s", result->changes[0] ? "several methods" : result->method);
   if (result->restarts)
     wr_line_add(&line, ", %d %s", result->restarts, wr_plural(result->restarts, "restart", "restarts"));
   if (result->refinements)
@@ -68,6 +71,7 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
     print_labelled(out, "direct", &line);
   }
   print_text(out, "methods", result->changes);
+  if (verbose) print_text(out, "method", result->choice);
   print_text(out, result->outcome == WR_CONVERGED ? "note" : "why", result->note);
 }
 
@@ -214,7 +218,7 @@ void wr_report_try(FILE *out, const wr_run *run) {
 void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   wr_line line = {0};
   if (run->ran) {
-    print_answer(out, problem, run);
+    print_answer(out, problem, run, verbose);
   } else {
     wr_line_add(&line, "%s: %s", run->error.status == WR_EUNAVAILABLE ? "not available" : "broke off", run->error.text);
     wr_line_print(out, &line, 0, 2);

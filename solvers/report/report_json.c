@@ -153,10 +153,9 @@ static void write_result(wr_json *json, const wr_result *result, wr_measure meas
   wr_json_text(json, "repeated_by", repeated[result->by]);
   wr_json_integer(json, "restarts", result->restarts);
   wr_json_integer(json, "refinements", result->refinements);
-  if (measure == WR_MEASURE_RESIDUAL) {
-    wr_json_text(json, "method", result->method);
-    wr_json_text(json, "method_changes", result->changes);
-  }
+  wr_json_text(json, "method", result->method);
+  wr_json_text(json, "method_changes", result->changes);
+  if (measure == WR_MEASURE_L1_ERROR) wr_json_text(json, "method_choice", result->choice);
   if (measure == WR_MEASURE_RESIDUAL) write_direct(json, &result->direct);
   wr_json_text(json, "note", result->note);
   wr_json_end(json, '}');

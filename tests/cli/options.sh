@@ -33,6 +33,7 @@ save-binary - $work/saved.wrm quoted
 verify - sample:5 quoted
 repeat - 3 plain"
 pagerank_options="damping - 0.5 plain
+method - idr plain
 personalize - $vector quoted
 edges - in plain
 duplicates - sum plain

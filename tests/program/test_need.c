@@ -12,10 +12,22 @@
 #include "solvers/program/apply_time.h"
 #include "solvers/bicgstab.h"
 #include "solvers/program/compare.h"
-#include "solvers/pagerank.h"
+#include "solvers/rank/rank.h"
 #include "solvers/program/source.h"
 #include "solvers/verify.h"
 #include "tests/solvers/ground.h"
+
+/* --method of pagerank is a wr_rank_method. */
+static void test_ranking_methods(void) {
+  char names[256] = "";
+  CASE("the choices of pagerank's --method");
+  for (int k = 0; wr_rank_method_name((wr_rank_method)k)[0]; k++)
+    snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? "|" : "",
+             wr_rank_method_name((wr_rank_method)k));
+  const wr_option *row = wr_pagerank_table;
+  while (row->name && strcmp(row->name, "method") != 0) row++;
+  CHECKF(row->name && strcmp(row->choices, names) == 0, "%s, not %s", row->name ? row->choices : "none", names);
+}
 
 #ifndef __has_feature
 #define __has_feature(feature) 0
@@ -50,6 +62,7 @@ int main(void) {
   SKIP("blocks cannot be counted with this C library or sanitizer");
   test_preconditioners();
   test_methods();
+  test_ranking_methods();
   return wr_test_report("need");
 }
 
@@ -100,29 +113,31 @@ static void check_most(int64_t row_bytes) {
   atomic_store(&most, 0);
 }
 
-static void rank_and_check(wr_env *env, wr_graph *graph, wr_plan *plan) {
-  wr_pagerank method;
+static void rank_and_check(wr_env *env, wr_graph *graph, wr_plan *plan, wr_rank_method by) {
+  wr_rank rank;
   wr_result result;
   wr_verdict verdict;
   double *ranks = NULL, *step = NULL, change, dangling;
   wr_pagerank_options options = {.damping = 0.85, .tolerance = 1e-5, .iterations = 100, .check_every = 1};
-  CHECK_OK(wr_pagerank_open(&method, graph, plan, env));
-  CHECK_OK(wr_pagerank_solve(&method, &options, &(wr_monitor){0}, &result));
+  CHECK_OK(wr_rank_open(&rank, graph, plan, env));
+  CHECK_OK(wr_rank_solve(&rank, by, &options, &(wr_monitor){0}, &result));
   CHECK_OK(wr_alloc(&ranks, N, sizeof *ranks, "a test"));
   CHECK_OK(wr_alloc(&step, N, sizeof *step, "a test"));
-  CHECK_OK(wr_pagerank_download(&method, ranks));
-  CHECK_OK(wr_pagerank_step(&method, &options, step, &change, &dangling));
+  CHECK_OK(wr_pagerank_download(&rank.iterated, ranks));
+  CHECK_OK(wr_pagerank_step(&rank.iterated, &options, step, &change, &dangling));
   wr_rounding rounding = {wr_type_unit(env->type), 0x1p-53, 0};
   CHECK_OK(
       wr_verify_pagerank(graph, 0.85, 1e-5, 0, rounding, ranks, step, change, dangling, WR_VERIFY_FULL, 0, &verdict));
   wr_free(ranks), wr_free(step);
-  wr_pagerank_close(&method);
+  wr_rank_close(&rank);
 }
 
-static void test_pagerank(const wr_backend *backend, wr_type type, int given) {
-  ground_case(NULL, "PageRank in %s%s", type == WR_F32 ? "f32" : "f64", given ? ", personalised and with a guess" : "");
+static void test_pagerank(const wr_backend *backend, wr_type type, int given, wr_rank_method by) {
+  ground_case(NULL, "PageRank, %s, in %s%s", wr_rank_method_name(by), type == WR_F32 ? "f32" : "f64",
+              given ? ", personalised and with a guess" : "");
   wr_env env = {.place = WR_HOST, .type = type, .threads = 1};
-  wr_settings settings = {.precision = type, .personalize = given ? "p" : NULL, .guess = given ? "g" : NULL};
+  wr_settings settings = {.precision = type, .personalize = given ? "p" : NULL, .guess = given ? "g" : NULL,
+                          .ranking = (int)by};
   wr_graph graph;
   wr_plan *plan = NULL;
   CHECK_OK(wr_env_open(&env));
@@ -130,7 +145,7 @@ static void test_pagerank(const wr_backend *backend, wr_type type, int given) {
   CHECK_OK(wr_graph_build(links, 0, given ? ones() : NULL, given ? ones() : NULL, &graph));
   CHECK_OK(wr_plan_create(backend, NULL, graph.flow, &env, &plan));
   CHECK_OK(wr_plan_prepare(plan));
-  rank_and_check(&env, &graph, plan);
+  rank_and_check(&env, &graph, plan, by);
   wr_plan_destroy(plan);
   wr_graph_free(&graph);
   wr_csr_free(links);
@@ -258,12 +273,14 @@ static void test_refused(void) {
 
 int main(void) {
   const wr_backend *backend;
+  test_ranking_methods();
   test_refused(); /* before OpenMP creates threads, which a child process would not have */
   CHECK_OK(wr_backend_find("cpu_csr", &backend));
   test_entry_bytes();
   for (int type = WR_F32; type <= WR_F64; type++) {
     for (int given = 0; given < 2; given++) {
-      test_pagerank(backend, (wr_type)type, given);
+      test_pagerank(backend, (wr_type)type, given, WR_RANK_AUTO);
+      test_pagerank(backend, (wr_type)type, given, WR_RANK_IDR);
       test_bicgstab(backend, (wr_type)type, given, 0, 0);
     }
     test_spmv(backend, (wr_type)type);

@@ -1,4 +1,4 @@
-/* Rows of test_arguments.c: solver.h, system.h, bicgstab.h, graph.h, pagerank.h, windrow.h. */
+/* Rows of test_arguments.c: solver.h, system.h, bicgstab.h, graph.h, pagerank.h, rank.h, windrow.h. */
 #ifndef WR_ARGUMENTS_SOLVERS_H
 #define WR_ARGUMENTS_SOLVERS_H
 
@@ -308,7 +308,7 @@ static void try_bicgstab_download(void) {
   REFUSED("s is not open", wr_bicgstab_download(&none, u, u));
 }
 
-/* ---- graph.h, pagerank.h ---- */
+/* ---- graph.h, pagerank.h, rank.h ---- */
 
 static void try_graph_by(wr_status (*make)(wr_csr *links, int edges_in, double *teleport, double *start,
                                            wr_graph *graph)) {
@@ -487,6 +487,36 @@ static void try_pagerank_solve(void) {
   close_ranking(&t);
 }
 
+static void try_pagerank_ranks(void) {
+  ranking t;
+  wr_pagerank none = {0};
+  wr_vec ranks = {0};
+  open_ranking(&t);
+  REFUSED("p is NULL", wr_pagerank_ranks(NULL, &ranks));
+  REFUSED("p is not open", wr_pagerank_ranks(&none, &ranks));
+  REFUSED("ranks is NULL", wr_pagerank_ranks(&t.p, NULL));
+  CHECK(wr_pagerank_ranks(&t.p, &ranks) == WR_EUSAGE); /* not allocated */
+  close_ranking(&t);
+}
+
+static void try_pagerank_check(void) {
+  REFUSED("options is NULL", wr_pagerank_check(NULL, called));
+  for (int k = 0; k < WRONG_RANKING; k++)
+    REFUSED(wrong_ranking[k].text, wr_pagerank_check(&wrong_ranking[k].options, called));
+  CHECK_OK(wr_pagerank_check(&fine_ranking, called));
+}
+
+static void try_pagerank_target(void) {
+  ranking t;
+  wr_pagerank none = {0};
+  open_ranking(&t);
+  CHECK(wr_pagerank_target(NULL, &fine_ranking) == 0 && wr_pagerank_target(&none, &fine_ranking) == 0);
+  CHECK(wr_pagerank_target(&t.p, NULL) == 0);
+  for (int k = 0; k < WRONG_RANKING; k++) CHECK(wr_pagerank_target(&t.p, &wrong_ranking[k].options) == 0);
+  CHECK(wr_pagerank_target(&t.p, &fine_ranking) > 0);
+  close_ranking(&t);
+}
+
 static void try_pagerank_download(void) {
   ranking t;
   wr_pagerank none = {0};
@@ -536,6 +566,53 @@ static void try_pagerank_normalise(void) {
   CHECK(scores[0] == 0.5 && scores[1] == 0.5);
 }
 
+static void try_rank_method_name(void) {
+  CHECK(strcmp(wr_rank_method_name(WR_RANK_AUTO), "auto") == 0 && strcmp(wr_rank_method_name(WR_RANK_IDR), "idr") == 0);
+  CHECK(wr_rank_method_name((wr_rank_method)99)[0] == '\0' && wr_rank_method_name((wr_rank_method)-1)[0] == '\0');
+}
+
+static void try_rank_open(void) {
+  ranking t;
+  wr_rank rank;
+  wr_graph none = {0};
+  open_ranking(&t);
+  REFUSED("rank is NULL", wr_rank_open(NULL, &t.graph, t.plan, &given.env));
+  REFUSED("graph is NULL", wr_rank_open(&rank, NULL, t.plan, &given.env));
+  REFUSED("graph is not finished", wr_rank_open(&rank, &none, t.plan, &given.env));
+  REFUSED("plan is NULL", wr_rank_open(&rank, &t.graph, NULL, &given.env));
+  REFUSED("env is not open", wr_rank_open(&rank, &t.graph, t.plan, &given.closed));
+  wr_rank_close(&rank); /* after it has failed */
+  close_ranking(&t);
+}
+
+static void try_rank_close(void) {
+  wr_rank none = {0};
+  wr_rank_close(NULL);
+  wr_rank_close(&none);
+  CHECK(none.iterated.env == NULL);
+}
+
+static void try_rank_solve(void) {
+  ranking t;
+  wr_rank rank, none = {0};
+  wr_result result;
+  open_ranking(&t);
+  CHECK_OK(wr_rank_open(&rank, &t.graph, t.plan, &given.env));
+  REFUSED("rank is NULL", wr_rank_solve(NULL, WR_RANK_AUTO, &fine_ranking, NULL, &result));
+  REFUSED("rank is not open", wr_rank_solve(&none, WR_RANK_AUTO, &fine_ranking, NULL, &result));
+  REFUSED("method is 77", wr_rank_solve(&rank, (wr_rank_method)77, &fine_ranking, NULL, &result));
+  REFUSED("options is NULL", wr_rank_solve(&rank, WR_RANK_AUTO, NULL, NULL, &result));
+  REFUSED("result is NULL", wr_rank_solve(&rank, WR_RANK_AUTO, &fine_ranking, NULL, NULL));
+  for (int k = 0; k < WRONG_RANKING; k++)
+    for (int method = WR_RANK_AUTO; wrong_ranking[k].options.method == 0 && method <= WR_RANK_IDR; method++)
+      REFUSED(wrong_ranking[k].text,
+              wr_rank_solve(&rank, (wr_rank_method)method, &wrong_ranking[k].options, NULL, &result));
+  CHECK_OK(wr_rank_solve(&rank, WR_RANK_IDR, &fine_ranking, NULL, &result)); /* without a monitor */
+  CHECK(result.outcome == WR_CONVERGED);
+  wr_rank_close(&rank);
+  close_ranking(&t);
+}
+
 static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] != '\0'); }
 
 #define ARGUMENTS_SOLVERS                                                                             \
@@ -568,6 +645,10 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_pagerank_open", try_pagerank_open}, {"wr_pagerank_close", try_pagerank_close},             \
       {"wr_pagerank_solve", try_pagerank_solve}, {"wr_pagerank_download", try_pagerank_download},     \
       {"wr_pagerank_step", try_pagerank_step}, {"wr_pagerank_multiply", try_pagerank_multiply},       \
+      {"wr_pagerank_ranks", try_pagerank_ranks}, {"wr_pagerank_target", try_pagerank_target},         \
+      {"wr_pagerank_check", try_pagerank_check},                                                      \
+      {"wr_rank_method_name", try_rank_method_name}, {"wr_rank_open", try_rank_open},                 \
+      {"wr_rank_close", try_rank_close}, {"wr_rank_solve", try_rank_solve},                           \
       {"wr_pagerank_normalise", try_pagerank_normalise}, {"wr_version", try_version},
 
 #endif

@@ -216,6 +216,10 @@ static void test_normalise(void) {
   CHECK_MESSAGE("1.000000002");
   CHECK_OK(wr_pagerank_normalise(bad, 3, &options, 1e-10)); /* 25 times that is more */
   CHECK_FAILS(WR_EINTERNAL, wr_pagerank_normalise(none, 3, &options, 1e-10));
+  double below[] = {-1e-10, 0.5 + 1e-10, 0.5};
+  CHECK_OK(wr_pagerank_normalise(below, 3, &options, 1e-14));
+  CHECKF(below[0] == 0 && fabs(below[1] + below[2] - 1) <= 2 * 0x1p-53, "%g, %.17g, %.17g", below[0], below[1],
+         below[2]);
 }
 
 static void test_all(ground *g) {

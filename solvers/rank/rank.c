@@ -1,0 +1,355 @@
+#include "solvers/rank/rank.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/argument.h"
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "solvers/rank/gauss_seidel.h"
+#include "solvers/rank/linear.h"
+#include "spmv/device/vec_argument.h"
+#include "spmv/plan_argument.h"
+
+static const char *const names[] = {"auto", "power", "chebyshev", "idr", "gauss-seidel"};
+
+static int is_method(wr_rank_method method) { return (int)method >= 0 && method <= WR_RANK_GAUSS_SEIDEL; }
+
+const char *wr_rank_method_name(wr_rank_method method) { return is_method(method) ? names[method] : ""; }
+
+wr_status wr_rank_open(wr_rank *rank, const wr_graph *graph, wr_plan *plan, wr_env *env) {
+  WR_NEED(rank);
+  *rank = (wr_rank){0};
+  WR_REFUSE_IF(graph == NULL || graph->flow == NULL, "graph is %s", graph ? "not finished" : "NULL");
+  WR_NEED_OPEN(env);
+  WR_NEED_OK(wr_plan_check_match(plan, graph->flow, env, __func__));
+  return wr_pagerank_open(&rank->iterated, graph, plan, env);
+}
+
+void wr_rank_close(wr_rank *rank) {
+  if (rank == NULL || rank->iterated.env == NULL) return;
+  wr_env *env = rank->iterated.env;
+  wr_rank_linear_close(rank->linear);
+  env->ops->release(env, &rank->ranks);
+  wr_pagerank_close(&rank->iterated);
+  *rank = (wr_rank){0};
+}
+
+/* ---- Parts of a solve ---- */
+
+/* Some iterations by one method after others. */
+typedef struct parts {
+  wr_rank *rank;
+  const wr_pagerank_options *options;
+  const wr_monitor *monitor; /* the caller's, ... */
+  wr_monitor shown;          /* ... and that of every part */
+  wr_result *result;         /* of the last part; of all at the end */
+  int64_t iterations, multiplies; /* of all parts so far */
+  double bytes;              /* that these moved */
+  int64_t most;              /* multiplies of the part that had the most, ... */
+  wr_repeated by;            /* ... and how they were repeated */
+  wr_rank_method method;     /* of the last part */
+  int restarts;
+  char changes[sizeof((wr_result *)0)->changes];
+} parts;
+
+/* Shows iterations of a part as those of the solve. */
+static void show(void *context, int64_t iteration, double measure, double target) {
+  parts *g = context;
+  g->monitor->progress(g->monitor->context, g->iterations + iteration, measure, target);
+  g->shown.deadline = g->monitor->deadline; /* which the function may have changed */
+}
+
+static int64_t entries_of(const parts *g) { return g->monitor->history ? g->monitor->history->count : 0; }
+
+/* Counts what a part has done, and numbers its entries of the history as those of the solve. */
+static void count(parts *g, int64_t entries, int64_t iterations, int64_t multiplies, double bytes, wr_repeated by) {
+  wr_history *history = g->monitor->history;
+  for (int64_t k = entries; history && k < history->count; k++) history->iteration[k] += g->iterations;
+  if (multiplies > g->most) g->most = multiplies, g->by = by;
+  g->iterations += iterations, g->multiplies += multiplies, g->bytes += bytes;
+}
+
+static int64_t left(const parts *g) { return g->options->iterations - g->iterations; }
+
+static void say_change(parts *g, wr_rank_method next, const char *format, ...) WR_PRINTF(3, 4);
+
+/* Adds to result.changes that `next` goes on, and why. */
+static void say_change(parts *g, wr_rank_method next, const char *format, ...) {
+  va_list arguments;
+  size_t used = strlen(g->changes), room = sizeof g->changes;
+  if (used == 0) used = (size_t)snprintf(g->changes, room, "%s", names[g->method]);
+  if (used < room)
+    used += (size_t)snprintf(g->changes + used, room - used, "; from iteration %lld on %s, as ",
+                             (long long)g->iterations + 1, names[next]);
+  va_start(arguments, format);
+  if (used < room) vsnprintf(g->changes + used, room - used, format, arguments);
+  va_end(arguments);
+  g->method = next;
+}
+
+/* At most `most` steps from start, or from the graph's. */
+static wr_status run_steps(parts *g, wr_pagerank_method method, const wr_vec *start, int64_t most,
+                           const wr_monitor *monitor) {
+  wr_pagerank_options options = *g->options;
+  int64_t entries = entries_of(g);
+  options.method = method, options.start = start, options.iterations = most;
+  wr_status status = wr_pagerank_solve(&g->rank->iterated, &options, monitor, g->result);
+  if (status == WR_OK)
+    count(g, entries, g->result->iterations, g->result->multiplies,
+          g->result->iteration_bytes * (double)g->result->multiplies, g->result->by);
+  return status;
+}
+
+/* The one step that certifies rank->ranks, also where a signal or the time limit has ended what made them: `ended` is 0 or that
+ * outcome. */
+static wr_status certify(parts *g, int ended) {
+  wr_monitor quiet = {.history = g->monitor->history};
+  wr_status status = run_steps(g, WR_PAGERANK_POWER, &g->rank->ranks, 1, &quiet);
+  if (status != WR_OK || !ended || g->result->outcome != WR_MAX_ITERATIONS) return status;
+  g->result->outcome = (wr_outcome)ended;
+  if (ended == WR_TIME_LIMIT)
+    snprintf(g->result->note, sizeof g->result->note,
+             "the time limit has passed; the scores are those of the last iteration");
+  return status;
+}
+
+/* ranks := those of the iterations so far. */
+static wr_status hand_over(parts *g) {
+  wr_status status = WR_OK;
+  wr_rank *rank = g->rank;
+  wr_env *env = rank->iterated.env;
+  if (rank->ranks.id == 0) TRY(env->ops->alloc(env, rank->iterated.graph->n, env->type, "ranks", &rank->ranks));
+  TRY(wr_pagerank_ranks(&rank->iterated, &rank->ranks));
+done:
+  return status;
+}
+
+/* At most `most` more steps of the power method, but one at least: without one there is no bound on the error. */
+static wr_status go_on(parts *g, int64_t most) {
+  wr_status status;
+  TRY(hand_over(g));
+  TRY(run_steps(g, WR_PAGERANK_POWER, &g->rank->ranks, most < left(g) ? most : left(g), &g->shown));
+  if (g->result->iterations == 0 && g->result->outcome != WR_MAX_ITERATIONS) TRY(certify(g, (int)g->result->outcome));
+done:
+  return status;
+}
+
+static int is_over(const parts *g) { return g->result->outcome != WR_MAX_ITERATIONS || left(g) <= 0; }
+
+/* ---- IDR ---- */
+
+/* A solve takes three multiplies besides its iterations, and the step that ends it one. */
+enum { LEAST_MULTIPLIES = 10, MOST_TRIES = 3 };
+
+static wr_status open_linear(parts *g) {
+  const wr_pagerank *p = &g->rank->iterated;
+  return g->rank->linear ? WR_OK : wr_rank_linear_open(p->graph, p->plan, p->env, &g->rank->linear);
+}
+
+/* From the ranks of the iterations so far. *why: not NULL if the solve is not over and IDR gets no further: a clause. */
+static wr_status solve_linear(parts *g, const char **why) {
+  wr_status status = WR_OK;
+  wr_rank *rank = g->rank;
+  wr_pagerank *p = &rank->iterated;
+  const wr_pagerank_options *o = g->options;
+  double change = 0.9 * wr_pagerank_target(p, o);
+  *why = NULL; /* is_over, or set below */
+  TRY(open_linear(g));
+  TRY(hand_over(g));
+  for (int tries = 0; *why == NULL && !is_over(g); tries++, change /= 4) {
+    wr_rank_linear_found found;
+    if (left(g) <= LEAST_MULTIPLIES) {
+      *why = "its multiplies were used up";
+      break;
+    }
+    int64_t entries = entries_of(g);
+    wr_rank_linear_options options = {.damping = o->damping, .change = change, .multiplies = left(g) - 1,
+                                      .no_graph = o->no_graph, .no_resident = o->no_resident,
+                                      .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
+                                      .target = o->tolerance};
+    TRY(wr_rank_linear_solve(rank->linear, &options, &g->shown, &rank->ranks, &found));
+    count(g, entries, found.multiplies, found.multiplies, found.bytes, found.by);
+    g->restarts += found.restarts;
+    TRY(certify(g, found.interrupted));
+    *why = found.why;
+    if (*why == NULL && tries + 1 == MOST_TRIES) *why = "rounding keeps it from the tolerance";
+    if (*why == NULL && !is_over(g)) TRY(wr_pagerank_ranks(p, &rank->ranks));
+  }
+done:
+  return status;
+}
+
+/* ---- Gauss-Seidel ---- */
+
+/* 1 if the flow and the vectors are on the host, with the pages' numbers. */
+static int is_on_host(const parts *g) {
+  const wr_pagerank *p = &g->rank->iterated;
+  return p->env->place == WR_HOST && p->graph->flow->row_ptr != NULL && p->graph->order == NULL;
+}
+
+/* From the graph's start; *why as in solve_linear. */
+static wr_status solve_by_components(parts *g, const char **why) {
+  wr_status status;
+  wr_rank *rank = g->rank;
+  const wr_pagerank *p = &rank->iterated;
+  const wr_pagerank_options *o = g->options;
+  wr_gauss_seidel_found found;
+  wr_gauss_seidel_options options = {.damping = o->damping, .change = 0.9 * wr_pagerank_target(p, o),
+                                     .multiplies = left(g) - 1,
+                                     .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
+                                     .target = o->tolerance};
+  int64_t entries = entries_of(g), multiplies;
+  double *scores = NULL;
+  *why = NULL;
+  TRY(hand_over(g));
+  TRY(wr_alloc(&scores, p->graph->n, sizeof *scores, "scores by components"));
+  TRY(wr_gauss_seidel_solve(p->graph, &options, p->graph->start, wr_env_team(p->env), &g->shown, scores, &found));
+  TRY(p->env->ops->upload(p->env, &rank->ranks, scores));
+  multiplies = (int64_t)fmin(ceil(found.multiplies), (double)(left(g) - 1));
+  count(g, entries, multiplies, multiplies, found.bytes, WR_BY_HOST);
+  TRY(certify(g, found.interrupted));
+  if (!is_over(g)) *why = found.met ? "rounding keeps it from the tolerance" : "its multiplies were used up";
+done:
+  wr_free(scores);
+  return status;
+}
+
+/* Another method, and the power method after it if it fails, or where `may_lack`: 1, and it lacks memory. */
+static wr_status then_power(parts *g, int may_lack) {
+  const char *why;
+  wr_status status = g->method == WR_RANK_IDR ? solve_linear(g, &why) : solve_by_components(g, &why);
+  if (status == WR_ENOMEM && may_lack) why = "there is no memory for it", status = WR_OK;
+  TRY(status);
+  if (is_over(g)) goto done;
+  say_change(g, WR_RANK_POWER, "%s", why);
+  TRY(go_on(g, left(g)));
+done:
+  return status;
+}
+
+/* A method that was asked for, after a step of the power method, which leaves nothing to do where that is exact. */
+static wr_status by_other(parts *g, wr_rank_method method) {
+  wr_status status = WR_OK;
+  int may = g->options->damping > 0 && g->options->iterations > LEAST_MULTIPLIES;
+  g->method = may ? method : WR_RANK_POWER;
+  if (method == WR_RANK_GAUSS_SEIDEL && !is_on_host(g))
+    TRY(wr_fail(WR_EUNAVAILABLE, "the method gauss-seidel computes on the CPU (-d cpu), and the graph is on a device"));
+  if (method == WR_RANK_IDR) TRY(open_linear(g));
+  TRY(run_steps(g, WR_PAGERANK_POWER, g->options->start, may ? 1 : g->options->iterations, &g->shown));
+  if (may && !is_over(g)) TRY(then_power(g, 0));
+done:
+  return status;
+}
+
+/* ---- The choice ---- */
+
+static void say_choice(parts *g, const char *format, ...) WR_PRINTF(2, 3);
+static void say_choice(parts *g, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(g->result->choice, sizeof g->result->choice, format, arguments);
+  va_end(arguments);
+}
+
+/* Steps of the power method that are left at this rate, 0 < rate < 1. */
+static double steps_left(const parts *g, double rate) {
+  double target = wr_pagerank_target(&g->rank->iterated, g->options);
+  return fmax(1, log(target / g->result->change) / log(rate));
+}
+
+/* What solves by components take in place of so many steps, in the time of a step; and multiplies of IDR. A Krylov method needs
+ * about the square root, where eigenvalues fill an interval. */
+static double gauss_seidel_steps(double steps) { return WR_RANK_GS_SETUP + WR_RANK_GS_FACTOR * sqrt(steps); }
+static double idr_multiplies(double steps) { return WR_RANK_IDR_FACTOR * sqrt(steps); }
+
+/* Another method for the steps that are left at this rate, if it promises to take less; g->method and result.changes say so. */
+static void choose_other(parts *g, double rate) {
+  const wr_pagerank *p = &g->rank->iterated;
+  double steps = steps_left(g, rate), bytes = g->result->iteration_bytes,
+         ratio = wr_rank_linear_bytes(p->graph, p->plan, p->env) / bytes;
+  if (steps * bytes < WR_RANK_LEAST_BYTES || left(g) <= LEAST_MULTIPLIES) return;
+  if (is_on_host(g) && gauss_seidel_steps(steps) < WR_RANK_GAIN * steps)
+    say_change(g, WR_RANK_GAUSS_SEIDEL,
+               "the change falls by %.3g a step, which promises %.0f more steps, or by components the time of %.0f", rate,
+               ceil(steps), ceil(gauss_seidel_steps(steps)));
+  else if (!is_on_host(g) && idr_multiplies(steps) * ratio < WR_RANK_GAIN * steps)
+    say_change(g, WR_RANK_IDR,
+               "the change falls by %.3g a step, which promises %.0f more steps, or %.0f multiplies of idr, with %.2g "
+               "times the bytes each",
+               rate, ceil(steps), ceil(idr_multiplies(steps)), ratio);
+}
+
+/* Steps of the power method, after the first ones. After 8, 16, 32, ... steps the rate of the last half of them predicts how many
+ * are left, and another method goes on where it promises to take less. */
+static wr_status watch(parts *g) {
+  wr_status status = WR_OK;
+  for (int64_t block = WR_RANK_LOOK / 2; !is_over(g) && g->method == WR_RANK_POWER;
+       block *= g->iterations > WR_RANK_LOOK / 2 ? 2 : 1) {
+    double before = g->result->change;
+    int64_t taken = g->iterations;
+    TRY(go_on(g, block));
+    taken = g->iterations - taken;
+    if (is_over(g) || taken < block) break;
+    choose_other(g, fmin(pow(g->result->change / before, 1 / (double)taken), g->options->damping));
+  }
+  if (g->method != WR_RANK_POWER) TRY(then_power(g, 1));
+done:
+  return status;
+}
+
+static wr_status choose(parts *g) {
+  wr_status status;
+  const wr_pagerank_options *o = g->options;
+  int is_symmetric = g->rank->iterated.graph->symmetric, few = WR_RANK_LOOK / 2;
+  int watches = !is_symmetric && o->order == 0 && o->iterations > few &&
+                (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
+  g->method = is_symmetric ? WR_RANK_CHEBYSHEV : WR_RANK_POWER;
+  TRY(run_steps(g, is_symmetric ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, watches ? few : o->iterations,
+                &g->shown));
+  if (watches) TRY(watch(g));
+  if (is_symmetric)
+    say_choice(g, "chebyshev, as each link has its mirror image");
+  else if (o->order > 0)
+    say_choice(g, "power, whose iterates are looked at until the order is proven");
+  else if (!watches)
+    say_choice(g, "power, as on a device no other method is faster at a damping below %g", WR_RANK_LARGE_DAMPING);
+  else if (!g->changes[0])
+    say_choice(g, "power, as its steps converge fast enough");
+done:
+  return status;
+}
+
+/* The result of all parts. */
+static void conclude(parts *g) {
+  wr_result *r = g->result;
+  r->iterations = g->iterations, r->multiplies = g->multiplies, r->restarts = g->restarts;
+  if (g->multiplies > 0) r->iteration_bytes = g->bytes / (double)g->multiplies, r->by = g->by;
+  snprintf(r->method, sizeof r->method, "%s", names[g->method]);
+  snprintf(r->changes, sizeof r->changes, "%s", g->changes);
+}
+
+wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_options *o, const wr_monitor *monitor,
+                        wr_result *result) {
+  static const wr_monitor none = {0};
+  wr_status status;
+  WR_REFUSE_IF(rank == NULL || rank->iterated.env == NULL, "rank is %s", rank ? "not open" : "NULL");
+  WR_REFUSE_IF(!is_method(method), "method is %d", (int)method);
+  WR_NEED_OK(wr_pagerank_check(o, __func__));
+  WR_NEED(result);
+  parts g = {.rank = rank, .options = o, .monitor = monitor ? monitor : &none, .result = result, .method = method};
+  g.shown = *g.monitor;
+  if (g.shown.progress) g.shown.progress = show, g.shown.context = &g;
+  if (method == WR_RANK_AUTO)
+    TRY(choose(&g));
+  else if (method == WR_RANK_IDR || method == WR_RANK_GAUSS_SEIDEL)
+    TRY(by_other(&g, method));
+  else
+    TRY(run_steps(&g, method == WR_RANK_CHEBYSHEV ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, o->iterations,
+                  &g.shown));
+  conclude(&g);
+done:
+  return status;
+}
