@@ -180,12 +180,12 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
     TRY(wr_graph_place(g, env, g->start ? g->start : g->teleport, &p->x[0]));
   else
     TRY(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
-  if (is_apart && !g->start) {
+  if (is_apart && !g->start && !o->start) {
     wr_epilogue linked = {.scale = &p->scale, .scaled = &p->x[1]};
     TRY(env->ops->epilogue(env, &(wr_apply){.y = &p->x[0], .epilogue = &linked}));
   }
   TRY(find_dangling(p, 1));
-  if (is_apart && !g->start) TRY(multiply_start(p, by));
+  if (is_apart && !g->start && !o->start) TRY(multiply_start(p, by));
 done:
   return status;
 }

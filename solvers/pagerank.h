@@ -33,7 +33,8 @@ typedef struct wr_pagerank_options {
   int64_t order;          /* > 0: end as soon as the order of so many ranks is proven, or the tolerance is met */
   int no_graph;           /* 1: the host requests every iteration, also if the device could repeat them    */
   int no_resident;        /* 1: a device repeats them as a graph, also if one kernel could                 */
-  const wr_vec *start;     /* [n] ranks of the sum 1, of the type and at the place of the solve; NULL: those of the graph */
+  const wr_vec *start;     /* [n] ranks of the sum 1, of the type and at the place of the solve; NULL: those of the graph. */
+                           /* Of the power method alone                                                  */
 } wr_pagerank_options;
 
 enum { WR_PAGERANK_VECTORS = 3 };
@@ -81,9 +82,9 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *options, d
 /* `count` multiplies as in the iterations, for their times; after a solve, once its answer is not needed. Asynchronous. */
 wr_status wr_pagerank_multiply(wr_pagerank *p, int count);
 
-/* Divides by the sum. Before that, scores below 0, which Chebyshev's method may leave where ranks are small, become 0: this
- * takes as much off the error as it adds to the sum. rounding: of the result. WR_EINTERNAL when the sum as given is off 1 by
- * more than max(tolerance, 25 rounding). */
+/* Divides by the sum. Before that, scores below 0, which methods other than the power method may leave where ranks are small,
+ * become 0: this takes as much off the error as it adds to the sum (docs/ranking.md). rounding: of the result. WR_EINTERNAL
+ * when the sum as given is off 1 by more than max(tolerance, 25 rounding). */
 wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *options, double rounding);
 
 #endif

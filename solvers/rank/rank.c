@@ -7,13 +7,15 @@
 
 #include "config/argument.h"
 #include "config/defaults.h"
+#include "config/memory.h"
+#include "solvers/rank/gauss_seidel.h"
 #include "solvers/rank/linear.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 
-static const char *const names[] = {"auto", "power", "chebyshev", "idr"};
+static const char *const names[] = {"auto", "power", "chebyshev", "idr", "gauss-seidel"};
 
-static int is_method(wr_rank_method method) { return (int)method >= 0 && method <= WR_RANK_IDR; }
+static int is_method(wr_rank_method method) { return (int)method >= 0 && method <= WR_RANK_GAUSS_SEIDEL; }
 
 const char *wr_rank_method_name(wr_rank_method method) { return is_method(method) ? names[method] : ""; }
 
@@ -180,11 +182,46 @@ done:
   return status;
 }
 
-/* IDR, and the power method after it if it fails, or where `may_lack`: 1, and it lacks memory. */
-static wr_status linear_then_power(parts *g, int may_lack) {
+/* ---- Gauss-Seidel ---- */
+
+/* 1 if the flow and the vectors are on the host, with the pages' numbers. */
+static int is_on_host(const parts *g) {
+  const wr_pagerank *p = &g->rank->iterated;
+  return p->env->place == WR_HOST && p->graph->flow->row_ptr != NULL && p->graph->order == NULL;
+}
+
+/* From the graph's start; *why as in solve_linear. */
+static wr_status solve_by_components(parts *g, const char **why) {
+  wr_status status;
+  wr_rank *rank = g->rank;
+  const wr_pagerank *p = &rank->iterated;
+  const wr_pagerank_options *o = g->options;
+  wr_gauss_seidel_found found;
+  wr_gauss_seidel_options options = {.damping = o->damping, .change = 0.9 * wr_pagerank_target(p, o),
+                                     .multiplies = left(g) - 1,
+                                     .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
+                                     .target = o->tolerance};
+  int64_t entries = entries_of(g), multiplies;
+  double *scores = NULL;
+  *why = NULL;
+  TRY(hand_over(g));
+  TRY(wr_alloc(&scores, p->graph->n, sizeof *scores, "scores by components"));
+  TRY(wr_gauss_seidel_solve(p->graph, &options, p->graph->start, wr_env_team(p->env), &g->shown, scores, &found));
+  TRY(p->env->ops->upload(p->env, &rank->ranks, scores));
+  multiplies = (int64_t)fmin(ceil(found.multiplies), (double)(left(g) - 1));
+  count(g, entries, multiplies, multiplies, found.bytes, WR_BY_HOST);
+  TRY(certify(g, found.interrupted));
+  if (!is_over(g)) *why = found.met ? "rounding keeps it from the tolerance" : "its multiplies were used up";
+done:
+  wr_free(scores);
+  return status;
+}
+
+/* Another method, and the power method after it if it fails, or where `may_lack`: 1, and it lacks memory. */
+static wr_status then_power(parts *g, int may_lack) {
   const char *why;
-  wr_status status = solve_linear(g, &why);
-  if (status == WR_ENOMEM && may_lack) why = "there is no memory for the vectors of idr", status = WR_OK;
+  wr_status status = g->method == WR_RANK_IDR ? solve_linear(g, &why) : solve_by_components(g, &why);
+  if (status == WR_ENOMEM && may_lack) why = "there is no memory for it", status = WR_OK;
   TRY(status);
   if (is_over(g)) goto done;
   say_change(g, WR_RANK_POWER, "%s", why);
@@ -193,13 +230,16 @@ done:
   return status;
 }
 
-static wr_status by_idr(parts *g) {
-  wr_status status;
+/* A method that was asked for, after a step of the power method, which leaves nothing to do where that is exact. */
+static wr_status by_other(parts *g, wr_rank_method method) {
+  wr_status status = WR_OK;
   int may = g->options->damping > 0 && g->options->iterations > LEAST_MULTIPLIES;
-  g->method = may ? WR_RANK_IDR : WR_RANK_POWER;
-  TRY(open_linear(g));
+  g->method = may ? method : WR_RANK_POWER;
+  if (method == WR_RANK_GAUSS_SEIDEL && !is_on_host(g))
+    TRY(wr_fail(WR_EUNAVAILABLE, "the method gauss-seidel computes on the CPU (-d cpu), and the graph is on a device"));
+  if (method == WR_RANK_IDR) TRY(open_linear(g));
   TRY(run_steps(g, WR_PAGERANK_POWER, g->options->start, may ? 1 : g->options->iterations, &g->shown));
-  if (may && !is_over(g)) TRY(linear_then_power(g, 0));
+  if (may && !is_over(g)) TRY(then_power(g, 0));
 done:
   return status;
 }
@@ -220,61 +260,64 @@ static double steps_left(const parts *g, double rate) {
   return fmax(1, log(target / g->result->change) / log(rate));
 }
 
-/* Multiplies of IDR in place of so many steps of the power method: about as many as a Krylov method needs where eigenvalues
- * fill an interval. */
+/* What solves by components take in place of so many steps, in the time of a step; and multiplies of IDR. A Krylov method needs
+ * about the square root, where eigenvalues fill an interval. */
+static double gauss_seidel_steps(double steps) { return WR_RANK_GS_SETUP + WR_RANK_GS_FACTOR * sqrt(steps); }
 static double idr_multiplies(double steps) { return WR_RANK_IDR_FACTOR * sqrt(steps); }
 
-/* Power, at first, for a graph with a large damping. After 16, 32, 64, ... steps the rate of the last half of them predicts
- * how many are left. *idr := 1 if IDR is predicted to move fewer bytes for that; the choice is in result.changes then. */
-static wr_status watch(parts *g, int *idr) {
-  wr_status status = WR_OK;
+/* Another method for the steps that are left at this rate, if it promises to take less; g->method and result.changes say so. */
+static void choose_other(parts *g, double rate) {
   const wr_pagerank *p = &g->rank->iterated;
-  double bytes = wr_rank_linear_bytes(p->graph, p->plan, p->env), rate = g->options->damping, steps = 0;
-  *idr = 0;
-  for (int64_t block = WR_RANK_LOOK / 2; !is_over(g) && !*idr; block *= g->iterations > WR_RANK_LOOK / 2 ? 2 : 1) {
-    double before = g->result->change, ratio = bytes / g->result->iteration_bytes;
+  double steps = steps_left(g, rate), bytes = g->result->iteration_bytes,
+         ratio = wr_rank_linear_bytes(p->graph, p->plan, p->env) / bytes;
+  if (steps * bytes < WR_RANK_LEAST_BYTES || left(g) <= LEAST_MULTIPLIES) return;
+  if (is_on_host(g) && gauss_seidel_steps(steps) < WR_RANK_GAIN * steps)
+    say_change(g, WR_RANK_GAUSS_SEIDEL,
+               "the change falls by %.3g a step, which promises %.0f more steps, or by components the time of %.0f", rate,
+               ceil(steps), ceil(gauss_seidel_steps(steps)));
+  else if (!is_on_host(g) && idr_multiplies(steps) * ratio < WR_RANK_GAIN * steps)
+    say_change(g, WR_RANK_IDR,
+               "the change falls by %.3g a step, which promises %.0f more steps, or %.0f multiplies of idr, with %.2g "
+               "times the bytes each",
+               rate, ceil(steps), ceil(idr_multiplies(steps)), ratio);
+}
+
+/* Steps of the power method, after the first ones. After 8, 16, 32, ... steps the rate of the last half of them predicts how many
+ * are left, and another method goes on where it promises to take less. */
+static wr_status watch(parts *g) {
+  wr_status status = WR_OK;
+  for (int64_t block = WR_RANK_LOOK / 2; !is_over(g) && g->method == WR_RANK_POWER;
+       block *= g->iterations > WR_RANK_LOOK / 2 ? 2 : 1) {
+    double before = g->result->change;
     int64_t taken = g->iterations;
     TRY(go_on(g, block));
     taken = g->iterations - taken;
     if (is_over(g) || taken < block) break;
-    rate = fmin(pow(g->result->change / before, 1 / (double)taken), g->options->damping);
-    steps = steps_left(g, rate);
-    *idr = idr_multiplies(steps) * ratio < WR_RANK_IDR_GAIN * steps && left(g) > LEAST_MULTIPLIES;
-    if (*idr)
-      say_change(g, WR_RANK_IDR,
-                 "the change falls by %.3g a step, which promises %.0f more steps or %.0f multiplies of idr, with %.2g "
-                 "times the bytes each",
-                 rate, ceil(steps), ceil(idr_multiplies(steps)), ratio);
+    choose_other(g, fmin(pow(g->result->change / before, 1 / (double)taken), g->options->damping));
   }
+  if (g->method != WR_RANK_POWER) TRY(then_power(g, 1));
 done:
   return status;
 }
 
 static wr_status choose(parts *g) {
   wr_status status;
-  double d = g->options->damping;
-  int idr, is_large = d >= WR_RANK_LARGE_DAMPING && g->options->order == 0;
-  g->method = WR_RANK_POWER;
-  TRY(run_steps(g, WR_PAGERANK_POWER, g->options->start,
-                is_large && g->options->iterations > WR_RANK_LOOK / 2 ? WR_RANK_LOOK / 2 : g->options->iterations,
+  const wr_pagerank_options *o = g->options;
+  int is_symmetric = g->rank->iterated.graph->symmetric, few = WR_RANK_LOOK / 2;
+  int watches = !is_symmetric && o->order == 0 && o->iterations > few &&
+                (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
+  g->method = is_symmetric ? WR_RANK_CHEBYSHEV : WR_RANK_POWER;
+  TRY(run_steps(g, is_symmetric ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, watches ? few : o->iterations,
                 &g->shown));
-  if (!is_large) {
-    if (d < WR_RANK_LARGE_DAMPING)
-      say_choice(g, "power, as the damping is below %g", WR_RANK_LARGE_DAMPING);
-    else
-      say_choice(g, "power, whose iterates are looked at until the order is proven");
-    goto done;
-  }
-  if (is_over(g)) {
-    say_choice(g, "power, as it converges in few steps");
-    goto done;
-  }
-  TRY(watch(g, &idr));
-  if (!idr) {
+  if (watches) TRY(watch(g));
+  if (is_symmetric)
+    say_choice(g, "chebyshev, as each link has its mirror image");
+  else if (o->order > 0)
+    say_choice(g, "power, whose iterates are looked at until the order is proven");
+  else if (!watches)
+    say_choice(g, "power, as on a device no other method is faster at a damping below %g", WR_RANK_LARGE_DAMPING);
+  else if (!g->changes[0])
     say_choice(g, "power, as its steps converge fast enough");
-    goto done;
-  }
-  TRY(linear_then_power(g, 1));
 done:
   return status;
 }
@@ -301,8 +344,8 @@ wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_
   if (g.shown.progress) g.shown.progress = show, g.shown.context = &g;
   if (method == WR_RANK_AUTO)
     TRY(choose(&g));
-  else if (method == WR_RANK_IDR)
-    TRY(by_idr(&g));
+  else if (method == WR_RANK_IDR || method == WR_RANK_GAUSS_SEIDEL)
+    TRY(by_other(&g, method));
   else
     TRY(run_steps(&g, method == WR_RANK_CHEBYSHEV ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, o->iterations,
                   &g.shown));
