@@ -63,7 +63,7 @@ done:
 
 wr_status wr_order_find_ties(const wr_graph *g, const int64_t *nodes, int64_t pairs, unsigned char *tied) {
   wr_status status = WR_OK;
-  int any = 0, has_in_links = g->edges_in || g->links->symmetric;
+  int any = 0, has_in_links = g->edges_in || g->links->symmetric || g->symmetric;
   for (int64_t k = 0; k < pairs; k++) {
     int64_t i = nodes[k], j = nodes[k + 1];
     tied[k] = tied[k] && (g->teleport == NULL || g->teleport[i] == g->teleport[j]);
@@ -101,6 +101,33 @@ wr_order wr_order_of(const double *x, const int64_t *best, int64_t n, int64_t ra
   if (found.proven == n - 1) found.proven = n; /* none is behind the last one */
   if (found.proven > found.ranks) found.proven = found.ranks;
   return found;
+}
+
+/* Few ranks are settled as a rule: as many are sorted as are needed. Rounding a difference is monotone, so that one that is
+ * rounded to more than gap is more than gap. */
+wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int64_t *ranks, int64_t *ties) {
+  wr_status status;
+  int64_t n = graph->n, count = 0, *best = NULL;
+  unsigned char *tied = NULL;
+  wr_order found = {0};
+  do {
+    count = count == 0 ? 1 << 10 : count * 32; /* n is below 2^31 */
+    if (count > n) count = n;
+    int64_t looked = count < n ? count - 1 : n;
+    wr_free(best), best = NULL;
+    wr_free(tied), tied = NULL;
+    TRY(wr_alloc(&best, count, sizeof *best, "the best nodes"));
+    TRY(wr_alloc_zeroed(&tied, count, sizeof *tied, "ties of nodes"));
+    wr_top(x, n, count, best);
+    TRY(wr_order_tie(graph, x, best, looked, gap, tied));
+    found = wr_order_of(x, best, n, looked, gap, tied);
+  } while (found.proven == count - 1 && count < n);
+  *ranks = found.proven, *ties = 0;
+  for (int64_t k = 0; k < found.proven; k++) *ties += tied[k];
+done:
+  wr_free(best);
+  wr_free(tied);
+  return status;
 }
 
 /* ---- A solve's reviews ---- */

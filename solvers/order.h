@@ -44,6 +44,10 @@ wr_order wr_order_of(const double *x, const int64_t *best, int64_t n, int64_t ra
 wr_status wr_order_tie(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
                        unsigned char *tied);
 
+/* *ranks := the greatest number of ranks that are all settled; n: all are. *ties := as in wr_order, of these ranks. x[n] >= 0.
+ * WR_ENOMEM */
+wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int64_t *ranks, int64_t *ties);
+
 /* ---- A solve that ends when the order of the first ranks is proven ---- */
 
 typedef struct wr_order_watch {

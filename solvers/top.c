@@ -1,7 +1,5 @@
 #include "solvers/top.h"
 
-#include "config/memory.h"
-
 static int is_better(const double *x, int64_t a, int64_t b) { return x[a] > x[b] || (x[a] == x[b] && a < b); }
 
 static void swap(int64_t *heap, int64_t a, int64_t b) {
@@ -41,24 +39,4 @@ void wr_top(const double *x, int64_t n, int64_t count, int64_t *best) {
     swap(best, 0, size);
     sift_down(x, best, size);
   }
-}
-
-/* Few ranks are apart as a rule: as many are sorted as are needed. Rounding a difference is monotone, so that one that is
- * rounded to more than gap is more than gap. */
-wr_status wr_top_separated(const double *x, int64_t n, double gap, int64_t *ranks) {
-  wr_status status = WR_OK;
-  int64_t *best = NULL, apart = 0, count = 0;
-  while (apart + 1 >= count && count < n) {
-    count = count == 0 ? 1 << 10 : count * 32; /* n is below 2^31 */
-    if (count > n) count = n;
-    wr_free(best), best = NULL;
-    TRY(wr_alloc(&best, count, sizeof *best, "the best nodes"));
-    wr_top(x, n, count, best);
-    while (apart + 1 < count && x[best[apart]] - x[best[apart + 1]] > gap) apart++;
-    if (apart + 1 < count) break;
-  }
-  *ranks = apart + 1 == n ? n : apart;
-done:
-  wr_free(best);
-  return status;
 }

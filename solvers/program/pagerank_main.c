@@ -169,7 +169,7 @@ static wr_status prove_order(const wr_graph *g, const double *scores, wr_score_f
     facts->normalised = found.bound < facts->bound;
   }
   if (facts->normalised) facts->order_bound = found.bound;
-  TRY(wr_top_separated(facts->normalised ? scaled : scores, g->n, facts->order_bound, &facts->proven));
+  TRY(wr_order_prove(g, facts->normalised ? scaled : scores, facts->order_bound, &facts->proven, &facts->ties));
 done:
   wr_free(scaled);
   return status;

@@ -287,6 +287,9 @@ static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_ce
     wr_line_add(&line, "proven for the first %" PRId64 " of %" PRId64 " %s", s->proven, s->nodes, nodes);
   else
     wr_line_add(&line, "of the first two of %" PRId64 " %s not proven", s->nodes, nodes);
+  if (s->ties > 0)
+    wr_line_add(&line, ", of which %" PRId64 " %s equal to the next, since the same nodes link to both", s->ties,
+                wr_plural(s->ties, "is", "are"));
   if (s->normalised)
     wr_line_add(&line, ", by the bound %s for the scores divided by their sum", wr_text_bound(s->order_bound, first));
   print_labelled(out, "order", &line);

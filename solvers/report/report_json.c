@@ -284,6 +284,7 @@ static void write_score_facts(wr_json *json, const wr_certificate *c) {
   wr_json_real(json, "sum", s->sum);
   wr_json_integer(json, "nodes", s->nodes);
   wr_json_integer(json, "proven_ranks", s->proven);
+  wr_json_integer(json, "ties", s->ties);
   wr_json_real(json, "order_bound", s->order_bound);
   wr_json_boolean(json, "order_normalised", s->normalised);
   wr_json_integer(json, "worst_node", s->worst);

@@ -86,7 +86,8 @@ typedef struct wr_problem_facts {
 typedef struct wr_score_facts {
   double damping, sum;      /* d, and the sum of the scores                                      */
   double bound;             /* (residual + error) / (1 - d), on the L1 error                     */
-  int64_t nodes, proven;    /* of so many ranks from the first on, the order is proven           */
+  int64_t nodes, proven;    /* of so many ranks from the first on, the order is proven, ...      */
+  int64_t ties;             /* ... so many of them being equal to the next one                   */
   int normalised;           /* 1: by a bound for the scores divided by their sum                 */
   double order_bound;       /* that bound, or the one above                                      */
   int64_t worst;            /* the id of the node that a step changes most                       */

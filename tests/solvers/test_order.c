@@ -59,6 +59,32 @@ static void test_tied(void) {
   CHECK(found.proven == 5 && found.ties == 1);
 }
 
+/* Gaps of twice the asked one for the first `ranks`, and then half of it once. No nodes are alike, as jumps differ. */
+static void test_prove(int64_t n, int64_t ranks) {
+  double *x = room_for(n, sizeof *x), *jumps = room_for(n, sizeof *jumps), at = 8e6;
+  int64_t found = -1, ties = -1;
+  wr_graph graph = {0};
+  wr_csr *links = pattern_of(n, NULL, 0);
+  ground_case(NULL, "%lld of %lld apart", (long long)ranks, (long long)n);
+  for (int64_t k = 0; k < n; k++) {
+    x[k * 7919 % n] = at;
+    at -= k == ranks ? 1 : 4; /* behind the element of rank `ranks`, counted from 0 */
+  }
+  for (int64_t k = 0; k < n; k++) jumps[k] = (double)(k + 1);
+  CHECK_OK(wr_graph_build(links, 0, given(jumps, n), NULL, &graph));
+  CHECK_OK(wr_order_prove(&graph, x, 2, &found, &ties));
+  CHECKF(found == ranks && ties == 0, "%lld", (long long)found);
+  CHECK_OK(wr_order_prove(&graph, x, (double)INFINITY, &found, &ties));
+  CHECKF(found == (n == 1), "%lld", (long long)found);
+  wr_graph_free(&graph);
+  CHECK_OK(wr_graph_build(links, 0, NULL, NULL, &graph)); /* now all are */
+  CHECK_OK(wr_order_prove(&graph, x, 2, &found, &ties));
+  CHECKF(found == n && ties == (ranks < n - 1), "%lld, %lld ties", (long long)found, (long long)ties);
+  wr_graph_free(&graph);
+  wr_csr_free(links);
+  free(x), free(jumps);
+}
+
 /* Nodes 0 to 3 link to each other in a way in which no two are alike. */
 static wr_graph four_nodes(wr_csr **links) {
   entry edges[] = {{0, 1, 1}, {0, 3, 1}, {1, 2, 1}, {2, 3, 1}, {2, 0, 1}, {3, 1, 1}};
@@ -288,6 +314,15 @@ int main(void) {
   test_gap();
   test_seen();
   test_tied();
+  test_prove(1, 1);
+  test_prove(2, 0);
+  test_prove(2, 2);
+  for (int64_t ranks = 1021; ranks < 1027; ranks++) test_prove(5000, ranks);
+  test_prove(5000, 0);
+  test_prove(5000, 5000);
+  test_prove(1024, 1024);
+  test_prove(1025, 1023);
+  test_prove(100000, 32769);
   test_watch();
   for (int k = 0; k < 8; k++) test_find_ties(400, 7, k & 1, k >> 1 & 1, k >> 2);
   test_find_ties(2000, 60, 0, 0, 0);

@@ -64,33 +64,7 @@ static void test_nan(void) {
   CHECKF(bad == 0, "%d places are none or used twice", bad);
 }
 
-/* Ranks that are apart, against all sorted: gaps of twice the asked one for the first `ranks`, and then half of it once. */
-static void test_separated(int64_t n, int64_t ranks) {
-  double *x = room_for(n, sizeof *x), at = 8e6;
-  int64_t found = -1;
-  ground_case(NULL, "%lld of %lld apart", (long long)ranks, (long long)n);
-  for (int64_t k = 0; k < n; k++) {
-    x[k * 7919 % n] = at;
-    at -= k == ranks ? 1 : 4; /* behind the element of rank `ranks`, counted from 0 */
-  }
-  CHECK_OK(wr_top_separated(x, n, 2, &found));
-  CHECKF(found == ranks, "%lld", (long long)found);
-  CHECK_OK(wr_top_separated(x, n, (double)INFINITY, &found));
-  CHECKF(found == (n == 1), "%lld", (long long)found);
-  free(x);
-}
-
 int main(void) {
-  test_separated(1, 1);
-  test_separated(2, 0);
-  test_separated(2, 2);
-  for (int64_t ranks = 1021; ranks < 1027; ranks++) test_separated(5000, ranks);
-  test_separated(5000, 0);
-  test_separated(5000, 5000);
-  test_separated(1024, 1024);
-  test_separated(1025, 1023);
-  test_separated(100000, 32769);
-
   static const double levels[] = {1, 3, 50, 1e15};
   for (int l = 0; l < 4; l++) {
     ground_case(NULL, "%g different values", levels[l]);
