@@ -185,7 +185,8 @@ static void test_drift(ground *g) {
   wr_csr_free(A);
 }
 
-/* Conjugate gradients take as many iterations as a chain has links, more than half of those allowed: no other method goes on. */
+/* Conjugate gradients take as many iterations as a chain has links, more than half of those allowed, and no other method goes
+ * on. */
 static void test_all_iterations(ground *g) {
   enum { N = 1200 };
   if (g->env.place != WR_HOST || g->env.type != WR_F64) return;
