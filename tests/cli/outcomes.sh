@@ -50,7 +50,7 @@ check_not_converged() {
   writes max-iterations
   run 2 pagerank -n 4 --check-every 3 "$graph" # the last iteration is always checked
   says "$out" 'after 4 iterations'
-  run 2 pagerank -p f32 -t 1e-12 -x "$work/first.mtx" -o "$answer" "$work/swap.mtx"
+  run 2 pagerank --method power -p f32 -t 1e-12 -x "$work/first.mtx" -o "$answer" "$work/swap.mtx"
   says "$out" 'not converged (stagnated)'
   writes stagnated
   run 2 bicgstab -t 1e-19 --rhs random:1 -o "$answer" $system
