@@ -121,6 +121,12 @@ done:
 
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g);
 
+/* 1: if this method gets no further, the same may go on with another M; ... */
+static int may_change_precond(const progress *g) { return g->options->review && g->rescues == 0; }
+
+/* ... or so, or another method. */
+static int may_follow(const progress *g) { return g->may_change || may_change_precond(g); }
+
 /* Restarts from x, with d = 0 and r := t, its true residual of this norm. seed: of wr_method.begin. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   wr_status status;
@@ -141,10 +147,11 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
       .patience = g->may_change ? CHANGE_PATIENCE : PATIENCE,
       .yields = g->may_change || !s->method->knows_noise};
   TRY(find_plain_square(s, &c.rr));
-  /* A method that another may follow has half of the iterations, unless they are few. Conjugate gradients have all: where they
-   * gain slowly, the others gain less by a multiply. */
+  /* A method that another one, or another M, may follow has half of the iterations, unless they are few. Conjugate gradients
+   * have all where no other M may follow: where they gain slowly, the other methods gain less by a multiply. */
   double left = (double)g->options->iterations - c.steps;
-  if (g->may_change && !s->method->fits_or_not && left >= FEW_ITERATIONS) left = floor(left / 2);
+  int may_end_early = may_change_precond(g) || (g->may_change && !s->method->fits_or_not);
+  if (may_end_early && left >= FEW_ITERATIONS) left = floor(left / 2);
   g->last_round = c.rounds + left;
   c.last = fmin(g->last_round, fmax(g->review_round, c.rounds + 1)), c.last_part = c.last - s->loop->unroll;
   TRY(wr_method_copy(s, &s->r, &s->t));
@@ -334,7 +341,7 @@ static wr_status review(wr_bicgstab *s, progress *g, int fails, int *changed, wr
   wr_solve_scalars *c = scalars_of(g);
   *changed = 0;
   g->review_round = INFINITY;
-  g->least = fmin(g->least, fmin(sqrt(wr_solve_measure(c)), g->snapshot_norm));
+  g->least = fmin(fmin(g->least, sqrt(c->gain_rr)), fmin(sqrt(wr_solve_measure(c)), g->snapshot_norm));
   *at = (wr_bicgstab_review){.multiplies = g->multiplies + s->method->costs(s).multiplies * s->loop->taken,
                            .first = g->origin_norm, .least = g->least, .target = g->target,
                            .fails = fails, .precond = s->precond, .next = -1};
@@ -400,6 +407,7 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   double norm, steps = scalars_of(g)->steps;
   int met, fresh = g->fresh; /* the phase before the first restart is not judged */
   int is_stalled = scalars_of(g)->stalled != 0 || cause == drifted;
+  int is_spent = is_stalled && scalars_of(g)->rounds >= g->last_round;
   g->fresh = 0;
   g->result->restarts++;
   TRY(choose_better(s, g, &norm, &from));
@@ -415,7 +423,7 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
     TRY(change_method(s, g, norm, cause, &changed));
     if (changed) goto done;
   }
-  if (is_over && !met) {
+  if ((is_over || is_spent) && !met) {
     int changed;
     TRY(rescue(s, g, norm, &changed));
     if (changed) goto done;
@@ -476,7 +484,7 @@ static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
     TRY(look_around(s, g, end, &changed));
     if (changed) goto done;
   }
-  if (g->may_change && c->rounds >= g->last_round && c->steps < (double)g->options->iterations) c->stalled = 1;
+  if (may_follow(g) && c->rounds >= g->last_round && c->steps < (double)g->options->iterations) c->stalled = 1;
   if (c->stalled != 0) {
     TRY(restart(s, g, "the residual does not get smaller", end));
     goto done;

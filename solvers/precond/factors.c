@@ -30,9 +30,9 @@ static void free_attempt(attempt *a) {
   *a = (attempt){0};
 }
 
-static wr_status count_levels(const wr_csr *A, int64_t *levels) {
+static wr_status count_levels(const wr_csr *A, const int32_t *order, int64_t *levels) {
   int64_t lower, upper;
-  wr_status status = wr_ilu0_levels(A, &lower, &upper);
+  wr_status status = wr_ilu0_levels(A, order, &lower, &upper);
   if (status == WR_OK) *levels = lower + upper;
   return status;
 }
@@ -109,27 +109,25 @@ done:
   return status;
 }
 
-/* a->B := A in reverse Cuthill-McKee's order. */
+/* a->lu.order := reverse Cuthill-McKee's, and *levels := those of A in it. */
 static wr_status order_by_rcm(const wr_csr *A, double least, wr_env *env, int64_t *levels, attempt *a) {
   wr_status status;
   TRY(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
   TRY(wr_rcm(A, env->watch, a->lu.order));
   TRY(put_small_last(A, least, a->lu.order));
-  TRY(wr_csr_reorder(A, a->lu.order, &a->B));
-  TRY(count_levels(a->B, levels));
+  TRY(count_levels(A, a->lu.order, levels));
 done:
   return status;
 }
 
-/* a->B := A by colours of blocks, which begin where reverse Cuthill-McKee's order does. */
+/* a->lu.order := that by colours of blocks, which begin where reverse Cuthill-McKee's does. */
 static wr_status order_by_colours(const wr_csr *A, int64_t block, double least, wr_env *env, const attempt *rcm,
                                   int64_t *levels, attempt *a) {
   wr_status status;
   TRY(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
   TRY(wr_block_colour(A, rcm->lu.order, block, env->watch, a->lu.order, &a->colours));
   TRY(put_small_last(A, least, a->lu.order));
-  TRY(wr_csr_reorder(A, a->lu.order, &a->B));
-  TRY(count_levels(a->B, levels));
+  TRY(count_levels(A, a->lu.order, levels));
 done:
   return status;
 }
@@ -160,7 +158,7 @@ static wr_status find_orders(const wr_factoring *how, const wr_csr *A, const wr_
   wr_status status = WR_OK;
   int choice = knobs->order;
   if (choice == WR_ORDER_GIVEN) return WR_OK;
-  TRY(count_levels(A, &levels->given));
+  TRY(count_levels(A, NULL, &levels->given));
   TRY(order_by_rcm(A, knobs->pivot, env, &levels->rcm, rcm));
   int64_t fewest = levels->rcm < levels->given ? levels->rcm : levels->given;
   int tries_colours = how->has_pattern && choice == WR_ORDER_AUTO && colours_may_pay(A, env, fewest, 0);
@@ -168,6 +166,8 @@ static wr_status find_orders(const wr_factoring *how, const wr_csr *A, const wr_
     TRY(order_by_colours(A, knobs->block, knobs->pivot, env, rcm, &levels->colour, colour));
   if (choice == WR_ORDER_COLOUR || (choice == WR_ORDER_AUTO && levels->rcm >= levels->given)) free_attempt(rcm);
   if (tries_colours && !colours_may_pay(A, env, fewest, levels->colour)) free_attempt(colour), levels->colour = 0;
+  if (rcm->lu.order) TRY(wr_csr_reorder(A, rcm->lu.order, &rcm->B));
+  if (colour->lu.order) TRY(wr_csr_reorder(A, colour->lu.order, &colour->B));
 done:
   return status;
 }

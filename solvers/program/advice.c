@@ -163,7 +163,8 @@ typedef struct remedy {
   const char *what; /* the option does, as a clause */
 } remedy;
 
-/* By rank. A row whose option the program's table lacks is passed over, as is one whose value it does not accept. */
+/* By rank. A row whose option the program's table lacks is passed over, as is one whose value it does not accept. No row leads
+ * from the automatic method to one by name: the solve has tried them, and the last one with incomplete factors. */
 static const remedy remedies[] = {
     {"max-iterations", NULL, "0", NULL, has_few_iterations, "as many iterations as by default"},
     {"scale", "none|equilibrate", "match", NULL, has_zero_diagonals,
@@ -171,12 +172,13 @@ static const remedy remedies[] = {
     {"scale", "none", "equilibrate", NULL, is_badly_scaled, "rows and columns scaled to norms of about 1"},
     {"stop", "residual", "backward", NULL, is_doubtful, "iterating until the backward error is small"},
     {"precision", "f32", "f64", NULL, NULL, "vectors and values in f64"},
-    {"precond", "none", "auto", NULL, NULL, "incomplete factors where they pay"},
+    {"precond", "none|jacobi", "auto", NULL, NULL, "incomplete factors where they pay"},
     {"precond", "auto|ilu0", "ilut", NULL, may_take_ilut, "incomplete factors with fill"},
     {"precond", "none", "jacobi", NULL, has_diagonal, "the columns scaled by the diagonal"},
     {"method", "bicgstab", "cg", NULL, may_be_definite, "the method for symmetric positive definite matrices"},
     {"scale", "none|equilibrate|auto", "match", NULL, NULL, "rows permuted so that the diagonal is large, and scaled"},
-    {"method", "auto|bicgstab|cg", "idr", NULL, has_failed, "a method that breaks down less often"},
+    {"precond", "auto|ilu0", "ilut", NULL, has_failed, "incomplete factors with more entries"},
+    {"method", "bicgstab|cg", "idr", NULL, has_failed, "a method that breaks down less often"},
     {"method", "idr", "bicgstabl", NULL, has_failed, "a method for eigenvalues far from the real axis"},
     {"max-iterations", NULL, NULL, more_iterations, may_need_iterations, "ten times as many iterations"},
     {"time-limit", NULL, NULL, more_time, may_need_time, "ten times as much time"},
@@ -191,8 +193,9 @@ static int is_among(const char *list, const char *choice, size_t length) {
   return 0;
 }
 
-/* 1 if the row is a choice, or a text, that now has one of these values. */
-static int has_value(const wr_option *row, const void *settings, const char *from) {
+/* 1 if the row is a choice, or a text, that held one of these values in the run. */
+static int has_value(const wr_option *row, const wr_advice_case *c, const char *from) {
+  const void *settings = c->effective ? c->effective : c->settings;
   const char *at = row->choices;
   if (row->type == WR_OPTION_TEXT) {
     const char *text = *(char *const *)(const void *)((const char *)settings + row->offset);
@@ -207,7 +210,7 @@ static int has_value(const wr_option *row, const void *settings, const char *fro
 /* M by ILUT is not symmetric. */
 static int may_take_ilut(const wr_advice_case *c) {
   const wr_option *method = wr_option_find(c->options, "method");
-  return has_failed(c) && !(method && has_value(method, c->settings, "cg"));
+  return has_failed(c) && !(method && has_value(method, c, "cg"));
 }
 
 /* settings, a copy of c->settings byte for byte, := with the remedy, 1 if it is one that may help. A text that it sets is the
@@ -215,7 +218,7 @@ static int may_take_ilut(const wr_advice_case *c) {
 static int apply_remedy(const remedy *r, const wr_advice_case *c, void *settings) {
   char value[VALUE_ROOM];
   const wr_option *row = wr_option_find(c->options, r->option);
-  if (row == NULL || (r->from && !has_value(row, c->settings, r->from)) || (r->may_help && !r->may_help(c))) return 0;
+  if (row == NULL || (r->from && !has_value(row, c, r->from)) || (r->may_help && !r->may_help(c))) return 0;
   if (r->to && row->type == WR_OPTION_CHOICE && !is_among(row->choices, r->to, strlen(r->to))) return 0;
   snprintf(value, sizeof value, "%s", r->to ? r->to : "");
   if (r->value) r->value(c, value);
@@ -254,8 +257,7 @@ static int has_zero_sums(const wr_matrix_facts *m) { return m->zero_row_sums || 
 /* 1 if this program could go on with a direct solver, and was not asked to. */
 static int may_be_direct(const wr_advice_case *c) {
   const wr_option *row = wr_option_find(c->options, last_remedy.option);
-  return row != NULL && has_value(row, c->settings, last_remedy.from) && !has_empty(c->matrix) &&
-         !has_zero_sums(c->matrix);
+  return row != NULL && has_value(row, c, last_remedy.from) && !has_empty(c->matrix) && !has_zero_sums(c->matrix);
 }
 
 /* The kind of solver where no remedy is left, or beside one for a small matrix or a singular one. */

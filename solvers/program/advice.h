@@ -13,6 +13,7 @@ typedef struct wr_advice_case {
   const wr_option *options;       /* of the program                                                              */
   const void *settings;           /* as the user gave them, before defaults that depend on the method are filled in */
   int64_t settings_size;          /* bytes                                                                       */
+  const void *effective;          /* the same with these defaults; NULL: settings has none that depend           */
   const char *program, *operand;  /* "bicgstab", "A.mtx"                                                         */
   int64_t iterations;             /* the limit that held                                                         */
   const wr_problem_facts *problem;

@@ -9,106 +9,102 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "solvers/report/ledger.h"
+#include "spmv/device/team.h"
 #include "spmv/matrix/matrix_facts.h"
 
-/* The cost model: on the host in multiplies of BiCGSTAB with the vectors that it moves (2 threads of an EPYC, 2026-11), on a
- * device in seconds (H200, 2026-11). */
-static const double factorise_costs = 60, of_a_row = 4; /* ordering and factorisation: 60, and 4 for each entry of a mean row */
-static const double host_applies = 2.7;                 /* an iteration with ILU(0) by the time of one without             */
+/* The cost model. On the host in serial multiplies of BiCGSTAB with the vectors that it moves: one thread makes reverse
+ * Cuthill-McKee's order and the factors, for about 60, and 2 for each entry of a mean row; an application of L and U costs 1.8,
+ * and the team's gain times that where threads share a multiply, but the levels of L and U are too small for them (EPYC,
+ * 2026-11). On a device in seconds (H200, 2026-11). */
+static const double factorise_costs = 60, of_a_row = 2, apply_costs = 1.8, gain_of_a_thread = 0.7;
 static const double host_bandwidth = 2e10, device_bandwidth = 3e12, device_multiply = 4e-6, device_level = 1.4e-6;
+enum { CHUNK = 32768, WIDE_LEVEL = 16384 }; /* rows and entries from which a thread, or threads in a level, are worth it */
 
-/* A rate promises too many multiplies where convergence becomes faster. So often the cost of a factorisation must be promised;
- * fewer times where the promise has hardly shrunk since the last review. */
-static const double doubt = 2.5, less_doubt = 1.7, hardly_shrunk = 0.9;
+/* --deterministic: the choice is that of so many threads, whatever their number. */
+enum { ASSUMED_THREADS = 2 };
+
+/* Factors are made after a solve has taken so many times their cost, so that in vain they cost a quarter of it at most. A
+ * residual that stays where it is tells little: many solves on grids converge after a long time without any progress. */
+static const double first_after = 4;
+
+/* And where the rate so far promises so many times their cost: convergence often becomes faster towards the end. */
+static const double doubt = 4;
 
 /* ILU(0) takes a fifth of the multiplies in the mean, so each may cost five times as much. */
 static const double least_share = 0.2;
 
-/* Where nothing was promised without ILU(0), it gets so many times its cost until its progress is judged. */
-static const double patience = 1.5;
+/* Factors are unstable where A M^-1 takes a vector so far from itself (Chow and Saad 1997 look at M^-1 alone). In 15 systems
+ * that they solved it was 1e-2 to 1e3, in 7 that they did not, 3e7 to 1e63 and infinite. */
+static const double most_change = 1e5;
 
-/* What is known of the diagonal of a matrix. */
+/* Multiplies with ILU(0) until its residual must have been halved, and until its rate is judged: IDR(4)'s grows at first. */
+enum { FIRST_TRIAL = 200, WHOLE_TRIAL = 400 };
+
+/* ---- what to begin with ---- */
+
+/* What a sample of rows tells of the diagonal D. */
 typedef struct diagonal_facts {
-  double spread;         /* largest / smallest |element|; infinity: one is 0                    */
-  double plain, divided; /* cosine of the angle between the identity and A, and A D^-1, in the Frobenius inner product */
+  double spread;         /* largest / smallest |element|; infinity: one is 0                                            */
+  double plain, divided; /* cosine of the angle between the identity and A, and D^-1 A, in the Frobenius inner product */
 } diagonal_facts;
 
-enum { ROWS = 4096 }; /* of a block, whose sums are added in one order, whatever the number of threads */
+enum { SAMPLE = 2048 }; /* rows: a small part of what a short solve costs */
 
-/* Sums over a block of rows. */
-typedef struct block_sums {
-  double trace, squares, divided;
-} block_sums;
-
-/* d[n] := the diagonal; its largest and smallest |element|. */
-static void take_diagonal(const wr_csr *A, double *d, double *largest, double *smallest) {
-  double least = INFINITY, most = 0;
-#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most)
-  for (int64_t i = 0; i < A->nrows; i++) {
-    int64_t k = wr_csr_find(A, i, i);
-    d[i] = k < 0 ? 0 : A->val ? A->val[k] : 1;
-    least = fmin(least, fabs(d[i])), most = fmax(most, fabs(d[i]));
-  }
-  *largest = most, *smallest = least;
-}
-
-static block_sums add_rows(const wr_csr *A, const double *d, double most, int64_t from) {
-  block_sums sums = {0};
-  int64_t end = from + ROWS < A->nrows ? from + ROWS : A->nrows;
-  for (int64_t i = from; i < end; i++) {
-    sums.trace += d[i] / most;
+/* Rows count as divided by the first diagonal element, so that squares overflow later. */
+static diagonal_facts look_at_diagonal(const wr_csr *A) {
+  int64_t count = A->nrows < SAMPLE ? A->nrows : SAMPLE;
+  double first = 0, least = INFINITY, most = 0, trace = 0, squares = 0, divided = 0;
+  for (int64_t s = 0; s < count; s++) {
+    int64_t i = s * A->nrows / count, at = wr_csr_find(A, i, i);
+    double d = at < 0 ? 0 : A->val ? A->val[at] : 1;
+    if (d == 0 || !isfinite(d) || !isfinite(1 / d)) return (diagonal_facts){.spread = INFINITY};
+    if (s == 0) first = d;
+    least = fmin(least, fabs(d)), most = fmax(most, fabs(d)), trace += d / first;
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-      double value = A->val ? A->val[k] : 1, share = value / d[A->col[k]];
-      sums.squares += value / most * (value / most), sums.divided += share * share;
+      double value = A->val ? A->val[k] : 1;
+      squares += value / first * (value / first), divided += value / d * (value / d);
     }
   }
-  return sums;
-}
-
-static wr_status look_at_diagonal(const wr_csr *A, diagonal_facts *facts) {
-  wr_status status;
-  double *d = NULL, most, least, n = (double)A->nrows;
-  block_sums *blocks = NULL, all = {0};
-  int64_t count = (A->nrows + ROWS - 1) / ROWS;
-  *facts = (diagonal_facts){.spread = INFINITY};
-  TRY(wr_alloc(&d, A->nrows, sizeof *d, "a diagonal"));
-  TRY(wr_alloc(&blocks, count, sizeof *blocks, "sums over a matrix"));
-  take_diagonal(A, d, &most, &least);
-  if (!(least > 0) || !isfinite(most) || !isfinite(1 / least)) goto done;
-#pragma omp parallel for schedule(static)
-  for (int64_t k = 0; k < count; k++) blocks[k] = add_rows(A, d, most, k * ROWS);
-  for (int64_t k = 0; k < count; k++)
-    all.trace += blocks[k].trace, all.squares += blocks[k].squares, all.divided += blocks[k].divided;
-  *facts = (diagonal_facts){most / least, fabs(all.trace) / sqrt(n * all.squares), n / sqrt(n * all.divided)};
-done:
-  wr_free(d);
-  wr_free(blocks);
-  return status;
+  double rows = (double)count;
+  return (diagonal_facts){most / least, fabs(trace) / sqrt(rows * squares), sqrt(rows / divided)};
 }
 
 /* M for the beginning: the diagonal of a matrix that may be positive definite, for which it is nearly the best diagonal matrix
- * (van der Sluis 1969); of another where A D^-1 is nearer to a multiple of the identity than A. */
+ * (van der Sluis 1969); of another where D^-1 A, which is similar to A D^-1, is nearer to a multiple of the identity than A. */
 static wr_status choose_start(wr_auto_precond *a) {
-  wr_status status;
   wr_csr *A = a->system->matrix;
-  diagonal_facts f;
-  TRY(look_at_diagonal(A, &f));
-  if (isfinite(f.spread) && f.spread > 1.5 && (a->is_positive || f.divided > f.plain))
-    TRY(wr_precond_create(&wr_precond_jacobi, NULL, A, a->env, &a->jacobi));
-done:
-  return status;
+  const diagonal_facts f = look_at_diagonal(A);
+  if (!(isfinite(f.spread) && f.spread > 1.5 && (a->is_positive || f.divided > f.plain))) return WR_OK;
+  a->spread = f.spread;
+  wr_status status = wr_precond_create(&wr_precond_jacobi, NULL, A, a->env, &a->jacobi);
+  return status == WR_EDEVICE ? status : WR_OK; /* an element beside the sample may be 0 */
 }
 
-/* The costs of ILU(0), levels being those of L and U together. */
+/* ---- what ILU(0) costs ---- */
+
+/* How many times as fast as on one thread a multiply is. */
+static double team_gain(const wr_auto_precond *a) {
+  const wr_csr *A = a->system->matrix;
+  int64_t chunks = (A->nrows + A->nnz + CHUNK - 1) / CHUNK;
+  int threads = a->env->deterministic ? ASSUMED_THREADS : wr_team_threads(wr_env_team(a->env));
+  if (chunks < WR_TEAM_LEAST) return 1;
+  return fmax(1, gain_of_a_thread * (double)(chunks < threads ? chunks : threads));
+}
+
+/* levels: of L and U together; 0: not known. */
 static void estimate(wr_auto_precond *a, double levels) {
   const wr_csr *A = a->system->matrix;
   double type = (double)wr_type_bytes(a->env->type), n = (double)A->nrows, nnz = (double)A->nnz;
   double bytes = (4 + type) * nnz + (8 + 2 * type) * n;
-  a->worth = factorise_costs + of_a_row * nnz / fmax(n, 1), a->share = 1 / host_applies;
-  if (a->env->place == WR_HOST) return;
-  double multiply = bytes / device_bandwidth + device_multiply;
-  a->worth *= bytes / host_bandwidth / multiply;
-  a->share = multiply / (2 * multiply + levels * device_level);
+  a->worth = factorise_costs + of_a_row * nnz / fmax(n, 1);
+  if (a->env->place == WR_HOST) {
+    double gain = team_gain(a), of_factors = levels > 0 && (n + nnz) / levels >= WIDE_LEVEL ? 1 : gain;
+    a->worth *= gain, a->share = 1 / (1 + apply_costs * of_factors);
+  } else {
+    double multiply = bytes / device_bandwidth + device_multiply;
+    a->worth *= bytes / host_bandwidth / multiply;
+    a->share = multiply / (2 * multiply + levels * device_level);
+  }
 }
 
 wr_status wr_auto_begin(wr_auto_precond *a, wr_system *system, wr_env *env, wr_run_precond *report) {
@@ -117,7 +113,6 @@ wr_status wr_auto_begin(wr_auto_precond *a, wr_system *system, wr_env *env, wr_r
   if (system->positive == 0) system->positive = wr_is_symmetric_positive(system->matrix) ? 1 : -1;
   a->is_positive = system->positive > 0;
   if (system->matrix->row_ptr) TRY(choose_start(a)); /* else a device has scaled it, and fetching it would cost time */
-  estimate(a, 0);
   snprintf(report->name, sizeof report->name, "auto");
   if (a->jacobi) {
     const wr_precond_info *info = wr_precond_get_info(a->jacobi);
@@ -126,6 +121,8 @@ wr_status wr_auto_begin(wr_auto_precond *a, wr_system *system, wr_env *env, wr_r
 done:
   return status;
 }
+
+/* ---- the choice ---- */
 
 static const char *start_name(const wr_auto_precond *a) { return a->jacobi ? "jacobi" : "none"; }
 
@@ -157,6 +154,52 @@ static wr_status factorise(wr_auto_precond *a) {
   return WR_OK;
 }
 
+/* *change := ||A M^-1 v - v|| / ||v|| for a vector v of hashes. */
+static wr_status measure_change(const wr_auto_precond *a, double *change) {
+  wr_status status;
+  wr_env *env = a->env;
+  const wr_csr *A = a->system->matrix;
+  wr_vec r = {0}, z = {0};
+  double *v = NULL, squares = 0, differences = 0;
+  TRY(wr_alloc(&v, 2 * A->nrows, sizeof *v, "a check of the factors"));
+  double *u = v + A->nrows;
+  wr_hash_shadow(v, A->nrows, 1);
+  TRY(env->ops->alloc(env, A->nrows, env->type, "a check of the factors", &r));
+  TRY(env->ops->alloc(env, A->nrows, env->type, "a check of the factors", &z));
+  TRY(env->ops->upload(env, &r, v));
+  TRY(wr_precond_apply(a->ilu, &(wr_precond_request){.r = &r, .z = &z}));
+  TRY(env->ops->download(env, &z, u));
+  for (int64_t i = 0; i < A->nrows; i++) {
+    double sum = -v[i];
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) sum += (A->val ? A->val[k] : 1) * u[A->col[k]];
+    squares += v[i] * v[i], differences += sum * sum;
+  }
+  *change = sqrt(differences / squares);
+done:
+  env->ops->release(env, &r);
+  env->ops->release(env, &z);
+  wr_free(v);
+  return status;
+}
+
+/* Whether ILU(0) is worth a trial. */
+static wr_status check_ilu(wr_auto_precond *a, const wr_precond_info *info, int *is_fine) {
+  wr_status status = WR_OK;
+  double change;
+  *is_fine = 0;
+  if (a->share < least_share) {
+    report(a, "no ilu0: its %" PRId64 " levels cost more than it saves", info->levels);
+    return WR_OK;
+  }
+  status = measure_change(a, &change);
+  if (status == WR_ENOMEM) report(a, "no ilu0: %.150s", wr_status_message());
+  if (status != WR_OK) return status == WR_ENOMEM ? WR_OK : status;
+  *is_fine = change <= most_change; /* not if it is NaN */
+  if (!*is_fine)
+    report(a, "no ilu0: its factors are unstable, as A M^-1 changes a vector by %.1g times its norm", change);
+  return WR_OK;
+}
+
 /* Multiplies that take the residual from least to target, at the rate that took it in so many from first to least. */
 static double promise(double multiplies, double first, double least, double target) {
   return least < first && target > 0 ? fmax(0, multiplies * log(least / target) / log(first / least)) : INFINITY;
@@ -166,12 +209,11 @@ static wr_status take_ilu(wr_auto_precond *a, wr_bicgstab_review *at, wr_auto_st
   wr_status status;
   TRY(factorise(a));
   const wr_precond_info *info = wr_precond_get_info(a->ilu);
-  if (info == NULL || (a->is_cg && !info->is_positive)) goto done;
+  if (info == NULL || a->is_refused || (a->is_cg && !info->is_positive)) goto done;
   estimate(a, (double)info->levels);
-  if (state == WR_AUTO_ILU && a->share < least_share) {
-    report(a, "no ilu0: its %" PRId64 " levels cost more than it saves", info->levels);
-    goto done;
-  }
+  int is_fine = state == WR_AUTO_LAST;
+  if (!is_fine) TRY(check_ilu(a, info, &is_fine));
+  if (!is_fine) goto done;
   a->report->bytes = info->extra_bytes, a->report->apply_bytes = info->apply_bytes;
   at->precond = a->ilu;
   at->method = info->is_positive && state == WR_AUTO_ILU ? NULL : &wr_method_idr;
@@ -188,15 +230,14 @@ static double fall(double multiplies, double first, double least) {
 static wr_status review_start(wr_auto_precond *a, wr_bicgstab_review *at) {
   wr_status status = WR_OK;
   double used = (double)at->multiplies, left = promise(used, at->first, at->least, at->target);
-  double believed = left >= hardly_shrunk * a->promised ? less_doubt : doubt;
   a->promised = left;
-  if (left <= believed * a->worth) {
+  if (left <= doubt * a->worth) {
     at->next = (int64_t)a->worth;
     return WR_OK;
   }
   TRY(take_ilu(a, at, WR_AUTO_ILU));
   if (a->state != WR_AUTO_ILU) goto done;
-  at->next = (int64_t)(isfinite(left) ? a->worth : patience * a->worth);
+  at->next = FIRST_TRIAL;
   snprintf(at->cause, sizeof at->cause, " with ilu0");
   report(a, "ilu0 from multiply %" PRId64 " on, as with %s a multiply took the residual to %.3g of itself: %s",
          at->multiplies, start_name(a), fall(used, at->first, at->least), wr_precond_get_info(a->ilu)->line);
@@ -213,17 +254,28 @@ static void go_back(wr_auto_precond *a, wr_bicgstab_review *at, const char *why)
 
 static void review_ilu(wr_auto_precond *a, wr_bicgstab_review *at) {
   double used = (double)(at->multiplies - a->since), left = promise(used, a->least, at->least, at->target);
-  int is_poor = isfinite(a->promised) ? left > a->promised * a->share : !(at->least < a->least / 2);
+  int is_whole = used >= WHOLE_TRIAL;
+  int is_poor = !(at->least < a->least / 2) || (is_whole && isfinite(a->promised) && left > a->promised * a->share);
   if (is_poor)
     go_back(a, at, "ilu0 was no faster");
   else
-    at->next = (int64_t)used;
+    at->next = is_whole ? (int64_t)used : WHOLE_TRIAL - FIRST_TRIAL;
+}
+
+/* The solver had no memory for the vectors of ILU(0), and goes on with what it had. */
+static int was_refused(wr_auto_precond *a, const wr_bicgstab_review *at) {
+  if ((a->state != WR_AUTO_ILU && a->state != WR_AUTO_LAST) || at->precond == a->ilu) return 0;
+  report(a, "but with %s all the same, as there is no memory for its vectors", start_name(a));
+  a->is_refused = 1, a->state = WR_AUTO_BACK;
+  return 1;
 }
 
 static wr_status review(void *context, wr_bicgstab_review *at) {
   wr_status status = WR_OK;
   wr_auto_precond *a = context;
-  if (at->fails && a->state == WR_AUTO_ILU) {
+  if (was_refused(a, at)) {
+    at->next = -1;
+  } else if (at->fails && a->state == WR_AUTO_ILU) {
     go_back(a, at, "ilu0 got no further");
   } else if (at->fails && a->state != WR_AUTO_LAST) {
     TRY(take_ilu(a, at, WR_AUTO_LAST));
@@ -244,11 +296,14 @@ wr_status wr_auto_solve(wr_auto_precond *a, const wr_monitor *monitor, wr_bicgst
                         wr_bicgstab *method) {
   a->monitor = monitor, a->state = WR_AUTO_START, a->promised = INFINITY;
   a->report->line[0] = '\0';
-  report(a, "%s to begin with", start_name(a));
+  if (a->jacobi)
+    report(a, "jacobi to begin with, as the diagonal varies by %.3g", a->spread);
+  else
+    report(a, "none to begin with");
   estimate(a, 0);
   a->is_cg = options->method == &wr_method_cg;
   options->review = review, options->review_context = a;
-  options->first_review = a->is_positive ? 0 : (int64_t)fmax(1, a->worth);
+  options->first_review = a->is_positive ? 0 : (int64_t)fmax(1, first_after * a->worth);
   return wr_bicgstab_precondition(method, a->jacobi);
 }
 

@@ -15,6 +15,7 @@ typedef struct wr_auto_precond {
   const wr_monitor *monitor; /* that ends a factorisation, too                          */
   wr_run_precond *report;    /* what was chosen and why                                 */
   wr_precond *jacobi, *ilu;  /* jacobi: from the start on; NULL: M = 1 there            */
+  double spread;             /* with jacobi: the largest of the diagonal's sizes / the smallest */
   int is_positive;           /* the matrix is symmetric with a positive diagonal        */
   int is_cg;                 /* conjugate gradients were asked for                      */
   int is_refused;            /* 1: there are no factors to go on with                   */

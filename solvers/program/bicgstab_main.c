@@ -40,6 +40,8 @@ typedef struct solving {
 static void complete(wr_settings *s) {
   if (s->tolerance == 0) s->tolerance = s->precision == WR_F32 ? WR_BICGSTAB_TOLERANCE_F32 : WR_BICGSTAB_TOLERANCE_F64;
   if (s->iterations == 0) s->iterations = WR_BICGSTAB_ITERATIONS;
+  if (s->precond_text == NULL) /* so that reports have it; without memory they lack it */
+    (void)wr_option_set(wr_bicgstab_table, s, "precond", s->precond_auto ? "auto" : "none", "--precond");
 }
 
 /* Multiplies and vectors of BiCGSTAB's iterations; as many iterations as a square grid of so many points has on a side. */

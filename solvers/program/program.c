@@ -297,6 +297,7 @@ static wr_status advise(job *j) {
     if (!wr_advice_is_due(&j->facts, &j->runs[k])) continue;
     if (!due++) TRY(wr_matrix_facts_find(j->A, &matrix));
     const wr_advice_case c = {.options = j->program->options, .settings = &j->asked, .settings_size = sizeof j->asked,
+                              .effective = &j->settings,
                               .program = j->program->name, .operand = j->operand, .iterations = j->settings.iterations,
                               .problem = &j->facts, .run = &j->runs[k], .matrix = &matrix,
                               .has_direct = wr_direct_check() == WR_OK};

@@ -125,9 +125,10 @@ const wr_option wr_bicgstab_table[] = {
      .help = "l of the method bicgstabl, BiCGSTAB(l)"},
     {.name = "precond", .type = WR_OPTION_TEXT, .offset = AT(precond_text),
      .choices = "auto|none|jacobi|ilu0|ilut",
-     .value = "none", .argument = "NAME[:KNOB=VALUE]...",
+     .argument = "NAME[:KNOB=VALUE]...",
      .help = "right preconditioner, with its knobs behind colons: ilut:drop=1e-3:fill=10; auto: none or jacobi, then "
-             "ilu0 if the residuals promise that it pays, or if the solve fails"},
+             "ilu0 if the residuals promise that it pays, or if the solve fails; default: auto, but none if --method "
+             "names a method"},
     {.name = "scale", .type = WR_OPTION_CHOICE, .offset = AT(scale), .choices = "auto|none|equilibrate|match",
      .value = "auto",
      .help = "before solving, undone in x: equilibrate brings the largest element of each row and column to about 1; "
@@ -349,18 +350,21 @@ static wr_status check_fallback(void) {
   return status == WR_OK ? WR_OK : wr_fail(status, "--fallback direct: %s", wr_status_message());
 }
 
-/* The knobs are parsed, so that mistakes are found before anything is read. */
+/* The knobs are parsed, so that mistakes are found before anything is read. A method that is named is the plain one, to be
+ * compared with that of papers, unless a preconditioner is named as well. */
 static wr_status finish_precond(wr_settings *s) {
   wr_status status;
   void *knobs = NULL;
-  const char *colon = strchr(s->precond_text, ':');
   char name[64];
   const wr_preconditioner *of;
+  s->precond = 0, s->precond_knobs = NULL, s->precond_auto = s->method == 0;
+  if (s->precond_text == NULL) return WR_OK;
+  const char *colon = strchr(s->precond_text, ':');
   snprintf(name, sizeof name, "%.*s", (int)strcspn(s->precond_text, ":"), s->precond_text);
-  s->precond = 0, s->precond_knobs = NULL, s->precond_auto = strcmp(s->precond_text, "auto") == 0;
+  s->precond_auto = strcmp(s->precond_text, "auto") == 0;
   if (s->precond_auto) return WR_OK;
   TRY(wr_preconditioner_find(name, &of));
-  s->precond = 0, s->precond_knobs = colon ? colon + 1 : NULL;
+  s->precond_knobs = colon ? colon + 1 : NULL;
   while (wr_preconditioner_at(s->precond) != of) s->precond++;
   TRY(wr_alloc_zeroed(&knobs, 1, of->knobs_size, "knobs"));
   TRY(wr_options_default(of->knobs, knobs));
@@ -380,7 +384,7 @@ wr_status wr_settings_finish(wr_settings *s) {
   if (s->columns_text) TRY(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));
   if (s->check) TRY(finish_check(s));
   if (s->fallback == WR_FALLBACK_DIRECT) TRY(check_fallback());
-  if (s->precond_text) TRY(finish_precond(s));
+  TRY(finish_precond(s));
   if (s->rhs_text == NULL && s->stop == WR_STOP_ORDER) TRY(finish_order(s));
   if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");
   if (s->rhs_text && has_prefix(s->rhs_text, "random:")) {

@@ -64,7 +64,7 @@ typedef struct wr_settings {
   int64_t rhs_seed;
   wr_edge_choice columns; /* of --columns                      */
   int precond;         /* of wr_preconditioner_at; 0 with precond_auto */
-  int precond_auto;    /* 1: --precond auto                    */
+  int precond_auto;    /* 1: --precond auto, also by default   */
   const char *precond_knobs; /* within precond_text, or NULL   */
   wr_vector_format output_format; /* of --format and --output  */
 } wr_settings;

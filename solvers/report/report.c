@@ -167,8 +167,9 @@ static void print_precond(FILE *out, const wr_run_precond *precond, int verbose)
   if (precond->name[0] == '\0') return;
   wr_line_add(&line, "%s, %s of preparation", precond->name, wr_text_seconds(precond->seconds, text));
   if (precond->line[0]) wr_line_add(&line, "; %s", precond->line);
-  if (verbose) wr_line_add(&line, "; memory: %s", wr_text_bytes((double)precond->bytes, text));
-  if (verbose) wr_line_add(&line, "; applying it moves %s", wr_text_bytes(precond->apply_bytes, text));
+  if (verbose && precond->bytes > 0) wr_line_add(&line, "; memory: %s", wr_text_bytes((double)precond->bytes, text));
+  if (verbose && precond->bytes > 0)
+    wr_line_add(&line, "; applying it moves %s", wr_text_bytes(precond->apply_bytes, text));
   print_labelled(out, "precond", &line);
 }
 

@@ -71,8 +71,18 @@ static int is_negative_minor(double a, double b, double off) {
 
 enum { BLOCK = 1 << 12 }; /* rows of a task */
 
-/* Whether each entry of row i below the diagonal equals its mirror image, and the diagonal element is positive, or is any
- * number. *above, *below += entries beside the diagonal. Entries of 0 count as none. */
+/* Entries beside the diagonal of a positive definite matrix are below sqrt(a_ii a_jj). A finite-element program that adds up
+ * a_ij and a_ji in another order leaves about 1e-16 to 1e-14 of that between them. */
+#define ROUNDING 1e-12
+
+/* Whether a and b, the elements (i, j) and (j, i), differ by rounding alone. */
+static int is_rounded(const wr_csr *A, int64_t i, int64_t j, double a, double b) {
+  return fabs(a - b) <= ROUNDING * sqrt(fabs(find_value(A, i, i))) * sqrt(fabs(find_value(A, j, j)));
+}
+
+/* Whether each entry of row i below the diagonal equals its mirror image, and the diagonal element is any number; or with
+ * is_positive, is that but for rounding, and positive. *above, *below += pairs beside the diagonal, counted by the entry on
+ * that side. Entries of 0 count as none. */
 static int fits(const wr_csr *A, int is_positive, int64_t i, int64_t *above, int64_t *below) {
   double diagonal = 0;
   for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
@@ -80,8 +90,13 @@ static int fits(const wr_csr *A, int is_positive, int64_t i, int64_t *above, int
     double value = value_at(A, k);
     if (j == i) diagonal = value;
     if (j == i || value == 0) continue;
-    if (j > i) ++*above;
-    if (j < i && ++*below && !(find_value(A, j, i) == value)) return 0;
+    if (j > i) {
+      ++*above;
+    } else {
+      double image = find_value(A, j, i);
+      if (image != value && !(is_positive && is_rounded(A, i, j, value, image))) return 0;
+      *below += image != 0;
+    }
   }
   return is_positive ? diagonal > 0 : !isnan(diagonal);
 }
@@ -91,6 +106,17 @@ static int rows_fit(const wr_csr *A, int is_positive, int64_t first, int64_t end
   int64_t i = first;
   while (i < end && fits(A, is_positive, i, above, below)) i++;
   return i == end;
+}
+
+/* Whether the entries above the diagonal that have no mirror image are 0 but for rounding. */
+static int lacks_little(const wr_csr *A) {
+  for (int64_t i = 0; i < A->nrows; i++)
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+      int64_t j = A->col[k];
+      double value = value_at(A, k);
+      if (j > i && value != 0 && find_value(A, j, i) == 0 && !is_rounded(A, i, j, value, 0)) return 0;
+    }
+  return 1;
 }
 
 /* All rows fit, and there are as many entries above the diagonal as below it: then each above is the image of one below. The
@@ -110,7 +136,7 @@ static int is_symmetric(const wr_csr *A, int is_positive) {
 #pragma omp atomic write
     differs = 1;
   }
-  return !differs && above == below;
+  return !differs && (above == below || (is_positive && lacks_little(A)));
 }
 
 static int is_square(const wr_csr *A) { return A && A->row_ptr && A->col && A->nrows == A->ncols; }

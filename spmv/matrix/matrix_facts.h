@@ -25,9 +25,9 @@ typedef struct wr_matrix_facts {
 /* A is square and has its host arrays. Takes a few passes over A, and for the symmetry a binary search an entry. WR_ENOMEM */
 wr_status wr_matrix_facts_find(const wr_csr *A, wr_matrix_facts *facts);
 
-/* Whether A may be positive definite. 1: it is square, each entry equals its mirror image, where an entry of 0 counts as none,
- * and all diagonal elements are positive. Ends at the first entry that does not fit. 0 for NULL, and for a matrix without host
- * arrays. Values NULL count as 1. */
+/* Whether A may be positive definite. 1: it is square, all diagonal elements are positive, and entries (i, j) and (j, i), of
+ * which either may be missing, differ by at most 1e-12 sqrt(a_ii a_jj): rounding leaves less where a program adds up both in
+ * different order. Ends at the first entry that does not fit. 0 for NULL, and without host arrays. Values NULL count as 1. */
 int wr_is_symmetric_positive(const wr_csr *A);
 
 /* The same with any numbers on the diagonal; at once 1 where A->symmetric says so. */

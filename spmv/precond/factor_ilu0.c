@@ -8,34 +8,38 @@
 
 static const char what[] = "the incomplete factorisation";
 
-/* level[i] of each row of one side of the diagonal; returns how many levels there are. */
-static int64_t count_levels(const wr_csr *A, int is_upper, int32_t *level) {
+/* level[place] of each row of one side of the diagonal, place being that of the row in the order; returns how many levels
+ * there are. */
+static int64_t count_levels(const wr_csr *A, const int32_t *order, const int32_t *place, int is_upper, int32_t *level) {
   int64_t n = A->nrows, count = 0;
   for (int64_t step = 0; step < n; step++) {
-    int64_t i = is_upper ? n - 1 - step : step;
+    int64_t at = is_upper ? n - 1 - step : step, i = order ? order[at] : at;
     int32_t own = 0;
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-      int64_t j = A->col[k];
-      if ((is_upper ? j > i : j < i) && level[j] >= own) own = level[j] + 1;
+      int64_t j = place ? place[A->col[k]] : A->col[k];
+      if ((is_upper ? j > at : j < at) && level[j] >= own) own = level[j] + 1;
     }
-    level[i] = own;
+    level[at] = own;
     if (own >= count) count = (int64_t)own + 1;
   }
   return count;
 }
 
-wr_status wr_ilu0_levels(const wr_csr *A, int64_t *lower, int64_t *upper) {
+wr_status wr_ilu0_levels(const wr_csr *A, const int32_t *order, int64_t *lower, int64_t *upper) {
   wr_status status;
-  int32_t *level = NULL;
+  int32_t *level = NULL, *place = NULL;
   WR_NEED_HOST(A);
   WR_NEED(lower);
   WR_NEED(upper);
   WR_REFUSE_IF(A->nrows != A->ncols, "A is %lld x %lld", (long long)A->nrows, (long long)A->ncols);
   TRY(wr_alloc(&level, A->nrows, sizeof *level, "the levels of a matrix"));
-  *lower = count_levels(A, 0, level);
-  *upper = count_levels(A, 1, level);
+  if (order) TRY(wr_alloc(&place, A->nrows, sizeof *place, "the levels of a matrix"));
+  for (int64_t at = 0; order && at < A->nrows; at++) place[order[at]] = (int32_t)at;
+  *lower = count_levels(A, order, place, 0, level);
+  *upper = count_levels(A, order, place, 1, level);
 done:
   wr_free(level);
+  wr_free(place);
   return status;
 }
 

@@ -22,9 +22,9 @@ typedef struct wr_ilu_shifts {
  * WR_ENOMEM */
 wr_status wr_csr_reorder(const wr_csr *A, const int32_t *order, wr_csr **B);
 
-/* *lower, *upper := how many levels (wr_levels) the parts of A below and above its diagonal have, which are those of the
- * factors of ILU(0). WR_ENOMEM */
-wr_status wr_ilu0_levels(const wr_csr *A, int64_t *lower, int64_t *upper);
+/* *lower, *upper := how many levels (wr_levels) the parts of A(order, order) below and above its diagonal have, which are those
+ * of the factors of ILU(0). order NULL: A itself. WR_ENOMEM */
+wr_status wr_ilu0_levels(const wr_csr *A, const int32_t *order, int64_t *lower, int64_t *upper);
 
 /* The other members of lu := ILU(0), the factors with the pattern of B = A(order, order) and its diagonal, lu->order being set,
  * or NULL; the IKJ variant, algorithm 10.4. lu owns what was allocated also after a failure. watch may be NULL. WR_ENOMEM;

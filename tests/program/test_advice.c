@@ -21,7 +21,7 @@ typedef struct more_settings {
 
 static const wr_option more_options[] = {
     {.name = "precision", .type = WR_OPTION_CHOICE, AT(precision), .choices = "f32|f64", .value = "f64"},
-    {.name = "precond", .type = WR_OPTION_CHOICE, AT(precond), .choices = "none|jacobi", .value = "none"},
+    {.name = "precond", .type = WR_OPTION_CHOICE, AT(precond), .choices = "none|jacobi|auto|ilut", .value = "none"},
     {.name = "stop", .type = WR_OPTION_CHOICE, AT(stop), .choices = "residual|backward", .value = "residual"},
     {.name = "scale", .type = WR_OPTION_CHOICE, AT(scale), .choices = "auto|none|equilibrate|match", .value = "auto"},
     {.name = "method", .type = WR_OPTION_CHOICE, AT(method), .choices = "auto|bicgstab|bicgstabl|idr|cg",
@@ -110,27 +110,34 @@ static void expect_command(failure *f, const char *command) {
   CHECK(f->advice.remedy[0] != '\0');
 }
 
-enum { F32, F64, NONE = 0, JACOBI = 1, AUTO = 0, SCALE_NONE = 1, EQUILIBRATE = 2, MATCH = 3, IDR = 3, CG = 4 };
+enum { F32, F64, JACOBI = 1, AUTO_PRECOND = 2, ILUT = 3, AUTO = 0, SCALE_NONE = 1, EQUILIBRATE = 2, MATCH = 3 };
+enum { AUTO_METHOD, BICGSTAB, BICGSTABL, IDR };
 
 static void test_rank(void) {
   CASE("which remedy comes first");
   failure f = failure_of(WR_BREAKDOWN);
-  expect_command(&f, "bicgstab --precond jacobi A.mtx");
+  expect_command(&f, "bicgstab --precond auto A.mtx");
   f.settings.precision = F32;
   expect_command(&f, "bicgstab A.mtx"); /* f64 is the default */
   f.settings.precision = F64, f.settings.precond = JACOBI;
-  expect_command(&f, "bicgstab --precond jacobi --scale match A.mtx");
+  expect_command(&f, "bicgstab --precond auto A.mtx");
+  f.settings.precond = AUTO_PRECOND;
+  expect_command(&f, "bicgstab --precond auto --scale match A.mtx");
   f.settings.scale = MATCH;
-  expect_command(&f, "bicgstab --precond jacobi --scale match --method idr A.mtx");
+  expect_command(&f, "bicgstab --precond ilut --scale match A.mtx");
+  f.settings.precond = ILUT;
+  expect_command(&f, ""); /* the automatic method has tried all methods */
+  f.settings.method = BICGSTAB;
+  expect_command(&f, "bicgstab --precond ilut --scale match --method idr A.mtx");
   f.settings.method = IDR;
-  expect_command(&f, "bicgstab --precond jacobi --scale match --method bicgstabl A.mtx");
-  f.settings.method = 2;
+  expect_command(&f, "bicgstab --precond ilut --scale match --method bicgstabl A.mtx");
+  f.settings.method = BICGSTABL;
   expect_command(&f, "");
   CHECKF(strstr(f.advice.remedy, "no option of this program is left") &&
              strstr(f.advice.remedy, "install libsuitesparse-dev") && strstr(f.advice.remedy, "--fallback direct"),
          "%s", f.advice.remedy);
   f.has_direct = 1;
-  expect_command(&f, "bicgstab --precond jacobi --scale match --method bicgstabl --fallback direct A.mtx");
+  expect_command(&f, "bicgstab --precond ilut --scale match --method bicgstabl --fallback direct A.mtx");
   f.settings.fallback = 1, f.run.result.direct.tried = 1; /* which did not help */
   for (f.has_direct = 0; f.has_direct < 2; f.has_direct++) {
     expect_command(&f, "");
@@ -143,22 +150,22 @@ static void test_rank(void) {
   advise(&f);
   CHECKF(strstr(f.advice.remedy, "a least-squares solver") != NULL, "%s", f.advice.remedy);
   f.settings.precond = 0; /* so that a remedy is left */
-  expect_command(&f, "bicgstab --precond jacobi --scale match --method bicgstabl --fallback direct A.mtx");
+  expect_command(&f, "bicgstab --precond auto --scale match --method bicgstabl --fallback direct A.mtx");
   CHECKF(strstr(f.advice.other, "a least-squares solver") == f.advice.other, "%s", f.advice.other);
   CASE("zeros on the diagonal");
   f = failure_of(WR_BREAKDOWN);
   f.matrix.zero_diagonals = 3, f.settings.scale = SCALE_NONE;
   expect_command(&f, "bicgstab --scale match A.mtx");
-  f.settings.scale = MATCH;
-  expect_command(&f, "bicgstab --scale match --method idr A.mtx");
+  f.settings.scale = MATCH, f.settings.precond = ILUT, f.settings.method = BICGSTAB;
+  expect_command(&f, "bicgstab --precond ilut --scale match --method idr A.mtx");
   CASE("rows of different norm");
   f = failure_of(WR_STAGNATED);
   f.matrix.row_spread = 1e5, f.settings.scale = SCALE_NONE;
   expect_command(&f, "bicgstab --scale equilibrate A.mtx");
   CASE("a symmetric matrix");
   f = failure_of(WR_BREAKDOWN);
-  f.matrix.symmetric = 1, f.settings.precond = JACOBI, f.settings.method = 1;
-  expect_command(&f, "bicgstab --precond jacobi --method cg A.mtx");
+  f.matrix.symmetric = 1, f.settings.precond = AUTO_PRECOND, f.settings.method = BICGSTAB;
+  expect_command(&f, "bicgstab --precond auto --method cg A.mtx");
   CASE("a doubtful answer");
   f = failure_of(WR_CONVERGED);
   f.run.verdict.backward_error = 0.5;
@@ -171,7 +178,7 @@ static void test_rank(void) {
   CASE("a small matrix");
   f = failure_of(WR_BREAKDOWN);
   f.matrix.n = WR_DENSE_ROWS;
-  expect_command(&f, "bicgstab --precond jacobi A.mtx");
+  expect_command(&f, "bicgstab --precond auto A.mtx");
   CHECKF(strstr(f.advice.other, "a direct solver: install libsuitesparse-dev"), "%s", f.advice.other);
   f.has_direct = 1;
   advise(&f);
@@ -195,16 +202,17 @@ static void test_limits(void) {
   failure f = failure_of(WR_MAX_ITERATIONS);
   f.settings.iterations = 2;
   expect_command(&f, "bicgstab A.mtx"); /* as many as by default */
-  f.settings = (more_settings){.precision = F64, .precond = JACOBI, .scale = MATCH, .method = 2};
-  expect_command(&f, "bicgstab --precond jacobi --scale match --method bicgstabl --max-iterations 100000 A.mtx");
+  f.settings = (more_settings){.precision = F64, .precond = ILUT, .scale = MATCH, .method = BICGSTABL};
+  expect_command(&f, "bicgstab --precond ilut --scale match --method bicgstabl --max-iterations 100000 A.mtx");
   f.settings.iterations = 100000;
   expect_command(&f, "");
   f.settings.iterations = 0, f.run.result.measure = 0.5; /* which does not fall */
   expect_command(&f, "");
   f = failure_of(WR_STAGNATED);
-  f.settings = (more_settings){.precision = F64, .precond = JACOBI, .scale = MATCH, .method = 2, .tolerance = 1e-9};
+  f.settings =
+      (more_settings){.precision = F64, .precond = ILUT, .scale = MATCH, .method = BICGSTABL, .tolerance = 1e-9};
   f.run.result.measure = 1.2e-8;
-  expect_command(&f, "bicgstab --precond jacobi --scale match --method bicgstabl --tolerance 3e-8 A.mtx");
+  expect_command(&f, "bicgstab --precond ilut --scale match --method bicgstabl --tolerance 3e-8 A.mtx");
   f.run.result.measure = 0.01;
   expect_command(&f, "");
 }
@@ -214,7 +222,7 @@ static void test_words(void) {
   CASE("words of a command");
   failure f = failure_of(WR_BREAKDOWN);
   f.settings.output = (char[]){"it's x.mtx"};
-  expect_command(&f, "bicgstab --precond jacobi --output 'it'\\''s x.mtx' A.mtx");
+  expect_command(&f, "bicgstab --precond auto --output 'it'\\''s x.mtx' A.mtx");
   char longest[1100];
   memset(longest, 'a', sizeof longest);
   longest[sizeof longest - 1] = '\0';
@@ -225,7 +233,7 @@ static void test_words(void) {
                             .program = "bicgstab", .operand = "-A b.mtx", .iterations = 1, .problem = &f.problem,
                             .run = &f.run, .matrix = &f.matrix};
   CHECK_OK(wr_advice_find(&c, &f.advice));
-  CHECKF(strcmp(f.advice.command, "bicgstab --precond jacobi -- '-A b.mtx'") == 0, "%s", f.advice.command);
+  CHECKF(strcmp(f.advice.command, "bicgstab --precond auto -- '-A b.mtx'") == 0, "%s", f.advice.command);
 }
 
 /* Sets the options that the command names, as the parser of a command line does. */
@@ -282,8 +290,8 @@ static void test_options_exist(void) {
   failure f = failure_of(WR_TIME_LIMIT);
   wr_settings settings;
   CHECK_OK(wr_options_default(wr_bicgstab_table, &settings));
-  CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "precond", "jacobi", "a test"));
-  settings.time_limit = 2, settings.scale = MATCH, settings.method = 2; /* bicgstabl */
+  CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "precond", "ilut", "a test"));
+  settings.time_limit = 2, settings.scale = MATCH, settings.method = BICGSTABL;
   const wr_advice_case c = {.options = wr_bicgstab_table, .settings = &settings, .settings_size = sizeof settings,
                             .program = "bicgstab", .operand = "A.mtx", .iterations = 10000, .problem = &f.problem,
                             .run = &f.run, .matrix = &f.matrix};

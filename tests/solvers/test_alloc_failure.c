@@ -10,6 +10,7 @@
 #include "solvers/pagerank.h"
 #include "solvers/rank/gauss_seidel.h"
 #include "solvers/scores.h"
+#include "solvers/program/auto_precond.h"
 #include "solvers/program/source.h"
 #include "solvers/verify.h"
 #include "tests/solvers/ground.h"
@@ -365,6 +366,61 @@ static wr_status solve_after_cg(ground *g) {
   return status;
 }
 
+/* A grid with convection about its middle, for which the automatic choice changes to ILU(0) in mid-solve; without memory for
+ * that it goes on as before. */
+static wr_status solve_by_choice(ground *g) {
+  enum { SIDE = 20, N = SIDE * SIDE };
+  wr_status status;
+  wr_csr *A = NULL;
+  wr_system system = {0};
+  wr_plan *plan = NULL;
+  wr_bicgstab method = {0};
+  wr_auto_precond choice = {0};
+  wr_run_precond report = {.name = ""};
+  wr_bicgstab_options options = {.tolerance = 1e-4, .iterations = 20000};
+  wr_result result;
+  double *x = NULL;
+  wr_residual found;
+  int64_t k = 0;
+  TRY(wr_csr_create(N, N, 5 * N - 4 * SIDE, 1, &A));
+  for (int i = 0; i < N; i++) {
+    int column = i % SIDE, row = i / SIDE;
+    double u = 10 * (2.0 * row / SIDE - 1), v = 10 * (1 - 2.0 * column / SIDE);
+    if (row > 0) A->col[k] = i - SIDE, A->val[k++] = -1 - v;
+    if (column > 0) A->col[k] = i - 1, A->val[k++] = -1 - u;
+    A->col[k] = i, A->val[k++] = 4;
+    if (column + 1 < SIDE) A->col[k] = i + 1, A->val[k++] = -1 + u;
+    if (row + 1 < SIDE) A->col[k] = i + SIDE, A->val[k++] = -1 + v;
+    A->row_ptr[i + 1] = k;
+  }
+  TRY(wr_system_build(A, NULL, NULL, 0, 0, WR_SCALE_NONE, NULL, 0, &system));
+  TRY(wr_plan_create(g->backend, NULL, system.matrix, &g->env, &plan));
+  TRY(wr_plan_prepare(plan));
+  TRY(wr_bicgstab_open(&method, &system, plan, &g->env));
+  TRY(wr_auto_begin(&choice, &system, &g->env, &report));
+  TRY(wr_auto_solve(&choice, NULL, &options, &method));
+  TRY(wr_bicgstab_solve(&method, &options, NULL, &result));
+  CHECKF(result.outcome == WR_CONVERGED, "%s: %s", wr_outcome_title(result.outcome), report.line);
+  int has_factors = strstr(report.line, "; ilu0 from multiply ") != NULL && strstr(report.line, "; but with") == NULL;
+  int has_none =
+      strstr(report.line, "; no ilu0: out of memory") != NULL || strstr(report.line, "; but with none") != NULL;
+  CHECKF(has_factors != has_none, "%s", report.line);
+  unchanged += has_none;
+  TRY(wr_alloc(&x, N, sizeof *x, "a test"));
+  TRY(wr_bicgstab_download(&method, x, NULL));
+  wr_system_unscale(&system, x);
+  TRY(wr_residual_find(&system, x, NULL, &found));
+  CHECKF(found.norm <= 1e-4 * system.norm_b + found.error, "%g of %g", found.norm, system.norm_b);
+done:
+  wr_free(x);
+  wr_bicgstab_close(&method);
+  wr_auto_end(&choice);
+  wr_plan_destroy(plan);
+  wr_system_free(&system);
+  wr_csr_free(A);
+  return status;
+}
+
 static wr_status solve_factorised(ground *g, const wr_preconditioner *ilu) {
   wr_csr *A = NULL;
   wr_status status = load("gen:stencil:n=4,convection=0.4", &A);
@@ -511,6 +567,7 @@ int main(void) {
       {.name = "a direct solution", .run = solve_directly},
       {.name = "ILU(0)", .run = solve_ilu0, .retries = 1},
       {.name = "ILUT", .run = solve_ilut, .retries = 1},
+      {.name = "the automatic choice", .run = solve_by_choice, .retries = 1, .changes = 1},
   };
   const wr_backend *cpu_csr, *reference;
   CHECK_OK(wr_backend_find("cpu_csr", &cpu_csr));

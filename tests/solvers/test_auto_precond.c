@@ -27,6 +27,25 @@ static wr_csr *grid(double wind, double shift) {
   return A;
 }
 
+/* Diffusion, and strong convection by central differences: about the middle of a grid, or straight across it. */
+static wr_csr *convection(double strength, int is_straight) {
+  int64_t n = side * side, count = 0;
+  entry *entries = room_for(5 * n, sizeof *entries);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t x = i % side, y = i / side;
+    double u = is_straight ? strength : strength * (2 * (double)y / (double)side - 1);
+    double v = is_straight ? strength : strength * (1 - 2 * (double)x / (double)side);
+    entries[count++] = (entry){i, i, 4};
+    if (x > 0) entries[count++] = (entry){i, i - 1, -1 - u};
+    if (x + 1 < side) entries[count++] = (entry){i, i + 1, -1 + u};
+    if (y > 0) entries[count++] = (entry){i, i - side, -1 - v};
+    if (y + 1 < side) entries[count++] = (entry){i, i + side, -1 + v};
+  }
+  wr_csr *A = matrix_of(n, entries, count, 1);
+  free(entries);
+  return A;
+}
+
 /* e_1 is no sum of columns: no method finds x. */
 static wr_csr *nilpotent(void) {
   entry entries[29];
@@ -213,7 +232,7 @@ static void test_choices(ground *g) {
   wr_run_precond report;
   wr_result result = {0};
   int is_host = g->env.place == WR_HOST;
-  wr_csr *easy = grid(0.3, 4), *hard = grid(0.9, -0.02), *symmetric = grid(0, 0), *hopeless = nilpotent();
+  wr_csr *easy = grid(0.3, 4), *hard = convection(4, 0), *symmetric = grid(0, 0), *hopeless = nilpotent();
   wr_csr *varied = grid(0, 0);
   ground_case(g, "an easy system");
   solve_auto(g, easy, 0, NULL, &report, &result);
@@ -242,15 +261,124 @@ static void test_choices(ground *g) {
   wr_csr_free(easy), wr_csr_free(hard), wr_csr_free(symmetric), wr_csr_free(varied), wr_csr_free(hopeless);
 }
 
+/* Straight convection by central differences has factors that are far from A. */
+static void test_unstable(ground *g) {
+  wr_run_precond report;
+  wr_result result = {0};
+  wr_csr *A = convection(20, 1);
+  ground_case(g, "unstable factors");
+  solve_auto(g, A, 0, NULL, &report, &result);
+  CHECKF(strstr(report.line, "; no ilu0: its factors are unstable") != NULL, "%s", report.line);
+  CHECKF(strstr(report.line, "ilu0 from") == NULL, "%s", report.line);
+  wr_csr_free(A);
+}
+
+/* A symmetric system, one with a diagonal that differs, and a small one: the same start wherever it is solved. */
+static void test_start(ground *g) {
+  wr_csr *A = grid(0, 0);
+  for (int k = 0; k < 3; k++) {
+    wr_run_precond report;
+    wr_result result = {0};
+    if (k == 1)
+      for (int64_t i = 0; i < A->nrows; i++) A->val[wr_csr_find(A, i, i)] = (double)(4 + i % 7);
+    if (k == 2) A->val[wr_csr_find(A, 0, 1)] = -1.5; /* not symmetric now */
+    ground_case(g, "the start %d", k);
+    solve_auto(g, A, 0, NULL, &report, &result);
+    const char *expected = k ? "jacobi to begin with, as the diagonal varies by 2.5" : "none to begin with";
+    CHECKF(strcmp(report.line, expected) == 0, "'%s', not '%s'", report.line, expected);
+    CHECKF(strcmp(result.method, k < 2 ? "cg" : "bicgstab") == 0, "%s", result.method);
+  }
+  wr_csr_free(A);
+}
+
+/* --deterministic: the choice and the answer do not depend on the number of threads, of which a larger matrix has several. */
+static void test_threads(void) {
+  enum { RUNS = 4 };
+  const int threads[RUNS] = {2, 1, 3, 2};
+  const int64_t before = side;
+  wr_run_precond reports[RUNS];
+  wr_result results[RUNS] = {{0}};
+  side = 170;
+  wr_csr *A = convection(3, 0);
+  for (int k = 0; k < RUNS; k++) {
+    ground g = {.env = {.place = WR_HOST, .type = WR_F64, .threads = threads[k], .deterministic = 1}};
+    CHECK_OK(wr_backend_find("cpu_csr", &g.backend));
+    CHECK_OK(wr_env_open(&g.env));
+    ground_case(&g, "%d threads", threads[k]);
+    solve_auto(&g, A, 0, NULL, &reports[k], &results[k]);
+    CHECKF(strstr(reports[k].line, "; ilu0 from multiply ") != NULL, "%s", reports[k].line);
+    CHECKF(strcmp(reports[k].line, reports[0].line) == 0, "'%s', not '%s'", reports[k].line, reports[0].line);
+    CHECKF(results[k].iterations == results[0].iterations && results[k].measure == results[0].measure,
+           "%lld iterations to %.17g, not %lld to %.17g", (long long)results[k].iterations, results[k].measure,
+           (long long)results[0].iterations, results[0].measure);
+    wr_env_close(&g.env);
+  }
+  side = before;
+  wr_csr_free(A);
+}
+
+/* Interrupts a solve at a check. */
+typedef struct alarm_clock {
+  int64_t calls, at;
+  volatile sig_atomic_t rings;
+} alarm_clock;
+
+static void tick(void *context, int64_t iteration, double measure, double target) {
+  alarm_clock *a = context;
+  (void)iteration, (void)measure, (void)target;
+  if (++a->calls >= a->at) a->rings = 1;
+}
+
+/* A signal before, at and after the change to ILU(0): the solve ends with its best iterate, and the next one is whole. */
+static void test_interrupted(ground *g) {
+  wr_csr *A = convection(4, 0);
+  wr_run_precond report = {.name = ""};
+  wr_auto_precond a = {0};
+  work w;
+  int changed = 0, unchanged = 0;
+  ground_case(g, "interrupted");
+  if (work_open(&w, g, A, 0)) {
+    CHECK_OK(wr_auto_begin(&a, &w.system, &g->env, &report));
+    for (int64_t at = 130; at < 149; at += 2) {
+      alarm_clock bell = {.at = at};
+      const wr_monitor monitor = {.progress = tick, .context = &bell, .interrupted = &bell.rings};
+      wr_residual found;
+      CHECK_OK(wr_auto_solve(&a, &monitor, &w.options, &w.method));
+      CHECK_OK(wr_bicgstab_solve(&w.method, &w.options, &monitor, &w.result));
+      CHECKF(w.result.outcome == WR_INTERRUPTED, "%s", wr_outcome_title(w.result.outcome));
+      CHECK_OK(wr_bicgstab_download(&w.method, w.x, NULL));
+      wr_system_unscale(&w.system, w.x);
+      CHECK_OK(wr_residual_find(&w.system, w.x, NULL, &found));
+      CHECKF(found.norm <= w.system.norm_b, "%g, and %g at the start", found.norm, w.system.norm_b);
+      int has = strstr(report.line, "; ilu0 from multiply") != NULL;
+      changed += has, unchanged += !has;
+      CHECKF((w.result.changes[0] != '\0') == has, "'%s' and '%s'", w.result.changes, report.line);
+    }
+    CHECKF(changed > 0 && unchanged > 0, "%d and %d: this shows little", changed, unchanged);
+    CHECK_OK(wr_auto_solve(&a, NULL, &w.options, &w.method));
+    work_solve(&w);
+    CHECKF(w.result.outcome == WR_CONVERGED, "%s", wr_outcome_title(w.result.outcome));
+  }
+  wr_bicgstab_close(&w.method);
+  wr_auto_end(&a);
+  w.method = (wr_bicgstab){0};
+  work_close(&w);
+  wr_csr_free(A);
+}
+
 static void test_all(ground *g) {
   side = is_short(g) ? 8 : 40;
   test_idle(g);
   test_change(g);
   test_failing(g);
+  test_start(g);
   if (!is_short(g)) test_choices(g);
+  if (g->env.place == WR_HOST) test_unstable(g);
+  if (g->env.place == WR_HOST) test_interrupted(g);
 }
 
 int main(void) {
+  test_threads();
   on_default_grounds(test_all);
   return wr_test_report("auto_precond");
 }

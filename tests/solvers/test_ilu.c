@@ -444,6 +444,21 @@ static void check_levels(const wr_levels *levels, const int64_t *ptr, const int3
   free(level);
 }
 
+/* Levels of A in an order, and of A after it was reordered. */
+static void test_levels_in_order(const wr_csr *A) {
+  int64_t lower, upper, reordered_lower, reordered_upper, n = A->nrows;
+  int32_t *order = room_for(n, sizeof *order);
+  wr_csr *B = NULL;
+  for (int64_t i = 0; i < n; i++) order[i] = (int32_t)(i % 2 ? i / 2 : n - 1 - i / 2);
+  CHECK_OK(wr_csr_reorder(A, order, &B));
+  CHECK_OK(wr_ilu0_levels(A, order, &lower, &upper));
+  CHECK_OK(wr_ilu0_levels(B, NULL, &reordered_lower, &reordered_upper));
+  CHECKF(lower == reordered_lower && upper == reordered_upper, "%lld and %lld, not %lld and %lld", (long long)lower,
+         (long long)upper, (long long)reordered_lower, (long long)reordered_upper);
+  wr_csr_free(B);
+  free(order);
+}
+
 static void test_levels(const char *name, wr_csr *A, int64_t expected_lower, int64_t expected_upper) {
   wr_ilu_shifts shifts;
   wr_lu lu = {0};
@@ -452,7 +467,8 @@ static void test_levels(const char *name, wr_csr *A, int64_t expected_lower, int
   CASE(name);
   CHECK_OK(wr_ilu0(A, 1e-8, NULL, &lu, &shifts));
   CHECK_OK(wr_lu_levels(&lu, &lower, &upper));
-  CHECK_OK(wr_ilu0_levels(A, &counted_lower, &counted_upper));
+  CHECK_OK(wr_ilu0_levels(A, NULL, &counted_lower, &counted_upper));
+  test_levels_in_order(A);
   CHECKF(lower.count == counted_lower && upper.count == counted_upper, "%lld and %lld", (long long)counted_lower,
          (long long)counted_upper);
   if (expected_lower)
@@ -556,7 +572,7 @@ static void test_colours(const char *name, wr_csr *A, int64_t block, int64_t col
          "%lld blocks, %lld colours", (long long)found.blocks, (long long)found.colours);
   if (colours > 0) CHECKF(found.colours == colours, "%lld colours", (long long)found.colours);
   CHECK_OK(wr_csr_reorder(A, order, &B));
-  CHECK_OK(wr_ilu0_levels(B, &lower, &upper));
+  CHECK_OK(wr_ilu0_levels(B, NULL, &lower, &upper));
   CHECKF(lower <= found.colours * in_block && upper <= found.colours * in_block, "%lld + %lld levels, %lld colours",
          (long long)lower, (long long)upper, (long long)found.colours);
   if (block == 1)
@@ -840,7 +856,7 @@ static void test_refusals(void) {
   CHECK_FAILS(WR_EUSAGE, wr_block_colour(A, NULL, WR_MOST_BLOCK + 1, NULL, order, &found));
   CHECK_FAILS(WR_EUSAGE, wr_csr_reorder(NULL, NULL, &B));
   CHECK_FAILS(WR_EUSAGE, wr_csr_reorder(A, NULL, NULL));
-  CHECK_FAILS(WR_EUSAGE, wr_ilu0_levels(A, &levels, NULL));
+  CHECK_FAILS(WR_EUSAGE, wr_ilu0_levels(A, NULL, &levels, NULL));
   CHECK_FAILS(WR_EUSAGE, wr_ilu0(NULL, 0.5, NULL, &lu, &shifts));
   CHECK_FAILS(WR_EUSAGE, wr_ilu0(A, 0.5, NULL, NULL, &shifts));
   CHECK_FAILS(WR_EUSAGE, wr_ilu0(A, 0, NULL, &lu, &shifts));

@@ -74,6 +74,16 @@ int main(void) {
   expect(0, 1, 3, (const double[]){2, 1, 0, 1, 0, 5, 0, 5, 1}, "no diagonal element");
   expect(0, 0, 2, (const double[]){1, NAN, NAN, 1}, "NaN");
   expect(0, 0, 2, (const double[]){NAN, 1, 1, 1}, "NaN on the diagonal");
+  /* a_01 and a_10 may differ by 1e-12 sqrt(a_00 a_11) = 2e-12 where conjugate gradients are chosen */
+  expect(1, 0, 2, (const double[]){1, 1, 1 + 1e-13, 4}, "rounding");
+  expect(1, 0, 2, (const double[]){1, 1 + 1e-12, 1, 4}, "rounding above");
+  expect(0, 0, 2, (const double[]){1, 1, 1 + 1e-11, 4}, "more than rounding");
+  expect(1, 0, 2, (const double[]){1, 1e-13, 0, 4}, "a small entry above without its image");
+  expect(1, 0, 2, (const double[]){1, 0, 1e-13, 4}, "a small entry below without its image");
+  expect(0, 0, 2, (const double[]){1, 1e-11, 0, 4}, "a larger entry above without its image");
+  expect(1, 0, 3, (const double[]){1, 1e-13, 0, 0, 4, 0, 1e-13, 0, 1}, "one on each side");
+  expect(1, 0, 2, (const double[]){1e200, 1e200, 1.0000000000001e200, 4e200}, "rounding of large values");
+  expect(0, 0, 2, (const double[]){1e-200, 1e-13, 0, 1e-200}, "beside a small diagonal");
   CASE("arguments");
   CHECK(wr_is_symmetric_positive(NULL) == 0);
   wr_csr bare = {.nrows = 2, .ncols = 2};
