@@ -10,9 +10,9 @@
 WR_C_BEGIN
 
 /* A pivot u_ii with |u_ii| < least * max |a_ij| over row i of A, a NaN, and a 0 count as small: the pivot becomes
- * WR_SHIFTED_PIVOT (or `least`, if that is larger) * max |a_ij| with the sign of u_ii, which shifts the diagonal of A by an element of its row's size; a shift
- * of the size of the bound would leave factors with elements of 1 / least. In a row without elements other than 0 the pivot
- * becomes 1. */
+ * WR_SHIFTED_PIVOT (or `least`, if that is larger) * max |a_ij| with the sign of u_ii, which shifts the diagonal of A by an
+ * element of its row's size; a shift to the bound would leave factors with elements of 1 / least. In a row without elements
+ * other than 0 the pivot becomes 1. */
 typedef struct wr_ilu_shifts {
   int64_t count;
   int64_t first_row; /* of A, the first that the factorisation meets; -1: none */

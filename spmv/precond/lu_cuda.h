@@ -31,9 +31,9 @@ typedef struct wr_lu_cuda_info {
   double bytes;             /* on the device                                                           */
 } wr_lu_cuda_info;
 
-/* Uploads the factors in the order of their levels (lu_slices.h), and waits. They are stored in env's type or f32, or in f64 where f32
- * does not hold them (wr_lu_beyond_f32); r and z are of env's type. options NULL: the defaults. The solver does not refer to
- * lu. WR_ENOMEM, with the bytes of all of it; WR_EUNAVAILABLE: 2^30 rows or more, a build without CUDA, or ended by
+/* Uploads the factors in the order of their levels (lu_slices.h), and waits. They are stored in env's type or f32, or in f64
+ * where f32 does not hold them (wr_lu_beyond_f32); r and z are of env's type. options NULL: the defaults. The solver does not
+ * refer to lu. WR_ENOMEM, with the bytes of all of it; WR_EUNAVAILABLE: 2^30 rows or more, a build without CUDA, or ended by
  * env->watch. */
 wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr_lu_cuda_options *options, wr_lu_cuda **solver);
 wr_status wr_lu_cuda_create(const wr_lu *lu, wr_env *env, wr_lu_cuda **solver);

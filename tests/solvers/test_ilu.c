@@ -541,8 +541,7 @@ static void test_orders(void) {
 
 /* ---- Colours of blocks ---- */
 
-/* A block of a longest path in the middle has at most block / 2 + 1 levels, any block at most as many as rows. colours: expected,
- * 0: any. */
+/* A block that is a path has at most block / 2 + 1 levels, any block at most as many as rows. colours: expected; 0: any. */
 static void test_colours(const char *name, wr_csr *A, int64_t block, int64_t colours, int is_path) {
   CASE(name);
   int64_t n = A->nrows, lower, upper, in_block = is_path ? block / 2 + 1 : block;
