@@ -9,8 +9,8 @@
  * graph and replayed. --lazy: PageRank measures its change only where it is checked, and may go on for K - 1 iterations
  * more than it had to. --ilu0: BiCGSTAB with windrow's ILU(0) in this order of rows (auto: reverse Cuthill-McKee's if it has
  * fewer levels), by cusparseSpSV. --iterations: the timed loops take so many and not as many as the tolerance, the programs'
- * default, needs. Times are medians by events over whole loops, from a fresh start each. The answer of the last one is checked on the
- * host in f64. --json appends a line for each run. Exit status: 0, or 2 if an answer does not meet the tolerance. */
+ * default, needs. Times are medians by events over whole loops, from a fresh start each. The answer of the last one is checked
+ * on the host in f64. --json appends a line for each run. Exit status: 0, or 2 if an answer does not meet the tolerance. */
 #include "tests/bench/yardstick_bicgstab.cuh"
 #include "tests/bench/yardstick_ilu.cuh"
 #include "tests/bench/yardstick_pagerank.cuh"

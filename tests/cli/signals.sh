@@ -75,6 +75,19 @@ check_list() {
   rm "$folder"/*
 }
 
+# Factors that fill 300 elements of a row take many seconds. No preconditioner is applied then, and the solve ends at once.
+check_preparation() { # signal
+  filling='bicgstab --precond ilut:drop=0:fill=300 gen:stencil:n=300,points=5' early='ended early, by a signal or at the time limit'
+  # shellcheck disable=SC2086
+  interrupted "$1" 0.2 $filling -o "$answer" --json "$folder/report.json"
+  says "$folder/report.json" '"outcome": "interrupted"' "$early, and no preconditioner is applied"
+  says "$answer" ': interrupted, '
+  # shellcheck disable=SC2086
+  run 2 $filling --time-limit 0.5 --json "$folder/report.json"
+  says "$folder/report.json" '"outcome": "time-limit"' "$early, and no preconditioner is applied"
+  rm "$folder"/*
+}
+
 check_reading() { # signal, exit code
   rm -f "$work/pid" "$answer"
   mkfifo "$work/fifo"
@@ -98,6 +111,7 @@ fi
 if [ -e /proc/self/status ]; then
   check_iterate TERM
   check_list
+  check_preparation TERM
   check_reading TERM 143
 fi
 report
