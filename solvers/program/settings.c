@@ -88,9 +88,10 @@ const wr_option wr_pagerank_table[] = {
     RUN_OPTIONS,
     {.name = "damping", .type = WR_OPTION_REAL, .offset = AT(damping), .min = 0, .max = 1, .below_max = 1,
      .value = WR_DEFAULT_DAMPING, .group = "The method", .help = "probability of following a link"},
-    {.name = "method", .type = WR_OPTION_CHOICE, .offset = AT(ranking), .choices = "auto|power|chebyshev|idr",
+    {.name = "method", .type = WR_OPTION_CHOICE, .offset = AT(ranking), .choices = "auto|power|chebyshev|idr|gauss-seidel",
      .value = "auto",
-     .help = "auto: the power method; from a damping of 0.95 on idr, if the first steps promise that it moves less"},
+     .help = "auto: the power method; from a damping of 0.95 on gauss-seidel on the CPU, and elsewhere idr, if the first steps promise "
+             "that it moves less"},
     {.name = "personalize", .type = WR_OPTION_TEXT, .offset = AT(personalize), .argument = "FILE",
      .help = "where the surfer jumps to: a number >= 0 for each node, or lines of id and number for some; default: "
              "anywhere"},

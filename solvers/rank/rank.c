@@ -7,13 +7,15 @@
 
 #include "config/argument.h"
 #include "config/defaults.h"
+#include "config/memory.h"
+#include "solvers/rank/gauss_seidel.h"
 #include "solvers/rank/linear.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 
-static const char *const names[] = {"auto", "power", "chebyshev", "idr"};
+static const char *const names[] = {"auto", "power", "chebyshev", "idr", "gauss-seidel"};
 
-static int is_method(wr_rank_method method) { return (int)method >= 0 && method <= WR_RANK_IDR; }
+static int is_method(wr_rank_method method) { return (int)method >= 0 && method <= WR_RANK_GAUSS_SEIDEL; }
 
 const char *wr_rank_method_name(wr_rank_method method) { return is_method(method) ? names[method] : ""; }
 
@@ -51,6 +53,7 @@ typedef struct parts {
   wr_rank_method method;     /* of the last part */
   int restarts;
   char changes[sizeof((wr_result *)0)->changes];
+  char parts_said[80];       /* which components a solve by these found; "": there was none */
 } parts;
 
 /* Shows iterations of a part as those of the solve. */
@@ -204,6 +207,63 @@ done:
   return status;
 }
 
+/* ---- Gauss-Seidel, component by component, on the host ---- */
+
+enum { COMPONENT_MULTIPLIES = 10 }; /* that a solve may take beyond those that it is allowed, with the step that ends it */
+
+static int may_go_by_components(const parts *g) {
+  return g->rank->iterated.env->place == WR_HOST && g->options->damping > 0 && left(g) > COMPONENT_MULTIPLIES;
+}
+
+/* The scores where a solve is to begin, from the options or the graph; *start NULL: none were given. *copy is to be freed. */
+static wr_status find_start(parts *g, double **copy, const double **start) {
+  wr_status status = WR_OK;
+  const wr_pagerank *p = &g->rank->iterated;
+  *copy = NULL, *start = p->graph->start;
+  if (g->options->start == NULL) return WR_OK;
+  TRY(wr_alloc(copy, p->graph->n, sizeof **copy, "ranks"));
+  TRY(p->env->ops->download(p->env, g->options->start, *copy));
+  *start = *copy;
+done:
+  return status;
+}
+
+/* From the start, and the step that certifies the scores; if the change of this is not met, as rounding keeps them from it, the
+ * power method goes on. */
+static wr_status by_components(parts *g) {
+  wr_status status;
+  wr_rank *rank = g->rank;
+  wr_env *env = rank->iterated.env;
+  const wr_pagerank_options *o = g->options;
+  wr_gauss_seidel_found found;
+  double *copy = NULL, *scores = NULL;
+  const double *start = NULL;
+  int64_t entries = entries_of(g);
+  wr_gauss_seidel_options options = {.damping = o->damping, .change = 0.9 * wr_pagerank_target(&rank->iterated, o),
+                                     .multiplies = left(g) - COMPONENT_MULTIPLIES,
+                                     .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
+                                     .target = o->tolerance};
+  g->method = WR_RANK_GAUSS_SEIDEL;
+  TRY(find_start(g, &copy, &start));
+  TRY(wr_alloc(&scores, rank->iterated.graph->n, sizeof *scores, "ranks"));
+  if (rank->ranks.id == 0) TRY(env->ops->alloc(env, rank->iterated.graph->n, env->type, "ranks", &rank->ranks));
+  TRY(wr_gauss_seidel_solve(rank->iterated.graph, &options, start, wr_env_team(env), &g->shown, scores, &found));
+  TRY(env->ops->upload(env, &rank->ranks, scores));
+  int64_t multiplies = (int64_t)ceil(found.multiplies);
+  count(g, entries, multiplies, multiplies, found.bytes, WR_BY_HOST);
+  TRY(certify(g, found.interrupted));
+  snprintf(g->parts_said, sizeof g->parts_said, "%lld components, the largest of %lld %s", (long long)found.components,
+           (long long)found.largest, found.largest == 1 ? "node" : "nodes");
+  if (is_over(g)) goto done;
+  say_change(g, WR_RANK_POWER, "%s",
+             found.met ? "rounding keeps it from the tolerance" : "its multiplies were used up or gained nothing");
+  TRY(go_on(g, left(g)));
+done:
+  wr_free(copy);
+  wr_free(scores);
+  return status;
+}
+
 /* ---- The choice ---- */
 
 static void say_choice(parts *g, const char *format, ...) WR_PRINTF(2, 3);
@@ -254,6 +314,13 @@ static wr_status choose(parts *g) {
   wr_status status;
   double d = g->options->damping;
   int idr, is_large = d >= WR_RANK_LARGE_DAMPING && g->options->order == 0;
+  if (is_large && may_go_by_components(g)) {
+    status = by_components(g);
+    if (status != WR_ENOMEM) {
+      say_choice(g, "gauss-seidel on the CPU from a damping of %g on; %s", WR_RANK_LARGE_DAMPING, g->parts_said);
+      goto done;
+    }
+  }
   g->method = WR_RANK_POWER;
   TRY(run_steps(g, WR_PAGERANK_POWER, g->options->start,
                 is_large && g->options->iterations > WR_RANK_LOOK / 2 ? WR_RANK_LOOK / 2 : g->options->iterations,
@@ -294,6 +361,8 @@ wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_
   wr_status status;
   WR_REFUSE_IF(rank == NULL || rank->iterated.env == NULL, "rank is %s", rank ? "not open" : "NULL");
   WR_REFUSE_IF(!is_method(method), "method is %d", (int)method);
+  WR_REFUSE_IF(method == WR_RANK_GAUSS_SEIDEL && rank->iterated.env->place != WR_HOST,
+               "method is gauss-seidel, which is for the CPU");
   WR_NEED_OK(wr_pagerank_check(o, __func__));
   WR_NEED(result);
   parts g = {.rank = rank, .options = o, .monitor = monitor ? monitor : &none, .result = result, .method = method};
@@ -303,6 +372,8 @@ wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_
     TRY(choose(&g));
   else if (method == WR_RANK_IDR)
     TRY(by_idr(&g));
+  else if (method == WR_RANK_GAUSS_SEIDEL && may_go_by_components(&g))
+    TRY(by_components(&g));
   else
     TRY(run_steps(&g, method == WR_RANK_CHEBYSHEV ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, o->iterations,
                   &g.shown));

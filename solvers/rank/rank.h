@@ -9,7 +9,13 @@
 #include "solvers/pagerank.h"
 
 /* In the order of the choices of --method. */
-typedef enum wr_rank_method { WR_RANK_AUTO, WR_RANK_POWER, WR_RANK_CHEBYSHEV, WR_RANK_IDR } wr_rank_method;
+typedef enum wr_rank_method {
+  WR_RANK_AUTO,
+  WR_RANK_POWER,
+  WR_RANK_CHEBYSHEV,
+  WR_RANK_IDR,
+  WR_RANK_GAUSS_SEIDEL
+} wr_rank_method;
 
 const char *wr_rank_method_name(wr_rank_method method); /* "" for a value that is not in the list */
 
@@ -27,7 +33,8 @@ void wr_rank_close(wr_rank *rank); /* a zeroed one is fine */
  * rate at which the first steps converge (docs/ranking.md), never by a clock: with env->deterministic all bits are the same
  * from run to run. Iterations of the result, of its history and of options->iterations are multiplies. result->choice says why
  * the method was chosen, and result->changes which other ones were used. WR_EUSAGE: CHEBYSHEV for a graph whose links are not
- * symmetric. WR_ENOMEM: there is no memory for IDR; AUTO then goes on without. */
+ * symmetric; GAUSS_SEIDEL where env is not the host. WR_ENOMEM: there is no memory for IDR or GAUSS_SEIDEL; AUTO then goes on
+ * without. */
 wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_options *options,
                         const wr_monitor *monitor, wr_result *result);
 
