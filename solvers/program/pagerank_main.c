@@ -30,6 +30,7 @@ typedef struct ranking {
 } ranking;
 
 static void complete(wr_settings *s) {
+  if (s->ranking == WR_RANK_GAUSS_SEIDEL && s->device == WR_DEVICE_AUTO) s->device = WR_DEVICE_CPU;
   if (s->tolerance == 0) s->tolerance = s->precision == WR_F32 ? WR_PAGERANK_TOLERANCE_F32 : WR_PAGERANK_TOLERANCE_F64;
   if (s->iterations == 0) {
     double needed = s->damping > 0 ? 2 * log(s->tolerance * (1 - s->damping)) / log(s->damping) : 0;

@@ -614,7 +614,7 @@ static void try_rank_solve(void) {
   REFUSED("options is NULL", wr_rank_solve(&rank, WR_RANK_AUTO, NULL, NULL, &result));
   REFUSED("result is NULL", wr_rank_solve(&rank, WR_RANK_AUTO, &fine_ranking, NULL, NULL));
   for (int k = 0; k < WRONG_RANKING; k++)
-    for (int method = WR_RANK_AUTO; wrong_ranking[k].options.method == 0 && method <= WR_RANK_IDR; method++)
+    for (int method = WR_RANK_AUTO; wrong_ranking[k].options.method == 0 && method <= WR_RANK_GAUSS_SEIDEL; method++)
       REFUSED(wrong_ranking[k].text,
               wr_rank_solve(&rank, (wr_rank_method)method, &wrong_ranking[k].options, NULL, &result));
   CHECK_OK(wr_rank_solve(&rank, WR_RANK_IDR, &fine_ranking, NULL, &result)); /* without a monitor */
