@@ -281,6 +281,7 @@ int main(void) {
     for (int given = 0; given < 2; given++) {
       test_pagerank(backend, (wr_type)type, given, WR_RANK_AUTO);
       test_pagerank(backend, (wr_type)type, given, WR_RANK_IDR);
+      test_pagerank(backend, (wr_type)type, given, WR_RANK_GAUSS_SEIDEL);
       test_bicgstab(backend, (wr_type)type, given, 0, 0);
     }
     test_spmv(backend, (wr_type)type);
