@@ -418,6 +418,18 @@ static wr_status solve_ilu0(ground *g) { return solve_factorised(g, &wr_precond_
 
 static wr_status solve_ilut(ground *g) { return solve_factorised(g, &wr_precond_ilut); }
 
+static wr_status factorise_by_colours(ground *g) {
+  wr_status status;
+  wr_csr *A = NULL;
+  wr_precond *precond = NULL;
+  TRY(load("gen:stencil:n=4,convection=0.4", &A));
+  TRY(wr_precond_create(&wr_precond_ilu0, "order=colour:block=5:factors=f32", A, &g->env, &precond));
+done:
+  wr_precond_destroy(precond);
+  wr_csr_free(A);
+  return status;
+}
+
 /* Counts requests from wr_env_open on. With one thread their order is always the same; with two it may vary. */
 static wr_status with_ground(const trial *t, const wr_backend *backend, wr_type type) {
   ground g = {.backend = backend, .env = {.place = WR_HOST, .type = type, .threads = type == WR_F32 ? 2 : 1}};
@@ -511,6 +523,7 @@ int main(void) {
       {.name = "a direct solution", .run = solve_directly},
       {.name = "ILU(0)", .run = solve_ilu0, .retries = 1},
       {.name = "ILUT", .run = solve_ilut, .retries = 1},
+      {.name = "ILU(0) by colours", .run = factorise_by_colours},
   };
   const wr_backend *cpu_csr, *reference;
   CHECK_OK(wr_backend_find("cpu_csr", &cpu_csr));
