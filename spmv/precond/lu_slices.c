@@ -4,7 +4,7 @@
 
 #include "config/memory.h"
 
-enum { LANES = 32, CLASS = 4, CLASSES = WR_LU_LONGEST / CLASS + 1 }; /* unknowns are sorted by length / CLASS */
+enum { LANES = 32, FEW = 4 }; /* rows that differ by this many entries may always share a slice */
 
 /* The unknowns of one triangular factor, in an order in which each is behind those that it needs. An unknown adds up entries
  * begin..begin + length of the factor or, if begin is negative, the unknowns ~begin..~begin + length. */
@@ -80,13 +80,12 @@ static void find_levels(triangle *h) {
 /* By length, then by level, both stable. */
 static wr_status sort(triangle *h) {
   wr_status status;
-  int32_t *by_length = NULL, start[CLASSES + 1] = {0};
+  int32_t *by_length = NULL, start[WR_LU_LONGEST + 2] = {0};
   TRY(wr_alloc(&by_length, h->count, sizeof *by_length, "the order of levels"));
   TRY(wr_alloc_zeroed(&h->level_row, h->levels + 1, sizeof *h->level_row, "the order of levels"));
-  for (int64_t u = 0; u < h->count; u++) start[CLASSES - (h->length[u] + CLASS - 1) / CLASS]++;
-  for (int c = 0; c < CLASSES; c++) start[c + 1] += start[c];
-  for (int64_t u = 0; u < h->count; u++)
-    by_length[start[CLASSES - 1 - (h->length[u] + CLASS - 1) / CLASS]++] = (int32_t)u;
+  for (int64_t u = 0; u < h->count; u++) start[WR_LU_LONGEST + 1 - h->length[u]]++;
+  for (int c = 0; c <= WR_LU_LONGEST; c++) start[c + 1] += start[c];
+  for (int64_t u = 0; u < h->count; u++) by_length[start[WR_LU_LONGEST - h->length[u]]++] = (int32_t)u;
   for (int64_t u = 0; u < h->count; u++) h->level_row[h->level[u] + 1]++;
   for (int64_t k = 0; k < h->levels; k++) h->level_row[k + 1] += h->level_row[k];
   for (int64_t k = 0; k < h->count; k++) h->sorted[h->level_row[h->level[by_length[k]]]++] = by_length[k];
@@ -138,7 +137,7 @@ static int64_t next_slice(const triangle *h, int64_t k, int64_t level_begin, int
   int log_lanes = log_lanes_for(first, level_end - level_begin);
   for (; count < LANES >> log_lanes && k + count < level_end; count++) {
     int64_t length = h->length[h->sorted[k + count]];
-    if (length + CLASS < first / 2) break;
+    if (length + FEW < first / 2) break;
     if (length > longest) longest = length;
   }
   int64_t width = (longest + (1 << log_lanes) - 1) >> log_lanes;

@@ -89,7 +89,7 @@ static void test_seen(void) {
   f.matrix.zero_row_sums = 0, f.matrix.zero_column_sums = 1;
   expect_seen(&f, "the elements of each column add up to 0: there is a solution only if those of b do, too");
   CHECKF(strncmp(f.advice.other, "a least-squares solver", 22) == 0, "'%s'", f.advice.other);
-  f.has_direct = 1, f.settings.precond = 1, f.settings.scale = 3, f.settings.method = 2; /* no remedy is left */
+  f.has_direct = 1, f.settings.precond = 3, f.settings.scale = 3, f.settings.method = 2; /* no remedy is left */
   advise(&f);
   CHECKF(f.advice.command[0] == '\0' && strstr(f.advice.remedy, "a least-squares solver"), "'%s', '%s'",
          f.advice.command, f.advice.remedy);
@@ -299,6 +299,7 @@ static void test_options_exist(void) {
   CHECKF(strstr(f.advice.command, "--time-limit 20 ") != NULL, "%s", f.advice.command);
   CASE("factors with fill where those without have failed, unless conjugate gradients were asked for");
   CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "precond", "ilu0", "a test"));
+  CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "scale", "match", "a test"));
   CHECK_OK(wr_advice_find(&c, &f.advice));
   CHECKF(strstr(f.advice.command, "--precond ilut ") != NULL, "%s", f.advice.command);
   CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "method", "cg", "a test"));

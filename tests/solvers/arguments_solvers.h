@@ -346,14 +346,16 @@ static void try_graph_order(void) {
 static void try_graph_arrange(void) {
   double by_page[SIZE] = {1}, by_row[SIZE] = {2};
   wr_graph graph = {.n = SIZE};
-  wr_graph_arrange(NULL, by_page, by_row), wr_graph_arrange(&graph, NULL, by_row), wr_graph_arrange(&graph, by_page, NULL);
+  wr_graph_arrange(NULL, by_page, by_row), wr_graph_arrange(&graph, NULL, by_row),
+      wr_graph_arrange(&graph, by_page, NULL);
   CHECK(by_row[0] == 2);
 }
 
 static void try_graph_restore(void) {
   double by_page[SIZE] = {1}, by_row[SIZE] = {2};
   wr_graph graph = {.n = SIZE};
-  wr_graph_restore(NULL, by_row, by_page), wr_graph_restore(&graph, NULL, by_page), wr_graph_restore(&graph, by_row, NULL);
+  wr_graph_restore(NULL, by_row, by_page), wr_graph_restore(&graph, NULL, by_page),
+      wr_graph_restore(&graph, by_row, NULL);
   CHECK(by_page[0] == 1);
 }
 

@@ -4,6 +4,7 @@
 #include "spmv/precond/block_colour.h"
 #include "spmv/precond/ilu.h"
 #include "spmv/precond/lu_host.h"
+#include "spmv/precond/lu_slices.h"
 #include "spmv/precond/rcm.h"
 #include "tests/solvers/ground.h"
 
@@ -496,6 +497,30 @@ static void test_no_rows(void) {
   wr_lu_free(NULL), wr_lu_free(&(wr_lu){0}), wr_levels_free(NULL);
 }
 
+/* Rows of 1 to 4 entries, 3200 of each length and all of one level, need no padding in the form for a device. */
+static void test_no_padding(void) {
+  enum { N = 4 + 4 * 3200 };
+  wr_ilu_shifts shifts;
+  wr_lu lu = {0};
+  wr_lu_slices slices;
+  entry *entries = room_for(5 * N, sizeof *entries);
+  int64_t count = 0;
+  CASE("rows of few lengths are stored without padding");
+  for (int64_t i = 0; i < N; i++) {
+    for (int64_t j = 0; i >= 4 && j <= i % 4; j++) entries[count++] = (entry){i, j, -0.125};
+    entries[count++] = (entry){i, i, 1};
+  }
+  wr_csr *A = matrix_of(N, entries, count, 1);
+  CHECK_OK(wr_ilu0(A, 1e-8, NULL, &lu, &shifts));
+  CHECK_OK(wr_lu_slices_make(&lu, 1, WR_LU_GATE_LEVEL, &slices));
+  CHECKF(32 * slices.groups == lu.l_ptr[N] && lu.l_ptr[N] == count - N, "%lld elements for %lld entries",
+         (long long)(32 * slices.groups), (long long)lu.l_ptr[N]);
+  wr_lu_slices_free(&slices);
+  wr_lu_free(&lu);
+  wr_csr_free(A);
+  free(entries);
+}
+
 /* ---- Reverse Cuthill-McKee ---- */
 
 static int64_t bandwidth(const wr_csr *A, const int32_t *order) {
@@ -901,6 +926,7 @@ int main(void) {
   test_levels("a grid has its diagonals as levels", grid_of(9, 7, 0), 15, 15);
   test_levels("levels of a random matrix", random_matrix(300, 5, 9, 1, 6), 0, 0);
   test_no_rows();
+  test_no_padding();
   test_orders();
   test_all_colours();
   test_substitution("one row", band(1, 0, 0), 0, 0);
