@@ -19,15 +19,16 @@
 #define WR_BICGSTAB_ITERATIONS 10000
 
 /* Methods of pagerank for directed graphs (docs/ranking.md). On a device the power method takes less time than IDR below this
- * damping: at 0.85 it takes 105 steps on cnr-2000 and NotreDame, IDR(4) 68 and 82 multiplies, each of which moves several times as
- * much. Otherwise the rate of convergence is measured after so many steps, and again whenever their number has doubled. */
+ * damping: at 0.85 it takes 105 steps on cnr-2000 and NotreDame, IDR(4) 68 and 82 multiplies, each of which moves several
+ * times as much. Otherwise the rate of convergence is measured after so many steps, and again whenever their number has
+ * doubled. */
 #define WR_RANK_LARGE_DAMPING 0.95
 #define WR_RANK_LOOK 8
 
-/* Where N steps of the power method are predicted, IDR(4) takes about 8.3 sqrt(N) multiplies (334 for 1594 on cnr-2000, 315 for
- * 1514 on NotreDame), and a solve by components at most the time of 20 + 4 sqrt(N) steps (cnr-2000, NotreDame, wiki-Vote at 0.85,
- * 0.99 and 0.999; 2026-11). Either is to take this share of the time at most, since the predictions are rough, and is not worth a
- * change for so few bytes, a millisecond or two of a core. */
+/* Where N steps of the power method are predicted, IDR(4) takes about 8.3 sqrt(N) multiplies (334 for 1594 on cnr-2000, 315
+ * for 1514 on NotreDame), and a solve by components at most the time of 20 + 4 sqrt(N) steps (cnr-2000, NotreDame, wiki-Vote
+ * at 0.85, 0.99 and 0.999; 2026-11). Either is to take this share of the time at most, since the predictions are rough, and is
+ * not worth a change for so few bytes, a millisecond or two of a core. */
 #define WR_RANK_IDR_FACTOR 8.3
 #define WR_RANK_GS_SETUP 20
 #define WR_RANK_GS_FACTOR 4

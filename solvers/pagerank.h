@@ -57,8 +57,8 @@ typedef struct wr_pagerank {
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env);
 void wr_pagerank_close(wr_pagerank *p); /* a zeroed one is fine */
 
-/* Iterates from the graph's start, in which Chebyshev's method gives pages without links their final ranks. Not converging is in
- * the result; WR_EDEVICE and the like are errors. */
+/* Iterates from the graph's start, in which Chebyshev's method gives pages without links their final ranks. Not converging is
+ * in the result; WR_EDEVICE and the like are errors. */
 wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *options, const wr_monitor *monitor,
                             wr_result *result);
 

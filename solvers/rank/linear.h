@@ -46,10 +46,10 @@ double wr_rank_linear_bytes(const wr_graph *graph, const wr_plan *plan, const wr
 wr_status wr_rank_linear_open(const wr_graph *graph, wr_plan *plan, wr_env *env, wr_rank_linear **linear);
 void wr_rank_linear_close(wr_rank_linear *linear); /* NULL is fine */
 
-/* ranks[n], in the order of the flow, at the place of env: in: where to begin, of the sum 1; out: y / sum(y), where found->change is finite, or as they
- * were. Elements may be slightly negative. The history gets the change of a step at each iteration by its number of multiplies,
- * estimated from ||q||_2 and the ratio of the norms when both were last known. A breakdown restarts. Not meeting the change is
- * no error. WR_EUSAGE, WR_EDEVICE and the like. */
+/* ranks[n], in the order of the flow, at the place of env: in: where to begin, of the sum 1; out: y / sum(y), where
+ * found->change is finite, or as they were. Elements may be slightly negative. The history gets the change of a step at each
+ * iteration by its number of multiplies, estimated from ||q||_2 and the ratio of the norms when both were last known. A
+ * breakdown restarts. Not meeting the change is no error. WR_EUSAGE, WR_EDEVICE and the like. */
 wr_status wr_rank_linear_solve(wr_rank_linear *linear, const wr_rank_linear_options *options, const wr_monitor *monitor,
                                wr_vec *ranks, wr_rank_linear_found *found);
 

@@ -273,8 +273,8 @@ static void choose_other(parts *g, double rate) {
   if (steps * bytes < WR_RANK_LEAST_BYTES || left(g) <= LEAST_MULTIPLIES) return;
   if (is_on_host(g) && gauss_seidel_steps(steps) < WR_RANK_GAIN * steps)
     say_change(g, WR_RANK_GAUSS_SEIDEL,
-               "the change falls by %.3g a step, which promises %.0f more steps, or by components the time of %.0f", rate,
-               ceil(steps), ceil(gauss_seidel_steps(steps)));
+               "the change falls by %.3g a step, which promises %.0f more steps, or by components the time of %.0f",
+               rate, ceil(steps), ceil(gauss_seidel_steps(steps)));
   else if (!is_on_host(g) && idr_multiplies(steps) * ratio < WR_RANK_GAIN * steps)
     say_change(g, WR_RANK_IDR,
                "the change falls by %.3g a step, which promises %.0f more steps, or %.0f multiplies of idr, with %.2g "
@@ -282,8 +282,8 @@ static void choose_other(parts *g, double rate) {
                rate, ceil(steps), ceil(idr_multiplies(steps)), ratio);
 }
 
-/* Steps of the power method, after the first ones. After 8, 16, 32, ... steps the rate of the last half of them predicts how many
- * are left, and another method goes on where it promises to take less. */
+/* Steps of the power method, after the first ones. After 8, 16, 32, ... steps the rate of the last half of them predicts how
+ * many are left, and another method goes on where it promises to take less. */
 static wr_status watch(parts *g) {
   wr_status status = WR_OK;
   for (int64_t block = WR_RANK_LOOK / 2; !is_over(g) && g->method == WR_RANK_POWER;
@@ -304,8 +304,8 @@ static wr_status choose(parts *g) {
   wr_status status;
   const wr_pagerank_options *o = g->options;
   int is_symmetric = g->rank->iterated.graph->symmetric, few = WR_RANK_LOOK / 2;
-  int watches = !is_symmetric && o->order == 0 && o->iterations > few &&
-                (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
+  int watches =
+      !is_symmetric && o->order == 0 && o->iterations > few && (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
   g->method = is_symmetric ? WR_RANK_CHEBYSHEV : WR_RANK_POWER;
   TRY(run_steps(g, is_symmetric ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, watches ? few : o->iterations,
                 &g->shown));

@@ -9,7 +9,13 @@
 #include "solvers/pagerank.h"
 
 /* In the order of the choices of --method. */
-typedef enum wr_rank_method { WR_RANK_AUTO, WR_RANK_POWER, WR_RANK_CHEBYSHEV, WR_RANK_IDR, WR_RANK_GAUSS_SEIDEL } wr_rank_method;
+typedef enum wr_rank_method {
+  WR_RANK_AUTO,
+  WR_RANK_POWER,
+  WR_RANK_CHEBYSHEV,
+  WR_RANK_IDR,
+  WR_RANK_GAUSS_SEIDEL
+} wr_rank_method;
 
 const char *wr_rank_method_name(wr_rank_method method); /* "" for a value that is not in the list */
 

@@ -92,7 +92,8 @@ static void check_run(const ground *g, const method_run *m, const exact_ranks *e
   const ranking *r = &m->r;
   const wr_result *result = &r->result;
   const wr_history *h = &r->history;
-  double taken = strcmp(result->method, "chebyshev") == 0 ? 1 : r->options.damping, rate = taken / (1 - r->options.damping);
+  double taken = strcmp(result->method, "chebyshev") == 0 ? 1 : r->options.damping,
+         rate = taken / (1 - r->options.damping);
   long double distance = 0, sum = 0;
   double least = 1;
   int64_t backwards = 0;
@@ -363,8 +364,9 @@ static void test_beyond_rounding(ground *g) {
     run_and_check_it(g, &m);
     int is_met = m.r.result.outcome == WR_CONVERGED && m.r.result.change == 0; /* a step stands still, by rounding */
     CHECKF(m.r.result.outcome == WR_STAGNATED || is_met, "%s", wr_outcome_title(m.r.result.outcome));
-    if (!is_met) CHECKF(strcmp(m.r.result.method, "power") == 0 && strstr(m.r.result.changes, " on power, as "), "%s: '%s'",
-           m.r.result.method, m.r.result.changes);
+    if (!is_met)
+      CHECKF(strcmp(m.r.result.method, "power") == 0 && strstr(m.r.result.changes, " on power, as "), "%s: '%s'",
+             m.r.result.method, m.r.result.changes);
     CHECKF(m.r.result.bound < 1e4 * wr_type_unit(g->env.type), "bound %g", m.r.result.bound);
     ranking_free(&m.r);
   }
