@@ -38,10 +38,10 @@ static void complete(wr_settings *s) {
   }
 }
 
-/* As many iterations as convergence at the rate d takes, each over links without values and five vectors. */
+/* As many iterations as convergence at the rate d takes, each over links without values and three vectors. */
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   double needed = s->damping > 0 ? ceil(log(s->tolerance * (1 - s->damping)) / log(s->damping)) : 1;
-  double step = 4.0 * (double)nnz + (double)(8 + 5 * wr_type_bytes((wr_type)s->precision)) * (double)nrows;
+  double step = 4.0 * (double)nnz + (double)(8 + 3 * wr_type_bytes((wr_type)s->precision)) * (double)nrows;
   return step * fmin(needed, (double)s->iterations) * (double)s->repeat;
 }
 
