@@ -88,8 +88,8 @@ const wr_option wr_pagerank_table[] = {
     RUN_OPTIONS,
     {.name = "damping", .type = WR_OPTION_REAL, .offset = AT(damping), .min = 0, .max = 1, .below_max = 1,
      .value = WR_DEFAULT_DAMPING, .group = "The method", .help = "probability of following a link"},
-    {.name = "method", .type = WR_OPTION_CHOICE, .offset = AT(ranking), .choices = "auto|power|chebyshev|idr|gauss-seidel",
-     .value = "auto",
+    {.name = "method", .type = WR_OPTION_CHOICE, .offset = AT(ranking),
+     .choices = "auto|power|chebyshev|idr|gauss-seidel", .value = "auto",
      .help = "auto: chebyshev for a graph whose links go both ways; else power, and where its first steps promise that "
              "it pays gauss-seidel, by components on the CPU, or on a GPU from a damping of 0.95 on idr"},
     {.name = "personalize", .type = WR_OPTION_TEXT, .offset = AT(personalize), .argument = "FILE",

@@ -651,7 +651,7 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_graph_begin", try_graph_begin}, {"wr_graph_upload", try_graph_upload},                     \
       {"wr_graph_finish", try_graph_finish}, {"wr_graph_sends_links", try_graph_sends_links},         \
       {"wr_graph_order", try_graph_order}, {"wr_graph_arrange", try_graph_arrange},                      \
-      {"wr_graph_restore", try_graph_restore}, {"wr_graph_place", try_graph_place},                                                      \
+      {"wr_graph_restore", try_graph_restore}, {"wr_graph_place", try_graph_place},              \
       {"wr_graph_link_weight", try_graph_link_weight}, {"wr_graph_free", try_graph_free},             \
       {"wr_scores_certify", try_scores_certify}, {"wr_scores_explain", try_scores_explain},           \
       {"wr_pagerank_open", try_pagerank_open}, {"wr_pagerank_close", try_pagerank_close},             \
