@@ -192,6 +192,7 @@ wr_status wr_gauss_seidel_solve(const wr_graph *graph, const wr_gauss_seidel_opt
   walk w = {.graph = graph, .options = options, .monitor = monitor, .guess = start, .found = found};
   WR_REFUSE_IF(graph == NULL || graph->flow == NULL || graph->flow->row_ptr == NULL, "graph is %s",
                graph ? "not finished on the host" : "NULL");
+  WR_REFUSE_IF(graph->order != NULL, "graph is renumbered");
   WR_NEED_OK(check_options(options, __func__));
   WR_NEED(scores);
   WR_NEED(found);

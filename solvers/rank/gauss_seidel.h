@@ -39,10 +39,10 @@ typedef struct wr_gauss_seidel_found {
 } wr_gauss_seidel_found;
 
 /* scores[n], of the sum 1. start[n], >= 0: a guess, or NULL. team: the threads, or NULL: the calling one. graph is finished on
- * the host. All bits are the same on any number of threads. Not meeting the change is no error: the scores are then the last
- * ones, and found->bound holds for them, too. The history gets the change at the end. Memory beside the graph: about 40
- * bytes for each node, and for the largest component 4 bytes for each link within (12 with weights) and 100 for each node.
- * WR_ENOMEM, WR_EUSAGE. */
+ * the host, and not renumbered (wr_graph_order). All bits are the same on any number of threads. Not meeting the change is no
+ * error: the scores are then the last ones, and found->bound holds for them, too. The history gets the change at the end.
+ * Memory beside the graph: about 40 bytes for each node, and for the largest component 4 bytes for each link within (12 with
+ * weights) and 100 for each node. WR_ENOMEM, WR_EUSAGE. */
 wr_status wr_gauss_seidel_solve(const wr_graph *graph, const wr_gauss_seidel_options *options, const double *start,
                                 wr_team *team, const wr_monitor *monitor, double *scores, wr_gauss_seidel_found *found);
 

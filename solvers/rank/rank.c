@@ -198,7 +198,7 @@ static wr_status solve_by_components(parts *g, const char **why) {
   const wr_pagerank_options *o = g->options;
   wr_gauss_seidel_found found;
   wr_gauss_seidel_options options = {.damping = o->damping, .change = 0.9 * wr_pagerank_target(p, o),
-                                     .multiplies = left(g) - 1,
+                                     .multiplies = left(g) - 9, /* it may take up to 8 more */
                                      .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
                                      .target = o->tolerance};
   int64_t entries = entries_of(g), multiplies;

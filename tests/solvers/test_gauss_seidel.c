@@ -245,6 +245,9 @@ static void test_refused(void) {
   CHECK_OK(wr_graph_build(links, 0, NULL, NULL, &graph));
   CHECK_FAILS(WR_EUSAGE, wr_gauss_seidel_solve(NULL, &fine, NULL, NULL, NULL, scores, &found));
   CHECK_FAILS(WR_EUSAGE, wr_gauss_seidel_solve(&none, &fine, NULL, NULL, NULL, scores, &found));
+  none = graph, none.order = &(int32_t){0};
+  CHECK_FAILS(WR_EUSAGE, wr_gauss_seidel_solve(&none, &fine, NULL, NULL, NULL, scores, &found));
+  CHECK_MESSAGE("renumbered");
   CHECK_FAILS(WR_EUSAGE, wr_gauss_seidel_solve(&graph, NULL, NULL, NULL, NULL, scores, &found));
   CHECK_FAILS(WR_EUSAGE, wr_gauss_seidel_solve(&graph, &fine, NULL, NULL, NULL, NULL, &found));
   CHECK_FAILS(WR_EUSAGE, wr_gauss_seidel_solve(&graph, &fine, NULL, NULL, NULL, scores, NULL));
