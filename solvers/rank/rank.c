@@ -116,13 +116,16 @@ static wr_status certify(parts *g, int ended) {
   return status;
 }
 
+static wr_status place_ranks(wr_rank *rank) {
+  wr_env *env = rank->iterated.env;
+  return rank->ranks.id ? WR_OK : env->ops->alloc(env, rank->iterated.graph->n, env->type, "ranks", &rank->ranks);
+}
+
 /* ranks := those of the iterations so far. */
 static wr_status hand_over(parts *g) {
-  wr_status status = WR_OK;
-  wr_rank *rank = g->rank;
-  wr_env *env = rank->iterated.env;
-  if (rank->ranks.id == 0) TRY(env->ops->alloc(env, rank->iterated.graph->n, env->type, "ranks", &rank->ranks));
-  TRY(wr_pagerank_ranks(&rank->iterated, &rank->ranks));
+  wr_status status;
+  TRY(place_ranks(g->rank));
+  TRY(wr_pagerank_ranks(&g->rank->iterated, &g->rank->ranks));
 done:
   return status;
 }
@@ -204,7 +207,7 @@ static wr_status solve_by_components(parts *g, const char **why) {
   int64_t entries = entries_of(g), multiplies;
   double *scores = NULL;
   *why = NULL;
-  TRY(hand_over(g));
+  TRY(place_ranks(rank));
   TRY(wr_alloc(&scores, p->graph->n, sizeof *scores, "scores by components"));
   TRY(wr_gauss_seidel_solve(p->graph, &options, p->graph->start, wr_env_team(p->env), &g->shown, scores, &found));
   TRY(p->env->ops->upload(p->env, &rank->ranks, scores));
@@ -230,16 +233,17 @@ done:
   return status;
 }
 
-/* A method that was asked for, after a step of the power method, which leaves nothing to do where that is exact. */
+/* A method that was asked for. IDR begins after a step of the power method. */
 static wr_status by_other(parts *g, wr_rank_method method) {
   wr_status status = WR_OK;
-  int may = g->options->damping > 0 && g->options->iterations > LEAST_MULTIPLIES;
+  int may = g->options->damping > 0 && g->options->iterations > LEAST_MULTIPLIES, is_idr = method == WR_RANK_IDR;
   g->method = may ? method : WR_RANK_POWER;
-  if (method == WR_RANK_GAUSS_SEIDEL && !is_on_host(g))
+  if (!is_idr && !is_on_host(g))
     TRY(wr_fail(WR_EUNAVAILABLE, "the method gauss-seidel computes on the CPU (-d cpu), and the graph is on a device"));
-  if (method == WR_RANK_IDR) TRY(open_linear(g));
-  TRY(run_steps(g, WR_PAGERANK_POWER, g->options->start, may ? 1 : g->options->iterations, &g->shown));
-  if (may && !is_over(g)) TRY(then_power(g, 0));
+  if (is_idr) TRY(open_linear(g));
+  if (is_idr || !may)
+    TRY(run_steps(g, WR_PAGERANK_POWER, g->options->start, may ? 1 : g->options->iterations, &g->shown));
+  if (may && !(is_idr && is_over(g))) TRY(then_power(g, 0));
 done:
   return status;
 }
@@ -326,7 +330,7 @@ done:
 static void conclude(parts *g) {
   wr_result *r = g->result;
   r->iterations = g->iterations, r->multiplies = g->multiplies, r->restarts = g->restarts;
-  if (g->multiplies > 0) r->iteration_bytes = g->bytes / (double)g->multiplies, r->by = g->by;
+  if (g->multiplies > g->most) r->iteration_bytes = g->bytes / (double)g->multiplies, r->by = g->by; /* several parts */
   snprintf(r->method, sizeof r->method, "%s", names[g->method]);
   snprintf(r->changes, sizeof r->changes, "%s", g->changes);
 }
