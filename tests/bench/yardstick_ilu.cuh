@@ -35,7 +35,7 @@ inline void open_factored(struct factored *f, const struct problem *p, const cha
   int64_t n = A->nrows, lower, upper;
   wr_block_colours colours;
   *f = factored();
-  must(wr_ilu0_levels(A, &lower, &upper));
+  must(wr_ilu0_levels(A, NULL, &lower, &upper));
   must(wr_alloc(&f->lu.order, n, sizeof *f->lu.order, "an order"));
   must(wr_alloc(&f->b, n, sizeof *f->b, "the right-hand side"));
   must(wr_rcm(A, NULL, f->lu.order));
@@ -48,7 +48,7 @@ inline void open_factored(struct factored *f, const struct problem *p, const cha
     f->lu.order = by_colours;
   }
   must(wr_csr_reorder(A, f->lu.order, &f->matrix));
-  must(wr_ilu0_levels(f->matrix, &f->lower, &f->upper));
+  must(wr_ilu0_levels(f->matrix, NULL, &f->lower, &f->upper));
   if (strcmp(choice, "given") == 0 || (strcmp(choice, "auto") == 0 && f->lower + f->upper >= lower + upper)) {
     for (int64_t i = 0; i < n; i++) f->lu.order[i] = (int32_t)i;
     wr_csr_free(f->matrix);
