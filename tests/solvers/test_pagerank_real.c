@@ -1,6 +1,6 @@
 /* PageRank of real graphs, by the power method and, where links are symmetric, by Chebyshev's: the ten best scores agree to
- * 1e-9 with those that numpy and scipy computed (tests/data/real/README.md), and an f32 run differs from the f64 run by its bound
- * at most. Large graphs need WR_MATRICES, which names their folder. */
+ * 1e-9 with those that numpy and scipy computed (tests/data/real/README.md), and an f32 run differs from the f64 run by its
+ * bound at most. Large graphs need WR_MATRICES, which names their folder. */
 #define _DEFAULT_SOURCE
 #include "solvers/top.h"
 #include "tests/solvers/rank_fixture.h"
