@@ -343,6 +343,8 @@ wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_
   WR_REFUSE_IF(!is_method(method), "method is %d", (int)method);
   WR_NEED_OK(wr_pagerank_check(o, __func__));
   WR_NEED(result);
+  if (method == WR_RANK_CHEBYSHEV && !rank->iterated.graph->symmetric)
+    return wr_fail(WR_EUSAGE, "the method chebyshev needs a graph whose links have a mirror image of the same weight");
   parts g = {.rank = rank, .options = o, .monitor = monitor ? monitor : &none, .result = result, .method = method};
   g.shown = *g.monitor;
   if (g.shown.progress) g.shown.progress = show, g.shown.context = &g;

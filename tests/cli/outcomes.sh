@@ -82,6 +82,21 @@ check_methods() {
   run 0 bicgstab --method idr --precond jacobi gen:aniso:n=9 && says "$out" 'of idr:'
 }
 
+# Each method of pagerank, and what is said of the automatic choice.
+check_ranking_methods() {
+  for method in idr gauss-seidel; do
+    run 0 pagerank --method $method --damping 0.99 --json "$work/rank.json" gen:web:n=1000 && says "$out" "of $method:" &&
+      says "$work/rank.json" "\"method\": \"$method\"" '"method_changes": ""' '"method_choice": ""'
+  done
+  run 0 pagerank --method chebyshev gen:road:side=9 && says "$out" 'of chebyshev:'
+  run 1 pagerank --method chebyshev gen:web:n=100 && says "$err" 'a mirror image of the same weight'
+  run 0 pagerank -v --json "$work/rank.json" gen:web:n=100 && says "$out" 'power, as its steps converge fast enough' &&
+    says "$work/rank.json" '"method": "power"' '"method_choice": "power, as '
+  run 0 pagerank -v gen:road:side=9 && says "$out" 'of chebyshev:' 'chebyshev, as each link has its mirror image'
+  matrix slow.mtx 'coordinate pattern general' '6 6 6' '1 2' '2 1' '3 4' '4 3' '5 1' '5 6'
+  run 0 pagerank --damping 0.99999 "$work/slow.mtx" && says "$out" 'of several methods' 'power; from iteration '
+}
+
 check_breakdown() {
   run 5 bicgstab -b "$work/first.mtx" -o "$answer" "$work/nilpotent.mtx"
   says "$out" 'not converged (breakdown)' 'why'
@@ -209,6 +224,7 @@ matrix both.mtx 'coordinate real general' '2 2 3' '1 1 1' '2 2 1' '1 2 2'
 check_converged
 check_not_converged
 check_methods
+check_ranking_methods
 check_breakdown
 check_scaled
 check_memory

@@ -2,6 +2,7 @@
  * on random directed graphs with dangling nodes, weights and teleport vectors, up to a damping of 0.9999; which method is
  * chosen and said; how a solve ends early; that the solver of the linear system does not promise too much. */
 #define _DEFAULT_SOURCE
+#include "data/generate.h"
 #include "solvers/rank/linear.h"
 #include "solvers/rank/rank.h"
 #include "tests/solvers/graph_cases.h"
@@ -487,6 +488,57 @@ static void test_linear_arguments(ground *g) {
   wr_csr_free(links);
 }
 
+/* ---- Graphs in another order ---- */
+
+/* The scores by a method of a graph whose flow is renumbered by hubs, or not. */
+static wr_result rank_in_order(ground *g, wr_csr *links, const double *targets, int is_ordered, wr_rank_method method,
+                               double *scores) {
+  wr_graph graph;
+  wr_rank rank;
+  wr_result result;
+  wr_pagerank_options options = {.damping = 0.95, .iterations = 2000};
+  options.tolerance = g->env.type == WR_F32 ? 1e-4 : 1e-9;
+  CHECK_OK(wr_graph_begin(links, 0, given(targets, links->nrows), NULL, &graph));
+  if (is_ordered) CHECK_OK(wr_graph_order(&graph, 1));
+  CHECK((graph.order != NULL) == is_ordered);
+  CHECK_OK(wr_graph_finish(&graph, NULL));
+  wr_plan *plan = ground_plan(g, graph.flow);
+  CHECK_OK(wr_rank_open(&rank, &graph, plan, &g->env));
+  CHECK_OK(wr_rank_solve(&rank, method, &options, NULL, &result));
+  CHECK_OK(wr_pagerank_download(&rank.iterated, scores));
+  CHECKF(result.outcome == WR_CONVERGED, "%s", wr_outcome_title(result.outcome));
+  wr_rank_close(&rank);
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+  return result;
+}
+
+/* Vectors that one method hands to another have the order of the flow. */
+static void test_ordered(ground *g) {
+  wr_csr *links = NULL;
+  CHECK_OK(wr_generate("gen:hubs:n=60000,hubs=50", 1, &links));
+  int64_t n = links->nrows;
+  ground_threads(n);
+  double *plain = room_for(n, sizeof *plain), *ordered = room_for(n, sizeof *ordered);
+  double *targets = room_for(n, sizeof *targets);
+  for (int64_t i = 0; i < n; i += 1 + i % 9) targets[i] = (double)(1 + i % 5);
+  for (int weighted = 0; weighted < 2; weighted++) {
+    if (weighted) CHECK_OK(wr_alloc(&links->val, links->nnz, sizeof *links->val, "weights"));
+    for (int64_t k = 0; weighted && k < links->nnz; k++) links->val[k] = (double)(k % 11); /* some nodes dangle */
+    if (weighted) links->symmetric = 0;
+    for (int method = WR_RANK_AUTO; method <= WR_RANK_IDR; method += WR_RANK_IDR) {
+      ground_case(g, "hubs, %s, %s", weighted ? "weighted" : "a pattern", wr_rank_method_name((wr_rank_method)method));
+      wr_result a = rank_in_order(g, links, targets, 0, WR_RANK_POWER, plain);
+      wr_result b = rank_in_order(g, links, targets, 1, (wr_rank_method)method, ordered);
+      double distance = 0;
+      for (int64_t i = 0; i < n; i++) distance += fabs(plain[i] - ordered[i]);
+      CHECKF(distance <= a.bound + b.bound, "distance %g, bounds %g and %g", distance, a.bound, b.bound);
+    }
+  }
+  free(plain), free(ordered), free(targets);
+  wr_csr_free(links);
+}
+
 /* ---- Real graphs ---- */
 
 /* polblogs has closed components of few nodes: other methods need a small part of the power method's multiplies. */
@@ -520,6 +572,7 @@ static void test_all(ground *g) {
   test_deterministic(g);
   test_linear(g);
   test_linear_arguments(g);
+  if (g->env.place == WR_HOST) test_ordered(g); /* kernels on the CPU take long */
   test_real(g);
 }
 
