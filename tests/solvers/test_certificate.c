@@ -8,49 +8,6 @@
 #include "solvers/top.h"
 #include "tests/solvers/rank_fixture.h"
 
-/* ---- The true scores ---- */
-
-/* Solves M y = y in place by elimination without pivots, which diagonally dominant columns do not need. */
-static void eliminate(int64_t n, long double *M, long double *y) {
-  for (int64_t k = 0; k < n; k++)
-    for (int64_t i = k + 1; i < n; i++) {
-      long double factor = M[i * n + k] / M[k * n + k];
-      if (factor == 0) continue;
-      for (int64_t j = k; j < n; j++) M[i * n + j] -= factor * M[k * n + j];
-      y[i] -= factor * y[k];
-    }
-  for (int64_t i = n - 1; i >= 0; i--) {
-    for (int64_t j = i + 1; j < n; j++) y[i] -= M[i * n + j] * y[j];
-    y[i] /= M[i * n + i];
-  }
-}
-
-/* (I - d P^T - d v (dangling)^T) r = (1 - d) v. The error is bounded by the residual. */
-static exact_ranks dense_ranks_of(const ranking *r) {
-  const wr_csr *m = r->links;
-  int64_t n = m->nrows;
-  long double *out = out_weights(r), *M = room_for(n * n, sizeof *M), *y = room_for(n, sizeof *y);
-  long double *after = room_for(n, sizeof *after), d = (long double)r->options.damping, jumps = 0, sum = 0;
-  for (int64_t i = 0; r->teleport && i < n; i++) jumps += (long double)r->teleport[i];
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
-      int64_t from = r->edges_in ? m->col[k] : i, to = r->edges_in ? i : m->col[k];
-      if (out[from] > 0) M[to * n + from] -= d * weight_of(m, k) / out[from];
-    }
-  for (int64_t i = 0; i < n; i++) {
-    for (int64_t j = 0; j < n; j++)
-      if (out[j] == 0) M[i * n + j] -= d * jump_to(r, jumps, i);
-    M[i * n + i] += 1;
-    y[i] = (1 - d) * jump_to(r, jumps, i);
-  }
-  eliminate(n, M, y);
-  long double residual = exact_step(r, out, y, after);
-  for (int64_t i = 0; i < n; i++) sum += y[i];
-  for (int64_t i = 0; i < n; i++) y[i] /= sum;
-  free(out), free(M), free(after);
-  return (exact_ranks){n, y, (residual + (long double)(n + 8) * 0x1p-63L) / (1 - d) + fabsl(sum - 1)};
-}
-
 /* ---- Random problems ---- */
 
 static double pick(uint64_t *seed, const double *from, int count) { return from[(int)(random_in(seed) * count)]; }
@@ -192,7 +149,7 @@ static void solve(ground *g, ranking *r, const wr_graph *graph, wr_plan *plan, w
 static void test_graph(ground *g, wr_rank_method method, uint64_t *seed, totals *t) {
   problem p = some_problem(g, seed, method == WR_RANK_CHEBYSHEV || random_in(seed) < 0.2);
   ranking *r = &p.ranking;
-  exact_ranks exact = dense_ranks_of(r);
+  exact_ranks exact = dense_ranks(r);
   wr_graph graph = {0};
   r->scores = room_for(exact.n, sizeof *r->scores);
   CHECK_OK(wr_graph_build(r->links, r->edges_in, given(r->teleport, exact.n), given(r->start, exact.n), &graph));
