@@ -239,8 +239,8 @@ static void test_scores(void) {
   wr_problem_facts problem = fixture_problem("pagerank");
   problem.measure = WR_MEASURE_L1_ERROR;
   wr_certificate c = {.x = "s.tsv", .measure = 0.5, .error = 0x1p-50, .limit = 0.25, .by_change = 1,
-                      .scores = {.damping = 0.75, .sum = 3, .bound = (double)INFINITY, .nodes = 9, .proven = 4, .ties = 3,
-                                 .normalised = 1, .order_bound = 0x1p-20, .worst = 77, .worst_score = 0.125,
+                      .scores = {.damping = 0.75, .sum = 3, .bound = (double)INFINITY, .nodes = 9, .proven = 4,
+                                 .ties = 3, .normalised = 1, .order_bound = 0x1p-20, .worst = 77, .worst_score = 0.125,
                                  .worst_change = -0.0625, .reading = "damping 0.5", .reading_damping = 0.5,
                                  .reading_factor = 3, .reading_bound = 0x1p-30}};
   snprintf(path, sizeof path, "%s/windrow-json-%ld", parent ? parent : "/tmp", (long)getpid());
