@@ -386,9 +386,10 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
     snprintf(result->note, sizeof result->note, "the time limit %s",
              scalars.steps > 0 ? "has passed; the scores are those of the last iteration"
                                : "had passed before the first iteration");
-  double last = target_change(o, rounding_of(p, o));
+  double last = target_change(o, rounding_of(p, o)), d = o->damping;
+  double promised = o->method == WR_PAGERANK_POWER ? d : d / (1 + sqrt(1 - d * d)); /* the rate of the method */
   result->order = (wr_order_facts){.asked = watch.ranks, .proven = watch.found.proven, .reviews = watch.reviews,
-                                   .spared = wr_order_spared(&watch, last, o->damping)};
+                                   .spared = wr_order_spared(&watch, last, promised)};
   result->by = loop->by, result->multiplies = loop->taken, result->iteration_bytes = bytes_of_step(p);
   TRY(count_sums(p, o, result));
 done:

@@ -3,58 +3,35 @@
  * teleport vectors, first guesses, tolerances and solves that end early. WR_GRAPHS is their number, 500 unless it is set. */
 #define _DEFAULT_SOURCE
 #include "solvers/order.h"
+#include "solvers/rank/rank.h"
 #include "solvers/scores.h"
 #include "solvers/top.h"
 #include "tests/solvers/rank_fixture.h"
-
-/* ---- The true scores ---- */
-
-/* Solves M y = y in place by elimination without pivots, which diagonally dominant columns do not need. */
-static void eliminate(int64_t n, long double *M, long double *y) {
-  for (int64_t k = 0; k < n; k++)
-    for (int64_t i = k + 1; i < n; i++) {
-      long double factor = M[i * n + k] / M[k * n + k];
-      if (factor == 0) continue;
-      for (int64_t j = k; j < n; j++) M[i * n + j] -= factor * M[k * n + j];
-      y[i] -= factor * y[k];
-    }
-  for (int64_t i = n - 1; i >= 0; i--) {
-    for (int64_t j = i + 1; j < n; j++) y[i] -= M[i * n + j] * y[j];
-    y[i] /= M[i * n + i];
-  }
-}
-
-/* (I - d P^T - d v (dangling)^T) r = (1 - d) v. The error is bounded by the residual. */
-static exact_ranks dense_ranks_of(const ranking *r) {
-  const wr_csr *m = r->links;
-  int64_t n = m->nrows;
-  long double *out = out_weights(r), *M = room_for(n * n, sizeof *M), *y = room_for(n, sizeof *y);
-  long double *after = room_for(n, sizeof *after), d = (long double)r->options.damping, jumps = 0, sum = 0;
-  for (int64_t i = 0; r->teleport && i < n; i++) jumps += (long double)r->teleport[i];
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
-      int64_t from = r->edges_in ? m->col[k] : i, to = r->edges_in ? i : m->col[k];
-      if (out[from] > 0) M[to * n + from] -= d * weight_of(m, k) / out[from];
-    }
-  for (int64_t i = 0; i < n; i++) {
-    for (int64_t j = 0; j < n; j++)
-      if (out[j] == 0) M[i * n + j] -= d * jump_to(r, jumps, i);
-    M[i * n + i] += 1;
-    y[i] = (1 - d) * jump_to(r, jumps, i);
-  }
-  eliminate(n, M, y);
-  long double residual = exact_step(r, out, y, after);
-  for (int64_t i = 0; i < n; i++) sum += y[i];
-  for (int64_t i = 0; i < n; i++) y[i] /= sum;
-  free(out), free(M), free(after);
-  return (exact_ranks){n, y, (residual + (long double)(n + 8) * 0x1p-63L) / (1 - d) + fabsl(sum - 1)};
-}
 
 /* ---- Random problems ---- */
 
 static double pick(uint64_t *seed, const double *from, int count) { return from[(int)(random_in(seed) * count)]; }
 
-static wr_csr *some_graph(uint64_t *seed) {
+/* The links and their mirror images, of the same weight. */
+static wr_csr *mirrored(wr_csr *m) {
+  entry *entries = room_for(2 * m->nnz, sizeof *entries);
+  int64_t count = 0;
+  for (int64_t i = 0; i < m->nrows; i++)
+    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
+      double value = m->val ? m->val[k] : 1;
+      int64_t j = m->col[k], low = i < j ? i : j, mirror = -1;
+      for (int64_t q = m->row_ptr[j]; q < m->row_ptr[j + 1]; q++)
+        if (m->col[q] == i) mirror = q;
+      if (mirror >= 0 && m->val && low != i) value = m->val[mirror]; /* of two weights that of the lower row */
+      entries[count++] = (entry){i, j, value}, entries[count++] = (entry){j, i, value};
+    }
+  wr_csr *both = matrix_of(m->nrows, entries, count, m->val != NULL);
+  free(entries);
+  wr_csr_free(m);
+  return both;
+}
+
+static wr_csr *some_graph(uint64_t *seed, int symmetric) {
   int64_t n = 1 + (int64_t)(random_in(seed) * 40), degree = (int64_t)(random_in(seed) * 5);
   int weighted = random_in(seed) < 0.4;
   double spread = 12 * random_in(seed); /* decimal digits of the weights */
@@ -62,7 +39,7 @@ static wr_csr *some_graph(uint64_t *seed) {
   for (int64_t k = 0; weighted && k < links->nnz; k++) links->val[k] = pow(10, spread * links->val[k] / 2);
   for (int64_t i = 0; weighted && i < n; i += 3) /* nodes that dangle though they have links */
     for (int64_t k = links->row_ptr[i]; k < links->row_ptr[i + 1]; k++) links->val[k] = 0;
-  return links;
+  return symmetric ? mirrored(links) : links;
 }
 
 typedef struct problem {
@@ -70,10 +47,10 @@ typedef struct problem {
   double *teleport, *start;
 } problem;
 
-static problem some_problem(const ground *g, uint64_t *seed) {
+static problem some_problem(const ground *g, uint64_t *seed, int symmetric) {
   static const double dampings[] = {0, 0.3, 0.5, 0.85, 0.85, 0.85, 0.9, 0.99, 0.9999};
   static const double coarse[] = {1e-1, 1e-2, 1e-3, 1e-5, 1e-6}, fine[] = {1e-2, 1e-4, 1e-6, 1e-9, 1e-12, 1e-14};
-  problem p = {.ranking = ranking_of(g, some_graph(seed))};
+  problem p = {.ranking = ranking_of(g, some_graph(seed, symmetric))};
   int64_t n = p.ranking.links->nrows;
   wr_pagerank_options *o = &p.ranking.options;
   p.teleport = room_for(n, sizeof *p.teleport), p.start = room_for(n, sizeof *p.start);
@@ -149,53 +126,79 @@ static int64_t check_order(const ranking *r, const exact_ranks *exact, const wr_
   return apart;
 }
 
-enum { POWER, METHODS }; /* ways to solve */
-
-static void choose(int method, wr_pagerank_options *o) { (void)method, (void)o; /* the power method is the only one */ }
-
 static int64_t graphs(void) {
   const char *asked = getenv("WR_GRAPHS");
   return asked ? strtoll(asked, NULL, 10) : 500;
 }
 
-static void test_random(ground *g) {
-  int64_t apart = 0, ended = 0, spared = 0, failures = 0, ties = 0;
-  for (int method = 0; method < METHODS; method++)
-    for (int64_t k = 0; k < graphs(); k++) {
-      uint64_t seed = (2 * (uint64_t)k + (uint64_t)g->env.type + 1) * 0x9e3779b97f4a7c15;
-      for (int skipped = 0; skipped < 8; skipped++) random_in(&seed); /* similar seeds begin alike */
-      problem p = some_problem(g, &seed);
-      ranking *r = &p.ranking;
-      exact_ranks exact = dense_ranks_of(r);
-      wr_graph graph = {0};
-      CHECK_OK(wr_graph_build(r->links, r->edges_in, given(r->teleport, exact.n), NULL, &graph));
-      ground_case(g, "method %d, graph %lld, d = %g", method, (long long)k, r->options.damping);
-      choose(method, &r->options);
-      ranking_run(g, r);
-      check_bounds(r, &exact, &graph);
-      apart += check_order(r, &exact, &graph, 10, &ties);
-      int64_t multiplies = r->result.iterations;
-      int converged = r->result.outcome == WR_CONVERGED;
-      r->options.order = 1 + (int64_t)(random_in(&seed) * 12);
-      ranking_run(g, r);
-      check_bounds(r, &exact, &graph);
-      check_order(r, &exact, &graph, r->options.order, &ties);
-      CHECKF(r->result.iterations <= multiplies && r->result.order.asked > 0, "%lld multiplies, %lld without an order",
+/* What happened in all runs, so that a test of nothing is found out. */
+typedef struct totals {
+  int64_t runs, apart, ties, ended, spared, failures;
+} totals;
+
+static void solve(ground *g, ranking *r, const wr_graph *graph, wr_plan *plan, wr_rank_method method) {
+  wr_rank rank;
+  CHECK_OK(wr_rank_open(&rank, graph, plan, &g->env));
+  CHECK_OK(wr_rank_solve(&rank, method, &r->options, NULL, &r->result));
+  CHECK_OK(wr_pagerank_download(&rank.iterated, r->scores));
+  CHECK_OK(wr_pagerank_normalise(r->scores, graph->n, &r->options, fmax(r->result.rounding, r->result.bound / 25)));
+  wr_rank_close(&rank);
+}
+
+/* A graph to the tolerance, and again until an order is proven. */
+static void test_graph(ground *g, wr_rank_method method, uint64_t *seed, totals *t) {
+  problem p = some_problem(g, seed, method == WR_RANK_CHEBYSHEV || random_in(seed) < 0.2);
+  ranking *r = &p.ranking;
+  exact_ranks exact = dense_ranks(r);
+  wr_graph graph = {0};
+  r->scores = room_for(exact.n, sizeof *r->scores);
+  CHECK_OK(wr_graph_build(r->links, r->edges_in, given(r->teleport, exact.n), given(r->start, exact.n), &graph));
+  wr_plan *plan = ground_plan(g, graph.flow);
+  if (plan) {
+    solve(g, r, &graph, plan, method);
+    check_bounds(r, &exact, &graph);
+    t->apart += check_order(r, &exact, &graph, 10, &t->ties);
+    int64_t multiplies = r->result.iterations;
+    int converged = r->result.outcome == WR_CONVERGED;
+    r->options.order = 1 + (int64_t)(random_in(seed) * 12);
+    solve(g, r, &graph, plan, method);
+    check_bounds(r, &exact, &graph);
+    check_order(r, &exact, &graph, r->options.order, &t->ties);
+    CHECK(r->result.order.asked > 0);
+    if (method != WR_RANK_AUTO) { /* which takes other methods for an order */
+      CHECKF(r->result.iterations <= multiplies, "%lld multiplies, %lld without an order",
              (long long)r->result.iterations, (long long)multiplies);
       if (converged) CHECK(r->result.outcome == WR_CONVERGED);
-      ended += r->result.iterations < multiplies, spared += multiplies - r->result.iterations;
       if (r->result.iterations < multiplies && r->result.outcome == WR_CONVERGED)
         CHECK(r->result.order.proven == r->result.order.asked);
-      failures += !converged;
-      wr_graph_free(&graph);
-      problem_free(&p);
-      free(exact.score);
+      t->ended += r->result.iterations < multiplies, t->spared += multiplies - r->result.iterations;
     }
+    t->runs++, t->failures += !converged;
+  }
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+  problem_free(&p);
+  free(exact.score);
+}
+
+/* The graphs are dealt to the methods. */
+static void test_random(ground *g) {
+  static const wr_rank_method methods[] = {WR_RANK_POWER, WR_RANK_CHEBYSHEV, WR_RANK_IDR, WR_RANK_AUTO};
+  enum { METHODS = sizeof methods / sizeof *methods };
+  totals t = {0};
+  for (int64_t k = 0; k < graphs(); k++) {
+    wr_rank_method method = methods[k % METHODS];
+    uint64_t seed = (2 * (uint64_t)k + (uint64_t)g->env.type + 1) * 0x9e3779b97f4a7c15;
+    for (int skipped = 0; skipped < 8; skipped++) random_in(&seed); /* similar seeds begin alike */
+    ground_case(g, "%s, graph %lld", wr_rank_method_name(method), (long long)k);
+    test_graph(g, method, &seed, &t);
+  }
   ground_case(g, "what the graphs had");
   if (graphs() < 500) return;
-  CHECKF(apart > graphs() && ended > graphs() / 10 && spared > 10 * ended && failures > 0 && ties > 0,
+  CHECKF(t.runs == graphs() && t.apart > t.runs && t.ended > t.runs / 20 && t.spared > 10 * t.ended && t.failures > 0 &&
+             t.ties > 0,
          "%lld ranks proven, %lld ties, %lld solves ended by that, %lld multiplies spared, %lld not converged",
-         (long long)apart, (long long)ties, (long long)ended, (long long)spared, (long long)failures);
+         (long long)t.apart, (long long)t.ties, (long long)t.ended, (long long)t.spared, (long long)t.failures);
 }
 
 int main(void) {

@@ -5,51 +5,6 @@
 #include "tests/solvers/graph_cases.h"
 #include "tests/solvers/rank_fixture.h"
 
-/* ---- The exact answer ---- */
-
-/* Solves rows[n][n + 1] in place, by elimination with the largest pivot; the answer is the last column. */
-static void eliminate(int64_t n, long double *rows) {
-  int64_t width = n + 1;
-  for (int64_t k = 0; k < n; k++) {
-    int64_t best = k;
-    for (int64_t i = k; i < n; i++)
-      if (fabsl(rows[i * width + k]) > fabsl(rows[best * width + k])) best = i;
-    for (int64_t j = k; j < width; j++) {
-      long double swap = rows[k * width + j];
-      rows[k * width + j] = rows[best * width + j], rows[best * width + j] = swap;
-    }
-    for (int64_t j = width; j-- > k;) rows[k * width + j] /= rows[k * width + k];
-    for (int64_t i = 0; i < n; i++) {
-      long double factor = rows[i * width + k];
-      for (int64_t j = k; i != k && factor != 0 && j < width; j++) rows[i * width + j] -= factor * rows[k * width + j];
-    }
-  }
-}
-
-/* (I - d S) r = (1 - d) v, S having v in the columns of pages without links. Its columns are diagonally dominant by 1 - d, so
- * elimination is stable, and rounding is amplified by 1 / (1 - d) at most. */
-static exact_ranks dense_ranks_of(const ranking *r) {
-  const wr_csr *m = r->links;
-  int64_t n = m->nrows, width = n + 1;
-  long double d = (long double)r->options.damping, sum = 0, *out = out_weights(r), *score = room_for(n, sizeof *score);
-  long double *rows = room_for(n * width, sizeof *rows);
-  for (int64_t i = 0; r->teleport && i < n; i++) sum += (long double)r->teleport[i];
-  for (int64_t i = 0; i < n; i++) {
-    rows[i * width + n] = (1 - d) * jump_to(r, sum, i);
-    for (int64_t j = 0; j < n; j++) rows[i * width + j] = (i == j) - (out[j] == 0 ? d * jump_to(r, sum, i) : 0);
-  }
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t k = m->row_ptr[i]; k < m->row_ptr[i + 1]; k++) {
-      int64_t from = r->edges_in ? m->col[k] : i, to = r->edges_in ? i : m->col[k];
-      if (out[from] > 0) rows[to * width + from] -= d * weight_of(m, k) / out[from];
-    }
-  eliminate(n, rows);
-  for (int64_t i = 0; i < n; i++) score[i] = rows[i * width + n];
-  free(rows);
-  free(out);
-  return (exact_ranks){n, score, (long double)(n * n + 8) * 0x1p-62L / (1 - d)};
-}
-
 /* ---- The graphs ---- */
 
 enum { MOST = 120 };
@@ -129,7 +84,7 @@ static void check_one(ground *g, ranking *r, exact_ranks *known) {
   r->options.method = WR_PAGERANK_CHEBYSHEV;
   /* Else stagnation is allowed. What is lost in one step is carried through as many as an error takes to fall. */
   r->options.tolerance = fmax(r->options.tolerance, 1000 * unit / ((1 - d) * sqrt(1 - d * d)));
-  if (known->score == NULL) *known = dense_ranks_of(r);
+  if (known->score == NULL) *known = dense_ranks(r);
   ranking_run(g, r);
   check_ranking(g, r, known);
   CHECKF(r->result.outcome == WR_CONVERGED || r->sum_unit > 0, "%s", wr_outcome_title(r->result.outcome));
@@ -269,7 +224,7 @@ static void test_certificate(ground *g) {
     r.options.iterations = 1 + (int64_t)(random_in(&seed) * 400), r.start = k % 7 < 3 ? start : NULL;
     r.options.stop_on_change = k % 11 == 0;
     ground_case(g, "random graph %d: %lld pages, damping %g", k, (long long)n, r.options.damping);
-    exact_ranks exact = dense_ranks_of(&r);
+    exact_ranks exact = dense_ranks(&r);
     ranking_run(g, &r);
     check_ranking(g, &r, &exact);
     ranking_free(&r);

@@ -8,38 +8,6 @@
 #include "tests/solvers/rank_fixture.h"
 #include "tests/solvers/rank_shapes.h"
 
-/* ---- The independent answer ---- */
-
-/* y of (I - d P^T) y = v by elimination, from the links as given, divided by its sum; error: what a step of the power method
- * changes, and the rounding of that. */
-static exact_ranks dense_ranks(const ranking *r) {
-  int64_t n = r->links->nrows;
-  long double d = (long double)r->options.damping, sum = 0, jumps = 0, *out = out_weights(r);
-  long double *a = room_for(n * n, sizeof *a), *y = room_for(n, sizeof *y), *after = room_for(n, sizeof *after);
-  for (int64_t i = 0; r->teleport && i < n; i++) jumps += (long double)r->teleport[i];
-  for (int64_t i = 0; i < n; i++) a[i * n + i] = 1, y[i] = jump_to(r, jumps, i);
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t k = r->links->row_ptr[i]; k < r->links->row_ptr[i + 1]; k++) {
-      int64_t from = r->edges_in ? r->links->col[k] : i, to = r->edges_in ? i : r->links->col[k];
-      if (out[from] > 0) a[to * n + from] -= d * weight_of(r->links, k) / out[from];
-    }
-  for (int64_t k = 0; k < n; k++)
-    for (int64_t i = k + 1; i < n; i++) {
-      long double factor = a[i * n + k] / a[k * n + k];
-      for (int64_t j = k + 1; factor != 0 && j < n; j++) a[i * n + j] -= factor * a[k * n + j];
-      y[i] -= factor * y[k];
-    }
-  for (int64_t i = n - 1; i >= 0; i--) {
-    for (int64_t j = i + 1; j < n; j++) y[i] -= a[i * n + j] * y[j];
-    y[i] /= a[i * n + i];
-    sum += y[i];
-  }
-  for (int64_t i = 0; i < n; i++) y[i] /= sum;
-  long double change = exact_step(r, out, y, after);
-  free(a), free(after), free(out);
-  return (exact_ranks){n, y, (change + (long double)(n + 8) * 0x1p-63L) / (1 - d)};
-}
-
 /* ---- A solve, and what must hold ---- */
 
 typedef struct solved {
