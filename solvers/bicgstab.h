@@ -50,9 +50,9 @@ typedef struct wr_bicgstab_options {
   int no_resident;     /* 1: a device repeats them as a graph, also for small systems   */
   int by_backward;     /* 1: stop where the largest |b - A x| / (|A| |x| + |b|) of a row, the componentwise backward error */
                        /* (Oettli and Prager 1964), is at most tolerance, or ||b - A x|| at most the system's absolute     */
-  /* OPTIONAL: asked after about first_review multiplies, when it says, and, at most twice, where the solve fails, or where the
-   * last method has used half of the iterations that it had. With another M the solve goes on from the best iterate. An error
-   * of it ends the solve. */
+  /* OPTIONAL: asked after about first_review multiplies, when it says, and, at most three times, where the solve fails, or
+   * where the last method has used half of the iterations that it had. With another M the solve goes on from the best iterate.
+   * An error of it ends the solve. */
   wr_status (*review)(void *context, wr_bicgstab_review *review);
   void *review_context;
   int64_t first_review;  /* 0: only where the solve fails */

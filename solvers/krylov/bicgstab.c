@@ -17,9 +17,10 @@
 #include "spmv/steps/bicgstabl_steps.h"
 
 enum {
+  MOST_RESCUES = 3, /* times that options.review is asked where the solve fails */
   SNAPSHOT_ROUNDS = 16, /* iterations between two snapshots at least                             */
   PATIENCE = 200, CHANGE_PATIENCE = 1000, /* iterations without a gain; more where another method would go on */
-  FEW_ITERATIONS = 1000 /* of which a method gets all, even if another could go on               */
+  FEW_ITERATIONS = 1000, LAST_ITERATIONS = 64 /* of which a method gets all, even if another, or another M, could go on */
 };
 
 /* What the host keeps from one check of the residual to the next. */
@@ -122,7 +123,7 @@ done:
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g);
 
 /* 1: if this method gets no further, the same may go on with another M; ... */
-static int may_change_precond(const progress *g) { return g->options->review && g->rescues == 0; }
+static int may_change_precond(const progress *g) { return g->options->review && g->rescues < MOST_RESCUES; }
 
 /* ... or so, or another method. */
 static int may_follow(const progress *g) { return g->may_change || may_change_precond(g); }
@@ -151,7 +152,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
    * have all where no other M may follow: where they gain slowly, the other methods gain less by a multiply. */
   double left = (double)g->options->iterations - c.steps;
   int may_end_early = may_change_precond(g) || (g->may_change && !s->method->fits_or_not);
-  if (may_end_early && left >= FEW_ITERATIONS) left = floor(left / 2);
+  if (may_end_early && left >= (may_change_precond(g) ? LAST_ITERATIONS : FEW_ITERATIONS)) left = floor(left / 2);
   g->last_round = c.rounds + left;
   c.last = fmin(g->last_round, fmax(g->review_round, c.rounds + 1)), c.last_part = c.last - s->loop->unroll;
   TRY(wr_method_copy(s, &s->r, &s->t));
@@ -391,7 +392,7 @@ static wr_status rescue(wr_bicgstab *s, progress *g, double norm, int *changed) 
   wr_status status = WR_OK;
   wr_bicgstab_review at;
   *changed = 0;
-  if (g->options->review == NULL || g->rescues >= 2 || !isfinite(norm)) return WR_OK;
+  if (g->options->review == NULL || g->rescues >= MOST_RESCUES || !isfinite(norm)) return WR_OK;
   g->rescues++;
   TRY(review(s, g, 1, changed, &at));
   if (*changed) TRY(change_precond(s, g, norm, &at, changed));

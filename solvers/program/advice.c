@@ -206,10 +206,10 @@ static int has_value(const wr_option *row, const wr_advice_case *c, const char *
   return at != NULL && is_among(from, at, strcspn(at, "|"));
 }
 
-/* M by ILUT is not symmetric. */
+/* M by ILUT is not symmetric. The automatic choice may have tried it. */
 static int may_take_ilut(const wr_advice_case *c) {
   const wr_option *method = wr_option_find(c->options, "method");
-  return has_failed(c) && !(method && has_value(method, c, "cg"));
+  return has_failed(c) && !(method && has_value(method, c, "cg")) && strstr(c->run->precond.line, "ilut") == NULL;
 }
 
 /* settings, a copy of c->settings byte for byte, := with the remedy, 1 if it is one that may help. A text that it sets is the

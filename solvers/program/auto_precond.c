@@ -138,19 +138,19 @@ static void report(wr_auto_precond *a, const char *format, ...) {
     snprintf(a->report->line + used, sizeof a->report->line - used, "%s%s", used ? "; " : "", text);
 }
 
-/* a->ilu := ILU(0), once; is_refused where there is none to go on with. */
-static wr_status factorise(wr_auto_precond *a) {
+/* *M := such factors, once; *is_refused := 1 where there are none to go on with. */
+static wr_status factorise(wr_auto_precond *a, const wr_preconditioner *kind, wr_precond **M, int *is_refused) {
   wr_watch watch = wr_monitor_watch(a->monitor);
-  if (a->ilu || a->is_refused) return WR_OK;
+  if (*M || *is_refused) return WR_OK;
   a->env->watch = &watch;
   double begin = wr_clock();
   wr_status status = wr_csr_host(a->system->matrix, a->env);
-  if (status == WR_OK) status = wr_precond_create(&wr_precond_ilu0, NULL, a->system->matrix, a->env, &a->ilu);
+  if (status == WR_OK) status = wr_precond_create(kind, NULL, a->system->matrix, a->env, M);
   a->env->watch = NULL;
   a->report->seconds += wr_clock() - begin;
   if (status == WR_OK || status == WR_EDEVICE) return status;
-  a->is_refused = !wr_monitor_ends(a->monitor);
-  report(a, "no ilu0: %.150s", wr_status_message());
+  *is_refused = !wr_monitor_ends(a->monitor);
+  report(a, "no %s: %.150s", kind->name, wr_status_message());
   return WR_OK;
 }
 
@@ -195,6 +195,7 @@ static wr_status check_ilu(wr_auto_precond *a, const wr_precond_info *info, int 
   if (status == WR_ENOMEM) report(a, "no ilu0: %.150s", wr_status_message());
   if (status != WR_OK) return status == WR_ENOMEM ? WR_OK : status;
   *is_fine = change <= most_change; /* not if it is NaN */
+  a->is_unstable = !*is_fine;
   if (!*is_fine)
     report(a, "no ilu0: its factors are unstable, as A M^-1 changes a vector by %.1g times its norm", change);
   return WR_OK;
@@ -207,7 +208,7 @@ static double promise(double multiplies, double first, double least, double targ
 
 static wr_status take_ilu(wr_auto_precond *a, wr_bicgstab_review *at, wr_auto_state state) {
   wr_status status;
-  TRY(factorise(a));
+  TRY(factorise(a, &wr_precond_ilu0, &a->ilu, &a->is_refused));
   const wr_precond_info *info = wr_precond_get_info(a->ilu);
   if (info == NULL || a->is_refused || (a->is_cg && !info->is_positive)) goto done;
   estimate(a, (double)info->levels);
@@ -218,6 +219,23 @@ static wr_status take_ilu(wr_auto_precond *a, wr_bicgstab_review *at, wr_auto_st
   at->precond = a->ilu;
   at->method = info->is_positive && state == WR_AUTO_ILU ? NULL : &wr_method_idr;
   a->state = state, a->since = at->multiplies, a->least = at->least;
+done:
+  return status;
+}
+
+/* Where ILU(0) has failed, its pattern may be what is missing: on saddle points that are equilibrated, for instance, it shifts
+ * all pivots that are 0 in A, and ILUT fills them. */
+static wr_status take_ilut(wr_auto_precond *a, wr_bicgstab_review *at) {
+  wr_status status = WR_OK;
+  if (a->is_cg || a->state == WR_AUTO_ILUT) return WR_OK; /* CG takes a symmetric M alone */
+  TRY(factorise(a, &wr_precond_ilut, &a->ilut, &a->has_no_ilut));
+  const wr_precond_info *info = wr_precond_get_info(a->ilut);
+  if (info == NULL || a->has_no_ilut) goto done;
+  a->report->bytes = info->extra_bytes, a->report->apply_bytes = info->apply_bytes;
+  at->precond = a->ilut, at->method = &wr_method_idr;
+  a->state = WR_AUTO_ILUT;
+  snprintf(at->cause, sizeof at->cause, " with ilut, as nothing else converged");
+  report(a, "at last ilut from multiply %" PRId64 " on", at->multiplies);
 done:
   return status;
 }
@@ -264,9 +282,10 @@ static void review_ilu(wr_auto_precond *a, wr_bicgstab_review *at) {
 
 /* The solver had no memory for the vectors of ILU(0), and goes on with what it had. */
 static int was_refused(wr_auto_precond *a, const wr_bicgstab_review *at) {
-  if ((a->state != WR_AUTO_ILU && a->state != WR_AUTO_LAST) || at->precond == a->ilu) return 0;
+  const wr_precond *taken = a->state == WR_AUTO_ILUT ? a->ilut : a->ilu;
+  if (a->state == WR_AUTO_START || a->state == WR_AUTO_BACK || at->precond == taken) return 0;
   report(a, "but with %s all the same, as there is no memory for its vectors", start_name(a));
-  a->is_refused = 1, a->state = WR_AUTO_BACK;
+  a->is_refused = a->has_no_ilut = 1, a->state = WR_AUTO_BACK;
   return 1;
 }
 
@@ -277,11 +296,15 @@ static wr_status review(void *context, wr_bicgstab_review *at) {
     at->next = -1;
   } else if (at->fails && a->state == WR_AUTO_ILU) {
     go_back(a, at, "ilu0 got no further");
-  } else if (at->fails && a->state != WR_AUTO_LAST) {
+  } else if (at->fails && (a->state != WR_AUTO_START || a->is_unstable)) {
+    TRY(take_ilut(a, at));
+  } else if (at->fails && a->state == WR_AUTO_START) {
     TRY(take_ilu(a, at, WR_AUTO_LAST));
     if (a->state == WR_AUTO_LAST) {
       snprintf(at->cause, sizeof at->cause, " with ilu0, as nothing else converged");
       report(a, "at last ilu0 from multiply %" PRId64 " on", at->multiplies);
+    } else {
+      TRY(take_ilut(a, at));
     }
   } else if (!at->fails && a->state == WR_AUTO_START) {
     TRY(review_start(a, at));
@@ -294,7 +317,7 @@ done:
 
 wr_status wr_auto_solve(wr_auto_precond *a, const wr_monitor *monitor, wr_bicgstab_options *options,
                         wr_bicgstab *method) {
-  a->monitor = monitor, a->state = WR_AUTO_START, a->promised = INFINITY;
+  a->monitor = monitor, a->state = WR_AUTO_START, a->promised = INFINITY, a->is_unstable = 0;
   a->report->line[0] = '\0';
   if (a->jacobi)
     report(a, "jacobi to begin with, as the diagonal varies by %.3g", a->spread);
@@ -310,4 +333,5 @@ wr_status wr_auto_solve(wr_auto_precond *a, const wr_monitor *monitor, wr_bicgst
 void wr_auto_end(wr_auto_precond *a) {
   wr_precond_destroy(a->jacobi);
   wr_precond_destroy(a->ilu);
+  wr_precond_destroy(a->ilut);
 }

@@ -6,19 +6,22 @@
 #include "solvers/bicgstab.h"
 #include "solvers/report/run.h"
 
-/* What goes on now: the preconditioner of the start; ILU(0); that of the start again; or ILU(0) as the last resort. */
-typedef enum wr_auto_state { WR_AUTO_START, WR_AUTO_ILU, WR_AUTO_BACK, WR_AUTO_LAST } wr_auto_state;
+/* What goes on now: the preconditioner of the start; ILU(0); that of the start again; ILU(0), and then ILUT, where all else
+ * has failed. */
+typedef enum wr_auto_state { WR_AUTO_START, WR_AUTO_ILU, WR_AUTO_BACK, WR_AUTO_LAST, WR_AUTO_ILUT } wr_auto_state;
 
 typedef struct wr_auto_precond {
   const wr_system *system;
   wr_env *env;
   const wr_monitor *monitor; /* that ends a factorisation, too                          */
   wr_run_precond *report;    /* what was chosen and why                                 */
-  wr_precond *jacobi, *ilu;  /* jacobi: from the start on; NULL: M = 1 there            */
+  wr_precond *jacobi, *ilu, *ilut; /* jacobi: from the start on; NULL: M = 1 there. The others as far as made */
   double spread;             /* with jacobi: the largest of the diagonal's sizes / the smallest */
   int is_positive;           /* the matrix is symmetric with a positive diagonal        */
   int is_cg;                 /* conjugate gradients were asked for                      */
-  int is_refused;            /* 1: there are no factors to go on with                   */
+  int is_refused;            /* 1: there is no ILU(0) to go on with                     */
+  int has_no_ilut;           /* 1: nor ILUT                                             */
+  int is_unstable;           /* 1: ILU(0) was made and is not worth a trial             */
   double worth;              /* multiplies that a factorisation costs                   */
   double share;              /* the time of a multiply without M as a share of one with */
   wr_auto_state state;

@@ -305,6 +305,14 @@ static void test_options_exist(void) {
   CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "method", "cg", "a test"));
   CHECK_OK(wr_advice_find(&c, &f.advice));
   CHECKF(strstr(f.advice.command, "ilut") == NULL, "%s", f.advice.command);
+  CASE("factors with fill that the automatic choice has tried");
+  CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "method", "auto", "a test"));
+  CHECK_OK(wr_option_set(wr_bicgstab_table, &settings, "precond", "auto", "a test"));
+  CHECK_OK(wr_advice_find(&c, &f.advice));
+  CHECKF(strstr(f.advice.command, "ilut") != NULL, "%s", f.advice.command);
+  snprintf(f.run.precond.line, sizeof f.run.precond.line, "none to begin with; at last ilut from multiply 9 on");
+  CHECK_OK(wr_advice_find(&c, &f.advice));
+  CHECKF(strstr(f.advice.command, "ilut") == NULL, "%s", f.advice.command);
   wr_options_release(wr_bicgstab_table, &settings);
 }
 

@@ -1,6 +1,7 @@
 /* options.review, by which a solve changes its preconditioner, and --precond auto, which decides by it: on the host and, under
  * the shim, on a device. */
 #define _DEFAULT_SOURCE
+#include "config/hash.h"
 #include "solvers/program/auto_precond.h"
 #include "tests/solvers/solve_fixture.h"
 
@@ -42,6 +43,28 @@ static wr_csr *convection(double strength, int is_straight) {
     if (y + 1 < side) entries[count++] = (entry){i, i + side, -1 + v};
   }
   wr_csr *A = matrix_of(n, entries, count, 1);
+  free(entries);
+  return A;
+}
+
+/* Flow through a porous medium in mixed form on a grid: the flux through each inner edge, then the pressure in each cell, whose
+ * row sums the fluxes out of it and has no diagonal element. The permeability of an edge is between 10^-6 and 10^6. */
+static wr_csr *darcy(void) {
+  int64_t across = side * (side - 1), fluxes = 2 * across, count = 0;
+  entry *entries = room_for(5 * fluxes, sizeof *entries);
+  for (int64_t e = 0; e < fluxes; e++) {
+    int64_t k = e % across, step = e < across ? 1 : side;
+    int64_t cell = e < across ? k / (side - 1) * side + k % (side - 1) : k;
+    double share = (double)(wr_hash(3, (uint64_t)e) >> 11) * 0x1p-53;
+    entries[count++] = (entry){e, e, pow(10, 12 * share - 6)};
+    for (int end = 0; end < 2; end++) {
+      int64_t pressure = fluxes + cell + end * step;
+      entries[count++] = (entry){e, pressure, end ? 1 : -1};
+      entries[count++] = (entry){pressure, e, end ? 1 : -1};
+    }
+  }
+  entries[count - 1].value = 1.5; /* else the pressure is known but for a constant */
+  wr_csr *A = matrix_of(fluxes + side * side, entries, count, 1);
   free(entries);
   return A;
 }
@@ -254,11 +277,24 @@ static void test_choices(ground *g) {
   solve_auto(g, hopeless, 1, NULL, &report, &result);
   CHECK(result.outcome != WR_CONVERGED);
   if (is_host || result.outcome == WR_BREAKDOWN) /* rounding on a device may let the methods go on to the limit */
-    CHECKF(strstr(report.line, "at last ilu0 from multiply ") != NULL, "%s", report.line);
+    CHECKF(strstr(report.line, "at last ilut from multiply ") != NULL, "%s", report.line);
   ground_case(g, "a deadline before the factorisation");
   solve_auto(g, hard, 0, &(wr_monitor){.deadline = 1e-9}, &report, &result);
   CHECKF(strstr(report.line, "ilu0 from") == NULL, "%s", report.line);
   wr_csr_free(easy), wr_csr_free(hard), wr_csr_free(symmetric), wr_csr_free(varied), wr_csr_free(hopeless);
+}
+
+/* A system that is solved by ILUT after all else. */
+static void test_last(ground *g) {
+  wr_run_precond report;
+  wr_result result = {0};
+  wr_csr *A = darcy();
+  ground_case(g, "flow through a porous medium");
+  solve_auto(g, A, 0, NULL, &report, &result);
+  CHECKF(result.outcome == WR_CONVERGED && strstr(report.line, "at last ilut from multiply "), "%s: %s",
+         wr_outcome_title(result.outcome), report.line);
+  CHECKF(strstr(result.changes, "idr with ilut, as nothing else converged") != NULL, "%s", result.changes);
+  wr_csr_free(A);
 }
 
 /* Straight convection by central differences has factors that are far from A. */
@@ -374,6 +410,7 @@ static void test_all(ground *g) {
   test_start(g);
   if (!is_short(g)) test_choices(g);
   if (g->env.place == WR_HOST) test_unstable(g);
+  if (g->env.place == WR_HOST && g->env.type == WR_F64) test_last(g);
   if (g->env.place == WR_HOST) test_interrupted(g);
 }
 
