@@ -8,20 +8,20 @@
 #include "spmv/device/env.h"
 
 typedef struct wr_graph {
-  wr_csr *links; /* as parsed, borrowed; entry (i, j) is i -> j, or j -> i with edges_in                          */
+  wr_csr *links;      /* as parsed, borrowed; entry (i, j) is i -> j, or j -> i with edges_in                      */
   int edges_in;
-  int symmetric; /* 1: each link has its mirror image, of the same weight; set by finish                          */
-  wr_csr *flow;  /* row i: the pages that link to i. A pattern; with weights: weight / out-weight of the source.  */
-                 /* It may be on the device alone (csr.h)                                                         */
-  int owns_flow; /* 0: flow is the parsed matrix itself                                                           */
-  int64_t n,
-      dangling;  /* pages, and pages without out-links (or with out-links of weight 0 only)                       */
-  double *scale; /* [n] what x = scale * r multiplies a rank with: 1/out-degree (with weights 1); 0: dangling      */
-  double
-      *out_weight;  /* [n] sum of the out-links' weights; NULL: their number, the length of a row of the links        */
-  double *teleport; /* [n] where the surfer jumps to, sum 1; NULL: uniformly                                         */
-  double *start;    /* [n] first guess, sum 1; NULL: the teleport                                                    */
-  int32_t *order;   /* [n] the page of each row and column of the flow; NULL: they have the numbers of the pages     */
+  int symmetric;      /* 1: each link has its mirror image, of the same weight; set by finish                      */
+  wr_csr *flow;       /* row i: the pages that link to i. A pattern; with weights: weight / out-weight of the      */
+                      /* source. It may be on the device alone (csr.h)                                             */
+  int owns_flow;      /* 0: flow is the parsed matrix itself                                                       */
+  int64_t n;          /* pages                                                                                     */
+  int64_t dangling;   /* pages without out-links, or with out-links of weight 0 alone                              */
+  double *scale;      /* [n] by page: x = scale * r is what it gives to each link: 1 / out-degree, with weights 1; */
+                      /* 0: dangling, and x = r                                                                    */
+  double *out_weight; /* [n] sum of the out-links' weights; NULL: their number, the length of a row of the links   */
+  double *teleport;   /* [n] where the surfer jumps to, sum 1; NULL: uniformly                                     */
+  double *start;      /* [n] first guess, sum 1; NULL: the teleport                                                */
+  int32_t *order;     /* [n] the page of each row and column of the flow; NULL: they have the numbers of the pages */
 } wr_graph;
 
 /* links must outlive the graph; teleport and start ([n], >= 0, or NULL) are taken over and normalised, whatever happens.
@@ -38,7 +38,7 @@ wr_status wr_graph_upload(wr_graph *graph, struct wr_env *device);
 
 /* Optional, between begin and finish: lets finish renumber the flow's rows and columns by hubs (hub_order.h), if the graph has
  * from_nodes pages or more and a sample of its links says that this pays. Only graph->order and the flow depend on it. Pages
- * stay as they are where edges_in is set and the links are not known to be symmetric. WR_ENOMEM: they stay, too. */
+ * stay as they are where edges_in is set and the links are not known to be symmetric, and after WR_ENOMEM. */
 wr_status wr_graph_order(wr_graph *graph, int64_t from_nodes);
 wr_status wr_graph_finish(wr_graph *graph, struct wr_env *device);
 

@@ -28,7 +28,7 @@ wr_status wr_order_find_ties(const wr_graph *graph, const int64_t *nodes, int64_
 
 /* What scores show of the order of their greatest. */
 typedef struct wr_order {
-  int64_t ranks;  /* looked at                                                                    */
+  int64_t ranks;  /* tested                                                                       */
   int64_t proven; /* the first so many are in the exact order, up to ties                         */
   int64_t ties;   /* of a rank up to `ranks` and the next one, proven                             */
   double least;   /* the least difference of a rank up to `ranks` to the next one that is not tied; INFINITY: none */
@@ -69,8 +69,8 @@ void wr_order_watch_close(wr_order_watch *w); /* a zeroed one is fine */
  * one at least in sum, each score counting those below it, and scores have the sum 1. */
 double wr_order_first_bound(const wr_order_watch *w);
 
-/* Looks at w->scores, iterates of which `bound` bounds the L1 error, after so many steps, of which the last changed them by
- * `change`. *next := 0 if the order is proven: then it is for the scores divided by their sum, too. Else the bound at
+/* Tests the order of w->scores, iterates of which `bound` bounds the L1 error, after so many steps, of which the last changed
+ * them by `change`. *next := 0 if the order is proven: then it is for the scores divided by their sum, too. Else the bound at
  * which another review is worthwhile. That is the least difference seen, which is what the order needs if it stays so, but no
  * less than 1/32 of the bound now, below which the difference is not known. WR_ENOMEM */
 wr_status wr_order_review(wr_order_watch *w, double bound, double steps, double change, double *next);

@@ -24,17 +24,17 @@ typedef enum wr_pagerank_method { WR_PAGERANK_POWER, WR_PAGERANK_CHEBYSHEV } wr_
 
 typedef struct wr_pagerank_options {
   wr_pagerank_method method;
-  double damping;         /* d, 0 <= d < 1                                                              */
-  double tolerance;       /* > 0: on change * d / (1 - d), of Chebyshev's method change / (1 - d), the bound of the L1 error; */
-                          /* or on the change                                                           */
-  int stop_on_change;
-  int64_t iterations;     /* at most                                                                    */
-  int64_t check_every;    /* iterations between two checks of the change; 0: see wr_iteration_every     */
-  int64_t order;          /* > 0: end as soon as the order of so many ranks is proven, or the tolerance is met */
-  int no_graph;           /* 1: the host requests every iteration, also if the device could repeat them    */
-  int no_resident;        /* 1: a device repeats them as a graph, also if one kernel could                 */
-  const wr_vec *start;     /* [n] ranks of the sum 1, of the type and at the place of the solve; NULL: those of the graph. */
-                           /* Of the power method alone                                                  */
+  double damping;       /* d, 0 <= d < 1                                                                              */
+  double tolerance;     /* > 0: compared with the bound on the L1 error, which is change * d / (1 - d), of Chebyshev's */
+                        /* method change / (1 - d), and rounding; ...                                                 */
+  int stop_on_change;   /* ... 1: compared with the L1 change of a step                                               */
+  int64_t iterations;   /* at most                                                                                    */
+  int64_t check_every;  /* iterations between two checks of the change; 0: see wr_iteration_every                     */
+  int64_t order;        /* > 0: end as soon as the order of so many ranks is proven, or the tolerance is met          */
+  int no_graph;         /* 1: the host requests every iteration, also if the device could repeat them                 */
+  int no_resident;      /* 1: a device repeats them as a graph, also if one kernel could                              */
+  const wr_vec *start;  /* [n] ranks of the sum 1 in the order of the flow's rows, of the type and at the place of    */
+                        /* the solve; NULL: those of the graph. For the power method alone                            */
 } wr_pagerank_options;
 
 enum { WR_PAGERANK_VECTORS = 3 };
@@ -43,17 +43,17 @@ typedef struct wr_pagerank {
   const wr_graph *graph;
   wr_plan *plan;  /* of graph->flow */
   wr_env *env;
-  wr_vec x[WR_PAGERANK_VECTORS]; /* take turns (the table in pagerank.c); index `now` has the answer        */
-  wr_vec scale, teleport; /* 1 / out-degree, 0 for a page without links; teleport not allocated: uniform   */
-  wr_vec degrees;         /* out-degrees, 1 for a page without links; not allocated before wr_pagerank_ranks */
-  wr_vec bank;            /* scalars */
+  wr_vec x[WR_PAGERANK_VECTORS]; /* [n] each, take turns (the table in pagerank.c); index `now` has the answer    */
+  wr_vec scale, teleport; /* [n] 1 / out-degree, 0 for a page without links; teleport not allocated: uniform      */
+  wr_vec degrees;         /* [n] out-degrees, 1 for a page without links; not allocated before wr_pagerank_ranks  */
+  wr_vec bank;            /* scalars (spmv/steps/pagerank_steps.h)                                                */
   int now;
   wr_pagerank_method method; /* of the solve */
   double damping;
   struct wr_iteration *loop;
 } wr_pagerank;
 
-/* Allocates the vectors and uploads the constant ones. */
+/* Allocates the vectors and uploads the constant ones. graph, plan and env must outlive p. WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env);
 void wr_pagerank_close(wr_pagerank *p); /* a zeroed one is fine */
 
@@ -62,7 +62,8 @@ void wr_pagerank_close(wr_pagerank *p); /* a zeroed one is fine */
 wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *options, const wr_monitor *monitor,
                             wr_result *result);
 
-/* ranks[n], of the type and at the place of the solve := the ranks, not normalised. WR_ENOMEM, at the first time. */
+/* ranks[n], of the type and at the place of the solve := the ranks in the order of the flow's rows, not normalised. WR_ENOMEM,
+ * at the first time. */
 wr_status wr_pagerank_ranks(wr_pagerank *p, wr_vec *ranks);
 
 /* WR_EUSAGE, in the name of this function, for options that wr_pagerank_solve refuses. */
@@ -71,10 +72,10 @@ wr_status wr_pagerank_check(const wr_pagerank_options *options, const char *func
 /* The L1 change of a step at which a solve with these options stops. 0 for arguments that wr_pagerank_solve refuses. */
 double wr_pagerank_target(const wr_pagerank *p, const wr_pagerank_options *options);
 
-/* scores[n] := the ranks r, x times out-degrees, not normalised. Waits. */
+/* scores[n] := the ranks r by page, x times out-degrees, not normalised. Waits. */
 wr_status wr_pagerank_download(wr_pagerank *p, double *scores);
 
-/* One more exact step of the ranks, by the device: scores[n] := its result. The ranks stay. *change := its L1 change,
+/* One more exact step of the ranks, by the device: scores[n] := its result, by page. The ranks stay. *change := its L1 change,
  * *dangling := the dangling mass of the ranks as the device summed it. Once after a solve. */
 wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *options, double *scores, double *change,
                            double *dangling);

@@ -12,9 +12,10 @@
  *   apply.h, spmv.h    plans: y = A x by any backend, also one of your own
  *   solver.h     the monitor and the result of a solve
  *   precond.h    preconditioners
- *   system.h, residual.h, bicgstab.h    linear systems, the residual of an answer, and a solver
+ *   scaling.h, system.h, residual.h, bicgstab.h    linear systems, their scaling, the residual of an answer, and a solver
  *   direct.h     a direct solver, for systems that no iterative one solves
  *   graph.h, pagerank.h, rank.h     graphs; rank.h has all methods, pagerank.h those that iterate ranks
+ *   scores.h     a bound on the error of scores by any tool
  *
  * examples/ has complete programs. Compile and link with what `pkg-config --cflags --libs windrow` prints. */
 #ifndef WR_WINDROW_H

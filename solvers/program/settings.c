@@ -133,7 +133,8 @@ const wr_option wr_bicgstab_table[] = {
      .value = "auto",
      .help = "before solving, undone in x: equilibrate brings the largest element of each row and column to about 1; "
              "match reorders rows for a large diagonal and scales it to 1; auto: match if diagonal elements are 0 or "
-             "tiny, else equilibrate if rows or columns differ by more than 1000, else none"},
+             "tiny, but equilibrate a saddle point where the moved rows would be far from dominant; else equilibrate "
+             "if rows or columns differ by more than 1000, else none"},
     {.name = "fallback", .type = WR_OPTION_CHOICE, .offset = AT(fallback), .choices = "none|direct", .value = "none",
      .help = "after iterations that do not meet the tolerance; direct: LU factors by KLU, on the CPU in f64, then "
              "refinement (if built with KLU of SuiteSparse)"},
@@ -208,7 +209,7 @@ const wr_option wr_spmv_options[] = {
 
 const wr_program_text wr_pagerank_text = {
     .operands = "GRAPH",
-    .summary = "Ranks the nodes of a graph by the power method, with a bound on the error.",
+    .summary = "Ranks the nodes of a graph (PageRank), with a bound on the error of the scores.",
     .words =
         (const wr_phrase[]){
             {"GRAPH", "a Matrix Market file or an edge list (.tsv .txt .el .csv), gzip too; - for standard input; or "

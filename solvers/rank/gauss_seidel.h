@@ -29,7 +29,7 @@ typedef struct wr_gauss_seidel_found {
   int interrupted;      /* 0, or the outcome that ended the solve: WR_INTERRUPTED, WR_TIME_LIMIT                 */
   wr_score_bound bound; /* of the scores: bound.residual is the change of a step, bound.bound a bound on the L1 error, */
                         /* rounding included                                                                     */
-  double multiplies;    /* links looked at, divided by the links of the graph                                    */
+  double multiplies;    /* links read, divided by the links of the graph                                         */
   double bytes;         /* that the sweeps moved, with their vectors                                             */
   double sweeps;        /* over the largest component                                                            */
   int64_t components;   /* in all, of which ...                                                                  */

@@ -1,7 +1,7 @@
 /* PageRank by the method that suits the graph: which one, in which order, and the certificate that ends each of them.
  *
- * All methods end in steps of the power method or of Chebyshev's (pagerank.h), of which one suffices where the method before
- * was as accurate as it was to be. So the ranks, the bound on their error, verification and a second solve are those of
+ * All methods end in steps of the power method or of Chebyshev's (pagerank.h); one step suffices after IDR and Gauss-Seidel if
+ * these have met their tolerance. So the ranks, the bound on their error, verification and a second solve are those of
  * wr_pagerank; where another method fails, the power method goes on from the best ranks, and the result says so. */
 #ifndef WR_RANK_H
 #define WR_RANK_H
@@ -21,15 +21,15 @@ const char *wr_rank_method_name(wr_rank_method method); /* "" for a value that i
 
 typedef struct wr_rank {
   wr_pagerank iterated;   /* has the answer after a solve: wr_pagerank_download, _step, _multiply are for it */
-  struct wr_rank_linear *linear; /* NULL: not used yet */
-  wr_vec ranks;           /* that methods hand over; not allocated: likewise */
+  struct wr_rank_linear *linear; /* of IDR; NULL: not used yet */
+  wr_vec ranks;           /* [n] that methods hand over; not allocated: likewise */
 } wr_rank;
 
 /* As wr_pagerank_open. What only some methods need is allocated when they begin. */
 wr_status wr_rank_open(wr_rank *rank, const wr_graph *graph, wr_plan *plan, wr_env *env);
 void wr_rank_close(wr_rank *rank); /* a zeroed one is fine */
 
-/* As wr_pagerank_solve; options->method is not looked at, but must be valid. AUTO chooses by the graph, the damping and the
+/* As wr_pagerank_solve; options->method is not read, but must be valid. AUTO chooses by the graph, the damping and the
  * rate at which the first steps converge (docs/ranking.md), never by a clock: with env->deterministic all bits are the same
  * from run to run. Iterations of the result, of its history and of options->iterations are multiplies. result->choice says why
  * the method was chosen, and result->changes which other ones were used. WR_EUSAGE: CHEBYSHEV for a graph whose links are not

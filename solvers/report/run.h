@@ -31,7 +31,7 @@ typedef struct wr_run_precond {
 
 /* How far the order of the best nodes is proven (solvers/order.h). */
 typedef struct wr_run_order {
-  int known;             /* 0: not looked at                                                */
+  int known;             /* 0: not tested                                                   */
   int64_t ranks, proven; /* of so many best nodes, the order of the first so many is proven */
   int64_t ties;          /* of one of them and the next one, proven to be equal             */
 } wr_run_order;

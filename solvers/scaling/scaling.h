@@ -7,7 +7,8 @@
 #include "spmv/matrix/csr.h"
 
 typedef enum wr_scale {
-  WR_SCALE_AUTO,        /* match where a diagonal element is 0 or tiny, else equilibrate where rows or columns differ much */
+  WR_SCALE_AUTO,        /* match where a diagonal element is 0 or tiny, but equilibrate a saddle point where the moved rows */
+                        /* would be far from dominant; else equilibrate where rows or columns differ much          */
   WR_SCALE_NONE,
   WR_SCALE_EQUILIBRATE, /* powers of two that bring the largest element of each row and column to about 1 */
   WR_SCALE_MATCH        /* rows reordered, so that the diagonal has the largest product, and scaled to it   */
