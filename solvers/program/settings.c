@@ -127,8 +127,8 @@ const wr_option wr_bicgstab_table[] = {
      .choices = "auto|none|jacobi|ilu0|ilut",
      .argument = "NAME[:KNOB=VALUE]...",
      .help = "right preconditioner, with its knobs behind colons: ilut:drop=1e-3:fill=10; auto: none or jacobi, then "
-             "ilu0 if the residuals promise that it pays, or if the solve fails, and then ilut; default: auto, but none "
-             "if --method names a method"},
+             "ilu0 if the residuals promise that it pays, or if the solve fails, and then ilut; default: auto, but "
+             "none if --method names a method"},
     {.name = "scale", .type = WR_OPTION_CHOICE, .offset = AT(scale), .choices = "auto|none|equilibrate|match",
      .value = "auto",
      .help = "before solving, undone in x: equilibrate brings the largest element of each row and column to about 1; "
