@@ -277,12 +277,13 @@ static void choose_other(parts *g, double rate) {
   if (steps * bytes < WR_RANK_LEAST_BYTES || left(g) <= LEAST_MULTIPLIES) return;
   if (is_on_host(g) && gauss_seidel_steps(steps) < WR_RANK_GAIN * steps)
     say_change(g, WR_RANK_GAUSS_SEIDEL,
-               "the change falls by %.3g a step, which promises %.0f more steps, or by components the time of %.0f",
+               "the change falls by a factor of %.3g a step, which promises %.0f more steps, or by components the time "
+               "of %.0f",
                rate, ceil(steps), ceil(gauss_seidel_steps(steps)));
   else if (!is_on_host(g) && idr_multiplies(steps) * ratio < WR_RANK_GAIN * steps)
     say_change(g, WR_RANK_IDR,
-               "the change falls by %.3g a step, which promises %.0f more steps, or %.0f multiplies of idr, with %.2g "
-               "times the bytes each",
+               "the change falls by a factor of %.3g a step, which promises %.0f more steps, or %.0f multiplies of "
+               "idr, with %.2g times the bytes each",
                rate, ceil(steps), ceil(idr_multiplies(steps)), ratio);
 }
 
@@ -317,7 +318,7 @@ static wr_status choose(parts *g) {
   if (is_symmetric)
     say_choice(g, "chebyshev, as each link has its mirror image");
   else if (o->order > 0)
-    say_choice(g, "power, whose iterates are looked at until the order is proven");
+    say_choice(g, "power, whose iterates are reviewed until the order is proven");
   else if (!watches)
     say_choice(g, "power, as on a device no other method is faster at a damping below %g", WR_RANK_LARGE_DAMPING);
   else if (!g->changes[0])
