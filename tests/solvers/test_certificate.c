@@ -165,7 +165,8 @@ static void test_graph(ground *g, wr_rank_method method, uint64_t *seed, totals 
     check_bounds(r, &exact, &graph);
     check_order(r, &exact, &graph, r->options.order, &t->ties);
     CHECK(r->result.order.asked > 0);
-    /* auto takes other methods for an order; sums of a plan that is not deterministic differ in rounding, and so may multiplies */
+    /* auto takes other methods for an order; sums of a plan that is not deterministic differ in rounding, and so may
+     * multiplies */
     if (method != WR_RANK_AUTO && wr_plan_get_info(plan)->deterministic) {
       CHECKF(r->result.iterations <= multiplies, "%lld multiplies, %lld without an order",
              (long long)r->result.iterations, (long long)multiplies);
