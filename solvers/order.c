@@ -75,7 +75,7 @@ done:
   return status;
 }
 
-/* Ties among pairs that are not apart and differ by this part of the score at most, more than rounding makes of equal scores. */
+/* Ties are looked for where scores differ by this part at most, more than rounding makes of equal scores. */
 static const double like = 1e-6;
 
 static wr_status find_pairs(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
