@@ -75,12 +75,15 @@ done:
   return status;
 }
 
-wr_status wr_order_tie(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
-                       unsigned char *tied) {
+/* Ties are looked for where scores differ by this part at most, more than rounding makes of equal scores. */
+static const double like = 1e-6;
+
+static wr_status find_pairs(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
+                            unsigned char *tied) {
   int64_t pairs = ranks < graph->n ? ranks : graph->n - 1;
   for (int64_t k = 0; k < pairs; k++) {
     double difference = x[best[k]] - x[best[k + 1]];
-    tied[k] = difference <= gap && difference <= 1e-6 * x[best[k]];
+    tied[k] = difference <= gap && difference <= like * x[best[k]];
   }
   return wr_order_find_ties(graph, best, pairs, tied);
 }
@@ -96,11 +99,59 @@ wr_order wr_order_of(const double *x, const int64_t *best, int64_t n, int64_t ra
     int is_tied = tied && tied[k];
     found.ties += is_tied;
     if (!is_tied && !(difference >= found.least)) found.least = difference; /* NaN is the least */
-    if ((difference > gap || is_tied) && found.proven == k) found.proven++;
+    if (found.settled < k || !(difference > gap || is_tied)) continue;
+    found.settled++;
+    if (difference > gap) found.proven = found.settled; /* behind a tie may be a node that belongs before it */
   }
-  if (found.proven == n - 1) found.proven = n; /* none is behind the last one */
+  if (found.settled == n - 1) found.settled = found.proven = n; /* none is behind the last one */
+  if (found.settled > found.ranks) found.settled = found.ranks;
   if (found.proven > found.ranks) found.proven = found.ranks;
   return found;
+}
+
+/* The last of the ranks is tied with the next one: all are proven if each node behind is apart from it, or tied with it. */
+static wr_status look_behind(const wr_graph *graph, const double *x, int64_t last, double gap, wr_order *order) {
+  wr_status status = WR_OK;
+  int64_t n = graph->n, ranks = order->ranks, count = 0, *nodes = NULL, pair = 0;
+  unsigned char *tied = NULL;
+  double nearest = INFINITY; /* of the differences that are neither */
+#pragma omp parallel for schedule(static) reduction(+ : count) reduction(min : nearest) if (n > 1 << 16)
+  for (int64_t i = 0; i < n; i++) {
+    double difference = x[last] - x[i];
+    if (difference > gap) continue;
+    if (difference <= like * x[last])
+      count++; /* the ranks themselves, too */
+    else
+      nearest = fmin(nearest, difference >= 0 ? difference : 0); /* 0: NaN */
+  }
+  if (nearest == INFINITY) {
+    TRY(wr_alloc(&nodes, count, sizeof *nodes, "nodes of about the same score"));
+    TRY(wr_alloc(&tied, count, sizeof *tied, "ties of nodes"));
+    wr_top(x, n, count, nodes);
+    for (int64_t k = 0; k < count; k++) tied[k] = 1;
+    TRY(wr_order_find_ties(graph, nodes + ranks - 1, count - ranks, tied));
+    while (pair < count - ranks && tied[pair]) pair++;
+    if (pair == count - ranks)
+      order->proven = ranks;
+    else
+      nearest = x[last] - x[nodes[ranks + pair]];
+  }
+  order->least = fmin(order->least, nearest);
+done:
+  wr_free(nodes);
+  wr_free(tied);
+  return status;
+}
+
+wr_status wr_order_find(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
+                        unsigned char *tied, wr_order *order) {
+  wr_status status;
+  TRY(find_pairs(graph, x, best, ranks, gap, tied));
+  *order = wr_order_of(x, best, graph->n, ranks, gap, tied);
+  if (order->proven < order->ranks && order->settled == order->ranks)
+    TRY(look_behind(graph, x, best[order->ranks - 1], gap, order));
+done:
+  return status;
 }
 
 /* Few ranks are settled as a rule: as many are sorted as are needed. Rounding a difference is monotone, so that one that is
@@ -119,9 +170,9 @@ wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int
     TRY(wr_alloc(&best, count, sizeof *best, "the best nodes"));
     TRY(wr_alloc_zeroed(&tied, count, sizeof *tied, "ties of nodes"));
     wr_top(x, n, count, best);
-    TRY(wr_order_tie(graph, x, best, looked, gap, tied));
+    TRY(find_pairs(graph, x, best, looked, gap, tied));
     found = wr_order_of(x, best, n, looked, gap, tied);
-  } while (found.proven == count - 1 && count < n);
+  } while (found.settled == count - 1 && count < n);
   *ranks = found.proven, *ties = 0;
   for (int64_t k = 0; k < found.proven; k++) *ties += tied[k];
 done:
@@ -163,8 +214,7 @@ wr_status wr_order_review(wr_order_watch *w, double bound, double steps, double 
     w->rate = pow(change / w->change, 1 / (steps - w->steps));
   w->reviews++, w->steps = steps, w->change = change;
   wr_top(w->scores, w->n, w->ranks < w->n ? w->ranks + 1 : w->n, w->best);
-  TRY(wr_order_tie(w->graph, w->scores, w->best, w->ranks, gap, w->tied));
-  w->found = wr_order_of(w->scores, w->best, w->n, w->ranks, gap, w->tied);
+  TRY(wr_order_find(w->graph, w->scores, w->best, w->ranks, gap, w->tied, &w->found));
   *next = w->found.proven == w->ranks ? 0 : fmin(0.9 * bound, fmax(bound / 32, 0.9 * w->found.least));
 done:
   return status;

@@ -9,7 +9,9 @@
  *
  * No bound tells equal scores apart, and a graph may have many. Most are of nodes that get links from the same nodes, of the
  * same weights, and the same part of the jumps: r_i = d sum_k P_ki r_k + c v_i then is r_j. Such a pair is *tied*, which is
- * proven as well; its ranks are settled, as those that are apart are. */
+ * proven as well; its ranks are *settled*, as those that are apart are. The first k nodes are the exact first k, in the exact
+ * order up to ties, if the ranks 1 to k - 1 are settled and rank k is apart from all nodes behind it but those tied with it. To
+ * be tied with the next one is not enough: the score of a third one, a little smaller, may in truth exceed both. */
 #ifndef WR_ORDER_H
 #define WR_ORDER_H
 
@@ -28,24 +30,28 @@ wr_status wr_order_find_ties(const wr_graph *graph, const int64_t *nodes, int64_
 
 /* What scores show of the order of their greatest. */
 typedef struct wr_order {
-  int64_t ranks;  /* tested                                                                       */
-  int64_t proven; /* the first so many are in the exact order, up to ties                         */
-  int64_t ties;   /* of a rank up to `ranks` and the next one, proven                             */
-  double least;   /* the least difference of a rank up to `ranks` to the next one that is not tied; INFINITY: none */
+  int64_t ranks;   /* tested                                                                        */
+  int64_t settled; /* of the first so many, each is apart from the next one or tied with it        */
+  int64_t proven;  /* the first so many are in the exact order, up to ties                         */
+  int64_t ties;    /* of a rank up to `ranks` and the next one, proven                             */
+  double least;    /* of the differences of a rank up to `ranks` to the next one that is not tied, and of the last */
+                   /* rank to a node behind that is neither tied nor apart; INFINITY: none                         */
 } wr_order;
 
 /* best[]: the indices of the greatest elements of x[n], as wr_top gives them, so many as there are up to ranks + 1; tied: as
- * wr_order_find_ties has found of them, for the pairs of the first `ranks` and the next one, or NULL. */
+ * wr_order_find_ties has found of them, for the pairs of the first `ranks` and the next one, or NULL. Ranks up to the last one
+ * that are tied with the next are not taken for proven. */
 wr_order wr_order_of(const double *x, const int64_t *best, int64_t n, int64_t ranks, double gap,
                      const unsigned char *tied);
 
-/* tied[] for the pairs above: finds ties among those that are not apart and differ by 1e-6 of the score at most, which is more
- * than rounding makes of equal scores. WR_ENOMEM */
-wr_status wr_order_tie(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
-                       unsigned char *tied);
+/* The same with the ties, which it finds among pairs that are not apart and differ by 1e-6 of the score at most, more than
+ * rounding makes of equal scores: in tied[] for the pairs above. Looks at all nodes behind the last rank if that is tied with
+ * the next one. WR_ENOMEM */
+wr_status wr_order_find(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
+                        unsigned char *tied, wr_order *order);
 
-/* *ranks := the greatest number of ranks that are all settled; n: all are. *ties := as in wr_order, of these ranks. x[n] >= 0.
- * WR_ENOMEM */
+/* *ranks := the greatest number of first ranks that are proven, the last one being apart from the next; n: all. *ties := as in
+ * wr_order, of these ranks. x[n] >= 0. WR_ENOMEM */
 wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int64_t *ranks, int64_t *ties);
 
 /* ---- A solve that ends when the order of the first ranks is proven ---- */

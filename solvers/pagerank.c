@@ -105,38 +105,45 @@ done:
   return status;
 }
 
-/* The sum of v over the pages without links, v NULL: of 1 / n each. */
-static double mass_without_links(const wr_graph *g, const double *v) {
+/* The sum of v over the pages with links, or those without, v NULL: of 1 / n each. */
+static double mass_of(const wr_graph *g, const double *v, int with_links) {
   double sum = 0, correction = 0;
-  if (v == NULL) return (double)g->dangling / (double)g->n;
-  for (int64_t i = 0; g->dangling > 0 && i < g->n; i++) {
-    double term = g->scale[i] == 0 ? v[i] - correction : 0, next = sum + term;
-    if (g->scale[i] == 0) correction = (next - sum) - term, sum = next;
+  if (v == NULL) return (double)(with_links ? g->n - g->dangling : g->dangling) / (double)g->n;
+  for (int64_t i = 0; i < g->n; i++) {
+    if ((g->scale[i] != 0) != with_links) continue;
+    double term = v[i] - correction, next = sum + term;
+    correction = (next - sum) - term, sum = next;
   }
   return sum;
 }
 
 /* For Chebyshev's method. A page without links is isolated, so its rank is jump * v_i where the mass m of all such pages
  * satisfies jump = d m + 1 - d, m = jump * alone, alone being the sum of their v_i. Ranks that begin there stay, and the sum of
- * all ranks stays 1 if it begins so: the others are multiplied by (1 - m) / (the sum of theirs). */
+ * all ranks stays 1 if it begins so: the others are multiplied by 1 - m = (1 - alone) / (1 - d alone), divided by the sum of
+ * theirs. The others begin at the teleport where the guess gives them nothing. */
 typedef struct isolated {
-  double jump, rest; /* by which the ranks of pages without links, and all others, are multiplied */
+  double jump, rest;   /* by which the ranks of pages without links, and all others, are multiplied */
+  const double *start; /* [n] ranks of the others before that; NULL: 1 / n each                     */
 } isolated;
 
-static isolated isolated_of(const wr_graph *g, double damping, const double *start) {
-  double alone = mass_without_links(g, g->teleport), jump = (1 - damping) / (1 - damping * alone), mass = jump * alone;
-  double others = 1 - mass_without_links(g, start);
-  return (isolated){jump, others > 0 && mass < 1 ? (1 - mass) / others : 0};
+static isolated isolated_of(const wr_graph *g, double damping) {
+  isolated by = {.start = g->start ? g->start : g->teleport};
+  double others = mass_of(g, g->teleport, 1), given = mass_of(g, by.start, 1);
+  double share = 1 - damping * mass_of(g, g->teleport, 0);
+  if (!(given > 1e-100)) by.start = g->teleport, given = others;
+  by.jump = (1 - damping) / share, by.rest = given > 0 ? others / share / given : 0;
+  return by;
 }
 
 /* x[0] := the guess, as isolated_of has it. */
 static wr_status upload_guess(wr_pagerank *p, isolated by) {
   wr_status status;
   const wr_graph *g = p->graph;
-  double *ranks = NULL;
+  double *ranks = NULL, each = 1 / (double)g->n;
   TRY(wr_alloc(&ranks, g->n, sizeof *ranks, "the first guess"));
   for (int64_t i = 0; i < g->n; i++)
-    ranks[i] = g->scale[i] != 0 ? by.rest * g->start[i] : by.jump * (g->teleport ? g->teleport[i] : 1 / (double)g->n);
+    ranks[i] =
+        g->scale[i] != 0 ? by.rest * (by.start ? by.start[i] : each) : by.jump * (g->teleport ? g->teleport[i] : each);
   TRY(wr_graph_place(p->graph, p->env, ranks, &p->x[0]));
 done:
   wr_free(ranks);
@@ -159,7 +166,7 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
   const wr_graph *g = p->graph;
   double unit = wr_type_unit(env->type);
   int is_chebyshev = o->method == WR_PAGERANK_CHEBYSHEV, is_apart = is_chebyshev && g->dangling > 0;
-  isolated by = isolated_of(g, o->damping, g->start ? g->start : g->teleport);
+  isolated by = is_apart ? isolated_of(g, o->damping) : (isolated){.jump = 1 - o->damping, .rest = 1};
   *scalars = (wr_pagerank_scalars){0};
   scalars->damping = is_chebyshev ? 0 : o->damping, scalars->rest = is_chebyshev ? by.jump : 1 - o->damping;
   scalars->relaxation = 1, scalars->omega = 2, scalars->quarter = is_chebyshev ? o->damping * o->damping / 4 : 0;
@@ -251,11 +258,10 @@ static double as_it_is(const void *solver, double change) {
   return change;
 }
 
-static void judge(const wr_pagerank_options *o, double rounding, const wr_pagerank_scalars *scalars, int interrupted,
+static void judge(const wr_pagerank_options *o, const wr_pagerank_scalars *scalars, int interrupted,
                   wr_result *result) {
   double rate = rate_of(o);
   result->iterations = (int64_t)scalars->steps, result->change = scalars->change;
-  result->rounding = rounding;
   result->bound = result->change * rate + result->rounding;
   result->measure = o->stop_on_change ? result->change : result->change * rate;
   if (!isfinite(result->change))
@@ -358,7 +364,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   wr_iteration *loop = p->loop;
   int is_chebyshev = o->method == WR_PAGERANK_CHEBYSHEV;
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
-                        .by_change = o->stop_on_change};
+                        .by_change = o->stop_on_change, .rounding = rounding_of(p, o)};
   loop->plan = p->plan, loop->solver = p, loop->phases = WR_PAGERANK_VECTORS, loop->step = iterate;
   loop->measure = as_it_is;
   loop->bank = &p->bank;
@@ -380,7 +386,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   TRY(start(p, o, &watch, &scalars));
   if (o->iterations > 0) TRY(go(p, o, &watch, &scalars, &interrupted));
   p->now = answer_after(o, scalars.steps);
-  if (scalars.steps > 0) judge(o, rounding_of(p, o), &scalars, interrupted, result);
+  if (scalars.steps > 0) judge(o, &scalars, interrupted, result);
   if (scalars.steps == 0 && interrupted) result->outcome = (wr_outcome)interrupted;
   if (result->outcome == WR_TIME_LIMIT)
     snprintf(result->note, sizeof result->note, "the time limit %s",

@@ -100,13 +100,14 @@ double wr_row_bound(wr_rounding rounding, double length, double size, double x_s
          least * x_sum;
 }
 
-/* The largest error of page i after a step that multiplied right, which gives it the rank `exact` by `length` links. The device
+/* The largest error of page i after a step that multiplied right, which gives it a rank by `length` links whose terms have the
+ * absolute sum `size`, as the rank has itself where no rank is below 0. The device
  * stores ranks divided by out-degrees, so ranks and step are products rounded on the host, which is 2 * 2^-53 in all, and what
  * is lost where an element underflows is lost as often as the page has links. */
-static double page_bound(const wr_graph *g, wr_rounding rounding, int64_t i, double length, double exact) {
+static double page_bound(const wr_graph *g, wr_rounding rounding, int64_t i, double length, double size) {
   double links = g->links->val ? 0 : wr_graph_out_weight(g, i);
   rounding.term_unit += 2 * wr_type_unit(WR_F64);
-  return wr_row_bound(rounding, length, exact, length + links);
+  return wr_row_bound(rounding, length, size, length + links);
 }
 
 /* Sums over the rows of a block. */
@@ -115,22 +116,45 @@ typedef struct block_facts {
 } block_facts;
 
 static block_facts look_at_block(const wr_graph *g, double damping, double jump, wr_rounding rounding,
-                                 const double *ranks, const double *step, const double *flow, const double *length,
-                                 int64_t block) {
+                                 const double *ranks, const double *step, const double *flow, const double *sizes,
+                                 const double *length, int64_t block) {
   block_facts f = {0, 0, 0};
   for (int64_t i = block * BLOCK; i < g->n && i < (block + 1) * BLOCK; i++) {
     double exact = damping * flow[i] + jump * teleport_of(g, i);
-    f.worst = fmax(f.worst, share_of(fabs(step[i] - exact), page_bound(g, rounding, i, length[i], exact)));
+    double size = damping * sizes[i] + jump * teleport_of(g, i);
+    f.worst = fmax(f.worst, share_of(fabs(step[i] - exact), page_bound(g, rounding, i, length[i], size)));
     f.change += fabs(exact - ranks[i]);
     f.weight += length[i] * fabs(ranks[i]);
   }
   return f;
 }
 
+/* *sizes := the same as flow, [rows], with the absolute values of ranks: flow itself where no rank is below 0, else *memory, to
+ * be freed. Iterates of Chebyshev's method may be below 0. */
+static wr_status find_sizes(const wr_graph *g, const double *ranks, int64_t rows, const uint64_t *sampled,
+                            const double *flow, const double **sizes, double **memory) {
+  wr_status status = WR_OK;
+  double least = 0, *absolute = NULL, *length;
+  *sizes = flow, *memory = NULL;
+#pragma omp parallel for schedule(static) reduction(min : least) if (g->n > BLOCK)
+  for (int64_t i = 0; i < g->n; i++) least = fmin(least, ranks[i]);
+  if (least == 0) return WR_OK;
+  TRY(wr_alloc(&absolute, g->n, sizeof *absolute, "verification"));
+  TRY(wr_alloc_zeroed(memory, 2 * rows, sizeof **memory, "verification"));
+  length = *memory + rows;
+  for (int64_t i = 0; i < g->n; i++) absolute[i] = fabs(ranks[i]);
+  follow_links(g, absolute, rows, sampled, *memory, length);
+  *sizes = *memory;
+done:
+  wr_free(absolute);
+  return status;
+}
+
 static wr_status verify_step(const wr_graph *g, double damping, double jump, wr_rounding rounding, const double *ranks,
                              const double *step, wr_verdict *verdict, double *allowance) {
   wr_status status;
-  double *flow = NULL, *length = NULL, change = 0, weight = 0;
+  double *flow = NULL, *length = NULL, *memory = NULL, change = 0, weight = 0;
+  const double *sizes;
   block_facts *facts = NULL;
   TRY(wr_alloc(&flow, g->n, sizeof *flow, "verification"));
   TRY(wr_alloc(&length, g->n, sizeof *length, "verification"));
@@ -138,9 +162,10 @@ static wr_status verify_step(const wr_graph *g, double damping, double jump, wr_
 #pragma omp parallel for schedule(static) if (g->n > BLOCK)
   for (int64_t i = 0; i < g->n; i++) flow[i] = length[i] = 0; /* the first touch of a large block takes long */
   follow_links(g, ranks, g->n, NULL, flow, length);
+  TRY(find_sizes(g, ranks, g->n, NULL, flow, &sizes, &memory));
 #pragma omp parallel for schedule(static) if (g->n > BLOCK)
   for (int64_t b = 0; b < blocks_of(g->n); b++)
-    facts[b] = look_at_block(g, damping, jump, rounding, ranks, step, flow, length, b);
+    facts[b] = look_at_block(g, damping, jump, rounding, ranks, step, flow, sizes, length, b);
   for (int64_t b = 0; b < blocks_of(g->n); b++) {
     verdict->worst_row = fmax(verdict->worst_row, facts[b].worst);
     change += facts[b].change, weight += facts[b].weight;
@@ -151,6 +176,7 @@ static wr_status verify_step(const wr_graph *g, double damping, double jump, wr_
 done:
   wr_free(flow);
   wr_free(length);
+  wr_free(memory);
   wr_free(facts);
   return status;
 }
@@ -158,7 +184,8 @@ done:
 static wr_status verify_step_sample(const wr_graph *g, double damping, double jump, wr_rounding rounding,
                                     const double *ranks, const double *step, int64_t rows, wr_verdict *verdict) {
   wr_status status;
-  double *flow = NULL, *length = NULL;
+  double *flow = NULL, *length = NULL, *memory = NULL;
+  const double *sizes = NULL;
   uint64_t *sampled = NULL;
   TRY(wr_alloc_zeroed(&flow, rows, sizeof *flow, "verification"));
   TRY(wr_alloc_zeroed(&length, rows, sizeof *length, "verification"));
@@ -167,15 +194,19 @@ static wr_status verify_step_sample(const wr_graph *g, double damping, double ju
     int64_t i = sample_row(k, rows, g->n);
     sampled[i / 64] |= (uint64_t)1 << i % 64;
   }
-  if (rows > 0) follow_links(g, ranks, rows, sampled, flow, length);
+  if (rows > 0) {
+    follow_links(g, ranks, rows, sampled, flow, length);
+    TRY(find_sizes(g, ranks, rows, sampled, flow, &sizes, &memory));
+  }
   for (int64_t k = 0; k < rows; k++) {
     int64_t i = sample_row(k, rows, g->n);
-    double exact = damping * flow[k] + jump * teleport_of(g, i);
-    judge_row(verdict, fabs(step[i] - exact), page_bound(g, rounding, i, length[k], exact));
+    double jumped = jump * teleport_of(g, i), exact = damping * flow[k] + jumped, size = damping * sizes[k] + jumped;
+    judge_row(verdict, fabs(step[i] - exact), page_bound(g, rounding, i, length[k], size));
   }
 done:
   wr_free(flow);
   wr_free(length);
+  wr_free(memory);
   wr_free(sampled);
   return status;
 }

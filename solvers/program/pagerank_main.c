@@ -231,8 +231,7 @@ static wr_status find_ranks(const wr_graph *g, const wr_settings *s, const doubl
   TRY(wr_alloc(&r->best, r->count, sizeof *r->best, "the best nodes"));
   TRY(wr_alloc_zeroed(&r->tied, r->count, sizeof *r->tied, "ties of nodes"));
   wr_top(x, g->n, r->count, r->best);
-  TRY(wr_order_tie(g, x, r->best, s->top, r->gap, r->tied));
-  r->order = wr_order_of(x, r->best, g->n, s->top, r->gap, r->tied);
+  TRY(wr_order_find(g, x, r->best, s->top, r->gap, r->tied, &r->order));
 done:
   return status;
 }
@@ -269,7 +268,9 @@ static void say_order(FILE *out, const ranks *r, const double *x) {
     wr_line_add(&line, "not proven from the first node on");
   if (isfinite(r->bound) && order->proven < shown)
     wr_line_add(&line, "; = stands where the score above is within the bound %s on the error%s", text,
-                last_is_open ? ", as the last score here is of the next one" : "");
+                last_is_open              ? ", as the last score here is of the next one"
+                : order->settled == shown ? ", as the last score here is of a lower one"
+                                          : "");
   if (order->ties > 0)
     wr_line_add(&line, "; == where both are the same in truth, since the same nodes link to both%s",
                 shown < r->count && r->tied[shown - 1] ? ", as the last one and the next one are" : "");

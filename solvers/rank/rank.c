@@ -308,7 +308,7 @@ done:
 static wr_status choose(parts *g) {
   wr_status status;
   const wr_pagerank_options *o = g->options;
-  int is_symmetric = g->rank->iterated.graph->symmetric, few = WR_RANK_LOOK / 2;
+  int few = WR_RANK_LOOK / 2, is_symmetric = g->rank->iterated.graph->symmetric && o->start == NULL;
   int watches =
       !is_symmetric && o->order == 0 && o->iterations > few && (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
   g->method = is_symmetric ? WR_RANK_CHEBYSHEV : WR_RANK_POWER;
@@ -319,6 +319,8 @@ static wr_status choose(parts *g) {
     say_choice(g, "chebyshev, as each link has its mirror image");
   else if (o->order > 0)
     say_choice(g, "power, whose iterates are reviewed until the order is proven");
+  else if (o->iterations <= few)
+    say_choice(g, "power, as other methods take more than %d iterations", few);
   else if (!watches)
     say_choice(g, "power, as on a device no other method is faster at a damping below %g", WR_RANK_LARGE_DAMPING);
   else if (!g->changes[0])

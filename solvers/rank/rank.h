@@ -31,10 +31,11 @@ void wr_rank_close(wr_rank *rank); /* a zeroed one is fine */
 
 /* As wr_pagerank_solve; options->method is not read, but must be valid. AUTO chooses by the graph, the damping and the
  * rate at which the first steps converge (docs/ranking.md), never by a clock: with env->deterministic all bits are the same
- * from run to run. Iterations of the result, of its history and of options->iterations are multiplies. result->choice says why
- * the method was chosen, and result->changes which other ones were used. WR_EUSAGE: CHEBYSHEV for a graph whose links are not
- * symmetric. WR_EUNAVAILABLE: GAUSS_SEIDEL, which computes on the host, with vectors on a device. WR_ENOMEM: there is no memory
- * for a method; AUTO then goes on without. */
+ * from run to run. With options->start, which Chebyshev's method does not take, AUTO begins with the power method. Iterations
+ * of the result, of its history and of options->iterations are multiplies. result->choice says why the method was chosen, and
+ * result->changes which other ones were used. WR_EUSAGE: CHEBYSHEV for a graph whose links are not symmetric, or with
+ * options->start. WR_EUNAVAILABLE: GAUSS_SEIDEL, which computes on the host, with vectors on a device. WR_ENOMEM: there is no
+ * memory for a method; AUTO then goes on without. */
 wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_options *options,
                         const wr_monitor *monitor, wr_result *result);
 

@@ -101,8 +101,8 @@ static int64_t check_order(const ranking *r, const exact_ranks *exact, const wr_
   unsigned char tied[MOST] = {0};
   double gap = wr_order_gap(r->result.bound);
   wr_top(r->scores, n, ranks < n ? ranks + 1 : n, best);
-  CHECK_OK(wr_order_tie(graph, r->scores, best, ranks, gap, tied));
-  wr_order order = wr_order_of(r->scores, best, n, ranks, gap, tied);
+  wr_order order;
+  CHECK_OK(wr_order_find(graph, r->scores, best, ranks, gap, tied, &order));
   for (int64_t k = 0; k < order.ranks; k++) {
     int is_apart = k + 1 == n || r->scores[best[k]] - r->scores[best[k + 1]] > gap;
     CHECKF(k >= order.proven || is_apart || tied[k], "rank %lld", (long long)k + 1);
@@ -111,8 +111,8 @@ static int64_t check_order(const ranking *r, const exact_ranks *exact, const wr_
       CHECKF(difference <= exact->error, "a tie differs by %Lg", difference);
       ++*ties;
     }
-    if (!is_apart) continue;
-    apart++;
+    apart += is_apart;
+    if (!is_apart && k >= order.proven) continue;
     for (int64_t i = 0; i < n; i++) {
       int is_before = 0;
       for (int64_t j = 0; j <= k; j++) is_before |= best[j] == i;

@@ -46,15 +46,17 @@ static void test_seen(void) {
   CHECK(found.ranks == 1 && found.proven == 1);
 }
 
-/* A pair that is tied is settled, whatever its scores. */
+/* A pair that is tied is settled, whatever its scores, and proven if what comes behind is apart. */
 static void test_tied(void) {
   static const double x[] = {4, 4, 3, 2.9, 1};
   static const int64_t best[] = {0, 1, 2, 3, 4};
   CASE("what is tied");
   wr_order found = wr_order_of(x, best, 5, 3, 0.5, (const unsigned char[]){1, 0, 1});
-  CHECK(found.proven == 3 && found.ties == 2 && found.least == 1);
+  CHECK(found.proven == 2 && found.settled == 3 && found.ties == 2 && found.least == 1);
   found = wr_order_of(x, best, 5, 3, 0.5, (const unsigned char[]){1, 0, 0});
   CHECK(found.proven == 2 && found.ties == 1 && fabs(found.least - 0.1) < 1e-12);
+  found = wr_order_of(x, best, 5, 3, 1.5, (const unsigned char[]){1, 0, 0}); /* the third one may exceed both */
+  CHECK(found.proven == 0 && found.settled == 1 && found.ties == 1);
   found = wr_order_of(x, best, 5, 5, 0.05, (const unsigned char[]){1, 0, 0, 0, 0});
   CHECK(found.proven == 5 && found.ties == 1);
 }
@@ -178,6 +180,34 @@ static void test_find_ties(int64_t n, int64_t degree, int edges_in, int weighted
   wr_graph_free(&graph);
   wr_csr_free(links);
   free(nodes), free(tied), free(teleport), free(edges);
+}
+
+/* Nodes 0, 1 and 3 get links from the same nodes, 2 from one more. Where a rank is tied with the next one, what is proven
+ * depends on the nodes behind both. */
+static void test_behind(void) {
+  entry edges[] = {{5, 0, 1}, {5, 1, 1}, {5, 2, 1}, {5, 3, 1}, {4, 2, 1}};
+  wr_graph graph = {0};
+  wr_csr *links = pattern_of(6, edges, 5);
+  CHECK_OK(wr_graph_build(links, 0, NULL, NULL, &graph));
+  for (int with_fourth = 0; with_fourth < 2; with_fourth++)
+    for (int away = 0; away < 3; away++) {
+      unsigned char tied[6] = {0};
+      int64_t best[6];
+      wr_order found;
+      double distance = away == 0 ? 1e-8 : away == 1 ? 1e-3 : 0.02, gap = 0.01;
+      double x[] = {0.3, 0.3 - 1e-9, 0.3 - distance, with_fourth ? 0.3 - 2e-9 : 0.1, 1e-3, 1e-3};
+      ground_case(NULL, "two or three ties and a node behind them by %g", distance);
+      wr_top(x, 6, 6, best);
+      for (int64_t ranks = 1; ranks <= 2; ranks++) {
+        int is_pair = ranks == 1 || with_fourth; /* else the second node is the last that is tied */
+        CHECK_OK(wr_order_find(&graph, x, best, ranks, gap, tied, &found));
+        CHECK(best[0] == 0 && tied[0] && found.settled == (is_pair || away == 2 ? ranks : 1));
+        CHECKF(found.proven == (away == 2 ? ranks : 0), "%lld of %lld", (long long)found.proven, (long long)ranks);
+        if (away < 2) CHECKF(fabs(found.least - distance) < 1e-8, "%g", found.least);
+      }
+    }
+  wr_graph_free(&graph);
+  wr_csr_free(links);
 }
 
 /* ---- Solves ---- */
@@ -324,6 +354,7 @@ int main(void) {
   test_prove(1025, 1023);
   test_prove(100000, 32769);
   test_watch();
+  test_behind();
   for (int k = 0; k < 8; k++) test_find_ties(400, 7, k & 1, k >> 1 & 1, k >> 2);
   test_find_ties(2000, 60, 0, 0, 0);
   test_find_ties(2000, 60, 1, 1, 0);

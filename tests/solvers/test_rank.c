@@ -363,6 +363,38 @@ static void test_deterministic(ground *g) {
   wr_csr_free(links);
 }
 
+/* AUTO from ranks that the caller has, on a graph for which it takes Chebyshev's method otherwise; and with few iterations. */
+static void test_given_start(ground *g) {
+  wr_csr *links = pattern_of(3, (entry[]){{0, 1, 1}, {1, 0, 1}, {1, 2, 1}, {2, 1, 1}}, 4);
+  wr_graph graph = {0};
+  wr_rank rank = {0};
+  wr_vec start = {0};
+  ground_case(g, "ranks that are given");
+  CHECK_OK(wr_graph_build(links, 0, NULL, NULL, &graph));
+  wr_plan *plan = ground_plan(g, graph.flow);
+  if (plan) {
+    wr_result result = {0};
+    wr_pagerank_options o = {.damping = 0.5, .tolerance = 1e-4, .iterations = 100, .start = &start};
+    CHECK_OK(wr_rank_open(&rank, &graph, plan, &g->env));
+    CHECK_OK(g->env.ops->alloc(&g->env, 3, g->env.type, "ranks", &start));
+    CHECK_OK(g->env.ops->fill(&g->env, &start, 1.0 / 3));
+    CHECK_OK(wr_rank_solve(&rank, WR_RANK_AUTO, &o, NULL, &result));
+    CHECKF(result.outcome == WR_CONVERGED && strcmp(result.method, "power") == 0, "%s", result.method);
+    CHECK_FAILS(WR_EUSAGE, wr_rank_solve(&rank, WR_RANK_CHEBYSHEV, &o, NULL, &result));
+    o.iterations = 1;
+    CHECK_OK(wr_rank_solve(&rank, WR_RANK_AUTO, &o, NULL, &result));
+    CHECKF(result.iterations == 1 && strstr(result.choice, "iterations") != NULL, "%s", result.choice);
+    o.start = NULL;
+    CHECK_OK(wr_rank_solve(&rank, WR_RANK_AUTO, &o, NULL, &result));
+    CHECKF(strcmp(result.method, "chebyshev") == 0, "%s", result.method);
+    g->env.ops->release(&g->env, &start);
+    wr_rank_close(&rank);
+  }
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+  wr_csr_free(links);
+}
+
 /* ---- The solver of the linear system ---- */
 
 /* The change of a step from the ranks that it gives is no more than it says, with rounding; and its ranks have the sum 1. */
@@ -537,6 +569,7 @@ static void test_all(ground *g) {
   test_stopped(g);
   test_beyond_rounding(g);
   test_deterministic(g);
+  test_given_start(g);
   test_linear(g);
   test_linear_arguments(g);
   if (g->env.place == WR_HOST) test_ordered(g); /* kernels on the CPU take long */
