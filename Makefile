@@ -28,7 +28,7 @@ endif
 #: KLU=0            builds without KLU although it is there; --fallback direct is refused
 #: SHIM=0           leaves out the tests that run kernels on the CPU
 #: JOBS=N           tests run side by side (2)
-#: TEST_TIMEOUT=S   seconds that one test program may take (300)
+#: TEST_TIMEOUT=S   seconds that one test program may take (900)
 #: FUZZ_SECONDS=S   how long each fuzz target runs (60)
 #: FUZZ='NAMES'     only these fuzz targets, such as FUZZ='mtx knobs'
 #: TESTS='NAMES'    only these tests, such as TESTS='test_option lint' or TESTS='simt_%'; what they need is built
@@ -46,7 +46,7 @@ MARCH ?= native
 OPT ?= -O3
 WERROR ?=
 JOBS ?= 2
-TEST_TIMEOUT ?= 300
+TEST_TIMEOUT ?= 900
 FUZZ_SECONDS ?= 60
 CLANG ?= clang
 PREFIX ?= /usr/local

@@ -5,7 +5,7 @@
 # times as long. A test's last line on stdout is "NAME: N passed, N failed, N skipped"; one that ends otherwise, or with
 # another exit status than its line deserves, counts as failed. The last line here sums up.
 set -u
-BUILD=${BUILD:-build} JOBS=${JOBS:-2} TEST_TIMEOUT=${TEST_TIMEOUT:-300}
+BUILD=${BUILD:-build} JOBS=${JOBS:-2} TEST_TIMEOUT=${TEST_TIMEOUT:-900}
 OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} # threads that spin take the cores from the test beside them
 export BUILD JOBS TEST_TIMEOUT OMP_WAIT_POLICY
 results=$BUILD/results
