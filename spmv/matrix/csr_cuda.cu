@@ -106,6 +106,25 @@ extern "C" struct wr_csr_device *wr_csr_find_view(const wr_csr *A, const wr_env 
   return view;
 }
 
+extern "C" wr_status wr_csr_create_on_device(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, int with_values,
+                                             int wide, wr_csr **out) {
+  wr_status status;
+  wr_csr *A = NULL;
+  *out = NULL;
+  TRY(wr_alloc_zeroed(&A, 1, sizeof *A, "a matrix"));
+  A->nrows = nrows, A->ncols = ncols, A->nnz = nnz;
+  if (with_values) TRY(wr_alloc(&A->val, nnz, sizeof *A->val, "the values"));
+  TRY(wr_alloc_zeroed(&A->device, 1, sizeof *A->device, "a device view"));
+  A->device->device = env->device, A->device->wide = wide;
+  TRY(wr_device_alloc_shared(env, &A->device->row_ptr, nrows + 1, wide ? 8 : 4, "row pointers"));
+  TRY(wr_device_alloc_shared(env, &A->device->col, nnz, sizeof *A->device->col, "column indices"));
+  if (with_values) TRY(wr_device_alloc_shared(env, &A->device->val[WR_F64], nnz, sizeof(double), "matrix values"));
+  *out = A, A = NULL;
+done:
+  wr_csr_free(A);
+  return status;
+}
+
 extern "C" wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, wr_env *env) {
   wr_status status;
   struct wr_csr_device *first = wr_csr_find_view(from, env), *view = NULL;

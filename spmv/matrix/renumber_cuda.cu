@@ -1,7 +1,6 @@
 /* Renumbers by sorting: the key of an entry is its new row and its new column. */
 #include "spmv/matrix/renumber.h"
 
-#include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -42,16 +41,6 @@ __global__ void __launch_bounds__(THREADS)
       high = middle;
   }
   row_ptr[i] = (P)low;
-}
-
-static wr_status allocate(wr_env *env, const wr_csr *B, int wide, struct wr_csr_device *view) {
-  wr_status status;
-  view->device = env->device, view->wide = wide;
-  TRY(wr_device_alloc_shared(env, &view->row_ptr, B->nrows + 1, wide ? 8 : 4, "row pointers"));
-  TRY(wr_device_alloc_shared(env, &view->col, B->nnz, sizeof *view->col, "column indices"));
-  if (B->val) TRY(wr_device_alloc_shared(env, &view->val[WR_F64], B->nnz, sizeof(double), "matrix values"));
-done:
-  return status;
 }
 
 /* Fills the arrays of `to` with those of A's view `from`. */
@@ -95,11 +84,8 @@ extern "C" wr_status wr_csr_renumber_device(wr_csr *A, wr_env *env, const int32_
   if (A->val && env->type != WR_F64) return wr_fail(WR_EUSAGE, "values can be renumbered on a device in f64 only");
   TRY(wr_cuda_enter(env));
   TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_alloc_zeroed(&B, 1, sizeof *B, "a matrix"));
-  B->nrows = A->nrows, B->ncols = A->ncols, B->nnz = A->nnz, B->symmetric = A->symmetric;
-  if (A->val) TRY(wr_alloc(&B->val, B->nnz, sizeof *B->val, "the values"));
-  TRY(wr_alloc_zeroed(&B->device, 1, sizeof *B->device, "a device view"));
-  TRY(allocate(env, B, view.wide, B->device));
+  TRY(wr_csr_create_on_device(env, A->nrows, A->ncols, A->nnz, A->val != NULL, view.wide, &B));
+  B->symmetric = A->symmetric;
   TRY(renumber(env, A, &view, place, B->device));
   *out = B, B = NULL;
 done:

@@ -2,7 +2,6 @@
  * same keys; the sort is stable, so both get the same order. */
 #include "spmv/matrix/transpose.h"
 
-#include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/matrix/csr_device.h"
 #include "spmv/device/cuda_state.h"
@@ -96,16 +95,6 @@ done:
   return status;
 }
 
-static wr_status allocate(wr_env *env, const wr_csr *T, int wide, struct wr_csr_device *view) {
-  wr_status status;
-  view->device = env->device, view->wide = wide;
-  TRY(wr_device_alloc_shared(env, &view->row_ptr, T->nrows + 1, wide ? 8 : 4, "row pointers"));
-  TRY(wr_device_alloc_shared(env, &view->col, T->nnz, sizeof *view->col, "column indices"));
-  if (T->val) TRY(wr_device_alloc_shared(env, &view->val[WR_F64], T->nnz, sizeof(double), "matrix values"));
-done:
-  return status;
-}
-
 extern "C" wr_status wr_csr_transpose_device(wr_csr *A, wr_env *env, wr_csr **out) {
   wr_status status;
   wr_csr *T = NULL;
@@ -113,11 +102,8 @@ extern "C" wr_status wr_csr_transpose_device(wr_csr *A, wr_env *env, wr_csr **ou
   *out = NULL;
   if (A->val && env->type != WR_F64) return wr_fail(WR_EUSAGE, "values can be transposed on a device in f64 only");
   TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_alloc_zeroed(&T, 1, sizeof *T, "a matrix"));
-  T->nrows = A->ncols, T->ncols = A->nrows, T->nnz = A->nnz, T->symmetric = A->symmetric;
-  if (A->val) TRY(wr_alloc(&T->val, T->nnz, sizeof *T->val, "the values"));
-  TRY(wr_alloc_zeroed(&T->device, 1, sizeof *T->device, "a device view"));
-  TRY(allocate(env, T, view.wide, T->device));
+  TRY(wr_csr_create_on_device(env, A->ncols, A->nrows, A->nnz, A->val != NULL, view.wide, &T));
+  T->symmetric = A->symmetric;
   TRY(wr_device_transpose(env, A->nrows, A->ncols, A->nnz, &view, T->device->row_ptr, T->device->col,
                           T->device->val[WR_F64]));
   *out = T, T = NULL;
