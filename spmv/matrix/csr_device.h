@@ -28,8 +28,8 @@ struct wr_csr_device *wr_csr_find_view(const wr_csr *A, const struct wr_env *env
 
 /* *out := a matrix without host arrays, and its view on env's device with memory that is not filled: row pointers of either
  * width, columns, and with values those of f64. WR_ENOMEM, WR_EDEVICE. */
-wr_status wr_csr_create_on_device(struct wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, int with_values, int wide,
-                                  wr_csr **out);
+wr_status wr_csr_create_on_device(struct wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, int with_values,
+                                  int wide, wr_csr **out);
 
 /* Gives `to`, a matrix of the same pattern without a view on env's device, a view that shares the indices of from's, if from
  * has one; it has no values yet. Either matrix may be freed first. WR_ENOMEM. */
