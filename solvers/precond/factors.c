@@ -1,13 +1,46 @@
-#include "solvers/precond/factors.h"
-
+/* Preconditioners that are a pair of triangular factors (Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, 2003,
+ * chapter 10): the order of the rows, the factorisation, the solves, and the line of the report. */
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 
+#include "config/defaults.h"
 #include "config/memory.h"
+#include "solvers/precond.h"
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/precond/block_colour.h"
+#include "spmv/precond/ilu_common.h"
+#include "spmv/precond/lu_cuda.h"
+#include "spmv/precond/lu_host.h"
 #include "spmv/precond/rcm.h"
+
+enum { ORDER_AUTO, ORDER_GIVEN, ORDER_RCM, ORDER_COLOUR }; /* choices of the knob `order`                     */
+enum { FACTORS_AUTO, FACTORS_F32 };                        /* of the knob `factors`; AUTO: that of the solve  */
+
+typedef struct factors_knobs {
+  int order;
+  int64_t block;   /* rows of a block of the order by colours */
+  int factors;
+  int at;          /* a wr_ilu_at, of ILU(0) alone            */
+  double pivot;    /* see wr_ilu_shifts                       */
+  double drop;     /* of ILUT alone                           */
+  int64_t fill;
+} factors_knobs;
+
+typedef struct factors {
+  wr_lu_host *host; /* by the place of the env, the other one is NULL */
+  wr_lu_cuda *cuda;
+} factors;
+
+/* A factorisation. */
+typedef struct factoring {
+  const char *title;  /* for the line                                                                        */
+  int has_pattern;    /* 1: the factors have the pattern of B, and so its levels                             */
+  int keeps_symmetry; /* 1: the factors of a symmetric matrix are each other's transposes but for the pivots */
+  wr_status (*factorise)(const wr_csr *B, const factors_knobs *knobs, wr_env *env, wr_lu *lu,
+                         wr_ilu_shifts *shifts); /* asks env->watch */
+} factoring;
 
 /* Sums of the levels of both triangles of the matrix, in the order as given and in the others; 0: not found out. */
 typedef struct orders {
@@ -16,11 +49,11 @@ typedef struct orders {
 
 /* A factorisation in one order. */
 typedef struct attempt {
-  wr_csr *B;            /* A in that order; NULL: A itself, or nothing   */
+  wr_csr *B; /* A in that order; NULL: A itself, or nothing   */
   wr_lu lu;
   wr_ilu_shifts shifts;
-  int is_positive;      /* L U is symmetric positive definite but for rounding              */
-  double raised;        /* the diagonal was raised by this share, so that all pivots are positive */
+  int is_positive;          /* L U is symmetric positive definite but for rounding              */
+  double raised;            /* the diagonal was raised by this share, so that all pivots are positive */
   wr_block_colours colours; /* of the order by colours                                          */
 } attempt;
 
@@ -45,8 +78,8 @@ static int has_positive_pivots(const wr_lu *lu) {
 
 /* Factorises B; one that may be positive definite with a raised diagonal if pivots are not positive otherwise (Manteuffel
  * 1980). Where the largest raise is not enough, the factors are those of B itself. */
-static wr_status factorise_positive(const wr_factoring *how, const wr_csr *B, const wr_factors_knobs *knobs,
-                                    wr_env *env, int may_be_positive, attempt *a) {
+static wr_status factorise_positive(const factoring *how, const wr_csr *B, const factors_knobs *knobs, wr_env *env,
+                                    int may_be_positive, attempt *a) {
   wr_status status;
   static const double raises[] = {1e-3, 1e-2, 1e-1, 1};
   wr_csr *raised = NULL;
@@ -153,18 +186,18 @@ static int colours_may_pay(const wr_csr *A, const wr_env *env, int64_t levels, i
 
 /* The matrices in the orders that are to be tried. By default reverse Cuthill-McKee's is, where it lowers the levels, and on a
  * device that by colours where the levels of both others take much longer than all else. */
-static wr_status find_orders(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, wr_env *env,
+static wr_status find_orders(const factoring *how, const wr_csr *A, const factors_knobs *knobs, wr_env *env,
                              orders *levels, attempt *rcm, attempt *colour) {
   wr_status status = WR_OK;
   int choice = knobs->order;
-  if (choice == WR_ORDER_GIVEN) return WR_OK;
+  if (choice == ORDER_GIVEN) return WR_OK;
   TRY(count_levels(A, NULL, &levels->given));
   TRY(order_by_rcm(A, knobs->pivot, env, &levels->rcm, rcm));
   int64_t fewest = levels->rcm < levels->given ? levels->rcm : levels->given;
-  int tries_colours = how->has_pattern && choice == WR_ORDER_AUTO && colours_may_pay(A, env, fewest, 0);
-  if (choice == WR_ORDER_COLOUR || tries_colours)
+  int tries_colours = how->has_pattern && choice == ORDER_AUTO && colours_may_pay(A, env, fewest, 0);
+  if (choice == ORDER_COLOUR || tries_colours)
     TRY(order_by_colours(A, knobs->block, knobs->pivot, env, rcm, &levels->colour, colour));
-  if (choice == WR_ORDER_COLOUR || (choice == WR_ORDER_AUTO && levels->rcm >= levels->given)) free_attempt(rcm);
+  if (choice == ORDER_COLOUR || (choice == ORDER_AUTO && levels->rcm >= levels->given)) free_attempt(rcm);
   if (tries_colours && !colours_may_pay(A, env, fewest, levels->colour)) free_attempt(colour), levels->colour = 0;
   if (rcm->lu.order) TRY(wr_csr_reorder(A, rcm->lu.order, &rcm->B));
   if (colour->lu.order) TRY(wr_csr_reorder(A, colour->lu.order, &colour->B));
@@ -178,16 +211,16 @@ static int is_better(const attempt *a, const attempt *b) {
 
 /* The factors in the order that the knobs ask for. By default an order other than the given one is left again if it has more
  * small pivots, since their shifts make a preconditioner that may be worse than none. */
-static wr_status choose(const wr_factoring *how, const wr_csr *A, const wr_factors_knobs *knobs, wr_env *env,
-                        orders *levels, attempt *best) {
+static wr_status choose(const factoring *how, const wr_csr *A, const factors_knobs *knobs, wr_env *env, orders *levels,
+                        attempt *best) {
   wr_status status;
   attempt tries[3] = {0}; /* by colours, in reverse Cuthill-McKee's order, as given */
   attempt *chosen = NULL;
-  int may_be_positive = how->keeps_symmetry && wr_is_symmetric_positive(A), is_auto = knobs->order == WR_ORDER_AUTO;
+  int may_be_positive = how->keeps_symmetry && wr_is_symmetric_positive(A), is_auto = knobs->order == ORDER_AUTO;
   TRY(find_orders(how, A, knobs, env, levels, &tries[1], &tries[0]));
   for (int k = 0; k < 3; k++) {
     attempt *a = &tries[k];
-    if (k < 2 ? a->B == NULL : !is_auto && knobs->order != WR_ORDER_GIVEN) continue;
+    if (k < 2 ? a->B == NULL : !is_auto && knobs->order != ORDER_GIVEN) continue;
     status = factorise_positive(how, a->B ? a->B : A, knobs, env, may_be_positive, a);
     if (status == WR_ENUMERIC && (chosen || (is_auto && k < 2))) {
       status = WR_OK;
@@ -232,14 +265,14 @@ done:
 }
 
 /* The solver at the place of env. */
-static wr_status hold(wr_factors *f, wr_env *env, wr_lu *lu, wr_type values, wr_precond_info *info) {
+static wr_status hold(factors *f, wr_env *env, wr_lu *lu, wr_type values, wr_precond_info *info) {
   wr_status status;
   if (env->place == WR_HOST) {
     TRY(wr_lu_host_create(lu, env, values, &f->host));
     info->extra_bytes = wr_lu_host_bytes(f->host);
   } else {
     TRY(wr_watch_check(env->watch, "the incomplete factorisation"));
-    status = wr_lu_cuda_create_as(lu, env, &(wr_lu_cuda_options){.in_f32 = values == WR_F32}, &f->cuda);
+    status = wr_lu_cuda_create(lu, env, values == WR_F32, &f->cuda);
     if (status == WR_ENOMEM) status = wr_fail(status, "%s; --precond none needs no factors", wr_status_message());
     TRY(status);
     info->extra_bytes = (int64_t)wr_lu_cuda_get_info(f->cuda)->bytes;
@@ -248,13 +281,13 @@ done:
   return status;
 }
 
-wr_status wr_factors_prepare(wr_factors *f, wr_env *env, wr_csr *A, const wr_factors_knobs *knobs,
-                             const wr_factoring *how, wr_precond_info *info) {
+static wr_status prepare(factors *f, wr_env *env, wr_csr *A, const factors_knobs *knobs, const factoring *how,
+                         wr_precond_info *info) {
   wr_status status;
   attempt a = {0};
   orders levels = {0};
   TRY(choose(how, A, knobs, env, &levels, &a));
-  wr_type values = knobs->factors == WR_FACTORS_F32 ? WR_F32 : env->type;
+  wr_type values = knobs->factors == FACTORS_F32 ? WR_F32 : env->type;
   int is_beyond = values == WR_F32 && wr_lu_beyond_f32(&a.lu) >= 0;
   TRY(describe(&a, how->title, knobs->block, &levels, is_beyond, info));
   info->is_positive = a.is_positive;
@@ -286,9 +319,9 @@ static wr_status finish(wr_env *env, const wr_precond_request *request) {
   return request->then.step ? env->ops->step(env, &request->then) : WR_OK;
 }
 
-wr_status wr_factors_apply(void *state, wr_env *env, const wr_precond_request *request) {
+static wr_status apply(void *state, wr_env *env, const wr_precond_request *request) {
   wr_status status;
-  const wr_factors *f = state;
+  const factors *f = state;
   if (env->resident) return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has no triangular solves");
   TRY(f->cuda ? wr_lu_cuda_apply(f->cuda, env, request->r, request->z)
               : wr_lu_host_apply(f->host, env, request->r, request->z));
@@ -297,8 +330,80 @@ done:
   return status;
 }
 
-void wr_factors_destroy(void *state, wr_env *env) {
-  wr_factors *f = state;
+static void destroy(void *state, wr_env *env) {
+  factors *f = state;
   wr_lu_host_destroy(f->host);
   wr_lu_cuda_destroy(f->cuda, env);
 }
+
+/* ---- The preconditioners ---- */
+
+#define ORDER_KNOB(text)                                                                             \
+  {.name = "order", .type = WR_OPTION_CHOICE, .offset = offsetof(factors_knobs, order),             \
+   .choices = "auto|given|rcm|colour", .value = "auto",                                             \
+   .help = "rows as given, by reverse Cuthill-McKee, or by colours of blocks; auto: " text}
+
+#define SHARED_KNOBS                                                                                                 \
+  {.name = "block", .type = WR_OPTION_INT, .offset = offsetof(factors_knobs, block), .min = 1,                      \
+   .max = WR_MOST_BLOCK, .value = WR_DEFAULT_BLOCK, .help = "rows of a block in the order by colours"},             \
+  {.name = "factors", .type = WR_OPTION_CHOICE, .offset = offsetof(factors_knobs, factors), .choices = "auto|f32",  \
+   .value = "auto", .help = "the type in which they are stored; auto: that of the solve"},                          \
+  {.name = "pivot", .type = WR_OPTION_REAL, .offset = offsetof(factors_knobs, pivot), .min = 0, .above_min = 1,     \
+   .max = 1, .below_max = 1, .value = WR_DEFAULT_PIVOT,                                                             \
+   .help = "smallest |pivot| relative to the largest element of the row of A"}
+
+static const wr_knob knobs_of_ilu0[] = {
+    ORDER_KNOB("one with few levels"), SHARED_KNOBS,
+    {.name = "at", .type = WR_OPTION_CHOICE, .offset = offsetof(factors_knobs, at), .choices = "auto|host|device",
+     .value = "auto", .help = "where the factors for a device are made, with the same bits; auto: where it is faster"},
+    {0}};
+
+static const wr_knob knobs_of_ilut[] = {
+    {.name = "drop", .type = WR_OPTION_REAL, .offset = offsetof(factors_knobs, drop), .min = 0, .max = 1,
+     .value = WR_DEFAULT_DROP, .help = "elements up to this share of the norm of their row are left out"},
+    {.name = "fill", .type = WR_OPTION_INT, .offset = offsetof(factors_knobs, fill), .min = 0, .max = 1e6,
+     .value = WR_DEFAULT_FILL, .help = "most elements of a row of L, and of U, more than the row of A has there"},
+    ORDER_KNOB("as given or by reverse Cuthill-McKee"), SHARED_KNOBS, {0}};
+
+static wr_status by_ilu0(const wr_csr *B, const factors_knobs *knobs, wr_env *env, wr_lu *lu, wr_ilu_shifts *shifts) {
+  return wr_ilu0_at(B, knobs->pivot, (wr_ilu_at)knobs->at, env, lu, shifts);
+}
+
+static wr_status by_ilut(const wr_csr *B, const factors_knobs *knobs, wr_env *env, wr_lu *lu, wr_ilu_shifts *shifts) {
+  return wr_ilut(B, knobs->drop, knobs->fill, knobs->pivot, env->watch, lu, shifts);
+}
+
+static wr_status prepare_ilu0(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_precond_info *info) {
+  static const factoring ilu0 = {"ILU(0)", .has_pattern = 1, .keeps_symmetry = 1, .factorise = by_ilu0};
+  return prepare(state, env, A, knobs, &ilu0, info);
+}
+
+/* ILUT leaves out elements of a row by the size of the row, so M is not symmetric where A is. */
+static wr_status prepare_ilut(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_precond_info *info) {
+  static const factoring ilut = {"ILUT", .has_pattern = 0, .keeps_symmetry = 0, .factorise = by_ilut};
+  return prepare(state, env, A, knobs, &ilut, info);
+}
+
+const wr_preconditioner wr_precond_ilu0 = {
+    .name = "ilu0",
+    .summary = "incomplete L U with the pattern of A",
+    .source = "Saad 2003, section 10.3",
+    .knobs = knobs_of_ilu0,
+    .knobs_size = sizeof(factors_knobs),
+    .state_size = sizeof(factors),
+    .prepare = prepare_ilu0,
+    .apply = apply,
+    .destroy = destroy,
+};
+
+const wr_preconditioner wr_precond_ilut = {
+    .name = "ilut",
+    .summary = "incomplete L U by a drop tolerance and a limit of fill",
+    .source = "Saad 2003, section 10.4",
+    .knobs = knobs_of_ilut,
+    .knobs_size = sizeof(factors_knobs),
+    .state_size = sizeof(factors),
+    .prepare = prepare_ilut,
+    .apply = apply,
+    .destroy = destroy,
+};
