@@ -31,8 +31,8 @@ struct merge_point {
   int64_t y, x;
 };
 
-/* The point behind `step` steps. The end of row y comes before entry x if row_ptr[y + 1] <= x. By a whole warp, whose lanes test
- * 32 rows at a time. */
+/* The point behind `step` steps. The end of row y comes before entry x if row_ptr[y + 1] <= x. By a whole warp, whose lanes
+ * test 32 rows at a time. */
 template <typename P>
 static __device__ inline merge_point find_point(const P *row_ptr, int64_t nrows, int64_t nnz, int64_t step) {
   int lane = threadIdx.x % WR_WARP;
