@@ -1,0 +1,243 @@
+/* Merge-based CSR (Merrill and Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016, section 4). The
+ * list of row ends is merged with the list of entries: the path of the merge has nrows + nnz steps, and each thread block takes
+ * as many of them as any other, whatever the rows' lengths. Where its part begins is found by a search in row_ptr in every
+ * multiply, so nothing is stored but what two kernels hand on. */
+#include "spmv/backends/merge_csr/merge_csr_kernel.h"
+
+#include <limits.h>
+
+#include "spmv/device/device_memory.h"
+#include "spmv/kernel/async_copy.cuh"
+#include "spmv/kernel/csr_launch.cuh"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/parts.cuh"
+
+constexpr int THREADS = 128, WARPS = THREADS / WR_WARP, LAST_BLOCKS = 2;
+
+/* Steps of a thread: odd, so that threads that walk in step read different banks of shared memory. */
+template <typename T>
+constexpr int merge_items = sizeof(T) == 8 ? 7 : 9;
+template <typename T>
+constexpr int merge_steps = THREADS *merge_items<T>;
+
+template <typename T, typename P, bool PATTERN>
+struct merge_args {
+  wr_csr_rows<T, P, PATTERN> rows;
+  wr_merge_csr parts;
+};
+
+/* A point of the path: the rows that have ended, and the entries that have been passed. */
+struct merge_point {
+  int64_t y, x;
+};
+
+/* The point behind `step` steps. The end of row y comes before entry x if row_ptr[y + 1] <= x. By a whole warp, whose lanes
+ * test 32 rows at a time. */
+template <typename P>
+static __device__ inline merge_point find_point(const P *row_ptr, int64_t nrows, int64_t nnz, int64_t step) {
+  int lane = threadIdx.x % WR_WARP;
+  int64_t low = step > nnz ? step - nnz : 0, high = step < nrows ? step : nrows;
+  while (low < high) {
+    int64_t middle = low + (high - low) * lane / WR_WARP;
+    int passed = __popc(__ballot_sync((unsigned)WR_FULL_MASK, (int64_t)row_ptr[middle + 1] <= step - middle - 1));
+    int64_t first = low + (high - low) * passed / WR_WARP; /* lane `passed` and those behind it have not passed */
+    low = passed > 0 ? low + (high - low) * (passed - 1) / WR_WARP + 1 : low;
+    high = passed < WR_WARP ? first : high;
+  }
+  return {low, step - low};
+}
+
+/* The rows that have ended behind `step` steps of the block's part: the same with ends[rows] in shared memory, by a thread. */
+static __device__ inline int find_row(const int *ends, int rows, int entries, int step) {
+  int low = step > entries ? step - entries : 0, high = step < rows ? step : rows;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (ends[middle] <= step - middle - 1)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* products[entries] := a_ij x_j, as T, read by consecutive threads. */
+template <typename T, typename P, bool PATTERN>
+static __device__ inline void multiply_entries(const wr_csr_rows<T, P, PATTERN> &a, int64_t first, int entries,
+                                               T *products) {
+  constexpr int ITEMS = merge_items<T>;
+  int32_t j[ITEMS];
+  T v[ITEMS];
+#pragma unroll
+  for (int e = 0; e < ITEMS; e++) {
+    int k = (int)threadIdx.x + e * THREADS;
+    j[e] = k < entries ? wr_load_stream(a.col + first + k) : 0;
+  }
+#pragma unroll
+  for (int e = 0; e < ITEMS; e++) {
+    int k = (int)threadIdx.x + e * THREADS;
+    v[e] = PATTERN ? (T)1 : k < entries ? wr_load_stream(a.val + first + k) : (T)0;
+  }
+#pragma unroll
+  for (int e = 0; e < ITEMS; e++) {
+    int k = (int)threadIdx.x + e * THREADS;
+    if (k < entries) products[k] = v[e] * __ldg(a.x + j[e]);
+  }
+}
+
+/* A thread's steps. Rows that begin and end in them are in sums; `head` has the part of the first that ends, and `open` that of
+ * the row that is open at the end. */
+struct merge_walk {
+  int first; /* the first row that ends, counted from the block's first; -1: none */
+  double head, open;
+};
+
+template <int ITEMS, typename T>
+static __device__ inline merge_walk walk(const int *ends, int rows, int entries, const T *products, double *sums) {
+  merge_walk w = {-1, 0, 0};
+  int step = (int)threadIdx.x * ITEMS, last = rows + entries;
+  int row = find_row(ends, rows, entries, step < last ? step : last), k = step - row;
+  int end = ends[row];
+#pragma unroll
+  for (int e = 0; e < ITEMS; e++) {
+    if (step + e >= last) break;
+    if (k < end) {
+      w.open += (double)products[k++];
+      continue;
+    }
+    if (w.first < 0)
+      w.first = row, w.head = w.open;
+    else
+      sums[row] = w.open;
+    w.open = 0, end = ends[++row];
+  }
+  return w;
+}
+
+/* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in the block alone; the rest goes to head and tail. */
+template <typename T, typename P, bool PATTERN, wr_finish_mask MASK>
+__global__ void __launch_bounds__(THREADS)
+    merge_csr(WR_KERNEL_PARAMETER merge_args<T, P, PATTERN> a, const wr_finish<T> given) {
+  constexpr int STEPS = merge_steps<T>;
+  WR_SHARED_DYNAMIC(double, sums); /* [rows], then the products */
+  WR_SHARED(int, ends, STEPS + 1);
+  WR_SHARED(merge_point, bounds, 2);
+  WR_SHARED(double, opens, WARPS);
+  WR_SHARED(int, firsts, WARPS);
+  wr_let_next_begin();
+  const wr_finish<T> finish = wr_finish_known<MASK>(given);
+  const P *row_ptr = a.rows.row_ptr;
+  int64_t b = blockIdx.x, nrows = a.rows.nrows, nnz = a.parts.nnz, all = nrows + nnz;
+  int warp = threadIdx.x / WR_WARP, lane = threadIdx.x % WR_WARP;
+  if (warp < 2) {
+    int64_t step = (b + warp) * STEPS;
+    merge_point found = find_point(row_ptr, nrows, nnz, step < all ? step : all);
+    if (lane == 0) bounds[warp] = found;
+  }
+  __syncthreads();
+  merge_point from = bounds[0], to = bounds[1];
+  int rows = (int)(to.y - from.y), entries = (int)(to.x - from.x);
+  T *products = (T *)(sums + rows);
+  for (int r = threadIdx.x; r <= rows; r += THREADS)
+    ends[r] = r < rows ? (int)((int64_t)row_ptr[from.y + r + 1] - from.x) : INT_MAX;
+  bool has_head = rows > 0 && (int64_t)row_ptr[from.y] < from.x;
+  wr_wait_for_earlier();
+  multiply_entries(a.rows, from.x, entries, products);
+  __syncthreads();
+  merge_walk w = walk<merge_items<T>>(ends, rows, entries, products, sums);
+  unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, w.first >= 0);
+  double open = wr_scan_open(w.open, ended), before = __shfl_up_sync((unsigned)WR_FULL_MASK, open, 1);
+  int leader = __shfl_sync((unsigned)WR_FULL_MASK, w.first, ended ? __ffs((int)ended) - 1 : 0);
+  if (lane == WR_WARP - 1) opens[warp] = open, firsts[warp] = leader;
+  __syncthreads();
+  if (w.first >= 0) {
+    double sum = lane > 0 ? before : 0;
+    if (!(ended & ((1u << lane) - 1))) sum = wr_open_before(opens, 1, firsts, warp) + sum;
+    sum += w.head;
+    if (has_head && w.first == 0)
+      a.parts.head[b] = sum;
+    else
+      sums[w.first] = sum;
+  }
+  if (threadIdx.x == 0) {
+    a.parts.tail[b] = wr_open_before(opens, 1, firsts, WARPS);
+    a.parts.row[b] = has_head ? from.y : -1;
+  }
+  __syncthreads();
+  wr_finish_scalars scalars = wr_finish_begin(finish);
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  for (int r = (int)has_head + (int)threadIdx.x; r < rows; r += THREADS)
+    wr_finish_row(finish, scalars, from.y + r, wr_csr_result(a.rows, from.y + r, sums[r]), a.rows.y, reduced);
+  wr_sums_leave(finish.sums, reduced);
+}
+
+/* Completes the rows that several blocks share, a thread for each: that of the block in which the row ends. */
+template <typename T, typename P, bool PATTERN>
+__global__ void __launch_bounds__(THREADS)
+    merge_csr_last(WR_KERNEL_PARAMETER merge_args<T, P, PATTERN> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
+  wr_begin_kernel();
+  wr_finish_scalars scalars = wr_finish_begin(finish);
+  double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  int lane = threadIdx.x % WR_WARP;
+  int64_t stride = (int64_t)gridDim.x * THREADS;
+  for (int64_t first = (int64_t)blockIdx.x * THREADS + threadIdx.x - lane; first < a.parts.blocks; first += stride) {
+    int64_t b = first + lane, row = b < a.parts.blocks ? a.parts.row[b] : -1;
+    int64_t from = row < 0 ? b : ((int64_t)a.rows.row_ptr[row] + row) / merge_steps<T>; /* the block of its first step */
+    double sum = wr_parts_sum(a.parts.tail, 1, from, b);
+    if (row < 0) continue;
+    wr_finish_row(finish, scalars, row, wr_csr_result(a.rows, row, sum + a.parts.head[b]), a.rows.y, reduced);
+  }
+  wr_sums_finish_by_warps<WR_AFTER_PRODUCT, THREADS>(finish.sums, reduced);
+}
+
+static unsigned last_grid(const wr_env *env, int64_t blocks) {
+  return wr_cuda_grid(env, (blocks + THREADS - 1) / THREADS, LAST_BLOCKS);
+}
+
+template <typename T, typename P, bool PATTERN>
+static wr_status launch(wr_env *env, const wr_merge_csr *plan, const wr_csr_rows<T, P, PATTERN> &rows,
+                        const wr_epilogue *epilogue) {
+  wr_status status;
+  merge_args<T, P, PATTERN> a = {rows, *plan};
+  wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
+  auto merge_csr_kernel = wr_finish_mask_of(finish) == WR_HOLDS_NOTHING ? merge_csr<T, P, PATTERN, WR_HOLDS_NOTHING>
+                                                                        : merge_csr<T, P, PATTERN, WR_HOLDS_ANY>;
+  TRY(WR_LAUNCH_EARLY(env, (merge_csr_kernel), (unsigned)plan->blocks, THREADS, merge_steps<T> * sizeof(double), a,
+                      finish));
+  finish.sums.before = plan->blocks;
+  TRY(WR_LAUNCH_EARLY(env, (merge_csr_last<T, P, PATTERN>), last_grid(env, plan->blocks), THREADS, 0, a, finish));
+done:
+  return status;
+}
+
+extern "C" int64_t wr_merge_csr_blocks(int64_t nrows, int64_t nnz, wr_type type) {
+  int64_t steps = type == WR_F32 ? merge_steps<float> : merge_steps<double>, blocks = (nrows + nnz + steps - 1) / steps;
+  return blocks > 0 ? blocks : 1;
+}
+
+extern "C" int64_t wr_merge_csr_bytes(int64_t nrows, int64_t nnz, wr_type type) {
+  int64_t blocks = wr_merge_csr_blocks(nrows, nnz, type);
+  return wr_device_bytes(blocks, sizeof(int64_t)) + 2 * wr_device_bytes(blocks, sizeof(double));
+}
+
+extern "C" wr_status wr_merge_csr_open(wr_env *env, int64_t nrows, int64_t nnz, wr_merge_csr *plan) {
+  wr_status status;
+  wr_workspace workspace;
+  int64_t blocks = wr_merge_csr_blocks(nrows, nnz, env->type);
+  plan->nnz = nnz, plan->blocks = blocks;
+  TRY(wr_cuda_enter(env));
+  TRY(wr_device_alloc(env, &plan->row, blocks, sizeof *plan->row, "rows that thread blocks share"));
+  TRY(wr_device_alloc(env, &plan->head, blocks, sizeof *plan->head, "parts of rows"));
+  TRY(wr_device_alloc(env, &plan->tail, blocks, sizeof *plan->tail, "parts of rows"));
+  TRY(wr_workspace_reserve(env, blocks + last_grid(env, blocks), &workspace));
+done:
+  return status;
+}
+
+extern "C" void wr_merge_csr_close(wr_env *env, wr_merge_csr *plan) {
+  wr_device_free(env, plan->row), wr_device_free(env, plan->head), wr_device_free(env, plan->tail);
+}
+
+extern "C" wr_status wr_merge_csr_launch(wr_env *env, const wr_merge_csr *plan, const wr_apply *request) {
+  return wr_csr_dispatch(env, &plan->view, request,
+                         [=](const auto &rows) { return launch(env, plan, rows, request->epilogue); });
+}
