@@ -8,8 +8,9 @@
 #include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/iteration.h"
+#include "solvers/mixed.h"
 #include "solvers/order.h"
-#include "spmv/steps/pagerank_steps.h"
+#include "solvers/pagerank_parts.h"
 #include "spmv/steps/steps.h"
 
 /* A scalar of the solver by its name. */
@@ -48,6 +49,7 @@ wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan,
   if (graph->teleport) {
     TRY(env->ops->alloc(env, graph->n, env->type, "the teleport vector", &p->teleport));
     TRY(wr_graph_place(graph, env, graph->teleport, &p->teleport));
+    p->direction = &p->teleport;
   }
 done:
   wr_free(memory);
@@ -57,10 +59,21 @@ done:
 
 void wr_pagerank_close(wr_pagerank *p) {
   if (p == NULL || p->env == NULL) return;
+  wr_mixed_close(p->mixed);
   wr_iteration_close(p->loop);
   wr_vec *const vectors[] = {&p->x[0], &p->x[1], &p->x[2], &p->scale, &p->teleport, &p->degrees, &p->bank};
   for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) p->env->ops->release(p->env, vectors[v]);
   *p = (wr_pagerank){0};
+}
+
+wr_status wr_pagerank_sweep_in(wr_pagerank *p, wr_plan *plan, wr_env *env) {
+  WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
+  WR_NEED_OPEN(env);
+  WR_REFUSE_IF(p->env->type != WR_F64 || env->type != WR_F32, "env is not of f32, or p not of f64");
+  WR_REFUSE_IF(env->state != p->env->state, "env does not share the memory of p's");
+  WR_REFUSE_IF(p->mixed, "p sweeps in f32 already");
+  WR_NEED_OK(wr_plan_check_match(plan, p->graph->flow, env, __func__));
+  return wr_mixed_open(p, plan, env, &p->mixed);
 }
 
 /* A bound on what rounding adds to the L1 error. Each step: 4u, for the product with d, the sum with the teleport,
@@ -158,51 +171,71 @@ static wr_status multiply_start(wr_pagerank *p, isolated by) {
   return p->env->ops->fused(p->env, &f);
 }
 
+wr_pagerank_scalars wr_pagerank_scalars_of(const wr_pagerank *p, const wr_pagerank_options *o) {
+  wr_pagerank_scalars s = {0};
+  s.relaxation = 1, s.omega = 2;
+  s.quarter = o->method == WR_PAGERANK_CHEBYSHEV ? o->damping * o->damping / 4 : 0;
+  s.limit = (double)o->iterations, s.every = (double)p->loop->every;
+  s.last_part = s.limit - p->loop->unroll;
+  s.least = s.window_least = s.huge = DBL_MAX;
+  s.window_length = 10, s.hardly = (1 + pow(o->damping, 10)) / 2, s.tiny = 1000 * wr_type_unit(p->env->type);
+  s.log_room = WR_LOG_ROOM;
+  return s;
+}
+
+/* 1 if pages without links are to have their final ranks from the start on. */
+static int is_apart(const wr_pagerank *p, const wr_pagerank_options *o) {
+  return o->method == WR_PAGERANK_CHEBYSHEV && p->graph->dangling > 0;
+}
+
+/* The scalars of iterations in the type of p, of which `steps` have been done, but for the shift. */
+static wr_pagerank_scalars first_scalars(const wr_pagerank *p, const wr_pagerank_options *o,
+                                         const wr_order_watch *watch, double steps) {
+  wr_pagerank_scalars s = wr_pagerank_scalars_of(p, o);
+  int is_chebyshev = o->method == WR_PAGERANK_CHEBYSHEV;
+  s.steps = steps;
+  s.damping = is_chebyshev ? 0 : o->damping;
+  s.rest = is_apart(p, o) ? isolated_of(p->graph, o->damping).jump : 1 - o->damping;
+  s.weight = p->graph->teleport ? 1 : 1 / (double)p->graph->n;
+  s.target = first_target(p, o, watch);
+  return s;
+}
+
 /* x[0] := the start, scaled; the scalars and the first shift. */
-static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_order_watch *watch,
+static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_order_watch *watch, double steps,
                        wr_pagerank_scalars *scalars) {
   wr_status status;
   wr_env *env = p->env;
   const wr_graph *g = p->graph;
-  double unit = wr_type_unit(env->type);
-  int is_chebyshev = o->method == WR_PAGERANK_CHEBYSHEV, is_apart = is_chebyshev && g->dangling > 0;
-  isolated by = is_apart ? isolated_of(g, o->damping) : (isolated){.jump = 1 - o->damping, .rest = 1};
-  *scalars = (wr_pagerank_scalars){0};
-  scalars->damping = is_chebyshev ? 0 : o->damping, scalars->rest = is_chebyshev ? by.jump : 1 - o->damping;
-  scalars->relaxation = 1, scalars->omega = 2, scalars->quarter = is_chebyshev ? o->damping * o->damping / 4 : 0;
-  scalars->weight = g->teleport ? 1 : 1 / (double)g->n;
-  scalars->limit = (double)o->iterations, scalars->every = (double)p->loop->every;
-  scalars->last_part = scalars->limit - p->loop->unroll;
-  scalars->target = first_target(p, o, watch);
-  scalars->least = scalars->window_least = scalars->huge = DBL_MAX;
-  scalars->window_length = 10, scalars->hardly = (1 + pow(o->damping, 10)) / 2, scalars->tiny = 1000 * unit;
-  scalars->log_room = WR_LOG_ROOM;
-  p->now = 0;
+  int begins_apart = is_apart(p, o);
+  isolated by = begins_apart ? isolated_of(g, o->damping) : (isolated){0};
+  *scalars = first_scalars(p, o, watch, steps);
+  p->now = 0, p->begun = steps;
   TRY(env->ops->upload(env, &p->bank, (double *)scalars));
   if (o->start)
     TRY(env->ops->fused(env, &(wr_fused){.in = {o->start}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}}));
-  else if (g->start && is_apart)
+  else if (g->start && begins_apart)
     TRY(upload_guess(p, by));
   else if (g->start || g->teleport)
     TRY(wr_graph_place(g, env, g->start ? g->start : g->teleport, &p->x[0]));
   else
     TRY(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
-  if (is_apart && !g->start && !o->start) {
+  if (begins_apart && !g->start && !o->start) {
     wr_epilogue linked = {.scale = &p->scale, .scaled = &p->x[1]};
     TRY(env->ops->epilogue(env, &(wr_apply){.y = &p->x[0], .epilogue = &linked}));
   }
   TRY(find_dangling(p, 1));
-  if (is_apart && !g->start && !o->start) TRY(multiply_start(p, by));
+  if (begins_apart && !g->start && !o->start) TRY(multiply_start(p, by));
 done:
   return status;
 }
 
-static int after(int k) { return (k + 1) % WR_PAGERANK_VECTORS; }
+static int after(int k) { return wr_pagerank_after(k); }
 
 /* The vector that has the answer. */
-static int answer_after(const wr_pagerank_options *o, double steps) {
-  double behind = o->method == WR_PAGERANK_CHEBYSHEV ? 1 : 0;
-  return (int)((int64_t)fmax(steps - behind, 0) % WR_PAGERANK_VECTORS);
+static int answer_after(const wr_pagerank *p, double steps) {
+  double behind = p->method == WR_PAGERANK_CHEBYSHEV ? 1 : 0;
+  return (int)((int64_t)fmax(steps - p->begun - behind, 0) % WR_PAGERANK_VECTORS);
 }
 
 /* One step from x[now] to the next vector, then a step on the scalars; follows: another one comes. P is the matrix, and all
@@ -228,7 +261,7 @@ static int answer_after(const wr_pagerank_options *o, double steps) {
 static wr_status step(wr_pagerank *p, double damping, int relaxes, int now, int follows, wr_then then) {
   int next = after(now);
   wr_epilogue epilogue = {.shift = SCALAR(p, shift),
-                          .shift_dir = p->teleport.id ? &p->teleport : NULL,
+                          .shift_dir = p->direction,
                           .scale = &p->scale,
                           .scales_y = 1,
                           .reduce = {{WR_L1DIFF_UNSCALED, NULL, &p->x[now], SCALAR(p, change)},
@@ -240,9 +273,9 @@ static wr_status step(wr_pagerank *p, double damping, int relaxes, int now, int 
   return wr_plan_apply(p->plan, &apply);
 }
 
-static double bytes_of_step(const wr_pagerank *p) {
+double wr_pagerank_step_bytes(const wr_pagerank *p) {
   int64_t type = wr_type_bytes(p->env->type), scale = p->scale.reciprocal_bytes ? p->scale.reciprocal_bytes : type,
-          teleport = p->teleport.id ? type : 0, before = p->method == WR_PAGERANK_CHEBYSHEV ? type : 0;
+          teleport = p->direction ? type : 0, before = p->method == WR_PAGERANK_CHEBYSHEV ? type : 0;
   double apply = wr_plan_get_info(p->plan)->apply_bytes; /* with its x and y */
   return apply + (double)(p->graph->n * (scale + teleport + before));
 }
@@ -253,9 +286,23 @@ static wr_status iterate(void *solver, int phase) {
   return step(p, p->damping, relaxes, phase, 1, WR_THEN(pagerank_after_iteration, &p->bank, &p->loop->log));
 }
 
-static double as_it_is(const void *solver, double change) {
-  (void)solver;
-  return change;
+static double in_unit(const void *solver, double change) { return ((const wr_pagerank *)solver)->unit * change; }
+
+void wr_pagerank_set_loop(wr_pagerank *p, const wr_pagerank_options *o, const wr_monitor *monitor, double unit) {
+  wr_iteration *loop = p->loop;
+  p->method = o->method, p->damping = o->damping, p->unit = unit;
+  loop->plan = p->plan, loop->solver = p, loop->phases = WR_PAGERANK_VECTORS, loop->step = iterate;
+  loop->measure = in_unit, loop->bank = &p->bank;
+  for (int phase = 0; phase < WR_PAGERANK_VECTORS; phase++) {
+    loop->left[phase][0] = &p->x[phase];
+    loop->left[phase][1] = o->method == WR_PAGERANK_CHEBYSHEV ? &p->x[after(after(phase))] : NULL;
+  }
+  loop->at = (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_pagerank_scalars, steps, limit, last_part, steps, change,
+                                                        stop, logged);
+  loop->host_only = o->no_graph, loop->no_resident = o->no_resident, loop->monitor = monitor;
+  loop->scale = unit * (o->stop_on_change ? 1 : rate_of(o)), loop->target = o->tolerance;
+  loop->constant = o->damping; /* the alpha of every apply */
+  loop->variant = (int)o->method;
 }
 
 static void judge(const wr_pagerank_options *o, const wr_pagerank_scalars *scalars, int interrupted,
@@ -306,25 +353,199 @@ done:
   return status;
 }
 
-/* Iterates until the tolerance is met, or with a watch until the order is proven: the target is set higher than the tolerance
- * asks for, and lowered after each review that does not prove the order. */
-static wr_status go(wr_pagerank *p, const wr_pagerank_options *o, wr_order_watch *watch, wr_pagerank_scalars *scalars,
-                    int *interrupted) {
+/* What a solve works on. */
+typedef struct solving {
+  wr_pagerank *p;
+  wr_pagerank_options o; /* while steps in f64 certify corrections in f32, the method is the power method */
+  const wr_monitor *monitor;
+  wr_order_watch watch;
+  wr_pagerank_scalars scalars;
+  int interrupted;
+  int64_t steps;         /* multiplies in f64 that certified corrections */
+  wr_result *result;
+} solving;
+
+/* With scalars that have met their target: 1 in *over if the tolerance is met, or with a watch the order is proven. Else the
+ * target is lowered, which has been set higher than the tolerance asks for. */
+static wr_status find_over(solving *g, int *over) {
+  wr_status status = WR_OK;
+  double target = g->scalars.target;
+  *over = 1;
+  if (g->watch.ranks == 0) return WR_OK;
+  TRY(review_order(g->p, &g->o, &g->scalars, &g->watch, &target));
+  *over = target == g->scalars.target;
+  if (!*over) g->scalars.target = target, g->scalars.converged = 0;
+done:
+  return status;
+}
+
+/* Iterates in the type of p until the end. */
+static wr_status go(solving *g) {
   wr_status status;
+  wr_pagerank *p = g->p;
   for (;;) {
-    double target = scalars->target;
-    TRY(wr_iteration_go(p->loop, (double *)scalars, interrupted));
-    if (watch->ranks == 0 || scalars->converged == 0 || *interrupted) break;
-    p->now = answer_after(o, scalars->steps);
-    TRY(review_order(p, o, scalars, watch, &target));
-    if (target == scalars->target) break;
-    scalars->target = target, scalars->converged = 0;
-    if (!(scalars->steps < scalars->limit)) break;
-    scalars->stop = 0;
-    TRY(p->env->ops->upload(p->env, &p->bank, (const double *)scalars));
+    int over;
+    TRY(wr_iteration_go(p->loop, (double *)&g->scalars, &g->interrupted));
+    p->now = answer_after(p, g->scalars.steps);
+    if (g->scalars.converged == 0 || g->interrupted) break;
+    TRY(find_over(g, &over));
+    if (over || !(g->scalars.steps < g->scalars.limit)) break;
+    g->scalars.stop = 0;
+    TRY(p->env->ops->upload(p->env, &p->bank, (const double *)&g->scalars));
   }
 done:
   return status;
+}
+
+/* Sets up the loop in the type of p. */
+static wr_status set_up(solving *g) {
+  wr_status status;
+  wr_pagerank_set_loop(g->p, &g->o, g->monitor, 1);
+  TRY(wr_iteration_every(g->p->loop, g->o.check_every));
+  wr_iteration_begin(g->p->loop);
+done:
+  return status;
+}
+
+/* ---- Corrections in f32 ---- */
+
+enum { LEAST_SWEEPS = 3 }; /* fewer are done in f64 */
+
+/* x[now] has other ranks than those of the last step: their dangling mass and shift. */
+static wr_status find_shift(solving *g) {
+  wr_status status;
+  wr_pagerank *p = g->p;
+  wr_pagerank_scalars *s = &g->scalars;
+  s->dangling = 0, s->shift = s->rest * s->weight;
+  TRY(p->env->ops->upload(p->env, &p->bank, (const double *)s));
+  if (p->graph->dangling > 0) TRY(find_dangling(p, 0));
+done:
+  return status;
+}
+
+/* A step of the power method in f64 from x[now]; now := its result. */
+static wr_status certify(solving *g) {
+  wr_status status;
+  wr_pagerank *p = g->p;
+  const wr_monitor *m = g->monitor;
+  wr_plan_forget(p->plan);
+  TRY(step(p, g->o.damping, 0, p->now, 0, WR_THEN(pagerank_after_iteration, &p->bank, NULL)));
+  TRY(p->env->ops->download(p->env, &p->bank, (double *)&g->scalars));
+  p->now = after(p->now), g->steps++;
+  if (m->history) TRY(wr_history_add(m->history, (int64_t)g->scalars.steps, g->scalars.change));
+  if (m->progress)
+    m->progress(m->context, (int64_t)g->scalars.steps, p->loop->scale * g->scalars.change, g->o.tolerance);
+done:
+  return status;
+}
+
+/* Corrects x[now] in f32, or makes the first ranks. *is_cut := 1: the limit or the monitor has ended the sweeps. */
+static wr_status correct(solving *g, const wr_pagerank_options *asked, int has_ranks, int *is_cut) {
+  wr_status status;
+  wr_pagerank *p = g->p;
+  wr_pagerank_scalars *s = &g->scalars;
+  wr_corrected found;
+  wr_correction correction = {.options = asked, .monitor = g->monitor, .change = has_ranks ? s->change : 0,
+                              .target = s->target, .steps = s->steps, .limit = s->limit - 1};
+  TRY(wr_mixed_correct(p->mixed, p, &correction, &found));
+  *is_cut = found.is_cut, g->interrupted = found.interrupted;
+  if (found.steps < 1) return WR_OK;
+  p->now = after(p->now);
+  s->steps += found.steps, s->stop = s->stalled = s->logged = s->window = 0, s->window_least = s->least = s->huge;
+  TRY(find_shift(g));
+done:
+  return status;
+}
+
+/* Corrects ranks in f32 and certifies them in f64, in turn. *goes_on := 1: the solve is not over, and f32 is of no more use;
+ * *has_ranks: whether x[now] then has ranks. */
+static wr_status go_mixed(solving *g, const wr_pagerank_options *asked, int *has_ranks, int *goes_on) {
+  wr_status status = WR_OK;
+  wr_pagerank *p = g->p;
+  wr_pagerank_scalars *s = &g->scalars;
+  double before = *has_ranks ? (double)INFINITY : 1; /* the last change; of the first correction it is below 1 */
+  int is_cut = 0;
+  *goes_on = 0;
+  for (;;) {
+    if (*has_ranks) {
+      int over = 0;
+      TRY(certify(g));
+      if (s->converged != 0) TRY(find_over(g, &over));
+      if (over || g->interrupted || !(s->steps < s->limit)) break;
+      int has_gained = s->change <= before / 2 || is_cut;
+      if (!(s->change < before) && s->steps > 1) p->now = after(p->now); /* the result of the step before is better */
+      if (!has_gained)
+        snprintf(g->result->note, sizeof g->result->note,
+                 "from multiply %lld on in f64, as a correction in f32 has not halved the change",
+                 (long long)s->steps + 1);
+      if (!has_gained) break;
+      before = s->change;
+    }
+    if (s->limit - s->steps <= LEAST_SWEEPS) break;
+    TRY(correct(g, asked, *has_ranks, &is_cut));
+    *has_ranks |= s->steps > 0;
+    if (!*has_ranks) break;
+  }
+  *goes_on = s->converged == 0 && !g->interrupted && s->steps < s->limit;
+done:
+  return status;
+}
+
+/* The solve goes on in f64 from x[now]. */
+static wr_status start_again(solving *g) {
+  wr_status status;
+  wr_pagerank *p = g->p;
+  double steps = g->scalars.steps;
+  if (p->now != 0)
+    TRY(p->env->ops->fused(p->env, &(wr_fused){.in = {&p->x[p->now]}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}}));
+  p->now = 0, p->begun = steps;
+  g->scalars = first_scalars(p, &g->o, &g->watch, steps);
+  TRY(find_shift(g));
+  TRY(p->env->ops->download(p->env, &p->bank, (double *)&g->scalars));
+done:
+  return status;
+}
+
+/* 1 if sweeps in f32 may help. */
+static int may_mix(const wr_pagerank *p, const wr_pagerank_options *o) {
+  return p->mixed && o->damping > 0 && wr_mixed_floor(o->damping) < 0.1 && o->iterations > LEAST_SWEEPS;
+}
+
+/* All of a solve with corrections in f32. */
+static wr_status solve_mixed(solving *g) {
+  wr_status status;
+  wr_pagerank *p = g->p;
+  const wr_pagerank_options asked = g->o;
+  int has_ranks = asked.start || p->graph->start, goes_on = 0;
+  g->o.method = WR_PAGERANK_POWER;
+  wr_pagerank_set_loop(p, &g->o, g->monitor, 1);
+  p->loop->every = p->loop->unroll = 1;
+  g->interrupted = wr_monitor_ends(g->monitor) == WR_TIME_LIMIT ? WR_TIME_LIMIT : 0;
+  g->scalars = first_scalars(p, &g->o, &g->watch, 0);
+  if (has_ranks || g->interrupted) TRY(start(p, &g->o, &g->watch, 0, &g->scalars));
+  if (!g->interrupted) TRY(go_mixed(g, &asked, &has_ranks, &goes_on));
+  if (!has_ranks) TRY(start(p, &g->o, &g->watch, 0, &g->scalars));
+  if (!goes_on) return WR_OK;
+  g->o.method = asked.method;
+  TRY(set_up(g));
+  TRY(start_again(g));
+  TRY(go(g));
+done:
+  return status;
+}
+
+/* ---- A solve ---- */
+
+/* Counts of both types, and how most were repeated. */
+static void count_multiplies(const solving *g) {
+  const wr_pagerank *p = g->p;
+  const wr_mixed *m = p->mixed;
+  wr_result *r = g->result;
+  int64_t wide = p->loop->taken + g->steps, narrow = m ? m->multiplies : 0;
+  r->multiplies = wide + narrow, r->multiplies_f32 = narrow;
+  r->by = m && m->most > p->loop->taken ? m->by : p->loop->by;
+  r->iteration_bytes = wr_pagerank_step_bytes(p);
+  if (narrow > 0) r->iteration_bytes = (r->iteration_bytes * (double)wide + m->bytes) / (double)r->multiplies;
 }
 
 wr_status wr_pagerank_check(const wr_pagerank_options *o, const char *function) {
@@ -358,48 +579,34 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
   WR_NEED_OK(check_for(p, o, __func__));
   WR_NEED(result);
-  wr_pagerank_scalars scalars;
-  wr_order_watch watch = {0};
-  int interrupted = 0;
-  wr_iteration *loop = p->loop;
-  int is_chebyshev = o->method == WR_PAGERANK_CHEBYSHEV;
+  solving g = {.p = p, .o = *o, .monitor = monitor ? monitor : &none, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
                         .by_change = o->stop_on_change, .rounding = rounding_of(p, o)};
-  loop->plan = p->plan, loop->solver = p, loop->phases = WR_PAGERANK_VECTORS, loop->step = iterate;
-  loop->measure = as_it_is;
-  loop->bank = &p->bank;
-  for (int phase = 0; phase < WR_PAGERANK_VECTORS; phase++) {
-    loop->left[phase][0] = &p->x[phase];
-    loop->left[phase][1] = is_chebyshev ? &p->x[after(after(phase))] : NULL;
-  }
-  loop->at = (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_pagerank_scalars, steps, limit, last_part, steps, change,
-                                                        stop, logged);
-  loop->host_only = o->no_graph, loop->no_resident = o->no_resident;
-  loop->monitor = monitor ? monitor : &none, loop->scale = o->stop_on_change ? 1 : rate_of(o),
-  loop->target = o->tolerance;
-  p->damping = loop->constant = o->damping; /* the alpha of every apply */
-  p->method = o->method, loop->variant = (int)o->method;
-  TRY(wr_iteration_every(loop, o->check_every));
-  wr_iteration_begin(loop);
+  wr_iteration *loop = p->loop;
   loop->taken = 0, loop->by = WR_BY_HOST;
-  if (o->order > 0) TRY(wr_order_watch_open(&watch, p->graph, o->order));
-  TRY(start(p, o, &watch, &scalars));
-  if (o->iterations > 0) TRY(go(p, o, &watch, &scalars, &interrupted));
-  p->now = answer_after(o, scalars.steps);
-  if (scalars.steps > 0) judge(o, &scalars, interrupted, result);
-  if (scalars.steps == 0 && interrupted) result->outcome = (wr_outcome)interrupted;
+  if (p->mixed) wr_mixed_begin(p->mixed);
+  if (o->order > 0) TRY(wr_order_watch_open(&g.watch, p->graph, o->order));
+  if (may_mix(p, o)) {
+    TRY(solve_mixed(&g));
+  } else {
+    TRY(set_up(&g));
+    TRY(start(p, &g.o, &g.watch, 0, &g.scalars));
+    if (o->iterations > 0) TRY(go(&g));
+  }
+  if (g.scalars.steps > 0) judge(&g.o, &g.scalars, g.interrupted, result);
+  if (g.scalars.steps == 0 && g.interrupted) result->outcome = (wr_outcome)g.interrupted;
   if (result->outcome == WR_TIME_LIMIT)
     snprintf(result->note, sizeof result->note, "the time limit %s",
-             scalars.steps > 0 ? "has passed; the scores are those of the last iteration"
-                               : "had passed before the first iteration");
-  double last = target_change(o, rounding_of(p, o)), d = o->damping;
+             g.scalars.steps > 0 ? "has passed; the scores are those of the last iteration"
+                                 : "had passed before the first iteration");
+  double last = target_change(&g.o, rounding_of(p, o)), d = o->damping;
   double promised = o->method == WR_PAGERANK_POWER ? d : d / (1 + sqrt(1 - d * d)); /* the rate of the method */
-  result->order = (wr_order_facts){.asked = watch.ranks, .proven = watch.found.proven, .reviews = watch.reviews,
-                                   .spared = wr_order_spared(&watch, last, promised)};
-  result->by = loop->by, result->multiplies = loop->taken, result->iteration_bytes = bytes_of_step(p);
+  result->order = (wr_order_facts){.asked = g.watch.ranks, .proven = g.watch.found.proven, .reviews = g.watch.reviews,
+                                   .spared = wr_order_spared(&g.watch, last, promised)};
+  count_multiplies(&g);
   TRY(count_sums(p, o, result));
 done:
-  wr_order_watch_close(&watch);
+  wr_order_watch_close(&g.watch);
   wr_plan_forget(p->plan);
   return status;
 }
@@ -463,11 +670,12 @@ wr_status wr_pagerank_multiply(wr_pagerank *p, int count) {
   wr_status status = WR_OK;
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
   WR_REFUSE_IF(count < 0, "count is %d", count);
-  wr_plan_forget(p->plan);
+  wr_pagerank *by = p->mixed && p->mixed->multiplies > 0 ? &p->mixed->sweeps : p;
+  wr_plan_forget(by->plan);
   for (int k = 0; k < count; k++)
-    TRY(step(p, p->damping, p->method == WR_PAGERANK_CHEBYSHEV, k % WR_PAGERANK_VECTORS, 1, (wr_then){0}));
+    TRY(step(by, by->damping, by->method == WR_PAGERANK_CHEBYSHEV, k % WR_PAGERANK_VECTORS, 1, (wr_then){0}));
 done:
-  wr_plan_forget(p->plan);
+  wr_plan_forget(by->plan);
   return status;
 }
 

@@ -46,16 +46,25 @@ typedef struct wr_pagerank {
   wr_vec x[WR_PAGERANK_VECTORS]; /* [n] each, take turns (the table in pagerank.c); index `now` has the answer    */
   wr_vec scale, teleport; /* [n] 1 / out-degree, 0 for a page without links; teleport not allocated: uniform      */
   wr_vec degrees;         /* [n] out-degrees, 1 for a page without links; not allocated before wr_pagerank_ranks  */
+  const wr_vec *direction; /* by which teleporting is weighted: &teleport, or NULL: uniformly                      */
   wr_vec bank;            /* scalars (spmv/steps/pagerank_steps.h)                                                */
   int now;
-  wr_pagerank_method method; /* of the solve */
-  double damping;
+  wr_pagerank_method method; /* that iterates in the type of env */
+  double damping, unit;   /* d; the unit of changes                                                               */
+  double begun;           /* iterations of the solve before those that began with x[0]                             */
   struct wr_iteration *loop;
+  struct wr_mixed *mixed; /* sweeps in f32 (mixed.h); NULL: none                                                  */
 } wr_pagerank;
 
 /* Allocates the vectors and uploads the constant ones. graph, plan and env must outlive p. WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env);
 void wr_pagerank_close(wr_pagerank *p); /* a zeroed one is fine */
+
+/* From now on solves in f64 sweep in f32, with this prepared plan of the same flow, in an env of the same place and memory
+ * (wr_env_with_type). They end with a step in f64, as the power method does, whose change stops them and bounds the error.
+ * Where a correction by sweeps does not halve the change, they go on in f64. Once, after wr_pagerank_open; plan and env must
+ * outlive p. WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_pagerank_sweep_in(wr_pagerank *p, wr_plan *plan, wr_env *env);
 
 /* Iterates from the graph's start, in which Chebyshev's method gives pages without links their final ranks. Not converging is
  * in the result; WR_EDEVICE and the like are errors. */
@@ -80,7 +89,7 @@ wr_status wr_pagerank_download(wr_pagerank *p, double *scores);
 wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *options, double *scores, double *change,
                            double *dangling);
 
-/* `count` multiplies as in the iterations, for their times; after a solve, once its answer is not needed. Asynchronous. */
+/* `count` multiplies as in the iterations, in f32 if most of them were, for their times; after a solve, once its answer is not needed. Asynchronous. */
 wr_status wr_pagerank_multiply(wr_pagerank *p, int count);
 
 /* Divides by the sum. Before that, scores below 0, which methods other than the power method may leave where ranks are small,

@@ -95,6 +95,7 @@ typedef struct wr_result {
                           sums rows in less than f64, sum_i (length of row i) r_i of its units too  */
   wr_order_facts order; /* PageRank                                                                 */
   int64_t multiplies;  /* by the iterations                                                         */
+  int64_t multiplies_f32; /* PageRank in mixed precision: so many of these were in f32, the others in f64 */
   double iteration_bytes; /* that an iteration moves at least: its multiplies, and every vector once an operation */
   wr_repeated by;      /* how iterations were repeated, except perhaps the first and last ones      */
   int restarts;        /* BiCGSTAB                                                                  */

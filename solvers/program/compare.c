@@ -65,7 +65,7 @@ static void start_opening(wr_comparison *c, wr_place place, int in_thread) {
   wr_env *env = &c->env[place];
   *env = (wr_env){.place = place,
                   .device = c->settings->device_number,
-                  .type = (wr_type)c->settings->precision,
+                  .type = wr_settings_type(c->settings),
                   .threads = c->threads,
                   .deterministic = c->settings->deterministic};
   c->env_tried[place] = 1;
@@ -139,6 +139,17 @@ done:
   return status;
 }
 
+/* The plans of a run. The second one is of mixed precision: the same matrix in f32, or NULL. */
+typedef struct run_plans {
+  wr_plan *plan, *narrow;
+  wr_env narrow_env;
+} run_plans;
+
+/* The plan of most multiplies, whose times and bytes are reported. */
+static wr_plan *timed(const run_plans *plans, const wr_run *run) {
+  return run->result.multiplies_f32 > 0 ? plans->narrow : plans->plan;
+}
+
 /* When the device repeats iterations by itself, multiplies cannot be stamped: a few multiplies are timed afterwards. Their time
  * is for reports and in no total. */
 static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, wr_env *env, wr_run *run) {
@@ -153,7 +164,7 @@ static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, w
   TRY(wr_plan_time_collect(plan));
   TRY(take_times(run, plan));
   run->timed_afterwards = 1, run->apply_first = first;
-  run->applies = run->result.multiplies;
+  run->applies = run->result.multiplies_f32 > 0 ? run->result.multiplies_f32 : run->result.multiplies;
   /* One kernel for all iterations does not use the backend's multiply. */
   run->apply_total = run->result.by == WR_BY_KERNEL ? 0 : run->apply_median * (double)run->applies;
 done:
@@ -221,8 +232,9 @@ static void keep_answer(wr_comparison *c, int index, double *x) {
   wr_free(x);
 }
 
-static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_env *env) {
+static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, wr_env *env) {
   wr_status status;
+  wr_plan *plan = plans->narrow ? plans->narrow : plans->plan; /* stamps are of one plan at a time */
   wr_run *run = &c->runs[index];
   wr_ledger *ledger = &run->ledger;
   void *solve = NULL;
@@ -238,7 +250,8 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
   wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(wr_alloc_zeroed(&solve, 1, c->program->solve_size, "a solve"));
-  TRY(c->program->start(c->problem, c->settings, plan, env, solve));
+  TRY(c->program->start(c->problem, c->settings, plans->plan, env, solve));
+  if (plans->narrow) TRY(c->program->sweep_in(solve, plans->narrow, &plans->narrow_env));
   if (c->program->precondition) {
     double begin = wr_clock();
     wr_ledger_enter(ledger, WR_PHASE_PREPARE);
@@ -266,7 +279,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, wr_plan *plan, wr_
   keep_answer(c, index, x);
   x = NULL; /* keep_answer keeps or frees it */
   TRY(run_warm(c, solve, &monitor, run));
-  TRY(time_afterwards(c, solve, plan, env, run));
+  TRY(time_afterwards(c, solve, timed(plans, run), env, run));
 done:
   wr_free(x);
   wr_progress_end(&progress);
@@ -275,12 +288,33 @@ done:
   return status;
 }
 
+/* The plan in f32 of mixed precision. */
+static wr_status prepare_narrow(wr_comparison *c, const wr_choice *choice, const wr_env *env, run_plans *plans) {
+  wr_status status;
+  TRY(wr_env_with_type(env, WR_F32, &plans->narrow_env));
+  TRY(wr_choice_plan(choice, c->program->matrix(c->problem), &plans->narrow_env, &plans->narrow));
+  TRY(wr_plan_prepare(plans->narrow));
+done:
+  return status;
+}
+
+/* Adds the memory of the plan in f32, which borrows the same indices; of a multiply the bytes are those of the plan that most
+ * multiplies are by. */
+static void add_narrow(const wr_comparison *c, const run_plans *plans, wr_run *run) {
+  const wr_plan_info *narrow = wr_plan_get_info(plans->narrow), *most = wr_plan_get_info(timed(plans, run));
+  const wr_csr *A = c->program->matrix(c->problem);
+  run->info.extra_bytes += narrow->extra_bytes;
+  if (A->val && narrow->borrowed_bytes > 0) run->info.borrowed_bytes += A->nnz * wr_type_bytes(WR_F32);
+  run->info.apply_bytes = most->apply_bytes, run->info.format_bytes = most->format_bytes;
+  run->info.deterministic = run->info.deterministic && narrow->deterministic;
+}
+
 static wr_status run_one(wr_comparison *c, int index) {
   wr_status status;
   wr_run *run = &c->runs[index];
   const wr_choice *choice = &c->choices[index];
   wr_place place = choice->backend->place;
-  wr_plan *plan = NULL;
+  run_plans plans = {0};
   wr_env *env = &c->env[place];
   int built = choice->backend->plan != NULL;
   wr_ledger_stop(c->process);
@@ -294,21 +328,24 @@ static wr_status run_one(wr_comparison *c, int index) {
   run->read_bandwidth = c->bandwidth[place];
   wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
-  TRY(wr_choice_plan(choice, c->program->matrix(c->problem), env, &plan));
-  snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plan));
+  TRY(wr_choice_plan(choice, c->program->matrix(c->problem), env, &plans.plan));
+  snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;
-  TRY(wr_plan_prepare(plan));
+  TRY(wr_plan_prepare(plans.plan));
+  if (c->settings->precision == WR_PRECISION_MIXED) TRY(prepare_narrow(c, choice, env, &plans));
   wr_ledger_stop(&run->ledger);
   run->setup = run->ledger.seconds[WR_PHASE_PREPARE] - before;
-  run->info = *wr_plan_get_info(plan);
-  TRY(solve_and_check(c, index, plan, env));
+  run->info = *wr_plan_get_info(plans.plan);
+  TRY(solve_and_check(c, index, &plans, env));
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
-  run->info = *wr_plan_advise(plan);
+  run->info = *wr_plan_advise(plans.plan);
+  if (plans.narrow) add_narrow(c, &plans, run);
   wr_ledger_stop(c->process);
 done:
   (void)wr_error_keep(&run->error, status);
-  if (plan) snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name); /* the run may add to it */
-  wr_plan_destroy(plan);
+  if (plans.plan) snprintf(run->device_name, sizeof run->device_name, "%s", env->device_name); /* the run may add to it */
+  wr_plan_destroy(plans.narrow);
+  wr_plan_destroy(plans.plan);
   wr_ledger_stop(&run->ledger);
   return status;
 }

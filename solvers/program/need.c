@@ -16,10 +16,11 @@ static int64_t if_given(const char *path) { return path != NULL ? F64 : 0; }
 int64_t wr_pagerank_row_bytes(const wr_settings *s, int on_host) {
   int64_t vectors = s->personalize != NULL ? 4 : 3;
   if (s->ranking == WR_RANK_IDR) vectors += WR_RANK_LINEAR_VECTORS + 1;
+  int64_t mixed = s->precision == WR_PRECISION_MIXED ? 5 * wr_type_bytes(WR_F32) : 0; /* wr_mixed_open */
   int64_t components = s->ranking == WR_RANK_GAUSS_SEIDEL ? 24 : 0; /* while they are found (wr_components_find) */
   if (components > 0) vectors++;
   return components + F64 + if_given(s->personalize) + if_given(s->guess) + ANSWER +
-         (on_host ? vectors * wr_type_bytes((wr_type)s->precision) : 0);
+         (on_host ? vectors * wr_type_bytes(wr_settings_type(s)) + mixed : 0);
 }
 
 /* Triangular factors of an empty row (spmv/precond/lu_host.c): two row pointers, its pivot, its place in a vector; and the

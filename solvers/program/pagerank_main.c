@@ -41,7 +41,7 @@ static void complete(wr_settings *s) {
 /* As many iterations as convergence at the rate d takes, each over links without values and three vectors. */
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   double needed = s->damping > 0 ? ceil(log(s->tolerance * (1 - s->damping)) / log(s->damping)) : 1;
-  double step = 4.0 * (double)nnz + (double)(8 + 3 * wr_type_bytes((wr_type)s->precision)) * (double)nrows;
+  double step = 4.0 * (double)nnz + (double)(8 + 3 * wr_type_bytes(wr_settings_type(s))) * (double)nrows;
   return step * fmin(needed, (double)s->iterations) * (double)s->repeat;
 }
 
@@ -81,7 +81,7 @@ done:
 }
 
 static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
-  return wr_graph_sends_links(A, s->edges == WR_EDGES_IN, (wr_type)s->precision, all_on_device);
+  return wr_graph_sends_links(A, s->edges == WR_EDGES_IN, wr_settings_type(s), all_on_device);
 }
 
 static void close_problem(void *problem) { wr_graph_free(problem); }
@@ -102,6 +102,10 @@ static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan,
                                      .no_resident = s->no_resident};
   r->method = (wr_rank_method)s->ranking;
   return wr_rank_open(&r->rank, problem, plan, env);
+}
+
+static wr_status sweep_in(void *solve, wr_plan *plan, wr_env *env) {
+  return wr_pagerank_sweep_in(&((ranking *)solve)->rank.iterated, plan, env);
 }
 
 static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
@@ -317,6 +321,7 @@ int main(int argc, char **argv) {
       .close = close_problem,
       .matrix = matrix,
       .start = start_solve,
+      .sweep_in = sweep_in,
       .run = run,
       .multiply = multiply,
       .answer = answer,

@@ -421,7 +421,7 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
     status = wr_process_act(program->name, program->text, program->options, &j->settings);
   } else if (status == WR_OK) {
     j->facts.program = program->name, j->facts.measure = program->measure;
-    j->facts.precision = j->settings.precision == WR_F32 ? "f32" : "f64";
+    j->facts.precision = wr_settings_precision(&j->settings);
     j->facts.tolerance = j->settings.tolerance;
     if (j->settings.time_limit > 0) c->deadline = begun(&j->ledger) + j->settings.time_limit;
     status = j->settings.check ? work_check(j) : work(j);

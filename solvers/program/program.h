@@ -38,6 +38,8 @@ typedef struct wr_program {
   wr_csr *(*matrix)(void *problem); /* that plans are made of */
   /* One backend's solve: vectors, iteration, answer, checking, end. */
   wr_status (*start)(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env, void *solve);
+  /* In mixed precision, after start: a prepared plan of the same matrix in f32. NULL: there is no such precision. */
+  wr_status (*sweep_in)(void *solve, wr_plan *plan, wr_env *env);
   /* Makes the preconditioner, if one is asked for, and describes it; ends early, without one, where the monitor says so. NULL:
    * there is never one. */
   wr_status (*precondition)(void *solve, const wr_settings *settings, const wr_monitor *monitor,

@@ -10,12 +10,13 @@
 #include "solvers/direct.h"
 #include "solvers/precond.h"
 #include "solvers/program/apply_time.h"
+#include "solvers/rank/rank.h"
 
 #define AT(field) offsetof(wr_settings, field)
 
 #define WR_FORMATS "auto|mtx|tsv|csv|txt|npy"
 
-#define RUN_OPTIONS                                                                                                     \
+#define RUN_OPTIONS(precisions, precision_help)                                                                         \
   {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
    .group = "What to run",                                                                                              \
    .help = "backends, separated by commas, each with its knobs behind colons: cusparse:alg=2,cpu_csr; "                 \
@@ -23,8 +24,8 @@
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
    .argument = "cpu|cuda[:N]|auto",                                                                                     \
    .help = "where to compute; auto: on a GPU if the problem is so large that opening one pays"},                        \
-  {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = AT(precision), .choices = "f32|f64",         \
-   .value = "f64", .help = "type of vectors and stored values; sums are f64 always"},                                   \
+  {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = AT(precision), .choices = precisions,        \
+   .value = "f64", .help = precision_help},                                                                             \
   {.name = "threads", .type = WR_OPTION_INT, .offset = AT(threads), .min = 0, .max = 4096, .value = "0",                \
    .help = "CPU threads; 0: all"},                                                                                      \
   {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = AT(deterministic),                                        \
@@ -85,7 +86,8 @@
   {0}
 
 const wr_option wr_pagerank_table[] = {
-    RUN_OPTIONS,
+    RUN_OPTIONS("f32|f64|mixed", "type of vectors and stored values; sums are f64 always; mixed: an answer in f64, as "
+                                 "certain as any, by sweeps in f32 on its error"),
     {.name = "damping", .type = WR_OPTION_REAL, .offset = AT(damping), .min = 0, .max = 1, .below_max = 1,
      .value = WR_DEFAULT_DAMPING, .group = "The method", .help = "probability of following a link"},
     {.name = "method", .type = WR_OPTION_CHOICE, .offset = AT(ranking),
@@ -112,7 +114,7 @@ const wr_option wr_pagerank_table[] = {
     REPORT_OPTIONS};
 
 const wr_option wr_bicgstab_table[] = {
-    RUN_OPTIONS,
+    RUN_OPTIONS("f32|f64", "type of vectors and stored values; sums are f64 always"),
     {.name = "rhs-file", .letter = 'b', .type = WR_OPTION_TEXT, .offset = AT(rhs), .argument = "FILE",
      .group = "The method", .help = "right-hand side"},
     {.name = "rhs", .type = WR_OPTION_TEXT, .offset = AT(rhs_text), .value = "ones", .argument = "ones|random:SEED",
@@ -376,6 +378,18 @@ done:
   return status;
 }
 
+const char *wr_settings_precision(const wr_settings *s) {
+  return s->precision == WR_F32 ? "f32" : s->precision == WR_F64 ? "f64" : "mixed";
+}
+
+/* Methods that compute in f64 alone would leave a plan in f32 without use. */
+static wr_status finish_mixed(const wr_settings *s) {
+  if (s->check) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --precision mixed");
+  if (s->ranking != WR_RANK_IDR && s->ranking != WR_RANK_GAUSS_SEIDEL) return WR_OK;
+  return wr_fail(WR_EUSAGE, "--precision mixed is for the methods power and chebyshev: %s computes in f64",
+                 wr_rank_method_name((wr_rank_method)s->ranking));
+}
+
 wr_status wr_settings_finish(wr_settings *s) {
   wr_status status;
   TRY(finish_device(s));
@@ -387,6 +401,7 @@ wr_status wr_settings_finish(wr_settings *s) {
   if (s->fallback == WR_FALLBACK_DIRECT) TRY(check_fallback());
   TRY(finish_precond(s));
   if (s->rhs_text == NULL && s->stop == WR_STOP_ORDER) TRY(finish_order(s));
+  if (s->rhs_text == NULL && s->precision == WR_PRECISION_MIXED) TRY(finish_mixed(s));
   if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");
   if (s->rhs_text && has_prefix(s->rhs_text, "random:")) {
     s->rhs_random = 1;

@@ -13,6 +13,7 @@ enum { WR_DEVICE_AUTO, WR_DEVICE_CPU, WR_DEVICE_CUDA };                 /* --dev
 enum { WR_STOP_BOUND, WR_STOP_CHANGE, WR_STOP_ORDER };                  /* --stop of pagerank            */
 enum { WR_STOP_RESIDUAL, WR_STOP_BACKWARD };                            /* --stop of bicgstab            */
 enum { WR_FALLBACK_NONE, WR_FALLBACK_DIRECT };                          /* --fallback                   */
+enum { WR_PRECISION_MIXED = 2 };                                        /* --precision of pagerank, behind wr_type's */
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
 
 #define WR_COLUMNS_HELP                                                                        \
@@ -23,7 +24,7 @@ typedef struct wr_settings {
   char *config;
   /* what to run */
   char *backends, *device_text;
-  int precision; /* wr_type: the choices' order is f32|f64 */
+  int precision; /* wr_type, or WR_PRECISION_MIXED: the choices' order is f32|f64|mixed */
   int64_t threads;
   int deterministic, no_graph, no_resident;
   /* when to stop */
@@ -85,6 +86,12 @@ typedef struct wr_spmv_settings {
 extern const wr_option wr_pagerank_table[];
 extern const wr_option wr_bicgstab_table[];
 extern const wr_option wr_spmv_options[]; /* of a wr_spmv_settings */
+
+/* The type of vectors and values; in mixed precision that of the answer, f64. */
+static inline wr_type wr_settings_type(const wr_settings *s) { return s->precision == WR_F32 ? WR_F32 : WR_F64; }
+
+/* "f32", "f64" or "mixed". */
+const char *wr_settings_precision(const wr_settings *settings);
 
 /* Fills in the derived fields; WR_EUSAGE where a text makes no sense. */
 wr_status wr_settings_finish(wr_settings *settings);

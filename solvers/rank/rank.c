@@ -46,7 +46,7 @@ typedef struct parts {
   const wr_monitor *monitor; /* the caller's, ... */
   wr_monitor shown;          /* ... and that of every part */
   wr_result *result;         /* of the last part; of all at the end */
-  int64_t iterations, multiplies; /* of all parts so far */
+  int64_t iterations, multiplies, multiplies_f32; /* of all parts so far */
   double bytes;              /* that these moved */
   int64_t most;              /* multiplies of the part that had the most, ... */
   wr_repeated by;            /* ... and how they were repeated */
@@ -97,10 +97,11 @@ static wr_status run_steps(parts *g, wr_pagerank_method method, const wr_vec *st
   int64_t entries = entries_of(g);
   options.method = method, options.start = start, options.iterations = most;
   wr_status status = wr_pagerank_solve(&g->rank->iterated, &options, monitor, g->result);
-  if (status == WR_OK)
-    count(g, entries, g->result->iterations, g->result->multiplies,
-          g->result->iteration_bytes * (double)g->result->multiplies, g->result->by);
-  return status;
+  if (status != WR_OK) return status;
+  count(g, entries, g->result->iterations, g->result->multiplies,
+        g->result->iteration_bytes * (double)g->result->multiplies, g->result->by);
+  g->multiplies_f32 += g->result->multiplies_f32;
+  return WR_OK;
 }
 
 /* The one step that certifies rank->ranks, also where a signal or the time limit has ended what made them: `ended` is 0 or that
@@ -333,6 +334,7 @@ done:
 static void conclude(parts *g) {
   wr_result *r = g->result;
   r->iterations = g->iterations, r->multiplies = g->multiplies, r->restarts = g->restarts;
+  r->multiplies_f32 = g->multiplies_f32;
   if (g->multiplies > g->most) r->iteration_bytes = g->bytes / (double)g->multiplies, r->by = g->by; /* several parts */
   snprintf(r->method, sizeof r->method, "%s", names[g->method]);
   snprintf(r->changes, sizeof r->changes, "%s", g->changes);

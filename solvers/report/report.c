@@ -52,6 +52,9 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   else
     wr_line_add(&line, "not converged (%s) after", wr_outcome_title(result->outcome));
   wr_line_add(&line, " %" PRId64 " %s", result->iterations, wr_plural(result->iterations, "iteration", "iterations"));
+  if (result->multiplies_f32 > 0)
+    wr_line_add(&line, " (%" PRId64 " in f32, %" PRId64 " in f64)", result->multiplies_f32,
+                result->multiplies - result->multiplies_f32);
   int is_usual = problem->measure == WR_MEASURE_L1_ERROR && strcmp(result->method, "power") == 0 && !result->changes[0];
   if (result->method[0] && !is_usual)
     wr_line_add(&line, " of %s", result->changes[0] ? "several methods" : result->method);
@@ -152,7 +155,8 @@ static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_r
 static void add_applies(wr_line *line, const wr_run *run) {
   char total[TEXT_ROOM], median[TEXT_ROOM];
   if (run->applies <= 0 || !(run->apply_median > 0)) return;
-  wr_line_add(line, " (%" PRId64 " %s", run->applies, wr_plural(run->applies, "multiply", "multiplies"));
+  wr_line_add(line, " (%" PRId64 " %s%s", run->applies, wr_plural(run->applies, "multiply", "multiplies"),
+              run->result.multiplies_f32 > 0 ? " in f32" : "");
   if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
   const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_afterwards ? "each" : "median";
   if (run->applies > 1 || !(run->apply_total > 0))

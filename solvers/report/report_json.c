@@ -144,6 +144,7 @@ static void write_result(wr_json *json, const wr_result *result, wr_measure meas
   wr_json_text(json, "outcome", wr_outcome_title(result->outcome));
   wr_json_integer(json, "iterations", result->iterations);
   wr_json_integer(json, "multiplies", result->multiplies);
+  if (measure == WR_MEASURE_L1_ERROR) wr_json_integer(json, "multiplies_f32", result->multiplies_f32);
   wr_json_real(json, "iteration_bytes", result->iteration_bytes);
   wr_json_real(json, "measure", result->measure);
   wr_json_real(json, "change", measure == WR_MEASURE_L1_ERROR ? result->change : NAN);

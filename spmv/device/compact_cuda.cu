@@ -1,4 +1,4 @@
-/* Compact vectors (wr_vec) on a device. */
+/* Compact vectors (wr_vec) on a device, and sums of vectors of two types. */
 #include <cuda_runtime.h>
 
 #include "config/argument.h"
@@ -68,6 +68,57 @@ extern "C" wr_status wr_cuda_widen(wr_env *env, const wr_vec *from, wr_vec *to) 
   }
   copy.in[0] = from, copy.out[0] = to, copy.c[0][0].factor = 1;
   TRY(wr_cuda_fused(env, &copy));
+done:
+  return status;
+}
+
+/* A vector whose type a kernel finds out while it runs: all elements are read once, and the test is the same for all. */
+typedef struct any_vec {
+  const void *data;
+  int type;
+} any_vec;
+
+static any_vec any(const wr_vec *v) {
+  any_vec a = {v ? v->data : nullptr, v ? (int)v->type : 0};
+  return a;
+}
+
+static __device__ inline double element(any_vec v, int64_t i) {
+  return v.type == WR_F32 ? (double)((const float *)v.data)[i] : ((const double *)v.data)[i];
+}
+
+/* divisors: over, if it is compact. */
+template <typename T>
+__global__ void __launch_bounds__(WR_STREAM_THREADS)
+    recast_all(int64_t n, double first, any_vec in, double second, any_vec other, any_vec over, const void *divisors,
+                int bytes, T *out) {
+  for (int64_t i = wr_stream_thread(); i < n; i += wr_stream_threads()) {
+    double sum = first * element(in, i), by;
+    if (other.data) sum += second * element(other, i);
+    if (divisors) {
+      uint32_t times = wr_divisor(divisors, bytes, i);
+      sum *= (double)(times ? times : 1u);
+    } else if (over.data && (by = element(over, i)) != 0) {
+      sum /= by;
+    }
+    out[i] = (T)sum;
+  }
+}
+
+template <typename T>
+static wr_status launch_recast(wr_env *env, const wr_recast *c) {
+  int bytes = c->over ? c->over->reciprocal_bytes : 0;
+  return WR_LAUNCH((recast_all<T>), wr_stream_blocks(env, c->out->n), WR_STREAM_THREADS, 0, env->stream, c->out->n,
+                   c->c[0], any(c->in[0]), c->c[1], any(c->in[1]), any(bytes ? nullptr : c->over),
+                   bytes ? (const void *)c->over->data : nullptr, bytes, (T *)c->out->data);
+}
+
+extern "C" wr_status wr_cuda_recast(wr_env *env, const wr_recast *recast) {
+  wr_status status;
+  TRY(wr_recast_check(env, recast));
+  TRY(wr_cuda_enter_now(env));
+  recast->out->writes++;
+  TRY(recast->out->type == WR_F32 ? launch_recast<float>(env, recast) : launch_recast<double>(env, recast));
 done:
   return status;
 }

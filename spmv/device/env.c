@@ -30,6 +30,16 @@ void wr_env_close(wr_env *env) {
   env->ops = NULL;
 }
 
+wr_status wr_env_with_type(const wr_env *env, wr_type type, wr_env *other) {
+  WR_NEED(other);
+  *other = (wr_env){0};
+  WR_NEED_OPEN(env);
+  WR_REFUSE_IF((unsigned)type > WR_F64, "type is %d", (int)type);
+  *other = *env;
+  other->type = type;
+  return WR_OK;
+}
+
 uint64_t wr_vec_new_id(void) {
   static _Atomic uint64_t last; /* one counter a process makes ids unique in it */
   return atomic_fetch_add(&last, 1) + 1;
@@ -118,6 +128,26 @@ wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
   if (first == NULL) return wr_fail(WR_EUSAGE, "fused operation: no vector at all");
 done:
   return status;
+}
+
+wr_status wr_recast_check(const wr_env *env, const wr_recast *c) {
+  WR_NEED_OPEN(env);
+  WR_NEED(c);
+  WR_REFUSE_IF(c->in[0] == NULL || c->out == NULL, "a recast needs in[0] and out");
+  const wr_vec *const vectors[] = {c->out, c->in[0], c->in[1], c->over};
+  for (int k = 0; k < 4; k++) {
+    const wr_vec *v = vectors[k];
+    if (v == NULL) continue;
+    if (v->id == 0 || v->data == NULL || v->place != env->place)
+      return wr_fail(WR_EUSAGE, "recast: a vector is not allocated at this place");
+    if (v->n != c->out->n)
+      return wr_fail(WR_EUSAGE, "recast: a vector has %lld elements and the result %lld", (long long)v->n,
+                     (long long)c->out->n);
+    if (v->reciprocal_bytes && k < 3) return wr_fail(WR_EUSAGE, "recast: an input or the result is compact");
+    if (k > 0 && v->data == c->out->data && (k == 3 || v->type != c->out->type))
+      return wr_fail(WR_EUSAGE, "recast: the result is also an input of another type, or the divisor");
+  }
+  return WR_OK;
 }
 
 wr_status wr_then_run(wr_env *env, const wr_then *then) {

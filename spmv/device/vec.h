@@ -87,6 +87,15 @@ typedef struct wr_fused {
   wr_then then;
 } wr_fused;
 
+/* out[i] = (c[0] * in[0][i] + c[1] * in[1][i]) / over[i], computed in f64 and rounded to the type of out. over NULL, or an
+ * element of it 0: not divided. in[1] may be NULL. The only operation whose vectors may have different types. All have one
+ * length; over may be compact; out is none of the others, except that it may be an input of its own type. */
+typedef struct wr_recast {
+  const wr_vec *in[2], *over;
+  double c[2];
+  wr_vec *out;
+} wr_recast;
+
 struct wr_env;
 struct wr_apply;
 struct wr_csr_view;
@@ -115,10 +124,11 @@ typedef struct wr_vecops {
   wr_status (*compact)(struct wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v);
   wr_status (*widen)(struct wr_env *env, const wr_vec *from, wr_vec *to);
   /* REQUIRED: computing. step: then->step is not NULL. epilogue: that of apply.h as a separate pass over y, for backends
-   * without WR_CAP_EPILOGUE */
+   * without WR_CAP_EPILOGUE. recast: between types */
   wr_status (*fused)(struct wr_env *env, const wr_fused *f);
   wr_status (*step)(struct wr_env *env, const wr_then *then);
   wr_status (*epilogue)(struct wr_env *env, const struct wr_apply *apply);
+  wr_status (*recast)(struct wr_env *env, const wr_recast *recast);
   /* REQUIRED: time. wait: until all operations are done; returns an error of any of them. stamp marks a moment between two
    * operations, 0 <= slot < WR_STAMPS; elapsed waits and gives the seconds between two stamps */
   wr_status (*wait)(struct wr_env *env);
@@ -152,6 +162,7 @@ uint64_t wr_vec_new_id(void);
 /* Checks of arguments for both tables. WR_EUSAGE names the argument that does not fit. */
 wr_status wr_fused_check(const struct wr_env *env, const wr_fused *f);
 wr_status wr_step_check(const struct wr_env *env, const wr_then *then);
+wr_status wr_recast_check(const struct wr_env *env, const wr_recast *recast);
 
 /* Runs the step of the last operation, unless the operation has run it (env->then_done). */
 wr_status wr_then_run(struct wr_env *env, const wr_then *then);

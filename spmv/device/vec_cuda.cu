@@ -237,6 +237,7 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .fused = wr_cuda_fused,
     .step = wr_cuda_step,
     .epilogue = wr_cuda_epilogue,
+    .recast = wr_cuda_recast,
     .wait = wait_cuda,
     .stamp = stamp,
     .elapsed = elapsed,

@@ -334,6 +334,39 @@ static wr_status epilogue(wr_env *env, const wr_apply *request) {
   return WR_OK;
 }
 
+static double element(const wr_vec *v, int64_t i) {
+  return v->type == WR_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
+}
+
+static void recast_block(void *context, int64_t b) {
+  const wr_recast *c = context;
+  int64_t first = b * BLOCK, count = end_of(c->out->n, b) - first;
+  double sum[BLOCK];
+  for (int64_t i = 0; i < count; i++) sum[i] = c->c[0] * element(c->in[0], first + i);
+  for (int64_t i = 0; c->in[1] && i < count; i++) sum[i] += c->c[1] * element(c->in[1], first + i);
+  for (int64_t i = 0; c->over && i < count; i++) {
+    double over = element(c->over, first + i);
+    if (over != 0) sum[i] /= over;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    if (c->out->type == WR_F32)
+      ((float *)c->out->data)[first + i] = (float)sum[i];
+    else
+      ((double *)c->out->data)[first + i] = sum[i];
+  }
+}
+
+static wr_status recast(wr_env *env, const wr_recast *request) {
+  wr_status status;
+  wr_recast c;
+  TRY(wr_recast_check(env, request));
+  c = *request;
+  c.out->writes++;
+  for_blocks(env, c.out->n, recast_block, &c);
+done:
+  return status;
+}
+
 /* All operations are synchronous; only device_name is updated. */
 static wr_status wait(wr_env *env) {
   WR_NEED_OPEN(env);
@@ -384,6 +417,7 @@ const wr_vecops wr_vecops_host = {
     .fused = fused,
     .step = run_step,
     .epilogue = epilogue,
+    .recast = recast,
     .wait = wait,
     .stamp = stamp,
     .elapsed = elapsed,

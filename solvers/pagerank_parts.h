@@ -1,0 +1,21 @@
+/* What pagerank.c and mixed.c share: one step, and the loop that repeats it. */
+#ifndef WR_PAGERANK_PARTS_H
+#define WR_PAGERANK_PARTS_H
+
+#include "solvers/iteration.h"
+#include "solvers/pagerank.h"
+#include "spmv/steps/pagerank_steps.h"
+
+/* The index of the vector that the step from x[k] writes. */
+static inline int wr_pagerank_after(int k) { return (k + 1) % WR_PAGERANK_VECTORS; }
+
+/* Bytes that a step by p->method moves. */
+double wr_pagerank_step_bytes(const wr_pagerank *p);
+
+/* Sets what p->loop needs of the solver and these options, and p's method. `unit` is that of changes. */
+void wr_pagerank_set_loop(wr_pagerank *p, const wr_pagerank_options *o, const wr_monitor *monitor, double unit);
+
+/* The scalars of a solve that begins, but for those that say what is solved: damping, rest, weight, shift, target. */
+wr_pagerank_scalars wr_pagerank_scalars_of(const wr_pagerank *p, const wr_pagerank_options *o);
+
+#endif
