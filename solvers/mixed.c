@@ -5,6 +5,7 @@
 
 #include "config/memory.h"
 #include "solvers/pagerank_parts.h"
+#include "spmv/steps/steps.h"
 
 /* A sweep rounds each element of z a few times, and its result by errors that (I - d P^T)^-1 may enlarge by 1 / (1 - d). */
 double wr_mixed_floor(double damping) { return 8 * wr_type_unit(WR_F32) / (1 - damping); }
@@ -57,35 +58,64 @@ void wr_mixed_begin(wr_mixed *m) {
   for (int k = 0; k < 2; k++) m->loops[k]->taken = 0;
 }
 
-/* The right-hand side of (1) for the first correction is (1 - d) v, and the first z is v. */
-static wr_status begin_first(wr_mixed *m, const wr_pagerank *wide, const wr_correction *c, wr_pagerank_scalars *s) {
+/* 1: (1) of mixed.h is solved, 0: (2). */
+static int counts_dangling(const wr_pagerank *wide, const wr_correction *c) {
+  return c->options->method == WR_PAGERANK_POWER && (c->change == 0 || wide->direction == NULL);
+}
+
+/* The direction is v, and so is the first z, in x[0]. */
+static wr_status place_first(wr_pagerank *p, const wr_vec *v) {
   wr_status status;
-  wr_pagerank *p = &m->sweeps;
-  const wr_vec *v = wide->direction;
-  wr_epilogue scaled = {.scale = &p->scale, .scales_y = 1};
-  s->rest = 1 - c->options->damping, s->weight = v ? 1 : 1 / (double)p->graph->n;
-  if (v) {
-    TRY(p->env->ops->recast(p->env, &(wr_recast){.in = {v}, .c = {1}, .out = &p->teleport}));
-    TRY(p->env->ops->recast(p->env, &(wr_recast){.in = {v}, .c = {1}, .out = &p->x[0]}));
-  } else {
-    TRY(p->env->ops->fill(p->env, &p->x[0], 1 / (double)p->graph->n));
-  }
-  TRY(p->env->ops->epilogue(p->env, &(wr_apply){.y = &p->x[0], .epilogue = &scaled}));
+  const wr_vecops *ops = p->env->ops;
+  if (v == NULL) return ops->fill(p->env, &p->x[0], 1 / (double)p->graph->n);
+  TRY(ops->recast(p->env, &(wr_recast){.in = {v}, .c = {1}, .out = &p->teleport}));
+  TRY(ops->recast(p->env, &(wr_recast){.in = {v}, .c = {1}, .out = &p->x[0]}));
 done:
   return status;
 }
 
-/* For a later one it is rho / ||rho||_1, of the last step from x[before] to x[now] in f64, and the first z is the same. */
-static wr_status begin_later(wr_mixed *m, const wr_pagerank *wide, const wr_correction *c, int before,
-                             wr_pagerank_scalars *s) {
+/* The direction is rho / ||rho||_1, of the last step in f64, from x[before] to x[now], and so is the first z. In (1) the sum of
+ * rho is 1 - d times what r lacks to the sum 1, by rounding in f32. Sweeps would reduce such an error by d alone, so the shift
+ * makes the sum 0, and r is divided by its sum when it is corrected. */
+static wr_status place_later(wr_pagerank *p, const wr_pagerank *wide, double change, int before, int counts_dangling) {
+  wr_status status;
+  const wr_vecops *ops = p->env->ops;
+  wr_recast subtract = {.in = {&wide->x[wide->now], &wide->x[before]},
+                        .c = {1 / change, -1 / change},
+                        .over = p->graph->links->val ? NULL : &wide->scale,
+                        .out = &p->teleport};
+  wr_fused copy = {.in = {&p->teleport}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}};
+  if (counts_dangling) {
+    copy.reduce[0] = (wr_reduction){WR_SUM, &p->teleport, NULL, WR_PAGERANK_SCALAR(p, change)};
+    copy.then = WR_THEN(pagerank_cancel_sum, &p->bank, NULL);
+  }
+  TRY(ops->recast(p->env, &subtract));
+  TRY(ops->fused(p->env, &copy));
+done:
+  return status;
+}
+
+/* Sets up the loop, the vectors and the scalars, also those in the bank. */
+static wr_status begin(wr_mixed *m, const wr_pagerank *wide, const wr_correction *c, double unit, int before,
+                       wr_pagerank_scalars *s) {
   wr_status status;
   wr_pagerank *p = &m->sweeps;
-  wr_recast subtract = {.in = {&wide->x[wide->now], &wide->x[before]}, .c = {1 / c->change, -1 / c->change}};
-  s->rest = 1, s->weight = 1;
-  subtract.out = &p->x[0];
-  TRY(p->env->ops->recast(p->env, &subtract));
-  subtract.out = &p->teleport, subtract.over = p->graph->links->val ? NULL : &wide->scale;
-  TRY(p->env->ops->recast(p->env, &subtract));
+  const wr_pagerank_options *o = c->options;
+  int is_first = c->change == 0, counts = counts_dangling(wide, c);
+  p->loop = m->loops[is_first];
+  p->direction = is_first && wide->direction == NULL ? NULL : &p->teleport, p->adds_direction = !is_first;
+  wr_pagerank_set_loop(p, o, c->monitor, unit);
+  TRY(wr_iteration_every(p->loop, o->check_every));
+  wr_iteration_begin(p->loop);
+  *s = wr_pagerank_scalars_of(p, o);
+  s->damping = counts ? o->damping : 0, s->rest = is_first ? 1 - o->damping : 0;
+  s->weight = is_first && p->direction ? 1 : 1 / (double)p->graph->n, s->shift = s->rest * s->weight;
+  s->steps = c->steps, s->limit = c->limit, s->last_part = s->limit - p->loop->unroll;
+  s->target = fmax(0.95 * c->target / unit, wr_mixed_floor(o->damping));
+  s->tiny = fmax(s->tiny, 100 * wr_type_unit(WR_F32) / (1 - o->damping));
+  TRY(p->env->ops->upload(p->env, &p->bank, (double *)s));
+  TRY(is_first ? place_first(p, wide->direction) : place_later(p, wide, c->change, before, counts));
+  TRY(wr_pagerank_begin(p, !is_first));
 done:
   return status;
 }
@@ -93,36 +123,27 @@ done:
 wr_status wr_mixed_correct(wr_mixed *m, wr_pagerank *wide, const wr_correction *c, wr_corrected *found) {
   wr_status status;
   wr_pagerank *p = &m->sweeps;
-  const wr_pagerank_options *o = c->options;
+  wr_pagerank_scalars s;
   int now = wr_pagerank_after(wide->now), before = wr_pagerank_after(now), is_first = c->change == 0;
-  double d = o->damping, unit = is_first ? 1 : c->change;
-  p->loop = m->loops[is_first && wide->direction == NULL ? 0 : 1];
-  p->direction = is_first && wide->direction == NULL ? NULL : &p->teleport;
-  wr_iteration *loop = p->loop;
-  wr_pagerank_set_loop(p, o, c->monitor, unit);
-  TRY(wr_iteration_every(loop, o->check_every));
-  wr_iteration_begin(loop);
+  double d = c->options->damping, unit = is_first ? 1 : c->change, sum = 1;
   *found = (wr_corrected){0};
-  wr_pagerank_scalars s = wr_pagerank_scalars_of(p, o);
-  s.damping = 0, s.steps = c->steps, s.limit = c->limit, s.last_part = s.limit - loop->unroll;
-  s.target = fmax(0.8 * c->target / unit, wr_mixed_floor(d));
-  s.tiny = fmax(s.tiny, 100 * wr_type_unit(WR_F32) / (1 - d));
-  TRY(is_first ? begin_first(m, wide, c, &s) : begin_later(m, wide, c, before, &s));
-  s.shift = s.rest * s.weight;
-  TRY(p->env->ops->upload(p->env, &p->bank, (double *)&s));
-  loop->taken = is_first ? 0 : 1; /* with ranks at hand, a signal ends it at once */
-  int64_t taken = loop->taken;
-  TRY(wr_iteration_go(loop, (double *)&s, &found->interrupted));
-  taken = loop->taken - taken;
+  TRY(begin(m, wide, c, unit, before, &s));
+  int64_t taken = p->loop->taken = is_first ? 0 : 1; /* where there are ranks, a signal ends the sweeps at once */
+  TRY(wr_iteration_go(p->loop, (double *)&s, &found->interrupted));
   wr_plan_forget(p->plan);
+  taken = p->loop->taken - taken;
+  m->multiplies += taken, m->bytes += (double)taken * wr_pagerank_step_bytes(p);
+  if (taken > m->most) m->most = taken, m->by = p->loop->by;
   found->steps = s.steps - c->steps;
   found->is_cut = found->interrupted != 0 || (s.converged == 0 && s.stalled == 0 && !(s.steps < s.limit));
-  m->multiplies += taken, m->bytes += (double)taken * wr_pagerank_step_bytes(p);
-  if (taken > m->most) m->most = taken, m->by = loop->by;
   if (found->steps < 1) return WR_OK;
-  double sum = fmax(1 - d * unit * s.dangling / (1 - d), (1 - d) / 2);
-  wr_recast add = {.in = {&p->x[(int64_t)found->steps % WR_PAGERANK_VECTORS]}, .c = {unit / sum}, .out = &wide->x[now]};
+  if (!counts_dangling(wide, c))
+    sum = fmax(1 - d / (1 - d) * unit * s.dangling, (1 - d) / 2);
+  else if (!is_first)
+    sum = 1 + unit * s.rest / (1 - d);
+  wr_recast add = {.in = {&p->x[(int64_t)found->steps % WR_PAGERANK_VECTORS]}, .c = {unit / sum}};
   if (!is_first) add.in[1] = &wide->x[before], add.c[1] = 1 / sum;
+  add.out = &wide->x[now];
   TRY(p->env->ops->recast(p->env, &add));
 done:
   return status;

@@ -1,22 +1,26 @@
 /* Corrections of ranks in f64 by sweeps in f32. For pagerank.c, which measures every corrected rank in f64.
  *
- * With P^T the flow, whose columns have the sum 1 or, for a dangling page, 0, let r be any vector, rho = G(r) - r the change of
- * a step of the power method, and z the solution of
+ * With S = P^T + v (dangling)^T, in which a dangling page links to the teleport, G(r) = d S r + (1 - d) v is a step of the power
+ * method. For any r let rho = G(r) - r be its change. Then the scores are r + z, where
  *
- *     (I - d P^T) z = rho                                                                                          (1)
+ *     (I - d S) z = rho                                                                                            (1)
  *
- * Then r + z is a multiple of the scores: (I - d P^T)(r + z) = (d m(r) + 1 - d) v. So dangling pages need no part in (1), which
- * is solved by the power method or Chebyshev's in f32, for rho / |rho|: corrections change sign and may be of any size, and
- * what f32 rounds is small beside rho. The first correction is that of r = 0, of which rho is (1 - d) v, so neither a step in
- * f64 nor a vector rho is needed; it begins at v. docs/ranking.md derives the sum of r + z and the bound. */
+ * (1) is solved in f32 for rho / |rho| by the power method: z of dangling pages counts as their rank does, but there is no
+ * 1 - d. What f32 rounds is small beside rho. Where the teleport is a vector, or for Chebyshev's method, it is rather
+ *
+ *     (I - d P^T) z = rho                                                                                          (2)
+ *
+ * since no sweep can add two vectors. Then r + z is a multiple of the scores: (I - d P^T)(r + z) = (d m(r) + 1 - d) v. The first
+ * correction is that of r = 0, so neither a step in f64 nor a vector rho is needed, and its z begins at v. docs/ranking.md
+ * derives the sum of r + z in (2), and the bound. */
 #ifndef WR_MIXED_H
 #define WR_MIXED_H
 
 #include "solvers/pagerank.h"
 
 typedef struct wr_mixed {
-  wr_pagerank sweeps;    /* in f32: its x has z, and its direction is rho, or NULL where v is uniform */
-  struct wr_iteration *loops[2]; /* recorded without and with a direction                                 */
+  wr_pagerank sweeps;    /* in f32: its x has z, and its direction is rho; of the first correction v   */
+  struct wr_iteration *loops[2]; /* of later corrections, of the first one                                */
   int shares_scale;      /* 1: the scale's memory is that of the solver in f64                         */
   /* of the solve so far */
   int64_t multiplies;    /* in f32                                                                     */

@@ -13,8 +13,6 @@
 #include "solvers/pagerank_parts.h"
 #include "spmv/steps/steps.h"
 
-/* A scalar of the solver by its name. */
-#define SCALAR(p, member) ((wr_scalar){&(p)->bank, WR_SCALAR_INDEX(wr_pagerank_scalars, member)})
 #include "spmv/device/vec_argument.h"
 #include "spmv/plan_argument.h"
 
@@ -104,19 +102,23 @@ static double first_target(const wr_pagerank *p, const wr_pagerank_options *o, c
   return fmax(last, (wr_order_first_bound(watch) - rounding) / rate_of(o));
 }
 
-/* With scales_y: x[now] has ranks, which are scaled. In any case: the dangling mass of x[now], and the shift for it. */
-static wr_status find_dangling(wr_pagerank *p, int scales_y) {
+/* The dangling mass of x[now], and the shift for it. With scales_y: x[now] has ranks, which are scaled. With shifts: after the
+ * shift of the bank was added. */
+static wr_status find_dangling(wr_pagerank *p, int scales_y, int shifts) {
   wr_status status;
   wr_epilogue e = {.scale = &p->scale,
                    .scales_y = scales_y,
-                   .reduce = {{WR_SUM_UNSCALED, NULL, NULL, SCALAR(p, dangling)}},
+                   .reduce = {{WR_SUM_UNSCALED, NULL, NULL, WR_PAGERANK_SCALAR(p, dangling)}},
                    .then = WR_THEN(pagerank_find_shift, &p->bank, NULL)};
+  if (shifts) e.shift = WR_PAGERANK_SCALAR(p, shift);
   p->env->then_done = 0;
   TRY(p->env->ops->epilogue(p->env, &(wr_apply){.y = &p->x[p->now], .epilogue = &e}));
   TRY(wr_then_run(p->env, &e.then));
 done:
   return status;
 }
+
+wr_status wr_pagerank_begin(wr_pagerank *p, int shifts) { return find_dangling(p, 1, shifts); }
 
 /* The sum of v over the pages with links, or those without, v NULL: of 1 / n each. */
 static double mass_of(const wr_graph *g, const double *v, int with_links) {
@@ -224,7 +226,7 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
     wr_epilogue linked = {.scale = &p->scale, .scaled = &p->x[1]};
     TRY(env->ops->epilogue(env, &(wr_apply){.y = &p->x[0], .epilogue = &linked}));
   }
-  TRY(find_dangling(p, 1));
+  TRY(wr_pagerank_begin(p, 0));
   if (begins_apart && !g->start && !o->start) TRY(multiply_start(p, by));
 done:
   return status;
@@ -260,15 +262,16 @@ static int answer_after(const wr_pagerank *p, double steps) {
  * Behind step k the power method's answer is y_k+1, and Chebyshev's y_k, of which the change is the residual. */
 static wr_status step(wr_pagerank *p, double damping, int relaxes, int now, int follows, wr_then then) {
   int next = after(now);
-  wr_epilogue epilogue = {.shift = SCALAR(p, shift),
+  wr_epilogue epilogue = {.shift = WR_PAGERANK_SCALAR(p, shift),
                           .shift_dir = p->direction,
+                          .adds_dir = p->adds_direction,
                           .scale = &p->scale,
                           .scales_y = 1,
-                          .reduce = {{WR_L1DIFF_UNSCALED, NULL, &p->x[now], SCALAR(p, change)},
-                                     {WR_SUM_UNSCALED, NULL, NULL, SCALAR(p, dangling)}},
+                          .reduce = {{WR_L1DIFF_UNSCALED, NULL, &p->x[now], WR_PAGERANK_SCALAR(p, change)},
+                                     {WR_SUM_UNSCALED, NULL, NULL, WR_PAGERANK_SCALAR(p, dangling)}},
                           .then = then};
   wr_apply apply = {.alpha = damping, .x = &p->x[now], .y = &p->x[next], .epilogue = &epilogue};
-  if (relaxes) epilogue.relax_from = &p->x[after(next)], epilogue.relaxation = SCALAR(p, relaxation);
+  if (relaxes) epilogue.relax_from = &p->x[after(next)], epilogue.relaxation = WR_PAGERANK_SCALAR(p, relaxation);
   if (follows) apply.y_next = &p->x[after(next)];
   return wr_plan_apply(p->plan, &apply);
 }
@@ -418,7 +421,7 @@ static wr_status find_shift(solving *g) {
   wr_pagerank_scalars *s = &g->scalars;
   s->dangling = 0, s->shift = s->rest * s->weight;
   TRY(p->env->ops->upload(p->env, &p->bank, (const double *)s));
-  if (p->graph->dangling > 0) TRY(find_dangling(p, 0));
+  if (p->graph->dangling > 0) TRY(find_dangling(p, 0, 0));
 done:
   return status;
 }
@@ -693,7 +696,7 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double 
   if (p->method == WR_PAGERANK_CHEBYSHEV) { /* else the shift in the bank is that of the current ranks */
     scalars.damping = o->damping, scalars.rest = 1 - o->damping;
     TRY(p->env->ops->upload(p->env, &p->bank, (double *)&scalars));
-    TRY(find_dangling(p, 0));
+    TRY(find_dangling(p, 0, 0));
     TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
   }
   *dangling = scalars.dangling;

@@ -47,6 +47,7 @@ typedef struct wr_pagerank {
   wr_vec scale, teleport; /* [n] 1 / out-degree, 0 for a page without links; teleport not allocated: uniform      */
   wr_vec degrees;         /* [n] out-degrees, 1 for a page without links; not allocated before wr_pagerank_ranks  */
   const wr_vec *direction; /* by which teleporting is weighted: &teleport, or NULL: uniformly                      */
+  int adds_direction;     /* 1: it is added to uniform teleporting instead (mixed.c)                               */
   wr_vec bank;            /* scalars (spmv/steps/pagerank_steps.h)                                                */
   int now;
   wr_pagerank_method method; /* that iterates in the type of env */

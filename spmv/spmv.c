@@ -220,6 +220,7 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
   const wr_vec *const mine[] = {e->scaled, e->scale, e->shift_dir, e->relax_from};
   if (e->shift.bank) TRY(check_bank(plan, e->shift, "the shift"));
   if (!e->shift.bank && e->shift_dir) return wr_fail(WR_EUSAGE, "apply: a direction without a shift");
+  if (!e->shift_dir && e->adds_dir) return wr_fail(WR_EUSAGE, "apply: a direction is to be added, and there is none");
   if (!e->scale && (e->scaled || e->scales_y)) return wr_fail(WR_EUSAGE, "apply: scaled without scale");
   if (e->scaled && e->scales_y) return wr_fail(WR_EUSAGE, "apply: y is scaled, and so is another vector");
   if (e->relax_from && !e->relaxation.bank) return wr_fail(WR_EUSAGE, "apply: relax_from without a relaxation");

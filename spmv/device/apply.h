@@ -7,7 +7,8 @@
 WR_C_BEGIN
 
 /* What is done with row i once y[i] is known, in this order:
- *   y[i] += *shift * shift_dir[i]     (shift_dir NULL: ones; PageRank's teleport, or b in a residual)
+ *   y[i] += *shift * shift_dir[i]     (shift_dir NULL: ones; PageRank's teleport, or b in a residual), or
+ *   y[i] += *shift + shift_dir[i]     (with adds_dir: a residual to be solved for, and the same to every page)
  *   y[i] *= scale[i]                  (with scales_y, and unless scale[i] is 0: 1/outdegree, which dangling pages have not)
  *   y[i] = relax_from[i] + *relaxation * (y[i] - relax_from[i])   (relax_from NULL: not; Chebyshev's method)
  *   scaled[i] = scale[i] * y[i]       (scale without scaled and scales_y is the mask of WR_SUM_UNSCALED)
@@ -17,6 +18,7 @@ WR_C_BEGIN
 typedef struct wr_epilogue {
   wr_scalar shift; /* bank NULL: no shift */
   const wr_vec *shift_dir;
+  int adds_dir;
   const wr_vec *scale;
   int scales_y;              /* 1: y itself is scaled; then there is no `scaled` */
   const wr_vec *relax_from;  /* [nrows]; not read where *relaxation is 1, so NaN does no harm there */

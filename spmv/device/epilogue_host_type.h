@@ -7,7 +7,10 @@ static void NAME(finish)(const wr_apply *request, int64_t first, int64_t count, 
   if (e && e->shift.bank) {
     double shift = ((const double *)e->shift.bank->data)[e->shift.index];
     const T *direction = e->shift_dir ? (const T *)e->shift_dir->data + first : NULL;
-    for (int64_t i = 0; i < count; i++) sum[i] += direction ? shift * (double)direction[i] : shift;
+    if (e->adds_dir)
+      for (int64_t i = 0; i < count; i++) sum[i] += shift + (double)direction[i];
+    else
+      for (int64_t i = 0; i < count; i++) sum[i] += direction ? shift * (double)direction[i] : shift;
   }
   if (e && e->scales_y) {
     const T *scale = (const T *)e->scale->data + first;

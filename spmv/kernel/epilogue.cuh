@@ -67,6 +67,7 @@ template <typename T>
 struct wr_finish {
   const double *shift, *relaxation; /* NULL: none                                         */
   const T *shift_dir;  /* [n], NULL: ones                                                 */
+  int adds_dir;        /* 1: shift + shift_dir[i], not the product                        */
   const T *scale;      /* [n], NULL: none, or it is compact                               */
   const void *divisors; /* [n] of divisor_bytes each: the scale if it is compact          */
   int divisor_bytes;
@@ -86,13 +87,17 @@ enum wr_finish_mask {
   WR_HOLDS_DOT_AND_NORM = 4,        /* two sums: WR_DOT with a vector, then WR_NRM2SQ                    */
   WR_HOLDS_CHANGE_AND_UNSCALED = 8, /* two sums: WR_L1DIFF_UNSCALED from a vector, then WR_SUM_UNSCALED  */
   WR_HOLDS_RELAXATION = 16,
-  WR_HOLDS_ANY = 32                 /* not known when compiling; other bits are ignored                  */
+  WR_HOLDS_DIRECTION = 32,          /* that is added to the shift (adds_dir)                             */
+  WR_HOLDS_ANY = 64                 /* not known when compiling; other bits are ignored                  */
 };
 
 /* The masks that kernels are compiled for besides WR_HOLDS_NOTHING and WR_HOLDS_ANY. */
 constexpr wr_finish_mask WR_HOLDS_SCALED_STEP =
     (wr_finish_mask)(WR_HOLDS_SHIFT | WR_HOLDS_SCALE | WR_HOLDS_CHANGE_AND_UNSCALED);
 constexpr wr_finish_mask WR_HOLDS_RELAXED_STEP = (wr_finish_mask)(WR_HOLDS_SCALED_STEP | WR_HOLDS_RELAXATION);
+/* Of corrections in f32, in kernels of that type alone. */
+constexpr wr_finish_mask WR_HOLDS_DIRECTED_STEP = (wr_finish_mask)(WR_HOLDS_SCALED_STEP | WR_HOLDS_DIRECTION);
+constexpr wr_finish_mask WR_HOLDS_DIRECTED_RELAXED_STEP = (wr_finish_mask)(WR_HOLDS_RELAXED_STEP | WR_HOLDS_DIRECTION);
 
 /* One of those masks. */
 template <typename T>
@@ -104,8 +109,10 @@ inline wr_finish_mask wr_finish_mask_of(const wr_finish<T> &f) {
   bool change = has_two && s.kind[0] == WR_L1DIFF_UNSCALED && s.kind[1] == WR_SUM_UNSCALED;
   if (!s.count && !f.shift && !f.scaled && !f.scales_y && !f.relax_from) return WR_HOLDS_NOTHING;
   if (dot && !has_more) return WR_HOLDS_DOT_AND_NORM;
-  if (change && f.shift && !f.shift_dir && f.divisors && f.scales_y)
-    return f.relax_from ? WR_HOLDS_RELAXED_STEP : WR_HOLDS_SCALED_STEP;
+  bool is_step = change && f.shift && f.divisors && f.scales_y;
+  if (is_step && !f.shift_dir) return f.relax_from ? WR_HOLDS_RELAXED_STEP : WR_HOLDS_SCALED_STEP;
+  if (is_step && f.adds_dir && sizeof(T) == 4)
+    return f.relax_from ? WR_HOLDS_DIRECTED_RELAXED_STEP : WR_HOLDS_DIRECTED_STEP;
   return WR_HOLDS_ANY;
 }
 
@@ -115,13 +122,18 @@ __device__ inline wr_finish<T> wr_finish_known(const wr_finish<T> &f) {
   wr_finish<T> known = f;
   if (MASK & WR_HOLDS_ANY) return known;
   constexpr bool dot = MASK & WR_HOLDS_DOT_AND_NORM, change = MASK & WR_HOLDS_CHANGE_AND_UNSCALED;
-  known.shift_dir = nullptr, known.scaled = nullptr, known.scale = nullptr, known.z[1] = known.z[2] = nullptr;
+  known.scaled = nullptr, known.scale = nullptr, known.z[1] = known.z[2] = nullptr;
   known.scales_y = (MASK & WR_HOLDS_SCALE) != 0;
   known.sums.count = dot || change ? 2 : 0;
   known.sums.kind[0] = dot ? WR_DOT : WR_L1DIFF_UNSCALED, known.sums.kind[1] = dot ? WR_NRM2SQ : WR_SUM_UNSCALED;
   if (!(MASK & WR_HOLDS_SHIFT))
     known.shift = nullptr;
   else if (!known.shift)
+    __builtin_unreachable();
+  known.adds_dir = (MASK & WR_HOLDS_DIRECTION) != 0;
+  if (!(MASK & WR_HOLDS_DIRECTION))
+    known.shift_dir = nullptr;
+  else if (!known.shift_dir)
     __builtin_unreachable();
   if (!(MASK & WR_HOLDS_SCALE))
     known.divisors = nullptr;
@@ -194,7 +206,8 @@ __device__ inline void wr_finish_values(const wr_finish<T> &f, const wr_finish_s
   bool unscaled[V];
 #pragma unroll
   for (int e = 0; e < V; e++) {
-    double added = f.shift_dir ? scalars.shift * (double)row.shift_dir[e] : scalars.shift;
+    double direction = f.shift_dir ? (double)row.shift_dir[e] : 1;
+    double added = f.adds_dir ? scalars.shift + direction : f.shift_dir ? scalars.shift * direction : scalars.shift;
     double value = f.shift ? row.value[e] + added : row.value[e];
     T scale = f.divisors ? wr_reciprocal_of<T>(row.divisor[e], f.divisor_bytes) : row.scale[e];
     unscaled[e] = f.divisors ? row.divisor[e] == 0 : scale == 0;
@@ -269,7 +282,7 @@ inline wr_finish<T> wr_finish_make(wr_env *env, const wr_epilogue *e) {
   f.sums = wr_sums_make(&((const wr_cuda_state *)env->state)->workspace);
   if (e == NULL) return f;
   if (e->shift.bank) f.shift = (const double *)e->shift.bank->data + e->shift.index;
-  if (f.shift && e->shift_dir) f.shift_dir = (const T *)e->shift_dir->data;
+  if (f.shift && e->shift_dir) f.shift_dir = (const T *)e->shift_dir->data, f.adds_dir = e->adds_dir;
   if (e->scale && e->scale->reciprocal_bytes) f.divisors = e->scale->data, f.divisor_bytes = e->scale->reciprocal_bytes;
   if (e->scale && !e->scale->reciprocal_bytes) f.scale = (const T *)e->scale->data;
   f.scales_y = e->scales_y;

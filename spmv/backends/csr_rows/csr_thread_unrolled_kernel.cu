@@ -145,6 +145,13 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
       : mask == WR_HOLDS_SCALED_STEP  ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_SCALED_STEP>
       : mask == WR_HOLDS_RELAXED_STEP ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_RELAXED_STEP>
                                       : csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_ANY>;
+  if constexpr (PATTERN && sizeof(T) == 4) { /* corrections in f32 */
+    if (mask == WR_HOLDS_DIRECTED_STEP)
+      csr_thread_unrolled_finish_kernel = csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_DIRECTED_STEP>;
+    if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
+      csr_thread_unrolled_finish_kernel =
+          csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_DIRECTED_RELAXED_STEP>;
+  }
   TRY(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish_kernel), blocks, THREADS, 0, a, finish));
   finish.sums.before = parts_for(a.nrows);
   if (finish.sums.count)

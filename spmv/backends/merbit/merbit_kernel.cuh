@@ -144,6 +144,11 @@ static wr_status merbit_with_kernel(const wr_merbit_plan *p, wr_finish_mask mask
     return p->scattered ? use(merbit<T, 0, true, PATTERN, false, ANY>) : use(merbit<T, 0, false, PATTERN, false, ANY>);
   if constexpr (PATTERN) /* Chebyshev's method */
     if (mask == WR_HOLDS_RELAXED_STEP) return merbit_with_default<T, PATTERN, WR_HOLDS_RELAXED_STEP>(p, use);
+  if constexpr (PATTERN && sizeof(T) == 4) { /* corrections in f32 */
+    if (mask == WR_HOLDS_DIRECTED_STEP) return merbit_with_default<T, PATTERN, WR_HOLDS_DIRECTED_STEP>(p, use);
+    if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
+      return merbit_with_default<T, PATTERN, WR_HOLDS_DIRECTED_RELAXED_STEP>(p, use);
+  }
   return mask == LOOP ? merbit_with_default<T, PATTERN, LOOP>(p, use) : merbit_with_default<T, PATTERN, ANY>(p, use);
 }
 
@@ -194,6 +199,8 @@ static wr_status merbit_ready(const wr_merbit_plan *p) {
   TRY(merbit_with<T>(p, WR_HOLDS_NOTHING, set));
   TRY(merbit_with<T>(p, p->view.val ? WR_HOLDS_DOT_AND_NORM : WR_HOLDS_SCALED_STEP, set));
   TRY(merbit_with<T>(p, WR_HOLDS_RELAXED_STEP, set));
+  TRY(merbit_with<T>(p, WR_HOLDS_DIRECTED_STEP, set));
+  TRY(merbit_with<T>(p, WR_HOLDS_DIRECTED_RELAXED_STEP, set));
   if (p->fused) TRY(merbit_with_fused<T>(p, set));
 done:
   return status;
