@@ -107,6 +107,7 @@ static wr_status begin(wr_mixed *m, const wr_pagerank *wide, const wr_correction
   wr_pagerank_set_loop(p, o, c->monitor, unit);
   TRY(wr_iteration_every(p->loop, o->check_every));
   wr_iteration_begin(p->loop);
+  p->loop->by = WR_BY_HOST;
   *s = wr_pagerank_scalars_of(p, o);
   s->damping = counts ? o->damping : 0, s->rest = is_first ? 1 - o->damping : 0;
   s->weight = is_first && p->direction ? 1 : 1 / (double)p->graph->n, s->shift = s->rest * s->weight;

@@ -36,7 +36,7 @@ void wr_mixed_close(wr_mixed *mixed); /* NULL is fine */
 /* Before the corrections of a solve. */
 void wr_mixed_begin(wr_mixed *mixed);
 
-/* By how much f32 can reduce a change at this damping, with a margin: below 1. From 0.1 on corrections are of no use. */
+/* By how much f32 can reduce a change at this damping, with a margin. */
 double wr_mixed_floor(double damping);
 
 typedef struct wr_correction {

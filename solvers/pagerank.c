@@ -413,6 +413,7 @@ done:
 /* ---- Corrections in f32 ---- */
 
 enum { LEAST_SWEEPS = 3 }; /* fewer are done in f64 */
+static const double MOST_FLOOR = 0.1; /* a correction that gains less is of no use */
 
 /* x[now] has other ranks than those of the last step: their dangling mass and shift. */
 static wr_status find_shift(solving *g) {
@@ -511,7 +512,7 @@ done:
 
 /* 1 if sweeps in f32 may help. */
 static int may_mix(const wr_pagerank *p, const wr_pagerank_options *o) {
-  return p->mixed && o->damping > 0 && wr_mixed_floor(o->damping) < 0.1 && o->iterations > LEAST_SWEEPS;
+  return p->mixed && o->damping > 0 && wr_mixed_floor(o->damping) < MOST_FLOOR && o->iterations > LEAST_SWEEPS;
 }
 
 /* All of a solve with corrections in f32. */
@@ -592,6 +593,8 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   if (may_mix(p, o)) {
     TRY(solve_mixed(&g));
   } else {
+    if (p->mixed && !(wr_mixed_floor(o->damping) < MOST_FLOOR))
+      snprintf(result->note, sizeof result->note, "in f64, as f32 rounds too much at a damping so close to 1");
     TRY(set_up(&g));
     TRY(start(p, &g.o, &g.watch, 0, &g.scalars));
     if (o->iterations > 0) TRY(go(&g));

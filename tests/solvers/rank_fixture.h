@@ -45,6 +45,20 @@ static inline double longest_row(const wr_csr *m) {
   return (double)longest;
 }
 
+/* A plan in f32 beside that of a ground in f64. */
+typedef struct narrow_plan {
+  wr_env env;
+  wr_plan *plan;
+} narrow_plan;
+
+/* From now on method sweeps in f32. */
+static inline void narrow_open(ground *g, narrow_plan *narrow, wr_csr *flow, wr_pagerank *method) {
+  CHECK_OK(wr_env_with_type(&g->env, WR_F32, &narrow->env));
+  CHECK_OK(wr_plan_create(g->backend, NULL, flow, &narrow->env, &narrow->plan));
+  CHECK_OK(wr_plan_prepare(narrow->plan));
+  CHECK_OK(wr_pagerank_sweep_in(method, narrow->plan, &narrow->env));
+}
+
 /* Solves and verifies with an opened method, and fills in the results. */
 static inline wr_status ranking_solve(ranking *r, wr_pagerank *method, const wr_graph *graph, wr_rounding rounding) {
   wr_status status;
