@@ -5,7 +5,6 @@
 
 #include "config/memory.h"
 #include "solvers/pagerank_parts.h"
-#include "spmv/steps/steps.h"
 
 /* A sweep rounds each element of z a few times, and its result by errors that (I - d P^T)^-1 may enlarge by 1 / (1 - d). */
 double wr_mixed_floor(double damping) { return 8 * wr_type_unit(WR_F32) / (1 - damping); }
@@ -58,6 +57,9 @@ void wr_mixed_begin(wr_mixed *m) {
   for (int k = 0; k < 2; k++) m->loops[k]->taken = 0;
 }
 
+/* By which x is divided to make ranks; NULL: by nothing. */
+static const wr_vec *divisor_of(const wr_pagerank *p) { return p->graph->links->val ? NULL : &p->scale; }
+
 /* 1: (1) of mixed.h is solved, 0: (2). */
 static int counts_dangling(const wr_pagerank *wide, const wr_correction *c) {
   return c->options->method == WR_PAGERANK_POWER && (c->change == 0 || wide->direction == NULL);
@@ -74,21 +76,15 @@ done:
   return status;
 }
 
-/* The direction is rho / ||rho||_1, of the last step in f64, from x[before] to x[now], and so is the first z. In (1) the sum of
- * rho is 1 - d times what r lacks to the sum 1, by rounding in f32. Sweeps would reduce such an error by d alone, so the shift
- * makes the sum 0, and r is divided by its sum when it is corrected. */
-static wr_status place_later(wr_pagerank *p, const wr_pagerank *wide, double change, int before, int counts_dangling) {
+/* The direction is rho / ||rho||_1, of the last step in f64, from x[before] to x[now], and so is the first z. */
+static wr_status place_later(wr_pagerank *p, const wr_pagerank *wide, double change, int before) {
   wr_status status;
   const wr_vecops *ops = p->env->ops;
   wr_recast subtract = {.in = {&wide->x[wide->now], &wide->x[before]},
                         .c = {1 / change, -1 / change},
-                        .over = p->graph->links->val ? NULL : &wide->scale,
+                        .over = divisor_of(wide),
                         .out = &p->teleport};
   wr_fused copy = {.in = {&p->teleport}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}};
-  if (counts_dangling) {
-    copy.reduce[0] = (wr_reduction){WR_SUM, &p->teleport, NULL, WR_PAGERANK_SCALAR(p, change)};
-    copy.then = WR_THEN(pagerank_cancel_sum, &p->bank, NULL);
-  }
   TRY(ops->recast(p->env, &subtract));
   TRY(ops->fused(p->env, &copy));
 done:
@@ -115,8 +111,25 @@ static wr_status begin(wr_mixed *m, const wr_pagerank *wide, const wr_correction
   s->target = fmax(0.95 * c->target / unit, wr_mixed_floor(o->damping));
   s->tiny = fmax(s->tiny, 100 * wr_type_unit(WR_F32) / (1 - o->damping));
   TRY(p->env->ops->upload(p->env, &p->bank, (double *)s));
-  TRY(is_first ? place_first(p, wide->direction) : place_later(p, wide, c->change, before, counts));
-  TRY(wr_pagerank_begin(p, !is_first));
+  TRY(is_first ? place_first(p, wide->direction) : place_later(p, wide, c->change, before));
+  TRY(wr_pagerank_begin(p));
+done:
+  return status;
+}
+
+/* wide's x[now] := r + unit * z, divided by its sum, which has to be 1 to within rounding in f64, as the sum of r in x[before]
+ * is; without an r: of z alone. */
+static wr_status add(wr_mixed *m, wr_pagerank *wide, const wr_vec *z, double unit, int before, int now, int is_first) {
+  wr_status status;
+  wr_pagerank *p = &m->sweeps;
+  wr_pagerank_scalars s;
+  wr_recast sum = {.in = {z}, .c = {unit}, .over = divisor_of(wide), .sum = WR_PAGERANK_SCALAR(p, change)};
+  wr_recast result = {.in = {z, is_first ? NULL : &wide->x[before]}, .out = &wide->x[now]};
+  TRY(p->env->ops->recast(p->env, &sum));
+  TRY(p->env->ops->download(p->env, &p->bank, (double *)&s));
+  double all = s.change + (is_first ? 0 : 1), factor = all > 0 ? 1 / all : 1;
+  result.c[0] = unit * factor, result.c[1] = factor;
+  TRY(p->env->ops->recast(p->env, &result));
 done:
   return status;
 }
@@ -126,7 +139,7 @@ wr_status wr_mixed_correct(wr_mixed *m, wr_pagerank *wide, const wr_correction *
   wr_pagerank *p = &m->sweeps;
   wr_pagerank_scalars s;
   int now = wr_pagerank_after(wide->now), before = wr_pagerank_after(now), is_first = c->change == 0;
-  double d = c->options->damping, unit = is_first ? 1 : c->change, sum = 1;
+  double unit = is_first ? 1 : c->change;
   *found = (wr_corrected){0};
   TRY(begin(m, wide, c, unit, before, &s));
   int64_t taken = p->loop->taken = is_first ? 0 : 1; /* where there are ranks, a signal ends the sweeps at once */
@@ -138,14 +151,7 @@ wr_status wr_mixed_correct(wr_mixed *m, wr_pagerank *wide, const wr_correction *
   found->steps = s.steps - c->steps;
   found->is_cut = found->interrupted != 0 || (s.converged == 0 && s.stalled == 0 && !(s.steps < s.limit));
   if (found->steps < 1) return WR_OK;
-  if (!counts_dangling(wide, c))
-    sum = fmax(1 - d / (1 - d) * unit * s.dangling, (1 - d) / 2);
-  else if (!is_first)
-    sum = 1 + unit * s.rest / (1 - d);
-  wr_recast add = {.in = {&p->x[(int64_t)found->steps % WR_PAGERANK_VECTORS]}, .c = {unit / sum}};
-  if (!is_first) add.in[1] = &wide->x[before], add.c[1] = 1 / sum;
-  add.out = &wide->x[now];
-  TRY(p->env->ops->recast(p->env, &add));
+  TRY(add(m, wide, &p->x[(int64_t)found->steps % WR_PAGERANK_VECTORS], unit, before, now, is_first));
 done:
   return status;
 }

@@ -1,18 +1,18 @@
 /* Corrections of ranks in f64 by sweeps in f32. For pagerank.c, which measures every corrected rank in f64.
  *
- * With S = P^T + v (dangling)^T, in which a dangling page links to the teleport, G(r) = d S r + (1 - d) v is a step of the power
- * method. For any r let rho = G(r) - r be its change. Then the scores are r + z, where
+ * With S = P^T + v (dangling)^T, in which a dangling page links to the teleport, a step of the power method is
+ * G(r) = d S r + (1 - d) v. For any r of the sum 1 let rho = G(r) - r be its change. Then the scores are r + z, where
  *
  *     (I - d S) z = rho                                                                                            (1)
  *
- * (1) is solved in f32 for rho / |rho| by the power method: z of dangling pages counts as their rank does, but there is no
- * 1 - d. What f32 rounds is small beside rho. Where the teleport is a vector, or for Chebyshev's method, it is rather
+ * (1) is solved in f32 for rho / |rho| by the power method: the dangling mass of z counts as that of ranks does, but there is
+ * no 1 - d. What f32 rounds is small beside rho. Where the teleport is a vector, or for Chebyshev's method, it is rather
  *
  *     (I - d P^T) z = rho                                                                                          (2)
  *
- * since no sweep can add two vectors. Then r + z is a multiple of the scores: (I - d P^T)(r + z) = (d m(r) + 1 - d) v. The first
- * correction is that of r = 0, so neither a step in f64 nor a vector rho is needed, and its z begins at v. docs/ranking.md
- * derives the sum of r + z in (2), and the bound. */
+ * since no sweep adds two vectors. Then r + z is a multiple of the scores: (I - d P^T)(r + z) = (d m(r) + 1 - d) v. The first
+ * correction is that of r = 0, so neither a step in f64 nor a vector rho is needed, and its z begins at v. In each case r + z
+ * is divided by its sum (docs/ranking.md). */
 #ifndef WR_MIXED_H
 #define WR_MIXED_H
 

@@ -102,15 +102,13 @@ static double first_target(const wr_pagerank *p, const wr_pagerank_options *o, c
   return fmax(last, (wr_order_first_bound(watch) - rounding) / rate_of(o));
 }
 
-/* The dangling mass of x[now], and the shift for it. With scales_y: x[now] has ranks, which are scaled. With shifts: after the
- * shift of the bank was added. */
-static wr_status find_dangling(wr_pagerank *p, int scales_y, int shifts) {
+/* With scales_y: x[now] has ranks, which are scaled. In any case: the dangling mass of x[now], and the shift for it. */
+static wr_status find_dangling(wr_pagerank *p, int scales_y) {
   wr_status status;
   wr_epilogue e = {.scale = &p->scale,
                    .scales_y = scales_y,
                    .reduce = {{WR_SUM_UNSCALED, NULL, NULL, WR_PAGERANK_SCALAR(p, dangling)}},
                    .then = WR_THEN(pagerank_find_shift, &p->bank, NULL)};
-  if (shifts) e.shift = WR_PAGERANK_SCALAR(p, shift);
   p->env->then_done = 0;
   TRY(p->env->ops->epilogue(p->env, &(wr_apply){.y = &p->x[p->now], .epilogue = &e}));
   TRY(wr_then_run(p->env, &e.then));
@@ -118,7 +116,7 @@ done:
   return status;
 }
 
-wr_status wr_pagerank_begin(wr_pagerank *p, int shifts) { return find_dangling(p, 1, shifts); }
+wr_status wr_pagerank_begin(wr_pagerank *p) { return find_dangling(p, 1); }
 
 /* The sum of v over the pages with links, or those without, v NULL: of 1 / n each. */
 static double mass_of(const wr_graph *g, const double *v, int with_links) {
@@ -226,7 +224,7 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
     wr_epilogue linked = {.scale = &p->scale, .scaled = &p->x[1]};
     TRY(env->ops->epilogue(env, &(wr_apply){.y = &p->x[0], .epilogue = &linked}));
   }
-  TRY(wr_pagerank_begin(p, 0));
+  TRY(find_dangling(p, 1));
   if (begins_apart && !g->start && !o->start) TRY(multiply_start(p, by));
 done:
   return status;
@@ -422,7 +420,7 @@ static wr_status find_shift(solving *g) {
   wr_pagerank_scalars *s = &g->scalars;
   s->dangling = 0, s->shift = s->rest * s->weight;
   TRY(p->env->ops->upload(p->env, &p->bank, (const double *)s));
-  if (p->graph->dangling > 0) TRY(find_dangling(p, 0, 0));
+  if (p->graph->dangling > 0) TRY(find_dangling(p, 0));
 done:
   return status;
 }
@@ -699,7 +697,7 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double 
   if (p->method == WR_PAGERANK_CHEBYSHEV) { /* else the shift in the bank is that of the current ranks */
     scalars.damping = o->damping, scalars.rest = 1 - o->damping;
     TRY(p->env->ops->upload(p->env, &p->bank, (double *)&scalars));
-    TRY(find_dangling(p, 0, 0));
+    TRY(find_dangling(p, 0));
     TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
   }
   *dangling = scalars.dangling;

@@ -90,7 +90,8 @@ wr_status wr_pagerank_download(wr_pagerank *p, double *scores);
 wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *options, double *scores, double *change,
                            double *dangling);
 
-/* `count` multiplies as in the iterations, in f32 if most of them were, for their times; after a solve, once its answer is not needed. Asynchronous. */
+/* `count` multiplies as in the iterations, in f32 if most of them were, for their times; after a solve, once its answer is not
+ * needed. Asynchronous. */
 wr_status wr_pagerank_multiply(wr_pagerank *p, int count);
 
 /* Divides by the sum. Before that, scores below 0, which methods other than the power method may leave where ranks are small,

@@ -12,9 +12,8 @@ static inline int wr_pagerank_after(int k) { return (k + 1) % WR_PAGERANK_VECTOR
 /* A scalar of the solver by its name. */
 #define WR_PAGERANK_SCALAR(p, member) ((wr_scalar){&(p)->bank, WR_SCALAR_INDEX(wr_pagerank_scalars, member)})
 
-/* x[now] has ranks, or what else is iterated: scales it, and sets the dangling mass in the bank and the shift for it. shifts: the
- * shift that is in the bank is added before. */
-wr_status wr_pagerank_begin(wr_pagerank *p, int shifts);
+/* x[now] has ranks, or what else is iterated: scales it, and sets its dangling mass in the bank, and the shift for that. */
+wr_status wr_pagerank_begin(wr_pagerank *p);
 
 /* Bytes that a step by p->method moves. */
 double wr_pagerank_step_bytes(const wr_pagerank *p);

@@ -91,7 +91,8 @@ static __device__ inline double element(any_vec v, int64_t i) {
 template <typename T>
 __global__ void __launch_bounds__(WR_STREAM_THREADS)
     recast_all(int64_t n, double first, any_vec in, double second, any_vec other, any_vec over, const void *divisors,
-                int bytes, T *out) {
+               int bytes, T *out, const wr_sums sums) {
+  double total[WR_MAX_REDUCTIONS] = {0, 0, 0};
   for (int64_t i = wr_stream_thread(); i < n; i += wr_stream_threads()) {
     double sum = first * element(in, i), by;
     if (other.data) sum += second * element(other, i);
@@ -101,24 +102,29 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS)
     } else if (over.data && (by = element(over, i)) != 0) {
       sum /= by;
     }
-    out[i] = (T)sum;
+    total[0] += sum;
+    if (out) out[i] = (T)sum;
   }
+  wr_sums_finish<WR_AFTER_VECTORS>(sums, total);
 }
 
 template <typename T>
-static wr_status launch_recast(wr_env *env, const wr_recast *c) {
-  int bytes = c->over ? c->over->reciprocal_bytes : 0;
-  return WR_LAUNCH((recast_all<T>), wr_stream_blocks(env, c->out->n), WR_STREAM_THREADS, 0, env->stream, c->out->n,
-                   c->c[0], any(c->in[0]), c->c[1], any(c->in[1]), any(bytes ? nullptr : c->over),
-                   bytes ? (const void *)c->over->data : nullptr, bytes, (T *)c->out->data);
+static wr_status launch_recast(wr_env *env, const wr_recast *r) {
+  int bytes = r->over ? r->over->reciprocal_bytes : 0;
+  wr_reduction sum = {WR_SUM, nullptr, nullptr, r->sum};
+  wr_sums sums = wr_sums_make(&((const wr_cuda_state *)env->state)->workspace);
+  wr_sums_add(&sums, &sum);
+  return WR_LAUNCH((recast_all<T>), wr_stream_blocks(env, r->in[0]->n), WR_STREAM_THREADS, 0, env->stream, r->in[0]->n,
+                   r->c[0], any(r->in[0]), r->c[1], any(r->in[1]), any(bytes ? nullptr : r->over),
+                   bytes ? (const void *)r->over->data : nullptr, bytes, r->out ? (T *)r->out->data : nullptr, sums);
 }
 
-extern "C" wr_status wr_cuda_recast(wr_env *env, const wr_recast *recast) {
+extern "C" wr_status wr_cuda_recast(wr_env *env, const wr_recast *r) {
   wr_status status;
-  TRY(wr_recast_check(env, recast));
+  TRY(wr_recast_check(env, r));
   TRY(wr_cuda_enter_now(env));
-  recast->out->writes++;
-  TRY(recast->out->type == WR_F32 ? launch_recast<float>(env, recast) : launch_recast<double>(env, recast));
+  if (r->out) r->out->writes++;
+  TRY(r->out && r->out->type == WR_F32 ? launch_recast<float>(env, r) : launch_recast<double>(env, r));
 done:
   return status;
 }

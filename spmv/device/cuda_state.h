@@ -100,7 +100,7 @@ wr_status wr_cuda_compact(wr_env *env, int64_t n, const double *values, const ch
 wr_status wr_cuda_widen(wr_env *env, const wr_vec *from, wr_vec *to);
 wr_status wr_cuda_step(wr_env *env, const wr_then *then);
 wr_status wr_cuda_epilogue(wr_env *env, const struct wr_apply *apply);
-wr_status wr_cuda_recast(wr_env *env, const wr_recast *recast);
+wr_status wr_cuda_recast(wr_env *env, const wr_recast *r);
 
 WR_C_END
 #endif

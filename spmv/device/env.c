@@ -130,23 +130,28 @@ done:
   return status;
 }
 
-wr_status wr_recast_check(const wr_env *env, const wr_recast *c) {
+wr_status wr_recast_check(const wr_env *env, const wr_recast *r) {
   WR_NEED_OPEN(env);
-  WR_NEED(c);
-  WR_REFUSE_IF(c->in[0] == NULL || c->out == NULL, "a recast needs in[0] and out");
-  const wr_vec *const vectors[] = {c->out, c->in[0], c->in[1], c->over};
+  WR_NEED(r);
+  WR_REFUSE_IF(r->in[0] == NULL, "a recast needs in[0]");
+  WR_REFUSE_IF(r->out == NULL && r->sum.bank == NULL, "a recast needs out, or a sum");
+  const wr_vec *const vectors[] = {r->in[0], r->in[1], r->over, r->out}, *out = r->out;
   for (int k = 0; k < 4; k++) {
     const wr_vec *v = vectors[k];
     if (v == NULL) continue;
     if (v->id == 0 || v->data == NULL || v->place != env->place)
       return wr_fail(WR_EUSAGE, "recast: a vector is not allocated at this place");
-    if (v->n != c->out->n)
-      return wr_fail(WR_EUSAGE, "recast: a vector has %lld elements and the result %lld", (long long)v->n,
-                     (long long)c->out->n);
-    if (v->reciprocal_bytes && k < 3) return wr_fail(WR_EUSAGE, "recast: an input or the result is compact");
-    if (k > 0 && v->data == c->out->data && (k == 3 || v->type != c->out->type))
+    if (v->n != r->in[0]->n)
+      return wr_fail(WR_EUSAGE, "recast: a vector has %lld elements and another one %lld", (long long)v->n,
+                     (long long)r->in[0]->n);
+    if (v->reciprocal_bytes && k != 2) return wr_fail(WR_EUSAGE, "recast: an input or the result is compact");
+    if (out && k < 3 && v->data == out->data && (k == 2 || v->type != out->type))
       return wr_fail(WR_EUSAGE, "recast: the result is also an input of another type, or the divisor");
   }
+  const wr_vec *bank = r->sum.bank;
+  if (bank && (bank == out || bank->place != env->place || bank->type != WR_F64 || r->sum.index < 0 ||
+               r->sum.index >= bank->n))
+    return wr_fail(WR_EUSAGE, "recast: the sum is not in a bank of f64 at this place");
   return WR_OK;
 }
 

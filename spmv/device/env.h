@@ -34,8 +34,8 @@ typedef struct wr_env {
 wr_status wr_env_open(wr_env *env);  /* WR_EUNAVAILABLE with the reason and what would help; WR_ENOMEM */
 void wr_env_close(wr_env *env);      /* also takes a zeroed or unopened env */
 
-/* *other := env with vectors and stored values of another type: the same stream, threads and memory, so operations of both are in
- * one order. It is not closed, and env must outlive it. WR_EUSAGE */
+/* *other := env with vectors and stored values of another type: the same stream, threads and memory, so operations of both are
+ * in one order. It is not closed, and env must outlive it. WR_EUSAGE */
 wr_status wr_env_with_type(const wr_env *env, wr_type type, wr_env *other);
 
 /* Measured read bandwidth of env's place, in bytes a second, for a vector of `bytes` bytes that is read repeatedly and lies in

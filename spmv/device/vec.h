@@ -89,11 +89,13 @@ typedef struct wr_fused {
 
 /* out[i] = (c[0] * in[0][i] + c[1] * in[1][i]) / over[i], computed in f64 and rounded to the type of out. over NULL, or an
  * element of it 0: not divided. in[1] may be NULL. The only operation whose vectors may have different types. All have one
- * length; over may be compact; out is none of the others, except that it may be an input of its own type. */
+ * length; over may be compact; out is none of the others, except that it may be an input of its own type. sum, if it has a
+ * bank: the sum of what out is rounded from; then out may be NULL. */
 typedef struct wr_recast {
   const wr_vec *in[2], *over;
   double c[2];
   wr_vec *out;
+  wr_scalar sum;
 } wr_recast;
 
 struct wr_env;
@@ -162,7 +164,7 @@ uint64_t wr_vec_new_id(void);
 /* Checks of arguments for both tables. WR_EUSAGE names the argument that does not fit. */
 wr_status wr_fused_check(const struct wr_env *env, const wr_fused *f);
 wr_status wr_step_check(const struct wr_env *env, const wr_then *then);
-wr_status wr_recast_check(const struct wr_env *env, const wr_recast *recast);
+wr_status wr_recast_check(const struct wr_env *env, const wr_recast *r);
 
 /* Runs the step of the last operation, unless the operation has run it (env->then_done). */
 wr_status wr_then_run(struct wr_env *env, const wr_then *then);

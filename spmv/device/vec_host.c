@@ -338,31 +338,44 @@ static double element(const wr_vec *v, int64_t i) {
   return v->type == WR_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
 }
 
+typedef struct recasting {
+  const wr_recast *r;
+  double *partials; /* of the sum, by block */
+} recasting;
+
 static void recast_block(void *context, int64_t b) {
-  const wr_recast *c = context;
-  int64_t first = b * BLOCK, count = end_of(c->out->n, b) - first;
-  double sum[BLOCK];
-  for (int64_t i = 0; i < count; i++) sum[i] = c->c[0] * element(c->in[0], first + i);
-  for (int64_t i = 0; c->in[1] && i < count; i++) sum[i] += c->c[1] * element(c->in[1], first + i);
-  for (int64_t i = 0; c->over && i < count; i++) {
-    double over = element(c->over, first + i);
+  const recasting *job = context;
+  const wr_recast *r = job->r;
+  int64_t first = b * BLOCK, count = end_of(r->in[0]->n, b) - first;
+  double sum[BLOCK], total = 0;
+  for (int64_t i = 0; i < count; i++) sum[i] = r->c[0] * element(r->in[0], first + i);
+  for (int64_t i = 0; r->in[1] && i < count; i++) sum[i] += r->c[1] * element(r->in[1], first + i);
+  for (int64_t i = 0; r->over && i < count; i++) {
+    double over = element(r->over, first + i);
     if (over != 0) sum[i] /= over;
   }
-  for (int64_t i = 0; i < count; i++) {
-    if (c->out->type == WR_F32)
-      ((float *)c->out->data)[first + i] = (float)sum[i];
+  for (int64_t i = 0; i < count; i++) total += sum[i];
+  for (int64_t i = 0; r->out && i < count; i++) {
+    if (r->out->type == WR_F32)
+      ((float *)r->out->data)[first + i] = (float)sum[i];
     else
-      ((double *)c->out->data)[first + i] = sum[i];
+      ((double *)r->out->data)[first + i] = sum[i];
   }
+  job->partials[b] = total;
 }
 
-static wr_status recast(wr_env *env, const wr_recast *request) {
+static wr_status recast(wr_env *env, const wr_recast *r) {
   wr_status status;
-  wr_recast c;
-  TRY(wr_recast_check(env, request));
-  c = *request;
-  c.out->writes++;
-  for_blocks(env, c.out->n, recast_block, &c);
+  host_state *state;
+  int64_t n;
+  double sum = 0;
+  TRY(wr_recast_check(env, r));
+  state = env->state, n = r->in[0]->n;
+  TRY(check_length(state, n));
+  if (r->out) r->out->writes++;
+  for_blocks(env, n, recast_block, &(recasting){r, state->partials});
+  for (int64_t b = 0; b < blocks_of(n); b++) sum += state->partials[b];
+  if (r->sum.bank) *scalar_at(r->sum) = sum, r->sum.bank->writes++;
 done:
   return status;
 }

@@ -37,13 +37,6 @@ WR_STEP void wr_pagerank_find_shift(wr_pagerank_scalars *s, wr_step_request *req
   s->shift = (wr_product(s->damping, s->dangling) + s->rest) * s->weight;
 }
 
-/* change is the sum of a vector that the shift is to bring to 0. */
-WR_STEP void wr_pagerank_cancel_sum(wr_pagerank_scalars *s, wr_step_request *request) {
-  (void)request;
-  s->rest = -s->change;
-  s->shift = s->rest * s->weight;
-}
-
 /* w_1 = 1, w_2 = 1 / (1 - d^2 / 2), w_k+1 = 1 / (1 - d^2 w_k / 4) (Golub and Varga 1961). */
 WR_STEP void wr_pagerank_find_relaxation(wr_pagerank_scalars *s) {
   s->omega = 1 / (1 - wr_product(s->quarter, s->omega));

@@ -16,7 +16,6 @@ enum { WR_AFTER_PRODUCT = 1, WR_AFTER_VECTORS = 2, WR_AFTER_MANY = 4, WR_AFTER_A
   X(solve_after_collect, solve_scalars, WR_AFTER_VECTORS)                              \
   X(pagerank_after_iteration, pagerank_scalars, WR_AFTER_PRODUCT)                      \
   X(pagerank_find_shift, pagerank_scalars, WR_AFTER_VECTORS)                           \
-  X(pagerank_cancel_sum, pagerank_scalars, WR_AFTER_VECTORS)                           \
   X(cg_after_product, cg_scalars, WR_AFTER_PRODUCT)                                    \
   X(cg_after_update, cg_scalars, WR_AFTER_VECTORS)                                     \
   X(bicgstabl_after_search, bicgstabl_scalars, WR_AFTER_PRODUCT)                       \

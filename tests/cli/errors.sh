@@ -49,8 +49,10 @@ check_ranges() { # program
 }
 
 check_choices() { # program
-  misuse "--precision: 'f46' is not one of f32|f64 (did you mean 'f64'?)" "$1" -p f46 "$graph"
-  misuse "--precision: 'half' is not one of f32|f64" "$1" -p half "$graph"
+  precisions='f32|f64'
+  [ "$1" = bicgstab ] || precisions='f32|f64|mixed'
+  misuse "--precision: 'f46' is not one of $precisions (did you mean 'f64'?)" "$1" -p f46 "$graph"
+  misuse "--precision: 'half' is not one of $precisions" "$1" -p half "$graph"
   for device in gpu cuda: cuda:-1 cuda:x cuda:9999999999 ''; do
     misuse "--device: '$device' is none of cpu, cuda, cuda:N, auto" "$1" -d "$device" "$graph"
   done

@@ -32,11 +32,13 @@ static exact_value before_relaxing(const exact_apply *e, int64_t i) {
   }
   long double product = e->alpha * sum;
   long double before = e->beta != 0 ? (long double)e->beta * e->y[i] : 0;
-  long double added = (long double)e->shift * (e->direction ? e->direction[i] : 1);
+  long double direction = e->direction ? e->direction[i] : 1;
+  long double added = e->adds_direction ? (long double)e->shift + direction : (long double)e->shift * direction;
+  long double size_added = e->adds_direction ? fabsl((long double)e->shift) + fabsl(direction) : fabsl(added);
   exact_value y = {.value = product + before + added};
   y.bound = (gamma_of(length + 3, unit) * (1 + (long double)e->term_unit) + (long double)e->term_unit) *
                 fabsl(e->alpha) * size +
-            gamma_of(3, unit) * (fabsl(before) + fabsl(added));
+            gamma_of(3, unit) * (fabsl(before) + size_added);
   y.bound += (long double)(length + 4) * (1 + fabsl(e->alpha)) * least(e->type);
   if (e->product_stored) y.bound += stored * (fabsl(product) + y.bound);
   if (e->y_stored) y.bound += stored * (fabsl(product + before) + y.bound);

@@ -20,6 +20,7 @@ typedef struct exact_apply {
   const double *x;         /* [ncols]                                                                           */
   const double *y;         /* [nrows] before the apply; not read when beta is 0                                 */
   const double *direction; /* [nrows] of the shift, NULL: ones                                                  */
+  int adds_direction;      /* 1: it is added to the shift, not multiplied by it                                 */
   const double *scale;     /* [nrows] by which y is multiplied unless it is 0, NULL: not                         */
   const double *relax_from; /* [nrows] NULL: y is not relaxed                                                   */
   int product_stored;      /* 1: alpha*A*x is rounded to the type before beta*y is added (backend without beta) */

@@ -38,6 +38,7 @@
   X(SUMS_ADD_UP, "adds reductions to what was there")                                 \
   X(SUMS_THE_SCALED, "inverts the mask of unscaled elements")             \
   X(SHIFT_WITHOUT_DIRECTION, "leaves the shift's direction out")                      \
+  X(SHIFT_TIMES_DIRECTION, "multiplies by a direction that is to be added")             \
   X(SCALES_BEFORE_SHIFT, "scales y before the shift")                                 \
   X(SCALES_BY_ZERO, "multiplies y by a scale of 0")                                   \
   X(CHANGE_OF_SCALED, "measures the change without dividing by the scale")            \
@@ -160,7 +161,10 @@ static void finish_row(const wr_apply *request, int64_t i, double value, double 
   double unshifted = value;
   if (e && e->shift.bank) {
     double shift = get(e->shift.bank, e->shift.index);
-    value += e->shift_dir && planted != SHIFT_WITHOUT_DIRECTION ? shift * get(e->shift_dir, i) : shift;
+    if (e->adds_dir && planted != SHIFT_TIMES_DIRECTION)
+      value += shift + get(e->shift_dir, i);
+    else
+      value += e->shift_dir && planted != SHIFT_WITHOUT_DIRECTION ? shift * get(e->shift_dir, i) : shift;
   }
   double scale = e && e->scale ? get(e->scale, i) : 0, divisor = scale != 0 && planted != CHANGE_OF_SCALED ? scale : 1;
   if (e && e->scales_y && (scale != 0 || planted == SCALES_BY_ZERO))

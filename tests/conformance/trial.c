@@ -30,6 +30,10 @@ const epilogue_kind epilogue_kinds[EPILOGUES] = {
                             .reduce = {{WR_L1DIFF_UNSCALED, Z_X}, {WR_SUM_UNSCALED, Z_OWN}}},
     {.name = "relaxed", .shift = SHIFT_ALONG, .scale = SCALE_ANOTHER, .relaxes = 1,
      .reduce = {{WR_SUM, Z_OWN}, {WR_L1DIFF_UNSCALED, Z_NEXT}, {WR_DOT, Z_OWN}}},
+    {.name = "corrected", .shift = SHIFT_BESIDE, .scale = SCALE_Y,
+     .reduce = {{WR_L1DIFF_UNSCALED, Z_X}, {WR_SUM_UNSCALED, Z_OWN}}},
+    {.name = "corrected by chebyshev", .shift = SHIFT_BESIDE, .scale = SCALE_Y, .relaxes = 1,
+     .reduce = {{WR_L1DIFF_UNSCALED, Z_X}, {WR_SUM_UNSCALED, Z_OWN}}},
 };
 
 void trial_expect(trial *t, int passed, const char *format, ...) {
@@ -197,7 +201,7 @@ static wr_epilogue make_epilogue(trial *t, const step *s) {
   const epilogue_kind *kind = &epilogue_kinds[s->epilogue];
   wr_epilogue e = {.shift = {.bank = NULL}};
   if (kind->shift) e.shift = (wr_scalar){&t->bank.vec, 0};
-  if (kind->shift == SHIFT_ALONG) e.shift_dir = &t->direction.vec;
+  if (kind->shift >= SHIFT_ALONG) e.shift_dir = &t->direction.vec, e.adds_dir = kind->shift == SHIFT_BESIDE;
   wr_vec *scale = t->compact.id ? &t->compact : &t->scale.vec;
   if (kind->scale) e.scale = scale, e.scales_y = kind->scale == SCALE_Y;
   if (kind->scale == SCALE_ANOTHER) e.scaled = &s->scaled->vec;
@@ -252,7 +256,8 @@ static exact_apply exact_of(trial *t, const step *s) {
                    .x = guarded_before(s->x), .y = guarded_before(s->y), .product_stored = beta_apart,
                    .y_stored = (kind->shift || kind->scale == SCALE_Y || kind->relaxes) &&
                                (beta_apart || !(caps & WR_CAP_EPILOGUE))};
-  if (kind->shift == SHIFT_ALONG) e.direction = guarded_before(&t->direction);
+  if (kind->shift >= SHIFT_ALONG) e.direction = guarded_before(&t->direction);
+  e.adds_direction = kind->shift == SHIFT_BESIDE;
   if (kind->scale == SCALE_Y) e.scale = guarded_before(&t->scale);
   if (kind->relaxes) e.relax_from = guarded_before(relax_from(t, s)), e.relaxation = TRIAL_RELAXATION;
   return e;

@@ -17,7 +17,7 @@ typedef enum z_source { Z_OWN, Z_X, Z_NEXT } z_source;
 /* An epilogue to test; `own` vectors replace x if the matrix is not square, and y_next if there is none. */
 typedef struct epilogue_kind {
   const char *name;
-  enum { SHIFT_NONE, SHIFT_ONES, SHIFT_ALONG } shift;
+  enum { SHIFT_NONE, SHIFT_ONES, SHIFT_ALONG, SHIFT_BESIDE } shift; /* SHIFT_BESIDE: adds_dir */
   enum { SCALE_NONE, SCALE_ANOTHER, SCALE_Y } scale; /* SCALE_ANOTHER: into `scaled` */
   int relaxes; /* 1: from y_next */
   struct {
@@ -26,7 +26,7 @@ typedef struct epilogue_kind {
   } reduce[WR_MAX_REDUCTIONS];
 } epilogue_kind;
 
-enum { EPILOGUE_NONE, EPILOGUE_PAGERANK = 5, EPILOGUE_ALL = 8, EPILOGUE_CHEBYSHEV = 11, EPILOGUES = 13 };
+enum { EPILOGUE_NONE, EPILOGUE_PAGERANK = 5, EPILOGUE_ALL = 8, EPILOGUE_CHEBYSHEV = 11, EPILOGUES = 15 };
 extern const epilogue_kind epilogue_kinds[EPILOGUES];
 
 typedef struct trial {

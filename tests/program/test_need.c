@@ -113,13 +113,16 @@ static void check_most(int64_t row_bytes) {
   atomic_store(&most, 0);
 }
 
-static void rank_and_check(wr_env *env, wr_graph *graph, wr_plan *plan, wr_rank_method by) {
+/* narrow: of the plan in f32, or NULL. */
+static void rank_and_check(wr_env *env, wr_graph *graph, wr_plan *plan, wr_rank_method by, wr_plan *narrow,
+                           wr_env *narrow_env) {
   wr_rank rank;
   wr_result result;
   wr_verdict verdict;
   double *ranks = NULL, *step = NULL, change, dangling;
   wr_pagerank_options options = {.damping = 0.85, .tolerance = 1e-5, .iterations = 100, .check_every = 1};
   CHECK_OK(wr_rank_open(&rank, graph, plan, env));
+  if (narrow) CHECK_OK(wr_pagerank_sweep_in(&rank.iterated, narrow, narrow_env));
   CHECK_OK(wr_rank_solve(&rank, by, &options, &(wr_monitor){0}, &result));
   CHECK_OK(wr_alloc(&ranks, N, sizeof *ranks, "a test"));
   CHECK_OK(wr_alloc(&step, N, sizeof *step, "a test"));
@@ -132,20 +135,29 @@ static void rank_and_check(wr_env *env, wr_graph *graph, wr_plan *plan, wr_rank_
   wr_rank_close(&rank);
 }
 
-static void test_pagerank(const wr_backend *backend, wr_type type, int given, wr_rank_method by) {
-  ground_case(NULL, "PageRank, %s, in %s%s", wr_rank_method_name(by), type == WR_F32 ? "f32" : "f64",
+static void test_pagerank(const wr_backend *backend, int precision, int given, wr_rank_method by) {
+  int mixed = precision == WR_PRECISION_MIXED;
+  wr_type type = mixed ? WR_F64 : (wr_type)precision;
+  ground_case(NULL, "PageRank, %s, in %s%s", wr_rank_method_name(by),
+              mixed            ? "mixed precision"
+              : type == WR_F32 ? "f32"
+                               : "f64",
               given ? ", personalised and with a guess" : "");
-  wr_env env = {.place = WR_HOST, .type = type, .threads = 1};
-  wr_settings settings = {.precision = type, .personalize = given ? "p" : NULL, .guess = given ? "g" : NULL,
+  wr_env env = {.place = WR_HOST, .type = type, .threads = 1}, narrow_env;
+  wr_settings settings = {.precision = precision, .personalize = given ? "p" : NULL, .guess = given ? "g" : NULL,
                           .ranking = (int)by};
   wr_graph graph;
-  wr_plan *plan = NULL;
+  wr_plan *plan = NULL, *narrow = NULL;
   CHECK_OK(wr_env_open(&env));
   wr_csr *links = nearly_empty(0);
   CHECK_OK(wr_graph_build(links, 0, given ? ones() : NULL, given ? ones() : NULL, &graph));
   CHECK_OK(wr_plan_create(backend, NULL, graph.flow, &env, &plan));
   CHECK_OK(wr_plan_prepare(plan));
-  rank_and_check(&env, &graph, plan, by);
+  CHECK_OK(wr_env_with_type(&env, WR_F32, &narrow_env));
+  if (mixed) CHECK_OK(wr_plan_create(backend, NULL, graph.flow, &narrow_env, &narrow));
+  if (mixed) CHECK_OK(wr_plan_prepare(narrow));
+  rank_and_check(&env, &graph, plan, by, narrow, &narrow_env);
+  wr_plan_destroy(narrow);
   wr_plan_destroy(plan);
   wr_graph_free(&graph);
   wr_csr_free(links);
@@ -277,11 +289,12 @@ int main(void) {
   test_refused(); /* before OpenMP creates threads, which a child process would not have */
   CHECK_OK(wr_backend_find("cpu_csr", &backend));
   test_entry_bytes();
+  for (int given = 0; given < 2; given++) test_pagerank(backend, WR_PRECISION_MIXED, given, WR_RANK_POWER);
   for (int type = WR_F32; type <= WR_F64; type++) {
     for (int given = 0; given < 2; given++) {
-      test_pagerank(backend, (wr_type)type, given, WR_RANK_AUTO);
-      test_pagerank(backend, (wr_type)type, given, WR_RANK_IDR);
-      test_pagerank(backend, (wr_type)type, given, WR_RANK_GAUSS_SEIDEL);
+      test_pagerank(backend, type, given, WR_RANK_AUTO);
+      test_pagerank(backend, type, given, WR_RANK_IDR);
+      test_pagerank(backend, type, given, WR_RANK_GAUSS_SEIDEL);
       test_bicgstab(backend, (wr_type)type, given, 0, 0);
     }
     test_spmv(backend, (wr_type)type);

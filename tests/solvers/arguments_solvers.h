@@ -482,6 +482,32 @@ static void try_pagerank_close(void) {
   CHECK(none.env == NULL);
 }
 
+static void try_pagerank_sweep_in(void) {
+  ranking t = {0};
+  wr_pagerank none = {0};
+  wr_env narrow, other = {.place = WR_HOST, .type = WR_F32, .threads = 1};
+  wr_plan *plan = NULL;
+  open_ranking(&t);
+  CHECK_OK(wr_env_with_type(&given.env, WR_F32, &narrow));
+  CHECK_OK(wr_plan_create(wr_plan_backend(given.plan), NULL, t.graph.flow, &narrow, &plan));
+  CHECK_OK(wr_plan_prepare(plan));
+  REFUSED("p is NULL", wr_pagerank_sweep_in(NULL, plan, &narrow));
+  REFUSED("p is not open", wr_pagerank_sweep_in(&none, plan, &narrow));
+  REFUSED("env is NULL", wr_pagerank_sweep_in(&t.p, plan, NULL));
+  REFUSED("env is not open", wr_pagerank_sweep_in(&t.p, plan, &given.closed));
+  REFUSED("env is not of f32", wr_pagerank_sweep_in(&t.p, t.plan, &given.env));
+  CHECK_OK(wr_env_open(&other));
+  REFUSED("env does not share the memory of p's", wr_pagerank_sweep_in(&t.p, plan, &other));
+  wr_env_close(&other);
+  REFUSED("plan is NULL", wr_pagerank_sweep_in(&t.p, NULL, &narrow));
+  REFUSED("plan was made for another env", wr_pagerank_sweep_in(&t.p, t.plan, &narrow));
+  CHECK_OK(wr_pagerank_sweep_in(&t.p, plan, &narrow));
+  REFUSED("p sweeps in f32 already", wr_pagerank_sweep_in(&t.p, plan, &narrow));
+  wr_pagerank_close(&t.p);
+  wr_plan_destroy(plan);
+  close_ranking(&t);
+}
+
 static void try_pagerank_solve(void) {
   ranking t;
   wr_pagerank none = {0};
@@ -658,7 +684,7 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_pagerank_solve", try_pagerank_solve}, {"wr_pagerank_download", try_pagerank_download},     \
       {"wr_pagerank_step", try_pagerank_step}, {"wr_pagerank_multiply", try_pagerank_multiply},       \
       {"wr_pagerank_ranks", try_pagerank_ranks}, {"wr_pagerank_target", try_pagerank_target},         \
-      {"wr_pagerank_check", try_pagerank_check},                                                      \
+      {"wr_pagerank_check", try_pagerank_check}, {"wr_pagerank_sweep_in", try_pagerank_sweep_in},     \
       {"wr_rank_method_name", try_rank_method_name}, {"wr_rank_open", try_rank_open},                 \
       {"wr_rank_close", try_rank_close}, {"wr_rank_solve", try_rank_solve},                           \
       {"wr_pagerank_normalise", try_pagerank_normalise}, {"wr_version", try_version},

@@ -217,6 +217,7 @@ static void try_operations_closed(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->compact(env, SIZE, values, "a vector", &v));
   CHECK_FAILS(WR_EUSAGE, ops->alloc(env, SIZE, WR_F64, "a vector", &v));
   CHECK_FAILS(WR_EUSAGE, ops->fused(env, &(wr_fused){0}));
+  CHECK_FAILS(WR_EUSAGE, ops->recast(env, &(wr_recast){0}));
   CHECK_FAILS(WR_EUSAGE, ops->step(env, &(wr_then){.bank = &given.bank}));
   CHECK_FAILS(WR_EUSAGE, ops->epilogue(env, &apply));
   CHECK_FAILS(WR_EUSAGE, ops->wait(env));
@@ -252,6 +253,35 @@ static void try_env_open(void) {
   REFUSED("env->threads is -3", wr_env_open(&env));
   env = (wr_env){.place = WR_CUDA, .device = -1};
   CHECK_FAILS(WR_EUNAVAILABLE, wr_env_open(&env)); /* as for any device that the machine lacks */
+}
+
+static void try_env_with_type(void) {
+  wr_env other = {.threads = 3};
+  REFUSED("other is NULL", wr_env_with_type(&given.env, WR_F32, NULL));
+  REFUSED("env is NULL", wr_env_with_type(NULL, WR_F32, &other));
+  CHECK(other.threads == 0 && other.ops == NULL);
+  REFUSED("env is not open", wr_env_with_type(&given.closed, WR_F32, &other));
+  REFUSED("type is 2", wr_env_with_type(&given.env, (wr_type)2, &other));
+  CHECK_OK(wr_env_with_type(&given.env, WR_F32, &other));
+  CHECK(other.type == WR_F32 && other.state == given.env.state && given.env.type == WR_F64);
+}
+
+static void try_recast_check(void) {
+  wr_recast r = {.in = {&given.x}, .out = &given.x};
+  REFUSED("env is NULL", wr_recast_check(NULL, &r));
+  REFUSED("env is not open", wr_recast_check(&given.closed, &r));
+  REFUSED("r is NULL", wr_recast_check(&given.env, NULL));
+  CHECK_OK(wr_recast_check(&given.env, &r));
+  r.out = &given.bank;
+  CHECK_FAILS(WR_EUSAGE, wr_recast_check(&given.env, &r));
+  r = (wr_recast){.out = &given.x};
+  REFUSED("a recast needs in[0]", wr_recast_check(&given.env, &r));
+  r = (wr_recast){.in = {&given.x}};
+  REFUSED("a recast needs out, or a sum", wr_recast_check(&given.env, &r));
+  r.sum = (wr_scalar){&given.x, 0};
+  CHECK((wr_recast_check(&given.env, &r) == WR_OK) == (given.x.type == WR_F64));
+  r.sum = (wr_scalar){&given.bank, -1};
+  CHECK_FAILS(WR_EUSAGE, wr_recast_check(&given.env, &r));
 }
 
 static void try_env_close(void) {
@@ -414,6 +444,7 @@ static void try_env_read_bandwidth(void) {
       {"wr_vecops_cuda", try_vecops_cuda}, {"wr_cuda_toolkit", try_cuda_toolkit},                        \
       {"wr_env_open", try_env_open}, {"wr_env_close", try_env_close}, {"wr_vec_new_id", try_vec_new_id}, \
       {"wr_fused_check", try_fused_check}, {"wr_step_check", try_step_check},                      \
+      {"wr_env_with_type", try_env_with_type}, {"wr_recast_check", try_recast_check},              \
       {"wr_then_run", try_then_run}, {"wr_backend_count", try_backend_count},                            \
       {"wr_backend_at", try_backend_at}, {"wr_backend_find", try_backend_find},                          \
       {"wr_backend_default", try_backend_default}, {"wr_backends_print", try_backends_print},            \

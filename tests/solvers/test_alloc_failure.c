@@ -125,11 +125,12 @@ done:
   return status;
 }
 
-/* A graph, ranked and verified. targets: personalised. */
-static wr_status rank(ground *g, wr_csr *links, int targets, wr_verified level) {
+/* A graph, ranked and verified. targets: personalised. mixed: in f64 by sweeps in f32. */
+static wr_status rank(ground *g, wr_csr *links, int targets, wr_verified level, int mixed) {
   wr_status status;
   wr_graph graph;
-  wr_plan *plan = NULL;
+  wr_env narrow_env;
+  wr_plan *plan = NULL, *narrow = NULL;
   wr_pagerank method;
   double *teleport = NULL;
   int built = 0, opened = 0;
@@ -141,11 +142,18 @@ static wr_status rank(ground *g, wr_csr *links, int targets, wr_verified level) 
   TRY(wr_plan_prepare(plan));
   TRY(wr_pagerank_open(&method, &graph, plan, &g->env));
   opened = 1;
+  if (mixed) {
+    TRY(wr_env_with_type(&g->env, WR_F32, &narrow_env));
+    TRY(wr_plan_create(g->backend, NULL, graph.flow, &narrow_env, &narrow));
+    TRY(wr_plan_prepare(narrow));
+    TRY(wr_pagerank_sweep_in(&method, narrow, &narrow_env));
+  }
   TRY(wr_plan_time_start(plan));
   TRY(rank_opened(&method, &graph, (wr_rounding){wr_type_unit(g->env.type), 0x1p-53, 0}, level));
   if (g->env.place == WR_HOST) TRY(certify(&graph)); /* elsewhere the flow may be on the device alone */
 done:
   if (opened) wr_pagerank_close(&method);
+  wr_plan_destroy(narrow);
   wr_plan_destroy(plan);
   if (built) wr_graph_free(&graph);
   return status;
@@ -228,7 +236,7 @@ static wr_status load(const char *path, wr_csr **A) {
 static wr_status rank_pattern(ground *g) {
   wr_csr *links = NULL;
   wr_status status = wr_csr_create(40, 40, 0, 0, &links);
-  if (status == WR_OK) status = rank(g, links, 1, WR_VERIFY_SAMPLE);
+  if (status == WR_OK) status = rank(g, links, 1, WR_VERIFY_SAMPLE, 0);
   wr_csr_free(links);
   return status;
 }
@@ -236,7 +244,15 @@ static wr_status rank_pattern(ground *g) {
 static wr_status rank_generated(ground *g) {
   wr_csr *links = NULL;
   wr_status status = load("gen:road:side=8", &links);
-  if (status == WR_OK) status = rank(g, links, 0, WR_VERIFY_FULL);
+  if (status == WR_OK) status = rank(g, links, 0, WR_VERIFY_FULL, 0);
+  wr_csr_free(links);
+  return status;
+}
+
+static wr_status rank_mixed(ground *g) {
+  wr_csr *links = NULL;
+  wr_status status = load("gen:road:side=8", &links);
+  if (status == WR_OK) status = rank(g, links, 1, WR_VERIFY_FULL, g->env.type == WR_F64);
   wr_csr_free(links);
   return status;
 }
@@ -268,7 +284,7 @@ done:
 static wr_status rank_file(ground *g) {
   wr_csr *links = NULL;
   wr_status status = load("tests/data/bad/duplicates.mtx", &links);
-  if (status == WR_OK) status = rank(g, links, 0, WR_VERIFY_FULL);
+  if (status == WR_OK) status = rank(g, links, 0, WR_VERIFY_FULL, 0);
   wr_csr_free(links);
   return status;
 }
@@ -569,6 +585,7 @@ int main(void) {
       {.name = "ranks without links", .run = rank_pattern},
       {.name = "ranks of a generated graph", .run = rank_generated},
       {.name = "ranks of a file", .run = rank_file},
+      {.name = "ranks by sweeps in f32", .run = rank_mixed},
       {.name = "ranks by components", .run = rank_components},
       {.name = "a breakdown", .run = solve_breakdown},
       {.name = "matched rows", .run = solve_matched},

@@ -17,6 +17,7 @@ typedef enum spoil {
   SUM_F32, SUM_BEHIND, UNSCALED_WITHOUT_SCALE, DOT_WITHOUT_Z, L1DIFF_WITHOUT_Z, Z_LONGER, Z_F32, Z_IS_Y,
   Z_IS_SCALED, SECOND_SUM_NOWHERE, SCALES_WITHOUT_SCALE, SCALES_TWICE, RELAXES_BY_NOTHING, RELAXATION_F32,
   RELAXES_FROM_X, RELAXES_FROM_Y, RELAXES_FROM_SCALE, RELAXES_FROM_LONGER, CHANGE_WITHOUT_SCALE, CHANGE_WITHOUT_Z,
+  ADDS_NO_DIRECTION,
   SPOILS
 } spoil;
 
@@ -41,6 +42,7 @@ static const char *const says[SPOILS] = {
     [SHIFT_BEHIND] = "the shift",
     [SHIFT_ELSEWHERE] = "the shift",
     [DIRECTION_ALONE] = "direction without a shift",
+    [ADDS_NO_DIRECTION] = "a direction is to be added",
     [DIRECTION_LONGER] = "5 elements",
     [DIRECTION_IS_X] = "x, y or y_next",
     [DIRECTION_IS_Y] = "x, y or y_next",
@@ -104,6 +106,7 @@ static void spoil_vectors(spoil what, fixture *f, misfits *m, wr_epilogue *e) {
     case SHIFT_BEHIND: e->shift.index = BANK; break;
     case SHIFT_ELSEWHERE: e->shift.bank = &m->elsewhere; break;
     case DIRECTION_ALONE: e->shift.bank = NULL; break;
+    case ADDS_NO_DIRECTION: e->shift_dir = NULL, e->adds_dir = 1; break;
     case DIRECTION_LONGER: e->shift_dir = &m->longer; break;
     case DIRECTION_IS_X: e->shift_dir = &f->x; break;
     case DIRECTION_IS_Y: e->shift_dir = &f->y[0]; break;

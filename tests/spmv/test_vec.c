@@ -35,6 +35,9 @@ static void test_epilogue(wr_env *env, int64_t n, wr_type type) {
   wr_epilogue rank = {.shift = {b, 2}, .scale = scale, .scales_y = 1,
                       .reduce = {{WR_L1DIFF_UNSCALED, NULL, direction, {b, 8}}, {WR_SUM_UNSCALED, NULL, NULL, {b, 9}}}};
   run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .y_next = old, .epilogue = &rank});
+  wr_epilogue correction = rank;
+  correction.shift_dir = direction, correction.adds_dir = 1, correction.reduce[0].z = old;
+  run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .epilogue = &correction});
   rank.relax_from = old, rank.relaxation = (wr_scalar){b, 4};
   run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .y_next = old, .epilogue = &rank});
   wr_epilogue relaxed = {.relax_from = old, .relaxation = {b, 5}, .reduce = {{WR_SUM, NULL, NULL, {b, 8}}}};

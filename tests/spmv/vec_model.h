@@ -243,8 +243,10 @@ static inline void check_epilogue_rows(const picture *p, const wr_apply *a) {
   for (int64_t i = 0; i < a->y->n; i++) {
     double scale = e->scale ? p->before[find(p, e->scale)][i] : 1;
     double direction = e->shift_dir ? p->before[find(p, e->shift_dir)][i] : 1;
-    long double term = (long double)shift * (long double)direction, exact = (long double)y[i] + term;
-    long double size = fabsl((long double)y[i]) + fabsl(term), bound, divisor = scale != 0 ? (long double)scale : 1;
+    long double term = e->adds_dir ? (long double)shift + direction : (long double)shift * direction;
+    long double exact = (long double)y[i] + term,
+                terms = e->adds_dir ? fabsl((long double)shift) + fabs(direction) : fabsl(term);
+    long double size = fabsl((long double)y[i]) + terms, bound, divisor = scale != 0 ? (long double)scale : 1;
     if (e->scales_y) exact *= divisor, size *= fabsl(divisor);
     bound = 1.001L * (wr_type_unit(type) * fabsl(exact) + 4 * 0x1p-53L * size);
     if (of_change) {
