@@ -459,36 +459,47 @@ done:
   return status;
 }
 
-/* Corrects ranks in f32 and certifies them in f64, in turn. *goes_on := 1: the solve is not over, and f32 is of no more use;
- * *has_ranks: whether x[now] then has ranks. */
-static wr_status go_mixed(solving *g, const wr_pagerank_options *asked, int *has_ranks, int *goes_on) {
+/* How corrections ended: with the solve; because too few multiplies are left for another one; or as f32 is of no more use. */
+typedef enum ending { OVER, TOO_FEW, LOST } ending;
+
+/* The ending after a step in f64 whose change was `before` the time before; TOO_FEW: it is not over. */
+static wr_status judge_correction(solving *g, double before, int is_cut, ending *how) {
   wr_status status = WR_OK;
-  wr_pagerank *p = g->p;
+  const wr_pagerank_scalars *s = &g->scalars;
+  int over = 0;
+  *how = OVER;
+  if (s->converged != 0) TRY(find_over(g, &over));
+  if (over || g->interrupted || !(s->steps < s->limit)) return WR_OK;
+  *how = s->change <= before / 2 || is_cut ? TOO_FEW : LOST;
+  if (!(s->change < before) && g->steps > 1) g->p->now = after(g->p->now); /* the result of the step before is better */
+  if (*how == LOST)
+    snprintf(g->result->note, sizeof g->result->note,
+             "from multiply %lld on in f64, as a correction in f32 has not halved the change", (long long)s->steps + 1);
+done:
+  return status;
+}
+
+/* Corrects ranks in f32 and certifies them in f64, in turn. has_ranks: x[now] has some; *finds: likewise, at the end. */
+static wr_status go_mixed(solving *g, const wr_pagerank_options *asked, int has_ranks, int *finds, ending *how) {
+  wr_status status = WR_OK;
   wr_pagerank_scalars *s = &g->scalars;
-  double before = *has_ranks ? (double)INFINITY : 1; /* the last change; of the first correction it is below 1 */
+  double before = has_ranks ? (double)INFINITY : 1; /* the last change; that of the first correction is below 1 */
   int is_cut = 0;
-  *goes_on = 0;
+  *how = TOO_FEW;
   for (;;) {
-    if (*has_ranks) {
-      int over = 0;
+    if (has_ranks) {
       TRY(certify(g));
-      if (s->converged != 0) TRY(find_over(g, &over));
-      if (over || g->interrupted || !(s->steps < s->limit)) break;
-      int has_gained = s->change <= before / 2 || is_cut;
-      if (!(s->change < before) && s->steps > 1) p->now = after(p->now); /* the result of the step before is better */
-      if (!has_gained)
-        snprintf(g->result->note, sizeof g->result->note,
-                 "from multiply %lld on in f64, as a correction in f32 has not halved the change",
-                 (long long)s->steps + 1);
-      if (!has_gained) break;
+      TRY(judge_correction(g, before, is_cut, how));
+      if (*how != TOO_FEW) break;
       before = s->change;
     }
     if (s->limit - s->steps <= LEAST_SWEEPS) break;
-    TRY(correct(g, asked, *has_ranks, &is_cut));
-    *has_ranks |= s->steps > 0;
-    if (!*has_ranks) break;
+    TRY(correct(g, asked, has_ranks, &is_cut));
+    has_ranks |= s->steps > 0;
+    if (!has_ranks) *how = OVER;
+    if (!has_ranks) break;
   }
-  *goes_on = s->converged == 0 && !g->interrupted && s->steps < s->limit;
+  *finds = has_ranks && (isfinite(s->change) || g->steps > 1);
 done:
   return status;
 }
@@ -513,25 +524,30 @@ static int may_mix(const wr_pagerank *p, const wr_pagerank_options *o) {
   return p->mixed && o->damping > 0 && wr_mixed_floor(o->damping) < MOST_FLOOR && o->iterations > LEAST_SWEEPS;
 }
 
-/* All of a solve with corrections in f32. */
+/* All of a solve with corrections in f32. Where pages without links are isolated, Chebyshev's method begins anew in f64, at
+ * their final ranks. */
 static wr_status solve_mixed(solving *g) {
   wr_status status;
   wr_pagerank *p = g->p;
   const wr_pagerank_options asked = g->o;
-  int has_ranks = asked.start || p->graph->start, goes_on = 0;
+  int has_ranks = asked.start || p->graph->start, finds = has_ranks;
+  ending how = OVER;
   g->o.method = WR_PAGERANK_POWER;
   wr_pagerank_set_loop(p, &g->o, g->monitor, 1);
   p->loop->every = p->loop->unroll = 1;
-  g->interrupted = wr_monitor_ends(g->monitor) == WR_TIME_LIMIT ? WR_TIME_LIMIT : 0;
   g->scalars = first_scalars(p, &g->o, &g->watch, 0);
-  if (has_ranks || g->interrupted) TRY(start(p, &g->o, &g->watch, 0, &g->scalars));
-  if (!g->interrupted) TRY(go_mixed(g, &asked, &has_ranks, &goes_on));
-  if (!has_ranks) TRY(start(p, &g->o, &g->watch, 0, &g->scalars));
-  if (!goes_on) return WR_OK;
-  g->o.method = asked.method;
-  TRY(set_up(g));
-  TRY(start_again(g));
-  TRY(go(g));
+  if (wr_monitor_ends(g->monitor) == WR_TIME_LIMIT) g->interrupted = WR_TIME_LIMIT;
+  if (has_ranks) TRY(start(p, &g->o, &g->watch, 0, &g->scalars));
+  if (!g->interrupted) TRY(go_mixed(g, &asked, has_ranks, &finds, &how));
+  double steps = how == OVER ? 0 : g->scalars.steps;
+  if (how == LOST) g->o.method = asked.method;
+  if (how == LOST && is_apart(p, &g->o)) finds = 0;
+  if (how != OVER) TRY(set_up(g));
+  if (!finds)
+    TRY(start(p, &g->o, &g->watch, steps, &g->scalars));
+  else if (how != OVER)
+    TRY(start_again(g));
+  if (how != OVER) TRY(go(g));
 done:
   return status;
 }
