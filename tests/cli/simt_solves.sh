@@ -24,10 +24,13 @@ verified() { # program, arguments...
   expect 'not all four are verified'
 }
 
+awk 'BEGIN { for (k = 0; k < 300; k++) { print k, k * k % 97; print k * k % 97, k } }' >"$work/both_ways.tsv"
 for precision in f64 f32; do
   verified pagerank -p $precision gen:web:n=400
   verified bicgstab -p $precision gen:stencil:n=6,convection=0.4
 done
+verified pagerank -p mixed --method power gen:web:n=400
+verified pagerank -p mixed "$work/both_ways.tsv"
 verified bicgstab --precond jacobi tests/data/real/jpwh_991.mtx.gz
 verified bicgstab --precond ilu0:at=device tests/data/real/jpwh_991.mtx.gz
 verified bicgstab --precond ilut -p f32 gen:stencil:n=6,convection=0.4
