@@ -267,12 +267,14 @@ static void try_env_with_type(void) {
 }
 
 static void try_recast_check(void) {
+  wr_vec longer = given.x;
   wr_recast r = {.in = {&given.x}, .out = &given.x};
   REFUSED("env is NULL", wr_recast_check(NULL, &r));
   REFUSED("env is not open", wr_recast_check(&given.closed, &r));
   REFUSED("r is NULL", wr_recast_check(&given.env, NULL));
   CHECK_OK(wr_recast_check(&given.env, &r));
-  r.out = &given.bank;
+  longer.n++;
+  r.out = &longer;
   CHECK_FAILS(WR_EUSAGE, wr_recast_check(&given.env, &r));
   r = (wr_recast){.out = &given.x};
   REFUSED("a recast needs in[0]", wr_recast_check(&given.env, &r));
