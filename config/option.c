@@ -439,9 +439,8 @@ typedef struct grammar {
 static wr_status build_grammar(const wr_option *table, grammar *to) {
   int64_t nrows = 0;
   WR_EACH_OPTION(row, table) nrows++;
-  wr_status status;
-  TRY(wr_alloc_zeroed(&to->longs, nrows + 1, sizeof *to->longs, "the names of the options"));
-  TRY(wr_alloc_zeroed(&to->letters, 2 * nrows + 2, 1, "the letters of the options"));
+  PASS(wr_alloc_zeroed(&to->longs, nrows + 1, sizeof *to->longs, "the names of the options"));
+  PASS(wr_alloc_zeroed(&to->letters, 2 * nrows + 2, 1, "the letters of the options"));
   char *letter = to->letters;
   *letter++ = ':';
   WR_EACH_OPTION(row, table) {
@@ -452,8 +451,7 @@ static wr_status build_grammar(const wr_option *table, grammar *to) {
     *letter++ = row->letter;
     if (!flag) *letter++ = ':';
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static const wr_option *row_of_code(const wr_option *table, int code) {

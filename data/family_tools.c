@@ -24,12 +24,10 @@ wr_status wr_rows_reserve(wr_rows *rows, int64_t more) {
   if (rows->col != NULL && more <= rows->capacity - rows->count) return WR_OK;
   int64_t capacity = rows->capacity < FIRST_CAPACITY ? FIRST_CAPACITY : 2 * rows->capacity;
   if (capacity - rows->count < more) capacity = rows->count + more;
-  wr_status status;
-  TRY(grow(&rows->col, rows->count, capacity, sizeof *rows->col));
-  if (rows->with_values) TRY(grow(&rows->val, rows->count, capacity, sizeof *rows->val));
+  PASS(grow(&rows->col, rows->count, capacity, sizeof *rows->col));
+  if (rows->with_values) PASS(grow(&rows->val, rows->count, capacity, sizeof *rows->val));
   rows->capacity = capacity;
-done:
-  return status;
+  return WR_OK;
 }
 
 void wr_rows_release(wr_rows *rows) {

@@ -107,13 +107,11 @@ done:
 }
 
 static wr_status grow(int weighted, int64_t capacity, wr_edge_chunk *chunk) {
-  wr_status status;
-  TRY(wr_resize(&chunk->source, capacity * (int64_t)sizeof *chunk->source, "the edges of a file"));
-  TRY(wr_resize(&chunk->target, capacity * (int64_t)sizeof *chunk->target, "the edges of a file"));
-  if (weighted) TRY(wr_resize(&chunk->weight, capacity * (int64_t)sizeof *chunk->weight, "the edges of a file"));
+  PASS(wr_resize(&chunk->source, capacity * (int64_t)sizeof *chunk->source, "the edges of a file"));
+  PASS(wr_resize(&chunk->target, capacity * (int64_t)sizeof *chunk->target, "the edges of a file"));
+  if (weighted) PASS(wr_resize(&chunk->weight, capacity * (int64_t)sizeof *chunk->weight, "the edges of a file"));
   chunk->capacity = capacity;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Room for as many edges as `rest` bytes hold if they are like the `done` ones before, and never for more than they can. */

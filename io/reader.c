@@ -75,13 +75,11 @@ static wr_status check_room(const reader *r) {
 }
 
 static wr_status grow(const wr_entry_format *format, int64_t capacity, wr_triplet_chunk *chunk) {
-  wr_status status;
-  TRY(wr_resize(&chunk->row, capacity * (int64_t)sizeof *chunk->row, "the entries of a file"));
-  TRY(wr_resize(&chunk->col, capacity * (int64_t)sizeof *chunk->col, "the entries of a file"));
-  if (!format->pattern) TRY(wr_resize(&chunk->val, capacity * (int64_t)sizeof *chunk->val, "the entries of a file"));
+  PASS(wr_resize(&chunk->row, capacity * (int64_t)sizeof *chunk->row, "the entries of a file"));
+  PASS(wr_resize(&chunk->col, capacity * (int64_t)sizeof *chunk->col, "the entries of a file"));
+  if (!format->pattern) PASS(wr_resize(&chunk->val, capacity * (int64_t)sizeof *chunk->val, "the entries of a file"));
   chunk->capacity = capacity;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Room for the share of the declared entries that the part's length suggests, never for more than its text can hold. */

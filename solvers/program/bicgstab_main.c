@@ -124,7 +124,6 @@ static void close_problem(void *of) { wr_system_free(&((problem *)of)->system); 
 static wr_csr *matrix(void *of) { return ((problem *)of)->system.matrix; }
 
 static wr_status start_solve(void *of, const wr_settings *s, wr_plan *plan, wr_env *env, void *solve) {
-  wr_status status;
   solving *r = solve;
   r->settings = s, r->system = &((problem *)of)->system;
   r->rounding = wr_rounding_of(env, plan);
@@ -136,9 +135,7 @@ static wr_status start_solve(void *of, const wr_settings *s, wr_plan *plan, wr_e
       .method = s->method > 0 ? wr_method_at(s->method - 1) : NULL,
       .l = (int)s->ell};
   r->env = env;
-  TRY(wr_bicgstab_open(&r->method, r->system, plan, env));
-done:
-  return status;
+  return wr_bicgstab_open(&r->method, r->system, plan, env);
 }
 
 /* "..., 3 small pivots were shifted, the first in row 17", rows being those of A as given. */
@@ -194,14 +191,12 @@ done:
 
 static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
   solving *r = solve;
-  wr_status status;
   wr_free(r->x), r->x = NULL;
-  if (r->settings->precond_auto) TRY(wr_auto_solve(&r->chosen, monitor, &r->options, &r->method));
-  TRY(wr_bicgstab_solve(&r->method, &r->options, monitor, result));
-  TRY(wr_fallback(r->settings, r->system, monitor, result, &r->x));
+  if (r->settings->precond_auto) PASS(wr_auto_solve(&r->chosen, monitor, &r->options, &r->method));
+  PASS(wr_bicgstab_solve(&r->method, &r->options, monitor, result));
+  PASS(wr_fallback(r->settings, r->system, monitor, result, &r->x));
   r->norm = r->system->norm_b > 0 ? result->measure * r->system->norm_b : result->measure;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status multiply(void *solve, int count) { return wr_bicgstab_multiply(&((solving *)solve)->method, count); }

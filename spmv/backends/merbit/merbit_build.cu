@@ -64,13 +64,10 @@ __global__ void __launch_bounds__(THREADS) merbit_build_lanes(const wr_merbit_fo
 
 template <typename P, typename W>
 static wr_status launch(wr_env *env, const wr_merbit_format &f, const void *row_ptr) {
-  wr_status status;
   unsigned blocks = (unsigned)(f.tiles / THREADS + 1); /* tiles + 1 threads: the last one writes the end of the path */
-  TRY(WR_LAUNCH((merbit_build_tiles<P>), blocks, THREADS, 0, env->stream, f, (const P *)row_ptr));
+  PASS(WR_LAUNCH((merbit_build_tiles<P>), blocks, THREADS, 0, env->stream, f, (const P *)row_ptr));
   blocks = (unsigned)((f.tiles + WARPS - 1) / WARPS);
-  TRY(WR_LAUNCH((merbit_build_lanes<P, W>), blocks, THREADS, 0, env->stream, f, (const P *)row_ptr));
-done:
-  return status;
+  return WR_LAUNCH((merbit_build_lanes<P, W>), blocks, THREADS, 0, env->stream, f, (const P *)row_ptr);
 }
 
 extern "C" wr_status wr_merbit_device_fill(wr_env *env, const wr_merbit_format *f, const wr_csr_view *view) {
