@@ -57,8 +57,7 @@ static wr_status band_row(const void *settings, int64_t i, wr_rows *rows) {
   const band *b = settings;
   int64_t begin, end;
   band_columns(b, i, &begin, &end);
-  wr_status status = wr_rows_reserve(rows, end - begin);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, end - begin));
   uint64_t key = wr_hash((uint64_t)b->seed, (uint64_t)i), sum = 0;
   double *val = rows->val + rows->count;
   for (int64_t j = begin; j < end; j++) {

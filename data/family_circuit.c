@@ -201,8 +201,7 @@ static wr_status rail_row(const circuit *c, int64_t r, wr_rows *rows) {
 static wr_status circuit_row(const void *settings, int64_t i, wr_rows *rows) {
   const circuit *c = settings;
   if (i < c->rails) return rail_row(c, i, rows);
-  wr_status status = wr_rows_reserve(rows, SHORT_ROW);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, SHORT_ROW));
   int64_t first = rows->count;
   if (i < c->n) {
     node_row(c, i - c->rails, rows);

@@ -132,8 +132,7 @@ static tie tie_of(const convect *c, int64_t point, int k) {
  * Walls count as neighbours. In exact numbers the diagonal is that of the finite volumes, since the flows add up to 0. */
 static wr_status convect_row(const void *settings, int64_t i, wr_rows *rows) {
   const convect *c = settings;
-  wr_status status = wr_rows_reserve(rows, 2 * c->dims + 1);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, 2 * c->dims + 1));
   double sum = 0;
   int64_t diagonal = 0;
   for (int k = -c->dims; k <= c->dims; k++) {
@@ -240,8 +239,7 @@ static void pressure_row(const saddle *s, int64_t cell, wr_rows *rows) {
  * 2^-52 of the viscosity, far less than the least eigenvalue of its symmetric part, about dims pi^2 / (n + 1)^2 of it. */
 static wr_status saddle_row(const void *settings, int64_t i, wr_rows *rows) {
   const saddle *s = settings;
-  wr_status status = wr_rows_reserve(rows, 2 * s->dims + 3);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, 2 * s->dims + 3));
   int64_t block = i / s->grid.points, cell = i % s->grid.points;
   if (block < s->dims)
     velocity_row(s, (int)block, cell, rows);

@@ -12,8 +12,7 @@ enum { FIRST_CAPACITY = 1 << 15, SHORT = 48, DIGIT_BITS = 8, DIGITS = 1 << DIGIT
 
 static wr_status grow(void *block, int64_t count, int64_t capacity, size_t size) {
   void **old = (void **)block, *bigger;
-  wr_status status = wr_alloc(&bigger, capacity, size, "generated rows");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&bigger, capacity, size, "generated rows"));
   if (count > 0) memcpy(bigger, *old, (size_t)count * size);
   wr_free(*old);
   *old = bigger;
@@ -66,8 +65,7 @@ static void sort_digit(const int32_t *from, int32_t *to, int64_t n, int shift) {
 
 static wr_status sort_long(wr_rows *rows, int32_t *col, int64_t n) {
   if (rows->spare_capacity < n) {
-    wr_status status = grow(&rows->spare, 0, rows->capacity, sizeof *rows->spare);
-    if (status != WR_OK) return status;
+    PASS(grow(&rows->spare, 0, rows->capacity, sizeof *rows->spare));
     rows->spare_capacity = rows->capacity;
   }
   int32_t highest = 0;
@@ -91,8 +89,7 @@ wr_status wr_rows_merge(wr_rows *rows, int64_t first) {
   if (n <= SHORT) {
     sort_short(col, n);
   } else {
-    wr_status status = sort_long(rows, col, n);
-    if (status != WR_OK) return status;
+    PASS(sort_long(rows, col, n));
   }
   int64_t kept = 1;
   for (int64_t k = 1; k < n; k++)

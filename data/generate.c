@@ -164,8 +164,7 @@ static wr_status place_kept(build *b, int64_t p, wr_rows *rows) {
 static wr_status fill_piece(build *b, int64_t p, wr_rows *rows) {
   for (int64_t i = first_row(b, p); i < end_row(b, p); i++) {
     int64_t before = rows->count;
-    wr_status status = b->family->row(b->settings, i, rows);
-    if (status != WR_OK) return status;
+    PASS(b->family->row(b->settings, i, rows));
     if (rows->count - before != b->length[i])
       return wr_fail(WR_EINTERNAL, "gen:%s: row %lld has %lld entries instead of %lld", b->family->name, (long long)i,
                      (long long)(rows->count - before), (long long)b->length[i]);
@@ -205,8 +204,7 @@ static wr_status set_up(build *b, int64_t row_bytes) {
 static wr_status make_room(build *b) {
   int64_t nnz = 0;
   for (int64_t i = 0; i < b->shape.n; i++) nnz += b->length[i];
-  wr_status status = wr_csr_create(b->shape.n, b->shape.n, nnz, b->family->with_values, &b->A);
-  if (status != WR_OK) return status;
+  PASS(wr_csr_create(b->shape.n, b->shape.n, nnz, b->family->with_values, &b->A));
   b->A->symmetric = b->shape.symmetric;
   for (int64_t i = 0; i < b->shape.n; i++) b->A->row_ptr[i + 1] = b->A->row_ptr[i] + b->length[i];
   return WR_OK;

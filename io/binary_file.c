@@ -241,8 +241,7 @@ static wr_status check_sections(const wr_text *text, const header *h, const wr_b
     snprintf(what, sizeof what, "the checksum of its %s differs", section_names[s]);
     if (t->checksum != scan->sum[s]) return damaged(text, what);
     int64_t count = filled_up(t->bytes) - t->bytes, others = 0;
-    wr_status status = wr_text_read(text, t->offset + t->bytes, count, filling);
-    if (status != WR_OK) return status;
+    PASS(wr_text_read(text, t->offset + t->bytes, count, filling));
     for (int64_t k = 0; k < count; k++) others += filling[k] != 0;
     snprintf(what, sizeof what, "the filling behind its %s is not zero", section_names[s]);
     if (others > 0) return damaged(text, what);

@@ -149,9 +149,8 @@ enum { COLUMNS = 1, VALUES = 2 };
 static wr_status take_entries(work *w, int64_t p, int *wrong, uint64_t *mirror) {
   const wr_csr *A = w->scan->A;
   int64_t begin = p * PIECE, end = smaller(begin + PIECE, A->nnz);
-  wr_status status = take(w, WR_BINARY_COLUMNS, p, A->nnz, sizeof *A->col, A->col);
-  if (status == WR_OK && A->val != NULL) status = take(w, WR_BINARY_VALUES, p, A->nnz, sizeof *A->val, A->val);
-  if (status != WR_OK) return status;
+  PASS(take(w, WR_BINARY_COLUMNS, p, A->nnz, sizeof *A->col, A->col));
+  if (A->val != NULL) PASS(take(w, WR_BINARY_VALUES, p, A->nnz, sizeof *A->val, A->val));
   if (!columns_are_right(A, begin, end)) *wrong |= COLUMNS;
   if (A->val != NULL && !values_are_right(A->val, begin, end, w->scan->nonnegative)) *wrong |= VALUES;
   if (A->symmetric) *mirror += mirror_sum(A, begin, end);

@@ -248,9 +248,8 @@ wr_status wr_vector_read(const char *path, const wr_vector_need *need, double **
   wr_text text;
   *values = NULL;
   if (complete.ids == NULL) complete.ids = &counted;
-  wr_status status = wr_text_open(path, NULL, &text);
-  if (status != WR_OK) return status;
-  status = read_any(&text, &complete, values);
+  PASS(wr_text_open(path, NULL, &text));
+  wr_status status = read_any(&text, &complete, values);
   wr_text_close(&text);
   if (status == WR_OK) return WR_OK;
   wr_free(*values);

@@ -55,8 +55,7 @@ static void note_code(job *j, int code) { j->code = wr_worse_exit_code(j->code, 
 
 /* In (0, 1], and the same number in f32. */
 static wr_status make_values(wr_csr *A) {
-  wr_status status = wr_alloc(&A->val, A->nnz, sizeof *A->val, "made-up values");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&A->val, A->nnz, sizeof *A->val, "made-up values"));
 #pragma omp parallel for schedule(static)
   for (int64_t k = 0; k < A->nnz; k++) A->val[k] = (double)((wr_hash(2, (uint64_t)k) >> 41) + 1) * 0x1p-23;
   return WR_OK;

@@ -27,8 +27,7 @@ void wr_hash_shadow(double *v, int64_t n, int64_t seed) {
 
 static wr_status multiply_out(wr_system *s, int random, int64_t seed) {
   const wr_csr *A = s->A;
-  wr_status status = wr_alloc(&s->b, s->n, sizeof *s->b, "the right-hand side");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&s->b, s->n, sizeof *s->b, "the right-hand side"));
 #pragma omp parallel for schedule(guided) if (s->n > 1 << 12)
   for (int64_t i = 0; i < s->n; i++) {
     double sum = 0;

@@ -74,8 +74,7 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
 static wr_status check_part(const wr_env *env, const wr_vec *y, const wr_vec *v, bool may_be_compact,
                             const char *role) {
   if (v == NULL) return WR_OK;
-  wr_status status = wr_cuda_check_vec(env, v, role);
-  if (status != WR_OK) return status;
+  PASS(wr_cuda_check_vec(env, v, role));
   if (v->reciprocal_bytes && !may_be_compact) return wr_fail(WR_EUSAGE, "%s is a compact vector", role);
   if (v->n != y->n || v->type != y->type)
     return wr_fail(WR_EUSAGE, "%s has %lld elements of type %d where y has %lld of type %d", role, (long long)v->n,
@@ -85,8 +84,7 @@ static wr_status check_part(const wr_env *env, const wr_vec *y, const wr_vec *v,
 
 static wr_status check_scalar(const wr_env *env, wr_scalar s, const char *role) {
   if (s.bank == NULL) return WR_OK;
-  wr_status status = wr_cuda_check_vec(env, s.bank, role);
-  if (status != WR_OK) return status;
+  PASS(wr_cuda_check_vec(env, s.bank, role));
   if (s.bank->type != WR_F64 || s.index < 0 || s.index >= s.bank->n)
     return wr_fail(WR_EUSAGE, "%s: scalar %d is not in a bank of f64 (which has %lld)", role, s.index,
                    (long long)s.bank->n);

@@ -312,8 +312,7 @@ static wr_status epilogue(wr_env *env, const wr_apply *request) {
   if (request->epilogue == NULL) return WR_OK;
   host_state *state = env->state;
   int64_t n = request->y->n;
-  wr_status status = check_length(state, n);
-  if (status != WR_OK) return status;
+  PASS(check_length(state, n));
   for_blocks(env, n, finish_block, &(finishing){request, state->partials});
   wr_finish_reductions_host(request, state->partials, blocks_of(n));
   return WR_OK;

@@ -45,8 +45,7 @@ wr_status wr_csr_copy(const wr_csr *A, wr_csr **out) {
   WR_NEED(out);
   *out = NULL;
   WR_NEED_HOST(A);
-  wr_status status = wr_csr_create(A->nrows, A->ncols, A->nnz, A->val != NULL, out);
-  if (status != WR_OK) return status;
+  PASS(wr_csr_create(A->nrows, A->ncols, A->nnz, A->val != NULL, out));
   wr_csr *B = *out;
   B->symmetric = A->symmetric;
 #pragma omp parallel for schedule(static) if (A->nrows >= PARALLEL_FROM)

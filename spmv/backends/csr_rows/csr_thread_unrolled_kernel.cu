@@ -155,7 +155,7 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
   finish.sums.before = parts_for(a.nrows);
   if (finish.sums.count)
     PASS(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_sums), blocks_for_sums(env, finish.sums.before), SUM_THREADS, 0,
-                        finish.sums));
+                         finish.sums));
   return WR_OK;
 }
 
