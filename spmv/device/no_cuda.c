@@ -61,12 +61,6 @@ wr_status wr_device_select(wr_env *env, const uint8_t *kinds, uint8_t kind, int6
   return fail();
 }
 
-wr_status wr_device_runs(wr_env *env, const void *keys, size_t key_size, int64_t count, void *unique, void *offsets,
-                         size_t offset_size, int64_t *runs) {
-  (void)env, (void)keys, (void)key_size, (void)count, (void)unique, (void)offsets, (void)offset_size, (void)runs;
-  return fail();
-}
-
 wr_status wr_csr_device_view(wr_csr *A, struct wr_env *env, wr_csr_view *view) {
   WR_NEED(A);
   WR_NEED(view);

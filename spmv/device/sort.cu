@@ -51,18 +51,6 @@ struct is_of_kind { /* 0 or 1 */
   __host__ __device__ int operator()(int64_t i) const { return kinds[i] == kind; }
 };
 
-struct begins_run { /* 0 or 1 */
-  const void *keys;
-  bool wide;
-  template <typename K>
-  __host__ __device__ static int differs(const K *keys, int64_t i) {
-    return i == 0 || keys[i] != keys[i - 1];
-  }
-  __host__ __device__ int operator()(int64_t i) const {
-    return wide ? differs(static_cast<const uint64_t *>(keys), i) : differs(static_cast<const uint32_t *>(keys), i);
-  }
-};
-
 template <typename T>
 struct read_item {
   const T *items; /* NULL: i */
@@ -181,10 +169,9 @@ extern "C" wr_status wr_device_scan(wr_env *env, const void *counts, size_t coun
   return scan_counts(env, read, count, (int32_t *)offsets, total);
 }
 
-/* ---- Select; runs, as a select of their first elements ---- */
+/* ---- Select ---- */
 
-template <typename Is>
-static wr_status count_only(wr_env *env, Is is, int64_t count, int64_t *found) {
+static wr_status count_only(wr_env *env, is_of_kind is, int64_t count, int64_t *found) {
   int64_t part;
   *found = 0;
   for (int64_t from = 0; from < count; from += PIECE) {
@@ -194,8 +181,8 @@ static wr_status count_only(wr_env *env, Is is, int64_t count, int64_t *found) {
   return WR_OK;
 }
 
-template <typename T, typename Is>
-static wr_status select_words(wr_env *env, Is is, int64_t count, const T *items, T *selected, int64_t *found) {
+template <typename T>
+static wr_status select_words(wr_env *env, is_of_kind is, int64_t count, const T *items, T *selected, int64_t *found) {
   wr_status status;
   int64_t part, *on_device = NULL;
   *found = 0;
@@ -213,15 +200,6 @@ done:
   return status;
 }
 
-/* items NULL: selects the positions i, which must fit item_size. */
-template <typename Is>
-static wr_status select_items(wr_env *env, Is is, int64_t count, const void *items, void *selected, size_t size,
-                              int64_t *found) {
-  if (items == NULL) PASS(wr_sort_check_position(count - 1, size));
-  if (size == 8) return select_words(env, is, count, (const uint64_t *)items, (uint64_t *)selected, found);
-  return select_words(env, is, count, (const uint32_t *)items, (uint32_t *)selected, found);
-}
-
 extern "C" wr_status wr_device_select(wr_env *env, const uint8_t *kinds, uint8_t kind, int64_t count, const void *items,
                                       void *selected, size_t item_size, int64_t *found) {
   is_of_kind is = {kinds, kind};
@@ -229,21 +207,7 @@ extern "C" wr_status wr_device_select(wr_env *env, const uint8_t *kinds, uint8_t
   PASS(wr_cuda_enter(env));
   PASS(wr_sort_check(count, item_size, item_size));
   if (selected == NULL) return count_only(env, is, count, found);
-  return select_items(env, is, count, items, selected, item_size, found);
-}
-
-extern "C" wr_status wr_device_runs(wr_env *env, const void *keys, size_t key_size, int64_t count, void *unique,
-                                    void *offsets, size_t offset_size, int64_t *runs) {
-  begins_run begins = {keys, key_size == 8};
-  if (offsets == NULL) offset_size = 8;
-  PASS(wr_cuda_enter(env));
-  PASS(wr_sort_check(count, key_size, offset_size));
-  PASS(wr_sort_check_position(count, offset_size));
-  if (unique == NULL && offsets == NULL) return count_only(env, begins, count, runs);
-  if (unique) PASS(select_items(env, begins, count, keys, unique, key_size, runs));
-  if (offsets) {
-    PASS(select_items(env, begins, count, NULL, offsets, offset_size, runs));
-    PASS(finish_offsets(env, offsets, offset_size, *runs, count));
-  }
-  return WR_OK;
+  if (items == NULL) PASS(wr_sort_check_position(count - 1, item_size));
+  if (item_size == 8) return select_words(env, is, count, (const uint64_t *)items, (uint64_t *)selected, found);
+  return select_words(env, is, count, (const uint32_t *)items, (uint32_t *)selected, found);
 }

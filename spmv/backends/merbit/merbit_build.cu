@@ -86,23 +86,6 @@ extern "C" void wr_merbit_device_place(wr_merbit_format *f, void *memory) {
   f->lane = (char *)memory + x_bytes + y_bytes;
 }
 
-extern "C" wr_status wr_merbit_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,
-                                            const wr_csr_view *view, int sigma, wr_merbit_format *format) {
-  wr_status status;
-  void *memory = NULL;
-  *format = {};
-  TRY(wr_cuda_enter(env));
-  TRY(wr_merbit_check(nrows, ncols, nnz, sigma, view->wide));
-  *format = wr_merbit_shape(nrows, ncols, nnz, sigma);
-  format->wide = view->wide != 0;
-  TRY(wr_device_alloc(env, &memory, wr_merbit_device_bytes(format), 1, "tiles"));
-  wr_merbit_device_place(format, memory);
-  TRY(wr_merbit_device_fill(env, format, view));
-done:
-  if (status != WR_OK) wr_merbit_device_free(env, format);
-  return status;
-}
-
 extern "C" void wr_merbit_device_free(wr_env *env, wr_merbit_format *format) {
   wr_device_free(env, format->tile_x); /* all arrays are in this allocation */
   format->tile_x = NULL, format->tile_y = NULL, format->lane = NULL;
