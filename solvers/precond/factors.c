@@ -10,7 +10,7 @@
 #include "solvers/precond.h"
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/precond/block_colour.h"
-#include "spmv/precond/ilu_common.h"
+#include "spmv/precond/ilu.h"
 #include "spmv/precond/lu_cuda.h"
 #include "spmv/precond/lu_host.h"
 #include "spmv/precond/rcm.h"

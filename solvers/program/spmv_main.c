@@ -13,7 +13,7 @@
 #include "solvers/program/process.h"
 #include "solvers/report/sectors.h"
 #include "solvers/program/source.h"
-#include "solvers/report/spmv_json.h"
+#include "solvers/report/spmv_table.h"
 #include "solvers/program/threads.h"
 
 enum { VALUES_AS_GIVEN = 0, WITH_VALUES = 1, WITHOUT_VALUES = 2, MOST_LIST = 4096 };

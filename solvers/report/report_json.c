@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "io/output_file.h"
-#include "solvers/report/json_records.h"
 #include "solvers/report/machine.h"
 #include "solvers/report/report.h"
 #include "solvers/report/report_text.h"

@@ -4,7 +4,7 @@
 #include "config/memory.h"
 #include "spmv/matrix/csr_argument.h"
 #include "spmv/precond/factor_cuda.h"
-#include "spmv/precond/ilu_common.h"
+#include "spmv/precond/ilu.h"
 
 static const char what[] = "the incomplete factorisation";
 

@@ -6,7 +6,7 @@
 #include "config/memory.h"
 #include "config/memory_limits.h"
 #include "spmv/matrix/csr_argument.h"
-#include "spmv/precond/ilu_common.h"
+#include "spmv/precond/ilu.h"
 
 static const char what[] = "the incomplete factorisation";
 
