@@ -22,8 +22,7 @@ wr_status wr_alloc(void *block, int64_t count, size_t size, const char *what) {
   WR_NEED(what);
   if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) || bytes > PTRDIFF_MAX - 2 * (size_t)HUGE_PAGE)
     return wr_fail(WR_ENOMEM, "out of memory: %lld elements of %zu bytes asked for %s", (long long)count, size, what);
-  wr_status status = wr_memory_check_block((int64_t)bytes, what);
-  if (status != WR_OK) return status;
+  PASS(wr_memory_check_block((int64_t)bytes, what));
   size_t alignment = bytes >= 4 * (size_t)HUGE_PAGE ? HUGE_PAGE : WR_ALIGNMENT;
   size_t padded = (bytes + WR_ALIGNMENT - 1) / WR_ALIGNMENT * WR_ALIGNMENT;
   if (padded == 0) padded = WR_ALIGNMENT;
@@ -43,8 +42,7 @@ wr_status wr_alloc_zeroed(void *block, int64_t count, size_t size, const char *w
 
 /* The system moves the pages of large blocks without copying them. */
 static wr_status move_pages(void **block, int64_t bytes, int64_t more, const char *what) {
-  wr_status status = wr_memory_check_block(more, what);
-  if (status != WR_OK) return status;
+  PASS(wr_memory_check_block(more, what));
   void *moved = realloc(*block, (size_t)bytes);
   if (moved == NULL) return wr_fail(WR_ENOMEM, "out of memory: %.1f MB asked for %s", (double)more / 1e6, what);
   *block = moved;
@@ -59,8 +57,7 @@ wr_status wr_resize(void *block, int64_t bytes, const char *what) {
   int64_t now = *out ? (int64_t)malloc_usable_size(*out) : 0;
   if (bytes >= MOVED_FROM) return move_pages(out, bytes, bytes - now, what);
   if (*out && bytes <= now && now < MOVED_FROM) return WR_OK;
-  wr_status status = wr_alloc(&other, bytes, 1, what);
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&other, bytes, 1, what));
   if (*out) memcpy(other, *out, (size_t)(bytes < now ? bytes : now));
   wr_free(*out);
   *out = other;

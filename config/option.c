@@ -225,8 +225,7 @@ static wr_status set_text(const wr_option *row, char **value, const char *text, 
     if (known != WR_OK) return known;
   }
   char *copy;
-  wr_status status = wr_alloc(&copy, (int64_t)bytes, 1, "the text of an option");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&copy, (int64_t)bytes, 1, "the text of an option"));
   memcpy(copy, text, bytes);
   wr_free(*value); /* only now: text may be part of it */
   *value = copy;
@@ -439,9 +438,8 @@ typedef struct grammar {
 static wr_status build_grammar(const wr_option *table, grammar *to) {
   int64_t nrows = 0;
   WR_EACH_OPTION(row, table) nrows++;
-  wr_status status;
-  TRY(wr_alloc_zeroed(&to->longs, nrows + 1, sizeof *to->longs, "the names of the options"));
-  TRY(wr_alloc_zeroed(&to->letters, 2 * nrows + 2, 1, "the letters of the options"));
+  PASS(wr_alloc_zeroed(&to->longs, nrows + 1, sizeof *to->longs, "the names of the options"));
+  PASS(wr_alloc_zeroed(&to->letters, 2 * nrows + 2, 1, "the letters of the options"));
   char *letter = to->letters;
   *letter++ = ':';
   WR_EACH_OPTION(row, table) {
@@ -452,8 +450,7 @@ static wr_status build_grammar(const wr_option *table, grammar *to) {
     *letter++ = row->letter;
     if (!flag) *letter++ = ':';
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static const wr_option *row_of_code(const wr_option *table, int code) {
@@ -554,8 +551,7 @@ static wr_status append(line *to, char byte) {
   if (to->length == to->room) {
     size_t room = to->room > 0 ? 2 * to->room : WORD;
     char *text;
-    wr_status status = wr_alloc(&text, (int64_t)room, 1, "a line of an option file");
-    if (status != WR_OK) return status;
+    PASS(wr_alloc(&text, (int64_t)room, 1, "a line of an option file"));
     if (to->length > 0) memcpy(text, to->text, to->length);
     wr_free(to->text);
     to->text = text;
@@ -576,8 +572,7 @@ static wr_status next_line(FILE *in, const char *path, line *to, int *more) {
       return wr_fail(WR_EINPUT, "%s:%lld: a NUL byte: options are read from text files", path, to->number);
     if (to->length == LONGEST_LINE)
       return wr_fail(WR_EINPUT, "%s:%lld: a line longer than %d bytes", path, to->number, LONGEST_LINE);
-    wr_status status = append(to, (char)byte);
-    if (status != WR_OK) return status;
+    PASS(append(to, (char)byte));
   }
   if (ferror(in)) return wr_fail(WR_EINPUT, "%s:%lld: cannot be read (%s)", path, to->number, strerror(errno));
   *more = byte != EOF || to->length > 0;
@@ -619,8 +614,7 @@ static wr_status unquote(char *text, char **rest, const char *where) {
 static wr_status parse_value(const wr_option *row, char *value, const char *where) {
   if (value[0] == '"') {
     char *rest = NULL;
-    wr_status status = unquote(value, &rest, where);
-    if (status != WR_OK) return status;
+    PASS(unquote(value, &rest, where));
     rest = skip_blanks(rest);
     if (*rest == '\0' || *rest == '#') return WR_OK;
     return wr_fail(WR_EINPUT, "%s: something follows the closing quote (a quote in quotes is written \\\")", where);
@@ -648,8 +642,7 @@ static wr_status parse_line(const wr_option *table, void *settings, char *name, 
   if (row != NULL) {
     if (is_config(row)) return wr_fail(WR_EUSAGE, "%s: config: an option file cannot name another", where);
     if (row->command) return wr_fail(WR_EUSAGE, "%s: %s: an action is for the command line alone", where, name);
-    wr_status status = parse_value(row, value, where);
-    if (status != WR_OK) return status;
+    PASS(parse_value(row, value, where));
   }
   return wr_option_set(table, settings, name, value, where);
 }

@@ -70,7 +70,14 @@ int wr_status_exit_code(wr_status code);         /* 3                           
 
 WR_C_END
 
-/* Runs a call; on failure leaves for the function's one exit, the label done, with `status` set. */
+/* Runs a call; on failure the function returns its status at once. For functions that have nothing to free. */
+#define PASS(call)                                 \
+  do {                                             \
+    wr_status passed = (call);                     \
+    if (passed != WR_OK) return passed;            \
+  } while (0)
+
+/* Runs a call; on failure leaves for the function's one exit, the label done, which frees, with `status` set. */
 #define TRY(call)                                  \
   do {                                             \
     if ((status = (call)) != WR_OK) goto done;     \

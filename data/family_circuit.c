@@ -175,14 +175,13 @@ static void node_row(const circuit *c, int64_t v, wr_rows *rows) {
 static wr_status rail_row(const circuit *c, int64_t r, wr_rows *rows) {
   int64_t begin = first_place(c, r), end = first_place(c, r + 1), first = rows->count;
   double sum = 1;
-  wr_status status;
-  TRY(wr_rows_reserve(rows, end - begin + 2));
+  PASS(wr_rows_reserve(rows, end - begin + 2));
   rows->col[rows->count++] = (int32_t)r;
   for (int64_t place = begin; place < end; place++) {
     int64_t v = wr_permutation_apply(&c->place, place);
     if (supply(c, v) > 0) rows->col[rows->count++] = (int32_t)(c->rails + v);
   }
-  TRY(wr_rows_merge(rows, first));
+  PASS(wr_rows_merge(rows, first));
   for (int64_t k = first + 1; k < rows->count; k++) {
     double value = supply(c, rows->col[k] - c->rails);
     rows->val[k] = -value;
@@ -191,8 +190,7 @@ static wr_status rail_row(const circuit *c, int64_t r, wr_rows *rows) {
   rows->val[first] = sum;
   rows->col[rows->count] = (int32_t)(c->n + r);
   rows->val[rows->count++] = 1;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Nonsingular: without voltages of sources, a source's row says that a rail has the voltage 0, or that the two nodes of a pair
@@ -203,8 +201,7 @@ done:
 static wr_status circuit_row(const void *settings, int64_t i, wr_rows *rows) {
   const circuit *c = settings;
   if (i < c->rails) return rail_row(c, i, rows);
-  wr_status status = wr_rows_reserve(rows, SHORT_ROW);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, SHORT_ROW));
   int64_t first = rows->count;
   if (i < c->n) {
     node_row(c, i - c->rails, rows);

@@ -44,8 +44,7 @@ static int64_t aniso_length(const void *settings, int64_t i) {
  * dominant: nonsingular (Varga, Matrix Iterative Analysis, section 1.4), and positive definite because it is symmetric. */
 static wr_status aniso_row(const void *settings, int64_t i, wr_rows *rows) {
   const aniso *a = settings;
-  wr_status status = wr_rows_reserve(rows, 2 * a->dims + 1);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, 2 * a->dims + 1));
   for (int k = -a->dims; k <= a->dims; k++) {
     int64_t j = wr_grid_step(&a->grid, i, k);
     if (j < 0) continue;
@@ -114,8 +113,7 @@ static double coefficient(const jump *s, int64_t point) {
  * diagonal: positive definite. */
 static wr_status jump_row(const void *settings, int64_t i, wr_rows *rows) {
   const jump *s = settings;
-  wr_status status = wr_rows_reserve(rows, 2 * s->dims + 1);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, 2 * s->dims + 1));
   double a = coefficient(s, i), sum = 0;
   int64_t diagonal = 0;
   for (int k = -s->dims; k <= s->dims; k++) {

@@ -67,15 +67,13 @@ static void grade(convect *c) {
 static wr_status convect_prepare(void *settings, wr_family_shape *shape) {
   convect *c = settings;
   c->dims += 2;
-  wr_status status;
-  TRY(wr_grid_make("convect", c->n, c->dims, 1, &c->grid, &shape->n));
+  PASS(wr_grid_make("convect", c->n, c->dims, 1, &c->grid, &shape->n));
   shape->expected = wr_times(shape->n, 2 * c->dims + 1);
   shape->symmetric = c->peclet == 0;
-  TRY(wr_alloc(&c->spacing, c->n + 1, sizeof *c->spacing, "the spacings of gen:convect"));
-  TRY(wr_alloc(&c->border, c->n + 1, sizeof *c->border, "the cells of gen:convect"));
+  PASS(wr_alloc(&c->spacing, c->n + 1, sizeof *c->spacing, "the spacings of gen:convect"));
+  PASS(wr_alloc(&c->border, c->n + 1, sizeof *c->border, "the cells of gen:convect"));
   grade(c);
-done:
-  return status;
+  return WR_OK;
 }
 
 static void convect_release(void *settings) {
@@ -134,8 +132,7 @@ static tie tie_of(const convect *c, int64_t point, int k) {
  * Walls count as neighbours. In exact numbers the diagonal is that of the finite volumes, since the flows add up to 0. */
 static wr_status convect_row(const void *settings, int64_t i, wr_rows *rows) {
   const convect *c = settings;
-  wr_status status = wr_rows_reserve(rows, 2 * c->dims + 1);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, 2 * c->dims + 1));
   double sum = 0;
   int64_t diagonal = 0;
   for (int k = -c->dims; k <= c->dims; k++) {
@@ -242,8 +239,7 @@ static void pressure_row(const saddle *s, int64_t cell, wr_rows *rows) {
  * 2^-52 of the viscosity, far less than the least eigenvalue of its symmetric part, about dims pi^2 / (n + 1)^2 of it. */
 static wr_status saddle_row(const void *settings, int64_t i, wr_rows *rows) {
   const saddle *s = settings;
-  wr_status status = wr_rows_reserve(rows, 2 * s->dims + 3);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, 2 * s->dims + 3));
   int64_t block = i / s->grid.points, cell = i % s->grid.points;
   if (block < s->dims)
     velocity_row(s, (int)block, cell, rows);

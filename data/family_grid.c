@@ -75,8 +75,7 @@ static int64_t stencil_length(const void *settings, int64_t i) {
 static wr_status stencil_row(const void *settings, int64_t i, wr_rows *rows) {
   const stencil *s = settings;
   const double diagonal[] = {4, 6, 26}, value[] = {-s->upwind, -1, -s->downwind};
-  wr_status status = wr_rows_reserve(rows, 27);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, 27));
   box b = box_of(i, s->n, s->depth);
   for (int64_t z = b.z[0]; z <= b.z[1]; z++)
     for (int64_t y = b.y[0]; y <= b.y[1]; y++)
@@ -134,8 +133,7 @@ static double coupling(uint64_t bits) { return -(double)((bits >> 12) + (UINT64_
 /* Dominant: the other entries of a row add up to less than 26 * 3 + 2 = 80. */
 static wr_status fem_row(const void *settings, int64_t i, wr_rows *rows) {
   const fem *f = settings;
-  wr_status status = wr_rows_reserve(rows, 27 * UNKNOWNS);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, 27 * UNKNOWNS));
   int64_t node = i / UNKNOWNS, n = f->n;
   uint64_t key = wr_hash((uint64_t)f->seed, (uint64_t)i);
   box b = box_of(node, n, n);

@@ -27,8 +27,7 @@ static wr_status uniform_prepare(void *settings, wr_family_shape *shape) {
 
 static wr_status uniform_row(const void *settings, int64_t i, wr_rows *rows) {
   const uniform *u = settings;
-  wr_status status = wr_rows_reserve(rows, u->degree);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, u->degree));
   int64_t first = rows->count;
   uint64_t key = wr_hash((uint64_t)u->seed, (uint64_t)i);
   for (int64_t k = 0; k < u->degree; k++) rows->col[rows->count++] = (int32_t)wr_below(wr_hash(key, (uint64_t)k), u->n);
@@ -135,8 +134,7 @@ static int32_t draw_column(const rmat *r, int64_t i, uint64_t key) {
 static wr_status rmat_row(const void *settings, int64_t i, wr_rows *rows) {
   const rmat *r = settings;
   int64_t edges = edges_of(r, i), first = rows->count;
-  wr_status status = wr_rows_reserve(rows, edges);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, edges));
   uint64_t key = wr_hash(r->column_key, (uint64_t)i);
   for (int64_t k = 0; k < edges; k++) rows->col[rows->count++] = draw_column(r, i, wr_hash(key, (uint64_t)k));
   return wr_rows_merge(rows, first);

@@ -42,8 +42,7 @@ static int64_t chain_length(const void *settings, int64_t i) {
 
 static wr_status chain_row(const void *settings, int64_t i, wr_rows *rows) {
   const chain *c = settings;
-  wr_status status = wr_rows_reserve(rows, 2);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, 2));
   int64_t place = wr_permutation_invert(&c->number, i), first = rows->count;
   if (is_tied(c, place)) rows->col[rows->count++] = (int32_t)wr_permutation_apply(&c->number, place - 1);
   if (is_tied(c, place + 1)) rows->col[rows->count++] = (int32_t)wr_permutation_apply(&c->number, place + 1);
@@ -114,8 +113,7 @@ static wr_status hubs_row(const void *settings, int64_t i, wr_rows *rows) {
   int is_hub = place < h->hubs;
   int64_t begin = is_hub ? h->hubs + first_leaf(h, place) : hub_of(h, place - h->hubs);
   int64_t end = is_hub ? h->hubs + first_leaf(h, place + 1) : begin + 1;
-  wr_status status = wr_rows_reserve(rows, end - begin);
-  if (status != WR_OK) return status;
+  PASS(wr_rows_reserve(rows, end - begin));
   for (int64_t p = begin; p < end; p++) rows->col[rows->count++] = (int32_t)wr_permutation_apply(&h->number, p);
   return wr_rows_merge(rows, first);
 }

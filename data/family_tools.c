@@ -12,8 +12,7 @@ enum { FIRST_CAPACITY = 1 << 15, SHORT = 48, DIGIT_BITS = 8, DIGITS = 1 << DIGIT
 
 static wr_status grow(void *block, int64_t count, int64_t capacity, size_t size) {
   void **old = (void **)block, *bigger;
-  wr_status status = wr_alloc(&bigger, capacity, size, "generated rows");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&bigger, capacity, size, "generated rows"));
   if (count > 0) memcpy(bigger, *old, (size_t)count * size);
   wr_free(*old);
   *old = bigger;
@@ -24,12 +23,10 @@ wr_status wr_rows_reserve(wr_rows *rows, int64_t more) {
   if (rows->col != NULL && more <= rows->capacity - rows->count) return WR_OK;
   int64_t capacity = rows->capacity < FIRST_CAPACITY ? FIRST_CAPACITY : 2 * rows->capacity;
   if (capacity - rows->count < more) capacity = rows->count + more;
-  wr_status status;
-  TRY(grow(&rows->col, rows->count, capacity, sizeof *rows->col));
-  if (rows->with_values) TRY(grow(&rows->val, rows->count, capacity, sizeof *rows->val));
+  PASS(grow(&rows->col, rows->count, capacity, sizeof *rows->col));
+  if (rows->with_values) PASS(grow(&rows->val, rows->count, capacity, sizeof *rows->val));
   rows->capacity = capacity;
-done:
-  return status;
+  return WR_OK;
 }
 
 void wr_rows_release(wr_rows *rows) {
@@ -68,8 +65,7 @@ static void sort_digit(const int32_t *from, int32_t *to, int64_t n, int shift) {
 
 static wr_status sort_long(wr_rows *rows, int32_t *col, int64_t n) {
   if (rows->spare_capacity < n) {
-    wr_status status = grow(&rows->spare, 0, rows->capacity, sizeof *rows->spare);
-    if (status != WR_OK) return status;
+    PASS(grow(&rows->spare, 0, rows->capacity, sizeof *rows->spare));
     rows->spare_capacity = rows->capacity;
   }
   int32_t highest = 0;
@@ -93,8 +89,7 @@ wr_status wr_rows_merge(wr_rows *rows, int64_t first) {
   if (n <= SHORT) {
     sort_short(col, n);
   } else {
-    wr_status status = sort_long(rows, col, n);
-    if (status != WR_OK) return status;
+    PASS(sort_long(rows, col, n));
   }
   int64_t kept = 1;
   for (int64_t k = 1; k < n; k++)

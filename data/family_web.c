@@ -64,8 +64,7 @@ static wr_status web_prepare(void *settings, wr_family_shape *shape) {
   w->link_key = wr_hash(seed, 2);
   w->popular = wr_permutation_of(w->n, wr_hash(seed, 3));
   w->dangling_chance = wr_chance(w->dangling);
-  wr_status status = wr_alloc(&w->survival, w->dmax - w->dmin, sizeof *w->survival, "the degrees of gen:web");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&w->survival, w->dmax - w->dmin, sizeof *w->survival, "the degrees of gen:web"));
   fill_survival(w);
   uint64_t beyond = 0; /* 2^32 (mean - dmin) */
   for (int64_t d = 0; d < w->dmax - w->dmin; d++) beyond += w->survival[d] >> 32;

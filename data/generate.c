@@ -128,20 +128,18 @@ static wr_status count_piece(build *b, int64_t p, wr_rows *rows) {
 
 static wr_status keep_piece(build *b, int64_t p, wr_rows *rows) {
   piece *kept = &b->pieces[p];
-  wr_status status = WR_OK;
   for (int64_t i = first_row(b, p); i < end_row(b, p); i++) {
     int64_t before = rows->count;
-    TRY(b->family->row(b->settings, i, rows));
+    PASS(b->family->row(b->settings, i, rows));
     b->length[i] = (int32_t)(rows->count - before);
   }
   kept->count = rows->count;
-  TRY(wr_alloc(&kept->col, kept->count, sizeof *kept->col, "columns of generated rows"));
+  PASS(wr_alloc(&kept->col, kept->count, sizeof *kept->col, "columns of generated rows"));
   memcpy(kept->col, rows->col, (size_t)kept->count * sizeof *kept->col);
-  if (!rows->with_values) goto done;
-  TRY(wr_alloc(&kept->val, kept->count, sizeof *kept->val, "values of generated rows"));
+  if (!rows->with_values) return WR_OK;
+  PASS(wr_alloc(&kept->val, kept->count, sizeof *kept->val, "values of generated rows"));
   memcpy(kept->val, rows->val, (size_t)kept->count * sizeof *kept->val);
-done:
-  return status;
+  return WR_OK;
 }
 
 static void place(build *b, int64_t p, int64_t count, const int32_t *col, const double *val) {
@@ -166,8 +164,7 @@ static wr_status place_kept(build *b, int64_t p, wr_rows *rows) {
 static wr_status fill_piece(build *b, int64_t p, wr_rows *rows) {
   for (int64_t i = first_row(b, p); i < end_row(b, p); i++) {
     int64_t before = rows->count;
-    wr_status status = b->family->row(b->settings, i, rows);
-    if (status != WR_OK) return status;
+    PASS(b->family->row(b->settings, i, rows));
     if (rows->count - before != b->length[i])
       return wr_fail(WR_EINTERNAL, "gen:%s: row %lld has %lld entries instead of %lld", b->family->name, (long long)i,
                      (long long)(rows->count - before), (long long)b->length[i]);
@@ -198,19 +195,16 @@ static wr_status set_up(build *b, int64_t row_bytes) {
   if (b->piece_rows < 1) b->piece_rows = 1;
   if (b->piece_rows > PIECE_ROWS) b->piece_rows = PIECE_ROWS;
   b->npieces = (b->shape.n - 1) / b->piece_rows + 1;
-  wr_status status;
-  TRY(check_room(b, row_bytes));
-  TRY(wr_alloc(&b->length, b->shape.n, sizeof *b->length, "lengths of generated rows"));
-  if (b->family->length == NULL) TRY(wr_alloc_zeroed(&b->pieces, b->npieces, sizeof *b->pieces, "generated pieces"));
-done:
-  return status;
+  PASS(check_room(b, row_bytes));
+  PASS(wr_alloc(&b->length, b->shape.n, sizeof *b->length, "lengths of generated rows"));
+  if (b->family->length == NULL) PASS(wr_alloc_zeroed(&b->pieces, b->npieces, sizeof *b->pieces, "generated pieces"));
+  return WR_OK;
 }
 
 static wr_status make_room(build *b) {
   int64_t nnz = 0;
   for (int64_t i = 0; i < b->shape.n; i++) nnz += b->length[i];
-  wr_status status = wr_csr_create(b->shape.n, b->shape.n, nnz, b->family->with_values, &b->A);
-  if (status != WR_OK) return status;
+  PASS(wr_csr_create(b->shape.n, b->shape.n, nnz, b->family->with_values, &b->A));
   b->A->symmetric = b->shape.symmetric;
   for (int64_t i = 0; i < b->shape.n; i++) b->A->row_ptr[i + 1] = b->A->row_ptr[i] + b->length[i];
   return WR_OK;

@@ -147,24 +147,21 @@ static void put_all(FILE *file, const header *h, const wr_csr *A, const int64_t 
 
 wr_status wr_binary_write(const char *path, const wr_csr *A, const wr_binary_origin *origin, int threads) {
   static const char name[] = "the matrix to be saved";
-  wr_status status;
   wr_csr borrowed = *A; /* a scan without a text changes nothing */
   wr_binary_scan scan = {.A = &borrowed, .threads = threads > 0 ? threads : omp_get_max_threads()};
   if (origin->ids.count > 0) scan.id = origin->ids.id;
   header h = describe(A, origin);
   wr_output_file out;
-  TRY(check_sizes(name, &h));
-  TRY(wr_binary_scan_rows(&scan));
-  TRY(judge(name, &scan));
-  TRY(wr_binary_scan_entries(&scan));
-  TRY(judge(name, &scan));
+  PASS(check_sizes(name, &h));
+  PASS(wr_binary_scan_rows(&scan));
+  PASS(judge(name, &scan));
+  PASS(wr_binary_scan_entries(&scan));
+  PASS(judge(name, &scan));
   for (int s = 0; s < SECTIONS; s++) h.sections[s].checksum = scan.sum[s];
   h.checksum = wr_checksum(&h, offsetof(header, checksum));
-  TRY(wr_output_open(path, &out));
+  PASS(wr_output_open(path, &out));
   put_all(out.file, &h, A, scan.id);
-  TRY(wr_output_commit(&out));
-done:
-  return status;
+  return wr_output_commit(&out);
 }
 
 /* ---- reading ---- */
@@ -211,16 +208,13 @@ static wr_status check_layout(const wr_text *text, const header *h) {
 }
 
 static wr_status read_header(const wr_text *text, header *h) {
-  wr_status status;
   if (text->size < PAGE)
     return wr_fail(WR_EINPUT, "%s: a saved matrix, cut short inside its header (%lld %s)", text->name,
                    (long long)text->size, wr_plural(text->size, "byte", "bytes"));
-  TRY(wr_text_read(text, 0, sizeof *h, h));
-  TRY(check_identity(text, h));
-  TRY(check_sizes(text->name, h));
-  TRY(check_layout(text, h));
-done:
-  return status;
+  PASS(wr_text_read(text, 0, sizeof *h, h));
+  PASS(check_identity(text, h));
+  PASS(check_sizes(text->name, h));
+  return check_layout(text, h);
 }
 
 /* The arrays are not touched here, so that the pages lie on the memory nodes of the threads that read into them. */
@@ -247,8 +241,7 @@ static wr_status check_sections(const wr_text *text, const header *h, const wr_b
     snprintf(what, sizeof what, "the checksum of its %s differs", section_names[s]);
     if (t->checksum != scan->sum[s]) return damaged(text, what);
     int64_t count = filled_up(t->bytes) - t->bytes, others = 0;
-    wr_status status = wr_text_read(text, t->offset + t->bytes, count, filling);
-    if (status != WR_OK) return status;
+    PASS(wr_text_read(text, t->offset + t->bytes, count, filling));
     for (int64_t k = 0; k < count; k++) others += filling[k] != 0;
     snprintf(what, sizeof what, "the filling behind its %s is not zero", section_names[s]);
     if (others > 0) return damaged(text, what);
@@ -257,19 +250,16 @@ static wr_status check_sections(const wr_text *text, const header *h, const wr_b
 }
 
 static wr_status read_arrays(const wr_text *text, const header *h, wr_binary_scan *scan) {
-  wr_status status;
   for (int s = 0; s < SECTIONS; s++) scan->offset[s] = h->sections[s].offset;
-  TRY(wr_binary_scan_rows(scan));
-  TRY(check_sections(text, h, scan, WR_BINARY_ROWS, WR_BINARY_ROWS));
-  TRY(check_sections(text, h, scan, WR_BINARY_IDS, WR_BINARY_IDS));
+  PASS(wr_binary_scan_rows(scan));
+  PASS(check_sections(text, h, scan, WR_BINARY_ROWS, WR_BINARY_ROWS));
+  PASS(check_sections(text, h, scan, WR_BINARY_IDS, WR_BINARY_IDS));
   scan->ids_wrong |= scan->id && scan->id[0] != h->first_id;
-  TRY(judge(text->name, scan));
-  TRY(wr_binary_scan_entries(scan));
-  TRY(check_sections(text, h, scan, WR_BINARY_COLUMNS, WR_BINARY_VALUES));
-  TRY(judge(text->name, scan));
-  TRY(wr_text_unchanged(text));
-done:
-  return status;
+  PASS(judge(text->name, scan));
+  PASS(wr_binary_scan_entries(scan));
+  PASS(check_sections(text, h, scan, WR_BINARY_COLUMNS, WR_BINARY_VALUES));
+  PASS(judge(text->name, scan));
+  return wr_text_unchanged(text);
 }
 
 wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, const wr_csr_feed *feed, wr_csr **A,

@@ -76,12 +76,10 @@ done:
 
 wr_status wr_binary_scan_rows(wr_binary_scan *scan) {
   const wr_csr *A = scan->A;
-  wr_status status;
-  TRY(scan_ascending(scan, WR_BINARY_ROWS, A->nrows + 1, 0, A->row_ptr, &scan->rows_wrong));
+  PASS(scan_ascending(scan, WR_BINARY_ROWS, A->nrows + 1, 0, A->row_ptr, &scan->rows_wrong));
   scan->rows_wrong |= A->row_ptr[0] != 0 || A->row_ptr[A->nrows] != A->nnz;
-  if (scan->id) TRY(scan_ascending(scan, WR_BINARY_IDS, A->nrows, 1, scan->id, &scan->ids_wrong));
-done:
-  return status;
+  if (scan->id) PASS(scan_ascending(scan, WR_BINARY_IDS, A->nrows, 1, scan->id, &scan->ids_wrong));
+  return WR_OK;
 }
 
 /* The row that holds entry k: the last one that begins at or before it and is not empty. */
@@ -151,9 +149,8 @@ enum { COLUMNS = 1, VALUES = 2 };
 static wr_status take_entries(work *w, int64_t p, int *wrong, uint64_t *mirror) {
   const wr_csr *A = w->scan->A;
   int64_t begin = p * PIECE, end = smaller(begin + PIECE, A->nnz);
-  wr_status status = take(w, WR_BINARY_COLUMNS, p, A->nnz, sizeof *A->col, A->col);
-  if (status == WR_OK && A->val != NULL) status = take(w, WR_BINARY_VALUES, p, A->nnz, sizeof *A->val, A->val);
-  if (status != WR_OK) return status;
+  PASS(take(w, WR_BINARY_COLUMNS, p, A->nnz, sizeof *A->col, A->col));
+  if (A->val != NULL) PASS(take(w, WR_BINARY_VALUES, p, A->nnz, sizeof *A->val, A->val));
   if (!columns_are_right(A, begin, end)) *wrong |= COLUMNS;
   if (A->val != NULL && !values_are_right(A->val, begin, end, w->scan->nonnegative)) *wrong |= VALUES;
   if (A->symmetric) *mirror += mirror_sum(A, begin, end);

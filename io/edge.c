@@ -81,10 +81,7 @@ static wr_status parse_column(const wr_edge_cursor *c, const wr_edge_format *f, 
 /* Too few columns: an empty word stands for the next one, so that the sentence names what it would have been. */
 static wr_status fail_missing(wr_edge_cursor *c, const wr_edge_format *f, const char *where, wr_edge *edge) {
   c->word = c->word_end = c->end;
-  for (int k = c->taken; k < f->columns; k++) {
-    wr_status status = parse_column(c, f, k, where, edge);
-    if (status != WR_OK) return status;
-  }
+  for (int k = c->taken; k < f->columns; k++) PASS(parse_column(c, f, k, where, edge));
   return wr_fail(WR_EINPUT, "%s: %d columns, not the %d of the first line", where, c->taken, f->columns);
 }
 

@@ -175,8 +175,7 @@ static wr_status use_count(const wr_edge_choice *choice, const wr_input_line *li
 wr_status wr_edge_use_first(const wr_edge_choice *choice, const wr_input_line *line, const char *where,
                             wr_edge_format *f) {
   if (f->columns > 0) return WR_OK;
-  wr_status status = wr_edge_check(line, where);
-  if (status != WR_OK) return status;
+  PASS(wr_edge_check(line, where));
   wr_edge_cursor c = {.at = line->begin, .end = line->end};
   while (wr_edge_take(&c)) continue;
   f->columns = c.taken;

@@ -70,12 +70,11 @@ static wr_status find_edge(edge_reader *r, const wr_lines *lines, int *found) {
     int64_t offset = lines->offset + (at - lines->begin), number;
     at = line.next;
     if (wr_edge_is_none(&line)) continue;
-    wr_status status = wr_text_line_number(&r->text, offset, &number);
-    if (status != WR_OK) return status;
+    PASS(wr_text_line_number(&r->text, offset, &number));
     wr_where(r->text.name, number, where);
     *found = r->headed || !wr_edge_is_heading(&line);
-    status = *found ? wr_edge_use_first(&r->choice, &line, where, &r->format)
-                    : wr_edge_use_heading(&r->choice, &line, where, &r->format);
+    wr_status status = *found ? wr_edge_use_first(&r->choice, &line, where, &r->format)
+                              : wr_edge_use_heading(&r->choice, &line, where, &r->format);
     if (status != WR_OK || *found) {
       r->body = offset;
       return status;
@@ -107,13 +106,11 @@ done:
 }
 
 static wr_status grow(int weighted, int64_t capacity, wr_edge_chunk *chunk) {
-  wr_status status;
-  TRY(wr_resize(&chunk->source, capacity * (int64_t)sizeof *chunk->source, "the edges of a file"));
-  TRY(wr_resize(&chunk->target, capacity * (int64_t)sizeof *chunk->target, "the edges of a file"));
-  if (weighted) TRY(wr_resize(&chunk->weight, capacity * (int64_t)sizeof *chunk->weight, "the edges of a file"));
+  PASS(wr_resize(&chunk->source, capacity * (int64_t)sizeof *chunk->source, "the edges of a file"));
+  PASS(wr_resize(&chunk->target, capacity * (int64_t)sizeof *chunk->target, "the edges of a file"));
+  if (weighted) PASS(wr_resize(&chunk->weight, capacity * (int64_t)sizeof *chunk->weight, "the edges of a file"));
   chunk->capacity = capacity;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Room for as many edges as `rest` bytes hold if they are like the `done` ones before, and never for more than they can. */
@@ -134,20 +131,17 @@ static wr_status parse_lines(void *of, int64_t k, int thread, const wr_lines *li
   const wr_text_part *p = &r->parts.part[k];
   wr_edge_chunk *chunk = &r->rooms[thread].edges;
   while (*at < lines->end) {
-    wr_status status = WR_OK;
     if (chunk->count == chunk->capacity) {
       int64_t here = lines->offset + (*at - lines->begin), rest = (p->end > here ? p->end - here : 0);
       if (chunk->count == 0 && rest > WR_TEXT_RUN) rest = WR_TEXT_RUN; /* the lengths of lines are not known yet */
-      status = grow(r->format.weight >= 0, room_for(chunk->count, here - p->begin, rest), chunk);
+      PASS(grow(r->format.weight >= 0, room_for(chunk->count, here - p->begin, rest), chunk));
     }
-    if (status != WR_OK) return status;
     *at = wr_edges_scan(&r->format, *at, lines->end, chunk);
     if (*at >= lines->end || chunk->count == chunk->capacity) continue;
     wr_input_line line = wr_line_at(*at, lines->end);
     if (!wr_edge_is_none(&line)) {
       wr_edge edge;
-      status = wr_edge_parse(&r->format, &line, "", &edge);
-      if (status != WR_OK) return status;
+      PASS(wr_edge_parse(&r->format, &line, "", &edge));
       wr_edge_append(&r->format, &edge, chunk);
     }
     *at = line.next;

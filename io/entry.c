@@ -21,8 +21,7 @@ static wr_status next_word(cursor *c, const char *what) {
 
 /* *index, 0-based, of `most` rows or columns */
 static wr_status parse_index(cursor *c, const char *what, int64_t most, int64_t *index) {
-  wr_status status = next_word(c, what);
-  if (status != WR_OK) return status;
+  PASS(next_word(c, what));
   switch (wr_number_integer(c->word, c->word_end, index)) {
     case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the %s is not an integer ('%s')", c->where, what, c->quote);
     case WR_NUMBER_OVERFLOW: return wr_fail(WR_EINPUT, "%s: the %s is beyond 64 bits (%s)", c->where, what, c->quote);
@@ -48,10 +47,9 @@ static wr_status parse_integer(cursor *c, double *value) {
 }
 
 static wr_status parse_value(cursor *c, const wr_entry_format *f, double *value) {
-  wr_status status = next_word(c, "value");
-  if (status != WR_OK) return status;
+  PASS(next_word(c, "value"));
   if (f->integer) {
-    if ((status = parse_integer(c, value)) != WR_OK) return status;
+    PASS(parse_integer(c, value));
   } else {
     switch (wr_number_real(c->word, c->word_end, value)) {
       case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the value is not a number ('%s')", c->where, c->quote);
@@ -68,9 +66,9 @@ static wr_status parse_value(cursor *c, const wr_entry_format *f, double *value)
 }
 
 static wr_status parse_place(cursor *c, const wr_entry_format *f, wr_entry *entry) {
-  wr_status status = parse_index(c, "row index", f->nrows, &entry->row);
-  if (status == WR_OK) status = parse_index(c, "column index", f->ncols, &entry->col);
-  if (status != WR_OK || f->symmetry == WR_GENERAL) return status;
+  PASS(parse_index(c, "row index", f->nrows, &entry->row));
+  PASS(parse_index(c, "column index", f->ncols, &entry->col));
+  if (f->symmetry == WR_GENERAL) return WR_OK;
   if (entry->row < entry->col)
     return wr_fail(WR_EINPUT, "%s: an entry above the diagonal of a symmetric kind of file (%lld %lld)", c->where,
                    (long long)entry->row + 1, (long long)entry->col + 1);
@@ -88,9 +86,8 @@ wr_status wr_entry_parse(const wr_entry_format *f, const wr_input_line *line, co
   if (line->begin < line->end && *line->begin == '%')
     return wr_fail(WR_EINPUT, "%s: a comment after the size line ('%s')", where,
                    wr_quote(line->begin, line->end, c.quote));
-  wr_status status = f->coordinate ? parse_place(&c, f, entry) : WR_OK;
-  if (status == WR_OK && !f->pattern) status = parse_value(&c, f, &entry->value);
-  if (status != WR_OK) return status;
+  if (f->coordinate) PASS(parse_place(&c, f, entry));
+  if (!f->pattern) PASS(parse_value(&c, f, &entry->value));
   if (wr_line_word(&c.at, c.end, &c.word, &c.word_end))
     return wr_fail(WR_EINPUT, "%s: one word too many ('%s')", where, wr_quote(c.word, c.word_end, c.quote));
   return WR_OK;

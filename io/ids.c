@@ -58,14 +58,13 @@ void wr_id_sorter_free(wr_id_sorter *s) {
 
 static wr_status reserve(wr_id_sorter *s, int64_t count) {
   if (count <= s->capacity) return WR_OK;
-  wr_status status = WR_OK;
   wr_id_sorter_free(s);
-  for (int side = 0; side < 2 && status == WR_OK; side++) {
-    status = wr_alloc(&s->key[side], count, sizeof *s->key[side], "sorting ids");
-    if (status == WR_OK) status = wr_alloc(&s->place[side], count, sizeof *s->place[side], "sorting ids");
+  for (int side = 0; side < 2; side++) {
+    PASS(wr_alloc(&s->key[side], count, sizeof *s->key[side], "sorting ids"));
+    PASS(wr_alloc(&s->place[side], count, sizeof *s->place[side], "sorting ids"));
   }
-  if (status == WR_OK) s->capacity = count;
-  return status;
+  s->capacity = count;
+  return WR_OK;
 }
 
 static inline int digit_of(int64_t key, int d) { return (int)(key >> (DIGIT_BITS * d) & (DIGIT - 1)); }
@@ -108,8 +107,7 @@ static int64_t drop_repeated(int64_t *id, int64_t n) {
 }
 
 static wr_status keep_list(const int64_t *id, int64_t count, wr_id_part *part) {
-  wr_status status = wr_alloc(&part->id, count, sizeof *part->id, "the ids of a graph");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&part->id, count, sizeof *part->id, "the ids of a graph"));
   if (count > 0) memcpy(part->id, id, (size_t)count * sizeof *id);
   part->count = count;
   part->listed = 1;
@@ -161,11 +159,10 @@ static void note_extremes(const wr_edge_chunk *edges, wr_id_part *part) {
 
 wr_status wr_ids_take(const wr_edge_chunk *edges, wr_id_sorter *sorter, wr_triplet_chunk *triplets, wr_id_part *part) {
   int64_t count = edges->count;
-  wr_status status = wr_alloc(&triplets->row, count, sizeof *triplets->row, "the edges of a graph");
-  if (status == WR_OK) status = wr_alloc(&triplets->col, count, sizeof *triplets->col, "the edges of a graph");
-  if (status == WR_OK && edges->weight != NULL)
-    status = wr_alloc(&triplets->val, count, sizeof *triplets->val, "the edges of a graph");
-  if (status != WR_OK || count == 0) return status;
+  PASS(wr_alloc(&triplets->row, count, sizeof *triplets->row, "the edges of a graph"));
+  PASS(wr_alloc(&triplets->col, count, sizeof *triplets->col, "the edges of a graph"));
+  if (edges->weight) PASS(wr_alloc(&triplets->val, count, sizeof *triplets->val, "the edges of a graph"));
+  if (count == 0) return WR_OK;
   triplets->count = triplets->capacity = count;
   if (edges->weight != NULL) memcpy(triplets->val, edges->weight, (size_t)count * sizeof *triplets->val);
   note_extremes(edges, part);
@@ -355,8 +352,7 @@ static wr_status merge_range(const numbering *g, int64_t r, wr_id_sorter *s) {
     find_range(g, r, &g->parts[c], &begin, &end);
     count += end - begin;
   }
-  wr_status status = reserve(s, count);
-  if (status != WR_OK) return status;
+  PASS(reserve(s, count));
   count = 0;
   for (int64_t c = 0; c < g->nparts; c++) {
     find_range(g, r, &g->parts[c], &begin, &end);
@@ -372,8 +368,7 @@ static wr_status join_ranges(numbering *g) {
   wr_ids *ids = g->ids;
   for (int64_t r = 0; r < g->nranges; r++) ids->count += g->ranges[r].count;
   if (ids->count > WR_MAX_INDEX) return fail_too_many(g->name, ids->count);
-  wr_status status = wr_alloc(&ids->id, ids->count, sizeof *ids->id, "the ids of a graph");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&ids->id, ids->count, sizeof *ids->id, "the ids of a graph"));
   int64_t before = 0;
   for (int64_t r = 0; r < g->nranges; r++) {
     if (g->ranges[r].count > 0) memcpy(ids->id + before, g->ranges[r].id, (size_t)g->ranges[r].count * sizeof *ids->id);
@@ -388,8 +383,7 @@ static wr_status join_ranges(numbering *g) {
 /* Places in the part's list become places among all ids. */
 static wr_status number_part(const wr_id_part *all, wr_id_part *part, wr_triplet_chunk *chunk) {
   int32_t *node;
-  wr_status status = wr_alloc(&node, part->count, sizeof *node, "the nodes of a graph");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&node, part->count, sizeof *node, "the nodes of a graph"));
   int64_t at = 0;
   for (int64_t k = 0; k < part->count; k++) node[k] = (int32_t)(at = search(all, at, part->id[k]));
   for (int64_t n = 0; n < chunk->count; n++) {

@@ -77,12 +77,11 @@ static int may_begin_with(const wr_stream *text, const char *magic) {
 /* The first block is in the source. */
 static wr_status read_plain(source *in, const char *magic, store *out) {
   while (in->have > 0) {
-    wr_status status = reserve(out, in->have);
-    if (status != WR_OK) return status;
+    PASS(reserve(out, in->have));
     memcpy(out->text->memory + out->text->size, in->block, (size_t)in->have);
     out->text->size += in->have;
     if (!may_begin_with(out->text, magic)) return WR_OK;
-    if ((status = next_block(in)) != WR_OK) return status;
+    PASS(next_block(in));
   }
   return WR_OK;
 }
@@ -119,10 +118,9 @@ static wr_status refill(source *in, z_stream *z, int *ended) {
 /* One step of inflating; *done: a member has ended. */
 static wr_status inflate_some(source *in, z_stream *z, store *out, int *done) {
   int ended;
-  wr_status status = refill(in, z, &ended);
-  if (status != WR_OK) return status;
+  PASS(refill(in, z, &ended));
   if (ended) return wr_fail(WR_EINPUT, "%s: the gzip stream ends early", in->name);
-  if ((status = reserve(out, BLOCK)) != WR_OK) return status;
+  PASS(reserve(out, BLOCK));
   z->next_out = (unsigned char *)out->text->memory + out->text->size;
   z->avail_out = BLOCK; /* so little that a wrong beginning is soon refused */
   int code = inflate(z, Z_NO_FLUSH);

@@ -115,8 +115,7 @@ static wr_status load(const wr_text *text, int64_t from, int64_t to, wr_lines *l
   if (text->memory != NULL) return WR_OK;
   if (lines->block == NULL || to - from > lines->capacity) {
     wr_lines_free(lines);
-    wr_status status = wr_alloc(&lines->block, to - from, 1, text->name);
-    if (status != WR_OK) return status;
+    PASS(wr_alloc(&lines->block, to - from, 1, text->name));
     lines->capacity = to - from;
     *bytes = lines->block;
   }

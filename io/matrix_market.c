@@ -90,10 +90,7 @@ static wr_status parse_banner(const char *where, const char *line, const char *e
   if (!wr_line_word(&at, end, &word, &word_end) || word != line || !wr_word_is(word, word_end, MM_BANNER) ||
       memchr(line, '\r', (size_t)(end - line)) != NULL)
     return no_banner(where, line, end);
-  for (int i = 0; i < 4; i++) {
-    wr_status status = parse_word(where, &parts[i], &at, end, &(*matcode)[i]);
-    if (status != WR_OK) return status;
-  }
+  for (int i = 0; i < 4; i++) PASS(parse_word(where, &parts[i], &at, end, &(*matcode)[i]));
   if (wr_line_word(&at, end, &word, &word_end))
     return wr_fail(WR_EINPUT, "%s: the banner has a sixth word ('%s')", where, wr_quote(word, word_end, quote));
   char kind[64];
@@ -123,8 +120,7 @@ static wr_status parse_sizes(const char *where, const char *line, const char *en
     if (!wr_line_word(&at, end, &word, &word_end))
       return wr_fail(WR_EINPUT, "%s: the size line needs %d numbers, not %d ('%s')", where, numbers, i,
                      wr_quote(line, end, quote));
-    wr_status status = parse_size(where, word, word_end, i < 2 ? 1 : 0, &sizes[i]);
-    if (status != WR_OK) return status;
+    PASS(parse_size(where, word, word_end, i < 2 ? 1 : 0, &sizes[i]));
   }
   if (wr_line_word(&at, end, &word, &word_end))
     return wr_fail(WR_EINPUT, "%s: the size line has more than its %d numbers ('%s')", where, numbers,
@@ -226,8 +222,7 @@ static wr_status check_kind(const char *where, const mm_header *h) {
 static wr_status parse_size_line(const char *where, const wr_input_line *line, mm_header *h) {
   int64_t sizes[3] = {0, 0, 0};
   int coordinate = mm_is_coordinate(h->matcode);
-  wr_status status = parse_sizes(where, line->begin, line->end, coordinate ? 3 : 2, sizes);
-  if (status != WR_OK) return status;
+  PASS(parse_sizes(where, line->begin, line->end, coordinate ? 3 : 2, sizes));
   h->nrows = sizes[0], h->ncols = sizes[1], h->nnz = sizes[2];
   if (!mm_is_general(h->matcode) && h->nrows != h->ncols)
     return wr_fail(WR_EINPUT, "%s: a symmetric kind of matrix must be square (%lld x %lld)", where, (long long)h->nrows,
@@ -250,9 +245,8 @@ wr_status mm_parse_header(const char *name, const char *text, const char *end, m
   *header = (mm_header){.nrows = 0};
   if (text == end) return wr_fail(WR_EINPUT, "%s: the file is empty", where);
   wr_input_line line = wr_line_at(text, end);
-  wr_status status = parse_banner(where, line.begin, line.end, &header->matcode);
-  if (status == WR_OK) status = check_kind(where, header);
-  if (status != WR_OK) return status;
+  PASS(parse_banner(where, line.begin, line.end, &header->matcode));
+  PASS(check_kind(where, header));
   int64_t number = 1;
   do {
     number++;

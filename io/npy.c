@@ -194,23 +194,20 @@ static wr_status read_elements(const wr_text *text, const struct element_type *t
 
 wr_status wr_npy_read(const wr_text *text, const wr_vector_need *need, double **values) {
   description d;
-  wr_status status;
   int64_t data = 0, n = need->n;
   char quote[WR_QUOTE];
-  TRY(read_description(text, &d, &data));
+  PASS(read_description(text, &d, &data));
   const struct element_type *type = find_type(d.type);
   if (type == NULL)
-    TRY(wr_fail(WR_EINPUT, "%s: a NumPy array of '%s'; <f8, <f4, <i8 and <i4 are read: save x.astype('<f8')",
-                text->name, wr_quote(d.type, d.type + strlen(d.type), quote)));
-  TRY(check_shape(text, &d, need));
+    return wr_fail(WR_EINPUT, "%s: a NumPy array of '%s'; <f8, <f4, <i8 and <i4 are read: save x.astype('<f8')",
+                   text->name, wr_quote(d.type, d.type + strlen(d.type), quote));
+  PASS(check_shape(text, &d, need));
   if ((text->size - data) / type->bytes != n || (text->size - data) % type->bytes != 0)
-    TRY(wr_fail(WR_EINPUT, "%s: %lld bytes behind the description, where %lld values of %d bytes are declared",
-                text->name, (long long)(text->size - data), (long long)n, type->bytes));
-  TRY(wr_alloc(values, n, sizeof **values, "a vector"));
-  TRY(read_elements(text, type, data, n, *values));
-  TRY(wr_text_unchanged(text));
-done:
-  return status;
+    return wr_fail(WR_EINPUT, "%s: %lld bytes behind the description, where %lld values of %d bytes are declared",
+                   text->name, (long long)(text->size - data), (long long)n, type->bytes);
+  PASS(wr_alloc(values, n, sizeof **values, "a vector"));
+  PASS(read_elements(text, type, data, n, *values));
+  return wr_text_unchanged(text);
 }
 
 void wr_npy_write(FILE *file, int64_t n, const double *values) {

@@ -75,13 +75,11 @@ static wr_status check_room(const reader *r) {
 }
 
 static wr_status grow(const wr_entry_format *format, int64_t capacity, wr_triplet_chunk *chunk) {
-  wr_status status;
-  TRY(wr_resize(&chunk->row, capacity * (int64_t)sizeof *chunk->row, "the entries of a file"));
-  TRY(wr_resize(&chunk->col, capacity * (int64_t)sizeof *chunk->col, "the entries of a file"));
-  if (!format->pattern) TRY(wr_resize(&chunk->val, capacity * (int64_t)sizeof *chunk->val, "the entries of a file"));
+  PASS(wr_resize(&chunk->row, capacity * (int64_t)sizeof *chunk->row, "the entries of a file"));
+  PASS(wr_resize(&chunk->col, capacity * (int64_t)sizeof *chunk->col, "the entries of a file"));
+  if (!format->pattern) PASS(wr_resize(&chunk->val, capacity * (int64_t)sizeof *chunk->val, "the entries of a file"));
   chunk->capacity = capacity;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Room for the share of the declared entries that the part's length suggests, never for more than its text can hold. */
@@ -103,16 +101,13 @@ static wr_status parse_lines(void *of, int64_t k, int thread, const wr_lines *li
   wr_triplet_chunk *chunk = &r->triplets->chunks[k];
   (void)thread;
   while (*at < lines->end) {
-    wr_status status = WR_OK;
-    if (chunk->count == chunk->capacity) status = grow(&r->format, chunk->capacity + chunk->capacity / 2 + 64, chunk);
-    if (status != WR_OK) return status;
+    if (chunk->count == chunk->capacity) PASS(grow(&r->format, chunk->capacity + chunk->capacity / 2 + 64, chunk));
     *at = wr_entries_scan(&r->format, *at, lines->end, chunk);
     if (*at >= lines->end || chunk->count == chunk->capacity) continue;
     wr_input_line line = wr_line_at(*at, lines->end);
     if (!wr_line_is_blank(&line)) {
       wr_entry entry;
-      status = wr_entry_parse(&r->format, &line, "", &entry);
-      if (status != WR_OK) return status;
+      PASS(wr_entry_parse(&r->format, &line, "", &entry));
       wr_entry_append(&r->format, &entry, chunk);
     }
     *at = line.next;
@@ -156,8 +151,7 @@ static wr_status fail_surplus(const reader *r, const wr_text_part *p, int64_t wi
 static wr_status fail_missing(const reader *r, int64_t found) {
   char where[WR_WHERE];
   int64_t number;
-  wr_status status = wr_text_line_number(&r->text, r->text.size, &number);
-  if (status != WR_OK) return status;
+  PASS(wr_text_line_number(&r->text, r->text.size, &number));
   return wr_fail(WR_EINPUT, "%s: the file ends after %lld of %lld %s", wr_where(r->text.name, number, where),
                  (long long)found, (long long)r->header.nnz, wr_plural(r->header.nnz, "entry", "entries"));
 }
@@ -168,8 +162,7 @@ static wr_status settle(reader *r, int64_t *found) {
   for (int64_t k = 0; k < r->parts.count; k++) {
     int64_t count = r->triplets->chunks[k].count, rest = r->header.nnz - *found;
     if (count > rest) return fail_surplus(r, &r->parts.part[k], rest);
-    wr_status status = wr_text_part_check(&r->text, &entries_format, r, &r->parts, k);
-    if (status != WR_OK) return status;
+    PASS(wr_text_part_check(&r->text, &entries_format, r, &r->parts, k));
     r->parts.part[k].before = *found;
     *found += count;
   }
@@ -248,9 +241,8 @@ wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_
                            wr_read_facts *facts) {
   wr_text text;
   *triplets = (wr_triplets){.nrows = 0};
-  wr_status status = wr_text_open(path, MM_BANNER, &text);
-  if (status != WR_OK) return status;
-  status = wr_read_opened(&text, options, triplets, facts);
+  PASS(wr_text_open(path, MM_BANNER, &text));
+  wr_status status = wr_read_opened(&text, options, triplets, facts);
   wr_text_close(&text);
   return status;
 }
@@ -273,10 +265,9 @@ wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_tr
   wr_text text;
   *triplets = (wr_triplets){.nrows = 0};
   *A = NULL;
-  wr_status status = wr_text_open(path, MM_BANNER, &text);
-  if (status != WR_OK) return status;
-  status = text.kind == WR_FILE_BINARY ? read_binary(&text, options, A, origin, facts)
-                                       : wr_read_opened(&text, options, triplets, facts);
+  PASS(wr_text_open(path, MM_BANNER, &text));
+  wr_status status = text.kind == WR_FILE_BINARY ? read_binary(&text, options, A, origin, facts)
+                                                 : wr_read_opened(&text, options, triplets, facts);
   wr_text_close(&text);
   return status;
 }

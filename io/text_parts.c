@@ -14,10 +14,8 @@ wr_status wr_text_parts_cut(const wr_text *text, int64_t body, int64_t longest, 
   if (length < SHORTEST) length = SHORTEST;
   int64_t count = bytes / length + 1;
   if (parts->threads > count) parts->threads = (int)count;
-  wr_status status = wr_alloc(&parts->part, count, sizeof *parts->part, "the parts of a file");
-  if (status == WR_OK)
-    status = wr_alloc_zeroed(&triplets->chunks, count, sizeof *triplets->chunks, "the parts of a file");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&parts->part, count, sizeof *parts->part, "the parts of a file"));
+  PASS(wr_alloc_zeroed(&triplets->chunks, count, sizeof *triplets->chunks, "the parts of a file"));
   parts->count = triplets->nchunks = count;
   for (int64_t k = 0; k < count; k++) {
     int64_t begin = body + k * length, end = k + 1 < count ? begin + length : text->size;
@@ -31,8 +29,7 @@ static wr_status parse_part(const wr_text *text, const wr_text_format *f, void *
   int thread = omp_get_thread_num();
   wr_status status = f->begin(reader, k, thread);
   for (int64_t from = p->begin; from < p->end && status == WR_OK; from += WR_TEXT_RUN) {
-    status = wr_text_lines(text, from, p->end - from < WR_TEXT_RUN ? p->end : from + WR_TEXT_RUN, lines);
-    if (status != WR_OK) return status;
+    PASS(wr_text_lines(text, from, p->end - from < WR_TEXT_RUN ? p->end : from + WR_TEXT_RUN, lines));
     const char *at = lines->begin;
     status = f->parse(reader, k, thread, lines, &at);
     if (status == WR_EINPUT) p->defect = lines->offset + (at - lines->begin);

@@ -52,17 +52,15 @@ static wr_status check_heading(const vector_reader *r, const wr_input_line *line
 /* Takes the number of columns from the first line that is not blank, and allocates the values. */
 static wr_status begin_values(vector_reader *r, const wr_input_line *line) {
   wr_edge_cursor c = {.at = line->begin, .end = line->end};
-  wr_status status;
   while (wr_edge_take(&c)) continue;
   if (c.taken > 2)
     return wr_fail(WR_EINPUT, "%s: %d columns, where a vector has a number in each line, or an id and a number",
                    r->where, c.taken);
   if (r->headed && c.taken < 2) return wr_fail(WR_EINPUT, "%s: the value is missing", r->where);
-  TRY(wr_alloc_zeroed(&r->values, r->need->n, sizeof *r->values, "a vector"));
-  if (c.taken == 2) TRY(wr_alloc_zeroed(&r->given, r->need->n / 64 + 1, sizeof *r->given, "a vector"));
+  PASS(wr_alloc_zeroed(&r->values, r->need->n, sizeof *r->values, "a vector"));
+  if (c.taken == 2) PASS(wr_alloc_zeroed(&r->given, r->need->n / 64 + 1, sizeof *r->given, "a vector"));
   r->columns = c.taken;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status parse_value(const vector_reader *r, wr_edge_cursor *c, double *value) {
@@ -105,18 +103,16 @@ static wr_status parse_line(vector_reader *r, const wr_input_line *line) {
   wr_edge_cursor c = {.at = line->begin, .end = line->end};
   int64_t place = r->count;
   double value = 0;
-  wr_status status;
-  TRY(wr_edge_check(line, r->where));
-  if (r->columns == 0) TRY(begin_values(r, line));
-  if (r->columns == 2) TRY(parse_id(r, &c, &place));
-  TRY(parse_value(r, &c, &value));
+  PASS(wr_edge_check(line, r->where));
+  if (r->columns == 0) PASS(begin_values(r, line));
+  if (r->columns == 2) PASS(parse_id(r, &c, &place));
+  PASS(parse_value(r, &c, &value));
   if (place >= r->need->n)
-    TRY(wr_fail(WR_EINPUT, "%s: more values than the %lld of %s", r->where, (long long)r->need->n, r->need->whose));
+    return wr_fail(WR_EINPUT, "%s: more values than the %lld of %s", r->where, (long long)r->need->n, r->need->whose);
   if (r->columns == 2) r->given[place / 64] |= UINT64_C(1) << (place % 64);
   r->values[place] = value;
   r->count++;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status parse_any(vector_reader *r, const wr_input_line *line) {
@@ -252,9 +248,8 @@ wr_status wr_vector_read(const char *path, const wr_vector_need *need, double **
   wr_text text;
   *values = NULL;
   if (complete.ids == NULL) complete.ids = &counted;
-  wr_status status = wr_text_open(path, NULL, &text);
-  if (status != WR_OK) return status;
-  status = read_any(&text, &complete, values);
+  PASS(wr_text_open(path, NULL, &text));
+  wr_status status = read_any(&text, &complete, values);
   wr_text_close(&text);
   if (status == WR_OK) return WR_OK;
   wr_free(*values);

@@ -112,8 +112,7 @@ static int is_transposed(const wr_graph *g) { return g->edges_in || g->links->sy
 /* The flow matrix is the transpose of the links; with weights, divided by the out-weight of the page that they leave, so that
  * weights of any size fit the precision of the solve. */
 static wr_status make_flow(wr_graph *g) {
-  wr_status status;
-  TRY(is_transposed(g) ? wr_csr_copy(g->links, &g->flow) : wr_csr_transpose(g->links, &g->flow));
+  PASS(is_transposed(g) ? wr_csr_copy(g->links, &g->flow) : wr_csr_transpose(g->links, &g->flow));
   g->owns_flow = 1;
   wr_csr *flow = g->flow;
   if (flow->val == NULL) return WR_OK;
@@ -122,8 +121,7 @@ static wr_status make_flow(wr_graph *g) {
     double w = g->out_weight[flow->col[k]];
     flow->val[k] = w == 0 ? 0 : flow->val[k] / w;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status make_flow_there(wr_graph *g, wr_env *device) {
@@ -188,19 +186,15 @@ done:
 }
 
 static wr_status finish_there(wr_graph *g, wr_env *device) {
-  wr_status status = WR_OK;
-  if (by_columns(g)) TRY(count_columns(g, device));
-  if (!is_transposed(g)) TRY(make_flow_there(g, device));
-done:
-  return status;
+  if (by_columns(g)) PASS(count_columns(g, device));
+  if (!is_transposed(g)) PASS(make_flow_there(g, device));
+  return WR_OK;
 }
 
 static wr_status finish_here(wr_graph *g) {
-  wr_status status = WR_OK;
   if (by_columns(g)) add_columns(g->links, g->out_weight);
-  if (!is_transposed(g) || g->links->val) TRY(make_flow(g));
-done:
-  return status;
+  if (!is_transposed(g) || g->links->val) PASS(make_flow(g));
+  return WR_OK;
 }
 
 wr_status wr_graph_order(wr_graph *graph, int64_t from_nodes) {
@@ -245,11 +239,8 @@ wr_status wr_graph_finish(wr_graph *graph, wr_env *device) {
 }
 
 wr_status wr_graph_build(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph) {
-  wr_status status;
-  TRY(wr_graph_begin(links, edges_in, teleport, start, graph));
-  TRY(wr_graph_finish(graph, NULL));
-done:
-  return status;
+  PASS(wr_graph_begin(links, edges_in, teleport, start, graph));
+  return wr_graph_finish(graph, NULL);
 }
 
 double wr_graph_link_weight(const wr_graph *g, const double *ranks) {

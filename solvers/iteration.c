@@ -69,17 +69,14 @@ static wr_status add_to_history(wr_iteration *it, double steps, double logged) {
 
 /* Moves the log into the history. */
 static wr_status take_log(wr_iteration *it, double *scalars) {
-  wr_status status = WR_OK;
   int64_t count = (int64_t)scalars[it->at.logged];
   if (count == 0) return WR_OK;
   wr_vec used = it->log;
   used.n = count < used.n ? count : used.n;
-  TRY(it->env->ops->download(it->env, &used, it->room));
-  for (int64_t k = 0; k + 1 < count; k += 2) TRY(add_to_history(it, it->room[k], it->room[k + 1]));
+  PASS(it->env->ops->download(it->env, &used, it->room));
+  for (int64_t k = 0; k + 1 < count; k += 2) PASS(add_to_history(it, it->room[k], it->room[k + 1]));
   scalars[it->at.logged] = 0;
-  TRY(it->env->ops->upload(it->env, it->bank, scalars));
-done:
-  return status;
+  return it->env->ops->upload(it->env, it->bank, scalars);
 }
 
 static wr_status step(wr_iteration *it) {
@@ -92,16 +89,14 @@ static wr_status step(wr_iteration *it) {
 
 /* Requests iterations one by one up to and including the next check. The log is not needed then. */
 static wr_status go_by_host(wr_iteration *it, double *scalars) {
-  wr_status status;
   int64_t left = (int64_t)(scalars[it->at.last] - scalars[it->at.rounds]);
-  do { TRY(step(it)); } while (it->since < it->every && --left > 0);
+  do { PASS(step(it)); } while (it->since < it->every && --left > 0);
   it->since = 0;
-  TRY(it->env->ops->download(it->env, it->bank, scalars));
-  TRY(wr_plan_time_collect(it->plan));
-  TRY(add_to_history(it, scalars[it->at.steps], scalars[it->at.measure]));
+  PASS(it->env->ops->download(it->env, it->bank, scalars));
+  PASS(wr_plan_time_collect(it->plan));
+  PASS(add_to_history(it, scalars[it->at.steps], scalars[it->at.measure]));
   show(it, scalars);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* The phase of a recorded loop's first iteration. Where parts have several iterations it is that after as many, which the host
@@ -167,12 +162,11 @@ static wr_status record(wr_iteration *it) {
 /* Whether the loop is resident is settled before the distance of checks, which cost nothing in a resident loop alone. Its
  * buffers need not be prepared. */
 wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
-  wr_status status = WR_OK;
   int is_short = it->env->place == WR_CUDA && wr_plan_get_info(it->plan)->apply_bytes < short_apply;
   it->resident = wr_iteration_may_be_resident(it), it->unroll = 1, it->period = it->phases;
   if (it->resident && !is_recorded(it)) {
     drop_loop(it);
-    TRY(record(it));
+    PASS(record(it));
     wr_plan_forget(it->plan);
   }
   it->every = every ? every : is_short && !it->resident ? SHORT_EVERY : 1;
@@ -181,8 +175,7 @@ wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
     if (it->every % divisor == 0) it->unroll = divisor;
   it->period = it->unroll == 1 ? it->phases : it->unroll;
   if (!is_recorded(it)) drop_loop(it);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Runs the loop on the device until the host is to check. */
@@ -231,34 +224,30 @@ static int is_ready(const wr_iteration *it) {
 
 /* Requests iterations until a loop can take over, or fewer if the solve ends; then records the loop, if that is possible. */
 static wr_status warm_up(wr_iteration *it, double *scalars) {
-  wr_status status = WR_OK;
   do {
     while (!is_ready(it) && scalars[it->at.stop] == 0 && fits(it, scalars)) {
-      do { TRY(step(it)); } while (it->since % it->unroll != 0); /* no check is in between */
+      do { PASS(step(it)); } while (it->since % it->unroll != 0); /* no check is in between */
       it->since %= it->every;
-      TRY(it->env->ops->download(it->env, it->bank, scalars));
-      TRY(wr_plan_time_collect(it->plan));
+      PASS(it->env->ops->download(it->env, it->bank, scalars));
+      PASS(wr_plan_time_collect(it->plan));
     }
     if (scalars[it->at.stop] != 0 || !fits(it, scalars)) break;
-    if (it->loop == NULL) TRY(record(it));
+    if (it->loop == NULL) PASS(record(it));
   } while (it->loop == NULL && !it->host_only);
-  if (scalars[it->at.stop] != 0 || it->host_only || !fits(it, scalars)) TRY(take_log(it, scalars));
-done:
-  return status;
+  if (scalars[it->at.stop] != 0 || it->host_only || !fits(it, scalars)) PASS(take_log(it, scalars));
+  return WR_OK;
 }
 
 wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted) {
-  wr_status status = WR_OK;
   *interrupted = 0;
   if (it->env->ops->loop_open == NULL) it->host_only = 1;
   int early = wr_monitor_ends(it->monitor); /* while the host did other work; a signal leaves time for the first iterations */
   if (it->taken > 0 || early == WR_TIME_LIMIT) *interrupted = early;
   while (scalars[it->at.stop] == 0 && !*interrupted) {
-    if (!it->host_only && fits(it, scalars)) TRY(warm_up(it, scalars));
+    if (!it->host_only && fits(it, scalars)) PASS(warm_up(it, scalars));
     if (scalars[it->at.stop] != 0) break;
-    TRY(it->host_only || !fits(it, scalars) ? go_by_host(it, scalars) : go_by_device(it, scalars));
+    PASS(it->host_only || !fits(it, scalars) ? go_by_host(it, scalars) : go_by_device(it, scalars));
     *interrupted = scalars[it->at.stop] == 0 ? wr_monitor_ends(it->monitor) : 0;
   }
-done:
-  return status;
+  return WR_OK;
 }

@@ -44,10 +44,7 @@ done:
 
 wr_status wr_history_add(wr_history *history, int64_t iteration, double measure) {
   WR_NEED(history);
-  if (history->count == history->capacity) {
-    wr_status status = grow(history);
-    if (status != WR_OK) return status;
-  }
+  if (history->count == history->capacity) PASS(grow(history));
   history->iteration[history->count] = iteration;
   history->measure[history->count] = measure;
   history->count++;

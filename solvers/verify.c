@@ -214,22 +214,20 @@ done:
 wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double tolerance, int stop_on_change,
                              wr_rounding rounding, const double *ranks, const double *step, double device_change,
                              double dangling, wr_verified level, int64_t rows, wr_verdict *verdict) {
-  wr_status status = WR_OK;
   double allowance = 0, jump;
   *verdict = (wr_verdict){.level = level, .measure = device_change};
   if (level == WR_VERIFY_OFF) return WR_OK;
-  TRY(teleported(graph, damping, ranks, dangling, verdict, &jump));
+  PASS(teleported(graph, damping, ranks, dangling, verdict, &jump));
   if (level == WR_VERIFY_FULL)
-    TRY(verify_step(graph, damping, jump, rounding, ranks, step, verdict, &allowance));
+    PASS(verify_step(graph, damping, jump, rounding, ranks, step, verdict, &allowance));
   else if (level == WR_VERIFY_SAMPLE)
-    TRY(verify_step_sample(graph, damping, jump, rounding, ranks, step, rows < graph->n ? rows : graph->n, verdict));
+    PASS(verify_step_sample(graph, damping, jump, rounding, ranks, step, rows < graph->n ? rows : graph->n, verdict));
   if (level != WR_VERIFY_FULL) allowance = rounding.sum_unit * wr_graph_link_weight(graph, ranks);
   verdict->limit =
       (stop_on_change ? tolerance : (1 - damping) * tolerance) + 8 * rounding.unit + rounding.term_unit + allowance;
   verdict->multiplied_right = verdict->worst_row <= 1;
   verdict->met_tolerance = isfinite(verdict->measure) && verdict->measure <= verdict->limit;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* An element of matrix from that of A: entry k, which is in row i. */
@@ -269,7 +267,6 @@ static void find_backward(const wr_system *s, const double *x, int64_t rows, wr_
 
 wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const wr_solved *solved,
                            wr_verified level, int64_t rows, wr_verdict *verdict) {
-  wr_status status = WR_OK;
   wr_residual found = {0};
   double worst = 0, unit = 2 * rounding.unit + rounding.term_unit;
   int64_t n = system->n, count = level == WR_VERIFY_FULL ? n : level != WR_VERIFY_SAMPLE ? 0 : rows < n ? rows : n;
@@ -285,7 +282,7 @@ wr_status wr_verify_system(const wr_system *system, double tolerance, wr_roundin
   if (solved->found)
     found = *solved->found;
   else if (level == WR_VERIFY_FULL)
-    TRY(wr_residual_find(system, solved->x, NULL, &found));
+    PASS(wr_residual_find(system, solved->x, NULL, &found));
   else
     found.norm = solved->norm, find_backward(system, solved->x, count, &found);
   verdict->measure = found.norm, verdict->backward_error = found.backward, verdict->backward_row = found.backward_row;
@@ -296,6 +293,5 @@ wr_status wr_verify_system(const wr_system *system, double tolerance, wr_roundin
   int is_small = found.norm + found.error <= verdict->limit, is_absolute = found.norm + found.error <= system->absolute;
   if (solved->by_backward) is_small = (verdict->on_host && found.backward <= tolerance) || is_absolute;
   verdict->met_tolerance = isfinite(found.norm) && is_small;
-done:
-  return status;
+  return WR_OK;
 }

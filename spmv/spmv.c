@@ -189,7 +189,6 @@ static wr_status check_bank(const wr_plan *plan, wr_scalar s, const char *role) 
 }
 
 static wr_status check_reductions(const wr_plan *plan, const wr_apply *request) {
-  wr_status status = WR_OK;
   const wr_epilogue *e = request->epilogue;
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
     const wr_reduction *reduce = &e->reduce[r];
@@ -198,65 +197,59 @@ static wr_status check_reductions(const wr_plan *plan, const wr_apply *request) 
       return wr_fail(WR_EUSAGE, "apply: %d is no kind of reduction", reduce->kind);
     if (reduce->of) return wr_fail(WR_EUSAGE, "apply: reduction %d is of y; its `of` must be NULL", r);
     if (reduce->into.bank == NULL) return wr_fail(WR_EUSAGE, "apply: reduction %d has no bank for its result", r);
-    TRY(check_bank(plan, reduce->into, "a reduction's result"));
+    PASS(check_bank(plan, reduce->into, "a reduction's result"));
     if (is_same(reduce->into.bank, request->x) || is_same(reduce->into.bank, request->y))
       return wr_fail(WR_EUSAGE, "apply: the result of reduction %d would overwrite x or y", r);
     if ((reduce->kind == WR_SUM_UNSCALED || reduce->kind == WR_L1DIFF_UNSCALED) && !e->scale)
       return wr_fail(WR_EUSAGE, "apply: a sum of unscaled elements needs a scale");
     if (reduce->kind == WR_SUM_UNSCALED || !wr_reduction_reads_z(reduce->kind)) continue;
     if (!reduce->z) return wr_fail(WR_EUSAGE, "apply: reduction %d needs a second vector", r);
-    TRY(check_vec(plan, reduce->z, plan->A->nrows, "a reduction's vector"));
+    PASS(check_vec(plan, reduce->z, plan->A->nrows, "a reduction's vector"));
     if (is_same(reduce->z, request->y) || is_same(reduce->z, e->scaled))
       return wr_fail(WR_EUSAGE, "apply: reduction %d reads what this apply writes", r);
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
-  wr_status status;
   const wr_epilogue *e = request->epilogue;
   const wr_vec *const others[] = {request->x, request->y, request->y_next};
   const wr_vec *const mine[] = {e->scaled, e->scale, e->shift_dir, e->relax_from};
-  if (e->shift.bank) TRY(check_bank(plan, e->shift, "the shift"));
+  if (e->shift.bank) PASS(check_bank(plan, e->shift, "the shift"));
   if (!e->shift.bank && e->shift_dir) return wr_fail(WR_EUSAGE, "apply: a direction without a shift");
   if (!e->shift_dir && e->adds_dir) return wr_fail(WR_EUSAGE, "apply: a direction is to be added, and there is none");
   if (!e->scale && (e->scaled || e->scales_y)) return wr_fail(WR_EUSAGE, "apply: scaled without scale");
   if (e->scaled && e->scales_y) return wr_fail(WR_EUSAGE, "apply: y is scaled, and so is another vector");
   if (e->relax_from && !e->relaxation.bank) return wr_fail(WR_EUSAGE, "apply: relax_from without a relaxation");
-  if (e->relax_from) TRY(check_bank(plan, e->relaxation, "the relaxation"));
+  if (e->relax_from) PASS(check_bank(plan, e->relaxation, "the relaxation"));
   for (int m = 0; m < 4; m++) {
     if (!mine[m]) continue;
-    TRY(m == 1 ? check_any_vec(plan, e->scale, plan->A->nrows, "the scale of the epilogue")
-               : check_vec(plan, mine[m], plan->A->nrows, "a vector of the epilogue"));
+    PASS(m == 1 ? check_any_vec(plan, e->scale, plan->A->nrows, "the scale of the epilogue")
+                : check_vec(plan, mine[m], plan->A->nrows, "a vector of the epilogue"));
     for (int o = 0; o < (m == 3 ? 2 : 3); o++) /* relax_from may be y_next */
       if (is_same(mine[m], others[o]))
         return wr_fail(WR_EUSAGE, "apply: a vector of the epilogue is x, y or y_next too");
     for (int k = 0; k < m; k++)
       if (is_same(mine[m], mine[k])) return wr_fail(WR_EUSAGE, "apply: two vectors of the epilogue are the same one");
   }
-  if (e->then.step) TRY(wr_step_check(plan->env, &e->then));
-  TRY(check_reductions(plan, request));
-done:
-  return status;
+  if (e->then.step) PASS(wr_step_check(plan->env, &e->then));
+  return check_reductions(plan, request);
 }
 
 static wr_status check_request(const wr_plan *plan, const wr_apply *request) {
-  wr_status status;
   if (!plan->prepared) return wr_fail(WR_EUSAGE, "apply: %s is not prepared", plan->backend->name);
   if (!request->x || !request->y) return wr_fail(WR_EUSAGE, "apply: x and y are needed");
-  TRY(check_vec(plan, request->x, plan->A->ncols, "x"));
-  TRY(check_vec(plan, request->y, plan->A->nrows, "y"));
-  if (request->y_next) TRY(check_vec(plan, request->y_next, plan->A->nrows, "y_next"));
+  PASS(check_vec(plan, request->x, plan->A->ncols, "x"));
+  PASS(check_vec(plan, request->y, plan->A->nrows, "y"));
+  if (request->y_next) PASS(check_vec(plan, request->y_next, plan->A->nrows, "y_next"));
   if (is_same(request->x, request->y) || is_same(request->x, request->y_next) || is_same(request->y, request->y_next))
     return wr_fail(WR_EUSAGE, "apply: x, y and y_next must be distinct vectors");
   if (request->beta != 0 && plan->promised)
     return wr_fail(WR_EUSAGE, "apply: beta must be 0, since the last apply had a y_next");
   if (request->beta != 0 && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id)
     return wr_fail(WR_EUSAGE, "apply: beta != 0 needs need_beta in the plan's environment");
-  if (request->epilogue) TRY(check_epilogue(plan, request));
-done:
-  return status;
+  if (request->epilogue) PASS(check_epilogue(plan, request));
+  return WR_OK;
 }
 
 static void count_writes(const wr_apply *request) {
@@ -279,19 +272,15 @@ static int reads_y_next(const wr_apply *request) {
 
 /* y = alpha*A*x + beta*y for a backend without WR_CAP_BETA. */
 static wr_status multiply_then_add(wr_plan *plan, wr_apply_args *args) {
-  wr_status status;
   wr_vec *y = args->request.y;
   wr_fused add = {.in = {&plan->product, y}, .out = {y}, .c = {{{.factor = 1}, {.factor = args->request.beta}}}};
   args->request.y = &plan->product, args->request.y_next = NULL, args->request.beta = 0, args->y_prepared = 0;
-  TRY(plan->backend->apply(plan->state, plan->env, args));
-  TRY(plan->env->ops->fused(plan->env, &add));
-done:
-  return status;
+  PASS(plan->backend->apply(plan->state, plan->env, args));
+  return plan->env->ops->fused(plan->env, &add);
 }
 
 /* Removes from the request what the backend has no capability for, calls it, and does the rest in further passes. */
 static wr_status run(wr_plan *plan, const wr_apply *request) {
-  wr_status status;
   unsigned caps = plan->backend->caps;
   const wr_testing *testing = plan->env->testing;
   wr_apply_args args = {.request = *request};
@@ -304,20 +293,18 @@ static wr_status run(wr_plan *plan, const wr_apply *request) {
   wr_plan_forget(plan); /* also if this apply fails: the last y_next has no effect on later applies */
   plan->env->then_done = 0;
   count_writes(request);
-  TRY(add_separately ? multiply_then_add(plan, &args) : plan->backend->apply(plan->state, plan->env, &args));
-  if (finish_separately) TRY(plan->env->ops->epilogue(plan->env, request));
-  if (request->epilogue) TRY(wr_then_run(plan->env, &request->epilogue->then));
+  PASS(add_separately ? multiply_then_add(plan, &args) : plan->backend->apply(plan->state, plan->env, &args));
+  if (finish_separately) PASS(plan->env->ops->epilogue(plan->env, request));
+  if (request->epilogue) PASS(wr_then_run(plan->env, &request->epilogue->then));
   if (request->y_next && !prepares && testing && testing->poison)
-    TRY(plan->env->ops->fill(plan->env, request->y_next, NAN));
+    PASS(plan->env->ops->fill(plan->env, request->y_next, NAN));
   plan->promised = request->y_next != NULL;
   if (prepares) plan->next_id = request->y_next->id, plan->next_writes = request->y_next->writes;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Records the apply as a product of a resident loop, which computes all of y and prepares nothing in y_next. */
 static wr_status record_rows(wr_plan *plan, const wr_apply *request) {
-  wr_status status;
   wr_env *env = plan->env;
   if (plan->backend->rows == NULL)
     return wr_fail(WR_EUNAVAILABLE, "%s has no plain rows for a resident loop", plan->backend->name);
@@ -325,11 +312,10 @@ static wr_status record_rows(wr_plan *plan, const wr_apply *request) {
   wr_plan_forget(plan);
   env->then_done = 0;
   count_writes(request);
-  TRY(env->ops->loop_rows(env, &view, plan->A->nnz, request));
-  if (request->epilogue) TRY(wr_then_run(env, &request->epilogue->then));
+  PASS(env->ops->loop_rows(env, &view, plan->A->nnz, request));
+  if (request->epilogue) PASS(wr_then_run(env, &request->epilogue->then));
   plan->promised = request->y_next != NULL;
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request) {
@@ -358,22 +344,18 @@ void wr_plan_forget(wr_plan *plan) {
 }
 
 wr_status wr_plan_decode(wr_plan *plan, wr_csr **A) {
-  wr_status status;
   WR_NEED(A);
   *A = NULL;
   WR_NEED(plan);
   if (!plan->prepared) return wr_fail(WR_EUSAGE, "decode: %s is not prepared", plan->backend->name);
   if (!plan->backend->decode) return wr_fail(WR_EUNAVAILABLE, "%s has no format of its own", plan->backend->name);
-  TRY(wr_csr_host(plan->A, plan->env));
-  TRY(plan->backend->decode(plan->state, plan->env, A));
-done:
-  return status;
+  PASS(wr_csr_host(plan->A, plan->env));
+  return plan->backend->decode(plan->state, plan->env, A);
 }
 
 /* ---- New values ---- */
 
 static wr_status check_pattern(const wr_plan *plan, wr_csr *A) {
-  wr_status status;
   if (A->nrows != plan->nrows || A->ncols != plan->ncols || A->nnz != plan->nnz)
     return wr_fail(WR_EUSAGE,
                    "update_values: the new matrix has another pattern: %lld x %lld with %lld entries, not %lld x %lld "
@@ -383,30 +365,27 @@ static wr_status check_pattern(const wr_plan *plan, wr_csr *A) {
   if ((A->val != NULL) != plan->has_values)
     return wr_fail(WR_EUSAGE, "update_values: the new matrix has another pattern: it has %s, the plan's has %s",
                    A->val ? "values" : "none", A->val ? "none" : "values");
-  TRY(wr_csr_host(A, plan->env));
+  PASS(wr_csr_host(A, plan->env));
   if (A == plan->A) return WR_OK;
-  TRY(wr_csr_host(plan->A, plan->env));
+  PASS(wr_csr_host(plan->A, plan->env));
   if (!wr_csr_same_pattern(A, plan->A))
     return wr_fail(WR_EUSAGE, "update_values: the new matrix has another pattern: its entries are at other places; "
                               "create another plan for it");
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Waits first, since running applies still read the old values, which are overwritten. WR_EUNAVAILABLE: the backend has no
  * update_values, or it cannot take these values. */
 static wr_status write_values(wr_plan *plan, wr_csr *A) {
-  wr_status status;
   wr_env *env = plan->env;
   int moved = 0;
   if (plan->backend->update_values == NULL) return WR_EUNAVAILABLE;
-  TRY(env->ops->wait(env));
-  if (env->place == WR_HOST) TRY(wr_csr_check_range(A, env->type == WR_F32));
-  TRY(plan->backend->update_values(plan->state, env, A, &moved));
-  TRY(env->ops->wait(env)); /* a kernel launched early may read the format before it waits */
+  PASS(env->ops->wait(env));
+  if (env->place == WR_HOST) PASS(wr_csr_check_range(A, env->type == WR_F32));
+  PASS(plan->backend->update_values(plan->state, env, A, &moved));
+  PASS(env->ops->wait(env)); /* a kernel launched early may read the format before it waits */
   if (moved) plan->generation = wr_vec_new_id();
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
@@ -474,13 +453,11 @@ wr_status wr_plan_check_match(const wr_plan *plan, const wr_csr *A, const wr_env
 /* ---- Times of applies ---- */
 
 wr_status wr_plan_time_start(wr_plan *plan) {
-  wr_status status = WR_OK;
   WR_NEED(plan);
-  if (!plan->seconds) TRY(wr_alloc(&plan->seconds, WR_MAX_TIMES, sizeof *plan->seconds, "apply times"));
+  if (!plan->seconds) PASS(wr_alloc(&plan->seconds, WR_MAX_TIMES, sizeof *plan->seconds, "apply times"));
   plan->applies = 0, plan->total = 0, plan->pending = 0;
   plan->timing = 1;
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_plan_time_collect(wr_plan *plan) {

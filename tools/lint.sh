@@ -92,6 +92,15 @@ name_rules() {
   verdict 'file names are unique'
 }
 
+# A function with the label done frees something there, past which PASS would return.
+exit_rule() {
+  WHERE=$ours awk -F'\t' '$1 ~ ENVIRON["WHERE"] {
+    if ($3 ~ /^}/) place = ""
+    if ($3 ~ /(^|[^A-Za-z0-9_])PASS *[(]/ && place == "") place = $1 ":" $2
+    if ($3 ~ /^ *done:/ && place != "") print place ": PASS returns past the label done" }' "$work/code" >"$work/found"
+  verdict 'one exit where something is freed'
+}
+
 # Headers of one name for two types cannot be included together.
 type_rule() {
   WHERE=$ours awk -F'\t' '$1 ~ ENVIRON["WHERE"] && match($3, /(struct|enum|union) +wr_[a-z_0-9]+ *[{]/) {
@@ -123,6 +132,7 @@ code_rules
 line_rules
 word_rule
 name_rules
+exit_rule
 type_rule
 layout_rule
 echo "lint: $passed passed, $failed failed, $skipped skipped"

@@ -230,11 +230,10 @@ static wr_outcome run(wr_klu_factors *f, const wr_monitor *monitor) {
 
 /* Entries with the value 0 are left out: they would count in the structural rank, and make factors larger. */
 static wr_status copy_matrix(const wr_csr *A, wr_klu_factors *f) {
-  wr_status status;
   int64_t to = 0;
-  TRY(wr_alloc(&f->row_ptr, A->nrows + 1, sizeof *f->row_ptr, "a matrix to be factorised"));
-  TRY(wr_alloc(&f->col, A->nnz, sizeof *f->col, "a matrix to be factorised"));
-  TRY(wr_alloc(&f->val, A->nnz, sizeof *f->val, "a matrix to be factorised"));
+  PASS(wr_alloc(&f->row_ptr, A->nrows + 1, sizeof *f->row_ptr, "a matrix to be factorised"));
+  PASS(wr_alloc(&f->col, A->nnz, sizeof *f->col, "a matrix to be factorised"));
+  PASS(wr_alloc(&f->val, A->nnz, sizeof *f->val, "a matrix to be factorised"));
   f->row_ptr[0] = 0;
   for (int64_t i = 0; i < A->nrows; i++) {
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
@@ -244,8 +243,7 @@ static wr_status copy_matrix(const wr_csr *A, wr_klu_factors *f) {
     }
     f->row_ptr[i + 1] = to;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* The outcome, from KLU's status, and why it is none. A column of the transpose is a row of the matrix. */

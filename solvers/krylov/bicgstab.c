@@ -109,15 +109,13 @@ static wr_solve_scalars *scalars_of(progress *g) { return (wr_solve_scalars *)g-
 
 /* *square := (t, t), where that is not the square of the norm that the tolerance is about. */
 static wr_status find_plain_square(wr_bicgstab *s, double *square) {
-  wr_status status;
   double bank[WR_MAX_SCALARS];
   wr_fused f = {.in = {&s->t}, .reduce = {{WR_NRM2SQ, &s->t, NULL, WR_SOLVE_SCALAR(s, qq)}}};
   if (s->weight.id == 0) return WR_OK;
-  TRY(s->env->ops->fused(s->env, &f));
-  TRY(s->env->ops->download(s->env, &s->bank, bank));
+  PASS(s->env->ops->fused(s->env, &f));
+  PASS(s->env->ops->download(s->env, &s->bank, bank));
   *square = ((const wr_solve_scalars *)bank)->qq;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g);
@@ -130,12 +128,11 @@ static int may_follow(const progress *g) { return g->may_change || may_change_pr
 
 /* Restarts from x, with d = 0 and r := t, its true residual of this norm. seed: of wr_method.begin. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
-  wr_status status;
   const wr_solve_scalars before = *scalars_of(g);
   double unit = wr_type_unit(s->env->type), square = norm * norm;
   if (s->method->hashes && s->seed != seed) { /* the loop that was recorded has other hashes */
     s->seed = seed;
-    TRY(set_up_loop(s, g));
+    PASS(set_up_loop(s, g));
   }
   wr_solve_scalars c = {
       .rr = square, .weighted_rr = square, .is_weighted = s->weight.id != 0,
@@ -147,7 +144,7 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
       .gain_rr = square, .gain_step = before.steps, .gain = 0.81,
       .patience = g->may_change ? CHANGE_PATIENCE : PATIENCE,
       .yields = g->may_change || !s->method->knows_noise};
-  TRY(find_plain_square(s, &c.rr));
+  PASS(find_plain_square(s, &c.rr));
   /* A method that another one, or another M, may follow has half of the iterations, unless they are few. Conjugate gradients
    * have all where no other M may follow: where they gain slowly, the other methods gain less by a multiply. */
   double left = (double)g->options->iterations - c.steps;
@@ -155,13 +152,12 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   if (may_end_early && left >= (may_change_precond(g) ? LAST_ITERATIONS : FEW_ITERATIONS)) left = floor(left / 2);
   g->last_round = c.rounds + left;
   c.last = fmin(g->last_round, fmax(g->review_round, c.rounds + 1)), c.last_part = c.last - s->loop->unroll;
-  TRY(wr_method_copy(s, &s->r, &s->t));
-  TRY(s->method->begin(s, &c, seed));
-  TRY(s->env->ops->download(s->env, &s->bank, g->scalars));
+  PASS(wr_method_copy(s, &s->r, &s->t));
+  PASS(s->method->begin(s, &c, seed));
+  PASS(s->env->ops->download(s->env, &s->bank, g->scalars));
   g->start_iteration = (int64_t)c.steps;
   wr_iteration_begin(s->loop);
-done:
-  return status;
+  return WR_OK;
 }
 
 static void end_with(wr_result *result, wr_outcome outcome, const char *note) {
@@ -187,57 +183,47 @@ typedef enum origin { CURRENT, SNAPSHOT, GUESS } origin;
 /* x := the one of iterate, snapshot and guess with the smallest true residual, the guess only if both others are worse;
  * t := the residual of x, *norm := its norm. A residual that is not finite is worse than any. *from: which one it is. */
 static wr_status choose_better(wr_bicgstab *s, const progress *g, double *norm, origin *from) {
-  wr_status status;
   double current, saved;
-  TRY(wr_method_settle_iterate(s));
-  TRY(wr_bicgstab_true_residual(s, &s->x, &current));
-  TRY(wr_bicgstab_true_residual(s, &s->snapshot, &saved));
+  PASS(wr_method_settle_iterate(s));
+  PASS(wr_bicgstab_true_residual(s, &s->x, &current));
+  PASS(wr_bicgstab_true_residual(s, &s->snapshot, &saved));
   *from = current < saved ? CURRENT : SNAPSHOT;
   *norm = *from == CURRENT ? current : saved;
   if (!(*norm <= g->first_norm)) *from = GUESS;
-  if (*from == SNAPSHOT) TRY(wr_method_copy(s, &s->x, &s->snapshot));
-  if (*from == GUESS) TRY(load_guess(s));
-  if (*from != SNAPSHOT) TRY(wr_bicgstab_true_residual(s, &s->x, norm)); /* t is the snapshot's residual */
-done:
-  return status;
+  if (*from == SNAPSHOT) PASS(wr_method_copy(s, &s->x, &s->snapshot));
+  if (*from == GUESS) PASS(load_guess(s));
+  if (*from != SNAPSHOT) PASS(wr_bicgstab_true_residual(s, &s->x, norm)); /* t is the snapshot's residual */
+  return WR_OK;
 }
 
 /* x := the guess if its residual is smaller than the true one of x, *norm. t := the residual of x. */
 static wr_status compare_with_guess(wr_bicgstab *s, progress *g, double *norm) {
-  wr_status status = WR_OK;
   if (*norm <= g->first_norm) return WR_OK;
-  TRY(load_guess(s));
-  TRY(wr_bicgstab_true_residual(s, &s->x, norm));
-  TRY(wr_bicgstab_judge(s, g->bound, norm));
-done:
-  return status;
+  PASS(load_guess(s));
+  PASS(wr_bicgstab_true_residual(s, &s->x, norm));
+  return wr_bicgstab_judge(s, g->bound, norm);
 }
 
 /* Restarts from x; norm is that of its true residual. If the rounding of the device's residual, in t, could matter, the host
  * computes the residual, and the solver goes on with a correction that removes it. */
 static wr_status go_on_from(wr_bicgstab *s, progress *g, double norm, int seed) {
-  wr_status status;
   if (s->on_host) {
-    TRY(wr_bicgstab_refine(s));
+    PASS(wr_bicgstab_refine(s));
     g->first_norm = norm;
   } else {
-    TRY(wr_method_copy(s, &s->snapshot, &s->x));
+    PASS(wr_method_copy(s, &s->snapshot, &s->x));
   }
   g->snapshot_norm = g->restart_norm = norm, g->snapshot_is_start = 1;
-  TRY(begin(s, g, norm, seed));
-done:
-  return status;
+  return begin(s, g, norm, seed);
 }
 
 /* *met := 1 if x, *norm being judged, meets the tolerance. For the backward error the host computes the residual, too. */
 static wr_status find_met(wr_bicgstab *s, const progress *g, double *norm, int *met) {
-  wr_status status = WR_OK;
   *met = *norm <= g->bound;
   if (!g->options->by_backward || !isfinite(*norm)) return WR_OK;
-  if (!s->on_host) TRY(wr_bicgstab_judge_on_host(s, norm));
+  if (!s->on_host) PASS(wr_bicgstab_judge_on_host(s, norm));
   *met = isfinite(*norm) && (s->found.backward <= g->options->tolerance || *norm <= s->system->absolute);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* 1 if another correction may help: the last one has halved the true residual, or the backward error that is to be small. Then
@@ -270,21 +256,20 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
 
 /* ||r|| meets the target: the true residual decides whether the solve has converged. *end := 1 if the solve is over. */
 static wr_status question(wr_bicgstab *s, progress *g, int *end) {
-  wr_status status;
   double norm;
   int met;
-  TRY(wr_method_settle_iterate(s));
-  TRY(wr_bicgstab_true_residual(s, &s->x, &norm));
-  TRY(wr_bicgstab_judge(s, g->bound, &norm));
-  if (norm > g->bound && !s->on_host) TRY(wr_bicgstab_judge_on_host(s, &norm));
-  TRY(find_met(s, g, &norm, &met));
+  PASS(wr_method_settle_iterate(s));
+  PASS(wr_bicgstab_true_residual(s, &s->x, &norm));
+  PASS(wr_bicgstab_judge(s, g->bound, &norm));
+  if (norm > g->bound && !s->on_host) PASS(wr_bicgstab_judge_on_host(s, &norm));
+  PASS(find_met(s, g, &norm, &met));
   *end = 1;
   if (met) {
     end_with(g->result, WR_CONVERGED, "");
   } else if (may_refine(s, g, norm)) {
     g->poor_restarts = 0, g->fresh = 1;
     g->result->refinements++;
-    TRY(go_on_from(s, g, norm, 0));
+    PASS(go_on_from(s, g, norm, 0));
     *end = 0;
   } else {
     wr_bicgstab_explain_stagnation(s, norm, g->result);
@@ -292,15 +277,14 @@ static wr_status question(wr_bicgstab *s, progress *g, int *end) {
       wr_bicgstab_explain_backward(s, norm <= g->bound, g->result);
     if (has_drifted(s, g, norm)) {
       *end = 0;
-      TRY(restart(s, g, drifted, end));
+      PASS(restart(s, g, drifted, end));
       if (!*end) end_with(g->result, WR_MAX_ITERATIONS, "");
       return WR_OK;
     }
-    TRY(compare_with_guess(s, g, &norm));
+    PASS(compare_with_guess(s, g, &norm));
   }
   if (*end) g->settled = 1, g->true_norm = norm;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Goes on with the next method from x, the norm of its residual being known; *changed := 0 and nothing is done if there is no
@@ -338,7 +322,6 @@ static void choose_method(wr_bicgstab *s, progress *g);
 
 /* Asks options->review. *changed := 1 if another M is to be used from here on, with s->method chosen for it. */
 static wr_status review(wr_bicgstab *s, progress *g, int fails, int *changed, wr_bicgstab_review *at) {
-  wr_status status;
   wr_solve_scalars *c = scalars_of(g);
   *changed = 0;
   g->review_round = INFINITY;
@@ -346,11 +329,10 @@ static wr_status review(wr_bicgstab *s, progress *g, int fails, int *changed, wr
   *at = (wr_bicgstab_review){.multiplies = g->multiplies + s->method->costs(s).multiplies * s->loop->taken,
                            .first = g->origin_norm, .least = g->least, .target = g->target,
                            .fails = fails, .precond = s->precond, .next = -1};
-  TRY(g->options->review(g->options->review_context, at));
+  PASS(g->options->review(g->options->review_context, at));
   *changed = at->precond != s->precond;
   if (at->next >= 0) g->review_round = c->rounds + rounds_of(s, at->next);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Goes on with another M from x, the norm of its residual being known; *changed := 0 and nothing is done if there is no memory
@@ -389,21 +371,18 @@ done:
 /* At the end of a solve that has not converged, x being the best iterate, and the norm of its residual known: asks for
  * another M. *changed := 1: the solve goes on with it. */
 static wr_status rescue(wr_bicgstab *s, progress *g, double norm, int *changed) {
-  wr_status status = WR_OK;
   wr_bicgstab_review at;
   *changed = 0;
   if (g->options->review == NULL || g->rescues >= MOST_RESCUES || !isfinite(norm)) return WR_OK;
   g->rescues++;
-  TRY(review(s, g, 1, changed, &at));
-  if (*changed) TRY(change_precond(s, g, norm, &at, changed));
-done:
-  return status;
+  PASS(review(s, g, 1, changed, &at));
+  if (*changed) PASS(change_precond(s, g, norm, &at, changed));
+  return WR_OK;
 }
 
 /* After a breakdown: restarts from the better iterate, unless the last restarts did not reduce the residual; then another
  * method goes on, if it may. */
 static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end) {
-  wr_status status;
   origin from;
   double norm, steps = scalars_of(g)->steps;
   int met, fresh = g->fresh; /* the phase before the first restart is not judged */
@@ -411,28 +390,28 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   int is_spent = is_stalled && scalars_of(g)->rounds >= g->last_round;
   g->fresh = 0;
   g->result->restarts++;
-  TRY(choose_better(s, g, &norm, &from));
-  TRY(wr_bicgstab_judge(s, g->bound, &norm));
+  PASS(choose_better(s, g, &norm, &from));
+  PASS(wr_bicgstab_judge(s, g->bound, &norm));
   if (norm > g->first_norm) from = GUESS;
-  TRY(compare_with_guess(s, g, &norm));
+  PASS(compare_with_guess(s, g, &norm));
   int moved = from == CURRENT ? (int64_t)steps > g->start_iteration : from == SNAPSHOT && !g->snapshot_is_start;
   if (!fresh) g->poor_restarts = norm <= g->restart_norm / 2 ? 0 : g->poor_restarts + 1;
   int is_over = g->result->restarts > WR_BICGSTAB_RESTARTS || g->poor_restarts >= 2 || !isfinite(norm);
-  TRY(find_met(s, g, &norm, &met));
+  PASS(find_met(s, g, &norm, &met));
   if (g->may_change && isfinite(norm) && !met && (is_over || is_stalled || s->method->fits_or_not)) {
     int changed;
-    TRY(change_method(s, g, norm, cause, &changed));
-    if (changed) goto done;
+    PASS(change_method(s, g, norm, cause, &changed));
+    if (changed) return WR_OK;
   }
   if ((is_over || is_spent) && !met) {
     int changed;
-    TRY(rescue(s, g, norm, &changed));
-    if (changed) goto done;
+    PASS(rescue(s, g, norm, &changed));
+    if (changed) return WR_OK;
   }
   *end = is_over || met;
   if (!*end) {
-    TRY(go_on_from(s, g, norm, moved ? 0 : g->result->restarts));
-    goto done;
+    PASS(go_on_from(s, g, norm, moved ? 0 : g->result->restarts));
+    return WR_OK;
   }
   g->settled = 1, g->true_norm = norm;
   if (met)
@@ -440,152 +419,138 @@ static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *en
   else if (cause != drifted) /* else the result says already how it stagnated */
     end_with(g->result, isfinite(norm) ? WR_BREAKDOWN : WR_NON_FINITE, cause);
   if (g->result->restarts > WR_BICGSTAB_RESTARTS) g->result->restarts = WR_BICGSTAB_RESTARTS;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Asks for another M in the course of a solve, and goes on with it from the best iterate; *changed := 0: the iteration goes on
  * as if nothing had been asked. */
 static wr_status look_around(wr_bicgstab *s, progress *g, int *end, int *changed) {
-  wr_status status;
   wr_solve_scalars *c = scalars_of(g);
   wr_bicgstab_review at;
   origin from;
   double norm;
   int met;
-  TRY(review(s, g, 0, changed, &at));
+  PASS(review(s, g, 0, changed, &at));
   if (!*changed) {
     c->last = fmin(g->last_round, g->review_round), c->last_part = c->last - s->loop->unroll;
-    goto done;
+    return WR_OK;
   }
-  TRY(choose_better(s, g, &norm, &from));
-  TRY(wr_bicgstab_judge(s, g->bound, &norm));
-  TRY(compare_with_guess(s, g, &norm));
-  TRY(find_met(s, g, &norm, &met));
+  PASS(choose_better(s, g, &norm, &from));
+  PASS(wr_bicgstab_judge(s, g->bound, &norm));
+  PASS(compare_with_guess(s, g, &norm));
+  PASS(find_met(s, g, &norm, &met));
   if (met) {
     end_with(g->result, WR_CONVERGED, "");
     g->settled = 1, g->true_norm = norm, *end = 1;
-    goto done;
+    return WR_OK;
   }
-  TRY(change_precond(s, g, norm, &at, changed));
+  PASS(change_precond(s, g, norm, &at, changed));
   if (!*changed) {
-    TRY(go_on_from(s, g, norm, 0));
+    PASS(go_on_from(s, g, norm, 0));
     *changed = 1;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* After a check that found neither convergence nor a breakdown. */
 static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
-  wr_status status = WR_OK;
   wr_solve_scalars *c = scalars_of(g);
   if (c->stalled == 0 && c->rounds >= g->review_round && c->rounds < g->last_round) {
     int changed;
-    TRY(look_around(s, g, end, &changed));
-    if (changed) goto done;
+    PASS(look_around(s, g, end, &changed));
+    if (changed) return WR_OK;
   }
   if (may_follow(g) && c->rounds >= g->last_round && c->steps < (double)g->options->iterations) c->stalled = 1;
   if (c->stalled != 0) {
-    TRY(restart(s, g, "the residual does not get smaller", end));
-    goto done;
+    PASS(restart(s, g, "the residual does not get smaller", end));
+    return WR_OK;
   }
   c->stop = 0;
-  TRY(s->env->ops->upload(s->env, &s->bank, g->scalars));
-done:
-  return status;
+  return s->env->ops->upload(s->env, &s->bank, g->scalars);
 }
 
 /* What the host does at a check at which a step has stopped the iteration. *end := 1 if the solve is over. */
 static wr_status check(wr_bicgstab *s, progress *g, int *end) {
-  wr_status status;
   wr_solve_scalars *c = scalars_of(g);
   double measure = wr_solve_measure(c);
   if (c->kept != 0) g->snapshot_norm = sqrt(c->kept_rr), g->snapshot_is_start = 0;
   if (c->done == 0)
-    TRY(go_on(s, g, end));
+    PASS(go_on(s, g, end));
   else if (!isfinite(c->rr) || !isfinite(measure))
-    TRY(restart(s, g, "the residual is not finite any more", end));
+    PASS(restart(s, g, "the residual is not finite any more", end));
   else if (measure <= c->bound)
-    TRY(question(s, g, end));
+    PASS(question(s, g, end));
   else
-    TRY(restart(s, g, s->method->breakdowns[(int)c->breakdown - 1], end));
-done:
-  return status;
+    PASS(restart(s, g, s->method->breakdowns[(int)c->breakdown - 1], end));
+  return WR_OK;
 }
 
 /* x := the best iterate, which is the answer however the solve ended; t := its residual. */
 static wr_status settle(wr_bicgstab *s, progress *g) {
-  wr_status status = WR_OK;
   double norm = g->true_norm;
   origin from;
   int met;
   if (!g->settled) {
-    TRY(choose_better(s, g, &norm, &from));
-    TRY(wr_bicgstab_judge(s, g->bound, &norm));
-    TRY(compare_with_guess(s, g, &norm));
-    TRY(find_met(s, g, &norm, &met));
+    PASS(choose_better(s, g, &norm, &from));
+    PASS(wr_bicgstab_judge(s, g->bound, &norm));
+    PASS(compare_with_guess(s, g, &norm));
+    PASS(find_met(s, g, &norm, &met));
     if (met) end_with(g->result, WR_CONVERGED, "");
   }
   if (g->options->by_backward) {
-    if (!s->on_host) TRY(wr_bicgstab_judge_on_host(s, &norm));
+    if (!s->on_host) PASS(wr_bicgstab_judge_on_host(s, &norm));
     g->result->by_backward = 1, g->result->backward = s->found.backward;
   }
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
   if (!isfinite(norm) && g->result->outcome != WR_NON_FINITE)
     end_with(g->result, WR_NON_FINITE, "no iterate has a finite residual");
   wr_bicgstab_explain(s, g->guess_norm, g->result);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* x := the guess, t := its residual; or x := 0 if its residual is smaller and rounding alone keeps the residual of the guess
  * above the tolerance. */
 static wr_status start_from_guess(wr_bicgstab *s, progress *g, double *norm) {
-  wr_status status;
   double zero, unit = wr_type_unit(s->env->type), norm_b = s->system->norm_b;
-  TRY(load_guess(s));
-  TRY(wr_bicgstab_true_residual(s, &s->x, norm));
+  PASS(load_guess(s));
+  PASS(wr_bicgstab_true_residual(s, &s->x, norm));
   g->guess_norm = *norm;
-  if (s->system->guess == NULL || (*norm <= norm_b || 10 * unit * *norm <= g->bound)) goto done;
+  if (s->system->guess == NULL || (*norm <= norm_b || 10 * unit * *norm <= g->bound)) return WR_OK;
   s->from_zero = 1;
-  TRY(load_guess(s));
-  TRY(wr_bicgstab_true_residual(s, &s->x, &zero));
+  PASS(load_guess(s));
+  PASS(wr_bicgstab_true_residual(s, &s->x, &zero));
   if (isfinite(zero)) {
     *norm = zero;
   } else {
     s->from_zero = 0;
-    TRY(load_guess(s));
-    TRY(wr_bicgstab_true_residual(s, &s->x, norm));
+    PASS(load_guess(s));
+    PASS(wr_bicgstab_true_residual(s, &s->x, norm));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status start(wr_bicgstab *s, progress *g, int *end) {
-  wr_status status;
   double norm;
   wr_solve_scalars scalars = {.one = 1};
   s->from_zero = 0;
-  TRY(wr_bicgstab_forget_refinement(s));
+  PASS(wr_bicgstab_forget_refinement(s));
   memcpy(g->scalars, &scalars, sizeof scalars);
-  TRY(s->env->ops->upload(s->env, &s->bank, g->scalars));
-  TRY(s->env->ops->fill(s->env, &s->d, 0));
-  TRY(start_from_guess(s, g, &norm));
-  TRY(wr_method_copy(s, &s->snapshot, &s->x));
+  PASS(s->env->ops->upload(s->env, &s->bank, g->scalars));
+  PASS(s->env->ops->fill(s->env, &s->d, 0));
+  PASS(start_from_guess(s, g, &norm));
+  PASS(wr_method_copy(s, &s->snapshot, &s->x));
   g->first_norm = g->snapshot_norm = g->origin_norm = norm, g->snapshot_is_start = 1;
   g->restart_norm = norm, g->fresh = 1, g->last_backward = INFINITY;
   g->last_true = norm <= g->bound ? INFINITY : 2 * norm; /* rounding may dominate a norm that small */
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
   if (norm <= g->bound) { /* b = 0, or an exact guess */
-    TRY(question(s, g, end));
+    PASS(question(s, g, end));
   } else if (!isfinite(norm)) {
     *end = 1, end_with(g->result, WR_NON_FINITE, "the first residual is not finite");
   } else {
-    TRY(begin(s, g, norm, 0));
+    PASS(begin(s, g, norm, 0));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* From a logged ||r||^2 to ||r|| / ||b||, which the history shows. */
@@ -605,7 +570,6 @@ static double constant_of(const wr_bicgstab *s) {
 
 /* The loop of s->method. BiCGSTAB's p and s have vectors of their own while it is resident. */
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
-  wr_status status;
   wr_iteration *loop = s->loop;
   loop->plan = s->plan, loop->solver = s, loop->phases = s->method->phases, loop->step = s->method->step;
   loop->measure = relative, loop->bank = &s->bank;
@@ -615,8 +579,8 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   loop->host_only = g->options->no_graph, loop->no_resident = g->options->no_resident, loop->monitor = g->monitor;
   s->separate = 1, loop->constant = constant_of(s); /* what a resident loop was refused for */
   s->separate = wr_iteration_may_be_resident(loop), loop->constant = constant_of(s);
-  TRY(wr_method_place(s));
-  TRY(wr_iteration_every(loop, g->options->check_every));
+  PASS(wr_method_place(s));
+  PASS(wr_iteration_every(loop, g->options->check_every));
   if (!loop->resident) s->separate = 0, loop->constant = constant_of(s);
   for (int phase = 0; phase < s->method->phases; phase++) { /* a resident loop does not use them */
     const wr_vec *left[WR_MAX_LEFT] = {&s->d, &s->r, &s->snapshot};
@@ -624,8 +588,7 @@ static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
     memcpy(loop->left[phase], left, sizeof left);
   }
   loop->target = g->bound / s->system->norm_b, loop->scale = 1;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* 1 if the plan's matrix is symmetric with a positive diagonal. Tested once, and again when its values have changed. */
@@ -717,13 +680,11 @@ done:
 }
 
 wr_status wr_bicgstab_download(wr_bicgstab *s, double *u, double *q) {
-  wr_status status = WR_OK;
   WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
   if (u && s->u)
     memcpy(u, s->u, (size_t)s->system->n * sizeof *u);
   else if (u)
-    TRY(s->env->ops->download(s->env, &s->x, u)); /* before the first solve */
-  if (q) TRY(s->env->ops->download(s->env, &s->t, q));
-done:
-  return status;
+    PASS(s->env->ops->download(s->env, &s->x, u)); /* before the first solve */
+  if (q) PASS(s->env->ops->download(s->env, &s->t, q));
+  return WR_OK;
 }

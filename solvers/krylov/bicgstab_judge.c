@@ -13,7 +13,6 @@
 #include "solvers/verify.h"
 
 wr_status wr_bicgstab_true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {
-  wr_status status;
   double bank[WR_MAX_SCALARS];
   const wr_solve_scalars *scalars = (const wr_solve_scalars *)bank;
   wr_epilogue e = {.shift = WR_SOLVE_SCALAR(s, one),
@@ -21,12 +20,11 @@ wr_status wr_bicgstab_true_residual(wr_bicgstab *s, const wr_vec *x, double *nor
                    .reduce = {{WR_NRM2SQ, NULL, NULL, WR_SOLVE_SCALAR(s, qq)}}};
   if (s->weight.id) e.reduce[0].kind = WR_NRM2SQ_SCALED, e.reduce[0].z = &s->weight;
   wr_fused sum = {.in = {x}, .reduce = {{WR_SUM, x, NULL, WR_SOLVE_SCALAR(s, sum_x)}}};
-  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = -1, .x = x, .y = &s->t, .epilogue = &e}));
-  TRY(s->env->ops->fused(s->env, &sum));
-  TRY(s->env->ops->download(s->env, &s->bank, bank));
+  PASS(wr_plan_apply(s->plan, &(wr_apply){.alpha = -1, .x = x, .y = &s->t, .epilogue = &e}));
+  PASS(s->env->ops->fused(s->env, &sum));
+  PASS(s->env->ops->download(s->env, &s->bank, bank));
   *norm = isfinite(scalars->sum_x) ? sqrt(scalars->qq) : INFINITY;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Largest |elements|: of the correction x, and of the unknown u = base + x. */
@@ -36,14 +34,13 @@ typedef struct extent {
 
 /* u := base + x, x being on the device. */
 static wr_status take_unknown(wr_bicgstab *s, extent *e) {
-  wr_status status;
   const wr_system *system = s->system;
   const wr_scale_factor power = wr_scale_of(-system->exponent - system->rhs_exponent);
   const int *columns = system->scaling.column_exponent;
   int64_t n = system->n, beyond = n, below = n, big = n > 1 << 14;
   double correction = 0, unknown = 0;
-  if (s->u == NULL) TRY(wr_alloc(&s->u, n, sizeof *s->u, "the solution"));
-  TRY(s->env->ops->download(s->env, &s->x, s->u));
+  if (s->u == NULL) PASS(wr_alloc(&s->u, n, sizeof *s->u, "the solution"));
+  PASS(s->env->ops->download(s->env, &s->x, s->u));
 #pragma omp parallel for schedule(static) reduction(max : correction, unknown) reduction(min : beyond, below) if (big)
   for (int64_t i = 0; i < n; i++) {
     correction = fmax(correction, fabs(s->u[i]));
@@ -56,8 +53,7 @@ static wr_status take_unknown(wr_bicgstab *s, extent *e) {
   }
   *e = (extent){correction, unknown};
   s->beyond = beyond < n ? beyond : -1, s->below = below < n ? below : -1;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* A bound on the error of the device's ||b - A u||. In a row the error is at most wr_row_bound of |A| |x| + |b|, and the sum of
@@ -97,33 +93,28 @@ wr_status wr_bicgstab_judge_on_host(wr_bicgstab *s, double *norm) {
 }
 
 wr_status wr_bicgstab_judge(wr_bicgstab *s, double bound, double *norm) {
-  wr_status status;
   extent e;
-  TRY(take_unknown(s, &e));
+  PASS(take_unknown(s, &e));
   double error = device_error(s, &e, *norm);
   int is_met = *norm + error <= bound, is_missed = *norm - error > bound && error <= *norm / 1000;
   s->on_host = 0;
-  if (s->beyond >= 0 || s->below >= 0 || !(is_met || is_missed)) TRY(find_on_host(s, norm));
-done:
-  return status;
+  if (s->beyond >= 0 || s->below >= 0 || !(is_met || is_missed)) PASS(find_on_host(s, norm));
+  return WR_OK;
 }
 
 wr_status wr_bicgstab_refine(wr_bicgstab *s) {
-  wr_status status;
   const wr_vecops *ops = s->env->ops;
   int64_t n = s->system->n;
-  if (s->base == NULL) TRY(wr_alloc(&s->base, n, sizeof *s->base, "a refinement"));
-  if (s->rhs == NULL) TRY(wr_alloc(&s->rhs, n, sizeof *s->rhs, "a refinement"));
+  if (s->base == NULL) PASS(wr_alloc(&s->base, n, sizeof *s->base, "a refinement"));
+  if (s->rhs == NULL) PASS(wr_alloc(&s->rhs, n, sizeof *s->rhs, "a refinement"));
   memcpy(s->base, s->u, (size_t)n * sizeof *s->base);
-  TRY(wr_system_scale_rows(s->system, s->residual, s->rhs));
+  PASS(wr_system_scale_rows(s->system, s->residual, s->rhs));
   s->refined = 1;
-  TRY(ops->upload(s->env, &s->b, s->rhs));
-  TRY(ops->upload(s->env, &s->t, s->rhs));
-  TRY(ops->fill(s->env, &s->x, 0));
-  TRY(ops->fill(s->env, &s->d, 0));
-  TRY(ops->fill(s->env, &s->snapshot, 0));
-done:
-  return status;
+  PASS(ops->upload(s->env, &s->b, s->rhs));
+  PASS(ops->upload(s->env, &s->t, s->rhs));
+  PASS(ops->fill(s->env, &s->x, 0));
+  PASS(ops->fill(s->env, &s->d, 0));
+  return ops->fill(s->env, &s->snapshot, 0);
 }
 
 wr_status wr_bicgstab_forget_refinement(wr_bicgstab *s) {
@@ -210,14 +201,12 @@ void wr_bicgstab_explain(const wr_bicgstab *s, double guess_norm, wr_result *res
 }
 
 wr_status wr_bicgstab_last_product(wr_bicgstab *s, double *u, double *b, double *q) {
-  wr_status status;
   WR_REFUSE_IF(s == NULL || s->env == NULL, "s is %s", s ? "not open" : "NULL");
   WR_NEED(u);
   WR_NEED(b);
   WR_NEED(q);
-  TRY(s->env->ops->download(s->env, &s->x, u));
-  TRY(s->env->ops->download(s->env, &s->t, q));
+  PASS(s->env->ops->download(s->env, &s->x, u));
+  PASS(s->env->ops->download(s->env, &s->t, q));
   memcpy(b, s->refined ? s->rhs : s->system->rhs, (size_t)s->system->n * sizeof *b);
-done:
-  return status;
+  return WR_OK;
 }

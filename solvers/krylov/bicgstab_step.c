@@ -22,7 +22,6 @@ static int uses(const wr_bicgstab *s, int index) {
 
 /* beta = 0, so that p becomes r whatever p and v contain. The shadow is r, or hashes that do not depend on r. */
 static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed) {
-  wr_status status;
   const wr_vecops *ops = s->env->ops;
   double unit = wr_type_unit(s->env->type);
   wr_vec *shadow = &s->own[SHADOW];
@@ -32,14 +31,12 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
   } room = {.c = {.solve = *common}};
   wr_fused products = {.in = {shadow, &s->r},
                        .reduce = {{WR_DOT, shadow, &s->r, SCALAR(s, rho)}, {WR_NRM2SQ, shadow, NULL, SCALAR(s, ss)}}};
-  TRY(seed == 0 ? wr_method_copy(s, shadow, &s->r) : wr_method_hash(s, shadow, seed));
-  TRY(ops->upload(s->env, &s->bank, room.bank));
-  TRY(ops->fused(s->env, &products));
-  TRY(ops->download(s->env, &s->bank, room.bank));
+  PASS(seed == 0 ? wr_method_copy(s, shadow, &s->r) : wr_method_hash(s, shadow, seed));
+  PASS(ops->upload(s->env, &s->bank, room.bank));
+  PASS(ops->fused(s->env, &products));
+  PASS(ops->download(s->env, &s->bank, room.bank));
   room.c.noise = unit * unit * room.c.ss, room.c.least_cos2 = 64 * unit * unit;
-  TRY(ops->upload(s->env, &s->bank, room.bank));
-done:
-  return status;
+  return ops->upload(s->env, &s->bank, room.bank);
 }
 
 /* v := A M^-1 p, with the sums for alpha and the step that computes it. */
@@ -88,7 +85,6 @@ static wr_status update(wr_bicgstab *s, const wr_vec *inverse_p, const wr_vec *i
  * These are 15 vectors besides the multiplies, without snapshots. A preconditioner moves its own bytes twice, and the update
  * then reads M^-1 s, too. tests/bench/traffic.py compares this with what ncu counts. */
 static wr_status step(void *solver, int i) {
-  wr_status status;
   wr_bicgstab *s = solver;
   wr_env *env = s->env;
   wr_vec *p = direction_at(s, i), *v = &s->own[V0 + i], *half = half_step(s), *r = &s->r;
@@ -101,16 +97,14 @@ static wr_status step(void *solver, int i) {
                      .c = {{{.factor = 1}, {-1, SCALAR(s, alpha)}}},
                      .reduce = {{WR_NRM2SQ, half, NULL, SCALAR(s, ss)}}};
   wr_method_add_weighted(s, &find_s, half, SCALAR(s, weighted_ss));
-  TRY(env->ops->fused(env, &find_p));
-  TRY(wr_method_precondition(s, p, INVERSE_P, &inverse_p));
-  TRY(first_product(s, i, inverse_p));
-  TRY(env->ops->fused(env, &find_s));
-  TRY(wr_method_precondition(s, half, INVERSE_S, &inverse_s));
-  TRY(second_product(s, i, inverse_s));
-  TRY(update(s, inverse_p, inverse_s));
-  TRY(wr_method_snapshot(s));
-done:
-  return status;
+  PASS(env->ops->fused(env, &find_p));
+  PASS(wr_method_precondition(s, p, INVERSE_P, &inverse_p));
+  PASS(first_product(s, i, inverse_p));
+  PASS(env->ops->fused(env, &find_s));
+  PASS(wr_method_precondition(s, half, INVERSE_S, &inverse_s));
+  PASS(second_product(s, i, inverse_s));
+  PASS(update(s, inverse_p, inverse_s));
+  return wr_method_snapshot(s);
 }
 
 static void left(wr_bicgstab *s, int i, const wr_vec **vectors) {

@@ -21,7 +21,6 @@ static int uses(const wr_bicgstab *s, int index) {
 
 /* beta = 0, so that u_0 becomes r_0. */
 static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed) {
-  wr_status status;
   const wr_vecops *ops = s->env->ops;
   double unit = wr_type_unit(s->env->type);
   union {
@@ -30,21 +29,16 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
   } room = {.c = {.solve = *common, .l = s->l, .least_cos2 = 64 * unit * unit}};
   wr_vec *shadow = &s->own[SHADOW];
   wr_fused product = {.in = {shadow, &s->r}, .reduce = {{WR_DOT, shadow, &s->r, SCALAR(s, rho)}}};
-  TRY(seed == 0 ? wr_method_copy(s, shadow, &s->r) : wr_method_hash(s, shadow, seed));
-  TRY(ops->upload(s->env, &s->bank, room.bank));
-  TRY(ops->fused(s->env, &product));
-done:
-  return status;
+  PASS(seed == 0 ? wr_method_copy(s, shadow, &s->r) : wr_method_hash(s, shadow, seed));
+  PASS(ops->upload(s->env, &s->bank, room.bank));
+  return ops->fused(s->env, &product);
 }
 
 /* y := A M^-1 x, and with a step (shadow, y) before it. */
 static wr_status multiply(wr_bicgstab *s, const wr_vec *x, wr_vec *y, wr_vec *y_next, wr_scalar into, wr_then then) {
-  wr_status status;
   wr_epilogue e = {.reduce = {{then.step ? WR_DOT : WR_NO_REDUCTION, NULL, &s->own[SHADOW], into}}, .then = then};
-  TRY(wr_method_precondition(s, x, INVERSE, &x));
-  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = x, .y = y, .y_next = y_next, .epilogue = &e}));
-done:
-  return status;
+  PASS(wr_method_precondition(s, x, INVERSE, &x));
+  return wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = x, .y = y, .y_next = y_next, .epilogue = &e});
 }
 
 static const wr_scalar one = {NULL, 0};
@@ -67,7 +61,6 @@ static void add_search(wr_bicgstab *s, wr_fused *f, int o, int is_first, int pha
 
 /* u_i = r_i - beta u_i for i <= j. Before, the alpha u_0 of the last j is added. */
 static wr_status find_search(wr_bicgstab *s, int j, int phase) {
-  wr_status status = WR_OK;
   wr_fused f = {0}, first = {0};
   for (int i = 0; i <= j; i++) {
     f.out[i] = search(s, i, phase);
@@ -75,13 +68,11 @@ static wr_status find_search(wr_bicgstab *s, int j, int phase) {
   }
   if (j >= WR_MAX_OUTPUTS - 1) {
     add_search(s, &first, 0, j == 1, phase);
-    TRY(s->env->ops->fused(s->env, &first));
+    PASS(s->env->ops->fused(s->env, &first));
   } else if (j > 0) {
     add_search(s, &f, j + 1, j == 1, phase);
   }
-  TRY(s->env->ops->fused(s->env, &f));
-done:
-  return status;
+  return s->env->ops->fused(s->env, &f);
 }
 
 /* r_i -= alpha u_i+1 for i <= j, with the norm of r_0. */
@@ -98,7 +89,6 @@ static wr_status update_residuals(wr_bicgstab *s, int j, int phase) {
 
 /* The sums of the normal equations, as many in a pass as fit, then gamma. */
 static wr_status find_gamma(wr_bicgstab *s) {
-  wr_status status = WR_OK;
   wr_fused f = {0};
   int count = 0, left = s->l * (s->l + 3) / 2;
   for (int j = 1; j <= s->l; j++)
@@ -109,11 +99,10 @@ static wr_status find_gamma(wr_bicgstab *s) {
       left--;
       if (count < WR_FUSED_REDUCTIONS && left > 0) continue;
       if (left == 0) f.then = WR_THEN(bicgstabl_after_gram, &s->bank, NULL);
-      TRY(s->env->ops->fused(s->env, &f));
+      PASS(s->env->ops->fused(s->env, &f));
       f = (wr_fused){0}, count = 0;
     }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* 1: the last operation of an iteration would have too many inputs: d, shadow, weight, and all u_j and r_j. */
@@ -122,7 +111,6 @@ static int finds_d_first(const wr_bicgstab *s) { return s->weight.id != 0 && 2 *
 /* d += alpha u_0 + sum gamma_j r_j-1;  u_0 -= sum gamma_j u_j;  r_0 -= sum gamma_j r_j. With M, d += M^-1 times all that the
  * iteration has added. */
 static wr_status update(wr_bicgstab *s, int phase) {
-  wr_status status;
   wr_then then = WR_THEN(bicgstabl_after_update, &s->bank, &s->loop->log);
   wr_fused f = {.reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)},
                            {WR_DOT, &s->r, &s->own[SHADOW], SCALAR(s, rho_next)}}};
@@ -130,7 +118,7 @@ static wr_status update(wr_bicgstab *s, int phase) {
   int u = of_d == &f, r = u + 1;
   add_search(s, of_d, 0, s->l == 1, phase);
   for (int j = 1; j <= s->l; j++) wr_method_add_term(of_d, 0, residual(s, j - 1), 1, gamma_at(s, j));
-  if (of_d == &first) TRY(s->env->ops->fused(s->env, &first));
+  if (of_d == &first) PASS(s->env->ops->fused(s->env, &first));
   f.out[u] = search(s, 0, phase), f.out[r] = &s->r;
   wr_method_add_term(&f, u, f.out[u], 1, one), wr_method_add_term(&f, r, f.out[r], 1, one);
   for (int j = 1; j <= s->l; j++) {
@@ -140,17 +128,16 @@ static wr_status update(wr_bicgstab *s, int phase) {
   wr_method_add_term(&f, u, &s->own[SHADOW], 0, one);
   wr_method_add_weighted(s, &f, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
   if (!s->precond) f.then = then;
-  TRY(s->env->ops->fused(s->env, &f));
+  PASS(s->env->ops->fused(s->env, &f));
   if (s->precond) {
     const wr_vec *added;
     wr_fused find_d = {.out = {&s->d}};
-    TRY(wr_method_precondition(s, &s->own[ADDED], INVERSE, &added));
+    PASS(wr_method_precondition(s, &s->own[ADDED], INVERSE, &added));
     wr_method_add_term(&find_d, 0, &s->d, 1, one), wr_method_add_term(&find_d, 0, added, 1, one);
     find_d.then = then;
-    TRY(s->env->ops->fused(s->env, &find_d));
+    PASS(s->env->ops->fused(s->env, &find_d));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* One iteration. For l = 2, A being the matrix and all else vectors of n:
@@ -169,22 +156,19 @@ done:
  *
  * These are 37 vectors besides four multiplies, without snapshots. */
 static wr_status step(void *solver, int phase) {
-  wr_status status;
   wr_bicgstab *s = solver;
   for (int j = 0; j < s->l; j++) {
     int is_last = j + 1 == s->l;
     wr_vec *u = search(s, j + 1, phase), *r = residual(s, j + 1);
-    TRY(find_search(s, j, phase));
-    TRY(multiply(s, search(s, j, phase), u, r, SCALAR(s, sigma), WR_THEN(bicgstabl_after_search, &s->bank, NULL)));
-    TRY(update_residuals(s, j, phase));
-    TRY(multiply(s, residual(s, j), r, search(s, is_last ? 1 : j + 2, is_last ? 1 - phase : phase), SCALAR(s, rho_next),
-                 is_last ? (wr_then){0} : WR_THEN(bicgstabl_after_residual, &s->bank, NULL)));
+    PASS(find_search(s, j, phase));
+    PASS(multiply(s, search(s, j, phase), u, r, SCALAR(s, sigma), WR_THEN(bicgstabl_after_search, &s->bank, NULL)));
+    PASS(update_residuals(s, j, phase));
+    PASS(multiply(s, residual(s, j), r, search(s, is_last ? 1 : j + 2, is_last ? 1 - phase : phase),
+                  SCALAR(s, rho_next), is_last ? (wr_then){0} : WR_THEN(bicgstabl_after_residual, &s->bank, NULL)));
   }
-  TRY(find_gamma(s));
-  TRY(update(s, phase));
-  TRY(wr_method_snapshot(s));
-done:
-  return status;
+  PASS(find_gamma(s));
+  PASS(update(s, phase));
+  return wr_method_snapshot(s);
 }
 
 static void left(wr_bicgstab *s, int phase, const wr_vec **vectors) {

@@ -21,7 +21,6 @@ static wr_status precondition(wr_bicgstab *s, wr_then then) {
 
 /* beta = 0, so that p becomes z. */
 static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed) {
-  wr_status status;
   const wr_vecops *ops = s->env->ops;
   union {
     wr_cg_scalars c;
@@ -29,15 +28,13 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
   } room = {.c = {.solve = *common, .is_preconditioned = s->precond != NULL}};
   wr_fused norm = {.in = {&s->r}, .reduce = {{WR_NRM2SQ, &s->r, NULL, SCALAR(s, rz)}}};
   (void)seed;
-  TRY(ops->upload(s->env, &s->bank, room.bank));
-  TRY(ops->fused(s->env, &norm));
-  TRY(precondition(s, (wr_then){0}));
-  TRY(ops->download(s->env, &s->bank, room.bank));
+  PASS(ops->upload(s->env, &s->bank, room.bank));
+  PASS(ops->fused(s->env, &norm));
+  PASS(precondition(s, (wr_then){0}));
+  PASS(ops->download(s->env, &s->bank, room.bank));
   if (s->precond) room.c.rz = room.c.rz_next;
   if (!(room.c.rz > 0)) room.c.solve.breakdown = WR_CG_PRECONDITIONER;
-  TRY(ops->upload(s->env, &s->bank, room.bank));
-done:
-  return status;
+  return ops->upload(s->env, &s->bank, room.bank);
 }
 
 /* One iteration, with A p in Q0 + i. A is the matrix, and all else are vectors of n:
@@ -50,7 +47,6 @@ done:
  *
  * These are 11 vectors besides the multiply, without snapshots. */
 static wr_status step(void *solver, int i) {
-  wr_status status;
   wr_bicgstab *s = solver;
   wr_vec *p = &s->own[P], *q = &s->own[Q0 + i];
   wr_then then = WR_THEN(cg_after_update, &s->bank, &s->loop->log), none = {0};
@@ -64,14 +60,12 @@ static wr_status step(void *solver, int i) {
                      .reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)}},
                      .then = s->precond ? none : then};
   wr_method_add_weighted(s, &update, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
-  TRY(s->env->ops->fused(s->env, &find_p));
-  TRY(wr_plan_apply(s->plan,
-                    &(wr_apply){.alpha = 1, .x = p, .y = q, .y_next = &s->own[Q1 - i], .epilogue = &curvature}));
-  TRY(s->env->ops->fused(s->env, &update));
-  TRY(precondition(s, then));
-  TRY(wr_method_snapshot(s));
-done:
-  return status;
+  PASS(s->env->ops->fused(s->env, &find_p));
+  PASS(wr_plan_apply(s->plan,
+                     &(wr_apply){.alpha = 1, .x = p, .y = q, .y_next = &s->own[Q1 - i], .epilogue = &curvature}));
+  PASS(s->env->ops->fused(s->env, &update));
+  PASS(precondition(s, then));
+  return wr_method_snapshot(s);
 }
 
 static void left(wr_bicgstab *s, int i, const wr_vec **vectors) {

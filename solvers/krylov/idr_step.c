@@ -24,7 +24,6 @@ static void add_shadows(const wr_bicgstab *s, wr_fused *f, int first, const wr_v
 
 /* M := 1 and g_i := u_i := 0, so that u_0 = M^-1 r, which is written here as every iteration leaves the next u_0. */
 static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed) {
-  wr_status status = WR_OK;
   const wr_vecops *ops = s->env->ops;
   const wr_vec *direction;
   wr_fused sums = {.in = {&s->r}};
@@ -35,34 +34,29 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
   (void)seed; /* s->seed */
   for (int i = 0; i < WR_IDR_S; i++) {
     room.c.M[i][i] = 1;
-    TRY(ops->fill(s->env, &s->own[G + i], 0));
-    TRY(ops->fill(s->env, &s->own[U + i], 0));
+    PASS(ops->fill(s->env, &s->own[G + i], 0));
+    PASS(ops->fill(s->env, &s->own[U + i], 0));
   }
   add_shadows(s, &sums, 0, &s->r, SCALAR_AT(s, f, 0));
-  TRY(wr_method_precondition(s, &s->r, INVERSE, &direction));
-  TRY(wr_method_copy(s, &s->own[U], direction));
-  TRY(ops->upload(s->env, &s->bank, room.bank));
-  TRY(ops->fused(s->env, &sums));
-done:
-  return status;
+  PASS(wr_method_precondition(s, &s->r, INVERSE, &direction));
+  PASS(wr_method_copy(s, &s->own[U], direction));
+  PASS(ops->upload(s->env, &s->bank, room.bank));
+  return ops->fused(s->env, &sums);
 }
 
 /* w := A x, then h_i = (p_i, w), and for x = M^-1 r also (w, r) and (w, w), then the step. */
 static wr_status multiply(wr_bicgstab *s, const wr_vec *x, int w, int is_residual, wr_then then) {
-  wr_status status;
   wr_fused sums = {.in = {&s->own[W + w]}, .then = then};
   wr_vec *y = &s->own[W + w], *y_next = &s->own[W + 1 - w];
-  TRY(s->multiply ? s->multiply(s->context, x, y, y_next)
-                  : wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = x, .y = y, .y_next = y_next}));
+  PASS(s->multiply ? s->multiply(s->context, x, y, y_next)
+                   : wr_plan_apply(s->plan, &(wr_apply){.alpha = 1, .x = x, .y = y, .y_next = y_next}));
   add_shadows(s, &sums, 0, &s->own[W + w], SCALAR_AT(s, h, 0));
   if (is_residual) {
     sums.in[1] = &s->r;
     sums.reduce[WR_IDR_S] = (wr_reduction){WR_DOT, &s->own[W + w], &s->r, SCALAR(s, tr)};
     sums.reduce[WR_IDR_S + 1] = (wr_reduction){WR_NRM2SQ, &s->own[W + w], NULL, SCALAR(s, tt)};
   }
-  TRY(s->env->ops->fused(s->env, &sums));
-done:
-  return status;
+  return s->env->ops->fused(s->env, &sums);
 }
 
 /* Output o of f, behind r at output o - 1, := u_k for k = `first`, that is sum_i c_i u_i + omega v with v = r - sum_i c_i g_i
@@ -78,22 +72,18 @@ static void add_direction(wr_bicgstab *s, wr_fused *f, int o, int first) {
 
 /* With M: u_k := sum_i c_i u_i + omega M^-1 v, i from k on. */
 static wr_status finish_direction(wr_bicgstab *s, int k) {
-  wr_status status = WR_OK;
   const wr_vec *inverse;
   wr_fused f = {.out = {&s->own[U + k]}};
   if (!s->precond) return WR_OK;
-  TRY(wr_method_precondition(s, &s->own[V], INVERSE, &inverse));
+  PASS(wr_method_precondition(s, &s->own[V], INVERSE, &inverse));
   wr_method_add_term(&f, 0, inverse, 1, SCALAR(s, omega));
   for (int i = k; i < WR_IDR_S; i++) wr_method_add_term(&f, 0, &s->own[U + i], 1, SCALAR_AT(s, c, i));
-  TRY(s->env->ops->fused(s->env, &f));
-done:
-  return status;
+  return s->env->ops->fused(s->env, &f);
 }
 
 /* g_k = w - sum_i alpha_i g_i and u_k -= sum_i alpha_i u_i over i < k; r -= beta_k g_k, with its norm; then u_k+1, or behind
  * the last direction f_i = (p_i, r). */
 static wr_status update(wr_bicgstab *s, int k, int w) {
-  wr_status status;
   wr_fused f = {.out = {&s->own[G + k]}, .reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)}}};
   int last = k + 1 == WR_IDR_S, r = 1;
   wr_method_add_term(&f, 0, &s->own[W + w], 1, one);
@@ -110,15 +100,13 @@ static wr_status update(wr_bicgstab *s, int k, int w) {
   if (last) add_shadows(s, &f, 1, &s->r, SCALAR_AT(s, f, 0));
   if (!last) add_direction(s, &f, r + 1, k + 1);
   wr_method_add_weighted(s, &f, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
-  TRY(s->env->ops->fused(s->env, &f));
-  if (!last) TRY(finish_direction(s, k + 1));
-done:
-  return status;
+  PASS(s->env->ops->fused(s->env, &f));
+  if (!last) PASS(finish_direction(s, k + 1));
+  return WR_OK;
 }
 
 /* d += sum_i beta_i u_i + omega M^-1 r;  r -= omega t, with its norm; then u_0 of the next iteration. */
 static wr_status end(wr_bicgstab *s, const wr_vec *inverse_r, int w) {
-  wr_status status;
   wr_then then = WR_THEN(idr_after_update, &s->bank, &s->loop->log);
   wr_fused f = {.out = {&s->d, &s->r}, .reduce = {{WR_NRM2SQ, &s->r, NULL, WR_SOLVE_SCALAR(s, rr)}}};
   wr_fused find_d = {.out = {&s->d}};
@@ -128,16 +116,15 @@ static wr_status end(wr_bicgstab *s, const wr_vec *inverse_r, int w) {
   wr_method_add_term(of_d, 0, &s->d, 1, one);
   wr_method_add_term(of_d, 0, inverse_r, 1, SCALAR(s, omega));
   for (int i = 0; i < WR_IDR_S; i++) wr_method_add_term(of_d, 0, &s->own[U + i], 1, SCALAR_AT(s, beta, i));
-  if (of_d == &find_d) TRY(s->env->ops->fused(s->env, &find_d));
+  if (of_d == &find_d) PASS(s->env->ops->fused(s->env, &find_d));
   wr_method_add_term(&f, r, &s->r, 1, one), wr_method_add_term(&f, r, &s->own[W + w], -1, SCALAR(s, omega));
   add_direction(s, &f, r + 1, 0);
   wr_method_add_weighted(s, &f, &s->r, WR_SOLVE_SCALAR(s, weighted_rr));
   if (!s->precond) f.then = then;
-  TRY(s->env->ops->fused(s->env, &f));
-  TRY(finish_direction(s, 0));
-  if (s->precond) TRY(s->env->ops->step(s->env, &then));
-done:
-  return status;
+  PASS(s->env->ops->fused(s->env, &f));
+  PASS(finish_direction(s, 0));
+  if (s->precond) PASS(s->env->ops->step(s->env, &then));
+  return WR_OK;
 }
 
 /* One iteration: WR_IDR_S directions, then a residual. A is the matrix, and all else are vectors of n; without M:
@@ -154,20 +141,17 @@ done:
  *
  * These are 69 vectors besides five multiplies, without snapshots. */
 static wr_status step(void *solver, int phase) {
-  wr_status status;
   wr_bicgstab *s = solver;
   const wr_vec *inverse_r;
   int w = phase; /* an odd number of multiplies: the other vector begins in the next iteration */
   for (int k = 0; k < WR_IDR_S; k++, w = 1 - w) {
-    TRY(multiply(s, &s->own[U + k], w, 0, WR_THEN(idr_after_direction, &s->bank, NULL)));
-    TRY(update(s, k, w));
+    PASS(multiply(s, &s->own[U + k], w, 0, WR_THEN(idr_after_direction, &s->bank, NULL)));
+    PASS(update(s, k, w));
   }
-  TRY(wr_method_precondition(s, &s->r, INVERSE, &inverse_r));
-  TRY(multiply(s, inverse_r, w, 1, WR_THEN(idr_after_residual, &s->bank, NULL)));
-  TRY(end(s, inverse_r, w));
-  TRY(wr_method_snapshot(s));
-done:
-  return status;
+  PASS(wr_method_precondition(s, &s->r, INVERSE, &inverse_r));
+  PASS(multiply(s, inverse_r, w, 1, WR_THEN(idr_after_residual, &s->bank, NULL)));
+  PASS(end(s, inverse_r, w));
+  return wr_method_snapshot(s);
 }
 
 static void left(wr_bicgstab *s, int phase, const wr_vec **vectors) {

@@ -24,21 +24,16 @@ wr_method_costs wr_method_costs_of(const wr_method *method, int l) {
 }
 
 wr_status wr_method_place(wr_bicgstab *s) {
-  wr_status status = WR_OK;
   for (int k = 0; k < WR_METHOD_VECTORS; k++)
     if (s->own[k].id == 0 && s->method->uses(s, k))
-      TRY(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a vector of the solver", &s->own[k]));
-done:
-  return status;
+      PASS(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a vector of the solver", &s->own[k]));
+  return WR_OK;
 }
 
 wr_status wr_method_hash(wr_bicgstab *s, wr_vec *v, int64_t seed) {
-  wr_status status = WR_OK;
-  if (s->room == NULL) TRY(wr_alloc(&s->room, s->system->n, sizeof *s->room, "a shadow vector"));
+  if (s->room == NULL) PASS(wr_alloc(&s->room, s->system->n, sizeof *s->room, "a shadow vector"));
   wr_hash_shadow(s->room, s->system->n, seed);
-  TRY(s->env->ops->upload(s->env, v, s->room));
-done:
-  return status;
+  return s->env->ops->upload(s->env, v, s->room);
 }
 
 wr_status wr_method_copy(wr_bicgstab *s, wr_vec *to, const wr_vec *from) {
@@ -75,23 +70,17 @@ wr_fused wr_method_collecting(wr_bicgstab *s, wr_vec *to) {
 }
 
 wr_status wr_method_settle_iterate(wr_bicgstab *s) {
-  wr_status status;
   wr_fused collect = wr_method_collecting(s, &s->x);
-  TRY(s->env->ops->fused(s->env, &collect));
-  TRY(s->env->ops->fill(s->env, &s->d, 0));
-done:
-  return status;
+  PASS(s->env->ops->fused(s->env, &collect));
+  return s->env->ops->fill(s->env, &s->d, 0);
 }
 
 /* The iterate is first computed in t, which is not in use between iterations. */
 wr_status wr_method_snapshot(wr_bicgstab *s) {
-  wr_status status = WR_OK;
   wr_fused collect = wr_method_collecting(s, &s->t);
   wr_fused keep = {.in = {&s->t}, .out = {&s->snapshot}, .c = {{{.factor = 1}}}, .when = WR_SOLVE_SCALAR(s, keep)};
   if (!s->loop->ends_period) return WR_OK;
   collect.when = WR_SOLVE_SCALAR(s, snap), collect.then = WR_THEN(solve_after_collect, &s->bank, NULL);
-  TRY(s->env->ops->fused(s->env, &collect));
-  TRY(s->env->ops->fused(s->env, &keep));
-done:
-  return status;
+  PASS(s->env->ops->fused(s->env, &collect));
+  return s->env->ops->fused(s->env, &keep);
 }

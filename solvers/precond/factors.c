@@ -10,7 +10,7 @@
 #include "solvers/precond.h"
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/precond/block_colour.h"
-#include "spmv/precond/ilu_common.h"
+#include "spmv/precond/ilu.h"
 #include "spmv/precond/lu_cuda.h"
 #include "spmv/precond/lu_host.h"
 #include "spmv/precond/rcm.h"
@@ -144,25 +144,19 @@ done:
 
 /* a->lu.order := reverse Cuthill-McKee's, and *levels := those of A in it. */
 static wr_status order_by_rcm(const wr_csr *A, double least, wr_env *env, int64_t *levels, attempt *a) {
-  wr_status status;
-  TRY(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
-  TRY(wr_rcm(A, env->watch, a->lu.order));
-  TRY(put_small_last(A, least, a->lu.order));
-  TRY(count_levels(A, a->lu.order, levels));
-done:
-  return status;
+  PASS(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
+  PASS(wr_rcm(A, env->watch, a->lu.order));
+  PASS(put_small_last(A, least, a->lu.order));
+  return count_levels(A, a->lu.order, levels);
 }
 
 /* a->lu.order := that by colours of blocks, which begin where reverse Cuthill-McKee's does. */
 static wr_status order_by_colours(const wr_csr *A, int64_t block, double least, wr_env *env, const attempt *rcm,
                                   int64_t *levels, attempt *a) {
-  wr_status status;
-  TRY(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
-  TRY(wr_block_colour(A, rcm->lu.order, block, env->watch, a->lu.order, &a->colours));
-  TRY(put_small_last(A, least, a->lu.order));
-  TRY(count_levels(A, a->lu.order, levels));
-done:
-  return status;
+  PASS(wr_alloc(&a->lu.order, A->nrows, sizeof *a->lu.order, "the order of the factors"));
+  PASS(wr_block_colour(A, rcm->lu.order, block, env->watch, a->lu.order, &a->colours));
+  PASS(put_small_last(A, least, a->lu.order));
+  return count_levels(A, a->lu.order, levels);
 }
 
 /* Microseconds of a device, measured on an H200 (2026-11): a level of a triangular solve takes 1.1 to 1.6, memory gives 3 to 4
@@ -188,21 +182,19 @@ static int colours_may_pay(const wr_csr *A, const wr_env *env, int64_t levels, i
  * device that by colours where the levels of both others take much longer than all else. */
 static wr_status find_orders(const factoring *how, const wr_csr *A, const factors_knobs *knobs, wr_env *env,
                              orders *levels, attempt *rcm, attempt *colour) {
-  wr_status status = WR_OK;
   int choice = knobs->order;
   if (choice == ORDER_GIVEN) return WR_OK;
-  TRY(count_levels(A, NULL, &levels->given));
-  TRY(order_by_rcm(A, knobs->pivot, env, &levels->rcm, rcm));
+  PASS(count_levels(A, NULL, &levels->given));
+  PASS(order_by_rcm(A, knobs->pivot, env, &levels->rcm, rcm));
   int64_t fewest = levels->rcm < levels->given ? levels->rcm : levels->given;
   int tries_colours = how->has_pattern && choice == ORDER_AUTO && colours_may_pay(A, env, fewest, 0);
   if (choice == ORDER_COLOUR || tries_colours)
-    TRY(order_by_colours(A, knobs->block, knobs->pivot, env, rcm, &levels->colour, colour));
+    PASS(order_by_colours(A, knobs->block, knobs->pivot, env, rcm, &levels->colour, colour));
   if (choice == ORDER_COLOUR || (choice == ORDER_AUTO && levels->rcm >= levels->given)) free_attempt(rcm);
   if (tries_colours && !colours_may_pay(A, env, fewest, levels->colour)) free_attempt(colour), levels->colour = 0;
-  if (rcm->lu.order) TRY(wr_csr_reorder(A, rcm->lu.order, &rcm->B));
-  if (colour->lu.order) TRY(wr_csr_reorder(A, colour->lu.order, &colour->B));
-done:
-  return status;
+  if (rcm->lu.order) PASS(wr_csr_reorder(A, rcm->lu.order, &rcm->B));
+  if (colour->lu.order) PASS(wr_csr_reorder(A, colour->lu.order, &colour->B));
+  return WR_OK;
 }
 
 static int is_better(const attempt *a, const attempt *b) {
@@ -320,14 +312,11 @@ static wr_status finish(wr_env *env, const wr_precond_request *request) {
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_precond_request *request) {
-  wr_status status;
   const factors *f = state;
   if (env->resident) return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has no triangular solves");
-  TRY(f->cuda ? wr_lu_cuda_apply(f->cuda, env, request->r, request->z)
-              : wr_lu_host_apply(f->host, env, request->r, request->z));
-  TRY(finish(env, request));
-done:
-  return status;
+  PASS(f->cuda ? wr_lu_cuda_apply(f->cuda, env, request->r, request->z)
+               : wr_lu_host_apply(f->host, env, request->r, request->z));
+  return finish(env, request);
 }
 
 static void destroy(void *state, wr_env *env) {

@@ -44,14 +44,12 @@ wr_status wr_preconditioner_find(const char *name, const wr_preconditioner **of)
 }
 
 static wr_status allocate(const wr_preconditioner *of, int64_t n, wr_env *env, wr_precond **out) {
-  wr_status status;
   wr_precond *p = NULL;
-  TRY(wr_alloc_zeroed(&p, 1, sizeof *p, "a preconditioner"));
+  PASS(wr_alloc_zeroed(&p, 1, sizeof *p, "a preconditioner"));
   p->of = of, p->env = env, p->n = n, p->id = wr_vec_new_id();
   p->info.apply_bytes = 2 * (double)(n * wr_type_bytes(env->type));
   *out = p;
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_precond_create(const wr_preconditioner *of, const char *knobs, wr_csr *A, wr_env *env,
@@ -84,17 +82,15 @@ done:
 
 wr_status wr_precond_of_function(wr_precond_function *apply, void *context, int64_t n, wr_env *env,
                                  wr_precond **precond) {
-  wr_status status;
   WR_NEED(precond);
   *precond = NULL;
   WR_REFUSE_IF(apply == NULL, "apply is NULL");
   WR_REFUSE_IF(n < 1, "n is %lld", (long long)n);
   WR_NEED_OPEN(env);
-  TRY(allocate(NULL, n, env, precond));
+  PASS(allocate(NULL, n, env, precond));
   (*precond)->function = (wr_preconditioner){.name = "a function", .apply = apply};
   (*precond)->of = &(*precond)->function, (*precond)->state = context;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status check_vector(const wr_precond *p, const wr_vec *v, const char *name) {

@@ -125,26 +125,24 @@ static void compute_row(const bench *b, int64_t i, double *value, double *size) 
 }
 
 static wr_status make_reference(bench *b) {
-  wr_status status;
   reference *e = &b->expected;
   const wr_apply_settings *s = b->settings;
-  TRY(wr_csr_check_range(b->A, b->type == WR_F32));
-  TRY(wr_alloc(&b->x, b->A->ncols, sizeof *b->x, "x"));
+  PASS(wr_csr_check_range(b->A, b->type == WR_F32));
+  PASS(wr_alloc(&b->x, b->A->ncols, sizeof *b->x, "x"));
   for (int64_t j = 0; j < b->A->ncols; j++) b->x[j] = x_element(j);
   if (s->verify == WR_VERIFY_OFF) return WR_OK;
   e->count = s->verify == WR_VERIFY_SAMPLE && s->verify_rows < b->A->nrows ? s->verify_rows : b->A->nrows;
-  TRY(wr_alloc(&e->y, b->A->nrows, sizeof *e->y, "checking a product"));
-  TRY(wr_alloc(&e->value, e->count, sizeof *e->value, "checking a product"));
-  TRY(wr_alloc(&e->size, e->count, sizeof *e->size, "checking a product"));
+  PASS(wr_alloc(&e->y, b->A->nrows, sizeof *e->y, "checking a product"));
+  PASS(wr_alloc(&e->value, e->count, sizeof *e->value, "checking a product"));
+  PASS(wr_alloc(&e->size, e->count, sizeof *e->size, "checking a product"));
 #pragma omp parallel for schedule(guided)
   for (int64_t k = 0; k < e->count; k++) compute_row(b, checked_row(b, k), &e->value[k], &e->size[k]);
   double most = b->type == WR_F32 ? (double)FLT_MAX : DBL_MAX;
   for (int64_t k = 0; k < e->count; k++)
     if (!(e->size[k] <= most))
-      TRY(wr_fail(WR_ENUMERIC, "row %lld: its terms add up to %.3g, which is beyond %s; scale the matrix",
-                  (long long)checked_row(b, k) + 1, e->size[k], b->type == WR_F32 ? "f32" : "f64"));
-done:
-  return status;
+      return wr_fail(WR_ENUMERIC, "row %lld: its terms add up to %.3g, which is beyond %s; scale the matrix",
+                     (long long)checked_row(b, k) + 1, e->size[k], b->type == WR_F32 ? "f32" : "f64");
+  return WR_OK;
 }
 
 /* `length` roundings and three for products, alpha and beta, each at most `unit`, and term_unit of every term; then y
@@ -159,13 +157,12 @@ static double row_bound(wr_type type, const wr_plan_info *info, int64_t length, 
 
 /* Adds y, of the last multiply, to the verdict. */
 static wr_status check_product(bench *b, timing *t) {
-  wr_status status;
   const reference *e = &b->expected;
   wr_verdict *v = &t->run->verdict;
   double worst = v->worst_row;
   v->level = b->settings->verify, v->met_tolerance = 1;
   if (v->level == WR_VERIFY_OFF) return WR_OK;
-  TRY(t->env->ops->download(t->env, &t->vectors->y[t->dual ? 1 - t->turn : 0], e->y));
+  PASS(t->env->ops->download(t->env, &t->vectors->y[t->dual ? 1 - t->turn : 0], e->y));
   const wr_plan_info *info = wr_plan_get_info(t->plan);
 #pragma omp parallel for schedule(static) reduction(max : worst)
   for (int64_t k = 0; k < e->count; k++) {
@@ -176,8 +173,7 @@ static wr_status check_product(bench *b, timing *t) {
   }
   v->rows = e->count, v->worst_row = worst;
   v->multiplied_right = worst <= 1;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* ---- one backend ---- */
@@ -196,67 +192,56 @@ static wr_status fill_with_nan(timing *t) {
 
 /* Seconds of count multiplies, by the clock of where they run. */
 static wr_status time_multiplies(timing *t, int64_t count, double *seconds) {
-  wr_status status;
-  TRY(t->env->ops->stamp(t->env, 0));
-  for (int64_t k = 0; k < count; k++) TRY(multiply(t));
-  TRY(t->env->ops->stamp(t->env, 1));
-  TRY(t->env->ops->elapsed(t->env, 0, 1, seconds));
-done:
-  return status;
+  PASS(t->env->ops->stamp(t->env, 0));
+  for (int64_t k = 0; k < count; k++) PASS(multiply(t));
+  PASS(t->env->ops->stamp(t->env, 1));
+  return t->env->ops->elapsed(t->env, 0, 1, seconds);
 }
 
 static wr_status prepare_once(bench *b, timing *t, const wr_choice *choice, double *setup, double *first) {
-  wr_status status;
   wr_plan_destroy(t->plan);
   t->plan = NULL, t->turn = 0;
-  TRY(t->env->ops->wait(t->env));
+  PASS(t->env->ops->wait(t->env));
   double begin = wr_clock();
-  TRY(wr_choice_plan(choice, b->A, t->env, &t->plan));
-  TRY(wr_plan_prepare(t->plan));
+  PASS(wr_choice_plan(choice, b->A, t->env, &t->plan));
+  PASS(wr_plan_prepare(t->plan));
   *setup = wr_clock() - begin;
-  TRY(fill_with_nan(t));
-  TRY(t->env->ops->wait(t->env));
-  TRY(time_multiplies(t, 1, first));
-done:
-  return status;
+  PASS(fill_with_nan(t));
+  PASS(t->env->ops->wait(t->env));
+  return time_multiplies(t, 1, first);
 }
 
 static wr_status prepare_timing(bench *b, timing *t, const wr_choice *choice) {
-  wr_status status;
   wr_sample sample;
   double setup[MOST_PREPARATIONS], first[MOST_PREPARATIONS], spent = 0;
   int64_t most = b->settings->preparations < MOST_PREPARATIONS ? b->settings->preparations : MOST_PREPARATIONS,
           count = 0;
   do {
-    TRY(prepare_once(b, t, choice, &setup[count], &first[count]));
+    PASS(prepare_once(b, t, choice, &setup[count], &first[count]));
     spent += setup[count++];
   } while (count < most && spent < most_preparing);
   t->times->setup_once = setup[0], t->times->first_once = first[0], t->times->preparations = count;
-  TRY(wr_sample_get(setup, count, &sample));
+  PASS(wr_sample_get(setup, count, &sample));
   t->run->setup = sample.median;
-  TRY(wr_sample_get(first, count, &sample));
+  PASS(wr_sample_get(first, count, &sample));
   t->run->apply_first = sample.median;
-  TRY(check_product(b, t));
-done:
-  return status;
+  return check_product(b, t);
 }
 
 static wr_status open_timing(bench *b, timing *t, const wr_choice *choice) {
-  wr_status status;
   wr_place place = choice->backend->place;
   wr_apply_place *p = &b->places[place];
   if (choice->backend->plan == NULL) return choice->backend->check(&p->env, b->A, NULL); /* a stub says why */
-  TRY(wr_error_raise(&p->error));
+  PASS(wr_error_raise(&p->error));
   t->env = &p->env, t->vectors = &b->vectors[place];
   t->dual = t->times->dual = (choice->backend->caps & WR_CAP_Y_NEXT) != 0;
-  TRY(open_vectors(b, place));
-  TRY(prepare_timing(b, t, choice));
+  PASS(open_vectors(b, place));
+  PASS(prepare_timing(b, t, choice));
   snprintf(t->run->knobs, sizeof t->run->knobs, "%s", wr_plan_knobs(t->plan));
   snprintf(t->run->device_name, sizeof t->run->device_name, "%s", p->env.device_name);
   t->run->info = *wr_plan_advise(t->plan);
   t->run->read_bandwidth = p->read_bandwidth;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* After a failure: ends the timing of a backend and keeps the error. Returns status if it concerns the whole command. */
@@ -273,31 +258,27 @@ static wr_status drop_failed(timing *t, wr_status status) {
 /* Times another batch, of at least so many seconds. The multiply before it loads the caches again, and keeps a device busy
  * while the batch is launched. */
 static wr_status time_hot(timing *t, double least) {
-  wr_status status;
   double seconds;
   int64_t *repeat = &t->times->repeat;
   for (;;) {
-    TRY(multiply(t));
-    TRY(time_multiplies(t, *repeat, &seconds));
+    PASS(multiply(t));
+    PASS(time_multiplies(t, *repeat, &seconds));
     if (seconds >= least || *repeat >= most_repeats) break;
     double factor = seconds > 0 ? fmin(1.3 * least / seconds, 10) : 10;
     *repeat = (int64_t)fmin(ceil((double)*repeat * factor), (double)most_repeats);
   }
   t->hot.spent += seconds;
   t->hot.seconds[t->hot.count++] = seconds / (double)*repeat;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Times one multiply with cold caches. The multiply before that prepares y_next, if the backend does so. */
 static wr_status time_cold(timing *t) {
-  wr_status status;
-  TRY(multiply(t));
-  TRY(t->env->ops->fill(t->env, &t->vectors->flush, (double)t->cold.count));
-  TRY(time_multiplies(t, 1, &t->cold.seconds[t->cold.count]));
+  PASS(multiply(t));
+  PASS(t->env->ops->fill(t->env, &t->vectors->flush, (double)t->cold.count));
+  PASS(time_multiplies(t, 1, &t->cold.seconds[t->cold.count]));
   t->cold.spent += t->cold.seconds[t->cold.count++];
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Times all backends in rounds, in alternating order, so that the same backend does not always run before another. */
@@ -310,33 +291,29 @@ static wr_status time_rounds(bench *b, int cold) {
       const series *so_far = cold ? &t->cold : &t->hot;
       int enough = so_far->count > WR_LEAST_SAMPLE && so_far->spent > b->settings->seconds;
       if (t->plan == NULL || enough) continue;
-      wr_status status = drop_failed(t, cold ? time_cold(t) : time_hot(t, b->settings->batch_seconds));
-      if (status != WR_OK) return status;
+      PASS(drop_failed(t, cold ? time_cold(t) : time_hot(t, b->settings->batch_seconds)));
     }
   return WR_OK;
 }
 
 static wr_status finish_timing(bench *b, timing *t) {
-  wr_status status;
   wr_run *run = t->run;
-  TRY(wr_sample_get(t->hot.seconds, t->hot.count, &t->times->hot));
-  TRY(wr_sample_get(t->cold.seconds, t->cold.count, &t->times->cold));
-  if (t->hot.count == 0) TRY(wr_fail(WR_EUNAVAILABLE, "interrupted before it was timed"));
+  PASS(wr_sample_get(t->hot.seconds, t->hot.count, &t->times->hot));
+  PASS(wr_sample_get(t->cold.seconds, t->cold.count, &t->times->cold));
+  if (t->hot.count == 0) return wr_fail(WR_EUNAVAILABLE, "interrupted before it was timed");
   run->applies = t->hot.count + 1; /* and the first one */
   run->apply_total = t->hot.spent;
   run->apply_median = t->times->hot.median, run->apply_low = t->times->hot.low, run->apply_high = t->times->hot.high;
-  TRY(fill_with_nan(t));
-  for (int k = 0; k < 2; k++) TRY(multiply(t)); /* the second writes the buffer that the first may have prepared */
-  TRY(check_product(b, t));
+  PASS(fill_with_nan(t));
+  for (int k = 0; k < 2; k++) PASS(multiply(t)); /* the second writes the buffer that the first may have prepared */
+  PASS(check_product(b, t));
   run->ran = 1;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status open_all(bench *b, const wr_choice *choices, wr_run *runs, wr_apply_times *times) {
-  wr_status status = WR_OK;
   int64_t batches = b->settings->batches;
-  TRY(wr_alloc(&b->seconds, 2 * b->count * batches, sizeof *b->seconds, "the times of multiplies"));
+  PASS(wr_alloc(&b->seconds, 2 * b->count * batches, sizeof *b->seconds, "the times of multiplies"));
   for (int k = 0; k < b->count; k++) {
     runs[k] = (wr_run){.backend = choices[k].backend};
     times[k] = (wr_apply_times){.repeat = 1};
@@ -344,9 +321,8 @@ static wr_status open_all(bench *b, const wr_choice *choices, wr_run *runs, wr_a
     b->timings[k] = (timing){.run = &runs[k], .times = &times[k], .hot.seconds = b->seconds + 2 * k * batches};
     b->timings[k].cold.seconds = b->timings[k].hot.seconds + batches;
   }
-  for (int k = 0; k < b->count; k++) TRY(drop_failed(&b->timings[k], open_timing(b, &b->timings[k], &choices[k])));
-done:
-  return status;
+  for (int k = 0; k < b->count; k++) PASS(drop_failed(&b->timings[k], open_timing(b, &b->timings[k], &choices[k])));
+  return WR_OK;
 }
 
 wr_status wr_apply_time(wr_csr *A, wr_type type, wr_apply_place places[2], const wr_choice *choices, int count,

@@ -108,18 +108,16 @@ static void estimate(wr_auto_precond *a, double levels) {
 }
 
 wr_status wr_auto_begin(wr_auto_precond *a, wr_system *system, wr_env *env, wr_run_precond *report) {
-  wr_status status = WR_OK;
   *a = (wr_auto_precond){.system = system, .env = env, .report = report};
   if (system->positive == 0) system->positive = wr_is_symmetric_positive(system->matrix) ? 1 : -1;
   a->is_positive = system->positive > 0;
-  if (system->matrix->row_ptr) TRY(choose_start(a)); /* else a device has scaled it, and fetching it would cost time */
+  if (system->matrix->row_ptr) PASS(choose_start(a)); /* else a device has scaled it, and fetching it would cost time */
   snprintf(report->name, sizeof report->name, "auto");
   if (a->jacobi) {
     const wr_precond_info *info = wr_precond_get_info(a->jacobi);
     report->bytes = info->extra_bytes, report->apply_bytes = info->apply_bytes;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* ---- the choice ---- */
@@ -207,37 +205,33 @@ static double promise(double multiplies, double first, double least, double targ
 }
 
 static wr_status take_ilu(wr_auto_precond *a, wr_bicgstab_review *at, wr_auto_state state) {
-  wr_status status;
-  TRY(factorise(a, &wr_precond_ilu0, &a->ilu, &a->is_refused));
+  PASS(factorise(a, &wr_precond_ilu0, &a->ilu, &a->is_refused));
   const wr_precond_info *info = wr_precond_get_info(a->ilu);
-  if (info == NULL || a->is_refused || (a->is_cg && !info->is_positive)) goto done;
+  if (info == NULL || a->is_refused || (a->is_cg && !info->is_positive)) return WR_OK;
   estimate(a, (double)info->levels);
   int is_fine = state == WR_AUTO_LAST;
-  if (!is_fine) TRY(check_ilu(a, info, &is_fine));
-  if (!is_fine) goto done;
+  if (!is_fine) PASS(check_ilu(a, info, &is_fine));
+  if (!is_fine) return WR_OK;
   a->report->bytes = info->extra_bytes, a->report->apply_bytes = info->apply_bytes;
   at->precond = a->ilu;
   at->method = info->is_positive && state == WR_AUTO_ILU ? NULL : &wr_method_idr;
   a->state = state, a->since = at->multiplies, a->least = at->least;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Where ILU(0) has failed, its pattern may be what is missing: on saddle points that are equilibrated, for instance, it shifts
  * all pivots that are 0 in A, and ILUT fills them. */
 static wr_status take_ilut(wr_auto_precond *a, wr_bicgstab_review *at) {
-  wr_status status = WR_OK;
   if (a->is_cg || a->state == WR_AUTO_ILUT) return WR_OK; /* CG takes a symmetric M alone */
-  TRY(factorise(a, &wr_precond_ilut, &a->ilut, &a->has_no_ilut));
+  PASS(factorise(a, &wr_precond_ilut, &a->ilut, &a->has_no_ilut));
   const wr_precond_info *info = wr_precond_get_info(a->ilut);
-  if (info == NULL || a->has_no_ilut) goto done;
+  if (info == NULL || a->has_no_ilut) return WR_OK;
   a->report->bytes = info->extra_bytes, a->report->apply_bytes = info->apply_bytes;
   at->precond = a->ilut, at->method = &wr_method_idr;
   a->state = WR_AUTO_ILUT;
   snprintf(at->cause, sizeof at->cause, " with ilut, as nothing else converged");
   report(a, "at last ilut from multiply %" PRId64 " on", at->multiplies);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* What is left of the residual after a multiply, in the mean. */
@@ -246,21 +240,19 @@ static double fall(double multiplies, double first, double least) {
 }
 
 static wr_status review_start(wr_auto_precond *a, wr_bicgstab_review *at) {
-  wr_status status = WR_OK;
   double used = (double)at->multiplies, left = promise(used, at->first, at->least, at->target);
   a->promised = left;
   if (left <= doubt * a->worth) {
     at->next = (int64_t)a->worth;
     return WR_OK;
   }
-  TRY(take_ilu(a, at, WR_AUTO_ILU));
-  if (a->state != WR_AUTO_ILU) goto done;
+  PASS(take_ilu(a, at, WR_AUTO_ILU));
+  if (a->state != WR_AUTO_ILU) return WR_OK;
   at->next = FIRST_TRIAL;
   snprintf(at->cause, sizeof at->cause, " with ilu0");
   report(a, "ilu0 from multiply %" PRId64 " on, as with %s a multiply took the residual to %.3g of itself: %s",
          at->multiplies, start_name(a), fall(used, at->first, at->least), wr_precond_get_info(a->ilu)->line);
-done:
-  return status;
+  return WR_OK;
 }
 
 static void go_back(wr_auto_precond *a, wr_bicgstab_review *at, const char *why) {
@@ -290,29 +282,27 @@ static int was_refused(wr_auto_precond *a, const wr_bicgstab_review *at) {
 }
 
 static wr_status review(void *context, wr_bicgstab_review *at) {
-  wr_status status = WR_OK;
   wr_auto_precond *a = context;
   if (was_refused(a, at)) {
     at->next = -1;
   } else if (at->fails && a->state == WR_AUTO_ILU) {
     go_back(a, at, "ilu0 got no further");
   } else if (at->fails && (a->state != WR_AUTO_START || a->is_unstable)) {
-    TRY(take_ilut(a, at));
+    PASS(take_ilut(a, at));
   } else if (at->fails && a->state == WR_AUTO_START) {
-    TRY(take_ilu(a, at, WR_AUTO_LAST));
+    PASS(take_ilu(a, at, WR_AUTO_LAST));
     if (a->state == WR_AUTO_LAST) {
       snprintf(at->cause, sizeof at->cause, " with ilu0, as nothing else converged");
       report(a, "at last ilu0 from multiply %" PRId64 " on", at->multiplies);
     } else {
-      TRY(take_ilut(a, at));
+      PASS(take_ilut(a, at));
     }
   } else if (!at->fails && a->state == WR_AUTO_START) {
-    TRY(review_start(a, at));
+    PASS(review_start(a, at));
   } else if (!at->fails && a->state == WR_AUTO_ILU) {
     review_ilu(a, at);
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_auto_solve(wr_auto_precond *a, const wr_monitor *monitor, wr_bicgstab_options *options,

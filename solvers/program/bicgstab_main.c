@@ -9,8 +9,8 @@
 #include "config/text.h"
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
+#include "solvers/direct.h"
 #include "solvers/program/auto_precond.h"
-#include "solvers/program/fallback.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/report/report_text.h"
@@ -124,7 +124,6 @@ static void close_problem(void *of) { wr_system_free(&((problem *)of)->system); 
 static wr_csr *matrix(void *of) { return ((problem *)of)->system.matrix; }
 
 static wr_status start_solve(void *of, const wr_settings *s, wr_plan *plan, wr_env *env, void *solve) {
-  wr_status status;
   solving *r = solve;
   r->settings = s, r->system = &((problem *)of)->system;
   r->rounding = wr_rounding_of(env, plan);
@@ -136,9 +135,7 @@ static wr_status start_solve(void *of, const wr_settings *s, wr_plan *plan, wr_e
       .method = s->method > 0 ? wr_method_at(s->method - 1) : NULL,
       .l = (int)s->ell};
   r->env = env;
-  TRY(wr_bicgstab_open(&r->method, r->system, plan, env));
-done:
-  return status;
+  return wr_bicgstab_open(&r->method, r->system, plan, env);
 }
 
 /* "..., 3 small pivots were shifted, the first in row 17", rows being those of A as given. */
@@ -192,16 +189,52 @@ done:
   return status;
 }
 
+/* Does what --fallback asks for if result says that the iterations have failed. *x: NULL, or [n] with an answer that takes the
+ * place of the iterate, for wr_free: one that meets the tolerance, or has the smaller residual. result: its outcome, measure,
+ * note and `direct` are then those of this answer. A factorisation that fails is no error: result->direct says why, and the
+ * iterate stays the answer. */
+static wr_status fall_back(const wr_settings *s, const wr_system *system, const wr_monitor *monitor, wr_result *result,
+                           double **x) {
+  wr_status status;
+  wr_direct_facts facts = {.tried = 1};
+  const wr_direct_options options = {.tolerance = s->tolerance, .by_backward = s->stop == WR_STOP_BACKWARD};
+  *x = NULL;
+  if (s->fallback != WR_FALLBACK_DIRECT || result->outcome == WR_CONVERGED || result->outcome == WR_INTERRUPTED)
+    return WR_OK;
+  status = wr_alloc(x, system->n, sizeof **x, "the solution");
+  if (status == WR_OK) status = wr_direct_solve(system, &options, monitor, *x, &facts);
+  if (status == WR_ENOMEM) {
+    facts.outcome = WR_BREAKDOWN;
+    snprintf(facts.why, sizeof facts.why, "%s", wr_status_message());
+    status = WR_OK;
+  }
+  TRY(status);
+  facts.after = result->outcome;
+  result->direct = facts;
+  int is_better = facts.outcome == WR_STAGNATED && (facts.measure < result->measure || !isfinite(result->measure));
+  if (facts.outcome == WR_CONVERGED || is_better) { /* the answer is now the direct solver's */
+    result->direct.used = 1;
+    result->outcome = facts.outcome;
+    result->measure = facts.measure;
+    result->by_backward = options.by_backward, result->backward = facts.backward;
+    result->note[0] = '\0';
+    return WR_OK;
+  }
+  if (facts.outcome == WR_INTERRUPTED) result->outcome = WR_INTERRUPTED;
+done:
+  wr_free(*x);
+  *x = NULL;
+  return status;
+}
+
 static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
   solving *r = solve;
-  wr_status status;
   wr_free(r->x), r->x = NULL;
-  if (r->settings->precond_auto) TRY(wr_auto_solve(&r->chosen, monitor, &r->options, &r->method));
-  TRY(wr_bicgstab_solve(&r->method, &r->options, monitor, result));
-  TRY(wr_fallback(r->settings, r->system, monitor, result, &r->x));
+  if (r->settings->precond_auto) PASS(wr_auto_solve(&r->chosen, monitor, &r->options, &r->method));
+  PASS(wr_bicgstab_solve(&r->method, &r->options, monitor, result));
+  PASS(fall_back(r->settings, r->system, monitor, result, &r->x));
   r->norm = r->system->norm_b > 0 ? result->measure * r->system->norm_b : result->measure;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status multiply(void *solve, int count) { return wr_bicgstab_multiply(&((solving *)solve)->method, count); }

@@ -6,14 +6,11 @@
 #include "spmv/plan_argument.h"
 
 static wr_status parse_knobs(wr_choice *choice) {
-  wr_status status;
   const wr_backend *backend = choice->backend;
   if (backend->plan == NULL) return WR_OK;
-  TRY(wr_alloc_zeroed(&choice->values, 1, backend->knobs_size, "knobs"));
-  TRY(wr_options_default(backend->knobs, choice->values));
-  TRY(wr_knobs_parse(backend->knobs, choice->values, choice->knobs, backend->name));
-done:
-  return status;
+  PASS(wr_alloc_zeroed(&choice->values, 1, backend->knobs_size, "knobs"));
+  PASS(wr_options_default(backend->knobs, choice->values));
+  return wr_knobs_parse(backend->knobs, choice->values, choice->knobs, backend->name);
 }
 
 /* "merbit:sigma=11", in so many bytes at `at`. */

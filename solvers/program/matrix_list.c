@@ -8,20 +8,18 @@
 enum { LINE = 4096 }; /* bytes of the longest line of a list, its end included */
 
 static wr_status add_name(wr_matrix_list *list, const char *name) {
-  wr_status status;
   size_t size = strlen(name) + 1;
   if (list->count == list->capacity) {
     char **wider;
     int64_t capacity = 2 * list->capacity + 16;
-    TRY(wr_alloc(&wider, capacity, sizeof *wider, "the names of matrices"));
+    PASS(wr_alloc(&wider, capacity, sizeof *wider, "the names of matrices"));
     if (list->count > 0) memcpy(wider, list->name, (size_t)list->count * sizeof *wider);
     wr_free(list->name);
     list->name = wider, list->capacity = capacity;
   }
-  TRY(wr_alloc(&list->name[list->count], (int64_t)size, 1, "the names of matrices"));
+  PASS(wr_alloc(&list->name[list->count], (int64_t)size, 1, "the names of matrices"));
   memcpy(list->name[list->count++], name, size);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Cuts the comment, the line's end and the blanks around. */

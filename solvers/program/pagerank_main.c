@@ -65,10 +65,9 @@ done:
 static wr_status upload(void *problem, wr_env *device) { return wr_graph_upload(problem, device); }
 
 static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) {
-  wr_status status;
   wr_graph *graph = problem;
-  if (device) TRY(wr_graph_order(graph, WR_HUB_ORDER_NODES)); /* methods of a host read the flow with the pages' numbers */
-  TRY(wr_graph_finish(graph, device));
+  if (device) PASS(wr_graph_order(graph, WR_HUB_ORDER_NODES)); /* methods of a host read the flow with the pages' numbers */
+  PASS(wr_graph_finish(graph, device));
   size_t used = 0;
   while (facts->remark[used]) used++;
   snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling %s%s", used ? "; " : "",
@@ -76,8 +75,7 @@ static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) 
            graph->links->symmetric ? ", undirected" : "");
   used = strlen(facts->remark);
   if (graph->order) snprintf(facts->remark + used, sizeof facts->remark - used, ", leaves in the order of their hubs");
-done:
-  return status;
+  return WR_OK;
 }
 
 static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_device) {
@@ -228,16 +226,13 @@ static void ranks_free(ranks *r) {
 }
 
 static wr_status find_ranks(const wr_graph *g, const wr_settings *s, const double *x, const wr_run *run, ranks *r) {
-  wr_status status;
   *r = (ranks){.count = s->top < g->n ? s->top + 1 : g->n,
                .bound = wr_run_counts(run) ? run->result.bound : (double)INFINITY};
   r->gap = wr_order_gap(r->bound);
-  TRY(wr_alloc(&r->best, r->count, sizeof *r->best, "the best nodes"));
-  TRY(wr_alloc_zeroed(&r->tied, r->count, sizeof *r->tied, "ties of nodes"));
+  PASS(wr_alloc(&r->best, r->count, sizeof *r->best, "the best nodes"));
+  PASS(wr_alloc_zeroed(&r->tied, r->count, sizeof *r->tied, "ties of nodes"));
   wr_top(x, g->n, r->count, r->best);
-  TRY(wr_order_find(g, x, r->best, s->top, r->gap, r->tied, &r->order));
-done:
-  return status;
+  return wr_order_find(g, x, r->best, s->top, r->gap, r->tied, &r->order);
 }
 
 static wr_status find_order(void *problem, const wr_settings *s, const double *x, wr_run *run) {

@@ -58,26 +58,25 @@ static wr_status check_inputs(const job *j) {
 }
 
 static wr_status parse(job *j, int argc, char **argv) {
-  wr_status status;
   int first;
   const wr_option *options = j->program->options;
-  TRY(wr_options_default(options, &j->settings));
-  TRY(wr_options_parse(options, &j->settings, argc, argv, &first));
+  PASS(wr_options_default(options, &j->settings));
+  PASS(wr_options_parse(options, &j->settings, argc, argv, &first));
   j->asked = j->settings;
-  TRY(wr_settings_finish(&j->settings));
-  if (wr_process_is_action(&j->settings)) goto done;
+  PASS(wr_settings_finish(&j->settings));
+  if (wr_process_is_action(&j->settings)) return WR_OK;
   if (first == argc)
-    TRY(wr_fail(WR_EUSAGE, "no matrix is given: name a .mtx file, an edge list, - for standard input, or gen:FAMILY"));
-  if (first + 1 < argc) TRY(wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]));
+    return wr_fail(WR_EUSAGE,
+                   "no matrix is given: name a .mtx file, an edge list, - for standard input, or gen:FAMILY");
+  if (first + 1 < argc) return wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]);
   j->operand = argv[first];
-  TRY(check_inputs(j));
+  PASS(check_inputs(j));
   char reason[WR_THREADS_REASON];
   if (wr_threads_settle(&j->settings.threads, reason) && !j->settings.quiet)
     fprintf(stderr, "%s: %s\n", j->program->name, reason);
   j->comparison.threads = omp_get_max_threads();
   j->program->complete(&j->settings);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Without -k: chooses the GPU if `open` succeeds and the problem is large enough, else the CPU, and notes why. A build without
@@ -113,20 +112,18 @@ static void note_extent(job *j) {
 
 /* Completes the problem, on the device if all backends run there. */
 static wr_status finish_problem(job *j) {
-  wr_status status;
   if (j->program->finish == NULL) return WR_OK;
   int reads_rows;
   wr_env *device = wr_comparison_only_device(&j->comparison, &reads_rows);
   if (device) {
     wr_ledger_enter(&j->ledger, WR_PHASE_UPLOAD);
-    TRY(j->program->upload(j->problem, device));
-    TRY(device->ops->wait(device));
+    PASS(j->program->upload(j->problem, device));
+    PASS(device->ops->wait(device));
     wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
   }
-  TRY(j->program->finish(j->problem, device, &j->facts));
-  if (device && reads_rows) TRY(wr_csr_host(j->program->matrix(j->problem), device)); /* not in a backend's preparation */
-done:
-  return status;
+  PASS(j->program->finish(j->problem, device, &j->facts));
+  if (device && reads_rows) PASS(wr_csr_host(j->program->matrix(j->problem), device)); /* not in a backend's preparation */
+  return WR_OK;
 }
 
 static int computes_on_host(const job *j) {
@@ -227,7 +224,6 @@ static int has_standard_output(const wr_settings *s) {
 
 /* Before anything is read: no output may replace an input or another output, and each must be writable. */
 static wr_status check_paths(const job *j) {
-  wr_status status = WR_OK;
   const wr_settings *s = &j->settings;
   int direct = has_standard_output(s); /* otherwise the report goes there, unless --quiet */
   const wr_path paths[] = {
@@ -236,12 +232,11 @@ static wr_status check_paths(const job *j) {
       {"the matrix", j->operand, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
       {"--personalize", s->personalize, 0}, {"--check", s->check, 0}, {"--config", s->config, 0}};
   if (direct > 1)
-    TRY(wr_fail(WR_EUSAGE, "only one of --output, --json, --history and --save-binary can go to standard output"));
-  TRY(wr_paths_check(paths, sizeof paths / sizeof *paths));
+    return wr_fail(WR_EUSAGE, "only one of --output, --json, --history and --save-binary can go to standard output");
+  PASS(wr_paths_check(paths, sizeof paths / sizeof *paths));
   for (size_t k = 0; k < sizeof paths / sizeof *paths; k++)
-    if (paths[k].path && paths[k].is_output) TRY(wr_output_check(paths[k].path));
-done:
-  return status;
+    if (paths[k].path && paths[k].is_output) PASS(wr_output_check(paths[k].path));
+  return WR_OK;
 }
 
 static wr_status report(job *j) {
@@ -290,21 +285,19 @@ static wr_status check_choices(job *j) {
 
 /* Finds advice for runs that failed or whose answer is doubtful, by facts about the matrix. */
 static wr_status advise(job *j) {
-  wr_status status = WR_OK;
   wr_matrix_facts matrix;
   int due = 0, is_shown = !j->settings.quiet || j->settings.json;
   for (int k = 0; k < j->comparison.count && is_shown; k++) {
     if (!wr_advice_is_due(&j->facts, &j->runs[k])) continue;
-    if (!due++) TRY(wr_matrix_facts_find(j->A, &matrix));
+    if (!due++) PASS(wr_matrix_facts_find(j->A, &matrix));
     const wr_advice_case c = {.options = j->program->options, .settings = &j->asked, .settings_size = sizeof j->asked,
                               .effective = &j->settings,
                               .program = j->program->name, .operand = j->operand, .iterations = j->settings.iterations,
                               .problem = &j->facts, .run = &j->runs[k], .matrix = &matrix,
                               .has_direct = wr_direct_check() == WR_OK};
-    TRY(wr_advice_find(&c, &j->runs[k].advice));
+    PASS(wr_advice_find(&c, &j->runs[k].advice));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status report_check(const job *j) {
@@ -327,16 +320,13 @@ done:
 
 /* --check: loads the problem, and computes on the host alone. */
 static wr_status work_check(job *j) {
-  wr_status status;
-  TRY(check_paths(j));
+  PASS(check_paths(j));
   note_extent(j);
-  TRY(prepare_problem(j));
+  PASS(prepare_problem(j));
   wr_ledger_enter(&j->ledger, WR_PHASE_VERIFY);
-  TRY(j->program->check(j->problem, &j->settings, &j->ids, &j->certificate));
+  PASS(j->program->check(j->problem, &j->settings, &j->ids, &j->certificate));
   wr_ledger_stop(&j->ledger);
-  TRY(report_check(j));
-done:
-  return status;
+  return report_check(j);
 }
 
 static wr_status work(job *j) {

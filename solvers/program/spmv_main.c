@@ -13,7 +13,7 @@
 #include "solvers/program/process.h"
 #include "solvers/report/sectors.h"
 #include "solvers/program/source.h"
-#include "solvers/report/spmv_json.h"
+#include "solvers/report/spmv_table.h"
 #include "solvers/program/threads.h"
 
 enum { VALUES_AS_GIVEN = 0, WITH_VALUES = 1, WITHOUT_VALUES = 2, MOST_LIST = 4096 };
@@ -55,8 +55,7 @@ static void note_code(job *j, int code) { j->code = wr_worse_exit_code(j->code, 
 
 /* In (0, 1], and the same number in f32. */
 static wr_status make_values(wr_csr *A) {
-  wr_status status = wr_alloc(&A->val, A->nnz, sizeof *A->val, "made-up values");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&A->val, A->nnz, sizeof *A->val, "made-up values"));
 #pragma omp parallel for schedule(static)
   for (int64_t k = 0; k < A->nnz; k++) A->val[k] = (double)((wr_hash(2, (uint64_t)k) >> 41) + 1) * 0x1p-23;
   return WR_OK;
@@ -64,11 +63,10 @@ static wr_status make_values(wr_csr *A) {
 
 /* Drops device views, which hold the old values or none. */
 static wr_status set_values(wr_csr *A, int variant, wr_problem_facts *facts) {
-  wr_status status = WR_OK;
   const char *remark = NULL;
   if (variant == WITH_VALUES && A->val == NULL) {
     wr_csr_forget_device(A);
-    TRY(make_values(A));
+    PASS(make_values(A));
     remark = "values made up";
   } else if (variant == WITHOUT_VALUES && A->val != NULL) {
     wr_csr_forget_device(A);
@@ -78,8 +76,7 @@ static wr_status set_values(wr_csr *A, int variant, wr_problem_facts *facts) {
   }
   if (remark) snprintf(facts->remark, sizeof facts->remark, "%s", remark);
   facts->has_values = A->val != NULL;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* A matrix that cannot be had or timed. Work goes on with the next one. The message names the matrix unless the sentence begins
@@ -143,15 +140,13 @@ done:
 }
 
 static wr_status time_standard(job *j) {
-  wr_status status = WR_OK;
   int full = j->places[WR_CUDA].env.ops != NULL;
   for (int k = 0; k < STANDARD; k++) {
     int given = j->s.values || j->s.pattern; /* given options hold for all matrices */
     int with_values = given ? j->s.values : standard[k].graph, without = given ? j->s.pattern : standard[k].graph;
-    TRY(time_matrix(j, full ? standard[k].full : standard[k].small, with_values, without));
+    PASS(time_matrix(j, full ? standard[k].full : standard[k].small, with_values, without));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* ---- all of them ---- */
@@ -229,19 +224,16 @@ done:
 
 /* Checks the operands before any matrix is read. */
 static wr_status check_operands(job *j, int count, char **names) {
-  wr_status status = WR_OK;
   int inputs = 0;
   if (count > 0 && j->s.standard)
-    TRY(wr_fail(WR_EUSAGE, "--standard has matrices of its own: '%s' is too many", names[0]));
+    return wr_fail(WR_EUSAGE, "--standard has matrices of its own: '%s' is too many", names[0]);
   if (count == 0 && !j->s.standard)
-    TRY(wr_fail(WR_EUSAGE,
-                "no matrix is given: name a .mtx file, - for standard input, gen:FAMILY, @LIST, or --standard"));
-  for (int k = 0; k < count; k++) TRY(wr_matrix_list_add(&j->matrices, names[k]));
+    return wr_fail(WR_EUSAGE,
+                   "no matrix is given: name a .mtx file, - for standard input, gen:FAMILY, @LIST, or --standard");
+  for (int k = 0; k < count; k++) PASS(wr_matrix_list_add(&j->matrices, names[k]));
   for (int64_t k = 0; k < j->matrices.count; k++) inputs += strcmp(j->matrices.name[k], "-") == 0;
-  if (inputs > 1) TRY(wr_fail(WR_EUSAGE, "standard input (-) can be read once, not %d times", inputs));
-  TRY(check_paths(j, count, names));
-done:
-  return status;
+  if (inputs > 1) return wr_fail(WR_EUSAGE, "standard input (-) can be read once, not %d times", inputs);
+  return check_paths(j, count, names);
 }
 
 static wr_status begin_reports(job *j) {
@@ -267,22 +259,20 @@ done:
 }
 
 static wr_status set_up(job *j, int argc, char **argv, int *first) {
-  wr_status status;
   wr_settings *s = &j->s.common;
-  TRY(wr_options_default(wr_spmv_options, &j->s));
-  TRY(wr_options_parse(wr_spmv_options, &j->s, argc, argv, first));
-  TRY(wr_settings_finish(s));
+  PASS(wr_options_default(wr_spmv_options, &j->s));
+  PASS(wr_options_parse(wr_spmv_options, &j->s, argc, argv, first));
+  PASS(wr_settings_finish(s));
   if (s->verify == WR_VERIFY_DEVICE)
-    TRY(wr_fail(WR_EUSAGE, "--verify: device is not for spmv, which checks products on the host"));
-  if (wr_process_is_action(s)) goto done;
-  TRY(check_operands(j, argc - *first, argv + *first));
+    return wr_fail(WR_EUSAGE, "--verify: device is not for spmv, which checks products on the host");
+  if (wr_process_is_action(s)) return WR_OK;
+  PASS(check_operands(j, argc - *first, argv + *first));
   char reason[WR_THREADS_REASON];
   if (wr_threads_settle(&s->threads, reason) && !s->quiet) fprintf(stderr, "spmv: %s\n", reason);
-  if (s->backends) TRY(wr_choices_parse(s->backends, j->choices, &j->count));
+  if (s->backends) PASS(wr_choices_parse(s->backends, j->choices, &j->count));
   for (int place = 0; place < 2; place++) open_place(j, (wr_place)place);
-  if (s->backends == NULL) TRY(choose_backends(j));
-done:
-  return status;
+  if (s->backends == NULL) PASS(choose_backends(j));
+  return WR_OK;
 }
 
 static wr_status work(job *j) {

@@ -31,8 +31,7 @@ static const char *number(double value, char *text) {
 wr_status wr_history_write(const char *path, const wr_history_series *series, int count) {
   wr_output_file out;
   char text[32];
-  wr_status status = wr_output_open(path, &out);
-  if (status != WR_OK) return status;
+  PASS(wr_output_open(path, &out));
   fputs("backend,iteration,measure\n", out.file);
   for (int s = 0; s < count; s++) {
     const wr_history *history = series[s].history;

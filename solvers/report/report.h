@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "solvers/report/json.h"
 #include "solvers/report/run.h"
 
 /* One run in words: outcome, iterations, times by phase, verification. verbose adds the plan's line and byte model. */
@@ -32,5 +33,13 @@ wr_status wr_report_check_json(const char *path, const wr_problem_facts *problem
  * numbers become null. WR_EOUTPUT. */
 wr_status wr_report_json(const char *path, const wr_problem_facts *problem, const wr_run *runs, int count,
                          const char *settings_text, const wr_ledger *process);
+
+/* ---- Records that spmv's JSON has, too, as members of the object that is open ---- */
+
+void wr_json_plan(wr_json *json, const wr_run *run, int is_solve);
+
+/* problem: that of a solve, or NULL for single multiplies, which have no result that meets a tolerance. is_doubtful: from
+ * wr_run_is_doubtful. */
+void wr_json_verdict(wr_json *json, const wr_verdict *verdict, const wr_problem_facts *problem, int is_doubtful);
 
 #endif

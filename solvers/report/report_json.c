@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "io/output_file.h"
-#include "solvers/report/json_records.h"
 #include "solvers/report/machine.h"
 #include "solvers/report/report.h"
 #include "solvers/report/report_text.h"
@@ -321,8 +320,7 @@ static void write_residual(wr_json *json, const wr_problem_facts *problem, const
 wr_status wr_report_check_json(const char *path, const wr_problem_facts *problem, const wr_certificate *c,
                                const char *settings_text, const wr_ledger *process) {
   wr_output_file out;
-  wr_status status = wr_output_open(path, &out);
-  if (status != WR_OK) return status;
+  PASS(wr_output_open(path, &out));
   wr_json json = {.file = out.file};
   write_beginning(&json, problem, wr_certificate_exit_code(c), settings_text, process);
   if (problem->measure == WR_MEASURE_L1_ERROR)
@@ -336,8 +334,7 @@ wr_status wr_report_check_json(const char *path, const wr_problem_facts *problem
 wr_status wr_report_json(const char *path, const wr_problem_facts *problem, const wr_run *runs, int count,
                          const char *settings_text, const wr_ledger *process) {
   wr_output_file out;
-  wr_status status = wr_output_open(path, &out);
-  if (status != WR_OK) return status;
+  PASS(wr_output_open(path, &out));
   wr_json json = {.file = out.file};
   int code = problem->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(runs, count);
   write_beginning(&json, problem, code, settings_text, process);

@@ -1,11 +1,10 @@
-#include "solvers/report/spmv_json.h"
-
 #include <math.h>
 
-#include "solvers/report/json_records.h"
 #include "solvers/report/machine.h"
+#include "solvers/report/report.h"
 #include "solvers/report/report_text.h"
 #include "solvers/report/sectors.h"
+#include "solvers/report/spmv_table.h"
 
 enum { SPMV_SCHEMA = 1 };
 

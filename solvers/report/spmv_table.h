@@ -1,4 +1,4 @@
-/* The results of spmv for one matrix in one precision, and their table: a row a backend, no wider than the stream.
+/* The results of spmv for one matrix in one precision, as JSON and as a table: a row a backend, no wider than the stream.
  *
  *   gen:web in f64: generated pattern, 3.00 M x 3.00 M, 49.6 M nonzeros; values made up
  *   rows: 0 to 1224 entries, 16.5 on average, 300 k empty; bandwidth 3.00 M
@@ -11,8 +11,9 @@
 
 #include <stdio.h>
 
-#include "solvers/report/run.h"
+#include "solvers/report/json.h"
 #include "solvers/report/row_statistics.h"
+#include "solvers/report/run.h"
 
 typedef struct wr_spmv_table {
   const wr_problem_facts *facts;
@@ -27,5 +28,18 @@ typedef struct wr_spmv_table {
 } wr_spmv_table;
 
 void wr_spmv_table_print(FILE *out, const wr_spmv_table *table);
+
+/* ---- As JSON: one object; times in seconds (_s), sizes in bytes, null for what was not measured (docs/json.md) ---- */
+
+/* Writes the members before the matrices and begins their array. settings: the effective options; places: [2], by wr_place. */
+void wr_spmv_json_begin(wr_json *json, const char *settings, const wr_apply_place *places);
+
+/* One matrix in one precision. */
+void wr_spmv_json_matrix(wr_json *json, const wr_spmv_table *table);
+
+/* A matrix that could not be loaded or timed: status, and the sentence of wr_status_message, say why. */
+void wr_spmv_json_failure(wr_json *json, const wr_problem_facts *facts, wr_status status);
+
+void wr_spmv_json_end(wr_json *json, int exit_code);
 
 #endif

@@ -38,8 +38,7 @@ wr_status wr_sample_get(const double *values, int64_t count, wr_sample *sample) 
   *sample = (wr_sample){.median = NAN, .low = NAN, .high = NAN, .confidence = NAN};
   if (count <= 0) return WR_OK;
   double *sorted = NULL;
-  wr_status status = wr_alloc(&sorted, count, sizeof *sorted, "sorting times");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&sorted, count, sizeof *sorted, "sorting times"));
   memcpy(sorted, values, (size_t)count * sizeof *sorted);
   qsort(sorted, (size_t)count, sizeof *sorted, ascending);
   int64_t middle = count / 2;

@@ -11,15 +11,13 @@
 #include "spmv/matrix/exponents.h"
 
 static wr_status find_exponents(const wr_csr *A, int16_t **out) {
-  wr_status status;
-  TRY(wr_alloc(out, A->nnz, sizeof **out, "exponents of a matrix"));
+  PASS(wr_alloc(out, A->nnz, sizeof **out, "exponents of a matrix"));
 #pragma omp parallel for schedule(static) if (A->nnz > 1 << 18)
   for (int64_t k = 0; k < A->nnz; k++) {
     double value = A->val ? A->val[k] : 1;
     (*out)[k] = (int16_t)(value == 0 ? WR_NO_EXPONENT : wr_exponent_of(value));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Threads raise the same element; the largest one remains, in whatever order they do. */

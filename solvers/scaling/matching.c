@@ -293,10 +293,9 @@ static int rounded(int64_t logarithm_of) { return (int)((logarithm_of + (1 << (D
 
 /* The duals as exponents; those of columns lie around 0. Rounding moves a product of both by at most a factor of 2. */
 static wr_status find_exponents(const search *s, wr_matching *m) {
-  wr_status status;
   int64_t least = infinite, most = -infinite;
-  TRY(wr_alloc(&m->row_exponent, s->n, sizeof *m->row_exponent, "a scaling"));
-  TRY(wr_alloc(&m->column_exponent, s->n, sizeof *m->column_exponent, "a scaling"));
+  PASS(wr_alloc(&m->row_exponent, s->n, sizeof *m->row_exponent, "a scaling"));
+  PASS(wr_alloc(&m->column_exponent, s->n, sizeof *m->column_exponent, "a scaling"));
   for (int64_t j = 0; j < s->n; j++) {
     least = s->column[j].dual < least ? s->column[j].dual : least;
     most = s->column[j].dual > most ? s->column[j].dual : most;
@@ -306,24 +305,21 @@ static wr_status find_exponents(const search *s, wr_matching *m) {
     m->row_exponent[i] = rounded(s->row_dual[i] - s->largest[i] + middle);
     m->column_exponent[i] = rounded(s->column[i].dual - middle);
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status open_search(search *s) {
-  wr_status status;
   int64_t n = s->n;
-  TRY(wr_alloc(&s->edge, s->A->nnz, sizeof *s->edge, "matching rows"));
-  TRY(wr_alloc(&s->largest, n, sizeof *s->largest, "matching rows"));
-  TRY(wr_alloc(&s->row_dual, n, sizeof *s->row_dual, "matching rows"));
-  TRY(wr_alloc(&s->column, n, sizeof *s->column, "matching rows"));
-  TRY(wr_alloc(&s->column_of, n, sizeof *s->column_of, "matching rows"));
-  TRY(wr_alloc(&s->heap, n, sizeof *s->heap, "matching rows"));
-  TRY(wr_alloc(&s->ready, n, sizeof *s->ready, "matching rows"));
-  TRY(wr_alloc(&s->scanned, n, sizeof *s->scanned, "matching rows"));
+  PASS(wr_alloc(&s->edge, s->A->nnz, sizeof *s->edge, "matching rows"));
+  PASS(wr_alloc(&s->largest, n, sizeof *s->largest, "matching rows"));
+  PASS(wr_alloc(&s->row_dual, n, sizeof *s->row_dual, "matching rows"));
+  PASS(wr_alloc(&s->column, n, sizeof *s->column, "matching rows"));
+  PASS(wr_alloc(&s->column_of, n, sizeof *s->column_of, "matching rows"));
+  PASS(wr_alloc(&s->heap, n, sizeof *s->heap, "matching rows"));
+  PASS(wr_alloc(&s->ready, n, sizeof *s->ready, "matching rows"));
+  PASS(wr_alloc(&s->scanned, n, sizeof *s->scanned, "matching rows"));
   for (int64_t i = 0; i < n; i++) s->column_of[i] = -1, s->row_dual[i] = 0;
-done:
-  return status;
+  return WR_OK;
 }
 
 static void close_search(search *s) {

@@ -84,11 +84,8 @@ static void say_diagonal(const profile *p, char *text, size_t size) {
 }
 
 static wr_status allocate_exponents(const wr_csr *A, wr_scaling *s) {
-  wr_status status;
-  TRY(wr_alloc(&s->row_exponent, A->nrows, sizeof *s->row_exponent, "a scaling"));
-  TRY(wr_alloc(&s->column_exponent, A->ncols, sizeof *s->column_exponent, "a scaling"));
-done:
-  return status;
+  PASS(wr_alloc(&s->row_exponent, A->nrows, sizeof *s->row_exponent, "a scaling"));
+  return wr_alloc(&s->column_exponent, A->ncols, sizeof *s->column_exponent, "a scaling");
 }
 
 static void free_exponents(wr_scaling *s) {
@@ -98,11 +95,8 @@ static void free_exponents(wr_scaling *s) {
 }
 
 static wr_status equilibrate(const wr_csr *A, wr_scaling *s) {
-  wr_status status;
-  TRY(allocate_exponents(A, s));
-  TRY(wr_equilibrate(A, s->row_exponent, s->column_exponent, NULL));
-done:
-  return status;
+  PASS(allocate_exponents(A, s));
+  return wr_equilibrate(A, s->row_exponent, s->column_exponent, NULL);
 }
 
 wr_status wr_scaling_equilibrate(wr_csr *A, struct wr_env *device, wr_scaling *s) {
@@ -201,35 +195,31 @@ static double moved_excess(const wr_csr *A, const wr_scaling *s) {
  * gradients. */
 static wr_status scale_saddle_point(const wr_csr *A, const profile *p, const char *why, const wr_watch *watch,
                                     wr_scaling *s) {
-  wr_status status = WR_OK;
   int may_be_definite = p->zero == 0 && wr_is_symmetric_positive(A);
-  if (!may_be_definite) TRY(match(A, why, watch, s));
-  if (!may_be_definite && (s->done != WR_SCALE_MATCH || moved_excess(A, s) < WR_MATCHING_EXCESS)) goto done;
+  if (!may_be_definite) PASS(match(A, why, watch, s));
+  if (!may_be_definite && (s->done != WR_SCALE_MATCH || moved_excess(A, s) < WR_MATCHING_EXCESS)) return WR_OK;
   free_exponents(s);
   wr_free(s->row_of);
   s->row_of = NULL, s->done = WR_SCALE_EQUILIBRATE, s->near_one = 0;
   snprintf(s->sentence, sizeof s->sentence, "equilibrated: %s, in a symmetric pattern", why);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* What auto does. */
 static wr_status choose(const wr_csr *A, const profile *p, const wr_watch *watch, wr_scaling *s) {
-  wr_status status = WR_OK;
   char why[120];
   int rows = 0, columns = 0;
   if (p->zero > 0 || p->tiny > 0) {
     say_diagonal(p, why, sizeof why);
-    TRY(is_saddle_point(A, p) ? scale_saddle_point(A, p, why, watch, s) : match(A, why, watch, s));
+    PASS(is_saddle_point(A, p) ? scale_saddle_point(A, p, why, watch, s) : match(A, why, watch, s));
   } else if (p->largest * 0x1p-10 > p->smallest) { /* else rows and columns cannot differ by more */
-    TRY(wr_exponent_spread(A, &rows, &columns));
-    if (rows <= WR_EQUILIBRATE_DIGITS && columns <= WR_EQUILIBRATE_DIGITS) goto done;
+    PASS(wr_exponent_spread(A, &rows, &columns));
+    if (rows <= WR_EQUILIBRATE_DIGITS && columns <= WR_EQUILIBRATE_DIGITS) return WR_OK;
     s->done = WR_SCALE_EQUILIBRATE;
     snprintf(s->sentence, sizeof s->sentence, "equilibrated: the largest elements of %s differ by up to 2^%d",
              rows > columns ? "rows" : "columns", rows > columns ? rows : columns);
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_scaling_choose(const wr_csr *A, wr_scale scale, const wr_watch *watch, wr_scaling *s) {

@@ -27,8 +27,7 @@ void wr_hash_shadow(double *v, int64_t n, int64_t seed) {
 
 static wr_status multiply_out(wr_system *s, int random, int64_t seed) {
   const wr_csr *A = s->A;
-  wr_status status = wr_alloc(&s->b, s->n, sizeof *s->b, "the right-hand side");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc(&s->b, s->n, sizeof *s->b, "the right-hand side"));
 #pragma omp parallel for schedule(guided) if (s->n > 1 << 12)
   for (int64_t i = 0; i < s->n; i++) {
     double sum = 0;
@@ -151,11 +150,10 @@ static wr_status check_scaled(const wr_system *s, const char *precond) {
 
 /* matrix := 2^matrix_exponent A or R P A C, a copy. */
 static wr_status copy_matrix(wr_system *s) {
-  wr_status status;
   const wr_csr *A = s->A;
   const wr_scaling *scaling = &s->scaling;
   wr_csr *m = NULL;
-  TRY(wr_csr_create(A->nrows, A->ncols, A->nnz, 1, &m));
+  PASS(wr_csr_create(A->nrows, A->ncols, A->nnz, 1, &m));
   s->matrix = m, s->owns_matrix = 1;
   for (int64_t j = 0; j < s->n; j++) {
     int64_t i = wr_system_row(s, j);
@@ -173,8 +171,7 @@ static wr_status copy_matrix(wr_system *s) {
                        : ldexp(value, scaling->row_exponent[i] + scaling->column_exponent[A->col[k]]);
     }
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* matrix := matrix D^-1. */
@@ -195,26 +192,24 @@ static int keeps_symmetry(const wr_system *s) {
 /* rhs, its exponent and the weights of rows. Weights that f32 could not hold are cut off, and the norm of matrix then
  * becomes infinite, so that no norm of weighted rows is trusted. */
 static wr_status scale_rhs(wr_system *s) {
-  wr_status status;
   const int *exponents = s->scaling.row_exponent;
   int most = INT_MIN, exponent;
-  TRY(wr_alloc(&s->rhs, s->n, sizeof *s->rhs, "the right-hand side"));
-  TRY(wr_alloc(&s->row_weight, s->n, sizeof *s->row_weight, "the weights of rows"));
+  PASS(wr_alloc(&s->rhs, s->n, sizeof *s->rhs, "the right-hand side"));
+  PASS(wr_alloc(&s->row_weight, s->n, sizeof *s->row_weight, "the weights of rows"));
   for (int64_t i = 0; i < s->n; i++) {
     if (s->b[i] == 0) continue;
     frexp(s->b[i], &exponent);
     if (exponent + exponents[i] > most) most = exponent + exponents[i];
   }
   s->rhs_exponent = most == INT_MIN ? 0 : -most;
-  TRY(wr_system_scale_rows(s, s->b, s->rhs));
+  PASS(wr_system_scale_rows(s, s->b, s->rhs));
   for (int64_t j = 0; j < s->n; j++) {
     exponent = -(s->rhs_exponent + exponents[wr_system_row(s, j)]);
     s->row_weight[j] = ldexp(1, exponent > WEIGHT_EXPONENT    ? WEIGHT_EXPONENT
                                 : exponent < -WEIGHT_EXPONENT ? -WEIGHT_EXPONENT
                                                               : exponent);
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 int64_t wr_system_below_f32(const wr_system *s) {
@@ -232,23 +227,22 @@ int64_t wr_system_below_f32(const wr_system *s) {
 
 /* All that follows the choice of a scaling. */
 static wr_status complete(wr_system *s) {
-  wr_status status = WR_OK;
   const wr_preconditioner *precond = s->precond;
   int is_scaled = s->scaling.done != WR_SCALE_NONE;
   if (is_scaled) {
-    TRY(scale_rhs(s));
-    TRY(copy_matrix(s));
+    PASS(scale_rhs(s));
+    PASS(copy_matrix(s));
     s->matrix->symmetric = precond == NULL && keeps_symmetry(s);
   }
-  TRY(measure_matrix(s));
+  PASS(measure_matrix(s));
   if (precond)
-    TRY(invert_diagonal(s, s->asked, precond));
+    PASS(invert_diagonal(s, s->asked, precond));
   else if (!is_scaled)
     s->matrix_exponent = choose_exponent(s);
   if (precond || s->matrix_exponent != 0) {
-    if (!is_scaled) TRY(copy_matrix(s));
-    if (precond) TRY(scale_columns(s, precond->name));
-    TRY(measure_matrix(s));
+    if (!is_scaled) PASS(copy_matrix(s));
+    if (precond) PASS(scale_columns(s, precond->name));
+    PASS(measure_matrix(s));
   }
   if (!is_scaled) s->rhs = s->b, s->rhs_exponent = -s->matrix_exponent;
   for (int64_t i = 0; s->guess && i < s->n; i++) {
@@ -256,8 +250,7 @@ static wr_status complete(wr_system *s) {
     s->guess[i] = ldexp(s->guess[i], s->exponent + s->rhs_exponent - column);
     if (precond) s->guess[i] /= s->inverse_diagonal[i];
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
@@ -333,11 +326,8 @@ done:
 
 wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
                           const wr_preconditioner *precond, double atol, wr_system *system) {
-  wr_status status;
-  TRY(wr_system_begin(A, b, guess, random, seed, scale, precond, atol, NULL, system));
-  TRY(wr_system_finish(system, NULL));
-done:
-  return status;
+  PASS(wr_system_begin(A, b, guess, random, seed, scale, precond, atol, NULL, system));
+  return wr_system_finish(system, NULL);
 }
 
 void wr_system_free(wr_system *system) {

@@ -121,8 +121,7 @@ static wr_status count_tasks(const wr_csr *A, int r, int c, tasks *t) {
   t->brows = wr_bsr_shape(A->nrows, A->ncols, A->nnz, r, c, WR_F64).brows;
   int64_t useful = 1 + (A->nnz + t->brows) / THREAD_WORK;
   if (t->count > useful) t->count = (int)useful;
-  status = wr_alloc_zeroed(&t->begin, t->count + 1, sizeof *t->begin, "counting blocks");
-  if (status != WR_OK) return status;
+  PASS(wr_alloc_zeroed(&t->begin, t->count + 1, sizeof *t->begin, "counting blocks"));
 #pragma omp parallel for num_threads(t->count) schedule(static, 1)
   for (int task = 0; task < t->count; task++) {
     int64_t end = first_of(t, task + 1), blocks = 0;

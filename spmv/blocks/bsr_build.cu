@@ -87,11 +87,8 @@ static wr_status fill_rows(wr_env *env, const wr_csr_view *view, const wr_bsr *b
 }
 
 extern "C" wr_status wr_bsr_device_refill(wr_env *env, const wr_csr_view *view, const wr_bsr *b) {
-  wr_status status;
-  TRY(wr_cuda_enter(env));
-  TRY(view->wide ? fill_rows<int64_t>(env, view, b) : fill_rows<int32_t>(env, view, b));
-done:
-  return status;
+  PASS(wr_cuda_enter(env));
+  return view->wide ? fill_rows<int64_t>(env, view, b) : fill_rows<int32_t>(env, view, b);
 }
 
 extern "C" wr_status wr_bsr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,

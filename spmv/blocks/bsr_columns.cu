@@ -567,61 +567,53 @@ struct bsr_workspace {
 };
 
 static wr_status allocate(wr_env *env, int64_t tasks, int64_t nnz, wr_bsr_columns *columns, bsr_workspace *workspace) {
-  wr_status status;
   int64_t chunks = (tasks + CHUNK - 1) / CHUNK;
   int64_t wide = wr_device_bytes(2 * tasks + 1 + chunks, 8), narrow = wr_device_bytes(tasks, 4);
-  TRY(wr_device_alloc_zeroed(env, &columns->numbers, 5, sizeof *workspace->numbers, "numbers of blocks"));
+  PASS(wr_device_alloc_zeroed(env, &columns->numbers, 5, sizeof *workspace->numbers, "numbers of blocks"));
   workspace->numbers = (unsigned long long *)columns->numbers;
   if (columns->borrowed) return WR_OK;
-  TRY(wr_device_alloc(env, &columns->workspace, wide + narrow + wr_device_bytes(nnz, 4), 1, "block columns"));
+  PASS(wr_device_alloc(env, &columns->workspace, wide + narrow + wr_device_bytes(nnz, 4), 1, "block columns"));
   workspace->found.place = (int64_t *)columns->workspace, workspace->before = workspace->found.place + tasks;
   workspace->sums = workspace->before + tasks + 1;
   workspace->found.count = (int32_t *)(void *)((char *)columns->workspace + wide);
   workspace->found.column = (int32_t *)(void *)((char *)columns->workspace + wide + narrow);
   workspace->found.pending = (int32_t *)(void *)(workspace->numbers + 2);
-done:
-  return status;
+  return WR_OK;
 }
 
 template <typename P>
 static wr_status list(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_workspace &workspace) {
-  wr_status status;
   unsigned tasks = grid_for(env, a.tasks * a.group), chunks = (unsigned)((a.tasks + CHUNK - 1) / CHUNK);
   unsigned parts = wr_cuda_grid(env, (a.tasks + WARPS - 1) / WARPS, EVEN_BLOCKS);
-  TRY(WR_LAUNCH((bsr_list<P>), grid_for(env, a.brows * lanes), THREADS, 0, env->stream, a, workspace.found, lanes));
-  TRY(WR_LAUNCH((bsr_list_even<P>), parts, THREADS, 0, env->stream, a, workspace.found));
-  TRY(WR_LAUNCH((bsr_list_parts<P>), tasks, THREADS, 0, env->stream, a, workspace.found));
-  TRY(WR_LAUNCH((bsr_merge<P>), tasks, THREADS, 0, env->stream, a, workspace.found));
-  TRY(WR_LAUNCH((bsr_add_up<P>), chunks, THREADS, 0, env->stream, a, (const int32_t *)workspace.found.count,
-                workspace.sums, workspace.numbers));
-  TRY(WR_LAUNCH((bsr_scan), chunks, THREADS, 0, env->stream, a.tasks, (const int32_t *)workspace.found.count,
-                (const int64_t *)workspace.sums, workspace.before, workspace.numbers));
-done:
-  return status;
+  PASS(WR_LAUNCH((bsr_list<P>), grid_for(env, a.brows * lanes), THREADS, 0, env->stream, a, workspace.found, lanes));
+  PASS(WR_LAUNCH((bsr_list_even<P>), parts, THREADS, 0, env->stream, a, workspace.found));
+  PASS(WR_LAUNCH((bsr_list_parts<P>), tasks, THREADS, 0, env->stream, a, workspace.found));
+  PASS(WR_LAUNCH((bsr_merge<P>), tasks, THREADS, 0, env->stream, a, workspace.found));
+  PASS(WR_LAUNCH((bsr_add_up<P>), chunks, THREADS, 0, env->stream, a, (const int32_t *)workspace.found.count,
+                 workspace.sums, workspace.numbers));
+  return WR_LAUNCH((bsr_scan), chunks, THREADS, 0, env->stream, a.tasks, (const int32_t *)workspace.found.count,
+                   (const int64_t *)workspace.sums, workspace.before, workspace.numbers);
 }
 
 /* Moves the lists to arrays of the final size. */
 template <typename P>
 static wr_status keep(wr_env *env, const bsr_rows<P> &a, int lanes, const bsr_workspace &workspace, wr_bsr *b) {
-  wr_status status;
   unsigned grid = grid_for(env, a.tasks * lanes);
   const int64_t *before = workspace.before;
   b->wide = b->blocks > INT32_MAX;
-  TRY(wr_device_alloc(env, &b->row_ptr, b->brows + 1, b->wide ? 8 : 4, "block row pointers"));
-  TRY(wr_device_alloc(env, &b->col, b->blocks, sizeof *b->col, "block columns"));
+  PASS(wr_device_alloc(env, &b->row_ptr, b->brows + 1, b->wide ? 8 : 4, "block row pointers"));
+  PASS(wr_device_alloc(env, &b->col, b->blocks, sizeof *b->col, "block columns"));
   if (b->wide)
-    TRY(WR_LAUNCH((bsr_move<P, int64_t>), grid, THREADS, 0, env->stream, a, workspace.found, before,
-                  (int64_t *)b->row_ptr, b->col, lanes));
+    PASS(WR_LAUNCH((bsr_move<P, int64_t>), grid, THREADS, 0, env->stream, a, workspace.found, before,
+                   (int64_t *)b->row_ptr, b->col, lanes));
   else
-    TRY(WR_LAUNCH((bsr_move<P, int32_t>), grid, THREADS, 0, env->stream, a, workspace.found, before,
-                  (int32_t *)b->row_ptr, b->col, lanes));
-done:
-  return status;
+    PASS(WR_LAUNCH((bsr_move<P, int32_t>), grid, THREADS, 0, env->stream, a, workspace.found, before,
+                   (int32_t *)b->row_ptr, b->col, lanes));
+  return WR_OK;
 }
 
 template <typename P>
 static wr_status build(wr_env *env, const wr_csr_view *view, wr_bsr_columns *columns) {
-  wr_status status;
   wr_bsr *b = &columns->shape;
   bsr_rows<P> a = {b->nrows, b->brows, 0, 0, b->r, b->c, 1, (const P *)view->row_ptr, view->col,
                    wr_bsr_divisor_make(b->c)};
@@ -630,20 +622,19 @@ static wr_status build(wr_env *env, const wr_csr_view *view, wr_bsr_columns *col
   int lanes = wr_bsr_group_lanes(b->nrows, b->nnz);
   for (a.log2_task = LOG2_TASK; a.group < a.r; a.log2_task++) a.group *= 2;
   a.tasks = b->brows + (b->nnz >> a.log2_task);
-  TRY(allocate(env, a.tasks, b->nnz, columns, &workspace));
+  PASS(allocate(env, a.tasks, b->nnz, columns, &workspace));
   if (columns->borrowed)
-    TRY(WR_LAUNCH((bsr_add_up<P>), (unsigned)((a.brows + CHUNK - 1) / CHUNK), THREADS, 0, env->stream, a,
-                  (const int32_t *)nullptr, workspace.sums, workspace.numbers));
+    PASS(WR_LAUNCH((bsr_add_up<P>), (unsigned)((a.brows + CHUNK - 1) / CHUNK), THREADS, 0, env->stream, a,
+                   (const int32_t *)nullptr, workspace.sums, workspace.numbers));
   else
-    TRY(list(env, a, lanes, workspace));
-  TRY(wr_device_download(env, numbers, workspace.numbers, 2, WR_AS_8_BYTES));
+    PASS(list(env, a, lanes, workspace));
+  PASS(wr_device_download(env, numbers, workspace.numbers, 2, WR_AS_8_BYTES));
   b->blocks = columns->borrowed ? b->nnz : numbers[0], columns->empty = numbers[1];
   if (columns->borrowed)
     b->row_ptr = (void *)view->row_ptr, b->col = (int32_t *)view->col, b->wide = view->wide;
   else
-    TRY(keep(env, a, lanes, workspace, b));
-done:
-  return status;
+    PASS(keep(env, a, lanes, workspace, b));
+  return WR_OK;
 }
 
 extern "C" wr_status wr_bsr_columns_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,

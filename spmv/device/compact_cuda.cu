@@ -54,22 +54,19 @@ static wr_status launch_widen(wr_env *env, const wr_vec *from, wr_vec *to) {
 }
 
 extern "C" wr_status wr_cuda_widen(wr_env *env, const wr_vec *from, wr_vec *to) {
-  wr_status status;
   wr_fused copy = {};
-  TRY(wr_cuda_enter(env));
-  TRY(wr_cuda_check_vec(env, from, "the source of widen"));
-  TRY(wr_cuda_check_vec(env, to, "the target of widen"));
+  PASS(wr_cuda_enter(env));
+  PASS(wr_cuda_check_vec(env, from, "the source of widen"));
+  PASS(wr_cuda_check_vec(env, to, "the target of widen"));
   if (to->reciprocal_bytes || to->n != from->n || to->type != from->type)
     return wr_fail(WR_EUSAGE, "the target of widen has another length or type than its source, or is compact");
   to->writes++;
   if (from->reciprocal_bytes) {
-    TRY(to->type == WR_F32 ? launch_widen<float>(env, from, to) : launch_widen<double>(env, from, to));
-    goto done;
+    PASS(to->type == WR_F32 ? launch_widen<float>(env, from, to) : launch_widen<double>(env, from, to));
+    return WR_OK;
   }
   copy.in[0] = from, copy.out[0] = to, copy.c[0][0].factor = 1;
-  TRY(wr_cuda_fused(env, &copy));
-done:
-  return status;
+  return wr_cuda_fused(env, &copy);
 }
 
 /* A vector whose type a kernel finds out while it runs: all elements are read once, and the test is the same for all. */

@@ -88,46 +88,42 @@ static wr_status check_reduction(const wr_env *env, const wr_fused *f, const wr_
 
 /* Output o: a vector of its own, behind another one unless it is the first, and each of its terms has a vector. */
 static wr_status check_output(const wr_env *env, const wr_fused *f, int o) {
-  wr_status status = WR_OK;
   for (int q = 0; q < o && f->out[o]; q++)
     if (f->out[q] == NULL || f->out[q] == f->out[o])
       return wr_fail(WR_EUSAGE, "fused operation: outputs must be different vectors without a gap");
   for (int k = 0; k < WR_FUSED_TERMS; k++) {
     if (f->c[o][k].factor == 0) continue;
-    TRY(check_scalar(env, f, f->c[o][k].scalar));
+    PASS(check_scalar(env, f, f->c[o][k].scalar));
     int present = k < WR_MAX_INPUTS ? f->in[k] != NULL : k - WR_MAX_INPUTS < o;
     if (f->out[o] && !present) return wr_fail(WR_EUSAGE, "fused operation: coefficient %d has no vector", k);
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_fused_check(const wr_env *env, const wr_fused *f) {
-  wr_status status;
   const wr_vec *first = NULL;
   int hashed = 0;
   WR_NEED_OPEN(env);
   WR_NEED(f);
   for (int k = 0; k < WR_MAX_INPUTS; k++) {
-    TRY(check_vec(env, f->in[k], &first, "an input"));
+    PASS(check_vec(env, f->in[k], &first, "an input"));
     if (k > 0 && f->in[k] && !f->in[k - 1]) return wr_fail(WR_EUSAGE, "fused operation: inputs have a gap");
   }
-  TRY(check_vec(env, f->times, &first, "times"));
+  PASS(check_vec(env, f->times, &first, "times"));
   for (int o = 0; o < WR_MAX_OUTPUTS; o++) {
-    TRY(check_vec(env, f->out[o], &first, "an output"));
-    TRY(check_output(env, f, o));
+    PASS(check_vec(env, f->out[o], &first, "an output"));
+    PASS(check_output(env, f, o));
   }
   for (int r = 0; r < WR_FUSED_REDUCTIONS; r++) {
-    TRY(check_reduction(env, f, &f->reduce[r]));
+    PASS(check_reduction(env, f, &f->reduce[r]));
     hashed += f->reduce[r].kind == WR_DOT_HASH;
   }
   if (hashed > WR_HASH_LANES)
     return wr_fail(WR_EUSAGE, "fused operation: %d sums with vectors of hashes; %d at most", hashed, WR_HASH_LANES);
-  TRY(check_scalar(env, f, f->when));
-  if (f->then.step) TRY(wr_step_check(env, &f->then));
+  PASS(check_scalar(env, f, f->when));
+  if (f->then.step) PASS(wr_step_check(env, &f->then));
   if (first == NULL) return wr_fail(WR_EUSAGE, "fused operation: no vector at all");
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_recast_check(const wr_env *env, const wr_recast *r) {

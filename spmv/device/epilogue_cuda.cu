@@ -74,8 +74,7 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
 static wr_status check_part(const wr_env *env, const wr_vec *y, const wr_vec *v, bool may_be_compact,
                             const char *role) {
   if (v == NULL) return WR_OK;
-  wr_status status = wr_cuda_check_vec(env, v, role);
-  if (status != WR_OK) return status;
+  PASS(wr_cuda_check_vec(env, v, role));
   if (v->reciprocal_bytes && !may_be_compact) return wr_fail(WR_EUSAGE, "%s is a compact vector", role);
   if (v->n != y->n || v->type != y->type)
     return wr_fail(WR_EUSAGE, "%s has %lld elements of type %d where y has %lld of type %d", role, (long long)v->n,
@@ -85,8 +84,7 @@ static wr_status check_part(const wr_env *env, const wr_vec *y, const wr_vec *v,
 
 static wr_status check_scalar(const wr_env *env, wr_scalar s, const char *role) {
   if (s.bank == NULL) return WR_OK;
-  wr_status status = wr_cuda_check_vec(env, s.bank, role);
-  if (status != WR_OK) return status;
+  PASS(wr_cuda_check_vec(env, s.bank, role));
   if (s.bank->type != WR_F64 || s.index < 0 || s.index >= s.bank->n)
     return wr_fail(WR_EUSAGE, "%s: scalar %d is not in a bank of f64 (which has %lld)", role, s.index,
                    (long long)s.bank->n);
@@ -94,7 +92,6 @@ static wr_status check_scalar(const wr_env *env, wr_scalar s, const char *role) 
 }
 
 static wr_status check_reduction(const wr_env *env, const wr_vec *y, const wr_epilogue *e, const wr_reduction *r) {
-  wr_status status;
   if (r->kind == WR_NO_REDUCTION) return WR_OK;
   if (r->of != NULL && r->of != y) return wr_fail(WR_EUSAGE, "an epilogue's reduction is of y alone");
   if (r->kind != WR_SUM_UNSCALED && wr_reduction_reads_z(r->kind) && r->z == NULL)
@@ -102,38 +99,31 @@ static wr_status check_reduction(const wr_env *env, const wr_vec *y, const wr_ep
   if ((r->kind == WR_SUM_UNSCALED || r->kind == WR_L1DIFF_UNSCALED) && e->scale == NULL)
     return wr_fail(WR_EUSAGE, "an epilogue without a scale has no unscaled rows to sum");
   bool is_scale = r->kind == WR_SUM_UNSCALED;
-  TRY(check_part(env, y, r->z, is_scale, is_scale ? "an epilogue's scale" : "an epilogue's z"));
-  TRY(check_scalar(env, r->into, "an epilogue's result"));
-done:
-  return status;
+  PASS(check_part(env, y, r->z, is_scale, is_scale ? "an epilogue's scale" : "an epilogue's z"));
+  return check_scalar(env, r->into, "an epilogue's result");
 }
 
 static wr_status check(const wr_env *env, const wr_apply *apply) {
-  wr_status status;
   const wr_epilogue *e = apply->epilogue;
-  TRY(wr_cuda_check_vec(env, apply->y, "an epilogue's y"));
-  TRY(check_scalar(env, e->shift, "an epilogue's shift"));
-  TRY(check_part(env, apply->y, e->shift_dir, false, "an epilogue's shift direction"));
-  TRY(check_part(env, apply->y, e->scale, true, "an epilogue's scale"));
-  TRY(check_part(env, apply->y, e->scaled, false, "an epilogue's scaled vector"));
+  PASS(wr_cuda_check_vec(env, apply->y, "an epilogue's y"));
+  PASS(check_scalar(env, e->shift, "an epilogue's shift"));
+  PASS(check_part(env, apply->y, e->shift_dir, false, "an epilogue's shift direction"));
+  PASS(check_part(env, apply->y, e->scale, true, "an epilogue's scale"));
+  PASS(check_part(env, apply->y, e->scaled, false, "an epilogue's scaled vector"));
   if ((e->scaled || e->scales_y) && e->scale == NULL)
     return wr_fail(WR_EUSAGE, "an epilogue has a scaled vector and no scale");
   if (e->scaled && e->scales_y) return wr_fail(WR_EUSAGE, "an epilogue scales y and another vector");
-  TRY(check_part(env, apply->y, e->relax_from, false, "an epilogue's relax_from"));
+  PASS(check_part(env, apply->y, e->relax_from, false, "an epilogue's relax_from"));
   if (e->relax_from && e->relaxation.bank == NULL) return wr_fail(WR_EUSAGE, "an epilogue lacks its relaxation");
-  TRY(check_scalar(env, e->relaxation, "an epilogue's relaxation"));
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) TRY(check_reduction(env, apply->y, e, &e->reduce[r]));
-done:
-  return status;
+  PASS(check_scalar(env, e->relaxation, "an epilogue's relaxation"));
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) PASS(check_reduction(env, apply->y, e, &e->reduce[r]));
+  return WR_OK;
 }
 
 extern "C" wr_status wr_cuda_epilogue(wr_env *env, const wr_apply *apply) {
-  wr_status status;
-  TRY(wr_cuda_enter_now(env));
+  PASS(wr_cuda_enter_now(env));
   WR_REFUSE_IF(apply == NULL || apply->y == NULL, "the request is NULL or has no y");
   if (apply->epilogue == NULL) return WR_OK;
-  TRY(check(env, apply));
-  TRY(apply->y->type == WR_F32 ? launch_epilogue<float>(env, apply) : launch_epilogue<double>(env, apply));
-done:
-  return status;
+  PASS(check(env, apply));
+  return apply->y->type == WR_F32 ? launch_epilogue<float>(env, apply) : launch_epilogue<double>(env, apply);
 }

@@ -34,17 +34,15 @@ static wr_status launch_fill(wr_env *env, wr_vec *v, double value) {
 }
 
 extern "C" wr_status wr_cuda_fill(wr_env *env, wr_vec *v, double value) {
-  wr_status status;
-  TRY(wr_cuda_enter_now(env));
-  TRY(wr_cuda_check_vec(env, v, "the target of a fill"));
+  PASS(wr_cuda_enter_now(env));
+  PASS(wr_cuda_check_vec(env, v, "the target of a fill"));
   if (v->reciprocal_bytes) return wr_fail(WR_EUSAGE, "the target of a fill is a compact vector");
   v->writes++;
   if (value == 0 && !signbit(value))
-    TRY(WR_CUDA(cudaMemsetAsync(v->data, 0, (size_t)(v->n * wr_type_bytes(v->type)), state_of(env)->stream)));
+    PASS(WR_CUDA(cudaMemsetAsync(v->data, 0, (size_t)(v->n * wr_type_bytes(v->type)), state_of(env)->stream)));
   else
-    TRY(v->type == WR_F32 ? launch_fill<float>(env, v, value) : launch_fill<double>(env, v, value));
-done:
-  return status;
+    PASS(v->type == WR_F32 ? launch_fill<float>(env, v, value) : launch_fill<double>(env, v, value));
+  return WR_OK;
 }
 
 /* ---- fused ---- */
@@ -383,17 +381,15 @@ static wr_status launch_fused(wr_env *env, const fused_plan *p, const wr_fused *
 }
 
 extern "C" wr_status wr_cuda_fused(wr_env *env, const wr_fused *f) {
-  wr_status status;
   fused_plan plan;
   const wr_vec *any;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_fused_check(env, f));
+  PASS(wr_cuda_enter(env));
+  PASS(wr_fused_check(env, f));
   env->then_done = 0;
   plan = make_plan(f);
   any = plan.nin ? plan.in[0] : f->out[0];
   if (any != NULL) /* else there is only the step */
-    TRY(any->type == WR_F32 ? launch_fused<float>(env, &plan, f, any->n) : launch_fused<double>(env, &plan, f, any->n));
-  TRY(wr_then_run(env, &f->then));
-done:
-  return status;
+    PASS(any->type == WR_F32 ? launch_fused<float>(env, &plan, f, any->n)
+                             : launch_fused<double>(env, &plan, f, any->n));
+  return wr_then_run(env, &f->then);
 }

@@ -45,16 +45,14 @@ static void *take_spare(wr_cuda_state *state, int64_t bytes) {
 
 /* Makes room for another block in the list. */
 static wr_status make_room(wr_cuda_state *state) {
-  wr_status status;
   wr_block *more = NULL;
   int room = 2 * state->block_room + 64;
   if (state->nblocks < state->block_room) return WR_OK;
-  TRY(wr_alloc(&more, room, sizeof *more, "a list of device blocks"));
+  PASS(wr_alloc(&more, room, sizeof *more, "a list of device blocks"));
   if (state->nblocks) memcpy(more, state->blocks, (size_t)state->nblocks * sizeof *more);
   wr_free(state->blocks);
   state->blocks = more, state->block_room = room;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* An error of cudaFree is cleared: after a device error every call fails, and the call that failed first has reported it. */
@@ -124,27 +122,22 @@ static wr_status try_malloc(void **out, int64_t bytes) {
 
 /* The same; on out-of-memory it frees the spare blocks and retries once. */
 static wr_status malloc_or_drop(wr_env *env, void **out, int64_t bytes) {
-  wr_status status;
-  TRY(try_malloc(out, bytes));
-  if (*out) goto done;
+  PASS(try_malloc(out, bytes));
+  if (*out) return WR_OK;
   wr_blocks_drop(state_of(env), 0);
-  TRY(try_malloc(out, bytes));
-done:
-  return status;
+  return try_malloc(out, bytes);
 }
 
 /* A block in env's list: a spare one, or a new one. */
 static wr_status get_block(wr_env *env, void **out, int64_t bytes) {
-  wr_status status;
   wr_cuda_state *state = state_of(env);
-  TRY(make_room(state));
+  PASS(make_room(state));
   *out = take_spare(state, bytes);
   if (*out) live_blocks++;
-  if (*out) goto done;
-  TRY(malloc_or_drop(env, out, bytes));
+  if (*out) return WR_OK;
+  PASS(malloc_or_drop(env, out, bytes));
   if (*out) state->blocks[state->nblocks++] = {*out, bytes, 0};
-done:
-  return status;
+  return WR_OK;
 }
 
 typedef enum zeroing { PADDING, ALL } zeroing;
@@ -204,7 +197,6 @@ void wr_pinned_free(void *block) {
 /* *stage := a pinned buffer for a copy of `bytes` bytes (on the device), free for use; *room_bytes := its size, which may be
  * less. Buffers are allocated at their first use, since pinning takes 0.5 ms a megabyte. */
 static wr_status stage_for(wr_cuda_state *state, int64_t bytes, wr_stage **stage, int64_t *room_bytes) {
-  wr_status status = WR_OK;
   *stage = &state->small;
   *room_bytes = WR_SMALL_STAGE_BYTES;
   if (bytes > WR_SMALL_STAGE_BYTES) {
@@ -212,59 +204,50 @@ static wr_status stage_for(wr_cuda_state *state, int64_t bytes, wr_stage **stage
     *room_bytes = WR_STAGE_BYTES;
     state->next_stage = (state->next_stage + 1) % WR_STAGES;
   }
-  if ((*stage)->room == NULL) TRY(wr_pinned_alloc(&(*stage)->room, *room_bytes, "copies to and from the device"));
-  if ((*stage)->free == NULL) TRY(WR_CUDA(cudaEventCreateWithFlags(&(*stage)->free, cudaEventDisableTiming)));
-  TRY(WR_CUDA(cudaEventSynchronize((*stage)->free)));
-done:
-  return status;
+  if ((*stage)->room == NULL) PASS(wr_pinned_alloc(&(*stage)->room, *room_bytes, "copies to and from the device"));
+  if ((*stage)->free == NULL) PASS(WR_CUDA(cudaEventCreateWithFlags(&(*stage)->free, cudaEventDisableTiming)));
+  return WR_CUDA(cudaEventSynchronize((*stage)->free));
 }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 wr_status wr_device_upload(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) {
-  wr_status status;
   wr_stage *stage;
   int64_t part = 0, room_bytes, size = wr_conversion_device_size(how);
-  TRY(wr_cuda_enter(env));
+  PASS(wr_cuda_enter(env));
   for (int64_t i = 0; i < count; i += part) {
-    TRY(stage_for(state_of(env), (count - i) * size, &stage, &room_bytes));
+    PASS(stage_for(state_of(env), (count - i) * size, &stage, &room_bytes));
     part = smaller(count - i, room_bytes / size);
     wr_pack_elements(stage->room, (const char *)from + i * wr_conversion_host_size(how), part, how);
-    TRY(WR_CUDA(cudaMemcpyAsync((char *)to + i * size, stage->room, (size_t)(part * size), cudaMemcpyHostToDevice,
-                                state_of(env)->stream)));
-    TRY(WR_CUDA(cudaEventRecord(stage->free, state_of(env)->stream)));
+    PASS(WR_CUDA(cudaMemcpyAsync((char *)to + i * size, stage->room, (size_t)(part * size), cudaMemcpyHostToDevice,
+                                 state_of(env)->stream)));
+    PASS(WR_CUDA(cudaEventRecord(stage->free, state_of(env)->stream)));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Starts the copy of the first *part of count elements into a pinned buffer. */
 static wr_status start_download(wr_cuda_state *state, const char *from, int64_t count, int64_t size, wr_stage **stage,
                                 int64_t *part) {
-  wr_status status;
   int64_t room_bytes;
-  TRY(stage_for(state, count * size, stage, &room_bytes));
+  PASS(stage_for(state, count * size, stage, &room_bytes));
   *part = smaller(count, room_bytes / size);
-  TRY(WR_CUDA(cudaMemcpyAsync((*stage)->room, from, (size_t)(*part * size), cudaMemcpyDeviceToHost, state->stream)));
-  TRY(WR_CUDA(cudaEventRecord((*stage)->free, state->stream)));
-done:
-  return status;
+  PASS(WR_CUDA(cudaMemcpyAsync((*stage)->room, from, (size_t)(*part * size), cudaMemcpyDeviceToHost, state->stream)));
+  return WR_CUDA(cudaEventRecord((*stage)->free, state->stream));
 }
 
 /* Converts one part while the next one is copied. */
 wr_status wr_device_download(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) {
-  wr_status status;
   wr_stage *now = NULL, *next = NULL;
   int64_t size = wr_conversion_device_size(how), part = 0, next_part = 0;
-  TRY(wr_cuda_enter(env));
-  if (count > 0) TRY(start_download(state_of(env), (const char *)from, count, size, &now, &part));
+  PASS(wr_cuda_enter(env));
+  if (count > 0) PASS(start_download(state_of(env), (const char *)from, count, size, &now, &part));
   for (int64_t i = 0; i < count; i += part, part = next_part, now = next) {
     int64_t after = i + part;
     if (after < count)
-      TRY(start_download(state_of(env), (const char *)from + after * size, count - after, size, &next, &next_part));
-    TRY(WR_CUDA(cudaEventSynchronize(now->free)));
+      PASS(start_download(state_of(env), (const char *)from + after * size, count - after, size, &next, &next_part));
+    PASS(WR_CUDA(cudaEventSynchronize(now->free)));
     wr_unpack_elements((char *)to + i * wr_conversion_host_size(how), now->room, part, how);
   }
-done:
-  return status;
+  return WR_OK;
 }

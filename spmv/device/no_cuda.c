@@ -11,18 +11,19 @@
 #include "spmv/matrix/transpose.h"
 #include "spmv/device/vec_argument.h"
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 static wr_status fail(void) {
   return wr_fail(WR_EUNAVAILABLE,
                  "this build has no CUDA parts; install the CUDA toolkit (nvcc 12.4 or newer) and run make again");
 }
 
-static wr_status open(wr_env *env) { return (void)env, fail(); }
+static wr_status open(wr_env *env) { return fail(); }
 
 /* No env is ever open, so no other operation is called. */
 const wr_vecops wr_vecops_cuda = {.name = "cuda", .open = open};
 
 wr_status wr_device_alloc(wr_env *env, void *block, int64_t count, size_t size, const char *what) {
-  (void)env, (void)count, (void)size, (void)what;
   *(void **)block = NULL;
   return fail();
 }
@@ -31,39 +32,28 @@ wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t
   return wr_device_alloc(env, block, count, size, what);
 }
 
-void wr_device_free(wr_env *env, void *block) { (void)env, (void)block; /* nothing was allocated */ }
+void wr_device_free(wr_env *env, void *block) {} /* nothing was allocated */
 
 int64_t wr_device_blocks(void) { return 0; }
 
-wr_status wr_device_upload(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) {
-  return (void)env, (void)to, (void)from, (void)count, (void)how, fail();
-}
+wr_status wr_device_upload(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) { return fail(); }
 
 wr_status wr_device_download(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) {
-  return (void)env, (void)to, (void)from, (void)count, (void)how, fail();
+  return fail();
 }
 
 wr_status wr_device_sort_pairs(wr_env *env, void *keys, size_t key_size, void *values, size_t value_size, int64_t count,
                                int begin_bit, int end_bit) {
-  (void)env, (void)keys, (void)key_size, (void)values, (void)value_size, (void)count, (void)begin_bit, (void)end_bit;
   return fail();
 }
 
 wr_status wr_device_scan(wr_env *env, const void *counts, size_t count_size, int64_t count, void *offsets,
                          size_t offset_size, int64_t *total) {
-  (void)env, (void)counts, (void)count_size, (void)count, (void)offsets, (void)offset_size, (void)total;
   return fail();
 }
 
 wr_status wr_device_select(wr_env *env, const uint8_t *kinds, uint8_t kind, int64_t count, const void *items,
                            void *selected, size_t item_size, int64_t *found) {
-  (void)env, (void)kinds, (void)kind, (void)count, (void)items, (void)selected, (void)item_size, (void)found;
-  return fail();
-}
-
-wr_status wr_device_runs(wr_env *env, const void *keys, size_t key_size, int64_t count, void *unique, void *offsets,
-                         size_t offset_size, int64_t *runs) {
-  (void)env, (void)keys, (void)key_size, (void)count, (void)unique, (void)offsets, (void)offset_size, (void)runs;
   return fail();
 }
 
@@ -74,63 +64,52 @@ wr_status wr_csr_device_view(wr_csr *A, struct wr_env *env, wr_csr_view *view) {
   return fail();
 }
 
-wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, struct wr_env *env) {
-  return (void)from, (void)to, (void)env, fail();
-}
+wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, struct wr_env *env) { return fail(); }
 
 wr_status wr_csr_upload_begin(wr_csr *A, struct wr_env *env, wr_csr_upload **upload) {
-  (void)A, (void)env;
   *upload = NULL;
   return fail();
 }
 
 wr_status wr_csr_upload_more(wr_csr_upload *upload, int64_t rows, int64_t most, int *left) {
-  (void)upload, (void)rows, (void)most;
   *left = 0;
   return fail();
 }
 
-wr_status wr_csr_upload_end(wr_csr_upload *upload) { return (void)upload, fail(); }
+wr_status wr_csr_upload_end(wr_csr_upload *upload) { return fail(); }
 
-void wr_csr_upload_drop(wr_csr_upload *upload) { (void)upload; /* nothing was allocated */ }
+void wr_csr_upload_drop(wr_csr_upload *upload) {} /* nothing was allocated */
 
 wr_status wr_csr_host(wr_csr *A, struct wr_env *env) {
-  (void)env;
   WR_NEED(A);
   WR_REFUSE_IF(A->row_ptr == NULL && A->device == NULL, "A has neither host arrays nor a device view");
   return A->row_ptr ? WR_OK : fail();
 }
 
 wr_status wr_csr_transpose_device(wr_csr *A, struct wr_env *env, wr_csr **out) {
-  (void)A, (void)env;
   *out = NULL;
   return fail();
 }
 
 wr_status wr_csr_renumber_device(wr_csr *A, struct wr_env *env, const int32_t *place, wr_csr **out) {
-  (void)A, (void)env, (void)place;
   *out = NULL;
   return fail();
 }
 
-wr_status wr_csr_divide_columns_device(wr_csr *A, struct wr_env *env, const double *by) {
-  return (void)A, (void)env, (void)by, fail();
-}
+wr_status wr_csr_divide_columns_device(wr_csr *A, struct wr_env *env, const double *by) { return fail(); }
 
-wr_status wr_csr_count_columns_device(wr_csr *A, struct wr_env *env, int32_t *counts) {
-  return (void)A, (void)env, (void)counts, fail();
-}
+wr_status wr_csr_count_columns_device(wr_csr *A, struct wr_env *env, int32_t *counts) { return fail(); }
 
 wr_status wr_csr_equilibrate_device(wr_csr *A, struct wr_env *env, int *row_exponent, int *column_exponent,
                                     int *sweeps) {
-  return (void)A, (void)env, (void)row_exponent, (void)column_exponent, (void)sweeps, fail();
+  return fail();
 }
 
 wr_status wr_csr_scale_device(wr_csr *A, struct wr_env *env, const int *row_exponent, const int *column_exponent,
                               wr_csr *to) {
-  return (void)A, (void)env, (void)row_exponent, (void)column_exponent, (void)to, fail();
+  return fail();
 }
 
-void wr_csr_device_free(struct wr_csr_device *views) { (void)views; /* nothing was allocated */ }
+void wr_csr_device_free(struct wr_csr_device *views) {} /* nothing was allocated */
 
 int wr_cuda_toolkit(void) { return 0; }

@@ -51,18 +51,6 @@ struct is_of_kind { /* 0 or 1 */
   __host__ __device__ int operator()(int64_t i) const { return kinds[i] == kind; }
 };
 
-struct begins_run { /* 0 or 1 */
-  const void *keys;
-  bool wide;
-  template <typename K>
-  __host__ __device__ static int differs(const K *keys, int64_t i) {
-    return i == 0 || keys[i] != keys[i - 1];
-  }
-  __host__ __device__ int operator()(int64_t i) const {
-    return wide ? differs(static_cast<const uint64_t *>(keys), i) : differs(static_cast<const uint32_t *>(keys), i);
-  }
-};
-
 template <typename T>
 struct read_item {
   const T *items; /* NULL: i */
@@ -115,18 +103,16 @@ static wr_status sort_keys(wr_env *env, void *keys, void *values, size_t value_s
 
 extern "C" wr_status wr_device_sort_pairs(wr_env *env, void *keys, size_t key_size, void *values, size_t value_size,
                                           int64_t count, int begin_bit, int end_bit) {
-  wr_status status;
   if (values == NULL) value_size = 4;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_sort_check(count, key_size, value_size));
-  TRY(wr_sort_check_bits(key_size, begin_bit, end_bit));
+  PASS(wr_cuda_enter(env));
+  PASS(wr_sort_check(count, key_size, value_size));
+  PASS(wr_sort_check_bits(key_size, begin_bit, end_bit));
   if (count == 0 || begin_bit == end_bit) return WR_OK;
   if (key_size == 8)
-    TRY(sort_keys<uint64_t>(env, keys, values, value_size, count, begin_bit, end_bit));
+    PASS(sort_keys<uint64_t>(env, keys, values, value_size, count, begin_bit, end_bit));
   else
-    TRY(sort_keys<uint32_t>(env, keys, values, value_size, count, begin_bit, end_bit));
-done:
-  return status;
+    PASS(sort_keys<uint32_t>(env, keys, values, value_size, count, begin_bit, end_bit));
+  return WR_OK;
 }
 
 /* ---- Scan ---- */
@@ -148,13 +134,10 @@ done:
 
 /* offsets[at] := value, the last step of a scan and of runs. */
 static wr_status finish_offsets(wr_env *env, void *offsets, size_t size, int64_t at, int64_t value) {
-  wr_status status;
   void *to = (char *)offsets + at * (int64_t)size;
-  TRY(wr_sort_check_position(value, size));
-  TRY(wr_device_upload(env, to, &value, 1, size == 8 ? WR_AS_8_BYTES : WR_I64_AS_I32));
-  TRY(WR_CUDA(cudaStreamSynchronize(stream_of(env))));
-done:
-  return status;
+  PASS(wr_sort_check_position(value, size));
+  PASS(wr_device_upload(env, to, &value, 1, size == 8 ? WR_AS_8_BYTES : WR_I64_AS_I32));
+  return WR_CUDA(cudaStreamSynchronize(stream_of(env)));
 }
 
 template <typename T>
@@ -179,33 +162,27 @@ done:
 
 extern "C" wr_status wr_device_scan(wr_env *env, const void *counts, size_t count_size, int64_t count, void *offsets,
                                     size_t offset_size, int64_t *total) {
-  wr_status status;
   read_count read = {counts, count_size == 8};
-  TRY(wr_cuda_enter(env));
-  TRY(wr_sort_check(count, count_size, offset_size));
+  PASS(wr_cuda_enter(env));
+  PASS(wr_sort_check(count, count_size, offset_size));
   if (offset_size == 8) return scan_counts(env, read, count, (int64_t *)offsets, total);
   return scan_counts(env, read, count, (int32_t *)offsets, total);
-done:
-  return status;
 }
 
-/* ---- Select; runs, as a select of their first elements ---- */
+/* ---- Select ---- */
 
-template <typename Is>
-static wr_status count_only(wr_env *env, Is is, int64_t count, int64_t *found) {
-  wr_status status = WR_OK;
+static wr_status count_only(wr_env *env, is_of_kind is, int64_t count, int64_t *found) {
   int64_t part;
   *found = 0;
   for (int64_t from = 0; from < count; from += PIECE) {
-    TRY(add_up(env, is, from, piece(from, count), &part));
+    PASS(add_up(env, is, from, piece(from, count), &part));
     *found += part;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
-template <typename T, typename Is>
-static wr_status select_words(wr_env *env, Is is, int64_t count, const T *items, T *selected, int64_t *found) {
+template <typename T>
+static wr_status select_words(wr_env *env, is_of_kind is, int64_t count, const T *items, T *selected, int64_t *found) {
   wr_status status;
   int64_t part, *on_device = NULL;
   *found = 0;
@@ -223,45 +200,14 @@ done:
   return status;
 }
 
-/* items NULL: selects the positions i, which must fit item_size. */
-template <typename Is>
-static wr_status select_items(wr_env *env, Is is, int64_t count, const void *items, void *selected, size_t size,
-                              int64_t *found) {
-  wr_status status;
-  if (items == NULL) TRY(wr_sort_check_position(count - 1, size));
-  if (size == 8) return select_words(env, is, count, (const uint64_t *)items, (uint64_t *)selected, found);
-  return select_words(env, is, count, (const uint32_t *)items, (uint32_t *)selected, found);
-done:
-  return status;
-}
-
 extern "C" wr_status wr_device_select(wr_env *env, const uint8_t *kinds, uint8_t kind, int64_t count, const void *items,
                                       void *selected, size_t item_size, int64_t *found) {
-  wr_status status;
   is_of_kind is = {kinds, kind};
   if (selected == NULL) item_size = 8;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_sort_check(count, item_size, item_size));
+  PASS(wr_cuda_enter(env));
+  PASS(wr_sort_check(count, item_size, item_size));
   if (selected == NULL) return count_only(env, is, count, found);
-  return select_items(env, is, count, items, selected, item_size, found);
-done:
-  return status;
-}
-
-extern "C" wr_status wr_device_runs(wr_env *env, const void *keys, size_t key_size, int64_t count, void *unique,
-                                    void *offsets, size_t offset_size, int64_t *runs) {
-  wr_status status;
-  begins_run begins = {keys, key_size == 8};
-  if (offsets == NULL) offset_size = 8;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_sort_check(count, key_size, offset_size));
-  TRY(wr_sort_check_position(count, offset_size));
-  if (unique == NULL && offsets == NULL) return count_only(env, begins, count, runs);
-  if (unique) TRY(select_items(env, begins, count, keys, unique, key_size, runs));
-  if (offsets) {
-    TRY(select_items(env, begins, count, NULL, offsets, offset_size, runs));
-    TRY(finish_offsets(env, offsets, offset_size, *runs, count));
-  }
-done:
-  return status;
+  if (items == NULL) PASS(wr_sort_check_position(count - 1, item_size));
+  if (item_size == 8) return select_words(env, is, count, (const uint64_t *)items, (uint64_t *)selected, found);
+  return select_words(env, is, count, (const uint32_t *)items, (uint32_t *)selected, found);
 }

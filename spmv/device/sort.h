@@ -36,11 +36,6 @@ wr_status wr_device_scan(wr_env *env, const void *counts, size_t count_size, int
 wr_status wr_device_select(wr_env *env, const uint8_t *kinds, uint8_t kind, int64_t count, const void *items,
                            void *selected, size_t item_size, int64_t *found);
 
-/* Runs of equal keys among keys[count], sorted: unique[*runs] := their keys, offsets[*runs + 1] := where they begin, and
- * count. Either may be NULL; if both are, runs are counted only. Room for count, and count + 1, elements is always enough. */
-wr_status wr_device_runs(wr_env *env, const void *keys, size_t key_size, int64_t count, void *unique, void *offsets,
-                         size_t offset_size, int64_t *runs);
-
 /* ---- For the implementations ---- */
 
 static inline wr_status wr_sort_check(int64_t count, size_t first_size, size_t second_size) {

@@ -11,19 +11,17 @@ __global__ void __launch_bounds__(WR_WARP) run_step(WR_KERNEL_PARAMETER wr_step_
 }
 
 extern "C" wr_status wr_cuda_step(wr_env *env, const wr_then *then) {
-  wr_status status;
-  TRY(wr_cuda_enter_now(env));
-  TRY(wr_step_check(env, then));
+  PASS(wr_cuda_enter_now(env));
+  PASS(wr_step_check(env, then));
   then->bank->writes++;
   if (then->log) then->log->writes++;
   if (then->step->bit)
-    TRY(WR_LAUNCH_EARLY(env, (run_step), 1, WR_WARP, 0, wr_step_work_of(env, *then)));
+    PASS(WR_LAUNCH_EARLY(env, (run_step), 1, WR_WARP, 0, wr_step_work_of(env, *then)));
   else if (then->step->launch)
-    TRY(then->step->launch(env, then));
+    PASS(then->step->launch(env, then));
   else
-    TRY(wr_fail(WR_EUNAVAILABLE, "the step %s has no kernel", then->step->name));
-done:
-  return status;
+    return wr_fail(WR_EUNAVAILABLE, "the step %s has no kernel", then->step->name);
+  return WR_OK;
 }
 
 extern "C" wr_status wr_cuda_check_image(const wr_env *env) {

@@ -63,21 +63,19 @@ static wr_status check_device(const wr_env *env) {
 }
 
 extern "C" wr_status wr_workspace_reserve(wr_env *env, int64_t max_blocks, wr_workspace *workspace) {
-  wr_status status;
   wr_workspace *w;
   double *partial = NULL;
-  TRY(wr_cuda_enter(env));
+  PASS(wr_cuda_enter(env));
   w = &state_of(env)->workspace;
-  if (w->arrived == NULL) TRY(wr_device_alloc_zeroed(env, &w->arrived, 1, sizeof *w->arrived, "a count of blocks"));
+  if (w->arrived == NULL) PASS(wr_device_alloc_zeroed(env, &w->arrived, 1, sizeof *w->arrived, "a count of blocks"));
   if (w->max_blocks < max_blocks) {
     if (max_blocks < 2 * w->max_blocks) max_blocks = 2 * w->max_blocks; /* few, as old ones are kept */
-    TRY(wr_device_alloc(env, &partial, max_blocks * WR_FUSED_REDUCTIONS, sizeof *partial, "partial sums"));
+    PASS(wr_device_alloc(env, &partial, max_blocks * WR_FUSED_REDUCTIONS, sizeof *partial, "partial sums"));
     w->partial = partial;
     w->max_blocks = max_blocks;
   }
   *workspace = *w;
-done:
-  return status;
+  return WR_OK;
 }
 
 static void free_stage(wr_stage *stage) {
@@ -104,19 +102,16 @@ static void close_cuda(wr_env *env) {
 }
 
 static wr_status open_parts(wr_env *env) {
-  wr_status status;
   wr_workspace workspace;
   cudaDeviceProp properties;
-  TRY(WR_CUDA(cudaSetDevice(env->device)));
-  TRY(WR_CUDA(cudaGetDeviceProperties(&properties, env->device)));
+  PASS(WR_CUDA(cudaSetDevice(env->device)));
+  PASS(WR_CUDA(cudaGetDeviceProperties(&properties, env->device)));
   snprintf(env->device_name, sizeof env->device_name, "%.*s", (int)sizeof env->device_name - 1, properties.name);
   state_of(env)->processors = properties.multiProcessorCount;
-  TRY(wr_cuda_check_image(env));
-  TRY(WR_CUDA(cudaStreamCreateWithFlags(&state_of(env)->stream, cudaStreamNonBlocking)));
+  PASS(wr_cuda_check_image(env));
+  PASS(WR_CUDA(cudaStreamCreateWithFlags(&state_of(env)->stream, cudaStreamNonBlocking)));
   env->stream = state_of(env)->stream;
-  TRY(wr_workspace_reserve(env, WORKSPACE_BLOCKS, &workspace));
-done:
-  return status;
+  return wr_workspace_reserve(env, WORKSPACE_BLOCKS, &workspace);
 }
 
 /* Any CUDA error while opening becomes WR_EUNAVAILABLE. */
@@ -142,39 +137,31 @@ static void release(wr_env *env, wr_vec *v) {
 }
 
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
-  wr_status status;
   WR_NEED(v);
   memset(v, 0, sizeof *v);
   WR_NEED(what);
   WR_REFUSE_IF((unsigned)type > WR_F64, "type is %d", (int)type);
   if (n < 1) return wr_fail(WR_EUSAGE, "a vector of %lld elements for %s", (long long)n, what);
-  TRY(wr_device_alloc_zeroed(env, &v->data, n, (size_t)wr_type_bytes(type), what));
+  PASS(wr_device_alloc_zeroed(env, &v->data, n, (size_t)wr_type_bytes(type), what));
   v->n = n, v->type = type, v->place = WR_CUDA, v->id = wr_vec_new_id(), v->writes = 1;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
-  wr_status status;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_cuda_check_vec(env, v, "the target of an upload"));
+  PASS(wr_cuda_enter(env));
+  PASS(wr_cuda_check_vec(env, v, "the target of an upload"));
   WR_NEED(values);
   if (v->reciprocal_bytes) return wr_fail(WR_EUSAGE, "the target of an upload is a compact vector");
   v->writes++;
-  TRY(wr_device_upload(env, v->data, values, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
-done:
-  return status;
+  return wr_device_upload(env, v->data, values, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES);
 }
 
 static wr_status download(wr_env *env, const wr_vec *v, double *values) {
-  wr_status status;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_cuda_check_vec(env, v, "the source of a download"));
+  PASS(wr_cuda_enter(env));
+  PASS(wr_cuda_check_vec(env, v, "the source of a download"));
   WR_NEED(values);
   if (v->reciprocal_bytes) return wr_fail(WR_EUSAGE, "the source of a download is a compact vector");
-  TRY(wr_device_download(env, values, v->data, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES));
-done:
-  return status;
+  return wr_device_download(env, values, v->data, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES);
 }
 
 static wr_status wait_cuda(wr_env *env) {
@@ -183,43 +170,36 @@ static wr_status wait_cuda(wr_env *env) {
 }
 
 static wr_status stamp(wr_env *env, int slot) {
-  wr_status status;
-  TRY(wr_cuda_enter(env));
+  PASS(wr_cuda_enter(env));
   if (slot < 0 || slot >= WR_STAMPS) return wr_fail(WR_EUSAGE, "stamp %d of %d", slot, WR_STAMPS);
-  if (state_of(env)->stamps[slot] == NULL) TRY(WR_CUDA(cudaEventCreate(&state_of(env)->stamps[slot])));
-  TRY(WR_CUDA(cudaEventRecord(state_of(env)->stamps[slot], state_of(env)->stream)));
-done:
-  return status;
+  if (state_of(env)->stamps[slot] == NULL) PASS(WR_CUDA(cudaEventCreate(&state_of(env)->stamps[slot])));
+  return WR_CUDA(cudaEventRecord(state_of(env)->stamps[slot], state_of(env)->stream));
 }
 
 static wr_status elapsed(wr_env *env, int from, int to, double *seconds) {
-  wr_status status;
   float milliseconds;
   cudaEvent_t *stamps;
-  TRY(wr_cuda_enter(env));
+  PASS(wr_cuda_enter(env));
   WR_NEED(seconds);
   stamps = state_of(env)->stamps;
   if (from < 0 || from >= WR_STAMPS || to < 0 || to >= WR_STAMPS || !stamps[from] || !stamps[to])
     return wr_fail(WR_EUSAGE, "stamps %d and %d: not both of them were set, or not below %d", from, to, WR_STAMPS);
-  TRY(WR_CUDA(cudaEventSynchronize(stamps[from])));
-  TRY(WR_CUDA(cudaEventSynchronize(stamps[to])));
-  TRY(WR_CUDA(cudaEventElapsedTime(&milliseconds, stamps[from], stamps[to])));
+  PASS(WR_CUDA(cudaEventSynchronize(stamps[from])));
+  PASS(WR_CUDA(cudaEventSynchronize(stamps[to])));
+  PASS(WR_CUDA(cudaEventElapsedTime(&milliseconds, stamps[from], stamps[to])));
   *seconds = (double)milliseconds * 1e-3;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status memory(wr_env *env, int64_t *free_bytes, int64_t *total_bytes) {
-  wr_status status;
   size_t free_size = 0, total_size = 0;
-  TRY(wr_cuda_enter(env));
+  PASS(wr_cuda_enter(env));
   WR_NEED(free_bytes);
   WR_NEED(total_bytes);
-  TRY(WR_CUDA(cudaMemGetInfo(&free_size, &total_size)));
+  PASS(WR_CUDA(cudaMemGetInfo(&free_size, &total_size)));
   *free_bytes = (int64_t)free_size;
   *total_bytes = (int64_t)total_size;
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" const wr_vecops wr_vecops_cuda = {

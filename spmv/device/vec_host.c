@@ -109,15 +109,13 @@ static void release(wr_env *env, wr_vec *v) {
 /* Partials for vectors of n elements. The old ones are freed only after the new ones are allocated, so a failure leaves
  * operations on shorter vectors usable. */
 static wr_status reserve_partials(host_state *state, int64_t n) {
-  wr_status status;
   double *partials = NULL;
   if (blocks_of(n) <= state->capacity) return WR_OK;
-  TRY(wr_alloc(&partials, blocks_of(n) * WR_FUSED_REDUCTIONS, sizeof *partials, "partial sums"));
+  PASS(wr_alloc(&partials, blocks_of(n) * WR_FUSED_REDUCTIONS, sizeof *partials, "partial sums"));
   wr_free(state->partials);
   state->partials = partials;
   state->capacity = blocks_of(n);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* The last block includes the padding. */
@@ -131,7 +129,6 @@ static void clear_block(void *vector, int64_t b) {
 
 /* Reserves partials, so that operations do not allocate. */
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
-  wr_status status;
   WR_NEED(v);
   memset(v, 0, sizeof *v);
   WR_NEED_OPEN(env);
@@ -139,12 +136,11 @@ static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, w
   WR_REFUSE_IF((unsigned)type > WR_F64, "type is %d", (int)type);
   if (n < 1)
     return wr_fail(WR_EUSAGE, "a vector of %lld %s for %s", (long long)n, wr_plural(n, "element", "elements"), what);
-  TRY(reserve_partials(env->state, n));
-  TRY(wr_alloc(&v->data, n, (size_t)wr_type_bytes(type), what));
+  PASS(reserve_partials(env->state, n));
+  PASS(wr_alloc(&v->data, n, (size_t)wr_type_bytes(type), what));
   v->n = n, v->type = type, v->place = WR_HOST, v->id = wr_vec_new_id(), v->writes = 1;
   for_blocks(env, n, clear_block, v);
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status check_host_vec(const wr_vec *v) {
@@ -180,12 +176,10 @@ static void download_block(void *context, int64_t b) {
 }
 
 static wr_status write_all(wr_env *env, wr_vec *v, const double *from, double value) {
-  wr_status status;
-  TRY(check_host_vec(v));
+  PASS(check_host_vec(v));
   v->writes++;
   for_blocks(env, v->n, upload_block, &(copying){.v = v, .from = from, .value = value});
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
@@ -196,24 +190,19 @@ static wr_status upload(wr_env *env, wr_vec *v, const double *values) {
 static wr_status fill(wr_env *env, wr_vec *v, double value) { return write_all(env, v, NULL, value); }
 
 static wr_status download(wr_env *env, const wr_vec *v, double *values) {
-  wr_status status;
-  TRY(check_host_vec(v));
+  PASS(check_host_vec(v));
   WR_NEED(values);
   for_blocks(env, v->n, download_block, &(copying){.v = v, .to = values});
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v) {
-  wr_status status;
   WR_NEED(v);
   memset(v, 0, sizeof *v);
   WR_NEED_OPEN(env);
   WR_NEED(values);
-  TRY(alloc(env, n, env->type, what, v));
-  TRY(upload(env, v, values));
-done:
-  return status;
+  PASS(alloc(env, n, env->type, what, v));
+  return upload(env, v, values);
 }
 
 /* The coefficients' values before the operation, which may write to the same bank. */
@@ -268,17 +257,15 @@ static void compute_fused(wr_env *env, const wr_fused *f) {
 }
 
 static wr_status fused(wr_env *env, const wr_fused *f) {
-  wr_status status;
   double when = 0;
-  TRY(wr_fused_check(env, f));
-  TRY(check_length(env->state, length_of(f)));
+  PASS(wr_fused_check(env, f));
+  PASS(check_length(env->state, length_of(f)));
   if (f->when.bank == NULL || *scalar_at(f->when) != 0) compute_fused(env, f);
   if (f->when.bank) when = *scalar_at(f->when);
-  TRY(wr_then_run(env, &f->then));
+  PASS(wr_then_run(env, &f->then));
   if (f->when.bank && memcmp(&when, scalar_at(f->when), sizeof when) != 0)
-    TRY(wr_fail(WR_EUSAGE, "fused operation: its step changes the scalar on which it depends"));
-done:
-  return status;
+    return wr_fail(WR_EUSAGE, "fused operation: its step changes the scalar on which it depends");
+  return WR_OK;
 }
 
 static wr_status widen(wr_env *env, const wr_vec *from, wr_vec *to) {
@@ -289,17 +276,15 @@ static wr_status widen(wr_env *env, const wr_vec *from, wr_vec *to) {
 
 /* request.decides is ignored, as the host has no loops: the solver reads in the bank whether to go on. */
 static wr_status run_step(wr_env *env, const wr_then *then) {
-  wr_status status;
   wr_step_request request = {0};
-  TRY(wr_step_check(env, then));
-  if (then->step->run == NULL) TRY(wr_fail(WR_EUSAGE, "the step %s has no function for the host", then->step->name));
+  PASS(wr_step_check(env, then));
+  if (then->step->run == NULL) return wr_fail(WR_EUSAGE, "the step %s has no function for the host", then->step->name);
   then->bank->writes++;
   then->step->run(then->bank->data, &request);
-  if (then->log == NULL) goto done;
+  if (then->log == NULL) return WR_OK;
   then->log->writes++;
   wr_step_add_to_log(&request, then->log->data, (double)then->log->n);
-done:
-  return status;
+  return WR_OK;
 }
 
 typedef struct finishing {
@@ -327,8 +312,7 @@ static wr_status epilogue(wr_env *env, const wr_apply *request) {
   if (request->epilogue == NULL) return WR_OK;
   host_state *state = env->state;
   int64_t n = request->y->n;
-  wr_status status = check_length(state, n);
-  if (status != WR_OK) return status;
+  PASS(check_length(state, n));
   for_blocks(env, n, finish_block, &(finishing){request, state->partials});
   wr_finish_reductions_host(request, state->partials, blocks_of(n));
   return WR_OK;

@@ -61,8 +61,7 @@ inline wr_status wr_csr_dispatch_rows(const wr_csr_view *A, const wr_apply *requ
 /* Calls launch(rows) with env's device as the current one, and returns its result. */
 template <typename Launch>
 inline wr_status wr_csr_dispatch(const wr_env *env, const wr_csr_view *A, const wr_apply *request, Launch launch) {
-  wr_status status = wr_cuda_enter(env);
-  if (status != WR_OK) return status;
+  PASS(wr_cuda_enter(env));
   return env->type == WR_F32 ? wr_csr_dispatch_rows<float>(A, request, launch)
                              : wr_csr_dispatch_rows<double>(A, request, launch);
 }

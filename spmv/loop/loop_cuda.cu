@@ -36,15 +36,13 @@ static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env-
 
 /* The members that all kinds of loops have. */
 static wr_status open_parts(wr_env *env, wr_loop *loop) {
-  wr_status status;
-  TRY(WR_CUDA(cudaStreamCreateWithFlags(&loop->side, cudaStreamNonBlocking)));
-  TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->cleared, cudaEventDisableTiming)));
-  TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->ended, cudaEventDisableTiming)));
-  TRY(wr_device_alloc_zeroed(env, &loop->stop, 1, sizeof *loop->stop, "the stop of a loop"));
-  TRY(wr_pinned_alloc(&loop->room, sizeof *loop->room, "scalars of a loop"));
+  PASS(WR_CUDA(cudaStreamCreateWithFlags(&loop->side, cudaStreamNonBlocking)));
+  PASS(WR_CUDA(cudaEventCreateWithFlags(&loop->cleared, cudaEventDisableTiming)));
+  PASS(WR_CUDA(cudaEventCreateWithFlags(&loop->ended, cudaEventDisableTiming)));
+  PASS(wr_device_alloc_zeroed(env, &loop->stop, 1, sizeof *loop->stop, "the stop of a loop"));
+  PASS(wr_pinned_alloc(&loop->room, sizeof *loop->room, "scalars of a loop"));
   loop->room->one = 1;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* A graph with conditional nodes if the driver has them, else a plain loop. */
@@ -80,24 +78,19 @@ extern "C" wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides
 }
 
 extern "C" wr_status wr_cuda_loop_part(wr_env *env, wr_loop *loop) {
-  wr_status status;
-  TRY(wr_cuda_enter(env));
-  TRY(loop->resident ? wr_resident_part(loop->resident)
-      : loop->plain  ? wr_loop_plain_part(env, loop->plain)
-                     : wr_loop_graph_part(env, loop->graph));
-done:
-  return status;
+  PASS(wr_cuda_enter(env));
+  return loop->resident ? wr_resident_part(loop->resident)
+         : loop->plain  ? wr_loop_plain_part(env, loop->plain)
+                        : wr_loop_graph_part(env, loop->graph);
 }
 
 extern "C" wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop) {
-  wr_status status;
-  TRY(wr_cuda_enter(env));
-  TRY(loop->resident ? wr_resident_close(env, loop->resident)
-      : loop->plain  ? wr_loop_plain_close(env, loop->plain)
-                     : wr_loop_graph_close(env, loop->graph));
+  PASS(wr_cuda_enter(env));
+  PASS(loop->resident ? wr_resident_close(env, loop->resident)
+       : loop->plain  ? wr_loop_plain_close(env, loop->plain)
+                      : wr_loop_graph_close(env, loop->graph));
   if (env->testing) env->testing->recordings++;
-done:
-  return status;
+  return WR_OK;
 }
 
 static double seconds_now(void) {
@@ -107,30 +100,26 @@ static double seconds_now(void) {
 }
 
 extern "C" wr_status wr_cuda_loop_run(wr_env *env, wr_loop *loop) {
-  wr_status status;
   cudaStream_t stream = state_of(env)->stream;
-  TRY(wr_cuda_enter(env));
-  TRY(WR_CUDA(cudaMemsetAsync(loop->stop, 0, sizeof *loop->stop, stream)));
-  TRY(WR_CUDA(cudaEventRecord(loop->cleared, stream)));
-  TRY(loop->resident ? wr_resident_run(env, loop->resident, loop->stop)
-      : loop->plain  ? wr_loop_plain_run(env, loop->plain)
-                     : wr_loop_graph_run(env, loop->graph));
-  TRY(WR_CUDA(cudaEventRecord(loop->ended, stream)));
+  PASS(wr_cuda_enter(env));
+  PASS(WR_CUDA(cudaMemsetAsync(loop->stop, 0, sizeof *loop->stop, stream)));
+  PASS(WR_CUDA(cudaEventRecord(loop->cleared, stream)));
+  PASS(loop->resident ? wr_resident_run(env, loop->resident, loop->stop)
+       : loop->plain  ? wr_loop_plain_run(env, loop->plain)
+                      : wr_loop_graph_run(env, loop->graph));
+  PASS(WR_CUDA(cudaEventRecord(loop->ended, stream)));
   loop->begun = seconds_now();
-done:
-  return status;
+  return WR_OK;
 }
 
 static const double most_wait = 0.05; /* seconds that a poll waits at most */
 
 /* A plain loop is launched by the host part by part, so this does not sleep. */
 static wr_status launch_for_a_while(wr_env *env, wr_loop *loop, int *ended) {
-  wr_status status;
   double from = seconds_now();
-  do TRY(wr_loop_plain_next(env, loop->plain, ended));
+  do PASS(wr_loop_plain_next(env, loop->plain, ended));
   while (!*ended && seconds_now() - from <= most_wait);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Polls without sleeping for the first 0.02 s of a loop, then every 0.1 ms. */
@@ -150,28 +139,23 @@ static wr_status wait_for_a_while(wr_loop *loop, int *ended) {
 }
 
 extern "C" wr_status wr_cuda_loop_poll(wr_env *env, wr_loop *loop, const wr_vec *bank, double *scalars, int *ended) {
-  wr_status status;
   const void *from;
   size_t bytes = (size_t)bank->n * sizeof *scalars;
-  TRY(wr_cuda_enter(env));
-  if (bank->n > MAX_BANK) TRY(wr_fail(WR_EUSAGE, "a bank of %lld scalars", (long long)bank->n));
-  TRY(loop->plain ? launch_for_a_while(env, loop, ended) : wait_for_a_while(loop, ended));
+  PASS(wr_cuda_enter(env));
+  if (bank->n > MAX_BANK) return wr_fail(WR_EUSAGE, "a bank of %lld scalars", (long long)bank->n);
+  PASS(loop->plain ? launch_for_a_while(env, loop, ended) : wait_for_a_while(loop, ended));
   from = loop->plain ? wr_loop_plain_bank(loop->plain) : bank->data;
-  TRY(WR_CUDA(cudaMemcpyAsync(loop->room->seen, from, bytes, cudaMemcpyDeviceToHost, loop->side)));
-  TRY(WR_CUDA(cudaStreamSynchronize(loop->side)));
+  PASS(WR_CUDA(cudaMemcpyAsync(loop->room->seen, from, bytes, cudaMemcpyDeviceToHost, loop->side)));
+  PASS(WR_CUDA(cudaStreamSynchronize(loop->side)));
   memcpy(scalars, loop->room->seen, bytes);
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" wr_status wr_cuda_loop_stop(wr_env *env, wr_loop *loop) {
-  wr_status status;
-  TRY(wr_cuda_enter(env));
-  TRY(WR_CUDA(cudaStreamWaitEvent(loop->side, loop->cleared, 0)));
-  TRY(WR_CUDA(
-      cudaMemcpyAsync(loop->stop, &loop->room->one, sizeof loop->room->one, cudaMemcpyHostToDevice, loop->side)));
-done:
-  return status;
+  PASS(wr_cuda_enter(env));
+  PASS(WR_CUDA(cudaStreamWaitEvent(loop->side, loop->cleared, 0)));
+  return WR_CUDA(
+      cudaMemcpyAsync(loop->stop, &loop->room->one, sizeof loop->room->one, cudaMemcpyHostToDevice, loop->side));
 }
 
 /* Errors are cleared, as the call that failed first has reported its own. Host memory is freed even if all device calls

@@ -58,16 +58,14 @@ static wr_status make_condition(cudaGraph_t graph, unsigned initially, unsigned 
 static wr_status add_conditional(cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
                                  cudaGraphConditionalNodeType type, unsigned long long condition, cudaGraphNode_t *node,
                                  cudaGraph_t *inner) {
-  wr_status status;
   cudaGraphNodeParams parameters = {};
   parameters.type = cudaGraphNodeTypeConditional;
   parameters.conditional.handle = condition;
   parameters.conditional.type = type;
   parameters.conditional.size = 1;
-  TRY(WR_CUDA(add_node(node, graph, after, count, &parameters)));
+  PASS(WR_CUDA(add_node(node, graph, after, count, &parameters)));
   *inner = parameters.conditional.phGraph_out[0];
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status begin_capture(wr_cuda_state *state, wr_loop_graph *loop, cudaGraph_t graph) {
@@ -118,35 +116,29 @@ extern "C" void wr_loop_graph_decide(wr_env *env, wr_loop_graph *loop, int decid
 }
 
 extern "C" wr_status wr_loop_graph_part(wr_env *env, wr_loop_graph *loop) {
-  wr_status status;
   wr_cuda_state *state = state_of(env);
   const cudaGraphNode_t *nodes;
   cudaGraphNode_t last[8], after;
   cudaGraph_t next;
   size_t count = 0;
-  TRY(WR_CUDA(last_nodes(state->stream, &nodes, &count)));
-  if (count > 8) TRY(wr_fail(WR_EINTERNAL, "a loop's first part has %zu ends", count));
+  PASS(WR_CUDA(last_nodes(state->stream, &nodes, &count)));
+  if (count > 8) return wr_fail(WR_EINTERNAL, "a loop's first part has %zu ends", count);
   memcpy(last, nodes, count * sizeof *last);
-  TRY(end_capture(state, loop));
+  PASS(end_capture(state, loop));
   if (loop->branch) last[0] = loop->branch, count = 1; /* the part just recorded is in this node */
   state->go.conditions = --loop->conditions;
-  TRY(add_conditional(loop->body, last, count, cudaGraphCondTypeIf, state->go.condition[loop->conditions], &after,
-                      &next));
+  PASS(add_conditional(loop->body, last, count, cudaGraphCondTypeIf, state->go.condition[loop->conditions], &after,
+                       &next));
   loop->branch = after;
-  TRY(begin_capture(state, loop, next));
-done:
-  return status;
+  return begin_capture(state, loop, next);
 }
 
 extern "C" wr_status wr_loop_graph_close(wr_env *env, wr_loop_graph *loop) {
-  wr_status status;
   wr_cuda_state *state = state_of(env);
   memset(&state->go, 0, sizeof state->go);
-  TRY(end_capture(state, loop));
-  TRY(WR_CUDA(cudaGraphInstantiate(&loop->ready, loop->graph, 0)));
-  TRY(WR_CUDA(cudaGraphUpload(loop->ready, state->stream)));
-done:
-  return status;
+  PASS(end_capture(state, loop));
+  PASS(WR_CUDA(cudaGraphInstantiate(&loop->ready, loop->graph, 0)));
+  return WR_CUDA(cudaGraphUpload(loop->ready, state->stream));
 }
 
 extern "C" wr_status wr_loop_graph_run(wr_env *env, wr_loop_graph *loop) {

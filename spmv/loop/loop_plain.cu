@@ -91,21 +91,19 @@ static int64_t bytes_of(const wr_vec *v) { return wr_device_bytes(v->n, (size_t)
 
 /* Allocates one copy for vector k of all parts. */
 static wr_status make_room(wr_env *env, const wr_loop_request *request, int k, left_vectors *left) {
-  wr_status status = WR_OK;
   int64_t most = 0;
   char *room;
   for (int h = 0; h < request->parts; h++)
     if (request->left[h][k] && bytes_of(request->left[h][k]) > most) most = bytes_of(request->left[h][k]);
-  if (most > 0) TRY(wr_device_alloc(env, &room, most, 1, "vectors of a loop"));
+  if (most > 0) PASS(wr_device_alloc(env, &room, most, 1, "vectors of a loop"));
   for (int h = 0; h < WR_MAX_PARTS && most > 0; h++) left[h].saved[k] = room;
   for (int h = 0; h < request->parts && most > 0; h++) {
     const wr_vec *v = request->left[h][k];
     if (v == NULL) continue;
-    TRY(wr_cuda_check_vec(env, v, "a vector of a loop"));
+    PASS(wr_cuda_check_vec(env, v, "a vector of a loop"));
     left[h].of[k] = (char *)v->data, left[h].pieces[k] = bytes_of(v) / WR_PACK_BYTES, left[h].count = k + 1;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status make_rooms(wr_env *env, const wr_loop_request *request, left_vectors *left) {
@@ -123,26 +121,22 @@ done:
 /* ---- Recording ---- */
 
 static wr_status open_parts(wr_env *env, const wr_loop_request *request, wr_loop_plain *loop) {
-  wr_status status;
-  TRY(make_rooms(env, request, loop->left));
-  TRY(wr_device_alloc_zeroed(env, &loop->state, 1, sizeof *loop->state, "the end of a loop"));
-  TRY(wr_pinned_alloc(&loop->seen, IN_FLIGHT * sizeof *loop->seen, "the end of a loop"));
-  for (int k = 0; k < IN_FLIGHT; k++) TRY(WR_CUDA(cudaEventCreateWithFlags(&loop->done[k], cudaEventDisableTiming)));
-done:
-  return status;
+  PASS(make_rooms(env, request, loop->left));
+  PASS(wr_device_alloc_zeroed(env, &loop->state, 1, sizeof *loop->state, "the end of a loop"));
+  PASS(wr_pinned_alloc(&loop->seen, IN_FLIGHT * sizeof *loop->seen, "the end of a loop"));
+  for (int k = 0; k < IN_FLIGHT; k++) PASS(WR_CUDA(cudaEventCreateWithFlags(&loop->done[k], cudaEventDisableTiming)));
+  return WR_OK;
 }
 
 /* Drivers before 12.3 have no early launches (kernel/launch.cuh) in graphs. */
 static wr_status begin_capture(wr_cuda_state *state, wr_loop_plain *loop) {
-  wr_status status;
   int driver = 0;
-  TRY(WR_CUDA(cudaDriverGetVersion(&driver)));
-  TRY(WR_CUDA(cudaStreamSynchronize(state->stream)));
-  TRY(WR_CUDA(cudaStreamBeginCapture(state->stream, cudaStreamCaptureModeThreadLocal)));
+  PASS(WR_CUDA(cudaDriverGetVersion(&driver)));
+  PASS(WR_CUDA(cudaStreamSynchronize(state->stream)));
+  PASS(WR_CUDA(cudaStreamBeginCapture(state->stream, cudaStreamCaptureModeThreadLocal)));
   loop->recording = 1;
   if (driver < 12030) state->early = 0;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status end_capture(wr_cuda_state *state, wr_loop_plain *loop) {
@@ -174,14 +168,11 @@ extern "C" wr_status wr_loop_plain_part(wr_env *env, wr_loop_plain *loop) {
 }
 
 extern "C" wr_status wr_loop_plain_close(wr_env *env, wr_loop_plain *loop) {
-  wr_status status;
   wr_cuda_state *state = state_of(env);
-  TRY(wr_loop_plain_part(env, loop));
-  TRY(end_capture(state, loop));
-  TRY(WR_CUDA(cudaGraphInstantiate(&loop->ready, loop->graph, 0)));
-  TRY(WR_CUDA(cudaGraphUpload(loop->ready, state->stream)));
-done:
-  return status;
+  PASS(wr_loop_plain_part(env, loop));
+  PASS(end_capture(state, loop));
+  PASS(WR_CUDA(cudaGraphInstantiate(&loop->ready, loop->graph, 0)));
+  return WR_CUDA(cudaGraphUpload(loop->ready, state->stream));
 }
 
 /* ---- Running ---- */
@@ -192,31 +183,27 @@ extern "C" wr_status wr_loop_plain_run(wr_env *env, wr_loop_plain *loop) {
 }
 
 static wr_status launch_once(cudaStream_t stream, wr_loop_plain *loop) {
-  wr_status status;
   int slot = (int)(loop->launched % IN_FLIGHT);
-  TRY(WR_CUDA(cudaGraphLaunch(loop->ready, stream)));
-  TRY(WR_CUDA(cudaMemcpyAsync(&loop->seen[slot], &loop->state->ended, sizeof(int), cudaMemcpyDeviceToHost, stream)));
-  TRY(WR_CUDA(cudaEventRecord(loop->done[slot], stream)));
+  PASS(WR_CUDA(cudaGraphLaunch(loop->ready, stream)));
+  PASS(WR_CUDA(cudaMemcpyAsync(&loop->seen[slot], &loop->state->ended, sizeof(int), cudaMemcpyDeviceToHost, stream)));
+  PASS(WR_CUDA(cudaEventRecord(loop->done[slot], stream)));
   loop->launched++;
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" wr_status wr_loop_plain_next(wr_env *env, wr_loop_plain *loop, int *ended) {
-  wr_status status;
   const left_vectors *v;
   int slot = (int)(loop->finished % IN_FLIGHT);
   *ended = 0;
-  while (!loop->ended && loop->launched - loop->finished < IN_FLIGHT) TRY(launch_once(state_of(env)->stream, loop));
-  TRY(wr_cuda_check(cudaEventSynchronize(loop->done[slot]), "a loop on the device"));
+  while (!loop->ended && loop->launched - loop->finished < IN_FLIGHT) PASS(launch_once(state_of(env)->stream, loop));
+  PASS(wr_cuda_check(cudaEventSynchronize(loop->done[slot]), "a loop on the device"));
   loop->finished++;
   loop->ended = loop->seen[slot]; /* state->ended stays the same in surplus parts */
   if (!loop->ended || loop->finished < loop->launched) return WR_OK;
   v = &loop->left[loop->ended - 1];
-  TRY(WR_LAUNCH((put_back), blocks_for(env, v), WR_STREAM_THREADS, 0, env->stream, *v));
+  PASS(WR_LAUNCH((put_back), blocks_for(env, v), WR_STREAM_THREADS, 0, env->stream, *v));
   *ended = 1;
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" const double *wr_loop_plain_bank(const wr_loop_plain *loop) { return loop->left[0].saved_bank; }

@@ -61,22 +61,20 @@ static size_t step_bytes(const wr_resident *r, int wide) {
 /* r->most := how many blocks run at the same time: one a multiprocessor, or one in all if there are no cooperative launches. */
 template <typename T>
 static wr_status count_blocks(wr_env *env, wr_resident *r) {
-  wr_status status;
   int together = 0, processors = 0, each = 0;
   const void *const kernels[] = {
       (const void *)resident<T, wr_narrow, false>, (const void *)resident<T, wr_narrow, true>,
       (const void *)resident<T, wr_wide, false>, (const void *)resident<T, wr_wide, true>};
   size_t shared = shared_most + MAX_STEPS * step_bytes(r, 1);
-  TRY(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
-  TRY(WR_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, env->device)));
+  PASS(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
+  PASS(WR_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, env->device)));
   for (const void *kernel : kernels) {
-    TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
-    TRY(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, shared)));
-    if (each == 0) TRY(wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name));
+    PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
+    PASS(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, shared)));
+    if (each == 0) return wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name);
   }
   r->most = together ? (unsigned)processors : 1;
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_resident **out) {
@@ -122,7 +120,6 @@ static wr_status add(wr_resident *r, const void *step, int64_t n) {
 
 template <typename T>
 wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T, wr_wide> &args, const wr_then &then) {
-  wr_status status;
   wr_resident *r = env->resident;
   wr_resident_step<T, wr_wide> step;
   memset(&step, 0, sizeof step);
@@ -132,18 +129,15 @@ wr_status wr_resident_add_vectors(wr_env *env, const wr_fused_args<T, wr_wide> &
   bool fine = is_in_bank(r, args.when) && !(args.when && args.sums.step.bit && args.sums.count == 0);
   for (const auto &terms : args.c)
     for (const wr_device_coefficient &c : terms) fine &= is_in_bank(r, c.scalar);
-  if (!fine) TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
-  TRY(check_sums(r, args.sums, then));
-  TRY(add(r, &step, args.n));
-done:
-  return status;
+  if (!fine) return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank");
+  PASS(check_sums(r, args.sums, then));
+  return add(r, &step, args.n);
 }
 template wr_status wr_resident_add_vectors<float>(wr_env *, const wr_fused_args<float, wr_wide> &, const wr_then &);
 template wr_status wr_resident_add_vectors<double>(wr_env *, const wr_fused_args<double, wr_wide> &, const wr_then &);
 
 template <typename T>
 static wr_status add_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
-  wr_status status;
   wr_resident *r = env->resident;
   const wr_then none = {NULL, NULL, NULL};
   wr_resident_step<T, wr_wide> step;
@@ -154,15 +148,13 @@ static wr_status add_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const 
   a->x = (const T *)request->x->data, a->y = (T *)request->y->data, a->alpha = request->alpha, a->beta = request->beta;
   a->finish = wr_finish_make<T>(env, request->epilogue);
   if (!is_in_bank(r, a->finish.shift) || !is_in_bank(r, a->finish.relaxation))
-    TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank"));
+    return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank");
   if (r->row_ptr && (r->row_ptr != A->row_ptr || r->nrows != a->nrows))
-    TRY(wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one matrix"));
-  if (A->wide) TRY(wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)nnz));
+    return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one matrix");
+  if (A->wide) return wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)nnz);
   r->row_ptr = a->row_ptr, r->nrows = a->nrows, r->nnz = nnz;
-  TRY(check_sums(r, a->finish.sums, request->epilogue ? request->epilogue->then : none));
-  TRY(add(r, &step, a->nrows));
-done:
-  return status;
+  PASS(check_sums(r, a->finish.sums, request->epilogue ? request->epilogue->then : none));
+  return add(r, &step, a->nrows);
 }
 
 extern "C" wr_status wr_resident_rows_add(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
@@ -192,17 +184,15 @@ extern "C" wr_status wr_resident_part(wr_resident *r) {
 enum { LONGEST_ROW = 8192, MOST_ENTRIES = 6500 };
 
 static wr_status check_rows(wr_env *env, wr_resident *r) {
-  wr_status status = WR_OK;
   unsigned *at = r->counts + 3, longest = 0,
            blocks = (unsigned)(r->nrows / THREADS < 256 ? r->nrows / THREADS + 1 : 256);
   if (r->row_ptr == NULL) return WR_OK;
   if (r->nnz > MOST_ENTRIES * (int64_t)(r->most > 1 ? r->most : 10))
     return wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)r->nnz);
-  TRY(WR_LAUNCH((find_longest_row), blocks, THREADS, 0, env->stream, r->nrows, r->row_ptr, at));
-  TRY(wr_device_download(env, &longest, at, 1, WR_AS_4_BYTES));
-  if (longest > LONGEST_ROW) TRY(wr_fail(WR_EUNAVAILABLE, "a row of %u entries is too long for one kernel", longest));
-done:
-  return status;
+  PASS(WR_LAUNCH((find_longest_row), blocks, THREADS, 0, env->stream, r->nrows, r->row_ptr, at));
+  PASS(wr_device_download(env, &longest, at, 1, WR_AS_4_BYTES));
+  if (longest > LONGEST_ROW) return wr_fail(WR_EUNAVAILABLE, "a row of %u entries is too long for one kernel", longest);
+  return WR_OK;
 }
 
 static size_t shared_bytes(const wr_resident *r) {
@@ -340,15 +330,12 @@ done:
 }
 
 extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
-  wr_status status;
   env->resident = NULL;
-  TRY(wr_resident_part(r));
-  TRY(check_rows(env, r));
-  TRY(share_out(r));
+  PASS(wr_resident_part(r));
+  PASS(check_rows(env, r));
+  PASS(share_out(r));
   r->type == WR_F32 ? join_steps<float>(r) : join_steps<double>(r);
-  TRY(r->type == WR_F32 ? upload_steps<float>(env, r) : upload_steps<double>(env, r));
-done:
-  return status;
+  return r->type == WR_F32 ? upload_steps<float>(env, r) : upload_steps<double>(env, r);
 }
 
 template <typename T, class ROOM>
@@ -365,11 +352,8 @@ static wr_status launch_with_room(wr_env *env, wr_resident *r, const unsigned *s
 }
 
 extern "C" wr_status wr_resident_run(wr_env *env, wr_resident *r, const unsigned *stop) {
-  wr_status status;
-  TRY(WR_CUDA(cudaMemsetAsync(r->counts, 0, sizeof *r->counts, state_of(env)->stream)));
-  TRY(r->type == WR_F32 ? launch_with_room<float>(env, r, stop) : launch_with_room<double>(env, r, stop));
-done:
-  return status;
+  PASS(WR_CUDA(cudaMemsetAsync(r->counts, 0, sizeof *r->counts, state_of(env)->stream)));
+  return r->type == WR_F32 ? launch_with_room<float>(env, r, stop) : launch_with_room<double>(env, r, stop);
 }
 
 extern "C" void wr_resident_free(wr_env *env, wr_resident *r) {

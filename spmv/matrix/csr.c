@@ -45,8 +45,7 @@ wr_status wr_csr_copy(const wr_csr *A, wr_csr **out) {
   WR_NEED(out);
   *out = NULL;
   WR_NEED_HOST(A);
-  wr_status status = wr_csr_create(A->nrows, A->ncols, A->nnz, A->val != NULL, out);
-  if (status != WR_OK) return status;
+  PASS(wr_csr_create(A->nrows, A->ncols, A->nnz, A->val != NULL, out));
   wr_csr *B = *out;
   B->symmetric = A->symmetric;
 #pragma omp parallel for schedule(static) if (A->nrows >= PARALLEL_FROM)
@@ -106,7 +105,6 @@ static wr_status check_row(const wr_csr *A, int64_t i) {
 }
 
 wr_status wr_csr_check(const wr_csr *A) {
-  wr_status status = WR_OK;
   WR_NEED_HOST(A);
   if (A->nrows < 1 || A->ncols < 1 || A->nrows > WR_MAX_INDEX || A->ncols > WR_MAX_INDEX || A->nnz < 0)
     return wr_fail(WR_EINPUT, "sizes %lld x %lld, %lld %s are out of range", (long long)A->nrows, (long long)A->ncols,
@@ -118,9 +116,8 @@ wr_status wr_csr_check(const wr_csr *A) {
     if (A->row_ptr[i + 1] < A->row_ptr[i] || A->row_ptr[i + 1] > A->nnz)
       return wr_fail(WR_EINPUT, "row %lld ends at %lld, before it begins at %lld or past the last entry", (long long)i,
                      (long long)A->row_ptr[i + 1], (long long)A->row_ptr[i]);
-  for (int64_t i = 0; i < A->nrows; i++) TRY(check_row(A, i));
-done:
-  return status;
+  for (int64_t i = 0; i < A->nrows; i++) PASS(check_row(A, i));
+  return WR_OK;
 }
 
 /* Values less than half a unit above FLT_MAX (0x1.fffffep127) round to it; from half a unit on they round to infinity. */

@@ -156,8 +156,7 @@ static wr_status order_bucket(const assembly *a, int64_t b, wr_row_scratch *s) {
   if (count_rows(a, b)) return WR_OK;
   wr_csr *A = a->A;
   int64_t low = a->begin[b], high = a->begin[b + 1], *end = A->row_ptr + 1;
-  wr_status status = wr_row_scratch_reserve(s, high - low, A->val != NULL);
-  if (status != WR_OK) return status;
+  PASS(wr_row_scratch_reserve(s, high - low, A->val != NULL));
   for (int64_t k = high - 1; k >= low; k--) {
     int64_t place = --end[a->row[k]];
     s->col[place - low] = A->col[k];
@@ -189,8 +188,7 @@ static wr_status sort_row(const wr_csr *A, int64_t i, wr_row_scratch *s, int64_t
   int64_t begin = A->row_ptr[i], count = A->row_ptr[i + 1] - begin;
   int32_t *col = A->col + begin;
   double *val = A->val != NULL ? A->val + begin : NULL;
-  wr_status status = wr_row_sort(col, val, count, s);
-  if (status != WR_OK) return status;
+  PASS(wr_row_sort(col, val, count, s));
   *distinct += count > 0;
   for (int64_t k = 1; k < count; k++) *distinct += col[k] != col[k - 1];
   return WR_OK;
@@ -265,8 +263,7 @@ static int64_t merge_row(const wr_csr *A, int64_t i, wr_csr *B, int64_t k, int *
 static wr_status merge(assembly *a, wr_duplicates duplicates) {
   wr_csr *A = a->A, *B;
   int values = A->val != NULL || duplicates == WR_DUPLICATES_SUM;
-  wr_status status = wr_csr_create(A->nrows, A->ncols, a->distinct[a->ntasks], values, &B);
-  if (status != WR_OK) return status;
+  PASS(wr_csr_create(A->nrows, A->ncols, a->distinct[a->ntasks], values, &B));
   B->symmetric = A->symmetric;
   begin_prefix(a, B);
   int64_t overflow = A->nrows; /* the first row with a sum that overflows */
@@ -292,12 +289,11 @@ static wr_status allocate(assembly *a, const wr_csr_feed *feed, int64_t count) {
   int64_t work = count + a->triplets->nrows;
   if (a->threads > 1 + work / THREAD_ENTRIES) a->threads = (int)(1 + work / THREAD_ENTRIES);
   a->ntasks = 16 * (int64_t)a->threads;
-  wr_status status = wr_alloc_zeroed(&a->next, a->triplets->nchunks * a->nbuckets, sizeof *a->next, "counting entries");
-  if (status == WR_OK) status = wr_alloc_zeroed(&a->begin, a->nbuckets + 1, sizeof *a->begin, "counting entries");
-  if (status == WR_OK) status = wr_alloc_zeroed(&a->first, a->ntasks + 1, sizeof *a->first, "counting entries");
-  if (status == WR_OK) status = wr_alloc_zeroed(&a->distinct, a->ntasks + 1, sizeof *a->distinct, "counting entries");
-  if (status == WR_OK) status = wr_csr_prefix_open(&a->prefix, feed, a->ntasks);
-  return status;
+  PASS(wr_alloc_zeroed(&a->next, a->triplets->nchunks * a->nbuckets, sizeof *a->next, "counting entries"));
+  PASS(wr_alloc_zeroed(&a->begin, a->nbuckets + 1, sizeof *a->begin, "counting entries"));
+  PASS(wr_alloc_zeroed(&a->first, a->ntasks + 1, sizeof *a->first, "counting entries"));
+  PASS(wr_alloc_zeroed(&a->distinct, a->ntasks + 1, sizeof *a->distinct, "counting entries"));
+  return wr_csr_prefix_open(&a->prefix, feed, a->ntasks);
 }
 
 wr_status wr_csr_assemble_for(const wr_csr_feed *feed, wr_triplets *triplets, wr_duplicates duplicates, wr_csr **out,

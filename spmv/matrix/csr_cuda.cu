@@ -31,13 +31,10 @@ extern "C" void wr_csr_device_free(struct wr_csr_device *views) {
 /* ---- Parts of a view: row pointers, columns and values [from, to) ---- */
 
 static wr_status alloc_indices(const wr_csr *A, wr_env *env, struct wr_csr_device *view) {
-  wr_status status;
   view->device = env->device;
   view->wide = A->nnz > INT32_MAX;
-  TRY(wr_device_alloc_shared(env, &view->row_ptr, A->nrows + 1, view->wide ? 8 : 4, "row pointers"));
-  TRY(wr_device_alloc_shared(env, &view->col, A->nnz, sizeof *view->col, "column indices"));
-done:
-  return status;
+  PASS(wr_device_alloc_shared(env, &view->row_ptr, A->nrows + 1, view->wide ? 8 : 4, "row pointers"));
+  return wr_device_alloc_shared(env, &view->col, A->nnz, sizeof *view->col, "column indices");
 }
 
 static wr_status alloc_values(const wr_csr *A, wr_env *env, void **val) {
@@ -62,13 +59,10 @@ static wr_status send_val(const wr_csr *A, wr_env *env, void *val, int64_t from,
 /* ---- All at once ---- */
 
 static wr_status upload_indices(wr_csr *A, wr_env *env, struct wr_csr_device *view) {
-  wr_status status;
-  TRY(wr_csr_host(A, env)); /* A may be on another device only */
-  TRY(alloc_indices(A, env, view));
-  TRY(send_row_ptr(A, env, view, 0, A->nrows + 1));
-  TRY(send_col(A, env, view, 0, A->nnz));
-done:
-  return status;
+  PASS(wr_csr_host(A, env)); /* A may be on another device only */
+  PASS(alloc_indices(A, env, view));
+  PASS(send_row_ptr(A, env, view, 0, A->nrows + 1));
+  return send_col(A, env, view, 0, A->nnz);
 }
 
 /* On failure the view is unchanged. */
@@ -91,13 +85,11 @@ done:
 /* Uploads the host's values to the existing array, as plans keep its address. On failure it keeps the old values, or stays
  * stale. */
 static wr_status refresh_values(wr_csr *A, wr_env *env, struct wr_csr_device *view) {
-  wr_status status;
-  TRY(wr_csr_check_range(A, env->type == WR_F32));
-  TRY(send_val(A, env, view->val[env->type], 0, A->nnz));
-  TRY(WR_CUDA(cudaStreamSynchronize((cudaStream_t)env->stream))); /* another env may use it on its own stream */
+  PASS(wr_csr_check_range(A, env->type == WR_F32));
+  PASS(send_val(A, env, view->val[env->type], 0, A->nnz));
+  PASS(WR_CUDA(cudaStreamSynchronize((cudaStream_t)env->stream))); /* another env may use it on its own stream */
   view->stale[env->type] = 0;
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" struct wr_csr_device *wr_csr_find_view(const wr_csr *A, const wr_env *env) {
@@ -126,21 +118,19 @@ done:
 }
 
 extern "C" wr_status wr_csr_share_indices(const wr_csr *from, wr_csr *to, wr_env *env) {
-  wr_status status;
   struct wr_csr_device *first = wr_csr_find_view(from, env), *view = NULL;
   if (first == NULL || wr_csr_find_view(to, env)) return WR_OK;
   if (first->sharers == NULL) {
-    TRY(wr_alloc(&first->sharers, 1, sizeof *first->sharers, "a device view"));
+    PASS(wr_alloc(&first->sharers, 1, sizeof *first->sharers, "a device view"));
     *first->sharers = 1;
   }
-  TRY(wr_alloc_zeroed(&view, 1, sizeof *view, "a device view"));
+  PASS(wr_alloc_zeroed(&view, 1, sizeof *view, "a device view"));
   __atomic_add_fetch(first->sharers, 1, __ATOMIC_RELAXED);
   view->device = first->device, view->wide = first->wide;
   view->row_ptr = first->row_ptr, view->col = first->col, view->sharers = first->sharers;
   view->next = to->device;
   to->device = view;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* *found := the view on env's device, with indices; made if there is none. */
@@ -161,23 +151,21 @@ done:
 }
 
 extern "C" wr_status wr_csr_device_view(wr_csr *A, wr_env *env, wr_csr_view *view) {
-  wr_status status;
   struct wr_csr_device *made;
   WR_NEED(A);
   WR_NEED(view);
   WR_NEED_OPEN(env);
-  TRY(wr_cuda_enter(env));
-  TRY(find_or_upload(A, env, &made));
-  if (A->val && made->val[env->type] == NULL) TRY(upload_values(A, env, made));
-  if (A->val && made->stale[env->type]) TRY(refresh_values(A, env, made));
+  PASS(wr_cuda_enter(env));
+  PASS(find_or_upload(A, env, &made));
+  if (A->val && made->val[env->type] == NULL) PASS(upload_values(A, env, made));
+  if (A->val && made->stale[env->type]) PASS(refresh_values(A, env, made));
   view->wide = made->wide;
   view->row_ptr = made->row_ptr;
   view->col = made->col;
   view->val = A->val ? made->val[env->type] : NULL;
   view->bytes = wr_device_bytes(A->nrows + 1, made->wide ? 8 : 4) + wr_device_bytes(A->nnz, sizeof *made->col);
   if (A->val) view->bytes += wr_device_bytes(A->nnz, (size_t)wr_type_bytes(env->type));
-done:
-  return status;
+  return WR_OK;
 }
 
 /* ---- Piece by piece ---- */
@@ -247,12 +235,10 @@ done:
 
 static wr_status download(const wr_csr *A, const struct wr_csr_device *view, wr_env *env, int64_t *row_ptr,
                           int32_t *col) {
-  wr_status status;
-  TRY(wr_device_download(env, row_ptr, view->row_ptr, A->nrows + 1, view->wide ? WR_AS_8_BYTES : WR_I64_AS_I32));
-  TRY(wr_device_download(env, col, view->col, A->nnz, WR_AS_4_BYTES));
-  if (A->val) TRY(wr_device_download(env, A->val, view->val[WR_F64], A->nnz, WR_AS_8_BYTES));
-done:
-  return status;
+  PASS(wr_device_download(env, row_ptr, view->row_ptr, A->nrows + 1, view->wide ? WR_AS_8_BYTES : WR_I64_AS_I32));
+  PASS(wr_device_download(env, col, view->col, A->nnz, WR_AS_4_BYTES));
+  if (A->val) PASS(wr_device_download(env, A->val, view->val[WR_F64], A->nnz, WR_AS_8_BYTES));
+  return WR_OK;
 }
 
 /* A matrix without host arrays has one view, with values in f64. */

@@ -39,22 +39,20 @@ static int64_t row_at(const wr_csr *A, int64_t k) {
 }
 
 static wr_status open_transposer(transposer *t, const wr_csr *A) {
-  wr_status status;
   t->A = A;
   while ((A->ncols - 1) >> t->shift >= MAX_BUCKETS) t->shift++;
   t->nbuckets = ((A->ncols - 1) >> t->shift) + 1;
   t->nchunks = A->nnz < 100000 ? 1 : 4 * (int64_t)omp_get_max_threads();
-  TRY(wr_csr_create(A->ncols, A->nrows, A->nnz, A->val != NULL, &t->T));
-  TRY(wr_alloc(&t->chunk_row, t->nchunks + 1, sizeof *t->chunk_row, "transposing"));
-  TRY(wr_alloc_zeroed(&t->at, t->nchunks * t->nbuckets, sizeof *t->at, "transposing"));
-  TRY(wr_alloc(&t->bucket_ptr, t->nbuckets + 1, sizeof *t->bucket_ptr, "transposing"));
-  TRY(wr_alloc(&t->entry, A->nnz, sizeof *t->entry, "transposing"));
-  if (A->val) TRY(wr_alloc(&t->val, A->nnz, sizeof *t->val, "transposing"));
+  PASS(wr_csr_create(A->ncols, A->nrows, A->nnz, A->val != NULL, &t->T));
+  PASS(wr_alloc(&t->chunk_row, t->nchunks + 1, sizeof *t->chunk_row, "transposing"));
+  PASS(wr_alloc_zeroed(&t->at, t->nchunks * t->nbuckets, sizeof *t->at, "transposing"));
+  PASS(wr_alloc(&t->bucket_ptr, t->nbuckets + 1, sizeof *t->bucket_ptr, "transposing"));
+  PASS(wr_alloc(&t->entry, A->nnz, sizeof *t->entry, "transposing"));
+  if (A->val) PASS(wr_alloc(&t->val, A->nnz, sizeof *t->val, "transposing"));
   for (int64_t c = 0; c < t->nchunks; c++)
     t->chunk_row[c] = row_at(A, A->nnz / t->nchunks * c + A->nnz % t->nchunks * c / t->nchunks);
   t->chunk_row[0] = 0, t->chunk_row[t->nchunks] = A->nrows;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Turns counts into first indices: bucket by bucket, within a bucket chunk by chunk. */

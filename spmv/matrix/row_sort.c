@@ -58,8 +58,7 @@ static int sort_by_byte(const wr_row_scratch *from, const wr_row_scratch *to, in
 }
 
 static wr_status sort_long(int32_t *col, double *val, int64_t count, wr_row_scratch *scratch) {
-  wr_status status = wr_row_scratch_reserve(scratch, count, val != NULL);
-  if (status != WR_OK) return status;
+  PASS(wr_row_scratch_reserve(scratch, count, val != NULL));
   wr_row_scratch here = {.col = col, .val = val}, there = *scratch;
   for (int shift = 0; shift < 32; shift += 8) {
     if (!sort_by_byte(&here, &there, count, shift)) continue;

@@ -50,12 +50,10 @@ __global__ void __launch_bounds__(THREADS) run_lengths(const uint32_t *keys, int
 }
 
 static wr_status count_runs(wr_env *env, const uint32_t *keys, int64_t count, int64_t nkeys, int32_t **lengths) {
-  wr_status status;
-  TRY(wr_device_alloc_zeroed(env, lengths, nkeys, sizeof **lengths, "entries of columns"));
+  PASS(wr_device_alloc_zeroed(env, lengths, nkeys, sizeof **lengths, "entries of columns"));
   if (count > 0)
-    TRY(WR_LAUNCH((run_lengths), blocks_for(count), THREADS, 0, env->stream, keys, count, (uint32_t *)*lengths));
-done:
-  return status;
+    PASS(WR_LAUNCH((run_lengths), blocks_for(count), THREADS, 0, env->stream, keys, count, (uint32_t *)*lengths));
+  return WR_OK;
 }
 
 /* keys := a copy of the columns, as the sort is in place. */
@@ -66,13 +64,10 @@ static wr_status copy_columns(wr_env *env, const wr_csr_view *A, int64_t nnz, ui
 /* ---- Transposing ---- */
 
 static wr_status sort_values(wr_env *env, const wr_csr_view *A, int64_t ncols, int64_t nnz, uint32_t *keys, void *val) {
-  wr_status status;
   size_t size = (size_t)wr_type_bytes(env->type);
-  TRY(copy_columns(env, A, nnz, keys));
-  TRY(WR_CUDA(cudaMemcpyAsync(val, A->val, (size_t)nnz * size, cudaMemcpyDeviceToDevice, stream_of(env))));
-  TRY(wr_device_sort_pairs(env, keys, sizeof *keys, val, size, nnz, 0, wr_key_bits((uint64_t)ncols - 1)));
-done:
-  return status;
+  PASS(copy_columns(env, A, nnz, keys));
+  PASS(WR_CUDA(cudaMemcpyAsync(val, A->val, (size_t)nnz * size, cudaMemcpyDeviceToDevice, stream_of(env))));
+  return wr_device_sort_pairs(env, keys, sizeof *keys, val, size, nnz, 0, wr_key_bits((uint64_t)ncols - 1));
 }
 
 extern "C" wr_status wr_device_transpose(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *A,

@@ -39,17 +39,15 @@ static int is_before(const candidate *a, const candidate *b) {
 }
 
 static wr_status push(heap *h, candidate c) {
-  wr_status status = WR_OK;
   if (h->count == h->capacity) {
     int64_t capacity = 2 * h->capacity + 64;
-    TRY(wr_resize(&h->item, capacity * (int64_t)sizeof *h->item, what));
+    PASS(wr_resize(&h->item, capacity * (int64_t)sizeof *h->item, what));
     h->capacity = capacity;
   }
   int64_t at = h->count++;
   for (; at > 0 && is_before(&c, &h->item[(at - 1) / 2]); at = (at - 1) / 2) h->item[at] = h->item[(at - 1) / 2];
   h->item[at] = c;
-done:
-  return status;
+  return WR_OK;
 }
 
 static candidate pop(heap *h) {
@@ -69,10 +67,9 @@ static candidate pop(heap *h) {
 /* A block from the root on. near[n]: 0; is so again at the end for rows that are in no block. filled: rows in blocks so far. */
 static wr_status grow(const wr_adjacency *g, int32_t root, int64_t most, heap *h, float *near, int64_t *filled,
                       blocks *b) {
-  wr_status status;
   int64_t number = 0, end = *filled + most;
   h->count = 0;
-  TRY(push(h, (candidate){.row = root}));
+  PASS(push(h, (candidate){.row = root}));
   while (h->count > 0 && *filled < end) {
     int32_t i = pop(h).row;
     if (b->of[i] >= 0) continue;
@@ -81,13 +78,12 @@ static wr_status grow(const wr_adjacency *g, int32_t root, int64_t most, heap *h
       int32_t j = g->to[k];
       if (b->of[j] >= 0) continue;
       near[j] += g->strength[k];
-      TRY(push(h, (candidate){near[j], j, ++number}));
+      PASS(push(h, (candidate){near[j], j, ++number}));
     }
   }
   for (int64_t k = 0; k < h->count; k++) near[h->item[k].row] = 0;
   b->ptr[++b->count] = *filled;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status make_blocks(const wr_adjacency *g, const int32_t *first, int64_t most, const wr_watch *watch,

@@ -100,31 +100,26 @@ static int64_t next_launch(const wr_levels *levels, int64_t begin) {
 }
 
 static wr_status launch_all(wr_env *env, const wr_levels *levels, const factor_args &a) {
-  wr_status status = WR_OK;
   for (int64_t begin = 0, end, asked = 0; begin < levels->count; begin = end) {
     if (begin >= asked + STRIDE) {
-      TRY(env->ops->wait(env));
-      TRY(wr_watch_check_at(env->watch, "the incomplete factorisation", (double)begin / (double)levels->count));
+      PASS(env->ops->wait(env));
+      PASS(wr_watch_check_at(env->watch, "the incomplete factorisation", (double)begin / (double)levels->count));
       asked = begin;
     }
     end = next_launch(levels, begin);
     int64_t rows = end - begin == 1 ? levels->ptr[end] - levels->ptr[begin] : 1;
     unsigned blocks = wr_cuda_grid(env, (rows + WARPS - 1) / WARPS, 64);
-    TRY(WR_LAUNCH((factor_levels), blocks, THREADS, 0, env->stream, a, begin, end));
+    PASS(WR_LAUNCH((factor_levels), blocks, THREADS, 0, env->stream, a, begin, end));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 template <typename T>
 static wr_status put(wr_env *env, const T **block, const T *from, int64_t count) {
-  wr_status status;
   T *to = NULL;
-  TRY(wr_device_alloc(env, &to, count, sizeof(T), "an incomplete factorisation"));
+  PASS(wr_device_alloc(env, &to, count, sizeof(T), "an incomplete factorisation"));
   *block = to;
-  TRY(wr_device_upload(env, to, from, count, sizeof(T) == 8 ? WR_AS_8_BYTES : WR_AS_4_BYTES));
-done:
-  return status;
+  return wr_device_upload(env, to, from, count, sizeof(T) == 8 ? WR_AS_8_BYTES : WR_AS_4_BYTES);
 }
 
 static wr_status put_values(wr_env *env, double **block, const double *from, int64_t count) {

@@ -4,7 +4,7 @@
 #include "config/memory.h"
 #include "spmv/matrix/csr_argument.h"
 #include "spmv/precond/factor_cuda.h"
-#include "spmv/precond/ilu_common.h"
+#include "spmv/precond/ilu.h"
 
 static const char what[] = "the incomplete factorisation";
 
@@ -45,18 +45,17 @@ done:
 
 /* The parts of B below and above the diagonal, and its diagonal in lu->inverse, 0 where it has no element. */
 static wr_status split(const wr_csr *B, wr_lu *lu) {
-  wr_status status;
   int64_t n = B->nrows, below = 0, above = 0;
   lu->n = n;
-  TRY(wr_alloc(&lu->l_ptr, n + 1, sizeof *lu->l_ptr, what));
-  TRY(wr_alloc(&lu->u_ptr, n + 1, sizeof *lu->u_ptr, what));
-  TRY(wr_alloc_zeroed(&lu->inverse, n, sizeof *lu->inverse, what));
+  PASS(wr_alloc(&lu->l_ptr, n + 1, sizeof *lu->l_ptr, what));
+  PASS(wr_alloc(&lu->u_ptr, n + 1, sizeof *lu->u_ptr, what));
+  PASS(wr_alloc_zeroed(&lu->inverse, n, sizeof *lu->inverse, what));
   for (int64_t i = 0; i < n; i++)
     for (int64_t k = B->row_ptr[i]; k < B->row_ptr[i + 1]; k++) below += B->col[k]<i, above += B->col[k]> i;
-  TRY(wr_alloc(&lu->l_col, below, sizeof *lu->l_col, what));
-  TRY(wr_alloc(&lu->l_val, below, sizeof *lu->l_val, what));
-  TRY(wr_alloc(&lu->u_col, above, sizeof *lu->u_col, what));
-  TRY(wr_alloc(&lu->u_val, above, sizeof *lu->u_val, what));
+  PASS(wr_alloc(&lu->l_col, below, sizeof *lu->l_col, what));
+  PASS(wr_alloc(&lu->l_val, below, sizeof *lu->l_val, what));
+  PASS(wr_alloc(&lu->u_col, above, sizeof *lu->u_col, what));
+  PASS(wr_alloc(&lu->u_val, above, sizeof *lu->u_val, what));
   lu->l_ptr[0] = lu->u_ptr[0] = below = above = 0;
   for (int64_t i = 0; i < n; i++) {
     for (int64_t k = B->row_ptr[i]; k < B->row_ptr[i + 1]; k++) {
@@ -70,8 +69,7 @@ static wr_status split(const wr_csr *B, wr_lu *lu) {
     }
     lu->l_ptr[i + 1] = below, lu->u_ptr[i + 1] = above;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* row[j], for the columns j of row i, is where its element is stored; NULL elsewhere. */
@@ -153,28 +151,23 @@ done:
 
 /* The device makes elements that overflow infinite or NaN; a pivot that is infinite has the inverse 0. */
 static wr_status factorise_on_device(double least, wr_env *env, wr_lu *lu, wr_ilu_shifts *shifts) {
-  wr_status status;
   int64_t first;
-  TRY(wr_ilu0_cuda(lu, least, env, &shifts->count, &first));
+  PASS(wr_ilu0_cuda(lu, least, env, &shifts->count, &first));
   if (first >= 0) shifts->first_row = wr_lu_row(lu, first);
   for (int64_t i = 0; i < lu->n; i++)
-    if (!is_finite_row(lu, i) || !isfinite(lu->inverse[i]) || lu->inverse[i] == 0) TRY(wr_ilu_refuse_row(lu, i));
-done:
-  return status;
+    if (!is_finite_row(lu, i) || !isfinite(lu->inverse[i]) || lu->inverse[i] == 0) PASS(wr_ilu_refuse_row(lu, i));
+  return WR_OK;
 }
 
 wr_status wr_ilu0(const wr_csr *B, double least, const wr_watch *watch, wr_lu *lu, wr_ilu_shifts *shifts) {
-  wr_status status;
   WR_NEED(lu);
   WR_NEED(shifts);
   *shifts = (wr_ilu_shifts){.first_row = -1};
   WR_NEED_HOST(B);
   WR_REFUSE_IF(B->nrows != B->ncols, "B is %lld x %lld", (long long)B->nrows, (long long)B->ncols);
   WR_REFUSE_IF(!(least > 0 && least < 1), "least is %g; it is in (0, 1)", least);
-  TRY(split(B, lu));
-  TRY(factorise(B, least, watch, lu, shifts));
-done:
-  return status;
+  PASS(split(B, lu));
+  return factorise(B, least, watch, lu, shifts);
 }
 
 wr_status wr_ilu0_at(const wr_csr *B, double least, wr_ilu_at at, wr_env *env, wr_lu *lu, wr_ilu_shifts *shifts) {

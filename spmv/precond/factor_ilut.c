@@ -6,7 +6,7 @@
 #include "config/memory.h"
 #include "config/memory_limits.h"
 #include "spmv/matrix/csr_argument.h"
-#include "spmv/precond/ilu_common.h"
+#include "spmv/precond/ilu.h"
 
 static const char what[] = "the incomplete factorisation";
 
@@ -35,14 +35,11 @@ typedef struct work {
 } work;
 
 static wr_status open_work(int64_t n, work *w) {
-  wr_status status;
-  TRY(wr_alloc_zeroed(&w->value, n, sizeof *w->value, what));
-  TRY(wr_alloc_zeroed(&w->is_in, n, sizeof *w->is_in, what));
-  TRY(wr_alloc(&w->heap, n, sizeof *w->heap, what));
-  TRY(wr_alloc(&w->upper, n, sizeof *w->upper, what));
-  TRY(wr_alloc(&w->kept, n, sizeof *w->kept, what));
-done:
-  return status;
+  PASS(wr_alloc_zeroed(&w->value, n, sizeof *w->value, what));
+  PASS(wr_alloc_zeroed(&w->is_in, n, sizeof *w->is_in, what));
+  PASS(wr_alloc(&w->heap, n, sizeof *w->heap, what));
+  PASS(wr_alloc(&w->upper, n, sizeof *w->upper, what));
+  return wr_alloc(&w->kept, n, sizeof *w->kept, what);
 }
 
 static void close_work(work *w) {
@@ -141,16 +138,14 @@ static int by_column(const void *a, const void *b) {
 }
 
 static wr_status reserve(side *s, int64_t count) {
-  wr_status status = WR_OK;
   if (s->count + count <= s->capacity) return WR_OK;
   int64_t capacity = s->capacity + s->capacity / 2;
   if (capacity < s->count + count) capacity = s->count + count;
   if (capacity > s->most) capacity = s->most; /* at least what is needed, since rows keep no more than their share */
-  TRY(wr_resize(&s->col, capacity * (int64_t)sizeof *s->col, what));
-  TRY(wr_resize(&s->val, capacity * (int64_t)sizeof *s->val, what));
+  PASS(wr_resize(&s->col, capacity * (int64_t)sizeof *s->col, what));
+  PASS(wr_resize(&s->val, capacity * (int64_t)sizeof *s->val, what));
   s->capacity = capacity;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Appends the `most` largest elements of w->kept to a side, ascending by column. *finite := 0 if one is not. */

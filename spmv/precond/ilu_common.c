@@ -1,4 +1,4 @@
-#include "spmv/precond/ilu_common.h"
+#include "spmv/precond/ilu.h"
 
 #include <math.h>
 

@@ -24,35 +24,31 @@ static const char *const what = "triangular factors by levels";
 /* *block := count elements, on the device. */
 template <typename T>
 static wr_status put(wr_env *env, wr_lu_cuda *s, T **block, const void *from, int64_t count, wr_conversion how) {
-  wr_status status;
   int64_t size = wr_conversion_device_size(how);
-  TRY(wr_device_alloc(env, block, count, (size_t)size, what));
-  TRY(wr_device_upload(env, *block, from, count, how));
+  PASS(wr_device_alloc(env, block, count, (size_t)size, what));
+  PASS(wr_device_upload(env, *block, from, count, how));
   s->info.bytes += (double)(count * size);
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status put_all(wr_env *env, const wr_lu_slices *f, wr_lu_cuda *s) {
-  wr_status status;
   wr_conversion values = s->stored == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES;
   int64_t levels = f->lower_levels + f->upper_levels;
-  TRY(put(env, s, &s->slice, f->slice, 2 * f->slices, WR_AS_8_BYTES));
-  TRY(put(env, s, &s->phase, f->phase, 2 * f->phases, WR_AS_8_BYTES));
-  TRY(put(env, s, &s->level_slice, f->level_slice, levels + 1, WR_AS_4_BYTES));
-  TRY(put(env, s, &s->source, f->source, f->unknowns, WR_AS_4_BYTES));
-  TRY(put(env, s, &s->into, f->into, f->unknowns - f->lower, WR_AS_4_BYTES));
-  TRY(put(env, s, &s->inverse, f->inverse, f->unknowns - f->lower, values));
-  TRY(put(env, s, &s->col, f->col, WR_WARP * f->groups, WR_AS_4_BYTES));
-  TRY(put(env, s, &s->val, f->val, WR_WARP * f->groups, values));
+  PASS(put(env, s, &s->slice, f->slice, 2 * f->slices, WR_AS_8_BYTES));
+  PASS(put(env, s, &s->phase, f->phase, 2 * f->phases, WR_AS_8_BYTES));
+  PASS(put(env, s, &s->level_slice, f->level_slice, levels + 1, WR_AS_4_BYTES));
+  PASS(put(env, s, &s->source, f->source, f->unknowns, WR_AS_4_BYTES));
+  PASS(put(env, s, &s->into, f->into, f->unknowns - f->lower, WR_AS_4_BYTES));
+  PASS(put(env, s, &s->inverse, f->inverse, f->unknowns - f->lower, values));
+  PASS(put(env, s, &s->col, f->col, WR_WARP * f->groups, WR_AS_4_BYTES));
+  PASS(put(env, s, &s->val, f->val, WR_WARP * f->groups, values));
   s->stride = (f->unknowns + 31) / 32 * 32;
-  TRY(wr_device_alloc(env, &s->w, 2 * s->stride, (size_t)wr_type_bytes(s->stored), what));
-  TRY(wr_device_alloc_zeroed(env, &s->counts, 1, sizeof *s->counts, what));
-  TRY(WR_CUDA(
+  PASS(wr_device_alloc(env, &s->w, 2 * s->stride, (size_t)wr_type_bytes(s->stored), what));
+  PASS(wr_device_alloc_zeroed(env, &s->counts, 1, sizeof *s->counts, what));
+  PASS(WR_CUDA(
       cudaMemsetAsync(s->w, 0xff, (size_t)(2 * s->stride * wr_type_bytes(s->stored)), (cudaStream_t)env->stream)));
   s->info.bytes += (double)(2 * s->stride * wr_type_bytes(s->stored));
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Bytes that put_all allocates. */
@@ -71,20 +67,18 @@ static const void *kernel_of(const wr_lu_cuda *s) {
 
 /* s->blocks := as many as run at the same time: one a multiprocessor, or one in all if there are no cooperative launches. */
 static wr_status count_blocks(wr_env *env, wr_lu_cuda *s) {
-  wr_status status;
   int together = 0, each = 0, is_one_run = s->info.phases == 1 && s->info.runs == 1;
   size_t shared = (size_t)(s->slots * wr_type_bytes(s->stored));
   const void *kernel = kernel_of(s);
-  TRY(wr_cuda_check_image(env));
-  TRY(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
-  TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   (int)(WR_LU_MOST_SLOTS * sizeof(double)))));
-  TRY(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, WR_LU_THREADS, shared)));
-  if (each == 0) TRY(wr_fail(WR_EUNAVAILABLE, "%s has no room for a triangular solve", env->device_name));
+  PASS(wr_cuda_check_image(env));
+  PASS(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
+  PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    (int)(WR_LU_MOST_SLOTS * sizeof(double)))));
+  PASS(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, WR_LU_THREADS, shared)));
+  if (each == 0) return wr_fail(WR_EUNAVAILABLE, "%s has no room for a triangular solve", env->device_name);
   s->blocks = together && !is_one_run ? (unsigned)wr_cuda_processors(env) : 1;
   s->info.blocks = s->blocks;
-done:
-  return status;
+  return WR_OK;
 }
 
 static void describe(const wr_lu *lu, const wr_lu_slices *f, wr_lu_cuda_info *info) {

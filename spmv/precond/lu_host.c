@@ -112,18 +112,16 @@ static void cut_levels(const int64_t *ptr, const wr_levels *levels, triangle *t)
 
 /* *to := val[count] in the type of the solver; f64 takes the array over. */
 static wr_status take_values(double **val, int64_t count, wr_type type, void **to) {
-  wr_status status = WR_OK;
   float *narrow = NULL;
   if (type == WR_F64) {
     *to = *val, *val = NULL;
     return WR_OK;
   }
-  TRY(wr_alloc(&narrow, count, sizeof *narrow, "factors in f32"));
+  PASS(wr_alloc(&narrow, count, sizeof *narrow, "factors in f32"));
   for (int64_t k = 0; k < count; k++) narrow[k] = (float)(*val)[k];
   *to = narrow;
   wr_free(*val), *val = NULL;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* The rows of t in the order of levels, which take the place of those in their own order. */
@@ -156,21 +154,19 @@ done:
 }
 
 static wr_status set_phases(triangle *t, wr_type type, int threads, wr_levels *levels) {
-  wr_status status;
   int64_t cuts = 2;
   int by_levels = threads > 1 && pays(t->ptr, t->n, levels, &cuts);
   if (!by_levels) cuts = 2;
-  TRY(wr_alloc(&t->cut, cuts, sizeof *t->cut, "the pieces of levels"));
-  TRY(wr_alloc(&t->phases, cuts, sizeof *t->phases, "the pieces of levels"));
+  PASS(wr_alloc(&t->cut, cuts, sizeof *t->cut, "the pieces of levels"));
+  PASS(wr_alloc(&t->phases, cuts, sizeof *t->phases, "the pieces of levels"));
   if (by_levels) {
     cut_levels(t->ptr, levels, t);
-    TRY(store_by_levels(t, type, levels));
+    PASS(store_by_levels(t, type, levels));
   } else {
     t->cut[0] = 0, t->cut[1] = t->n, t->ncuts = 2;
     t->phases[0] = (phase){0, 1}, t->nphases = 1;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static void free_triangle(triangle *t) {

@@ -99,24 +99,21 @@ done:
 
 static wr_status triangle_make(triangle *h, int64_t n, const int64_t *ptr, const int32_t *col, const double *val,
                                int is_upper) {
-  wr_status status;
   const char *what = "the unknowns of a triangular factor";
   int64_t count = 0;
   *h = (triangle){.n = n, .ptr = ptr, .col = col, .val = val};
   for (int64_t i = 0; i < n; i++) count += unknowns_of(ptr[i + 1] - ptr[i]);
-  if (count > INT32_MAX / 2 - 64) TRY(wr_fail(WR_EUNAVAILABLE, "triangular factors of %lld rows", (long long)n));
-  TRY(wr_alloc(&h->begin, count, sizeof *h->begin, what));
-  TRY(wr_alloc(&h->length, count, sizeof *h->length, what));
-  TRY(wr_alloc(&h->row, count, sizeof *h->row, what));
-  TRY(wr_alloc(&h->of, n, sizeof *h->of, what));
-  TRY(wr_alloc(&h->level, count, sizeof *h->level, what));
-  TRY(wr_alloc(&h->sorted, count, sizeof *h->sorted, what));
-  TRY(wr_alloc(&h->place, count, sizeof *h->place, what));
+  if (count > INT32_MAX / 2 - 64) return wr_fail(WR_EUNAVAILABLE, "triangular factors of %lld rows", (long long)n);
+  PASS(wr_alloc(&h->begin, count, sizeof *h->begin, what));
+  PASS(wr_alloc(&h->length, count, sizeof *h->length, what));
+  PASS(wr_alloc(&h->row, count, sizeof *h->row, what));
+  PASS(wr_alloc(&h->of, n, sizeof *h->of, what));
+  PASS(wr_alloc(&h->level, count, sizeof *h->level, what));
+  PASS(wr_alloc(&h->sorted, count, sizeof *h->sorted, what));
+  PASS(wr_alloc(&h->place, count, sizeof *h->place, what));
   for (int64_t k = 0; k < n; k++) add_row(h, is_upper ? n - 1 - k : k);
   find_levels(h);
-  TRY(sort(h));
-done:
-  return status;
+  return sort(h);
 }
 
 /* ---- Slices ---- */
@@ -273,18 +270,15 @@ static void fill_unknowns(const wr_lu *lu, const triangle *lower, const triangle
 }
 
 static wr_status allocate(wr_lu_slices *s) {
-  wr_status status;
   const char *what = "triangular factors by levels";
   find_phases(s, NULL);
-  TRY(wr_alloc(&s->phase, s->phases, sizeof *s->phase, what));
+  PASS(wr_alloc(&s->phase, s->phases, sizeof *s->phase, what));
   find_phases(s, s->phase);
-  TRY(wr_alloc(&s->source, s->unknowns, sizeof *s->source, what));
-  TRY(wr_alloc(&s->into, s->unknowns - s->lower, sizeof *s->into, what));
-  TRY(wr_alloc(&s->inverse, s->unknowns - s->lower, sizeof *s->inverse, what));
-  TRY(wr_alloc(&s->col, LANES * s->groups, sizeof *s->col, what));
-  TRY(wr_alloc(&s->val, LANES * s->groups, sizeof *s->val, what));
-done:
-  return status;
+  PASS(wr_alloc(&s->source, s->unknowns, sizeof *s->source, what));
+  PASS(wr_alloc(&s->into, s->unknowns - s->lower, sizeof *s->into, what));
+  PASS(wr_alloc(&s->inverse, s->unknowns - s->lower, sizeof *s->inverse, what));
+  PASS(wr_alloc(&s->col, LANES * s->groups, sizeof *s->col, what));
+  return wr_alloc(&s->val, LANES * s->groups, sizeof *s->val, what);
 }
 
 wr_status wr_lu_slices_make(const wr_lu *lu, wr_lu_slices *s) {

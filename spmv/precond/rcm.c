@@ -58,36 +58,32 @@ typedef struct search {
 
 /* From root, into s->queue. seen[n]: 0 for nodes of the component, which become 1. */
 static wr_status run_search(const graph *g, int32_t root, char *seen, const wr_watch *watch, search *s) {
-  wr_status status = WR_OK;
   int64_t level_end = 1;
   s->queue[0] = root, s->count = 1, s->last_level = 0, s->depth = 0, seen[root] = 1;
   for (int64_t k = 0; k < s->count; k++) {
     int32_t v = s->queue[k];
     if (k == level_end) s->last_level = k, level_end = s->count, s->depth++;
-    if (k % STRIDE == STRIDE - 1) TRY(wr_watch_check(watch, what));
+    if (k % STRIDE == STRIDE - 1) PASS(wr_watch_check(watch, what));
     for (int64_t e = g->ptr[v]; e < g->ptr[v + 1]; e++)
       if (!seen[g->to[e]]) seen[g->to[e]] = 1, s->queue[s->count++] = g->to[e];
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* s := the search of root's component from a pseudo-peripheral node: one of least degree among the farthest from the one
  * before, as long as that lengthens the search. */
 static wr_status search_from_far(const graph *g, int32_t root, char *seen, const wr_watch *watch, search *s) {
-  wr_status status;
-  TRY(run_search(g, root, seen, watch, s));
+  PASS(run_search(g, root, seen, watch, s));
   for (int k = 0; k < SEARCHES && s->count > 1; k++) {
     int64_t depth = s->depth;
     int32_t far = s->queue[s->last_level];
     for (int64_t i = s->last_level + 1; i < s->count; i++)
       if (degree(g, s->queue[i]) < degree(g, far)) far = s->queue[i];
     for (int64_t i = 0; i < s->count; i++) seen[s->queue[i]] = 0;
-    TRY(run_search(g, far, seen, watch, s));
+    PASS(run_search(g, far, seen, watch, s));
     if (s->depth <= depth) break;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_rcm(const wr_csr *A, const wr_watch *watch, int32_t *order) {

@@ -6,7 +6,7 @@
 #include "config/defaults.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/precond/factor_cuda.h"
-#include "spmv/precond/ilu_common.h"
+#include "spmv/precond/ilu.h"
 #include "tests/kernels/lu_shapes.h"
 #include "tests/kernels/on_device.h"
 #ifdef WR_SIMT

@@ -48,11 +48,28 @@ static void check_same(const wr_merbit_format *a, const wr_merbit_format *b) {
   CHECKF(memcmp(a->lane, b->lane, words) == 0, "sigma %d", a->sigma);
 }
 
+/* *format := the format in an allocation of its own; without arrays after a failure. */
+static wr_status build_there(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view, int sigma,
+                             wr_merbit_format *format) {
+  wr_status status;
+  void *memory = nullptr;
+  *format = {};
+  TRY(wr_merbit_check(nrows, ncols, nnz, sigma, view->wide));
+  *format = wr_merbit_shape(nrows, ncols, nnz, sigma);
+  format->wide = view->wide != 0;
+  TRY(wr_device_alloc(env, &memory, wr_merbit_device_bytes(format), 1, "tiles"));
+  wr_merbit_device_place(format, memory);
+  TRY(wr_merbit_device_fill(env, format, view));
+done:
+  if (status != WR_OK) wr_merbit_device_free(env, format);
+  return status;
+}
+
 static void test_build(wr_env *env, const rows *rows, int sigma, int wide) {
   wr_csr_view view = make_view(env, &rows->A, wide);
   wr_merbit_format there, here, expected;
   std::vector<int64_t> row_ptr(rows->row_ptr.size());
-  CHECK_OK(wr_merbit_device_build(env, rows->A.nrows, rows->A.ncols, rows->A.nnz, &view, sigma, &there));
+  CHECK_OK(build_there(env, rows->A.nrows, rows->A.ncols, rows->A.nnz, &view, sigma, &there));
   CHECK_OK(wr_merbit_download(env, &there, &here));
   build_on_host(&rows->A, sigma, wide, &expected);
   check_same(&here, &expected);
@@ -90,12 +107,12 @@ static void test_refusals(wr_env *env) {
   CASE("refusals");
   wr_csr_view view = {};
   wr_merbit_format f;
-  CHECK_FAILS(WR_EUSAGE, wr_merbit_device_build(env, 6, 6, 10, &view, WR_MERBIT_MAX_SIGMA + 1, &f));
+  CHECK_FAILS(WR_EUSAGE, build_there(env, 6, 6, 10, &view, WR_MERBIT_MAX_SIGMA + 1, &f));
   CHECK(f.tile_x == nullptr && f.tile_y == nullptr && f.lane == nullptr);
-  CHECK_FAILS(WR_EUNAVAILABLE, wr_merbit_device_build(env, 6, 6, (int64_t)1 << 31, &view, 14, &f));
+  CHECK_FAILS(WR_EUNAVAILABLE, build_there(env, 6, 6, (int64_t)1 << 31, &view, 14, &f));
   CHECK(f.tile_x == nullptr && f.tile_y == nullptr && f.lane == nullptr);
   view.wide = 1;
-  CHECK_FAILS(WR_ENOMEM, wr_merbit_device_build(env, 6, 6, WR_MERBIT_MAX_NNZ, &view, 14, &f));
+  CHECK_FAILS(WR_ENOMEM, build_there(env, 6, 6, WR_MERBIT_MAX_NNZ, &view, 14, &f));
   CHECK(f.tile_x == nullptr && f.tile_y == nullptr && f.lane == nullptr);
 }
 

@@ -67,21 +67,6 @@ int64_t select_words(Is is, int64_t count, const T *items, T *selected) {
   return found;
 }
 
-template <typename K>
-int64_t find_runs(const K *keys, int64_t count, K *unique, void *offsets, size_t offset_size) {
-  open_memory open;
-  auto begins = [&](int64_t i) { return i == 0 || keys[i] != keys[i - 1]; };
-  int64_t runs = select_words(begins, count, keys, unique);
-  if (offsets && offset_size == 4) {
-    select_words(begins, count, (const int32_t *)nullptr, (int32_t *)offsets);
-    ((int32_t *)offsets)[runs] = (int32_t)count;
-  } else if (offsets) {
-    select_words(begins, count, (const int64_t *)nullptr, (int64_t *)offsets);
-    ((int64_t *)offsets)[runs] = count;
-  }
-  return runs;
-}
-
 } // namespace
 
 extern "C" wr_status wr_device_sort_pairs(wr_env *env, void *keys, size_t key_size, void *values, size_t value_size,
@@ -127,19 +112,6 @@ extern "C" wr_status wr_device_select(wr_env *env, const uint8_t *kinds, uint8_t
   if (items == nullptr) TRY(wr_sort_check_position(count - 1, item_size));
   *found = item_size == 8 ? select_words(is, count, (const uint64_t *)items, (uint64_t *)selected)
                           : select_words(is, count, (const uint32_t *)items, (uint32_t *)selected);
-done:
-  return status;
-}
-
-extern "C" wr_status wr_device_runs(wr_env *env, const void *keys, size_t key_size, int64_t count, void *unique,
-                                    void *offsets, size_t offset_size, int64_t *runs) {
-  wr_status status;
-  if (offsets == nullptr) offset_size = 8;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_sort_check(count, key_size, offset_size));
-  TRY(wr_sort_check_position(count, offset_size));
-  *runs = key_size == 8 ? find_runs((const uint64_t *)keys, count, (uint64_t *)unique, offsets, offset_size)
-                        : find_runs((const uint32_t *)keys, count, (uint32_t *)unique, offsets, offset_size);
 done:
   return status;
 }

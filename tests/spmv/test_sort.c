@@ -217,45 +217,6 @@ static void test_selects(wr_env *env) {
       }
 }
 
-/* ---- Runs ---- */
-
-static void test_run(wr_env *env, int64_t n, size_t key_size, size_t offset_size, uint64_t longest) {
-  CASE("runs");
-  uint64_t *keys = host_words(n), *unique = host_words(n), *offsets = host_words(n + 1);
-  uint64_t key = key_size == 8 ? (uint64_t)1 << 62 : (uint64_t)1 << 31;
-  int64_t wanted = 0, runs[4] = {-1, -1, -1, -1};
-  for (int64_t i = 0; i < n; i++) {
-    if (i == 0 || draw() % longest == 0) unique[wanted] = key += 1 + draw() % 3, offsets[wanted++] = (uint64_t)i;
-    keys[i] = key;
-  }
-  offsets[wanted] = (uint64_t)n;
-  void *from = to_device(env, keys, n, key_size), *to[4];
-  for (int k = 0; k < 4; k++) to[k] = device_words(env, n + 1, k % 2 ? offset_size : key_size);
-  CHECK_OK(wr_device_runs(env, from, key_size, n, to[0], to[1], offset_size, &runs[0]));
-  CHECK_OK(wr_device_runs(env, from, key_size, n, to[2], NULL, 0, &runs[1]));
-  CHECK_OK(wr_device_runs(env, from, key_size, n, NULL, to[3], offset_size, &runs[2]));
-  CHECK_OK(wr_device_runs(env, from, key_size, n, NULL, NULL, 0, &runs[3]));
-  for (int k = 0; k < 4; k++) {
-    uint64_t *got = to_host(env, to[k], n + 1, k % 2 ? offset_size : key_size);
-    int64_t bad = count_differences(got, k % 2 ? offsets : unique, k % 2 ? n + 1 : n);
-    CHECKF(runs[k] == wanted, "%lld runs, not %lld (way %d)", (long long)runs[k], (long long)wanted, k);
-    CHECKF(bad == 0, "%lld of %lld %s are wrong", (long long)bad, (long long)wanted, k % 2 ? "offsets" : "unique keys");
-    free(got);
-  }
-  wr_device_free(env, from);
-  free(keys), free(unique), free(offsets);
-}
-
-static void test_all_runs(wr_env *env) {
-  static const uint64_t longest[] = {1, 2, 50, UINT64_MAX}; /* all different, ..., all equal */
-  for (int l = 0; l < LENGTHS; l++)
-    for (int k = 0; k < 4; k++)
-      for (size_t size = 4; size <= 8; size += 4) {
-        test_run(env, lengths[l], size, 4, longest[k]);
-        test_run(env, lengths[l], size, 8, longest[k]);
-      }
-}
-
 /* ---- Refusals ---- */
 
 static void test_refusals(wr_env *env) {
@@ -276,14 +237,10 @@ static void test_refusals(wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, wr_device_select(env, a, 0, 4, a, b, 1, &n));
   CHECK_FAILS(WR_EUSAGE, wr_device_select(env, a, 0, -4, NULL, b, 4, &n));
   CHECK_FAILS(WR_EUSAGE, wr_device_select(env, a, 0, many + 1, NULL, b, 4, &n));
-  CHECK_FAILS(WR_EUSAGE, wr_device_runs(env, a, 16, 4, b, NULL, 0, &n));
-  CHECK_FAILS(WR_EUSAGE, wr_device_runs(env, a, 4, -1, b, NULL, 0, &n));
-  CHECK_FAILS(WR_EUSAGE, wr_device_runs(env, a, 4, many, NULL, b, 4, &n));
   CHECK_MESSAGE("2147483648");
   CHECK_FAILS(WR_EUSAGE, wr_device_sort_pairs(&closed, a, 4, b, 4, 8, 0, 32));
   CHECK_FAILS(WR_EUSAGE, wr_device_scan(&closed, a, 4, 4, b, 8, &n));
   CHECK_FAILS(WR_EUSAGE, wr_device_select(&closed, a, 0, 4, NULL, b, 4, &n));
-  CHECK_FAILS(WR_EUSAGE, wr_device_runs(&closed, a, 4, 4, b, NULL, 0, &n));
   CHECK_FAILS(WR_ENOMEM, wr_device_sort_pairs(env, a, 8, NULL, 0, too_many, 0, 64));
   CHECK_MESSAGE("sorting");
   wr_device_free(env, a), wr_device_free(env, b);
@@ -302,7 +259,6 @@ int main(void) {
     test_sorts(&env);
     test_scans(&env);
     test_selects(&env);
-    test_all_runs(&env);
     test_refusals(&env);
   }
   wr_env_close(&env);

@@ -89,6 +89,7 @@ test_lint_faults() {
   file spmv/same.c 'int f(void);'
   plant spmv/f@.h 'typedef enum wr_kind { A } wr_kind;' 'type names are unique: @@:1: wr_kind is the name of a type of io/'
   file io/f@.h 'typedef struct wr_kind {\n  int a;\n} wr_kind;'
+  plant io/f@.c 'int f(void) {\n  PASS(g());\n  TRY(h());\ndone:\n  return 0;\n}' 'one exit where something is freed: @@:2:'
   plant io/f@.md 'one line' 'last line: @@: no newline'
   printf 'no newline' >"$tree/$path"
   plant io/f@.c '/* The thread wh''o waits. */' 'plain words: @@:1:'
@@ -118,6 +119,7 @@ test_lint_clean() {
   file spmv/f@.h 'struct wr_kind;\nvoid f(const struct wr_kind *kind); /* struct wr_kind { */'
   file io/f@.c 'static const pair pairs[] = {\n   {.first = 1,\n     .second = 2}, {3, 4}};'
   file io/f@.c '/* what is whole, and is not there */\nint f(need *n) { return n->who''se && (*n).who''se; }'
+  file io/f@.c 'static int f(void) {\n  PASS(g());\n  return 0;\n}\n\nint h(void) {\n  TRY(f());\ndone:\n  return 0;\n}'
   file io/f@.h '#define SUM(a, b)   \\\\\n     ((a)+\\\\\n  (b))'
   finds_nothing lint
 }

@@ -100,16 +100,14 @@ static void report(const wr_csr *A, const wr_cb_format *f, wr_plan_info *info) {
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_plan_info *info) {
-  wr_status status;
   const cb_knobs *k = knob;
   wr_cb_options o = options_of(k);
   wr_cb_format shape;
-  TRY(wr_cb_estimate(A, &o, env->type, &shape));
+  PASS(wr_cb_estimate(A, &o, env->type, &shape));
   report(A, &shape, info);
   info->extra_bytes = wr_cb_layout(&shape);
   info->deterministic = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && env->deterministic);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Most thread blocks that may add to a row of y in f32, as each addition rounds. */
@@ -121,16 +119,15 @@ static wr_cb_commit commit_of(const wr_env *env, const cb_knobs *k, const wr_cb_
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, wr_plan_info *info) {
-  wr_status status;
   cb_state *s = state;
   wr_cb_plan *p = &s->plan;
   const cb_knobs *k = knob;
   wr_cb_options o = options_of(k);
   wr_csr_view view;
   s->pattern = A->val == NULL;
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_cb_device_build(env, A->nrows, A->ncols, A->nnz, &view, &o, &p->format));
-  TRY(wr_cb_plan_prepare(env, k->stage, prefetches(k, &p->format), p));
+  PASS(wr_csr_device_view(A, env, &view));
+  PASS(wr_cb_device_build(env, A->nrows, A->ncols, A->nnz, &view, &o, &p->format));
+  PASS(wr_cb_plan_prepare(env, k->stage, prefetches(k, &p->format), p));
   p->commit = commit_of(env, k, p);
   report(A, &p->format, info);
   info->deterministic = p->commit == WR_CB_ORDERED;
@@ -139,8 +136,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
     double parts = p->commit == WR_CB_DUAL ? (double)p->longest + 2 : 0;
     info->term_unit = (WR_CB_F32_TERMS + parts) * wr_type_unit(WR_F32);
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
@@ -167,15 +163,12 @@ done:
 
 /* Blocks keep their types, which depend on numbers of entries, not on values. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
-  wr_status status = WR_OK;
   cb_state *s = state;
   wr_csr_view view;
   (void)moved;
   if (s->pattern) return WR_OK;
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_cb_device_refill(env, &view, &s->plan.format));
-done:
-  return status;
+  PASS(wr_csr_device_view(A, env, &view));
+  return wr_cb_device_refill(env, &view, &s->plan.format);
 }
 
 const wr_backend wr_backend_cb_spmv = {

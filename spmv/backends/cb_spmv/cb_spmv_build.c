@@ -135,8 +135,7 @@ wr_status wr_cb_estimate(const wr_csr *A, const wr_cb_options *options, wr_type 
                 .type = type,
                 .brows = (A->nrows + WR_CB_SIDE - 1) / WR_CB_SIDE};
   *shape = wr_cb_shape(1, 1, 0, type);
-  wr_status status = wr_cb_check(A->nrows, A->ncols, A->nnz, options);
-  if (status != WR_OK) return status;
+  PASS(wr_cb_check(A->nrows, A->ncols, A->nnz, options));
   *shape = wr_cb_shape(A->nrows, A->ncols, A->nnz, type);
   set_counts(shape, &t, sample_blocks(&t, 0), 0);
   if (shape->aggregated) set_counts(shape, &t, sample_blocks(&t, 1), 1);

@@ -264,43 +264,34 @@ static wr_status allocate_blocks(wr_env *env, const wr_cb_format *f, cb_scratch 
 
 template <typename P>
 static wr_status count_tasks(wr_env *env, const cb_rows<P> &a, cb_scratch *s, wr_cb_fill *plain) {
-  wr_status status;
-  TRY(wr_device_alloc_zeroed(env, &s->of_tasks, lay_out_tasks(s, a.tasks, a.brows), 1, "counting blocks"));
+  PASS(wr_device_alloc_zeroed(env, &s->of_tasks, lay_out_tasks(s, a.tasks, a.brows), 1, "counting blocks"));
   lay_out_tasks(s, a.tasks, a.brows);
-  TRY(WR_LAUNCH((cb_count<P>), cb_grid(env, a.tasks), CB_THREADS, 0, env->stream, a, s->columns, s->blocks, s->total));
-  TRY(wr_device_download(env, plain, s->total, sizeof *plain / 8, WR_AS_8_BYTES));
-done:
-  return status;
+  PASS(WR_LAUNCH((cb_count<P>), cb_grid(env, a.tasks), CB_THREADS, 0, env->stream, a, s->columns, s->blocks, s->total));
+  return wr_device_download(env, plain, s->total, sizeof *plain / 8, WR_AS_8_BYTES);
 }
 
 /* Chooses th1 in a.options, now that the number of blocks is known. */
 template <typename P>
 static wr_status find_plain(wr_env *env, cb_rows<P> &a, cb_scratch *s, wr_cb_format *f) {
-  wr_status status;
-  TRY(wr_device_scan(env, s->blocks, sizeof *s->blocks, a.tasks, s->offsets, sizeof *s->offsets, &f->blocks));
+  PASS(wr_device_scan(env, s->blocks, sizeof *s->blocks, a.tasks, s->offsets, sizeof *s->offsets, &f->blocks));
   a.options = wr_cb_with_types(&a.options, f->nnz, f->blocks);
-  TRY(allocate_blocks(env, f, s));
-  TRY(WR_LAUNCH((cb_plain<P>), cb_grid(env, a.tasks), CB_THREADS, 0, env->stream, a, (const int64_t *)s->offsets,
-                (int)wr_type_bytes(f->type), s->found.word, s->units));
-done:
-  return status;
+  PASS(allocate_blocks(env, f, s));
+  return WR_LAUNCH((cb_plain<P>), cb_grid(env, a.tasks), CB_THREADS, 0, env->stream, a, (const int64_t *)s->offsets,
+                   (int)wr_type_bytes(f->type), s->found.word, s->units);
 }
 
 template <typename P>
 static wr_status find_aggregated(wr_env *env, const wr_csr_view *view, cb_rows<P> &a, cb_scratch *s, wr_cb_format *f) {
-  wr_status status;
   const int64_t *offsets = s->offsets;
-  TRY(wr_device_scan(env, s->columns, sizeof *s->columns, a.tasks, s->offsets, sizeof *s->offsets, nullptr));
-  TRY(WR_LAUNCH((cb_size_rows<P>), cb_grid(env, a.brows / WR_CB_SIDE + 1), CB_THREADS, 0, env->stream, a, offsets,
-                s->of_row));
-  TRY(wr_device_scan(env, s->of_row, sizeof *s->of_row, a.brows, s->begin, sizeof *s->begin, &f->blocks));
+  PASS(wr_device_scan(env, s->columns, sizeof *s->columns, a.tasks, s->offsets, sizeof *s->offsets, nullptr));
+  PASS(WR_LAUNCH((cb_size_rows<P>), cb_grid(env, a.brows / WR_CB_SIDE + 1), CB_THREADS, 0, env->stream, a, offsets,
+                 s->of_row));
+  PASS(wr_device_scan(env, s->of_row, sizeof *s->of_row, a.brows, s->begin, sizeof *s->begin, &f->blocks));
   a.options = wr_cb_with_types(&a.options, f->nnz, f->blocks);
-  TRY(allocate_blocks(env, f, s));
-  TRY(WR_LAUNCH((cb_aggregate<P>), cb_grid(env, a.tasks), CB_THREADS, 0, env->stream, a, offsets,
-                (const int64_t *)s->begin, s->found.word, s->found.restore_cols));
-  TRY(wr_cb_measure(env, view, &a.options, f, &s->found, s->units));
-done:
-  return status;
+  PASS(allocate_blocks(env, f, s));
+  PASS(WR_LAUNCH((cb_aggregate<P>), cb_grid(env, a.tasks), CB_THREADS, 0, env->stream, a, offsets,
+                 (const int64_t *)s->begin, s->found.word, s->found.restore_cols));
+  return wr_cb_measure(env, view, &a.options, f, &s->found, s->units);
 }
 
 template <typename P>

@@ -169,20 +169,14 @@ static wr_status fill_data(wr_env *env, const wr_csr_view *view, const wr_cb_opt
 }
 
 extern "C" wr_status wr_cb_device_refill(wr_env *env, const wr_csr_view *view, const wr_cb_format *f) {
-  wr_status status;
   wr_cb_options none = {};
   cb_found known = {f->block, nullptr, f->aggregated ? f->restore_cols : nullptr};
-  TRY(wr_cuda_enter(env));
-  TRY(fill_data(env, view, &none, f, &known));
-done:
-  return status;
+  PASS(wr_cuda_enter(env));
+  return fill_data(env, view, &none, f, &known);
 }
 
 wr_status wr_cb_fill_arrays(wr_env *env, const wr_csr_view *view, const wr_cb_options *options, const wr_cb_format *f,
                             const cb_found *found) {
-  wr_status status;
-  TRY(fill_data(env, view, options, f, found));
-  TRY(WR_LAUNCH((cb_lists), cb_grid(env, f->lists / WR_CB_SIDE + 1), CB_THREADS, 0, env->stream, *f));
-done:
-  return status;
+  PASS(fill_data(env, view, options, f, found));
+  return WR_LAUNCH((cb_lists), cb_grid(env, f->lists / WR_CB_SIDE + 1), CB_THREADS, 0, env->stream, *f);
 }

@@ -142,11 +142,8 @@ static wr_status clear(wr_env *env, const wr_cb_plan *p, const wr_vec *y) {
 }
 
 extern "C" wr_status wr_cb_launch(wr_env *env, const wr_cb_plan *p, const wr_apply_args *args) {
-  wr_status status;
   const wr_apply *request = &args->request;
-  TRY(wr_cuda_enter(env));
-  if (p->commit == WR_CB_DUAL && request->beta == 0 && !args->y_prepared && p->shared) TRY(clear(env, p, request->y));
-  TRY(p->format.type == WR_F32 ? wr_cb_launch_f32(env, p, request) : wr_cb_launch_f64(env, p, request));
-done:
-  return status;
+  PASS(wr_cuda_enter(env));
+  if (p->commit == WR_CB_DUAL && request->beta == 0 && !args->y_prepared && p->shared) PASS(clear(env, p, request->y));
+  return p->format.type == WR_F32 ? wr_cb_launch_f32(env, p, request) : wr_cb_launch_f64(env, p, request);
 }

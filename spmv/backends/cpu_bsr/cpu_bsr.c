@@ -32,13 +32,12 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan_info *info) {
-  wr_status status;
   const cpu_bsr_knobs *knob = k;
   wr_bsr_choice choice;
   /* The assignment of rows to threads must depend neither on the number of threads nor on their timing. */
   int deterministic =
       knob->schedule == CPU_BSR_SEQUENTIAL || (knob->schedule == CPU_BSR_PREPROCESSED && knob->chunks == 0);
-  TRY(wr_bsr_choose(A, env->type, (int)knob->r, (int)knob->c, &choice));
+  PASS(wr_bsr_choose(A, env->type, (int)knob->r, (int)knob->c, &choice));
   *info = (wr_plan_info){.format_bytes = (int64_t)choice.bytes,
                          .extra_bytes = (int64_t)choice.bytes,
                          .deterministic = deterministic,
@@ -46,25 +45,22 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
   info->apply_bytes = choice.bytes + (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
   snprintf(info->line, sizeof info->line, "%s", choice.line);
   wr_bsr_advise_rows(&choice, "cpu_csr", info);
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_plan_info *info) {
-  wr_status status;
   cpu_bsr_state *s = state;
   const cpu_bsr_knobs *knob = k;
   int64_t bytes;
   s->schedule = (cpu_bsr_schedule)knob->schedule, s->as_pattern = A->val == NULL;
   s->team = wr_env_team(env), s->threads = wr_team_threads(s->team);
-  TRY(wr_bsr_build(A, info->chosen[0], info->chosen[1], env->type, 0, &s->matrix));
+  PASS(wr_bsr_build(A, info->chosen[0], info->chosen[1], env->type, 0, &s->matrix));
   s->kernel = wr_cpu_bsr_kernel(&s->matrix);
-  TRY(wr_cpu_bsr_schedule(s, knob->chunks, &bytes));
+  PASS(wr_cpu_bsr_schedule(s, knob->chunks, &bytes));
   info->format_bytes = wr_bsr_bytes(&s->matrix);
   info->extra_bytes = info->format_bytes + bytes;
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {

@@ -40,38 +40,33 @@ static int64_t row_of_step(const wr_bsr *b, int64_t step) {
 }
 
 static wr_status cut(cpu_bsr_state *s, int64_t *bytes) {
-  wr_status status;
   const wr_bsr *b = &s->matrix;
   int64_t n = s->ntasks;
-  TRY(wr_alloc(&s->first_row, n + 1, sizeof *s->first_row, "tasks"));
-  TRY(wr_alloc(&s->first_block, n + 1, sizeof *s->first_block, "tasks"));
-  TRY(wr_alloc(&s->head, n * b->r, sizeof *s->head, "tasks"));
-  TRY(wr_alloc(&s->tail, n * b->r, sizeof *s->tail, "tasks"));
+  PASS(wr_alloc(&s->first_row, n + 1, sizeof *s->first_row, "tasks"));
+  PASS(wr_alloc(&s->first_block, n + 1, sizeof *s->first_block, "tasks"));
+  PASS(wr_alloc(&s->head, n * b->r, sizeof *s->head, "tasks"));
+  PASS(wr_alloc(&s->tail, n * b->r, sizeof *s->tail, "tasks"));
   for (int64_t t = 0; t <= n; t++) {
     int64_t step = part_of(b->blocks + b->brows, t, n);
     s->first_row[t] = t < n ? row_of_step(b, step) : b->brows;
     s->first_block[t] = step - s->first_row[t];
   }
   *bytes += (n + 1) * 2 * (int64_t)sizeof *s->first_row + n * 2 * b->r * (int64_t)sizeof *s->head;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* First touched by the threads that finish these sums. */
 static wr_status make_sums(cpu_bsr_state *s, int64_t *bytes) {
-  wr_status status;
   int64_t n = s->matrix.brows * s->matrix.r;
-  TRY(wr_alloc(&s->sums, n, sizeof *s->sums, "sums of rows"));
+  PASS(wr_alloc(&s->sums, n, sizeof *s->sums, "sums of rows"));
 #pragma omp parallel for schedule(static) num_threads(s->threads)
   for (int64_t first = 0; first < n; first += FINISH_PIECE)
     memset(s->sums + first, 0, (size_t)min(FINISH_PIECE, n - first) * sizeof *s->sums);
   *bytes += n * (int64_t)sizeof *s->sums;
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_cpu_bsr_schedule(cpu_bsr_state *s, int64_t chunks, int64_t *bytes) {
-  wr_status status;
   const wr_bsr *b = &s->matrix;
   int64_t pieces = (chunks ? chunks : REPORT_CHUNKS) * s->threads;
   int adds = s->schedule >= CPU_BSR_INTRA_ROW && s->schedule <= CPU_BSR_FIXED_TASK;
@@ -80,18 +75,17 @@ wr_status wr_cpu_bsr_schedule(cpu_bsr_state *s, int64_t chunks, int64_t *bytes) 
   *bytes = 0;
   if (adds) {
     s->npartials = (b->nrows + FINISH_PIECE - 1) / FINISH_PIECE;
-    TRY(make_sums(s, bytes));
+    PASS(make_sums(s, bytes));
   }
   if (s->schedule == CPU_BSR_PREPROCESSED) {
     int64_t block_bytes = 4 + (int64_t)b->r * b->c * wr_type_bytes(b->type);
     s->ntasks = wr_cpu_bsr_tasks(b->blocks, b->brows, block_bytes, chunks, s->threads);
     s->npartials = s->ntasks + 1;
-    TRY(cut(s, bytes));
+    PASS(cut(s, bytes));
   }
-  TRY(wr_alloc(&s->partials, s->npartials * WR_MAX_REDUCTIONS, sizeof *s->partials, "partial sums"));
+  PASS(wr_alloc(&s->partials, s->npartials * WR_MAX_REDUCTIONS, sizeof *s->partials, "partial sums"));
   *bytes += s->npartials * WR_MAX_REDUCTIONS * (int64_t)sizeof *s->partials;
-done:
-  return status;
+  return WR_OK;
 }
 
 void wr_cpu_bsr_unschedule(cpu_bsr_state *s) {

@@ -86,26 +86,24 @@ static void copy_chunk(void *context, int64_t c) {
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
-  wr_status status;
   cpu_csr_state *s = state;
   (void)knobs;
   *s = (cpu_csr_state){.nrows = A->nrows, .nnz = A->nnz, .row_ptr = A->row_ptr, .col = A->col, .val = A->val,
                        .type = env->type};
   s->nchunks = (A->nrows + A->nnz + WR_CPU_CSR_STEPS - 1) / WR_CPU_CSR_STEPS;
-  TRY(wr_alloc(&s->first_row, s->nchunks + 1, sizeof *s->first_row, "chunks"));
-  TRY(wr_alloc(&s->head, s->nchunks, sizeof *s->head, "chunks"));
-  TRY(wr_alloc(&s->tail, s->nchunks, sizeof *s->tail, "chunks"));
-  TRY(wr_alloc(&s->partials, (s->nchunks + 1) * WR_MAX_REDUCTIONS, sizeof *s->partials, "partial sums"));
+  PASS(wr_alloc(&s->first_row, s->nchunks + 1, sizeof *s->first_row, "chunks"));
+  PASS(wr_alloc(&s->head, s->nchunks, sizeof *s->head, "chunks"));
+  PASS(wr_alloc(&s->tail, s->nchunks, sizeof *s->tail, "chunks"));
+  PASS(wr_alloc(&s->partials, (s->nchunks + 1) * WR_MAX_REDUCTIONS, sizeof *s->partials, "partial sums"));
   for (int64_t c = 0; c < s->nchunks; c++) s->first_row[c] = row_of_step(s, c * WR_CPU_CSR_STEPS);
   s->first_row[s->nchunks] = s->nrows;
   if (A->val && env->type == WR_F32) { /* each thread first touches the pages of its own chunks */
-    TRY(wr_alloc(&s->own_val, s->nnz, sizeof *s->own_val, "values in f32"));
+    PASS(wr_alloc(&s->own_val, s->nnz, sizeof *s->own_val, "values in f32"));
     s->val = s->own_val;
     wr_team_for(wr_env_team(env), s->nchunks, copy_chunk, &(job){.s = s, .val = A->val});
   }
   info->extra_bytes += s->nchunks * (int64_t)(sizeof *s->first_row + 2 * sizeof *s->head);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* The four instances: with and without values, in f32 and f64. */

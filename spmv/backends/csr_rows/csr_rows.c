@@ -23,11 +23,8 @@ FUNCTIONS(warp_shared, "a warp a row, x staged for rows within 1024 columns")
 
 /* Reductions of the epilogue go through the workspace of env. */
 static wr_status thread_unrolled_prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
-  wr_status status;
-  TRY(wr_csr_prepare_view(state, env, A, knobs, info));
-  TRY(wr_csr_thread_unrolled_reserve(env, A->nrows));
-done:
-  return status;
+  PASS(wr_csr_prepare_view(state, env, A, knobs, info));
+  return wr_csr_thread_unrolled_reserve(env, A->nrows);
 }
 
 /* The members that all three tables share. The state is the view. */

@@ -20,12 +20,9 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
 
 /* The state is the view. Reductions of the epilogue go through the workspace of env. */
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
-  wr_status status;
   (void)knobs;
-  TRY(wr_csr_borrow(A, env, state, info));
-  TRY(wr_csr_warp_reserve(env));
-done:
-  return status;
+  PASS(wr_csr_borrow(A, env, state, info));
+  return wr_csr_warp_reserve(env);
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {

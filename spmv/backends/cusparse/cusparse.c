@@ -42,27 +42,21 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
 
 /* Creates the library's descriptor of the matrix. */
 static wr_status describe(wr_cusparse *s, wr_env *env, wr_csr *A, wr_plan_info *info) {
-  wr_status status;
   wr_csr_view *view = &s->view;
   void *val;
-  TRY(wr_csr_borrow(A, env, view, info));
-  TRY(wr_cusparse_values(s, env, A, view, &val, info));
-  TRY(WR_CUSPARSE(cusparseCreateCsr(&s->matrix, A->nrows, A->ncols, A->nnz, (void *)view->row_ptr, (void *)view->col,
-                                    val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type)));
-done:
-  return status;
+  PASS(wr_csr_borrow(A, env, view, info));
+  PASS(wr_cusparse_values(s, env, A, view, &val, info));
+  return WR_CUSPARSE(cusparseCreateCsr(&s->matrix, A->nrows, A->ncols, A->nnz, (void *)view->row_ptr, (void *)view->col,
+                                       val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type));
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_plan_info *info) {
-  wr_status status;
   wr_cusparse *s = state;
   info->extra_bytes = info->borrowed_bytes = 0;
-  TRY(wr_cusparse_open(s, env, A, is_deterministic(k) ? CUSPARSE_SPMV_CSR_ALG2 : CUSPARSE_SPMV_CSR_ALG1));
+  PASS(wr_cusparse_open(s, env, A, is_deterministic(k) ? CUSPARSE_SPMV_CSR_ALG2 : CUSPARSE_SPMV_CSR_ALG1));
   if (s->empty) return WR_OK;
-  TRY(describe(s, env, A, info));
-  TRY(wr_cusparse_preprocess(s, env, A->nrows, A->ncols, info));
-done:
-  return status;
+  PASS(describe(s, env, A, info));
+  return wr_cusparse_preprocess(s, env, A->nrows, A->ncols, info);
 }
 
 static void destroy(void *state, wr_env *env) { wr_cusparse_close(state, env); }

@@ -62,16 +62,14 @@ static int is_bsrmv(const void *k) { return !HAVE_SPMV || ((const bsr_knobs *)k)
 
 /* The block size of the knob or, from a sample, the one with the fewest bytes. Deterministic. */
 static wr_status choose(const wr_env *env, const wr_csr *A, const void *k, wr_bsr_choice *best) {
-  wr_status status = WR_OK;
   int side = sides[((const bsr_knobs *)k)->block];
   if (side) return wr_bsr_choose(A, env->type, side, side, best);
   for (side = 2; side <= WR_BSR_MAX_SIDE; side++) {
     wr_bsr_choice choice;
-    TRY(wr_bsr_choose(A, env->type, side, side, &choice));
+    PASS(wr_bsr_choose(A, env->type, side, side, &choice));
     if (side == 2 || choice.bytes < best->bytes) *best = choice;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status check_values(double values, int side) {
@@ -92,13 +90,10 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
 }
 
 static wr_status check_size(const wr_env *env, const wr_csr *A, const wr_bsr_choice *choice) {
-  wr_status status;
   char what[80];
-  TRY(check_values(fmax(choice->blocks * choice->r * choice->c, (double)A->nnz), choice->r));
+  PASS(check_values(fmax(choice->blocks * choice->r * choice->c, (double)A->nnz), choice->r));
   snprintf(what, sizeof what, "cusparse_bsr: blocks of %d x %d", choice->r, choice->c);
-  TRY(wr_cusparse_check_padding(env, A, what, choice->bytes));
-done:
-  return status;
+  return wr_cusparse_check_padding(env, A, what, choice->bytes);
 }
 
 /* Bytes of the copies of x and y for blocks of this size; each apply moves them once. */
@@ -108,10 +103,9 @@ static double copy_bytes(const wr_env *env, const wr_csr *A, int side) {
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan_info *info) {
-  wr_status status = WR_OK;
   wr_bsr_choice choice = {.r = 2, .c = 2, .line = "no entries"};
-  if (A->nnz) TRY(choose(env, A, k, &choice));
-  if (A->nnz) TRY(check_size(env, A, &choice));
+  if (A->nnz) PASS(choose(env, A, k, &choice));
+  if (A->nnz) PASS(check_size(env, A, &choice));
   double copies = A->nnz ? copy_bytes(env, A, choice.r) : 0;
   *info = (wr_plan_info){.format_bytes = (int64_t)choice.bytes,
                          .extra_bytes = (int64_t)(choice.bytes + copies),
@@ -123,27 +117,24 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
            is_by_columns(k, choice.r) ? "columns" : "rows", is_bsrmv(k) ? "bsrmv" : "SpMV",
            copies > 0 ? ", vectors copied" : "", env->type == WR_F32 ? ", sums in f32" : "");
   if (A->nnz) wr_bsr_advise_rows(&choice, "merbit", info);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Zeroed vectors of complete blocks, if the matrix ends within one. What lies beyond the matrix is multiplied by padding
  * only. */
 static wr_status make_copies(bsr_state *s, wr_env *env, wr_plan_info *info) {
-  wr_status status = WR_OK;
   const wr_bsr *b = &s->blocks;
   int64_t nx = b->bcols * b->c, ny = b->brows * b->r;
   size_t type_bytes = (size_t)wr_type_bytes(env->type);
   if (nx != b->ncols) {
-    TRY(env->ops->alloc(env, nx, env->type, "x in whole blocks", &s->x));
+    PASS(env->ops->alloc(env, nx, env->type, "x in whole blocks", &s->x));
     info->extra_bytes += wr_device_bytes(nx, type_bytes);
   }
   if (ny != b->nrows) {
-    TRY(env->ops->alloc(env, ny, env->type, "y in whole blocks", &s->y));
+    PASS(env->ops->alloc(env, ny, env->type, "y in whole blocks", &s->y));
     info->extra_bytes += wr_device_bytes(ny, type_bytes);
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Creates the descriptor of the matrix for the library's call. */
@@ -166,47 +157,43 @@ done:
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_plan_info *info) {
-  wr_status status;
   bsr_state *s = state;
   wr_bsr *b = &s->blocks;
   wr_csr_view view;
   info->extra_bytes = 0;
-  TRY(wr_cusparse_open(&s->library, env, A, CUSPARSE_SPMV_ALG_DEFAULT));
+  PASS(wr_cusparse_open(&s->library, env, A, CUSPARSE_SPMV_ALG_DEFAULT));
   if (s->library.empty) return WR_OK;
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, info->chosen[0], info->chosen[1], b));
-  TRY(check_values((double)b->blocks * b->r * b->c, b->r)); /* the sample may have estimated fewer */
+  PASS(wr_csr_device_view(A, env, &view));
+  PASS(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, info->chosen[0], info->chosen[1], b));
+  PASS(check_values((double)b->blocks * b->r * b->c, b->r)); /* the sample may have estimated fewer */
   s->by_columns = is_by_columns(k, b->r);
-  if (s->by_columns) TRY(wr_blocks_transpose(env, b->blocks, b->r, b->val));
+  if (s->by_columns) PASS(wr_blocks_transpose(env, b->blocks, b->r, b->val));
   info->format_bytes = wr_bsr_bytes(b);
   info->extra_bytes = wr_bsr_device_bytes(b);
-  TRY(make_copies(s, env, info));
-  TRY(describe(s, env, k, info));
+  PASS(make_copies(s, env, info));
+  PASS(describe(s, env, k, info));
   info->apply_bytes = (double)info->format_bytes + 2 * copy_bytes(env, A, b->r) +
                       (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
-done:
-  return status;
+  return WR_OK;
 }
 
 #if HAVE_BSRMV
 static wr_status multiply_by_bsrmv(const bsr_state *s, wr_env *env, const wr_apply *request) {
-  wr_status status;
   const wr_bsr *b = &s->blocks;
   cusparseDirection_t order = s->by_columns ? CUSPARSE_DIRECTION_COLUMN : CUSPARSE_DIRECTION_ROW;
   int brows = (int)b->brows, bcols = (int)b->bcols, blocks = (int)b->blocks;
   const double *alpha = &request->alpha, *beta = &request->beta;
   const float alpha_f32 = (float)*alpha, beta_f32 = (float)*beta;
-  TRY(WR_CUDA(cudaSetDevice(env->device)));
+  PASS(WR_CUDA(cudaSetDevice(env->device)));
   if (b->type == WR_F32)
-    TRY(WR_CUSPARSE(cusparseSbsrmv(s->library.handle, order, CUSPARSE_OPERATION_NON_TRANSPOSE, brows, bcols, blocks,
-                                   &alpha_f32, s->general, b->val, b->row_ptr, b->col, b->r, request->x->data,
-                                   &beta_f32, request->y->data)));
+    PASS(WR_CUSPARSE(cusparseSbsrmv(s->library.handle, order, CUSPARSE_OPERATION_NON_TRANSPOSE, brows, bcols, blocks,
+                                    &alpha_f32, s->general, b->val, b->row_ptr, b->col, b->r, request->x->data,
+                                    &beta_f32, request->y->data)));
   else
-    TRY(WR_CUSPARSE(cusparseDbsrmv(s->library.handle, order, CUSPARSE_OPERATION_NON_TRANSPOSE, brows, bcols, blocks,
-                                   alpha, s->general, b->val, b->row_ptr, b->col, b->r, request->x->data, beta,
-                                   request->y->data)));
-done:
-  return status;
+    PASS(WR_CUSPARSE(cusparseDbsrmv(s->library.handle, order, CUSPARSE_OPERATION_NON_TRANSPOSE, brows, bcols, blocks,
+                                    alpha, s->general, b->val, b->row_ptr, b->col, b->r, request->x->data, beta,
+                                    request->y->data)));
+  return WR_OK;
 }
 #endif
 
@@ -224,24 +211,22 @@ static wr_status copy(wr_env *env, wr_vec *to, const wr_vec *from, int64_t n) {
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
-  wr_status status;
   bsr_state *s = state;
   wr_apply request = args->request;
   wr_vec *y = request.y;
   if (s->library.empty || request.alpha == 0) return wr_cusparse_apply(s, env, args);
-  TRY(WR_CUDA(cudaSetDevice(env->device)));
+  PASS(WR_CUDA(cudaSetDevice(env->device)));
   if (s->x.id) {
-    TRY(copy(env, &s->x, request.x, request.x->n));
+    PASS(copy(env, &s->x, request.x, request.x->n));
     request.x = &s->x;
   }
   if (s->y.id) {
-    if (request.beta != 0) TRY(copy(env, &s->y, y, y->n));
+    if (request.beta != 0) PASS(copy(env, &s->y, y, y->n));
     request.y = &s->y;
   }
-  TRY(multiply(s, env, &request));
-  if (s->y.id) TRY(copy(env, y, &s->y, y->n));
-done:
-  return status;
+  PASS(multiply(s, env, &request));
+  if (s->y.id) PASS(copy(env, y, &s->y, y->n));
+  return WR_OK;
 }
 
 static void destroy(void *state, wr_env *env) {
@@ -255,16 +240,14 @@ static void destroy(void *state, wr_env *env) {
 
 /* Overwrites the old values; a pattern stores none. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
-  wr_status status = WR_OK;
   bsr_state *s = state;
   wr_csr_view view;
   (void)moved;
   if (s->library.empty || A->val == NULL) return WR_OK;
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_device_refill(env, &view, &s->blocks));
-  if (s->by_columns) TRY(wr_blocks_transpose(env, s->blocks.blocks, s->blocks.r, s->blocks.val));
-done:
-  return status;
+  PASS(wr_csr_device_view(A, env, &view));
+  PASS(wr_bsr_device_refill(env, &view, &s->blocks));
+  if (s->by_columns) PASS(wr_blocks_transpose(env, s->blocks.blocks, s->blocks.r, s->blocks.val));
+  return WR_OK;
 }
 
 const wr_backend wr_backend_cusparse_bsr = {

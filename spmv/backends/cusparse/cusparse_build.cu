@@ -26,8 +26,7 @@ __global__ void __launch_bounds__(THREADS) sell_sizes(const wr_sell sell, const 
 }
 
 extern "C" wr_status wr_sell_sizes(wr_env *env, const wr_sell *sell, const wr_csr_view *A, int64_t *size) {
-  wr_status status = wr_cuda_enter(env);
-  if (status != WR_OK) return status;
+  PASS(wr_cuda_enter(env));
   return WR_LAUNCH((sell_sizes), blocks_for(sell->nslices, WARPS), THREADS, 0, env->stream, *sell,
                    (const int32_t *)A->row_ptr, size);
 }
@@ -54,8 +53,7 @@ static wr_status fill(wr_env *env, const wr_sell *sell, const wr_csr_view *A) {
 }
 
 extern "C" wr_status wr_sell_fill(wr_env *env, const wr_sell *sell, const wr_csr_view *A) {
-  wr_status status = wr_cuda_enter(env);
-  if (status != WR_OK) return status;
+  PASS(wr_cuda_enter(env));
   return env->type == WR_F32 ? fill<float>(env, sell, A) : fill<double>(env, sell, A);
 }
 

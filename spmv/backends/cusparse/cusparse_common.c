@@ -9,43 +9,36 @@ const char *wr_cusparse_sums(wr_type type) {
 }
 
 wr_status wr_cusparse_open(wr_cusparse *s, wr_env *env, const wr_csr *A, cusparseSpMVAlg_t algorithm) {
-  wr_status status;
   *s = (wr_cusparse){.algorithm = algorithm,
                      .type = env->type == WR_F32 ? CUDA_R_32F : CUDA_R_64F,
                      .device = env->device,
                      .empty = A->nnz == 0};
   if (s->empty) return WR_OK;
-  TRY(WR_CUDA(cudaSetDevice(env->device)));
-  TRY(WR_CUSPARSE(cusparseCreate(&s->handle)));
-  TRY(WR_CUSPARSE(cusparseSetStream(s->handle, (cudaStream_t)env->stream)));
-done:
-  return status;
+  PASS(WR_CUDA(cudaSetDevice(env->device)));
+  PASS(WR_CUSPARSE(cusparseCreate(&s->handle)));
+  return WR_CUSPARSE(cusparseSetStream(s->handle, (cudaStream_t)env->stream));
 }
 
 wr_status wr_cusparse_values(wr_cusparse *s, wr_env *env, const wr_csr *A, const wr_csr_view *view, void **val,
                              wr_plan_info *info) {
-  wr_status status = WR_OK;
   *val = (void *)view->val;
   if (view->val) return WR_OK;
-  TRY(env->ops->alloc(env, A->nnz, env->type, "ones as the values of a pattern", &s->ones));
-  TRY(env->ops->fill(env, &s->ones, 1));
+  PASS(env->ops->alloc(env, A->nnz, env->type, "ones as the values of a pattern", &s->ones));
+  PASS(env->ops->fill(env, &s->ones, 1));
   info->extra_bytes += wr_device_bytes(A->nnz, (size_t)wr_type_bytes(env->type));
   *val = s->ones.data;
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_cusparse_update_view(void *state, wr_env *env, wr_csr *A, int *moved) {
-  wr_status status;
   wr_cusparse *s = state;
   wr_csr_view before = s->view;
   if (s->empty) return WR_OK;
-  TRY(wr_csr_update_view(&s->view, env, A, moved));
+  PASS(wr_csr_update_view(&s->view, env, A, moved));
   if (s->view.row_ptr != before.row_ptr || s->view.col != before.col)
-    TRY(wr_fail(WR_EUNAVAILABLE, "cuSPARSE has preprocessed other indices"));
-  if (*moved) TRY(WR_CUSPARSE(cusparseSpMatSetValues(s->matrix, (void *)s->view.val)));
-done:
-  return status;
+    return wr_fail(WR_EUNAVAILABLE, "cuSPARSE has preprocessed other indices");
+  if (*moved) PASS(WR_CUSPARSE(cusparseSpMatSetValues(s->matrix, (void *)s->view.val)));
+  return WR_OK;
 }
 
 wr_status wr_cusparse_check_padding(const wr_env *env, const wr_csr *A, const char *what, double bytes) {
@@ -112,21 +105,19 @@ static wr_status scale_only(wr_env *env, wr_vec *y, double beta) {
 }
 
 wr_status wr_cusparse_apply(void *state, wr_env *env, const wr_apply_args *args) {
-  wr_status status;
   wr_cusparse *s = state;
   const wr_apply *request = &args->request;
   const float alpha_f32 = (float)request->alpha, beta_f32 = (float)request->beta;
   const void *alpha = s->type == CUDA_R_32F ? (const void *)&alpha_f32 : &request->alpha;
   const void *beta = s->type == CUDA_R_32F ? (const void *)&beta_f32 : &request->beta;
   if (s->empty || request->alpha == 0) return scale_only(env, request->y, request->beta);
-  TRY(WR_CUDA(cudaSetDevice(env->device)));
-  TRY(WR_CUSPARSE(cusparseDnVecSetValues(s->x, request->x->data)));
-  TRY(WR_CUSPARSE(cusparseDnVecSetValues(s->y, request->y->data)));
-  TRY(WR_CUSPARSE(cusparseSpMV(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, s->matrix, s->x, beta, s->y, s->type,
-                               s->algorithm, s->buffer)));
+  PASS(WR_CUDA(cudaSetDevice(env->device)));
+  PASS(WR_CUSPARSE(cusparseDnVecSetValues(s->x, request->x->data)));
+  PASS(WR_CUSPARSE(cusparseDnVecSetValues(s->y, request->y->data)));
+  PASS(WR_CUSPARSE(cusparseSpMV(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, s->matrix, s->x, beta, s->y,
+                                s->type, s->algorithm, s->buffer)));
   ((wr_cuda_state *)env->state)->foreign = 1;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Errors are ignored: a device error was reported by the call that met it. */

@@ -52,31 +52,25 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
 
 /* Makes the entries' rows and the library's descriptor of the matrix. */
 static wr_status describe(coo_state *s, wr_env *env, wr_csr *A, wr_plan_info *info) {
-  wr_status status;
   wr_csr_view *view = &s->library.view;
   void *val;
-  TRY(wr_csr_borrow(A, env, view, info));
+  PASS(wr_csr_borrow(A, env, view, info));
   info->borrowed_bytes -= wr_device_bytes(A->nrows + 1, sizeof(int32_t)); /* row pointers are not needed in apply */
-  TRY(wr_device_alloc(env, &s->row, A->nnz, sizeof *s->row, "row indices"));
+  PASS(wr_device_alloc(env, &s->row, A->nnz, sizeof *s->row, "row indices"));
   info->extra_bytes += wr_device_bytes(A->nnz, sizeof *s->row);
-  TRY(wr_device_entry_rows(env, A->nrows, view, 0, A->nnz, s->row));
-  TRY(wr_cusparse_values(&s->library, env, A, view, &val, info));
-  TRY(WR_CUSPARSE(cusparseCreateCoo(&s->library.matrix, A->nrows, A->ncols, A->nnz, s->row, (void *)view->col, val,
-                                    CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->library.type)));
-done:
-  return status;
+  PASS(wr_device_entry_rows(env, A->nrows, view, 0, A->nnz, s->row));
+  PASS(wr_cusparse_values(&s->library, env, A, view, &val, info));
+  return WR_CUSPARSE(cusparseCreateCoo(&s->library.matrix, A->nrows, A->ncols, A->nnz, s->row, (void *)view->col, val,
+                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->library.type));
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_plan_info *info) {
-  wr_status status;
   coo_state *s = state;
   info->extra_bytes = info->borrowed_bytes = 0;
-  TRY(wr_cusparse_open(&s->library, env, A, is_deterministic(k) ? CUSPARSE_SPMV_COO_ALG2 : CUSPARSE_SPMV_COO_ALG1));
+  PASS(wr_cusparse_open(&s->library, env, A, is_deterministic(k) ? CUSPARSE_SPMV_COO_ALG2 : CUSPARSE_SPMV_COO_ALG1));
   if (s->library.empty) return WR_OK;
-  TRY(describe(s, env, A, info));
-  TRY(wr_cusparse_preprocess(&s->library, env, A->nrows, A->ncols, info));
-done:
-  return status;
+  PASS(describe(s, env, A, info));
+  return wr_cusparse_preprocess(&s->library, env, A->nrows, A->ncols, info);
 }
 
 static void destroy(void *state, wr_env *env) {

@@ -131,39 +131,34 @@ done:
 
 /* Makes the slices and the library's descriptor of the matrix. */
 static wr_status describe(sell_state *s, wr_env *env, wr_csr *A, wr_plan_info *info) {
-  wr_status status;
   wr_csr_view view;
   wr_sell *sell = &s->sell;
   size_t type_bytes = (size_t)wr_type_bytes(env->type);
   char what[120];
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(lay_out(sell, env, &view));
+  PASS(wr_csr_device_view(A, env, &view));
+  PASS(lay_out(sell, env, &view));
   snprintf(what, sizeof what, "slices that padding makes %.1f times as large as the entries (cusparse pads nothing)",
            (double)sell->size / (double)A->nnz);
-  TRY(wr_device_alloc(env, &sell->col, sell->size, sizeof *sell->col, what));
-  TRY(wr_device_alloc(env, &sell->val, sell->size, type_bytes, what));
-  TRY(wr_sell_fill(env, sell, &view));
-  TRY(WR_CUSPARSE(cusparseCreateSlicedEll(&s->library.matrix, A->nrows, A->ncols, A->nnz, sell->size, sell->slice,
-                                          sell->offset, sell->col, sell->val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                                          CUSPARSE_INDEX_BASE_ZERO, s->library.type)));
+  PASS(wr_device_alloc(env, &sell->col, sell->size, sizeof *sell->col, what));
+  PASS(wr_device_alloc(env, &sell->val, sell->size, type_bytes, what));
+  PASS(wr_sell_fill(env, sell, &view));
+  PASS(WR_CUSPARSE(cusparseCreateSlicedEll(&s->library.matrix, A->nrows, A->ncols, A->nnz, sell->size, sell->slice,
+                                           sell->offset, sell->col, sell->val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                           CUSPARSE_INDEX_BASE_ZERO, s->library.type)));
   info->extra_bytes = wr_device_bytes(sell->nslices + 1, sizeof *sell->offset) +
                       wr_device_bytes(sell->size, sizeof *sell->col) + wr_device_bytes(sell->size, type_bytes);
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_plan_info *info) {
-  wr_status status;
   sell_state *s = state;
   info->extra_bytes = 0;
-  TRY(wr_cusparse_open(&s->library, env, A, CUSPARSE_SPMV_SELL_ALG1));
+  PASS(wr_cusparse_open(&s->library, env, A, CUSPARSE_SPMV_SELL_ALG1));
   if (s->library.empty) return WR_OK;
   sell_size size = choose(env, A, k);
   s->sell = (wr_sell){.nrows = A->nrows, .nslices = size.nslices, .slice = (int32_t)size.slice};
-  TRY(describe(s, env, A, info));
-  TRY(wr_cusparse_preprocess(&s->library, env, A->nrows, A->ncols, info));
-done:
-  return status;
+  PASS(describe(s, env, A, info));
+  return wr_cusparse_preprocess(&s->library, env, A->nrows, A->ncols, info);
 }
 
 static void destroy(void *state, wr_env *env) {
@@ -176,15 +171,12 @@ static void destroy(void *state, wr_env *env) {
 
 /* Overwrites the old values; a pattern stores none. Columns are written again, unchanged. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
-  wr_status status = WR_OK;
   sell_state *s = state;
   wr_csr_view view;
   (void)moved;
   if (s->library.empty || A->val == NULL) return WR_OK;
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_sell_fill(env, &s->sell, &view));
-done:
-  return status;
+  PASS(wr_csr_device_view(A, env, &view));
+  return wr_sell_fill(env, &s->sell, &view);
 }
 
 const wr_backend wr_backend_cusparse_sell = {

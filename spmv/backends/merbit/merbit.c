@@ -73,17 +73,15 @@ static wr_merbit_commit commit_of(const wr_env *env, const merbit_knobs *k) {
 }
 
 static wr_status check(const wr_env *env, const wr_csr *A, const void *k) {
-  wr_status status = WR_OK;
   if (A == NULL) return WR_OK;
   int least = sigma_of(env, A, k, ((const merbit_knobs *)k)->gather != GATHER_LOCAL);
   wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, least);
-  TRY(wr_merbit_check(A->nrows, A->ncols, A->nnz, shape.sigma, shape.wide));
+  PASS(wr_merbit_check(A->nrows, A->ncols, A->nnz, shape.sigma, shape.wide));
   if (wr_merbit_blocks(&shape) > INT32_MAX) /* the most of a launch */
     return wr_fail(WR_EUNAVAILABLE,
                    "merbit:sigma=%d needs %lld thread blocks for this matrix; a larger sigma needs fewer", shape.sigma,
                    (long long)wr_merbit_blocks(&shape));
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Sets what follows from the shape; prepare replaces extra_bytes. */
@@ -117,24 +115,22 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *k, wr_plan
 static const double scattered_share = 0.5;
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *k, wr_plan_info *info) {
-  wr_status status;
   merbit_state *s = state;
   wr_merbit_plan *p = &s->plan;
   const merbit_knobs *knob = k;
   double share = 0;
   s->A = A;
-  TRY(wr_csr_borrow(A, env, &p->view, info));
-  if (knob->gather == GATHER_AUTO) TRY(wr_merbit_scatter(env, &p->view, A->ncols, A->nnz, &share));
+  PASS(wr_csr_borrow(A, env, &p->view, info));
+  if (knob->gather == GATHER_AUTO) PASS(wr_merbit_scatter(env, &p->view, A->ncols, A->nnz, &share));
   p->scattered = knob->gather == GATHER_SCATTERED || share > scattered_share;
   p->commit = commit_of(env, k), p->long_rows = knob->long_rows == 0, p->segmented = knob->segmented == 0;
   estimate(env, A, k, p->scattered, info);
   wr_merbit_format shape = wr_merbit_shape(A->nrows, A->ncols, A->nnz, sigma_of(env, A, k, p->scattered));
   p->fused = knob->completion == COMPLETION_BLOCK ||
              (knob->completion == COMPLETION_AUTO && wr_merbit_blocks(&shape) <= WR_MERBIT_FUSED_BLOCKS);
-  TRY(wr_merbit_plan_open(env, A->nrows, A->ncols, A->nnz, shape.sigma, p));
+  PASS(wr_merbit_plan_open(env, A->nrows, A->ncols, A->nnz, shape.sigma, p));
   info->extra_bytes = wr_merbit_plan_bytes(p);
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {

@@ -64,13 +64,10 @@ __global__ void __launch_bounds__(THREADS) merbit_build_lanes(const wr_merbit_fo
 
 template <typename P, typename W>
 static wr_status launch(wr_env *env, const wr_merbit_format &f, const void *row_ptr) {
-  wr_status status;
   unsigned blocks = (unsigned)(f.tiles / THREADS + 1); /* tiles + 1 threads: the last one writes the end of the path */
-  TRY(WR_LAUNCH((merbit_build_tiles<P>), blocks, THREADS, 0, env->stream, f, (const P *)row_ptr));
+  PASS(WR_LAUNCH((merbit_build_tiles<P>), blocks, THREADS, 0, env->stream, f, (const P *)row_ptr));
   blocks = (unsigned)((f.tiles + WARPS - 1) / WARPS);
-  TRY(WR_LAUNCH((merbit_build_lanes<P, W>), blocks, THREADS, 0, env->stream, f, (const P *)row_ptr));
-done:
-  return status;
+  return WR_LAUNCH((merbit_build_lanes<P, W>), blocks, THREADS, 0, env->stream, f, (const P *)row_ptr);
 }
 
 extern "C" wr_status wr_merbit_device_fill(wr_env *env, const wr_merbit_format *f, const wr_csr_view *view) {
@@ -87,23 +84,6 @@ extern "C" void wr_merbit_device_place(wr_merbit_format *f, void *memory) {
   f->tile_x = memory;
   f->tile_y = (uint32_t *)(void *)((char *)memory + x_bytes);
   f->lane = (char *)memory + x_bytes + y_bytes;
-}
-
-extern "C" wr_status wr_merbit_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,
-                                            const wr_csr_view *view, int sigma, wr_merbit_format *format) {
-  wr_status status;
-  void *memory = NULL;
-  *format = {};
-  TRY(wr_cuda_enter(env));
-  TRY(wr_merbit_check(nrows, ncols, nnz, sigma, view->wide));
-  *format = wr_merbit_shape(nrows, ncols, nnz, sigma);
-  format->wide = view->wide != 0;
-  TRY(wr_device_alloc(env, &memory, wr_merbit_device_bytes(format), 1, "tiles"));
-  wr_merbit_device_place(format, memory);
-  TRY(wr_merbit_device_fill(env, format, view));
-done:
-  if (status != WR_OK) wr_merbit_device_free(env, format);
-  return status;
 }
 
 extern "C" void wr_merbit_device_free(wr_env *env, wr_merbit_format *format) {

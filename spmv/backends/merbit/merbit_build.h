@@ -22,16 +22,12 @@ void wr_merbit_free(wr_merbit_format *format); /* frees the arrays; zeroed ones 
 
 /* ---- In builds with CUDA, and where kernels run on the CPU ---- */
 
-/* *format := the format on env's device, by two kernels on env's stream, asynchronous; tile_x has 64 bits if the view has.
- * Errors: wr_merbit_check, WR_ENOMEM, WR_EDEVICE; *format is then without arrays. */
-wr_status wr_merbit_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
-                                 int sigma, wr_merbit_format *format);
-void wr_merbit_device_free(wr_env *env, wr_merbit_format *format); /* frees the arrays; zeroed ones are fine */
-
-/* In steps: the bytes of the arrays on a device, padding included; the arrays placed in so much memory; and filled. */
+/* The bytes of the arrays on a device, padding included; the arrays placed in so much memory; filled by two kernels on env's
+ * stream, asynchronous, tile_x having 64 bits if the view has; and freed: zeroed ones are fine. WR_EDEVICE. */
 int64_t wr_merbit_device_bytes(const wr_merbit_format *shape);
 void wr_merbit_device_place(wr_merbit_format *shape, void *memory);
 wr_status wr_merbit_device_fill(wr_env *env, const wr_merbit_format *format, const wr_csr_view *view);
+void wr_merbit_device_free(wr_env *env, wr_merbit_format *format);
 
 /* *to := a copy on the host; waits. WR_ENOMEM, WR_EDEVICE; *to is then without arrays. */
 wr_status wr_merbit_download(wr_env *env, const wr_merbit_format *format, wr_merbit_format *to);

@@ -45,18 +45,16 @@ int64_t wr_merbit_blocks(const wr_merbit_format *shape) {
 
 /* One allocation for all arrays, because an allocation takes longer than the kernels for a small format. */
 static wr_status allocate(wr_env *env, wr_merbit_plan *p) {
-  wr_status status;
   int64_t parts = wr_device_bytes(p->blocks, sizeof *p->head), rows = wr_device_bytes(p->blocks, sizeof *p->row);
   char *memory = NULL;
-  TRY(wr_device_alloc(env, &memory, wr_merbit_plan_bytes(p), 1, "tiles and shared rows"));
+  PASS(wr_device_alloc(env, &memory, wr_merbit_plan_bytes(p), 1, "tiles and shared rows"));
   wr_merbit_device_place(&p->format, memory);
   memory += wr_merbit_device_bytes(&p->format);
   p->head = (double *)(void *)memory;
   p->tail = (double *)(void *)(memory + parts);
   p->row = (int32_t *)(void *)(memory + 2 * parts);
   p->origin = (int32_t *)(void *)(memory + 2 * parts + rows);
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status find_origins(wr_env *env, const wr_merbit_plan *p) {
@@ -70,20 +68,17 @@ static wr_status find_origins(wr_env *env, const wr_merbit_plan *p) {
 
 extern "C" wr_status wr_merbit_plan_open(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, int sigma,
                                          wr_merbit_plan *p) {
-  wr_status status;
   wr_workspace workspace;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_merbit_check(nrows, ncols, nnz, sigma, p->view.wide));
+  PASS(wr_cuda_enter(env));
+  PASS(wr_merbit_check(nrows, ncols, nnz, sigma, p->view.wide));
   p->format = wr_merbit_shape(nrows, ncols, nnz, sigma);
   p->format.wide = p->view.wide != 0;
   p->blocks = wr_merbit_blocks(&p->format);
-  TRY(env->type == WR_F32 ? wr_merbit_ready_f32(p) : wr_merbit_ready_f64(p));
-  TRY(allocate(env, p));
-  TRY(wr_merbit_device_fill(env, &p->format, &p->view));
-  TRY(find_origins(env, p));
-  TRY(wr_workspace_reserve(env, p->blocks + WR_MERBIT_LAST_BLOCKS * wr_cuda_processors(env), &workspace));
-done:
-  return status;
+  PASS(env->type == WR_F32 ? wr_merbit_ready_f32(p) : wr_merbit_ready_f64(p));
+  PASS(allocate(env, p));
+  PASS(wr_merbit_device_fill(env, &p->format, &p->view));
+  PASS(find_origins(env, p));
+  return wr_workspace_reserve(env, p->blocks + WR_MERBIT_LAST_BLOCKS * wr_cuda_processors(env), &workspace);
 }
 
 extern "C" void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *p) {
@@ -110,13 +105,10 @@ static wr_status clear(wr_env *env, const wr_merbit_plan *p, const wr_apply_args
 }
 
 extern "C" wr_status wr_merbit_launch(wr_env *env, const wr_merbit_plan *plan, const wr_apply_args *args) {
-  wr_status status;
-  TRY(wr_cuda_enter(env));
-  TRY(clear(env, plan, args));
-  TRY(env->type == WR_F32 ? wr_merbit_launch_f32(env, plan, &args->request)
-                          : wr_merbit_launch_f64(env, plan, &args->request));
-done:
-  return status;
+  PASS(wr_cuda_enter(env));
+  PASS(clear(env, plan, args));
+  return env->type == WR_F32 ? wr_merbit_launch_f32(env, plan, &args->request)
+                             : wr_merbit_launch_f64(env, plan, &args->request);
 }
 
 /* ---- Scattered columns ---- */
@@ -143,20 +135,18 @@ __global__ void __launch_bounds__(THREADS)
 
 extern "C" wr_status wr_merbit_scatter(wr_env *env, const wr_csr_view *view, int64_t ncols, int64_t nnz,
                                        double *share) {
-  wr_status status;
   unsigned long long *lines; /* in the workspace, as an allocation would take longer than the count */
   wr_workspace workspace;
   int64_t windows = nnz / WINDOW < WINDOWS ? nnz / WINDOW : WINDOWS;
   uint64_t found;
   *share = 0;
   if (windows == 0 || ncols * wr_type_bytes(env->type) <= CACHE_BYTES) return WR_OK;
-  TRY(wr_workspace_reserve(env, 1, &workspace));
+  PASS(wr_workspace_reserve(env, 1, &workspace));
   lines = (unsigned long long *)(void *)workspace.partial;
-  TRY(WR_CUDA(cudaMemsetAsync(lines, 0, sizeof *lines, (cudaStream_t)env->stream)));
-  TRY(WR_LAUNCH((merbit_lines), (unsigned)windows, THREADS, 0, env->stream, view->col, nnz, env->type == WR_F32 ? 5 : 4,
-                lines));
-  TRY(wr_device_download(env, &found, lines, 1, WR_AS_8_BYTES));
+  PASS(WR_CUDA(cudaMemsetAsync(lines, 0, sizeof *lines, (cudaStream_t)env->stream)));
+  PASS(WR_LAUNCH((merbit_lines), (unsigned)windows, THREADS, 0, env->stream, view->col, nnz,
+                 env->type == WR_F32 ? 5 : 4, lines));
+  PASS(wr_device_download(env, &found, lines, 1, WR_AS_8_BYTES));
   *share = (double)found / ((double)windows * WINDOW);
-done:
-  return status;
+  return WR_OK;
 }
