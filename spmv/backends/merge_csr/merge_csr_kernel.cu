@@ -12,11 +12,16 @@
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/parts.cuh"
 
-constexpr int THREADS = 128, WARPS = THREADS / WR_WARP, LAST_BLOCKS = 2;
+#ifndef MERGE_THREADS
+#define MERGE_THREADS 128
+#define MERGE_F64 7
+#define MERGE_F32 9
+#endif
+constexpr int THREADS = MERGE_THREADS, WARPS = THREADS / WR_WARP, LAST_BLOCKS = 2;
 
 /* Steps of a thread: odd, so that threads that walk in step read different banks of shared memory. */
 template <typename T>
-constexpr int merge_items = sizeof(T) == 8 ? 7 : 9;
+constexpr int merge_items = sizeof(T) == 8 ? MERGE_F64 : MERGE_F32;
 template <typename T>
 constexpr int merge_steps = THREADS *merge_items<T>;
 
@@ -60,57 +65,61 @@ static __device__ inline int find_row(const int *ends, int rows, int entries, in
   return low;
 }
 
-/* products[entries] := a_ij x_j, as T, read by consecutive threads. */
+/* products[entries] := a_ij x_j, as T, read by consecutive threads. A thread without an entry reads the first one: loads under
+ * conditions would wait for each other. */
 template <typename T, typename P, bool PATTERN>
 static __device__ inline void multiply_entries(const wr_csr_rows<T, P, PATTERN> &a, int64_t first, int entries,
                                                T *products) {
   constexpr int ITEMS = merge_items<T>;
+  const int32_t *col = a.col + first;
+  const T *val = PATTERN ? nullptr : a.val + first;
   int32_t j[ITEMS];
-  T v[ITEMS];
+  T v[ITEMS], x[ITEMS];
+  if (entries == 0) return;
 #pragma unroll
   for (int e = 0; e < ITEMS; e++) {
     int k = (int)threadIdx.x + e * THREADS;
-    j[e] = k < entries ? wr_load_stream(a.col + first + k) : 0;
+    j[e] = wr_load_stream(col + (k < entries ? k : 0));
   }
 #pragma unroll
   for (int e = 0; e < ITEMS; e++) {
     int k = (int)threadIdx.x + e * THREADS;
-    v[e] = PATTERN ? (T)1 : k < entries ? wr_load_stream(a.val + first + k) : (T)0;
+    v[e] = PATTERN ? (T)1 : wr_load_stream(val + (k < entries ? k : 0));
   }
+#pragma unroll
+  for (int e = 0; e < ITEMS; e++) x[e] = __ldg(a.x + j[e]);
 #pragma unroll
   for (int e = 0; e < ITEMS; e++) {
     int k = (int)threadIdx.x + e * THREADS;
-    if (k < entries) products[k] = v[e] * __ldg(a.x + j[e]);
+    if (k < entries) products[k] = v[e] * x[e];
   }
 }
 
-/* A thread's steps. Rows that begin and end in them are in sums; `head` has the part of the first that ends, and `open` that of
- * the row that is open at the end. */
+/* A thread's steps. sums[first..first + ended - 1] := the sums of the rows that end in them, from the thread's first entry on;
+ * `open`: that of the row that is open at the end. */
 struct merge_walk {
-  int first; /* the first row that ends, counted from the block's first; -1: none */
-  double head, open;
+  int first, ended;
+  double open;
 };
 
-template <int ITEMS, typename T>
+/* CHECKED: the block may have fewer steps than its threads take. */
+template <int ITEMS, bool CHECKED, typename T>
 static __device__ inline merge_walk walk(const int *ends, int rows, int entries, const T *products, double *sums) {
-  merge_walk w = {-1, 0, 0};
   int step = (int)threadIdx.x * ITEMS, last = rows + entries;
-  int row = find_row(ends, rows, entries, step < last ? step : last), k = step - row;
+  int first = find_row(ends, rows, entries, CHECKED && step > last ? last : step), row = first, k = step - row;
   int end = ends[row];
+  double sum = 0;
 #pragma unroll
   for (int e = 0; e < ITEMS; e++) {
-    if (step + e >= last) break;
+    if (CHECKED && step + e >= last) break;
     if (k < end) {
-      w.open += (double)products[k++];
-      continue;
+      sum += (double)products[k++];
+    } else {
+      sums[row] = sum, sum = 0;
+      end = ends[++row];
     }
-    if (w.first < 0)
-      w.first = row, w.head = w.open;
-    else
-      sums[row] = w.open;
-    w.open = 0, end = ends[++row];
   }
-  return w;
+  return {first, row - first, sum};
 }
 
 /* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in the block alone; the rest goes to head and tail. */
@@ -143,16 +152,16 @@ __global__ void __launch_bounds__(THREADS)
   wr_wait_for_earlier();
   multiply_entries(a.rows, from.x, entries, products);
   __syncthreads();
-  merge_walk w = walk<merge_items<T>>(ends, rows, entries, products, sums);
-  unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, w.first >= 0);
+  merge_walk w = rows + entries == STEPS ? walk<merge_items<T>, false>(ends, rows, entries, products, sums)
+                                         : walk<merge_items<T>, true>(ends, rows, entries, products, sums);
+  unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, w.ended > 0);
   double open = wr_scan_open(w.open, ended), before = __shfl_up_sync((unsigned)WR_FULL_MASK, open, 1);
-  int leader = __shfl_sync((unsigned)WR_FULL_MASK, w.first, ended ? __ffs((int)ended) - 1 : 0);
-  if (lane == WR_WARP - 1) opens[warp] = open, firsts[warp] = leader;
+  if (lane == WR_WARP - 1) opens[warp] = open, firsts[warp] = ended ? 0 : -1;
   __syncthreads();
-  if (w.first >= 0) {
+  if (w.ended > 0) {
     double sum = lane > 0 ? before : 0;
     if (!(ended & ((1u << lane) - 1))) sum = wr_open_before(opens, 1, firsts, warp) + sum;
-    sum += w.head;
+    sum += sums[w.first];
     if (has_head && w.first == 0)
       a.parts.head[b] = sum;
     else
