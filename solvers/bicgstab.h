@@ -43,7 +43,7 @@ typedef struct wr_bicgstab_review {
 typedef struct wr_bicgstab_options {
   const wr_method *method; /* NULL: chosen by wr_bicgstab_solve, which also changes it where progress stops */
   int l;               /* of BiCGSTAB(l), 1 to WR_MOST_L; 0: WR_BICGSTAB_L              */
-  double tolerance;    /* stop at ||r|| <= max(tolerance * ||b||, the system's absolute) */
+  double tolerance;    /* stop at ||r|| <= max(tolerance * ||b||, wr_system.absolute, which is atol); 0: at atol alone */
   int64_t iterations;  /* at most; an iteration has the multiplies of its method        */
   int64_t check_every; /* iterations between two checks of the residual; 0: see wr_iteration_every */
   int no_graph;        /* 1: the host requests every iteration                          */

@@ -469,7 +469,8 @@ static wr_status go_on(wr_bicgstab *s, progress *g, int *end) {
   return s->env->ops->upload(s->env, &s->bank, g->scalars);
 }
 
-/* What the host does at a check at which a step has stopped the iteration. *end := 1 if the solve is over. */
+/* What the host does at a check at which a step has stopped the iteration. *end := 1 if the solve is over. A new cause of
+ * `done` has its case before the last one, which looks up a breakdown. */
 static wr_status check(wr_bicgstab *s, progress *g, int *end) {
   wr_solve_scalars *c = scalars_of(g);
   double measure = wr_solve_measure(c);

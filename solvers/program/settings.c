@@ -399,6 +399,7 @@ wr_status wr_settings_finish(wr_settings *s) {
   if (s->check) PASS(finish_check(s));
   if (s->fallback == WR_FALLBACK_DIRECT) PASS(check_fallback());
   PASS(finish_precond(s));
+  /* rhs_text is NULL for pagerank alone: bicgstab sets it. Values of `stop` of both programs overlap. */
   if (s->rhs_text == NULL && s->stop == WR_STOP_ORDER) PASS(finish_order(s));
   if (s->rhs_text == NULL && s->precision == WR_PRECISION_MIXED) PASS(finish_mixed(s));
   if (s->verbose && s->quiet) return wr_fail(WR_EUSAGE, "--verbose and --quiet contradict each other");

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the programs print, word by word, with numbers, times and names of machines blanked. After a wanted change
-# UPDATE=1 sh tests/cli/golden.sh writes the texts anew: read the difference before it is committed.
+# make && UPDATE=1 sh tests/cli/golden.sh writes the texts anew, from the programs as they were built last: read the
+# difference before it is committed.
 . tests/cli/lib.sh
 
 golden=tests/cli/golden
