@@ -8,23 +8,20 @@
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_plan_info *info) {
   (void)knobs;
   wr_csr_estimate(env, A, info);
-  info->extra_bytes = wr_merge_csr_bytes(A->nrows, A->nnz, env->type);
+  info->extra_bytes = wr_merge_csr_bytes(A->nrows, A->nnz);
   info->deterministic = 1;
   info->term_unit = env->type == WR_F32 ? wr_type_unit(WR_F32) : 0; /* of products in shared memory */
   snprintf(info->line, sizeof info->line,
            "CSR as it is, %lld thread blocks on the merge path; epilogue in the same pass",
-           (long long)wr_merge_csr_blocks(A->nrows, A->nnz, env->type));
+           (long long)wr_merge_csr_blocks(A->nrows, A->nnz));
   return WR_OK;
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
-  wr_status status;
   wr_merge_csr *p = state;
   (void)knobs;
-  TRY(wr_csr_borrow(A, env, &p->view, info));
-  TRY(wr_merge_csr_open(env, A->nrows, A->nnz, p));
-done:
-  return status;
+  PASS(wr_csr_borrow(A, env, &p->view, info));
+  return wr_merge_csr_open(env, A->nrows, A->nnz, p);
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {

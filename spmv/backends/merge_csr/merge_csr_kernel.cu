@@ -12,18 +12,11 @@
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/parts.cuh"
 
-#ifndef MERGE_THREADS
-#define MERGE_THREADS 128
-#define MERGE_F64 7
-#define MERGE_F32 9
-#endif
-constexpr int THREADS = MERGE_THREADS, WARPS = THREADS / WR_WARP, LAST_BLOCKS = 2;
+constexpr int THREADS = 256, WARPS = THREADS / WR_WARP, LAST_BLOCKS = 2;
 
-/* Steps of a thread: odd, so that threads that walk in step read different banks of shared memory. */
-template <typename T>
-constexpr int merge_items = sizeof(T) == 8 ? MERGE_F64 : MERGE_F32;
-template <typename T>
-constexpr int merge_steps = THREADS *merge_items<T>;
+/* ITEMS: steps of a thread; odd, so that threads that walk in step read different banks of shared memory. With 5, 9 or 11 most
+ * matrices take longer, and so they do with 128 threads (docs/csr_rows.md). */
+constexpr int ITEMS = 7, STEPS = THREADS * ITEMS;
 
 template <typename T, typename P, bool PATTERN>
 struct merge_args {
@@ -70,7 +63,6 @@ static __device__ inline int find_row(const int *ends, int rows, int entries, in
 template <typename T, typename P, bool PATTERN>
 static __device__ inline void multiply_entries(const wr_csr_rows<T, P, PATTERN> &a, int64_t first, int entries,
                                                T *products) {
-  constexpr int ITEMS = merge_items<T>;
   const int32_t *col = a.col + first;
   const T *val = PATTERN ? nullptr : a.val + first;
   int32_t j[ITEMS];
@@ -103,7 +95,7 @@ struct merge_walk {
 };
 
 /* CHECKED: the block may have fewer steps than its threads take. */
-template <int ITEMS, bool CHECKED, typename T>
+template <bool CHECKED, typename T>
 static __device__ inline merge_walk walk(const int *ends, int rows, int entries, const T *products, double *sums) {
   int step = (int)threadIdx.x * ITEMS, last = rows + entries;
   int first = find_row(ends, rows, entries, CHECKED && step > last ? last : step), row = first, k = step - row;
@@ -126,7 +118,6 @@ static __device__ inline merge_walk walk(const int *ends, int rows, int entries,
 template <typename T, typename P, bool PATTERN, wr_finish_mask MASK>
 __global__ void __launch_bounds__(THREADS)
     merge_csr(WR_KERNEL_PARAMETER merge_args<T, P, PATTERN> a, const wr_finish<T> given) {
-  constexpr int STEPS = merge_steps<T>;
   WR_SHARED_DYNAMIC(double, sums); /* [rows], then the products */
   WR_SHARED(int, ends, STEPS + 1);
   WR_SHARED(merge_point, bounds, 2);
@@ -152,8 +143,8 @@ __global__ void __launch_bounds__(THREADS)
   wr_wait_for_earlier();
   multiply_entries(a.rows, from.x, entries, products);
   __syncthreads();
-  merge_walk w = rows + entries == STEPS ? walk<merge_items<T>, false>(ends, rows, entries, products, sums)
-                                         : walk<merge_items<T>, true>(ends, rows, entries, products, sums);
+  merge_walk w = rows + entries == STEPS ? walk<false>(ends, rows, entries, products, sums)
+                                         : walk<true>(ends, rows, entries, products, sums);
   unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, w.ended > 0);
   double open = wr_scan_open(w.open, ended), before = __shfl_up_sync((unsigned)WR_FULL_MASK, open, 1);
   if (lane == WR_WARP - 1) opens[warp] = open, firsts[warp] = ended ? 0 : -1;
@@ -190,7 +181,7 @@ __global__ void __launch_bounds__(THREADS)
   int64_t stride = (int64_t)gridDim.x * THREADS;
   for (int64_t first = (int64_t)blockIdx.x * THREADS + threadIdx.x - lane; first < a.parts.blocks; first += stride) {
     int64_t b = first + lane, row = b < a.parts.blocks ? a.parts.row[b] : -1;
-    int64_t from = row < 0 ? b : ((int64_t)a.rows.row_ptr[row] + row) / merge_steps<T>; /* the block of its first step */
+    int64_t from = row < 0 ? b : ((int64_t)a.rows.row_ptr[row] + row) / STEPS; /* the block of its first step */
     double sum = wr_parts_sum(a.parts.tail, 1, from, b);
     if (row < 0) continue;
     wr_finish_row(finish, scalars, row, wr_csr_result(a.rows, row, sum + a.parts.head[b]), a.rows.y, reduced);
@@ -210,28 +201,27 @@ static wr_status launch(wr_env *env, const wr_merge_csr *plan, const wr_csr_rows
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
   auto merge_csr_kernel = wr_finish_mask_of(finish) == WR_HOLDS_NOTHING ? merge_csr<T, P, PATTERN, WR_HOLDS_NOTHING>
                                                                         : merge_csr<T, P, PATTERN, WR_HOLDS_ANY>;
-  TRY(WR_LAUNCH_EARLY(env, (merge_csr_kernel), (unsigned)plan->blocks, THREADS, merge_steps<T> * sizeof(double), a,
-                      finish));
+  TRY(WR_LAUNCH_EARLY(env, (merge_csr_kernel), (unsigned)plan->blocks, THREADS, STEPS * sizeof(double), a, finish));
   finish.sums.before = plan->blocks;
   TRY(WR_LAUNCH_EARLY(env, (merge_csr_last<T, P, PATTERN>), last_grid(env, plan->blocks), THREADS, 0, a, finish));
 done:
   return status;
 }
 
-extern "C" int64_t wr_merge_csr_blocks(int64_t nrows, int64_t nnz, wr_type type) {
-  int64_t steps = type == WR_F32 ? merge_steps<float> : merge_steps<double>, blocks = (nrows + nnz + steps - 1) / steps;
+extern "C" int64_t wr_merge_csr_blocks(int64_t nrows, int64_t nnz) {
+  int64_t blocks = (nrows + nnz + STEPS - 1) / STEPS;
   return blocks > 0 ? blocks : 1;
 }
 
-extern "C" int64_t wr_merge_csr_bytes(int64_t nrows, int64_t nnz, wr_type type) {
-  int64_t blocks = wr_merge_csr_blocks(nrows, nnz, type);
+extern "C" int64_t wr_merge_csr_bytes(int64_t nrows, int64_t nnz) {
+  int64_t blocks = wr_merge_csr_blocks(nrows, nnz);
   return wr_device_bytes(blocks, sizeof(int64_t)) + 2 * wr_device_bytes(blocks, sizeof(double));
 }
 
 extern "C" wr_status wr_merge_csr_open(wr_env *env, int64_t nrows, int64_t nnz, wr_merge_csr *plan) {
   wr_status status;
   wr_workspace workspace;
-  int64_t blocks = wr_merge_csr_blocks(nrows, nnz, env->type);
+  int64_t blocks = wr_merge_csr_blocks(nrows, nnz);
   plan->nnz = nnz, plan->blocks = blocks;
   TRY(wr_cuda_enter(env));
   TRY(wr_device_alloc(env, &plan->row, blocks, sizeof *plan->row, "rows that thread blocks share"));

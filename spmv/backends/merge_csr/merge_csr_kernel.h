@@ -16,8 +16,8 @@ typedef struct wr_merge_csr {
 } wr_merge_csr;
 
 /* Bytes of the arrays for a matrix of nrows rows, and how many thread blocks share its path. */
-int64_t wr_merge_csr_blocks(int64_t nrows, int64_t nnz, wr_type type);
-int64_t wr_merge_csr_bytes(int64_t nrows, int64_t nnz, wr_type type);
+int64_t wr_merge_csr_blocks(int64_t nrows, int64_t nnz);
+int64_t wr_merge_csr_bytes(int64_t nrows, int64_t nnz);
 
 /* view is set. Allocates; reserves the workspace of the epilogue's sums. WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_merge_csr_open(wr_env *env, int64_t nrows, int64_t nnz, wr_merge_csr *plan);
