@@ -55,6 +55,11 @@ static inline double wr_graph_out_weight(const wr_graph *graph, int64_t i) {
   return (double)(graph->links->row_ptr[i + 1] - graph->links->row_ptr[i]);
 }
 
+/* The rank of page i, of which x is what an iteration stores: x = scale * rank, or the rank itself where scale is 0. */
+static inline double wr_graph_rank(const wr_graph *graph, int64_t i, double x) {
+  return graph->links->val == NULL && graph->scale[i] != 0 ? x * wr_graph_out_weight(graph, i) : x;
+}
+
 /* by_row[n] := by_page[n] in the order of the flow's rows, and back. The arrays are disjoint. */
 void wr_graph_arrange(const wr_graph *graph, const double *by_page, double *by_row);
 void wr_graph_restore(const wr_graph *graph, const double *by_row, double *by_page);

@@ -78,24 +78,35 @@ done:
 /* Ties are looked for where scores differ by this part at most, more than rounding makes of equal scores. */
 static const double like = 1e-6;
 
-static wr_status find_pairs(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
-                            unsigned char *tied) {
+/* tied[k] := 1 for the pairs that may be tied, of the best scores in order. Returns the number of all pairs. */
+static int64_t mark_pairs(const wr_graph *graph, const double *score, int64_t ranks, double gap, unsigned char *tied) {
   int64_t pairs = ranks < graph->n ? ranks : graph->n - 1;
   for (int64_t k = 0; k < pairs; k++) {
-    double difference = x[best[k]] - x[best[k + 1]];
-    tied[k] = difference <= gap && difference <= like * x[best[k]];
+    double difference = score[k] - score[k + 1];
+    tied[k] = difference <= gap && difference <= like * score[k];
   }
-  return wr_order_find_ties(graph, best, pairs, tied);
+  return pairs;
+}
+
+static wr_status find_pairs(const wr_graph *graph, const int64_t *node, const double *score, int64_t ranks, double gap,
+                            unsigned char *tied) {
+  return wr_order_find_ties(graph, node, mark_pairs(graph, score, ranks, gap, tied), tied);
 }
 
 /* ---- The order ---- */
 
-wr_order wr_order_of(const double *x, const int64_t *best, int64_t n, int64_t ranks, double gap,
-                     const unsigned char *tied) {
+/* *score := x[node[k]] for k < count, to be freed. */
+static wr_status gather(const double *x, const int64_t *node, int64_t count, double **score) {
+  wr_status status = wr_alloc(score, count, sizeof **score, "scores of the best nodes");
+  for (int64_t k = 0; status == WR_OK && k < count; k++) (*score)[k] = x[node[k]];
+  return status;
+}
+
+wr_order wr_order_of(const double *score, int64_t n, int64_t ranks, double gap, const unsigned char *tied) {
   wr_order found = {.ranks = ranks < n ? ranks : n, .least = INFINITY};
   int64_t pairs = found.ranks < n ? found.ranks : n - 1;
   for (int64_t k = 0; k < pairs; k++) {
-    double difference = x[best[k]] - x[best[k + 1]];
+    double difference = score[k] - score[k + 1];
     int is_tied = tied && tied[k];
     found.ties += is_tied;
     if (!is_tied && !(difference >= found.least)) found.least = difference; /* NaN is the least */
@@ -109,12 +120,31 @@ wr_order wr_order_of(const double *x, const int64_t *best, int64_t n, int64_t ra
   return found;
 }
 
+/* node[count], score[count]: the best nodes, in order, and of those behind the ranks all that are not apart from the last rank.
+ * They are like it, so the ranks are proven if all are tied with it. *nearest: the difference of the first that is not. */
+static wr_status test_behind(const wr_graph *graph, const int64_t *node, const double *score, int64_t count,
+                             wr_order *order, double *nearest) {
+  wr_status status;
+  int64_t ranks = order->ranks, pair = 0;
+  unsigned char *tied = NULL;
+  TRY(wr_alloc(&tied, count, sizeof *tied, "ties of nodes"));
+  for (int64_t k = 0; k < count; k++) tied[k] = 1;
+  TRY(wr_order_find_ties(graph, node + ranks - 1, count - ranks, tied));
+  while (pair < count - ranks && tied[pair]) pair++;
+  if (pair == count - ranks)
+    order->proven = ranks;
+  else
+    *nearest = score[ranks - 1] - score[ranks + pair];
+done:
+  wr_free(tied);
+  return status;
+}
+
 /* The last of the ranks is tied with the next one: all are proven if each node behind is apart from it, or tied with it. */
 static wr_status look_behind(const wr_graph *graph, const double *x, int64_t last, double gap, wr_order *order) {
   wr_status status = WR_OK;
-  int64_t n = graph->n, ranks = order->ranks, count = 0, *nodes = NULL, pair = 0;
-  unsigned char *tied = NULL;
-  double nearest = INFINITY; /* of the differences that are neither */
+  int64_t n = graph->n, count = 0, *nodes = NULL;
+  double nearest = INFINITY, *scores = NULL; /* nearest: of the differences that are neither */
 #pragma omp parallel for schedule(static) reduction(+ : count) reduction(min : nearest) if (n > 1 << 16)
   for (int64_t i = 0; i < n; i++) {
     double difference = x[last] - x[i];
@@ -126,31 +156,28 @@ static wr_status look_behind(const wr_graph *graph, const double *x, int64_t las
   }
   if (nearest == INFINITY) {
     TRY(wr_alloc(&nodes, count, sizeof *nodes, "nodes of about the same score"));
-    TRY(wr_alloc(&tied, count, sizeof *tied, "ties of nodes"));
     wr_top(x, n, count, nodes);
-    for (int64_t k = 0; k < count; k++) tied[k] = 1;
-    TRY(wr_order_find_ties(graph, nodes + ranks - 1, count - ranks, tied));
-    while (pair < count - ranks && tied[pair]) pair++;
-    if (pair == count - ranks)
-      order->proven = ranks;
-    else
-      nearest = x[last] - x[nodes[ranks + pair]];
+    TRY(gather(x, nodes, count, &scores));
+    TRY(test_behind(graph, nodes, scores, count, order, &nearest));
   }
   order->least = fmin(order->least, nearest);
 done:
   wr_free(nodes);
-  wr_free(tied);
+  wr_free(scores);
   return status;
 }
 
 wr_status wr_order_find(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
                         unsigned char *tied, wr_order *order) {
   wr_status status;
-  TRY(find_pairs(graph, x, best, ranks, gap, tied));
-  *order = wr_order_of(x, best, graph->n, ranks, gap, tied);
+  double *score = NULL;
+  TRY(gather(x, best, ranks < graph->n ? ranks + 1 : graph->n, &score));
+  TRY(find_pairs(graph, best, score, ranks, gap, tied));
+  *order = wr_order_of(score, graph->n, ranks, gap, tied);
   if (order->proven < order->ranks && order->settled == order->ranks)
     TRY(look_behind(graph, x, best[order->ranks - 1], gap, order));
 done:
+  wr_free(score);
   return status;
 }
 
@@ -160,6 +187,7 @@ wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int
   wr_status status;
   int64_t n = graph->n, count = 0, *best = NULL;
   unsigned char *tied = NULL;
+  double *score = NULL;
   wr_order found = {0};
   do {
     count = count == 0 ? 1 << 10 : count * 32; /* n is below 2^31 */
@@ -167,28 +195,29 @@ wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int
     int64_t looked = count < n ? count - 1 : n;
     wr_free(best), best = NULL;
     wr_free(tied), tied = NULL;
+    wr_free(score), score = NULL;
     TRY(wr_alloc(&best, count, sizeof *best, "the best nodes"));
     TRY(wr_alloc_zeroed(&tied, count, sizeof *tied, "ties of nodes"));
     wr_top(x, n, count, best);
-    TRY(find_pairs(graph, x, best, looked, gap, tied));
-    found = wr_order_of(x, best, n, looked, gap, tied);
+    TRY(gather(x, best, count, &score));
+    TRY(find_pairs(graph, best, score, looked, gap, tied));
+    found = wr_order_of(score, n, looked, gap, tied);
   } while (found.settled == count - 1 && count < n);
   *ranks = found.proven, *ties = 0;
   for (int64_t k = 0; k < found.proven; k++) *ties += tied[k];
 done:
   wr_free(best);
   wr_free(tied);
+  wr_free(score);
   return status;
 }
 
 /* ---- A solve's reviews ---- */
 
-wr_status wr_order_watch_open(wr_order_watch *w, const wr_graph *graph, int64_t ranks) {
+wr_status wr_order_watch_open(wr_order_watch *w, const wr_graph *graph, wr_env *env, int64_t ranks) {
   wr_status status;
-  int64_t n = graph->n;
-  *w = (wr_order_watch){.graph = graph, .n = n, .ranks = ranks < n ? ranks : n};
-  TRY(wr_alloc(&w->scores, n, sizeof *w->scores, "ranks whose order is looked at"));
-  TRY(wr_alloc(&w->best, w->ranks + 1, sizeof *w->best, "the best nodes"));
+  *w = (wr_order_watch){.ranks = ranks < graph->n ? ranks : graph->n};
+  TRY(wr_candidates_open(&w->best, graph, env, w->ranks + 1));
   TRY(wr_alloc_zeroed(&w->tied, w->ranks, sizeof *w->tied, "ties of nodes"));
 done:
   if (status != WR_OK) wr_order_watch_close(w);
@@ -196,8 +225,7 @@ done:
 }
 
 void wr_order_watch_close(wr_order_watch *w) {
-  wr_free(w->scores);
-  wr_free(w->best);
+  wr_candidates_close(&w->best);
   wr_free(w->tied);
   *w = (wr_order_watch){0};
 }
@@ -207,15 +235,95 @@ double wr_order_first_bound(const wr_order_watch *w) {
   return fmin(0.01, 1 / (ranks * (ranks + 1)));
 }
 
-wr_status wr_order_review(wr_order_watch *w, double bound, double steps, double change, double *next) {
+/* The least difference of the last rank to one of the candidates behind it that is neither apart from it nor like it; INFINITY:
+ * none. *count := the ranks and those behind them that are not apart. */
+static double nearest_of(const wr_candidates *c, int64_t ranks, double gap, int64_t *count) {
+  double last = c->score[ranks - 1];
+  for (*count = ranks; *count < c->count; ++*count) {
+    double difference = last - c->score[*count];
+    if (difference > gap) break;
+    if (!(difference <= like * last)) return difference >= 0 ? difference : 0; /* 0: NaN */
+  }
+  return INFINITY;
+}
+
+/* As look_behind, among the candidates, of which as many are found as it takes. None are left where there is no room. */
+static wr_status look_behind_best(wr_order_watch *w, const wr_vec *x, double gap) {
+  wr_status status = WR_OK;
+  wr_candidates *c = &w->best;
+  int64_t count;
+  double nearest = nearest_of(c, w->ranks, gap, &count), last = c->score[w->ranks - 1];
+  double from = last - gap - 0x1p-50 * (gap + fabs(last)); /* differences are rounded */
+  if (nearest == INFINITY && from < c->least) {
+    TRY(wr_candidates_down_to(c, x, from));
+    if (c->count == 0) {
+      w->found.least = 0; /* not known */
+      goto done;
+    }
+    nearest = nearest_of(c, w->ranks, gap, &count);
+  }
+  if (nearest == INFINITY) TRY(test_behind(c->graph, c->node, c->score, count, &w->found, &nearest));
+  w->found.least = fmin(w->found.least, nearest);
+done:
+  return status;
+}
+
+/* As wr_order_find, of the candidates. To find ties may take a walk over all links: only if the order would be proven if all
+ * pairs that may be tied were, or at the end. */
+static wr_status find_best(wr_order_watch *w, const wr_vec *x, const wr_vec *scale, double gap, int ends) {
   wr_status status;
-  double gap = wr_order_gap(bound) * (1 + bound); /* their sum is at most 1 + bound */
+  wr_candidates *c = &w->best;
+  int64_t n = c->graph->n, pairs;
+  w->found = (wr_order){.ranks = w->ranks};
+  TRY(wr_candidates_find(c, x, scale));
+  if (c->count == 0) goto done;
+  pairs = mark_pairs(c->graph, c->score, w->ranks, gap, w->tied);
+  w->found = wr_order_of(c->score, n, w->ranks, gap, w->tied);
+  if (w->found.settled < w->ranks && !ends) {
+    wr_order without = wr_order_of(c->score, n, w->ranks, gap, NULL);
+    w->found.settled = without.settled, w->found.proven = without.proven;
+    goto done;
+  }
+  TRY(wr_order_find_ties(c->graph, c->node, pairs, w->tied));
+  w->found = wr_order_of(c->score, n, w->ranks, gap, w->tied);
+  if (w->found.proven < w->ranks && w->found.settled == w->ranks) TRY(look_behind_best(w, x, gap));
+done:
+  return status;
+}
+
+/* The next bound is no less than this. The differences of ranks that are not tied are as large in sum as that of the first and
+ * the last score, so the least of them is no more than their mean: twice the mean, as the scores are not exact. */
+static double least_next(const wr_order_watch *w, double bound) {
+  const wr_candidates *c = &w->best;
+  int64_t pairs = w->found.ranks - w->found.ties;
+  if (c->count == 0 || pairs < 1) return bound / 32;
+  int64_t last = w->ranks < c->graph->n ? w->ranks : w->ranks - 1;
+  double mean = (c->score[0] - c->score[last]) / (double)pairs;
+  return fmin(bound / 32, fmax(bound / 1024, 2 * mean));
+}
+
+static double gap_of(double bound) { return wr_order_gap(bound) * (1 + bound); } /* their sum is at most 1 + bound */
+
+wr_status wr_order_review_all(wr_order_watch *w, const double *x, double bound) {
+  wr_status status;
+  int64_t n = w->best.graph->n, count = w->best.wanted, *best = NULL;
+  TRY(wr_alloc(&best, count, sizeof *best, "the best nodes"));
+  wr_top(x, n, count, best);
+  TRY(wr_order_find(w->best.graph, x, best, w->ranks, gap_of(bound), w->tied, &w->found));
+done:
+  wr_free(best);
+  return status;
+}
+
+wr_status wr_order_review(wr_order_watch *w, const wr_vec *x, const wr_vec *scale, double bound, double steps,
+                          double change, int ends, double *next) {
+  wr_status status;
   if (w->reviews > 0 && steps > w->steps && change < w->change)
     w->rate = pow(change / w->change, 1 / (steps - w->steps));
-  w->reviews++, w->steps = steps, w->change = change;
-  wr_top(w->scores, w->n, w->ranks < w->n ? w->ranks + 1 : w->n, w->best);
-  TRY(wr_order_find(w->graph, w->scores, w->best, w->ranks, gap, w->tied, &w->found));
-  *next = w->found.proven == w->ranks ? 0 : fmin(0.9 * bound, fmax(bound / 32, 0.9 * w->found.least));
+  w->reviews += w->reviews == 0 || steps != w->steps, w->steps = steps, w->change = change;
+  TRY(find_best(w, x, scale, gap_of(bound), ends));
+  w->crowded += w->best.count == 0;
+  *next = w->found.proven == w->ranks ? 0 : fmin(0.9 * bound, fmax(least_next(w, bound), 0.9 * w->found.least));
 done:
   return status;
 }

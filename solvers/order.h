@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "config/status.h"
-#include "solvers/graph.h"
+#include "solvers/candidates.h"
 
 /* The difference of two scores by which their order is proven: B / (1 - B), and 2^-20 of it for the rounding of bounds and
  * quotients; INFINITY for a bound of 1/2 or more, or NaN. */
@@ -38,15 +38,14 @@ typedef struct wr_order {
                    /* rank to a node behind that is neither tied nor apart; INFINITY: none                         */
 } wr_order;
 
-/* best[]: the indices of the greatest elements of x[n], as wr_top gives them, so many as there are up to ranks + 1; tied: as
- * wr_order_find_ties has found of them, for the pairs of the first `ranks` and the next one, or NULL. Ranks up to the last one
- * that are tied with the next are not taken for proven. */
-wr_order wr_order_of(const double *x, const int64_t *best, int64_t n, int64_t ranks, double gap,
-                     const unsigned char *tied);
+/* score[]: the greatest of the scores of n nodes, in order, so many as there are up to ranks + 1; tied: as wr_order_find_ties
+ * has found of their nodes, for the pairs of the first `ranks` and the next one, or NULL. Ranks up to the last one that are
+ * tied with the next are not taken for proven. */
+wr_order wr_order_of(const double *score, int64_t n, int64_t ranks, double gap, const unsigned char *tied);
 
 /* The same with the ties, which it finds among pairs that are not apart and differ by 1e-6 of the score at most, more than
- * rounding makes of equal scores: in tied[] for the pairs above. Looks at all nodes behind the last rank if that is tied with
- * the next one. WR_ENOMEM */
+ * rounding makes of equal scores: in tied[] for the pairs above. best[]: the indices of the greatest elements of x[n], as
+ * wr_top gives them, so many as above. Looks at all nodes behind the last rank if that is tied with the next one. WR_ENOMEM */
 wr_status wr_order_find(const wr_graph *graph, const double *x, const int64_t *best, int64_t ranks, double gap,
                         unsigned char *tied, wr_order *order);
 
@@ -57,29 +56,36 @@ wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int
 /* ---- A solve that ends when the order of the first ranks is proven ---- */
 
 typedef struct wr_order_watch {
-  int64_t n, ranks;           /* ranks <= n               */
-  double *scores;             /* [n] of the last review   */
-  int64_t *best;              /* [ranks + 1], or [n]      */
+  int64_t ranks;              /* of n at most             */
+  wr_candidates best;         /* ranks + 1 nodes, or all  */
   unsigned char *tied;        /* [ranks], of these        */
-  const wr_graph *graph;
-  wr_order found;             /* in the last review       */
+  wr_order found;             /* in the last review; proven and settled may be less than an ending one finds, ties more */
   int64_t reviews;            /* so far                   */
+  int64_t crowded;            /* of them those in which too many nodes had about the same score: nothing was found */
   double steps, change, rate; /* of the last review; the change's factor a step since the review before, 0: not known */
 } wr_order_watch;
 
-/* ranks: to be proven, 1 or more; all nodes if there are fewer. WR_ENOMEM */
-wr_status wr_order_watch_open(wr_order_watch *w, const wr_graph *graph, int64_t ranks);
+/* ranks: to be proven, 1 or more; all nodes if there are fewer. Allocates what reviews need at the place of env. WR_ENOMEM */
+wr_status wr_order_watch_open(wr_order_watch *w, const wr_graph *graph, wr_env *env, int64_t ranks);
 void wr_order_watch_close(wr_order_watch *w); /* a zeroed one is fine */
 
 /* The bound from which on a first review is worthwhile: differences of K ranks and the next one are K (K + 1) / 2 of the least
  * one at least in sum, each score counting those below it, and scores have the sum 1. */
 double wr_order_first_bound(const wr_order_watch *w);
 
-/* Tests the order of w->scores, iterates of which `bound` bounds the L1 error, after so many steps, of which the last changed
- * them by `change`. *next := 0 if the order is proven: then it is for the scores divided by their sum, too. Else the bound at
- * which another review is worthwhile. That is the least difference seen, which is what the order needs if it stays so, but no
- * less than 1/32 of the bound now, below which the difference is not known. WR_ENOMEM */
-wr_status wr_order_review(wr_order_watch *w, double bound, double steps, double change, double *next);
+/* Tests the order of the iterate x (with its scale, as wr_candidates_find takes them), of which `bound` bounds the L1 error,
+ * after so many steps, of which the last changed the scores by `change`. *next := 0 if the order is proven: then it is for the
+ * scores divided by their sum, too. Else the bound at which another review is worthwhile. That is the least difference seen,
+ * which is what the order needs if it stays so, but no less than 1/32 of the bound now, below which the difference is not
+ * known; or than 1/1024, where the scores of all these ranks together are so close that 1/32 promises nothing. A review at
+ * the steps of the last one counts with it. ends 0: another review may follow, so less may be found to be proven than could be.
+ * WR_ENOMEM, WR_EDEVICE */
+wr_status wr_order_review(wr_order_watch *w, const wr_vec *x, const wr_vec *scale, double bound, double steps,
+                          double change, int ends, double *next);
+
+/* At the end of a solve whose last review found more candidates than there is room for (w->best.count is 0): tests the order of
+ * scores x[n] of all nodes, by node, not normalised, in one pass of a thread. WR_ENOMEM */
+wr_status wr_order_review_all(wr_order_watch *w, const double *x, double bound);
 
 /* The multiplies that a solve would take besides until its change is `target`, by the rate of the last reviews, or where that
  * is not known by `rate`; 0 if the order is not proven. */

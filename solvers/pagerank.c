@@ -322,34 +322,62 @@ static void judge(const wr_pagerank_options *o, const wr_pagerank_scalars *scala
     result->outcome = (wr_outcome)interrupted;
 }
 
-/* If rows are summed in less than f64, the error of a long row exceeds the rounding of its result; it is added at the end. */
-static wr_status count_sums(wr_pagerank *p, const wr_pagerank_options *o, wr_result *result) {
+/* *sums := what is added to the bound if rows are summed in less than f64, since the error of a long row then exceeds the
+ * rounding of its result; else 0. Downloads the ranks and walks over the links. */
+static wr_status bound_sums(wr_pagerank *p, const wr_pagerank_options *o, double *sums) {
   wr_status status = WR_OK;
-  double *ranks = NULL, weight = 0, sum_unit = wr_plan_get_info(p->plan)->sum_unit;
-  if (!(sum_unit > wr_type_unit(WR_F64)) || !isfinite(result->change)) goto done;
+  double *ranks = NULL, sum_unit = wr_plan_get_info(p->plan)->sum_unit;
+  *sums = 0;
+  if (!(sum_unit > wr_type_unit(WR_F64))) goto done;
   TRY(wr_alloc(&ranks, p->graph->n, sizeof *ranks, "the ranks"));
   TRY(wr_pagerank_download(p, ranks));
-  weight = wr_graph_link_weight(p->graph, ranks);
-  result->rounding += sum_unit * weight / (1 - o->damping);
-  result->bound += sum_unit * weight / (1 - o->damping);
+  *sums = sum_unit * wr_graph_link_weight(p->graph, ranks) / (1 - o->damping);
 done:
   wr_free(ranks);
   return status;
 }
 
-/* Downloads the ranks and looks at their order. Returns in *target the change at which to look again; as it was: not before the
- * end, because the order is proven or the tolerance is met. */
-static wr_status review_order(wr_pagerank *p, const wr_pagerank_options *o, const wr_pagerank_scalars *scalars,
-                              wr_order_watch *watch, double *target) {
+static wr_status count_sums(wr_pagerank *p, const wr_pagerank_options *o, wr_result *result) {
+  wr_status status = WR_OK;
+  double sums = 0;
+  if (isfinite(result->change)) TRY(bound_sums(p, o, &sums));
+  result->rounding += sums, result->bound += sums;
+done:
+  return status;
+}
+
+static wr_status review_all(wr_pagerank *p, wr_order_watch *watch, double bound) {
   wr_status status;
-  double next, rounding = rounding_of(p, o), last = target_change(o, rounding),
-               sum_unit = wr_plan_get_info(p->plan)->sum_unit;
-  TRY(wr_pagerank_download(p, watch->scores));
-  if (sum_unit > wr_type_unit(WR_F64))
-    rounding += sum_unit * wr_graph_link_weight(p->graph, watch->scores) / (1 - o->damping);
-  double bound = scalars->change * rate_of(o) + rounding;
-  TRY(wr_order_review(watch, bound, scalars->steps, scalars->change, &next));
-  if (next > 0 && scalars->change > last) *target = fmax(last, (next - rounding) / rate_of(o));
+  double *ranks = NULL;
+  TRY(wr_alloc(&ranks, p->graph->n, sizeof *ranks, "the ranks"));
+  TRY(wr_pagerank_download(p, ranks));
+  TRY(wr_order_review_all(watch, ranks, bound));
+done:
+  wr_free(ranks);
+  return status;
+}
+
+/* Looks at the order of the ranks. Returns in *target the change at which to look again; as it was: not before the end, because
+ * the order is proven or the tolerance is met. *sums: of the last order that would be proven but for them, 0 at first. Those of
+ * these ranks are bounded only where the order may be proven by the bound with the last ones. */
+static wr_status review_order(wr_pagerank *p, const wr_pagerank_options *o, const wr_pagerank_scalars *scalars,
+                              wr_order_watch *watch, double *sums, double *target) {
+  wr_status status;
+  const wr_vec *x = &p->x[p->now];
+  double next, rounding = rounding_of(p, o), last = target_change(o, rounding);
+  double bound = scalars->change * rate_of(o) + rounding, assumed = *sums;
+  int ends = !(scalars->change > last);
+  TRY(wr_order_review(watch, x, &p->scale, bound + assumed, scalars->steps, scalars->change, ends, &next));
+  if (next == 0) {
+    TRY(bound_sums(p, o, sums));
+    if (*sums > assumed)
+      TRY(wr_order_review(watch, x, &p->scale, bound + *sums, scalars->steps, scalars->change, ends, &next));
+  }
+  if (ends && watch->best.count == 0) {
+    TRY(bound_sums(p, o, sums));
+    TRY(review_all(p, watch, bound + *sums));
+  }
+  if (next > 0 && !ends) *target = fmax(last, (next - rounding - *sums) / rate_of(o));
 done:
   return status;
 }
@@ -360,6 +388,7 @@ typedef struct solving {
   wr_pagerank_options o; /* while steps in f64 certify corrections in f32, the method is the power method */
   const wr_monitor *monitor;
   wr_order_watch watch;
+  double sums;           /* of the last review (review_order) */
   wr_pagerank_scalars scalars;
   int interrupted;
   int64_t steps;         /* multiplies in f64 that certified corrections */
@@ -373,7 +402,7 @@ static wr_status find_over(solving *g, int *over) {
   double target = g->scalars.target;
   *over = 1;
   if (g->watch.ranks == 0) return WR_OK;
-  TRY(review_order(g->p, &g->o, &g->scalars, &g->watch, &target));
+  TRY(review_order(g->p, &g->o, &g->scalars, &g->watch, &g->sums, &target));
   *over = target == g->scalars.target;
   if (!*over) g->scalars.target = target, g->scalars.converged = 0;
 done:
@@ -603,7 +632,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   wr_iteration *loop = p->loop;
   loop->taken = 0, loop->by = WR_BY_HOST;
   if (p->mixed) wr_mixed_begin(p->mixed);
-  if (o->order > 0) TRY(wr_order_watch_open(&g.watch, p->graph, o->order));
+  if (o->order > 0) TRY(wr_order_watch_open(&g.watch, p->graph, p->env, o->order));
   if (may_mix(p, o)) {
     TRY(solve_mixed(&g));
   } else {
@@ -622,7 +651,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   double last = target_change(&g.o, rounding_of(p, o)), d = o->damping;
   double promised = o->method == WR_PAGERANK_POWER ? d : d / (1 + sqrt(1 - d * d)); /* the rate of the method */
   result->order = (wr_order_facts){.asked = g.watch.ranks, .proven = g.watch.found.proven, .reviews = g.watch.reviews,
-                                   .spared = wr_order_spared(&g.watch, last, promised)};
+                                   .crowded = g.watch.crowded, .spared = wr_order_spared(&g.watch, last, promised)};
   count_multiplies(&g);
   TRY(count_sums(p, o, result));
 done:
@@ -673,8 +702,7 @@ static wr_status fetch_ranks(wr_pagerank *p, const wr_vec *x, double *scores) {
   TRY(p->env->ops->download(p->env, x, by_row ? by_row : scores));
   if (by_row) wr_graph_restore(g, by_row, scores);
 #pragma omp parallel for schedule(static) if (g->n > 100000)
-  for (int64_t i = 0; i < g->n; i++)
-    if (!g->links->val && g->scale[i] != 0) scores[i] *= wr_graph_out_weight(g, i);
+  for (int64_t i = 0; i < g->n; i++) scores[i] = wr_graph_rank(g, i, scores[i]);
 done:
   wr_free(by_row);
   return status;

@@ -81,6 +81,7 @@ typedef struct wr_order_facts {
   int64_t asked;   /* so many nodes; 0: none, and all else is 0                                      */
   int64_t proven;  /* of the first so many of them the order is proven                               */
   int64_t reviews; /* tests of the order                                                             */
+  int64_t crowded; /* of them those in which too many nodes had about the same score for a test      */
   int64_t spared;  /* multiplies that the tolerance would have taken besides, by the rate of the last ones */
 } wr_order_facts;
 

@@ -121,6 +121,7 @@ static void write_stop_order(wr_json *json, const wr_order_facts *order) {
   wr_json_integer(json, "ranks", order->asked);
   wr_json_integer(json, "proven_ranks", order->proven);
   wr_json_integer(json, "reviews", order->reviews);
+  wr_json_integer(json, "crowded_reviews", order->crowded);
   wr_json_integer(json, "spared_multiplies", order->spared);
   wr_json_end(json, '}');
 }

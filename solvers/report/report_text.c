@@ -161,6 +161,9 @@ static void add_order(wr_line *line, const wr_result *result, const char *bound,
   else
     wr_line_add(line, "the order of the first %" PRId64 " is not proven (of %" PRId64 " it is), ", order->asked,
                 order->proven);
+  if (order->crowded > 0 && order->proven < order->asked)
+    wr_line_add(line, "in %" PRId64 " of %" PRId64 " tests too many nodes had about the same score, ", order->crowded,
+                order->reviews);
   wr_line_add(line, "L1 error <= %s", bound);
   if (order->spared > 0)
     wr_line_add(line, "; for %s it would take about %s more", asked, wr_text_count(order->spared, text));

@@ -101,6 +101,8 @@ wr_status wr_cuda_widen(wr_env *env, const wr_vec *from, wr_vec *to);
 wr_status wr_cuda_step(wr_env *env, const wr_then *then);
 wr_status wr_cuda_epilogue(wr_env *env, const struct wr_apply *apply);
 wr_status wr_cuda_recast(wr_env *env, const wr_recast *r);
+wr_status wr_cuda_maxima(wr_env *env, const wr_vec *v, const wr_vec *scale, int64_t length, wr_vec *to);
+wr_status wr_cuda_pick(wr_env *env, const wr_vec *v, int64_t length, const wr_vec *pieces, wr_vec *to);
 
 WR_C_END
 #endif

@@ -131,6 +131,12 @@ typedef struct wr_vecops {
   wr_status (*step)(struct wr_env *env, const wr_then *then);
   wr_status (*epilogue)(struct wr_env *env, const struct wr_apply *apply);
   wr_status (*recast)(struct wr_env *env, const wr_recast *recast);
+  /* REQUIRED: for the greatest elements of a long vector (solvers/candidates.h), in pieces of `length` elements. maxima: to[c],
+   * f64, := the greatest of v[i] / scale[i], or of v[i] where scale[i] is 0, over piece c, with a relative error of 4 units of
+   * v's type at most; -infinity if all are NaN. The scale may be compact. pick: the k-th piece of `to` := piece pieces[k] of v,
+   * with zeros behind its end; pieces has f64 numbers, and `to` room for as many pieces. to is none of the others */
+  wr_status (*maxima)(struct wr_env *env, const wr_vec *v, const wr_vec *scale, int64_t length, wr_vec *to);
+  wr_status (*pick)(struct wr_env *env, const wr_vec *v, int64_t length, const wr_vec *pieces, wr_vec *to);
   /* REQUIRED: time. wait: until all operations are done; returns an error of any of them. stamp marks a moment between two
    * operations, 0 <= slot < WR_STAMPS; elapsed waits and gives the seconds between two stamps */
   wr_status (*wait)(struct wr_env *env);

@@ -12,6 +12,7 @@
 #include "config/text.h"
 #include "spmv/device/apply.h"
 #include "spmv/device/epilogue_host.h"
+#include "spmv/device/pieces.h"
 #include "spmv/device/processors.h"
 #include "spmv/device/team.h"
 #include "spmv/device/vec_argument.h"
@@ -415,6 +416,8 @@ const wr_vecops wr_vecops_host = {
     .step = run_step,
     .epilogue = epilogue,
     .recast = recast,
+    .maxima = wr_host_maxima,
+    .pick = wr_host_pick,
     .wait = wait,
     .stamp = stamp,
     .elapsed = elapsed,

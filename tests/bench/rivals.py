@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """From a file to PageRank's scores with windrow and with other tools: time of the whole process, and what the scores are worth.
 
-usage: rivals.py [--rounds 3] [--only NAME,...] [--program build/pagerank] [--json FILE] FILE.mtx[.gz] ...
+usage: rivals.py [--rounds 3] [--only NAME,...] [--damping 0.85,...] [--limit SECONDS] [--program build/pagerank] [--json FILE]
+       FILE.mtx[.gz] ...
 Each tool reads the file, ranks and writes its scores, in a process of its own; rounds go through all tools in turn. The last scores of
 each are then judged by `pagerank --check`, which proves a bound on their L1 error and up to which rank their order is right. A tool
-that is not installed is left out with a sentence. Prints a table; --json writes a line for each graph and tool.
+that is not installed is left out with a sentence, and so is one that takes longer than the limit, or more than 6 GB. Prints a table;
+--json writes a line for each graph and tool.
 
   windrow         pagerank at its defaults: an L1 error of 1e-9
   windrow-order   pagerank --stop order: until the order of the ten best is proven
@@ -12,20 +14,24 @@ that is not installed is left out with a sentence. Prints a table; --json writes
   networkx-1e-9   the same to a change that leaves an L1 error of 1e-9
   igraph          Graph.pagerank at its defaults: PRPACK
   scipy           the power method with scipy.sparse to an L1 error of 1e-9, as a user would write it
-  cupy            the same with CuPy on a GPU (cupy_bench.py)
+  scipy-bicgstab  (I - d P^T) y = v by scipy.sparse.linalg.bicgstab, again with a smaller tolerance until the L1 error is 1e-9
+  scipy-direct    the same system by scipy.sparse.linalg.spsolve (SuperLU)
+  cupy            the power method with CuPy on a GPU (cupy_bench.py), at 0.85 alone
 
-Times are medians with the least and the largest, in s; user: processor time of all threads, by the kernel.
+Times are medians with the least and the largest, in s; user: processor time of all threads, by the kernel. Ranking alone: from the rows of
+the graph, or igraph's and networkx's own graph, to the scores, without reading, writing and windrow's verification.
 """
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-DAMPING, BOUND = 0.85, 1e-9
+BOUND, MOST_BYTES = 1e-9, 6 << 30
 
 
 def read_links(path):
@@ -36,136 +42,214 @@ def read_links(path):
     return links
 
 
-def networkx_scores(path, tol):
+def networkx_scores(links, d, tol):
     import networkx
 
-    links = read_links(path)
     if tol is None:
-        tol = BOUND * (1 - DAMPING) / DAMPING / links.shape[0]
+        tol = BOUND * (1 - d) / d / links.shape[0]
     make = getattr(networkx, "from_scipy_sparse_array", None) or networkx.from_scipy_sparse_matrix
-    scores = networkx.pagerank(make(links, create_using=networkx.DiGraph), tol=tol, max_iter=10000)
-    return [scores[i] for i in range(links.shape[0])]
+    graph = make(links, create_using=networkx.DiGraph)
+    begin = time.perf_counter()
+    scores = networkx.pagerank(graph, alpha=d, tol=tol, max_iter=10**7)
+    return [scores[i] for i in range(links.shape[0])], begin
 
 
-def igraph_scores(path):
+def igraph_scores(links, d):
     import igraph
     import numpy
 
-    links = read_links(path).tocoo()
-    graph = igraph.Graph(n=links.shape[0], edges=numpy.column_stack([links.row, links.col]), directed=True)
-    return graph.pagerank()
+    entries = links.tocoo()
+    graph = igraph.Graph(n=links.shape[0], edges=numpy.column_stack([entries.row, entries.col]), directed=True)
+    begin = time.perf_counter()
+    return graph.pagerank(damping=d), begin
 
 
-def scipy_scores(path):
+def flow_of(links):
+    """P^T without the dangling nodes' columns, and which nodes are dangling."""
+    import numpy
+    import scipy.sparse
+
+    degree = numpy.asarray(links.sum(axis=1)).ravel()
+    inverse = numpy.where(degree == 0, 0, 1 / numpy.maximum(degree, 1))
+    return links.T.tocsr().astype(float) @ scipy.sparse.diags(inverse).tocsr(), degree == 0
+
+
+def step(flow, dangling, d, ranks):
+    return d * (flow @ ranks + ranks[dangling].sum() / ranks.size) + (1 - d) / ranks.size
+
+
+def scipy_scores(links, d):
     import numpy
 
-    links = read_links(path)
-    n, degree = links.shape[0], numpy.asarray(links.sum(axis=1)).ravel()
-    flow, dangling = links.T.tocsr().astype(float), degree == 0
-    inverse = numpy.where(dangling, 0, 1 / numpy.maximum(degree, 1))
+    begin, n = time.perf_counter(), links.shape[0]
+    flow, dangling = flow_of(links)
     ranks, change = numpy.full(n, 1 / n), 1.0
-    while change * DAMPING / (1 - DAMPING) > BOUND:
-        after = DAMPING * (flow @ (ranks * inverse) + ranks[dangling].sum() / n) + (1 - DAMPING) / n
+    while change * d / (1 - d) > BOUND:
+        after = step(flow, dangling, d, ranks)
         change, ranks = numpy.abs(after - ranks).sum(), after
-    return ranks
+    return ranks, begin
 
 
-SOLVERS = {"networkx": lambda path: networkx_scores(path, 1e-6), "networkx-1e-9": lambda path: networkx_scores(path, None),
-           "igraph": igraph_scores, "scipy": scipy_scores}
+def linear_scores(links, d, is_direct):
+    import numpy
+    import scipy.sparse
+    from scipy.sparse.linalg import bicgstab, spsolve
+
+    begin, n = time.perf_counter(), links.shape[0]
+    flow, dangling = flow_of(links)
+    system, jump, y, tolerance, change = scipy.sparse.identity(n, format="csr") - d * flow, numpy.full(n, 1 / n), None, 1e-8, 1.0
+    while change / (1 - d) > BOUND:
+        if is_direct:
+            y = spsolve(system.tocsc(), jump)
+        else:
+            y = bicgstab(system, jump, x0=y, rtol=tolerance, atol=0)[0]
+        ranks, tolerance = y / y.sum(), tolerance / 10
+        change = numpy.abs(step(flow, dangling, d, ranks) - ranks).sum()
+        if is_direct or tolerance < 1e-15:
+            break
+    return ranks, begin
+
+
+SOLVERS = {
+    "networkx": lambda links, d: networkx_scores(links, d, 1e-6),
+    "networkx-1e-9": lambda links, d: networkx_scores(links, d, None),
+    "igraph": igraph_scores,
+    "scipy": scipy_scores,
+    "scipy-bicgstab": lambda links, d: linear_scores(links, d, False),
+    "scipy-direct": lambda links, d: linear_scores(links, d, True),
+}
 NAMES = ["windrow", "windrow-order", *SOLVERS, "cupy"]
 
 
-def solve(name, path, output):
+def solve(name, path, output, damping):
     """In the process of a tool."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     try:
-        scores = SOLVERS[name](path)
+        scores, begin = SOLVERS[name](read_links(path), float(damping))
     except ImportError as missing:
         sys.exit("%s is not installed" % missing.name)
+    except MemoryError:
+        sys.exit("needs more than 6 GB")
+    print(json.dumps({"rank_s": time.perf_counter() - begin}))
     with open(output, "w", encoding="ascii") as file:
         file.writelines("%r\n" % float(score) for score in scores)
 
 
-def command_of(name, program, path, output):
+def command_of(given, name, path, output):
     here = os.path.abspath(__file__)
     if name.startswith("windrow"):
         order = ["--stop", "order"] if name == "windrow-order" else []
-        return [program, "-q", "--verify", "full", *order, "-o", output, path]
+        return [given.program, "-q", "--verify", "full", "--damping", given.d, "-n", "10000000", *order, "--json", "-", "-o", output, path]
     if name == "cupy":
         return [sys.executable, os.path.join(os.path.dirname(here), "cupy_bench.py"), path, "f64", output]
-    return [sys.executable, here, "--solve", name, path, output]
+    return [sys.executable, here, "--solve", name, path, output, given.d]
 
 
-def run(command):
-    """Wall and user seconds of a process, or None and what it said."""
-    begin = time.perf_counter()
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        wall = time.perf_counter() - begin
-        said.seek(0)
-        text = said.read().decode(errors="replace").strip().split("\n")[-1]
-    return (wall, usage.ru_utime, "") if process.returncode == 0 else (None, None, text)
+def rank_seconds(printed):
+    """Of ranking alone, as a tool's process prints it; windrow's from the phases of its report; None: not known."""
+    try:
+        report = json.loads(printed)
+    except ValueError:
+        return None
+    if "rank_s" in report:
+        return report["rank_s"]
+    phases = report["runs"][0]["ledger"]["phases"]
+    return sum(phases[phase]["s"] for phase in ("transform", "upload", "prepare", "solve", "download"))
 
 
-def judge(program, path, output):
+def run(command, limit):
+    """Wall, user and ranking seconds of a process and "", or three None and why it failed."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime, time.perf_counter()
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        return None, None, None, "more than %g s" % limit
+    wall = time.perf_counter() - begin
+    if ran.returncode:
+        return None, None, None, (ran.stderr.strip() or "exit code %d" % ran.returncode).split("\n")[-1]
+    return wall, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, rank_seconds(ran.stdout), ""
+
+
+def judge(given, path, output):
     """What --check says of scores, with the tolerance 1e-9."""
-    ran = subprocess.run([program, "--check", output, "--json", "-", path], capture_output=True, text=True, check=False)
+    command = [given.program, "--check", output, "--damping", given.d, "--json", "-", path]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         return json.loads(ran.stdout)["check"]
     except ValueError:
         sys.exit("rivals.py: " + ran.stderr)
 
 
+def median_of(times):
+    known = [value for value in times if value is not None]
+    return statistics.median(known) if known else None
+
+
 def measure(given, path, folder):
-    """A record for each tool that ran."""
-    outputs = {name: "%s/%s.txt" % (folder, name) for name in given.names}
-    times, failed = {name: [] for name in given.names}, {}
+    """A record for each tool that ran, and for each that failed."""
+    names = [name for name in given.names if name != "cupy" or float(given.d) == 0.85]
+    outputs = {name: "%s/%s.txt" % (folder, name) for name in names}
+    times, failed = {name: [] for name in names}, {}
     for _ in range(given.rounds):
-        for name in given.names:
+        for name in names:
             if name not in failed:
-                wall, user, text = run(command_of(name, given.program, path, outputs[name]))
-                if wall is None:
+                *seconds, text = run(command_of(given, name, path, outputs[name]), given.limit)
+                if seconds[0] is None:
                     failed[name] = text
                     print("%s: %s" % (name, text), file=sys.stderr)
                 else:
-                    times[name].append((wall, user))
+                    times[name].append(seconds)
     records = []
-    for name in given.names:
+    for name in names:
+        record = {"graph": os.path.basename(path), "damping": float(given.d), "tool": name, "rounds": given.rounds}
+        records.append(record)
         if name in failed:
+            record["failed"] = failed[name]
             continue
-        wall, user = zip(*times[name])
-        found = judge(given.program, path, outputs[name])
-        records.append({"graph": os.path.basename(path), "tool": name, "rounds": given.rounds, "wall_s": statistics.median(wall),
-                        "wall_least_s": min(wall), "wall_most_s": max(wall), "user_s": statistics.median(user),
-                        "bound": found["bound"], "proven_ranks": found["proven_ranks"], "nodes": found["nodes"],
-                        "meaning": found.get("meaning", {}).get("text", "")})
+        wall, user, ranking = zip(*times[name])
+        found = judge(given, path, outputs[name])
+        record.update({"wall_s": statistics.median(wall), "wall_least_s": min(wall), "wall_most_s": max(wall),
+                       "user_s": statistics.median(user), "rank_s": median_of(ranking), "bound": found["bound"],
+                       "proven_ranks": found["proven_ranks"], "nodes": found["nodes"],
+                       "load": os.getloadavg()[0], "meaning": found.get("meaning", {}).get("text", "")})
         os.unlink(outputs[name])
     return records
 
 
+def row_of(record):
+    begin = "| %(graph)s | %(damping)g | %(tool)s | " % record
+    if "failed" in record:
+        return begin + "%(failed)s | | | | |" % record
+    ranking = "%.3g" % record["rank_s"] if record["rank_s"] is not None else "-"
+    return (begin + "%(wall_s).3g (%(wall_least_s).3g to %(wall_most_s).3g) | %(user_s).3g | " % record + ranking
+            + " | %(bound).2g | %(proven_ranks)d of %(nodes)d |" % record)
+
+
 def main():
-    if len(sys.argv) == 5 and sys.argv[1] == "--solve":
+    if len(sys.argv) == 6 and sys.argv[1] == "--solve":
         solve(*sys.argv[2:])
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default=",".join(NAMES))
+    parser.add_argument("--damping", default="0.85")
+    parser.add_argument("--limit", type=float, default=600)
     parser.add_argument("--program", default="build/pagerank")
     parser.add_argument("--json")
     parser.add_argument("files", nargs="+")
     given = parser.parse_args()
     given.names = given.only.split(",")
-    print("| graph | tool | s, median (least to most) of %d | user s | L1 error at most | first ranks in proven order |" % given.rounds)
-    print("|---|---|---|---|---|---|")
+    print("| graph | damping | tool | s, median (least to most) of %d | user s | ranking alone, s | L1 error at most "
+          "| first ranks in proven order |" % given.rounds)
+    print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for path in given.files:
-            for record in measure(given, path, folder):
-                print("| %(graph)s | %(tool)s | %(wall_s).3g (%(wall_least_s).3g to %(wall_most_s).3g) | %(user_s).3g | %(bound).2g "
-                      "| %(proven_ranks)d of %(nodes)d |" % record, flush=True)
-                if given.json:
-                    with open(given.json, "a", encoding="ascii") as file:
-                        file.write(json.dumps(record) + "\n")
+            for given.d in given.damping.split(","):
+                for record in measure(given, path, folder):
+                    print(row_of(record), flush=True)
+                    if given.json:
+                        with open(given.json, "a", encoding="ascii") as file:
+                            file.write(json.dumps(record) + "\n")
 
 
 if __name__ == "__main__":

@@ -194,6 +194,22 @@ static void try_operations(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->step(env, NULL));
   CHECK_FAILS(WR_EUSAGE, ops->step(env, &(wr_then){.bank = &bank}));
   CHECK_FAILS(WR_EUSAGE, ops->epilogue(env, NULL));
+  CHECK_FAILS(WR_EUSAGE, ops->maxima(env, NULL, &made, 1, &bank));
+  CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &made, NULL, 1, &bank));
+  CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &made, &made, 1, NULL));
+  CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &made, &made, 1, &v));
+  CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &made, &made, 1, &made));
+  CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &made, &made, 2, &bank)); /* so long are fewer pieces */
+  CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &made, &made, 0, &bank));
+  CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &made, &made, INT64_MAX, &bank));
+  CHECK_OK(ops->maxima(env, &made, &made, 1, &bank));
+  CHECK_FAILS(WR_EUSAGE, ops->pick(env, NULL, 1, &bank, &made));
+  CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 1, NULL, &bank));
+  CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 1, &v, &bank));
+  CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 1, &bank, NULL));
+  CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 1, &bank, &made));
+  CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 0, &bank, &made));
+  CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 2, &bank, &v));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, -1));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, WR_STAMPS));
   CHECK_OK(ops->stamp(env, 0));
@@ -220,6 +236,8 @@ static void try_operations_closed(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->recast(env, &(wr_recast){0}));
   CHECK_FAILS(WR_EUSAGE, ops->step(env, &(wr_then){.bank = &given.bank}));
   CHECK_FAILS(WR_EUSAGE, ops->epilogue(env, &apply));
+  CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &v, &v, 1, &given.bank));
+  CHECK_FAILS(WR_EUSAGE, ops->pick(env, &v, 1, &given.bank, &given.bank));
   CHECK_FAILS(WR_EUSAGE, ops->wait(env));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, 0));
   CHECK_FAILS(WR_EUSAGE, ops->elapsed(env, 0, 0, &seconds));

@@ -23,41 +23,38 @@ static void test_gap(void) {
 }
 
 static void test_seen(void) {
-  static const double x[] = {3, 9, 1, 7, 7.5, 0};
-  int64_t best[6];
+  static const double score[] = {9, 7.5, 7, 3, 1, 0};
   wr_order found;
-  wr_top(x, 6, 6, best);
   CASE("what is seen");
-  found = wr_order_of(x, best, 6, 2, 1, NULL); /* 9 7.5 7 ... */
+  found = wr_order_of(score, 6, 2, 1, NULL); /* 9 7.5 7 ... */
   CHECKF(found.ranks == 2 && found.proven == 1 && found.least == 0.5, "%lld, %g", (long long)found.proven, found.least);
-  found = wr_order_of(x, best, 6, 2, 0.4, NULL);
+  found = wr_order_of(score, 6, 2, 0.4, NULL);
   CHECK(found.proven == 2 && found.least == 0.5);
-  found = wr_order_of(x, best, 6, 1, 1.5, NULL); /* a difference equal to the gap proves nothing */
+  found = wr_order_of(score, 6, 1, 1.5, NULL); /* a difference equal to the gap proves nothing */
   CHECK(found.proven == 0 && found.least == 1.5);
-  found = wr_order_of(x, best, 6, 6, 0.4, NULL);
+  found = wr_order_of(score, 6, 6, 0.4, NULL);
   CHECKF(found.proven == 6 && found.least == 0.5, "%lld", (long long)found.proven);
-  found = wr_order_of(x, best, 6, 5, 0.4, NULL);
+  found = wr_order_of(score, 6, 5, 0.4, NULL);
   CHECK(found.proven == 5);
-  found = wr_order_of(x, best, 6, 100, 1.2, NULL);
+  found = wr_order_of(score, 6, 100, 1.2, NULL);
   CHECK(found.ranks == 6 && found.proven == 1);
-  found = wr_order_of(x, best, 6, 0, 0.1, NULL);
+  found = wr_order_of(score, 6, 0, 0.1, NULL);
   CHECK(found.ranks == 0 && found.proven == 0 && isinf(found.least));
-  found = wr_order_of(x, best, 1, 3, (double)INFINITY, NULL); /* one node alone */
+  found = wr_order_of(score, 1, 3, (double)INFINITY, NULL); /* one node alone */
   CHECK(found.ranks == 1 && found.proven == 1);
 }
 
 /* A pair that is tied is settled, whatever its scores, and proven if what comes behind is apart. */
 static void test_tied(void) {
-  static const double x[] = {4, 4, 3, 2.9, 1};
-  static const int64_t best[] = {0, 1, 2, 3, 4};
+  static const double score[] = {4, 4, 3, 2.9, 1};
   CASE("what is tied");
-  wr_order found = wr_order_of(x, best, 5, 3, 0.5, (const unsigned char[]){1, 0, 1});
+  wr_order found = wr_order_of(score, 5, 3, 0.5, (const unsigned char[]){1, 0, 1});
   CHECK(found.proven == 2 && found.settled == 3 && found.ties == 2 && found.least == 1);
-  found = wr_order_of(x, best, 5, 3, 0.5, (const unsigned char[]){1, 0, 0});
+  found = wr_order_of(score, 5, 3, 0.5, (const unsigned char[]){1, 0, 0});
   CHECK(found.proven == 2 && found.ties == 1 && fabs(found.least - 0.1) < 1e-12);
-  found = wr_order_of(x, best, 5, 3, 1.5, (const unsigned char[]){1, 0, 0}); /* the third one may exceed both */
+  found = wr_order_of(score, 5, 3, 1.5, (const unsigned char[]){1, 0, 0}); /* the third one may exceed both */
   CHECK(found.proven == 0 && found.settled == 1 && found.ties == 1);
-  found = wr_order_of(x, best, 5, 5, 0.05, (const unsigned char[]){1, 0, 0, 0, 0});
+  found = wr_order_of(score, 5, 5, 0.05, (const unsigned char[]){1, 0, 0, 0, 0});
   CHECK(found.proven == 5 && found.ties == 1);
 }
 
@@ -96,41 +93,69 @@ static wr_graph four_nodes(wr_csr **links) {
   return graph;
 }
 
-static int proves(wr_order_watch *w, double bound, double steps, double change, double *next) {
-  CHECK_OK(wr_order_review(w, bound, steps, change, next));
+/* A review of these scores at the place of env. Some of the scales are 0, and x is what an iteration stores. */
+typedef struct reviewed {
+  wr_env env;
+  wr_vec x, scale;
+  double score[4];
+} reviewed;
+
+static int proves(wr_order_watch *w, reviewed *r, double bound, double steps, double change, double *next) {
+  double x[4];
+  for (int i = 0; i < 4; i++) {
+    x[i] = w->best.graph->scale[i] != 0 ? r->score[i] * w->best.graph->scale[i] : r->score[i];
+    CHECK(wr_graph_rank(w->best.graph, i, x[i]) == r->score[i]); /* out-degrees are 1 and 2 */
+  }
+  CHECK_OK(r->env.ops->upload(&r->env, &r->x, x));
+  CHECK_OK(wr_order_review(w, &r->x, &r->scale, bound, steps, change, 0, next));
   CHECK((*next == 0) == (w->found.proven == w->ranks));
   return *next == 0;
 }
 
-static void test_watch(void) {
+static void set(reviewed *r, double a, double b, double c, double d) {
+  r->score[0] = a, r->score[1] = b, r->score[2] = c, r->score[3] = d;
+}
+
+static void test_watch(ground *g) {
   wr_order_watch w;
   wr_csr *links;
   double next;
-  CASE("reviews");
+  reviewed r = {.env = g->env};
+  ground_case(g, "reviews");
   wr_graph graph = four_nodes(&links);
-  CHECK_OK(wr_order_watch_open(&w, &graph, 2));
+  CHECK_OK(r.env.ops->alloc(&r.env, 4, r.env.type, "a test", &r.x));
+  CHECK_OK(r.env.ops->compact(&r.env, 4, graph.scale, "a test", &r.scale));
+  CHECK_OK(wr_order_watch_open(&w, &graph, &r.env, 2));
   CHECK(wr_order_first_bound(&w) <= 1.0 / 6);
-  w.scores[2] = 0.5, w.scores[0] = 0.25, w.scores[3] = 0.125, w.scores[1] = 0.125;
-  CHECK(!proves(&w, 0.15, 10, 0.4, &next));
+  set(&r, 0.25, 0.125, 0.5, 0.125);
+  CHECK(!proves(&w, &r, 0.15, 10, 0.4, &next));
   CHECKF(w.found.proven == 1 && fabs(next - 0.9 * 0.125) < 1e-12, "%g", next);
   CHECK(wr_order_spared(&w, 0.1, 0.5) == 0); /* it is not proven */
-  CHECK(proves(&w, 0.1, 14, 0.025, &next));
+  CHECK(proves(&w, &r, 0.1, 14, 0.025, &next));
   CHECKF(w.found.proven == 2 && w.reviews == 2 && fabs(w.rate - 0.5) < 1e-12, "%g", w.rate);
   CHECK(wr_order_spared(&w, 0.025, 0.9) == 0 && wr_order_spared(&w, 0.025 / 17, 0.9) == 5);
-  w.scores[3] = 0.25;
-  CHECK(!proves(&w, 0.1, 15, 0.01, &next));
+  CHECK(proves(&w, &r, 0.1, 14, 0.025, &next) && w.reviews == 2 && fabs(w.rate - 0.5) < 1e-12); /* once more the same */
+  r.score[3] = 0.25;
+  CHECK(!proves(&w, &r, 0.1, 15, 0.01, &next));
   CHECKF(next == 0.1 / 32, "%g", next);
-  w.scores[3] = 0.25 - 0.099;
-  CHECK(!proves(&w, 0.1, 15, 0.01, &next));
+  set(&r, 0.5 - 0x1p-20, 0, 0.5, 0.5 - 0x1.4p-19); /* together they are 2^-18.4 apart: 1/1024 is enough */
+  CHECK(!proves(&w, &r, 0.1, 15, 0.01, &next));
+  CHECKF(next == 0.1 / 1024, "%g", next);
+  set(&r, 0.5 - 0x1p-11, 0, 0.5, 0.5 - 0x1.4p-10);
+  CHECK(!proves(&w, &r, 0.1, 15, 0.01, &next));
+  CHECKF(fabs(next - 0x1.4p-10) < 1e-12, "%g", next); /* twice the mean */
+  set(&r, 0.25, 0.125, 0.5, 0.25 - 0.09375);
+  CHECK(!proves(&w, &r, 0.1, 15, 0.01, &next));
   CHECKF(next <= 0.09, "%g", next);
   wr_order_watch_close(&w);
-  CHECK_OK(wr_order_watch_open(&w, &graph, 1000));
+  CHECK_OK(wr_order_watch_open(&w, &graph, &r.env, 1000));
   CHECK(w.ranks == 4);
-  w.scores[2] = 0.5, w.scores[0] = 0.3, w.scores[1] = 0.15, w.scores[3] = 0.05;
+  set(&r, 0.25, 0.125, 0.5, 0.0625);
   CHECK(wr_order_spared(&w, 0.1, 0.5) == 0);
-  CHECK(proves(&w, 0.01, 1, 1, &next) && w.found.proven == 4);
+  CHECK(proves(&w, &r, 0.01, 1, 1, &next) && w.found.proven == 4 && w.crowded == 0);
   CHECK(wr_order_spared(&w, 0.25, 0.5) == 2); /* the rate is not known: 1, 0.5, 0.25 */
   wr_order_watch_close(&w);
+  r.env.ops->release(&r.env, &r.x), r.env.ops->release(&r.env, &r.scale);
   wr_graph_free(&graph);
   wr_csr_free(links);
 }
@@ -182,6 +207,27 @@ static void test_find_ties(int64_t n, int64_t degree, int edges_in, int weighted
   free(nodes), free(tied), free(teleport), free(edges);
 }
 
+/* A review of all these scores finds what wr_order_find has found of them. */
+static void review_behind(const wr_graph *graph, const double *score, int64_t ranks, wr_order all) {
+  wr_env env = {.place = WR_HOST, .type = WR_F64, .threads = 1};
+  wr_order_watch w;
+  wr_vec x, scale;
+  double stored[6], next;
+  CHECK_OK(wr_env_open(&env));
+  for (int i = 0; i < 6; i++) stored[i] = graph->scale[i] != 0 ? score[i] * graph->scale[i] : score[i];
+  CHECK_OK(env.ops->alloc(&env, 6, WR_F64, "a test", &x));
+  CHECK_OK(env.ops->upload(&env, &x, stored));
+  CHECK_OK(env.ops->compact(&env, 6, graph->scale, "a test", &scale));
+  CHECK_OK(wr_order_watch_open(&w, graph, &env, ranks));
+  CHECK_OK(wr_order_review(&w, &x, &scale, 0.0099, 1, 1, 1, &next)); /* a gap of 0.0101 */
+  CHECKF(w.found.proven == all.proven && w.found.settled == all.settled && w.found.ties == all.ties,
+         "%lld proven, not %lld", (long long)w.found.proven, (long long)all.proven);
+  CHECKF(fabs(w.found.least - all.least) < 1e-12 || w.found.least == all.least, "%g, not %g", w.found.least, all.least);
+  wr_order_watch_close(&w);
+  env.ops->release(&env, &x), env.ops->release(&env, &scale);
+  wr_env_close(&env);
+}
+
 /* Nodes 0, 1 and 3 get links from the same nodes, 2 from one more. Where a rank is tied with the next one, what is proven
  * depends on the nodes behind both. */
 static void test_behind(void) {
@@ -204,6 +250,7 @@ static void test_behind(void) {
         CHECK(best[0] == 0 && tied[0] && found.settled == (is_pair || away == 2 ? ranks : 1));
         CHECKF(found.proven == (away == 2 ? ranks : 0), "%lld of %lld", (long long)found.proven, (long long)ranks);
         if (away < 2) CHECKF(fabs(found.least - distance) < 1e-8, "%g", found.least);
+        review_behind(&graph, x, ranks, found);
       }
     }
   wr_graph_free(&graph);
@@ -333,11 +380,35 @@ static void test_edges(ground *g) {
   wr_csr_free(links), wr_csr_free(one);
 }
 
+/* Five nodes with more and more links, and too many without any: where ranks of those are asked for, no review finds the best,
+ * and the end proves them, as all are tied. */
+static void test_crowd(ground *g) {
+  enum { HUBS = 5, ALL = 200000, LEAVES = 20 * HUBS * (HUBS + 1) / 2 };
+  entry edges[LEAVES];
+  int64_t count = 0;
+  if (g->env.place == WR_CUDA) return; /* kernels on the CPU take long */
+  for (int64_t k = 0; k < HUBS; k++)
+    for (int64_t leaf = 0; leaf < 20 * (k + 1); leaf++, count++) edges[count] = (entry){1000 + count, k, 1};
+  wr_csr *links = pattern_of(ALL, edges, count);
+  for (int64_t order = 4; order <= 6; order++) {
+    ground_case(g, "the best %lld of a crowd", (long long)order);
+    ranking r = solved(g, links, order, 1, 0, 0);
+    CHECK(r.result.outcome == WR_CONVERGED && r.result.order.asked == order);
+    CHECKF((r.result.order.crowded > 0) == (order > 4) && r.result.order.crowded <= r.result.order.reviews,
+           "%lld of %lld", (long long)r.result.order.crowded, (long long)r.result.order.reviews);
+    CHECKF(g->env.type == WR_F32 || r.result.order.proven == order, "%lld", (long long)r.result.order.proven);
+    ranking_free(&r);
+  }
+  wr_csr_free(links);
+}
+
 static void test_solves(ground *g) {
+  test_watch(g);
   test_ties(g);
   test_twins(g);
   test_ends(g);
   test_edges(g);
+  test_crowd(g);
 }
 
 int main(void) {
@@ -353,7 +424,6 @@ int main(void) {
   test_prove(1024, 1024);
   test_prove(1025, 1023);
   test_prove(100000, 32769);
-  test_watch();
   test_behind();
   for (int k = 0; k < 8; k++) test_find_ties(400, 7, k & 1, k >> 1 & 1, k >> 2);
   test_find_ties(2000, 60, 0, 0, 0);

@@ -1,0 +1,98 @@
+/* Pieces of vectors (pieces.h) on a device. */
+#include <cuda_runtime.h>
+#include <math.h>
+
+#include "spmv/device/check.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/device/pieces.h"
+#include "spmv/kernel/epilogue.cuh"
+#include "spmv/kernel/stream.cuh"
+#include "spmv/kernel/warp.cuh"
+
+template <typename T>
+struct maxima_args {
+  int64_t n, length, pieces;
+  const T *v, *scale;   /* [n]; scale NULL: it is compact */
+  const void *divisors; /* [n] of divisor_bytes each      */
+  int divisor_bytes;
+  double *to;           /* [pieces]                       */
+};
+
+/* Element i divided by the scale, or as it is where that is 0. */
+template <typename T>
+static __device__ inline double unscaled(const maxima_args<T> &a, int64_t i) {
+  double value = (double)a.v[i];
+  if (a.scale) return a.scale[i] != 0 ? value / (double)a.scale[i] : value;
+  uint32_t divisor = wr_divisor(a.divisors, a.divisor_bytes, i);
+  return divisor ? value * (double)divisor : value;
+}
+
+/* A warp takes a piece, its lanes neighbouring elements. */
+template <typename T>
+__global__ void __launch_bounds__(WR_STREAM_THREADS) find_maxima(const maxima_args<T> a) {
+  int lane = threadIdx.x % WR_WARP;
+  for (int64_t piece = wr_stream_thread() / WR_WARP; piece < a.pieces; piece += wr_stream_threads() / WR_WARP) {
+    int64_t first = piece * a.length, end = a.n - first < a.length ? a.n : first + a.length;
+    double greatest = -INFINITY;
+#pragma unroll 4
+    for (int64_t i = first + lane; i < end; i += WR_WARP) {
+      double value = unscaled(a, i);
+      if (value > greatest) greatest = value;
+    }
+    for (int distance = WR_WARP / 2; distance > 0; distance /= 2) {
+      double other = __shfl_xor_sync((unsigned)WR_FULL_MASK, greatest, distance);
+      if (other > greatest) greatest = other;
+    }
+    if (lane == 0) a.to[piece] = greatest;
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(WR_STREAM_THREADS)
+    pick_pieces(int64_t n, const T *v, int64_t length, int64_t count, const double *pieces, T *to) {
+  int64_t all = (n + length - 1) / length;
+  for (int64_t at = wr_stream_thread(); at < count * length; at += wr_stream_threads()) {
+    double piece = pieces[at / length];
+    int64_t i = piece >= 0 && piece < (double)all ? (int64_t)piece * length + at % length : n;
+    to[at] = i < n ? v[i] : (T)0;
+  }
+}
+
+template <typename T>
+static wr_status launch_maxima(wr_env *env, const wr_vec *v, const wr_vec *scale, int64_t length, wr_vec *to) {
+  maxima_args<T> a = {};
+  a.n = v->n, a.length = length, a.pieces = to->n, a.v = (const T *)v->data, a.to = (double *)to->data;
+  if (scale->reciprocal_bytes)
+    a.divisors = scale->data, a.divisor_bytes = scale->reciprocal_bytes;
+  else
+    a.scale = (const T *)scale->data;
+  return WR_LAUNCH((find_maxima<T>), wr_stream_blocks(env, a.pieces * WR_WARP), WR_STREAM_THREADS, 0, env->stream, a);
+}
+
+template <typename T>
+static wr_status launch_pick(wr_env *env, const wr_vec *v, int64_t length, const wr_vec *pieces, wr_vec *to) {
+  return WR_LAUNCH((pick_pieces<T>), wr_stream_blocks(env, pieces->n * length), WR_STREAM_THREADS, 0, env->stream, v->n,
+                   (const T *)v->data, length, pieces->n, (const double *)pieces->data, (T *)to->data);
+}
+
+extern "C" wr_status wr_cuda_maxima(wr_env *env, const wr_vec *v, const wr_vec *scale, int64_t length, wr_vec *to) {
+  wr_status status;
+  TRY(wr_cuda_enter_now(env));
+  TRY(wr_maxima_check(env, v, scale, length, to));
+  to->writes++;
+  TRY(v->type == WR_F32 ? launch_maxima<float>(env, v, scale, length, to)
+                        : launch_maxima<double>(env, v, scale, length, to));
+done:
+  return status;
+}
+
+extern "C" wr_status wr_cuda_pick(wr_env *env, const wr_vec *v, int64_t length, const wr_vec *pieces, wr_vec *to) {
+  wr_status status;
+  TRY(wr_cuda_enter_now(env));
+  TRY(wr_pick_check(env, v, length, pieces, to));
+  to->writes++;
+  TRY(v->type == WR_F32 ? launch_pick<float>(env, v, length, pieces, to)
+                        : launch_pick<double>(env, v, length, pieces, to));
+done:
+  return status;
+}
