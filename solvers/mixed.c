@@ -118,7 +118,7 @@ done:
 }
 
 /* wide's x[now] := r + unit * z, divided by its sum, which has to be 1 to within rounding in f64, as the sum of r in x[before]
- * is; without an r: of z alone. */
+ * is; without an r: of z alone. Few sweeps may leave any sum but 0; the step that follows finds out what this is worth. */
 static wr_status add(wr_mixed *m, wr_pagerank *wide, const wr_vec *z, double unit, int before, int now, int is_first) {
   wr_status status;
   wr_pagerank *p = &m->sweeps;
@@ -127,8 +127,8 @@ static wr_status add(wr_mixed *m, wr_pagerank *wide, const wr_vec *z, double uni
   wr_recast result = {.in = {z, is_first ? NULL : &wide->x[before]}, .out = &wide->x[now]};
   TRY(p->env->ops->recast(p->env, &sum));
   TRY(p->env->ops->download(p->env, &p->bank, (double *)&s));
-  double all = s.change + (is_first ? 0 : 1), factor = all > 0 ? 1 / all : 1;
-  result.c[0] = unit * factor, result.c[1] = factor;
+  double all = s.change + (is_first ? 0 : 1);
+  result.c[0] = unit / all, result.c[1] = 1 / all;
   TRY(p->env->ops->recast(p->env, &result));
 done:
   return status;
@@ -149,9 +149,10 @@ wr_status wr_mixed_correct(wr_mixed *m, wr_pagerank *wide, const wr_correction *
   m->multiplies += taken, m->bytes += (double)taken * wr_pagerank_step_bytes(p);
   if (taken > m->most) m->most = taken, m->by = p->loop->by;
   found->steps = s.steps - c->steps;
-  found->is_cut = found->interrupted != 0 || (s.converged == 0 && s.stalled == 0 && !(s.steps < s.limit));
+  found->is_cut = s.converged == 0 && s.stalled == 0 && !(s.steps < s.limit);
   if (found->steps < 1) return WR_OK;
-  TRY(add(m, wide, &p->x[(int64_t)found->steps % WR_PAGERANK_VECTORS], unit, before, now, is_first));
+  int answer = wr_pagerank_answer(p, found->steps);
+  TRY(add(m, wide, &p->x[answer], unit, before, now, is_first));
 done:
   return status;
 }
