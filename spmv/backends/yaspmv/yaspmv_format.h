@@ -80,13 +80,13 @@ typedef struct wr_bccoo {
   int32_t *empty_row;     /* [empty] block rows of the matrix without blocks, if slices is 1                               */
 } wr_bccoo;
 
-static inline int64_t wr_bccoo_warps(const wr_bccoo *b) { return b->grid * (b->threads / 32); }
+WR_BLOCK_INLINE int64_t wr_bccoo_warps(const wr_bccoo *b) { return b->grid * (b->threads / 32); }
 
 /* Bytes of a word of flags, and words of a lane: the paper's types of the bit flag array, by the blocks of a lane. */
-static inline int wr_bccoo_flag_bytes(int tile) { return tile <= 8 ? 1 : tile <= 16 ? 2 : 4; }
-static inline int wr_bccoo_flag_words(int tile) { return (tile + 31) / 32; }
+WR_BLOCK_INLINE int wr_bccoo_flag_bytes(int tile) { return tile <= 8 ? 1 : tile <= 16 ? 2 : 4; }
+WR_BLOCK_INLINE int wr_bccoo_flag_words(int tile) { return (tile + 31) / 32; }
 
-static inline int wr_bccoo_has_differences(const wr_bccoo *b) {
+WR_BLOCK_INLINE int wr_bccoo_has_differences(const wr_bccoo *b) {
   return b->columns == WR_BCCOO_DIFFERENCES || b->columns == WR_BCCOO_PAPER;
 }
 

@@ -226,7 +226,7 @@ static __device__ inline void bccoo_finish(const bccoo_args<T> &a, const wr_fini
 
 /* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of a block; B of them at a time. */
 template <typename T, int R, int C, int B, wr_finish_mask MASK>
-__global__ void __launch_bounds__(BCCOO_THREADS)
+__global__ void __launch_bounds__(BCCOO_THREADS, 1)
     bccoo(WR_KERNEL_PARAMETER bccoo_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
   WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
   WR_SHARED(double, opens, BCCOO_WARPS * R);
