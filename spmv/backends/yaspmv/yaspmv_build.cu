@@ -28,7 +28,8 @@ struct bccoo_rows {
 static __device__ inline int64_t row_at(const bccoo_rows &a, int64_t i) { return wr_bsr_row_at(a.row_ptr, a.wide, i); }
 
 static __device__ inline int64_t row_of(const bccoo_rows &a, int64_t g) {
-  return a.wide ? wr_find_row((const int64_t *)a.row_ptr, a.rows, g) : wr_find_row((const int32_t *)a.row_ptr, a.rows, g);
+  if (a.wide) return wr_find_row((const int64_t *)a.row_ptr, a.rows, g);
+  return wr_find_row((const int32_t *)a.row_ptr, a.rows, g);
 }
 
 /* The row of block g, which is the first behind row i. */
@@ -159,8 +160,7 @@ __global__ void bccoo_columns(const bccoo_rows a, const wr_bccoo b, const int32_
       if (!wr_bccoo_has_differences(&b)) return;
       uint16_t code = bccoo_code(b.columns, b.low, column < 0 ? 0 : difference);
       ((uint16_t *)b.code)[to] = code;
-      unsigned out = __ballot_sync((unsigned)WR_FULL_MASK,
-                                   b.escaped && column >= 0 && code == bccoo_escape(b.columns));
+      unsigned out = __ballot_sync((unsigned)WR_FULL_MASK, b.escaped && column >= 0 && code == bccoo_escape(b.columns));
       if (out >> threadIdx.x % WR_WARP & 1) b.escaped[next + __popc(out & before)] = column;
       next += __popc(out);
     });
@@ -235,8 +235,8 @@ extern "C" wr_status wr_bccoo_check(int64_t nrows, int64_t ncols, int64_t nnz, c
     return wr_fail(WR_EUSAGE, "%d threads of %d blocks, %d slices", o->threads, o->tile, o->slices);
   TRY(wr_bsr_check(nrows, ncols, nnz, o->r, o->c));
   if ((nrows + o->r - 1) / o->r * o->slices > INT32_MAX || nnz / ((int64_t)o->tile * o->threads) >= INT32_MAX)
-    return wr_fail(WR_EUNAVAILABLE, "%lld rows in %d slices, %lld entries: more than BCCOO can number", (long long)nrows,
-                   o->slices, (long long)nnz);
+    return wr_fail(WR_EUNAVAILABLE, "%lld rows in %d slices with %lld entries are more than BCCOO can number",
+                   (long long)nrows, o->slices, (long long)nnz);
 done:
   return status;
 }
@@ -370,8 +370,8 @@ static wr_status make_columns(wr_env *env, const bccoo_rows &a, int64_t bcols, w
   wr_status status;
   int64_t warps = wr_bccoo_warps(b), lanes = warps * WR_WARP, places = lanes * b->tile;
   bool narrow = bcols <= WR_BCCOO_NARROW_COLUMNS;
-  b->columns = compress == WR_BCCOO_AS_PAPER                                                 ? WR_BCCOO_PAPER
-               : compress == WR_BCCOO_NEVER                                                   ? WR_BCCOO_WIDE
+  b->columns = compress == WR_BCCOO_AS_PAPER         ? WR_BCCOO_PAPER
+               : compress == WR_BCCOO_NEVER          ? WR_BCCOO_WIDE
                : compress == WR_BCCOO_AUTO && narrow ? WR_BCCOO_NARROW
                                                      : WR_BCCOO_DIFFERENCES;
   if (b->columns == WR_BCCOO_PAPER) b->low = -(1 << 15);

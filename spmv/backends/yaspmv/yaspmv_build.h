@@ -19,7 +19,7 @@ typedef struct wr_bccoo_options {
   int r, c;    /* of a block, 1..4 */
   int tile;    /* blocks of a lane, 1..WR_BCCOO_MAX_TILE                     */
   int threads; /* of a thread block: 64, 128, 256 or 512                      */
-  int slices;  /* 1..WR_BCCOO_MAX_SLICES; as many as there are block columns at most are made */
+  int slices;  /* 1..WR_BCCOO_MAX_SLICES; no more are made than there are block columns */
   wr_bccoo_compress compress;
 } wr_bccoo_options;
 
@@ -34,8 +34,8 @@ int32_t wr_bccoo_window(const uint32_t *histogram, int64_t buckets, int shift, i
 /* Differences are sampled by lanes, about this many of them; bits of a bucket's number. */
 enum { WR_BCCOO_SAMPLED_LANES = 65536, WR_BCCOO_BUCKET_BITS = 16 };
 
-/* *b := the view's matrix on env's device, in env's type, all on env's stream; waits. Errors: wr_bccoo_check, WR_EUSAGE for 2^31
- * entries with a narrow view, WR_ENOMEM, WR_EDEVICE; *b is then without arrays. */
+/* *b := the view's matrix on env's device, in env's type, all on env's stream; waits. Errors: wr_bccoo_check, WR_EUSAGE for
+ * 2^31 entries with a narrow view, WR_ENOMEM, WR_EDEVICE; *b is then without arrays. */
 wr_status wr_bccoo_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
                                 const wr_bccoo_options *options, wr_bccoo *b);
 

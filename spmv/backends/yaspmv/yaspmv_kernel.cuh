@@ -174,7 +174,8 @@ static __device__ inline bool bccoo_multiply(const bccoo_args<T> &a, int64_t war
     bccoo_load_values(b, line + B, next);
     flags >>= B;
     if (k0 % 32 == 0) /* a tile of more than 32 blocks, whose words of flags have 32 bits */
-      flags = ((const uint32_t *)b.flag)[(warp * wr_bccoo_flag_words(b.tile) + k0 / 32) * WR_WARP + threadIdx.x % WR_WARP];
+      flags =
+          bccoo_load_flags(b.flag, 4, (warp * wr_bccoo_flag_words(b.tile) + k0 / 32) * WR_WARP + threadIdx.x % WR_WARP);
   }
 }
 
@@ -242,7 +243,8 @@ __global__ void __launch_bounds__(BCCOO_THREADS, 1)
   bccoo_load_codes(b, w * b.tile, blocks);
   bccoo_load_values(b, w * b.tile, blocks);
   bccoo_reader reader = bccoo_open(b, w, lane);
-  reader.flags = bccoo_load_flags(b.flag, wr_bccoo_flag_bytes(b.tile), w * wr_bccoo_flag_words(b.tile) * WR_WARP + lane);
+  int64_t word = w * wr_bccoo_flag_words(b.tile) * WR_WARP + lane;
+  reader.flags = bccoo_load_flags(b.flag, wr_bccoo_flag_bytes(b.tile), word);
   uint32_t begin = b.first[t], end = b.first[t + 1];
   int64_t y0 = begin & ~WR_BCCOO_OPEN;
   int entry = b.entry[w * WR_WARP + lane], rows = (int)((int64_t)(end & ~WR_BCCOO_OPEN) - y0);
@@ -365,8 +367,7 @@ static wr_status bccoo_launch_all(wr_env *env, const wr_bccoo_plan *p, const wr_
   int64_t rows = p->sliced ? b.nrows : b.empty * b.r;
   unsigned grid = wr_cuda_grid(env, (rows + WR_STREAM_THREADS - 1) / WR_STREAM_THREADS, BCCOO_LAST_BLOCKS);
   if (b.grid > 0) TRY(bccoo_launch_multiply(env, a, p->sliced ? none : finish));
-  if (p->sliced)
-    TRY(WR_LAUNCH_EARLY(env, (bccoo_combine<T>), grid, WR_STREAM_THREADS, 0, a, finish));
+  if (p->sliced) TRY(WR_LAUNCH_EARLY(env, (bccoo_combine<T>), grid, WR_STREAM_THREADS, 0, a, finish));
   finish.sums.before = b.grid;
   if (!p->sliced && (finish.sums.count > 0 || b.empty > 0))
     TRY(WR_LAUNCH_EARLY(env, (bccoo_last<T>), grid, WR_STREAM_THREADS, 0, a, finish));

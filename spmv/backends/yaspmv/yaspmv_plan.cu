@@ -18,8 +18,7 @@ extern "C" wr_status wr_bccoo_plan_open(wr_env *env, wr_bccoo_plan *p) {
   TRY(wr_device_alloc_zeroed(env, &p->ticket, 1, sizeof *p->ticket, "a ticket"));
   TRY(wr_device_alloc(env, &p->carry, carries, sizeof *p->carry, "parts of rows"));
   TRY(WR_CUDA(cudaMemsetAsync(p->carry, 0xff, (size_t)carries * sizeof *p->carry, (cudaStream_t)env->stream)));
-  if (b->slices > 1)
-    TRY(wr_device_alloc_zeroed(env, &p->sliced, sliced_sums(b), sizeof *p->sliced, "sums of slices"));
+  if (b->slices > 1) TRY(wr_device_alloc_zeroed(env, &p->sliced, sliced_sums(b), sizeof *p->sliced, "sums of slices"));
   TRY(wr_workspace_reserve(env, b->grid + LAST_BLOCKS * wr_cuda_processors(env), &workspace));
 done:
   return status;
