@@ -201,6 +201,8 @@ static inline void bccoo_on_host(const wr_csr *A, const wr_bccoo_options *o, wr_
     b->columns = WR_BCCOO_WIDE, b->low = 0;
     bccoo_columns_on_host(blocks, b);
   }
+  b->valued = A->val != nullptr || b->r * b->c > 1;
+  if (!b->valued) return;
   if (type == WR_F32)
     bccoo_values_on_host<float>(A, blocks, b);
   else

@@ -41,7 +41,7 @@ static const wr_knob knobs[] = {
 };
 
 /* Blocks of a lane by the values of a block; and the fewest warps for each multiprocessor below which it has fewer. */
-enum { TILE_OF_ONE = 16, TILE_OF_FEW = 8, TILE_OF_MANY = 4, FEW = 9, ENOUGH_WARPS = 8 };
+enum { TILE_OF_ONE = 24, TILE_OF_FEW = 12, TILE_OF_MANY = 6, FEW = 9, ENOUGH_WARPS = 8 };
 
 /* Shared memory for the sums of all rows that may end in a thread block, in bytes. */
 enum { MOST_SHARED = 200 << 10 };
@@ -55,10 +55,11 @@ static int tile_of(const wr_env *env, const yaspmv_knobs *k, double blocks, int 
 }
 
 /* Expected bytes that a multiply reads: values, 16-bit columns, flags and what a lane has besides. */
-static double bytes_of(const wr_bsr_choice *choice, int64_t ncols, wr_type type, int tile) {
-  int narrow = (ncols + choice->c - 1) / choice->c <= WR_BCCOO_NARROW_COLUMNS;
+static double bytes_of(const wr_bsr_choice *choice, const wr_csr *A, wr_type type, int tile) {
+  int narrow = (A->ncols + choice->c - 1) / choice->c <= WR_BCCOO_NARROW_COLUMNS, side = choice->r * choice->c;
   double lane = wr_bccoo_flag_bytes(tile) * wr_bccoo_flag_words(tile) + (narrow ? 2 : 6);
-  return choice->blocks * (choice->r * choice->c * wr_type_bytes(type) + 2 + lane / tile);
+  double values = A->val == NULL && side == 1 ? 0 : (double)(side * wr_type_bytes(type));
+  return choice->blocks * (values + 2 + lane / tile);
 }
 
 /* Ratio of bytes below which a sample cannot tell two sizes apart; of these, the one with the least padding is taken. */
@@ -81,7 +82,7 @@ static wr_status choose(const wr_env *env, const wr_csr *A, const yaspmv_knobs *
   o->threads = threads[k->threads], o->slices = 1 << k->slices, o->compress = (wr_bccoo_compress)k->columns;
   for (int n = 0; n < count; n++) {
     int r = choices[n].r, c = choices[n].c;
-    bytes[n] = bytes_of(&choices[n], A->ncols, env->type, tile_of(env, k, choices[n].blocks, r, c, o->threads));
+    bytes[n] = bytes_of(&choices[n], A, env->type, tile_of(env, k, choices[n].blocks, r, c, o->threads));
     if (bytes[n] < least) least = bytes[n], best = n;
   }
   for (int n = 0; n < count; n++)
@@ -122,6 +123,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
   wr_bccoo b = {.nrows = A->nrows, .ncols = A->ncols, .type = env->type};
   TRY(choose(env, A, knob, &o, &choice));
   b.r = o.r, b.c = o.c, b.tile = o.tile, b.threads = o.threads, b.slices = o.slices;
+  b.valued = A->val != NULL || o.r * o.c > 1;
   b.columns = o.compress == WR_BCCOO_NEVER      ? WR_BCCOO_WIDE
               : o.compress == WR_BCCOO_AS_PAPER ? WR_BCCOO_PAPER
               : o.compress == WR_BCCOO_AUTO && (A->ncols + o.c - 1) / o.c <= WR_BCCOO_NARROW_COLUMNS

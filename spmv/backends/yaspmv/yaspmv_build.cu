@@ -27,16 +27,6 @@ struct bccoo_rows {
 
 static __device__ inline int64_t row_at(const bccoo_rows &a, int64_t i) { return wr_bsr_row_at(a.row_ptr, a.wide, i); }
 
-static __device__ inline int64_t row_of(const bccoo_rows &a, int64_t g) {
-  if (a.wide) return wr_find_row((const int64_t *)a.row_ptr, a.rows, g);
-  return wr_find_row((const int32_t *)a.row_ptr, a.rows, g);
-}
-
-/* The row of block g, which is the first behind row i. */
-static __device__ inline int64_t next_row(const bccoo_rows &a, int64_t i, int64_t g) {
-  return row_at(a, i + 2) > g ? i + 1 : row_of(a, g);
-}
-
 static __device__ inline int64_t this_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 static __device__ inline int64_t all_threads() { return (int64_t)gridDim.x * blockDim.x; }
 
@@ -57,37 +47,44 @@ __global__ void bccoo_slice(const bccoo_rows a, int64_t slices, int64_t width, i
 
 /* ---- Flags ---- */
 
-/* Writes flags, counts the rows that end in each lane, and stores in open[lane] the row of its first block. */
-__global__ void bccoo_flags(const bccoo_rows a, const wr_bccoo b, int32_t *counts, int32_t *open) {
+/* Sets the bit of the last block of every row; the flags are zeroed before. */
+__global__ void bccoo_mark(const bccoo_rows a, const wr_bccoo b) {
+  int bytes = wr_bccoo_flag_bytes(b.tile), words = wr_bccoo_flag_words(b.tile);
+  for (int64_t i = this_thread(); i < a.rows; i += all_threads()) {
+    int64_t begin = row_at(a, i), g = row_at(a, i + 1) - 1;
+    if (g < begin) continue;
+    int64_t lane = g / b.tile, k = g - lane * b.tile;
+    int64_t byte = (((lane / WR_WARP) * words + k / 32) * WR_WARP + lane % WR_WARP) * bytes + k % 32 / 8;
+    atomicOr((uint32_t *)b.flag + byte / 4, 1u << (byte % 4 * 8 + k % 8)); /* words are little-endian */
+  }
+}
+
+/* counts[lane] := rows that end in the lane. */
+__global__ void bccoo_count_rows(const wr_bccoo b, int32_t *counts) {
   int64_t lanes = wr_bccoo_warps(&b) * WR_WARP;
   int bytes = wr_bccoo_flag_bytes(b.tile), words = wr_bccoo_flag_words(b.tile);
   for (int64_t lane = this_thread(); lane < lanes; lane += all_threads()) {
-    int64_t g = lane * b.tile, i = g < b.blocks ? row_of(a, g) : 0;
     int count = 0;
-    open[lane] = (int32_t)i;
-    for (int word = 0; word < words; word++) {
-      uint32_t flags = 0;
-      for (int k = 0; k < 32 && word * 32 + k < b.tile && g < b.blocks; k++, g++) {
-        if (g + 1 < row_at(a, i + 1)) continue;
-        flags |= 1u << k, count++;
-        if (g + 1 < b.blocks) i = next_row(a, i, g + 1);
-      }
-      bccoo_store_flags(b.flag, bytes, ((lane / WR_WARP) * words + word) * WR_WARP + lane % WR_WARP, flags);
-    }
+    for (int word = 0; word < words; word++)
+      count += __popc(bccoo_load_flags(b.flag, bytes, ((lane / WR_WARP) * words + word) * WR_WARP + lane % WR_WARP));
     counts[lane] = count;
   }
 }
 
-/* Writes entry and first from ended[lanes + 1], the rows that end before each lane; *most := shared_rows. */
-__global__ void bccoo_entries(const bccoo_rows a, const wr_bccoo b, const int32_t *ended, const int32_t *open,
-                              int *most) {
+/* The row in which a lane begins. ended: [lanes + 1] rows that end before each lane. */
+static __device__ inline int64_t row_of_lane(const wr_bccoo &b, int64_t lane, const int32_t *ended) {
+  return b.row ? b.row[ended[lane]] : ended[lane];
+}
+
+/* Writes entry and first; *most := shared_rows. */
+__global__ void bccoo_entries(const bccoo_rows a, const wr_bccoo b, const int32_t *ended, int *most) {
   int64_t lanes = wr_bccoo_warps(&b) * WR_WARP;
   for (int64_t lane = this_thread(); lane < lanes; lane += all_threads()) {
     int64_t t = lane / b.threads, g = lane * b.tile;
     int32_t before = ended[t * b.threads];
     b.entry[lane] = (uint16_t)(ended[lane] - before);
     if (lane % b.threads != 0) continue;
-    b.first[t] = (uint32_t)before | (g < b.blocks && row_at(a, open[lane]) < g ? WR_BCCOO_OPEN : 0);
+    b.first[t] = (uint32_t)before | (g < b.blocks && row_at(a, row_of_lane(b, lane, ended)) < g ? WR_BCCOO_OPEN : 0);
     atomicMax(most, ended[lane + b.threads] - before);
   }
   if (this_thread() == 0) b.first[b.grid] = (uint32_t)ended[lanes];
@@ -116,25 +113,26 @@ static __device__ inline void walk(const bccoo_rows &a, const wr_bccoo &b, int64
   }
 }
 
-static __device__ inline int32_t base_of(const bccoo_rows &a, const wr_bccoo &b, int64_t lane, const int32_t *open) {
-  return b.columns == WR_BCCOO_PAPER || lane * b.tile >= b.blocks ? 0 : a.col[row_at(a, open[lane])];
+static __device__ inline int32_t base_of(const bccoo_rows &a, const wr_bccoo &b, int64_t lane, const int32_t *ended) {
+  if (b.columns == WR_BCCOO_PAPER || lane * b.tile >= b.blocks) return 0;
+  return a.col[row_at(a, row_of_lane(b, lane, ended))];
 }
 
-__global__ void bccoo_sample(const bccoo_rows a, const wr_bccoo b, const int32_t *open, int64_t each, int shift,
+__global__ void bccoo_sample(const bccoo_rows a, const wr_bccoo b, const int32_t *ended, int64_t each, int shift,
                              int64_t limit, uint32_t *histogram) {
   int64_t lanes = wr_bccoo_warps(&b) * WR_WARP;
   for (int64_t lane = this_thread() * each; lane < lanes; lane += all_threads() * each)
-    walk(a, b, lane, base_of(a, b, lane, open), [&](int, int32_t column, int32_t difference) {
+    walk(a, b, lane, base_of(a, b, lane, ended), [&](int, int32_t column, int32_t difference) {
       if (column >= 0) atomicAdd(histogram + ((difference + limit) >> shift), 1u);
     });
 }
 
 /* escapes[warp] := number of escapes in its lanes. A warp a warp of the format. */
-__global__ void bccoo_count(const bccoo_rows a, const wr_bccoo b, const int32_t *open, int32_t *escapes) {
+__global__ void bccoo_count(const bccoo_rows a, const wr_bccoo b, const int32_t *ended, int32_t *escapes) {
   int64_t lanes = wr_bccoo_warps(&b) * WR_WARP;
   for (int64_t lane = this_thread(); lane < lanes; lane += all_threads()) {
     int count = 0;
-    walk(a, b, lane, base_of(a, b, lane, open), [&](int, int32_t column, int32_t difference) {
+    walk(a, b, lane, base_of(a, b, lane, ended), [&](int, int32_t column, int32_t difference) {
       count += column >= 0 && bccoo_code(b.columns, b.low, difference) == bccoo_escape(b.columns);
     });
     for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
@@ -144,13 +142,13 @@ __global__ void bccoo_count(const bccoo_rows a, const wr_bccoo b, const int32_t 
 }
 
 /* Writes codes, base and escaped columns. A warp a warp of the format. */
-__global__ void bccoo_columns(const bccoo_rows a, const wr_bccoo b, const int32_t *open) {
+__global__ void bccoo_columns(const bccoo_rows a, const wr_bccoo b, const int32_t *ended) {
   int64_t lanes = wr_bccoo_warps(&b) * WR_WARP;
   unsigned before = (1u << threadIdx.x % WR_WARP) - 1;
   for (int64_t lane = this_thread(); lane < lanes; lane += all_threads()) {
     int64_t warp = lane / WR_WARP, place = warp * b.tile * WR_WARP + lane % WR_WARP;
     int64_t next = b.escape_from ? b.escape_from[warp] : 0;
-    int32_t base = wr_bccoo_has_differences(&b) ? base_of(a, b, lane, open) : 0;
+    int32_t base = wr_bccoo_has_differences(&b) ? base_of(a, b, lane, ended) : 0;
     if (b.base) b.base[lane] = base;
     walk(a, b, lane, base, [&](int k, int32_t column, int32_t difference) {
       int64_t to = place + (int64_t)k * WR_WARP;
@@ -257,7 +255,7 @@ extern "C" int32_t wr_bccoo_window(const uint32_t *histogram, int64_t buckets, i
 
 /* What a build allocates besides the format. */
 struct scratch {
-  int32_t *counts, *ended, *open; /* [lanes], [lanes + 1], [lanes]        */
+  int32_t *counts, *ended;        /* [lanes], [lanes + 1]                 */
   int *most;                      /* [1]                                  */
   int64_t *starts;                /* [rows + 1] of sliced rows            */
   int32_t *col;                   /* [blocks] of sliced rows              */
@@ -267,7 +265,7 @@ struct scratch {
 };
 
 static void free_scratch(wr_env *env, scratch *s) {
-  void *const arrays[] = {s->counts, s->ended, s->open, s->most, s->starts, s->col, s->histogram, s->escapes, s->kinds};
+  void *const arrays[] = {s->counts, s->ended, s->most, s->starts, s->col, s->histogram, s->escapes, s->kinds};
   for (void *array : arrays) wr_device_free(env, array);
 }
 
@@ -291,27 +289,6 @@ done:
   return status;
 }
 
-static wr_status make_flags(wr_env *env, const bccoo_rows &a, scratch *s, wr_bccoo *b) {
-  wr_status status;
-  int64_t warps = wr_bccoo_warps(b), lanes = warps * WR_WARP, words = wr_bccoo_flag_words(b->tile) * lanes;
-  int32_t most = 0;
-  int64_t ended = 0;
-  TRY(wr_device_alloc(env, &b->flag, words, (size_t)wr_bccoo_flag_bytes(b->tile), "bit flags"));
-  TRY(wr_device_alloc(env, &b->entry, lanes, 2, "first results"));
-  TRY(wr_device_alloc(env, &b->first, b->grid + 1, 4, "first results of thread blocks"));
-  TRY(wr_device_alloc(env, &s->counts, lanes, 4, "rows of lanes"));
-  TRY(wr_device_alloc(env, &s->ended, lanes + 1, 4, "rows before lanes"));
-  TRY(wr_device_alloc(env, &s->open, lanes, 4, "rows of lanes"));
-  TRY(wr_device_alloc_zeroed(env, &s->most, 1, 4, "a count of rows"));
-  if (lanes) TRY(WR_LAUNCH((bccoo_flags), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->counts, s->open));
-  TRY(wr_device_scan(env, s->counts, 4, lanes, s->ended, 4, &ended));
-  TRY(WR_LAUNCH((bccoo_entries), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->ended, s->open, s->most));
-  TRY(wr_device_download(env, &most, s->most, 1, WR_AS_4_BYTES));
-  b->shared_rows = most, b->brows = ended, b->empty = a.rows - ended;
-done:
-  return status;
-}
-
 static wr_status list_rows(wr_env *env, const bccoo_rows &a, scratch *s, wr_bccoo *b) {
   wr_status status = WR_OK;
   if (b->empty == 0) return WR_OK;
@@ -329,6 +306,29 @@ done:
   return status;
 }
 
+static wr_status make_flags(wr_env *env, const bccoo_rows &a, scratch *s, wr_bccoo *b) {
+  wr_status status;
+  int64_t warps = wr_bccoo_warps(b), lanes = warps * WR_WARP, words = wr_bccoo_flag_words(b->tile) * lanes;
+  int32_t most = 0;
+  int64_t ended = 0;
+  TRY(wr_device_alloc_zeroed(env, &b->flag, words, (size_t)wr_bccoo_flag_bytes(b->tile), "bit flags"));
+  TRY(wr_device_alloc(env, &b->entry, lanes, 2, "first results"));
+  TRY(wr_device_alloc(env, &b->first, b->grid + 1, 4, "first results of thread blocks"));
+  TRY(wr_device_alloc(env, &s->counts, lanes, 4, "rows of lanes"));
+  TRY(wr_device_alloc(env, &s->ended, lanes + 1, 4, "rows before lanes"));
+  TRY(wr_device_alloc_zeroed(env, &s->most, 1, 4, "a count of rows"));
+  TRY(WR_LAUNCH((bccoo_mark), grid_for(env, a.rows), THREADS, 0, env->stream, a, *b));
+  TRY(WR_LAUNCH((bccoo_count_rows), grid_for(env, lanes), THREADS, 0, env->stream, *b, s->counts));
+  TRY(wr_device_scan(env, s->counts, 4, lanes, s->ended, 4, &ended));
+  b->brows = ended, b->empty = a.rows - ended;
+  TRY(list_rows(env, a, s, b));
+  TRY(WR_LAUNCH((bccoo_entries), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->ended, s->most));
+  TRY(wr_device_download(env, &most, s->most, 1, WR_AS_4_BYTES));
+  b->shared_rows = most;
+done:
+  return status;
+}
+
 /* Chooses the window of differences from a sample of lanes. */
 static wr_status choose_window(wr_env *env, const bccoo_rows &a, int64_t bcols, scratch *s, wr_bccoo *b) {
   wr_status status;
@@ -340,8 +340,8 @@ static wr_status choose_window(wr_env *env, const bccoo_rows &a, int64_t bcols, 
   buckets = (2 * limit >> shift) + 1;
   TRY(wr_alloc(&histogram, buckets, sizeof *histogram, "a histogram of differences"));
   TRY(wr_device_alloc_zeroed(env, &s->histogram, buckets, 4, "a histogram of differences"));
-  TRY(WR_LAUNCH((bccoo_sample), grid_for(env, (lanes + each - 1) / each), THREADS, 0, env->stream, a, *b, s->open, each,
-                shift, limit, s->histogram));
+  TRY(WR_LAUNCH((bccoo_sample), grid_for(env, (lanes + each - 1) / each), THREADS, 0, env->stream, a, *b, s->ended,
+                each, shift, limit, s->histogram));
   TRY(wr_device_download(env, histogram, s->histogram, buckets, WR_AS_4_BYTES));
   b->low = wr_bccoo_window(histogram, buckets, shift, limit);
 done:
@@ -355,7 +355,7 @@ static wr_status count_escapes(wr_env *env, const bccoo_rows &a, bool may, scrat
   int64_t warps = wr_bccoo_warps(b), lanes = warps * WR_WARP;
   TRY(wr_device_alloc(env, &s->escapes, warps, 4, "escapes of warps"));
   TRY(wr_device_alloc(env, &b->escape_from, warps + 1, 8, "escapes"));
-  if (warps) TRY(WR_LAUNCH((bccoo_count), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->open, s->escapes));
+  if (warps) TRY(WR_LAUNCH((bccoo_count), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->ended, s->escapes));
   TRY(wr_device_scan(env, s->escapes, 4, warps, b->escape_from, 8, &b->escapes));
   if (may && 4 * (b->escapes + lanes) > 2 * lanes * b->tile) {
     wr_device_free(env, b->escape_from);
@@ -385,7 +385,7 @@ static wr_status make_columns(wr_env *env, const bccoo_rows &a, int64_t bcols, w
   }
   TRY(wr_device_alloc(env, &b->code, places, b->columns == WR_BCCOO_WIDE ? 4 : 2, "block columns"));
   if (b->columns == WR_BCCOO_PAPER) TRY(wr_device_alloc(env, &b->full, places, 4, "block columns"));
-  if (lanes) TRY(WR_LAUNCH((bccoo_columns), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->open));
+  if (lanes) TRY(WR_LAUNCH((bccoo_columns), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->ended));
 done:
   return status;
 }
@@ -393,7 +393,7 @@ done:
 template <typename T>
 static wr_status fill_values(wr_env *env, const wr_csr_view *view, const wr_bccoo *b) {
   int64_t lanes = wr_bccoo_warps(b) * WR_WARP;
-  if (lanes == 0) return WR_OK;
+  if (lanes == 0 || !b->valued) return WR_OK;
   if (view->wide)
     return WR_LAUNCH((bccoo_values<T, int64_t>), grid_for(env, lanes), THREADS, 0, env->stream,
                      bccoo_entries_of<T, int64_t>{(const int64_t *)view->row_ptr, view->col, (const T *)view->val}, *b);
@@ -410,12 +410,13 @@ done:
 }
 
 /* Sets the sizes that follow from the number of blocks. */
-static void measure(int64_t nrows, int64_t ncols, wr_type type, const wr_bccoo_options *o, const wr_bsr *shape,
-                    wr_bccoo *b) {
+static void measure(int64_t nrows, int64_t ncols, wr_type type, bool has_values, const wr_bccoo_options *o,
+                    const wr_bsr *shape, wr_bccoo *b) {
   int64_t per = (int64_t)o->tile * o->threads;
   b->nrows = nrows, b->ncols = ncols, b->type = type;
   b->r = o->r, b->c = o->c, b->tile = o->tile, b->threads = o->threads;
   b->slices = o->slices < shape->bcols ? o->slices : (int)shape->bcols;
+  b->valued = has_values || o->r * o->c > 1;
   b->all_rows = shape->brows, b->blocks = shape->blocks;
   b->grid = (b->blocks + per - 1) / per;
 }
@@ -430,14 +431,14 @@ extern "C" wr_status wr_bccoo_device_build(wr_env *env, int64_t nrows, int64_t n
   TRY(wr_bccoo_check(nrows, ncols, nnz, o));
   TRY(wr_cuda_enter(env));
   TRY(wr_bsr_columns_build(env, nrows, ncols, nnz, view, o->r, o->c, 1, &columns));
-  measure(nrows, ncols, env->type, o, &columns.shape, b);
+  measure(nrows, ncols, env->type, view->val != NULL, o, &columns.shape, b);
   a = {columns.shape.row_ptr, columns.shape.col, columns.shape.wide, columns.shape.brows};
   TRY(cut_slices(env, b->slices, columns.shape.bcols, b->blocks, &s, &a));
   TRY(make_flags(env, a, &s, b));
-  TRY(list_rows(env, a, &s, b));
   TRY(make_columns(env, a, columns.shape.bcols, o->compress, &s, b));
-  TRY(wr_device_alloc(env, &b->val, wr_bccoo_warps(b) * WR_WARP * b->tile * b->r * b->c, (size_t)wr_type_bytes(b->type),
-                      "blocks"));
+  if (b->valued)
+    TRY(wr_device_alloc(env, &b->val, wr_bccoo_warps(b) * WR_WARP * b->tile * b->r * b->c,
+                        (size_t)wr_type_bytes(b->type), "blocks"));
   TRY(wr_bccoo_device_refill(env, view, b));
 done:
   free_scratch(env, &s);

@@ -32,7 +32,7 @@ wr_status wr_bccoo_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_bcc
 int32_t wr_bccoo_window(const uint32_t *histogram, int64_t buckets, int shift, int64_t limit);
 
 /* Differences are sampled by lanes, about this many of them; bits of a bucket's number. */
-enum { WR_BCCOO_SAMPLED_LANES = 65536, WR_BCCOO_BUCKET_BITS = 16 };
+enum { WR_BCCOO_SAMPLED_LANES = 4096, WR_BCCOO_BUCKET_BITS = 16 };
 
 /* *b := the view's matrix on env's device, in env's type, all on env's stream; waits. Errors: wr_bccoo_check, WR_EUSAGE for
  * 2^31 entries with a narrow view, WR_ENOMEM, WR_EDEVICE; *b is then without arrays. */

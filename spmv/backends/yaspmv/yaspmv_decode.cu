@@ -8,6 +8,8 @@
 /* *value := value (r, c) of the k-th block of a lane. Returns 1 unless it is padding. */
 static int value_at(const wr_bccoo *b, int64_t lane, int k, int r, int c, double *value) {
   int64_t at = (((lane / 32 * b->tile + k) * b->c + c) * b->r + r) * 32 + lane % 32;
+  *value = 1;
+  if (!b->valued) return 1;
   if (b->type == WR_F32) {
     float v = ((const float *)b->val)[at];
     *value = (double)v;

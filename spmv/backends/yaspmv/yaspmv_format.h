@@ -58,6 +58,7 @@ typedef struct wr_bccoo {
   int tile;               /* blocks of a lane                                                                              */
   int threads;            /* of a thread block                                                                             */
   int slices;             /* 1: BCCOO; more: BCCOO+                                                                        */
+  int valued;             /* 0: a pattern in blocks of 1 x 1, which needs no values                                         */
   wr_bccoo_columns columns;
   int32_t low;            /* the least difference of the window                                                            */
   int64_t all_rows;       /* block rows of the matrix, nrows / r rounded up                                                */
@@ -67,7 +68,7 @@ typedef struct wr_bccoo {
   int64_t grid;           /* thread blocks: blocks / (threads * tile), rounded up                                          */
   int64_t escapes;        /* differences outside the window                                                                */
   int shared_rows;        /* most block rows that end in one thread block                                                  */
-  void *val;              /* [warps][tile][c][r][32] of type                                                               */
+  void *val;              /* [warps][tile][c][r][32] of type; NULL if not valued                                            */
   void *code;             /* [warps][tile][32] int32_t if columns is WR_BCCOO_WIDE, else uint16_t; 0 past the end          */
   void *flag;             /* [warps][words][32], of wr_bccoo_flag_bytes each; bit k % 32 of word k / 32: block k           */
   uint16_t *entry;        /* [warps][32] block rows that end in the thread block before the lane                           */
@@ -93,7 +94,8 @@ WR_BLOCK_INLINE int wr_bccoo_has_differences(const wr_bccoo *b) {
 /* Bytes that a multiply reads of the format. */
 static inline int64_t wr_bccoo_bytes(const wr_bccoo *b) {
   int64_t warps = wr_bccoo_warps(b), lanes = warps * 32, places = lanes * b->tile;
-  int64_t bytes = places * b->r * b->c * wr_type_bytes(b->type) + places * (b->columns == WR_BCCOO_WIDE ? 4 : 2);
+  int64_t bytes =
+      (b->valued ? places * b->r * b->c * wr_type_bytes(b->type) : 0) + places * (b->columns == WR_BCCOO_WIDE ? 4 : 2);
   bytes += lanes * (wr_bccoo_flag_bytes(b->tile) * wr_bccoo_flag_words(b->tile) + 2) + (b->grid + 1) * 4;
   if (b->columns == WR_BCCOO_DIFFERENCES) bytes += lanes * 4 + (warps + 1) * 8;
   bytes += b->escapes * 4;

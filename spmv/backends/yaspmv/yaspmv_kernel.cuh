@@ -60,15 +60,15 @@ static __device__ inline double bccoo_receive(uint64_t *carry) {
 
 /* ---- Multiplying ---- */
 
-/* B blocks of a lane in flight: codes of their columns, and their values. */
-template <typename T, int R, int C, int B>
+/* B blocks of a lane in flight: codes of their columns, and their values; VALUES 0: none are stored. */
+template <typename T, int VALUES, int B>
 struct bccoo_batch {
   uint32_t code[B];
-  T v[B * R * C];
+  T v[VALUES ? B * VALUES : 1];
 };
 
-template <int R, int C, int B, typename T>
-static __device__ inline void bccoo_load_codes(const wr_bccoo &b, int64_t line, bccoo_batch<T, R, C, B> &next) {
+template <int VALUES, int B, typename T>
+static __device__ inline void bccoo_load(const wr_bccoo &b, int64_t line, bccoo_batch<T, VALUES, B> &next) {
   int64_t at = line * WR_WARP + threadIdx.x % WR_WARP;
   if (b.columns == WR_BCCOO_WIDE) {
 #pragma unroll
@@ -77,16 +77,12 @@ static __device__ inline void bccoo_load_codes(const wr_bccoo &b, int64_t line, 
 #pragma unroll
     for (int k = 0; k < B; k++) next.code[k] = wr_load_stream((const uint16_t *)b.code + at + k * WR_WARP);
   }
-}
-
-template <int R, int C, int B, typename T>
-static __device__ inline void bccoo_load_values(const wr_bccoo &b, int64_t line, bccoo_batch<T, R, C, B> &next) {
-  const T *val = (const T *)b.val + line * (R * C * WR_WARP) + threadIdx.x % WR_WARP;
+  const T *val = (const T *)b.val + line * (VALUES * WR_WARP) + threadIdx.x % WR_WARP;
 #pragma unroll
-  for (int e = 0; e < B * R * C; e++) next.v[e] = wr_load_stream(val + e * WR_WARP);
+  for (int e = 0; e < B * VALUES; e++) next.v[e] = wr_load_stream(val + e * WR_WARP);
 }
 
-/* column[B] := the block columns of a batch. escape: escaped columns before this line. All lanes of a warp call this. */
+/* column[B] := the block columns of a batch. escaped: the warp's next escaped column. All lanes of a warp call this. */
 template <int B>
 static __device__ inline void bccoo_decode(const wr_bccoo &b, int64_t line, uint32_t flags, const uint32_t (&code)[B],
                                            bccoo_reference &at, const int32_t *&escaped, int32_t (&column)[B]) {
@@ -95,20 +91,29 @@ static __device__ inline void bccoo_decode(const wr_bccoo &b, int64_t line, uint
     for (int k = 0; k < B; k++) column[k] = (int32_t)code[k];
     return;
   }
-  bool as_paper = b.columns == WR_BCCOO_PAPER, may_escape = as_paper || b.escapes > 0;
-  unsigned escape = bccoo_escape(b.columns);
+  bool as_paper = b.columns == WR_BCCOO_PAPER, escapes = as_paper;
+#pragma unroll
+  for (int k = 0; k < B; k++) escapes = escapes | (code[k] == WR_BCCOO_ESCAPE);
+  if (!__any_sync((unsigned)WR_FULL_MASK, escapes)) {
+#pragma unroll
+    for (int k = 0; k < B; k++) {
+      column[k] = at.column + b.low + (int32_t)code[k];
+      bccoo_step(at, column[k], flags >> k & 1, false);
+    }
+    return;
+  }
+  unsigned escape = bccoo_escape(b.columns), lane = threadIdx.x % WR_WARP;
+  int32_t other[B]; /* all loads before the first use */
 #pragma unroll
   for (int k = 0; k < B; k++) {
-    column[k] = at.column + b.low + (int32_t)code[k];
-    if (may_escape) {
-      unsigned out = __ballot_sync((unsigned)WR_FULL_MASK, code[k] == escape);
-      if (out) {
-        int lane = threadIdx.x % WR_WARP;
-        if (code[k] == escape)
-          column[k] = as_paper ? b.full[(line + k) * WR_WARP + lane] : escaped[__popc(out & ((1u << lane) - 1))];
-        escaped += __popc(out);
-      }
-    }
+    bool out = code[k] == escape;
+    unsigned all = __ballot_sync((unsigned)WR_FULL_MASK, out);
+    other[k] = !out ? 0 : as_paper ? b.full[(line + k) * WR_WARP + lane] : escaped[__popc(all & ((1u << lane) - 1))];
+    escaped += __popc(all);
+  }
+#pragma unroll
+  for (int k = 0; k < B; k++) {
+    column[k] = code[k] == escape ? other[k] : at.column + b.low + (int32_t)code[k];
     bccoo_step(at, column[k], flags >> k & 1, as_paper);
   }
 }
@@ -129,53 +134,68 @@ static __device__ inline void bccoo_load_x(const bccoo_args<T> &a, const int32_t
   }
 #pragma unroll
   for (int k = 0; k < B; k++) {
-    const T *from = a.x + bccoo_first_column(C, a.p.format.ncols, column[k]);
+    int32_t last = (int32_t)a.p.format.ncols - C, left = C == 1 || column[k] * C < last ? column[k] * C : last;
 #pragma unroll
-    for (int c = 0; c < C; c++) x[k * C + c] = __ldg(from + c);
+    for (int c = 0; c < C; c++) x[k * C + c] = __ldg(a.x + left + c);
   }
 }
 
+/* Multiplies a batch. open, sums: as below; returns where the next row's sums go. */
+template <int R, int C, int VALUES, int B, typename T>
+static __device__ inline double *bccoo_add(const bccoo_batch<T, VALUES, B> &blocks, uint32_t flags, const T (&x)[B * C],
+                                           double *sums, double (&open)[R]) {
+#pragma unroll
+  for (int k = 0; k < B; k++) {
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+      T part = VALUES ? blocks.v[k * VALUES + r] * x[k * C] : x[k * C];
+#pragma unroll
+      for (int c = 1; c < C; c++) part += blocks.v[VALUES ? k * VALUES + c * R + r : 0] * x[k * C + c];
+      open[r] += (double)part;
+    }
+    if (!(flags >> k & 1)) continue;
+#pragma unroll
+    for (int r = 0; r < R; r++) sums[r] = open[r], open[r] = 0;
+    sums += R;
+  }
+  return sums;
+}
+
 /* Multiplies a lane's blocks (section 3.2.2, strategy 2). sums := the sums of the rows that end in them, one after the other;
- * the first holds only this lane's part. open := the sums behind the last row end. Returns whether a row ends. */
-template <int R, int C, int B, typename T>
-static __device__ inline bool bccoo_multiply(const bccoo_args<T> &a, int64_t warp, bccoo_batch<T, R, C, B> &next,
+ * the first holds only this lane's part. open := the sums behind the last row end. Returns whether a row ends. The next batch
+ * is on its way while a batch waits for x; where the registers do not suffice for that (AHEAD), it is asked for behind it. */
+template <int R, int C, int VALUES, int B, typename T>
+static __device__ inline bool bccoo_multiply(const bccoo_args<T> &a, int64_t warp, bccoo_batch<T, VALUES, B> &blocks,
                                              const bccoo_reader &reader, double *sums, double (&open)[R]) {
+  constexpr bool AHEAD = R * C <= 2;
   const wr_bccoo &b = a.p.format;
-  int64_t first = warp * b.tile;
+  int64_t line = warp * b.tile;
   bccoo_reference at = reader.at;
-  uint32_t flags = reader.flags;
-  bool ends = false;
+  uint32_t flags = reader.flags, ends = flags;
   const int32_t *escaped = b.escape_from ? b.escaped + b.escape_from[warp] : nullptr;
 #pragma unroll
   for (int r = 0; r < R; r++) open[r] = 0;
-  for (int k0 = 0;;) {
-    int64_t line = first + k0;
+#pragma unroll 1
+  for (int k0 = 0;; line += B) {
     int32_t column[B];
     T x[B * C];
-    bccoo_decode<B>(b, line, flags, next.code, at, escaped, column);
+    bccoo_batch<T, VALUES, B> next;
+    bccoo_decode<B>(b, line, flags, blocks.code, at, escaped, column);
     bccoo_load_x<C, B>(a, column, x);
     k0 += B;
-    if (k0 < b.tile) bccoo_load_codes(b, line + B, next);
-#pragma unroll
-    for (int k = 0; k < B; k++) {
-      T part[R];
-#pragma unroll
-      for (int r = 0; r < R; r++) part[r] = 0;
-#pragma unroll
-      for (int e = 0; e < R * C; e++) part[e % R] += next.v[k * R * C + e] * x[k * C + e / R];
-#pragma unroll
-      for (int r = 0; r < R; r++) open[r] += (double)part[r];
-      if (!(flags >> k & 1)) continue;
-#pragma unroll
-      for (int r = 0; r < R; r++) sums[r] = open[r], open[r] = 0;
-      sums += R, ends = true;
-    }
-    if (k0 >= b.tile) return ends;
-    bccoo_load_values(b, line + B, next);
+    bool more = k0 < b.tile;
+    if (AHEAD && more) bccoo_load(b, line + B, next);
+    sums = bccoo_add<R, C>(blocks, flags, x, sums, open);
+    if (!more) return ends != 0;
+    if (AHEAD)
+      blocks = next;
+    else
+      bccoo_load(b, line + B, blocks);
     flags >>= B;
-    if (k0 % 32 == 0) /* a tile of more than 32 blocks, whose words of flags have 32 bits */
-      flags =
-          bccoo_load_flags(b.flag, 4, (warp * wr_bccoo_flag_words(b.tile) + k0 / 32) * WR_WARP + threadIdx.x % WR_WARP);
+    if (k0 % 32 == 0) { /* a tile of more than 32 blocks, whose words of flags have 32 bits */
+      int64_t word = (warp * wr_bccoo_flag_words(b.tile) + k0 / 32) * WR_WARP + threadIdx.x % WR_WARP;
+      flags = bccoo_load_flags(b.flag, 4, word), ends |= flags;
+    }
   }
 }
 
@@ -186,16 +206,20 @@ static __device__ __noinline__ double bccoo_exact(const bccoo_args<T> &a, int64_
   const wr_bccoo &b = a.p.format;
   int64_t lane0 = t * b.threads;
   double sum = 0;
+#pragma unroll 1 /* few registers, as those of the function are the kernel's, too */
   for (int64_t lane = lane0; lane < lane0 + b.threads && b.entry[lane] <= q; lane++) {
     int64_t warp = lane / WR_WARP, n = b.entry[lane];
     if (lane + 1 < lane0 + b.threads && b.entry[lane + 1] < q) continue;
     bccoo_reader reader = bccoo_open(b, warp, (int)(lane % WR_WARP));
+#pragma unroll 1
     for (int k = 0; k < b.tile && n <= q; k++) {
       bool ends;
       int32_t j = bccoo_read(b, reader, warp, (int)(lane % WR_WARP), k, &ends);
       int64_t from = bccoo_first_column(b.c, b.ncols, j);
+#pragma unroll 1
       for (int c = 0; n == q && c < b.c; c++) {
-        T v = ((const T *)b.val)[(((warp * b.tile + k) * b.c + c) * b.r + r) * WR_WARP + lane % WR_WARP];
+        int64_t place = (((warp * b.tile + k) * b.c + c) * b.r + r) * WR_WARP + lane % WR_WARP;
+        T v = b.valued ? ((const T *)b.val)[place] : (T)1;
         if (!wr_is_padding(v)) sum += (double)v * (double)a.x[from + c];
       }
       n += ends;
@@ -225,8 +249,8 @@ static __device__ inline void bccoo_finish(const bccoo_args<T> &a, const wr_fini
     wr_finish_row(finish, scalars, i, wr_finish_beta(a.alpha, a.beta, a.y, i, sum), a.y, reduced);
 }
 
-/* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of a block; B of them at a time. */
-template <typename T, int R, int C, int B, wr_finish_mask MASK>
+/* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of a block, with so many VALUES; B of them at a time. */
+template <typename T, int R, int C, int VALUES, int B, wr_finish_mask MASK>
 __global__ void __launch_bounds__(BCCOO_THREADS, 1)
     bccoo(WR_KERNEL_PARAMETER bccoo_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
   WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
@@ -239,9 +263,8 @@ __global__ void __launch_bounds__(BCCOO_THREADS, 1)
   __syncthreads();
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, warps = b.threads / WR_WARP;
   int64_t t = number[0], w = t * warps + warp;
-  bccoo_batch<T, R, C, B> blocks;
-  bccoo_load_codes(b, w * b.tile, blocks);
-  bccoo_load_values(b, w * b.tile, blocks);
+  bccoo_batch<T, VALUES, B> blocks;
+  bccoo_load(b, w * b.tile, blocks);
   bccoo_reader reader = bccoo_open(b, w, lane);
   int64_t word = w * wr_bccoo_flag_words(b.tile) * WR_WARP + lane;
   reader.flags = bccoo_load_flags(b.flag, wr_bccoo_flag_bytes(b.tile), word);
@@ -250,7 +273,7 @@ __global__ void __launch_bounds__(BCCOO_THREADS, 1)
   int entry = b.entry[w * WR_WARP + lane], rows = (int)((int64_t)(end & ~WR_BCCOO_OPEN) - y0);
   bool has_head = begin & WR_BCCOO_OPEN, has_tail = end & WR_BCCOO_OPEN;
   double open[R];
-  bool ends = bccoo_multiply(a, w, blocks, reader, sums + entry * R, open);
+  bool ends = bccoo_multiply<R, C>(a, w, blocks, reader, sums + entry * R, open);
   unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, ends);
   wr_join_lanes(ends, ended, sums + entry * R, open, a.p.early_check && ended == (unsigned)WR_FULL_MASK);
   int row = __shfl_sync((unsigned)WR_FULL_MASK, entry, ended ? __ffs((int)ended) - 1 : 0);
@@ -320,14 +343,14 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS)
   wr_sums_finish(finish.sums, reduced);
 }
 
-template <typename T, int R, int C>
+template <typename T, int R, int C, int VALUES>
 static wr_status bccoo_launch_size(wr_env *env, const bccoo_args<T> &a, const wr_finish<T> &finish) {
   constexpr int B = WR_BCCOO_BATCH(R, C);
   wr_status status = WR_OK;
   const wr_bccoo &b = a.p.format;
   size_t shared = (size_t)b.shared_rows * R * sizeof(double);
   bool any = wr_finish_mask_of(finish) != WR_HOLDS_NOTHING && !a.p.sliced;
-  auto kernel = any ? bccoo<T, R, C, B, WR_HOLDS_ANY> : bccoo<T, R, C, B, WR_HOLDS_NOTHING>;
+  auto kernel = any ? bccoo<T, R, C, VALUES, B, WR_HOLDS_ANY> : bccoo<T, R, C, VALUES, B, WR_HOLDS_NOTHING>;
   if (shared > 32 << 10) /* together with the static arrays it may pass the limit of a kernel that has not raised it */
     TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
   TRY(WR_LAUNCH_EARLY(env, (kernel), (unsigned)b.grid, (unsigned)b.threads, shared, a, finish));
@@ -339,12 +362,13 @@ template <typename T>
 static wr_status bccoo_launch_multiply(wr_env *env, const bccoo_args<T> &a, const wr_finish<T> &finish) {
   const wr_bccoo &b = a.p.format;
 #define SIZE(R, C) \
-  if (b.r == R && b.c == C) return bccoo_launch_size<T, R, C>(env, a, finish)
+  if (b.r == R && b.c == C) return bccoo_launch_size<T, R, C, R * C>(env, a, finish)
 #define SIZES(R) \
   SIZE(R, 1);    \
   SIZE(R, 2);    \
   SIZE(R, 3);    \
   SIZE(R, 4)
+  if (!b.valued) return bccoo_launch_size<T, 1, 1, 0>(env, a, finish);
   SIZES(1);
   SIZES(2);
   SIZES(3);

@@ -19,8 +19,8 @@ typedef struct wr_bccoo_plan {
 
 #define WR_BCCOO_NOTHING UINT64_MAX
 
-/* Blocks of r x c that a lane multiplies at a time; divides the format's tile. As many as 16 to 18 values, at most 4. */
-#define WR_BCCOO_BATCH(r, c) ((r) * (c) <= 4 ? 4 : (r) * (c) <= 9 ? 2 : 1)
+/* Blocks of r x c that a lane multiplies at a time; divides the format's tile and 32. */
+#define WR_BCCOO_BATCH(r, c) ((r) * (c) == 1 ? 8 : (r) * (c) <= 4 ? 4 : (r) * (c) <= 9 ? 2 : 1)
 
 /* Roundings of a term in f32: its product, and additions within a row of a block. */
 static inline int wr_bccoo_terms(int c) { return c + 1; }
