@@ -162,8 +162,8 @@ static __device__ inline double *bccoo_add(const bccoo_batch<T, VALUES, B> &bloc
 }
 
 /* Multiplies a lane's blocks (section 3.2.2, strategy 2). sums := the sums of the rows that end in them, one after the other;
- * the first holds only this lane's part. open := the sums behind the last row end. Returns whether a row ends. The next batch
- * is on its way while a batch waits for x; where the registers do not suffice for that (AHEAD), it is asked for behind it. */
+ * the first holds only this lane's part. open := the sums behind the last row end. Returns whether a row ends. AHEAD: the next
+ * batch is loaded before x is used, so that both are waited for together; for larger blocks that takes too many registers. */
 template <int R, int C, int VALUES, int B, typename T>
 static __device__ inline bool bccoo_multiply(const bccoo_args<T> &a, int64_t warp, bccoo_batch<T, VALUES, B> &blocks,
                                              const bccoo_reader &reader, double *sums, double (&open)[R]) {

@@ -67,7 +67,6 @@ BCCOO_INLINE bccoo_reader bccoo_open(const wr_bccoo &b, int64_t warp, int lane) 
 BCCOO_INLINE int64_t bccoo_escapes_before(const wr_bccoo &b, int64_t warp, int lane, int k) {
   const uint16_t *code = (const uint16_t *)b.code + warp * b.tile * 32;
   int64_t count = 0;
-#pragma unroll 1
   for (int n = 0; n < k * 32 + lane; n++) count += code[n] == WR_BCCOO_ESCAPE;
   return count;
 }
