@@ -1,6 +1,6 @@
-/* The multiply with BCCOO: each block size, slices, kinds of columns and length of tile, rows over many thread blocks, rows that
- * end exactly where a lane or thread block does, and tuned plans. Values and x are small integers, so every order of the sums
- * gives the same bits. */
+/* The multiply with BCCOO: each block size, slices, kinds of columns and length of tile, rows over many thread blocks, rows
+ * that end exactly where a lane or thread block does, and tuned plans. Values and x are small integers, so every order of the
+ * sums gives the same bits. */
 #include <stdio.h>
 #include <string.h>
 
