@@ -25,7 +25,7 @@ static const wr_knob knobs[] = {
      .max = WR_BCCOO_MAX_TILE, .value = "0",
      .help = "about how many blocks a lane has, as far as shared memory allows; 0: by the blocks' size and number"},
     {.name = "threads", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, threads),
-     .choices = "auto|512|256|128|64", .value = "auto", .help = "threads of a thread block; auto: 128"},
+     .choices = "auto|64|128|256|512", .value = "auto", .help = "threads of a thread block; auto: 128"},
     {.name = "slices", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, slices),
      .choices = "auto|1|2|4|8|16|32", .value = "auto", .help = "vertical slices: 1 is BCCOO, more are BCCOO+; auto: 1"},
     {.name = "columns", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, columns),
@@ -43,7 +43,7 @@ static const wr_knob knobs[] = {
 
 static wr_bccoo_knobs parsed(const wr_env *env, const yaspmv_knobs *k) {
   wr_bccoo_knobs p = {.width = k->width, .height = k->height, .tile = k->tile};
-  p.threads = k->threads ? 1024 >> k->threads : 0, p.slices = k->slices ? 1 << (k->slices - 1) : 0;
+  p.threads = k->threads ? 32 << k->threads : 0, p.slices = k->slices ? 1 << (k->slices - 1) : 0;
   p.columns = (wr_bccoo_compress)k->columns, p.early_check = k->check == 0;
   p.tune = env->deterministic ? WR_BCCOO_UNTUNED : (wr_bccoo_tune)k->tune;
   return p;
