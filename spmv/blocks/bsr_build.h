@@ -51,6 +51,10 @@ typedef struct wr_bsr_choice {
  * any number of threads. WR_EUSAGE for sides beyond WR_BSR_MAX_SIDE, WR_ENOMEM. */
 wr_status wr_bsr_choose(const wr_csr *A, wr_type type, int r, int c, wr_bsr_choice *choice);
 
+/* choices[count] := what blocks of the sizes sides[count], at most 16 of them, are expected to take, from the same sample. The
+ * same on any number of threads. WR_EUSAGE for other counts and for sides beyond WR_BSR_MAX_SIDE, WR_ENOMEM. */
+wr_status wr_bsr_weigh(const wr_csr *A, wr_type type, int count, const int (*sides)[2], wr_bsr_choice *choices);
+
 /* 1 if blocks take fewer bytes than rows. */
 int wr_bsr_pays(const wr_bsr_choice *choice);
 

@@ -10,6 +10,7 @@
 
 enum {
   SIZES = 10,
+  MOST_SIZES = 16, /* that a caller may ask for */
   SQUARES = 8, /* the first sizes; their sides are tried where one side is given */
   ALL = 30000, /* entries up to which every block is counted                     */
   CELLS = 64,
@@ -108,12 +109,12 @@ typedef struct trial {
   const wr_csr *A;
   wr_type type;
   int count;
-  int sides[SIZES][2];
-  wr_bsr_choice choices[SIZES];
+  int sides[MOST_SIZES][2];
+  wr_bsr_choice choices[MOST_SIZES];
 } trial;
 
 /* Samples cells first..end - 1 of each CELLS / JUDGED; the threads of a parallel region share the loop. */
-static void sample_cells(const trial *t, int first, int end, double (*parts)[SIZES]) {
+static void sample_cells(const trial *t, int first, int end, double (*parts)[MOST_SIZES]) {
   const wr_csr *A = t->A;
   int each = end - first;
 #pragma omp for schedule(static)
@@ -126,7 +127,7 @@ static void sample_cells(const trial *t, int first, int end, double (*parts)[SIZ
 }
 
 /* Updates the choices from every step-th cell. */
-static void weigh_cells(trial *t, int step, double (*parts)[SIZES]) {
+static void weigh_cells(trial *t, int step, double (*parts)[MOST_SIZES]) {
   for (int size = 0; size < t->count; size++) {
     double sum = 0;
     for (int cell = 0; cell < CELLS; cell += step) sum += parts[cell][size];
@@ -136,7 +137,7 @@ static void weigh_cells(trial *t, int step, double (*parts)[SIZES]) {
 }
 
 /* Relative uncertainty of a size's bytes after the judged cells: three standard errors of their mean. */
-static double doubt(double (*parts)[SIZES], int size) {
+static double doubt(double (*parts)[MOST_SIZES], int size) {
   double sum = 0, squares = 0;
   for (int cell = 0; cell < CELLS; cell += CELLS / JUDGED) sum += parts[cell][size];
   double mean = sum / JUDGED;
@@ -146,8 +147,8 @@ static double doubt(double (*parts)[SIZES], int size) {
 }
 
 /* Drops the sizes with bytes that, within the uncertainty, cannot be the least nor within AS_GOOD of it. */
-static void drop_losers(trial *t, double (*parts)[SIZES]) {
-  double most[SIZES], least = INFINITY;
+static void drop_losers(trial *t, double (*parts)[MOST_SIZES]) {
+  double most[MOST_SIZES], least = INFINITY;
   int left = 0;
   for (int size = 0; size < t->count; size++) {
     most[size] = (1 + fmin(MOST_DOUBT, doubt(parts, size))) * t->choices[size].bytes;
@@ -163,15 +164,16 @@ static void drop_losers(trial *t, double (*parts)[SIZES]) {
   t->count = left;
 }
 
-static void sample(trial *t) {
-  double parts[CELLS][SIZES];
+/* drop: sizes that cannot win are left out after some of the cells. */
+static void sample(trial *t, int drop) {
+  double parts[CELLS][MOST_SIZES];
 #pragma omp parallel
   {
     sample_cells(t, 0, 1, parts);
 #pragma omp single
     {
       weigh_cells(t, CELLS / JUDGED, parts);
-      drop_losers(t, parts);
+      if (drop) drop_losers(t, parts);
     }
     sample_cells(t, 1, CELLS / JUDGED, parts);
   }
@@ -207,13 +209,31 @@ wr_status wr_bsr_choose(const wr_csr *A, wr_type type, int r, int c, wr_bsr_choi
   for (int n = 0; n < t.count; n++) t.sides[n][0] = r ? r : sizes[n].r, t.sides[n][1] = c ? c : sizes[n].c;
   PASS(wr_bsr_check(A->nrows, A->ncols, 0, t.sides[0][0], t.sides[0][1]));
   if (A->nnz > ALL)
-    sample(&t);
+    sample(&t, 1);
   else
     PASS(count_all(&t));
   *choice = best(t.count, t.choices);
   snprintf(choice->line, sizeof choice->line, "blocks of %d x %d: fill %.2f, %.2f of the bytes of rows", choice->r,
            choice->c, choice->fill, choice->bytes / choice->csr_bytes);
   return WR_OK;
+}
+
+wr_status wr_bsr_weigh(const wr_csr *A, wr_type type, int count, const int (*sides)[2], wr_bsr_choice *choices) {
+  wr_status status = WR_OK;
+  trial t = {.A = A, .type = type, .count = count};
+  if (count < 1 || count > MOST_SIZES)
+    return wr_fail(WR_EUSAGE, "%d block sizes, where 1 to %d are possible", count, MOST_SIZES);
+  for (int n = 0; n < count; n++) {
+    TRY(wr_bsr_check(A->nrows, A->ncols, 0, sides[n][0], sides[n][1]));
+    t.sides[n][0] = sides[n][0], t.sides[n][1] = sides[n][1];
+  }
+  if (A->nnz > ALL)
+    sample(&t, 0);
+  else
+    TRY(count_all(&t));
+  memcpy(choices, t.choices, (size_t)count * sizeof *choices);
+done:
+  return status;
 }
 
 int wr_bsr_pays(const wr_bsr_choice *choice) { return choice->bytes < choice->csr_bytes; }

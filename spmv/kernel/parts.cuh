@@ -30,6 +30,35 @@ static __device__ inline double wr_open_before(const double *open, int stride, c
   return sum;
 }
 
+/* Joins the lanes of a warp that have parts of block rows of R rows: adds the sums that earlier lanes left open to own[R], the
+ * sums of the row that ends first in this lane. open := in every lane, what the warp leaves open. ends: whether a row ends in
+ * this lane; ended: the lanes in which one does. skip: rows end in all lanes, so no part has to be passed on by two lanes and
+ * the scan is left out; the same for the whole warp. Every lane of the warp must arrive. */
+template <int R>
+static __device__ inline void wr_join_lanes(bool ends, unsigned ended, double *own, double (&open)[R],
+                                            bool skip = false) {
+  int lane = threadIdx.x % WR_WARP;
+#pragma unroll
+  for (int r = 0; r < R; r++) {
+    double sum = skip ? open[r] : wr_scan_open(open[r], ended);
+    double before = __shfl_up_sync((unsigned)WR_FULL_MASK, sum, 1u);
+    if (ends && lane > 0) own[r] = before + own[r];
+    open[r] = __shfl_sync((unsigned)WR_FULL_MASK, sum, WR_WARP - 1);
+  }
+}
+
+/* Joins the warps of a thread block: adds the sums open[warps][R] that earlier warps left open to the row that ends first in
+ * a warp, in sums[][R]. Returns in thread warps * R + r what the thread block leaves open. first[w]: the row that ends first
+ * in warp w, counted from the thread block's first; -1: none does. */
+template <int R>
+static __device__ inline double wr_join_warps(int warps, const double *open, const int *first, double *sums) {
+  int warp = (int)threadIdx.x / R, r = (int)threadIdx.x % R;
+  if (warp > warps) return 0;
+  double sum = wr_open_before(open + r, R, first, warp);
+  if (warp < warps && first[warp] >= 0) sums[first[warp] * R + r] += sum;
+  return sum;
+}
+
 /* The sum of part[k * stride] for from <= k < to: each lane has its own range, which may be empty. A lane adds up to 16
  * parts by itself; more are added by the whole warp. Every lane of the warp must arrive. */
 static __device__ inline double wr_parts_sum(const double *part, int64_t stride, int64_t from, int64_t to) {

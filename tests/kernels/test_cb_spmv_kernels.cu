@@ -1,13 +1,7 @@
 /* The multiply with blocks of 16 x 16: every number of entries about a threshold, all types in one block row, matrices that
  * cut blocks, each option on and off, rows that thread blocks share, columns far apart. Values and x are small integers, so
  * every order of the sums gives the same bits. */
-#include <math.h>
-
-#include <vector>
-
-#include "spmv/spmv.h"
-#include "tests/kernels/on_device.h"
-#include "tests/kernels/rule_matrix.h"
+#include "tests/kernels/integer_applies.h"
 
 /* Blocks with given numbers of entries, at pseudo-random places: all three types in a block row. */
 static int every_fill(int64_t i, int64_t j) {
@@ -30,64 +24,6 @@ static const shape shapes[] = {{"every fill", 96, 288, every_fill},        {"eve
               {"dense", 37, 50, full},                    {"one place", 1, 1, full},
               {"no entries", 40, 7, nothing}};
 
-struct vectors {
-  wr_env *env;
-  wr_vec x = {}, y[2] = {};
-  std::vector<double> in, before, sums, got;
-  vectors(wr_env *e, const wr_csr *A)
-      : env(e), in((size_t)A->ncols), before((size_t)A->nrows), sums((size_t)A->nrows), got((size_t)A->nrows) {
-    CHECK_OK(env->ops->alloc(env, A->ncols, env->type, "x", &x));
-    for (wr_vec &v : y) CHECK_OK(env->ops->alloc(env, A->nrows, env->type, "y", &v));
-    for (int64_t i = 0; i < A->nrows; i++) before[(size_t)i] = (double)(i % 7);
-  }
-  ~vectors() {
-    env->ops->release(env, &x);
-    for (wr_vec &v : y) env->ops->release(env, &v);
-  }
-};
-
-/* x, and A x. Spoiled: x holds an infinity and a NaN. */
-static void set_x(const wr_csr *A, vectors &v, bool spoiled) {
-  for (int64_t j = 0; j < A->ncols; j++) v.in[(size_t)j] = (double)(j * 5 % 13 - 6);
-  if (spoiled) v.in[(size_t)A->ncols / 3] = INFINITY, v.in[(size_t)A->ncols - 1] = NAN;
-  CHECK_OK(v.env->ops->upload(v.env, &v.x, v.in.data()));
-  for (int64_t i = 0; i < A->nrows; i++) {
-    double sum = 0;
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
-      sum += (A->val ? A->val[k] : 1) * v.in[(size_t)A->col[k]];
-    v.sums[(size_t)i] = sum;
-  }
-}
-
-/* Checks y = alpha A x + beta (old y), bit for bit. */
-static void check_result(wr_plan *plan, vectors &v, const wr_vec *y, double alpha, double beta) {
-  size_t wrong = 0;
-  CHECK_OK(v.env->ops->download(v.env, y, v.got.data()));
-  for (; wrong < v.got.size(); wrong++) {
-    double expected = alpha * v.sums[wrong] + (beta == 0 ? 0 : beta * v.before[wrong]);
-    if (v.got[wrong] != expected && !(isnan(v.got[wrong]) && isnan(expected))) break;
-  }
-  CHECKF(wrong == v.got.size(), "%s, beta %g: y[%zu] = %g for a sum of %g", wr_plan_knobs(plan), beta, wrong,
-         v.got[wrong], v.sums[wrong]);
-}
-
-/* With beta != 0, then into two buffers in turn, each multiply clearing the next one's. */
-static void check_applies(wr_plan *plan, const wr_csr *A, vectors &v, bool spoiled) {
-  wr_apply request = {};
-  set_x(A, v, spoiled);
-  wr_plan_forget(plan); /* the buffer that the last multiply has cleared */
-  request.alpha = 2, request.beta = -3, request.x = &v.x, request.y = &v.y[0];
-  CHECK_OK(v.env->ops->upload(v.env, &v.y[0], v.before.data()));
-  CHECK_OK(wr_plan_apply(plan, &request));
-  check_result(plan, v, &v.y[0], 2, -3);
-  request.beta = 0;
-  for (int n = 0; n < 3; n++) {
-    request.y = &v.y[n % 2], request.y_next = &v.y[1 - n % 2];
-    CHECK_OK(wr_plan_apply(plan, &request));
-    check_result(plan, v, request.y, 2, 0);
-  }
-}
-
 static const char *const choices[] = {
     "", "aggregate=never", "aggregate=always", "aggregate=always:th2=257", "aggregate=never:th1=1:th2=257",
     "aggregate=never:th1=1:th2=1:list=256", "aggregate=always:th1=1:list=300:offsets=wide",
@@ -96,26 +32,13 @@ static const char *const choices[] = {
     "aggregate=never:list=256:commit=dual:th1=32", "aggregate=always:list=256:commit=dual:th1=32",
     "aggregate=never:list=256:commit=ordered:offsets=wide:th1=32"};
 
-static void test_choice(wr_env *env, const char *knobs, wr_csr *A, bool spoil) {
-  const wr_backend *backend = nullptr;
-  wr_plan *plan = nullptr;
-  CHECK_OK(wr_backend_find("cb_spmv", &backend));
-  CHECK_OK(wr_plan_create(backend, knobs, A, env, &plan));
-  if (plan == nullptr) return;
-  CHECK_OK(wr_plan_prepare(plan));
-  vectors v(env, A);
-  check_applies(plan, A, v, false);
-  if (spoil) check_applies(plan, A, v, true);
-  wr_plan_destroy(plan);
-}
-
 static void test_shapes(wr_env *env) {
   for (const shape &s : shapes)
     for (int pattern = 0; pattern < 2; pattern++) {
       CASE(s.name);
       wr_csr *A = pattern && env->type == WR_F64 ? nullptr : make_matrix(s, pattern);
       for (const char *knobs : choices)
-        if (A) test_choice(env, knobs, A, true);
+        if (A) check_choice(env, "cb_spmv", knobs, A, true);
       wr_csr_free(A);
     }
 }
@@ -131,9 +54,9 @@ static void test_far(wr_env *env) {
   for (int e = 0; e < 8; e++) A->row_ptr[rows[e] + 1]++, A->col[e] = cols[e], A->val[e] = e + 1;
   for (int64_t i = 0; i < A->nrows; i++) A->row_ptr[i + 1] += A->row_ptr[i];
   if (env->type == WR_F32)
-    test_choice(env, "aggregate=never:list=1048576", A, false);
+    check_choice(env, "cb_spmv", "aggregate=never:list=1048576", A, false);
   else
-    test_choice(env, "aggregate=always:list=1048576:offsets=wide", A, false);
+    check_choice(env, "cb_spmv", "aggregate=always:list=1048576:offsets=wide", A, false);
   wr_csr_free(A);
 }
 
@@ -150,7 +73,7 @@ static void test_long(wr_env *env) {
     A->row_ptr[i + 1] = begin + (any ? ncols : 0);
   }
   for (const char *knobs : {"list=512:commit=dual", "list=512:commit=ordered", "aggregate=always:list=512"})
-    test_choice(env, knobs, A, true);
+    check_choice(env, "cb_spmv", knobs, A, true);
   wr_csr_free(A);
 }
 

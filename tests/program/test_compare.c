@@ -107,7 +107,7 @@ static void test_runs(void) {
   method m = {.A = identity()};
   wr_settings settings = {.precision = WR_F64, .repeat = 3, .verify = WR_VERIFY_FULL};
   double begin = wr_clock();
-  compare("cpu_csr,yaspmv,reference", &settings, runs, &m, &c);
+  compare("cpu_csr,merge_csr,reference", &settings, runs, &m, &c);
   double elapsed = wr_clock() - begin;
   CHECK(runs[0].ran && runs[0].error.status == WR_OK && runs[2].ran && runs[2].error.status == WR_OK);
   CHECK(!runs[1].ran && runs[1].error.status == WR_EUNAVAILABLE && strstr(runs[1].error.text, "not written yet"));
@@ -179,7 +179,7 @@ static void test_choices(void) {
   CHECK_MESSAGE("more than 64");
   CHECK_FAILS(WR_EUSAGE, wr_choices_parse("cpu_csr,reference:x=1", choices, &count));
   CHECK(count == 0);
-  CHECK_OK(wr_choices_parse("yaspmv:x=1", choices, &count)); /* not built, and so without knobs */
+  CHECK_OK(wr_choices_parse("merge_csr:x=1", choices, &count)); /* not built, and so without knobs */
   CHECK(choices[0].values == NULL && strcmp(choices[0].knobs, "x=1") == 0);
   wr_choices_free(choices, &count);
   wr_csr *A = identity();

@@ -102,32 +102,6 @@ static __device__ inline void ib_multiply(const ib_args<T> &a, int64_t warp, uin
   }
 }
 
-/* Joins the lanes of a warp: adds the sums that earlier lanes left open to `own`, the first row that ends in this lane. open
- * := in every lane, what the warp leaves open. */
-template <int R>
-static __device__ inline void ib_join_lanes(bool ends, unsigned ended, double *own, double (&open)[R]) {
-  int lane = threadIdx.x % WR_WARP;
-#pragma unroll
-  for (int r = 0; r < R; r++) {
-    double sum = wr_scan_open(open[r], ended);
-    double before = __shfl_up_sync((unsigned)WR_FULL_MASK, sum, 1u);
-    if (ends && lane > 0) own[r] = before + own[r];
-    open[r] = __shfl_sync((unsigned)WR_FULL_MASK, sum, WR_WARP - 1);
-  }
-}
-
-/* Joins the warps of a thread block: adds the sums that earlier warps left open to the row that ends first in a warp. Returns
- * in thread IB_WARPS * R + r what the thread block leaves open. first[w]: the row that ends first in warp w, counted from the
- * thread block's first; -1: none does. */
-template <int R>
-static __device__ inline double ib_join_warps(const double *open, const int *first, double *sums) {
-  int warp = threadIdx.x / R, r = threadIdx.x % R;
-  if (warp > IB_WARPS) return 0;
-  double sum = wr_open_before(open + r, R, first, warp);
-  if (warp < IB_WARPS && first[warp] >= 0) sums[first[warp] * R + r] += sum;
-  return sum;
-}
-
 /* Scalar row r of inner block row `row`, counted among those with blocks. */
 template <int R, typename T>
 static __device__ inline int64_t ib_row(const ib_args<T> &a, int64_t row, int r) {
@@ -197,7 +171,7 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
     int at = (int)(y - y0) + (int)(word >> each);
     ib_multiply<V, R, C, B>(a, w, flags, blocks, sums + at * R, open);
     unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, flags != 0);
-    ib_join_lanes<R>(flags != 0, ended, sums + at * R, open);
+    wr_join_lanes(flags != 0, ended, sums + at * R, open);
     int row = __shfl_sync((unsigned)WR_FULL_MASK, at, ended ? __ffs((int)ended) - 1 : 0);
     if (ended) ends_first = row;
   }
@@ -207,7 +181,7 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
     for (int r = 0; r < R; r++) opens[warp * R + r] = open[r];
   }
   __syncthreads();
-  double tail = ib_join_warps<R>(opens, first, sums);
+  double tail = wr_join_warps<R>(IB_WARPS, opens, first, sums);
   __syncthreads();
   int64_t g0 = w0 * WR_WARP * each, g1 = (w0 + IB_WARPS) * WR_WARP * each;
   int r = (int)threadIdx.x - IB_WARPS * R;

@@ -1,0 +1,174 @@
+/* yaSpMV: blocks with bit flags for the ends of rows, BCCOO and BCCOO+ (yaspmv_format.h), multiplied by one kernel in which
+ * neighbouring thread blocks pass on what they leave open of a row. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "spmv/backends/yaspmv/yaspmv_tune.h"
+
+typedef struct yaspmv_knobs {
+  int64_t width, height, tile;
+  int threads, slices, columns, tune, check;
+} yaspmv_knobs;
+
+typedef struct yaspmv_state {
+  wr_bccoo_plan plan;
+  int pattern; /* the matrix has no values */
+} yaspmv_state;
+
+static const wr_knob knobs[] = {
+    {.name = "width", .type = WR_OPTION_INT, .offset = offsetof(yaspmv_knobs, width), .min = 0, .max = WR_BCCOO_MAX_C,
+     .value = "0", .help = "columns of a block; 0: by the bytes of a sample"},
+    {.name = "height", .type = WR_OPTION_INT, .offset = offsetof(yaspmv_knobs, height), .min = 0,
+     .max = WR_BCCOO_MAX_R, .value = "0", .help = "rows of a block; 0: by the bytes of a sample"},
+    {.name = "tile", .type = WR_OPTION_INT, .offset = offsetof(yaspmv_knobs, tile), .min = 0,
+     .max = WR_BCCOO_MAX_TILE, .value = "0",
+     .help = "about how many blocks a lane has, as far as shared memory allows; 0: by the blocks' size and number"},
+    {.name = "threads", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, threads),
+     .choices = "auto|64|128|256|512", .value = "auto", .help = "threads of a thread block; auto: 128"},
+    {.name = "slices", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, slices),
+     .choices = "auto|1|2|4|8|16|32", .value = "auto", .help = "vertical slices: 1 is BCCOO, more are BCCOO+; auto: 1"},
+    {.name = "columns", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, columns),
+     .choices = "auto|wide|differences|paper", .value = "auto",
+     .help = "block columns: 32 bits, 16-bit differences in a window, or the paper's; auto: 16 bits where they "
+             "suffice, else what takes fewer bytes"},
+    {.name = "tune", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, tune), .choices = "none|quick|full",
+     .value = "none",
+     .help = "times other values of the knobs that are 0 or auto, and takes the fastest; quick: for at most 60 "
+             "multiplies; not with --deterministic"},
+    {.name = "check", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, check), .choices = "on|off",
+     .value = "on", .help = "warps in which every lane ends a row skip the scan"},
+    {.name = NULL},
+};
+
+static wr_bccoo_knobs parsed(const wr_env *env, const yaspmv_knobs *k) {
+  wr_bccoo_knobs p = {.width = k->width, .height = k->height, .tile = k->tile};
+  p.threads = k->threads ? 32 << k->threads : 0, p.slices = k->slices ? 1 << (k->slices - 1) : 0;
+  p.columns = (wr_bccoo_compress)k->columns, p.early_check = k->check == 0;
+  p.tune = env->deterministic ? WR_BCCOO_UNTUNED : (wr_bccoo_tune)k->tune;
+  return p;
+}
+
+static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
+  wr_bccoo_knobs k = parsed(env, knob);
+  wr_bccoo_options o = {.r = 1, .c = 1, .tile = 1, .threads = 64, .slices = k.slices ? (int)k.slices : 1};
+  return A == NULL ? WR_OK : wr_bccoo_check(A->nrows, A->ncols, A->nnz, &o);
+}
+
+/* Sets what a user sees, from a format's shape. */
+static void report(const wr_env *env, const wr_csr *A, const wr_bccoo *b, wr_plan_info *info) {
+  static const char *const columns[] = {"32-bit columns", "16-bit columns", "16-bit differences",
+                                        "16-bit differences as in the paper"};
+  static const char *const knob[] = {"wide", "auto", "differences", "paper"};
+  int64_t type_bytes = wr_type_bytes(env->type);
+  double sliced = b->slices > 1 ? 2.0 * b->slices * (double)(b->all_rows * b->r) * sizeof(double) : 0;
+  info->format_bytes = wr_bccoo_bytes(b);
+  info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * type_bytes) + sliced;
+  info->deterministic = 1;
+  if (env->type == WR_F32) info->term_unit = wr_bccoo_terms(b->c) * wr_type_unit(WR_F32);
+  snprintf(info->line, sizeof info->line,
+           "%s: width=%d:height=%d:tile=%d:threads=%d:slices=%d:columns=%s; fill %.2f, %s",
+           b->slices > 1 ? "BCCOO+" : "BCCOO", b->c, b->r, b->tile, b->threads, b->slices, knob[b->columns],
+           A->nnz > 0 ? (double)(b->blocks * b->r * b->c) / (double)A->nnz : 1, columns[b->columns]);
+}
+
+static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_plan_info *info) {
+  wr_status status;
+  wr_bccoo_knobs k = parsed(env, knob);
+  wr_bccoo_size sizes[WR_BCCOO_SIZES];
+  int count;
+  wr_bccoo b = {.nrows = A->nrows, .ncols = A->ncols, .type = env->type};
+  TRY(wr_bccoo_choose(env, A, &k, sizes, &count));
+  wr_bccoo_options o = sizes[0].options;
+  b.r = o.r, b.c = o.c, b.tile = o.tile, b.threads = o.threads, b.slices = o.slices;
+  b.valued = A->val != NULL || o.r * o.c > 1;
+  b.columns = o.compress == WR_BCCOO_NEVER      ? WR_BCCOO_WIDE
+              : o.compress == WR_BCCOO_AS_PAPER ? WR_BCCOO_PAPER
+              : o.compress == WR_BCCOO_AUTO && (A->ncols + o.c - 1) / o.c <= WR_BCCOO_NARROW_COLUMNS
+                  ? WR_BCCOO_NARROW
+                  : WR_BCCOO_DIFFERENCES;
+  b.all_rows = (A->nrows + o.r - 1) / o.r, b.blocks = (int64_t)sizes[0].sample.blocks;
+  b.grid = (b.blocks + (int64_t)o.tile * o.threads - 1) / ((int64_t)o.tile * o.threads);
+  report(env, A, &b, info);
+  info->extra_bytes = info->format_bytes + (b.slices > 1 ? b.slices * b.all_rows * b.r * 8 : 0);
+  wr_bsr_advise_rows(&sizes[0].sample, "merbit", info);
+done:
+  return status;
+}
+
+static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, wr_plan_info *info) {
+  wr_status status;
+  yaspmv_state *s = state;
+  wr_bccoo_knobs k = parsed(env, knob);
+  wr_bccoo_size sizes[WR_BCCOO_SIZES];
+  int count;
+  wr_bccoo_tuned tuned = {0};
+  wr_csr_view view;
+  s->pattern = A->val == NULL;
+  TRY(wr_bccoo_choose(env, A, &k, sizes, &count));
+  TRY(wr_csr_device_view(A, env, &view));
+  if (k.tune == WR_BCCOO_UNTUNED)
+    TRY(wr_bccoo_plan_make(env, A, &view, &sizes[0].options, k.early_check, &s->plan));
+  else
+    TRY(wr_bccoo_tune_plan(env, A, &view, &k, sizes, count, &s->plan, &tuned));
+  report(env, A, &s->plan.format, info);
+  size_t length = strlen(info->line);
+  if (tuned.tried)
+    snprintf(info->line + length, sizeof info->line - length, "; %.4g us, the best of %d", 1e6 * tuned.seconds,
+             tuned.tried);
+  info->extra_bytes = wr_bccoo_plan_bytes(&s->plan);
+done:
+  return status;
+}
+
+static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
+  yaspmv_state *s = state;
+  return wr_bccoo_launch(env, &s->plan, &args->request);
+}
+
+static void destroy(void *state, wr_env *env) {
+  yaspmv_state *s = state;
+  wr_bccoo_plan_close(env, &s->plan);
+}
+
+static wr_status decode(void *state, wr_env *env, wr_csr **A) {
+  wr_status status;
+  yaspmv_state *s = state;
+  wr_bccoo host = {0};
+  *A = NULL;
+  TRY(wr_bccoo_download(env, &s->plan.format, &host));
+  TRY(wr_bccoo_decode(&host, s->pattern, A));
+done:
+  wr_bccoo_free(&host);
+  return status;
+}
+
+static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
+  wr_status status = WR_OK;
+  yaspmv_state *s = state;
+  wr_csr_view view;
+  (void)moved;
+  if (s->pattern) return WR_OK;
+  TRY(wr_csr_device_view(A, env, &view));
+  TRY(wr_bccoo_device_refill(env, &view, &s->plan.format));
+done:
+  return status;
+}
+
+const wr_backend wr_backend_yaspmv = {
+    .name = "yaspmv",
+    .summary = "BCCOO and BCCOO+: blocks with bit flags for rows",
+    .source = "yaSpMV: Yet Another SpMV Framework on GPUs, PPoPP 2014",
+    .place = WR_CUDA,
+    .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
+    .knobs = knobs,
+    .knobs_size = sizeof(yaspmv_knobs),
+    .state_size = sizeof(yaspmv_state),
+    .check = check,
+    .plan = plan,
+    .prepare = prepare,
+    .apply = apply,
+    .destroy = destroy,
+    .decode = decode,
+    .update_values = update_values,
+};

@@ -1,0 +1,77 @@
+/* The multiply with BCCOO: each block size, slices, kinds of columns and length of tile, rows over many thread blocks, rows
+ * that end exactly where a lane or thread block does, and tuned plans. Values and x are small integers, so every order of the
+ * sums gives the same bits. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/kernels/integer_applies.h"
+
+static int scattered(int64_t i, int64_t j) { return hash_of(i, j) % 20 == 0; }
+static int mostly_empty(int64_t i, int64_t j) { return (i < 3 || i == 210) && j > 8; }
+static int full(int64_t, int64_t) { return 1; }
+static int nothing(int64_t, int64_t) { return 0; }
+static int fours(int64_t i, int64_t j) { return j >= i % 40 && j < i % 40 + 16 && (j - i % 40) % 4 == 0; }
+static int left(int64_t i, int64_t j) { return j == 300 - i || j == 299 - i; } /* differences of -1 */
+static int two_long(int64_t i, int64_t) { return i == 1 || i == 3; }
+
+static const shape shapes[] = {{"scattered entries", 131, 143, scattered}, {"empty rows", 211, 33, mostly_empty},
+                               {"dense", 37, 50, full},                    {"one place", 1, 1, full},
+                               {"no entries", 40, 7, nothing},             {"four blocks a row", 160, 60, fours},
+                               {"rows that move left", 290, 301, left},    {"long rows", 5, 4099, two_long}};
+
+/* Each is given with several block sizes, and without one. */
+static const char *const choices[] = {"tile=4:threads=64", "tile=8:threads=64:slices=2:columns=differences",
+                                      "tile=16:threads=64:columns=paper", "threads=64:tile=40:columns=wide:slices=32",
+                                      "tile=1:threads=64:check=off:columns=differences"};
+constexpr int CHOICES = 5;
+
+static void test_shapes(wr_env *env) {
+  int n = 0;
+  for (const shape &s : shapes) {
+    CASE(s.name);
+    wr_csr *A[2] = {make_matrix(s, false), make_matrix(s, true)};
+    for (int width = 1; width <= 4; width++)
+      for (int height = 1; height <= 4; height++, n++) {
+        char knobs[96];
+        snprintf(knobs, sizeof knobs, "width=%d:height=%d:%s", width, height, choices[n % CHOICES]);
+        check_choice(env, "yaspmv", knobs, A[n / CHOICES % 2], true);
+      }
+    for (const char *knobs : choices)
+      for (wr_csr *B : A) check_choice(env, "yaspmv", knobs, B, true);
+    for (wr_csr *B : A) wr_csr_free(B);
+  }
+}
+
+/* Whichever configuration is the fastest, its products are right, and the plan says which it is. */
+static void test_tuned(wr_env *env) {
+  const wr_backend *backend = nullptr;
+  CASE("tuned");
+  wr_csr *A = make_matrix(shapes[0], false);
+  CHECK_OK(wr_backend_find("yaspmv", &backend));
+  for (const char *knobs : {"tune=quick", "tune=full:threads=64:width=2:height=2", "tune=full:tile=8:slices=1"}) {
+    wr_plan *plan = nullptr;
+    check_choice(env, "yaspmv", knobs, A, true);
+    CHECK_OK(wr_plan_create(backend, knobs, A, env, &plan));
+    if (plan == nullptr) continue;
+    CHECK_OK(wr_plan_prepare(plan));
+    const char *line = wr_plan_get_info(plan)->line;
+    CHECKF(strstr(line, "the best of ") != nullptr, "%s: %s", knobs, line);
+    const char *given = strstr(line, "width="), *end = given ? strchr(given, ';') : nullptr;
+    CHECKF(given && end, "no knobs in: %s", line);
+    char again[128] = "";
+    if (given && end) snprintf(again, sizeof again, "%.*s", (int)(end - given), given);
+    wr_plan_destroy(plan);
+    check_choice(env, "yaspmv", again, A, false); /* what is printed can be given back */
+  }
+  wr_csr_free(A);
+}
+
+static void test_device(wr_env *env) {
+  test_shapes(env);
+  test_tuned(env);
+}
+
+int main(void) {
+  on_device(test_device);
+  return wr_test_report("yaspmv_kernels");
+}
