@@ -317,6 +317,21 @@ static void test_limits(ground *g) {
   }
 }
 
+/* After two sweeps of Chebyshev's method the one rank is negative, and no sum to divide by. */
+static void test_void(ground *g) {
+  wr_csr *links = pattern_of(1, NULL, 0);
+  for (int64_t most = 4; most <= 9; most++) {
+    mixed_run m = run_of(g, links, 0.9999, WR_RANK_CHEBYSHEV);
+    ground_case(g, "one node, at most %lld multiplies", (long long)most);
+    m.r.options.iterations = most, m.r.options.tolerance = 1e-4, m.r.options.check_every = 1;
+    run_and_check_it(g, &m);
+    CHECKF(m.r.result.outcome == WR_CONVERGED && m.r.scores[0] == 1, "%s, score %g",
+           wr_outcome_title(m.r.result.outcome), m.r.scores[0]);
+    run_free(&m);
+  }
+  wr_csr_free(links);
+}
+
 static void count_calls(void *context, int64_t iteration, double measure, double target) {
   int64_t *seen = context;
   CHECKF(iteration >= seen[1] && measure >= 0 && target > 0, "iteration %lld after %lld", (long long)iteration,
@@ -453,6 +468,7 @@ static void test_few(ground *g) {
   test_spread(g);
   test_fallback(g);
   test_limits(g);
+  test_void(g);
   test_interrupted(g);
   test_guess_and_order(g);
 }
