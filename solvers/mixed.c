@@ -153,9 +153,10 @@ wr_status wr_mixed_correct(wr_mixed *m, wr_pagerank *wide, const wr_correction *
   m->multiplies += taken, m->bytes += (double)taken * wr_pagerank_step_bytes(p);
   if (taken > m->most) m->most = taken, m->by = p->loop->by;
   found->steps = s.steps - c->steps;
-  found->is_cut = found->interrupted != 0 || (s.converged == 0 && s.stalled == 0 && !(s.steps < s.limit));
+  found->is_cut = s.converged == 0 && s.stalled == 0 && !(s.steps < s.limit);
   if (found->steps < 1) return WR_OK;
-  TRY(add(m, wide, &p->x[(int64_t)found->steps % WR_PAGERANK_VECTORS], unit, before, now, is_first, &found->is_void));
+  int answer = wr_pagerank_answer(p, found->steps);
+  TRY(add(m, wide, &p->x[answer], unit, before, now, is_first, &found->is_void));
 done:
   return status;
 }

@@ -232,12 +232,6 @@ done:
 
 static int after(int k) { return wr_pagerank_after(k); }
 
-/* The vector that has the answer. */
-static int answer_after(const wr_pagerank *p, double steps) {
-  double behind = p->method == WR_PAGERANK_CHEBYSHEV ? 1 : 0;
-  return (int)((int64_t)fmax(steps - p->begun - behind, 0) % WR_PAGERANK_VECTORS);
-}
-
 /* One step from x[now] to the next vector, then a step on the scalars; follows: another one comes. P is the matrix, and all
  * else are vectors of n:
  *
@@ -416,7 +410,7 @@ static wr_status go(solving *g) {
   for (;;) {
     int over;
     TRY(wr_iteration_go(p->loop, (double *)&g->scalars, &g->interrupted));
-    p->now = answer_after(p, g->scalars.steps);
+    p->now = wr_pagerank_answer(p, g->scalars.steps - p->begun);
     if (g->scalars.converged == 0 || g->interrupted) break;
     TRY(find_over(g, &over));
     if (over || !(g->scalars.steps < g->scalars.limit)) break;
@@ -470,7 +464,7 @@ done:
   return status;
 }
 
-/* Corrects x[now] in f32, or makes the first ranks. *is_cut := 1: the limit or the monitor has ended the sweeps. */
+/* Corrects x[now] in f32, or makes the first ranks. *is_cut := 1: the limit has ended the sweeps. */
 static wr_status correct(solving *g, const wr_pagerank_options *asked, int has_ranks, int *is_cut) {
   wr_status status;
   wr_pagerank *p = g->p;

@@ -9,6 +9,13 @@
 /* The index of the vector that the step from x[k] writes. */
 static inline int wr_pagerank_after(int k) { return (k + 1) % WR_PAGERANK_VECTORS; }
 
+/* The index of the vector that has the answer after so many steps from x[0]. Of Chebyshev's method it is the last but one, of
+ * which the change is the residual; the last one may be much worse where the residual vanishes. */
+static inline int wr_pagerank_answer(const wr_pagerank *p, double steps) {
+  double behind = p->method == WR_PAGERANK_CHEBYSHEV ? 1 : 0;
+  return (int)((int64_t)(steps > behind ? steps - behind : 0) % WR_PAGERANK_VECTORS);
+}
+
 /* A scalar of the solver by its name. */
 #define WR_PAGERANK_SCALAR(p, member) ((wr_scalar){&(p)->bank, WR_SCALAR_INDEX(wr_pagerank_scalars, member)})
 
