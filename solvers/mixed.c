@@ -118,21 +118,17 @@ done:
 }
 
 /* wide's x[now] := r + unit * z, divided by its sum, which has to be 1 to within rounding in f64, as the sum of r in x[before]
- * is; without an r: of z alone. *is_void := 1: the sum is not positive, as it may be after few sweeps, and x[now] is r. */
-static wr_status add(wr_mixed *m, wr_pagerank *wide, const wr_vec *z, double unit, int before, int now, int is_first,
-                     int *is_void) {
+ * is; without an r: of z alone. Few sweeps may leave any sum but 0; the step that follows finds out what this is worth. */
+static wr_status add(wr_mixed *m, wr_pagerank *wide, const wr_vec *z, double unit, int before, int now, int is_first) {
   wr_status status;
   wr_pagerank *p = &m->sweeps;
   wr_pagerank_scalars s;
   wr_recast sum = {.in = {z}, .c = {unit}, .over = divisor_of(wide), .sum = WR_PAGERANK_SCALAR(p, change)};
-  wr_recast result = {.in = {z}, .out = &wide->x[now]};
+  wr_recast result = {.in = {z, is_first ? NULL : &wide->x[before]}, .out = &wide->x[now]};
   TRY(p->env->ops->recast(p->env, &sum));
   TRY(p->env->ops->download(p->env, &p->bank, (double *)&s));
   double all = s.change + (is_first ? 0 : 1);
-  *is_void = !(all > 0 && isfinite(all));
   result.c[0] = unit / all, result.c[1] = 1 / all;
-  if (!is_first) result.in[1] = &wide->x[before];
-  if (*is_void) result = (wr_recast){.in = {&wide->x[before]}, .c = {1}, .out = &wide->x[now]};
   TRY(p->env->ops->recast(p->env, &result));
 done:
   return status;
@@ -156,7 +152,7 @@ wr_status wr_mixed_correct(wr_mixed *m, wr_pagerank *wide, const wr_correction *
   found->is_cut = s.converged == 0 && s.stalled == 0 && !(s.steps < s.limit);
   if (found->steps < 1) return WR_OK;
   int answer = wr_pagerank_answer(p, found->steps);
-  TRY(add(m, wide, &p->x[answer], unit, before, now, is_first, &found->is_void));
+  TRY(add(m, wide, &p->x[answer], unit, before, now, is_first));
 done:
   return status;
 }

@@ -50,7 +50,6 @@ typedef struct wr_correction {
 typedef struct wr_corrected {
   double steps;         /* multiplies of the correction                                                        */
   int is_cut;           /* 1: ended by the limit                                                                */
-  int is_void;          /* 1: the correction was not added; after the first one there are no ranks               */
   int interrupted;      /* 0, or the outcome by which the monitor ended it                                      */
 } wr_corrected;
 

@@ -475,7 +475,6 @@ static wr_status correct(solving *g, const wr_pagerank_options *asked, int has_r
   TRY(wr_mixed_correct(p->mixed, p, &correction, &found));
   *is_cut = found.is_cut, g->interrupted = found.interrupted;
   if (found.steps < 1) return WR_OK;
-  if (found.is_void && !has_ranks) return start(p, &g->o, &g->watch, s->steps + found.steps, s);
   p->now = after(p->now);
   s->steps += found.steps, s->stop = s->stalled = s->logged = s->window = 0, s->window_least = s->least = s->huge;
   TRY(find_shift(g));

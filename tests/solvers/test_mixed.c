@@ -334,9 +334,8 @@ static void test_limits(ground *g) {
   }
 }
 
-/* After three sweeps of Chebyshev's method, the third of which a check after each one would spare, the one rank is negative, and
- * no sum to divide by. */
-static void test_void(ground *g) {
+/* After three sweeps of Chebyshev's method the one rank is negative, as long as it is not divided by itself. */
+static void test_negative_sum(ground *g) {
   wr_csr *links = pattern_of(1, NULL, 0);
   for (int64_t most = 4; most <= 9; most++) {
     mixed_run m = run_of(g, links, 0.9999, WR_RANK_CHEBYSHEV);
@@ -486,7 +485,7 @@ static void test_few(ground *g) {
   test_spread(g);
   test_fallback(g);
   test_limits(g);
-  test_void(g);
+  test_negative_sum(g);
   test_interrupted(g);
   test_guess_and_order(g);
 }
