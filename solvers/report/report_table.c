@@ -227,6 +227,19 @@ static void print_baseline(FILE *out, const wr_run *runs, int count) {
   wr_line_print(out, &line, 0, 2);
 }
 
+/* In mixed precision: what the columns about multiplies are of. */
+static void print_types(FILE *out, const wr_run *runs, int count) {
+  char label[LABEL_ROOM];
+  wr_line line = {0};
+  for (int i = 0; i < count; i++) {
+    const wr_result *result = &runs[i].result;
+    if (!runs[i].ran || result->multiplies_f32 == 0) continue;
+    wr_line_add(&line, "%s %s %" PRId64 " of %" PRId64, line.length ? "," : "times of multiplies are those in f32:",
+                wr_run_label(&runs[i], label, sizeof label), result->multiplies_f32, result->multiplies);
+  }
+  if (line.length) wr_line_print(out, &line, 0, 2);
+}
+
 static void print_warm(FILE *out, const wr_run *runs, int count) {
   char label[LABEL_ROOM], text[TEXT_ROOM];
   wr_line line = {0};
@@ -267,6 +280,7 @@ static void print_summary(FILE *out, const wr_problem_facts *problem, const wr_r
   wr_line_add(&line, ".");
   wr_line_print(out, &line, 0, 2);
   print_difference(out, problem, runs, count);
+  print_types(out, runs, count);
   print_warm(out, runs, count);
   wr_report_advice(out, runs, count);
   print_baseline(out, runs, count);

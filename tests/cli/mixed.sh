@@ -31,6 +31,8 @@ alike gen:road:side=40
 alike --method power -k reference,cpu_csr,cpu_bsr gen:web:n=500
 alike --method power --personalize "$work/targets.tsv" "$work/weights.tsv"
 alike --method power --damping 0.99 --deterministic --repeat 3 --threads 2 gen:rmat:scale=8
+run 0 pagerank -p mixed --top 0 --method power -k reference,cpu_csr gen:web:n=500
+says "$out" 'times of multiplies are those in f32: reference ' ', cpu_csr '
 run 0 pagerank -p mixed -t 1e-11 --top 0 --method power --deterministic --threads 1 -o "$work/one.txt" gen:rmat:scale=8
 run 0 pagerank -p mixed -t 1e-11 --top 0 --method power --deterministic --threads 2 -o "$work/two.txt" gen:rmat:scale=8
 same 'answers of one and of two threads' "$work/one.txt" "$work/two.txt"
