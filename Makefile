@@ -75,7 +75,7 @@ $(BUILD)/found.mk: tools/find_tools.sh
 
 # CUDA_BACKENDS: those with kernels of windrow's, by their rows in the table.
 CUDA_BACKENDS := $(shell sed -n 's/^WR_BACKEND.\([a-z_0-9]*\), CUDA,.*/\1/p' spmv/backends.def)
-BUILT_BACKENDS := $(shell sed -n '/, LATER,/d; s/^WR_BACKEND.\([a-z_0-9]*\),.*/\1/p' spmv/backends.def)
+BUILT_BACKENDS := $(shell sed -n 's/^WR_BACKEND.\([a-z_0-9]*\),.*/\1/p' spmv/backends.def)
 # OWN_CUDA: the files that define these.
 OWN_CUDA := $(shell grep -lE '^const wr_backend wr_backend_($(shell echo $(CUDA_BACKENDS) | tr ' ' '|')) =' spmv/backends/*/*.c)
 CUDA_ONLY := $(OWN_CUDA) $(wildcard spmv/backends/cusparse/*.c)

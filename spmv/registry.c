@@ -5,11 +5,6 @@
 #include "config/text.h"
 #include "spmv/spmv.h"
 
-static wr_status check_later(const wr_env *env, const wr_csr *A, const void *knobs) {
-  (void)env, (void)A, (void)knobs;
-  return wr_fail(WR_EUNAVAILABLE, "not written yet; take one of the backends that are available (--list-backends)");
-}
-
 #if !defined(WR_HAVE_CUDA)
 static wr_status check_no_cuda(const wr_env *env, const wr_csr *A, const void *knobs) {
   (void)env, (void)A, (void)knobs;
@@ -30,7 +25,6 @@ static wr_status check_no_vendor(const wr_env *env, const wr_csr *A, const void 
 
 /* First pass: declarations and stubs. */
 #define DEFINE_HOST(id, where, what) DECLARE(id)
-#define DEFINE_LATER(id, where, what) STUB(id, where, what, check_later)
 #ifdef WR_HAVE_CUDA
 #define DEFINE_CUDA(id, where, what) DECLARE(id)
 #else
@@ -49,7 +43,6 @@ static wr_status check_no_vendor(const wr_env *env, const wr_csr *A, const void 
 
 /* Second pass: the table. */
 #define ROW_HOST(id) &wr_backend_##id,
-#define ROW_LATER(id) &stub_##id,
 #ifdef WR_HAVE_CUDA
 #define ROW_CUDA(id) &wr_backend_##id,
 #else

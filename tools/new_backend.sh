@@ -42,7 +42,6 @@ check_from() {
   case $state in
     HOST | CUDA) ;;
     VENDOR) fail "$from runs kernels of a library; what can be copied: $(copyable)" ;;
-    LATER) fail "$from is not written yet; what can be copied: $(copyable)" ;;
     *) fail "there is no backend '$from'; what can be copied: $(copyable)" ;;
   esac
   source=$(find spmv -name "$from.c")

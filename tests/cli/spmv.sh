@@ -69,7 +69,7 @@ check_json() {
   holds 'all(run["verification"]["multiplied_right"] for m in r["matrices"] for run in m["runs"][:2])'
   holds 'all(run["verification"]["rows"] == m["nrows"] for m in r["matrices"] for run in m["runs"][:2])'
   holds 'all(m["least_time"][0]["from"] == 1 for m in r["matrices"])'
-  says "$out" 'not available: merge_csr: not written yet'
+  says "$out" 'not available: merge_csr: '
   spmv 0 -p f64 --json - -k cpu_csr "$graph"
   cp "$out" "$json"
   holds 'r["matrices"][0]["source"].endswith("graph.mtx") and not r["matrices"][0]["runs"][0]["cold"]'

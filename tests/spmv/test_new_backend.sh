@@ -60,7 +60,6 @@ test_refusals() {
   refuses 'FROM=csr_warp NAME=mine' csr_warp
   refuses 'FROM=csr_warp NAME=mine' '' mine
   refuses "no backend 'csr_wrap'; what can be copied: reference, cpu_csr, " csr_wrap mine
-  refuses 'not written yet; what can be copied' merge_later mine
   refuses 'kernels of a library; what can be copied' cusparse mine
   refuses 'bsr_team shares its file with other backends; what can be copied: reference, cpu_csr, ' bsr_team mine
   refuses "has a backend 'csr_warp' already" csr_warp csr_warp
@@ -164,9 +163,7 @@ test_snippets() {
 }
 
 copy_tree
-sed 's/^WR_BACKEND(reference,/WR_BACKEND(merge_later, LATER, WR_CUDA, "not there")\n&/' spmv/backends.def >"$tree/spmv/backends.def"
 test_refusals
-sed '/^WR_BACKEND(merge_later,/d' "$tree/spmv/backends.def" >"$out" && cp "$out" "$tree/spmv/backends.def"
 if [ -z "${SANITIZE:-}" ]; then
   test_copies
   test_snippets

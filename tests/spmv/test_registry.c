@@ -67,7 +67,7 @@ static void test_default(void) {
 
 /* Only the vendor's kernels may need a finite x; windrow's own may not. */
 static void test_finite_x(void) {
-  enum { HOST, CUDA, VENDOR, LATER };
+  enum { HOST, CUDA, VENDOR };
 #define WR_BACKEND(id, state, where, what) state,
   static const int state[] = {
 #include "spmv/backends.def"
