@@ -107,10 +107,10 @@ static void test_runs(void) {
   method m = {.A = identity()};
   wr_settings settings = {.precision = WR_F64, .repeat = 3, .verify = WR_VERIFY_FULL};
   double begin = wr_clock();
-  compare("cpu_csr,merge_csr,reference", &settings, runs, &m, &c);
+  compare("cpu_csr,cusparse,reference", &settings, runs, &m, &c);
   double elapsed = wr_clock() - begin;
   CHECK(runs[0].ran && runs[0].error.status == WR_OK && runs[2].ran && runs[2].error.status == WR_OK);
-  CHECK(!runs[1].ran && runs[1].error.status == WR_EUNAVAILABLE && strstr(runs[1].error.text, "not written yet"));
+  CHECK(!runs[1].ran && runs[1].error.status == WR_EUNAVAILABLE && runs[1].error.text[0]);
   CHECKF(m.solves == 6 && m.stops == 2, "%d solves, %d stops", m.solves, m.stops); /* each once, and twice for --repeat 3 */
   CHECK(c.answer_run == 0 && c.answer[0] == 2);
   CHECKF(runs[2].difference == 6, "%g", runs[2].difference); /* twice the fourth solve's answer less the first's */
@@ -179,9 +179,13 @@ static void test_choices(void) {
   CHECK_MESSAGE("more than 64");
   CHECK_FAILS(WR_EUSAGE, wr_choices_parse("cpu_csr,reference:x=1", choices, &count));
   CHECK(count == 0);
-  CHECK_OK(wr_choices_parse("merge_csr:x=1", choices, &count)); /* not built, and so without knobs */
-  CHECK(choices[0].values == NULL && strcmp(choices[0].knobs, "x=1") == 0);
-  wr_choices_free(choices, &count);
+  const wr_backend *vendor = NULL;
+  CHECK_OK(wr_backend_find("cusparse", &vendor));
+  if (vendor && vendor->plan == NULL) { /* not built, and so without knobs */
+    CHECK_OK(wr_choices_parse("cusparse:x=1", choices, &count));
+    CHECK(choices[0].values == NULL && strcmp(choices[0].knobs, "x=1") == 0);
+    wr_choices_free(choices, &count);
+  }
   wr_csr *A = identity();
   wr_env env = {.place = WR_HOST, .type = WR_F64};
   wr_plan *plan = NULL;
