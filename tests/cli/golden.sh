@@ -50,7 +50,7 @@ report_of bicgstab_failed 2 bicgstab --verify sample:10 -n 2 tests/data/bad/arra
 report_of pagerank_unverified 0 pagerank --verify off --top 0 $graph
 report_of bicgstab_verbose 0 bicgstab --verify device -v $system
 report_of pagerank_table 0 pagerank --verify full --top 2 -k cpu_csr,merbit,reference $graph
-report_of bicgstab_table_failed 2 bicgstab --verify off -n 2 -k cpu_csr,reference,merge_csr $system
+report_of bicgstab_table_failed 2 bicgstab --verify off -n 2 -k cpu_csr,reference,cusparse $system
 
 run 0 pagerank --list-backends # what a backend needs, and why it is not available, depends on the machine
 grep '^[a-z]' "$out" | sort >"$work/text"

@@ -157,8 +157,8 @@ check_lists() {
   run 0 pagerank -k merbit,cpu_csr,reference -o "$answer" "$graph"
   says "$out" 'not available: merbit: ' 'gave its verified answer first' 'answers differ by at most'
   says "$answer" 'by cpu_csr in f64: converged'
-  run 2 bicgstab -k cpu_csr,merge_csr -n 2 $system
-  says "$out" '! cpu_csr: max-iterations' 'not available: merge_csr: ' 'no backend gave an answer'
+  run 2 bicgstab -k cpu_csr,cusparse -n 2 $system
+  says "$out" '! cpu_csr: max-iterations' 'not available: cusparse: ' 'no backend gave an answer'
   run 4 pagerank -k merbit,cusparse "$graph"
   says "$out" 'not available: merbit' ' cusparse: '
   run 4 bicgstab -q -k merbit,cusparse $system

@@ -71,7 +71,7 @@ check_whole_or_nothing() {
   echo old >"$folder/x.mtx" && chmod 640 "$folder/x.mtx"
   refuses 3 'cannot be opened' bicgstab -o "$folder/x.mtx" "$work/none.mtx"
   refuses 1 'unknown option' bicgstab -o "$folder/x.mtx" --frobnicate $system
-  run 4 bicgstab -q -k merge_csr -o "$folder/x.mtx" $system
+  run 4 bicgstab -q -k cusparse -o "$folder/x.mtx" $system
   echo old | cmp -s - "$folder/x.mtx"
   expect 'a run without an answer changed the file'
   run 2 bicgstab -n 1 -o "$folder/x.mtx" $system
@@ -191,7 +191,7 @@ check_history() {
   run 0 pagerank -k cpu_csr,reference --history "$work/history.csv" "$graph"
   [ "$(cut -d, -f 1 "$work/history.csv" | uniq | paste -sd ' ')" = 'backend cpu_csr reference' ]
   expect 'the history is not first of cpu_csr, then of reference'
-  run 0 bicgstab -k cpu_bsr:r=2:c=2,cpu_bsr:schedule=sequential,merge_csr,cpu_bsr --history "$work/history.csv" $system
+  run 0 bicgstab -k cpu_bsr:r=2:c=2,cpu_bsr:schedule=sequential,cusparse,cpu_bsr --history "$work/history.csv" $system
   [ "$(cut -d, -f 1 "$work/history.csv" | uniq | paste -sd ' ')" = \
     'backend cpu_bsr:r=2:c=2 cpu_bsr:schedule=sequential cpu_bsr' ]
   expect 'the history does not tell runs of one backend by their knobs'

@@ -56,7 +56,7 @@ check_table() {
 }
 
 check_json() {
-  spmv 0 --batches 8 --cold --json "$json" -k cpu_csr,reference,merge_csr "$wide" "$graph"
+  spmv 0 --batches 8 --cold --json "$json" -k cpu_csr,reference,cusparse "$wide" "$graph"
   holds '(r["schema"], r["program"], r["exit_code"]) == (1, "spmv", 0)'
   holds '[m["precision"] for m in r["matrices"]] == ["f32", "f64"] * 2'
   holds 'all(m["status"] == "WR_OK" and len(m["runs"]) == 3 for m in r["matrices"])'
@@ -69,7 +69,7 @@ check_json() {
   holds 'all(run["verification"]["multiplied_right"] for m in r["matrices"] for run in m["runs"][:2])'
   holds 'all(run["verification"]["rows"] == m["nrows"] for m in r["matrices"] for run in m["runs"][:2])'
   holds 'all(m["least_time"][0]["from"] == 1 for m in r["matrices"])'
-  says "$out" 'not available: merge_csr: '
+  says "$out" 'not available: cusparse: '
   spmv 0 -p f64 --json - -k cpu_csr "$graph"
   cp "$out" "$json"
   holds 'r["matrices"][0]["source"].endswith("graph.mtx") and not r["matrices"][0]["runs"][0]["cold"]'
@@ -135,10 +135,10 @@ check_refused() {
   misuse '--verbose and --quiet contradict each other' -v -q "$graph"
   misuse 'cpu_csrr' -k cpu_csrr "$graph"
   misuse 'sigma' -k cpu_csr:sigma=3 "$graph"
-  refuses 4 'merge_csr: ' spmv -k merge_csr "$graph"
+  refuses 4 'cusparse: ' spmv -k cusparse "$graph"
   refuses 4 'merbit: ' spmv -k merbit "$graph" # excluded by -d cpu, or not in this build
   refuses 8 "$work/no/report.json" spmv --json "$work/no/report.json" "$graph"
-  spmv 4 --json "$json" -k merge_csr "$graph"
+  spmv 4 --json "$json" -k cusparse "$graph"
   holds 'r["exit_code"] == 4 and not r["matrices"][0]["runs"][0]["ran"]'
   if has_card; then
     skip 4 'this machine has a card'

@@ -100,13 +100,13 @@ check_terminal() {
     return
   fi
   for columns in 60 80 120; do
-    on_terminal $columns 0 pagerank -d cpu -k cpu_csr,reference,merge_csr --top 0 $graph
+    on_terminal $columns 0 pagerank -d cpu -k cpu_csr,reference,cusparse --top 0 $graph
     on_terminal $columns 0 bicgstab --help
-    on_terminal $columns 4 bicgstab -d cpu -k merge_csr $system
+    on_terminal $columns 4 bicgstab -d cpu -k cusparse $system
     on_terminal $columns 1 bicgstab -k cpu_bsr:r=3:c=2:schedule=no_such_schedule_as_this_is_there $system
     on_terminal $columns 3 bicgstab -d cpu "$work/$1.that/does/not/exist/and/has/a/name/longer/than/a/line.mtx"
   done
-  on_terminal 80 4 bicgstab -d cpu -k merge_csr $system
+  on_terminal 80 4 bicgstab -d cpu -k cusparse $system
   [ "$(wc -l <"$work/screen")" = 2 ]
   expect 'a message longer than a line is not on two'
 }
