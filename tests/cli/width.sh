@@ -106,9 +106,9 @@ check_terminal() {
     on_terminal $columns 1 bicgstab -k cpu_bsr:r=3:c=2:schedule=no_such_schedule_as_this_is_there $system
     on_terminal $columns 3 bicgstab -d cpu "$work/$1.that/does/not/exist/and/has/a/name/longer/than/a/line.mtx"
   done
-  on_terminal 80 4 bicgstab -d cpu -k cusparse $system
-  [ "$(wc -l <"$work/screen")" = 2 ]
-  expect 'a message longer than a line is not on two'
+  on_terminal 80 1 pagerank -p mixed --method idr $graph
+  [ "$(wc -l <"$work/screen")" = 3 ]
+  expect 'a message longer than a line is not on two, before a hint of one line'
 }
 
 # A name of more than 80 characters.

@@ -52,8 +52,8 @@ static void test_gathers(void) {
 
 static void test_backends(void) {
   CASE("WR_CAP_PLAIN_ROWS");
-  static const char *const yes[] = {"cusparse", "merbit",         "csr_thread", "csr_thread_unrolled",
-                                    "csr_warp", "csr_warp_shared"};
+  static const char *const yes[] = {"cusparse",            "merbit",   "merge_csr",      "csr_thread",
+                                    "csr_thread_unrolled", "csr_warp", "csr_warp_shared"};
   int found = 0, built = 0;
   for (int k = 0; k < wr_backend_count(); k++) found += (wr_backend_at(k)->caps & WR_CAP_PLAIN_ROWS) != 0;
   for (size_t k = 0; k < sizeof yes / sizeof *yes; k++) {
