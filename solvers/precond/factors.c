@@ -49,11 +49,11 @@ typedef struct orders {
 
 /* A factorisation in one order. */
 typedef struct attempt {
-  wr_csr *B; /* A in that order; NULL: A itself, or nothing   */
+  wr_csr *B;            /* A in that order; NULL: A itself, or nothing   */
   wr_lu lu;
   wr_ilu_shifts shifts;
-  int is_positive;          /* L U is symmetric positive definite but for rounding              */
-  double raised;            /* the diagonal was raised by this share, so that all pivots are positive */
+  int is_positive;      /* L U is symmetric positive definite but for rounding              */
+  double raised;        /* the diagonal was raised by this share, so that all pivots are positive */
   wr_block_colours colours; /* of the order by colours                                          */
 } attempt;
 
@@ -264,7 +264,7 @@ static wr_status hold(factors *f, wr_env *env, wr_lu *lu, wr_type values, wr_pre
     info->extra_bytes = wr_lu_host_bytes(f->host);
   } else {
     TRY(wr_watch_check(env->watch, "the incomplete factorisation"));
-    status = wr_lu_cuda_create(lu, env, values == WR_F32, &f->cuda);
+    status = wr_lu_cuda_create_as(lu, env, &(wr_lu_cuda_options){.in_f32 = values == WR_F32}, &f->cuda);
     if (status == WR_ENOMEM) status = wr_fail(status, "%s; --precond none needs no factors", wr_status_message());
     TRY(status);
     info->extra_bytes = (int64_t)wr_lu_cuda_get_info(f->cuda)->bytes;

@@ -103,7 +103,7 @@ inline int wr_next_is_early(const wr_env *env) {
                             (env)->stream, __VA_ARGS__),                                                        \
                   #kernel)
 
-/* For a kernel with a grid barrier (resident_kernel.cuh): all blocks run at the same time, or the launch fails. */
+/* For a kernel with a grid barrier (meet.cuh): all blocks run at the same time, or the launch fails. */
 #define WR_LAUNCH_TOGETHER(kernel, grid, block, shared, stream, ...)                                              \
   wr_launch_check(wr_launch(0, 1, WR_WITHOUT_PARENTHESES kernel, (grid), (block), (shared), (stream), __VA_ARGS__), \
                   #kernel)

@@ -4,8 +4,8 @@
 #ifndef WR_RESIDENT_KERNEL_CUH
 #define WR_RESIDENT_KERNEL_CUH
 
-#include "spmv/kernel/spin.cuh"
 #include "spmv/loop/resident_rows.cuh"
+#include "spmv/kernel/meet.cuh"
 
 /* Runs the step on scalars behind the sums of an operation: thread 0 of every block; only the first block writes the log. */
 __device__ inline void run_scalar_step(const block_state &b, const wr_step_work &of) {
@@ -79,20 +79,6 @@ __device__ inline void add_blocks(const loop_args<T, ROOM> &loop, const block_st
   __syncwarp();
 }
 
-/* Grid barrier: waits until each block has arrived `round` times at *arrived, 0 before the launch; the count may wrap around at
- * 2^32. After it, what other blocks have written must be read by __ldcg, from L2: L1 is not invalidated, so that it keeps the
- * matrix. An acquire would invalidate it, and is not needed: a load behind the wait is issued after the wait's own load has
- * returned, and reads L2, where the writes are. */
-__device__ inline void wait_for_blocks(const unsigned *arrived, unsigned round) {
-  unsigned all = round * gridDim.x;
-#ifdef WR_SIMT
-  wr_spin_until([&] { return (int)(*(const volatile unsigned *)arrived - all) >= 0; });
-#else
-  while ((int)(*(const volatile unsigned *)arrived - all) < 0) {
-  } /* no __nanosleep: it would take longer than the wait */
-#endif
-}
-
 /* Stores the block's sums, waits at the grid barrier, and adds up the sums of all blocks; every block does so for its own
  * copy of the bank, which thread 0 then sees. stop: *loop.stop, in thread 0 of the first block. */
 template <typename T, class ROOM>
@@ -113,8 +99,8 @@ __device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state
     __syncwarp();
     if (threadIdx.x == 0) {
       if (blockIdx.x == 0) loop.stops[b.round % 2] = stop;
-      (void)wr_arrive(loop.arrived);
-      wait_for_blocks(loop.arrived, b.round);
+      wr_meet_arrive(loop.arrived);
+      wr_meet_wait(loop.arrived, b.round);
       /* this load overlaps those of the sums */
       b.stop = *(const volatile unsigned *)(loop.stops + b.round % 2);
     }
@@ -171,8 +157,8 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
   double *row_sums = room + loop.most_products;
   wr_resident_step<T, ROOM> *steps = (wr_resident_step<T, ROOM> *)(row_sums + loop.most_rows);
   int *starts = (int *)(steps + loop.count);
-  block_state b = {bank, c, room, row_sums, starts, starts + loop.most_rows + 1, counts, counts + 1, counts + 2,
-                   0,    0, 0,    0,        0};
+  block_state b = {bank, c, room, row_sums, starts, starts + loop.most_rows + 1, counts, counts + 1,
+                      counts + 2, 0, 0, 0, 0, 0};
   begin_loop(loop, b, steps);
   while (*b.going)
     for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_part || *b.going);

@@ -9,6 +9,7 @@ struct wr_lu_cuda {
   wr_type type, stored; /* of r and z; of the factors and w */
   int64_t n, stride, slots;
   int32_t lower;
+  wr_lu_way way;
   unsigned blocks;
   wr_lu_slice *slice; /* of lu_slices.h, on the device */
   wr_lu_phase *phase;
@@ -33,7 +34,7 @@ static wr_status put(wr_env *env, wr_lu_cuda *s, T **block, const void *from, in
 
 static wr_status put_all(wr_env *env, const wr_lu_slices *f, wr_lu_cuda *s) {
   wr_conversion values = s->stored == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES;
-  int64_t levels = f->lower_levels + f->upper_levels;
+  int64_t levels = f->lower_levels + f->upper_levels, vectors = s->way == WR_LU_VALUES ? 2 : 1;
   PASS(put(env, s, &s->slice, f->slice, 2 * f->slices, WR_AS_8_BYTES));
   PASS(put(env, s, &s->phase, f->phase, 2 * f->phases, WR_AS_8_BYTES));
   PASS(put(env, s, &s->level_slice, f->level_slice, levels + 1, WR_AS_4_BYTES));
@@ -43,40 +44,50 @@ static wr_status put_all(wr_env *env, const wr_lu_slices *f, wr_lu_cuda *s) {
   PASS(put(env, s, &s->col, f->col, WR_WARP * f->groups, WR_AS_4_BYTES));
   PASS(put(env, s, &s->val, f->val, WR_WARP * f->groups, values));
   s->stride = (f->unknowns + 31) / 32 * 32;
-  PASS(wr_device_alloc(env, &s->w, 2 * s->stride, (size_t)wr_type_bytes(s->stored), what));
+  PASS(wr_device_alloc(env, &s->w, vectors * s->stride, (size_t)wr_type_bytes(s->stored), what));
   PASS(wr_device_alloc_zeroed(env, &s->counts, 1, sizeof *s->counts, what));
-  PASS(WR_CUDA(
-      cudaMemsetAsync(s->w, 0xff, (size_t)(2 * s->stride * wr_type_bytes(s->stored)), (cudaStream_t)env->stream)));
-  s->info.bytes += (double)(2 * s->stride * wr_type_bytes(s->stored));
+  PASS(WR_CUDA(cudaMemsetAsync(s->w, 0xff, (size_t)(vectors * s->stride * wr_type_bytes(s->stored)),
+                               (cudaStream_t)env->stream)));
+  s->info.bytes += (double)(vectors * s->stride * wr_type_bytes(s->stored));
   return WR_OK;
 }
 
 /* Bytes that put_all allocates. */
 static int64_t bytes_of(const wr_lu_slices *f, const wr_lu_cuda *s) {
   int64_t value = wr_type_bytes(s->stored), upper = f->unknowns - f->lower;
-  int64_t vectors = 2 * ((f->unknowns + 31) / 32 * 32);
+  int64_t vectors = (s->way == WR_LU_VALUES ? 2 : 1) * ((f->unknowns + 31) / 32 * 32);
   return 16 * (f->slices + f->phases) + 4 * (f->lower_levels + f->upper_levels + 1) + 4 * f->unknowns +
          (4 + value) * (upper + WR_WARP * f->groups) + value * vectors + (int64_t)sizeof(wr_lu_counts);
 }
 
+template <typename T, typename V>
+static const void *kernel_as(wr_lu_way way) {
+  return way == WR_LU_VALUES     ? (const void *)wr_lu_solve<T, V, true, false>
+         : way == WR_LU_BARRIERS ? (const void *)wr_lu_solve<T, V, false, true>
+                                 : (const void *)wr_lu_solve<T, V, false, false>;
+}
+
 static const void *kernel_of(const wr_lu_cuda *s) {
   if (s->type == WR_F64)
-    return s->stored == WR_F64 ? (const void *)wr_lu_solve<double, double> : (const void *)wr_lu_solve<float, double>;
-  return s->stored == WR_F64 ? (const void *)wr_lu_solve<double, float> : (const void *)wr_lu_solve<float, float>;
+    return s->stored == WR_F64 ? kernel_as<double, double>(s->way) : kernel_as<float, double>(s->way);
+  return s->stored == WR_F64 ? kernel_as<double, float>(s->way) : kernel_as<float, float>(s->way);
 }
 
 /* s->blocks := as many as run at the same time: one a multiprocessor, or one in all if there are no cooperative launches. */
-static wr_status count_blocks(wr_env *env, wr_lu_cuda *s) {
-  int together = 0, each = 0, is_one_run = s->info.phases == 1 && s->info.runs == 1;
+static wr_status count_blocks(wr_env *env, const wr_lu_cuda_options *options, wr_lu_cuda *s) {
+  int together = 0, each = 0;
   size_t shared = (size_t)(s->slots * wr_type_bytes(s->stored));
   const void *kernel = kernel_of(s);
+  int64_t processors = wr_cuda_processors(env);
   PASS(wr_cuda_check_image(env));
   PASS(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
   PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     (int)(WR_LU_MOST_SLOTS * sizeof(double)))));
   PASS(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, WR_LU_THREADS, shared)));
   if (each == 0) return wr_fail(WR_EUNAVAILABLE, "%s has no room for a triangular solve", env->device_name);
-  s->blocks = together && !is_one_run ? (unsigned)wr_cuda_processors(env) : 1;
+  s->blocks = (unsigned)(options->blocks > 0 && options->blocks < processors ? options->blocks : processors);
+  if (s->info.phases == 1 && s->info.runs == 1) s->blocks = 1;
+  if (!together && s->way != WR_LU_LAUNCHES) s->blocks = 1;
   s->info.blocks = s->blocks;
   return WR_OK;
 }
@@ -89,19 +100,22 @@ static void describe(const wr_lu *lu, const wr_lu_slices *f, wr_lu_cuda_info *in
   for (int64_t k = 0; k < WR_WARP * f->groups; k++) info->padding += f->col[k] == WR_LU_NONE;
 }
 
-extern "C" wr_status wr_lu_cuda_create(const wr_lu *lu, wr_env *env, int in_f32, wr_lu_cuda **solver) {
+extern "C" wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr_lu_cuda_options *options,
+                                          wr_lu_cuda **solver) {
   wr_status status;
+  const wr_lu_cuda_options usual = {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL, 0};
   wr_lu_slices f = {};
   wr_lu_cuda *s = NULL;
   *solver = NULL;
+  if (options == NULL) options = &usual;
   TRY(wr_cuda_enter(env));
   TRY(wr_alloc_zeroed(&s, 1, sizeof *s, what));
-  s->type = env->type, s->n = lu->n;
-  s->stored = (env->type == WR_F32 || in_f32) && wr_lu_beyond_f32(lu) < 0 ? WR_F32 : WR_F64;
-  TRY(wr_lu_slices_make(lu, &f));
+  s->type = env->type, s->n = lu->n, s->way = options->way;
+  s->stored = (env->type == WR_F32 || options->in_f32) && wr_lu_beyond_f32(lu) < 0 ? WR_F32 : WR_F64;
+  TRY(wr_lu_slices_make(lu, s->way == WR_LU_VALUES, options->gates, &f));
   s->slots = f.slots, s->lower = (int32_t)f.lower;
   describe(lu, &f, &s->info);
-  TRY(count_blocks(env, s));
+  TRY(count_blocks(env, options, s));
   TRY(wr_watch_check(env->watch, what));
   status = put_all(env, &f, s);
   if (status == WR_ENOMEM)
@@ -115,18 +129,43 @@ done:
   return status;
 }
 
+extern "C" wr_status wr_lu_cuda_create(const wr_lu *lu, wr_env *env, wr_lu_cuda **solver) {
+  return wr_lu_cuda_create_as(lu, env, NULL, solver);
+}
+
 template <typename T, typename V>
-static wr_status launch(const wr_lu_cuda *s, wr_env *env, const wr_vec *r, wr_vec *z) {
+static wr_lu_args<T, V> args_of(const wr_lu_cuda *s, const wr_vec *r, wr_vec *z) {
   wr_lu_args<T, V> a = {};
   a.slice = s->slice, a.phase = s->phase, a.level_slice = s->level_slice;
   a.source = s->source, a.into = s->into, a.col = s->col;
   a.val = (const T *)s->val, a.inverse = (const T *)s->inverse;
   a.lower = s->lower, a.slots = (int)s->slots;
-  a.phases = (int)s->info.phases;
+  a.phase_begin = 0, a.phase_end = (int)s->info.phases;
   a.w = (T *)s->w, a.stride = s->stride;
   a.r = (const V *)r->data, a.z = (V *)z->data, a.counts = s->counts;
-  return WR_LAUNCH_TOGETHER((wr_lu_solve<T, V>), s->blocks, WR_LU_THREADS, (size_t)s->slots * sizeof(T), env->stream,
-                            a);
+  return a;
+}
+
+/* A kernel for each phase. */
+template <typename T, typename V>
+static wr_status launch_each(const wr_lu_cuda *s, wr_env *env, wr_lu_args<T, V> a, size_t shared) {
+  wr_status status = WR_OK;
+  for (int p = 0; p < (int)s->info.phases; p++) {
+    a.phase_begin = p, a.phase_end = p + 1;
+    TRY(WR_LAUNCH((wr_lu_solve<T, V, false, false>), s->blocks, WR_LU_THREADS, shared, env->stream, a));
+  }
+done:
+  return status;
+}
+
+template <typename T, typename V>
+static wr_status launch(const wr_lu_cuda *s, wr_env *env, const wr_vec *r, wr_vec *z) {
+  wr_lu_args<T, V> a = args_of<T, V>(s, r, z);
+  size_t shared = (size_t)s->slots * sizeof(T);
+  if (s->way == WR_LU_LAUNCHES) return launch_each(s, env, a, shared);
+  if (s->way == WR_LU_BARRIERS)
+    return WR_LAUNCH_TOGETHER((wr_lu_solve<T, V, false, true>), s->blocks, WR_LU_THREADS, shared, env->stream, a);
+  return WR_LAUNCH_TOGETHER((wr_lu_solve<T, V, true, false>), s->blocks, WR_LU_THREADS, shared, env->stream, a);
 }
 
 extern "C" wr_status wr_lu_cuda_apply(wr_lu_cuda *s, wr_env *env, const wr_vec *r, wr_vec *z) {

@@ -6,9 +6,13 @@
 
 static wr_status fail(void) { return wr_fail(WR_EUNAVAILABLE, "this build has no triangular factors on a device"); }
 
-wr_status wr_lu_cuda_create(const wr_lu *lu, wr_env *env, int in_f32, wr_lu_cuda **solver) {
+wr_status wr_lu_cuda_create_as(const wr_lu *lu, wr_env *env, const wr_lu_cuda_options *options, wr_lu_cuda **solver) {
   *solver = NULL;
   return fail();
+}
+
+wr_status wr_lu_cuda_create(const wr_lu *lu, wr_env *env, wr_lu_cuda **solver) {
+  return wr_lu_cuda_create_as(lu, env, NULL, solver);
 }
 
 wr_status wr_lu_cuda_apply(wr_lu_cuda *solver, wr_env *env, const wr_vec *r, wr_vec *z) { return fail(); }

@@ -13,13 +13,13 @@ typedef struct triangle {
   const int64_t *ptr;
   const int32_t *col;
   const double *val;
-  int64_t *begin;     /* [count]                                                            */
-  int32_t *length;    /* [count]                                                            */
-  int32_t *row;       /* [count] -1: a part of a long row                                   */
-  int32_t *of;        /* [n] the unknown of a row                                           */
-  int32_t *level;     /* [count]                                                            */
-  int32_t *sorted;    /* [count] by levels, in a level the longest first                    */
-  int32_t *place;     /* [count] the inverse of sorted                                      */
+  int64_t *begin;  /* [count]                                                            */
+  int32_t *length; /* [count]                                                            */
+  int32_t *row;    /* [count] -1: a part of a long row                                   */
+  int32_t *of;     /* [n] the unknown of a row                                           */
+  int32_t *level;  /* [count]                                                            */
+  int32_t *sorted; /* [count] by levels, in a level the longest first                    */
+  int32_t *place;  /* [count] the inverse of sorted                                      */
   int32_t *level_row; /* [levels + 1] where in sorted a level begins                     */
   int64_t levels;
 } triangle;
@@ -178,23 +178,23 @@ static int is_small(const wr_lu_slices *s, int64_t level) {
 }
 
 /* The level behind the phase that begins with this one. *is_run: two or more small levels. */
-static int64_t end_of_phase(const wr_lu_slices *s, int64_t level, int *is_run) {
+static int64_t end_of_phase(const wr_lu_slices *s, int64_t level, int merged, int *is_run) {
   int64_t levels = s->lower_levels + s->upper_levels, end = level;
   while (end < levels && is_small(s, end)) end++;
   *is_run = end - level >= 2;
   if (*is_run) return end;
-  for (end = level + 1; end < levels; end++)
+  for (end = level + 1; merged && end < levels; end++)
     if (end + 1 < levels && is_small(s, end) && is_small(s, end + 1)) break;
   return end;
 }
 
 /* phase NULL: counts only. */
-static void find_phases(wr_lu_slices *s, wr_lu_phase *phase) {
+static void find_phases(wr_lu_slices *s, int merged, wr_lu_phase *phase) {
   int64_t levels = s->lower_levels + s->upper_levels, most = 0;
   s->phases = 0;
   for (int64_t level = 0, end; level < levels; level = end) {
     int is_run;
-    end = end_of_phase(s, level, &is_run);
+    end = end_of_phase(s, level, merged, &is_run);
     if (phase)
       phase[s->phases] = (wr_lu_phase){s->level_slice[level], s->level_slice[end], (int32_t)level,
                                        is_run ? (int32_t)(end - level) : 0};
@@ -232,25 +232,42 @@ static void fill_lane(const triangle *h, int64_t base, wr_lu_slices *s, const wr
   }
 }
 
-static void fill_level(const triangle *h, int64_t base, wr_lu_slices *s, int64_t level, const level_view *view) {
+/* The gate of slices of a level; -1: none, or by slice. */
+static int32_t level_gate(const wr_lu_slices *s, int64_t level, const level_view *view, wr_lu_gates gates) {
+  if (view->run < s->unknowns || level < 2 || gates != WR_LU_GATE_LEVEL) return -1;
+  return (int32_t)(end_of_level(s, level - 2) - 1);
+}
+
+/* The last input of a slice that is not part of a run. */
+static int32_t last_input(const wr_lu_slices *s, const wr_lu_slice *slice) {
+  int32_t last = -1;
+  for (int64_t k = 0; k < LANES * (int64_t)(slice->shape & 255); k++) {
+    int32_t col = s->col[LANES * (int64_t)slice->group + k];
+    if (col > last) last = col;
+  }
+  return last;
+}
+
+static void fill_level(const triangle *h, int64_t base, wr_lu_slices *s, int64_t level, const level_view *view,
+                       wr_lu_gates gates) {
   int64_t begin = s->level_slice[level], end = s->level_slice[level + 1];
-  int in_run = view->run < s->unknowns;
-  int32_t gate = in_run || level < 2 ? -1 : (int32_t)(end_of_level(s, level - 2) - 1);
+  int32_t gate = level_gate(s, level, view, gates);
 #pragma omp parallel for if (end - begin > 1024)
   for (int64_t k = begin; k < end; k++) {
     for (int l = 0; l < LANES; l++) fill_lane(h, base, s, &s->slice[k], view, l);
     s->slice[k].gate = gate;
+    if (view->run == s->unknowns && gates == WR_LU_GATE_INPUT) s->slice[k].gate = last_input(s, &s->slice[k]);
   }
 }
 
-static void fill(const triangle *lower, const triangle *upper, wr_lu_slices *s) {
+static void fill(const triangle *lower, const triangle *upper, wr_lu_gates gates, wr_lu_slices *s) {
   for (int64_t p = 0; p < s->phases; p++) {
     int64_t level = s->phase[p].level;
     level_view view = {s->phase[p].levels ? s->slice[s->phase[p].begin].first : s->unknowns, 0};
     for (; level < s->lower_levels + s->upper_levels && s->level_slice[level] < s->phase[p].end; level++) {
       int is_upper = level >= s->lower_levels;
       view.newest = end_of_level(s, level) - 1;
-      fill_level(is_upper ? upper : lower, is_upper ? s->lower : 0, s, level, &view);
+      fill_level(is_upper ? upper : lower, is_upper ? s->lower : 0, s, level, &view, gates);
     }
   }
 }
@@ -269,19 +286,20 @@ static void fill_unknowns(const wr_lu *lu, const triangle *lower, const triangle
   }
 }
 
-static wr_status allocate(wr_lu_slices *s) {
+static wr_status allocate(wr_lu_slices *s, int merged) {
   const char *what = "triangular factors by levels";
-  find_phases(s, NULL);
+  find_phases(s, merged, NULL);
   PASS(wr_alloc(&s->phase, s->phases, sizeof *s->phase, what));
-  find_phases(s, s->phase);
+  find_phases(s, merged, s->phase);
   PASS(wr_alloc(&s->source, s->unknowns, sizeof *s->source, what));
   PASS(wr_alloc(&s->into, s->unknowns - s->lower, sizeof *s->into, what));
   PASS(wr_alloc(&s->inverse, s->unknowns - s->lower, sizeof *s->inverse, what));
   PASS(wr_alloc(&s->col, LANES * s->groups, sizeof *s->col, what));
-  return wr_alloc(&s->val, LANES * s->groups, sizeof *s->val, what);
+  PASS(wr_alloc(&s->val, LANES * s->groups, sizeof *s->val, what));
+  return WR_OK;
 }
 
-wr_status wr_lu_slices_make(const wr_lu *lu, wr_lu_slices *s) {
+wr_status wr_lu_slices_make(const wr_lu *lu, int merged, wr_lu_gates gates, wr_lu_slices *s) {
   wr_status status;
   triangle lower = {0}, upper = {0};
   wr_lu_slice *slice = NULL;
@@ -297,8 +315,8 @@ wr_status wr_lu_slices_make(const wr_lu *lu, wr_lu_slices *s) {
   s->slice = slice;
   cut_both(&lower, &upper, s);
   s->level_slice[lower.levels + upper.levels] = (int32_t)s->slices;
-  TRY(allocate(s));
-  fill(&lower, &upper, s);
+  TRY(allocate(s, merged));
+  fill(&lower, &upper, gates, s);
   fill_unknowns(lu, &lower, &upper, s);
 done:
   triangle_free(&lower), triangle_free(&upper);

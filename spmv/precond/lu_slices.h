@@ -27,8 +27,14 @@ enum {
 };
 #define WR_LU_NONE INT32_MIN
 
-/* The gate of a slice outside of runs is the last unknown two levels before: a warp that polls a single place takes less of the
- * bandwidth of L2 than one that polls all its inputs. */
+/* Which unknown is the gate of a slice outside of runs: a warp that polls a single place takes less of the bandwidth of L2 than
+ * one that polls all its inputs. */
+typedef enum wr_lu_gates {
+  WR_LU_GATE_LEVEL, /* the last one two levels before */
+  WR_LU_GATE_INPUT, /* the last one of its inputs     */
+  WR_LU_GATE_NONE
+} wr_lu_gates;
+
 typedef struct wr_lu_slice {
   uint32_t group;
   int32_t first; /* unknown                                                                                        */
@@ -36,8 +42,8 @@ typedef struct wr_lu_slice {
   uint32_t shape; /* entries of a lane in bits 0-7, unknowns - 1 in bits 8-12, log_lanes in bits 13-15, U in bit 16 */
 } wr_lu_slice;
 
-/* Slices [begin, end), in one of two ways. levels = 0: all blocks share them; they are of one level or several, since unknowns
- * wait for each other. Else a run: levels of at most WR_LU_WARPS slices each, which one block takes, one after another. */
+/* Slices [begin, end), in one of two ways. levels = 0: all blocks share them, so they are of one level, or if unknowns wait for
+ * each other, of several. Else a run: levels of at most WR_LU_WARPS slices each, which one block takes, one after another. */
 typedef struct wr_lu_phase {
   int32_t begin, end;
   int32_t level, levels; /* of a run: the first one, and their number */
@@ -59,8 +65,9 @@ typedef struct wr_lu_slices {
   double *val;          /* [32 * groups]                                        */
 } wr_lu_slices;
 
-/* WR_ENOMEM; WR_EUNAVAILABLE: more than 2^31 - 1 unknowns. */
-wr_status wr_lu_slices_make(const wr_lu *lu, wr_lu_slices *slices);
+/* merged: unknowns wait for each other, so neighbouring levels that are no run are one phase. WR_ENOMEM; WR_EUNAVAILABLE: more
+ * than 2^31 - 1 unknowns. */
+wr_status wr_lu_slices_make(const wr_lu *lu, int merged, wr_lu_gates gates, wr_lu_slices *slices);
 void wr_lu_slices_free(wr_lu_slices *slices); /* frees the arrays, and zeroes the struct; a zeroed one is fine */
 
 WR_C_END

@@ -1,7 +1,7 @@
-/* Times solves with the factors of ILU(0) on a card: by windrow, with factors in the type of the vectors and in f32, and by
+/* Times solves with the factors of ILU(0) on a card: by windrow in each way in which its blocks can wait, and by
  * cusparseSpSV with its analysis done before; beside one multiply of the default backend.
  *
- *   triangular [--given|--colour] [--f32|--f64] MATRIX...      MATRIX: a file, or gen:FAMILY:key=value
+ *   triangular [--given|--colour] [--f32|--f64] [--blocks N] MATRIX...      MATRIX: a file, or gen:FAMILY:key=value
  *
  * --given: rows in the order of the file; --colour: by colours of blocks; else by reverse Cuthill-McKee if that has fewer
  * levels. Prints a line of JSON
@@ -190,17 +190,29 @@ static double multiply_us(wr_env *env, wr_csr *A, const wr_vec *x, wr_vec *y, co
   return us;
 }
 
-/* z of both types must have the same bits where vectors are f32. */
-static void time_solves(wr_env *env, const factors &f, const wr_vec *r, wr_vec *z, std::vector<double> &found,
-                        double multiply) {
-  for (int in_f32 = 0; in_f32 < 2; in_f32++) {
-    const char *name = in_f32 ? "in_f32" : "values";
+static const struct {
+  const char *name;
+  wr_lu_way way;
+  wr_lu_gates gates;
+  int in_f32; /* 1: factors in f32 */
+} ways[] = {{"values", WR_LU_VALUES, WR_LU_GATE_LEVEL, 0},
+            {"values_input", WR_LU_VALUES, WR_LU_GATE_INPUT, 0},
+            {"values_none", WR_LU_VALUES, WR_LU_GATE_NONE, 0},
+            {"barriers", WR_LU_BARRIERS, WR_LU_GATE_LEVEL, 0},
+            {"launches", WR_LU_LAUNCHES, WR_LU_GATE_LEVEL, 0},
+            {"in_f32", WR_LU_VALUES, WR_LU_GATE_LEVEL, 1}};
+
+/* z of each way must have the same bits, but for factors in f32 where vectors are f64. */
+static void time_ways(wr_env *env, const factors &f, int blocks, const wr_vec *r, wr_vec *z, std::vector<double> &found,
+                      double multiply) {
+  for (const auto &way : ways) {
     wr_lu_cuda *solver = nullptr;
+    wr_lu_cuda_options options = {way.way, blocks, way.gates, way.in_f32};
     double begin = now();
-    must(wr_lu_cuda_create(&f.lu, env, in_f32, &solver), "a solver");
+    must(wr_lu_cuda_create_as(&f.lu, env, &options, &solver), "a solver");
     double create = now() - begin;
     const wr_lu_cuda_info *info = wr_lu_cuda_get_info(solver);
-    if (!in_f32)
+    if (&way == ways)
       printf(
           "\"lower_levels\": %lld, \"upper_levels\": %lld, \"padding\": %.3f, \"create_ms\": %.1f, \"phases\": %lld, "
           "\"runs\": %lld, ",
@@ -212,8 +224,9 @@ static void time_solves(wr_env *env, const factors &f, const wr_vec *r, wr_vec *
     must(env->ops->download(env, z, values.data()), "a result");
     bool same = found.empty() || memcmp(found.data(), values.data(), values.size() * sizeof(double)) == 0;
     if (found.empty()) found = values;
-    printf("\"%s_us\": %.2f, \"%s_us_level\": %.3f, \"%s_ratio\": %.2f, \"%s_same\": %s, ", name, us, name,
-           us / (double)(info->lower_levels + info->upper_levels), name, us / multiply, name, same ? "true" : "false");
+    printf("\"%s_us\": %.2f, \"%s_us_level\": %.3f, \"%s_ratio\": %.2f, \"%s_same\": %s, ", way.name, us, way.name,
+           us / (double)(info->lower_levels + info->upper_levels), way.name, us / multiply, way.name,
+           same ? "true" : "false");
     fflush(stdout);
     wr_lu_cuda_destroy(solver, env);
   }
@@ -347,7 +360,7 @@ static void time_cusparse(wr_env *env, const factors &f, const std::vector<doubl
 
 /* ---- */
 
-static void bench(const char *name, const char *order, int type) {
+static void bench(const char *name, const char *order, int type, int blocks) {
   wr_csr *A = nullptr;
   wr_ledger ledger;
   wr_problem_facts facts = {};
@@ -376,7 +389,7 @@ static void bench(const char *name, const char *order, int type) {
            name, t == WR_F32 ? "f32" : "f64", (long long)A->nrows, (long long)A->nnz, order, (long long)f.shifted,
            factorisation * 1e3, backend, multiply);
     time_factorisation(&env, parts, f);
-    time_solves(&env, f, &r, &z, found, multiply);
+    time_ways(&env, f, blocks, &r, &z, found, multiply);
     time_cusparse(&env, f, from, found);
     printf("}\n");
     fflush(stdout);
@@ -388,7 +401,7 @@ static void bench(const char *name, const char *order, int type) {
 
 int main(int count, char **argument) {
   const char *order = "auto";
-  int type = -1;
+  int type = -1, blocks = 0;
   for (int k = 1; k < count; k++)
     if (strcmp(argument[k], "--given") == 0)
       order = "given";
@@ -398,7 +411,9 @@ int main(int count, char **argument) {
       type = WR_F32;
     else if (strcmp(argument[k], "--f64") == 0)
       type = WR_F64;
+    else if (strcmp(argument[k], "--blocks") == 0 && k + 1 < count)
+      blocks = atoi(argument[++k]);
     else
-      bench(argument[k], order, type);
+      bench(argument[k], order, type, blocks);
   return 0;
 }

@@ -1,5 +1,5 @@
 /* Solves with triangular factors on a device against substitution on the host in long double, within a bound that is
- * found along with the answer; each solve again has the same bits. */
+ * found along with the answer; in all ways in which blocks wait, with the same bits. */
 #include <math.h>
 #include <string.h>
 
@@ -94,11 +94,22 @@ static void compare(wr_type type, const wr_lu &lu, const vec &r, const vec &foun
   CHECKF(wrong == 0, "%lld of %zu elements are beyond their bound", (long long)wrong, found.size());
 }
 
+static const struct {
+  const char *name;
+  wr_lu_cuda_options options;
+} ways[] = {{"values", {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL, 0}},
+            {"values, gates of inputs", {WR_LU_VALUES, 0, WR_LU_GATE_INPUT, 0}},
+            {"values, no gates", {WR_LU_VALUES, 7, WR_LU_GATE_NONE, 0}},
+            {"barriers", {WR_LU_BARRIERS, 0, WR_LU_GATE_LEVEL, 0}},
+            {"launches", {WR_LU_LAUNCHES, 5, WR_LU_GATE_LEVEL, 0}},
+            {"launches of many blocks", {WR_LU_LAUNCHES, 0, WR_LU_GATE_LEVEL, 0}}};
+
 /* Factors in f32, whatever the type of the solve. */
 static void test_in_f32(wr_env *env, const wr_lu &lu) {
   wr_lu_cuda *solver = nullptr, *usual = nullptr;
-  CHECK_OK(wr_lu_cuda_create(&lu, env, 1, &solver));
-  CHECK_OK(wr_lu_cuda_create(&lu, env, 0, &usual));
+  const wr_lu_cuda_options options = {WR_LU_VALUES, 0, WR_LU_GATE_LEVEL, 1};
+  CHECK_OK(wr_lu_cuda_create_as(&lu, env, &options, &solver));
+  CHECK_OK(wr_lu_cuda_create(&lu, env, &usual));
   if (solver == nullptr || usual == nullptr || lu.n == 0) return;
   vectors v(env, lu.n);
   vec r = right_side(lu.n, 3), found = v.solve(solver, r);
@@ -114,19 +125,21 @@ static void test_in_f32(wr_env *env, const wr_lu &lu) {
 static void test_factors(wr_env *env, const wr_lu &lu, int64_t levels) {
   vec first[2];
   if (wr_lu_beyond_f32(&lu) < 0) test_in_f32(env, lu);
-  wr_lu_cuda *solver = nullptr;
-  CHECK_OK(wr_lu_cuda_create(&lu, env, 0, &solver));
-  if (solver == nullptr) return;
-  const wr_lu_cuda_info *info = wr_lu_cuda_get_info(solver);
-  if (levels >= 0) CHECK(info->lower_levels == levels && info->upper_levels == levels);
-  vectors v(env, lu.n > 0 ? lu.n : 1); /* there are no vectors without elements */
-  for (int turn = 0; turn < 5 && lu.n > 0; turn++) {
-    int side = (turn + turn / 2) % 2; /* 0 1 1 0 0: each of the two vectors w is used again for another r */
-    vec r = right_side(lu.n, side), found = v.solve(solver, r);
-    if (turn < 2) compare(env->type, lu, r, first[turn] = found);
-    CHECKF(same_bits(found, first[side]), "turn %d: other bits", turn);
+  for (const auto &way : ways) {
+    wr_lu_cuda *solver = nullptr;
+    CHECK_OK(wr_lu_cuda_create_as(&lu, env, &way.options, &solver));
+    if (solver == nullptr) continue;
+    const wr_lu_cuda_info *info = wr_lu_cuda_get_info(solver);
+    if (levels >= 0) CHECKF(info->lower_levels == levels && info->upper_levels == levels, "%s: levels", way.name);
+    vectors v(env, lu.n > 0 ? lu.n : 1); /* there are no vectors without elements */
+    for (int turn = 0; turn < 5 && lu.n > 0; turn++) {
+      int side = (turn + turn / 2) % 2; /* 0 1 1 0 0: each of the two vectors w is used again for another r */
+      vec r = right_side(lu.n, side), found = v.solve(solver, r);
+      if (turn < 2 && &way == ways) compare(env->type, lu, r, first[turn] = found);
+      CHECKF(same_bits(found, first[side]), "%s, turn %d: other bits", way.name, turn);
+    }
+    wr_lu_cuda_destroy(solver, env);
   }
-  wr_lu_cuda_destroy(solver, env);
 }
 
 /* ---- Shapes ---- */
@@ -214,16 +227,16 @@ static void test_format(wr_env *) {
   CASE("the format");
   wr_lu_slices s;
   factors small(700, chain, true), wide(60 * 60, grid(60), false), both(2 * 2060, mixed(2000, 60), false);
-  CHECK_OK(wr_lu_slices_make(&small.lu, &s));
+  CHECK_OK(wr_lu_slices_make(&small.lu, 0, WR_LU_GATE_LEVEL, &s));
   CHECK(s.phases == 1 && s.phase[0].levels == 1400 && s.slots == 2048);
   wr_lu_slices_free(&s);
-  CHECK_OK(wr_lu_slices_make(&both.lu, &s));
+  CHECK_OK(wr_lu_slices_make(&both.lu, 1, WR_LU_GATE_LEVEL, &s));
   int64_t runs = 0, gates = 0;
   for (int64_t p = 0; p < s.phases; p++) runs += s.phase[p].levels > 0;
   for (int64_t k = 0; k < s.slices; k++) gates += s.slice[k].gate >= 0;
   CHECK(runs >= 3 && s.phases > runs && gates > 0);
   wr_lu_slices_free(&s);
-  CHECK_OK(wr_lu_slices_make(&wide.lu, &s));
+  CHECK_OK(wr_lu_slices_make(&wide.lu, 0, WR_LU_GATE_LEVEL, &s));
   CHECK(s.lower == 3600 && s.unknowns == 7200 && s.lower_levels == 119);
   wr_lu_slices_free(&s);
 }
@@ -237,16 +250,18 @@ static void test_not_numbers(wr_env *env) {
   vec r = right_side(300, 1);
   uint64_t ones = UINT64_MAX;
   memcpy(&r[100], &ones, sizeof ones), r[200] = INFINITY;
-  wr_lu_cuda *solver = nullptr;
-  CHECK_OK(wr_lu_cuda_create(&of.lu, env, 0, &solver));
-  vectors v(env, 300);
-  for (int turn = 0; turn < 2; turn++) {
-    vec z = v.solve(solver, r);
-    CHECK(isnan(z[100]) && isnan(z[0])); /* U is a chain, too, from the last row to the first */
+  for (const auto &way : ways) {
+    wr_lu_cuda *solver = nullptr;
+    CHECK_OK(wr_lu_cuda_create_as(&of.lu, env, &way.options, &solver));
+    vectors v(env, 300);
+    for (int turn = 0; turn < 2; turn++) {
+      vec z = v.solve(solver, r);
+      CHECK(isnan(z[100]) && isnan(z[0])); /* U is a chain, too, from the last row to the first */
+    }
+    vec fine = v.solve(solver, right_side(300, 2));
+    compare(env->type, of.lu, right_side(300, 2), fine);
+    wr_lu_cuda_destroy(solver, env);
   }
-  vec fine = v.solve(solver, right_side(300, 2));
-  compare(env->type, of.lu, right_side(300, 2), fine);
-  wr_lu_cuda_destroy(solver, env);
 }
 
 /* Rows of U times 2^300, which f32 does not hold, and 2^-300 times the inverse of their diagonal: the factors stay in f64. */
@@ -274,7 +289,7 @@ static void test_no_memory(wr_env *env) {
   for (bool refused = true; refused && failures < 100; failures += refused) {
     wr_lu_cuda *solver = nullptr;
     (void)simt_memory_end(failures);
-    wr_status status = wr_lu_cuda_create(&of.lu, env, 0, &solver);
+    wr_status status = wr_lu_cuda_create(&of.lu, env, &solver);
     refused = simt_memory_end(-1);
     CHECKF(status == (refused ? WR_ENOMEM : WR_OK) && (solver == nullptr) == refused, "%s", wr_status_message());
     wr_lu_cuda_destroy(solver, env);
@@ -313,7 +328,7 @@ static void test_refused(wr_env *env) {
   CASE("refused");
   factors of(40, chain, false);
   wr_lu_cuda *solver = nullptr;
-  CHECK_OK(wr_lu_cuda_create(&of.lu, env, 0, &solver));
+  CHECK_OK(wr_lu_cuda_create(&of.lu, env, &solver));
   vectors v(env, 40), longer(env, 41);
   CHECK(wr_lu_cuda_apply(solver, env, &v.r, &v.r) == WR_EUSAGE);
   CHECK(wr_lu_cuda_apply(solver, env, &longer.r, &v.z) == WR_EUSAGE);
@@ -352,36 +367,38 @@ static void test_loop(wr_env *env) {
   CASE("in a loop");
   const int64_t n = 900;
   factors of(n, grid(30), true);
-  wr_lu_cuda *solver = nullptr;
-  wr_loop *loop = nullptr;
-  wr_loop_request request = {};
-  wr_vec bank = {};
-  rounds_scalars s = {0, 7};
-  vec expected((size_t)n), found((size_t)n), r = right_side(n, 3);
-  vectors v(env, n);
-  CHECK_OK(wr_lu_cuda_create(&of.lu, env, 0, &solver));
-  CHECK_OK(env->ops->alloc(env, WR_SCALAR_COUNT(rounds_scalars), WR_F64, "a bank", &bank));
-  CHECK_OK(env->ops->upload(env, &v.r, r.data()));
-  for (int k = 0; k < 7; k++) CHECK_OK(iterate(env, solver, v, &bank));
-  CHECK_OK(env->ops->download(env, &v.z, expected.data()));
-  request.parts = 1, request.bank = &bank, request.left[0][0] = &v.r, request.left[0][1] = &v.z;
-  CHECK_OK(env->ops->loop_open(env, &request, &loop));
-  CHECK_OK(iterate(env, solver, v, &bank));
-  CHECK_OK(env->ops->loop_close(env, loop));
-  for (int turn = 0; turn < 2; turn++) {
-    int ended = 0;
-    s.rounds = 0, s.limit = 7;
+  for (const auto &way : ways) {
+    wr_lu_cuda *solver = nullptr;
+    wr_loop *loop = nullptr;
+    wr_loop_request request = {};
+    wr_vec bank = {};
+    rounds_scalars s = {0, 7};
+    vec expected((size_t)n), found((size_t)n), r = right_side(n, 3);
+    vectors v(env, n);
+    CHECK_OK(wr_lu_cuda_create_as(&of.lu, env, &way.options, &solver));
+    CHECK_OK(env->ops->alloc(env, WR_SCALAR_COUNT(rounds_scalars), WR_F64, "a bank", &bank));
     CHECK_OK(env->ops->upload(env, &v.r, r.data()));
-    CHECK_OK(env->ops->upload(env, &bank, (const double *)&s));
-    CHECK_OK(env->ops->loop_run(env, loop));
-    for (wr_status status = WR_OK; !ended && status == WR_OK;)
-      CHECK_OK(status = env->ops->loop_poll(env, loop, &bank, (double *)&s, &ended));
-    CHECK_OK(env->ops->download(env, &v.z, found.data()));
-    CHECKF(s.rounds == 7 && same_bits(found, expected), "%g rounds", s.rounds);
+    for (int k = 0; k < 7; k++) CHECK_OK(iterate(env, solver, v, &bank));
+    CHECK_OK(env->ops->download(env, &v.z, expected.data()));
+    request.parts = 1, request.bank = &bank, request.left[0][0] = &v.r, request.left[0][1] = &v.z;
+    CHECK_OK(env->ops->loop_open(env, &request, &loop));
+    CHECK_OK(iterate(env, solver, v, &bank));
+    CHECK_OK(env->ops->loop_close(env, loop));
+    for (int turn = 0; turn < 2; turn++) {
+      int ended = 0;
+      s.rounds = 0, s.limit = 7;
+      CHECK_OK(env->ops->upload(env, &v.r, r.data()));
+      CHECK_OK(env->ops->upload(env, &bank, (const double *)&s));
+      CHECK_OK(env->ops->loop_run(env, loop));
+      for (wr_status status = WR_OK; !ended && status == WR_OK;)
+        CHECK_OK(status = env->ops->loop_poll(env, loop, &bank, (double *)&s, &ended));
+      CHECK_OK(env->ops->download(env, &v.z, found.data()));
+      CHECKF(s.rounds == 7 && same_bits(found, expected), "%s: %g rounds", way.name, s.rounds);
+    }
+    env->ops->loop_free(env, loop);
+    env->ops->release(env, &bank);
+    wr_lu_cuda_destroy(solver, env);
   }
-  env->ops->loop_free(env, loop);
-  env->ops->release(env, &bank);
-  wr_lu_cuda_destroy(solver, env);
 }
 
 static void test_all(wr_env *env) {

@@ -512,7 +512,7 @@ static void test_no_padding(void) {
   }
   wr_csr *A = matrix_of(N, entries, count, 1);
   CHECK_OK(wr_ilu0(A, 1e-8, NULL, &lu, &shifts));
-  CHECK_OK(wr_lu_slices_make(&lu, &slices));
+  CHECK_OK(wr_lu_slices_make(&lu, 1, WR_LU_GATE_LEVEL, &slices));
   CHECKF(32 * slices.groups == lu.l_ptr[N] && lu.l_ptr[N] == count - N, "%lld elements for %lld entries",
          (long long)(32 * slices.groups), (long long)lu.l_ptr[N]);
   wr_lu_slices_free(&slices);
