@@ -86,11 +86,10 @@ done:
 
 /* Found: the nodes of `chosen` pieces whose scores are `least` or more. */
 static wr_status collect(wr_candidates *c, const wr_vec *x, int64_t chosen, double least) {
-  wr_status status;
   int64_t n = c->graph->n;
   const int32_t *order = c->graph->order;
   c->count = 0, c->least = INFINITY;
-  TRY(fetch(c, x, chosen));
+  PASS(fetch(c, x, chosen));
   for (int64_t k = 0; k < chosen; k++) {
     int64_t first = (int64_t)c->numbers[k] * c->length, end = first + c->length < n ? first + c->length : n;
     for (int64_t i = first; i < end; i++) {
@@ -102,8 +101,7 @@ static wr_status collect(wr_candidates *c, const wr_vec *x, int64_t chosen, doub
   qsort(c->found, (size_t)c->count, sizeof *c->found, better_first);
   for (int64_t k = 0; k < c->count; k++) c->node[k] = c->found[k].node, c->score[k] = c->found[k].score;
   c->least = least;
-done:
-  return status;
+  return WR_OK;
 }
 
 static int64_t count_pieces(const wr_candidates *c, double least) {
@@ -114,35 +112,31 @@ static int64_t count_pieces(const wr_candidates *c, double least) {
 }
 
 wr_status wr_candidates_down_to(wr_candidates *c, const wr_vec *x, double least) {
-  wr_status status = WR_OK;
   int64_t chosen = 0;
   double from = below(c, least);
   c->count = 0, c->least = INFINITY;
-  if (count_pieces(c, least) > c->most) goto done;
+  if (count_pieces(c, least) > c->most) return WR_OK;
   for (int64_t piece = 0; piece < c->pieces; piece++)
     if (c->greatest[piece] >= from) c->numbers[chosen++] = (double)piece;
-  if (chosen > 0) TRY(collect(c, x, chosen, least));
-done:
-  return status;
+  if (chosen > 0) PASS(collect(c, x, chosen, least));
+  return WR_OK;
 }
 
 /* The best pieces first: they have as many nodes as are wanted, so the last of these is a better bound than their maxima, and
  * as a rule no other piece can hold one that is no worse. If no more pieces reach it than these, they are the only ones. */
 wr_status wr_candidates_find(wr_candidates *c, const wr_vec *x, const wr_vec *scale) {
-  wr_status status;
   if (c->wanted == 0) return WR_OK;
-  TRY(c->env->ops->maxima(c->env, x, scale, c->length, &c->maxima));
-  TRY(c->env->ops->download(c->env, &c->maxima, c->greatest));
+  PASS(c->env->ops->maxima(c->env, x, scale, c->length, &c->maxima));
+  PASS(c->env->ops->download(c->env, &c->maxima, c->greatest));
   wr_top(c->greatest, c->pieces, c->wanted, c->best);
   for (int64_t k = 0; k < c->wanted; k++) c->numbers[k] = (double)c->best[k];
-  TRY(collect(c, x, c->wanted, below(c, c->greatest[c->best[c->wanted - 1]])));
+  PASS(collect(c, x, c->wanted, below(c, c->greatest[c->best[c->wanted - 1]])));
   if (c->count >= c->wanted) {
     double last = c->score[c->wanted - 1], least = isnan(last) ? -INFINITY : last;
-    if (count_pieces(c, least) > c->wanted) TRY(wr_candidates_down_to(c, x, least));
+    if (count_pieces(c, least) > c->wanted) PASS(wr_candidates_down_to(c, x, least));
     if (c->count > 0) c->least = least;
     while (c->count > c->wanted && c->score[c->count - 1] < least) c->count--;
   }
   if (c->count < c->wanted) c->count = 0, c->least = INFINITY; /* scores near infinity alone */
-done:
-  return status;
+  return WR_OK;
 }

@@ -76,23 +76,17 @@ static wr_status launch_pick(wr_env *env, const wr_vec *v, int64_t length, const
 }
 
 extern "C" wr_status wr_cuda_maxima(wr_env *env, const wr_vec *v, const wr_vec *scale, int64_t length, wr_vec *to) {
-  wr_status status;
-  TRY(wr_cuda_enter_now(env));
-  TRY(wr_maxima_check(env, v, scale, length, to));
+  PASS(wr_cuda_enter_now(env));
+  PASS(wr_maxima_check(env, v, scale, length, to));
   to->writes++;
-  TRY(v->type == WR_F32 ? launch_maxima<float>(env, v, scale, length, to)
-                        : launch_maxima<double>(env, v, scale, length, to));
-done:
-  return status;
+  return v->type == WR_F32 ? launch_maxima<float>(env, v, scale, length, to)
+                           : launch_maxima<double>(env, v, scale, length, to);
 }
 
 extern "C" wr_status wr_cuda_pick(wr_env *env, const wr_vec *v, int64_t length, const wr_vec *pieces, wr_vec *to) {
-  wr_status status;
-  TRY(wr_cuda_enter_now(env));
-  TRY(wr_pick_check(env, v, length, pieces, to));
+  PASS(wr_cuda_enter_now(env));
+  PASS(wr_pick_check(env, v, length, pieces, to));
   to->writes++;
-  TRY(v->type == WR_F32 ? launch_pick<float>(env, v, length, pieces, to)
-                        : launch_pick<double>(env, v, length, pieces, to));
-done:
-  return status;
+  return v->type == WR_F32 ? launch_pick<float>(env, v, length, pieces, to)
+                           : launch_pick<double>(env, v, length, pieces, to);
 }

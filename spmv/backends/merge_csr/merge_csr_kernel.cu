@@ -196,16 +196,13 @@ static unsigned last_grid(const wr_env *env, int64_t blocks) {
 template <typename T, typename P, bool PATTERN>
 static wr_status launch(wr_env *env, const wr_merge_csr *plan, const wr_csr_rows<T, P, PATTERN> &rows,
                         const wr_epilogue *epilogue) {
-  wr_status status;
   merge_args<T, P, PATTERN> a = {rows, *plan};
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
   auto merge_csr_kernel = wr_finish_mask_of(finish) == WR_HOLDS_NOTHING ? merge_csr<T, P, PATTERN, WR_HOLDS_NOTHING>
                                                                         : merge_csr<T, P, PATTERN, WR_HOLDS_ANY>;
-  TRY(WR_LAUNCH_EARLY(env, (merge_csr_kernel), (unsigned)plan->blocks, THREADS, STEPS * sizeof(double), a, finish));
+  PASS(WR_LAUNCH_EARLY(env, (merge_csr_kernel), (unsigned)plan->blocks, THREADS, STEPS * sizeof(double), a, finish));
   finish.sums.before = plan->blocks;
-  TRY(WR_LAUNCH_EARLY(env, (merge_csr_last<T, P, PATTERN>), last_grid(env, plan->blocks), THREADS, 0, a, finish));
-done:
-  return status;
+  return WR_LAUNCH_EARLY(env, (merge_csr_last<T, P, PATTERN>), last_grid(env, plan->blocks), THREADS, 0, a, finish);
 }
 
 extern "C" int64_t wr_merge_csr_blocks(int64_t nrows, int64_t nnz) {
@@ -219,17 +216,14 @@ extern "C" int64_t wr_merge_csr_bytes(int64_t nrows, int64_t nnz) {
 }
 
 extern "C" wr_status wr_merge_csr_open(wr_env *env, int64_t nrows, int64_t nnz, wr_merge_csr *plan) {
-  wr_status status;
   wr_workspace workspace;
   int64_t blocks = wr_merge_csr_blocks(nrows, nnz);
   plan->nnz = nnz, plan->blocks = blocks;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_device_alloc(env, &plan->row, blocks, sizeof *plan->row, "rows that thread blocks share"));
-  TRY(wr_device_alloc(env, &plan->head, blocks, sizeof *plan->head, "parts of rows"));
-  TRY(wr_device_alloc(env, &plan->tail, blocks, sizeof *plan->tail, "parts of rows"));
-  TRY(wr_workspace_reserve(env, blocks + last_grid(env, blocks), &workspace));
-done:
-  return status;
+  PASS(wr_cuda_enter(env));
+  PASS(wr_device_alloc(env, &plan->row, blocks, sizeof *plan->row, "rows that thread blocks share"));
+  PASS(wr_device_alloc(env, &plan->head, blocks, sizeof *plan->head, "parts of rows"));
+  PASS(wr_device_alloc(env, &plan->tail, blocks, sizeof *plan->tail, "parts of rows"));
+  return wr_workspace_reserve(env, blocks + last_grid(env, blocks), &workspace);
 }
 
 extern "C" void wr_merge_csr_close(wr_env *env, wr_merge_csr *plan) {

@@ -15,7 +15,7 @@ typedef struct wr_merge_csr {
   double *head, *tail; /* [blocks] */
 } wr_merge_csr;
 
-/* Bytes of the arrays for a matrix of nrows rows, and how many thread blocks share its path. */
+/* How many thread blocks share the path of a matrix, and the bytes of the arrays for them. */
 int64_t wr_merge_csr_blocks(int64_t nrows, int64_t nnz);
 int64_t wr_merge_csr_bytes(int64_t nrows, int64_t nnz);
 

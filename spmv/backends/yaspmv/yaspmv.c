@@ -73,12 +73,11 @@ static void report(const wr_env *env, const wr_csr *A, const wr_bccoo *b, wr_pla
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_plan_info *info) {
-  wr_status status;
   wr_bccoo_knobs k = parsed(env, knob);
   wr_bccoo_size sizes[WR_BCCOO_SIZES];
   int count;
   wr_bccoo b = {.nrows = A->nrows, .ncols = A->ncols, .type = env->type};
-  TRY(wr_bccoo_choose(env, A, &k, sizes, &count));
+  PASS(wr_bccoo_choose(env, A, &k, sizes, &count));
   wr_bccoo_options o = sizes[0].options;
   b.r = o.r, b.c = o.c, b.tile = o.tile, b.threads = o.threads, b.slices = o.slices;
   b.valued = A->val != NULL || o.r * o.c > 1;
@@ -92,12 +91,10 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
   report(env, A, &b, info);
   info->extra_bytes = info->format_bytes + (b.slices > 1 ? b.slices * b.all_rows * b.r * 8 : 0);
   wr_bsr_advise_rows(&sizes[0].sample, "merbit", info);
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, wr_plan_info *info) {
-  wr_status status;
   yaspmv_state *s = state;
   wr_bccoo_knobs k = parsed(env, knob);
   wr_bccoo_size sizes[WR_BCCOO_SIZES];
@@ -105,20 +102,19 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   wr_bccoo_tuned tuned = {0};
   wr_csr_view view;
   s->pattern = A->val == NULL;
-  TRY(wr_bccoo_choose(env, A, &k, sizes, &count));
-  TRY(wr_csr_device_view(A, env, &view));
+  PASS(wr_bccoo_choose(env, A, &k, sizes, &count));
+  PASS(wr_csr_device_view(A, env, &view));
   if (k.tune == WR_BCCOO_UNTUNED)
-    TRY(wr_bccoo_plan_make(env, A, &view, &sizes[0].options, k.early_check, &s->plan));
+    PASS(wr_bccoo_plan_make(env, A, &view, &sizes[0].options, k.early_check, &s->plan));
   else
-    TRY(wr_bccoo_tune_plan(env, A, &view, &k, sizes, count, &s->plan, &tuned));
+    PASS(wr_bccoo_tune_plan(env, A, &view, &k, sizes, count, &s->plan, &tuned));
   report(env, A, &s->plan.format, info);
   size_t length = strlen(info->line);
   if (tuned.tried)
     snprintf(info->line + length, sizeof info->line - length, "; %.4g us, the best of %d", 1e6 * tuned.seconds,
              tuned.tried);
   info->extra_bytes = wr_bccoo_plan_bytes(&s->plan);
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
@@ -144,15 +140,12 @@ done:
 }
 
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
-  wr_status status = WR_OK;
   yaspmv_state *s = state;
   wr_csr_view view;
   (void)moved;
   if (s->pattern) return WR_OK;
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bccoo_device_refill(env, &view, &s->plan.format));
-done:
-  return status;
+  PASS(wr_csr_device_view(A, env, &view));
+  return wr_bccoo_device_refill(env, &view, &s->plan.format);
 }
 
 const wr_backend wr_backend_yaspmv = {

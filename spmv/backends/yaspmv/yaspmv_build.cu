@@ -224,19 +224,17 @@ static unsigned grid_for(const wr_env *env, int64_t threads) {
 }
 
 extern "C" wr_status wr_bccoo_check(int64_t nrows, int64_t ncols, int64_t nnz, const wr_bccoo_options *o) {
-  wr_status status = WR_OK;
   bool threads = o->threads == 64 || o->threads == 128 || o->threads == 256 || o->threads == 512;
   if (o->r < 1 || o->r > WR_BCCOO_MAX_R || o->c < 1 || o->c > WR_BCCOO_MAX_C)
     return wr_fail(WR_EUSAGE, "blocks of %d x %d; sides of 1 to %d are possible", o->r, o->c, WR_BCCOO_MAX_R);
   if (o->c > ncols) return wr_fail(WR_EUSAGE, "blocks of %d columns of a matrix of %lld", o->c, (long long)ncols);
   if (o->tile < 1 || o->tile > WR_BCCOO_MAX_TILE || !threads || o->slices < 1 || o->slices > WR_BCCOO_MAX_SLICES)
     return wr_fail(WR_EUSAGE, "%d threads of %d blocks, %d slices", o->threads, o->tile, o->slices);
-  TRY(wr_bsr_check(nrows, ncols, nnz, o->r, o->c));
+  PASS(wr_bsr_check(nrows, ncols, nnz, o->r, o->c));
   if ((nrows + o->r - 1) / o->r * o->slices > INT32_MAX || nnz / ((int64_t)o->tile * o->threads) >= INT32_MAX)
     return wr_fail(WR_EUNAVAILABLE, "%lld rows in %d slices with %lld entries are more than BCCOO can number",
                    (long long)nrows, o->slices, (long long)nnz);
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" int32_t wr_bccoo_window(const uint32_t *histogram, int64_t buckets, int shift, int64_t limit) {
@@ -271,62 +269,55 @@ static void free_scratch(wr_env *env, scratch *s) {
 
 /* a := the rows of `slices` slices. */
 static wr_status cut_slices(wr_env *env, int slices, int64_t bcols, int64_t blocks, scratch *s, bccoo_rows *a) {
-  wr_status status = WR_OK;
   int64_t rows = a->rows * slices, width = (bcols + slices - 1) / slices;
   if (slices == 1) return WR_OK;
-  TRY(wr_device_alloc(env, &s->counts, rows, 4, "blocks of sliced rows"));
-  TRY(wr_device_alloc(env, &s->starts, rows + 1, 8, "sliced rows"));
-  TRY(wr_device_alloc(env, &s->col, blocks, 4, "columns of sliced rows"));
-  TRY(WR_LAUNCH((bccoo_slice), grid_for(env, rows), THREADS, 0, env->stream, *a, slices, width, s->counts,
-                (const int64_t *)nullptr, (int32_t *)nullptr));
-  TRY(wr_device_scan(env, s->counts, 4, rows, s->starts, 8, NULL));
-  TRY(WR_LAUNCH((bccoo_slice), grid_for(env, rows), THREADS, 0, env->stream, *a, slices, width, (int32_t *)nullptr,
-                (const int64_t *)s->starts, s->col));
+  PASS(wr_device_alloc(env, &s->counts, rows, 4, "blocks of sliced rows"));
+  PASS(wr_device_alloc(env, &s->starts, rows + 1, 8, "sliced rows"));
+  PASS(wr_device_alloc(env, &s->col, blocks, 4, "columns of sliced rows"));
+  PASS(WR_LAUNCH((bccoo_slice), grid_for(env, rows), THREADS, 0, env->stream, *a, slices, width, s->counts,
+                 (const int64_t *)nullptr, (int32_t *)nullptr));
+  PASS(wr_device_scan(env, s->counts, 4, rows, s->starts, 8, NULL));
+  PASS(WR_LAUNCH((bccoo_slice), grid_for(env, rows), THREADS, 0, env->stream, *a, slices, width, (int32_t *)nullptr,
+                 (const int64_t *)s->starts, s->col));
   *a = {s->starts, s->col, 1, rows};
   wr_device_free(env, s->counts);
   s->counts = NULL;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status list_rows(wr_env *env, const bccoo_rows &a, scratch *s, wr_bccoo *b) {
-  wr_status status = WR_OK;
   if (b->empty == 0) return WR_OK;
-  TRY(wr_device_alloc(env, &s->kinds, a.rows, 1, "kinds of block rows"));
-  TRY(WR_LAUNCH((bccoo_kinds), grid_for(env, a.rows), THREADS, 0, env->stream, a, s->kinds));
-  TRY(wr_device_alloc(env, &b->row, a.rows, 4, "block rows"));
-  TRY(wr_device_select(env, s->kinds, 1, a.rows, NULL, b->row, 4, &b->brows));
+  PASS(wr_device_alloc(env, &s->kinds, a.rows, 1, "kinds of block rows"));
+  PASS(WR_LAUNCH((bccoo_kinds), grid_for(env, a.rows), THREADS, 0, env->stream, a, s->kinds));
+  PASS(wr_device_alloc(env, &b->row, a.rows, 4, "block rows"));
+  PASS(wr_device_select(env, s->kinds, 1, a.rows, NULL, b->row, 4, &b->brows));
   if (b->slices > 1) {
     b->empty = 0;
     return WR_OK;
   }
-  TRY(wr_device_alloc(env, &b->empty_row, a.rows, 4, "empty block rows"));
-  TRY(wr_device_select(env, s->kinds, 0, a.rows, NULL, b->empty_row, 4, &b->empty));
-done:
-  return status;
+  PASS(wr_device_alloc(env, &b->empty_row, a.rows, 4, "empty block rows"));
+  return wr_device_select(env, s->kinds, 0, a.rows, NULL, b->empty_row, 4, &b->empty);
 }
 
 static wr_status make_flags(wr_env *env, const bccoo_rows &a, scratch *s, wr_bccoo *b) {
-  wr_status status;
   int64_t warps = wr_bccoo_warps(b), lanes = warps * WR_WARP, words = wr_bccoo_flag_words(b->tile) * lanes;
   int32_t most = 0;
   int64_t ended = 0;
-  TRY(wr_device_alloc_zeroed(env, &b->flag, words, (size_t)wr_bccoo_flag_bytes(b->tile), "bit flags"));
-  TRY(wr_device_alloc(env, &b->entry, lanes, 2, "first results"));
-  TRY(wr_device_alloc(env, &b->first, b->grid + 1, 4, "first results of thread blocks"));
-  TRY(wr_device_alloc(env, &s->counts, lanes, 4, "rows of lanes"));
-  TRY(wr_device_alloc(env, &s->ended, lanes + 1, 4, "rows before lanes"));
-  TRY(wr_device_alloc_zeroed(env, &s->most, 1, 4, "a count of rows"));
-  TRY(WR_LAUNCH((bccoo_mark), grid_for(env, a.rows), THREADS, 0, env->stream, a, *b));
-  TRY(WR_LAUNCH((bccoo_count_rows), grid_for(env, lanes), THREADS, 0, env->stream, *b, s->counts));
-  TRY(wr_device_scan(env, s->counts, 4, lanes, s->ended, 4, &ended));
+  PASS(wr_device_alloc_zeroed(env, &b->flag, words, (size_t)wr_bccoo_flag_bytes(b->tile), "bit flags"));
+  PASS(wr_device_alloc(env, &b->entry, lanes, 2, "first results"));
+  PASS(wr_device_alloc(env, &b->first, b->grid + 1, 4, "first results of thread blocks"));
+  PASS(wr_device_alloc(env, &s->counts, lanes, 4, "rows of lanes"));
+  PASS(wr_device_alloc(env, &s->ended, lanes + 1, 4, "rows before lanes"));
+  PASS(wr_device_alloc_zeroed(env, &s->most, 1, 4, "a count of rows"));
+  PASS(WR_LAUNCH((bccoo_mark), grid_for(env, a.rows), THREADS, 0, env->stream, a, *b));
+  PASS(WR_LAUNCH((bccoo_count_rows), grid_for(env, lanes), THREADS, 0, env->stream, *b, s->counts));
+  PASS(wr_device_scan(env, s->counts, 4, lanes, s->ended, 4, &ended));
   b->brows = ended, b->empty = a.rows - ended;
-  TRY(list_rows(env, a, s, b));
-  TRY(WR_LAUNCH((bccoo_entries), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->ended, s->most));
-  TRY(wr_device_download(env, &most, s->most, 1, WR_AS_4_BYTES));
+  PASS(list_rows(env, a, s, b));
+  PASS(WR_LAUNCH((bccoo_entries), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->ended, s->most));
+  PASS(wr_device_download(env, &most, s->most, 1, WR_AS_4_BYTES));
   b->shared_rows = most;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Chooses the window of differences from a sample of lanes. */
@@ -351,23 +342,20 @@ done:
 
 /* Counts escapes, and returns to 32-bit columns if those take fewer bytes and `may` is set. */
 static wr_status count_escapes(wr_env *env, const bccoo_rows &a, bool may, scratch *s, wr_bccoo *b) {
-  wr_status status;
   int64_t warps = wr_bccoo_warps(b), lanes = warps * WR_WARP;
-  TRY(wr_device_alloc(env, &s->escapes, warps, 4, "escapes of warps"));
-  TRY(wr_device_alloc(env, &b->escape_from, warps + 1, 8, "escapes"));
-  if (warps) TRY(WR_LAUNCH((bccoo_count), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->ended, s->escapes));
-  TRY(wr_device_scan(env, s->escapes, 4, warps, b->escape_from, 8, &b->escapes));
+  PASS(wr_device_alloc(env, &s->escapes, warps, 4, "escapes of warps"));
+  PASS(wr_device_alloc(env, &b->escape_from, warps + 1, 8, "escapes"));
+  if (warps) PASS(WR_LAUNCH((bccoo_count), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->ended, s->escapes));
+  PASS(wr_device_scan(env, s->escapes, 4, warps, b->escape_from, 8, &b->escapes));
   if (may && 4 * (b->escapes + lanes) > 2 * lanes * b->tile) {
     wr_device_free(env, b->escape_from);
     b->escape_from = NULL, b->columns = WR_BCCOO_WIDE, b->low = 0, b->escapes = 0;
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status make_columns(wr_env *env, const bccoo_rows &a, int64_t bcols, wr_bccoo_compress compress, scratch *s,
                               wr_bccoo *b) {
-  wr_status status;
   int64_t warps = wr_bccoo_warps(b), lanes = warps * WR_WARP, places = lanes * b->tile;
   bool narrow = bcols <= WR_BCCOO_NARROW_COLUMNS;
   b->columns = compress == WR_BCCOO_AS_PAPER         ? WR_BCCOO_PAPER
@@ -376,18 +364,17 @@ static wr_status make_columns(wr_env *env, const bccoo_rows &a, int64_t bcols, w
                                                      : WR_BCCOO_DIFFERENCES;
   if (b->columns == WR_BCCOO_PAPER) b->low = -(1 << 15);
   if (b->columns == WR_BCCOO_DIFFERENCES) {
-    TRY(choose_window(env, a, bcols, s, b));
-    TRY(count_escapes(env, a, compress == WR_BCCOO_AUTO, s, b));
+    PASS(choose_window(env, a, bcols, s, b));
+    PASS(count_escapes(env, a, compress == WR_BCCOO_AUTO, s, b));
   }
   if (b->columns == WR_BCCOO_DIFFERENCES) {
-    TRY(wr_device_alloc(env, &b->base, lanes, 4, "first columns of lanes"));
-    TRY(wr_device_alloc(env, &b->escaped, b->escapes, 4, "escaped columns"));
+    PASS(wr_device_alloc(env, &b->base, lanes, 4, "first columns of lanes"));
+    PASS(wr_device_alloc(env, &b->escaped, b->escapes, 4, "escaped columns"));
   }
-  TRY(wr_device_alloc(env, &b->code, places, b->columns == WR_BCCOO_WIDE ? 4 : 2, "block columns"));
-  if (b->columns == WR_BCCOO_PAPER) TRY(wr_device_alloc(env, &b->full, places, 4, "block columns"));
-  if (lanes) TRY(WR_LAUNCH((bccoo_columns), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->ended));
-done:
-  return status;
+  PASS(wr_device_alloc(env, &b->code, places, b->columns == WR_BCCOO_WIDE ? 4 : 2, "block columns"));
+  if (b->columns == WR_BCCOO_PAPER) PASS(wr_device_alloc(env, &b->full, places, 4, "block columns"));
+  if (lanes) PASS(WR_LAUNCH((bccoo_columns), grid_for(env, lanes), THREADS, 0, env->stream, a, *b, s->ended));
+  return WR_OK;
 }
 
 template <typename T>
@@ -402,11 +389,8 @@ static wr_status fill_values(wr_env *env, const wr_csr_view *view, const wr_bcco
 }
 
 extern "C" wr_status wr_bccoo_device_refill(wr_env *env, const wr_csr_view *view, const wr_bccoo *b) {
-  wr_status status;
-  TRY(wr_cuda_enter(env));
-  TRY(b->type == WR_F32 ? fill_values<float>(env, view, b) : fill_values<double>(env, view, b));
-done:
-  return status;
+  PASS(wr_cuda_enter(env));
+  return b->type == WR_F32 ? fill_values<float>(env, view, b) : fill_values<double>(env, view, b);
 }
 
 /* Sets the sizes that follow from the number of blocks. */

@@ -10,18 +10,15 @@ constexpr int64_t LAST_BLOCKS = 8; /* at least those of the second kernel, for e
 static int64_t sliced_sums(const wr_bccoo *b) { return b->slices > 1 ? b->slices * b->all_rows * b->r : 0; }
 
 extern "C" wr_status wr_bccoo_plan_open(wr_env *env, wr_bccoo_plan *p) {
-  wr_status status;
   wr_workspace workspace;
   const wr_bccoo *b = &p->format;
   int64_t carries = b->grid * b->r;
-  TRY(wr_cuda_enter(env));
-  TRY(wr_device_alloc_zeroed(env, &p->ticket, 1, sizeof *p->ticket, "a ticket"));
-  TRY(wr_device_alloc(env, &p->carry, carries, sizeof *p->carry, "parts of rows"));
-  TRY(WR_CUDA(cudaMemsetAsync(p->carry, 0xff, (size_t)carries * sizeof *p->carry, (cudaStream_t)env->stream)));
-  if (b->slices > 1) TRY(wr_device_alloc_zeroed(env, &p->sliced, sliced_sums(b), sizeof *p->sliced, "sums of slices"));
-  TRY(wr_workspace_reserve(env, b->grid + LAST_BLOCKS * wr_cuda_processors(env), &workspace));
-done:
-  return status;
+  PASS(wr_cuda_enter(env));
+  PASS(wr_device_alloc_zeroed(env, &p->ticket, 1, sizeof *p->ticket, "a ticket"));
+  PASS(wr_device_alloc(env, &p->carry, carries, sizeof *p->carry, "parts of rows"));
+  PASS(WR_CUDA(cudaMemsetAsync(p->carry, 0xff, (size_t)carries * sizeof *p->carry, (cudaStream_t)env->stream)));
+  if (b->slices > 1) PASS(wr_device_alloc_zeroed(env, &p->sliced, sliced_sums(b), sizeof *p->sliced, "sums of slices"));
+  return wr_workspace_reserve(env, b->grid + LAST_BLOCKS * wr_cuda_processors(env), &workspace);
 }
 
 extern "C" void wr_bccoo_plan_close(wr_env *env, wr_bccoo_plan *p) {

@@ -40,14 +40,13 @@ constexpr double AS_GOOD = 1.01;
 
 extern "C" wr_status wr_bccoo_choose(const wr_env *env, const wr_csr *A, const wr_bccoo_knobs *k, wr_bccoo_size *sizes,
                                      int *count) {
-  wr_status status;
   int sides[WR_BCCOO_SIZES][2], n = 0, best = 0;
   wr_bsr_choice samples[WR_BCCOO_SIZES];
   int64_t widest = std::min((int64_t)WR_BCCOO_MAX_C, A->ncols), width = std::min(widest, k->width);
   for (int r = 1; r <= WR_BCCOO_MAX_R; r++)
     for (int c = 1; c <= widest; c++)
       if ((!k->height || r == k->height) && (!width || c == width)) sides[n][0] = r, sides[n++][1] = c;
-  TRY(wr_bsr_weigh(A, env->type, n, sides, samples));
+  PASS(wr_bsr_weigh(A, env->type, n, sides, samples));
   for (int s = 0; s < n; s++) {
     wr_bccoo_options *o = &sizes[s].options;
     sizes[s].sample = samples[s];
@@ -62,18 +61,14 @@ extern "C" wr_status wr_bccoo_choose(const wr_env *env, const wr_csr *A, const w
     if (sizes[s].sample.fill < sizes[best].sample.fill - 1e-3) best = s;
   std::rotate(sizes, sizes + best, sizes + best + 1);
   *count = n;
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" wr_status wr_bccoo_plan_make(wr_env *env, const wr_csr *A, const wr_csr_view *view,
                                         const wr_bccoo_options *o, int early_check, wr_bccoo_plan *p) {
-  wr_status status;
   p->early_check = early_check;
-  TRY(wr_bccoo_device_build(env, A->nrows, A->ncols, A->nnz, view, o, &p->format));
-  TRY(wr_bccoo_plan_open(env, p));
-done:
-  return status;
+  PASS(wr_bccoo_device_build(env, A->nrows, A->ncols, A->nnz, view, o, &p->format));
+  return wr_bccoo_plan_open(env, p);
 }
 
 /* ---- Measuring ---- */
@@ -98,17 +93,15 @@ struct tuning {
 
 /* *seconds := the time of a multiply. */
 static wr_status measure(tuning *t, const wr_bccoo_plan *p, double *seconds) {
-  wr_status status;
   wr_apply request = {};
   request.alpha = 1, request.x = &t->x, request.y = &t->y;
-  TRY(wr_bccoo_launch(t->env, p, &request));
-  TRY(t->env->ops->stamp(t->env, BEFORE_MULTIPLIES));
-  for (int n = 0; n < MULTIPLIES; n++) TRY(wr_bccoo_launch(t->env, p, &request));
-  TRY(t->env->ops->stamp(t->env, AFTER_MULTIPLIES));
-  TRY(t->env->ops->elapsed(t->env, BEFORE_MULTIPLIES, AFTER_MULTIPLIES, seconds));
+  PASS(wr_bccoo_launch(t->env, p, &request));
+  PASS(t->env->ops->stamp(t->env, BEFORE_MULTIPLIES));
+  for (int n = 0; n < MULTIPLIES; n++) PASS(wr_bccoo_launch(t->env, p, &request));
+  PASS(t->env->ops->stamp(t->env, AFTER_MULTIPLIES));
+  PASS(t->env->ops->elapsed(t->env, BEFORE_MULTIPLIES, AFTER_MULTIPLIES, seconds));
   *seconds /= MULTIPLIES;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Makes a plan with these options, as far as the kernel can, and keeps it if it is faster than the best. A plan that does not
@@ -142,7 +135,6 @@ done:
 
 /* As many tries as the time allows. */
 static wr_status tune_quick(tuning *t, const wr_bccoo_size *sizes, int count) {
-  wr_status status = WR_OK;
   wr_bccoo_options first = sizes[0].options, tries[3];
   int n = 0;
   if (!t->k->tile) {
@@ -150,15 +142,13 @@ static wr_status tune_quick(tuning *t, const wr_bccoo_size *sizes, int count) {
     tries[n] = first, tries[n++].tile = first.tile * 2 / 3;
   }
   if (count > 1) tries[n++] = sizes[1].options;
-  for (int i = 0; i < n && t->spent + t->longest < QUICK_MULTIPLIES * t->seconds; i++) TRY(attempt(t, tries[i]));
-done:
-  return status;
+  for (int i = 0; i < n && t->spent + t->longest < QUICK_MULTIPLIES * t->seconds; i++) PASS(attempt(t, tries[i]));
+  return WR_OK;
 }
 
 static wr_status tune_full(tuning *t, const wr_bccoo_size *sizes, int count) {
   static const int tiles[] = {4, 8, 16, 24, 32, 40, 64, 96, 128}, threads[] = {64, 128, 256, 512};
   constexpr int FOOTPRINTS = 4;
-  wr_status status = WR_OK;
   wr_bccoo_options o;
   for (int s = 0; s < std::min(count, FOOTPRINTS); s++)
     for (int tile : tiles)
@@ -167,18 +157,17 @@ static wr_status tune_full(tuning *t, const wr_bccoo_size *sizes, int count) {
         if ((t->k->tile && tile != tiles[0]) || (t->k->threads && block != threads[0])) continue;
         if (!t->k->tile) o.tile = tile;
         if (!t->k->threads) o.threads = block;
-        TRY(attempt(t, o));
+        PASS(attempt(t, o));
       }
   for (int slices = 2; !t->k->slices && slices <= WR_BCCOO_MAX_SLICES; slices *= 2) {
     o = t->options, o.slices = slices;
-    TRY(attempt(t, o));
+    PASS(attempt(t, o));
   }
   if (t->k->columns == WR_BCCOO_AUTO) {
     o = t->options, o.compress = WR_BCCOO_NEVER;
-    TRY(attempt(t, o));
+    PASS(attempt(t, o));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" wr_status wr_bccoo_tune_plan(wr_env *env, const wr_csr *A, const wr_csr_view *view, const wr_bccoo_knobs *k,
