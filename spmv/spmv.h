@@ -54,7 +54,7 @@ typedef struct wr_plan_info {
   double sum_unit;        /* rounding unit in which rows are summed; 0: f64's 2^-53              */
   double term_unit;       /* rounding unit of each product besides, before it is added; 0: none */
   int chosen[2];          /* sides of a block, chosen by the backend's plan for its prepare      */
-  char line[160];         /* one line: what was chosen and why                                   */
+  char line[200];         /* one line: what was chosen and why                                   */
   const char *better;     /* name of a backend that would read fewer bytes; NULL: none is known    */
   char advice[160];       /* why: "merbit reads less: blocks of 2 x 2: fill 3.10, ..."           */
 } wr_plan_info;

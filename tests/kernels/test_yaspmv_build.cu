@@ -64,7 +64,7 @@ static void test_choices(wr_env *env, const wr_csr *A, const wr_csr_view *view) 
   int n = 0;
   for (int r = 1; r <= WR_BCCOO_MAX_R; r++)
     for (int c = 1; c <= WR_BCCOO_MAX_C && c <= A->ncols; c++, n++) {
-      wr_bccoo_options o = {r, c, tiles[n % 8], n % 3 ? 64 : 128, slices[n % 3], ways[n % 4]};
+      wr_bccoo_options o = {r, c, tiles[n % 8], n % 3 ? 64 : 128, slices[n % 3], ways[n % 4], 0};
       test_build(env, A, view, &o);
       o.compress = ways[(n + 2) % 4], o.slices = 1, o.tile = tiles[(n + 3) % 8];
       test_build(env, A, view, &o);
@@ -128,7 +128,7 @@ static void test_edges(wr_env *env) {
   A.nrows = (int64_t)row_ptr.size() - 1, A.ncols = 200000, A.nnz = (int64_t)col.size();
   A.row_ptr = row_ptr.data(), A.col = col.data();
   wr_csr_view view = make_view(env, &A, 0);
-  wr_bccoo_options o = {1, 1, 4, 64, 1, WR_BCCOO_ALWAYS};
+  wr_bccoo_options o = {1, 1, 4, 64, 1, WR_BCCOO_ALWAYS, 0};
   int64_t escapes = test_build(env, &A, &view, &o);
   CHECKF(escapes == 3, "%lld escapes", (long long)escapes);
   free_view(env, &view);
@@ -150,10 +150,10 @@ static void test_window(wr_env *) {
 static void test_refusals(wr_env *env) {
   CASE("refusals");
   wr_csr_view view = {};
-  const wr_bccoo_options good = {1, 1, 8, 128, 1, WR_BCCOO_AUTO};
-  const wr_bccoo_options bad[] = {{0, 1, 8, 128, 1, WR_BCCOO_AUTO}, {1, 5, 8, 128, 1, WR_BCCOO_AUTO},
-                                  {1, 1, 0, 128, 1, WR_BCCOO_AUTO}, {1, 1, 129, 128, 1, WR_BCCOO_AUTO},
-                                  {1, 1, 8, 96, 1, WR_BCCOO_AUTO},  {1, 1, 8, 128, 33, WR_BCCOO_AUTO}};
+  const wr_bccoo_options good = {1, 1, 8, 128, 1, WR_BCCOO_AUTO, 0};
+  const wr_bccoo_options bad[] = {{0, 1, 8, 128, 1, WR_BCCOO_AUTO, 0}, {1, 5, 8, 128, 1, WR_BCCOO_AUTO, 0},
+                                  {1, 1, 0, 128, 1, WR_BCCOO_AUTO, 0}, {1, 1, 129, 128, 1, WR_BCCOO_AUTO, 0},
+                                  {1, 1, 8, 96, 1, WR_BCCOO_AUTO, 0},  {1, 1, 8, 128, 33, WR_BCCOO_AUTO, 0}};
   wr_bccoo b;
   for (const wr_bccoo_options &o : bad) {
     CHECK_FAILS(WR_EUSAGE, wr_bccoo_device_build(env, 6, 6, 10, &view, &o, &b));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spmv/device/cuda_state.h"
 #include "tests/kernels/integer_applies.h"
 
 static int scattered(int64_t i, int64_t j) { return hash_of(i, j) % 20 == 0; }
@@ -22,8 +23,10 @@ static const shape shapes[] = {{"scattered entries", 131, 143, scattered}, {"emp
 /* Each is given with several block sizes, and without one. */
 static const char *const choices[] = {"tile=4:threads=64", "tile=8:threads=64:slices=2:columns=differences",
                                       "tile=16:threads=64:columns=paper", "threads=64:tile=40:columns=wide:slices=32",
-                                      "tile=1:threads=64:check=off:columns=differences"};
-constexpr int CHOICES = 5;
+                                      "tile=1:threads=64:check=off:columns=differences",
+                                      "tile=21:threads=64:sums=all:columns=differences",
+                                      "tile=64:threads=64:sums=all:slices=2"};
+constexpr int CHOICES = 7;
 
 static void test_shapes(wr_env *env) {
   int n = 0;
@@ -39,6 +42,37 @@ static void test_shapes(wr_env *env) {
     for (const char *knobs : choices)
       for (wr_csr *B : A) check_choice(env, "yaspmv", knobs, B, true);
     for (wr_csr *B : A) wr_csr_free(B);
+  }
+}
+
+/* Rows of `length` entries, each shifted by one. */
+static wr_csr *rows_alike(int64_t nrows, int length) {
+  wr_csr *A = nullptr;
+  CHECK_OK(wr_csr_create(nrows, nrows + length, nrows * length, 1, &A));
+  for (int64_t k = 0; A && k < nrows * length; k++) {
+    A->col[k] = (int32_t)(k / length + k % length), A->val[k] = hash_of(k, 1) % 17 - 8;
+    A->row_ptr[k / length + 1] = k + 1;
+  }
+  return A;
+}
+
+/* By default a lane of a large matrix whose rows are alike has whole rows, which takes batches of 6 to 9 entries. */
+static void test_whole_rows(wr_env *env) {
+  static const struct { int length, tile; } usual[] = {{5, 30}, {7, 21}, {9, 27}, {12, 24}, {11, 24}};
+  const wr_backend *backend = nullptr;
+  CASE("lanes of whole rows");
+  CHECK_OK(wr_backend_find("yaspmv", &backend));
+  for (const auto &u : usual) {
+    wr_plan *plan = nullptr;
+    wr_csr *A = rows_alike((int64_t)wr_cuda_processors(env) * 8 * 32 * 24 / u.length + 1, u.length);
+    CHECK_OK(wr_plan_create(backend, "width=1:height=1", A, env, &plan));
+    char expected[16];
+    snprintf(expected, sizeof expected, ":tile=%d:", u.tile);
+    const char *line = plan ? wr_plan_get_info(plan)->line : "";
+    CHECKF(strstr(line, expected), "rows of %d: %s", u.length, line);
+    wr_plan_destroy(plan);
+    check_choice(env, "yaspmv", "width=1:height=1", A, true);
+    wr_csr_free(A);
   }
 }
 
@@ -68,6 +102,7 @@ static void test_tuned(wr_env *env) {
 
 static void test_device(wr_env *env) {
   test_shapes(env);
+  test_whole_rows(env);
   test_tuned(env);
 }
 

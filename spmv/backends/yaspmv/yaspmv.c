@@ -8,7 +8,7 @@
 
 typedef struct yaspmv_knobs {
   int64_t width, height, tile;
-  int threads, slices, columns, tune, check;
+  int threads, slices, columns, sums, tune, check;
 } yaspmv_knobs;
 
 typedef struct yaspmv_state {
@@ -32,6 +32,10 @@ static const wr_knob knobs[] = {
      .choices = "auto|wide|differences|paper", .value = "auto",
      .help = "block columns: 32 bits, 16-bit differences in a window, or the paper's; auto: 16 bits where they "
              "suffice, else what takes fewer bytes"},
+    {.name = "sums", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, sums), .choices = "auto|ends|all",
+     .value = "auto",
+     .help = "kept in shared memory: one sum for each row that ends in a lane (the paper's strategy 2), or one for each "
+             "of its blocks (strategy 1); auto: ends"},
     {.name = "tune", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, tune), .choices = "none|quick|full",
      .value = "none",
      .help = "times other values of the knobs that are 0 or auto, and takes the fastest; quick: for at most 60 "
@@ -44,7 +48,7 @@ static const wr_knob knobs[] = {
 static wr_bccoo_knobs parsed(const wr_env *env, const yaspmv_knobs *k) {
   wr_bccoo_knobs p = {.width = k->width, .height = k->height, .tile = k->tile};
   p.threads = k->threads ? 32 << k->threads : 0, p.slices = k->slices ? 1 << (k->slices - 1) : 0;
-  p.columns = (wr_bccoo_compress)k->columns, p.early_check = k->check == 0;
+  p.columns = (wr_bccoo_compress)k->columns, p.sums = k->sums, p.early_check = k->check == 0;
   p.tune = env->deterministic ? WR_BCCOO_UNTUNED : (wr_bccoo_tune)k->tune;
   return p;
 }
@@ -56,7 +60,7 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
 }
 
 /* Sets what a user sees, from a format's shape. */
-static void report(const wr_env *env, const wr_csr *A, const wr_bccoo *b, wr_plan_info *info) {
+static void report(const wr_env *env, const wr_csr *A, const wr_bccoo *b, int all_sums, wr_plan_info *info) {
   static const char *const columns[] = {"32-bit columns", "16-bit columns", "16-bit differences",
                                         "16-bit differences as in the paper"};
   static const char *const knob[] = {"wide", "auto", "differences", "paper"};
@@ -67,9 +71,10 @@ static void report(const wr_env *env, const wr_csr *A, const wr_bccoo *b, wr_pla
   info->deterministic = 1;
   if (env->type == WR_F32) info->term_unit = wr_bccoo_terms(b->c) * wr_type_unit(WR_F32);
   snprintf(info->line, sizeof info->line,
-           "%s: width=%d:height=%d:tile=%d:threads=%d:slices=%d:columns=%s; fill %.2f, %s",
+           "%s: width=%d:height=%d:tile=%d:threads=%d:slices=%d:columns=%s:sums=%s; fill %.2f, %s",
            b->slices > 1 ? "BCCOO+" : "BCCOO", b->c, b->r, b->tile, b->threads, b->slices, knob[b->columns],
-           A->nnz > 0 ? (double)(b->blocks * b->r * b->c) / (double)A->nnz : 1, columns[b->columns]);
+           all_sums ? "all" : "ends", A->nnz > 0 ? (double)(b->blocks * b->r * b->c) / (double)A->nnz : 1,
+           columns[b->columns]);
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_plan_info *info) {
@@ -88,7 +93,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
                   : WR_BCCOO_DIFFERENCES;
   b.all_rows = (A->nrows + o.r - 1) / o.r, b.blocks = (int64_t)sizes[0].sample.blocks;
   b.grid = (b.blocks + (int64_t)o.tile * o.threads - 1) / ((int64_t)o.tile * o.threads);
-  report(env, A, &b, info);
+  report(env, A, &b, o.all_sums, info);
   info->extra_bytes = info->format_bytes + (b.slices > 1 ? b.slices * b.all_rows * b.r * 8 : 0);
   wr_bsr_advise_rows(&sizes[0].sample, "merbit", info);
   return WR_OK;
@@ -108,7 +113,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
     PASS(wr_bccoo_plan_make(env, A, &view, &sizes[0].options, k.early_check, &s->plan));
   else
     PASS(wr_bccoo_tune_plan(env, A, &view, &k, sizes, count, &s->plan, &tuned));
-  report(env, A, &s->plan.format, info);
+  report(env, A, &s->plan.format, s->plan.all_sums, info);
   size_t length = strlen(info->line);
   if (tuned.tried)
     snprintf(info->line + length, sizeof info->line - length, "; %.4g us, the best of %d", 1e6 * tuned.seconds,

@@ -21,6 +21,7 @@ typedef struct wr_bccoo_options {
   int threads; /* of a thread block: 64, 128, 256 or 512                      */
   int slices;  /* 1..WR_BCCOO_MAX_SLICES; no more are made than there are block columns */
   wr_bccoo_compress compress;
+  int all_sums; /* for the multiply: wr_bccoo_plan.all_sums */
 } wr_bccoo_options;
 
 /* WR_OK if such a format is possible, else WR_EUSAGE for options out of range or c > ncols, and WR_EUNAVAILABLE for too many

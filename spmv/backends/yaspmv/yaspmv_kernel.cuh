@@ -140,8 +140,12 @@ static __device__ inline void bccoo_load_x(const bccoo_args<T> &a, const int32_t
   }
 }
 
-/* Multiplies a batch. open, sums: as below; returns where the next row's sums go. */
-template <int R, int C, int VALUES, int B, typename T>
+/* Where a lane's sums go. ENDS: one sum for each row that ends in the lane, one after the other (strategy 2). ALL: the sums behind
+ * each of its blocks (strategy 1), the k-th ones of all lanes of the thread block side by side. */
+enum bccoo_sums { BCCOO_ENDS, BCCOO_ALL };
+
+/* Multiplies a batch. open, sums: as below; returns where the next sums go. */
+template <bccoo_sums SUMS, int R, int C, int VALUES, int B, typename T>
 static __device__ inline double *bccoo_add(const bccoo_batch<T, VALUES, B> &blocks, uint32_t flags, const T (&x)[B * C],
                                            double *sums, double (&open)[R]) {
 #pragma unroll
@@ -153,25 +157,31 @@ static __device__ inline double *bccoo_add(const bccoo_batch<T, VALUES, B> &bloc
       for (int c = 1; c < C; c++) part += blocks.v[VALUES ? k * VALUES + c * R + r : 0] * x[k * C + c];
       open[r] += (double)part;
     }
-    if (!(flags >> k & 1)) continue;
+    bool ends = flags >> k & 1;
+    if (SUMS == BCCOO_ENDS && !ends) continue;
 #pragma unroll
-    for (int r = 0; r < R; r++) sums[r] = open[r], open[r] = 0;
-    sums += R;
+    for (int r = 0; r < R; r++) {
+      sums[r] = open[r];
+      if (ends) open[r] = 0;
+    }
+    sums += SUMS == BCCOO_ENDS ? R : R * (int)blockDim.x;
   }
   return sums;
 }
 
-/* Multiplies a lane's blocks (section 3.2.2, strategy 2). sums := the sums of the rows that end in them, one after the other;
- * the first holds only this lane's part. open := the sums behind the last row end. Returns whether a row ends. AHEAD: the next
- * batch is loaded before x is used, so that both are waited for together; for larger blocks that takes too many registers. */
-template <int R, int C, int VALUES, int B, typename T>
-static __device__ inline bool bccoo_multiply(const bccoo_args<T> &a, int64_t warp, bccoo_batch<T, VALUES, B> &blocks,
-                                             const bccoo_reader &reader, double *sums, double (&open)[R]) {
+/* Multiplies a lane's blocks (section 3.2.2). sums := as SUMS says; those of the first row that ends hold only this lane's
+ * part. open := the sums behind the last row end. Returns the block with which the first row ends, -1 if none does. AHEAD: the
+ * next batch is loaded before x is used, so that both are waited for together; for larger blocks that takes too many
+ * registers. */
+template <bccoo_sums SUMS, int R, int C, int VALUES, int B, typename T>
+static __device__ inline int bccoo_multiply(const bccoo_args<T> &a, int64_t warp, bccoo_batch<T, VALUES, B> &blocks,
+                                            const bccoo_reader &reader, double *sums, double (&open)[R]) {
   constexpr bool AHEAD = R * C <= 2;
   const wr_bccoo &b = a.p.format;
   int64_t line = warp * b.tile;
   bccoo_reference at = reader.at;
-  uint32_t flags = reader.flags, ends = flags;
+  uint32_t flags = reader.flags;
+  int first_end = __ffs((int)flags) - 1;
   const int32_t *escaped = b.escape_from ? b.escaped + b.escape_from[warp] : nullptr;
 #pragma unroll
   for (int r = 0; r < R; r++) open[r] = 0;
@@ -185,8 +195,8 @@ static __device__ inline bool bccoo_multiply(const bccoo_args<T> &a, int64_t war
     k0 += B;
     bool more = k0 < b.tile;
     if (AHEAD && more) bccoo_load(b, line + B, next);
-    sums = bccoo_add<R, C>(blocks, flags, x, sums, open);
-    if (!more) return ends != 0;
+    sums = bccoo_add<SUMS, R, C>(blocks, flags, x, sums, open);
+    if (!more) return first_end;
     if (AHEAD)
       blocks = next;
     else
@@ -194,7 +204,8 @@ static __device__ inline bool bccoo_multiply(const bccoo_args<T> &a, int64_t war
     flags >>= B;
     if (k0 % 32 == 0) { /* a tile of more than 32 blocks, whose words of flags have 32 bits */
       int64_t word = (warp * wr_bccoo_flag_words(b.tile) + k0 / 32) * WR_WARP + threadIdx.x % WR_WARP;
-      flags = bccoo_load_flags(b.flag, 4, word), ends |= flags;
+      flags = bccoo_load_flags(b.flag, 4, word);
+      if (first_end < 0 && flags) first_end = k0 + __ffs((int)flags) - 1;
     }
   }
 }
@@ -250,10 +261,10 @@ static __device__ inline void bccoo_finish(const bccoo_args<T> &a, const wr_fini
 }
 
 /* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of a block, with so many VALUES; B of them at a time. */
-template <typename T, int R, int C, int VALUES, int B, wr_finish_mask MASK>
+template <typename T, bccoo_sums SUMS, int R, int C, int VALUES, int B, wr_finish_mask MASK>
 __global__ void __launch_bounds__(BCCOO_THREADS, 1)
     bccoo(WR_KERNEL_PARAMETER bccoo_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
-  WR_SHARED_DYNAMIC(double, sums); /* [rows that end in the block][R] */
+  WR_SHARED_DYNAMIC(double, sums); /* ENDS: [rows that end in the block][R]; ALL: [tile][threads][R] */
   WR_SHARED(double, opens, BCCOO_WARPS * R);
   WR_SHARED(int, first, BCCOO_WARPS);
   WR_SHARED(unsigned, number, 1);
@@ -273,10 +284,13 @@ __global__ void __launch_bounds__(BCCOO_THREADS, 1)
   int entry = b.entry[w * WR_WARP + lane], rows = (int)((int64_t)(end & ~WR_BCCOO_OPEN) - y0);
   bool has_head = begin & WR_BCCOO_OPEN, has_tail = end & WR_BCCOO_OPEN;
   double open[R];
-  bool ends = bccoo_multiply<R, C>(a, w, blocks, reader, sums + entry * R, open);
+  int own = SUMS == BCCOO_ENDS ? entry : (int)threadIdx.x; /* place of the sums of the first row that ends in the lane */
+  int first_end = bccoo_multiply<SUMS, R, C>(a, w, blocks, reader, sums + own * R, open);
+  bool ends = first_end >= 0;
+  if (SUMS == BCCOO_ALL && ends) own += first_end * b.threads;
   unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, ends);
-  wr_join_lanes(ends, ended, sums + entry * R, open, a.p.early_check && ended == (unsigned)WR_FULL_MASK);
-  int row = __shfl_sync((unsigned)WR_FULL_MASK, entry, ended ? __ffs((int)ended) - 1 : 0);
+  wr_join_lanes(ends, ended, sums + own * R, open, a.p.early_check && ended == (unsigned)WR_FULL_MASK);
+  int row = __shfl_sync((unsigned)WR_FULL_MASK, own, ended ? __ffs((int)ended) - 1 : 0);
   if (lane == 0) {
     first[warp] = ended ? row : -1;
 #pragma unroll
@@ -295,17 +309,28 @@ __global__ void __launch_bounds__(BCCOO_THREADS, 1)
   const wr_finish<T> finish = wr_finish_known<MASK>(given);
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  /* Row `scalar` of the n-th block row that ends in the thread block. A row that began before it may wait, so it comes last. */
+  auto complete = [&](int n, int scalar, double sum, bool began_before) {
+    if (isnan(sum)) sum = bccoo_exact(a, t, n, scalar);
+    if (began_before) sum = bccoo_receive(before + scalar) + sum;
+    bccoo_finish(a, finish, scalars, bccoo_row<R>(b, y0 + n, scalar), sum, reduced);
+  };
   has_head = has_head && rows > 0;
-  for (int q = (has_head ? R : 0) + (int)threadIdx.x; q < rows * R; q += b.threads) {
-    double sum = sums[q];
-    if (isnan(sum)) sum = bccoo_exact(a, t, q / R, q % R);
-    bccoo_finish(a, finish, scalars, bccoo_row<R>(b, y0 + q / R, q % R), sum, reduced);
-  }
-  if (has_head && threadIdx.x < R) { /* last, as it may wait */
-    double sum = sums[threadIdx.x];
-    if (isnan(sum)) sum = bccoo_exact(a, t, 0, (int)threadIdx.x);
-    sum = bccoo_receive(before + threadIdx.x) + sum;
-    bccoo_finish(a, finish, scalars, bccoo_row<R>(b, y0, (int)threadIdx.x), sum, reduced);
+  if constexpr (SUMS == BCCOO_ENDS) {
+    for (int q = (has_head ? R : 0) + (int)threadIdx.x; q < rows * R; q += b.threads)
+      complete(q / R, q % R, sums[q], false);
+    if (has_head && threadIdx.x < R) complete(0, (int)threadIdx.x, sums[threadIdx.x], true);
+  } else {
+    int n = entry;
+    uint32_t flags = reader.flags;
+    for (int k = 0; k < b.tile; k++, flags >>= 1) {
+      if (k % 32 == 0 && k > 0) flags = bccoo_load_flags(b.flag, 4, word + k);
+      if (!(flags & 1)) continue;
+      for (int i = 0; i < R && !(has_head && n == 0); i++)
+        complete(n, i, sums[(k * b.threads + (int)threadIdx.x) * R + i], false);
+      n++;
+    }
+    for (int i = 0; i < R && has_head && ends && entry == 0; i++) complete(0, i, sums[own * R + i], true);
   }
   if (finish.sums.count == 0) return;
   wr_block_sum(reduced, finish.sums.count);
@@ -343,14 +368,13 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS)
   wr_sums_finish(finish.sums, reduced);
 }
 
-template <typename T, int R, int C, int VALUES>
+template <typename T, bccoo_sums SUMS, int R, int C, int VALUES, int B = WR_BCCOO_BATCH(R, C)>
 static wr_status bccoo_launch_size(wr_env *env, const bccoo_args<T> &a, const wr_finish<T> &finish) {
-  constexpr int B = WR_BCCOO_BATCH(R, C);
   wr_status status = WR_OK;
   const wr_bccoo &b = a.p.format;
-  size_t shared = (size_t)b.shared_rows * R * sizeof(double);
+  size_t shared = (size_t)(SUMS == BCCOO_ENDS ? b.shared_rows : b.tile * b.threads) * R * sizeof(double);
   bool any = wr_finish_mask_of(finish) != WR_HOLDS_NOTHING && !a.p.sliced;
-  auto kernel = any ? bccoo<T, R, C, VALUES, B, WR_HOLDS_ANY> : bccoo<T, R, C, VALUES, B, WR_HOLDS_NOTHING>;
+  auto kernel = any ? bccoo<T, SUMS, R, C, VALUES, B, WR_HOLDS_ANY> : bccoo<T, SUMS, R, C, VALUES, B, WR_HOLDS_NOTHING>;
   if (shared > 32 << 10) /* together with the static arrays it may pass the limit of a kernel that has not raised it */
     TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
   TRY(WR_LAUNCH_EARLY(env, (kernel), (unsigned)b.grid, (unsigned)b.threads, shared, a, finish));
@@ -358,18 +382,32 @@ done:
   return status;
 }
 
-template <typename T>
+/* Blocks of one value, or of none. */
+template <typename T, bccoo_sums SUMS, int VALUES>
+static wr_status bccoo_launch_ones(wr_env *env, const bccoo_args<T> &a, const wr_finish<T> &finish) {
+  switch (wr_bccoo_batch(1, 1, a.p.format.tile)) {
+    case 6: return bccoo_launch_size<T, SUMS, 1, 1, VALUES, 6>(env, a, finish);
+    case 7: return bccoo_launch_size<T, SUMS, 1, 1, VALUES, 7>(env, a, finish);
+    case 9: return bccoo_launch_size<T, SUMS, 1, 1, VALUES, 9>(env, a, finish);
+    default: return bccoo_launch_size<T, SUMS, 1, 1, VALUES>(env, a, finish);
+  }
+}
+
+template <typename T, bccoo_sums SUMS>
 static wr_status bccoo_launch_multiply(wr_env *env, const bccoo_args<T> &a, const wr_finish<T> &finish) {
   const wr_bccoo &b = a.p.format;
 #define SIZE(R, C) \
-  if (b.r == R && b.c == C) return bccoo_launch_size<T, R, C, R * C>(env, a, finish)
+  if (b.r == R && b.c == C) return bccoo_launch_size<T, SUMS, R, C, R * C>(env, a, finish)
 #define SIZES(R) \
   SIZE(R, 1);    \
   SIZE(R, 2);    \
   SIZE(R, 3);    \
   SIZE(R, 4)
-  if (!b.valued) return bccoo_launch_size<T, 1, 1, 0>(env, a, finish);
-  SIZES(1);
+  if (!b.valued) return bccoo_launch_ones<T, SUMS, 0>(env, a, finish);
+  if (b.r * b.c == 1) return bccoo_launch_ones<T, SUMS, 1>(env, a, finish);
+  SIZE(1, 2);
+  SIZE(1, 3);
+  SIZE(1, 4);
   SIZES(2);
   SIZES(3);
   SIZES(4);
@@ -390,7 +428,8 @@ static wr_status bccoo_launch_all(wr_env *env, const wr_bccoo_plan *p, const wr_
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue), none = {};
   int64_t rows = p->sliced ? b.nrows : b.empty * b.r;
   unsigned grid = wr_cuda_grid(env, (rows + WR_STREAM_THREADS - 1) / WR_STREAM_THREADS, BCCOO_LAST_BLOCKS);
-  if (b.grid > 0) TRY(bccoo_launch_multiply(env, a, p->sliced ? none : finish));
+  auto multiply = p->all_sums ? bccoo_launch_multiply<T, BCCOO_ALL> : bccoo_launch_multiply<T, BCCOO_ENDS>;
+  if (b.grid > 0) TRY(multiply(env, a, p->sliced ? none : finish));
   if (p->sliced) TRY(WR_LAUNCH_EARLY(env, (bccoo_combine<T>), grid, WR_STREAM_THREADS, 0, a, finish));
   finish.sums.before = b.grid;
   if (!p->sliced && (finish.sums.count > 0 || b.empty > 0))

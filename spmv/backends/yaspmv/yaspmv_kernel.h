@@ -12,6 +12,7 @@ WR_C_BEGIN
 typedef struct wr_bccoo_plan {
   wr_bccoo format;
   int early_check;  /* 1: warps in which each lane ends a row leave out the scan                                             */
+  int all_sums;     /* 1: a sum for each block is kept in shared memory (strategy 1), 0: one for each row (strategy 2)         */
   unsigned *ticket; /* [1] thread blocks that have taken a number; 0 between launches                                        */
   uint64_t *carry;  /* [grid][r] what a thread block leaves open of a block row; WR_BCCOO_NOTHING between launches           */
   double *sliced;   /* [slices][all_rows * r] sums of slices, if there is more than one; rows without blocks stay 0          */
@@ -19,8 +20,16 @@ typedef struct wr_bccoo_plan {
 
 #define WR_BCCOO_NOTHING UINT64_MAX
 
-/* Blocks of r x c that a lane multiplies at a time; divides the format's tile and 32. */
+/* Blocks of r x c that a lane multiplies at a time: as many as the registers allow. */
 #define WR_BCCOO_BATCH(r, c) ((r) * (c) == 1 ? 8 : (r) * (c) <= 4 ? 4 : (r) * (c) <= 9 ? 2 : 1)
+
+/* The same for lanes of `tile` blocks, which it divides; 0: no kernel multiplies such lanes. For blocks of 1 x 1 there are kernels
+ * with 6, 7 and 9, too, so that a lane may have whole rows of the usual lengths; flags of such a lane are one word. */
+static inline int wr_bccoo_batch(int r, int c, int tile) {
+  if (tile % WR_BCCOO_BATCH(r, c) == 0) return WR_BCCOO_BATCH(r, c);
+  if (r * c > 1 || tile > 32) return 0;
+  return tile % 9 == 0 ? 9 : tile % 7 == 0 ? 7 : tile % 6 == 0 ? 6 : 0;
+}
 
 /* Roundings of a term in f32: its product, and additions within a row of a block. */
 static inline int wr_bccoo_terms(int c) { return c + 1; }
