@@ -76,6 +76,40 @@ static void test_whole_rows(wr_env *env) {
   }
 }
 
+/* Rows over hundreds of thread blocks, each of which waits for the one before, while a second stream keeps the device busy with
+ * the same: every multiply gives the same bits and all words that pass sums are free again. */
+static void test_under_load(wr_env *env) {
+  constexpr int MULTIPLIES = 60, BUFFERS = 2;
+  const wr_backend *backend = nullptr;
+  wr_env other = {};
+  CASE("two streams");
+  CHECK_OK(wr_backend_find("yaspmv", &backend));
+  other.place = WR_CUDA, other.type = env->type;
+  CHECK_OK(wr_env_open(&other));
+  wr_csr *A = make_matrix({"long rows", 5, 65536, two_long}, false);
+  wr_env *const envs[] = {env, &other};
+  wr_plan *plans[2] = {};
+  {
+    vectors first(env, A), second(&other, A);
+    vectors *const v[] = {&first, &second};
+    for (int e = 0; e < 2; e++) {
+      CHECK_OK(wr_plan_create(backend, "width=1:height=1:tile=6:threads=64", A, envs[e], &plans[e]));
+      CHECK_OK(wr_plan_prepare(plans[e]));
+      set_x(A, *v[e], false);
+    }
+    for (int n = 0; n < MULTIPLIES; n++)
+      for (int e = 0; e < 2; e++) {
+        wr_apply request = {};
+        request.alpha = 1, request.x = &v[e]->x, request.y = &v[e]->y[n % BUFFERS];
+        CHECK_OK(wr_plan_apply(plans[e], &request));
+        if (n >= MULTIPLIES - BUFFERS) check_result(plans[e], *v[e], request.y, 1, 0);
+      }
+    for (wr_plan *plan : plans) wr_plan_destroy(plan);
+  }
+  wr_csr_free(A);
+  wr_env_close(&other);
+}
+
 /* Whichever configuration is the fastest, its products are right, and the plan says which it is. */
 static void test_tuned(wr_env *env) {
   const wr_backend *backend = nullptr;
@@ -103,6 +137,7 @@ static void test_tuned(wr_env *env) {
 static void test_device(wr_env *env) {
   test_shapes(env);
   test_whole_rows(env);
+  test_under_load(env);
   test_tuned(env);
 }
 
