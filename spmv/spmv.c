@@ -28,6 +28,8 @@ struct wr_plan {
   uint64_t generation;     /* see wr_plan_generation                                                        */
   uint64_t values;         /* see wr_plan_matrix                                                            */
   wr_vec product;          /* alpha*A*x for backends without beta; else not allocated                       */
+  int columns;             /* the most of an apply_many                                                     */
+  wr_vec column_x, column_y; /* a column of X and of Y for backends without apply_many; else not allocated  */
   int promised;            /* 1: the last apply had a y_next, so the next one must have beta == 0           */
   uint64_t next_id, next_writes; /* id and write count of the vector that the backend prepared; id 0: none  */
   int timing, paused;      /* whether applies are stamped                                                   */
@@ -127,23 +129,40 @@ wr_status wr_plan_create_parsed(const wr_backend *backend, const void *knobs, wr
 static void unprepare(wr_plan *plan) {
   if (plan->backend->destroy) plan->backend->destroy(plan->state, plan->env);
   memset(plan->state, 0, plan->backend->state_size);
-  if (plan->product.id) plan->env->ops->release(plan->env, &plan->product);
+  wr_vec *const mine[] = {&plan->product, &plan->column_x, &plan->column_y};
+  for (int v = 0; v < 3; v++)
+    if (mine[v]->id) plan->env->ops->release(plan->env, mine[v]);
   plan->prepared = 0, plan->generation = 0;
   wr_plan_forget(plan);
+}
+
+/* Allocates the vectors for what the backend's capabilities lack. */
+static wr_status prepare_vectors(wr_plan *plan) {
+  wr_env *env = plan->env;
+  int64_t size = wr_type_bytes(env->type);
+  if (env->need_beta && !(plan->backend->caps & WR_CAP_BETA)) {
+    PASS(env->ops->alloc(env, plan->nrows, env->type, "a separate product", &plan->product));
+    plan->info.extra_bytes += plan->nrows * size;
+  }
+  plan->columns = env->need_columns;
+  if (env->need_columns == 0 || plan->backend->apply_many) return WR_OK;
+  PASS(env->ops->alloc(env, plan->ncols, env->type, "a column of X", &plan->column_x));
+  PASS(env->ops->alloc(env, plan->nrows, env->type, "a column of Y", &plan->column_y));
+  plan->info.extra_bytes += (plan->ncols + plan->nrows) * size;
+  return WR_OK;
 }
 
 wr_status wr_plan_prepare(wr_plan *plan) {
   wr_status status;
   WR_NEED(plan);
+  WR_REFUSE_IF(plan->env->need_columns < 0 || plan->env->need_columns > WR_MAX_COLUMNS, "env->need_columns is %d",
+               plan->env->need_columns);
   if (plan->prepared) return wr_fail(WR_EUSAGE, "%s is prepared already", plan->backend->name);
   int threads = take_threads(plan->env);
   plan->info = plan->estimate; /* it may have been prepared before */
   if (plan->env->place == WR_HOST) TRY(wr_csr_check_range(plan->A, plan->env->type == WR_F32));
   TRY(plan->backend->prepare(plan->state, plan->env, plan->A, plan->knobs, &plan->info));
-  if (plan->env->need_beta && !(plan->backend->caps & WR_CAP_BETA)) {
-    TRY(plan->env->ops->alloc(plan->env, plan->A->nrows, plan->env->type, "a separate product", &plan->product));
-    plan->info.extra_bytes += plan->A->nrows * wr_type_bytes(plan->env->type);
-  }
+  TRY(prepare_vectors(plan));
   TRY(plan->env->ops->wait(plan->env)); /* a kernel launched early may read the format before it waits */
   plan->prepared = 1, plan->generation = wr_vec_new_id(), plan->values = wr_vec_new_id();
 done:
@@ -318,23 +337,85 @@ static wr_status record_rows(wr_plan *plan, const wr_apply *request) {
   return WR_OK;
 }
 
+/* Stamps before and after an apply that is timed. */
+static wr_status time_begin(wr_plan *plan) {
+  if (!plan->timing || plan->paused) return WR_OK;
+  if (plan->pending == PAIRS) PASS(wr_plan_time_collect(plan));
+  return plan->env->ops->stamp(plan->env, 2 * plan->pending);
+}
+
+static wr_status time_end(wr_plan *plan) {
+  if (!plan->timing || plan->paused) return WR_OK;
+  PASS(plan->env->ops->stamp(plan->env, 2 * plan->pending + 1));
+  plan->pending++;
+  return WR_OK;
+}
+
 wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request) {
-  wr_status status;
   WR_NEED(plan);
   WR_NEED(request);
-  TRY(check_request(plan, request));
+  PASS(check_request(plan, request));
   if (plan->env->resident) return record_rows(plan, request);
-  if (!plan->timing || plan->paused) {
-    status = run(plan, request);
-    goto done;
+  PASS(time_begin(plan));
+  PASS(run(plan, request));
+  return time_end(plan);
+}
+
+/* ---- Several vectors at once ---- */
+
+/* X or Y: `rows` rows of ld elements, k of which are used. */
+static wr_status check_columns(const wr_plan *plan, const wr_vec *v, int64_t rows, int64_t ld, int k,
+                               const char *role) {
+  if (ld < k || ld > WR_MAX_INDEX)
+    return wr_fail(WR_EUSAGE, "apply_many: %s has rows of %lld elements, for %d %s", role, (long long)ld, k,
+                   wr_plural(k, "column", "columns"));
+  return check_vec(plan, v, rows * ld, role); /* both below 2^31 */
+}
+
+static wr_status check_many(const wr_plan *plan, const wr_apply_many *r) {
+  if (!plan->prepared) return wr_fail(WR_EUSAGE, "apply_many: %s is not prepared", plan->backend->name);
+  if (r->columns < 1 || r->columns > plan->columns)
+    return wr_fail(WR_EUSAGE, "apply_many: %d columns; the plan was prepared for %d (need_columns)", r->columns,
+                   plan->columns);
+  if (!r->x || !r->y) return wr_fail(WR_EUSAGE, "apply_many: x and y are needed");
+  PASS(check_columns(plan, r->x, plan->ncols, r->ldx, r->columns, "x"));
+  PASS(check_columns(plan, r->y, plan->nrows, r->ldy, r->columns, "y"));
+  if (is_same(r->x, r->y)) return wr_fail(WR_EUSAGE, "apply_many: x and y must be distinct vectors");
+  if (r->beta != 0 && !plan->backend->apply_many && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id)
+    return wr_fail(WR_EUSAGE, "apply_many: beta != 0 needs need_beta in the plan's environment");
+  if (plan->env->resident) return wr_fail(WR_EUNAVAILABLE, "apply_many: not possible in a resident loop");
+  return WR_OK;
+}
+
+static wr_status run_columns(wr_plan *plan, const wr_apply_many *r) {
+  wr_env *env = plan->env;
+  wr_apply one = {.alpha = r->alpha, .beta = r->beta, .x = &plan->column_x, .y = &plan->column_y};
+  for (int64_t c = 0; c < r->columns; c++) {
+    PASS(env->ops->copy_column(env, r->x, r->ldx, c, &plan->column_x, 1, 0));
+    if (r->beta != 0) PASS(env->ops->copy_column(env, r->y, r->ldy, c, &plan->column_y, 1, 0));
+    PASS(run(plan, &one));
+    PASS(env->ops->copy_column(env, &plan->column_y, 1, 0, r->y, r->ldy, c));
   }
-  if (plan->pending == PAIRS) TRY(wr_plan_time_collect(plan));
-  TRY(plan->env->ops->stamp(plan->env, 2 * plan->pending));
-  TRY(run(plan, request));
-  TRY(plan->env->ops->stamp(plan->env, 2 * plan->pending + 1));
-  plan->pending++;
-done:
-  return status;
+  return WR_OK;
+}
+
+wr_status wr_plan_apply_many(wr_plan *plan, const wr_apply_many *request) {
+  WR_NEED(plan);
+  WR_NEED(request);
+  PASS(check_many(plan, request));
+  wr_plan_forget(plan);
+  request->y->writes++;
+  PASS(time_begin(plan));
+  PASS(plan->backend->apply_many ? plan->backend->apply_many(plan->state, plan->env, request)
+                                 : run_columns(plan, request));
+  return time_end(plan);
+}
+
+double wr_plan_many_bytes(const wr_plan *plan, int columns) {
+  if (plan == NULL || columns < 1 || columns > WR_MAX_COLUMNS) return 0;
+  double vectors = (double)((plan->nrows + plan->ncols) * wr_type_bytes(plan->env->type));
+  if (plan->backend->apply_many) return plan->info.apply_bytes + (columns - 1) * vectors;
+  return columns * (plan->info.apply_bytes + 2 * vectors); /* each copy reads and writes */
 }
 
 void wr_plan_forget(wr_plan *plan) {

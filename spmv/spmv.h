@@ -6,6 +6,7 @@
  *   wr_plan_create(backend, "sigma=11", A, &env, &plan);        checks and estimates: cheap, nothing is built
  *   wr_plan_prepare(plan);                                      builds the format
  *   wr_plan_apply(plan, &(wr_apply){.alpha = 1, .x = &x, .y = &y});   as often as needed
+ *   wr_plan_apply_many(plan, ...);                              the same for up to 8 vectors at once
  *   wr_plan_destroy(plan);
  *
  * Callers use the wr_plan functions. These check every argument, track which vector is prepared as y_next, and do in further
@@ -87,6 +88,9 @@ typedef struct wr_backend {
                                          /* kernels get as an argument has another address now, which makes recorded       */
                                          /* applies invalid. WR_EUNAVAILABLE: the format cannot take these values, and     */
                                          /* spmv.c prepares anew. After another error spmv.c destroys the state            */
+  wr_status (*apply_many)(void *state, wr_env *env, const wr_apply_many *request); /* as apply, always with the same bits;  */
+                                         /* any beta, ldx and ldy, and up to env->need_columns columns, for which prepare  */
+                                         /* has made room. NULL: spmv.c multiplies column by column                        */
   wr_csr_view (*rows)(const void *state); /* on a device: the matrix's plain rows, if the plan has borrowed them. A        */
                                           /* resident loop over a small system multiplies with them (loop/loop.h)         */
   void (*advise)(const wr_env *env, const wr_csr *A, wr_plan_info *info); /* sets better and advice by an analysis that  */
@@ -117,6 +121,18 @@ wr_status wr_plan_prepare(wr_plan *plan); /* waits; WR_ENOMEM, WR_EDEVICE, WR_EN
 
 /* Asynchronous on a device. WR_EUSAGE, and nothing is computed, if a vector or scalar does not fit. */
 wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request);
+
+/* Several vectors at once (wr_apply_many), asynchronous on a device: each column of Y as by wr_plan_apply of that column of X,
+ * within the same error bound, but not always with the same bits. env->need_columns must have been at least request->columns
+ * when the plan was prepared. The effect of an earlier y_next ends. Where the backend has no apply_many, each column takes a
+ * copy of a column of X, an apply, and a copy to Y (before that one from Y if beta is not 0), through two vectors of the plan;
+ * so k columns take no less time than k applies. WR_EUSAGE, and nothing is computed, if a vector or number does not fit.
+ * WR_EUNAVAILABLE while a resident loop is recorded. */
+wr_status wr_plan_apply_many(wr_plan *plan, const wr_apply_many *request);
+
+/* Bytes that one such call moves with beta 0: the format once, and X and Y once; or, column by column, as many as `columns`
+ * applies and the copies. columns: 1 to WR_MAX_COLUMNS, else 0 is returned, as for plan NULL. */
+double wr_plan_many_bytes(const wr_plan *plan, int columns);
 
 /* Ends the effect of the last apply's y_next: the next apply may have any y and any beta. */
 void wr_plan_forget(wr_plan *plan);

@@ -40,5 +40,18 @@ typedef struct wr_apply {
   const wr_epilogue *epilogue;  /* or NULL                                                                            */
 } wr_apply;
 
+enum { WR_MAX_COLUMNS = 8 }; /* of one wr_apply_many: 64 bytes of f64, the most that a thread holds sums for */
+
+/* Y = alpha*A*X + beta*Y for several vectors, the columns of X and Y. Both are row-major: the elements of a row lie side by
+ * side, so that an entry of A, which multiplies one row of X, reads neighbouring bytes for all columns. */
+typedef struct wr_apply_many {
+  int columns;        /* k: 1 to the need_columns of the env, as of the plan's prepare                                     */
+  double alpha, beta; /* as in wr_apply                                                                                    */
+  const wr_vec *x;    /* [ncols * ldx], another vector than y: X(j, c) is x[j * ldx + c], 0 <= c < k                       */
+  wr_vec *y;          /* [nrows * ldy]: Y(i, c) is y[i * ldy + c]                                                          */
+  int64_t ldx, ldy;   /* k or more, each. Elements c >= k of a row have no effect and are not written. Fastest are 2, 4    */
+                      /* and 8: rows of X then begin at multiples of 16 bytes and lie in the fewest sectors of 32 bytes    */
+} wr_apply_many;
+
 WR_C_END
 #endif

@@ -19,6 +19,7 @@ typedef struct wr_env {
   int threads;       /* WR_HOST: 0: the processors that this process may use (OMP_NUM_THREADS, quotas) */
   int deterministic; /* 1: bit-identical results from run to run                                       */
   int need_beta;     /* 1: plans prepare for applies with beta != 0                                    */
+  int need_columns;  /* the most columns of wr_plan_apply_many that plans prepare for; 0: none         */
   const wr_watch *watch; /* long preparations ask it whether to end, with WR_EUNAVAILABLE; NULL: never */
   struct wr_testing *testing; /* NULL; tests alone set it (testing.h)                                  */
   /* -- set by operations and backends */

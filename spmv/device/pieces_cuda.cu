@@ -1,4 +1,4 @@
-/* Pieces of vectors (pieces.h) on a device. */
+/* Pieces of vectors, and columns of them (pieces.h), on a device. */
 #include <cuda_runtime.h>
 #include <math.h>
 
@@ -89,4 +89,28 @@ extern "C" wr_status wr_cuda_pick(wr_env *env, const wr_vec *v, int64_t length, 
   to->writes++;
   return v->type == WR_F32 ? launch_pick<float>(env, v, length, pieces, to)
                            : launch_pick<double>(env, v, length, pieces, to);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(WR_STREAM_THREADS)
+    copy_rows_of_column(int64_t rows, const T *from, int64_t from_ld, T *to, int64_t to_ld) {
+#pragma unroll 4
+  for (int64_t i = wr_stream_thread(); i < rows; i += wr_stream_threads()) to[i * to_ld] = from[i * from_ld];
+}
+
+template <typename T>
+static wr_status launch_copy_column(wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column, wr_vec *to,
+                                    int64_t to_ld, int64_t to_column) {
+  int64_t rows = from->n / from_ld;
+  return WR_LAUNCH((copy_rows_of_column<T>), wr_stream_blocks(env, rows), WR_STREAM_THREADS, 0, env->stream, rows,
+                   (const T *)from->data + from_column, from_ld, (T *)to->data + to_column, to_ld);
+}
+
+extern "C" wr_status wr_cuda_copy_column(wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column,
+                                         wr_vec *to, int64_t to_ld, int64_t to_column) {
+  PASS(wr_cuda_enter_now(env));
+  PASS(wr_copy_column_check(env, from, from_ld, from_column, to, to_ld, to_column));
+  to->writes++;
+  return from->type == WR_F32 ? launch_copy_column<float>(env, from, from_ld, from_column, to, to_ld, to_column)
+                              : launch_copy_column<double>(env, from, from_ld, from_column, to, to_ld, to_column);
 }

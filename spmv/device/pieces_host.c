@@ -96,3 +96,57 @@ wr_status wr_host_pick(wr_env *env, const wr_vec *v, int64_t length, const wr_ve
   }
   return WR_OK;
 }
+
+/* ---- Columns ---- */
+
+static wr_status check_column(const wr_env *env, const wr_vec *v, int64_t ld, int64_t column, const char *role) {
+  WR_NEED_OK(check_vec(env, v, role));
+  if (v->reciprocal_bytes) return wr_fail(WR_EUSAGE, "%s is a compact vector", role);
+  if (ld < 1 || column < 0 || column >= ld || v->n % ld != 0)
+    return wr_fail(WR_EUSAGE, "%s: column %lld of rows of %lld, in %lld elements", role, (long long)column,
+                   (long long)ld, (long long)v->n);
+  return WR_OK;
+}
+
+wr_status wr_copy_column_check(const wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column,
+                               const wr_vec *to, int64_t to_ld, int64_t to_column) {
+  WR_NEED_OPEN(env);
+  WR_NEED_OK(check_column(env, from, from_ld, from_column, "the source of a column"));
+  WR_NEED_OK(check_column(env, to, to_ld, to_column, "the target of a column"));
+  if (from->type != to->type || from->n / from_ld != to->n / to_ld)
+    return wr_fail(WR_EUSAGE, "the target of a column has another type or number of rows than its source");
+  if (from->data == to->data) return wr_fail(WR_EUSAGE, "a column would be copied within one vector");
+  return WR_OK;
+}
+
+/* The threads share blocks of rows. */
+enum { BLOCK_ROWS = 4096 };
+
+typedef struct copying {
+  const wr_vec *from;
+  wr_vec *to;
+  int64_t rows, from_ld, from_column, to_ld, to_column;
+} copying;
+
+static void copy_block(void *context, int64_t b) {
+  const copying *c = context;
+  int64_t first = b * BLOCK_ROWS, end = c->rows - first < BLOCK_ROWS ? c->rows : first + BLOCK_ROWS;
+  if (c->from->type == WR_F32) {
+    const float *from = (const float *)c->from->data + c->from_column;
+    float *to = (float *)c->to->data + c->to_column;
+    for (int64_t i = first; i < end; i++) to[i * c->to_ld] = from[i * c->from_ld];
+  } else {
+    const double *from = (const double *)c->from->data + c->from_column;
+    double *to = (double *)c->to->data + c->to_column;
+    for (int64_t i = first; i < end; i++) to[i * c->to_ld] = from[i * c->from_ld];
+  }
+}
+
+wr_status wr_host_copy_column(wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column, wr_vec *to,
+                              int64_t to_ld, int64_t to_column) {
+  WR_NEED_OK(wr_copy_column_check(env, from, from_ld, from_column, to, to_ld, to_column));
+  copying job = {from, to, from->n / from_ld, from_ld, from_column, to_ld, to_column};
+  to->writes++;
+  wr_team_for(wr_env_team(env), wr_pieces_of(job.rows, BLOCK_ROWS), copy_block, &job);
+  return WR_OK;
+}

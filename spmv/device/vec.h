@@ -137,6 +137,10 @@ typedef struct wr_vecops {
    * with zeros behind its end; pieces has f64 numbers, and `to` room for as many pieces. to is none of the others */
   wr_status (*maxima)(struct wr_env *env, const wr_vec *v, const wr_vec *scale, int64_t length, wr_vec *to);
   wr_status (*pick)(struct wr_env *env, const wr_vec *v, int64_t length, const wr_vec *pieces, wr_vec *to);
+  /* REQUIRED: a column of several vectors in row-major order (wr_apply_many): to[i * to_ld + to_column] :=
+   * from[i * from_ld + from_column] for each row i. from has from_ld elements a row, `to` has to_ld, both for as many rows */
+  wr_status (*copy_column)(struct wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column, wr_vec *to,
+                           int64_t to_ld, int64_t to_column);
   /* REQUIRED: time. wait: until all operations are done; returns an error of any of them. stamp marks a moment between two
    * operations, 0 <= slot < WR_STAMPS; elapsed waits and gives the seconds between two stamps */
   wr_status (*wait)(struct wr_env *env);

@@ -220,6 +220,7 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .recast = wr_cuda_recast,
     .maxima = wr_cuda_maxima,
     .pick = wr_cuda_pick,
+    .copy_column = wr_cuda_copy_column,
     .wait = wait_cuda,
     .stamp = stamp,
     .elapsed = elapsed,

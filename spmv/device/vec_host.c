@@ -418,6 +418,7 @@ const wr_vecops wr_vecops_host = {
     .recast = recast,
     .maxima = wr_host_maxima,
     .pick = wr_host_pick,
+    .copy_column = wr_host_copy_column,
     .wait = wait,
     .stamp = stamp,
     .elapsed = elapsed,

@@ -172,20 +172,23 @@ done:
 
 /* ---- The same bits ---- */
 
-/* bits[nrows + WR_MAX_REDUCTIONS] := y and the reductions of an apply. */
+/* bits[count_of_bits] := y and the reductions of an apply, then Y of several vectors, or zeros. */
+static int64_t count_of_bits(const trial *t) { return 4 * t->A->nrows + WR_MAX_REDUCTIONS; }
+
 static void collect_bits(trial *t, double *bits) {
   conform_apply(t, (choice){.alpha = 1, .beta = 2, .epilogue = EPILOGUE_ALL});
   memcpy(bits, guarded_now(&t->y[0]), (size_t)t->A->nrows * sizeof *bits);
   memcpy(bits + t->A->nrows, guarded_now(&t->bank) + 1, WR_MAX_REDUCTIONS * sizeof *bits);
+  conform_many_bits(t, bits + t->A->nrows + WR_MAX_REDUCTIONS);
 }
 
 static int same_bits(const trial *t, const double *a, const double *b) {
-  return memcmp(a, b, (size_t)(t->A->nrows + WR_MAX_REDUCTIONS) * sizeof *a) == 0;
+  return memcmp(a, b, (size_t)count_of_bits(t) * sizeof *a) == 0;
 }
 
 static double *room_for_bits(trial *t) {
   double *bits;
-  TRIAL_OK(t, wr_alloc_zeroed(&bits, t->A->nrows + WR_MAX_REDUCTIONS, sizeof *bits, "results to compare"));
+  TRIAL_OK(t, wr_alloc_zeroed(&bits, count_of_bits(t), sizeof *bits, "results to compare"));
   return bits;
 }
 
@@ -300,7 +303,8 @@ void conform_deterministic(const trial *like) {
     trial t = {.backend = like->backend, .knobs = like->knobs, .name = like->name, .A = like->A,
                .findings = like->findings};
     t.env = (wr_env){.place = like->env.place, .device = like->env.device, .type = like->env.type, .deterministic = 1,
-                     .need_beta = 1, .threads = like->env.place == WR_HOST ? turn + 1 : 0};
+                     .need_beta = 1, .need_columns = WR_MAX_COLUMNS,
+                     .threads = like->env.place == WR_HOST ? turn + 1 : 0};
     if (trial_open(&t)) {
       trial_expect(&t, wr_plan_get_info(t.plan)->deterministic, "accepts env.deterministic, but is not deterministic");
       trial_fill(&t, 0);

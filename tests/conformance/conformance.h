@@ -3,6 +3,7 @@
  *
  *   cases.c      the matrices
  *   trial.c      one apply with all that must hold after it
+ *   many.c       several vectors at once
  *   exact.c      the expected numbers and their error bounds
  *   guarded.c    vectors that detect accesses outside them
  *   covering.c   few settings that contain all pairs
@@ -41,6 +42,11 @@ void conform_freed(trial *t);
 
 /* A plan of an env without need_beta: it may refuse one, with an error. */
 void conform_need_beta(trial *t);
+
+/* Several vectors at once: numbers, bytes, bits. Few cases where the core multiplies column by column. bits[3 * nrows] := the
+ * result of one such apply, where the backend has apply_many; else unchanged. */
+void conform_many(trial *t);
+void conform_many_bits(trial *t, double *bits);
 
 /* Two applies give the same bits, if the plan says that it is deterministic. */
 void conform_repeats(trial *t);

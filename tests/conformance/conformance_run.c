@@ -54,7 +54,7 @@ static trial make_trial(const wr_backend *backend, const char *name, wr_csr *A, 
                  .name = name,
                  .A = A,
                  .findings = f,
-                 .env = {.place = backend->place, .type = type, .need_beta = 1}};
+                 .env = {.place = backend->place, .type = type, .need_beta = 1, .need_columns = WR_MAX_COLUMNS}};
 }
 
 static void apply_all(trial *t) {
@@ -68,6 +68,7 @@ static void apply_all(trial *t) {
 /* All checks but the applies with chosen parameters and the chains. */
 static void check_the_rest(trial *t) {
   conform_nonfinite(t);
+  conform_many(t);
   conform_decode(t);
   conform_update_values(t);
   conform_freed(t);

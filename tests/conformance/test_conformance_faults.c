@@ -48,6 +48,15 @@
   X(BITS_BY_THREADS, "gives different last bits on other numbers of threads")             \
   X(KEEPS_OLD_VALUES, "does not take new values")                                     \
   X(DECODES_WRONG, "decodes a wrong column")                                       \
+  X(MANY_BY_ROWS_OF_K, "takes rows of X to have as many elements as there are columns")  \
+  X(MANY_FILLS_ROWS, "writes whole rows of Y, columns or not")                        \
+  X(MANY_IN_PAIRS, "leaves out the last of an odd number of columns")                 \
+  X(MANY_MIXES, "adds 0 times the neighbouring column")                               \
+  X(MANY_READS_OLD_Y, "multiplies the old Y by a beta of 0")                          \
+  X(MANY_SKIPS_EMPTY_ROWS, "leaves rows of Y without entries as they were")           \
+  X(MANY_KEEPS_OLD_VALUES, "multiplies several vectors with the first values")        \
+  X(MANY_OTHER_BITS, "gives different last bits for several vectors")                 \
+  X(MANY_CHANGES_X, "uses X as room")                                                 \
   X(REFUSES_ALL, "refuses everything, with a reason")                                 \
   X(REFUSES_SILENTLY, "refuses without a reason")
 
@@ -67,6 +76,7 @@ typedef struct model_state {
   int64_t *row_ptr; /* [nrows + 1]                 */
   int32_t *col;     /* [nnz]                       */
   double *val;      /* [nnz], rounded to the type  */
+  double *many_val; /* [nnz] the same              */
   int after_next;   /* the last apply had a y_next */
 } model_state;
 
@@ -105,6 +115,8 @@ static void copy_values(model_state *s, const wr_csr *A, wr_type type) {
     if (planted == DROPS_ZEROS && value == 0) continue;
     s->val[kept++] = f32 ? (double)(float)value : value;
   }
+  if (planted != MANY_KEEPS_OLD_VALUES || s->applies == 0)
+    for (int64_t k = 0; k < kept; k++) s->many_val[k] = s->val[k];
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_plan_info *info) {
@@ -115,6 +127,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs,
   TRY(wr_alloc(&s->row_ptr, A->nrows + 1, sizeof *s->row_ptr, "the model"));
   TRY(wr_alloc(&s->col, A->nnz, sizeof *s->col, "the model"));
   TRY(wr_alloc(&s->val, A->nnz, sizeof *s->val, "the model"));
+  TRY(wr_alloc(&s->many_val, A->nnz, sizeof *s->many_val, "the model"));
   s->row_ptr[0] = 0;
   for (int64_t i = 0; i < A->nrows; i++) {
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
@@ -239,10 +252,38 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return WR_OK;
 }
 
+/* Row i of column c. */
+static double sum_of_column(const model_state *s, const wr_apply_many *r, int64_t i, int64_t c) {
+  int64_t ld = planted == MANY_BY_ROWS_OF_K ? r->columns : r->ldx, next = (c + 1) % r->columns;
+  double sum = 0;
+  for (int64_t k = s->row_ptr[i]; k < s->row_ptr[i + 1]; k++) {
+    sum += s->many_val[k] * get(r->x, s->col[k] * ld + c) * (1 + rough);
+    if (planted == MANY_MIXES) sum += 0 * get(r->x, s->col[k] * ld + next);
+  }
+  return planted == MANY_OTHER_BITS && s->applies % 2 ? sum * (1 + 0x1p-52) : sum;
+}
+
+static wr_status apply_many(void *state, wr_env *env, const wr_apply_many *r) {
+  model_state *s = state;
+  int64_t columns = planted == MANY_IN_PAIRS && r->columns > 1 ? r->columns / 2 * 2 : r->columns;
+  (void)env;
+  for (int64_t i = 0; i < s->nrows; i++) {
+    if (planted == MANY_SKIPS_EMPTY_ROWS && s->row_ptr[i] == s->row_ptr[i + 1]) continue;
+    for (int64_t c = 0; c < columns; c++) {
+      double before = r->beta != 0 || planted == MANY_READS_OLD_Y ? r->beta * get(r->y, i * r->ldy + c) : 0;
+      put(r->y, i * r->ldy + c, r->alpha * sum_of_column(s, r, i, c) + before);
+    }
+    for (int64_t c = columns; c < r->ldy && planted == MANY_FILLS_ROWS; c++) put(r->y, i * r->ldy + c, 0);
+  }
+  if (planted == MANY_CHANGES_X) put((wr_vec *)r->x, 0, 0);
+  s->applies++;
+  return WR_OK;
+}
+
 static void destroy(void *state, wr_env *env) {
   model_state *s = state;
   (void)env;
-  wr_free(s->row_ptr), wr_free(s->col), wr_free(s->val);
+  wr_free(s->row_ptr), wr_free(s->col), wr_free(s->val), wr_free(s->many_val);
 }
 
 static wr_status decode(void *state, wr_env *env, wr_csr **A) {
@@ -275,6 +316,7 @@ static const wr_backend model = {
     .plan = plan,
     .prepare = prepare,
     .apply = apply,
+    .apply_many = apply_many,
     .destroy = destroy,
     .decode = decode,
     .update_values = update_values,
@@ -317,7 +359,7 @@ static void test_capabilities(void) {
     CASE(fewer[k].name);
     wr_backend backend = model;
     backend.caps &= ~fewer[k].without;
-    if (k % 2) backend.decode = NULL, backend.update_values = NULL;
+    if (k % 2) backend.decode = NULL, backend.update_values = NULL, backend.apply_many = NULL;
     findings f = run(&backend, NO_FAULT);
     CHECKF(f.failed == 0 && f.passed > 1000, "%ld passed; %s", f.passed, f.first);
   }

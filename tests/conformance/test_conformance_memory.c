@@ -42,7 +42,7 @@ static int try_plan(const wr_backend *backend, wr_csr *A, wr_env *env, int faili
 }
 
 static void run(const wr_backend *backend, wr_csr *A, wr_type type) {
-  wr_env env = {.place = WR_HOST, .type = type, .need_beta = 1};
+  wr_env env = {.place = WR_HOST, .type = type, .need_beta = 1, .need_columns = 2};
   int failing = 0;
   CHECK_OK(wr_env_open(&env));
   while (failing < 1000 && !try_plan(backend, A, &env, failing)) failing++;

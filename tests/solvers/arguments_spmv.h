@@ -210,6 +210,16 @@ static void try_operations(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 1, &bank, &made));
   CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 0, &bank, &made));
   CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 2, &bank, &v));
+  CHECK_OK(ops->copy_column(env, &made, 2, 1, &bank, 2, 0));
+  CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, NULL, 2, 1, &bank, 2, 0));
+  CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 2, 1, NULL, 2, 0));
+  CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &v, 2, 1, &bank, 2, 0));
+  CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 2, 1, &made, 2, 0));
+  CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 2, 2, &bank, 2, 0));
+  CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 2, -1, &bank, 2, 0));
+  CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 0, 0, &bank, 2, 0));
+  CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 3, 0, &bank, 3, 0)); /* 4 elements are no rows of 3 */
+  CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 2, 0, &bank, 1, 0)); /* another number of rows      */
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, -1));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, WR_STAMPS));
   CHECK_OK(ops->stamp(env, 0));
@@ -238,6 +248,7 @@ static void try_operations_closed(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->epilogue(env, &apply));
   CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &v, &v, 1, &given.bank));
   CHECK_FAILS(WR_EUSAGE, ops->pick(env, &v, 1, &given.bank, &given.bank));
+  CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &v, 1, 0, &given.bank, 1, 0));
   CHECK_FAILS(WR_EUSAGE, ops->wait(env));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, 0));
   CHECK_FAILS(WR_EUSAGE, ops->elapsed(env, 0, 0, &seconds));
@@ -408,6 +419,62 @@ static void try_plan_apply(void) {
   CHECK_FAILS(WR_EUSAGE, wr_plan_apply(given.plan, &request));
 }
 
+static void try_plan_apply_many(void) {
+  wr_env *env = &given.env;
+  wr_vec X, Y, f32, compact = given.x;
+  wr_plan *plan = NULL;
+  CHECK_OK(env->ops->alloc(env, 3 * SIZE, WR_F64, "X", &X));
+  CHECK_OK(env->ops->alloc(env, 4 * SIZE, WR_F64, "Y", &Y));
+  CHECK_OK(env->ops->alloc(env, 3 * SIZE, WR_F32, "X in f32", &f32));
+  const wr_apply_many good = {.columns = 2, .alpha = 1, .x = &X, .y = &Y, .ldx = 3, .ldy = 4};
+  wr_apply_many r = good;
+  REFUSED("plan is NULL", wr_plan_apply_many(NULL, &r));
+  REFUSED("request is NULL", wr_plan_apply_many(given.plan, NULL));
+  CHECK_FAILS(WR_EUSAGE, wr_plan_apply_many(given.plan, &r)); /* prepared for none */
+  CHECK_MESSAGE("2 columns; the plan was prepared for 0");
+  CHECK_OK(wr_plan_create(wr_plan_backend(given.plan), NULL, given.A, env, &plan));
+  CHECK_FAILS(WR_EUSAGE, wr_plan_apply_many(plan, &r));
+  CHECK_MESSAGE("is not prepared");
+  env->need_columns = WR_MAX_COLUMNS + 1;
+  CHECK_FAILS(WR_EUSAGE, wr_plan_prepare(plan));
+  CHECK_MESSAGE("env->need_columns is 9");
+  env->need_columns = -1;
+  CHECK_FAILS(WR_EUSAGE, wr_plan_prepare(plan));
+  env->need_columns = 2;
+  CHECK_OK(wr_plan_prepare(plan));
+  CHECK_OK(wr_plan_apply_many(plan, &r));
+#define REFUSED_WITH(text, ...)                             \
+  do {                                                      \
+    r = good, __VA_ARGS__;                                  \
+    CHECK_FAILS(WR_EUSAGE, wr_plan_apply_many(plan, &r));   \
+    CHECK_MESSAGE(text);                                    \
+  } while (0)
+  REFUSED_WITH("0 columns", r.columns = 0);
+  REFUSED_WITH("-1 columns", r.columns = -1);
+  REFUSED_WITH("3 columns; the plan was prepared for 2", r.columns = 3);
+  REFUSED_WITH("x and y are needed", r.x = NULL);
+  REFUSED_WITH("x and y are needed", r.y = NULL);
+  REFUSED_WITH("x has rows of 1 elements, for 2", r.ldx = 1);
+  REFUSED_WITH("y has rows of -4 elements", r.ldy = -4);
+  REFUSED_WITH("x has rows of 9223372036854775807", r.ldx = INT64_MAX);
+  REFUSED_WITH("x has 12 elements, not 16", r.ldx = 4);
+  REFUSED_WITH("y has 16 elements, not 8", r.ldy = 2);
+  REFUSED_WITH("x and y must be distinct", r.x = &Y, r.ldx = 4);
+  REFUSED_WITH("another type", r.x = &f32);
+  compact = X, compact.reciprocal_bytes = 1;
+  REFUSED_WITH("compact", r.x = &compact);
+#undef REFUSED_WITH
+  env->need_columns = 0;
+  wr_plan_destroy(plan);
+  env->ops->release(env, &X), env->ops->release(env, &Y), env->ops->release(env, &f32);
+}
+
+static void try_plan_many_bytes(void) {
+  CHECK(wr_plan_many_bytes(NULL, 1) == 0 && wr_plan_many_bytes(given.plan, 0) == 0);
+  CHECK(wr_plan_many_bytes(given.plan, WR_MAX_COLUMNS + 1) == 0);
+  CHECK(wr_plan_many_bytes(given.plan, 1) > 0);
+}
+
 static void try_plan_forget(void) {
   wr_plan_forget(NULL);
   CHECK(strcmp(wr_status_message(), "nothing was said") == 0);
@@ -469,7 +536,8 @@ static void try_env_read_bandwidth(void) {
       {"wr_backend_at", try_backend_at}, {"wr_backend_find", try_backend_find},                          \
       {"wr_backend_default", try_backend_default}, {"wr_backends_print", try_backends_print},            \
       {"wr_plan_create", try_plan_create}, {"wr_plan_prepare", try_plan_prepare},                        \
-      {"wr_plan_apply", try_plan_apply}, {"wr_plan_forget", try_plan_forget},                            \
+      {"wr_plan_apply", try_plan_apply}, {"wr_plan_apply_many", try_plan_apply_many},                    \
+      {"wr_plan_many_bytes", try_plan_many_bytes}, {"wr_plan_forget", try_plan_forget},                            \
       {"wr_plan_destroy", try_plan_destroy}, {"wr_plan_decode", try_plan_decode},                        \
       {"wr_plan_update_values", try_plan_update_values}, {"wr_plan_backend", try_plan_backend},          \
       {"wr_plan_get_info", try_plan_get_info}, {"wr_plan_advise", try_plan_advise},                      \

@@ -397,6 +397,70 @@ static void test_beta_unannounced(void) {
   }
 }
 
+/* ---- several vectors at once ---- */
+
+static int many_calls;
+
+/* Y := 7 in every column. */
+static wr_status record_many(void *state, wr_env *env, const wr_apply_many *r) {
+  (void)state, (void)env;
+  many_calls++;
+  for (int64_t k = 0; k < r->y->n; k++) ((double *)r->y->data)[k] = 7;
+  return answer(seen.apply, "apply_many");
+}
+
+/* X has the columns x and 2 x, in rows of 3; Y = 3 A X - Y, in rows of 2 that were (100 10), ..., (400 40). Column by column
+ * there is an apply for each; a backend with apply_many is called once. */
+static void test_many(void) {
+  static const double x[] = {1, 2, NAN, 2, 4, NAN, 4, 8, NAN, 8, 16, NAN},
+                      y[] = {100, 10, 200, 20, 300, 30, 400, 40},
+                      expected[] = {-82, 26, -200, -20, -306, -42, -268, 224};
+  for (int way = 0; way < 3; way++) {
+    CASE(way == 0 ? "column by column" : way == 1 ? "column by column, without beta" : "apply_many");
+    fixture f = open_fixture(way == 1 ? EVERYTHING & ~WR_CAP_BETA : EVERYTHING, WR_F64, 1);
+    wr_vec X, Y;
+    int64_t taken = way == 2 ? 0 : 2 * N * 8 + (way == 1 ? N * 8 : 0);
+    if (way == 2) f.backend.apply_many = record_many;
+    CHECK_OK(f.env.ops->alloc(&f.env, 3 * N, WR_F64, "a test", &X));
+    CHECK_OK(f.env.ops->alloc(&f.env, 2 * N, WR_F64, "a test", &Y));
+    set(&f, &X, x), set(&f, &Y, y);
+    f.env.need_columns = 2;
+    make_plan(&f);
+    CHECK(wr_plan_get_info(f.plan)->extra_bytes == 1010 + taken);
+    CHECK_OK(wr_plan_time_start(f.plan));
+    expect_apply(&f, 0, 1, 0); /* y[1] is prepared, which the call for several vectors ends */
+    int applies = seen.applies;
+    uint64_t writes = Y.writes, read = X.writes;
+    wr_apply_many r = {.columns = 2, .alpha = 3, .beta = -1, .x = &X, .y = &Y, .ldx = 3, .ldy = 2};
+    many_calls = 0;
+    CHECK_OK(wr_plan_apply_many(f.plan, &r));
+    CHECK(Y.writes > writes && X.writes == read);
+    CHECK(many_calls == (way == 2) && seen.applies - applies == (way == 2 ? 0 : 2));
+    for (int k = 0; k < 2 * N; k++) CHECK(element(&Y, k) == (way == 2 ? 7 : expected[k]));
+    expect_apply(&f, 1, -1, 0);
+    CHECK_OK(wr_plan_time_collect(f.plan));
+    CHECK(wr_plan_get_times(f.plan).applies == 3);
+    seen.apply = WR_EDEVICE;
+    CHECK_FAILS(WR_EDEVICE, wr_plan_apply_many(f.plan, &r));
+    f.env.ops->release(&f.env, &X), f.env.ops->release(&f.env, &Y);
+    close_fixture(&f);
+  }
+}
+
+static void test_many_beta(void) {
+  CASE("several vectors: a beta that was not announced");
+  fixture f = open_fixture(EVERYTHING & ~WR_CAP_BETA, WR_F64, 0);
+  wr_apply_many r = {.columns = 1, .alpha = 1, .beta = 1, .x = &f.x, .y = &f.y[0], .ldx = 1, .ldy = 1};
+  f.env.need_columns = 1;
+  make_plan(&f);
+  CHECK_FAILS(WR_EUSAGE, wr_plan_apply_many(f.plan, &r));
+  CHECK_MESSAGE("need_beta");
+  r.beta = 0;
+  CHECK_OK(wr_plan_apply_many(f.plan, &r));
+  CHECK(holds(&f.y[0], 6, 0, -2, 44));
+  close_fixture(&f);
+}
+
 int main(void) {
   test_refusals();
   test_rectangular();
@@ -406,5 +470,7 @@ int main(void) {
   test_writes();
   test_fallbacks();
   test_beta_unannounced();
+  test_many();
+  test_many_beta();
   return wr_test_report("plan_apply");
 }

@@ -114,6 +114,25 @@ static void test_copies(wr_env *env, int64_t n) {
   env->ops->release(env, &f64); /* a released one is zeroed, and a zeroed one is fine */
 }
 
+/* Row-major rows of 3, column 1, to rows of 2, column 0: the other column keeps its elements. */
+static void test_columns(wr_env *env, int64_t n, wr_type type) {
+  CASE("columns");
+  wr_vec from = new_vec(env, 3 * n, type), to = new_vec(env, 2 * n, type);
+  double *values = host_array(3 * n), *got;
+  int64_t bad = 0;
+  for (int64_t k = 0; k < 3 * n; k++) values[k] = (double)(k % 100003);
+  CHECK_OK(env->ops->upload(env, &from, values));
+  CHECK_OK(env->ops->fill(env, &to, -1));
+  uint64_t writes = to.writes, read = from.writes;
+  CHECK_OK(env->ops->copy_column(env, &from, 3, 1, &to, 2, 0));
+  CHECK(to.writes > writes && from.writes == read);
+  got = contents(env, &to);
+  for (int64_t i = 0; i < n; i++) bad += got[2 * i] != values[3 * i + 1] || got[2 * i + 1] != -1;
+  CHECKF(bad == 0, "%lld of %lld rows", (long long)bad, (long long)n);
+  free(values), free(got);
+  env->ops->release(env, &from), env->ops->release(env, &to);
+}
+
 /* An upload has read its values when it returns: the caller may overwrite them at once. */
 static void test_upload_order(wr_env *env) {
   CASE("uploads in a row");
@@ -213,6 +232,7 @@ static void test_table(wr_env *env) {
     test_copies(env, lengths[k]);
     test_epilogue(env, lengths[k], WR_F32);
     test_epilogue(env, lengths[k], WR_F64);
+    test_columns(env, lengths[k], k % 2 ? WR_F32 : WR_F64);
   }
   test_upload_order(env);
   if (env->place == WR_HOST) test_log(env);

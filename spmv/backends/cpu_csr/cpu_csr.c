@@ -77,6 +77,7 @@ static int64_t row_of_step(const cpu_csr_state *s, int64_t step) {
 typedef struct job {
   const cpu_csr_state *s;
   const wr_apply *request;
+  const wr_apply_many *many;
   const double *val; /* copy_chunk: values to be copied in f32 */
 } job;
 
@@ -95,6 +96,11 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs,
   PASS(wr_alloc(&s->head, s->nchunks, sizeof *s->head, "chunks"));
   PASS(wr_alloc(&s->tail, s->nchunks, sizeof *s->tail, "chunks"));
   PASS(wr_alloc(&s->partials, (s->nchunks + 1) * WR_MAX_REDUCTIONS, sizeof *s->partials, "partial sums"));
+  s->columns = env->need_columns;
+  if (s->columns > 0) {
+    PASS(wr_alloc(&s->many_head, s->nchunks * s->columns, sizeof *s->many_head, "chunks"));
+    PASS(wr_alloc(&s->many_tail, s->nchunks * s->columns, sizeof *s->many_tail, "chunks"));
+  }
   for (int64_t c = 0; c < s->nchunks; c++) s->first_row[c] = row_of_step(s, c * WR_CPU_CSR_STEPS);
   s->first_row[s->nchunks] = s->nrows;
   if (A->val && env->type == WR_F32) { /* each thread first touches the pages of its own chunks */
@@ -102,7 +108,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knobs,
     s->val = s->own_val;
     wr_team_for(wr_env_team(env), s->nchunks, copy_chunk, &(job){.s = s, .val = A->val});
   }
-  info->extra_bytes += s->nchunks * (int64_t)(sizeof *s->first_row + 2 * sizeof *s->head);
+  info->extra_bytes += s->nchunks * (int64_t)(sizeof *s->first_row + 2 * (1 + (size_t)s->columns) * sizeof *s->head);
   return WR_OK;
 }
 
@@ -132,6 +138,18 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return WR_OK;
 }
 
+static void run_chunk_many(void *context, int64_t c) {
+  const job *j = context;
+  (j->s->type == WR_F32 ? run_columns_f32 : run_columns_f64)(j->s, j->many, c);
+}
+
+static wr_status apply_many(void *state, wr_env *env, const wr_apply_many *request) {
+  cpu_csr_state *s = state;
+  wr_team_for(wr_env_team(env), s->nchunks, run_chunk_many, &(job){.s = s, .many = request});
+  (s->type == WR_F32 ? join_columns_f32 : join_columns_f64)(s, request);
+  return WR_OK;
+}
+
 static void destroy(void *state, wr_env *env) {
   cpu_csr_state *s = state;
   (void)env;
@@ -140,6 +158,8 @@ static void destroy(void *state, wr_env *env) {
   wr_free(s->head);
   wr_free(s->tail);
   wr_free(s->partials);
+  wr_free(s->many_head);
+  wr_free(s->many_tail);
 }
 
 const wr_backend wr_backend_cpu_csr = {
@@ -153,6 +173,7 @@ const wr_backend wr_backend_cpu_csr = {
     .plan = plan,
     .prepare = prepare,
     .apply = apply,
+    .apply_many = apply_many,
     .destroy = destroy,
     .advise = advise,
 };

@@ -31,6 +31,8 @@ typedef struct cpu_csr_state {
   int64_t *first_row;  /* [nchunks + 1] the row in which a chunk begins               */
   double *head, *tail; /* [nchunks] a chunk's parts of the rows that its two ends cut */
   double *partials;    /* [nchunks + 1][WR_MAX_REDUCTIONS]                            */
+  int columns;         /* the most of an apply_many; 0: none                          */
+  double *many_head, *many_tail; /* [nchunks][columns] as head and tail               */
 } cpu_csr_state;
 
 #endif

@@ -101,3 +101,79 @@ static void NAME(join_chunks)(const cpu_csr_state *s, const wr_apply *request) {
     carry = row < s->first_row[c + 1] ? s->tail[c] : carry + s->tail[c];
   }
 }
+
+/* ---- Several vectors at once: the same cuts, and `columns` sums a row ---- */
+
+/* sum[columns] := the sums of entries [k, last), in f64; those of even and of odd entries apart, so that two additions run at a
+ * time. Inlined with a constant number of columns, so that the sums stay in registers. */
+static inline __attribute__((always_inline)) void NAME(dot_columns)(const T *val, const int32_t *col, const T *x,
+                                                                    int64_t ld, int64_t k, int64_t last, int columns,
+                                                                    double *sum) {
+  double even[WR_MAX_COLUMNS], odd[WR_MAX_COLUMNS];
+  for (int c = 0; c < columns; c++) even[c] = odd[c] = 0;
+  NAME(prefetch)(val, col, k);
+  for (; k + 2 <= last; k += 2) {
+    const T *first = x + col[k] * ld, *second = x + col[k + 1] * ld;
+    double a = val ? (double)val[k] : 1, b = val ? (double)val[k + 1] : 1;
+    NAME(prefetch)(val, col, k + 2);
+    for (int c = 0; c < columns; c++) even[c] += a * (double)first[c];
+    for (int c = 0; c < columns; c++) odd[c] += b * (double)second[c];
+  }
+  if (k < last)
+    for (int c = 0; c < columns; c++) even[c] += (val ? (double)val[k] : 1) * (double)x[col[k] * ld + c];
+  for (int c = 0; c < columns; c++) sum[c] = even[c] + odd[c];
+}
+
+/* Row i of Y := alpha * sum + beta * Y. */
+static inline void NAME(store_columns)(const wr_apply_many *r, int64_t i, const double *sum, int columns) {
+  T *y = (T *)r->y->data + i * r->ldy;
+  for (int c = 0; c < columns; c++) {
+    double value = r->alpha * sum[c];
+    y[c] = (T)(r->beta != 0 ? value + r->beta * (double)y[c] : value);
+  }
+}
+
+/* As run_chunk. columns: a constant. */
+static inline __attribute__((always_inline)) void NAME(run_chunk_of)(const cpu_csr_state *s, const wr_apply_many *r,
+                                                                     int64_t c, int columns) {
+  const T *val = s->val, *x = r->x->data;
+  double sum[WR_MAX_COLUMNS], *head = s->many_head + c * s->columns;
+  int64_t row = s->first_row[c], last_row = s->first_row[c + 1], ld = r->ldx;
+  int64_t begin = chunk_entry(s, c), end = chunk_entry(s, c + 1);
+  for (int k = 0; k < columns; k++) head[k] = 0;
+  if (row < last_row && begin > s->row_ptr[row]) {
+    NAME(dot_columns)(val, s->col, x, ld, begin, s->row_ptr[row + 1], columns, head);
+    begin = s->row_ptr[++row];
+  }
+  for (; row < last_row; begin = s->row_ptr[++row]) {
+    NAME(dot_columns)(val, s->col, x, ld, begin, s->row_ptr[row + 1], columns, sum);
+    NAME(store_columns)(r, row, sum, columns);
+  }
+  NAME(dot_columns)(val, s->col, x, ld, begin, end, columns, s->many_tail + c * s->columns);
+}
+
+static void NAME(run_columns)(const cpu_csr_state *s, const wr_apply_many *r, int64_t c) {
+  switch (r->columns) {
+    case 1: NAME(run_chunk_of)(s, r, c, 1); break;
+    case 2: NAME(run_chunk_of)(s, r, c, 2); break;
+    case 3: NAME(run_chunk_of)(s, r, c, 3); break;
+    case 4: NAME(run_chunk_of)(s, r, c, 4); break;
+    case 5: NAME(run_chunk_of)(s, r, c, 5); break;
+    case 6: NAME(run_chunk_of)(s, r, c, 6); break;
+    case 7: NAME(run_chunk_of)(s, r, c, 7); break;
+    default: NAME(run_chunk_of)(s, r, c, WR_MAX_COLUMNS); break;
+  }
+}
+
+/* As join_chunks. */
+static void NAME(join_columns)(const cpu_csr_state *s, const wr_apply_many *r) {
+  double carry[WR_MAX_COLUMNS] = {0}, sum[WR_MAX_COLUMNS];
+  for (int64_t c = 0; c < s->nchunks; c++) {
+    const double *head = s->many_head + c * s->columns, *tail = s->many_tail + c * s->columns;
+    int64_t row = s->first_row[c];
+    int ends = row < s->first_row[c + 1], is_cut = ends && chunk_entry(s, c) > s->row_ptr[row];
+    for (int k = 0; k < r->columns; k++) sum[k] = carry[k] + head[k];
+    if (is_cut) NAME(store_columns)(r, row, sum, r->columns);
+    for (int k = 0; k < r->columns; k++) carry[k] = ends ? tail[k] : carry[k] + tail[k];
+  }
+}
