@@ -34,6 +34,10 @@ endif
 #: TESTS='NAMES'    only these tests, such as TESTS='test_option lint' or TESTS='simt_%'; what they need is built
 #: PREFIX=DIR       where install, uninstall put and look for things (/usr/local)
 #: DESTDIR=DIR      a folder that stands for / while a package is made
+#: SEED=N           draws the unseen matrices of make bench-all (1)
+#: FOLDER=DIR       real matrices for make bench-all
+#: GROUPS='LIST'    of its matrices, separated by commas: standard,seen,unseen,real (all)
+#: LIMIT=S          make bench-all ends by itself before so many seconds; the next one goes on (none)
 #: V=1              shows the commands
 BUILD := $(or $(BUILD),build)
 ifeq ($(origin CC),default)
@@ -50,11 +54,13 @@ TEST_TIMEOUT ?= 900
 FUZZ_SECONDS ?= 60
 CLANG ?= clang
 PREFIX ?= /usr/local
+SEED ?= 1
+LIMIT ?= 1e9
 DESTDIR ?=
 Q := $(if $(V),,@)
 SAY := @$(if $(V),:,printf '  %-5s %s\n')
 
-.PHONY: all demo check check-gpu check-asan check-tsan check-deps fuzz fuzzers bench bench-io bench-all format lint longest deps new-backend clean help FORCE
+.PHONY: all demo check check-gpu check-asan check-tsan check-deps fuzz fuzzers bench bench-io bench-parts bench-all format lint longest deps new-backend clean help FORCE
 all: programs libraries
 
 # --- What this machine has ------------------------------------------------------------------------------------------------
@@ -406,9 +412,15 @@ bench-io: $(BUILD)/bench/io_bench ## how fast texts become rows, beside fscanf a
 	WR_KEEP=$(BUILD)/bench/texts $(BUILD)/bench/io_bench
 	@! command -v python3 >/dev/null || python3 tests/bench/io_bench.py $(BUILD)/bench/texts/*.mtx
 
-bench-all: $(BENCHES) $(BUILD)/spmv ## that, and all measurements in tests/bench
-	@$(MAKE) --no-print-directory bench
+bench-parts: $(BENCHES) ## the programs of tests/bench: parts of the library, timed one by one
 	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
+
+# What is left when the limit ends it (exit code 2) is done by the next call.
+bench-all: $(BUILD)/spmv ## times every backend on many matrices, also on those of FOLDER; a page with tables: $(BUILD)/bench/all.md
+	@mkdir -p $(BUILD)/bench
+	@python3 tests/bench/bench_all.py --program $(BUILD)/spmv --seed $(SEED) --limit $(LIMIT) $(if $(FOLDER),--folder '$(FOLDER)') \
+	  $(if $(GROUPS),--groups '$(GROUPS)') $(BUILD)/bench/all.jsonl || [ $$? = 2 ]
+	@python3 tests/bench/all_tables.py $(BUILD)/bench/all.md $(BUILD)/bench/all.jsonl
 
 format: ## brings C and CUDA sources into the layout of .clang-format
 	@sh tools/format.sh fix

@@ -126,6 +126,48 @@ wr_status wr_output_open(const char *path, wr_output_file *out) {
   return status == WR_OK ? open_beside(out, exists ? &facts : NULL) : status;
 }
 
+/* The errno of an earlier write of this stream that failed, by writing one more byte: the first errno was not kept. The
+ * output is lost in any case. */
+static int find_reason(FILE *file) {
+  clearerr(file);
+  errno = 0;
+  return fputc('\n', file) == EOF || fflush(file) != 0 ? errno : 0;
+}
+
+/* 1 if the file does not end with a line's end. */
+static int is_in_line(int fd, int64_t bytes) {
+  char last;
+  return bytes > 0 && pread(fd, &last, 1, (off_t)bytes - 1) == 1 && last != '\n';
+}
+
+wr_status wr_output_append(const char *path, wr_output_file *out) {
+  *out = (wr_output_file){.name = path};
+  struct stat facts;
+  if (path[0] == '\0') return wr_fail(WR_EOUTPUT, "an output has an empty file name");
+  if (strcmp(path, "-") == 0 || (stat(path, &facts) == 0 && is_standard_output(&facts))) {
+    out->name = "standard output";
+    out->file = stdout;
+    return WR_OK;
+  }
+  int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666);
+  if (fd < 0 && (errno == EACCES || errno == ENXIO)) fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) return cannot(out, "open it for writing", errno);
+  int is_due = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && is_in_line(fd, facts.st_size);
+  out->file = fdopen(fd, "a");
+  if (out->file == NULL) {
+    close(fd);
+    return cannot(out, "open it for writing", ENOMEM);
+  }
+  if (is_due) fputc('\n', out->file);
+  return WR_OK;
+}
+
+wr_status wr_output_flush(wr_output_file *out) {
+  errno = 0;
+  int failed = fflush(out->file) != 0 || ferror(out->file);
+  return failed ? cannot(out, "write it", errno ? errno : find_reason(out->file)) : WR_OK;
+}
+
 wr_status wr_output_check(const char *path) {
   wr_output_file out = {.name = path};
   struct stat facts;
@@ -134,14 +176,6 @@ wr_status wr_output_check(const char *path) {
   wr_status status = wr_output_open(path, &out);
   wr_output_abandon(&out);
   return status;
-}
-
-/* The errno of an earlier write of this stream that failed, by writing one more byte: the first errno was not kept. The
- * output is lost in any case. */
-static int find_reason(FILE *file) {
-  clearerr(file);
-  errno = 0;
-  return fputc('\n', file) == EOF || fflush(file) != 0 ? errno : 0;
 }
 
 /* No fsync: it guards against a crash of the machine, and costs more than the writing. */

@@ -7,6 +7,9 @@
  *   fprintf(out.file, ...);            errors may be ignored: the stream remembers them
  *   return wr_output_commit(&out);     or wr_output_abandon(&out) when there is nothing to keep
  *
+ * wr_output_append is for files of lines that grow from run to run: they are written directly, and what has been flushed stays,
+ * whatever becomes of the process.
+ *
  * A file that exists keeps its permissions. A symbolic link stays a link: what it leads to is replaced, or created if it is
  * absent. */
 #ifndef WR_OUTPUT_FILE_H
@@ -27,6 +30,14 @@ typedef struct wr_output_file {
 
 /* path must stay valid until commit or abandon. WR_EOUTPUT: a folder, not writable, no such folder, name too long. */
 wr_status wr_output_open(const char *path, wr_output_file *out);
+
+/* Opens a file, which is created if it is absent, to write behind what it has; "-" is standard output. A last line without an
+ * end, which a killed process may have left, is ended. Commit closes it, and abandon removes nothing. WR_EOUTPUT. */
+wr_status wr_output_append(const char *path, wr_output_file *out);
+
+/* Hands on what was written so far: another process sees it then. WR_EOUTPUT when anything written since the opening did not
+ * arrive. */
+wr_status wr_output_flush(wr_output_file *out);
 
 /* WR_OK if wr_output_open would succeed, which is tried and undone; of a device or pipe only the permission is checked. For
  * programs that know their outputs long before they write. */

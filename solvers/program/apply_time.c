@@ -289,7 +289,8 @@ static wr_status time_rounds(bench *b, int cold) {
       timing *t = &b->timings[round % 2 ? b->count - 1 - k : k];
       if (interrupted && *interrupted) return WR_OK;
       const series *so_far = cold ? &t->cold : &t->hot;
-      int enough = so_far->count > WR_LEAST_SAMPLE && so_far->spent > b->settings->seconds;
+      int each_too_long = b->settings->seconds > 0 && so_far->spent > (double)so_far->count * b->settings->seconds;
+      int enough = so_far->spent > b->settings->seconds && (so_far->count > WR_LEAST_SAMPLE || each_too_long);
       if (t->plan == NULL || enough) continue;
       PASS(drop_failed(t, cold ? time_cold(t) : time_hot(t, b->settings->batch_seconds)));
     }

@@ -17,7 +17,8 @@ enum { WR_APPLY_BATCHES = 31, WR_APPLY_PREPARATIONS = 3 };
 typedef struct wr_apply_settings {
   int64_t batches;      /* so many hot and so many cold times of each backend                                   */
   double batch_seconds; /* a hot batch lasts at least so long                                                   */
-  double seconds;       /* a backend that was timed for longer gets no more batches than an interval needs       */
+  double seconds;       /* a backend that was timed for longer gets no more batches than an interval needs, and one with
+                         * batches that each take longer gets one. 0: as many as an interval needs of each          */
   int64_t preparations; /* at most so many, for a median; fewer for a format that takes long                    */
   int cold;             /* 1: cold times too                                                                    */
   wr_verified verify;   /* off, sample or full                                                                  */

@@ -34,6 +34,7 @@ static wr_status add_file(wr_matrix_list *list, const char *path) {
   wr_status status = WR_OK;
   char line[LINE];
   long long number = 0;
+  int64_t before = list->count;
   FILE *file = fopen(path, "r");
   if (file == NULL) TRY(wr_fail(WR_EINPUT, "%s: the list of matrices cannot be read", path));
   while (fgets(line, sizeof line, file)) {
@@ -45,6 +46,7 @@ static wr_status add_file(wr_matrix_list *list, const char *path) {
     if (*name) TRY(add_name(list, name));
   }
   if (ferror(file)) TRY(wr_fail(WR_EINPUT, "%s: reading the list of matrices failed", path));
+  if (list->count == before) TRY(wr_fail(WR_EINPUT, "%s: the list names no matrix", path));
 done:
   if (file) fclose(file);
   return status;

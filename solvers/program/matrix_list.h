@@ -1,4 +1,4 @@
-/* The matrices that a command line of spmv names, those of its lists included. */
+/* The matrices that a command line names, those of its lists included. */
 #ifndef WR_MATRIX_LIST_H
 #define WR_MATRIX_LIST_H
 
@@ -12,8 +12,8 @@ typedef struct wr_matrix_list {
 } wr_matrix_list;
 
 /* Adds a matrix's name, or for @LIST those of the file LIST: one a line, blank lines and what follows # left out.
- * WR_EINPUT: the list cannot be read, a name in it is too long, or is itself a list; WR_ENOMEM. A zeroed struct is an empty
- * list. */
+ * WR_EINPUT: the list cannot be read or names none, a name in it is too long, or is itself a list; WR_ENOMEM. A zeroed struct
+ * is an empty list. */
 wr_status wr_matrix_list_add(wr_matrix_list *list, const char *operand);
 
 void wr_matrix_list_free(wr_matrix_list *list);

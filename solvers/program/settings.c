@@ -60,6 +60,8 @@
   {.name = "columns", .type = WR_OPTION_TEXT, .offset = AT(columns_text), .argument = "SOURCE,TARGET[,WEIGHT]",         \
    .help = WR_COLUMNS_HELP},                                                                                            \
   {.name = "json", .type = WR_OPTION_TEXT, .offset = AT(json), .argument = "FILE", .help = "write the report as JSON"}, \
+  {.name = "jsonl", .type = WR_OPTION_TEXT, .offset = AT(jsonl), .argument = "FILE",                                    \
+   .help = "append the report of each matrix as one line of JSON"},                                                     \
   {.name = "history", .type = WR_OPTION_TEXT, .offset = AT(history), .argument = "FILE",                                \
    .help = "write the residuals by iteration as CSV"},                                                                  \
   {.name = "save-binary", .type = WR_OPTION_TEXT, .offset = AT(save_binary), .argument = "FILE",                        \
@@ -174,7 +176,9 @@ const wr_option wr_spmv_options[] = {
     {.name = "batches", .type = WR_OPTION_INT, .offset = SPMV(batches), .min = 1, .max = 1e5, .value = "31",
      .group = "How to measure", .help = "hot batches of a millisecond or more, and cold multiplies, for each backend"},
     {.name = "seconds", .type = WR_OPTION_REAL, .offset = SPMV(seconds), .min = 0, .max = 1e6,
-     .value = WR_APPLY_SECONDS, .help = "most seconds for each kind of time of a backend, but at least seven batches"},
+     .value = WR_APPLY_SECONDS,
+     .help = "most seconds for each kind of time of a backend, but at least seven batches, or one of those that take "
+             "longer each"},
     {.name = "cold", .type = WR_OPTION_FLAG, .offset = SPMV(cold),
      .help = "also single multiplies, each after twice the size of the last-level cache was overwritten"},
     {.name = "verify", .type = WR_OPTION_TEXT, .offset = SPMV(common.verify_text), .value = "full",
@@ -184,6 +188,10 @@ const wr_option wr_spmv_options[] = {
              "profiler's"},
     {.name = "json", .type = WR_OPTION_TEXT, .offset = SPMV(common.json), .argument = "FILE", .group = "Files",
      .help = "write everything as JSON; - is standard output, the tables then go to standard error"},
+    {.name = "jsonl", .type = WR_OPTION_TEXT, .offset = SPMV(common.jsonl), .argument = "FILE",
+     .help = "append each matrix, when it is done in a precision, as one line of JSON"},
+    {.name = "csv", .type = WR_OPTION_TEXT, .offset = SPMV(csv), .argument = "FILE",
+     .help = "write a line for each backend and matrix"},
     {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = SPMV(common.input_format), .choices = "auto|mtx|edges",
      .value = "auto", .help = "of the matrices: Matrix Market or edge lists; auto: by the endings of their names"},
     {.name = "columns", .type = WR_OPTION_TEXT, .offset = SPMV(common.columns_text),

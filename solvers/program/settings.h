@@ -47,7 +47,7 @@ typedef struct wr_settings {
   /* pagerank and bicgstab */
   char *check;
   /* files */
-  char *guess, *output, *json, *history, *save_binary, *columns_text;
+  char *guess, *output, *json, *jsonl, *history, *save_binary, *columns_text;
   int format, input_format; /* the choices' order is auto and that of wr_vector_format; that of wr_input_format */
   /* reports */
   int verbose, quiet;
@@ -81,6 +81,7 @@ typedef struct wr_spmv_settings {
   int cold, sectors;
   int64_t batches;
   double seconds;
+  char *csv;
 } wr_spmv_settings;
 
 extern const wr_option wr_pagerank_table[];

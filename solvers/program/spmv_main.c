@@ -44,8 +44,9 @@ typedef struct job {
   wr_apply_place places[2];
   wr_run runs[WR_MAX_RUNS];
   wr_apply_times times[WR_MAX_RUNS];
-  wr_output_file out;
-  wr_json json;
+  wr_output_file json_file, lines_file, csv_file; /* of --json, --jsonl, --csv */
+  wr_json json, lines;
+  char *options;                                  /* the effective ones, as text */
   FILE *text; /* where tables go; NULL: nowhere */
 } job;
 
@@ -85,8 +86,28 @@ static void note_failure(job *j, const wr_problem_facts *facts, wr_status status
   const char *message = wr_status_message(), *name = facts->source;
   int named = strncmp(message, name, strlen(name)) == 0;
   wr_text_message(stderr, "spmv: %s%s%s", named ? "" : name, named ? "" : ": ", message);
-  if (j->out.file) wr_spmv_json_failure(&j->json, facts, status);
+  wr_error error;
+  (void)wr_error_keep(&error, status);
+  if (j->json_file.file) wr_spmv_json_failure(&j->json, facts, &error);
+  if (j->csv_file.file) wr_spmv_csv_failure(j->csv_file.file, facts, &error);
+  if (j->lines_file.file) {
+    wr_spmv_json_begin(&j->lines, j->options, j->places);
+    wr_spmv_json_failure(&j->lines, facts, &error);
+    wr_spmv_json_end(&j->lines, wr_status_exit_code(status));
+  }
   note_code(j, wr_status_exit_code(status));
+}
+
+/* A line is complete: what was interrupted has none, and is measured again by a run that goes on. */
+static wr_status write_results(job *j, const wr_spmv_table *table) {
+  if (j->text) wr_spmv_table_print(j->text, table);
+  if (j->json_file.file) wr_spmv_json_matrix(&j->json, table);
+  if (j->csv_file.file) wr_spmv_csv_matrix(j->csv_file.file, table);
+  if (j->lines_file.file == NULL || *wr_process_interrupted()) return WR_OK;
+  wr_spmv_json_begin(&j->lines, j->options, j->places);
+  wr_spmv_json_matrix(&j->lines, table);
+  wr_spmv_json_end(&j->lines, wr_report_exit_code(j->runs, j->count));
+  return wr_output_flush(&j->lines_file);
 }
 
 static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *facts, const wr_row_statistics *rows) {
@@ -103,10 +124,8 @@ static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *fa
   wr_spmv_table table = {.facts = facts, .A = A, .type = type, .rows = rows, .runs = j->runs, .times = j->times,
                          .count = j->count, .verbose = j->s.common.verbose,
                          .x_sectors = j->s.sectors ? wr_sectors_of_x(A, type) : -1};
-  if (j->text) wr_spmv_table_print(j->text, &table);
-  if (j->out.file) wr_spmv_json_matrix(&j->json, &table);
   note_code(j, wr_report_exit_code(j->runs, j->count));
-  return WR_OK;
+  return write_results(j, &table);
 }
 
 static wr_status time_matrix(job *j, const char *name, int with_values, int without) {
@@ -194,7 +213,7 @@ static wr_status choose_backends(job *j) {
 static wr_status check_single(const job *j) {
   const wr_backend *only = j->choices[0].backend;
   const wr_apply_place *place = &j->places[only->place];
-  if (j->count > 1 || j->s.common.json) return WR_OK;
+  if (j->count > 1 || j->s.common.json || j->s.common.jsonl || j->s.csv) return WR_OK;
   if (only->plan == NULL) {
     wr_status status = only->check(&place->env, NULL, NULL);
     return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", only->name, wr_status_message());
@@ -202,21 +221,33 @@ static wr_status check_single(const job *j) {
   return place->error.status == WR_OK ? WR_OK : wr_fail(place->error.status, "%s: %s", only->name, place->error.text);
 }
 
-/* Before any matrix is read: --json may replace no input. */
+/* The number of outputs that go to standard output. If there is one, tables go to standard error. */
+static int has_standard_output(const job *j) {
+  const wr_settings *s = &j->s.common;
+  return wr_path_is_standard_output(s->json) + wr_path_is_standard_output(s->jsonl) +
+         wr_path_is_standard_output(j->s.csv);
+}
+
+/* Before any matrix is read: no output may replace an input or another output. */
 static wr_status check_paths(const job *j, int count, char **names) {
   wr_status status;
   const wr_settings *s = &j->s.common;
   int64_t used = 0;
   wr_path *paths = NULL;
-  TRY(wr_alloc(&paths, 3 + count + j->matrices.count, sizeof *paths, "the names of files"));
+  if (has_standard_output(j) > 1)
+    TRY(wr_fail(WR_EUSAGE, "only one of --json, --jsonl and --csv can go to standard output"));
+  TRY(wr_alloc(&paths, 5 + count + j->matrices.count, sizeof *paths, "the names of files"));
   paths[used++] = (wr_path){"--json", s->json, 1};
-  paths[used++] = (wr_path){"standard output", s->quiet || wr_path_is_standard_output(s->json) ? NULL : "-", 1};
+  paths[used++] = (wr_path){"--jsonl", s->jsonl, 1};
+  paths[used++] = (wr_path){"--csv", j->s.csv, 1};
+  paths[used++] = (wr_path){"standard output", s->quiet || has_standard_output(j) ? NULL : "-", 1};
   paths[used++] = (wr_path){"--config", s->config, 0};
   for (int k = 0; k < count; k++)
     if (names[k][0] == '@') paths[used++] = (wr_path){"the list", names[k] + 1, 0};
   for (int64_t k = 0; k < j->matrices.count; k++) paths[used++] = (wr_path){"the matrix", j->matrices.name[k], 0};
   TRY(wr_paths_check(paths, used));
   if (s->json) TRY(wr_output_check(s->json));
+  if (j->s.csv) TRY(wr_output_check(j->s.csv));
 done:
   wr_free(paths);
   return status;
@@ -236,26 +267,37 @@ static wr_status check_operands(job *j, int count, char **names) {
   return check_paths(j, count, names);
 }
 
-static wr_status begin_reports(job *j) {
-  wr_status status;
+static wr_status open_outputs(job *j) {
   const wr_settings *s = &j->s.common;
-  char *text = NULL;
-  TRY(wr_options_text(wr_spmv_options, &j->s, &text));
-  j->text = s->quiet ? NULL : wr_path_is_standard_output(s->json) ? stderr : stdout;
-  if (s->verbose) fprintf(j->text, "# effective options\n%s\n", text);
-  TRY(check_single(j));
+  if (s->json) {
+    PASS(wr_output_open(s->json, &j->json_file));
+    j->json = (wr_json){.file = j->json_file.file};
+    wr_spmv_json_begin(&j->json, j->options, j->places);
+  }
+  if (j->s.csv) {
+    PASS(wr_output_open(j->s.csv, &j->csv_file));
+    wr_spmv_csv_begin(j->csv_file.file);
+  }
+  if (s->jsonl) {
+    PASS(wr_output_append(s->jsonl, &j->lines_file));
+    j->lines = (wr_json){.file = j->lines_file.file, .one_line = 1};
+  }
+  return WR_OK;
+}
+
+static wr_status begin_reports(job *j) {
+  const wr_settings *s = &j->s.common;
+  PASS(wr_options_text(wr_spmv_options, &j->s, &j->options));
+  PASS(check_single(j));
+  PASS(open_outputs(j));
+  j->text = s->quiet ? NULL : has_standard_output(j) ? stderr : stdout;
+  if (s->verbose) fprintf(j->text, "# effective options\n%s\n", j->options);
   for (int place = 0; place < 2 && j->text; place++)
     if (j->places[place].env.ops && j->places[place].read_bandwidth > 0)
       fprintf(j->text, "%s: reads %.1f GB/s\n", j->places[place].env.device_name,
               1e-9 * j->places[place].read_bandwidth);
   if (j->text) fprintf(j->text, "\n"), fflush(j->text);
-  if (s->json == NULL) goto done;
-  TRY(wr_output_open(s->json, &j->out));
-  j->json = (wr_json){.file = j->out.file};
-  wr_spmv_json_begin(&j->json, text, j->places);
-done:
-  wr_free(text);
-  return status;
+  return WR_OK;
 }
 
 static wr_status set_up(job *j, int argc, char **argv, int *first) {
@@ -281,11 +323,17 @@ static wr_status work(job *j) {
   if (j->s.standard) TRY(time_standard(j));
   for (int64_t k = 0; k < j->matrices.count; k++) TRY(time_matrix(j, j->matrices.name[k], j->s.values, j->s.pattern));
   if (*wr_process_interrupted()) note_code(j, wr_outcome_exit_code(WR_INTERRUPTED));
-  if (j->out.file) wr_spmv_json_end(&j->json, j->code);
-  if (j->out.file) TRY(wr_output_commit(&j->out));
+  if (j->json_file.file) {
+    wr_spmv_json_end(&j->json, j->code);
+    TRY(wr_output_commit(&j->json_file));
+  }
+  if (j->csv_file.file) TRY(wr_output_commit(&j->csv_file));
+  if (j->lines_file.file) TRY(wr_output_commit(&j->lines_file));
   TRY(wr_process_flush(stdout));
 done:
-  wr_output_abandon(&j->out);
+  wr_output_abandon(&j->json_file);
+  wr_output_abandon(&j->csv_file);
+  wr_output_abandon(&j->lines_file);
   return status;
 }
 
@@ -306,6 +354,7 @@ int main(int argc, char **argv) {
   wr_choices_free(j->choices, &j->count);
   wr_matrix_list_free(&j->matrices);
   wr_options_release(wr_spmv_options, &j->s);
+  wr_free(j->options);
   wr_free(j);
   return code;
 }

@@ -50,10 +50,10 @@ static void write_string(FILE *file, const char *value) {
 /* Writes what precedes a value: a comma behind the value before, a line end, and the name. */
 static void begin_value(wr_json *json, const char *name) {
   if (json->in_list) fputc(',', json->file);
-  if (json->depth > 0) fprintf(json->file, "\n%*s", 2 * json->depth, "");
+  if (json->depth > 0 && !json->one_line) fprintf(json->file, "\n%*s", 2 * json->depth, "");
   if (name) {
     write_string(json->file, name);
-    fputs(": ", json->file);
+    fputs(json->one_line ? ":" : ": ", json->file);
   }
   json->in_list = 1;
 }
@@ -67,10 +67,10 @@ void wr_json_begin(wr_json *json, const char *name, char bracket) {
 
 void wr_json_end(wr_json *json, char bracket) {
   json->depth--;
-  if (json->in_list) fprintf(json->file, "\n%*s", 2 * json->depth, "");
+  if (json->in_list && !json->one_line) fprintf(json->file, "\n%*s", 2 * json->depth, "");
   fputc(bracket, json->file);
   if (json->depth == 0) fputc('\n', json->file);
-  json->in_list = 1;
+  json->in_list = json->depth > 0;
 }
 
 void wr_json_text(wr_json *json, const char *name, const char *value) {

@@ -1,5 +1,5 @@
-/* Writes JSON (RFC 8259), indented, to a stream, with commas, line ends and escapes. The caller pairs begins and ends. Errors
- * of writing are those of the stream: ferror.
+/* Writes JSON (RFC 8259), indented or as one line, to a stream, with commas, line ends and escapes. The caller pairs begins
+ * and ends. Errors of writing are those of the stream: ferror.
  *
  *   wr_json json = {.file = file};
  *   wr_json_begin(&json, NULL, '{');
@@ -17,6 +17,7 @@ typedef struct wr_json {
   FILE *file;
   int depth;    /* of open objects and arrays           */
   int in_list;  /* 1: a value precedes, so that a comma is due */
+  int one_line; /* 1: no line ends but the last one      */
 } wr_json;
 
 void wr_json_begin(wr_json *json, const char *name, char bracket); /* '{' or '[' */

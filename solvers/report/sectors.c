@@ -26,6 +26,15 @@ int64_t wr_sectors_of_x(const wr_csr *A, wr_type type) {
 
 static int64_t sectors_of_bytes(int64_t bytes) { return (bytes + WR_SECTOR_BYTES - 1) / WR_SECTOR_BYTES; }
 
+int64_t wr_plain_format_bytes(const wr_csr *A, wr_type type) {
+  int64_t pointer_bytes = A->nnz > INT32_MAX ? 8 : 4;
+  return (A->nrows + 1) * pointer_bytes + A->nnz * ((int64_t)sizeof *A->col + (A->val ? wr_type_bytes(type) : 0));
+}
+
+int64_t wr_plain_apply_bytes(const wr_csr *A, wr_type type) {
+  return wr_plain_format_bytes(A, type) + (A->nrows + A->ncols) * wr_type_bytes(type);
+}
+
 int64_t wr_sectors_of_streams(const wr_csr *A, wr_type type, const wr_plan_info *info) {
   int64_t col_bytes = A->nnz * (int64_t)sizeof *A->col, val_bytes = A->val ? A->nnz * wr_type_bytes(type) : 0;
   return sectors_of_bytes(col_bytes) + sectors_of_bytes(val_bytes) +

@@ -16,4 +16,10 @@ int64_t wr_sectors_of_x(const wr_csr *A, wr_type type);
 /* info: of a plan for A with a format of A's columns, its values if it has some, and the limits of rows. */
 int64_t wr_sectors_of_streams(const wr_csr *A, wr_type type, const wr_plan_info *info);
 
+/* Of the arrays of plain rows: columns, values if A has some, row pointers. */
+int64_t wr_plain_format_bytes(const wr_csr *A, wr_type type);
+
+/* What a multiply by plain rows moves at least: these arrays, x and y, each once. */
+int64_t wr_plain_apply_bytes(const wr_csr *A, wr_type type);
+
 #endif

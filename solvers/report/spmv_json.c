@@ -82,15 +82,27 @@ static void write_comparison(wr_json *json, const wr_run *run, const wr_run *bas
   wr_json_end(json, '}');
 }
 
-static void write_sectors(wr_json *json, const wr_spmv_table *t, const wr_run *run) {
-  if (t->x_sectors < 0 || !(run->backend->caps & WR_CAP_PLAIN_ROWS)) {
-    wr_json_null(json, "sectors");
-    return;
-  }
+/* Of a multiply that reads the matrix from so many bytes. */
+static void write_sectors_of(wr_json *json, const wr_spmv_table *t, int64_t format_bytes) {
+  const wr_plan_info info = {.format_bytes = format_bytes};
   wr_json_begin(json, "sectors", '{');
-  wr_json_integer(json, "streams", wr_sectors_of_streams(t->A, t->type, &run->info));
+  wr_json_integer(json, "streams", wr_sectors_of_streams(t->A, t->type, &info));
   wr_json_integer(json, "x", t->x_sectors);
   wr_json_end(json, '}');
+}
+
+static void write_sectors(wr_json *json, const wr_spmv_table *t, const wr_run *run) {
+  if (t->x_sectors < 0 || !(run->backend->caps & WR_CAP_PLAIN_ROWS))
+    wr_json_null(json, "sectors");
+  else
+    write_sectors_of(json, t, run->info.format_bytes);
+}
+
+static void write_plain_sectors(wr_json *json, const wr_spmv_table *t) {
+  if (t->x_sectors < 0)
+    wr_json_null(json, "sectors");
+  else
+    write_sectors_of(json, t, wr_plain_format_bytes(t->A, t->type));
 }
 
 static void write_run(wr_json *json, const wr_spmv_table *t, int k, const wr_run *base) {
@@ -139,8 +151,10 @@ static void write_suggestion(wr_json *json, const wr_spmv_table *t) {
 }
 
 static void write_facts(wr_json *json, const wr_problem_facts *facts, wr_status status, const char *reason) {
+  char family[WR_FAMILY_ROOM];
   wr_json_begin(json, NULL, '{');
   wr_json_text(json, "source", facts->source);
+  wr_json_text(json, "family", *wr_spmv_family(facts->source, family) ? family : NULL);
   wr_json_text(json, "precision", facts->precision);
   wr_json_text(json, "status", wr_status_name(status));
   wr_json_text(json, "reason", reason);
@@ -152,8 +166,8 @@ static void write_facts(wr_json *json, const wr_problem_facts *facts, wr_status 
   wr_json_text(json, "remark", facts->remark);
 }
 
-void wr_spmv_json_failure(wr_json *json, const wr_problem_facts *facts, wr_status status) {
-  write_facts(json, facts, status, wr_status_message());
+void wr_spmv_json_failure(wr_json *json, const wr_problem_facts *facts, const wr_error *error) {
+  write_facts(json, facts, error->status, error->text);
   wr_json_begin(json, "runs", '[');
   wr_json_end(json, ']');
   wr_json_end(json, '}');
@@ -163,6 +177,8 @@ void wr_spmv_json_matrix(wr_json *json, const wr_spmv_table *t) {
   const wr_run *base = wr_apply_base(t->runs, t->count);
   write_facts(json, t->facts, WR_OK, NULL);
   write_rows(json, t->rows);
+  wr_json_integer(json, "csr_bytes", wr_plain_apply_bytes(t->A, t->type));
+  write_plain_sectors(json, t);
   write_suggestion(json, t);
   wr_json_begin(json, "runs", '[');
   for (int k = 0; k < t->count; k++) write_run(json, t, k, base);

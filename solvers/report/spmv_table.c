@@ -11,6 +11,12 @@
 
 enum { LABEL_ROOM = 256 };
 
+const char *wr_spmv_family(const char *source, char family[WR_FAMILY_ROOM]) {
+  int is_generated = strncmp(source, "gen:", 4) == 0;
+  snprintf(family, WR_FAMILY_ROOM, "%.*s", is_generated ? (int)strcspn(source + 4, ":") : 0, source + 4 * is_generated);
+  return family;
+}
+
 static void microseconds(double seconds, char *cell) {
   double us = 1e6 * seconds;
   snprintf(cell, WR_CELL_ROOM, "%.*f", us < 99.995 ? 2 : us < 9999.95 ? 1 : 0, us);

@@ -1,4 +1,4 @@
-/* The results of spmv for one matrix in one precision, as JSON and as a table: a row a backend, no wider than the stream.
+/* The results of spmv for one matrix in one precision: as a table, a row a backend, no wider than the stream; as JSON; as CSV.
  *
  *   gen:web in f64: generated pattern, 3.00 M x 3.00 M, 49.6 M nonzeros; values made up
  *   rows: 0 to 1224 entries, 16.5 on average, 300 k empty; bandwidth 3.00 M
@@ -29,6 +29,11 @@ typedef struct wr_spmv_table {
 
 void wr_spmv_table_print(FILE *out, const wr_spmv_table *table);
 
+enum { WR_FAMILY_ROOM = 64 };
+
+/* family := "road" of gen:road:side=64, and "" of a file. Returns family. */
+const char *wr_spmv_family(const char *source, char family[WR_FAMILY_ROOM]);
+
 /* ---- As JSON: one object; times in seconds (_s), sizes in bytes, null for what was not measured (docs/json.md) ---- */
 
 /* Writes the members before the matrices and begins their array. settings: the effective options; places: [2], by wr_place. */
@@ -37,9 +42,15 @@ void wr_spmv_json_begin(wr_json *json, const char *settings, const wr_apply_plac
 /* One matrix in one precision. */
 void wr_spmv_json_matrix(wr_json *json, const wr_spmv_table *table);
 
-/* A matrix that could not be loaded or timed: status, and the sentence of wr_status_message, say why. */
-void wr_spmv_json_failure(wr_json *json, const wr_problem_facts *facts, wr_status status);
+/* A matrix that could not be loaded or timed: error says why. */
+void wr_spmv_json_failure(wr_json *json, const wr_problem_facts *facts, const wr_error *error);
 
 void wr_spmv_json_end(wr_json *json, int exit_code);
+
+/* ---- As CSV: a line of names, then a line for each backend, empty where nothing was measured ---- */
+
+void wr_spmv_csv_begin(FILE *out);
+void wr_spmv_csv_matrix(FILE *out, const wr_spmv_table *table);
+void wr_spmv_csv_failure(FILE *out, const wr_problem_facts *facts, const wr_error *error);
 
 #endif

@@ -100,6 +100,54 @@ check_sources() {
   holds '"reference" not in [run["backend"] for run in r["matrices"][0]["runs"]]'
 }
 
+# A line is a report with one matrix, so that a file of lines can grow from run to run.
+check_lines() {
+  lines=$work/lines.jsonl
+  printf '{"cut o' >"$lines" # by a process that was killed
+  spmv 3 -p f64 -k cpu_csr --sectors --jsonl "$lines" --csv "$work/table.csv" "$graph" "$work/none.mtx" gen:road:side=9
+  spmv 0 -p both -k cpu_csr,reference --pattern --jsonl "$lines" "$wide"
+  [ "$(sed 1d "$lines" | grep -c '^{"schema":1,"program":"spmv",.*,"exit_code":[0-9]*}$')" = 5 ] && [ "$(wc -l <"$lines")" = 6 ]
+  expect 'there is not a line for each matrix and precision behind the one that was there'
+  { printf '[' && sed '1d; $!s/$/,/' "$lines" && printf ']'; } >"$json"
+  holds 'all(len(line["matrices"]) == 1 and line["places"] and line["settings"] for line in r)'
+  holds '[line["exit_code"] for line in r] == [0, 3, 0, 0, 0]'
+  holds '[line["matrices"][0]["status"] for line in r] == ["WR_OK", "WR_EINPUT"] + ["WR_OK"] * 3'
+  holds '[line["matrices"][0]["family"] for line in r] == [None, None, "road", None, None]'
+  # graph.mtx: 4 row pointers and 4 columns of 4 bytes, x and y of 3 doubles; a sector each of pointers, columns and x
+  holds 'r[0]["matrices"][0]["csr_bytes"] == 80 and r[0]["matrices"][0]["sectors"] == {"streams": 2, "x": 1}'
+  holds 'r[3]["matrices"][0]["csr_bytes"] == 3 * 8 + 7 * 4 and r[3]["matrices"][0]["sectors"] is None'
+  holds 'all(run["plan"]["memory_bytes"] == run["plan"]["extra_bytes"] + run["plan"]["borrowed_bytes"]
+    for line in r for run in line["matrices"][0]["runs"])'
+  [ "$(wc -l <"$work/table.csv")" = 4 ] && [ "$(grep -c ',cpu_csr,host,WR_OK,,[0-9.e-]*,.*,yes$' "$work/table.csv")" = 2 ]
+  expect 'the CSV has not a line for each matrix'
+  grep -qE "^$work/none.mtx,,0,0,0,,no,,,WR_EINPUT,.*,,,,,,,,,,\$" "$work/table.csv"
+  expect 'the CSV does not say that none.mtx could not be had'
+  [ "$(awk -F, '{ print NF }' "$work/table.csv" | sort -u)" = 21 ]
+  expect 'the lines of the CSV differ in their fields'
+  spmv 0 -p f64 -k cpu_csr --csv - "$graph"
+  [ "$(head -n 1 "$out" | cut -d , -f 1-3)" = matrix,family,nrows ] && [ -s "$err" ]
+  expect 'standard output is not the CSV alone'
+  misuse 'only one of --json, --jsonl and --csv can go to standard output' --json - --jsonl - "$graph"
+  misuse 'would overwrite the matrix' --jsonl "$graph" "$graph"
+  refuses 8 "$work/no/lines" spmv --jsonl "$work/no/lines" "$graph"
+  refuses 8 "$work" spmv --jsonl "$work" "$graph"
+  if [ -w /dev/full ]; then
+    run 8 spmv -q --batches 1 --seconds 0 -k cpu_csr --jsonl /dev/full "$graph"
+    says "$err" '/dev/full: cannot write it'
+  fi
+}
+
+# Many matrices in a list, some of which cannot be had.
+check_long_list() {
+  for k in $(seq 100); do printf '%s\n%s\ngen:chain:scale=3,seed=%s\n' "$graph" "$work/none$((k % 7)).mtx" "$k"; done >"$work/many.txt"
+  rm -f "$lines"
+  spmv 3 -q -p f64 -k cpu_csr --verify off --jsonl "$lines" "@$work/many.txt"
+  [ "$(wc -l <"$lines")" = 300 ] && [ "$(grep -c '"status":"WR_EINPUT"' "$lines")" = 100 ]
+  expect 'not every matrix of a long list has its line'
+  printf '# nothing\n\n' >"$work/empty.txt"
+  refuses 3 'empty.txt: the list names no matrix' spmv "@$work/empty.txt"
+}
+
 # A matrix that cannot be loaded does not keep the others from being timed.
 check_bad_matrices() {
   spmv 3 -p f64 -k cpu_csr --json "$json" "$work/none.mtx" "$work/broken.mtx" "$graph"
@@ -211,6 +259,8 @@ check_simt() {
 check_table
 check_json
 check_sources
+check_lines
+check_long_list
 check_bad_matrices
 check_refused
 check_actions

@@ -331,6 +331,42 @@ static void test_check(void) {
   CHECK_MESSAGE(folder);
 }
 
+static wr_status append_text(const char *path, const char *text) {
+  wr_output_file out;
+  PASS(wr_output_append(path, &out));
+  fputs(text, out.file);
+  wr_status status = wr_output_flush(&out);
+  wr_output_abandon(&out);
+  return status;
+}
+
+static void test_append(void) {
+  CASE("lines that are appended");
+  wr_output_file out;
+  const char *path = in_folder("lines"), *link = in_folder("link");
+  CHECK_OK(append_text(path, "one\n"));
+  CHECK(strcmp(contents(path), "one\n") == 0);
+  CHECK_OK(wr_output_append(path, &out));
+  fputs("two", out.file);
+  CHECK_OK(wr_output_flush(&out));
+  CHECK(strcmp(contents(path), "one\ntwo") == 0); /* before it is committed */
+  CHECK_OK(wr_output_commit(&out));
+  CHECK_OK(append_text(path, "three\n"));
+  CHECK(strcmp(contents(path), "one\ntwo\nthree\n") == 0); /* a line that was cut off is ended */
+  CHECK(symlink("lines", link) == 0);
+  CHECK_OK(append_text(link, "four\n"));
+  CHECK(strcmp(contents(path), "one\ntwo\nthree\nfour\n") == 0);
+  CHECK_FAILS(WR_EOUTPUT, append_text(folder, ""));
+  CHECK_FAILS(WR_EOUTPUT, append_text("", ""));
+  CHECK_FAILS(WR_EOUTPUT, append_text(in_folder("no/lines"), ""));
+  CHECK_FAILS(WR_EOUTPUT, append_text("/dev/full", "lost"));
+  CHECK_MESSAGE("/dev/full: cannot write it");
+  CHECK_OK(wr_output_append("-", &out));
+  CHECK(out.file == stdout);
+  CHECK_OK(wr_output_commit(&out));
+  CHECK(unlink(link) == 0 && unlink(path) == 0 && files_in_folder() == 0);
+}
+
 int main(void) {
   const char *parent = getenv("TMPDIR");
   snprintf(folder, sizeof folder, "%s/windrow-output-XXXXXX", parent && parent[0] == '/' ? parent : "/tmp");
@@ -348,6 +384,7 @@ int main(void) {
   test_full();
   test_pipe();
   test_standard_output();
+  test_append();
   CHECK(rmdir(folder) == 0);
   return wr_test_report("output_file");
 }

@@ -88,6 +88,10 @@ static void test_slow(void) {
     CHECK(times[k].hot.confidence >= 0.95);
   }
   CHECK(wr_apply_compare(&runs[1], &runs[0]).faster && runs[1].apply_total == 2.25);
+  patient.seconds = 0.5; /* one multiply of the first takes longer: one batch */
+  CHECK_OK(time_small(WR_F64, &patient, choices, 3));
+  CHECK(times[0].hot.count == 1 && times[0].cold.count == 1 && runs[0].apply_median == 1);
+  CHECK(times[1].hot.count == WR_LEAST_SAMPLE + 1 && times[2].hot.count == 30);
 }
 
 static wr_apply_standing standing_of(const wr_choice *choices) {

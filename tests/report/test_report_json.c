@@ -349,6 +349,23 @@ static void test_escapes(void) {
   }
 }
 
+static void test_lines(void) {
+  CASE("the writer: objects as lines, one after the other");
+  FILE *file = tmpfile();
+  wr_json json = {.file = file, .one_line = 1};
+  for (int k = 0; k < 2; k++) {
+    wr_json_begin(&json, NULL, '{');
+    wr_json_text(&json, "text", "a\nb");
+    wr_json_begin(&json, "list", '[');
+    for (int number = 0; number < k; number++) wr_json_integer(&json, NULL, number);
+    wr_json_end(&json, ']');
+    wr_json_end(&json, '}');
+  }
+  char *text = fixture_text(file);
+  CHECKF(strcmp(text, "{\"text\":\"a\\nb\",\"list\":[]}\n{\"text\":\"a\\nb\",\"list\":[0]}\n") == 0, "%s", text);
+  free(text);
+}
+
 static void test_writer(void) {
   CASE("the writer: nesting, empty things, numbers, null");
   FILE *file = tmpfile();
@@ -452,6 +469,7 @@ static void test_bicgstab(void) {
 int main(void) {
   test_checker();
   test_writer();
+  test_lines();
   test_escapes();
   test_values();
   test_direct();

@@ -1,0 +1,71 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "solvers/report/csv.h"
+#include "solvers/report/report_text.h"
+#include "solvers/report/sectors.h"
+#include "solvers/report/spmv_table.h"
+
+void wr_spmv_csv_begin(FILE *out) {
+  fputs("matrix,family,nrows,ncols,nnz,precision,values,label,place,status,reason,hot_s,hot_low_s,hot_high_s,bytes,"
+        "bytes_per_s,csr_bytes,csr_bytes_per_s,prepare_s,memory_bytes,verified\n",
+        out);
+}
+
+/* The fields of the matrix, each with its comma. */
+static void write_matrix(FILE *out, const wr_problem_facts *facts) {
+  char family[WR_FAMILY_ROOM];
+  wr_csv_text(out, facts->source);
+  fprintf(out, ",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,", wr_spmv_family(facts->source, family), facts->nrows,
+          facts->ncols, facts->nnz, facts->precision, facts->has_values ? "yes" : "no");
+}
+
+static void write_error(FILE *out, const wr_error *error) {
+  fprintf(out, "%s,", wr_status_name(error->status));
+  wr_csv_text(out, error->text);
+}
+
+static void write_real(FILE *out, double value) {
+  fputc(',', out);
+  wr_csv_real(out, value);
+}
+
+static void write_measurements(FILE *out, const wr_spmv_table *t, int k) {
+  const wr_run *run = &t->runs[k];
+  const wr_sample *hot = &t->times[k].hot;
+  double csr_bytes = (double)wr_plain_apply_bytes(t->A, t->type);
+  if (hot->count > 0)
+    write_real(out, hot->median), write_real(out, hot->low), write_real(out, hot->high);
+  else
+    fputs(",,,", out);
+  write_real(out, run->info.apply_bytes);
+  write_real(out, run->info.apply_bytes / run->apply_median);
+  write_real(out, csr_bytes);
+  write_real(out, csr_bytes / run->apply_median);
+  write_real(out, run->setup);
+  fprintf(out, ",%" PRId64, run->info.extra_bytes + run->info.borrowed_bytes);
+  fprintf(out, ",%s", run->verdict.level == WR_VERIFY_OFF ? "no" : run->verdict.multiplied_right ? "yes" : "wrong");
+}
+
+void wr_spmv_csv_matrix(FILE *out, const wr_spmv_table *t) {
+  char label[256];
+  for (int k = 0; k < t->count; k++) {
+    const wr_run *run = &t->runs[k];
+    write_matrix(out, t->facts);
+    wr_csv_text(out, wr_run_label(run, label, sizeof label));
+    fprintf(out, ",%s,", run->backend->place == WR_HOST ? "host" : "cuda");
+    write_error(out, &run->error);
+    if (run->ran)
+      write_measurements(out, t, k);
+    else
+      fputs(",,,,,,,,,,", out);
+    fputc('\n', out);
+  }
+}
+
+void wr_spmv_csv_failure(FILE *out, const wr_problem_facts *facts, const wr_error *error) {
+  write_matrix(out, facts);
+  fputs(",,", out);
+  write_error(out, error);
+  fputs(",,,,,,,,,,\n", out);
+}

@@ -1,0 +1,314 @@
+"""The page of all matrices (docs/benchmarks/all.md) from the lines of bench_all.py, or of any spmv --jsonl.
+
+usage: all_tables.py PAGE.md LINES.jsonl...
+Beside the page, in a folder of its name without the ending, it writes a CSV with every backend for each precision, with and
+without values. Pictures (.svg) in that folder are shown by the page. Of a matrix that was timed again the last line counts.
+Standard library alone.
+"""
+import csv
+import glob
+import math
+import os
+import statistics
+import sys
+
+import bench_all
+
+SECTORS_A_NS = 225  # of 32 bytes: the most that was seen read from an H200's L2
+LOSES = 0.97        # below so much of cuSPARSE's speed
+BEST_OURS = 3       # shown on the page; the others are in the CSV
+MOST_BYTES = 1_000_000  # of a file
+GROUPS = ("seen", "unseen", "real")
+WORDS = {(p, v): f"{p}, {'with' if v else 'without'} values" for p in ("f64", "f32") for v in (True, False)}
+
+# Kernels that others have published, in us: measured on another H200 on 2026-11-20 by their authors' programs, with values, and
+# the best of cuSPARSE in that run beside them.
+PUBLISHED = ("MERBIT", "merge (CUB)", "CSR5", "DASP", "CB-SpMV")
+PUBLISHED_US = {
+    "f64": {"gen:road": (257, 289, 296, 333, 253, 783), "gen:web": (266, 330, 361, 344, 360, None),
+            "gen:rmat": (343, 339, 363, 326, 301, None), "gen:hubs": (273, 257, 286, 328, None, 4629),
+            "gen:stencil:n=200": (237, 293, 299, 286, 283, 1019), "gen:band": (136, 207, 173, 162, 157, 152),
+            "gen:fem:n=49": (78, 138, 125, 127, 102, 188), "gen:fem:n=24": (14.2, 18.4, 26.9, 24.3, 13.7, 19.4)},
+    "f32": {"gen:road": (185, 225, 196, 251), "gen:web": (183, 237, 244, 230), "gen:rmat": (290, 324, 343, 299),
+            "gen:hubs": (175, 178, 197, 207), "gen:stencil:n=200": (133, 232, 191, 219), "gen:band": (117, 164, 122, 121),
+            "gen:fem:n=49": (62, 110, 86, 108), "gen:fem:n=24": (11.0, 14.7, 18.6, 19.5)},
+}
+
+
+# ---- What was measured ----
+
+class Run:
+    """A backend's multiply of one matrix: us, and what it takes."""
+
+    def __init__(self, run):
+        hot, plan = run["hot"], run["plan"]
+        self.label, self.us = run["label"], 1e6 * hot["median_s"]
+        self.low, self.high = 1e6 * hot["median_low_s"], 1e6 * hot["median_high_s"]
+        self.bytes, self.prepare_us, self.memory = plan["apply_bytes"], 1e6 * run["prepare_s"], plan["memory_bytes"]
+        self.is_vendor = run["backend"].startswith("cusparse")
+
+
+class Matrix:
+    """One matrix in one precision, with or without values. runs: those with a right product, the fastest first."""
+
+    def __init__(self, matrix, bandwidth, known):
+        self.source, self.kind = matrix["source"], (matrix["precision"], matrix["has_values"])
+        self.name = os.path.basename(self.source) if matrix["family"] is None else self.source.removeprefix("gen:")
+        self.group = "real" if matrix["family"] is None else "seen" if self.source in known else "unseen"
+        self.nrows, self.ncols, self.nnz, self.csr_bytes = (matrix[key] for key in ("nrows", "ncols", "nnz", "csr_bytes"))
+        timed = [run for run in matrix["runs"] if run["ran"] and run["hot"]]
+        self.wrong = [run["label"] for run in timed if not run["verification"].get("multiplied_right", True)]
+        self.runs = sorted((Run(run) for run in timed if run["label"] not in self.wrong), key=lambda run: run.us)
+        self.absent = {run["label"]: run["reason"] for run in matrix["runs"] if not run["ran"]}
+        self.ours = [run for run in self.runs if not run.is_vendor]
+        self.vendor = next((run for run in self.runs if run.is_vendor), None)
+        sectors = matrix["sectors"]
+        walls = [1e6 * self.csr_bytes / bandwidth] if bandwidth else []
+        walls += [1e-3 * (sectors["streams"] + sectors["x"]) / SECTORS_A_NS] if sectors else []
+        self.wall_us = max(walls, default=None)
+
+    def ratio(self, run=None):
+        """cuSPARSE's best time over this run's, or over our best."""
+        run = run or (self.ours[0] if self.ours else None)
+        return self.vendor.us / run.us if run and self.vendor else None
+
+
+class Figures:
+    def __init__(self, paths):
+        self.devices, self.versions, self.dates, self.failures, latest = set(), set(), [], {}, {}
+        known = set(bench_all.STANDARD + tuple(bench_all.seen()))
+        for path in paths:
+            for report in bench_all.lines_of(path):
+                place = self.place_of(report)
+                self.devices.add(place["device"].split(" (")[0])  # behind it: what else went on
+                self.versions.add(report["versions"]["windrow"] + (f", CUDA {report['versions']['cuda']}"))
+                self.dates.append(report["date"][:10])
+                for matrix in report["matrices"]:
+                    if matrix["status"] == "WR_OK":
+                        latest[matrix["source"], matrix["precision"], matrix["has_values"]] = (
+                            Matrix(matrix, place["read_bandwidth"], known))
+                    else:
+                        self.failures[matrix["source"], matrix["precision"]] = matrix["reason"]
+        if not latest:
+            sys.exit("all_tables.py: there is no timed matrix in " + " ".join(paths))
+        if len(self.devices) > 1:
+            sys.exit("all_tables.py: a table is of one machine, and these lines are of " + ", ".join(sorted(self.devices)))
+        order = {group: at for at, group in enumerate(GROUPS)}
+        self.matrices = sorted(latest.values(), key=lambda m: (order[m.group], m.source.split(":")[1] if m.group != "real" else "",
+                                                               m.nnz, m.source))
+
+    @staticmethod
+    def place_of(report):
+        ran = [run["place"] for matrix in report["matrices"] for run in matrix["runs"] if run["ran"]]
+        opened = {place["place"]: place for place in report["places"] if place["status"] == "WR_OK"}
+        return opened.get("cuda" if "cuda" in ran else "host") or next(iter(opened.values()))
+
+    def of(self, kind):
+        return [matrix for matrix in self.matrices if matrix.kind == kind]
+
+
+# ---- Texts ----
+
+def figure(value):
+    return "-" if value is None else f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def count(value):
+    for unit, least in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= least:
+            return f"{figure(value / least)} {unit}"
+    return str(value)
+
+
+def error(run):
+    return f"{100 * max(run.us - run.low, run.high - run.us) / run.us:.1f}%"
+
+
+def table(head, rows, left=1):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def gmean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+# ---- The tables ----
+
+def summary(figures):
+    """Geometric mean, least and median of cuSPARSE's best / our best."""
+    rows = []
+    for kind, words in WORDS.items():
+        for group in GROUPS:
+            found = [m for m in figures.of(kind) if m.group == group and m.ratio()]
+            if not found:
+                continue
+            ratios, least = [m.ratio() for m in found], min(found, key=Matrix.ratio)
+            rows.append([words, group, str(len(found)), f"**{gmean(ratios):.3f}**", f"{statistics.median(ratios):.3f}",
+                         f"{min(ratios):.3f}", f"{least.name}", str(sum(r < LOSES for r in ratios))])
+    return table(("", "matrices", "number", "geometric mean", "median", "least", "least on", f"below {LOSES}"), rows, 2)
+
+
+def by_backend(figures, kind):
+    """The same for each backend, and how often it is the best of all."""
+    matrices = [m for m in figures.of(kind) if m.vendor]
+    best = {}
+    for m in figures.of(kind):
+        if m.runs:
+            best[m.runs[0].label] = best.get(m.runs[0].label, 0) + 1
+    found = {}
+    for m in matrices:
+        for run in m.runs:
+            found.setdefault(run.label, []).append((m.ratio(run), m.group))
+    rows = []
+    for label, ratios in sorted(found.items(), key=lambda item: -gmean([ratio for ratio, _ in item[1]])):
+        means = []
+        for group in GROUPS:
+            values = [ratio for ratio, of in ratios if of == group]
+            means.append(f"{gmean(values):.3f}" if values else "-")
+        values = [ratio for ratio, _ in ratios]
+        rows.append([label, str(len(values))] + means + [f"{statistics.median(values):.3f}", f"{min(values):.3f}", str(best.get(label, 0))])
+    return table(("", "matrices") + GROUPS + ("median", "least", "fastest of all on"), rows)
+
+
+def losers(figures):
+    found = sorted((m for m in figures.matrices if m.ratio() and m.ratio() < LOSES), key=Matrix.ratio)
+    rows = [[m.name, WORDS[m.kind], m.group, count(m.nnz), m.ours[0].label, figure(m.ours[0].us), m.vendor.label,
+             figure(m.vendor.us), f"{m.ratio():.3f}"] for m in found]
+    return table(("", "", "", "nonzeros", "our best", "us", "cuSPARSE's best", "us", "ratio"), rows, 3) if rows else "None."
+
+
+def cell(run, best):
+    text = f"{run.label} {figure(run.us)}"
+    return f"**{text}**" if run is best else text
+
+
+def rows_of(figures, kind):
+    rows = []
+    for m in figures.of(kind):
+        best = m.runs[0] if m.runs else None
+        ours = [cell(run, best) for run in m.ours[:BEST_OURS]]
+        row = [m.name, m.group, count(m.nrows), count(m.nnz), figure(m.wall_us)] + ours + ["-"] * (BEST_OURS - len(ours))
+        row += [cell(m.vendor, best) if m.vendor else "-", f"{m.ratio():.2f}" if m.ratio() else "-"]
+        if best:
+            rate = 1e-3 / best.us
+            row += [error(best), figure(best.bytes * rate), figure(m.csr_bytes * rate),
+                    f"{100 * m.wall_us / best.us:.0f}%" if m.wall_us else "-", figure(best.prepare_us), count(best.memory)]
+        rows.append(row + ["-"] * (16 - len(row)))
+    head = ("", "", "rows", "nonzeros", "wall", "our best", "second", "third", "cuSPARSE's best", "ratio", "+-", "GB/s", "by CSR's bytes",
+            "of the wall", "prepare", "memory")
+    return table(head, rows, 2)
+
+
+def published(figures):
+    rows = []
+    for precision, known in PUBLISHED_US.items():
+        by_source = {m.source: m for m in figures.of((precision, True))}
+        for source, (vendor, *others) in known.items():
+            m = by_source.get(source)
+            if m is None or not m.ours:
+                continue
+            others += [None] * (len(PUBLISHED) - len(others))
+            rows.append([f"{source.removeprefix('gen:')} {precision}", f"{m.ours[0].label} {figure(m.ours[0].us)}",
+                         cell(m.vendor, None) if m.vendor else "-", figure(vendor)] + [figure(other) for other in others])
+    return table(("us", "our best", "cuSPARSE's best", "cuSPARSE's best then") + tuple(f"{name} then" for name in PUBLISHED), rows) if rows else None
+
+
+def missing(figures):
+    """Backends without a result, by reason."""
+    found = {}
+    for m in figures.matrices:
+        for label, reason in m.absent.items():
+            found.setdefault(label, []).append((m, reason))
+    rows = [[label, str(len(cases)), f"{cases[0][0].name} ({cases[0][0].kind[0]}): {cases[0][1] or '-'}"[:200].replace("|", "/")]
+            for label, cases in sorted(found.items())]
+    return table(("", "matrices", "the first of them"), rows) if rows else None
+
+
+# ---- The page ----
+
+def write_csv(path, matrices):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(("matrix", "group", "nrows", "ncols", "nnz", "csr_bytes", "wall_us", "label", "hot_us", "low_us", "high_us", "bytes",
+                      "prepare_us", "memory_bytes"))
+        for m in matrices:
+            first = (m.source if m.group != "real" else m.name, m.group, m.nrows, m.ncols, m.nnz, m.csr_bytes, short(m.wall_us))
+            for run in m.runs:  # what is said of the matrix once is left out below it
+                out.writerow(first + (run.label, short(run.us), short(run.low), short(run.high), round(run.bytes),
+                                      short(run.prepare_us), run.memory))
+                first = first[:1] + ("",) * (len(first) - 1)
+    if os.path.getsize(path) > MOST_BYTES:
+        print(f"all_tables.py: {path} has more than {MOST_BYTES} bytes", file=sys.stderr)
+
+
+def short(value):
+    return "" if value is None else f"{value:.4g}"
+
+
+def page(figures, folder):
+    name = os.path.basename(folder)
+    groups = {group: len({m.source for m in figures.matrices if m.group == group}) for group in GROUPS}
+    dates = sorted(set(figures.dates))
+    text = [
+        "# Every backend on every matrix",
+        f"{', '.join(sorted(figures.devices))}, {' and '.join(dict.fromkeys((dates[0], dates[-1])))}, windrow "
+        f"{'; '.join(sorted(figures.versions))}. {groups['seen']} *seen* matrices: every generated family in three sizes and three "
+        f"seeds, and the standard set, with which backends were developed. {groups['unseen']} *unseen* ones: family, size, shape and seed drawn "
+        f"from a seed on the command line. {groups['real']} *real* ones: files. Each is timed in f32 and f64, with values "
+        "(made up for a pattern) and without; every product is checked in full on the host.",
+        "To make this page again, with other unseen matrices, or with a folder of your own:\n\n"
+        "    make bench-all SEED=2 FOLDER=matrices OUT=build/bench/all.jsonl    # again and again, until nothing is left\n"
+        "    python3 tests/bench/all_tables.py docs/benchmarks/all.md build/bench/all.jsonl",
+        "Times are microseconds of a hot multiply: medians of batches of a millisecond; +- is the wider side of the 95% interval. A "
+        "*ratio* is the time of cuSPARSE's best format (CSR and COO by both algorithms, sliced ELLPACK, BSR) divided by that of our "
+        "best backend: above 1 ours is faster. Both are chosen afterwards, by their times.",
+        "The *wall* is a time that plain CSR cannot beat: the larger of its bytes (arrays, x and y once) at the bandwidth that spmv "
+        f"measured for reading memory, and of the counted 32-byte sectors that it reads from L2 at {SECTORS_A_NS} a nanosecond. A "
+        "share of the wall above 100% means that a backend moves fewer bytes or sectors than CSR, or that the matrix lies in L2. "
+        "Below some 10 microseconds launching a kernel counts as much as what it does. Bold: the fastest of the row.",
+    ]
+    for path in sorted(glob.glob(os.path.join(folder, "*.svg"))):
+        text.append(f"![{os.path.basename(path)[:-4]}]({name}/{os.path.basename(path)})")
+    text += ["## cuSPARSE's best format / our best", summary(figures)]
+    wrong = [f"{m.name} in {WORDS[m.kind]}: {', '.join(m.wrong)}" for m in figures.matrices if m.wrong]
+    text.append("Wrong products: " + ("; ".join(wrong) if wrong else "none") + ".")
+    text += [f"### Where our best has less than {LOSES} of the speed of cuSPARSE's best", losers(figures)]
+    for kind, words in WORDS.items():
+        if any(m.vendor for m in figures.of(kind)):
+            text += [f"### cuSPARSE's best / each backend, {words}: geometric means", by_backend(figures, kind)]
+    shown = published(figures)
+    if shown:
+        text += ["## Published kernels", "Columns with *then*: the authors' programs, of another run on another H200 (2026-11-20), with "
+                 "cuSPARSE's best of that run beside them. CUB's SpMV is gone from CUDA 13.", shown]
+    for kind, words in WORDS.items():
+        if figures.of(kind):
+            file = f"{kind[0]}-{'values' if kind[1] else 'pattern'}.csv"
+            text += [f"## {words[0].upper() + words[1:]}", f"All backends: [{file}]({name}/{file}). The columns from +- on are of the "
+                     "fastest one; preparation in us, memory in bytes.", rows_of(figures, kind)]
+    shown = missing(figures)
+    if shown:
+        text += ["## Without a result", shown]
+    if figures.failures:
+        text += ["## Not timed", table(("", "", "why"), [[os.path.basename(source), precision, reason.replace("|", "/")] for
+                                                        (source, precision), reason in sorted(figures.failures.items())], 3)]
+    return "\n\n".join(text) + "\n"
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1].startswith("-") or not sys.argv[1].endswith(".md"):
+        sys.exit(__doc__.strip())
+    path, figures = sys.argv[1], Figures(sys.argv[2:])
+    folder = path.removesuffix(".md")
+    os.makedirs(folder, exist_ok=True)
+    for kind in WORDS:
+        if figures.of(kind):
+            write_csv(os.path.join(folder, f"{kind[0]}-{'values' if kind[1] else 'pattern'}.csv"), figures.of(kind))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page(figures, folder))
+    if os.path.getsize(path) > MOST_BYTES:
+        print(f"all_tables.py: {path} has more than {MOST_BYTES} bytes", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
