@@ -258,8 +258,9 @@ def page(figures, folder):
         f"from a seed on the command line. {groups['real']} *real* ones: files. Each is timed in f32 and f64, with values "
         "(made up for a pattern) and without; every product is checked in full on the host.",
         "To make this page again, with other unseen matrices, or with a folder of your own:\n\n"
-        "    make bench-all SEED=2 FOLDER=matrices OUT=build/bench/all.jsonl    # again and again, until nothing is left\n"
-        "    python3 tests/bench/all_tables.py docs/benchmarks/all.md build/bench/all.jsonl",
+        "    make bench-all SEED=2 FOLDER=my/matrices GROUPS=real     # or without GROUPS: all; it makes build/bench/all.md\n"
+        "    python3 tests/bench/bench_all.py --seed 2 --limit 500 lines.jsonl -- -d cuda    # in pieces, until nothing is left\n"
+        "    python3 tests/bench/all_tables.py docs/benchmarks/all.md lines.jsonl",
         "Times are microseconds of a hot multiply: medians of batches of a millisecond; +- is the wider side of the 95% interval. A "
         "*ratio* is the time of cuSPARSE's best format (CSR and COO by both algorithms, sliced ELLPACK, BSR) divided by that of our "
         "best backend: above 1 ours is faster. Both are chosen afterwards, by their times.",
