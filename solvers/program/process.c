@@ -31,6 +31,13 @@ int wr_process_complain(const char *program, wr_status status) {
   return wr_status_exit_code(status);
 }
 
+int wr_process_complain_of(const char *program, const char *name, wr_status status) {
+  const char *message = wr_status_message();
+  if (name == NULL || strncmp(message, name, strlen(name)) == 0) return wr_process_complain(program, status);
+  wr_text_message(stderr, "%s: %s: %s", program, name, message);
+  return wr_status_exit_code(status);
+}
+
 int wr_process_is_action(const wr_settings *s) {
   return s->help || s->version || s->list_backends || s->list_generators;
 }

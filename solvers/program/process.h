@@ -20,6 +20,9 @@ wr_status wr_process_flush(FILE *out);
 /* Prints this thread's last error to standard error. Returns the exit code of status. */
 int wr_process_complain(const char *program, wr_status status);
 
+/* The same of one of several matrices: the message names it unless the sentence begins with its name. name NULL: as above. */
+int wr_process_complain_of(const char *program, const char *name, wr_status status);
+
 /* 1 if the settings ask for an action: --help, --version, --list-backends or --list-generators; 0 for work. */
 int wr_process_is_action(const wr_settings *settings);
 

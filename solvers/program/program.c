@@ -16,6 +16,7 @@
 #include "solvers/direct.h"
 #include "solvers/program/advice.h"
 #include "solvers/program/compare.h"
+#include "solvers/program/matrix_list.h"
 #include "solvers/program/paths.h"
 #include "solvers/program/process.h"
 #include "solvers/program/progress.h"
@@ -31,6 +32,12 @@ typedef struct job {
   const wr_program *program;
   wr_settings settings;
   wr_settings asked; /* as the command line and the option file give them; its texts are those of settings */
+  wr_matrix_list matrices; /* the one of the command line, or those of its list */
+  const char *list;        /* LIST of @LIST; NULL: there is one matrix           */
+  wr_output_file lines;    /* of --jsonl                                        */
+  int threads;             /* of the CPU                                        */
+  int reports;             /* printed so far                                    */
+  /* -- of the matrix at hand */
   wr_ledger ledger;
   const char *operand;
   int by_default;    /* 1: the command line names no backend                         */
@@ -50,10 +57,27 @@ typedef struct job {
 /* Standard input can be read once. */
 static wr_status check_inputs(const job *j) {
   const wr_settings *s = &j->settings;
-  const char *const paths[] = {j->operand, s->rhs, s->guess, s->personalize, s->check};
+  const char *const paths[] = {s->rhs, s->guess, s->personalize, s->check};
   int count = 0;
   for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
+  for (int64_t k = 0; k < j->matrices.count; k++) count += strcmp(j->matrices.name[k], "-") == 0;
   if (count > 1) return wr_fail(WR_EUSAGE, "standard input (-) can be one of the inputs only, not %d of them", count);
+  return WR_OK;
+}
+
+/* What belongs to one matrix makes no sense with a list of them. */
+static wr_status check_list(const job *j) {
+  const wr_settings *s = &j->settings;
+  const struct {
+    const char *name;
+    int given;
+  } others[] = {{"output", s->output != NULL}, {"history", s->history != NULL}, {"save-binary", s->save_binary != NULL},
+                {"rhs-file", s->rhs != NULL},  {"guess", s->guess != NULL},     {"personalize", s->personalize != NULL},
+                {"check", s->check != NULL}};
+  if (s->json) return wr_fail(WR_EUSAGE, "--json has the report of one matrix: with a list of them use --jsonl");
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+    if (others[k].given)
+      return wr_fail(WR_EUSAGE, "--%s is for one matrix: leave it out with a list of them", others[k].name);
   return WR_OK;
 }
 
@@ -67,14 +91,19 @@ static wr_status parse(job *j, int argc, char **argv) {
   if (wr_process_is_action(&j->settings)) return WR_OK;
   if (first == argc)
     return wr_fail(WR_EUSAGE,
-                   "no matrix is given: name a .mtx file, an edge list, - for standard input, or gen:FAMILY");
-  if (first + 1 < argc) return wr_fail(WR_EUSAGE, "one matrix at a time: '%s' is too many", argv[first + 1]);
-  j->operand = argv[first];
+                   "no matrix is given: name a .mtx file, an edge list, - for standard input, gen:FAMILY, or @LIST");
+  if (first + 1 < argc)
+    return wr_fail(WR_EUSAGE, "one matrix at a time, or a list of them (@LIST): '%s' is too many", argv[first + 1]);
+  PASS(wr_matrix_list_add(&j->matrices, argv[first]));
+  if (argv[first][0] == '@') {
+    j->list = argv[first] + 1;
+    PASS(check_list(j));
+  }
   PASS(check_inputs(j));
   char reason[WR_THREADS_REASON];
   if (wr_threads_settle(&j->settings.threads, reason) && !j->settings.quiet)
     fprintf(stderr, "%s: %s\n", j->program->name, reason);
-  j->comparison.threads = omp_get_max_threads();
+  j->threads = omp_get_max_threads();
   j->program->complete(&j->settings);
   return WR_OK;
 }
@@ -186,12 +215,16 @@ static wr_status write_history(job *j) {
   return wr_history_write(j->settings.history, series, j->comparison.count);
 }
 
+static int has_json(const job *j) { return j->settings.json != NULL || j->settings.jsonl != NULL; }
+
 static wr_status write_json(job *j) {
   wr_status status;
   char *text = NULL;
-  if (j->settings.json == NULL) return WR_OK;
+  int count = j->comparison.count;
+  if (!has_json(j)) return WR_OK;
   TRY(wr_options_text(j->program->options, &j->settings, &text));
-  TRY(wr_report_json(j->settings.json, &j->facts, j->runs, j->comparison.count, text, &j->ledger));
+  if (j->settings.json) TRY(wr_report_json(j->settings.json, &j->facts, j->runs, count, text, &j->ledger));
+  if (j->lines.file) TRY(wr_report_json_line(&j->lines, &j->facts, j->runs, count, text, &j->ledger));
 done:
   wr_free(text);
   return status;
@@ -219,24 +252,34 @@ static wr_status write_all(job *j) {
 /* The number of outputs that go to standard output. If there is one, reports go to standard error. */
 static int has_standard_output(const wr_settings *s) {
   return wr_path_is_standard_output(s->output) + wr_path_is_standard_output(s->json) +
-         wr_path_is_standard_output(s->history) + wr_path_is_standard_output(s->save_binary);
+         wr_path_is_standard_output(s->jsonl) + wr_path_is_standard_output(s->history) +
+         wr_path_is_standard_output(s->save_binary);
 }
 
 /* Before anything is read: no output may replace an input or another output, and each must be writable. */
 static wr_status check_paths(const job *j) {
+  wr_status status;
   const wr_settings *s = &j->settings;
   int direct = has_standard_output(s); /* otherwise the report goes there, unless --quiet */
-  const wr_path paths[] = {
-      {"--output", s->output, 1}, {"--json", s->json, 1}, {"--history", s->history, 1},
+  const wr_path given[] = {
+      {"--output", s->output, 1}, {"--json", s->json, 1}, {"--jsonl", s->jsonl, 1}, {"--history", s->history, 1},
       {"--save-binary", s->save_binary, 1}, {"standard output", direct || s->quiet ? NULL : "-", 1},
-      {"the matrix", j->operand, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
+      {"the list", j->list, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
       {"--personalize", s->personalize, 0}, {"--check", s->check, 0}, {"--config", s->config, 0}};
+  enum { GIVEN = sizeof given / sizeof *given };
+  wr_path *paths = NULL;
   if (direct > 1)
-    return wr_fail(WR_EUSAGE, "only one of --output, --json, --history and --save-binary can go to standard output");
-  PASS(wr_paths_check(paths, sizeof paths / sizeof *paths));
-  for (size_t k = 0; k < sizeof paths / sizeof *paths; k++)
-    if (paths[k].path && paths[k].is_output) PASS(wr_output_check(paths[k].path));
-  return WR_OK;
+    TRY(wr_fail(WR_EUSAGE,
+                "only one of --output, --json, --jsonl, --history and --save-binary can go to standard output"));
+  TRY(wr_alloc(&paths, GIVEN + j->matrices.count, sizeof *paths, "the names of files"));
+  memcpy(paths, given, sizeof given);
+  for (int64_t k = 0; k < j->matrices.count; k++) paths[GIVEN + k] = (wr_path){"the matrix", j->matrices.name[k], 0};
+  TRY(wr_paths_check(paths, GIVEN + j->matrices.count));
+  for (int k = 0; k < GIVEN; k++)
+    if (given[k].path && given[k].is_output && given[k].path != s->jsonl) TRY(wr_output_check(given[k].path));
+done:
+  wr_free(paths);
+  return status;
 }
 
 static wr_status report(job *j) {
@@ -244,6 +287,7 @@ static wr_status report(job *j) {
   const wr_comparison *c = &j->comparison;
   FILE *out = has_standard_output(&j->settings) ? stderr : stdout;
   if (j->settings.quiet) return WR_OK;
+  if (j->reports++ > 0) fprintf(out, "\n");
   if (j->settings.verbose) {
     fprintf(out, "# effective options\n");
     wr_options_write(j->program->options, &j->settings, out);
@@ -269,7 +313,7 @@ done:
 static wr_status check_choices(job *j) {
   wr_status status = WR_OK;
   wr_comparison *c = &j->comparison;
-  if (c->count > 1 || j->settings.json) { /* a table and a JSON report have a row that says so */
+  if (c->count > 1 || has_json(j)) { /* a table and a JSON report have a row that says so */
     for (int k = 0; k < c->count; k++)
       if (j->choices[k].backend->place == WR_CUDA && j->choices[k].backend->plan && j->settings.device != WR_DEVICE_CPU)
         (void)wr_comparison_begin_device(c, 0);
@@ -286,7 +330,7 @@ static wr_status check_choices(job *j) {
 /* Finds advice for runs that failed or whose answer is doubtful, by facts about the matrix. */
 static wr_status advise(job *j) {
   wr_matrix_facts matrix;
-  int due = 0, is_shown = !j->settings.quiet || j->settings.json;
+  int due = 0, is_shown = !j->settings.quiet || has_json(j);
   for (int k = 0; k < j->comparison.count && is_shown; k++) {
     if (!wr_advice_is_due(&j->facts, &j->runs[k])) continue;
     if (!due++) PASS(wr_matrix_facts_find(j->A, &matrix));
@@ -320,7 +364,6 @@ done:
 
 /* --check: loads the problem, and computes on the host alone. */
 static wr_status work_check(job *j) {
-  PASS(check_paths(j));
   note_extent(j);
   PASS(prepare_problem(j));
   wr_ledger_enter(&j->ledger, WR_PHASE_VERIFY);
@@ -332,7 +375,6 @@ static wr_status work_check(job *j) {
 static wr_status work(job *j) {
   wr_status status;
   wr_comparison *c = &j->comparison;
-  TRY(check_paths(j));
   note_extent(j);
   j->by_default = j->settings.backends == NULL;
   TRY(j->by_default ? choose_backend(j, begin_device) : wr_choices_parse(j->settings.backends, j->choices, &c->count));
@@ -347,7 +389,7 @@ static wr_status work(job *j) {
   wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
   TRY(wr_compare(c));
   j->facts.interrupted = *c->interrupted != 0;
-  if (c->answer && j->program->find_order && j->settings.json)
+  if (c->answer && j->program->find_order && has_json(j))
     TRY(j->program->find_order(j->problem, &j->settings, c->answer, &c->runs[c->answer_run]));
   wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
   if (advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
@@ -376,23 +418,84 @@ static void complain_of_runs(const job *j) {
   }
 }
 
-static void close_job(job *j) {
-  wr_comparison_close(&j->comparison);
-  wr_choices_free(j->choices, &j->comparison.count);
-  for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]);
-  if (j->problem) j->program->close(j->problem);
-  wr_free(j->problem);
-  wr_csr_free(j->A);
-  wr_ids_free(&j->ids);
-  wr_options_release(j->program->options, &j->settings);
-  wr_free(j);
-}
-
-/* When the process began, by wr_clock. */
+/* When the process began, or with a list this matrix, by wr_clock. */
 static double begun(const wr_ledger *process) {
   double before = process->since;
   for (int phase = 0; phase < WR_PHASE_COUNT; phase++) before -= process->seconds[phase];
   return before;
+}
+
+static void begin_matrix(job *j, const char *name) {
+  const wr_program *program = j->program;
+  j->operand = name;
+  j->facts = (wr_problem_facts){.program = program->name, .measure = program->measure, .source = name, .kind = "",
+                                .precision = wr_settings_precision(&j->settings), .tolerance = j->settings.tolerance};
+  j->comparison = (wr_comparison){.program = program, .settings = &j->settings, .process = &j->ledger,
+                                  .interrupted = wr_process_interrupted(), .choices = j->choices, .runs = j->runs,
+                                  .answer_run = -1, .threads = j->threads};
+  if (j->settings.time_limit > 0) j->comparison.deadline = begun(&j->ledger) + j->settings.time_limit;
+}
+
+/* Frees what is of this matrix, and makes the settings what they were before it. */
+static void end_matrix(job *j) {
+  wr_comparison_close(&j->comparison);
+  wr_choices_free(j->choices, &j->comparison.count);
+  for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]);
+  memset(j->runs, 0, sizeof j->runs);
+  if (j->problem) j->program->close(j->problem);
+  wr_free(j->problem);
+  wr_csr_free(j->A);
+  wr_ids_free(&j->ids);
+  j->problem = NULL, j->A = NULL;
+  if (!j->by_default) return;
+  wr_free(j->settings.backends);
+  j->settings.backends = NULL;
+}
+
+/* Prints why there is no answer, and adds a line that says so. Returns the exit code. */
+static int fail_matrix(job *j, wr_status status) {
+  wr_error error;
+  char *text = NULL;
+  (void)wr_error_keep(&error, status);
+  int code = wr_process_complain_of(j->program->name, j->list ? j->operand : NULL, status);
+  if (j->lines.file == NULL || status == WR_EOUTPUT) return code;
+  status = wr_options_text(j->program->options, &j->settings, &text);
+  if (status == WR_OK) status = wr_report_json_failure(&j->lines, &j->facts, &error, text, &j->ledger);
+  wr_free(text);
+  return status == WR_OK ? code : wr_process_complain(j->program->name, status);
+}
+
+/* One matrix, from reading it to its report. Returns the exit code. */
+static int process_matrix(job *j, const char *name) {
+  begin_matrix(j, name);
+  wr_status status = j->settings.check ? work_check(j) : work(j);
+  int code;
+  if (status != WR_OK) {
+    code = fail_matrix(j, status);
+  } else if (j->settings.check) {
+    code = wr_certificate_exit_code(&j->certificate);
+  } else {
+    complain_of_runs(j);
+    int is_interrupted = *j->comparison.interrupted != 0;
+    code = is_interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(j->runs, j->comparison.count);
+  }
+  end_matrix(j);
+  return code;
+}
+
+/* All matrices in turn; *code := the worst exit code. An output that cannot be written ends it. */
+static wr_status process_matrices(job *j, int *code) {
+  PASS(check_paths(j));
+  if (j->settings.jsonl) PASS(wr_output_append(j->settings.jsonl, &j->lines));
+  for (int64_t k = 0; k < j->matrices.count && !*wr_process_interrupted(); k++) {
+    if (k > 0) wr_ledger_begin(&j->ledger, WR_PHASE_INIT);
+    int one = process_matrix(j, j->matrices.name[k]);
+    *code = wr_worse_exit_code(*code, one);
+    if (one != wr_status_exit_code(WR_EOUTPUT)) continue;
+    wr_output_abandon(&j->lines); /* which output was lost has been said */
+    break;
+  }
+  return j->lines.file ? wr_output_commit(&j->lines) : WR_OK;
 }
 
 int wr_program_run(const wr_program *program, int argc, char **argv) {
@@ -401,28 +504,16 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
   wr_ledger_begin_process(&ledger);
   if (wr_alloc_zeroed(&j, 1, sizeof *j, "the program") != WR_OK) return wr_process_complain(program->name, WR_ENOMEM);
   j->program = program, j->ledger = ledger;
-  wr_comparison *c = &j->comparison;
-  *c = (wr_comparison){.program = program, .settings = &j->settings, .process = &j->ledger,
-                       .interrupted = wr_process_interrupted(), .choices = j->choices, .runs = j->runs,
-                       .answer_run = -1};
   wr_status status = parse(j, argc, argv);
   int code = 0;
-  if (status == WR_OK && wr_process_is_action(&j->settings)) {
+  if (status == WR_OK && wr_process_is_action(&j->settings))
     status = wr_process_act(program->name, program->text, program->options, &j->settings);
-  } else if (status == WR_OK) {
-    j->facts.program = program->name, j->facts.measure = program->measure;
-    j->facts.precision = wr_settings_precision(&j->settings);
-    j->facts.tolerance = j->settings.tolerance;
-    if (j->settings.time_limit > 0) c->deadline = begun(&j->ledger) + j->settings.time_limit;
-    status = j->settings.check ? work_check(j) : work(j);
-    if (status == WR_OK && j->settings.check) {
-      code = wr_certificate_exit_code(&j->certificate);
-    } else if (status == WR_OK) {
-      complain_of_runs(j);
-      code = *c->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(j->runs, c->count);
-    }
-  }
-  if (status != WR_OK) code = wr_process_complain(program->name, status);
-  close_job(j);
+  else if (status == WR_OK)
+    status = process_matrices(j, &code);
+  if (status != WR_OK) code = wr_worse_exit_code(code, wr_process_complain(program->name, status));
+  wr_output_abandon(&j->lines);
+  wr_matrix_list_free(&j->matrices);
+  wr_options_release(program->options, &j->settings);
+  wr_free(j);
   return code;
 }

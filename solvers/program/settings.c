@@ -217,13 +217,18 @@ const wr_option wr_spmv_options[] = {
   {"5", "breakdown"}, {"6", "out of memory"}, {"7", "verification failed"}, {"8", "output not written"},                \
   {"9", "device error"}, {"130", "interrupted"}, {NULL, NULL}
 
+#define SOLVER_LIST                                                                                                     \
+  {"@LIST", "a file with one of these a line; # begins a comment. Each is taken in turn as by a call of its own; the "  \
+            "exit code is the worst, the first of 130, 7, 9, 5, 6, 8, 3, 1, 2, 4, 0."}
+
 const wr_program_text wr_pagerank_text = {
-    .operands = "GRAPH",
+    .operands = "GRAPH|@LIST",
     .summary = "Ranks the nodes of a graph (PageRank), with a bound on the error of the scores.",
     .words =
         (const wr_phrase[]){
             {"GRAPH", "a Matrix Market file or an edge list (.tsv .txt .el .csv), gzip too; - for standard input; or "
                       "gen:FAMILY:key=value,..."},
+            SOLVER_LIST,
             {"Vectors", "Matrix Market, .npy, lines of a number, or lines of id and number, told by their content."},
             {NULL, NULL}},
     .examples =
@@ -239,12 +244,13 @@ const wr_program_text wr_pagerank_text = {
 };
 
 const wr_program_text wr_bicgstab_text = {
-    .operands = "MATRIX",
+    .operands = "MATRIX|@LIST",
     .summary = "Solves A x = b by CG, BiCGSTAB or IDR and checks the residual independently.",
     .words =
         (const wr_phrase[]){
             {"MATRIX", "a Matrix Market file or lines of row, column, value (.tsv .txt .el .csv), gzip too; - for "
                        "standard input; or gen:FAMILY:key=value,..."},
+            SOLVER_LIST,
             {"Vectors", "Matrix Market, .npy, lines of a number, or lines of id and number, told by their content."},
             {NULL, NULL}},
     .examples =
@@ -344,7 +350,7 @@ static wr_status finish_check(const wr_settings *s) {
     int given;
   } others[] = {{"backend", s->backends != NULL}, {"output", s->output != NULL}, {"guess", s->guess != NULL},
                 {"history", s->history != NULL},  {"repeat", s->repeat > 1},     {"time-limit", s->time_limit > 0},
-                {"fallback", s->fallback != WR_FALLBACK_NONE}};
+                {"fallback", s->fallback != WR_FALLBACK_NONE}, {"jsonl", s->jsonl != NULL}};
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --%s", others[k].name);
   return s->device == WR_DEVICE_CUDA ? wr_fail(WR_EUSAGE, "--check computes on the CPU: leave out --device") : WR_OK;

@@ -83,19 +83,17 @@ static wr_status set_values(wr_csr *A, int variant, wr_problem_facts *facts) {
 /* A matrix that cannot be had or timed. Work goes on with the next one. The message names the matrix unless the sentence begins
  * with it. */
 static void note_failure(job *j, const wr_problem_facts *facts, wr_status status) {
-  const char *message = wr_status_message(), *name = facts->source;
-  int named = strncmp(message, name, strlen(name)) == 0;
-  wr_text_message(stderr, "spmv: %s%s%s", named ? "" : name, named ? "" : ": ", message);
   wr_error error;
   (void)wr_error_keep(&error, status);
+  int code = wr_process_complain_of("spmv", facts->source, status);
   if (j->json_file.file) wr_spmv_json_failure(&j->json, facts, &error);
   if (j->csv_file.file) wr_spmv_csv_failure(j->csv_file.file, facts, &error);
   if (j->lines_file.file) {
     wr_spmv_json_begin(&j->lines, j->options, j->places);
     wr_spmv_json_failure(&j->lines, facts, &error);
-    wr_spmv_json_end(&j->lines, wr_status_exit_code(status));
+    wr_spmv_json_end(&j->lines, code);
   }
-  note_code(j, wr_status_exit_code(status));
+  note_code(j, code);
 }
 
 /* A line is complete: what was interrupted has none, and is measured again by a run that goes on. */

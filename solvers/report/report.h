@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "io/output_file.h"
 #include "solvers/report/json.h"
 #include "solvers/report/run.h"
 
@@ -33,6 +34,14 @@ wr_status wr_report_check_json(const char *path, const wr_problem_facts *problem
  * numbers become null. WR_EOUTPUT. */
 wr_status wr_report_json(const char *path, const wr_problem_facts *problem, const wr_run *runs, int count,
                          const char *settings_text, const wr_ledger *process);
+
+/* The same as one line of a file of lines, which is flushed. WR_EOUTPUT. */
+wr_status wr_report_json_line(wr_output_file *lines, const wr_problem_facts *problem, const wr_run *runs, int count,
+                              const char *settings_text, const wr_ledger *process);
+
+/* A line of a problem that could not be had: error says why, and there are no runs. */
+wr_status wr_report_json_failure(wr_output_file *lines, const wr_problem_facts *problem, const wr_error *error,
+                                 const char *settings_text, const wr_ledger *process);
 
 /* ---- Records that spmv's JSON has, too, as members of the object that is open ---- */
 

@@ -333,16 +333,40 @@ wr_status wr_report_check_json(const char *path, const wr_problem_facts *problem
   return wr_output_commit(&out);
 }
 
+static void write_report(wr_json *json, const wr_problem_facts *problem, const wr_run *runs, int count,
+                         const char *settings_text, const wr_ledger *process) {
+  int code = problem->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(runs, count);
+  write_beginning(json, problem, code, settings_text, process);
+  wr_json_begin(json, "runs", '[');
+  for (int i = 0; i < count; i++) write_run(json, problem, &runs[i], wr_baseline(runs, count));
+  wr_json_end(json, ']');
+  wr_json_end(json, '}');
+}
+
 wr_status wr_report_json(const char *path, const wr_problem_facts *problem, const wr_run *runs, int count,
                          const char *settings_text, const wr_ledger *process) {
   wr_output_file out;
   PASS(wr_output_open(path, &out));
   wr_json json = {.file = out.file};
-  int code = problem->interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(runs, count);
-  write_beginning(&json, problem, code, settings_text, process);
+  write_report(&json, problem, runs, count, settings_text, process);
+  return wr_output_commit(&out);
+}
+
+wr_status wr_report_json_line(wr_output_file *lines, const wr_problem_facts *problem, const wr_run *runs, int count,
+                              const char *settings_text, const wr_ledger *process) {
+  wr_json json = {.file = lines->file, .one_line = 1};
+  write_report(&json, problem, runs, count, settings_text, process);
+  return wr_output_flush(lines);
+}
+
+wr_status wr_report_json_failure(wr_output_file *lines, const wr_problem_facts *problem, const wr_error *error,
+                                 const char *settings_text, const wr_ledger *process) {
+  wr_json json = {.file = lines->file, .one_line = 1};
+  write_beginning(&json, problem, wr_status_exit_code(error->status), settings_text, process);
+  wr_json_text(&json, "status", wr_status_name(error->status));
+  wr_json_text(&json, "reason", error->text);
   wr_json_begin(&json, "runs", '[');
-  for (int i = 0; i < count; i++) write_run(&json, problem, &runs[i], wr_baseline(runs, count));
   wr_json_end(&json, ']');
   wr_json_end(&json, '}');
-  return wr_output_commit(&out);
+  return wr_output_flush(lines);
 }

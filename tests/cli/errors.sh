@@ -22,7 +22,7 @@ misuse() { # text, program, arguments...
 
 check_command_line() { # program
   misuse 'no matrix is given' "$1"
-  misuse "one matrix at a time: 'more.mtx' is too many" "$1" "$graph" more.mtx
+  misuse "one matrix at a time, or a list of them (@LIST): 'more.mtx' is too many" "$1" "$graph" more.mtx
   misuse '--toleranse: unknown option (did you mean --tolerance?)' "$1" --toleranse 1e-3 "$graph"
   misuse '--frobnicate: unknown option (--help lists the options)' "$1" --frobnicate "$graph"
   misuse '-Z: unknown option' "$1" -Z "$graph"

@@ -28,6 +28,7 @@ format - tsv plain
 input-format - mtx plain
 columns - 1,2 quoted
 json - $work/report.json quoted
+jsonl - $work/lines.jsonl quoted
 history - $work/history.csv quoted
 save-binary - $work/saved.wrm quoted
 verify - sample:5 quoted
