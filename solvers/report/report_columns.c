@@ -17,10 +17,7 @@ typedef struct layout {
 
 void wr_cell_prepare(const wr_columns *c, int k, char *text) { wr_text_seconds(c->runs[k].setup, text); }
 
-void wr_cell_memory(const wr_columns *c, int k, char *text) {
-  const wr_plan_info *info = &c->runs[k].info;
-  wr_text_bytes((double)info->extra_bytes + (double)info->borrowed_bytes, text);
-}
+void wr_cell_memory(const wr_columns *c, int k, char *text) { wr_text_bytes((double)wr_run_memory(&c->runs[k]), text); }
 
 void wr_cell_read(const wr_columns *c, int k, char *text) {
   text[0] = '\0';

@@ -62,7 +62,7 @@ void wr_json_plan(wr_json *json, const wr_run *run, int is_solve) {
   wr_json_integer(json, "format_bytes", info->format_bytes);
   wr_json_integer(json, "extra_bytes", info->extra_bytes);
   wr_json_integer(json, "borrowed_bytes", info->borrowed_bytes);
-  wr_json_integer(json, "memory_bytes", info->extra_bytes + info->borrowed_bytes);
+  wr_json_integer(json, "memory_bytes", wr_run_memory(run));
   wr_json_boolean(json, "deterministic", info->deterministic);
   if (is_solve) wr_json_boolean(json, "fused_epilogue", run->fused_epilogue);
   wr_json_text(json, "line", info->line);

@@ -4,6 +4,11 @@
 
 #include "config/defaults.h"
 
+int64_t wr_run_memory(const wr_run *run) {
+  int64_t bytes;
+  return __builtin_add_overflow(run->info.extra_bytes, run->info.borrowed_bytes, &bytes) ? INT64_MAX : bytes;
+}
+
 int wr_run_answered(const wr_run *run) { return run->ran && run->error.status == WR_OK; }
 
 int wr_run_counts(const wr_run *run) {

@@ -135,6 +135,9 @@ typedef struct wr_apply_place {
   double read_bandwidth; /* bytes/s; 0: there was no memory to measure it          */
 } wr_apply_place;
 
+/* Bytes of the format and of the matrix's own arrays that it uses; at most INT64_MAX. */
+int64_t wr_run_memory(const wr_run *run);
+
 /* 1 if the run has an answer and no error. */
 int wr_run_answered(const wr_run *run);
 

@@ -43,7 +43,7 @@ static void write_measurements(FILE *out, const wr_spmv_table *t, int k) {
   write_real(out, csr_bytes);
   write_real(out, csr_bytes / run->apply_median);
   write_real(out, run->setup);
-  fprintf(out, ",%" PRId64, run->info.extra_bytes + run->info.borrowed_bytes);
+  fprintf(out, ",%" PRId64, wr_run_memory(run));
   fprintf(out, ",%s", run->verdict.level == WR_VERIFY_OFF ? "no" : run->verdict.multiplied_right ? "yes" : "wrong");
 }
 
