@@ -117,7 +117,9 @@ typedef struct wr_plan wr_plan;
  * wr_plan_update_values must be called after that. knobs as "sigma=11:layout=paper" or NULL. WR_EUSAGE: unknown knob or value.
  * WR_EUNAVAILABLE, with the reason: the backend cannot multiply with A. */
 wr_status wr_plan_create(const wr_backend *backend, const char *knobs, wr_csr *A, wr_env *env, wr_plan **plan);
-wr_status wr_plan_prepare(wr_plan *plan); /* waits; WR_ENOMEM, WR_EDEVICE, WR_ENUMERIC (a value does not fit env's type) */
+/* Builds the format, and waits. WR_ENOMEM, WR_EDEVICE, WR_ENUMERIC (a value does not fit env's type); WR_EUNAVAILABLE, with the
+ * reason, if only the whole matrix shows that the backend cannot multiply with it, where create had looked at a sample. */
+wr_status wr_plan_prepare(wr_plan *plan);
 
 /* Asynchronous on a device. WR_EUSAGE, and nothing is computed, if a vector or scalar does not fit. */
 wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request);

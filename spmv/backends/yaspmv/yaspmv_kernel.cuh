@@ -140,8 +140,8 @@ static __device__ inline void bccoo_load_x(const bccoo_args<T> &a, const int32_t
   }
 }
 
-/* Where a lane's sums go. ENDS: one sum for each row that ends in the lane, one after the other (strategy 2). ALL: the sums behind
- * each of its blocks (strategy 1), the k-th ones of all lanes of the thread block side by side. */
+/* Where a lane's sums go. ENDS: one sum for each row that ends in the lane, one after the other (strategy 2). ALL: the sums
+ * behind each of its blocks (strategy 1), the k-th ones of all lanes of the thread block side by side. */
 enum bccoo_sums { BCCOO_ENDS, BCCOO_ALL };
 
 /* Multiplies a batch. open, sums: as below; returns where the next sums go. */

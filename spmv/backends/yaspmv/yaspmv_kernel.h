@@ -23,8 +23,8 @@ typedef struct wr_bccoo_plan {
 /* Blocks of r x c that a lane multiplies at a time: as many as the registers allow. */
 #define WR_BCCOO_BATCH(r, c) ((r) * (c) == 1 ? 8 : (r) * (c) <= 4 ? 4 : (r) * (c) <= 9 ? 2 : 1)
 
-/* The same for lanes of `tile` blocks, which it divides; 0: no kernel multiplies such lanes. For blocks of 1 x 1 there are kernels
- * with 6, 7 and 9, too, so that a lane may have whole rows of the usual lengths; flags of such a lane are one word. */
+/* The same for lanes of `tile` blocks, which it divides; 0: no kernel multiplies such lanes. For blocks of 1 x 1 there are
+ * kernels with 6, 7 and 9, too, so that a lane may have whole rows of the usual lengths; flags of such a lane are one word. */
 static inline int wr_bccoo_batch(int r, int c, int tile) {
   if (tile % WR_BCCOO_BATCH(r, c) == 0) return WR_BCCOO_BATCH(r, c);
   if (r * c > 1 || tile > 32) return 0;

@@ -41,7 +41,8 @@ typedef struct wr_bccoo_tuned {
 /* *p, a plan of the first size's options, := the fastest plan of the configurations that the knobs leave open; the first one
  * unless another is faster by more than a fiftieth. quick: other lengths of tiles and the second size, for as long as all
  * takes less than 60 multiplies. full: the paper's table 1 with its pruning: the four sizes of the fewest bytes with all
- * lengths of tiles and thread blocks, then slices, kinds of columns and sums for the best of them. Waits. WR_ENOMEM, WR_EDEVICE. */
+ * lengths of tiles and thread blocks, then slices, kinds of columns and sums for the best of them. Waits. WR_ENOMEM,
+ * WR_EDEVICE. */
 wr_status wr_bccoo_tune_plan(wr_env *env, const wr_csr *A, const wr_csr_view *view, const wr_bccoo_knobs *k,
                              const wr_bccoo_size *sizes, int count, wr_bccoo_plan *p, wr_bccoo_tuned *tuned);
 

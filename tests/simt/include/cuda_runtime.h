@@ -156,6 +156,7 @@ SIMT_REDUCE(__reduce_xor_sync, unsigned, SIMT_XOR)
   SIMT_ATOMIC(atomicXor, T, old ^ value)                     \
   inline T atomicCAS(T *at, T expected, T value) {           \
     T old = *at;                                             \
+    simt_order_counts = true;                                \
     if (old == expected) *at = value;                        \
     return old;                                              \
   }
