@@ -238,6 +238,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   void *solve = NULL;
   double *x = NULL;
   wr_progress progress;
+  run->history = c->histories ? &c->histories[index] : NULL;
   wr_progress_begin(&progress, stderr);
   wr_monitor monitor = {.progress = c->settings->quiet ? NULL : wr_progress_show,
                         .preparing = c->settings->quiet ? NULL : wr_progress_prepare,

@@ -163,6 +163,19 @@ static void write_result(wr_json *json, const wr_result *result, wr_measure meas
   wr_json_end(json, '}');
 }
 
+/* Only for a run that kept its history. */
+static void write_history(wr_json *json, const wr_history *history) {
+  if (!history) return;
+  wr_json_begin(json, "history", '{');
+  wr_json_begin(json, "iteration", '[');
+  for (int64_t at = 0; at < history->count; at++) wr_json_integer(json, NULL, history->iteration[at]);
+  wr_json_end(json, ']');
+  wr_json_begin(json, "measure", '[');
+  for (int64_t at = 0; at < history->count; at++) wr_json_real(json, NULL, history->measure[at]);
+  wr_json_end(json, ']');
+  wr_json_end(json, '}');
+}
+
 void wr_json_verdict(wr_json *json, const wr_verdict *verdict, const wr_problem_facts *problem, int is_doubtful) {
   static const char *const levels[] = {
       [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
@@ -250,6 +263,7 @@ static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_r
   if (run->ran) {
     write_apply(json, run);
     write_result(json, &run->result, problem->measure);
+    write_history(json, run->history);
     wr_json_verdict(json, &run->verdict, problem, wr_run_is_doubtful(problem, run));
     write_order(json, run);
     write_comparison(json, run, base);

@@ -55,6 +55,7 @@ typedef struct wr_run {
   double read_bandwidth;   /* bytes/s measured at its place; 0: not measured                          */
   int fused_epilogue;
   wr_result result;
+  const wr_history *history; /* NULL: not kept                                                          */
   wr_verdict verdict;
   wr_run_order order;
   wr_advice advice;

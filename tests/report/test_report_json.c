@@ -80,6 +80,7 @@ static void test_run(const char *text) {
   CHECK_IS("runs/0/result/iterations", "54");
   CHECK_REAL("runs/0/result/bound", 8.125e-10);
   CHECK_IS("runs/0/result/order", "null");
+  CHECK(strcmp(json_at(text, "runs/0/history"), "(absent)") == 0);
   CHECK(strcmp(json_at(text, "runs/0/order"), "(absent)") == 0);
   CHECK_REAL("runs/0/result/change", 1.4375e-10);
   CHECK_IS("runs/0/verification/backward_error", "null");
@@ -89,6 +90,26 @@ static void test_run(const char *text) {
   CHECK_REAL("runs/0/verification/limit", 1.5e-10);
   CHECK_REAL("runs/0/verification/attainable", 2.5e-13);
   CHECK_IS("runs/0/verification/on_host", "true");
+}
+
+static void test_run_history(void) {
+  CASE("a history");
+  int64_t iterations[] = {1, 16};
+  double measures[] = {0.5, NAN};
+  const wr_history history = {.count = 2, .iteration = iterations, .measure = measures}, none = {0};
+  wr_problem_facts problem = fixture_problem("pagerank");
+  wr_run runs[] = {fixture_run(&fixture_cpu_csr, 0.125, 0.25, 0x1p-9),
+                   fixture_run(&fixture_reference, 0.125, 0.25, 0x1p-9)};
+  runs[0].history = &history, runs[1].history = &none;
+  char *text = report(&problem, runs, 2, "");
+  CHECK_IS("runs/0/history/iteration/0", "1");
+  CHECK_IS("runs/0/history/iteration/1", "16");
+  CHECK_REAL("runs/0/history/measure/0", 0.5);
+  CHECK_IS("runs/0/history/measure/1", "null");
+  CHECK(strcmp(json_at(text, "runs/0/history/measure/2"), "(absent)") == 0);
+  CHECK(strcmp(json_at(text, "runs/1/history/iteration/0"), "(absent)") == 0);
+  CHECK(strcmp(json_at(text, "runs/1/history"), "(absent)") != 0);
+  free(text);
 }
 
 static void test_others(const char *text) {
@@ -472,6 +493,7 @@ int main(void) {
   test_lines();
   test_escapes();
   test_values();
+  test_run_history();
   test_direct();
   test_order();
   test_backward();

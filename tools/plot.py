@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Draws pictures of the JSON reports of spmv, pagerank and bicgstab, or prints the rows behind them."""
+import argparse
+import csv
+import os
+import sys
+
+sys.dont_write_bytecode = True
+import plot_data  # noqa: E402
+
+KINDS = {
+    "profile": (plot_data.profile_rows, "for each backend the share of matrices on which it is within a factor of the least time"),
+    "heatmap": (plot_data.heatmap_rows, "matrices by backends, time over the least time of the row"),
+    "roofline": (plot_data.roofline_rows, "GFLOP/s over operations a byte, and a sector where sectors were counted"),
+    "breakeven": (plot_data.breakeven_rows, "(preparation + k multiplies) / k over k, and from which k a backend is the least"),
+    "convergence": (plot_data.convergence_rows, "residuals (pagerank: changes) over iterations, multiplies and seconds, from "
+                                                "solvers run with --history"),
+    "curves": (None, "times over the value of a knob or a setting (--x), or speed-ups over a backend (--against)"),
+}
+EXAMPLES = """\
+examples:
+  plot.py reports/*.json                                  all that the reports allow, into the folder plots
+  plot.py profile spmv.json more.jsonl -o profile.pdf     the ending chooses: .svg, .pdf, .png, .csv, .tex
+  plot.py heatmap spmv.json --precision f64 --run 'merbit*' --run cusparse
+  plot.py roofline sectors.json                           of spmv --sectors --json sectors.json
+  plot.py breakeven spmv.json --matrix road --matrix web
+  plot.py convergence solve.json                          of bicgstab --history h.csv --json solve.json
+  plot.py curves sweep.json --x sigma --against cusparse_coo
+  plot.py curves runs.jsonl --x threads --x chunks        a column of panels each
+  plot.py profile spmv.json --latex                       rows for a LaTeX table, on standard output
+
+A backend that did not run, or that multiplied wrong, counts as never in a profile; a solver that did not converge, too. Times are
+hot multiplies of spmv (--cold: cold ones) and whole solves of the solvers. Runs of one label in reports that differ in device,
+threads, method, preconditioner or tolerance are told apart; of runs that are the same the last one counts."""
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(prog="plot.py", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
+                                     usage="plot.py [KIND] FILE... [-o OUT] [options]",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = "\n".join(f"{kind}: {what}" for kind, (_, what) in KINDS.items())
+    parser.add_argument("words", nargs="*", metavar="[KIND] FILE",
+                        help="files of JSON, or of JSON lines; the first word may name a picture: " + kinds.replace("\n", "; "))
+    parser.add_argument("-o", "--output", metavar="OUT", help="the picture's file (KIND.svg), or the folder of all (plots)")
+    parser.add_argument("--matrix", action="append", default=[], metavar="NAME", help="only this matrix; * and ? stand for letters")
+    parser.add_argument("--run", action="append", default=[], metavar="LABEL", help="only this backend, as its label has it")
+    parser.add_argument("--precision", action="append", default=[], metavar="P", help="only f32, f64 or mixed")
+    parser.add_argument("--cold", action="store_true", help="times of spmv --cold in place of hot ones")
+    parser.add_argument("--x", action="append", default=[], metavar="KNOB", help="curves: over this knob or setting")
+    parser.add_argument("--against", metavar="LABEL", help="curves: speed-ups over this run")
+    parser.add_argument("--csv", action="store_true", help="the rows behind KIND on standard output, comma-separated")
+    parser.add_argument("--latex", action="store_true", help="the same as rows of a LaTeX table")
+    options = parser.parse_intermixed_args(arguments)
+    options.kind = options.words.pop(0) if options.words and options.words[0] in KINDS else None
+    if not options.words:
+        parser.error("no file is named")
+    if (options.csv or options.latex) and not options.kind:
+        parser.error("--csv and --latex need the name of a picture: " + ", ".join(KINDS))
+    if options.kind == "curves" and not options.x:
+        parser.error("curves need --x KNOB, such as --x threads")
+    return options
+
+
+def complain(sentence):
+    print(f"plot.py: {sentence}", file=sys.stderr)
+
+
+def rows_of(kind, data, options):
+    return plot_data.curve_rows(data, options.x, options.against) if kind == "curves" else KINDS[kind][0](data)
+
+
+def table(kind, data, options, ending):
+    rows = list(rows_of(kind, data, options))
+    if ending == "tex":
+        return plot_data.latex_rows(rows)
+    lines = []
+    csv.writer(type("Lines", (), {"write": staticmethod(lines.append)}), lineterminator="\n").writerows(
+        [["" if value is None else value for value in row] for row in rows])
+    return "".join(lines)
+
+
+def drawing():
+    """The module that draws, or None with a sentence where matplotlib is missing."""
+    try:
+        import plot_pictures
+    except ImportError as error:
+        if error.name and not error.name.startswith(("matplotlib", "numpy")):
+            raise
+        other = "/usr/bin/python3"
+        hint = f", or try {other} {sys.argv[0]}" if os.path.exists(other) and not os.path.samefile(other, sys.executable) else ""
+        complain(f"matplotlib is missing, which draws pictures: make deps{hint}; --csv and --latex do without it")
+        return None
+    plot_pictures.set_up()
+    return plot_pictures
+
+
+def write(path, content):
+    try:
+        with open(path, "wb") as file:
+            file.write(content)
+    except OSError as error:
+        complain(f"{path} cannot be written: {error.strerror}")
+        return False
+    print(path)
+    return True
+
+
+def draw_one(kind, data, options):
+    path = options.output or f"{kind}.svg"
+    ending = os.path.splitext(path)[1].lstrip(".").lower()
+    if ending in ("csv", "tex"):
+        return write(path, table(kind, data, options, ending).encode())
+    if ending not in ("svg", "pdf", "png"):
+        complain(f"{path}: the ending is none of .svg, .pdf, .png, .csv, .tex")
+        return False
+    pictures = drawing()
+    figure = pictures and getattr(pictures, kind)(data, options)
+    if pictures and not figure:
+        complain(f"the reports do not have what a {kind} needs: {KINDS[kind][1]}")
+    return bool(figure) and write(path, pictures.image(figure, ending))
+
+
+def draw_all(data, options):
+    folder = options.output or "plots"
+    pictures = drawing()
+    if not pictures:
+        return False
+    figures = {kind: figure for kind in KINDS if (figure := getattr(pictures, kind)(data, options))}
+    if not figures:
+        complain("no picture can be made of these reports: too few runs have times")
+        return False
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        complain(f"the folder {folder} cannot be made: {error.strerror}")
+        return False
+    return all([write(os.path.join(folder, f"{kind}.svg"), pictures.image(figure, "svg")) for kind, figure in figures.items()])
+
+
+def main(arguments):
+    options = options_of(arguments)
+    data = plot_data.Data(options.cold)
+    for path in options.words:
+        data.read(path)
+    data.settle(options.matrix, options.run, options.precision)
+    if not data.cases:
+        done = False
+        data.notes.append("nothing is left to draw")
+    elif options.csv or options.latex:
+        sys.stdout.write(table(options.kind, data, options, "tex" if options.latex else "csv"))
+        done = True
+    else:
+        done = draw_one(options.kind, data, options) if options.kind else draw_all(data, options)
+    for sentence in data.notes:
+        complain(sentence)
+    return 0 if done else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,475 @@
+"""What tools/plot.py knows: reports of spmv, pagerank and bicgstab as cases with runs, and the tables behind the pictures.
+
+A case is one matrix in one precision, with or without values; a run is what one backend (with its knobs, and with those settings
+in which the reports differ) needed for it. Nothing here needs matplotlib.
+"""
+import fnmatch
+import json
+import math
+import re
+
+PROGRAMS = {"spmv": "spmv", "apply_bench": "spmv", "pagerank": "pagerank", "bicgstab": "bicgstab"}
+# Settings that make runs of one label different things. Those in which the reports differ become part of a run's name.
+TELLING = ("threads", "method", "precond", "scale", "tolerance", "damping", "stop", "deterministic")
+SECTORS_PER_S = 225e9  # 32-byte sectors that the L2 cache of an H200 delivers, measured (docs/benchmarks/README.md)
+FACTORS = (1, 1.05, 1.1, 1.2, 1.5, 2, 4, 10)  # columns of the table behind a performance profile
+
+
+def part(thing, *names):
+    """thing[names[0]][names[1]]..., or None where that does not exist."""
+    for name in names:
+        thing = thing.get(name) if isinstance(thing, dict) else None
+    return thing
+
+
+def positive(value):
+    """A finite number above 0, or None."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        value = float(value)
+    except OverflowError:
+        return None
+    return value if 0 < value < math.inf else None
+
+
+def text(value):
+    """One line without what XML forbids; None becomes '?'."""
+    value = value if isinstance(value, str) else "?"
+    value = value.encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c.isprintable() else "?" for c in value) or "?"
+
+
+class Run:
+    """time: seconds that pictures compare, None: it does not count, since it failed, is wrong or was not timed. multiply, prepare,
+    solve: seconds. bytes, sectors: of a multiply. roof: bytes/s. history: [(iteration, measure)]. Each may be None."""
+
+    def __init__(self, label, **facts):
+        self.label = self.name = label
+        self.knobs = dict(re.findall(r"([\w-]+)=([^:]*)", label.partition(":")[2]))
+        self.told = {}
+        for name in ("place", "time", "multiply", "prepare", "bytes", "sectors", "roof", "iterations", "multiplies", "solve"):
+            setattr(self, name, facts.get(name))
+        self.history = facts.get("history") or []
+
+
+class Case:
+    """program, source, precision, values (True, False), nnz; runs by name."""
+
+    def __init__(self, program, source, precision, values, nnz):
+        self.program, self.source, self.precision, self.values, self.nnz = program, source, precision, values, nnz
+        self.runs = {}
+
+    def key(self):
+        return self.program, self.source, self.precision, self.values
+
+    def group(self):
+        return self.program, self.precision, self.values
+
+
+def documents(words):
+    """The JSON values of a text, one or a sequence (JSON lines, or any other), and a sentence on what is no JSON."""
+    decoder, found, at, wrong = json.JSONDecoder(), [], 0, None
+    while True:
+        at = re.compile(r"\s*").match(words, at).end()
+        if at == len(words):
+            return found, wrong
+        try:
+            value, at = decoder.raw_decode(words, at)
+            found.append(value)
+        except (ValueError, RecursionError) as error:
+            what = getattr(error, "msg", None) or "nested too deeply, or with a number of too many digits"
+            wrong = wrong or f"line {words.count(chr(10), 0, at) + 1} is no JSON ({what})"
+            at = words.find("\n", at)
+            if at < 0:
+                return found, wrong
+
+
+def reports(value):
+    """The reports in a JSON value: itself, elements of an array, or the member `report`. What is none counts as None."""
+    if isinstance(value, list):
+        for element in value:
+            yield from reports(element)
+    elif isinstance(value, dict) and isinstance(value.get("program"), str) and value["program"] in PROGRAMS:
+        yield value
+    elif isinstance(part(value, "report"), dict):
+        yield from reports(value["report"])
+    else:
+        yield None
+
+
+def told_by(report):
+    """The settings of TELLING, and what ran."""
+    words = part(report, "settings")
+    found = dict(re.findall(r"^([\w-]+) = (.*)$", words, re.M)) if isinstance(words, str) else {}
+    told = {name: text(found[name].strip('"')) for name in TELLING if name in found}
+    if told.get("threads") == "0":
+        del told["threads"]
+    return told
+
+
+def label_of(run):
+    label = part(run, "label")
+    return text(label if isinstance(label, str) else part(run, "backend"))
+
+
+def spmv_cases(report, cold):
+    roofs = {place["place"]: place for place in part(report, "places") or [] if isinstance(part(place, "place"), str)}
+    for matrix in part(report, "matrices") or []:
+        if not isinstance(matrix, dict):
+            continue
+        case = Case("spmv", text(matrix.get("source")), text(matrix.get("precision")), matrix.get("has_values") is not False,
+                    positive(matrix.get("nnz")))
+        for run in matrix.get("runs") if isinstance(matrix.get("runs"), list) else []:
+            time = positive(part(run, "cold" if cold else "hot", "median_s"))
+            if part(run, "ran") is not True or part(run, "verification", "multiplied_right") is False:
+                time = None
+            counted = [positive(part(run, "sectors", name)) for name in ("streams", "x")]
+            place = text(part(run, "place"))
+            made = Run(label_of(run), place=place, time=time, multiply=time, prepare=part(run, "prepare_s"),
+                       bytes=positive(part(run, "plan", "apply_bytes")), sectors=sum(counted) if all(counted) else None,
+                       roof=positive(part(roofs.get(place), "read_bandwidth")))
+            device = part(roofs.get(place), "device") if place == "cuda" else part(report, "machine", "cpu")
+            yield case, made, device
+
+
+def solver_cases(report):
+    problem = part(report, "problem")
+    case = Case(PROGRAMS[report["program"]], text(part(problem, "source")), text(part(problem, "precision")),
+                part(problem, "has_values") is not False, positive(part(problem, "nnz")))
+    for run in part(report, "runs") or []:
+        solve = positive(part(run, "ledger", "phases", "solve", "s"))
+        solved = part(run, "result", "outcome") == "converged" and part(run, "verification", "met_tolerance") is not False
+        columns = [part(run, "history", name) for name in ("iteration", "measure")]
+        pairs = zip(*columns) if all(isinstance(column, list) for column in columns) else []
+        history = [(k, m) for k, m in pairs if isinstance(k, int) and 0 <= k < 2**53 and positive(m)]
+        wrong = part(run, "verification", "multiplied_right") is False
+        made = Run(label_of(run), place=text(part(run, "place")), time=solve if solved and not wrong else None,
+                   prepare=part(run, "setup_s"), solve=solve,
+                   multiply=None if wrong else positive(part(run, "apply", "median_s")),
+                   bytes=positive(part(run, "plan", "apply_bytes")), roof=positive(part(run, "apply", "read_bandwidth")),
+                   iterations=positive(part(run, "result", "iterations")), history=history,
+                   multiplies=positive(part(run, "result", "multiplies")))
+        device = part(run, "device") if made.place == "cuda" else part(report, "machine", "cpu")
+        yield case, made, device
+
+
+class Data:
+    """Everything that was read. `notes` has sentences on what was left out."""
+
+    def __init__(self, cold=False):
+        self.cases, self.notes, self.cold, self.pending = {}, [], cold, []
+
+    def read(self, path):
+        try:
+            with open(path, encoding="utf-8-sig", errors="replace") as file:
+                words = file.read()
+        except OSError as error:
+            self.notes.append(f"{path} cannot be read: {error.strerror}")
+            return
+        found, wrong = documents(words)
+        if wrong:
+            self.notes.append(f"{path}: {wrong}; left out")
+        all_of_it = [report for value in found for report in reports(value)]
+        foreign = all_of_it.count(None)
+        if not words.strip():
+            self.notes.append(f"{path} is empty")
+        elif foreign:
+            self.notes.append(f"{path}: {foreign} of {len(all_of_it)} JSON values are no report of spmv, pagerank or bicgstab; "
+                              "left out")
+        for report in all_of_it:
+            if report is not None:
+                self.add(report)
+
+    def add(self, report):
+        for name in ("matrices", "runs", "places"):
+            if name in report and not isinstance(report[name], list):
+                report[name] = []
+        told = told_by(report)
+        made = spmv_cases(report, self.cold) if PROGRAMS[report["program"]] == "spmv" else solver_cases(report)
+        for case, run, device in made:
+            run.told = {**told, "device": text(device)}
+            self.pending.append((case, run))
+
+    def settle(self, matrices=(), runs=(), precisions=()):
+        """Names the runs and sorts them into cases, after the last read; only what the patterns and precisions name."""
+        def chosen(words, patterns):
+            return not patterns or any(plain(words) == plain(p) or fnmatch.fnmatchcase(plain(words), plain(p)) for p in patterns)
+        kept = [(case, run) for case, run in self.pending
+                if chosen(case.source, matrices) and chosen(run.label, runs) and chosen(case.precision, precisions)]
+        if self.pending and not kept:
+            self.notes.append("no run is of the matrices, runs and precisions asked for")
+        differ = differences([(case.group() + (run.place,), run) for case, run in kept])
+        again = 0
+        for case, run in kept:
+            case = self.cases.setdefault(case.key(), case)
+            run.name = full_name(run, differ[case.group() + (run.place,)])
+            again += run.name in case.runs
+            case.runs[run.name] = run
+        if again:
+            self.notes.append(f"{again} {'run was' if again == 1 else 'runs were'} measured again; the last one counts")
+
+    def groups(self):
+        """{title: cases that are compared}: one program, precision, with values or without."""
+        found = {}
+        for case in self.cases.values():
+            if case.runs:
+                found.setdefault(case.group(), []).append(case)
+        several = len({key[0] for key in found}) > 1
+        patterns = any(not key[2] for key in found)
+        titles = {}
+        for key in sorted(found, key=lambda key: (key[0], key[1] != "f64", key[1], not key[2])):
+            program, precision, values = key
+            title = f"{program}, {precision}" if several or program != "spmv" else precision
+            titles[title + (("" if values else ", pattern") if patterns else "")] = found[key]
+        return titles
+
+
+def differences(runs):
+    """{group: names of what the runs of this group were told differently}."""
+    seen = {}
+    for group, run in runs:
+        values = seen.setdefault(group, {})
+        for name in (*TELLING, "device"):
+            values.setdefault(name, set()).add(run.told.get(name))
+    return {group: [name for name, values in told.items() if len(values) > 1] for group, told in seen.items()}
+
+
+def full_name(run, names):
+    words = [run.told[name] if name in ("device", "method") else f"{name} {run.told[name]}"
+             for name in names if name in run.told]
+    return f"{run.label} ({', '.join(words)})" if words else run.label
+
+
+def plain(source):
+    """The source as pages and tables have it."""
+    return source[4:] if source.startswith("gen:") else source
+
+
+def times_by(seconds):
+    """The unit in which these times read well: (name, units a second)."""
+    least = min(seconds, default=1)
+    return ("us", 1e6) if least < 1e-3 else ("ms", 1e3) if least < 1 else ("s", 1)
+
+
+# --- Performance profiles -------------------------------------------------------------------------------------------------
+
+
+def ratios(cases):
+    """(cases on which anything counts, {name: [time over the least time of the case, or None]}), the best name first: by the area
+    under its profile up to a factor of 10, on a logarithmic scale."""
+    cases = [case for case in cases if any(run.time for run in case.runs.values())]
+    names = list(dict.fromkeys(name for case in cases for name in case.runs))
+    found = {name: [] for name in names}
+    for case in cases:
+        best = min(run.time for run in case.runs.values() if run.time)
+        for name in names:
+            run = case.runs.get(name)
+            found[name].append(run.time / best if run and run.time else None)
+
+    def area(name):
+        return sum(max(0, 1 - math.log10(ratio)) for ratio in found[name] if ratio)
+    order = sorted(names, key=lambda name: (-area(name), names.index(name)))
+    return cases, {name: found[name] for name in order}
+
+
+def share_within(values, factor):
+    """Of all matrices, those on which this backend is within the factor of the best (Dolan and More, Math. Program. 91, 2002)."""
+    return sum(value is not None and value <= factor for value in values) / len(values)
+
+
+def profile_rows(data):
+    yield ["group", "backend", "matrices", "ran", *(f"within {factor:g}" for factor in FACTORS), "geometric mean", "worst", "worst on"]
+    for title, cases in data.groups().items():
+        cases, table = ratios(cases)
+        for name, values in table.items():
+            known = [(value, plain(case.source)) for value, case in zip(values, cases) if value]
+            mean = math.exp(sum(math.log(value) for value, _ in known) / len(known)) if known else None
+            worst = max(known) if known else (None, "")
+            yield [title, name, len(values), len(known), *(share_within(values, factor) for factor in FACTORS), mean, *worst]
+
+
+def heatmap_rows(data):
+    groups = {title: ratios(cases) for title, cases in data.groups().items()}
+    names = list(dict.fromkeys(name for _, table in groups.values() for name in table))
+    yield ["group", "matrix", "least time s", *names]
+    for title, (cases, table) in groups.items():
+        for k, case in enumerate(cases):
+            best = min(run.time for run in case.runs.values() if run.time)
+            yield [title, plain(case.source), best, *(table[name][k] if name in table else None for name in names)]
+
+
+# --- Rooflines ------------------------------------------------------------------------------------------------------------
+
+
+def roofline_points(cases):
+    """[(case, run, flop/byte, GFLOP/s, flop/sector or None)]; a multiply has two operations an entry."""
+    return [(case, run, 2 * case.nnz / run.bytes, 2e-9 * case.nnz / run.multiply, run.sectors and 2 * case.nnz / run.sectors)
+            for case in cases if case.nnz for run in case.runs.values() if run.multiply and run.bytes]
+
+
+def roofline_rows(data):
+    yield ["group", "matrix", "backend", "flop/byte", "GFLOP/s", "GB/s", "share of read bandwidth", "flop/sector",
+           "share of sectors"]
+    for title, cases in data.groups().items():
+        for case, run, by_byte, gflops, by_sector in roofline_points(cases):
+            speed = run.bytes / run.multiply
+            yield [title, plain(case.source), run.name, by_byte, gflops, speed / 1e9, run.roof and speed / run.roof, by_sector,
+                   run.sectors and run.sectors / run.multiply / SECTORS_PER_S]
+
+
+# --- Break-even -----------------------------------------------------------------------------------------------------------
+
+
+def prepared(case):
+    """{name: (seconds of preparation, of a multiply)}."""
+    return {name: (float(run.prepare), run.multiply) for name, run in case.runs.items()
+            if run.multiply and (positive(run.prepare) or run.prepare == 0)}
+
+
+def envelope(lines):
+    """[(from so many multiplies, name)]: the least of prepare + k multiplies, for k = 1, 2, ..."""
+    def crossing(name):
+        """The first whole k from which this flatter line is below that of `best`."""
+        (prepare, slope), (high, steep) = lines[name], lines[best]
+        return max(at + 1, math.floor((prepare - high) / (steep - slope)) + 1)
+    if not lines:
+        return []
+    at = 1
+    best = min(lines, key=lambda name: (sum(lines[name]), lines[name][1]))
+    found = [(at, best)]
+    while flatter := [name for name in lines if lines[name][1] < lines[best][1]]:
+        at = min(crossing(name) for name in flatter)
+        best = min(flatter, key=lambda name: (lines[name][0] + at * lines[name][1], lines[name][1]))
+        found.append((at, best))
+    return found
+
+
+def breakeven_rows(data):
+    yield ["group", "matrix", "backend", "prepare s", "multiply s", "least from", "least until"]
+    for title, cases in data.groups().items():
+        for case in cases:
+            lines = prepared(case)
+            steps = envelope(lines)
+            for name, (prepare, multiply) in lines.items():
+                mine = [k for k, step in enumerate(steps) if step[1] == name]
+                first = steps[mine[0]][0] if mine else None
+                last = steps[mine[-1] + 1][0] - 1 if mine and mine[-1] + 1 < len(steps) else None
+                yield [title, plain(case.source), name, prepare, multiply, first, last]
+
+
+# --- Convergence ----------------------------------------------------------------------------------------------------------
+
+
+def convergence(run):
+    """[(iteration, multiplies, seconds or None, measure)]; multiplies and seconds of the solve, spread evenly over its
+    iterations."""
+    last = max([k for k, _ in run.history] + [run.iterations or 0]) or 1
+    return [(k, k * (run.multiplies or last) / last, run.solve and k * run.solve / last, measure) for k, measure in run.history]
+
+
+def convergence_rows(data):
+    yield ["group", "matrix", "backend", "iteration", "multiplies", "seconds", "measure"]
+    for title, cases in data.groups().items():
+        for case in cases:
+            for run in case.runs.values():
+                for point in convergence(run):
+                    yield [title, plain(case.source), run.name, *point]
+
+
+# --- Times over a knob or a setting ---------------------------------------------------------------------------------------
+
+
+def value_at(run, knob):
+    """Of the knob in the run's label, or of the setting that it was told."""
+    words = run.knobs.get(knob, run.told.get(knob))
+    try:
+        return positive(float(words)) if words is not None else None
+    except ValueError:
+        return None
+
+
+def without(run, knob):
+    """The run's name without the knob, which then tells one curve from another."""
+    head, *knobs = run.name.split(" (")[0].split(":")
+    return ":".join([head, *(k for k in knobs if not k.startswith(knob + "="))])
+
+
+def curves(cases, knob, against=None):
+    """{panel: {curve: [(value, seconds or speed-up)]}}. A panel is a case and a curve a backend; against a run, a panel is a
+    backend in one precision, a curve is a matrix, and their geometric mean is a curve of its own."""
+    found = {}
+    for title, group in cases.items():
+        for case in group:
+            base = case.runs.get(against) if against else None
+            for run in case.runs.values():
+                value = value_at(run, knob)
+                if value is None or not run.multiply or (against and not (base and base.multiply)):
+                    continue
+                told = {name: words for name, words in run.told.items() if name in TELLING and name != knob}
+                series = without(run, knob)
+                if against:
+                    panel, curve, y = f"{series}, {title}", plain(case.source), base.multiply / run.multiply
+                else:
+                    panel, curve, y = f"{plain(case.source)}, {title}", (series, tuple(sorted(told.items()))), run.multiply
+                found.setdefault(panel, {}).setdefault(curve, {})[value] = y
+    panels = {}
+    for panel, lines in found.items():
+        longest = max(len(points) for points in lines.values())
+        lines = {curve: points for curve, points in lines.items() if len(points) > 1 or longest == 1}
+        named = {}
+        for curve, points in lines.items():
+            name = curve if against else curve_name(curve, lines)
+            named[name] = sorted(points.items())
+        if against and len(named) > 1:
+            named["geometric mean"] = mean_curve(named)
+        panels[panel] = named
+    return panels
+
+
+def curve_name(curve, lines):
+    """The series, and the settings in which the curves differ."""
+    series, told = curve
+    differ = {name for other, words in lines for name in dict(words) if dict(words)[name] != dict(told).get(name)}
+    words = [f"{name} {value}" for name, value in told if name in differ]
+    return f"{series} ({', '.join(words)})" if words else series
+
+
+def mean_curve(lines):
+    """The geometric mean at each value that all curves have."""
+    shared = sorted(set.intersection(*({x for x, _ in points} for points in lines.values())))
+    tables = [dict(points) for points in lines.values()]
+    return [(x, math.exp(sum(math.log(table[x]) for table in tables) / len(tables))) for x in shared]
+
+
+def curve_rows(data, knobs, against=None):
+    yield ["panel", "curve", "of", "value", f"speed-up over {against}" if against else "seconds"]
+    for knob in knobs:
+        for panel, lines in curves(data.groups(), knob, against).items():
+            for name, points in lines.items():
+                for value, y in points:
+                    yield [panel, name, knob, value, y]
+
+
+# --- Tables as text -------------------------------------------------------------------------------------------------------
+
+
+LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+         "|": r"\textbar{}", '"': r"\textquotedbl{}", **{c: "\\" + c for c in "&%$#_{}"}}
+
+
+def latex(words):
+    return "".join(LATEX.get(c, c) for c in words)
+
+
+def cell(value, digits):
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.{digits}g}"
+    return str(value)
+
+
+def latex_rows(rows):
+    """Rows of a LaTeX table, from the cells of one row to the next: `a & b \\\\`."""
+    return "".join(" & ".join(latex(cell(value, 3)) for value in row) + r" \\" + "\n" for row in rows)
