@@ -137,9 +137,9 @@ def circuit(entries, draw):
     return f"n={max(100, round(entries / 4.7))},rails={pick(draw, 8, 1, 40)},active={pick(draw, 0.2, 0, 0.6)}"
 
 
-FAMILIES = {"road": road, "web": web, "rmat": rmat, "hubs": hubs, "stencil": stencil, "stencil27": stencil27, "fem": fem, "band": band,
-            "chain": chain, "uniform": uniform, "density": density, "aniso": aniso, "jump": jump, "convect": convect,
-            "saddle": saddle, "circuit": circuit}
+FAMILIES = {"road": road, "web": web, "rmat": rmat, "hubs": hubs, "stencil": stencil, "stencil27": stencil27, "fem": fem,
+            "band": band, "chain": chain, "uniform": uniform, "density": density, "aniso": aniso, "jump": jump,
+            "convect": convect, "saddle": saddle, "circuit": circuit}
 
 
 def name_of(family, entries, seed, draw=None):
