@@ -18,7 +18,12 @@ SECTORS_A_NS = 225  # of 32 bytes: the most that was seen read from an H200's L2
 LOSES = 0.97        # below so much of cuSPARSE's speed
 BEST_OURS = 3       # shown on the page; the others are in the CSV
 MOST_BYTES = 1_000_000  # of a file
-GROUPS = ("seen", "unseen", "real")
+GROUPS = {
+    "seen": "matrices, of every generated family in three sizes with three seeds each and of the standard set, with which "
+            "backends were developed",
+    "unseen": "ones, of which family, size, shape and seed are drawn from a seed on the command line",
+    "real": "ones, from files",
+}
 WORDS = {(p, v): f"{p}, {'with' if v else 'without'} values" for p in ("f64", "f32") for v in (True, False)}
 
 # Kernels that others have published, in us: measured on another H200 on 2026-11-20 by their authors' programs, with values, and
@@ -52,9 +57,9 @@ class Matrix:
     """One matrix in one precision, with or without values. runs: those with a right product, the fastest first."""
 
     def __init__(self, matrix, bandwidth, known):
-        self.source, self.kind = matrix["source"], (matrix["precision"], matrix["has_values"])
-        self.name = os.path.basename(self.source) if matrix["family"] is None else self.source.removeprefix("gen:")
-        self.group = "real" if matrix["family"] is None else "seen" if self.source in known else "unseen"
+        self.source, self.family, self.kind = matrix["source"], matrix["family"], (matrix["precision"], matrix["has_values"])
+        self.name = os.path.basename(self.source) if self.family is None else self.source.removeprefix("gen:")
+        self.group = "real" if self.family is None else "seen" if self.source in known else "unseen"
         self.nrows, self.ncols, self.nnz, self.csr_bytes = (matrix[key] for key in ("nrows", "ncols", "nnz", "csr_bytes"))
         timed = [run for run in matrix["runs"] if run["ran"] and run["hot"]]
         self.wrong = [run["label"] for run in timed if not run["verification"].get("multiplied_right", True)]
@@ -94,8 +99,7 @@ class Figures:
         if len(self.devices) > 1:
             sys.exit("all_tables.py: a table is of one machine, and these lines are of " + ", ".join(sorted(self.devices)))
         order = {group: at for at, group in enumerate(GROUPS)}
-        self.matrices = sorted(latest.values(), key=lambda m: (order[m.group], m.source.split(":")[1] if m.group != "real" else "",
-                                                               m.nnz, m.source))
+        self.matrices = sorted(latest.values(), key=lambda m: (order[m.group], m.family or "", m.nnz, m.source))
 
     @staticmethod
     def place_of(report):
@@ -167,8 +171,9 @@ def by_backend(figures, kind):
             values = [ratio for ratio, of in ratios if of == group]
             means.append(f"{gmean(values):.3f}" if values else "-")
         values = [ratio for ratio, _ in ratios]
-        rows.append([label, str(len(values))] + means + [f"{statistics.median(values):.3f}", f"{min(values):.3f}", str(best.get(label, 0))])
-    return table(("", "matrices") + GROUPS + ("median", "least", "fastest of all on"), rows)
+        rows.append([label, str(len(values)), *means, f"{statistics.median(values):.3f}", f"{min(values):.3f}",
+                     str(best.get(label, 0))])
+    return table(("", "matrices", *GROUPS, "median", "least", "fastest of all on"), rows)
 
 
 def losers(figures):
@@ -195,8 +200,8 @@ def rows_of(figures, kind):
             row += [error(best), figure(best.bytes * rate), figure(m.csr_bytes * rate),
                     f"{100 * m.wall_us / best.us:.0f}%" if m.wall_us else "-", figure(best.prepare_us), count(best.memory)]
         rows.append(row + ["-"] * (16 - len(row)))
-    head = ("", "", "rows", "nonzeros", "wall", "our best", "second", "third", "cuSPARSE's best", "ratio", "+-", "GB/s", "by CSR's bytes",
-            "of the wall", "prepare", "memory")
+    head = ("", "", "rows", "nonzeros", "wall", "our best", "second", "third", "cuSPARSE's best", "ratio", "+-", "GB/s",
+            "by CSR's bytes", "of the wall", "prepare", "memory")
     return table(head, rows, 2)
 
 
@@ -211,7 +216,8 @@ def published(figures):
             others += [None] * (len(PUBLISHED) - len(others))
             rows.append([f"{source.removeprefix('gen:')} {precision}", f"{m.ours[0].label} {figure(m.ours[0].us)}",
                          cell(m.vendor, None) if m.vendor else "-", figure(vendor)] + [figure(other) for other in others])
-    return table(("us", "our best", "cuSPARSE's best", "cuSPARSE's best then") + tuple(f"{name} then" for name in PUBLISHED), rows) if rows else None
+    head = ("us", "our best", "cuSPARSE's best", "cuSPARSE's best then", *(f"{name} then" for name in PUBLISHED))
+    return table(head, rows) if rows else None
 
 
 def missing(figures):
@@ -220,8 +226,10 @@ def missing(figures):
     for m in figures.matrices:
         for label, reason in m.absent.items():
             found.setdefault(label, []).append((m, reason))
-    rows = [[label, str(len(cases)), f"{cases[0][0].name} ({cases[0][0].kind[0]}): {cases[0][1] or '-'}"[:200].replace("|", "/")]
-            for label, cases in sorted(found.items())]
+    rows = []
+    for label, cases in sorted(found.items()):
+        first, reason = cases[0]
+        rows.append([label, str(len(cases)), f"{first.name} ({first.kind[0]}): {reason or '-'}"[:200].replace("|", "/")])
     return table(("", "matrices", "the first of them"), rows) if rows else None
 
 
@@ -230,8 +238,8 @@ def missing(figures):
 def write_csv(path, matrices):
     with open(path, "w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
-        out.writerow(("matrix", "group", "nrows", "ncols", "nnz", "csr_bytes", "wall_us", "label", "hot_us", "low_us", "high_us", "bytes",
-                      "prepare_us", "memory_bytes"))
+        out.writerow(("matrix", "group", "nrows", "ncols", "nnz", "csr_bytes", "wall_us", "label", "hot_us", "low_us",
+                      "high_us", "bytes", "prepare_us", "memory_bytes"))
         for m in matrices:
             first = (m.source if m.group != "real" else m.name, m.group, m.nrows, m.ncols, m.nnz, m.csr_bytes, short(m.wall_us))
             for run in m.runs:  # what is said of the matrix once is left out below it
@@ -250,24 +258,25 @@ def page(figures, folder):
     name = os.path.basename(folder)
     groups = {group: len({m.source for m in figures.matrices if m.group == group}) for group in GROUPS}
     dates = sorted(set(figures.dates))
+    kinds = [f"{groups[group]} *{group}* {what}" for group, what in GROUPS.items() if groups[group]]
+    days = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    made = f"{', '.join(figures.devices)}, {days}, windrow {'; '.join(sorted(figures.versions))}"
     text = [
         "# Every backend on every matrix",
-        f"{', '.join(sorted(figures.devices))}, {' and '.join(dict.fromkeys((dates[0], dates[-1])))}, windrow "
-        f"{'; '.join(sorted(figures.versions))}. {groups['seen']} *seen* matrices: every generated family in three sizes and three "
-        f"seeds, and the standard set, with which backends were developed. {groups['unseen']} *unseen* ones: family, size, shape and seed drawn "
-        f"from a seed on the command line. {groups['real']} *real* ones: files. Each is timed in f32 and f64, with values "
-        "(made up for a pattern) and without; every product is checked in full on the host.",
+        f"{made}. {'; '.join(kinds)}. Each is timed in f32 and f64, with values (made up for a pattern) and without; every "
+        "product is checked in full on the host. Another seed of a grid changes its values alone.",
         "To make this page again, with other unseen matrices, or with a folder of your own:\n\n"
-        "    make bench-all SEED=2 FOLDER=my/matrices GROUPS=real     # or without GROUPS: all; it makes build/bench/all.md\n"
-        "    python3 tests/bench/bench_all.py --seed 2 --limit 500 lines.jsonl -- -d cuda    # in pieces, until nothing is left\n"
+        "    make bench-all SEED=2 FOLDER=my/matrices GROUPS=real  # or without GROUPS: all; it makes build/bench/all.md\n"
+        "    python3 tests/bench/bench_all.py --seed 2 --limit 500 lines.jsonl  # in pieces, until nothing is left\n"
         "    python3 tests/bench/all_tables.py docs/benchmarks/all.md lines.jsonl",
-        "Times are microseconds of a hot multiply: medians of batches of a millisecond; +- is the wider side of the 95% interval. A "
-        "*ratio* is the time of cuSPARSE's best format (CSR and COO by both algorithms, sliced ELLPACK, BSR) divided by that of our "
-        "best backend: above 1 ours is faster. Both are chosen afterwards, by their times.",
-        "The *wall* is a time that plain CSR cannot beat: the larger of its bytes (arrays, x and y once) at the bandwidth that spmv "
-        f"measured for reading memory, and of the counted 32-byte sectors that it reads from L2 at {SECTORS_A_NS} a nanosecond. A "
-        "share of the wall above 100% means that a backend moves fewer bytes or sectors than CSR, or that the matrix lies in L2. "
-        "Below some 10 microseconds launching a kernel counts as much as what it does. Bold: the fastest of the row.",
+        "Times are microseconds of a hot multiply: medians of batches of a millisecond; +- is the wider side of the interval. "
+        "A *ratio* is the time of cuSPARSE's best format (CSR and COO by both algorithms, sliced ELLPACK, BSR) divided by that "
+        "of our best backend: above 1 ours is faster. Both are chosen afterwards, by their times.",
+        "The *wall* estimates the least time of plain CSR: the larger of its bytes (arrays, x and y once) at the bandwidth "
+        "that spmv measured for reading memory, and of the counted 32-byte sectors that it reads from L2 at "
+        f"{SECTORS_A_NS} a nanosecond. A share of the wall above 100% means that a backend moves fewer bytes or sectors than "
+        "CSR, or that the matrix lies in L2. Below some 10 microseconds launching a kernel counts as much as what it does. "
+        "Bold: the fastest of the row.",
     ]
     for path in sorted(glob.glob(os.path.join(folder, "*.svg"))):
         text.append(f"![{os.path.basename(path)[:-4]}]({name}/{os.path.basename(path)})")
@@ -280,13 +289,13 @@ def page(figures, folder):
             text += [f"### cuSPARSE's best / each backend, {words}: geometric means", by_backend(figures, kind)]
     shown = published(figures)
     if shown:
-        text += ["## Published kernels", "Columns with *then*: the authors' programs, of another run on another H200 (2026-11-20), with "
-                 "cuSPARSE's best of that run beside them. CUB's SpMV is gone from CUDA 13.", shown]
+        text += ["## Published kernels", "Columns with *then*: the authors' programs, of another run on another H200 "
+                 "(2026-11-20), with cuSPARSE's best of that run beside them. CUB's SpMV is gone from CUDA 13.", shown]
     for kind, words in WORDS.items():
         if figures.of(kind):
             file = f"{kind[0]}-{'values' if kind[1] else 'pattern'}.csv"
-            text += [f"## {words[0].upper() + words[1:]}", f"All backends: [{file}]({name}/{file}). The columns from +- on are of the "
-                     "fastest one; preparation in us, memory in bytes.", rows_of(figures, kind)]
+            text += [f"## {words[0].upper() + words[1:]}", f"All backends: [{file}]({name}/{file}). The columns from +- on are "
+                     "of the fastest one; preparation in us, memory in bytes.", rows_of(figures, kind)]
     shown = missing(figures)
     if shown:
         text += ["## Without a result", shown]

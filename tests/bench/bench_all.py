@@ -137,9 +137,9 @@ def circuit(entries, draw):
     return f"n={max(100, round(entries / 4.7))},rails={pick(draw, 8, 1, 40)},active={pick(draw, 0.2, 0, 0.6)}"
 
 
-FAMILIES = {"road": road, "web": web, "rmat": rmat, "hubs": hubs, "stencil": stencil, "stencil27": stencil27, "fem": fem, "band": band,
-            "chain": chain, "uniform": uniform, "density": density, "aniso": aniso, "jump": jump, "convect": convect,
-            "saddle": saddle, "circuit": circuit}
+FAMILIES = {"road": road, "web": web, "rmat": rmat, "hubs": hubs, "stencil": stencil, "stencil27": stencil27, "fem": fem,
+            "band": band, "chain": chain, "uniform": uniform, "density": density, "aniso": aniso, "jump": jump,
+            "convect": convect, "saddle": saddle, "circuit": circuit}
 
 
 def name_of(family, entries, seed, draw=None):
@@ -319,13 +319,12 @@ def run_all(command, names, lines, options, kinds):
         why = run_some(command, some, lines, deadline, options.patience)
         finished = done(lines_of(lines), kinds)
         left = [name for name in left if name not in finished]
-        unfinished = [name for name in some if name in left]
         if why in ("limit", "interrupted"):
             break
-        for name in unfinished:  # the first one is what the process was at when it ended; others are tried once more
-            tries[name] = tries.get(name, 0) + 1
-            if tries[name] > 1 or (why and name == unfinished[0]):
-                given_up[name] = why or "no result in two processes"
+        first = next((name for name in some if name in left), None)
+        tries[first] = tries.get(first, 0) + 1
+        if first and (why or tries[first] > 1):  # the process was at this one when it ended; later ones are tried again
+            given_up[first] = why or "no result in two processes"
         took = time.monotonic() - begun
         print(f"{len(names) - len(left)} of {len(names)} matrices, {took:.0f} s", flush=True)
     grown = (os.path.getsize(lines) if os.path.exists(lines) else 0) - before
