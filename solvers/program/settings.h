@@ -17,8 +17,8 @@ enum { WR_PRECISION_MIXED = 2 };                                        /* --pre
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
 
 #define WR_TUNE_CACHE_HELP                                                                     \
-  "where backends with the knob tune=quick or tune=full look for the fastest configuration before they time any, and to "  \
-  "which they add it; not with --deterministic, which tunes nothing"
+  "where backends with the knob tune=quick or tune=full look for the fastest configuration before they time any, and " \
+  "to which they add it; not with --deterministic, which tunes nothing"
 
 #define WR_COLUMNS_HELP                                                                        \
   "which columns of an edge list are read, from 1: source, target and weight (row, column and value); default: by the " \

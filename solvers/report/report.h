@@ -22,7 +22,7 @@ void wr_report_try(FILE *out, const wr_run *run);
 /* Prints the advice of plans to use another backend, each once, unless that backend is one of the runs. */
 void wr_report_advice(FILE *out, const wr_run *runs, int count);
 
-/* Prints what plans warn of, each sentence once, as messages of the program: "spmv: yaspmv:tune=quick: FILE is no tuning cache". */
+/* Prints what plans warn of, each sentence once, as messages of the program: "spmv: yaspmv:tune=quick: FILE is no ...". */
 void wr_report_warnings(FILE *out, const char *program, const wr_run *runs, int count);
 
 /* What --check found, in words. */

@@ -11,6 +11,7 @@ if [ ! -x "$BUILD/simt/pagerank" ]; then
 fi
 
 cache=$work/tuned json=$work/report.json
+tab=$(printf '\t')
 system=gen:stencil:n=6,convection=0.4 graph=gen:web:n=200
 
 entries() { # how many the cache has
@@ -33,7 +34,7 @@ tuned() { # entries, program, arguments...
   says "$out" 'tuner width=' 'timed in '
   says "$json" '"tuner": {' '"from": null' '"warning": ""'
   knobs=$(sed -n 's/.*"knobs": "\(width=[^0][^"]*\)".*/\1/p' "$json" | tail -n 1)
-  grep -q "	$knobs\$" "$cache"
+  grep -qF "$tab$knobs" "$cache"
   expect "the cache lacks '$knobs'"
   entries "$count"
   cp "$cache" "$work/kept"
@@ -96,7 +97,7 @@ says "$out" "from $cache"
 says "$err" '1 damaged line, left out'
 solve pagerank $graph --tune-cache "$cache"
 entries 2
-sed -i 's/	width=[0-9]*/	width=9/' "$cache"
+sed -i "s/${tab}width=[0-9]*/${tab}width=9/" "$cache"
 solve bicgstab $system --tune-cache "$cache"
 says "$err" "$cache: what it has for this matrix is left out: knob of yaspmv: width: 9 is not in [0, 4]"
 solve bicgstab $system --tune-cache "$cache"
