@@ -9,10 +9,8 @@
 
 #include "config/hash.h"
 #include "spmv/matrix/fingerprint.h"
-#include "tests/kernels/integer_applies.h"
-extern "C" {
 #include "spmv/tune_cache.h"
-}
+#include "tests/kernels/integer_applies.h"
 
 static int scattered(int64_t i, int64_t j) { return hash_of(i, j) % 20 == 0; }
 static int moved(int64_t i, int64_t j) { return scattered(i, j == 17 ? 18 : j == 18 ? 17 : j); }
