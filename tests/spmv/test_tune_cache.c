@@ -181,6 +181,9 @@ static void test_large(void) {
   CHECK_OK(wr_tune_cache_store(path, garbage, "2"));
   check_found("key 0", ""), check_found("key 50", "width=5"), check_found(garbage, "2"); /* the oldest ones went */
   CHECK(stat(path, &facts) == 0 && facts.st_size <= WR_TUNE_CACHE_BYTES && facts.st_size > WR_TUNE_CACHE_BYTES - 100);
+  off_t full = facts.st_size;
+  CHECK_OK(wr_tune_cache_store(path, garbage, "3"));
+  CHECK(stat(path, &facts) == 0 && facts.st_size == full); /* a replaced entry takes no further room */
   free(garbage);
 }
 
