@@ -73,6 +73,7 @@ static void test_given_back(wr_env *env) {
           CHECKF(tuned.info.tuning.seconds > 0 && tuned.info.tuning.multiply_seconds > 0, "%s", knobs);
           CHECKF(strstr(tuned.info.line, tuned.info.tuning.knobs) != nullptr, "'%s' is not in '%s'",
                  tuned.info.tuning.knobs, tuned.info.line);
+          CHECK(!strstr(knobs, "check=off") == !strstr(tuned.info.tuning.knobs, "check=off"));
           CHECK(given.info.tuning.tried == 0 && given.info.tuning.knobs[0] == '\0');
           check_equal(env, A, tuned, given);
         }
