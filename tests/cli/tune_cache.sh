@@ -104,6 +104,14 @@ solve bicgstab $system --tune-cache "$cache"
 is_empty "$err"
 says "$out" "from $cache"
 
+# A list of matrices, one of them twice.
+rm -f "$cache"
+printf '%s\n%s\n%s\n' $system gen:stencil:n=5 $system >"$work/list.txt"
+call 0 "$BUILD/simt/bicgstab" -k yaspmv:tune=quick --tune-cache "$cache" "@$work/list.txt"
+[ "$(grep -c 'timed in' "$out")" = 2 ] && [ "$(grep -c "; from $cache" "$out")" = 1 ]
+expect 'not two of three are tuned'
+entries 2
+
 # Nothing tunes.
 rm -f "$cache"
 for options in '-k yaspmv' '-k cpu_csr -d cpu' '-k yaspmv:tune=none'; do
@@ -111,6 +119,9 @@ for options in '-k yaspmv' '-k cpu_csr -d cpu' '-k yaspmv:tune=none'; do
   call 0 "$BUILD/simt/bicgstab" $options --tune-cache "$cache" $system
   says "$err" 'bicgstab: --tune-cache is not used: no backend of -k tunes'
 done
+call 0 "$BUILD/simt/bicgstab" -k csr_warp --tune-cache "$cache" "@$work/list.txt"
+[ "$(grep -c 'is not used' "$err")" = 1 ]
+expect 'the reason is not given once'
 solve pagerank $graph --tune-cache "$cache" --deterministic
 says "$err" 'pagerank: --tune-cache is not used: --deterministic tunes nothing'
 says "$json" '"tuner": null'
