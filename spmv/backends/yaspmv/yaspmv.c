@@ -35,8 +35,8 @@ static const wr_knob knobs[] = {
              "suffice, else what takes fewer bytes"},
     {.name = "sums", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, sums), .choices = "auto|ends|all",
      .value = "auto",
-     .help = "kept in shared memory: one sum for each row that ends in a lane (the paper's strategy 2), or one for each "
-             "of its blocks (strategy 1); auto: ends"},
+     .help = "kept in shared memory: one sum for each row that ends in a lane (the paper's strategy 2), or one for "
+             "each of its blocks (strategy 1); auto: ends"},
     {.name = "tune", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, tune), .choices = "none|quick|full",
      .value = "none",
      .help = "times other values of the knobs that are 0 or auto, and takes the fastest; quick: for at most 60 "
