@@ -45,6 +45,16 @@ enum {               /* what a backend can do; spmv.c does the rest in further p
   WR_CAP_YARDSTICK = 2048 /* made for correct sums and not for speed: spmv times it only where -k names it               */
 };
 
+/* What a backend's tuner did in prepare; all 0 without one. */
+typedef struct wr_tuning {
+  char knobs[128];         /* the configuration as knobs, to be given in place of tuning; "": nothing was tuned            */
+  const char *from;        /* env's tune_cache, if the configuration is from there and nothing was timed; NULL: it was timed */
+  int tried;               /* configurations timed                                                                          */
+  double seconds;          /* that timing them took, their formats included                                                 */
+  double multiply_seconds; /* of one multiply by the configuration                                                          */
+  char warning[384];       /* a sentence: why the tune_cache, or what it says of this matrix, was not used; "": there is none */
+} wr_tuning;
+
 /* A plan's estimates, and after prepare its exact sizes. */
 typedef struct wr_plan_info {
   double apply_bytes;     /* moved by one apply without epilogue: format, x once, y once         */
@@ -56,6 +66,7 @@ typedef struct wr_plan_info {
   double term_unit;       /* rounding unit of each product besides, before it is added; 0: none */
   int chosen[2];          /* sides of a block, chosen by the backend's plan for its prepare      */
   char line[200];         /* one line: what was chosen and why                                   */
+  wr_tuning tuning;
   const char *better;     /* name of a backend that would read fewer bytes; NULL: none is known    */
   char advice[160];       /* why: "merbit reads less: blocks of 2 x 2: fill 3.10, ..."           */
 } wr_plan_info;

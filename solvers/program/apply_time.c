@@ -211,6 +211,9 @@ static wr_status prepare_once(bench *b, timing *t, const wr_choice *choice, doub
   return time_multiplies(t, 1, first);
 }
 
+/* 1 if the plan was tuned and another one would find its configuration in the cache: that preparation is of another kind. */
+static int fills_cache(const timing *t) { return t->env->tune_cache && wr_plan_get_info(t->plan)->tuning.tried > 0; }
+
 static wr_status prepare_timing(bench *b, timing *t, const wr_choice *choice) {
   wr_sample sample;
   double setup[MOST_PREPARATIONS], first[MOST_PREPARATIONS], spent = 0;
@@ -219,7 +222,7 @@ static wr_status prepare_timing(bench *b, timing *t, const wr_choice *choice) {
   do {
     PASS(prepare_once(b, t, choice, &setup[count], &first[count]));
     spent += setup[count++];
-  } while (count < most && spent < most_preparing);
+  } while (count < most && spent < most_preparing && !fills_cache(t));
   t->times->setup_once = setup[0], t->times->first_once = first[0], t->times->preparations = count;
   PASS(wr_sample_get(setup, count, &sample));
   t->run->setup = sample.median;

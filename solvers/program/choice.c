@@ -56,3 +56,13 @@ wr_status wr_choice_plan(const wr_choice *choice, wr_csr *A, wr_env *env, wr_pla
   if (choice->values == NULL) return wr_plan_create(choice->backend, choice->knobs, A, env, plan);
   return wr_plan_create_parsed(choice->backend, choice->values, A, env, plan);
 }
+
+/* Knobs are parsed: the first value of a choice is 0. */
+const char *wr_choices_tune_nothing(const wr_choice *choices, int count, int deterministic) {
+  if (deterministic) return "--deterministic tunes nothing";
+  for (int k = 0; k < count; k++) {
+    const wr_knob *row = wr_option_find(choices[k].backend->knobs, "tune");
+    if (row && choices[k].values && *(const int *)((const char *)choices[k].values + row->offset) != 0) return NULL;
+  }
+  return "no backend of -k tunes, as yaspmv:tune=quick would";
+}

@@ -67,7 +67,8 @@ static void start_opening(wr_comparison *c, wr_place place, int in_thread) {
                   .device = c->settings->device_number,
                   .type = wr_settings_type(c->settings),
                   .threads = c->threads,
-                  .deterministic = c->settings->deterministic};
+                  .deterministic = c->settings->deterministic,
+                  .tune_cache = c->settings->tune_cache};
   c->env_tried[place] = 1;
   int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* otherwise this build has no device to open */
   if (in_thread && takes_long && wr_device_thread_start(&c->device, env, uploads_input, c)) return;

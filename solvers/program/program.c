@@ -263,7 +263,8 @@ static wr_status check_paths(const job *j) {
   int direct = has_standard_output(s); /* otherwise the report goes there, unless --quiet */
   const wr_path given[] = {
       {"--output", s->output, 1}, {"--json", s->json, 1}, {"--jsonl", s->jsonl, 1}, {"--history", s->history, 1},
-      {"--save-binary", s->save_binary, 1}, {"standard output", direct || s->quiet ? NULL : "-", 1},
+      {"--save-binary", s->save_binary, 1}, {"--tune-cache", s->tune_cache, 1},
+      {"standard output", direct || s->quiet ? NULL : "-", 1},
       {"the list", j->list, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
       {"--personalize", s->personalize, 0}, {"--check", s->check, 0}, {"--config", s->config, 0}};
   enum { GIVEN = sizeof given / sizeof *given };
@@ -275,8 +276,10 @@ static wr_status check_paths(const job *j) {
   memcpy(paths, given, sizeof given);
   for (int64_t k = 0; k < j->matrices.count; k++) paths[GIVEN + k] = (wr_path){"the matrix", j->matrices.name[k], 0};
   TRY(wr_paths_check(paths, GIVEN + j->matrices.count));
-  for (int k = 0; k < GIVEN; k++)
-    if (given[k].path && given[k].is_output && given[k].path != s->jsonl) TRY(wr_output_check(given[k].path));
+  for (int k = 0; k < GIVEN; k++) { /* without a tuning cache a solve goes on */
+    int may_fail = given[k].path == s->jsonl || given[k].path == s->tune_cache;
+    if (given[k].path && given[k].is_output && !may_fail) TRY(wr_output_check(given[k].path));
+  }
 done:
   wr_free(paths);
   return status;
@@ -406,6 +409,12 @@ done:
 /* Prints errors of runs that no report shows. */
 static void complain_of_runs(const job *j) {
   char label[256];
+  const wr_comparison *c = &j->comparison;
+  const char *idle = wr_choices_tune_nothing(c->choices, c->count, j->settings.deterministic);
+  int is_first = j->operand == j->matrices.name[0]; /* of a list: the reason is the same for the others */
+  if (j->settings.tune_cache && idle && is_first && !j->settings.quiet)
+    wr_text_message(stderr, "%s: --tune-cache is not used: %s", j->program->name, idle);
+  if (!j->settings.quiet) wr_report_warnings(stderr, j->program->name, j->runs, c->count);
   for (int k = 0; k < j->comparison.count; k++) {
     const wr_run *run = &j->runs[k];
     wr_run_label(run, label, sizeof label);

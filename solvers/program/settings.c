@@ -30,6 +30,8 @@
    .help = "CPU threads; 0: all"},                                                                                      \
   {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = AT(deterministic),                                        \
    .help = "the same bits from run to run and for any number of threads"},                                              \
+  {.name = "tune-cache", .type = WR_OPTION_TEXT, .offset = AT(tune_cache), .argument = "FILE",                          \
+   .help = WR_TUNE_CACHE_HELP},                                                                                         \
   {.name = "no-graph", .type = WR_OPTION_FLAG, .offset = AT(no_graph),                                                  \
    .help = "the host launches each iteration; a GPU does not repeat them by itself"},                                   \
   {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
@@ -173,6 +175,8 @@ const wr_option wr_spmv_options[] = {
      .help = "CPU threads; 0: all"},
     {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = SPMV(common.deterministic),
      .help = "the same bits from run to run"},
+    {.name = "tune-cache", .type = WR_OPTION_TEXT, .offset = SPMV(common.tune_cache), .argument = "FILE",
+     .help = WR_TUNE_CACHE_HELP},
     {.name = "batches", .type = WR_OPTION_INT, .offset = SPMV(batches), .min = 1, .max = 1e5, .value = "31",
      .group = "How to measure", .help = "hot batches of a millisecond or more, and cold multiplies, for each backend"},
     {.name = "seconds", .type = WR_OPTION_REAL, .offset = SPMV(seconds), .min = 0, .max = 1e6,
@@ -392,6 +396,12 @@ done:
   return status;
 }
 
+/* It is read as well as replaced, so it has to be a file. */
+static wr_status check_tune_cache(const wr_settings *s) {
+  if (s->tune_cache == NULL || (s->tune_cache[0] && strcmp(s->tune_cache, "-") != 0)) return WR_OK;
+  return wr_fail(WR_EUSAGE, "--tune-cache: '%s' is no file; name one", s->tune_cache);
+}
+
 const char *wr_settings_precision(const wr_settings *s) {
   return s->precision == WR_F32 ? "f32" : s->precision == WR_F64 ? "f64" : "mixed";
 }
@@ -406,6 +416,7 @@ static wr_status finish_mixed(const wr_settings *s) {
 
 wr_status wr_settings_finish(wr_settings *s) {
   PASS(finish_device(s));
+  PASS(check_tune_cache(s));
   PASS(finish_verify(s));
   wr_vector_format asked = s->format > 0 ? (wr_vector_format)(s->format - 1) : WR_VECTOR_FORMATS;
   if (s->output) PASS(wr_vector_format_choose(s->output, asked, &s->output_format));

@@ -16,6 +16,10 @@ enum { WR_FALLBACK_NONE, WR_FALLBACK_DIRECT };                          /* --fal
 enum { WR_PRECISION_MIXED = 2 };                                        /* --precision of pagerank, behind wr_type's */
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
 
+#define WR_TUNE_CACHE_HELP                                                                     \
+  "where backends with the knob tune=quick or tune=full look for the fastest configuration before they time any, and " \
+  "to which they add it; not with --deterministic, which tunes nothing"
+
 #define WR_COLUMNS_HELP                                                                        \
   "which columns of an edge list are read, from 1: source, target and weight (row, column and value); default: by the " \
   "names in its first line, else the first two, and the third as weight"
@@ -23,7 +27,7 @@ enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edg
 typedef struct wr_settings {
   char *config;
   /* what to run */
-  char *backends, *device_text;
+  char *backends, *device_text, *tune_cache;
   int precision; /* wr_type, or WR_PRECISION_MIXED: the choices' order is f32|f64|mixed */
   int64_t threads;
   int deterministic, no_graph, no_resident;

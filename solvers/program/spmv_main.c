@@ -11,6 +11,7 @@
 #include "solvers/program/need.h"
 #include "solvers/program/paths.h"
 #include "solvers/program/process.h"
+#include "solvers/report/report.h"
 #include "solvers/report/sectors.h"
 #include "solvers/program/source.h"
 #include "solvers/report/spmv_table.h"
@@ -119,6 +120,7 @@ static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *fa
     note_failure(j, facts, status);
     return WR_OK;
   }
+  if (!j->s.common.quiet) wr_report_warnings(stderr, "spmv", j->runs, j->count);
   wr_spmv_table table = {.facts = facts, .A = A, .type = type, .rows = rows, .runs = j->runs, .times = j->times,
                          .count = j->count, .verbose = j->s.common.verbose,
                          .x_sectors = j->s.sectors ? wr_sectors_of_x(A, type) : -1};
@@ -185,7 +187,8 @@ static void open_place(job *j, wr_place place) {
                                     .device = s->device_number,
                                     .type = WR_F64,
                                     .threads = (int)s->threads,
-                                    .deterministic = s->deterministic});
+                                    .deterministic = s->deterministic,
+                                    .tune_cache = s->tune_cache});
 }
 
 /* All backends of this machine that are made for speed, a GPU's first; the first of them is the baseline of the table. */
@@ -234,12 +237,13 @@ static wr_status check_paths(const job *j, int count, char **names) {
   wr_path *paths = NULL;
   if (has_standard_output(j) > 1)
     TRY(wr_fail(WR_EUSAGE, "only one of --json, --jsonl and --csv can go to standard output"));
-  TRY(wr_alloc(&paths, 5 + count + j->matrices.count, sizeof *paths, "the names of files"));
+  TRY(wr_alloc(&paths, 6 + count + j->matrices.count, sizeof *paths, "the names of files"));
   paths[used++] = (wr_path){"--json", s->json, 1};
   paths[used++] = (wr_path){"--jsonl", s->jsonl, 1};
   paths[used++] = (wr_path){"--csv", j->s.csv, 1};
   paths[used++] = (wr_path){"standard output", s->quiet || has_standard_output(j) ? NULL : "-", 1};
   paths[used++] = (wr_path){"--config", s->config, 0};
+  paths[used++] = (wr_path){"--tune-cache", s->tune_cache, 1};
   for (int k = 0; k < count; k++)
     if (names[k][0] == '@') paths[used++] = (wr_path){"the list", names[k] + 1, 0};
   for (int64_t k = 0; k < j->matrices.count; k++) paths[used++] = (wr_path){"the matrix", j->matrices.name[k], 0};
@@ -317,6 +321,9 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
 
 static wr_status work(job *j) {
   wr_status status;
+  const wr_settings *s = &j->s.common;
+  const char *idle = wr_choices_tune_nothing(j->choices, j->count, s->deterministic);
+  if (s->tune_cache && idle && !s->quiet) wr_text_message(stderr, "spmv: --tune-cache is not used: %s", idle);
   TRY(begin_reports(j));
   if (j->s.standard) TRY(time_standard(j));
   for (int64_t k = 0; k < j->matrices.count; k++) TRY(time_matrix(j, j->matrices.name[k], j->s.values, j->s.pattern));

@@ -87,9 +87,12 @@ static void print_backend(FILE *out, const wr_problem_facts *problem, const wr_r
   wr_line_add(&line, ", epilogue %s", run->fused_epilogue ? "fused" : "separate");
   if (run->result.by == WR_BY_KERNEL) wr_line_add(&line, "; plain rows, one kernel for all iterations");
   print_labelled(out, "backend", &line);
+  line = (wr_line){0};
+  if (wr_line_add_tuning(&line, &info->tuning)) print_labelled(out, "tuner", &line);
   print_text(out, "device", problem->place);
   if (info->better) print_text(out, "advice", info->advice);
   if (!verbose) return;
+  line = (wr_line){0};
   print_text(out, "plan", info->line);
   wr_line_add(&line, "a multiply moves %s", wr_text_bytes(info->apply_bytes, text));
   if (run->apply_median > 0) wr_line_add(&line, ", %s/s", wr_text_bytes(info->apply_bytes / run->apply_median, text));

@@ -22,6 +22,9 @@ void wr_report_try(FILE *out, const wr_run *run);
 /* Prints the advice of plans to use another backend, each once, unless that backend is one of the runs. */
 void wr_report_advice(FILE *out, const wr_run *runs, int count);
 
+/* Prints what plans warn of, each sentence once, as messages of the program: "spmv: yaspmv:tune=quick: FILE is no ...". */
+void wr_report_warnings(FILE *out, const char *program, const wr_run *runs, int count);
+
 /* What --check found, in words. */
 void wr_report_check(FILE *out, const wr_problem_facts *problem, const wr_certificate *certificate,
                      const wr_ledger *process);

@@ -55,6 +55,24 @@ static void write_problem(wr_json *json, const wr_problem_facts *problem) {
   wr_json_end(json, '}');
 }
 
+/* null where nothing was tuned. */
+static void write_tuning(wr_json *json, const wr_tuning *tuning) {
+  if (tuning->knobs[0] == '\0') {
+    wr_json_null(json, "tuner");
+    return;
+  }
+  int timed = tuning->from == NULL && tuning->multiply_seconds > 0;
+  wr_json_begin(json, "tuner", '{');
+  wr_json_text(json, "knobs", tuning->knobs);
+  wr_json_text(json, "from", tuning->from);
+  wr_json_integer(json, "configurations", tuning->tried);
+  wr_json_real(json, "s", tuning->seconds);
+  wr_json_real(json, "multiply_s", timed ? tuning->multiply_seconds : NAN);
+  wr_json_real(json, "multiplies", timed ? tuning->seconds / tuning->multiply_seconds : 0);
+  wr_json_text(json, "warning", tuning->warning);
+  wr_json_end(json, '}');
+}
+
 void wr_json_plan(wr_json *json, const wr_run *run, int is_solve) {
   const wr_plan_info *info = &run->info;
   wr_json_begin(json, "plan", '{');
@@ -68,6 +86,7 @@ void wr_json_plan(wr_json *json, const wr_run *run, int is_solve) {
   wr_json_text(json, "line", info->line);
   wr_json_text(json, "better", info->better ? info->better : "");
   wr_json_text(json, "advice", info->advice);
+  write_tuning(json, &info->tuning);
   wr_json_end(json, '}');
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/text.h"
 #include "solvers/report/report.h"
 #include "solvers/report/report_columns.h"
 #include "solvers/report/report_text.h"
@@ -270,6 +271,16 @@ void wr_report_advice(FILE *out, const wr_run *runs, int count) {
     wr_line line = {0};
     wr_line_add(&line, "instead of %s: %s", wr_run_label(&runs[i], label, sizeof label), info->advice);
     wr_line_print(out, &line, 0, 2);
+  }
+}
+
+void wr_report_warnings(FILE *out, const char *program, const wr_run *runs, int count) {
+  char label[LABEL_ROOM];
+  for (int i = 0; i < count; i++) {
+    const char *warning = runs[i].info.tuning.warning;
+    int said = warning[0] == '\0';
+    for (int k = 0; k < i; k++) said |= strcmp(runs[k].info.tuning.warning, warning) == 0;
+    if (!said) wr_text_message(out, "%s: %s: %s", program, wr_run_label(&runs[i], label, sizeof label), warning);
   }
 }
 

@@ -221,6 +221,22 @@ void wr_line_add_doubt(wr_line *line, const wr_problem_facts *problem, const wr_
                 wr_text_real(run->verdict.backward_error, error));
 }
 
+int wr_line_add_tuning(wr_line *line, const wr_tuning *tuning) {
+  char file[61], seconds[TEXT_ROOM], multiplies[TEXT_ROOM], each[TEXT_ROOM];
+  if (tuning->knobs[0] == '\0') return 0;
+  wr_line_add(line, "%s; ", tuning->knobs);
+  if (tuning->from)
+    wr_line_add(line, "from %s", wr_text_fit(tuning->from, 60, 1, file));
+  else
+    wr_line_add(line, "%d %s timed in %s", tuning->tried, wr_plural(tuning->tried, "configuration", "configurations"),
+                wr_text_seconds(tuning->seconds, seconds));
+  if (tuning->multiply_seconds > 0)
+    wr_line_add(line, ", as long as %s multiplies of %s",
+                wr_text_count((int64_t)(tuning->seconds / tuning->multiply_seconds + 0.5), multiplies),
+                wr_text_seconds(tuning->multiply_seconds, each));
+  return 1;
+}
+
 /* The length of a word: up to a blank that is not within single quotes. A backslash outside of them quotes what follows it. */
 static int word_length(const char *word) {
   int length = 0;

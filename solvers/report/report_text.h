@@ -48,6 +48,10 @@ void wr_line_add_direct(wr_line *line, const wr_problem_facts *problem, const wr
 /* Adds ", but the backward error is 0.66: x may be useless" for a run that is doubtful. */
 void wr_line_add_doubt(wr_line *line, const wr_problem_facts *problem, const wr_run *run);
 
+/* Adds the configuration that a tuner chose, and what that took, or the file that had it. Returns 0, and adds nothing, where
+ * nothing was tuned. */
+int wr_line_add_tuning(wr_line *line, const wr_tuning *tuning);
+
 /* Prints a command from column `indent` on, at most as wide as the stream: lines end with a backslash, so that a shell takes
  * them as one. They are broken at blanks that are not in quotes, and within a word that is wider than a line and has none. */
 void wr_command_print(FILE *out, const char *command, int indent);

@@ -164,6 +164,15 @@ static void print_sectors(FILE *out, const wr_spmv_table *t) {
   wr_line_print(out, &line, 0, 2);
 }
 
+static void print_tuning(FILE *out, const wr_spmv_table *t) {
+  char label[LABEL_ROOM];
+  for (int k = 0; k < t->count; k++) {
+    wr_line line = {0};
+    wr_line_add(&line, "tuner: %s: ", wr_run_label(&t->runs[k], label, sizeof label));
+    if (t->runs[k].ran && wr_line_add_tuning(&line, &t->runs[k].info.tuning)) wr_line_print(out, &line, 0, 2);
+  }
+}
+
 static void print_plans(FILE *out, const wr_spmv_table *t) {
   char label[LABEL_ROOM];
   for (int k = 0; k < t->count; k++) {
@@ -182,6 +191,7 @@ void wr_spmv_table_print(FILE *out, const wr_spmv_table *t) {
   print_suggestion(out, t);
   print_sectors(out, t);
   wr_report_advice(out, t->runs, t->count);
+  print_tuning(out, t);
   if (t->verbose) print_plans(out, t);
   fputc('\n', out);
   fflush(out);

@@ -20,6 +20,8 @@ typedef struct wr_env {
   int deterministic; /* 1: bit-identical results from run to run                                       */
   int need_beta;     /* 1: plans prepare for applies with beta != 0                                    */
   int need_columns;  /* the most columns of wr_plan_apply_many that plans prepare for; 0: none         */
+  const char *tune_cache; /* a file in which backends that tune keep the configurations that they have found, and look before */
+                     /* they time any; not with deterministic. NULL: none                                                  */
   const wr_watch *watch; /* long preparations ask it whether to end, with WR_EUNAVAILABLE; NULL: never */
   struct wr_testing *testing; /* NULL; tests alone set it (testing.h)                                  */
   /* -- set by operations and backends */

@@ -16,6 +16,7 @@ device d cuda:3 quoted
 precision p f32 plain
 threads - 3 plain
 deterministic - yes flag
+tune-cache - $work/tuned quoted
 no-graph - yes flag
 no-resident - yes flag
 tolerance t 1e-6 plain

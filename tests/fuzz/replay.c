@@ -12,7 +12,8 @@ static const struct target {
   const char *name;
   int (*run)(const uint8_t *bytes, size_t count);
 } targets[] = {{"mtx", wr_fuzz_mtx},       {"edges", wr_fuzz_edges},     {"vector", wr_fuzz_vector},
-               {"binary", wr_fuzz_binary}, {"options", wr_fuzz_options}, {"knobs", wr_fuzz_knobs}};
+               {"binary", wr_fuzz_binary}, {"options", wr_fuzz_options}, {"knobs", wr_fuzz_knobs},
+               {"tuned", wr_fuzz_tuned}};
 
 static uint8_t *load(const char *path, size_t *count) {
   FILE *file = fopen(path, "r");

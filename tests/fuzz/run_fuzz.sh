@@ -46,7 +46,7 @@ fuzz() { # target
 }
 
 failed=0
-[ $# != 0 ] || set -- mtx edges vector binary options knobs
+[ $# != 0 ] || set -- mtx edges vector binary options knobs tuned
 echo "fuzz: $FUZZ_SECONDS s each; logs in $BUILD, crashes in $crashes"
 for target in "$@"; do fuzz "$target"; done
 exit $failed

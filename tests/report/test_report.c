@@ -270,6 +270,25 @@ static void test_converged(void) {
   CHECK_HAS(text, "a multiply moves 420 MB, 2.00 TB/s (50%; the memory gives 4.00 TB/s); the format has 1.23 kB; "
                   "memory: 1.50 GB of the backend's own, 0 B of the matrix's arrays; deterministic");
   free(text);
+  CASE("tuned, and found in a cache");
+  SET_TEXT(run.info.tuning.knobs, "width=2:tile=8");
+  run.info.tuning.tried = 4, run.info.tuning.seconds = 0.0052, run.info.tuning.multiply_seconds = 1e-4;
+  text = report("pagerank", &run, 0);
+  CHECK_HAS(text, "tuner width=2:tile=8; 4 configurations timed in 5.20 ms, as long as 52 multiplies of 100 us ");
+  free(text);
+  run.info.tuning.tried = 1;
+  text = report("pagerank", &run, 0);
+  CHECK_HAS(text, "tuner width=2:tile=8; 1 configuration timed in 5.20 ms, ");
+  free(text);
+  run.info.tuning = (wr_tuning){.knobs = "width=2", .from = "/home/user/tuned"};
+  text = report("pagerank", &run, 0);
+  CHECK_HAS(text, "tuner width=2; from /home/user/tuned ");
+  CHECK_LACKS(text, "timed in");
+  free(text);
+  run.info.tuning = (wr_tuning){.knobs = ""};
+  text = report("pagerank", &run, 1);
+  CHECK_LACKS(text, "tuner");
+  free(text);
   CASE("stopped by the change");
   run.result = (wr_result){.iterations = 1, .measure = 9e-10, .change = 9e-10, .bound = 5.1e-9,
                              .by_change = 1};

@@ -131,6 +131,31 @@ static void test_others(const char *text) {
   CHECK(strcmp(json_at(text, "runs/3"), "(absent)") == 0);
 }
 
+static void test_tuner(void) {
+  CASE("a tuner");
+  wr_run runs[] = {fixture_run(&fixture_cpu_csr, 0.125, 0.25, 0x1p-9),
+                   fixture_run(&fixture_cusparse, 0.125, 0.25, 0x1p-9),
+                   fixture_run(&fixture_reference, 0.125, 0.25, 0x1p-9)};
+  wr_problem_facts problem = fixture_problem("bicgstab");
+  runs[0].info.tuning = (wr_tuning){.knobs = "width=2", .tried = 3, .seconds = 0.5, .multiply_seconds = 0x1p-7};
+  runs[1].info.tuning = (wr_tuning){.knobs = "width=3", .from = "/a \"b\"", .warning = "1 damaged line"};
+  char *text = report(&problem, runs, 3, "");
+  CHECK_IS("runs/0/plan/tuner/knobs", "\"width=2\"");
+  CHECK_IS("runs/0/plan/tuner/from", "null");
+  CHECK_IS("runs/0/plan/tuner/configurations", "3");
+  CHECK_REAL("runs/0/plan/tuner/s", 0.5);
+  CHECK_REAL("runs/0/plan/tuner/multiply_s", 0x1p-7);
+  CHECK_REAL("runs/0/plan/tuner/multiplies", 64);
+  CHECK_IS("runs/0/plan/tuner/warning", "\"\"");
+  CHECK_IS("runs/1/plan/tuner/from", "\"/a \\\"b\\\"\"");
+  CHECK_IS("runs/1/plan/tuner/configurations", "0");
+  CHECK_IS("runs/1/plan/tuner/multiply_s", "null");
+  CHECK_REAL("runs/1/plan/tuner/multiplies", 0);
+  CHECK_IS("runs/1/plan/tuner/warning", "\"1 damaged line\"");
+  CHECK_IS("runs/2/plan/tuner", "null");
+  free(text);
+}
+
 static void test_direct(void) {
   CASE("a direct solver");
   wr_run runs[] = {fixture_run(&fixture_cpu_csr, 0.125, 0.25, 0x1p-9),
@@ -494,6 +519,7 @@ int main(void) {
   test_escapes();
   test_values();
   test_run_history();
+  test_tuner();
   test_direct();
   test_order();
   test_backward();

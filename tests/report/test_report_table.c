@@ -112,6 +112,18 @@ static void test_advice(void) {
   free(text);
 }
 
+static void test_warnings(void) {
+  CASE("warnings of plans, each once");
+  wr_run runs[] = {fixture_run(&fixture_reference, 0, 1, 0.001), fixture_run(&fixture_cpu_csr, 0, 1.01, 0.00102),
+                   fixture_run(&fixture_cusparse, 0, 1, 0.001)};
+  for (int k = 1; k < 3; k++) SET_TEXT(runs[k].info.tuning.warning, "FILE is no tuning cache");
+  FILE *out = tmpfile();
+  wr_report_warnings(out, "spmv", runs, 3);
+  char *text = fixture_text(out);
+  CHECKF(strcmp(text, "spmv: cpu_csr: FILE is no tuning cache\n") == 0, "'%s'", text);
+  free(text);
+}
+
 static void test_doubt(void) {
   CASE("multiplies and totals that do not differ enough");
   wr_run runs[] = {fixture_run(&fixture_reference, 0, 1, 0.001), fixture_run(&fixture_cpu_csr, 0, 1.01, 0.00102)};
@@ -360,6 +372,7 @@ int main(void) {
   test_cells();
   test_apply_units();
   test_advice();
+  test_warnings();
   test_doubt();
   test_marks();
   test_width();

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "spmv/backends/yaspmv/yaspmv_tune.h"
+#include "spmv/tune_cache.h"
 
 typedef struct yaspmv_knobs {
   int64_t width, height, tile;
@@ -34,8 +35,8 @@ static const wr_knob knobs[] = {
              "suffice, else what takes fewer bytes"},
     {.name = "sums", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, sums), .choices = "auto|ends|all",
      .value = "auto",
-     .help = "kept in shared memory: one sum for each row that ends in a lane (the paper's strategy 2), or one for each "
-             "of its blocks (strategy 1); auto: ends"},
+     .help = "kept in shared memory: one sum for each row that ends in a lane (the paper's strategy 2), or one for "
+             "each of its blocks (strategy 1); auto: ends"},
     {.name = "tune", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, tune), .choices = "none|quick|full",
      .value = "none",
      .help = "times other values of the knobs that are 0 or auto, and takes the fastest; quick: for at most 60 "
@@ -59,22 +60,32 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
   return A == NULL ? WR_OK : wr_bccoo_check(A->nrows, A->ncols, A->nnz, &o);
 }
 
+/* A configuration as knobs, which give an equal one. Where there are fewer block columns than slices were asked for, there is a
+ * slice for each, as for the next power of two. */
+static void describe(const wr_bccoo_plan *p, char *text, size_t size) {
+  static const char *const columns[] = {"wide", "auto", "differences", "paper"};
+  const wr_bccoo *b = &p->format;
+  int slices = 1;
+  while (slices < b->slices) slices *= 2;
+  snprintf(text, size, "width=%d:height=%d:tile=%d:threads=%d:slices=%d:columns=%s:sums=%s%s", b->c, b->r, b->tile,
+           b->threads, slices, columns[b->columns], p->all_sums ? "all" : "ends", p->early_check ? "" : ":check=off");
+}
+
 /* Sets what a user sees, from a format's shape. */
-static void report(const wr_env *env, const wr_csr *A, const wr_bccoo *b, int all_sums, wr_plan_info *info) {
+static void report(const wr_env *env, const wr_csr *A, const wr_bccoo_plan *p, wr_plan_info *info) {
   static const char *const columns[] = {"32-bit columns", "16-bit columns", "16-bit differences",
                                         "16-bit differences as in the paper"};
-  static const char *const knob[] = {"wide", "auto", "differences", "paper"};
+  char configuration[WR_TUNE_KNOBS_ROOM];
+  const wr_bccoo *b = &p->format;
   int64_t type_bytes = wr_type_bytes(env->type);
   double sliced = b->slices > 1 ? 2.0 * b->slices * (double)(b->all_rows * b->r) * sizeof(double) : 0;
   info->format_bytes = wr_bccoo_bytes(b);
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * type_bytes) + sliced;
   info->deterministic = 1;
   if (env->type == WR_F32) info->term_unit = wr_bccoo_terms(b->c) * wr_type_unit(WR_F32);
-  snprintf(info->line, sizeof info->line,
-           "%s: width=%d:height=%d:tile=%d:threads=%d:slices=%d:columns=%s:sums=%s; fill %.2f, %s",
-           b->slices > 1 ? "BCCOO+" : "BCCOO", b->c, b->r, b->tile, b->threads, b->slices, knob[b->columns],
-           all_sums ? "all" : "ends", A->nnz > 0 ? (double)(b->blocks * b->r * b->c) / (double)A->nnz : 1,
-           columns[b->columns]);
+  describe(p, configuration, sizeof configuration);
+  snprintf(info->line, sizeof info->line, "%s: %s; fill %.2f, %s", b->slices > 1 ? "BCCOO+" : "BCCOO", configuration,
+           A->nnz > 0 ? (double)(b->blocks * b->r * b->c) / (double)A->nnz : 1, columns[b->columns]);
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_plan_info *info) {
@@ -93,9 +104,93 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
                   : WR_BCCOO_DIFFERENCES;
   b.all_rows = (A->nrows + o.r - 1) / o.r, b.blocks = (int64_t)sizes[0].sample.blocks;
   b.grid = (b.blocks + (int64_t)o.tile * o.threads - 1) / ((int64_t)o.tile * o.threads);
-  report(env, A, &b, o.all_sums, info);
+  const wr_bccoo_plan like = {.format = b, .early_check = k.early_check, .all_sums = o.all_sums};
+  report(env, A, &like, info);
   info->extra_bytes = info->format_bytes + (b.slices > 1 ? b.slices * b.all_rows * b.r * 8 : 0);
   wr_bsr_advise_rows(&sizes[0].sample, "merbit", info);
+  return WR_OK;
+}
+
+/* Copies the knobs that are given, tune excepted, over those of a configuration. */
+static wr_status keep_given(const yaspmv_knobs *given, yaspmv_knobs *k) {
+  yaspmv_knobs open;
+  PASS(wr_options_default(knobs, &open));
+  WR_EACH_OPTION(row, knobs) {
+    size_t at = row->offset, size = row->type == WR_OPTION_INT ? sizeof(int64_t) : sizeof(int);
+    int is_given = memcmp((const char *)given + at, (const char *)&open + at, size) != 0;
+    if (is_given && at != offsetof(yaspmv_knobs, tune)) memcpy((char *)k + at, (const char *)given + at, size);
+  }
+  return WR_OK;
+}
+
+/* *o := the options that a line of a cache stands for, by the way that knobs of a user take. WR_EUSAGE: it leaves some open, or
+ * the kernel, the matrix or a given knob does not allow them. */
+static wr_status options_of(const wr_env *env, const wr_csr *A, const yaspmv_knobs *given, const char *text,
+                            wr_bccoo_options *o) {
+  yaspmv_knobs k;
+  wr_bccoo_size sizes[WR_BCCOO_SIZES];
+  int count;
+  PASS(wr_options_default(knobs, &k));
+  PASS(wr_knobs_parse(knobs, &k, text, "yaspmv"));
+  wr_bccoo_knobs found = parsed(env, &k);
+  if (!found.width || !found.height || !found.tile || !found.threads || !found.slices || !found.sums || k.tune)
+    return wr_fail(WR_EUSAGE, "'%s' is no whole configuration", text);
+  PASS(keep_given(given, &k));
+  wr_bccoo_knobs all = parsed(env, &k);
+  PASS(wr_bccoo_choose(env, A, &all, sizes, &count));
+  *o = sizes[0].options;
+  int64_t bcols = (A->ncols + o->c - 1) / o->c;
+  if (o->c != found.width || o->r != found.height || o->tile != found.tile || o->threads != found.threads ||
+      o->all_sums != (found.sums == 2) || (o->slices != found.slices && (o->slices < bcols || found.slices < bcols)))
+    return wr_fail(WR_EUSAGE, "'%s' is not possible for this matrix and these knobs", text);
+  return WR_OK;
+}
+
+/* Keeps the sentence of the last failure, unless there was an earlier one. */
+static void warn(wr_plan_info *info, const char *path, const char *begin) {
+  if (info->tuning.warning[0]) return;
+  snprintf(info->tuning.warning, sizeof info->tuning.warning, "%.200s%s%s", path, begin, wr_status_message());
+}
+
+/* Makes the plan of the configuration that the cache has for this key, if it has one that is possible, and then says so in
+ * info->tuning.from. */
+static wr_status look_up(wr_env *env, const wr_csr *A, const wr_csr_view *view, const yaspmv_knobs *given,
+                         const char *key, wr_bccoo_plan *p, wr_plan_info *info) {
+  char text[WR_TUNE_KNOBS_ROOM];
+  wr_bccoo_options o;
+  if (wr_tune_cache_find(env->tune_cache, key, text) != WR_OK) warn(info, "", "");
+  if (text[0] == '\0') return WR_OK;
+  wr_status status = options_of(env, A, given, text, &o);
+  if (status == WR_OK) status = wr_bccoo_plan_make(env, A, view, &o, parsed(env, given).early_check, p);
+  if (status == WR_OK) info->tuning.from = env->tune_cache;
+  if (status != WR_EUSAGE && status != WR_ENOMEM) return status;
+  wr_bccoo_plan_close(env, p);
+  warn(info, env->tune_cache, ": what it has for this matrix is left out: ");
+  return WR_OK;
+}
+
+/* A plan of the configuration that the cache has, or else of the fastest one, which is then added to it. */
+static wr_status tune(wr_env *env, const wr_csr *A, const wr_csr_view *view, const yaspmv_knobs *given,
+                      wr_bccoo_plan *p, wr_plan_info *info) {
+  char key[WR_TUNE_KEY_ROOM], text[256];
+  wr_bccoo_knobs k = parsed(env, given);
+  wr_bccoo_size sizes[WR_BCCOO_SIZES];
+  wr_bccoo_tuned tuned;
+  wr_tuning *t = &info->tuning;
+  int count;
+  if (env->tune_cache) {
+    wr_knobs_text(knobs, given, text, sizeof text);
+    PASS(wr_bccoo_key(env, A, view, text, key, sizeof key));
+    PASS(look_up(env, A, view, given, key, p, info));
+  }
+  if (t->from == NULL) {
+    PASS(wr_bccoo_choose(env, A, &k, sizes, &count));
+    PASS(wr_bccoo_tune_plan(env, A, view, &k, sizes, count, p, &tuned));
+    t->tried = tuned.tried, t->seconds = tuned.spent, t->multiply_seconds = tuned.seconds;
+  }
+  describe(p, t->knobs, sizeof t->knobs);
+  if (env->tune_cache && t->from == NULL && wr_tune_cache_store(env->tune_cache, key, t->knobs) != WR_OK)
+    warn(info, "", "");
   return WR_OK;
 }
 
@@ -104,20 +199,16 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   wr_bccoo_knobs k = parsed(env, knob);
   wr_bccoo_size sizes[WR_BCCOO_SIZES];
   int count;
-  wr_bccoo_tuned tuned = {0};
   wr_csr_view view;
   s->pattern = A->val == NULL;
-  PASS(wr_bccoo_choose(env, A, &k, sizes, &count));
   PASS(wr_csr_device_view(A, env, &view));
-  if (k.tune == WR_BCCOO_UNTUNED)
+  if (k.tune == WR_BCCOO_UNTUNED) {
+    PASS(wr_bccoo_choose(env, A, &k, sizes, &count));
     PASS(wr_bccoo_plan_make(env, A, &view, &sizes[0].options, k.early_check, &s->plan));
-  else
-    PASS(wr_bccoo_tune_plan(env, A, &view, &k, sizes, count, &s->plan, &tuned));
-  report(env, A, &s->plan.format, s->plan.all_sums, info);
-  size_t length = strlen(info->line);
-  if (tuned.tried)
-    snprintf(info->line + length, sizeof info->line - length, "; %.4g us, the best of %d", 1e6 * tuned.seconds,
-             tuned.tried);
+  } else {
+    PASS(tune(env, A, &view, knob, &s->plan, info));
+  }
+  report(env, A, &s->plan, info);
   info->extra_bytes = wr_bccoo_plan_bytes(&s->plan);
   return WR_OK;
 }

@@ -1,9 +1,13 @@
 #include "spmv/backends/yaspmv/yaspmv_tune.h"
 
 #include <algorithm>
+#include <cinttypes>
 
+#include "config/version.h"
+#include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/warp.cuh"
+#include "spmv/matrix/fingerprint.h"
 
 /* Blocks of a lane by the values of a block (H200, docs/yaspmv.md), and the warps for each multiprocessor below which a lane
  * has fewer. */
@@ -96,6 +100,21 @@ extern "C" wr_status wr_bccoo_plan_make(wr_env *env, const wr_csr *A, const wr_c
   p->early_check = early_check, p->all_sums = o->all_sums;
   PASS(wr_bccoo_device_build(env, A->nrows, A->ncols, A->nnz, view, o, &p->format));
   return wr_bccoo_plan_open(env, p);
+}
+
+extern "C" wr_status wr_bccoo_key(wr_env *env, const wr_csr *A, const wr_csr_view *view, const char *knobs, char *key,
+                                  size_t room) {
+  uint64_t fingerprint;
+  int major, minor;
+  PASS(wr_csr_fingerprint(env, A->nrows, A->nnz, view, &fingerprint));
+  PASS(WR_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, env->device)));
+  PASS(WR_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, env->device)));
+  snprintf(key, room, "windrow %s yaspmv:%s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %016" PRIx64 " %d.%d %d %s",
+           wr_version(), knobs, env->type == WR_F32 ? "f32" : "f64", A->val ? "values" : "pattern", A->nrows, A->ncols,
+           A->nnz, fingerprint, major, minor, (int)wr_cuda_processors(env), env->device_name);
+  for (char *byte = key; *byte; byte++)
+    if ((unsigned char)*byte < ' ' || *byte == 127) *byte = ' ';
+  return WR_OK;
 }
 
 /* ---- Measuring ---- */
@@ -216,7 +235,7 @@ extern "C" wr_status wr_bccoo_tune_plan(wr_env *env, const wr_csr *A, const wr_c
   TRY(env->ops->elapsed(env, BEFORE_BUILD, AFTER_MULTIPLIES, &t.longest));
   t.tried = 1, t.spent = t.longest;
   TRY(k->tune == WR_BCCOO_QUICK ? tune_quick(&t, sizes, count) : tune_full(&t, sizes, count));
-  tuned->tried = t.tried, tuned->seconds = t.seconds;
+  tuned->tried = t.tried, tuned->seconds = t.seconds, tuned->spent = t.spent;
 done:
   env->ops->release(env, &t.x);
   env->ops->release(env, &t.y);

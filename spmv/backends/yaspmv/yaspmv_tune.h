@@ -34,8 +34,9 @@ wr_status wr_bccoo_choose(const wr_env *env, const wr_csr *A, const wr_bccoo_kno
 
 /* What tuning has done. */
 typedef struct wr_bccoo_tuned {
-  int tried;      /* configurations, the first included */
-  double seconds; /* of a multiply by the one chosen    */
+  int tried;      /* configurations, the first included      */
+  double seconds; /* of a multiply by the one chosen         */
+  double spent;   /* seconds of all tries, builds included   */
 } wr_bccoo_tuned;
 
 /* *p, a plan of the first size's options, := the fastest plan of the configurations that the knobs leave open; the first one
@@ -45,6 +46,12 @@ typedef struct wr_bccoo_tuned {
  * WR_EDEVICE. */
 wr_status wr_bccoo_tune_plan(wr_env *env, const wr_csr *A, const wr_csr_view *view, const wr_bccoo_knobs *k,
                              const wr_bccoo_size *sizes, int count, wr_bccoo_plan *p, wr_bccoo_tuned *tuned);
+
+/* key[room] := what requests have in common that may take the same configuration: windrow's version, the knobs as text,
+ * type, values or none, rows, columns, entries, the fingerprint of their places (spmv/matrix/fingerprint.h), and the name,
+ * compute capability and number of multiprocessors of the device. Waits. WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_bccoo_key(wr_env *env, const wr_csr *A, const wr_csr_view *view, const char *knobs, char *key,
+                       size_t room);
 
 /* A plan of one configuration; the caller closes it, also after an error. */
 wr_status wr_bccoo_plan_make(wr_env *env, const wr_csr *A, const wr_csr_view *view, const wr_bccoo_options *o,
