@@ -91,7 +91,7 @@ WR_BLOCK_INLINE int wr_bccoo_has_differences(const wr_bccoo *b) {
   return b->columns == WR_BCCOO_DIFFERENCES || b->columns == WR_BCCOO_PAPER;
 }
 
-/* Bytes that a multiply reads of the format. */
+/* Bytes that a multiply reads of the format; with the paper's escapes at most, as if every sector of `full` had an escape. */
 static inline int64_t wr_bccoo_bytes(const wr_bccoo *b) {
   int64_t warps = wr_bccoo_warps(b), lanes = warps * 32, places = lanes * b->tile;
   int64_t bytes =
@@ -99,6 +99,7 @@ static inline int64_t wr_bccoo_bytes(const wr_bccoo *b) {
   bytes += lanes * (wr_bccoo_flag_bytes(b->tile) * wr_bccoo_flag_words(b->tile) + 2) + (b->grid + 1) * 4;
   if (b->columns == WR_BCCOO_DIFFERENCES) bytes += lanes * 4 + (warps + 1) * 8;
   bytes += b->escapes * 4;
+  if (b->columns == WR_BCCOO_PAPER) bytes += places * 4;
   if (b->row) bytes += (b->brows + b->empty) * 4;
   return bytes;
 }
