@@ -84,16 +84,18 @@ def table(kind, data, options, ending):
 
 
 def drawing():
-    """The module that draws, or None with a sentence where matplotlib is missing."""
+    """The module that draws, or None with a sentence where matplotlib is missing. A system's package is of the system's
+    python3, which may be another one than runs here: then that one runs instead."""
     try:
         import plot_pictures
     except ImportError as error:
         if error.name and not error.name.startswith(("matplotlib", "numpy")):
             raise
         other = "/usr/bin/python3"
-        is_other = os.path.exists(other) and not os.path.samefile(other, sys.executable)
-        hint = f", or try {other} {sys.argv[0]}" if is_other else ""
-        complain(f"matplotlib is missing, which draws pictures: make deps{hint}; --csv and --latex do without it")
+        is_program = os.path.samefile(sys.argv[0], __file__)
+        if is_program and os.path.exists(other) and not os.path.samefile(other, sys.executable):
+            os.execv(other, [other, *sys.argv])
+        complain("matplotlib is missing, which draws pictures: make deps; --csv and --latex do without it")
         return None
     plot_pictures.set_up()
     return plot_pictures

@@ -451,6 +451,8 @@ HARD = {
         spmv_run(LONG[4:] + str(k), 1e-3 * (k + 1)) for k in range(12)] for m in range(4)}),
     "40 backends": lambda: spmv_report({f"m{m}": [
         spmv_run(f"_b{k}", 1e-4 * (1 + (7 * k + m) % 41), 1e-3 * (40 - k)) for k in range(40)] for m in range(3)}),
+    "letters that XML lacks": lambda: spmv_report({
+        "\0\x1b[1m\n\ud800\ufffe": [spmv_run("a\tb\r", 1e-3), spmv_run("\x7f", 2e-3)]}),
     "sectors": lambda: spmv_report({"A": [spmv_run("a", 2e-6, sectors={"streams": 2e5, "x": 2e5}), spmv_run("b", 4e-6)],
                                     "B": [spmv_run("a", 3e-6, sectors={"streams": 3e5, "x": 1e5})]}),
     "500 matrices": lambda: spmv_report({f"matrix{m}": [spmv_run(f"b{k}", 1e-4 * (1 + (7 * k + 3 * m) % 41)) for k in range(40)]
@@ -471,6 +473,12 @@ def test_hard(pictures):
             if figure:
                 check_picture(pictures, figure, f"{name}, {kind}")
                 check(len(pictures.image(figure, "svg")) < 4e6, f"{name}: {kind} is larger than 4 MB")
+
+
+def test_page(pictures):
+    figure = pictures.profile(data_of(spmv_report(BY_HAND)), types.SimpleNamespace(x=[], against=None))
+    figure.axes[0].set_xlabel("a label that is wider than its axis " * 4)
+    check_picture(pictures, figure, "a long label")
 
 
 def labels_in(path):
@@ -581,6 +589,7 @@ def main():
     if pictures:
         test_colours(pictures)
         test_hard(pictures)
+        test_page(pictures)
         test_published(pictures)
     else:
         counts["skipped"] += 1
