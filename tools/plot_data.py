@@ -23,14 +23,14 @@ def part(thing, *names):
 
 
 def positive(value):
-    """A finite number above 0, or None."""
+    """A number above 0, or None; also None beyond 1e+-100, so that products and quotients of three are finite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
         value = float(value)
     except OverflowError:
         return None
-    return value if 0 < value < math.inf else None
+    return value if 1e-100 <= value <= 1e100 else None
 
 
 def text(value):

@@ -313,7 +313,7 @@ def roofline(data, options):
 def draw_roofline(axes, points, styles, label, roofs):
     xs, ys = [x for _, x, _ in points], [y for *_, y in points]
     left, right = min(xs) / 1.25, max(xs) * 1.25
-    low, high = min(ys) / 1.4, max(*ys, *(slope * right for slope, _ in roofs)) * 1.4
+    low, high = min(ys) / 1.4, max([*ys, *(slope * right for slope, _ in roofs)]) * 1.4
     for slope, name in roofs:
         axes.plot([left, right], [slope * left, slope * right], color=TEXT, linewidth=1.2, zorder=2)
     for name in reversed(styles.names):
