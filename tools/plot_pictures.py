@@ -22,7 +22,7 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5))) * 2
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 NAME_ROOM = 44  # letters of a name in a picture; tables have all
 CELLS_WITH_NUMBERS = 2500
-MOST_POINTS = 3000  # of a panel; more are an image in it
+MOST_POINTS = 1000  # of a panel; more are an image in it
 PANELS = 12  # of one picture, where each matrix has a panel
 SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "windrow", "pdf.fonttype": 42, "font.family": "sans-serif", "font.size": 9,
             "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"], "figure.dpi": 72, "savefig.dpi": 144, "text.color": TEXT,
