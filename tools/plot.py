@@ -9,15 +9,17 @@ sys.dont_write_bytecode = True
 import plot_data  # noqa: E402
 
 KINDS = {
-    "profile": (plot_data.profile_rows, "for each backend the share of matrices on which it is within a factor of the least time"),
+    "profile": (plot_data.profile_rows, "for each backend the share of matrices within a factor of the least time"),
     "heatmap": (plot_data.heatmap_rows, "matrices by backends, time over the least time of the row"),
     "roofline": (plot_data.roofline_rows, "GFLOP/s over operations a byte, and a sector where sectors were counted"),
     "breakeven": (plot_data.breakeven_rows, "(preparation + k multiplies) / k over k, and from which k a backend is the least"),
-    "convergence": (plot_data.convergence_rows, "residuals (pagerank: changes) over iterations, multiplies and seconds, from "
-                                                "solvers run with --history"),
-    "curves": (None, "times over the value of a knob or a setting (--x), or speed-ups over a backend (--against)"),
+    "convergence": (plot_data.convergence_rows, "residuals (pagerank: changes) over iterations, multiplies and time"),
+    "curves": (None, "times over a knob or a setting (--x), or speed-ups over a backend (--against)"),
 }
-EXAMPLES = """\
+TEXTS = """\
+pictures:
+{kinds}
+
 examples:
   plot.py reports/*.json                                  all that the reports allow, into the folder plots
   plot.py profile spmv.json more.jsonl -o profile.pdf     the ending chooses: .svg, .pdf, .png, .csv, .tex
@@ -29,20 +31,22 @@ examples:
   plot.py curves runs.jsonl --x threads --x chunks        a column of panels each
   plot.py profile spmv.json --latex                       rows for a LaTeX table, on standard output
 
-A backend that did not run, or that multiplied wrong, counts as never in a profile; a solver that did not converge, too. Times are
-hot multiplies of spmv (--cold: cold ones) and whole solves of the solvers. Runs of one label in reports that differ in device,
-threads, method, preconditioner or tolerance are told apart; of runs that are the same the last one counts."""
+A backend that did not run or that multiplied wrong counts as never in a profile, and so does a solver that did
+not converge. Times are hot multiplies of spmv (--cold: cold ones) and whole solves of the solvers. Runs of one
+label in reports that differ in device, threads, method, preconditioner or tolerance are told apart; of runs that
+are the same the last one counts."""
 
 
 def options_of(arguments):
-    parser = argparse.ArgumentParser(prog="plot.py", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
+    texts = TEXTS.replace("{kinds}", "\n".join(f"  {kind:12} {what}" for kind, (_, what) in KINDS.items()))
+    parser = argparse.ArgumentParser(prog="plot.py", description=__doc__, epilog=texts, allow_abbrev=False,
                                      usage="plot.py [KIND] FILE... [-o OUT] [options]",
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    kinds = "\n".join(f"{kind}: {what}" for kind, (_, what) in KINDS.items())
     parser.add_argument("words", nargs="*", metavar="[KIND] FILE",
-                        help="files of JSON, or of JSON lines; the first word may name a picture: " + kinds.replace("\n", "; "))
+                        help="files of JSON, or of JSON lines; the first word may name a picture (none: all)")
     parser.add_argument("-o", "--output", metavar="OUT", help="the picture's file (KIND.svg), or the folder of all (plots)")
-    parser.add_argument("--matrix", action="append", default=[], metavar="NAME", help="only this matrix; * and ? stand for letters")
+    parser.add_argument("--matrix", action="append", default=[], metavar="NAME",
+                        help="only this matrix; * and ? stand for letters")
     parser.add_argument("--run", action="append", default=[], metavar="LABEL", help="only this backend, as its label has it")
     parser.add_argument("--precision", action="append", default=[], metavar="P", help="only f32, f64 or mixed")
     parser.add_argument("--cold", action="store_true", help="times of spmv --cold in place of hot ones")
@@ -80,15 +84,18 @@ def table(kind, data, options, ending):
 
 
 def drawing():
-    """The module that draws, or None with a sentence where matplotlib is missing."""
+    """The module that draws, or None with a sentence where matplotlib is missing. A system's package is of the system's
+    python3, which may be another one than runs here: then that one runs instead."""
     try:
         import plot_pictures
     except ImportError as error:
         if error.name and not error.name.startswith(("matplotlib", "numpy")):
             raise
         other = "/usr/bin/python3"
-        hint = f", or try {other} {sys.argv[0]}" if os.path.exists(other) and not os.path.samefile(other, sys.executable) else ""
-        complain(f"matplotlib is missing, which draws pictures: make deps{hint}; --csv and --latex do without it")
+        is_program = os.path.samefile(sys.argv[0], __file__)
+        if is_program and os.path.exists(other) and not os.path.samefile(other, sys.executable):
+            os.execv(other, [other, *sys.argv])
+        complain("matplotlib is missing, which draws pictures: make deps; --csv and --latex do without it")
         return None
     plot_pictures.set_up()
     return plot_pictures

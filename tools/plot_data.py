@@ -1,7 +1,7 @@
-"""What tools/plot.py knows: reports of spmv, pagerank and bicgstab as cases with runs, and the tables behind the pictures.
+"""What tools/plot.py knows: reports of spmv, pagerank and bicgstab as cases with runs, and the tables behind pictures.
 
-A case is one matrix in one precision, with or without values; a run is what one backend (with its knobs, and with those settings
-in which the reports differ) needed for it. Nothing here needs matplotlib.
+A case is one matrix in one precision, with or without values; a run is what one backend (with its knobs, and with
+those settings in which the reports differ) needed for it. Nothing here needs matplotlib.
 """
 import fnmatch
 import json
@@ -23,14 +23,14 @@ def part(thing, *names):
 
 
 def positive(value):
-    """A finite number above 0, or None."""
+    """A number above 0, or None; also None beyond 1e+-100, so that products and quotients of three are finite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
         value = float(value)
     except OverflowError:
         return None
-    return value if 0 < value < math.inf else None
+    return value if 1e-100 <= value <= 1e100 else None
 
 
 def text(value):
@@ -41,8 +41,9 @@ def text(value):
 
 
 class Run:
-    """time: seconds that pictures compare, None: it does not count, since it failed, is wrong or was not timed. multiply, prepare,
-    solve: seconds. bytes, sectors: of a multiply. roof: bytes/s. history: [(iteration, measure)]. Each may be None."""
+    """time: seconds that pictures compare, None: it does not count, since it failed, is wrong or was not timed.
+    multiply, prepare, solve: seconds. bytes, sectors: of a multiply. roof: bytes/s. history: [(iteration, measure)].
+    Each may be None."""
 
     def __init__(self, label, **facts):
         self.label = self.name = label
@@ -189,12 +190,15 @@ class Data:
         made = spmv_cases(report, self.cold) if PROGRAMS[report["program"]] == "spmv" else solver_cases(report)
         for case, run, device in made:
             run.told = {**told, "device": text(device)}
+            if run.place == "cuda":
+                run.told.pop("threads", None)
             self.pending.append((case, run))
 
     def settle(self, matrices=(), runs=(), precisions=()):
         """Names the runs and sorts them into cases, after the last read; only what the patterns and precisions name."""
-        def chosen(words, patterns):
-            return not patterns or any(plain(words) == plain(p) or fnmatch.fnmatchcase(plain(words), plain(p)) for p in patterns)
+        def chosen(name, patterns):
+            name = plain(name)
+            return not patterns or any(name == plain(p) or fnmatch.fnmatchcase(name, plain(p)) for p in patterns)
         kept = [(case, run) for case, run in self.pending
                 if chosen(case.source, matrices) and chosen(run.label, runs) and chosen(case.precision, precisions)]
         if self.pending and not kept:
@@ -256,8 +260,8 @@ def times_by(seconds):
 
 
 def ratios(cases):
-    """(cases on which anything counts, {name: [time over the least time of the case, or None]}), the best name first: by the area
-    under its profile up to a factor of 10, on a logarithmic scale."""
+    """(cases on which anything counts, {name: [time over the least time of the case, or None]}), the best name first: by
+    the area under its profile up to a factor of 10, on a logarithmic scale."""
     cases = [case for case in cases if any(run.time for run in case.runs.values())]
     names = list(dict.fromkeys(name for case in cases for name in case.runs))
     found = {name: [] for name in names}
@@ -274,12 +278,14 @@ def ratios(cases):
 
 
 def share_within(values, factor):
-    """Of all matrices, those on which this backend is within the factor of the best (Dolan and More, Math. Program. 91, 2002)."""
+    """Of all matrices, those on which this backend is within the factor of the best (Dolan and More, Mathematical
+    Programming 91, 2002, section 2)."""
     return sum(value is not None and value <= factor for value in values) / len(values)
 
 
 def profile_rows(data):
-    yield ["group", "backend", "matrices", "ran", *(f"within {factor:g}" for factor in FACTORS), "geometric mean", "worst", "worst on"]
+    yield ["group", "backend", "matrices", "ran", *(f"within {factor:g}" for factor in FACTORS),
+           "geometric mean", "worst", "worst on"]
     for title, cases in data.groups().items():
         cases, table = ratios(cases)
         for name, values in table.items():
@@ -454,8 +460,8 @@ def curve_rows(data, knobs, against=None):
 # --- Tables as text -------------------------------------------------------------------------------------------------------
 
 
-LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-         "|": r"\textbar{}", '"': r"\textquotedbl{}", **{c: "\\" + c for c in "&%$#_{}"}}
+LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+         ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", **{c: "\\" + c for c in "&%$#_{}"}}
 
 
 def latex(words):

@@ -1,5 +1,5 @@
-"""The pictures of tools/plot.py, by matplotlib. Each function makes a figure of the data, or returns None where they lack what it
-needs. Sizes are in inches at 72 points each; a legend stands beside the panels, never over curves.
+"""The pictures of tools/plot.py, by matplotlib. Each function makes a figure of the data, or returns None where they lack
+what it needs. Sizes are in inches at 72 points each; a legend stands beside the panels, never over curves.
 """
 import bisect
 import io
@@ -18,16 +18,17 @@ import plot_data as data_of
 TEXT = "#797979"
 # At least 3.3:1 on both pages, and told apart (CIE76 distance above 19) also without red or green cones.
 COLOURS = ("#4884b4", "#fc0c00", "#609c24", "#9c0cfc", "#846030", "#009078", "#fc2478", "#6c54c0")
-DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)), "-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
+DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5))) * 2
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 NAME_ROOM = 44  # letters of a name in a picture; tables have all
 CELLS_WITH_NUMBERS = 2500
+MOST_POINTS = 1000  # of a panel; more are an image in it
 PANELS = 12  # of one picture, where each matrix has a panel
 SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "windrow", "pdf.fonttype": 42, "font.family": "sans-serif", "font.size": 9,
             "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"], "figure.dpi": 72, "savefig.dpi": 144, "text.color": TEXT,
             "axes.edgecolor": TEXT, "axes.labelcolor": TEXT, "axes.titlecolor": TEXT, "xtick.color": TEXT, "ytick.color": TEXT,
-            "axes.facecolor": "none", "figure.facecolor": "none", "savefig.facecolor": "none", "grid.color": TEXT, "grid.alpha": 0.3,
-            "grid.linewidth": 0.5, "axes.linewidth": 0.8, "lines.linewidth": 1.6, "lines.markersize": 4.5,
+            "axes.facecolor": "none", "figure.facecolor": "none", "savefig.facecolor": "none", "grid.color": TEXT,
+            "grid.alpha": 0.3, "grid.linewidth": 0.5, "axes.linewidth": 0.8, "lines.linewidth": 1.6, "lines.markersize": 4.5,
             "axes.titlesize": 10, "axes.labelsize": 9, "legend.frameon": False, "path.simplify": False}
 
 
@@ -79,11 +80,12 @@ class Styles:
         """Writes it with this upper left corner, in inches; `more` has further (words, look) pairs."""
         shown = [name for name in self.names if self.known(name)]
         names = short(shown)
-        entries = [(names[name], {**(self.points(name) if points else self.line(name)), **({"linestyle": ""} if points else {})})
-                   for name in shown]
+        def look_of(name):
+            return {"linestyle": "", **self.points(name)} if points else self.line(name)
+        entries = [(names[name], look_of(name)) for name in shown]
         rest = [name for name in self.names if not self.known(name)]
         if rest:
-            look = {"linestyle": "", **self.points(rest[0])} if points else self.line(rest[0])
+            look = look_of(rest[0])
             entries.append((short(rest)[rest[0]] if len(rest) == 1 else f"{len(rest)} more (names by --csv)", look))
         entries += more
         tall = 0.2 * len(entries)
@@ -92,8 +94,9 @@ class Styles:
         axes.set(xlim=(0, 1), ylim=(tall, 0))
         axes.set_axis_off()
         for k, (name, look) in enumerate(entries):
-            axes.add_line(Line2D([0, 0.15, 0.3] if not points else [0.15], [0.2 * k + 0.1] * (1 if points else 3), clip_on=False,
-                                 **{"markevery": [1], **look} if not points else look))
+            xs = [0.15] if points else [0, 0.15, 0.3]
+            look = look if points else {"markevery": [1], **look}
+            axes.add_line(Line2D(xs, [0.2 * k + 0.1] * len(xs), clip_on=False, **look))
             axes.text(0.38, 0.2 * k + 0.1, words(name), va="center")
 
 
@@ -114,7 +117,8 @@ class Sheet:
         self.count += 1
         left = self.gap_x - 0.2 + column * (self.wide + self.gap_x)
         bottom = self.size[1] - 0.4 - self.tall - row * (self.tall + self.gap_y)
-        axes = self.figure.add_axes([left / self.size[0], bottom / self.size[1], self.wide / self.size[0], self.tall / self.size[1]])
+        width, height = self.size
+        axes = self.figure.add_axes([left / width, bottom / height, self.wide / width, self.tall / height])
         axes.set_title(words(title))
         axes.grid(True)
         axes.set_axisbelow(True)
@@ -202,7 +206,9 @@ def contrast_text(colour):
 
 
 def ratio_text(value):
-    return "1" if value < 1.005 else f"{value:.2f}" if value < 10 else f"{value:.0f}" if value < 1000 else f"{value:.0e}".replace("e+0", "e")
+    if value < 10:
+        return "1" if value < 1.005 else f"{value:.2f}"
+    return f"{value:.0f}" if value < 999.5 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
 
 
 def heatmap(data, options):
@@ -237,9 +243,10 @@ def heatmap(data, options):
         axes.tick_params(length=0, top=k == 0, labeltop=k == 0, bottom=False, labelbottom=False)
         for spine in axes.spines.values():
             spine.set_visible(False)
-        axes.text(-0.1, 1 + 0.06 / max(tall, 0.1), words(title), transform=axes.transAxes, ha="right", va="bottom", weight="bold")
+        axes.text(-0.1 / wide, 1 + 0.06 / tall, words(title), transform=axes.transAxes, ha="right", va="bottom", weight="bold")
         top -= tall + gap
-    heat_key(figure, colours, scale, 3.5 / size[0], (top + gap - 0.3) / size[1], max(min(wide, 4), 2.6) / size[0], 0.12 / size[1])
+    place = [3.5 / size[0], (top + gap - 0.3) / size[1], max(min(wide, 4), 2.6) / size[0], 0.12 / size[1]]
+    heat_key(figure, colours, scale, place)
     return figure
 
 
@@ -271,8 +278,8 @@ def heat_names(axes, cases, pitch):
                   f"{best * scale:.3g} {unit}", transform=axes.get_yaxis_transform(), va="center", size=size)
 
 
-def heat_key(figure, colours, scale, left, bottom, wide, tall):
-    axes = figure.add_axes([left, bottom, wide, tall])
+def heat_key(figure, colours, scale, place):
+    axes = figure.add_axes(place)
     bar = figure.colorbar(matplotlib.cm.ScalarMappable(scale, colours), cax=axes, orientation="horizontal")
     bar.set_ticks([1, 1.5, 2, 3, 5, 10])
     bar.set_ticklabels(["1", "1.5", "2", "3", "5", "10 and more"])
@@ -298,31 +305,35 @@ def roofline(data, options):
             draw_roofline(sheet.panel(f"{title}: L2"), by_sector, styles, "operations a sector of 32 bytes",
                           [(data_of.SECTORS_PER_S / 1e9, f"{data_of.SECTORS_PER_S / 1e9:g} sectors a ns")])
         elif sectors:
-            sheet.panel(f"{title}: L2").text(0.5, 0.5, "no sectors were counted", ha="center", transform=sheet.figure.axes[-1].transAxes)
+            axes = sheet.panel(f"{title}: L2")
+            axes.text(0.5, 0.5, "no sectors were counted", ha="center", transform=axes.transAxes)
     return sheet.legend(styles, points=True)
 
 
 def draw_roofline(axes, points, styles, label, roofs):
     xs, ys = [x for _, x, _ in points], [y for *_, y in points]
     left, right = min(xs) / 1.25, max(xs) * 1.25
-    low, high = min(ys) / 1.4, max(*ys, *(slope * right for slope, _ in roofs)) * 1.4
+    low, high = min(ys) / 1.4, max([*ys, *(slope * right for slope, _ in roofs)]) * 1.4
     for slope, name in roofs:
         axes.plot([left, right], [slope * left, slope * right], color=TEXT, linewidth=1.2, zorder=2)
     for name in reversed(styles.names):
         mine = [(x, y) for other, x, y in points if other == name]
         if mine:
-            axes.plot([x for x, _ in mine], [y for _, y in mine], linestyle="", **styles.points(name))
+            axes.plot([x for x, _ in mine], [y for _, y in mine], linestyle="", rasterized=len(points) > MOST_POINTS,
+                      **styles.points(name))
     log_axis(axes.xaxis, left, right, most=6)
     log_axis(axes.yaxis, low, high)
-    axes.set(xlabel=label + ("; roofs: " if len(roofs) > 1 else "; roof: ") + ", ".join(name for _, name in roofs) if roofs else label,
-             ylabel="GFLOP/s")
+    if roofs:
+        label += f"; {'roof' if len(roofs) == 1 else 'roofs'}: " + ", ".join(name for _, name in roofs)
+    axes.set(xlabel=label, ylabel="GFLOP/s")
 
 
 def panels_of(data, has, note):
     """The first cases that have what a picture needs, by title; a note if there are more."""
     found = [(title, case) for title, cases in data.groups().items() for case in cases if has(case)]
     if len(found) > PANELS:
-        data.notes.append(f"{note}: the first {PANELS} of {len(found)} matrices are shown; --matrix chooses others, --csv has all")
+        data.notes.append(f"{note}: the first {PANELS} of {len(found)} matrices are shown; --matrix chooses others, "
+                          "--csv has all")
     return found[:PANELS]
 
 
@@ -339,7 +350,8 @@ def breakeven(data, options):
     on_envelope = [name for step in steps for _, name in step]
     names = dict.fromkeys(name for table in tables for name in table)
     order = ranked([data_of.ratios([case])[1] for _, case in shown])
-    styles = Styles(sorted(names, key=lambda name: (name not in on_envelope, order.index(name) if name in order else len(order))))
+    order += [name for name in names if name not in order]
+    styles = Styles(sorted(names, key=lambda name: (name not in on_envelope, order.index(name))))
     labels = short(names, 30)
     last = min(max([10 * k for step in steps for k, _ in step] + [1000]), 10 ** 7)
     ks = [10 ** (k / 24) for k in range(math.ceil(24 * math.log10(last)) + 1)]
@@ -379,7 +391,8 @@ def convergence(data, options):
         return None
     names = dict.fromkeys(run.name for _, case in shown for run in case.runs.values() if run.history)
     styles = Styles(names)
-    points = {(case.key(), name): data_of.convergence(run) for _, case in shown for name, run in case.runs.items() if run.history}
+    points = {(case.key(), name): data_of.convergence(run)
+              for _, case in shown for name, run in case.runs.items() if run.history}
     several = any(abs(m - k) > 0.5 for curve in points.values() for k, m, *_ in curve)
     axes_of = [("iterations", 0)] + [("multiplies", 1)] * several + [("seconds", 2)]
     sheet = Sheet(len(shown) * len(axes_of), len(axes_of), wide=3.6, title="Convergence")
@@ -393,9 +406,11 @@ def convergence(data, options):
             axes = sheet.panel(f"{short([name], 36)[name]}, {title}")
             for name_of_run, curve in curves.items():
                 xy = [(point[column], point[3]) for point in curve if point[column] is not None]
-                axes.plot([x * by for x, _ in xy], [y for _, y in xy], markevery=max(1, len(xy) // 6), **styles.line(name_of_run))
+                axes.plot([x * by for x, _ in xy], [y for _, y in xy], markevery=max(1, len(xy) // 6),
+                          **styles.line(name_of_run))
             log_axis(axes.yaxis, min(measures) / 1.5, max(measures) * 1.5)
-            axes.set(xlabel=unit if column == 2 else label, ylabel="L1 change of a step" if case.program == "pagerank" else "||r|| / ||b||")
+            axes.set(xlabel=unit if column == 2 else label,
+                     ylabel="L1 change of a step" if case.program == "pagerank" else "||r|| / ||b||")
             axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(6))
     return sheet.legend(styles)
 
@@ -458,7 +473,8 @@ def image(figure, ending):
     """The bytes of the picture; the same for the same figure."""
     out = io.BytesIO()
     title = figure.windrow_title
-    metadata = {"svg": {"Date": None, "Creator": "windrow tools/plot.py", "Title": title}, "png": {"Software": None, "Title": title},
-                "pdf": {"CreationDate": None, "Creator": "windrow tools/plot.py", "Producer": None, "Title": title}}[ending]
+    creator = "windrow tools/plot.py"
+    metadata = {"svg": {"Date": None, "Creator": creator, "Title": title}, "png": {"Software": None, "Title": title},
+                "pdf": {"CreationDate": None, "Creator": creator, "Producer": None, "Title": title}}[ending]
     figure.savefig(out, format=ending, bbox_inches=page(figure), metadata=metadata)
     return out.getvalue()
