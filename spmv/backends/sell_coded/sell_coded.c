@@ -17,8 +17,8 @@ typedef struct coded_state {
 static const wr_knob knobs[] = {
     {.name = "pairs", .type = WR_OPTION_CHOICE, .offset = offsetof(coded_knobs, pairs), .choices = "auto|off",
      .value = "auto",
-     .help = "values in the table, with the distances of columns, where there are at most 255 different pairs; off: values "
-             "are stored"},
+     .help = "values in the table, with the distances of columns, where there are at most 255 different pairs; off: "
+             "values are stored"},
     {.name = NULL},
 };
 

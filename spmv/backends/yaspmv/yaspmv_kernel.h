@@ -12,7 +12,7 @@ WR_C_BEGIN
 typedef struct wr_bccoo_plan {
   wr_bccoo format;
   int early_check;  /* 1: warps in which each lane ends a row leave out the scan                                             */
-  int all_sums;     /* 1: a sum for each block is kept in shared memory (strategy 1), 0: one for each row (strategy 2)         */
+  int all_sums;     /* 1: a sum for each block is kept in shared memory (strategy 1), 0: one for each row (strategy 2)        */
   unsigned *ticket; /* [1] thread blocks that have taken a number; 0 between launches                                        */
   uint64_t *carry;  /* [grid][r] what a thread block leaves open of a block row; WR_BCCOO_NOTHING between launches           */
   double *sliced;   /* [slices][all_rows * r] sums of slices, if there is more than one; rows without blocks stay 0          */
