@@ -19,7 +19,7 @@
 #define CACHE "windrow tuning cache "
 #define FIRST_LINE CACHE "1"
 
-enum { LOCK_TRIES = 100, LOCK_PAUSE_NS = 10000000 }; /* a writer holds the lock for far less than this second */
+enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 1000000 }; /* a writer holds the lock for far less than this second */
 
 /* A cache in memory. */
 typedef struct cache {

@@ -62,7 +62,6 @@ entries 2
 expect 'a preparation that tunes and one that reads the cache were mixed'
 call 0 "$BUILD/simt/spmv" -p f64 --batches 7 --seconds 0 -k yaspmv:tune=quick --tune-cache "$cache" --json "$json" $system
 says "$out" "from $cache"
-says "$json" '"preparations": 3,'
 
 # Files that cannot be used: a sentence, and the solve goes on.
 warned() { # sentence

@@ -110,6 +110,25 @@ static void test_under_load(wr_env *env) {
   wr_env_close(&other);
 }
 
+/* Another backend is named where blocks take more bytes than rows, with both reasons. */
+static void test_advice(wr_env *env) {
+  const wr_backend *backend = nullptr;
+  CASE("advice");
+  CHECK_OK(wr_backend_find("yaspmv", &backend));
+  for (const char *knobs : {"", "width=4:height=4"}) {
+    wr_plan *plan = nullptr;
+    wr_csr *A = make_matrix(shapes[0], false);
+    CHECK_OK(wr_plan_create(backend, knobs, A, env, &plan));
+    const wr_plan_info *info = wr_plan_get_info(plan);
+    bool is_padded = knobs[0] != '\0';
+    CHECKF((plan && info->better) == is_padded, "'%s': %s", knobs, plan ? info->advice : "");
+    if (plan && is_padded)
+      CHECKF(strstr(info->advice, "merbit reads less: blocks of 4 x 4: fill 1"), "%s", info->advice);
+    wr_plan_destroy(plan);
+    wr_csr_free(A);
+  }
+}
+
 /* Products of tuned plans; what the tuner says is tested in test_yaspmv_tune.cu. */
 static void test_tuned(wr_env *env) {
   CASE("tuned");
@@ -124,6 +143,7 @@ static void test_device(wr_env *env) {
   test_whole_rows(env);
   test_under_load(env);
   test_tuned(env);
+  test_advice(env);
 }
 
 int main(void) {

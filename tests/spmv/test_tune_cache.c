@@ -285,13 +285,21 @@ static void test_lock(void) {
 
 enum { WRITERS = 6, EACH = 40 };
 
+/* On a machine with much other load a lock may be missed for a second. */
+static wr_status store_patiently(const char *key, const char *knobs) {
+  wr_status status = wr_tune_cache_store(path, key, knobs);
+  for (int k = 0; k < 20 && status == WR_EOUTPUT && strstr(wr_status_message(), "locked for a second"); k++)
+    status = wr_tune_cache_store(path, key, knobs);
+  return status;
+}
+
 /* Adds entries of its own, and one that all add. Meanwhile the file is a whole cache at any time. */
 static int add_entries(int writer) {
   char key[32], knobs[WR_TUNE_KNOBS_ROOM];
   for (int k = 0; k < EACH; k++) {
     snprintf(key, sizeof key, "%d of %d", k, writer);
-    if (wr_tune_cache_store(path, key, "width=2") != WR_OK) return 0;
-    if (wr_tune_cache_store(path, "all", "width=1") != WR_OK) return 0;
+    if (store_patiently(key, "width=2") != WR_OK) return 0;
+    if (store_patiently("all", "width=1") != WR_OK) return 0;
     if (wr_tune_cache_find(path, "all", knobs) != WR_OK || strcmp(knobs, "width=1") != 0) return 0;
   }
   return 1;

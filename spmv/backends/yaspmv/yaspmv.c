@@ -107,7 +107,12 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
   const wr_bccoo_plan like = {.format = b, .early_check = k.early_check, .all_sums = o.all_sums};
   report(env, A, &like, info);
   info->extra_bytes = info->format_bytes + (b.slices > 1 ? b.slices * b.all_rows * b.r * 8 : 0);
-  wr_bsr_advise_rows(&sizes[0].sample, "merbit", info);
+  double share = sizes[0].bytes / sizes[0].sample.csr_bytes;
+  if (share < 1) return WR_OK;
+  info->better = "merbit";
+  snprintf(info->advice, sizeof info->advice,
+           "merbit reads less: blocks of %d x %d: fill %.2f, %.2f of the bytes of rows", o.r, o.c, sizes[0].sample.fill,
+           share);
   return WR_OK;
 }
 
