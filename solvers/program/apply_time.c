@@ -14,7 +14,8 @@ enum { MEGABYTE = 1 << 20, MOST_PREPARATIONS = 16 };
 static const int64_t most_repeats = 1000000; /* of one multiply in a batch                         */
 static const double most_preparing = 1;    /* seconds; a longer preparation is not repeated      */
 
-/* The vectors of one place, shared by all plans there. */
+/* The vectors of one place, shared by all plans there. Of several vectors at once, x and y have the elements of a row side by
+ * side. */
 typedef struct vectors {
   int open;              /* 1: they are allocated       */
   wr_vec x, y[2], flush; /* flush: twice the last cache */
@@ -33,15 +34,16 @@ typedef struct timing {
   wr_plan *plan; /* NULL: it is not timed any more             */
   wr_env *env;
   vectors *vectors;
+  int columns;    /* vectors at once                           */
   int dual, turn; /* the next multiply writes y[turn]          */
   series hot, cold;
 } timing;
 
 /* The expected y, computed on the host. */
 typedef struct reference {
-  int64_t count;        /* rows that are checked               */
-  double *value, *size; /* [count] sum a x, sum |a x|          */
-  double *y;            /* [nrows] as a backend computed it    */
+  int64_t count;        /* rows that are checked                        */
+  double *value, *size; /* [count * width] sum a x, sum |a x|         */
+  double *y;            /* [nrows * width] as a backend computed it   */
 } reference;
 
 typedef struct bench {
@@ -49,7 +51,8 @@ typedef struct bench {
   wr_type type;
   const wr_apply_settings *settings;
   wr_apply_place *places;
-  double *x, *seconds; /* [ncols]; [count][2][batches], of the timings */
+  int64_t width;       /* vectors at once                               */
+  double *x, *seconds; /* [ncols * width]; [count][2][batches], of the timings */
   reference expected;
   vectors vectors[2];
   int count;
@@ -87,11 +90,11 @@ static wr_status open_vectors(bench *b, wr_place place) {
   vectors *v = &b->vectors[place];
   wr_csr_view view;
   if (v->open) return WR_OK;
-  env->type = b->type;
+  env->type = b->type, env->need_columns = b->width > 1 ? (int)b->width : 0;
   if (place == WR_CUDA) TRY(wr_csr_device_view(b->A, env, &view)); /* the upload does not count as preparation */
-  TRY(env->ops->alloc(env, b->A->ncols, b->type, "x", &v->x));
+  TRY(env->ops->alloc(env, b->A->ncols * b->width, b->type, "x", &v->x));
   TRY(env->ops->upload(env, &v->x, b->x));
-  for (int k = 0; k < 2; k++) TRY(env->ops->alloc(env, b->A->nrows, b->type, "y", &v->y[k]));
+  for (int k = 0; k < 2; k++) TRY(env->ops->alloc(env, b->A->nrows * b->width, b->type, "y", &v->y[k]));
   if (b->settings->cold) TRY(env->ops->alloc(env, flush_elements(place), WR_F64, "overwriting a cache", &v->flush));
   for (int slot = 0; slot < 2; slot++) TRY(env->ops->stamp(env, slot)); /* a device allocates them at first use */
   TRY(env->ops->wait(env));
@@ -112,12 +115,13 @@ static int64_t checked_row(const bench *b, int64_t k) {
   return count == n ? k : count < 2 ? 0 : k * (n - 1) / (count - 1); /* both below 2^31 */
 }
 
-static void compute_row(const bench *b, int64_t i, double *value, double *size) {
+/* Row i of A x, of vector c. */
+static void compute_row(const bench *b, int64_t i, int64_t c, double *value, double *size) {
   const wr_csr *A = b->A;
   long double sum = 0, magnitude = 0;
   for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
     double entry = A->val == NULL ? 1 : b->type == WR_F32 ? (double)(float)A->val[k] : A->val[k];
-    long double term = (long double)entry * b->x[A->col[k]];
+    long double term = (long double)entry * b->x[A->col[k] * b->width + c];
     sum += term;
     magnitude += fabsl(term);
   }
@@ -128,20 +132,23 @@ static wr_status make_reference(bench *b) {
   reference *e = &b->expected;
   const wr_apply_settings *s = b->settings;
   PASS(wr_csr_check_range(b->A, b->type == WR_F32));
-  PASS(wr_alloc(&b->x, b->A->ncols, sizeof *b->x, "x"));
-  for (int64_t j = 0; j < b->A->ncols; j++) b->x[j] = x_element(j);
+  int64_t width = b->width;
+  PASS(wr_alloc(&b->x, b->A->ncols * width, sizeof *b->x, "x"));
+  for (int64_t j = 0; j < b->A->ncols * width; j++) b->x[j] = x_element(j);
   if (s->verify == WR_VERIFY_OFF) return WR_OK;
   e->count = s->verify == WR_VERIFY_SAMPLE && s->verify_rows < b->A->nrows ? s->verify_rows : b->A->nrows;
-  PASS(wr_alloc(&e->y, b->A->nrows, sizeof *e->y, "checking a product"));
-  PASS(wr_alloc(&e->value, e->count, sizeof *e->value, "checking a product"));
-  PASS(wr_alloc(&e->size, e->count, sizeof *e->size, "checking a product"));
+  PASS(wr_alloc(&e->y, b->A->nrows * width, sizeof *e->y, "checking a product"));
+  PASS(wr_alloc(&e->value, e->count * width, sizeof *e->value, "checking a product"));
+  PASS(wr_alloc(&e->size, e->count * width, sizeof *e->size, "checking a product"));
 #pragma omp parallel for schedule(guided)
-  for (int64_t k = 0; k < e->count; k++) compute_row(b, checked_row(b, k), &e->value[k], &e->size[k]);
-  double most = b->type == WR_F32 ? (double)FLT_MAX : DBL_MAX;
   for (int64_t k = 0; k < e->count; k++)
-    if (!(e->size[k] <= most))
+    for (int64_t c = k * width; c < (k + 1) * width; c++)
+      compute_row(b, checked_row(b, k), c % width, &e->value[c], &e->size[c]);
+  double most = b->type == WR_F32 ? (double)FLT_MAX : DBL_MAX;
+  for (int64_t c = 0; c < e->count * width; c++)
+    if (!(e->size[c] <= most))
       return wr_fail(WR_ENUMERIC, "row %lld: its terms add up to %.3g, which is beyond %s; scale the matrix",
-                     (long long)checked_row(b, k) + 1, e->size[k], b->type == WR_F32 ? "f32" : "f64");
+                     (long long)checked_row(b, c / width) + 1, e->size[c], b->type == WR_F32 ? "f32" : "f64");
   return WR_OK;
 }
 
@@ -165,11 +172,11 @@ static wr_status check_product(bench *b, timing *t) {
   PASS(t->env->ops->download(t->env, &t->vectors->y[t->dual ? 1 - t->turn : 0], e->y));
   const wr_plan_info *info = wr_plan_get_info(t->plan);
 #pragma omp parallel for schedule(static) reduction(max : worst)
-  for (int64_t k = 0; k < e->count; k++) {
-    int64_t i = checked_row(b, k), length = b->A->row_ptr[i + 1] - b->A->row_ptr[i];
-    double error = fabs(e->y[i] - e->value[k]);
-    double ratio = error / row_bound(b->type, info, length, e->value[k], e->size[k]);
-    worst = fmax(worst, isfinite(e->y[i]) && !isnan(ratio) ? ratio : INFINITY);
+  for (int64_t c = 0; c < e->count * b->width; c++) {
+    int64_t i = checked_row(b, c / b->width), length = b->A->row_ptr[i + 1] - b->A->row_ptr[i];
+    double y = e->y[i * b->width + c % b->width], error = fabs(y - e->value[c]);
+    double ratio = error / row_bound(b->type, info, length, e->value[c], e->size[c]);
+    worst = fmax(worst, isfinite(y) && !isnan(ratio) ? ratio : INFINITY);
   }
   v->rows = e->count, v->worst_row = worst;
   v->multiplied_right = worst <= 1;
@@ -179,6 +186,9 @@ static wr_status check_product(bench *b, timing *t) {
 /* ---- one backend ---- */
 
 static wr_status multiply(timing *t) {
+  wr_apply_many many = {.columns = t->columns, .alpha = 1, .x = &t->vectors->x, .y = &t->vectors->y[0],
+                        .ldx = t->columns, .ldy = t->columns};
+  if (t->columns > 1) return wr_plan_apply_many(t->plan, &many);
   wr_apply request = {.alpha = 1, .x = &t->vectors->x, .y = &t->vectors->y[t->turn]};
   if (t->dual) request.y_next = &t->vectors->y[t->turn = 1 - t->turn];
   return wr_plan_apply(t->plan, &request);
@@ -237,12 +247,14 @@ static wr_status open_timing(bench *b, timing *t, const wr_choice *choice) {
   if (choice->backend->plan == NULL) return choice->backend->check(&p->env, b->A, NULL); /* a stub says why */
   PASS(wr_error_raise(&p->error));
   t->env = &p->env, t->vectors = &b->vectors[place];
-  t->dual = t->times->dual = (choice->backend->caps & WR_CAP_Y_NEXT) != 0;
+  t->columns = (int)b->width;
+  t->dual = t->times->dual = b->width == 1 && (choice->backend->caps & WR_CAP_Y_NEXT) != 0;
   PASS(open_vectors(b, place));
   PASS(prepare_timing(b, t, choice));
   snprintf(t->run->knobs, sizeof t->run->knobs, "%s", wr_plan_knobs(t->plan));
   snprintf(t->run->device_name, sizeof t->run->device_name, "%s", p->env.device_name);
   t->run->info = *wr_plan_advise(t->plan);
+  if (b->width > 1) t->run->info.apply_bytes = wr_plan_many_bytes(t->plan, t->columns);
   t->run->read_bandwidth = p->read_bandwidth;
   return WR_OK;
 }
@@ -320,7 +332,7 @@ static wr_status open_all(bench *b, const wr_choice *choices, wr_run *runs, wr_a
   PASS(wr_alloc(&b->seconds, 2 * b->count * batches, sizeof *b->seconds, "the times of multiplies"));
   for (int k = 0; k < b->count; k++) {
     runs[k] = (wr_run){.backend = choices[k].backend};
-    times[k] = (wr_apply_times){.repeat = 1};
+    times[k] = (wr_apply_times){.repeat = 1, .vectors = b->width};
     snprintf(runs[k].knobs, sizeof runs[k].knobs, "%s", choices[k].knobs); /* as given, until a plan knows them all */
     b->timings[k] = (timing){.run = &runs[k], .times = &times[k], .hot.seconds = b->seconds + 2 * k * batches};
     b->timings[k].cold.seconds = b->timings[k].hot.seconds + batches;
@@ -335,6 +347,7 @@ wr_status wr_apply_time(wr_csr *A, wr_type type, wr_apply_place places[2], const
   bench *b = NULL;
   TRY(wr_alloc_zeroed(&b, 1, sizeof *b, "timing multiplies"));
   b->A = A, b->type = type, b->settings = settings, b->places = places, b->count = count;
+  b->width = settings->vectors > 1 ? settings->vectors : 1;
   TRY(make_reference(b));
   TRY(open_all(b, choices, runs, times));
   for (int cold = 0; cold <= (settings->cold != 0); cold++) TRY(time_rounds(b, cold));

@@ -19,6 +19,7 @@ typedef struct wr_apply_settings {
   double batch_seconds; /* a hot batch lasts at least so long                                                   */
   double seconds;       /* a backend that was timed for longer gets no more batches than an interval needs, and one with
                          * batches that each take longer gets one. 0: as many as an interval needs of each          */
+  int64_t vectors;      /* multiplied at once, up to WR_MAX_COLUMNS; 0 and 1: one, as in a solver                */
   int64_t preparations; /* at most so many, for a median; fewer for a format that takes long                    */
   int cold;             /* 1: cold times too                                                                    */
   wr_verified verify;   /* off, sample or full                                                                  */
@@ -30,7 +31,8 @@ typedef struct wr_apply_settings {
 void wr_apply_place_open(wr_apply_place *place, wr_env env);
 void wr_apply_place_close(wr_apply_place *place); /* a zeroed one is fine */
 
-/* Times y = A x in `type` by choices[count] at places[2] (by wr_place), into runs[count] and times[count]. run.setup is the
+/* Times y = A x in `type` by choices[count] at places[2] (by wr_place), or of several vectors Y = A X by wr_plan_apply_many,
+ * into runs[count] and times[count]. Of several, times and run.info.apply_bytes are those of all together. run.setup is the
  * time from creating the plan to the end of its preparation, the upload of the matrix left out; run.applies is one more
  * than the hot batches. A backend that cannot run or breaks off has its error in its run. The matrix keeps its device view.
  *

@@ -168,6 +168,8 @@ const wr_option wr_spmv_options[] = {
      .help = "multiply with values: those of the matrix, or made-up ones for a pattern"},
     {.name = "pattern", .type = WR_OPTION_FLAG, .offset = SPMV(pattern),
      .help = "multiply without values (if both are given, after the run with values)"},
+    {.name = "vectors", .type = WR_OPTION_INT, .offset = SPMV(vectors), .min = 1, .max = WR_MAX_COLUMNS, .value = "1",
+     .help = "multiply so many vectors at once, row-major; by backends that cannot, one after the other"},
     {.name = "standard", .type = WR_OPTION_FLAG, .offset = SPMV(standard),
      .help = "a standard set of generated matrices, at full size where there is a GPU; patterns with made-up "
              "values and without"},
@@ -282,6 +284,7 @@ const wr_program_text wr_spmv_text = {
             {"", "The table has a line for each backend:"},
             {"prepare, first us", "medians over a few preparations, and over the first multiplies after them"},
             {"hot us, +-", "median of many multiplies, and its 95% interval"},
+            {"a vector", "hot us, by the number of vectors that a multiply takes at once (--vectors)"},
             {"cold us", "median of multiplies with an overwritten last-level cache (--cold)"},
             {"bytes, GB/s", "the least that a multiply moves, and that divided by the hot time"},
             {"read", "GB/s as a share of the bandwidth measured for reading memory; from cache: more than that"},

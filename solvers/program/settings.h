@@ -83,7 +83,7 @@ typedef struct wr_spmv_settings {
   int values, pattern;       /* 1: multiply with values; without                               */
   int standard;
   int cold, sectors;
-  int64_t batches;
+  int64_t batches, vectors;
   double seconds;
   char *csv;
 } wr_spmv_settings;

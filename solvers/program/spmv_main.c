@@ -111,7 +111,8 @@ static wr_status write_results(job *j, const wr_spmv_table *table) {
 
 static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *facts, const wr_row_statistics *rows) {
   wr_apply_settings how = {.batches = j->s.batches, .seconds = j->s.seconds, .batch_seconds = WR_APPLY_BATCH_SECONDS,
-                           .preparations = WR_APPLY_PREPARATIONS, .cold = j->s.cold, .verify = j->s.common.verify,
+                           .vectors = j->s.vectors, .preparations = WR_APPLY_PREPARATIONS, .cold = j->s.cold,
+                           .verify = j->s.common.verify,
                            .verify_rows = j->s.common.verify_rows, .interrupted = wr_process_interrupted()};
   facts->precision = type == WR_F32 ? "f32" : "f64";
   wr_status status = wr_apply_time(A, type, j->places, j->choices, j->count, &how, j->runs, j->times);
@@ -141,8 +142,8 @@ static wr_status time_matrix(job *j, const char *name, int with_values, int with
   wr_source_options how = {.threads = (int)j->s.common.threads,
                            .format = (wr_input_format)j->s.common.input_format,
                            .columns = j->s.common.columns,
-                           .row_bytes = wr_spmv_row_bytes(&j->s.common, narrow, on_host),
-                           .column_bytes = wr_spmv_column_bytes(narrow, on_host)};
+                           .row_bytes = j->s.vectors * wr_spmv_row_bytes(&j->s.common, narrow, on_host),
+                           .column_bytes = j->s.vectors * wr_spmv_column_bytes(narrow, on_host)};
   TRY(wr_source_load(name, &how, &ledger, &A, &facts));
   wr_row_statistics rows = wr_row_statistics_get(A);
   for (int v = first; v <= last; v++) {
@@ -309,6 +310,8 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
   PASS(wr_settings_finish(s));
   if (s->verify == WR_VERIFY_DEVICE)
     return wr_fail(WR_EUSAGE, "--verify: device is not for spmv, which checks products on the host");
+  if (j->s.sectors && j->s.vectors > 1)
+    return wr_fail(WR_EUSAGE, "--sectors counts a multiply of one vector: leave out --vectors %d", (int)j->s.vectors);
   if (wr_process_is_action(s)) return WR_OK;
   PASS(check_operands(j, argc - *first, argv + *first));
   char reason[WR_THREADS_REASON];

@@ -127,6 +127,7 @@ typedef struct wr_apply_times {
   int64_t preparations;
   double setup_once, first_once;   /* s: the very first preparation and apply                                */
   int dual;                        /* 1: y and y_next alternated, as in a solver                             */
+  int64_t vectors;                 /* that a multiply takes at once; 1: one                                  */
 } wr_apply_times;
 
 /* A place to compute at, opened once for all matrices. */

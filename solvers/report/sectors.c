@@ -31,8 +31,8 @@ int64_t wr_plain_format_bytes(const wr_csr *A, wr_type type) {
   return (A->nrows + 1) * pointer_bytes + A->nnz * ((int64_t)sizeof *A->col + (A->val ? wr_type_bytes(type) : 0));
 }
 
-int64_t wr_plain_apply_bytes(const wr_csr *A, wr_type type) {
-  return wr_plain_format_bytes(A, type) + (A->nrows + A->ncols) * wr_type_bytes(type);
+int64_t wr_plain_apply_bytes(const wr_csr *A, wr_type type, int64_t vectors) {
+  return wr_plain_format_bytes(A, type) + vectors * (A->nrows + A->ncols) * wr_type_bytes(type);
 }
 
 int64_t wr_sectors_of_streams(const wr_csr *A, wr_type type, const wr_plan_info *info) {

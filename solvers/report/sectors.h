@@ -19,7 +19,7 @@ int64_t wr_sectors_of_streams(const wr_csr *A, wr_type type, const wr_plan_info 
 /* Of the arrays of plain rows: columns, values if A has some, row pointers. */
 int64_t wr_plain_format_bytes(const wr_csr *A, wr_type type);
 
-/* What a multiply by plain rows moves at least: these arrays, x and y, each once. */
-int64_t wr_plain_apply_bytes(const wr_csr *A, wr_type type);
+/* What a multiply by plain rows moves at least: these arrays once, and as many x and y as `vectors` says. */
+int64_t wr_plain_apply_bytes(const wr_csr *A, wr_type type, int64_t vectors);
 
 #endif

@@ -7,9 +7,10 @@
 #include "solvers/report/spmv_table.h"
 
 void wr_spmv_csv_begin(FILE *out) {
-  fputs("matrix,family,nrows,ncols,nnz,precision,values,label,place,status,reason,hot_s,hot_low_s,hot_high_s,bytes,"
-        "bytes_per_s,csr_bytes,csr_bytes_per_s,prepare_s,memory_bytes,verified\n",
-        out);
+  fputs(
+      "matrix,family,nrows,ncols,nnz,precision,values,vectors,label,place,status,reason,hot_s,hot_low_s,hot_high_s,bytes,"
+      "bytes_per_s,csr_bytes,csr_bytes_per_s,prepare_s,memory_bytes,verified\n",
+      out);
 }
 
 /* The fields of the matrix, each with its comma. */
@@ -33,7 +34,7 @@ static void write_real(FILE *out, double value) {
 static void write_measurements(FILE *out, const wr_spmv_table *t, int k) {
   const wr_run *run = &t->runs[k];
   const wr_sample *hot = &t->times[k].hot;
-  double csr_bytes = (double)wr_plain_apply_bytes(t->A, t->type);
+  double csr_bytes = (double)wr_plain_apply_bytes(t->A, t->type, wr_spmv_vectors(t));
   if (hot->count > 0)
     write_real(out, hot->median), write_real(out, hot->low), write_real(out, hot->high);
   else
@@ -52,6 +53,7 @@ void wr_spmv_csv_matrix(FILE *out, const wr_spmv_table *t) {
   for (int k = 0; k < t->count; k++) {
     const wr_run *run = &t->runs[k];
     write_matrix(out, t->facts);
+    fprintf(out, "%" PRId64 ",", wr_spmv_vectors(t));
     wr_csv_text(out, wr_run_label(run, label, sizeof label));
     fprintf(out, ",%s,", run->backend->place == WR_HOST ? "host" : "cuda");
     write_error(out, &run->error);
@@ -65,7 +67,7 @@ void wr_spmv_csv_matrix(FILE *out, const wr_spmv_table *t) {
 
 void wr_spmv_csv_failure(FILE *out, const wr_problem_facts *facts, const wr_error *error) {
   write_matrix(out, facts);
-  fputs(",,", out);
+  fputs(",,,", out);
   write_error(out, error);
   fputs(",,,,,,,,,,\n", out);
 }

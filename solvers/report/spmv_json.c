@@ -64,6 +64,7 @@ static void write_times(wr_json *json, const wr_run *run, const wr_apply_times *
   write_sample(json, "hot", &times->hot, times->repeat);
   write_sample(json, "cold", &times->cold, 1);
   wr_json_boolean(json, "y_next", times->dual);
+  wr_json_integer(json, "vectors", times->vectors);
   double rate = run->info.apply_bytes / run->apply_median;
   wr_json_real(json, "bytes_per_s", rate);
   wr_json_real(json, "read_share", run->read_bandwidth > 0 ? rate / run->read_bandwidth : NAN);
@@ -177,7 +178,7 @@ void wr_spmv_json_matrix(wr_json *json, const wr_spmv_table *t) {
   const wr_run *base = wr_apply_base(t->runs, t->count);
   write_facts(json, t->facts, WR_OK, NULL);
   write_rows(json, t->rows);
-  wr_json_integer(json, "csr_bytes", wr_plain_apply_bytes(t->A, t->type));
+  wr_json_integer(json, "csr_bytes", wr_plain_apply_bytes(t->A, t->type, wr_spmv_vectors(t)));
   write_plain_sectors(json, t);
   write_suggestion(json, t);
   wr_json_begin(json, "runs", '[');

@@ -38,6 +38,11 @@ static void cold_cell(const wr_columns *c, int k, char *cell) {
   if (c->times[k].cold.count > 0) microseconds(c->times[k].cold.median, cell);
 }
 
+static void vector_cell(const wr_columns *c, int k, char *cell) {
+  cell[0] = '\0';
+  if (c->times[k].vectors > 1) microseconds(c->runs[k].apply_median / (double)c->times[k].vectors, cell);
+}
+
 static void bytes_cell(const wr_columns *c, int k, char *cell) { wr_text_bytes(c->runs[k].info.apply_bytes, cell); }
 
 static void rate_cell(const wr_columns *c, int k, char *cell) {
@@ -80,6 +85,7 @@ static const wr_column columns[] = {
     {"first us", first_cell, 4, NULL},
     {"hot us", hot_cell, 11, NULL},
     {"+-", interval_cell, 6, NULL},
+    {"a vector", vector_cell, 12, NULL},
     {"cold us", cold_cell, 9, NULL},
     {"bytes", bytes_cell, 3, NULL},
     {"GB/s", rate_cell, 1, NULL},
@@ -106,6 +112,7 @@ static void print_heading(FILE *out, const wr_spmv_table *t) {
   char least[16], most[16], mean[16], empty[16], bandwidth[16];
   wr_line problem = {0}, rows = {0};
   wr_line_add_problem(&problem, t->facts);
+  if (wr_spmv_vectors(t) > 1) wr_line_add(&problem, "; %d vectors at once", (int)wr_spmv_vectors(t));
   wr_line_print(out, &problem, 0, 2);
   wr_line_add(&rows, "rows: ");
   if (t->rows->least != t->rows->most) wr_line_add(&rows, "%s to ", wr_text_count(t->rows->least, least));

@@ -27,6 +27,9 @@ typedef struct wr_spmv_table {
   int verbose;       /* 1: show each plan's line         */
 } wr_spmv_table;
 
+/* That a multiply takes at once. */
+static inline int64_t wr_spmv_vectors(const wr_spmv_table *t) { return t->count > 0 ? t->times[0].vectors : 1; }
+
 void wr_spmv_table_print(FILE *out, const wr_spmv_table *table);
 
 enum { WR_FAMILY_ROOM = 64 };

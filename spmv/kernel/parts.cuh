@@ -6,11 +6,12 @@
 
 /* The sum of the row that is unfinished at the end of the lane's entries: the lane's own open sum, and those of the lanes
  * before it, back to the last lane in which a row ends. ended: the lanes in which one does. Every lane of the warp must
- * arrive. (MERBIT, section 4.2: a segmented scan in registers.) */
-static __device__ inline double wr_scan_open(double open, unsigned ended) {
+ * arrive. (MERBIT, section 4.2: a segmented scan in registers.) each: that many neighbouring lanes, a power of two, have the
+ * same entries and sums of their own; `ended` then has the first lane of each group alone. */
+static __device__ inline double wr_scan_open(double open, unsigned ended, int each = 1) {
   int lane = threadIdx.x % WR_WARP;
 #pragma unroll
-  for (int distance = 1; distance < WR_WARP; distance *= 2) {
+  for (int distance = each; distance < WR_WARP; distance *= 2) {
     double before = __shfl_up_sync((unsigned)WR_FULL_MASK, open, (unsigned)distance);
     if (lane < distance) continue;
     unsigned between = ((1u << distance) - 1) << (lane - distance + 1);

@@ -76,6 +76,20 @@ check_json() {
   says "$err" 'graph.mtx in f64: '
 }
 
+check_vectors() {
+  export COLUMNS=120
+  spmv 0 --vectors 3 --json "$json" -k cpu_csr,reference "$wide" gen:stencil:n=6
+  unset COLUMNS
+  says "$out" '; 3 vectors at once' 'hot us +- a vector bytes'
+  holds 'all(run["vectors"] == 3 and run["verification"]["multiplied_right"] for m in r["matrices"] for run in m["runs"])'
+  # f64: row pointers, columns and values once, X and Y three times; or three times all of it, and copies of 14 elements
+  holds '[run["plan"]["apply_bytes"] for run in r["matrices"][1]["runs"]] == [24 + 36 + 3 * 56, 3 * (24 + 36 + 56 + 2 * 56)]'
+  spmv 0 --vectors 8 -d cpu "$graph"
+  misuse '--vectors: 0 is not in [1, 8]' --vectors 0 "$graph"
+  misuse '--vectors: 9 is not in [1, 8]' --vectors 9 "$graph"
+  misuse '--sectors counts a multiply of one vector' --sectors --vectors 2 "$graph"
+}
+
 check_sources() {
   printf '# two\n\n  %s  # wide\n\t%s\r\ngen:chain:scale=4' "$wide" "$graph" >"$work/list.txt"
   spmv 0 -p f64 -k cpu_csr "@$work/list.txt" gen:stencil:n=3
@@ -120,9 +134,9 @@ check_lines() {
     for line in r for run in line["matrices"][0]["runs"])'
   [ "$(wc -l <"$work/table.csv")" = 4 ] && [ "$(grep -c ',cpu_csr,host,WR_OK,,[0-9.e-]*,.*,yes$' "$work/table.csv")" = 2 ]
   expect 'the CSV has not a line for each matrix'
-  grep -qE "^$work/none.mtx,,0,0,0,,no,,,WR_EINPUT,.*,,,,,,,,,,\$" "$work/table.csv"
+  grep -qE "^$work/none.mtx,,0,0,0,,no,,,,WR_EINPUT,.*,,,,,,,,,,\$" "$work/table.csv"
   expect 'the CSV does not say that none.mtx could not be had'
-  [ "$(awk -F, '{ print NF }' "$work/table.csv" | sort -u)" = 21 ]
+  [ "$(awk -F, '{ print NF }' "$work/table.csv" | sort -u)" = 22 ]
   expect 'the lines of the CSV differ in their fields'
   spmv 0 -p f64 -k cpu_csr --csv - "$graph"
   [ "$(head -n 1 "$out" | cut -d , -f 1-3)" = matrix,family,nrows ] && [ -s "$err" ]
@@ -258,6 +272,7 @@ check_simt() {
 
 check_table
 check_json
+check_vectors
 check_sources
 check_lines
 check_long_list

@@ -11,12 +11,19 @@ enum { ROWS = 300, COLUMNS = 5000, ROOM = 60000 };
 
 typedef wr_status (*launcher)(wr_env *env, const wr_csr_view *A, const wr_apply *request);
 
+/* x and y as several vectors of one column. */
+static wr_status launch_many(wr_env *env, const wr_csr_view *A, const wr_apply *request) {
+  wr_apply_many many = {1, request->alpha, request->beta, request->x, request->y, 1, 1};
+  return wr_csr_warp_many_launch(env, A, &many);
+}
+
 static const struct {
   const char *name;
   launcher launch;
 } kernels[] = {{"csr_thread", wr_csr_thread_launch},
                {"csr_thread_unrolled", wr_csr_thread_unrolled_launch},
                {"csr_warp", wr_csr_warp_launch},
+               {"csr_warp, several vectors", launch_many},
                {"csr_warp_shared", wr_csr_warp_shared_launch}};
 
 static wr_csr *make_matrix(bool pattern) {

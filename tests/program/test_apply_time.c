@@ -75,6 +75,24 @@ static void test_cold(void) {
   CHECK(!times[0].dual && times[1].dual);
 }
 
+/* The fake multiplies column by column, so each costs three times as much, and so do the applies that it counts. */
+static void test_vectors(void) {
+  CASE("several vectors at once, one of them wrong");
+  wr_apply_settings three = plain;
+  three.vectors = 3;
+  const wr_choice choices[] = {CHOICE(fake, "cost=0.0625"), CHOICE(fake_dual, "cost=0.125:name=B"),
+                               CHOICE(fake, "how=nan:row=3:from=1:until=2:name=C")};
+  CHECK_OK(time_small(WR_F64, &three, choices, 3));
+  for (int k = 0; k < 2; k++) {
+    CHECK(runs[k].ran && runs[k].verdict.multiplied_right && runs[k].verdict.rows == 4);
+    CHECK(times[k].vectors == 3 && !times[k].dual && times[k].hot.median == (k ? 0.375 : 0.1875));
+    CHECK(runs[k].info.apply_bytes == 3 * (6 + 2 * (4 + 3) * 8));
+  }
+  CHECK(runs[2].ran && !runs[2].verdict.multiplied_right && isinf(runs[2].verdict.worst_row));
+  CHECK_OK(time_small(WR_F64, &plain, choices, 1));
+  CHECK(times[0].vectors == 1 && runs[0].info.apply_bytes == 6 && times[0].hot.median == 0.0625);
+}
+
 static void test_slow(void) {
   CASE("a slow backend has fewer batches, but enough for an interval");
   wr_apply_settings patient = plain;
@@ -317,6 +335,7 @@ int main(void) {
   test_hot();
   test_order();
   test_cold();
+  test_vectors();
   test_slow();
   test_standing();
   test_bound();

@@ -173,7 +173,7 @@ const wr_backend wr_backend_cpu_csr = {
     .plan = plan,
     .prepare = prepare,
     .apply = apply,
-    .apply_many = apply_many,
     .destroy = destroy,
+    .apply_many = apply_many,
     .advise = advise,
 };

@@ -29,6 +29,10 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return wr_csr_warp_launch(env, state, &args->request);
 }
 
+static wr_status apply_many(void *state, wr_env *env, const wr_apply_many *request) {
+  return wr_csr_warp_many_launch(env, state, request);
+}
+
 static void destroy(void *state, wr_env *env) { (void)state, (void)env; /* the arrays are the matrix's */ }
 
 const wr_backend wr_backend_csr_warp = {
@@ -44,6 +48,7 @@ const wr_backend wr_backend_csr_warp = {
     .prepare = prepare,
     .apply = apply,
     .destroy = destroy,
+    .apply_many = apply_many,
     .update_values = wr_csr_update_view,
     .rows = wr_csr_state_view,
 };

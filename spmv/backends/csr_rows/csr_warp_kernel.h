@@ -12,5 +12,8 @@ wr_status wr_csr_warp_reserve(wr_env *env);
  * launch is refused. */
 wr_status wr_csr_warp_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request);
 
+/* The same for several vectors, without an epilogue, by csr_warp_many_kernel.cu. */
+wr_status wr_csr_warp_many_launch(wr_env *env, const wr_csr_view *A, const wr_apply_many *request);
+
 WR_C_END
 #endif

@@ -138,6 +138,11 @@ static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return wr_merbit_launch(env, &s->plan, args);
 }
 
+static wr_status apply_many(void *state, wr_env *env, const wr_apply_many *request) {
+  const merbit_state *s = state;
+  return wr_merbit_many_launch(env, &s->plan, request);
+}
+
 /* The format stores no values. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
   merbit_state *s = state;
@@ -189,6 +194,7 @@ const wr_backend wr_backend_merbit = {
     .prepare = prepare,
     .apply = apply,
     .destroy = destroy,
+    .apply_many = apply_many,
     .decode = decode,
     .update_values = update_values,
     .rows = rows,

@@ -44,6 +44,8 @@ typedef struct wr_merbit_plan {
   int32_t *row;             /* [blocks] the shared row that ends in the block; -1: none                                       */
   double *head;             /* [blocks] ordered: the block's part of the shared row that ends in it                           */
   double *tail;             /* [blocks] ordered: its part of the row that is open at its end                                  */
+  int columns;              /* the most of several vectors (apply_many); 0: none                                              */
+  double *many_head, *many_tail; /* [blocks * columns] the same for several vectors                                           */
 } wr_merbit_plan;
 
 int64_t wr_merbit_blocks(const wr_merbit_format *shape);
@@ -62,6 +64,9 @@ wr_status wr_merbit_scatter(wr_env *env, const wr_csr_view *view, int64_t ncols,
 /* y = alpha*A*x + beta*y and the epilogue of a checked request, on env's stream. beta != 0 always runs as WR_MERBIT_ORDERED.
  * WR_EDEVICE. */
 wr_status wr_merbit_launch(wr_env *env, const wr_merbit_plan *plan, const wr_apply_args *args);
+
+/* The same for several vectors (merbit_many_kernel.cu), in order whatever `commit` is. */
+wr_status wr_merbit_many_launch(wr_env *env, const wr_merbit_plan *plan, const wr_apply_many *request);
 
 /* For each type. ready: sets how much of a multiprocessor's memory is shared memory; the device is the current one. launch:
  * wr_merbit_launch after y's shared rows have been cleared where needed. */

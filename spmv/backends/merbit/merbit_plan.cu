@@ -46,6 +46,7 @@ int64_t wr_merbit_blocks(const wr_merbit_format *shape) {
 /* One allocation for all arrays, because an allocation takes longer than the kernels for a small format. */
 static wr_status allocate(wr_env *env, wr_merbit_plan *p) {
   int64_t parts = wr_device_bytes(p->blocks, sizeof *p->head), rows = wr_device_bytes(p->blocks, sizeof *p->row);
+  int64_t origins = wr_device_bytes(p->blocks + 1, sizeof *p->origin);
   char *memory = NULL;
   PASS(wr_device_alloc(env, &memory, wr_merbit_plan_bytes(p), 1, "tiles and shared rows"));
   wr_merbit_device_place(&p->format, memory);
@@ -54,6 +55,9 @@ static wr_status allocate(wr_env *env, wr_merbit_plan *p) {
   p->tail = (double *)(void *)(memory + parts);
   p->row = (int32_t *)(void *)(memory + 2 * parts);
   p->origin = (int32_t *)(void *)(memory + 2 * parts + rows);
+  memory += 2 * parts + rows + origins;
+  p->many_head = (double *)(void *)memory;
+  p->many_tail = (double *)(void *)(memory + wr_device_bytes(p->blocks * p->columns, sizeof *p->many_head));
   return WR_OK;
 }
 
@@ -74,6 +78,7 @@ extern "C" wr_status wr_merbit_plan_open(wr_env *env, int64_t nrows, int64_t nco
   p->format = wr_merbit_shape(nrows, ncols, nnz, sigma);
   p->format.wide = p->view.wide != 0;
   p->blocks = wr_merbit_blocks(&p->format);
+  p->columns = env->need_columns;
   PASS(env->type == WR_F32 ? wr_merbit_ready_f32(p) : wr_merbit_ready_f64(p));
   PASS(allocate(env, p));
   PASS(wr_merbit_device_fill(env, &p->format, &p->view));
@@ -88,7 +93,8 @@ extern "C" void wr_merbit_plan_close(wr_env *env, wr_merbit_plan *p) {
 extern "C" int64_t wr_merbit_plan_bytes(const wr_merbit_plan *p) {
   return wr_merbit_device_bytes(&p->format) + wr_device_bytes(p->blocks + 1, sizeof *p->origin) +
          wr_device_bytes(p->blocks, sizeof *p->row) + wr_device_bytes(p->blocks, sizeof *p->head) +
-         wr_device_bytes(p->blocks, sizeof *p->tail);
+         wr_device_bytes(p->blocks, sizeof *p->tail) +
+         (p->columns ? 2 * wr_device_bytes(p->blocks * p->columns, sizeof *p->many_head) : 0);
 }
 
 /* If parts are added to y, its shared rows have to be 0 first; the last multiply has cleared them, or this does. */
