@@ -171,8 +171,9 @@ const wr_plan_info *wr_plan_get_info(const wr_plan *plan);
 const wr_plan_info *wr_plan_advise(wr_plan *plan); /* the same, with advice: analyses the matrix, up to a few ms */
 const char *wr_plan_knobs(const wr_plan *plan); /* "alg=1": every knob with its effective value */
 
-/* Times of applies: after start every apply is stamped. collect waits for the applies that are running, so call it where the
- * solver waits anyway. get_times: seconds of each apply since start, in order (at most WR_MAX_TIMES), and the sum of all. */
+/* Times of applies: after start every apply is stamped, an apply_many as one. collect waits for the applies that are running,
+ * so call it where the solver waits anyway. get_times: seconds of each apply since start, in order (at most WR_MAX_TIMES), and
+ * the sum of all. */
 enum { WR_MAX_TIMES = 65536 };
 typedef struct wr_plan_times {
   int64_t applies; /* counted                                  */

@@ -268,6 +268,9 @@ check_simt() {
   holds '[m["runs"][0]["sectors"] for m in r["matrices"]] == [{"streams": 3, "x": x} for x in (1, 2)]'
   holds 'all(run["verification"]["multiplied_right"] for m in r["matrices"] for run in m["runs"])'
   holds 'all(run["place"] == "cuda" and run["sectors"]["x"] for m in r["matrices"] for run in m["runs"])'
+  # shellcheck disable=SC2086
+  call 0 "$BUILD/simt/spmv" -d cuda $quick --vectors 5 --json "$json" -k csr_warp,merbit,csr_thread "$wide"
+  holds 'all(run["vectors"] == 5 and run["verification"]["multiplied_right"] for m in r["matrices"] for run in m["runs"])'
 }
 
 check_table
