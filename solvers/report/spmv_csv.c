@@ -7,10 +7,9 @@
 #include "solvers/report/spmv_table.h"
 
 void wr_spmv_csv_begin(FILE *out) {
-  fputs(
-      "matrix,family,nrows,ncols,nnz,precision,values,vectors,label,place,status,reason,hot_s,hot_low_s,hot_high_s,bytes,"
-      "bytes_per_s,csr_bytes,csr_bytes_per_s,prepare_s,memory_bytes,verified\n",
-      out);
+  fputs("matrix,family,nrows,ncols,nnz,precision,values,vectors,label,place,status,reason,hot_s,hot_low_s,hot_high_s,"
+        "bytes,bytes_per_s,csr_bytes,csr_bytes_per_s,prepare_s,memory_bytes,verified\n",
+        out);
 }
 
 /* The fields of the matrix, each with its comma. */
