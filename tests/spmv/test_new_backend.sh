@@ -105,7 +105,7 @@ test_copies() {
   expect 'csr_warp cannot be copied'
   grep -qF "simt_conformance_small:mine" "$out" && grep -qF spmv/backends/mine/mine_kernel.cu "$out"
   expect 'it does not say what was made, and what comes next'
-  files mine 'mine.c mine_kernel.cu mine_kernel.h'
+  files mine 'mine.c mine_kernel.cu mine_kernel.h mine_many_kernel.cu'
   renamed csr_warp mine
   new_backend cpu_csr on_host
   expect 'cpu_csr cannot be copied'
@@ -117,7 +117,7 @@ test_copies() {
   renamed reference plain
   new_backend mine mine_too
   expect 'a copy cannot be copied'
-  files mine_too 'mine_too.c mine_too_kernel.cu mine_too_kernel.h'
+  files mine_too 'mine_too.c mine_too_kernel.cu mine_too_kernel.h mine_too_many_kernel.cu'
   refuses "has a backend 'mine' already" csr_warp mine
   (cd "$tree" && GIT_DIR=/nonexistent sh tools/check_deps.sh) >"$out" 2>&1
   expect 'a copy includes what it may not'
