@@ -1,10 +1,9 @@
 /* Merge-based CSR (Merrill and Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016, section 4). The
  * list of row ends is merged with the list of entries: the path of the merge has nrows + nnz steps, and each thread block takes
  * as many of them as any other, whatever the rows' lengths. Where its part begins is found by a search in row_ptr in every
- * multiply, so nothing is stored but what two kernels hand on. */
+ * multiply, so nothing is stored but what two kernels hand on. Within the block there is no further search: each row that ends
+ * in it sets the bit of its step. */
 #include "spmv/backends/merge_csr/merge_csr_kernel.h"
-
-#include <limits.h>
 
 #include "spmv/device/device_memory.h"
 #include "spmv/kernel/async_copy.cuh"
@@ -16,7 +15,7 @@ constexpr int THREADS = 256, WARPS = THREADS / WR_WARP, LAST_BLOCKS = 2;
 
 /* ITEMS: steps of a thread; odd, so that threads that walk in step read different banks of shared memory. With 5, 9 or 11 most
  * matrices take longer, and so they do with 128 threads (docs/csr_rows.md). */
-constexpr int ITEMS = 7, STEPS = THREADS * ITEMS;
+constexpr int ITEMS = 7, STEPS = THREADS * ITEMS, WORDS = STEPS / 32;
 
 template <typename T, typename P, bool PATTERN>
 struct merge_args {
@@ -45,46 +44,50 @@ static __device__ inline merge_point find_point(const P *row_ptr, int64_t nrows,
   return {low, step - low};
 }
 
-/* The rows that have ended behind `step` steps of the block's part: the same with ends[rows] in shared memory, by a thread. */
-static __device__ inline int find_row(const int *ends, int rows, int entries, int step) {
-  int low = step > entries ? step - entries : 0, high = step < rows ? step : rows;
-  while (low < high) {
-    int middle = (low + high) / 2;
-    if (ends[middle] <= step - middle - 1)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-/* products[entries] := a_ij x_j, as T, read by consecutive threads. A thread without an entry reads the first one: loads under
- * conditions would wait for each other. */
+/* products[STEPS] := a_ij x_j, as T, made by consecutive threads. Those behind the last entry repeat it, as loads under conditions
+ * would wait for each other; nobody reads them. */
 template <typename T, typename P, bool PATTERN>
 static __device__ inline void multiply_entries(const wr_csr_rows<T, P, PATTERN> &a, int64_t first, int entries,
                                                T *products) {
-  const int32_t *col = a.col + first;
-  const T *val = PATTERN ? nullptr : a.val + first;
+  int k = (int)threadIdx.x, left = entries - 1 - k; /* up to the last entry */
   int32_t j[ITEMS];
   T v[ITEMS], x[ITEMS];
   if (entries == 0) return;
+  const int32_t *col = wr_own_address(a.col + first + k);
+  const T *val = PATTERN ? nullptr : wr_own_address(a.val + first + k);
 #pragma unroll
-  for (int e = 0; e < ITEMS; e++) {
-    int k = (int)threadIdx.x + e * THREADS;
-    j[e] = wr_load_stream(col + (k < entries ? k : 0));
-  }
+  for (int e = 0; e < ITEMS; e++) j[e] = wr_load_stream(col + min(e * THREADS, left));
 #pragma unroll
-  for (int e = 0; e < ITEMS; e++) {
-    int k = (int)threadIdx.x + e * THREADS;
-    v[e] = PATTERN ? (T)1 : wr_load_stream(val + (k < entries ? k : 0));
-  }
+  for (int e = 0; e < ITEMS; e++) v[e] = PATTERN ? (T)1 : wr_load_stream(val + min(e * THREADS, left));
 #pragma unroll
   for (int e = 0; e < ITEMS; e++) x[e] = __ldg(a.x + j[e]);
 #pragma unroll
-  for (int e = 0; e < ITEMS; e++) {
-    int k = (int)threadIdx.x + e * THREADS;
-    if (k < entries) products[k] = v[e] * x[e];
+  for (int e = 0; e < ITEMS; e++) products[k + e * THREADS] = v[e] * x[e];
+}
+
+/* The row ends among a thread's steps, bit e for its step e, and those of the block before them. word[WORDS + 1]: a bit for each
+ * step. Every lane of the warp must arrive. */
+struct merge_ends {
+  unsigned bits;
+  int before;
+};
+
+static __device__ inline merge_ends find_ends(const unsigned *word) {
+  constexpr int WORDS_OF_WARP = WR_WARP * ITEMS / 32;
+  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, before = 0;
+  int at = warp * WORDS_OF_WARP + lane * ITEMS / 32, shift = lane * ITEMS % 32;
+  unsigned bits = (unsigned)(((uint64_t)word[at + 1] << 32 | word[at]) >> shift) & ((1u << ITEMS) - 1);
+#pragma unroll 1
+  for (int w = lane; w < warp * WORDS_OF_WARP; w += WR_WARP) before += __popc(word[w]); /* two turns at most */
+  for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
+    before += __shfl_xor_sync((unsigned)WR_FULL_MASK, before, distance);
+  int own = __popc(bits), sum = own;
+#pragma unroll
+  for (int distance = 1; distance < WR_WARP; distance *= 2) {
+    int left = __shfl_up_sync((unsigned)WR_FULL_MASK, sum, (unsigned)distance);
+    sum += lane >= distance ? left : 0;
   }
+  return {bits, before + sum - own};
 }
 
 /* A thread's steps. sums[first..first + ended - 1] := the sums of the rows that end in them, from the thread's first entry on;
@@ -96,30 +99,27 @@ struct merge_walk {
 
 /* CHECKED: the block may have fewer steps than its threads take. */
 template <bool CHECKED, typename T>
-static __device__ inline merge_walk walk(const int *ends, int rows, int entries, const T *products, double *sums) {
-  int step = (int)threadIdx.x * ITEMS, last = rows + entries;
-  int first = find_row(ends, rows, entries, CHECKED && step > last ? last : step), row = first, k = step - row;
-  int end = ends[row];
-  double sum = 0;
+static __device__ inline merge_walk walk(const merge_ends &ends, int last, const T *products, double *sums) {
+  int step = (int)threadIdx.x * ITEMS;
+  const T *product = products + (step - ends.before);
+  double *row = sums + ends.before, sum = 0;
 #pragma unroll
   for (int e = 0; e < ITEMS; e++) {
     if (CHECKED && step + e >= last) break;
-    if (k < end) {
-      sum += (double)products[k++];
-    } else {
-      sums[row] = sum, sum = 0;
-      end = ends[++row];
-    }
+    if (ends.bits >> e & 1)
+      *row++ = sum, sum = 0, product--;
+    else
+      sum += (double)product[e];
   }
-  return {first, row - first, sum};
+  return {ends.before, __popc(ends.bits), sum};
 }
 
 /* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in the block alone; the rest goes to head and tail. */
 template <typename T, typename P, bool PATTERN, wr_finish_mask MASK>
 __global__ void __launch_bounds__(THREADS)
     merge_csr(WR_KERNEL_PARAMETER merge_args<T, P, PATTERN> a, const wr_finish<T> given) {
-  WR_SHARED_DYNAMIC(double, sums); /* [rows], then the products */
-  WR_SHARED(int, ends, STEPS + 1);
+  WR_SHARED_DYNAMIC(double, room); /* [entries] products, which are T, then [rows] sums */
+  WR_SHARED(unsigned, word, WORDS + 1);
   WR_SHARED(merge_point, bounds, 2);
   WR_SHARED(double, opens, WARPS);
   WR_SHARED(int, firsts, WARPS);
@@ -128,6 +128,7 @@ __global__ void __launch_bounds__(THREADS)
   const P *row_ptr = a.rows.row_ptr;
   int64_t b = blockIdx.x, nrows = a.rows.nrows, nnz = a.parts.nnz, all = nrows + nnz;
   int warp = threadIdx.x / WR_WARP, lane = threadIdx.x % WR_WARP;
+  if (threadIdx.x <= WORDS) word[threadIdx.x] = 0;
   if (warp < 2) {
     int64_t step = (b + warp) * STEPS;
     merge_point found = find_point(row_ptr, nrows, nnz, step < all ? step : all);
@@ -136,15 +137,19 @@ __global__ void __launch_bounds__(THREADS)
   __syncthreads();
   merge_point from = bounds[0], to = bounds[1];
   int rows = (int)(to.y - from.y), entries = (int)(to.x - from.x);
-  T *products = (T *)(sums + rows);
-  for (int r = threadIdx.x; r <= rows; r += THREADS)
-    ends[r] = r < rows ? (int)((int64_t)row_ptr[from.y + r + 1] - from.x) : INT_MAX;
+  T *products = (T *)room; /* STEPS of them are stored, the last ones where sums will be */
+  double *sums = room + (entries * sizeof(T) + sizeof(double) - 1) / sizeof(double);
+  for (int r = threadIdx.x; r < rows; r += THREADS) { /* the row ends behind its entries, and behind the rows before it */
+    int step = r + (int)((int64_t)row_ptr[from.y + r + 1] - from.x);
+    atomicOr(&word[step / 32], 1u << step % 32);
+  }
   bool has_head = rows > 0 && (int64_t)row_ptr[from.y] < from.x;
   wr_wait_for_earlier();
   multiply_entries(a.rows, from.x, entries, products);
   __syncthreads();
-  merge_walk w = rows + entries == STEPS ? walk<false>(ends, rows, entries, products, sums)
-                                         : walk<true>(ends, rows, entries, products, sums);
+  int steps = rows + entries;
+  merge_ends ends = find_ends(word);
+  merge_walk w = steps == STEPS ? walk<false>(ends, steps, products, sums) : walk<true>(ends, steps, products, sums);
   unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, w.ended > 0);
   double open = wr_scan_open(w.open, ended), before = __shfl_up_sync((unsigned)WR_FULL_MASK, open, 1);
   if (lane == WR_WARP - 1) opens[warp] = open, firsts[warp] = ended ? 0 : -1;
@@ -200,7 +205,8 @@ static wr_status launch(wr_env *env, const wr_merge_csr *plan, const wr_csr_rows
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
   auto merge_csr_kernel = wr_finish_mask_of(finish) == WR_HOLDS_NOTHING ? merge_csr<T, P, PATTERN, WR_HOLDS_NOTHING>
                                                                         : merge_csr<T, P, PATTERN, WR_HOLDS_ANY>;
-  PASS(WR_LAUNCH_EARLY(env, (merge_csr_kernel), (unsigned)plan->blocks, THREADS, STEPS * sizeof(double), a, finish));
+  PASS(WR_LAUNCH_EARLY(env, (merge_csr_kernel), (unsigned)plan->blocks, THREADS, (STEPS + 1) * sizeof(double), a,
+                       finish));
   finish.sums.before = plan->blocks;
   return WR_LAUNCH_EARLY(env, (merge_csr_last<T, P, PATTERN>), last_grid(env, plan->blocks), THREADS, 0, a, finish);
 }
