@@ -200,8 +200,8 @@ __device__ inline void wr_prefetch(const void *at) {
 #endif
 }
 
-/* p, of which the compiler no longer knows how it was computed: then an element's address takes one instruction, not a sum of all
- * that p was made from. */
+/* p, of which the compiler no longer knows how it was computed: then an element's address takes one instruction, not a sum of
+ * all that p was made from. */
 template <typename T>
 static __device__ inline const T *wr_own_address(const T *p) {
 #if !defined(WR_SIMT) && defined(__CUDA_ARCH__)

@@ -44,8 +44,8 @@ static __device__ inline merge_point find_point(const P *row_ptr, int64_t nrows,
   return {low, step - low};
 }
 
-/* products[STEPS] := a_ij x_j, as T, made by consecutive threads. Those behind the last entry repeat it, as loads under conditions
- * would wait for each other; nobody reads them. */
+/* products[STEPS] := a_ij x_j, as T, made by consecutive threads. Those behind the last entry repeat it and are not read:
+ * loads under conditions would wait for each other. */
 template <typename T, typename P, bool PATTERN>
 static __device__ inline void multiply_entries(const wr_csr_rows<T, P, PATTERN> &a, int64_t first, int entries,
                                                T *products) {
@@ -65,8 +65,8 @@ static __device__ inline void multiply_entries(const wr_csr_rows<T, P, PATTERN> 
   for (int e = 0; e < ITEMS; e++) products[k + e * THREADS] = v[e] * x[e];
 }
 
-/* The row ends among a thread's steps, bit e for its step e, and those of the block before them. word[WORDS + 1]: a bit for each
- * step. Every lane of the warp must arrive. */
+/* The row ends among a thread's steps, bit e for its step e, and how many the block has before them. word[WORDS + 1]: a bit for
+ * each step. Every lane of the warp must arrive. */
 struct merge_ends {
   unsigned bits;
   int before;
