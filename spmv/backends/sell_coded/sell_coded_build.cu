@@ -191,10 +191,13 @@ static double value_of(uint64_t bits, wr_type type) {
 /* Distinct pairs of a sample, as many as a table may have and one more. */
 struct pair_list {
   coded_pair at[WR_CODED_MOST + 1];
-  int count;
+  int count, next; /* next: behind the last one added or found: a row mostly has the pairs of the row before, in order */
   bool fits() const { return count <= WR_CODED_MOST; }
   void add(const coded_pair &p) {
-    if (fits() && std::find(at, at + count, p) == at + count) at[count++] = p;
+    if (!fits() || (next < count && at[next] == p && ++next)) return;
+    next = (int)(std::find(at, at + count, p) - at);
+    if (next == count) at[count++] = p;
+    next++;
   }
 };
 
