@@ -16,6 +16,7 @@ KINDS = {
     "convergence": (plot_data.convergence_rows, "residuals (pagerank: changes) over iterations, multiplies and time"),
     "curves": (None, "times over a knob or a setting (--x), or speed-ups over a backend (--against)"),
 }
+ENDINGS = (".svg", ".pdf", ".png", ".csv", ".tex")
 TEXTS = """\
 pictures:
 {kinds}
@@ -46,18 +47,27 @@ def options_of(arguments):
                         help="files of JSON, or of JSON lines; the first word may name a picture (none: all)")
     parser.add_argument("-o", "--output", metavar="OUT", help="the picture's file (KIND.svg), or the folder of all (plots)")
     parser.add_argument("--matrix", action="append", default=[], metavar="NAME",
-                        help="only this matrix; * and ? stand for letters")
+                        help="only this matrix, of a file also by its name without folder and endings; * and ? stand for letters")
     parser.add_argument("--run", action="append", default=[], metavar="LABEL", help="only this backend, as its label has it")
     parser.add_argument("--precision", action="append", default=[], metavar="P", help="only f32, f64 or mixed")
     parser.add_argument("--cold", action="store_true", help="times of spmv --cold in place of hot ones")
     parser.add_argument("--x", action="append", default=[], metavar="KNOB", help="curves: over this knob or setting")
     parser.add_argument("--against", metavar="LABEL", help="curves: speed-ups over this run")
     parser.add_argument("--csv", action="store_true", help="the rows behind KIND on standard output, comma-separated")
-    parser.add_argument("--latex", action="store_true", help="the same as rows of a LaTeX table")
+    parser.add_argument("--latex", action="store_true", help="the same as rows of a LaTeX table, in place of --csv")
     options = parser.parse_intermixed_args(arguments)
     options.kind = options.words.pop(0) if options.words and options.words[0] in KINDS else None
     if not options.words:
         parser.error("no file is named")
+    for word in options.words:
+        if not os.path.exists(word) and not set(word) & set("./"):
+            complain(f"{word!r} is no file; one picture is named, before the files" if word in KINDS else
+                     f"{word!r} is no file and no picture ({', '.join(KINDS)})")
+            sys.exit(1)
+    if options.csv and options.latex:
+        parser.error("--csv and --latex are two tables: choose one")
+    if options.output and not options.kind and os.path.splitext(options.output)[1].lower() in ENDINGS:
+        parser.error(f"-o {options.output} is one file for one picture: name the picture ({', '.join(KINDS)}), or name a folder")
     if (options.csv or options.latex) and not options.kind:
         parser.error("--csv and --latex need the name of a picture: " + ", ".join(KINDS))
     if options.kind == "curves" and not options.x:
@@ -114,16 +124,17 @@ def write(path, content):
 
 def draw_one(kind, data, options):
     path = options.output or f"{kind}.svg"
-    ending = os.path.splitext(path)[1].lstrip(".").lower()
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in ENDINGS:
+        complain(f"{path}: the ending is none of {', '.join(ENDINGS)}")
+        return False
+    ending = ending[1:]
     if ending in ("csv", "tex"):
         return write(path, table(kind, data, options, ending).encode())
-    if ending not in ("svg", "pdf", "png"):
-        complain(f"{path}: the ending is none of .svg, .pdf, .png, .csv, .tex")
-        return False
     pictures = drawing()
     figure = pictures and getattr(pictures, kind)(data, options)
     if pictures and not figure:
-        complain(f"the reports do not have what a {kind} needs: {KINDS[kind][1]}")
+        complain(plot_data.lack(kind, data, options.x, options.against))
     return bool(figure) and write(path, pictures.image(figure, ending))
 
 
@@ -134,7 +145,9 @@ def draw_all(data, options):
         return False
     figures = {kind: figure for kind in KINDS if (figure := getattr(pictures, kind)(data, options))}
     if not figures:
-        complain("no picture can be made of these reports: too few runs have times")
+        complain("no picture can be made of these reports")
+        for sentence in dict.fromkeys(plot_data.lack(kind, data) for kind in KINDS if kind != "curves"):
+            complain(sentence)
         return False
     try:
         os.makedirs(folder, exist_ok=True)

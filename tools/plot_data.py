@@ -6,11 +6,12 @@ those settings in which the reports differ) needed for it. Nothing here needs ma
 import fnmatch
 import json
 import math
+import os
 import re
 
 PROGRAMS = {"spmv": "spmv", "apply_bench": "spmv", "pagerank": "pagerank", "bicgstab": "bicgstab"}
 # Settings that make runs of one label different things. Those in which the reports differ become part of a run's name.
-TELLING = ("threads", "method", "precond", "scale", "tolerance", "damping", "stop", "deterministic")
+TELLING = ("vectors", "threads", "method", "precond", "scale", "tolerance", "damping", "stop", "deterministic")
 SECTORS_PER_S = 225e9  # 32-byte sectors that the L2 cache of an H200 delivers, measured (docs/benchmarks/README.md)
 FACTORS = (1, 1.05, 1.1, 1.2, 1.5, 2, 4, 10)  # columns of the table behind a performance profile
 
@@ -42,16 +43,20 @@ def text(value):
 
 class Run:
     """time: seconds that pictures compare, None: it does not count, since it failed, is wrong or was not timed.
-    multiply, prepare, solve: seconds. bytes, sectors: of a multiply. roof: bytes/s. history: [(iteration, measure)].
-    Each may be None."""
+    multiply, prepare, solve: seconds. vectors: so many a multiply takes at once. bytes, sectors: of a multiply with all its
+    vectors. roof: bytes/s. history: [(iteration, measure)]. tolerance: of these measures. changes: iterations from which on
+    another method solved. Each may be None."""
 
     def __init__(self, label, **facts):
         self.label = self.name = label
         self.knobs = dict(re.findall(r"([\w-]+)=([^:]*)", label.partition(":")[2]))
         self.told = {}
-        for name in ("place", "time", "multiply", "prepare", "bytes", "sectors", "roof", "iterations", "multiplies", "solve"):
+        for name in ("place", "time", "multiply", "prepare", "bytes", "sectors", "roof", "iterations", "multiplies", "solve",
+                     "tolerance"):
             setattr(self, name, facts.get(name))
+        self.vectors = facts.get("vectors") or 1
         self.history = facts.get("history") or []
+        self.changes = facts.get("changes") or []
 
 
 class Case:
@@ -128,6 +133,7 @@ def spmv_cases(report, cold):
             counted = [positive(part(run, "sectors", name)) for name in ("streams", "x")]
             place = text(part(run, "place"))
             made = Run(label_of(run), place=place, time=time, multiply=time, prepare=part(run, "prepare_s"),
+                       vectors=positive(part(run, "vectors")),
                        bytes=positive(part(run, "plan", "apply_bytes")), sectors=sum(counted) if all(counted) else None,
                        roof=positive(part(roofs.get(place), "read_bandwidth")))
             device = part(roofs.get(place), "device") if place == "cuda" else part(report, "machine", "cpu")
@@ -138,6 +144,8 @@ def solver_cases(report):
     problem = part(report, "problem")
     case = Case(PROGRAMS[report["program"]], text(part(problem, "source")), text(part(problem, "precision")),
                 part(problem, "has_values") is not False, positive(part(problem, "nnz")))
+    stop = told_by(report).get("stop")
+    compared = stop in (None, "residual") if case.program == "bicgstab" else stop == "change"
     for run in part(report, "runs") or []:
         solve = positive(part(run, "ledger", "phases", "solve", "s"))
         solved = part(run, "result", "outcome") == "converged" and part(run, "verification", "met_tolerance") is not False
@@ -150,16 +158,25 @@ def solver_cases(report):
                    multiply=None if wrong else positive(part(run, "apply", "median_s")),
                    bytes=positive(part(run, "plan", "apply_bytes")), roof=positive(part(run, "apply", "read_bandwidth")),
                    iterations=positive(part(run, "result", "iterations")), history=history,
-                   multiplies=positive(part(run, "result", "multiplies")))
+                   multiplies=positive(part(run, "result", "multiplies")),
+                   tolerance=positive(part(problem, "tolerance")) if compared else None,
+                   changes=changes_of(part(run, "result", "method_changes")))
         device = part(run, "device") if made.place == "cuda" else part(report, "machine", "cpu")
         yield case, made, device
 
 
+def changes_of(words):
+    """The iterations in a sentence such as "bicgstab; from iteration 33 on idr, as ..."."""
+    return [int(k) for k in re.findall(r"; from iteration (\d{1,15}) on ", words)] if isinstance(words, str) else []
+
+
 class Data:
-    """Everything that was read. `notes` has sentences on what was left out."""
+    """Everything that was read. `notes` has sentences on what was left out. `places` has a number for the name of each run, by
+    which pictures choose its colour: the best is 0. `folder` is what the paths of all matrices begin with."""
 
     def __init__(self, cold=False):
         self.cases, self.notes, self.cold, self.pending = {}, [], cold, []
+        self.places, self.folder = {}, ""
 
     def read(self, path):
         try:
@@ -176,8 +193,8 @@ class Data:
         if not words.strip():
             self.notes.append(f"{path} is empty")
         elif foreign:
-            self.notes.append(f"{path}: {foreign} of {len(all_of_it)} JSON values are no report of spmv, pagerank or bicgstab; "
-                              "left out")
+            self.notes.append(f"{path}: {foreign} of {len(all_of_it)} JSON values are left out: none is a report that spmv, "
+                              "pagerank or bicgstab writes (--json, --jsonl)")
         for report in all_of_it:
             if report is not None:
                 self.add(report)
@@ -190,28 +207,48 @@ class Data:
         made = spmv_cases(report, self.cold) if PROGRAMS[report["program"]] == "spmv" else solver_cases(report)
         for case, run, device in made:
             run.told = {**told, "device": text(device)}
+            if case.program == "spmv":
+                run.told["vectors"] = f"{run.vectors:g}"
             if run.place == "cuda":
                 run.told.pop("threads", None)
             self.pending.append((case, run))
 
     def settle(self, matrices=(), runs=(), precisions=()):
-        """Names the runs and sorts them into cases, after the last read; only what the patterns and precisions name."""
-        def chosen(name, patterns):
-            name = plain(name)
-            return not patterns or any(name == plain(p) or fnmatch.fnmatchcase(name, plain(p)) for p in patterns)
-        kept = [(case, run) for case, run in self.pending
-                if chosen(case.source, matrices) and chosen(run.label, runs) and chosen(case.precision, precisions)]
+        """Names the runs and sorts them into cases, after the last read; only what the patterns and precisions name. Names and
+        places do not depend on what is left out."""
+        differ = differences([(case.group() + (run.place,), run) for case, run in self.pending])
+        whole = {}
+        for case, run in self.pending:
+            run.name = full_name(run, differ[case.group() + (run.place,)])
+            whole.setdefault(case.key(), Case(*case.key(), case.nnz)).runs[run.name] = run
+        self.places = {name: k for k, name in enumerate(ranking(whole.values()))}
+        self.folder = common_folder([case.source for case, _ in self.pending])
+        kept = self.pending
+        for option, patterns, names in (("--matrix", matrices, lambda case, run: matrix_names(case.source)),
+                                        ("--run", runs, lambda case, run: {run.label, run.name}),
+                                        ("--precision", precisions, lambda case, run: {case.precision})):
+            self.note_strangers(option, patterns, [names(case, run) for case, run in self.pending])
+            kept = [(case, run) for case, run in kept if not patterns or any(fits(names(case, run), p) for p in patterns)]
         if self.pending and not kept:
             self.notes.append("no run is of the matrices, runs and precisions asked for")
-        differ = differences([(case.group() + (run.place,), run) for case, run in kept])
         again = 0
         for case, run in kept:
             case = self.cases.setdefault(case.key(), case)
-            run.name = full_name(run, differ[case.group() + (run.place,)])
             again += run.name in case.runs
             case.runs[run.name] = run
         if again:
             self.notes.append(f"{again} {'run was' if again == 1 else 'runs were'} measured again; the last one counts")
+
+    def note_strangers(self, option, patterns, names):
+        """A sentence for each pattern that fits nothing, with what there is."""
+        for pattern in patterns:
+            if names and not any(fits(those, pattern) for those in names):
+                known = dict.fromkeys(min(those, key=lambda name: (len(name), name)) for those in names)
+                self.notes.append(f"{option} {text(pattern)} fits nothing; there are {listed(known)}")
+
+    def shown(self, name):
+        """Of a matrix, or of what begins with its name: without the folder that all have in common."""
+        return name[len(self.folder):] if self.folder and name.startswith(self.folder) else name
 
     def groups(self):
         """{title: cases that are compared}: one program, precision, with values or without."""
@@ -243,6 +280,36 @@ def full_name(run, names):
     words = [run.told[name] if name in ("device", "method") else f"{name} {run.told[name]}"
              for name in names if name in run.told]
     return f"{run.label} ({', '.join(words)})" if words else run.label
+
+
+def common_folder(sources):
+    """"a/b/" of a/b/c.mtx and a/b/d/e.mtx; sources that are generated do not count."""
+    folders = {os.path.dirname(source) for source in sources if not source.startswith("gen:")}
+    if not folders or "" in folders or len({os.path.isabs(folder) for folder in folders}) > 1:
+        return ""
+    shared = os.path.commonpath(sorted(folders))
+    return shared if shared.endswith("/") or not shared else shared + "/"
+
+
+def matrix_names(source):
+    """What --matrix may call it: of a file also the last part of its path, with or without endings."""
+    if source.startswith("gen:"):
+        return {plain(source)}
+    base = os.path.basename(source)
+    bare = re.sub(r"\.(gz|bz2|xz|zst)$", "", base)
+    return {name for name in (source, base, bare, os.path.splitext(bare)[0]) if name}
+
+
+def fits(names, pattern):
+    pattern = plain(pattern)
+    return any(name == pattern or fnmatch.fnmatchcase(name, pattern) for name in names)
+
+
+def listed(names, most=8):
+    """The first so many of them in a sentence."""
+    names = list(names)
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return ", ".join(names[:most] + more)
 
 
 def plain(source):
@@ -277,6 +344,19 @@ def ratios(cases):
     return cases, {name: found[name] for name in order}
 
 
+def ranking(cases):
+    """The names of all runs, the best first: by their mean place in the ratios of each group."""
+    groups, sums = {}, {}
+    for case in cases:
+        groups.setdefault(case.group(), []).append(case)
+    names = dict.fromkeys(name for group in groups.values() for case in group for name in case.runs)
+    for group in groups.values():
+        table = ratios(group)[1]
+        for k, name in enumerate(table):
+            sums.setdefault(name, []).append(k / len(table))
+    return sorted(names, key=lambda name: (sum(sums[name]) / len(sums[name]), -len(sums[name])) if name in sums else (1, 0))
+
+
 def share_within(values, factor):
     """Of all matrices, those on which this backend is within the factor of the best (Dolan and More, Mathematical
     Programming 91, 2002, section 2)."""
@@ -309,9 +389,14 @@ def heatmap_rows(data):
 
 
 def roofline_points(cases):
-    """[(case, run, flop/byte, GFLOP/s, flop/sector or None)]; a multiply has two operations an entry."""
-    return [(case, run, 2 * case.nnz / run.bytes, 2e-9 * case.nnz / run.multiply, run.sectors and 2 * case.nnz / run.sectors)
-            for case in cases if case.nnz for run in case.runs.values() if run.multiply and run.bytes]
+    """[(case, run, flop/byte, GFLOP/s, flop/sector or None)]; a multiply has two operations an entry and a vector."""
+    found = []
+    for case in cases:
+        for run in case.runs.values():
+            if case.nnz and run.multiply and run.bytes:
+                work = 2 * case.nnz * run.vectors
+                found.append((case, run, work / run.bytes, 1e-9 * work / run.multiply, run.sectors and work / run.sectors))
+    return found
 
 
 def roofline_rows(data):
@@ -455,6 +540,37 @@ def curve_rows(data, knobs, against=None):
             for name, points in lines.items():
                 for value, y in points:
                     yield [panel, name, knob, value, y]
+
+
+# --- What a picture lacks -------------------------------------------------------------------------------------------------
+
+
+def lack(kind, data, knobs=(), against=None):
+    """Why there is no such picture: a sentence."""
+    runs = [run for case in data.cases.values() for run in case.runs.values()]
+    if data.cold and not any(run.multiply for case in data.cases.values() if case.program == "spmv" for run in case.runs.values()):
+        return "no cold times: run spmv --cold"
+    if kind in ("profile", "heatmap", "breakeven"):
+        names = dict.fromkeys(run.name for run in runs if run.time)
+        article = "a " if kind != "breakeven" else ""
+        if not names:
+            return f"{article}{kind} needs times, and no run counts: each failed, multiplied wrong or was not timed"
+        if len(names) == 1:
+            return f"{article}{kind} needs at least two backends; the only one with times is {list(names)[0]}"
+        return f"{article}{kind} needs a matrix that two backends " + (
+            "multiplied, with the time of their preparation" if kind == "breakeven" else "ran")
+    if kind == "roofline":
+        return "a roofline needs the nonzeros of a matrix, the time of a multiply and its bytes (plan/apply_bytes); no run has all"
+    if kind == "convergence":
+        return "no run has a history: run pagerank or bicgstab with --history FILE --json FILE"
+    found = dict.fromkeys(name for run in runs for name in (*run.told, *run.knobs))
+    known = [name for name in found if any(value_at(run, name) is not None for run in runs)]
+    missing = [knob for knob in knobs if knob not in known]
+    if missing:
+        return f"--x {text(missing[0])}: the runs have {listed(known, 16) if known else 'no knob and no setting that is a number'}"
+    if against and not any(against in case.runs for case in data.cases.values()):
+        return f"--against {text(against)}: the runs are {listed(dict.fromkeys(run.name for run in runs))}"
+    return "curves need runs with times of a multiply" + (f" on matrices that {text(against)} multiplied" if against else "")
 
 
 # --- Tables as text -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ what it needs. Sizes are in inches at 72 points each; a legend stands beside the
 """
 import bisect
 import io
+import itertools
 import math
 import warnings
 
@@ -19,6 +20,8 @@ TEXT = "#797979"
 # At least 3.3:1 on both pages, and told apart (CIE76 distance above 19) also without red or green cones.
 COLOURS = ("#4884b4", "#fc0c00", "#609c24", "#9c0cfc", "#846030", "#009078", "#fc2478", "#6c54c0")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5))) * 2
+TOLERANCE = {"color": TEXT, "linewidth": 1, "linestyle": (0, (4, 3)), "zorder": 2}
+CHANGE = {"color": TEXT, "linestyle": "", "marker": "|", "markersize": 14, "markeredgewidth": 2, "zorder": 5}
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 NAME_ROOM = 44  # letters of a name in a picture; tables have all
 CELLS_WITH_NUMBERS = 2500
@@ -43,45 +46,60 @@ def words(name):
     return name.replace("$", r"\$")
 
 
+def cut_in_middle(name, room):
+    """At most so many letters; of a path the last part stays, if it fits."""
+    if len(name) <= room:
+        return name
+    base = len(name) - name.rfind("/") if "/" in name else 0
+    tail = base if room * 2 // 5 <= base < room - 3 else room * 2 // 5 - 1
+    return name[:room - tail - 1] + "…" + name[-tail:]
+
+
 def short(names, room=NAME_ROOM):
     """{name: at most so many letters, the middle left out; different for different names}."""
     found, taken = {}, {}
     for name in dict.fromkeys(names):
-        cut = name if len(name) <= room else name[:room * 3 // 5] + "…" + name[-(room * 2 // 5 - 1):]
+        cut = cut_in_middle(name, room)
         taken[cut] = taken.get(cut, 0) + 1
         found[name] = cut if taken[cut] == 1 else f"{cut} ({taken[cut]})"
     return found
 
 
 class Styles:
-    """Colour, dashes and marker of the first eight names; the rest share a thin grey line."""
+    """Colour, dashes and marker of names, the best first: they follow from a name's place in the whole report (Data.places), so
+    that all pictures of it agree; after eight places the colours come again, with other dashes and markers. The first eight
+    names of this picture have them, the rest share a thin grey line."""
 
-    def __init__(self, names):
+    def __init__(self, names, places):
         self.names = list(names)
-        self.place = {name: k for k, name in enumerate(self.names)}
+        self.shown = [name for name in self.names if name != "geometric mean"][:len(COLOURS)]
+        taken = {places[name] for name in self.names if name in places}
+        free = (k for k in itertools.count() if k not in taken)
+        self.place = {name: places[name] if name in places else next(free) for name in self.names}
 
     def known(self, name):
-        return self.place[name] < len(COLOURS)
+        return name in self.shown or name == "geometric mean"
 
-    def line(self, name, marks=True):
-        k = self.place[name]
+    def look(self, name):
+        turns, k = divmod(self.place[name], len(COLOURS))
+        return {"color": COLOURS[k], "linestyle": DASHES[(k + turns) % len(DASHES)],
+                "marker": MARKERS[(k + 3 * turns) % len(MARKERS)], "zorder": 3}
+
+    def line(self, name):
         if name == "geometric mean":
             return {"color": TEXT, "linewidth": 3.5, "zorder": 4}
-        if k >= len(COLOURS):
-            return {"color": TEXT, "linewidth": 0.7, "alpha": 0.5, "zorder": 1}
-        return {"color": COLOURS[k], "linestyle": DASHES[k], "zorder": 3, **({"marker": MARKERS[k]} if marks else {})}
+        return self.look(name) if self.known(name) else {"color": TEXT, "linewidth": 0.7, "alpha": 0.5, "zorder": 1}
 
     def points(self, name):
-        if not self.known(name):
-            return {"color": TEXT, "marker": ".", "alpha": 0.5, "zorder": 1}
-        return {"color": COLOURS[self.place[name]], "marker": MARKERS[self.place[name]], "zorder": 3}
+        return {**self.look(name), "linestyle": ""} if self.known(name) else {
+            "color": TEXT, "marker": ".", "alpha": 0.5, "zorder": 1, "linestyle": ""}
 
     def legend(self, figure, left, top, more=(), points=False):
         """Writes it with this upper left corner, in inches; `more` has further (words, look) pairs."""
         shown = [name for name in self.names if self.known(name)]
         names = short(shown)
         def look_of(name):
-            return {"linestyle": "", **self.points(name)} if points else self.line(name)
+            return self.points(name) if points else self.line(name)
         entries = [(names[name], look_of(name)) for name in shown]
         rest = [name for name in self.names if not self.known(name)]
         if rest:
@@ -112,14 +130,22 @@ class Sheet:
         self.figure.windrow_title = title
         self.count = 0
 
-    def panel(self, title=""):
+    def panel(self, title="", end="", below=""):
+        """With a title of the panel's width: `title` is cut in its middle where it must be, `end` stays; below: a second line."""
         row, column = divmod(self.count, self.across)
         self.count += 1
         left = self.gap_x - 0.2 + column * (self.wide + self.gap_x)
         bottom = self.size[1] - 0.4 - self.tall - row * (self.tall + self.gap_y)
         width, height = self.size
         axes = self.figure.add_axes([left / width, bottom / height, self.wide / width, self.tall / height])
-        axes.set_title(words(title))
+        label = axes.set_title(words(title + end))
+        renderer = self.figure.canvas.get_renderer()
+        room = len(title)
+        while room > 8 and label.get_window_extent(renderer).width > 72 * (self.wide + self.gap_x / 2):
+            room -= 1
+            label.set_text(words(cut_in_middle(title, room) + end))
+        if below:
+            label.set_text(label.get_text() + "\n" + words(below))
         axes.grid(True)
         axes.set_axisbelow(True)
         return axes
@@ -162,13 +188,10 @@ def log_axis(axis, low, high, most=9, at=None):
     axis.set_major_formatter(matplotlib.ticker.FixedFormatter([round_number(place) for place in places]))
 
 
-def ranked(tables):
-    """Names of several {name: ratios}, the best first, all groups together."""
-    sums = {}
-    for table in tables:
-        for k, name in enumerate(table):
-            sums.setdefault(name, []).append(k / len(table))
-    return sorted(sums, key=lambda name: (sum(sums[name]) / len(sums[name]), -len(sums[name])))
+def ranked(data, names):
+    """These names, the best first, all groups together."""
+    names = set(names)
+    return [name for name in data_of.ranking(data.cases.values()) if name in names]
 
 
 def count_of(things, name):
@@ -180,7 +203,7 @@ def profile(data, options):
     groups = {title: (cases, table) for title, (cases, table) in groups.items() if cases and len(table) > 1}
     if not groups:
         return None
-    styles = Styles(ranked([table for _, table in groups.values()]))
+    styles = Styles(ranked(data, [name for _, table in groups.values() for name in table]), data.places)
     worst = max((v for _, table in groups.values() for values in table.values() for v in values if v), default=1)
     right = min(max(worst * 1.05, 2), 20)
     sheet = Sheet(len(groups), min(2, len(groups)), title="Performance profiles")
@@ -191,9 +214,9 @@ def profile(data, options):
             steps = sorted({1.0, *(v for v in known if v <= right)})
             shares = [bisect.bisect_right(known, step) / len(values) for step in steps]
             axes.step([*steps, right], [*shares, shares[-1]], where="post", markevery=max(1, len(steps) // 5),
-                      **styles.line(name, marks=True))
+                      **styles.line(name))
         log_axis(axes.xaxis, 1, right)
-        axes.set(ylim=(-0.03, 1.03), xlabel="factor of the least time", ylabel="share of the matrices within it")
+        axes.set(ylim=(-0.03, 1.03), xlabel="factor of the least time", ylabel="share of the matrices within this factor")
     return sheet.legend(styles)
 
 
@@ -216,7 +239,7 @@ def heatmap(data, options):
     groups = {title: (cases, table) for title, (cases, table) in groups.items() if cases and len(table) > 1}
     if not groups:
         return None
-    names = ranked([table for _, table in groups.values()])
+    names = ranked(data, [name for _, table in groups.values() for name in table])
     rows = sum(len(cases) for cases, _ in groups.values())
     pitch = 0.21 if rows <= 80 else 0.12 if rows <= 1000 else 120 / rows
     wide, gap, head = 0.5 * len(names), 0.42, 2.6
@@ -236,7 +259,7 @@ def heatmap(data, options):
                         rasterized=len(cases) * len(names) > CELLS_WITH_NUMBERS)
         axes.set(xlim=(0, len(names)), ylim=(len(cases), 0))
         heat_numbers(axes, grid, colours, scale, pitch)
-        heat_names(axes, cases, pitch)
+        heat_names(axes, [data.shown(data_of.plain(case.source)) for case in cases], cases, pitch)
         axes.set_xticks([column + 0.5 for column in range(len(names))])
         axes.set_xticklabels([words(labels[name]) for name in names] if k == 0 else [], rotation=60, ha="left",
                              rotation_mode="anchor")
@@ -262,15 +285,15 @@ def heat_numbers(axes, grid, colours, scale, pitch):
                           color=contrast_text(colours(scale(value))), weight="bold" if value == 1 else "normal")
 
 
-def heat_names(axes, cases, pitch):
+def heat_names(axes, sources, cases, pitch):
     """Names on the left, the least times on the right."""
     if pitch < 0.1:
         axes.set_yticks([])
         return
     size = 9 if pitch > 0.2 else 6.5
-    names = short([data_of.plain(case.source) for case in cases])
+    names = short(sources)
     axes.set_yticks([row + 0.5 for row in range(len(cases))])
-    axes.set_yticklabels([words(names[data_of.plain(case.source)]) for case in cases], size=size)
+    axes.set_yticklabels([words(names[source]) for source in sources], size=size)
     for row, case in enumerate(cases):
         best = min(run.time for run in case.runs.values() if run.time)
         unit, scale = data_of.times_by([best])
@@ -292,14 +315,13 @@ def roofline(data, options):
     groups = {title: points for title, cases in data.groups().items() if (points := data_of.roofline_points(cases))}
     if not groups:
         return None
-    styles = Styles(ranked([data_of.ratios(cases)[1] for cases in data.groups().values()]))
-    styles = Styles([name for name in styles.names if any(run.name == name for ps in groups.values() for _, run, *_ in ps)])
+    styles = Styles(ranked(data, [run.name for points in groups.values() for _, run, *_ in points]), data.places)
     sectors = any(point[4] for points in groups.values() for point in points)
     sheet = Sheet(len(groups) * (1 + sectors), 2 if sectors or len(groups) > 1 else 1, title="Rooflines")
     for title, points in groups.items():
         roofs = sorted({run.roof for _, run, *_ in points if run.roof}, reverse=True)
         draw_roofline(sheet.panel(title), [(run.name, x, y) for _, run, x, y, _ in points], styles, "operations a byte",
-                      [(roof / 1e9, f"{roof / 1e9:.4g} GB/s") for roof in roofs[:3]])
+                      [(roof / 1e9, f"{roof / 1e9:.4g} GB/s") for roof in roofs[:3]], "above the roof: from a cache")
         by_sector = [(run.name, x, y) for _, run, _, y, x in points if x]
         if by_sector:
             draw_roofline(sheet.panel(f"{title}: L2"), by_sector, styles, "operations a sector of 32 bytes",
@@ -310,7 +332,7 @@ def roofline(data, options):
     return sheet.legend(styles, points=True)
 
 
-def draw_roofline(axes, points, styles, label, roofs):
+def draw_roofline(axes, points, styles, label, roofs, above=""):
     xs, ys = [x for _, x, _ in points], [y for *_, y in points]
     left, right = min(xs) / 1.25, max(xs) * 1.25
     low, high = min(ys) / 1.4, max([*ys, *(slope * right for slope, _ in roofs)]) * 1.4
@@ -319,12 +341,13 @@ def draw_roofline(axes, points, styles, label, roofs):
     for name in reversed(styles.names):
         mine = [(x, y) for other, x, y in points if other == name]
         if mine:
-            axes.plot([x for x, _ in mine], [y for _, y in mine], linestyle="", rasterized=len(points) > MOST_POINTS,
-                      **styles.points(name))
+            axes.plot([x for x, _ in mine], [y for _, y in mine], rasterized=len(points) > MOST_POINTS, **styles.points(name))
     log_axis(axes.xaxis, left, right, most=6)
     log_axis(axes.yaxis, low, high)
     if roofs:
         label += f"; {'roof' if len(roofs) == 1 else 'roofs'}: " + ", ".join(name for _, name in roofs)
+        if above and any(y > max(slope for slope, _ in roofs) * x for _, x, y in points):
+            label += "\n" + above
     axes.set(xlabel=label, ylabel="GFLOP/s")
 
 
@@ -332,7 +355,7 @@ def panels_of(data, has, note):
     """The first cases that have what a picture needs, by title; a note if there are more."""
     found = [(title, case) for title, cases in data.groups().items() for case in cases if has(case)]
     if len(found) > PANELS:
-        data.notes.append(f"{note}: the first {PANELS} of {len(found)} matrices are shown; --matrix chooses others, "
+        data.notes.append(f"{note}: the first {PANELS} of {len(found)} panels are shown; --matrix chooses others, "
                           "--csv has all")
     return found[:PANELS]
 
@@ -349,9 +372,7 @@ def breakeven(data, options):
     steps = [data_of.envelope(table) for table in tables]
     on_envelope = [name for step in steps for _, name in step]
     names = dict.fromkeys(name for table in tables for name in table)
-    order = ranked([data_of.ratios([case])[1] for _, case in shown])
-    order += [name for name in names if name not in order]
-    styles = Styles(sorted(names, key=lambda name: (name not in on_envelope, order.index(name))))
+    styles = Styles(sorted(ranked(data, names), key=lambda name: name not in on_envelope), data.places)
     labels = short(names, 30)
     last = min(max([10 * k for step in steps for k, _ in step] + [1000]), 10 ** 7)
     ks = [10 ** (k / 24) for k in range(math.ceil(24 * math.log10(last)) + 1)]
@@ -360,8 +381,7 @@ def breakeven(data, options):
     sheet = resized(sheet)
     for (title, case), table, step in zip(shown, tables, steps):
         unit, scale = data_of.times_by([multiply for _, multiply in table.values()])
-        axes = sheet.panel(f"{short([data_of.plain(case.source)])[data_of.plain(case.source)]}, {title}\n"
-                           + envelope_text(step, labels))
+        axes = sheet.panel(data.shown(data_of.plain(case.source)), f", {title}", envelope_text(step, labels))
         curves = {name: [(prepare / k + multiply) * scale for k in ks] for name, (prepare, multiply) in table.items()}
         axes.plot(ks, [min(ys) for ys in zip(*curves.values())], color=TEXT, linewidth=6, alpha=0.35, zorder=2)
         for name, ys in curves.items():
@@ -389,8 +409,7 @@ def convergence(data, options):
     shown = panels_of(data, lambda case: any(run.history for run in case.runs.values()), "convergence")
     if not shown:
         return None
-    names = dict.fromkeys(run.name for _, case in shown for run in case.runs.values() if run.history)
-    styles = Styles(names)
+    styles = Styles(ranked(data, [run.name for _, case in shown for run in case.runs.values() if run.history]), data.places)
     points = {(case.key(), name): data_of.convergence(run)
               for _, case in shown for name, run in case.runs.items() if run.history}
     several = any(abs(m - k) > 0.5 for curve in points.values() for k, m, *_ in curve)
@@ -399,20 +418,27 @@ def convergence(data, options):
     for title, case in shown:
         curves = {name: points[case.key(), name] for name in case.runs if (case.key(), name) in points}
         measures = [point[3] for curve in curves.values() for point in curve]
-        name = data_of.plain(case.source)
+        tolerances = {run.tolerance for run in case.runs.values() if run.history and run.tolerance}
         unit, scale = data_of.times_by([max([point[2] or 0 for curve in curves.values() for point in curve])])
         for label, column in axes_of:
             by = scale if column == 2 else 1
-            axes = sheet.panel(f"{short([name], 36)[name]}, {title}")
+            axes = sheet.panel(data.shown(data_of.plain(case.source)), f", {title}")
             for name_of_run, curve in curves.items():
                 xy = [(point[column], point[3]) for point in curve if point[column] is not None]
                 axes.plot([x * by for x, _ in xy], [y for _, y in xy], markevery=max(1, len(xy) // 6),
                           **styles.line(name_of_run))
-            log_axis(axes.yaxis, min(measures) / 1.5, max(measures) * 1.5)
+                for k in case.runs[name_of_run].changes:
+                    before = [point for point in curve if point[0] <= k and point[column] is not None][-1:]
+                    axes.plot([point[column] * by for point in before], [point[3] for point in before], **CHANGE)
+            for tolerance in tolerances:
+                axes.axhline(tolerance, **TOLERANCE)
+            log_axis(axes.yaxis, min([*measures, *tolerances]) / 1.5, max([*measures, *tolerances]) * 1.5)
             axes.set(xlabel=unit if column == 2 else label,
                      ylabel="L1 change of a step" if case.program == "pagerank" else "||r|| / ||b||")
             axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(6))
-    return sheet.legend(styles)
+    drawn = [run for _, case in shown for run in case.runs.values() if run.history]
+    return sheet.legend(styles, more=[("tolerance", TOLERANCE)] * any(run.tolerance for run in drawn)
+                        + [("from here on another method", CHANGE)] * any(run.changes for run in drawn))
 
 
 def curves(data, options):
@@ -425,15 +451,24 @@ def curves(data, options):
     if len(rows) > PANELS:
         data.notes.append(f"curves: the first {PANELS} of {len(rows)} panels are shown; --matrix chooses others, --csv has all")
     rows = rows[:PANELS]
-    names = list(dict.fromkeys(name for panel in rows for column in columns for name in column.get(panel, {})))
-    names.sort(key=lambda name: name == "geometric mean")
-    styles = Styles(names)
+    styles = Styles(curves_ranked([column[panel] for panel in rows for column in columns if panel in column], options.against),
+                    data.places)
     many = len(columns) if len(columns) > 1 else across(len(rows))
     sheet = Sheet(len(rows) * len(columns), many, title="Times over " + ", ".join(options.x))
     for panel in rows:
         for knob, column in zip(options.x, columns):
-            draw_curves(sheet.panel(short([panel], 56)[panel]), column.get(panel, {}), styles, knob, options.against)
+            draw_curves(sheet.panel(data.shown(panel)), column.get(panel, {}), styles, knob, options.against)
     return sheet.legend(styles)
+
+
+def curves_ranked(panels, against):
+    """The names of curves: the one first that comes nearest to the best curve of its panels, on average; the mean last."""
+    found = {}
+    for lines in panels:
+        best = {name: max(y if against else 1 / y for _, y in points) for name, points in lines.items()}
+        for name, value in best.items():
+            found.setdefault(name, []).append(value / max(best.values()))
+    return sorted(found, key=lambda name: (name == "geometric mean", -sum(found[name]) / len(found[name])))
 
 
 def draw_curves(axes, lines, styles, knob, against):

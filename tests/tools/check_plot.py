@@ -288,7 +288,7 @@ def test_bad():
           f"notes {data.notes}")
     refused(["empty.json"], "empty.json is empty")
     refused(["profile", "words.json"], "line 1 is no JSON")
-    refused(["deep.json", "-o", "x.svg"], "is no JSON")
+    refused(["profile", "deep.json", "-o", "x.svg"], "is no JSON")
     refused(["absent.json"], "absent.json cannot be read: No such file")
     refused(["profile", "cut.jsonl", "--csv", "--matrix", "Z"], "nothing is left to draw")
     refused(["--csv", "cut.jsonl"], "need the name of a picture", 2)
