@@ -2,6 +2,7 @@
 """Draws pictures of the JSON reports of spmv, pagerank and bicgstab, or prints the rows behind them."""
 import argparse
 import csv
+import itertools
 import os
 import sys
 
@@ -34,8 +35,8 @@ examples:
 
 A backend that did not run or that multiplied wrong counts as never in a profile, and so does a solver that did
 not converge. Times are hot multiplies of spmv (--cold: cold ones) and whole solves of the solvers. Runs of one
-label in reports that differ in device, threads, method, preconditioner or tolerance are told apart; of runs that
-are the same the last one counts."""
+label in reports that differ in device, vectors, threads, method, preconditioner or tolerance are told apart; of
+runs that are the same the last one counts. A colour means the same run in all pictures of the same files."""
 
 
 def options_of(arguments):
@@ -93,6 +94,14 @@ def table(kind, data, options, ending):
     return "".join(lines)
 
 
+def has_rows(kind, data, options):
+    """Whether its table has more than a heading, with a sentence where not."""
+    if len(list(itertools.islice(rows_of(kind, data, options), 2))) == 2:
+        return True
+    complain(plot_data.lack(kind, data, options.x, options.against))
+    return False
+
+
 def drawing():
     """The module that draws, or None with a sentence where matplotlib is missing. A system's package is of the system's
     python3, which may be another one than runs here: then that one runs instead."""
@@ -130,7 +139,7 @@ def draw_one(kind, data, options):
         return False
     ending = ending[1:]
     if ending in ("csv", "tex"):
-        return write(path, table(kind, data, options, ending).encode())
+        return has_rows(kind, data, options) and write(path, table(kind, data, options, ending).encode())
     pictures = drawing()
     figure = pictures and getattr(pictures, kind)(data, options)
     if pictures and not figure:
@@ -167,8 +176,9 @@ def main(arguments):
         done = False
         data.notes.append("nothing is left to draw")
     elif options.csv or options.latex:
-        sys.stdout.write(table(options.kind, data, options, "tex" if options.latex else "csv"))
-        done = True
+        ending = "tex" if options.latex else "csv"
+        done = has_rows(options.kind, data, options)
+        sys.stdout.write(table(options.kind, data, options, ending) if done else "")
     else:
         done = draw_one(options.kind, data, options) if options.kind else draw_all(data, options)
     for sentence in data.notes:

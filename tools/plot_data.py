@@ -548,7 +548,7 @@ def curve_rows(data, knobs, against=None):
 def lack(kind, data, knobs=(), against=None):
     """Why there is no such picture: a sentence."""
     runs = [run for case in data.cases.values() for run in case.runs.values()]
-    if data.cold and not any(run.multiply for case in data.cases.values() if case.program == "spmv" for run in case.runs.values()):
+    if data.cold and kind != "convergence" and not any(run.multiply for run in runs):
         return "no cold times: run spmv --cold"
     if kind in ("profile", "heatmap", "breakeven"):
         names = dict.fromkeys(run.name for run in runs if run.time)

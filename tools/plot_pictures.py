@@ -51,7 +51,7 @@ def cut_in_middle(name, room):
     if len(name) <= room:
         return name
     base = len(name) - name.rfind("/") if "/" in name else 0
-    tail = base if room * 2 // 5 <= base < room - 3 else room * 2 // 5 - 1
+    tail = base if room * 2 // 5 <= base <= room - 3 else room * 2 // 5 - 1
     return name[:room - tail - 1] + "…" + name[-tail:]
 
 
@@ -73,8 +73,8 @@ class Styles:
     def __init__(self, names, places):
         self.names = list(names)
         self.shown = [name for name in self.names if name != "geometric mean"][:len(COLOURS)]
-        taken = {places[name] for name in self.names if name in places}
-        free = (k for k in itertools.count() if k not in taken)
+        taken = {places[name] % len(COLOURS) for name in self.names if name in places}
+        free = itertools.chain([k for k in range(len(COLOURS)) if k not in taken], itertools.count(len(places)))
         self.place = {name: places[name] if name in places else next(free) for name in self.names}
 
     def known(self, name):

@@ -133,6 +133,20 @@ def test_roofline():
     check(close(row["share of sectors"], 250000 / 2e-3 / 225e9), "the share of sectors is wrong")
 
 
+def test_vectors():
+    """Reports of one and of four vectors: two runs, and four times the operations."""
+    one, four = (spmv_report({"A": [spmv_run("a", t, vectors=k, plan={"apply_bytes": 8e6 * k})]}) for k, t in ((1, 1e-3), (4, 2e-3)))
+    data = data_of(one, four)
+    check(list(data.cases["spmv", "A", "f64", True].runs) == ["a (vectors 1)", "a (vectors 4)"] and not data.notes,
+          "one and four vectors are one run")
+    _, rows = table_of(plot_data.roofline_rows(data))
+    check([close(row["GFLOP/s"], wanted) for row, wanted in zip(rows, (2, 4))] == [True, True], f"operations of vectors: {rows}")
+    check(all(close(row["flop/byte"], 0.25) for row in rows), f"operations a byte of vectors: {rows}")
+    check(plot_data.curves(data.groups(), "vectors") == {"A, f64": {"a": [(1, 1e-3), (4, 2e-3)]}}, "no curve over vectors")
+    del one["matrices"][0]["runs"][0]["vectors"]
+    check(list(data_of(one, one).cases["spmv", "A", "f64", True].runs) == ["a"], "a report without vectors has not one")
+
+
 def brute_force(lines, last):
     """The envelope by looking at every k; of equal lines the one so far stays."""
     found = []
@@ -208,6 +222,20 @@ def test_names():
     other["places"][0]["device"] = "another card"
     names = set(next(iter(data_of(one, other).cases.values())).runs)
     check(names == {"a (a card)", "a (another card)"}, f"runs on two cards are {names}")
+    files = spmv_report({f"/d/{path}": [spmv_run("a", 1)] for path in ("e/add32.mtx.gz", "f.x.mtx", "g")})
+    for pattern, wanted in (("add32", "e/add32.mtx.gz"), ("add32.mtx.gz", "e/add32.mtx.gz"), ("f.x", "f.x.mtx"), ("g", "g"),
+                            ("/d/g", "g"), ("*.gz", "e/add32.mtx.gz")):
+        data = plot_data.Data()
+        data.add(copy.deepcopy(files))
+        data.settle([pattern])
+        check([data.shown(case.source) for case in data.cases.values()] == [wanted], f"--matrix {pattern} is not {wanted}")
+    data = plot_data.Data()
+    data.add(copy.deepcopy(files))
+    data.settle(["add", "g"], ["b"])
+    check(data.notes[0] == "--matrix add fits nothing; there are add32, f.x, g" and data.notes[1].endswith("there are a"),
+          f"notes on names that do not exist: {data.notes}")
+    check(plot_data.common_folder(["/d/a", "b"]) == plot_data.common_folder(["gen:a"]) == plot_data.common_folder(["a"]) == "",
+          "a common folder where there is none")
     data = plot_data.Data()
     data.add(spmv_report({"gen:A": [spmv_run("a", 1), spmv_run("b", 1)], "gen:AB": [spmv_run("ab", 1)]}))
     data.settle(["A"], ["a", "b*"], ["f64"])
@@ -294,6 +322,11 @@ def test_bad():
     refused(["--csv", "cut.jsonl"], "need the name of a picture", 2)
     refused(["curves", "cut.jsonl"], "curves need --x", 2)
     refused(["profile"], "no file is named", 2)
+    refused(["wrong", "cut.jsonl"], "'wrong' is no file and no picture (profile, heatmap, ")
+    refused(["profile", "heatmap", "cut.jsonl"], "'heatmap' is no file; one picture is named")
+    refused(["cut.jsonl", "-o", "x.pdf"], "-o x.pdf is one file for one picture", 2)
+    refused(["profile", "cut.jsonl", "--csv", "--latex"], "choose one", 2)
+    refused(["convergence", "cut.jsonl", "--csv"], "no run has a history")
     fake = os.path.join(work, "fake", "matplotlib")
     os.makedirs(fake)
     with open(os.path.join(fake, "__init__.py"), "w", encoding="utf-8") as file:
@@ -301,6 +334,23 @@ def test_bad():
     refused(["profile", "cut.jsonl"], "matplotlib is missing", PYTHONPATH=os.path.dirname(fake))
     done = call(["profile", "cut.jsonl", "--csv"], PYTHONPATH=os.path.dirname(fake))
     check(done.returncode == 0 and done.stdout.startswith("group,backend"), "--csv needs matplotlib")
+
+
+def test_lack():
+    """What is said where there is no picture."""
+    report = spmv_report({"A": [spmv_run("a:c=1", 1e-3, plan=None)]}, "threads = 3\n")
+    report["matrices"][0]["runs"][0]["place"] = "host"
+    data = data_of(report)
+    for kind, said, more in (("profile", "at least two backends; the only one with times is a:c=1", {}),
+                             ("breakeven", "at least two backends", {}), ("roofline", "its bytes", {}),
+                             ("curves", "--x nosuch: the runs have threads, vectors, c", {"knobs": ["c", "nosuch"]}),
+                             ("curves", "--against b: the runs are a:c=1", {"knobs": ["c"], "against": "b"})):
+        sentence = plot_data.lack(kind, data, **more)
+        check(said in sentence, f"{kind} says '{sentence}', not '{said}'")
+    data = plot_data.Data(cold=True)
+    data.add(report)
+    data.settle()
+    check(plot_data.lack("heatmap", data) == "no cold times: run spmv --cold", "nothing says that cold times are missing")
 
 
 def places_in(value, path=()):
@@ -478,6 +528,58 @@ def test_hard(pictures):
                 check_picture(pictures, figure, f"{name}, {kind}")
 
 
+def test_styles(pictures):
+    """A colour means one run in all pictures, whatever is chosen, and the eight best have colours."""
+    report = spmv_report({f"m{m}": [spmv_run(f"b{k}", 1e-4 * (20 - k), 10.0 ** (k % 5 - 6)) for k in range(20)] for m in range(2)})
+    runs = [f"b{k}" for k in (3, 19, 5, 12)]
+    colours = {}
+    for chosen in ((), runs):
+        data = plot_data.Data()
+        data.add(copy.deepcopy(report))
+        data.settle((), chosen)
+        for kind in ("profile", "roofline", "breakeven"):
+            figure = getattr(pictures, kind)(data, types.SimpleNamespace(x=[], against=None))
+            legend = figure.axes[-1]
+            for line, label in zip(legend.lines, legend.texts):
+                if re.fullmatch(r"b\d+", label.get_text()):
+                    colours.setdefault(label.get_text(), set()).add((line.get_color(), line.get_marker()))
+    check(len(colours) > 8 and all(len(looks) == 1 for looks in colours.values()), f"runs change their look: {colours}")
+    best = {colour for k in range(12, 20) for colour, _ in colours.get(f"b{k}", ())}
+    check(best == set(pictures.COLOURS), "the eight best runs have not eight colours")
+    looks = [pictures.Styles([str(k) for k in range(8)], {str(k): 7 * k for k in range(8)}).look(str(k)) for k in range(8)]
+    check(len({(look["color"], look["marker"]) for look in looks}) == 8, "two runs of one picture look the same")
+    lines = {f"c{k}": [(1, 20.0 - k), (2, 19.0 - k)] for k in range(9)}
+    check(pictures.curves_ranked([lines], None) == [f"c{k}" for k in range(8, -1, -1)], "the fastest curve is not first")
+
+
+def test_convergence_picture(pictures):
+    """The tolerance and the change of a method are drawn; titles keep the last part of a path and stay in their panel."""
+    report = solver_report("bicgstab", "cpu_csr", 2.0, [(1, 0.5), (5, 0.25), (10, 1e-9)])
+    report["problem"].update(source="/some/folder/" + "long_folder/" * 9 + "base.mtx.gz", tolerance=1e-8)
+    other = solver_report("bicgstab", "cpu_csr", 1.0, [(1, 0.5)])
+    other["problem"]["source"] = "/some/folder/a.mtx"
+    report["runs"][0]["result"]["method_changes"] = "bicgstab; from iteration 6 on idr, as it stagnated"
+    data = data_of(report, other)
+    figure = pictures.convergence(data, types.SimpleNamespace(x=[], against=None))
+    texts = check_picture(pictures, figure, "two long paths")
+    check({"tolerance", "from here on another method", "a.mtx, f64"} <= {t.replace("bicgstab, ", "") for t in texts}, f"{texts}")
+    check(any(t.startswith("long_folder/") and "/base.mtx.gz" in t for t in texts), f"a title lost the name of its file: {texts}")
+    axes = figure.axes[0]
+    check(any(set(line.get_ydata()) == {1e-8} for line in axes.lines), "there is no line at the tolerance")
+    marks = [tuple(line.get_xydata()[0]) for line in axes.lines if line.get_marker() == "|"]
+    check(marks == [(5, 0.25)], f"the method changed at {marks}")
+    for line in data_of(solver_report("pagerank", "cpu_csr", 1, [(1, 0.5)], settings="stop = bound\n")).cases.values():
+        check(line.runs["cpu_csr"].tolerance is None, "a bound on the error is drawn as a change")
+    check(pictures.cut_in_middle("abcdefgh/ijkl.mtx", 12) == "ab…/ijkl.mtx", "the last part of a path is cut")
+
+
+def test_roof(pictures):
+    for bytes_moved, above in ((8e6, False), (8e9, True)):
+        data = data_of(spmv_report({"A": [spmv_run("a", 1e-3, plan={"apply_bytes": bytes_moved})]}))
+        label = pictures.roofline(data, types.SimpleNamespace(x=[], against=None)).axes[0].get_xlabel()
+        check(("from a cache" in label) == above, f"{bytes_moved:g} bytes in 1 ms at 4 TB/s: {label}")
+
+
 def test_page(pictures):
     figure = pictures.profile(data_of(spmv_report(BY_HAND)), types.SimpleNamespace(x=[], against=None))
     figure.axes[0].set_xlabel("a label that is wider than its axis " * 4)
@@ -579,11 +681,13 @@ def main():
     test_profile()
     test_heatmap()
     test_roofline()
+    test_vectors()
     test_breakeven()
     test_convergence()
     test_curves()
     test_names()
     test_text()
+    test_lack()
     test_bad()
     with contextlib.redirect_stderr(io.StringIO()):
         pictures = plot.drawing()
@@ -592,6 +696,9 @@ def main():
     if pictures:
         test_colours(pictures)
         test_hard(pictures)
+        test_styles(pictures)
+        test_convergence_picture(pictures)
+        test_roof(pictures)
         test_page(pictures)
         test_published(pictures)
     else:
