@@ -48,7 +48,7 @@ def options_of(arguments):
                         help="files of JSON, or of JSON lines; the first word may name a picture (none: all)")
     parser.add_argument("-o", "--output", metavar="OUT", help="the picture's file (KIND.svg), or the folder of all (plots)")
     parser.add_argument("--matrix", action="append", default=[], metavar="NAME",
-                        help="only this matrix, of a file also by its name without folder and endings; * and ? stand for letters")
+                        help="only this matrix; a file also without its folder and endings; * and ? stand for letters")
     parser.add_argument("--run", action="append", default=[], metavar="LABEL", help="only this backend, as its label has it")
     parser.add_argument("--precision", action="append", default=[], metavar="P", help="only f32, f64 or mixed")
     parser.add_argument("--cold", action="store_true", help="times of spmv --cold in place of hot ones")
@@ -68,7 +68,7 @@ def options_of(arguments):
     if options.csv and options.latex:
         parser.error("--csv and --latex are two tables: choose one")
     if options.output and not options.kind and os.path.splitext(options.output)[1].lower() in ENDINGS:
-        parser.error(f"-o {options.output} is one file for one picture: name the picture ({', '.join(KINDS)}), or name a folder")
+        parser.error(f"-o {options.output} is one file for one picture: name the picture ({', '.join(KINDS)}), or a folder")
     if (options.csv or options.latex) and not options.kind:
         parser.error("--csv and --latex need the name of a picture: " + ", ".join(KINDS))
     if options.kind == "curves" and not options.x:

@@ -560,14 +560,14 @@ def lack(kind, data, knobs=(), against=None):
         return f"{article}{kind} needs a matrix that two backends " + (
             "multiplied, with the time of their preparation" if kind == "breakeven" else "ran")
     if kind == "roofline":
-        return "a roofline needs the nonzeros of a matrix, the time of a multiply and its bytes (plan/apply_bytes); no run has all"
+        return "a roofline needs the nonzeros of a matrix, the time of a multiply and its bytes; no run has all three"
     if kind == "convergence":
         return "no run has a history: run pagerank or bicgstab with --history FILE --json FILE"
     found = dict.fromkeys(name for run in runs for name in (*run.told, *run.knobs))
     known = [name for name in found if any(value_at(run, name) is not None for run in runs)]
     missing = [knob for knob in knobs if knob not in known]
     if missing:
-        return f"--x {text(missing[0])}: the runs have {listed(known, 16) if known else 'no knob and no setting that is a number'}"
+        return f"--x {text(missing[0])}: the runs have {listed(known, 16) or 'no knob and no setting that is a number'}"
     if against and not any(against in case.runs for case in data.cases.values()):
         return f"--against {text(against)}: the runs are {listed(dict.fromkeys(run.name for run in runs))}"
     return "curves need runs with times of a multiply" + (f" on matrices that {text(against)} multiplied" if against else "")

@@ -131,7 +131,7 @@ class Sheet:
         self.count = 0
 
     def panel(self, title="", end="", below=""):
-        """With a title of the panel's width: `title` is cut in its middle where it must be, `end` stays; below: a second line."""
+        """Its heading is as wide as it: `title` is cut in its middle where it must be, `end` stays. below: a second line."""
         row, column = divmod(self.count, self.across)
         self.count += 1
         left = self.gap_x - 0.2 + column * (self.wide + self.gap_x)

@@ -135,12 +135,13 @@ def test_roofline():
 
 def test_vectors():
     """Reports of one and of four vectors: two runs, and four times the operations."""
-    one, four = (spmv_report({"A": [spmv_run("a", t, vectors=k, plan={"apply_bytes": 8e6 * k})]}) for k, t in ((1, 1e-3), (4, 2e-3)))
+    one, four = (spmv_report({"A": [spmv_run("a", t, vectors=k, plan={"apply_bytes": 8e6 * k})]})
+                 for k, t in ((1, 1e-3), (4, 2e-3)))
     data = data_of(one, four)
     check(list(data.cases["spmv", "A", "f64", True].runs) == ["a (vectors 1)", "a (vectors 4)"] and not data.notes,
           "one and four vectors are one run")
     _, rows = table_of(plot_data.roofline_rows(data))
-    check([close(row["GFLOP/s"], wanted) for row, wanted in zip(rows, (2, 4))] == [True, True], f"operations of vectors: {rows}")
+    check(len(rows) == 2 and close(rows[0]["GFLOP/s"], 2) and close(rows[1]["GFLOP/s"], 4), f"operations of vectors: {rows}")
     check(all(close(row["flop/byte"], 0.25) for row in rows), f"operations a byte of vectors: {rows}")
     check(plot_data.curves(data.groups(), "vectors") == {"A, f64": {"a": [(1, 1e-3), (4, 2e-3)]}}, "no curve over vectors")
     del one["matrices"][0]["runs"][0]["vectors"]
@@ -530,7 +531,8 @@ def test_hard(pictures):
 
 def test_styles(pictures):
     """A colour means one run in all pictures, whatever is chosen, and the eight best have colours."""
-    report = spmv_report({f"m{m}": [spmv_run(f"b{k}", 1e-4 * (20 - k), 10.0 ** (k % 5 - 6)) for k in range(20)] for m in range(2)})
+    backends = [spmv_run(f"b{k}", 1e-4 * (20 - k), 10.0 ** (k % 5 - 6)) for k in range(20)]
+    report = spmv_report({"m0": backends, "m1": backends})
     runs = [f"b{k}" for k in (3, 19, 5, 12)]
     colours = {}
     for chosen in ((), runs):
@@ -562,8 +564,8 @@ def test_convergence_picture(pictures):
     data = data_of(report, other)
     figure = pictures.convergence(data, types.SimpleNamespace(x=[], against=None))
     texts = check_picture(pictures, figure, "two long paths")
-    check({"tolerance", "from here on another method", "a.mtx, f64"} <= {t.replace("bicgstab, ", "") for t in texts}, f"{texts}")
-    check(any(t.startswith("long_folder/") and "/base.mtx.gz" in t for t in texts), f"a title lost the name of its file: {texts}")
+    check({"tolerance", "from here on another method", "a.mtx, bicgstab, f64"} <= texts, f"the picture has {texts}")
+    check(any(t.startswith("long_folder/") and "/base.mtx.gz" in t for t in texts), f"a title lost its file's name: {texts}")
     axes = figure.axes[0]
     check(any(set(line.get_ydata()) == {1e-8} for line in axes.lines), "there is no line at the tolerance")
     marks = [tuple(line.get_xydata()[0]) for line in axes.lines if line.get_marker() == "|"]
