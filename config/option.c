@@ -179,6 +179,8 @@ static wr_status set_integer(const wr_option *row, int64_t *value, const char *t
   decimal number;
   int64_t parsed;
   int overflow;
+  if (strchr(text, ',') != NULL)
+    return refuse(row, where, "'%s' is not one number: give one, and run once for each", shown(text, buffer));
   if (!scan_decimal(text, &number)) return refuse(row, where, "'%s' is not a number", shown(text, buffer));
   if (!integer_value(&number, &parsed, &overflow))
     return refuse(row, where, "%s is not a whole number", shown(text, buffer));

@@ -181,21 +181,25 @@ void wr_plan_destroy(wr_plan *plan) {
   wr_free(plan);
 }
 
+/* Puts the name of the function that refuses its arguments before the sentence. */
+static wr_status refused_by(const char *function, wr_status status) {
+  return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", function, wr_status_message());
+}
+
 /* A vector that may be compact: the scale of the epilogue. */
 static wr_status check_any_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
-  if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "apply: %s is not allocated", role);
-  if (v->place != plan->env->place)
-    return wr_fail(WR_EUSAGE, "apply: %s is not at the place where the plan runs", role);
+  if (v->id == 0 || v->data == NULL) return wr_fail(WR_EUSAGE, "%s is not allocated", role);
+  if (v->place != plan->env->place) return wr_fail(WR_EUSAGE, "%s is not at the place where the plan runs", role);
   if (v->n != n)
-    return wr_fail(WR_EUSAGE, "apply: %s has %lld %s, not %lld", role, (long long)v->n,
-                   wr_plural(v->n, "element", "elements"), (long long)n);
-  if (v->type != plan->env->type) return wr_fail(WR_EUSAGE, "apply: %s is of another type than the plan", role);
+    return wr_fail(WR_EUSAGE, "%s has %lld %s, not %lld", role, (long long)v->n, wr_plural(v->n, "element", "elements"),
+                   (long long)n);
+  if (v->type != plan->env->type) return wr_fail(WR_EUSAGE, "%s is of another type than the plan", role);
   return WR_OK;
 }
 
 static wr_status check_vec(const wr_plan *plan, const wr_vec *v, int64_t n, const char *role) {
   wr_status status = check_any_vec(plan, v, n, role);
-  return status == WR_OK && v->reciprocal_bytes ? wr_fail(WR_EUSAGE, "apply: %s is a compact vector", role) : status;
+  return status == WR_OK && v->reciprocal_bytes ? wr_fail(WR_EUSAGE, "%s is a compact vector", role) : status;
 }
 
 /* One vector under two names, or two descriptions of the same memory. */
@@ -203,7 +207,7 @@ static int is_same(const wr_vec *a, const wr_vec *b) { return a && b && (a == b 
 
 static wr_status check_bank(const wr_plan *plan, wr_scalar s, const char *role) {
   if (s.bank->place != plan->env->place || s.bank->type != WR_F64 || s.index < 0 || s.index >= s.bank->n)
-    return wr_fail(WR_EUSAGE, "apply: %s is not in a bank of f64 where the plan runs", role);
+    return wr_fail(WR_EUSAGE, "%s is not in a bank of f64 where the plan runs", role);
   return WR_OK;
 }
 
@@ -213,19 +217,19 @@ static wr_status check_reductions(const wr_plan *plan, const wr_apply *request) 
     const wr_reduction *reduce = &e->reduce[r];
     if (reduce->kind == WR_NO_REDUCTION) continue;
     if ((unsigned)reduce->kind > WR_NRM2SQ_SCALED && reduce->kind != WR_L1DIFF_UNSCALED)
-      return wr_fail(WR_EUSAGE, "apply: %d is no kind of reduction", reduce->kind);
-    if (reduce->of) return wr_fail(WR_EUSAGE, "apply: reduction %d is of y; its `of` must be NULL", r);
-    if (reduce->into.bank == NULL) return wr_fail(WR_EUSAGE, "apply: reduction %d has no bank for its result", r);
+      return wr_fail(WR_EUSAGE, "%d is no kind of reduction", reduce->kind);
+    if (reduce->of) return wr_fail(WR_EUSAGE, "reduction %d is of y; its `of` must be NULL", r);
+    if (reduce->into.bank == NULL) return wr_fail(WR_EUSAGE, "reduction %d has no bank for its result", r);
     PASS(check_bank(plan, reduce->into, "a reduction's result"));
     if (is_same(reduce->into.bank, request->x) || is_same(reduce->into.bank, request->y))
-      return wr_fail(WR_EUSAGE, "apply: the result of reduction %d would overwrite x or y", r);
+      return wr_fail(WR_EUSAGE, "the result of reduction %d would overwrite x or y", r);
     if ((reduce->kind == WR_SUM_UNSCALED || reduce->kind == WR_L1DIFF_UNSCALED) && !e->scale)
-      return wr_fail(WR_EUSAGE, "apply: a sum of unscaled elements needs a scale");
+      return wr_fail(WR_EUSAGE, "a sum of unscaled elements needs a scale");
     if (reduce->kind == WR_SUM_UNSCALED || !wr_reduction_reads_z(reduce->kind)) continue;
-    if (!reduce->z) return wr_fail(WR_EUSAGE, "apply: reduction %d needs a second vector", r);
+    if (!reduce->z) return wr_fail(WR_EUSAGE, "reduction %d needs a second vector", r);
     PASS(check_vec(plan, reduce->z, plan->A->nrows, "a reduction's vector"));
     if (is_same(reduce->z, request->y) || is_same(reduce->z, e->scaled))
-      return wr_fail(WR_EUSAGE, "apply: reduction %d reads what this apply writes", r);
+      return wr_fail(WR_EUSAGE, "reduction %d reads what this apply writes", r);
   }
   return WR_OK;
 }
@@ -235,38 +239,37 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
   const wr_vec *const others[] = {request->x, request->y, request->y_next};
   const wr_vec *const mine[] = {e->scaled, e->scale, e->shift_dir, e->relax_from};
   if (e->shift.bank) PASS(check_bank(plan, e->shift, "the shift"));
-  if (!e->shift.bank && e->shift_dir) return wr_fail(WR_EUSAGE, "apply: a direction without a shift");
-  if (!e->shift_dir && e->adds_dir) return wr_fail(WR_EUSAGE, "apply: a direction is to be added, and there is none");
-  if (!e->scale && (e->scaled || e->scales_y)) return wr_fail(WR_EUSAGE, "apply: scaled without scale");
-  if (e->scaled && e->scales_y) return wr_fail(WR_EUSAGE, "apply: y is scaled, and so is another vector");
-  if (e->relax_from && !e->relaxation.bank) return wr_fail(WR_EUSAGE, "apply: relax_from without a relaxation");
+  if (!e->shift.bank && e->shift_dir) return wr_fail(WR_EUSAGE, "a direction without a shift");
+  if (!e->shift_dir && e->adds_dir) return wr_fail(WR_EUSAGE, "a direction is to be added, and there is none");
+  if (!e->scale && (e->scaled || e->scales_y)) return wr_fail(WR_EUSAGE, "scaled without scale");
+  if (e->scaled && e->scales_y) return wr_fail(WR_EUSAGE, "y is scaled, and so is another vector");
+  if (e->relax_from && !e->relaxation.bank) return wr_fail(WR_EUSAGE, "relax_from without a relaxation");
   if (e->relax_from) PASS(check_bank(plan, e->relaxation, "the relaxation"));
   for (int m = 0; m < 4; m++) {
     if (!mine[m]) continue;
     PASS(m == 1 ? check_any_vec(plan, e->scale, plan->A->nrows, "the scale of the epilogue")
                 : check_vec(plan, mine[m], plan->A->nrows, "a vector of the epilogue"));
     for (int o = 0; o < (m == 3 ? 2 : 3); o++) /* relax_from may be y_next */
-      if (is_same(mine[m], others[o]))
-        return wr_fail(WR_EUSAGE, "apply: a vector of the epilogue is x, y or y_next too");
+      if (is_same(mine[m], others[o])) return wr_fail(WR_EUSAGE, "a vector of the epilogue is x, y or y_next too");
     for (int k = 0; k < m; k++)
-      if (is_same(mine[m], mine[k])) return wr_fail(WR_EUSAGE, "apply: two vectors of the epilogue are the same one");
+      if (is_same(mine[m], mine[k])) return wr_fail(WR_EUSAGE, "two vectors of the epilogue are the same one");
   }
   if (e->then.step) PASS(wr_step_check(plan->env, &e->then));
   return check_reductions(plan, request);
 }
 
 static wr_status check_request(const wr_plan *plan, const wr_apply *request) {
-  if (!plan->prepared) return wr_fail(WR_EUSAGE, "apply: %s is not prepared", plan->backend->name);
-  if (!request->x || !request->y) return wr_fail(WR_EUSAGE, "apply: x and y are needed");
+  if (!plan->prepared) return wr_fail(WR_EUSAGE, "%s is not prepared", plan->backend->name);
+  if (!request->x || !request->y) return wr_fail(WR_EUSAGE, "x and y are needed");
   PASS(check_vec(plan, request->x, plan->A->ncols, "x"));
   PASS(check_vec(plan, request->y, plan->A->nrows, "y"));
   if (request->y_next) PASS(check_vec(plan, request->y_next, plan->A->nrows, "y_next"));
   if (is_same(request->x, request->y) || is_same(request->x, request->y_next) || is_same(request->y, request->y_next))
-    return wr_fail(WR_EUSAGE, "apply: x, y and y_next must be distinct vectors");
+    return wr_fail(WR_EUSAGE, "x, y and y_next must be distinct vectors");
   if (request->beta != 0 && plan->promised)
-    return wr_fail(WR_EUSAGE, "apply: beta must be 0, since the last apply had a y_next");
+    return wr_fail(WR_EUSAGE, "beta must be 0, since the last apply had a y_next");
   if (request->beta != 0 && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id)
-    return wr_fail(WR_EUSAGE, "apply: beta != 0 needs need_beta in the plan's environment");
+    return wr_fail(WR_EUSAGE, "beta != 0 needs need_beta in the plan's environment");
   if (request->epilogue) PASS(check_epilogue(plan, request));
   return WR_OK;
 }
@@ -354,7 +357,7 @@ static wr_status time_end(wr_plan *plan) {
 wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request) {
   WR_NEED(plan);
   WR_NEED(request);
-  PASS(check_request(plan, request));
+  PASS(refused_by("wr_plan_apply", check_request(plan, request)));
   if (plan->env->resident) return record_rows(plan, request);
   PASS(time_begin(plan));
   PASS(run(plan, request));
@@ -367,23 +370,22 @@ wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request) {
 static wr_status check_columns(const wr_plan *plan, const wr_vec *v, int64_t rows, int64_t ld, int k,
                                const char *role) {
   if (ld < k || ld > WR_MAX_INDEX)
-    return wr_fail(WR_EUSAGE, "apply_many: %s has rows of %lld elements, for %d %s", role, (long long)ld, k,
+    return wr_fail(WR_EUSAGE, "%s has rows of %lld elements, for %d %s", role, (long long)ld, k,
                    wr_plural(k, "column", "columns"));
   return check_vec(plan, v, rows * ld, role); /* both below 2^31 */
 }
 
 static wr_status check_many(const wr_plan *plan, const wr_apply_many *r) {
-  if (!plan->prepared) return wr_fail(WR_EUSAGE, "apply_many: %s is not prepared", plan->backend->name);
+  if (!plan->prepared) return wr_fail(WR_EUSAGE, "%s is not prepared", plan->backend->name);
   if (r->columns < 1 || r->columns > plan->columns)
-    return wr_fail(WR_EUSAGE, "apply_many: %d columns; the plan was prepared for %d (need_columns)", r->columns,
-                   plan->columns);
-  if (!r->x || !r->y) return wr_fail(WR_EUSAGE, "apply_many: x and y are needed");
+    return wr_fail(WR_EUSAGE, "%d columns; the plan was prepared for %d (need_columns)", r->columns, plan->columns);
+  if (!r->x || !r->y) return wr_fail(WR_EUSAGE, "x and y are needed");
   PASS(check_columns(plan, r->x, plan->ncols, r->ldx, r->columns, "x"));
   PASS(check_columns(plan, r->y, plan->nrows, r->ldy, r->columns, "y"));
-  if (is_same(r->x, r->y)) return wr_fail(WR_EUSAGE, "apply_many: x and y must be distinct vectors");
+  if (is_same(r->x, r->y)) return wr_fail(WR_EUSAGE, "x and y must be distinct vectors");
   if (r->beta != 0 && !plan->backend->apply_many && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id)
-    return wr_fail(WR_EUSAGE, "apply_many: beta != 0 needs need_beta in the plan's environment");
-  if (plan->env->resident) return wr_fail(WR_EUNAVAILABLE, "apply_many: not possible in a resident loop");
+    return wr_fail(WR_EUSAGE, "beta != 0 needs need_beta in the plan's environment");
+  if (plan->env->resident) return wr_fail(WR_EUNAVAILABLE, "not possible in a resident loop");
   return WR_OK;
 }
 
@@ -402,7 +404,7 @@ static wr_status run_columns(wr_plan *plan, const wr_apply_many *r) {
 wr_status wr_plan_apply_many(wr_plan *plan, const wr_apply_many *request) {
   WR_NEED(plan);
   WR_NEED(request);
-  PASS(check_many(plan, request));
+  PASS(refused_by("wr_plan_apply_many", check_many(plan, request)));
   wr_plan_forget(plan);
   request->y->writes++;
   PASS(time_begin(plan));

@@ -6,7 +6,8 @@
  *   wr_plan_create(backend, "sigma=11", A, &env, &plan);        checks and estimates: cheap, nothing is built
  *   wr_plan_prepare(plan);                                      builds the format
  *   wr_plan_apply(plan, &(wr_apply){.alpha = 1, .x = &x, .y = &y});   as often as needed
- *   wr_plan_apply_many(plan, ...);                              the same for up to 8 vectors at once
+ *   wr_plan_apply_many(plan, &(wr_apply_many){.columns = 3, .alpha = 1, .x = &X, .y = &Y, .ldx = 3, .ldy = 3});
+ *                                 3 vectors at once, row-major in X and Y; needs env.need_columns = 3 before prepare; at most 8
  *   wr_plan_destroy(plan);
  *
  * Callers use the wr_plan functions. These check every argument, track which vector is prepared as y_next, and do in further

@@ -61,6 +61,7 @@ wr_status wr_choice_plan(const wr_choice *choice, wr_csr *A, wr_env *env, wr_pla
 const char *wr_choices_tune_nothing(const wr_choice *choices, int count, int deterministic) {
   if (deterministic) return "--deterministic tunes nothing";
   for (int k = 0; k < count; k++) {
+    if (choices[k].backend->plan == NULL) return NULL; /* the reason is that it is not built, which its run says */
     const wr_knob *row = wr_option_find(choices[k].backend->knobs, "tune");
     if (row && choices[k].values && *(const int *)((const char *)choices[k].values + row->offset) != 0) return NULL;
   }

@@ -19,7 +19,7 @@ wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count);
 void wr_choices_free(wr_choice *choices, int *count); /* *count := 0 */
 
 /* Why --tune-cache is of no use, a clause: no choice has its knob tune at quick or full, or deterministic is set. NULL: it is
- * of use. */
+ * of use, or a backend is not built, which is then the reason that is reported. */
 const char *wr_choices_tune_nothing(const wr_choice *choices, int count, int deterministic);
 
 /* wr_plan_create with the knobs of the choice. */

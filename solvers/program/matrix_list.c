@@ -1,9 +1,13 @@
 #include "solvers/program/matrix_list.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/memory.h"
+#include "config/text.h"
+#include "solvers/report/run.h"
 
 enum { LINE = 4096 }; /* bytes of the longest line of a list, its end included */
 
@@ -36,7 +40,7 @@ static wr_status add_file(wr_matrix_list *list, const char *path) {
   long long number = 0;
   int64_t before = list->count;
   FILE *file = fopen(path, "r");
-  if (file == NULL) TRY(wr_fail(WR_EINPUT, "%s: the list of matrices cannot be read", path));
+  if (file == NULL) TRY(wr_fail(WR_EINPUT, "%s: the list of matrices cannot be read: %s", path, strerror(errno)));
   while (fgets(line, sizeof line, file)) {
     number++;
     if (strlen(line) + 1 == sizeof line && line[sizeof line - 2] != '\n')
@@ -45,7 +49,7 @@ static wr_status add_file(wr_matrix_list *list, const char *path) {
     if (*name == '@') TRY(wr_fail(WR_EINPUT, "%s:%lld: '%.200s': a list names no lists", path, number, name));
     if (*name) TRY(add_name(list, name));
   }
-  if (ferror(file)) TRY(wr_fail(WR_EINPUT, "%s: reading the list of matrices failed", path));
+  if (ferror(file)) TRY(wr_fail(WR_EINPUT, "%s: the list of matrices cannot be read: %s", path, strerror(errno)));
   if (list->count == before) TRY(wr_fail(WR_EINPUT, "%s: the list names no matrix", path));
 done:
   if (file) fclose(file);
@@ -60,4 +64,23 @@ void wr_matrix_list_free(wr_matrix_list *list) {
   for (int64_t k = 0; k < list->count; k++) wr_free(list->name[k]);
   wr_free(list->name);
   *list = (wr_matrix_list){.count = 0};
+}
+
+void wr_matrix_tally_add(wr_matrix_tally *tally, const char *name, int code) {
+  int worst = wr_worse_exit_code(tally->code, code);
+  tally->begun++;
+  tally->good += code == 0;
+  if (worst != tally->code) tally->worst = name;
+  tally->code = worst;
+}
+
+void wr_matrix_tally_print(FILE *out, const wr_matrix_list *list, const wr_matrix_tally *tally, const char *good) {
+  char rest[64] = "";
+  if (list->count < 2) return;
+  if (tally->begun < list->count) snprintf(rest, sizeof rest, "; %" PRId64 " not begun", list->count - tally->begun);
+  if (tally->code == 0)
+    wr_text_message(out, "%" PRId64 " of %" PRId64 " %s%s", tally->good, list->count, good, rest);
+  else
+    wr_text_message(out, "%" PRId64 " of %" PRId64 " %s%s; worst exit code %d: %s", tally->good, list->count, good,
+                    rest, tally->code, tally->worst);
 }

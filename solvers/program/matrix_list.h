@@ -1,8 +1,9 @@
-/* The matrices that a command line names, those of its lists included. */
+/* The matrices that a command line names, those of its lists included, and how work on them ended. */
 #ifndef WR_MATRIX_LIST_H
 #define WR_MATRIX_LIST_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "config/status.h"
 
@@ -17,5 +18,18 @@ typedef struct wr_matrix_list {
 wr_status wr_matrix_list_add(wr_matrix_list *list, const char *operand);
 
 void wr_matrix_list_free(wr_matrix_list *list);
+
+/* Zeroed before the first matrix. */
+typedef struct wr_matrix_tally {
+  int64_t begun, good; /* matrices; good: those that ended with exit code 0 */
+  int code;            /* the worst exit code                               */
+  const char *worst;   /* the first matrix that had it; NULL: code is 0     */
+} wr_matrix_tally;
+
+void wr_matrix_tally_add(wr_matrix_tally *tally, const char *name, int code);
+
+/* Prints "199 of 200 converged; worst exit code 3: a.mtx", where `good` is "converged", and how many matrices were not begun.
+ * Nothing for a list of one. */
+void wr_matrix_tally_print(FILE *out, const wr_matrix_list *list, const wr_matrix_tally *tally, const char *good);
 
 #endif

@@ -492,18 +492,32 @@ static int process_matrix(job *j, const char *name) {
   return code;
 }
 
+/* The last line of a list, since a failure among many reports is easily missed. */
+static wr_status report_list(const job *j, const wr_matrix_tally *tally) {
+  FILE *out = has_standard_output(&j->settings) ? stderr : stdout;
+  if (j->settings.quiet || j->matrices.count < 2) return WR_OK;
+  if (j->reports > 0) fprintf(out, "\n");
+  wr_matrix_tally_print(out, &j->matrices, tally, "converged");
+  return wr_process_flush(out);
+}
+
 /* All matrices in turn; *code := the worst exit code. An output that cannot be written ends it. */
 static wr_status process_matrices(job *j, int *code) {
+  wr_matrix_tally tally = {0};
   PASS(check_paths(j));
   if (j->settings.jsonl) PASS(wr_output_append(j->settings.jsonl, &j->lines));
   for (int64_t k = 0; k < j->matrices.count && !*wr_process_interrupted(); k++) {
     if (k > 0) wr_ledger_begin(&j->ledger, WR_PHASE_INIT);
     int one = process_matrix(j, j->matrices.name[k]);
-    *code = wr_worse_exit_code(*code, one);
+    wr_matrix_tally_add(&tally, j->matrices.name[k], one);
     if (one != wr_status_exit_code(WR_EOUTPUT)) continue;
     wr_output_abandon(&j->lines); /* which output was lost has been said */
     break;
   }
+  *code = tally.code;
+  if (tally.begun < j->matrices.count && *wr_process_interrupted()) /* perhaps between two matrices */
+    *code = wr_worse_exit_code(*code, wr_outcome_exit_code(WR_INTERRUPTED));
+  PASS(report_list(j, &tally));
   return j->lines.file ? wr_output_commit(&j->lines) : WR_OK;
 }
 

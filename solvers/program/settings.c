@@ -224,8 +224,9 @@ const wr_option wr_spmv_options[] = {
   {"9", "device error"}, {"130", "interrupted"}, {NULL, NULL}
 
 #define SOLVER_LIST                                                                                                     \
-  {"@LIST", "a file with one of these a line; # begins a comment. Each is taken in turn as by a call of its own; the "  \
-            "exit code is the worst, the first of 130, 7, 9, 5, 6, 8, 3, 1, 2, 4, 0."}
+  {"@LIST", "a file with one of these a line, paths from the current folder; # begins a comment; a list cannot "        \
+            "name a list. Each is taken in turn as by a call of its own; the exit code is the worst, the first of "     \
+            "130, 7, 9, 5, 6, 8, 3, 1, 2, 4, 0."}
 
 const wr_program_text wr_pagerank_text = {
     .operands = "GRAPH|@LIST",
@@ -277,7 +278,8 @@ const wr_program_text wr_spmv_text = {
     .words =
         (const wr_phrase[]){
             {"MATRIX", "a file as for pagerank and bicgstab, - for standard input, or gen:FAMILY:key=value,..."},
-            {"@LIST", "a file with one of these a line; # begins a comment."},
+            {"@LIST", "a file with one of these a line, paths from the current folder; # begins a comment; a list "
+                      "cannot name a list."},
             {NULL, NULL}},
     .report =
         (const wr_phrase[]){

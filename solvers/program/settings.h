@@ -18,7 +18,7 @@ enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edg
 
 #define WR_TUNE_CACHE_HELP                                                                     \
   "where backends with the knob tune=quick or tune=full look for the fastest configuration before they time any, and " \
-  "to which they add it; not with --deterministic, which tunes nothing"
+  "to which they add it; ignored with --deterministic, which tunes nothing"
 
 #define WR_COLUMNS_HELP                                                                        \
   "which columns of an edge list are read, from 1: source, target and weight (row, column and value); default: by the " \

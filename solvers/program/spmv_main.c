@@ -324,13 +324,20 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
 
 static wr_status work(job *j) {
   wr_status status;
+  wr_matrix_tally tally = {0};
   const wr_settings *s = &j->s.common;
   const char *idle = wr_choices_tune_nothing(j->choices, j->count, s->deterministic);
   if (s->tune_cache && idle && !s->quiet) wr_text_message(stderr, "spmv: --tune-cache is not used: %s", idle);
   TRY(begin_reports(j));
   if (j->s.standard) TRY(time_standard(j));
-  for (int64_t k = 0; k < j->matrices.count; k++) TRY(time_matrix(j, j->matrices.name[k], j->s.values, j->s.pattern));
+  for (int64_t k = 0; k < j->matrices.count && !*wr_process_interrupted(); k++) {
+    j->code = 0;
+    TRY(time_matrix(j, j->matrices.name[k], j->s.values, j->s.pattern));
+    wr_matrix_tally_add(&tally, j->matrices.name[k], j->code);
+  }
+  if (j->matrices.count > 0) j->code = tally.code;
   if (*wr_process_interrupted()) note_code(j, wr_outcome_exit_code(WR_INTERRUPTED));
+  if (j->text) wr_matrix_tally_print(j->text, &j->matrices, &tally, "measured, and every product right");
   if (j->json_file.file) {
     wr_spmv_json_end(&j->json, j->code);
     TRY(wr_output_commit(&j->json_file));

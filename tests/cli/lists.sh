@@ -1,10 +1,15 @@
 #!/bin/sh
-# pagerank and bicgstab on a list of matrices: a report each, the worst exit code, lines of JSON, and what is refused.
+# pagerank and bicgstab on a list of matrices: a report each, a summary, the worst exit code, lines of JSON, and what is refused.
 . tests/cli/lib.sh
 
 matrix graph.mtx 'coordinate pattern general' '3 3 4' '1 2' '1 3' '2 1' '3 1'
 matrix wide.mtx 'coordinate real general' '2 5 3' '1 1 2' '1 5 -1' '2 3 0.5'
 graph=$work/graph.mtx list=$work/list.txt lines=$work/lines.jsonl
+
+ends_with() { # the last line, file
+  [ "$(tail -n 1 "$2")" = "$1" ]
+  expect "the last line of $(basename "$2") is not '$1'"
+}
 
 list_of() { # matrices...
   printf '%s\n' "$@" >"$list"
@@ -28,6 +33,7 @@ check_reports() {
   is_empty "$err"
   [ "$(grep -c '^converged in' "$out")" = 3 ]
   expect 'there is not a report for each matrix'
+  ends_with '3 of 3 converged' "$out"
   says "$out" 'gen:stencil:n=6 in f64' 'gen:fem:n=3 in f64' 'gen:band:n=400 in f64'
   holds '[line["problem"]["source"] for line in r] == ["gen:stencil:n=6", "gen:fem:n=3", "gen:band:n=400"]'
   holds 'all(line["program"] == "bicgstab" and line["exit_code"] == 0 and len(line["runs"]) == 1 for line in r)'
@@ -49,6 +55,13 @@ check_reports() {
   run 0 pagerank -q --jsonl - "@$list"
   [ "$(wc -l <"$out")" = 2 ]
   expect 'standard output has not a line for each graph'
+  is_empty "$err"
+  run 0 pagerank --jsonl - "@$list"
+  ends_with '2 of 2 converged' "$err"
+  list_of gen:fem:n=3
+  run 0 bicgstab "@$list"
+  ! grep -q '1 of 1' "$out"
+  expect 'a list of one has a summary'
 }
 
 # The others are solved all the same.
@@ -59,6 +72,7 @@ check_bad_matrices() {
   says "$err" "bicgstab: $work/none.mtx: " 'bicgstab: gen:nothing: unknown family' "bicgstab: $work/wide.mtx: "
   [ "$(grep -c '^converged in' "$out")" = 2 ]
   expect 'a bad matrix keeps others from being solved'
+  ends_with "2 of 5 converged; worst exit code 3: $work/none.mtx" "$out" # the first of two, and worse than 1
   holds '[line["exit_code"] for line in r] == [0, 3, 1, 3, 0]'
   holds '[line.get("status") for line in r] == [None, "WR_EINPUT", "WR_EUSAGE", "WR_EINPUT", None]'
   holds '"none.mtx" in r[1]["reason"] and r[1]["runs"] == [] and r[1]["problem"]["source"].endswith("none.mtx")'
@@ -89,7 +103,8 @@ check_refused() {
   fi
   list_of - -
   refuses 1 'standard input (-) can be one of the inputs only, not 2 of them' pagerank "@$list"
-  refuses 3 'none.txt: the list of matrices cannot be read' pagerank "@$work/none.txt"
+  refuses 3 'none.txt: the list of matrices cannot be read: No such file or directory' pagerank "@$work/none.txt"
+  refuses 3 'the list of matrices cannot be read: Is a directory' pagerank "@$work"
   : >"$list"
   refuses 3 'the list names no matrix' bicgstab "@$list"
 }
@@ -112,6 +127,7 @@ check_signal() {
   expect 'exit code is not 130'
   [ "$(wc -l <"$lines")" = 1 ] && grep -q '"outcome":"interrupted"' "$lines"
   expect 'there is not one line, that of the matrix which was interrupted'
+  ends_with '0 of 2 converged; 1 not begun; worst exit code 130: gen:stencil:n=700,points=5,convection=0' "$out"
 }
 
 check_reports

@@ -87,6 +87,7 @@ check_vectors() {
   spmv 0 --vectors 8 -d cpu "$graph"
   misuse '--vectors: 0 is not in [1, 8]' --vectors 0 "$graph"
   misuse '--vectors: 9 is not in [1, 8]' --vectors 9 "$graph"
+  misuse "--vectors: '1,2,4' is not one number: give one, and run once for each" --vectors 1,2,4 "$graph"
   misuse '--sectors counts a multiply of one vector' --sectors --vectors 2 "$graph"
 }
 
@@ -167,6 +168,8 @@ check_bad_matrices() {
   spmv 3 -p f64 -k cpu_csr --json "$json" "$work/none.mtx" "$work/broken.mtx" "$graph"
   says "$err" "spmv: $work/none.mtx: " "spmv: $work/broken.mtx:3: "
   says "$out" 'graph.mtx in f64: '
+  [ "$(tail -n 1 "$out")" = "1 of 3 measured, and every product right; worst exit code 3: $work/none.mtx" ]
+  expect 'the last line does not sum up'
   holds '[m["status"] for m in r["matrices"]] == ["WR_EINPUT", "WR_EINPUT", "WR_OK"] and r["exit_code"] == 3'
   holds 'r["matrices"][0]["runs"] == [] and "none.mtx" in r["matrices"][0]["reason"]'
   spmv 5 -k cpu_csr "$work/huge.mtx" # fits f64 alone

@@ -5,6 +5,12 @@
 . tests/cli/lib.sh
 export WR_SIMT=replay=off # conformance runs everything twice
 
+# A backend that tunes and is not there: the reason is not that none tunes.
+run 4 spmv -k yaspmv:tune=quick --tune-cache "$work/tuned" gen:fem:n=3
+says "$err" 'spmv: yaspmv: '
+[ "$(grep -c 'is not used' "$err")" = 0 ]
+expect 'it says that no backend tunes'
+
 if [ ! -x "$BUILD/simt/pagerank" ]; then
   skip 1 'this build has no programs with kernels that run on the CPU'
   report

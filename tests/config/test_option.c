@@ -86,6 +86,7 @@ static void test_wrong_whole_numbers(void) {
     const char *text, *what;
   } bad[] = {{"", "'' is not a number"},
              {"x", "'x' is not a number"},
+             {"1,2", "'1,2' is not one number: give one, and run once for each"},
              {"-", "'-' is not a number"},
              {"1 ", "'1 ' is not a number"},
              {" 1", "' 1' is not a number"},

@@ -431,7 +431,7 @@ static void try_plan_apply_many(void) {
   REFUSED("plan is NULL", wr_plan_apply_many(NULL, &r));
   REFUSED("request is NULL", wr_plan_apply_many(given.plan, NULL));
   CHECK_FAILS(WR_EUSAGE, wr_plan_apply_many(given.plan, &r)); /* prepared for none */
-  CHECK_MESSAGE("2 columns; the plan was prepared for 0");
+  CHECK_MESSAGE("wr_plan_apply_many: 2 columns; the plan was prepared for 0");
   CHECK_OK(wr_plan_create(wr_plan_backend(given.plan), NULL, given.A, env, &plan));
   CHECK_FAILS(WR_EUSAGE, wr_plan_apply_many(plan, &r));
   CHECK_MESSAGE("is not prepared");
@@ -457,7 +457,7 @@ static void try_plan_apply_many(void) {
   REFUSED_WITH("x has rows of 1 elements, for 2", r.ldx = 1);
   REFUSED_WITH("y has rows of -4 elements", r.ldy = -4);
   REFUSED_WITH("x has rows of 9223372036854775807", r.ldx = INT64_MAX);
-  REFUSED_WITH("x has 12 elements, not 16", r.ldx = 4);
+  REFUSED_WITH("wr_plan_apply_many: x has 12 elements, not 16", r.ldx = 4);
   REFUSED_WITH("y has 16 elements, not 8", r.ldy = 2);
   REFUSED_WITH("x and y must be distinct", r.x = &Y, r.ldx = 4);
   REFUSED_WITH("another type", r.x = &f32);

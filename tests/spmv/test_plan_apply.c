@@ -222,6 +222,7 @@ static void test_rectangular(void) {
   wr_epilogue e = {.reduce = {{.kind = WR_DOT, .z = &x, .into = {&f.bank, 1}}}};
   wr_apply request = {.alpha = 1, .x = &x, .y = &f.y[0], .epilogue = &e};
   CHECK_FAILS(WR_EUSAGE, wr_plan_apply(f.plan, &request)); /* z is x only where A is square */
+  CHECK_MESSAGE("wr_plan_apply: ");
   CHECK_MESSAGE("5 elements, not 4");
   e.reduce[0].z = &f.z;
   CHECK_OK(wr_plan_apply(f.plan, &request));

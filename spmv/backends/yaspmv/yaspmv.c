@@ -40,7 +40,7 @@ static const wr_knob knobs[] = {
     {.name = "tune", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, tune), .choices = "none|quick|full",
      .value = "none",
      .help = "times other values of the knobs that are 0 or auto, and takes the fastest; quick: for at most 60 "
-             "multiplies; not with --deterministic"},
+             "multiplies; ignored with --deterministic"},
     {.name = "check", .type = WR_OPTION_CHOICE, .offset = offsetof(yaspmv_knobs, check), .choices = "on|off",
      .value = "on", .help = "warps in which every lane ends a row skip the scan"},
     {.name = NULL},
