@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "spmv/device/array_list.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
@@ -427,19 +428,14 @@ done:
 
 /* ---- Arrays ---- */
 
-struct coded_array {
-  void **at;
-  int64_t count;
-  int size; /* 4 or 8 */
-};
 constexpr int ARRAYS = 6;
 
-static void list_arrays(wr_sell_coded *c, coded_array (&list)[ARRAYS]) {
-  const coded_array arrays[ARRAYS] = {
+static void list_arrays(wr_sell_coded *c, wr_listed_array (&list)[ARRAYS]) {
+  const wr_listed_array arrays[ARRAYS] = {
       {(void **)&c->line, c->slices + 1, 4},
       {(void **)&c->word, c->slices + 1, 4},
       {(void **)&c->code, c->words * WR_CODED_ROWS, 4},
-      {&c->val, c->lines * WR_CODED_ROWS, (int)wr_type_bytes(c->type)},
+      {&c->val, c->lines * WR_CODED_ROWS, (size_t)wr_type_bytes(c->type)},
       {(void **)&c->difference, 256, 4},
       {(void **)&c->value, 256, 8},
   };
@@ -447,43 +443,30 @@ static void list_arrays(wr_sell_coded *c, coded_array (&list)[ARRAYS]) {
 }
 
 extern "C" void wr_sell_coded_device_free(wr_env *env, wr_sell_coded *c) {
-  coded_array arrays[ARRAYS];
+  wr_listed_array arrays[ARRAYS];
   list_arrays(c, arrays);
-  for (const coded_array &array : arrays) wr_device_free(env, *array.at);
+  wr_arrays_free_device(env, arrays, ARRAYS);
   *c = {};
 }
 
 extern "C" void wr_sell_coded_free(wr_sell_coded *c) {
-  coded_array arrays[ARRAYS];
+  wr_listed_array arrays[ARRAYS];
   list_arrays(c, arrays);
-  for (const coded_array &array : arrays) wr_free(*array.at);
+  wr_arrays_free_host(arrays, ARRAYS);
   *c = {};
 }
 
 extern "C" int64_t wr_sell_coded_device_bytes(const wr_sell_coded *c) {
-  coded_array arrays[ARRAYS];
+  wr_listed_array arrays[ARRAYS];
   wr_sell_coded copy = *c;
-  int64_t bytes = 0;
   list_arrays(&copy, arrays);
-  for (const coded_array &array : arrays)
-    if (*array.at) bytes += wr_device_bytes(array.count, (size_t)array.size);
-  return bytes;
+  return wr_arrays_device_bytes(arrays, ARRAYS);
 }
 
 extern "C" wr_status wr_sell_coded_download(wr_env *env, const wr_sell_coded *c, wr_sell_coded *to) {
-  wr_status status = WR_OK;
-  coded_array from[ARRAYS], arrays[ARRAYS];
+  wr_listed_array from[ARRAYS], arrays[ARRAYS];
   wr_sell_coded source = *c;
   *to = *c;
   list_arrays(&source, from), list_arrays(to, arrays);
-  for (const coded_array &array : arrays) *array.at = NULL;
-  for (int n = 0; n < ARRAYS; n++) {
-    if (*from[n].at == NULL) continue;
-    TRY(wr_alloc((void **)arrays[n].at, arrays[n].count, (size_t)arrays[n].size, "a format on the host"));
-    TRY(wr_device_download(env, *arrays[n].at, *from[n].at, arrays[n].count,
-                           arrays[n].size == 4 ? WR_AS_4_BYTES : WR_AS_8_BYTES));
-  }
-done:
-  if (status != WR_OK) wr_sell_coded_free(to);
-  return status;
+  return wr_arrays_download(env, from, arrays, ARRAYS);
 }

@@ -7,6 +7,7 @@
 #include "spmv/blocks/bsr_build.h"
 #include "spmv/blocks/bsr_rows.cuh"
 #include "config/memory.h"
+#include "spmv/device/array_list.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -431,20 +432,15 @@ done:
   return status;
 }
 
-/* The arrays of a format, each with its elements and their size, which depend on the format's numbers alone. */
-struct bccoo_array {
-  void **at;
-  int64_t count;
-  int size;
-};
+/* The arrays of a format, whose sizes depend on its numbers alone. */
 constexpr int ARRAYS = 11;
 
-static void list_arrays(wr_bccoo *b, bccoo_array (&list)[ARRAYS]) {
+static void list_arrays(wr_bccoo *b, wr_listed_array (&list)[ARRAYS]) {
   int64_t warps = wr_bccoo_warps(b), lanes = warps * WR_WARP, places = lanes * b->tile;
-  const bccoo_array arrays[ARRAYS] = {
-      {&b->val, places * b->r * b->c, (int)wr_type_bytes(b->type)},
-      {&b->code, places, b->columns == WR_BCCOO_WIDE ? 4 : 2},
-      {&b->flag, lanes * wr_bccoo_flag_words(b->tile), wr_bccoo_flag_bytes(b->tile)},
+  const wr_listed_array arrays[ARRAYS] = {
+      {&b->val, places * b->r * b->c, (size_t)wr_type_bytes(b->type)},
+      {&b->code, places, b->columns == WR_BCCOO_WIDE ? 4u : 2u},
+      {&b->flag, lanes * wr_bccoo_flag_words(b->tile), (size_t)wr_bccoo_flag_bytes(b->tile)},
       {(void **)&b->entry, lanes, 2},
       {(void **)&b->first, b->grid + 1, 4},
       {(void **)&b->base, lanes, 4},
@@ -454,53 +450,37 @@ static void list_arrays(wr_bccoo *b, bccoo_array (&list)[ARRAYS]) {
       {(void **)&b->row, b->brows, 4},
       {(void **)&b->empty_row, b->empty, 4},
   };
-  for (int n = 0; n < ARRAYS; n++) list[n] = arrays[n];
+  std::copy(arrays, arrays + ARRAYS, list);
 }
 
 extern "C" void wr_bccoo_device_free(wr_env *env, wr_bccoo *b) {
-  bccoo_array arrays[ARRAYS];
+  wr_listed_array arrays[ARRAYS];
   list_arrays(b, arrays);
-  for (const bccoo_array &array : arrays) wr_device_free(env, *array.at);
+  wr_arrays_free_device(env, arrays, ARRAYS);
   *b = {};
 }
 
 extern "C" void wr_bccoo_free(wr_bccoo *b) {
-  bccoo_array arrays[ARRAYS];
+  wr_listed_array arrays[ARRAYS];
   list_arrays(b, arrays);
-  for (const bccoo_array &array : arrays) wr_free(*array.at);
+  wr_arrays_free_host(arrays, ARRAYS);
   *b = {};
 }
 
 extern "C" int64_t wr_bccoo_device_bytes(const wr_bccoo *b) {
-  bccoo_array arrays[ARRAYS];
+  wr_listed_array arrays[ARRAYS];
   wr_bccoo copy = *b;
-  int64_t bytes = 0, rows = b->all_rows * b->slices;
   list_arrays(&copy, arrays);
-  for (const bccoo_array &array : arrays) {
-    bool is_list = array.at == (void **)&copy.row || array.at == (void **)&copy.empty_row; /* room for all rows */
-    if (*array.at) bytes += wr_device_bytes(is_list ? rows : array.count, (size_t)array.size);
-  }
-  return bytes;
+  for (wr_listed_array &array : arrays)
+    if (array.at == (void **)&copy.row || array.at == (void **)&copy.empty_row)
+      array.count = b->all_rows * b->slices; /* lists of rows have room for all */
+  return wr_arrays_device_bytes(arrays, ARRAYS);
 }
 
-/* Arrays of 1 and 2 bytes are copied as words of 4; allocations on a device are padded, and may be read there. */
 extern "C" wr_status wr_bccoo_download(wr_env *env, const wr_bccoo *b, wr_bccoo *to) {
-  wr_status status = WR_OK;
-  bccoo_array from[ARRAYS], arrays[ARRAYS];
+  wr_listed_array from[ARRAYS], arrays[ARRAYS];
   wr_bccoo source = *b;
   *to = *b;
-  list_arrays(&source, from);
-  list_arrays(to, arrays);
-  for (const bccoo_array &array : arrays) *array.at = NULL;
-  for (int n = 0; n < ARRAYS; n++) {
-    int64_t bytes = arrays[n].count * arrays[n].size;
-    char *room = NULL;
-    if (*from[n].at == NULL) continue;
-    TRY(wr_alloc(&room, (bytes + 7) / 4 * 4, 1, "a format on the host"));
-    *arrays[n].at = room;
-    TRY(wr_device_download(env, room, *from[n].at, (bytes + 3) / 4, WR_AS_4_BYTES));
-  }
-done:
-  if (status != WR_OK) wr_bccoo_free(to);
-  return status;
+  list_arrays(&source, from), list_arrays(to, arrays);
+  return wr_arrays_download(env, from, arrays, ARRAYS);
 }

@@ -1,0 +1,31 @@
+/* The arrays of a format, listed once, so that freeing, counting and downloading them need no list of their own. */
+#ifndef WR_ARRAY_LIST_H
+#define WR_ARRAY_LIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spmv/device/env.h"
+
+WR_C_BEGIN
+
+/* An array of a format: where its address is kept, NULL there if there is none, and its elements and their size in bytes. */
+typedef struct wr_listed_array {
+  void **at;
+  int64_t count;
+  size_t size;
+} wr_listed_array;
+
+/* Frees the arrays of a list of n, on the device or on the host, and sets their addresses to NULL. */
+void wr_arrays_free_device(wr_env *env, const wr_listed_array *list, int n);
+void wr_arrays_free_host(const wr_listed_array *list, int n);
+
+/* Bytes of the arrays that there are, on a device, padding included. */
+int64_t wr_arrays_device_bytes(const wr_listed_array *list, int n);
+
+/* The arrays of `to` := copies on the host of those of `from`, two lists of n of the same kind; waits. WR_ENOMEM, WR_EDEVICE;
+ * there are none on the host then. */
+wr_status wr_arrays_download(wr_env *env, const wr_listed_array *from, const wr_listed_array *to, int n);
+
+WR_C_END
+#endif
