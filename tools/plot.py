@@ -67,6 +67,8 @@ def options_of(arguments):
             sys.exit(1)
     if options.csv and options.latex:
         parser.error("--csv and --latex are two tables: choose one")
+    if options.output and (options.csv or options.latex):
+        parser.error("--csv and --latex print on standard output; -o FILE.csv or -o FILE.tex writes the same, without them")
     if options.output and not options.kind and os.path.splitext(options.output)[1].lower() in ENDINGS:
         parser.error(f"-o {options.output} is one file for one picture: name the picture ({', '.join(KINDS)}), or a folder")
     if (options.csv or options.latex) and not options.kind:
