@@ -333,6 +333,7 @@ static wr_status work(job *j) {
   for (int64_t k = 0; k < j->matrices.count && !*wr_process_interrupted(); k++) {
     j->code = 0;
     TRY(time_matrix(j, j->matrices.name[k], j->s.values, j->s.pattern));
+    if (*wr_process_interrupted()) note_code(j, wr_outcome_exit_code(WR_INTERRUPTED)); /* it is not complete */
     wr_matrix_tally_add(&tally, j->matrices.name[k], j->code);
   }
   if (j->matrices.count > 0) j->code = tally.code;

@@ -243,7 +243,8 @@ check_settings() {
 check_signal() {
   command='spmv, ended by a signal'
   : >"$out" # nothing of what was run before
-  "$BUILD/spmv" -d cpu -k cpu_csr --batches 100000 --seconds 1e6 --json "$json" gen:stencil:n=6 >"$out" 2>"$err" &
+  "$BUILD/spmv" -d cpu -k cpu_csr --batches 100000 --seconds 1e6 --json "$json" gen:stencil:n=6 gen:fem:n=3 \
+    >"$out" 2>"$err" &
   child=$!
   waited=0
   while [ ! -s "$out" ] && [ $waited -lt 600 ]; do # from its first line on it handles signals
@@ -255,6 +256,8 @@ check_signal() {
   [ $? = 130 ]
   expect 'exit code is not 130'
   holds 'r["exit_code"] == 130'
+  tail -n 1 "$out" | grep -q '^0 of 2 measured, .*; [12] not begun' # 2: the signal came before the first
+  expect 'the last line does not say what was not begun'
 }
 
 # Kernels on the CPU. The two rows of wide.mtx: columns 1, 5, 3, so x is 2 sectors in f64 and 1 in f32; 12 bytes of columns, 24 or
