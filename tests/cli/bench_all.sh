@@ -146,6 +146,7 @@ check_usage() {
 
 # A program that times one matrix and then has Ctrl-C pressed.
 check_interrupt() {
+  # shellcheck disable=SC2016 # the variables are those of the script that is made
   sed 's/^  at=.*/&\n  [ $at -lt 2 ] || { kill -INT $PPID; exec sleep 30; }/' "$work/failing" >"$work/pressed" && chmod +x "$work/pressed"
   call 130 python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp("python3", sys.argv[1:])' \
     python3 tests/bench/bench_all.py --program "$work/pressed" --groups unseen --unseen 7 "$work/pressed.jsonl" -- -k cpu_csr
