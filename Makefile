@@ -35,7 +35,7 @@ endif
 #: PREFIX=DIR       where install, uninstall put and look for things (/usr/local)
 #: DESTDIR=DIR      a folder that stands for / while a package is made
 #: SEED=N           draws the unseen matrices of make bench-all (1)
-#: FOLDER=DIR       real matrices for make bench-all
+#: FOLDER=DIR       real matrices (.mtx, .mtx.gz) for make bench-all, also in folders in it
 #: GROUPS='LIST'    of its matrices, separated by commas: standard,seen,unseen,real (all)
 #: LIMIT=S          make bench-all ends by itself before so many seconds; the next one goes on (none)
 #: V=1              shows the commands
@@ -415,13 +415,15 @@ bench-io: $(BUILD)/bench/io_bench ## how fast texts become rows, beside fscanf a
 bench-parts: $(BENCHES) ## the programs of tests/bench: parts of the library, timed one by one
 	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
 
-# What is left when the limit ends it (exit code 2) is done by the next call.
-bench-all: $(BUILD)/spmv ## times every backend on many matrices, also on those of FOLDER; a page with tables: $(BUILD)/bench/all.md
+# What is left when the limit ends it (exit code 2), or Ctrl-C (130), is done by the next call. All is one command of the shell,
+# which outlives Ctrl-C, so that the page is made of what is there then.
+bench-all: $(BUILD)/spmv ## times all backends of the GPU (the CPU's without one) on many matrices; tables: $(BUILD)/bench/all.md
 	@mkdir -p $(BUILD)/bench
-	@python3 tests/bench/bench_all.py --program $(BUILD)/spmv --seed $(SEED) --limit $(LIMIT) $(if $(FOLDER),--folder '$(FOLDER)') \
-	  $(if $(GROUPS),--groups '$(GROUPS)') $(BUILD)/bench/all.jsonl || [ $$? = 2 ]
-	@python3 tools/plot.py $(BUILD)/bench/all.jsonl -o $(BUILD)/bench/all || echo 'bench-all: the page has no pictures'
-	@python3 tests/bench/all_tables.py $(BUILD)/bench/all.md $(BUILD)/bench/all.jsonl
+	@trap : INT; \
+	python3 tests/bench/bench_all.py --program $(BUILD)/spmv --seed '$(SEED)' --limit '$(LIMIT)' $(if $(FOLDER),--folder '$(FOLDER)') \
+	  $(if $(GROUPS),--groups '$(GROUPS)') $(BUILD)/bench/all.jsonl || case $$? in 2 | 130) ;; *) exit 1 ;; esac; \
+	python3 tools/plot.py $(BUILD)/bench/all.jsonl -o $(BUILD)/bench/all || echo 'bench-all: the page has no pictures'; \
+	python3 tests/bench/all_tables.py $(BUILD)/bench/all.md $(BUILD)/bench/all.jsonl
 
 format: ## brings C and CUDA sources into the layout of .clang-format
 	@sh tools/format.sh fix

@@ -3,7 +3,7 @@
 usage: all_tables.py PAGE.md LINES.jsonl...
 Beside the page, in a folder of its name without the ending, it writes a CSV with every backend for each precision, with and
 without values. Pictures (.svg) in that folder are shown by the page. Of a matrix that was timed again the last line counts.
-Standard library alone.
+Lines of several vectors (spmv --vectors) are left out. Standard library alone.
 """
 import csv
 import glob
@@ -22,6 +22,7 @@ GROUPS = {
     "seen": "matrices, of every generated family in three sizes with three seeds each and of the standard set, with which "
             "backends were developed",
     "unseen": "ones, of which family, size, shape and seed are drawn from a seed on the command line",
+    "given": "other generated ones, named on a command line",
     "real": "ones, from files",
 }
 WORDS = {(p, v): f"{p}, {'with' if v else 'without'} values" for p in ("f64", "f32") for v in (True, False)}
@@ -56,10 +57,11 @@ class Run:
 class Matrix:
     """One matrix in one precision, with or without values. runs: those with a right product, the fastest first."""
 
-    def __init__(self, matrix, bandwidth, known):
+    def __init__(self, matrix, bandwidth, known, on_card):
         self.source, self.family, self.kind = matrix["source"], matrix["family"], (matrix["precision"], matrix["has_values"])
-        self.name = os.path.basename(self.source) if self.family is None else self.source.removeprefix("gen:")
-        self.group = "real" if self.family is None else "seen" if self.source in known else "unseen"
+        self.name = self.source.removeprefix("gen:")  # of a file: see Figures.name_files
+        self.group = ("real" if self.family is None else "seen" if self.source in known else
+                      "unseen" if bench_all.may_be_drawn(self.source) else "given")
         self.nrows, self.ncols, self.nnz, self.csr_bytes = (matrix[key] for key in ("nrows", "ncols", "nnz", "csr_bytes"))
         timed = [run for run in matrix["runs"] if run["ran"] and run["hot"]]
         self.wrong = [run["label"] for run in timed if not run["verification"].get("multiplied_right", True)]
@@ -69,7 +71,7 @@ class Matrix:
         self.vendor = next((run for run in self.runs if run.is_vendor), None)
         sectors = matrix["sectors"]
         walls = [1e6 * self.csr_bytes / bandwidth] if bandwidth else []
-        walls += [1e-3 * (sectors["streams"] + sectors["x"]) / SECTORS_A_NS] if sectors else []
+        walls += [1e-3 * (sectors["streams"] + sectors["x"]) / SECTORS_A_NS] if sectors and on_card else []
         self.wall_us = max(walls, default=None)
 
     def ratio(self, run=None):
@@ -81,25 +83,46 @@ class Matrix:
 class Figures:
     def __init__(self, paths):
         self.devices, self.versions, self.dates, self.failures, latest = set(), set(), [], {}, {}
+        self.several_vectors, self.on_card = 0, False
         known = set(bench_all.STANDARD + tuple(bench_all.seen()))
         for path in paths:
             for report in bench_all.lines_of(path):
+                if bench_all.has_several_vectors(report):
+                    self.several_vectors += 1
+                    continue
                 place = self.place_of(report)
+                on_card = place["place"] == "cuda"
+                self.on_card = self.on_card or on_card
                 self.devices.add(place["device"].split(" (")[0])  # behind it: what else went on
                 self.versions.add(report["versions"]["windrow"] + (f", CUDA {report['versions']['cuda']}"))
                 self.dates.append(report["date"][:10])
                 for matrix in report["matrices"]:
+                    source = bench_all.place_of(matrix["source"])
                     if matrix["status"] == "WR_OK":
-                        latest[matrix["source"], matrix["precision"], matrix["has_values"]] = (
-                            Matrix(matrix, place["read_bandwidth"], known))
+                        latest[source, matrix["precision"], matrix["has_values"]] = (
+                            Matrix(matrix, place["read_bandwidth"], known, on_card))
+                        for precision in ("", matrix["precision"]):  # an earlier line
+                            self.failures.pop((source, precision), None)
                     else:
-                        self.failures[matrix["source"], matrix["precision"]] = matrix["reason"]
+                        self.failures[source, matrix["precision"]] = matrix["reason"]
+        if self.several_vectors:
+            print(f"all_tables.py: left out: {self.several_vectors} lines whose times are of several vectors (spmv --vectors)",
+                  file=sys.stderr)
         if not latest:
             sys.exit("all_tables.py: there is no timed matrix in " + " ".join(paths))
         if len(self.devices) > 1:
             sys.exit("all_tables.py: a table is of one machine, and these lines are of " + ", ".join(sorted(self.devices)))
         order = {group: at for at, group in enumerate(GROUPS)}
         self.matrices = sorted(latest.values(), key=lambda m: (order[m.group], m.family or "", m.nnz, m.source))
+        self.has_vendor = any(m.vendor for m in self.matrices)
+        self.name_files([source for source, *_ in (*latest, *self.failures) if not source.startswith("gen:")])
+
+    def name_files(self, paths):
+        """Each by its path below the folder that has them all."""
+        top = os.path.commonpath([os.path.dirname(path) for path in paths]) if paths else ""
+        self.names = {path: os.path.relpath(path, top) for path in paths}
+        for m in self.matrices:
+            m.name = self.names.get(bench_all.place_of(m.source), m.name)
 
     @staticmethod
     def place_of(report):
@@ -156,6 +179,7 @@ def summary(figures):
 def by_backend(figures, kind):
     """The same for each backend, and how often it is the best of all."""
     matrices = [m for m in figures.of(kind) if m.vendor]
+    groups = [group for group in GROUPS if any(m.group == group for m in matrices)]
     best = {}
     for m in figures.of(kind):
         if m.runs:
@@ -167,13 +191,13 @@ def by_backend(figures, kind):
     rows = []
     for label, ratios in sorted(found.items(), key=lambda item: -gmean([ratio for ratio, _ in item[1]])):
         means = []
-        for group in GROUPS:
+        for group in groups:
             values = [ratio for ratio, of in ratios if of == group]
             means.append(f"{gmean(values):.3f}" if values else "-")
         values = [ratio for ratio, _ in ratios]
         rows.append([label, str(len(values)), *means, f"{statistics.median(values):.3f}", f"{min(values):.3f}",
                      str(best.get(label, 0))])
-    return table(("", "matrices", *GROUPS, "median", "least", "fastest of all on"), rows)
+    return table(("", "matrices", *groups, "median", "least", "fastest of all on"), rows)
 
 
 def losers(figures):
@@ -184,8 +208,9 @@ def losers(figures):
 
 
 def cell(run, best):
+    """Bold: within the interval of the fastest one, which differs from it by less than could be measured."""
     text = f"{run.label} {figure(run.us)}"
-    return f"**{text}**" if run is best else text
+    return f"**{text}**" if best and run.us <= best.high else text
 
 
 def rows_of(figures, kind):
@@ -194,15 +219,17 @@ def rows_of(figures, kind):
         best = m.runs[0] if m.runs else None
         ours = [cell(run, best) for run in m.ours[:BEST_OURS]]
         row = [m.name, m.group, count(m.nrows), count(m.nnz), figure(m.wall_us)] + ours + ["-"] * (BEST_OURS - len(ours))
-        row += [cell(m.vendor, best) if m.vendor else "-", f"{m.ratio():.2f}" if m.ratio() else "-"]
+        if figures.has_vendor:
+            row += [cell(m.vendor, best) if m.vendor else "-", f"{m.ratio():.2f}" if m.ratio() else "-"]
         if best:
             rate = 1e-3 / best.us
             row += [error(best), figure(best.bytes * rate), figure(m.csr_bytes * rate),
                     f"{100 * m.wall_us / best.us:.0f}%" if m.wall_us else "-", figure(best.prepare_us), count(best.memory)]
-        rows.append(row + ["-"] * (16 - len(row)))
-    head = ("", "", "rows", "nonzeros", "wall", "our best", "second", "third", "cuSPARSE's best", "ratio", "+-", "GB/s",
-            "by CSR's bytes", "of the wall", "prepare", "memory")
-    return table(head, rows, 2)
+        rows.append(row)
+    head = ("", "", "rows", "nonzeros", "wall", "our best", "second", "third",
+            *(("cuSPARSE's best", "ratio") if figures.has_vendor else ()),
+            "+-", "GB/s", "by CSR's bytes", "of the wall", "prepare", "memory")
+    return table(head, [row + ["-"] * (len(head) - len(row)) for row in rows], 2)
 
 
 def published(figures):
@@ -242,16 +269,26 @@ def write_csv(path, matrices):
                       "high_us", "bytes", "prepare_us", "memory_bytes"))
         for m in matrices:
             first = (m.source if m.group != "real" else m.name, m.group, m.nrows, m.ncols, m.nnz, m.csr_bytes, short(m.wall_us))
-            for run in m.runs:  # what is said of the matrix once is left out below it
+            for run in m.runs:
                 out.writerow(first + (run.label, short(run.us), short(run.low), short(run.high), round(run.bytes),
                                       short(run.prepare_us), run.memory))
-                first = first[:1] + ("",) * (len(first) - 1)
     if os.path.getsize(path) > MOST_BYTES:
         print(f"all_tables.py: {path} has more than {MOST_BYTES} bytes", file=sys.stderr)
 
 
 def short(value):
     return "" if value is None else f"{value:.4g}"
+
+
+def wall_text(on_card):
+    bandwidth = "its bytes (arrays, x and y once) at the bandwidth that spmv measured for reading memory"
+    if not on_card:
+        return (f"The *wall* estimates the least time of plain CSR: {bandwidth}. A share of the wall above 100% means that a "
+                "backend moves fewer bytes than CSR, or that the matrix lies in a cache.")
+    return (f"The *wall* estimates the least time of plain CSR: the larger of {bandwidth}, and of the counted 32-byte sectors "
+            f"that it reads from L2 at {SECTORS_A_NS} a nanosecond (the most that was seen on an H200). A share of the wall above "
+            "100% means that a backend moves fewer bytes or sectors than CSR, or that the matrix lies in L2. Below some 10 "
+            "microseconds launching a kernel counts as much as what it does.")
 
 
 def page(figures, folder):
@@ -261,33 +298,40 @@ def page(figures, folder):
     kinds = [f"{groups[group]} *{group}* {what}" for group, what in GROUPS.items() if groups[group]]
     days = " to ".join(dict.fromkeys((dates[0], dates[-1])))
     made = f"{', '.join(figures.devices)}, {days}, windrow {'; '.join(sorted(figures.versions))}"
+    place = "the GPU" if figures.on_card else "the CPU"
     text = [
-        "# Every backend on every matrix",
+        f"# Every backend of {place} on every matrix",
         f"{made}. {'; '.join(kinds)}. Each is timed in f32 and f64, with values (made up for a pattern) and without; every "
         "product is checked in full on the host. Another seed of a grid changes its values alone.",
+        "The page has all that was ever timed into its lines: the matrices of every seed and of every folder. Of a matrix that "
+        "was timed again in the same precision the last line alone counts, so the times of a row were measured in turn. What "
+        "the lines have is not timed again, even if a kernel was changed since then."
+        + (f" Left out: {figures.several_vectors} lines whose times are of several vectors (`spmv --vectors`)."
+           if figures.several_vectors else ""),
         "To make this page again, with other unseen matrices, or with a folder of your own:\n\n"
         "    make bench-all SEED=2 FOLDER=my/matrices GROUPS=real  # or without GROUPS: all; it makes build/bench/all.md\n"
         "    python3 tests/bench/bench_all.py --seed 2 --limit 500 lines.jsonl  # in pieces, until nothing is left\n"
         "    python3 tests/bench/all_tables.py docs/benchmarks/all.md lines.jsonl",
-        "Times are microseconds of a hot multiply: medians of batches of a millisecond; +- is the wider side of the interval. "
+        "Times are microseconds of a hot multiply: medians of batches of a millisecond. Bold are the fastest of the row and each "
+        "that lies within its interval. *+-* is of the fastest: the larger distance from its median to an end of the median's "
+        "95% interval, in percent. It has the scatter of one process alone; backends that differ by less are not told apart.",
         "A *ratio* is the time of cuSPARSE's best format (CSR and COO by both algorithms, sliced ELLPACK, BSR) divided by that "
-        "of our best backend: above 1 ours is faster. Both are chosen afterwards, by their times.",
-        "The *wall* estimates the least time of plain CSR: the larger of its bytes (arrays, x and y once) at the bandwidth "
-        "that spmv measured for reading memory, and of the counted 32-byte sectors that it reads from L2 at "
-        f"{SECTORS_A_NS} a nanosecond. A share of the wall above 100% means that a backend moves fewer bytes or sectors than "
-        "CSR, or that the matrix lies in L2. Below some 10 microseconds launching a kernel counts as much as what it does. "
-        "Bold: the fastest of the row.",
+        "of our best backend: above 1 ours is faster. Both are chosen afterwards, by their times." if figures.has_vendor else
+        "cuSPARSE did not run here.",
+        wall_text(figures.on_card),
     ]
     for path in sorted(glob.glob(os.path.join(folder, "*.svg"))):
         text.append(f"![{os.path.basename(path)[:-4]}]({name}/{os.path.basename(path)})")
-    text += ["## cuSPARSE's best format / our best", summary(figures)]
+    if figures.has_vendor:
+        text += ["## cuSPARSE's best format / our best", summary(figures)]
     wrong = [f"{m.name} in {WORDS[m.kind]}: {', '.join(m.wrong)}" for m in figures.matrices if m.wrong]
     text.append("Wrong products: " + ("; ".join(wrong) if wrong else "none") + ".")
-    text += [f"### Where our best has less than {LOSES} of the speed of cuSPARSE's best", losers(figures)]
+    if figures.has_vendor:
+        text += [f"### Where our best has less than {LOSES} of the speed of cuSPARSE's best", losers(figures)]
     for kind, words in WORDS.items():
         if any(m.vendor for m in figures.of(kind)):
             text += [f"### cuSPARSE's best / each backend, {words}: geometric means", by_backend(figures, kind)]
-    shown = published(figures)
+    shown = published(figures) if figures.on_card else None
     if shown:
         text += ["## Published kernels", "Columns with *then*: the authors' programs, of another run on another H200 "
                  "(2026-11-20), with cuSPARSE's best of that run beside them. CUB's SpMV is gone from CUDA 13.", shown]
@@ -300,7 +344,7 @@ def page(figures, folder):
     if shown:
         text += ["## Without a result", shown]
     if figures.failures:
-        text += ["## Not timed", table(("", "", "why"), [[os.path.basename(source), precision, reason.replace("|", "/")] for
+        text += ["## Not timed", table(("", "", "why"), [[figures.names.get(source, source), precision, reason.replace("|", "/")] for
                                                         (source, precision), reason in sorted(figures.failures.items())], 3)]
     return "\n\n".join(text) + "\n"
 

@@ -2,7 +2,7 @@
 
 usage: bench_all.py [options] LINES.jsonl [-- options of spmv]
   --program FILE   spmv (build/spmv)
-  --folder DIR     real matrices too: .mtx and .mtx.gz of this folder and those in it that are square or not, vectors left out
+  --folder DIR     real matrices too: .mtx and .mtx.gz of this folder and those in it, vectors (arrays) left out
   --seed N         draws the unseen matrices; another seed, other ones (1)
   --unseen N       so many of them (60)
   --groups LIST    of standard,seen,unseen,real (all)
@@ -11,9 +11,10 @@ usage: bench_all.py [options] LINES.jsonl [-- options of spmv]
   --patience S     a matrix that takes longer is given up (120)
   --list           print the names of the matrices and end
 
-LINES.jsonl grows by each call, and what it has is not timed again. The order mixes all groups, so a table of a part is a fair
-sample. The exit code is 0 when nothing is left, 2 when something is; what is left is said in one line. all_tables.py makes the
-page. Standard library alone.
+LINES.jsonl grows by each call. A matrix is not timed again if its last line in each kind has all backends that this call asks
+for; that a kernel was changed since then is not seen. The order mixes all groups, so a table of a part is a fair sample. The
+exit code is 0 when nothing is left, 1 for a wrong option (also of spmv), 2 when something is left (said in one line), 130 when
+interrupted: the same command goes on. all_tables.py makes the page. Standard library alone.
 """
 import argparse
 import gzip
@@ -22,11 +23,13 @@ import json
 import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 # What spmv --standard has, at full size: the matrices of most other pages.
 STANDARD = ("gen:road", "gen:web", "gen:rmat", "gen:hubs", "gen:stencil:n=200", "gen:fem:n=49", "gen:fem:n=24", "gen:band")
@@ -36,6 +39,8 @@ AT_ONCE = 12  # matrices for a process of spmv: opening a device takes longer th
 # What backends have knobs for and a fair baseline needs.
 FURTHER = {"cusparse": ("cusparse:alg=2",), "cusparse_coo": ("cusparse_coo:alg=2",)}
 NOT_TIMED = ("reference",)
+GROUPS = ("standard", "seen", "unseen", "real")
+USAGE = 1  # exit code of spmv, and here
 TWICE_AT_MOST = ("WR_EDEVICE", "WR_ENOMEM")  # failures that another process may not have
 
 
@@ -167,24 +172,44 @@ def unseen(seed, count, most=None):
     return names
 
 
-def is_matrix(path):
-    """Vectors lie among matrices, too: a Matrix Market array, or one column."""
+def form_of(name):
+    """Family and keys of a generated matrix, without what they are."""
+    return re.sub("=[^,]*", "", name)
+
+
+def may_be_drawn(name):
+    """Whether a generated matrix has family, keys and seed as unseen() makes them, by whatever seed of its own."""
+    forms = {form_of(name_of(family, SIZES[0], 10, random.Random(0))) for family in FAMILIES}
+    seed = re.search(r",seed=(\d+)$", name)
+    return form_of(name) in forms and seed is not None and int(seed.group(1)) >= 10
+
+
+def is_vector(path):
+    """A Matrix Market array. Every other file goes to spmv, which says what is wrong with it."""
     opened = gzip.open if path.endswith(".gz") else open
     try:
         with opened(path, "rt", encoding="utf-8", errors="replace") as file:
-            if "coordinate" not in file.readline().lower():
-                return False
-            line = "%"
-            while line.startswith("%"):
-                line = file.readline()
-            return int(line.split()[1]) > 1
-    except (OSError, EOFError, ValueError, IndexError):
-        return True  # let spmv say what is wrong with it
+            first = file.readline(1000).lower()
+    except (OSError, EOFError, zlib.error):
+        return False
+    return first.startswith("%%matrixmarket") and "array" in first.split()
+
+
+def place_of(source):
+    """The same for all names of a file."""
+    return source if source.startswith("gen:") else os.path.realpath(source)
 
 
 def real(folder):
-    paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
-    return sorted(path for path in paths if path.endswith((".mtx", ".mtx.gz")) and is_matrix(path))
+    """Relative to the current folder if they lie below it, so that the lines also hold for a copy of both."""
+    top = os.path.realpath(folder)
+    if not os.path.relpath(top).startswith(os.pardir):
+        top = os.path.relpath(top)
+    paths = sorted(os.path.normpath(os.path.join(at, name)) for at, _, names in os.walk(top) for name in names)
+    found = [path for path in paths if path.endswith((".mtx", ".mtx.gz")) and not is_vector(path)]
+    if not found:
+        sys.exit(f"bench_all.py: no .mtx or .mtx.gz in {folder}" + (" but vectors" if any(map(is_vector, paths)) else ""))
+    return found
 
 
 def mixed(names):
@@ -192,12 +217,14 @@ def mixed(names):
 
 
 def matrices(options):
-    groups, names = options.groups.split(","), []
+    groups, names = options.groups.split(",") if options.groups else list(GROUPS), []
     for group in groups:
-        if group not in ("standard", "seen", "unseen", "real"):
-            sys.exit(f"bench_all.py: --groups: {group} is none of standard,seen,unseen,real")
+        if group not in GROUPS:
+            sys.exit(f"bench_all.py: --groups: {group} is none of {','.join(GROUPS)}")
     if options.folder and not os.path.isdir(options.folder):
         sys.exit(f"bench_all.py: --folder: {options.folder} is no folder")
+    if options.groups and "real" in groups and not options.folder:
+        sys.exit("bench_all.py: --groups real needs --folder DIR (make bench-all: FOLDER=DIR)")
     if "seen" in groups:
         names += seen(options.most)
     if "unseen" in groups:
@@ -205,7 +232,10 @@ def matrices(options):
     if "real" in groups and options.folder:
         names += real(options.folder)
     names = mixed(dict.fromkeys(names))
-    return (list(STANDARD) if "standard" in groups and options.most is None else []) + names
+    names = (list(STANDARD) if "standard" in groups and options.most is None else []) + names
+    if not names:
+        sys.exit("bench_all.py: no matrix is asked for")
+    return names
 
 
 # ---- What is done already ----
@@ -231,20 +261,53 @@ def is_final(matrix):
     return any(run["ran"] for run in matrix["runs"]) or not any(status in TWICE_AT_MOST for status in statuses)
 
 
-def done(reports, kinds):
-    """The sources of which nothing is left. kinds: (precision, has values) that each one needs."""
-    found, finished = {}, set()
+def has_several_vectors(report):
+    """Made by spmv --vectors K with K > 1: its times are of K vectors."""
+    settings = re.search(r"^vectors = (\d+)", report.get("settings") or "", re.MULTILINE)
+    counts = [run.get("vectors", 1) for matrix in report["matrices"] for run in matrix["runs"]]
+    return max(counts + ([int(settings.group(1))] if settings else []), default=1) > 1
+
+
+def labels_in(report, matrix):
+    """The backends that a line has, with or without a result: as they were asked for, and as spmv calls them."""
+    asked = re.search(r'^backend = "(.*)"$', report.get("settings") or "", re.MULTILINE)
+    return set(asked.group(1).split(",") if asked else ()) | {run.get("label") for run in matrix["runs"]}
+
+
+def done(reports, kinds, labels):
+    """Where the matrices are of which nothing is left. kinds: (precision, has values) that each one needs; labels: the
+    backends that the last line of each kind, the one that the page shows, must have."""
+    found, refused = {}, set()
     for report in reports:
+        if has_several_vectors(report):
+            continue
         for matrix in report["matrices"]:
-            if not is_final(matrix):
+            source = place_of(matrix["source"])
+            if matrix["precision"] == "":  # it could not be loaded
+                if is_final(matrix):
+                    refused.add(source)
                 continue
-            found.setdefault(matrix["source"], set()).add((matrix["precision"], matrix["has_values"]))
-            if matrix["precision"] == "" or found[matrix["source"]] >= kinds:  # "": it could not be loaded
-                finished.add(matrix["source"])
-    return finished
+            enough = is_final(matrix) and labels <= labels_in(report, matrix)
+            found.setdefault(source, {})[matrix["precision"], matrix["has_values"]] = enough
+    return refused | {source for source, last in found.items() if all(last.get(kind) for kind in kinds)}
 
 
 # ---- Running ----
+
+def asked_for(options):
+    """The backends among the options of spmv, in any spelling it knows; None if there are none. The last list counts."""
+    found = None
+    for at, option in enumerate(options):
+        name, equals, value = option.partition("=")
+        if name == "-k" and not equals or len(name) > 2 and "--backend".startswith(name):
+            value = value if equals else "".join(options[at + 1:at + 2])
+        elif option.startswith("-k"):
+            value = option[2:]
+        else:
+            continue
+        found = set(value.split(","))
+    return found
+
 
 def backends(program):
     """-d and -k for what runs here: a GPU's backends if there is a GPU, else the CPU's."""
@@ -263,7 +326,7 @@ def stop(process):
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(10)
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
         process.kill()
         process.wait()
 
@@ -303,23 +366,28 @@ def run_some(command, names, lines, deadline, patience):
             raise
     if process.returncode < 0:
         return f"ended by signal {-process.returncode}"
-    return "interrupted" if process.returncode == 130 else None
+    return {130: "interrupted", USAGE: "usage"}.get(process.returncode)
 
 
-def run_all(command, names, lines, options, kinds):
-    """Returns what is left, and why matrices were given up."""
+def run_all(command, names, options, kinds, labels):
+    """Returns what is left, why matrices were given up, and why it ended early if so."""
+    lines, why = options.lines, None
     begun, given_up, tries = time.monotonic(), {}, {}
     deadline = begun + options.limit
     before = os.path.getsize(lines) if os.path.exists(lines) else 0
-    left = [name for name in names if name not in done(lines_of(lines), kinds)]
+    finished = done(lines_of(lines), kinds, labels)
+    left = [name for name in names if place_of(name) not in finished]
     while left and time.monotonic() < deadline:
         some = [name for name in left if name not in given_up][:AT_ONCE]
         if not some:
             break
-        why = run_some(command, some, lines, deadline, options.patience)
-        finished = done(lines_of(lines), kinds)
-        left = [name for name in left if name not in finished]
-        if why in ("limit", "interrupted"):
+        try:
+            why = run_some(command, some, lines, deadline, options.patience)
+        except KeyboardInterrupt:
+            why = "interrupted"
+        finished = done(lines_of(lines), kinds, labels)
+        left = [name for name in left if place_of(name) not in finished]
+        if why in ("limit", "interrupted", "usage"):
             break
         first = next((name for name in some if name in left), None)
         tries[first] = tries.get(first, 0) + 1
@@ -329,7 +397,12 @@ def run_all(command, names, lines, options, kinds):
         print(f"{len(names) - len(left)} of {len(names)} matrices, {took:.0f} s", flush=True)
     grown = (os.path.getsize(lines) if os.path.exists(lines) else 0) - before
     print(f"{lines} has grown by {grown / 1e6:.1f} MB in {time.monotonic() - begun:.0f} s")
-    return left, given_up
+    return left, given_up, why
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        sys.exit(f"bench_all.py: {message}; --help shows the options")
 
 
 def parse():
@@ -337,12 +410,12 @@ def parse():
     if "--" in arguments:
         at = arguments.index("--")
         arguments, further = arguments[:at], arguments[at + 1:]
-    parser = argparse.ArgumentParser(add_help=False, usage=__doc__, allow_abbrev=False)
+    parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--program", default="build/spmv")
     parser.add_argument("--folder")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--unseen", type=int, default=60)
-    parser.add_argument("--groups", default="standard,seen,unseen,real")
+    parser.add_argument("--groups")
     parser.add_argument("--most", type=int)
     parser.add_argument("--limit", type=float, default=500)
     parser.add_argument("--patience", type=float, default=120)
@@ -367,12 +440,18 @@ def main():
     if not os.access(options.program, os.X_OK):
         sys.exit(f"bench_all.py: {options.program} is no program: make it first, or --program FILE")
     kinds = {(precision, values) for precision in ("f32", "f64") for values in (True, False)}
-    chosen = further if {"-k", "--backend"} & set(further) else backends(options.program) + further
+    chosen = further if asked_for(further) else backends(options.program) + further
     command = [options.program, "-q", "-p", "both", "--values", "--pattern", "--sectors", "--batches", "9", "--seconds", "0.05",
                "--jsonl", options.lines] + chosen
-    left, given_up = run_all(command, names, options.lines, options, kinds)
-    for name, why in given_up.items():
-        print(f"given up: {name}: {why}")
+    left, given_up, why = run_all(command, names, options, kinds, asked_for(chosen))
+    if why == "usage":
+        print(f"bench_all.py: {options.program} does not take these options (its message is above)", file=sys.stderr)
+        return USAGE
+    for name, reason in given_up.items():
+        print(f"given up: {name}: {reason}")
+    if why == "interrupted":
+        print(f"{len(names) - len(left)} of {len(names)} matrices done; the same command goes on")
+        return 130
     print(f"left: {len(left)} of {len(names)} matrices" + ("; call it again to go on" if len(left) > len(given_up) else ""))
     return 2 if left else 0
 
@@ -381,4 +460,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
+        print("bench_all.py: interrupted; the same command goes on", file=sys.stderr)
         sys.exit(130)

@@ -71,6 +71,90 @@ check_resuming() {
   expect 'more was timed again than the matrix that was cut'
 }
 
+# The same file by other names, and other backends than the lines have.
+check_what_is_done() {
+  cp "$lines" "$work/whole" && ln -s folder "$work/link"
+  for folder in "$work/./folder/" "$work/link" "$work/none/../folder"; do
+    [ -d "$folder" ] || mkdir -p "$work/none"
+    bench 0 --folder "$folder"
+    same "the lines before and after $folder" "$work/whole" "$lines"
+  done
+  timed() { # exit code, backends of spmv...
+    wanted=$1
+    shift
+    call "$wanted" python3 tests/bench/bench_all.py --program "$BUILD/spmv" --groups real --folder "$work/some" \
+      "$work/some.jsonl" -- -d cpu "$@"
+  }
+  mkdir "$work/some" && cp "$work/folder/good.mtx" "$work/some" && cp "$work/folder/bad.mtx" "$work/some"
+  timed 0 -k cpu_csr
+  [ "$(wc -l <"$work/some.jsonl")" = 5 ]
+  expect 'there is not a line for each kind and one for the bad matrix'
+  timed 0 -k cpu_bsr:c=2:r=2,csr_warp,reference # csr_warp has a reason in place of a time
+  [ "$(wc -l <"$work/some.jsonl")" = 9 ]
+  expect 'other backends are not timed where one was'
+  timed 0 --backend=reference,csr_warp
+  timed 0 -kreference
+  [ "$(wc -l <"$work/some.jsonl")" = 9 ]
+  expect 'backends that the last lines have are timed again'
+  "$BUILD/spmv" -q -d cpu --vectors 4 -p both --values --pattern --jsonl "$work/some.jsonl" -k cpu_csr "$work/some/good.mtx"
+  timed 0 -k cpu_csr
+  [ "$(wc -l <"$work/some.jsonl")" = 17 ]
+  expect 'lines of several vectors count as those of one'
+}
+
+# What is no Matrix Market file is not taken for a vector: spmv says what is wrong with it, and the page has it.
+check_broken_files() {
+  mkdir -p "$work/broken/a" "$work/broken/b"
+  cp "$work/folder/good.mtx" "$work/broken/a" && cp "$work/folder/good.mtx" "$work/broken/b"
+  cp "$work/folder/vector.mtx" "$work/broken" && : >"$work/broken/empty.mtx" && : >"$work/broken/empty.mtx.gz"
+  echo '%%MatrixMarkt matrix array real general' >"$work/broken/misspelt.mtx"
+  echo 'array' >"$work/broken/no_gzip.mtx.gz"
+  call 0 python3 tests/bench/bench_all.py --program "$BUILD/spmv" --groups real --folder "$work/broken" "$work/broken.jsonl" \
+    -- -d cpu -k cpu_csr
+  says "$out" 'left: 0 of 6 matrices'
+  call 0 python3 tests/bench/all_tables.py "$work/broken.md" "$work/broken.jsonl"
+  says "$work/broken.md" '| empty.mtx | | ' '| empty.mtx.gz | | ' '| misspelt.mtx | | ' '| no_gzip.mtx.gz | | ' \
+    '| a/good.mtx | real |' '| b/good.mtx | real |'
+  [ "$(cut -d, -f 1-5 "$work/broken/f64-values.csv" | grep -c '^[ab]/good.mtx,real,3,3,4$')" = 2 ]
+  expect 'the CSV has not both files of one name'
+  mkdir "$work/vectors" "$work/nothing" && cp "$work/folder/vector.mtx" "$work/vectors"
+  for folder in vectors nothing; do
+    call 1 python3 tests/bench/bench_all.py --program "$BUILD/spmv" --folder "$work/$folder" "$work/none.jsonl" -- -k cpu_csr
+    says "$err" "no .mtx or .mtx.gz in $work/$folder"
+  done
+  call 1 python3 tests/bench/bench_all.py --groups real "$work/none.jsonl"
+  says "$err" '--groups real needs --folder DIR'
+  call 1 python3 tests/bench/bench_all.py --groups unseen --unseen 0 "$work/none.jsonl"
+  says "$err" 'no matrix is asked for'
+}
+
+check_usage() {
+  for wrong in '--seed x' '--unknown' '--limit 1 --unseen y'; do
+    # shellcheck disable=SC2086 # words
+    call 1 python3 tests/bench/bench_all.py $wrong "$work/none.jsonl"
+    says "$err" 'bench_all.py: '
+    [ "$(wc -l <"$err")" = 1 ]
+    expect 'a usage error is not one line'
+  done
+  for wrong in '--vectors 4' '-k nonsense'; do
+    # shellcheck disable=SC2086 # words
+    call 1 python3 tests/bench/bench_all.py --program "$BUILD/spmv" --groups unseen --unseen 20 "$work/none.jsonl" -- -d cpu $wrong
+    [ "$(grep -c '^spmv: ' "$err")" = 1 ] && ! grep -q 'given up' "$out"
+    expect 'it does not end at the first usage error of spmv'
+  done
+}
+
+# A program that times one matrix and then has Ctrl-C pressed.
+check_interrupt() {
+  # shellcheck disable=SC2016 # the variables are those of the script that is made
+  sed 's/^  at=.*/&\n  [ $at -lt 2 ] || { kill -INT $PPID; exec sleep 30; }/' "$work/failing" >"$work/pressed" && chmod +x "$work/pressed"
+  call 130 python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp("python3", sys.argv[1:])' \
+    python3 tests/bench/bench_all.py --program "$work/pressed" --groups unseen --unseen 7 "$work/pressed.jsonl" -- -k cpu_csr
+  says "$out" '1 of 7 matrices done; the same command goes on'
+  call 0 python3 tests/bench/bench_all.py --program "$work/failing" --groups unseen --unseen 7 "$work/pressed.jsonl" -- -k cpu_csr
+  says "$out" 'left: 0 of 7 matrices'
+}
+
 # A program that is killed at its first matrix.
 check_given_up() {
   printf '#!/bin/sh\nkill -9 $$\n' >"$work/killed" && chmod +x "$work/killed"
@@ -87,7 +171,7 @@ while read -r name; do
   status=WR_OK ran=true
   [ $at -le 2 ] || status=WR_EDEVICE ran=false
   for kind in '"f32","has_values":true' '"f64","has_values":true' '"f32","has_values":false' '"f64","has_values":false'; do
-    echo "{\"matrices\":[{\"source\":\"$name\",\"precision\":$kind,\"status\":\"WR_OK\",\"runs\":[{\"ran\":$ran,\"status\":\"$status\"}]}]}"
+    echo "{\"matrices\":[{\"source\":\"$name\",\"precision\":$kind,\"status\":\"WR_OK\",\"runs\":[{\"label\":\"cpu_csr\",\"ran\":$ran,\"status\":\"$status\"}]}]}"
   done >>"$2"
 done <"${last#@}"
 END
@@ -107,7 +191,7 @@ import json, sys
 reports = [json.loads(line) for line in open(sys.argv[1]) if line.startswith("{") and line.endswith("}\n") and '"ran":true' in line]
 one = next(r for r in reports if r["matrices"][0]["family"])
 with open(sys.argv[2], "w") as out:
-    for source, family, ours in (("gen:road", "road", 4), ("gen:road:side=7,seed=77", "road", 16), ("far/a.mtx", None, 4)):
+    for source, family, ours in (("gen:road", "road", 4), ("gen:road:side=7,keep=0.5,seed=77", "road", 16), ("far/a.mtx", None, 4)):
         report = json.loads(json.dumps(one))
         matrix = report["matrices"][0]
         matrix.update(source=source, family=family, precision="f64", has_values=True, csr_bytes=8000, nnz=500)
@@ -128,23 +212,40 @@ END
 
 check_page() {
   call 0 python3 tests/bench/all_tables.py "$page" "$lines" # without cuSPARSE
-  says "$page" '| good.mtx | real | 3 | 4 |' '**cpu_csr' '## Not timed' 'bad.mtx'
+  says "$page" '| good.mtx | real | 3 | 4 |' '**cpu_csr' '## Not timed' 'bad.mtx' 'Every backend of the CPU' \
+    'cuSPARSE did not run here.' 'of every seed and of every folder' 'Wrong products: none.'
+  for word in 'None\.' '| ratio' "cuSPARSE's" 'H200' 'nanosecond' '## Published'; do
+    ! grep -q -- "$word" "$page"
+    expect "a page without cuSPARSE and without a card has '$word'"
+  done
   command='all_tables.py'
   make_lines
   call 0 python3 tests/bench/all_tables.py "$page" "$work/known.jsonl"
   # of 8000 bytes at 1 GB/s 8 us, of 450 sectors at 225 a nanosecond 2 ns
   says "$page" '| road | seen |' '| 500 | 8.00 | **merbit 4.00** | csr_warp 20.0 | - | cusparse:alg=2 8.00 | 2.00 |' \
     '| 2.00 | 20.0% | 1.00 | 2.00 | 200% | 10.0 | 12.3 k |' \
-    '| road:side=7,seed=77 | unseen |' '| merbit 16.0 | csr_warp 20.0 | - | **cusparse:alg=2 8.00** | 0.50 |' '| a.mtx | real |' \
+    '| road:side=7,keep=0.5,seed=77 | unseen |' '| merbit 16.0 | csr_warp 20.0 | - | **cusparse:alg=2 8.00** | 0.50 |' '| a.mtx | real |' \
     '| f64, with values | seen | 1 | **2.000** | 2.000 | 2.000 | road | 0 |' \
-    '| f64, with values | unseen | 1 | **0.500** | 0.500 | 0.500 | road:side=7,seed=77 | 1 |' \
-    '| road:side=7,seed=77 | f64, with values | unseen | 500 | merbit | 16.0 | cusparse:alg=2 | 8.00 | 0.500 |' \
+    '| f64, with values | unseen | 1 | **0.500** | 0.500 | 0.500 | road:side=7,keep=0.5,seed=77 | 1 |' \
+    '| road:side=7,keep=0.5,seed=77 | f64, with values | unseen | 500 | merbit | 16.0 | cusparse:alg=2 | 8.00 | 0.500 |' \
     '| merbit | 3 | 2.000 | 0.500 | 2.000 | 2.000 | 0.500 | 2 |' \
     'Wrong products: road in f64, with values: broken; ' \
     '| road f64 | merbit 4.00 | cusparse:alg=2 8.00 | 257 | 289 | 296 | 333 | 253 | 783 |'
   [ "$(grep -c '^gen:road,' "$work/all/f64-values.csv")" = 4 ] &&
     grep -q '^gen:road,seen,.*,8000,8,merbit,4,3.6,4.8,4000,10,12345$' "$work/all/f64-values.csv"
   expect 'the CSV has not every right product'
+  # The second within the interval of the first, to 4.8 us: both are bold. A matrix of another form than those drawn.
+  sed 's/"median_s": \(2\|1.99\)[0-9.]*e-05/"median_s": 4.7e-06/g; s/gen:road:side=7,keep=0.5,seed=77/gen:road:side=7/g' "$work/known.jsonl" \
+    >"$work/close.jsonl"
+  call 0 python3 tests/bench/all_tables.py "$page" "$work/close.jsonl"
+  says "$page" '| **merbit 4.00** | **csr_warp 4.70** | - | cusparse:alg=2 8.00 |' '| **csr_warp 4.70** | **merbit 16.0** |' \
+    '| road:side=7 | given |' 'is of the fastest'
+  "$BUILD/spmv" -q -d cpu --vectors 2 --jsonl "$work/two.jsonl" -k cpu_csr gen:road:side=8
+  call 0 python3 tests/bench/all_tables.py "$page" "$work/known.jsonl" "$work/two.jsonl" # of another machine, too
+  says "$err" 'left out: 2 lines whose times are of several vectors'
+  says "$page" 'Left out: 2 lines whose times are of several vectors'
+  ! grep -q 'side=8' "$page"
+  expect 'times of several vectors are on the page'
   sed 's/a card/another card/' "$work/known.jsonl" >"$work/other.jsonl"
   call 1 python3 tests/bench/all_tables.py "$page" "$work/known.jsonl" "$work/other.jsonl"
   says "$err" 'a table is of one machine, and these lines are of a card, another card'
@@ -155,6 +256,10 @@ check_page() {
 
 check_drawing
 check_resuming
+check_what_is_done
+check_broken_files
+check_usage
 check_given_up
+check_interrupt
 check_page
 report
