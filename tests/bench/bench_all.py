@@ -201,14 +201,11 @@ def place_of(source):
 
 
 def real(folder):
-    """Relative to the current folder if they lie below it, so that the lines also hold for a copy of both."""
-    top = os.path.realpath(folder)
-    if not os.path.relpath(top).startswith(os.pardir):
-        top = os.path.relpath(top)
-    paths = sorted(os.path.normpath(os.path.join(at, name)) for at, _, names in os.walk(top) for name in names)
-    found = [path for path in paths if path.endswith((".mtx", ".mtx.gz")) and not is_vector(path)]
+    paths = sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names
+                   if name.endswith((".mtx", ".mtx.gz")))
+    found = [path for path in paths if not is_vector(path)]
     if not found:
-        sys.exit(f"bench_all.py: no .mtx or .mtx.gz in {folder}" + (" but vectors" if any(map(is_vector, paths)) else ""))
+        sys.exit(f"bench_all.py: no .mtx or .mtx.gz in {folder}" + (" but vectors" if paths else ""))
     return found
 
 

@@ -79,6 +79,12 @@ check_what_is_done() {
     bench 0 --folder "$folder"
     same "the lines before and after $folder" "$work/whole" "$lines"
   done
+  sed "s|\"$work/folder/|\"$work/./folder/../folder/|g" "$work/whole" >"$lines" && cp "$lines" "$work/renamed"
+  bench 0
+  same 'the lines, with other names of the files, before and after' "$work/renamed" "$lines"
+  ! cmp -s "$work/whole" "$lines"
+  expect 'the names were not changed'
+  cp "$work/whole" "$lines"
   timed() { # exit code, backends of spmv...
     wanted=$1
     shift
@@ -240,6 +246,9 @@ check_page() {
   call 0 python3 tests/bench/all_tables.py "$page" "$work/close.jsonl"
   says "$page" '| **merbit 4.00** | **csr_warp 4.70** | - | cusparse:alg=2 8.00 |' '| **csr_warp 4.70** | **merbit 16.0** |' \
     '| road:side=7 | given |' 'is of the fastest'
+  sed 's/"place": "cuda"/"place": "host"/g; s/"streams": 200/"streams": 2e9/' "$work/known.jsonl" >"$work/host.jsonl"
+  call 0 python3 tests/bench/all_tables.py "$page" "$work/host.jsonl" # sectors are of a GPU's L2
+  says "$page" '| 500 | 8.00 | **merbit 4.00** |' 'Every backend of the CPU'
   "$BUILD/spmv" -q -d cpu --vectors 2 --jsonl "$work/two.jsonl" -k cpu_csr gen:road:side=8
   call 0 python3 tests/bench/all_tables.py "$page" "$work/known.jsonl" "$work/two.jsonl" # of another machine, too
   says "$err" 'left out: 2 lines whose times are of several vectors'
