@@ -62,7 +62,6 @@ done:
 }
 
 wr_status wr_order_find_ties(const wr_graph *g, const int64_t *nodes, int64_t pairs, unsigned char *tied) {
-  wr_status status = WR_OK;
   int any = 0, has_in_links = g->edges_in || g->links->symmetric || g->symmetric;
   for (int64_t k = 0; k < pairs; k++) {
     int64_t i = nodes[k], j = nodes[k + 1];
@@ -70,9 +69,8 @@ wr_status wr_order_find_ties(const wr_graph *g, const int64_t *nodes, int64_t pa
     if (tied[k] && has_in_links) tied[k] = same_rows(g->links, i, j) != 0;
     any |= tied[k];
   }
-  if (any && !has_in_links) TRY(compare_columns(g->links, nodes, pairs, tied));
-done:
-  return status;
+  if (any && !has_in_links) PASS(compare_columns(g->links, nodes, pairs, tied));
+  return WR_OK;
 }
 
 /* Ties are looked for where scores differ by this part at most, more than rounding makes of equal scores. */
@@ -249,46 +247,42 @@ static double nearest_of(const wr_candidates *c, int64_t ranks, double gap, int6
 
 /* As look_behind, among the candidates, of which as many are found as it takes. None are left where there is no room. */
 static wr_status look_behind_best(wr_order_watch *w, const wr_vec *x, double gap) {
-  wr_status status = WR_OK;
   wr_candidates *c = &w->best;
   int64_t count;
   double nearest = nearest_of(c, w->ranks, gap, &count), last = c->score[w->ranks - 1];
   double from = last - gap - 0x1p-50 * (gap + fabs(last)); /* differences are rounded */
   if (nearest == INFINITY && from < c->least) {
-    TRY(wr_candidates_down_to(c, x, from));
+    PASS(wr_candidates_down_to(c, x, from));
     if (c->count == 0) {
       w->found.least = 0; /* not known */
-      goto done;
+      return WR_OK;
     }
     nearest = nearest_of(c, w->ranks, gap, &count);
   }
-  if (nearest == INFINITY) TRY(test_behind(c->graph, c->node, c->score, count, &w->found, &nearest));
+  if (nearest == INFINITY) PASS(test_behind(c->graph, c->node, c->score, count, &w->found, &nearest));
   w->found.least = fmin(w->found.least, nearest);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* As wr_order_find, of the candidates. To find ties may take a walk over all links: only if the order would be proven if all
  * pairs that may be tied were, or at the end. */
 static wr_status find_best(wr_order_watch *w, const wr_vec *x, const wr_vec *scale, double gap, int ends) {
-  wr_status status;
   wr_candidates *c = &w->best;
   int64_t n = c->graph->n, pairs;
   w->found = (wr_order){.ranks = w->ranks};
-  TRY(wr_candidates_find(c, x, scale));
-  if (c->count == 0) goto done;
+  PASS(wr_candidates_find(c, x, scale));
+  if (c->count == 0) return WR_OK;
   pairs = mark_pairs(c->graph, c->score, w->ranks, gap, w->tied);
   w->found = wr_order_of(c->score, n, w->ranks, gap, w->tied);
   if (w->found.settled < w->ranks && !ends) {
     wr_order without = wr_order_of(c->score, n, w->ranks, gap, NULL);
     w->found.settled = without.settled, w->found.proven = without.proven;
-    goto done;
+    return WR_OK;
   }
-  TRY(wr_order_find_ties(c->graph, c->node, pairs, w->tied));
+  PASS(wr_order_find_ties(c->graph, c->node, pairs, w->tied));
   w->found = wr_order_of(c->score, n, w->ranks, gap, w->tied);
-  if (w->found.proven < w->ranks && w->found.settled == w->ranks) TRY(look_behind_best(w, x, gap));
-done:
-  return status;
+  if (w->found.proven < w->ranks && w->found.settled == w->ranks) PASS(look_behind_best(w, x, gap));
+  return WR_OK;
 }
 
 /* The next bound is no less than this. The differences of ranks that are not tied are as large in sum as that of the first and
@@ -317,15 +311,13 @@ done:
 
 wr_status wr_order_review(wr_order_watch *w, const wr_vec *x, const wr_vec *scale, double bound, double steps,
                           double change, int ends, double *next) {
-  wr_status status;
   if (w->reviews > 0 && steps > w->steps && change < w->change)
     w->rate = pow(change / w->change, 1 / (steps - w->steps));
   w->reviews += w->reviews == 0 || steps != w->steps, w->steps = steps, w->change = change;
-  TRY(find_best(w, x, scale, gap_of(bound), ends));
+  PASS(find_best(w, x, scale, gap_of(bound), ends));
   w->crowded += w->best.count == 0;
   *next = w->found.proven == w->ranks ? 0 : fmin(0.9 * bound, fmax(least_next(w, bound), 0.9 * w->found.least));
-done:
-  return status;
+  return WR_OK;
 }
 
 int64_t wr_order_spared(const wr_order_watch *w, double target, double rate) {

@@ -18,14 +18,12 @@
 
 /* *by_row := by_page in the order of the flow's rows: by_page itself, or *memory, which is to be freed. */
 static wr_status arrange(const wr_graph *g, const double *by_page, const double **by_row, double **memory) {
-  wr_status status = WR_OK;
   *by_row = by_page, *memory = NULL;
   if (g->order == NULL) return WR_OK;
-  TRY(wr_alloc(memory, g->n, sizeof **memory, "a vector in the order of hubs"));
+  PASS(wr_alloc(memory, g->n, sizeof **memory, "a vector in the order of hubs"));
   wr_graph_arrange(g, by_page, *memory);
   *by_row = *memory;
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan, wr_env *env) {
@@ -104,16 +102,13 @@ static double first_target(const wr_pagerank *p, const wr_pagerank_options *o, c
 
 /* With scales_y: x[now] has ranks, which are scaled. In any case: the dangling mass of x[now], and the shift for it. */
 static wr_status find_dangling(wr_pagerank *p, int scales_y) {
-  wr_status status;
   wr_epilogue e = {.scale = &p->scale,
                    .scales_y = scales_y,
                    .reduce = {{WR_SUM_UNSCALED, NULL, NULL, WR_PAGERANK_SCALAR(p, dangling)}},
                    .then = WR_THEN(pagerank_find_shift, &p->bank, NULL)};
   p->env->then_done = 0;
-  TRY(p->env->ops->epilogue(p->env, &(wr_apply){.y = &p->x[p->now], .epilogue = &e}));
-  TRY(wr_then_run(p->env, &e.then));
-done:
-  return status;
+  PASS(p->env->ops->epilogue(p->env, &(wr_apply){.y = &p->x[p->now], .epilogue = &e}));
+  return wr_then_run(p->env, &e.then);
 }
 
 wr_status wr_pagerank_begin(wr_pagerank *p) { return find_dangling(p, 1); }
@@ -204,30 +199,28 @@ static wr_pagerank_scalars first_scalars(const wr_pagerank *p, const wr_pagerank
 /* x[0] := the start, scaled; the scalars and the first shift. */
 static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_order_watch *watch, double steps,
                        wr_pagerank_scalars *scalars) {
-  wr_status status;
   wr_env *env = p->env;
   const wr_graph *g = p->graph;
   int begins_apart = is_apart(p, o);
   isolated by = begins_apart ? isolated_of(g, o->damping) : (isolated){0};
   *scalars = first_scalars(p, o, watch, steps);
   p->now = 0, p->begun = steps;
-  TRY(env->ops->upload(env, &p->bank, (double *)scalars));
+  PASS(env->ops->upload(env, &p->bank, (double *)scalars));
   if (o->start)
-    TRY(env->ops->fused(env, &(wr_fused){.in = {o->start}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}}));
+    PASS(env->ops->fused(env, &(wr_fused){.in = {o->start}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}}));
   else if (g->start && begins_apart)
-    TRY(upload_guess(p, by));
+    PASS(upload_guess(p, by));
   else if (g->start || g->teleport)
-    TRY(wr_graph_place(g, env, g->start ? g->start : g->teleport, &p->x[0]));
+    PASS(wr_graph_place(g, env, g->start ? g->start : g->teleport, &p->x[0]));
   else
-    TRY(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
+    PASS(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
   if (begins_apart && !g->start && !o->start) {
     wr_epilogue linked = {.scale = &p->scale, .scaled = &p->x[1]};
-    TRY(env->ops->epilogue(env, &(wr_apply){.y = &p->x[0], .epilogue = &linked}));
+    PASS(env->ops->epilogue(env, &(wr_apply){.y = &p->x[0], .epilogue = &linked}));
   }
-  TRY(find_dangling(p, 1));
-  if (begins_apart && !g->start && !o->start) TRY(multiply_start(p, by));
-done:
-  return status;
+  PASS(find_dangling(p, 1));
+  if (begins_apart && !g->start && !o->start) PASS(multiply_start(p, by));
+  return WR_OK;
 }
 
 static int after(int k) { return wr_pagerank_after(k); }
@@ -332,12 +325,10 @@ done:
 }
 
 static wr_status count_sums(wr_pagerank *p, const wr_pagerank_options *o, wr_result *result) {
-  wr_status status = WR_OK;
   double sums = 0;
-  if (isfinite(result->change)) TRY(bound_sums(p, o, &sums));
+  if (isfinite(result->change)) PASS(bound_sums(p, o, &sums));
   result->rounding += sums, result->bound += sums;
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status review_all(wr_pagerank *p, wr_order_watch *watch, double bound) {
@@ -356,24 +347,22 @@ done:
  * these ranks are bounded only where the order may be proven by the bound with the last ones. */
 static wr_status review_order(wr_pagerank *p, const wr_pagerank_options *o, const wr_pagerank_scalars *scalars,
                               wr_order_watch *watch, double *sums, double *target) {
-  wr_status status;
   const wr_vec *x = &p->x[p->now];
   double next, rounding = rounding_of(p, o), last = target_change(o, rounding);
   double bound = scalars->change * rate_of(o) + rounding, assumed = *sums;
   int ends = !(scalars->change > last);
-  TRY(wr_order_review(watch, x, &p->scale, bound + assumed, scalars->steps, scalars->change, ends, &next));
+  PASS(wr_order_review(watch, x, &p->scale, bound + assumed, scalars->steps, scalars->change, ends, &next));
   if (next == 0) {
-    TRY(bound_sums(p, o, sums));
+    PASS(bound_sums(p, o, sums));
     if (*sums > assumed)
-      TRY(wr_order_review(watch, x, &p->scale, bound + *sums, scalars->steps, scalars->change, ends, &next));
+      PASS(wr_order_review(watch, x, &p->scale, bound + *sums, scalars->steps, scalars->change, ends, &next));
   }
   if (ends && watch->best.count == 0) {
-    TRY(bound_sums(p, o, sums));
-    TRY(review_all(p, watch, bound + *sums));
+    PASS(bound_sums(p, o, sums));
+    PASS(review_all(p, watch, bound + *sums));
   }
   if (next > 0 && !ends) *target = fmax(last, (next - rounding - *sums) / rate_of(o));
-done:
-  return status;
+  return WR_OK;
 }
 
 /* What a solve works on. */
@@ -392,43 +381,37 @@ typedef struct solving {
 /* With scalars that have met their target: 1 in *over if the tolerance is met, or with a watch the order is proven. Else the
  * target is lowered, which has been set higher than the tolerance asks for. */
 static wr_status find_over(solving *g, int *over) {
-  wr_status status = WR_OK;
   double target = g->scalars.target;
   *over = 1;
   if (g->watch.ranks == 0) return WR_OK;
-  TRY(review_order(g->p, &g->o, &g->scalars, &g->watch, &g->sums, &target));
+  PASS(review_order(g->p, &g->o, &g->scalars, &g->watch, &g->sums, &target));
   *over = target == g->scalars.target;
   if (!*over) g->scalars.target = target, g->scalars.converged = 0;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Iterates in the type of p until the end. */
 static wr_status go(solving *g) {
-  wr_status status;
   wr_pagerank *p = g->p;
   for (;;) {
     int over;
-    TRY(wr_iteration_go(p->loop, (double *)&g->scalars, &g->interrupted));
+    PASS(wr_iteration_go(p->loop, (double *)&g->scalars, &g->interrupted));
     p->now = wr_pagerank_answer(p, g->scalars.steps - p->begun);
     if (g->scalars.converged == 0 || g->interrupted) break;
-    TRY(find_over(g, &over));
+    PASS(find_over(g, &over));
     if (over || !(g->scalars.steps < g->scalars.limit)) break;
     g->scalars.stop = 0;
-    TRY(p->env->ops->upload(p->env, &p->bank, (const double *)&g->scalars));
+    PASS(p->env->ops->upload(p->env, &p->bank, (const double *)&g->scalars));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Sets up the loop in the type of p. */
 static wr_status set_up(solving *g) {
-  wr_status status;
   wr_pagerank_set_loop(g->p, &g->o, g->monitor, 1);
-  TRY(wr_iteration_every(g->p->loop, g->o.check_every));
+  PASS(wr_iteration_every(g->p->loop, g->o.check_every));
   wr_iteration_begin(g->p->loop);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* ---- Corrections in f32 ---- */
@@ -438,48 +421,41 @@ static const double MOST_FLOOR = 0.1; /* a correction that gains less is of no u
 
 /* x[now] has other ranks than those of the last step: their dangling mass and shift. */
 static wr_status find_shift(solving *g) {
-  wr_status status;
   wr_pagerank *p = g->p;
   wr_pagerank_scalars *s = &g->scalars;
   s->dangling = 0, s->shift = s->rest * s->weight;
-  TRY(p->env->ops->upload(p->env, &p->bank, (const double *)s));
-  if (p->graph->dangling > 0) TRY(find_dangling(p, 0));
-done:
-  return status;
+  PASS(p->env->ops->upload(p->env, &p->bank, (const double *)s));
+  if (p->graph->dangling > 0) PASS(find_dangling(p, 0));
+  return WR_OK;
 }
 
 /* A step of the power method in f64 from x[now]; now := its result. */
 static wr_status certify(solving *g) {
-  wr_status status;
   wr_pagerank *p = g->p;
   const wr_monitor *m = g->monitor;
   wr_plan_forget(p->plan);
-  TRY(step(p, g->o.damping, 0, p->now, 0, WR_THEN(pagerank_after_iteration, &p->bank, NULL)));
-  TRY(p->env->ops->download(p->env, &p->bank, (double *)&g->scalars));
+  PASS(step(p, g->o.damping, 0, p->now, 0, WR_THEN(pagerank_after_iteration, &p->bank, NULL)));
+  PASS(p->env->ops->download(p->env, &p->bank, (double *)&g->scalars));
   p->now = after(p->now), g->steps++;
-  if (m->history) TRY(wr_history_add(m->history, (int64_t)g->scalars.steps, g->scalars.change));
+  if (m->history) PASS(wr_history_add(m->history, (int64_t)g->scalars.steps, g->scalars.change));
   if (m->progress)
     m->progress(m->context, (int64_t)g->scalars.steps, p->loop->scale * g->scalars.change, g->o.tolerance);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Corrects x[now] in f32, or makes the first ranks. *is_cut := 1: the limit has ended the sweeps. */
 static wr_status correct(solving *g, const wr_pagerank_options *asked, int has_ranks, int *is_cut) {
-  wr_status status;
   wr_pagerank *p = g->p;
   wr_pagerank_scalars *s = &g->scalars;
   wr_corrected found;
   wr_correction correction = {.options = asked, .monitor = g->monitor, .change = has_ranks ? s->change : 0,
                               .target = s->target, .steps = s->steps, .limit = s->limit - 1};
-  TRY(wr_mixed_correct(p->mixed, p, &correction, &found));
+  PASS(wr_mixed_correct(p->mixed, p, &correction, &found));
   *is_cut = found.is_cut, g->interrupted = found.interrupted;
   if (found.steps < 1) return WR_OK;
   p->now = after(p->now);
   s->steps += found.steps, s->stop = s->stalled = s->logged = s->window = 0, s->window_least = s->least = s->huge;
-  TRY(find_shift(g));
-done:
-  return status;
+  return find_shift(g);
 }
 
 /* How corrections ended: with the solve; because too few multiplies are left for another one; or as f32 is of no more use. */
@@ -487,59 +463,52 @@ typedef enum ending { OVER, TOO_FEW, LOST } ending;
 
 /* The ending after a step in f64 whose change was `before` the time before; TOO_FEW: it is not over. */
 static wr_status judge_correction(solving *g, double before, int is_cut, ending *how) {
-  wr_status status = WR_OK;
   const wr_pagerank_scalars *s = &g->scalars;
   int over = 0;
   *how = OVER;
-  if (s->converged != 0) TRY(find_over(g, &over));
+  if (s->converged != 0) PASS(find_over(g, &over));
   if (over || g->interrupted || !(s->steps < s->limit)) return WR_OK;
   *how = s->change <= before / 2 || is_cut ? TOO_FEW : LOST;
   if (!(s->change < before) && g->steps > 1) g->p->now = after(g->p->now); /* the result of the step before is better */
   if (*how == LOST)
     snprintf(g->result->note, sizeof g->result->note,
              "from multiply %lld on in f64, as a correction in f32 has not halved the change", (long long)s->steps + 1);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Corrects ranks in f32 and certifies them in f64, in turn. has_ranks: x[now] has some; *finds: likewise, at the end. */
 static wr_status go_mixed(solving *g, const wr_pagerank_options *asked, int has_ranks, int *finds, ending *how) {
-  wr_status status = WR_OK;
   wr_pagerank_scalars *s = &g->scalars;
   double before = has_ranks ? (double)INFINITY : 1; /* the last change; that of the first correction is below 1 */
   int is_cut = 0;
   *how = TOO_FEW;
   for (;;) {
     if (has_ranks) {
-      TRY(certify(g));
-      TRY(judge_correction(g, before, is_cut, how));
+      PASS(certify(g));
+      PASS(judge_correction(g, before, is_cut, how));
       if (*how != TOO_FEW) break;
       before = s->change;
     }
     if (s->limit - s->steps <= LEAST_SWEEPS) break;
-    TRY(correct(g, asked, has_ranks, &is_cut));
+    PASS(correct(g, asked, has_ranks, &is_cut));
     has_ranks |= s->steps > 0;
     if (!has_ranks) *how = OVER;
     if (!has_ranks) break;
   }
   *finds = has_ranks && (isfinite(s->change) || g->steps > 1);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* The solve goes on in f64 from x[now]. */
 static wr_status start_again(solving *g) {
-  wr_status status;
   wr_pagerank *p = g->p;
   double steps = g->scalars.steps;
   if (p->now != 0)
-    TRY(p->env->ops->fused(p->env, &(wr_fused){.in = {&p->x[p->now]}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}}));
+    PASS(p->env->ops->fused(p->env, &(wr_fused){.in = {&p->x[p->now]}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}}));
   p->now = 0, p->begun = steps;
   g->scalars = first_scalars(p, &g->o, &g->watch, steps);
-  TRY(find_shift(g));
-  TRY(p->env->ops->download(p->env, &p->bank, (double *)&g->scalars));
-done:
-  return status;
+  PASS(find_shift(g));
+  return p->env->ops->download(p->env, &p->bank, (double *)&g->scalars);
 }
 
 /* 1 if sweeps in f32 may help. */
@@ -550,7 +519,6 @@ static int may_mix(const wr_pagerank *p, const wr_pagerank_options *o) {
 /* All of a solve with corrections in f32. Where pages without links are isolated, Chebyshev's method begins anew in f64, at
  * their final ranks. */
 static wr_status solve_mixed(solving *g) {
-  wr_status status;
   wr_pagerank *p = g->p;
   const wr_pagerank_options asked = g->o;
   int has_ranks = asked.start || p->graph->start, finds = has_ranks;
@@ -560,19 +528,18 @@ static wr_status solve_mixed(solving *g) {
   p->loop->every = p->loop->unroll = 1;
   g->scalars = first_scalars(p, &g->o, &g->watch, 0);
   if (wr_monitor_ends(g->monitor) == WR_TIME_LIMIT) g->interrupted = WR_TIME_LIMIT;
-  if (has_ranks) TRY(start(p, &g->o, &g->watch, 0, &g->scalars));
-  if (!g->interrupted) TRY(go_mixed(g, &asked, has_ranks, &finds, &how));
+  if (has_ranks) PASS(start(p, &g->o, &g->watch, 0, &g->scalars));
+  if (!g->interrupted) PASS(go_mixed(g, &asked, has_ranks, &finds, &how));
   double steps = how == OVER ? 0 : g->scalars.steps;
   if (how == LOST) g->o.method = asked.method;
   if (how == LOST && is_apart(p, &g->o)) finds = 0;
-  if (how != OVER) TRY(set_up(g));
+  if (how != OVER) PASS(set_up(g));
   if (!finds)
-    TRY(start(p, &g->o, &g->watch, steps, &g->scalars));
+    PASS(start(p, &g->o, &g->watch, steps, &g->scalars));
   else if (how != OVER)
-    TRY(start_again(g));
-  if (how != OVER) TRY(go(g));
-done:
-  return status;
+    PASS(start_again(g));
+  if (how != OVER) PASS(go(g));
+  return WR_OK;
 }
 
 /* ---- A solve ---- */
@@ -675,16 +642,13 @@ done:
 }
 
 wr_status wr_pagerank_ranks(wr_pagerank *p, wr_vec *ranks) {
-  wr_status status = WR_OK;
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
   WR_NEED(ranks);
   int weighted = p->graph->links->val != NULL;
-  if (!weighted && p->degrees.id == 0) TRY(place_degrees(p));
+  if (!weighted && p->degrees.id == 0) PASS(place_degrees(p));
   wr_fused f = {.in = {&p->x[p->now]}, .out = {ranks}, .c = {{{.factor = 1}}}};
   if (!weighted) f.times = &p->degrees;
-  TRY(p->env->ops->fused(p->env, &f));
-done:
-  return status;
+  return p->env->ops->fused(p->env, &f);
 }
 
 /* scores[n] := the ranks that belong to x. */
@@ -723,7 +687,6 @@ done:
 
 wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double *scores, double *change,
                            double *dangling) {
-  wr_status status;
   wr_pagerank_scalars scalars;
   WR_REFUSE_IF(p == NULL || p->env == NULL, "p is %s", p ? "not open" : "NULL");
   WR_NEED_OK(check_for(p, o, __func__));
@@ -731,20 +694,19 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double 
   WR_NEED(change);
   WR_NEED(dangling);
   wr_plan_forget(p->plan);
-  TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
+  PASS(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
   if (p->method == WR_PAGERANK_CHEBYSHEV) { /* else the shift in the bank is that of the current ranks */
     scalars.damping = o->damping, scalars.rest = 1 - o->damping;
-    TRY(p->env->ops->upload(p->env, &p->bank, (double *)&scalars));
-    TRY(find_dangling(p, 0));
-    TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
+    PASS(p->env->ops->upload(p->env, &p->bank, (double *)&scalars));
+    PASS(find_dangling(p, 0));
+    PASS(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
   }
   *dangling = scalars.dangling;
-  TRY(step(p, o->damping, 0, p->now, 0, (wr_then){0}));
-  TRY(fetch_ranks(p, &p->x[after(p->now)], scores));
-  TRY(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
+  PASS(step(p, o->damping, 0, p->now, 0, (wr_then){0}));
+  PASS(fetch_ranks(p, &p->x[after(p->now)], scores));
+  PASS(p->env->ops->download(p->env, &p->bank, (double *)&scalars));
   *change = scalars.change;
-done:
-  return status;
+  return WR_OK;
 }
 
 wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *o, double rounding) {

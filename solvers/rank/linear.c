@@ -60,15 +60,12 @@ static wr_status scale(wr_rank_linear *l, const wr_vec *x) {
 
 /* y := (I - d P^T) x */
 static wr_status multiply(void *context, const wr_vec *x, wr_vec *y, wr_vec *y_next) {
-  wr_status status;
   wr_rank_linear *l = context;
   wr_bicgstab *s = &l->s;
   wr_epilogue e = {.shift = WR_SOLVE_SCALAR(s, one), .shift_dir = x};
   wr_apply apply = {.alpha = -l->damping, .x = &l->scaled, .y = y, .y_next = y_next, .epilogue = &e};
-  TRY(scale(l, x));
-  TRY(wr_plan_apply(s->plan, &apply));
-done:
-  return status;
+  PASS(scale(l, x));
+  return wr_plan_apply(s->plan, &apply);
 }
 
 wr_status wr_rank_linear_open(const wr_graph *graph, wr_plan *plan, wr_env *env, wr_rank_linear **linear) {
@@ -127,7 +124,6 @@ static double change_of(const linear_sums *sums) {
 
 /* After iterations: of the iterate x + d, by the residual r that they update. Overwrites t. */
 static wr_status look(wr_rank_linear *l, double *change) {
-  wr_status status;
   wr_bicgstab *s = &l->s;
   linear_sums sums;
   wr_fused f = {.in = {&s->r, &s->x, &s->d},
@@ -137,17 +133,15 @@ static wr_status look(wr_rank_linear *l, double *change) {
                            {WR_NRM2SQ, &s->r, NULL, SUM(l, square)},
                            {WR_SUM, &s->x, NULL, SUM(l, iterate)},
                            {WR_SUM, &s->d, NULL, SUM(l, update)}}};
-  TRY(s->env->ops->fused(s->env, &f));
-  TRY(read_sums(l, &sums));
+  PASS(s->env->ops->fused(s->env, &f));
+  PASS(read_sums(l, &sums));
   *change = change_of(&sums);
   if (sums.square > 0 && isfinite(*change)) l->ratio = *change / sqrt(sums.square);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* t := b - (I - d P^T) y, the true residual; *square := (t, t); *change. */
 static wr_status find_residual(wr_rank_linear *l, const wr_vec *y, double *square, double *change) {
-  wr_status status;
   wr_bicgstab *s = &l->s;
   linear_sums sums;
   wr_epilogue e = {.shift = SUM(l, one), .shift_dir = &s->b, .reduce = {{WR_L1DIFF, NULL, y, SUM(l, size)}}};
@@ -157,17 +151,16 @@ static wr_status find_residual(wr_rank_linear *l, const wr_vec *y, double *squar
                        .reduce = {{WR_SUM, &s->t, NULL, SUM(l, sum)},
                                   {WR_NRM2SQ, &s->t, NULL, SUM(l, square)},
                                   {WR_SUM, y, NULL, SUM(l, iterate)}}};
-  TRY(scale(l, y));
+  PASS(scale(l, y));
   wr_plan_forget(s->plan);
-  TRY(wr_plan_apply(s->plan, &(wr_apply){.alpha = l->damping, .x = &l->scaled, .y = &s->t, .epilogue = &e}));
-  TRY(s->env->ops->fused(s->env, &subtract));
-  TRY(read_sums(l, &sums));
+  PASS(wr_plan_apply(s->plan, &(wr_apply){.alpha = l->damping, .x = &l->scaled, .y = &s->t, .epilogue = &e}));
+  PASS(s->env->ops->fused(s->env, &subtract));
+  PASS(read_sums(l, &sums));
   sums.update = 0;
   l->residuals++;
   *square = sums.square, *change = change_of(&sums);
   if (*square > 0 && isfinite(*change)) l->ratio = *change / sqrt(*square);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* ---- Starts ---- */
@@ -195,7 +188,6 @@ static wr_status iterate(void *solver, int phase) { return wr_method_idr.step(&(
 
 /* The recorded operations contain d and which vectors of hashes are used. */
 static wr_status set_up_loop(wr_rank_linear *l, const wr_rank_linear_options *o, const wr_monitor *monitor, int seed) {
-  wr_status status;
   wr_bicgstab *s = &l->s;
   wr_iteration *loop = s->loop;
   s->seed = seed;
@@ -206,19 +198,17 @@ static wr_status set_up_loop(wr_rank_linear *l, const wr_rank_linear_options *o,
   loop->host_only = o->no_graph, loop->no_resident = o->no_resident, loop->monitor = monitor;
   loop->constant = seed ? -o->damping : o->damping;
   loop->scale = o->scale, loop->target = o->target;
-  TRY(wr_iteration_every(loop, 1));
+  PASS(wr_iteration_every(loop, 1));
   for (int phase = 0; phase < loop->phases; phase++) {
     const wr_vec *left[WR_MAX_LEFT] = {&s->d, &s->r, &s->snapshot};
     s->method->left(s, phase, left + 3);
     memcpy(loop->left[phase], left, sizeof left);
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Starts at x, t being its residual with this norm squared. */
 static wr_status begin(wr_rank_linear *l, progress *g, double square) {
-  wr_status status;
   wr_bicgstab *s = &l->s;
   double unit = wr_type_unit(s->env->type), rounds = g->c.rounds, steps = g->c.steps;
   double surely = g->options->change / (2 * sqrt((double)l->graph->n)); /* sum(y) being 1 or more */
@@ -228,52 +218,46 @@ static wr_status begin(wr_rank_linear *l, progress *g, double square) {
                         .snapshot_round = rounds + SNAPSHOT_ROUNDS, .period = s->loop->period, .gain_rr = square,
                         .gain_step = steps, .gain = 0.81, .patience = PATIENCE, .yields = 1};
   c.last = rounds + 1, c.last_part = c.last - s->loop->unroll;
-  TRY(wr_method_copy(s, &s->r, &s->t));
-  TRY(wr_method_copy(s, &s->snapshot, &s->x));
-  TRY(s->env->ops->fill(s->env, &s->d, 0));
-  TRY(s->method->begin(s, &c, s->seed));
-  TRY(s->env->ops->download(s->env, &s->bank, g->bank));
+  PASS(wr_method_copy(s, &s->r, &s->t));
+  PASS(wr_method_copy(s, &s->snapshot, &s->x));
+  PASS(s->env->ops->fill(s->env, &s->d, 0));
+  PASS(s->method->begin(s, &c, s->seed));
+  PASS(s->env->ops->download(s->env, &s->bank, g->bank));
   wr_iteration_begin(s->loop);
-done:
-  return status;
+  return WR_OK;
 }
 
 /* x := ranks / (d m + 1 - d), where m is the rank of dangling pages, and ranks have the sum 1: y, if they are the scores. */
 static wr_status load(wr_rank_linear *l, const wr_vec *ranks) {
-  wr_status status;
   wr_bicgstab *s = &l->s;
   linear_sums sums = {.one = 1};
-  TRY(s->env->ops->upload(s->env, &l->sums, (double *)&sums));
+  PASS(s->env->ops->upload(s->env, &l->sums, (double *)&sums));
   wr_reduction of_all = {WR_SUM, ranks, NULL, SUM(l, all)};
   wr_fused add = {.in = {ranks, &l->scale}, .reduce = {{WR_SUM_UNSCALED, ranks, &l->scale, SUM(l, dangling)}, of_all}};
   wr_fused copy = {.in = {ranks}, .out = {&s->x}};
-  TRY(s->env->ops->fused(s->env, &add));
-  TRY(read_sums(l, &sums));
+  PASS(s->env->ops->fused(s->env, &add));
+  PASS(read_sums(l, &sums));
   copy.c[0][0].factor = 1 / (l->damping * sums.dangling + (1 - l->damping));
   if (!(sums.all > 0) || !isfinite(sums.all)) copy.c[0][0].factor = 0;
-  TRY(s->env->ops->fused(s->env, &copy));
-done:
-  return status;
+  return s->env->ops->fused(s->env, &copy);
 }
 
 /* After iterations that ended: x := the better one of iterate and snapshot, by true residuals; t := its residual. A snapshot is
  * the x of the last start, or better. */
 static wr_status settle(wr_rank_linear *l, progress *g, double *square, double *change) {
-  wr_status status;
   wr_bicgstab *s = &l->s;
   double saved;
-  TRY(wr_method_settle_iterate(s));
-  TRY(find_residual(l, &s->x, square, change));
-  if (*change < g->best / 2) goto done;
-  TRY(find_residual(l, &s->snapshot, square, &saved));
+  PASS(wr_method_settle_iterate(s));
+  PASS(find_residual(l, &s->x, square, change));
+  if (*change < g->best / 2) return WR_OK;
+  PASS(find_residual(l, &s->snapshot, square, &saved));
   if (saved < *change) {
-    TRY(wr_method_copy(s, &s->x, &s->snapshot));
+    PASS(wr_method_copy(s, &s->x, &s->snapshot));
     *change = saved;
   } else {
-    TRY(find_residual(l, &s->x, square, change));
+    PASS(find_residual(l, &s->x, square, change));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* ---- A solve ---- */
@@ -290,7 +274,6 @@ typedef enum ending { MET, BROKEN, STALLED, USED_UP, ENDED } ending;
 
 /* Iterates from x until the change is met by the residual that the iterations update, or something else ends them. */
 static wr_status run(wr_rank_linear *l, progress *g, ending *how) {
-  wr_status status = WR_OK;
   wr_bicgstab *s = &l->s;
   double begun = g->c.rounds, change;
   int interrupted = 0;
@@ -299,17 +282,16 @@ static wr_status run(wr_rank_linear *l, progress *g, ending *how) {
       *how = USED_UP;
       break;
     }
-    TRY(wr_iteration_go(s->loop, g->bank, &interrupted));
-    TRY(look(l, &change));
+    PASS(wr_iteration_go(s->loop, g->bank, &interrupted));
+    PASS(look(l, &change));
     *how = change <= g->options->change ? MET : interrupted ? ENDED : g->c.done != 0 ? BROKEN : STALLED;
     if (*how == ENDED) g->found->interrupted = interrupted;
     if (*how != STALLED || g->c.stalled != 0) break;
     g->c.last = fmin(g->c.rounds + next_look(g, begun, change), (double)g->rounds);
     g->c.last_part = g->c.last - s->loop->unroll, g->c.stop = 0;
-    TRY(s->env->ops->upload(s->env, &s->bank, g->bank));
+    PASS(s->env->ops->upload(s->env, &s->bank, g->bank));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static const char used_up[] = "its multiplies were used up";
@@ -329,17 +311,14 @@ static int may_restart(progress *g, ending how, double change) {
 
 /* ranks := x / sum(x), x being settled. */
 static wr_status give(wr_rank_linear *l, double change, wr_vec *ranks) {
-  wr_status status = WR_OK;
   linear_sums sums;
   wr_fused sum = {.in = {&l->s.x}, .reduce = {{WR_SUM, &l->s.x, NULL, SUM(l, iterate)}}};
   wr_fused divide = {.in = {&l->s.x}, .out = {ranks}};
   if (!isfinite(change)) return WR_OK;
-  TRY(l->s.env->ops->fused(l->s.env, &sum));
-  TRY(read_sums(l, &sums));
+  PASS(l->s.env->ops->fused(l->s.env, &sum));
+  PASS(read_sums(l, &sums));
   divide.c[0][0].factor = 1 / sums.iterate;
-  TRY(l->s.env->ops->fused(l->s.env, &divide));
-done:
-  return status;
+  return l->s.env->ops->fused(l->s.env, &divide);
 }
 
 /* Iterations are shown as multiplies. */

@@ -124,21 +124,16 @@ static wr_status place_ranks(wr_rank *rank) {
 
 /* ranks := those of the iterations so far. */
 static wr_status hand_over(parts *g) {
-  wr_status status;
-  TRY(place_ranks(g->rank));
-  TRY(wr_pagerank_ranks(&g->rank->iterated, &g->rank->ranks));
-done:
-  return status;
+  PASS(place_ranks(g->rank));
+  return wr_pagerank_ranks(&g->rank->iterated, &g->rank->ranks);
 }
 
 /* At most `most` more steps of the power method, but one at least: without one there is no bound on the error. */
 static wr_status go_on(parts *g, int64_t most) {
-  wr_status status;
-  TRY(hand_over(g));
-  TRY(run_steps(g, WR_PAGERANK_POWER, &g->rank->ranks, most < left(g) ? most : left(g), &g->shown));
-  if (g->result->iterations == 0 && g->result->outcome != WR_MAX_ITERATIONS) TRY(certify(g, (int)g->result->outcome));
-done:
-  return status;
+  PASS(hand_over(g));
+  PASS(run_steps(g, WR_PAGERANK_POWER, &g->rank->ranks, most < left(g) ? most : left(g), &g->shown));
+  if (g->result->iterations == 0 && g->result->outcome != WR_MAX_ITERATIONS) PASS(certify(g, (int)g->result->outcome));
+  return WR_OK;
 }
 
 static int is_over(const parts *g) { return g->result->outcome != WR_MAX_ITERATIONS || left(g) <= 0; }
@@ -155,14 +150,13 @@ static wr_status open_linear(parts *g) {
 
 /* From the ranks of the iterations so far. *why: not NULL if the solve is not over and IDR gets no further: a clause. */
 static wr_status solve_linear(parts *g, const char **why) {
-  wr_status status = WR_OK;
   wr_rank *rank = g->rank;
   wr_pagerank *p = &rank->iterated;
   const wr_pagerank_options *o = g->options;
   double change = 0.9 * wr_pagerank_target(p, o);
   *why = NULL; /* is_over, or set below */
-  TRY(open_linear(g));
-  TRY(hand_over(g));
+  PASS(open_linear(g));
+  PASS(hand_over(g));
   for (int tries = 0; *why == NULL && !is_over(g); tries++, change /= 4) {
     wr_rank_linear_found found;
     if (left(g) <= LEAST_MULTIPLIES) {
@@ -174,16 +168,15 @@ static wr_status solve_linear(parts *g, const char **why) {
                                       .no_graph = o->no_graph, .no_resident = o->no_resident,
                                       .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
                                       .target = o->tolerance};
-    TRY(wr_rank_linear_solve(rank->linear, &options, &g->shown, &rank->ranks, &found));
+    PASS(wr_rank_linear_solve(rank->linear, &options, &g->shown, &rank->ranks, &found));
     count(g, entries, found.multiplies, found.multiplies, found.bytes, found.by);
     g->restarts += found.restarts;
-    TRY(certify(g, found.interrupted));
+    PASS(certify(g, found.interrupted));
     *why = found.why;
     if (*why == NULL && tries + 1 == MOST_TRIES) *why = "rounding keeps it from the tolerance";
-    if (*why == NULL && !is_over(g)) TRY(wr_pagerank_ranks(p, &rank->ranks));
+    if (*why == NULL && !is_over(g)) PASS(wr_pagerank_ranks(p, &rank->ranks));
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 /* ---- Gauss-Seidel ---- */
@@ -236,17 +229,16 @@ done:
 
 /* A method that was asked for. IDR begins after a step of the power method. */
 static wr_status by_other(parts *g, wr_rank_method method) {
-  wr_status status = WR_OK;
   int may = g->options->damping > 0 && g->options->iterations > LEAST_MULTIPLIES, is_idr = method == WR_RANK_IDR;
   g->method = may ? method : WR_RANK_POWER;
   if (!is_idr && !is_on_host(g))
-    TRY(wr_fail(WR_EUNAVAILABLE, "the method gauss-seidel computes on the CPU (-d cpu), and the graph is on a device"));
-  if (is_idr) TRY(open_linear(g));
+    return wr_fail(WR_EUNAVAILABLE,
+                   "the method gauss-seidel computes on the CPU (-d cpu), and the graph is on a device");
+  if (is_idr) PASS(open_linear(g));
   if (is_idr || !may)
-    TRY(run_steps(g, WR_PAGERANK_POWER, g->options->start, may ? 1 : g->options->iterations, &g->shown));
-  if (may && !(is_idr && is_over(g))) TRY(then_power(g, 0));
-done:
-  return status;
+    PASS(run_steps(g, WR_PAGERANK_POWER, g->options->start, may ? 1 : g->options->iterations, &g->shown));
+  if (may && !(is_idr && is_over(g))) PASS(then_power(g, 0));
+  return WR_OK;
 }
 
 /* ---- The choice ---- */
@@ -291,31 +283,28 @@ static void choose_other(parts *g, double rate) {
 /* Steps of the power method, after the first ones. After 8, 16, 32, ... steps the rate of the last half of them predicts how
  * many are left, and another method goes on where it promises to take less. */
 static wr_status watch(parts *g) {
-  wr_status status = WR_OK;
   for (int64_t block = WR_RANK_LOOK / 2; !is_over(g) && g->method == WR_RANK_POWER;
        block *= g->iterations > WR_RANK_LOOK / 2 ? 2 : 1) {
     double before = g->result->change;
     int64_t taken = g->iterations;
-    TRY(go_on(g, block));
+    PASS(go_on(g, block));
     taken = g->iterations - taken;
     if (is_over(g) || taken < block) break;
     choose_other(g, fmin(pow(g->result->change / before, 1 / (double)taken), g->options->damping));
   }
-  if (g->method != WR_RANK_POWER) TRY(then_power(g, 1));
-done:
-  return status;
+  if (g->method != WR_RANK_POWER) PASS(then_power(g, 1));
+  return WR_OK;
 }
 
 static wr_status choose(parts *g) {
-  wr_status status;
   const wr_pagerank_options *o = g->options;
   int few = WR_RANK_LOOK / 2, is_symmetric = g->rank->iterated.graph->symmetric && o->start == NULL;
   int watches =
       !is_symmetric && o->order == 0 && o->iterations > few && (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
   g->method = is_symmetric ? WR_RANK_CHEBYSHEV : WR_RANK_POWER;
-  TRY(run_steps(g, is_symmetric ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, watches ? few : o->iterations,
-                &g->shown));
-  if (watches) TRY(watch(g));
+  PASS(run_steps(g, is_symmetric ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, watches ? few : o->iterations,
+                 &g->shown));
+  if (watches) PASS(watch(g));
   if (is_symmetric)
     say_choice(g, "chebyshev, as each link has its mirror image");
   else if (o->order > 0)
@@ -326,8 +315,7 @@ static wr_status choose(parts *g) {
     say_choice(g, "power, as on a device no other method is faster at a damping below %g", WR_RANK_LARGE_DAMPING);
   else if (!g->changes[0])
     say_choice(g, "power, as its steps converge fast enough");
-done:
-  return status;
+  return WR_OK;
 }
 
 /* The result of all parts. */
@@ -343,7 +331,6 @@ static void conclude(parts *g) {
 wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_options *o, const wr_monitor *monitor,
                         wr_result *result) {
   static const wr_monitor none = {0};
-  wr_status status;
   WR_REFUSE_IF(rank == NULL || rank->iterated.env == NULL, "rank is %s", rank ? "not open" : "NULL");
   WR_REFUSE_IF(!is_method(method), "method is %d", (int)method);
   WR_NEED_OK(wr_pagerank_check(o, __func__));
@@ -354,13 +341,12 @@ wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_
   g.shown = *g.monitor;
   if (g.shown.progress) g.shown.progress = show, g.shown.context = &g;
   if (method == WR_RANK_AUTO)
-    TRY(choose(&g));
+    PASS(choose(&g));
   else if (method == WR_RANK_IDR || method == WR_RANK_GAUSS_SEIDEL)
-    TRY(by_other(&g, method));
+    PASS(by_other(&g, method));
   else
-    TRY(run_steps(&g, method == WR_RANK_CHEBYSHEV ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, o->iterations,
-                  &g.shown));
+    PASS(run_steps(&g, method == WR_RANK_CHEBYSHEV ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, o->iterations,
+                   &g.shown));
   conclude(&g);
-done:
-  return status;
+  return WR_OK;
 }

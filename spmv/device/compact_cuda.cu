@@ -117,11 +117,8 @@ static wr_status launch_recast(wr_env *env, const wr_recast *r) {
 }
 
 extern "C" wr_status wr_cuda_recast(wr_env *env, const wr_recast *r) {
-  wr_status status;
-  TRY(wr_recast_check(env, r));
-  TRY(wr_cuda_enter_now(env));
+  PASS(wr_recast_check(env, r));
+  PASS(wr_cuda_enter_now(env));
   if (r->out) r->out->writes++;
-  TRY(r->out && r->out->type == WR_F32 ? launch_recast<float>(env, r) : launch_recast<double>(env, r));
-done:
-  return status;
+  return r->out && r->out->type == WR_F32 ? launch_recast<float>(env, r) : launch_recast<double>(env, r);
 }

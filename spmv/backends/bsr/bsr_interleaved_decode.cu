@@ -22,26 +22,21 @@ static void free_copies(struct copies *h) {
 
 template <typename V>
 static wr_status copy(wr_env *env, const V *from, int64_t count, size_t size, V **to) {
-  wr_status status;
   char *bytes = NULL;
-  TRY(wr_alloc(&bytes, (count > 0 ? count : 1) * (int64_t)size, 1, "blocks on the host"));
+  PASS(wr_alloc(&bytes, (count > 0 ? count : 1) * (int64_t)size, 1, "blocks on the host"));
   *to = (V *)(void *)bytes;
-  TRY(wr_device_download(env, bytes, from, count, size == 4 ? WR_AS_4_BYTES : WR_AS_8_BYTES));
-done:
-  return status;
+  return wr_device_download(env, bytes, from, count, size == 4 ? WR_AS_4_BYTES : WR_AS_8_BYTES);
 }
 
 static wr_status make_copies(wr_env *env, const wr_bsr_interleaved *b, struct copies *h) {
-  wr_status status;
   int64_t lanes = b->warps * 32, lines = lanes * b->each;
-  TRY(copy(env, b->start, b->brows + 1, 8, &h->start));
-  TRY(copy(env, b->col, lines, 4, &h->col));
-  TRY(copy(env, b->first, b->warps + 1, 4, &h->first));
-  TRY(copy(env, b->word, lanes, 4, &h->word));
-  TRY(copy(env, (const char *)b->val, lines * b->r * b->c, (size_t)wr_type_bytes(b->stored), (char **)&h->val));
-  if (b->row) TRY(copy(env, b->row, b->brows, 4, &h->row));
-done:
-  return status;
+  PASS(copy(env, b->start, b->brows + 1, 8, &h->start));
+  PASS(copy(env, b->col, lines, 4, &h->col));
+  PASS(copy(env, b->first, b->warps + 1, 4, &h->first));
+  PASS(copy(env, b->word, lanes, 4, &h->word));
+  PASS(copy(env, (const char *)b->val, lines * b->r * b->c, (size_t)wr_type_bytes(b->stored), (char **)&h->val));
+  if (b->row) PASS(copy(env, b->row, b->brows, 4, &h->row));
+  return WR_OK;
 }
 
 /* *value := value (r, c) of inner block g. Returns 1 unless it is padding. */

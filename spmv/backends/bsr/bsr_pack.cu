@@ -169,35 +169,31 @@ static small_arrays sizes_of(const wr_bsr_interleaved *b) {
 }
 
 static wr_status allocate(wr_env *env, wr_bsr_interleaved *b) {
-  wr_status status;
   int64_t lines = b->warps * b->each * WR_WARP;
   small_arrays s = sizes_of(b);
   char *next;
-  TRY(wr_device_alloc(env, &b->start, s.all, 1, "block rows"));
-  TRY(wr_device_alloc(env, &b->col, lines, sizeof *b->col, "block columns"));
-  TRY(wr_device_alloc(env, &b->val, lines * b->r * b->c, (size_t)wr_type_bytes(b->stored), "blocks"));
+  PASS(wr_device_alloc(env, &b->start, s.all, 1, "block rows"));
+  PASS(wr_device_alloc(env, &b->col, lines, sizeof *b->col, "block columns"));
+  PASS(wr_device_alloc(env, &b->val, lines * b->r * b->c, (size_t)wr_type_bytes(b->stored), "blocks"));
   next = (char *)b->start + s.start;
   b->word = (uint32_t *)(void *)next, next += s.word;
   b->first = (int32_t *)(void *)next, next += s.first;
   b->origin = (int32_t *)(void *)next, next += s.origin;
   b->head = (double *)(void *)next, next += s.part;
   b->tail = (double *)(void *)next;
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Fills all arrays; most: [2] on the device, zeroed. */
 static wr_status fill(wr_env *env, const ib_cut &k, const wr_csr_view *view, int64_t nnz, int *most,
                       wr_bsr_interleaved *b) {
-  wr_status status;
   int32_t found[2] = {0, 0};
   int64_t threads = b->brows + 1 > b->warps ? b->brows + 1 : b->warps;
-  TRY(WR_LAUNCH((ib_index), grid_for(env, threads), THREADS, 0, env->stream, k, *b, most));
-  TRY(wr_bsr_pack_values(env, k, view, nnz, b, most));
-  TRY(wr_device_download(env, found, most, 2, WR_AS_4_BYTES));
+  PASS(WR_LAUNCH((ib_index), grid_for(env, threads), THREADS, 0, env->stream, k, *b, most));
+  PASS(wr_bsr_pack_values(env, k, view, nnz, b, most));
+  PASS(wr_device_download(env, found, most, 2, WR_AS_4_BYTES));
   b->shared_rows = (int)found[0], b->longest = (int)found[1];
-done:
-  return status;
+  return WR_OK;
 }
 
 /* Sets the sizes that follow from the number of blocks. */
@@ -249,16 +245,13 @@ done:
 
 extern "C" wr_status wr_bsr_interleaved_refill(wr_env *env, const wr_csr *A, const wr_csr_view *view, int r, int c,
                                                int narrow, const wr_bsr_interleaved *b) {
-  wr_status status;
   wr_bsr_interleaved other = *b;
   ib_cut k = {nullptr, nullptr, 0, log2_of(r / b->r), log2_of(c / b->c)};
-  TRY(wr_cuda_enter(env));
-  TRY(choose_stored(env, A, view, narrow, &other));
+  PASS(wr_cuda_enter(env));
+  PASS(choose_stored(env, A, view, narrow, &other));
   if (other.stored != b->stored)
-    TRY(wr_fail(WR_EUNAVAILABLE, "values are stored in f32 where all of them are f32's, and else not"));
-  TRY(wr_bsr_pack_values(env, k, view, A->nnz, b, nullptr));
-done:
-  return status;
+    return wr_fail(WR_EUNAVAILABLE, "values are stored in f32 where all of them are f32's, and else not");
+  return wr_bsr_pack_values(env, k, view, A->nnz, b, nullptr);
 }
 
 extern "C" void wr_bsr_interleaved_free(wr_env *env, wr_bsr_interleaved *b) {
@@ -293,22 +286,20 @@ __global__ void ib_clear(const wr_bsr_interleaved b, T *y) {
 }
 
 extern "C" wr_status wr_bsr_interleaved_launch(wr_env *env, const wr_bsr_interleaved *b, const wr_apply_args *args) {
-  wr_status status;
   const wr_vec *y = args->request.y;
   unsigned grid = grid_for(env, b->grid * b->r);
-  TRY(wr_cuda_enter(env));
+  PASS(wr_cuda_enter(env));
   if (b->commit == WR_BSR_DUAL && args->request.beta == 0 && !args->y_prepared) {
     if (b->type == WR_F32)
-      TRY(WR_LAUNCH((ib_clear<float>), grid, THREADS, 0, env->stream, *b, (float *)y->data));
+      PASS(WR_LAUNCH((ib_clear<float>), grid, THREADS, 0, env->stream, *b, (float *)y->data));
     else
-      TRY(WR_LAUNCH((ib_clear<double>), grid, THREADS, 0, env->stream, *b, (double *)y->data));
+      PASS(WR_LAUNCH((ib_clear<double>), grid, THREADS, 0, env->stream, *b, (double *)y->data));
   }
   if (b->type == WR_F32)
-    TRY(wr_bsr_interleaved_launch_f32(env, b, &args->request));
+    PASS(wr_bsr_interleaved_launch_f32(env, b, &args->request));
   else if (b->stored == WR_F32)
-    TRY(wr_bsr_interleaved_launch_narrow(env, b, &args->request));
+    PASS(wr_bsr_interleaved_launch_narrow(env, b, &args->request));
   else
-    TRY(wr_bsr_interleaved_launch_f64(env, b, &args->request));
-done:
-  return status;
+    PASS(wr_bsr_interleaved_launch_f64(env, b, &args->request));
+  return WR_OK;
 }

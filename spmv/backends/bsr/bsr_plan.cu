@@ -31,16 +31,14 @@ extern "C" wr_status wr_bsr_plan_check(const wr_env *, const wr_csr *A, const vo
 
 extern "C" wr_status wr_bsr_plan_blocks(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *k, wr_plan_info *info,
                                         wr_bsr_choice *choice) {
-  wr_status status;
-  TRY(wr_bsr_choose(A, env->type, (int)k->r, (int)k->c, choice));
+  PASS(wr_bsr_choose(A, env->type, (int)k->r, (int)k->c, choice));
   *info = {};
   info->chosen[0] = choice->r, info->chosen[1] = choice->c;
   info->format_bytes = info->extra_bytes = (int64_t)choice->bytes;
   info->apply_bytes = choice->bytes + (double)((A->nrows + A->ncols) * wr_type_bytes(env->type));
   snprintf(info->line, sizeof info->line, "%s", choice->line);
   wr_bsr_advise_rows(choice, "merbit", info);
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" void wr_bsr_plan_add_tasks(const wr_env *env, const wr_bsr_knobs *k, const wr_bsr_kernel *kernel,
@@ -58,42 +56,36 @@ extern "C" void wr_bsr_plan_add_tasks(const wr_env *env, const wr_bsr_knobs *k, 
 
 extern "C" wr_status wr_bsr_plan_estimate(const wr_env *env, const wr_csr *A, const wr_bsr_knobs *k,
                                           const wr_bsr_kernel *kernel, wr_plan_info *info) {
-  wr_status status;
   wr_bsr_choice choice;
-  TRY(wr_bsr_plan_blocks(env, A, k, info, &choice));
+  PASS(wr_bsr_plan_blocks(env, A, k, info, &choice));
   wr_bsr_plan_add_tasks(env, k, kernel, &choice, info);
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status make_tasks(wr_bsr_plan *p, wr_env *env, const wr_bsr_knobs *k, const wr_bsr_kernel *kernel) {
-  wr_status status;
   wr_workspace workspace;
   int resident = 0;
   int64_t values = p->format.blocks * p->format.r * p->format.c;
-  TRY(kernel->resident(env, p, &resident));
-  TRY(wr_bsr_tasks_build(env, &p->format, tasks_wanted(k, resident, values, p->format.r, p->threads), &p->tasks));
-  if (kernel->fuses) TRY(wr_workspace_reserve(env, p->tasks.count + wr_bsr_rest_grid(env, &p->tasks), &workspace));
-done:
-  return status;
+  PASS(kernel->resident(env, p, &resident));
+  PASS(wr_bsr_tasks_build(env, &p->format, tasks_wanted(k, resident, values, p->format.r, p->threads), &p->tasks));
+  if (kernel->fuses) PASS(wr_workspace_reserve(env, p->tasks.count + wr_bsr_rest_grid(env, &p->tasks), &workspace));
+  return WR_OK;
 }
 
 extern "C" wr_status wr_bsr_plan_prepare(wr_bsr_plan *p, wr_env *env, wr_csr *A, const wr_bsr_knobs *k,
                                          const wr_bsr_kernel *kernel, wr_plan_info *info) {
-  wr_status status;
   wr_csr_view view;
   int r = info->chosen[0], c = info->chosen[1];
   p->threads = threads_of(kernel, k, r, c);
   p->rows_at_once = 1 << k->rows_at_once;
   p->pattern = A->val == NULL;
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, r, c, &p->format));
-  TRY(make_tasks(p, env, k, kernel));
+  PASS(wr_csr_device_view(A, env, &view));
+  PASS(wr_bsr_device_build(env, A->nrows, A->ncols, A->nnz, &view, r, c, &p->format));
+  PASS(make_tasks(p, env, k, kernel));
   info->format_bytes = wr_bsr_bytes(&p->format);
   info->extra_bytes = wr_bsr_device_bytes(&p->format) + wr_bsr_tasks_bytes(&p->tasks);
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
-done:
-  return status;
+  return WR_OK;
 }
 
 extern "C" void wr_bsr_plan_destroy(void *state, wr_env *env) {
@@ -117,11 +109,8 @@ done:
 /* Overwrites the old values; a pattern stores none. */
 extern "C" wr_status wr_bsr_plan_update_values(void *state, wr_env *env, wr_csr *A, int *) {
   const wr_bsr_plan *p = (const wr_bsr_plan *)state;
-  wr_status status;
   wr_csr_view view;
   if (p->pattern) return WR_OK;
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_device_refill(env, &view, &p->format));
-done:
-  return status;
+  PASS(wr_csr_device_view(A, env, &view));
+  return wr_bsr_device_refill(env, &view, &p->format);
 }

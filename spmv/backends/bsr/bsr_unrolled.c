@@ -68,10 +68,9 @@ static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
 static const int few_parts = 4;
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_plan_info *info) {
-  wr_status status;
   const unrolled_knobs *k = knob;
   wr_bsr_choice choice;
-  TRY(wr_bsr_plan_blocks(env, A, &k->bsr, info, &choice));
+  PASS(wr_bsr_plan_blocks(env, A, &k->bsr, info, &choice));
   if (is_interleaved(k, A, info)) {
     size_t length = strlen(info->line);
     info->deterministic = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && env->deterministic);
@@ -79,21 +78,19 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
   } else {
     wr_bsr_plan_add_tasks(env, &k->bsr, &kernel, &choice, info);
   }
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status pack(unrolled_state *s, wr_env *env, wr_csr *A, const unrolled_knobs *k, wr_plan_info *info) {
-  wr_status status;
   wr_bsr blocks;
   wr_csr_view view;
   wr_workspace workspace;
   wr_bsr_interleaved *b = &s->interleaved;
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_pack(env, A, &view, s->r, s->c, (int)k->each, s->narrow, &blocks, b));
+  PASS(wr_csr_device_view(A, env, &view));
+  PASS(wr_bsr_pack(env, A, &view, s->r, s->c, (int)k->each, s->narrow, &blocks, b));
   int must_order = env->deterministic || (env->type == WR_F32 && b->longest > few_parts);
   b->commit = k->commit == COMMIT_ORDERED || (k->commit == COMMIT_AUTO && must_order) ? WR_BSR_ORDERED : WR_BSR_DUAL;
-  TRY(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(env, b), &workspace));
+  PASS(wr_workspace_reserve(env, b->grid + wr_bsr_interleaved_last_grid(env, b), &workspace));
   info->deterministic = b->commit == WR_BSR_ORDERED;
   if (env->type == WR_F32) { /* roundings: products, short sums, parts added to y */
     int parts = b->commit == WR_BSR_DUAL ? b->longest + 2 : 0;
@@ -103,22 +100,19 @@ static wr_status pack(unrolled_state *s, wr_env *env, wr_csr *A, const unrolled_
   if (b->stored != env->type) info->format_bytes -= blocks.blocks * blocks.r * blocks.c * 4;
   info->extra_bytes = wr_bsr_interleaved_bytes(b);
   info->apply_bytes = (double)(info->format_bytes + (A->nrows + A->ncols) * wr_type_bytes(env->type));
-done:
-  return status;
+  return WR_OK;
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, wr_plan_info *info) {
-  wr_status status;
   unrolled_state *s = state;
   const unrolled_knobs *k = knob;
   s->is_interleaved = is_interleaved(k, A, info), s->pattern = A->val == NULL;
   s->r = info->chosen[0], s->c = info->chosen[1], s->narrow = k->values == 0;
   if (s->is_interleaved)
-    TRY(pack(s, env, A, k, info));
+    PASS(pack(s, env, A, k, info));
   else
-    TRY(wr_bsr_plan_prepare(&s->report, env, A, &k->bsr, &kernel, info));
-done:
-  return status;
+    PASS(wr_bsr_plan_prepare(&s->report, env, A, &k->bsr, &kernel, info));
+  return WR_OK;
 }
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
@@ -141,15 +135,12 @@ static wr_status decode(void *state, wr_env *env, wr_csr **A) {
 
 /* Overwrites the old values, unless the new ones have to be stored in another type. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
-  wr_status status = WR_OK;
   unrolled_state *s = state;
   wr_csr_view view;
   if (!s->is_interleaved) return wr_bsr_plan_update_values(&s->report, env, A, moved);
   if (s->pattern) return WR_OK;
-  TRY(wr_csr_device_view(A, env, &view));
-  TRY(wr_bsr_interleaved_refill(env, A, &view, s->r, s->c, s->narrow, &s->interleaved));
-done:
-  return status;
+  PASS(wr_csr_device_view(A, env, &view));
+  return wr_bsr_interleaved_refill(env, A, &view, s->r, s->c, s->narrow, &s->interleaved);
 }
 
 const wr_backend wr_backend_bsr_unrolled = {

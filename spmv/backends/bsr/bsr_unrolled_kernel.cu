@@ -77,17 +77,14 @@ static wr_status with_kernel(const wr_bsr_plan *p, Use use) {
 
 template <typename T>
 static wr_status launch(wr_env *env, const wr_bsr_plan *p, const wr_apply *request) {
-  wr_status status = WR_OK;
   wr_bsr_args<T> a = wr_bsr_args_make<T>(p, request);
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
   if (p->tasks.count)
-    TRY(with_kernel<T>(p, [=](auto bsr_unrolled_kernel, auto size) {
+    PASS(with_kernel<T>(p, [=](auto bsr_unrolled_kernel, auto size) {
       return WR_LAUNCH((bsr_unrolled_kernel), (unsigned)p->tasks.count, p->threads, 0, env->stream, a, size, finish);
     }));
   finish.sums.before = p->tasks.count;
-  TRY(wr_bsr_launch_rest(env, p, a, finish));
-done:
-  return status;
+  return wr_bsr_launch_rest(env, p, a, finish);
 }
 
 template <typename T>

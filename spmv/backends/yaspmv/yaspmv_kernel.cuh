@@ -370,16 +370,13 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS)
 
 template <typename T, bccoo_sums SUMS, int R, int C, int VALUES, int B = WR_BCCOO_BATCH(R, C)>
 static wr_status bccoo_launch_size(wr_env *env, const bccoo_args<T> &a, const wr_finish<T> &finish) {
-  wr_status status = WR_OK;
   const wr_bccoo &b = a.p.format;
   size_t shared = (size_t)(SUMS == BCCOO_ENDS ? b.shared_rows : b.tile * b.threads) * R * sizeof(double);
   bool any = wr_finish_mask_of(finish) != WR_HOLDS_NOTHING && !a.p.sliced;
   auto kernel = any ? bccoo<T, SUMS, R, C, VALUES, B, WR_HOLDS_ANY> : bccoo<T, SUMS, R, C, VALUES, B, WR_HOLDS_NOTHING>;
   if (shared > 32 << 10) /* together with the static arrays it may pass the limit of a kernel that has not raised it */
-    TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
-  TRY(WR_LAUNCH_EARLY(env, (kernel), (unsigned)b.grid, (unsigned)b.threads, shared, a, finish));
-done:
-  return status;
+    PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
+  return WR_LAUNCH_EARLY(env, (kernel), (unsigned)b.grid, (unsigned)b.threads, shared, a, finish);
 }
 
 /* Blocks of one value, or of none. */
@@ -418,7 +415,6 @@ static wr_status bccoo_launch_multiply(wr_env *env, const bccoo_args<T> &a, cons
 
 template <typename T>
 static wr_status bccoo_launch_all(wr_env *env, const wr_bccoo_plan *p, const wr_apply *request) {
-  wr_status status = WR_OK;
   const wr_bccoo &b = p->format;
   bccoo_args<T> a = {};
   a.p = *p, a.x = (const T *)request->x->data, a.y = (T *)request->y->data;
@@ -429,13 +425,12 @@ static wr_status bccoo_launch_all(wr_env *env, const wr_bccoo_plan *p, const wr_
   int64_t rows = p->sliced ? b.nrows : b.empty * b.r;
   unsigned grid = wr_cuda_grid(env, (rows + WR_STREAM_THREADS - 1) / WR_STREAM_THREADS, BCCOO_LAST_BLOCKS);
   auto multiply = p->all_sums ? bccoo_launch_multiply<T, BCCOO_ALL> : bccoo_launch_multiply<T, BCCOO_ENDS>;
-  if (b.grid > 0) TRY(multiply(env, a, p->sliced ? none : finish));
-  if (p->sliced) TRY(WR_LAUNCH_EARLY(env, (bccoo_combine<T>), grid, WR_STREAM_THREADS, 0, a, finish));
+  if (b.grid > 0) PASS(multiply(env, a, p->sliced ? none : finish));
+  if (p->sliced) PASS(WR_LAUNCH_EARLY(env, (bccoo_combine<T>), grid, WR_STREAM_THREADS, 0, a, finish));
   finish.sums.before = b.grid;
   if (!p->sliced && (finish.sums.count > 0 || b.empty > 0))
-    TRY(WR_LAUNCH_EARLY(env, (bccoo_last<T>), grid, WR_STREAM_THREADS, 0, a, finish));
-done:
-  return status;
+    PASS(WR_LAUNCH_EARLY(env, (bccoo_last<T>), grid, WR_STREAM_THREADS, 0, a, finish));
+  return WR_OK;
 }
 
 #endif
