@@ -106,11 +106,11 @@ check_limits() {
 large=gen:stencil:n=40
 
 check_memory() {
-  if ! sh -c "ulimit -v 400000 && '$BUILD/bicgstab' --version" >/dev/null 2>&1; then
-    skip 3 'this build does not run in 400 MB of address space'
+  if ! sh -c "ulimit -v 500000 && '$BUILD/bicgstab' --version" >/dev/null 2>&1; then
+    skip 3 'this build does not run in 500 MB of address space'
     return
   fi
-  call 2 sh -c 'ulimit -v 400000; exec "$@"' sh "$BUILD/bicgstab" -d cpu --threads 1 -n 1 --fallback direct --json "$json" $large
+  call 2 sh -c 'ulimit -v 500000; exec "$@"' sh "$BUILD/bicgstab" -d cpu --threads 1 -n 1 --fallback direct --json "$json" $large
   says "$out" 'LU factors by KLU did not help: out of memory: ' 'asked for the factors of KLU; ' '(ulimit)'
   says "$json" '"exit_code": 2' '"used": false'
 }

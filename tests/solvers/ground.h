@@ -63,9 +63,10 @@ static inline void on_backend(const wr_backend *backend, void (*body)(ground *))
   }
 }
 
-/* Whether tests run on the backend: it is built, and WR_PLACE=cuda leaves out the backends of the CPU. */
+/* Whether tests run on the backend: it is built and takes any matrix, and WR_PLACE=cuda leaves out the backends of the CPU. */
 static inline int ground_is_wanted(const wr_backend *backend) {
   const char *place = getenv("WR_PLACE");
+  if (backend->caps & WR_CAP_FEW_MATRICES) return 0;
   return backend->plan && (place == NULL || strcmp(place, "cuda") != 0 || backend->place == WR_CUDA);
 }
 

@@ -152,6 +152,7 @@ static void check_listed(const char *text, const wr_backend *backend) {
   CHECK(backend->source[0] == '\0' || strstr(part, backend->source) != NULL);
   WR_EACH_OPTION(knob, backend->knobs) CHECKF(strstr(part, knob->help) != NULL, "knob %s is not listed", knob->name);
   CHECK(!(backend->caps & WR_CAP_FINITE_X) == !strstr(part, "needs finite x"));
+  CHECK(!(backend->caps & WR_CAP_FEW_MATRICES) == !strstr(part, "refuses most matrices"));
   const char *heading = heading_of(text, begin);
   if (backend->plan == NULL) CHECK(strncmp(heading, "Not available here: ", 20) == 0);
   if (backend->plan && backend->place == WR_HOST) CHECK(strncmp(heading, "Available here\n", 15) == 0);

@@ -89,7 +89,8 @@ const wr_backend wr_backend_sell_coded = {
     .summary = "SELL with a byte an entry, for regular grids",
     .source = "SELL: Kreutzer et al. 2014; codes: windrow",
     .place = WR_CUDA,
-    .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
+    .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 |
+            WR_CAP_FEW_MATRICES,
     .knobs = knobs,
     .knobs_size = sizeof(coded_knobs),
     .state_size = sizeof(coded_state),
