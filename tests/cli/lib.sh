@@ -112,6 +112,17 @@ element() { # file, i, expression, eps
   expect "element $2 of $(basename "$1") is ${value:-missing}, not within $4 of $3"
 }
 
+# The python3 that has these modules, else any; another one leaves out what it lacks. Empty: there is none.
+python_with() { # modules, with commas
+  for python in python3 /usr/bin/python3; do
+    if $python -c "import $1" 2>/dev/null; then
+      echo $python
+      return
+    fi
+  done
+  command -v python3
+}
+
 has_zlib() {
   ! "$BUILD/pagerank" -q -d cpu tests/data/bad/gzip_content.mtx 2>&1 | grep -q zlib
 }

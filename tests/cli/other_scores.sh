@@ -2,18 +2,7 @@
 # `pagerank --check` of scores by networkx, igraph and SciPy, and of planted errors: tests/solvers/other_scores.py.
 . tests/cli/lib.sh
 
-# The interpreter that has networkx; another one leaves out what it lacks.
-interpreter() {
-  for python in python3 /usr/bin/python3; do
-    if $python -c 'import networkx, numpy' 2>/dev/null; then
-      echo $python
-      return
-    fi
-  done
-  command -v python3
-}
-
-python=$(interpreter)
+python=$(python_with 'networkx, numpy')
 if [ -z "$python" ]; then
   skip 1 'python3 is missing, which computes scores to be checked'
 else

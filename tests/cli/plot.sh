@@ -2,18 +2,7 @@
 # tools/plot.py on reports made by hand, on published ones and on those of a small run: tests/tools/check_plot.py.
 . tests/cli/lib.sh
 
-# The interpreter that has matplotlib, else any.
-interpreter() {
-  for python in python3 /usr/bin/python3; do
-    if $python -c 'import matplotlib' 2>/dev/null; then
-      echo $python
-      return
-    fi
-  done
-  command -v python3
-}
-
-python=$(interpreter)
+python=$(python_with 'matplotlib')
 if [ -z "$python" ]; then
   skip 1 'python3 is missing, which draws pictures'
 else

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "spmv/backends/csr_model.h"
 #include "spmv/backends/sell_coded/sell_coded_build.h"
 #include "spmv/backends/sell_coded/sell_coded_kernel.h"
 
@@ -23,11 +24,6 @@ static const wr_knob knobs[] = {
 };
 
 static int with_pairs(const void *knob) { return ((const coded_knobs *)knob)->pairs == 0; }
-
-static wr_status check(const wr_env *env, const wr_csr *A, const void *knob) {
-  wr_sell_coded c;
-  return A == NULL ? WR_OK : wr_sell_coded_estimate(A, env->type, with_pairs(knob), &c);
-}
 
 /* Sets what a user sees, from a format's shape. */
 static void report(const wr_env *env, const wr_csr *A, const wr_sell_coded *c, wr_plan_info *info) {
@@ -94,7 +90,7 @@ const wr_backend wr_backend_sell_coded = {
     .knobs = knobs,
     .knobs_size = sizeof(coded_knobs),
     .state_size = sizeof(coded_state),
-    .check = check,
+    .check = wr_csr_check_nothing, /* plan refuses, by the sample from which it estimates */
     .plan = plan,
     .prepare = prepare,
     .apply = apply,

@@ -34,10 +34,11 @@ struct coded_place {
   int32_t word, end, line, last_line;
 };
 
+template <wr_coded_kind KIND>
 static __device__ inline coded_place coded_slice(const wr_sell_coded &c, int64_t slice) {
   if (slice >= c.slices) return {0, 0, 0, 0};
   coded_place p = {__ldg(c.word + slice), __ldg(c.word + slice + 1), 0, 0};
-  if (c.kind == WR_CODED_VALUES) p.line = __ldg(c.line + slice), p.last_line = __ldg(c.line + slice + 1);
+  if (KIND == WR_CODED_VALUES) p.line = __ldg(c.line + slice), p.last_line = __ldg(c.line + slice + 1);
   return p;
 }
 
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(THREADS, blocks_of(W))
   table[threadIdx.x].difference = c.difference[threadIdx.x];
   if (KIND == WR_CODED_PAIRS) table[threadIdx.x].value = c.value[threadIdx.x];
   int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / WR_WARP, stride = (int64_t)gridDim.x * WARPS;
-  coded_place here = coded_slice(c, slice), after = coded_slice(c, slice + stride);
+  coded_place here = coded_slice<KIND>(c, slice), after = coded_slice<KIND>(c, slice + stride);
   uint32_t words[W];
   coded_load(c, here, words);
   __syncthreads();
@@ -100,7 +101,7 @@ __global__ void __launch_bounds__(THREADS, blocks_of(W))
     bool ends = here.word + W >= here.end, exists = i < c.nrows;
     coded_place next = here;
     next.word += W, next.line += 4 * W;
-    if (ends) next = after, after = coded_slice(c, slice + 2 * stride);
+    if (ends) next = after, after = coded_slice<KIND>(c, slice + 2 * stride);
     uint32_t then[W];
     coded_load(c, next, then);
     wr_finish_rows<T, 1> row;
