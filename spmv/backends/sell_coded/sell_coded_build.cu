@@ -378,6 +378,10 @@ extern "C" wr_status wr_sell_coded_device_build(wr_env *env, int64_t nrows, int6
     TRY((view->wide ? build<float, int64_t> : build<float, int32_t>)(env, nnz, view, with_pairs, &s, c));
   else
     TRY((view->wide ? build<double, int64_t> : build<double, int32_t>)(env, nnz, view, with_pairs, &s, c));
+  if (c->kind != WR_CODED_VALUES) {
+    wr_device_free(env, c->line); /* only their number was needed */
+    c->line = NULL;
+  }
 done:
   free_scratch(env, &s);
   if (status != WR_OK) wr_sell_coded_device_free(env, c);

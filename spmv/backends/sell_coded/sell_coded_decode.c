@@ -7,8 +7,8 @@ static int code_at(const wr_sell_coded *c, int64_t i, int64_t k) {
 }
 
 static double value_at(const wr_sell_coded *c, int64_t i, int64_t k, int code) {
-  int64_t place = (c->line[i / WR_CODED_ROWS] + k) * WR_CODED_ROWS + i % WR_CODED_ROWS;
   if (c->kind == WR_CODED_PAIRS) return c->value[code];
+  int64_t place = (c->line[i / WR_CODED_ROWS] + k) * WR_CODED_ROWS + i % WR_CODED_ROWS;
   return c->type == WR_F32 ? (double)((const float *)c->val)[place] : ((const double *)c->val)[place];
 }
 

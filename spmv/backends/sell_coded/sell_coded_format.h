@@ -38,7 +38,7 @@ typedef struct wr_sell_coded {
   int64_t slices;      /* nrows / 32, rounded up                                          */
   int64_t lines;       /* of all slices                                                   */
   int64_t words;       /* of a lane in all slices: each slice's lines / 4, rounded up     */
-  int32_t *line;       /* [slices + 1] lines before the slice                             */
+  int32_t *line;       /* [slices + 1] lines before the slice if kind is WR_CODED_VALUES  */
   int32_t *word;       /* [slices + 1] words before the slice                             */
   uint32_t *code;      /* [words][32]                                                     */
   void *val;           /* [lines][32] of type if kind is WR_CODED_VALUES; padding is 0    */
