@@ -58,7 +58,7 @@ static wr_csr *rows_alike(int64_t nrows, int length) {
 
 /* By default a lane of a large matrix whose rows are alike has whole rows, which takes batches of 6 to 9 entries. */
 static void test_whole_rows(wr_env *env) {
-  static const struct { int length, tile; } usual[] = {{5, 30}, {7, 21}, {9, 27}, {12, 24}, {11, 24}};
+  static const struct { int length, tile; } usual[] = {{5, 30}, {7, 28}, {9, 27}, {12, 24}, {11, 24}};
   const wr_backend *backend = nullptr;
   CASE("lanes of whole rows");
   CHECK_OK(wr_backend_find("yaspmv", &backend));

@@ -41,9 +41,11 @@ static int64_t usual_row(const wr_csr *A) {
 
 /* Lanes that begin with a row, as far as rows are of the usual length: the j-th entries of 32 lanes are then in alike places
  * of their rows, and in a mesh 32 lanes read 7 to 11 cache lines of x at a time for 25 with other tiles. Returns the possible
- * tile nearest to `tile` that has whole rows of `row` entries, 0 if there is none. */
+ * tile with whole rows of `row` entries that is nearest to 7/6 of `tile`, 0 if there is none: on an H200 28 and 30 entries are
+ * 6% faster than 21 and 24, and than tiles of the same length without whole rows. */
 static int tile_of_rows(int tile, int64_t row) {
   int nearest = 0;
+  tile += tile / 6;
   for (int64_t t = row; row > 0 && t <= 32; t += row)
     if (wr_bccoo_batch(1, 1, (int)t) && std::abs(t - tile) <= std::abs(nearest - tile)) nearest = (int)t;
   return nearest;
@@ -179,7 +181,7 @@ done:
   return status;
 }
 
-/* As many tries as the time allows. */
+/* As many tries as the time allows. With another block size a try may take twice as long as the longest so far. */
 static wr_status tune_quick(tuning *t, const wr_bccoo_size *sizes, int count) {
   wr_bccoo_options first = sizes[0].options, tries[3];
   int n = 0;
@@ -188,7 +190,10 @@ static wr_status tune_quick(tuning *t, const wr_bccoo_size *sizes, int count) {
     tries[n] = first, tries[n++].tile = first.tile * 2 / 3;
   }
   if (count > 1) tries[n++] = sizes[1].options;
-  for (int i = 0; i < n && t->spent + t->longest < QUICK_MULTIPLIES * t->seconds; i++) PASS(attempt(t, tries[i]));
+  for (int i = 0; i < n; i++) {
+    double share = tries[i].r == first.r && tries[i].c == first.c ? 1 : 2;
+    if (t->spent + share * t->longest < QUICK_MULTIPLIES * t->seconds) PASS(attempt(t, tries[i]));
+  }
   return WR_OK;
 }
 
