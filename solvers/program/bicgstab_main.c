@@ -10,7 +10,7 @@
 #include "io/vector_file.h"
 #include "solvers/bicgstab.h"
 #include "solvers/direct.h"
-#include "solvers/program/auto_precond.h"
+#include "solvers/api/auto_precond.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/report/report_text.h"

@@ -20,7 +20,7 @@
 
 /* A solve in progress. */
 typedef struct ranking {
-  wr_rank rank;
+  wr_ranking rank;
   wr_rank_method method;
   const wr_graph *graph;
   wr_pagerank_options options;
