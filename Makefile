@@ -93,7 +93,7 @@ SOURCES += $(if $(FOUND_CUDA),$(sort $(shell find spmv -name '*.cu')))
 MAINS := $(filter solvers/program/%_main.c,$(SOURCES))
 PROGRAMS := $(MAINS:solvers/program/%_main.c=$(BUILD)/%)
 
-TEST_ROOMS := config io data spmv solvers report program conformance
+TEST_ROOMS := config io data spmv solvers report api program conformance
 TEST_SOURCES := $(foreach room,$(TEST_ROOMS),$(wildcard tests/$(room)/*.c))
 KERNEL_TESTS := $(wildcard tests/kernels/test_*.cu)
 TEST_MAINS := $(foreach source,$(TEST_SOURCES),$(if $(filter test_%,$(notdir $(source))),$(source)))

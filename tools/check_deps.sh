@@ -1,7 +1,8 @@
 #!/bin/sh
-# Verifies which folder includes which: solvers/program -> solvers/report -> solvers -> spmv -> config; io and data know the
-# matrices of spmv/matrix. Inside spmv a family of backends sees the interface, matrix, blocks, device, kernel, what lies in
-# spmv/backends for all families, and itself, never another family; every quoted include starts at the root and exists.
+# Verifies which folder includes which: solvers/program -> solvers/api -> solvers/report -> solvers -> spmv -> config; io and
+# data know the matrices of spmv/matrix. Inside spmv a family of backends sees the interface, matrix, blocks, device, kernel,
+# what lies in spmv/backends for all families, and itself, never another family; every quoted include starts at the root and
+# exists.
 # Needs: nothing
 set -u
 here=$(dirname "$0")
@@ -25,14 +26,15 @@ awk -F'\t' '
   function is_backend(place) { return place ~ /^spmv\/backends\// }
   function allowed(from, to) {
     if (from == to || from == "tests" || from == "tools" || to == "config") return 1
-    if (from ~ /^solvers\/(report|program)$/ && to == "io") return 1
-    if (from == "solvers/program" && (to == "data" || to == "solvers/report")) return 1
+    if (from ~ /^solvers\/(report|api|program)$/ && to == "io") return 1
+    if (from == "solvers/program" && to == "solvers/api") return 1
+    if (from ~ /^solvers\/(api|program)$/ && (to == "data" || to == "solvers/report")) return 1
     if (from == "solvers/scaling") return to == "spmv/matrix"
     if (from ~ /^solvers(\/system)?$/ && to == "solvers/scaling") return 1
     if (from ~ /^solvers\// && to == "solvers") return 1
     if (from == "solvers/precond") return to ~ /^spmv(\/(device|matrix|precond))?$/
     if (from == "solvers/rank" && to == "solvers/krylov") return 1
-    if (to == "solvers/rank") return from ~ /^solvers(\/program)?$/
+    if (to == "solvers/rank") return from ~ /^solvers(\/(api|program))?$/
     if (from == "spmv/precond") return to ~ /^spmv\/(device|kernel|matrix|steps)$/
     if (from ~ /^solvers(\/(krylov|rank))?$/) return to ~ /^spmv(\/(device|matrix|steps|loop))?$/
     if (from ~ /^solvers\//) return to ~ /^spmv(\/(device|matrix))?$/

@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-#include "solvers/program/choice.h"
+#include "solvers/api/choice.h"
 
 enum { WR_APPLY_BATCHES = 31, WR_APPLY_PREPARATIONS = 3 };
 #define WR_APPLY_BATCH_SECONDS 1e-3 /* so long that the 1 us of a device's stamp does not matter */

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#include "solvers/program/choice.h"
+#include "solvers/api/choice.h"
 #include "solvers/program/device_thread.h"
 #include "solvers/program/program.h"
 

@@ -3,46 +3,39 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/defaults.h"
-#include "config/elements.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "io/vector_file.h"
-#include "solvers/hub_order.h"
+#include "solvers/api/scoring.h"
+#include "solvers/order.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
-#include "solvers/order.h"
-#include "solvers/rank/rank.h"
 #include "solvers/report/report_text.h"
 #include "solvers/scores.h"
 #include "solvers/top.h"
-#include "solvers/verify.h"
 
-/* A solve in progress. */
-typedef struct ranking {
-  wr_rank rank;
-  wr_rank_method method;
-  const wr_graph *graph;
-  wr_pagerank_options options;
-  wr_rounding rounding;
-  double rounded; /* of the result */
-  double allowed; /* what its measure may be: the tolerance, or more if the order was proven before that was met */
-} ranking;
-
-static void complete(wr_settings *s) {
-  if (s->ranking == WR_RANK_GAUSS_SEIDEL && s->device == WR_DEVICE_AUTO) s->device = WR_DEVICE_CPU;
-  if (s->tolerance == 0) s->tolerance = s->precision == WR_F32 ? WR_PAGERANK_TOLERANCE_F32 : WR_PAGERANK_TOLERANCE_F64;
-  if (s->iterations == 0) {
-    double needed = s->damping > 0 ? 2 * log(s->tolerance * (1 - s->damping)) / log(s->damping) : 0;
-    s->iterations = (int64_t)fmin(fmax(WR_PAGERANK_LEAST_ITERATIONS, ceil(needed)), 1e15);
-  }
+static wr_scoring_options options_of(const wr_settings *s) {
+  return (wr_scoring_options){.iterate = {.damping = s->damping,
+                                          .tolerance = s->tolerance,
+                                          .stop_on_change = s->stop == WR_STOP_CHANGE,
+                                          .iterations = s->iterations,
+                                          .order = s->stop == WR_STOP_ORDER ? s->top : 0,
+                                          .check_every = s->check_every,
+                                          .no_graph = s->no_graph,
+                                          .no_resident = s->no_resident},
+                              .method = (wr_rank_method)s->ranking};
 }
 
-/* As many iterations as convergence at the rate d takes, each over links without values and three vectors. */
+static void complete(wr_settings *s) {
+  wr_scoring_options options = options_of(s);
+  if (s->ranking == WR_RANK_GAUSS_SEIDEL && s->device == WR_DEVICE_AUTO) s->device = WR_DEVICE_CPU;
+  wr_scoring_complete(&options, wr_settings_type(s));
+  s->tolerance = options.iterate.tolerance, s->iterations = options.iterate.iterations;
+}
+
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
-  double needed = s->damping > 0 ? ceil(log(s->tolerance * (1 - s->damping)) / log(s->damping)) : 1;
-  double step = 4.0 * (double)nnz + (double)(8 + 3 * wr_type_bytes(wr_settings_type(s))) * (double)nrows;
-  return step * fmin(needed, (double)s->iterations) * (double)s->repeat;
+  const wr_scoring_options options = options_of(s);
+  return wr_scoring_work(&options, wr_settings_type(s), nrows, nnz) * (double)s->repeat;
 }
 
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
@@ -66,8 +59,7 @@ static wr_status upload(void *problem, wr_env *device) { return wr_graph_upload(
 
 static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) {
   wr_graph *graph = problem;
-  if (device) PASS(wr_graph_order(graph, WR_HUB_ORDER_NODES)); /* methods of a host read the flow with the pages' numbers */
-  PASS(wr_graph_finish(graph, device));
+  PASS(wr_scoring_finish(graph, device));
   size_t used = 0;
   while (facts->remark[used]) used++;
   snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling %s%s", used ? "; " : "",
@@ -87,68 +79,31 @@ static void close_problem(void *problem) { wr_graph_free(problem); }
 static wr_csr *matrix(void *problem) { return ((wr_graph *)problem)->flow; }
 
 static wr_status start_solve(void *problem, const wr_settings *s, wr_plan *plan, wr_env *env, void *solve) {
-  ranking *r = solve;
-  r->graph = problem;
-  r->rounding = wr_rounding_of(env, plan);
-  r->options = (wr_pagerank_options){.damping = s->damping,
-                                     .tolerance = s->tolerance,
-                                     .stop_on_change = s->stop == WR_STOP_CHANGE,
-                                     .iterations = s->iterations,
-                                     .order = s->stop == WR_STOP_ORDER ? s->top : 0,
-                                     .check_every = s->check_every,
-                                     .no_graph = s->no_graph,
-                                     .no_resident = s->no_resident};
-  r->method = (wr_rank_method)s->ranking;
-  return wr_rank_open(&r->rank, problem, plan, env);
+  const wr_scoring_options options = options_of(s);
+  return wr_scoring_open(solve, &options, problem, plan, env);
 }
 
 static wr_status sweep_in(void *solve, wr_plan *plan, wr_env *env) {
-  return wr_pagerank_sweep_in(&((ranking *)solve)->rank.iterated, plan, env);
+  return wr_pagerank_sweep_in(&((wr_scoring *)solve)->rank.iterated, plan, env);
 }
 
 static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) {
-  ranking *r = solve;
-  wr_status status = wr_rank_solve(&r->rank, r->method, &r->options, monitor, result);
-  r->rounded = result->rounding, r->allowed = r->options.tolerance;
-  if (r->options.order > 0 && result->outcome == WR_CONVERGED) r->allowed = fmax(r->allowed, result->measure);
-  return status;
+  return wr_scoring_run(solve, monitor, result);
 }
 
 static wr_status multiply(void *solve, int count) {
-  return wr_pagerank_multiply(&((ranking *)solve)->rank.iterated, count);
+  return wr_pagerank_multiply(&((wr_scoring *)solve)->rank.iterated, count);
 }
 
-static wr_status answer(void *solve, double *x) { return wr_pagerank_download(&((ranking *)solve)->rank.iterated, x); }
+static wr_status answer(void *solve, double *x) { return wr_scoring_answer(solve, x); }
 
 static wr_status verify(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
-  wr_status status;
-  ranking *r = solve;
-  double *step = NULL, change, dangling;
-  *verdict = (wr_verdict){.level = level};
-  if (level == WR_VERIFY_OFF) return WR_OK;
-  TRY(wr_alloc(&step, r->graph->n, sizeof *step, "verification"));
-  TRY(wr_pagerank_step(&r->rank.iterated, &r->options, step, &change, &dangling));
-  TRY(wr_verify_pagerank(r->graph, r->options.damping, r->allowed, r->options.stop_on_change, r->rounding, x, step,
-                         change, dangling, level, rows, verdict));
-done:
-  wr_free(step);
-  return status;
+  return wr_scoring_verify(solve, x, level, rows, verdict);
 }
 
-static wr_status normalise(void *solve, double *x) {
-  const ranking *r = solve;
-  if (wr_first_not_finite(x, r->graph->n) >= 0) return WR_OK; /* the outcome says non-finite */
-  return wr_pagerank_normalise(x, r->graph->n, &r->options, r->rounded);
-}
+static wr_status normalise(void *solve, double *x) { return wr_scoring_normalise(solve, x); }
 
-/* Links scatter into shared sums, which more threads do not make faster: 3 to 10 ns a page or link (16 threads of a Xeon,
- * 2026-11). */
-static double verify_seconds(int64_t nrows, int64_t nnz, int threads) {
-  (void)threads;
-  return 8e-9 * (double)(nrows + nnz);
-}
-
-static void stop(void *solve) { wr_rank_close(&((ranking *)solve)->rank); }
+static void stop(void *solve) { wr_scoring_close(solve); }
 
 /* A score below 0 is a mistake in the file, as is one that is not finite, which reading refuses. */
 static wr_status check_signs(const char *path, const double *scores, int64_t n, const wr_ids *ids) {
@@ -305,7 +260,7 @@ int main(int argc, char **argv) {
       .problem = "a graph",
       .values = "the scores",
       .problem_size = sizeof(wr_graph),
-      .solve_size = sizeof(ranking),
+      .solve_size = sizeof(wr_scoring),
       .complete = complete,
       .row_bytes = wr_pagerank_row_bytes,
       .work = work,
@@ -322,7 +277,7 @@ int main(int argc, char **argv) {
       .answer = answer,
       .verify = verify,
       .normalise = normalise,
-      .verify_seconds = verify_seconds,
+      .verify_seconds = wr_scoring_verify_seconds,
       .stop = stop,
       .check = check,
       .difference = difference,

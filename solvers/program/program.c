@@ -20,7 +20,7 @@
 #include "solvers/program/paths.h"
 #include "solvers/program/process.h"
 #include "solvers/program/progress.h"
-#include "solvers/program/source.h"
+#include "solvers/api/source.h"
 #include "solvers/program/threads.h"
 #include "solvers/report/history_file.h"
 #include "solvers/report/machine.h"

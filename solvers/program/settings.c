@@ -7,6 +7,7 @@
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "io/number.h"
+#include "solvers/api/solving.h"
 #include "solvers/direct.h"
 #include "solvers/precond.h"
 #include "solvers/program/apply_time.h"
@@ -376,29 +377,12 @@ static wr_status check_fallback(void) {
   return status == WR_OK ? WR_OK : wr_fail(status, "--fallback direct: %s", wr_status_message());
 }
 
-/* The knobs are parsed, so that mistakes are found before anything is read. A method that is named is the plain one, to be
- * compared with that of papers, unless a preconditioner is named as well. */
 static wr_status finish_precond(wr_settings *s) {
-  wr_status status;
-  void *knobs = NULL;
-  char name[64];
-  const wr_preconditioner *of;
-  s->precond = 0, s->precond_knobs = NULL, s->precond_auto = s->method == 0;
-  if (s->precond_text == NULL) return WR_OK;
-  const char *colon = strchr(s->precond_text, ':');
-  snprintf(name, sizeof name, "%.*s", (int)strcspn(s->precond_text, ":"), s->precond_text);
-  s->precond_auto = strcmp(s->precond_text, "auto") == 0;
-  if (s->precond_auto) return WR_OK;
-  TRY(wr_preconditioner_find(name, &of));
-  s->precond_knobs = colon ? colon + 1 : NULL;
-  while (wr_preconditioner_at(s->precond) != of) s->precond++;
-  TRY(wr_alloc_zeroed(&knobs, 1, of->knobs_size, "knobs"));
-  TRY(wr_options_default(of->knobs, knobs));
-  TRY(wr_knobs_parse(of->knobs, knobs, s->precond_knobs, of->name));
-done:
-  if (knobs) wr_options_release(of->knobs, knobs);
-  wr_free(knobs);
-  return status;
+  wr_solving_options found = {.iterate.method = wr_method_at(s->method - 1)};
+  PASS(wr_solving_choose_precond(s->precond_text, &found));
+  s->precond = 0, s->precond_knobs = found.precond_knobs, s->precond_auto = found.precond_auto;
+  while (wr_preconditioner_at(s->precond) != found.precond) s->precond++;
+  return WR_OK;
 }
 
 /* It is read as well as replaced, so it has to be a file. */

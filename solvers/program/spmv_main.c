@@ -13,7 +13,7 @@
 #include "solvers/program/process.h"
 #include "solvers/report/report.h"
 #include "solvers/report/sectors.h"
-#include "solvers/program/source.h"
+#include "solvers/api/source.h"
 #include "solvers/report/spmv_table.h"
 #include "solvers/program/threads.h"
 

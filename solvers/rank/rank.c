@@ -19,29 +19,29 @@ static int is_method(wr_rank_method method) { return (int)method >= 0 && method 
 
 const char *wr_rank_method_name(wr_rank_method method) { return is_method(method) ? names[method] : ""; }
 
-wr_status wr_rank_open(wr_rank *rank, const wr_graph *graph, wr_plan *plan, wr_env *env) {
+wr_status wr_rank_open(wr_ranking *rank, const wr_graph *graph, wr_plan *plan, wr_env *env) {
   WR_NEED(rank);
-  *rank = (wr_rank){0};
+  *rank = (wr_ranking){0};
   WR_REFUSE_IF(graph == NULL || graph->flow == NULL, "graph is %s", graph ? "not finished" : "NULL");
   WR_NEED_OPEN(env);
   WR_NEED_OK(wr_plan_check_match(plan, graph->flow, env, __func__));
   return wr_pagerank_open(&rank->iterated, graph, plan, env);
 }
 
-void wr_rank_close(wr_rank *rank) {
+void wr_rank_close(wr_ranking *rank) {
   if (rank == NULL || rank->iterated.env == NULL) return;
   wr_env *env = rank->iterated.env;
   wr_rank_linear_close(rank->linear);
   env->ops->release(env, &rank->ranks);
   wr_pagerank_close(&rank->iterated);
-  *rank = (wr_rank){0};
+  *rank = (wr_ranking){0};
 }
 
 /* ---- Parts of a solve ---- */
 
 /* Some iterations by one method after others. */
 typedef struct parts {
-  wr_rank *rank;
+  wr_ranking *rank;
   const wr_pagerank_options *options;
   const wr_monitor *monitor; /* the caller's, ... */
   wr_monitor shown;          /* ... and that of every part */
@@ -117,7 +117,7 @@ static wr_status certify(parts *g, int ended) {
   return status;
 }
 
-static wr_status place_ranks(wr_rank *rank) {
+static wr_status place_ranks(wr_ranking *rank) {
   wr_env *env = rank->iterated.env;
   return rank->ranks.id ? WR_OK : env->ops->alloc(env, rank->iterated.graph->n, env->type, "ranks", &rank->ranks);
 }
@@ -150,7 +150,7 @@ static wr_status open_linear(parts *g) {
 
 /* From the ranks of the iterations so far. *why: not NULL if the solve is not over and IDR gets no further: a clause. */
 static wr_status solve_linear(parts *g, const char **why) {
-  wr_rank *rank = g->rank;
+  wr_ranking *rank = g->rank;
   wr_pagerank *p = &rank->iterated;
   const wr_pagerank_options *o = g->options;
   double change = 0.9 * wr_pagerank_target(p, o);
@@ -190,7 +190,7 @@ static int is_on_host(const parts *g) {
 /* From the graph's start; *why as in solve_linear. */
 static wr_status solve_by_components(parts *g, const char **why) {
   wr_status status;
-  wr_rank *rank = g->rank;
+  wr_ranking *rank = g->rank;
   const wr_pagerank *p = &rank->iterated;
   const wr_pagerank_options *o = g->options;
   wr_gauss_seidel_found found;
@@ -328,8 +328,8 @@ static void conclude(parts *g) {
   snprintf(r->changes, sizeof r->changes, "%s", g->changes);
 }
 
-wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_options *o, const wr_monitor *monitor,
-                        wr_result *result) {
+wr_status wr_rank_solve(wr_ranking *rank, wr_rank_method method, const wr_pagerank_options *o,
+                        const wr_monitor *monitor, wr_result *result) {
   static const wr_monitor none = {0};
   WR_REFUSE_IF(rank == NULL || rank->iterated.env == NULL, "rank is %s", rank ? "not open" : "NULL");
   WR_REFUSE_IF(!is_method(method), "method is %d", (int)method);

@@ -19,15 +19,15 @@ typedef enum wr_rank_method {
 
 const char *wr_rank_method_name(wr_rank_method method); /* "" for a value that is not in the list */
 
-typedef struct wr_rank {
+typedef struct wr_ranking {
   wr_pagerank iterated;   /* has the answer after a solve: wr_pagerank_download, _step, _multiply are for it */
   struct wr_rank_linear *linear; /* of IDR; NULL: not used yet */
   wr_vec ranks;           /* [n] that methods hand over; not allocated: likewise */
-} wr_rank;
+} wr_ranking;
 
 /* As wr_pagerank_open. What only some methods need is allocated when they begin. */
-wr_status wr_rank_open(wr_rank *rank, const wr_graph *graph, wr_plan *plan, wr_env *env);
-void wr_rank_close(wr_rank *rank); /* a zeroed one is fine */
+wr_status wr_rank_open(wr_ranking *rank, const wr_graph *graph, wr_plan *plan, wr_env *env);
+void wr_rank_close(wr_ranking *rank); /* a zeroed one is fine */
 
 /* As wr_pagerank_solve; options->method is not read, but must be valid. AUTO chooses by the graph, the damping and the
  * rate at which the first steps converge (docs/ranking.md), never by a clock: with env->deterministic all bits are the same
@@ -36,7 +36,7 @@ void wr_rank_close(wr_rank *rank); /* a zeroed one is fine */
  * result->changes which other ones were used. WR_EUSAGE: CHEBYSHEV for a graph whose links are not symmetric, or with
  * options->start. WR_EUNAVAILABLE: GAUSS_SEIDEL, which computes on the host, with vectors on a device. WR_ENOMEM: there is no
  * memory for a method; AUTO then goes on without. */
-wr_status wr_rank_solve(wr_rank *rank, wr_rank_method method, const wr_pagerank_options *options,
+wr_status wr_rank_solve(wr_ranking *rank, wr_rank_method method, const wr_pagerank_options *options,
                         const wr_monitor *monitor, wr_result *result);
 
 #endif

@@ -28,7 +28,7 @@
 #include "spmv/spmv.h"
 
 extern "C" {
-#include "solvers/program/source.h"
+#include "solvers/api/source.h"
 }
 
 enum { BATCHES = 15 };

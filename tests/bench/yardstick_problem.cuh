@@ -22,7 +22,7 @@ extern "C" {
 #include "solvers/graph.h"
 #include "solvers/report/json.h"
 #include "solvers/report/machine.h"
-#include "solvers/program/source.h"
+#include "solvers/api/source.h"
 #include "solvers/report/statistics.h"
 #include "solvers/system.h"
 }

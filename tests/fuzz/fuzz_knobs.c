@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solvers/program/choice.h"
+#include "solvers/api/choice.h"
 #include "tests/fuzz/harness.h"
 
 typedef struct knobs {

@@ -13,7 +13,7 @@
 #include "solvers/bicgstab.h"
 #include "solvers/program/compare.h"
 #include "solvers/rank/rank.h"
-#include "solvers/program/source.h"
+#include "solvers/api/source.h"
 #include "solvers/verify.h"
 #include "tests/solvers/ground.h"
 
@@ -116,7 +116,7 @@ static void check_most(int64_t row_bytes) {
 /* narrow: of the plan in f32, or NULL. */
 static void rank_and_check(wr_env *env, wr_graph *graph, wr_plan *plan, wr_rank_method by, wr_plan *narrow,
                            wr_env *narrow_env) {
-  wr_rank rank;
+  wr_ranking rank;
   wr_result result;
   wr_verdict verdict;
   double *ranks = NULL, *step = NULL, change, dangling;

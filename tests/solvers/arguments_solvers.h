@@ -611,7 +611,7 @@ static void try_rank_method_name(void) {
 
 static void try_rank_open(void) {
   ranking t;
-  wr_rank rank;
+  wr_ranking rank;
   wr_graph none = {0};
   open_ranking(&t);
   REFUSED("rank is NULL", wr_rank_open(NULL, &t.graph, t.plan, &given.env));
@@ -624,7 +624,7 @@ static void try_rank_open(void) {
 }
 
 static void try_rank_close(void) {
-  wr_rank none = {0};
+  wr_ranking none = {0};
   wr_rank_close(NULL);
   wr_rank_close(&none);
   CHECK(none.iterated.env == NULL);
@@ -632,7 +632,7 @@ static void try_rank_close(void) {
 
 static void try_rank_solve(void) {
   ranking t;
-  wr_rank rank, none = {0};
+  wr_ranking rank, none = {0};
   wr_result result;
   open_ranking(&t);
   CHECK_OK(wr_rank_open(&rank, &t.graph, t.plan, &given.env));

@@ -10,8 +10,8 @@
 #include "solvers/pagerank.h"
 #include "solvers/rank/gauss_seidel.h"
 #include "solvers/scores.h"
-#include "solvers/program/auto_precond.h"
-#include "solvers/program/source.h"
+#include "solvers/api/auto_precond.h"
+#include "solvers/api/source.h"
 #include "solvers/verify.h"
 #include "tests/solvers/ground.h"
 

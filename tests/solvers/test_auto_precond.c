@@ -2,7 +2,7 @@
  * the shim, on a device. */
 #define _DEFAULT_SOURCE
 #include "config/hash.h"
-#include "solvers/program/auto_precond.h"
+#include "solvers/api/auto_precond.h"
 #include "tests/solvers/solve_fixture.h"
 
 static int64_t side = 40; /* WR_SHORT: 8 on a device, as kernels on the CPU take long */

@@ -143,7 +143,7 @@ typedef struct way {
 } way;
 
 static void solve(ground *g, ranking *r, const wr_graph *graph, wr_plan *plan, way by) {
-  wr_rank rank;
+  wr_ranking rank;
   narrow_plan narrow = {.plan = NULL};
   CHECK_OK(wr_rank_open(&rank, graph, plan, &g->env));
   if (by.mixed) narrow_open(g, &narrow, graph->flow, &rank.iterated);

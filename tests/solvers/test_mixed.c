@@ -22,7 +22,7 @@ static mixed_run run_of(const ground *g, wr_csr *links, double damping, wr_rank_
   return m;
 }
 
-static void solve(mixed_run *m, wr_rank *rank, const wr_graph *graph, wr_rounding rounding) {
+static void solve(mixed_run *m, wr_ranking *rank, const wr_graph *graph, wr_rounding rounding) {
   ranking *r = &m->r;
   int64_t n = graph->n;
   double change, dangling, *step = room_for(n, sizeof *step), *ranks = room_for(n, sizeof *ranks);
@@ -39,7 +39,7 @@ static void solve(mixed_run *m, wr_rank *rank, const wr_graph *graph, wr_roundin
 
 static void run(ground *g, mixed_run *m) {
   wr_graph graph = {0};
-  wr_rank rank = {0};
+  wr_ranking rank = {0};
   narrow_plan narrow = {.plan = NULL};
   ranking *r = &m->r;
   int64_t n = r->links->nrows;

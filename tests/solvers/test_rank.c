@@ -17,7 +17,7 @@ typedef struct method_run {
 } method_run;
 
 static void solve(ground *g, method_run *m, const wr_graph *graph, wr_plan *plan) {
-  wr_rank rank;
+  wr_ranking rank;
   ranking *r = &m->r;
   int64_t n = graph->n;
   double change, dangling, *step = room_for(n, sizeof *step), *ranks = room_for(n, sizeof *ranks);
@@ -367,7 +367,7 @@ static void test_deterministic(ground *g) {
 static void test_given_start(ground *g) {
   wr_csr *links = pattern_of(3, (entry[]){{0, 1, 1}, {1, 0, 1}, {1, 2, 1}, {2, 1, 1}}, 4);
   wr_graph graph = {0};
-  wr_rank rank = {0};
+  wr_ranking rank = {0};
   wr_vec start = {0};
   ground_case(g, "ranks that are given");
   CHECK_OK(wr_graph_build(links, 0, NULL, NULL, &graph));
@@ -493,7 +493,7 @@ static void test_linear_arguments(ground *g) {
 static wr_result rank_in_order(ground *g, wr_csr *links, const double *targets, int is_ordered, wr_rank_method method,
                                double *scores) {
   wr_graph graph;
-  wr_rank rank;
+  wr_ranking rank;
   wr_result result;
   wr_pagerank_options options = {.damping = 0.95, .iterations = 2000};
   options.tolerance = g->env.type == WR_F32 ? 1e-4 : 1e-9;

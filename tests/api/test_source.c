@@ -1,6 +1,6 @@
 /* From a name to a matrix: files, standard input, generators, and refusals. */
 #define _DEFAULT_SOURCE
-#include "solvers/program/source.h"
+#include "solvers/api/source.h"
 #include "tests/solvers/ground.h"
 
 static char folder[512];

@@ -4,7 +4,7 @@
 
 #include "io/edge_choice.h"
 #include "io/ids.h"
-#include "solvers/program/place.h"
+#include "solvers/api/place.h"
 #include "solvers/report/run.h"
 #include "spmv/matrix/csr_feed.h"
 

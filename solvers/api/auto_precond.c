@@ -1,4 +1,4 @@
-#include "solvers/program/auto_precond.h"
+#include "solvers/api/auto_precond.h"
 
 #include <inttypes.h>
 #include <math.h>

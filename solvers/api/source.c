@@ -1,4 +1,4 @@
-#include "solvers/program/source.h"
+#include "solvers/api/source.h"
 
 #include <stdio.h>
 #include <string.h>

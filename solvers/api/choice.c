@@ -1,4 +1,4 @@
-#include "solvers/program/choice.h"
+#include "solvers/api/choice.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "solvers/program/place.h"
+#include "solvers/api/place.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,12 @@
 /* The size of a problem before it is read, and the place and number of threads that are chosen by it. */
 #define _DEFAULT_SOURCE
-#include "solvers/program/place.h"
+#include "solvers/api/place.h"
 
 #include "config/defaults.h"
 #include "data/generate.h"
 #include "io/binary_file.h"
 #include "io/file_extent.h"
-#include "solvers/program/source.h"
+#include "solvers/api/source.h"
 #include "tests/solvers/ground.h"
 
 static void test_place(void) {

@@ -1,0 +1,224 @@
+#include "solvers/api/solving.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "config/text.h"
+#include "solvers/direct.h"
+#include "solvers/report/report_text.h"
+#include "spmv/matrix/matrix_facts.h"
+
+/* A method that is named is the plain one, to be compared with that of papers, unless a preconditioner is named as well. */
+wr_status wr_solving_choose_precond(const char *text, wr_solving_options *o) {
+  wr_status status;
+  void *knobs = NULL;
+  char name[64];
+  o->precond = &wr_precond_none, o->precond_knobs = NULL;
+  o->precond_auto = text ? strcmp(text, "auto") == 0 : o->iterate.method == NULL;
+  o->precond_text = text ? text : o->precond_auto ? "auto" : "none";
+  if (text == NULL || o->precond_auto) return WR_OK;
+  const char *colon = strchr(text, ':');
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+  TRY(wr_preconditioner_find(name, &o->precond));
+  o->precond_knobs = colon ? colon + 1 : NULL;
+  TRY(wr_alloc_zeroed(&knobs, 1, o->precond->knobs_size, "knobs"));
+  TRY(wr_options_default(o->precond->knobs, knobs));
+  TRY(wr_knobs_parse(o->precond->knobs, knobs, o->precond_knobs, o->precond->name));
+done:
+  if (knobs) wr_options_release(o->precond->knobs, knobs);
+  wr_free(knobs);
+  return status;
+}
+
+void wr_solving_complete(wr_solving_options *o, wr_type type) {
+  if (o->iterate.tolerance == 0)
+    o->iterate.tolerance = type == WR_F32 ? WR_BICGSTAB_TOLERANCE_F32 : WR_BICGSTAB_TOLERANCE_F64;
+  if (o->iterate.iterations == 0) o->iterate.iterations = WR_BICGSTAB_ITERATIONS;
+}
+
+double wr_solving_work(const wr_solving_options *o, wr_type of_type, int64_t nrows, int64_t nnz) {
+  double type = (double)wr_type_bytes(of_type), n = (double)nrows;
+  const wr_method_costs costs = wr_method_costs_of(&wr_method_bicgstab, 0);
+  double multiply = (4 + type) * (double)nnz + (8 + 2 * type) * n;
+  double step = costs.multiplies * multiply + costs.moved * type * n;
+  return step * fmin(ceil(sqrt(n)), (double)o->iterate.iterations);
+}
+
+/* Whether M is applied in each iteration instead of scaling columns once: it is not diagonal, or conjugate gradients need a
+ * symmetric matrix. *positive := what it found, so that the solver need not test it again. */
+static int applies_precond(const wr_solving_options *o, const wr_csr *A, int *positive) {
+  if (o->precond->diagonal == NULL) return 1;
+  if (o->iterate.method) return o->iterate.method == &wr_method_cg;
+  *positive = wr_is_symmetric_positive(A) ? 1 : -1;
+  return *positive > 0;
+}
+
+wr_status wr_solving_begin(const wr_solving_options *o, wr_csr *A, double *b, double *guess, int random, int64_t seed,
+                           const wr_watch *watch, wr_system *system) {
+  int positive = 0;
+  const wr_preconditioner *columns = applies_precond(o, A, &positive) ? NULL : o->precond;
+  PASS(wr_system_begin(A, b, guess, random, seed, o->scale, columns, o->atol, watch, system));
+  system->positive = positive;
+  return WR_OK;
+}
+
+wr_status wr_solving_finish(wr_system *system, wr_env *device) {
+  PASS(wr_system_finish(system, device));
+  if (system->matrix != system->A) system->positive = 0; /* what was found is of A */
+  return WR_OK;
+}
+
+wr_status wr_solving_open(wr_solving *r, const wr_solving_options *options, wr_system *system, wr_plan *plan,
+                          wr_env *env) {
+  *r = (wr_solving){.options = *options, .system = system, .env = env, .rounding = wr_rounding_of(env, plan)};
+  return wr_bicgstab_open(&r->method, system, plan, env);
+}
+
+void wr_solving_close(wr_solving *r) {
+  wr_bicgstab_close(&r->method);
+  wr_precond_destroy(r->precond);
+  wr_auto_end(&r->chosen);
+  wr_free(r->x);
+  *r = (wr_solving){0};
+}
+
+/* "..., 3 small pivots were shifted, the first in row 17", rows being those of A as given. */
+static void describe_precond(const wr_system *system, const wr_precond_info *info, wr_run_precond *precond) {
+  wr_line line = {0};
+  wr_line_add(&line, "%s", info->line);
+  if (info->shifted > 0)
+    wr_line_add(&line, "; %" PRId64 " small %s, the first in row %" PRId64, info->shifted,
+                wr_plural(info->shifted, "pivot was shifted", "pivots were shifted"),
+                wr_system_row(system, info->first_shifted) + 1);
+  snprintf(precond->line, sizeof precond->line, "%.*s", (int)sizeof precond->line - 1, line.text);
+  precond->bytes = info->extra_bytes, precond->apply_bytes = info->apply_bytes;
+}
+
+/* Conjugate gradients take a preconditioner that is symmetric positive definite. */
+static wr_status check_method(const wr_solving *r, const char *name) {
+  if (r->options.iterate.method != &wr_method_cg || wr_precond_is_diagonal(r->precond) ||
+      wr_precond_get_info(r->precond)->is_positive)
+    return WR_OK;
+  return wr_fail(WR_EUSAGE,
+                 "--method cg needs a preconditioner that is symmetric positive definite, and --precond %s is none for "
+                 "this matrix; leave out --method",
+                 name);
+}
+
+/* A diagonal one that is part of the system's matrix is not applied. */
+wr_status wr_solving_precondition(wr_solving *r, const wr_monitor *monitor, wr_run_precond *precond) {
+  wr_status status;
+  const wr_preconditioner *of = r->options.precond;
+  wr_watch watch = wr_monitor_watch(monitor);
+  if (r->options.function) {
+    snprintf(precond->name, sizeof precond->name, "a function");
+    PASS(wr_precond_of_function(r->options.function, r->options.function_context, r->system->n, r->env, &r->precond));
+    return wr_bicgstab_precondition(&r->method, r->precond);
+  }
+  if (r->options.precond_auto) return wr_auto_begin(&r->chosen, r->system, r->env, precond);
+  if (of->prepare == NULL || (of->diagonal && r->system->inverse_diagonal)) return WR_OK;
+  PASS(wr_csr_host(r->system->matrix, r->env)); /* a device may have scaled it */
+  r->env->watch = &watch;
+  status = wr_precond_create(of, r->options.precond_knobs, r->system->matrix, r->env, &r->precond);
+  r->env->watch = NULL;
+  snprintf(precond->name, sizeof precond->name, "%s", r->options.precond_text);
+  if (status == WR_EUNAVAILABLE && wr_monitor_ends(monitor)) { /* the solve ends at its first check */
+    snprintf(precond->line, sizeof precond->line, "%s, and no preconditioner is applied", wr_status_message());
+    return WR_OK;
+  }
+  PASS(status);
+  PASS(check_method(r, of->name));
+  PASS(wr_bicgstab_precondition(&r->method, r->precond));
+  describe_precond(r->system, wr_precond_get_info(r->precond), precond);
+  return WR_OK;
+}
+
+/* Does what --fallback asks for if result says that the iterations have failed. *x: NULL, or [n] with an answer that takes the
+ * place of the iterate, for wr_free: one that meets the tolerance, or has the smaller residual. result: its outcome, measure,
+ * note and `direct` are then those of this answer. A factorisation that fails is no error: result->direct says why, and the
+ * iterate stays the answer. */
+static wr_status fall_back(const wr_solving_options *o, const wr_system *system, const wr_monitor *monitor,
+                           wr_result *result, double **x) {
+  wr_status status;
+  wr_direct_facts facts = {.tried = 1};
+  const wr_direct_options options = {.tolerance = o->iterate.tolerance, .by_backward = o->iterate.by_backward};
+  *x = NULL;
+  if (!o->fallback_direct || result->outcome == WR_CONVERGED || result->outcome == WR_INTERRUPTED) return WR_OK;
+  status = wr_alloc(x, system->n, sizeof **x, "the solution");
+  if (status == WR_OK) status = wr_direct_solve(system, &options, monitor, *x, &facts);
+  if (status == WR_ENOMEM) {
+    facts.outcome = WR_BREAKDOWN;
+    snprintf(facts.why, sizeof facts.why, "%s", wr_status_message());
+    status = WR_OK;
+  }
+  TRY(status);
+  facts.after = result->outcome;
+  result->direct = facts;
+  int is_better = facts.outcome == WR_STAGNATED && (facts.measure < result->measure || !isfinite(result->measure));
+  if (facts.outcome == WR_CONVERGED || is_better) { /* the answer is now the direct solver's */
+    result->direct.used = 1;
+    result->outcome = facts.outcome;
+    result->measure = facts.measure;
+    result->by_backward = options.by_backward, result->backward = facts.backward;
+    result->note[0] = '\0';
+    return WR_OK;
+  }
+  if (facts.outcome == WR_INTERRUPTED) result->outcome = WR_INTERRUPTED;
+done:
+  wr_free(*x);
+  *x = NULL;
+  return status;
+}
+
+wr_status wr_solving_run(wr_solving *r, const wr_monitor *monitor, wr_result *result) {
+  wr_free(r->x), r->x = NULL;
+  if (r->options.precond_auto) PASS(wr_auto_solve(&r->chosen, monitor, &r->options.iterate, &r->method));
+  PASS(wr_bicgstab_solve(&r->method, &r->options.iterate, monitor, result));
+  PASS(fall_back(&r->options, r->system, monitor, result, &r->x));
+  r->norm = r->system->norm_b > 0 ? result->measure * r->system->norm_b : result->measure;
+  return WR_OK;
+}
+
+wr_status wr_solving_answer(wr_solving *r, double *x) {
+  if (r->x) {
+    memcpy(x, r->x, (size_t)r->system->n * sizeof *x);
+    return WR_OK;
+  }
+  PASS(wr_bicgstab_download(&r->method, x, NULL));
+  wr_system_unscale(r->system, x);
+  return WR_OK;
+}
+
+wr_status wr_solving_verify(wr_solving *r, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status;
+  int64_t n = r->system->n;
+  double *buffer = NULL;
+  wr_residual direct;
+  *verdict = (wr_verdict){.level = level};
+  if (level == WR_VERIFY_OFF) return WR_OK;
+  TRY(wr_alloc(&buffer, 3 * n, sizeof *buffer, "verification"));
+  double *u = buffer, *b = buffer + n, *q = buffer + 2 * n;
+  TRY(wr_bicgstab_last_product(&r->method, u, b, q));
+  const wr_residual *found = r->method.on_host ? &r->method.found : NULL;
+  if (r->x) { /* not the residual that the direct solver found, but one of the answer as it is given out */
+    TRY(wr_residual_find(r->system, x, NULL, &direct));
+    found = &direct;
+  }
+  const wr_solved solved = {x, u, b, q, r->norm, found, r->options.iterate.by_backward};
+  TRY(wr_verify_system(r->system, r->options.iterate.tolerance, r->rounding, &solved, level, rows, verdict));
+  if (r->system->norm_b > 0)
+    verdict->measure /= r->system->norm_b, verdict->limit /= r->system->norm_b,
+        verdict->attainable /= r->system->norm_b;
+done:
+  wr_free(buffer);
+  return status;
+}
+
+/* Rows are independent: 2 to 10 ns an entry and thread (16 threads of a Xeon, 2026-11). */
+double wr_solving_verify_seconds(int64_t nrows, int64_t nnz, int threads) {
+  return 1e-8 * (double)(nrows + nnz) / threads;
+}
