@@ -1,40 +1,7 @@
 /* Coded SELL: the kind that is chosen, at the limit of the table too; the format read back, bit for bit; products with small
  * integers, so that every order of the sums gives the same bits; new values that have the same pairs, others, or too many. */
-#include <string.h>
-
-#include <vector>
-
 #include "spmv/backends/sell_coded/sell_coded_build.h"
-#include "spmv/device/device_memory.h"
-#include "tests/kernels/integer_applies.h"
-
-/* Rows with entries at the given distances, as far as those are columns; value(i, k): of the k-th distance. */
-template <typename Value>
-static wr_csr *grid_matrix(int64_t nrows, int64_t ncols, const std::vector<int64_t> &distances, bool pattern,
-                           Value value) {
-  wr_csr *A = nullptr;
-  int64_t nnz = 0, at = 0;
-  auto is_in = [&](int64_t i, int64_t d) { return 0 <= i + d && i + d < ncols; };
-  for (int64_t i = 0; i < nrows; i++)
-    for (int64_t d : distances) nnz += is_in(i, d);
-  CHECK_OK(wr_csr_create(nrows, ncols, nnz, !pattern, &A));
-  for (int64_t i = 0; A && i < nrows; i++) {
-    for (size_t k = 0; k < distances.size(); k++) {
-      if (!is_in(i, distances[k])) continue;
-      if (A->val) A->val[at] = value(i, (int64_t)k);
-      A->col[at++] = (int32_t)(i + distances[k]);
-    }
-    A->row_ptr[i + 1] = at;
-  }
-  return A;
-}
-
-static double constant(int64_t, int64_t k) { return (double)(k % 5) - 2; } /* a zero too */
-static double varying(int64_t i, int64_t k) { return (double)((i * 7 + k * 3) % 1999) - 999; }
-
-static bool same_bits(const double *a, const double *b, int64_t count) {
-  return memcmp(a, b, (size_t)count * sizeof *a) == 0;
-}
+#include "tests/kernels/grid_matrix.h"
 
 /* Builds and decodes A; checks the kind and the table's size unless count is -1. */
 static void check_build(wr_env *env, wr_csr *A, int with_pairs, wr_coded_kind kind, int count) {
@@ -57,9 +24,6 @@ static void check_build(wr_env *env, wr_csr *A, int with_pairs, wr_coded_kind ki
   wr_sell_coded_free(&here);
   wr_sell_coded_device_free(env, &there);
 }
-
-static const std::vector<int64_t> three = {-1, 0, 1}, seven = {-40, -8, -1, 0, 1, 8, 40},
-                                  nine = {-9, -8, -7, -1, 0, 1, 7, 8, 9};
 
 static void check_products(wr_env *env, wr_csr *A) {
   check_choice(env, "sell_coded", "pairs=auto", A, true);
@@ -154,16 +118,6 @@ static void test_bits(wr_env *env) {
   });
   if (env->type == WR_F64) check_build(env, A, 1, WR_CODED_PAIRS, 15);
   wr_csr_free(A);
-}
-
-/* y = A x, with small integers. */
-static void check_sums(wr_env *env, wr_plan *plan, const wr_csr *A) {
-  vectors v(env, A);
-  wr_apply request = {};
-  set_x(A, v, false);
-  request.alpha = 1, request.x = &v.x, request.y = &v.y[0];
-  CHECK_OK(wr_plan_apply(plan, &request));
-  check_result(plan, v, &v.y[0], 1, 0);
 }
 
 /* New values: of the same pairs, of new pairs, too many for the table, and few again. */

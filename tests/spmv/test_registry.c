@@ -15,7 +15,7 @@ static const struct {
     {"cusparse", WR_CUDA},          {"cusparse_coo", WR_CUDA},    {"cusparse_sell", WR_CUDA},
     {"cusparse_bsr", WR_CUDA},      {"merbit", WR_CUDA},          {"merge_csr", WR_CUDA},
     {"csr_thread", WR_CUDA},        {"csr_thread_unrolled", WR_CUDA}, {"csr_warp", WR_CUDA},
-    {"csr_warp_shared", WR_CUDA},   {"sell_coded", WR_CUDA},
+    {"csr_warp_shared", WR_CUDA},   {"sell_coded", WR_CUDA},       {"sliced_dia", WR_CUDA},
     {"bsr_row_major", WR_CUDA},     {"bsr_private", WR_CUDA},
     {"bsr_team", WR_CUDA},          {"bsr_unrolled", WR_CUDA},    {"cb_spmv", WR_CUDA},
     {"yaspmv", WR_CUDA},
