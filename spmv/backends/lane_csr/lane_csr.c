@@ -1,0 +1,92 @@
+/* Rows interleaved over lanes (lane_csr_format.h), with the most used elements of x in shared memory where that pays. */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "spmv/backends/csr_model.h"
+#include "spmv/backends/lane_csr/lane_csr_build.h"
+#include "spmv/backends/lane_csr/lane_csr_kernel.h"
+
+typedef struct lane_knobs {
+  int64_t hubs;
+} lane_knobs;
+
+/* Share of the entries that hubs must have for the default to keep them. On an H200 64 to 75% gain a third to a half of the
+ * time, and 14% lose some (trial kernels; docs/lane_csr.md). */
+static const double least_share = 0.35;
+
+static const wr_knob knobs[] = {
+    {.name = "hubs", .type = WR_OPTION_INT, .offset = offsetof(lane_knobs, hubs), .value = "-1",
+     .min = -1, .max = WR_LANE_HUB_BYTES >> 10,
+     .help = "KB of shared memory for the columns with the most entries; -1: 192 if they have 35% of them, else 0"},
+    {.name = NULL},
+};
+
+/* Sets what a user sees, from a format's shape. */
+static void report(const wr_env *env, const wr_lane_csr *c, wr_plan_info *info) {
+  char hubs[64] = "";
+  info->format_bytes = wr_lane_csr_bytes(c);
+  info->apply_bytes = (double)(info->format_bytes + c->chunks * 16 + (c->nrows + c->ncols) * wr_type_bytes(env->type));
+  info->deterministic = 1;
+  if (env->type == WR_F32 && c->valued) info->term_unit = wr_type_unit(WR_F32);
+  if (c->hubs)
+    snprintf(hubs, sizeof hubs, "; %lld hub columns have %.0f%% of the entries", (long long)c->hubs,
+             c->nnz ? 100.0 * (double)c->covered / (double)c->nnz : 0.0);
+  snprintf(info->line, sizeof info->line, "rows over 32 lanes, %d entries each%s", (int)WR_LANE_EACH, hubs);
+}
+
+static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_plan_info *info) {
+  wr_lane_csr c = {.nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz, .type = env->type, .valued = A->val != NULL};
+  (void)knob;
+  c.places = A->nnz, c.chunks = (c.places + WR_LANE_CHUNK - 1) / WR_LANE_CHUNK;
+  report(env, &c, info);
+  info->extra_bytes = info->format_bytes + c.chunks * 16;
+  return WR_OK;
+}
+
+static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, wr_plan_info *info) {
+  wr_lane_plan *p = state;
+  wr_csr_view view;
+  int64_t kb = ((const lane_knobs *)knob)->hubs, room = wr_lane_hub_bytes(env);
+  if (kb >= 0 && kb << 10 < room) room = kb << 10;
+  PASS(wr_csr_device_view(A, env, &view));
+  PASS(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, room / wr_type_bytes(env->type),
+                                kb < 0 ? least_share : 0, &p->format));
+  PASS(wr_lane_plan_open(env, p));
+  report(env, &p->format, info);
+  info->extra_bytes = wr_lane_plan_bytes(p);
+  return WR_OK;
+}
+
+static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
+  return wr_lane_csr_launch(env, state, &args->request);
+}
+
+static void destroy(void *state, wr_env *env) { wr_lane_plan_close(env, state); }
+
+static wr_status decode(void *state, wr_env *env, wr_csr **A) {
+  wr_status status;
+  wr_lane_csr host = {0};
+  *A = NULL;
+  TRY(wr_lane_csr_download(env, &((wr_lane_plan *)state)->format, &host));
+  TRY(wr_lane_csr_decode(&host, A));
+done:
+  wr_lane_csr_free(&host);
+  return status;
+}
+
+const wr_backend wr_backend_lane_csr = {
+    .name = "lane_csr",
+    .summary = "rows interleaved over lanes, hub columns in shared memory",
+    .source = "yaSpMV, PPoPP 2014 (1 x 1 blocks); hubs: windrow",
+    .place = WR_CUDA,
+    .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
+    .knobs = knobs,
+    .knobs_size = sizeof(lane_knobs),
+    .state_size = sizeof(wr_lane_plan),
+    .check = wr_csr_check_nothing, /* it takes any matrix */
+    .plan = plan,
+    .prepare = prepare,
+    .apply = apply,
+    .destroy = destroy,
+    .decode = decode,
+};

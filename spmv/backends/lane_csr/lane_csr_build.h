@@ -1,0 +1,28 @@
+/* From rows to interleaved rows (lane_csr_format.h) on a device, and back. */
+#ifndef WR_LANE_CSR_BUILD_H
+#define WR_LANE_CSR_BUILD_H
+
+#include "spmv/backends/lane_csr/lane_csr_format.h"
+#include "spmv/device/env.h"
+#include "spmv/matrix/csr.h"
+
+WR_C_BEGIN
+
+/* *c := the view's matrix on env's device, in env's type, on env's stream; waits. most_hubs: the most columns that may be hubs;
+ * least_share: the share of the entries that hubs must have at least, else there are none. Of columns with equally many
+ * entries all are hubs or none. WR_EUNAVAILABLE if an index would not fit; WR_ENOMEM, WR_EDEVICE; *c is then without arrays. */
+wr_status wr_lane_csr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
+                                   int64_t most_hubs, double least_share, wr_lane_csr *c);
+void wr_lane_csr_device_free(wr_env *env, wr_lane_csr *c); /* also of a zeroed one */
+int64_t wr_lane_csr_device_bytes(const wr_lane_csr *c);    /* bytes of the arrays, padding included */
+
+/* *to := a copy on the host; waits. WR_ENOMEM, WR_EDEVICE; *to is then without arrays. */
+wr_status wr_lane_csr_download(wr_env *env, const wr_lane_csr *c, wr_lane_csr *to);
+void wr_lane_csr_free(wr_lane_csr *c); /* of arrays on the host; zeroed ones are fine */
+
+/* *A := the rows of a format on the host. WR_EINTERNAL where rows, columns or what is derived from them do not fit together.
+ * WR_ENOMEM. */
+wr_status wr_lane_csr_decode(const wr_lane_csr *c, wr_csr **A);
+
+WR_C_END
+#endif

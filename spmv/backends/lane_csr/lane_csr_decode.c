@@ -1,0 +1,59 @@
+/* From interleaved rows back to rows, on the host, for the round-trip test; checks what the kernels rely on. */
+#include "config/memory.h"
+#include "spmv/backends/lane_csr/lane_csr_build.h"
+
+static wr_status broken(int64_t chunk, const char *what) {
+  return wr_fail(WR_EINTERNAL, "chunk %lld: %s", (long long)chunk, what);
+}
+
+static double value_at(const wr_lane_csr *c, int64_t place) {
+  return c->type == WR_F32 ? (double)((const float *)c->val)[place] : ((const double *)c->val)[place];
+}
+
+/* Walks over all places in the order of the rows. A NULL: only checks and *nnz := the entries. */
+static wr_status walk(const wr_lane_csr *c, int64_t *nnz, wr_csr *A) {
+  int64_t i = 0, origin = 0, at = 0; /* the row, the chunk in which it begins, the entries before */
+  int open = 0;
+  for (int64_t p = 0; p < c->chunks * WR_LANE_CHUNK; p++) {
+    int64_t w = p / WR_LANE_CHUNK, lane = p % WR_LANE_CHUNK / WR_LANE_EACH, j = p % WR_LANE_EACH;
+    int64_t place = w * WR_LANE_CHUNK + j * 32 + lane;
+    int32_t code = c->code[place];
+    uint32_t end = c->end[w * 32 + lane];
+    if (p % WR_LANE_CHUNK == 0) {
+      if (c->row[w] != ((uint32_t)i | (open ? WR_LANE_OPEN : 0))) return broken(w, "another row than counted");
+      if (c->origin[w] != (open ? origin : w)) return broken(w, "another origin than counted");
+    }
+    if (j == 0 && (end >> 16) != (uint32_t)i - (c->row[w] & ~WR_LANE_OPEN)) return broken(w, "rows before a lane");
+    if (p >= c->places) {
+      if (code != WR_LANE_PADDING || (end >> j & 1)) return broken(w, "an entry behind the last row");
+      continue;
+    }
+    if (!open) origin = w;
+    if (code != WR_LANE_PADDING) {
+      int64_t column = code >= 0 ? code : ~code < c->hubs ? c->hub[~code] : -1;
+      if (column < 0 || column >= c->ncols) return broken(w, "a column beyond the matrix");
+      if (A) A->col[at] = (int32_t)column;
+      if (A && A->val) A->val[at] = value_at(c, place);
+      at++;
+    }
+    open = !(end >> j & 1);
+    if (open) continue;
+    if (++i > c->nrows) return broken(w, "more rows than the matrix has");
+    if (A) A->row_ptr[i] = at;
+  }
+  if (i != c->nrows || open || c->row[c->chunks] != (uint32_t)i) return broken(c->chunks, "not all rows end");
+  *nnz = at;
+  return WR_OK;
+}
+
+wr_status wr_lane_csr_decode(const wr_lane_csr *c, wr_csr **A) {
+  wr_status status;
+  int64_t nnz;
+  *A = NULL;
+  TRY(walk(c, &nnz, NULL));
+  TRY(wr_csr_create(c->nrows, c->ncols, nnz, c->valued, A));
+  TRY(walk(c, &nnz, *A));
+done:
+  if (status != WR_OK) wr_csr_free(*A), *A = NULL;
+  return status;
+}

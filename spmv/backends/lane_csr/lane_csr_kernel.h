@@ -1,0 +1,31 @@
+/* The multiply with interleaved rows, as C sees it. */
+#ifndef WR_LANE_CSR_KERNEL_H
+#define WR_LANE_CSR_KERNEL_H
+
+#include "spmv/backends/lane_csr/lane_csr_format.h"
+#include "spmv/spmv.h"
+
+WR_C_BEGIN
+
+enum { WR_LANE_HUB_BYTES = 192 << 10 }; /* of shared memory that hubs may take, on a multiprocessor with 227 KB for a block */
+
+typedef struct wr_lane_plan {
+  wr_lane_csr format;
+  double *head;  /* [chunks] the chunk's part of the row that ends first in it and began before it */
+  double *tail;  /* [chunks] the sum of the row that is open at the chunk's end                     */
+  void *hub_x;   /* [hubs] of the format's type: the hubs' elements of x, gathered by each multiply  */
+} wr_lane_plan;
+
+/* Allocates what a plan needs besides its format and prepares its kernels. WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_lane_plan_open(wr_env *env, wr_lane_plan *p);
+void wr_lane_plan_close(wr_env *env, wr_lane_plan *p); /* frees the format too; also of a zeroed one */
+int64_t wr_lane_plan_bytes(const wr_lane_plan *p);     /* bytes that it allocated, the format included */
+
+/* Bytes of shared memory that hubs may have on env's device: WR_LANE_HUB_BYTES, or less where a block cannot have so much. */
+int64_t wr_lane_hub_bytes(const wr_env *env);
+
+/* Asynchronous: y = alpha*A*x + beta*y and the epilogue of a checked request. WR_EDEVICE. */
+wr_status wr_lane_csr_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request);
+
+WR_C_END
+#endif

@@ -1,0 +1,134 @@
+/* Interleaved rows: the format read back, bit for bit; which columns become hubs; products with small integers, so that every
+ * order of the sums gives the same bits: rows without entries, rows over many chunks, ends on the boundaries of lanes, chunks
+ * and windows, with hubs and without. */
+#include "spmv/backends/lane_csr/lane_csr_build.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "spmv/backends/lane_csr/lane_csr_kernel.h"
+#include "spmv/device/device_memory.h"
+#include "tests/kernels/integer_applies.h"
+
+/* Rows of given lengths; the n-th entry of all has column place(n), in ascending order within a row. */
+template <typename Place>
+static wr_csr *matrix_of(const std::vector<int64_t> &lengths, int64_t ncols, bool pattern, Place place) {
+  wr_csr *A = nullptr;
+  int64_t nnz = 0, at = 0;
+  std::vector<std::vector<int32_t>> rows;
+  for (int64_t length : lengths) {
+    std::vector<int32_t> columns;
+    for (int64_t n = 0; n < length; n++) columns.push_back((int32_t)(place(nnz + n) % ncols));
+    std::sort(columns.begin(), columns.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    nnz += (int64_t)columns.size();
+    rows.push_back(columns);
+  }
+  CHECK_OK(wr_csr_create((int64_t)lengths.size(), ncols, nnz, !pattern, &A));
+  for (size_t i = 0; A && i < rows.size(); i++) {
+    for (int32_t j : rows[i]) {
+      if (A->val) A->val[at] = (double)(at * 7 % 13) - 6;
+      A->col[at++] = j;
+    }
+    A->row_ptr[i + 1] = at;
+  }
+  return A;
+}
+
+static int64_t in_order(int64_t n) { return n; }
+
+/* A third of the entries in 5 columns, the others anywhere. */
+static int64_t with_hubs(int64_t n) { return n % 3 == 0 ? 100 * (n / 3 % 5) : (n * 2654435761u) % 4294967291u; }
+
+static void check_build(wr_env *env, wr_csr *A, int64_t most_hubs, int64_t hubs) {
+  wr_csr_view view;
+  wr_lane_csr there, here;
+  wr_csr *back = nullptr;
+  CHECK_OK(wr_csr_device_view(A, env, &view));
+  CHECK_OK(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, most_hubs, 0, &there));
+  CHECKF(hubs < 0 || there.hubs == hubs, "%lld hubs, not %lld", (long long)there.hubs, (long long)hubs);
+  CHECK_OK(wr_lane_csr_download(env, &there, &here));
+  CHECK_OK(wr_lane_csr_decode(&here, &back));
+  if (back) {
+    CHECK(back->nnz == A->nnz && memcmp(back->row_ptr, A->row_ptr, (size_t)(A->nrows + 1) * sizeof *A->row_ptr) == 0);
+    CHECK(memcmp(back->col, A->col, (size_t)A->nnz * sizeof *A->col) == 0);
+    CHECK(!A->val || memcmp(back->val, A->val, (size_t)A->nnz * sizeof *A->val) == 0);
+  }
+  int64_t covered = 0;
+  for (int64_t k = 0; k < A->nnz; k++) covered += std::binary_search(here.hub, here.hub + here.hubs, A->col[k]);
+  CHECKF(covered == there.covered, "%lld entries in hubs, not %lld", (long long)there.covered, (long long)covered);
+  wr_csr_free(back);
+  wr_lane_csr_free(&here);
+  wr_lane_csr_device_free(env, &there);
+}
+
+static void check_all(wr_env *env, const std::vector<int64_t> &lengths, int64_t ncols) {
+  for (bool pattern : {false, true})
+    for (bool hubs : {false, true}) {
+      wr_csr *A = matrix_of(lengths, ncols, pattern, hubs ? with_hubs : in_order);
+      check_build(env, A, 0, 0);
+      check_build(env, A, 16, -1);
+      check_choice(env, "lane_csr", "hubs=0", A, true);
+      check_choice(env, "lane_csr", "hubs=1", A, true);
+      check_choice(env, "lane_csr", "hubs=-1", A, true);
+      wr_csr_free(A);
+    }
+}
+
+static void test_rows(wr_env *env) {
+  constexpr int64_t CHUNK = WR_LANE_CHUNK, EACH = WR_LANE_EACH;
+  CASE("no entries, one entry");
+  check_all(env, {0}, 1);
+  check_all(env, {1}, 1);
+  check_all(env, std::vector<int64_t>(1000, 0), 3);
+  CASE("ends on boundaries");
+  for (int64_t length : {EACH - 1, EACH, EACH + 1, (int64_t)32, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK})
+    check_all(env, {length, length, 1, length, 0, length}, 4 * CHUNK);
+  CASE("rows over many chunks");
+  check_all(env, {3, 20 * CHUNK + 5, 0, 0, 7, 9 * CHUNK, 2}, 40 * CHUNK);
+  CASE("short rows, as many as several windows of a chunk");
+  check_all(env, std::vector<int64_t>(1500, 1), 900);
+  std::vector<int64_t> mixed;
+  for (int64_t i = 0; i < 3000; i++) mixed.push_back(i % 97 == 0 ? i / 4 : i * 7919 % 5);
+  check_all(env, mixed, 5000);
+}
+
+/* Columns with the most entries are hubs, and none of those with as many as the first one that does not fit. */
+static void test_choice_of_hubs(wr_env *env) {
+  CASE("which columns are hubs");
+  std::vector<int64_t> lengths(4000, 3);
+  wr_csr *A = matrix_of(lengths, 1000, true, [](int64_t n) {
+    return n % 3 == 0 ? n / 3 % 2 : n % 3 == 1 ? 10 + n / 3 % 40 : 100 + n % 900;
+  });
+  check_build(env, A, 1, 0);   /* two columns with 2000 entries each */
+  check_build(env, A, 2, 2);
+  check_build(env, A, 41, 2);  /* 40 more with 100 */
+  check_build(env, A, 42, 42);
+  wr_csr_free(A);
+  CASE("the default takes hubs by their share");
+  for (int share : {2, 4}) { /* a half of the entries in two columns, and a quarter */
+    const wr_backend *backend = nullptr;
+    wr_plan *plan = nullptr;
+    CHECK_OK(wr_backend_find("lane_csr", &backend));
+    A = matrix_of(std::vector<int64_t>(5000, 4), 30000, true,
+                  [=](int64_t n) { return n % share == 0 ? n / share % 2 : 2 + n % 29000; });
+    CHECK_OK(wr_plan_create(backend, nullptr, A, env, &plan));
+    CHECK_OK(wr_plan_prepare(plan));
+    const char *line = wr_plan_get_info(plan)->line;
+    CHECKF((strstr(line, "hub columns") != nullptr) == (share == 2), "%s", line);
+    wr_plan_destroy(plan);
+    wr_csr_free(A);
+  }
+}
+
+static void test_device(wr_env *env) {
+  test_rows(env);
+  test_choice_of_hubs(env);
+}
+
+int main(void) {
+  on_device(test_device);
+  return wr_test_report("lane_csr");
+}
