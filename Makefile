@@ -263,8 +263,9 @@ simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs that run kernels on the CP
 -include $(patsubst $(BUILD)/bench/%,$(BUILD)/obj/tests/bench/%.cu.d,$(CUDA_BENCHES))
 
 # --- Library --------------------------------------------------------------------------------------------------------------
-# Public is what solvers/windrow.h names: these headers are copied to $(BUILD)/include/windrow as installation has them, side
-# by side, and the shared library exports the functions that they declare. Before 1.0 every minor version may break programs
+# Public are solvers/api/windrow.h, which stays as it is, solvers/deep.h, which may change, and what they name: these headers are
+# copied to $(BUILD)/include/windrow as installation has them, side by side, and the shared library exports the functions that
+# they declare. Before 1.0 every minor version may break programs
 # that are linked to it, so it is part of the name that they ask for.
 
 .PHONY: libraries manuals examples install uninstall deb
@@ -272,7 +273,8 @@ VERSION := $(shell sed -n 's/^.define WR_VERSION "\(.*\)"/\1/p' config/version.h
 NUMBERS := $(subst ., ,$(VERSION))
 ABI := $(word 1,$(NUMBERS))$(if $(filter 0,$(word 1,$(NUMBERS))),.$(word 2,$(NUMBERS)))
 SHARED := $(BUILD)/libwindrow.so
-PUBLIC := solvers/windrow.h $(shell sed -n 's/^.include "\(.*\)"/\1/p' solvers/windrow.h)
+UMBRELLAS := solvers/api/windrow.h solvers/deep.h
+PUBLIC := $(UMBRELLAS) $(sort $(shell sed -n 's/^.include "\(.*\)"/\1/p' $(UMBRELLAS)))
 HEADERS := $(foreach header,$(PUBLIC),$(BUILD)/include/windrow/$(notdir $(header)))
 
 define public_header
@@ -282,8 +284,8 @@ $(BUILD)/include/windrow/$(notdir $(1)): $(1)
 endef
 $(foreach header,$(PUBLIC),$(eval $(call public_header,$(header))))
 
-$(BUILD)/windrow.map: $(HEADERS) tools/exports.awk solvers/windrow.h
-	@$(CC) -E -P -x c $(BUILD)/include/windrow/windrow.h | awk -v node=WINDROW_$(ABI) -f tools/exports.awk >$@
+$(BUILD)/windrow.map: $(HEADERS) tools/exports.awk $(UMBRELLAS)
+	@printf '#include "%s"\n' $(notdir $(UMBRELLAS)) | $(CC) -E -P -x c -I$(BUILD)/include/windrow - | awk -v node=WINDROW_$(ABI) -f tools/exports.awk >$@
 
 $(SHARED): $(LIBRARY_OBJECTS) $(BUILD)/windrow.map $(BUILD)/members
 	$(SAY) LD $@

@@ -2,8 +2,12 @@
 #ifndef WR_DEFAULTS_H
 #define WR_DEFAULTS_H
 
+#define WR_TEXT_OF(number) WR_TEXT_OF_IT(number)
+#define WR_TEXT_OF_IT(number) #number
+
 /* Brin and Page 1998; what every other tool uses, so that scores can be compared. */
-#define WR_DEFAULT_DAMPING "0.85"
+#define WR_DAMPING 0.85
+#define WR_DEFAULT_DAMPING WR_TEXT_OF(WR_DAMPING)
 
 /* 0 stands for "by precision": PageRank bounds the L1 error by 1e-9 in f64 (scores agree to nine digits of their sum), 1e-5
  * in f32, which the rounding of 4u/(1 - d) = 1.6e-6 leaves room for; BiCGSTAB reduces ||r|| by 1e-8 and 1e-5. */

@@ -2,7 +2,7 @@
 #ifndef WR_VERSION_H
 #define WR_VERSION_H
 
-#include "config/status.h"
+#include "config/errors.h"
 
 WR_C_BEGIN
 

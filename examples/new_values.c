@@ -2,7 +2,7 @@
  * Heat in a rod of N cells, by implicit steps of growing length c: (1 + 2c) u[i] - c u[i-1] - c u[i+1] = u[i] before. */
 #include <math.h>
 #include <stdio.h>
-#include <windrow/windrow.h>
+#include <windrow/deep.h>
 
 enum { N = 199, STEPS = 4 };
 static void fill(wr_csr *A, double c) {

@@ -1,6 +1,6 @@
 /* A backend from outside: a const table of functions, and no registry. What it leaves out (here beta) the library does. */
 #include <stdio.h>
-#include <windrow/windrow.h>
+#include <windrow/deep.h>
 
 static wr_status check(const wr_env *env, const wr_csr *A, const void *knobs) {
   return (void)env, (void)A, (void)knobs, WR_OK; /* it takes what its caps say */

@@ -72,6 +72,11 @@ wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64
 wr_status wr_system_upload(wr_system *system, struct wr_env *device);
 wr_status wr_system_finish(wr_system *system, struct wr_env *device);
 
+/* Another right-hand side and first guess for a system that is built: what a solver has copied of the earlier ones it has to
+ * copy again. b and guess ([n], wr_alloc'ed, guess may be NULL) are taken over, whatever happens. WR_EINPUT: a number that is
+ * not finite, and the system is as it was. WR_EUSAGE; WR_ENOMEM: the system has no right-hand side then. */
+wr_status wr_system_set_rhs(wr_system *system, double *b, double *guess, double atol);
+
 void wr_system_free(wr_system *system); /* a zeroed one is fine */
 
 /* The row of A that is row j of matrix. */

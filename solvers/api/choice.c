@@ -13,17 +13,31 @@ static wr_status parse_knobs(wr_choice *choice) {
   return wr_knobs_parse(backend->knobs, choice->values, choice->knobs, backend->name);
 }
 
+void wr_choice_free(wr_choice *choice) {
+  if (choice->values) wr_options_release(choice->backend->knobs, choice->values);
+  wr_free(choice->values);
+  choice->values = NULL;
+}
+
 /* "merbit:sigma=11", in so many bytes at `at`. */
-static wr_status parse_one(const char *list, const char *at, size_t length, wr_choice *choice) {
+static wr_status parse_one(const char *option, const char *list, const char *at, size_t length, wr_choice *choice) {
   char name[64];
   size_t name_length = strcspn(at, ":,"), knobs_at = name_length < length ? name_length + 1 : length;
-  if (name_length == 0) return wr_fail(WR_EUSAGE, "--backend: an empty name in '%s'", list);
+  if (name_length == 0) return wr_fail(WR_EUSAGE, "%s: an empty name in '%s'", option, list);
   if (name_length >= sizeof name || length - name_length >= sizeof choice->knobs)
-    return wr_fail(WR_EUSAGE, "--backend: '%.40s...' is too long", at);
+    return wr_fail(WR_EUSAGE, "%s: '%.40s...' is too long", option, at);
   snprintf(name, sizeof name, "%.*s", (int)name_length, at);
   snprintf(choice->knobs, sizeof choice->knobs, "%.*s", (int)(length - knobs_at), at + knobs_at);
   wr_status status = wr_backend_find(name, &choice->backend);
   return status == WR_OK ? parse_knobs(choice) : status;
+}
+
+wr_status wr_choice_parse(const char *option, const char *text, wr_choice *choice) {
+  *choice = (wr_choice){0};
+  if (strchr(text, ',')) return wr_fail(WR_EUSAGE, "%s: '%.60s' names several backends, not one", option, text);
+  wr_status status = parse_one(option, text, text, strlen(text), choice);
+  if (status != WR_OK) wr_choice_free(choice);
+  return status;
 }
 
 wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count) {
@@ -34,7 +48,7 @@ wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count) {
     size_t length = strcspn(at, ",");
     if (*count == WR_MAX_RUNS) TRY(wr_fail(WR_EUSAGE, "--backend: more than %d backends", WR_MAX_RUNS));
     choices[*count] = (wr_choice){0};
-    TRY(parse_one(list, at, length, &choices[(*count)++]));
+    TRY(parse_one("--backend", list, at, length, &choices[(*count)++]));
     at += length;
     if (*at == '\0') return WR_OK;
   }
@@ -44,11 +58,7 @@ done:
 }
 
 void wr_choices_free(wr_choice *choices, int *count) {
-  for (int k = 0; k < *count; k++) {
-    if (choices[k].values) wr_options_release(choices[k].backend->knobs, choices[k].values);
-    wr_free(choices[k].values);
-    choices[k].values = NULL;
-  }
+  for (int k = 0; k < *count; k++) wr_choice_free(&choices[k]);
   *count = 0;
 }
 

@@ -1,4 +1,4 @@
-/* The backends that a command line chooses: -k's list, with the knobs of each. */
+/* The backends that are chosen, with the knobs of each: -k's list, or one. */
 #ifndef WR_CHOICE_H
 #define WR_CHOICE_H
 
@@ -17,6 +17,10 @@ typedef struct wr_choice {
 wr_status wr_choices_parse(const char *list, wr_choice *choices, int *count);
 
 void wr_choices_free(wr_choice *choices, int *count); /* *count := 0 */
+
+/* One backend, "cusparse:alg=2". option: the name of the option, which begins the sentence of an error. */
+wr_status wr_choice_parse(const char *option, const char *text, wr_choice *choice);
+void wr_choice_free(wr_choice *choice); /* a zeroed one is fine */
 
 /* Why --tune-cache is of no use, a clause: no choice has its knob tune at quick or full, or deterministic is set. NULL: it is
  * of use, or a backend is not built, which is then the reason that is reported. */

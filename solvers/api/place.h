@@ -6,7 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "solvers/verify.h"
 #include "spmv/device/vec.h"
+
+/* Where the user wants to compute. */
+typedef enum wr_device { WR_DEVICE_AUTO, WR_DEVICE_CPU, WR_DEVICE_CUDA } wr_device;
+
+/* "auto", "cpu", "cuda", "cuda:N". *number := N, or 0. WR_EUSAGE, in a sentence that begins with option. */
+wr_status wr_device_parse(const char *option, const char *text, wr_device *device, int *number);
 
 typedef struct wr_extent {
   int64_t nrows, nnz;
@@ -21,5 +28,9 @@ wr_place wr_place_for(double bytes, int threads, char *why, size_t size);
 
 /* How many of `threads` are to read, assemble and verify so many entries. */
 int wr_threads_for(int64_t nnz, int threads);
+
+/* The level of verification where the user leaves it open: full if that takes little time, or a small share of that of the
+ * whole run, else of a sample. */
+wr_verified wr_verified_for(double full_seconds, double run_seconds);
 
 #endif

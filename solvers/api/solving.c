@@ -74,7 +74,8 @@ wr_status wr_solving_finish(wr_system *system, wr_env *device) {
 
 wr_status wr_solving_open(wr_solving *r, const wr_solving_options *options, wr_system *system, wr_plan *plan,
                           wr_env *env) {
-  *r = (wr_solving){.options = *options, .system = system, .env = env, .rounding = wr_rounding_of(env, plan)};
+  *r = (wr_solving){
+      .options = *options, .system = system, .plan = plan, .env = env, .rounding = wr_rounding_of(env, plan)};
   return wr_bicgstab_open(&r->method, system, plan, env);
 }
 
@@ -135,6 +136,14 @@ wr_status wr_solving_precondition(wr_solving *r, const wr_monitor *monitor, wr_r
   PASS(wr_bicgstab_precondition(&r->method, r->precond));
   describe_precond(r->system, wr_precond_get_info(r->precond), precond);
   return WR_OK;
+}
+
+/* What the method has found out about the matrix stays true. */
+wr_status wr_solving_renew(wr_solving *r) {
+  if (r->method.symmetric_for != 0 && r->system->positive == 0) r->system->positive = r->method.symmetric ? 1 : -1;
+  wr_bicgstab_close(&r->method);
+  PASS(wr_bicgstab_open(&r->method, r->system, r->plan, r->env));
+  return r->precond ? wr_bicgstab_precondition(&r->method, r->precond) : WR_OK;
 }
 
 /* Does what --fallback asks for if result says that the iterations have failed. *x: NULL, or [n] with an answer that takes the

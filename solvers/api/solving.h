@@ -41,6 +41,7 @@ typedef struct wr_solving {
   wr_bicgstab method;
   wr_solving_options options;
   wr_system *system;
+  wr_plan *plan;
   wr_env *env;
   wr_rounding rounding;
   wr_precond *precond; /* applied in each iteration; NULL: none, or part of the system's matrix */
@@ -56,6 +57,9 @@ void wr_solving_close(wr_solving *r); /* also after open has failed; a zeroed on
 
 /* Makes the preconditioner and describes it; ends early, without one, where the monitor says so. */
 wr_status wr_solving_precondition(wr_solving *r, const wr_monitor *monitor, wr_run_precond *precond);
+
+/* After wr_system_set_rhs: what follows is with the new right-hand side and guess, and with the same preconditioner. */
+wr_status wr_solving_renew(wr_solving *r);
 
 /* Iterates, and falls back where the options say so. Any number of times. */
 wr_status wr_solving_run(wr_solving *r, const wr_monitor *monitor, wr_result *result);

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/defaults.h"
 #include "config/memory.h"
+#include "solvers/api/place.h"
 #include "solvers/program/progress.h"
 #include "solvers/report/statistics.h"
 
@@ -175,8 +175,7 @@ done:
 static wr_verified choose_level(const wr_comparison *c, const wr_run *run) {
   if (!c->settings->verify_auto) return c->settings->verify;
   double seconds = c->program->verify_seconds(c->facts->nrows, c->facts->nnz, omp_get_max_threads());
-  double allowed = fmax(WR_VERIFY_SECONDS, WR_VERIFY_SHARE * wr_ledger_end_to_end(&run->ledger));
-  return seconds <= allowed ? WR_VERIFY_FULL : WR_VERIFY_SAMPLE;
+  return wr_verified_for(seconds, wr_ledger_end_to_end(&run->ledger));
 }
 
 /* *x := the answer, for wr_free. */

@@ -318,21 +318,6 @@ static int parse_count(const char *text, int64_t max, int64_t *value) {
          *value <= max;
 }
 
-static wr_status finish_device(wr_settings *s) {
-  int64_t number = 0;
-  if (strcmp(s->device_text, "auto") == 0)
-    s->device = WR_DEVICE_AUTO;
-  else if (strcmp(s->device_text, "cpu") == 0)
-    s->device = WR_DEVICE_CPU;
-  else if (strcmp(s->device_text, "cuda") == 0 ||
-           (has_prefix(s->device_text, "cuda:") && parse_count(s->device_text + 5, 1023, &number)))
-    s->device = WR_DEVICE_CUDA;
-  else
-    return wr_fail(WR_EUSAGE, "--device: '%s' is none of cpu, cuda, cuda:N, auto", s->device_text);
-  s->device_number = (int)number;
-  return WR_OK;
-}
-
 static wr_status finish_verify(wr_settings *s) {
   static const char *const names[] = {
       [WR_VERIFY_OFF] = "off", [WR_VERIFY_DEVICE] = "device", [WR_VERIFY_SAMPLE] = "sample", [WR_VERIFY_FULL] = "full"};
@@ -404,7 +389,7 @@ static wr_status finish_mixed(const wr_settings *s) {
 }
 
 wr_status wr_settings_finish(wr_settings *s) {
-  PASS(finish_device(s));
+  PASS(wr_device_parse("--device", s->device_text, &s->device, &s->device_number));
   PASS(check_tune_cache(s));
   PASS(finish_verify(s));
   wr_vector_format asked = s->format > 0 ? (wr_vector_format)(s->format - 1) : WR_VECTOR_FORMATS;

@@ -7,9 +7,9 @@
 #include "config/option.h"
 #include "io/edge_choice.h"
 #include "io/vector_file.h"
+#include "solvers/api/place.h"
 #include "solvers/verify.h"
 
-enum { WR_DEVICE_AUTO, WR_DEVICE_CPU, WR_DEVICE_CUDA };                 /* --device, split by settings.c */
 enum { WR_STOP_BOUND, WR_STOP_CHANGE, WR_STOP_ORDER };                  /* --stop of pagerank            */
 enum { WR_STOP_RESIDUAL, WR_STOP_BACKWARD };                            /* --stop of bicgstab            */
 enum { WR_FALLBACK_NONE, WR_FALLBACK_DIRECT };                          /* --fallback                   */
@@ -60,7 +60,7 @@ typedef struct wr_settings {
   /* actions */
   int list_backends, list_generators, version, help;
   /* -- derived by wr_settings_finish */
-  int device;         /* WR_DEVICE_...                         */
+  wr_device device;
   int device_number;  /* of cuda:N                             */
   int verify_auto;    /* 1: the level is chosen by cost        */
   wr_verified verify;

@@ -225,6 +225,15 @@ int64_t wr_system_below_f32(const wr_system *s) {
   return count;
 }
 
+/* guess := the solver's unknown for it. */
+static void scale_guess(wr_system *s) {
+  const int *columns = s->scaling.done != WR_SCALE_NONE ? s->scaling.column_exponent : NULL;
+  for (int64_t i = 0; s->guess && i < s->n; i++) {
+    s->guess[i] = ldexp(s->guess[i], s->exponent + s->rhs_exponent - (columns ? columns[i] : 0));
+    if (s->inverse_diagonal) s->guess[i] /= s->inverse_diagonal[i];
+  }
+}
+
 /* All that follows the choice of a scaling. */
 static wr_status complete(wr_system *s) {
   const wr_preconditioner *precond = s->precond;
@@ -245,11 +254,7 @@ static wr_status complete(wr_system *s) {
     PASS(measure_matrix(s));
   }
   if (!is_scaled) s->rhs = s->b, s->rhs_exponent = -s->matrix_exponent;
-  for (int64_t i = 0; s->guess && i < s->n; i++) {
-    int column = is_scaled ? s->scaling.column_exponent[i] : 0;
-    s->guess[i] = ldexp(s->guess[i], s->exponent + s->rhs_exponent - column);
-    if (precond) s->guess[i] /= s->inverse_diagonal[i];
-  }
+  scale_guess(s);
   return WR_OK;
 }
 
@@ -324,6 +329,40 @@ done:
   return status;
 }
 
+static void free_rhs(wr_system *s) {
+  if (s->rhs != s->b) wr_free(s->rhs);
+  wr_free(s->b);
+  wr_free(s->guess);
+  wr_free(s->row_weight);
+  s->rhs = s->b = s->guess = s->row_weight = NULL;
+}
+
+wr_status wr_system_set_rhs(wr_system *system, double *b, double *guess, double atol) {
+  wr_status status = WR_OK;
+  if (system == NULL || system->A == NULL || wr_scaling_is_open(&system->scaling))
+    TRY(wr_refuse(__func__, "system is %s", system ? "not built" : "NULL"));
+  if (b == NULL) TRY(wr_refuse(__func__, "b is NULL"));
+  if (!(atol >= 0) || isinf(atol)) TRY(wr_refuse(__func__, "atol is %g; it is finite and 0 or more", atol));
+  TRY(check_finite(b, system->n, "the right-hand side"));
+  TRY(check_finite(guess, system->n, "the first guess"));
+  int before = system->rhs_exponent;
+  free_rhs(system);
+  system->b = b, system->guess = guess, system->exponent = 0;
+  b = guess = NULL;
+  scale_to_one(system, atol);
+  if (system->scaling.done == WR_SCALE_NONE) {
+    system->rhs = system->b, system->rhs_exponent = -system->matrix_exponent;
+  } else {
+    TRY(scale_rhs(system));
+    if (system->rhs_exponent != before) TRY(measure_matrix(system)); /* its norms are of weighted rows */
+  }
+  scale_guess(system);
+done:
+  wr_free(b);
+  wr_free(guess);
+  return status;
+}
+
 wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
                           const wr_preconditioner *precond, double atol, wr_system *system) {
   PASS(wr_system_begin(A, b, guess, random, seed, scale, precond, atol, NULL, system));
@@ -333,11 +372,8 @@ wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64
 void wr_system_free(wr_system *system) {
   if (system == NULL) return;
   if (system->owns_matrix) wr_csr_free(system->matrix);
-  if (system->rhs != system->b) wr_free(system->rhs);
-  wr_free(system->b);
-  wr_free(system->guess);
+  free_rhs(system);
   wr_free(system->inverse_diagonal);
-  wr_free(system->row_weight);
   wr_scaling_free(&system->scaling);
   *system = (wr_system){.scaling = {.done = WR_SCALE_NONE}};
 }

@@ -62,6 +62,15 @@ new_values() {
     END { exit NR != 4 || wrong }'
 }
 
+# As many lines as sides, each with a residual that the host has verified.
+several_sides() {
+  example several_sides gen:convect:n=12 "$@"
+  agrees '$1 != "side" || $2 != NR - 1 || $3 != "converged" || $5 > 1e-8 || $6 != "verified" { wrong = 1 }
+    END { exit NR != 3 || wrong }'
+  call 3 "$EXAMPLES/several_sides" /nonexistent/A.mtx
+  says "$err" 'several_sides: /nonexistent/A.mtx'
+}
+
 own_backend() {
   example own_backend
   [ "$(cat "$out")" = "mine: y = $((2 * (1 * 5 + 2 * 6) + 10 * 1)) $((2 * (3 * 5) + 10 * 2))" ]
@@ -79,11 +88,13 @@ solve_system
 rank_graph
 new_values
 own_backend
+several_sides
 if has_card; then
+  several_sides cuda
   solve_system cuda
   rank_graph cuda
   new_values cuda
 else
-  skip 3 'no GPU here'
+  skip 4 'no GPU here'
 fi
 report

@@ -94,6 +94,19 @@ static void try_system_scale_rows(void) {
   wr_system_free(&system);
 }
 
+/* Frees the vectors that it takes over also when it fails. */
+static void try_system_set_rhs(void) {
+  wr_system system, none = {0};
+  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
+  REFUSED("system is NULL", wr_system_set_rhs(NULL, ones(), ones(), 0));
+  REFUSED("system is not built", wr_system_set_rhs(&none, ones(), ones(), 0));
+  REFUSED("b is NULL", wr_system_set_rhs(&system, NULL, ones(), 0));
+  REFUSED("atol is -1", wr_system_set_rhs(&system, ones(), NULL, -1));
+  REFUSED("atol is nan", wr_system_set_rhs(&system, ones(), NULL, (double)NAN));
+  CHECK(system.b != NULL);
+  wr_system_free(&system);
+}
+
 static void try_scaling_find(void) {
   wr_scaling scaling;
   REFUSED("A is NULL", wr_scaling_find(NULL, WR_SCALE_AUTO, &scaling));
@@ -657,7 +670,7 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
   {"wr_outcome_title", try_outcome_title}, {"wr_outcome_exit_code", try_outcome_exit_code},           \
       {"wr_history_add", try_history_add}, {"wr_history_free", try_history_free},                     \
       {"wr_system_scale_rows", try_system_scale_rows}, {"wr_scaling_find", try_scaling_find},         \
-      {"wr_scaling_free", try_scaling_free},                                                          \
+      {"wr_scaling_free", try_scaling_free}, {"wr_system_set_rhs", try_system_set_rhs},                  \
       {"wr_system_build", try_system_build}, {"wr_system_free", try_system_free},                     \
       {"wr_system_begin", try_system_begin}, {"wr_system_upload", try_system_upload},                 \
       {"wr_system_finish", try_system_finish},                                                        \

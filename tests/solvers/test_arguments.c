@@ -5,7 +5,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "solvers/windrow.h"
+#include "solvers/api/windrow.h"
+#include "solvers/deep.h"
 #include "tests/check.h"
 
 static const char *called; /* the function of this row */
@@ -23,11 +24,12 @@ static const char *called; /* the function of this row */
 #include "tests/solvers/arguments_spmv.h"
 #include "tests/solvers/arguments_solvers.h"
 #include "tests/solvers/arguments_precond.h"
+#include "tests/solvers/arguments_api.h"
 
 static const struct row {
   const char *name;
   void (*try)(void);
-} rows[] = {ARGUMENTS_CONFIG ARGUMENTS_SPMV ARGUMENTS_SOLVERS ARGUMENTS_PRECOND};
+} rows[] = {ARGUMENTS_CONFIG ARGUMENTS_SPMV ARGUMENTS_SOLVERS ARGUMENTS_PRECOND ARGUMENTS_API};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 /* The names between "global:" and "local:" of the version script. */

@@ -1,7 +1,8 @@
-/* The public interface of the library; each header needs those before it. After installation this is <windrow/windrow.h>, with
- * the headers named here beside it; libwindrow.so exports what they declare and no more.
+/* The library from inside: each header needs those before it. After installation this is <windrow/deep.h>, with the headers
+ * named here beside it. Backends, plans, vectors and solvers of one's own are made with these. They are UNSTABLE: any version
+ * may change them. What stays is in windrow.h, which suffices for solving, ranking and multiplying.
  *
- *   status.h     errors: a wr_status and a sentence; TRY
+ *   errors.h, status.h     a wr_status and a sentence; TRY
  *   version.h    WR_VERSION, wr_version
  *   memory.h     wr_alloc, for arrays that the library takes over and frees
  *   csr.h        matrices: rows, or entries in any order that become rows
@@ -17,15 +18,16 @@
  *   graph.h, pagerank.h, rank.h     graphs; rank.h has all methods, pagerank.h those that iterate ranks
  *   scores.h     a bound on the error of scores by any tool
  *
- * examples/ has complete programs. Compile and link with what `pkg-config --cflags --libs windrow` prints. */
-#ifndef WR_WINDROW_H
-#define WR_WINDROW_H
+ * examples/own_backend.c and new_values.c use them. */
+#ifndef WR_DEEP_H
+#define WR_DEEP_H
 
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config/errors.h"
 #include "config/status.h"
 #include "config/version.h"
 #include "config/memory.h"
@@ -42,6 +44,7 @@
 
 WR_C_BEGIN
 
+#include "solvers/outcome.h"
 #include "solvers/solver.h"
 #include "solvers/precond.h"
 #include "solvers/scaling/scaling.h"

@@ -1,0 +1,219 @@
+/* PageRank of windrow.h. */
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/argument.h"
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "solvers/api/scoring.h"
+#include "solvers/api/session.h"
+#include "solvers/report/ledger.h"
+#include "solvers/top.h"
+
+/* One call. */
+typedef struct rank_call {
+  const char *function;
+  wr_matrix *A;
+  wr_csr rows; /* of A, with device views of its own */
+  wr_session session;
+  wr_scoring_options options;
+  wr_graph graph;
+  wr_plan *plan, *narrow;
+  wr_env narrow_env;
+  wr_scoring scoring;
+  wr_listener listener;
+  wr_result found;
+  wr_verdict verdict;
+  int precision, verify;
+} rank_call;
+
+enum { F64, F32, MIXED }; /* the words of options->precision */
+
+static wr_status check_options(const char *function, const wr_rank_options *o) {
+  if (!(o->damping >= 0 && o->damping < 1))
+    return wr_refuse(function, "options->damping is %g; it is 0, for 0.85, or between 0 and 1", o->damping);
+  if (!(o->tolerance >= 0) || isinf(o->tolerance))
+    return wr_refuse(function, "options->tolerance is %g; it is finite and 0 or more", o->tolerance);
+  if (!(o->time_limit >= 0)) return wr_refuse(function, "options->time_limit is %g; it is 0 or more", o->time_limit);
+  if (o->max_iterations < 0)
+    return wr_refuse(function, "options->max_iterations is %lld", (long long)o->max_iterations);
+  return o->check_every < 0 ? wr_refuse(function, "options->check_every is %lld", (long long)o->check_every) : WR_OK;
+}
+
+static wr_status choose(const wr_rank_options *o, rank_call *c) {
+  int method, stop;
+  PASS(check_options(c->function, o));
+  PASS(wr_word_choose(c->function, "options->precision", o->precision, "f64|f32|mixed", &c->precision));
+  PASS(wr_word_choose(c->function, "options->method", o->method, "auto|power|chebyshev|idr|gauss-seidel", &method));
+  PASS(wr_word_choose(c->function, "options->stop", o->stop, "bound|change", &stop));
+  PASS(wr_word_choose(c->function, "options->verify", o->verify, WR_VERIFY_WORDS, &c->verify));
+  c->options = (wr_scoring_options){
+      .method = (wr_rank_method)method,
+      .iterate = {.damping = o->damping > 0 ? o->damping : WR_DAMPING, .tolerance = o->tolerance,
+                  .stop_on_change = stop, .iterations = o->max_iterations, .check_every = o->check_every}};
+  wr_scoring_complete(&c->options, c->precision == F32 ? WR_F32 : WR_F64);
+  if (c->precision == MIXED && (method == WR_RANK_IDR || method == WR_RANK_GAUSS_SEIDEL))
+    return wr_refuse(c->function, "options->precision is mixed, which %s has not; power and chebyshev have", o->method);
+  return WR_OK;
+}
+
+static wr_status open_place(const wr_rank_options *o, rank_call *c) {
+  wr_type type = c->precision == F32 ? WR_F32 : WR_F64;
+  double bytes = wr_scoring_work(&c->options, type, c->rows.nrows, c->rows.nnz);
+  if (c->options.method == WR_RANK_GAUSS_SEIDEL) bytes = 0; /* it is for the CPU */
+  const wr_place_options place = {.backend = o->backend, .device = o->device, .type = type, .threads = o->threads,
+                                  .deterministic = o->deterministic, .bytes = bytes, .listener = &c->listener};
+  return wr_session_open(c->function, &place, &c->session);
+}
+
+static wr_status copy_of(const double *values, int64_t n, const char *what, double **copy) {
+  *copy = NULL;
+  if (values == NULL) return WR_OK;
+  PASS(wr_alloc(copy, n, sizeof **copy, what));
+  memcpy(*copy, values, (size_t)n * sizeof **copy);
+  return WR_OK;
+}
+
+static wr_status make_graph(const wr_rank_options *o, rank_call *c) {
+  wr_status status;
+  double *teleport = NULL, *start = NULL;
+  wr_env *device = c->session.env.place == WR_CUDA ? &c->session.env : NULL;
+  TRY(copy_of(o->personalize, c->rows.nrows, "the teleport vector", &teleport));
+  TRY(copy_of(o->start, c->rows.nrows, "the first guess", &start));
+  status = wr_graph_begin(&c->rows, o->links_are_in != 0, teleport, start, &c->graph);
+  teleport = start = NULL; /* the graph has taken them over */
+  TRY(status);
+  if (device) TRY(wr_graph_upload(&c->graph, device));
+  TRY(wr_scoring_finish(&c->graph, device));
+done:
+  wr_free(teleport);
+  wr_free(start);
+  return status;
+}
+
+/* The second plan of mixed precision: the same matrix in f32. */
+static wr_status sweep_in_f32(rank_call *c) {
+  if (c->precision != MIXED) return WR_OK;
+  PASS(wr_env_with_type(&c->session.env, WR_F32, &c->narrow_env));
+  PASS(wr_choice_plan(&c->session.choice, c->graph.flow, &c->narrow_env, &c->narrow));
+  PASS(wr_plan_prepare(c->narrow));
+  return wr_pagerank_sweep_in(&c->scoring.rank.iterated, c->narrow, &c->narrow_env);
+}
+
+static wr_status prepare(const wr_rank_options *o, rank_call *c) {
+  wr_env *env = &c->session.env;
+  PASS(choose(o, c));
+  PASS(open_place(o, c));
+  PASS(wr_csr_check_range(&c->rows, c->precision == F32));
+  PASS(make_graph(o, c));
+  PASS(wr_choice_plan(&c->session.choice, c->graph.flow, env, &c->plan));
+  PASS(wr_plan_prepare(c->plan));
+  PASS(wr_scoring_open(&c->scoring, &c->options, &c->graph, c->plan, env));
+  PASS(sweep_in_f32(c));
+  wr_listener_say(&c->listener, "%s on %s: %s", c->session.choice.backend->name, env->device_name,
+                  wr_plan_get_info(c->plan)->line);
+  return env->ops->wait(env);
+}
+
+static wr_status run(rank_call *c, double *scores, const wr_monitor *monitor, wr_rank_result *r) {
+  wr_env *env = &c->session.env;
+  double begin = wr_clock(), since = begin;
+  (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
+  PASS(wr_scoring_run(&c->scoring, monitor, &c->found));
+  PASS(env->ops->wait(env));
+  r->solve_seconds = wr_clock() - since, since = wr_clock();
+  PASS(wr_scoring_answer(&c->scoring, scores));
+  r->transfer_seconds = wr_clock() - since, since = wr_clock();
+  double full = wr_scoring_verify_seconds(c->rows.nrows, c->rows.nnz, omp_get_max_threads());
+  wr_verified level = wr_level_choose(c->verify, full, r->prepare_seconds + since - begin);
+  PASS(wr_scoring_verify(&c->scoring, scores, level, WR_VERIFY_SAMPLE_ROWS, &c->verdict));
+  r->verify_seconds = wr_clock() - since;
+  return wr_scoring_normalise(&c->scoring, scores);
+}
+
+static void fill_in(const rank_call *c, wr_rank_result *r) {
+  const wr_result *found = &c->found;
+  r->outcome = found->outcome;
+  r->verified = c->verdict.level != WR_VERIFY_OFF && c->verdict.multiplied_right && c->verdict.met_tolerance;
+  r->iterations = found->iterations, r->checked_rows = c->verdict.rows, r->dangling = c->graph.dangling;
+  r->bound = found->bound, r->change = found->change;
+  snprintf(r->method, sizeof r->method, "%s", found->method);
+  snprintf(r->backend, sizeof r->backend, "%s", c->session.choice.backend->name);
+  snprintf(r->device, sizeof r->device, "%s", c->session.env.device_name);
+  snprintf(r->note, sizeof r->note, "%s", found->note);
+  wr_listener_say(&c->listener, "%s", found->choice);
+  wr_listener_say(&c->listener, "%s", found->changes);
+  wr_listener_say(&c->listener, "%s by %s after %" PRId64 " iterations, bound %.3g%s%s",
+                  wr_outcome_title(found->outcome), found->method, found->iterations, found->bound,
+                  found->note[0] ? ": " : "", found->note);
+}
+
+static void end(rank_call *c) {
+  wr_scoring_close(&c->scoring);
+  wr_plan_destroy(c->narrow);
+  wr_plan_destroy(c->plan);
+  wr_graph_free(&c->graph);
+  wr_csr_device_free(c->rows.device);
+  wr_session_close(&c->session);
+  wr_matrix_free(c->A);
+}
+
+static wr_status rank_with(const wr_rank_options *o, const wr_matrix *A, double *scores, rank_call *c,
+                           wr_rank_result *r) {
+  wr_history *history;
+  double begin = wr_clock();
+  if (A->csr->nrows != A->csr->ncols)
+    return wr_fail(WR_EINPUT, "%s: a graph needs a square matrix, not %" PRId64 " x %" PRId64, c->function,
+                   A->csr->nrows, A->csr->ncols);
+  c->listener =
+      (wr_listener){.progress = o->progress, .log = o->log, .context = o->context, .time_limit = o->time_limit};
+  wr_listener_begin(&c->listener);
+  c->A = wr_matrix_hold(A, &c->rows);
+  PASS(wr_trace_begin(o->trace, 0, &history));
+  const wr_monitor monitor = wr_listener_monitor(&c->listener, history);
+  PASS(prepare(o, c));
+  r->prepare_seconds = wr_clock() - begin;
+  PASS(run(c, scores, &monitor, r));
+  fill_in(c, r);
+  r->total_seconds = wr_clock() - begin;
+  if (c->verdict.level == WR_VERIFY_OFF || c->verdict.multiplied_right || c->found.outcome == WR_NON_FINITE)
+    return WR_OK;
+  return wr_fail(WR_EINTERNAL, "%s: %s has multiplied wrong: the error of a row is %.3g times what rounding explains",
+                 c->function, c->session.choice.backend->name, c->verdict.worst_row);
+}
+
+wr_status wr_rank(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result) {
+  wr_status status;
+  wr_rank_options o;
+  wr_rank_result r = {0};
+  rank_call *c = NULL;
+  int before;
+  WR_NEED_OK(wr_matrix_check(__func__, A));
+  WR_NEED(scores);
+  WR_NEED_OK(wr_struct_check(__func__, "result", result));
+  WR_NEED_OK(wr_struct_take(__func__, "options", options, &o, sizeof o));
+  WR_NEED_OK(wr_threads_enter(__func__, "options->threads", A->csr->nnz, &o.threads, &before));
+  TRY(wr_alloc_zeroed(&c, 1, sizeof *c, "a solve"));
+  c->function = __func__;
+  status = rank_with(&o, A, scores, c, &r);
+  end(c);
+done:
+  wr_free(c);
+  wr_threads_leave(before);
+  r.status = status;
+  if (status != WR_OK) snprintf(r.note, sizeof r.note, "%s", wr_status_message());
+  wr_struct_give(result, &r, sizeof r);
+  return status;
+}
+
+wr_status wr_rank_best(const double *scores, int64_t n, int64_t count, int64_t *best) {
+  WR_NEED(scores);
+  WR_REFUSE_IF(n < 1, "n is %lld", (long long)n);
+  WR_REFUSE_IF(count < 0 || count > n, "count is %lld; there are %lld scores", (long long)count, (long long)n);
+  WR_NEED(best);
+  wr_top(scores, n, count, best);
+  return WR_OK;
+}

@@ -1,0 +1,368 @@
+/* Linear systems of windrow.h. */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/argument.h"
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "solvers/api/session.h"
+#include "solvers/api/solving.h"
+#include "solvers/direct.h"
+#include "solvers/report/ledger.h"
+#include "spmv/matrix/matrix_facts.h"
+
+struct wr_solver {
+  wr_matrix *A;
+  wr_csr rows; /* of A, with device views of its own */
+  wr_session session;
+  wr_solving_options options;
+  wr_system system;
+  wr_plan *plan;
+  wr_solving solving;
+  wr_run_precond precond;
+  wr_listener listener;
+  wr_precondition_function *function; /* M of the caller's; NULL: none */
+  double *r, *z;                      /* [n] its arguments                                     */
+  const double *x0;                   /* [n] of the options                                    */
+  int verify;                         /* of WR_VERIFY_WORDS                                    */
+  double prepare_seconds;
+  int threads;
+};
+
+/* ---- options ---- */
+
+static wr_status check_options(const char *function, const wr_solve_options *o) {
+  if (!(o->tolerance >= 0) || isinf(o->tolerance))
+    return wr_refuse(function, "options->tolerance is %g; it is finite and 0 or more", o->tolerance);
+  if (!(o->atol >= 0) || isinf(o->atol))
+    return wr_refuse(function, "options->atol is %g; it is finite and 0 or more", o->atol);
+  if (!(o->time_limit >= 0)) return wr_refuse(function, "options->time_limit is %g; it is 0 or more", o->time_limit);
+  if (o->max_iterations < 0)
+    return wr_refuse(function, "options->max_iterations is %lld", (long long)o->max_iterations);
+  if (wr_method_costs_of(&wr_method_bicgstabl, o->ell).stored == 0)
+    return wr_refuse(function, "options->ell is %d; 0 stands for 2", o->ell);
+  if (o->check_every < 0) return wr_refuse(function, "options->check_every is %lld", (long long)o->check_every);
+  if (o->precondition && o->precond && strcmp(o->precond, "none") != 0)
+    return wr_refuse(function, "options->precond is '%.40s' besides options->precondition; one of them is applied",
+                     o->precond);
+  if (o->precondition && o->scale && strcmp(o->scale, "none") != 0)
+    return wr_refuse(function,
+                     "options->scale is '%.40s'; with options->precondition, which is for A as given, it is none",
+                     o->scale);
+  return WR_OK;
+}
+
+static wr_status choose(const char *function, const wr_solve_options *o, wr_type type, wr_solver *s) {
+  int method, scale, fallback, stop;
+  PASS(wr_word_choose(function, "options->method", o->method, "auto|bicgstab|bicgstabl|idr|cg", &method));
+  PASS(wr_word_choose(function, "options->scale", o->scale, "auto|none|equilibrate|match", &scale));
+  PASS(wr_word_choose(function, "options->fallback", o->fallback, "none|direct", &fallback));
+  PASS(wr_word_choose(function, "options->stop", o->stop, "residual|backward", &stop));
+  PASS(wr_word_choose(function, "options->verify", o->verify, WR_VERIFY_WORDS, &s->verify));
+  if (fallback) PASS(wr_direct_check());
+  wr_solving_options *to = &s->options;
+  to->iterate = (wr_bicgstab_options){.method = wr_method_at(method - 1), .l = o->ell, .tolerance = o->tolerance,
+                                      .iterations = o->max_iterations, .check_every = o->check_every,
+                                      .by_backward = stop};
+  to->atol = o->atol, to->scale = (wr_scale)scale, to->fallback_direct = fallback;
+  const char *precond = o->precondition ? "none" : o->precond;
+  wr_status status = wr_solving_choose_precond(precond, to);
+  if (status != WR_OK) return wr_fail(status, "%s: options->precond: %s", function, wr_status_message());
+  wr_solving_complete(to, type);
+  if (o->tolerance == 0 && o->atol > 0) to->iterate.tolerance = 0;
+  s->function = o->precondition;
+  if (s->function) to->scale = WR_SCALE_NONE, to->iterate.no_graph = to->iterate.no_resident = 1;
+  return WR_OK;
+}
+
+/* ---- M of the caller's ---- */
+
+/* Through arrays of the host, at either place; then the sums that the request has, with z multiplied by 1. */
+static wr_status apply_function(void *context, wr_env *env, const wr_precond_request *request) {
+  wr_solver *s = context;
+  PASS(env->ops->download(env, request->r, s->r));
+  wr_fail(WR_OK, NULL);
+  wr_status status = s->function(s->listener.context, s->system.n, s->r, s->z);
+  if (status != WR_OK)
+    return wr_status_message()[0] ? status
+                                  : wr_fail(status, "options->precondition returned %s", wr_status_name(status));
+  PASS(env->ops->upload(env, request->z, s->z));
+  wr_fused f = {.in = {request->z, request->r}, .out = {request->z}, .c = {{{.factor = 1}, {.factor = 0}}},
+                .then = request->then};
+  for (int k = 0; k < WR_MAX_REDUCTIONS; k++) {
+    f.reduce[k] = request->reduce[k];
+    if (f.reduce[k].kind != WR_NO_REDUCTION && f.reduce[k].of == NULL) f.reduce[k].of = request->z;
+  }
+  return env->ops->fused(env, &f);
+}
+
+static wr_status take_function(wr_solver *s) {
+  if (s->function == NULL) return WR_OK;
+  PASS(wr_alloc(&s->r, s->system.n, sizeof *s->r, "a preconditioner's arguments"));
+  PASS(wr_alloc(&s->z, s->system.n, sizeof *s->z, "a preconditioner's arguments"));
+  s->solving.options.function = apply_function, s->solving.options.function_context = s;
+  return WR_OK;
+}
+
+/* ---- preparing ---- */
+
+static wr_status build(const char *function, const wr_solve_options *o, const wr_matrix *A, wr_type type,
+                       wr_solver *s) {
+  double *zeros = NULL;
+  const wr_monitor monitor = wr_listener_monitor(&s->listener, NULL);
+  const wr_watch watch = wr_monitor_watch(&monitor);
+  s->A = wr_matrix_hold(A, &s->rows);
+  PASS(choose(function, o, type, s));
+  const wr_place_options place = {.backend = o->backend, .device = o->device, .type = type, .threads = o->threads,
+                                  .deterministic = o->deterministic, .listener = &s->listener,
+                                  .bytes = wr_solving_work(&s->options, type, s->rows.nrows, s->rows.nnz)};
+  PASS(wr_session_open(function, &place, &s->session));
+  wr_env *env = &s->session.env, *device = env->place == WR_CUDA ? env : NULL;
+  PASS(wr_csr_check_range(&s->rows, type == WR_F32));
+  PASS(wr_alloc_zeroed(&zeros, s->rows.nrows, sizeof *zeros, "the right-hand side"));
+  PASS(wr_solving_begin(&s->options, &s->rows, zeros, NULL, 0, 0, &watch, &s->system));
+  if (device) PASS(wr_system_upload(&s->system, device));
+  PASS(wr_solving_finish(&s->system, device));
+  PASS(wr_choice_plan(&s->session.choice, s->system.matrix, env, &s->plan));
+  PASS(wr_plan_prepare(s->plan));
+  PASS(wr_solving_open(&s->solving, &s->options, &s->system, s->plan, env));
+  PASS(take_function(s));
+  return wr_solving_precondition(&s->solving, &monitor, &s->precond);
+}
+
+static void describe(const wr_solver *s) {
+  const wr_env *env = &s->session.env;
+  wr_listener_say(&s->listener, "%s on %s: %s", s->session.choice.backend->name, env->device_name,
+                  wr_plan_get_info(s->plan)->line);
+  wr_listener_say(&s->listener, "%s", s->system.scaling.sentence);
+  if (s->precond.line[0]) wr_listener_say(&s->listener, "%s: %s", s->precond.name, s->precond.line);
+}
+
+static wr_status make_solver(const char *function, const wr_matrix *A, const wr_solve_options *options,
+                             wr_solver **out) {
+  wr_status status;
+  wr_solve_options o;
+  wr_solver *s = NULL;
+  int precision, before = 0;
+  double begin = wr_clock();
+  *out = NULL;
+  TRY(wr_matrix_check(function, A));
+  TRY(wr_struct_take(function, "options", options, &o, sizeof o));
+  TRY(check_options(function, &o));
+  TRY(wr_word_choose(function, "options->precision", o.precision, "f64|f32", &precision));
+  if (A->csr->nrows != A->csr->ncols)
+    TRY(wr_fail(WR_EINPUT, "%s: a linear system needs a square matrix, not %lld x %lld", function,
+                (long long)A->csr->nrows, (long long)A->csr->ncols));
+  TRY(wr_alloc_zeroed(&s, 1, sizeof *s, "a solver"));
+  s->listener = (wr_listener){.progress = o.progress, .log = o.log, .context = o.context, .trace = o.trace,
+                              .time_limit = o.time_limit};
+  wr_listener_begin(&s->listener);
+  s->x0 = o.x0;
+  TRY(wr_threads_enter(function, "options->threads", A->csr->nnz, &o.threads, &before));
+  s->threads = o.threads;
+  TRY(build(function, &o, A, precision == 1 ? WR_F32 : WR_F64, s));
+  describe(s);
+  s->prepare_seconds = wr_clock() - begin;
+  *out = s, s = NULL;
+done:
+  wr_threads_leave(before);
+  wr_solver_free(s);
+  return status;
+}
+
+wr_status wr_solver_new(const wr_matrix *A, const wr_solve_options *options, wr_solver **solver) {
+  WR_NEED(solver);
+  PASS(make_solver(__func__, A, options, solver));
+  if (!(*solver)->listener.stopped) return WR_OK;
+  wr_solver_free(*solver), *solver = NULL;
+  return wr_fail(WR_EUNAVAILABLE, "%s: options->progress has ended it", __func__);
+}
+
+void wr_solver_free(wr_solver *s) {
+  if (s == NULL) return;
+  wr_solving_close(&s->solving);
+  wr_plan_destroy(s->plan);
+  wr_system_free(&s->system);
+  wr_csr_device_free(s->rows.device);
+  wr_session_close(&s->session);
+  wr_matrix_free(s->A);
+  wr_free(s->r);
+  wr_free(s->z);
+  wr_free(s);
+}
+
+/* ---- solving ---- */
+
+static wr_status copy_of(const double *values, int64_t n, const char *what, double **copy) {
+  *copy = NULL;
+  if (values == NULL) return WR_OK;
+  PASS(wr_alloc(copy, n, sizeof **copy, what));
+  memcpy(*copy, values, (size_t)n * sizeof **copy);
+  return WR_OK;
+}
+
+static wr_status set_rhs(wr_solver *s, const double *b, const double *x0) {
+  wr_status status;
+  double *own_b = NULL, *own_x0 = NULL;
+  TRY(copy_of(b, s->system.n, "the right-hand side", &own_b));
+  TRY(copy_of(x0, s->system.n, "the first guess", &own_x0));
+  status = wr_system_set_rhs(&s->system, own_b, own_x0, s->options.atol);
+  own_b = own_x0 = NULL; /* the system has taken them over */
+  TRY(status);
+  TRY(wr_check_empty_rows(&s->rows, b, s->options.iterate.tolerance, s->options.atol));
+  TRY(wr_solving_renew(&s->solving));
+done:
+  wr_free(own_b);
+  wr_free(own_x0);
+  return status;
+}
+
+static void fill_in(const wr_solver *s, const wr_result *found, const wr_verdict *verdict, wr_solve_result *r) {
+  double norm_b = s->system.norm_b > 0 ? s->system.norm_b : 1;
+  r->outcome = found->outcome;
+  r->iterations = found->iterations, r->multiplies = found->multiplies;
+  r->checked_rows = verdict->rows, r->on_host = verdict->on_host;
+  r->verified = verdict->level != WR_VERIFY_OFF && verdict->multiplied_right && verdict->met_tolerance;
+  r->residual = verdict->level != WR_VERIFY_OFF ? verdict->measure : found->measure;
+  r->bound = fmax(s->options.iterate.tolerance, s->system.absolute / norm_b);
+  r->attainable = verdict->attainable, r->backward = verdict->backward_error;
+  r->prepare_seconds = s->prepare_seconds;
+  snprintf(r->method, sizeof r->method, "%s", found->method);
+  snprintf(r->backend, sizeof r->backend, "%s", s->session.choice.backend->name);
+  snprintf(r->device, sizeof r->device, "%s", s->session.env.device_name);
+  snprintf(r->precond, sizeof r->precond, "%s", s->precond.name);
+  snprintf(r->note, sizeof r->note, "%s", found->note);
+}
+
+/* One right-hand side, of which the trace gets the given column. */
+static wr_status solve_one(const char *function, wr_solver *s, int64_t column, const double *b, const double *x0,
+                           double *x, wr_solve_result *r) {
+  wr_status status;
+  wr_history *history;
+  wr_result found;
+  wr_verdict verdict = {.level = WR_VERIFY_OFF};
+  wr_env *env = &s->session.env;
+  int before;
+  double *answer = NULL, begin = wr_clock();
+  TRY(wr_threads_enter(function, "options->threads", s->rows.nnz, &s->threads, &before));
+  TRY(wr_trace_begin(s->listener.trace, column, &history));
+  const wr_monitor monitor = wr_listener_monitor(&s->listener, history);
+  TRY(set_rhs(s, b, x0 ? x0 : s->x0));
+  TRY(wr_alloc(&answer, s->system.n, sizeof *answer, "the solution"));
+  TRY(env->ops->wait(env));
+  double since = wr_clock();
+  r->transfer_seconds = since - begin;
+  (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
+  TRY(wr_solving_run(&s->solving, &monitor, &found));
+  TRY(env->ops->wait(env));
+  r->solve_seconds = wr_clock() - since, since = wr_clock();
+  TRY(wr_solving_answer(&s->solving, answer));
+  r->transfer_seconds += wr_clock() - since, since = wr_clock();
+  double full = wr_solving_verify_seconds(s->rows.nrows, s->rows.nnz, omp_get_max_threads());
+  wr_verified level = wr_level_choose(s->verify, full, since - begin);
+  TRY(wr_solving_verify(&s->solving, answer, level, WR_VERIFY_SAMPLE_ROWS, &verdict));
+  r->verify_seconds = wr_clock() - since;
+  memcpy(x, answer, (size_t)s->system.n * sizeof *x);
+  fill_in(s, &found, &verdict, r);
+  r->total_seconds = wr_clock() - begin;
+  wr_listener_say(&s->listener, "%s", found.changes);
+  wr_listener_say(&s->listener, "%s by %s after %lld iterations, residual %.3g%s%s", wr_outcome_title(found.outcome),
+                  found.method, (long long)found.iterations, r->residual, found.note[0] ? ": " : "", found.note);
+  if (level != WR_VERIFY_OFF && !verdict.multiplied_right && found.outcome != WR_NON_FINITE)
+    TRY(wr_fail(WR_EINTERNAL, "%s: %s has multiplied wrong: the error of a row is %.3g times what rounding explains",
+                function, s->session.choice.backend->name, verdict.worst_row));
+done:
+  wr_free(answer);
+  wr_threads_leave(before);
+  r->status = status;
+  if (status != WR_OK) snprintf(r->note, sizeof r->note, "%s", wr_status_message());
+  return status;
+}
+
+wr_status wr_solver_solve(wr_solver *solver, const double *b, const double *x0, double *x, wr_solve_result *result) {
+  wr_solve_result r = {0};
+  WR_NEED(solver);
+  WR_NEED(b);
+  WR_NEED(x);
+  PASS(wr_struct_check(__func__, "result", result));
+  wr_listener_begin(&solver->listener);
+  wr_status status = solve_one(__func__, solver, 0, b, x0, x, &r);
+  wr_struct_give(result, &r, sizeof r);
+  return status;
+}
+
+wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x, int64_t ldx,
+                               wr_solve_result *results) {
+  wr_error first = {.status = WR_OK};
+  WR_NEED(solver);
+  WR_REFUSE_IF(count < 1, "count is %lld", (long long)count);
+  WR_NEED(b);
+  WR_NEED(x);
+  WR_REFUSE_IF(ldb < solver->system.n, "ldb is %lld, less than the %lld rows", (long long)ldb,
+               (long long)solver->system.n);
+  WR_REFUSE_IF(ldx < solver->system.n, "ldx is %lld, less than the %lld rows", (long long)ldx,
+               (long long)solver->system.n);
+  PASS(wr_struct_check(__func__, "results", results));
+  const size_t size = results->size; /* of the caller's structs, which is their distance */
+  wr_listener_begin(&solver->listener);
+  for (int64_t j = 0; j < count; j++) {
+    wr_solve_result r = {0};
+    char *to = (char *)results + (size_t)j * size;
+    wr_status status = solve_one(__func__, solver, j, b + j * ldb, NULL, x + j * ldx, &r);
+    memcpy(to, &size, sizeof size);
+    wr_struct_give(to, &r, sizeof r);
+    if (first.status == WR_OK) (void)wr_error_keep(&first, status);
+  }
+  return wr_error_raise(&first);
+}
+
+/* ---- in one call ---- */
+
+static wr_status solve(const char *function, const wr_matrix *A, const double *b, double *x,
+                       const wr_solve_options *options, wr_solve_result *result) {
+  wr_solver *solver = NULL;
+  wr_solve_result r = {0};
+  if (A == NULL) return wr_refuse(function, "A is NULL");
+  if (b == NULL) return wr_refuse(function, "b is NULL");
+  if (x == NULL) return wr_refuse(function, "x is NULL");
+  PASS(wr_struct_check(function, "result", result));
+  double begin = wr_clock();
+  r.status = make_solver(function, A, options, &solver);
+  if (r.status == WR_OK)
+    r.status = solve_one(function, solver, 0, b, NULL, x, &r);
+  else
+    snprintf(r.note, sizeof r.note, "%s", wr_status_message());
+  r.total_seconds = wr_clock() - begin;
+  wr_struct_give(result, &r, sizeof r);
+  wr_solver_free(solver);
+  return r.status;
+}
+
+wr_status wr_solve(const wr_matrix *A, const double *b, double *x, const wr_solve_options *options,
+                   wr_solve_result *result) {
+  return solve(__func__, A, b, x, options, result);
+}
+
+static wr_status solve_rows(const char *function, int64_t n, wr_integers row_ptr, wr_integers col, const double *val,
+                            const double *b, double *x, const wr_solve_options *options, wr_solve_result *result) {
+  wr_matrix *A;
+  if (n < 1) return wr_refuse(function, "n is %lld", (long long)n);
+  PASS(wr_matrix_of_rows(function, n, n, row_ptr, col, val, &A));
+  wr_status status = solve(function, A, b, x, options, result);
+  wr_matrix_free(A);
+  return status;
+}
+
+wr_status wr_solve_csr(int64_t n, const int32_t *row_ptr, const int32_t *col, const double *val, const double *b,
+                       double *x, const wr_solve_options *options, wr_solve_result *result) {
+  return solve_rows(__func__, n, (wr_integers){.narrow = row_ptr}, (wr_integers){.narrow = col}, val, b, x, options,
+                    result);
+}
+
+wr_status wr_solve_csr64(int64_t n, const int64_t *row_ptr, const int64_t *col, const double *val, const double *b,
+                         double *x, const wr_solve_options *options, wr_solve_result *result) {
+  return solve_rows(__func__, n, (wr_integers){.wide = row_ptr}, (wr_integers){.wide = col}, val, b, x, options,
+                    result);
+}
