@@ -27,8 +27,10 @@ contents() {
   [ "$ABI" = "$VERSION" ] || echo "-> libwindrow.so.$VERSION lib/libwindrow.so.$ABI"
   echo "-> libwindrow.so.$ABI lib/libwindrow.so"
   echo "644 $work/windrow.pc lib/pkgconfig/windrow.pc"
+  echo "644 $work/windrowConfig.cmake lib/cmake/windrow/windrowConfig.cmake"
+  echo "644 $work/windrowConfigVersion.cmake lib/cmake/windrow/windrowConfigVersion.cmake"
   echo "644 $here/../LICENSE share/doc/windrow/LICENSE"
-  for path in "$here"/../examples/*.c; do echo "644 $path share/doc/windrow/examples/$(basename "$path")"; done
+  for path in "$here"/../examples/*.c "$here"/../examples/*.f90; do echo "644 $path share/doc/windrow/examples/$(basename "$path")"; done
 }
 
 # The shared library names the libraries that it needs; -lm is for the arithmetic of the program itself. With the static library
@@ -45,6 +47,38 @@ Version: $VERSION
 Cflags: -I\${includedir}
 Libs: -L\${libdir} -lwindrow -lm
 Libs.private: $PRIVATE_LIBS
+TXT
+}
+
+# For find_package(windrow): the target windrow::windrow. The folder that holds the library is found from where this file lies,
+# so the tree may be moved.
+cmake_config() {
+  cat <<TXT
+get_filename_component(windrow_prefix "\${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+if(NOT TARGET windrow::windrow)
+  add_library(windrow::windrow SHARED IMPORTED)
+  set_target_properties(windrow::windrow PROPERTIES
+    IMPORTED_LOCATION "\${windrow_prefix}/lib/libwindrow.so.$VERSION"
+    IMPORTED_SONAME "libwindrow.so.$ABI"
+    INTERFACE_INCLUDE_DIRECTORIES "\${windrow_prefix}/include")
+endif()
+unset(windrow_prefix)
+TXT
+}
+
+# Before 1.0 a program needs the minor version that it was written for, as the name of the library says; after that any version
+# of the same major one that is not older.
+cmake_version() {
+  cat <<TXT
+set(PACKAGE_VERSION "$VERSION")
+if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION OR NOT "\${PACKAGE_FIND_VERSION}." MATCHES "^$(echo "$ABI" | sed 's/[.]/[.]/g')[.]")
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+else()
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+  endif()
+endif()
 TXT
 }
 
@@ -72,6 +106,8 @@ install_all() {
   notes=$work/folders
   if [ -f "$base/$made" ]; then cp "$base/$made" "$notes"; else : >"$notes"; fi
   pkg_config >"$work/windrow.pc"
+  cmake_config >"$work/windrowConfig.cmake"
+  cmake_version >"$work/windrowConfigVersion.cmake"
   contents >"$work/contents"
   while read -r mode source place; do put "$mode" "$source" "$place"; done <"$work/contents"
   install -m 644 "$notes" "$base/$made"

@@ -26,7 +26,7 @@ test_staged() {
   mkdir -p "$stage/opt/w/lib"
   call 0 build_to install DESTDIR="$stage" PREFIX=/opt/w
   for place in bin/pagerank bin/bicgstab lib/libwindrow.a lib/libwindrow.so lib/pkgconfig/windrow.pc \
-    include/windrow/windrow.h share/man/man1/pagerank.1 share/bash-completion/completions/bicgstab \
+    include/windrow/windrow.h include/windrow/deep.h lib/cmake/windrow/windrowConfig.cmake share/man/man1/pagerank.1 share/bash-completion/completions/bicgstab \
     share/zsh/site-functions/_pagerank share/doc/windrow/examples/own_backend.c; do
     [ -s "$stage/opt/w/$place" ]
     expect "$place is missing"
@@ -87,10 +87,36 @@ test_links() {
   expect 'pkg-config tells another version'
 }
 
-# Every standard since C++11, with the functions that are defined in the headers and one from the library.
-test_cpp() {
-  cat >"$work/try.cpp" <<'TXT'
+# Every standard of C since C99, the flat interface alone.
+test_c() {
+  cat >"$work/try_flat.c" <<'TXT'
 #include <windrow/windrow.h>
+int main(void) {
+  const int32_t row_ptr[] = {0, 1, 2}, col[] = {0, 1};
+  const double val[] = {2, 4}, b[] = {2, 8};
+  double x[2] = {0, 0};
+  wr_solve_options options;
+  wr_solve_result result;
+  WR_INIT(options);
+  WR_INIT(result);
+  options.tolerance = 1e-12;
+  if (wr_solve_csr(2, row_ptr, col, val, b, x, &options, &result) != WR_OK) return 1;
+  return result.outcome != WR_CONVERGED || x[0] < 0.999 || x[0] > 1.001 || x[1] < 1.999 || x[1] > 2.001;
+}
+TXT
+  for standard in 99 11 17; do
+    # shellcheck disable=SC2086
+    call 0 $CC -std=c$standard -Wall -Wextra -Wpedantic -Werror $instrument -I"$prefix/include" "$work/try_flat.c" \
+      -o "$work/try" -L"$prefix/lib" -lwindrow
+    call 0 env LD_LIBRARY_PATH="$prefix/lib" "$work/try"
+  done
+}
+
+# Every standard since C++11: the flat interface, and the functions that are defined in the deeper headers.
+test_cpp() {
+  cat >"$work/try_deep.cpp" <<'TXT'
+#include <windrow/windrow.h>
+#include <windrow/deep.h>
 int main() {
   bool units = wr_type_unit(WR_F32) == 1.0 / (1 << 24) && wr_type_unit(WR_F64) == 1.0 / (1LL << 53);
   return !units || wr_version()[0] == 0 || wr_outcome_title(WR_CONVERGED)[0] == 0;
@@ -98,10 +124,53 @@ int main() {
 TXT
   for standard in 11 14 17 20; do
     # shellcheck disable=SC2086
-    call 0 $CC -x c++ -std=c++$standard -Wall -Wextra -Wpedantic -Werror $instrument -I"$prefix/include" "$work/try.cpp" \
-      -o "$work/try" -L"$prefix/lib" -lwindrow
-    call 0 env LD_LIBRARY_PATH="$prefix/lib" "$work/try"
+    for source in try_flat.c try_deep.cpp; do
+      # shellcheck disable=SC2086
+      call 0 $CC -x c++ -std=c++$standard -Wall -Wextra -Wpedantic -Werror $instrument -I"$prefix/include" "$work/$source" \
+        -o "$work/try" -L"$prefix/lib" -lwindrow
+      call 0 env LD_LIBRARY_PATH="$prefix/lib" "$work/try"
+    done
   done
+}
+
+# The rows are dominated by their diagonal by 1/2 at least, so the error is at most 2 ||b - A x||; ||b|| is 9204.
+test_fortran() {
+  if ! command -v gfortran >/dev/null || [ -n "$instrument" ]; then
+    skip 3 'no gfortran here, or a sanitizer, which needs its C compiler'
+    return
+  fi
+  call 0 gfortran -std=f2008 -Wall -Wextra -Wpedantic -Werror -J "$work" "$prefix/share/doc/windrow/examples/solve_fortran.f90" \
+    -o "$work/solve_fortran" -L"$prefix/lib" -lwindrow
+  call 0 env LD_LIBRARY_PATH="$prefix/lib" "$work/solve_fortran"
+  awk '{ found = $1 == "converged" && $3 > 0 && $7 + 0 <= 2e-8 && $9 + 0 <= 1e-12 && $9 > 0 } END { exit NR != 1 || !found }' "$out"
+  expect 'the answer is wrong'
+}
+
+# In a copy of what is installed, since the tree may be moved.
+test_cmake() {
+  if ! command -v cmake >/dev/null; then
+    skip 7 'no cmake here'
+    return
+  fi
+  mkdir "$work/project"
+  cp -R "$prefix" "$work/moved"
+  cp "$work/try_flat.c" "$work/project"
+  cat >"$work/project/CMakeLists.txt" <<'TXT'
+cmake_minimum_required(VERSION 3.13)
+project(try C)
+find_package(windrow ${ASKED} REQUIRED)
+add_executable(try_flat try_flat.c)
+target_link_libraries(try_flat windrow::windrow)
+TXT
+  version=$(sed -n 's/^.define WR_VERSION "\(.*\)"/\1/p' config/version.h)
+  for asked in '' "$version"; do
+    call 0 cmake -S "$work/project" -B "$work/made$asked" -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$instrument" \
+      -DCMAKE_PREFIX_PATH="$work/moved" -DASKED="$asked"
+    call 0 cmake --build "$work/made$asked"
+    call 0 "$work/made$asked/try_flat"
+  done
+  call 1 cmake -S "$work/project" -B "$work/other" -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$work/moved" -DASKED=99.1
+  rm -r "$work/moved"
 }
 
 # Each header stands alone, and the library exports what they declare: here by their text, not by the compiler.
@@ -280,7 +349,10 @@ prefix=$work/prefix
 test_staged
 call 0 build_to install PREFIX="$prefix"
 test_links
+test_c
 test_cpp
+test_fortran
+test_cmake
 test_surface
 for program in pagerank bicgstab spmv; do test_manual $program; done
 test_bash
