@@ -50,7 +50,7 @@ static const char *const rules[] = {
     /* Figures */
     "figure{margin:.5rem 0 1.2rem;break-inside:avoid}",
     "figcaption{max-width:46rem}",
-    ".plot{padding:2rem .6rem 3rem 3.2rem}",
+    ".plot{padding:2rem 1.2rem 3rem 3.2rem;overflow:hidden}",
     ".chart{display:block;width:100%;height:15rem;overflow:visible}",
     ".chart svg{overflow:visible}",
     ".grid{stroke:var(--line)}",
@@ -88,7 +88,7 @@ static const char *const rules[] = {
     "dl{grid-template-columns:1fr;gap:0}",
     "dt,dd{grid-column:1}",
     "dd{margin:0 0 .4rem}",
-    ".stacked thead{position:absolute;clip-path:inset(50%);height:1px;overflow:hidden}",
+    ".stacked thead{display:block;position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}",
     ".stacked tr{display:block;border-bottom:2px solid var(--line);padding:.4rem 0}",
     ".stacked td,.stacked tbody th{display:flex;justify-content:space-between;gap:1rem;border:0;padding:.1rem 0}",
     ".stacked td{white-space:normal}",

@@ -29,13 +29,13 @@ page 0 unverified bicgstab --verify off --history "$work/h.csv" gen:fem:n=5
 page 0 backward bicgstab --stop backward --history "$work/h.csv" gen:fem:n=5
 page 2 failed bicgstab -n 30 --history "$work/h.csv" gen:convect:n=40
 page 0 backends bicgstab -k cpu_csr,cpu_bsr,reference,merbit --history "$work/h.csv" gen:fem:n=6
-page 0 rank pagerank --history "$work/h.csv" gen:web:n=20000
+page 0 rank pagerank -o "$pages/rank.tsv" --history "$work/h.csv" gen:web:n=20000
 page 0 changed pagerank --stop change --top 300 --history "$work/h.csv" gen:rmat:scale=10
 page 0 ranks pagerank -k cpu_csr,reference --history "$work/h.csv" gen:web:n=2000
 page 0 one bicgstab --history "$work/h.csv" "$work/one.mtx"
 page 0 one_rank pagerank --history "$work/h.csv" "$work/one.mtx"
 page 0 empty_rank pagerank --history "$work/h.csv" "$work/empty.mtx"
-page 2 long bicgstab --method bicgstab -n 10000 -t 1e-300 --history "$work/h.csv" gen:convect:n=40
+page 2 long pagerank --method power --damping 0.99999 -t 1e-15 -n 10000 --history "$work/h.csv" gen:road:side=16
 page 0 spmv spmv -k cpu_csr,cpu_bsr,reference,merbit --seconds 0.01 --batches 7 gen:fem:n=6
 page 0 several spmv -k cpu_csr,reference -p f64 --values --pattern --seconds 0.01 --batches 7 gen:web:n=3000 gen:band:n=300
 page 3 missing spmv -k cpu_csr -p f64 --seconds 0.01 --batches 7 "$work/no such file.mtx" gen:band:n=30
@@ -75,7 +75,7 @@ expect 'standard output is not the page, with the report on standard error'
 
 # The same page for any number of threads, but for times.
 for threads in 1 2; do
-  OMP_NUM_THREADS=$threads call 0 "$BUILD/bicgstab" -d cpu -q --threads "$threads" --report "$work/t$threads.html" gen:web:n=3000,dmax=90
+  OMP_NUM_THREADS=$threads call 0 "$BUILD/bicgstab" -d cpu -q --threads "$threads" --report "$work/t$threads.html" gen:fem:n=6
   sed -n '/class="spy"/,/<\/figure>/p; /class="lengths"/,/<\/table>/p' "$work/t$threads.html" >"$work/t$threads.part"
 done
 same 'pictures of the matrix by one and by two threads' "$work/t1.part" "$work/t2.part"
