@@ -259,8 +259,9 @@ void wr_figure_break_even(FILE *file, const wr_run *runs, int count, int level) 
   }
   for (int k = 0; k < count; k++) {
     if (!is_comparable(&runs[k])) continue;
-    least = fmin(least, 1e3 * seconds_a_multiply(&runs[k], x[points - 1]));
-    most = fmax(most, 1e3 * seconds_a_multiply(&runs[k], 1));
+    double once = 1e3 * seconds_a_multiply(&runs[k], 1), often = 1e3 * seconds_a_multiply(&runs[k], x[points - 1]);
+    least = fmin(least, fmin(once, often)); /* a first multiply may be the fastest, by chance */
+    most = fmax(most, fmax(once, often));
   }
   if (!(least > 0) || !(most > 0)) return;
   const wr_chart chart = {.file = file,
