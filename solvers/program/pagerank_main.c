@@ -10,6 +10,7 @@
 #include "solvers/order.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
+#include "solvers/report/html.h"
 #include "solvers/report/report_text.h"
 #include "solvers/scores.h"
 #include "solvers/top.h"
@@ -202,7 +203,7 @@ static wr_status find_order(void *problem, const wr_settings *s, const double *x
 static int is_apart(const ranks *r, const double *x, int64_t k) { return x[r->best[k]] - x[r->best[k + 1]] > r->gap; }
 
 /* How far the order of the nodes above is certain. */
-static void say_order(FILE *out, const ranks *r, const double *x) {
+static void say_order(wr_writer *out, const ranks *r, const double *x) {
   const wr_order *order = &r->order;
   int64_t shown = order->ranks;
   int last_is_open = shown < r->count && !r->tied[shown - 1] && !is_apart(r, x, shown - 1);
@@ -228,23 +229,43 @@ static void say_order(FILE *out, const ranks *r, const double *x) {
   if (order->ties > 0)
     wr_line_add(&line, "; == where both are the same in truth, since the same nodes link to both%s",
                 shown < r->count && r->tied[shown - 1] ? ", as the last one and the next one are" : "");
-  fprintf(out, "  %-10s", "order");
-  wr_line_print(out, &line, 12, 12);
+  wr_writer_item(out, "order", &line);
+  wr_writer_end(out);
 }
 
-static wr_status present(FILE *out, void *problem, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n,
-                         const wr_run *run) {
+/* A row of the best nodes; as text, node in a column of `width`. */
+static void write_rank(const wr_writer *out, int width, const char *rank, const char *node, const char *score) {
+  if (out->is_html) {
+    fprintf(out->file, "<tr><th scope=\"row\">%s</th><td class=\"node\">", rank);
+    wr_html_text(out->file, node);
+    fprintf(out->file, "</td><td>%s</td></tr>\n", score);
+  } else {
+    fprintf(out->file, "%8s  %*s  %s\n", rank, width, node, score);
+  }
+}
+
+static wr_status present(wr_writer *out, void *problem, const wr_settings *s, const wr_ids *ids, const double *x,
+                         int64_t n, const wr_run *run) {
   ranks r;
   if (s->top == 0) return WR_OK;
   wr_status status = find_ranks(problem, s, x, run, &r);
   int width = wr_ids_at(ids, n - 1) < INT64_C(1000000000000) ? 12 : 19; /* ids ascend */
-  if (status == WR_OK) fprintf(out, "\n%8s  %*s  score\n", "rank", width, "node");
+  wr_writer_gap(out);
+  if (out->is_html)
+    fputs("<h2>Best nodes</h2>\n<table class=\"nodes\">\n<thead><tr><th scope=\"col\">rank</th>"
+          "<th scope=\"col\">node</th><th scope=\"col\">score</th></tr></thead>\n<tbody>\n",
+          out->file);
+  else
+    write_rank(out, width, "rank", "node", "score");
   for (int64_t k = 0; status == WR_OK && k < r.order.ranks; k++) {
-    char rank[32];
+    char rank[32], node[32], score[32];
     const char *mark = k == 0 || is_apart(&r, x, k - 1) ? "" : r.tied[k - 1] ? "== " : "= ";
     snprintf(rank, sizeof rank, "%s%lld", mark, (long long)k + 1);
-    fprintf(out, "%8s  %*lld  %.12g\n", rank, width, (long long)wr_ids_at(ids, r.best[k]), x[r.best[k]]);
+    snprintf(node, sizeof node, "%lld", (long long)wr_ids_at(ids, r.best[k]));
+    snprintf(score, sizeof score, "%.12g", x[r.best[k]]);
+    write_rank(out, width, rank, node, score);
   }
+  if (out->is_html) fputs("</tbody>\n</table>\n", out->file);
   if (status == WR_OK) say_order(out, &r, x);
   ranks_free(&r);
   return status;

@@ -23,9 +23,14 @@
 #include "solvers/api/source.h"
 #include "solvers/program/threads.h"
 #include "solvers/report/history_file.h"
+#include "solvers/report/figures.h"
 #include "solvers/report/machine.h"
+#include "solvers/report/page.h"
 #include "solvers/report/report.h"
 #include "solvers/report/report_text.h"
+
+enum { MOST_SHOWN = 200 };    /* best nodes on a page */
+enum { MOST_KEPT = 100000 }; /* iterations up to which a history is kept though no output asks for it: 16 bytes each */
 
 /* All data of one call, freed at its end. */
 typedef struct job {
@@ -72,6 +77,7 @@ static wr_status check_list(const job *j) {
     const char *name;
     int given;
   } others[] = {{"output", s->output != NULL}, {"history", s->history != NULL}, {"save-binary", s->save_binary != NULL},
+                {"report", s->report != NULL},
                 {"rhs-file", s->rhs != NULL},  {"guess", s->guess != NULL},     {"personalize", s->personalize != NULL},
                 {"check", s->check != NULL}};
   if (s->json) return wr_fail(WR_EUSAGE, "--json has the report of one matrix: with a list of them use --jsonl");
@@ -230,6 +236,44 @@ done:
   return status;
 }
 
+static int exit_code_of(const job *j) {
+  if (*j->comparison.interrupted != 0) return wr_outcome_exit_code(WR_INTERRUPTED);
+  return wr_report_exit_code(j->runs, j->comparison.count);
+}
+
+/* The page of --report, if it is asked for. failure: why there is no result; NULL: there are runs. */
+static wr_status write_page(job *j, const wr_error *failure) {
+  wr_status status;
+  const wr_comparison *c = &j->comparison;
+  wr_output_file out = {0};
+  char *settings = NULL;
+  int code = failure ? wr_status_exit_code(failure->status) : exit_code_of(j), is_checked = 1;
+  if (j->settings.report == NULL) return WR_OK;
+  for (int k = 0; k < c->count; k++) is_checked &= !j->runs[k].ran || j->runs[k].verdict.level != WR_VERIFY_OFF;
+  TRY(wr_options_text(j->program->options, &j->settings, &settings));
+  TRY(wr_output_open(j->settings.report, &out));
+  wr_page_begin(out.file, j->program->name, j->facts.source, wr_page_verdict_of(code, is_checked));
+  if (failure) {
+    wr_page_failure(out.file, &j->facts, failure);
+    wr_page_outcome_end(out.file);
+  } else {
+    wr_page_solve(out.file, &j->facts, j->runs, c->count);
+  }
+  if (failure == NULL && c->answer && j->program->present) {
+    wr_settings shown = j->settings;
+    if (shown.top > MOST_SHOWN) shown.top = MOST_SHOWN;
+    wr_writer page = {.file = out.file, .is_html = 1};
+    TRY(j->program->present(&page, j->problem, &shown, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
+  }
+  TRY(wr_figure_matrix(out.file, j->A, 2));
+  wr_page_end(out.file, settings);
+  TRY(wr_output_commit(&out));
+done:
+  wr_output_abandon(&out);
+  wr_free(settings);
+  return status;
+}
+
 /* Keeps the first failure of several steps that do not depend on each other. */
 static void keep_first(wr_error *first, wr_status status) {
   if (first->status == WR_OK) (void)wr_error_keep(first, status);
@@ -246,6 +290,7 @@ static wr_status write_all(job *j) {
   if (j->comparison.answer_run >= 0)
     j->runs[j->comparison.answer_run].ledger.seconds[WR_PHASE_WRITE] += j->ledger.seconds[WR_PHASE_WRITE] - before;
   keep_first(&first, write_json(j));
+  keep_first(&first, write_page(j, NULL));
   return wr_error_raise(&first);
 }
 
@@ -253,7 +298,7 @@ static wr_status write_all(job *j) {
 static int has_standard_output(const wr_settings *s) {
   return wr_path_is_standard_output(s->output) + wr_path_is_standard_output(s->json) +
          wr_path_is_standard_output(s->jsonl) + wr_path_is_standard_output(s->history) +
-         wr_path_is_standard_output(s->save_binary);
+         wr_path_is_standard_output(s->report) + wr_path_is_standard_output(s->save_binary);
 }
 
 /* Before anything is read: no output may replace an input or another output, and each must be writable. */
@@ -263,6 +308,7 @@ static wr_status check_paths(const job *j) {
   int direct = has_standard_output(s); /* otherwise the report goes there, unless --quiet */
   const wr_path given[] = {
       {"--output", s->output, 1}, {"--json", s->json, 1}, {"--jsonl", s->jsonl, 1}, {"--history", s->history, 1},
+      {"--report", s->report, 1},
       {"--save-binary", s->save_binary, 1}, {"--tune-cache", s->tune_cache, 1},
       {"standard output", direct || s->quiet ? NULL : "-", 1},
       {"the list", j->list, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
@@ -270,8 +316,9 @@ static wr_status check_paths(const job *j) {
   enum { GIVEN = sizeof given / sizeof *given };
   wr_path *paths = NULL;
   if (direct > 1)
-    TRY(wr_fail(WR_EUSAGE,
-                "only one of --output, --json, --jsonl, --history and --save-binary can go to standard output"));
+    TRY(wr_fail(
+        WR_EUSAGE,
+        "only one of --output, --json, --jsonl, --report, --history and --save-binary can go to standard output"));
   TRY(wr_alloc(&paths, GIVEN + j->matrices.count, sizeof *paths, "the names of files"));
   memcpy(paths, given, sizeof given);
   for (int64_t k = 0; k < j->matrices.count; k++) paths[GIVEN + k] = (wr_path){"the matrix", j->matrices.name[k], 0};
@@ -289,6 +336,7 @@ static wr_status report(job *j) {
   wr_status status = WR_OK;
   const wr_comparison *c = &j->comparison;
   FILE *out = has_standard_output(&j->settings) ? stderr : stdout;
+  wr_writer text = wr_writer_of_text(out);
   if (j->settings.quiet) return WR_OK;
   if (j->reports++ > 0) fprintf(out, "\n");
   if (j->settings.verbose) {
@@ -297,16 +345,16 @@ static wr_status report(job *j) {
     fprintf(out, "\n");
   }
   if (c->count == 1)
-    wr_report_run(out, &j->facts, &j->runs[0], j->settings.verbose);
+    wr_report_run(&text, &j->facts, &j->runs[0], j->settings.verbose);
   else
-    wr_report_table(out, &j->facts, j->runs, c->count);
+    wr_report_table(&text, &j->facts, j->runs, c->count);
   if (j->settings.verbose && c->count > 1)
     for (int k = 0; k < c->count; k++) {
       fprintf(out, "\n");
-      wr_report_run(out, &j->facts, &j->runs[k], 1);
+      wr_report_run(&text, &j->facts, &j->runs[k], 1);
     }
   if (c->answer && j->program->present)
-    TRY(j->program->present(out, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
+    TRY(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   status = wr_process_flush(out);
 done:
   return status;
@@ -333,7 +381,7 @@ static wr_status check_choices(job *j) {
 /* Finds advice for runs that failed or whose answer is doubtful, by facts about the matrix. */
 static wr_status advise(job *j) {
   wr_matrix_facts matrix;
-  int due = 0, is_shown = !j->settings.quiet || has_json(j);
+  int due = 0, is_shown = !j->settings.quiet || has_json(j) || j->settings.report;
   for (int k = 0; k < j->comparison.count && is_shown; k++) {
     if (!wr_advice_is_due(&j->facts, &j->runs[k])) continue;
     if (!due++) PASS(wr_matrix_facts_find(j->A, &matrix));
@@ -351,12 +399,13 @@ static wr_status report_check(const job *j) {
   wr_status status = WR_OK;
   const wr_settings *s = &j->settings;
   FILE *out = has_standard_output(s) ? stderr : stdout;
+  wr_writer writer = wr_writer_of_text(out);
   char *text = NULL;
   if (s->json) {
     TRY(wr_options_text(j->program->options, s, &text));
     TRY(wr_report_check_json(s->json, &j->facts, &j->certificate, text, &j->ledger));
   }
-  if (!s->quiet) wr_report_check(out, &j->facts, &j->certificate, &j->ledger);
+  if (!s->quiet) wr_report_check(&writer, &j->facts, &j->certificate, &j->ledger);
   TRY(wr_process_flush(out));
   if (s->quiet && !j->certificate.met)
     wr_text_message(stderr, "%s: %s does not meet the tolerance", j->program->name, s->check);
@@ -388,7 +437,8 @@ static wr_status work(job *j) {
   if (j->by_default && c->env_error[WR_CUDA].status != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
     wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_error[WR_CUDA].text);
   c->problem = j->problem, c->facts = &j->facts;
-  c->histories = j->settings.history ? j->histories : NULL;
+  j->facts.keeps_history = j->settings.history != NULL;
+  if (j->settings.history || j->settings.report || j->settings.iterations <= MOST_KEPT) c->histories = j->histories;
   wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
   TRY(wr_compare(c));
   j->facts.interrupted = *c->interrupted != 0;
@@ -467,6 +517,8 @@ static int fail_matrix(job *j, wr_status status) {
   char *text = NULL;
   (void)wr_error_keep(&error, status);
   int code = wr_process_complain_of(j->program->name, j->list ? j->operand : NULL, status);
+  wr_status page = j->A && status != WR_EOUTPUT ? write_page(j, &error) : WR_OK; /* only once the matrix was read */
+  if (page != WR_OK) code = wr_worse_exit_code(code, wr_process_complain(j->program->name, page));
   if (j->lines.file == NULL || status == WR_EOUTPUT) return code;
   status = wr_options_text(j->program->options, &j->settings, &text);
   if (status == WR_OK) status = wr_report_json_failure(&j->lines, &j->facts, &error, text, &j->ledger);
@@ -485,8 +537,7 @@ static int process_matrix(job *j, const char *name) {
     code = wr_certificate_exit_code(&j->certificate);
   } else {
     complain_of_runs(j);
-    int is_interrupted = *j->comparison.interrupted != 0;
-    code = is_interrupted ? wr_outcome_exit_code(WR_INTERRUPTED) : wr_report_exit_code(j->runs, j->comparison.count);
+    code = exit_code_of(j);
   }
   end_matrix(j);
   return code;

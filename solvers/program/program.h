@@ -6,6 +6,7 @@
 #include "io/ids.h"
 #include "solvers/program/settings.h"
 #include "solvers/report/run.h"
+#include "solvers/report/writer.h"
 
 typedef struct wr_program {
   const char *name;
@@ -60,7 +61,7 @@ typedef struct wr_program {
   /* run->order := how far the order of its answer x is proven; NULL: it has none. */
   wr_status (*find_order)(void *problem, const wr_settings *settings, const double *x, wr_run *run);
   /* Prints an excerpt of this run's answer (the best pages) with the ids of its elements; may be NULL. */
-  wr_status (*present)(FILE *out, void *problem, const wr_settings *settings, const wr_ids *ids, const double *x,
+  wr_status (*present)(wr_writer *out, void *problem, const wr_settings *settings, const wr_ids *ids, const double *x,
                        int64_t n, const wr_run *run);
 } wr_program;
 

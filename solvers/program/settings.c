@@ -65,6 +65,8 @@
   {.name = "json", .type = WR_OPTION_TEXT, .offset = AT(json), .argument = "FILE", .help = "write the report as JSON"}, \
   {.name = "jsonl", .type = WR_OPTION_TEXT, .offset = AT(jsonl), .argument = "FILE",                                    \
    .help = "append the report of each matrix as one line of JSON"},                                                     \
+  {.name = "report", .type = WR_OPTION_TEXT, .offset = AT(report), .argument = "FILE",                                  \
+   .help = "write the report as one page of HTML with pictures, for a browser and for print"},                          \
   {.name = "history", .type = WR_OPTION_TEXT, .offset = AT(history), .argument = "FILE",                                \
    .help = "write the residuals by iteration as CSV"},                                                                  \
   {.name = "save-binary", .type = WR_OPTION_TEXT, .offset = AT(save_binary), .argument = "FILE",                        \
@@ -197,6 +199,8 @@ const wr_option wr_spmv_options[] = {
      .help = "write everything as JSON; - is standard output, the tables then go to standard error"},
     {.name = "jsonl", .type = WR_OPTION_TEXT, .offset = SPMV(common.jsonl), .argument = "FILE",
      .help = "append each matrix, when it is done in a precision, as one line of JSON"},
+    {.name = "report", .type = WR_OPTION_TEXT, .offset = SPMV(common.report), .argument = "FILE",
+     .help = "write the report as one page of HTML with pictures, for a browser and for print"},
     {.name = "csv", .type = WR_OPTION_TEXT, .offset = SPMV(csv), .argument = "FILE",
      .help = "write a line for each backend and matrix"},
     {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = SPMV(common.input_format), .choices = "auto|mtx|edges",
@@ -344,7 +348,8 @@ static wr_status finish_check(const wr_settings *s) {
     const char *name;
     int given;
   } others[] = {{"backend", s->backends != NULL}, {"output", s->output != NULL}, {"guess", s->guess != NULL},
-                {"history", s->history != NULL},  {"repeat", s->repeat > 1},     {"time-limit", s->time_limit > 0},
+                {"history", s->history != NULL},  {"report", s->report != NULL},
+                {"repeat", s->repeat > 1},     {"time-limit", s->time_limit > 0},
                 {"fallback", s->fallback != WR_FALLBACK_NONE}, {"jsonl", s->jsonl != NULL}};
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --%s", others[k].name);

@@ -51,7 +51,7 @@ typedef struct wr_settings {
   /* pagerank and bicgstab */
   char *check;
   /* files */
-  char *guess, *output, *json, *jsonl, *history, *save_binary, *columns_text;
+  char *guess, *output, *json, *jsonl, *report, *history, *save_binary, *columns_text;
   int format, input_format; /* the choices' order is auto and that of wr_vector_format; that of wr_input_format */
   /* reports */
   int verbose, quiet;

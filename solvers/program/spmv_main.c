@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* open_memstream */
 /* spmv: how long one multiply y = A x takes by each backend, on any matrix, with every product checked. */
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include "solvers/program/need.h"
 #include "solvers/program/paths.h"
 #include "solvers/program/process.h"
+#include "solvers/report/figures.h"
+#include "solvers/report/page.h"
 #include "solvers/report/report.h"
 #include "solvers/report/sectors.h"
 #include "solvers/api/source.h"
@@ -45,7 +48,10 @@ typedef struct job {
   wr_apply_place places[2];
   wr_run runs[WR_MAX_RUNS];
   wr_apply_times times[WR_MAX_RUNS];
-  wr_output_file json_file, lines_file, csv_file; /* of --json, --jsonl, --csv */
+  wr_output_file json_file, lines_file, csv_file, page_file; /* of --json, --jsonl, --csv, --report */
+  FILE *outcome, *page; /* of the page its first sentences, and its sections, until the exit code is known; NULL: no page */
+  char *outcome_text, *page_text;
+  size_t outcome_size, page_size;
   wr_json json, lines;
   char *options;                                  /* the effective ones, as text */
   FILE *text; /* where tables go; NULL: nowhere */
@@ -89,6 +95,7 @@ static void note_failure(job *j, const wr_problem_facts *facts, wr_status status
   int code = wr_process_complain_of("spmv", facts->source, status);
   if (j->json_file.file) wr_spmv_json_failure(&j->json, facts, &error);
   if (j->csv_file.file) wr_spmv_csv_failure(j->csv_file.file, facts, &error);
+  if (j->page) wr_page_failure(j->outcome, facts, &error);
   if (j->lines_file.file) {
     wr_spmv_json_begin(&j->lines, j->options, j->places);
     wr_spmv_json_failure(&j->lines, facts, &error);
@@ -99,9 +106,11 @@ static void note_failure(job *j, const wr_problem_facts *facts, wr_status status
 
 /* A line is complete: what was interrupted has none, and is measured again by a run that goes on. */
 static wr_status write_results(job *j, const wr_spmv_table *table) {
-  if (j->text) wr_spmv_table_print(j->text, table);
+  wr_writer text = {.file = j->text};
+  if (j->text) wr_spmv_table_print(&text, table);
   if (j->json_file.file) wr_spmv_json_matrix(&j->json, table);
   if (j->csv_file.file) wr_spmv_csv_matrix(j->csv_file.file, table);
+  if (j->page) wr_page_table(j->page, j->outcome, table);
   if (j->lines_file.file == NULL || *wr_process_interrupted()) return WR_OK;
   wr_spmv_json_begin(&j->lines, j->options, j->places);
   wr_spmv_json_matrix(&j->lines, table);
@@ -145,6 +154,7 @@ static wr_status time_matrix(job *j, const char *name, int with_values, int with
                            .row_bytes = j->s.vectors * wr_spmv_row_bytes(&j->s.common, narrow, on_host),
                            .column_bytes = j->s.vectors * wr_spmv_column_bytes(narrow, on_host)};
   TRY(wr_source_load(name, &how, &ledger, &A, &facts));
+  if (j->page) wr_page_matrix(j->page, name);
   wr_row_statistics rows = wr_row_statistics_get(A);
   for (int v = first; v <= last; v++) {
     TRY(set_values(A, variants[v], &facts));
@@ -153,6 +163,7 @@ static wr_status time_matrix(job *j, const char *name, int with_values, int with
       if (stop == WR_OK) stop = time_type(j, A, (wr_type)type, &facts, &rows);
     }
   }
+  if (j->page) TRY(wr_figure_matrix(j->page, A, 3));
 done:
   if (status != WR_OK) note_failure(j, &facts, status);
   wr_csr_free(A);
@@ -227,7 +238,7 @@ static wr_status check_single(const job *j) {
 static int has_standard_output(const job *j) {
   const wr_settings *s = &j->s.common;
   return wr_path_is_standard_output(s->json) + wr_path_is_standard_output(s->jsonl) +
-         wr_path_is_standard_output(j->s.csv);
+         wr_path_is_standard_output(j->s.csv) + wr_path_is_standard_output(s->report);
 }
 
 /* Before any matrix is read: no output may replace an input or another output. */
@@ -237,11 +248,12 @@ static wr_status check_paths(const job *j, int count, char **names) {
   int64_t used = 0;
   wr_path *paths = NULL;
   if (has_standard_output(j) > 1)
-    TRY(wr_fail(WR_EUSAGE, "only one of --json, --jsonl and --csv can go to standard output"));
-  TRY(wr_alloc(&paths, 6 + count + j->matrices.count, sizeof *paths, "the names of files"));
+    TRY(wr_fail(WR_EUSAGE, "only one of --json, --jsonl, --csv and --report can go to standard output"));
+  TRY(wr_alloc(&paths, 7 + count + j->matrices.count, sizeof *paths, "the names of files"));
   paths[used++] = (wr_path){"--json", s->json, 1};
   paths[used++] = (wr_path){"--jsonl", s->jsonl, 1};
   paths[used++] = (wr_path){"--csv", j->s.csv, 1};
+  paths[used++] = (wr_path){"--report", s->report, 1};
   paths[used++] = (wr_path){"standard output", s->quiet || has_standard_output(j) ? NULL : "-", 1};
   paths[used++] = (wr_path){"--config", s->config, 0};
   paths[used++] = (wr_path){"--tune-cache", s->tune_cache, 1};
@@ -251,6 +263,7 @@ static wr_status check_paths(const job *j, int count, char **names) {
   TRY(wr_paths_check(paths, used));
   if (s->json) TRY(wr_output_check(s->json));
   if (j->s.csv) TRY(wr_output_check(j->s.csv));
+  if (s->report) TRY(wr_output_check(s->report));
 done:
   wr_free(paths);
   return status;
@@ -281,11 +294,37 @@ static wr_status open_outputs(job *j) {
     PASS(wr_output_open(j->s.csv, &j->csv_file));
     wr_spmv_csv_begin(j->csv_file.file);
   }
+  if (s->report) {
+    PASS(wr_output_open(s->report, &j->page_file));
+    j->outcome = open_memstream(&j->outcome_text, &j->outcome_size);
+    j->page = open_memstream(&j->page_text, &j->page_size);
+    if (j->outcome == NULL || j->page == NULL) return wr_fail(WR_ENOMEM, "no memory is left for the page of --report");
+  }
   if (s->jsonl) {
     PASS(wr_output_append(s->jsonl, &j->lines_file));
     j->lines = (wr_json){.file = j->lines_file.file, .one_line = 1};
   }
   return WR_OK;
+}
+
+/* The page begins with the outcome, so what was gathered follows now. */
+static wr_status end_page(job *j) {
+  char title[64];
+  const char *name = j->matrices.count == 1 ? j->matrices.name[0] : title;
+  int is_checked = j->s.common.verify != WR_VERIFY_OFF;
+  if (j->page == NULL) return WR_OK;
+  int failed = (fclose(j->page) != 0) | (fclose(j->outcome) != 0);
+  j->page = j->outcome = NULL;
+  if (failed) return wr_fail(WR_ENOMEM, "no memory is left for the page of --report");
+  snprintf(title, sizeof title, "%lld matrices", (long long)(j->s.standard ? STANDARD : j->matrices.count));
+  wr_page_verdict verdict = wr_page_verdict_of(j->code, is_checked);
+  if (j->code == 0) verdict.words = is_checked ? "Measured, and every product right" : "Measured, products not checked";
+  wr_page_begin(j->page_file.file, "spmv", name, verdict);
+  fwrite(j->outcome_text, 1, j->outcome_size, j->page_file.file);
+  wr_page_outcome_end(j->page_file.file);
+  fwrite(j->page_text, 1, j->page_size, j->page_file.file);
+  wr_page_end(j->page_file.file, j->options);
+  return wr_output_commit(&j->page_file);
 }
 
 static wr_status begin_reports(job *j) {
@@ -344,11 +383,17 @@ static wr_status work(job *j) {
     TRY(wr_output_commit(&j->json_file));
   }
   if (j->csv_file.file) TRY(wr_output_commit(&j->csv_file));
+  TRY(end_page(j));
   if (j->lines_file.file) TRY(wr_output_commit(&j->lines_file));
   TRY(wr_process_flush(stdout));
 done:
   wr_output_abandon(&j->json_file);
   wr_output_abandon(&j->csv_file);
+  wr_output_abandon(&j->page_file);
+  if (j->page) fclose(j->page);
+  if (j->outcome) fclose(j->outcome);
+  wr_free(j->page_text);
+  wr_free(j->outcome_text);
   wr_output_abandon(&j->lines_file);
   return status;
 }

@@ -5,24 +5,8 @@
 #include <math.h>
 #include <time.h>
 
+#include "config/text.h"
 #include "io/vector_file.h"
-
-/* Bytes of the well-formed UTF-8 character at text (RFC 3629, section 4: no overlong forms, no surrogates, at most
- * U+10FFFF), or 0. */
-static int character_bytes(const unsigned char *text) {
-  unsigned char lead = text[0], low = 0x80, high = 0xBF; /* bounds of the second byte */
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  int bytes = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (lead == 0xE0) low = 0xA0;
-  if (lead == 0xED) high = 0x9F;
-  if (lead == 0xF0) low = 0x90;
-  if (lead == 0xF4) high = 0x8F;
-  if (text[1] < low || text[1] > high) return 0;
-  for (int k = 2; k < bytes; k++)
-    if ((text[k] & 0xC0) != 0x80) return 0;
-  return bytes;
-}
 
 static void write_character(FILE *file, const unsigned char *text, int bytes) {
   if (bytes == 0)
@@ -40,7 +24,7 @@ static void write_character(FILE *file, const unsigned char *text, int bytes) {
 static void write_string(FILE *file, const char *value) {
   fputc('"', file);
   for (const unsigned char *at = (const unsigned char *)value; *at;) {
-    int bytes = character_bytes(at);
+    int bytes = wr_text_character((const char *)at);
     write_character(file, at, bytes);
     at += bytes ? bytes : 1;
   }

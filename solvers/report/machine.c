@@ -43,31 +43,38 @@ int wr_machine_has_gpu(const char *folder) {
   return has;
 }
 
-/* Facts that the system does not provide are empty or null. */
-void wr_machine_write(wr_json *json) {
+wr_machine wr_machine_get(void) {
   struct utsname names = {0};
-  char system[128], cpu[128], compiler[64], cuda[64] = "none";
+  wr_machine machine = {.cores = count_cores(), .cuda = "none"};
   if (uname(&names) != 0) snprintf(names.sysname, sizeof names.sysname, "unknown");
-  snprintf(system, sizeof system, "%.40s %.60s %.20s", names.sysname, names.release, names.machine);
-  snprintf(cpu, sizeof cpu, "%s", names.machine);
-  read_cpu_name(cpu, sizeof cpu);
+  snprintf(machine.system, sizeof machine.system, "%.40s %.60s %.20s", names.sysname, names.release, names.machine);
+  snprintf(machine.cpu, sizeof machine.cpu, "%s", names.machine);
+  read_cpu_name(machine.cpu, sizeof machine.cpu);
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page > 0) machine.memory_bytes = (double)pages * (double)page;
 #if defined(__clang__)
-  snprintf(compiler, sizeof compiler, "clang %d.%d.%d", __clang_major__, __clang_minor__, __clang_patchlevel__);
+  snprintf(machine.compiler, sizeof machine.compiler, "clang %d.%d.%d", __clang_major__, __clang_minor__,
+           __clang_patchlevel__);
 #else
-  snprintf(compiler, sizeof compiler, "gcc %s", __VERSION__);
+  snprintf(machine.compiler, sizeof machine.compiler, "gcc %s", __VERSION__);
 #endif
   int toolkit = wr_cuda_toolkit();
-  if (toolkit > 0) snprintf(cuda, sizeof cuda, "%d.%d", toolkit / 1000, toolkit % 1000 / 10);
+  if (toolkit > 0) snprintf(machine.cuda, sizeof machine.cuda, "%d.%d", toolkit / 1000, toolkit % 1000 / 10);
+  return machine;
+}
+
+/* Facts that the system does not provide are empty or null. */
+void wr_machine_write(wr_json *json) {
+  wr_machine machine = wr_machine_get();
   wr_json_begin(json, "machine", '{');
-  wr_json_text(json, "cpu", cpu);
-  wr_json_integer(json, "cores", count_cores());
-  wr_json_positive(json, "memory_bytes", pages > 0 && page > 0 ? (double)pages * (double)page : 0);
-  wr_json_text(json, "system", system);
+  wr_json_text(json, "cpu", machine.cpu);
+  wr_json_integer(json, "cores", machine.cores);
+  wr_json_positive(json, "memory_bytes", machine.memory_bytes);
+  wr_json_text(json, "system", machine.system);
   wr_json_end(json, '}');
   wr_json_begin(json, "versions", '{');
   wr_json_text(json, "windrow", WR_VERSION);
-  wr_json_text(json, "compiler", compiler);
-  wr_json_text(json, "cuda", cuda);
+  wr_json_text(json, "compiler", machine.compiler);
+  wr_json_text(json, "cuda", machine.cuda);
   wr_json_end(json, '}');
 }

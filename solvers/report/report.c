@@ -6,25 +6,25 @@
 
 #include "config/text.h"
 #include "solvers/report/report_text.h"
+#include "solvers/report/sparkline.h"
 #include "solvers/report/statistics.h"
 
-enum { TEXT_ROOM = 16, LABEL_ROOM = 256, INDENT = 12 };
+enum { TEXT_ROOM = 16, LABEL_ROOM = 256 };
 
 /* Prints a labelled paragraph and empties it: "  times     init 0.31 s, ..." */
-static void print_labelled(FILE *out, const char *label, wr_line *line) {
-  fprintf(out, "  %-*s", INDENT - 2, label);
-  wr_line_print(out, line, INDENT, INDENT);
+static void print_labelled(wr_writer *out, const char *label, wr_line *line) {
+  wr_writer_item(out, label, line);
   *line = (wr_line){0};
 }
 
 /* The same for a text; nothing if it is empty. */
-static void print_text(FILE *out, const char *label, const char *text) {
+static void print_text(wr_writer *out, const char *label, const char *text) {
   wr_line line = {0};
   wr_line_add(&line, "%s", text);
   if (text[0]) print_labelled(out, label, &line);
 }
 
-static void print_problem(FILE *out, const wr_problem_facts *problem) {
+static void print_problem(wr_writer *out, const wr_problem_facts *problem) {
   wr_line line = {0};
   wr_line_add_problem(&line, problem);
   print_labelled(out, "problem", &line);
@@ -38,7 +38,7 @@ static const char *warning(const wr_run *run) {
 }
 
 /* The first line: the outcome, with a warning unless verification confirms it. */
-static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
+static void print_answer(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   const wr_result *result = &run->result;
   wr_line line = {0};
   int broke_off = run->error.status != WR_OK; /* then there may be no answer, even if the iteration converged */
@@ -67,7 +67,7 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   wr_line_add_measure(&line, problem, run);
   if (run->verdict.level == WR_VERIFY_OFF) wr_line_add(&line, ", unverified");
   if (!broke_off) wr_line_add_doubt(&line, problem, run);
-  wr_line_print(out, &line, 0, 2);
+  wr_writer_paragraph(out, &line);
   if (result->direct.tried) {
     line = (wr_line){0};
     wr_line_add_direct(&line, problem, &result->direct);
@@ -78,7 +78,19 @@ static void print_answer(FILE *out, const wr_problem_facts *problem, const wr_ru
   print_text(out, result->outcome == WR_CONVERGED ? "note" : "why", result->note);
 }
 
-static void print_backend(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
+void wr_report_history(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int is_named) {
+  char text[WR_SPARKLINE_ROOM], first[TEXT_ROOM], last[TEXT_ROOM], label[LABEL_ROOM], name[13];
+  const wr_history *history = run->history;
+  if (out->is_html || history == NULL || history->count == 0) return;
+  const char *what = problem->measure == WR_MEASURE_L1_ERROR ? "change" : "residual";
+  fprintf(out->file, "  %-10s%s  from %s", what, wr_sparkline(history, out->has_blocks, text),
+          wr_text_real(history->measure[0], first));
+  if (history->count > 1) fprintf(out->file, " to %s", wr_text_real(history->measure[history->count - 1], last));
+  if (is_named) fprintf(out->file, " (%s)", wr_text_fit(wr_run_label(run, label, sizeof label), 12, 0, name));
+  fprintf(out->file, "\n");
+}
+
+static void print_backend(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   char label[LABEL_ROOM], text[TEXT_ROOM], more[TEXT_ROOM];
   const wr_plan_info *info = &run->info;
   wr_line line = {0};
@@ -117,7 +129,7 @@ static void add_multiply_check(wr_line *line, const wr_verdict *verdict) {
     wr_line_add(line, "MULTIPLIED WRONG: the largest error is %s times its rounding bound, a defect of windrow", text);
 }
 
-static void print_verdict(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
+static void print_verdict(wr_writer *out, const wr_problem_facts *problem, const wr_run *run) {
   const wr_verdict *verdict = &run->verdict;
   int is_residual = problem->measure == WR_MEASURE_RESIDUAL;
   char measure[TEXT_ROOM], limit[TEXT_ROOM], error[TEXT_ROOM];
@@ -168,7 +180,7 @@ static void add_applies(wr_line *line, const wr_run *run) {
 }
 
 /* "ilu0, 12.3 ms: ILU(0): 1234 entries ...", and with verbose its bytes */
-static void print_precond(FILE *out, const wr_run_precond *precond, int verbose) {
+static void print_precond(wr_writer *out, const wr_run_precond *precond, int verbose) {
   char text[TEXT_ROOM];
   wr_line line = {0};
   if (precond->name[0] == '\0') return;
@@ -181,7 +193,7 @@ static void print_precond(FILE *out, const wr_run_precond *precond, int verbose)
 }
 
 /* "of the host, at most: 1.07 GB until the matrix was assembled, 1.30 GB in the whole run" */
-static void print_memory(FILE *out, const wr_run *run) {
+static void print_memory(wr_writer *out, const wr_run *run) {
   char rows[TEXT_ROOM], all[TEXT_ROOM];
   wr_line line = {0};
   int64_t until_rows = wr_ledger_peak(&run->ledger, WR_PHASE_ASSEMBLE),
@@ -192,7 +204,7 @@ static void print_memory(FILE *out, const wr_run *run) {
   print_labelled(out, "memory", &line);
 }
 
-static void print_times(FILE *out, const wr_run *run) {
+static void print_times(wr_writer *out, const wr_run *run) {
   const char *separator = "", *mark = run->verdict.level == WR_VERIFY_OFF ? " (unverified)" : "";
   char text[TEXT_ROOM];
   wr_line line = {0};
@@ -213,25 +225,26 @@ static void print_times(FILE *out, const wr_run *run) {
   print_labelled(out, "", &line);
 }
 
-void wr_report_try(FILE *out, const wr_run *run) {
+void wr_report_try(wr_writer *out, const wr_run *run) {
   const wr_advice *advice = &run->advice;
   wr_line line = {0};
   print_text(out, "seen", advice->seen);
   wr_line_add(&line, "%s%s", advice->remedy, advice->command[0] ? ":" : "");
   if (advice->remedy[0]) print_labelled(out, "try", &line);
-  if (advice->command[0]) wr_command_print(out, advice->command, INDENT);
+  if (advice->command[0]) wr_writer_command(out, advice->command);
   print_text(out, "or", advice->other);
 }
 
-void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
+void wr_report_run(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   wr_line line = {0};
   if (run->ran) {
     print_answer(out, problem, run, verbose);
   } else {
     wr_line_add(&line, "%s: %s", run->error.status == WR_EUNAVAILABLE ? "not available" : "broke off", run->error.text);
-    wr_line_print(out, &line, 0, 2);
+    wr_writer_paragraph(out, &line);
   }
   print_problem(out, problem);
+  wr_report_history(out, problem, run, 0);
   if (run->ran && run->error.status != WR_OK) print_text(out, "broke off", run->error.text);
   print_backend(out, problem, run, verbose && run->ran);
   print_precond(out, &run->precond, verbose);
@@ -241,7 +254,7 @@ void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run
   wr_report_try(out, run);
 }
 
-static void print_residual(FILE *out, const wr_problem_facts *problem, const wr_certificate *c) {
+static void print_residual(wr_writer *out, const wr_problem_facts *problem, const wr_certificate *c) {
   const char *unit = c->is_relative ? " ||b||" : "";
   char first[TEXT_ROOM], second[TEXT_ROOM];
   wr_line line = {0};
@@ -253,7 +266,7 @@ static void print_residual(FILE *out, const wr_problem_facts *problem, const wr_
   if (!c->by_backward) wr_line_add(&line, " (asked for %s)", wr_text_real(c->limit, second));
   if (wr_certificate_is_doubtful(problem, c))
     wr_line_add(&line, ", but the backward error is %s: x may be useless", wr_text_real(c->backward, first));
-  wr_line_print(out, &line, 0, 2);
+  wr_writer_paragraph(out, &line);
   print_problem(out, problem);
   print_text(out, "x", c->x);
   line = (wr_line){0};
@@ -268,7 +281,7 @@ static void print_residual(FILE *out, const wr_problem_facts *problem, const wr_
   print_labelled(out, "rounding", &line);
 }
 
-static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_certificate *c) {
+static void print_scores(wr_writer *out, const wr_problem_facts *problem, const wr_certificate *c) {
   const wr_score_facts *s = &c->scores;
   char first[TEXT_ROOM], second[TEXT_ROOM];
   wr_line line = {0};
@@ -278,7 +291,7 @@ static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_ce
                 wr_text_real(c->limit, second));
   wr_line_add(&line, "L1 error <= %s", wr_text_bound(s->bound, first));
   if (!c->by_change) wr_line_add(&line, " (asked for %s)", wr_text_real(c->limit, second));
-  wr_line_print(out, &line, 0, 2);
+  wr_writer_paragraph(out, &line);
   print_problem(out, problem);
   print_text(out, "scores", c->x);
   line = (wr_line){0};
@@ -315,7 +328,8 @@ static void print_scores(FILE *out, const wr_problem_facts *problem, const wr_ce
   print_labelled(out, "meaning", &line);
 }
 
-void wr_report_check(FILE *out, const wr_problem_facts *problem, const wr_certificate *c, const wr_ledger *process) {
+void wr_report_check(wr_writer *out, const wr_problem_facts *problem, const wr_certificate *c,
+                     const wr_ledger *process) {
   char first[TEXT_ROOM];
   wr_line line = {0};
   if (problem->measure == WR_MEASURE_L1_ERROR)

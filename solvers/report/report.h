@@ -8,25 +8,31 @@
 #include "io/output_file.h"
 #include "solvers/report/json.h"
 #include "solvers/report/run.h"
+#include "solvers/report/writer.h"
 
-/* One run in words: outcome, iterations, times by phase, verification. verbose adds the plan's line and byte model. */
-void wr_report_run(FILE *out, const wr_problem_facts *problem, const wr_run *run, int verbose);
+/* Reports in words go to a writer, as text or as HTML. One run: outcome, iterations, times by phase, verification. verbose adds
+ * the plan's line and byte model. */
+void wr_report_run(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int verbose);
 
 /* The comparison: a table as wide as the stream, a row for each run that has a result, the reason why others have none, and
  * one sentence on what it shows. */
-void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count);
+void wr_report_table(wr_writer *out, const wr_problem_facts *problem, const wr_run *runs, int count);
+
+/* Prints a line with the run's history as a sparkline, where it was kept, and with is_named the run's label; nothing into a
+ * page, which has a figure of it. */
+void wr_report_history(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int is_named);
 
 /* Prints what was seen in the matrix of a run that failed, and what to try next. */
-void wr_report_try(FILE *out, const wr_run *run);
+void wr_report_try(wr_writer *out, const wr_run *run);
 
 /* Prints the advice of plans to use another backend, each once, unless that backend is one of the runs. */
-void wr_report_advice(FILE *out, const wr_run *runs, int count);
+void wr_report_advice(wr_writer *out, const wr_run *runs, int count);
 
 /* Prints what plans warn of, each sentence once, as messages of the program: "spmv: yaspmv:tune=quick: FILE is no ...". */
 void wr_report_warnings(FILE *out, const char *program, const wr_run *runs, int count);
 
 /* What --check found, in words. */
-void wr_report_check(FILE *out, const wr_problem_facts *problem, const wr_certificate *certificate,
+void wr_report_check(wr_writer *out, const wr_problem_facts *problem, const wr_certificate *certificate,
                      const wr_ledger *process);
 
 /* The same as JSON (schema version 1), as wr_report_json. WR_EOUTPUT. */

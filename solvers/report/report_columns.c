@@ -1,8 +1,10 @@
 #include "solvers/report/report_columns.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "config/text.h"
+#include "solvers/report/html.h"
 #include "solvers/report/report_text.h"
 
 /* LABEL: labels up to this width stand beside all columns that are shown; longer ones where there is room. */
@@ -117,7 +119,48 @@ static void print_absent(FILE *out, const wr_columns *c, int broke_off) {
   wr_text_reasons(out, begin[broke_off], names, reasons, count);
 }
 
-void wr_columns_print(FILE *out, const wr_column *columns, int count, const wr_columns *c) {
+/* A row that says why there is no result goes across all columns. */
+static void write_html_row(FILE *out, const wr_columns *c, int k, const wr_column *columns, int count, const int *shown,
+                           int width) {
+  char label[LABEL_ROOM], cell[WR_CELL_ROOM];
+  const wr_run *run = &c->runs[k];
+  fputs("<tr><th scope=\"row\">", out);
+  wr_html_text(out, wr_run_label(run, label, sizeof label));
+  fputs("</th>", out);
+  if (!run->ran) {
+    fprintf(out, "<td class=\"reason\" colspan=\"%d\">", width);
+    wr_html_print(out, "%s: %s", run->error.status == WR_EUNAVAILABLE ? "not available" : "broke off", run->error.text);
+    fputs("</td>", out);
+  }
+  for (int m = 0; m < count && run->ran; m++) {
+    if (!shown[m]) continue;
+    columns[m].cell(c, k, cell);
+    fprintf(out, "<td data-label=\"%s\">", columns[m].title);
+    wr_html_text(out, cell[0] ? cell : "-");
+    fputs("</td>", out);
+  }
+  fputs("</tr>\n", out);
+}
+
+static void write_html(FILE *out, const wr_columns *c, const wr_column *columns, int count) {
+  int shown[WR_MOST_COLUMNS], width = 0;
+  for (int m = 0; m < count; m++) width += shown[m] = column_width(c, &columns[m]) > 0;
+  fputs("<table class=\"stacked\">\n<thead><tr><th scope=\"col\">backend</th>", out);
+  for (int m = 0; m < count; m++)
+    if (shown[m]) fprintf(out, "<th scope=\"col\">%s</th>", columns[m].title);
+  if (width == 0) fprintf(out, "<th scope=\"col\">result</th>");
+  fputs("</tr></thead>\n<tbody>\n", out);
+  for (int k = 0; k < c->count; k++) write_html_row(out, c, k, columns, count, shown, width ? width : 1);
+  fputs("</tbody>\n</table>\n", out);
+}
+
+void wr_columns_print(wr_writer *writer, const wr_column *columns, int count, const wr_columns *c) {
+  FILE *out = writer->file;
+  if (writer->is_html) {
+    wr_writer_end(writer);
+    write_html(out, c, columns, count);
+    return;
+  }
   layout l = lay_out(c, columns, count, wr_text_width(out));
   int ran = 0;
   for (int k = 0; k < c->count; k++) ran += c->runs[k].ran;
@@ -128,11 +171,11 @@ void wr_columns_print(FILE *out, const wr_column *columns, int count, const wr_c
   if (l.left_out > 0) print_left_out(out, columns, count, &l);
 }
 
-void wr_columns_explain(FILE *out, const wr_column *columns, int count, const wr_columns *c) {
-  layout l = lay_out(c, columns, count, wr_text_width(out));
+void wr_columns_explain(wr_writer *out, const wr_column *columns, int count, const wr_columns *c) {
+  layout l = lay_out(c, columns, count, out->is_html ? INT_MAX : wr_text_width(out->file));
   wr_line line = {0};
   for (int k = 0; k < count; k++)
     if (l.width[k] > 0 && columns[k].note)
       wr_line_add(&line, "%s%s: %s", line.length ? "; " : "", columns[k].title, columns[k].note);
-  if (line.length) wr_line_print(out, &line, 0, 2);
+  if (line.length) wr_writer_paragraph(out, &line);
 }

@@ -9,6 +9,7 @@
 #define WR_REPORT_COLUMNS_H
 
 #include "solvers/report/run.h"
+#include "solvers/report/writer.h"
 
 enum { WR_CELL_ROOM = 40, WR_MOST_COLUMNS = 16 };
 
@@ -28,13 +29,13 @@ typedef struct wr_column {
   const char *note; /* what the column shows, for wr_columns_explain; NULL: the title says it        */
 } wr_column;
 
-/* Prints the table. A column without a value in any run is left out, and so are columns that do not fit; a line names these and
- * the width that shows all. A label that is too long for its column gets a line of its own. columns[count], at most
- * WR_MOST_COLUMNS. */
-void wr_columns_print(FILE *out, const wr_column *columns, int count, const wr_columns *c);
+/* Prints the table. As text, a column without a value in any run is left out, and so are columns that do not fit; a line names
+ * these and the width that shows all. A label that is too long for its column gets a line of its own. As HTML, all columns with
+ * a value are there, and a row for each run. columns[count], at most WR_MOST_COLUMNS. */
+void wr_columns_print(wr_writer *out, const wr_column *columns, int count, const wr_columns *c);
 
 /* A paragraph with the notes of the columns that wr_columns_print shows. */
-void wr_columns_explain(FILE *out, const wr_column *columns, int count, const wr_columns *c);
+void wr_columns_explain(wr_writer *out, const wr_column *columns, int count, const wr_columns *c);
 
 /* Cells that tables share. */
 void wr_cell_prepare(const wr_columns *c, int k, char *text);

@@ -282,7 +282,7 @@ static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_r
   if (run->ran) {
     write_apply(json, run);
     write_result(json, &run->result, problem->measure);
-    write_history(json, run->history);
+    if (problem->keeps_history) write_history(json, run->history);
     wr_json_verdict(json, &run->verdict, problem, wr_run_is_doubtful(problem, run));
     write_order(json, run);
     write_comparison(json, run, base);

@@ -103,7 +103,7 @@ static void add_shortcoming(wr_line *line, const wr_problem_facts *problem, cons
 }
 
 /* Explains the marks of rows. */
-static void print_marks(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
+static void print_marks(wr_writer *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
   char label[LABEL_ROOM];
   int unverified = 0;
   for (int i = 0; i < count; i++) {
@@ -117,22 +117,24 @@ static void print_marks(FILE *out, const wr_problem_facts *problem, const wr_run
       add_shortcoming(&line, problem, run);
     else
       wr_line_add(&line, "broke off: %s", run->error.text);
-    wr_line_print(out, &line, 0, 2);
+    wr_writer_paragraph(out, &line);
   }
   for (int i = 0; i < count; i++) {
     wr_line line = {0};
     wr_line_add(&line, "! %s: meets the tolerance", wr_run_label(&runs[i], label, sizeof label));
     wr_line_add_doubt(&line, problem, &runs[i]);
-    if (wr_run_is_doubtful(problem, &runs[i])) wr_line_print(out, &line, 0, 2);
+    if (wr_run_is_doubtful(problem, &runs[i])) wr_writer_paragraph(out, &line);
   }
   for (int i = 0; i < count; i++) {
     wr_line line = {0};
     if (!runs[i].ran || !runs[i].result.direct.used || mark(&runs[i]) == '!') continue;
     wr_line_add(&line, "%s: solved directly: ", wr_run_label(&runs[i], label, sizeof label));
     wr_line_add_direct(&line, problem, &runs[i].result.direct);
-    wr_line_print(out, &line, 0, 2);
+    wr_writer_paragraph(out, &line);
   }
-  if (unverified) fprintf(out, "* unverified: this answer was not checked (--verify off)\n");
+  wr_line line = {0};
+  wr_line_add(&line, "* unverified: this answer was not checked (--verify off)");
+  if (unverified) wr_writer_paragraph(out, &line);
 }
 
 /* ---- below the table: a summary, and how to read it ---- */
@@ -198,7 +200,7 @@ static void add_fastest_multiply(wr_line *line, const wr_run *runs, int count) {
 }
 
 /* The greatest distance of an answer from the first run's. */
-static void print_difference(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
+static void print_difference(wr_writer *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
   char label[LABEL_ROOM], other[LABEL_ROOM], text[TEXT_ROOM];
   const wr_run *first = NULL, *farthest = NULL;
   for (int i = 0; i < count; i++) {
@@ -213,10 +215,10 @@ static void print_difference(FILE *out, const wr_problem_facts *problem, const w
   wr_line_add(&line, "answers differ by at most %s (%s), %s's from %s's", wr_text_bound(farthest->difference, text),
               problem->measure == WR_MEASURE_L1_ERROR ? "L1 norm" : "relative 2-norm",
               wr_run_label(farthest, label, sizeof label), wr_run_label(first, other, sizeof other));
-  wr_line_print(out, &line, 0, 2);
+  wr_writer_paragraph(out, &line);
 }
 
-static void print_baseline(FILE *out, const wr_run *runs, int count) {
+static void print_baseline(wr_writer *out, const wr_run *runs, int count) {
   char label[LABEL_ROOM];
   const wr_run *base = wr_baseline(runs, count);
   if (!base) return;
@@ -225,11 +227,11 @@ static void print_baseline(FILE *out, const wr_run *runs, int count) {
               base->backend->caps & WR_CAP_VENDOR
                   ? "the cusparse format with the least total"
                   : "the first of the list that can be compared (no cusparse format can)");
-  wr_line_print(out, &line, 0, 2);
+  wr_writer_paragraph(out, &line);
 }
 
 /* In mixed precision: what the columns about multiplies are of. */
-static void print_types(FILE *out, const wr_run *runs, int count) {
+static void print_types(wr_writer *out, const wr_run *runs, int count) {
   char label[LABEL_ROOM];
   wr_line line = {0};
   for (int i = 0; i < count; i++) {
@@ -238,10 +240,10 @@ static void print_types(FILE *out, const wr_run *runs, int count) {
     wr_line_add(&line, "%s %s %" PRId64 " of %" PRId64, line.length ? "," : "times of multiplies are those in f32:",
                 wr_run_label(&runs[i], label, sizeof label), result->multiplies_f32, result->multiplies);
   }
-  if (line.length) wr_line_print(out, &line, 0, 2);
+  if (line.length) wr_writer_paragraph(out, &line);
 }
 
-static void print_warm(FILE *out, const wr_run *runs, int count) {
+static void print_warm(wr_writer *out, const wr_run *runs, int count) {
   char label[LABEL_ROOM], text[TEXT_ROOM];
   wr_line line = {0};
   for (int i = 0; i < count; i++) {
@@ -250,7 +252,7 @@ static void print_warm(FILE *out, const wr_run *runs, int count) {
                 line.length ? "," : "a second solve, warm:", wr_run_label(&runs[i], label, sizeof label),
                 wr_text_seconds(runs[i].warm, text));
   }
-  if (line.length) wr_line_print(out, &line, 0, 2);
+  if (line.length) wr_writer_paragraph(out, &line);
 }
 
 /* 1 if the backend is one of the runs. */
@@ -260,7 +262,7 @@ static int is_there(const char *name, const wr_run *runs, int count) {
   return 0;
 }
 
-void wr_report_advice(FILE *out, const wr_run *runs, int count) {
+void wr_report_advice(wr_writer *out, const wr_run *runs, int count) {
   char label[LABEL_ROOM];
   for (int i = 0; i < count; i++) {
     const wr_plan_info *info = &runs[i].info;
@@ -270,7 +272,7 @@ void wr_report_advice(FILE *out, const wr_run *runs, int count) {
     if (said) continue;
     wr_line line = {0};
     wr_line_add(&line, "instead of %s: %s", wr_run_label(&runs[i], label, sizeof label), info->advice);
-    wr_line_print(out, &line, 0, 2);
+    wr_writer_paragraph(out, &line);
   }
 }
 
@@ -284,12 +286,16 @@ void wr_report_warnings(FILE *out, const char *program, const wr_run *runs, int 
   }
 }
 
-static void print_summary(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
+static void print_winner(wr_writer *out, const wr_run *runs, int count) {
   wr_line line = {0};
   add_winner(&line, runs, count);
   add_fastest_multiply(&line, runs, count);
   wr_line_add(&line, ".");
-  wr_line_print(out, &line, 0, 2);
+  wr_writer_paragraph(out, &line);
+}
+
+static void print_summary(wr_writer *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
+  if (!out->is_html) print_winner(out, runs, count);
   print_difference(out, problem, runs, count);
   print_types(out, runs, count);
   print_warm(out, runs, count);
@@ -297,21 +303,25 @@ static void print_summary(FILE *out, const wr_problem_facts *problem, const wr_r
   print_baseline(out, runs, count);
 }
 
-void wr_report_table(FILE *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
+void wr_report_table(wr_writer *out, const wr_problem_facts *problem, const wr_run *runs, int count) {
   wr_columns c = {.runs = runs, .count = count, .base = wr_baseline(runs, count)};
   char tolerance[TEXT_ROOM];
   double slowest = 0;
   for (int i = 0; i < count; i++)
     if (runs[i].ran && runs[i].apply_median > slowest) slowest = runs[i].apply_median;
+  if (out->is_html) print_winner(out, runs, count); /* a page begins with the outcome */
   c.decimals = slowest < 1e-4 ? 2 : slowest < 1e-2 ? 1 : 0;
   wr_line line = {0};
   wr_line_add(&line, "%s to %s on ", problem->program, wr_text_real(problem->tolerance, tolerance));
   wr_line_add_problem(&line, problem);
-  wr_line_print(out, &line, 0, 2);
-  fputc('\n', out);
+  wr_writer_paragraph(out, &line);
+  wr_writer_gap(out);
   wr_columns_print(out, columns, COLUMNS, &c);
-  fputc('\n', out);
+  wr_writer_gap(out);
   print_marks(out, problem, runs, count);
+  int shown = 0; /* iterates of backends differ by rounding alone: one history stands for all */
+  while (shown < count && (runs[shown].history == NULL || runs[shown].history->count == 0)) shown++;
+  if (shown < count) wr_report_history(out, problem, &runs[shown], 1);
   print_summary(out, problem, runs, count);
   if (c.base) wr_columns_explain(out, columns, COLUMNS, &c);
   for (int i = 0; i < count; i++) /* all runs have the same matrix; what the first one needs is said */

@@ -55,7 +55,7 @@ typedef struct wr_run {
   double read_bandwidth;   /* bytes/s measured at its place; 0: not measured                          */
   int fused_epilogue;
   wr_result result;
-  const wr_history *history; /* NULL: not kept                                                          */
+  const wr_history *history; /* NULL: not kept; JSON has it if wr_problem_facts.keeps_history says so    */
   wr_verdict verdict;
   wr_run_order order;
   wr_advice advice;
@@ -78,6 +78,7 @@ typedef struct wr_problem_facts {
   int has_values;
   const char *precision;   /* "f64"                                                                   */
   double tolerance;
+  int keeps_history;       /* 1: JSON reports have the history of each run                            */
   int interrupted;         /* 1: a signal ended the program early                                     */
   char place[192];         /* "the CPU: ...", why the problem's size chose it; "": the size did not       */
   char remark[512];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */

@@ -96,24 +96,24 @@ static const wr_column columns[] = {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static void print_wrong(FILE *out, const wr_spmv_table *t) {
+static void print_wrong(wr_writer *out, const wr_spmv_table *t) {
   char label[LABEL_ROOM], worst[16];
   for (int k = 0; k < t->count; k++) {
     if (!is_wrong(&t->runs[k])) continue;
     wr_line line = {0};
     wr_line_add(&line, "WRONG: %s: its largest error is %s times the rounding bound of its row",
                 wr_run_label(&t->runs[k], label, sizeof label), wr_text_bound(t->runs[k].verdict.worst_row, worst));
-    wr_line_print(out, &line, 0, 2);
+    wr_writer_paragraph(out, &line);
   }
 }
 
 /* "web in f64: ..., 3.00 M x 3.00 M, 49.6 M nonzeros", "rows: 0 to 7231 entries, 16.5 on average, ..." */
-static void print_heading(FILE *out, const wr_spmv_table *t) {
+static void print_heading(wr_writer *out, const wr_spmv_table *t) {
   char least[16], most[16], mean[16], empty[16], bandwidth[16];
   wr_line problem = {0}, rows = {0};
   wr_line_add_problem(&problem, t->facts);
   if (wr_spmv_vectors(t) > 1) wr_line_add(&problem, "; %d vectors at once", (int)wr_spmv_vectors(t));
-  wr_line_print(out, &problem, 0, 2);
+  wr_writer_paragraph(out, &problem);
   wr_line_add(&rows, "rows: ");
   if (t->rows->least != t->rows->most) wr_line_add(&rows, "%s to ", wr_text_count(t->rows->least, least));
   wr_line_add(&rows, "%s %s", wr_text_count(t->rows->most, most), wr_plural(t->rows->most, "entry", "entries"));
@@ -122,35 +122,33 @@ static void print_heading(FILE *out, const wr_spmv_table *t) {
                 t->rows->mean < 1000 ? wr_text_real(t->rows->mean, mean) : wr_text_count((int64_t)t->rows->mean, mean));
   wr_line_add(&rows, ", %s empty; matrix bandwidth %s", t->rows->empty ? wr_text_count(t->rows->empty, empty) : "none",
               wr_text_count(t->rows->bandwidth, bandwidth));
-  wr_line_print(out, &rows, 0, 2);
+  wr_writer_paragraph(out, &rows);
 }
 
-/* "least time: cusparse for 1 to 12 multiplies, merbit from 13 on" */
-static void print_suggestion(FILE *out, const wr_spmv_table *t) {
+int wr_spmv_add_suggestion(wr_line *line, const wr_spmv_table *t) {
   char label[LABEL_ROOM], from[16], to[16];
   wr_stretch stretches[WR_MAX_RUNS];
-  wr_line line = {0};
   int found = wr_suggest(t->runs, t->count, stretches), able = 0;
   for (int k = 0; k < t->count; k++) able += wr_run_counts(&t->runs[k]);
-  if (able < 2 || found == 0) return;
-  wr_line_add(&line, "least time:");
+  if (able < 2 || found == 0) return 0;
+  wr_line_add(line, "least time:");
   for (int k = 0; k < found; k++) {
     const char *name = wr_run_label(stretches[k].run, label, sizeof label);
     int64_t first = stretches[k].from, last = k + 1 < found ? stretches[k + 1].from - 1 : 0;
-    wr_line_add(&line, "%s", k ? ", " : " ");
+    wr_line_add(line, "%s", k ? ", " : " ");
     if (found == 1)
-      wr_line_add(&line, "%s for any number of multiplies", name);
+      wr_line_add(line, "%s for any number of multiplies", name);
     else if (k + 1 == found)
-      wr_line_add(&line, "from %s on %s", wr_text_count(first, from), name);
+      wr_line_add(line, "from %s on %s", wr_text_count(first, from), name);
     else if (first == last)
-      wr_line_add(&line, "for %s %s %s", wr_text_count(first, from), wr_plural(first, "multiply", "multiplies"), name);
+      wr_line_add(line, "for %s %s %s", wr_text_count(first, from), wr_plural(first, "multiply", "multiplies"), name);
     else
-      wr_line_add(&line, "for %s to %s multiplies %s", wr_text_count(first, from), wr_text_count(last, to), name);
+      wr_line_add(line, "for %s to %s multiplies %s", wr_text_count(first, from), wr_text_count(last, to), name);
   }
-  wr_line_print(out, &line, 0, 2);
+  return 1;
 }
 
-static void print_sectors(FILE *out, const wr_spmv_table *t) {
+static void print_sectors(wr_writer *out, const wr_spmv_table *t) {
   char label[LABEL_ROOM], total[16], stream[16], x[16];
   wr_line line = {0};
   int found = 0;
@@ -168,38 +166,39 @@ static void print_sectors(FILE *out, const wr_spmv_table *t) {
                        "consecutive entries, nothing kept in L1");
   else
     wr_line_add(&line, "sectors: none of these backends reads plain rows on a GPU");
-  wr_line_print(out, &line, 0, 2);
+  wr_writer_paragraph(out, &line);
 }
 
-static void print_tuning(FILE *out, const wr_spmv_table *t) {
+static void print_tuning(wr_writer *out, const wr_spmv_table *t) {
   char label[LABEL_ROOM];
   for (int k = 0; k < t->count; k++) {
     wr_line line = {0};
     wr_line_add(&line, "tuner: %s: ", wr_run_label(&t->runs[k], label, sizeof label));
-    if (t->runs[k].ran && wr_line_add_tuning(&line, &t->runs[k].info.tuning)) wr_line_print(out, &line, 0, 2);
+    if (t->runs[k].ran && wr_line_add_tuning(&line, &t->runs[k].info.tuning)) wr_writer_paragraph(out, &line);
   }
 }
 
-static void print_plans(FILE *out, const wr_spmv_table *t) {
+static void print_plans(wr_writer *out, const wr_spmv_table *t) {
   char label[LABEL_ROOM];
   for (int k = 0; k < t->count; k++) {
     if (!t->runs[k].ran || t->runs[k].info.line[0] == '\0') continue;
     wr_line line = {0};
     wr_line_add(&line, "%s: %s", wr_run_label(&t->runs[k], label, sizeof label), t->runs[k].info.line);
-    wr_line_print(out, &line, 0, 2);
+    wr_writer_paragraph(out, &line);
   }
 }
 
-void wr_spmv_table_print(FILE *out, const wr_spmv_table *t) {
+void wr_spmv_table_print(wr_writer *out, const wr_spmv_table *t) {
   wr_columns c = {.runs = t->runs, .times = t->times, .count = t->count, .base = wr_apply_base(t->runs, t->count)};
   print_heading(out, t);
   wr_columns_print(out, columns, COLUMNS, &c);
   print_wrong(out, t);
-  print_suggestion(out, t);
+  wr_line suggestion = {0};
+  if (wr_spmv_add_suggestion(&suggestion, t)) wr_writer_paragraph(out, &suggestion);
   print_sectors(out, t);
   wr_report_advice(out, t->runs, t->count);
   print_tuning(out, t);
   if (t->verbose) print_plans(out, t);
-  fputc('\n', out);
-  fflush(out);
+  wr_writer_gap(out);
+  fflush(out->file);
 }

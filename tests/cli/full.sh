@@ -37,7 +37,7 @@ rm -f x.mtx
 try 8 bicgstab x.mtx -q -o x.mtx gen:stencil:n=20
 try 8 pagerank saved.wrm -q --save-binary saved.wrm gen:web:n=20000
 filling=filling
-for option in -o --json --history --save-binary; do try 8 pagerank x -q $option x "$graph"; done
+for option in -o --json --report --history --save-binary; do try 8 pagerank x -q $option x "$graph"; done
 try 8 spmv x -q --batches 1 --seconds 0 -k cpu_csr --json x "$graph"
 END
   mkdir "$work/small"
@@ -87,7 +87,7 @@ check_closed_pipe() { # program, arguments...
 }
 
 check_closed_pipes() {
-  for output in -o --json --history --save-binary; do check_closed_pipe pagerank -d cpu -q $output - "$graph"; done
+  for output in -o --json --report --history --save-binary; do check_closed_pipe pagerank -d cpu -q $output - "$graph"; done
   check_closed_pipe pagerank -d cpu "$graph"
   check_closed_pipe bicgstab -d cpu -k cpu_csr,reference gen:stencil:n=4
   check_closed_pipe spmv -d cpu -p f64 --batches 1 --seconds 0 -k cpu_csr "$graph"

@@ -10,11 +10,11 @@ golden=tests/cli/golden
 blanked() {
   awk '
     function flush() { if (have) print text; have = 0 }
-    /^  (problem|backend|advice|plan|bytes|verified|times|memory|why|broke off|seen|try|or|order) +/ { flush(); text = $0; have = 1; next }
+    /^  (problem|residual|change|backend|advice|plan|bytes|verified|times|memory|why|broke off|seen|try|or|order) +/ { flush(); text = $0; have = 1; next }
     have && (match($0, /[^ ]/) == 3 || RSTART > 10) { text = text " " $0; next }
     { flush(); text = $0; have = 1 }
     END { flush() }' "$out" |
-    sed -E 's/^ +//; s/ +/ /g; s/ $//
+    sed -E 's/^  (residual|change) +[^ ]+  from/\1 SPARKLINE from/; s/^ +//; s/ +/ /g; s/ $//
       s/(^|[^a-z0-9_])[0-9]+(\.[0-9]+)?(e-?[0-9]+)?/\1#/g
       s/# (ns|us|ms|s)([,;:). !*]|$)/# s\2/g; s/# (k|M|G)?B([/,;:). ]|$)/# B\2/g
       s/ on .*, # threads?,/ on DEVICE,/

@@ -30,6 +30,7 @@ input-format - mtx plain
 columns - 1,2 quoted
 json - $work/report.json quoted
 jsonl - $work/lines.jsonl quoted
+report - $work/report.html quoted
 history - $work/history.csv quoted
 save-binary - $work/saved.wrm quoted
 verify - sample:5 quoted

@@ -93,7 +93,7 @@ check_whole_or_nothing() {
 
 # Every output that cannot be written ends with 8 and a sentence that names it, before anything is read.
 check_unwritable() {
-  for option in -o --json --history; do
+  for option in -o --json --report --history; do
     refuses_output "$option" /dev/full 'No space left on device'
     refuses_output "$option" "$work/no/folder/file" 'No such file or directory'
     refuses_output "$option" "$folder" 'Is a directory'
@@ -205,7 +205,7 @@ check_report_steps_aside() {
   run 0 pagerank --history - "$graph"
   ! grep -qvE '^(backend|cpu_csr),' "$out"
   expect 'standard output has more than the history'
-  refuses 1 'only one of --output, --json, --jsonl, --history and --save-binary can go to standard output' pagerank -o - --json - "$graph"
+  refuses 1 'only one of --output, --json, --jsonl, --report, --history and --save-binary can go to standard output' pagerank -o - --json - "$graph"
 }
 
 check_reads_back

@@ -142,7 +142,7 @@ check_lines() {
   spmv 0 -p f64 -k cpu_csr --csv - "$graph"
   [ "$(head -n 1 "$out" | cut -d , -f 1-3)" = matrix,family,nrows ] && [ -s "$err" ]
   expect 'standard output is not the CSV alone'
-  misuse 'only one of --json, --jsonl and --csv can go to standard output' --json - --jsonl - "$graph"
+  misuse 'only one of --json, --jsonl, --csv and --report can go to standard output' --json - --jsonl - "$graph"
   misuse 'would overwrite the matrix' --jsonl "$graph" "$graph"
   refuses 8 "$work/no/lines" spmv --jsonl "$work/no/lines" "$graph"
   refuses 8 "$work" spmv --jsonl "$work" "$graph"

@@ -233,7 +233,7 @@ static void test_exit_code_of_several(void) {
 static char *report(const char *program, const wr_run *run, int verbose) {
   wr_problem_facts problem = fixture_problem(program);
   FILE *file = tmpfile();
-  wr_report_run(file, &problem, run, verbose);
+  wr_report_run(&(wr_writer){.file = file}, &problem, run, verbose);
   char *text = fixture_text(file);
   CHECKF(fixture_lines_fit(text), "%s", text);
   CHECKF(strchr(text, '\n') - text >= 20, "no first line: %s", text);
@@ -480,7 +480,7 @@ static void test_scores(void) {
     if (k == 1) c.scores.normalised = 1, c.scores.order_bound = 1e-12, c.scores.proven = 4, c.scores.ties = 1;
     if (k == 2) snprintf(c.scores.reading, sizeof c.scores.reading, "edges reversed"), c.scores.reading_bound = 2e-11;
     FILE *file = tmpfile();
-    wr_report_check(file, &problem, &c, &ledger);
+    wr_report_check(&(wr_writer){.file = file}, &problem, &c, &ledger);
     char *text = fixture_text(file);
     CHECKF(fixture_lines_fit(text), "%s", text);
     fixture_flat(text);
@@ -515,7 +515,7 @@ static void test_certificate(void) {
   for (int k = 0; k < 4; k++) {
     c.met = k != 1, c.by_backward = k == 2, c.is_relative = k != 3;
     FILE *file = tmpfile();
-    wr_report_check(file, &problem, &c, &ledger);
+    wr_report_check(&(wr_writer){.file = file}, &problem, &c, &ledger);
     char *text = fixture_text(file);
     CHECKF(fixture_lines_fit(text), "%s", text);
     fixture_flat(text);

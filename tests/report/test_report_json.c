@@ -100,6 +100,7 @@ static void test_run_history(void) {
   wr_problem_facts problem = fixture_problem("pagerank");
   wr_run runs[] = {fixture_run(&fixture_cpu_csr, 0.125, 0.25, 0x1p-9),
                    fixture_run(&fixture_reference, 0.125, 0.25, 0x1p-9)};
+  problem.keeps_history = 1;
   runs[0].history = &history, runs[1].history = &none;
   char *text = report(&problem, runs, 2, "");
   CHECK_IS("runs/0/history/iteration/0", "1");

@@ -9,7 +9,7 @@
 
 static char *table_of(const wr_problem_facts *problem, const wr_run *runs, int count) {
   FILE *file = tmpfile();
-  wr_report_table(file, problem, runs, count);
+  wr_report_table(&(wr_writer){.file = file}, problem, runs, count);
   char *text = fixture_text(file);
   CHECKF(fixture_lines_fit(text), "%s", text);
   return text;
@@ -278,7 +278,7 @@ static void test_width(void) {
     for (int k = 0; k < count; k++) make_odd(&runs[k], backends[pick(4)]);
     free(table_of(&problem, runs, count));
     FILE *file = tmpfile();
-    if (count > 0) wr_report_run(file, &problem, &runs[0], (int)pick(2));
+    if (count > 0) wr_report_run(&(wr_writer){.file = file}, &problem, &runs[0], (int)pick(2));
     char *text = fixture_text(file);
     CHECKF(count == 0 || fixture_lines_fit(text), "%s", text);
     free(text);
