@@ -107,10 +107,11 @@ static void stop(void *solve) { wr_scoring_close(solve); }
 
 /* A score below 0 is a mistake in the file, as is one that is not finite, which reading refuses. */
 static wr_status check_signs(const char *path, const double *scores, int64_t n, const wr_ids *ids) {
+  char text[WR_ID_TEXT];
   for (int64_t i = 0; i < n; i++)
     if (scores[i] < 0)
-      return wr_fail(WR_EINPUT, "%s: node %lld has the score %g; scores are not negative", path,
-                     (long long)wr_ids_at(ids, i), scores[i]);
+      return wr_fail(WR_EINPUT, "%s: node %s has the score %g; scores are not negative", path,
+                     wr_ids_text(ids, i, text), scores[i]);
   return WR_OK;
 }
 
@@ -143,13 +144,21 @@ static wr_status check(void *problem, const wr_settings *s, const wr_ids *ids, w
   TRY(wr_vector_read(s->check, &need, &scores));
   TRY(check_signs(s->check, scores, g->n, ids));
   TRY(wr_scores_certify(g, s->damping, scores, &found));
-  *c = (wr_certificate){.x = s->check, .measure = found.residual, .error = found.rounding, .limit = s->tolerance,
+  *c = (wr_certificate){.x = s->check,
+                        .measure = found.residual,
+                        .error = found.rounding,
+                        .limit = s->tolerance,
                         .by_change = s->stop == WR_STOP_CHANGE};
   c->met = c->by_change ? found.residual + found.rounding <= s->tolerance : found.bound <= s->tolerance;
   if (!c->met) TRY(wr_scores_explain(g, s->damping, scores, &found, &reading));
-  c->scores = (wr_score_facts){.damping = s->damping, .sum = found.sum, .bound = found.bound, .nodes = g->n,
-                               .worst = wr_ids_at(ids, found.worst), .worst_score = scores[found.worst],
+  c->scores = (wr_score_facts){.damping = s->damping,
+                               .sum = found.sum,
+                               .bound = found.bound,
+                               .nodes = g->n,
+                               .worst = wr_ids_at(ids, found.worst),
+                               .worst_score = scores[found.worst],
                                .worst_change = found.worst_residual};
+  if (ids->names) wr_ids_text(ids, found.worst, c->scores.worst_name);
   if (reading.found) {
     snprintf(c->scores.reading, sizeof c->scores.reading, "%s", reading.text);
     c->scores.reading_damping = reading.damping, c->scores.reading_factor = reading.factor;
@@ -232,18 +241,38 @@ static void say_order(FILE *out, const ranks *r, const double *x) {
   wr_line_print(out, &line, 12, 12);
 }
 
+/* Columns of a terminal that a text takes, where each character of UTF-8 takes one. */
+static int width_of(const char *text) {
+  int width = 0;
+  for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
+  return width;
+}
+
+/* Of the column of nodes. */
+static int node_width(const wr_ids *ids, int64_t n, const ranks *r) {
+  char node[WR_ID_TEXT];
+  int widest = 4;
+  if (ids->names == NULL) return wr_ids_at(ids, n - 1) < INT64_C(1000000000000) ? 12 : 19; /* ids ascend */
+  for (int64_t k = 0; k < r->order.ranks; k++) {
+    int width = width_of(wr_ids_text(ids, r->best[k], node));
+    if (width > widest) widest = width;
+  }
+  return widest;
+}
+
 static wr_status present(FILE *out, void *problem, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n,
                          const wr_run *run) {
   ranks r;
   if (s->top == 0) return WR_OK;
   wr_status status = find_ranks(problem, s, x, run, &r);
-  int width = wr_ids_at(ids, n - 1) < INT64_C(1000000000000) ? 12 : 19; /* ids ascend */
-  if (status == WR_OK) fprintf(out, "\n%8s  %*s  score\n", "rank", width, "node");
+  int width = status == WR_OK ? node_width(ids, n, &r) : 0, left = ids->names != NULL; /* names stand on the left */
+  if (status == WR_OK) fprintf(out, "\n%8s  %*s  score\n", "rank", left ? -width : width, "node");
   for (int64_t k = 0; status == WR_OK && k < r.order.ranks; k++) {
-    char rank[32];
+    char rank[32], node[WR_ID_TEXT];
     const char *mark = k == 0 || is_apart(&r, x, k - 1) ? "" : r.tied[k - 1] ? "== " : "= ";
+    int blanks = width - width_of(wr_ids_text(ids, r.best[k], node));
     snprintf(rank, sizeof rank, "%s%lld", mark, (long long)k + 1);
-    fprintf(out, "%8s  %*lld  %.12g\n", rank, width, (long long)wr_ids_at(ids, r.best[k]), x[r.best[k]]);
+    fprintf(out, "%8s  %*s%s%*s  %.12g\n", rank, left ? 0 : blanks, "", node, left ? blanks : 0, "", x[r.best[k]]);
   }
   if (status == WR_OK) say_order(out, &r, x);
   ranks_free(&r);

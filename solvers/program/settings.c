@@ -60,8 +60,7 @@
            "values alone; a NumPy array; auto: by the ending of its name, mtx if it has none"},                         \
   {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = AT(input_format), .choices = "auto|mtx|edges",           \
    .value = "auto", .help = "of the matrix: Matrix Market or an edge list; auto: by the ending of its name"},           \
-  {.name = "columns", .type = WR_OPTION_TEXT, .offset = AT(columns_text), .argument = "SOURCE,TARGET[,WEIGHT]",         \
-   .help = WR_COLUMNS_HELP},                                                                                            \
+  WR_EDGE_LIST_OPTIONS(AT),                                                                                             \
   {.name = "json", .type = WR_OPTION_TEXT, .offset = AT(json), .argument = "FILE", .help = "write the report as JSON"}, \
   {.name = "jsonl", .type = WR_OPTION_TEXT, .offset = AT(jsonl), .argument = "FILE",                                    \
    .help = "append the report of each matrix as one line of JSON"},                                                     \
@@ -156,6 +155,7 @@ const wr_option wr_bicgstab_table[] = {
     REPORT_OPTIONS};
 
 #define SPMV(field) offsetof(wr_spmv_settings, field)
+#define SPMV_COMMON(field) offsetof(wr_spmv_settings, common.field)
 
 const wr_option wr_spmv_options[] = {
     {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = SPMV(common.backends), .argument = "LIST",
@@ -201,8 +201,7 @@ const wr_option wr_spmv_options[] = {
      .help = "write a line for each backend and matrix"},
     {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = SPMV(common.input_format), .choices = "auto|mtx|edges",
      .value = "auto", .help = "of the matrices: Matrix Market or edge lists; auto: by the endings of their names"},
-    {.name = "columns", .type = WR_OPTION_TEXT, .offset = SPMV(common.columns_text),
-     .argument = "SOURCE,TARGET[,WEIGHT]", .help = WR_COLUMNS_HELP},
+    WR_EDGE_LIST_OPTIONS(SPMV_COMMON),
     {.name = "config", .type = WR_OPTION_TEXT, .offset = SPMV(common.config), .argument = "FILE",
      .help = "read options from a file; the command line wins"},
     {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = SPMV(common.verbose), .group = "Reports",
@@ -395,6 +394,8 @@ wr_status wr_settings_finish(wr_settings *s) {
   wr_vector_format asked = s->format > 0 ? (wr_vector_format)(s->format - 1) : WR_VECTOR_FORMATS;
   if (s->output) PASS(wr_vector_format_choose(s->output, asked, &s->output_format));
   if (s->columns_text) PASS(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));
+  s->columns.header = (wr_edge_header)s->header, s->columns.separator = (wr_edge_separator)s->separator;
+  s->columns.ids = (wr_edge_ids)s->ids;
   if (s->check) PASS(finish_check(s));
   if (s->fallback == WR_FALLBACK_DIRECT) PASS(check_fallback());
   PASS(finish_precond(s));
