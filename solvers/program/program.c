@@ -197,7 +197,8 @@ static wr_status write_answer(job *j) {
   if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
   const wr_run *run = &c->runs[c->answer_run];
-  const char *order = j->ids.id != NULL || j->ids.first != 1 ? "\nin ascending order of ids" : "";
+  int named = j->ids.id != NULL || j->ids.names != NULL || j->ids.first != 1;
+  const char *order = named ? "\nin ascending order of ids" : "";
   const char *direct = run->result.direct.used ? ", then directly by KLU in f64" : "";
   snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld %s%s%s", j->program->name, j->operand,
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
