@@ -5,6 +5,8 @@
 
 #include "config/memory.h"
 #include "config/text.h"
+#include "io/id_text.h"
+#include "io/number.h"
 #include "io/vector_file.h"
 #include "solvers/api/scoring.h"
 #include "solvers/order.h"
@@ -260,9 +262,36 @@ static int node_width(const wr_ids *ids, int64_t n, const ranks *r) {
   return widest;
 }
 
+/* The best nodes for other programs. Errors of the stream are the caller's to find. */
+static wr_status write_top(FILE *out, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n) {
+  wr_top_format form = s->top_format;
+  char separator = form == WR_TOP_TSV ? '\t' : ',', score[64];
+  int64_t *best, count = s->top < n ? s->top : n;
+  PASS(wr_alloc(&best, count, sizeof *best, "the best nodes"));
+  wr_top(x, n, count, best);
+  if (form == WR_TOP_CSV) fputs("rank,id,score\n", out);
+  if (form == WR_TOP_JSON) fputs("[", out);
+  for (int64_t k = 0; k < count; k++) {
+    score[wr_number_text(x[best[k]], score)] = '\0';
+    if (form == WR_TOP_JSON) {
+      fprintf(out, "%s\n  {\"rank\": %lld, \"id\": ", k > 0 ? "," : "", (long long)k + 1);
+      wr_id_put_json(out, ids, best[k]);
+      fprintf(out, ", \"score\": %s}", score);
+    } else {
+      fprintf(out, "%lld%c", (long long)k + 1, separator);
+      wr_id_put_field(out, ids, best[k], separator);
+      fprintf(out, "%c%s\n", separator, score);
+    }
+  }
+  if (form == WR_TOP_JSON) fputs(count > 0 ? "\n]\n" : "]\n", out);
+  wr_free(best);
+  return WR_OK;
+}
+
 static wr_status present(FILE *out, void *problem, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n,
                          const wr_run *run) {
   ranks r;
+  if (s->top_format != WR_TOP_TABLE) return write_top(out, s, ids, x, n);
   if (s->top == 0) return WR_OK;
   wr_status status = find_ranks(problem, s, x, run, &r);
   int width = status == WR_OK ? node_width(ids, n, &r) : 0, left = ids->names != NULL; /* names stand on the left */

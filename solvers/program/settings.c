@@ -15,7 +15,7 @@
 
 #define AT(field) offsetof(wr_settings, field)
 
-#define WR_FORMATS "auto|mtx|tsv|csv|txt|npy"
+#define WR_FORMATS "auto|mtx|tsv|csv|txt|npy|json"
 
 #define RUN_OPTIONS(precisions, precision_help)                                                                         \
   {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
@@ -57,7 +57,9 @@
    .help = "write the result; - is standard output"},                                                                   \
   {.name = "format", .type = WR_OPTION_CHOICE, .offset = AT(format), .choices = WR_FORMATS, .value = "auto",            \
    .help = "of the result: a Matrix Market array; lines of id, tab, value; lines of id,value below their names; "       \
-           "values alone; a NumPy array; auto: by the ending of its name, mtx if it has none"},                         \
+           "values alone; a NumPy array; auto: by the ending of its name, mtx if it has none. pagerank without "        \
+           "--output writes the --top best nodes as tsv, csv or json to standard output, and its report to standard "   \
+           "error"},                                                                                                    \
   {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = AT(input_format), .choices = "auto|mtx|edges",           \
    .value = "auto", .help = "of the matrix: Matrix Market or an edge list; auto: by the ending of its name"},           \
   WR_EDGE_LIST_OPTIONS(AT),                                                                                             \
@@ -387,10 +389,24 @@ static wr_status finish_mixed(const wr_settings *s) {
                  wr_rank_method_name((wr_rank_method)s->ranking));
 }
 
+/* Without --output, --format is that of the best nodes, which pagerank alone has. */
+static wr_status finish_format(wr_settings *s) {
+  static const wr_top_format forms[] = {[1 + WR_VECTOR_TSV] = WR_TOP_TSV, [1 + WR_VECTOR_CSV] = WR_TOP_CSV,
+                                        [1 + WR_VECTOR_FORMATS] = WR_TOP_JSON};
+  int is_json = s->format == 1 + WR_VECTOR_FORMATS;
+  if (is_json && s->rhs_text)
+    return wr_fail(WR_EUSAGE, "--format json is for the best nodes of pagerank; --json writes a report");
+  if (is_json && s->output)
+    return wr_fail(WR_EUSAGE, "--format json is for the --top best nodes, on standard output: leave out --output");
+  if (s->output == NULL && s->rhs_text == NULL && s->check == NULL) s->top_format = forms[s->format];
+  return WR_OK;
+}
+
 wr_status wr_settings_finish(wr_settings *s) {
   PASS(wr_device_parse("--device", s->device_text, &s->device, &s->device_number));
   PASS(check_tune_cache(s));
   PASS(finish_verify(s));
+  PASS(finish_format(s));
   wr_vector_format asked = s->format > 0 ? (wr_vector_format)(s->format - 1) : WR_VECTOR_FORMATS;
   if (s->output) PASS(wr_vector_format_choose(s->output, asked, &s->output_format));
   if (s->columns_text) PASS(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));

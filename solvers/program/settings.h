@@ -37,6 +37,8 @@ enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edg
   {.name = "ids", .type = WR_OPTION_CHOICE, .offset = AT_COMMON(ids), .choices = "auto|numbers|names", .value = "auto", \
    .help = "what an edge list calls its nodes; auto: names unless both ids of the first edge are numbers"}
 
+typedef enum wr_top_format { WR_TOP_TABLE, WR_TOP_TSV, WR_TOP_CSV, WR_TOP_JSON } wr_top_format;
+
 typedef struct wr_settings {
   char *config;
   /* what to run */
@@ -86,6 +88,7 @@ typedef struct wr_settings {
   int precond_auto;    /* 1: --precond auto, also by default   */
   const char *precond_knobs; /* within precond_text, or NULL   */
   wr_vector_format output_format; /* of --format and --output  */
+  wr_top_format top_format;       /* of --format without --output; WR_TOP_TABLE: a part of the report */
 } wr_settings;
 
 /* The options of spmv: those that it shares with the solvers, and its own. */

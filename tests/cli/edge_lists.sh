@@ -172,7 +172,36 @@ check_names() {
   scores --ids names $edges/couriers.el && ids_are 17 5000000000 9223372036854775807
 }
 
+# The best nodes for other programs, quoted as each form needs it.
+check_top() {
+  printf 'source,target\n"a ""b"", c",hub\nd\\e,hub\n"\t",hub\n' >"$work/top.csv"
+  run 0 pagerank -q --top 1 --format tsv "$work/top.csv"
+  [ "$(cut -f 1,2 "$out")" = "1$(printf '\t')hub" ] && [ "$(wc -l <"$out")" = 1 ]
+  expect 'the best node is not hub'
+  run 0 pagerank --top 9 --format csv "$work/top.csv"
+  says "$err" 'converged' && says "$out" 'rank,id,score' '"a ""b"", c",0.' 'd\e,0.'
+  [ "$(wc -l <"$out")" = 5 ]
+  expect 'there are not 4 nodes below the names'
+  run 0 pagerank -q --format json "$work/top.csv"
+  if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys
+best = json.load(open(sys.argv[1]))
+assert [b["rank"] for b in best] == [1, 2, 3, 4] and best[0]["id"] == "hub" and abs(best[0]["score"] - 3.55 / 6.55) < 1e-9, best
+assert sorted(b["id"] for b in best[1:]) == ["\t", "a \"b\", c", "d\\e"], best' "$out" 2>"$err"
+    expect 'the JSON does not have the nodes'
+  else
+    skip 1 'no python3'
+  fi
+  run 0 pagerank -q --top 2 --format json $edges/couriers.el && says "$out" '"id": 9223372036854775807, "score": 0.4864'
+  run 0 pagerank -q --top 0 --format json $edges/couriers.el && [ "$(cat "$out")" = '[]' ]
+  expect 'no nodes are not an empty list'
+  refuses 1 '--format json is for the --top best nodes' pagerank --format json -o "$result" $edges/lanes.txt
+  refuses 1 '--format json is for the best nodes of pagerank' bicgstab --format json $edges/system.tsv
+  refuses 1 'can go to standard output' pagerank --format json --json - $edges/lanes.txt
+}
+
 check_sources
+check_top
 check_names
 check_ids
 check_duplicates

@@ -25,7 +25,7 @@ check-every - 5 plain
 time-limit - 2.5 plain
 guess x $vector quoted
 output o $work/unwritten quoted
-format - tsv plain
+format - txt plain
 input-format - mtx plain
 columns - 1,2 quoted
 header - no plain
