@@ -39,21 +39,24 @@ wr_status wr_edge_check(const wr_input_line *line, const char *where) {
   const char *quote = memchr(line->begin, '"', length);
   char text[WR_QUOTE];
   if (quote != NULL)
-    return wr_fail(WR_EINPUT, "%s: a quoted column (%s); save the list without quotes", where,
+    return wr_fail(WR_EINPUT,
+                   "%s: a quoted column (%s); save the list without quotes, or of an edge list give --separator", where,
                    wr_quote(quote, line->end, text));
   return WR_OK;
 }
+
+#define ANY_IDS "; --ids names takes ids of any kind"
 
 static wr_status parse_id(const wr_edge_cursor *c, const char *where, const char *what, int64_t *id) {
   char quote[WR_QUOTE];
   wr_quote(c->word, c->word_end, quote);
   if (c->word == c->word_end) return wr_fail(WR_EINPUT, "%s: the %s is missing", where, what);
   switch (wr_number_integer(c->word, c->word_end, id)) {
-    case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the %s is not an integer ('%s')", where, what, quote);
-    case WR_NUMBER_OVERFLOW: return wr_fail(WR_EINPUT, "%s: the %s is beyond 64 bits (%s)", where, what, quote);
+    case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the %s is not an integer ('%s')" ANY_IDS, where, what, quote);
+    case WR_NUMBER_OVERFLOW: return wr_fail(WR_EINPUT, "%s: the %s is beyond 64 bits (%s)" ANY_IDS, where, what, quote);
     case WR_NUMBER_OK: break;
   }
-  if (*id < 0) return wr_fail(WR_EINPUT, "%s: the %s is negative (%s)", where, what, quote);
+  if (*id < 0) return wr_fail(WR_EINPUT, "%s: the %s is negative (%s)" ANY_IDS, where, what, quote);
   return WR_OK;
 }
 

@@ -1,6 +1,7 @@
-/* One line of an edge list. Two parsers, as for Matrix Market entries (io/entry.h): a fast one for lines as programs write
- * them, and a careful one that is the policy of io/edge_list.h and gets the lines that the fast one does not understand.
- * Internal to io/. */
+/* How an edge list begins, and one line of it. Lines of numbers have two parsers, as Matrix Market entries have (io/entry.h): a
+ * fast one for lines as programs write them, and a careful one that is the policy of io/edge_list.h and gets the lines that the
+ * fast one does not understand. Lists with names, quotes or one separator have the parser of io/edge_record.h. Internal to
+ * io/. */
 #ifndef WR_EDGE_H
 #define WR_EDGE_H
 
@@ -15,6 +16,8 @@ typedef struct wr_edge_format {
   int source, target; /* which columns have the ids             */
   int weight;         /* which one has the weight; -1: none has */
   int nonnegative;    /* 1: weights must not be below 0         */
+  char separator;     /* of records (io/record.h); 0: lines of numbers between blanks, tabs and commas */
+  int names;          /* 1: ids are names                       */
 } wr_edge_format;
 
 /* Edges in file order, with ids as the file says them. */
@@ -45,19 +48,25 @@ int wr_edge_take(wr_edge_cursor *cursor);
 /* Refuses what no line may have: a carriage return inside it, a quoted column. `where` begins the error; WR_EINPUT. */
 wr_status wr_edge_check(const wr_input_line *line, const char *where);
 
-/* The first line that is no comment may be a line of names, as tables begin with: two or more words that begin with a letter,
- * an underscore or a colon, quotes aside. */
+/* The beginning of a list. */
+typedef struct wr_edge_head {
+  const char *name;     /* of the file, for errors                          */
+  const char *at, *end; /* whole lines, of which the first has the number   */
+  int64_t line;
+  int whole;  /* 1: the list ends there                           */
+  int is_csv; /* 1: the file's name ends in .csv, perhaps in .csv.gz */
+} wr_edge_head;
+
+/* Decides how a list is read, by the choice, by the first line that is no comment, and where that names columns, by the next
+ * one: *format (nonnegative is left), and *body := where the first edge begins; NULL: there is none. *more := 1: longer lines,
+ * or comments, than the head has (unless it is whole), and nothing is decided. WR_EINPUT: several meanings are possible, or
+ * the choice names a column that the line does not have. io/edge_list.h has the rules. */
+wr_status wr_edge_decide(const wr_edge_head *head, const wr_edge_choice *choice, wr_edge_format *format,
+                         const char **body, int *more);
+
+/* A line of names, as tables begin with: two or more words that begin with a letter, an underscore or a colon, quotes aside.
+ * Between blanks, tabs and commas. */
 int wr_edge_is_heading(const wr_input_line *line);
-
-/* *format := the columns by the names of a heading. With a choice (source > 0) the heading is skipped, and *format is
- * completed by the first edge. WR_EINPUT: an unknown name, two names for one column, or no name of a source or a target. */
-wr_status wr_edge_use_heading(const wr_edge_choice *choice, const wr_input_line *line, const char *where,
-                              wr_edge_format *format);
-
-/* Completes *format by the first line with an edge; without a heading it is decided here, by the choice or by the number of
- * columns. WR_EINPUT: the number allows several meanings, or the choice names a column that the line does not have. */
-wr_status wr_edge_use_first(const wr_edge_choice *choice, const wr_input_line *line, const char *where,
-                            wr_edge_format *format);
 
 /* A line that holds an edge. `where` begins the error; WR_EINPUT with the first word that is wrong. */
 wr_status wr_edge_parse(const wr_edge_format *format, const wr_input_line *line, const char *where, wr_edge *edge);

@@ -1,15 +1,23 @@
 /* Reads an edge list into triplets: a text with an edge a line, its source's id, its target's and perhaps a weight, read and
  * parsed by all threads at once. gzip is recognised by its first two bytes; "-" is standard input.
  *
- * Policy: columns are separated by blanks, tabs or a comma (one, among any blanks), in any mixture. Lines that begin with # or
- * % are comments, and like blank lines may stand anywhere. The first other line may be a heading: two or more words that all
- * begin with a letter. It must name a source and a target, may name a weight, and nothing else, in any order
- * (io/edge_columns.c has the names). Without a heading there are two columns, source and target, or three, of which the last
- * is the weight; three columns between commas are refused unless wr_edge_choice.bare_values says that the third is a value.
- * Columns that the user has chosen override all this, and the other columns are skipped. All lines must have equally many
- * columns. Ids are integers from 0 to 2^63 - 1; negative ones are refused. Nodes are the ids that occur, and no integers
- * between them. Weights and ends of lines are as in Matrix Market files (io/reader.h). An empty list is refused, and so is a
- * Matrix Market file, since its size line would be read as an edge.
+ * Policy: lines that begin with # or % are comments, and like blank lines may stand anywhere; among names comments stand above
+ * the first edge only. The first other line may be a heading: it is if it names a source and a target (io/edge_columns.c has
+ * the names), or if it is words above numbers; which columns it names is all that is used of it. Without one there are two
+ * columns, source and target, or three, of which the last is the weight; three columns between commas that begin with a number
+ * are refused unless wr_edge_choice.bare_values says that the third is a value. Columns that the user has chosen override all
+ * this. Columns that are not read may hold anything. All lines must have equally many columns.
+ *
+ * Ids are numbers if those of the first edge are, else names; the user may say which. Numbers are integers from 0 to 2^63 - 1;
+ * negative ones are refused. Names are the bytes of a column, without blanks around it. Nodes are the ids that occur. Weights
+ * and ends of lines are as in Matrix Market files (io/reader.h).
+ *
+ * Numbers between blanks, tabs and commas (one, among any blanks), in any mixture, are read line by line. Names, lists with
+ * quotes, with semicolons, or with columns that are not read, have one separator, which the first line shows or the user gives,
+ * and are read record by record (io/record.h): columns may be quoted, and have separators and ends of lines inside. To find out
+ * where records begin in the middle of such a text takes a pass more (io/edge_record.h). A byte order mark is left out. An
+ * empty list is refused, and so is a Matrix Market file, since its size line would be read as an edge.
+ *
  * A defect is WR_EINPUT with `file:line: what (value)`; with several, the one on the earliest line. */
 #ifndef WR_EDGE_LIST_H
 #define WR_EDGE_LIST_H

@@ -1,5 +1,6 @@
 #include "io/ids.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "config/memory.h"
@@ -17,6 +18,47 @@ enum {
 
 int64_t wr_ids_at(const wr_ids *ids, int64_t node) { return ids->id != NULL ? ids->id[node] : ids->first + node; }
 
+const char *wr_ids_name(const wr_ids *ids, int64_t node, int64_t *length) {
+  *length = ids->begin[node + 1] - ids->begin[node];
+  return ids->names + ids->begin[node];
+}
+
+int64_t wr_ids_find(const wr_ids *ids, const char *name, int64_t length) {
+  int64_t low = 0, high = ids->names != NULL ? ids->count : 0; /* the name is at one of [low, high), if at all */
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2, other;
+    const char *bytes = wr_ids_name(ids, middle, &other);
+    int order = memcmp(bytes, name, (size_t)(other < length ? other : length));
+    if (order == 0 && other == length) return middle;
+    if (order < 0 || (order == 0 && other < length))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return -1;
+}
+
+const char *wr_ids_text(const wr_ids *ids, int64_t node, char text[WR_ID_TEXT]) {
+  size_t used = 0;
+  int64_t length, k = 0;
+  if (ids->names == NULL) {
+    snprintf(text, WR_ID_TEXT, "%lld", (long long)wr_ids_at(ids, node));
+    return text;
+  }
+  const char *name = wr_ids_name(ids, node, &length);
+  for (; k < length && used < 200; k++) {
+    int control = name[k] == 0x7f || (unsigned char)name[k] < 0x20; /* or U+0080 to U+009F */
+    if ((unsigned char)name[k] == 0xc2 && k + 1 < length && (unsigned char)name[k + 1] < 0xa0) control = 1;
+    if (!control)
+      text[used++] = name[k];
+    else
+      used += (size_t)snprintf(text + used, WR_ID_TEXT - used, "\\x%02x", (unsigned)(unsigned char)name[k]);
+  }
+  while (k < length && used > 0 && ((unsigned char)name[k] & 0xc0) == 0x80) k--, used--; /* whole characters of UTF-8 */
+  snprintf(text + used, WR_ID_TEXT - used, "%s", k < length ? "..." : "");
+  return text;
+}
+
 int64_t wr_ids_place(const wr_ids *ids, int64_t id) {
   int64_t low = 0, high = ids->count; /* the id is at one of [low, high), if at all */
   if (ids->id == NULL) return id >= ids->first && id - ids->first < ids->count ? id - ids->first : -1;
@@ -33,6 +75,8 @@ int64_t wr_ids_place(const wr_ids *ids, int64_t id) {
 
 void wr_ids_free(wr_ids *ids) {
   wr_free(ids->id);
+  wr_free(ids->names);
+  wr_free(ids->begin);
   *ids = (wr_ids){.count = 0};
 }
 
@@ -180,8 +224,8 @@ wr_status wr_ids_take(const wr_edge_chunk *edges, wr_id_sorter *sorter, wr_tripl
 typedef struct table {
   int64_t least, range; /* ids are in [least, least + range)            */
   int64_t nwords;
-  uint64_t *word;       /* [nwords] bit b of word w: least + 64 w + b    */
-  int32_t *before;      /* [nwords] how many occur below the word's bits */
+  uint64_t *word;  /* [nwords] bit b of word w: least + 64 w + b    */
+  int32_t *before; /* [nwords] how many occur below the word's bits */
 } table;
 
 /* Most ids are marked already, and cost one read. */
@@ -405,8 +449,12 @@ static wr_status number_parts(const numbering *g) {
 
 static wr_status number_by_sorting(const char *name, wr_id_part *parts, int threads, wr_triplets *triplets,
                                    wr_ids *ids) {
-  numbering g = {.name = name, .threads = threads, .nparts = triplets->nchunks, .parts = parts,
-                 .chunks = triplets->chunks, .ids = ids};
+  numbering g = {.name = name,
+                 .threads = threads,
+                 .nparts = triplets->nchunks,
+                 .parts = parts,
+                 .chunks = triplets->chunks,
+                 .ids = ids};
   wr_status status;
   TRY(sort_all(&g, g.nparts, list_part));
   for (int64_t c = 0; c < g.nparts; c++) g.total += g.parts[c].count;

@@ -1,21 +1,36 @@
-/* Ids of nodes: any integers from 0 to 2^63 - 1. In ascending order of the ids, nodes are rows 0, 1, 2, ... of a matrix. There
- * is a node for each id that occurs in an edge, and for no other integer. */
+/* Ids of nodes: integers from 0 to 2^63 - 1, or names, which are one byte or more of any values. In ascending order of the ids,
+ * nodes are rows 0, 1, 2, ... of a matrix; names are in the order of their bytes. There is a node for each id that occurs in
+ * an edge, and for no other. */
 #ifndef WR_IDS_H
 #define WR_IDS_H
 
 #include <stdint.h>
 
 typedef struct wr_ids {
-  int64_t count; /* of nodes                                                          */
-  int64_t first; /* the id of node 0                                                  */
-  int64_t *id;   /* [count] ascending, or NULL: they follow one another, first + node */
+  int64_t count;  /* of nodes                                                          */
+  int64_t first;  /* the id of node 0                                                  */
+  int64_t *id;    /* [count] ascending, or NULL: they follow one another, first + node */
+  char *names;    /* all names one behind another, or NULL: ids are integers           */
+  int64_t *begin; /* [count + 1] where each name begins in them, and where all end    */
 } wr_ids;
 
-/* The id of a node, 0 <= node < count. */
+/* The id of a node, 0 <= node < count; of names, which have no integers, the node's number from 1. */
 int64_t wr_ids_at(const wr_ids *ids, int64_t node);
 
 /* The node with an id, or -1: none has it. */
 int64_t wr_ids_place(const wr_ids *ids, int64_t id);
+
+/* The name of a node, of *length bytes; ids must be names. */
+const char *wr_ids_name(const wr_ids *ids, int64_t node, int64_t *length);
+
+/* The node with a name, or -1: none has it, or ids are integers. */
+int64_t wr_ids_find(const wr_ids *ids, const char *name, int64_t length);
+
+enum { WR_ID_TEXT = 256 };
+
+/* The id of a node for people: an integer, or a name with control characters as \xNN, cut behind about 200 bytes. Returns
+ * text. */
+const char *wr_ids_text(const wr_ids *ids, int64_t node, char text[WR_ID_TEXT]);
 
 void wr_ids_free(wr_ids *ids); /* frees what it holds, not the struct; a zeroed one is fine */
 

@@ -25,11 +25,12 @@ wr_status wr_text_parts_cut(const wr_text *text, int64_t body, int64_t longest, 
 }
 
 static wr_status parse_part(const wr_text *text, const wr_text_format *f, void *reader, int64_t k, wr_text_part *p,
-                            wr_lines *lines) {
+                            int whole, wr_lines *lines) {
   int thread = omp_get_thread_num();
+  int64_t run = whole ? p->end - p->begin : WR_TEXT_RUN;
   wr_status status = f->begin(reader, k, thread);
-  for (int64_t from = p->begin; from < p->end && status == WR_OK; from += WR_TEXT_RUN) {
-    PASS(wr_text_lines(text, from, p->end - from < WR_TEXT_RUN ? p->end : from + WR_TEXT_RUN, lines));
+  for (int64_t from = p->begin; from < p->end && status == WR_OK; from += run) {
+    PASS(wr_text_lines(text, from, p->end - from < run ? p->end : from + run, lines));
     const char *at = lines->begin;
     status = f->parse(reader, k, thread, lines, &at);
     if (status == WR_EINPUT) p->defect = lines->offset + (at - lines->begin);
@@ -46,7 +47,7 @@ void wr_text_parts_parse(const wr_text *text, const wr_text_format *format, void
 #pragma omp for schedule(dynamic, 1)
     for (int64_t k = 0; k < parts->count; k++) {
       if (wr_failure_is_below(&parts->failure, k)) continue;
-      wr_failure_note(&parts->failure, k, parse_part(text, format, reader, k, &parts->part[k], &lines));
+      wr_failure_note(&parts->failure, k, parse_part(text, format, reader, k, &parts->part[k], parts->whole, &lines));
     }
     wr_lines_free(&lines);
   }

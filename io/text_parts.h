@@ -17,6 +17,7 @@ typedef struct wr_text_parts {
   int threads;
   int64_t count;
   wr_text_part *part; /* [count]                */
+  int whole;          /* 1: a part is parsed as one run of lines; 0: in runs of WR_TEXT_RUN bytes */
   wr_failure failure; /* of the first such part */
 } wr_text_parts;
 

@@ -7,7 +7,9 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "io/edge.h"
+#include "io/id_text.h"
 #include "io/matrix_market.h"
+#include "io/named_vector.h"
 #include "io/npy.h"
 #include "io/number.h"
 #include "io/output_file.h"
@@ -228,6 +230,7 @@ done:
 
 static wr_status read_any(wr_text *text, const wr_vector_need *need, double **values) {
   char head[WR_FILE_HEAD];
+  int is_named = 0;
   int64_t count = text->size < WR_FILE_HEAD ? text->size : WR_FILE_HEAD;
   wr_status status;
   switch (text->kind) {
@@ -238,7 +241,9 @@ static wr_status read_any(wr_text *text, const wr_vector_need *need, double **va
     case WR_FILE_FOREIGN:
       status = wr_text_read(text, 0, count, head);
       return status == WR_OK ? wr_file_check_foreign(text->name, head, count) : status;
-    default: return read_lines(text, need, values);
+    default:
+      if (need->ids->names != NULL) PASS(wr_named_vector_read(text, need, values, &is_named));
+      return is_named ? WR_OK : read_lines(text, need, values);
   }
 }
 
@@ -296,10 +301,24 @@ static int put_id(int64_t id, char separator, char *text) {
   return count;
 }
 
-/* Here and below wr_output_commit reports errors of the stream. separator '\0': values alone. */
+/* Here and below wr_output_commit reports errors of the stream. */
+static void write_named(FILE *file, const wr_ids *ids, char separator, int64_t n, const double *values) {
+  char text[64];
+  for (int64_t i = 0; i < n && !ferror(file); i++) {
+    wr_id_put_field(file, ids, i, separator);
+    text[wr_number_text(values[i], text)] = '\0';
+    fprintf(file, "%c%s\n", separator, text);
+  }
+}
+
+/* separator '\0': values alone. */
 static void write_lines(FILE *file, const wr_ids *ids, char separator, int64_t n, const double *values) {
   char block[8192];
   size_t used = 0;
+  if (separator != '\0' && ids != NULL && ids->names != NULL) {
+    write_named(file, ids, separator, n, values);
+    return;
+  }
   for (int64_t i = 0; i < n; i++) {
     if (separator != '\0') used += (size_t)put_id(ids != NULL ? wr_ids_at(ids, i) : i + 1, separator, block + used);
     used += (size_t)wr_number_text(values[i], block + used);

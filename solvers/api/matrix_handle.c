@@ -227,9 +227,13 @@ wr_status wr_matrix_id(const wr_matrix *A, int64_t i, char *text, size_t room) {
   if (room > 0) text[0] = '\0';
   WR_NEED_OK(wr_matrix_check(__func__, A));
   WR_REFUSE_IF(i < 0 || i >= A->csr->nrows, "i is %" PRId64 "; rows are from 0 to %" PRId64, i, A->csr->nrows - 1);
-  int length = snprintf(NULL, 0, "%" PRId64, wr_ids_at(&A->ids, i));
-  WR_REFUSE_IF((size_t)length >= room, "room is %zu; the id has %d characters", room, length);
-  snprintf(text, room, "%" PRId64, wr_ids_at(&A->ids, i));
+  char number[32];
+  const char *id = number;
+  int64_t length = snprintf(number, sizeof number, "%" PRId64, wr_ids_at(&A->ids, i));
+  if (A->ids.names != NULL) id = wr_ids_name(&A->ids, i, &length);
+  WR_REFUSE_IF((size_t)length >= room, "room is %zu; the id has %" PRId64 " characters", room, length);
+  memcpy(text, id, (size_t)length);
+  text[length] = '\0';
   return WR_OK;
 }
 
@@ -239,7 +243,9 @@ wr_status wr_matrix_find(const wr_matrix *A, const char *id, int64_t *i) {
   *i = -1;
   WR_NEED_OK(wr_matrix_check(__func__, A));
   WR_NEED(id);
-  if (*id != '\0' && wr_number_integer(id, id + strlen(id), &number) == WR_NUMBER_OK)
+  if (A->ids.names != NULL)
+    *i = wr_ids_find(&A->ids, id, (int64_t)strlen(id));
+  else if (*id != '\0' && wr_number_integer(id, id + strlen(id), &number) == WR_NUMBER_OK)
     *i = wr_ids_place(&A->ids, number);
   return WR_OK;
 }

@@ -23,17 +23,20 @@ static void remark(wr_problem_facts *facts, const char *text) {
 
 static int is_edge_list(const char *name, const wr_source_options *options) {
   return options->format == WR_INPUT_EDGES ||
-         (options->format == WR_INPUT_AUTO && (options->columns.source > 0 || wr_edge_list_is_name(name)));
+         (options->format == WR_INPUT_AUTO && (wr_edge_is_told(&options->columns) || wr_edge_list_is_name(name)));
 }
 
 static wr_status check_columns(const char *name, const wr_source_options *options) {
   int none = wr_generate_is_name(name) || wr_binary_is_file(name) || !is_edge_list(name, options);
-  if (options->columns.source == 0 || !none) return WR_OK;
-  return wr_fail(WR_EUSAGE, "%s: columns (--columns) can be chosen of an edge list only, which this is not", name);
+  if (!wr_edge_is_told(&options->columns) || !none) return WR_OK;
+  if (wr_edge_is_chosen(&options->columns))
+    return wr_fail(WR_EUSAGE, "%s: columns (--columns) can be chosen of an edge list only, which this is not", name);
+  return wr_fail(WR_EUSAGE, "%s: --header, --separator and --ids are for an edge list only, which this is not", name);
 }
 
 static void remark_ids(wr_problem_facts *facts, const wr_ids *ids) {
   char text[64];
+  if (ids->names != NULL) return; /* the kind says it */
   snprintf(text, sizeof text, "ids %lld to %lld", (long long)ids->first, (long long)wr_ids_at(ids, ids->count - 1));
   remark(facts, text);
 }
@@ -93,7 +96,9 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
   wr_status status;
   wr_triplets triplets = {0};
   wr_read_facts read = {0};
-  wr_read_options how = {.threads = options->threads, .nonnegative = options->nonnegative, .columns = options->columns,
+  wr_read_options how = {.threads = options->threads,
+                         .nonnegative = options->nonnegative,
+                         .columns = options->columns,
                          .feed = options->feed};
   how.columns.bare_values = !options->nonnegative; /* a third column may be no weights in a graph */
   if (is_edge_list(name, options) && !wr_binary_is_file(name))
@@ -136,6 +141,8 @@ wr_status wr_source_load(const char *name, const wr_source_options *options, wr_
   }
   facts->nrows = (*A)->nrows, facts->ncols = (*A)->ncols, facts->nnz = (*A)->nnz;
   facts->has_values = (*A)->val != NULL;
+  if (options->save && origin.ids.names != NULL)
+    TRY(wr_fail(WR_EUSAGE, "%s: its ids are names, which --save-binary does not keep; number the nodes first", name));
   if (options->save) {
     wr_ledger_enter(ledger, WR_PHASE_WRITE);
     TRY(wr_binary_write(options->save, *A, &origin, options->threads));

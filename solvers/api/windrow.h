@@ -94,8 +94,8 @@ const int64_t *wr_matrix_row_ptr(const wr_matrix *A);
 const int32_t *wr_matrix_col(const wr_matrix *A);
 const double *wr_matrix_val(const wr_matrix *A);
 
-/* text[room] := the id of a row in the file that the matrix was read from, ended by a 0: "17", or i + 1 where rows have none.
- * WR_EUSAGE where it does not fit. */
+/* text[room] := the id of a row in the file that the matrix was read from, ended by a 0: "17", a name, or i + 1 where rows have
+ * none. WR_EUSAGE where it does not fit. */
 wr_status wr_matrix_id(const wr_matrix *A, int64_t i, char *text, size_t room);
 
 /* *i := the row with an id; -1: none has it. */

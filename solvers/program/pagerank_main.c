@@ -5,6 +5,8 @@
 
 #include "config/memory.h"
 #include "config/text.h"
+#include "io/id_text.h"
+#include "io/number.h"
 #include "io/vector_file.h"
 #include "solvers/api/scoring.h"
 #include "solvers/order.h"
@@ -108,10 +110,11 @@ static void stop(void *solve) { wr_scoring_close(solve); }
 
 /* A score below 0 is a mistake in the file, as is one that is not finite, which reading refuses. */
 static wr_status check_signs(const char *path, const double *scores, int64_t n, const wr_ids *ids) {
+  char text[WR_ID_TEXT];
   for (int64_t i = 0; i < n; i++)
     if (scores[i] < 0)
-      return wr_fail(WR_EINPUT, "%s: node %lld has the score %g; scores are not negative", path,
-                     (long long)wr_ids_at(ids, i), scores[i]);
+      return wr_fail(WR_EINPUT, "%s: node %s has the score %g; scores are not negative", path,
+                     wr_ids_text(ids, i, text), scores[i]);
   return WR_OK;
 }
 
@@ -144,13 +147,21 @@ static wr_status check(void *problem, const wr_settings *s, const wr_ids *ids, w
   TRY(wr_vector_read(s->check, &need, &scores));
   TRY(check_signs(s->check, scores, g->n, ids));
   TRY(wr_scores_certify(g, s->damping, scores, &found));
-  *c = (wr_certificate){.x = s->check, .measure = found.residual, .error = found.rounding, .limit = s->tolerance,
+  *c = (wr_certificate){.x = s->check,
+                        .measure = found.residual,
+                        .error = found.rounding,
+                        .limit = s->tolerance,
                         .by_change = s->stop == WR_STOP_CHANGE};
   c->met = c->by_change ? found.residual + found.rounding <= s->tolerance : found.bound <= s->tolerance;
   if (!c->met) TRY(wr_scores_explain(g, s->damping, scores, &found, &reading));
-  c->scores = (wr_score_facts){.damping = s->damping, .sum = found.sum, .bound = found.bound, .nodes = g->n,
-                               .worst = wr_ids_at(ids, found.worst), .worst_score = scores[found.worst],
+  c->scores = (wr_score_facts){.damping = s->damping,
+                               .sum = found.sum,
+                               .bound = found.bound,
+                               .nodes = g->n,
+                               .worst = wr_ids_at(ids, found.worst),
+                               .worst_score = scores[found.worst],
                                .worst_change = found.worst_residual};
+  if (ids->names) wr_ids_text(ids, found.worst, c->scores.worst_name);
   if (reading.found) {
     snprintf(c->scores.reading, sizeof c->scores.reading, "%s", reading.text);
     c->scores.reading_damping = reading.damping, c->scores.reading_factor = reading.factor;
@@ -233,37 +244,84 @@ static void say_order(wr_writer *out, const ranks *r, const double *x) {
   wr_writer_end(out);
 }
 
-/* A row of the best nodes; as text, node in a column of `width`. */
-static void write_rank(const wr_writer *out, int width, const char *rank, const char *node, const char *score) {
+/* Columns of a terminal that a text takes, where each character of UTF-8 takes one. */
+static int width_of(const char *text) {
+  int width = 0;
+  for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
+  return width;
+}
+
+/* A row of the best nodes; as text, node in a column of `width` characters, on its left if `left`. */
+static void write_rank(const wr_writer *out, int width, int left, const char *rank, const char *node,
+                       const char *score) {
   if (out->is_html) {
     fprintf(out->file, "<tr><th scope=\"row\">%s</th><td class=\"node\">", rank);
     wr_html_text(out->file, node);
     fprintf(out->file, "</td><td>%s</td></tr>\n", score);
   } else {
-    fprintf(out->file, "%8s  %*s  %s\n", rank, width, node, score);
+    int blanks = width - width_of(node);
+    fprintf(out->file, "%8s  %*s%s%*s  %s\n", rank, left ? 0 : blanks, "", node, left ? blanks : 0, "", score);
   }
+}
+
+/* Of the column of nodes. */
+static int node_width(const wr_ids *ids, int64_t n, const ranks *r) {
+  char node[WR_ID_TEXT];
+  int widest = 4;
+  if (ids->names == NULL) return wr_ids_at(ids, n - 1) < INT64_C(1000000000000) ? 12 : 19; /* ids ascend */
+  for (int64_t k = 0; k < r->order.ranks; k++) {
+    int width = width_of(wr_ids_text(ids, r->best[k], node));
+    if (width > widest) widest = width;
+  }
+  return widest;
+}
+
+/* The best nodes for other programs. Errors of the stream are the caller's to find. */
+static wr_status write_top(FILE *out, const wr_settings *s, const wr_ids *ids, const double *x, int64_t n) {
+  wr_top_format form = s->top_format;
+  char separator = form == WR_TOP_TSV ? '\t' : ',', score[64];
+  int64_t *best, count = s->top < n ? s->top : n;
+  PASS(wr_alloc(&best, count, sizeof *best, "the best nodes"));
+  wr_top(x, n, count, best);
+  if (form == WR_TOP_CSV) fputs("rank,id,score\n", out);
+  if (form == WR_TOP_JSON) fputs("[", out);
+  for (int64_t k = 0; k < count; k++) {
+    score[wr_number_text(x[best[k]], score)] = '\0';
+    if (form == WR_TOP_JSON) {
+      fprintf(out, "%s\n  {\"rank\": %lld, \"id\": ", k > 0 ? "," : "", (long long)k + 1);
+      wr_id_put_json(out, ids, best[k]);
+      fprintf(out, ", \"score\": %s}", score);
+    } else {
+      fprintf(out, "%lld%c", (long long)k + 1, separator);
+      wr_id_put_field(out, ids, best[k], separator);
+      fprintf(out, "%c%s\n", separator, score);
+    }
+  }
+  if (form == WR_TOP_JSON) fputs(count > 0 ? "\n]\n" : "]\n", out);
+  wr_free(best);
+  return WR_OK;
 }
 
 static wr_status present(wr_writer *out, void *problem, const wr_settings *s, const wr_ids *ids, const double *x,
                          int64_t n, const wr_run *run) {
   ranks r;
+  if (s->top_format != WR_TOP_TABLE && !out->is_html) return write_top(out->file, s, ids, x, n);
   if (s->top == 0) return WR_OK;
   wr_status status = find_ranks(problem, s, x, run, &r);
-  int width = wr_ids_at(ids, n - 1) < INT64_C(1000000000000) ? 12 : 19; /* ids ascend */
+  int width = status == WR_OK ? node_width(ids, n, &r) : 0, left = ids->names != NULL; /* names stand on the left */
   wr_writer_gap(out);
   if (out->is_html)
     fputs("<h2>Best nodes</h2>\n<table class=\"nodes\">\n<thead><tr><th scope=\"col\">rank</th>"
           "<th scope=\"col\">node</th><th scope=\"col\">score</th></tr></thead>\n<tbody>\n",
           out->file);
   else
-    write_rank(out, width, "rank", "node", "score");
+    write_rank(out, width, left, "rank", "node", "score");
   for (int64_t k = 0; status == WR_OK && k < r.order.ranks; k++) {
-    char rank[32], node[32], score[32];
+    char rank[32], node[WR_ID_TEXT], score[32];
     const char *mark = k == 0 || is_apart(&r, x, k - 1) ? "" : r.tied[k - 1] ? "== " : "= ";
     snprintf(rank, sizeof rank, "%s%lld", mark, (long long)k + 1);
-    snprintf(node, sizeof node, "%lld", (long long)wr_ids_at(ids, r.best[k]));
     snprintf(score, sizeof score, "%.12g", x[r.best[k]]);
-    write_rank(out, width, rank, node, score);
+    write_rank(out, width, left, rank, wr_ids_text(ids, r.best[k], node), score);
   }
   if (out->is_html) fputs("</tbody>\n</table>\n", out->file);
   if (status == WR_OK) say_order(out, &r, x);

@@ -203,7 +203,8 @@ static wr_status write_answer(job *j) {
   if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
   const wr_run *run = &c->runs[c->answer_run];
-  const char *order = j->ids.id != NULL || j->ids.first != 1 ? "\nin ascending order of ids" : "";
+  int named = j->ids.id != NULL || j->ids.names != NULL || j->ids.first != 1;
+  const char *order = named ? "\nin ascending order of ids" : "";
   const char *direct = run->result.direct.used ? ", then directly by KLU in f64" : "";
   snprintf(comment, sizeof comment, "%s of %.400s\nby %s in %s: %s, %lld %s%s%s", j->program->name, j->operand,
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
@@ -279,6 +280,16 @@ static void keep_first(wr_error *first, wr_status status) {
   if (first->status == WR_OK) (void)wr_error_keep(first, status);
 }
 
+/* The best nodes for other programs, on standard output. */
+static wr_status write_excerpt(job *j) {
+  const wr_comparison *c = &j->comparison;
+  if (j->settings.top_format == WR_TOP_TABLE || c->answer == NULL || j->program->present == NULL) return WR_OK;
+  if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* as in write_answer */
+  wr_writer text = {.file = stdout};
+  PASS(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
+  return wr_process_flush(stdout);
+}
+
 /* Writes all outputs; if one fails, the others are still written. The time is booked for the run that gave the answer. */
 static wr_status write_all(job *j) {
   wr_error first = {0};
@@ -286,6 +297,7 @@ static wr_status write_all(job *j) {
   if (j->settings.output || j->settings.history) wr_ledger_enter(&j->ledger, WR_PHASE_WRITE);
   keep_first(&first, write_answer(j));
   keep_first(&first, write_history(j));
+  keep_first(&first, write_excerpt(j));
   wr_ledger_stop(&j->ledger);
   if (j->comparison.answer_run >= 0)
     j->runs[j->comparison.answer_run].ledger.seconds[WR_PHASE_WRITE] += j->ledger.seconds[WR_PHASE_WRITE] - before;
@@ -298,7 +310,8 @@ static wr_status write_all(job *j) {
 static int has_standard_output(const wr_settings *s) {
   return wr_path_is_standard_output(s->output) + wr_path_is_standard_output(s->json) +
          wr_path_is_standard_output(s->jsonl) + wr_path_is_standard_output(s->history) +
-         wr_path_is_standard_output(s->report) + wr_path_is_standard_output(s->save_binary);
+         wr_path_is_standard_output(s->report) + wr_path_is_standard_output(s->save_binary) +
+         (s->top_format != WR_TOP_TABLE);
 }
 
 /* Before anything is read: no output may replace an input or another output, and each must be writable. */
@@ -318,7 +331,8 @@ static wr_status check_paths(const job *j) {
   if (direct > 1)
     TRY(wr_fail(
         WR_EUSAGE,
-        "only one of --output, --json, --jsonl, --report, --history and --save-binary can go to standard output"));
+        "only one of --output, --json, --jsonl, --report, --history, --save-binary and the best nodes (--format "
+        "without --output) can go to standard output"));
   TRY(wr_alloc(&paths, GIVEN + j->matrices.count, sizeof *paths, "the names of files"));
   memcpy(paths, given, sizeof given);
   for (int64_t k = 0; k < j->matrices.count; k++) paths[GIVEN + k] = (wr_path){"the matrix", j->matrices.name[k], 0};
@@ -353,7 +367,7 @@ static wr_status report(job *j) {
       fprintf(out, "\n");
       wr_report_run(&text, &j->facts, &j->runs[k], 1);
     }
-  if (c->answer && j->program->present)
+  if (c->answer && j->program->present && j->settings.top_format == WR_TOP_TABLE)
     TRY(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   status = wr_process_flush(out);
 done:

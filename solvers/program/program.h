@@ -60,7 +60,8 @@ typedef struct wr_program {
   double (*difference)(const double *a, const double *b, int64_t n);
   /* run->order := how far the order of its answer x is proven; NULL: it has none. */
   wr_status (*find_order)(void *problem, const wr_settings *settings, const double *x, wr_run *run);
-  /* Prints an excerpt of this run's answer (the best pages) with the ids of its elements; may be NULL. */
+  /* Prints an excerpt of this run's answer (the best pages) with the ids of its elements; may be NULL. Where
+   * settings->top_format asks for another form than the report's, a text gets the excerpt alone, for other programs. */
   wr_status (*present)(wr_writer *out, void *problem, const wr_settings *settings, const wr_ids *ids, const double *x,
                        int64_t n, const wr_run *run);
 } wr_program;

@@ -15,7 +15,7 @@
 
 #define AT(field) offsetof(wr_settings, field)
 
-#define WR_FORMATS "auto|mtx|tsv|csv|txt|npy"
+#define WR_FORMATS "auto|mtx|tsv|csv|txt|npy|json"
 
 #define RUN_OPTIONS(precisions, precision_help)                                                                         \
   {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
@@ -57,11 +57,12 @@
    .help = "write the result; - is standard output"},                                                                   \
   {.name = "format", .type = WR_OPTION_CHOICE, .offset = AT(format), .choices = WR_FORMATS, .value = "auto",            \
    .help = "of the result: a Matrix Market array; lines of id, tab, value; lines of id,value below their names; "       \
-           "values alone; a NumPy array; auto: by the ending of its name, mtx if it has none"},                         \
+           "values alone; a NumPy array; auto: by the ending of its name, mtx if it has none. pagerank without "        \
+           "--output writes the --top best nodes as tsv, csv or json to standard output, and its report to standard "   \
+           "error"},                                                                                                    \
   {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = AT(input_format), .choices = "auto|mtx|edges",           \
    .value = "auto", .help = "of the matrix: Matrix Market or an edge list; auto: by the ending of its name"},           \
-  {.name = "columns", .type = WR_OPTION_TEXT, .offset = AT(columns_text), .argument = "SOURCE,TARGET[,WEIGHT]",         \
-   .help = WR_COLUMNS_HELP},                                                                                            \
+  WR_EDGE_LIST_OPTIONS(AT),                                                                                             \
   {.name = "json", .type = WR_OPTION_TEXT, .offset = AT(json), .argument = "FILE", .help = "write the report as JSON"}, \
   {.name = "jsonl", .type = WR_OPTION_TEXT, .offset = AT(jsonl), .argument = "FILE",                                    \
    .help = "append the report of each matrix as one line of JSON"},                                                     \
@@ -158,6 +159,7 @@ const wr_option wr_bicgstab_table[] = {
     REPORT_OPTIONS};
 
 #define SPMV(field) offsetof(wr_spmv_settings, field)
+#define SPMV_COMMON(field) offsetof(wr_spmv_settings, common.field)
 
 const wr_option wr_spmv_options[] = {
     {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = SPMV(common.backends), .argument = "LIST",
@@ -205,8 +207,7 @@ const wr_option wr_spmv_options[] = {
      .help = "write a line for each backend and matrix"},
     {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = SPMV(common.input_format), .choices = "auto|mtx|edges",
      .value = "auto", .help = "of the matrices: Matrix Market or edge lists; auto: by the endings of their names"},
-    {.name = "columns", .type = WR_OPTION_TEXT, .offset = SPMV(common.columns_text),
-     .argument = "SOURCE,TARGET[,WEIGHT]", .help = WR_COLUMNS_HELP},
+    WR_EDGE_LIST_OPTIONS(SPMV_COMMON),
     {.name = "config", .type = WR_OPTION_TEXT, .offset = SPMV(common.config), .argument = "FILE",
      .help = "read options from a file; the command line wins"},
     {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = SPMV(common.verbose), .group = "Reports",
@@ -393,13 +394,29 @@ static wr_status finish_mixed(const wr_settings *s) {
                  wr_rank_method_name((wr_rank_method)s->ranking));
 }
 
+/* Without --output, --format is that of the best nodes, which pagerank alone has. */
+static wr_status finish_format(wr_settings *s) {
+  static const wr_top_format forms[] = {[1 + WR_VECTOR_TSV] = WR_TOP_TSV, [1 + WR_VECTOR_CSV] = WR_TOP_CSV,
+                                        [1 + WR_VECTOR_FORMATS] = WR_TOP_JSON};
+  int is_json = s->format == 1 + WR_VECTOR_FORMATS;
+  if (is_json && s->rhs_text)
+    return wr_fail(WR_EUSAGE, "--format json is for the best nodes of pagerank; --json writes a report");
+  if (is_json && s->output)
+    return wr_fail(WR_EUSAGE, "--format json is for the --top best nodes, on standard output: leave out --output");
+  if (s->output == NULL && s->rhs_text == NULL && s->check == NULL) s->top_format = forms[s->format];
+  return WR_OK;
+}
+
 wr_status wr_settings_finish(wr_settings *s) {
   PASS(wr_device_parse("--device", s->device_text, &s->device, &s->device_number));
   PASS(check_tune_cache(s));
   PASS(finish_verify(s));
+  PASS(finish_format(s));
   wr_vector_format asked = s->format > 0 ? (wr_vector_format)(s->format - 1) : WR_VECTOR_FORMATS;
   if (s->output) PASS(wr_vector_format_choose(s->output, asked, &s->output_format));
   if (s->columns_text) PASS(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));
+  s->columns.header = (wr_edge_header)s->header, s->columns.separator = (wr_edge_separator)s->separator;
+  s->columns.ids = (wr_edge_ids)s->ids;
   if (s->check) PASS(finish_check(s));
   if (s->fallback == WR_FALLBACK_DIRECT) PASS(check_fallback());
   PASS(finish_precond(s));

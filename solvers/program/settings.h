@@ -21,8 +21,23 @@ enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edg
   "to which they add it; ignored with --deterministic, which tunes nothing"
 
 #define WR_COLUMNS_HELP                                                                        \
-  "which columns of an edge list are read, from 1: source, target and weight (row, column and value); default: by the " \
-  "names in its first line, else the first two, and the third as weight"
+  "which columns of an edge list are read, by number from 1 or by name: source, target and weight (row, column and "     \
+  "value); default: by the names in its first line, else the first two, and the third as weight"
+
+/* Options for edge lists, of all programs. */
+#define WR_EDGE_LIST_OPTIONS(AT_COMMON)                                                                                 \
+  {.name = "columns", .type = WR_OPTION_TEXT, .offset = AT_COMMON(columns_text), .argument = "SOURCE,TARGET[,WEIGHT]",  \
+   .help = WR_COLUMNS_HELP},                                                                                            \
+  {.name = "header", .type = WR_OPTION_CHOICE, .offset = AT_COMMON(header), .choices = "auto|yes|no", .value = "auto",  \
+   .help = "an edge list's first line has the names of columns; auto: if it names a source and a target, or stands "    \
+           "above numbers"},                                                                                            \
+  {.name = "separator", .type = WR_OPTION_CHOICE, .offset = AT_COMMON(separator),                                       \
+   .choices = "auto|tab|comma|semicolon|blank", .value = "auto",                                                        \
+   .help = "what stands between the columns of an edge list; auto: by its first line"},                                 \
+  {.name = "ids", .type = WR_OPTION_CHOICE, .offset = AT_COMMON(ids), .choices = "auto|numbers|names", .value = "auto", \
+   .help = "what an edge list calls its nodes; auto: names unless both ids of the first edge are numbers"}
+
+typedef enum wr_top_format { WR_TOP_TABLE, WR_TOP_TSV, WR_TOP_CSV, WR_TOP_JSON } wr_top_format;
 
 typedef struct wr_settings {
   char *config;
@@ -52,6 +67,7 @@ typedef struct wr_settings {
   char *check;
   /* files */
   char *guess, *output, *json, *jsonl, *report, *history, *save_binary, *columns_text;
+  int header, separator, ids; /* of edge lists: the choices' orders are those of io/edge_choice.h */
   int format, input_format; /* the choices' order is auto and that of wr_vector_format; that of wr_input_format */
   /* reports */
   int verbose, quiet;
@@ -72,6 +88,7 @@ typedef struct wr_settings {
   int precond_auto;    /* 1: --precond auto, also by default   */
   const char *precond_knobs; /* within precond_text, or NULL   */
   wr_vector_format output_format; /* of --format and --output  */
+  wr_top_format top_format;       /* of --format without --output; WR_TOP_TABLE: a part of the report */
 } wr_settings;
 
 /* The options of spmv: those that it shares with the solvers, and its own. */

@@ -283,7 +283,7 @@ static void print_residual(wr_writer *out, const wr_problem_facts *problem, cons
 
 static void print_scores(wr_writer *out, const wr_problem_facts *problem, const wr_certificate *c) {
   const wr_score_facts *s = &c->scores;
-  char first[TEXT_ROOM], second[TEXT_ROOM];
+  char first[TEXT_ROOM], second[TEXT_ROOM], node[32];
   wr_line line = {0};
   wr_line_add(&line, "scores %s the tolerance: ", c->met ? "meet" : "do NOT meet");
   if (c->by_change)
@@ -316,8 +316,9 @@ static void print_scores(wr_writer *out, const wr_problem_facts *problem, const 
   print_labelled(out, "order", &line);
   if (c->met) return;
   line = (wr_line){0};
-  wr_line_add(&line, "node %" PRId64 ": a step changes its score %.6g by %s, more than any other", s->worst,
-              s->worst_score, wr_text_real(s->worst_change, first));
+  snprintf(node, sizeof node, "%" PRId64, s->worst);
+  wr_line_add(&line, "node %s: a step changes its score %.6g by %s, more than any other",
+              s->worst_name[0] ? s->worst_name : node, s->worst_score, wr_text_real(s->worst_change, first));
   print_labelled(out, "worst", &line);
   if (s->reading[0])
     wr_line_add(&line, "with an L1 error of about %s of their sum, these are scores of another definition: %s",

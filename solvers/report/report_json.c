@@ -322,7 +322,10 @@ static void write_score_facts(wr_json *json, const wr_certificate *c) {
   wr_json_integer(json, "ties", s->ties);
   wr_json_real(json, "order_bound", s->order_bound);
   wr_json_boolean(json, "order_normalised", s->normalised);
-  wr_json_integer(json, "worst_node", s->worst);
+  if (s->worst_name[0])
+    wr_json_text(json, "worst_node", s->worst_name);
+  else
+    wr_json_integer(json, "worst_node", s->worst);
   wr_json_real(json, "worst_score", s->worst_score);
   wr_json_real(json, "worst_change", s->worst_change);
   if (s->reading[0]) {

@@ -93,6 +93,7 @@ typedef struct wr_score_facts {
   int normalised;           /* 1: by a bound for the scores divided by their sum                 */
   double order_bound;       /* that bound, or the one above                                      */
   int64_t worst;            /* the id of the node that a step changes most                       */
+  char worst_name[256];     /* the same where ids are names, else ""                             */
   double worst_score, worst_change;
   char reading[256];        /* another definition of PageRank that the scores satisfy; "": none was found */
   double reading_damping, reading_factor, reading_bound;

@@ -168,6 +168,18 @@ static void test_read(void) {
   CHECK_OK(wr_matrix_find(A, "seven", &i));
   CHECK(i == -1);
   wr_matrix_free(A);
+  write_file(path, "a likes \"b c\"\n\"b c\" likes d\n");
+  choice.columns = "1,3";
+  CHECK_OK(wr_read_as(path, &choice, &A));
+  CHECK(wr_matrix_rows(A) == 3 && wr_matrix_entries(A) == 2);
+  CHECK_OK(wr_matrix_id(A, 1, id, sizeof id));
+  CHECK(strcmp(id, "b c") == 0);
+  CHECK_FAILS(WR_EUSAGE, wr_matrix_id(A, 1, id, 3));
+  CHECK_OK(wr_matrix_find(A, "d", &i));
+  CHECK(i == 2);
+  CHECK_OK(wr_matrix_find(A, "1", &i));
+  CHECK(i == -1);
+  wr_matrix_free(A);
   remove(path);
   CHECK_FAILS(WR_EINPUT, wr_read("/nonexistent/A.mtx", &A));
   CHECK(A == NULL);

@@ -25,9 +25,12 @@ check-every - 5 plain
 time-limit - 2.5 plain
 guess x $vector quoted
 output o $work/unwritten quoted
-format - tsv plain
+format - txt plain
 input-format - mtx plain
 columns - 1,2 quoted
+header - no plain
+separator - blank plain
+ids - names plain
 json - $work/report.json quoted
 jsonl - $work/lines.jsonl quoted
 report - $work/report.html quoted
@@ -76,7 +79,7 @@ has_line() { # line
 
 check_forms() { # program, name, letter, value, plain | quoted | flag
   line="$2 = $4" operand=$graph
-  [ "$2" != columns ] || operand=$work/graph.el # a Matrix Market file has no columns to choose from
+  case $2 in columns | header | separator | ids) operand=$work/graph.el ;; esac # of an edge list alone
   [ "$5" != quoted ] || line="$2 = \"$4\""
   effective "$1" "--$2=$4" && has_line "$line"
   if [ "$5" = flag ]; then

@@ -205,7 +205,7 @@ check_report_steps_aside() {
   run 0 pagerank --history - "$graph"
   ! grep -qvE '^(backend|cpu_csr),' "$out"
   expect 'standard output has more than the history'
-  refuses 1 'only one of --output, --json, --jsonl, --report, --history and --save-binary can go to standard output' pagerank -o - --json - "$graph"
+  refuses 1 'only one of --output, --json, --jsonl, --report, --history, --save-binary and the best nodes' pagerank -o - --json - "$graph"
 }
 
 check_reads_back

@@ -7,7 +7,9 @@
 
 #include "io/edge.h"
 #include "io/edge_list.h"
+#include "io/edge_record.h"
 #include "io/file_kind.h"
+#include "io/id_text.h"
 #include "io/vector_file.h"
 #include "tests/fuzz/harness.h"
 #include "tests/fuzz/matrices.h"
@@ -15,7 +17,8 @@
 enum { PARTS = 20000 }; /* bytes: longer texts are read in several parts */
 
 /* Every input is read by each of these. */
-static const wr_edge_choice choices[2] = {{.bare_values = 1}, {.source = 3, .target = 1}};
+static const wr_edge_choice choices[3] = {
+    {.bare_values = 1}, {.column = {{.number = 3}, {.number = 1}}}, {.bare_values = 1, .ids = WR_IDS_NAMES}};
 
 /* What a read came to. */
 typedef struct outcome {
@@ -36,6 +39,9 @@ static void check_ids(const outcome *o) {
   char *used = calloc((size_t)e->nrows, 1);
   for (int64_t k = 0; k < e->count; k++) used[e->row[k]] = used[e->col[k]] = 1;
   for (int64_t i = 0; i < e->nrows; i++) {
+    int64_t length;
+    const char *name = o->ids.names != NULL ? wr_ids_name(&o->ids, i, &length) : NULL;
+    if (name != NULL) wrong += wr_ids_find(&o->ids, name, length) != i || length < 1;
     wrong += wr_ids_at(&o->ids, i) < 0 || (i > 0 && wr_ids_at(&o->ids, i) <= wr_ids_at(&o->ids, i - 1));
     unused += !used[i];
   }
@@ -66,52 +72,93 @@ static void forget(outcome *o) {
   matrices_free(&o->entries);
 }
 
+static int same_id(const wr_ids *a, const wr_ids *b, int64_t node) {
+  int64_t m, n;
+  if (a->names == NULL || b->names == NULL) return a->names == b->names && wr_ids_at(a, node) == wr_ids_at(b, node);
+  const char *one = wr_ids_name(a, node, &m), *other = wr_ids_name(b, node, &n);
+  return m == n && memcmp(one, other, (size_t)m) == 0;
+}
+
 static void must_agree(const outcome *a, const outcome *b, const char *how) {
   REQUIREF(a->status == b->status, "%s: '%s' and '%s'", how, a->message, b->message);
   REQUIREF(strcmp(a->message, b->message) == 0, "%s: '%s' and '%s'", how, a->message, b->message);
   if (a->status != WR_OK || b->status != WR_OK) return;
   REQUIREF(matrices_equal(&a->entries, &b->entries), "%s: other edges", how);
   int64_t other = 0;
-  for (int64_t i = 0; i < a->ids.count && i < b->ids.count; i++)
-    other += wr_ids_at(&a->ids, i) != wr_ids_at(&b->ids, i);
+  for (int64_t i = 0; i < a->ids.count && i < b->ids.count; i++) other += !same_id(&a->ids, &b->ids, i);
   REQUIREF(other == 0, "%s: %lld other ids", how, (long long)other);
 }
 
-static void compare_edge(const wr_edge_format *f, const wr_edge *edge, const outcome *o, int64_t k) {
+/* The bytes of a word are those of the node's name. */
+static int is_name(const wr_ids *ids, int64_t node, const wr_edge_word *word) {
+  int64_t length, at = 0;
+  const char *name = wr_ids_name(ids, node, &length);
+  for (const char *c = word->begin; c < word->end; c++, at++) {
+    if (at >= length || name[at] != *c) return 0;
+    c += word->doubled && *c == '"';
+  }
+  return at == length;
+}
+
+static void compare_edge(const wr_edge_format *f, const wr_edge *edge, const wr_edge_names *names, const outcome *o,
+                         int64_t k) {
   const wr_entries *e = &o->entries;
   REQUIRE(k < e->count);
   if (k >= e->count) return;
-  REQUIRE(wr_ids_at(&o->ids, e->row[k]) == edge->source && wr_ids_at(&o->ids, e->col[k]) == edge->target);
+  if (f->names)
+    REQUIRE(is_name(&o->ids, e->row[k], &names->source) && is_name(&o->ids, e->col[k], &names->target));
+  else
+    REQUIRE(wr_ids_at(&o->ids, e->row[k]) == edge->source && wr_ids_at(&o->ids, e->col[k]) == edge->target);
   REQUIRE(f->weight >= 0 ? memcmp(&e->val[k], &edge->weight, sizeof edge->weight) == 0 : e->val == NULL);
 }
 
-/* A line at a time: the first defect must be what the reader said, or every edge what it gave. */
+/* A record at a time. *at moves behind it. */
+static wr_status parse_record(const wr_edge_format *f, const char **at, const char *end, int64_t number, wr_edge *edge,
+                              wr_edge_names *names) {
+  char where[64];
+  wr_field quote;
+  wr_record record = wr_record_at(*at, end, f->separator);
+  snprintf(where, sizeof where, ":%lld", (long long)number);
+  wr_status status = wr_edge_record_parse(f, &record, where, names, &quote);
+  if (status == WR_OK && quote != WR_FIELD_TAKEN) status = wr_edge_fail_quote(quote, &record, *at, "", number);
+  if (status == WR_OK && !f->names) status = wr_edge_word_number(&names->source, where, "source", &edge->source);
+  if (status == WR_OK && !f->names) status = wr_edge_word_number(&names->target, where, "target", &edge->target);
+  edge->weight = names->weight;
+  *at = record.next;
+  return status;
+}
+
+static wr_status parse_line(const wr_edge_format *f, const wr_input_line *line, int64_t number, wr_edge *edge) {
+  char where[64];
+  snprintf(where, sizeof where, ":%lld", (long long)number);
+  return wr_edge_parse(f, line, where, edge);
+}
+
+/* An edge at a time: the first defect must be what the reader said, or every edge what it gave. */
 static void compare_carefully(const char *at, const char *end, const outcome *o) {
   wr_edge_format f = {.columns = 0};
-  char where[64];
-  int headed = 0;
-  int64_t count = 0;
-  for (int64_t number = 1; at < end; number++) {
+  wr_edge_head head = {.name = "", .at = at, .end = end, .line = 1, .whole = 1};
+  const char *body = NULL;
+  int more;
+  int64_t count = 0, number = 1;
+  wr_status status = wr_edge_decide(&head, &o->choice, &f, &body, &more);
+  REQUIRE(status != WR_OK || !more);
+  for (; status == WR_OK && body != NULL && at < body; number++) at = wr_line_at(at, end).next;
+  while (status == WR_OK && body != NULL && at < end) {
     wr_input_line line = wr_line_at(at, end);
     wr_edge edge;
-    wr_status status = WR_OK;
-    at = line.next;
-    if (wr_edge_is_none(&line)) continue;
-    snprintf(where, sizeof where, ":%lld", (long long)number);
-    int heading = count == 0 && !headed && wr_edge_is_heading(&line);
-    if (heading)
-      status = wr_edge_use_heading(&o->choice, &line, where, &f);
-    else if (count == 0)
-      status = wr_edge_use_first(&o->choice, &line, where, &f);
-    if (status == WR_OK && !heading) status = wr_edge_parse(&f, &line, where, &edge);
-    if (status != WR_OK) {
-      REQUIREF(strcmp(wr_status_message(), o->message) == 0, "'%s' and '%s'", wr_status_message(), o->message);
-      return;
-    }
-    headed |= heading;
-    if (heading) continue;
-    if (o->status == WR_OK) compare_edge(&f, &edge, o, count);
-    count++;
+    wr_edge_names names;
+    int none = f.separator != 0 && f.names ? wr_line_is_blank(&line) : wr_edge_is_none(&line);
+    const char *next = none || f.separator == 0 ? line.next : at;
+    if (!none && f.separator == 0) status = parse_line(&f, &line, number, &edge);
+    if (!none && f.separator != 0) status = parse_record(&f, &next, end, number, &edge, &names);
+    if (!none && status == WR_OK && o->status == WR_OK) compare_edge(&f, &edge, &names, o, count);
+    count += !none && status == WR_OK;
+    for (; at < next; number++) at = wr_line_at(at, end).next;
+  }
+  if (status != WR_OK) {
+    REQUIREF(strcmp(wr_status_message(), o->message) == 0, "'%s' and '%s'", wr_status_message(), o->message);
+    return;
   }
   if (count == 0) REQUIREF(strstr(o->message, "the file ends without an edge") != NULL, "'%s'", o->message);
   if (count > 0) REQUIREF(o->status == WR_OK && o->entries.count == count, "'%s'", o->message);
@@ -137,14 +184,22 @@ static void write_and_read(const outcome *o) {
   size_t size;
   outcome again;
   FILE *out = open_memstream(&text, &size);
+  int names = o->ids.names != NULL;
   for (int64_t k = 0; k < e->count; k++) {
+    char separator = names ? ',' : "\t, "[k % 3];
     if (e->val) wr_number_text(e->val[k], number);
-    fprintf(out, "%lld%c%lld", (long long)wr_ids_at(&o->ids, e->row[k]), "\t, "[k % 3],
-            (long long)wr_ids_at(&o->ids, e->col[k]));
-    fprintf(out, "%s%s\n", e->val ? " " : "", e->val ? number : "");
+    wr_id_put_field(out, &o->ids, e->row[k], separator);
+    fputc(separator, out);
+    wr_id_put_field(out, &o->ids, e->col[k], separator);
+    fprintf(out, "%c%s\n", names && e->val ? ',' : ' ', e->val ? number : "");
   }
   fclose(out);
-  read_as(harness_file(text, size), &choices[0], 1, 0, &again);
+  wr_edge_choice choice = {.bare_values = 1,
+                           .ids = names ? WR_IDS_NAMES : WR_IDS_NUMBERS,
+                           .header = WR_HEADER_NO,
+                           .separator = names ? WR_SEPARATOR_COMMA : WR_SEPARATOR_AUTO};
+  if (e->val && e->count > 0) choice.column[0].number = 1, choice.column[1].number = 2, choice.column[2].number = 3;
+  read_as(harness_file(text, size), &choice, 1, 0, &again);
   must_agree(o, &again, "written and read");
   forget(&again);
   free(text);
@@ -190,6 +245,6 @@ static void read_by(const wr_edge_choice *choice, const uint8_t *bytes, size_t c
 }
 
 FUZZ_TARGET(edges) {
-  for (int k = 0; k < 2; k++) read_by(&choices[k], bytes, count);
+  for (int k = 0; k < 3; k++) read_by(&choices[k], bytes, count);
   return 0;
 }

@@ -137,25 +137,20 @@ static void test_refusals(void) {
   check_refused("1 2 3\n3 4 nan\n", "2: the weight is not a number ('nan')");
   check_refused("1 2 3\n3 4 inf\n", "2: the weight is not a number ('inf')");
   check_refused("1 2 3\n3 4 1e999\n", "2: the weight is too big for a double (1e999)");
-  check_refused("alice bob\nbob carol\n", "1: column 1 is named 'alice', which names neither a source");
-  check_refused("# c\nfrom to\n\nc d\n1 2\n", "4: the source id is not an integer ('c')");
   check_refused("1 2\nsource target\n", "2: the source id is not an integer ('source')");
-  check_refused("heading\n1 2\n", "1: the source id is not an integer ('heading')");
+  check_refused("heading\n1 2\n", "1: the target id is missing");
   check_refused("1 2\r3 4\n", "1: a carriage return inside a line");
   check_refused("1 2\n3 4\r\r\n", "2: a carriage return inside a line");
-  check_refused("\xef\xbb\xbf"
-                "1 2\n",
-                "1: a UTF-8 byte order mark");
   check_refused("%%matrixmarket matrix coordinate pattern general\n2 2 1\n1 2\n",
                 "1: a Matrix Market file, not an edge");
-  check_refused("<!DOCTYPE html>\n", "1: the source id is not an integer ('<!DOCTYPE')");
+  check_refused("<!DOCTYPE html>\n", "1: an HTML page, not a list");
   check_refused("1 2\n3 4\n\x1a", "3: the source id is not an integer ('\\x1a')");
   check_refused("1 2\n1\v2\n", "2: the source id is not an integer ('1\\x0b2')");
 }
 
 #define CHOSEN(from, to, by, text, nodes, expected_kind, ...)                                                \
   do {                                                                                                       \
-    choice = (wr_edge_choice){.source = (from), .target = (to), .weight = (by)};                             \
+    choice = (wr_edge_choice){.column = {{.number = (from)}, {.number = (to)}, {.number = (by)}}};           \
     check_edges(text, nodes, (int64_t)(sizeof((edge[]){__VA_ARGS__}) / sizeof(edge)), (edge[]){__VA_ARGS__}, \
                 expected_kind);                                                                              \
   } while (0)
@@ -171,12 +166,11 @@ static void test_names_of_columns(void) {
   CHOSEN(0, 0, 0, ":END_ID,:START_ID\n5,6\n", 2, second, {6, 5, 1});
   EDGES("from,to\n5,6\n", 2, {5, 6, 1});
   WEIGHTED("from,to,weight\n5,6,7\n", 2, {5, 6, 7});
-  check_refused("id,from,to\n1,5,6\n",
-                "1: column 1 is named 'id', which names neither a source, a target nor a weight; "
-                "--columns 2,3, for instance");
-  check_refused(",from,to,value\n0,1,5,6\n", "1: column 1 is named '', which names neither a source, a target nor a "
-                                             "weight; --columns 2,3,4, for instance");
-  check_refused("from,to,amount\n1,5,6\n", "1: column 3 is named 'amount'");
+  CHOSEN(0, 0, 0, "id,from,to\n1,5,6\n", 2, "edge list (column 2 to column 3)", {5, 6, 1});
+  CHOSEN(0, 0, 0, ",from,to,value\n0,1,5,6\n", 2, "edge list (column 2 to column 3, weight in 4)", {1, 5, 6});
+  CHOSEN(0, 0, 0, "from,to,amount\n1,5,a b\n", 2, "edge list (column 1 to column 2)", {1, 5, 1});
+  CHOSEN(0, 0, 0, "from;to\n1;5\n", 2, "edge list", {1, 5, 1});
+  check_refused("follower,followee\n1,5\n", "1: no column is named as the source; --columns follower,followee");
   check_refused("# c\n\nfrom,source,to\n1,5,6\n", "3: columns 1 and 2 are both named as the source; --columns 1,2");
   check_refused("i,j,v\n1,5,6\n", "1: columns 2 and 3 are both named as the target");
   check_refused("from,weight\n1,5\n", "1: no column is named as the target");
@@ -184,14 +178,12 @@ static void test_names_of_columns(void) {
   check_refused("from,to\n1,5,6\n", "2: more than the 2 columns of the first line (',6')");
   check_refused("from,to,w\n1,5\n", "2: the weight is missing");
   check_refused("weight,to,from\n1,5\n", "2: the source id is missing");
-  check_refused("from;to\n1;5\n", "1: columns are told apart by blanks, tabs or commas, not by ';'");
-  check_refused("1|5\n", "1: columns are told apart by blanks, tabs or commas, not by '|'");
-  check_refused("from,to\n\"1\",5\n", "2: a quoted column (\"1\",5)");
+  check_refused("1|5\n", "1: columns are told apart by tabs, commas, semicolons or blanks, not by '|'");
 }
 
 static void test_bare_columns(void) {
   CASE("columns without names");
-  choice = (wr_edge_choice){.source = 0};
+  choice = (wr_edge_choice){.bare_values = 0};
   WEIGHTED("1 2 3\n", 2, {1, 2, 3});
   WEIGHTED("1\t2\t3\n1,2,4\n", 2, {1, 2, 3}, {1, 2, 4});
   EDGES("1,2\n", 2, {1, 2, 1});
@@ -214,14 +206,12 @@ static void test_chosen_columns(void) {
          {5, 6, 0.1});
   CHOSEN(1, 3, 0, "5,,6\n6,,5\n", 2, "edge list (column 1 to column 3)", {5, 6, 1}, {6, 5, 1});
   check_refused("5,6\n", "1: column 3 is asked for, and the line has 2");
-  check_refused("a,b,c\n", "2: the file ends without an edge");
+  check_refused("a,b,c\n", "1: may name the columns or be an edge ('a,b,c'); --header yes or --header no says which");
   check_refused("5,a,6\n5,6\n", "2: the target id is missing");
-  check_refused("5,a,6\n5,New York,6\n", "2: the target id is not an integer ('York')");
   check_refused("5,a,6\n5,a,6,7\n", "2: more than the 3 columns of the first line (',7')");
-  check_refused("5,a,6\n5,\"a\",6\n", "2: a quoted column (\"a\",6)");
-  check_refused("5,a,6\n5,\"a, 7\",6\n", "2: a quoted column");
+  check_refused("5,a,6\n5,\"a, 7,6\n", "2: a quote that begins here is not closed (\"a, 7,6\\x0a)");
   check_refused("5,a,6\n5,a\r,6\n", "2: a carriage return inside a line");
-  choice = (wr_edge_choice){.source = 1, .target = 2};
+  choice = (wr_edge_choice){.column = {{.number = 1}, {.number = 2}}};
   check_refused("5 6 a\n5 6\n", "2: 2 columns, not the 3 of the first line");
   choice = (wr_edge_choice){.bare_values = 1};
 }
@@ -229,7 +219,7 @@ static void test_chosen_columns(void) {
 static void test_choices(void) {
   CASE("texts of choices");
   static const char *const wrong[] = {"",      "1",       "1,1", "0,1",    "1,2,2",
-                                      "1,2,1", "1,2,3,4", "a,b", "1,2,",   ",1,2",
+                                      "1,2,1", "1,2,3,4", "a,a", "1,2,",   ",1,2",
                                       "1, 2",  "+1,2",    "1;2", "1,1001", "1,99999999999999999999",
                                       "-1,2"};
   wr_edge_choice c = {.bare_values = 1};
@@ -238,9 +228,9 @@ static void test_choices(void) {
     CHECK_MESSAGE("--columns: '");
   }
   CHECK_OK(wr_edge_choice_parse("1000,2", "", &c));
-  CHECK(c.source == 1000 && c.target == 2 && c.weight == 0 && c.bare_values == 1);
+  CHECK(c.column[0].number == 1000 && c.column[1].number == 2 && c.column[2].number == 0 && c.bare_values == 1);
   CHECK_OK(wr_edge_choice_parse("3,1,2", "", &c));
-  CHECK(c.source == 3 && c.target == 1 && c.weight == 2);
+  CHECK(c.column[0].number == 3 && c.column[1].number == 1 && c.column[2].number == 2);
 }
 
 static void test_bytes(void) {
@@ -395,7 +385,7 @@ static void test_deep_defects(void) {
   enum { LINES = 30000 };
   const size_t room = LINES * 16;
   char *text = malloc(room), why[64];
-  for (int bad = 1; bad < LINES; bad += 7919) {
+  for (int bad = 2; bad < LINES; bad += 7919) {
     size_t length = 0;
     for (int line = 1; line <= LINES; line++)
       length += (size_t)snprintf(text + length, room - length,
