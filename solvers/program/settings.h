@@ -24,6 +24,9 @@ enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edg
   "which columns of an edge list are read, from 1: source, target and weight (row, column and value); default: by the " \
   "names in its first line, else the first two, and the third as weight"
 
+/* Forms of --output with --seeds. */
+typedef enum wr_sets_form { WR_SETS_TSV, WR_SETS_CSV, WR_SETS_JSONL } wr_sets_form;
+
 typedef struct wr_settings {
   char *config;
   /* what to run */
@@ -39,6 +42,8 @@ typedef struct wr_settings {
   double damping;
   int ranking; /* wr_rank_method: the choices' order of pagerank's --method */
   char *personalize;
+  char *seeds;
+  int64_t vectors; /* sets of --seeds at once; 0: wr_rank_sets_columns */
   int edges, duplicates; /* the choices' order is sum|once */
   int64_t top;
   /* BiCGSTAB */
@@ -72,6 +77,7 @@ typedef struct wr_settings {
   int precond_auto;    /* 1: --precond auto, also by default   */
   const char *precond_knobs; /* within precond_text, or NULL   */
   wr_vector_format output_format; /* of --format and --output  */
+  wr_sets_form sets_form; /* likewise, with --seeds            */
 } wr_settings;
 
 /* The options of spmv: those that it shares with the solvers, and its own. */
