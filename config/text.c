@@ -51,9 +51,10 @@ size_t wr_text_cut(const char *text, size_t at) {
   return at;
 }
 
-int wr_text_character(const char *text) {
+int wr_text_character(const char *text, int64_t length) {
   const unsigned char *byte = (const unsigned char *)text;
-  unsigned char lead = byte[0], low = 0x80, high = 0xBF; /* bounds of the second byte */
+  unsigned char lead = length > 0 ? byte[0] : 0, low = 0x80, high = 0xBF; /* bounds of the second byte */
+  if (length < 1) return 0;
   if (lead < 0x80) return 1;
   if (lead < 0xC2 || lead > 0xF4) return 0;
   int bytes = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -61,7 +62,7 @@ int wr_text_character(const char *text) {
   if (lead == 0xED) high = 0x9F;
   if (lead == 0xF0) low = 0x90;
   if (lead == 0xF4) high = 0x8F;
-  if (byte[1] < low || byte[1] > high) return 0;
+  if (length < bytes || byte[1] < low || byte[1] > high) return 0;
   for (int k = 2; k < bytes; k++)
     if ((byte[k] & 0xC0) != 0x80) return 0;
   return bytes;

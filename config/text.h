@@ -26,9 +26,9 @@ void wr_text_wrap(FILE *out, const char *text, int at, int indent);
 /* The last place in a text up to `at` where no character of UTF-8 (at most 4 bytes) is cut in two. */
 size_t wr_text_cut(const char *text, size_t at);
 
-/* Bytes of the well-formed UTF-8 character at text (RFC 3629, section 4: no overlong forms, no surrogates, at most U+10FFFF),
- * or 0. The byte 0 is a character of one byte. */
-int wr_text_character(const char *text);
+/* Bytes of the well-formed UTF-8 character at text[0..length-1] (RFC 3629, section 4: no overlong forms, no surrogates, at
+ * most U+10FFFF), or 0. The byte 0 is a character of one byte. */
+int wr_text_character(const char *text, int64_t length);
 
 /* A message of a program, at most 8000 bytes of it: a paragraph where the stream is a terminal, else one line, which suits
  * log files and grep. */

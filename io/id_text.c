@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "config/text.h"
+
 static int needs_quotes(const char *name, int64_t length, char separator) {
   char first = name[0], last = name[length - 1];
   if (first == ' ' || first == '\t' || last == ' ' || last == '\t' || first == '#' || first == '%') return 1;
@@ -30,36 +32,21 @@ void wr_id_put_field(FILE *file, const wr_ids *ids, int64_t node, char separator
   fputc('"', file);
 }
 
-/* Bytes of the character of UTF-8 (RFC 3629) that begins at `at`; 0: none does. */
-static int character_length(const unsigned char *at, int64_t left) {
-  int length = at[0] < 0x80                    ? 1
-               : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
-               : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
-               : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
-                                               : 0;
-  if (length == 0 || length > left) return 0;
-  for (int k = 1; k < length; k++)
-    if ((at[k] & 0xc0) != 0x80) return 0;
-  if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f)) return 0; /* too long a form; surrogates */
-  if ((at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f)) return 0; /* likewise; beyond U+10FFFF   */
-  return length;
-}
-
 void wr_id_put_json(FILE *file, const wr_ids *ids, int64_t node) {
   int64_t length, step;
   if (ids == NULL || ids->names == NULL) {
     wr_id_put_field(file, ids, node, ',');
     return;
   }
-  const unsigned char *name = (const unsigned char *)wr_ids_name(ids, node, &length);
+  const char *name = wr_ids_name(ids, node, &length);
   fputc('"', file);
   for (int64_t k = 0; k < length; k += step) {
-    step = character_length(name + k, length - k);
+    step = wr_text_character(name + k, length - k);
     if (step == 0)
       fputs("\\ufffd", file), step = 1;
     else if (name[k] == '"' || name[k] == '\\')
       fprintf(file, "\\%c", name[k]);
-    else if (name[k] < 0x20)
+    else if ((unsigned char)name[k] < 0x20)
       fprintf(file, "\\u%04x", (unsigned)name[k]);
     else
       fwrite(name + k, 1, (size_t)step, file);

@@ -25,7 +25,7 @@ void wr_html_text(FILE *file, const char *text) {
   static const char *const references[] = {
       ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
   for (const char *at = text; *at != '\0';) {
-    int bytes = wr_text_character(at);
+    int bytes = wr_text_character(at, 4); /* the 0 at the end is no part of a character */
     uint32_t code = bytes > 0 ? code_point((const unsigned char *)at, bytes) : 0xFFFE;
     if (code < ' ' || code == 127)
       fprintf(file, "&#x%X;", 0x2400 + (code == 127 ? 0x21 : code));

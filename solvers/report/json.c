@@ -24,15 +24,14 @@ static void write_character(FILE *file, const unsigned char *text, int bytes) {
 static void write_string(FILE *file, const char *value) {
   fputc('"', file);
   for (const unsigned char *at = (const unsigned char *)value; *at;) {
-    int bytes = wr_text_character((const char *)at);
+    int bytes = wr_text_character((const char *)at, 4); /* the 0 at the end is no part of a character */
     write_character(file, at, bytes);
     at += bytes ? bytes : 1;
   }
   fputc('"', file);
 }
 
-/* Writes what precedes a value: a comma behind the value before, a line end, and the name. */
-static void begin_value(wr_json *json, const char *name) {
+void wr_json_begin_value(wr_json *json, const char *name) {
   if (json->in_list) fputc(',', json->file);
   if (json->depth > 0 && !json->one_line) fprintf(json->file, "\n%*s", 2 * json->depth, "");
   if (name) {
@@ -43,7 +42,7 @@ static void begin_value(wr_json *json, const char *name) {
 }
 
 void wr_json_begin(wr_json *json, const char *name, char bracket) {
-  begin_value(json, name);
+  wr_json_begin_value(json, name);
   fputc(bracket, json->file);
   json->depth++;
   json->in_list = 0;
@@ -62,12 +61,12 @@ void wr_json_text(wr_json *json, const char *name, const char *value) {
     wr_json_null(json, name);
     return;
   }
-  begin_value(json, name);
+  wr_json_begin_value(json, name);
   write_string(json->file, value);
 }
 
 void wr_json_integer(wr_json *json, const char *name, int64_t value) {
-  begin_value(json, name);
+  wr_json_begin_value(json, name);
   fprintf(json->file, "%" PRId64, value);
 }
 
@@ -77,18 +76,18 @@ void wr_json_real(wr_json *json, const char *name, double value) {
     wr_json_null(json, name);
     return;
   }
-  begin_value(json, name);
+  wr_json_begin_value(json, name);
   wr_number_text(value, text);
   fputs(text, json->file);
 }
 
 void wr_json_boolean(wr_json *json, const char *name, int value) {
-  begin_value(json, name);
+  wr_json_begin_value(json, name);
   fputs(value ? "true" : "false", json->file);
 }
 
 void wr_json_null(wr_json *json, const char *name) {
-  begin_value(json, name);
+  wr_json_begin_value(json, name);
   fputs("null", json->file);
 }
 

@@ -34,6 +34,9 @@ void wr_json_null(wr_json *json, const char *name);
 void wr_json_positive(wr_json *json, const char *name, double value);
 void wr_json_count(wr_json *json, const char *name, int64_t value);
 
+/* Writes what precedes a value: a comma behind the value before, a line end, and the name. The caller writes the value. */
+void wr_json_begin_value(wr_json *json, const char *name);
+
 void wr_json_now(wr_json *json, const char *name); /* "2026-11-22T08:15:00Z" */
 
 #endif
