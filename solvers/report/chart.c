@@ -5,7 +5,7 @@
 #include "solvers/report/html.h"
 #include "solvers/report/report_text.h"
 
-enum { TICKS = 6, UNITS = 10000, COLOURS = 8, DASHES = 4, TEXT_ROOM = 16 };
+enum { TICKS = 6, UNITS = 10000, COLOURS = 8, DASHES = 4, WIDTHS = 4, TEXT_ROOM = 16 };
 
 wr_axis wr_axis_linear(const char *title, double most) { return (wr_axis){.title = title, .to = most > 0 ? most : 1}; }
 
@@ -101,12 +101,18 @@ static void draw_stretch(pen *p, const wr_chart *c, const int64_t *x, const doub
     if (keep[k] >= 0 && (k == 0 || k == 4 || keep[k] > keep[k - 1])) draw_to(p, c, (double)x[keep[k]], y[keep[k]]);
 }
 
+/* 0: thin, to WIDTHS - 1. */
+static int width_of(const wr_chart *c, int number) {
+  int above = c->curves - 1 - number;
+  return above < 0 ? 0 : above < WIDTHS ? above : WIDTHS - 1;
+}
+
 void wr_chart_curve(const wr_chart *c, const int64_t *x, const double *y, int64_t count, int number, int most) {
   pen p = {.file = c->file};
   fprintf(c->file,
           "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" width=\"100%%\" height=\"100%%\">"
-          "<path class=\"curve c%d d%d\" vector-effect=\"non-scaling-stroke\" d=\"",
-          UNITS, UNITS, number % COLOURS, number / COLOURS % DASHES);
+          "<path class=\"curve c%d d%d w%d\" vector-effect=\"non-scaling-stroke\" d=\"",
+          UNITS, UNITS, number % COLOURS, number / COLOURS % DASHES, width_of(c, number));
   int64_t stretches = most / 4;
   for (int64_t k = 0; count <= most && k < count; k++) draw_to(&p, c, (double)x[k], y[k]);
   for (int64_t k = 0; count > most && k < stretches; k++)

@@ -19,14 +19,15 @@ wr_axis wr_axis_log(const char *title, double least, double most);
 typedef struct wr_chart {
   FILE *file;
   wr_axis x, y;
+  int curves; /* that may lie on one another: the first of so many is the widest, so that each is seen; 0: all are thin */
 } wr_chart;
 
 /* title is what the chart shows, for readers that do not see it. */
 void wr_chart_begin(const wr_chart *chart, const char *title);
 
-/* Curve number `number`, which chooses colour and dashes. Of more than `most` points the first, least, greatest and last one
- * are drawn of each of most / 4 stretches of equally many points, so that no peak is lost. A zero on a logarithmic axis is
- * drawn at its end; a y that is not finite interrupts the curve. */
+/* Curve number `number`, from 0, which chooses colour and dashes. Of more than `most` points the first, least, greatest and
+ * last one are drawn of each of most / 4 stretches of equally many points, so that no peak is lost. A zero on a logarithmic
+ * axis is drawn at its end; a y that is not finite interrupts the curve. */
 void wr_chart_curve(const wr_chart *chart, const int64_t *x, const double *y, int64_t count, int number, int most);
 
 void wr_chart_level(const wr_chart *chart, double y, const char *text); /* a dashed line across the chart */

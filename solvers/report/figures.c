@@ -89,7 +89,8 @@ static void describe_convergence(wr_line *line, const wr_problem_facts *problem,
     wr_line_add(line, " The tolerance, %s, is compared with another measure than the one that is drawn.",
                 wr_text_real(problem->tolerance, text));
   if (r->gaps) wr_line_add(line, " The curve is interrupted where it is not a finite number.");
-  if (r->curves > 1) wr_line_add(line, " These numbers are of the first curve.");
+  if (r->curves > 1)
+    wr_line_add(line, " These numbers are of the first curve, which is the widest where curves lie on one another.");
   if (h->count > most_points(r->curves))
     wr_line_add(line, " Of %" PRId64 " checks the first, least, greatest and last of each of %d stretches are drawn.",
                 h->count, most_points(r->curves) / 4);
@@ -106,7 +107,8 @@ void wr_figure_convergence(FILE *file, const wr_problem_facts *problem, const wr
   const char *what = problem->measure == WR_MEASURE_L1_ERROR ? "change of a step, L1 norm" : "relative residual";
   const wr_chart chart = {.file = file,
                           .x = wr_axis_linear("iteration", (double)r.last),
-                          .y = wr_axis_log(what, level > 0 ? fmin(r.least, level) : r.least, fmax(r.most, level))};
+                          .y = wr_axis_log(what, level > 0 ? fmin(r.least, level) : r.least, fmax(r.most, level)),
+      .curves = count};
   fputs("<h2>Convergence</h2>\n<figure>\n", file);
   wr_line caption = {0}, tolerance = {0};
   describe_convergence(&caption, problem, &runs[first], &r, level);
@@ -176,7 +178,8 @@ static void write_time_table(FILE *file, const wr_run *runs, int count) {
   fputs("<table class=\"stacked\">\n<thead><tr><th scope=\"col\">backend</th>", file);
   for (int phase = 0; phase < WR_PHASE_COUNT; phase++)
     if (has_phase[phase])
-      fprintf(file, "<th scope=\"col\"><i class=\"swatch p%d\"></i>%s</th>", phase, wr_phase_title((wr_phase)phase));
+      fprintf(file, "<th scope=\"col\"><span><i class=\"swatch p%d\"></i>%s</span></th>", phase,
+              wr_phase_title((wr_phase)phase));
   fputs("<th scope=\"col\">end to end</th>", file);
   if (has_verified) fputs("<th scope=\"col\">to verified answer</th>", file);
   if (has_warm) fputs("<th scope=\"col\">second solve, warm</th>", file);
@@ -320,7 +323,7 @@ static void write_spy(FILE *file, const wr_csr *A, const wr_matrix_picture *p) {
                 p->rows, p->cols, wr_text_count((A->nrows + p->rows - 1) / p->rows, high),
                 wr_text_count((A->ncols + p->cols - 1) / p->cols, wide), wr_text_count(p->least, least),
                 wr_text_count(p->most, most));
-    if (p->most > p->least) wr_line_add(&caption, ", darker where there are more, on a logarithmic scale");
+    if (p->most > p->least) wr_line_add(&caption, ", stronger where there are more, on a logarithmic scale");
     wr_line_add(&caption, "; %.3g%% of the cells are empty. Row 1 is at the top.", 100.0 * (cells - p->filled) / cells);
   } else {
     wr_line_add(&caption, "Where the nonzeros are: a cell is an element. Row 1 is at the top.");

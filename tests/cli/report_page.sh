@@ -73,6 +73,26 @@ run 0 bicgstab --report - gen:stencil:n=3
 head -n 1 "$out" | grep -q '^<!DOCTYPE html>$' && grep -q 'converged in' "$err"
 expect 'standard output is not the page, with the report on standard error'
 
+# The line in the terminal: blocks on a terminal with UTF-8 alone.
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
+  for locale in C C.UTF-8 de_AT.utf8@euro; do
+    LC_ALL=$locale call 0 script -qec "$BUILD/bicgstab -d cpu gen:stencil:n=3" /dev/null
+    case $locale in
+      C) grep -q '^  residual  [-.:=+*#@]\{1,40\}  from [0-9.e-]* to' "$out" ;;
+      *) grep -q "^  residual  $(printf '\342\226')[^ ]*  from [0-9.e-]* to" "$out" ;;
+    esac
+    expect "the line of the convergence is another one with LC_ALL=$locale"
+  done
+else
+  skip 6 'script is missing, which runs a command on a terminal of its own'
+fi
+LC_ALL=C.UTF-8 run 0 bicgstab gen:stencil:n=3
+grep -q '^  residual  [-.:=+*#@]\{1,40\}  from [0-9.e-]* to' "$out"
+expect 'the line of the convergence is not ASCII in a file'
+run 0 bicgstab -n 1000000 gen:stencil:n=3
+! grep -q '^  residual' "$out"
+expect 'a history was kept that may be long'
+
 # The same page for any number of threads, but for times.
 for threads in 1 2; do
   OMP_NUM_THREADS=$threads call 0 "$BUILD/bicgstab" -d cpu -q --threads "$threads" --report "$work/t$threads.html" gen:fem:n=6

@@ -46,18 +46,22 @@ interrupted() { # signal, seconds into the solve, program, arguments...
 
 check_iterate() { # signal
   # shellcheck disable=SC2086
-  interrupted "$1" 0.1 $endless -o "$answer" --json "$folder/report.json" --history "$folder/history.csv"
+  interrupted "$1" 0.1 $endless -o "$answer" --json "$folder/report.json" --history "$folder/history.csv" \
+    --report "$folder/report.html"
   says "$out" 'not converged (interrupted) after'
   says "$answer" ': interrupted, '
   element "$answer" 1 "1 - $(values "$answer" | sed -n 2p)" 1e-12
   says "$folder/report.json" '"exit_code": 130' '"outcome": "interrupted"'
+  says "$folder/report.html" '<p class="verdict">Interrupted</p>' 'not converged (interrupted) after' '</html>'
+  [ "$(wc -c <"$folder/report.html")" -lt 300000 ]
+  expect 'the page is larger than 300 kB'
   run 2 pagerank -n 1 -x "$answer" --damping 0.9999999999 "$work/swap.mtx"
   # shellcheck disable=SC2086
   interrupted "$1" 0.1 $long -q -o "$answer"
   is_empty "$out"
   [ "$(grep -vc '^%' "$answer")" = 490001 ]
   expect 'the iterate has not 490000 values'
-  [ "$(find "$folder" -type f | wc -l)" = 3 ]
+  [ "$(find "$folder" -type f | wc -l)" = 4 ]
   expect 'something else was left in the folder'
   rm "$folder"/*
 }
