@@ -115,4 +115,10 @@
 #define WR_VERIFY_SHARE 0.2
 #define WR_VERIFY_SAMPLE_ROWS 10000
 
+/* Teleport sets that are ranked at once on a CPU, and sweeps between two checks on a device, which cost a download of 128 bytes.
+ * Stagnation is looked for over so many sweeps. */
+#define WR_SETS_ON_HOST 4
+#define WR_SETS_CHECK_EVERY 4
+#define WR_SETS_WINDOW 10
+
 #endif

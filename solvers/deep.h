@@ -16,6 +16,7 @@
  *   scaling.h, system.h, residual.h, bicgstab.h    linear systems, their scaling, the residual of an answer, and a solver
  *   direct.h     a direct solver, for systems that no iterative one solves
  *   graph.h, pagerank.h, rank.h     graphs; rank.h has all methods, pagerank.h those that iterate ranks
+ *   rank_sets.h  PageRank for many teleport sets at once
  *   scores.h     a bound on the error of scores by any tool
  *
  * examples/own_backend.c and new_values.c use them. */
@@ -55,6 +56,7 @@ WR_C_BEGIN
 #include "solvers/graph.h"
 #include "solvers/pagerank.h"
 #include "solvers/rank/rank.h"
+#include "solvers/rank/rank_sets.h"
 #include "solvers/scores.h"
 
 WR_C_END

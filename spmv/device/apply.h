@@ -53,5 +53,28 @@ typedef struct wr_apply_many {
                       /* and 8: rows of X then begin at multiples of 16 bytes and lie in the fewest sectors of 32 bytes    */
 } wr_apply_many;
 
+/* What PageRank does with each column behind a wr_apply_many, as a pass over Y (wr_vecops.epilogue_many). v is a sparse vector
+ * of each column, the teleport set:
+ *   Y(i, c) += (times * mass[c] + plus) * v_c(i)     (computed in f64, then rounded to the type of y)
+ *   Y(i, c) *= scale[i]                               (unless scale[i] is 0, as of a page without links)
+ *   change[c] = sum over i of |Y(i, c) - X(i, c)| / scale[i], or without the division where that is 0
+ *   mass[c]   = sum over i of Y(i, c) where scale[i] is 0
+ * The sums of a column depend on that column alone, in all bits, on n, on the device and, there, on ldy: not on its place
+ * among the columns, nor on their number. */
+typedef struct wr_epilogue_many {
+  int columns, first;   /* k: 1 to ldy; the place of the first one in `rows`, `values` and `sums`: first + k <= WR_MAX_COLUMNS */
+  wr_vec *y;            /* [n * ldy]: Y(i, c) is y[i * ldy + c]                                                       */
+  int64_t ldy;          /* 1, 2, 4 or 8, as for x                                                                     */
+  const wr_vec *x;      /* [n * ldx]; NULL: no change is measured, and `change` stays as it is                        */
+  int64_t ldx;
+  const wr_vec *scale;  /* [n], may be compact                                                                        */
+  int64_t room;         /* entries that a column's v has room for, 1 or more                                          */
+  const wr_vec *rows;   /* [WR_MAX_COLUMNS * room] f64: i of each entry of v_c, from (first + c) * room on. None occurs twice */
+                        /* in a column, and one that is not in 0..n-1 is no entry                                     */
+  const wr_vec *values; /* likewise, f64                                                                              */
+  double times, plus;
+  wr_vec *sums;         /* [2 * WR_MAX_COLUMNS] f64: change[c] is sums[first + c], mass[c] that behind WR_MAX_COLUMNS more */
+} wr_epilogue_many;
+
 WR_C_END
 #endif

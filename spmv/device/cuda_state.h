@@ -105,6 +105,7 @@ wr_status wr_cuda_maxima(wr_env *env, const wr_vec *v, const wr_vec *scale, int6
 wr_status wr_cuda_pick(wr_env *env, const wr_vec *v, int64_t length, const wr_vec *pieces, wr_vec *to);
 wr_status wr_cuda_copy_column(wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column, wr_vec *to,
                               int64_t to_ld, int64_t to_column);
+wr_status wr_cuda_epilogue_many(wr_env *env, const struct wr_epilogue_many *e);
 
 WR_C_END
 #endif

@@ -100,6 +100,7 @@ typedef struct wr_recast {
 
 struct wr_env;
 struct wr_apply;
+struct wr_epilogue_many;
 struct wr_csr_view;
 struct wr_loop;
 struct wr_loop_request;
@@ -141,6 +142,8 @@ typedef struct wr_vecops {
    * from[i * from_ld + from_column] for each row i. from has from_ld elements a row, `to` has to_ld, both for as many rows */
   wr_status (*copy_column)(struct wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column, wr_vec *to,
                            int64_t to_ld, int64_t to_column);
+  /* REQUIRED: the epilogue of several vectors (apply.h) */
+  wr_status (*epilogue_many)(struct wr_env *env, const struct wr_epilogue_many *epilogue);
   /* REQUIRED: time. wait: until all operations are done; returns an error of any of them. stamp marks a moment between two
    * operations, 0 <= slot < WR_STAMPS; elapsed waits and gives the seconds between two stamps */
   wr_status (*wait)(struct wr_env *env);

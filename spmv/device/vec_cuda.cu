@@ -221,6 +221,7 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .maxima = wr_cuda_maxima,
     .pick = wr_cuda_pick,
     .copy_column = wr_cuda_copy_column,
+    .epilogue_many = wr_cuda_epilogue_many,
     .wait = wait_cuda,
     .stamp = stamp,
     .elapsed = elapsed,

@@ -11,6 +11,7 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "spmv/device/apply.h"
+#include "spmv/device/columns.h"
 #include "spmv/device/epilogue_host.h"
 #include "spmv/device/pieces.h"
 #include "spmv/device/processors.h"
@@ -22,7 +23,7 @@ enum { BLOCK = 1024, SERIAL_BELOW = 16 * BLOCK }; /* elements; shorter vectors a
 
 typedef struct host_state {
   wr_team *team;
-  double *partials; /* [capacity][WR_FUSED_REDUCTIONS], a row for each block */
+  double *partials; /* [capacity][WR_FUSED_REDUCTIONS], a row for each block, and WR_COLUMN_SUMS more */
   int64_t capacity;
   double stamps[WR_STAMPS]; /* seconds of the monotonic clock */
 } host_state;
@@ -112,7 +113,7 @@ static void release(wr_env *env, wr_vec *v) {
 static wr_status reserve_partials(host_state *state, int64_t n) {
   double *partials = NULL;
   if (blocks_of(n) <= state->capacity) return WR_OK;
-  PASS(wr_alloc(&partials, blocks_of(n) * WR_FUSED_REDUCTIONS, sizeof *partials, "partial sums"));
+  PASS(wr_alloc(&partials, blocks_of(n) * WR_FUSED_REDUCTIONS + WR_COLUMN_SUMS, sizeof *partials, "partial sums"));
   wr_free(state->partials);
   state->partials = partials;
   state->capacity = blocks_of(n);
@@ -363,6 +364,15 @@ static wr_status recast(wr_env *env, const wr_recast *r) {
   return WR_OK;
 }
 
+/* Of blocks of BLOCK rows of k columns there are 2 k sums each: partials have room for them, as y has n * k elements at least. */
+static wr_status epilogue_many(wr_env *env, const wr_epilogue_many *e) {
+  PASS(wr_epilogue_many_check(env, e));
+  host_state *state = env->state;
+  PASS(check_length(state, e->y->n));
+  wr_host_columns(env, e, state->partials);
+  return WR_OK;
+}
+
 /* All operations are synchronous; only device_name is updated. */
 static wr_status wait(wr_env *env) {
   WR_NEED_OPEN(env);
@@ -417,6 +427,7 @@ const wr_vecops wr_vecops_host = {
     .maxima = wr_host_maxima,
     .pick = wr_host_pick,
     .copy_column = wr_host_copy_column,
+    .epilogue_many = epilogue_many,
     .wait = wait,
     .stamp = stamp,
     .elapsed = elapsed,

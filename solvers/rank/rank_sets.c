@@ -1,0 +1,463 @@
+#include "solvers/rank/rank_sets.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "config/defaults.h"
+#include "config/memory.h"
+#include "solvers/candidates.h"
+#include "solvers/scores.h"
+#include "solvers/top.h"
+#include "spmv/device/columns.h"
+#include "spmv/device/vec_argument.h"
+#include "spmv/plan_argument.h"
+
+int wr_rank_sets_columns(const wr_env *env) {
+  if (env == NULL) return 0;
+  if (env->place == WR_HOST) return WR_SETS_ON_HOST;
+  return env->type == WR_F32 ? 8 : 4;
+}
+
+/* ---- Arguments ---- */
+
+static wr_status check_options(const wr_rank_sets_options *o, const char *function) {
+  if (o == NULL) return wr_refuse(function, "options is NULL");
+  if (!(o->damping >= 0 && o->damping < 1))
+    return wr_refuse(function, "options->damping is %g; it is in [0, 1)", o->damping);
+  if (!(o->tolerance > 0) || isinf(o->tolerance))
+    return wr_refuse(function, "options->tolerance is %g; it is finite and above 0", o->tolerance);
+  if (o->iterations < 1) return wr_refuse(function, "options->iterations is %lld", (long long)o->iterations);
+  if (o->check_every < 0) return wr_refuse(function, "options->check_every is %lld", (long long)o->check_every);
+  if (o->columns != 0 && o->columns != 1 && o->columns != 2 && o->columns != 4 && o->columns != 8)
+    return wr_refuse(function, "options->columns is %d; it is 0, 1, 2, 4 or 8", o->columns);
+  if (o->top < 0) return wr_refuse(function, "options->top is %lld", (long long)o->top);
+  if (o->checks < 0) return wr_refuse(function, "options->checks is %lld", (long long)o->checks);
+  return WR_OK;
+}
+
+/* One set; seen[n]: the number of the last set, from 1, that had a page. */
+static wr_status check_set(const wr_teleport_sets *sets, int64_t set, int64_t n, int64_t *seen) {
+  int64_t first = sets->first[set], end = sets->first[set + 1];
+  double largest = 0;
+  if (end <= first) return wr_fail(WR_EINPUT, "teleport set %lld has no page", (long long)set + 1);
+  for (int64_t p = first; p < end; p++) {
+    double weight = sets->weight ? sets->weight[p] : 1;
+    int64_t page = sets->page[p];
+    if (page < 0 || page >= n)
+      return wr_fail(WR_EINPUT, "teleport set %lld: there is no page %lld", (long long)set + 1, (long long)page);
+    if (seen[page] == set + 1)
+      return wr_fail(WR_EINPUT, "teleport set %lld has page %lld twice", (long long)set + 1, (long long)page);
+    if (!(weight >= 0 && isfinite(weight)))
+      return wr_fail(WR_EINPUT, "teleport set %lld has the weight %g; weights are finite and not negative",
+                     (long long)set + 1, weight);
+    seen[page] = set + 1;
+    largest = fmax(largest, weight);
+  }
+  if (largest > 0) return WR_OK;
+  return wr_fail(WR_EINPUT, "teleport set %lld: all weights are 0", (long long)set + 1);
+}
+
+/* *longest := the largest number of pages of a set, 1 at least. */
+static wr_status check_sets(const wr_teleport_sets *sets, int64_t n, int64_t *longest) {
+  wr_status status;
+  int64_t *seen = NULL;
+  *longest = 1;
+  TRY(wr_alloc_zeroed(&seen, n, sizeof *seen, "teleport sets"));
+  for (int64_t k = 0; k < sets->count; k++) {
+    TRY(check_set(sets, k, n, seen));
+    int64_t length = sets->first[k + 1] - sets->first[k];
+    if (length > *longest) *longest = length;
+  }
+done:
+  wr_free(seen);
+  return status;
+}
+
+/* ---- A batch ---- */
+
+/* A column of the batch. */
+typedef struct column {
+  int64_t set;    /* -1: none                          */
+  int64_t sweeps; /* of this set                       */
+  double least;   /* the least change before the window */
+  double window_least;
+  int64_t window; /* the sweep behind which it began   */
+} column;
+
+typedef struct batch {
+  const wr_graph *graph;
+  wr_plan *plan;
+  wr_env *env;
+  const wr_teleport_sets *sets;
+  wr_rank_sets_options o;
+  int width, used; /* columns of the arrays; those that are multiplied: on the host fewer at the end                    */
+  int64_t next;    /* the next set of the queue                                                                       */
+  int now;         /* x[now] has the ranks                                                                            */
+  int64_t room;    /* entries of a column                                                                             */
+  wr_vec x[2];     /* [n * width] ranks by out-degree, row-major                                                      */
+  wr_vec one;      /* [n] a column                                                                                    */
+  wr_vec scale;    /* [n] 1 / out-degree, as of pagerank.h                                                            */
+  wr_vec lengths;  /* [n] by x: links into a page, with weights out of it, too, times what makes x its rank           */
+  wr_vec rows, values, sums; /* of wr_epilogue_many                                                                   */
+  wr_vec reach;    /* [1] the sum of lengths and a column                                                             */
+  double *row_of, *value_of; /* [WR_MAX_COLUMNS * room] rows and values                                               */
+  double sum[WR_COLUMN_SUMS]; /* sums, as of the last check                                                           */
+  int32_t *place;  /* [n] the row of a page; NULL: its number                                                         */
+  column at[WR_MAX_COLUMNS];
+  double rounding; /* of the bound, but for sums of rows; relative error of a change                                  */
+  double sum_error, target;
+  wr_candidates best; /* on a device */
+  double *by_row, *by_page; /* [n] or NULL: a column downloaded                                                       */
+  int64_t *node;   /* [top] */
+  double *score;   /* [top] */
+  wr_graph plain;  /* on the host without an order, for checks; flow NULL: not made                                   */
+  double *jumps;   /* [n] likewise: a dense teleport vector                                                           */
+  wr_rank_sets_facts *facts;
+} batch;
+
+static void close_batch(batch *b) {
+  wr_vec *const vectors[] = {&b->x[0], &b->x[1], &b->one, &b->scale, &b->lengths, &b->rows, &b->values, &b->sums,
+                             &b->reach};
+  void *const arrays[] = {b->row_of, b->value_of, b->place, b->by_row, b->by_page, b->node, b->score, b->jumps};
+  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) b->env->ops->release(b->env, vectors[v]);
+  for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) wr_free(arrays[a]);
+  wr_candidates_close(&b->best);
+  wr_graph_free(&b->plain);
+}
+
+/* An epilogue of `columns` columns from `first` on. */
+static wr_epilogue_many epilogue_of(const batch *b, int columns, int first) {
+  return (wr_epilogue_many){.columns = columns, .first = first, .scale = &b->scale, .room = b->room, .rows = &b->rows,
+                            .values = &b->values, .sums = (wr_vec *)&b->sums};
+}
+
+/* lengths: the links of the matrix as parsed, so that the flow may be on a device alone. */
+static wr_status place_lengths(batch *b) {
+  wr_status status;
+  const wr_graph *g = b->graph;
+  const wr_csr *m = g->links;
+  double *by_page = NULL;
+  int weighted = m->val != NULL, rows = weighted || g->edges_in, columns = weighted || !g->edges_in;
+  TRY(wr_alloc_zeroed(&by_page, g->n, sizeof *by_page, "lengths of rows"));
+  for (int64_t i = 0; i < m->nrows && rows; i++) by_page[i] += (double)(m->row_ptr[i + 1] - m->row_ptr[i]);
+  for (int64_t k = 0; k < m->nnz && columns; k++) by_page[m->col[k]] += 1;
+  for (int64_t i = 0; i < g->n; i++) by_page[i] *= wr_graph_rank(g, i, 1);
+  TRY(b->env->ops->alloc(b->env, g->n, b->env->type, "lengths of rows", &b->lengths));
+  TRY(wr_graph_place(g, b->env, by_page, &b->lengths));
+done:
+  wr_free(by_page);
+  return status;
+}
+
+static wr_status place_scale(batch *b) {
+  wr_status status;
+  const wr_graph *g = b->graph;
+  double *by_row = NULL;
+  if (g->order) {
+    TRY(wr_alloc(&by_row, g->n, sizeof *by_row, "inverse out-degrees"));
+    wr_graph_arrange(g, g->scale, by_row);
+    TRY(wr_alloc(&b->place, g->n, sizeof *b->place, "an order of nodes"));
+    for (int64_t k = 0; k < g->n; k++) b->place[g->order[k]] = (int32_t)k;
+  }
+  TRY(b->env->ops->compact(b->env, g->n, by_row ? by_row : g->scale, "inverse out-degrees", &b->scale));
+done:
+  wr_free(by_row);
+  return status;
+}
+
+/* Bounds on rounding, as docs/ranking.md has them. A step: 4 u for the elements, as in pagerank.c, and for sums over columns as
+ * many additions in a chain as verification allows (verify.h), of dangling ranks; 16 * 2^-53 for v. */
+static void find_rounding(batch *b) {
+  double d = b->o.damping, u = wr_type_unit(b->env->type), chain = (2048 + (double)b->graph->n / 512) * 0x1p-53;
+  double least = b->env->type == WR_F32 ? (double)FLT_MIN : DBL_MIN;
+  double links = (double)(b->graph->links->nnz + 4 * b->graph->n);
+  double step = 4 * u + wr_plan_get_info(b->plan)->term_unit + 16 * 0x1p-53 + chain;
+  b->rounding = (1.001 * step + links * least) / (1 - d);
+  b->sum_error = 1 + chain + 4 * u;
+  double target = b->rounding > b->o.tolerance / 2 ? b->o.tolerance : b->o.tolerance - b->rounding;
+  b->target = b->o.stop_on_change ? b->o.tolerance : d > 0 ? target * (1 - d) / d / b->sum_error : DBL_MAX;
+}
+
+static wr_status open_batch(batch *b) {
+  const wr_vecops *ops = b->env->ops;
+  int64_t n = b->graph->n, top = b->o.top < n ? b->o.top : n;
+  b->o.top = top;
+  for (int k = 0; k < 2; k++)
+    PASS(ops->alloc(b->env, n * b->width, b->env->type, "ranks of several sets", &b->x[k]));
+  PASS(ops->alloc(b->env, n, b->env->type, "ranks of a set", &b->one));
+  PASS(ops->alloc(b->env, WR_MAX_COLUMNS * b->room, WR_F64, "teleport sets", &b->rows));
+  PASS(ops->alloc(b->env, WR_MAX_COLUMNS * b->room, WR_F64, "teleport sets", &b->values));
+  PASS(ops->alloc(b->env, WR_COLUMN_SUMS, WR_F64, "sums of columns", &b->sums));
+  PASS(ops->alloc(b->env, 1, WR_F64, "a sum", &b->reach));
+  PASS(wr_alloc(&b->row_of, WR_MAX_COLUMNS * b->room, sizeof *b->row_of, "teleport sets"));
+  PASS(wr_alloc_zeroed(&b->value_of, WR_MAX_COLUMNS * b->room, sizeof *b->value_of, "teleport sets"));
+  PASS(wr_alloc(&b->node, top, sizeof *b->node, "the best nodes"));
+  PASS(wr_alloc(&b->score, top, sizeof *b->score, "the best nodes"));
+  for (int64_t k = 0; k < WR_MAX_COLUMNS * b->room; k++) b->row_of[k] = -1;
+  for (int c = 0; c < WR_MAX_COLUMNS; c++) b->at[c].set = -1;
+  PASS(place_scale(b));
+  PASS(place_lengths(b));
+  if (b->env->place == WR_CUDA) PASS(wr_candidates_open(&b->best, b->graph, b->env, top));
+  find_rounding(b);
+  return WR_OK;
+}
+
+/* ---- The queue ---- */
+
+/* The entries of column c := those of a set, of sum 1 also where the sum of weights overflows; set -1: none. */
+static void load_set(batch *b, int c, int64_t set) {
+  const wr_teleport_sets *s = b->sets;
+  int64_t first = set < 0 ? 0 : s->first[set], count = set < 0 ? 0 : s->first[set + 1] - first;
+  double *row = b->row_of + c * b->room, *value = b->value_of + c * b->room, largest = 0, sum = 0;
+  b->at[c] = (column){.set = set, .least = DBL_MAX, .window_least = DBL_MAX};
+  for (int64_t k = 0; k < count; k++) largest = fmax(largest, s->weight ? s->weight[first + k] : 1);
+  for (int64_t k = 0; k < count; k++) {
+    int64_t page = s->page[first + k];
+    row[k] = b->place ? b->place[page] : (double)page;
+    value[k] = (s->weight ? s->weight[first + k] : 1) / largest;
+    sum += value[k];
+  }
+  for (int64_t k = 0; k < count; k++) value[k] /= sum;
+  for (int64_t k = count; k < b->room; k++) row[k] = -1, value[k] = 0;
+}
+
+/* Column c of x[now] := its teleport vector, scaled. */
+static wr_status start_column(batch *b, int c) {
+  const wr_vecops *ops = b->env->ops;
+  wr_epilogue_many e = epilogue_of(b, 1, c);
+  e.y = &b->one, e.ldy = 1, e.plus = 1;
+  PASS(ops->fill(b->env, &b->one, 0));
+  PASS(ops->epilogue_many(b->env, &e));
+  return ops->copy_column(b->env, &b->one, 1, 0, &b->x[b->now], b->width, c);
+}
+
+/* Gives columns without a set the next ones. */
+static wr_status fill_columns(batch *b) {
+  const wr_vecops *ops = b->env->ops;
+  int is_new[WR_MAX_COLUMNS] = {0}, any = 0;
+  for (int c = 0; c < b->used && b->next < b->sets->count; c++)
+    if (b->at[c].set < 0) load_set(b, c, b->next++), is_new[c] = any = 1;
+  if (!any) return WR_OK;
+  PASS(ops->upload(b->env, &b->rows, b->row_of));
+  PASS(ops->upload(b->env, &b->values, b->value_of));
+  for (int c = 0; c < b->used; c++)
+    if (is_new[c]) PASS(start_column(b, c));
+  return WR_OK;
+}
+
+/* On the host, where a column has the same bits whatever the number of columns: once the queue is empty, those without a set
+ * are no longer multiplied; the last ones take their places. */
+static wr_status narrow(batch *b) {
+  const wr_vecops *ops = b->env->ops;
+  int before = b->used;
+  if (b->env->place != WR_HOST || b->next < b->sets->count) return WR_OK;
+  for (int c = 0; c < b->used; c++) {
+    while (b->used > c && b->at[b->used - 1].set < 0) b->used--;
+    if (c >= b->used || b->at[c].set >= 0) continue;
+    int last = b->used - 1;
+    column moved = b->at[last];
+    load_set(b, c, moved.set);
+    b->at[c] = moved, b->at[last].set = -1;
+    b->sum[c] = b->sum[last], b->sum[WR_MAX_COLUMNS + c] = b->sum[WR_MAX_COLUMNS + last];
+    PASS(ops->copy_column(b->env, &b->x[b->now], b->width, last, &b->one, 1, 0));
+    PASS(ops->copy_column(b->env, &b->one, 1, 0, &b->x[b->now], b->width, c));
+  }
+  if (b->used == before || b->used == 0) return WR_OK;
+  PASS(ops->upload(b->env, &b->rows, b->row_of));
+  PASS(ops->upload(b->env, &b->values, b->value_of));
+  return ops->upload(b->env, &b->sums, b->sum);
+}
+
+/* ---- Sweeps ---- */
+
+static wr_status sweep(batch *b, int measures) {
+  double d = b->o.damping;
+  wr_vec *x = &b->x[b->now], *y = &b->x[1 - b->now];
+  wr_epilogue_many e = epilogue_of(b, b->used, 0);
+  e.y = y, e.ldy = e.ldx = b->width, e.x = measures ? x : NULL, e.times = d, e.plus = 1 - d;
+  PASS(wr_plan_apply_many(b->plan, &(wr_apply_many){.columns = b->used, .alpha = d, .x = x, .y = y, .ldx = b->width,
+                                                    .ldy = b->width}));
+  PASS(b->env->ops->epilogue_many(b->env, &e));
+  b->now = 1 - b->now, b->facts->multiplies++;
+  return WR_OK;
+}
+
+/* Whether a column is done after a check, and how. */
+static int is_done(const batch *b, column *at, double change, wr_outcome *outcome) {
+  double tiny = 1000 * wr_type_unit(b->env->type);
+  *outcome = WR_CONVERGED;
+  if (!isfinite(change)) return *outcome = WR_NON_FINITE, 1;
+  if (change <= b->target) return 1;
+  at->window_least = fmin(at->window_least, change);
+  if (at->sweeps - at->window >= WR_SETS_WINDOW) { /* as in wr_pagerank_find_stall */
+    double hardly = (1 + pow(b->o.damping, (double)(at->sweeps - at->window))) / 2;
+    if (hardly * at->least < at->window_least && at->window_least < tiny) return *outcome = WR_STAGNATED, 1;
+    at->least = fmin(at->least, at->window_least), at->window_least = DBL_MAX, at->window = at->sweeps;
+  }
+  *outcome = WR_MAX_ITERATIONS;
+  return at->sweeps >= b->o.iterations;
+}
+
+/* ---- What is found for a set ---- */
+
+/* by_page := the scores of the column `one`. */
+static wr_status download_scores(batch *b) {
+  const wr_graph *g = b->graph;
+  if (b->by_page == NULL) PASS(wr_alloc(&b->by_page, g->n, sizeof *b->by_page, "scores of a set"));
+  if (g->order && b->by_row == NULL) PASS(wr_alloc(&b->by_row, g->n, sizeof *b->by_row, "scores of a set"));
+  PASS(b->env->ops->download(b->env, &b->one, g->order ? b->by_row : b->by_page));
+  if (g->order) wr_graph_restore(g, b->by_row, b->by_page);
+#pragma omp parallel for schedule(static) if (g->n > 100000)
+  for (int64_t i = 0; i < g->n; i++) b->by_page[i] = wr_graph_rank(g, i, b->by_page[i]);
+  return WR_OK;
+}
+
+/* The best nodes of the column `one`; has_scores: by_page has its scores. */
+static wr_status find_best(batch *b, int has_scores, wr_set_ranks *found) {
+  int64_t top = b->o.top;
+  found->node = b->node, found->score = b->score, found->count = 0;
+  if (top == 0) return WR_OK;
+  if (b->env->place == WR_CUDA) PASS(wr_candidates_find(&b->best, &b->one, &b->scale));
+  if (b->env->place == WR_CUDA && b->best.count >= top) {
+    memcpy(b->node, b->best.node, (size_t)top * sizeof *b->node);
+    memcpy(b->score, b->best.score, (size_t)top * sizeof *b->score);
+  } else {
+    if (!has_scores) PASS(download_scores(b));
+    wr_top(b->by_page, b->graph->n, top, b->node);
+    for (int64_t k = 0; k < top; k++) b->score[k] = b->by_page[b->node[k]];
+  }
+  while (found->count < top && b->score[found->count] > 0) found->count++;
+  return WR_OK;
+}
+
+/* Set k of m checked ones, spread evenly with both ends: is this set one of them? */
+static int is_checked(const batch *b, int64_t set) {
+  int64_t m = b->o.checks, count = b->sets->count;
+  if (m == 0) return 0;
+  if (m >= count) return 1;
+  if (m == 1) return set == 0;
+  int64_t k = (int64_t)((double)set * (double)(m - 1) / (double)(count - 1) + 0.5);
+  return (int64_t)((double)k * (double)(count - 1) / (double)(m - 1)) == set;
+}
+
+/* The host's own bound of the scores in by_page, from the links. */
+static wr_status check_bound(batch *b, wr_set_ranks *found) {
+  wr_status status = WR_OK;
+  const wr_graph *g = b->graph;
+  const wr_teleport_sets *s = b->sets;
+  wr_score_bound bound;
+  int64_t first = s->first[found->set], end = s->first[found->set + 1];
+  double sum = 0, largest = 0;
+  int is_plain = g->order == NULL && g->flow->row_ptr != NULL;
+  if (!is_plain && b->plain.flow == NULL) PASS(wr_graph_build(g->links, g->edges_in, NULL, NULL, &b->plain));
+  if (b->jumps == NULL) PASS(wr_alloc_zeroed(&b->jumps, g->n, sizeof *b->jumps, "a teleport vector"));
+  for (int64_t p = first; p < end; p++) largest = fmax(largest, s->weight ? s->weight[p] : 1);
+  for (int64_t p = first; p < end; p++) sum += (s->weight ? s->weight[p] : 1) / largest;
+  for (int64_t p = first; p < end; p++) b->jumps[s->page[p]] = (s->weight ? s->weight[p] : 1) / largest / sum;
+  wr_graph by_set = is_plain ? *g : b->plain;
+  by_set.teleport = b->jumps;
+  TRY(wr_scores_certify(&by_set, b->o.damping, b->by_page, &bound));
+  found->checked = bound.bound;
+  found->is_refuted = !(bound.bound <= found->bound * (1 + 1e-6) + 2 * bound.rounding / (1 - b->o.damping));
+  b->facts->checked++, b->facts->refuted += found->is_refuted;
+done:
+  for (int64_t p = first; p < end; p++) b->jumps[s->page[p]] = 0;
+  return status;
+}
+
+/* The bound on the error of column c, which is copied to `one`. */
+static wr_status find_bound(batch *b, int c, double change, double *bound) {
+  const wr_vecops *ops = b->env->ops;
+  double reach, unit = wr_plan_get_info(b->plan)->sum_unit, rate = b->o.damping / (1 - b->o.damping);
+  PASS(ops->copy_column(b->env, &b->x[b->now], b->width, c, &b->one, 1, 0));
+  wr_fused f = {.in = {&b->one, &b->lengths}, .reduce = {{WR_DOT, &b->one, &b->lengths, {&b->reach, 0}}}};
+  PASS(ops->fused(b->env, &f));
+  PASS(ops->download(b->env, &b->reach, &reach));
+  unit = fmax(unit, wr_type_unit(WR_F64));
+  *bound = change * b->sum_error * rate + b->rounding + 1.001 * unit * (reach + 2) / (1 - b->o.damping);
+  return WR_OK;
+}
+
+static wr_status finish_column(batch *b, int c, wr_outcome outcome,
+                               wr_status (*done)(void *context, const wr_set_ranks *found), void *context) {
+  column *at = &b->at[c];
+  wr_set_ranks found = {.set = at->set, .outcome = outcome, .iterations = at->sweeps, .change = b->sum[c]};
+  int is_one = is_checked(b, at->set) && outcome != WR_NON_FINITE;
+  PASS(find_bound(b, c, found.change, &found.bound));
+  if (!isfinite(found.bound)) found.bound = INFINITY;
+  if (is_one) PASS(download_scores(b));
+  if (is_one) PASS(check_bound(b, &found));
+  if (outcome != WR_NON_FINITE) PASS(find_best(b, is_one, &found));
+  b->facts->done++, b->facts->iterations += at->sweeps;
+  at->set = -1;
+  return done(context, &found);
+}
+
+/* ---- All sets ---- */
+
+static int has_sets(const batch *b) {
+  for (int c = 0; c < b->used; c++)
+    if (b->at[c].set >= 0) return 1;
+  return 0;
+}
+
+/* A check: finishes the columns that are done, or all of them when something ends the work. */
+static wr_status check_columns(batch *b, int64_t sweeps, wr_outcome ended,
+                               wr_status (*done)(void *context, const wr_set_ranks *found), void *context) {
+  PASS(b->env->ops->download(b->env, &b->sums, b->sum));
+  for (int c = 0; c < b->used; c++) {
+    wr_outcome outcome;
+    if (b->at[c].set < 0) continue;
+    b->at[c].sweeps += sweeps;
+    int over = is_done(b, &b->at[c], b->sum[c], &outcome);
+    if (!over && ended == WR_CONVERGED) continue;
+    PASS(finish_column(b, c, over ? outcome : ended, done, context));
+  }
+  return WR_OK;
+}
+
+static wr_status run(batch *b, const wr_monitor *monitor, wr_status (*done)(void *context, const wr_set_ranks *found),
+                     void *context) {
+  int64_t every = b->o.check_every > 0 ? b->o.check_every : b->env->place == WR_HOST ? 1 : WR_SETS_CHECK_EVERY;
+  PASS(fill_columns(b));
+  PASS(narrow(b));
+  while (has_sets(b)) {
+    for (int64_t k = 1; k <= every; k++) PASS(sweep(b, k == every));
+    b->facts->ended = (wr_outcome)wr_monitor_ends(monitor);
+    PASS(check_columns(b, every, b->facts->ended, done, context));
+    if (b->facts->ended != WR_CONVERGED) break;
+    if (monitor && monitor->preparing)
+      monitor->preparing(monitor->context, "ranking sets", (double)b->facts->done / (double)b->sets->count);
+    PASS(fill_columns(b));
+    PASS(narrow(b));
+  }
+  return WR_OK;
+}
+
+wr_status wr_rank_sets(const wr_graph *graph, wr_plan *plan, wr_env *env, const wr_teleport_sets *sets,
+                       const wr_rank_sets_options *options, const wr_monitor *monitor,
+                       wr_status (*done)(void *context, const wr_set_ranks *found), void *context,
+                       wr_rank_sets_facts *facts) {
+  wr_status status;
+  int64_t longest;
+  WR_REFUSE_IF(graph == NULL || graph->flow == NULL, "graph is %s", graph ? "not finished" : "NULL");
+  WR_NEED_OPEN(env);
+  WR_NEED_OK(wr_plan_check_match(plan, graph->flow, env, __func__));
+  WR_REFUSE_IF(sets == NULL || sets->count < 0 || (sets->count > 0 && (!sets->first || !sets->page)), "sets is %s",
+               sets ? "incomplete" : "NULL");
+  WR_NEED_OK(check_options(options, __func__));
+  WR_NEED(done);
+  WR_NEED(facts);
+  int width = options->columns > 0 ? options->columns : wr_rank_sets_columns(env);
+  *facts = (wr_rank_sets_facts){.columns = width};
+  if (sets->count == 0) return WR_OK;
+  PASS(check_sets(sets, graph->n, &longest));
+  batch b = {.graph = graph, .plan = plan, .env = env, .sets = sets, .o = *options, .width = width, .used = width,
+             .room = longest, .facts = facts};
+  TRY(open_batch(&b));
+  TRY(run(&b, monitor, done, context));
+done:
+  close_batch(&b);
+  return status;
+}
