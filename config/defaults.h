@@ -115,10 +115,16 @@
 #define WR_VERIFY_SHARE 0.2
 #define WR_VERIFY_SAMPLE_ROWS 10000
 
-/* Teleport sets that are ranked at once on a CPU, and sweeps between two checks on a device, which cost a download of 128 bytes.
- * Stagnation is looked for over so many sweeps. */
-#define WR_SETS_ON_HOST 4
+/* Sweeps of teleport sets between two checks on a device, which cost a download of 128 bytes. Stagnation is looked for over so
+ * many sweeps. */
 #define WR_SETS_CHECK_EVERY 4
 #define WR_SETS_WINDOW 10
+
+/* The choice between CPU and GPU assumes so many sets, as it is made before they are read. */
+#define WR_SETS_EXPECTED 100.0
+
+/* The host's own bound of a set's scores takes so many seconds for a node or link (one thread of an EPYC, 2026-11). By default
+ * as many sets are checked so as take WR_VERIFY_SECONDS, and one more. */
+#define WR_SETS_CHECK_SECONDS 8e-9
 
 #endif

@@ -287,6 +287,26 @@ done:
   return status;
 }
 
+/* Many sets in place of one solve. */
+static wr_status solve_sets(wr_comparison *c, int index, wr_plan *plan, wr_env *env) {
+  wr_status status;
+  wr_run *run = &c->runs[index];
+  wr_progress progress;
+  wr_progress_begin(&progress, stderr);
+  wr_monitor monitor = {.preparing = c->settings->quiet ? NULL : wr_progress_prepare, .context = &progress,
+                        .interrupted = c->interrupted, .deadline = c->deadline};
+  wr_ledger_enter(&run->ledger, WR_PHASE_SOLVE);
+  TRY(wr_plan_time_start(plan));
+  TRY(c->program->run_sets(c->problem, c->settings, plan, env, &monitor, run));
+  TRY(wr_plan_time_collect(plan));
+  run->ran = 1;
+  TRY(take_times(run, plan));
+done:
+  wr_ledger_stop(&run->ledger);
+  wr_progress_end(&progress);
+  return status;
+}
+
 /* The plan in f32 of mixed precision. */
 static wr_status prepare_narrow(wr_comparison *c, const wr_choice *choice, const wr_env *env, run_plans *plans) {
   wr_status status;
@@ -327,6 +347,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   run->read_bandwidth = c->bandwidth[place];
   wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
+  if (c->settings->seeds && built) env->need_columns = c->program->columns(c->settings, env);
   TRY(wr_choice_plan(choice, c->program->matrix(c->problem), env, &plans.plan));
   snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;
@@ -335,7 +356,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   wr_ledger_stop(&run->ledger);
   run->setup = run->ledger.seconds[WR_PHASE_PREPARE] - before;
   run->info = *wr_plan_get_info(plans.plan);
-  TRY(solve_and_check(c, index, &plans, env));
+  TRY(c->settings->seeds ? solve_sets(c, index, plans.plan, env) : solve_and_check(c, index, &plans, env));
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
   run->info = *wr_plan_advise(plans.plan);
   if (plans.narrow) add_narrow(c, &plans, run);

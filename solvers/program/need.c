@@ -14,6 +14,8 @@ static int64_t if_given(const char *path) { return path != NULL ? F64 : 0; }
 /* scale; three vectors that take turns, and the teleport vector (wr_pagerank_open); the vectors of IDR, and the ranks that it
  * is given. The automatic choice goes on without IDR where there is no memory. */
 int64_t wr_pagerank_row_bytes(const wr_settings *s, int on_host) {
+  int64_t type = wr_type_bytes(wr_settings_type(s)), sets = s->vectors > 0 ? s->vectors : 32 / type;
+  if (s->seeds) return F64 + (on_host ? (2 * sets + 3) * type : 0); /* wr_rank_sets: scale, two batches, a column, lengths */
   int64_t vectors = s->personalize != NULL ? 4 : 3;
   if (s->ranking == WR_RANK_IDR) vectors += WR_RANK_LINEAR_VECTORS + 1;
   int64_t mixed = s->precision == WR_PRECISION_MIXED ? 5 * wr_type_bytes(WR_F32) : 0; /* wr_mixed_open */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/defaults.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "io/id_text.h"
@@ -12,10 +13,16 @@
 #include "solvers/order.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
+#include "solvers/program/sets.h"
 #include "solvers/report/html.h"
 #include "solvers/report/report_text.h"
 #include "solvers/scores.h"
 #include "solvers/top.h"
+
+typedef struct task {
+  wr_graph graph;    /* the first member: functions that need no more take a task for it */
+  wr_kept_sets sets; /* of --seeds */
+} task;
 
 static wr_scoring_options options_of(const wr_settings *s) {
   return (wr_scoring_options){.iterate = {.damping = s->damping,
@@ -38,19 +45,21 @@ static void complete(wr_settings *s) {
 
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   const wr_scoring_options options = options_of(s);
-  return wr_scoring_work(&options, wr_settings_type(s), nrows, nnz) * (double)s->repeat;
+  double solves = s->seeds ? WR_SETS_EXPECTED : (double)s->repeat;
+  return wr_scoring_work(&options, wr_settings_type(s), nrows, nnz) * solves;
 }
 
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
-                              wr_problem_facts *facts, void *problem) {
+                              wr_problem_facts *facts, void *of) {
   wr_status status = WR_OK;
   wr_vector_need scores = {.n = A->nrows, .whose = "the graph's nodes", .ids = ids}, jumps = scores;
   double *teleport = NULL, *start = NULL;
   (void)watch, (void)facts;
   jumps.subset = 1;
+  if (s->seeds) TRY(wr_sets_open(s, &jumps, &((task *)of)->sets));
   if (s->personalize) TRY(wr_vector_read(s->personalize, &jumps, &teleport));
   if (s->guess) TRY(wr_vector_read(s->guess, &scores, &start));
-  status = wr_graph_begin(A, s->edges == WR_EDGES_IN, teleport, start, problem);
+  status = wr_graph_begin(A, s->edges == WR_EDGES_IN, teleport, start, of);
   teleport = start = NULL; /* the graph has taken them over */
 done:
   wr_free(teleport);
@@ -77,7 +86,11 @@ static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_devic
   return wr_graph_sends_links(A, s->edges == WR_EDGES_IN, wr_settings_type(s), all_on_device);
 }
 
-static void close_problem(void *problem) { wr_graph_free(problem); }
+static void close_problem(void *of) {
+  task *p = of;
+  wr_graph_free(&p->graph);
+  wr_sets_close(&p->sets);
+}
 
 static wr_csr *matrix(void *problem) { return ((wr_graph *)problem)->flow; }
 
@@ -329,6 +342,24 @@ static wr_status present(wr_writer *out, void *problem, const wr_settings *s, co
   return status;
 }
 
+/* ---- --seeds ---- */
+
+static int columns(const wr_settings *s, const wr_env *env) {
+  return s->vectors > 0 ? (int)s->vectors : wr_rank_sets_columns(env);
+}
+
+static wr_status run_sets(void *of, const wr_settings *s, wr_plan *plan, wr_env *env, const wr_monitor *monitor,
+                          wr_run *run) {
+  task *p = of;
+  return wr_sets_run(&p->sets, &p->graph, s, plan, env, monitor, run);
+}
+
+static wr_status write_sets(void *of, const wr_settings *s, const wr_ids *ids) {
+  return wr_sets_write(&((task *)of)->sets, s, ids);
+}
+
+static void print_sets(FILE *out, void *of, const wr_ids *ids) { wr_sets_print(out, &((task *)of)->sets, ids); }
+
 int main(int argc, char **argv) {
   static const wr_program program = {
       .name = "pagerank",
@@ -338,7 +369,7 @@ int main(int argc, char **argv) {
       .nonnegative = 1,
       .problem = "a graph",
       .values = "the scores",
-      .problem_size = sizeof(wr_graph),
+      .problem_size = sizeof(task),
       .solve_size = sizeof(wr_scoring),
       .complete = complete,
       .row_bytes = wr_pagerank_row_bytes,
@@ -362,6 +393,10 @@ int main(int argc, char **argv) {
       .difference = difference,
       .find_order = find_order,
       .present = present,
+      .columns = columns,
+      .run_sets = run_sets,
+      .write_sets = write_sets,
+      .print_sets = print_sets,
   };
   return wr_program_run(&program, argc, argv);
 }

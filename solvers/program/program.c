@@ -62,7 +62,7 @@ typedef struct job {
 /* Standard input can be read once. */
 static wr_status check_inputs(const job *j) {
   const wr_settings *s = &j->settings;
-  const char *const paths[] = {s->rhs, s->guess, s->personalize, s->check};
+  const char *const paths[] = {s->rhs, s->guess, s->personalize, s->check, s->seeds};
   int count = 0;
   for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
   for (int64_t k = 0; k < j->matrices.count; k++) count += strcmp(j->matrices.name[k], "-") == 0;
@@ -79,7 +79,7 @@ static wr_status check_list(const job *j) {
   } others[] = {{"output", s->output != NULL}, {"history", s->history != NULL}, {"save-binary", s->save_binary != NULL},
                 {"report", s->report != NULL},
                 {"rhs-file", s->rhs != NULL},  {"guess", s->guess != NULL},     {"personalize", s->personalize != NULL},
-                {"check", s->check != NULL}};
+                {"check", s->check != NULL},   {"seeds", s->seeds != NULL}};
   if (s->json) return wr_fail(WR_EUSAGE, "--json has the report of one matrix: with a list of them use --jsonl");
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given)
@@ -200,6 +200,8 @@ done:
 static wr_status write_answer(job *j) {
   const wr_comparison *c = &j->comparison;
   char comment[640];
+  if (j->settings.output && j->settings.seeds)
+    return j->runs[0].ran ? j->program->write_sets(j->problem, &j->settings, &j->ids) : WR_OK;
   if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
   const wr_run *run = &c->runs[c->answer_run];
@@ -325,7 +327,8 @@ static wr_status check_paths(const job *j) {
       {"--save-binary", s->save_binary, 1}, {"--tune-cache", s->tune_cache, 1},
       {"standard output", direct || s->quiet ? NULL : "-", 1},
       {"the list", j->list, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
-      {"--personalize", s->personalize, 0}, {"--check", s->check, 0}, {"--config", s->config, 0}};
+      {"--personalize", s->personalize, 0}, {"--seeds", s->seeds, 0}, {"--check", s->check, 0},
+      {"--config", s->config, 0}};
   enum { GIVEN = sizeof given / sizeof *given };
   wr_path *paths = NULL;
   if (direct > 1)
@@ -369,6 +372,8 @@ static wr_status report(job *j) {
     }
   if (c->answer && j->program->present && j->settings.top_format == WR_TOP_TABLE)
     TRY(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
+  if (j->settings.seeds && !j->settings.output && j->settings.top > 0 && j->runs[0].ran)
+    j->program->print_sets(out, j->problem, &j->ids);
   status = wr_process_flush(out);
 done:
   return status;
@@ -395,7 +400,7 @@ static wr_status check_choices(job *j) {
 /* Finds advice for runs that failed or whose answer is doubtful, by facts about the matrix. */
 static wr_status advise(job *j) {
   wr_matrix_facts matrix;
-  int due = 0, is_shown = !j->settings.quiet || has_json(j) || j->settings.report;
+  int due = 0, is_shown = (!j->settings.quiet || has_json(j) || j->settings.report) && !j->settings.seeds;
   for (int k = 0; k < j->comparison.count && is_shown; k++) {
     if (!wr_advice_is_due(&j->facts, &j->runs[k])) continue;
     if (!due++) PASS(wr_matrix_facts_find(j->A, &matrix));

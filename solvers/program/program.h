@@ -64,6 +64,13 @@ typedef struct wr_program {
    * settings->top_format asks for another form than the report's, a text gets the excerpt alone, for other programs. */
   wr_status (*present)(wr_writer *out, void *problem, const wr_settings *settings, const wr_ids *ids, const double *x,
                        int64_t n, const wr_run *run);
+  /* All or none, NULL: with settings->seeds, in place of start and all that follows it. So many vectors at once; the work,
+   * which fills in the run; its results as a file (--output) and, without one, on the terminal. */
+  int (*columns)(const wr_settings *settings, const wr_env *env);
+  wr_status (*run_sets)(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env,
+                        const wr_monitor *monitor, wr_run *run);
+  wr_status (*write_sets)(void *problem, const wr_settings *settings, const wr_ids *ids);
+  void (*print_sets)(FILE *out, void *problem, const wr_ids *ids);
 } wr_program;
 
 /* Runs it; returns the exit code. */

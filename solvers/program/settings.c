@@ -3,6 +3,7 @@
 #include <float.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config/defaults.h"
 #include "config/memory.h"
@@ -105,6 +106,12 @@ const wr_option wr_pagerank_table[] = {
     {.name = "personalize", .type = WR_OPTION_TEXT, .offset = AT(personalize), .argument = "FILE",
      .help = "where the surfer jumps to: a number >= 0 for each node, or lines of id and number for some; default: "
              "anywhere"},
+    {.name = "seeds", .type = WR_OPTION_TEXT, .offset = AT(seeds), .argument = "FILE",
+     .help = "rank once for each line, a set of ids, or id:weight, to which the surfer jumps; gives the --top nodes of "
+             "each set with a bound on the error of its scores: printed, or as --output, which ends in .tsv, .csv or "
+             ".jsonl"},
+    {.name = "vectors", .type = WR_OPTION_INT, .offset = AT(vectors), .min = 0, .max = WR_MAX_COLUMNS, .value = "0",
+     .help = "sets of --seeds that are ranked at once: 1, 2, 4 or 8; 0: 4 in f64, 8 in f32"},
     {.name = "edges", .type = WR_OPTION_CHOICE, .offset = AT(edges), .choices = "out|in", .value = "out",
      .help = "entry (i, j) is the edge i -> j (out) or j -> i (in)"},
     {.name = "duplicates", .type = WR_OPTION_CHOICE, .offset = AT(duplicates), .choices = "sum|once", .value = "once",
@@ -376,6 +383,49 @@ static wr_status finish_precond(wr_settings *s) {
   return WR_OK;
 }
 
+static int has_ending(const char *path, const char *ending) {
+  size_t length = strlen(path), wanted = strlen(ending);
+  return length > wanted && strcasecmp(path + length - wanted, ending) == 0;
+}
+
+/* Without an ending that says it, and of standard output: lines of tab-separated values. */
+static wr_status finish_sets_form(wr_settings *s, wr_vector_format asked) {
+  int is_csv = has_ending(s->output, ".csv"), is_jsonl = has_ending(s->output, ".jsonl");
+  s->sets_form = asked == WR_VECTOR_CSV   ? WR_SETS_CSV
+                 : asked == WR_VECTOR_TSV ? WR_SETS_TSV
+                 : is_csv                 ? WR_SETS_CSV
+                 : is_jsonl               ? WR_SETS_JSONL
+                                          : WR_SETS_TSV;
+  int fits = is_csv ? s->sets_form == WR_SETS_CSV : is_jsonl ? s->sets_form == WR_SETS_JSONL : 1;
+  int is_known = is_csv || is_jsonl || has_ending(s->output, ".tsv") || asked == WR_VECTOR_CSV ||
+                 asked == WR_VECTOR_TSV || strcmp(s->output, "-") == 0;
+  if (has_ending(s->output, ".tsv")) fits = s->sets_form == WR_SETS_TSV;
+  if (is_known && fits && (asked == WR_VECTOR_FORMATS || asked == WR_VECTOR_CSV || asked == WR_VECTOR_TSV))
+    return WR_OK;
+  return wr_fail(WR_EUSAGE, "%s: with --seeds results end in .tsv, .csv or .jsonl, and --format is tsv or csv",
+                 s->output);
+}
+
+/* --seeds ranks by the power method from the sets themselves, and what is written are the best nodes of each. */
+static wr_status finish_seeds(const wr_settings *s) {
+  const struct {
+    const char *name;
+    int given;
+  } others[] = {{"personalize", s->personalize != NULL}, {"guess", s->guess != NULL}, {"check", s->check != NULL},
+                {"history", s->history != NULL},         {"repeat", s->repeat > 1},
+                {"stop order", s->stop == WR_STOP_ORDER}, {"precision mixed", s->precision == WR_PRECISION_MIXED}};
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+    if (others[k].given) return wr_fail(WR_EUSAGE, "--seeds ranks many sets: leave out --%s", others[k].name);
+  if (s->ranking != WR_RANK_AUTO && s->ranking != WR_RANK_POWER)
+    return wr_fail(WR_EUSAGE, "--seeds ranks by the power method: leave out --method %s",
+                   wr_rank_method_name((wr_rank_method)s->ranking));
+  if (s->backends && strchr(s->backends, ','))
+    return wr_fail(WR_EUSAGE, "--seeds ranks with one backend: --backend names several");
+  if (s->vectors > 2 && s->vectors != 4 && s->vectors != 8)
+    return wr_fail(WR_EUSAGE, "--vectors is 1, 2, 4 or 8, not %lld", (long long)s->vectors);
+  return WR_OK;
+}
+
 /* It is read as well as replaced, so it has to be a file. */
 static wr_status check_tune_cache(const wr_settings *s) {
   if (s->tune_cache == NULL || (s->tune_cache[0] && strcmp(s->tune_cache, "-") != 0)) return WR_OK;
@@ -413,7 +463,13 @@ wr_status wr_settings_finish(wr_settings *s) {
   PASS(finish_verify(s));
   PASS(finish_format(s));
   wr_vector_format asked = s->format > 0 ? (wr_vector_format)(s->format - 1) : WR_VECTOR_FORMATS;
-  if (s->output) PASS(wr_vector_format_choose(s->output, asked, &s->output_format));
+  if (s->seeds) PASS(finish_seeds(s));
+  if (s->seeds == NULL && s->vectors > 0)
+    return wr_fail(WR_EUSAGE, "--vectors is a number of sets, for --seeds; it is not given");
+  if (s->output && s->seeds)
+    PASS(finish_sets_form(s, asked));
+  else if (s->output)
+    PASS(wr_vector_format_choose(s->output, asked, &s->output_format));
   if (s->columns_text) PASS(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));
   s->columns.header = (wr_edge_header)s->header, s->columns.separator = (wr_edge_separator)s->separator;
   s->columns.ids = (wr_edge_ids)s->ids;

@@ -15,7 +15,6 @@
 
 int wr_rank_sets_columns(const wr_env *env) {
   if (env == NULL) return 0;
-  if (env->place == WR_HOST) return WR_SETS_ON_HOST;
   return env->type == WR_F32 ? 8 : 4;
 }
 
@@ -128,8 +127,13 @@ static void close_batch(batch *b) {
 
 /* An epilogue of `columns` columns from `first` on. */
 static wr_epilogue_many epilogue_of(const batch *b, int columns, int first) {
-  return (wr_epilogue_many){.columns = columns, .first = first, .scale = &b->scale, .room = b->room, .rows = &b->rows,
-                            .values = &b->values, .sums = (wr_vec *)&b->sums};
+  return (wr_epilogue_many){.columns = columns,
+                            .first = first,
+                            .scale = &b->scale,
+                            .room = b->room,
+                            .rows = &b->rows,
+                            .values = &b->values,
+                            .sums = (wr_vec *)&b->sums};
 }
 
 /* lengths: the links of the matrix as parsed, so that the flow may be on a device alone. */
@@ -183,8 +187,7 @@ static wr_status open_batch(batch *b) {
   const wr_vecops *ops = b->env->ops;
   int64_t n = b->graph->n, top = b->o.top < n ? b->o.top : n;
   b->o.top = top;
-  for (int k = 0; k < 2; k++)
-    PASS(ops->alloc(b->env, n * b->width, b->env->type, "ranks of several sets", &b->x[k]));
+  for (int k = 0; k < 2; k++) PASS(ops->alloc(b->env, n * b->width, b->env->type, "ranks of several sets", &b->x[k]));
   PASS(ops->alloc(b->env, n, b->env->type, "ranks of a set", &b->one));
   PASS(ops->alloc(b->env, WR_MAX_COLUMNS * b->room, WR_F64, "teleport sets", &b->rows));
   PASS(ops->alloc(b->env, WR_MAX_COLUMNS * b->room, WR_F64, "teleport sets", &b->values));
@@ -252,6 +255,7 @@ static wr_status narrow(batch *b) {
   const wr_vecops *ops = b->env->ops;
   int before = b->used;
   if (b->env->place != WR_HOST || b->next < b->sets->count) return WR_OK;
+  PASS(ops->download(b->env, &b->sums, b->sum)); /* with the masses of columns that have just begun */
   for (int c = 0; c < b->used; c++) {
     while (b->used > c && b->at[b->used - 1].set < 0) b->used--;
     if (c >= b->used || b->at[c].set >= 0) continue;
@@ -350,8 +354,8 @@ static wr_status check_bound(batch *b, wr_set_ranks *found) {
   int64_t first = s->first[found->set], end = s->first[found->set + 1];
   double sum = 0, largest = 0;
   int is_plain = g->order == NULL && g->flow->row_ptr != NULL;
-  if (!is_plain && b->plain.flow == NULL) PASS(wr_graph_build(g->links, g->edges_in, NULL, NULL, &b->plain));
-  if (b->jumps == NULL) PASS(wr_alloc_zeroed(&b->jumps, g->n, sizeof *b->jumps, "a teleport vector"));
+  if (!is_plain && b->plain.flow == NULL) TRY(wr_graph_build(g->links, g->edges_in, NULL, NULL, &b->plain));
+  if (b->jumps == NULL) TRY(wr_alloc_zeroed(&b->jumps, g->n, sizeof *b->jumps, "a teleport vector"));
   for (int64_t p = first; p < end; p++) largest = fmax(largest, s->weight ? s->weight[p] : 1);
   for (int64_t p = first; p < end; p++) sum += (s->weight ? s->weight[p] : 1) / largest;
   for (int64_t p = first; p < end; p++) b->jumps[s->page[p]] = (s->weight ? s->weight[p] : 1) / largest / sum;
@@ -362,7 +366,7 @@ static wr_status check_bound(batch *b, wr_set_ranks *found) {
   found->is_refuted = !(bound.bound <= found->bound * (1 + 1e-6) + 2 * bound.rounding / (1 - b->o.damping));
   b->facts->checked++, b->facts->refuted += found->is_refuted;
 done:
-  for (int64_t p = first; p < end; p++) b->jumps[s->page[p]] = 0;
+  for (int64_t p = first; b->jumps && p < end; p++) b->jumps[s->page[p]] = 0;
   return status;
 }
 
@@ -440,7 +444,6 @@ wr_status wr_rank_sets(const wr_graph *graph, wr_plan *plan, wr_env *env, const 
                        wr_status (*done)(void *context, const wr_set_ranks *found), void *context,
                        wr_rank_sets_facts *facts) {
   wr_status status;
-  int64_t longest;
   WR_REFUSE_IF(graph == NULL || graph->flow == NULL, "graph is %s", graph ? "not finished" : "NULL");
   WR_NEED_OPEN(env);
   WR_NEED_OK(wr_plan_check_match(plan, graph->flow, env, __func__));
@@ -452,9 +455,9 @@ wr_status wr_rank_sets(const wr_graph *graph, wr_plan *plan, wr_env *env, const 
   int width = options->columns > 0 ? options->columns : wr_rank_sets_columns(env);
   *facts = (wr_rank_sets_facts){.columns = width};
   if (sets->count == 0) return WR_OK;
-  PASS(check_sets(sets, graph->n, &longest));
   batch b = {.graph = graph, .plan = plan, .env = env, .sets = sets, .o = *options, .width = width, .used = width,
-             .room = longest, .facts = facts};
+             .facts = facts};
+  TRY(check_sets(sets, graph->n, &b.room));
   TRY(open_batch(&b));
   TRY(run(&b, monitor, done, context));
 done:

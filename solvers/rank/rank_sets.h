@@ -2,8 +2,8 @@
  *
  * The sets are solved in batches, as the columns of one row-major array, by the power method from their teleport vectors: one
  * wr_plan_apply_many a sweep reads the matrix once for all of them. Each column stops by itself, and the next set takes its
- * place. The bound is that of the power method (pagerank.h), d / (1 - d) times the L1 change of the last sweep, and all rounding:
- * of the elements, of the sums of rows and of the sums of columns (docs/ranking.md). */
+ * place. The bound is that of the power method (pagerank.h), d / (1 - d) times the L1 change of the last sweep, and all
+ * rounding: of the elements, of the sums of rows and of the sums of columns (docs/ranking.md). */
 #ifndef WR_RANK_SETS_H
 #define WR_RANK_SETS_H
 
@@ -52,14 +52,14 @@ typedef struct wr_rank_sets_facts {
   wr_outcome ended;    /* WR_CONVERGED: all sets are done; WR_INTERRUPTED or WR_TIME_LIMIT: why not                  */
 } wr_rank_sets_facts;
 
-/* The number of sets at once that suits env: on a device as many as fill a sector of 32 bytes, 8 in f32 and 4 in f64; on the
- * host 4 and 4. env->need_columns must have been as many when the plan was prepared. 0 for NULL. */
+/* The number of sets at once that suits env: as many as fill a sector of 32 bytes, 8 in f32 and 4 in f64. env->need_columns
+ * must have been as many when the plan was prepared. 0 for NULL. */
 int wr_rank_sets_columns(const wr_env *env);
 
-/* Calls done(context, ...) for each set when it is finished, which is roughly in their order; a status other than WR_OK ends it,
- * and is returned. plan: of graph->flow, prepared. The teleport vector and first guess of the graph are not used. What is found
- * for a set does not depend on the other sets, in all bits, but on a device on options->columns. WR_EUSAGE; WR_EINPUT names the
- * first set, from 1, that is not as said; WR_ENOMEM, WR_EDEVICE. */
+/* Calls done(context, ...) for each set when it is finished, which is roughly in their order; a status other than WR_OK ends
+ * it, and is returned. plan: of graph->flow, prepared. The teleport vector and first guess of the graph are not used. What is
+ * found for a set does not depend on the other sets, in all bits, but on a device on options->columns. WR_EUSAGE; WR_EINPUT
+ * names the first set, from 1, that is not as said; WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_rank_sets(const wr_graph *graph, wr_plan *plan, wr_env *env, const wr_teleport_sets *sets,
                        const wr_rank_sets_options *options, const wr_monitor *monitor,
                        wr_status (*done)(void *context, const wr_set_ranks *found), void *context,

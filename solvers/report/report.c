@@ -37,10 +37,45 @@ static const char *warning(const wr_run *run) {
   return run->result.outcome == WR_CONVERGED && code != 0 ? "NOT ACCURATE ENOUGH: " : "";
 }
 
+/* The same of many sets. */
+static void print_sets(FILE *out, const wr_problem_facts *problem, const wr_run *run) {
+  const wr_run_sets *s = &run->sets;
+  char first[TEXT_ROOM], second[TEXT_ROOM];
+  wr_line line = {0};
+  const char *sets = wr_plural(s->count, "set", "sets");
+  wr_line_add(
+      &line, "%s",
+      run->verdict.multiplied_right || run->verdict.level == WR_VERIFY_OFF ? "" : "WRONG, the verification failed: ");
+  if (s->converged == s->count)
+    wr_line_add(&line, "%" PRId64 " %s converged", s->count, sets);
+  else
+    wr_line_add(&line, "not converged (%s): %" PRId64 " of %" PRId64 " %s converged",
+                wr_outcome_title(run->result.outcome), s->converged, s->count, sets);
+  if (s->done < s->count) wr_line_add(&line, ", %" PRId64 " not begun or not finished", s->count - s->done);
+  if (s->fewest == s->most)
+    wr_line_add(&line, " in %" PRId64 " %s", s->most, wr_plural(s->most, "iteration", "iterations"));
+  else
+    wr_line_add(&line, " in %" PRId64 " to %" PRId64 " iterations", s->fewest, s->most);
+  if (s->worst > 0)
+    wr_line_add(&line, ": L1 error <= %s%s (asked for %s%s)", wr_text_bound(run->result.bound, first),
+                s->count > 1 ? " each" : "", wr_text_real(problem->tolerance, second),
+                run->result.by_change ? " of the last change" : "");
+  if (run->verdict.level == WR_VERIFY_OFF) wr_line_add(&line, ", unverified");
+  wr_line_print(out, &line, 0, 2);
+  if (s->count == s->converged || s->worst == 0) return;
+  line = (wr_line){0};
+  wr_line_add(&line, "the largest bound is that of set %" PRId64, s->worst);
+  print_labelled(out, "why", &line);
+}
+
 /* The first line: the outcome, with a warning unless verification confirms it. */
 static void print_answer(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   const wr_result *result = &run->result;
   wr_line line = {0};
+  if (run->sets.count > 0) {
+    print_sets(out, problem, run);
+    return;
+  }
   int broke_off = run->error.status != WR_OK; /* then there may be no answer, even if the iteration converged */
   if (!broke_off) wr_line_add(&line, "%s", warning(run));
   if (broke_off)
@@ -134,6 +169,16 @@ static void print_verdict(wr_writer *out, const wr_problem_facts *problem, const
   int is_residual = problem->measure == WR_MEASURE_RESIDUAL;
   char measure[TEXT_ROOM], limit[TEXT_ROOM], error[TEXT_ROOM];
   wr_line line = {0};
+  if (run->sets.count > 0) {
+    wr_line_add(&line, "bounds by the last sweep, with all rounding; the host found ");
+    if (run->sets.refuted > 0)
+      wr_line_add(&line, "%" PRId64 " of %" PRId64 " WRONG, a defect of windrow", run->sets.refuted, run->sets.checked);
+    else
+      wr_line_add(&line, "those of %" PRId64 " of %" PRId64 " %s right", run->sets.checked, run->sets.count,
+                  wr_plural(run->sets.count, "set", "sets"));
+    print_labelled(out, "verified", &line);
+    return;
+  }
   switch (verdict->level) {
     case WR_VERIFY_OFF: wr_line_add(&line, "no: this answer was not checked (--verify off)"); break;
     case WR_VERIFY_DEVICE: wr_line_add(&line, "on the device alone: "); break;

@@ -247,6 +247,22 @@ static void write_advice(wr_json *json, const wr_advice *advice) {
   wr_json_end(json, '}');
 }
 
+/* Only for a run with sets. */
+static void write_sets(wr_json *json, const wr_run_sets *sets) {
+  if (sets->count == 0) return;
+  wr_json_begin(json, "sets", '{');
+  wr_json_integer(json, "count", sets->count);
+  wr_json_integer(json, "done", sets->done);
+  wr_json_integer(json, "converged", sets->converged);
+  wr_json_integer(json, "fewest_iterations", sets->fewest);
+  wr_json_integer(json, "most_iterations", sets->most);
+  wr_json_integer(json, "largest_bound_set", sets->worst);
+  wr_json_integer(json, "checked", sets->checked);
+  wr_json_integer(json, "refuted", sets->refuted);
+  wr_json_integer(json, "at_once", sets->columns);
+  wr_json_end(json, '}');
+}
+
 /* Only for a run that applies one. */
 static void write_precond(wr_json *json, const wr_run_precond *precond) {
   if (precond->name[0] == '\0') return;
@@ -285,6 +301,7 @@ static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_r
     if (problem->keeps_history) write_history(json, run->history);
     wr_json_verdict(json, &run->verdict, problem, wr_run_is_doubtful(problem, run));
     write_order(json, run);
+    write_sets(json, &run->sets);
     write_comparison(json, run, base);
     write_advice(json, &run->advice);
   }

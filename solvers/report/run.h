@@ -36,6 +36,16 @@ typedef struct wr_run_order {
   int64_t ties;          /* of one of them and the next one, proven to be equal             */
 } wr_run_order;
 
+/* Of many teleport sets (solvers/rank/rank_sets.h). The result has the largest bound, and the iterations of all sets. */
+typedef struct wr_run_sets {
+  int64_t count;         /* 0: there are none, and all else is 0                                         */
+  int64_t done, converged;
+  int64_t fewest, most;  /* iterations of a set                                                          */
+  int64_t worst;         /* the first one that has the largest bound, from 1; 0: none is done            */
+  int64_t checked, refuted; /* bounds that the host computed again; found to be wrong                    */
+  int columns;           /* sets at once                                                                 */
+} wr_run_sets;
+
 /* One backend's run. */
 typedef struct wr_run {
   const wr_backend *backend;
@@ -58,6 +68,7 @@ typedef struct wr_run {
   const wr_history *history; /* NULL: not kept; JSON has it if wr_problem_facts.keeps_history says so    */
   wr_verdict verdict;
   wr_run_order order;
+  wr_run_sets sets;
   wr_advice advice;
   double difference;       /* L1 (PageRank) or relative 2-norm (BiCGSTAB) distance to the first run's answer */
 } wr_run;

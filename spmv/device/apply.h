@@ -62,7 +62,7 @@ typedef struct wr_apply_many {
  * The sums of a column depend on that column alone, in all bits, on n, on the device and, there, on ldy: not on its place
  * among the columns, nor on their number. */
 typedef struct wr_epilogue_many {
-  int columns, first;   /* k: 1 to ldy; the place of the first one in `rows`, `values` and `sums`: first + k <= WR_MAX_COLUMNS */
+  int columns, first;   /* k: 1 to ldy; the place of the first in `rows`, `values` and `sums`: first + k <= WR_MAX_COLUMNS */
   wr_vec *y;            /* [n * ldy]: Y(i, c) is y[i * ldy + c]                                                       */
   int64_t ldy;          /* 1, 2, 4 or 8, as for x                                                                     */
   const wr_vec *x;      /* [n * ldx]; NULL: no change is measured, and `change` stays as it is                        */

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS) finish_columns(const column
 
 /* A warp adds up the parts of a sum. */
 template <typename T>
-__global__ void __launch_bounds__(2 * WR_MAX_COLUMNS *WR_WARP) add_parts(const columns_args<T> a) {
+__global__ void __launch_bounds__(2 * WR_MAX_COLUMNS * WR_WARP) add_parts(const columns_args<T> a) {
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, s = warp / WR_MAX_COLUMNS, c = warp % WR_MAX_COLUMNS;
   double sum = 0;
   for (unsigned b = lane; c < a.columns && b < a.blocks; b += WR_WARP) sum += a.partial[(int64_t)warp * a.blocks + b];

@@ -364,7 +364,7 @@ static wr_status recast(wr_env *env, const wr_recast *r) {
   return WR_OK;
 }
 
-/* Of blocks of BLOCK rows of k columns there are 2 k sums each: partials have room for them, as y has n * k elements at least. */
+/* Blocks of BLOCK rows have two sums for each of k columns: partials have room for them, as y has n * k elements at least. */
 static wr_status epilogue_many(wr_env *env, const wr_epilogue_many *e) {
   PASS(wr_epilogue_many_check(env, e));
   host_state *state = env->state;

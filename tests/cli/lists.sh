@@ -86,7 +86,7 @@ check_bad_matrices() {
 check_refused() {
   list_of "$graph" gen:road:side=9
   refuses 1 '--json has the report of one matrix: with a list of them use --jsonl' pagerank --json x "@$list"
-  for option in --output --report --history --save-binary --guess --personalize --check; do
+  for option in --output --report --history --save-binary --guess --personalize --seeds --check; do
     refuses 1 "$option is for one matrix: leave it out with a list of them" pagerank $option "$work/x.mtx" "@$list"
   done
   refuses 1 '--rhs-file is for one matrix: leave it out with a list of them' bicgstab -b "$work/x.mtx" "@$list"

@@ -43,6 +43,7 @@ method - idr plain
 personalize - $vector quoted
 edges - in plain
 duplicates - sum plain
+seeds - $work/graph.el quoted
 top - 3 plain
 stop - change plain"
 bicgstab_options="rhs-file b $vector quoted
@@ -55,7 +56,7 @@ atol - 0.001 plain
 stop - backward plain
 fallback - $(if has_klu; then echo direct; else echo none; fi) plain"
 elsewhere='config verbose quiet list-backends list-generators version help' # tested below
-solves_nothing=check # tested in trust.sh
+solves_nothing='check vectors' # tested in trust.sh; for --seeds alone, tested in sets.sh
 
 # The effective options of a run that comes to no solve.
 effective() { # program, arguments...

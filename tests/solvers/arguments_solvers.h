@@ -664,6 +664,70 @@ static void try_rank_solve(void) {
   close_ranking(&t);
 }
 
+static void try_rank_sets_columns(void) {
+  wr_env narrow = given.env;
+  narrow.type = WR_F32;
+  CHECK(wr_rank_sets_columns(NULL) == 0);
+  CHECK(wr_rank_sets_columns(&given.env) == 4 && wr_rank_sets_columns(&narrow) == 8);
+}
+
+static wr_status count_set(void *context, const wr_set_ranks *found) {
+  *(int64_t *)context += found->set + 1;
+  return WR_OK;
+}
+
+static void try_rank_sets(void) {
+  static const wr_rank_sets_options fine = {.damping = 0.85, .tolerance = 1e-9, .iterations = 99, .columns = 2};
+  static const struct {
+    wr_rank_sets_options options;
+    const char *text;
+  } wrong[] = {
+      {{.damping = 1, .tolerance = 1e-9, .iterations = 9}, "options->damping is 1;"},
+      {{.damping = (double)NAN, .tolerance = 1e-9, .iterations = 9}, "options->damping is"},
+      {{.damping = 0.85, .tolerance = 0, .iterations = 9}, "options->tolerance is 0;"},
+      {{.damping = 0.85, .tolerance = (double)INFINITY, .iterations = 9}, "options->tolerance is inf"},
+      {{.damping = 0.85, .tolerance = 1e-9}, "options->iterations is 0"},
+      {{.damping = 0.85, .tolerance = 1e-9, .iterations = 9, .check_every = -1}, "options->check_every is -1"},
+      {{.damping = 0.85, .tolerance = 1e-9, .iterations = 9, .columns = 3}, "options->columns is 3;"},
+      {{.damping = 0.85, .tolerance = 1e-9, .iterations = 9, .top = -1}, "options->top is -1"},
+      {{.damping = 0.85, .tolerance = 1e-9, .iterations = 9, .checks = -1}, "options->checks is -1"},
+  };
+  ranking t;
+  wr_graph none = {0};
+  wr_plan *plan = NULL;
+  wr_rank_sets_facts facts;
+  const int64_t first[] = {0, 1, 3}, page[] = {1, 0, 2};
+  const wr_teleport_sets sets = {2, first, page, NULL}, negative = {-1, first, page, NULL},
+                         no_pages = {2, first, NULL, NULL};
+  int64_t seen = 0;
+  open_ranking(&t);
+  given.env.need_columns = 2;
+  CHECK_OK(wr_plan_create(wr_plan_backend(given.plan), NULL, t.graph.flow, &given.env, &plan));
+  CHECK_OK(wr_plan_prepare(plan));
+  given.env.need_columns = 0;
+#define SETS(graph, plan, env, sets, options, done, facts) \
+  wr_rank_sets(graph, plan, env, sets, options, NULL, done, &seen, facts)
+  REFUSED("graph is NULL", SETS(NULL, plan, &given.env, &sets, &fine, count_set, &facts));
+  REFUSED("graph is not finished", SETS(&none, plan, &given.env, &sets, &fine, count_set, &facts));
+  REFUSED("plan is NULL", SETS(&t.graph, NULL, &given.env, &sets, &fine, count_set, &facts));
+  REFUSED("env is NULL", SETS(&t.graph, plan, NULL, &sets, &fine, count_set, &facts));
+  REFUSED("env is not open", SETS(&t.graph, plan, &given.closed, &sets, &fine, count_set, &facts));
+  REFUSED("sets is NULL", SETS(&t.graph, plan, &given.env, NULL, &fine, count_set, &facts));
+  REFUSED("sets is incomplete", SETS(&t.graph, plan, &given.env, &negative, &fine, count_set, &facts));
+  REFUSED("sets is incomplete", SETS(&t.graph, plan, &given.env, &no_pages, &fine, count_set, &facts));
+  REFUSED("options is NULL", SETS(&t.graph, plan, &given.env, &sets, NULL, count_set, &facts));
+  REFUSED("done is NULL", SETS(&t.graph, plan, &given.env, &sets, &fine, NULL, &facts));
+  REFUSED("facts is NULL", SETS(&t.graph, plan, &given.env, &sets, &fine, count_set, NULL));
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+    REFUSED(wrong[k].text, SETS(&t.graph, plan, &given.env, &sets, &wrong[k].options, count_set, &facts));
+  CHECK(seen == 0);
+  CHECK_OK(SETS(&t.graph, plan, &given.env, &sets, &fine, count_set, &facts));
+  CHECK(seen == 3 && facts.done == 2);
+#undef SETS
+  wr_plan_destroy(plan);
+  close_ranking(&t);
+}
+
 static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] != '\0'); }
 
 #define ARGUMENTS_SOLVERS                                                                             \
@@ -700,6 +764,7 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_pagerank_check", try_pagerank_check}, {"wr_pagerank_sweep_in", try_pagerank_sweep_in},     \
       {"wr_rank_method_name", try_rank_method_name}, {"wr_rank_open", try_rank_open},                 \
       {"wr_rank_close", try_rank_close}, {"wr_rank_solve", try_rank_solve},                           \
+      {"wr_rank_sets_columns", try_rank_sets_columns}, {"wr_rank_sets", try_rank_sets},               \
       {"wr_pagerank_normalise", try_pagerank_normalise}, {"wr_version", try_version},
 
 #endif

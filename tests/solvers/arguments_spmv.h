@@ -164,6 +164,49 @@ static void try_csr_device_free(void) {
 
 /* ---- vec.h ---- */
 
+/* scale: of SIZE elements. */
+static void try_epilogue_many(const wr_vecops *ops, wr_env *env, const wr_vec *scale) {
+  wr_vec x, y, entries, sums, none = {0};
+  CHECK_OK(ops->alloc(env, 2 * SIZE, WR_F64, "X", &x));
+  CHECK_OK(ops->alloc(env, 2 * SIZE, WR_F64, "Y", &y));
+  CHECK_OK(ops->alloc(env, WR_MAX_COLUMNS, WR_F64, "entries", &entries));
+  CHECK_OK(ops->alloc(env, 2 * WR_MAX_COLUMNS, WR_F64, "sums", &sums));
+  const wr_epilogue_many fine = {.columns = 2, .y = &y, .ldy = 2, .x = &x, .ldx = 2, .scale = scale, .room = 1,
+                                 .rows = &entries, .values = &entries, .sums = &sums};
+  CHECK_OK(ops->epilogue_many(env, &fine));
+  CHECK_FAILS(WR_EUSAGE, ops->epilogue_many(env, NULL));
+#define WRONG(member, value)                             \
+  do {                                                   \
+    wr_epilogue_many e = fine;                           \
+    e.member = value;                                    \
+    CHECK_FAILS(WR_EUSAGE, ops->epilogue_many(env, &e)); \
+  } while (0)
+  WRONG(columns, 0);
+  WRONG(columns, 3);
+  WRONG(first, -1);
+  WRONG(first, WR_MAX_COLUMNS - 1);
+  WRONG(y, NULL);
+  WRONG(y, &none);
+  WRONG(y, &x); /* which is x */
+  WRONG(y, &sums);
+  WRONG(ldy, 3);
+  WRONG(ldy, 1);
+  WRONG(x, &none);
+  WRONG(x, &sums);
+  WRONG(ldx, 1);
+  WRONG(scale, NULL);
+  WRONG(scale, &sums);
+  WRONG(room, 0);
+  WRONG(room, 2);
+  WRONG(room, INT64_MAX);
+  WRONG(rows, NULL);
+  WRONG(values, NULL);
+  WRONG(sums, NULL);
+  WRONG(sums, &entries);
+#undef WRONG
+  ops->release(env, &x), ops->release(env, &y), ops->release(env, &entries), ops->release(env, &sums);
+}
+
 /* The operations of a table, on its env. Their sentences need not begin with a function's name. */
 static void try_operations(const wr_vecops *ops, wr_env *env) {
   wr_vec v = {0}, made, bank;
@@ -220,6 +263,7 @@ static void try_operations(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 0, 0, &bank, 2, 0));
   CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 3, 0, &bank, 3, 0)); /* 4 elements are no rows of 3 */
   CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 2, 0, &bank, 1, 0)); /* another number of rows      */
+  try_epilogue_many(ops, env, &made);
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, -1));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, WR_STAMPS));
   CHECK_OK(ops->stamp(env, 0));
@@ -249,6 +293,7 @@ static void try_operations_closed(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &v, &v, 1, &given.bank));
   CHECK_FAILS(WR_EUSAGE, ops->pick(env, &v, 1, &given.bank, &given.bank));
   CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &v, 1, 0, &given.bank, 1, 0));
+  CHECK_FAILS(WR_EUSAGE, ops->epilogue_many(env, &(wr_epilogue_many){.columns = 1, .y = &v, .ldy = 1, .scale = &v}));
   CHECK_FAILS(WR_EUSAGE, ops->wait(env));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, 0));
   CHECK_FAILS(WR_EUSAGE, ops->elapsed(env, 0, 0, &seconds));

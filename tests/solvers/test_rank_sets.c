@@ -21,6 +21,7 @@ typedef struct recorded {
   /* found */
   wr_set_ranks *found;      /* [count]                            */
   int *times;               /* [count] how often it was handed on */
+  double sum_unit;          /* of the plan; 0: f64's      */
   double *scores;           /* [count][n], if all nodes are asked for */
   wr_rank_sets_facts facts;
 } recorded;
@@ -84,6 +85,7 @@ static wr_status rank_recorded(ground *g, wr_csr *links, int edges_in, recorded 
   g->env.need_columns = WR_MAX_COLUMNS;
   TRY(wr_plan_create(g->backend, NULL, graph.flow, &g->env, &plan));
   TRY(wr_plan_prepare(plan));
+  s->sum_unit = wr_plan_get_info(plan)->sum_unit;
   if (s->spoil) graph.scale[0] *= s->spoil;
   memset(s->scores, 0, (size_t)(s->count * s->n) * sizeof *s->scores);
   memset(s->times, 0, (size_t)s->count * sizeof *s->times);
@@ -102,7 +104,8 @@ static void check_truth(wr_csr *links, int edges_in, const recorded *s) {
     const wr_set_ranks *found = &s->found[k];
     memset(teleport, 0, (size_t)s->n * sizeof *teleport);
     for (int64_t p = s->first[k]; p < s->first[k + 1]; p++) teleport[s->page[p]] = s->weight[p];
-    ranking r = {.links = links, .edges_in = edges_in, .teleport = teleport, .options = {.damping = s->options.damping}};
+    ranking r = {
+        .links = links, .edges_in = edges_in, .teleport = teleport, .options = {.damping = s->options.damping}};
     exact_ranks exact = exact_ranks_of(&r);
     long double distance = 0;
     for (int64_t i = 0; i < s->n; i++) distance += fabsl(exact.score[i] - (long double)s->scores[k * s->n + i]);
@@ -110,7 +113,8 @@ static void check_truth(wr_csr *links, int edges_in, const recorded *s) {
     CHECKF(distance <= (long double)found->bound + exact.error, "set %lld: error %.3Lg, bound %.3g", (long long)k,
            distance, found->bound);
     CHECKF(found->outcome == WR_CONVERGED, "set %lld: %s", (long long)k, wr_outcome_title(found->outcome));
-    CHECKF(found->bound <= 1.05 * s->options.tolerance, "set %lld: bound %g", (long long)k, found->bound);
+    CHECKF(found->bound <= 1.05 * s->options.tolerance || s->sum_unit > 0, "set %lld: bound %g", (long long)k,
+           found->bound);
     free(exact.score);
   }
   CHECKF(s->facts.done == s->count, "%lld sets done", (long long)s->facts.done);
@@ -129,8 +133,19 @@ static void try_graph(ground *g, const char *name, wr_csr *links, int edges_in, 
   wr_csr_free(links);
 }
 
+/* Pages of odd numbers have no links. */
+static wr_csr *half_dangling(void) {
+  uint64_t seed = 17;
+  entry *edges = room_for(3 * NODES, sizeof *edges);
+  for (int64_t k = 0; k < 3 * NODES; k++) edges[k] = (entry){k % NODES / 2 * 2, (int64_t)(random_in(&seed) * NODES), 1};
+  wr_csr *links = pattern_of(NODES, edges, 3 * NODES);
+  free(edges);
+  return links;
+}
+
 static void test_truth(ground *g) {
   try_graph(g, "random", random_graph(), 0, 0);
+  try_graph(g, "half of the pages dangle", half_dangling(), 0, 0);
   try_graph(g, "reversed order", random_graph(), 0, 1);
   try_graph(g, "edges in", random_graph(), 1, 0);
   try_graph(g, "weights", weighted(), 0, 0);
@@ -151,11 +166,11 @@ static void check_same(const recorded *a, int64_t k, const recorded *b, int64_t 
 
 /* A set alone, in the middle of others, in another order and, on the host, in batches of another width. */
 static void test_company(ground *g) {
-  wr_csr *links = random_graph();
+  wr_csr *links = half_dangling();
   recorded all = random_sets(g, links->nrows, 11, 300, 5), turned = random_sets(g, links->nrows, 11, 300, 5);
   int64_t at = 0, different = 0;
   ground_case(g, "sets in company");
-  all.options.top = turned.options.top = links->nrows;
+  all.options.check_every = turned.options.check_every = 1;
   CHECK_OK(rank_recorded(g, links, 0, &all));
   for (int64_t k = 0; k < all.count; k++) { /* the last set first */
     int64_t from = all.count - 1 - k;
@@ -172,7 +187,7 @@ static void test_company(ground *g) {
     if (g->env.place == WR_CUDA && width != wr_rank_sets_columns(&g->env)) continue;
     for (int64_t k = 0; k < all.count; k += 3) {
       recorded one = sets_of(g, links->nrows, 2, 300);
-      one.options.columns = width;
+      one.options.columns = width, one.options.check_every = 1;
       for (int64_t p = all.first[k]; p < all.first[k + 1]; p++) {
         one.page[one.first[1]] = all.page[p], one.weight[one.first[1]++] = all.weight[p];
       }
@@ -186,19 +201,20 @@ static void test_company(ground *g) {
   wr_csr_free(links);
 }
 
-/* 2000 sets on five nodes, of which each is one of five. */
+/* 2000 sets on five nodes, of which each is one of five; on a device, which the shim may simulate, 200. */
 static void test_queue(ground *g) {
   entry edges[] = {{0, 1, 1}, {1, 2, 1}, {2, 0, 1}, {2, 3, 1}, {3, 0, 1}};
   wr_csr *links = pattern_of(5, edges, 5);
+  int64_t most = g->env.place == WR_HOST ? MOST_SETS : MOST_SETS / 10;
   recorded s = sets_of(g, 5, MOST_SETS, 1);
-  ground_case(g, "2000 sets on five nodes");
-  for (int64_t k = 0; k < MOST_SETS; k++) s.first[k + 1] = k + 1, s.page[k] = k * k % 5, s.weight[k] = 1 + (double)k;
+  ground_case(g, "%lld sets on five nodes", (long long)most);
+  for (int64_t k = 0; k < most; k++) s.first[k + 1] = k + 1, s.page[k] = k * k % 5, s.weight[k] = 1 + (double)k;
   s.count = 10;
   CHECK_OK(rank_recorded(g, links, 0, &s));
   check_truth(links, 0, &s);
-  s.count = MOST_SETS;
+  s.count = most;
   CHECK_OK(rank_recorded(g, links, 0, &s));
-  for (int64_t k = 0; k < MOST_SETS; k++) {
+  for (int64_t k = 0; k < most; k++) {
     CHECKF(s.times[k] == 1, "set %lld was handed on %d times", (long long)k, s.times[k]);
     for (int64_t l = 0; l < 10; l++)
       if (s.page[l] == s.page[k]) check_same(&s, l, &s, k);

@@ -1,0 +1,149 @@
+#!/bin/sh
+# pagerank --seeds: many teleport sets in one run. Scores against single runs, files, every error with its line.
+. tests/cli/lib.sh
+
+sets=$work/sets.txt graph=$work/graph.tsv
+awk 'BEGIN { for (k = 0; k < 900; k++) print 10 * (k * 7 % 300 + 1) "\t" 10 * (k * k % 311 % 300 + 1) }' >"$graph" # ids are tens
+
+# Nine sets, of one to nine ids and of several weights; the last ones end later than the others are begun.
+for k in 1 2 3 4 5 6 7 8 9; do
+  awk -v k=$k 'BEGIN {
+    for (p = 1; p <= k; p++) printf "%s%d%s", (p > 1 ? " " : ""), 10 * (k * 31 % 97 + p), (p % 2 ? ":" p / 4 : "")
+    print "" }'
+done >"$sets"
+
+# Each set as a file for --personalize gives the same scores, within both bounds.
+check_single() { # options of both
+  run 0 pagerank -q "$@" --seeds "$sets" --top 300 -o "$work/all.tsv" "$graph"
+  k=0
+  while read -r line; do
+    k=$((k + 1))
+    echo "$line" | tr ' ' '\n' | awk -F: '{ print $1, (NF > 1 ? $2 : 1) }' >"$work/one.txt"
+    run 0 pagerank -q "$@" --personalize "$work/one.txt" -o "$work/scores.tsv" "$graph"
+    awk -v k=$k 'BEGIN { FS = "\t" }
+      NR == FNR { score[$1] = $2; next }
+      $1 == k { rank++; if ($2 != rank || !($4 <= last || rank == 1)) bad = 1
+                last = $4; bound = $5; off += $4 > score[$3] ? $4 - score[$3] : score[$3] - $4; seen[$3] = 1 }
+      END { for (id in score) if (!(id in seen)) off += score[id]
+            exit !(rank > 0 && !bad && off <= 2.1 * bound) }' "$work/scores.tsv" "$work/all.tsv"
+    expect "set $k differs from a run of its own"
+  done <"$sets"
+  [ $k = 9 ]
+  expect "$k sets"
+}
+
+# The same bytes in batches of any width, as cpu_csr and reference sum in the same order.
+check_widths() {
+  for backend in cpu_csr reference; do
+    run 0 pagerank -q -k $backend --seeds "$sets" --vectors 4 --top 5 -o "$work/kept.tsv" "$graph"
+    for vectors in 1 2 8 0; do
+      run 0 pagerank -q -k $backend --seeds "$sets" --vectors $vectors --top 5 -o "$work/now.tsv" "$graph"
+      same "sets in batches of $vectors" "$work/kept.tsv" "$work/now.tsv"
+    done
+    { tail -n 4 "$sets" && head -n 5 "$sets"; } >"$work/turned.txt"
+    run 0 pagerank -q -k $backend --seeds "$work/turned.txt" --top 5 -o "$work/now.tsv" "$graph"
+    awk '{ $1 = ($1 + 4) % 9 + 1; print }' "$work/now.tsv" | sort >"$work/now.txt"
+    awk '{ $1 = $1; print }' "$work/kept.tsv" | sort >"$work/kept.txt"
+    same 'sets in another order' "$work/kept.txt" "$work/now.txt"
+  done
+}
+
+check_forms() {
+  run 0 pagerank --seeds "$sets" --top 2 "$graph"
+  says "$out" '9 sets converged in' 'asked for 1e-9' 'the host found those of 9 of 9 sets right' 'set rank node score bound'
+  [ "$(grep -c '^ *[1-9]  *[12]  *[0-9]*0  *0\.' "$out")" = 18 ]
+  expect 'not 18 lines of nodes'
+  run 0 pagerank --seeds "$sets" --top 2 -o "$work/s.csv" "$graph"
+  ! grep -q 'rank  *node' "$out"
+  expect 'nodes are printed although they are written'
+  [ "$(head -n 1 "$work/s.csv")" = set,rank,id,score,bound ] && [ "$(wc -l <"$work/s.csv")" = 19 ]
+  expect 's.csv has other lines'
+  run 0 pagerank -q --seeds "$sets" --top 2 -o - "$graph"
+  tr '\t' , <"$out" >"$work/s.txt"
+  tail -n +2 "$work/s.csv" >"$work/t.txt"
+  same 'tab-separated values and commas' "$work/s.txt" "$work/t.txt"
+  run 0 pagerank -q --seeds "$sets" --top 0 -o "$work/s.jsonl" "$graph"
+  [ "$(grep -c '"outcome":"converged".*"top":\[\]}$' "$work/s.jsonl")" = 9 ]
+  expect 's.jsonl has not a line for each set'
+  run 0 pagerank -q --seeds "$sets" --json "$work/report.json" "$graph"
+  says "$work/report.json" '"sets": { "count": 9, "done": 9, "converged": 9,' '"checked": 9, "refuted": 0, "at_once": 4'
+  in=$sets
+  run 0 pagerank -q --seeds - --top 2 --format csv -o "$work/out" "$graph"
+  in=/dev/null
+  same 'sets from standard input' "$work/s.csv" "$work/out"
+}
+
+check_outcomes() {
+  run 2 pagerank -n 2 --seeds "$sets" --top 1 "$graph"
+  says "$out" 'not converged (max-iterations): 0 of 9 sets converged in 2 iterations' 'the largest bound is that of set'
+  run 2 pagerank -q -n 2 --seeds "$sets" "$graph"
+  says "$err" 'pagerank: cpu_csr: max-iterations'
+  run 0 pagerank --verify off --seeds "$sets" "$graph" && says "$out" ', unverified'
+  run 0 pagerank --verify sample:2 --seeds "$sets" "$graph" && says "$out" 'those of 2 of 9 sets right'
+  run 0 pagerank --stop change -t 1e-3 --seeds "$sets" "$graph" && says "$out" 'asked for 0.001 of the last change'
+  printf '10\n' >"$work/one.txt"
+  run 0 pagerank --seeds "$work/one.txt" --damping 0 "$graph" && says "$out" '1 set converged in 1 iteration' '1 1 10 1 '
+}
+
+# Comments, blank lines, tabs, commas and the end of a file without a line end.
+check_lines() {
+  printf '# sets\n\n  10:2\t20\n%% more\n30, 40:1e-300\r\n10:1 20:0.5' >"$work/lines.txt"
+  printf '10:1 20:0.5\n30 40:1e-300\n10:1 20:.5\n' >"$work/plain.txt"
+  for form in lines plain; do run 0 pagerank -q --seeds "$work/$form.txt" -o "$work/$form.tsv" "$graph"; done
+  same 'lines of several forms' "$work/lines.tsv" "$work/plain.tsv"
+}
+
+wrong() { # line, sentence
+  printf '# a comment\n10 20\n%b\n' "$1" >"$work/wrong.txt"
+  refuses 3 "$work/wrong.txt:3: $2" pagerank --seeds "$work/wrong.txt" "$graph"
+}
+
+check_errors() {
+  wrong '10 11' "id 11 is none of the graph's nodes"
+  wrong '99999999999999999999' "id 99999999999999999999 is none of"
+  wrong 'ten' 'id ten is none of'
+  wrong '30 10 30:2' 'id 30 is in the set already'
+  wrong '10,,20' 'an id is missing'
+  wrong ':2' 'an id is missing'
+  wrong '10:' 'the weight behind a colon is missing'
+  wrong '10:-1' 'the weight is -1; weights are not negative'
+  wrong '10:nan' "the weight is not a number ('nan')"
+  wrong '10:inf' "the weight is not a number ('inf')"
+  wrong '10:1e999' 'the weight is too big for a double (1e999)'
+  wrong '10:0 20:0' 'all weights are 0; their sum must be positive'
+  wrong '"10"' 'a quoted column'
+  printf '# nothing\n\n' >"$work/none.txt"
+  refuses 3 'none.txt: no sets' pagerank --seeds "$work/none.txt" "$graph"
+  refuses 3 'no-such-file' pagerank --seeds "$work/no-such-file" "$graph"
+  matrix array.mtx 'array real general' '2 1' 10 20
+  refuses 3 'a matrix or an array, where lines of ids are needed' pagerank --seeds "$work/array.mtx" "$graph"
+}
+
+check_usage() {
+  for option in "personalize $sets" "guess $sets" "check $sets" "history $work/h.csv" 'repeat 2' 'stop order' 'precision mixed'; do
+    # shellcheck disable=SC2086 # an option and its value
+    refuses 1 "--seeds ranks many sets: leave out --" pagerank --seeds "$sets" --$option "$graph"
+  done
+  refuses 1 'leave out --method idr' pagerank --seeds "$sets" --method idr "$graph"
+  refuses 1 '--backend names several' pagerank --seeds "$sets" -k cpu_csr,reference "$graph"
+  refuses 1 '--vectors is 1, 2, 4 or 8, not 3' pagerank --seeds "$sets" --vectors 3 "$graph"
+  refuses 1 '--vectors is a number of sets, for --seeds' pagerank --vectors 4 "$graph"
+  for name in s.mtx s.npy s; do
+    refuses 1 'with --seeds results end in .tsv, .csv or .jsonl' pagerank --seeds "$sets" -o "$work/$name" "$graph"
+  done
+  refuses 1 'with --seeds results end in' pagerank --seeds "$sets" --format csv -o "$work/s.jsonl" "$graph"
+  refuses 1 'with --seeds results end in' pagerank --seeds "$sets" --format npy -o "$work/s.tsv" "$graph"
+  refuses 1 'would overwrite' pagerank --seeds "$sets" --json "$sets" "$graph"
+  refuses 1 'standard input (-) can be one of the inputs only' pagerank --seeds - -
+}
+
+check_single
+check_single -p f32
+check_single --edges in --damping 0.5
+check_widths
+check_forms
+check_outcomes
+check_lines
+check_errors
+check_usage
+report
