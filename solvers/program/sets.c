@@ -6,6 +6,7 @@
 
 #include "config/defaults.h"
 #include "config/memory.h"
+#include "io/id_text.h"
 #include "io/number.h"
 #include "io/output_file.h"
 #include "solvers/report/json.h"
@@ -92,14 +93,16 @@ wr_status wr_sets_run(wr_kept_sets *sets, const wr_graph *graph, const wr_settin
 
 /* ---- Output ---- */
 
+/* The node stands last, as a name may have any width. */
 void wr_sets_print(FILE *out, const wr_kept_sets *sets, const wr_ids *ids) {
-  char bound[32];
-  int width = wr_ids_at(ids, ids->count - 1) < INT64_C(1000000000000) ? 12 : 19; /* ids ascend */
-  fprintf(out, "\n%8s  %8s  %*s  %-18s  bound\n", "set", "rank", width, "node", "score");
-  for (int64_t k = 0; k < sets->list.count; k++)
-    for (int64_t r = 0; r < sets->kept[k].count; r++)
-      fprintf(out, "%8" PRId64 "  %8" PRId64 "  %*" PRId64 "  %-18.12g  %s\n", k + 1, r + 1, width,
-              wr_ids_at(ids, sets->kept[k].node[r]), sets->kept[k].score[r], wr_text_bound(sets->kept[k].bound, bound));
+  char bound[32], node[WR_ID_TEXT];
+  fprintf(out, "\n%8s  %8s  %-18s  %-8s  node\n", "set", "rank", "score", "bound");
+  for (int64_t k = 0; k < sets->list.count; k++) {
+    const wr_kept_set *kept = &sets->kept[k];
+    for (int64_t r = 0; r < kept->count; r++)
+      fprintf(out, "%8" PRId64 "  %8" PRId64 "  %-18.12g  %-8s  %s\n", k + 1, r + 1, kept->score[r],
+              wr_text_bound(kept->bound, bound), wr_ids_text(ids, kept->node[r], node));
+  }
 }
 
 static void write_lines(FILE *file, const wr_kept_sets *sets, const wr_ids *ids, char separator) {
@@ -109,13 +112,15 @@ static void write_lines(FILE *file, const wr_kept_sets *sets, const wr_ids *ids,
     bound[wr_number_text(kept->bound, bound)] = '\0';
     for (int64_t r = 0; r < kept->count; r++) {
       score[wr_number_text(kept->score[r], score)] = '\0';
-      fprintf(file, "%" PRId64 "%c%" PRId64 "%c%" PRId64 "%c%s%c%s\n", k + 1, separator, r + 1, separator,
-              wr_ids_at(ids, kept->node[r]), separator, score, separator, bound);
+      fprintf(file, "%" PRId64 "%c%" PRId64 "%c", k + 1, separator, r + 1, separator);
+      wr_id_put_field(file, ids, kept->node[r], separator);
+      fprintf(file, "%c%s%c%s\n", separator, score, separator, bound);
     }
   }
 }
 
 static void write_json(FILE *file, const wr_kept_sets *sets, const wr_ids *ids) {
+  char score[32];
   for (int64_t k = 0; k < sets->list.count; k++) {
     const wr_kept_set *kept = &sets->kept[k];
     wr_json json = {.file = file, .one_line = 1};
@@ -129,11 +134,11 @@ static void write_json(FILE *file, const wr_kept_sets *sets, const wr_ids *ids) 
     wr_json_real(&json, "bound", kept->bound);
     wr_json_positive(&json, "host_bound", kept->checked);
     wr_json_begin(&json, "top", '[');
-    for (int64_t r = 0; r < kept->count; r++) {
-      wr_json_begin(&json, NULL, '{');
-      wr_json_integer(&json, "id", wr_ids_at(ids, kept->node[r]));
-      wr_json_real(&json, "score", kept->score[r]);
-      wr_json_end(&json, '}');
+    for (int64_t r = 0; r < kept->count; r++) { /* scores are finite */
+      score[wr_number_text(kept->score[r], score)] = '\0';
+      fputs(r > 0 ? ",{\"id\":" : "{\"id\":", file);
+      wr_id_put_json(file, ids, kept->node[r]);
+      fprintf(file, ",\"score\":%s}", score);
     }
     wr_json_end(&json, ']');
     wr_json_end(&json, '}');
@@ -142,11 +147,11 @@ static void write_json(FILE *file, const wr_kept_sets *sets, const wr_ids *ids) 
 
 wr_status wr_sets_write(const wr_kept_sets *sets, const wr_settings *s, const wr_ids *ids) {
   wr_output_file out;
-  PASS(wr_output_open(s->output, &out));
-  if (s->sets_form == WR_SETS_CSV) fputs("set,rank,id,score,bound\n", out.file);
-  if (s->sets_form == WR_SETS_JSONL)
+  PASS(wr_output_open(s->output ? s->output : "-", &out));
+  if (s->sets_form == WR_TOP_CSV) fputs("set,rank,id,score,bound\n", out.file);
+  if (s->sets_form == WR_TOP_JSON)
     write_json(out.file, sets, ids);
   else
-    write_lines(out.file, sets, ids, s->sets_form == WR_SETS_CSV ? ',' : '\t');
+    write_lines(out.file, sets, ids, s->sets_form == WR_TOP_CSV ? ',' : '\t');
   return wr_output_commit(&out);
 }
