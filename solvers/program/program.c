@@ -200,7 +200,7 @@ done:
 static wr_status write_answer(job *j) {
   const wr_comparison *c = &j->comparison;
   char comment[640];
-  if (j->settings.output && j->settings.seeds)
+  if (j->settings.seeds && j->settings.sets_form != WR_TOP_TABLE)
     return j->runs[0].ran ? j->program->write_sets(j->problem, &j->settings, &j->ids) : WR_OK;
   if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
@@ -212,7 +212,8 @@ static wr_status write_answer(job *j) {
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
            (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), direct,
            order);
-  return wr_vector_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n, c->answer, comment);
+  return wr_columns_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n / c->answer_columns,
+                          c->answer_columns, c->answer, comment);
 }
 
 static wr_status write_history(job *j) {
@@ -372,7 +373,7 @@ static wr_status report(job *j) {
     }
   if (c->answer && j->program->present && j->settings.top_format == WR_TOP_TABLE)
     TRY(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
-  if (j->settings.seeds && !j->settings.output && j->settings.top > 0 && j->runs[0].ran)
+  if (j->settings.seeds && j->settings.sets_form == WR_TOP_TABLE && j->settings.top > 0 && j->runs[0].ran)
     j->program->print_sets(out, j->problem, &j->ids);
   status = wr_process_flush(out);
 done:
@@ -518,7 +519,7 @@ static void begin_matrix(job *j, const char *name) {
 static void end_matrix(job *j) {
   wr_comparison_close(&j->comparison);
   wr_choices_free(j->choices, &j->comparison.count);
-  for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]);
+  for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]), wr_free(j->runs[k].sides);
   memset(j->runs, 0, sizeof j->runs);
   if (j->problem) j->program->close(j->problem);
   wr_free(j->problem);

@@ -93,13 +93,16 @@ wr_status wr_sets_run(wr_kept_sets *sets, const wr_graph *graph, const wr_settin
 
 /* ---- Output ---- */
 
+/* The node stands last, as a name may have any width. */
 void wr_sets_print(FILE *out, const wr_kept_sets *sets, const wr_ids *ids) {
   char bound[32], node[WR_ID_TEXT];
-  fprintf(out, "\n%8s  %8s  %-18s  %-9s  node\n", "set", "rank", "score", "bound");
-  for (int64_t k = 0; k < sets->list.count; k++)
-    for (int64_t r = 0; r < sets->kept[k].count; r++)
-      fprintf(out, "%8" PRId64 "  %8" PRId64 "  %-18.12g  %-9s  %s\n", k + 1, r + 1, sets->kept[k].score[r],
-              wr_text_bound(sets->kept[k].bound, bound), wr_ids_text(ids, sets->kept[k].node[r], node));
+  fprintf(out, "\n%8s  %8s  %-18s  %-8s  node\n", "set", "rank", "score", "bound");
+  for (int64_t k = 0; k < sets->list.count; k++) {
+    const wr_kept_set *kept = &sets->kept[k];
+    for (int64_t r = 0; r < kept->count; r++)
+      fprintf(out, "%8" PRId64 "  %8" PRId64 "  %-18.12g  %-8s  %s\n", k + 1, r + 1, kept->score[r],
+              wr_text_bound(kept->bound, bound), wr_ids_text(ids, kept->node[r], node));
+  }
 }
 
 static void write_lines(FILE *file, const wr_kept_sets *sets, const wr_ids *ids, char separator) {
@@ -117,6 +120,7 @@ static void write_lines(FILE *file, const wr_kept_sets *sets, const wr_ids *ids,
 }
 
 static void write_json(FILE *file, const wr_kept_sets *sets, const wr_ids *ids) {
+  char score[32];
   for (int64_t k = 0; k < sets->list.count; k++) {
     const wr_kept_set *kept = &sets->kept[k];
     wr_json json = {.file = file, .one_line = 1};
@@ -130,12 +134,11 @@ static void write_json(FILE *file, const wr_kept_sets *sets, const wr_ids *ids) 
     wr_json_real(&json, "bound", kept->bound);
     wr_json_positive(&json, "host_bound", kept->checked);
     wr_json_begin(&json, "top", '[');
-    for (int64_t r = 0; r < kept->count; r++) {
-      wr_json_begin(&json, NULL, '{');
-      wr_json_begin_value(&json, "id");
+    for (int64_t r = 0; r < kept->count; r++) { /* scores are finite */
+      score[wr_number_text(kept->score[r], score)] = '\0';
+      fputs(r > 0 ? ",{\"id\":" : "{\"id\":", file);
       wr_id_put_json(file, ids, kept->node[r]);
-      wr_json_real(&json, "score", kept->score[r]);
-      wr_json_end(&json, '}');
+      fprintf(file, ",\"score\":%s}", score);
     }
     wr_json_end(&json, ']');
     wr_json_end(&json, '}');
@@ -144,11 +147,11 @@ static void write_json(FILE *file, const wr_kept_sets *sets, const wr_ids *ids) 
 
 wr_status wr_sets_write(const wr_kept_sets *sets, const wr_settings *s, const wr_ids *ids) {
   wr_output_file out;
-  PASS(wr_output_open(s->output, &out));
-  if (s->sets_form == WR_SETS_CSV) fputs("set,rank,id,score,bound\n", out.file);
-  if (s->sets_form == WR_SETS_JSONL)
+  PASS(wr_output_open(s->output ? s->output : "-", &out));
+  if (s->sets_form == WR_TOP_CSV) fputs("set,rank,id,score,bound\n", out.file);
+  if (s->sets_form == WR_TOP_JSON)
     write_json(out.file, sets, ids);
   else
-    write_lines(out.file, sets, ids, s->sets_form == WR_SETS_CSV ? ',' : '\t');
+    write_lines(out.file, sets, ids, s->sets_form == WR_TOP_CSV ? ',' : '\t');
   return wr_output_commit(&out);
 }
