@@ -128,6 +128,12 @@ word_rule() {
   verdict 'plain words'
 }
 
+page_rule() {
+  : >"$work/found"
+  [ ! -e docs/api.md ] || sh "$here/api_page.sh" check 2>"$work/found"
+  verdict 'made of the headers'
+}
+
 code_rules
 line_rules
 word_rule
@@ -135,5 +141,6 @@ name_rules
 exit_rule
 type_rule
 layout_rule
+page_rule
 echo "lint: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]

@@ -61,7 +61,7 @@ typedef struct wr_read_choice {
   int threads;         /* 0: all                                                                                     */
 } wr_read_choice;
 
-/* *A := a matrix from a file (Matrix Market, an edge list, windrow's binary; each also as .gz), from standard input ("-") or
+/* *A := a matrix from a file (Matrix Market or an edge list, also as .gz; windrow's binary), from standard input ("-") or
  * from a generator ("gen:fem:n=20"). WR_EINPUT with the line at fault; WR_ENOMEM. */
 wr_status wr_read(const char *name, wr_matrix **A);
 wr_status wr_read_as(const char *name, const wr_read_choice *choice, wr_matrix **A);
@@ -88,8 +88,8 @@ int64_t wr_matrix_rows(const wr_matrix *A);    /* 0 for NULL */
 int64_t wr_matrix_columns(const wr_matrix *A);
 int64_t wr_matrix_entries(const wr_matrix *A);
 
-/* The arrays of the matrix, to be read until wr_matrix_free: [rows + 1], [entries], [entries]. val is NULL where all values are
- * 1. NULL for NULL. */
+/* The arrays of the matrix, to be read until wr_matrix_free: [rows + 1], [entries], [entries]. Where all values are 1, val is
+ * NULL. NULL for NULL. */
 const int64_t *wr_matrix_row_ptr(const wr_matrix *A);
 const int32_t *wr_matrix_col(const wr_matrix *A);
 const double *wr_matrix_val(const wr_matrix *A);

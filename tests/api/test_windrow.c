@@ -7,6 +7,11 @@
 
 #include "tests/check.h"
 
+/* Where the solves of this round compute: "cpu", or "cuda". */
+static const char *device;
+
+static const char *default_backend(void) { return strcmp(device, "cpu") == 0 ? "cpu_csr" : "merbit"; }
+
 /* ---- a system ---- */
 
 enum { N = 400, MOST = 5 * N };
@@ -194,22 +199,23 @@ static void test_solve(void) {
   double b[N], x[3][N];
   wr_solve_result r;
   wr_matrix *A = given_matrix();
+  wr_solve_options o = {.size = sizeof o, .device = device, .deterministic = 1};
   CASE("one call, and the same from arrays");
   fill(&a);
   right_side(b, N, 1, 0);
   WR_INIT(r);
-  CHECK_OK(wr_solve(A, b, x[0], NULL, &r));
+  CHECK_OK(wr_solve(A, b, x[0], &o, &r));
   CHECK(r.status == WR_OK && r.outcome == WR_CONVERGED && r.verified && r.bound == 1e-8 && r.size == sizeof r);
   CHECKF(residual(A, b, x[0]) <= 1e-8, "%g", residual(A, b, x[0]));
   CHECKF(fabs(r.residual - residual(A, b, x[0])) <= 1e-14 + 1e-6 * r.residual, "%g", r.residual);
-  CHECK(strcmp(r.backend, "cpu_csr") == 0 && r.method[0] != '\0' && r.device[0] != '\0' && r.iterations > 0);
+  CHECK(strcmp(r.backend, default_backend()) == 0 && r.method[0] != '\0' && r.device[0] != '\0' && r.iterations > 0);
   CHECK(r.total_seconds > 0 && r.total_seconds >= r.prepare_seconds + r.solve_seconds && r.checked_rows == N);
-  CHECK_OK(wr_solve_csr(N, a.ptr, a.col, a.val, b, x[1], NULL, &r));
-  CHECK_OK(wr_solve_csr64(N, a.ptr64, a.col64, a.val, b, x[2], NULL, &r));
+  CHECK_OK(wr_solve_csr(N, a.ptr, a.col, a.val, b, x[1], &o, &r));
+  CHECK_OK(wr_solve_csr64(N, a.ptr64, a.col64, a.val, b, x[2], &o, &r));
   CHECK(memcmp(x[0], x[1], sizeof b) == 0 && memcmp(x[0], x[2], sizeof b) == 0);
   CASE("the answer may take the place of the right-hand side");
   memcpy(x[1], b, sizeof b);
-  CHECK_OK(wr_solve(A, x[1], x[1], NULL, &r));
+  CHECK_OK(wr_solve(A, x[1], x[1], &o, &r));
   CHECK(memcmp(x[0], x[1], sizeof b) == 0);
   wr_matrix_free(A);
 }
@@ -220,7 +226,7 @@ static void test_choices(void) {
       {.method = "bicgstab"}, {.method = "bicgstabl", .ell = 3}, {.method = "idr"}, {.precond = "none"},
       {.precond = "jacobi"}, {.precond = "ilu0"}, {.precond = "ilut:fill=3:drop=1e-2"}, {.scale = "equilibrate"},
       {.scale = "match"}, {.scale = "none", .precond = "jacobi", .method = "idr"}, {.precision = "f32"},
-      {.precision = "f32", .tolerance = 1e-10}, {.backend = "reference"}, {.backend = "cpu_csr", .device = "cpu"},
+      {.precision = "f32", .tolerance = 1e-10}, {.backend = "reference"}, {.backend = "cpu_csr"},
       {.stop = "backward", .tolerance = 1e-12}, {.verify = "full"}, {.deterministic = 1}, {.threads = 1},
       {.tolerance = 1e-12, .check_every = 4}};
   double b[N], x[N];
@@ -231,6 +237,7 @@ static void test_choices(void) {
   for (size_t k = 0; k < sizeof choices / sizeof *choices; k++) {
     wr_solve_options o = choices[k];
     o.size = sizeof o;
+    if (o.backend == NULL) o.device = device;
     WR_INIT(r);
     CHECK_OK(wr_solve(A, b, x, &o, &r));
     double tolerance = o.tolerance > 0 ? o.tolerance : o.precision ? 1e-5 : 1e-8;
@@ -242,25 +249,25 @@ static void test_choices(void) {
     if (o.precond && strcmp(o.precond, "none") != 0 && o.precond[0] == 'i')
       CHECKF(strcmp(r.precond, o.precond) == 0, "%s, not %s", r.precond, o.precond);
   }
-  wr_solve_options off = {.size = sizeof off, .verify = "off"};
+  wr_solve_options off = {.size = sizeof off, .device = device, .verify = "off"};
   CHECK_OK(wr_solve(A, b, x, &off, &r));
   CHECK(!r.verified && r.checked_rows == 0 && r.outcome == WR_CONVERGED);
   CASE("what ends a solve early");
-  wr_solve_options few = {.size = sizeof few, .max_iterations = 2, .tolerance = 1e-14};
+  wr_solve_options few = {.size = sizeof few, .device = device, .max_iterations = 2, .tolerance = 1e-14};
   CHECK_OK(wr_solve(A, b, x, &few, &r));
   CHECK(r.outcome == WR_MAX_ITERATIONS && r.iterations == 2 && !r.verified);
   CHECKF(fabs(r.residual - residual(A, b, x)) <= 1e-12, "%g", r.residual);
-  wr_solve_options brief = {.size = sizeof brief, .time_limit = 1e-9, .tolerance = 1e-14};
+  wr_solve_options brief = {.size = sizeof brief, .device = device, .time_limit = 1e-9, .tolerance = 1e-14};
   CHECK_OK(wr_solve(A, b, x, &brief, &r));
   CHECK(r.outcome == WR_TIME_LIMIT);
   CASE("atol alone, and a first guess");
-  wr_solve_options atol = {.size = sizeof atol, .atol = 1e-7};
+  wr_solve_options atol = {.size = sizeof atol, .device = device, .atol = 1e-7};
   CHECK_OK(wr_solve(A, b, x, &atol, &r));
   double norm = 0;
   for (int i = 0; i < N; i++) norm += b[i] * b[i];
   CHECK(r.outcome == WR_CONVERGED && fabs(r.bound - 1e-7 / sqrt(norm)) < 1e-9 * r.bound);
   CHECK(residual(A, b, x) * sqrt(norm) <= 1e-7);
-  wr_solve_options again = {.size = sizeof again, .x0 = x, .tolerance = 1e-3};
+  wr_solve_options again = {.size = sizeof again, .device = device, .x0 = x, .tolerance = 1e-3};
   CHECK_OK(wr_solve(A, b, x, &again, &r));
   CHECK(r.outcome == WR_CONVERGED && r.iterations == 0);
   wr_matrix_free(A);
@@ -313,7 +320,7 @@ static void test_solver(void) {
   double b[N], x[N];
   CASE("a prepared system, of which the matrix is freed before");
   for (int k = 0; k < 20; k++) {
-    wr_solve_options o = {.size = sizeof o, .precond = preconds[k % 5], .scale = scales[k / 5]};
+    wr_solve_options o = {.size = sizeof o, .device = device, .precond = preconds[k % 5], .scale = scales[k / 5]};
     wr_solver *s = NULL;
     wr_matrix *A = given_matrix(), *same = given_matrix();
     CHECK_OK(wr_solver_new(A, &o, &s));
@@ -338,8 +345,9 @@ static void test_solver_guess(void) {
   wr_solve_result r;
   wr_matrix *A = given_matrix();
   CASE("a first guess for each call; a failure leaves the solver usable");
+  wr_solve_options o = {.size = sizeof o, .device = device};
   WR_INIT(r);
-  CHECK_OK(wr_solver_new(A, NULL, &s));
+  CHECK_OK(wr_solver_new(A, &o, &s));
   right_side(b, N, 1, 0);
   CHECK_OK(wr_solver_solve(s, b, NULL, x, &r));
   CHECK_OK(wr_solver_solve(s, b, x, x, &r));
@@ -370,7 +378,7 @@ static void test_many(void) {
   wr_matrix *A = given_matrix();
   CASE("several right-hand sides at once, of which one fails");
   CHECK_OK(wr_trace_new(&trace));
-  wr_solve_options o = {.size = sizeof o, .trace = trace};
+  wr_solve_options o = {.size = sizeof o, .device = device, .trace = trace};
   CHECK_OK(wr_solver_new(A, &o, &s));
   for (int j = 0; j < COLUMNS; j++) right_side(b + j * LD, LD, 1 + j, j), x[j * LD + N] = 7;
   b[2 * LD + 5] = (double)NAN;
@@ -472,7 +480,8 @@ static void test_callbacks(void) {
   right_side(b, N, 1, 0);
   CHECK_OK(wr_trace_new(&trace));
   CASE("progress may stop a solve; what was found so far is the answer");
-  wr_solve_options o = {.size = sizeof o, .progress = stop_after, .log = count_sentences, .context = &h, .trace = trace,
+  wr_solve_options o = {.size = sizeof o, .device = device, .trace = trace,
+                        .progress = stop_after, .log = count_sentences, .context = &h,
                         .check_every = 1, .tolerance = 1e-14};
   WR_INIT(r);
   CHECK_OK(wr_solve(A, b, x, &o, &r));
@@ -480,11 +489,13 @@ static void test_callbacks(void) {
   CHECKF(fabs(r.residual - residual(A, b, x)) <= 1e-12 && r.residual < 1, "%g", r.residual);
   CHECK(wr_trace_get(trace, 0, &iterations, &residuals) == 3 && iterations[2] > iterations[0] && residuals[0] > 0);
   CASE("a preconditioner of the caller's: Jacobi's, which takes about as many iterations as the library's");
-  o = (wr_solve_options){.size = sizeof o, .method = "bicgstab", .precond = "jacobi", .scale = "none"};
+  o = (wr_solve_options){
+      .size = sizeof o, .device = device, .method = "bicgstab", .precond = "jacobi", .scale = "none"};
   CHECK_OK(wr_solve(A, b, x, &o, &r));
   int64_t expected = r.iterations;
   h = (heard){.fails = 0};
-  o = (wr_solve_options){.size = sizeof o, .method = "bicgstab", .precondition = divide_by_diagonal, .context = &h};
+  o = (wr_solve_options){
+      .size = sizeof o, .device = device, .method = "bicgstab", .precondition = divide_by_diagonal, .context = &h};
   for (int f32 = 0; f32 < 2; f32++) {
     o.precision = f32 ? "f32" : "f64";
     CHECK_OK(wr_solve(A, b, x, &o, &r));
@@ -549,6 +560,7 @@ static void test_rank(void) {
     wr_matrix *A = NULL;
     double scores[PAGES], exact[PAGES], error = 0, sum = 0;
     o.size = sizeof o;
+    if (o.backend == NULL && !(o.method && strcmp(o.method, "gauss-seidel") == 0)) o.device = device;
     WR_INIT(r);
     CHECK_OK(wr_matrix_new_coo(PAGES, PAGES, LINKS, from, to, cases[k].weighted ? weights : NULL, 0, &A));
     CHECK_OK(wr_rank(A, scores, &o, &r));
@@ -576,7 +588,8 @@ static void test_rank_more(void) {
   CASE("PageRank: callbacks, the best nodes, what is refused");
   CHECK_OK(wr_trace_new(&trace));
   CHECK_OK(wr_matrix_new_coo(PAGES, PAGES, LINKS, from, to, NULL, 0, &A));
-  wr_rank_options o = {.size = sizeof o, .progress = stop_after, .log = count_sentences, .context = &h, .trace = trace,
+  wr_rank_options o = {.size = sizeof o, .device = device, .trace = trace,
+                       .progress = stop_after, .log = count_sentences, .context = &h,
                        .method = "power", .check_every = 1};
   CHECK_OK(wr_rank(A, scores, &o, &r));
   CHECK(r.outcome == WR_INTERRUPTED && h.calls == 2 && h.sentences >= 2 && wr_trace_get(trace, 0, NULL, NULL) == 2);
@@ -615,6 +628,7 @@ static void test_operator(void) {
       wr_matrix *A = NULL;
       double y[2] = {(double)NAN, (double)NAN}, expected[2] = {pattern ? 101 : 201, pattern ? 110 : 430};
       o.size = sizeof o;
+      if (o.backend == NULL) o.device = device;
       CHECK_OK(wr_matrix_new_coo(2, 3, 4, row, col, pattern ? NULL : val, 0, &A));
       CHECK_OK(wr_operator_new(A, &o, &op));
       wr_matrix_free(A);
@@ -661,22 +675,33 @@ static void test_abilities(void) {
   CHECK(wr_built_with("cuda") || status == WR_EUNAVAILABLE);
 }
 
-int main(void) {
-  test_matrices();
-  test_wrong_matrices();
-  test_read();
+/* Those that compute at a place. */
+static void test_at(const char *place) {
+  device = place;
   test_solve();
   test_choices();
-  test_wrong_systems();
   test_solver();
   test_solver_guess();
   test_many();
-  test_sizes();
   test_callbacks();
   test_rank();
   test_rank_more();
   test_operator();
+}
+
+int main(void) {
+  test_matrices();
+  test_wrong_matrices();
+  test_read();
+  test_wrong_systems();
+  test_sizes();
   test_threads();
   test_abilities();
+  test_at("cpu");
+  CASE("on a GPU");
+  if (wr_backend_check("merbit") == WR_OK)
+    test_at("cuda");
+  else
+    SKIP("%s", wr_status_message());
   return wr_test_report("windrow");
 }

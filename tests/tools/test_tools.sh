@@ -292,6 +292,23 @@ test_package_needs_klu() {
   expect 'KLU=0 builds with KLU'
 }
 
+test_api_page() {
+  clear_tree
+  for path in docs/api.md solvers/api/windrow.h config/errors.h solvers/outcome.h config/version.h; do
+    file $path ''
+    cp $path "$tree/$path"
+  done
+  (cd "$tree" && sh "$root/tools/api_page.sh" check) >"$tree.output" 2>&1
+  expect 'docs/api.md is not what the headers say'
+  sed -i 's/^wr_status wr_solve(/wr_status wr_resolve(/' "$tree/solvers/api/windrow.h"
+  (cd "$tree" && ! sh "$root/tools/lint.sh") >"$tree.output" 2>&1 &&
+    grep -q 'made of the headers: docs/api.md: not what the headers say; sh tools/api_page.sh fix' "$tree.output"
+  expect 'lint does not find that docs/api.md is not what the headers say'
+  (cd "$tree" && sh "$root/tools/api_page.sh" fix && sh "$root/tools/api_page.sh" check) >"$tree.output" 2>&1 &&
+    grep -q '^wr_status wr_resolve(' "$tree/docs/api.md" && grep -q '^## What stays as it is' "$tree/docs/api.md"
+  expect 'fix does not write docs/api.md'
+}
+
 test_debian() {
   sh tools/check_debian.sh >"$tree.output" 2>&1
   [ $? = 1 ] && grep -q 'no release is named' "$tree.output"
@@ -307,6 +324,7 @@ test_chosen_tests
 test_warnings
 test_package_needs_zlib
 test_package_needs_klu
+test_api_page
 test_debian
 echo "test_tools: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
