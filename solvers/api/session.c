@@ -97,8 +97,7 @@ wr_status wr_trace_begin(wr_trace *trace, int64_t column, wr_history **history) 
   if (trace == NULL) return WR_OK;
   free_columns(trace, column);
   PASS(wr_resize(&trace->columns, (column + 1) * (int64_t)sizeof *trace->columns, "a trace"));
-  trace->columns[column] = (wr_history){0};
-  trace->count = column + 1;
+  while (trace->count <= column) trace->columns[trace->count++] = (wr_history){0}; /* columns before it may have failed */
   *history = &trace->columns[column];
   return WR_OK;
 }

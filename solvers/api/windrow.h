@@ -103,9 +103,9 @@ wr_status wr_matrix_find(const wr_matrix *A, const char *id, int64_t *i);
 
 /* ---- Callbacks ---- */
 
-/* Called at each check of a solve: its iteration, the residual (PageRank: the change), and the value to be reached; and, with
- * iteration -1, while something is prepared: residual is then the share of it that is done, or negative. A value other than 0
- * ends the solve with its best iterate and the outcome WR_INTERRUPTED. */
+/* Called at each check of a solve: its iteration, the residual (PageRank: the change), and the value to be reached; while a GPU
+ * iterates by itself, every 0.05 s; and, with iteration -1, while something is prepared: residual is then the share of it that
+ * is done, or negative. A value other than 0 ends the solve with its best iterate and the outcome WR_INTERRUPTED. */
 typedef int wr_progress_function(void *context, int64_t iteration, double residual, double target);
 
 /* Called with sentences: which place and backend were chosen and why, what was prepared, why a solve ended. */

@@ -12,6 +12,7 @@
 #include "solvers/scores.h"
 #include "solvers/api/auto_precond.h"
 #include "solvers/api/source.h"
+#include "solvers/api/windrow.h"
 #include "solvers/verify.h"
 #include "tests/solvers/ground.h"
 
@@ -502,6 +503,67 @@ done:
   return status;
 }
 
+/* ---- The flat interface ---- */
+
+static const int32_t some_row[] = {0, 0, 1, 2, 2}, some_col[] = {1, 0, 1, 0, 2};
+static const double some_val[] = {1, 4, 3, 1, 5};
+
+static wr_status call_solver(ground *g) {
+  wr_status status;
+  wr_matrix *A = NULL;
+  wr_solver *solver = NULL;
+  wr_trace *trace = NULL;
+  wr_solve_result results[2];
+  double b[6] = {1, 2, 3, 4, 5, 6}, x[6];
+  TRY(wr_trace_new(&trace));
+  TRY(wr_matrix_new_coo(3, 3, 5, some_row, some_col, some_val, 0, &A));
+  const wr_solve_options options = {.size = sizeof options, .backend = g->backend->name, .precond = "jacobi", .x0 = b,
+                                    .precision = g->env.type == WR_F32 ? "f32" : NULL, .threads = g->env.threads,
+                                    .trace = trace, .scale = "equilibrate"};
+  TRY(wr_solver_new(A, &options, &solver));
+  for (int j = 0; j < 2; j++) WR_INIT(results[j]);
+  TRY(wr_solver_solve_many(solver, 2, b, 3, x, 3, results));
+  for (int j = 0; j < 2; j++) CHECK(results[j].outcome == WR_CONVERGED && results[j].verified);
+done:
+  wr_solver_free(solver);
+  wr_matrix_free(A);
+  wr_trace_free(trace);
+  return status;
+}
+
+static wr_status call_rank(ground *g) {
+  wr_status status;
+  wr_matrix *A = NULL;
+  wr_rank_result result;
+  double scores[3], weights[3] = {1, 0, 2};
+  wr_rank_options options = {.size = sizeof options, .backend = g->backend->name, .personalize = weights,
+                             .threads = g->env.threads, .precision = g->env.type == WR_F32 ? "f32" : "mixed",
+                             .method = "power"};
+  TRY(wr_matrix_new_coo(3, 3, 5, some_row, some_col, some_val, 0, &A));
+  WR_INIT(result);
+  TRY(wr_rank(A, scores, &options, &result));
+  CHECK(result.outcome == WR_CONVERGED && result.verified);
+done:
+  wr_matrix_free(A);
+  return status;
+}
+
+static wr_status call_operator(ground *g) {
+  wr_status status;
+  wr_matrix *A = NULL;
+  wr_operator *op = NULL;
+  double x[3] = {1, 2, 3}, y[3];
+  const wr_operator_options options = {.size = sizeof options, .backend = g->backend->name, .threads = g->env.threads};
+  TRY(wr_matrix_new_coo(3, 3, 5, some_row, some_col, some_val, 0, &A));
+  TRY(wr_operator_new(A, &options, &op));
+  TRY(wr_operator_apply(op, 1, x, 0, y));
+  CHECK(y[0] == 6 && y[1] == 6 && y[2] == 16);
+done:
+  wr_operator_free(op);
+  wr_matrix_free(A);
+  return status;
+}
+
 /* Counts requests from wr_env_open on. With one thread their order is always the same; with two it may vary. */
 static wr_status with_ground(const trial *t, const wr_backend *backend, wr_type type) {
   ground g = {.backend = backend, .env = {.place = WR_HOST, .type = type, .threads = type == WR_F32 ? 2 : 1}};
@@ -598,6 +660,9 @@ int main(void) {
       {.name = "ILUT", .run = solve_ilut, .retries = 1},
       {.name = "the automatic choice", .run = solve_by_choice, .retries = 1, .changes = 1},
       {.name = "ILU(0) by colours", .run = factorise_by_colours},
+      {.name = "a call for several right-hand sides", .run = call_solver, .retries = 1},
+      {.name = "a call for ranks", .run = call_rank, .retries = 1},
+      {.name = "a call for a product", .run = call_operator},
   };
   const wr_backend *cpu_csr, *reference;
   CHECK_OK(wr_backend_find("cpu_csr", &cpu_csr));
