@@ -229,11 +229,12 @@ static void fill_in(const wr_solver *s, const wr_result *found, const wr_verdict
   r->bound = fmax(s->options.iterate.tolerance, s->system.absolute / norm_b);
   r->attainable = verdict->attainable, r->backward = verdict->backward_error;
   r->prepare_seconds = s->prepare_seconds;
-  snprintf(r->method, sizeof r->method, "%s", found->method);
+  snprintf(r->method, sizeof r->method, "%s", found->direct.used ? "klu" : found->method);
   snprintf(r->backend, sizeof r->backend, "%s", s->session.choice.backend->name);
   snprintf(r->device, sizeof r->device, "%s", s->session.env.device_name);
   snprintf(r->precond, sizeof r->precond, "%s", s->precond.name);
-  snprintf(r->note, sizeof r->note, "%s", found->note);
+  snprintf(r->note, sizeof r->note, "%s%s%s", found->note, found->note[0] && found->direct.why[0] ? "; " : "",
+           found->direct.why);
 }
 
 /* One right-hand side, of which the trace gets the given column. */

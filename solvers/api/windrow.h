@@ -168,7 +168,7 @@ typedef struct wr_solve_result {
   double transfer_seconds; /* to a device and back                                                                   */
   double solve_seconds, verify_seconds;
   double total_seconds; /* of the call; of wr_solver_solve without the preparation                                   */
-  char method[16];      /* that ended the solve                                                                      */
+  char method[16];      /* that ended the solve; "klu": the direct solver                                             */
   char backend[64];
   char device[128];
   char precond[128];
