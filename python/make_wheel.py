@@ -1,0 +1,122 @@
+"""Makes the wheel of the Python package, with libwindrow inside. `pip install ./python` calls build_wheel, too (PEP 517).
+
+usage: make_wheel.py FOLDER. The library is that of WINDROW_LIBRARY, else the newest build of the source tree, else one that
+make builds for this machine.
+"""
+import base64
+import glob
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import zipfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+
+METADATA = """Metadata-Version: 2.1
+Name: windrow
+Version: {version}
+Summary: Iterative solvers for sparse linear systems and PageRank, on the CPU or a GPU
+License: MIT
+Requires-Python: >=3.8
+Requires-Dist: numpy
+Provides-Extra: scipy
+Requires-Dist: scipy; extra == 'scipy'
+Provides-Extra: plot
+Requires-Dist: matplotlib; extra == 'plot'
+"""
+WHEEL = """Wheel-Version: 1.0
+Generator: windrow
+Root-Is-Purelib: false
+Tag: {tag}
+"""
+
+
+def version():
+    with open(os.path.join(HERE, "windrow", "version.py")) as file:
+        return re.search(r'__version__ = "(.*)"', file.read()).group(1)
+
+
+def tag():
+    return "py3-none-" + re.sub("[-.]", "_", sysconfig.get_platform())
+
+
+def library():
+    named = os.environ.get("WINDROW_LIBRARY")
+    if named:
+        return named
+    built = glob.glob(os.path.join(glob.escape(ROOT), "build*", "libwindrow.so"))
+    built += glob.glob(os.path.join(glob.escape(ROOT), "build*", "*", "libwindrow.so"))
+    if built:
+        return max(built, key=os.path.getmtime)
+    print("windrow: building libwindrow", file=sys.stderr)
+    subprocess.run(["make", "-C", ROOT, "libraries"], check=True, stdout=sys.stderr)
+    return os.path.join(ROOT, "build", "libwindrow.so")
+
+
+def library_bytes():
+    """Of the library without what is for debuggers alone, where the tool that strips it is found."""
+    source = library()
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = os.path.join(folder, "libwindrow.so")
+        if not (shutil.which("strip") and subprocess.run(["strip", "--strip-unneeded", "-o", stripped, source]).returncode == 0):
+            stripped = source
+        with open(stripped, "rb") as file:
+            return file.read()
+
+
+def contents():
+    """{path in the wheel: bytes}."""
+    files = {}
+    for path in sorted(glob.glob(os.path.join(glob.escape(HERE), "windrow", "*.py"))):
+        with open(path, "rb") as file:
+            files["windrow/" + os.path.basename(path)] = file.read()
+    files["windrow/libwindrow.so"] = library_bytes()
+    return files
+
+
+def info(name, texts):
+    """{path in the wheel: bytes} of NAME.dist-info."""
+    with open(os.path.join(ROOT, "LICENSE"), "rb") as file:
+        files = {f"{name}.dist-info/LICENSE": file.read()}
+    files.update({f"{name}.dist-info/{path}": text.encode() for path, text in texts.items()})
+    return files
+
+
+def record(files, path):
+    """Of each file its digest and its size; of the record itself neither."""
+    lines = []
+    for name, data in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        lines.append(f"{name},sha256={digest},{len(data)}\n")
+    return "".join(lines + [f"{path},,\n"]).encode()
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    name = f"windrow-{version()}"
+    files = contents()
+    files.update(info(name, {"METADATA": METADATA.format(version=version()), "WHEEL": WHEEL.format(tag=tag())}))
+    files[f"{name}.dist-info/RECORD"] = record(files, f"{name}.dist-info/RECORD")
+    wheel = f"{name}-{tag()}.whl"
+    with zipfile.ZipFile(os.path.join(wheel_directory, wheel), "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in files.items():  # with one date, so that the same files make the same wheel
+            entry = zipfile.ZipInfo(path)
+            entry.external_attr, entry.compress_type = 0o100644 << 16, zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    return wheel
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    raise SystemExit("windrow: a source package of the Python part alone would lack the library; use windrow's source tree")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    os.makedirs(sys.argv[1], exist_ok=True)
+    print(os.path.join(sys.argv[1], build_wheel(sys.argv[1])))

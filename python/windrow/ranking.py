@@ -1,0 +1,167 @@
+"""PageRank."""
+from ctypes import byref
+
+import numpy as np
+
+from . import library
+from .library import RankOptions, RankResultStruct, Trace, UsageError, Watch, check, lib
+from .linear import History, plot_history, times_of
+from .matrices import as_matrix
+
+
+class RankResult:
+    """The PageRank of a graph.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n,)
+        They add up to 1.
+    outcome : str
+        ``"converged"``, ``"max-iterations"``, ``"time-limit"``, ``"stagnated"``, ``"breakdown"``, ``"non-finite"`` or
+        ``"interrupted"``.
+    converged, verified : bool
+        Whether the outcome is ``"converged"``; whether the host found the products right that it checked and the
+        tolerance met.
+    bound : float
+        A proven bound on the L1 error of the scores.
+    change : float
+        Of the last step, in L1.
+    iterations, dangling, checked_rows : int
+        Multiplies; nodes without links; rows of the last step that the host computed again.
+    times : dict
+        Seconds: ``prepare``, ``transfer``, ``solve``, ``verify``, ``total``.
+    method, backend, device : str
+    note : str
+        Why the solve ended so, and what would help; ``""`` where there is nothing to say.
+    history : History
+        Arrays ``iterations`` and ``residuals``, which are the changes.
+    graph : Matrix
+    """
+
+    def __init__(self, graph, scores, raw, history, target):
+        self.graph, self.scores, self.history, self._target = graph, scores, History(*history), target
+        self.outcome = lib.wr_outcome_title(raw.outcome).decode()
+        self.converged, self.verified = self.outcome == "converged", bool(raw.verified)
+        for name in ("bound", "change", "iterations", "dangling", "checked_rows"):
+            setattr(self, name, getattr(raw, name))
+        for name in ("method", "backend", "device", "note"):
+            setattr(self, name, getattr(raw, name).decode(errors="replace"))
+        self.times = times_of(raw)
+
+    def __repr__(self):
+        return (f"<windrow.RankResult: {self.outcome} by {self.method} after {self.iterations} iterations, "
+                f"bound {self.bound:.3g}>")
+
+    def __getitem__(self, node):
+        """The score of a node by its name; KeyError where there is none."""
+        return float(self.scores[self.graph.find(node)])
+
+    def top(self, k=10):
+        """The k nodes with the greatest scores, greatest first: a list of (name, score). Equal scores go by number.
+
+        Names are the graph's: nodes of networkx, texts, numbers of a file; else indices from 0.
+        """
+        best = np.empty(min(library.whole("k", k), len(self.scores)), np.int64)
+        check(lib.wr_rank_best(self.scores.ctypes.data, len(self.scores), len(best), best.ctypes.data))
+        return [(self.graph.id(int(i)), float(self.scores[i])) for i in best]
+
+    def as_dict(self):
+        """{name: score} of all nodes, as ``networkx.pagerank`` returns it."""
+        names = self.graph.nodes
+        names = names if names is not None else [self.graph.id(i) for i in range(len(self.scores))]
+        return dict(zip(names, self.scores.tolist()))
+
+    def plot(self, ax=None):
+        """Draws the changes over iterations with matplotlib, on `ax` or on new axes, which are returned."""
+        ax = plot_history(self.history, self._target, self.method, ax)
+        ax.set_ylabel("L1 change of a step")
+        return ax
+
+
+def _teleport(personalize, graph):
+    if personalize is None or not hasattr(personalize, "items"):
+        return None if personalize is None else library.vector("personalize", personalize, graph.shape[0])
+    weights = np.zeros(graph.shape[0])
+    for node, weight in personalize.items():
+        try:
+            weights[graph.find(node)] = library.real(f"personalize[{node!r}]", weight)
+        except KeyError:
+            raise UsageError(f"personalize has {node!r}, which is no node of the graph") from None
+    return weights
+
+
+def pagerank(A, damping=0.85, personalize=None, tol=None, backend=None, device=None, *, precision=None, method=None,
+             stop=None, verify=None, maxiter=None, time_limit=None, check_every=None, threads=None, deterministic=False,
+             links_are_in=False, start=None, progress=None, **reading):
+    """PageRank of a graph, with a proven bound on its error.
+
+    Parameters
+    ----------
+    A : Matrix, or what it takes
+        Entry (i, j) is a link from i to j with its value as weight: a matrix of ``scipy.sparse``, ``(rows, cols)`` or
+        ``(rows, cols, weights)`` with numbers or names, a graph of networkx or igraph, a file or ``"gen:..."``.
+    damping : float
+        Between 0 and 1.
+    personalize : dict or array of shape (n,), optional
+        Weights of the teleport, in any scale: ``{node: weight}``, the others 0, or one for each node. None: equal ones.
+    tol : float, optional
+        Bound on the L1 error of the scores. None: 1e-9 (with ``precision="f32"`` 1e-5).
+    backend, device : str, optional
+        ``"merbit:sigma=16"``; ``"auto"``, ``"cpu"``, ``"cuda"``, ``"cuda:N"``.
+    precision : str, optional
+        ``"f64"``, ``"f32"``, or ``"mixed"``: most sweeps in f32, the answer as in f64.
+    method : str, optional
+        ``"auto"``, ``"power"``, ``"chebyshev"``, ``"idr"`` or ``"gauss-seidel"``.
+    stop, verify : str, optional
+        ``"bound"`` or ``"change"``; ``"auto"``, ``"full"`` or ``"off"``.
+    maxiter, check_every, threads : int, optional
+    time_limit : float, optional
+        Seconds of the call.
+    deterministic : bool
+        The same bits in every run.
+    links_are_in : bool
+        Entry (i, j) is a link from j to i.
+    start : array of shape (n,), optional
+        First guess.
+    progress : callable, optional
+        As of `Solver`, with changes in place of residuals.
+    **reading
+        As of `Matrix`: ``shape``, ``counts_once``, ``labels``, ``weight``, ``columns``, ``format``.
+
+    Returns
+    -------
+    RankResult
+
+    Examples
+    --------
+    >>> links = (["home", "home", "news", "faq"], ["news", "faq", "home", "home"])
+    >>> ranks = windrow.pagerank(links)
+    >>> [(name, round(score, 4)) for name, score in ranks.top(2)]
+    [('home', 0.4865), ('news', 0.2568)]
+    """
+    damping = library.real("damping", damping)
+    if not 0 < damping < 1:
+        raise UsageError(f"damping is {damping:g}; it is between 0 and 1")
+    if isinstance(A, (str, bytes)) or hasattr(A, "__fspath__"):
+        reading = {"graph": True, "threads": threads, **reading}
+    graph = as_matrix(A, **reading)
+    n = graph.shape[0]
+    teleport = _teleport(personalize, graph)
+    start = None if start is None else library.vector("start", start, n)
+    watch, trace = Watch(progress), Trace()
+    texts = {"backend": backend, "device": device, "precision": precision, "method": method, "stop": stop,
+             "verify": verify}
+    options = RankOptions(
+        damping=damping, tolerance=library.positive("tol", tol), time_limit=library.positive("time_limit", time_limit),
+        max_iterations=0 if maxiter is None else library.whole("maxiter", maxiter, least=1),
+        check_every=library.whole("check_every", check_every), threads=library.threads_of(threads),
+        deterministic=bool(deterministic), links_are_in=bool(links_are_in), trace=trace.handle,
+        personalize=None if teleport is None else teleport.ctypes.data,
+        start=None if start is None else start.ctypes.data,
+        **{name: library.text(name, value) for name, value in texts.items()}, **watch.callbacks())
+    scores, raw = np.empty(n), RankResultStruct()
+    with watch:
+        status = lib.wr_rank(graph._handle, scores.ctypes.data, byref(options), byref(raw))
+        if watch.raised is None:
+            check(status)
+    return RankResult(graph, scores, raw, trace.get(), tol or (1e-5 if precision == "f32" else 1e-9))
