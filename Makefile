@@ -66,7 +66,7 @@ all: programs libraries
 # --- What this machine has ------------------------------------------------------------------------------------------------
 # found.mk is made anew when it was made for other settings, or when it lacks something that may have been installed since.
 
-ifneq ($(filter-out check-asan check-tsan check-deps fuzz deb format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out check-asan check-tsan check-deps fuzz deb wheel format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
 ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB)|$(KLU))
 $(BUILD)/found.mk: FORCE
@@ -268,7 +268,7 @@ simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs that run kernels on the CP
 # they declare. Before 1.0 every minor version may break programs
 # that are linked to it, so it is part of the name that they ask for.
 
-.PHONY: libraries manuals examples install uninstall deb
+.PHONY: libraries manuals examples install uninstall deb wheel
 VERSION := $(shell sed -n 's/^.define WR_VERSION "\(.*\)"/\1/p' config/version.h)
 NUMBERS := $(subst ., ,$(VERSION))
 ABI := $(word 1,$(NUMBERS))$(if $(filter 0,$(word 1,$(NUMBERS))),.$(word 2,$(NUMBERS)))
@@ -325,6 +325,12 @@ uninstall: ## removes what install has put there
 deb: ## a Debian package for any machine of this kind, in $(BUILD)/portable
 	@sh tools/make_deb.sh able
 	@$(MAKE) --no-print-directory package BUILD=$(BUILD)/portable MARCH=
+
+# In a folder of its own: for any machine of this kind, without KLU, which is not where Python alone is; SciPy has direct solvers.
+# WINDROW_LIBRARY names the library, so that a build of another kind is not taken.
+wheel: ## the Python package with the library inside, for any machine of this kind, in $(BUILD)/wheel
+	@$(MAKE) --no-print-directory libraries BUILD=$(BUILD)/wheel MARCH= KLU=0
+	@WINDROW_LIBRARY=$(BUILD)/wheel/libwindrow.so python3 python/make_wheel.py $(BUILD)/wheel
 
 .PHONY: package
 ifeq ($(FOUND_ZLIB)$(filter 0,$(ZLIB)),)
@@ -443,7 +449,7 @@ new-backend: ## begins a backend as a copy of another: FROM=csr_warp NAME=mine
 	@sh tools/new_backend.sh '$(FROM)' '$(NAME)'
 
 clean: ## removes what was made
-	@for folder in $(BUILD)/asan $(BUILD)/tsan $(BUILD)/fuzz $(BUILD)/portable $(BUILD); do test ! -e $$folder/found.mk || rm -rf $$folder; done
+	@for folder in $(BUILD)/asan $(BUILD)/tsan $(BUILD)/fuzz $(BUILD)/portable $(BUILD)/wheel $(BUILD); do test ! -e $$folder/found.mk || rm -rf $$folder; done
 
 help: ## this list
 	@echo 'make [TARGET...] [NAME=VALUE...]'; echo; echo '  all          the programs: $(notdir $(PROGRAMS)), and libwindrow'

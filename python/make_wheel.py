@@ -22,7 +22,7 @@ METADATA = """Metadata-Version: 2.1
 Name: windrow
 Version: {version}
 Summary: Iterative solvers for sparse linear systems and PageRank, on the CPU or a GPU
-License: MIT
+License: Apache-2.0
 Requires-Python: >=3.8
 Requires-Dist: numpy
 Provides-Extra: scipy

@@ -6,7 +6,7 @@
 set -u
 
 required='gcc g++ make git'
-optional='zlib klu clang sanitizers openmp clang-format pkg-config groff zsh matplotlib chromium'
+optional='zlib klu clang sanitizers openmp clang-format pkg-config groff zsh matplotlib numpy scipy chromium'
 
 manager() {
   for tool in apt-get dnf pacman brew; do
@@ -35,6 +35,8 @@ groff:groff-base:groff-base:groff:groff
 zsh:zsh:zsh:zsh:zsh
 matplotlib:python3-matplotlib:python3-matplotlib:python-matplotlib:python-matplotlib
 chromium:chromium:chromium:chromium:
+numpy:python3-numpy:python3-numpy:python-numpy:numpy
+scipy:python3-scipy:python3-scipy:python-scipy:scipy
 dpkg-dev:dpkg-dev:::
 TABLE
 }
@@ -64,7 +66,7 @@ present() { # item
     klu) printf '#if __has_include(<suitesparse/klu.h>)\n#include <suitesparse/klu.h>\n#else\n#include <klu.h>\n#endif\n%s\n' \
       'int main(void) { klu_l_common common; return klu_l_defaults(&common) == 0; }' |
       ${CC:-gcc} -x c - -lklu -o /dev/null 2>/dev/null ;;
-    matplotlib) python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import matplotlib' 2>/dev/null ;;
+    matplotlib | numpy | scipy) python3 -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null ;;
     dpkg-dev) command -v dpkg-shlibdeps >/dev/null 2>&1 ;;
     sanitizers) clang_links -fsanitize=thread ;;
     openmp) clang_links -fopenmp ;;
@@ -85,6 +87,8 @@ purpose() { # item
     zsh) echo 'checks of the completion for zsh' ;;
     matplotlib) echo 'pictures of reports (tools/plot.py)' ;;
     chromium) echo 'checks of the pages of --report in a browser' ;;
+    numpy) echo 'windrow for Python' ;;
+    scipy) echo 'its checks with matrices of SciPy' ;;
     dpkg-dev) echo 'makes the Debian package (make deb)' ;;
     *) echo 'required' ;;
   esac
