@@ -69,20 +69,12 @@ static wr_status open_place(const wr_rank_options *o, rank_call *c) {
   return wr_session_open(c->function, &place, &c->session);
 }
 
-static wr_status copy_of(const double *values, int64_t n, const char *what, double **copy) {
-  *copy = NULL;
-  if (values == NULL) return WR_OK;
-  PASS(wr_alloc(copy, n, sizeof **copy, what));
-  memcpy(*copy, values, (size_t)n * sizeof **copy);
-  return WR_OK;
-}
-
 static wr_status make_graph(const wr_rank_options *o, rank_call *c) {
   wr_status status;
   double *teleport = NULL, *start = NULL;
   wr_env *device = c->session.env.place == WR_CUDA ? &c->session.env : NULL;
-  TRY(copy_of(o->personalize, c->rows.nrows, "the teleport vector", &teleport));
-  TRY(copy_of(o->start, c->rows.nrows, "the first guess", &start));
+  TRY(wr_array_copy(o->personalize, c->rows.nrows, "the teleport vector", &teleport));
+  TRY(wr_array_copy(o->start, c->rows.nrows, "the first guess", &start));
   status = wr_graph_begin(&c->rows, o->links_are_in != 0, teleport, start, &c->graph);
   teleport = start = NULL; /* the graph has taken them over */
   TRY(status);

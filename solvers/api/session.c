@@ -64,6 +64,14 @@ wr_status wr_word_choose(const char *function, const char *member, const char *t
   return wr_refuse(function, "%s is '%.40s', which is none of %s", member, text, words);
 }
 
+wr_status wr_array_copy(const double *values, int64_t n, const char *what, double **copy) {
+  *copy = NULL;
+  if (values == NULL) return WR_OK;
+  PASS(wr_alloc(copy, n, sizeof **copy, what));
+  memcpy(*copy, values, (size_t)n * sizeof **copy);
+  return WR_OK;
+}
+
 /* ---- callbacks ---- */
 
 wr_status wr_trace_new(wr_trace **trace) {

@@ -27,6 +27,9 @@ void wr_struct_give(void *given, const void *own, size_t own_size);
 /* *index := the place of text in "auto|power|idr"; NULL: 0. WR_EUSAGE with all words. */
 wr_status wr_word_choose(const char *function, const char *member, const char *text, const char *words, int *index);
 
+/* *copy := values[n], for a function that takes it over; NULL: NULL. WR_ENOMEM. */
+wr_status wr_array_copy(const double *values, int64_t n, const char *what, double **copy);
+
 /* ---- matrices ---- */
 
 struct wr_matrix {

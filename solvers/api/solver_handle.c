@@ -195,19 +195,11 @@ void wr_solver_free(wr_solver *s) {
 
 /* ---- solving ---- */
 
-static wr_status copy_of(const double *values, int64_t n, const char *what, double **copy) {
-  *copy = NULL;
-  if (values == NULL) return WR_OK;
-  PASS(wr_alloc(copy, n, sizeof **copy, what));
-  memcpy(*copy, values, (size_t)n * sizeof **copy);
-  return WR_OK;
-}
-
 static wr_status set_rhs(wr_solver *s, const double *b, const double *x0) {
   wr_status status;
   double *own_b = NULL, *own_x0 = NULL;
-  TRY(copy_of(b, s->system.n, "the right-hand side", &own_b));
-  TRY(copy_of(x0, s->system.n, "the first guess", &own_x0));
+  TRY(wr_array_copy(b, s->system.n, "the right-hand side", &own_b));
+  TRY(wr_array_copy(x0, s->system.n, "the first guess", &own_x0));
   status = wr_system_set_rhs(&s->system, own_b, own_x0, s->options.atol);
   own_b = own_x0 = NULL; /* the system has taken them over */
   TRY(status);
@@ -246,12 +238,11 @@ static wr_status solve_one(const char *function, wr_solver *s, int64_t column, c
   wr_verdict verdict = {.level = WR_VERIFY_OFF};
   wr_env *env = &s->session.env;
   int before;
-  double *answer = NULL, begin = wr_clock();
+  double begin = wr_clock();
   TRY(wr_threads_enter(function, "options->threads", s->rows.nnz, &s->threads, &before));
   TRY(wr_trace_begin(s->listener.trace, column, &history));
   const wr_monitor monitor = wr_listener_monitor(&s->listener, history);
   TRY(set_rhs(s, b, x0 ? x0 : s->x0));
-  TRY(wr_alloc(&answer, s->system.n, sizeof *answer, "the solution"));
   TRY(env->ops->wait(env));
   double since = wr_clock();
   r->transfer_seconds = since - begin;
@@ -259,13 +250,12 @@ static wr_status solve_one(const char *function, wr_solver *s, int64_t column, c
   TRY(wr_solving_run(&s->solving, &monitor, &found));
   TRY(env->ops->wait(env));
   r->solve_seconds = wr_clock() - since, since = wr_clock();
-  TRY(wr_solving_answer(&s->solving, answer));
+  TRY(wr_solving_answer(&s->solving, x)); /* b may be x: the system has a copy */
   r->transfer_seconds += wr_clock() - since, since = wr_clock();
   double full = wr_solving_verify_seconds(s->rows.nrows, s->rows.nnz, omp_get_max_threads());
   wr_verified level = wr_level_choose(s->verify, full, since - begin);
-  TRY(wr_solving_verify(&s->solving, answer, level, WR_VERIFY_SAMPLE_ROWS, &verdict));
+  TRY(wr_solving_verify(&s->solving, x, level, WR_VERIFY_SAMPLE_ROWS, &verdict));
   r->verify_seconds = wr_clock() - since;
-  memcpy(x, answer, (size_t)s->system.n * sizeof *x);
   fill_in(s, &found, &verdict, r);
   r->total_seconds = wr_clock() - begin;
   wr_listener_say(&s->listener, "%s", found.changes);
@@ -275,7 +265,6 @@ static wr_status solve_one(const char *function, wr_solver *s, int64_t column, c
     TRY(wr_fail(WR_EINTERNAL, "%s: %s has multiplied wrong: the error of a row is %.3g times what rounding explains",
                 function, s->session.choice.backend->name, verdict.worst_row));
 done:
-  wr_free(answer);
   wr_threads_leave(before);
   r->status = status;
   if (status != WR_OK) snprintf(r->note, sizeof r->note, "%s", wr_status_message());
