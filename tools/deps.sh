@@ -6,7 +6,7 @@
 set -u
 
 required='gcc g++ make git'
-optional='zlib klu clang sanitizers openmp clang-format pkg-config groff zsh matplotlib numpy scipy chromium'
+optional='zlib klu clang sanitizers openmp clang-format pkg-config groff zsh matplotlib numpy scipy'
 
 manager() {
   for tool in apt-get dnf pacman brew; do
@@ -34,7 +34,6 @@ pkg-config:pkg-config:pkgconf-pkg-config:pkgconf:pkgconf
 groff:groff-base:groff-base:groff:groff
 zsh:zsh:zsh:zsh:zsh
 matplotlib:python3-matplotlib:python3-matplotlib:python-matplotlib:python-matplotlib
-chromium:chromium:chromium:chromium:
 numpy:python3-numpy:python3-numpy:python-numpy:numpy
 scipy:python3-scipy:python3-scipy:python-scipy:scipy
 dpkg-dev:dpkg-dev:::
@@ -86,7 +85,6 @@ purpose() { # item
     groff) echo 'checks of the man pages' ;;
     zsh) echo 'checks of the completion for zsh' ;;
     matplotlib) echo 'pictures of reports (tools/plot.py)' ;;
-    chromium) echo 'checks of the pages of --report in a browser' ;;
     numpy) echo 'windrow for Python' ;;
     scipy) echo 'its checks with matrices of SciPy' ;;
     dpkg-dev) echo 'makes the Debian package (make deb)' ;;

@@ -120,7 +120,6 @@ static void write_lines(FILE *file, const wr_kept_sets *sets, const wr_ids *ids,
 }
 
 static void write_json(FILE *file, const wr_kept_sets *sets, const wr_ids *ids) {
-  char score[32];
   for (int64_t k = 0; k < sets->list.count; k++) {
     const wr_kept_set *kept = &sets->kept[k];
     wr_json json = {.file = file, .one_line = 1};
@@ -134,11 +133,12 @@ static void write_json(FILE *file, const wr_kept_sets *sets, const wr_ids *ids) 
     wr_json_real(&json, "bound", kept->bound);
     wr_json_positive(&json, "host_bound", kept->checked);
     wr_json_begin(&json, "top", '[');
-    for (int64_t r = 0; r < kept->count; r++) { /* scores are finite */
-      score[wr_number_text(kept->score[r], score)] = '\0';
-      fputs(r > 0 ? ",{\"id\":" : "{\"id\":", file);
+    for (int64_t r = 0; r < kept->count; r++) {
+      wr_json_begin(&json, NULL, '{');
+      wr_json_begin_value(&json, "id");
       wr_id_put_json(file, ids, kept->node[r]);
-      fprintf(file, ",\"score\":%s}", score);
+      wr_json_real(&json, "score", kept->score[r]);
+      wr_json_end(&json, '}');
     }
     wr_json_end(&json, ']');
     wr_json_end(&json, '}');

@@ -460,8 +460,6 @@ static wr_status finish_format(wr_settings *s) {
     return wr_fail(WR_EUSAGE, "--format json is for the best nodes of pagerank; --json writes a report");
   if (is_json && s->output)
     return wr_fail(WR_EUSAGE, "--format json is for the --top best nodes, on standard output: leave out --output");
-  if (s->output == NULL && s->seeds && s->format)
-    return wr_fail(WR_EUSAGE, "--format with --seeds is that of --output: add -o -, or -o FILE");
   if (s->output == NULL && s->rhs_text == NULL && s->check == NULL) s->top_format = forms[s->format];
   return WR_OK;
 }

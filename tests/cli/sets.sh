@@ -51,7 +51,7 @@ check_widths() {
 check_forms() {
   run 0 pagerank --seeds "$sets" --top 2 "$graph"
   says "$out" '9 sets converged in' 'asked for 1e-9' 'the host found those of 9 of 9 sets right' 'set rank score bound node'
-  [ "$(grep -c '^ *[1-9]  *[12]  *0\..* [0-9]*0$' "$out")" = 18 ]
+  [ "$(grep -c '^ *[1-9]  *[12]  *0\.[0-9]*  *[0-9.e-]*  *[0-9]*0$' "$out")" = 18 ]
   expect 'not 18 lines of nodes'
   run 0 pagerank --seeds "$sets" --top 2 -o "$work/s.csv" "$graph"
   ! grep -q 'rank  *score' "$out"
@@ -79,6 +79,21 @@ check_forms() {
   run 0 pagerank -q --seeds - --top 2 --format csv -o "$work/out" "$graph"
   in=/dev/null
   same 'sets from standard input' "$work/s.csv" "$work/out"
+}
+
+# Ids that are names, with colons and commas in them.
+check_names() {
+  printf '"a b",x:y\nx:y,"z,1"\nz,x:y\n"z,1",z\n' >"$work/names.csv"
+  printf 'x:y z:3\nz\n' >"$work/names.txt"
+  run 0 pagerank -q --seeds "$work/names.txt" --top 3 -o "$work/names_top.csv" "$work/names.csv"
+  [ "$(cut -d, -f 1-2 "$work/names_top.csv" | tail -n +2 | tr '\n' ' ')" = '1,1 1,2 1,3 2,1 2,2 2,3 ' ] &&
+    [ "$(grep -c '^[12],[123],\(z\|x:y\|"z,1"\),0\.' "$work/names_top.csv")" = 6 ]
+  expect 'names are not written as a CSV needs them'
+  run 0 pagerank -q --seeds "$work/names.txt" --top 1 -o "$work/names_top.jsonl" "$work/names.csv"
+  grep -q '"top":\[{"id":"z","score":0\.' "$work/names_top.jsonl"
+  expect 'a name is no JSON string'
+  echo 'x:y no' >"$work/names.txt"
+  refuses 3 "names.txt:1: id no is none of" pagerank --seeds "$work/names.txt" "$work/names.csv"
 }
 
 check_outcomes() {
@@ -128,7 +143,7 @@ check_errors() {
 }
 
 # Names with colons, blanks, quotes and commas.
-check_names() {
+check_quoted_names() {
   printf '"a b"\thttp://x/:1\nhttp://x/:1\tq"q\nhttp://x/\t"a b"\n"q""q"\tc,d\n' >"$work/names.tsv"
   printf 'http://x/ "a b":3\nhttp://x/:1 "q""q"\nhttp://x/:0.25 c,d:1e-3\n' >"$work/names.txt"
   run 0 pagerank -q --ids names --damping 0 --seeds "$work/names.txt" --format tsv "$work/names.tsv"
@@ -174,9 +189,10 @@ check_single -p f32
 check_single --edges in --damping 0.5
 check_widths
 check_forms
+check_names
 check_outcomes
 check_lines
 check_errors
-check_names
+check_quoted_names
 check_usage
 report

@@ -260,9 +260,10 @@ static __device__ inline void bccoo_finish(const bccoo_args<T> &a, const wr_fini
     wr_finish_row(finish, scalars, i, wr_finish_beta(a.alpha, a.beta, a.y, i, sum), a.y, reduced);
 }
 
-/* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of a block, with so many VALUES; B of them at a time. */
+/* y = alpha*A*x + beta*y for the rows of one thread block. R x C: of a block, with so many VALUES; B of them at a time. Without
+ * values 64 registers do, so that a third more warps are resident; with values they would not. */
 template <typename T, bccoo_sums SUMS, int R, int C, int VALUES, int B, wr_finish_mask MASK>
-__global__ void __launch_bounds__(BCCOO_THREADS, 1)
+__global__ void __launch_bounds__(BCCOO_THREADS, (VALUES == 0 && MASK == WR_HOLDS_NOTHING ? 2 : 1))
     bccoo(WR_KERNEL_PARAMETER bccoo_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
   WR_SHARED_DYNAMIC(double, sums); /* ENDS: [rows that end in the block][R]; ALL: [tile][threads][R] */
   WR_SHARED(double, opens, BCCOO_WARPS * R);
