@@ -18,6 +18,7 @@ enum {
 typedef struct description {
   char type[8]; /* "<f8" */
   int has_type, has_order, dimensions;
+  int by_columns;   /* 1: Fortran's order */
   int64_t shape[2]; /* of the first two dimensions */
 } description;
 
@@ -79,12 +80,12 @@ static int take_shape(cursor *c, description *d) {
   return 1;
 }
 
-/* A vector's elements lie the same way in C's and in Fortran's order. */
 static int take_entry(cursor *c, description *d) {
   char key[16];
   if (!take_text(c, key, sizeof key) || !take(c, ':')) return 0;
   if (strcmp(key, "descr") == 0) return d->has_type = take_text(c, d->type, sizeof d->type);
-  if (strcmp(key, "fortran_order") == 0) return d->has_order = take_word(c, "False") || take_word(c, "True");
+  if (strcmp(key, "fortran_order") == 0)
+    return d->has_order = take_word(c, "False") || (d->by_columns = take_word(c, "True"));
   return strcmp(key, "shape") == 0 && take_shape(c, d);
 }
 
@@ -161,8 +162,14 @@ static const struct element_type *find_type(const char *name) {
   return NULL;
 }
 
-static wr_status check_shape(const wr_text *text, const description *d, const wr_vector_need *need) {
+static wr_status check_shape(const wr_text *text, const description *d, const wr_vector_need *need, int64_t *columns) {
   int64_t length = d->dimensions > 1 && d->shape[0] == 1 ? d->shape[1] : d->shape[0];
+  *columns = 1;
+  if (need->columns && d->dimensions == 2 && d->shape[0] == need->n && d->shape[1] > 0 &&
+      d->shape[1] <= text->size / need->n) { /* no more than the file can hold */
+    *columns = d->shape[1];
+    return WR_OK;
+  }
   if (d->dimensions < 1 || d->dimensions > 2)
     return wr_fail(WR_EINPUT, "%s: a NumPy array of %d dimensions, where a vector has one", text->name, d->dimensions);
   if (d->dimensions == 2 && d->shape[0] != 1 && d->shape[1] != 1)
@@ -192,29 +199,44 @@ static wr_status read_elements(const wr_text *text, const struct element_type *t
   return status;
 }
 
+/* values[columns][n] := itself, as [n][columns] before. */
+static wr_status transpose(int64_t n, int64_t columns, double **values) {
+  double *by_column = NULL;
+  PASS(wr_alloc(&by_column, n * columns, sizeof *by_column, "a NumPy array"));
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t c = 0; c < columns; c++) by_column[c * n + i] = (*values)[i * columns + c];
+  wr_free(*values);
+  *values = by_column;
+  return WR_OK;
+}
+
 wr_status wr_npy_read(const wr_text *text, const wr_vector_need *need, double **values) {
   description d;
-  int64_t data = 0, n = need->n;
+  int64_t data = 0, n, columns;
   char quote[WR_QUOTE];
   PASS(read_description(text, &d, &data));
   const struct element_type *type = find_type(d.type);
   if (type == NULL)
     return wr_fail(WR_EINPUT, "%s: a NumPy array of '%s'; <f8, <f4, <i8 and <i4 are read: save x.astype('<f8')",
                    text->name, wr_quote(d.type, d.type + strlen(d.type), quote));
-  PASS(check_shape(text, &d, need));
+  PASS(check_shape(text, &d, need, &columns));
+  n = need->n * columns;
   if ((text->size - data) / type->bytes != n || (text->size - data) % type->bytes != 0)
     return wr_fail(WR_EINPUT, "%s: %lld bytes behind the description, where %lld values of %d bytes are declared",
                    text->name, (long long)(text->size - data), (long long)n, type->bytes);
   PASS(wr_alloc(values, n, sizeof **values, "a vector"));
   PASS(read_elements(text, type, data, n, *values));
+  if (columns > 1 && !d.by_columns) PASS(transpose(need->n, columns, values));
+  if (need->columns) *need->columns = columns;
   return wr_text_unchanged(text);
 }
 
-void wr_npy_write(FILE *file, int64_t n, const double *values) {
-  char head[2 * ALIGNMENT] = WR_NPY_MAGIC "\1";
+void wr_npy_write(FILE *file, int64_t n, int64_t columns, const double *values) {
+  char head[2 * ALIGNMENT] = WR_NPY_MAGIC "\1", second[32] = "";
   enum { BEGIN = LENGTH_AT + 2 };
-  int used = snprintf(head + BEGIN, sizeof head - BEGIN, "{'descr': '<f8', 'fortran_order': False, 'shape': (%lld,), }",
-                      (long long)n);
+  if (columns > 1) snprintf(second, sizeof second, " %lld", (long long)columns);
+  int used = snprintf(head + BEGIN, sizeof head - BEGIN,
+                      "{'descr': '<f8', 'fortran_order': False, 'shape': (%lld,%s), }", (long long)n, second);
   int total = (BEGIN + used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   memset(head + BEGIN + used, ' ', (size_t)(total - BEGIN - used));
   head[total - 1] = '\n';
@@ -223,11 +245,11 @@ void wr_npy_write(FILE *file, int64_t n, const double *values) {
   if (fwrite(head, 1, (size_t)total, file) != (size_t)total) return;
   char block[8192];
   size_t filled = 0;
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t k = 0; k < n * columns; k++) {
     uint64_t bits;
-    memcpy(&bits, &values[i], sizeof bits);
+    memcpy(&bits, &values[k % columns * n + k / columns], sizeof bits);
     for (int b = 0; b < 8; b++) block[filled++] = (char)(bits >> (8 * b));
-    if (filled < sizeof block && i + 1 < n) continue;
+    if (filled < sizeof block && k + 1 < n * columns) continue;
     if (fwrite(block, 1, filled, file) != filled) return;
     filled = 0;
   }

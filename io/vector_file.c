@@ -172,12 +172,11 @@ done:
 /* ---- reading ---- */
 
 /* By file order, so that entries at the same place are added in it. */
-static wr_status gather(const char *name, const wr_triplets *t, double *values) {
-  int row = t->nrows == 1 && t->ncols > 1;
+static wr_status gather(const char *name, const wr_triplets *t, int row, double *values) {
   for (int64_t c = 0; c < t->nchunks; c++) {
     const wr_triplet_chunk *chunk = &t->chunks[c];
     for (int64_t k = 0; k < chunk->count; k++) {
-      double *at = &values[row ? chunk->col[k] : chunk->row[k]];
+      double *at = &values[row ? chunk->col[k] : chunk->row[k] + chunk->col[k] * t->nrows];
       double value = chunk->val != NULL ? chunk->val[k] : 1;
       *at = *at == 0 ? value : *at + value; /* so that -0 stays what it is */
       if (!isfinite(*at))
@@ -212,8 +211,9 @@ static wr_status read_matrix_market(wr_text *text, const wr_vector_need *need, d
   wr_triplets t;
   wr_status status = wr_read_opened(text, NULL, &t, NULL);
   if (status != WR_OK) return status;
-  int64_t length = t.nrows == 1 ? t.ncols : t.nrows;
-  if (t.nrows != 1 && t.ncols != 1)
+  int has_columns = need->columns && t.nrows == need->n, is_row = t.nrows == 1 && t.ncols > 1 && !has_columns;
+  int64_t length = is_row ? t.ncols : t.nrows, columns = has_columns ? t.ncols : 1;
+  if (t.nrows != 1 && t.ncols != 1 && !has_columns)
     TRY(wr_fail(WR_EINPUT, "%s: a vector has one column, not a matrix of %lld x %lld", text->name, (long long)t.nrows,
                 (long long)t.ncols));
   if (length != need->n)
@@ -221,8 +221,9 @@ static wr_status read_matrix_market(wr_text *text, const wr_vector_need *need, d
                 wr_plural(length, "value", "values"), (long long)need->n, wr_plural(need->n, "is", "are"),
                 need->whose));
   if (need->complete) TRY(check_each_once(text->name, &t, need));
-  TRY(wr_alloc_zeroed(values, need->n, sizeof **values, "a vector"));
-  TRY(gather(text->name, &t, *values));
+  TRY(wr_alloc_zeroed(values, need->n * columns, sizeof **values, "a vector"));
+  TRY(gather(text->name, &t, is_row, *values));
+  if (need->columns) *need->columns = columns;
 done:
   wr_triplets_free(&t);
   return status;
@@ -252,6 +253,7 @@ wr_status wr_vector_read(const char *path, const wr_vector_need *need, double **
   wr_ids counted = {.count = need->n, .first = 1};
   wr_text text;
   *values = NULL;
+  if (need->columns) *need->columns = 1;
   if (complete.ids == NULL) complete.ids = &counted;
   PASS(wr_text_open(path, NULL, &text));
   wr_status status = read_any(&text, &complete, values);
@@ -301,35 +303,42 @@ static int put_id(int64_t id, char separator, char *text) {
   return count;
 }
 
-/* Here and below wr_output_commit reports errors of the stream. */
-static void write_named(FILE *file, const wr_ids *ids, char separator, int64_t n, const double *values) {
+/* Here and below values are [columns][n], and wr_output_commit reports errors of the stream. */
+static void write_named(FILE *file, const wr_ids *ids, char separator, int64_t n, int64_t columns,
+                        const double *values) {
   char text[64];
   for (int64_t i = 0; i < n && !ferror(file); i++) {
     wr_id_put_field(file, ids, i, separator);
-    text[wr_number_text(values[i], text)] = '\0';
-    fprintf(file, "%c%s\n", separator, text);
+    for (int64_t c = 0; c < columns; c++) {
+      text[wr_number_text(values[c * n + i], text)] = '\0';
+      fprintf(file, "%c%s", separator, text);
+    }
+    fputs("\n", file);
   }
 }
 
-/* separator '\0': values alone. */
-static void write_lines(FILE *file, const wr_ids *ids, char separator, int64_t n, const double *values) {
+/* separator '\0': no ids, and blanks between columns. */
+static void write_lines(FILE *file, const wr_ids *ids, char separator, int64_t n, int64_t columns,
+                        const double *values) {
   char block[8192];
   size_t used = 0;
   if (separator != '\0' && ids != NULL && ids->names != NULL) {
-    write_named(file, ids, separator, n, values);
+    write_named(file, ids, separator, n, columns, values);
     return;
   }
   for (int64_t i = 0; i < n; i++) {
     if (separator != '\0') used += (size_t)put_id(ids != NULL ? wr_ids_at(ids, i) : i + 1, separator, block + used);
-    used += (size_t)wr_number_text(values[i], block + used);
-    block[used++] = '\n';
-    if (used < sizeof block - 64 && i + 1 < n) continue;
-    if (fwrite(block, 1, used, file) != used) return;
-    used = 0;
+    for (int64_t c = 0; c < columns; c++) {
+      used += (size_t)wr_number_text(values[c * n + i], block + used);
+      block[used++] = c + 1 == columns ? '\n' : separator != '\0' ? separator : ' ';
+      if (used < sizeof block - 64 && (i + 1 < n || c + 1 < columns)) continue;
+      if (fwrite(block, 1, used, file) != used) return;
+      used = 0;
+    }
   }
 }
 
-static void write_matrix_market(FILE *file, int64_t n, const double *values, const char *comment) {
+static void write_matrix_market(FILE *file, int64_t n, int64_t columns, const double *values, const char *comment) {
   MM_typecode kind;
   mm_initialize_typecode(&kind);
   mm_set_matrix(&kind);
@@ -337,8 +346,8 @@ static void write_matrix_market(FILE *file, int64_t n, const double *values, con
   mm_set_real(&kind);
   mm_write_banner(file, kind);
   write_comment(file, comment);
-  mm_write_mtx_array_size(file, n, 1);
-  write_lines(file, NULL, '\0', n, values);
+  mm_write_mtx_array_size(file, n, columns);
+  write_lines(file, NULL, '\0', n * columns, 1, values);
 }
 
 static wr_status check_values(const char *path, int64_t n, const double *values) {
@@ -349,20 +358,36 @@ static wr_status check_values(const char *path, int64_t n, const double *values)
   return WR_OK;
 }
 
-wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, const double *values,
-                          const char *comment) {
+/* The names of a table's columns. */
+static void write_names(FILE *file, int64_t columns) {
+  fputs("id", file);
+  for (int64_t c = 0; c < columns; c++) {
+    fputs(",value", file);
+    if (columns > 1) fprintf(file, "%lld", (long long)c + 1);
+  }
+  fputs("\n", file);
+}
+
+wr_status wr_columns_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, int64_t columns,
+                           const double *values, const char *comment) {
   wr_output_file out;
-  wr_status status = check_values(path, n, values);
-  if (status != WR_OK || (status = wr_output_open(path, &out)) != WR_OK) return status;
+  if (columns < 1) return wr_fail(WR_EUSAGE, "%s: %lld vectors cannot be written", path, (long long)columns);
+  PASS(check_values(path, n * columns, values));
+  PASS(wr_output_open(path, &out));
   switch (format) {
-    case WR_VECTOR_TSV: write_lines(out.file, ids, '\t', n, values); break;
+    case WR_VECTOR_TSV: write_lines(out.file, ids, '\t', n, columns, values); break;
     case WR_VECTOR_CSV:
-      fputs("id,value\n", out.file);
-      write_lines(out.file, ids, ',', n, values);
+      write_names(out.file, columns);
+      write_lines(out.file, ids, ',', n, columns, values);
       break;
-    case WR_VECTOR_TXT: write_lines(out.file, NULL, '\0', n, values); break;
-    case WR_VECTOR_NPY: wr_npy_write(out.file, n, values); break;
-    default: write_matrix_market(out.file, n, values, comment);
+    case WR_VECTOR_TXT: write_lines(out.file, NULL, '\0', n, columns, values); break;
+    case WR_VECTOR_NPY: wr_npy_write(out.file, n, columns, values); break;
+    default: write_matrix_market(out.file, n, columns, values, comment);
   }
   return wr_output_commit(&out);
+}
+
+wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, const double *values,
+                          const char *comment) {
+  return wr_columns_write(path, format, ids, n, 1, values, comment);
 }

@@ -23,6 +23,8 @@ typedef struct wr_vector_need {
   const wr_ids *ids;  /* [n] what they are called in lines of id and value; NULL: 1, 2, ...     */
   int subset;         /* 1: such lines may leave out elements, which are 0; else it is a defect */
   int complete;       /* 1: a coordinate file has each element once; else missing ones are 0, repeated ones added */
+  int64_t *columns;   /* NULL: a file has one vector. Else a Matrix Market or NumPy file may have several, as the columns of  */
+                      /* an array n x k: *columns := k, and the values are [k][n], one vector after the other                 */
 } wr_vector_need;
 
 /* *values (wr_alloc'ed, [n]) := the vector in the file; NULL on failure. WR_EINPUT with the line where there is one: as the
@@ -51,5 +53,10 @@ wr_status wr_vector_format_choose(const char *path, wr_vector_format asked, wr_v
  * is not finite, as most forms cannot say it; WR_EUSAGE for n < 1. */
 wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, const double *values,
                           const char *comment);
+
+/* The same for several vectors, values[columns][n], as the columns of an array n x columns: in lines of text their elements lie
+ * side by side, below the names value1, value2, ... of a table. */
+wr_status wr_columns_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, int64_t columns,
+                           const double *values, const char *comment);
 
 #endif

@@ -16,6 +16,8 @@
 typedef struct problem {
   wr_system system;
   const wr_settings *settings;
+  int64_t sides, guesses; /* right-hand sides, 1 or more; first guesses: 0, 1 for all of them, or as many */
+  double *b, *x;          /* [sides][n] and [guesses][n]; NULL where there is one side, which the system has */
 } problem;
 
 static wr_solving_options options_of(const wr_settings *s) {
@@ -51,13 +53,14 @@ static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
 }
 
 /* Adds to the remark where b is from and how the matrix was scaled. */
-static void describe(const wr_settings *s, const wr_system *system, wr_problem_facts *facts) {
+static void describe(const wr_settings *s, const wr_system *system, int64_t count, wr_problem_facts *facts) {
   wr_line line = {0};
   int64_t below = s->precision == WR_F32 ? wr_system_below_f32(system) : 0;
   wr_line_add(&line, "%s%sb = %.100s", facts->remark, facts->remark[0] ? "; " : "",
               s->rhs          ? s->rhs
               : s->rhs_random ? "A times random numbers"
                               : "A times ones");
+  if (count > 1) wr_line_add(&line, ", %" PRId64 " columns", count);
   if (system->scaling.sentence[0]) wr_line_add(&line, "; %s", system->scaling.sentence);
   if (system->matrix_exponent != 0) wr_line_add(&line, "; A scaled by 2^%d", system->matrix_exponent);
   if (below > 0)
@@ -66,18 +69,68 @@ static void describe(const wr_settings *s, const wr_system *system, wr_problem_f
   snprintf(facts->remark, sizeof facts->remark, "%.*s", (int)sizeof facts->remark - 1, line.text);
 }
 
+/* What is for one right-hand side. */
+static wr_status check_sides(const wr_settings *s, const problem *p) {
+  const struct {
+    const char *name;
+    int given;
+  } others[] = {{"check", s->check != NULL}, {"history", s->history != NULL}, {"repeat", s->repeat > 1}};
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+    if (others[k].given)
+      return wr_fail(WR_EUSAGE, "--%s is for one right-hand side: %s has %lld", others[k].name, s->rhs,
+                     (long long)p->sides);
+  if (p->guesses == 0 || p->guesses == 1 || p->guesses == p->sides) return WR_OK;
+  return wr_fail(WR_EINPUT,
+                 "%s has %lld first guesses, and %s %lld right-hand sides: it must be as many, or one for all",
+                 s->guess, (long long)p->guesses, s->rhs, (long long)p->sides);
+}
+
+/* A row of zeros asks for a b of 0 there, in every right-hand side. */
+static wr_status check_empty_rows(const wr_settings *s, const wr_csr *A, const problem *p, const double *b,
+                                  const char *source) {
+  for (int64_t k = 0; b && !s->check && k < p->sides; k++) {
+    wr_status status = wr_check_empty_rows(A, b + k * A->nrows, s->tolerance, s->atol);
+    if (status != WR_OK && p->sides > 1)
+      return wr_fail(status, "%s: right-hand side %lld: %s", source, (long long)k + 1, wr_status_message());
+    if (status != WR_OK) return wr_fail(status, "%s: %s", source, wr_status_message());
+  }
+  return WR_OK;
+}
+
+/* *copy := v[n], for a function that takes it over; NULL of NULL. */
+static wr_status copy_vector(const double *v, int64_t n, double **copy) {
+  *copy = NULL;
+  if (v == NULL) return WR_OK;
+  PASS(wr_alloc(copy, n, sizeof **copy, "a right-hand side"));
+  memcpy(*copy, v, (size_t)n * sizeof **copy);
+  return WR_OK;
+}
+
+/* Copies of a right-hand side and of its first guess. */
+static wr_status copy_side(const problem *p, int64_t n, int64_t side, double **b, double **x) {
+  *x = NULL;
+  PASS(copy_vector(p->b + side * n, n, b));
+  return p->guesses == 0 ? WR_OK : copy_vector(p->x + (p->guesses > 1 ? side * n : 0), n, x);
+}
+
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
                               wr_problem_facts *facts, void *of) {
   wr_status status = WR_OK;
   problem *p = of;
   double *b = NULL, *guess = NULL;
-  wr_vector_need rows = {.n = A->nrows, .whose = "the matrix's rows", .ids = ids};
+  p->settings = s, p->sides = 1;
+  wr_vector_need rows = {.n = A->nrows, .whose = "the matrix's rows", .ids = ids, .columns = &p->sides};
   if (s->rhs) TRY(wr_vector_read(s->rhs, &rows, &b));
-  if (b && !s->check) status = wr_check_empty_rows(A, b, s->tolerance, s->atol);
-  if (status != WR_OK) TRY(wr_fail(status, "%s: %s", facts->source, wr_status_message()));
+  TRY(check_empty_rows(s, A, p, b, facts->source));
   wr_vector_need unknowns = {.n = A->ncols, .whose = "the matrix's columns", .ids = ids};
+  if (p->sides > 1) unknowns.columns = &p->guesses;
   if (s->guess) TRY(wr_vector_read(s->guess, &unknowns, &guess));
-  p->settings = s;
+  if (p->sides > 1) {
+    TRY(check_sides(s, p));
+    p->b = b, p->x = guess;
+    b = guess = NULL;
+    TRY(copy_side(p, A->nrows, 0, &b, &guess));
+  }
   const wr_solving_options options = options_of(s);
   status = wr_solving_begin(&options, A, b, guess, s->rhs_random, s->rhs_seed, watch, &p->system);
   b = guess = NULL; /* the system has taken them over */
@@ -87,12 +140,25 @@ done:
   return status;
 }
 
+static int64_t sides(const void *of) { return ((const problem *)of)->sides; }
+
+static wr_status set_side(void *of, int64_t side) {
+  problem *p = of;
+  double *b = NULL, *guess = NULL;
+  wr_status status = copy_side(p, p->system.n, side, &b, &guess);
+  if (status == WR_OK) return wr_system_set_rhs(&p->system, b, guess, p->settings->atol);
+  wr_free(b);
+  return status;
+}
+
+static wr_status renew(void *solve) { return wr_solving_renew(solve); }
+
 static wr_status upload(void *of, wr_env *device) { return wr_system_upload(&((problem *)of)->system, device); }
 
 static wr_status finish(void *of, wr_env *device, wr_problem_facts *facts) {
   problem *p = of;
   PASS(wr_solving_finish(&p->system, device));
-  describe(p->settings, &p->system, facts);
+  describe(p->settings, &p->system, p->sides, facts);
   return WR_OK;
 }
 
@@ -104,7 +170,12 @@ static int uploads_input(const wr_settings *s, const wr_csr *A, int all_on_devic
          (s->scale != WR_SCALE_EQUILIBRATE || all_on_device);
 }
 
-static void close_problem(void *of) { wr_system_free(&((problem *)of)->system); }
+static void close_problem(void *of) {
+  problem *p = of;
+  wr_system_free(&p->system);
+  wr_free(p->b);
+  wr_free(p->x);
+}
 
 static wr_csr *matrix(void *of) { return ((problem *)of)->system.matrix; }
 
@@ -197,6 +268,9 @@ int main(int argc, char **argv) {
       .stop = stop,
       .check = check,
       .difference = difference,
+      .sides = sides,
+      .set_side = set_side,
+      .renew = renew,
   };
   return wr_program_run(&program, argc, argv);
 }

@@ -220,14 +220,68 @@ done:
   return status;
 }
 
+static int64_t count_sides(const wr_comparison *c) { return c->program->sides ? c->program->sides(c->problem) : 1; }
+
 /* Keeps the first answer; measures the distance of later ones to it. */
 static void keep_answer(wr_comparison *c, int index, double *x) {
   if (c->answer == NULL) {
-    c->answer = x, c->answer_n = c->program->matrix(c->problem)->nrows, c->answer_run = index;
+    c->answer_columns = count_sides(c);
+    c->answer = x, c->answer_n = c->program->matrix(c->problem)->nrows * c->answer_columns, c->answer_run = index;
     return;
   }
   c->runs[index].difference = c->program->difference(x, c->answer, c->answer_n);
   wr_free(x);
+}
+
+/* The run's result and verdict := those of the worst side. */
+static void take_worst(wr_run *run) {
+  int64_t worst = 0;
+  int worst_code = 0;
+  for (int64_t k = 0; k < run->side_count; k++) {
+    run->result = run->sides[k].result, run->verdict = run->sides[k].verdict;
+    int code = wr_run_exit_code(run), is_worse = code != worst_code && wr_worse_exit_code(code, worst_code) == code;
+    if (k > 0 && !is_worse && (code != worst_code || !(run->result.measure > run->sides[worst].result.measure)))
+      continue;
+    worst = k, worst_code = code;
+  }
+  run->result = run->sides[worst].result, run->verdict = run->sides[worst].verdict;
+}
+
+/* The right-hand sides behind the first one, with the same plan and preconditioner. *x: the answer of the first one becomes
+ * those of all, one after the other. */
+static wr_status solve_others(wr_comparison *c, int index, void *solve, wr_env *env, const wr_monitor *monitor,
+                              double first_seconds, double **x) {
+  wr_status status;
+  wr_run *run = &c->runs[index];
+  int64_t n = c->program->matrix(c->problem)->nrows, count = count_sides(c);
+  wr_phase after = env->place == WR_CUDA ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM;
+  wr_verified level = run->verdict.level;
+  double *all = NULL;
+  TRY(wr_alloc(&all, n * count, sizeof *all, c->program->values));
+  TRY(wr_alloc_zeroed(&run->sides, count, sizeof *run->sides, "results of right-hand sides"));
+  memcpy(all, *x, (size_t)n * sizeof *all);
+  run->side_count = count;
+  run->sides[0] = (wr_run_side){run->result, run->verdict, first_seconds};
+  for (int64_t k = 1; k < count; k++) {
+    wr_run_side *side = &run->sides[k];
+    wr_ledger_enter(&run->ledger, WR_PHASE_SOLVE);
+    double begin = wr_clock();
+    TRY(c->program->set_side(c->problem, k));
+    TRY(c->program->renew(solve));
+    TRY(c->program->run(solve, monitor, &side->result));
+    TRY(env->ops->wait(env));
+    side->seconds = wr_clock() - begin;
+    wr_ledger_enter(&run->ledger, after);
+    TRY(c->program->answer(solve, all + k * n));
+    wr_ledger_enter(&run->ledger, WR_PHASE_VERIFY);
+    TRY(c->program->verify(solve, all + k * n, level, c->settings->verify_rows, &side->verdict));
+  }
+  take_worst(run);
+  wr_free(*x);
+  *x = all, all = NULL;
+done:
+  wr_free(all);
+  return status;
 }
 
 static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, wr_env *env) {
@@ -238,17 +292,19 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   void *solve = NULL;
   double *x = NULL;
   wr_progress progress;
-  run->history = c->histories ? &c->histories[index] : NULL;
+  wr_history *history = c->histories && count_sides(c) == 1 ? &c->histories[index] : NULL; /* of one solve */
+  run->history = history;
   wr_progress_begin(&progress, stderr);
   wr_monitor monitor = {.progress = c->settings->quiet ? NULL : wr_progress_show,
                         .preparing = c->settings->quiet ? NULL : wr_progress_prepare,
                         .context = &progress,
                         .interrupted = c->interrupted,
                         .deadline = c->deadline,
-                        .history = c->histories ? &c->histories[index] : NULL};
+                        .history = history};
   int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
   wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(wr_alloc_zeroed(&solve, 1, c->program->solve_size, "a solve"));
+  if (count_sides(c) > 1) TRY(c->program->set_side(c->problem, 0));
   TRY(c->program->start(c->problem, c->settings, plans->plan, env, solve));
   if (plans->narrow) TRY(c->program->sweep_in(solve, plans->narrow, &plans->narrow_env));
   if (c->program->precondition) {
@@ -261,8 +317,10 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
+  double begin = wr_clock();
   TRY(c->program->run(solve, &monitor, &run->result));
   TRY(env->ops->wait(env));
+  double seconds = wr_clock() - begin;
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   wr_progress_end(&progress);
@@ -272,6 +330,11 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   TRY(take_answer(c, solve, &x));
   wr_ledger_enter(ledger, WR_PHASE_VERIFY);
   TRY(c->program->verify(solve, x, choose_level(c, run), c->settings->verify_rows, &run->verdict));
+  if (count_sides(c) > 1) {
+    TRY(solve_others(c, index, solve, env, &monitor, seconds, &x));
+    TRY(wr_plan_time_collect(plan));
+    TRY(take_times(run, plan));
+  }
   wr_ledger_enter(ledger, after);
   if (c->program->normalise) TRY(c->program->normalise(solve, x));
   wr_ledger_stop(ledger);

@@ -23,6 +23,7 @@ typedef struct wr_comparison {
   wr_history *histories;                    /* [count] or NULL                                        */
   double *answer;                           /* of the first run that has one; [answer_n]              */
   int64_t answer_n;
+  int64_t answer_columns;                   /* right-hand sides; answer_n is of all, one after the other */
   int answer_run;                           /* its number, -1: none                                   */
   wr_env env[2];                            /* by place: opened once                                  */
   wr_error env_error[2];                    /* why it does not open                                   */

@@ -212,7 +212,8 @@ static wr_status write_answer(job *j) {
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
            (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), direct,
            order);
-  return wr_vector_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n, c->answer, comment);
+  return wr_columns_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n / c->answer_columns,
+                          c->answer_columns, c->answer, comment);
 }
 
 static wr_status write_history(job *j) {
@@ -518,7 +519,7 @@ static void begin_matrix(job *j, const char *name) {
 static void end_matrix(job *j) {
   wr_comparison_close(&j->comparison);
   wr_choices_free(j->choices, &j->comparison.count);
-  for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]);
+  for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]), wr_free(j->runs[k].sides);
   memset(j->runs, 0, sizeof j->runs);
   if (j->problem) j->program->close(j->problem);
   wr_free(j->problem);

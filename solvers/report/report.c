@@ -9,7 +9,7 @@
 #include "solvers/report/sparkline.h"
 #include "solvers/report/statistics.h"
 
-enum { TEXT_ROOM = 16, LABEL_ROOM = 256 };
+enum { TEXT_ROOM = 16, LABEL_ROOM = 256, MOST_SIDES = 20 };
 
 /* Prints a labelled paragraph and empties it: "  times     init 0.31 s, ..." */
 static void print_labelled(wr_writer *out, const char *label, wr_line *line) {
@@ -77,6 +77,7 @@ static void print_answer(wr_writer *out, const wr_problem_facts *problem, const 
     return;
   }
   int broke_off = run->error.status != WR_OK; /* then there may be no answer, even if the iteration converged */
+  if (run->side_count > 1) wr_line_add(&line, "%" PRId64 " right-hand sides, the worst: ", run->side_count);
   if (!broke_off) wr_line_add(&line, "%s", warning(run));
   if (broke_off)
     wr_line_add(&line, "BROKE OFF after");
@@ -123,6 +124,25 @@ void wr_report_history(wr_writer *out, const wr_problem_facts *problem, const wr
   if (history->count > 1) fprintf(out->file, " to %s", wr_text_real(history->measure[history->count - 1], last));
   if (is_named) fprintf(out->file, " (%s)", wr_text_fit(wr_run_label(run, label, sizeof label), 12, 0, name));
   fprintf(out->file, "\n");
+}
+
+/* A line for each of several right-hand sides, of many for the first ones. */
+static void print_sides(wr_writer *out, const wr_problem_facts *problem, const wr_run *run) {
+  char text[TEXT_ROOM];
+  wr_line line = {0};
+  for (int64_t k = 0; k < run->side_count && k < MOST_SIDES; k++) {
+    wr_run one = *run;
+    one.result = run->sides[k].result, one.verdict = run->sides[k].verdict;
+    wr_line_add(&line, "%" PRId64 ": %s%s in %" PRId64 " %s: ", k + 1, warning(&one),
+                wr_outcome_title(one.result.outcome), one.result.iterations,
+                wr_plural(one.result.iterations, "iteration", "iterations"));
+    wr_line_add_measure(&line, problem, &one);
+    wr_line_add(&line, ", %s", wr_text_seconds(run->sides[k].seconds, text));
+    print_labelled(out, k == 0 ? "columns" : "", &line);
+  }
+  if (run->side_count <= MOST_SIDES) return;
+  wr_line_add(&line, "and %" PRId64 " more, which --json has", run->side_count - MOST_SIDES);
+  print_labelled(out, "", &line);
 }
 
 static void print_backend(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
@@ -294,6 +314,7 @@ void wr_report_run(wr_writer *out, const wr_problem_facts *problem, const wr_run
   print_backend(out, problem, run, verbose && run->ran);
   print_precond(out, &run->precond, verbose);
   if (run->ran) print_verdict(out, problem, run);
+  if (run->ran) print_sides(out, problem, run);
   print_times(out, run);
   if (verbose) print_memory(out, run);
   wr_report_try(out, run);

@@ -247,6 +247,23 @@ static void write_advice(wr_json *json, const wr_advice *advice) {
   wr_json_end(json, '}');
 }
 
+/* Only for a run with several right-hand sides. */
+static void write_sides(wr_json *json, const wr_problem_facts *problem, const wr_run *run) {
+  if (run->side_count == 0) return;
+  wr_json_begin(json, "columns", '[');
+  for (int64_t k = 0; k < run->side_count; k++) {
+    wr_run one = *run;
+    one.result = run->sides[k].result, one.verdict = run->sides[k].verdict;
+    wr_json_begin(json, NULL, '{');
+    wr_json_integer(json, "exit_code", wr_run_exit_code(&one));
+    wr_json_real(json, "s", run->sides[k].seconds);
+    write_result(json, &one.result, problem->measure);
+    wr_json_verdict(json, &one.verdict, problem, wr_run_is_doubtful(problem, &one));
+    wr_json_end(json, '}');
+  }
+  wr_json_end(json, ']');
+}
+
 /* Only for a run with sets. */
 static void write_sets(wr_json *json, const wr_run_sets *sets) {
   if (sets->count == 0) return;
@@ -301,6 +318,7 @@ static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_r
     if (problem->keeps_history) write_history(json, run->history);
     wr_json_verdict(json, &run->verdict, problem, wr_run_is_doubtful(problem, run));
     write_order(json, run);
+    write_sides(json, problem, run);
     write_sets(json, &run->sets);
     write_comparison(json, run, base);
     write_advice(json, &run->advice);

@@ -46,7 +46,15 @@ typedef struct wr_run_sets {
   int columns;           /* sets at once                                                                 */
 } wr_run_sets;
 
-/* One backend's run. */
+/* What was found for one of several right-hand sides. */
+typedef struct wr_run_side {
+  wr_result result;
+  wr_verdict verdict;
+  double seconds; /* of its iterations */
+} wr_run_side;
+
+/* One backend's run. With several right-hand sides result and verdict are those of the worst: of the worst exit code, and of
+ * these of the largest measure. */
 typedef struct wr_run {
   const wr_backend *backend;
   char knobs[128];         /* effective, "alg=1"; "" none                                             */
@@ -69,6 +77,8 @@ typedef struct wr_run {
   wr_verdict verdict;
   wr_run_order order;
   wr_run_sets sets;
+  int64_t side_count;      /* 0: there is one right-hand side                                         */
+  wr_run_side *sides;      /* [side_count], for wr_free                                               */
   wr_advice advice;
   double difference;       /* L1 (PageRank) or relative 2-norm (BiCGSTAB) distance to the first run's answer */
 } wr_run;

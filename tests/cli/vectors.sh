@@ -99,7 +99,7 @@ check_names() {
 }
 
 check_refusals() {
-  refuses 3 "$identity: a vector has one column, not a matrix of 3 x 3" bicgstab -b "$identity" "$identity"
+  refuses 3 "$identity: a vector has one column, not a matrix of 3 x 3" bicgstab -x "$identity" "$identity"
   printf '1\n2\n' >"$work/two.txt"
   refuses 3 "$work/two.txt:3: the file ends after 2 values, where 3 are needed for the matrix's rows" \
     bicgstab -b "$work/two.txt" "$identity"

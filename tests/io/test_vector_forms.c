@@ -252,6 +252,83 @@ static void test_round_trips(void) {
   free(values);
 }
 
+/* ---- Several vectors ---- */
+
+static void check_columns(const char *bytes, size_t count, int64_t columns, const double *expected) {
+  double *values;
+  int64_t found = 0;
+  const wr_vector_need need = {.n = 2, .whose = "the test", .columns = &found};
+  CHECK_OK(read_bytes(bytes, count, &need, &values));
+  CHECKF(found == columns, "%.60s: %lld columns", bytes, (long long)found);
+  for (int64_t k = 0; values && k < 2 * columns; k++)
+    CHECKF(values[k] == expected[k], "%.60s: value %lld is %g", bytes, (long long)k, values[k]);
+  wr_free(values);
+}
+
+static void check_columns_npy(const char *order, const char *shape, int64_t columns, const double *expected) {
+  static const int32_t elements[] = {1, 2, 3, 4, 5, 6};
+  char bytes[1024], description[128];
+  snprintf(description, sizeof description, "{'descr': '<i4', 'fortran_order': %s, 'shape': %s, }\n", order, shape);
+  check_columns(bytes, make_npy(bytes, 1, description, elements, (size_t)(2 * columns) * sizeof *elements), columns,
+                expected);
+}
+
+/* values[columns][n] in every form; those that are read as columns have the same bits. */
+static void check_columns_trip(wr_vector_format format, const char *text) {
+  static const double values[] = {1, -0.0, 0.1, 1e300, 3, 4};
+  const char *path = fixture_path("columns");
+  char content[1024] = "";
+  double *back = NULL;
+  int64_t found = 0;
+  CHECK_OK(wr_columns_write(path, format, NULL, 2, 3, values, NULL));
+  FILE *file = fopen(path, "rb");
+  size_t length = file ? fread(content, 1, sizeof content - 1, file) : 0;
+  if (file) fclose(file);
+  CHECKF(text == NULL || (length == strlen(text) && strcmp(content, text) == 0), "form %d: %s", (int)format, content);
+  const wr_vector_need need = {.n = 2, .whose = "the test", .columns = &found};
+  if (text) return;
+  CHECK_OK(wr_vector_read(path, &need, &back));
+  CHECKF(found == 3 && back && memcmp(back, values, sizeof values) == 0, "form %d: %lld columns", (int)format,
+         (long long)found);
+  wr_free(back);
+}
+
+static void test_columns(void) {
+  static const char header[] = "%%MatrixMarket matrix array real general\n";
+  char text[256];
+  const double six[] = {1, 2, 3, 4, 5, 6}, by_rows[] = {1, 4, 2, 5, 3, 6};
+  CASE("several vectors");
+  snprintf(text, sizeof text, "%s2 3\n1\n2\n3\n4\n5\n6\n", header);
+  check_columns(text, strlen(text), 3, six);
+  snprintf(text, sizeof text, "%s2 1\n1\n2\n", header);
+  check_columns(text, strlen(text), 1, six);
+  snprintf(text, sizeof text, "%s1 2\n1\n2\n", header);
+  check_columns(text, strlen(text), 1, six);
+  snprintf(text, sizeof text, "%%%%MatrixMarket matrix coordinate real general\n2 3 2\n2 1 7\n1 3 8\n");
+  check_columns(text, strlen(text), 3, (double[]){0, 7, 0, 0, 8, 0});
+  check_columns("1\n2\n", 4, 1, six);
+  check_columns("2 1\n1 3\n", 8, 1, (double[]){3, 1});
+  check_columns_npy("True", "(2, 3)", 3, six);
+  check_columns_npy("False", "(2, 3)", 3, by_rows);
+  check_columns_npy("False", "(2,)", 1, six);
+  check_columns_npy("False", "(1, 2)", 1, six);
+  check_columns_trip(WR_VECTOR_MTX, NULL);
+  check_columns_trip(WR_VECTOR_NPY, NULL);
+  check_columns_trip(WR_VECTOR_TSV, "1\t1\t0.1\t3\n2\t-0\t1e300\t4\n");
+  check_columns_trip(WR_VECTOR_CSV, "id,value1,value2,value3\n1,1,0.1,3\n2,-0,1e300,4\n");
+  check_columns_trip(WR_VECTOR_TXT, "1 0.1 3\n-0 1e300 4\n");
+  CHECK_FAILS(WR_EUSAGE, wr_columns_write(fixture_path("columns"), WR_VECTOR_TXT, NULL, 2, 0, six, NULL));
+  snprintf(text, sizeof text, "%s2 3\n1\n2\n3\n4\n5\n6\n", header);
+  check_refused(text, strlen(text), PLAIN(2), "vector: a vector has one column, not a matrix of 2 x 3");
+  refuse_npy(1, DESCRIPTION("<i4", "False", "(2, 3)"), 24, 2, "a vector has one column, not a matrix of 2 x 3");
+  int64_t found;
+  double *values;
+  snprintf(text, sizeof text, "%s3 2\n1\n2\n3\n4\n5\n6\n", header);
+  CHECK_FAILS(WR_EINPUT,
+              read_bytes(text, strlen(text), &(wr_vector_need){.n = 2, .whose = "a", .columns = &found}, &values));
+  CHECK_MESSAGE("a vector has one column, not a matrix of 3 x 2");
+}
+
 static void check_choice(const char *path, wr_vector_format asked, wr_vector_format expected) {
   wr_vector_format format;
   CHECK_OK(wr_vector_format_choose(path, asked, &format));
@@ -320,6 +397,7 @@ int main(void) {
   test_npy_values();
   test_other_files();
   test_round_trips();
+  test_columns();
   test_choices();
   test_no_memory();
   fixture_end();
