@@ -15,6 +15,8 @@ typedef struct set_reader {
   int64_t set_room, node_room; /* of the list's arrays                                */
   int64_t line;                /* number of the line that is being read               */
   int64_t *seen;               /* [n] the line of the last set that has the node, or 0 */
+  char *plain;                 /* [plain_room] a name without doubled quotation marks  */
+  int64_t plain_room;
   char where[WR_WHERE];
 } set_reader;
 
@@ -27,16 +29,71 @@ void wr_set_list_free(wr_set_list *sets) {
 /* The node with an id, or -1. */
 static int64_t find_node(const set_reader *r, const char *begin, const char *end) {
   int64_t id;
+  if (begin == end) return -1;
   if (r->need->ids->names) return wr_ids_find(r->need->ids, begin, end - begin);
-  if (begin == end || wr_number_integer(begin, end, &id) != WR_NUMBER_OK) return -1;
+  if (wr_number_integer(begin, end, &id) != WR_NUMBER_OK) return -1;
   int64_t node = wr_ids_place(r->need->ids, id);
   return node < r->need->n ? node : -1;
 }
 
-/* Where the weight's colon is: the last one of a word that is not an id as a whole; NULL: there is none. */
-static const char *find_colon(const char *begin, const char *end) {
-  while (end > begin && end[-1] != ':') end--;
-  return end > begin ? end - 1 : NULL;
+/* A member as the line has it. */
+typedef struct member {
+  const char *id, *id_end;         /* without quotes                  */
+  const char *weight, *weight_end; /* behind the colon; NULL: no colon */
+} member;
+
+/* Splits a word without quotes: at its last colon, if it is not an id as a whole. */
+static member split_word(const set_reader *r, const char *begin, const char *end) {
+  member m = {.id = begin, .id_end = end};
+  const char *colon = end;
+  if (find_node(r, begin, end) >= 0) return m;
+  while (colon > begin && colon[-1] != ':') colon--;
+  if (colon > begin) m.id_end = colon - 1, m.weight = colon, m.weight_end = end;
+  return m;
+}
+
+static int is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/* A name in quotes, which `begin` is behind: r->plain has it without doubled ones. *at := behind the member. */
+static wr_status take_quoted(set_reader *r, const char *begin, const char *end, const char **at, member *m) {
+  int64_t length = 0;
+  const char *c = begin;
+  if (end - begin > r->plain_room) {
+    PASS(wr_resize(&r->plain, end - begin, "a name"));
+    r->plain_room = end - begin;
+  }
+  for (; c < end && (*c != '"' || (c + 1 < end && c[1] == '"')); c++) {
+    r->plain[length++] = *c;
+    c += *c == '"';
+  }
+  if (c == end) return wr_fail(WR_EINPUT, "%s: a quotation mark is not closed", r->where);
+  *m = (member){.id = r->plain, .id_end = r->plain + length};
+  if (++c < end && *c == ':') {
+    m->weight = ++c;
+    while (c < end && !is_blank(*c)) c++;
+    m->weight_end = c;
+  }
+  *at = c;
+  if (c == end || is_blank(*c)) return WR_OK;
+  return wr_fail(WR_EINPUT, "%s: behind a name in quotes stands neither a blank nor a weight (:0.5)", r->where);
+}
+
+/* The next member of a line, or *is_none: there is no further one. */
+static wr_status take_member(set_reader *r, wr_edge_cursor *c, member *m, int *is_none) {
+  const char *begin;
+  *is_none = 0;
+  if (r->need->ids->names == NULL) {
+    *is_none = !wr_edge_take(c);
+    *m = *is_none ? (member){0} : split_word(r, c->word, c->word_end);
+    return WR_OK;
+  }
+  while (c->at < c->end && is_blank(*c->at)) c->at++;
+  if ((*is_none = c->at == c->end)) return WR_OK;
+  begin = c->at;
+  if (*begin == '"') return take_quoted(r, begin + 1, c->end, &c->at, m);
+  while (c->at < c->end && !is_blank(*c->at)) c->at++;
+  *m = split_word(r, begin, c->at);
+  return WR_OK;
 }
 
 static wr_status parse_weight(const set_reader *r, const char *begin, const char *end, double *weight) {
@@ -51,18 +108,15 @@ static wr_status parse_weight(const set_reader *r, const char *begin, const char
   return wr_fail(WR_EINPUT, "%s: the weight is %s; weights are not negative", r->where, quote);
 }
 
-static wr_status parse_member(set_reader *r, const char *begin, const char *end, int64_t *node, double *weight) {
+static wr_status parse_member(const set_reader *r, const member *m, int64_t *node, double *weight) {
   char quote[WR_QUOTE];
-  const char *colon = NULL;
   *weight = 1;
-  *node = find_node(r, begin, end);
-  if (*node < 0) colon = find_colon(begin, end);
-  if (colon) *node = find_node(r, begin, colon);
-  wr_quote(begin, colon ? colon : end, quote);
-  if (begin == end || colon == begin) return wr_fail(WR_EINPUT, "%s: an id is missing", r->where);
+  *node = find_node(r, m->id, m->id_end);
+  wr_quote(m->id, m->id_end, quote);
+  if (m->id == m->id_end) return wr_fail(WR_EINPUT, "%s: an id is missing", r->where);
   if (*node < 0) return wr_fail(WR_EINPUT, "%s: id %s is none of %s", r->where, quote, r->need->whose);
   if (r->seen[*node] == r->line) return wr_fail(WR_EINPUT, "%s: id %s is in the set already", r->where, quote);
-  return colon ? parse_weight(r, colon + 1, end, weight) : WR_OK;
+  return m->weight ? parse_weight(r, m->weight, m->weight_end, weight) : WR_OK;
 }
 
 /* Room for one more element of arrays that have `used`. */
@@ -81,10 +135,14 @@ static wr_status parse_line(set_reader *r, const wr_input_line *line) {
   wr_edge_cursor c = {.at = line->begin, .end = line->end};
   int64_t used = s->first[s->count];
   double largest = 0;
-  PASS(wr_edge_check(line, r->where));
-  while (wr_edge_take(&c)) {
+  if (r->need->ids->names == NULL) PASS(wr_edge_check(line, r->where));
+  for (;;) {
+    member m = {0};
+    int is_none;
+    PASS(take_member(r, &c, &m, &is_none));
+    if (is_none) break;
     PASS(grow(used, &r->node_room, &s->node, sizeof *s->node, &s->weight, sizeof *s->weight));
-    PASS(parse_member(r, c.word, c.word_end, &s->node[used], &s->weight[used]));
+    PASS(parse_member(r, &m, &s->node[used], &s->weight[used]));
     r->seen[s->node[used]] = r->line;
     largest = fmax(largest, s->weight[used++]);
   }
@@ -128,6 +186,7 @@ static wr_status read_sets(set_reader *r) {
 done:
   wr_lines_free(&lines);
   wr_free(r->seen);
+  wr_free(r->plain);
   return status;
 }
 

@@ -1,6 +1,7 @@
-/* Files of sets of nodes: a line is a set, `id[:weight] id[:weight] ...`, between blanks, tabs or a comma; a weight that is
- * left out is 1. Blank lines and those that begin with # or % are skipped. An id may itself have colons: a word that is an id
- * as a whole has no weight, and else the weight is behind its last colon. docs/formats.md says the same to users. */
+/* Files of sets of nodes: a line is a set, `id[:weight] id[:weight] ...`, between blanks or tabs, numbers also between commas;
+ * a weight that is left out is 1. Blank lines and those that begin with # or % are skipped. Names may have colons: a word that
+ * is an id as a whole has no weight, and else the weight is behind its last colon. A name may stand in quotes, those in it
+ * doubled, and must where it has blanks or tabs. docs/formats.md says the same to users. */
 #ifndef WR_SET_FILE_H
 #define WR_SET_FILE_H
 

@@ -200,7 +200,7 @@ done:
 static wr_status write_answer(job *j) {
   const wr_comparison *c = &j->comparison;
   char comment[640];
-  if (j->settings.output && j->settings.seeds)
+  if (j->settings.seeds && j->settings.sets_form != WR_TOP_TABLE)
     return j->runs[0].ran ? j->program->write_sets(j->problem, &j->settings, &j->ids) : WR_OK;
   if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
@@ -373,7 +373,7 @@ static wr_status report(job *j) {
     }
   if (c->answer && j->program->present && j->settings.top_format == WR_TOP_TABLE)
     TRY(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
-  if (j->settings.seeds && !j->settings.output && j->settings.top > 0 && j->runs[0].ran)
+  if (j->settings.seeds && j->settings.sets_form == WR_TOP_TABLE && j->settings.top > 0 && j->runs[0].ran)
     j->program->print_sets(out, j->problem, &j->ids);
   status = wr_process_flush(out);
 done:

@@ -70,7 +70,7 @@ typedef struct wr_program {
   wr_status (*set_side)(void *problem, int64_t side);
   wr_status (*renew)(void *solve);
   /* All or none, NULL: with settings->seeds, in place of start and all that follows it. So many vectors at once; the work,
-   * which fills in the run; its results as a file (--output) and, without one, on the terminal. */
+   * which fills in the run; its results as a file (--output, --format) and, without one, on the terminal. */
   int (*columns)(const wr_settings *settings, const wr_env *env);
   wr_status (*run_sets)(void *problem, const wr_settings *settings, wr_plan *plan, wr_env *env,
                         const wr_monitor *monitor, wr_run *run);

@@ -93,6 +93,7 @@ wr_status wr_sets_run(wr_kept_sets *sets, const wr_graph *graph, const wr_settin
 
 /* ---- Output ---- */
 
+/* The node stands last, as a name may have any width. */
 void wr_sets_print(FILE *out, const wr_kept_sets *sets, const wr_ids *ids) {
   char bound[32], node[WR_ID_TEXT];
   fprintf(out, "\n%8s  %8s  %-18s  %-9s  node\n", "set", "rank", "score", "bound");
@@ -144,11 +145,11 @@ static void write_json(FILE *file, const wr_kept_sets *sets, const wr_ids *ids) 
 
 wr_status wr_sets_write(const wr_kept_sets *sets, const wr_settings *s, const wr_ids *ids) {
   wr_output_file out;
-  PASS(wr_output_open(s->output, &out));
-  if (s->sets_form == WR_SETS_CSV) fputs("set,rank,id,score,bound\n", out.file);
-  if (s->sets_form == WR_SETS_JSONL)
+  PASS(wr_output_open(s->output ? s->output : "-", &out));
+  if (s->sets_form == WR_TOP_CSV) fputs("set,rank,id,score,bound\n", out.file);
+  if (s->sets_form == WR_TOP_JSON)
     write_json(out.file, sets, ids);
   else
-    write_lines(out.file, sets, ids, s->sets_form == WR_SETS_CSV ? ',' : '\t');
+    write_lines(out.file, sets, ids, s->sets_form == WR_TOP_CSV ? ',' : '\t');
   return wr_output_commit(&out);
 }

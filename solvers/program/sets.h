@@ -34,10 +34,11 @@ void wr_sets_close(wr_kept_sets *sets); /* a zeroed one is fine */
 wr_status wr_sets_run(wr_kept_sets *sets, const wr_graph *graph, const wr_settings *settings, wr_plan *plan,
                       wr_env *env, const wr_monitor *monitor, wr_run *run);
 
-/* Prints a line for each node: set, rank, node, score, bound. */
+/* Prints a line for each node: set, rank, score, bound, node. */
 void wr_sets_print(FILE *out, const wr_kept_sets *sets, const wr_ids *ids);
 
-/* Writes --output: .tsv and .csv have such lines, .jsonl has one for each set. WR_EOUTPUT. */
+/* Writes --output, or --format to standard output: lines of set, rank, id, score and bound, or a line of JSON for each set.
+ * WR_EOUTPUT. */
 wr_status wr_sets_write(const wr_kept_sets *sets, const wr_settings *settings, const wr_ids *ids);
 
 #endif

@@ -390,22 +390,27 @@ static int has_ending(const char *path, const char *ending) {
   return length > wanted && strcasecmp(path + length - wanted, ending) == 0;
 }
 
-/* Without an ending that says it, and of standard output: lines of tab-separated values. */
-static wr_status finish_sets_form(wr_settings *s, wr_vector_format asked) {
-  int is_csv = has_ending(s->output, ".csv"), is_jsonl = has_ending(s->output, ".jsonl");
-  s->sets_form = asked == WR_VECTOR_CSV   ? WR_SETS_CSV
-                 : asked == WR_VECTOR_TSV ? WR_SETS_TSV
-                 : is_csv                 ? WR_SETS_CSV
-                 : is_jsonl               ? WR_SETS_JSONL
-                                          : WR_SETS_TSV;
-  int fits = is_csv ? s->sets_form == WR_SETS_CSV : is_jsonl ? s->sets_form == WR_SETS_JSONL : 1;
-  int is_known = is_csv || is_jsonl || has_ending(s->output, ".tsv") || asked == WR_VECTOR_CSV ||
-                 asked == WR_VECTOR_TSV || strcmp(s->output, "-") == 0;
-  if (has_ending(s->output, ".tsv")) fits = s->sets_form == WR_SETS_TSV;
-  if (is_known && fits && (asked == WR_VECTOR_FORMATS || asked == WR_VECTOR_CSV || asked == WR_VECTOR_TSV))
-    return WR_OK;
-  return wr_fail(WR_EUSAGE, "%s: with --seeds results end in .tsv, .csv or .jsonl, and --format is tsv or csv",
-                 s->output);
+/* By the ending of the output's name, or by --format; standard output gets tab-separated values. */
+static wr_status finish_sets_form(wr_settings *s) {
+  static const struct {
+    const char *ending;
+    int format;
+    wr_top_format form;
+  } forms[] = {{".tsv", 1 + WR_VECTOR_TSV, WR_TOP_TSV}, {".csv", 1 + WR_VECTOR_CSV, WR_TOP_CSV},
+               {".jsonl", 1 + WR_VECTOR_FORMATS, WR_TOP_JSON}};
+  int named = -1, asked = -1;
+  s->sets_form = s->top_format;
+  if (s->output == NULL) return WR_OK;
+  for (int k = 0; k < 3; k++) {
+    if (has_ending(s->output, forms[k].ending)) named = k;
+    if (s->format == forms[k].format) asked = k;
+  }
+  int is_known = named >= 0 || asked >= 0 || strcmp(s->output, "-") == 0;
+  if (!is_known || (s->format > 0 && asked < 0) || (named >= 0 && asked >= 0 && named != asked))
+    return wr_fail(WR_EUSAGE, "%s: with --seeds results end in .tsv, .csv or .jsonl, and --format is tsv or csv",
+                   s->output);
+  s->sets_form = forms[named >= 0 ? named : asked >= 0 ? asked : 0].form;
+  return WR_OK;
 }
 
 /* --seeds ranks by the power method from the sets themselves, and what is written are the best nodes of each. */
@@ -455,8 +460,6 @@ static wr_status finish_format(wr_settings *s) {
     return wr_fail(WR_EUSAGE, "--format json is for the best nodes of pagerank; --json writes a report");
   if (is_json && s->output)
     return wr_fail(WR_EUSAGE, "--format json is for the --top best nodes, on standard output: leave out --output");
-  if (s->output == NULL && s->seeds && s->format)
-    return wr_fail(WR_EUSAGE, "--format with --seeds is that of --output: add -o -, or -o FILE");
   if (s->output == NULL && s->rhs_text == NULL && s->check == NULL) s->top_format = forms[s->format];
   return WR_OK;
 }
@@ -470,8 +473,8 @@ wr_status wr_settings_finish(wr_settings *s) {
   if (s->seeds) PASS(finish_seeds(s));
   if (s->seeds == NULL && s->vectors > 0)
     return wr_fail(WR_EUSAGE, "--vectors is a number of sets, for --seeds; it is not given");
-  if (s->output && s->seeds)
-    PASS(finish_sets_form(s, asked));
+  if (s->seeds)
+    PASS(finish_sets_form(s));
   else if (s->output)
     PASS(wr_vector_format_choose(s->output, asked, &s->output_format));
   if (s->columns_text) PASS(wr_edge_choice_parse(s->columns_text, "--columns", &s->columns));

@@ -39,9 +39,6 @@ enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edg
 
 typedef enum wr_top_format { WR_TOP_TABLE, WR_TOP_TSV, WR_TOP_CSV, WR_TOP_JSON } wr_top_format;
 
-/* Forms of --output with --seeds. */
-typedef enum wr_sets_form { WR_SETS_TSV, WR_SETS_CSV, WR_SETS_JSONL } wr_sets_form;
-
 typedef struct wr_settings {
   char *config;
   /* what to run */
@@ -94,7 +91,7 @@ typedef struct wr_settings {
   const char *precond_knobs; /* within precond_text, or NULL   */
   wr_vector_format output_format; /* of --format and --output  */
   wr_top_format top_format;       /* of --format without --output; WR_TOP_TABLE: a part of the report */
-  wr_sets_form sets_form; /* likewise, with --seeds            */
+  wr_top_format sets_form;        /* of the sets of --seeds, with --output or without; WR_TOP_JSON: lines of JSON */
 } wr_settings;
 
 /* The options of spmv: those that it shares with the solvers, and its own. */

@@ -58,6 +58,7 @@ check_forms() {
   expect 'nodes are printed although they are written'
   [ "$(head -n 1 "$work/s.csv")" = set,rank,id,score,bound ] && [ "$(wc -l <"$work/s.csv")" = 19 ]
   expect 's.csv has other lines'
+  run 0 pagerank -q --seeds "$sets" --top 2 -o "$work/s.tsv" "$graph"
   run 0 pagerank -q --seeds "$sets" --top 2 -o - "$graph"
   tr '\t' , <"$out" >"$work/s.txt"
   tail -n +2 "$work/s.csv" >"$work/t.txt"
@@ -67,6 +68,13 @@ check_forms() {
   expect 's.jsonl has not a line for each set'
   run 0 pagerank -q --seeds "$sets" --json "$work/report.json" "$graph"
   says "$work/report.json" '"sets": { "count": 9, "done": 9, "converged": 9,' '"checked": 9, "refuted": 0, "at_once": 4'
+  for form in tsv csv; do
+    run 0 pagerank --seeds "$sets" --top 2 --format $form "$graph"
+    same "--format $form and a file" "$work/s.$form" "$out"
+    says "$err" '9 sets converged in'
+  done
+  run 0 pagerank -q --seeds "$sets" --top 0 --format json "$graph"
+  same '--format json and a file' "$work/s.jsonl" "$out"
   in=$sets
   run 0 pagerank -q --seeds - --top 2 --format csv -o "$work/out" "$graph"
   in=/dev/null
@@ -86,7 +94,6 @@ check_names() {
   expect 'a name is no JSON string'
   echo 'x:y no' >"$work/names.txt"
   refuses 3 "names.txt:1: id no is none of" pagerank --seeds "$work/names.txt" "$work/names.csv"
-  refuses 1 '--format with --seeds is that of --output: add -o -' pagerank --seeds "$sets" --format json "$graph"
 }
 
 check_outcomes() {
@@ -135,6 +142,30 @@ check_errors() {
   refuses 3 'a matrix or an array, where lines of ids are needed' pagerank --seeds "$work/array.mtx" "$graph"
 }
 
+# Names with colons, blanks, quotes and commas.
+check_quoted_names() {
+  printf '"a b"\thttp://x/:1\nhttp://x/:1\tq"q\nhttp://x/\t"a b"\n"q""q"\tc,d\n' >"$work/names.tsv"
+  printf 'http://x/ "a b":3\nhttp://x/:1 "q""q"\nhttp://x/:0.25 c,d:1e-3\n' >"$work/names.txt"
+  run 0 pagerank -q --ids names --damping 0 --seeds "$work/names.txt" --format tsv "$work/names.tsv"
+  cut -f 1-4 "$out" >"$work/now.txt"
+  printf '1\t1\ta b\t0.75\n1\t2\thttp://x/\t0.25\n2\t1\thttp://x/:1\t0.5\n2\t2\t"q""q"\t0.5\n' >"$work/kept.txt"
+  head -n 4 "$work/now.txt" >"$work/first.txt"
+  same 'sets of names' "$work/kept.txt" "$work/first.txt"
+  run 0 pagerank -q --ids names --damping 0 --seeds "$work/names.txt" --format json "$work/names.tsv"
+  says "$out" '"top":[{"id":"a b","score":0.75},{"id":"http://x/","score":0.25}]' '{"id":"q\"q","score":0.5}'
+  run 0 pagerank --ids names --damping 0 --seeds "$work/names.txt" "$work/names.tsv" && says "$out" '1 1 0.75' ' a b '
+  printf 'c,d other\n' >"$work/wrong.txt"
+  refuses 3 "$work/wrong.txt:1: id other is none of" pagerank --ids names --seeds "$work/wrong.txt" "$work/names.tsv"
+  printf '"a b\n' >"$work/wrong.txt"
+  refuses 3 "$work/wrong.txt:1: a quotation mark is not closed" pagerank --ids names --seeds "$work/wrong.txt" "$work/names.tsv"
+  printf '"a b"x\n' >"$work/wrong.txt"
+  refuses 3 'behind a name in quotes stands neither' pagerank --ids names --seeds "$work/wrong.txt" "$work/names.tsv"
+  printf '"":2\n' >"$work/wrong.txt"
+  refuses 3 'an id is missing' pagerank --ids names --seeds "$work/wrong.txt" "$work/names.tsv"
+  printf '"a b" "a b":2\n' >"$work/wrong.txt"
+  refuses 3 'id a b is in the set already' pagerank --ids names --seeds "$work/wrong.txt" "$work/names.tsv"
+}
+
 check_usage() {
   for option in "personalize $sets" "guess $sets" "check $sets" "history $work/h.csv" 'repeat 2' 'stop order' 'precision mixed'; do
     # shellcheck disable=SC2086 # an option and its value
@@ -162,5 +193,6 @@ check_names
 check_outcomes
 check_lines
 check_errors
+check_quoted_names
 check_usage
 report
