@@ -1,5 +1,5 @@
-/* Graphs as the GAP Benchmark Suite serialises them (.sg, and .wsg with weights; its src/writer.h): told by its first bytes, which
- * no text has, and by its length.
+/* Graphs as the GAP Benchmark Suite serialises them (.sg, and .wsg with weights; its src/writer.h): told by the first bytes,
+ * which no text has, and by the length.
  *
  *   0  directed, a byte: 0 or 1       1  edges m, 64 bits       9  nodes n, 64 bits
  *   17 offsets of the nodes' edges, 64 bits [n + 1], and the targets, 32 bits [m], or pairs of target and weight, 32 bits each;

@@ -186,10 +186,10 @@ static wr_status load_member(const npz *z, const member *m, char *packed, char *
   return check_sum(z, m, bytes);
 }
 
-static wr_status load(npz *z, array_name a) {
+/* *data := where the bytes of an array begin in the archive. */
+static wr_status find_member(const npz *z, array_name a, int64_t *data) {
   const member *m = &z->members[a];
-  char local[LOCAL], *packed = NULL;
-  wr_status status = WR_OK;
+  char local[LOCAL];
   if (m->method < 0)
     return wr_fail(WR_EINPUT, "%s: NumPy arrays (.npz) without %s, so no matrix of scipy.sparse.save_npz",
                    z->text->name, array_names[a]);
@@ -201,9 +201,18 @@ static wr_status load(npz *z, array_name a) {
       (m->method == STORED && m->size != m->packed))
     return damaged(z, "an array has sizes that cannot be");
   PASS(wr_text_read(z->text, m->local, LOCAL, local));
-  int64_t data = m->local + LOCAL + (int64_t)little_endian(local + 26, 2) + (int64_t)little_endian(local + 28, 2);
-  if (memcmp(local, "PK\3\4", 4) != 0 || data > z->text->size || m->packed > z->text->size - data)
+  *data = m->local + LOCAL + (int64_t)little_endian(local + 26, 2) + (int64_t)little_endian(local + 28, 2);
+  if (memcmp(local, "PK\3\4", 4) != 0 || *data > z->text->size || m->packed > z->text->size - *data)
     return damaged(z, "an array is not where the directory says");
+  return WR_OK;
+}
+
+static wr_status load(npz *z, array_name a) {
+  const member *m = &z->members[a];
+  char *packed = NULL;
+  int64_t data = 0;
+  wr_status status = find_member(z, a, &data);
+  if (status != WR_OK) return status;
   z->array[a] = (wr_text){.name = z->text->name, .size = m->size, .file = -1};
   TRY(wr_alloc(&z->array[a].memory, m->size, 1, "an array of an archive"));
   if (m->method == DEFLATED) TRY(wr_alloc(&packed, m->packed, 1, "an array of an archive"));

@@ -1,6 +1,6 @@
-/* Sparse matrices of SciPy (scipy.sparse.save_npz): a zip archive of NumPy arrays, stored or deflated. Read are the formats csr, csc
- * and coo, with indices of 32 or 64 bits and values that are real or bool. Entries at the same place are added, as SciPy does.
- * Internal to io/. */
+/* Sparse matrices of SciPy (scipy.sparse.save_npz): a zip archive of NumPy arrays, stored or deflated. The formats csr, csc and
+ * coo are read, with indices of 32 or 64 bits and values that are real or bool. Entries at the same place are added, as SciPy
+ * does. Internal to io/. */
 #ifndef WR_NPZ_H
 #define WR_NPZ_H
 

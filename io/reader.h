@@ -43,7 +43,8 @@ wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr
                          wr_read_facts *facts);
 
 /* The same as wr_read_triplets, and a file that was saved in binary (io/binary_file.h), too: then *A := the matrix, *origin
- * is filled and there are no triplets; of others *A := NULL, and origin->ids count from 0 for square matrices whose format does. */
+ * is filled and there are no triplets; of others *A := NULL, and origin->ids count from 0 for square matrices whose format
+ * does. */
 wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_csr **A,
                          wr_binary_origin *origin, wr_read_facts *facts);
 

@@ -1,5 +1,5 @@
-/* Matrices of other programs in binary: SciPy's .npz and the GAP suite's .sg and .wsg, made here byte by byte. Every bit that is
- * turned and every end that is cut off must give a sentence, or a matrix. */
+/* Matrices of other programs in binary: SciPy's .npz and the GAP suite's .sg and .wsg, made here byte by byte. Bits that are
+ * turned and ends that are cut off must give a sentence, or a matrix. */
 #define _DEFAULT_SOURCE
 #include <stdlib.h>
 
@@ -158,7 +158,7 @@ static void add_array(const char *name, const char *type, const char *shape, con
     put_integer(m, sum_of(array.bytes, array.count), 4);
     put_integer(m, packed.count, 4), put_integer(m, array.count, 4);
     put_integer(m, strlen(name), 2), put_integer(m, 0, 2);
-    if (central) put_integer(m, 0, 10), put_integer(m, local, 4);
+    if (central) put(m, (char[10]){0}, 10), put_integer(m, local, 4);
     put(m, name, strlen(name));
     if (!central) put(m, packed.bytes, packed.count);
   }
