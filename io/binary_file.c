@@ -116,8 +116,8 @@ static wr_status judge(const char *name, const wr_binary_scan *scan) {
 /* ---- writing ---- */
 
 static header describe(const wr_csr *A, const wr_binary_origin *origin) {
-  header h = {.byte_order = BYTE_ORDER_MARK, .version = WR_BINARY_VERSION,
-              .nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz};
+  header h = {
+      .byte_order = BYTE_ORDER_MARK, .version = WR_BINARY_VERSION, .nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz};
   memcpy(h.magic, WR_BINARY_MAGIC, sizeof h.magic);
   if (A->symmetric) h.flags |= SYMMETRIC;
   if (A->val != NULL) h.flags |= HAS_VALUES;
@@ -169,7 +169,7 @@ wr_status wr_binary_write(const char *path, const wr_csr *A, const wr_binary_ori
 int wr_binary_is_file(const char *path) {
   char head[WR_FILE_HEAD];
   int64_t size, count = wr_file_head(path, head, sizeof head, &size);
-  return count > 0 && wr_file_kind_of(head, count) == WR_FILE_BINARY;
+  return count > 0 && wr_file_is_matrix(wr_file_kind_of(head, count));
 }
 
 /* A file that another process writes to is reported as changed, not as damaged. */
@@ -270,8 +270,12 @@ wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, cons
   *origin = (wr_binary_origin){0};
   TRY(read_header(text, &h));
   TRY(make_room(&h, A, &origin->ids.id));
-  wr_binary_scan scan = {.text = text, .A = *A, .id = origin->ids.id, .nonnegative = nonnegative,
-                         .feed = feed, .threads = threads > 0 ? threads : omp_get_max_threads()};
+  wr_binary_scan scan = {.text = text,
+                         .A = *A,
+                         .id = origin->ids.id,
+                         .nonnegative = nonnegative,
+                         .feed = feed,
+                         .threads = threads > 0 ? threads : omp_get_max_threads()};
   TRY(read_arrays(text, &h, &scan));
   origin->repeated = h.repeated;
   origin->ids.count = h.flags & HAS_IDS ? h.nrows : 0;

@@ -57,7 +57,8 @@ typedef struct wr_binary_origin {
  * WR_ENOMEM. */
 wr_status wr_binary_write(const char *path, const wr_csr *A, const wr_binary_origin *origin, int threads);
 
-/* 1 if path is a file that begins with the magic. 0 for what can be read once only, such as a pipe, which is not opened. */
+/* 1 if path is a file that is a matrix in binary by its first bytes, also one of another program (io/file_kind.h). 0 for what
+ * can be read once only, such as a pipe, which is not opened. */
 int wr_binary_is_file(const char *path);
 
 /* *A := the matrix of an opened file, or of what a pipe or a gzip stream held. nonnegative 1: a negative value is refused.

@@ -79,6 +79,8 @@ static wr_status check_beginning(edge_reader *r) {
   if (r->text.kind == WR_FILE_MATRIX_MARKET)
     return wr_fail(WR_EINPUT, "%s: a Matrix Market file, not an edge list; with --input-format mtx it is read as one",
                    wr_where(r->text.name, 1, where));
+  if (wr_file_is_matrix(r->text.kind))
+    return wr_fail(WR_EINPUT, "%s: a matrix in binary, not an edge list; --input-format auto reads it", r->text.name);
   wr_status status = wr_text_lines(&r->text, 0, 1, &lines);
   if (status == WR_OK) skip_mark(&r->text, &lines);
   wr_lines_free(&lines);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "io/file_kind.h"
+#include "io/gapbs.h"
 #include "io/matrix_market.h"
 
 /* INFLATED, LINE_BYTES and ROW_ENTRIES are medians over the files of the SuiteSparse collection. */
@@ -42,6 +43,7 @@ int wr_file_extent(const char *path, int64_t *nrows, int64_t *nnz) {
   if (count < 2) return 0;
   wr_file_kind kind = wr_file_kind_of(head, count);
   if (kind == WR_FILE_BINARY) return from_binary(head, count, size, nrows, nnz);
+  if (kind == WR_FILE_GAPBS) return wr_gapbs_head(head, count, nrows, nnz) && *nnz <= size / 4 && *nrows <= size / 8;
   if (kind == WR_FILE_MATRIX_MARKET && mm_has_header(head, head + count))
     return from_header(path, head, count, size, nrows, nnz);
   *nnz = (kind == WR_FILE_GZIP ? INFLATED * size : size) / LINE_BYTES + 1;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/gapbs.h"
 #include "io/input_line.h"
 
 /* Bytes at an offset, and what a file with them is. */
@@ -29,12 +30,12 @@ enum { ZIP_NAME = 30, ZIP_NAME_LENGTH = 26 };
 
 static const kind zip_kinds[] = {
     {BYTES("[Content_Types].xml"), .what = "an Office document", .help = "save the table as CSV"},
-    {BYTES(".npy"), .what = "NumPy arrays (.npz)",
-     .help = MATRIX("scipy.sparse.load_npz('FILE')") "; a vector: numpy.save('vector.npy', x)"},
     {BYTES(""), .what = "a zip archive", .help = "unpack it: unzip FILE"}};
 
 static const kind kinds[] = {
-    {BYTES("\xfd" "7zXZ"), .what = "compressed with xz", .help = PIPE("xz -dc")},
+    {BYTES("\xfd"
+           "7zXZ"),
+     .what = "compressed with xz", .help = PIPE("xz -dc")},
     {BYTES("\x28\xb5\x2f\xfd"), .what = "compressed with zstd", .help = PIPE("zstd -dc")},
     {BYTES("BZh91AY&SY"), .what = "compressed with bzip2", .help = PIPE("bzip2 -dc")},
     {BYTES("\x04\x22\x4d\x18"), .what = "compressed with lz4", .help = PIPE("lz4 -dc")},
@@ -61,17 +62,17 @@ static int lies_at(const kind *k, const char *begin, int64_t count, int64_t offs
   return count - offset >= k->length && memcmp(begin + offset, k->bytes, (size_t)k->length) == 0;
 }
 
-/* By the name of the first member: how it begins, or how it ends. */
-static const kind *find_zip(const char *begin, int64_t count) {
+static int is_zip(const char *begin, int64_t count) { return count >= ZIP_NAME && memcmp(begin, "PK\x03\x04", 4) == 0; }
+
+/* By how the name of the first member ends. */
+static int is_npz(const char *begin, int64_t count) {
+  if (!is_zip(begin, count)) return 0;
   int length = (unsigned char)begin[ZIP_NAME_LENGTH] | (unsigned char)begin[ZIP_NAME_LENGTH + 1] << 8;
-  int64_t end = ZIP_NAME + length < count ? ZIP_NAME + length : count;
-  if (lies_at(&zip_kinds[0], begin, end, ZIP_NAME)) return &zip_kinds[0];
-  if (lies_at(&zip_kinds[1], begin, end, end - zip_kinds[1].length)) return &zip_kinds[1];
-  return &zip_kinds[2];
+  return ZIP_NAME + length <= count && length > 4 && memcmp(begin + ZIP_NAME + length - 4, ".npy", 4) == 0;
 }
 
 static const kind *find(const char *begin, int64_t count) {
-  if (count >= ZIP_NAME && memcmp(begin, "PK\x03\x04", 4) == 0) return find_zip(begin, count);
+  if (is_zip(begin, count)) return lies_at(&zip_kinds[0], begin, count, ZIP_NAME) ? &zip_kinds[0] : &zip_kinds[1];
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
     if (lies_at(&kinds[k], begin, count, kinds[k].offset)) return &kinds[k];
   return NULL;
@@ -82,10 +83,12 @@ static int begins_with(const char *begin, int64_t count, const char *magic, int6
 }
 
 wr_file_kind wr_file_kind_of(const char *begin, int64_t count) {
-  int64_t banner = (int64_t)strlen(MM_BANNER);
+  int64_t banner = (int64_t)strlen(MM_BANNER), nodes, edges;
   if (begins_with(begin, count, "\x1f\x8b", 2)) return WR_FILE_GZIP;
   if (begins_with(begin, count, WR_BINARY_MAGIC, sizeof WR_BINARY_MAGIC - 1)) return WR_FILE_BINARY;
   if (begins_with(begin, count, WR_NPY_MAGIC, sizeof WR_NPY_MAGIC - 1)) return WR_FILE_NPY;
+  if (is_npz(begin, count)) return WR_FILE_NPZ;
+  if (wr_gapbs_head(begin, count, &nodes, &edges)) return WR_FILE_GAPBS;
   if (count >= banner && wr_word_is(begin, begin + banner, MM_BANNER)) return WR_FILE_MATRIX_MARKET;
   return find(begin, count) != NULL ? WR_FILE_FOREIGN : WR_FILE_TEXT;
 }

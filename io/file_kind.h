@@ -19,12 +19,19 @@ typedef enum wr_file_kind {
   WR_FILE_MATRIX_MARKET,
   WR_FILE_BINARY, /* a saved matrix (io/binary_file.h) */
   WR_FILE_NPY,    /* a NumPy array                     */
+  WR_FILE_NPZ,    /* NumPy arrays in a zip archive, as SciPy saves a sparse matrix (io/npz.h) */
+  WR_FILE_GAPBS,  /* a serialised graph (io/gapbs.h) */
   WR_FILE_GZIP,
   WR_FILE_FOREIGN /* another format, which is not read */
 } wr_file_kind;
 
 /* The kind of a file that begins with [begin, begin + count). */
 wr_file_kind wr_file_kind_of(const char *begin, int64_t count);
+
+/* 1: a matrix in binary: saved here, by SciPy, or a serialised graph. */
+static inline int wr_file_is_matrix(wr_file_kind kind) {
+  return kind == WR_FILE_BINARY || kind == WR_FILE_NPZ || kind == WR_FILE_GAPBS;
+}
 
 /* WR_EINPUT for a foreign file, and for a NumPy array, which is no matrix: what it is and what would help. */
 wr_status wr_file_check_foreign(const char *name, const char *begin, int64_t count);

@@ -67,7 +67,7 @@ int wr_text_may_begin(const char *begin, int64_t count, const char *magic) {
   wr_file_kind kind = wr_file_kind_of(begin, count);
   if (kind == WR_FILE_FOREIGN || kind == WR_FILE_NPY) return 0;
   int64_t length = (int64_t)strlen(magic);
-  return count < length || wr_word_is(begin, begin + length, magic) || kind == WR_FILE_BINARY;
+  return count < length || wr_word_is(begin, begin + length, magic) || wr_file_is_matrix(kind);
 }
 
 static int may_begin_with(const wr_stream *text, const char *magic) {

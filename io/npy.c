@@ -14,14 +14,6 @@ enum {
   PIECE = 8 << 10                                    /* elements that are converted at a time                       */
 };
 
-/* What the description says. */
-typedef struct description {
-  char type[8]; /* "<f8" */
-  int has_type, has_order, dimensions;
-  int by_columns;   /* 1: Fortran's order */
-  int64_t shape[2]; /* of the first two dimensions */
-} description;
-
 static uint64_t little_endian(const char *at, int bytes) {
   uint64_t word = 0;
   for (int b = 0; b < bytes; b++) word |= (uint64_t)(unsigned char)at[b] << (8 * b);
@@ -66,7 +58,7 @@ static int take_word(cursor *c, const char *word) {
   return 1;
 }
 
-static int take_shape(cursor *c, description *d) {
+static int take_shape(cursor *c, wr_npy_array *d) {
   if (!take(c, '(')) return 0;
   for (d->dimensions = 0; !take(c, ')'); d->dimensions++) {
     int64_t size;
@@ -80,7 +72,7 @@ static int take_shape(cursor *c, description *d) {
   return 1;
 }
 
-static int take_entry(cursor *c, description *d) {
+static int take_entry(cursor *c, wr_npy_array *d) {
   char key[16];
   if (!take_text(c, key, sizeof key) || !take(c, ':')) return 0;
   if (strcmp(key, "descr") == 0) return d->has_type = take_text(c, d->type, sizeof d->type);
@@ -89,7 +81,7 @@ static int take_entry(cursor *c, description *d) {
   return strcmp(key, "shape") == 0 && take_shape(c, d);
 }
 
-static int take_description(cursor *c, description *d) {
+static int take_description(cursor *c, wr_npy_array *d) {
   d->dimensions = -1;
   if (!take(c, '{')) return 0;
   while (!take(c, '}')) {
@@ -101,12 +93,11 @@ static int take_description(cursor *c, description *d) {
   return c->at == c->end && d->has_type && d->has_order && d->dimensions >= 0;
 }
 
-/* *data := where the elements begin. */
-static wr_status read_description(const wr_text *text, description *d, int64_t *data) {
+wr_status wr_npy_describe(const wr_text *text, wr_npy_array *d) {
   char head[LENGTH_AT + 4], *block = NULL;
   wr_status status;
   int64_t length;
-  *d = (description){.has_type = 0};
+  *d = (wr_npy_array){.has_type = 0};
   if (text->size < (int64_t)sizeof head) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array that ends early", text->name));
   TRY(wr_text_read(text, 0, sizeof head, head));
   if (head[VERSION_AT] < 1 || head[VERSION_AT] > 3)
@@ -114,9 +105,9 @@ static wr_status read_description(const wr_text *text, description *d, int64_t *
                 (int)(unsigned char)head[VERSION_AT]));
   int bytes = head[VERSION_AT] == 1 ? 2 : 4;
   length = (int64_t)little_endian(head + LENGTH_AT, bytes);
-  *data = LENGTH_AT + bytes + length;
+  d->data = LENGTH_AT + bytes + length;
   if (length > LONGEST) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array with a description that is too long", text->name));
-  if (*data > text->size) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array that ends early", text->name));
+  if (d->data > text->size) TRY(wr_fail(WR_EINPUT, "%s: a NumPy array that ends early", text->name));
   TRY(wr_alloc(&block, length + 1, 1, "a NumPy array's description"));
   TRY(wr_text_read(text, LENGTH_AT + bytes, length, block));
   cursor c = {.at = block, .end = block + length};
@@ -162,7 +153,7 @@ static const struct element_type *find_type(const char *name) {
   return NULL;
 }
 
-static wr_status check_shape(const wr_text *text, const description *d, const wr_vector_need *need, int64_t *columns) {
+static wr_status check_shape(const wr_text *text, const wr_npy_array *d, const wr_vector_need *need, int64_t *columns) {
   int64_t length = d->dimensions > 1 && d->shape[0] == 1 ? d->shape[1] : d->shape[0];
   *columns = 1;
   if (need->columns && d->dimensions == 2 && d->shape[0] == need->n && d->shape[1] > 0 &&
@@ -211,21 +202,21 @@ static wr_status transpose(int64_t n, int64_t columns, double **values) {
 }
 
 wr_status wr_npy_read(const wr_text *text, const wr_vector_need *need, double **values) {
-  description d;
-  int64_t data = 0, n, columns;
+  wr_npy_array d;
+  int64_t n, columns;
   char quote[WR_QUOTE];
-  PASS(read_description(text, &d, &data));
+  PASS(wr_npy_describe(text, &d));
   const struct element_type *type = find_type(d.type);
   if (type == NULL)
     return wr_fail(WR_EINPUT, "%s: a NumPy array of '%s'; <f8, <f4, <i8 and <i4 are read: save x.astype('<f8')",
                    text->name, wr_quote(d.type, d.type + strlen(d.type), quote));
   PASS(check_shape(text, &d, need, &columns));
   n = need->n * columns;
-  if ((text->size - data) / type->bytes != n || (text->size - data) % type->bytes != 0)
+  if ((text->size - d.data) / type->bytes != n || (text->size - d.data) % type->bytes != 0)
     return wr_fail(WR_EINPUT, "%s: %lld bytes behind the description, where %lld values of %d bytes are declared",
-                   text->name, (long long)(text->size - data), (long long)n, type->bytes);
+                   text->name, (long long)(text->size - d.data), (long long)n, type->bytes);
   PASS(wr_alloc(values, n, sizeof **values, "a vector"));
-  PASS(read_elements(text, type, data, n, *values));
+  PASS(read_elements(text, type, d.data, n, *values));
   if (columns > 1 && !d.by_columns) PASS(transpose(need->n, columns, values));
   if (need->columns) *need->columns = columns;
   return wr_text_unchanged(text);

@@ -9,6 +9,18 @@
 #include "io/input_text.h"
 #include "io/vector_file.h"
 
+/* What the description of an array says. */
+typedef struct wr_npy_array {
+  char type[8]; /* "<f8" */
+  int has_type, has_order, dimensions;
+  int by_columns;   /* 1: Fortran's order          */
+  int64_t shape[2]; /* of the first two dimensions */
+  int64_t data;     /* where the elements begin    */
+} wr_npy_array;
+
+/* *array := what the text says. WR_EINPUT: it is none, or is not understood. */
+wr_status wr_npy_describe(const wr_text *text, wr_npy_array *array);
+
 /* *values as of wr_vector_read, of an array with the shape (n,), (n, 1), (1, n) or, where several vectors are allowed, (n, k);
  * on failure it may hold memory. */
 wr_status wr_npy_read(const wr_text *text, const wr_vector_need *need, double **values);

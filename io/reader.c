@@ -8,7 +8,9 @@
 #include "config/memory_limits.h"
 #include "config/text.h"
 #include "io/entry.h"
+#include "io/gapbs.h"
 #include "io/matrix_market.h"
+#include "io/npz.h"
 #include "io/text_parts.h"
 
 /* A part's share of the entries is estimated well, and its memory is freed as soon as it is assembled. */
@@ -206,14 +208,15 @@ static void place_array(const reader *r) {
 
 static void note_facts(const reader *r, int64_t stored, wr_read_facts *facts) {
   char kind[64];
-  *facts = (wr_read_facts){
-      .bytes = r->text.size, .stored = stored, .compressed = r->text.compressed};
+  *facts = (wr_read_facts){.bytes = r->text.size, .stored = stored, .compressed = r->text.compressed};
   mm_typecode_to_str(r->header.matcode, kind, sizeof kind);
   snprintf(facts->kind, sizeof facts->kind, "%s", kind + strlen("matrix "));
 }
 
 wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr_triplets *triplets,
                          wr_read_facts *facts) {
+  if (text->kind == WR_FILE_NPZ) return wr_npz_read(text, options, triplets, facts);
+  if (text->kind == WR_FILE_GAPBS) return wr_gapbs_read(text, options, triplets, facts);
   reader r = {.text = *text, .triplets = triplets, .parts = {.threads = options != NULL ? options->threads : 0}};
   if (r.parts.threads <= 0) r.parts.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
@@ -265,9 +268,12 @@ wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_tr
   wr_text text;
   *triplets = (wr_triplets){.nrows = 0};
   *A = NULL;
+  *origin = (wr_binary_origin){0};
   PASS(wr_text_open(path, MM_BANNER, &text));
   wr_status status = text.kind == WR_FILE_BINARY ? read_binary(&text, options, A, origin, facts)
                                                  : wr_read_opened(&text, options, triplets, facts);
+  if (status == WR_OK && (text.kind == WR_FILE_NPZ || text.kind == WR_FILE_GAPBS) && triplets->nrows == triplets->ncols)
+    origin->ids = (wr_ids){.count = triplets->nrows, .first = 0}; /* rows count from 0 there */
   wr_text_close(&text);
   return status;
 }

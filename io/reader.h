@@ -31,7 +31,9 @@ typedef struct wr_read_facts {
   char kind[64];       /* "coordinate real general"     */
 } wr_read_facts;
 
-/* *triplets is filled on WR_OK and zeroed otherwise. An array file gives all its entries, zeros too (a symmetric one its
+/* Besides Matrix Market texts these read matrices of SciPy (io/npz.h) and serialised graphs (io/gapbs.h).
+ *
+ * *triplets is filled on WR_OK and zeroed otherwise. An array file gives all its entries, zeros too (a symmetric one its
  * lower triangle). options and facts may be NULL. WR_EINPUT, also for more than WR_MAX_INDEX rows or columns; WR_ENOMEM. */
 wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets,
                            wr_read_facts *facts);
@@ -41,7 +43,8 @@ wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr
                          wr_read_facts *facts);
 
 /* The same as wr_read_triplets, and a file that was saved in binary (io/binary_file.h), too: then *A := the matrix, *origin
- * is filled and there are no triplets; of a text *A := NULL. */
+ * is filled and there are no triplets; of others *A := NULL, and origin->ids count from 0 for square matrices whose format
+ * does. */
 wr_status wr_read_matrix(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_csr **A,
                          wr_binary_origin *origin, wr_read_facts *facts);
 

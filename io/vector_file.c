@@ -239,6 +239,10 @@ static wr_status read_any(wr_text *text, const wr_vector_need *need, double **va
     case WR_FILE_MATRIX_MARKET: return read_matrix_market(text, need, values);
     case WR_FILE_BINARY:
       return wr_fail(WR_EINPUT, "%s: a matrix saved in binary, where a vector is needed", text->name);
+    case WR_FILE_NPZ:
+      return wr_fail(WR_EINPUT, "%s: NumPy arrays (.npz), where a vector is needed: numpy.save('vector.npy', x)",
+                     text->name);
+    case WR_FILE_GAPBS: return wr_fail(WR_EINPUT, "%s: a serialised graph, where a vector is needed", text->name);
     case WR_FILE_FOREIGN:
       status = wr_text_read(text, 0, count, head);
       return status == WR_OK ? wr_file_check_foreign(text->name, head, count) : status;

@@ -196,6 +196,21 @@ check_systems() {
   expect 'the solution is not 125 random numbers in [0, 1)'
 }
 
+# A graph of the GAP suite: 0 -- 1 in both directions, whatever the file is called.
+check_gap_graph() {
+  zeros='\0\0\0\0\0\0\0'
+  printf "\\0\\2$zeros\\2$zeros\\0$zeros\\1$zeros\\2$zeros\\1\\0\\0\\0\\0\\0\\0\\0" >"$work/graph.txt"
+  run 0 pagerank --top 1 "$work/graph.txt" && says "$out" 'GAP undirected graph, 2 x 2, 2 nonzeros' 'ids 0 to 1'
+  in=$work/graph.txt
+  run 0 pagerank -q --format tsv -o "$work/ranks.tsv" -
+  in=/dev/null
+  [ "$(cut -f 1 "$work/ranks.tsv" | tr '\n' ' ')" = '0 1 ' ]
+  expect 'nodes are not 0 and 1'
+  run 0 bicgstab -q "$work/graph.txt"
+  run 0 spmv -q -k cpu_csr --batches 1 "$work/graph.txt"
+  run 0 pagerank -q --save-binary "$work/graph.wrm" "$work/graph.txt" && run 0 pagerank "$work/graph.wrm" && says "$out" 'ids 0 to 1'
+}
+
 # The bits do not depend on the number of threads, nor on what only concerns a card.
 check_bits() {
   for arguments in 'pagerank gen:web:n=20000' 'bicgstab gen:stencil:n=30' 'pagerank -p f32 gen:hubs:n=50000,hubs=3'; do
@@ -211,6 +226,7 @@ check_bits() {
 check_sources
 check_gzip
 check_foreign
+check_gap_graph
 check_generated
 check_scores
 check_directions

@@ -29,7 +29,6 @@ static const sample samples[] = {
     SAMPLE("\x1f\x9d\x90", "compressed with compress", "gzip -dc"),
     SAMPLE("7z\xbc\xaf\x27\x1c\0\4", "a 7z archive", "7z x"),
     SAMPLE("Rar!\x1a\7\1\0", "a rar archive", "unrar x"),
-    SAMPLE(ZIP("\13", "indices.npy"), "NumPy arrays (.npz)", "scipy.io.mmwrite"),
     SAMPLE(ZIP("\23", "[Content_Types].xml"), "an Office document", "CSV"),
     SAMPLE(ZIP("\5", "a.mtx"), "a zip archive", "unzip FILE"),
     SAMPLE(ZIP("\xff", "cut"), "a zip archive", "unzip FILE"),
