@@ -39,9 +39,6 @@ enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edg
 
 typedef enum wr_top_format { WR_TOP_TABLE, WR_TOP_TSV, WR_TOP_CSV, WR_TOP_JSON } wr_top_format;
 
-/* Forms of --output with --seeds. */
-typedef enum wr_sets_form { WR_SETS_TSV, WR_SETS_CSV, WR_SETS_JSONL } wr_sets_form;
-
 typedef struct wr_settings {
   char *config;
   /* what to run */
