@@ -29,7 +29,7 @@
 #include "solvers/report/report.h"
 #include "solvers/report/report_text.h"
 
-enum { MOST_SHOWN = 200 };    /* best nodes on a page */
+enum { MOST_SHOWN = 100 };    /* best nodes on a page */
 enum { MOST_KEPT = 100000 }; /* iterations up to which a history is kept though no output asks for it: 16 bytes each */
 
 /* All data of one call, freed at its end. */

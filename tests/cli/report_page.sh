@@ -41,10 +41,26 @@ page 0 several spmv -k cpu_csr,reference -p f64 --values --pattern --seconds 0.0
 page 3 missing spmv -k cpu_csr -p f64 --seconds 0.01 --batches 7 "$work/no such file.mtx" gen:band:n=30
 page 0 empty spmv -k cpu_csr -p f64 --seconds 0.01 --batches 7 "$work/empty.mtx"
 
+# Pictures of known entries: one element a cell, and a row of many among lone entries on 96 x 96 cells.
+matrix pages/small.mtx 'coordinate pattern general' '3 4 4' '1 2' '1 4' '2 1' '3 3'
+awk 'BEGIN {
+  print "%%MatrixMarket matrix coordinate pattern general\n500 300 701"
+  for (j = 1; j <= 300; j++) print 11, j
+  for (i = 100; i <= 500; i++) print i, 1 + (7 * i) % 300 }' >"$pages/large.mtx"
+page 0 small spmv -k cpu_csr -p f64 --seconds 0.01 --batches 7 "$pages/small.mtx"
+page 0 large spmv -k cpu_csr -p f64 --seconds 0.01 --batches 7 "$pages/large.mtx"
+
 # Names from outside.
 hostile="$work/<script>alert(1)<!--&amp;\"'$(printf '\033[31m\377\302\205\342\200\256')x.mtx"
 cp "$work/one.mtx" "$hostile"
 page 0 hostile bicgstab --history "$work/h.csv" "$hostile"
+printf '%s\t%s\n' '<script>' '&"' '&"' "it's" "it's" '<script>' '<b>' '<script>' '<script>' "$(printf '\342\200\256]]>')" >"$work/names.tsv"
+page 0 names pagerank --history "$work/h.csv" "$work/names.tsv"
+grep -q '<td class="node">&lt;script&gt;</td>' "$pages/names.html" && grep -q '<td class="node">&#xFFFD;\]\]&gt;</td>' "$pages/names.html"
+expect 'the names of nodes are not in the page'
+run 0 pagerank --format csv --top 2 --report "$work/csv.html" "$work/names.tsv"
+[ "$(wc -l <"$out")" = 3 ] && grep -q '<table class="nodes">' "$work/csv.html"
+expect 'the best nodes are not both in CSV and in the page'
 page 0 hostile_spmv spmv -k cpu_csr -p f64 --seconds 0.01 --batches 7 "$hostile"
 
 # A failure once the matrix was read: the page says what failed, without runs. Nothing to compare it with.

@@ -283,7 +283,27 @@ def check_outcome(root, report):
             check(row["pays at"].startswith(count(run["comparison"]["break_even"])), f"pays at {row['pays at']}")
 
 
-def check_matrix(root, nrows, nnz):
+def entries_of(path):
+    """(rows, columns, entries from 0) of a Matrix Market file with general coordinates."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split() for line in file if not line.startswith("%")]
+    return int(lines[0][0]), int(lines[0][1]), [(int(i) - 1, int(j) - 1) for i, j, *_ in lines[1:]]
+
+
+def check_cells(levels, rows, columns, path):
+    """levels: by (row, column) of the grid; those of the file's entries, and higher where there are more."""
+    nrows, ncols, entries = entries_of(path)
+    counts = {}
+    for i, j in entries:
+        cell = i * rows // nrows, j * columns // ncols
+        counts[cell] = counts.get(cell, 0) + 1
+    check(set(counts) == set(levels), f"cells {sorted(levels)[:9]} and not {sorted(counts)[:9]}")
+    ordered = sorted((counts[cell], levels[cell]) for cell in set(counts) & set(levels))
+    check(all(a[1] <= b[1] for a, b in zip(ordered, ordered[1:])), "a cell with more nonzeros is weaker")
+    check(len(set(counts.values())) < 2 or len(set(levels.values())) > 1, "all cells look alike")
+
+
+def check_matrix(root, nrows, nnz, path=None):
     for table in all_of(root, "table", "lengths"):
         rows, least, most = 0, 0, 0
         for row in table_rows(table):
@@ -296,20 +316,23 @@ def check_matrix(root, nrows, nnz):
     check(len(pictures) == (1 if nnz else 0), f"{len(pictures)} pictures of the matrix")
     for picture in pictures:
         width, height = (int(n) - 1 for n in picture.get("viewBox").split()[2:])
-        cells = set()
-        for path in picture.findall("path"):
+        cells, levels = set(), {}
+        for path_of in picture.findall("path"):
             x = y = 0
-            for dx, dy, length in re.findall(r"m(-?\d+) (-?\d+)h(\d+)v1h-\d+z", path.get("d")):
+            for dx, dy, length in re.findall(r"m(-?\d+) (-?\d+)h(\d+)v1h-\d+z", path_of.get("d")):
                 x, y = x + int(dx), y + int(dy)
                 strip = {(y, column) for column in range(x, x + int(length))}
                 check(not strip & cells, "a cell is drawn twice")
                 cells |= strip
+                levels.update(dict.fromkeys(strip, int(path_of.get("class")[1:])))
         check(all(0 <= r < height and 0 <= c < width for r, c in cells) and 0 < len(cells) <= min(nnz, 96 * 96), "cells")
         told = re.search(r"([\d.e+-]+)% of the cells are empty", words(picture.find("title")))
         if told:
             check(told[1] == f"{100 * (width * height - len(cells)) / (width * height):.3g}", f"{told[1]}% are empty")
         else:
             check(len(cells) == nnz, f"{len(cells)} elements of {nnz}")
+        if path:
+            check_cells(levels, height, width, path)
 
 
 def check_end(root, report):
@@ -347,7 +370,7 @@ def check_solve(root, report):
     check_matrix(root, report["problem"]["nrows"], report["problem"]["nnz"])
 
 
-def check_spmv(root, report):
+def check_spmv(root, report, path):
     right = [m for m in report["matrices"] if m["status"] == "WR_OK"]
     tables = tables_with(root, "hot us")
     check(len(tables) == len(right), f"{len(tables)} tables of {len(right)} matrices")
@@ -366,7 +389,7 @@ def check_spmv(root, report):
             check(row["hot us"] == microseconds(run["hot"]["median_s"]), f"hot {row['hot us']}")
             check(row["bytes"] == size(run["plan"]["apply_bytes"]), f"bytes {row['bytes']}")
     if len(report["matrices"]) == 1 and right:
-        check_matrix(root, right[0]["nrows"], right[0]["nnz"])
+        check_matrix(root, right[0]["nrows"], right[0]["nnz"], path)
     for matrix, section in zip(right, sections(root)):
         check_break_even(section, [(r["prepare_s"], r["first_s"], r["hot"]["median_s"]) for r in matrix["runs"]
                                    if r["ran"] and r["hot"]])
@@ -508,7 +531,10 @@ def main(folder):
         with open(path[:-5] + ".json", encoding="utf-8") as file:
             report = json.load(file)
         check_end(root, report)
-        (check_spmv if report["program"] == "spmv" else check_solve)(root, report)
+        if report["program"] == "spmv":
+            check_spmv(root, report, path[:-5] + ".mtx" if os.path.exists(path[:-5] + ".mtx") else None)
+        else:
+            check_solve(root, report)
         if os.path.exists(path[:-5] + ".tsv"):
             check_nodes(root, path[:-5] + ".tsv")
     at = "all"
