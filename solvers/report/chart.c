@@ -112,7 +112,7 @@ void wr_chart_curve(const wr_chart *c, const int64_t *x, const double *y, int64_
   fprintf(c->file,
           "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" width=\"100%%\" height=\"100%%\">"
           "<path class=\"curve c%d d%d w%d\" vector-effect=\"non-scaling-stroke\" d=\"",
-          UNITS, UNITS, number % COLOURS, number / COLOURS % DASHES, width_of(c, number));
+          UNITS, UNITS, number % COLOURS, number / COLOURS % DASHES, count == 1 ? 2 : width_of(c, number));
   int64_t stretches = most / 4;
   for (int64_t k = 0; count <= most && k < count; k++) draw_to(&p, c, (double)x[k], y[k]);
   for (int64_t k = 0; count > most && k < stretches; k++)

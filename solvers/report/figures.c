@@ -15,7 +15,7 @@ enum { TEXT_ROOM = 16, LABEL_ROOM = 256, MOST_POINTS = 4000, LEAST_POINTS = 60, 
 
 static void end_figure(FILE *file, const wr_line *caption) {
   fputs("<figcaption>", file);
-  wr_html_text(file, caption->text);
+  wr_html_sentence(file, caption->text);
   fputs("</figcaption>\n</figure>\n", file);
 }
 

@@ -6,6 +6,8 @@
 
 #include "config/text.h"
 
+enum { MOST_WHOLE = 24 };
+
 static uint32_t code_point(const unsigned char *text, int bytes) {
   if (bytes == 1) return text[0];
   uint32_t code = text[0] & (0xFFu >> (bytes + 1));
@@ -21,11 +23,12 @@ static int is_harmful(uint32_t code) {
   return (code >= 0xFDD0 && code <= 0xFDEF) || (code & 0xFFFE) == 0xFFFE;
 }
 
-void wr_html_text(FILE *file, const char *text) {
+/* The characters of text[0..length-1], none of which is cut at the end. */
+static void write_part(FILE *file, const char *text, size_t length) {
   static const char *const references[] = {
       ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
-  for (const char *at = text; *at != '\0';) {
-    int bytes = wr_text_character(at, 4); /* the 0 at the end is no part of a character */
+  for (const char *at = text; at < text + length;) {
+    int bytes = wr_text_character(at, 4); /* the 0 at the end of text is no part of a character */
     uint32_t code = bytes > 0 ? code_point((const unsigned char *)at, bytes) : 0xFFFE;
     if (code < ' ' || code == 127)
       fprintf(file, "&#x%X;", 0x2400 + (code == 127 ? 0x21 : code));
@@ -36,6 +39,20 @@ void wr_html_text(FILE *file, const char *text) {
     else
       fwrite(at, 1, (size_t)bytes, file);
     at += bytes > 0 ? bytes : 1;
+  }
+}
+
+void wr_html_text(FILE *file, const char *text) { write_part(file, text, strlen(text)); }
+
+void wr_html_sentence(FILE *file, const char *text) {
+  for (const char *at = text; *at != '\0';) {
+    size_t length = strcspn(at, " "), gap = strspn(at + length, " ");
+    int is_whole = length <= MOST_WHOLE && memchr(at, '-', length) != NULL;
+    if (is_whole) fputs("<span class=\"whole\">", file);
+    write_part(file, at, length);
+    if (is_whole) fputs("</span>", file);
+    fprintf(file, "%*s", (int)gap, "");
+    at += length + gap;
   }
 }
 

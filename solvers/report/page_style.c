@@ -41,7 +41,7 @@ static const char *const rules[] = {
     /* Tables */
     "table{border-collapse:collapse;width:100%;font-size:.85rem;font-variant-numeric:tabular-nums;margin:.6rem 0}",
     "th,td{text-align:right;padding:.25rem .4rem;border-bottom:1px solid var(--line);vertical-align:baseline}",
-    "td,th span{white-space:nowrap}",
+    "td,th span,.whole{white-space:nowrap}",
     "thead th{overflow-wrap:normal}",
     "td.reason{text-align:left;white-space:normal}",
     "th:first-child{text-align:left;padding-left:0;min-width:6.5rem}",

@@ -31,7 +31,7 @@ void wr_writer_paragraph(wr_writer *writer, const wr_line *line) {
   }
   wr_writer_end(writer);
   fputs("<p>", writer->file);
-  wr_html_text(writer->file, line->text);
+  wr_html_sentence(writer->file, line->text);
   fputs("</p>\n", writer->file);
 }
 
@@ -45,7 +45,7 @@ void wr_writer_item(wr_writer *writer, const char *label, const wr_line *line) {
   writer->in_list = 1;
   if (label[0]) fprintf(writer->file, "<dt>%s</dt>", label);
   fputs("<dd>", writer->file);
-  wr_html_text(writer->file, line->text);
+  wr_html_sentence(writer->file, line->text);
   fputs("</dd>\n", writer->file);
 }
 

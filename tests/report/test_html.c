@@ -37,6 +37,25 @@ static void test_text(void) {
                "&#xFFFD;&#xFFFD;&#xFFFD;&#xFFFD;&#xFFFD;&#xFFFD;&#xFFFD;") == 0);
 }
 
+static const char *sentence(const char *text) {
+  FILE *file = stream();
+  wr_html_sentence(file, text);
+  fclose(file);
+  return written;
+}
+
+static void test_sentence(void) {
+  CASE("sentences");
+  CHECK(strcmp(sentence(""), "") == 0);
+  CHECK(strcmp(sentence(" a  <b> "), " a  &lt;b&gt; ") == 0);
+  CHECK(strcmp(sentence("(asked for 1e-8)"), "(asked for <span class=\"whole\">1e-8)</span>") == 0);
+  const char *longer = "a-name-that-is-longer-than-a-line-of-a-telephone";
+  CHECK(strcmp(sentence(longer), longer) == 0);
+  /* not cut within a character */
+  const char *accents = "\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc\u00e4\u00f6x\u00fc\u00e4\u00f6\u00fc";
+  CHECK(strcmp(sentence(accents), accents) == 0);
+}
+
 static void test_print(void) {
   CASE("formatted text that is too long");
   char text[5001];
@@ -96,6 +115,7 @@ static void test_axes(void) {
 
 int main(void) {
   test_text();
+  test_sentence();
   test_print();
   test_writer();
   test_axes();
