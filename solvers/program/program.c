@@ -29,7 +29,7 @@
 #include "solvers/report/report.h"
 #include "solvers/report/report_text.h"
 
-enum { MOST_SHOWN = 100 };    /* best nodes on a page */
+enum { MOST_SHOWN = 100 };   /* best nodes on a page */
 enum { MOST_KEPT = 100000 }; /* iterations up to which a history is kept though no output asks for it: 16 bytes each */
 
 /* All data of one call, freed at its end. */
@@ -251,12 +251,17 @@ static wr_status write_page(job *j, const wr_error *failure) {
   const wr_comparison *c = &j->comparison;
   wr_output_file out = {0};
   char *settings = NULL;
-  int code = failure ? wr_status_exit_code(failure->status) : exit_code_of(j), is_checked = 1;
+  int code = failure ? wr_status_exit_code(failure->status) : exit_code_of(j), is_checked = 1, is_doubtful = 0;
   if (j->settings.report == NULL) return WR_OK;
-  for (int k = 0; k < c->count; k++) is_checked &= !j->runs[k].ran || j->runs[k].verdict.level != WR_VERIFY_OFF;
+  for (int k = 0; k < c->count; k++) {
+    is_checked &= !j->runs[k].ran || j->runs[k].verdict.level != WR_VERIFY_OFF;
+    is_doubtful |= j->runs[k].ran && wr_run_is_doubtful(&j->facts, &j->runs[k]);
+  }
+  wr_page_verdict verdict = wr_page_verdict_of(code, is_checked);
+  if (code == 0 && is_doubtful) verdict = (wr_page_verdict){"Converged, but x may be useless", "doubt"};
   TRY(wr_options_text(j->program->options, &j->settings, &settings));
   TRY(wr_output_open(j->settings.report, &out));
-  wr_page_begin(out.file, j->program->name, j->facts.source, wr_page_verdict_of(code, is_checked));
+  wr_page_begin(out.file, j->program->name, j->facts.source, verdict);
   if (failure) {
     wr_page_failure(out.file, &j->facts, failure);
     wr_page_outcome_end(out.file);

@@ -313,7 +313,8 @@ static wr_status end_page(job *j) {
   const char *name = j->matrices.count == 1 ? j->matrices.name[0] : title;
   int is_checked = j->s.common.verify != WR_VERIFY_OFF;
   if (j->page == NULL) return WR_OK;
-  int failed = (fclose(j->page) != 0) | (fclose(j->outcome) != 0);
+  int failed = fclose(j->page) != 0;
+  failed |= fclose(j->outcome) != 0;
   j->page = j->outcome = NULL;
   if (failed) return wr_fail(WR_ENOMEM, "no memory is left for the page of --report");
   snprintf(title, sizeof title, "%lld matrices", (long long)(j->s.standard ? STANDARD : j->matrices.count));

@@ -19,8 +19,10 @@ page() { # exit code, name, program, arguments...
 
 matrix one.mtx 'coordinate real general' '1 1 1' '1 1 2'
 matrix empty.mtx 'coordinate real general' '3 3 0'
-matrix nonumber.mtx 'coordinate real general' '2 2 2' '1 1 1e200' '2 2 1e-200'
-matrix singular.mtx 'coordinate real general' '2 2 3' '1 1 1' '1 2 1' '2 1 1e-30'
+matrix wild.mtx 'coordinate real general' '2 2 2' '1 1 1e200' '2 2 1e-200'
+matrix singular.mtx 'coordinate real general' '2 2 2' '1 1 1' '2 1 1'
+matrix rows.mtx 'coordinate real general' '3 3 7' '1 1 4' '1 2 1' '2 1 1e-5' '2 2 4e-5' '2 3 1e-5' '3 2 1e-10' '3 3 4e-10'
+printf '1\n2\n' >"$work/two.txt"
 
 # History in JSON belongs to --history.
 page 0 solve bicgstab --history "$work/h.csv" gen:stencil:n=12
@@ -34,6 +36,11 @@ page 0 changed pagerank --stop change --top 300 --history "$work/h.csv" gen:rmat
 page 0 ranks pagerank -k cpu_csr,reference --history "$work/h.csv" gen:web:n=2000
 page 0 one bicgstab --history "$work/h.csv" "$work/one.mtx"
 page 0 one_rank pagerank --history "$work/h.csv" "$work/one.mtx"
+page 5 wild bicgstab --scale none --method bicgstab -b "$work/two.txt" --history "$work/h.csv" "$work/wild.mtx"
+page 5 singular bicgstab -b "$work/two.txt" --history "$work/h.csv" "$work/singular.mtx"
+page 0 doubtful bicgstab -t 1e-3 --scale none --precond none --history "$work/h.csv" "$work/rows.mtx"
+grep -q 'Converged, but x may be useless' "$pages/doubtful.html"
+expect 'the page does not say that x may be useless'
 page 0 empty_rank pagerank --history "$work/h.csv" "$work/empty.mtx"
 page 2 long pagerank --method power --damping 0.99999 -t 1e-15 -n 10000 --history "$work/h.csv" gen:road:side=16
 page 0 spmv spmv -k cpu_csr,cpu_bsr,reference,merbit --seconds 0.01 --batches 7 gen:fem:n=6

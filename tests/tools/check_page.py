@@ -252,7 +252,8 @@ def check_break_even(root, runs):
 def check_outcome(root, report):
     outcome = all_of(root, "section", "outcome")[0]
     verified = all(not run["ran"] or run["verification"]["level"] != "off" for run in report["runs"])
-    kind = "bad" if report["exit_code"] else "good" if verified else "doubt"
+    doubtful = any(run["ran"] and run["verification"].get("doubtful") for run in report["runs"])
+    kind = "bad" if report["exit_code"] else "good" if verified and not doubtful else "doubt"
     check(kind in outcome.get("class").split(), f"the outcome is {outcome.get('class')} with exit code {report['exit_code']}")
     said = words(outcome)
     if len(report["runs"]) == 1:
