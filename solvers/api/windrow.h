@@ -252,6 +252,18 @@ typedef struct wr_rank_result {
  * NULL: the defaults. Errors as of wr_solve; WR_EINPUT also for a negative weight. */
 wr_status wr_rank(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result);
 
+/* PageRank for many teleport sets by one prepared matrix, several sets a multiply. Set k teleports to node[first[k]] to
+ * node[first[k + 1] - 1], none of them twice, in proportion to their weights; weight NULL: to all alike. first[sets + 1]
+ * ascends from 0. best[sets * top] and scores[sets * top] get the nodes of each set that have the greatest scores, greatest
+ * first; -1 and 0 stand behind the last one that has a score. bounds[sets], or NULL, gets proven bounds on the L1 error of all
+ * scores of each set; INFINITY: it was not finished. Of the options, method is NULL or "power", precision "f64" or "f32", and
+ * personalize, start and trace are NULL. The result has the worst outcome, the largest bound and the iterations of all sets; it
+ * is verified if bounds that the host computed itself (of all sets with verify "full") do not contradict. Errors as of wr_rank;
+ * WR_EINPUT names the first set that is not as said. */
+wr_status wr_rank_many(const wr_matrix *A, int64_t sets, const int64_t *first, const int64_t *node,
+                       const double *weight, int64_t top, int64_t *best, double *scores, double *bounds,
+                       const wr_rank_options *options, wr_rank_result *result);
+
 /* best[count] := the nodes with the greatest scores[n], greatest first, equal ones by number; count <= n. */
 wr_status wr_rank_best(const double *scores, int64_t n, int64_t count, int64_t *best);
 
