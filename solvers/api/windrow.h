@@ -61,8 +61,8 @@ typedef struct wr_read_choice {
   int threads;         /* 0: all                                                                                     */
 } wr_read_choice;
 
-/* *A := a matrix from a file (Matrix Market or an edge list, also as .gz; windrow's binary), from standard input ("-") or
- * from a generator ("gen:fem:n=20"). WR_EINPUT with the line at fault; WR_ENOMEM. */
+/* *A := a matrix from a file (Matrix Market or an edge list, also as .gz; SciPy's .npz, GAP's .sg and .wsg, windrow's binary),
+ * from standard input ("-") or from a generator ("gen:fem:n=20"). WR_EINPUT with the line at fault; WR_ENOMEM. */
 wr_status wr_read(const char *name, wr_matrix **A);
 wr_status wr_read_as(const char *name, const wr_read_choice *choice, wr_matrix **A);
 
@@ -111,7 +111,8 @@ typedef int wr_progress_function(void *context, int64_t iteration, double residu
 /* Called with sentences: which place and backend were chosen and why, what was prepared, why a solve ended. */
 typedef void wr_log_function(void *context, const char *sentence);
 
-/* z := M^-1 r, both [n], for the matrix as given. WR_OK, or a failure by wr_fail, which ends the solve. */
+/* z := M^-1 r, both [n], for the matrix as given, always with the same M; for "cg" a symmetric positive definite one. WR_OK, or
+ * a failure by wr_fail, which ends the solve. */
 typedef wr_status wr_precondition_function(void *context, int64_t n, const double *r, double *z);
 
 /* The residuals of a solve at its checks: a handle that options name and that a query reads. */
