@@ -10,7 +10,9 @@
 #include "config/memory.h"
 #include "solvers/api/scoring.h"
 #include "solvers/api/session.h"
+#include "solvers/rank/rank_sets.h"
 #include "solvers/report/ledger.h"
+#include "solvers/report/run.h"
 #include "solvers/top.h"
 
 /* One call. */
@@ -28,6 +30,7 @@ typedef struct rank_call {
   wr_result found;
   wr_verdict verdict;
   int precision, verify;
+  int of_sets; /* 1: ranks many teleport sets */
 } rank_call;
 
 enum { F64, F32, MIXED }; /* the words of options->precision */
@@ -101,10 +104,11 @@ static wr_status prepare(const wr_rank_options *o, rank_call *c) {
   PASS(open_place(o, c));
   PASS(wr_csr_check_range(&c->rows, c->precision == F32));
   PASS(make_graph(o, c));
+  if (c->of_sets) env->need_columns = wr_rank_sets_columns(env);
   PASS(wr_choice_plan(&c->session.choice, c->graph.flow, env, &c->plan));
   PASS(wr_plan_prepare(c->plan));
-  PASS(wr_scoring_open(&c->scoring, &c->options, &c->graph, c->plan, env));
-  PASS(sweep_in_f32(c));
+  if (!c->of_sets) PASS(wr_scoring_open(&c->scoring, &c->options, &c->graph, c->plan, env));
+  if (!c->of_sets) PASS(sweep_in_f32(c));
   wr_listener_say(&c->listener, "%s on %s: %s", c->session.choice.backend->name, env->device_name,
                   wr_plan_get_info(c->plan)->line);
   return env->ops->wait(env);
@@ -153,10 +157,9 @@ static void end(rank_call *c) {
   wr_matrix_free(c->A);
 }
 
-static wr_status rank_with(const wr_rank_options *o, const wr_matrix *A, double *scores, rank_call *c,
-                           wr_rank_result *r) {
-  wr_history *history;
-  double begin = wr_clock();
+/* Makes the graph and the plan. */
+static wr_status begin(const wr_rank_options *o, const wr_matrix *A, rank_call *c, wr_rank_result *r) {
+  double begun = wr_clock();
   if (A->csr->nrows != A->csr->ncols)
     return wr_fail(WR_EINPUT, "%s: a graph needs a square matrix, not %" PRId64 " x %" PRId64, c->function,
                    A->csr->nrows, A->csr->ncols);
@@ -164,41 +167,135 @@ static wr_status rank_with(const wr_rank_options *o, const wr_matrix *A, double 
       (wr_listener){.progress = o->progress, .log = o->log, .context = o->context, .time_limit = o->time_limit};
   wr_listener_begin(&c->listener);
   c->A = wr_matrix_hold(A, &c->rows);
+  PASS(prepare(o, c));
+  r->prepare_seconds = wr_clock() - begun;
+  return WR_OK;
+}
+
+static wr_status rank_once(const wr_rank_options *o, double *scores, rank_call *c, wr_rank_result *r) {
+  wr_history *history;
   PASS(wr_trace_begin(o->trace, 0, &history));
   const wr_monitor monitor = wr_listener_monitor(&c->listener, history);
-  PASS(prepare(o, c));
-  r->prepare_seconds = wr_clock() - begin;
   PASS(run(c, scores, &monitor, r));
   fill_in(c, r);
-  r->total_seconds = wr_clock() - begin;
   if (c->verdict.level == WR_VERIFY_OFF || c->verdict.multiplied_right || c->found.outcome == WR_NON_FINITE)
     return WR_OK;
   return wr_fail(WR_EINTERNAL, "%s: %s has multiplied wrong: the error of a row is %.3g times what rounding explains",
                  c->function, c->session.choice.backend->name, c->verdict.worst_row);
 }
 
-wr_status wr_rank(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result) {
+/* ---- many teleport sets ---- */
+
+/* Arrays of the caller's, and what is known of all sets. */
+typedef struct set_scores {
+  wr_teleport_sets sets;
+  int64_t top, *best;
+  double *scores, *bounds, change, bound;
+  wr_outcome worst;
+} set_scores;
+
+static wr_status keep_set(void *context, const wr_set_ranks *found) {
+  set_scores *to = context;
+  int code = wr_outcome_exit_code(found->outcome), worst = wr_outcome_exit_code(to->worst);
+  memcpy(to->best + found->set * to->top, found->node, (size_t)found->count * sizeof *to->best);
+  memcpy(to->scores + found->set * to->top, found->score, (size_t)found->count * sizeof *to->scores);
+  if (to->bounds) to->bounds[found->set] = found->bound;
+  if (code != worst && wr_worse_exit_code(code, worst) == code) to->worst = found->outcome;
+  to->bound = fmax(to->bound, found->bound), to->change = fmax(to->change, found->change);
+  return WR_OK;
+}
+
+/* The sets whose bounds the host computes again. */
+static int64_t count_checks(const rank_call *c, int64_t sets) {
+  enum { AUTO, FULL }; /* of WR_VERIFY_WORDS */
+  if (c->verify == AUTO) return wr_scoring_checked_sets(c->rows.nrows, c->rows.nnz, sets);
+  return c->verify == FULL ? sets : 0;
+}
+
+static wr_status rank_sets(set_scores *to, rank_call *c, wr_rank_result *r) {
+  const wr_pagerank_options *o = &c->options.iterate;
+  const wr_rank_sets_options options = {.damping = o->damping, .tolerance = o->tolerance, .iterations = o->iterations,
+                                        .stop_on_change = o->stop_on_change, .check_every = o->check_every,
+                                        .top = to->top, .checks = count_checks(c, to->sets.count)};
+  const wr_monitor monitor = wr_listener_monitor(&c->listener, NULL);
+  wr_rank_sets_facts facts;
+  double begun = wr_clock();
+  for (int64_t k = 0; k < to->sets.count * to->top; k++) to->best[k] = -1, to->scores[k] = 0;
+  for (int64_t k = 0; to->bounds && k < to->sets.count; k++) to->bounds[k] = INFINITY;
+  PASS(wr_rank_sets(&c->graph, c->plan, &c->session.env, &to->sets, &options, &monitor, keep_set, to, &facts));
+  wr_outcome outcome = facts.ended == WR_CONVERGED ? to->worst : facts.ended;
+  c->found = (wr_result){.outcome = outcome, .iterations = facts.iterations,
+                         .bound = facts.done < to->sets.count ? INFINITY : to->bound, .change = to->change,
+                         .method = "power"};
+  fill_in(c, r);
+  r->solve_seconds = wr_clock() - begun;
+  r->verified = facts.checked > 0 && facts.refuted == 0 && r->outcome == WR_CONVERGED;
+  if (facts.refuted == 0) return WR_OK;
+  return wr_fail(WR_EINTERNAL,
+                 "%s: %s has multiplied wrong: %" PRId64 " of %" PRId64 " sets have a larger error than their bound",
+                 c->function, c->session.choice.backend->name, facts.refuted, facts.checked);
+}
+
+static wr_status check_sets(const char *function, const wr_rank_options *o) {
+  if (o->method && strcmp(o->method, "power") != 0)
+    return wr_refuse(function, "options->method is '%.40s'; many sets are ranked by power", o->method);
+  if (o->precision && strcmp(o->precision, "mixed") == 0)
+    return wr_refuse(function, "options->precision is 'mixed'; many sets are ranked in f64 or f32");
+  if (o->personalize) return wr_refuse(function, "options->personalize is not NULL; the sets are where to teleport");
+  if (o->start) return wr_refuse(function, "options->start is not NULL; a set starts from its teleport vector");
+  return o->trace ? wr_refuse(function, "options->trace is not NULL; of many sets no changes are kept") : WR_OK;
+}
+
+/* ---- calls ---- */
+
+/* Of one set of scores, or of many. */
+static wr_status rank(const char *function, const wr_matrix *A, double *scores, set_scores *sets,
+                      const wr_rank_options *options, wr_rank_result *result) {
   wr_status status;
   wr_rank_options o;
   wr_rank_result r = {0};
   rank_call *c = NULL;
+  double begun = wr_clock();
   int before;
-  WR_NEED_OK(wr_matrix_check(__func__, A));
-  WR_NEED(scores);
-  WR_NEED_OK(wr_struct_check(__func__, "result", result));
-  WR_NEED_OK(wr_struct_take(__func__, "options", options, &o, sizeof o));
-  WR_NEED_OK(wr_threads_enter(__func__, "options->threads", A->csr->nnz, &o.threads, &before));
-  TRY(wr_alloc_zeroed(&c, 1, sizeof *c, "a solve"));
-  c->function = __func__;
-  status = rank_with(&o, A, scores, c, &r);
-  end(c);
-done:
+  PASS(wr_struct_check(function, "result", result));
+  PASS(wr_struct_take(function, "options", options, &o, sizeof o));
+  if (sets) PASS(check_sets(function, &o));
+  PASS(wr_threads_enter(function, "options->threads", A->csr->nnz, &o.threads, &before));
+  status = wr_alloc_zeroed(&c, 1, sizeof *c, "a solve");
+  if (status == WR_OK) {
+    c->function = function, c->of_sets = sets != NULL;
+    status = begin(&o, A, c, &r);
+    if (status == WR_OK) status = sets ? rank_sets(sets, c, &r) : rank_once(&o, scores, c, &r);
+    r.total_seconds = wr_clock() - begun;
+    end(c);
+  }
   wr_free(c);
   wr_threads_leave(before);
   r.status = status;
   if (status != WR_OK) snprintf(r.note, sizeof r.note, "%s", wr_status_message());
   wr_struct_give(result, &r, sizeof r);
   return status;
+}
+
+wr_status wr_rank(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result) {
+  WR_NEED_OK(wr_matrix_check(__func__, A));
+  WR_NEED(scores);
+  return rank(__func__, A, scores, NULL, options, result);
+}
+
+wr_status wr_rank_many(const wr_matrix *A, int64_t sets, const int64_t *first, const int64_t *node,
+                       const double *weight, int64_t top, int64_t *best, double *scores, double *bounds,
+                       const wr_rank_options *options, wr_rank_result *result) {
+  WR_NEED_OK(wr_matrix_check(__func__, A));
+  WR_REFUSE_IF(sets < 1, "sets is %" PRId64, sets);
+  WR_NEED(first);
+  WR_NEED(node);
+  WR_REFUSE_IF(top < 1 || top > INT64_MAX / 8 / sets, "top is %" PRId64, top);
+  WR_NEED(best);
+  WR_NEED(scores);
+  set_scores to = {.sets = {sets, first, node, weight}, .top = top, .best = best, .scores = scores, .bounds = bounds,
+                   .worst = WR_CONVERGED};
+  return rank(__func__, A, NULL, &to, options, result);
 }
 
 wr_status wr_rank_best(const double *scores, int64_t n, int64_t count, int64_t *best) {

@@ -73,3 +73,7 @@ double wr_scoring_verify_seconds(int64_t nrows, int64_t nnz, int threads) {
   (void)threads;
   return 8e-9 * (double)(nrows + nnz);
 }
+
+int64_t wr_scoring_checked_sets(int64_t nrows, int64_t nnz, int64_t sets) {
+  return (int64_t)fmin((double)sets, 1 + WR_VERIFY_SECONDS / (WR_SETS_CHECK_SECONDS * (double)(nrows + nnz)));
+}

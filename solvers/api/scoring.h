@@ -47,6 +47,10 @@ wr_status wr_scoring_verify(wr_scoring *r, const double *x, wr_verified level, i
 /* Scores of sum 1; those that are not finite stay as they are. */
 wr_status wr_scoring_normalise(const wr_scoring *r, double *x);
 
+/* Of so many teleport sets, those whose bounds the host computes again where the user leaves it open: as many as take little
+ * time. */
+int64_t wr_scoring_checked_sets(int64_t nrows, int64_t nnz, int64_t sets);
+
 /* Seconds that full verification takes. */
 double wr_scoring_verify_seconds(int64_t nrows, int64_t nnz, int threads);
 

@@ -61,8 +61,8 @@ typedef struct wr_read_choice {
   int threads;         /* 0: all                                                                                     */
 } wr_read_choice;
 
-/* *A := a matrix from a file (Matrix Market or an edge list, also as .gz; windrow's binary), from standard input ("-") or
- * from a generator ("gen:fem:n=20"). WR_EINPUT with the line at fault; WR_ENOMEM. */
+/* *A := a matrix from a file (Matrix Market or an edge list, also as .gz; SciPy's .npz, GAP's .sg and .wsg, windrow's binary),
+ * from standard input ("-") or from a generator ("gen:fem:n=20"). WR_EINPUT with the line at fault; WR_ENOMEM. */
 wr_status wr_read(const char *name, wr_matrix **A);
 wr_status wr_read_as(const char *name, const wr_read_choice *choice, wr_matrix **A);
 
@@ -111,7 +111,8 @@ typedef int wr_progress_function(void *context, int64_t iteration, double residu
 /* Called with sentences: which place and backend were chosen and why, what was prepared, why a solve ended. */
 typedef void wr_log_function(void *context, const char *sentence);
 
-/* z := M^-1 r, both [n], for the matrix as given. WR_OK, or a failure by wr_fail, which ends the solve. */
+/* z := M^-1 r, both [n], for the matrix as given, always with the same M; for "cg" a symmetric positive definite one. WR_OK, or
+ * a failure by wr_fail, which ends the solve. */
 typedef wr_status wr_precondition_function(void *context, int64_t n, const double *r, double *z);
 
 /* The residuals of a solve at its checks: a handle that options name and that a query reads. */
@@ -251,6 +252,18 @@ typedef struct wr_rank_result {
 /* scores[n] := PageRank of the graph whose links are the entries of A, with their values as weights; they add up to 1. options
  * NULL: the defaults. Errors as of wr_solve; WR_EINPUT also for a negative weight. */
 wr_status wr_rank(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result);
+
+/* PageRank for many teleport sets by one prepared matrix, several sets a multiply. Set k teleports to node[first[k]] to
+ * node[first[k + 1] - 1], none of them twice, in proportion to their weights; weight NULL: to all alike. first[sets + 1]
+ * ascends from 0. best[sets * top] and scores[sets * top] get the nodes of each set that have the greatest scores, greatest
+ * first; -1 and 0 stand behind the last one that has a score. bounds[sets], or NULL, gets proven bounds on the L1 error of all
+ * scores of each set; INFINITY: it was not finished. Of the options, method is NULL or "power", precision "f64" or "f32", and
+ * personalize, start and trace are NULL. The result has the worst outcome, the largest bound and the iterations of all sets; it
+ * is verified if bounds that the host computed itself (of all sets with verify "full") do not contradict. Errors as of wr_rank;
+ * WR_EINPUT names the first set that is not as said. */
+wr_status wr_rank_many(const wr_matrix *A, int64_t sets, const int64_t *first, const int64_t *node,
+                       const double *weight, int64_t top, int64_t *best, double *scores, double *bounds,
+                       const wr_rank_options *options, wr_rank_result *result);
 
 /* best[count] := the nodes with the greatest scores[n], greatest first, equal ones by number; count <= n. */
 wr_status wr_rank_best(const double *scores, int64_t n, int64_t count, int64_t *best);

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/defaults.h"
 #include "config/memory.h"
 #include "io/id_text.h"
 #include "io/number.h"
 #include "io/output_file.h"
+#include "solvers/api/scoring.h"
 #include "solvers/report/json.h"
 #include "solvers/report/report_text.h"
 
@@ -44,8 +44,7 @@ static wr_status keep(void *context, const wr_set_ranks *found) {
 
 /* The sets whose bounds the host computes again: as many as --verify asks for, or as take little time. */
 static int64_t count_checks(const wr_settings *s, const wr_graph *graph, int64_t sets) {
-  double each = WR_SETS_CHECK_SECONDS * (double)(graph->n + graph->links->nnz);
-  if (s->verify_auto) return (int64_t)fmin((double)sets, 1 + WR_VERIFY_SECONDS / each);
+  if (s->verify_auto) return wr_scoring_checked_sets(graph->n, graph->links->nnz, sets);
   if (s->verify == WR_VERIFY_FULL) return sets;
   return s->verify == WR_VERIFY_SAMPLE ? (s->verify_rows < sets ? s->verify_rows : sets) : 0;
 }

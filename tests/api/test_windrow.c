@@ -617,6 +617,54 @@ static void test_rank_more(void) {
   wr_trace_free(trace);
 }
 
+/* Each set against the power method here; the sum over nodes of |score - exact| is at most the bound. */
+static void test_rank_many(void) {
+  enum { SETS = 11 };
+  int64_t first[SETS + 1] = {0}, node[2 * SETS], best[SETS * PAGES];
+  double weight[2 * SETS], scores[SETS * PAGES], bounds[SETS];
+  wr_rank_result r;
+  wr_matrix *A = NULL;
+  CASE("PageRank for many teleport sets");
+  for (int k = 0; k < SETS; k++) { /* one node, or two */
+    int64_t at = first[k];
+    node[at] = k % PAGES, weight[at] = 3, first[k + 1] = at + 1;
+    if (k % 2) node[at + 1] = (k + 2) % PAGES, weight[at + 1] = k, first[k + 1] = at + 2;
+  }
+  CHECK_OK(wr_matrix_new_coo(PAGES, PAGES, LINKS, from, to, weights, 0, &A));
+  for (int f32 = 0; f32 < 2; f32++) {
+    wr_rank_options o = {.size = sizeof o, .device = device, .precision = f32 ? "f32" : NULL, .verify = "full"};
+    WR_INIT(r);
+    CHECK_OK(wr_rank_many(A, SETS, first, node, weight, PAGES, best, scores, bounds, &o, &r));
+    CHECK(r.outcome == WR_CONVERGED && r.verified && r.iterations > 0 && strcmp(r.method, "power") == 0);
+    for (int k = 0; k < SETS; k++) {
+      double v[PAGES] = {0}, exact[PAGES], sum = 0, error = 0;
+      for (int64_t p = first[k]; p < first[k + 1]; p++) sum += weight[p];
+      for (int64_t p = first[k]; p < first[k + 1]; p++) v[node[p]] = weight[p] / sum;
+      plain_ranks(weights, 0, 0.85, v, exact);
+      int is_sorted = 1;
+      for (int i = 0; i < PAGES; i++) {
+        int64_t place = best[k * PAGES + i];
+        if (place < 0) continue; /* a node without a score */
+        error += fabs(scores[k * PAGES + i] - exact[place]), exact[place] = 0;
+        if (i > 0) is_sorted &= scores[k * PAGES + i] <= scores[k * PAGES + i - 1];
+      }
+      for (int i = 0; i < PAGES; i++) error += exact[i]; /* of nodes that are not named */
+      CHECKF(error <= bounds[k] && bounds[k] <= (f32 ? 1e-5 : 1e-9) && bounds[k] <= r.bound && is_sorted,
+             "set %d: error %g, bound %g", k, error, bounds[k]);
+    }
+  }
+  CASE("sets that are none, and a time limit");
+  wr_rank_options o = {.size = sizeof o, .device = device};
+  node[0] = PAGES;
+  CHECK_FAILS(WR_EINPUT, wr_rank_many(A, SETS, first, node, NULL, 2, best, scores, NULL, &o, &r));
+  node[0] = 0, first[1] = 0;
+  CHECK_FAILS(WR_EINPUT, wr_rank_many(A, SETS, first, node, NULL, 2, best, scores, NULL, &o, &r));
+  first[1] = 1, o.time_limit = 1e-9;
+  CHECK_OK(wr_rank_many(A, SETS, first, node, NULL, 2, best, scores, bounds, &o, &r));
+  CHECK(r.outcome == WR_TIME_LIMIT && !r.verified && isinf(r.bound));
+  wr_matrix_free(A);
+}
+
 /* ---- multiplying ---- */
 
 static void test_operator(void) {
@@ -690,6 +738,7 @@ static void test_at(const char *place) {
   test_callbacks();
   test_rank();
   test_rank_more();
+  test_rank_many();
   test_operator();
 }
 

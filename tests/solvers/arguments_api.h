@@ -300,6 +300,39 @@ static void try_rank(void) {
   wr_matrix_free(A);
 }
 
+static void try_rank_many(void) {
+  static const struct {
+    wr_rank_options options;
+    const char *text;
+  } wrong[] = {{{.size = 0}, "options->size is 0"},
+               {{.size = sizeof(wr_rank_options), .method = "idr"}, "options->method is 'idr'; many sets"},
+               {{.size = sizeof(wr_rank_options), .precision = "mixed"}, "options->precision is 'mixed'; many sets"},
+               {{.size = sizeof(wr_rank_options), .personalize = small_val}, "options->personalize is not NULL"},
+               {{.size = sizeof(wr_rank_options), .start = small_val}, "options->start is not NULL"},
+               {{.size = sizeof(wr_rank_options), .damping = 2}, "options->damping is 2"},
+               {{.size = sizeof(wr_rank_options), .threads = -1}, "options->threads is -1"}};
+  wr_rank_result r, sizeless = {.size = 0};
+  const int64_t first[] = {0, 1}, node[] = {1};
+  int64_t best[2] = {7, 7};
+  double scores[2] = {7, 7};
+  wr_matrix *A = small_matrix();
+  WR_INIT(r);
+  REFUSED("A is NULL", wr_rank_many(NULL, 1, first, node, NULL, 2, best, scores, NULL, NULL, &r));
+  REFUSED("sets is 0", wr_rank_many(A, 0, first, node, NULL, 2, best, scores, NULL, NULL, &r));
+  REFUSED("first is NULL", wr_rank_many(A, 1, NULL, node, NULL, 2, best, scores, NULL, NULL, &r));
+  REFUSED("node is NULL", wr_rank_many(A, 1, first, NULL, NULL, 2, best, scores, NULL, NULL, &r));
+  REFUSED("top is 0", wr_rank_many(A, 1, first, node, NULL, 0, best, scores, NULL, NULL, &r));
+  REFUSED("top is 92233720368547758", wr_rank_many(A, 1, first, node, NULL, INT64_MAX, best, scores, NULL, NULL, &r));
+  REFUSED("best is NULL", wr_rank_many(A, 1, first, node, NULL, 2, NULL, scores, NULL, NULL, &r));
+  REFUSED("scores is NULL", wr_rank_many(A, 1, first, node, NULL, 2, best, NULL, NULL, NULL, &r));
+  REFUSED("result is NULL", wr_rank_many(A, 1, first, node, NULL, 2, best, scores, NULL, NULL, NULL));
+  REFUSED("result->size is 0", wr_rank_many(A, 1, first, node, NULL, 2, best, scores, NULL, NULL, &sizeless));
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+    REFUSED(wrong[k].text, wr_rank_many(A, 1, first, node, NULL, 2, best, scores, NULL, &wrong[k].options, &r));
+  CHECK(best[0] == 7 && scores[0] == 7);
+  wr_matrix_free(A);
+}
+
 static void try_rank_best(void) {
   int64_t best[2] = {7, 7};
   const double scores[2] = {1, 2};
@@ -364,7 +397,8 @@ static void try_operator_apply(void) {
       {"wr_solve_csr", try_solve_csr}, {"wr_solve_csr64", try_solve_csr64},                             \
       {"wr_solver_new", try_solver_new}, {"wr_solver_free", try_solver_free},                           \
       {"wr_solver_solve", try_solver_solve}, {"wr_solver_solve_many", try_solver_solve_many},           \
-      {"wr_rank", try_rank}, {"wr_rank_best", try_rank_best}, {"wr_operator_new", try_operator_new},    \
+      {"wr_rank", try_rank}, {"wr_rank_many", try_rank_many}, {"wr_rank_best", try_rank_best},          \
+      {"wr_operator_new", try_operator_new},                                                            \
       {"wr_operator_free", try_operator_free}, {"wr_operator_apply", try_operator_apply},
 
 #endif

@@ -543,6 +543,11 @@ static wr_status call_rank(ground *g) {
   WR_INIT(result);
   TRY(wr_rank(A, scores, &options, &result));
   CHECK(result.outcome == WR_CONVERGED && result.verified);
+  const int64_t first[] = {0, 1, 3}, node[] = {1, 0, 2};
+  int64_t best[4];
+  options.personalize = NULL, options.precision = g->env.type == WR_F32 ? "f32" : "f64";
+  TRY(wr_rank_many(A, 2, first, node, NULL, 2, best, (double[4]){0}, NULL, &options, &result));
+  CHECK(result.outcome == WR_CONVERGED && result.verified);
 done:
   wr_matrix_free(A);
   return status;
