@@ -8,6 +8,7 @@ import glob
 import hashlib
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -38,8 +39,7 @@ Tag: {tag}
 
 
 def version():
-    with open(os.path.join(HERE, "windrow", "version.py")) as file:
-        return re.search(r'__version__ = "(.*)"', file.read()).group(1)
+    return runpy.run_path(os.path.join(HERE, "windrow", "version.py"))["__version__"]
 
 
 def tag():
@@ -50,10 +50,9 @@ def library():
     named = os.environ.get("WINDROW_LIBRARY")
     if named:
         return named
-    built = glob.glob(os.path.join(glob.escape(ROOT), "build*", "libwindrow.so"))
-    built += glob.glob(os.path.join(glob.escape(ROOT), "build*", "*", "libwindrow.so"))
+    built = runpy.run_path(os.path.join(HERE, "windrow", "builds.py"))["newest"](ROOT)
     if built:
-        return max(built, key=os.path.getmtime)
+        return built[0]
     print("windrow: building libwindrow", file=sys.stderr)
     subprocess.run(["make", "-C", ROOT, "libraries"], check=True, stdout=sys.stderr)
     return os.path.join(ROOT, "build", "libwindrow.so")

@@ -1,6 +1,5 @@
 """libwindrow: where it is found, its structs and functions, its failures as exceptions, its callbacks."""
 import ctypes
-import glob
 import logging
 import math
 import operator
@@ -12,6 +11,7 @@ from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_double, c_int,
 
 import numpy as np
 
+from . import builds
 from .version import __version__
 
 log = logging.getLogger("windrow")
@@ -199,13 +199,9 @@ def _places():
     if named:
         return [named]
     here = os.path.dirname(os.path.abspath(__file__))
-    places = [os.path.join(here, "libwindrow.so")]
-    root = os.path.dirname(os.path.dirname(here))
-    if os.path.exists(os.path.join(root, "solvers", "api", "windrow.h")):  # a source tree, the newest build of it
-        built = glob.glob(os.path.join(glob.escape(root), "build*", "libwindrow.so"))
-        built += glob.glob(os.path.join(glob.escape(root), "build*", "*", "libwindrow.so"))
-        places += sorted(built, key=os.path.getmtime, reverse=True)
-    return [place for place in places if os.path.exists(place)] + ["libwindrow.so." + _abi(__version__)]
+    inside = [place for place in [os.path.join(here, "libwindrow.so")] if os.path.exists(place)]
+    built = builds.newest(os.path.dirname(os.path.dirname(here)))
+    return inside + built + ["libwindrow.so." + _abi(__version__)]
 
 
 def _load():
@@ -324,6 +320,8 @@ def real(name, value):
 
 def doubles(name, values):
     """An array of float64; complex numbers, texts and integers that float64 cannot hold are refused."""
+    if np.ma.is_masked(values):
+        raise UsageError(f"{name} has masked elements; numpy.ma.filled gives them values")
     array = np.asarray(values)
     if array.dtype.kind == "c":
         raise UsageError(f"{name} is complex; windrow computes with real numbers")
@@ -341,6 +339,47 @@ def vector(name, values, n):
     if array.shape != (n,) and array.shape != (n, 1):
         raise UsageError(f"{name} has shape {array.shape}, not ({n},)")
     return np.ascontiguousarray(array.reshape(n))
+
+
+# ---- Handles ----
+
+_forks = 0  # that this process has gone through
+
+
+def _has_forked():
+    global _forks
+    _forks += 1
+
+
+# A child of fork (multiprocessing) has no threads but the one that forked. OpenMP's are ended before, so that both processes
+# start new ones; those of solvers and operators stay in the parent.
+if hasattr(os, "register_at_fork"):
+    if hasattr(lib, "omp_pause_resource_all"):
+        os.register_at_fork(before=lambda: lib.omp_pause_resource_all(1))  # omp_pause_soft
+    os.register_at_fork(after_in_child=_has_forked)
+
+
+class Handle:
+    """An object of the library, freed when nothing refers to it."""
+
+    def __init__(self, kind, address, free, has_threads=True):
+        self.kind, self.address, self.free = kind, address, free
+        self.forks = _forks if has_threads else None
+
+    def get(self):
+        if self.address is None:
+            raise UsageError(f"this {self.kind} is closed")
+        if self.forks not in (None, _forks):
+            raise UsageError(f"this {self.kind} was made before the process forked, and its threads are in the other one: "
+                             "make one here, or let multiprocessing spawn")
+        return self.address
+
+    def close(self):
+        address, self.address = self.address, None
+        if address is not None and self.forks in (None, _forks):
+            self.free(address)
+
+    __del__ = close
 
 
 # ---- Callbacks ----
@@ -421,16 +460,12 @@ class Trace:
     def __init__(self):
         handle = c_void_p()
         check(lib.wr_trace_new(byref(handle)))
-        self.handle = handle.value
-
-    def __del__(self):
-        if getattr(self, "handle", None):
-            lib.wr_trace_free(self.handle)
+        self.handle = Handle("Trace", handle.value, lib.wr_trace_free, has_threads=False)
 
     def get(self, column=0):
         """(iterations, residuals), arrays of their own."""
         iterations, residuals = c_void_p(), c_void_p()
-        count = lib.wr_trace_get(self.handle, column, byref(iterations), byref(residuals))
+        count = lib.wr_trace_get(self.handle.get(), column, byref(iterations), byref(residuals))
         return view(iterations.value, np.int64, count).copy(), view(residuals.value, np.float64, count).copy()
 
 

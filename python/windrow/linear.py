@@ -1,6 +1,5 @@
 """Linear systems A x = b."""
 import threading
-import weakref
 from collections import namedtuple
 from ctypes import byref, c_void_p
 
@@ -140,7 +139,7 @@ class _Call:
             tolerance=rtol, atol=atol, time_limit=library.positive("time_limit", time_limit),
             max_iterations=0 if maxiter is None else library.whole("maxiter", maxiter, least=1),
             check_every=library.whole("check_every", check_every), ell=library.whole("ell", ell, most=2**31 - 1),
-            threads=library.threads_of(threads), deterministic=bool(deterministic), trace=self.trace.handle,
+            threads=library.threads_of(threads), deterministic=bool(deterministic), trace=self.trace.handle.get(),
             **{name: library.text(name, value) for name, value in texts.items()}, **self.watch.callbacks())
 
 
@@ -198,13 +197,12 @@ class Solver:
         self._lock, self._busy = threading.Lock(), None
         handle = c_void_p()
         with call.watch:
-            status = lib.wr_solver_new(call.A._handle, byref(call.options), byref(handle))
+            status = lib.wr_solver_new(call.A._handle.get(), byref(call.options), byref(handle))
             if call.watch.raised is None:
                 check(status)
             elif handle.value:
                 lib.wr_solver_free(handle.value)
-        self._handle = handle.value
-        self._free = weakref.finalize(self, lib.wr_solver_free, handle.value)
+        self._handle = library.Handle("Solver", handle.value, lib.wr_solver_free)
 
     def __repr__(self):
         return f"<windrow.Solver: {self.shape[0]} x {self.shape[1]}>"
@@ -230,8 +228,7 @@ class Solver:
         if b.ndim == 2 and x0 is not None:
             raise UsageError("x0 is for one right-hand side, and b has two dimensions")
         x0 = None if x0 is None else library.vector("x0", x0, n)
-        if self._busy == threading.get_ident():
-            raise UsageError("this Solver is at work: its callbacks cannot call it")
+        self._refuse_callbacks()
         with self._lock:
             self._busy = threading.get_ident()
             try:
@@ -239,27 +236,22 @@ class Solver:
             finally:
                 self._busy = None
 
-    def _open(self):
-        if not self._free.alive:
-            raise UsageError("this Solver is closed")
-        return self._call
-
     def _solve_one(self, b, x0):
-        call, x, raw = self._open(), np.empty(len(b)), SolveResultStruct()
+        handle, call, x, raw = self._handle.get(), self._call, np.empty(len(b)), SolveResultStruct()
         with call.watch:
-            status = lib.wr_solver_solve(self._handle, b.ctypes.data, None if x0 is None else x0.ctypes.data,
+            status = lib.wr_solver_solve(handle, b.ctypes.data, None if x0 is None else x0.ctypes.data,
                                          x.ctypes.data, byref(raw))
             if call.watch.raised is None:
                 check(status)
         return SolveResult(x, raw, call.trace.get())
 
     def _solve_many(self, b):
-        call, (n, count) = self._open(), b.shape
+        handle, call, (n, count) = self._handle.get(), self._call, b.shape
         b, x = np.asfortranarray(b), np.zeros((n, count), order="F")
         raw = (SolveResultStruct * count)(*(SolveResultStruct() for _ in range(count)))
         error = None
         with call.watch:
-            status = lib.wr_solver_solve_many(self._handle, count, b.ctypes.data, n, x.ctypes.data, n, raw)
+            status = lib.wr_solver_solve_many(handle, count, b.ctypes.data, n, x.ctypes.data, n, raw)
             if call.watch.raised is None and status != 0:
                 error = library.failure(status, lib.wr_status_message().decode(errors="replace"))
         results = SolveResults(x, [SolveResult(x[:, j], raw[j], call.trace.get(j)) for j in range(count)])
@@ -268,10 +260,15 @@ class Solver:
             raise error
         return results
 
+    def _refuse_callbacks(self):
+        if self._busy == threading.get_ident():
+            raise UsageError("this Solver is at work: its callbacks cannot call it")
+
     def close(self):
         """Frees its memory; `with` does this at the end."""
+        self._refuse_callbacks()
         with self._lock:
-            self._free()
+            self._handle.close()
 
     def __enter__(self):
         return self
@@ -325,7 +322,7 @@ def solve(A, b, x0=None, **options):
     x0 = None if x0 is None else library.vector("x0", x0, n)
     call.options.x0 = None if x0 is None else x0.ctypes.data
     with call.watch:
-        status = lib.wr_solve(call.A._handle, b.ctypes.data, x.ctypes.data, byref(call.options), byref(raw))
+        status = lib.wr_solve(call.A._handle.get(), b.ctypes.data, x.ctypes.data, byref(call.options), byref(raw))
         if call.watch.raised is None:
             check(status)
     return SolveResult(x, raw, call.trace.get())

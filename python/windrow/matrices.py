@@ -1,7 +1,6 @@
 """Matrices and graphs of other packages, arrays and files as matrices of the library."""
 import ctypes
 import os
-import weakref
 from ctypes import byref, c_int64, c_void_p
 
 import numpy as np
@@ -26,7 +25,8 @@ class Matrix:
     graph : bool
         Values are weights; negative ones in files are refused.
     counts_once : bool
-        Entries without values that occur several times count once.
+        Entries of a file or of ``(rows, cols)`` that occur several times without a value count once; so do edges of
+        a graph, whose weights are left out then.
     labels : bool
         Integers of ``(rows, cols)`` are names, too, so that there are only the nodes that occur.
     weight : str or None
@@ -54,6 +54,8 @@ class Matrix:
                  format=None, threads=None):
         handle = c_void_p()
         self.nodes, self._index, self._is_file = None, None, False
+        _refuse_what_does_not_apply(A, {"graph": graph, "counts_once": counts_once, "labels": labels, "columns": columns,
+                                        "format": format, "threads": threads})
         if isinstance(A, (str, os.PathLike)):
             choice = library.ReadChoice(format=library.text("format", format), columns=library.text("columns", columns),
                                         is_graph=bool(graph), counts_once=bool(counts_once),
@@ -61,7 +63,7 @@ class Matrix:
             check(lib.wr_read_as(os.fsencode(A), byref(choice), byref(handle)))
             self._is_file = True
         elif hasattr(A, "tocsr") and hasattr(A, "format"):
-            _from_sparse(A, counts_once, handle)
+            _from_sparse(A, handle)
         elif isinstance(A, (tuple, list)):
             self._from_triple(A, shape, counts_once, labels, handle)
         elif hasattr(A, "get_edgelist") and hasattr(A, "vcount"):
@@ -75,10 +77,9 @@ class Matrix:
         else:
             raise UsageError(f"A is {_describe(A)}; it is a sparse matrix of scipy, an array of two dimensions, a tuple "
                              "(rows, cols, vals), a graph of networkx or igraph, or the name of a file or generator")
-        self._free = weakref.finalize(self, lib.wr_matrix_free, handle.value)
-        self._handle = handle.value
-        self.shape = (lib.wr_matrix_rows(self._handle), lib.wr_matrix_columns(self._handle))
-        self.nnz = lib.wr_matrix_entries(self._handle)
+        self._handle = library.Handle("Matrix", handle.value, lib.wr_matrix_free, has_threads=False)
+        self.shape = (lib.wr_matrix_rows(handle), lib.wr_matrix_columns(handle))
+        self.nnz = lib.wr_matrix_entries(handle)
         if shape is not None and tuple(shape) != self.shape:
             raise UsageError(f"A has shape {self.shape}, and shape={tuple(shape)}")
 
@@ -88,9 +89,9 @@ class Matrix:
     def csr(self):
         """Copies of its arrays in compressed sparse rows: (row_ptr, col, val), ones where it has no values."""
         rows, nnz = self.shape[0], self.nnz
-        row_ptr = library.view(lib.wr_matrix_row_ptr(self._handle), np.int64, rows + 1).copy()
-        col = library.view(lib.wr_matrix_col(self._handle), np.int32, nnz).copy()
-        val = lib.wr_matrix_val(self._handle)
+        row_ptr = library.view(lib.wr_matrix_row_ptr(self._handle.get()), np.int64, rows + 1).copy()
+        col = library.view(lib.wr_matrix_col(self._handle.get()), np.int32, nnz).copy()
+        val = lib.wr_matrix_val(self._handle.get())
         return row_ptr, col, library.view(val, np.float64, nnz).copy() if val else np.ones(nnz)
 
     def id(self, i):
@@ -100,10 +101,12 @@ class Matrix:
             return self.nodes[i]
         if not self._is_file:
             return i
-        text = ctypes.create_string_buffer(4096)
-        check(lib.wr_matrix_id(self._handle, i, text, len(text)))
-        text = text.value.decode(errors="replace")
-        return int(text) if text.lstrip("-").isdigit() else text
+        text = ctypes.create_string_buffer(256)
+        if lib.wr_matrix_id(self._handle.get(), i, text, len(text)) != 0:
+            text = ctypes.create_string_buffer(1 << 20)
+            check(lib.wr_matrix_id(self._handle.get(), i, text, len(text)))
+        text = text.value.decode(errors="surrogateescape")
+        return int(text) if text.isascii() and text.isdigit() and str(int(text)) == text else text
 
     def find(self, name):
         """The row of that name, the inverse of `id`. KeyError where there is none."""
@@ -114,7 +117,7 @@ class Matrix:
             i = self._index.get(name)
         elif self._is_file:
             found = c_int64()
-            check(lib.wr_matrix_find(self._handle, str(name).encode(), ctypes.byref(found)))
+            check(lib.wr_matrix_find(self._handle.get(), str(name).encode(errors="surrogateescape"), byref(found)))
             i = found.value if found.value >= 0 else None
         elif isinstance(name, (int, np.integer)) and 0 <= name < self.shape[0]:
             i = int(name)
@@ -125,6 +128,8 @@ class Matrix:
     def _from_triple(self, A, shape, counts_once, labels, handle):
         if len(A) not in (2, 3):
             raise UsageError(f"A is a tuple of {len(A)}, not (rows, cols) or (rows, cols, vals)")
+        if counts_once and len(A) == 3:
+            raise UsageError("counts_once is for entries without values, (rows, cols)")
         rows, cols = np.asarray(A[0]), np.asarray(A[1])
         if rows.ndim != 1 or rows.shape != cols.shape:
             raise UsageError(f"rows have shape {rows.shape} and cols {cols.shape}; both are of one length")
@@ -168,6 +173,9 @@ class Matrix:
     def _from_igraph(self, graph, weight, counts_once, handle):
         if "name" in graph.vs.attributes():
             self.nodes = list(graph.vs["name"])
+            self._index = {node: i for i, node in enumerate(self.nodes)}
+            if len(self._index) < len(self.nodes):
+                raise InputError("several vertices of the graph have one name; without the attribute name they are numbers")
         ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
         vals = None
         if not counts_once and weight is not None and weight in graph.es.attributes():
@@ -209,7 +217,25 @@ def read(name, **options):
 
 
 def as_matrix(A, **options):
-    return A if isinstance(A, Matrix) else Matrix(A, **options)
+    if not isinstance(A, Matrix):
+        return Matrix(A, **options)
+    for name, value in options.items():
+        if value is not None and value is not False:
+            raise UsageError(f"{name} is for making a Matrix, and A is one already")
+    return A
+
+
+def _refuse_what_does_not_apply(A, options):
+    """An option that would be passed over without a word."""
+    if isinstance(A, (str, os.PathLike)):
+        applies = ("graph", "counts_once", "columns", "format", "threads")
+    elif isinstance(A, (tuple, list)):
+        applies = ("counts_once", "labels")
+    else:
+        applies = ("counts_once",) if hasattr(A, "is_directed") else ()
+    for name, value in options.items():
+        if name not in applies and value is not None and value is not False:
+            raise UsageError(f"{name} does not apply where A is {_describe(A)}")
 
 
 def _describe(A):
@@ -241,10 +267,10 @@ def _new_coo(shape, rows, cols, vals, counts_once, handle):
               _address(cols), _address(vals), bool(counts_once and vals is None), byref(handle)))
 
 
-def _from_sparse(A, counts_once, handle):
+def _from_sparse(A, handle):
     if A.format == "coo":
-        vals = None if counts_once else library.doubles("A.data", A.data)
-        return _new_coo(A.shape, _indices("A.row", A.row), _indices("A.col", A.col), vals, counts_once, handle)
+        vals = library.doubles("A.data", A.data)
+        return _new_coo(A.shape, _indices("A.row", A.row), _indices("A.col", A.col), vals, False, handle)
     A = A.tocsr()
     if not A.has_canonical_format:
         A = A.copy()

@@ -2,7 +2,6 @@
 import statistics
 import threading
 import time
-import weakref
 from ctypes import byref, c_void_p
 
 import numpy as np
@@ -44,9 +43,9 @@ class Operator:
         options = OperatorOptions(backend=library.text("backend", backend), device=library.text("device", device),
                                   precision=library.text("precision", precision), threads=library.threads_of(threads),
                                   deterministic=bool(deterministic))
-        check(lib.wr_operator_new(A._handle, byref(options), byref(handle)))
-        self.shape, self._handle, self._lock = A.shape, handle.value, threading.Lock()
-        self._free = weakref.finalize(self, lib.wr_operator_free, handle.value)
+        check(lib.wr_operator_new(A._handle.get(), byref(options), byref(handle)))
+        self.shape, self._lock = A.shape, threading.Lock()
+        self._handle = library.Handle("Operator", handle.value, lib.wr_operator_free)
 
     def __repr__(self):
         return f"<windrow.Operator: {self.shape[0]} x {self.shape[1]}>"
@@ -58,7 +57,7 @@ class Operator:
             raise UsageError(f"x has shape {x.shape}, and A {self.shape}; x has {self.shape[1]} rows")
         flat, y = np.ascontiguousarray(x.reshape(-1)), np.empty(self.shape[0])
         with self._lock:
-            check(lib.wr_operator_apply(self._handle, 1.0, flat.ctypes.data, 0.0, y.ctypes.data))
+            check(lib.wr_operator_apply(self._handle.get(), 1.0, flat.ctypes.data, 0.0, y.ctypes.data))
         return y.reshape(-1, 1) if x.ndim == 2 else y
 
     def matmat(self, X):

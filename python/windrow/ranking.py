@@ -1,4 +1,5 @@
 """PageRank."""
+import os
 from ctypes import byref
 
 import numpy as np
@@ -142,7 +143,7 @@ def pagerank(A, damping=0.85, personalize=None, tol=None, backend=None, device=N
     damping = library.real("damping", damping)
     if not 0 < damping < 1:
         raise UsageError(f"damping is {damping:g}; it is between 0 and 1")
-    if isinstance(A, (str, bytes)) or hasattr(A, "__fspath__"):
+    if isinstance(A, (str, os.PathLike)):
         reading = {"graph": True, "threads": threads, **reading}
     graph = as_matrix(A, **reading)
     n = graph.shape[0]
@@ -155,13 +156,13 @@ def pagerank(A, damping=0.85, personalize=None, tol=None, backend=None, device=N
         damping=damping, tolerance=library.positive("tol", tol), time_limit=library.positive("time_limit", time_limit),
         max_iterations=0 if maxiter is None else library.whole("maxiter", maxiter, least=1),
         check_every=library.whole("check_every", check_every), threads=library.threads_of(threads),
-        deterministic=bool(deterministic), links_are_in=bool(links_are_in), trace=trace.handle,
+        deterministic=bool(deterministic), links_are_in=bool(links_are_in), trace=trace.handle.get(),
         personalize=None if teleport is None else teleport.ctypes.data,
         start=None if start is None else start.ctypes.data,
         **{name: library.text(name, value) for name, value in texts.items()}, **watch.callbacks())
     scores, raw = np.empty(n), RankResultStruct()
     with watch:
-        status = lib.wr_rank(graph._handle, scores.ctypes.data, byref(options), byref(raw))
+        status = lib.wr_rank(graph._handle.get(), scores.ctypes.data, byref(options), byref(raw))
         if watch.raised is None:
             check(status)
     return RankResult(graph, scores, raw, trace.get(), tol or (1e-5 if precision == "f32" else 1e-9))

@@ -143,6 +143,24 @@ class Library(Case):
         self.assertIn("ImportError: libwindrow was not found. `make libraries`", said)
         self.assertIn("/nowhere/libwindrow.so", said)
 
+    def test_builds_of_a_tree(self):
+        tree = os.path.join(FOLDER, "tree")
+        for k, (place, flags) in enumerate((("build", "-O3"), ("build-clang", None), ("build/cpu", "-O2"),
+                                            ("build/asan", "-O1 -fsanitize=address"), ("other", "-O3"))):
+            os.makedirs(os.path.join(tree, place))
+            path = os.path.join(tree, place, "libwindrow.so")
+            open(path, "w").close()
+            os.utime(path, (k + 1, k + 1))
+            if flags:
+                with open(os.path.join(tree, place, "flags"), "w") as file:
+                    file.write(flags)
+        builds = importlib.import_module("windrow.builds")
+        self.assertEqual(builds.newest(tree), [])
+        os.makedirs(os.path.join(tree, "solvers", "api"))
+        open(os.path.join(tree, "solvers", "api", "windrow.h"), "w").close()
+        self.assertEqual([os.path.relpath(os.path.dirname(path), tree) for path in builds.newest(tree)],
+                         ["build/cpu", "build-clang", "build"])
+
     def test_a_library_of_another_kind_or_version(self):
         path = os.path.join(FOLDER, "other.so")
         for skipped, version, sentence in (("wr_rank", "9.9.0", "has no wr_rank: it is no libwindrow"),
@@ -229,6 +247,11 @@ class Matrices(Case):
         self.assertIsInstance(error, RuntimeError)
         self.assertIsInstance(error, ValueError)
         self.refuses(usage, "name is 3", windrow.read, 3)
+        self.refuses(usage, "counts_once is for entries without values", new, ([0], [0], [1]), counts_once=True)
+        self.refuses(usage, "columns does not apply", new, np.eye(2), columns="1,2")
+        self.refuses(usage, "labels does not apply", new, "gen:fem:n=4", labels=True)
+        self.refuses(usage, "A is one already", windrow.pagerank, new(np.eye(2)), shape=(2, 2))
+        self.refuses(usage, "masked", new, ([0], [0], np.ma.masked_array([1.0], [True])))
 
     def test_kinds_of_exceptions(self):
         self.assertTrue(issubclass(windrow.OutOfMemoryError, MemoryError))
@@ -237,6 +260,17 @@ class Matrices(Case):
             status = next(k for k in range(20) if library.lib.wr_status_name(k) == name.encode())
             self.assertEqual(library.failure(status, "wr_x: options->y").status, name)
             self.assertEqual(str(library.failure(status, "wr_x: options->y")), "y")
+
+    def test_files_with_names(self):
+        path, long = os.path.join(FOLDER, "names.txt"), "https://example.org/" + "x" * 400
+        names = ["home", "1", "007", "caf\u00e9", long]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("".join(f"{name} home\n" for name in names))
+        A = windrow.read(path, graph=True)
+        self.assertEqual({A.id(i) for i in range(5)}, {"home", 1, "007", "caf\u00e9", long})
+        for i in range(5):
+            self.assertEqual(A.find(A.id(i)), i)
+        self.assertEqual(windrow.pagerank(path, personalize={"caf\u00e9": 1}).top(2)[1][0], "caf\u00e9")
 
     def test_files(self):
         path = os.path.join(FOLDER, "edges.txt")
@@ -383,7 +417,7 @@ class Linear(Case):
         rows, cols, vals = triple(500)
         A, b = scipy.sparse.csr_matrix((vals, (rows, cols))), np.random.default_rng(5).uniform(size=500)
         mine, info = windrow.bicgstab(A, b, rtol=1e-10)
-        theirs, _ = scipy.sparse.linalg.bicgstab(A, b, tol=1e-10, atol=0)
+        theirs = scipy.sparse.linalg.spsolve(A.tocsc(), b)
         self.assertEqual(info, 0)
         np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-8 * np.linalg.norm(theirs))
 
@@ -464,6 +498,8 @@ class Callbacks(Case):
         self.refuses(LookupError, "from the callback", solver.solve, np.ones((900, 2)))
         again = windrow.Solver("gen:convect:n=30", progress=lambda i, *_: i >= 0 and again.solve(np.ones(900)))
         self.refuses(windrow.UsageError, "its callbacks cannot call it", again.solve, np.ones(900))
+        closing = windrow.Solver("gen:convect:n=30", progress=lambda i, *_: i >= 0 and closing.close())
+        self.refuses(windrow.UsageError, "its callbacks cannot call it", closing.solve, np.ones(900))
 
     def test_ctrl_c(self):
         calls = {"solve": "windrow.solve('gen:convect:n=60', np.ones(3600), rtol=1e-13, **o)",
@@ -541,6 +577,39 @@ except KeyboardInterrupt:
             np.testing.assert_array_equal(found["own", k], x)
             np.testing.assert_array_equal(found["shared", k], x)
             self.assertIn(f"method{k}'", found["sentence", k])
+
+    def test_forks(self):
+        """Threads of the parent that a child waits for would end the test by its time limit."""
+        code = """
+import numpy as np, os, windrow
+A = windrow.read("gen:fem:n=16")
+b = np.ones(A.shape[0])
+op, solver = windrow.Operator(A, threads=2), windrow.Solver(A, threads=2)
+before = op @ b, solver.solve(b).x, windrow.solve(A, b, threads=2).x, windrow.pagerank("gen:web:n=50000", threads=2).bound
+child = os.fork()
+if child == 0:
+    try:
+        op @ b
+    except windrow.UsageError as error:
+        print(error, flush=True)
+    try:
+        solver.solve(b)
+    except windrow.UsageError as error:
+        print(error, flush=True)
+    del op, solver
+    op = windrow.Operator(A, threads=2)
+    same = (op @ b == before[0]).all() and windrow.solve(A, b, threads=2).converged
+    print("child", same and windrow.pagerank("gen:web:n=50000", threads=2).converged, flush=True)
+    os._exit(0)
+print("status", os.waitpid(child, 0)[1])
+print("parent", (op @ b == before[0]).all() and solver.solve(b).converged and windrow.solve(A, b, threads=2).converged)
+"""
+        said, errors, status = python(code)
+        self.assertEqual(status, 0, errors)
+        lines = said.splitlines()
+        self.assertIn("this Operator was made before the process forked", lines[0])
+        self.assertIn("this Solver was made before the process forked", lines[1])
+        self.assertEqual(lines[2:], ["child True", "status 0", "parent True"])
 
     @unittest.skipIf(os.environ.get("LD_PRELOAD"), "a sanitizer keeps freed memory")
     def test_memory_does_not_grow(self):
@@ -691,6 +760,8 @@ class Ranking(Case):
                 self.assert_ranks(windrow.pagerank(FakeIgraph(4, edges, directed, given)), ranks_by_numpy(A, 0.85))
         named = windrow.pagerank(FakeIgraph(3, edges, True, None, ["p", "q", "r"]))
         self.assertEqual(set(named.as_dict()), {"p", "q", "r"})
+        twice = FakeIgraph(3, edges, True, None, ["p", "q", "p"])
+        self.refuses(windrow.InputError, "one name", windrow.pagerank, twice)
 
     def test_what_is_refused(self):
         A, usage = np.ones((3, 3)), windrow.UsageError
@@ -734,9 +805,9 @@ class Multiplying(Case):
     def test_solvers_of_scipy_take_an_operator(self):
         rows, cols, vals = triple(100)
         A, b = dense(rows, cols, vals), np.ones(100)
-        x, info = scipy.sparse.linalg.gmres(windrow.Operator((rows, cols, vals)), b, tol=1e-10, atol=0)
+        x, info = scipy.sparse.linalg.gmres(windrow.Operator((rows, cols, vals)), b, atol=0)
         self.assertEqual(info, 0)
-        self.assertLess(residual(A, x, b), 1e-9)
+        self.assertLess(residual(A, x, b), 1e-5 * (1 + 1e-6))  # its default
         self.assertIn("entries are not known", str(self.refuses(windrow.UsageError, "operator", windrow.bicgstab,
                                                                 scipy.sparse.linalg.aslinearoperator(A), b)))
 
@@ -790,6 +861,8 @@ class Package(Case):
                 exec(compile(block, "docs/python.md", "exec"), names)
         finally:
             os.chdir(there)
+            logging.root.handlers.clear()
+            logging.root.setLevel(logging.WARNING)
 
     def test_the_wheel(self):
         wheels = []
@@ -803,6 +876,7 @@ class Package(Case):
         self.assertRegex(wheels[0], rf"/windrow-{re.escape(windrow.__version__)}-py3-none-linux_\w+[.]whl$")
         self.check_record(wheels[0])
         place = os.path.join(FOLDER, "site")
+        path = os.environ["PYTHONPATH"].replace(os.path.join(ROOT, "python"), place, 1)
         pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", place, wheels[0]]
         if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode == 0:
             subprocess.run(pip, check=True, capture_output=True)
@@ -810,7 +884,7 @@ class Package(Case):
             with zipfile.ZipFile(wheels[0]) as archive:
                 archive.extractall(place)
         said, errors, code = python("import windrow, numpy as np; print(windrow.library_path); "
-                                    "print(windrow.solve(2 * np.eye(3), np.ones(3)).x)", WINDROW_LIBRARY="", PYTHONPATH=place)
+                                    "print(windrow.solve(2 * np.eye(3), np.ones(3)).x)", WINDROW_LIBRARY="", PYTHONPATH=path)
         self.assertEqual((said, code), (f"{place}/windrow/libwindrow.so\n[0.5 0.5 0.5]\n", 0), errors)
 
     def check_record(self, wheel):
@@ -830,7 +904,9 @@ class Package(Case):
 def main():
     global FOLDER
     FOLDER = sys.argv.pop(1)
-    os.environ["PYTHONPATH"] = os.path.join(ROOT, "python")
+    own = os.path.join(ROOT, "python")
+    others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and os.path.abspath(path) != own]
+    os.environ["PYTHONPATH"] = os.pathsep.join([own] + others)
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
     if sys.argv[1:]:
         suite = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:], sys.modules[__name__])
