@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/defaults.h"
+#include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/candidates.h"
 #include "solvers/scores.h"
@@ -212,15 +213,15 @@ static wr_status open_batch(batch *b) {
 static void load_set(batch *b, int c, int64_t set) {
   const wr_teleport_sets *s = b->sets;
   int64_t first = set < 0 ? 0 : s->first[set], count = set < 0 ? 0 : s->first[set + 1] - first;
-  double *row = b->row_of + c * b->room, *value = b->value_of + c * b->room, largest = 0, sum = 0;
+  double *row = b->row_of + c * b->room, *value = b->value_of + c * b->room, largest = 0, sum;
   b->at[c] = (column){.set = set, .least = DBL_MAX, .window_least = DBL_MAX};
   for (int64_t k = 0; k < count; k++) largest = fmax(largest, s->weight ? s->weight[first + k] : 1);
   for (int64_t k = 0; k < count; k++) {
     int64_t page = s->page[first + k];
     row[k] = b->place ? b->place[page] : (double)page;
     value[k] = (s->weight ? s->weight[first + k] : 1) / largest;
-    sum += value[k];
   }
+  sum = wr_compensated_sum(value, count);
   for (int64_t k = 0; k < count; k++) value[k] /= sum;
   for (int64_t k = count; k < b->room; k++) row[k] = -1, value[k] = 0;
 }
@@ -345,20 +346,17 @@ static int is_checked(const batch *b, int64_t set) {
   return (int64_t)((double)k * (double)(count - 1) / (double)(m - 1)) == set;
 }
 
-/* The host's own bound of the scores in by_page, from the links. */
-static wr_status check_bound(batch *b, wr_set_ranks *found) {
+/* The host's own bound of the scores in by_page, which are those of column c, from the links. */
+static wr_status check_bound(batch *b, int c, wr_set_ranks *found) {
   wr_status status = WR_OK;
   const wr_graph *g = b->graph;
   const wr_teleport_sets *s = b->sets;
   wr_score_bound bound;
   int64_t first = s->first[found->set], end = s->first[found->set + 1];
-  double sum = 0, largest = 0;
   int is_plain = g->order == NULL && g->flow->row_ptr != NULL;
   if (!is_plain && b->plain.flow == NULL) TRY(wr_graph_build(g->links, g->edges_in, NULL, NULL, &b->plain));
   if (b->jumps == NULL) TRY(wr_alloc_zeroed(&b->jumps, g->n, sizeof *b->jumps, "a teleport vector"));
-  for (int64_t p = first; p < end; p++) largest = fmax(largest, s->weight ? s->weight[p] : 1);
-  for (int64_t p = first; p < end; p++) sum += (s->weight ? s->weight[p] : 1) / largest;
-  for (int64_t p = first; p < end; p++) b->jumps[s->page[p]] = (s->weight ? s->weight[p] : 1) / largest / sum;
+  for (int64_t p = first; p < end; p++) b->jumps[s->page[p]] = b->value_of[c * b->room + p - first];
   wr_graph by_set = is_plain ? *g : b->plain;
   by_set.teleport = b->jumps;
   TRY(wr_scores_certify(&by_set, b->o.damping, b->by_page, &bound));
@@ -391,7 +389,7 @@ static wr_status finish_column(batch *b, int c, wr_outcome outcome,
   PASS(find_bound(b, c, found.change, &found.bound));
   if (!isfinite(found.bound)) found.bound = INFINITY;
   if (is_one) PASS(download_scores(b));
-  if (is_one) PASS(check_bound(b, &found));
+  if (is_one) PASS(check_bound(b, c, &found));
   if (outcome != WR_NON_FINITE) PASS(find_best(b, is_one, &found));
   b->facts->done++, b->facts->iterations += at->sweeps;
   at->set = -1;

@@ -35,6 +35,31 @@ verified bicgstab --precond jacobi tests/data/real/jpwh_991.mtx.gz
 verified bicgstab --precond ilu0:at=device tests/data/real/jpwh_991.mtx.gz
 verified bicgstab --precond ilut -p f32 gen:stencil:n=6,convection=0.4
 
+# Teleport sets on the device: checked by the host, and within both bounds of those of the CPU.
+printf '1 2:3\n5\n7 8 9\n200\n17 300:0.5\n' >"$work/sets.txt"
+for backend in csr_warp merbit cpu_csr; do
+  call 0 "$BUILD/simt/pagerank" -k $backend --seeds "$work/sets.txt" --top 400 -o "$work/$backend.tsv" --verify full gen:web:n=400
+  says "$out" '5 sets converged in' 'the host found those of 5 of 5 sets right'
+  awk '{ key = $1 " " $3; bound[$1] = $5 }
+    NR == FNR { score[key] = $4; next }
+    { d = $4 - score[key]; off[$1] += d < 0 ? -d : d; delete score[key] }
+    END { for (key in score) { split(key, at, " "); off[at[1]] += score[key] }
+          for (set in off) if (off[set] > 2 * bound[set]) bad = 1
+          exit bad || FNR < 100 }' "$work/csr_warp.tsv" "$work/$backend.tsv"
+  expect "sets by csr_warp and $backend differ"
+done
+
+# Several right-hand sides on the device: as in runs of their own, bit for bit.
+awk 'BEGIN { print "%%MatrixMarket matrix array real general\n216 3"; for (k = 0; k < 648; k++) print sin(k) }' >"$work/sides.mtx"
+call 0 "$BUILD/simt/bicgstab" -k csr_warp -b "$work/sides.mtx" -o "$work/all.txt" gen:stencil:n=6,convection=0.4
+says "$out" '3 right-hand sides, the worst: converged' '3: converged in'
+for k in 1 2 3; do
+  tail -n +3 "$work/sides.mtx" | head -n $((216 * k)) | tail -n 216 >"$work/side.txt"
+  call 0 "$BUILD/simt/bicgstab" -q -k csr_warp -b "$work/side.txt" -o "$work/one.txt" gen:stencil:n=6,convection=0.4
+  cut -d ' ' -f $k "$work/all.txt" >"$work/column.txt"
+  same "column $k and a run of its own" "$work/one.txt" "$work/column.txt"
+done
+
 # A graph is transposed on the device if all runs are there, else on the host: the same scores, bit for bit.
 transformed() { # arguments...
   for list in csr_warp,csr_thread csr_warp,cpu_csr; do

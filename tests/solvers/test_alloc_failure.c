@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "io/set_file.h"
 #include "solvers/bicgstab.h"
 #include "solvers/direct.h"
 #include "solvers/pagerank.h"
 #include "solvers/rank/gauss_seidel.h"
+#include "solvers/rank/rank_sets.h"
 #include "solvers/scores.h"
 #include "solvers/api/auto_precond.h"
 #include "solvers/api/source.h"
@@ -254,6 +256,43 @@ static wr_status rank_mixed(ground *g) {
   wr_csr *links = NULL;
   wr_status status = load("gen:road:side=8", &links);
   if (status == WR_OK) status = rank(g, links, 1, WR_VERIFY_FULL, g->env.type == WR_F64);
+  wr_csr_free(links);
+  return status;
+}
+
+static wr_status count_set(void *context, const wr_set_ranks *found) {
+  *(int64_t *)context += found->outcome == WR_CONVERGED && !found->is_refuted;
+  return WR_OK;
+}
+
+/* Teleport sets from a file, with the flow in another order, so that the host's check builds one of its own. */
+static wr_status rank_teleports(ground *g) {
+  wr_status status;
+  wr_csr *links = NULL;
+  wr_graph graph = {0};
+  wr_plan *plan = NULL;
+  wr_set_list list = {0};
+  wr_rank_sets_facts facts;
+  int64_t converged = 0;
+  const wr_rank_sets_options options = {.damping = 0.85, .tolerance = 1e-4, .iterations = 100, .top = 3, .checks = 2};
+  TRY(load("gen:road:side=8", &links));
+  const wr_vector_need need = {.n = links->nrows, .whose = "a test"};
+  TRY(wr_set_file_read("tests/data/sets/four.txt", &need, &list));
+  TRY(wr_graph_begin(links, 0, NULL, NULL, &graph));
+  TRY(wr_alloc(&graph.order, graph.n, sizeof *graph.order, "a test"));
+  for (int64_t k = 0; k < graph.n; k++) graph.order[k] = (int32_t)(graph.n - 1 - k);
+  TRY(wr_graph_finish(&graph, NULL));
+  g->env.need_columns = wr_rank_sets_columns(&g->env);
+  TRY(wr_plan_create(g->backend, NULL, graph.flow, &g->env, &plan));
+  TRY(wr_plan_prepare(plan));
+  const wr_teleport_sets sets = {list.count, list.first, list.node, list.weight};
+  TRY(wr_rank_sets(&graph, plan, &g->env, &sets, &options, NULL, count_set, &converged, &facts));
+  CHECKF(converged == 4 && facts.checked == 2, "%lld of 4 sets, %lld checked", (long long)converged,
+         (long long)facts.checked);
+done:
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+  wr_set_list_free(&list);
   wr_csr_free(links);
   return status;
 }
@@ -654,6 +693,7 @@ int main(void) {
       {.name = "ranks of a file", .run = rank_file},
       {.name = "ranks by sweeps in f32", .run = rank_mixed},
       {.name = "ranks by components", .run = rank_components},
+      {.name = "teleport sets", .run = rank_teleports, .retries = 1},
       {.name = "a breakdown", .run = solve_breakdown},
       {.name = "matched rows", .run = solve_matched},
       {.name = "equilibrated rows", .run = solve_equilibrated},
