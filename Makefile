@@ -25,6 +25,7 @@ endif
 #: CUDA_HOME=DIR    where the CUDA toolkit is, if nvcc is not in PATH
 #: CUDA_ARCH=sm_NN  device code for this architecture (the card's own; sm_90 and PTX where there is none)
 #: ZLIB=0           builds without zlib although it is there; .gz files are refused
+#: ZSTD=0, XZ=0     build without libzstd, without liblzma although they are there; .zst, .xz files are refused
 #: KLU=0            builds without KLU although it is there; --fallback direct is refused
 #: SHIM=0           leaves out the tests that run kernels on the CPU
 #: JOBS=N           tests run side by side (2)
@@ -68,14 +69,14 @@ all: programs libraries
 
 ifneq ($(filter-out check-asan check-tsan check-deps fuzz deb wheel format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
-ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB)|$(KLU))
+ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB)|$(KLU)|$(ZSTD)|$(XZ))
 $(BUILD)/found.mk: FORCE
 endif
 endif
 
 $(BUILD)/found.mk: tools/find_tools.sh
 	@CC='$(CC)' MARCH='$(MARCH)' CUDA='$(CUDA)' CUDA_ARCH='$(CUDA_ARCH)' CUDA_HOME='$(CUDA_HOME)' \
-	  ZLIB='$(ZLIB)' KLU='$(KLU)' sh tools/find_tools.sh $@
+	  ZLIB='$(ZLIB)' KLU='$(KLU)' ZSTD='$(ZSTD)' XZ='$(XZ)' sh tools/find_tools.sh $@
 
 # --- Sources --------------------------------------------------------------------------------------------------------------
 
@@ -134,7 +135,9 @@ SIMT_OBJECTS := $(call simt_objects_of,$(SIMT_SOURCES)) \
 # No contraction of a*b + c by the compiler: the same bits from gcc and clang at every -O; where an fma is meant it says so.
 
 DEFINES = $(if $(FOUND_CUDA),-DWR_HAVE_CUDA -DWR_HAVE_CUSPARSE) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) \
-  $(if $(FOUND_KLU),-DWR_HAVE_KLU)
+  $(if $(FOUND_KLU),-DWR_HAVE_KLU) $(if $(FOUND_ZSTD),-DWR_HAVE_ZSTD) $(if $(FOUND_XZ),-DWR_HAVE_XZ)
+# Libraries that unpack files.
+UNPACKING = $(if $(FOUND_ZLIB),-lz) $(if $(FOUND_ZSTD),-lzstd) $(if $(FOUND_XZ),-llzma)
 INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS))
 # Texts are cut to their room on purpose; which cuts gcc warns of changes with every version.
 CUT_TEXTS := $(if $(findstring clang,$(FOUND_COMPILER)),,-Wno-format-truncation)
@@ -155,7 +158,7 @@ FOR_NVCC = $(if $(findstring clang,$(CXX)),-Wno-pass-failed -Wno-unused-const-va
 SIMT_CXXFLAGS = -std=c++17 -O2 -fno-tree-vectorize $(SIMT_FLAGS) -Wno-unknown-pragmas $(FOR_NVCC) $(CXXFLAGS)
 ALL_LDFLAGS = -fopenmp $(SANITIZERS) $(LDFLAGS)
 CUDA_LIBS := -L$(CUDA_LIBRARIES) -Wl,-rpath,$(CUDA_LIBRARIES) -lcusparse -lcudart_static -lstdc++ -ldl -lrt
-ALL_LIBS = $(if $(FOUND_CUDA),$(CUDA_LIBS)) $(if $(FOUND_ZLIB),-lz) $(FOUND_KLU) $(LDLIBS) -lpthread -lm
+ALL_LIBS = $(if $(FOUND_CUDA),$(CUDA_LIBS)) $(UNPACKING) $(FOUND_KLU) $(LDLIBS) -lpthread -lm
 
 # A file that changes when its text does: what depends on it is made again then, and only then.
 define stamp
@@ -218,7 +221,7 @@ define simt_program
 $(1): $(2) $(SIMT_LIBRARY) $(SIMT)/members
 	@mkdir -p $$(@D)
 	$$(SAY) LD $$@
-	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) -lstdc++ $$(if $$(FOUND_ZLIB),-lz) $$(FOUND_KLU) $$(LDLIBS) -ldl -lpthread -lm
+	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) -lstdc++ $$(UNPACKING) $$(FOUND_KLU) $$(LDLIBS) -ldl -lpthread -lm
 endef
 
 $(SIMT)/obj/%.c.o: %.c $(SIMT)/flags
@@ -329,7 +332,7 @@ deb: ## a Debian package for any machine of this kind, in $(BUILD)/portable
 # In a folder of its own: for any machine of this kind, without KLU, which is not where Python alone is; SciPy has direct solvers.
 # WINDROW_LIBRARY names the library, so that a build of another kind is not taken.
 wheel: ## the Python package with the library inside, for any machine of this kind, in $(BUILD)/wheel
-	@$(MAKE) --no-print-directory libraries BUILD=$(BUILD)/wheel MARCH= KLU=0
+	@$(MAKE) --no-print-directory libraries BUILD=$(BUILD)/wheel MARCH= KLU=0 ZSTD=0 XZ=0
 	@WINDROW_LIBRARY=$(BUILD)/wheel/libwindrow.so python3 python/make_wheel.py $(BUILD)/wheel
 
 .PHONY: package

@@ -50,7 +50,7 @@ static int has_ending(const char *name, size_t *length, const char *ending) {
 /* The name without .gz and the like. */
 static size_t plain_length(const char *path) {
   size_t length = strlen(path);
-  has_ending(path, &length, ".gz");
+  if (!has_ending(path, &length, ".gz") && !has_ending(path, &length, ".zst")) has_ending(path, &length, ".xz");
   return length;
 }
 

@@ -26,7 +26,8 @@
 #include "io/reader.h"
 #include "spmv/matrix/csr.h"
 
-/* 1 if a file of this name is read as an edge list: .tsv .txt .el .csv, each also with .gz behind it, in any letter case. */
+/* 1 if a file of this name is read as an edge list: .tsv .txt .el .csv, each also with .gz, .zst or .xz behind it, in any
+ * letter case. */
 int wr_edge_list_is_name(const char *path);
 
 /* *triplets := the edges, row the source's place among all ids, column the target's, square; values if there are weights.

@@ -46,7 +46,7 @@ int wr_file_extent(const char *path, int64_t *nrows, int64_t *nnz) {
   if (kind == WR_FILE_GAPBS) return wr_gapbs_head(head, count, nrows, nnz) && *nnz <= size / 4 && *nrows <= size / 8;
   if (kind == WR_FILE_MATRIX_MARKET && mm_has_header(head, head + count))
     return from_header(path, head, count, size, nrows, nnz);
-  *nnz = (kind == WR_FILE_GZIP ? INFLATED * size : size) / LINE_BYTES + 1;
+  *nnz = (wr_file_is_packed(kind) ? INFLATED * size : size) / LINE_BYTES + 1;
   *nrows = *nnz / ROW_ENTRIES + 1;
   return 1;
 }

@@ -33,10 +33,6 @@ static const kind zip_kinds[] = {
     {BYTES(""), .what = "a zip archive", .help = "unpack it: unzip FILE"}};
 
 static const kind kinds[] = {
-    {BYTES("\xfd"
-           "7zXZ"),
-     .what = "compressed with xz", .help = PIPE("xz -dc")},
-    {BYTES("\x28\xb5\x2f\xfd"), .what = "compressed with zstd", .help = PIPE("zstd -dc")},
     {BYTES("BZh91AY&SY"), .what = "compressed with bzip2", .help = PIPE("bzip2 -dc")},
     {BYTES("\x04\x22\x4d\x18"), .what = "compressed with lz4", .help = PIPE("lz4 -dc")},
     {BYTES("\x1f\x9d"), .what = "compressed with compress", .help = PIPE("gzip -dc")},
@@ -85,6 +81,8 @@ static int begins_with(const char *begin, int64_t count, const char *magic, int6
 wr_file_kind wr_file_kind_of(const char *begin, int64_t count) {
   int64_t banner = (int64_t)strlen(MM_BANNER), nodes, edges;
   if (begins_with(begin, count, "\x1f\x8b", 2)) return WR_FILE_GZIP;
+  if (begins_with(begin, count, "\x28\xb5\x2f\xfd", 4)) return WR_FILE_ZSTD;
+  if (begins_with(begin, count, "\xfd\x37zXZ", 6)) return WR_FILE_XZ; /* with the 0 behind it */
   if (begins_with(begin, count, WR_BINARY_MAGIC, sizeof WR_BINARY_MAGIC - 1)) return WR_FILE_BINARY;
   if (begins_with(begin, count, WR_NPY_MAGIC, sizeof WR_NPY_MAGIC - 1)) return WR_FILE_NPY;
   if (is_npz(begin, count)) return WR_FILE_NPZ;

@@ -22,11 +22,18 @@ typedef enum wr_file_kind {
   WR_FILE_NPZ,    /* NumPy arrays in a zip archive, as SciPy saves a sparse matrix (io/npz.h) */
   WR_FILE_GAPBS,  /* a serialised graph (io/gapbs.h) */
   WR_FILE_GZIP,
+  WR_FILE_ZSTD,
+  WR_FILE_XZ,
   WR_FILE_FOREIGN /* another format, which is not read */
 } wr_file_kind;
 
 /* The kind of a file that begins with [begin, begin + count). */
 wr_file_kind wr_file_kind_of(const char *begin, int64_t count);
+
+/* 1: compressed, and unpacked while it is read (io/input_stream.h). */
+static inline int wr_file_is_packed(wr_file_kind kind) {
+  return kind == WR_FILE_GZIP || kind == WR_FILE_ZSTD || kind == WR_FILE_XZ;
+}
 
 /* 1: a matrix in binary: saved here, by SciPy, or a serialised graph. */
 static inline int wr_file_is_matrix(wr_file_kind kind) {

@@ -13,6 +13,12 @@
 #ifdef WR_HAVE_ZLIB
 #include <zlib.h>
 #endif
+#ifdef WR_HAVE_ZSTD
+#include <zstd.h>
+#endif
+#ifdef WR_HAVE_XZ
+#include <lzma.h>
+#endif
 
 enum { BLOCK = 256 << 10 }; /* bytes: read from the file at a time */
 
@@ -154,8 +160,8 @@ static int64_t stated_length(const source *in, int64_t size) {
 }
 
 static wr_status read_gzip(source *in, int64_t size, const char *magic, store *out) {
-  z_stream z = {.zalloc = allocate, .zfree = release, .next_in = (unsigned char *)in->block,
-                .avail_in = (unsigned)in->have};
+  z_stream z = {
+      .zalloc = allocate, .zfree = release, .next_in = (unsigned char *)in->block, .avail_in = (unsigned)in->have};
   int code = inflateInit2(&z, 15 + 16); /* the largest window; a gzip header and its checksums */
   if (code != Z_OK) return damaged(in->name, &z, code);
   wr_status status = WR_OK;
@@ -163,23 +169,128 @@ static wr_status read_gzip(source *in, int64_t size, const char *magic, store *o
   if (wr_memory_check_block(stated, "the length that is stated") == WR_OK) status = reserve(out, stated);
   if (status == WR_OK) status = inflate_members(in, magic, &z, out); /* without that memory it grows block by block */
   inflateEnd(&z);
-  if (status == WR_OK && wr_file_kind_of(out->text->memory, out->text->size) == WR_FILE_GZIP)
-    status = wr_fail(WR_EINPUT, "%s: compressed with gzip more than once; gunzip it first", in->name);
   return status;
 }
 
 #endif
 
-static wr_status read_any(source *in, int64_t size, const char *magic, store *out) {
-  if (wr_file_kind_of(in->block, in->have) != WR_FILE_GZIP) return read_plain(in, magic, out);
-  out->text->compressed = 1;
-#ifdef WR_HAVE_ZLIB
-  return read_gzip(in, size, magic, out);
-#else
-  (void)size;
-  return wr_fail(WR_EINPUT, "%s: gzip needs zlib, which this build lacks: install zlib1g-dev, then make again",
-                 in->name);
+#ifdef WR_HAVE_ZSTD
+
+/* Unpacks a block. *left := 0 at the end of a frame. */
+static wr_status unpack_zstd(source *in, ZSTD_DStream *z, const char *magic, store *out, size_t *left, int *refused) {
+  ZSTD_inBuffer from = {in->block, (size_t)in->have, 0};
+  ZSTD_outBuffer to = {NULL, 0, 0};
+  while (!*refused && (from.pos < from.size || to.pos == to.size)) {
+    PASS(reserve(out, BLOCK));
+    to = (ZSTD_outBuffer){out->text->memory + out->text->size, BLOCK, 0};
+    *left = ZSTD_decompressStream(z, &to, &from);
+    if (ZSTD_isError(*left))
+      return wr_fail(WR_EINPUT, "%s: damaged zstd stream (%s)", in->name, ZSTD_getErrorName(*left));
+    out->text->size += (int64_t)to.pos;
+    *refused = !may_begin_with(out->text, magic);
+    if (*left == 0 && from.pos == from.size) break;
+  }
+  return WR_OK;
+}
+
+static wr_status read_zstd(source *in, const char *magic, store *out) {
+  ZSTD_DStream *z = ZSTD_createDStream();
+  size_t left = 1;
+  int refused = 0;
+  wr_status status = z != NULL ? WR_OK : wr_fail(WR_ENOMEM, "out of memory: unpacking %s", in->name);
+  while (status == WR_OK && in->have > 0 && !refused) {
+    TRY(unpack_zstd(in, z, magic, out, &left, &refused));
+    TRY(next_block(in));
+  }
+  if (status == WR_OK && left != 0 && !refused) status = wr_fail(WR_EINPUT, "%s: the zstd stream ends early", in->name);
+done:
+  ZSTD_freeDStream(z);
+  return status;
+}
+
 #endif
+
+#ifdef WR_HAVE_XZ
+
+enum { XZ_MEMORY = 1 << 30 }; /* bytes: 15 times what xz -9 needs */
+
+static wr_status fail_xz(const char *name, lzma_ret code) {
+  switch (code) {
+    case LZMA_MEM_ERROR: return wr_fail(WR_ENOMEM, "out of memory: unpacking %s", name);
+    case LZMA_MEMLIMIT_ERROR:
+      return wr_fail(WR_EINPUT, "%s: unpacking xz needs more than 1 GB here; unpack it first: xz -d", name);
+    case LZMA_BUF_ERROR: return wr_fail(WR_EINPUT, "%s: the xz stream ends early", name);
+    case LZMA_OPTIONS_ERROR: return wr_fail(WR_EINPUT, "%s: an xz stream with filters that liblzma lacks", name);
+    default: return wr_fail(WR_EINPUT, "%s: damaged xz stream, or something follows its end", name);
+  }
+}
+
+static wr_status unpack_xz(source *in, lzma_stream *z, const char *magic, store *out) {
+  for (lzma_ret code = LZMA_OK; code != LZMA_STREAM_END;) {
+    if (z->avail_in == 0 && in->have > 0) {
+      if (z->next_in != NULL) PASS(next_block(in));
+      z->next_in = (const uint8_t *)in->block, z->avail_in = (size_t)in->have;
+    }
+    PASS(reserve(out, BLOCK));
+    z->next_out = (uint8_t *)out->text->memory + out->text->size, z->avail_out = BLOCK;
+    code = lzma_code(z, in->have > 0 ? LZMA_RUN : LZMA_FINISH);
+    out->text->size += BLOCK - (int64_t)z->avail_out;
+    if (code != LZMA_OK && code != LZMA_STREAM_END) return fail_xz(in->name, code);
+    if (!may_begin_with(out->text, magic)) return WR_OK;
+  }
+  return WR_OK;
+}
+
+static wr_status read_xz(source *in, const char *magic, store *out) {
+  lzma_stream z = LZMA_STREAM_INIT;
+  lzma_ret code = lzma_stream_decoder(&z, XZ_MEMORY, LZMA_CONCATENATED);
+  wr_status status = code == LZMA_OK ? unpack_xz(in, &z, magic, out) : fail_xz(in->name, code);
+  lzma_end(&z);
+  return status;
+}
+
+#endif
+
+/* What a build can unpack. */
+static wr_status read_packed(wr_file_kind kind, source *in, int64_t size, const char *magic, store *out) {
+  (void)size, (void)magic, (void)out;
+  switch (kind) {
+#ifdef WR_HAVE_ZLIB
+    case WR_FILE_GZIP: return read_gzip(in, size, magic, out);
+#endif
+#ifdef WR_HAVE_ZSTD
+    case WR_FILE_ZSTD: return read_zstd(in, magic, out);
+#endif
+#ifdef WR_HAVE_XZ
+    case WR_FILE_XZ: return read_xz(in, magic, out);
+#endif
+#ifndef WR_HAVE_ZSTD
+    case WR_FILE_ZSTD:
+      return wr_fail(WR_EINPUT,
+                     "%s: compressed with zstd, which this build lacks: install libzstd-dev, then make again; "
+                     "or unpack it, or pipe it in: zstd -dc FILE | PROGRAM -",
+                     in->name);
+#endif
+#ifndef WR_HAVE_XZ
+    case WR_FILE_XZ:
+      return wr_fail(WR_EINPUT,
+                     "%s: compressed with xz, which this build lacks: install liblzma-dev, then make again; "
+                     "or unpack it, or pipe it in: xz -dc FILE | PROGRAM -",
+                     in->name);
+#endif
+    default:
+      return wr_fail(WR_EINPUT, "%s: gzip needs zlib, which this build lacks: install zlib1g-dev, then make again",
+                     in->name);
+  }
+}
+
+static wr_status read_any(source *in, int64_t size, const char *magic, store *out) {
+  wr_file_kind kind = wr_file_kind_of(in->block, in->have);
+  if (!wr_file_is_packed(kind)) return read_plain(in, magic, out);
+  out->text->compressed = 1;
+  PASS(read_packed(kind, in, size, magic, out));
+  if (!wr_file_is_packed(wr_file_kind_of(out->text->memory, out->text->size))) return WR_OK;
+  return wr_fail(WR_EINPUT, "%s: compressed more than once; unpack it first", in->name);
 }
 
 wr_status wr_stream_read(int file, const char *name, int64_t size, const char *magic, wr_stream *stream) {

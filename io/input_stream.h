@@ -1,4 +1,4 @@
-/* Inputs that come in sequence: pipes, terminals, gzip streams. A part of io/input_text.h, internal to io/. */
+/* Inputs that come in sequence: pipes, terminals, compressed streams. A part of io/input_text.h, internal to io/. */
 #ifndef WR_INPUT_STREAM_H
 #define WR_INPUT_STREAM_H
 
@@ -6,11 +6,11 @@
 
 #include "config/status.h"
 
-/* What is left in an open file, inflated if it is gzip. */
+/* What is left in an open file, unpacked if it is compressed. */
 typedef struct wr_stream {
   char *memory;   /* [size]          */
   int64_t size;
-  int compressed; /* 1: it was gzip  */
+  int compressed; /* 1: it was packed */
 } wr_stream;
 
 /* Reads it into memory. name begins the errors. size: how many bytes are left in the file, or -1 if that is not known. magic,

@@ -60,7 +60,7 @@ static wr_status open_file(int file, const char *magic, wr_text *text) {
   if (got < 0) return read_failed(text->name, errno);
   /* A file that begins wrongly may have no line ends at all: as a stream only its first block is read. */
   text->kind = wr_file_kind_of(head, got);
-  if (text->kind == WR_FILE_GZIP || !wr_text_may_begin(head, got, magic))
+  if (wr_file_is_packed(text->kind) || !wr_text_may_begin(head, got, magic))
     return read_stream(file, text->size, magic, text);
   text->file = file;
   text->seconds = facts.st_mtim.tv_sec;

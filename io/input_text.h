@@ -1,4 +1,4 @@
-/* The text of an input: a file, standard input, or what either holds compressed with gzip, as all readers of text see it.
+/* The text of an input: a file, standard input, or what either holds compressed with gzip, zstd or xz, as readers see it.
  *
  * A plain file is read in pieces, by any number of threads at once; a stream is held in memory whole. Nothing is mapped: a
  * mapping ends the process with SIGBUS when another process cuts the file short. Nor is a whole file kept: touching new memory
@@ -16,15 +16,15 @@ typedef struct wr_text {
   const char *name;  /* begins the errors: the path (not copied), or "standard input"       */
   int64_t size;      /* bytes of text, after inflating                                      */
   wr_file_kind kind; /* of the text, after inflating                                        */
-  int compressed;    /* 1: it was gzip                                                      */
+  int compressed;    /* 1: it was packed                                                    */
   char *memory;      /* [size] all of it; NULL: it stays in the file                        */
   int file;          /* the open file, or -1                                                */
   int64_t offset;    /* in the file, where the text begins                                  */
   int64_t seconds, nanoseconds; /* when the file was last written, as seen at the beginning */
 } wr_text;
 
-/* Opens path ("-": standard input from where it stands). A gzip stream, recognised by its first two bytes, must be whole,
- * with nothing but further gzip members behind it, and its checksums right. magic is what the text must begin
+/* Opens path ("-": standard input from where it stands). A compressed stream, recognised by its first bytes, must be whole,
+ * with nothing but further ones of its kind behind it, and its checksums right. magic is what the text must begin
  * with, letter case aside: if it does not, only a part may be read, as the caller is going to refuse it. "": anything
  * but kinds that are not read (io/file_kind.h), which is refused here with any magic; NULL: anything.
  * WR_EINPUT: cannot be opened or read, a directory, damaged, foreign; WR_ENOMEM. */

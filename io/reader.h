@@ -27,7 +27,7 @@ typedef struct wr_read_options {
 typedef struct wr_read_facts {
   int64_t bytes;       /* of text, after inflating      */
   int64_t stored;      /* entry lines                   */
-  int compressed;      /* 1: gzip                       */
+  int compressed;      /* 1: gzip, zstd or xz           */
   char kind[64];       /* "coordinate real general"     */
 } wr_read_facts;
 

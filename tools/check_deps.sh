@@ -51,7 +51,7 @@ awk -F'\t' '
     if (file ~ /^tests\//) return 1
     if (name ~ /^(cub|thrust)\//) return file == "spmv/device/sort.cu"
     if (name ~ /^(cuda|cusparse|cublas|nvtx|cuda_)/) return file ~ /^spmv\//
-    if (name == "zlib.h") return file ~ /^io\//
+    if (name == "zlib.h" || name == "zstd.h" || name == "lzma.h") return file ~ /^io\//
     if (name ~ /(^|\/)(klu|SuiteSparse_config)\.h$/) return file == "solvers/direct/klu_factors.c"
     if (name == "getopt.h") return file ~ /^config\/option/
     return 1

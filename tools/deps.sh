@@ -6,7 +6,7 @@
 set -u
 
 required='gcc g++ make git'
-optional='zlib klu clang sanitizers openmp clang-format pkg-config groff zsh matplotlib numpy scipy'
+optional='zlib zstd xz klu clang sanitizers openmp clang-format pkg-config groff zsh matplotlib numpy scipy'
 
 manager() {
   for tool in apt-get dnf pacman brew; do
@@ -25,6 +25,8 @@ g++:g++:gcc-c++:gcc:gcc
 make:make:make:make:make
 git:git:git:git:git
 zlib:zlib1g-dev:zlib-devel:zlib:zlib
+zstd:libzstd-dev:libzstd-devel:zstd:zstd
+xz:liblzma-dev:xz-devel:xz:xz
 klu:libsuitesparse-dev:suitesparse-devel:suitesparse:suite-sparse
 clang:clang:clang:clang:llvm
 sanitizers:libclang-rt-dev:compiler-rt:compiler-rt:llvm
@@ -62,6 +64,10 @@ present() { # item
     gcc) echo '#include <stdio.h>' | ${CC:-gcc} -E - >/dev/null 2>&1 ;;
     zlib) printf '#include <zlib.h>\nint main(void) { return zlibVersion() == 0; }\n' |
       ${CC:-gcc} -x c - -lz -o /dev/null 2>/dev/null ;;
+    zstd) printf '#include <zstd.h>\nint main(void) { return ZSTD_versionNumber() == 0; }\n' |
+      ${CC:-gcc} -x c - -lzstd -o /dev/null 2>/dev/null ;;
+    xz) printf '#include <lzma.h>\nint main(void) { return lzma_version_number() == 0; }\n' |
+      ${CC:-gcc} -x c - -llzma -o /dev/null 2>/dev/null ;;
     klu) printf '#if __has_include(<suitesparse/klu.h>)\n#include <suitesparse/klu.h>\n#else\n#include <klu.h>\n#endif\n%s\n' \
       'int main(void) { klu_l_common common; return klu_l_defaults(&common) == 0; }' |
       ${CC:-gcc} -x c - -lklu -o /dev/null 2>/dev/null ;;
@@ -76,6 +82,8 @@ present() { # item
 purpose() { # item
   case $1 in
     zlib) echo 'reads gzip files' ;;
+    zstd) echo 'reads zstd files' ;;
+    xz) echo 'reads xz files' ;;
     klu) echo 'solves directly with --fallback direct' ;;
     clang) echo 'second compiler, thread sanitizer' ;;
     sanitizers) echo "clang's sanitizers (make check-tsan)" ;;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Finds the compiler, OpenMP, zlib, KLU and CUDA and writes what it found as make variables into the file $1, which is left
-# alone when nothing changed. The report is printed when something did. In the environment: CC, MARCH, CUDA, ZLIB
-# and KLU (0: do not look), CUDA_ARCH, CUDA_HOME.
+# Finds the compiler, OpenMP, zlib, libzstd, liblzma, KLU and CUDA and writes what it found as make variables into the file $1,
+# which is left alone when nothing changed. The report is printed when something did. In the environment: CC, MARCH, CUDA, ZLIB,
+# ZSTD, XZ and KLU (0: do not look), CUDA_ARCH, CUDA_HOME.
 set -u
 out=$1
 here=$(dirname "$0")
@@ -55,6 +55,23 @@ find_zlib() {
     set_var FOUND_ZLIB ''
     set_var LOOK_AGAIN 1
     say zlib "not found, gzip files will be refused: $(hint zlib), or make deps"
+  fi
+}
+
+find_unpacker() { # variable, name, asked, flag, header, a call, files
+  if [ "$3" = 0 ]; then
+    set_var "FOUND_$1" ''
+    say "$2" "off ($1=0): $7 files will be refused"
+    return
+  fi
+  printf '#include <%s>\nint main(void) { return %s == 0; }\n' "$5" "$6" >"$work/try.c"
+  if links "$4"; then
+    set_var "FOUND_$1" 1
+    say "$2" "found: $7 files are read"
+  else
+    set_var "FOUND_$1" ''
+    set_var LOOK_AGAIN 1
+    say "$2" "not found, $7 files will be refused: $(hint "$2"), or make deps"
   fi
 }
 
@@ -154,9 +171,11 @@ find_cuda() {
 find_compiler
 find_openmp
 find_zlib
+find_unpacker ZSTD zstd "${ZSTD:-}" -lzstd zstd.h 'ZSTD_versionNumber()' .zst
+find_unpacker XZ xz "${XZ:-}" -llzma lzma.h 'lzma_version_number()' .xz
 find_klu
 find_cuda
-set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}|${KLU:-}"
+set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}|${KLU:-}|${ZSTD:-}|${XZ:-}"
 if ! cmp -s "$work/vars" "$out"; then
   mkdir -p "$(dirname "$out")"
   echo "windrow builds into $(dirname "$out") with"

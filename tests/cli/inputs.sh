@@ -77,6 +77,24 @@ check_gzip() {
   values "$result" >"$work/values" && same_as graph
 }
 
+# zstd and xz, as files and pipes, where the build and this machine have them.
+check_packed() {
+  for tool in zstd xz; do
+    ending=$tool && [ $tool = xz ] || ending=zst
+    if ! grep -q "^FOUND_$(echo $tool | tr a-z A-Z) := 1" "$BUILD/found.mk" || ! command -v $tool >/dev/null; then
+      skip 3 "this build or this machine has no $tool"
+      continue
+    fi
+    $tool -qc "$graph" >"$work/graph.mtx.$ending"
+    solve pagerank "$work/graph.mtx.$ending" && same_as graph
+    in=$work/graph.mtx.$ending
+    solve pagerank - && same_as graph
+    in=/dev/null
+    printf 'source,target\n1,2\n2,1\n' | $tool -qc >"$work/list.csv.$ending"
+    run 0 pagerank "$work/list.csv.$ending" && says "$out" 'edge list, 2 x 2'
+  done
+}
+
 # A file that is not read is known by its first bytes, and the error says what would help.
 check_foreign() {
   printf '1 2\n2 1\n' >"$work/edges.dat"
@@ -86,15 +104,15 @@ check_foreign() {
     says "$err" 'an edge list is read with --input-format edges'
     run 0 pagerank -q --input-format edges "$work/$operand"
   done
-  printf '\3757zXZ\0\0\4' >"$work/crawl.xz"
-  cp "$work/crawl.xz" "$work/crawl.tsv"
+  printf 'BZh91AY&SY' >"$work/crawl.bz2"
+  cp "$work/crawl.bz2" "$work/crawl.tsv"
   for program in pagerank bicgstab; do
-    for operand in crawl.xz crawl.tsv; do
-      refuses 3 "$work/$operand: compressed with xz; unpack it, or pipe it in: xz -dc FILE | PROGRAM -" \
+    for operand in crawl.bz2 crawl.tsv; do
+      refuses 3 "$work/$operand: compressed with bzip2; unpack it, or pipe it in: bzip2 -dc FILE | PROGRAM -" \
         "$program" "$work/$operand"
     done
-    in=$work/crawl.xz
-    refuses 3 'standard input: compressed with xz' "$program" -
+    in=$work/crawl.bz2
+    refuses 3 'standard input: compressed with bzip2' "$program" -
     in=/dev/null
   done
   if has_zlib; then
@@ -225,6 +243,7 @@ check_bits() {
 
 check_sources
 check_gzip
+check_packed
 check_foreign
 check_gap_graph
 check_generated

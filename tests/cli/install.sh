@@ -15,7 +15,7 @@ instrument=${SANITIZE:+-fsanitize=$SANITIZE}
 
 build_to() { # arguments...
   ${MAKE:-make} -s BUILD="$build" CC="$CC" MARCH="$(ours 2)" CUDA="$(ours 3)" CUDA_ARCH="$(ours 4)" \
-    CUDA_HOME="$(ours 5)" ZLIB="$(ours 6)" KLU="$(ours 7)" "$@"
+    CUDA_HOME="$(ours 5)" ZLIB="$(ours 6)" KLU="$(ours 7)" ZSTD="$(ours 8)" XZ="$(ours 9)" "$@"
 }
 
 files_in() { (cd "$1" && find . ! -type d | sort); }
@@ -73,7 +73,7 @@ test_links() {
   ! objdump -p "$folder/rank_graph" | grep -q libwindrow
   expect 'rank_graph asks for the shared library'
   if [ -n "$instrument" ] || ! echo 'int main(void) { return 0; }' |
-    $CC -x c - -static -fopenmp $(has_zlib && echo -lz) $(ours_found KLU) -lm -o "$work/try" 2>/dev/null || [ -n "$(ours_found CUDA)" ]; then
+    $CC -x c - -static -fopenmp $(has_zlib && echo -lz) ${zstd:+-lzstd} ${xz:+-llzma} $(ours_found KLU) -lm -o "$work/try" 2>/dev/null || [ -n "$(ours_found CUDA)" ]; then
     skip 1 'no static program can be linked here: a library has no static form, or is a sanitizer'
   else
     # shellcheck disable=SC2046

@@ -22,8 +22,6 @@ typedef struct sample {
 #define SAMPLE(text, ...) {text, sizeof(text) - 1, __VA_ARGS__}
 
 static const sample samples[] = {
-    SAMPLE("\xfd" "7zXZ\0\0\4", "compressed with xz", "xz -dc FILE | PROGRAM -"),
-    SAMPLE("\x28\xb5\x2f\xfd\4\0", "compressed with zstd", "zstd -dc FILE | PROGRAM -"),
     SAMPLE("BZh91AY&SY\0", "compressed with bzip2", "for an edge list PROGRAM --input-format edges -"),
     SAMPLE("\4\x22\x4d\x18", "compressed with lz4", "lz4 -dc"),
     SAMPLE("\x1f\x9d\x90", "compressed with compress", "gzip -dc"),
