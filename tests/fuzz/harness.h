@@ -16,6 +16,7 @@ int wr_fuzz_binary(const uint8_t *bytes, size_t count);
 int wr_fuzz_options(const uint8_t *bytes, size_t count);
 int wr_fuzz_knobs(const uint8_t *bytes, size_t count);
 int wr_fuzz_tuned(const uint8_t *bytes, size_t count);
+int wr_fuzz_sets(const uint8_t *bytes, size_t count);
 
 /* The head of a target's function. It returns 0: every input may go into the corpus. */
 #ifdef WR_LIBFUZZER

@@ -13,7 +13,7 @@ static const struct target {
   int (*run)(const uint8_t *bytes, size_t count);
 } targets[] = {{"mtx", wr_fuzz_mtx},       {"edges", wr_fuzz_edges},     {"vector", wr_fuzz_vector},
                {"binary", wr_fuzz_binary}, {"options", wr_fuzz_options}, {"knobs", wr_fuzz_knobs},
-               {"tuned", wr_fuzz_tuned}};
+               {"tuned", wr_fuzz_tuned},   {"sets", wr_fuzz_sets}};
 
 static uint8_t *load(const char *path, size_t *count) {
   FILE *file = fopen(path, "r");
@@ -107,7 +107,8 @@ static void replay_folder(const char *folder) {
 }
 
 int main(int argc, char **argv) {
-  static const char *const folders[] = {"tests/data/bad", "tests/data/edges", "tests/data/real", "tests/data/fuzz"};
+  static const char *const folders[] = {"tests/data/bad", "tests/data/edges", "tests/data/real", "tests/data/fuzz",
+                                        "tests/data/sets"};
   for (int k = 1; k < argc; k++) replay(argv[k]);
   for (size_t k = 0; argc == 1 && k < sizeof folders / sizeof *folders; k++) replay_folder(folders[k]);
   return wr_test_report("fuzz_replay");

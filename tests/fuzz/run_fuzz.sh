@@ -35,7 +35,7 @@ fuzz() { # target
   [ ! -e "tests/data/fuzz/$1.tar.gz" ] || tar xzf "tests/data/fuzz/$1.tar.gz" -C "$seeds"
   "$BUILD/fuzz_$name" -max_total_time="$FUZZ_SECONDS" -max_len=32768 -timeout=20 -rss_limit_mb=1024 -malloc_limit_mb=200 \
     -dict=tests/fuzz/words.dict -print_final_stats=1 -artifact_prefix="$crashes/$name-" \
-    "$corpus" "$seeds" tests/data/fuzz tests/data/bad tests/data/edges tests/data/real >"$log" 2>&1 </dev/null
+    "$corpus" "$seeds" tests/data/fuzz tests/data/bad tests/data/edges tests/data/sets tests/data/real >"$log" 2>&1 </dev/null
   code=$?
   edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
   printf '  %-8s %10s executions, %5s edges, %5s new units%s\n' "$name" "$(stat number_of_executed_units)" "$edges" \
@@ -46,7 +46,7 @@ fuzz() { # target
 }
 
 failed=0
-[ $# != 0 ] || set -- mtx edges vector binary options knobs tuned
+[ $# != 0 ] || set -- mtx edges vector binary options knobs tuned sets
 echo "fuzz: $FUZZ_SECONDS s each; logs in $BUILD, crashes in $crashes"
 for target in "$@"; do fuzz "$target"; done
 exit $failed
