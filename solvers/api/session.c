@@ -235,13 +235,22 @@ done:
 }
 
 int wr_built_with(const char *library) {
+  static const char *const readers[] = {
+      "",
 #ifdef WR_HAVE_ZLIB
-  const int has_zlib = 1;
-#else
-  const int has_zlib = 0;
+      "zlib",
 #endif
+#ifdef WR_HAVE_ZSTD
+      "zstd",
+#endif
+#ifdef WR_HAVE_XZ
+      "xz",
+#endif
+  };
   if (library == NULL) return 0;
   if (strcmp(library, "cuda") == 0) return wr_backend_default(WR_CUDA) != NULL;
   if (strcmp(library, "klu") == 0) return wr_direct_check() == WR_OK;
-  return strcmp(library, "zlib") == 0 && has_zlib;
+  for (size_t k = 1; k < sizeof readers / sizeof *readers; k++)
+    if (strcmp(library, readers[k]) == 0) return 1;
+  return 0;
 }

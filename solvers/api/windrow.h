@@ -44,7 +44,8 @@ const char *wr_backend_name(int index);
  * backend: a name, with its knobs or without. WR_EUSAGE: there is no such name. */
 wr_status wr_backend_check(const char *backend);
 
-/* 1 if the library was built with "cuda", "zlib" (.gz files) or "klu" (the direct solver); else 0. */
+/* 1 if the library was built with "cuda", "klu" (the direct solver), "zlib", "zstd" or "xz" (files that end in .gz, .zst, .xz);
+ * else 0. */
 int wr_built_with(const char *library);
 
 /* ---- Matrices ---- */
@@ -61,8 +62,8 @@ typedef struct wr_read_choice {
   int threads;         /* 0: all                                                                                     */
 } wr_read_choice;
 
-/* *A := a matrix from a file (Matrix Market or an edge list, also as .gz; SciPy's .npz, GAP's .sg and .wsg, windrow's binary),
- * from standard input ("-") or from a generator ("gen:fem:n=20"). WR_EINPUT with the line at fault; WR_ENOMEM. */
+/* *A := a matrix from a file (Matrix Market or an edge list, also compressed; SciPy's .npz, GAP's .sg and .wsg, windrow's
+ * binary), from standard input ("-") or from a generator ("gen:fem:n=20"). WR_EINPUT with the line at fault; WR_ENOMEM. */
 wr_status wr_read(const char *name, wr_matrix **A);
 wr_status wr_read_as(const char *name, const wr_read_choice *choice, wr_matrix **A);
 

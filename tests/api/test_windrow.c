@@ -725,6 +725,16 @@ static void test_abilities(void) {
   wr_status status = wr_backend_check("merbit:sigma=11");
   CHECK(status == WR_OK || (status == WR_EUNAVAILABLE && wr_status_message()[0]));
   CHECK(wr_built_with("cuda") || status == WR_EUNAVAILABLE);
+#ifdef WR_HAVE_ZLIB
+  CHECK(wr_built_with("zlib"));
+#else
+  CHECK(!wr_built_with("zlib"));
+#endif
+#ifdef WR_HAVE_XZ
+  CHECK(wr_built_with("xz"));
+#else
+  CHECK(!wr_built_with("xz"));
+#endif
 }
 
 /* Those that compute at a place. */
