@@ -14,5 +14,5 @@ from .library import (InputError, OutOfMemoryError, UnavailableError, UsageError
 from .linear import History, Solver, SolveResult, SolveResults, bicgstab, solve  # noqa: F401
 from .matrices import Matrix, read  # noqa: F401
 from .multiplying import Operator, spmv  # noqa: F401
-from .ranking import RankResult, pagerank  # noqa: F401
+from .ranking import RankResult, SetsResult, pagerank, pagerank_sets  # noqa: F401
 from .version import __version__  # noqa: F401

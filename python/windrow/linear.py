@@ -330,7 +330,7 @@ def solve(A, b, x0=None, **options):
 
 def _with_shape(A, b, options):
     """The entries of (rows, cols, vals) do not say how many rows there are; b does."""
-    if isinstance(A, (tuple, list)) and b.ndim > 0:
+    if isinstance(A, tuple) and b.ndim > 0:
         return {"shape": (b.shape[0], b.shape[0]), **options}
     return options
 

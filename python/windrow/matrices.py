@@ -64,7 +64,7 @@ class Matrix:
             self._is_file = True
         elif hasattr(A, "tocsr") and hasattr(A, "format"):
             _from_sparse(A, handle)
-        elif isinstance(A, (tuple, list)):
+        elif isinstance(A, tuple):
             self._from_triple(A, shape, counts_once, labels, handle)
         elif hasattr(A, "get_edgelist") and hasattr(A, "vcount"):
             self._from_igraph(A, weight, counts_once, handle)
@@ -198,7 +198,8 @@ def read(name, **options):
     Parameters
     ----------
     name : str or path
-        A Matrix Market file, an edge list, windrow's binary, each also as .gz; or ``"gen:..."``.
+        A Matrix Market file or an edge list, also as .gz, SciPy's .npz, GAP's .sg and .wsg, windrow's binary; or
+        ``"gen:..."``.
     **options
         ``graph``, ``counts_once``, ``columns``, ``format``, ``threads`` as of `Matrix`.
 
@@ -229,7 +230,7 @@ def _refuse_what_does_not_apply(A, options):
     """An option that would be passed over without a word."""
     if isinstance(A, (str, os.PathLike)):
         applies = ("graph", "counts_once", "columns", "format", "threads")
-    elif isinstance(A, (tuple, list)):
+    elif isinstance(A, tuple):
         applies = ("counts_once", "labels")
     else:
         applies = ("counts_once",) if hasattr(A, "is_directed") else ()

@@ -140,29 +140,138 @@ def pagerank(A, damping=0.85, personalize=None, tol=None, backend=None, device=N
     >>> [(name, round(score, 4)) for name, score in ranks.top(2)]
     [('home', 0.4865), ('news', 0.2568)]
     """
-    damping = library.real("damping", damping)
-    if not 0 < damping < 1:
-        raise UsageError(f"damping is {damping:g}; it is between 0 and 1")
-    if isinstance(A, (str, os.PathLike)):
-        reading = {"graph": True, "threads": threads, **reading}
-    graph = as_matrix(A, **reading)
+    graph = _graph(A, threads, reading)
     n = graph.shape[0]
-    teleport = _teleport(personalize, graph)
+    teleport, trace = _teleport(personalize, graph), Trace()
     start = None if start is None else library.vector("start", start, n)
-    watch, trace = Watch(progress), Trace()
-    texts = {"backend": backend, "device": device, "precision": precision, "method": method, "stop": stop,
-             "verify": verify}
-    options = RankOptions(
-        damping=damping, tolerance=library.positive("tol", tol), time_limit=library.positive("time_limit", time_limit),
-        max_iterations=0 if maxiter is None else library.whole("maxiter", maxiter, least=1),
-        check_every=library.whole("check_every", check_every), threads=library.threads_of(threads),
-        deterministic=bool(deterministic), links_are_in=bool(links_are_in), trace=trace.handle.get(),
-        personalize=None if teleport is None else teleport.ctypes.data,
-        start=None if start is None else start.ctypes.data,
-        **{name: library.text(name, value) for name, value in texts.items()}, **watch.callbacks())
+    watch = Watch(progress)
+    options = _options(watch, damping, tol, time_limit, maxiter, check_every, threads, deterministic, links_are_in,
+                       backend=backend, device=device, precision=precision, method=method, stop=stop, verify=verify)
+    options.trace = trace.handle.get()
+    options.personalize = None if teleport is None else teleport.ctypes.data
+    options.start = None if start is None else start.ctypes.data
     scores, raw = np.empty(n), RankResultStruct()
     with watch:
         status = lib.wr_rank(graph._handle.get(), scores.ctypes.data, byref(options), byref(raw))
         if watch.raised is None:
             check(status)
     return RankResult(graph, scores, raw, trace.get(), tol or (1e-5 if precision == "f32" else 1e-9))
+
+
+def _graph(A, threads, reading):
+    if isinstance(A, (str, os.PathLike)):
+        reading = {"graph": True, "threads": threads, **reading}
+    return as_matrix(A, **reading)
+
+
+def _options(watch, damping, tol, time_limit, maxiter, check_every, threads, deterministic, links_are_in, **texts):
+    damping = library.real("damping", damping)
+    if not 0 < damping < 1:
+        raise UsageError(f"damping is {damping:g}; it is between 0 and 1")
+    return RankOptions(
+        damping=damping, tolerance=library.positive("tol", tol), time_limit=library.positive("time_limit", time_limit),
+        max_iterations=0 if maxiter is None else library.whole("maxiter", maxiter, least=1),
+        check_every=library.whole("check_every", check_every), threads=library.threads_of(threads),
+        deterministic=bool(deterministic), links_are_in=bool(links_are_in),
+        **{name: library.text(name, value) for name, value in texts.items()}, **watch.callbacks())
+
+
+class SetsResult:
+    """The best nodes of PageRank for many teleport sets.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (sets, k)
+        Rows of the graph, those of the greatest scores first; -1 behind the last one that has a score.
+    scores : ndarray of shape (sets, k)
+    bounds : ndarray of shape (sets,)
+        Proven bounds on the L1 error of all scores of a set; infinite where it was not finished.
+    outcome : str
+        The worst of all sets.
+    converged, verified : bool
+    iterations : int
+        Of all sets.
+    times : dict
+        Seconds: ``prepare``, ``transfer``, ``solve``, ``verify``, ``total``.
+    backend, device, note : str
+    graph : Matrix
+    """
+
+    def __init__(self, graph, nodes, scores, bounds, raw):
+        self.graph, self.nodes, self.scores, self.bounds = graph, nodes, scores, bounds
+        self.outcome = lib.wr_outcome_title(raw.outcome).decode()
+        self.converged, self.verified = self.outcome == "converged", bool(raw.verified)
+        self.iterations, self.times = raw.iterations, times_of(raw)
+        for name in ("backend", "device", "note"):
+            setattr(self, name, getattr(raw, name).decode(errors="replace"))
+
+    def __repr__(self):
+        return f"<windrow.SetsResult: {len(self.nodes)} sets, {self.outcome}, bound {self.bounds.max():.3g}>"
+
+    def top(self, j):
+        """The best nodes of set j, greatest first: a list of (name, score)."""
+        pairs = zip(self.nodes[j].tolist(), self.scores[j].tolist())
+        return [(self.graph.id(i), score) for i, score in pairs if i >= 0]
+
+
+def pagerank_sets(A, sets, k=10, damping=0.85, tol=None, backend=None, device=None, *, precision=None, verify=None,
+                  maxiter=None, time_limit=None, check_every=None, threads=None, deterministic=False,
+                  links_are_in=False, progress=None, **reading):
+    """The best nodes of PageRank for many teleport sets: several sets share each multiply with one prepared graph.
+
+    Parameters
+    ----------
+    A : Matrix, or what it takes
+        As of `pagerank`.
+    sets : list
+        Of each set the nodes, ``["home", "faq"]``, or ``{node: weight}``; none of them is empty.
+    k : int
+        How many nodes of each set are returned.
+    damping, tol, backend, device, precision, verify, maxiter, time_limit, check_every, threads, deterministic, links_are_in, progress, **reading
+        As of `pagerank`; precision is ``"f64"`` or ``"f32"``.
+
+    Returns
+    -------
+    SetsResult
+
+    Examples
+    --------
+    >>> links = (["home", "home", "news", "faq"], ["news", "faq", "home", "home"])
+    >>> found = windrow.pagerank_sets(links, [["home"], {"faq": 2.0, "news": 1.0}], k=1)
+    >>> [found.top(j)[0][0] for j in range(2)]
+    ['home', 'home']
+    """
+    graph = _graph(A, threads, reading)
+    first, nodes, weights = _sets(sets, graph)
+    k = min(library.whole("k", k, least=1), graph.shape[0])
+    watch = Watch(progress)
+    options = _options(watch, damping, tol, time_limit, maxiter, check_every, threads, deterministic, links_are_in,
+                       backend=backend, device=device, precision=precision, verify=verify)
+    count, raw = len(first) - 1, RankResultStruct()
+    best, scores, bounds = np.empty((count, k), np.int64), np.empty((count, k)), np.empty(count)
+    with watch:
+        status = lib.wr_rank_many(graph._handle.get(), count, first.ctypes.data, nodes.ctypes.data, weights.ctypes.data, k,
+                                  best.ctypes.data, scores.ctypes.data, bounds.ctypes.data, byref(options), byref(raw))
+        if watch.raised is None:
+            check(status)
+    return SetsResult(graph, best, scores, bounds, raw)
+
+
+def _sets(sets, graph):
+    first, nodes, weights = [0], [], []
+    for j, given in enumerate(sets):
+        if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+            raise UsageError(f"sets[{j}] is {given!r}; it is a list of nodes or {{node: weight}}")
+        for node in given:
+            try:
+                nodes.append(graph.find(node))
+            except KeyError:
+                raise UsageError(f"sets[{j}] has {node!r}, which is no node of the graph") from None
+            weights.append(library.real(f"sets[{j}][{node!r}]", given[node]) if hasattr(given, "items") else 1.0)
+        distinct = len(set(nodes[first[-1]:]))
+        if distinct == 0 or distinct < len(nodes) - first[-1]:
+            raise UsageError(f"sets[{j}] " + ("has no node" if distinct == 0 else "has a node twice"))
+        first.append(len(nodes))
+    if len(first) == 1:
+        raise UsageError("sets is empty")
+    return np.array(first, np.int64), np.array(nodes, np.int64), np.array(weights, np.float64)

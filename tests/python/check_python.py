@@ -236,6 +236,7 @@ class Matrices(Case):
         self.refuses(usage, "2^53", new, ([0], [0], [2**53 + 1]))
         self.refuses(usage, "tuple of 1", new, ([0],))
         self.refuses(usage, "A is None|scipy", new, None)
+        self.refuses(usage, "of type list", new, [[1, 2], [3, 4]])
         self.refuses(usage, "rows is 0", new, ([], []))
         self.refuses(usage, "shape (2, 2)|shape=(3, 3)", new, np.eye(2), (3, 3))
         self.refuses(windrow.InputError, "row[0] is -1", new, ([-1], [0]))
@@ -715,6 +716,32 @@ class Ranking(Case):
         self.assertEqual(dict(big.top()), {10**12: big[10**12], 5: big[5]})
         self.assertEqual([i for i, _ in windrow.pagerank(([1, 2], [0, 0])).top(1)], [0])
         self.assertEqual(found.top(0), [])
+
+    def test_many_sets(self):
+        rng = np.random.default_rng(9)
+        rows, cols = rng.integers(0, 60, (2, 300))
+        A = dense(rows, cols, np.ones(300), (60, 60))
+        sets = [[3], {5: 1.0, 7: 3.0}, [int(i) for i in rng.permutation(60)[:20]]] + [[j] for j in range(40)]
+        found = windrow.pagerank_sets((rows, cols), sets, 60, shape=(60, 60), verify="full", tol=1e-10, **CPU)
+        self.assertTrue(found.converged and found.verified, found.note)
+        self.assertEqual(found.nodes.shape, (43, 60))
+        for j, given in enumerate(sets):
+            teleport = np.zeros(60)
+            teleport[list(given)] = list(given.values()) if isinstance(given, dict) else 1.0
+            expected, scores = ranks_by_numpy(A, 0.85, teleport), np.zeros(60)
+            for node, score in found.top(j):
+                scores[node] = score
+            self.assertLessEqual(found.bounds[j], 1e-10)
+            self.assertLessEqual(np.abs(scores - expected).sum(), found.bounds[j] + 1e-12)
+            self.assertEqual(sorted((score for _, score in found.top(j)), reverse=True), [score for _, score in found.top(j)])
+        new, usage = windrow.pagerank_sets, windrow.UsageError
+        self.refuses(usage, "sets[1] has 'z'", new, (["a"], ["b"]), [["a"], ["b", "z"]])
+        self.refuses(usage, "sets[0] is 'a'", new, (["a"], ["b"]), ["a"])
+        self.refuses(usage, "sets is empty", new, (["a"], ["b"]), [])
+        self.refuses(usage, "k is 0", new, (["a"], ["b"]), [["a"]], 0)
+        self.refuses(usage, "sets[1] has no node", new, (["a"], ["b"]), [["a"], []])
+        self.refuses(usage, "sets[0] has a node twice", new, (["a"], ["b"]), [["a", "a"]])
+        self.refuses(windrow.InputError, "-1", new, (["a"], ["b"]), [{"a": -1}])
 
     def test_files_keep_their_ids(self):
         path = os.path.join(FOLDER, "crawl.txt")
