@@ -329,7 +329,7 @@ deb: ## a Debian package for any machine of this kind, in $(BUILD)/portable
 	@sh tools/make_deb.sh able
 	@$(MAKE) --no-print-directory package BUILD=$(BUILD)/portable MARCH=
 
-# In a folder of its own: for any machine of this kind, without KLU, which is not where Python alone is; SciPy has direct solvers.
+# In a folder of its own: for any machine of this kind, without KLU, libzstd and liblzma, which are not where Python alone is.
 # WINDROW_LIBRARY names the library, so that a build of another kind is not taken.
 wheel: ## the Python package with the library inside, for any machine of this kind, in $(BUILD)/wheel
 	@$(MAKE) --no-print-directory libraries BUILD=$(BUILD)/wheel MARCH= KLU=0 ZSTD=0 XZ=0
