@@ -152,7 +152,8 @@ static inline const char *scan_weight(const char *at, const char *end, int nonne
   return wr_number_scan(at, end, weight, &stop) != WR_NUMBER_OK || (nonnegative && *weight < 0) ? NULL : stop;
 }
 
-static inline const char *scan_edge(const wr_edge_format f, const char *at, const char *end, wr_edge *edge) {
+static inline __attribute__((always_inline)) const char *scan_edge(const wr_edge_format f, const char *at,
+                                                                   const char *end, wr_edge *edge) {
   const char *next = at;
   for (int k = 0; k < f.columns; k++) {
     at = k == 0 ? wr_skip_blanks(next, end) : skip_separator(next, end);
@@ -166,7 +167,8 @@ static inline const char *scan_edge(const wr_edge_format f, const char *at, cons
   return wr_scan_line_end(next, end);
 }
 
-static inline const char *scan_edges(const wr_edge_format f, const char *at, const char *end, wr_edge_chunk *chunk) {
+static inline __attribute__((always_inline)) const char *scan_edges(const wr_edge_format f, const char *at,
+                                                                    const char *end, wr_edge_chunk *chunk) {
   wr_edge_chunk c = *chunk; /* a copy that no store through its arrays can change */
   while (at < end && c.count < c.capacity) {
     wr_edge edge;
