@@ -146,6 +146,21 @@ test_fortran() {
   expect 'the answer is wrong'
 }
 
+# docs/tutorial_c.md, whose blocks compile and run programs.
+test_tutorial() {
+  if ! command -v pkg-config >/dev/null || ! command -v cmake >/dev/null || [ -n "$instrument" ]; then
+    skip 1 'docs/tutorial_c.md needs pkg-config, cmake and no sanitizer'
+    return
+  fi
+  (
+    export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" CMAKE_PREFIX_PATH="$prefix" LD_LIBRARY_PATH="$prefix/lib" PREFIX="$prefix" CC="$CC" \
+      CUDA_VISIBLE_DEVICES=''
+    page docs/tutorial_c.md
+    echo "$passed $failed $skipped" >"$work/counts"
+  )
+  read -r passed failed skipped <"$work/counts"
+}
+
 # In a copy of what is installed, since the tree may be moved.
 test_cmake() {
   if ! command -v cmake >/dev/null; then
@@ -352,6 +367,7 @@ test_links
 test_c
 test_cpp
 test_fortran
+test_tutorial
 test_cmake
 test_surface
 for program in pagerank bicgstab spmv; do test_manual $program; done

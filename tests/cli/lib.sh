@@ -135,6 +135,61 @@ has_card() {
   "$BUILD/pagerank" -q -d cuda gen:chain:scale=1 >"$work/card" 2>&1
 }
 
+# Runs a page of docs/ from top to bottom in $work/page. A block ```sh has to succeed. A block ```text behind it is an excerpt of
+# what it has printed, of which ... leaves something out; in ```text about, numbers and ns, us, ms for s may differ. A block of
+# another language is a source, with the name of its file in its first line.
+page() { # file
+  rm -rf "$work/page" "$work/blocks"
+  mkdir "$work/page" "$work/blocks"
+  awk -v folder="$work/blocks" '
+    /^```/ && file { close(file); file = ""; next }
+    /^```/ { file = sprintf("%s/%04d.%s", folder, NR + 1, substr($1, 4) $2); next }
+    file { print >file }' "$1"
+  ulimited=$(sh -c "ulimit -v 3000000 && '$BUILD/pagerank' --version" 2>/dev/null) # "": as with a sanitizer
+  is_run=
+  for block in "$work"/blocks/*; do
+    name=${block##*/}
+    case $name in
+      *.text*)
+        [ -z "$is_run" ] || excerpt "$block" "$1:${name%%.*}"
+        ;;
+      *.sh)
+        is_run=
+        if [ -z "$ulimited" ] && grep -q ulimit "$block"; then
+          skip 1 'this build does not run in 3 GB of address space'
+          continue
+        fi
+        is_run=1
+        # shellcheck disable=SC2016
+        call 0 sh -c 'cd "$1" && exec 2>&1 && set -e && . "$2"' "$1:${name%%.*}" "$work/page" "$block"
+        ;;
+      *) cp "$block" "$work/page/$(sed -n '1s/^[^A-Za-z]*\([A-Za-z_]*[.]*[a-z0-9]*\).*/\1/p' "$block")" ;;
+    esac
+  done
+}
+
+# The parts of an excerpt are in $out, in that order, wherever lines were broken.
+excerpt() { # file of the excerpt, where it is in the page
+  command=$2
+  flat "$out" >"$work/said"
+  flat "$1" | awk -v about="${1##*.text}" -v said="$work/said" '
+    function plain(text) {
+      if (!about) return text
+      gsub(/[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?/, "#", text)
+      gsub(/# [nmu]s/, "# s", text)
+      return text
+    }
+    BEGIN { getline text <said; text = plain(text) }
+    { parts = split(plain($0), part, /[.][.][.]/)
+      for (k = 1; k <= parts; k++) {
+        gsub(/^ +| +$/, "", part[k])
+        at = index(text, part[k])
+        if (part[k] != "" && at == 0) { print "not printed: " part[k]; exit 1 }
+        text = substr(text, at + length(part[k]))
+      } }' >"$work/lost"
+  expect "the excerpt is not what is printed: $(cat "$work/lost")"
+}
+
 report() {
   echo "$script: $passed passed, $failed failed, $skipped skipped"
   [ $failed = 0 ] && [ $((passed + skipped)) != 0 ]
