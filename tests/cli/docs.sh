@@ -17,6 +17,7 @@ for code in $(sed -n 's/^  X([A-Z_]*, \([0-9]*\), .*/\1/p' config/errors.h) $(se
   grep -q "^| $code |" docs/when_it_fails.md
   expect "exit code $code is missing"
 done
+# shellcheck disable=SC2013
 for title in $(sed -n 's/^  X([A-Z_]*, "\([a-z-]*\)", .*/\1/p' solvers/outcome.h); do
   grep -q "^| .$title. |" docs/when_it_fails.md
   expect "outcome $title is missing"
