@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __cplusplus
+#include <array>
+#endif
 
 #include "spmv/device/env.h"
 
@@ -28,4 +31,34 @@ int64_t wr_arrays_device_bytes(const wr_listed_array *list, int n);
 wr_status wr_arrays_download(wr_env *env, const wr_listed_array *from, const wr_listed_array *to, int n);
 
 WR_C_END
+
+#ifdef __cplusplus
+/* The same for a format f, whose arrays list(&f) returns as a std::array. Freed formats become zeros. */
+template <class Format, class List>
+inline void wr_format_free_device(wr_env *env, Format *f, List list) {
+  auto arrays = list(f);
+  wr_arrays_free_device(env, arrays.data(), (int)arrays.size());
+  *f = {};
+}
+
+template <class Format, class List>
+inline void wr_format_free_host(Format *f, List list) {
+  auto arrays = list(f);
+  wr_arrays_free_host(arrays.data(), (int)arrays.size());
+  *f = {};
+}
+
+template <class Format, class List>
+inline int64_t wr_format_device_bytes(Format f, List list) {
+  auto arrays = list(&f);
+  return wr_arrays_device_bytes(arrays.data(), (int)arrays.size());
+}
+
+template <class Format, class List>
+inline wr_status wr_format_download(wr_env *env, Format f, Format *to, List list) {
+  *to = f;
+  auto from = list(&f), arrays = list(to);
+  return wr_arrays_download(env, from.data(), arrays.data(), (int)arrays.size());
+}
+#endif
 #endif

@@ -214,9 +214,7 @@ static void test_npy_values(void) {
 
 static void test_other_files(void) {
   CASE("other files");
-  REFUSES("\xfd"
-          "7zXZ\0\0",
-          PLAIN(2), " compressed with xz");
+  REFUSES("BZh91AY&SY", PLAIN(2), " compressed with bzip2");
   REFUSES("\211WRM\r\n\032\n", PLAIN(2), " a matrix saved in binary, where a vector is needed");
   REFUSES("%%MatrixMarket matrix array real general\n1000000000000 1\n1\n", PLAIN(2), "2: more rows than");
   double *values;

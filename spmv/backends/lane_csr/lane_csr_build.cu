@@ -255,42 +255,23 @@ done:
 
 /* ---- Arrays ---- */
 
-constexpr int ARRAYS = 6;
-
-static void list_arrays(wr_lane_csr *c, wr_listed_array (&list)[ARRAYS]) {
-  const wr_listed_array arrays[ARRAYS] = {
-      {(void **)&c->code, c->chunks * CHUNK, 4}, {&c->val, c->chunks * CHUNK, (size_t)wr_type_bytes(c->type)},
-      {(void **)&c->end, c->chunks * WR_WARP, 4}, {(void **)&c->row, c->chunks + 1, 4},
-      {(void **)&c->origin, c->chunks, 8},        {(void **)&c->hub, c->hubs, 4},
-  };
-  std::copy(arrays, arrays + ARRAYS, list);
+static std::array<wr_listed_array, 6> list_arrays(wr_lane_csr *c) {
+  return {{
+      {(void **)&c->code, c->chunks * CHUNK, 4},
+      {&c->val, c->chunks * CHUNK, (size_t)wr_type_bytes(c->type)},
+      {(void **)&c->end, c->chunks * WR_WARP, 4},
+      {(void **)&c->row, c->chunks + 1, 4},
+      {(void **)&c->origin, c->chunks, 8},
+      {(void **)&c->hub, c->hubs, 4},
+  }};
 }
 
-extern "C" void wr_lane_csr_device_free(wr_env *env, wr_lane_csr *c) {
-  wr_listed_array arrays[ARRAYS];
-  list_arrays(c, arrays);
-  wr_arrays_free_device(env, arrays, ARRAYS);
-  *c = {};
-}
+extern "C" void wr_lane_csr_device_free(wr_env *env, wr_lane_csr *c) { wr_format_free_device(env, c, list_arrays); }
 
-extern "C" void wr_lane_csr_free(wr_lane_csr *c) {
-  wr_listed_array arrays[ARRAYS];
-  list_arrays(c, arrays);
-  wr_arrays_free_host(arrays, ARRAYS);
-  *c = {};
-}
+extern "C" void wr_lane_csr_free(wr_lane_csr *c) { wr_format_free_host(c, list_arrays); }
 
-extern "C" int64_t wr_lane_csr_device_bytes(const wr_lane_csr *c) {
-  wr_listed_array arrays[ARRAYS];
-  wr_lane_csr copy = *c;
-  list_arrays(&copy, arrays);
-  return wr_arrays_device_bytes(arrays, ARRAYS);
-}
+extern "C" int64_t wr_lane_csr_device_bytes(const wr_lane_csr *c) { return wr_format_device_bytes(*c, list_arrays); }
 
 extern "C" wr_status wr_lane_csr_download(wr_env *env, const wr_lane_csr *c, wr_lane_csr *to) {
-  wr_listed_array from[ARRAYS], arrays[ARRAYS];
-  wr_lane_csr source = *c;
-  *to = *c;
-  list_arrays(&source, from), list_arrays(to, arrays);
-  return wr_arrays_download(env, from, arrays, ARRAYS);
+  return wr_format_download(env, *c, to, list_arrays);
 }

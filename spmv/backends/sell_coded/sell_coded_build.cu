@@ -432,45 +432,25 @@ done:
 
 /* ---- Arrays ---- */
 
-constexpr int ARRAYS = 6;
-
-static void list_arrays(wr_sell_coded *c, wr_listed_array (&list)[ARRAYS]) {
-  const wr_listed_array arrays[ARRAYS] = {
+static std::array<wr_listed_array, 6> list_arrays(wr_sell_coded *c) {
+  return {{
       {(void **)&c->line, c->slices + 1, 4},
       {(void **)&c->word, c->slices + 1, 4},
       {(void **)&c->code, c->words * WR_CODED_ROWS, 4},
       {&c->val, c->lines * WR_CODED_ROWS, (size_t)wr_type_bytes(c->type)},
       {(void **)&c->difference, 256, 4},
       {(void **)&c->value, 256, 8},
-  };
-  std::copy(arrays, arrays + ARRAYS, list);
+  }};
 }
 
-extern "C" void wr_sell_coded_device_free(wr_env *env, wr_sell_coded *c) {
-  wr_listed_array arrays[ARRAYS];
-  list_arrays(c, arrays);
-  wr_arrays_free_device(env, arrays, ARRAYS);
-  *c = {};
-}
+extern "C" void wr_sell_coded_device_free(wr_env *env, wr_sell_coded *c) { wr_format_free_device(env, c, list_arrays); }
 
-extern "C" void wr_sell_coded_free(wr_sell_coded *c) {
-  wr_listed_array arrays[ARRAYS];
-  list_arrays(c, arrays);
-  wr_arrays_free_host(arrays, ARRAYS);
-  *c = {};
-}
+extern "C" void wr_sell_coded_free(wr_sell_coded *c) { wr_format_free_host(c, list_arrays); }
 
 extern "C" int64_t wr_sell_coded_device_bytes(const wr_sell_coded *c) {
-  wr_listed_array arrays[ARRAYS];
-  wr_sell_coded copy = *c;
-  list_arrays(&copy, arrays);
-  return wr_arrays_device_bytes(arrays, ARRAYS);
+  return wr_format_device_bytes(*c, list_arrays);
 }
 
 extern "C" wr_status wr_sell_coded_download(wr_env *env, const wr_sell_coded *c, wr_sell_coded *to) {
-  wr_listed_array from[ARRAYS], arrays[ARRAYS];
-  wr_sell_coded source = *c;
-  *to = *c;
-  list_arrays(&source, from), list_arrays(to, arrays);
-  return wr_arrays_download(env, from, arrays, ARRAYS);
+  return wr_format_download(env, *c, to, list_arrays);
 }

@@ -271,43 +271,26 @@ done:
 
 /* ---- Arrays ---- */
 
-constexpr int ARRAYS = 6;
-
-static void list_arrays(wr_sliced_dia *d, wr_listed_array (&list)[ARRAYS]) {
+static std::array<wr_listed_array, 6> list_arrays(wr_sliced_dia *d) {
   size_t element = (size_t)wr_type_bytes(d->type);
-  const wr_listed_array arrays[ARRAYS] = {
-      {(void **)&d->segment, d->slices + 1, 8}, {(void **)&d->place, d->slices + 1, 8},
-      {(void **)&d->difference, d->segments, 4}, {(void **)&d->mask, d->segments, 8},
-      {&d->value, d->segments, element},         {&d->val, d->values, element},
-  };
-  std::copy(arrays, arrays + ARRAYS, list);
+  return {{
+      {(void **)&d->segment, d->slices + 1, 8},
+      {(void **)&d->place, d->slices + 1, 8},
+      {(void **)&d->difference, d->segments, 4},
+      {(void **)&d->mask, d->segments, 8},
+      {&d->value, d->segments, element},
+      {&d->val, d->values, element},
+  }};
 }
 
-extern "C" void wr_sliced_dia_device_free(wr_env *env, wr_sliced_dia *d) {
-  wr_listed_array arrays[ARRAYS];
-  list_arrays(d, arrays);
-  wr_arrays_free_device(env, arrays, ARRAYS);
-  *d = {};
-}
+extern "C" void wr_sliced_dia_device_free(wr_env *env, wr_sliced_dia *d) { wr_format_free_device(env, d, list_arrays); }
 
-extern "C" void wr_sliced_dia_free(wr_sliced_dia *d) {
-  wr_listed_array arrays[ARRAYS];
-  list_arrays(d, arrays);
-  wr_arrays_free_host(arrays, ARRAYS);
-  *d = {};
-}
+extern "C" void wr_sliced_dia_free(wr_sliced_dia *d) { wr_format_free_host(d, list_arrays); }
 
 extern "C" int64_t wr_sliced_dia_device_bytes(const wr_sliced_dia *d) {
-  wr_listed_array arrays[ARRAYS];
-  wr_sliced_dia copy = *d;
-  list_arrays(&copy, arrays);
-  return wr_arrays_device_bytes(arrays, ARRAYS);
+  return wr_format_device_bytes(*d, list_arrays);
 }
 
 extern "C" wr_status wr_sliced_dia_download(wr_env *env, const wr_sliced_dia *d, wr_sliced_dia *to) {
-  wr_listed_array from[ARRAYS], arrays[ARRAYS];
-  wr_sliced_dia source = *d;
-  *to = *d;
-  list_arrays(&source, from), list_arrays(to, arrays);
-  return wr_arrays_download(env, from, arrays, ARRAYS);
+  return wr_format_download(env, *d, to, list_arrays);
 }

@@ -433,11 +433,9 @@ done:
 }
 
 /* The arrays of a format, whose sizes depend on its numbers alone. */
-constexpr int ARRAYS = 11;
-
-static void list_arrays(wr_bccoo *b, wr_listed_array (&list)[ARRAYS]) {
+static std::array<wr_listed_array, 11> list_arrays(wr_bccoo *b) {
   int64_t warps = wr_bccoo_warps(b), lanes = warps * WR_WARP, places = lanes * b->tile;
-  const wr_listed_array arrays[ARRAYS] = {
+  return {{
       {&b->val, places * b->r * b->c, (size_t)wr_type_bytes(b->type)},
       {&b->code, places, b->columns == WR_BCCOO_WIDE ? 4u : 2u},
       {&b->flag, lanes * wr_bccoo_flag_words(b->tile), (size_t)wr_bccoo_flag_bytes(b->tile)},
@@ -449,38 +447,22 @@ static void list_arrays(wr_bccoo *b, wr_listed_array (&list)[ARRAYS]) {
       {(void **)&b->full, places, 4},
       {(void **)&b->row, b->brows, 4},
       {(void **)&b->empty_row, b->empty, 4},
-  };
-  std::copy(arrays, arrays + ARRAYS, list);
+  }};
 }
 
-extern "C" void wr_bccoo_device_free(wr_env *env, wr_bccoo *b) {
-  wr_listed_array arrays[ARRAYS];
-  list_arrays(b, arrays);
-  wr_arrays_free_device(env, arrays, ARRAYS);
-  *b = {};
-}
+extern "C" void wr_bccoo_device_free(wr_env *env, wr_bccoo *b) { wr_format_free_device(env, b, list_arrays); }
 
-extern "C" void wr_bccoo_free(wr_bccoo *b) {
-  wr_listed_array arrays[ARRAYS];
-  list_arrays(b, arrays);
-  wr_arrays_free_host(arrays, ARRAYS);
-  *b = {};
-}
+extern "C" void wr_bccoo_free(wr_bccoo *b) { wr_format_free_host(b, list_arrays); }
 
 extern "C" int64_t wr_bccoo_device_bytes(const wr_bccoo *b) {
-  wr_listed_array arrays[ARRAYS];
   wr_bccoo copy = *b;
-  list_arrays(&copy, arrays);
+  auto arrays = list_arrays(&copy);
   for (wr_listed_array &array : arrays)
     if (array.at == (void **)&copy.row || array.at == (void **)&copy.empty_row)
       array.count = b->all_rows * b->slices; /* lists of rows have room for all */
-  return wr_arrays_device_bytes(arrays, ARRAYS);
+  return wr_arrays_device_bytes(arrays.data(), (int)arrays.size());
 }
 
 extern "C" wr_status wr_bccoo_download(wr_env *env, const wr_bccoo *b, wr_bccoo *to) {
-  wr_listed_array from[ARRAYS], arrays[ARRAYS];
-  wr_bccoo source = *b;
-  *to = *b;
-  list_arrays(&source, from), list_arrays(to, arrays);
-  return wr_arrays_download(env, from, arrays, ARRAYS);
+  return wr_format_download(env, *b, to, list_arrays);
 }
