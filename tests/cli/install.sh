@@ -173,18 +173,18 @@ test_cmake() {
   cat >"$work/project/CMakeLists.txt" <<'TXT'
 cmake_minimum_required(VERSION 3.13)
 project(try C)
-find_package(windrow ${ASKED} REQUIRED)
+find_package(windrow ${RELEASE} REQUIRED)
 add_executable(try_flat try_flat.c)
 target_link_libraries(try_flat windrow::windrow)
 TXT
   version=$(sed -n 's/^.define WR_VERSION "\(.*\)"/\1/p' config/version.h)
-  for asked in '' "$version"; do
-    call 0 cmake -S "$work/project" -B "$work/made$asked" -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$instrument" \
-      -DCMAKE_PREFIX_PATH="$work/moved" -DASKED="$asked"
-    call 0 cmake --build "$work/made$asked"
-    call 0 "$work/made$asked/try_flat"
+  for release in '' "$version"; do
+    call 0 cmake -S "$work/project" -B "$work/made$release" -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$instrument" \
+      -DCMAKE_PREFIX_PATH="$work/moved" -DRELEASE="$release"
+    call 0 cmake --build "$work/made$release"
+    call 0 "$work/made$release/try_flat"
   done
-  call 1 cmake -S "$work/project" -B "$work/other" -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$work/moved" -DASKED=99.1
+  call 1 cmake -S "$work/project" -B "$work/other" -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$work/moved" -DRELEASE=99.1
   rm -r "$work/moved"
 }
 
