@@ -1,13 +1,12 @@
 #include "spmv/kernel/csr_launch.cuh"
 #include "spmv/backends/csr_rows/csr_rows.h"
+#include "spmv/device/left_sums.cuh"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 
 constexpr int THREADS = 128; /* as csr_thread, so that the two differ only in the loop */
 constexpr int UNROLL = 4;
 constexpr unsigned MOST_FUSED = 512; /* most blocks with which the last one finishes the reductions */
-/* Of the kernel that sums the warps' parts; blocks: for each multiprocessor, few, as the last block sums over the others. */
-constexpr int SUM_THREADS = 256, SUM_BLOCKS = 2;
 
 /* Consecutive terms of a row, in flight. */
 template <typename T>
@@ -116,19 +115,8 @@ __global__ void __launch_bounds__(THREADS, FUSED ? 4 : 12)
     wr_sums_leave_warp(finish.sums, reduced);
 }
 
-/* Sums the parts of all warps. */
-__global__ void __launch_bounds__(SUM_THREADS) csr_thread_unrolled_sums(const wr_sums sums) {
-  double none[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  wr_begin_kernel();
-  wr_sums_finish(sums, none);
-}
-
 static int64_t blocks_for(int64_t nrows) { return (nrows + THREADS - 1) / THREADS; }
 static int64_t parts_for(int64_t nrows) { return blocks_for(nrows) * (THREADS / WR_WARP); }
-
-static unsigned blocks_for_sums(const wr_env *env, int64_t parts) {
-  return wr_cuda_grid(env, (parts + SUM_THREADS - 1) / SUM_THREADS, SUM_BLOCKS);
-}
 
 template <typename T, typename P, bool PATTERN>
 static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const wr_epilogue *epilogue) {
@@ -152,17 +140,11 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
           csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_DIRECTED_RELAXED_STEP>;
   }
   PASS(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish_kernel), blocks, THREADS, 0, a, finish));
-  finish.sums.before = parts_for(a.nrows);
-  if (finish.sums.count)
-    PASS(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_sums), blocks_for_sums(env, finish.sums.before), SUM_THREADS, 0,
-                         finish.sums));
-  return WR_OK;
+  return wr_left_sums_launch(env, finish.sums, parts_for(a.nrows));
 }
 
 extern "C" wr_status wr_csr_thread_unrolled_reserve(wr_env *env, int64_t nrows) {
-  wr_workspace workspace;
-  int64_t parts = parts_for(nrows);
-  return wr_workspace_reserve(env, parts + blocks_for_sums(env, parts), &workspace);
+  return wr_left_sums_reserve(env, parts_for(nrows));
 }
 
 extern "C" wr_status wr_csr_thread_unrolled_launch(wr_env *env, const wr_csr_view *A, const wr_apply *request) {

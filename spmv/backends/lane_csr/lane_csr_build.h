@@ -10,7 +10,7 @@ WR_C_BEGIN
 
 /* *c := the view's matrix on env's device, in env's type, on env's stream; waits. most_hubs: the most columns that may be hubs;
  * least_share: the share of the entries that hubs must have at least, else there are none. Of columns with equally many
- * entries all are hubs or none. WR_EUNAVAILABLE if an index would not fit; WR_ENOMEM, WR_EDEVICE; *c is then without arrays. */
+ * entries all are hubs or none. WR_ENOMEM, WR_EDEVICE; *c is then without arrays. */
 wr_status wr_lane_csr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
                                    int64_t most_hubs, double least_share, wr_lane_csr *c);
 void wr_lane_csr_device_free(wr_env *env, wr_lane_csr *c); /* also of a zeroed one */

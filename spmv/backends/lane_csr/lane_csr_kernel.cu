@@ -9,7 +9,6 @@
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/parts.cuh"
-#include "spmv/kernel/stream.cuh"
 
 constexpr int EACH = WR_LANE_EACH, CHUNK = WR_LANE_CHUNK;
 constexpr int WINDOW = 64; /* rows of a chunk that are completed together */

@@ -1,7 +1,7 @@
 #include "spmv/backends/sell_coded/sell_coded_kernel.h"
 
-#include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
+#include "spmv/device/left_sums.cuh"
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
@@ -12,7 +12,6 @@ constexpr int TABLE = THREADS; /* each thread copies an entry of the table */
 /* Words of a lane that are multiplied at a time, and thread blocks on a multiprocessor with them, which stay until all slices
  * are done. MANY is for longer rows without values, whose loads would take too many registers. */
 constexpr int FEW = 2, MANY = 4, BLOCKS_OF_FEW = 4, BLOCKS_OF_MANY = 3;
-constexpr int SUM_THREADS = 256, SUM_BLOCKS = 1; /* of the kernel that sums the blocks' parts; blocks: of a multiprocessor */
 constexpr int blocks_of(int words) { return words == FEW ? BLOCKS_OF_FEW : BLOCKS_OF_MANY; }
 
 template <typename T>
@@ -119,28 +118,15 @@ __global__ void __launch_bounds__(THREADS, blocks_of(W))
   wr_sums_leave(given.sums, reduced); /* the parameter, as a copy of its step would be in local memory */
 }
 
-/* Sums the parts of all blocks. A kernel of its own, as the steps behind the sums have more code than a multiply. */
-__global__ void __launch_bounds__(SUM_THREADS) sell_coded_sums(WR_KERNEL_PARAMETER wr_sums sums) {
-  double none[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  wr_begin_kernel();
-  wr_sums_finish(sums, none);
-}
-
-static unsigned blocks_for_sums(const wr_env *env, int64_t parts) {
-  return wr_cuda_grid(env, (parts + SUM_THREADS - 1) / SUM_THREADS, SUM_BLOCKS);
-}
-
 template <typename T, wr_coded_kind KIND, int W>
-static wr_status launch_words(wr_env *env, const coded_args<T> &a, wr_finish<T> finish) {
+static wr_status launch_words(wr_env *env, const coded_args<T> &a, const wr_finish<T> &finish) {
   wr_finish_mask mask = wr_finish_mask_of(finish);
   unsigned grid = wr_cuda_grid(env, (a.format.slices + WARPS - 1) / WARPS, blocks_of(W));
   auto kernel = mask == WR_HOLDS_NOTHING        ? sell_coded<T, KIND, W, WR_HOLDS_NOTHING>
                 : mask == WR_HOLDS_DOT_AND_NORM ? sell_coded<T, KIND, W, WR_HOLDS_DOT_AND_NORM>
                                                 : sell_coded<T, KIND, W, WR_HOLDS_ANY>;
   PASS(WR_LAUNCH_EARLY(env, (kernel), grid, THREADS, 0, a, finish));
-  finish.sums.before = grid;
-  if (finish.sums.count == 0) return WR_OK;
-  return WR_LAUNCH_EARLY(env, (sell_coded_sums), blocks_for_sums(env, grid), SUM_THREADS, 0, finish.sums);
+  return wr_left_sums_launch(env, finish.sums, grid);
 }
 
 template <typename T, wr_coded_kind KIND>
@@ -163,9 +149,7 @@ static wr_status launch(wr_env *env, const wr_sell_coded *c, const wr_apply *req
 }
 
 extern "C" wr_status wr_sell_coded_reserve(wr_env *env) {
-  wr_workspace workspace;
-  int64_t parts = BLOCKS_OF_FEW * wr_cuda_processors(env);
-  return wr_workspace_reserve(env, parts + blocks_for_sums(env, parts), &workspace);
+  return wr_left_sums_reserve(env, BLOCKS_OF_FEW * wr_cuda_processors(env));
 }
 
 extern "C" wr_status wr_sell_coded_launch(wr_env *env, const wr_sell_coded *c, const wr_apply *request) {

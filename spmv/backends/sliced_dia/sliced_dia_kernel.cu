@@ -1,7 +1,7 @@
 #include "spmv/backends/sliced_dia/sliced_dia_kernel.h"
 
-#include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
+#include "spmv/device/left_sums.cuh"
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
@@ -10,7 +10,6 @@
 constexpr int THREADS = 256, WARPS = THREADS / WR_WARP;
 constexpr int Q = WR_DIA_ROWS / WR_WARP; /* rows of a lane */
 constexpr int MANY = 8, FEW = 4;         /* segments whose loads are issued together, and for the rest of a list */
-constexpr int SUM_THREADS = 256, SUM_BLOCKS = 1; /* of the kernel that sums the blocks' parts; blocks: of a multiprocessor */
 
 /* Thread blocks on a multiprocessor, which stay until all slices are done: as many as the registers of the loads allow. */
 constexpr int MOST_BLOCKS = 4;
@@ -159,28 +158,15 @@ __global__ void __launch_bounds__(THREADS, (blocks_of<T, KIND>()))
   wr_sums_leave(given.sums, reduced); /* the parameter, as a copy of its step would be in local memory */
 }
 
-/* Sums the parts of all blocks. A kernel of its own, as the steps behind the sums have more code than a multiply. */
-__global__ void __launch_bounds__(SUM_THREADS) sliced_dia_sums(WR_KERNEL_PARAMETER wr_sums sums) {
-  double none[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  wr_begin_kernel();
-  wr_sums_finish(sums, none);
-}
-
-static unsigned blocks_for_sums(const wr_env *env, int64_t parts) {
-  return wr_cuda_grid(env, (parts + SUM_THREADS - 1) / SUM_THREADS, SUM_BLOCKS);
-}
-
 template <typename T, wr_dia_kind KIND>
-static wr_status launch_kind(wr_env *env, const dia_args<T> &a, wr_finish<T> finish) {
+static wr_status launch_kind(wr_env *env, const dia_args<T> &a, const wr_finish<T> &finish) {
   wr_finish_mask mask = wr_finish_mask_of(finish);
   unsigned grid = wr_cuda_grid(env, (a.format.slices + WARPS - 1) / WARPS, blocks_of<T, KIND>());
   auto kernel = mask == WR_HOLDS_NOTHING        ? sliced_dia<T, KIND, WR_HOLDS_NOTHING>
                 : mask == WR_HOLDS_DOT_AND_NORM ? sliced_dia<T, KIND, WR_HOLDS_DOT_AND_NORM>
                                                 : sliced_dia<T, KIND, WR_HOLDS_ANY>;
   PASS(WR_LAUNCH_EARLY(env, (kernel), grid, THREADS, 0, a, finish));
-  finish.sums.before = grid;
-  if (finish.sums.count == 0) return WR_OK;
-  return WR_LAUNCH_EARLY(env, (sliced_dia_sums), blocks_for_sums(env, grid), SUM_THREADS, 0, finish.sums);
+  return wr_left_sums_launch(env, finish.sums, grid);
 }
 
 template <typename T>
@@ -196,9 +182,7 @@ static wr_status launch(wr_env *env, const wr_sliced_dia *d, const wr_apply *req
 }
 
 extern "C" wr_status wr_sliced_dia_reserve(wr_env *env) {
-  wr_workspace workspace;
-  int64_t parts = MOST_BLOCKS * wr_cuda_processors(env);
-  return wr_workspace_reserve(env, parts + blocks_for_sums(env, parts), &workspace);
+  return wr_left_sums_reserve(env, MOST_BLOCKS * wr_cuda_processors(env));
 }
 
 extern "C" wr_status wr_sliced_dia_launch(wr_env *env, const wr_sliced_dia *d, const wr_apply *request) {
