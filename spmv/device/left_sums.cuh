@@ -9,7 +9,7 @@
  * WR_ENOMEM. */
 wr_status wr_left_sums_reserve(wr_env *env, int64_t parts);
 
-/* Asynchronous: completes sums, of which the launch before has left `parts` parts, and runs the step behind them. WR_EDEVICE. */
+/* Asynchronous: completes sums of which the launch before has left `parts` parts, and runs the step behind them. WR_EDEVICE. */
 wr_status wr_left_sums_launch(wr_env *env, wr_sums sums, int64_t parts);
 
 #endif
