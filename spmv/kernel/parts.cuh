@@ -10,12 +10,12 @@
  * same entries and sums of their own; `ended` then has the first lane of each group alone. */
 static __device__ inline double wr_scan_open(double open, unsigned ended, int each = 1) {
   int lane = threadIdx.x % WR_WARP;
+  unsigned upto = ended & ((unsigned)WR_FULL_MASK >> (WR_WARP - 1 - lane)); /* ends in lanes up to this one */
+  int reach = upto ? lane - (WR_WARP - 1 - __clz((int)upto)) : lane;        /* lanes since the last of them  */
 #pragma unroll
   for (int distance = each; distance < WR_WARP; distance *= 2) {
     double before = __shfl_up_sync((unsigned)WR_FULL_MASK, open, (unsigned)distance);
-    if (lane < distance) continue;
-    unsigned between = ((1u << distance) - 1) << (lane - distance + 1);
-    if (!(ended & between)) open = before + open;
+    if (distance <= reach) open = before + open;
   }
   return open;
 }

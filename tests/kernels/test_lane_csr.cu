@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "spmv/backends/lane_csr/lane_csr_kernel.h"
@@ -42,13 +43,17 @@ static int64_t in_order(int64_t n) { return n; }
 /* A third of the entries in 5 columns, the others anywhere. */
 static int64_t with_hubs(int64_t n) { return n % 3 == 0 ? 100 * (n / 3 % 5) : (n * 2654435761u) % 4294967291u; }
 
-static void check_build(wr_env *env, wr_csr *A, int64_t most_hubs, int64_t hubs) {
+/* Builds, reads back and compares. hubs, wide: how many there must be; -1: any number. */
+static void check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_t hubs, int64_t wide) {
   wr_csr_view view;
   wr_lane_csr there, here;
   wr_csr *back = nullptr;
   CHECK_OK(wr_csr_device_view(A, env, &view));
-  CHECK_OK(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, most_hubs, 0, &there));
+  CHECK_OK(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &there));
   CHECKF(hubs < 0 || there.hubs == hubs, "%lld hubs, not %lld", (long long)there.hubs, (long long)hubs);
+  CHECKF(wide < 0 || (there.low && there.wide == wide), "%lld wide chunks, not %lld", (long long)there.wide,
+         (long long)wide);
+  CHECK((there.code == nullptr) == (there.low != nullptr) || there.chunks == 0);
   CHECK_OK(wr_lane_csr_download(env, &there, &here));
   CHECK_OK(wr_lane_csr_decode(&here, &back));
   if (back) {
@@ -64,15 +69,23 @@ static void check_build(wr_env *env, wr_csr *A, int64_t most_hubs, int64_t hubs)
   wr_lane_csr_device_free(env, &there);
 }
 
+static void check_hubs(wr_env *env, wr_csr *A, int64_t most_hubs, int64_t hubs) {
+  check_build(env, A, {most_hubs, 0, 0, 0}, hubs, -1);
+}
+
+static void check_windows(wr_env *env, wr_csr *A, int64_t wide) { check_build(env, A, {0, 0, 0, 1}, 0, wide); }
+
 static void check_all(wr_env *env, const std::vector<int64_t> &lengths, int64_t ncols) {
   for (bool pattern : {false, true})
     for (bool hubs : {false, true}) {
       wr_csr *A = matrix_of(lengths, ncols, pattern, hubs ? with_hubs : in_order);
-      check_build(env, A, 0, 0);
-      check_build(env, A, 16, -1);
+      check_hubs(env, A, 0, 0);
+      check_hubs(env, A, 16, -1);
+      check_build(env, A, {0, 0, 0, 1}, 0, -1);
       check_choice(env, "lane_csr", "hubs=0", A, true);
       check_choice(env, "lane_csr", "hubs=1", A, true);
       check_choice(env, "lane_csr", "hubs=-1", A, true);
+      check_choice(env, "lane_csr", "columns=windows", A, true);
       wr_csr_free(A);
     }
 }
@@ -95,6 +108,19 @@ static void test_rows(wr_env *env) {
   check_all(env, mixed, 5000);
 }
 
+/* What a plan with default knobs says about its format. */
+static std::string default_line(wr_env *env, wr_csr *A) {
+  const wr_backend *backend = nullptr;
+  wr_plan *plan = nullptr;
+  std::string line;
+  CHECK_OK(wr_backend_find("lane_csr", &backend));
+  CHECK_OK(wr_plan_create(backend, nullptr, A, env, &plan));
+  CHECK_OK(wr_plan_prepare(plan));
+  if (plan) line = wr_plan_get_info(plan)->line;
+  wr_plan_destroy(plan);
+  return line;
+}
+
 /* Columns with the most entries are hubs, and none of those with as many as the first one that does not fit. */
 static void test_choice_of_hubs(wr_env *env) {
   CASE("which columns are hubs");
@@ -102,29 +128,76 @@ static void test_choice_of_hubs(wr_env *env) {
   wr_csr *A = matrix_of(lengths, 1000, true, [](int64_t n) {
     return n % 3 == 0 ? n / 3 % 2 : n % 3 == 1 ? 10 + n / 3 % 40 : 100 + n % 900;
   });
-  check_build(env, A, 1, 0);   /* two columns with 2000 entries each */
-  check_build(env, A, 2, 2);
-  check_build(env, A, 41, 2);  /* 40 more with 100 */
-  check_build(env, A, 42, 42);
+  check_hubs(env, A, 1, 0);   /* two columns with 2000 entries each */
+  check_hubs(env, A, 2, 2);
+  check_hubs(env, A, 41, 2);  /* 40 more with 100 */
+  check_hubs(env, A, 42, 42);
   wr_csr_free(A);
-  CASE("the default takes hubs by their share");
-  for (int share : {2, 4}) { /* a half of the entries in two columns, and a quarter */
-    const wr_backend *backend = nullptr;
-    wr_plan *plan = nullptr;
-    CHECK_OK(wr_backend_find("lane_csr", &backend));
-    A = matrix_of(std::vector<int64_t>(5000, 4), 30000, true,
-                  [=](int64_t n) { return n % share == 0 ? n / share % 2 : 2 + n % 29000; });
-    CHECK_OK(wr_plan_create(backend, nullptr, A, env, &plan));
-    CHECK_OK(wr_plan_prepare(plan));
-    const char *line = wr_plan_get_info(plan)->line;
-    CHECKF((strstr(line, "hub columns") != nullptr) == (share == 2), "%s", line);
-    wr_plan_destroy(plan);
+  CASE("the default takes hubs by the share of those that no cache keeps anyway");
+  const struct {
+    int64_t share, columns;
+    bool hubs;
+  } cases[] = {{2, 4800, true}, {8, 2500, false}, {2, 300, false}};
+  for (const auto &of : cases) { /* a half or an eighth of the entries in so many columns, the others in one column each */
+    A = matrix_of(std::vector<int64_t>(12000, 4), 60000, true,
+                  [&](int64_t n) { return n % of.share == 0 ? n / of.share % of.columns * 2 : 10001 + n; });
+    CHECKF((strstr(default_line(env, A).c_str(), "hub columns") != nullptr) == of.hubs, "%s",
+           default_line(env, A).c_str());
+    wr_csr_free(A);
+  }
+}
+
+/* A row of columns in a matrix of 2^31 - 1 columns is a chunk, at most. */
+static wr_csr *row_of_columns(const std::vector<int32_t> &columns) {
+  wr_csr *A = nullptr;
+  CHECK_OK(wr_csr_create(1, INT32_MAX, (int64_t)columns.size(), 0, &A));
+  if (A) std::copy(columns.begin(), columns.end(), A->col), A->row_ptr[1] = (int64_t)columns.size();
+  return A;
+}
+
+static void test_windows(wr_env *env) {
+  constexpr int32_t W = WR_LANE_WINDOW, LAST = INT32_MAX - 1;
+  CASE("two windows, and what does not fit in them");
+  const struct {
+    std::vector<int32_t> columns;
+    int64_t wide;
+  } rows[] = {
+      {{0}, 0},
+      {{LAST}, 0},
+      {{0, LAST}, 0},
+      {{0, W - 1, W}, 0},
+      {{7, 7 + W - 1, 7 + W, 7 + 2 * W - 2}, 0},
+      {{7, 7 + W - 1, 7 + W, 7 + 2 * W - 1}, 1}, /* its place would be that of padding */
+      {{0, W, 2 * W - 2}, 0},
+      {{0, W, 2 * W}, 1},
+      {{0, 1000000, LAST}, 1},
+      {{65535, 1000000, LAST}, 1}, /* a low half like that of padding */
+      {{LAST - W + 1, LAST}, 0},
+  };
+  for (const auto &row : rows) {
+    wr_csr *A = row_of_columns(row.columns);
+    check_windows(env, A, row.wide);
+    wr_csr_free(A);
+  }
+  CASE("windows are taken where most chunks fit");
+  for (int far : {0, 5, 2}) { /* no chunk, a fifth of the chunks, a half */
+    constexpr int64_t ROWS = 20 * WR_LANE_CHUNK;
+    wr_csr *A = matrix_of(std::vector<int64_t>(ROWS, 1), 200000, false, [=](int64_t n) {
+      int64_t chunk = n / WR_LANE_CHUNK;
+      return far && chunk % far == 0 ? n * 7919 : chunk * 5000 + n % 3000 + n % 2 * 60000;
+    });
+    check_windows(env, A, far ? (20 + far - 1) / far : 0);
+    check_choice(env, "lane_csr", "columns=windows", A, true);
+    check_choice(env, "lane_csr", "columns=full", A, true);
+    CHECKF((strstr(default_line(env, A).c_str(), "16-bit columns") != nullptr) == (far != 2), "%s",
+           default_line(env, A).c_str());
     wr_csr_free(A);
   }
 }
 
 static void test_device(wr_env *env) {
   test_rows(env);
+  test_windows(env);
   test_choice_of_hubs(env);
 }
 

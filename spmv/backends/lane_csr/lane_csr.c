@@ -7,23 +7,32 @@
 #include "spmv/backends/lane_csr/lane_csr_kernel.h"
 
 typedef struct lane_knobs {
-  int64_t hubs;
+  int64_t hubs, turn;
+  int columns;
 } lane_knobs;
 
-/* Share of the entries that hubs must have for the default to keep them. On an H200 64 to 75% gain a third to a half of the
- * time, and 14% lose some (trial kernels; docs/lane_csr.md). */
-static const double least_share = 0.35;
+enum { COLUMNS_AUTO, COLUMNS_FULL, COLUMNS_WINDOWS };
+
+/* The default keeps hubs if they have such a share of the entries, the first ones left out, which a first-level cache keeps
+ * anyway (docs/lane_csr.md). */
+static const double least_share = 0.15;
+enum { DEFAULT_HUBS = 178, CACHED = 16 }; /* KB */
 
 static const wr_knob knobs[] = {
     {.name = "hubs", .type = WR_OPTION_INT, .offset = offsetof(lane_knobs, hubs), .value = "-1",
      .min = -1, .max = WR_LANE_HUB_BYTES >> 10,
-     .help = "KB of shared memory for the columns with the most entries; -1: 192 if they have 35% of them, else 0"},
+     .help = "KB of shared memory for the columns with the most entries; -1: 178 if they have 15% of them, else 0"},
+    {.name = "columns", .type = WR_OPTION_CHOICE, .choices = "auto|full|windows", .value = "auto",
+     .offset = offsetof(lane_knobs, columns),
+     .help = "32 bits a column, or 16 and two windows a chunk, without hubs; auto: windows where three of four chunks fit"},
+    {.name = "turn", .type = WR_OPTION_INT, .offset = offsetof(lane_knobs, turn), .value = "2", .min = 0, .max = 6,
+     .help = "log2 of the rounds between turns"},
     {.name = NULL},
 };
 
 /* Sets what a user sees, from a format's shape. */
 static void report(const wr_env *env, const wr_lane_csr *c, wr_plan_info *info) {
-  char hubs[64] = "";
+  char hubs[96] = "";
   info->format_bytes = wr_lane_csr_bytes(c);
   info->apply_bytes = (double)(info->format_bytes + c->chunks * 16 + (c->nrows + c->ncols) * wr_type_bytes(env->type));
   info->deterministic = 1;
@@ -31,6 +40,9 @@ static void report(const wr_env *env, const wr_lane_csr *c, wr_plan_info *info) 
   if (c->hubs)
     snprintf(hubs, sizeof hubs, "; %lld hub columns have %.0f%% of the entries", (long long)c->hubs,
              c->nnz ? 100.0 * (double)c->covered / (double)c->nnz : 0.0);
+  if (c->low)
+    snprintf(hubs, sizeof hubs, "; 16-bit columns, %.0f%% of the chunks without windows",
+             c->chunks ? 100.0 * (double)c->wide / (double)c->chunks : 0.0);
   snprintf(info->line, sizeof info->line, "rows over 32 lanes, %d entries each%s", (int)WR_LANE_EACH, hubs);
 }
 
@@ -46,11 +58,18 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, wr_plan_info *info) {
   wr_lane_plan *p = state;
   wr_csr_view view;
-  int64_t kb = ((const lane_knobs *)knob)->hubs, room = wr_lane_hub_bytes(env);
-  if (kb >= 0 && kb << 10 < room) room = kb << 10;
+  const lane_knobs *knobs_of = knob;
+  int64_t kb = knobs_of->hubs < 0 ? DEFAULT_HUBS : knobs_of->hubs, room = wr_lane_hub_bytes(env);
+  int64_t size = wr_type_bytes(env->type);
+  wr_lane_choice choice = {
+      .most_hubs = (kb << 10 < room ? kb << 10 : room) / size,
+      .cached = knobs_of->hubs < 0 ? (CACHED << 10) / size : 0,
+      .least_share = knobs_of->hubs < 0 ? least_share : 0,
+      .windows = knobs_of->columns == COLUMNS_AUTO ? -1 : knobs_of->columns == COLUMNS_WINDOWS,
+  };
   PASS(wr_csr_device_view(A, env, &view));
-  PASS(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, room / wr_type_bytes(env->type),
-                                kb < 0 ? least_share : 0, &p->format));
+  PASS(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &p->format));
+  p->turn = (int)knobs_of->turn;
   PASS(wr_lane_plan_open(env, p));
   report(env, &p->format, info);
   info->extra_bytes = wr_lane_plan_bytes(p);

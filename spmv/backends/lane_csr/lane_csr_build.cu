@@ -103,6 +103,97 @@ static __device__ inline int64_t row_of(const int64_t *start, int64_t nrows, int
   return low;
 }
 
+/* A lane's walk over its places of a chunk. */
+struct lane_place {
+  int64_t p; /* the place */
+  int64_t i; /* its row   */
+};
+
+/* The walk's first place; i is the last row where there is none. */
+template <typename T, typename P>
+static __device__ inline lane_place lane_first(const lane_rows<T, P> &a, int64_t places, int64_t w) {
+  int64_t p = w * CHUNK + threadIdx.x % WR_WARP * EACH;
+  return {p, row_of(a.start, a.nrows, p < places ? p : places - 1)};
+}
+
+/* The entry of a place, -1 for padding; at := the next place. *ends: whether the row ends here. */
+template <typename T, typename P>
+static __device__ inline int64_t lane_next(const lane_rows<T, P> &a, int64_t places, lane_place &at, bool *ends) {
+  int64_t k = -1;
+  *ends = false;
+  if (at.p < places) {
+    k = (int64_t)a.row_ptr[at.i] + (at.p - a.start[at.i]);
+    if (k >= (int64_t)a.row_ptr[at.i + 1]) k = -1;
+    *ends = at.p + 1 == a.start[at.i + 1];
+    at.i += *ends;
+  }
+  at.p++;
+  return k;
+}
+
+/* Windows of every step-th chunk: window[w][2] as in the format, or, if there are not enough, wide[w] := 1. window NULL: only
+ * counts, *narrow += the chunks for which two windows are enough. */
+template <typename T, typename P>
+__global__ void __launch_bounds__(THREADS)
+    lane_windows(const lane_rows<T, P> a, int64_t places, int64_t chunks, int64_t step, int32_t *window, int64_t *wide,
+                 unsigned *narrow) {
+  int lane = threadIdx.x % WR_WARP;
+  for (int64_t w = build_thread() / WR_WARP * step; w < chunks; w += build_threads() / WR_WARP * step) {
+    lane_place at = lane_first(a, places, w);
+    int32_t column[EACH];
+    int least = INT32_MAX, second = INT32_MAX;
+    bool enough = true, ends;
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+      int64_t k = lane_next(a, places, at, &ends);
+      column[j] = k >= 0 ? a.col[k] : INT32_MAX;
+      least = column[j] < least ? column[j] : least;
+    }
+    least = __reduce_min_sync((unsigned)WR_FULL_MASK, least);
+#pragma unroll
+    for (int j = 0; j < EACH; j++)
+      if (column[j] - least >= WR_LANE_WINDOW && column[j] < second) second = column[j];
+    second = __reduce_min_sync((unsigned)WR_FULL_MASK, second);
+#pragma unroll
+    for (int j = 0; j < EACH; j++)
+      enough = enough && (column[j] == INT32_MAX || column[j] < second || column[j] - second < WR_LANE_WINDOW - 1);
+    enough = __all_sync((unsigned)WR_FULL_MASK, enough);
+    if (lane != 0) continue;
+    if (!window) {
+      if (enough) atomicAdd(narrow, 1u);
+      continue;
+    }
+    window[2 * w] = least == INT32_MAX ? 0 : least;
+    window[2 * w + 1] = second == INT32_MAX ? 0 : second - WR_LANE_WINDOW;
+    wide[w] = !enough;
+  }
+}
+
+/* The windows of wide chunks := what the format has there; at[w]: the wide chunks before chunk w. */
+__global__ void __launch_bounds__(THREADS)
+    lane_number_wide(const int64_t *wide, const int64_t *at, int64_t chunks, int32_t *window) {
+  for (int64_t w = build_thread(); w < chunks; w += build_threads())
+    if (wide[w]) window[2 * w] = (int32_t)at[w], window[2 * w + 1] = WR_LANE_WIDE;
+}
+
+/* Writes the column of a place. */
+static __device__ inline void lane_put(const wr_lane_csr &c, int64_t w, int lane, int j, int32_t code) {
+  if (c.code) {
+    c.code[wr_lane_place(w, lane, j, 4)] = code;
+    return;
+  }
+  int32_t first = c.window[2 * w], second = c.window[2 * w + 1];
+  int64_t place = wr_lane_place(w, lane, j, 2);
+  bool padding = code == WR_LANE_PADDING;
+  if (second == WR_LANE_WIDE) {
+    c.low[place] = padding ? (uint16_t)WR_LANE_NONE : (uint16_t)code;
+    c.high[wr_lane_place(first, lane, j, 2)] = padding ? (uint16_t)WR_LANE_NONE : (uint16_t)((uint32_t)code >> 16);
+  } else {
+    bool in_first = code - first < WR_LANE_WINDOW;
+    c.low[place] = padding ? (uint16_t)WR_LANE_NONE : (uint16_t)(code - (in_first ? first : second));
+  }
+}
+
 /* Writes the chunks, a warp each, and adds the hubs' entries to *covered. */
 template <typename T, typename P>
 __global__ void __launch_bounds__(THREADS)
@@ -110,27 +201,21 @@ __global__ void __launch_bounds__(THREADS)
   int lane = threadIdx.x % WR_WARP;
   unsigned long long in_hubs = 0;
   for (int64_t w = build_thread() / WR_WARP; w < c.chunks; w += build_threads() / WR_WARP) {
-    int64_t p0 = w * CHUNK + lane * EACH, i = row_of(a.start, a.nrows, p0 < c.places ? p0 : c.places - 1);
+    lane_place at = lane_first(a, c.places, w);
     if (lane == 0) {
-      c.row[w] = (uint32_t)i | (a.start[i] < p0 ? WR_LANE_OPEN : 0);
-      c.origin[w] = a.start[i] / CHUNK;
+      c.row[w] = (uint32_t)at.i | (a.start[at.i] < at.p ? WR_LANE_OPEN : 0);
+      c.origin[w] = a.start[at.i] / CHUNK;
     }
     unsigned ends = 0;
 #pragma unroll 1
     for (int j = 0; j < EACH; j++) {
-      int64_t p = p0 + j, place = w * CHUNK + j * WR_WARP + lane;
-      int32_t code = WR_LANE_PADDING;
-      T value = 0;
-      if (p < c.places) {
-        int64_t k = (int64_t)a.row_ptr[i] + (p - a.start[i]);
-        if (k < (int64_t)a.row_ptr[i + 1]) {
-          code = a.code ? a.code[a.col[k]] : a.col[k], value = a.val ? a.val[k] : (T)0;
-          in_hubs += code < 0;
-        }
-        if (p + 1 == a.start[i + 1]) ends |= 1u << j, i++;
-      }
-      c.code[place] = code;
-      if (c.valued) ((T *)c.val)[place] = value;
+      bool last;
+      int64_t k = lane_next(a, c.places, at, &last);
+      int32_t code = k < 0 ? (int32_t)WR_LANE_PADDING : a.code ? a.code[a.col[k]] : a.col[k];
+      if (last) ends |= 1u << j;
+      in_hubs += k >= 0 && code < 0;
+      lane_put(c, w, lane, j, code);
+      if (c.valued) ((T *)c.val)[wr_lane_place(w, lane, j, sizeof(T))] = k >= 0 && a.val ? a.val[k] : (T)0;
     }
     unsigned own = (unsigned)__popc(ends), before = own;
     for (int distance = 1; distance < WR_WARP; distance *= 2) {
@@ -154,10 +239,14 @@ struct scratch {
   int64_t *lengths;  /* [nrows] */
   int64_t *start;    /* [nrows + 1] */
   unsigned long long *covered;
+  unsigned *narrow;
+  int64_t *wide;     /* [chunks] */
+  int64_t *wide_at;  /* [chunks + 1] */
 };
 
 static void free_scratch(wr_env *env, scratch *s) {
-  void *const arrays[] = {s->count, s->is_hub, s->bins, s->lengths, s->start, s->covered};
+  void *const arrays[] = {s->count,   s->is_hub, s->bins, s->lengths, s->start,
+                          s->covered, s->narrow, s->wide, s->wide_at};
   for (void *array : arrays) wr_device_free(env, array);
 }
 
@@ -165,24 +254,25 @@ static wr_status clear(wr_env *env, void *array, int64_t bytes) {
   return WR_CUDA(cudaMemsetAsync(array, 0, (size_t)bytes, (cudaStream_t)env->stream));
 }
 
-/* The least number of sampled entries with which at most `most` columns are hubs; 0: there are no hubs. One sampled entry
- * tells nothing about a column. */
-static unsigned least_of(const lane_bins &bins, int64_t most, double least_share, int64_t sampled) {
-  int64_t columns = 0, entries = 0;
+/* The least number of sampled entries with which no more columns are hubs than there may be; 0: there are no hubs. One sampled
+ * entry tells nothing about a column. */
+static unsigned least_of(const lane_bins &bins, const wr_lane_choice *choice, int64_t sampled) {
+  int64_t columns = 0, entries = 0, cached = 0;
   unsigned least = 0;
-  for (int b = BINS - 1; b >= 2 && columns + bins.columns[b] <= most; b--) {
+  for (int b = BINS - 1; b >= 2 && columns + bins.columns[b] <= choice->most_hubs; b--) {
     columns += bins.columns[b], entries += bins.entries[b];
+    if (columns <= choice->cached) cached = entries;
     if (columns > 0) least = (unsigned)b;
   }
-  return columns > 0 && (double)entries >= least_share * (double)sampled ? least : 0;
+  return columns > 0 && (double)(entries - cached) >= choice->least_share * (double)sampled ? least : 0;
 }
 
 /* c->hub and, in s->count, the codes of all columns; without hubs neither is there. */
-static wr_status find_hubs(wr_env *env, const wr_csr_view *view, int64_t most, double least_share, scratch *s,
+static wr_status find_hubs(wr_env *env, const wr_csr_view *view, const wr_lane_choice *choice, scratch *s,
                            wr_lane_csr *c) {
   int64_t step = std::max((int64_t)1, c->nnz / SAMPLED), sampled = (c->nnz + step - 1) / step;
   lane_bins bins;
-  if (most <= 0 || c->nnz == 0) return WR_OK;
+  if (choice->most_hubs <= 0 || c->nnz == 0) return WR_OK;
   PASS(wr_device_alloc(env, &s->count, c->ncols, 4, "counts of columns"));
   PASS(wr_device_alloc(env, &s->is_hub, c->ncols, 1, "marks of columns"));
   PASS(wr_device_alloc(env, &s->bins, 1, sizeof *s->bins, "counts of columns"));
@@ -192,11 +282,11 @@ static wr_status find_hubs(wr_env *env, const wr_csr_view *view, int64_t most, d
   PASS(WR_LAUNCH((lane_sort_out), grid_for(env, c->ncols), THREADS, 0, env->stream, (const unsigned *)s->count,
                  c->ncols, s->bins));
   PASS(wr_device_download(env, &bins, s->bins, sizeof bins / 4, WR_AS_4_BYTES));
-  unsigned least = least_of(bins, most, least_share, sampled);
+  unsigned least = least_of(bins, choice, sampled);
   if (least > 0) {
     PASS(WR_LAUNCH((lane_mark), grid_for(env, c->ncols), THREADS, 0, env->stream, (const unsigned *)s->count, c->ncols,
                    least, s->is_hub));
-    PASS(wr_device_alloc(env, &c->hub, std::min(most, c->ncols), 4, "hubs"));
+    PASS(wr_device_alloc(env, &c->hub, std::min(choice->most_hubs, c->ncols), 4, "hubs"));
     PASS(wr_device_select(env, s->is_hub, 1, c->ncols, NULL, c->hub, 4, &c->hubs));
     PASS(WR_LAUNCH((lane_name_columns), grid_for(env, c->ncols), THREADS, 0, env->stream, c->ncols,
                    (int32_t *)s->count));
@@ -208,11 +298,44 @@ static wr_status find_hubs(wr_env *env, const wr_csr_view *view, int64_t most, d
   return WR_OK;
 }
 
+constexpr int64_t WINDOWS_SAMPLED = 4096; /* chunks */
+constexpr double LEAST_NARROW = 0.75;     /* of their chunks: with fewer, 16 bits and the halves would save too little */
+
+/* *windows: whether most chunks of a sample have their columns in two windows. */
 template <typename T, typename P>
-static wr_status build(wr_env *env, const wr_csr_view *view, int64_t most_hubs, double least_share, scratch *s,
-                       wr_lane_csr *c) {
+static wr_status sample_windows(wr_env *env, const lane_rows<T, P> &a, const wr_lane_csr *c, scratch *s,
+                                bool *windows) {
+  int64_t step = std::max((int64_t)1, c->chunks / WINDOWS_SAMPLED), sampled = (c->chunks + step - 1) / step;
+  unsigned narrow;
+  PASS(wr_device_alloc(env, &s->narrow, 1, 4, "a count"));
+  PASS(clear(env, s->narrow, 4));
+  PASS(WR_LAUNCH((lane_windows<T, P>), grid_for(env, sampled * WR_WARP), THREADS, 0, env->stream, a, c->places,
+                 c->chunks, step, (int32_t *)NULL, (int64_t *)NULL, s->narrow));
+  PASS(wr_device_download(env, &narrow, s->narrow, 1, WR_AS_4_BYTES));
+  *windows = (double)narrow >= LEAST_NARROW * (double)sampled;
+  return WR_OK;
+}
+
+/* c->window, c->low and c->high, not yet filled with columns. */
+template <typename T, typename P>
+static wr_status make_windows(wr_env *env, const lane_rows<T, P> &a, scratch *s, wr_lane_csr *c) {
+  PASS(wr_device_alloc(env, &c->window, 2 * c->chunks, 4, "windows"));
+  PASS(wr_device_alloc(env, &s->wide, c->chunks, 8, "marks of chunks"));
+  PASS(wr_device_alloc(env, &s->wide_at, c->chunks + 1, 8, "numbers of chunks"));
+  PASS(WR_LAUNCH((lane_windows<T, P>), grid_for(env, c->chunks * WR_WARP), THREADS, 0, env->stream, a, c->places,
+                 c->chunks, (int64_t)1, c->window, s->wide, (unsigned *)NULL));
+  PASS(wr_device_scan(env, s->wide, 8, c->chunks, s->wide_at, 8, &c->wide));
+  PASS(WR_LAUNCH((lane_number_wide), grid_for(env, c->chunks), THREADS, 0, env->stream, (const int64_t *)s->wide,
+                 (const int64_t *)s->wide_at, c->chunks, c->window));
+  PASS(wr_device_alloc(env, &c->low, c->chunks * CHUNK, 2, "columns"));
+  return wr_device_alloc(env, &c->high, c->wide * CHUNK, 2, "columns");
+}
+
+template <typename T, typename P>
+static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choice *choice, scratch *s, wr_lane_csr *c) {
   const uint32_t last = (uint32_t)c->nrows;
-  PASS(find_hubs(env, view, most_hubs, least_share, s, c));
+  bool windows = choice->windows > 0;
+  if (!windows) PASS(find_hubs(env, view, choice, s, c));
   PASS(wr_device_alloc(env, &s->lengths, c->nrows, 8, "places of rows"));
   PASS(wr_device_alloc(env, &s->start, c->nrows + 1, 8, "places of rows"));
   PASS(wr_device_alloc(env, &s->covered, 1, 8, "a count"));
@@ -222,31 +345,34 @@ static wr_status build(wr_env *env, const wr_csr_view *view, int64_t most_hubs, 
                    c->nrows, s->lengths));
   PASS(wr_device_scan(env, s->lengths, 8, c->nrows, s->start, 8, &c->places));
   c->chunks = (c->places + CHUNK - 1) / CHUNK;
-  PASS(wr_device_alloc(env, &c->code, c->chunks * CHUNK, 4, "columns"));
+  lane_rows<T, P> a = {c->nrows, (const P *)view->row_ptr, view->col, (const T *)view->val, s->start,
+                       (const int32_t *)s->count};
+  if (choice->windows < 0 && c->hubs == 0 && c->chunks) PASS(sample_windows(env, a, c, s, &windows));
+  if (windows && c->chunks)
+    PASS(make_windows(env, a, s, c));
+  else
+    PASS(wr_device_alloc(env, &c->code, c->chunks * CHUNK, 4, "columns"));
   if (c->valued) PASS(wr_device_alloc(env, &c->val, c->chunks * CHUNK, sizeof(T), "values"));
   PASS(wr_device_alloc(env, &c->end, c->chunks * WR_WARP, 4, "ends of rows"));
   PASS(wr_device_alloc(env, &c->row, c->chunks + 1, 4, "rows of chunks"));
   PASS(wr_device_alloc(env, &c->origin, c->chunks, 8, "rows of chunks"));
   PASS(wr_device_upload(env, c->row + c->chunks, &last, 1, WR_AS_4_BYTES));
   if (c->chunks == 0) return WR_OK;
-  lane_rows<T, P> a = {c->nrows, (const P *)view->row_ptr, view->col, (const T *)view->val, s->start,
-                       (const int32_t *)s->count};
   PASS(WR_LAUNCH((lane_write<T, P>), grid_for(env, c->chunks * WR_WARP), THREADS, 0, env->stream, a, *c, s->covered));
   return wr_device_download(env, &c->covered, s->covered, 1, WR_AS_8_BYTES);
 }
 
 extern "C" wr_status wr_lane_csr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,
-                                              const wr_csr_view *view, int64_t most_hubs, double least_share,
-                                              wr_lane_csr *c) {
+                                              const wr_csr_view *view, const wr_lane_choice *choice, wr_lane_csr *c) {
   wr_status status;
   scratch s = {};
   *c = {};
   c->nrows = nrows, c->ncols = ncols, c->nnz = nnz, c->type = env->type, c->valued = view->val != NULL;
   TRY(wr_cuda_enter(env));
   if (env->type == WR_F32)
-    TRY((view->wide ? build<float, int64_t> : build<float, int32_t>)(env, view, most_hubs, least_share, &s, c));
+    TRY((view->wide ? build<float, int64_t> : build<float, int32_t>)(env, view, choice, &s, c));
   else
-    TRY((view->wide ? build<double, int64_t> : build<double, int32_t>)(env, view, most_hubs, least_share, &s, c));
+    TRY((view->wide ? build<double, int64_t> : build<double, int32_t>)(env, view, choice, &s, c));
 done:
   free_scratch(env, &s);
   if (status != WR_OK) wr_lane_csr_device_free(env, c);
@@ -255,9 +381,12 @@ done:
 
 /* ---- Arrays ---- */
 
-static std::array<wr_listed_array, 6> list_arrays(wr_lane_csr *c) {
+static std::array<wr_listed_array, 9> list_arrays(wr_lane_csr *c) {
   return {{
       {(void **)&c->code, c->chunks * CHUNK, 4},
+      {(void **)&c->low, c->chunks * CHUNK, 2},
+      {(void **)&c->high, c->wide * CHUNK, 2},
+      {(void **)&c->window, 2 * c->chunks, 4},
       {&c->val, c->chunks * CHUNK, (size_t)wr_type_bytes(c->type)},
       {(void **)&c->end, c->chunks * WR_WARP, 4},
       {(void **)&c->row, c->chunks + 1, 4},

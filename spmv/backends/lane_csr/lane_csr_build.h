@@ -8,11 +8,19 @@
 
 WR_C_BEGIN
 
-/* *c := the view's matrix on env's device, in env's type, on env's stream; waits. most_hubs: the most columns that may be hubs;
- * least_share: the share of the entries that hubs must have at least, else there are none. Of columns with equally many
- * entries all are hubs or none. WR_ENOMEM, WR_EDEVICE; *c is then without arrays. */
+/* How columns are to be stored. */
+typedef struct wr_lane_choice {
+  int64_t most_hubs;  /* the most columns that may be hubs                                                           */
+  int64_t cached;     /* so many of them a first-level cache keeps by itself                                         */
+  double least_share; /* of all entries that the other hubs must have at least, else there are none; by a sample     */
+  int windows;        /* 1: windows, and no hubs; 0: none; -1: where there are no hubs and most chunks have all their  */
+                      /* columns in two windows, by a sample                                                         */
+} wr_lane_choice;
+
+/* *c := the view's matrix on env's device, in env's type, on env's stream; waits. Of columns with equally many entries all are
+ * hubs or none. WR_ENOMEM, WR_EDEVICE; *c is then without arrays. */
 wr_status wr_lane_csr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
-                                   int64_t most_hubs, double least_share, wr_lane_csr *c);
+                                   const wr_lane_choice *choice, wr_lane_csr *c);
 void wr_lane_csr_device_free(wr_env *env, wr_lane_csr *c); /* also of a zeroed one */
 int64_t wr_lane_csr_device_bytes(const wr_lane_csr *c);    /* bytes of the arrays, padding included */
 

@@ -6,6 +6,20 @@ static wr_status broken(int64_t chunk, const char *what) {
   return wr_fail(WR_EINTERNAL, "chunk %lld: %s", (long long)chunk, what);
 }
 
+/* The code of full columns that a place has. *right: whether windows and halves can be read. */
+static int32_t code_at(const wr_lane_csr *c, int64_t w, int lane, int j, int *right) {
+  int64_t place = wr_lane_place(w, lane, j, 2);
+  *right = 1;
+  if (c->code) return c->code[wr_lane_place(w, lane, j, 4)];
+  int32_t low = c->low[place], first = c->window[2 * w], second = c->window[2 * w + 1];
+  if (second != WR_LANE_WIDE)
+    return low == WR_LANE_NONE ? WR_LANE_PADDING : low + (low < WR_LANE_WINDOW ? first : second);
+  *right = 0 <= first && first < c->wide;
+  if (!*right) return WR_LANE_PADDING;
+  uint32_t column = (uint32_t)c->high[wr_lane_place(first, lane, j, 2)] << 16 | (uint32_t)low;
+  return column == UINT32_MAX ? WR_LANE_PADDING : (int32_t)column;
+}
+
 static double value_at(const wr_lane_csr *c, int64_t place) {
   return c->type == WR_F32 ? (double)((const float *)c->val)[place] : ((const double *)c->val)[place];
 }
@@ -15,10 +29,11 @@ static wr_status walk(const wr_lane_csr *c, int64_t *nnz, wr_csr *A) {
   int64_t i = 0, origin = 0, at = 0; /* the row, the chunk in which it begins, the entries before */
   int open = 0;
   for (int64_t p = 0; p < c->chunks * WR_LANE_CHUNK; p++) {
-    int64_t w = p / WR_LANE_CHUNK, lane = p % WR_LANE_CHUNK / WR_LANE_EACH, j = p % WR_LANE_EACH;
-    int64_t place = w * WR_LANE_CHUNK + j * 32 + lane;
-    int32_t code = c->code[place];
+    int64_t w = p / WR_LANE_CHUNK;
+    int lane = (int)(p % WR_LANE_CHUNK / WR_LANE_EACH), j = (int)(p % WR_LANE_EACH), right;
+    int32_t code = code_at(c, w, lane, j, &right);
     uint32_t end = c->end[w * 32 + lane];
+    if (!right) return broken(w, "another number of wide chunks");
     if (p % WR_LANE_CHUNK == 0) {
       if (c->row[w] != ((uint32_t)i | (open ? WR_LANE_OPEN : 0))) return broken(w, "another row than counted");
       if (c->origin[w] != (open ? origin : w)) return broken(w, "another origin than counted");
@@ -33,7 +48,7 @@ static wr_status walk(const wr_lane_csr *c, int64_t *nnz, wr_csr *A) {
       int64_t column = code >= 0 ? code : ~code < c->hubs ? c->hub[~code] : -1;
       if (column < 0 || column >= c->ncols) return broken(w, "a column beyond the matrix");
       if (A) A->col[at] = (int32_t)column;
-      if (A && A->val) A->val[at] = value_at(c, place);
+      if (A && A->val) A->val[at] = value_at(c, wr_lane_place(w, lane, j, (int)wr_type_bytes(c->type)));
       at++;
     }
     open = !(end >> j & 1);

@@ -1,23 +1,31 @@
 /* Rows interleaved over lanes, for irregular matrices: 32 lanes times `each` consecutive entries are a chunk, which a warp
- * multiplies; the j-th entries of its lanes lie together, so every load is coalesced and products stay in registers. A bit an
- * entry says whether it is the last of its row. A row without entries has one place of padding, so rows need no numbers: the
- * n-th end is that of row n. (As BCCOO in blocks of 1 x 1, yaSpMV section 2, with full columns and without differences.)
+ * multiplies. In memory the lanes take turns after every 16 bytes, so each load of a warp is coalesced and of 16 bytes a lane,
+ * and products stay in registers. A bit an entry says whether it is the last of its row. A row without entries has one place of
+ * padding, so rows need no numbers: the n-th end is that of row n. (As BCCOO in blocks of 1 x 1, yaSpMV section 2, with columns
+ * that need no neighbour to be decoded.)
  *
- * The columns with the most entries may be *hubs*: a thread block keeps their elements of x in shared memory, and their entries
- * have the code ~h for the h-th hub in place of the column.
+ * A column is stored in one of three ways, the same for the whole matrix:
+ *   full      the column, in 32 bits
+ *   hubs      the same, but the columns with the most entries are *hubs*: a thread block keeps their elements of x in shared
+ *             memory, and their entries have the code ~h for the h-th hub
+ *   windows   16 bits, where most chunks have all their columns in two windows of 32 768: the top bit tells the window, the
+ *             others the place in it. Any other chunk stores the low and the high halves of its columns.
  *
  *   The 6x6 example of csr.h with each = 3, 2 lanes for 32, and column 0 as the only hub (~0 is -1)
  *     entries      a b . c d e f g h i j .      in rows: a b | (none) | c d e | ...
- *     chunk 0      lane 0: first three, lane 1: the next three; code: line j has the j-th ones of both lanes            */
+ *     chunk 0      lane 0: the first three, lane 1: the next three                                                       */
 #ifndef WR_LANE_CSR_FORMAT_H
 #define WR_LANE_CSR_FORMAT_H
 
 #include "spmv/device/vec.h"
 
 enum {
-  WR_LANE_EACH = 8,           /* entries of a lane                                                   */
+  WR_LANE_EACH = 8,            /* entries of a lane                                                    */
   WR_LANE_CHUNK = 32 * WR_LANE_EACH,
-  WR_LANE_PADDING = INT32_MIN /* the code of a place without an entry                                */
+  WR_LANE_PADDING = INT32_MIN, /* the code of a place without an entry                                 */
+  WR_LANE_WINDOW = 1 << 15,    /* columns of a window; the last of the second is left out for padding  */
+  WR_LANE_NONE = 0xffff,       /* padding in 16 bits                                                   */
+  WR_LANE_WIDE = INT32_MIN     /* in place of the second window: the chunk has halves of columns       */
 };
 #define WR_LANE_OPEN 0x80000000u
 
@@ -29,8 +37,13 @@ typedef struct wr_lane_csr {
   int64_t chunks;    /* places / (32 * each), rounded up                                                           */
   int64_t hubs;      /* columns in shared memory                                                                   */
   int64_t covered;   /* entries in those columns                                                                   */
-  int32_t *code;     /* [chunks][each][32] column, ~hub, or WR_LANE_PADDING                                        */
-  void *val;         /* [chunks][each][32] of type if valued; 0 in padding                                         */
+  int64_t wide;      /* chunks with halves of columns                                                              */
+  int32_t *code;     /* [places of chunks] column, ~hub, or WR_LANE_PADDING; NULL: windows                         */
+  uint16_t *low;     /* [places of chunks] window and place in it, or the low half of a column; NULL: full columns */
+  uint16_t *high;    /* [places of `wide` chunks] the high halves; WR_LANE_NONE in both: padding                   */
+  int32_t *window;   /* [chunks][2] first column of the first window, and of the second minus WR_LANE_WINDOW; or:  */
+                     /* the number of the chunk among the wide ones, and WR_LANE_WIDE                              */
+  void *val;         /* [places of chunks] of type if valued; 0 in padding                                         */
   uint32_t *end;     /* [chunks][32] bits 0..15: bit j: the j-th entry is the last of its row; bits 16..31: rows   */
                      /* that end in the chunk before the lane                                                      */
   uint32_t *row;     /* [chunks + 1] rows that end before the chunk; WR_LANE_OPEN: the next one began before it    */
@@ -38,10 +51,23 @@ typedef struct wr_lane_csr {
   int32_t *hub;      /* [hubs] their columns, ascending                                                            */
 } wr_lane_csr;
 
+#ifdef __CUDACC__
+#define WR_LANE_INLINE static __host__ __device__ inline
+#else
+#define WR_LANE_INLINE static inline
+#endif
+
+/* Where the j-th element of a lane of chunk w lies, for elements of so many bytes. */
+WR_LANE_INLINE int64_t wr_lane_place(int64_t w, int lane, int j, int bytes) {
+  int together = 16 / bytes;
+  return w * WR_LANE_CHUNK + (j / together * 32 + lane) * together + j % together;
+}
+
 /* Bytes that a multiply reads of the format. */
 static inline int64_t wr_lane_csr_bytes(const wr_lane_csr *c) {
-  int64_t place = 4 + (c->valued ? wr_type_bytes(c->type) : 0);
-  return c->chunks * (WR_LANE_CHUNK * place + 32 * 4 + 4 + 8) + 4 + c->hubs * 4;
+  int64_t column = c->low ? 2 : 4, value = c->valued ? wr_type_bytes(c->type) : 0;
+  return c->chunks * (WR_LANE_CHUNK * (column + value) + 32 * 4 + 4 + 8 + (c->low ? 8 : 0)) + 4 +
+         c->wide * WR_LANE_CHUNK * 2 + c->hubs * 4;
 }
 
 #endif

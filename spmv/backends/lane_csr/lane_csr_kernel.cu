@@ -1,5 +1,7 @@
 #include "spmv/backends/lane_csr/lane_csr_kernel.h"
 
+#include <string.h>
+
 #include <algorithm>
 
 #include "spmv/backends/lane_csr/lane_csr_build.h"
@@ -11,15 +13,18 @@
 #include "spmv/kernel/parts.cuh"
 
 constexpr int EACH = WR_LANE_EACH, CHUNK = WR_LANE_CHUNK;
-constexpr int WINDOW = 64; /* rows of a chunk that are completed together */
 constexpr int LAST_THREADS = 256, LAST_BLOCKS = 2; /* of the second kernel; blocks: of a multiprocessor */
 
-/* Thread blocks with hubs are as large as can be, one on a multiprocessor, since each has a copy of the hubs. */
-template <bool HUBS>
-constexpr int lane_threads = HUBS ? 1024 : 256;
-constexpr int MOST_BLOCKS = 4; /* of a multiprocessor */
-template <bool HUBS>
-constexpr int lane_blocks = HUBS ? 1 : MOST_BLOCKS;
+/* One thread block on a multiprocessor, as large as can be: it has one copy of the hubs, and its warps take neighbouring
+ * chunks, which often need the same elements of x. */
+constexpr int LANE_THREADS = 1024, LANE_WARPS = LANE_THREADS / WR_WARP;
+
+/* How columns are stored. */
+enum lane_columns { FULL, HUBS, WINDOWS };
+
+/* Rows of a chunk that are completed together: with hubs fewer, which leaves them more shared memory. */
+template <lane_columns COLUMNS>
+constexpr int lane_window = COLUMNS == HUBS ? 64 : 128;
 
 template <typename T>
 struct lane_args {
@@ -29,44 +34,108 @@ struct lane_args {
   double alpha, beta;
 };
 
-/* A lane's columns and row ends of a chunk. */
+/* 16 bytes as they are loaded: the lane's next elements. */
+template <typename E>
+struct lane_bundle {
+  static constexpr int COUNT = 16 / (int)sizeof(E);
+  E element[COUNT];
+};
+
+/* to[EACH] := the lane's elements of chunk w. */
+template <typename E>
+static __device__ inline void lane_load(const E *from, int64_t w, E (&to)[EACH]) {
+  constexpr int COUNT = lane_bundle<E>::COUNT;
+  const uint4 *at = (const uint4 *)(from + w * CHUNK) + threadIdx.x % WR_WARP;
+#pragma unroll
+  for (int b = 0; b < EACH / COUNT; b++) {
+    uint4 loaded = __ldcs(at + b * WR_WARP);
+    lane_bundle<E> bundle;
+    memcpy(&bundle, &loaded, sizeof bundle);
+#pragma unroll
+    for (int j = 0; j < COUNT; j++) to[b * COUNT + j] = bundle.element[j];
+  }
+}
+
+/* What is loaded ahead of a chunk: its columns as they are stored, and its row ends. */
+template <lane_columns COLUMNS>
 struct lane_codes {
   int32_t code[EACH];
   uint32_t end;
 };
 
-static __device__ inline lane_codes lane_load(const wr_lane_csr &c, int64_t w) {
-  int lane = threadIdx.x % WR_WARP;
-  lane_codes codes = {};
-  if (w >= c.chunks) return codes;
-#pragma unroll
-  for (int j = 0; j < EACH; j++) codes.code[j] = __ldcs(c.code + w * CHUNK + j * WR_WARP + lane);
-  codes.end = __ldcs(c.end + w * WR_WARP + lane);
-  return codes;
+template <>
+struct lane_codes<WINDOWS> {
+  uint4 low; /* eight 16-bit ones */
+  int32_t window[2];
+  uint32_t end;
+};
+
+template <lane_columns COLUMNS>
+static __device__ inline void lane_ahead(const wr_lane_csr &c, int64_t w, lane_codes<COLUMNS> &codes) {
+  if (w >= c.chunks) return;
+  if constexpr (COLUMNS == WINDOWS) {
+    codes.low = __ldcs((const uint4 *)(c.low + w * CHUNK) + threadIdx.x % WR_WARP);
+    codes.window[0] = __ldg(c.window + 2 * w), codes.window[1] = __ldg(c.window + 2 * w + 1);
+  } else {
+    lane_load(c.code, w, codes.code);
+  }
+  codes.end = __ldcs(c.end + w * WR_WARP + threadIdx.x % WR_WARP);
 }
 
-/* v, x[EACH] := the lane's values and elements of x for chunk w. Hubs come first, so that no load waits for one from
- * memory. */
-template <typename T, bool VALUED, bool HUBS>
-static __device__ inline void lane_gather(const lane_args<T> &a, const T *hubs, int64_t w, const lane_codes &codes,
-                                          T (&v)[EACH], T (&x)[EACH]) {
-  const T *val = (const T *)a.p.format.val + w * CHUNK + threadIdx.x % WR_WARP;
+/* code[EACH] := columns; with hubs ~h for the h-th; negative for padding. */
+template <lane_columns COLUMNS>
+static __device__ inline void lane_columns_of(const wr_lane_csr &c, const lane_codes<COLUMNS> &codes,
+                                              int32_t (&code)[EACH]) {
+  if constexpr (COLUMNS != WINDOWS) {
 #pragma unroll
-  for (int j = 0; j < EACH; j++) v[j] = VALUED ? __ldcs(val + j * WR_WARP) : (T)1;
+    for (int j = 0; j < EACH; j++) code[j] = codes.code[j];
+  } else {
+    lane_bundle<uint16_t> low;
+    memcpy(&low, &codes.low, sizeof low);
+    if (codes.window[1] != WR_LANE_WIDE) {
 #pragma unroll
-  for (int j = 0; j < EACH; j++) {
-    int32_t code = codes.code[j];
-    x[j] = HUBS && code < 0 && code != WR_LANE_PADDING ? hubs[~code] : (T)0;
+      for (int j = 0; j < EACH; j++) {
+        int32_t at = low.element[j];
+        code[j] = at == WR_LANE_NONE ? -1 : at + (at < WR_LANE_WINDOW ? codes.window[0] : codes.window[1]);
+      }
+    } else {
+      uint16_t high[EACH];
+      lane_load(c.high, codes.window[0], high);
+#pragma unroll
+      for (int j = 0; j < EACH; j++) code[j] = (int32_t)((uint32_t)high[j] << 16 | low.element[j]);
+    }
   }
+}
+
+/* product[EACH] := the lane's values times elements of x. Hubs come first, so that no load waits for one from memory. */
+template <typename T, bool VALUED, lane_columns COLUMNS>
+static __device__ inline void lane_multiply(const lane_args<T> &a, const T *hubs, int64_t w,
+                                            const int32_t (&code)[EACH], T (&v)[EACH], T (&x)[EACH]) {
+  if constexpr (VALUED) lane_load((const T *)a.p.format.val, w, v);
 #pragma unroll
   for (int j = 0; j < EACH; j++)
-    if (codes.code[j] >= 0) x[j] = __ldg(a.x + codes.code[j]);
+    x[j] = COLUMNS == HUBS && code[j] < 0 && code[j] != WR_LANE_PADDING ? hubs[~code[j]] : (T)0;
+#pragma unroll
+  for (int j = 0; j < EACH; j++)
+    if (code[j] >= 0) x[j] = __ldg(a.x + code[j]);
 }
 
-/* Walks over the lane's products. sums[n - from] := the sum of the n-th row that ends in the chunk, for those of them with from
- * <= n < from + WINDOW. Returns the sum behind the last end. */
+/* Walks over the lane's products. sums[n] := the sum of the n-th row that ends in the chunk. Returns the sum behind the last
+ * end. All ends must be in the window. */
 template <typename T>
-static __device__ inline double lane_walk(const T (&product)[EACH], uint32_t end, int from, double *sums) {
+static __device__ inline double lane_walk(const T (&product)[EACH], uint32_t end, double *sums) {
+  double sum = 0, *at = sums + (end >> 16);
+#pragma unroll
+  for (int j = 0; j < EACH; j++) {
+    sum += (double)product[j];
+    if (end >> j & 1) *at++ = sum, sum = 0;
+  }
+  return sum;
+}
+
+/* The same for the window of the rows from <= n < from + WINDOW: sums[n - from]. */
+template <int WINDOW, typename T>
+static __device__ inline double lane_walk_window(const T (&product)[EACH], uint32_t end, int from, double *sums) {
   int n = (int)(end >> 16) - from;
   double sum = 0;
 #pragma unroll
@@ -79,47 +148,82 @@ static __device__ inline double lane_walk(const T (&product)[EACH], uint32_t end
   return sum;
 }
 
-/* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one chunk; parts of others go to head and tail. A warp
- * takes every n-th chunk; the columns of the next are in flight while it waits for x. */
-template <typename T, bool VALUED, bool HUBS, wr_finish_mask MASK>
-__global__ void __launch_bounds__(lane_threads<HUBS>, (lane_blocks<HUBS>))
+/* The chunks of a warp: in each of its thread block's rounds one, next to those of the other warps. Thread blocks take turns
+ * after `turn` rounds, and after each round once there are too few for turns. */
+struct lane_rounds {
+  int round, turn, bulk; /* the round; a power of two; rounds in turns */
+  int64_t w;             /* the chunk                                  */
+};
+
+static __device__ inline void lane_after_turns(lane_rounds &r) {
+  r.w = ((int64_t)r.bulk * gridDim.x + blockIdx.x) * LANE_WARPS + threadIdx.x / WR_WARP;
+}
+
+static __device__ inline lane_rounds lane_begin(int64_t chunks, int turn) {
+  lane_rounds r = {0, turn, (int)(chunks / ((int64_t)LANE_WARPS * turn * gridDim.x)) * turn, 0};
+  if (r.bulk == 0)
+    lane_after_turns(r);
+  else
+    r.w = (int64_t)blockIdx.x * turn * LANE_WARPS + threadIdx.x / WR_WARP;
+  return r;
+}
+
+static __device__ inline void lane_advance(lane_rounds &r) {
+  r.round++;
+  if (r.round == r.bulk)
+    lane_after_turns(r);
+  else if (r.round > r.bulk)
+    r.w += (int64_t)gridDim.x * LANE_WARPS;
+  else
+    r.w += r.round & (r.turn - 1) ? LANE_WARPS : (int64_t)((gridDim.x - 1) * r.turn + 1) * LANE_WARPS;
+}
+
+/* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one chunk; parts of others go to head and tail. The columns
+ * of a warp's next chunk are in flight while it waits for x. */
+template <typename T, bool VALUED, lane_columns COLUMNS, wr_finish_mask MASK>
+__global__ void __launch_bounds__(LANE_THREADS, 1)
     lane_csr(WR_KERNEL_PARAMETER lane_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
-  constexpr int THREADS = lane_threads<HUBS>, WARPS = THREADS / WR_WARP;
+  constexpr int WINDOW = lane_window<COLUMNS>;
   WR_SHARED_DYNAMIC(T, hubs); /* [hubs] */
-  WR_SHARED(double, all_sums, WARPS * WINDOW);
+  WR_SHARED(double, all_sums, LANE_WARPS * WINDOW);
   const wr_lane_csr &c = a.p.format;
-  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP;
-  double *sums = all_sums + warp * WINDOW;
+  int lane = threadIdx.x % WR_WARP;
+  double *sums = all_sums + threadIdx.x / WR_WARP * WINDOW;
   wr_let_next_begin();
-  int64_t w = (int64_t)blockIdx.x * WARPS + warp, stride = (int64_t)gridDim.x * WARPS;
-  lane_codes codes = lane_load(c, w);
+  lane_rounds at = lane_begin(c.chunks, 1 << a.p.turn);
+  lane_codes<COLUMNS> codes;
+  lane_ahead(c, at.w, codes);
   wr_wait_for_earlier();
-  if (HUBS) {
+  if (COLUMNS == HUBS) {
     const T *from = (const T *)a.p.hub_x;
-    for (int64_t h = threadIdx.x; h < c.hubs; h += THREADS) hubs[h] = from[h];
+    for (int64_t h = threadIdx.x; h < c.hubs; h += LANE_THREADS) hubs[h] = from[h];
     __syncthreads();
   }
   const wr_finish<T> finish = wr_finish_known<MASK>(given);
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  for (; w < c.chunks; w += stride) {
+  while (at.w < c.chunks) {
+    const int64_t w = at.w;
     T v[EACH], product[EACH];
-    uint32_t begin = __ldg(c.row + w), after = __ldg(c.row + w + 1);
-    lane_gather<T, VALUED, HUBS>(a, hubs, w, codes, v, product);
-    uint32_t end = codes.end;
-    codes = lane_load(c, w + stride);
+    int32_t code[EACH];
+    uint32_t begin = __ldg(c.row + w), after = __ldg(c.row + w + 1), end = codes.end;
+    lane_columns_of(c, codes, code);
+    lane_multiply<T, VALUED, COLUMNS>(a, hubs, w, code, v, product);
+    lane_advance(at);
+    lane_ahead(c, at.w, codes);
 #pragma unroll
     for (int j = 0; j < EACH; j++) product[j] = VALUED ? v[j] * product[j] : product[j];
     int64_t first = begin & ~WR_LANE_OPEN;
     int rows = (int)((after & ~WR_LANE_OPEN) - (begin & ~WR_LANE_OPEN)), own = (int)(end >> 16);
     bool ends = end & 0xffff, has_head = rows > 0 && (begin & WR_LANE_OPEN);
     unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, ends);
-    double open = lane_walk(product, end, 0, sums);
-    double scanned = wr_scan_open(open, ended), before = __shfl_up_sync((unsigned)WR_FULL_MASK, scanned, 1u);
+    double open = rows <= WINDOW ? lane_walk(product, end, sums) : lane_walk_window<WINDOW>(product, end, 0, sums);
+    double scanned = ended == (unsigned)WR_FULL_MASK ? open : wr_scan_open(open, ended),
+           before = __shfl_up_sync((unsigned)WR_FULL_MASK, scanned, 1u);
     if (lane == 0) before = 0;
     if (lane == WR_WARP - 1 && (after & WR_LANE_OPEN)) a.p.tail[w] = scanned;
     for (int from = 0; from < rows; from += WINDOW) {
-      if (from > 0) lane_walk(product, end, from, sums);
+      if (from > 0) lane_walk_window<WINDOW>(product, end, from, sums);
       if (ends && from <= own && own < from + WINDOW) sums[own - from] += before; /* the lane's own: no other lane writes it */
       __syncwarp();
       if (from == 0 && has_head && lane == 0) a.p.head[w] = sums[0];
@@ -166,24 +270,32 @@ __global__ void __launch_bounds__(LAST_THREADS)
   wr_sums_finish_by_warps<WR_AFTER_PRODUCT, LAST_THREADS>(finish.sums, reduced);
 }
 
-/* Calls use(kernel, threads, blocks of a multiprocessor) with the instance for a plan and an epilogue. */
-template <typename T, bool VALUED, bool HUBS, class Use>
+/* Calls use(kernel) with the instance for a plan and an epilogue. */
+template <typename T, bool VALUED, lane_columns COLUMNS, class Use>
 static wr_status lane_with_mask(wr_finish_mask mask, Use use) {
   constexpr auto LOOP = VALUED ? WR_HOLDS_DOT_AND_NORM : WR_HOLDS_SCALED_STEP;
-  constexpr int threads = lane_threads<HUBS>, blocks = lane_blocks<HUBS>;
-  if (mask == WR_HOLDS_NOTHING) return use(lane_csr<T, VALUED, HUBS, WR_HOLDS_NOTHING>, threads, blocks);
-  if (mask == LOOP) return use(lane_csr<T, VALUED, HUBS, LOOP>, threads, blocks);
-  return use(lane_csr<T, VALUED, HUBS, WR_HOLDS_ANY>, threads, blocks);
+  if (mask == WR_HOLDS_NOTHING) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_NOTHING>);
+  if (mask == LOOP) return use(lane_csr<T, VALUED, COLUMNS, LOOP>);
+  return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_ANY>);
+}
+
+template <typename T, bool VALUED, class Use>
+static wr_status lane_with_columns(const wr_lane_csr &c, wr_finish_mask mask, Use use) {
+  if (c.low) return lane_with_mask<T, VALUED, WINDOWS>(mask, use);
+  return c.hubs ? lane_with_mask<T, VALUED, HUBS>(mask, use) : lane_with_mask<T, VALUED, FULL>(mask, use);
 }
 
 template <typename T, class Use>
 static wr_status lane_with(const wr_lane_csr &c, wr_finish_mask mask, Use use) {
-  if (c.hubs) return c.valued ? lane_with_mask<T, true, true>(mask, use) : lane_with_mask<T, false, true>(mask, use);
-  return c.valued ? lane_with_mask<T, true, false>(mask, use) : lane_with_mask<T, false, false>(mask, use);
+  return c.valued ? lane_with_columns<T, true>(c, mask, use) : lane_with_columns<T, false>(c, mask, use);
 }
 
 static unsigned last_grid(const wr_env *env, int64_t chunks) {
   return wr_cuda_grid(env, (chunks + LAST_THREADS - 1) / LAST_THREADS, LAST_BLOCKS);
+}
+
+static unsigned lane_grid(const wr_env *env, int64_t chunks) {
+  return wr_cuda_grid(env, (chunks + LANE_WARPS - 1) / LANE_WARPS, 1);
 }
 
 template <typename T>
@@ -191,11 +303,10 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *requ
   lane_args<T> a = {*p, (const T *)request->x->data, (T *)request->y->data, request->alpha, request->beta};
   const wr_lane_csr &c = p->format;
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
-  unsigned grid = 0;
+  unsigned grid = lane_grid(env, c.chunks);
   if (c.hubs) PASS(WR_LAUNCH_EARLY(env, (lane_csr_gather<T>), last_grid(env, c.hubs), LAST_THREADS, 0, a));
-  PASS(lane_with<T>(c, wr_finish_mask_of(finish), [&](auto kernel, int threads, int blocks) {
-    grid = wr_cuda_grid(env, (c.chunks * WR_WARP + threads - 1) / threads, blocks);
-    return WR_LAUNCH_EARLY(env, (kernel), grid, (unsigned)threads, (size_t)c.hubs * sizeof(T), a, finish);
+  PASS(lane_with<T>(c, wr_finish_mask_of(finish), [&](auto kernel) {
+    return WR_LAUNCH_EARLY(env, (kernel), grid, LANE_THREADS, (size_t)c.hubs * sizeof(T), a, finish);
   }));
   finish.sums.before = grid;
   return WR_LAUNCH_EARLY(env, (lane_csr_last<T>), last_grid(env, c.chunks), LAST_THREADS, 0, a, finish);
@@ -204,7 +315,7 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *requ
 /* Lets the kernels have the hubs' memory. */
 template <typename T>
 static wr_status ready(const wr_lane_csr &c) {
-  auto set = [&](auto kernel, int, int) {
+  auto set = [&](auto kernel) {
     return WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, WR_LANE_HUB_BYTES));
   };
   if (c.hubs == 0) return WR_OK;
@@ -214,7 +325,7 @@ static wr_status ready(const wr_lane_csr &c) {
 }
 
 extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
-  constexpr int OTHER = lane_threads<true> / WR_WARP * WINDOW * (int)sizeof(double) + 2048; /* sums, and those of a block */
+  constexpr int OTHER = LANE_WARPS * lane_window<HUBS> * (int)sizeof(double) + 2048; /* sums, and those of a block */
   int most = 0;
   if (cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, env->device) != cudaSuccess) most = 0;
   return std::max(0, std::min((int)WR_LANE_HUB_BYTES, most - OTHER));
@@ -228,7 +339,7 @@ extern "C" wr_status wr_lane_plan_open(wr_env *env, wr_lane_plan *p) {
   PASS(wr_device_alloc(env, &p->head, c.chunks, sizeof *p->head, "parts of rows"));
   PASS(wr_device_alloc(env, &p->tail, c.chunks, sizeof *p->tail, "parts of rows"));
   PASS(wr_device_alloc(env, &p->hub_x, c.hubs, (size_t)wr_type_bytes(env->type), "hubs"));
-  return wr_workspace_reserve(env, MOST_BLOCKS * wr_cuda_processors(env) + last_grid(env, c.chunks), &workspace);
+  return wr_workspace_reserve(env, wr_cuda_processors(env) + last_grid(env, c.chunks), &workspace);
 }
 
 extern "C" void wr_lane_plan_close(wr_env *env, wr_lane_plan *p) {
