@@ -140,10 +140,11 @@ static __device__ inline double lane_walk_window(const T (&product)[EACH], uint3
   double sum = 0;
 #pragma unroll
   for (int j = 0; j < EACH; j++) {
+    bool ends = end >> j & 1, inside = ends && (unsigned)n < (unsigned)WINDOW;
     sum += (double)product[j];
-    if (!(end >> j & 1)) continue;
-    if (0 <= n && n < WINDOW) sums[n] = sum;
-    n++, sum = 0;
+    if (inside) sums[n] = sum;
+    n += ends;
+    if (ends) sum = 0;
   }
   return sum;
 }
