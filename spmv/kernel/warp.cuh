@@ -7,6 +7,17 @@
 
 enum { WR_WARP = 32, WR_FULL_MASK = -1 }; /* lanes of a warp; all of them */
 
+/* The least over the warp, in every lane. */
+__device__ inline int32_t wr_warp_min(int32_t value) {
+#if defined(WR_SIMT) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800)
+  return __reduce_min_sync((unsigned)WR_FULL_MASK, value);
+#else
+  for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
+    value = min(value, __shfl_xor_sync((unsigned)WR_FULL_MASK, value, distance));
+  return value;
+#endif
+}
+
 /* The sum over the warp, in every lane; the butterfly adds the same pairs in every lane, so all lanes get the same bits. */
 __device__ inline double wr_warp_sum(double value) {
   for (int distance = WR_WARP / 2; distance > 0; distance /= 2)

@@ -62,7 +62,7 @@ static void test_grids(wr_env *env) {
   }
 }
 
-/* Lists of 0 to 140 segments: several turns of 32, and of 4 and 8 at a time; slices of one row, and of none. */
+/* Lists of 0 to 64 segments: several turns of 32, and of 4 and 8 at a time; slices of one row, and of none. */
 static void test_lists(wr_env *env) {
   CASE("lists of many lengths");
   wr_csr *none = grid_matrix(70, 9, {100}, false, constant), *one = grid_matrix(1, 1, {0}, false, varying);
@@ -70,7 +70,7 @@ static void test_lists(wr_env *env) {
   check_build(env, one, 1, WR_DIA_PAIRS, 1);
   check_products(env, none);
   check_products(env, one);
-  for (int64_t length : {4, 5, 12, 13, 29, 31, 32, 33, 64, 65, 140}) {
+  for (int64_t length : {4, 5, 12, 13, 29, 31, 32, 33, 63, 64}) {
     std::vector<int64_t> distances;
     for (int64_t d = 0; d < length; d++) distances.push_back(2 * d - 3);
     wr_csr *A = grid_matrix(150, 211, distances, false, constant), *B = grid_matrix(65, 300, distances, false, varying);
@@ -81,6 +81,53 @@ static void test_lists(wr_env *env) {
     wr_csr_free(A), wr_csr_free(B);
   }
   wr_csr_free(none), wr_csr_free(one);
+}
+
+/* Slices of rows with three distances, but `length` in the rows of slice `odd`; value(i, k): of the k-th distance. */
+template <typename Value>
+static wr_csr *odd_slice(int64_t slices, int64_t odd, int64_t length, bool pattern, Value value) {
+  wr_csr *A = nullptr;
+  int64_t nrows = slices * WR_DIA_ROWS, at = 0;
+  CHECK_OK(wr_csr_create(nrows, nrows + length, (nrows - WR_DIA_ROWS) * 3 + WR_DIA_ROWS * length, !pattern, &A));
+  for (int64_t i = 0; A && i < nrows; A->row_ptr[++i] = at)
+    for (int64_t k = 0; k < (i / WR_DIA_ROWS == odd ? length : 3); k++) {
+      if (A->val) A->val[at] = value(i, k);
+      A->col[at++] = (int32_t)(i + k);
+    }
+  return A;
+}
+
+/* A slice with more segments than its slot has room for, up to the most that there may be; its entries do not fit shared
+ * memory from 140 distances on. */
+static void test_long_lists(wr_env *env) {
+  for (int64_t length : {32, 33, 65, 140, 512}) {
+    CASE("a slice of many distances");
+    wr_csr *A = odd_slice(20, 5, length, false, constant), *B = odd_slice(21, 20, length, false, varying);
+    wr_csr *P = odd_slice(22, 0, length, true, constant);
+    check_build(env, A, 1, WR_DIA_PAIRS, count_segments(A, true));
+    check_build(env, B, 1, WR_DIA_VALUES, count_segments(B, false));
+    check_build(env, P, 1, WR_DIA_PATTERN, count_segments(P, false));
+    for (wr_csr *M : {A, B, P}) check_products(env, M);
+    for (wr_csr *M : {A, B, P}) wr_csr_free(M);
+  }
+}
+
+/* A slice of many values for each distance, which the sample sees in slice 6 and does not see in slice 1. */
+static void test_odd_values(wr_env *env) {
+  for (int64_t odd : {6, 1})
+    for (int64_t length : {8, 9}) {
+      CASE("a slice of many values");
+      wr_csr *A = odd_slice(200, odd, length, false, [&](int64_t i, int64_t k) {
+        return i / WR_DIA_ROWS == odd ? (double)(i % WR_DIA_ROWS + 1) : (double)(k + 1);
+      });
+      bool fits = length * WR_DIA_ROWS <= WR_DIA_MOST;
+      wr_sliced_dia expected;
+      CHECK_OK(wr_sliced_dia_estimate(A, env->type, 1, &expected));
+      CHECK(expected.kind == (odd == 1 ? WR_DIA_PAIRS : WR_DIA_VALUES));
+      check_build(env, A, 1, fits ? WR_DIA_PAIRS : WR_DIA_VALUES, count_segments(A, fits));
+      check_products(env, A);
+      wr_csr_free(A);
+    }
 }
 
 /* Values of a segment that are not alike split it, up to three segments for each distance. */
@@ -109,6 +156,47 @@ static void test_bits(wr_env *env) {
       if (env->type == WR_F64) check_build(env, A, 1, finite ? WR_DIA_PAIRS : WR_DIA_VALUES, finite ? 13 : 12);
       wr_csr_free(A);
     }
+}
+
+/* A is refused, as `says` says, by the plan if the sample sees it, and always by a build. */
+static void check_refused(wr_env *env, wr_csr *A, bool seen, const char *says) {
+  wr_csr_view view;
+  wr_sliced_dia d;
+  wr_plan *plan = nullptr;
+  const wr_backend *backend = nullptr;
+  CHECK_OK(wr_backend_find("sliced_dia", &backend));
+  if (seen) {
+    CHECK_FAILS(WR_EUNAVAILABLE, wr_plan_create(backend, nullptr, A, env, &plan));
+  } else {
+    CHECK_OK(wr_plan_create(backend, nullptr, A, env, &plan));
+    CHECK_FAILS(WR_EUNAVAILABLE, wr_plan_prepare(plan));
+  }
+  CHECK_MESSAGE(says);
+  wr_plan_destroy(plan);
+  CHECK_OK(wr_csr_device_view(A, env, &view));
+  for (int with_pairs : {0, 1}) {
+    CHECK_FAILS(WR_EUNAVAILABLE, wr_sliced_dia_device_build(env, A->nrows, A->ncols, A->nnz, &view, with_pairs, &d));
+    CHECK_MESSAGE(says);
+    CHECK(!d.segment && !d.difference && !d.mask && !d.value && !d.val);
+  }
+  wr_csr_free(A);
+}
+
+static void test_many_distances(wr_env *env) {
+  std::vector<int64_t> distances;
+  for (int64_t d = 0; d < 65; d++) distances.push_back(d);
+  for (bool pattern : {false, true}) {
+    CASE("more than 64 distances on average");
+    check_refused(env, grid_matrix(640, 740, distances, pattern, constant), true, "65.0 distances from the diagonal");
+    CASE("rows of more entries than a slice may have distances");
+    check_refused(env, odd_slice(200, 1, 513, pattern, varying), false, "more than 512 distances");
+    check_refused(env, odd_slice(200, 6, 513, pattern, constant), true, "more than 512 distances");
+  }
+  CASE("rows of few entries, and many distances together");
+  wr_csr *A = odd_slice(200, 1, 9, true, constant);
+  for (int64_t i = WR_DIA_ROWS, at = A ? A->row_ptr[i] : 0; A && i < 2 * WR_DIA_ROWS; i++)
+    for (int64_t k = 0; k < 9; k++) A->col[at++] = (int32_t)(i * 3 + k * 640); /* 9 distances that no other row has */
+  check_refused(env, A, false, "more than 512 distances");
 }
 
 static void test_refused(wr_env *env) {
@@ -152,8 +240,11 @@ static void test_new_values(wr_env *env) {
 static void test_device(wr_env *env) {
   test_grids(env);
   test_lists(env);
+  test_long_lists(env);
+  test_odd_values(env);
   test_split(env);
   test_bits(env);
+  test_many_distances(env);
   test_refused(env);
   test_new_values(env);
 }

@@ -41,10 +41,11 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
 }
 
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, wr_plan_info *info) {
-  wr_sliced_dia *d = state;
+  wr_sliced_dia *d = state, expected = {.kind = WR_DIA_VALUES};
   wr_csr_view view;
+  if (A->val && with_pairs(knob)) PASS(wr_sliced_dia_estimate(A, env->type, 1, &expected)); /* values may be new */
   PASS(wr_csr_device_view(A, env, &view));
-  PASS(wr_sliced_dia_device_build(env, A->nrows, A->ncols, A->nnz, &view, with_pairs(knob), d));
+  PASS(wr_sliced_dia_device_build(env, A->nrows, A->ncols, A->nnz, &view, expected.kind == WR_DIA_PAIRS, d));
   report(env, d, info);
   info->extra_bytes = wr_sliced_dia_device_bytes(d);
   return wr_sliced_dia_reserve(env);

@@ -22,8 +22,10 @@
 
 enum {
   WR_DIA_ROWS = 64,    /* of a slice                                                                */
-  WR_DIA_ALIGN = 8,    /* a slice's values begin at a multiple of so many: a sector of 32 bytes     */
+  WR_DIA_ALIGN = 4,    /* a slice's values begin at a multiple of so many: 16 or 32 bytes           */
   WR_DIA_LEAST = 16,   /* entries that a segment has on average, at least                           */
+  WR_DIA_MEAN = 64,    /* distances that a slice has on average, at most                            */
+  WR_DIA_MOST = 512,   /* segments of a slice, at most                                              */
   WR_DIA_PAIRS_MOST = 3 /* segments with values, for each one without, with which they are worth it */
 };
 
