@@ -45,7 +45,7 @@ def options_of(arguments):
                                      usage="plot.py [KIND] FILE... [-o OUT] [options]",
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", metavar="[KIND] FILE",
-                        help="files of JSON, or of JSON lines; the first word may name a picture (none: all)")
+                        help="files of JSON, or of JSON lines, also .xz and .gz; the first word may name a picture (none: all)")
     parser.add_argument("-o", "--output", metavar="OUT", help="the picture's file (KIND.svg), or the folder of all (plots)")
     parser.add_argument("--matrix", action="append", default=[], metavar="NAME",
                         help="only this matrix; a file also without its folder and endings; * and ? stand for letters")

@@ -4,15 +4,19 @@ A case is one matrix in one precision, with or without values; a run is what one
 those settings in which the reports differ) needed for it. Nothing here needs matplotlib.
 """
 import fnmatch
+import gzip
 import json
+import lzma
 import math
 import os
 import re
+import zlib
 
 PROGRAMS = {"spmv": "spmv", "apply_bench": "spmv", "pagerank": "pagerank", "bicgstab": "bicgstab"}
 # Settings that make runs of one label different things. Those in which the reports differ become part of a run's name.
 TELLING = ("vectors", "threads", "method", "precond", "scale", "tolerance", "damping", "stop", "deterministic")
 SECTORS_PER_S = 225e9  # 32-byte sectors that the L2 cache of an H200 delivers, measured (docs/benchmarks/README.md)
+OPENED = {".gz": gzip.open, ".xz": lzma.open}  # files by their endings
 FACTORS = (1, 1.05, 1.1, 1.2, 1.5, 2, 4, 10)  # columns of the table behind a performance profile
 
 
@@ -180,10 +184,10 @@ class Data:
 
     def read(self, path):
         try:
-            with open(path, encoding="utf-8-sig", errors="replace") as file:
+            with OPENED.get(os.path.splitext(path)[1], open)(path, "rt", encoding="utf-8-sig", errors="replace") as file:
                 words = file.read()
-        except OSError as error:
-            self.notes.append(f"{path} cannot be read: {error.strerror}")
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+            self.notes.append(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
             return
         found, wrong = documents(words)
         if wrong:

@@ -1,9 +1,10 @@
 """The page of all matrices (docs/benchmarks/all.md) from the lines of bench_all.py, or of any spmv --jsonl.
 
 usage: all_tables.py PAGE.md LINES.jsonl...
-Beside the page, in a folder of its name without the ending, it writes a CSV with every backend for each precision, with and
-without values. Pictures (.svg) in that folder are shown by the page. Of a matrix that was timed again the last line counts.
-Lines of several vectors (spmv --vectors) are left out. Standard library alone.
+Beside the page, in a folder of its name without the ending, it writes for each precision, with and without values, a table of
+all matrices (.md) and a CSV with every backend. Pictures (.svg) in that folder, and the text of remarks.md, are shown by the
+page. LINES may be compressed (.xz, .gz). Of a matrix that was timed again the last line counts. Lines of several vectors (spmv
+--vectors) are left out. Standard library alone.
 """
 import csv
 import glob
@@ -21,10 +22,11 @@ MOST_BYTES = 1_000_000  # of a file
 GROUPS = {
     "seen": "matrices, of every generated family in three sizes with three seeds each and of the standard set, with which "
             "backends were developed",
-    "unseen": "ones, of which family, size, shape and seed are drawn from a seed on the command line",
+    "unseen": "ones, of which family, size, shape and seed are drawn from a seed on the command line (*unseen 1*: from 1)",
     "given": "other generated ones, named on a command line",
     "real": "ones, from files",
 }
+DRAWN_BY = range(1, 100)  # seeds of which unseen matrices are told apart
 WORDS = {(p, v): f"{p}, {'with' if v else 'without'} values" for p in ("f64", "f32") for v in (True, False)}
 
 # Kernels that others have published, in us: measured on another H200 on 2026-11-20 by their authors' programs, with values, and
@@ -55,13 +57,14 @@ class Run:
 
 
 class Matrix:
-    """One matrix in one precision, with or without values. runs: those with a right product, the fastest first."""
+    """One matrix in one precision, with or without values. runs: those with a right product, the fastest first. known: the
+    groups of generated matrices by their names."""
 
     def __init__(self, matrix, bandwidth, known, on_card):
         self.source, self.family, self.kind = matrix["source"], matrix["family"], (matrix["precision"], matrix["has_values"])
         self.name = self.source.removeprefix("gen:")  # of a file: see Figures.name_files
-        self.group = ("real" if self.family is None else "seen" if self.source in known else
-                      "unseen" if bench_all.may_be_drawn(self.source) else "given")
+        self.group = ("real" if self.family is None else known.get(self.source) or
+                      ("unseen" if bench_all.may_be_drawn(self.source) else "given"))
         self.nrows, self.ncols, self.nnz, self.csr_bytes = (matrix[key] for key in ("nrows", "ncols", "nnz", "csr_bytes"))
         timed = [run for run in matrix["runs"] if run["ran"] and run["hot"]]
         self.wrong = [run["label"] for run in timed if not run["verification"].get("multiplied_right", True)]
@@ -84,7 +87,8 @@ class Figures:
     def __init__(self, paths):
         self.devices, self.versions, self.dates, self.failures, latest = set(), set(), [], {}, {}
         self.several_vectors, self.on_card = 0, False
-        known = set(bench_all.STANDARD + tuple(bench_all.seen()))
+        known = {name: f"unseen {seed}" for seed in reversed(DRAWN_BY) for name in bench_all.unseen(seed, bench_all.UNSEEN)}
+        known.update(dict.fromkeys(bench_all.STANDARD + tuple(bench_all.seen()), "seen"))
         for path in paths:
             for report in bench_all.lines_of(path):
                 if bench_all.has_several_vectors(report):
@@ -112,8 +116,10 @@ class Figures:
             sys.exit("all_tables.py: there is no timed matrix in " + " ".join(paths))
         if len(self.devices) > 1:
             sys.exit("all_tables.py: a table is of one machine, and these lines are of " + ", ".join(sorted(self.devices)))
-        order = {group: at for at, group in enumerate(GROUPS)}
-        self.matrices = sorted(latest.values(), key=lambda m: (order[m.group], m.family or "", m.nnz, m.source))
+        order = [f"{group} {seed}".strip() for group in GROUPS for seed in ("", *(DRAWN_BY if group == "unseen" else ()))]
+        present = {m.group for m in latest.values()}
+        self.groups = [group for group in order if group in present]
+        self.matrices = sorted(latest.values(), key=lambda m: (order.index(m.group), m.family or "", m.nnz, m.source))
         self.has_vendor = any(m.vendor for m in self.matrices)
         self.name_files([source for source, *_ in (*latest, *self.failures) if not source.startswith("gen:")])
 
@@ -160,26 +166,68 @@ def gmean(values):
     return math.exp(statistics.fmean(map(math.log, values)))
 
 
+def gmean_error(values):
+    """The standard error of their geometric mean, if the matrices are a sample of many."""
+    if len(values) < 2:
+        return None
+    return gmean(values) * statistics.stdev(map(math.log, values)) / math.sqrt(len(values))
+
+
 # ---- The tables ----
 
 def summary(figures):
     """Geometric mean, least and median of cuSPARSE's best / our best."""
     rows = []
     for kind, words in WORDS.items():
-        for group in GROUPS:
+        for group in figures.groups:
             found = [m for m in figures.of(kind) if m.group == group and m.ratio()]
             if not found:
                 continue
             ratios, least = [m.ratio() for m in found], min(found, key=Matrix.ratio)
-            rows.append([words, group, str(len(found)), f"**{gmean(ratios):.3f}**", f"{statistics.median(ratios):.3f}",
-                         f"{min(ratios):.3f}", f"{least.name}", str(sum(r < LOSES for r in ratios))])
-    return table(("", "matrices", "number", "geometric mean", "median", "least", "least on", f"below {LOSES}"), rows, 2)
+            scatter = gmean_error(ratios) if group.startswith("unseen") else None
+            rows.append([words, group, str(len(found)), f"**{gmean(ratios):.3f}**", figure(scatter),
+                         f"{statistics.median(ratios):.3f}", f"{min(ratios):.3f}", f"{least.name}",
+                         str(sum(r < LOSES for r in ratios))])
+    return table(("", "matrices", "number", "geometric mean", "+-", "median", "least", "least on", f"below {LOSES}"), rows, 2)
+
+
+def order_of(matrices):
+    """The backends by the geometric mean of cuSPARSE's best / each of them."""
+    found = {}
+    for m in matrices:
+        for run in m.runs:
+            found.setdefault(run.label, []).append(m.ratio(run))
+    return sorted(found, key=lambda label: -gmean(found[label]))
+
+
+def rank_correlation(one, other):
+    """Spearman's, of two orders of the same things."""
+    differences = sum((one.index(label) - other.index(label)) ** 2 for label in one)
+    return 1 - 6 * differences / (len(one) * (len(one) ** 2 - 1))
+
+
+def seeds(figures):
+    """The unseen matrices of one seed beside those of the others; None for one seed alone."""
+    drawn, rows = [group for group in figures.groups if group.startswith("unseen ")], []
+    for kind, words in WORDS.items():
+        by_seed = {group: [m for m in figures.of(kind) if m.group == group and m.ratio()] for group in drawn}
+        first = by_seed.pop(drawn[0]) if drawn else []
+        for group, found in by_seed.items():
+            if min(len(first), len(found)) < 2:
+                continue
+            one, other = [m.ratio() for m in first], [m.ratio() for m in found]
+            orders = [[label for label in order_of(some) if label in order_of(more)]
+                      for some, more in ((first, found), (found, first))]
+            rows.append([words, f"{drawn[0]} and {group.removeprefix('unseen ')}", f"{gmean(one) - gmean(other):+.3f}",
+                         f"{math.hypot(gmean_error(one), gmean_error(other)):.3f}",
+                         f"{rank_correlation(*orders):.3f}" if len(orders[0]) > 1 else "-"])
+    return table(("", "", "difference", "+-", "rank correlation"), rows, 2) if rows else None
 
 
 def by_backend(figures, kind):
     """The same for each backend, and how often it is the best of all."""
     matrices = [m for m in figures.of(kind) if m.vendor]
-    groups = [group for group in GROUPS if any(m.group == group for m in matrices)]
+    groups = [group for group in figures.groups if any(m.group == group for m in matrices)]
     best = {}
     for m in figures.of(kind):
         if m.runs:
@@ -272,6 +320,10 @@ def write_csv(path, matrices):
             for run in m.runs:
                 out.writerow(first + (run.label, short(run.us), short(run.low), short(run.high), round(run.bytes),
                                       short(run.prepare_us), run.memory))
+    too_long(path)
+
+
+def too_long(path):
     if os.path.getsize(path) > MOST_BYTES:
         print(f"all_tables.py: {path} has more than {MOST_BYTES} bytes", file=sys.stderr)
 
@@ -291,9 +343,23 @@ def wall_text(on_card):
             "microseconds launching a kernel counts as much as what it does.")
 
 
+def file_of(kind, ending):
+    return f"{kind[0]}-{'values' if kind[1] else 'pattern'}.{ending}"
+
+
+def matrices_page(figures, kind, back):
+    """The table of all matrices of one kind, on a page of its own."""
+    times = "Microseconds of a hot multiply" + ("; *ratio* is cuSPARSE's best / our best" if figures.has_vendor else "")
+    return "\n\n".join((
+        f"# Every matrix: {WORDS[kind]}",
+        f"{times}. [{back}](../{back}) says what is meant by each column. Those from +- on are of the fastest backend; "
+        f"preparation in us, memory in bytes. All backends: [{file_of(kind, 'csv')}]({file_of(kind, 'csv')}).",
+        rows_of(figures, kind))) + "\n"
+
+
 def page(figures, folder):
     name = os.path.basename(folder)
-    groups = {group: len({m.source for m in figures.matrices if m.group == group}) for group in GROUPS}
+    groups = {group: len({m.source for m in figures.matrices if m.group.split()[0] == group}) for group in GROUPS}
     dates = sorted(set(figures.dates))
     kinds = [f"{groups[group]} *{group}* {what}" for group, what in GROUPS.items() if groups[group]]
     days = " to ".join(dict.fromkeys((dates[0], dates[-1])))
@@ -302,15 +368,16 @@ def page(figures, folder):
     text = [
         f"# Every backend of {place} on every matrix",
         f"{made}. {'; '.join(kinds)}. Each is timed in f32 and f64, with values (made up for a pattern) and without; every "
-        "product is checked in full on the host. Another seed of a grid changes its values alone.",
+        "product is checked in full on the host. Another seed of a grid changes its values alone."
+        + ("" if groups["real"] else " No files were timed: all matrices are generated."),
         "The page has all that was ever timed into its lines: the matrices of every seed and of every folder. Of a matrix that "
         "was timed again in the same precision the last line alone counts, so the times of a row were measured in turn. What "
         "the lines have is not timed again, even if a kernel was changed since then."
         + (f" Left out: {figures.several_vectors} lines whose times are of several vectors (`spmv --vectors`)."
            if figures.several_vectors else ""),
         "To make this page again, with other unseen matrices, or with a folder of your own:\n\n"
-        "    make bench-all SEED=2 FOLDER=my/matrices GROUPS=real  # or without GROUPS: all; it makes build/bench/all.md\n"
-        "    python3 tests/bench/bench_all.py --seed 2 --limit 500 lines.jsonl  # in pieces, until nothing is left\n"
+        "    make bench-all SEED=3 FOLDER=my/matrices GROUPS=real  # or without GROUPS: all; it makes build/bench/all.md\n"
+        "    python3 tests/bench/bench_all.py --seed 3 --limit 500 lines.jsonl  # in pieces, until nothing is left\n"
         "    python3 tests/bench/all_tables.py docs/benchmarks/all.md lines.jsonl",
         "Times are microseconds of a hot multiply: medians of batches of a millisecond. Bold are the fastest of the row and each "
         "that lies within its interval. *+-* is of the fastest: the larger distance from its median to an end of the median's "
@@ -320,10 +387,24 @@ def page(figures, folder):
         "cuSPARSE did not run here.",
         wall_text(figures.on_card),
     ]
+    remarks = os.path.join(folder, "remarks.md")
+    if os.path.exists(remarks):
+        with open(remarks, encoding="utf-8") as file:
+            text.append(file.read().strip())
+    shown = [f"[{words}]({name}/{file_of(kind, 'md')}) ([CSV]({name}/{file_of(kind, 'csv')}))" for kind, words in WORDS.items()
+             if figures.of(kind)]
+    text.append("The tables of all matrices: " + ", ".join(shown) + ".")
     for path in sorted(glob.glob(os.path.join(folder, "*.svg"))):
         text.append(f"![{os.path.basename(path)[:-4]}]({name}/{os.path.basename(path)})")
     if figures.has_vendor:
-        text += ["## cuSPARSE's best format / our best", summary(figures)]
+        text += ["## cuSPARSE's best format / our best",
+                 "+- is the standard error of the geometric mean of those that were drawn.", summary(figures)]
+        shown = seeds(figures)
+        if shown:
+            text += ["### Matrices of another seed", "The unseen matrices of one seed beside those of another: the difference "
+                     "of their geometric means and its standard error, and Spearman's rank correlation of the backends in the "
+                     "order of their geometric means (1: both seeds order them alike). The four lines are of the same matrices.",
+                     shown]
     wrong = [f"{m.name} in {WORDS[m.kind]}: {', '.join(m.wrong)}" for m in figures.matrices if m.wrong]
     text.append("Wrong products: " + ("; ".join(wrong) if wrong else "none") + ".")
     if figures.has_vendor:
@@ -335,11 +416,6 @@ def page(figures, folder):
     if shown:
         text += ["## Published kernels", "Columns with *then*: the authors' programs, of another run on another H200 "
                  "(2026-11-20), with cuSPARSE's best of that run beside them. CUB's SpMV is gone from CUDA 13.", shown]
-    for kind, words in WORDS.items():
-        if figures.of(kind):
-            file = f"{kind[0]}-{'values' if kind[1] else 'pattern'}.csv"
-            text += [f"## {words[0].upper() + words[1:]}", f"All backends: [{file}]({name}/{file}). The columns from +- on are "
-                     "of the fastest one; preparation in us, memory in bytes.", rows_of(figures, kind)]
     shown = missing(figures)
     if shown:
         text += ["## Without a result", shown]
@@ -355,13 +431,15 @@ def main():
     path, figures = sys.argv[1], Figures(sys.argv[2:])
     folder = path.removesuffix(".md")
     os.makedirs(folder, exist_ok=True)
+    texts = {path: page(figures, folder)}
     for kind in WORDS:
         if figures.of(kind):
-            write_csv(os.path.join(folder, f"{kind[0]}-{'values' if kind[1] else 'pattern'}.csv"), figures.of(kind))
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(page(figures, folder))
-    if os.path.getsize(path) > MOST_BYTES:
-        print(f"all_tables.py: {path} has more than {MOST_BYTES} bytes", file=sys.stderr)
+            write_csv(os.path.join(folder, file_of(kind, "csv")), figures.of(kind))
+            texts[os.path.join(folder, file_of(kind, "md"))] = matrices_page(figures, kind, os.path.basename(path))
+    for path, text in texts.items():
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        too_long(path)
 
 
 if __name__ == "__main__":

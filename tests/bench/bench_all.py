@@ -20,6 +20,7 @@ import argparse
 import gzip
 import hashlib
 import json
+import lzma
 import math
 import os
 import random
@@ -39,6 +40,7 @@ AT_ONCE = 12  # matrices for a process of spmv: opening a device takes longer th
 # What backends have knobs for and a fair baseline needs.
 FURTHER = {"cusparse": ("cusparse:alg=2",), "cusparse_coo": ("cusparse_coo:alg=2",)}
 NOT_TIMED = ("reference",)
+UNSEEN = 60  # drawn, if not told
 GROUPS = ("standard", "seen", "unseen", "real")
 USAGE = 1  # exit code of spmv, and here
 TWICE_AT_MOST = ("WR_EDEVICE", "WR_ENOMEM")  # failures that another process may not have
@@ -237,13 +239,13 @@ def matrices(options):
 
 # ---- What is done already ----
 
-def lines_of(path, start=0):
-    """The reports in the file from this byte on. What a killed process has left is no JSON, and no line of ours."""
+def lines_of(path):
+    """The reports in the file, which may be compressed. What a killed process has left is no JSON, and no line of ours."""
     if not os.path.exists(path):
         return []
     reports = []
-    with open(path, encoding="utf-8", errors="replace") as file:
-        file.seek(start)
+    opened = {".gz": gzip.open, ".xz": lzma.open}.get(os.path.splitext(path)[1], open)
+    with opened(path, "rt", encoding="utf-8", errors="replace") as file:
         for line in file:
             try:
                 reports.append(json.loads(line))
@@ -411,7 +413,7 @@ def parse():
     parser.add_argument("--program", default="build/spmv")
     parser.add_argument("--folder")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--unseen", type=int, default=60)
+    parser.add_argument("--unseen", type=int, default=UNSEEN)
     parser.add_argument("--groups")
     parser.add_argument("--most", type=int)
     parser.add_argument("--limit", type=float, default=500)
@@ -425,6 +427,8 @@ def parse():
         sys.exit(0)
     if options.lines is None and not options.list:
         parser.error("no file for the lines of JSON")
+    if options.lines and options.lines.endswith((".gz", ".xz")):
+        parser.error(f"{options.lines}: lines are appended as text, so to no compressed file")
     return options, further
 
 

@@ -2,7 +2,7 @@
 # The table of all matrices: which are drawn, that a cut run goes on, and what the page makes of lines that are known.
 . tests/cli/lib.sh
 
-lines=$work/all.jsonl page=$work/all.md
+lines=$work/all.jsonl page=$work/all.md rows=$work/all/f64-values.md
 if ! command -v python3 >/dev/null; then
   skip 1 'python3 is missing'
   report
@@ -31,6 +31,7 @@ check_drawing() {
   expect 'another seed does not draw 60 other matrices'
   [ "$(sort "$work/one" | uniq -d)" = '' ]
   expect 'a matrix is drawn twice'
+  names --groups unseen >"$work/one_drawn" && names --groups unseen --seed 2 >"$work/two_drawn"
   names --groups unseen --unseen 200 | sort >"$work/more" && names --groups unseen | sort | comm -23 - "$work/more" >"$work/lost"
   is_empty "$work/lost" # a longer list begins with the shorter one
   "$BUILD/spmv" --list-generators | sed -n 's/^gen:\([a-z]*\):.*/\1/p' >"$work/families"
@@ -119,8 +120,8 @@ check_broken_files() {
     -- -d cpu -k cpu_csr
   says "$out" 'left: 0 of 6 matrices'
   call 0 python3 tests/bench/all_tables.py "$work/broken.md" "$work/broken.jsonl"
-  says "$work/broken.md" '| empty.mtx | | ' '| empty.mtx.gz | | ' '| misspelt.mtx | | ' '| no_gzip.mtx.gz | | ' \
-    '| a/good.mtx | real |' '| b/good.mtx | real |'
+  says "$work/broken.md" '| empty.mtx | | ' '| empty.mtx.gz | | ' '| misspelt.mtx | | ' '| no_gzip.mtx.gz | | '
+  says "$work/broken/f64-values.md" '| a/good.mtx | real |' '| b/good.mtx | real |'
   [ "$(cut -d, -f 1-5 "$work/broken/f64-values.csv" | grep -c '^[ab]/good.mtx,real,3,3,4$')" = 2 ]
   expect 'the CSV has not both files of one name'
   mkdir "$work/vectors" "$work/nothing" && cp "$work/folder/vector.mtx" "$work/vectors"
@@ -191,16 +192,16 @@ END
 }
 
 # Lines with known times, in place of a card: cuSPARSE's best takes 8 us, ours 4 us on one matrix and 16 us on the other.
-make_lines() {
-  python3 - "$lines" "$work/known.jsonl" <<'END'
+make_lines() { # file, and of each matrix: name, family, us of our best...
+  python3 - "$lines" "$@" <<'END'
 import json, sys
 reports = [json.loads(line) for line in open(sys.argv[1]) if line.startswith("{") and line.endswith("}\n") and '"ran":true' in line]
 one = next(r for r in reports if r["matrices"][0]["family"])
 with open(sys.argv[2], "w") as out:
-    for source, family, ours in (("gen:road", "road", 4), ("gen:road:side=7,keep=0.5,seed=77", "road", 16), ("far/a.mtx", None, 4)):
+    for source, family, ours in zip(sys.argv[3::3], sys.argv[4::3], map(float, sys.argv[5::3])):
         report = json.loads(json.dumps(one))
         matrix = report["matrices"][0]
-        matrix.update(source=source, family=family, precision="f64", has_values=True, csr_bytes=8000, nnz=500)
+        matrix.update(source=source, family=family or None, precision="f64", has_values=True, csr_bytes=8000, nnz=500)
         matrix["sectors"] = {"streams": 200, "x": 250}
         report["places"][1].update(status="WR_OK", device="a card", read_bandwidth=1e9)
         model = next(run for run in matrix["runs"] if run["ran"])
@@ -218,21 +219,22 @@ END
 
 check_page() {
   call 0 python3 tests/bench/all_tables.py "$page" "$lines" # without cuSPARSE
-  says "$page" '| good.mtx | real | 3 | 4 |' '**cpu_csr' '## Not timed' 'bad.mtx' 'Every backend of the CPU' \
+  says "$rows" '| good.mtx | real | 3 | 4 |' '**cpu_csr' '](../all.md)' '](f64-values.csv)'
+  says "$page" '## Not timed' 'bad.mtx' 'Every backend of the CPU' '(all/f64-values.md) ([CSV](all/f64-values.csv))' \
     'cuSPARSE did not run here.' 'of every seed and of every folder' 'Wrong products: none.'
   for word in 'None\.' '| ratio' "cuSPARSE's" 'H200' 'nanosecond' '## Published'; do
-    ! grep -q -- "$word" "$page"
+    ! grep -q -- "$word" "$page" "$rows"
     expect "a page without cuSPARSE and without a card has '$word'"
   done
   command='all_tables.py'
-  make_lines
+  make_lines "$work/known.jsonl" gen:road road 4 gen:road:side=7,keep=0.5,seed=77 road 16 far/a.mtx '' 4
   call 0 python3 tests/bench/all_tables.py "$page" "$work/known.jsonl"
   # of 8000 bytes at 1 GB/s 8 us, of 450 sectors at 225 a nanosecond 2 ns
-  says "$page" '| road | seen |' '| 500 | 8.00 | **merbit 4.00** | csr_warp 20.0 | - | cusparse:alg=2 8.00 | 2.00 |' \
+  says "$rows" '| road | seen |' '| 500 | 8.00 | **merbit 4.00** | csr_warp 20.0 | - | cusparse:alg=2 8.00 | 2.00 |' \
     '| 2.00 | 20.0% | 1.00 | 2.00 | 200% | 10.0 | 12.3 k |' \
-    '| road:side=7,keep=0.5,seed=77 | unseen |' '| merbit 16.0 | csr_warp 20.0 | - | **cusparse:alg=2 8.00** | 0.50 |' '| a.mtx | real |' \
-    '| f64, with values | seen | 1 | **2.000** | 2.000 | 2.000 | road | 0 |' \
-    '| f64, with values | unseen | 1 | **0.500** | 0.500 | 0.500 | road:side=7,keep=0.5,seed=77 | 1 |' \
+    '| road:side=7,keep=0.5,seed=77 | unseen |' '| merbit 16.0 | csr_warp 20.0 | - | **cusparse:alg=2 8.00** | 0.50 |' '| a.mtx | real |'
+  says "$page" '| f64, with values | seen | 1 | **2.000** | - | 2.000 | 2.000 | road | 0 |' \
+    '| f64, with values | unseen | 1 | **0.500** | - | 0.500 | 0.500 | road:side=7,keep=0.5,seed=77 | 1 |' \
     '| road:side=7,keep=0.5,seed=77 | f64, with values | unseen | 500 | merbit | 16.0 | cusparse:alg=2 | 8.00 | 0.500 |' \
     '| merbit | 3 | 2.000 | 0.500 | 2.000 | 2.000 | 0.500 | 2 |' \
     'Wrong products: road in f64, with values: broken; ' \
@@ -240,20 +242,23 @@ check_page() {
   [ "$(grep -c '^gen:road,' "$work/all/f64-values.csv")" = 4 ] &&
     grep -q '^gen:road,seen,.*,8000,8,merbit,4,3.6,4.8,4000,10,12345$' "$work/all/f64-values.csv"
   expect 'the CSV has not every right product'
+  cp "$page" "$work/one_seed.md"
   # The second within the interval of the first, to 4.8 us: both are bold. A matrix of another form than those drawn.
   sed 's/"median_s": \(2\|1.99\)[0-9.]*e-05/"median_s": 4.7e-06/g; s/gen:road:side=7,keep=0.5,seed=77/gen:road:side=7/g' "$work/known.jsonl" \
     >"$work/close.jsonl"
   call 0 python3 tests/bench/all_tables.py "$page" "$work/close.jsonl"
-  says "$page" '| **merbit 4.00** | **csr_warp 4.70** | - | cusparse:alg=2 8.00 |' '| **csr_warp 4.70** | **merbit 16.0** |' \
-    '| road:side=7 | given |' 'is of the fastest'
+  says "$rows" '| **merbit 4.00** | **csr_warp 4.70** | - | cusparse:alg=2 8.00 |' '| **csr_warp 4.70** | **merbit 16.0** |' \
+    '| road:side=7 | given |'
+  says "$page" 'is of the fastest'
   sed 's/"place": "cuda"/"place": "host"/g; s/"streams": 200/"streams": 2e9/' "$work/known.jsonl" >"$work/host.jsonl"
   call 0 python3 tests/bench/all_tables.py "$page" "$work/host.jsonl" # sectors are of a GPU's L2
-  says "$page" '| 500 | 8.00 | **merbit 4.00** |' 'Every backend of the CPU'
+  says "$rows" '| 500 | 8.00 | **merbit 4.00** |'
+  says "$page" 'Every backend of the CPU'
   "$BUILD/spmv" -q -d cpu --vectors 2 --jsonl "$work/two.jsonl" -k cpu_csr gen:road:side=8
   call 0 python3 tests/bench/all_tables.py "$page" "$work/known.jsonl" "$work/two.jsonl" # of another machine, too
   says "$err" 'left out: 2 lines whose times are of several vectors'
   says "$page" 'Left out: 2 lines whose times are of several vectors'
-  ! grep -q 'side=8' "$page"
+  ! grep -q 'side=8' "$page" "$rows"
   expect 'times of several vectors are on the page'
   sed 's/a card/another card/' "$work/known.jsonl" >"$work/other.jsonl"
   call 1 python3 tests/bench/all_tables.py "$page" "$work/known.jsonl" "$work/other.jsonl"
@@ -261,6 +266,53 @@ check_page() {
   : >"$work/empty.jsonl"
   call 1 python3 tests/bench/all_tables.py "$page" "$work/empty.jsonl"
   says "$err" 'there is no timed matrix in'
+}
+
+# Of seed 1 the ratios are 2 and 8, of seed 2 0.5 and 0.5; merbit is the first of four in one order and the third in the other.
+check_seeds() {
+  command='all_tables.py'
+  sed -n 1,2p "$work/one_drawn" >"$work/first" && sed -n 1,2p "$work/two_drawn" >"$work/second"
+  # shellcheck disable=SC2046 # names have no blanks
+  make_lines "$work/seeds.jsonl" $(sed -n '1s/$/ road 4/p; 2s/$/ road 1/p' "$work/first") $(sed 's/$/ road 16/' "$work/second")
+  call 0 python3 tests/bench/all_tables.py "$page" "$work/seeds.jsonl"
+  says "$page" '| f64, with values | unseen 1 | 2 | **4.000** | 2.77 | 5.000 | 2.000 |' \
+    '| f64, with values | unseen 2 | 2 | **0.500** | 0.00 | 0.500 | 0.500 |' \
+    '| f64, with values | unseen 1 and 2 | +3.500 | 2.773 | 0.400 |' 'No files were timed'
+  ! grep -q 'No files were timed' "$work/one_seed.md"
+  expect 'a page with a file says that there is none'
+  ! grep -q 'Matrices of another seed' "$work/one_seed.md"
+  expect 'a page of one seed compares seeds'
+}
+
+# What is kept compressed is read as what is not; the text of remarks.md is shown; the kept lines make the kept pages.
+check_kept() {
+  python3 - "$work/seeds.jsonl" <<'END'
+import gzip, lzma, sys
+for ending, packed in ((".xz", lzma), (".gz", gzip)):
+    with open(sys.argv[1], "rb") as file, packed.open(sys.argv[1] + ending, "wb") as out:
+        out.write(file.read())
+END
+  cp "$page" "$work/plain.md"
+  for ending in xz gz; do
+    call 0 python3 tests/bench/all_tables.py "$page" "$work/seeds.jsonl.$ending"
+    same "the page of lines and of lines in .$ending" "$work/plain.md" "$page"
+    python3 tools/plot.py profile --csv "$work/seeds.jsonl" >"$work/plain.csv" 2>"$err" &&
+      python3 tools/plot.py profile --csv "$work/seeds.jsonl.$ending" >"$work/packed.csv" 2>"$err"
+    same "the profile of lines and of lines in .$ending" "$work/plain.csv" "$work/packed.csv"
+    echo damaged >"$work/damaged.$ending"
+    call 1 python3 tools/plot.py profile --csv "$work/damaged.$ending"
+    says "$err" "damaged.$ending cannot be read: "
+    call 1 python3 tests/bench/bench_all.py "$work/seeds.jsonl.$ending"
+    says "$err" 'to no compressed file'
+  done
+  echo 'What a person has to say.' >"$work/all/remarks.md"
+  call 0 python3 tests/bench/all_tables.py "$page" "$work/seeds.jsonl"
+  says "$page" 'What a person has to say.'
+  mkdir "$work/kept" && cp -r docs/benchmarks/all "$work/kept" && rm "$work"/kept/all/*.csv "$work"/kept/all/f??-*.md
+  call 0 python3 tests/bench/all_tables.py "$work/kept/all.md" docs/benchmarks/*/all_*.jsonl.xz
+  is_empty "$err" # no file of more than 1 MB
+  diff -r docs/benchmarks/all "$work/kept/all" >"$out" 2>&1 && cmp docs/benchmarks/all.md "$work/kept/all.md" >>"$out" 2>&1
+  expect 'docs/benchmarks/all.md or all/ is not what its lines make: sh tests/bench/all_page.sh'
 }
 
 check_drawing
@@ -271,4 +323,6 @@ check_usage
 check_given_up
 check_interrupt
 check_page
+check_seeds
+check_kept
 report
