@@ -7,7 +7,7 @@
 #include "spmv/backends/lane_csr/lane_csr_kernel.h"
 
 typedef struct lane_knobs {
-  int64_t hubs, turn;
+  int64_t hubs;
   int columns;
 } lane_knobs;
 
@@ -24,9 +24,7 @@ static const wr_knob knobs[] = {
      .help = "KB of shared memory for the columns with the most entries; -1: 178 if they have 15% of them, else 0"},
     {.name = "columns", .type = WR_OPTION_CHOICE, .choices = "auto|full|windows", .value = "auto",
      .offset = offsetof(lane_knobs, columns),
-     .help = "32 bits a column, or 16 and two windows a chunk, without hubs; auto: windows where three of four chunks fit"},
-    {.name = "turn", .type = WR_OPTION_INT, .offset = offsetof(lane_knobs, turn), .value = "2", .min = 0, .max = 6,
-     .help = "log2 of the rounds between turns"},
+     .help = "32 bits a column, or 16 and two windows a chunk, without hubs; auto: windows where 3 of 4 chunks fit"},
     {.name = NULL},
 };
 
@@ -58,18 +56,17 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, wr_plan_info *info) {
   wr_lane_plan *p = state;
   wr_csr_view view;
-  const lane_knobs *knobs_of = knob;
-  int64_t kb = knobs_of->hubs < 0 ? DEFAULT_HUBS : knobs_of->hubs, room = wr_lane_hub_bytes(env);
+  const lane_knobs *chosen = knob;
+  int64_t kb = chosen->hubs < 0 ? DEFAULT_HUBS : chosen->hubs, room = wr_lane_hub_bytes(env);
   int64_t size = wr_type_bytes(env->type);
   wr_lane_choice choice = {
       .most_hubs = (kb << 10 < room ? kb << 10 : room) / size,
-      .cached = knobs_of->hubs < 0 ? (CACHED << 10) / size : 0,
-      .least_share = knobs_of->hubs < 0 ? least_share : 0,
-      .windows = knobs_of->columns == COLUMNS_AUTO ? -1 : knobs_of->columns == COLUMNS_WINDOWS,
+      .cached = chosen->hubs < 0 ? (CACHED << 10) / size : 0,
+      .least_share = chosen->hubs < 0 ? least_share : 0,
+      .windows = chosen->columns == COLUMNS_AUTO ? -1 : chosen->columns == COLUMNS_WINDOWS,
   };
   PASS(wr_csr_device_view(A, env, &view));
   PASS(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &p->format));
-  p->turn = (int)knobs_of->turn;
   PASS(wr_lane_plan_open(env, p));
   report(env, &p->format, info);
   info->extra_bytes = wr_lane_plan_bytes(p);

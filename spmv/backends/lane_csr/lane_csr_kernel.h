@@ -14,7 +14,6 @@ typedef struct wr_lane_plan {
   double *head;  /* [chunks] the chunk's part of the row that ends first in it and began before it */
   double *tail;  /* [chunks] the sum of the row that is open at the chunk's end                     */
   void *hub_x;   /* [hubs] of the format's type: the hubs' elements of x, gathered by each multiply  */
-  int turn;      /* thread blocks take turns after 2^turn rounds                                     */
 } wr_lane_plan;
 
 /* Allocates what a plan needs besides its format and prepares its kernels. WR_ENOMEM, WR_EDEVICE. */
