@@ -124,6 +124,7 @@ extern "C" wr_status wr_bccoo_key(wr_env *env, const wr_csr *A, const wr_csr_vie
 constexpr int MULTIPLIES = 5;         /* timed together, behind one that is not */
 constexpr double FASTER = 0.98;       /* of the time of the best so far          */
 constexpr double QUICK_MULTIPLIES = 60; /* that tune=quick may take in all       */
+constexpr double MORE_BYTES = 1.25;     /* than the first size's: tune=quick does not try a block size that reads more */
 enum { BEFORE_BUILD, BEFORE_MULTIPLIES, AFTER_MULTIPLIES }; /* stamps */
 
 struct tuning {
@@ -189,7 +190,7 @@ static wr_status tune_quick(tuning *t, const wr_bccoo_size *sizes, int count) {
     tries[n] = first, tries[n++].tile = first.tile * 4 / 3;
     tries[n] = first, tries[n++].tile = first.tile * 2 / 3;
   }
-  if (count > 1) tries[n++] = sizes[1].options;
+  if (count > 1 && sizes[1].bytes <= MORE_BYTES * sizes[0].bytes) tries[n++] = sizes[1].options;
   for (int i = 0; i < n; i++) {
     double share = tries[i].r == first.r && tries[i].c == first.c ? 1 : 2;
     if (t->spent + share * t->longest < QUICK_MULTIPLIES * t->seconds) PASS(attempt(t, tries[i]));
