@@ -26,6 +26,7 @@ endif
 #: CUDA_ARCH=sm_NN  device code for this architecture (the card's own; sm_90 and PTX where there is none)
 #: ZLIB=0           builds without zlib although it is there; .gz files are refused
 #: ZSTD=0, XZ=0     build without libzstd, without liblzma although they are there; .zst, .xz files are refused
+#: XXHASH=0         builds without xxhash.h although it is there; windrow's own XXH3 checks saved matrices
 #: KLU=0            builds without KLU although it is there; --fallback direct is refused
 #: SHIM=0           leaves out the tests that run kernels on the CPU
 #: JOBS=N           tests run side by side (2)
@@ -69,14 +70,14 @@ all: programs libraries
 
 ifneq ($(filter-out check-asan check-tsan check-deps fuzz deb wheel format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
-ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB)|$(KLU)|$(ZSTD)|$(XZ))
+ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB)|$(KLU)|$(ZSTD)|$(XZ)|$(XXHASH))
 $(BUILD)/found.mk: FORCE
 endif
 endif
 
 $(BUILD)/found.mk: tools/find_tools.sh
 	@CC='$(CC)' MARCH='$(MARCH)' CUDA='$(CUDA)' CUDA_ARCH='$(CUDA_ARCH)' CUDA_HOME='$(CUDA_HOME)' \
-	  ZLIB='$(ZLIB)' KLU='$(KLU)' ZSTD='$(ZSTD)' XZ='$(XZ)' sh tools/find_tools.sh $@
+	  ZLIB='$(ZLIB)' KLU='$(KLU)' ZSTD='$(ZSTD)' XZ='$(XZ)' XXHASH='$(XXHASH)' sh tools/find_tools.sh $@
 
 # --- Sources --------------------------------------------------------------------------------------------------------------
 
@@ -135,7 +136,8 @@ SIMT_OBJECTS := $(call simt_objects_of,$(SIMT_SOURCES)) \
 # No contraction of a*b + c by the compiler: the same bits from gcc and clang at every -O; where an fma is meant it says so.
 
 DEFINES = $(if $(FOUND_CUDA),-DWR_HAVE_CUDA -DWR_HAVE_CUSPARSE) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) \
-  $(if $(FOUND_KLU),-DWR_HAVE_KLU) $(if $(FOUND_ZSTD),-DWR_HAVE_ZSTD) $(if $(FOUND_XZ),-DWR_HAVE_XZ)
+  $(if $(FOUND_KLU),-DWR_HAVE_KLU) $(if $(FOUND_ZSTD),-DWR_HAVE_ZSTD) $(if $(FOUND_XZ),-DWR_HAVE_XZ) \
+  $(if $(FOUND_XXHASH),-DWR_HAVE_XXHASH)
 # Libraries that unpack files.
 UNPACKING = $(if $(FOUND_ZLIB),-lz) $(if $(FOUND_ZSTD),-lzstd) $(if $(FOUND_XZ),-llzma)
 INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS))
@@ -327,12 +329,12 @@ uninstall: ## removes what install has put there
 
 deb: ## a Debian package for any machine of this kind, in $(BUILD)/portable
 	@sh tools/make_deb.sh able
-	@$(MAKE) --no-print-directory package BUILD=$(BUILD)/portable MARCH=
+	@$(MAKE) --no-print-directory package BUILD=$(BUILD)/portable MARCH= XXHASH=0
 
 # In a folder of its own: for any machine of this kind, without KLU, libzstd and liblzma, which are not where Python alone is.
 # WINDROW_LIBRARY names the library, so that a build of another kind is not taken.
 wheel: ## the Python package with the library inside, for any machine of this kind, in $(BUILD)/wheel
-	@$(MAKE) --no-print-directory libraries BUILD=$(BUILD)/wheel MARCH= KLU=0 ZSTD=0 XZ=0
+	@$(MAKE) --no-print-directory libraries BUILD=$(BUILD)/wheel MARCH= KLU=0 ZSTD=0 XZ=0 XXHASH=0
 	@WINDROW_LIBRARY=$(BUILD)/wheel/libwindrow.so python3 python/make_wheel.py $(BUILD)/wheel
 
 .PHONY: package

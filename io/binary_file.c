@@ -8,7 +8,6 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "io/binary_scan.h"
-#include "io/checksum.h"
 #include "io/output_file.h"
 
 enum { PAGE = WR_BINARY_PAGE, SECTIONS = WR_BINARY_SECTIONS };
@@ -48,6 +47,11 @@ typedef struct header {
 _Static_assert(sizeof(header) == PAGE && offsetof(header, checksum) == PAGE - 8, "the header is a page without gaps");
 
 static const char *const section_names[SECTIONS] = {"row pointers", "column indices", "values", "ids"};
+
+/* By the version of the file. */
+static wr_checksum *const checksums[WR_BINARY_VERSION + 1] = {[1] = wr_checksum_1, [2] = wr_checksum_2};
+
+static uint64_t sum_of_header(const header *h) { return checksums[h->version](h, offsetof(header, checksum)); }
 
 static int64_t filled_up(int64_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
@@ -148,7 +152,9 @@ static void put_all(FILE *file, const header *h, const wr_csr *A, const int64_t 
 wr_status wr_binary_write(const char *path, const wr_csr *A, const wr_binary_origin *origin, int threads) {
   static const char name[] = "the matrix to be saved";
   wr_csr borrowed = *A; /* a scan without a text changes nothing */
-  wr_binary_scan scan = {.A = &borrowed, .threads = threads > 0 ? threads : omp_get_max_threads()};
+  wr_binary_scan scan = {.A = &borrowed,
+                         .checksum = checksums[WR_BINARY_VERSION],
+                         .threads = threads > 0 ? threads : omp_get_max_threads()};
   if (origin->ids.count > 0) scan.id = origin->ids.id;
   header h = describe(A, origin);
   wr_output_file out;
@@ -158,7 +164,7 @@ wr_status wr_binary_write(const char *path, const wr_csr *A, const wr_binary_ori
   PASS(wr_binary_scan_entries(&scan));
   PASS(judge(name, &scan));
   for (int s = 0; s < SECTIONS; s++) h.sections[s].checksum = scan.sum[s];
-  h.checksum = wr_checksum(&h, offsetof(header, checksum));
+  h.checksum = sum_of_header(&h);
   PASS(wr_output_open(path, &out));
   put_all(out.file, &h, A, scan.id);
   return wr_output_commit(&out);
@@ -184,11 +190,11 @@ static wr_status check_identity(const wr_text *text, const header *h) {
     return wr_fail(WR_EINPUT, "%s: was saved on a machine with the other byte order; save it again on this one",
                    text->name);
   if (h->byte_order != BYTE_ORDER_MARK) return damaged(text, "the mark of its byte order is none");
-  if (h->version != WR_BINARY_VERSION)
-    return wr_fail(WR_EINPUT, "%s: is of version %lu, and this program reads version %d; save the matrix again with it",
+  if (h->version < 1 || h->version > WR_BINARY_VERSION)
+    return wr_fail(WR_EINPUT,
+                   "%s: is of version %lu, and this program reads versions 1 to %d; save the matrix again with it",
                    text->name, (unsigned long)h->version, WR_BINARY_VERSION);
-  if (h->checksum != wr_checksum(h, offsetof(header, checksum)))
-    return damaged(text, "the checksum of its header differs");
+  if (h->checksum != sum_of_header(h)) return damaged(text, "the checksum of its header differs");
   return WR_OK;
 }
 
@@ -199,7 +205,8 @@ static wr_status check_layout(const wr_text *text, const header *h) {
   if (!(h->flags & HAS_IDS)) right.first_id = 0;
   memset(right.zeros, 0, sizeof right.zeros);
   if (memcmp(&right, h, sizeof right) != 0)
-    return wr_fail(WR_EINPUT, "%s: its sections are not where version %d has them", text->name, WR_BINARY_VERSION);
+    return wr_fail(WR_EINPUT, "%s: its sections are not where version %lu has them", text->name,
+                   (unsigned long)h->version);
   if (h->file_bytes != text->size)
     return wr_fail(WR_EINPUT, "%s: %lld %s, where its header says %lld: %s", text->name, (long long)text->size,
                    wr_plural(text->size, "byte", "bytes"), (long long)h->file_bytes,
@@ -273,6 +280,7 @@ wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, cons
   wr_binary_scan scan = {.text = text,
                          .A = *A,
                          .id = origin->ids.id,
+                         .checksum = checksums[h.version],
                          .nonnegative = nonnegative,
                          .feed = feed,
                          .threads = threads > 0 ? threads : omp_get_max_threads()};

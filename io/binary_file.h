@@ -1,5 +1,5 @@
 /* Matrices saved in binary: the rows in the form in which they are used, so that they are read as fast as the disk delivers
- * them. Version 1:
+ * them. Version 2 is written, versions 1 and 2 are read:
  *
  *      0  +--------------------------------------------+   magic: 0x89 "WRM" CR LF 0x1a LF
  *         | header, one page                           |   byte order, version, flags, sizes
@@ -15,12 +15,9 @@
  *         | id        int64 [nrows], if nodes have ids |   ascending; none when they follow one another
  *         +--------------------------------------------+   the end: one byte more or less and it is refused
  *
- * The header by offsets: 0 magic, 8 byte order (0x0102030405060708), 16 version and 20 flags (32 bits each: 1 symmetric, 2
- * values, 4 repeats counted, 8 repeats once, 16 has ids, 32 lists them), 24 nrows, 32 ncols, 40 nnz, 48 entries merged away,
- * 56 length of the file, 64 sections of 3 x 8 bytes, 160 id of the first node, 4088 checksum.
- *
- * A section's checksum is the checksum (io/checksum.h) of the checksums of its pieces of WR_BINARY_PIECE elements each, so
- * that threads read, sum and check pieces in any order and the bytes do not depend on how many there were.
+ * docs/wrm.md has it byte by byte. Versions differ in the checksum alone (io/checksum.h). That of a section is the checksum of
+ * the checksums of its pieces of WR_BINARY_PIECE elements each, so that threads read, sum and check pieces in any order and the
+ * bytes do not depend on how many there were.
  *
  * Reading trusts nothing. The sizes must give the very length that the file has before any memory is asked for; checksums
  * must be right; and then, since another program may have written the file: rows in order, columns in range and ascending,
@@ -36,7 +33,7 @@
 #include "io/input_text.h"
 #include "spmv/matrix/csr_feed.h"
 
-enum { WR_BINARY_VERSION = 1, WR_BINARY_PAGE = 4096, WR_BINARY_PIECE = 1 << 16 };
+enum { WR_BINARY_VERSION = 2, WR_BINARY_PAGE = 4096, WR_BINARY_PIECE = 1 << 16 };
 
 /* How entries that the source gave more than once were merged. */
 typedef enum wr_binary_repeats {

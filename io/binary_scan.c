@@ -5,7 +5,6 @@
 
 #include "config/failure.h"
 #include "config/memory.h"
-#include "io/checksum.h"
 
 enum { PIECE = WR_BINARY_PIECE };
 
@@ -25,7 +24,7 @@ static wr_status take(work *w, int section, int64_t p, int64_t total, size_t wid
   char *to = (char *)array + begin;
   wr_status status = WR_OK;
   if (w->scan->text != NULL) status = wr_text_read(w->scan->text, w->scan->offset[section] + begin, bytes, to);
-  if (status == WR_OK) w->sums[section][p] = wr_checksum(to, bytes);
+  if (status == WR_OK) w->sums[section][p] = w->scan->checksum(to, bytes);
   return status;
 }
 
@@ -40,7 +39,7 @@ static wr_status begin(work *w, wr_binary_scan *scan, int64_t elements, int firs
 static wr_status end(work *w, wr_status status) {
   for (int s = 0; s < WR_BINARY_SECTIONS; s++) {
     if (w->sums[s] == NULL) continue;
-    if (status == WR_OK) w->scan->sum[s] = wr_checksum(w->sums[s], w->npieces * (int64_t)sizeof **w->sums);
+    if (status == WR_OK) w->scan->sum[s] = w->scan->checksum(w->sums[s], w->npieces * (int64_t)sizeof **w->sums);
     wr_free(w->sums[s]);
   }
   return status;

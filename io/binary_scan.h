@@ -3,6 +3,7 @@
 #define WR_BINARY_SCAN_H
 
 #include "io/binary_file.h"
+#include "io/checksum.h"
 
 enum { WR_BINARY_ROWS, WR_BINARY_COLUMNS, WR_BINARY_VALUES, WR_BINARY_IDS, WR_BINARY_SECTIONS };
 
@@ -11,6 +12,7 @@ typedef struct wr_binary_scan {
   int64_t offset[WR_BINARY_SECTIONS];    /* of the sections in the text                                   */
   wr_csr *A;                             /* with room in its arrays                                       */
   int64_t *id;                           /* [nrows], or NULL: there are none                              */
+  wr_checksum *checksum;                 /* that of the file's version                                    */
   int threads, nonnegative;
   const wr_csr_feed *feed;               /* told of rows whenever their entries are read, before checks   */
   /* Results. */

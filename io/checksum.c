@@ -2,6 +2,13 @@
 
 #include <string.h>
 
+#ifdef WR_HAVE_XXHASH
+#define XXH_INLINE_ALL /* so that no library is needed to run */
+#include <xxhash.h>
+#else
+#include "io/xxh3.h"
+#endif
+
 /* Odd, with bits set about evenly: the fractions of the square roots of 11 and 13. */
 #define P UINT64_C(0x510e527fade682d1)
 #define Q UINT64_C(0x9b05688c2b3e6c1f)
@@ -10,7 +17,7 @@ static inline uint64_t rotate_left(uint64_t x, int by) { return x << by | x >> (
 
 static inline uint64_t step(uint64_t lane, uint64_t word) { return rotate_left(lane + word * P, 31) * Q; }
 
-uint64_t wr_checksum(const void *bytes, int64_t count) {
+uint64_t wr_checksum_1(const void *bytes, int64_t count) {
   const char *at = bytes;
   uint64_t lane[4] = {1, 2, 3, 4}, word[4];
   int64_t left = count;
@@ -30,4 +37,12 @@ uint64_t wr_checksum(const void *bytes, int64_t count) {
   sum ^= sum >> 32;
   sum *= P;
   return sum ^ sum >> 29;
+}
+
+uint64_t wr_checksum_2(const void *bytes, int64_t count) {
+#ifdef WR_HAVE_XXHASH
+  return XXH3_64bits(bytes, (size_t)count);
+#else
+  return wr_xxh3(bytes, count);
+#endif
 }

@@ -6,7 +6,7 @@
 set -u
 
 required='gcc g++ make git'
-optional='zlib zstd xz klu clang sanitizers openmp clang-format pkg-config groff zsh matplotlib numpy scipy'
+optional='zlib zstd xz xxhash klu clang sanitizers openmp clang-format pkg-config groff zsh matplotlib numpy scipy'
 
 manager() {
   for tool in apt-get dnf pacman brew; do
@@ -27,6 +27,7 @@ git:git:git:git:git
 zlib:zlib1g-dev:zlib-devel:zlib:zlib
 zstd:libzstd-dev:libzstd-devel:zstd:zstd
 xz:liblzma-dev:xz-devel:xz:xz
+xxhash:libxxhash-dev:xxhash-devel:xxhash:xxhash
 klu:libsuitesparse-dev:suitesparse-devel:suitesparse:suite-sparse
 clang:clang:clang:clang:llvm
 sanitizers:libclang-rt-dev:compiler-rt:compiler-rt:llvm
@@ -68,6 +69,8 @@ present() { # item
       ${CC:-gcc} -x c - -lzstd -o /dev/null 2>/dev/null ;;
     xz) printf '#include <lzma.h>\nint main(void) { return lzma_version_number() == 0; }\n' |
       ${CC:-gcc} -x c - -llzma -o /dev/null 2>/dev/null ;;
+    xxhash) printf '#define XXH_INLINE_ALL\n#include <xxhash.h>\nint main(void) { return XXH3_64bits("", 0) == 0; }\n' |
+      ${CC:-gcc} -x c - -o /dev/null 2>/dev/null ;;
     klu) printf '#if __has_include(<suitesparse/klu.h>)\n#include <suitesparse/klu.h>\n#else\n#include <klu.h>\n#endif\n%s\n' \
       'int main(void) { klu_l_common common; return klu_l_defaults(&common) == 0; }' |
       ${CC:-gcc} -x c - -lklu -o /dev/null 2>/dev/null ;;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Finds the compiler, OpenMP, zlib, libzstd, liblzma, KLU and CUDA and writes what it found as make variables into the file $1,
+# Finds the compiler, OpenMP, zlib, libzstd, liblzma, xxhash.h, KLU and CUDA and writes what it found as make variables into the file $1,
 # which is left alone when nothing changed. The report is printed when something did. In the environment: CC, MARCH, CUDA, ZLIB,
-# ZSTD, XZ and KLU (0: do not look), CUDA_ARCH, CUDA_HOME.
+# ZSTD, XZ, XXHASH and KLU (0: do not look), CUDA_ARCH, CUDA_HOME.
 set -u
 out=$1
 here=$(dirname "$0")
@@ -72,6 +72,23 @@ find_unpacker() { # variable, name, asked, flag, header, a call, files
     set_var "FOUND_$1" ''
     set_var LOOK_AGAIN 1
     say "$2" "not found, $7 files will be refused: $(hint "$2"), or make deps"
+  fi
+}
+
+# The header alone: its functions become part of the library.
+find_xxhash() {
+  set_var FOUND_XXHASH ''
+  if [ "${XXHASH:-}" = 0 ]; then
+    say xxhash "off (XXHASH=0): windrow's own XXH3 checks saved matrices"
+    return
+  fi
+  printf '#define XXH_INLINE_ALL\n#include <xxhash.h>\nint main(void) { return XXH3_64bits("", 0) == 0; }\n' >"$work/try.c"
+  if links; then
+    set_var FOUND_XXHASH 1
+    say xxhash 'found: checks saved matrices'
+  else
+    set_var LOOK_AGAIN 1
+    say xxhash "not found, windrow's own XXH3 checks saved matrices: $(hint xxhash), or make deps"
   fi
 }
 
@@ -173,9 +190,10 @@ find_openmp
 find_zlib
 find_unpacker ZSTD zstd "${ZSTD:-}" -lzstd zstd.h 'ZSTD_versionNumber()' .zst
 find_unpacker XZ xz "${XZ:-}" -llzma lzma.h 'lzma_version_number()' .xz
+find_xxhash
 find_klu
 find_cuda
-set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}|${KLU:-}|${ZSTD:-}|${XZ:-}"
+set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}|${KLU:-}|${ZSTD:-}|${XZ:-}|${XXHASH:-}"
 if ! cmp -s "$work/vars" "$out"; then
   mkdir -p "$(dirname "$out")"
   echo "windrow builds into $(dirname "$out") with"

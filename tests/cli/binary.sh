@@ -145,8 +145,8 @@ check_damaged() {
   head -c $((length - 4096)) "$saved" >"$folder/bad.wrm" && damaged "$((length - 4096)) bytes, where its header says $length"
   head -c 4095 "$saved" >"$folder/bad.wrm" && damaged 'a saved matrix, cut short inside its header (4095 bytes)'
   { cat "$saved" && echo; } >"$folder/bad.wrm" && damaged "$((length + 1)) bytes, where its header says $length"
-  { head -c 16 "$saved" && printf '\002' && tail -c +18 "$saved"; } >"$folder/bad.wrm"
-  damaged 'is of version 2, and this program reads version 1'
+  { head -c 16 "$saved" && printf '\003' && tail -c +18 "$saved"; } >"$folder/bad.wrm"
+  damaged 'is of version 3, and this program reads versions 1 to 2'
   rm "$folder/bad.wrm"
 }
 

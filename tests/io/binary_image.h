@@ -1,4 +1,4 @@
-/* What the tests of binary files share: a second implementation of the format, from the words of io/binary_file.h; small
+/* What the tests of binary files share: a second implementation of the format, from the words of docs/wrm.md; small
  * matrices; reading out of memory. */
 #ifndef WR_BINARY_IMAGE_H
 #define WR_BINARY_IMAGE_H
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "io/binary_file.h"
+#include "io/xxh3.h"
 #include "tests/check.h"
 #include "tests/spmv/feed_recorder.h"
 
@@ -32,30 +33,37 @@ typedef struct image {
   char *bytes;
 } image;
 
+/* Of the images that are made next. XXH3 has its own test (test_checksum.c). */
+static int image_version = 2;
+
+static inline uint64_t image_sum(const void *bytes, int64_t count) {
+  return image_version == 1 ? sum_by_definition(bytes, count) : wr_xxh3(bytes, count);
+}
+
 static inline void put64(image *m, int64_t at, int64_t value) { memcpy(m->bytes + at, &value, 8); }
 
-static inline void seal(image *m) { put64(m, PAGE - 8, (int64_t)sum_by_definition(m->bytes, PAGE - 8)); }
+static inline void seal(image *m) { put64(m, PAGE - 8, (int64_t)image_sum(m->bytes, PAGE - 8)); }
 
 static inline void put_section(image *m, int section, const void *array, int64_t count, int64_t width) {
   int64_t npieces = (count + PIECE - 1) / PIECE;
   uint64_t *sums = calloc((size_t)npieces + 1, sizeof *sums);
   for (int64_t k = 0; k < npieces; k++)
-    sums[k] = sum_by_definition((const char *)array + k * PIECE * width,
+    sums[k] = image_sum((const char *)array + k * PIECE * width,
                                 (count - k * PIECE < PIECE ? count - k * PIECE : PIECE) * width);
   put64(m, 64 + 24 * section, m->size);
   put64(m, 72 + 24 * section, count * width);
-  put64(m, 80 + 24 * section, (int64_t)sum_by_definition(sums, npieces * 8));
+  put64(m, 80 + 24 * section, (int64_t)image_sum(sums, npieces * 8));
   if (count > 0) memcpy(m->bytes + m->size, array, (size_t)(count * width));
   m->size += (count * width + PAGE - 1) / PAGE * PAGE;
   free(sums);
 }
 
-/* What saving A should give, whether A keeps its promises or not. */
+/* What saving A should give with image_version 2, whether A keeps its promises or not. */
 static inline image image_of(const wr_csr *A, const wr_binary_origin *origin) {
   image m = {PAGE, calloc(1, (size_t)(5 * PAGE + 16 * (A->nrows + 1) + 12 * A->nnz))};
   int merged = origin->repeats == WR_REPEATS_ONCE ? 8 : origin->repeats == WR_REPEATS_COUNTED ? 4 : 0;
   int ids = origin->ids.count > 0 ? (origin->ids.id ? 48 : 16) : 0;
-  uint32_t words[2] = {1, (uint32_t)(merged | ids | (A->symmetric ? 1 : 0) | (A->val ? 2 : 0))};
+  uint32_t words[2] = {(uint32_t)image_version, (uint32_t)(merged | ids | (A->symmetric ? 1 : 0) | (A->val ? 2 : 0))};
   memcpy(m.bytes, "\x89WRM\r\n\x1a\n", 8);
   put64(&m, 8, INT64_C(0x0102030405060708));
   memcpy(m.bytes + 16, words, 8);

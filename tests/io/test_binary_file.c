@@ -4,7 +4,6 @@
 #include "io/binary_file.h"
 
 #include "data/generate.h"
-#include "io/checksum.h"
 #include "io/reader.h"
 #include "tests/io/binary_image.h"
 #include "tests/io/input_fixture.h"
@@ -112,21 +111,36 @@ static void test_pieces(void) {
   }
 }
 
-static void test_checksum(void) {
-  CASE("checksum");
-  char bytes[100];
-  int64_t wrong = 0, equal = 0;
-  for (int k = 0; k < 100; k++) bytes[k] = (char)(k * k + 1);
-  for (int count = 0; count <= 100; count++) wrong += wr_checksum(bytes, count) != sum_by_definition(bytes, count);
-  uint64_t sum = wr_checksum(bytes, 100);
-  for (int k = 0; k < 100; k++)
-    for (int other = 1; other < 256; other++) {
-      bytes[k] ^= (char)other;
-      equal += wr_checksum(bytes, 100) == sum;
-      bytes[k] ^= (char)other;
-    }
-  CHECKF(wrong == 0, "%lld lengths are not summed as defined", (long long)wrong);
-  CHECKF(equal == 0, "%lld changes of one byte are not seen", (long long)equal);
+/* A file that windrow 0.1.0 saved before there was a version 2: version 1, with every section. */
+static void test_version_1(void) {
+  CASE("a file of version 1");
+  const char *path = "tests/data/binary/version_1.wrm";
+  const int64_t row_ptr[] = {0, 2, 2, 3, 5}, id[] = {2, 30, 31, INT64_C(4000000000000)};
+  const int32_t col[] = {1, 3, 2, 0, 1};
+  const double val[] = {0.5, 3, -0.0, 1e-300, 2};
+  wr_csr *expected = make(4, 4, row_ptr, col, val), *A;
+  wr_binary_origin origin;
+  for (int threads = 1; threads <= 2; threads++) {
+    CHECK_OK(read_path(path, threads, &A, &origin));
+    CHECK(A != NULL && same_matrix(A, expected));
+    CHECK(origin.repeated == 2 && origin.repeats == WR_REPEATS_ADDED && origin.ids.count == 4);
+    for (int64_t i = 0; i < origin.ids.count; i++) CHECK(wr_ids_at(&origin.ids, i) == id[i]);
+    if (threads == 2) check_round_trip(A, origin); /* as version 2 */
+    if (threads == 1) wr_csr_free(A);
+    wr_ids_free(&origin.ids);
+  }
+  fixture_text saved = fixture_read(path);
+  CHECK(saved.count == 5 * PAGE && saved.bytes[16] == 1);
+  int64_t accepted = 0;
+  image m = {(int64_t)saved.count, (char *)saved.bytes};
+  for (int64_t k = 0; k < m.size; k++) {
+    m.bytes[k] ^= 16;
+    accepted += read_image(&m, 0, &A) != WR_EINPUT;
+    m.bytes[k] ^= 16;
+  }
+  CHECKF(accepted == 0, "%lld bytes may be changed", (long long)accepted);
+  fixture_free(&saved);
+  wr_csr_free(expected);
 }
 
 static void test_changed(void) {
@@ -190,10 +204,10 @@ static void test_no_memory(void) {
 
 int main(void) {
   fixture_begin();
-  test_checksum();
   test_small();
   test_ids();
   test_pieces();
+  test_version_1();
   test_changed();
   test_outputs();
   test_no_memory();

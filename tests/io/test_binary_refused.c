@@ -86,12 +86,13 @@ static void test_headers(void) {
   CASE("headers");
   check_header(8, INT64_C(0x0807060504030201), "other byte order");
   check_header(8, 0, "the mark of its byte order is none");
-  check_header(16, INT64_C(2) << 32 | 2, "is of version 2, and this program reads version 1");
+  check_header(16, INT64_C(2) << 32 | 3, "is of version 3, and this program reads versions 1 to 2");
   check_header(16, INT64_C(2) << 32, "is of version 0, ");
-  check_header(16, INT64_C(66) << 32 | 1, "flags that this version does not know (0x42)");
-  check_header(16, INT64_C(14) << 32 | 1, "flags that this version does not know (0xe)");
-  check_header(16, INT64_C(0) << 32 | 1, "its sections are not where version 1 has them");
-  check_header(16, INT64_C(34) << 32 | 1, "flags that this version does not know (0x22)");
+  check_header(16, INT64_C(66) << 32 | image_version, "flags that this version does not know (0x42)");
+  check_header(16, INT64_C(14) << 32 | image_version, "flags that this version does not know (0xe)");
+  check_header(16, INT64_C(0) << 32 | image_version,
+               image_version == 1 ? "where version 1 has them" : "where version 2 has them");
+  check_header(16, INT64_C(34) << 32 | image_version, "flags that this version does not know (0x22)");
   check_header(24, 0, "a matrix of 0 x 3 is outside 1..2147483647");
   check_header(24, INT64_C(1) << 31, "outside 1..2147483647");
   check_header(32, -1, "a matrix of 3 x -1 is outside");
@@ -311,14 +312,16 @@ static void test_borders(void) {
 
 int main(void) {
   fixture_begin();
-  test_every_byte();
-  test_every_length();
-  test_headers();
-  test_ids();
-  test_huge();
-  test_contents();
-  test_by_chance();
-  test_borders();
+  for (image_version = 1; image_version <= 2; image_version++) {
+    test_every_byte();
+    test_every_length();
+    test_headers();
+    test_ids();
+    test_huge();
+    test_contents();
+    test_by_chance();
+    test_borders();
+  }
   fixture_end();
   return wr_test_report("binary_refused");
 }
