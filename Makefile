@@ -35,6 +35,7 @@ endif
 #: FUZZ='NAMES'     only these fuzz targets, such as FUZZ='mtx knobs'
 #: TESTS='NAMES'    only these tests, such as TESTS='test_option lint' or TESTS='simt_%'; what they need is built
 #: PREFIX=DIR       where install, uninstall put and look for things (/usr/local)
+#: LIBDIR=DIR       where the library goes below PREFIX (lib)
 #: DESTDIR=DIR      a folder that stands for / while a package is made
 #: SEED=N           draws the unseen matrices of make bench-all (1)
 #: FOLDER=DIR       real matrices (.mtx, .mtx.gz) for make bench-all, also in folders in it
@@ -56,6 +57,7 @@ TEST_TIMEOUT ?= 900
 FUZZ_SECONDS ?= 60
 CLANG ?= clang
 PREFIX ?= /usr/local
+LIBDIR ?= lib
 SEED ?= 1
 LIMIT ?= 1e9
 DESTDIR ?=
@@ -318,7 +320,7 @@ $(EXAMPLES): $(BUILD)/examples/%: examples/%.c $(LIBRARY) $(HEADERS) $(BUILD)/fl
 	$(Q)$(CC) -std=c11 -O2 -g $(WARNINGS) $(SANITIZERS) $(CFLAGS) -I$(BUILD)/include $< -o $@ $(LIBRARY) $(ALL_LDFLAGS) $(ALL_LIBS)
 examples: $(EXAMPLES) ## the programs of examples/, in $(BUILD)/examples
 
-INSTALLATION = BUILD='$(BUILD)' CC='$(CC)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' VERSION=$(VERSION) ABI=$(ABI) \
+INSTALLATION = BUILD='$(BUILD)' CC='$(CC)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION=$(VERSION) ABI=$(ABI) \
   PROGRAMS='$(notdir $(PROGRAMS))' HEADERS='$(notdir $(HEADERS))' PRIVATE_LIBS='-fopenmp $(strip $(ALL_LIBS))'
 
 install: programs libraries manuals ## programs, libraries, headers, man pages, completion: PREFIX=/usr/local DESTDIR=
@@ -327,7 +329,7 @@ install: programs libraries manuals ## programs, libraries, headers, man pages, 
 uninstall: ## removes what install has put there
 	@$(INSTALLATION) sh tools/install_files.sh uninstall
 
-deb: ## a Debian package for any machine of this kind, in $(BUILD)/portable
+deb: ## Debian packages for any machine of this kind, in $(BUILD)/portable: programs, library, its headers, Python
 	@sh tools/make_deb.sh able
 	@$(MAKE) --no-print-directory package BUILD=$(BUILD)/portable MARCH= XXHASH=0
 

@@ -2,6 +2,7 @@
 
 usage: make_wheel.py FOLDER. The library is that of WINDROW_LIBRARY, else the newest build of the source tree, else one that
 make builds for this machine.
+       make_wheel.py --without-library FOLDER puts the package itself there, for a system that has libwindrow apart.
 """
 import base64
 import glob
@@ -69,13 +70,12 @@ def library_bytes():
             return file.read()
 
 
-def contents():
+def modules():
     """{path in the wheel: bytes}."""
     files = {}
     for path in sorted(glob.glob(os.path.join(glob.escape(HERE), "windrow", "*.py"))):
         with open(path, "rb") as file:
             files["windrow/" + os.path.basename(path)] = file.read()
-    files["windrow/libwindrow.so"] = library_bytes()
     return files
 
 
@@ -98,7 +98,8 @@ def record(files, path):
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = f"windrow-{version()}"
-    files = contents()
+    files = modules()
+    files["windrow/libwindrow.so"] = library_bytes()
     files.update(info(name, {"METADATA": METADATA.format(version=version()), "WHEEL": WHEEL.format(tag=tag())}))
     files[f"{name}.dist-info/RECORD"] = record(files, f"{name}.dist-info/RECORD")
     wheel = f"{name}-{tag()}.whl"
@@ -110,12 +111,24 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     return wheel
 
 
+def write_without_library(folder):
+    files = modules()
+    files[f"windrow-{version()}.dist-info/METADATA"] = METADATA.format(version=version()).encode()
+    for path, data in files.items():
+        os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+        with open(os.path.join(folder, path), "wb") as file:
+            file.write(data)
+
+
 def build_sdist(sdist_directory, config_settings=None):
     raise SystemExit("windrow: a source package of the Python part alone would lack the library; use windrow's source tree")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) == 3 and sys.argv[1] == "--without-library":
+        write_without_library(sys.argv[2])
+        sys.exit()
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     os.makedirs(sys.argv[1], exist_ok=True)
     print(os.path.join(sys.argv[1], build_wheel(sys.argv[1])))

@@ -1,12 +1,16 @@
 #!/bin/sh
 # Puts windrow below $DESTDIR$PREFIX, or takes it away again. `make install` and `make uninstall` set what it needs: BUILD
-# (what was made), PREFIX, DESTDIR, VERSION, ABI, PROGRAMS, HEADERS (names), PRIVATE_LIBS (what libwindrow.a needs besides).
+# (what was made), PREFIX, LIBDIR (below PREFIX), DESTDIR, VERSION, ABI, PROGRAMS, HEADERS (names), PRIVATE_LIBS (what
+# libwindrow.a needs besides).
 #   tools/install_files.sh install | uninstall
 set -eu
 here=$(dirname "$0")
 case $PREFIX in
   /*) ;;
   *) echo "install: PREFIX='$PREFIX' does not begin with /" >&2 && exit 1 ;;
+esac
+case $LIBDIR in
+  '' | /* | */ | *//*) echo "install: LIBDIR='$LIBDIR' is no folder below PREFIX, such as lib" >&2 && exit 1 ;;
 esac
 base=${DESTDIR:-}$PREFIX
 work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX")
@@ -22,13 +26,13 @@ contents() {
     echo "644 $BUILD/manual/$name.zsh share/zsh/site-functions/_$name"
   done
   for name in $HEADERS; do echo "644 $BUILD/include/windrow/$name include/windrow/$name"; done
-  echo "644 $BUILD/libwindrow.a lib/libwindrow.a"
-  echo "755 $BUILD/libwindrow.so lib/libwindrow.so.$VERSION"
-  [ "$ABI" = "$VERSION" ] || echo "-> libwindrow.so.$VERSION lib/libwindrow.so.$ABI"
-  echo "-> libwindrow.so.$ABI lib/libwindrow.so"
-  echo "644 $work/windrow.pc lib/pkgconfig/windrow.pc"
-  echo "644 $work/windrowConfig.cmake lib/cmake/windrow/windrowConfig.cmake"
-  echo "644 $work/windrowConfigVersion.cmake lib/cmake/windrow/windrowConfigVersion.cmake"
+  echo "644 $BUILD/libwindrow.a $LIBDIR/libwindrow.a"
+  echo "755 $BUILD/libwindrow.so $LIBDIR/libwindrow.so.$VERSION"
+  [ "$ABI" = "$VERSION" ] || echo "-> libwindrow.so.$VERSION $LIBDIR/libwindrow.so.$ABI"
+  echo "-> libwindrow.so.$ABI $LIBDIR/libwindrow.so"
+  echo "644 $work/windrow.pc $LIBDIR/pkgconfig/windrow.pc"
+  echo "644 $work/windrowConfig.cmake $LIBDIR/cmake/windrow/windrowConfig.cmake"
+  echo "644 $work/windrowConfigVersion.cmake $LIBDIR/cmake/windrow/windrowConfigVersion.cmake"
   echo "644 $here/../LICENSE share/doc/windrow/LICENSE"
   for path in "$here"/../examples/*.c "$here"/../examples/*.f90; do echo "644 $path share/doc/windrow/examples/$(basename "$path")"; done
 }
@@ -38,7 +42,7 @@ contents() {
 pkg_config() {
   cat <<TXT
 prefix=$PREFIX
-libdir=\${prefix}/lib
+libdir=\${prefix}/$LIBDIR
 includedir=\${prefix}/include
 
 Name: windrow
@@ -54,11 +58,11 @@ TXT
 # so the tree may be moved.
 cmake_config() {
   cat <<TXT
-get_filename_component(windrow_prefix "\${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+get_filename_component(windrow_prefix "\${CMAKE_CURRENT_LIST_DIR}/../../$(echo "$LIBDIR" | sed 's|[^/][^/]*|..|g')" ABSOLUTE)
 if(NOT TARGET windrow::windrow)
   add_library(windrow::windrow SHARED IMPORTED)
   set_target_properties(windrow::windrow PROPERTIES
-    IMPORTED_LOCATION "\${windrow_prefix}/lib/libwindrow.so.$VERSION"
+    IMPORTED_LOCATION "\${windrow_prefix}/$LIBDIR/libwindrow.so.$VERSION"
     IMPORTED_SONAME "libwindrow.so.$ABI"
     INTERFACE_INCLUDE_DIRECTORIES "\${windrow_prefix}/include")
 endif()
@@ -112,7 +116,7 @@ install_all() {
   while read -r mode source place; do put "$mode" "$source" "$place"; done <"$work/contents"
   install -m 644 "$notes" "$base/$made"
   echo "windrow $VERSION is installed in $base"
-  [ -n "${DESTDIR:-}" ] || echo "programs linked with -lwindrow find it after ldconfig, or with LD_LIBRARY_PATH=$base/lib"
+  [ -n "${DESTDIR:-}" ] || echo "programs linked with -lwindrow find it after ldconfig, or with LD_LIBRARY_PATH=$base/$LIBDIR"
 }
 
 # Folders go from the deepest up, and only empty ones that installing had made.

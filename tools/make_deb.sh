@@ -1,7 +1,9 @@
 #!/bin/sh
-# Makes a Debian package of what was built, with dpkg-deb alone. `make deb` sets what it needs, the same as for install_files.sh.
+# Makes Debian packages of what was built, with dpkg-deb alone: windrow (the programs), libwindrowABI (the shared library),
+# libwindrow-dev and, where python3 is found, python3-windrow. `make deb` sets what it needs, the same as for install_files.sh.
 #   tools/make_deb.sh able   succeeds when packages can be made here; else says why not
-#   tools/make_deb.sh        makes $BUILD/windrow_VERSION_ARCHITECTURE.deb; COMPRESSION: options for dpkg-deb (-Zgzip -z1)
+#   tools/make_deb.sh        makes $BUILD/NAME_VERSION_ARCHITECTURE.deb of each and prints these names; COMPRESSION: options for
+#                            dpkg-deb (-Zgzip -z1)
 set -eu
 here=$(dirname "$0")
 if ! command -v dpkg-deb >/dev/null || ! command -v dpkg >/dev/null; then
@@ -13,11 +15,15 @@ elif ! command -v dpkg-shlibdeps >/dev/null; then
 fi
 [ "${1:-}" != able ] || exit 0
 
-tree=$BUILD/deb
 architecture=$(dpkg --print-architecture)
-package=$BUILD/windrow_${VERSION}_$architecture.deb
+triplet=$(dpkg-architecture -q DEB_HOST_MULTIARCH)
+library=libwindrow$ABI
 work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+trees=$BUILD/deb # a folder for each package
+all=$trees/all   # what is installed, until it is in the packages
+
+# ---- the packages of other libraries that a package needs ----
 
 # The package that a library of this machine belongs to.
 package_of() { # library's path
@@ -30,8 +36,8 @@ package_of() { # library's path
   return 1
 }
 
-libraries() { # paths of those that the programs and the library name
-  for file in "$tree/usr/bin/"* "$tree/usr/lib/"*.so; do
+libraries() { # files; prints the paths of the libraries that they name
+  for file in "$@"; do
     objdump -p "$file" | awk '$1 == "NEEDED" { print $2 }' | while read -r name; do
       ldd "$file" | awk -v name="$name" '$1 == name && $3 ~ /^\// { print $3 }'
     done
@@ -40,8 +46,8 @@ libraries() { # paths of those that the programs and the library name
 
 # Of a package that does not say which of its versions has which symbols, the installed version or a newer one is asked for. A
 # library of no package is noted in homeless.
-undescribed() {
-  libraries | while read -r path; do
+undescribed() { # files
+  libraries "$@" | while read -r path; do
     if ! owner=$(package_of "$path"); then
       basename "$path" >>"$work/homeless"
     elif [ -z "$(dpkg-query --control-path "$owner" shlibs)$(dpkg-query --control-path "$owner" symbols)" ]; then
@@ -51,52 +57,128 @@ undescribed() {
 }
 
 # dpkg-shlibdeps must run in a folder with a debian/control.
-described() {
-  mkdir "$work/debian"
+described() { # files with full paths
+  mkdir -p "$work/debian"
   printf 'Source: windrow\n\nPackage: windrow\nArchitecture: any\n' >"$work/debian/control"
-  case $tree in /*) full=$tree ;; *) full=$PWD/$tree ;; esac
-  if ! (cd "$work" && dpkg-shlibdeps --ignore-missing-info -O "$full/usr/bin/"* "$full/usr/lib/"*.so) \
-    >"$work/depends" 2>"$work/said"; then
+  if ! (cd "$work" && dpkg-shlibdeps --ignore-missing-info -O "$@") >"$work/depends" 2>"$work/said"; then
     cat "$work/said" >&2
     return 1
   fi
   sed -n 's/^shlibs:Depends=//p' "$work/depends" | sed 's/, /\n/g'
 }
 
-control() {
-  cat <<TXT
-Package: windrow
-Version: $VERSION
-Architecture: $architecture
-Maintainer: ${DEBFULLNAME:-Windrow} <${DEBEMAIL:-windrow@localhost}>
-Installed-Size: $(du -sk "$tree/usr" | cut -f 1)
-Depends: $depends
-Section: math
-Priority: optional
-Description: iterative solvers for sparse systems and graphs
- pagerank ranks the nodes of a graph, bicgstab solves a nonsymmetric linear
- system; both check their answer independently. With the library, its
- headers, manual pages and completion for bash and zsh.
-TXT
-  [ ! -s "$work/homeless" ] ||
-    echo " Also needed, and in no package of the machine where this one was made: $(sort -u "$work/homeless" | paste -sd ' ' -)"
+needs_of() { # files; prints a list for Depends
+  described "$@" >"$work/packages"
+  undescribed "$@" >>"$work/packages"
+  paste -sd, "$work/packages" | sed 's/,/, /g'
 }
 
-rm -rf "$tree"
-DESTDIR=$tree PREFIX=/usr sh "$here/install_files.sh" install >/dev/null
-doc=$tree/usr/share/doc/windrow
-rm "$doc/folders"
-mv "$doc/LICENSE" "$doc/copyright"
-strip "$tree/usr/bin/"* && strip --strip-unneeded "$tree/usr/lib/libwindrow.so.$VERSION" && strip -g "$tree/usr/lib/libwindrow.a"
-gzip -9n "$tree"/usr/share/man/man1/*.1
-chmod -R u=rwX,go=rX "$tree"
-mkdir "$tree/DEBIAN"
-(cd "$tree" && find usr -type f | sort | xargs md5sum) >"$tree/DEBIAN/md5sums"
-described >"$work/packages"
-undescribed >>"$work/packages"
-depends=$(paste -sd, "$work/packages" | sed 's/,/, /g')
-control >"$tree/DEBIAN/control"
-echo 'activate-noawait ldconfig' >"$tree/DEBIAN/triggers"
-# shellcheck disable=SC2086
-dpkg-deb --root-owner-group ${COMPRESSION:-} --build "$tree" "$package" >/dev/null
-echo "$package"
+# ---- the parts ----
+
+take() { # package, paths below /usr, which leave $all
+  into=$trees/$1/usr
+  shift
+  for path in "$@"; do
+    mkdir -p "$into/$(dirname "$path")"
+    mv "$all/usr/$path" "$into/$path"
+  done
+}
+
+# Makes a package of its folder. The rest of its control file, behind what all have, is standard input.
+pack() { # package, architecture
+  tree=$trees/$1 doc=$trees/$1/usr/share/doc/$1
+  mkdir -p "$doc" "$tree/DEBIAN"
+  cp "$here/../LICENSE" "$doc/copyright"
+  chmod -R u=rwX,go=rX "$tree"
+  {
+    printf 'Package: %s\nSource: windrow\nVersion: %s\nArchitecture: %s\n' "$1" "$VERSION" "$2"
+    printf 'Maintainer: %s <%s>\n' "${DEBFULLNAME:-Windrow}" "${DEBEMAIL:-windrow@localhost}"
+    printf 'Installed-Size: %s\nPriority: optional\n' "$(du -sk "$tree/usr" | cut -f 1)"
+    cat
+    [ ! -s "$work/homeless" ] ||
+      echo " Also needed, and in no package of the machine where this one was made: $(sort -u "$work/homeless" | paste -sd ' ' -)"
+  } >"$tree/DEBIAN/control"
+  : >"$work/homeless"
+  (cd "$tree" && find usr -type f | sort | xargs md5sum) >"$tree/DEBIAN/md5sums"
+  # shellcheck disable=SC2086
+  dpkg-deb --root-owner-group ${COMPRESSION:-} --build "$tree" "$BUILD/$1_${VERSION}_$2.deb" >/dev/null
+  echo "$BUILD/$1_${VERSION}_$2.deb"
+}
+
+make_programs() {
+  take windrow bin share/man share/bash-completion share/zsh
+  strip "$trees/windrow/usr/bin/"*
+  gzip -9n "$trees"/windrow/usr/share/man/man1/*.1
+  depends=$(needs_of "$trees/windrow/usr/bin/"*)
+  pack windrow "$architecture" <<TXT
+Depends: $depends
+Section: math
+Description: iterative solvers for sparse systems and graphs
+ pagerank ranks the nodes of a graph, bicgstab solves a nonsymmetric linear
+ system; both check their answer independently. spmv times multiplies. With
+ manual pages and completion for bash and zsh.
+TXT
+}
+
+make_library() {
+  for name in "$VERSION" "$ABI"; do
+    [ ! -L "$all/usr/lib/$triplet/libwindrow.so.$name" ] && [ ! -e "$all/usr/lib/$triplet/libwindrow.so.$name" ] || take "$library" "lib/$triplet/libwindrow.so.$name"
+  done
+  strip --strip-unneeded "$trees/$library/usr/lib/$triplet/libwindrow.so.$VERSION"
+  depends=$(needs_of "$trees/$library/usr/lib/$triplet/libwindrow.so.$VERSION")
+  mkdir "$trees/$library/DEBIAN"
+  echo 'activate-noawait ldconfig' >"$trees/$library/DEBIAN/triggers"
+  echo "libwindrow $ABI $library (>= $VERSION)" >"$trees/$library/DEBIAN/shlibs"
+  pack "$library" "$architecture" <<TXT
+Depends: $depends
+Multi-Arch: same
+Section: libs
+Description: iterative solvers for sparse systems and graphs: shared library
+ Linear systems with one or many right-hand sides, PageRank, and multiplies by
+ sparse matrices, on the CPU or a GPU.
+TXT
+}
+
+make_headers() {
+  take libwindrow-dev include "lib/$triplet"
+  mkdir -p "$trees/libwindrow-dev/usr/share/doc/libwindrow-dev"
+  mv "$all/usr/share/doc/windrow/examples" "$trees/libwindrow-dev/usr/share/doc/libwindrow-dev"
+  strip -g "$trees/libwindrow-dev/usr/lib/$triplet/libwindrow.a"
+  pack libwindrow-dev "$architecture" <<TXT
+Depends: $library (= $VERSION)
+Multi-Arch: same
+Section: libdevel
+Description: iterative solvers for sparse systems and graphs: headers
+ For programs in C, C++ and Fortran that use libwindrow: its headers, the
+ static library, files for CMake and pkg-config, and examples.
+TXT
+}
+
+# The package finds the shared library by its name.
+make_python() {
+  if ! command -v python3 >/dev/null; then
+    echo 'deb: no python3 here, so there is no python3-windrow among the packages' >&2
+    return
+  fi
+  python3 "$here/../python/make_wheel.py" --without-library "$trees/python3-windrow/usr/lib/python3/dist-packages"
+  pack python3-windrow all <<TXT
+Depends: python3 (>= 3.8), python3-numpy, $library (= $VERSION)
+Recommends: python3-scipy
+Suggests: python3-matplotlib
+Section: python
+Description: iterative solvers for sparse systems and graphs: Python 3
+ PageRank, linear systems with the calling convention of SciPy, multiplies by
+ sparse matrices, for arrays of NumPy and matrices of SciPy.
+TXT
+}
+
+rm -rf "$trees"
+: >"$work/homeless"
+mkdir -p "$trees"
+trees=$(cd "$trees" && pwd) # dpkg-shlibdeps is called from another folder
+all=$trees/all
+DESTDIR=$all PREFIX=/usr LIBDIR=lib/$triplet sh "$here/install_files.sh" install >/dev/null
+make_programs
+make_library
+make_headers
+make_python

@@ -43,6 +43,8 @@ test_staged() {
   same 'what uninstall leaves' "$work/before" "$out"
   call 2 build_to install DESTDIR="$stage" PREFIX=opt
   says "$err" "does not begin with /"
+  call 2 build_to install DESTDIR="$stage" PREFIX=/opt/w LIBDIR=/lib
+  says "$err" "is no folder below PREFIX"
 }
 
 flags() { PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config "$@" windrow; }
@@ -305,57 +307,164 @@ test_zsh() {
   done
 }
 
+# What a package asks for, a line each, and what it holds, without its folders.
+depends_of() { dpkg-deb -f "$1" Depends | sed 's/, /\n/g'; }
+held_by() { dpkg-deb --fsys-tarfile "$1" | tar -t | grep -v '/$' | sed 's|^[.]/||' | sort; }
+
+holds() { # package's file, places...
+  command="dpkg-deb -c $1"
+  held_by "$1" >"$out"
+  shift
+  for place in "$@"; do
+    grep -qx "$place" "$out"
+    expect "$place is missing"
+  done
+}
+
+# The files that all packages but Python's hold are what `make install` puts below a prefix, each in one of them.
+test_package_contents() {
+  triplet=$(dpkg-architecture -q DEB_HOST_MULTIARCH)
+  holds "$programs" usr/bin/pagerank usr/bin/bicgstab usr/bin/spmv usr/share/man/man1/pagerank.1.gz \
+    usr/share/bash-completion/completions/bicgstab usr/share/zsh/site-functions/_spmv usr/share/doc/windrow/copyright
+  holds "$shared" "usr/lib/$triplet/libwindrow.so.$abi" "usr/lib/$triplet/libwindrow.so.$version" "usr/share/doc/libwindrow$abi/copyright"
+  [ "$(wc -l <"$out")" = 3 ]
+  expect 'the library has other files in its package'
+  holds "$headers" usr/include/windrow/windrow.h usr/include/windrow/deep.h "usr/lib/$triplet/libwindrow.so" \
+    "usr/lib/$triplet/libwindrow.a" "usr/lib/$triplet/pkgconfig/windrow.pc" "usr/lib/$triplet/cmake/windrow/windrowConfig.cmake" \
+    usr/share/doc/libwindrow-dev/examples/rank_graph.c
+  for deb in "$programs" "$shared" "$headers"; do held_by "$deb"; done | grep -v /copyright | sed 's|.*/||; s/[.]gz$//' | sort >"$work/packed"
+  call 0 build_to install DESTDIR="$work/as_installed" PREFIX=/usr LIBDIR="lib/$triplet"
+  files_in "$work/as_installed" | sed 's|.*/||' | grep -vx 'LICENSE\|folders' | sort >"$out"
+  same 'files that are installed and packed' "$out" "$work/packed"
+  for deb in "$programs" "$shared"; do
+    command="what $deb asks for"
+    depends_of "$deb" >"$work/depends"
+    grep -q '^libc6 ' "$work/depends" && grep -q '^lib[gi]*omp[0-9]' "$work/depends" && ! grep -qv ' (>= [0-9]' "$work/depends"
+    expect 'the package does not ask for its libraries, each with a version'
+    ! has_zlib || grep -q '^zlib1g ' "$work/depends"
+    expect 'the package does not ask for zlib'
+    ! has_klu || grep -q '^libklu[0-9]* ' "$work/depends"
+    expect 'the package does not ask for KLU'
+  done
+  [ "$(depends_of "$headers")" = "libwindrow$abi (= $version)" ]
+  expect 'libwindrow-dev does not ask for its library alone'
+  call 0 dpkg-deb -I "$shared" shlibs
+  [ "$(cat "$out")" = "libwindrow $abi libwindrow$abi (>= $version)" ]
+  expect 'packages of programs that are linked to the library would not ask for it'
+}
+
+# Unpacked into one folder: programs run, a program is compiled and run.
+test_package_works() {
+  for deb in "$programs" "$shared" "$headers"; do
+    call 0 dpkg-deb -x "$deb" "$work/unpacked"
+    (cd "$work/unpacked" && dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./md5sums | md5sum -c --quiet) >"$out" 2>&1
+    expect 'sums are wrong'
+  done
+  call 0 "$work/unpacked/usr/bin/bicgstab" -q -d cpu gen:stencil:n=8
+  ! find "$work/unpacked" -perm /022 ! -type l | grep -q .
+  expect 'others may write to what the package holds'
+  folder=$work/unpacked/usr/lib/$triplet
+  call 0 "$CC" -std=c11 -I"$work/unpacked/usr/include" "$work/try_flat.c" -o "$work/try" -L"$folder" -lwindrow
+  call 0 env LD_LIBRARY_PATH="$folder" "$work/try"
+  grep -q "^libdir=.*/lib/$triplet$" "$folder/pkgconfig/windrow.pc"
+  expect 'pkg-config is told another folder'
+  if ! command -v cmake >/dev/null; then
+    skip 3 'no cmake here'
+    return
+  fi
+  call 0 cmake -S "$work/project" -B "$work/of_package" -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$work/unpacked/usr" -DRELEASE=
+  call 0 cmake --build "$work/of_package"
+  call 0 "$work/of_package/try_flat"
+}
+
+test_package_python() {
+  if [ -z "$python" ]; then
+    grep -q 'no python3 here' "$work/said"
+    expect 'that there is no package for Python is not said'
+    skip 5 'no python3 here'
+    return
+  fi
+  holds "$python" usr/lib/python3/dist-packages/windrow/__init__.py "usr/lib/python3/dist-packages/windrow-$version.dist-info/METADATA"
+  ! grep -q '[.]so\|[.]pyc' "$out"
+  expect 'it holds a library, or what Python has compiled'
+  depends_of "$python" | sort >"$out"
+  printf '%s\n' "libwindrow$abi (= $version)" 'python3 (>= 3.8)' python3-numpy >"$work/depends"
+  same 'what python3-windrow asks for' "$work/depends" "$out"
+  call 0 dpkg-deb -x "$python" "$work/unpacked"
+  interpreter=$(python_with numpy)
+  if ! $interpreter -c 'import numpy' 2>/dev/null; then
+    skip 2 "numpy is missing: $(sh tools/deps.sh --hint numpy)"
+    return
+  fi
+  (
+    unset WINDROW_LIBRARY
+    export LD_LIBRARY_PATH="$folder" PYTHONPATH="$work/unpacked/usr/lib/python3/dist-packages" PYTHONDONTWRITEBYTECODE=1
+    cd "$work" && $interpreter -c 'import windrow; print(windrow.__file__, windrow.__version__, len(windrow.pagerank(windrow.read("gen:web:n=100")).scores))'
+  ) >"$out" 2>"$err"
+  command='python3-windrow'
+  says "$out" "$work/unpacked" " $version 100"
+}
+
 test_package() {
   if [ -n "$instrument" ] || ! sh tools/make_deb.sh able 2>"$err"; then
-    skip 11 "packages are made of what no sanitizer is in; $(cat "$err")"
+    skip 48 "packages are made of what no sanitizer is in; $(cat "$err")"
     return
   fi
   if ! has_zlib && [ "$(ours 6)" != 0 ]; then
     call 2 build_to package
     says "$err" 'make deb ZLIB=0 for a package without it'
-    skip 9 'without zlib no package is made'
+    skip 46 'without zlib no package is made'
     return
   fi
   if ! has_klu && [ "$(ours 7)" != 0 ]; then
     call 2 build_to package
     says "$err" 'make deb KLU=0 for a package without it'
-    skip 9 'without KLU no package is made'
+    skip 46 'without KLU no package is made'
     return
   fi
   export COMPRESSION='-Zgzip -z1' # the quickest
   call 0 build_to package
-  deb=$(tail -n 1 "$out")
-  case $deb in /*) ;; *) deb=$PWD/$deb ;; esac # it is read from other folders
-  call 0 dpkg-deb -f "$deb" Depends
-  sed 's/, /\n/g' "$out" >"$work/depends"
-  grep -q '^libc6 ' "$work/depends" && grep -q '^lib[gi]*omp[0-9]' "$work/depends" && ! grep -qv ' (>= [0-9]' "$work/depends"
-  expect 'the package does not ask for its libraries, each with a version'
-  ! has_zlib || grep -q '^zlib1g ' "$work/depends"
-  expect 'the package does not ask for zlib, which its programs use'
-  ! has_klu || grep -q '^libklu[0-9]* ' "$work/depends"
-  expect 'the package does not ask for KLU, which bicgstab uses'
-  call 0 dpkg-deb -x "$deb" "$work/unpacked"
-  call 0 "$work/unpacked/usr/bin/bicgstab" -q -d cpu gen:stencil:n=8
-  (cd "$work/unpacked" && dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./md5sums | md5sum -c --quiet) >"$out" 2>&1
-  expect 'sums are wrong'
-  ! find "$work/unpacked" -perm /022 ! -type l | grep -q .
-  expect 'others may write to what the package holds'
+  cp "$err" "$work/said"
+  python= version=$(sed -n 's/^.define WR_VERSION "\(.*\)"/\1/p' config/version.h)
+  while read -r deb; do
+    case $deb in /*) ;; *) deb=$PWD/$deb ;; esac # it is read from other folders
+    case $deb in
+      */libwindrow-dev_*) headers=$deb ;;
+      */libwindrow*) shared=$deb ;;
+      */python3-windrow_*) python=$deb ;;
+      */windrow_*) programs=$deb ;;
+    esac
+  done <"$out"
+  abi=$(basename "$shared" | sed 's/libwindrow//; s/_.*//')
+  test_package_contents
+  test_package_works
+  test_package_python
 }
 
-# Into a root of its own that has the packages of this machine, so that what it asks for must be there.
+# Into a root of its own that has the packages of this machine, so that what they ask for must be there.
 test_package_installs() {
-  if [ -z "${deb:-}" ] || [ "$(id -u)" != 0 ] || [ ! -s /var/lib/dpkg/status ]; then
-    skip 4 'dpkg needs root to install a package'
+  if [ -z "${programs:-}" ] || [ "$(id -u)" != 0 ] || [ ! -s /var/lib/dpkg/status ]; then
+    skip 7 'dpkg needs root to install a package'
     return
   fi
   root=$work/root
   mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/triggers" "$root/var/log"
   cp /var/lib/dpkg/status "$root/var/lib/dpkg"
   files_in "$root" | grep -v '/dpkg' >"$work/before"
-  call 0 dpkg --root="$root" --no-triggers --log=/dev/null -i "$deb"
+  names="windrow libwindrow$abi libwindrow-dev"
+  call 1 dpkg --root="$root" --no-triggers --log=/dev/null -i "$headers" # its library is missing
+  says "$err" "libwindrow$abi"
+  call 0 dpkg --root="$root" --no-triggers --log=/dev/null -i "$programs" "$shared" "$headers"
   [ -x "$root/usr/bin/pagerank" ]
   expect 'pagerank is missing'
-  call 0 dpkg --root="$root" --no-triggers --log=/dev/null -P windrow
+  if [ -n "$python" ] && dpkg-query -W python3-numpy >/dev/null 2>&1; then
+    call 0 dpkg --root="$root" --no-triggers --log=/dev/null -i "$python"
+    names="$names python3-windrow"
+  else
+    skip 1 'python3-numpy is not among the packages of this machine'
+  fi
+  # shellcheck disable=SC2086
+  call 0 dpkg --root="$root" --no-triggers --log=/dev/null -P $names
   files_in "$root" | grep -v '/dpkg' >"$out"
   same 'what removing leaves' "$work/before" "$out"
 }
