@@ -98,7 +98,7 @@ class Struct(ctypes.Structure):
 
 class ReadChoice(Struct):
     _fields_ = (_members(c_size_t, "size") + _members(c_char_p, "format columns")
-                + _members(c_int, "is_graph counts_once threads"))
+                + _members(c_int, "is_graph counts_once threads") + _members(c_char_p, "ids separator header"))
 
 
 class SolveOptions(Struct):

@@ -33,6 +33,9 @@ class Matrix:
         The attribute of edges of a graph with their weights; without it an edge has weight 1.
     columns, format : str, optional
         How a file is read: ``"source,target"``; ``"mtx"`` or ``"edges"``.
+    ids, separator, header : str, optional
+        How an edge list is read: ``"numbers"`` or ``"names"``; ``"tab"``, ``"comma"``, ``"semicolon"`` or ``"blank"``;
+        ``"yes"`` or ``"no"``. Without them its first lines decide.
     threads : int, optional
         Those that read a file; None: all.
 
@@ -51,14 +54,16 @@ class Matrix:
     """
 
     def __init__(self, A, shape=None, *, graph=False, counts_once=False, labels=False, weight="weight", columns=None,
-                 format=None, threads=None):
+                 format=None, ids=None, separator=None, header=None, threads=None):
         handle = c_void_p()
         self.nodes, self._index, self._is_file = None, None, False
         _refuse_what_does_not_apply(A, {"graph": graph, "counts_once": counts_once, "labels": labels, "columns": columns,
-                                        "format": format, "threads": threads})
+                                        "format": format, "ids": ids, "separator": separator, "header": header,
+                                        "threads": threads})
         if isinstance(A, (str, os.PathLike)):
             choice = library.ReadChoice(format=library.text("format", format), columns=library.text("columns", columns),
-                                        is_graph=bool(graph), counts_once=bool(counts_once),
+                                        is_graph=bool(graph), counts_once=bool(counts_once), ids=library.text("ids", ids),
+                                        separator=library.text("separator", separator), header=library.text("header", header),
                                         threads=library.threads_of(threads))
             check(lib.wr_read_as(os.fsencode(A), byref(choice), byref(handle)))
             self._is_file = True
@@ -201,7 +206,7 @@ def read(name, **options):
         A Matrix Market file or an edge list, also as .gz, SciPy's .npz, GAP's .sg and .wsg, windrow's binary; or
         ``"gen:..."``.
     **options
-        ``graph``, ``counts_once``, ``columns``, ``format``, ``threads`` as of `Matrix`.
+        ``graph``, ``counts_once``, ``columns``, ``format``, ``ids``, ``separator``, ``header``, ``threads`` as of `Matrix`.
 
     Returns
     -------
@@ -229,7 +234,7 @@ def as_matrix(A, **options):
 def _refuse_what_does_not_apply(A, options):
     """An option that would be passed over without a word."""
     if isinstance(A, (str, os.PathLike)):
-        applies = ("graph", "counts_once", "columns", "format", "threads")
+        applies = ("graph", "counts_once", "columns", "format", "ids", "separator", "header", "threads")
     elif isinstance(A, tuple):
         applies = ("counts_once", "labels")
     else:

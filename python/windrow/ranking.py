@@ -127,7 +127,8 @@ def pagerank(A, damping=0.85, personalize=None, tol=None, backend=None, device=N
     progress : callable, optional
         As of `Solver`, with changes in place of residuals.
     **reading
-        As of `Matrix`: ``shape``, ``counts_once``, ``labels``, ``weight``, ``columns``, ``format``.
+        As of `Matrix`: ``shape``, ``counts_once``, ``labels``, ``weight``, ``columns``, ``format``, ``ids``, ``separator``,
+        ``header``.
 
     Returns
     -------

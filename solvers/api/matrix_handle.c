@@ -52,16 +52,22 @@ wr_status wr_read_as(const char *name, const wr_read_choice *choice, wr_matrix *
   wr_problem_facts facts = {.kind = ""};
   wr_csr *csr = NULL;
   wr_ids ids = {0};
-  int format, before = 0;
+  int format, list_ids, separator, header, before = 0;
   WR_NEED(A);
   *A = NULL;
   WR_NEED(name);
   TRY(wr_struct_take(__func__, "choice", choice, &c, sizeof c));
   TRY(wr_word_choose(__func__, "choice->format", c.format, "auto|mtx|edges", &format));
+  TRY(wr_word_choose(__func__, "choice->ids", c.ids, "auto|numbers|names", &list_ids));
+  TRY(wr_word_choose(__func__, "choice->separator", c.separator, "auto|tab|comma|semicolon|blank", &separator));
+  TRY(wr_word_choose(__func__, "choice->header", c.header, "auto|yes|no", &header));
   TRY(wr_threads_enter(__func__, "choice->threads", INT64_MAX, &c.threads, &before));
   wr_source_options options = {.threads = c.threads, .nonnegative = c.is_graph, .format = (wr_input_format)format,
                                .duplicates = c.counts_once ? WR_DUPLICATES_ONCE : WR_DUPLICATES_SUM, .ids = &ids};
   if (c.columns) TRY(wr_edge_choice_parse(c.columns, "choice->columns", &options.columns));
+  options.columns.ids = (wr_edge_ids)list_ids;
+  options.columns.separator = (wr_edge_separator)separator;
+  options.columns.header = (wr_edge_header)header;
   TRY(wr_source_load(name, &options, &ledger, &csr, &facts));
   status = wrap(csr, &ids, A);
 done:

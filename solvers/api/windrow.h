@@ -60,6 +60,10 @@ typedef struct wr_read_choice {
   int is_graph;        /* 1: values are weights, and negative ones are refused                                       */
   int counts_once;     /* 1: an edge without weight that occurs several times counts once; 0: as often as it occurs  */
   int threads;         /* 0: all                                                                                     */
+  /* Of an edge list, as the options of the programs. */
+  const char *ids;       /* "auto" (NULL): names unless both ids of the first edge are numbers; "numbers", "names"     */
+  const char *separator; /* "auto" (NULL): by the first line; "tab", "comma", "semicolon", "blank"                     */
+  const char *header;    /* "auto" (NULL): the first line has names of columns if it looks so; "yes", "no"             */
 } wr_read_choice;
 
 /* *A := a matrix from a file (Matrix Market or an edge list, also compressed; SciPy's .npz, GAP's .sg and .wsg, windrow's

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/check.h"
 
@@ -145,6 +146,63 @@ static void write_file(const char *path, const char *text) {
   fclose(file);
 }
 
+/* This test may run several times at once. */
+static void name_file(char *path, size_t room) {
+  snprintf(path, room, "%s/test_windrow.%ld", getenv("BUILD") ? getenv("BUILD") : "build", (long)getpid());
+}
+
+/* The choices for edge lists, each with a list that is another matrix, or none, without it. */
+static void test_read_lists(void) {
+  static const struct {
+    const char *text, *columns, *ids, *separator, *header, *id; /* id of row 1 */
+    int64_t rows;
+  } lists[] = {
+      {"07 7\n7 9\n", NULL, NULL, NULL, NULL, "9", 2},
+      {"07 7\n7 9\n", NULL, "names", NULL, NULL, "7", 3},
+      {"a,b c,d\n", NULL, NULL, "comma", "no", NULL, 0}, /* a third column that is no value */
+      {"a,b c\n", NULL, NULL, "comma", "no", "b c", 2},
+      {"a,b c\n", NULL, NULL, "blank", NULL, "c", 2},
+      {"a;b\n", NULL, NULL, "semicolon", "no", "b", 2},
+      {"a\tb c\n", NULL, NULL, "tab", "no", "b c", 2},
+      {"from,to\na,b\n", NULL, NULL, "comma", "yes", "b", 2},
+      {"from,to\na,b\n", NULL, NULL, "comma", "no", "b", 4},
+      {"from to\n1 2\n", NULL, "numbers", NULL, "no", NULL, 0}, /* names, which are refused then */
+      {"n,from,to\n1,a,b\n", "to,from", NULL, NULL, "yes", "b", 2},
+  };
+  wr_read_choice choice;
+  char path[4096], id[16];
+  name_file(path, sizeof path);
+  CASE("reading: choices for edge lists");
+  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+    wr_matrix *A = NULL;
+    write_file(path, lists[k].text);
+    WR_INIT(choice);
+    choice.format = "edges", choice.columns = lists[k].columns;
+    choice.ids = lists[k].ids, choice.separator = lists[k].separator, choice.header = lists[k].header;
+    wr_status status = wr_read_as(path, &choice, &A);
+    CHECKF((status == WR_OK) == (lists[k].rows > 0) && wr_matrix_rows(A) == lists[k].rows, "list %zu: %lld rows; %s", k,
+           (long long)wr_matrix_rows(A), status == WR_OK ? "" : wr_status_message());
+    if (lists[k].id) {
+      CHECK_OK(wr_matrix_id(A, 1, id, sizeof id));
+      CHECKF(strcmp(id, lists[k].id) == 0, "list %zu: %s", k, id);
+    }
+    wr_matrix_free(A);
+  }
+  CASE("reading: a choice of a caller that knows no ids, separator and header");
+  wr_matrix *A = NULL;
+  write_file(path, "from,to\na,b\n");
+  choice = (wr_read_choice){.size = offsetof(wr_read_choice, ids), .format = "edges", .header = "never", .ids = "none"};
+  CHECK_OK(wr_read_as(path, &choice, &A));
+  CHECK(wr_matrix_rows(A) == 2);
+  wr_matrix_free(A);
+  CASE("reading: a choice for edge lists, of what is none");
+  WR_INIT(choice);
+  choice.ids = "names";
+  CHECK_FAILS(WR_EUSAGE, wr_read_as("gen:web", &choice, &A));
+  CHECK_MESSAGE("are for an edge list only");
+  remove(path);
+}
+
 static void test_read(void) {
   wr_matrix *A = NULL;
   wr_read_choice choice;
@@ -156,7 +214,7 @@ static void test_read(void) {
   CHECK_OK(wr_matrix_id(A, 63, id, sizeof id));
   CHECK(strcmp(id, "64") == 0);
   wr_matrix_free(A);
-  snprintf(path, sizeof path, "%s/test_windrow.list", getenv("BUILD") ? getenv("BUILD") : "build");
+  name_file(path, sizeof path);
   write_file(path, "100 7 1\n7 35 2\n7 35 3\n");
   WR_INIT(choice);
   choice.format = "edges";
@@ -756,6 +814,7 @@ int main(void) {
   test_matrices();
   test_wrong_matrices();
   test_read();
+  test_read_lists();
   test_wrong_systems();
   test_sizes();
   test_threads();

@@ -284,6 +284,20 @@ class Matrices(Case):
         self.assertRaises(KeyError, A.find, 10)
         self.refuses(windrow.UsageError, "format", windrow.read, path, format="csv")
 
+    def test_choices_for_edge_lists(self):
+        path = os.path.join(FOLDER, "choices.txt")
+        with open(path, "w") as file:
+            file.write("from;to\n07;7\n7;a b\n")
+        nodes = lambda **how: {A.id(i) for A in [windrow.read(path, **how)] for i in range(A.shape[0])}
+        self.assertEqual(nodes(ids="names", separator="semicolon", header="yes"), {"07", 7, "a b"})
+        self.assertEqual(nodes(ids="names", separator="semicolon", header="no"), {"from", "to", "07", 7, "a b"})
+        self.refuses(windrow.InputError, "choices.txt:3", windrow.read, path, ids="numbers", separator="semicolon", header="yes")
+        self.assertEqual(len(windrow.pagerank(path, ids="names", separator="semicolon", header="yes").scores), 3)
+        for wrong in ({"ids": "text"}, {"separator": ";"}, {"header": "maybe"}):
+            self.refuses(windrow.UsageError, next(iter(wrong)), windrow.read, path, **wrong)
+            self.refuses(windrow.UsageError, next(iter(wrong)) + " does not apply", windrow.Matrix, np.eye(2), **wrong)
+        self.refuses(windrow.UsageError, "header is True", windrow.read, path, header=True)
+
 
 class Linear(Case):
     def test_answers_are_within_their_bound(self):

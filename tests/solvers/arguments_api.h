@@ -46,6 +46,16 @@ static void try_read_as(void) {
   choice.format = "csv";
   REFUSED("choice->format is 'csv', which is none of auto|mtx|edges", wr_read_as("gen:web", &choice, &A));
   WR_INIT(choice);
+  choice.ids = "text";
+  REFUSED("choice->ids is 'text', which is none of auto|numbers|names", wr_read_as("gen:web", &choice, &A));
+  WR_INIT(choice);
+  choice.separator = ",";
+  REFUSED("choice->separator is ',', which is none of auto|tab|comma|semicolon|blank",
+          wr_read_as("gen:web", &choice, &A));
+  WR_INIT(choice);
+  choice.header = "1";
+  REFUSED("choice->header is '1', which is none of auto|yes|no", wr_read_as("gen:web", &choice, &A));
+  WR_INIT(choice);
   choice.threads = -1;
   REFUSED("choice->threads is -1", wr_read_as("gen:web", &choice, &A));
   CHECK(A == NULL);
