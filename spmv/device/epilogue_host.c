@@ -2,7 +2,9 @@
 
 #include <math.h>
 
-double wr_reduce_host(wr_reduction_kind kind, const double *u, const double *z, int64_t count) {
+#include "config/wide.h"
+
+WR_WIDE double wr_reduce_host(wr_reduction_kind kind, const double *u, const double *z, int64_t count) {
   double sum = 0;
   switch (kind) {
     case WR_DOT:

@@ -1,6 +1,6 @@
 /* Included once per type of data: T, and NAME(x) for the functions' names. */
 
-static void NAME(finish)(const wr_apply *request, int64_t first, int64_t count, double *sum, double *partial) {
+WR_WIDE static void NAME(finish)(const wr_apply *request, int64_t first, int64_t count, double *sum, double *partial) {
   const wr_epilogue *e = request->epilogue;
   T *y = (T *)request->y->data + first;
   double other[WR_FINISH_ROWS];

@@ -10,6 +10,7 @@
 #include "config/hash.h"
 #include "config/memory.h"
 #include "config/text.h"
+#include "config/wide.h"
 #include "spmv/device/apply.h"
 #include "spmv/device/columns.h"
 #include "spmv/device/epilogue_host.h"

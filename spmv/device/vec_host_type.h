@@ -28,8 +28,8 @@ static const double *NAME(second)(const wr_fused *f, const wr_reduction *reduce,
   return room;
 }
 
-static void NAME(fused_block)(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_FUSED_TERMS], int64_t first, int64_t count,
-                              double *partial) {
+WR_WIDE static void NAME(fused_block)(const wr_fused *f, double c[WR_MAX_OUTPUTS][WR_FUSED_TERMS], int64_t first,
+                                      int64_t count, double *partial) {
   double value[WR_MAX_OUTPUTS][BLOCK], u[BLOCK], z[BLOCK];
   uint64_t hashes[BLOCK];
   int lane = 0;

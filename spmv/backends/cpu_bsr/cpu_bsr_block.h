@@ -152,16 +152,20 @@ static void NAME(repair)(const wr_bsr *b, const void *x, int64_t first, int64_t 
   }
 }
 
+INLINE void NAME(range_by_size)(const wr_bsr *b, cpu_bsr_x x, int64_t first, int64_t last, int r, int c, double *sum) {
+  if (r * c == 1)
+    NAME(range_of_entries)(b, x, first, last, sum);
+  else
+    NAME(range_of)(b, x, first, last, r, c, sum);
+}
+
 #define SIZE(R, C)                                                                                                \
-  static void NAME(range_##R##x##C)(const wr_bsr *b, cpu_bsr_x x, int64_t first, int64_t last, double *sum) {     \
-    if (R * C == 1)                                                                                               \
-      NAME(range_of_entries)(b, x, first, last, sum);                                                             \
-    else                                                                                                          \
-      NAME(range_of)(b, x, first, last, R, C, sum);                                                               \
+  WR_WIDE static void NAME(range_##R##x##C)(const wr_bsr *b, cpu_bsr_x x, int64_t first, int64_t last, double *sum) { \
+    NAME(range_by_size)(b, x, first, last, R, C, sum);                                                            \
   }                                                                                                               \
-  static void NAME(rows_##R##x##C)(const wr_bsr *b, cpu_bsr_x x, int64_t first, int64_t count, double *sum) {     \
+  WR_WIDE static void NAME(rows_##R##x##C)(const wr_bsr *b, cpu_bsr_x x, int64_t first, int64_t count, double *sum) { \
     for (int64_t i = first; i < first + count; i++, sum += R)                                                     \
-      NAME(range_##R##x##C)(b, x, wr_cpu_bsr_before(b, i), wr_cpu_bsr_before(b, i + 1), sum);                     \
+      NAME(range_by_size)(b, x, wr_cpu_bsr_before(b, i), wr_cpu_bsr_before(b, i + 1), R, C, sum);                 \
   }
 SIZES
 #undef SIZE

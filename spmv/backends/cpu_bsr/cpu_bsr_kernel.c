@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "config/wide.h"
+
 /* Block sizes with compiled kernels: those among which wr_bsr_choose chooses. */
 #define SIZES                                                                                                       \
   SIZE(1, 1) SIZE(2, 2) SIZE(3, 3) SIZE(4, 4) SIZE(5, 5) SIZE(6, 6) SIZE(8, 8) SIZE(16, 16) SIZE(16, 1) SIZE(1, 16)

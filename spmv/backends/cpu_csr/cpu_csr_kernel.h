@@ -1,4 +1,4 @@
-/* Included once for each type of data: T, and NAME(x) for the functions' names. */
+/* Included once for each type of data: T, NAME(x) for the functions' names, and WIDE, which is WR_WIDE or nothing. */
 
 typedef T NAME(quad) __attribute__((vector_size(4 * sizeof(T))));
 
@@ -48,13 +48,18 @@ static inline double NAME(dot_short)(const T *val, const int32_t *col, const T *
 }
 
 /* sum[0..count-1] := the rows from `row` on. */
-static inline void NAME(dot_rows)(const cpu_csr_state *s, const T *val, const T *x, int64_t row, int64_t count,
-                                  double *sum) {
+WIDE static void NAME(dot_rows)(const cpu_csr_state *s, const T *val, const T *x, int64_t row, int64_t count,
+                                double *sum) {
   const int64_t *end = s->row_ptr + row + 1;
   int64_t k = end[-1];
   int mostly_short = end[count - 1] - k < 5 * count && end[count - 1] + 4 <= s->nnz;
   for (int64_t i = 0; i < count; k = end[i++])
     sum[i] = mostly_short ? NAME(dot_short)(val, s->col, x, k, end[i]) : NAME(dot)(val, s->col, x, k, end[i]);
+}
+
+/* The sum of the entries of a row that are in one chunk: all of them, where the row is longer than a chunk. */
+WIDE static double NAME(dot_part)(const T *val, const int32_t *col, const T *x, int64_t k, int64_t last) {
+  return NAME(dot)(val, col, x, k, last);
 }
 
 /* alpha * product + beta * y[i] */
@@ -73,7 +78,7 @@ static inline void NAME(run_chunk)(const cpu_csr_state *s, const wr_apply *reque
   for (int r = 0; r < WR_MAX_REDUCTIONS; r++) partial[r] = 0;
   s->head[c] = 0;
   if (row < last_row && begin > s->row_ptr[row]) {
-    s->head[c] = NAME(dot)(val, col, x, begin, s->row_ptr[row + 1]);
+    s->head[c] = NAME(dot_part)(val, col, x, begin, s->row_ptr[row + 1]);
     begin = s->row_ptr[++row];
   }
   while (row < last_row) {
@@ -84,7 +89,7 @@ static inline void NAME(run_chunk)(const cpu_csr_state *s, const wr_apply *reque
     row += count;
     begin = s->row_ptr[row];
   }
-  s->tail[c] = NAME(dot)(val, col, x, begin, end);
+  s->tail[c] = NAME(dot_part)(val, col, x, begin, end);
 }
 
 /* Finishes the rows that are cut, from their parts in the order of the chunks. */
