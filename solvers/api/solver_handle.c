@@ -320,6 +320,9 @@ wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b
     wr_struct_give(to, &r, sizeof r);
     if (first.status == WR_OK) (void)wr_error_keep(&first, status);
   }
+  char text[240];
+  wr_solving_describe_sides(&solver->solving, text, sizeof text);
+  if (count > 1) wr_listener_say(&solver->listener, "%lld right-hand sides: %s", (long long)count, text);
   return wr_error_raise(&first);
 }
 

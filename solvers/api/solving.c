@@ -216,7 +216,8 @@ static wr_status begin_together(wr_solving *r, const wr_sides *sides, int64_t fi
   return WR_OK;
 }
 
-wr_status wr_solving_side(wr_solving *r, const wr_sides *sides, int64_t side, const wr_monitor *monitor, double *moved) {
+wr_status wr_solving_side(wr_solving *r, const wr_sides *sides, int64_t side, const wr_monitor *monitor,
+                          double *moved) {
   double begin = wr_clock();
   *moved = 0;
   if (side % WR_MAX_COLUMNS == 0) {

@@ -57,7 +57,7 @@ typedef struct wr_solving {
   double *x;   /* [n] by the fallback; NULL: the answer is the iterate */
   wr_lockstep_column together[WR_MAX_COLUMNS]; /* of right-hand sides that were iterated together                     */
   int64_t first_side;        /* that of together[0]                                                               */
-  int64_t shared, alone;     /* right-hand sides that were iterated together, and those that were to be solved alone after it */
+  int64_t shared, alone;     /* right-hand sides that were iterated together, and those that were then to be solved alone */
   double share;              /* seconds of iterating together, by the number of right-hand sides                  */
   char why_alone[160];       /* a clause: why none are iterated together; "": they are                            */
   double norm; /* of the final residual, as the device computed it, of the scaled system */

@@ -129,13 +129,21 @@ static int may_follow(const progress *g) { return g->may_change || may_change_pr
 
 wr_solve_scalars wr_method_scalars(const wr_bicgstab *s, double norm, double target, int may_change, int64_t every) {
   double unit = wr_type_unit(s->env->type), square = norm * norm;
-  return (wr_solve_scalars){
-      .rr = square, .weighted_rr = square, .is_weighted = s->weight.id != 0,
-      .bound = target * target, .largest = 1 / (unit * unit), .huge = DBL_MAX, .one = 1,
-      .every = (double)every, .log_room = WR_LOG_ROOM, .enough = 0.01, .gap = SNAPSHOT_ROUNDS,
-      .gain_rr = square, .gain = 0.81,
-      .patience = may_change ? CHANGE_PATIENCE : PATIENCE,
-      .yields = may_change || !s->method->knows_noise};
+  return (wr_solve_scalars){.rr = square,
+                            .weighted_rr = square,
+                            .is_weighted = s->weight.id != 0,
+                            .bound = target * target,
+                            .largest = 1 / (unit * unit),
+                            .huge = DBL_MAX,
+                            .one = 1,
+                            .every = (double)every,
+                            .log_room = WR_LOG_ROOM,
+                            .enough = 0.01,
+                            .gap = SNAPSHOT_ROUNDS,
+                            .gain_rr = square,
+                            .gain = 0.81,
+                            .patience = may_change ? CHANGE_PATIENCE : PATIENCE,
+                            .yields = may_change || !s->method->knows_noise};
 }
 
 double wr_method_share(const wr_method *method, int may_change, int may_change_precond, double left) {
@@ -154,8 +162,11 @@ static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   c.steps = c.gain_step = before.steps, c.rounds = before.rounds, c.period = s->loop->period;
   c.snapshot_rr = g->snapshot_norm * g->snapshot_norm, c.snapshot_round = before.rounds + SNAPSHOT_ROUNDS;
   PASS(find_plain_square(s, &c.rr));
-  double left = (double)g->options->iterations - c.steps;
-  left = wr_method_share(s->method, g->may_change, may_change_precond(g), left);
+  /* The share of a method that has begun elsewhere is of all iterations. */
+  double begun = c.steps > 0 && c.steps == (double)s->begun.iterations ? c.steps : 0;
+  double left = (double)g->options->iterations - c.steps + begun;
+  left = wr_method_share(s->method, g->may_change, may_change_precond(g), left) - begun;
+  if (begun > 0) left = fmax(left, 1);
   g->last_round = c.rounds + left;
   c.last = fmin(g->last_round, fmax(g->review_round, c.rounds + 1)), c.last_part = c.last - s->loop->unroll;
   PASS(wr_method_copy(s, &s->r, &s->t));
@@ -501,17 +512,18 @@ static wr_status check(wr_bicgstab *s, progress *g, int *end) {
   wr_solve_scalars *c = scalars_of(g);
   double measure = wr_solve_measure(c);
   if (c->kept != 0) g->snapshot_norm = sqrt(c->kept_rr), g->snapshot_is_start = 0;
-  if (c->done == 0)
+  if (c->done == 0) {
     PASS(go_on(s, g, end));
-  else if (!isfinite(c->rr) || !isfinite(measure))
+  } else if (!isfinite(c->rr) || !isfinite(measure)) {
     PASS(restart(s, g, "the residual is not finite any more", end));
-  else if (measure <= c->bound) {
+  } else if (measure <= c->bound) {
     double norm;
     PASS(wr_method_settle_iterate(s));
     PASS(wr_bicgstab_true_residual(s, &s->x, &norm));
     PASS(question(s, g, norm, end));
-  } else
+  } else {
     PASS(restart(s, g, s->method->breakdowns[(int)c->breakdown - 1], end));
+  }
   return WR_OK;
 }
 

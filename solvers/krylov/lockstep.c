@@ -98,8 +98,9 @@ static wr_status run_fused(wr_lockstep *l, wr_fused_many f) {
 }
 
 static wr_status multiply(wr_lockstep *l, int x, int y) {
-  return wr_plan_apply_many(l->s->plan, &(wr_apply_many){.columns = l->used, .alpha = 1, .x = &l->v[x], .y = &l->v[y],
-                                                         .ldx = l->ld, .ldy = l->ld});
+  return wr_plan_apply_many(
+      l->s->plan,
+      &(wr_apply_many){.columns = l->used, .alpha = 1, .x = &l->v[x], .y = &l->v[y], .ldx = l->ld, .ldy = l->ld});
 }
 
 /* One iteration of conjugate gradients; d is completed by the next one, or by `complete`. A is the matrix; all else are k
@@ -215,7 +216,7 @@ static wr_status begin(wr_lockstep *l) {
 
 static wr_solve_scalars *scalars_of(wr_lockstep *l, int c) { return (wr_solve_scalars *)(l->scalars + c * STRIDE); }
 
-/* How a column is to end after a check. over: the monitor ends the work. An iterate that is no better than the guess is left. */
+/* How a column is to end after a check. over: the monitor ends the work. An iterate no better than the guess is left. */
 static wr_lockstep_end find_end(const wr_lockstep *l, const wr_solve_scalars *a, wr_lockstep_column *at, int over) {
   if (a->done != 0) return wr_solve_is_enough(a, a->rr) ? WR_LOCKSTEP_MET : WR_LOCKSTEP_ALONE;
   if (a->stalled != 0) return WR_LOCKSTEP_ALONE;

@@ -1,5 +1,5 @@
-/* Several right-hand sides of one system, iterated together: as many independent solves by one method, each with the scalars and
- * steps that it has alone, which share the matrix, the preconditioner and every launch. Vectors are the columns of row-major
+/* Several right-hand sides of one system, iterated together: as many independent solves by one method, each with the scalars
+ * and steps that it has alone, which share the matrix, the preconditioner and every launch. Vectors are the columns of row-major
  * arrays, so that a multiply reads the matrix once for all of them (wr_plan_apply_many). Conjugate gradients and BiCGSTAB, with
  * a diagonal M or none.
  *

@@ -43,8 +43,8 @@ void wr_method_choose(wr_bicgstab *s, const wr_bicgstab_options *options);
  * may go on where this one gets no further. */
 wr_solve_scalars wr_method_scalars(const wr_bicgstab *s, double norm, double target, int may_change, int64_t every);
 
-/* Iterations for a method of those that are left: half of them where another one, or another M, may follow, unless they are few.
- * Conjugate gradients have all where no other M may follow: where they gain slowly, the other methods gain less by a
+/* Iterations for a method of those that are left: half of them where another one, or another M, may follow, unless they are
+ * few. Conjugate gradients have all where no other M may follow: where they gain slowly, the other methods gain less by a
  * multiply. */
 double wr_method_share(const wr_method *method, int may_change, int may_change_precond, double left);
 

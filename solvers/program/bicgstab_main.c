@@ -156,9 +156,7 @@ static wr_status take_side(void *of, void *solve, int64_t side, const wr_monitor
   return wr_solving_side(solve, &all, side, monitor, moved);
 }
 
-static void describe_sides(const void *solve, char *text, size_t size) {
-  wr_solving_describe_sides(solve, text, size);
-}
+static void describe_sides(const void *solve, char *text, size_t size) { wr_solving_describe_sides(solve, text, size); }
 
 static wr_status upload(void *of, wr_env *device) { return wr_system_upload(&((problem *)of)->system, device); }
 

@@ -64,8 +64,8 @@ typedef struct wr_program {
    * settings->top_format asks for another form than the report's, a text gets the excerpt alone, for other programs. */
   wr_status (*present)(wr_writer *out, void *problem, const wr_settings *settings, const wr_ids *ids, const double *x,
                        int64_t n, const wr_run *run);
-  /* All or none, NULL: there is always one right-hand side. How many; makes one of them that of the problem, before start; makes
-   * one that of a solve, after precondition, as wr_solving_side does; how they were solved. */
+  /* All or none, NULL: there is always one right-hand side. How many; makes one of them that of the problem, before start;
+   * makes one that of a solve, after precondition, as wr_solving_side does; how they were solved. */
   int64_t (*sides)(const void *problem);
   wr_status (*set_side)(void *problem, int64_t side);
   wr_status (*take_side)(void *problem, void *solve, int64_t side, const wr_monitor *monitor, double *moved);

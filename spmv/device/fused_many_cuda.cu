@@ -153,7 +153,8 @@ static wr_status launch(wr_env *env, const wr_fused_many *f) {
   many_args<T> a = make_args<T>(f);
   wr_workspace workspace;
   unsigned blocks = wr_cuda_grid(env, (a.n + WR_STREAM_THREADS - 1) / WR_STREAM_THREADS, BLOCKS);
-  PASS(wr_workspace_reserve(env, (int64_t)blocks * WR_MANY_SUMS * WR_MAX_COLUMNS / WR_FUSED_REDUCTIONS + 1, &workspace));
+  PASS(
+      wr_workspace_reserve(env, (int64_t)blocks * WR_MANY_SUMS * WR_MAX_COLUMNS / WR_FUSED_REDUCTIONS + 1, &workspace));
   a.partial = workspace.partial;
   PASS(WR_LAUNCH_EARLY(env, (compute_many<T>), blocks, WR_STREAM_THREADS, 0, a));
   if (a.nsums == 0 && f->step == NULL) return WR_OK;

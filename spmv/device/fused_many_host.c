@@ -11,7 +11,7 @@
 /* v is an array of columns of the operation; NULL is fine. */
 static wr_status check_columns(const wr_env *env, const wr_fused_many *f, const wr_vec *v) {
   if (v == NULL) return WR_OK;
-  if (v->id == 0 || v->data == NULL || v->place != env->place || v->reciprocal_bytes)
+  if (v->id == 0 || v->data == NULL || v == f->bank || v->place != env->place || v->reciprocal_bytes)
     return wr_fail(WR_EUSAGE, "fused operation of columns: a vector is not allocated at this place");
   if (v->type != f->in[0]->type || v->n != f->in[0]->n)
     return wr_fail(WR_EUSAGE, "fused operation of columns: vectors of different types or lengths");
@@ -127,7 +127,8 @@ void wr_host_fused_many(wr_env *env, const wr_fused_many *f, double *partials) {
   int64_t rows = f->in[0]->n / f->ld, blocks = rows / BLOCK_ROWS + (rows % BLOCK_ROWS != 0);
   computing job = {.f = f, .inputs = wr_many_inputs(f), .partials = partials};
   double *bank = f->bank ? f->bank->data : NULL;
-  for (int s = 0; s < WR_MANY_SUMS; s++) job.u[s] = wr_many_slot(f, f->sum[s].u), job.z[s] = wr_many_slot(f, f->sum[s].z);
+  for (int s = 0; s < WR_MANY_SUMS; s++)
+    job.u[s] = wr_many_slot(f, f->sum[s].u), job.z[s] = wr_many_slot(f, f->sum[s].z);
   read_coefficients(&job);
   wr_team_for(rows < 16 * BLOCK_ROWS / f->ld ? NULL : wr_env_team(env), blocks, compute_block, &job);
   for (int o = 0; o < WR_MANY_OUTPUTS; o++)

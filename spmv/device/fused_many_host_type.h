@@ -32,7 +32,8 @@ static const double *NAME(operand)(const computing *job, int slot, double value[
   return room;
 }
 
-/* Adds products row by row, so that a sum does not depend on ld. Inlined with a constant ld. times: of the first row, or NULL. */
+/* Adds products row by row, so that a sum does not depend on ld. Inlined with a constant ld. times: of the first row, or NULL.
+ */
 static inline __attribute__((always_inline)) void NAME(add_products)(const double *u, const double *z, const T *times,
                                                                      int64_t rows, int ld, double *sum) {
   double own[WR_MAX_COLUMNS];
@@ -69,9 +70,8 @@ static void NAME(compute)(const computing *job, int64_t block, double *sum) {
       for (int64_t e = 0; e < count; e++) ((T *)f->out[o]->data)[first + e] = (T)value[o][e];
     for (int64_t e = 0; f->scaled && e < count; e++)
       ((T *)f->scaled->data)[first + e] = (T)(value[0][e] * (double)times[(first + e) / f->ld]);
-    for (int s = 0; s < WR_MANY_SUMS && f->sum[s].u; s++)
-      NAME(add_sum)(NAME(operand)(job, job->u[s], value, first, count, u),
-                    NAME(operand)(job, job->z[s], value, first, count, z),
-                    f->sum[s].is_scaled ? times + first / f->ld : NULL, count / f->ld, f->ld, sum + s * f->ld);
+    for (int s = 0; s < WR_MANY_SUMS && f->sum[s].u; s++) NAME(add_sum)
+    (NAME(operand)(job, job->u[s], value, first, count, u), NAME(operand)(job, job->z[s], value, first, count, z),
+     f->sum[s].is_scaled ? times + first / f->ld : NULL, count / f->ld, f->ld, sum + s * f->ld);
   }
 }
