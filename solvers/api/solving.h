@@ -76,7 +76,7 @@ wr_status wr_solving_renew(wr_solving *r);
 
 /* Gives the system right-hand side `side`: what follows is for it. They are asked for in their order. The next ones, up to
  * WR_MAX_COLUMNS, are iterated together where method, preconditioner and plan allow it (why_alone), and each is finished by the
- * run that follows, from where it is then. *moved: seconds to be added to those of this call, so that each of them has its share
+ * run that follows, from where it is then. *moved: seconds to be added to those of this call, so that each has its share
  * of that. Errors of sides->set. */
 wr_status wr_solving_side(wr_solving *r, const wr_sides *sides, int64_t side, const wr_monitor *monitor, double *moved);
 

@@ -1,14 +1,15 @@
 /* Included once for each type of data: T, and NAME(x) for the functions' names. */
 
 /* value[count] := output o of the elements from `first` on, as it is stored. count is a multiple of 8, or ends the array. */
-static void NAME(compute_output)(const computing *job, int o, int64_t first, int64_t count, double *value) {
+static void NAME(compute_output)(const computing *job, int o, int64_t first, int64_t count, double *restrict value) {
   const wr_fused_many *f = job->f;
   const T *times = f->times ? f->times->data : NULL;
   memset(value, 0, (size_t)count * sizeof *value);
   for (int k = 0; k < job->inputs; k++) {
-    const double *c = job->c[o][k];
-    const T *in = (const T *)f->in[k]->data + first;
+    const T *restrict in = (const T *)f->in[k]->data + first;
+    double c[WR_MAX_COLUMNS]; /* a copy, which no store may change */
     if (f->c[o][k].factor == 0) continue;
+    memcpy(c, job->c[o][k], sizeof c);
     int64_t whole = count / WR_MAX_COLUMNS * WR_MAX_COLUMNS;
     if (k == 0 && f->times_first) {
       for (int64_t e = 0; e < count; e++)
