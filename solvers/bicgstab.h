@@ -58,7 +58,7 @@ typedef struct wr_bicgstab_options {
   int64_t first_review;  /* 0: only where the solve fails */
 } wr_bicgstab_options;
 
-/* Where a solve goes on that has begun elsewhere (krylov/lockstep.h). */
+/* Where a solve goes on that has begun elsewhere (lockstep.h). */
 typedef struct wr_bicgstab_begun {
   wr_vec d;            /* [n] added to the guess; not allocated: 0, and the solve begins here */
   int64_t iterations, multiplies; /* taken so far                                             */

@@ -4,7 +4,7 @@
 #define WR_SOLVING_H
 
 #include "solvers/api/auto_precond.h"
-#include "solvers/krylov/lockstep.h"
+#include "solvers/lockstep.h"
 #include "solvers/verify.h"
 
 typedef struct wr_solving_options {

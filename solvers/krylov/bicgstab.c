@@ -11,6 +11,7 @@
 #include "solvers/iteration.h"
 #include "solvers/krylov/bicgstab_judge.h"
 #include "solvers/krylov/method.h"
+#include "solvers/lockstep.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/plan_argument.h"

@@ -1,9 +1,10 @@
-#include "solvers/krylov/lockstep.h"
+#include "solvers/lockstep.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "config/memory.h"
+#include "solvers/krylov/method.h"
 #include "spmv/steps/bicgstab_steps.h"
 #include "spmv/steps/cg_steps.h"
 #include "spmv/steps/steps.h"

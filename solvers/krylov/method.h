@@ -36,9 +36,6 @@ struct wr_method {
 #define WR_SOLVE_SCALAR(s, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(wr_solve_scalars, member)})
 #define WR_METHOD_SCALAR(s, scalars, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(scalars, member)})
 
-/* s->method := options.method, or conjugate gradients where the matrix may be positive definite, else BiCGSTAB. */
-void wr_method_choose(wr_bicgstab *s, const wr_bicgstab_options *options);
-
 /* The scalars with which s->method starts at a residual of this norm, counters and limits being 0. may_change: another method
  * may go on where this one gets no further. */
 wr_solve_scalars wr_method_scalars(const wr_bicgstab *s, double norm, double target, int may_change, int64_t every);
@@ -47,9 +44,6 @@ wr_solve_scalars wr_method_scalars(const wr_bicgstab *s, double norm, double tar
  * few. Conjugate gradients have all where no other M may follow: where they gain slowly, the other methods gain less by a
  * multiply. */
 double wr_method_share(const wr_method *method, int may_change, int may_change_precond, double left);
-
-/* b := that of the system, and t := b - A x, of this norm, x being the guess or 0. */
-wr_status wr_bicgstab_load(wr_bicgstab *s, double *norm);
 
 /* 0: rounding alone keeps the residual of the guess, of this norm, above the bound, so that a solve begins with 0 instead. */
 int wr_bicgstab_trusts_guess(const wr_bicgstab *s, double norm, double bound);

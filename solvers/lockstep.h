@@ -1,14 +1,14 @@
 /* Several right-hand sides of one system, iterated together: as many independent solves by one method, each with the scalars
- * and steps that it has alone, which share the matrix, the preconditioner and every launch. Vectors are the columns of row-major
- * arrays, so that a multiply reads the matrix once for all of them (wr_plan_apply_many). Conjugate gradients and BiCGSTAB, with
- * a diagonal M or none.
+ * and steps that it has alone, which share the matrix, the preconditioner and every launch. Vectors are the columns of
+ * row-major arrays, so that a multiply reads the matrix once for all of them (wr_plan_apply_many). Conjugate gradients and
+ * BiCGSTAB, with a diagonal M or none.
  *
  * A column ends when its residual, as it is updated, meets the bound, and when it breaks down, stalls or has used up its
  * iterations. wr_bicgstab_solve then judges it, or finishes it, from where it is (wr_bicgstab.begun). */
 #ifndef WR_LOCKSTEP_H
 #define WR_LOCKSTEP_H
 
-#include "solvers/krylov/method.h"
+#include "solvers/bicgstab.h"
 
 /* How a column has ended. */
 typedef enum wr_lockstep_end {
@@ -38,6 +38,12 @@ typedef struct wr_lockstep_options {
 } wr_lockstep_options;
 
 typedef struct wr_lockstep wr_lockstep;
+
+/* s->method := options.method, or conjugate gradients where the matrix may be positive definite, else BiCGSTAB. */
+void wr_method_choose(wr_bicgstab *s, const wr_bicgstab_options *options);
+
+/* b := that of the system, and t := b - A x, of this norm, x being the guess or 0. */
+wr_status wr_bicgstab_load(wr_bicgstab *s, double *norm);
 
 /* For `count` columns, 2 to WR_MAX_COLUMNS, by s->method and s->precond, which is diagonal or NULL. The plan of s was prepared
  * for as many columns. WR_ENOMEM. */
