@@ -696,6 +696,8 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
   TRY(set_up_loop(s, &g));
   s->loop->taken = 0, s->loop->by = WR_BY_HOST;
   TRY(start(s, &g, &end));
+  if (s->begun.iterations > 0) interrupted = wr_monitor_ends(g.monitor); /* the first iterations have been elsewhere */
+  if (!end && interrupted) end_early(result, interrupted), end = 1;
   while (!end && result->iterations < options->iterations) {
     TRY(wr_iteration_go(s->loop, g.scalars, &interrupted));
     result->iterations = (int64_t)scalars_of(&g)->steps;
