@@ -58,6 +58,12 @@ typedef struct wr_bicgstab_options {
   int64_t first_review;  /* 0: only where the solve fails */
 } wr_bicgstab_options;
 
+/* Where a solve goes on that has begun elsewhere (lockstep.h). */
+typedef struct wr_bicgstab_begun {
+  wr_vec d;            /* [n] added to the guess; not allocated: 0, and the solve begins here */
+  int64_t iterations, multiplies; /* taken so far                                             */
+} wr_bicgstab_begun;
+
 enum { WR_METHOD_VECTORS = 16 };
 
 typedef struct wr_bicgstab {
@@ -90,6 +96,7 @@ typedef struct wr_bicgstab {
   int64_t beyond, below;     /* the first element of the answer that is not finite, and the first below the least normal  */
                              /* number of f64; -1: none                                                                   */
   int from_zero;             /* 1: the guess was replaced by 0                                                            */
+  wr_bicgstab_begun begun;   /* where the next solves go on; close releases its vector                                    */
   struct wr_iteration *loop;
   /* OPTIONAL, and for IDR alone: y := A x in place of the plan's apply, y_next being as in wr_apply. */
   wr_status (*multiply)(void *context, const wr_vec *x, wr_vec *y, wr_vec *y_next);

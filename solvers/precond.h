@@ -40,6 +40,7 @@ typedef struct wr_preconditioner {
    * and needs no apply. knobs may be NULL, as wr_system_build passes it: the defaults. WR_EINPUT naming the row of an
    * element without inverse */
   wr_status (*diagonal)(const wr_csr *A, const void *knobs, double *inverse);
+  const wr_vec *(*inverse)(const void *state); /* OPTIONAL, with diagonal: that vector, as prepare has stored it */
   /* OPTIONAL, all or none (NULL: M = 1). prepare: A has its host arrays; WR_EUNAVAILABLE with the reason and what would help,
    * also where env->watch has ended it.
    * apply: asynchronous on a device, allocates nothing, can be recorded in a loop. destroy: also after a prepare that failed */
@@ -82,6 +83,7 @@ void wr_precond_destroy(wr_precond *precond);                                   
 const wr_precond_info *wr_precond_get_info(const wr_precond *precond);
 int64_t wr_precond_size(const wr_precond *precond);  /* n */
 int wr_precond_is_diagonal(const wr_precond *precond); /* 1: M is known to be diagonal, with the signs of A's diagonal */
+const wr_vec *wr_precond_inverse(const wr_precond *precond); /* [n] the diagonal of M^-1; NULL: M is not known to be diagonal */
 uint64_t wr_precond_id(const wr_precond *precond);   /* never used twice in a process; 0: NULL */
 
 WR_C_END

@@ -285,7 +285,8 @@ def solve(A, b, x0=None, **options):
     A : Matrix, or what it takes
         Square.
     b : array of shape (n,) or (n, k)
-        Several right-hand sides share the preparation.
+        Several right-hand sides share the preparation and, by conjugate gradients and BiCGSTAB without a preconditioner or
+        with Jacobi's, each reading of the matrix.
     x0 : array of shape (n,), optional
         First guess.
     **options

@@ -239,13 +239,17 @@ static double fall(double multiplies, double first, double least) {
   return multiplies > 0 && first > 0 ? pow(least / first, 1 / multiplies) : 1;
 }
 
+int wr_auto_goes_on(void *context, wr_bicgstab_review *at) {
+  wr_auto_precond *a = context;
+  a->promised = promise((double)at->multiplies, at->first, at->least, at->target);
+  at->next = (int64_t)a->worth;
+  return a->promised <= doubt * a->worth;
+}
+
 static wr_status review_start(wr_auto_precond *a, wr_bicgstab_review *at) {
-  double used = (double)at->multiplies, left = promise(used, at->first, at->least, at->target);
-  a->promised = left;
-  if (left <= doubt * a->worth) {
-    at->next = (int64_t)a->worth;
-    return WR_OK;
-  }
+  double used = (double)at->multiplies;
+  if (wr_auto_goes_on(a, at)) return WR_OK;
+  at->next = -1;
   PASS(take_ilu(a, at, WR_AUTO_ILU));
   if (a->state != WR_AUTO_ILU) return WR_OK;
   at->next = FIRST_TRIAL;

@@ -38,6 +38,10 @@ wr_status wr_auto_begin(wr_auto_precond *a, wr_system *system, wr_env *env, wr_r
 wr_status wr_auto_solve(wr_auto_precond *a, const wr_monitor *monitor, wr_bicgstab_options *options,
                         wr_bicgstab *method);
 
+/* Whether a solve that began as chosen goes on so, or factors are to be tried; at->next := the multiplies until this is asked
+ * again. context: the wr_auto_precond, after wr_auto_solve. */
+int wr_auto_goes_on(void *context, wr_bicgstab_review *at);
+
 void wr_auto_end(wr_auto_precond *a); /* a zeroed one is fine */
 
 #endif

@@ -125,6 +125,7 @@ static wr_status build(const char *function, const wr_solve_options *o, const wr
   PASS(wr_solving_begin(&s->options, &s->rows, zeros, NULL, 0, 0, &watch, &s->system));
   if (device) PASS(wr_system_upload(&s->system, device));
   PASS(wr_solving_finish(&s->system, device));
+  if (s->session.choice.backend->apply_many) env->need_columns = WR_MAX_COLUMNS;
   PASS(wr_choice_plan(&s->session.choice, s->system.matrix, env, &s->plan));
   PASS(wr_plan_prepare(s->plan));
   PASS(wr_solving_open(&s->solving, &s->options, &s->system, s->plan, env));
@@ -204,11 +205,22 @@ static wr_status set_rhs(wr_solver *s, const double *b, const double *x0) {
   own_b = own_x0 = NULL; /* the system has taken them over */
   TRY(status);
   TRY(wr_check_empty_rows(&s->rows, b, s->options.iterate.tolerance, s->options.atol));
-  TRY(wr_solving_renew(&s->solving));
 done:
   wr_free(own_b);
   wr_free(own_x0);
   return status;
+}
+
+/* The right-hand sides of a call, and the first guess of a single one. */
+typedef struct columns {
+  wr_solver *solver;
+  int64_t count, ldb;
+  const double *b, *x0;
+} columns;
+
+static wr_status set_column(void *of, int64_t j) {
+  const columns *c = of;
+  return set_rhs(c->solver, c->b + j * c->ldb, c->x0 ? c->x0 : c->solver->x0);
 }
 
 static void fill_in(const wr_solver *s, const wr_result *found, const wr_verdict *verdict, wr_solve_result *r) {
@@ -229,27 +241,28 @@ static void fill_in(const wr_solver *s, const wr_result *found, const wr_verdict
            found->direct.why);
 }
 
-/* One right-hand side, of which the trace gets the given column. */
-static wr_status solve_one(const char *function, wr_solver *s, int64_t column, const double *b, const double *x0,
-                           double *x, wr_solve_result *r) {
+/* One right-hand side, of which the trace gets the same column. */
+static wr_status solve_one(const char *function, wr_solver *s, columns *all, int64_t column, double *x,
+                           wr_solve_result *r) {
   wr_status status;
   wr_history *history;
   wr_result found;
   wr_verdict verdict = {.level = WR_VERIFY_OFF};
   wr_env *env = &s->session.env;
   int before;
-  double begin = wr_clock();
+  double begin = wr_clock(), moved;
+  const wr_sides sides = {.count = all->count, .set = set_column, .of = all};
   TRY(wr_threads_enter(function, "options->threads", s->rows.nnz, &s->threads, &before));
   TRY(wr_trace_begin(s->listener.trace, column, &history));
   const wr_monitor monitor = wr_listener_monitor(&s->listener, history);
-  TRY(set_rhs(s, b, x0 ? x0 : s->x0));
+  TRY(wr_solving_side(&s->solving, &sides, column, &monitor, &moved));
   TRY(env->ops->wait(env));
   double since = wr_clock();
-  r->transfer_seconds = since - begin;
+  r->transfer_seconds = since - begin + moved - s->solving.share;
   (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
   TRY(wr_solving_run(&s->solving, &monitor, &found));
   TRY(env->ops->wait(env));
-  r->solve_seconds = wr_clock() - since, since = wr_clock();
+  r->solve_seconds = wr_clock() - since + s->solving.share, since = wr_clock();
   TRY(wr_solving_answer(&s->solving, x)); /* b may be x: the system has a copy */
   r->transfer_seconds += wr_clock() - since, since = wr_clock();
   double full = wr_solving_verify_seconds(s->rows.nrows, s->rows.nnz, omp_get_max_threads());
@@ -257,7 +270,7 @@ static wr_status solve_one(const char *function, wr_solver *s, int64_t column, c
   TRY(wr_solving_verify(&s->solving, x, level, WR_VERIFY_SAMPLE_ROWS, &verdict));
   r->verify_seconds = wr_clock() - since;
   fill_in(s, &found, &verdict, r);
-  r->total_seconds = wr_clock() - begin;
+  r->total_seconds = wr_clock() - begin + moved;
   wr_listener_say(&s->listener, "%s", found.changes);
   wr_listener_say(&s->listener, "%s by %s after %lld iterations, residual %.3g%s%s", wr_outcome_title(found.outcome),
                   found.method, (long long)found.iterations, r->residual, found.note[0] ? ": " : "", found.note);
@@ -278,7 +291,8 @@ wr_status wr_solver_solve(wr_solver *solver, const double *b, const double *x0, 
   WR_NEED(x);
   PASS(wr_struct_check(__func__, "result", result));
   wr_listener_begin(&solver->listener);
-  wr_status status = solve_one(__func__, solver, 0, b, x0, x, &r);
+  columns one = {.solver = solver, .count = 1, .b = b, .x0 = x0};
+  wr_status status = solve_one(__func__, solver, &one, 0, x, &r);
   wr_struct_give(result, &r, sizeof r);
   return status;
 }
@@ -297,14 +311,18 @@ wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b
   PASS(wr_struct_check(__func__, "results", results));
   const size_t size = results->size; /* of the caller's structs, which is their distance */
   wr_listener_begin(&solver->listener);
+  columns all = {.solver = solver, .count = count, .ldb = ldb, .b = b};
   for (int64_t j = 0; j < count; j++) {
     wr_solve_result r = {0};
     char *to = (char *)results + (size_t)j * size;
-    wr_status status = solve_one(__func__, solver, j, b + j * ldb, NULL, x + j * ldx, &r);
+    wr_status status = solve_one(__func__, solver, &all, j, x + j * ldx, &r);
     memcpy(to, &size, sizeof size);
     wr_struct_give(to, &r, sizeof r);
     if (first.status == WR_OK) (void)wr_error_keep(&first, status);
   }
+  char text[240];
+  wr_solving_describe_sides(&solver->solving, text, sizeof text);
+  if (count > 1) wr_listener_say(&solver->listener, "%lld right-hand sides: %s", (long long)count, text);
   return wr_error_raise(&first);
 }
 
@@ -321,7 +339,7 @@ static wr_status solve(const char *function, const wr_matrix *A, const double *b
   double begin = wr_clock();
   r.status = make_solver(function, A, options, &solver);
   if (r.status == WR_OK)
-    r.status = solve_one(function, solver, 0, b, NULL, x, &r);
+    r.status = solve_one(function, solver, &(columns){.solver = solver, .count = 1, .b = b}, 0, x, &r);
   else
     snprintf(r.note, sizeof r.note, "%s", wr_status_message());
   r.total_seconds = wr_clock() - begin;

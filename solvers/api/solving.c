@@ -9,6 +9,7 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "solvers/direct.h"
+#include "solvers/report/ledger.h"
 #include "solvers/report/report_text.h"
 #include "spmv/matrix/matrix_facts.h"
 
@@ -79,7 +80,12 @@ wr_status wr_solving_open(wr_solving *r, const wr_solving_options *options, wr_s
   return wr_bicgstab_open(&r->method, system, plan, env);
 }
 
+static void forget_together(wr_solving *r) {
+  for (int k = 0; r->env && k < WR_MAX_COLUMNS; k++) wr_lockstep_column_free(r->env, &r->together[k]);
+}
+
 void wr_solving_close(wr_solving *r) {
+  forget_together(r);
   wr_bicgstab_close(&r->method);
   wr_precond_destroy(r->precond);
   wr_auto_end(&r->chosen);
@@ -144,6 +150,105 @@ wr_status wr_solving_renew(wr_solving *r) {
   wr_bicgstab_close(&r->method);
   PASS(wr_bicgstab_open(&r->method, r->system, r->plan, r->env));
   return r->precond ? wr_bicgstab_precondition(&r->method, r->precond) : WR_OK;
+}
+
+/* ---- Several right-hand sides ---- */
+
+/* Why right-hand sides are not iterated together, or that they are. The method must be chosen. */
+static void find_why_alone(wr_solving *r) {
+  const wr_bicgstab *s = &r->method;
+  const char *backend = wr_plan_backend(r->plan)->name;
+  char *why = r->why_alone;
+  size_t size = sizeof r->why_alone;
+  why[0] = '\0';
+  if (wr_plan_backend(r->plan)->apply_many == NULL || r->env->need_columns < 2)
+    snprintf(why, size, "%s multiplies one vector at a time", backend);
+  else if (s->method != &wr_method_cg && s->method != &wr_method_bicgstab)
+    snprintf(why, size, "%s iterates one at a time", wr_method_name(s->method));
+  else if (s->precond && wr_precond_inverse(s->precond) == NULL)
+    snprintf(why, size, "the preconditioner is applied to one vector at a time");
+  else if (r->system->row_weight)
+    snprintf(why, size, "the rows are scaled");
+}
+
+/* Loads right-hand sides from `first` on and iterates them. One that is refused is so again when it is solved. */
+static wr_status iterate_together(wr_solving *r, const wr_sides *sides, int64_t first, int count,
+                                  const wr_monitor *monitor) {
+  wr_status status;
+  wr_lockstep *l = NULL;
+  const wr_lockstep_options options = {.solve = &r->options.iterate,
+                                       .may_change = r->options.iterate.method == NULL,
+                                       .may_change_precond = r->options.precond_auto,
+                                       .keeps_history = monitor && monitor->history,
+                                       .goes_on = r->options.precond_auto ? wr_auto_goes_on : NULL,
+                                       .context = &r->chosen};
+  TRY(wr_lockstep_open(&r->method, count, &options, &l));
+  for (int k = 0; k < count; k++) {
+    double norm;
+    status = sides->set(sides->of, first + k);
+    if (status == WR_EINPUT || status == WR_EUSAGE) continue;
+    TRY(status);
+    TRY(wr_bicgstab_load(&r->method, &norm));
+    TRY(wr_lockstep_add(l, norm, &r->together[k]));
+  }
+  TRY(wr_lockstep_run(l, monitor));
+  for (int k = 0; k < count; k++) r->shared += r->together[k].d.id != 0, r->alone += r->together[k].d.id == 0;
+done:
+  wr_lockstep_close(l);
+  return status;
+}
+
+/* Without memory for it, right-hand sides are solved one after the other. */
+static wr_status begin_together(wr_solving *r, const wr_sides *sides, int64_t first, const wr_monitor *monitor) {
+  int64_t left = sides->count - first;
+  int count = left < WR_MAX_COLUMNS ? (int)left : WR_MAX_COLUMNS;
+  r->first_side = first;
+  forget_together(r);
+  if (count < 2 || wr_monitor_ends(monitor)) return WR_OK;
+  if (r->options.precond_auto) PASS(wr_auto_solve(&r->chosen, monitor, &r->options.iterate, &r->method));
+  wr_method_choose(&r->method, &r->options.iterate);
+  find_why_alone(r);
+  if (r->why_alone[0]) return WR_OK;
+  wr_status status = iterate_together(r, sides, first, count, monitor);
+  if (status != WR_ENOMEM) return status;
+  snprintf(r->why_alone, sizeof r->why_alone, "there is no memory for vectors of %d", count);
+  forget_together(r);
+  return WR_OK;
+}
+
+wr_status wr_solving_side(wr_solving *r, const wr_sides *sides, int64_t side, const wr_monitor *monitor,
+                          double *moved) {
+  double begin = wr_clock();
+  *moved = 0;
+  if (side % WR_MAX_COLUMNS == 0) {
+    PASS(begin_together(r, sides, side, monitor));
+    PASS(r->env->ops->wait(r->env));
+    int64_t left = sides->count - side;
+    double seconds = wr_clock() - begin;
+    r->share = seconds / (double)(left < WR_MAX_COLUMNS ? left : WR_MAX_COLUMNS);
+    *moved = -seconds;
+  }
+  *moved += r->share;
+  PASS(sides->set(sides->of, side));
+  PASS(wr_solving_renew(r));
+  wr_lockstep_column *column = &r->together[side - r->first_side];
+  if (column->d.id == 0) return WR_OK;
+  r->method.begun = (wr_bicgstab_begun){column->d, column->iterations, column->multiplies};
+  column->d = (wr_vec){0};
+  for (int64_t k = 0; monitor && monitor->history && k < column->history.count; k++)
+    PASS(wr_history_add(monitor->history, column->history.iteration[k], column->history.measure[k]));
+  return WR_OK;
+}
+
+void wr_solving_describe_sides(const wr_solving *r, char *text, size_t size) {
+  wr_line line = {0};
+  if (r->why_alone[0])
+    wr_line_add(&line, "one after the other, as %s", r->why_alone);
+  else
+    wr_line_add(&line, "iterated together, %d at once at most", (int)WR_MAX_COLUMNS);
+  if (r->why_alone[0] == '\0' && r->alone > 0)
+    wr_line_add(&line, "; %" PRId64 " of %" PRId64 " then alone, from the beginning", r->alone, r->alone + r->shared);
+  snprintf(text, size, "%s", line.text);
 }
 
 /* Does what --fallback asks for if result says that the iterations have failed. *x: NULL, or [n] with an answer that takes the

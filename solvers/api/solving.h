@@ -4,6 +4,7 @@
 #define WR_SOLVING_H
 
 #include "solvers/api/auto_precond.h"
+#include "solvers/lockstep.h"
 #include "solvers/verify.h"
 
 typedef struct wr_solving_options {
@@ -36,6 +37,13 @@ wr_status wr_solving_begin(const wr_solving_options *options, wr_csr *A, double 
                            int64_t seed, const wr_watch *watch, wr_system *system);
 wr_status wr_solving_finish(wr_system *system, wr_env *device);
 
+/* Right-hand sides of one system. */
+typedef struct wr_sides {
+  int64_t count;
+  wr_status (*set)(void *of, int64_t side); /* gives the system right-hand side `side`, from 0, and its guess */
+  void *of;
+} wr_sides;
+
 /* A solve in progress. */
 typedef struct wr_solving {
   wr_bicgstab method;
@@ -47,6 +55,11 @@ typedef struct wr_solving {
   wr_precond *precond; /* applied in each iteration; NULL: none, or part of the system's matrix */
   wr_auto_precond chosen; /* of precond_auto */
   double *x;   /* [n] by the fallback; NULL: the answer is the iterate */
+  wr_lockstep_column together[WR_MAX_COLUMNS]; /* of right-hand sides that were iterated together                     */
+  int64_t first_side;        /* that of together[0]                                                               */
+  int64_t shared, alone;     /* right-hand sides that were iterated together, and those that were then to be solved alone */
+  double share;              /* seconds of iterating together, by the number of right-hand sides                  */
+  char why_alone[160];       /* a clause: why none are iterated together; "": they are                            */
   double norm; /* of the final residual, as the device computed it, of the scaled system */
 } wr_solving;
 
@@ -60,6 +73,15 @@ wr_status wr_solving_precondition(wr_solving *r, const wr_monitor *monitor, wr_r
 
 /* After wr_system_set_rhs: what follows is with the new right-hand side and guess, and with the same preconditioner. */
 wr_status wr_solving_renew(wr_solving *r);
+
+/* Gives the system right-hand side `side`: what follows is for it. They are asked for in their order. The next ones, up to
+ * WR_MAX_COLUMNS, are iterated together where method, preconditioner and plan allow it (why_alone), and each is finished by the
+ * run that follows, from where it is then. *moved: seconds to be added to those of this call, so that each has its share
+ * of that. Errors of sides->set. */
+wr_status wr_solving_side(wr_solving *r, const wr_sides *sides, int64_t side, const wr_monitor *monitor, double *moved);
+
+/* How several right-hand sides were solved: a clause of at most `size` characters. */
+void wr_solving_describe_sides(const wr_solving *r, char *text, size_t size);
 
 /* Iterates, and falls back where the options say so. Any number of times. */
 wr_status wr_solving_run(wr_solving *r, const wr_monitor *monitor, wr_result *result);

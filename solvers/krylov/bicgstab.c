@@ -11,6 +11,7 @@
 #include "solvers/iteration.h"
 #include "solvers/krylov/bicgstab_judge.h"
 #include "solvers/krylov/method.h"
+#include "solvers/lockstep.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/plan_argument.h"
@@ -89,7 +90,8 @@ done:
 void wr_bicgstab_close(wr_bicgstab *s) {
   if (s == NULL || s->env == NULL) return;
   wr_iteration_close(s->loop);
-  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->t, &s->weight, &s->snapshot, &s->bank};
+  wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->t, &s->weight, &s->snapshot, &s->bank,
+                           &s->begun.d};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++) s->env->ops->release(s->env, vectors[k]);
   for (int k = 0; k < WR_METHOD_VECTORS; k++) s->env->ops->release(s->env, &s->own[k]);
   double *const rooms[] = {s->room, s->base, s->rhs, s->u, s->residual};
@@ -126,30 +128,46 @@ static int may_change_precond(const progress *g) { return g->options->review && 
 /* ... or so, or another method. */
 static int may_follow(const progress *g) { return g->may_change || may_change_precond(g); }
 
+wr_solve_scalars wr_method_scalars(const wr_bicgstab *s, double norm, double target, int may_change, int64_t every) {
+  double unit = wr_type_unit(s->env->type), square = norm * norm;
+  return (wr_solve_scalars){.rr = square,
+                            .weighted_rr = square,
+                            .is_weighted = s->weight.id != 0,
+                            .bound = target * target,
+                            .largest = 1 / (unit * unit),
+                            .huge = DBL_MAX,
+                            .one = 1,
+                            .every = (double)every,
+                            .log_room = WR_LOG_ROOM,
+                            .enough = 0.01,
+                            .gap = SNAPSHOT_ROUNDS,
+                            .gain_rr = square,
+                            .gain = 0.81,
+                            .patience = may_change ? CHANGE_PATIENCE : PATIENCE,
+                            .yields = may_change || !s->method->knows_noise};
+}
+
+double wr_method_share(const wr_method *method, int may_change, int may_change_precond, double left) {
+  int may_end_early = may_change_precond || (may_change && !method->fits_or_not);
+  return may_end_early && left >= (may_change_precond ? LAST_ITERATIONS : FEW_ITERATIONS) ? floor(left / 2) : left;
+}
+
 /* Restarts from x, with d = 0 and r := t, its true residual of this norm. seed: of wr_method.begin. */
 static wr_status begin(wr_bicgstab *s, progress *g, double norm, int seed) {
   const wr_solve_scalars before = *scalars_of(g);
-  double unit = wr_type_unit(s->env->type), square = norm * norm;
   if (s->method->hashes && s->seed != seed) { /* the loop that was recorded has other hashes */
     s->seed = seed;
     PASS(set_up_loop(s, g));
   }
-  wr_solve_scalars c = {
-      .rr = square, .weighted_rr = square, .is_weighted = s->weight.id != 0,
-      .bound = g->target * g->target, .largest = 1 / (unit * unit), .huge = DBL_MAX, .one = 1,
-      .steps = before.steps, .rounds = before.rounds,
-      .every = (double)s->loop->every, .log_room = WR_LOG_ROOM,
-      .snapshot_rr = g->snapshot_norm * g->snapshot_norm, .enough = 0.01,
-      .gap = SNAPSHOT_ROUNDS, .snapshot_round = before.rounds + SNAPSHOT_ROUNDS, .period = s->loop->period,
-      .gain_rr = square, .gain_step = before.steps, .gain = 0.81,
-      .patience = g->may_change ? CHANGE_PATIENCE : PATIENCE,
-      .yields = g->may_change || !s->method->knows_noise};
+  wr_solve_scalars c = wr_method_scalars(s, norm, g->target, g->may_change, s->loop->every);
+  c.steps = c.gain_step = before.steps, c.rounds = before.rounds, c.period = s->loop->period;
+  c.snapshot_rr = g->snapshot_norm * g->snapshot_norm, c.snapshot_round = before.rounds + SNAPSHOT_ROUNDS;
   PASS(find_plain_square(s, &c.rr));
-  /* A method that another one, or another M, may follow has half of the iterations, unless they are few. Conjugate gradients
-   * have all where no other M may follow: where they gain slowly, the other methods gain less by a multiply. */
-  double left = (double)g->options->iterations - c.steps;
-  int may_end_early = may_change_precond(g) || (g->may_change && !s->method->fits_or_not);
-  if (may_end_early && left >= (may_change_precond(g) ? LAST_ITERATIONS : FEW_ITERATIONS)) left = floor(left / 2);
+  /* The share of a method that has begun elsewhere is of all iterations. */
+  double begun = c.steps > 0 && c.steps == (double)s->begun.iterations ? c.steps : 0;
+  double left = (double)g->options->iterations - c.steps + begun;
+  left = wr_method_share(s->method, g->may_change, may_change_precond(g), left) - begun;
+  if (begun > 0) left = fmax(left, 1);
   g->last_round = c.rounds + left;
   c.last = fmin(g->last_round, fmax(g->review_round, c.rounds + 1)), c.last_part = c.last - s->loop->unroll;
   PASS(wr_method_copy(s, &s->r, &s->t));
@@ -172,10 +190,32 @@ static void end_early(wr_result *result, int outcome) {
   end_with(result, (wr_outcome)outcome, outcome == WR_TIME_LIMIT ? at_limit : "");
 }
 
-/* x := the first guess, or 0 if there is a base, or if b = 0, which has the solution 0. */
+/* x := the first guess and what has been added to it elsewhere, or 0 if there is a base, or if b = 0, which has the solution
+ * 0. */
 static wr_status load_guess(wr_bicgstab *s) {
-  int given = s->system->guess && s->system->norm_b > 0 && !s->from_zero && !s->refined;
-  return given ? s->env->ops->upload(s->env, &s->x, s->system->guess) : s->env->ops->fill(s->env, &s->x, 0);
+  int starts = s->system->norm_b > 0 && !s->from_zero && !s->refined, given = starts && s->system->guess;
+  PASS(given ? s->env->ops->upload(s->env, &s->x, s->system->guess) : s->env->ops->fill(s->env, &s->x, 0));
+  if (!starts || s->begun.d.id == 0) return WR_OK;
+  wr_fused add = {.in = {&s->x, &s->begun.d}, .out = {&s->x}, .c = {{{.factor = 1}, {.factor = 1}}}};
+  return s->env->ops->fused(s->env, &add);
+}
+
+wr_status wr_bicgstab_load(wr_bicgstab *s, double *norm) {
+  const wr_solve_scalars scalars = {.one = 1};
+  double bank[WR_MAX_SCALARS] = {0};
+  memcpy(bank, &scalars, sizeof scalars);
+  s->from_zero = s->refined = 0;
+  PASS(s->env->ops->upload(s->env, &s->b, s->system->rhs));
+  PASS(s->env->ops->upload(s->env, &s->bank, bank));
+  *norm = s->system->norm_b;
+  if (s->system->guess == NULL) return wr_method_copy(s, &s->t, &s->b); /* x = 0 */
+  PASS(load_guess(s));
+  return wr_bicgstab_true_residual(s, &s->x, norm);
+}
+
+int wr_bicgstab_trusts_guess(const wr_bicgstab *s, double norm, double bound) {
+  double unit = wr_type_unit(s->env->type);
+  return s->system->guess == NULL || norm <= s->system->norm_b || 10 * unit * norm <= bound;
 }
 
 typedef enum origin { CURRENT, SNAPSHOT, GUESS } origin;
@@ -254,12 +294,10 @@ static int has_drifted(const wr_bicgstab *s, const progress *g, double norm) {
 
 static wr_status restart(wr_bicgstab *s, progress *g, const char *cause, int *end);
 
-/* ||r|| meets the target: the true residual decides whether the solve has converged. *end := 1 if the solve is over. */
-static wr_status question(wr_bicgstab *s, progress *g, int *end) {
-  double norm;
+/* The true residual, t, of the iterate, x, has this norm as the device computed it: it decides whether the solve has converged.
+ * *end := 1 if the solve is over. */
+static wr_status question(wr_bicgstab *s, progress *g, double norm, int *end) {
   int met;
-  PASS(wr_method_settle_iterate(s));
-  PASS(wr_bicgstab_true_residual(s, &s->x, &norm));
   PASS(wr_bicgstab_judge(s, g->bound, &norm));
   if (norm > g->bound && !s->on_host) PASS(wr_bicgstab_judge_on_host(s, &norm));
   PASS(find_met(s, g, &norm, &met));
@@ -475,14 +513,18 @@ static wr_status check(wr_bicgstab *s, progress *g, int *end) {
   wr_solve_scalars *c = scalars_of(g);
   double measure = wr_solve_measure(c);
   if (c->kept != 0) g->snapshot_norm = sqrt(c->kept_rr), g->snapshot_is_start = 0;
-  if (c->done == 0)
+  if (c->done == 0) {
     PASS(go_on(s, g, end));
-  else if (!isfinite(c->rr) || !isfinite(measure))
+  } else if (!isfinite(c->rr) || !isfinite(measure)) {
     PASS(restart(s, g, "the residual is not finite any more", end));
-  else if (measure <= c->bound)
-    PASS(question(s, g, end));
-  else
+  } else if (measure <= c->bound) {
+    double norm;
+    PASS(wr_method_settle_iterate(s));
+    PASS(wr_bicgstab_true_residual(s, &s->x, &norm));
+    PASS(question(s, g, norm, end));
+  } else {
     PASS(restart(s, g, s->method->breakdowns[(int)c->breakdown - 1], end));
+  }
   return WR_OK;
 }
 
@@ -512,11 +554,11 @@ static wr_status settle(wr_bicgstab *s, progress *g) {
 /* x := the guess, t := its residual; or x := 0 if its residual is smaller and rounding alone keeps the residual of the guess
  * above the tolerance. */
 static wr_status start_from_guess(wr_bicgstab *s, progress *g, double *norm) {
-  double zero, unit = wr_type_unit(s->env->type), norm_b = s->system->norm_b;
+  double zero;
   PASS(load_guess(s));
   PASS(wr_bicgstab_true_residual(s, &s->x, norm));
   g->guess_norm = *norm;
-  if (s->system->guess == NULL || (*norm <= norm_b || 10 * unit * *norm <= g->bound)) return WR_OK;
+  if (wr_bicgstab_trusts_guess(s, *norm, g->bound)) return WR_OK;
   s->from_zero = 1;
   PASS(load_guess(s));
   PASS(wr_bicgstab_true_residual(s, &s->x, &zero));
@@ -532,7 +574,8 @@ static wr_status start_from_guess(wr_bicgstab *s, progress *g, double *norm) {
 
 static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   double norm;
-  wr_solve_scalars scalars = {.one = 1};
+  wr_solve_scalars scalars = {
+      .one = 1, .steps = (double)s->begun.iterations, .rounds = (double)s->begun.iterations};
   s->from_zero = 0;
   PASS(wr_bicgstab_forget_refinement(s));
   memcpy(g->scalars, &scalars, sizeof scalars);
@@ -545,7 +588,7 @@ static wr_status start(wr_bicgstab *s, progress *g, int *end) {
   g->last_true = norm <= g->bound ? INFINITY : 2 * norm; /* rounding may dominate a norm that small */
   g->result->measure = s->system->norm_b > 0 ? norm / s->system->norm_b : norm;
   if (norm <= g->bound) { /* b = 0, or an exact guess */
-    PASS(question(s, g, end));
+    PASS(question(s, g, norm, end));
   } else if (!isfinite(norm)) {
     *end = 1, end_with(g->result, WR_NON_FINITE, "the first residual is not finite");
   } else {
@@ -603,12 +646,15 @@ static int is_symmetric(wr_bicgstab *s) {
   return s->symmetric;
 }
 
-/* options.method, or conjugate gradients where the matrix may be positive definite, else BiCGSTAB. */
-static void choose_method(wr_bicgstab *s, progress *g) {
-  const wr_bicgstab_options *o = g->options;
+void wr_method_choose(wr_bicgstab *s, const wr_bicgstab_options *o) {
   int may_be_cg = o->method == NULL && (s->precond == NULL || wr_precond_is_diagonal(s->precond) ||
                                         wr_precond_get_info(s->precond)->is_positive); /* else M is not known */
   s->method = o->method ? o->method : may_be_cg && is_symmetric(s) ? &wr_method_cg : &wr_method_bicgstab;
+}
+
+static void choose_method(wr_bicgstab *s, progress *g) {
+  const wr_bicgstab_options *o = g->options;
+  wr_method_choose(s, o);
   s->l = o->l ? o->l : WR_BICGSTAB_L, s->seed = 0;
   g->may_change = o->method == NULL;
 }
@@ -641,7 +687,8 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
   WR_REFUSE_IF(options->l < 0 || options->l > WR_MOST_L, "options->l is %d; it is 1 to %d, or 0", options->l,
                WR_MOST_L);
   progress g = {.options = options, .monitor = monitor ? monitor : &none, .result = result};
-  *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY};
+  *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .measure = INFINITY, .iterations = s->begun.iterations};
+  g.multiplies = s->begun.multiplies;
   choose_method(s, &g);
   g.target = g.bound = fmax(options->tolerance * s->system->norm_b, s->system->absolute);
   g.least = g.review_round = INFINITY;
@@ -649,6 +696,8 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
   TRY(set_up_loop(s, &g));
   s->loop->taken = 0, s->loop->by = WR_BY_HOST;
   TRY(start(s, &g, &end));
+  if (s->begun.iterations > 0) interrupted = wr_monitor_ends(g.monitor); /* the first iterations have been elsewhere */
+  if (!end && interrupted) end_early(result, interrupted), end = 1;
   while (!end && result->iterations < options->iterations) {
     TRY(wr_iteration_go(s->loop, g.scalars, &interrupted));
     result->iterations = (int64_t)scalars_of(&g)->steps;

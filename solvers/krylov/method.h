@@ -36,6 +36,18 @@ struct wr_method {
 #define WR_SOLVE_SCALAR(s, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(wr_solve_scalars, member)})
 #define WR_METHOD_SCALAR(s, scalars, member) ((wr_scalar){&(s)->bank, WR_SCALAR_INDEX(scalars, member)})
 
+/* The scalars with which s->method starts at a residual of this norm, counters and limits being 0. may_change: another method
+ * may go on where this one gets no further. */
+wr_solve_scalars wr_method_scalars(const wr_bicgstab *s, double norm, double target, int may_change, int64_t every);
+
+/* Iterations for a method of those that are left: half of them where another one, or another M, may follow, unless they are
+ * few. Conjugate gradients have all where no other M may follow: where they gain slowly, the other methods gain less by a
+ * multiply. */
+double wr_method_share(const wr_method *method, int may_change, int may_change_precond, double left);
+
+/* 0: rounding alone keeps the residual of the guess, of this norm, above the bound, so that a solve begins with 0 instead. */
+int wr_bicgstab_trusts_guess(const wr_bicgstab *s, double norm, double bound);
+
 /* Before a loop is recorded: allocates the vectors of s->own that s->method uses and that are not allocated yet. */
 wr_status wr_method_place(wr_bicgstab *s);
 

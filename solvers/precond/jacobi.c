@@ -42,6 +42,8 @@ static wr_status apply(void *state, wr_env *env, const wr_precond_request *reque
   return wr_precond_scale(env, &((jacobi *)state)->inverse, request);
 }
 
+static const wr_vec *inverse_of(const void *state) { return &((const jacobi *)state)->inverse; }
+
 static void destroy(void *state, wr_env *env) { env->ops->release(env, &((jacobi *)state)->inverse); }
 
 const wr_preconditioner wr_precond_jacobi = {
@@ -50,6 +52,7 @@ const wr_preconditioner wr_precond_jacobi = {
     .source = "Saad 2003, section 10.2",
     .state_size = sizeof(jacobi),
     .diagonal = diagonal,
+    .inverse = inverse_of,
     .prepare = prepare,
     .apply = apply,
     .destroy = destroy,

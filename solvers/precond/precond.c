@@ -137,4 +137,5 @@ void wr_precond_destroy(wr_precond *p) {
 const wr_precond_info *wr_precond_get_info(const wr_precond *p) { return p ? &p->info : NULL; }
 int64_t wr_precond_size(const wr_precond *p) { return p ? p->n : 0; }
 int wr_precond_is_diagonal(const wr_precond *p) { return p != NULL && p->of->diagonal != NULL; }
+const wr_vec *wr_precond_inverse(const wr_precond *p) { return p && p->of->inverse ? p->of->inverse(p->state) : NULL; }
 uint64_t wr_precond_id(const wr_precond *p) { return p ? p->id : 0; }

@@ -151,7 +151,12 @@ static wr_status set_side(void *of, int64_t side) {
   return status;
 }
 
-static wr_status renew(void *solve) { return wr_solving_renew(solve); }
+static wr_status take_side(void *of, void *solve, int64_t side, const wr_monitor *monitor, double *moved) {
+  const wr_sides all = {.count = ((const problem *)of)->sides, .set = set_side, .of = of};
+  return wr_solving_side(solve, &all, side, monitor, moved);
+}
+
+static void describe_sides(const void *solve, char *text, size_t size) { wr_solving_describe_sides(solve, text, size); }
 
 static wr_status upload(void *of, wr_env *device) { return wr_system_upload(&((problem *)of)->system, device); }
 
@@ -270,7 +275,8 @@ int main(int argc, char **argv) {
       .difference = difference,
       .sides = sides,
       .set_side = set_side,
-      .renew = renew,
+      .take_side = take_side,
+      .describe_sides = describe_sides,
   };
   return wr_program_run(&program, argc, argv);
 }

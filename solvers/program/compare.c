@@ -247,6 +247,17 @@ static void take_worst(wr_run *run) {
   run->result = run->sides[worst].result, run->verdict = run->sides[worst].verdict;
 }
 
+/* Solves the right-hand side `side`. seconds: of it, and of its share of what was done for several at once. */
+static wr_status solve_side(wr_comparison *c, void *solve, wr_env *env, const wr_monitor *monitor, int64_t side,
+                            wr_result *result, double *seconds) {
+  double moved = 0, begin = wr_clock();
+  if (count_sides(c) > 1) PASS(c->program->take_side(c->problem, solve, side, monitor, &moved));
+  PASS(c->program->run(solve, monitor, result));
+  PASS(env->ops->wait(env));
+  *seconds = wr_clock() - begin + moved;
+  return WR_OK;
+}
+
 /* The right-hand sides behind the first one, with the same plan and preconditioner. *x: the answer of the first one becomes
  * those of all, one after the other. */
 static wr_status solve_others(wr_comparison *c, int index, void *solve, wr_env *env, const wr_monitor *monitor,
@@ -265,18 +276,14 @@ static wr_status solve_others(wr_comparison *c, int index, void *solve, wr_env *
   for (int64_t k = 1; k < count; k++) {
     wr_run_side *side = &run->sides[k];
     wr_ledger_enter(&run->ledger, WR_PHASE_SOLVE);
-    double begin = wr_clock();
-    TRY(c->program->set_side(c->problem, k));
-    TRY(c->program->renew(solve));
-    TRY(c->program->run(solve, monitor, &side->result));
-    TRY(env->ops->wait(env));
-    side->seconds = wr_clock() - begin;
+    TRY(solve_side(c, solve, env, monitor, k, &side->result, &side->seconds));
     wr_ledger_enter(&run->ledger, after);
     TRY(c->program->answer(solve, all + k * n));
     wr_ledger_enter(&run->ledger, WR_PHASE_VERIFY);
     TRY(c->program->verify(solve, all + k * n, level, c->settings->verify_rows, &side->verdict));
   }
   take_worst(run);
+  c->program->describe_sides(solve, run->together, sizeof run->together);
   wr_free(*x);
   *x = all, all = NULL;
 done:
@@ -317,10 +324,8 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
-  double begin = wr_clock();
-  TRY(c->program->run(solve, &monitor, &run->result));
-  TRY(env->ops->wait(env));
-  double seconds = wr_clock() - begin;
+  double seconds;
+  TRY(solve_side(c, solve, env, &monitor, 0, &run->result, &seconds));
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   wr_progress_end(&progress);
@@ -411,6 +416,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
   if (c->settings->seeds && built) env->need_columns = c->program->columns(c->settings, env);
+  if (count_sides(c) > 1 && built) env->need_columns = choice->backend->apply_many ? WR_MAX_COLUMNS : 0;
   TRY(wr_choice_plan(choice, c->program->matrix(c->problem), env, &plans.plan));
   snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;

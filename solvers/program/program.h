@@ -64,11 +64,12 @@ typedef struct wr_program {
    * settings->top_format asks for another form than the report's, a text gets the excerpt alone, for other programs. */
   wr_status (*present)(wr_writer *out, void *problem, const wr_settings *settings, const wr_ids *ids, const double *x,
                        int64_t n, const wr_run *run);
-  /* All or none, NULL: there is always one right-hand side. How many; makes one of them that of the problem, before start; and
-   * after that, within a solve that goes on with the same preconditioner. */
+  /* All or none, NULL: there is always one right-hand side. How many; makes one of them that of the problem, before start;
+   * makes one that of a solve, after precondition, as wr_solving_side does; how they were solved. */
   int64_t (*sides)(const void *problem);
   wr_status (*set_side)(void *problem, int64_t side);
-  wr_status (*renew)(void *solve);
+  wr_status (*take_side)(void *problem, void *solve, int64_t side, const wr_monitor *monitor, double *moved);
+  void (*describe_sides)(const void *solve, char *text, size_t size);
   /* All or none, NULL: with settings->seeds, in place of start and all that follows it. So many vectors at once; the work,
    * which fills in the run; its results as a file (--output, --format) and, without one, on the terminal. */
   int (*columns)(const wr_settings *settings, const wr_env *env);

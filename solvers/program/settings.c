@@ -132,8 +132,8 @@ const wr_option wr_bicgstab_table[] = {
     RUN_OPTIONS("f32|f64", "type of vectors and stored values; sums are f64 always"),
     {.name = "rhs-file", .letter = 'b', .type = WR_OPTION_TEXT, .offset = AT(rhs), .argument = "FILE",
      .group = "The method",
-     .help = "right-hand side; the columns of a Matrix Market or NumPy array n x k are as many, solved one by one with "
-             "what is prepared once"},
+     .help = "right-hand side; the columns of a Matrix Market or NumPy array n x k are as many, which share what is "
+             "prepared and, by conjugate gradients and BiCGSTAB, each reading of the matrix"},
     {.name = "rhs", .type = WR_OPTION_TEXT, .offset = AT(rhs_text), .value = "ones", .argument = "ones|random:SEED",
      .help = "without a file: b = A times this x"},
     {.name = "method", .type = WR_OPTION_CHOICE, .offset = AT(method), .choices = "auto|bicgstab|bicgstabl|idr|cg",

@@ -140,8 +140,12 @@ static void print_sides(wr_writer *out, const wr_problem_facts *problem, const w
     wr_line_add(&line, ", %s", wr_text_seconds(run->sides[k].seconds, text));
     print_labelled(out, k == 0 ? "columns" : "", &line);
   }
-  if (run->side_count <= MOST_SIDES) return;
-  wr_line_add(&line, "and %" PRId64 " more, which --json has", run->side_count - MOST_SIDES);
+  if (run->side_count > MOST_SIDES) {
+    wr_line_add(&line, "and %" PRId64 " more, which --json has", run->side_count - MOST_SIDES);
+    print_labelled(out, "", &line);
+  }
+  if (run->side_count == 0 || run->together[0] == '\0') return;
+  wr_line_add(&line, "%s", run->together);
   print_labelled(out, "", &line);
 }
 

@@ -250,6 +250,7 @@ static void write_advice(wr_json *json, const wr_advice *advice) {
 /* Only for a run with several right-hand sides. */
 static void write_sides(wr_json *json, const wr_problem_facts *problem, const wr_run *run) {
   if (run->side_count == 0) return;
+  wr_json_text(json, "together", run->together);
   wr_json_begin(json, "columns", '[');
   for (int64_t k = 0; k < run->side_count; k++) {
     wr_run one = *run;

@@ -79,6 +79,7 @@ typedef struct wr_run {
   wr_run_sets sets;
   int64_t side_count;      /* 0: there is one right-hand side                                         */
   wr_run_side *sides;      /* [side_count], for wr_free                                               */
+  char together[240];      /* how they were solved: a clause                                          */
   wr_advice advice;
   double difference;       /* L1 (PageRank) or relative 2-norm (BiCGSTAB) distance to the first run's answer */
 } wr_run;

@@ -87,6 +87,40 @@ typedef struct wr_fused {
   wr_then then;
 } wr_fused;
 
+/* The same for several vectors at once, the columns of row-major arrays [n * ld] (wr_apply_many), each with coefficients, sums
+ * and a step of its own. A scalar of column c is `stride` times c elements behind that of column 0 in the bank.
+ *   out[o](i, c) = sum_k c[o][k](c) * in[k](i, c), where times_first makes in[0](i, c) times[i] * in[0](i, c)
+ *   scaled(i, c) = times[i] * out[0](i, c)
+ *   sum[s](c)    = sum over i of u(i, c) * z(i, c), times times[i] if is_scaled
+ * Outputs may be inputs; a sum's vectors are inputs or outputs, of which it uses the new values. Then the step runs for the
+ * part of the bank that each column has. Sums of a column depend on its elements and n alone, in all bits, on a device on ld,
+ * too. Elements behind the columns of a row are written, and are 0 if they were. */
+enum { WR_MANY_INPUTS = 6, WR_MANY_OUTPUTS = 2, WR_MANY_SUMS = 2 };
+
+typedef struct wr_many_sum {
+  const wr_vec *u, *z; /* u NULL: no sum, and none behind it */
+  int is_scaled;
+  int into;            /* index of column 0's in the bank    */
+} wr_many_sum;
+
+typedef struct wr_many_coefficient {
+  double factor;       /* 0: no such term                                        */
+  int scalar;          /* index of column 0's factor in the bank; 0: there is none. The first scalar is none */
+} wr_many_coefficient;
+
+typedef struct wr_fused_many {
+  int columns, ld;     /* 1 <= columns <= ld; ld is 1, 2, 4 or 8                 */
+  const wr_vec *in[WR_MANY_INPUTS]; /* those behind the last one are NULL       */
+  wr_vec *out[WR_MANY_OUTPUTS], *scaled;
+  const wr_vec *times; /* [n], or NULL                                           */
+  int times_first;
+  wr_many_coefficient c[WR_MANY_OUTPUTS][WR_MANY_INPUTS];
+  wr_many_sum sum[WR_MANY_SUMS];
+  wr_vec *bank;        /* f64                                                    */
+  int64_t stride;
+  const struct wr_step *step; /* NULL: none                                      */
+} wr_fused_many;
+
 /* out[i] = (c[0] * in[0][i] + c[1] * in[1][i]) / over[i], computed in f64 and rounded to the type of out. over NULL, or an
  * element of it 0: not divided. in[1] may be NULL. The only operation whose vectors may have different types. All have one
  * length; over may be compact; out is none of the others, except that it may be an input of its own type. sum, if it has a
@@ -144,6 +178,8 @@ typedef struct wr_vecops {
                            int64_t to_ld, int64_t to_column);
   /* REQUIRED: the epilogue of several vectors (apply.h) */
   wr_status (*epilogue_many)(struct wr_env *env, const struct wr_epilogue_many *epilogue);
+  /* REQUIRED: a fused operation of several vectors */
+  wr_status (*fused_many)(struct wr_env *env, const wr_fused_many *f);
   /* REQUIRED: time. wait: until all operations are done; returns an error of any of them. stamp marks a moment between two
    * operations, 0 <= slot < WR_STAMPS; elapsed waits and gives the seconds between two stamps */
   wr_status (*wait)(struct wr_env *env);

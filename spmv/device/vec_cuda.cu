@@ -222,6 +222,7 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .pick = wr_cuda_pick,
     .copy_column = wr_cuda_copy_column,
     .epilogue_many = wr_cuda_epilogue_many,
+    .fused_many = wr_cuda_fused_many,
     .wait = wait_cuda,
     .stamp = stamp,
     .elapsed = elapsed,

@@ -14,6 +14,7 @@
 #include "spmv/device/apply.h"
 #include "spmv/device/columns.h"
 #include "spmv/device/epilogue_host.h"
+#include "spmv/device/fused_many.h"
 #include "spmv/device/pieces.h"
 #include "spmv/device/processors.h"
 #include "spmv/device/team.h"
@@ -374,6 +375,14 @@ static wr_status epilogue_many(wr_env *env, const wr_epilogue_many *e) {
   return WR_OK;
 }
 
+static wr_status fused_many(wr_env *env, const wr_fused_many *f) {
+  PASS(wr_fused_many_check(env, f));
+  host_state *state = env->state;
+  PASS(check_length(state, f->in[0]->n));
+  wr_host_fused_many(env, f, state->partials);
+  return WR_OK;
+}
+
 /* All operations are synchronous; only device_name is updated. */
 static wr_status wait(wr_env *env) {
   WR_NEED_OPEN(env);
@@ -429,6 +438,7 @@ const wr_vecops wr_vecops_host = {
     .pick = wr_host_pick,
     .copy_column = wr_host_copy_column,
     .epilogue_many = epilogue_many,
+    .fused_many = fused_many,
     .wait = wait,
     .stamp = stamp,
     .elapsed = elapsed,

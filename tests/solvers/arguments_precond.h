@@ -123,6 +123,14 @@ static void try_precond_is_diagonal(void) {
   wr_precond_destroy(p);
 }
 
+static void try_precond_inverse(void) {
+  wr_precond *p = NULL;
+  CHECK(wr_precond_inverse(NULL) == NULL);
+  CHECK_OK(wr_precond_create(&wr_precond_none, NULL, given.A, &given.env, &p));
+  CHECK(wr_precond_inverse(p) == NULL);
+  wr_precond_destroy(p);
+}
+
 static void try_precond_id(void) {
   wr_precond *p[2];
   for (int k = 0; k < 2; k++) CHECK_OK(wr_precond_of_function(apply_nothing, NULL, SIZE, &given.env, &p[k]));
@@ -155,6 +163,7 @@ static void try_bicgstab_precondition(void) {
       {"wr_precond_scale", try_precond_scale}, {"wr_precond_destroy", try_precond_destroy},           \
       {"wr_precond_get_info", try_precond_get_info}, {"wr_precond_size", try_precond_size},           \
       {"wr_precond_is_diagonal", try_precond_is_diagonal}, \
+      {"wr_precond_inverse", try_precond_inverse}, \
       {"wr_precond_id", try_precond_id}, {"wr_bicgstab_precondition", try_bicgstab_precondition},
 
 #endif

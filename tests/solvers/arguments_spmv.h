@@ -207,6 +207,55 @@ static void try_epilogue_many(const wr_vecops *ops, wr_env *env, const wr_vec *s
   ops->release(env, &x), ops->release(env, &y), ops->release(env, &entries), ops->release(env, &sums);
 }
 
+/* times: of SIZE elements. */
+static void try_fused_many(const wr_vecops *ops, wr_env *env, const wr_vec *times) {
+  static const wr_step host_alone = {.name = "none", .scalars = 2};
+  wr_vec x, y, bank, none = {0};
+  CHECK_OK(ops->alloc(env, 2 * SIZE, WR_F64, "X", &x));
+  CHECK_OK(ops->alloc(env, 2 * SIZE, WR_F64, "Y", &y));
+  CHECK_OK(ops->alloc(env, 8, WR_F64, "a bank", &bank));
+  const wr_fused_many fine = {.columns = 2, .ld = 2, .in = {&x}, .out = {&y}, .times = times, .c = {{{1, 1}}},
+                              .sum = {{&x, &y, 1, 2}}, .bank = &bank, .stride = 4};
+  CHECK_OK(ops->fused_many(env, &fine));
+  CHECK_FAILS(WR_EUSAGE, ops->fused_many(env, NULL));
+#define WRONG(member, value)                          \
+  do {                                                \
+    wr_fused_many f = fine;                           \
+    f.member = value;                                 \
+    CHECK_FAILS(WR_EUSAGE, ops->fused_many(env, &f)); \
+  } while (0)
+  WRONG(columns, 0);
+  WRONG(columns, 3);
+  WRONG(ld, 1);
+  WRONG(ld, 3);
+  WRONG(in[0], NULL);
+  WRONG(in[0], &none);
+  WRONG(in[0], &bank);
+  WRONG(in[2], &x);
+  WRONG(out[0], &none);
+  WRONG(out[0], &bank);
+  WRONG(out[0], NULL); /* of which there is a sum */
+  WRONG(out[1], &y);
+  WRONG(scaled, &y);
+  WRONG(scaled, &bank);
+  WRONG(times, NULL);
+  WRONG(times, &x);
+  WRONG(c[0][1].factor, 1);
+  WRONG(c[0][0].scalar, -1);
+  WRONG(c[0][0].scalar, 4);
+  WRONG(sum[0].z, NULL);
+  WRONG(sum[0].z, &bank);
+  WRONG(sum[0].into, 4);
+  WRONG(sum[0].into, -1);
+  WRONG(bank, NULL);
+  WRONG(bank, &none);
+  WRONG(stride, -1);
+  WRONG(stride, 9);
+  WRONG(step, &host_alone);
+#undef WRONG
+  ops->release(env, &x), ops->release(env, &y), ops->release(env, &bank);
+}
+
 /* The operations of a table, on its env. Their sentences need not begin with a function's name. */
 static void try_operations(const wr_vecops *ops, wr_env *env) {
   wr_vec v = {0}, made, bank;
@@ -264,6 +313,7 @@ static void try_operations(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 3, 0, &bank, 3, 0)); /* 4 elements are no rows of 3 */
   CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 2, 0, &bank, 1, 0)); /* another number of rows      */
   try_epilogue_many(ops, env, &made);
+  try_fused_many(ops, env, &made);
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, -1));
   CHECK_FAILS(WR_EUSAGE, ops->stamp(env, WR_STAMPS));
   CHECK_OK(ops->stamp(env, 0));
