@@ -26,7 +26,7 @@ awk -F'\t' '
   function is_backend(place) { return place ~ /^spmv\/backends\// }
   function allowed(from, to) {
     if (from == to || from == "tests" || from == "tools" || to == "config") return 1
-    if (from ~ /^solvers\/(report|api|program)$/ && to == "io") return 1
+    if (from ~ /^solvers\/(report|api|program)$/ && (to == "io" || to == "spmv/choose")) return 1
     if (from == "solvers/program" && to == "solvers/api") return 1
     if (from ~ /^solvers\/(api|program)$/ && (to == "data" || to == "solvers/report")) return 1
     if (from == "solvers/scaling") return to == "spmv/matrix"
@@ -42,6 +42,7 @@ awk -F'\t' '
     if (is_backend(from)) return to ~ /^spmv(\/(matrix|blocks|device|kernel|backends))?$/
     if (from == "spmv/backends") return to == "spmv"
     if (from == "spmv/blocks") return to ~ /^spmv(\/(matrix|device|kernel))?$/
+    if (from == "spmv/choose") return to ~ /^spmv(\/(matrix|device))?$/
     if (from == "spmv") return to ~ /^spmv\/(matrix|device)$/
     if (from ~ /^spmv\/(device|kernel|loop)$/) return to ~ /^spmv\/(device|kernel|loop|matrix|steps)$/
     if (from == "spmv/matrix") return to ~ /^spmv\/(device|kernel)$/

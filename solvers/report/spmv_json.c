@@ -4,6 +4,7 @@
 #include "solvers/report/report.h"
 #include "solvers/report/report_text.h"
 #include "solvers/report/sectors.h"
+#include "spmv/choose/matrix_features.h"
 #include "solvers/report/spmv_table.h"
 
 enum { SPMV_SCHEMA = 1 };
@@ -137,6 +138,23 @@ static void write_rows(wr_json *json, const wr_row_statistics *rows) {
   wr_json_end(json, '}');
 }
 
+/* What -k auto looks at; null where sectors were not counted, or there was no memory for it. */
+static void write_features(wr_json *json, const wr_spmv_table *t) {
+  wr_matrix_features f;
+  if (t->x_sectors < 0 || wr_matrix_features_get(t->A, t->type, &f) != WR_OK) {
+    wr_json_null(json, "features");
+    return;
+  }
+  wr_json_begin(json, "features", '{');
+  wr_json_integer(json, "most", f.most);
+  wr_json_real(json, "spread", f.spread);
+  wr_json_real(json, "lockstep", f.lockstep);
+  wr_json_real(json, "gather", f.gather);
+  wr_json_real(json, "row_gather", f.row_gather);
+  wr_json_real(json, "hubs", f.hubs);
+  wr_json_end(json, '}');
+}
+
 static void write_suggestion(wr_json *json, const wr_spmv_table *t) {
   char label[256];
   wr_stretch stretches[WR_MAX_RUNS];
@@ -180,6 +198,7 @@ void wr_spmv_json_matrix(wr_json *json, const wr_spmv_table *t) {
   write_rows(json, t->rows);
   wr_json_integer(json, "csr_bytes", wr_plain_apply_bytes(t->A, t->type, wr_spmv_vectors(t)));
   write_plain_sectors(json, t);
+  write_features(json, t);
   write_suggestion(json, t);
   wr_json_begin(json, "runs", '[');
   for (int k = 0; k < t->count; k++) write_run(json, t, k, base);

@@ -1,0 +1,90 @@
+#include "spmv/choose/cost_model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "spmv/choose/cost_table.h"
+
+static const cost_class *class_of(const char *device_name, int *is_known) {
+  for (size_t k = 0; k < sizeof classes / sizeof *classes; k++) {
+    *is_known = strstr(device_name, classes[k].device) != NULL;
+    if (*is_known) return &classes[k];
+  }
+  return classes;
+}
+
+const char *wr_cost_device(const char *device_name, int *is_known) { return class_of(device_name, is_known)->device; }
+
+char wr_cost_layout(const wr_backend *backend, const wr_plan_info *info, const wr_matrix_features *f, wr_type type) {
+  if (strcmp(backend->name, "bsr_unrolled") == 0) return info->chosen[0] * info->chosen[1] == 1 ? '1' : 'b';
+  if (strcmp(backend->name, "sell_coded") == 0 || strcmp(backend->name, "sliced_dia") == 0)
+    return f->valued && info->format_bytes >= f->nnz * wr_type_bytes(type) ? 'v' : 'c';
+  if (strcmp(backend->name, "lane_csr") == 0) return f->hubs >= 1 ? 'a' : f->hubs >= LEAST_HUBS ? 'h' : 'n';
+  return '-';
+}
+
+/* The terms, in the order and units of auto_fit.py. A linear sum of bytes, sectors and entries stands in for the maximum of
+ * what each of them takes alone, which is 1 to 2 times less; the fit has settled that for what is usual. */
+static void cost_terms(const wr_plan_info *info, const wr_matrix_features *f, wr_type type, double *hot,
+                       double *prepare) {
+  double rows = fmax(1, (double)f->nrows), entries = fmax(1, (double)f->nnz), mean = entries / rows;
+  double x_bytes = fmax(1, (double)(f->ncols * wr_type_bytes(type))), most = (double)f->most;
+  double beyond = fmax(0, info->apply_bytes - CACHE_BYTES) / 1e6; /* MB that the second-level cache does not hold */
+  double far_x = fmax(0, x_bytes - X_CACHE_BYTES) / x_bytes;      /* the share of x that it does not hold */
+  const double by_hot[WR_HOT_TERMS] = {
+      1,                                            /* a launch                                              */
+      fmin(info->apply_bytes, CACHE_BYTES) / 1e6,   /* MB from the cache                                     */
+      beyond,                                       /* MB from memory                                        */
+      f->gather * entries / 1e6,                    /* M sectors of x, by consecutive entries                */
+      f->row_gather * entries / 1e6,                /* and by neighbouring rows                              */
+      f->gather * entries * far_x / 1e6,            /* those of them that come from memory                   */
+      f->row_gather * entries * far_x / 1e6,
+      rows / 1e6,
+      most / 1e3,                                   /* one thread's or one warp's chain of entries           */
+      f->lockstep * mean / 1e3,                     /* the same of an average group of rows                  */
+      entries * fmin(1, mean / 32) / 1e6,           /* entries of long rows, which a thread a row reads apart */
+      f->spread * rows / 1e6,                       /* entries by which rows differ                          */
+      f->gather * entries * (1 - f->hubs) / 1e6,    /* sectors of x that hubs in shared memory leave         */
+  };
+  const double by_prepare[WR_PREPARE_TERMS] = {1, entries / 1e6, rows / 1e6, most / 1e3, beyond, log2(1 + mean)};
+  memcpy(hot, by_hot, sizeof by_hot);
+  memcpy(prepare, by_prepare, sizeof by_prepare);
+}
+
+static double sum(const float *coefficient, const double *term, int count) {
+  double total = 0;
+  for (int k = 0; k < count; k++) total += (double)coefficient[k] * term[k];
+  return total * 1e-6;
+}
+
+int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_plan_info *info,
+                   const wr_matrix_features *f, wr_type type, wr_cost *cost) {
+  int is_known;
+  double hot[WR_HOT_TERMS], prepare[WR_PREPARE_TERMS];
+  const cost_class *class = class_of(device_name, &is_known);
+  char layout = wr_cost_layout(backend, info, f, type);
+  cost_terms(info, f, type, hot, prepare);
+  for (int k = 0; k < class->count; k++) {
+    const wr_cost_row *row = &class->rows[k];
+    if (strcmp(row->backend, backend->name) != 0 || row->layout != layout || row->type != type ||
+        row->valued != f->valued)
+      continue;
+    *cost = (wr_cost){sum(row->prepare, prepare, WR_PREPARE_TERMS), sum(row->hot, hot, WR_HOT_TERMS)};
+    return 1;
+  }
+  return 0;
+}
+
+wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, wr_type type, int valued) {
+  int is_known, found = 0;
+  wr_cost least = {0};
+  const cost_class *class = class_of(device_name, &is_known);
+  for (int k = 0; k < class->count; k++) {
+    const wr_cost_row *row = &class->rows[k];
+    if (strcmp(row->backend, backend->name) != 0 || row->type != type || row->valued != valued) continue;
+    wr_cost this = {row->prepare[0] * 1e-6, row->hot[0] * 1e-6};
+    least = found ? (wr_cost){fmin(least.prepare, this.prepare), fmin(least.multiply, this.multiply)} : this;
+    found = 1;
+  }
+  return least;
+}

@@ -1,0 +1,43 @@
+/* What a backend is expected to take: sums of terms (cost_terms in cost_model.c) with coefficients that
+ * tests/bench/auto_fit.py has fitted to measured times and written to cost_table.h, by class of device. */
+#ifndef WR_COST_MODEL_H
+#define WR_COST_MODEL_H
+
+#include "spmv/choose/matrix_features.h"
+#include "spmv/spmv.h"
+
+WR_C_BEGIN
+
+enum { WR_HOT_TERMS = 13, WR_PREPARE_TERMS = 6 };
+
+typedef struct wr_cost {
+  double prepare, multiply; /* s; a multiply with the matrix in the caches as far as it fits */
+} wr_cost;
+
+/* One backend with one of its layouts (wr_cost_layout). */
+typedef struct wr_cost_row {
+  const char *backend;
+  char layout;
+  wr_type type;
+  int valued;
+  float hot[WR_HOT_TERMS], prepare[WR_PREPARE_TERMS]; /* us a unit of each term, none below 0 */
+} wr_cost_row;
+
+/* What decides on the kernel that a plan of this backend takes, which has coefficients of its own: '1' or 'b', blocks of
+ * 1 x 1 or larger; 'v' or 'c', values are stored or only codes; 'a', 'h' or 'n', all, the most used or no elements of x lie in
+ * shared memory; '-' where there is one kernel. */
+char wr_cost_layout(const wr_backend *backend, const wr_plan_info *info, const wr_matrix_features *features,
+                    wr_type type);
+
+/* The class of a device by its name; the first one if it is in no class. *is_known := whether it is in one. */
+const char *wr_cost_device(const char *device_name, int *is_known);
+
+/* *cost := what is expected by the table of that class. 0: the table does not have the backend in this layout. */
+int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_plan_info *info,
+                   const wr_matrix_features *features, wr_type type, wr_cost *cost);
+
+/* The least that any matrix takes: what is left of the sums for an empty one, in the layout that takes least. */
+wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, wr_type type, int valued);
+
+WR_C_END
+#endif

@@ -1,0 +1,29 @@
+/* What the choice of a backend looks at in a matrix (docs/auto.md): lengths of rows over all rows, and places of entries in a
+ * sample. */
+#ifndef WR_MATRIX_FEATURES_H
+#define WR_MATRIX_FEATURES_H
+
+#include "spmv/device/vec.h"
+#include "spmv/matrix/csr.h"
+
+WR_C_BEGIN
+
+typedef struct wr_matrix_features {
+  int64_t nrows, ncols, nnz;
+  int valued;
+  int64_t most, empty; /* entries of the longest row; rows without an entry                                        */
+  double mean, spread; /* of the entries of a row, and their standard deviation                                    */
+  double lockstep;     /* steps of 32 threads with a row each, 32 of which count as one an entry; 1: all rows alike */
+  double gather;       /* different sectors of x an entry, of 32 consecutive entries                               */
+  double row_gather;   /* the same of the k-th entries of 32 consecutive rows                                      */
+  double hubs;         /* share of the entries in WR_HUB_BYTES of x's most used elements, from below; 1: all of x   */
+} wr_matrix_features;
+
+enum { WR_HUB_BYTES = 192 << 10, WR_FEATURE_ROWS = 32 };
+
+/* Reads the row pointers once and at most about 100 000 entries. A has host arrays. The same on any number of threads; without
+ * entries ratios are 1 and gathers 0. WR_ENOMEM. */
+wr_status wr_matrix_features_get(const wr_csr *A, wr_type type, wr_matrix_features *features);
+
+WR_C_END
+#endif

@@ -1,0 +1,226 @@
+"""Fits the cost model of -k auto (docs/auto.md) to lines of spmv and judges it.
+
+usage: auto_fit.py [options] LINES.jsonl...
+  --table FILE   write the coefficients there (spmv/choose/cost_table.h)
+  --device NAME  only lines of devices with this in their name (H200); the class of the table
+  --page FILE    write the table of the judgement there, in Markdown
+  --losers N     also print the N worst choices
+
+LINES are of `spmv --sectors --jsonl`, as bench_all.py makes them. Times are taken of those lines that ran on the device, and
+features of a matrix of any line that has them; so lines that were made before spmv wrote features are completed by
+
+  spmv @LIST -k cpu_csr -p both --values --pattern --sectors --seconds 0 --verify off --jsonl FEATURES.jsonl
+
+on any machine. Coefficients are fitted on the seen matrices of bench_all.py and judged on all; none is below 0, and errors
+count relative to the time. Of a backend that was timed with several knobs the default counts. Needs numpy.
+"""
+import argparse
+import json
+import os
+import sys
+
+import numpy
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import bench_all  # noqa: E402
+
+# Those of spmv/choose/choose.c, and of LAYOUTS those of wr_cost_layout in spmv/choose/cost_model.c.
+CANDIDATES = ("csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell_coded",
+              "sliced_dia")
+LEAST_HUBS, CACHE_BYTES, X_CACHE_BYTES = 0.3, 30e6, 25e6
+MULTIPLIES = (1, 50, 200, 1000)
+
+
+class Row:
+    """A matrix in one precision, with values or without."""
+
+    def __init__(self, matrix, features):
+        self.name, self.precision = matrix["source"], matrix["precision"]
+        self.valued, self.features = matrix["has_values"], features
+        self.rows, self.columns, self.entries = matrix["nrows"], matrix["ncols"], matrix["nnz"]
+        self.runs = {run["label"]: run for run in matrix["runs"] if run.get("ran") and run.get("hot")}
+        self.is_seen = not bench_all.may_be_drawn(self.name)
+
+    def times(self, label):
+        """Microseconds of a multiply and of preparing."""
+        run = self.runs[label]
+        return run["hot"]["median_s"] * 1e6, run["prepare_s"] * 1e6
+
+    def total(self, label, multiplies):
+        multiply, prepare = self.times(label)
+        return prepare + multiplies * multiply
+
+    def layout(self, label):
+        plan, width = self.runs[label]["plan"], 8 if self.precision == "f64" else 4
+        if label == "bsr_unrolled":
+            return "1" if "blocks of 1 x 1" in plan["line"] else "b"
+        if label in ("sell_coded", "sliced_dia"):
+            return "v" if self.valued and plan["format_bytes"] >= self.entries * width else "c"
+        if label == "lane_csr":
+            hubs = self.features["hubs"]
+            return "a" if hubs >= 1 else "h" if hubs >= LEAST_HUBS else "n"
+        return "-"
+
+    def terms(self, label):
+        """As cost_terms in spmv/choose/cost_model.c."""
+        f, moved = self.features, self.runs[label]["plan"]["apply_bytes"]
+        rows, entries = max(1, self.rows), max(1, self.entries)
+        mean, x_bytes = entries / rows, max(1, self.columns * (8 if self.precision == "f64" else 4))
+        beyond, far = max(0, moved - CACHE_BYTES) / 1e6, max(0, x_bytes - X_CACHE_BYTES) / x_bytes
+        gather, row_gather = f["gather"] * entries / 1e6, f["row_gather"] * entries / 1e6
+        hot = (1, min(moved, CACHE_BYTES) / 1e6, beyond, gather, row_gather, gather * far, row_gather * far, rows / 1e6,
+               f["most"] / 1e3, f["lockstep"] * mean / 1e3, entries * min(1, mean / 32) / 1e6, f["spread"] * rows / 1e6,
+               gather * (1 - f["hubs"]))
+        prepare = (1, entries / 1e6, rows / 1e6, f["most"] / 1e3, beyond, numpy.log2(1 + mean))
+        return hot, prepare
+
+
+def least_squares(terms, times):
+    """Coefficients >= 0 with the least squares of (sum - time), by coordinate descent."""
+    scale = numpy.sqrt((terms * terms).sum(0))
+    scale[scale == 0] = 1
+    terms = terms / scale
+    products, target = terms.T @ terms, terms.T @ times
+    x = numpy.zeros(terms.shape[1])
+    for _ in range(400):
+        for j in range(len(x)):
+            if products[j, j] > 0:
+                x[j] = max(0, x[j] + (target[j] - products[j] @ x) / products[j, j])
+    return x / scale
+
+
+def fit(terms, times):
+    """Relative errors; those that are large count less in each of a few rounds, and too little as much as too much."""
+    terms, times = numpy.array(terms), numpy.array(times)
+    weights = 1 / times
+    x = least_squares(terms * weights[:, None], times * weights)
+    for _ in range(8):
+        ratio = numpy.maximum(terms @ x / times, 1e-9)
+        weights = 1 / times / numpy.maximum(0.5, ratio) / numpy.maximum(0.1, abs(numpy.log(ratio))) ** 0.5
+        x = least_squares(terms * weights[:, None], times * weights)
+    return x
+
+
+def read(paths, device):
+    matrices, features = {}, {}
+    for path in paths:
+        with open(path) as lines:
+            for line in lines:
+                report = json.loads(line)
+                on_device = any(device in (place.get("device") or "") for place in report["places"])
+                for matrix in report["matrices"]:
+                    if matrix["status"] != "WR_OK":
+                        continue
+                    if matrix.get("features"):
+                        features[matrix["source"], matrix["precision"]] = matrix["features"]
+                    if on_device:
+                        matrices[matrix["source"], matrix["precision"], matrix["has_values"]] = matrix
+    missing = {key[0] for key in matrices if key[:2] not in features}
+    if missing:
+        print(f"auto_fit: {len(missing)} matrices have no features in these lines, {min(missing)} among them",
+              file=sys.stderr)
+    return [Row(matrix, features[key[:2]]) for key, matrix in sorted(matrices.items()) if key[:2] in features]
+
+
+def fit_all(rows):
+    """{(backend, layout, precision, valued): (hot, prepare)}"""
+    groups = {}
+    for row in rows:
+        for label in CANDIDATES:
+            if label in row.runs:
+                groups.setdefault((label, row.layout(label), row.precision, row.valued), []).append(row)
+    table = {}
+    for key, members in groups.items():
+        seen = [row for row in members if row.is_seen]
+        members = seen if len(seen) >= 13 else members  # of a layout that is rare among the seen ones
+        table[key] = tuple(fit([row.terms(key[0])[k] for row in members], [row.times(key[0])[k] for row in members])
+                           for k in (0, 1))
+    return table
+
+
+def expect(table, row, label, multiplies):
+    hot, prepare = table[label, row.layout(label), row.precision, row.valued]
+    by_hot, by_prepare = row.terms(label)
+    return prepare @ by_prepare + multiplies * (hot @ by_hot)
+
+
+def judge(table, rows, multiplies):
+    """(ratio to the best of all, ratio of the best candidate to it, row, chosen, best candidate), worst first."""
+    found = []
+    for row in rows:
+        ours = [label for label in row.runs if not label.startswith("cusparse")]
+        mine = [label for label in CANDIDATES if label in row.runs]
+        least = min(row.total(label, multiplies) for label in ours)
+        chosen = min(mine, key=lambda label: expect(table, row, label, multiplies))
+        best = min(mine, key=lambda label: row.total(label, multiplies))
+        found.append((row.total(chosen, multiplies) / least, row.total(best, multiplies) / least, row, chosen, best))
+    return sorted(found, key=lambda one: -one[0])
+
+
+def share(ratios):
+    return sum(ratio <= 1.1 for ratio in ratios) / len(ratios)
+
+
+def page(table, rows, fixed="merbit"):
+    lines = ["| matrices | multiplies | auto within 10% | within 1.5 times | worst | best candidate within 10% | worst "
+             f"| always {fixed} within 10% | worst |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    for what, group in (("seen", [r for r in rows if r.is_seen]), ("unseen", [r for r in rows if not r.is_seen])):
+        for multiplies in MULTIPLIES:
+            found = judge(table, group, multiplies)
+            if not found:
+                continue
+            auto, best = [one[0] for one in found], [one[1] for one in found]
+            always = [one[2].total(fixed, multiplies) / (one[2].total(one[4], multiplies) / one[1]) for one in found]
+            lines.append(f"| {what} ({len(found)} rows) | {multiplies} | {share(auto):.1%} | "
+                         f"{sum(ratio <= 1.5 for ratio in auto) / len(auto):.1%} | {max(auto):.2f} | {share(best):.1%} | "
+                         f"{max(best):.2f} | {share(always):.1%} | {max(always):.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def number(x):
+    return f"{x:.4g}" if x else "0"
+
+
+def source(table, device):
+    lines = ["/* Made by tests/bench/auto_fit.py; docs/auto.md says how. Coefficients of cost_model.c: us. */",
+             "#ifndef WR_COST_TABLE_H", "#define WR_COST_TABLE_H", "", '#include "spmv/choose/cost_model.h"', "",
+             f"#define LEAST_HUBS {LEAST_HUBS} /* share of the entries from which lane_csr keeps hubs */",
+             f"#define CACHE_BYTES {CACHE_BYTES:.0f} /* of a multiply that the second-level cache holds */",
+             f"#define X_CACHE_BYTES {X_CACHE_BYTES:.0f} /* of x */", "", "/* clang-format off */",
+             "static const wr_cost_row rows_1[] = {"]
+    for (label, layout, precision, valued), (hot, prepare) in sorted(table.items()):
+        lines.append(f'    {{"{label}", \'{layout}\', WR_{precision.upper()}, {int(valued)},\n     {{'
+                     + ", ".join(map(number, hot)) + "},\n     {" + ", ".join(map(number, prepare)) + "}},")
+    lines += ["};", "/* clang-format on */", "", "typedef struct cost_class {", "  const char *device; /* a part of its name */",
+              "  int count;", "  const wr_cost_row *rows;", "} cost_class;", "",
+              f'static const cost_class classes[] = {{{{"{device}", sizeof rows_1 / sizeof *rows_1, rows_1}}}};', "",
+              "#endif"]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
+    parser.add_argument("lines", nargs="+")
+    parser.add_argument("--table")
+    parser.add_argument("--device", default="H200")
+    parser.add_argument("--page")
+    parser.add_argument("--losers", type=int, default=0)
+    options = parser.parse_args()
+    rows = read(options.lines, options.device)
+    if not rows:
+        sys.exit("auto_fit: no line has both times of the device and features")
+    table = fit_all(rows)
+    text = page(table, rows)
+    print(text, end="")
+    for multiplies in MULTIPLIES if options.losers else ():
+        for ratio, best, row, chosen, other in judge(table, rows, multiplies)[:options.losers]:
+            print(f"{multiplies:5} {ratio:5.2f} {best:5.2f} {row.name} {row.precision} "
+                  f"{'values' if row.valued else 'pattern'}: {chosen}, not {other}")
+    for path, content in ((options.table, source(table, options.device)), (options.page, text)):
+        if path:
+            with open(path, "w") as out:
+                out.write(content)
+
+
+if __name__ == "__main__":
+    main()
