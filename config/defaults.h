@@ -50,6 +50,10 @@
 #define WR_DEFAULT_DROP "1e-3"
 #define WR_DEFAULT_FILL "10"
 
+/* Multiplies for which -k auto chooses a backend of a linear system: not known before, and most systems of docs/systems.md that
+ * are solved take 50 to 1000, where the choice is often the same. */
+#define WR_EXPECTED_MULTIPLIES 200
+
 /* Rows of a block in the order by colours: more rows take fewer iterations and more levels (docs/decisions.md). */
 #define WR_DEFAULT_BLOCK "32"
 

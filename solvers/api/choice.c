@@ -28,6 +28,8 @@ static wr_status parse_one(const char *option, const char *list, const char *at,
     return wr_fail(WR_EUSAGE, "%s: '%.40s...' is too long", option, at);
   snprintf(name, sizeof name, "%.*s", (int)name_length, at);
   snprintf(choice->knobs, sizeof choice->knobs, "%.*s", (int)(length - knobs_at), at + knobs_at);
+  if (wr_choice_is_auto(name))
+    return wr_fail(WR_EUSAGE, "%s: auto, which chooses a backend for a solve, stands alone and has no knobs", option);
   wr_status status = wr_backend_find(name, &choice->backend);
   return status == WR_OK ? parse_knobs(choice) : status;
 }
@@ -65,6 +67,27 @@ void wr_choices_free(wr_choice *choices, int *count) {
 wr_status wr_choice_plan(const wr_choice *choice, wr_csr *A, wr_env *env, wr_plan **plan) {
   if (choice->values == NULL) return wr_plan_create(choice->backend, choice->knobs, A, env, plan);
   return wr_plan_create_parsed(choice->backend, choice->values, A, env, plan);
+}
+
+int wr_choice_is_auto(const char *text) { return text && strcmp(text, "auto") == 0; }
+
+wr_status wr_choice_automatic(wr_place place, wr_choice *choice) {
+  PASS(wr_choice_parse("auto", wr_backend_default(place)->name, choice));
+  choice->automatic = 1;
+  return WR_OK;
+}
+
+wr_status wr_choice_prepare(wr_choice *choice, wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan,
+                            wr_chosen *chosen) {
+  *chosen = (wr_chosen){.backend = NULL};
+  if (!choice->automatic) {
+    PASS(wr_choice_plan(choice, A, env, plan));
+    return wr_plan_prepare(*plan);
+  }
+  PASS(wr_plan_choose(A, env, use, plan, chosen));
+  wr_choice_free(choice);
+  *choice = (wr_choice){.backend = chosen->backend};
+  return WR_OK;
 }
 
 /* Knobs are parsed: the first value of a choice is 0. */

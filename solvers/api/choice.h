@@ -3,12 +3,14 @@
 #define WR_CHOICE_H
 
 #include "solvers/report/run.h" /* WR_MAX_RUNS */
+#include "spmv/choose/choose.h"
 #include "spmv/spmv.h"
 
 typedef struct wr_choice {
   const wr_backend *backend;
   char knobs[128]; /* as given: "sigma=11:layout=paper"                                             */
   void *values;    /* [backend->knobs_size] the knobs, parsed; NULL: of a stub, or the text is to be parsed */
+  int automatic;   /* 1: the matrix decides (wr_plan_choose); the backend tells the place alone              */
 } wr_choice;
 
 /* "cusparse:alg=2,cpu_csr" into choices[WR_MAX_RUNS], to be freed. WR_EUSAGE: a name or a knob that is unknown (the closest is
@@ -26,7 +28,18 @@ void wr_choice_free(wr_choice *choice); /* a zeroed one is fine */
  * of use, or a backend is not built, which is then the reason that is reported. */
 const char *wr_choices_tune_nothing(const wr_choice *choices, int count, int deterministic);
 
+/* 1 if text is "auto", which stands for no backend by name. */
+int wr_choice_is_auto(const char *text);
+
+/* Where auto stands: the default backend of a place, to be replaced by what wr_choice_prepare finds. */
+wr_status wr_choice_automatic(wr_place place, wr_choice *choice);
+
 /* wr_plan_create with the knobs of the choice. */
 wr_status wr_choice_plan(const wr_choice *choice, wr_csr *A, wr_env *env, wr_plan **plan);
+
+/* That, and wr_plan_prepare; or wr_plan_choose for `use`, which makes the choice that of the backend found. *chosen := why;
+ * chosen->backend is NULL where the choice was made by name. After an error *plan may be a plan that is not prepared. */
+wr_status wr_choice_prepare(wr_choice *choice, wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan,
+                            wr_chosen *chosen);
 
 #endif

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "config/argument.h"
+#include "config/defaults.h"
 #include "config/memory.h"
 #include "solvers/api/session.h"
 
@@ -22,8 +23,8 @@ static wr_status build(const char *function, const wr_matrix *A, const wr_operat
   const wr_place_options place = {.backend = o->backend, .device = o->device, .type = precision == 1 ? WR_F32 : WR_F64,
                                   .threads = o->threads, .deterministic = o->deterministic, .need_beta = 1};
   PASS(wr_session_open(function, &place, &op->session));
-  PASS(wr_choice_plan(&op->session.choice, &op->rows, env, &op->plan));
-  PASS(wr_plan_prepare(op->plan));
+  const wr_plan_use use = {.multiplies = WR_EXPECTED_MULTIPLIES};
+  PASS(wr_session_plan(&op->session, &op->rows, &use, NULL, &op->plan));
   PASS(env->ops->alloc(env, op->rows.ncols, env->type, "a vector", &op->x));
   return env->ops->alloc(env, op->rows.nrows, env->type, "a vector", &op->y);
 }

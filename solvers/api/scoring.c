@@ -17,11 +17,19 @@ void wr_scoring_complete(wr_scoring_options *options, wr_type type) {
 }
 
 /* Each iteration over links without values and three vectors. */
-double wr_scoring_work(const wr_scoring_options *options, wr_type type, int64_t nrows, int64_t nnz) {
-  const wr_pagerank_options *o = &options->iterate;
+static double steps_of(const wr_pagerank_options *o) {
   double needed = o->damping > 0 ? ceil(log(o->tolerance * (1 - o->damping)) / log(o->damping)) : 1;
+  return fmin(needed, (double)o->iterations);
+}
+
+wr_plan_use wr_scoring_use(const wr_scoring_options *options) {
+  const wr_pagerank_options *o = &options->iterate;
+  return (wr_plan_use){.multiplies = steps_of(o), .resident = !o->no_graph && !o->no_resident};
+}
+
+double wr_scoring_work(const wr_scoring_options *options, wr_type type, int64_t nrows, int64_t nnz) {
   double step = 4.0 * (double)nnz + (double)(8 + 3 * wr_type_bytes(type)) * (double)nrows;
-  return step * fmin(needed, (double)o->iterations);
+  return step * steps_of(&options->iterate);
 }
 
 wr_status wr_scoring_finish(wr_graph *graph, wr_env *device) {

@@ -181,6 +181,7 @@ static wr_status open_default(const wr_place_options *o, wr_device device, int n
     status = open_env(o, place, number, &s->env);
   }
   PASS(status);
+  if (wr_choice_is_auto(o->backend)) return wr_choice_automatic(place, &s->choice);
   return wr_choice_parse("options->backend", wr_backend_default(place)->name, &s->choice);
 }
 
@@ -190,7 +191,16 @@ wr_status wr_session_open(const char *function, const wr_place_options *o, wr_se
   *s = (wr_session){0};
   wr_status status = wr_device_parse("options->device", o->device ? o->device : "auto", &device, &number);
   if (status != WR_OK) return wr_fail(status, "%s: %s", function, wr_status_message());
-  return o->backend ? open_named(function, o, device, number, s) : open_default(o, device, number, s);
+  return o->backend && !wr_choice_is_auto(o->backend) ? open_named(function, o, device, number, s)
+                                                      : open_default(o, device, number, s);
+}
+
+wr_status wr_session_plan(wr_session *s, wr_csr *A, const wr_plan_use *use, const wr_listener *listener,
+                          wr_plan **plan) {
+  wr_chosen chosen;
+  PASS(wr_choice_prepare(&s->choice, A, &s->env, use, plan, &chosen));
+  wr_listener_say(listener, "%s", chosen.line);
+  return WR_OK;
 }
 
 void wr_session_close(wr_session *s) {

@@ -98,7 +98,12 @@ typedef struct wr_session {
   wr_env env;
 } wr_session;
 
+/* The backend "auto" is left to wr_session_plan. */
 wr_status wr_session_open(const char *function, const wr_place_options *options, wr_session *session);
+/* *plan := a prepared one of the session's backend for A, or of the one that auto chooses for `use`, which becomes the
+ * session's; says to the listener why. After an error *plan may be a plan that is not prepared. */
+wr_status wr_session_plan(wr_session *session, wr_csr *A, const wr_plan_use *use, const wr_listener *listener,
+                          wr_plan **plan);
 void wr_session_close(wr_session *session); /* a zeroed one is fine */
 
 /* Sets OpenMP's number of threads in the calling thread for work on so many entries. *before := what it was, which

@@ -126,8 +126,8 @@ static wr_status build(const char *function, const wr_solve_options *o, const wr
   if (device) PASS(wr_system_upload(&s->system, device));
   PASS(wr_solving_finish(&s->system, device));
   if (s->session.choice.backend->apply_many) env->need_columns = WR_MAX_COLUMNS;
-  PASS(wr_choice_plan(&s->session.choice, s->system.matrix, env, &s->plan));
-  PASS(wr_plan_prepare(s->plan));
+  const wr_plan_use use = wr_solving_use(&s->options);
+  PASS(wr_session_plan(&s->session, s->system.matrix, &use, &s->listener, &s->plan));
   PASS(wr_solving_open(&s->solving, &s->options, &s->system, s->plan, env));
   PASS(take_function(s));
   return wr_solving_precondition(&s->solving, &monitor, &s->precond);

@@ -49,6 +49,12 @@ double wr_solving_work(const wr_solving_options *o, wr_type of_type, int64_t nro
   return step * fmin(ceil(sqrt(n)), (double)o->iterate.iterations);
 }
 
+wr_plan_use wr_solving_use(const wr_solving_options *o) {
+  double most = wr_method_costs_of(&wr_method_bicgstab, 0).multiplies * (double)o->iterate.iterations;
+  return (wr_plan_use){.multiplies = fmin(WR_EXPECTED_MULTIPLIES, most),
+                       .resident = !o->iterate.no_graph && !o->iterate.no_resident};
+}
+
 /* Whether M is applied in each iteration instead of scaling columns once: it is not diagonal, or conjugate gradients need a
  * symmetric matrix. *positive := what it found, so that the solver need not test it again. */
 static int applies_precond(const wr_solving_options *o, const wr_csr *A, int *positive) {

@@ -6,6 +6,7 @@
 #include "solvers/api/auto_precond.h"
 #include "solvers/lockstep.h"
 #include "solvers/verify.h"
+#include "spmv/choose/choose.h"
 
 typedef struct wr_solving_options {
   wr_bicgstab_options iterate;     /* tolerance 0: by precision; iterations 0: WR_BICGSTAB_ITERATIONS (wr_solving_complete) */
@@ -30,6 +31,9 @@ void wr_solving_complete(wr_solving_options *options, wr_type type);
 /* Bytes of matrix and vectors that a solve of such a size moves, if it takes as many iterations as a square grid of so many
  * points has on a side. */
 double wr_solving_work(const wr_solving_options *options, wr_type type, int64_t nrows, int64_t nnz);
+
+/* What -k auto chooses a backend for: WR_EXPECTED_MULTIPLIES, or as many as the iterations take if these are fewer. */
+wr_plan_use wr_solving_use(const wr_solving_options *options);
 
 /* The system, as wr_system_begin and wr_system_finish make it: its columns are scaled once by a diagonal M, unless conjugate
  * gradients may be taken, which need a symmetric matrix. */

@@ -52,6 +52,13 @@ static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   return wr_solving_work(&options, (wr_type)s->precision, nrows, nnz) * (double)s->repeat;
 }
 
+static wr_plan_use use_of(const wr_settings *s) {
+  const wr_solving_options options = options_of(s);
+  wr_plan_use use = wr_solving_use(&options);
+  use.multiplies *= (double)s->repeat;
+  return use;
+}
+
 /* Adds to the remark where b is from and how the matrix was scaled. */
 static void describe(const wr_settings *s, const wr_system *system, int64_t count, wr_problem_facts *facts) {
   wr_line line = {0};
@@ -257,6 +264,7 @@ int main(int argc, char **argv) {
       .row_bytes = wr_bicgstab_row_bytes,
       .entry_bytes = wr_bicgstab_entry_bytes,
       .work = work,
+      .use = use_of,
       .open = open_problem,
       .upload = upload,
       .finish = finish,

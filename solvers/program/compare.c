@@ -28,7 +28,7 @@ static int all_on_device(const wr_comparison *c, int *reads_rows) {
     const wr_backend *backend = c->choices[k].backend;
     if (backend->plan == NULL || check_device(c, backend) != WR_OK) continue; /* it will be refused */
     if (backend->place != WR_CUDA) return 0;
-    *reads_rows |= !(backend->caps & WR_CAP_DEVICE_ROWS);
+    *reads_rows |= c->choices[k].automatic || !(backend->caps & WR_CAP_DEVICE_ROWS);
     runs++;
   }
   return runs > 0;
@@ -399,7 +399,8 @@ static void add_narrow(const wr_comparison *c, const run_plans *plans, wr_run *r
 static wr_status run_one(wr_comparison *c, int index) {
   wr_status status;
   wr_run *run = &c->runs[index];
-  const wr_choice *choice = &c->choices[index];
+  wr_choice *choice = &c->choices[index];
+  const wr_plan_use use = c->program->use ? c->program->use(c->settings) : (wr_plan_use){.multiplies = 1};
   wr_place place = choice->backend->place;
   run_plans plans = {0};
   wr_env *env = &c->env[place];
@@ -417,10 +418,11 @@ static wr_status run_one(wr_comparison *c, int index) {
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
   if (c->settings->seeds && built) env->need_columns = c->program->columns(c->settings, env);
   if (count_sides(c) > 1 && built) env->need_columns = choice->backend->apply_many ? WR_MAX_COLUMNS : 0;
-  TRY(wr_choice_plan(choice, c->program->matrix(c->problem), env, &plans.plan));
-  snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
+  status = wr_choice_prepare(choice, c->program->matrix(c->problem), env, &use, &plans.plan, &run->chosen);
+  if (plans.plan)
+    run->backend = choice->backend, snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;
-  TRY(wr_plan_prepare(plans.plan));
+  TRY(status);
   if (c->settings->precision == WR_PRECISION_MIXED) TRY(prepare_narrow(c, choice, env, &plans));
   wr_ledger_stop(&run->ledger);
   run->setup = run->ledger.seconds[WR_PHASE_PREPARE] - before;

@@ -16,7 +16,7 @@ typedef struct wr_comparison {
   wr_ledger *process;                       /* of the program: every run has its phases so far        */
   const volatile sig_atomic_t *interrupted;
   double deadline;                          /* of wr_clock: no iteration begins after it; 0: none     */
-  const wr_choice *choices;
+  wr_choice *choices;                       /* those of auto become what it finds                     */
   int count;
   int threads;                              /* of the CPU, for solving; 0: as many as it has          */
   wr_run *runs;                             /* [count], filled in                                     */

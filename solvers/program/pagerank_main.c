@@ -49,6 +49,13 @@ static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   return wr_scoring_work(&options, wr_settings_type(s), nrows, nnz) * solves;
 }
 
+static wr_plan_use use_of(const wr_settings *s) {
+  const wr_scoring_options options = options_of(s);
+  wr_plan_use use = wr_scoring_use(&options);
+  use.multiplies *= (double)s->repeat;
+  return use;
+}
+
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
                               wr_problem_facts *facts, void *of) {
   wr_status status = WR_OK;
@@ -374,6 +381,7 @@ int main(int argc, char **argv) {
       .complete = complete,
       .row_bytes = wr_pagerank_row_bytes,
       .work = work,
+      .use = use_of,
       .open = open_problem,
       .upload = upload,
       .finish = finish,

@@ -45,7 +45,8 @@ typedef struct job {
   /* -- of the matrix at hand */
   wr_ledger ledger;
   const char *operand;
-  int by_default;    /* 1: the command line names no backend                         */
+  int by_default;    /* 1: the command line names no backend, or auto                */
+  int automatic;     /* 1: the matrix is to choose a backend                         */
   int known;         /* 1: extent is that of the matrix, estimated before reading     */
   wr_extent extent;
   wr_csr *A;
@@ -114,8 +115,8 @@ static wr_status parse(job *j, int argc, char **argv) {
   return WR_OK;
 }
 
-/* Without -k: chooses the GPU if `open` succeeds and the problem is large enough, else the CPU, and notes why. A build without
- * backends for a GPU opens one only with -d cuda, to report what is missing. */
+/* Without -k, or with -k auto: chooses the GPU if `open` succeeds and the problem is large enough, else the CPU, and notes why.
+ * A build without backends for a GPU opens one only with -d cuda, to report what is missing. */
 static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   wr_settings *s = &j->settings;
   wr_comparison *c = &j->comparison;
@@ -128,8 +129,13 @@ static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
     place = status == WR_OK ? WR_CUDA : WR_HOST;
   }
-  wr_status status = wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
   wr_choices_free(j->choices, &c->count);
+  if (j->automatic && s->seeds == NULL) { /* sets are multiplied several at once, which few backends can */
+    PASS(wr_choice_automatic(place, &j->choices[0]));
+    c->count = 1;
+    return WR_OK;
+  }
+  wr_status status = wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
   return status == WR_OK ? wr_choices_parse(s->backends, j->choices, &c->count) : status;
 }
 
@@ -453,7 +459,8 @@ static wr_status work(job *j) {
   wr_status status;
   wr_comparison *c = &j->comparison;
   note_extent(j);
-  j->by_default = j->settings.backends == NULL;
+  j->automatic = wr_choice_is_auto(j->settings.backends);
+  j->by_default = j->settings.backends == NULL || j->automatic;
   TRY(j->by_default ? choose_backend(j, begin_device) : wr_choices_parse(j->settings.backends, j->choices, &c->count));
   TRY(check_choices(j));
   TRY(prepare_problem(j));
@@ -531,7 +538,7 @@ static void end_matrix(job *j) {
   wr_csr_free(j->A);
   wr_ids_free(&j->ids);
   j->problem = NULL, j->A = NULL;
-  if (!j->by_default) return;
+  if (!j->by_default || j->automatic) return;
   wr_free(j->settings.backends);
   j->settings.backends = NULL;
 }

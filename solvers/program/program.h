@@ -7,6 +7,7 @@
 #include "solvers/program/settings.h"
 #include "solvers/report/run.h"
 #include "solvers/report/writer.h"
+#include "spmv/choose/choose.h"
 
 typedef struct wr_program {
   const char *name;
@@ -24,6 +25,8 @@ typedef struct wr_program {
   /* Bytes of matrix and vectors that a solve with so many rows and entries moves, by the largest expected number of
    * iterations. */
   double (*work)(const wr_settings *settings, int64_t nrows, int64_t nnz);
+  /* What -k auto chooses a backend for; NULL: one multiply. */
+  wr_plan_use (*use)(const wr_settings *settings);
   /* Makes the problem on the host from the parsed matrix, which outlives it. Vectors may name their elements by the ids of the
    * matrix's rows. watch: of the time limit. May add to facts->remark. */
   wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, const wr_watch *watch,

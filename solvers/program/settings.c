@@ -22,7 +22,8 @@
   {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
    .group = "What to run",                                                                                              \
    .help = "backends, separated by commas, each with its knobs behind colons: cusparse:alg=2,cpu_csr; "                 \
-           "default: merbit on a GPU, cpu_csr on the CPU"},                                                             \
+           "default: merbit on a GPU, cpu_csr on the CPU; auto: that of which a model expects the least time for this "   \
+           "matrix"},                                                             \
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
    .argument = "cpu|cuda[:N]|auto",                                                                                     \
    .help = "where to compute; auto: on a GPU if the problem is so large that opening one pays"},                        \

@@ -164,6 +164,7 @@ static void print_backend(wr_writer *out, const wr_problem_facts *problem, const
   if (info->better) print_text(out, "advice", info->advice);
   if (!verbose) return;
   line = (wr_line){0};
+  if (run->chosen.backend) print_text(out, "choice", run->chosen.line);
   print_text(out, "plan", info->line);
   wr_line_add(&line, "a multiply moves %s", wr_text_bytes(info->apply_bytes, text));
   if (run->apply_median > 0) wr_line_add(&line, ", %s/s", wr_text_bytes(info->apply_bytes / run->apply_median, text));

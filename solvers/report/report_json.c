@@ -293,6 +293,22 @@ static void write_precond(wr_json *json, const wr_run_precond *precond) {
   wr_json_end(json, '}');
 }
 
+/* Of -k auto; null where the user named the backend. */
+static void write_chosen(wr_json *json, const wr_chosen *chosen) {
+  if (chosen->backend == NULL) {
+    wr_json_null(json, "chosen");
+    return;
+  }
+  wr_json_begin(json, "chosen", '{');
+  wr_json_text(json, "line", chosen->line);
+  wr_json_real(json, "multiplies", chosen->multiplies);
+  wr_json_real(json, "prepare_s", chosen->prepare);
+  wr_json_real(json, "multiply_s", chosen->multiply);
+  wr_json_text(json, "second", chosen->second ? chosen->second->name : "");
+  wr_json_real(json, "second_total_s", chosen->second_total);
+  wr_json_end(json, '}');
+}
+
 static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_run *run, const wr_run *base) {
   char label[LABEL_ROOM];
   wr_json_begin(json, NULL, '{');
@@ -306,6 +322,7 @@ static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_r
   wr_json_text(json, "status", wr_status_name(run->error.status));
   wr_json_text(json, "reason", run->error.text);
   wr_json_integer(json, "exit_code", wr_run_exit_code(run));
+  write_chosen(json, &run->chosen);
   wr_json_boolean(json, "ran", run->ran);
   wr_json_plan(json, run, 1);
   write_precond(json, &run->precond);

@@ -8,6 +8,7 @@
 #include "solvers/report/statistics.h"
 #include "solvers/solver.h"
 #include "solvers/verify.h"
+#include "spmv/choose/choose.h"
 #include "spmv/spmv.h"
 
 enum { WR_MAX_RUNS = 64 }; /* of one command */
@@ -60,6 +61,7 @@ typedef struct wr_run {
   char knobs[128];         /* effective, "alg=1"; "" none                                             */
   wr_error error;          /* why it did not run, or broke off                                        */
   int ran;                 /* 1: there is a result                                                    */
+  wr_chosen chosen;        /* of -k auto; its backend is NULL if the user named one                   */
   wr_plan_info info;
   wr_run_precond precond;
   char device_name[128];

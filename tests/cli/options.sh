@@ -179,6 +179,33 @@ check_presets() {
   done
 }
 
+# The matrix chooses: blocks are worth their preparation only where there are some and enough multiplies.
+check_auto() {
+  run 0 bicgstab -k auto -v gen:fem:n=8
+  says "$out" 'backend = "auto"' 'backend cpu_bsr on CPU' 'choice cpu_bsr has the least expected time for 200 multiplies'
+  run 2 bicgstab -k auto -v -n 2 gen:fem:n=8
+  says "$out" 'backend cpu_csr on CPU' 'for 4 multiplies' 'where cpu_bsr takes'
+  printf 'gen:fem:n=8\ngen:stencil:n=12\n' >"$work/list.txt"
+  run 0 bicgstab -k auto --json "$work/none.json" gen:stencil:n=12
+  grep -q '"second": "cpu_bsr"' "$work/none.json"
+  expect 'no second in JSON'
+  run 0 bicgstab -k auto --jsonl "$work/auto.jsonl" "@$work/list.txt"
+  [ "$(sed 's/.*"backend":"\([a-z_]*\)".*/\1/' "$work/auto.jsonl" | tr '\n' ' ')" = 'cpu_bsr cpu_csr ' ]
+  expect 'each matrix of a list has a choice of its own'
+  run 0 pagerank -k auto --json "$work/auto.json" "$work/both.mtx"
+  grep -q '"chosen": {' "$work/auto.json"
+  expect 'no choice in JSON'
+  run 0 pagerank --json "$work/auto.json" "$work/both.mtx"
+  grep -q '"chosen": null' "$work/auto.json"
+  expect 'a choice in JSON that was not asked for'
+  for list in auto,cpu_csr cpu_csr,auto auto:measure=1; do
+    run 1 bicgstab -k $list gen:stencil:n=6
+    says "$err" '--backend: auto, which chooses a backend for a solve, stands alone and has no knobs'
+  done
+  run 1 spmv -k auto gen:stencil:n=6
+  says "$err" 'auto, which chooses a backend for a solve'
+}
+
 check_program pagerank "$pagerank_options"
 check_program bicgstab "$bicgstab_options"
 check_actions pagerank
@@ -186,6 +213,7 @@ check_actions bicgstab
 check_precedence
 check_quiet
 check_presets
+check_auto
 check_repeats pagerank -p f32 --damping 0.7 -t 1e-4 --edges in -x "$vector" --personalize "$vector" --threads 2 "$graph"
 check_repeats bicgstab -t 1e-11 --rhs random:5 --precond jacobi -k reference gen:stencil:n=6
 report

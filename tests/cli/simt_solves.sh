@@ -35,6 +35,18 @@ verified bicgstab --precond jacobi tests/data/real/jpwh_991.mtx.gz
 verified bicgstab --precond ilu0:at=device tests/data/real/jpwh_991.mtx.gz
 verified bicgstab --precond ilut -p f32 gen:stencil:n=6,convection=0.4
 
+# The matrix chooses a backend of the device, and the answer is verified.
+call 0 "$BUILD/simt/bicgstab" -k auto -d cuda -v --no-resident --json "$work/report.json" gen:fem:n=6
+grep -q '"second": "[a-z]' "$work/report.json" && grep -q '"met_tolerance": true' "$work/report.json"
+expect 'no second, or no verified answer'
+for program in 'bicgstab gen:stencil:n=6' 'pagerank gen:web:n=400' 'pagerank -p mixed gen:web:n=400'; do
+  call 0 "$BUILD/simt/"${program%% *} -k auto -d cuda -v ${program#* }
+  grep -q '^  choice  *[a-z_]* has the least expected time' "$out"
+  expect 'no line about the choice'
+done
+call 0 "$BUILD/simt/bicgstab" -k auto -d cuda -v --deterministic gen:stencil:n=6
+says "$out" '; deterministic'
+
 # Teleport sets on the device: checked by the host, and within both bounds of those of the CPU.
 printf '1 2:3\n5\n7 8 9\n200\n17 300:0.5\n' >"$work/sets.txt"
 for backend in csr_warp merbit cpu_csr; do

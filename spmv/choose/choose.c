@@ -1,0 +1,144 @@
+#include "spmv/choose/choose.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "config/argument.h"
+#include "spmv/choose/cost_model.h"
+
+enum { MOST = 8 };
+
+/* The candidates of each place, those with plain rows first. What the others would add is in docs/auto.md. */
+static const char *const names[2][MOST] = {
+    [WR_HOST] = {"cpu_csr", "cpu_bsr"},
+    [WR_CUDA] = {"csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell_coded",
+                 "sliced_dia"},
+};
+
+/* Where a resident loop runs (solvers/iteration.c, loop/resident_cuda.cu), the backend's own multiplies do not. */
+static const double resident_bytes = 24e6;
+enum { RESIDENT_ROW = 8192 };
+
+/* On the CPU bytes decide, but blocks of 1 x 1 take twice the time of rows. Blocks are made in the time of some 30 multiplies
+ * by rows (gen:fem:n=16 and n=27, gen:stencil:n=60, 2 threads, 2026-11). */
+static const double host_bandwidth = 2e10, single_cost = 2, blocks_cost = 30;
+
+typedef struct candidate {
+  wr_plan *plan;
+  wr_cost cost;
+  double total;
+} candidate;
+
+typedef struct contest {
+  const wr_env *env;
+  const wr_plan_use *use;
+  wr_matrix_features features;
+  candidate at[MOST]; /* ascending by total */
+  int count;
+} contest;
+
+static int expect(const contest *c, const wr_backend *backend, const wr_plan_info *info, wr_cost *cost) {
+  if (c->env->place == WR_CUDA)
+    return wr_cost_expect(c->env->device_name, backend, info, &c->features, c->env->type, cost);
+  *cost = (wr_cost){0, info->apply_bytes / host_bandwidth};
+  if (info->chosen[0] > 0) { /* blocks */
+    double rows = (double)c->features.nnz * (4 + (c->features.valued ? (double)wr_type_bytes(c->env->type) : 0));
+    cost->prepare = blocks_cost * rows / host_bandwidth;
+    if (info->chosen[0] * info->chosen[1] == 1) cost->multiply *= single_cost;
+  }
+  return 1;
+}
+
+static int may_be_resident(const contest *c, const wr_plan *plan) {
+  return c->use->resident && !c->env->deterministic && wr_plan_backend(plan)->rows &&
+         c->features.most <= RESIDENT_ROW && wr_plan_get_info(plan)->apply_bytes < resident_bytes;
+}
+
+/* 1 if the backend cannot win whatever its plan would say: planning reads samples of the matrix. */
+static int is_beaten(const contest *c, const wr_backend *backend) {
+  if (c->count == 0 || c->env->place == WR_HOST) return 0;
+  if (backend->rows == NULL && may_be_resident(c, c->at[0].plan)) return 1;
+  wr_cost least = wr_cost_least(c->env->device_name, backend, c->env->type, c->features.valued);
+  return least.prepare + c->use->multiplies * least.multiply >= c->at[0].total;
+}
+
+/* Takes over the plan. */
+static void enter(contest *c, wr_plan *plan, wr_cost cost) {
+  int place = c->count++;
+  double total = cost.prepare + c->use->multiplies * cost.multiply;
+  for (; place > 0 && c->at[place - 1].total > total; place--) c->at[place] = c->at[place - 1];
+  c->at[place] = (candidate){plan, cost, total};
+}
+
+/* WR_EUNAVAILABLE and WR_ENOMEM are of one backend; others concern any. */
+static int is_refusal(wr_status status) { return status == WR_EUNAVAILABLE || status == WR_ENOMEM; }
+
+static wr_status invite(contest *c, wr_csr *A, wr_env *env, const char *name, wr_error *refusal) {
+  const wr_backend *backend;
+  wr_plan *plan = NULL;
+  wr_cost cost;
+  PASS(wr_backend_find(name, &backend));
+  if (backend->plan == NULL || is_beaten(c, backend)) return WR_OK;
+  wr_status status = wr_plan_create(backend, NULL, A, env, &plan);
+  if (is_refusal(status)) {
+    (void)wr_error_keep(refusal, status);
+    return WR_OK;
+  }
+  PASS(status);
+  if (expect(c, backend, wr_plan_get_info(plan), &cost))
+    enter(c, plan, cost);
+  else
+    wr_plan_destroy(plan);
+  return WR_OK;
+}
+
+static void describe(const contest *c, const candidate *won, wr_chosen *chosen) {
+  int is_known = 1;
+  char second[96] = "", sectors[48] = "", other[64] = "";
+  const wr_matrix_features *f = &c->features;
+  const char *class = c->env->place == WR_CUDA ? wr_cost_device(c->env->device_name, &is_known) : "";
+  if (chosen->second)
+    snprintf(second, sizeof second, ", %.3g ms in all, where %s takes %.3g", won->total * 1e3, chosen->second->name,
+             chosen->second_total * 1e3);
+  if (c->env->place == WR_CUDA) snprintf(sectors, sizeof sectors, ", each reads %.2f sectors of x", f->gather);
+  if (!is_known) snprintf(other, sizeof other, "; by the times of an %s", class);
+  snprintf(chosen->line, sizeof chosen->line,
+           "%s has the least expected time for %.0f multiplies: %.3g ms to prepare and %.3g us each%s; rows have %.1f "
+           "entries, %lld at most%s%s",
+           chosen->backend->name, c->use->multiplies, won->cost.prepare * 1e3, won->cost.multiply * 1e6, second,
+           f->mean, (long long)f->most, sectors, other);
+}
+
+wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen) {
+  wr_status status;
+  wr_error refusal = {0};
+  contest c = {.env = env, .use = use};
+  WR_NEED(plan);
+  *plan = NULL;
+  WR_NEED(A);
+  WR_NEED(env);
+  WR_NEED(use);
+  WR_NEED(chosen);
+  *chosen = (wr_chosen){.multiplies = use->multiplies};
+  TRY(wr_csr_host(A, env));
+  TRY(wr_matrix_features_get(A, env->type, &c.features));
+  for (int k = 0; k < MOST && names[env->place][k]; k++) TRY(invite(&c, A, env, names[env->place][k], &refusal));
+  for (int k = 0; k < c.count && *plan == NULL; k++) {
+    status = wr_plan_prepare(c.at[k].plan);
+    if (is_refusal(status)) {
+      (void)wr_error_keep(&refusal, status);
+      wr_plan_destroy(c.at[k].plan), c.at[k].plan = NULL; /* its memory is the next one's */
+      continue;
+    }
+    TRY(status);
+    *plan = c.at[k].plan, c.at[k].plan = NULL;
+    chosen->backend = wr_plan_backend(*plan), chosen->prepare = c.at[k].cost.prepare;
+    chosen->multiply = c.at[k].cost.multiply;
+    if (k + 1 < c.count) chosen->second = wr_plan_backend(c.at[k + 1].plan), chosen->second_total = c.at[k + 1].total;
+    describe(&c, &c.at[k], chosen);
+  }
+  status = *plan ? WR_OK : wr_error_raise(&refusal);
+done:
+  for (int k = 0; k < c.count; k++) wr_plan_destroy(c.at[k].plan);
+  return status;
+}

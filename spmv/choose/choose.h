@@ -1,0 +1,31 @@
+/* -k auto: the backend with the least expected time of preparation and multiplies (docs/auto.md). */
+#ifndef WR_CHOOSE_H
+#define WR_CHOOSE_H
+
+#include "spmv/spmv.h"
+
+WR_C_BEGIN
+
+/* What a plan is for. */
+typedef struct wr_plan_use {
+  double multiplies; /* expected                                                                                       */
+  int resident;      /* 1: the solver runs a resident loop (loop/loop.h) where the backend has plain rows and all fits */
+} wr_plan_use;
+
+/* What was chosen and why. */
+typedef struct wr_chosen {
+  const wr_backend *backend, *second; /* NULL: nothing was chosen; there is no second */
+  double multiplies;                  /* expected                                     */
+  double prepare, multiply;           /* s of each that are expected of the backend   */
+  double second_total;                /* s in all that are expected of the second     */
+  char line[400];                     /* one line: by what it was chosen              */
+} wr_chosen;
+
+/* *plan := a prepared plan of the backend of env's place that is expected to take least, with default knobs. One that refuses
+ * the matrix, or finds no memory, makes room for the next one. Makes A's host arrays where there are none. The choice depends
+ * on the matrix, env's type, the device's name and `use` alone. Errors: WR_ENOMEM, and those of wr_plan_create and
+ * wr_plan_prepare; *plan is then NULL. */
+wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen);
+
+WR_C_END
+#endif

@@ -1,0 +1,335 @@
+/* -k auto (spmv/choose): what it looks at in a matrix against counts of everything, what it expects against the table, and what
+ * it chooses where there is no doubt. In builds that run kernels on the CPU also among the backends of a GPU. */
+#define _GNU_SOURCE /* memalign */
+#include <errno.h>
+#include <malloc.h>
+#include <math.h>
+#include <omp.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "config/memory.h"
+#include "data/generate.h"
+#include "spmv/choose/choose.h"
+#include "spmv/choose/cost_model.h"
+#include "tests/check.h"
+
+static atomic_int calls, refused = -1; /* this call of posix_memalign fails */
+
+/* In place of the C library's; wr_alloc has no other source. */
+int posix_memalign(void **block, size_t alignment, size_t bytes) {
+  if (atomic_fetch_add(&calls, 1) == atomic_load(&refused)) return ENOMEM;
+  *block = memalign(alignment, bytes);
+  return *block != NULL ? 0 : ENOMEM;
+}
+
+static wr_csr *generated(const char *name, int as_pattern) {
+  wr_csr *A = NULL;
+  CASE(name);
+  CHECK_OK(wr_generate(name, 0, &A));
+  if (A == NULL) abort(); /* the matrix cannot be made */
+  if (as_pattern) wr_free(A->val), A->val = NULL;
+  return A;
+}
+
+/* ---- features ---- */
+
+/* Different col / in_sector among `count` columns, all pairs compared. */
+static int64_t count_sectors(const int32_t *col, int64_t count, int32_t in_sector) {
+  int64_t different = 0;
+  for (int64_t k = 0; k < count; k++) {
+    int is_first = 1;
+    for (int64_t before = 0; before < k; before++) is_first &= col[before] / in_sector != col[k] / in_sector;
+    different += is_first;
+  }
+  return different;
+}
+
+static int close_to(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
+
+/* Of a matrix so small that the sample is all of it: at most 2048 * 32 entries, 256 * 32 rows, 32 entries a row. */
+static void check_whole(const wr_csr *A, wr_type type) {
+  wr_matrix_features f, alone;
+  int32_t in_sector = type == WR_F32 ? 8 : 4, col[32];
+  double squares = 0, steps = 0, sectors = 0, row_sectors = 0, empty = 0, most = 0;
+  CHECK_OK(wr_matrix_features_get(A, type, &f));
+  for (int64_t i = 0; i < A->nrows; i += 32) {
+    int64_t longest = 0;
+    for (int64_t r = i; r < i + 32 && r < A->nrows; r++) {
+      int64_t length = A->row_ptr[r + 1] - A->row_ptr[r];
+      if (length > longest) longest = length;
+      empty += length == 0, squares += (double)(length * length);
+    }
+    most = fmax(most, (double)longest), steps += (double)longest;
+    for (int64_t k = 0; k < longest; k++) {
+      int64_t here = 0;
+      for (int64_t r = i; r < i + 32 && r < A->nrows; r++)
+        if (A->row_ptr[r] + k < A->row_ptr[r + 1]) col[here++] = A->col[A->row_ptr[r] + k];
+      row_sectors += (double)count_sectors(col, here, in_sector);
+    }
+  }
+  for (int64_t k = 0; k < A->nnz; k += 32)
+    sectors += (double)count_sectors(A->col + k, k + 32 < A->nnz ? 32 : A->nnz - k, in_sector);
+  double rows = (double)A->nrows, entries = (double)A->nnz, mean = entries / rows;
+  CHECK(f.nrows == A->nrows && f.ncols == A->ncols && f.nnz == A->nnz && f.valued == (A->val != NULL));
+  CHECK((double)f.most == most && (double)f.empty == empty && close_to(f.mean, mean));
+  CHECKF(fabs(f.spread - sqrt(squares / rows - mean * mean)) <= 1e-6 * mean, "spread %g", f.spread);
+  CHECKF(close_to(f.lockstep, steps * 32 / entries), "lockstep %g, not %g", f.lockstep, steps * 32 / entries);
+  CHECKF(close_to(f.gather, sectors / entries), "gather %g, not %g", f.gather, sectors / entries);
+  CHECKF(close_to(f.row_gather, row_sectors / entries), "row_gather %g, not %g", f.row_gather, row_sectors / entries);
+  CHECK(f.hubs == 1); /* x is smaller than what hubs may take */
+  int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  CHECK_OK(wr_matrix_features_get(A, type, &alone));
+  omp_set_num_threads(threads);
+  CHECK(memcmp(&f, &alone, sizeof f) == 0);
+}
+
+static void test_whole(void) {
+  static const char *const names[] = {"gen:stencil:n=9", "gen:fem:n=3", "gen:road:side=60",
+                                      "gen:uniform:n=700,degree=9", "gen:chain:scale=9"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    wr_csr *A = generated(names[k], k % 2 == 1);
+    int64_t longest = 0;
+    for (int64_t i = 0; i < A->nrows; i++)
+      if (A->row_ptr[i + 1] - A->row_ptr[i] > longest) longest = A->row_ptr[i + 1] - A->row_ptr[i];
+    CHECK(A->nnz <= 2048 * 32 && A->nrows <= 256 * 32);
+    if (longest <= 32) check_whole(A, WR_F32), check_whole(A, WR_F64);
+    wr_csr_free(A);
+  }
+}
+
+/* Each row has an entry in each of the first `hubs` columns, and so many others, which go round the other columns. */
+static wr_csr *with_hubs(int64_t nrows, int64_t ncols, int64_t hubs, int64_t others) {
+  wr_csr *A = NULL;
+  CHECK_OK(wr_csr_create(nrows, ncols, nrows * (hubs + others), 0, &A));
+  if (A == NULL) abort();
+  for (int64_t i = 0, at = 0; i < nrows; i++) {
+    for (int64_t k = 0; k < hubs; k++) A->col[at++] = (int32_t)k;
+    for (int64_t k = 0; k < others; k++) A->col[at++] = (int32_t)(hubs + (i * others + k) % (ncols - hubs));
+    int64_t begin = at - others; /* ascending again where the columns have wrapped around */
+    for (int64_t a = begin + 1; a < at; a++)
+      for (int64_t b = a; b > begin && A->col[b - 1] > A->col[b]; b--) {
+        int32_t other = A->col[b - 1];
+        A->col[b - 1] = A->col[b], A->col[b] = other;
+      }
+    A->row_ptr[i + 1] = at;
+  }
+  return A;
+}
+
+/* Of a row's entries 3 of 4 are in 3 columns; the others are spread evenly over 400 000. The sample's share is within four
+ * standard deviations of 8192 draws, and of what 24 576 or 49 152 hubs have in the mean. */
+static void test_hubs(void) {
+  wr_matrix_features f;
+  CASE("hubs");
+  wr_csr *A = with_hubs(400000, 400000, 3, 1);
+  for (int type = WR_F32; type <= WR_F64; type++) {
+    double hubs = type == WR_F32 ? 49152 : 24576, deviation = sqrt(0.75 * 0.25 / 8192);
+    CHECK_OK(wr_matrix_features_get(A, (wr_type)type, &f));
+    CHECKF(f.hubs >= 0.75 - 4 * deviation && f.hubs <= 0.75 + 0.25 * hubs / 4e5 + 4 * deviation, "hubs %g", f.hubs);
+  }
+  wr_csr_free(A);
+  CASE("no hubs");
+  A = with_hubs(400000, 400000, 0, 4);
+  CHECK_OK(wr_matrix_features_get(A, WR_F64, &f));
+  CHECKF(f.hubs <= 24576 / 4e5 + 4 * sqrt(0.0625 / 8192), "hubs %g", f.hubs);
+  CHECK(f.lockstep == 1 && f.spread == 0 && f.most == 4);
+  wr_csr_free(A);
+}
+
+static void test_nothing(void) {
+  wr_csr *A = NULL;
+  wr_matrix_features f;
+  CASE("no entries");
+  CHECK_OK(wr_csr_create(5, 70000, 0, 1, &A));
+  CHECK_OK(wr_matrix_features_get(A, WR_F64, &f));
+  CHECK(f.most == 0 && f.empty == 5 && f.mean == 0 && f.spread == 0 && f.lockstep == 1 && f.gather == 0);
+  CHECK(f.row_gather == 0 && f.hubs == 1);
+  wr_csr_free(A);
+}
+
+/* ---- the cost model ---- */
+
+static void test_table(void) {
+  static const char *const names[] = {"csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled",
+                                      "lane_csr", "sell_coded", "sliced_dia"};
+  int is_known;
+  CASE("classes of devices");
+  CHECK(strcmp(wr_cost_device("NVIDIA H200", &is_known), "H200") == 0 && is_known);
+  CHECK(wr_cost_device("another card", &is_known) != NULL && !is_known);
+  CASE("what is expected");
+  wr_matrix_features f = {.nrows = 1000, .ncols = 1000, .nnz = 5000, .most = 9, .mean = 5, .spread = 1, .lockstep = 1.5,
+                          .gather = 0.3, .row_gather = 0.4, .hubs = 1};
+  const wr_plan_info info = {.apply_bytes = 80000, .format_bytes = 60000, .chosen = {1, 1}};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    for (int type = WR_F32; type <= WR_F64; type++)
+      for (f.valued = 0; f.valued <= 1; f.valued++) {
+        const wr_backend *backend;
+        wr_cost cost = {0}, larger = {0}, least;
+        wr_matrix_features more = f;
+        wr_plan_info more_info = info;
+        CHECK_OK(wr_backend_find(names[k], &backend));
+        CHECKF(wr_cost_expect("H200", backend, &info, &f, (wr_type)type, &cost), "no row of %s", names[k]);
+        least = wr_cost_least("H200", backend, (wr_type)type, f.valued);
+        CHECKF(cost.multiply >= least.multiply && least.multiply > 1e-7, "%s: %g", names[k], least.multiply);
+        CHECK(cost.prepare >= least.prepare && least.prepare >= 0);
+        CHECK(cost.multiply < 1e-4 && cost.prepare < 1e-2); /* so small a matrix */
+        more.nrows *= 1000, more.ncols *= 1000, more.nnz *= 1000;
+        more_info.apply_bytes *= 1000, more_info.format_bytes *= 1000;
+        CHECK(wr_cost_expect("H200", backend, &more_info, &more, (wr_type)type, &larger));
+        CHECKF(larger.multiply > cost.multiply && larger.prepare >= cost.prepare, "%s", names[k]);
+      }
+  const wr_backend *unknown;
+  wr_cost cost;
+  CHECK_OK(wr_backend_find("reference", &unknown));
+  CHECK(wr_cost_expect("H200", unknown, &info, &f, WR_F64, &cost) == 0);
+}
+
+/* ---- choices ---- */
+
+/* Multiplies with ones, and compares with row sums. */
+static void check_product(const wr_csr *A, wr_env *env, wr_plan *plan) {
+  wr_vec x = {0}, y = {0};
+  double *ones = NULL, *sums = NULL;
+  CHECK_OK(wr_alloc(&ones, A->ncols, sizeof *ones, "ones"));
+  CHECK_OK(wr_alloc(&sums, A->nrows, sizeof *sums, "sums"));
+  for (int64_t j = 0; j < A->ncols; j++) ones[j] = 1;
+  CHECK_OK(env->ops->alloc(env, A->ncols, env->type, "x", &x));
+  CHECK_OK(env->ops->alloc(env, A->nrows, env->type, "y", &y));
+  CHECK_OK(env->ops->upload(env, &x, ones));
+  CHECK_OK(wr_plan_apply(plan, &(wr_apply){.alpha = 1, .x = &x, .y = &y}));
+  CHECK_OK(env->ops->download(env, &y, sums));
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < A->nrows; i++) {
+    double sum = 0, size = 0;
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
+      sum += A->val ? A->val[k] : 1, size += fabs(A->val ? A->val[k] : 1);
+    /* A value, its product and the result are rounded in the type; the sums on both sides in f64, once an entry. */
+    double length = (double)(A->row_ptr[i + 1] - A->row_ptr[i]);
+    wrong += !(fabs(sums[i] - sum) <= (3.1 * wr_type_unit(env->type) + 2 * length * wr_type_unit(WR_F64)) * size);
+  }
+  CHECKF(wrong == 0, "%lld rows", (long long)wrong);
+  env->ops->release(env, &x);
+  env->ops->release(env, &y);
+  wr_free(ones);
+  wr_free(sums);
+}
+
+/* Frees A. *chosen of a device's string is valid for good: names are constants. */
+static const char *choice_of(wr_csr *A, wr_env *env, wr_plan_use use) {
+  wr_plan *plan = NULL;
+  wr_chosen chosen;
+  CHECK_OK(wr_plan_choose(A, env, &use, &plan, &chosen));
+  if (plan == NULL) return "none";
+  CHECK(chosen.backend == wr_plan_backend(plan) && chosen.multiplies == use.multiplies);
+  CHECK(strstr(chosen.line, chosen.backend->name) == chosen.line);
+  CHECK(chosen.second == NULL || (chosen.second != chosen.backend && strstr(chosen.line, chosen.second->name)));
+  CHECKF(chosen.second == NULL || chosen.second_total >= chosen.prepare + use.multiplies * chosen.multiply, "%s",
+         chosen.line);
+  check_product(A, env, plan);
+  wr_plan_destroy(plan);
+  wr_csr_free(A);
+  return chosen.backend->name;
+}
+
+#define CHOSEN(text, A, use)                                                    \
+  do {                                                                          \
+    const char *name = choice_of(A, env, use);                                  \
+    CHECKF(strstr(text, name) != NULL, "%s in place of %s", name, text);        \
+  } while (0)
+
+static void test_host(wr_env *env) {
+  const wr_plan_use one = {.multiplies = 1}, many = {.multiplies = 1e4};
+  CHOSEN("cpu_bsr", generated("gen:fem:n=8", 0), many);
+  CHOSEN("cpu_csr", generated("gen:fem:n=8", 0), one);
+  CHOSEN("cpu_csr", generated("gen:web:n=2000", 0), many);
+  CHOSEN("cpu_csr", generated("gen:stencil:n=12", 0), many);
+}
+
+/* The sizes of a GPU's clear cases are small, as kernels may run on the CPU; the multiplies make up for that. */
+static void test_device(wr_env *env) {
+  const wr_plan_use one = {.multiplies = 1}, many = {.multiplies = 1e6}, small = {.multiplies = 1e6, .resident = 1};
+  CHOSEN("sliced_dia sell_coded", generated("gen:stencil:n=24,points=27", 0), many);
+  CHOSEN("bsr_unrolled", generated("gen:fem:n=14", 0), many);
+  CHOSEN("lane_csr merbit merge_csr", generated("gen:rmat:scale=14,degree=32", 1), many);
+  CHOSEN("csr_thread_unrolled csr_warp merge_csr", generated("gen:stencil:n=10", 0), one);
+  CHOSEN("csr_thread_unrolled csr_warp merge_csr merbit", generated("gen:fem:n=8", 0), small); /* with plain rows */
+}
+
+static void test_any(wr_env *env) {
+  const wr_plan_use use = {.multiplies = 200};
+  wr_csr *A = NULL;
+  CASE("1 x 1");
+  CHECK_OK(wr_csr_create(1, 1, 1, 1, &A));
+  A->row_ptr[1] = 1, A->col[0] = 0, A->val[0] = 3;
+  (void)choice_of(A, env, use);
+  CASE("no entries");
+  CHECK_OK(wr_csr_create(40, 7, 0, 0, &A));
+  (void)choice_of(A, env, use);
+}
+
+/* Each allocation fails once. Where it is one of the first backend's own, the second takes its place. */
+static void test_refused(wr_env *env) {
+  const wr_plan_use use = {.multiplies = 1e4};
+  int others = 0, done = 0;
+  wr_csr *A = generated("gen:fem:n=5", 0);
+  wr_chosen first;
+  wr_plan *plan = NULL;
+  CHECK_OK(wr_plan_choose(A, env, &use, &plan, &first));
+  wr_plan_destroy(plan);
+  CASE("allocations that fail");
+  for (int failing = 0; !done && failing < 1000; failing++) {
+    wr_chosen chosen;
+    atomic_store(&calls, 0), atomic_store(&refused, failing);
+    wr_status status = wr_plan_choose(A, env, &use, &plan, &chosen);
+    done = atomic_load(&calls) <= failing;
+    atomic_store(&refused, -1);
+    CHECKF(status == WR_OK || status == WR_ENOMEM, "allocation %d: %s", failing, wr_status_message());
+    CHECK((plan != NULL) == (status == WR_OK));
+    CHECK(!done || chosen.backend == first.backend);
+    if (plan && chosen.backend != first.backend) {
+      others++;
+      check_product(A, env, plan);
+    }
+    wr_plan_destroy(plan);
+  }
+  CHECKF(done && others > 0, "%d times the second", others);
+  wr_csr_free(A);
+}
+
+static void test_arguments(wr_env *env) {
+  wr_plan *plan = (wr_plan *)env; /* to be overwritten */
+  wr_chosen chosen;
+  CASE("arguments");
+  CHECK_FAILS(WR_EUSAGE, wr_plan_choose(NULL, env, &(wr_plan_use){1, 0}, &plan, &chosen));
+  CHECK_MESSAGE("A is NULL");
+  CHECK(plan == NULL);
+}
+
+int main(void) {
+  test_whole();
+  test_hubs();
+  test_nothing();
+  test_table();
+  for (int type = WR_F32; type <= WR_F64; type++) {
+    wr_env host = {.place = WR_HOST, .type = (wr_type)type, .threads = 2};
+    wr_env cuda = {.place = WR_CUDA, .type = (wr_type)type};
+    CHECK_OK(wr_env_open(&host));
+    test_host(&host);
+    test_any(&host);
+    test_refused(&host);
+    test_arguments(&host);
+    wr_env_close(&host);
+    wr_status status = wr_env_open(&cuda);
+    if (status != WR_OK && getenv("WR_NEED_GPU") == NULL) {
+      SKIP("%s", wr_status_message());
+      continue;
+    }
+    CHECK_OK(status);
+    test_device(&cuda);
+    test_any(&cuda);
+    wr_env_close(&cuda);
+  }
+  return wr_test_report("choose");
+}
