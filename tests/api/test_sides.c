@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "solvers/api/windrow.h"
+#include "tests/api/true_residual.h"
 #include "tests/check.h"
 
 static const char *device;
@@ -22,21 +23,6 @@ static void fill_column(double *b, int64_t n, int64_t j) {
   for (int64_t i = 0; i < n; i++) b[i] = scale * random_number(&state);
   for (int64_t i = 0; i < n && j == 1; i++) b[i] = 0;
   for (int64_t i = 0; i < n && j == 5; i++) b[i] = i == n / 2;
-}
-
-/* ||b - A x|| / ||b||, in units of the largest |b| */
-static double residual(const wr_matrix *A, const double *b, const double *x) {
-  const int64_t *ptr = wr_matrix_row_ptr(A);
-  long double sum = 0, norm = 0, scale = 0;
-  for (int64_t i = 0; i < wr_matrix_rows(A); i++) scale = fmaxl(scale, fabsl((long double)b[i]));
-  if (scale == 0) scale = 1;
-  for (int64_t i = 0; i < wr_matrix_rows(A); i++) {
-    long double r = b[i];
-    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++)
-      r -= (long double)(wr_matrix_val(A) ? wr_matrix_val(A)[k] : 1) * x[wr_matrix_col(A)[k]];
-    sum += r / scale * (r / scale), norm += b[i] / scale * (b[i] / scale);
-  }
-  return (double)(norm > 0 ? sqrtl(sum / norm) : sqrtl(sum));
 }
 
 static char said[4096];

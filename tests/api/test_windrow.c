@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/api/true_residual.h"
 #include "tests/check.h"
 
 /* Where the solves of this round compute: "cpu", or "cuda". */
@@ -40,21 +41,6 @@ static void fill(arrays *a) {
     if (i + 20 < N) add(a, i, i + 20, 0.25);
     a->ptr[i + 1] = (int32_t)a->count, a->ptr64[i + 1] = a->count;
   }
-}
-
-/* ||b - A x|| / ||b|| */
-static double residual(const wr_matrix *A, const double *b, const double *x) {
-  const int64_t *ptr = wr_matrix_row_ptr(A);
-  long double sum = 0, norm = 0, scale = 0;
-  for (int64_t i = 0; i < wr_matrix_rows(A); i++) scale = fmaxl(scale, fabsl((long double)b[i]));
-  if (scale == 0) scale = 1;
-  for (int64_t i = 0; i < wr_matrix_rows(A); i++) {
-    long double r = b[i];
-    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++)
-      r -= (long double)(wr_matrix_val(A) ? wr_matrix_val(A)[k] : 1) * x[wr_matrix_col(A)[k]];
-    sum += r / scale * (r / scale), norm += b[i] / scale * (b[i] / scale);
-  }
-  return (double)(norm > 0 ? sqrtl(sum / norm) : sqrtl(sum));
 }
 
 static void right_side(double *b, int64_t n, double scale, int variant) {
