@@ -149,8 +149,8 @@ static __device__ inline double lane_walk_window(const T (&product)[EACH], uint3
   return sum;
 }
 
-/* The rounds after which thread blocks take turns. With full columns a few rounds of one thread block in a row find more of x
- * in its first-level cache (3% on gen:web); with windows or hubs they gain nothing, and lose some of the second-level cache. */
+/* The rounds after which thread blocks take turns. With full columns four in a row gain up to 5% over one (gen:web); with
+ * windows or hubs they cost 1 to 3% (gen:road, gen:rmat; docs/lane_csr.md). */
 template <lane_columns COLUMNS>
 constexpr int lane_turn = COLUMNS == FULL ? 4 : 1;
 
