@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "config/memory.h"
+
 enum { PARALLEL_FROM = 1 << 16, PARTS = 256, LANES = 8 }; /* of a sum: parts for the threads, lanes for the pipeline */
 
 int64_t wr_first_not_finite(const double *x, int64_t n) {
@@ -11,6 +13,16 @@ int64_t wr_first_not_finite(const double *x, int64_t n) {
   for (int64_t i = 0; found && i < n; i++)
     if (!isfinite(x[i])) return i;
   return -1;
+}
+
+wr_status wr_copy_elements(const double *x, int64_t n, const char *what, double **copy) {
+  *copy = NULL;
+  if (x == NULL) return WR_OK;
+  PASS(wr_alloc(copy, n, sizeof **copy, what));
+  double *to = *copy;
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_FROM)
+  for (int64_t i = 0; i < n; i++) to[i] = x[i];
+  return WR_OK;
 }
 
 /* The correction is a variable of its own, so that operations happen in the order in which they are written. */

@@ -7,11 +7,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "config/status.h"
+
 /* The first element of x[n] that is not finite; -1: all are. */
 int64_t wr_first_not_finite(const double *x, int64_t n);
 
 /* The sum of x[n], compensated (Kahan 1965): for elements of one sign right to some units in the last place, whatever n. */
 double wr_compensated_sum(const double *x, int64_t n);
+
+/* *copy := x[n], of wr_alloc; NULL: NULL. what: for the message. WR_ENOMEM. */
+wr_status wr_copy_elements(const double *x, int64_t n, const char *what, double **copy);
 
 /* Products with a power of two, for scaling: they change no digit of a normal number. */
 typedef struct wr_scale_factor {

@@ -7,6 +7,7 @@
 
 #include "config/argument.h"
 #include "config/defaults.h"
+#include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/api/scoring.h"
 #include "solvers/api/session.h"
@@ -68,7 +69,8 @@ static wr_status open_place(const wr_rank_options *o, rank_call *c) {
   double bytes = wr_scoring_work(&c->options, type, c->rows.nrows, c->rows.nnz);
   if (c->options.method == WR_RANK_GAUSS_SEIDEL) bytes = 0; /* it is for the CPU */
   const wr_place_options place = {.backend = o->backend, .device = o->device, .type = type, .threads = o->threads,
-                                  .deterministic = o->deterministic, .bytes = bytes, .listener = &c->listener};
+                                  .several = c->of_sets, .deterministic = o->deterministic, .bytes = bytes,
+                                  .listener = &c->listener};
   return wr_session_open(c->function, &place, &c->session);
 }
 
@@ -76,8 +78,8 @@ static wr_status make_graph(const wr_rank_options *o, rank_call *c) {
   wr_status status;
   double *teleport = NULL, *start = NULL;
   wr_env *device = c->session.env.place == WR_CUDA ? &c->session.env : NULL;
-  TRY(wr_array_copy(o->personalize, c->rows.nrows, "the teleport vector", &teleport));
-  TRY(wr_array_copy(o->start, c->rows.nrows, "the first guess", &start));
+  TRY(wr_copy_elements(o->personalize, c->rows.nrows, "the teleport vector", &teleport));
+  TRY(wr_copy_elements(o->start, c->rows.nrows, "the first guess", &start));
   status = wr_graph_begin(&c->rows, o->links_are_in != 0, teleport, start, &c->graph);
   teleport = start = NULL; /* the graph has taken them over */
   TRY(status);
@@ -106,7 +108,6 @@ static wr_status prepare(const wr_rank_options *o, rank_call *c) {
   PASS(make_graph(o, c));
   if (c->of_sets) env->need_columns = wr_rank_sets_columns(env);
   const wr_plan_use use = wr_scoring_use(&c->options);
-  if (c->of_sets) c->session.choice.automatic = 0; /* several vectors at once, which few backends can */
   PASS(wr_session_plan(&c->session, c->graph.flow, &use, &c->listener, &c->plan));
   if (!c->of_sets) PASS(wr_scoring_open(&c->scoring, &c->options, &c->graph, c->plan, env));
   if (!c->of_sets) PASS(sweep_in_f32(c));

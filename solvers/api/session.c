@@ -64,14 +64,6 @@ wr_status wr_word_choose(const char *function, const char *member, const char *t
   return wr_refuse(function, "%s is '%.40s', which is none of %s", member, text, words);
 }
 
-wr_status wr_array_copy(const double *values, int64_t n, const char *what, double **copy) {
-  *copy = NULL;
-  if (values == NULL) return WR_OK;
-  PASS(wr_alloc(copy, n, sizeof **copy, what));
-  memcpy(*copy, values, (size_t)n * sizeof **copy);
-  return WR_OK;
-}
-
 /* ---- callbacks ---- */
 
 wr_status wr_trace_new(wr_trace **trace) {
@@ -181,8 +173,9 @@ static wr_status open_default(const wr_place_options *o, wr_device device, int n
     status = open_env(o, place, number, &s->env);
   }
   PASS(status);
-  if (wr_choice_is_auto(o->backend)) return wr_choice_automatic(place, &s->choice);
-  return wr_choice_parse("options->backend", wr_backend_default(place)->name, &s->choice);
+  if (wr_choice_is_auto(o->backend) && !o->several) return wr_choice_automatic(place, &s->choice);
+  const wr_backend *backend = o->several ? wr_backend_default_many(place) : wr_backend_default(place);
+  return wr_choice_parse("options->backend", backend->name, &s->choice);
 }
 
 wr_status wr_session_open(const char *function, const wr_place_options *o, wr_session *s) {

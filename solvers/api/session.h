@@ -27,9 +27,6 @@ void wr_struct_give(void *given, const void *own, size_t own_size);
 /* *index := the place of text in "auto|power|idr"; NULL: 0. WR_EUSAGE with all words. */
 wr_status wr_word_choose(const char *function, const char *member, const char *text, const char *words, int *index);
 
-/* *copy := values[n], for a function that takes it over; NULL: NULL. WR_ENOMEM. */
-wr_status wr_array_copy(const double *values, int64_t n, const char *what, double **copy);
-
 /* ---- matrices ---- */
 
 struct wr_matrix {
@@ -89,6 +86,7 @@ typedef struct wr_place_options {
   wr_type type;
   int threads; /* 1 or more */
   int deterministic, need_beta;
+  int several;                    /* 1: the default backend is that for several vectors at once, also for "auto" */
   double bytes;                   /* that the work moves, for "auto"; INFINITY: "auto" is the GPU if there is one; 0: the CPU */
   const wr_listener *listener;
 } wr_place_options;

@@ -6,6 +6,7 @@
 
 #include "config/argument.h"
 #include "config/defaults.h"
+#include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/api/session.h"
 #include "solvers/api/solving.h"
@@ -199,8 +200,8 @@ void wr_solver_free(wr_solver *s) {
 static wr_status set_rhs(wr_solver *s, const double *b, const double *x0) {
   wr_status status;
   double *own_b = NULL, *own_x0 = NULL;
-  TRY(wr_array_copy(b, s->system.n, "the right-hand side", &own_b));
-  TRY(wr_array_copy(x0, s->system.n, "the first guess", &own_x0));
+  TRY(wr_copy_elements(b, s->system.n, "the right-hand side", &own_b));
+  TRY(wr_copy_elements(x0, s->system.n, "the first guess", &own_x0));
   status = wr_system_set_rhs(&s->system, own_b, own_x0, s->options.atol);
   own_b = own_x0 = NULL; /* the system has taken them over */
   TRY(status);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/elements.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "io/vector_file.h"
@@ -104,20 +105,12 @@ static wr_status check_empty_rows(const wr_settings *s, const wr_csr *A, const p
   return WR_OK;
 }
 
-/* *copy := v[n], for a function that takes it over; NULL of NULL. */
-static wr_status copy_vector(const double *v, int64_t n, double **copy) {
-  *copy = NULL;
-  if (v == NULL) return WR_OK;
-  PASS(wr_alloc(copy, n, sizeof **copy, "a right-hand side"));
-  memcpy(*copy, v, (size_t)n * sizeof **copy);
-  return WR_OK;
-}
-
 /* Copies of a right-hand side and of its first guess. */
 static wr_status copy_side(const problem *p, int64_t n, int64_t side, double **b, double **x) {
   *x = NULL;
-  PASS(copy_vector(p->b + side * n, n, b));
-  return p->guesses == 0 ? WR_OK : copy_vector(p->x + (p->guesses > 1 ? side * n : 0), n, x);
+  PASS(wr_copy_elements(p->b + side * n, n, "a right-hand side", b));
+  if (p->guesses == 0) return WR_OK;
+  return wr_copy_elements(p->x + (p->guesses > 1 ? side * n : 0), n, "a first guess", x);
 }
 
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,

@@ -38,32 +38,46 @@ static wr_status multiply_out(wr_system *s, int random, int64_t seed) {
   return WR_OK;
 }
 
+enum { BLOCK = 1 << 14 }; /* rows of a task of one thread */
+
 static wr_status check_finite(const double *v, int64_t n, const char *what) {
-  for (int64_t i = 0; v && i < n; i++)
-    if (!isfinite(v[i])) return wr_fail(WR_EINPUT, "%s: element %lld is %g", what, (long long)i + 1, v[i]);
-  return WR_OK;
+  int64_t bad = v ? wr_first_not_finite(v, n) : -1;
+  return bad < 0 ? WR_OK : wr_fail(WR_EINPUT, "%s: element %lld is %g", what, (long long)bad + 1, v[bad]);
 }
 
-/* Scaling by a power of two changes no digit, and keeps squares of norms like 1e-170 or 1e200 within f64. */
-static void scale_to_one(wr_system *s, double atol) {
-  double largest = 0, sum = 0;
+/* Scaling by a power of two changes no digit, and keeps squares of norms like 1e-170 or 1e200 within f64. Squares are added up
+ * by blocks of rows, so their sum has the same bits for any number of threads. */
+static wr_status scale_to_one(wr_system *s, double atol) {
+  wr_status status;
+  int64_t count = (s->n + BLOCK - 1) / BLOCK;
+  double *squares = NULL, largest = 0, sum = 0;
+  TRY(wr_alloc(&squares, count, sizeof *squares, "sums of the right-hand side"));
+#pragma omp parallel for schedule(static) reduction(max : largest) if (s->n > BLOCK)
   for (int64_t i = 0; i < s->n; i++) largest = fmax(largest, fabs(s->b[i]));
   if (largest > 0) frexp(largest, &s->exponent);
   s->exponent = -s->exponent;
-  for (int64_t i = 0; i < s->n; i++) {
-    s->b[i] = ldexp(s->b[i], s->exponent);
-    sum += s->b[i] * s->b[i];
+  const wr_scale_factor power = wr_scale_of(s->exponent);
+#pragma omp parallel for schedule(static) if (s->n > BLOCK)
+  for (int64_t k = 0; k < count; k++) {
+    double part = 0;
+    for (int64_t i = k * BLOCK; i < s->n && i < (k + 1) * BLOCK; i++) {
+      s->b[i] = wr_scale_times(power, s->b[i]);
+      part += s->b[i] * s->b[i];
+    }
+    squares[k] = part;
   }
+  for (int64_t k = 0; k < count; k++) sum += squares[k];
   s->norm_b = sqrt(sum);
   s->absolute = ldexp(atol, s->exponent);
+done:
+  wr_free(squares);
+  return status;
 }
 
 typedef struct rows_facts {
   double squares, weights, largest, smallest;
   int64_t longest;
 } rows_facts;
-
-enum { BLOCK = 1 << 14 }; /* rows of a task of one thread */
 
 enum { WEIGHT_EXPONENT = 120 }; /* of a weight at most, so that f32 holds it */
 #define MOST_WEIGHT 0x1p120
@@ -193,18 +207,21 @@ static int keeps_symmetry(const wr_system *s) {
  * becomes infinite, so that no norm of weighted rows is trusted. */
 static wr_status scale_rhs(wr_system *s) {
   const int *exponents = s->scaling.row_exponent;
-  int most = INT_MIN, exponent;
+  int most = INT_MIN;
   PASS(wr_alloc(&s->rhs, s->n, sizeof *s->rhs, "the right-hand side"));
   PASS(wr_alloc(&s->row_weight, s->n, sizeof *s->row_weight, "the weights of rows"));
+#pragma omp parallel for schedule(static) reduction(max : most) if (s->n > BLOCK)
   for (int64_t i = 0; i < s->n; i++) {
+    int exponent;
     if (s->b[i] == 0) continue;
     frexp(s->b[i], &exponent);
     if (exponent + exponents[i] > most) most = exponent + exponents[i];
   }
   s->rhs_exponent = most == INT_MIN ? 0 : -most;
   PASS(wr_system_scale_rows(s, s->b, s->rhs));
+#pragma omp parallel for schedule(static) if (s->n > BLOCK)
   for (int64_t j = 0; j < s->n; j++) {
-    exponent = -(s->rhs_exponent + exponents[wr_system_row(s, j)]);
+    int exponent = -(s->rhs_exponent + exponents[wr_system_row(s, j)]);
     s->row_weight[j] = ldexp(1, exponent > WEIGHT_EXPONENT    ? WEIGHT_EXPONENT
                                 : exponent < -WEIGHT_EXPONENT ? -WEIGHT_EXPONENT
                                                               : exponent);
@@ -228,7 +245,8 @@ int64_t wr_system_below_f32(const wr_system *s) {
 /* guess := the solver's unknown for it. */
 static void scale_guess(wr_system *s) {
   const int *columns = s->scaling.done != WR_SCALE_NONE ? s->scaling.column_exponent : NULL;
-  for (int64_t i = 0; s->guess && i < s->n; i++) {
+#pragma omp parallel for schedule(static) if (s->n > BLOCK)
+  for (int64_t i = 0; i < (s->guess ? s->n : 0); i++) {
     s->guess[i] = ldexp(s->guess[i], s->exponent + s->rhs_exponent - (columns ? columns[i] : 0));
     if (s->inverse_diagonal) s->guess[i] /= s->inverse_diagonal[i];
   }
@@ -277,7 +295,7 @@ wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64
   if (b == NULL) TRY(multiply_out(system, random, seed));
   TRY(check_finite(system->b, system->n, b ? "the right-hand side" : "the right-hand side A times x"));
   TRY(check_finite(guess, system->n, "the first guess"));
-  scale_to_one(system, atol);
+  TRY(scale_to_one(system, atol));
   TRY(wr_scaling_choose(A, scale, watch, &system->scaling));
   if (precond == NULL && system->scaling.near_one)
     system->precond = &wr_precond_jacobi; /* powers of two leave signs and a factor */
@@ -349,7 +367,7 @@ wr_status wr_system_set_rhs(wr_system *system, double *b, double *guess, double 
   free_rhs(system);
   system->b = b, system->guess = guess, system->exponent = 0;
   b = guess = NULL;
-  scale_to_one(system, atol);
+  TRY(scale_to_one(system, atol));
   if (system->scaling.done == WR_SCALE_NONE) {
     system->rhs = system->b, system->rhs_exponent = -system->matrix_exponent;
   } else {
@@ -395,6 +413,7 @@ wr_status wr_system_scale_rows(const wr_system *system, const double *q, double 
   WR_NEED(rows);
   WR_REFUSE_IF(system->A == NULL, "system is not built");
   WR_REFUSE_IF(q == rows, "q and rows are one array");
+#pragma omp parallel for schedule(static) if (system->n > BLOCK)
   for (int64_t j = 0; j < system->n; j++) {
     int64_t i = wr_system_row(system, j);
     rows[j] = system->scaling.done == WR_SCALE_NONE
