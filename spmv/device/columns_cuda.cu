@@ -38,34 +38,47 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS) add_jumps(const columns_arg
   }
 }
 
-/* A thread takes every so many elements of Y, all of one column, since ldy divides the number of threads. Threads of a column
- * add their sums, first those of a warp, then the warps in order. */
-template <typename T>
+/* A thread takes V neighbouring elements of Y at a time, always of the same columns, since ldy divides V times the number of
+ * threads. Threads of a column add their sums, first those of a warp, then the warps in order. */
+template <typename T, int V>
 __global__ void __launch_bounds__(WR_STREAM_THREADS) finish_columns(const columns_args<T> a) {
   constexpr int WARPS = WR_STREAM_THREADS / WR_WARP;
   WR_SHARED(double, part, 2 * WARPS * WR_MAX_COLUMNS); /* [sum][warp][column] */
-  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, ldy = (int)a.ldy, c = (int)threadIdx.x % ldy;
-  double sum[2] = {0, 0};
-  int64_t rows = wr_stream_threads() / ldy;
-  if (c < a.columns) {
-#pragma unroll 4
-    for (int64_t i = wr_stream_thread() / ldy; i < a.n; i += rows) {
-      uint32_t divisor = a.scale ? 0 : wr_divisor(a.divisors, a.divisor_bytes, i);
-      T scale = a.scale ? a.scale[i] : wr_reciprocal_of<T>(divisor, a.divisor_bytes);
-      T y = a.y[i * ldy + c];
-      if (scale != 0) y = (T)((double)y * (double)scale), a.y[i * ldy + c] = y;
-      if (scale == 0) sum[1] += (double)y;
-      if (a.x == NULL) continue;
-      double change = fabs((double)y - (double)a.x[i * a.ldx + c]);
-      sum[0] += scale == 0 ? change : a.scale ? change / (double)scale : change * (double)divisor;
+  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, ldy = (int)a.ldy, first = (int)threadIdx.x * V % ldy;
+  double change[V] = {}, mass[V] = {};
+  int64_t step = wr_stream_threads() * V / ldy;
+#pragma unroll 2
+  for (int64_t i = wr_stream_thread() * V / ldy; i < a.n; i += step) {
+    uint32_t divisor = a.scale ? 0 : wr_divisor(a.divisors, a.divisor_bytes, i);
+    T scale = a.scale ? a.scale[i] : wr_reciprocal_of<T>(divisor, a.divisor_bytes);
+    T *at = a.y + i * ldy + first;
+    wr_pack<T, V> y = wr_load<T, V>(at, 0), x = {};
+    if (a.x) x = wr_load<T, V>(a.x + i * a.ldx + first, 0);
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+      if (first + v >= a.columns) continue;
+      if (scale != 0)
+        y.at[v] = (T)((double)y.at[v] * (double)scale);
+      else
+        mass[v] += (double)y.at[v];
+      double moved = fabs((double)y.at[v] - (double)x.at[v]);
+      change[v] += scale == 0 ? moved : a.scale ? moved / (double)scale : moved * (double)divisor;
     }
+    if (scale != 0) wr_store(at, 0, y);
   }
-  for (int distance = WR_WARP / 2; distance >= ldy; distance /= 2)
-    for (int s = 0; s < 2; s++) sum[s] += __shfl_xor_sync((unsigned)WR_FULL_MASK, sum[s], distance);
-  if (lane < ldy)
-    for (int s = 0; s < 2; s++) part[(s * WARPS + warp) * WR_MAX_COLUMNS + lane] = sum[s];
+  int lanes = ldy / V; /* that have all columns */
+#pragma unroll
+  for (int v = 0; v < V; v++) {
+    for (int distance = WR_WARP / 2; distance >= lanes; distance /= 2) {
+      change[v] += __shfl_xor_sync((unsigned)WR_FULL_MASK, change[v], distance);
+      mass[v] += __shfl_xor_sync((unsigned)WR_FULL_MASK, mass[v], distance);
+    }
+    if (lane >= lanes) continue;
+    part[warp * WR_MAX_COLUMNS + first + v] = change[v];
+    part[(WARPS + warp) * WR_MAX_COLUMNS + first + v] = mass[v];
+  }
   __syncthreads();
-  int s = (int)threadIdx.x / ldy;
+  int s = (int)threadIdx.x / ldy, c = (int)threadIdx.x % ldy;
   if (s >= 2) return;
   double total = 0;
   for (int w = 0; w < WARPS; w++) total += part[(s * WARPS + w) * WR_MAX_COLUMNS + c];
@@ -98,11 +111,14 @@ static wr_status launch(wr_env *env, const wr_epilogue_many *e) {
   a.rows = (const double *)e->rows->data + e->first * e->room;
   a.values = (const double *)e->values->data + e->first * e->room;
   a.change = (double *)e->sums->data + e->first, a.mass = a.change + WR_MAX_COLUMNS;
-  a.blocks = wr_stream_blocks(env, a.n * a.ldy);
+  constexpr int V = WR_PACK_BYTES / sizeof(T);
+  bool is_wide = a.ldy % V == 0 && (a.x == NULL || a.ldx % V == 0);
+  a.blocks = wr_stream_blocks(env, a.n * a.ldy / (is_wide ? V : 1));
   PASS(wr_workspace_reserve(env, (int64_t)a.blocks * WR_COLUMN_SUMS / WR_FUSED_REDUCTIONS + 1, &workspace));
   a.partial = workspace.partial;
   PASS(WR_LAUNCH((add_jumps<T>), wr_stream_blocks(env, a.columns * a.room), WR_STREAM_THREADS, 0, env->stream, a));
-  PASS(WR_LAUNCH((finish_columns<T>), a.blocks, WR_STREAM_THREADS, 0, env->stream, a));
+  auto finish = is_wide ? finish_columns<T, V> : finish_columns<T, 1>;
+  PASS(WR_LAUNCH((finish), a.blocks, WR_STREAM_THREADS, 0, env->stream, a));
   return WR_LAUNCH((add_parts<T>), 1, WR_COLUMN_SUMS * WR_WARP, 0, env->stream, a);
 }
 
