@@ -1,6 +1,6 @@
 /* Interleaved rows: the format read back, bit for bit; which columns become hubs; products with small integers, so that every
- * order of the sums gives the same bits: rows without entries, rows over many chunks, ends on the boundaries of lanes, chunks
- * and windows, with hubs and without. */
+ * order of the sums gives the same bits, of one vector and of several: rows without entries, rows over many chunks, ends on the
+ * boundaries of lanes, chunks and windows, with hubs and without. */
 #include "spmv/backends/lane_csr/lane_csr_build.h"
 
 #include <string.h>
@@ -75,6 +75,48 @@ static void check_hubs(wr_env *env, wr_csr *A, int64_t most_hubs, int64_t hubs) 
 
 static void check_windows(wr_env *env, wr_csr *A, int64_t wide) { check_build(env, A, {0, 0, 0, 1}, 0, wide); }
 
+/* Y = 2 A X + beta Y for k columns in rows of ld elements, against sums on the host. X has an infinity and a NaN. */
+static void check_columns(wr_plan *plan, wr_env *env, const wr_csr *A, int k, int64_t ld, double beta) {
+  std::vector<double> in((size_t)(A->ncols * ld)), out((size_t)(A->nrows * ld), 5), got(out);
+  wr_vec x = {}, y = {};
+  for (size_t n = 0; n < in.size(); n++) in[n] = (double)(n * 5 % 13) - 6;
+  in[(size_t)(A->ncols / 3 * ld)] = INFINITY, in[(size_t)(A->ncols * ld - ld)] = NAN;
+  CHECK_OK(env->ops->alloc(env, A->ncols * ld, env->type, "X", &x));
+  CHECK_OK(env->ops->alloc(env, A->nrows * ld, env->type, "Y", &y));
+  CHECK_OK(env->ops->upload(env, &x, in.data()));
+  CHECK_OK(env->ops->upload(env, &y, out.data()));
+  wr_apply_many request = {k, 2, beta, &x, &y, ld, ld};
+  CHECK_OK(wr_plan_apply_many(plan, &request));
+  CHECK_OK(env->ops->download(env, &y, got.data()));
+  for (int64_t i = 0; i < A->nrows; i++)
+    for (int c = 0; c < k; c++) {
+      double sum = 0;
+      for (int64_t n = A->row_ptr[i]; n < A->row_ptr[i + 1]; n++)
+        sum += (A->val ? A->val[n] : 1) * in[(size_t)(A->col[n] * ld + c)];
+      out[(size_t)(i * ld + c)] = 2 * sum + beta * 5;
+    }
+  size_t wrong = 0; /* what is behind the last column stays */
+  while (wrong < out.size() && (got[wrong] == out[wrong] || (isnan(got[wrong]) && isnan(out[wrong])))) wrong++;
+  CHECKF(wrong == out.size(), "%s, %d columns in rows of %lld: Y[%zu] = %g, not %g", wr_plan_knobs(plan), k,
+         (long long)ld, wrong, got[wrong], out[wrong]);
+  env->ops->release(env, &x), env->ops->release(env, &y);
+}
+
+/* Several vectors: of all widths that a lane can have, and with columns that no lane has. */
+static void check_many(wr_env *env, const char *knobs, wr_csr *A) {
+  const wr_backend *backend = nullptr;
+  wr_plan *plan = nullptr;
+  env->need_columns = WR_MAX_COLUMNS;
+  CHECK_OK(wr_backend_find("lane_csr", &backend));
+  CHECK_OK(wr_plan_create(backend, knobs, A, env, &plan));
+  CHECK_OK(wr_plan_prepare(plan));
+  for (int k : {2, 3, 8})
+    for (int64_t ld : {(int64_t)k, (int64_t)8})
+      for (double beta : {0.0, -3.0}) check_columns(plan, env, A, k, ld, beta);
+  wr_plan_destroy(plan);
+  env->need_columns = 0;
+}
+
 static void check_all(wr_env *env, const std::vector<int64_t> &lengths, int64_t ncols) {
   for (bool pattern : {false, true})
     for (bool hubs : {false, true}) {
@@ -86,6 +128,8 @@ static void check_all(wr_env *env, const std::vector<int64_t> &lengths, int64_t 
       check_choice(env, "lane_csr", "hubs=1", A, true);
       check_choice(env, "lane_csr", "hubs=-1", A, true);
       check_choice(env, "lane_csr", "columns=windows", A, true);
+      check_many(env, "columns=full", A);
+      check_many(env, hubs ? "hubs=1" : "columns=windows", A);
       wr_csr_free(A);
     }
 }

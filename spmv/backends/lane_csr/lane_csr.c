@@ -59,6 +59,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   const lane_knobs *chosen = knob;
   int64_t kb = chosen->hubs < 0 ? DEFAULT_HUBS : chosen->hubs, room = wr_lane_hub_bytes(env);
   int64_t size = wr_type_bytes(env->type);
+  if (chosen->hubs < 0 && env->need_columns > 1) kb = 0; /* rows of several vectors are taken from the caches alone */
   wr_lane_choice choice = {
       .most_hubs = (kb << 10 < room ? kb << 10 : room) / size,
       .cached = chosen->hubs < 0 ? (CACHED << 10) / size : 0,
@@ -75,6 +76,10 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
 
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   return wr_lane_csr_launch(env, state, &args->request);
+}
+
+static wr_status apply_many(void *state, wr_env *env, const wr_apply_many *request) {
+  return wr_lane_csr_many_launch(env, state, request);
 }
 
 static void destroy(void *state, wr_env *env) { wr_lane_plan_close(env, state); }
@@ -103,6 +108,7 @@ const wr_backend wr_backend_lane_csr = {
     .plan = plan,
     .prepare = prepare,
     .apply = apply,
+    .apply_many = apply_many,
     .destroy = destroy,
     .decode = decode,
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "spmv/backends/lane_csr/lane_csr_build.h"
+#include "spmv/backends/lane_csr/lane_csr_chunk.cuh"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -12,15 +13,11 @@
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/parts.cuh"
 
-constexpr int EACH = WR_LANE_EACH, CHUNK = WR_LANE_CHUNK;
 constexpr int LAST_THREADS = 256, LAST_BLOCKS = 2; /* of the second kernel; blocks: of a multiprocessor */
 
 /* One thread block on a multiprocessor, as large as can be: it has one copy of the hubs, and its warps take neighbouring
  * chunks, which often need the same elements of x. */
 constexpr int LANE_THREADS = 1024, LANE_WARPS = LANE_THREADS / WR_WARP;
-
-/* How columns are stored. */
-enum lane_columns { FULL, HUBS, WINDOWS };
 
 /* Rows of a chunk that are completed together: with hubs fewer, which leaves them more shared memory. */
 template <lane_columns COLUMNS>
@@ -33,79 +30,6 @@ struct lane_args {
   T *y;       /* [nrows] */
   double alpha, beta;
 };
-
-/* 16 bytes as they are loaded: the lane's next elements. */
-template <typename E>
-struct lane_bundle {
-  static constexpr int COUNT = 16 / (int)sizeof(E);
-  E element[COUNT];
-};
-
-/* to[EACH] := the lane's elements of chunk w. */
-template <typename E>
-static __device__ inline void lane_load(const E *from, int64_t w, E (&to)[EACH]) {
-  constexpr int COUNT = lane_bundle<E>::COUNT;
-  const uint4 *at = (const uint4 *)(from + w * CHUNK) + threadIdx.x % WR_WARP;
-#pragma unroll
-  for (int b = 0; b < EACH / COUNT; b++) {
-    uint4 loaded = __ldcs(at + b * WR_WARP);
-    lane_bundle<E> bundle;
-    memcpy(&bundle, &loaded, sizeof bundle);
-#pragma unroll
-    for (int j = 0; j < COUNT; j++) to[b * COUNT + j] = bundle.element[j];
-  }
-}
-
-/* What is loaded ahead of a chunk: its columns as they are stored, and its row ends. */
-template <lane_columns COLUMNS>
-struct lane_codes {
-  int32_t code[EACH];
-  uint32_t end;
-};
-
-template <>
-struct lane_codes<WINDOWS> {
-  uint4 low; /* eight 16-bit ones */
-  int32_t window[2];
-  uint32_t end;
-};
-
-template <lane_columns COLUMNS>
-static __device__ inline void lane_ahead(const wr_lane_csr &c, int64_t w, lane_codes<COLUMNS> &codes) {
-  if (w >= c.chunks) return;
-  if constexpr (COLUMNS == WINDOWS) {
-    codes.low = __ldcs((const uint4 *)(c.low + w * CHUNK) + threadIdx.x % WR_WARP);
-    codes.window[0] = __ldg(c.window + 2 * w), codes.window[1] = __ldg(c.window + 2 * w + 1);
-  } else {
-    lane_load(c.code, w, codes.code);
-  }
-  codes.end = __ldcs(c.end + w * WR_WARP + threadIdx.x % WR_WARP);
-}
-
-/* code[EACH] := columns; with hubs ~h for the h-th; negative for padding. */
-template <lane_columns COLUMNS>
-static __device__ inline void lane_columns_of(const wr_lane_csr &c, const lane_codes<COLUMNS> &codes,
-                                              int32_t (&code)[EACH]) {
-  if constexpr (COLUMNS != WINDOWS) {
-#pragma unroll
-    for (int j = 0; j < EACH; j++) code[j] = codes.code[j];
-  } else {
-    lane_bundle<uint16_t> low;
-    memcpy(&low, &codes.low, sizeof low);
-    if (codes.window[1] != WR_LANE_WIDE) {
-#pragma unroll
-      for (int j = 0; j < EACH; j++) {
-        int32_t at = low.element[j];
-        code[j] = at == WR_LANE_NONE ? -1 : at + (at < WR_LANE_WINDOW ? codes.window[0] : codes.window[1]);
-      }
-    } else {
-      uint16_t high[EACH];
-      lane_load(c.high, codes.window[0], high);
-#pragma unroll
-      for (int j = 0; j < EACH; j++) code[j] = (int32_t)((uint32_t)high[j] << 16 | low.element[j]);
-    }
-  }
-}
 
 /* product[EACH] := the lane's values times elements of x. Hubs come first, so that no load waits for one from memory. */
 template <typename T, bool VALUED, lane_columns COLUMNS>
@@ -149,41 +73,6 @@ static __device__ inline double lane_walk_window(const T (&product)[EACH], uint3
   return sum;
 }
 
-/* The rounds after which thread blocks take turns. With full columns four in a row gain up to 5% over one (gen:web); with
- * windows or hubs they cost 1 to 3% (gen:road, gen:rmat; docs/lane_csr.md). */
-template <lane_columns COLUMNS>
-constexpr int lane_turn = COLUMNS == FULL ? 4 : 1;
-
-/* The chunks of a warp: in each of its thread block's rounds one, next to those of the other warps. Thread blocks take turns
- * after `turn` rounds, and after each round once there are too few for turns. */
-struct lane_rounds {
-  int round, turn, bulk; /* the round; a power of two; rounds in turns */
-  int64_t w;             /* the chunk                                  */
-};
-
-static __device__ inline void lane_after_turns(lane_rounds &r) {
-  r.w = ((int64_t)r.bulk * gridDim.x + blockIdx.x) * LANE_WARPS + threadIdx.x / WR_WARP;
-}
-
-static __device__ inline lane_rounds lane_begin(int64_t chunks, int turn) {
-  lane_rounds r = {0, turn, (int)(chunks / ((int64_t)LANE_WARPS * turn * gridDim.x)) * turn, 0};
-  if (r.bulk == 0)
-    lane_after_turns(r);
-  else
-    r.w = (int64_t)blockIdx.x * turn * LANE_WARPS + threadIdx.x / WR_WARP;
-  return r;
-}
-
-static __device__ inline void lane_advance(lane_rounds &r) {
-  r.round++;
-  if (r.round == r.bulk)
-    lane_after_turns(r);
-  else if (r.round > r.bulk)
-    r.w += (int64_t)gridDim.x * LANE_WARPS;
-  else
-    r.w += r.round & (r.turn - 1) ? LANE_WARPS : (int64_t)((gridDim.x - 1) * r.turn + 1) * LANE_WARPS;
-}
-
 /* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one chunk; parts of others go to head and tail. The columns
  * of a warp's next chunk are in flight while it waits for x. */
 template <typename T, bool VALUED, lane_columns COLUMNS, wr_finish_mask MASK>
@@ -196,7 +85,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   int lane = threadIdx.x % WR_WARP;
   double *sums = all_sums + threadIdx.x / WR_WARP * WINDOW;
   wr_let_next_begin();
-  lane_rounds at = lane_begin(c.chunks, lane_turn<COLUMNS>);
+  lane_rounds<LANE_WARPS> at = lane_begin<LANE_WARPS>(c.chunks, lane_turn<COLUMNS>);
   lane_codes<COLUMNS> codes;
   lane_ahead(c, at.w, codes);
   wr_wait_for_earlier();
@@ -345,19 +234,24 @@ extern "C" wr_status wr_lane_plan_open(wr_env *env, wr_lane_plan *p) {
   PASS(wr_device_alloc(env, &p->head, c.chunks, sizeof *p->head, "parts of rows"));
   PASS(wr_device_alloc(env, &p->tail, c.chunks, sizeof *p->tail, "parts of rows"));
   PASS(wr_device_alloc(env, &p->hub_x, c.hubs, (size_t)wr_type_bytes(env->type), "hubs"));
+  p->columns = env->need_columns;
+  PASS(wr_device_alloc(env, &p->many_head, c.chunks * p->columns, sizeof *p->many_head, "parts of rows"));
+  PASS(wr_device_alloc(env, &p->many_tail, c.chunks * p->columns, sizeof *p->many_tail, "parts of rows"));
   return wr_workspace_reserve(env, wr_cuda_processors(env) + last_grid(env, c.chunks), &workspace);
 }
 
 extern "C" void wr_lane_plan_close(wr_env *env, wr_lane_plan *p) {
   wr_device_free(env, p->head), wr_device_free(env, p->tail), wr_device_free(env, p->hub_x);
-  p->head = p->tail = NULL, p->hub_x = NULL;
+  wr_device_free(env, p->many_head), wr_device_free(env, p->many_tail);
+  p->head = p->tail = p->many_head = p->many_tail = NULL, p->hub_x = NULL;
   wr_lane_csr_device_free(env, &p->format);
 }
 
 extern "C" int64_t wr_lane_plan_bytes(const wr_lane_plan *p) {
   const wr_lane_csr *c = &p->format;
   return wr_lane_csr_device_bytes(c) + 2 * wr_device_bytes(c->chunks, sizeof *p->head) +
-         wr_device_bytes(c->hubs, (size_t)wr_type_bytes(c->type));
+         wr_device_bytes(c->hubs, (size_t)wr_type_bytes(c->type)) +
+         2 * wr_device_bytes(c->chunks * p->columns, sizeof *p->many_head);
 }
 
 extern "C" wr_status wr_lane_csr_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {

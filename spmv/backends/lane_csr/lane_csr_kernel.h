@@ -14,6 +14,8 @@ typedef struct wr_lane_plan {
   double *head;  /* [chunks] the chunk's part of the row that ends first in it and began before it */
   double *tail;  /* [chunks] the sum of the row that is open at the chunk's end                     */
   void *hub_x;   /* [hubs] of the format's type: the hubs' elements of x, gathered by each multiply  */
+  int columns;   /* the most of several vectors (apply_many); 0: none                                */
+  double *many_head, *many_tail; /* [chunks * columns] the same for several vectors                   */
 } wr_lane_plan;
 
 /* Allocates what a plan needs besides its format and prepares its kernels. WR_ENOMEM, WR_EDEVICE. */
@@ -26,6 +28,9 @@ int64_t wr_lane_hub_bytes(const wr_env *env);
 
 /* Asynchronous: y = alpha*A*x + beta*y and the epilogue of a checked request. WR_EDEVICE. */
 wr_status wr_lane_csr_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request);
+
+/* The same for several vectors (lane_csr_many_kernel.cu). */
+wr_status wr_lane_csr_many_launch(wr_env *env, const wr_lane_plan *p, const wr_apply_many *request);
 
 WR_C_END
 #endif

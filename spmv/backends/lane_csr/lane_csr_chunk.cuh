@@ -1,0 +1,128 @@
+/* What the kernels of lane_csr share: how a lane loads its entries of a chunk, and which chunks a warp takes. */
+#ifndef WR_LANE_CSR_CHUNK_CUH
+#define WR_LANE_CSR_CHUNK_CUH
+
+#include <string.h>
+
+#include "spmv/backends/lane_csr/lane_csr_format.h"
+#include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/warp.cuh"
+
+constexpr int EACH = WR_LANE_EACH, CHUNK = WR_LANE_CHUNK;
+
+/* How columns are stored. */
+enum lane_columns { FULL, HUBS, WINDOWS };
+
+/* 16 bytes as they are loaded: the lane's next elements. */
+template <typename E>
+struct lane_bundle {
+  static constexpr int COUNT = 16 / (int)sizeof(E);
+  E element[COUNT];
+};
+
+/* to[EACH] := the lane's elements of chunk w. */
+template <typename E>
+static __device__ inline void lane_load(const E *from, int64_t w, E (&to)[EACH]) {
+  constexpr int COUNT = lane_bundle<E>::COUNT;
+  const uint4 *at = (const uint4 *)(from + w * CHUNK) + threadIdx.x % WR_WARP;
+#pragma unroll
+  for (int b = 0; b < EACH / COUNT; b++) {
+    uint4 loaded = __ldcs(at + b * WR_WARP);
+    lane_bundle<E> bundle;
+    memcpy(&bundle, &loaded, sizeof bundle);
+#pragma unroll
+    for (int j = 0; j < COUNT; j++) to[b * COUNT + j] = bundle.element[j];
+  }
+}
+
+/* What is loaded ahead of a chunk: its columns as they are stored, and its row ends. */
+template <lane_columns COLUMNS>
+struct lane_codes {
+  int32_t code[EACH];
+  uint32_t end;
+};
+
+template <>
+struct lane_codes<WINDOWS> {
+  uint4 low; /* eight 16-bit ones */
+  int32_t window[2];
+  uint32_t end;
+};
+
+template <lane_columns COLUMNS>
+static __device__ inline void lane_ahead(const wr_lane_csr &c, int64_t w, lane_codes<COLUMNS> &codes) {
+  if (w >= c.chunks) return;
+  if constexpr (COLUMNS == WINDOWS) {
+    codes.low = __ldcs((const uint4 *)(c.low + w * CHUNK) + threadIdx.x % WR_WARP);
+    codes.window[0] = __ldg(c.window + 2 * w), codes.window[1] = __ldg(c.window + 2 * w + 1);
+  } else {
+    lane_load(c.code, w, codes.code);
+  }
+  codes.end = __ldcs(c.end + w * WR_WARP + threadIdx.x % WR_WARP);
+}
+
+/* code[EACH] := columns; with hubs ~h for the h-th; negative for padding. */
+template <lane_columns COLUMNS>
+static __device__ inline void lane_columns_of(const wr_lane_csr &c, const lane_codes<COLUMNS> &codes,
+                                              int32_t (&code)[EACH]) {
+  if constexpr (COLUMNS != WINDOWS) {
+#pragma unroll
+    for (int j = 0; j < EACH; j++) code[j] = codes.code[j];
+  } else {
+    lane_bundle<uint16_t> low;
+    memcpy(&low, &codes.low, sizeof low);
+    if (codes.window[1] != WR_LANE_WIDE) {
+#pragma unroll
+      for (int j = 0; j < EACH; j++) {
+        int32_t at = low.element[j];
+        code[j] = at == WR_LANE_NONE ? -1 : at + (at < WR_LANE_WINDOW ? codes.window[0] : codes.window[1]);
+      }
+    } else {
+      uint16_t high[EACH];
+      lane_load(c.high, codes.window[0], high);
+#pragma unroll
+      for (int j = 0; j < EACH; j++) code[j] = (int32_t)((uint32_t)high[j] << 16 | low.element[j]);
+    }
+  }
+}
+
+/* The rounds after which thread blocks take turns. With full columns four in a row gain up to 5% over one (gen:web); with
+ * windows or hubs they cost 1 to 3% (gen:road, gen:rmat; docs/lane_csr.md). */
+template <lane_columns COLUMNS>
+constexpr int lane_turn = COLUMNS == FULL ? 4 : 1;
+
+/* The chunks of a warp: in each of its thread block's rounds one, next to those of the other warps. Thread blocks take turns
+ * after `turn` rounds, and after each round once there are too few for turns. */
+template <int WARPS>
+struct lane_rounds {
+  int round, turn, bulk; /* the round; a power of two; rounds in turns */
+  int64_t w;             /* the chunk                                  */
+};
+
+template <int WARPS>
+static __device__ inline void lane_after_turns(lane_rounds<WARPS> &r) {
+  r.w = ((int64_t)r.bulk * gridDim.x + blockIdx.x) * WARPS + threadIdx.x / WR_WARP;
+}
+
+template <int WARPS>
+static __device__ inline lane_rounds<WARPS> lane_begin(int64_t chunks, int turn) {
+  lane_rounds<WARPS> r = {0, turn, (int)(chunks / ((int64_t)WARPS * turn * gridDim.x)) * turn, 0};
+  if (r.bulk == 0)
+    lane_after_turns(r);
+  else
+    r.w = (int64_t)blockIdx.x * turn * WARPS + threadIdx.x / WR_WARP;
+  return r;
+}
+
+template <int WARPS>
+static __device__ inline void lane_advance(lane_rounds<WARPS> &r) {
+  r.round++;
+  if (r.round == r.bulk)
+    lane_after_turns(r);
+  else if (r.round > r.bulk)
+    r.w += (int64_t)gridDim.x * WARPS;
+  else
+    r.w += r.round & (r.turn - 1) ? WARPS : (int64_t)((gridDim.x - 1) * r.turn + 1) * WARPS;
+}
+
+#endif
