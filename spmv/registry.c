@@ -82,14 +82,23 @@ wr_status wr_backend_find(const char *name, const wr_backend **backend) {
   return wr_fail(WR_EUSAGE, "unknown backend '%s'; --list-backends shows them all", name);
 }
 
-const wr_backend *wr_backend_default(wr_place place) {
-  static const char *const on_gpu[] = {"merbit", "csr_warp"}, *const on_cpu[] = {"cpu_csr", "reference"};
-  const char *const *names = place == WR_CUDA ? on_gpu : on_cpu;
+/* The first of two backends that this build has; NULL: neither. */
+static const wr_backend *first_of(const char *const names[2]) {
   const wr_backend *backend = NULL;
-  if ((unsigned)place > WR_CUDA) return NULL;
   for (int k = 0; k < 2; k++)
     if (wr_backend_find(names[k], &backend) == WR_OK && backend->plan) return backend;
   return NULL;
+}
+
+const wr_backend *wr_backend_default(wr_place place) {
+  static const char *const on_gpu[] = {"merbit", "csr_warp"}, *const on_cpu[] = {"cpu_csr", "reference"};
+  if ((unsigned)place > WR_CUDA) return NULL;
+  return first_of(place == WR_CUDA ? on_gpu : on_cpu);
+}
+
+const wr_backend *wr_backend_default_many(wr_place place) {
+  static const char *const on_gpu[] = {"lane_csr", "merbit"};
+  return place == WR_CUDA ? first_of(on_gpu) : wr_backend_default(place);
 }
 
 /* The reason for which a backend cannot be used now, or "". The text is valid until the next call. */

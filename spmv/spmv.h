@@ -120,6 +120,9 @@ wr_status wr_backend_find(const char *name, const wr_backend **backend); /* WR_E
  * built for that place. */
 const wr_backend *wr_backend_default(wr_place place);
 
+/* The same for work that multiplies several vectors at once, of a matrix without values above all (docs/lane_csr.md). */
+const wr_backend *wr_backend_default_many(wr_place place);
+
 /* Prints every backend with its summary, source, knobs and limits and, if it is not available, the reason. */
 void wr_backends_print(FILE *out);
 

@@ -135,7 +135,8 @@ static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
     c->count = 1;
     return WR_OK;
   }
-  wr_status status = wr_option_set(j->program->options, s, "backend", wr_backend_default(place)->name, "--backend");
+  const wr_backend *backend = s->seeds ? wr_backend_default_many(place) : wr_backend_default(place);
+  wr_status status = wr_option_set(j->program->options, s, "backend", backend->name, "--backend");
   return status == WR_OK ? wr_choices_parse(s->backends, j->choices, &c->count) : status;
 }
 

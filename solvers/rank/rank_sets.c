@@ -16,7 +16,7 @@
 
 int wr_rank_sets_columns(const wr_env *env) {
   if (env == NULL) return 0;
-  return env->type == WR_F32 ? 8 : 4;
+  return env->type == WR_F32 || env->place == WR_CUDA ? 8 : 4;
 }
 
 /* ---- Arguments ---- */

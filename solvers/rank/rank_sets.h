@@ -52,7 +52,7 @@ typedef struct wr_rank_sets_facts {
   wr_outcome ended;    /* WR_CONVERGED: all sets are done; WR_INTERRUPTED or WR_TIME_LIMIT: why not                  */
 } wr_rank_sets_facts;
 
-/* The number of sets at once that suits env: as many as fill a sector of 32 bytes, 8 in f32 and 4 in f64. env->need_columns
+/* The number of sets at once that suits env: 8, but 4 in f64 on the host, where 8 were slower. env->need_columns
  * must have been as many when the plan was prepared. 0 for NULL. */
 int wr_rank_sets_columns(const wr_env *env);
 

@@ -461,6 +461,11 @@ static void try_backend_find(void) {
 
 static void try_backend_default(void) { CHECK(wr_backend_default((wr_place)5) == NULL); }
 
+static void try_backend_default_many(void) {
+  CHECK(wr_backend_default_many((wr_place)5) == NULL);
+  CHECK(wr_backend_default_many(WR_HOST) == wr_backend_default(WR_HOST));
+}
+
 static void try_backends_print(void) {
   wr_backends_print(NULL);
   CHECK(strcmp(wr_status_message(), "nothing was said") == 0);
@@ -629,7 +634,8 @@ static void try_env_read_bandwidth(void) {
       {"wr_env_with_type", try_env_with_type}, {"wr_recast_check", try_recast_check},              \
       {"wr_then_run", try_then_run}, {"wr_backend_count", try_backend_count},                            \
       {"wr_backend_at", try_backend_at}, {"wr_backend_find", try_backend_find},                          \
-      {"wr_backend_default", try_backend_default}, {"wr_backends_print", try_backends_print},            \
+      {"wr_backend_default", try_backend_default},                                                      \
+      {"wr_backend_default_many", try_backend_default_many}, {"wr_backends_print", try_backends_print},            \
       {"wr_plan_create", try_plan_create}, {"wr_plan_prepare", try_plan_prepare},                        \
       {"wr_plan_apply", try_plan_apply}, {"wr_plan_apply_many", try_plan_apply_many},                    \
       {"wr_plan_many_bytes", try_plan_many_bytes}, {"wr_plan_forget", try_plan_forget},                            \
