@@ -88,8 +88,9 @@ typedef struct build {
   const wr_family *family;
   void *settings;
   wr_family_shape shape;
+  int64_t first, rows; /* those that are made, of shape.n                              */
   int64_t piece_rows, npieces;
-  int32_t *length; /* [shape.n]                                                       */
+  int32_t *length; /* [rows]                                                          */
   piece *pieces;   /* [npieces], or NULL: the family knows its lengths beforehand     */
   wr_csr *A;
 } build;
@@ -113,16 +114,18 @@ static wr_status for_pieces(build *b, int threads, piece_step step) {
   return wr_failure_report(&failure);
 }
 
+/* Counted from b->first. */
 static int64_t first_row(const build *b, int64_t p) { return p * b->piece_rows; }
 
 static int64_t end_row(const build *b, int64_t p) {
   int64_t end = first_row(b, p + 1);
-  return end < b->shape.n ? end : b->shape.n;
+  return end < b->rows ? end : b->rows;
 }
 
 static wr_status count_piece(build *b, int64_t p, wr_rows *rows) {
   (void)rows;
-  for (int64_t i = first_row(b, p); i < end_row(b, p); i++) b->length[i] = (int32_t)b->family->length(b->settings, i);
+  for (int64_t i = first_row(b, p); i < end_row(b, p); i++)
+    b->length[i] = (int32_t)b->family->length(b->settings, b->first + i);
   return WR_OK;
 }
 
@@ -130,7 +133,7 @@ static wr_status keep_piece(build *b, int64_t p, wr_rows *rows) {
   piece *kept = &b->pieces[p];
   for (int64_t i = first_row(b, p); i < end_row(b, p); i++) {
     int64_t before = rows->count;
-    PASS(b->family->row(b->settings, i, rows));
+    PASS(b->family->row(b->settings, b->first + i, rows));
     b->length[i] = (int32_t)(rows->count - before);
   }
   kept->count = rows->count;
@@ -164,13 +167,19 @@ static wr_status place_kept(build *b, int64_t p, wr_rows *rows) {
 static wr_status fill_piece(build *b, int64_t p, wr_rows *rows) {
   for (int64_t i = first_row(b, p); i < end_row(b, p); i++) {
     int64_t before = rows->count;
-    PASS(b->family->row(b->settings, i, rows));
+    PASS(b->family->row(b->settings, b->first + i, rows));
     if (rows->count - before != b->length[i])
-      return wr_fail(WR_EINTERNAL, "gen:%s: row %lld has %lld entries instead of %lld", b->family->name, (long long)i,
-                     (long long)(rows->count - before), (long long)b->length[i]);
+      return wr_fail(WR_EINTERNAL, "gen:%s: row %lld has %lld entries instead of %lld", b->family->name,
+                     (long long)(b->first + i), (long long)(rows->count - before), (long long)b->length[i]);
   }
   place(b, p, rows->count, rows->col, rows->val);
   return WR_OK;
+}
+
+/* The entries of rows [first, first + rows), about. */
+static int64_t expected(const build *b) {
+  if (b->shape.expected == INT64_MAX) return INT64_MAX;
+  return (int64_t)((double)b->shape.expected * ((double)b->rows / (double)b->shape.n));
 }
 
 /* Fails now, rather than in the midst of work, when what is needed at once (of entries, kept ones twice) and row_bytes for
@@ -180,8 +189,8 @@ static wr_status check_room(const build *b, int64_t row_bytes) {
   int64_t entry_bytes = sizeof(int32_t) + (b->family->with_values ? sizeof(double) : 0), bytes;
   row_bytes += (int64_t)(sizeof *b->length + sizeof *b->A->row_ptr);
   if (b->family->length == NULL) entry_bytes *= 2;
-  bytes = wr_times(b->shape.expected, entry_bytes);
-  if (__builtin_add_overflow(bytes, b->shape.n * row_bytes, &bytes)) bytes = INT64_MAX;
+  bytes = wr_times(expected(b), entry_bytes);
+  if (__builtin_add_overflow(bytes, b->rows * row_bytes, &bytes)) bytes = INT64_MAX;
   char what[WHERE];
   snprintf(what, sizeof what, "the entries of gen:%s", b->family->name);
   wr_status status = wr_alloc(&room, bytes, 1, what);
@@ -194,20 +203,26 @@ static wr_status set_up(build *b, int64_t row_bytes) {
   b->piece_rows = PIECE_ENTRIES / mean;
   if (b->piece_rows < 1) b->piece_rows = 1;
   if (b->piece_rows > PIECE_ROWS) b->piece_rows = PIECE_ROWS;
-  b->npieces = (b->shape.n - 1) / b->piece_rows + 1;
+  b->npieces = (b->rows - 1) / b->piece_rows + 1;
   PASS(check_room(b, row_bytes));
-  PASS(wr_alloc(&b->length, b->shape.n, sizeof *b->length, "lengths of generated rows"));
+  PASS(wr_alloc(&b->length, b->rows, sizeof *b->length, "lengths of generated rows"));
   if (b->family->length == NULL) PASS(wr_alloc_zeroed(&b->pieces, b->npieces, sizeof *b->pieces, "generated pieces"));
   return WR_OK;
 }
 
 static wr_status make_room(build *b) {
   int64_t nnz = 0;
-  for (int64_t i = 0; i < b->shape.n; i++) nnz += b->length[i];
-  PASS(wr_csr_create(b->shape.n, b->shape.n, nnz, b->family->with_values, &b->A));
+  for (int64_t i = 0; i < b->rows; i++) nnz += b->length[i];
+  PASS(wr_csr_create(b->rows, b->shape.n, nnz, b->family->with_values, &b->A));
   b->A->symmetric = b->shape.symmetric;
-  for (int64_t i = 0; i < b->shape.n; i++) b->A->row_ptr[i + 1] = b->A->row_ptr[i] + b->length[i];
+  for (int64_t i = 0; i < b->rows; i++) b->A->row_ptr[i + 1] = b->A->row_ptr[i] + b->length[i];
   return WR_OK;
+}
+
+static void free_pieces(build *b) {
+  for (int64_t p = 0; b->pieces != NULL && p < b->npieces; p++) drop_piece(&b->pieces[p]);
+  wr_free(b->pieces);
+  wr_free(b->length);
 }
 
 static wr_status build_matrix(build *b, int threads, int64_t row_bytes) {
@@ -217,9 +232,7 @@ static wr_status build_matrix(build *b, int threads, int64_t row_bytes) {
   TRY(make_room(b));
   TRY(for_pieces(b, threads, b->pieces == NULL ? fill_piece : place_kept));
 done:
-  for (int64_t p = 0; b->pieces != NULL && p < b->npieces; p++) drop_piece(&b->pieces[p]);
-  wr_free(b->pieces);
-  wr_free(b->length);
+  free_pieces(b);
   if (status == WR_OK) return WR_OK;
   wr_csr_free(b->A);
   return status;
@@ -240,6 +253,7 @@ static wr_status begin(const char *name, build *b) {
   TRY(wr_options_default(b->family->options, b->settings));
   if (colon != NULL) TRY(set_keys(b->family, b->settings, colon + 1));
   TRY(b->family->prepare(b->settings, &b->shape));
+  b->rows = b->shape.n;
 done:
   wr_free(word);
   return status;
@@ -258,6 +272,42 @@ wr_status wr_generate_beside(const char *name, int threads, int64_t row_bytes, w
   TRY(build_matrix(&b, threads > 0 ? threads : omp_get_max_threads(), row_bytes));
   *out = b.A;
 done:
+  end(&b);
+  return status;
+}
+
+static wr_status check_rows(const build *b, int64_t first, int64_t end) {
+  if (first >= 0 && first < end && end <= b->shape.n) return WR_OK;
+  return wr_fail(WR_EUSAGE, "gen:%s: there are no rows %lld to %lld of %lld", b->family->name, (long long)first + 1,
+                 (long long)end, (long long)b->shape.n);
+}
+
+wr_status wr_generate_rows(const char *name, int threads, int64_t first, int64_t end_at, wr_csr **out) {
+  wr_status status;
+  build b = {0};
+  *out = NULL;
+  TRY(begin(name, &b));
+  TRY(check_rows(&b, first, end_at));
+  b.first = first, b.rows = end_at - first;
+  TRY(build_matrix(&b, threads > 0 ? threads : omp_get_max_threads(), 0));
+  *out = b.A;
+done:
+  end(&b);
+  return status;
+}
+
+wr_status wr_generate_lengths(const char *name, int threads, int64_t first, int64_t end_at, int64_t *row_ptr) {
+  wr_status status;
+  build b = {0};
+  TRY(begin(name, &b));
+  TRY(check_rows(&b, first, end_at));
+  b.first = first, b.rows = end_at - first;
+  TRY(set_up(&b, 0));
+  TRY(for_pieces(&b, threads > 0 ? threads : omp_get_max_threads(), b.pieces == NULL ? count_piece : keep_piece));
+  row_ptr[0] = 0;
+  for (int64_t i = 0; i < b.rows; i++) row_ptr[i + 1] = row_ptr[i] + b.length[i];
+done:
+  free_pieces(&b);
   end(&b);
   return status;
 }

@@ -47,6 +47,12 @@ wr_status wr_generate(const char *name, int threads, wr_csr **out);
  * available. */
 wr_status wr_generate_beside(const char *name, int threads, int64_t row_bytes, wr_csr **out);
 
+/* *out := rows [first, end) of the named matrix, with the columns of the whole. WR_EUSAGE also when it has no such rows. */
+wr_status wr_generate_rows(const char *name, int threads, int64_t first, int64_t end, wr_csr **out);
+
+/* row_ptr[end - first + 1] := where these rows begin in those of wr_generate_rows. */
+wr_status wr_generate_lengths(const char *name, int threads, int64_t first, int64_t end, int64_t *row_ptr);
+
 /* About how many rows and entries wr_generate would make, without making them; the same errors. */
 wr_status wr_generate_extent(const char *name, int64_t *nrows, int64_t *nnz);
 
